@@ -1,0 +1,34 @@
+// Package mechanism turns one exact integer into one released integer, and says what that costs.
+//
+// Everything lies on a public integer grid. A mechanism is three choices that do not depend on one another:
+//
+//	noise      laplace: weight exp(−κ|d|)   gaussian: weight exp(−κd²)      d an integer
+//	bounding   truncate, fold, denoise, clamp
+//	guarantee  pure ε, or (ε, δ) with a Rényi curve for the ledger
+//
+// The scale is always the float64 κ, which is a dyadic rational k/2^m and therefore exact in the sampler: what is
+// calibrated is what is sampled. From κ everything follows:
+//
+//	release.go, curve.go       what is released, what it costs
+//	kernel.go, fixedexp.go,    κ and its exact exponents; exp(−y) in 64 bits and in any precision
+//	bigexp.go
+//	sampler.go, uniform.go,    integer sampling with a constant number of draws
+//	draw.go, source.go
+//	ranges.go                  valid sets: checks, folding, segments
+//	mass.go, error.go          sums of weights over the grid; expected errors
+//	loss.go, profile.go,       worst log-ratio (pure ε), hockey stick (ε, δ) and Rényi divergence
+//	renyi.go
+//	calibrate.go               κ from a guarantee
+//	candidate.go, prepare.go   the mechanisms of one release, the choice, the public interface
+//	margin.go                  95% margins, standard deviations, ε for a margin
+//	box.go, vector.go          joint Gaussian noise on a box
+//	quantile.go, selection.go  exponential mechanism on ranks; partition selection
+//	paper.go, croft.go         the papers' own calibrations
+//	verify.go, table.go        proof by enumeration; all mechanisms side by side
+//
+// Floating point decides how much noise is drawn (calibration, with a margin on the private side of 1e-9), never which
+// number is released: from random words to the released integer there are only integers.
+//
+// The proofs are in docs/mechanisms.md. The package knows no SQL and no network; its only input from outside is
+// crypto/rand.
+package mechanism

@@ -1,0 +1,47 @@
+package mechanism
+
+// everywhere is the support of noise that is bounded afterwards: two-sided, far beyond any range.
+var everywhere = []segment{{1, 2 * limit, true}, {0, 2 * limit, false}}
+
+// Draw releases one integer of a Scalar or Chained release. exact is clamped into the hull of the range first, never
+// trusted. count is the released n̂ of a Chained release, whose range is [n̂·PerRow.Lo, n̂·PerRow.Hi] and which releases 0
+// for n̂ ≤ 0; it is ignored by Scalar releases. The number of random words does not depend on exact (sampler.go).
+func (p *Prepared) Draw(s *Source, exact, count int64) int64 {
+	if p.release.Kind == Chained && count <= 0 {
+		return 0
+	}
+	v := p.rangeAt(count)
+	h := v.hull()
+	exact = h.clamp(exact)
+	if h.Lo == h.Hi {
+		return h.Lo
+	}
+	c := &p.candidates[p.chosen]
+	smp := p.sampler()
+	var storage [4]segment
+	if c.bounding != Truncate {
+		y := exact + signed(smp.draw(s, &smp.plain))
+		switch c.bounding {
+		case Fold:
+			y = h.fold(y)
+		case Denoise:
+			y = int64(c.post(float64(y)))
+		}
+		return v.nearest(y)
+	}
+	list := v.segments(exact, storage[:0])
+	var by uint64
+	if c.noise == Laplace {
+		by = shift(list)
+	}
+	smp.propose(&s.scratch, list)
+	d, left := smp.draw(s, &s.scratch)
+	return exact + signed(d+by, left)
+}
+
+func signed(d uint64, left bool) int64 {
+	if left {
+		return -int64(d)
+	}
+	return int64(d)
+}

@@ -1,0 +1,171 @@
+package mechanism
+
+import "math"
+
+// design is a mechanism with its scale: everything that decides the released distribution.
+type design struct {
+	kernel
+	bounding Bounding
+	v        Range // closed
+}
+
+// squaredError is E(z−s)² at the true value s.
+func (d design) squaredError(s float64) float64 {
+	h := d.v.hull()
+	a, b := float64(h.Lo), float64(h.Hi)
+	switch {
+	case d.bounding == Truncate:
+		u := d.at(d.v, s)
+		return u.m2 / u.m0
+	case d.bounding == Denoise || len(d.v) > 1:
+		return d.sampledError(s)
+	case d.bounding == Clamp:
+		return d.clampedError(a, b, s)
+	}
+	return d.foldedError(a, b, s)
+}
+
+// total is Σ w over all integers.
+func (n kernel) total() float64 {
+	far := math.Ceil(n.reach())
+	return 2*n.sums(0, far).m0 - 1
+}
+
+func (d design) clampedError(a, b, s float64) float64 {
+	in := d.sums(a-s, b-a+1)
+	far := math.Ceil(d.reach())
+	m0 := func(u sums) float64 { return u.m0 * math.Exp(u.ref) }
+	left, right := m0(d.sums(s-a+1, far)), m0(d.sums(b-s+1, far))
+	return (in.m2*math.Exp(in.ref) + left*(s-a)*(s-a) + right*(b-s)*(b-s)) / d.total()
+}
+
+// foldedError adds the images one by one: between two mirrors the released value is ±d + constant.
+func (d design) foldedError(a, b, s float64) float64 {
+	n := b - a + 1
+	total := d.total()
+	far := 50 / d.kappa
+	if d.noise == Gaussian {
+		far = math.Sqrt(far)
+	}
+	sum, mass := 0.0, 0.0
+	for i := 0; ; i++ {
+		for _, j := range []int{i, -i} {
+			// Image j covers x in [a + jn, a + jn + n); odd images are mirrored: z = 2a + (2j+1)n − 1 − … − x.
+			lo := a + float64(j)*n - s
+			u := d.sums(lo, n)
+			e := math.Exp(u.ref)
+			m0, m1, m2 := u.m0*e, u.m1*e, u.m2*e
+			shift, sign := -float64(j)*n, 1.0
+			if j%2 != 0 {
+				// z = (a + jn + n − 1) − (x − a) with x = s + d, so z − s = −d + shift.
+				sign, shift = -1, 2*a+float64(j+1)*n-1-2*s
+			}
+			sum += m2 + 2*sign*shift*m1 + shift*shift*m0
+			mass += m0
+			if i == 0 {
+				break
+			}
+		}
+		if float64(i)*n > far {
+			return sum / total
+		}
+		if i == 200 { // far wider than the range: the rest is uniform on it
+			rest := math.Max(0, 1-mass/total)
+			mid := (a + b) / 2
+			return sum/total + rest*((n*n-1)/12+(s-mid)*(s-mid))
+		}
+	}
+}
+
+// sampledError sums over the noisy value, on a coarse grid where the noise is wide.
+func (d design) sampledError(s float64) float64 {
+	sum, mass := 0.0, 0.0
+	d.eachNoisy(s, func(y, w float64) {
+		e := d.post(y) - s
+		sum, mass = sum+w*e*e, mass+w
+	})
+	return sum / mass
+}
+
+// eachNoisy visits noisy values around s with their weights, at most about 240 of them.
+func (d design) eachNoisy(s float64, visit func(y, w float64)) {
+	reach := 24 / d.kappa
+	if d.noise == Gaussian {
+		reach = math.Sqrt(reach)
+	}
+	step := math.Max(1, math.Floor(reach/120))
+	for i := -math.Floor(reach / step); i*step <= reach; i++ {
+		visit(s+i*step, math.Exp(d.log(i*step)))
+	}
+}
+
+// post maps a noisy value to the released one, for fold, clamp and denoise.
+func (d design) post(y float64) float64 {
+	h := d.v.hull()
+	switch d.bounding {
+	case Denoise:
+		y = d.posterior(float64(h.Lo), float64(h.Hi), y)
+	case Fold:
+		y = float64(h.fold(int64(y)))
+	}
+	return float64(d.v.nearest(int64(math.Round(math.Max(-limit, math.Min(limit, y))))))
+}
+
+// posterior is the mean of the true value under a uniform prior on the integers of [a, b], given the noisy value y.
+func (n kernel) posterior(a, b, y float64) float64 {
+	u := n.sums(a-y, b-a+1)
+	return math.Max(a, math.Min(b, y+u.m1/u.m0))
+}
+
+// averagePoints is how many equally spaced true values, both bounds among them, an average error is taken over.
+const averagePoints = 21
+
+// errors are the root mean squared errors: averaged over equally spaced true values in the hull, and at the worst of
+// them. Denoising is averaged over the uniform prior that it assumes instead: all true values, densely.
+func (d design) errors() (average, worst float64) {
+	h := d.v.hull()
+	a, span := float64(h.Lo), float64(h.span())
+	steps := math.Min(span, averagePoints-1)
+	sum := 0.0
+	for i := 0.0; i <= steps; i++ {
+		s := a
+		if steps > 0 {
+			s += math.Round(i * span / steps)
+		}
+		e := d.squaredError(s)
+		sum += e
+		worst = math.Max(worst, e)
+	}
+	average = math.Sqrt(sum / (steps + 1))
+	if d.bounding == Denoise && span >= averagePoints {
+		average = d.denseAverage(a, span)
+	}
+	return average, math.Sqrt(worst)
+}
+
+// denseAverage integrates the squared error: it changes within a few scales of a bound and is flat beyond, so each
+// bound gets two panels and the middle one.
+func (d design) denseAverage(a, span float64) float64 {
+	edge := math.Min(span/2, 6*d.scale())
+	cuts := []float64{a, a + edge/3, a + edge, a + span - edge, a + span - edge/3, a + span}
+	sum := 0.0
+	for i := 0; i+1 < len(cuts); i++ {
+		p, q := cuts[i], cuts[i+1]
+		for j, x := range gauss5X {
+			sum += d.squaredError(math.Round((p+q)/2+x*(q-p)/2)) * gauss5W[j] * (q - p) / 2
+		}
+	}
+	return math.Sqrt(sum / span)
+}
+
+// The 5-point Gauss–Legendre rule.
+var (
+	gauss5X = [5]float64{-0.906179845938664, -0.5384693101056831, 0, 0.5384693101056831, 0.906179845938664}
+	gauss5W = [5]float64{0.23692688505618908, 0.47862867049936647, 0.5688888888888889, 0.47862867049936647, 0.23692688505618908}
+)
+
+// openErrors are the errors of a range with an open end, far from its bound: the plain noise.
+func (n kernel) openErrors() float64 {
+	u := n.sums(0, math.Ceil(n.reach()))
+	return math.Sqrt(2 * u.m2 / (2*u.m0 - 1))
+}

@@ -1,0 +1,218 @@
+package mechanism
+
+import (
+	"fmt"
+	"math"
+	"sort"
+)
+
+// confidence is the probability that |released − true| stays within a margin, whatever the true value is.
+const confidence = 0.95
+
+// plainSpread is the least m with P(|d| > m) ≤ 5% for the untruncated noise. It holds for every bounding of an interval:
+// folding and clamping bring a value no further from a true value inside, and truncation removes more of the far part
+// than of the near part on either side (docs/mechanisms.md, proposition 8).
+func (n kernel) plainSpread() float64 {
+	far := math.Ceil(n.reach())
+	all := n.sums(0, far+1).m0
+	total := 2*all - 1
+	return leastInteger(far, func(m float64) bool {
+		inside := 2*n.sums(0, m+1).m0 - 1
+		return inside >= confidence*total
+	})
+}
+
+// leastInteger is the least m in [0, hi] with ok(m), for a rising ok.
+func leastInteger(hi float64, ok func(float64) bool) float64 {
+	lo := -1.0
+	for step := 1.0; lo+step < hi; step *= 2 {
+		if ok(lo + step) {
+			hi = lo + step
+			break
+		}
+		lo += step
+	}
+	for hi-lo > 1 {
+		if mid := math.Floor((lo + hi) / 2); ok(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+		if hi-lo <= 1e-9*hi {
+			break
+		}
+	}
+	return hi
+}
+
+// spread is the 95% quantile of |released − true| at the worst true value: a function of public quantities.
+func (d design) spread(open bool) float64 {
+	h := d.v.hull()
+	interval := len(d.v) == 1
+	wide := float64(h.span()) > 8*d.scale()
+	switch {
+	case interval && (open || wide || d.bounding == Fold || d.bounding == Clamp):
+		return d.plainSpread()
+	case d.bounding == Truncate:
+		m := d.worstOver(d.truncatedSpread)
+		if interval {
+			m = math.Min(m, d.plainSpread())
+		}
+		return m
+	}
+	return d.worstOver(d.sampledSpread)
+}
+
+// worstOver takes the maximum over positions: all of them, or 33 with a percent for those between.
+func (d design) worstOver(f func(s float64) float64) float64 {
+	h := d.v.hull()
+	span := float64(h.span())
+	steps, slack := span, 0.0
+	if span > 32 {
+		steps, slack = 32, .01
+	}
+	worst := 0.0
+	for i := 0.0; i <= steps; i++ {
+		worst = math.Max(worst, f(float64(h.Lo)+math.Round(i*span/steps)))
+	}
+	return math.Ceil(worst * (1 + slack))
+}
+
+func (d design) truncatedSpread(s float64) float64 {
+	all := d.at(d.v, s)
+	return leastInteger(float64(d.v.hull().span()), func(m float64) bool {
+		in := d.below(d.v, s, s-m, s+m)
+		return in.m0 > 0 && math.Exp(in.log()-all.log()) >= confidence
+	})
+}
+
+func (d design) sampledSpread(s float64) float64 {
+	type point struct{ e, w float64 }
+	var list []point
+	total := 0.0
+	d.eachNoisy(s, func(y, w float64) {
+		list = append(list, point{math.Abs(d.post(y) - s), w})
+		total += w
+	})
+	sort.Slice(list, func(i, j int) bool { return list[i].e < list[j].e })
+	sum := 0.0
+	for _, p := range list {
+		if sum += p.w; sum >= confidence*total {
+			return p.e
+		}
+	}
+	return float64(d.v.hull().span())
+}
+
+// Margin is half the width of a 95% interval around a released value, in grid steps: |released − true| exceeds it with
+// probability at most 5%, whatever the true value is. It depends on the released values and public quantities alone
+// (PRIVACY 19). For a Quantile nothing better than the range is public.
+func (p *Prepared) Margin(released, count int64) float64 {
+	h, ok := p.hullAt(count)
+	if !ok {
+		return 0
+	}
+	most := float64(max(absDiff(released, h.Lo), absDiff(released, h.Hi)))
+	if p.quantile == nil {
+		return most
+	}
+	return math.Min(p.quantile(), most)
+}
+
+// hullAt is the range's hull; false where a release says nothing (selection, a count of no rows, a one-point range).
+func (p *Prepared) hullAt(count int64) (Interval, bool) {
+	switch {
+	case p.release.Kind == Selection, p.release.Kind == Chained && count <= 0:
+		return Interval{}, false
+	case p.release.Kind == Quantile:
+		return p.rank.hull, true
+	}
+	h := p.rangeAt(count).hull()
+	return h, h.Lo < h.Hi
+}
+
+// StdDev is the root mean squared error of the mechanism if the true value were the released one, in grid steps.
+func (p *Prepared) StdDev(released, count int64) float64 {
+	h, ok := p.hullAt(count)
+	if !ok {
+		return 0
+	}
+	s := float64(h.clamp(released))
+	if p.quantile == nil { // uniform on the range: what is public of a quantile
+		a, b := float64(h.Lo), float64(h.Hi)
+		return math.Sqrt((b-a)*(b-a)/12 + (s-(a+b)/2)*(s-(a+b)/2))
+	}
+	d := p.candidates[p.chosen].design
+	if p.task.open && p.release.Kind != Chained && math.Min(s-float64(h.Lo), float64(h.Hi)-s) > 50*d.scale() {
+		return d.openErrors()
+	}
+	d.v = Range{h}
+	if p.release.Kind != Chained {
+		d.v = p.task.v
+	}
+	return math.Sqrt(math.Max(0, d.squaredError(s)))
+}
+
+// Interval is the 95% interval [released − margin, released + margin] inside the range.
+func (p *Prepared) Interval(released, count int64) (lo, hi int64) {
+	h, ok := p.hullAt(count)
+	if !ok {
+		return released, released
+	}
+	m := int64(math.Min(2*limit, math.Ceil(p.Margin(released, count))))
+	return h.clamp(released - m), h.clamp(released + m)
+}
+
+// PlannedMargin is the margin before anything is released: at a value far from the bounds, at most the range's length.
+func (p *Prepared) PlannedMargin() float64 {
+	if p.quantile == nil {
+		return 0
+	}
+	if p.release.Kind == Chained {
+		return p.quantile()
+	}
+	return math.Min(p.quantile(), float64(p.task.v.hull().span()))
+}
+
+// EpsilonForMargin is the least ε, to three digits, at which the mechanism that Prepare would choose has a 95% margin of
+// at most margin grid steps before anything is released. g.Delta says which mechanisms are admitted; g.Epsilon is the
+// most that may be spent. It is an error if that is not enough, or if the release has no margin in advance.
+func EpsilonForMargin(r Release, margin float64, g Guarantee) (Guarantee, error) {
+	if r.Kind == Quantile || r.Kind == Selection {
+		return g, fmt.Errorf("%s: the margin of a %s is not known in advance: set dpproxy.epsilon instead", r.Name, r.Kind)
+	}
+	if !(margin > 0) {
+		return g, fmt.Errorf("%s: a margin of %g cannot be reached: it must be positive", r.Name, margin)
+	}
+	fits := func(eps float64) (bool, error) {
+		p, err := prepare(r, Guarantee{eps, g.Delta})
+		if err != nil {
+			return false, err
+		}
+		return p.PlannedMargin() <= margin, nil
+	}
+	ok, err := fits(g.Epsilon)
+	if err != nil {
+		return g, err
+	}
+	if !ok {
+		return g, fmt.Errorf("%s: a margin of %g grid steps needs more than epsilon %g", r.Name, margin, g.Epsilon)
+	}
+	lo, hi := math.Max(minEps*float64(max(r.Groups, 1))*1.001, g.Epsilon/1e6), g.Epsilon
+	if lo < hi {
+		if ok, _ := fits(lo); ok {
+			return Guarantee{lo, g.Delta}, nil
+		}
+	}
+	for hi > lo*1.001 {
+		mid := math.Sqrt(lo * hi)
+		if ok, err := fits(mid); err != nil {
+			return g, err
+		} else if ok {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return Guarantee{hi, g.Delta}, nil
+}

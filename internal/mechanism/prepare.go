@@ -1,0 +1,218 @@
+package mechanism
+
+import (
+	"fmt"
+	"math"
+	"sync"
+)
+
+// maxGroups is the largest C that is accepted.
+const maxGroups = 1 << 20
+
+// Prepared is a release with its mechanism chosen and calibrated, before any data is read. It is immutable and safe for
+// concurrent use; the Source that it draws from is not.
+type Prepared struct {
+	release    Release
+	guarantee  Guarantee
+	task       task
+	candidates []Candidate
+	chosen     int
+
+	sampler  func() *sampler
+	curve    func() Curve
+	quantile func() float64 // 95% quantile of |released − true|, before the range caps it
+	rank     *rankSampler   // Quantile
+	units    *selector      // Selection
+}
+
+// prepared memoises Prepare: it is a pure function of the release's shape and the guarantee. The map is emptied when it
+// is full, which costs a calibration each.
+var prepared = struct {
+	sync.Mutex
+	m map[string]*Prepared
+}{m: map[string]*Prepared{}}
+
+const preparedMax = 512 // at most some 60 kB each, 0.5 MB for a selection
+
+// Prepare chooses and calibrates the mechanism of a release. g is for the release over all groups of a unit; with
+// Delta 0 only mechanisms with a pure ε are admitted. Errors say what is wrong with the release or the guarantee and
+// are meant for policy authors; they depend on no data.
+//
+// Sensitivity 0 is treated as 1: no answer is ever released without noise. A sensitivity above the range's length is
+// that length. A one-point range releases its point and costs nothing.
+func Prepare(r Release, g Guarantee) (*Prepared, error) {
+	key := fmt.Sprint(r.Kind, r.Range, r.Sensitivity, r.Groups, r.Choice, r.PerRow, r.Fraction, g)
+	prepared.Lock()
+	p := prepared.m[key]
+	prepared.Unlock()
+	if p != nil {
+		return p, nil
+	}
+	p, err := prepare(r, g)
+	if err != nil {
+		if r.Name != "" {
+			err = fmt.Errorf("%s: %w", r.Name, err)
+		}
+		return nil, err
+	}
+	prepared.Lock()
+	if len(prepared.m) >= preparedMax {
+		clear(prepared.m)
+	}
+	prepared.m[key] = p
+	prepared.Unlock()
+	return p, nil
+}
+
+func prepare(r Release, g Guarantee) (*Prepared, error) {
+	if err := check(&r, g); err != nil {
+		return nil, err
+	}
+	p := &Prepared{release: r, guarantee: g}
+	per := Guarantee{g.Epsilon / float64(r.Groups), g.Delta / float64(r.Groups)}
+	switch r.Kind {
+	case Quantile:
+		return p, p.prepareQuantile(per)
+	case Selection:
+		return p, p.prepareSelection(per)
+	}
+	t := task{delta: float64(r.Sensitivity), g: per, groups: r.Groups, total: g}
+	if r.Kind == Chained {
+		t.v, t.open = Range{{-limit, limit}}, true
+	} else {
+		var lo, hi bool
+		t.v, lo, hi = r.Range.closed()
+		t.open, t.endless = lo || hi, lo && hi
+		if t.open && len(t.v) > 1 {
+			return nil, fmt.Errorf("range: a range with gaps must have both ends")
+		}
+	}
+	p.task = t
+	if err := p.choose(r.Choice); err != nil {
+		return nil, err
+	}
+	c := p.Chosen()
+	p.sampler = sync.OnceValue(func() *sampler { return newSampler(c.kernel) })
+	p.curve = sync.OnceValue(c.curve)
+	p.quantile = sync.OnceValue(func() float64 { return c.spread(t.open) })
+	return p, nil
+}
+
+// check validates and fills in defaults.
+func check(r *Release, g Guarantee) error {
+	if r.Groups == 0 {
+		r.Groups = 1
+	}
+	if r.Sensitivity == 0 {
+		r.Sensitivity = 1
+	}
+	per := g.Epsilon / float64(r.Groups)
+	switch {
+	case math.IsNaN(g.Epsilon) || math.IsInf(g.Epsilon, 0) || g.Epsilon <= 0:
+		return fmt.Errorf("epsilon is %g: it must be a positive number", g.Epsilon)
+	case math.IsNaN(g.Delta) || g.Delta < 0 || g.Delta >= 1:
+		return fmt.Errorf("delta is %g: it must be 0 or between 0 and 1", g.Delta)
+	case r.Groups < 0 || r.Groups > maxGroups:
+		return fmt.Errorf("%d groups per unit: the limit is %d", r.Groups, maxGroups)
+	case per < minEps:
+		return fmt.Errorf("epsilon %g over %d groups is %g each: the least that can be calibrated is %g", g.Epsilon, r.Groups, per, minEps)
+	case g.Delta > 0 && g.Delta/float64(r.Groups) < 1e-30:
+		return fmt.Errorf("delta %g over %d groups is too small to calibrate: use 0 or more than 1e-30 each", g.Delta, r.Groups)
+	case r.Sensitivity < 0:
+		return fmt.Errorf("sensitivity is %d grid steps: it cannot be negative", r.Sensitivity)
+	case r.Sensitivity > limit:
+		return fmt.Errorf("sensitivity is %d grid steps, beyond 2^60: use a coarser grid", r.Sensitivity)
+	}
+	switch r.Kind {
+	case Scalar, Quantile:
+		return r.Range.check()
+	case Chained:
+		if r.PerRow.Lo > r.PerRow.Hi {
+			return fmt.Errorf("per-row range: lower end %d is above upper end %d", r.PerRow.Lo, r.PerRow.Hi)
+		}
+	case Selection:
+	default:
+		return fmt.Errorf("release kind %q is unknown", r.Kind)
+	}
+	return nil
+}
+
+// choose fills in the candidates that the choice leaves open and takes the one with the least average error; of equal
+// ones the first (truncate before fold, laplace before gaussian).
+func (p *Prepared) choose(c Choice) error {
+	noises, boundings, calibration := []Noise{Laplace, Gaussian}, []Bounding{Truncate, Fold}, Tight
+	if c.Noise != "" {
+		noises = []Noise{c.Noise}
+	}
+	if c.Bounding != "" {
+		boundings = []Bounding{c.Bounding}
+	}
+	if c.Calibration != "" {
+		calibration = c.Calibration
+	}
+	if c.Calibration == Paper && c.Bounding == "" {
+		boundings = []Bounding{Truncate}
+	}
+	var first error
+	for _, n := range noises {
+		for _, b := range boundings {
+			candidate, err := p.task.candidate(n, b, calibration)
+			if err != nil {
+				if first == nil {
+					first = err
+				}
+				continue
+			}
+			p.candidates = append(p.candidates, candidate)
+		}
+	}
+	if len(p.candidates) == 0 {
+		return first
+	}
+	for i, x := range p.candidates {
+		if x.RMSEAverage < p.candidates[p.chosen].RMSEAverage*(1-1e-9) {
+			p.chosen = i
+		}
+	}
+	p.candidates[p.chosen].Chosen = true
+	return nil
+}
+
+// Chosen is the candidate that Draw uses, without its Loss.
+func (p *Prepared) Chosen() Candidate {
+	if len(p.candidates) == 0 {
+		return Candidate{}
+	}
+	return p.candidates[p.chosen]
+}
+
+// Candidates are all mechanisms that were compared, the chosen one among them, with their Loss.
+func (p *Prepared) Candidates() []Candidate {
+	list := make([]Candidate, len(p.candidates))
+	for i, c := range p.candidates {
+		list[i] = c.shown()
+	}
+	return list
+}
+
+// Curve is what the release costs, over all groups. For Selection it is the ε part; its δ is the guarantee's.
+func (p *Prepared) Curve() Curve { return p.curve() }
+
+// Epsilon is the ε that the release was prepared for, over all groups.
+func (p *Prepared) Epsilon() float64 { return p.guarantee.Epsilon }
+
+// rangeAt is the closed valid set: for Chained the one that follows from the released count.
+func (p *Prepared) rangeAt(count int64) Range {
+	if p.release.Kind != Chained {
+		return p.task.v
+	}
+	return Range{{scaled(p.release.PerRow.Lo, count), scaled(p.release.PerRow.Hi, count)}}
+}
+
+// scaled is x·n, n ≥ 0, saturated at ±limit.
+func scaled(x, n int64) int64 {
+	if f := float64(x) * float64(n); f >= limit || f <= -limit {
+		return int64(math.Copysign(limit, f))
+	}
+	return x * n
+}

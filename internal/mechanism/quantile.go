@@ -1,0 +1,210 @@
+package mechanism
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/bits"
+)
+
+// Bin is one distinct value of a column and how many rows have it, after bounding. Histogram is sorted by Step.
+type Bin struct{ Step, Count int64 }
+
+// Histogram holds the exact rows of a quantile: sparse, sorted by Step, each Step once.
+type Histogram []Bin
+
+// rankBits are the bits behind the point of ranks: a fraction is rounded to a multiple of 2^−20.
+const rankBits = 20
+
+// rankSampler is the exponential mechanism on the grid (PRIVACY 17): a point z has weight exp(−κ·dist), where dist is the
+// distance of the target rank from [#<z, #≤z]. Adding a unit with up to m rows moves the target by q·m and the ranks by
+// up to m in the same direction, so the distance by at most max(q, 1−q)·m = Δ; with κ = ε/2Δ the release is ε-DP, and of
+// bounded range ε, hence ε²/8-zCDP (Dong, Durfee and Rogers 2020).
+type rankSampler struct {
+	v        Range
+	hull     Interval
+	kernel          // per 2^−20 of a rank
+	fraction uint64 // q·2^20
+	fixed    int64  // min, max: the target's distance from the end of the ranks, in rows
+}
+
+func (p *Prepared) prepareQuantile(per Guarantee) error {
+	r := p.release
+	if !(r.Fraction >= 0 && r.Fraction <= 1) {
+		return fmt.Errorf("quantile %g: the fraction must lie between 0 and 1", r.Fraction)
+	}
+	v, lo, hi := r.Range.closed()
+	if lo || hi {
+		return fmt.Errorf("a quantile needs a range with both ends")
+	}
+	s := &rankSampler{v: v, hull: v.hull(), fraction: uint64(math.Round(r.Fraction * (1 << rankBits)))}
+	points := 0.0
+	for _, i := range v {
+		points += float64(i.span()) + 1
+	}
+	q := float64(s.fraction) / (1 << rankBits)
+	delta := math.Max(q, 1-q) * float64(r.Sensitivity)
+	s.kernel = newKernel(Laplace, target(per.Epsilon)/(2*delta)/(1<<rankBits))
+	if s.fraction == 0 || s.fraction == 1<<rankBits {
+		// At rank 0 every point below the least value would be as good as it: aim where the weight of the points beyond
+		// has fallen to that of one point.
+		s.fixed = int64(math.Min(1<<40, math.Ceil(2*delta*math.Log(points)/per.Epsilon)))
+	}
+	p.rank = s
+	p.curve = func() Curve { return quantileCurve(p.guarantee.Epsilon, per.Epsilon, r.Groups) }
+	return nil
+}
+
+// quantileCurve is min(αε²/8, the curve of every ε-DP mechanism), for each group.
+func quantileCurve(total, per float64, groups int) Curve {
+	one := PureCurve(per)
+	for i, a := range Orders {
+		one.Renyi[i] = math.Min(one.Renyi[i], a*per*per/8)
+	}
+	all := one.Times(groups)
+	all.Pure = total
+	return all
+}
+
+// run is a block of grid points with the same score.
+type run struct {
+	lo   int64
+	n    uint64
+	dist uint64 // 2^−20 ranks
+}
+
+// runs cuts the grid at the values of the histogram. Values outside the range are clamped into it; negative counts are
+// taken as 0.
+func (s *rankSampler) runs(h Histogram) []run {
+	var rows uint64
+	for _, b := range h {
+		rows += uint64(max(b.Count, 0))
+	}
+	target := rows * s.fraction
+	if s.fraction == 0 {
+		target = min(uint64(s.fixed), rows) << rankBits
+	} else if s.fraction == 1<<rankBits {
+		target = (rows - min(uint64(s.fixed), rows)) << rankBits
+	}
+	list := make([]run, 0, 2*len(h)+len(s.v))
+	add := func(lo, hi int64, below, upTo uint64) {
+		below, upTo = below<<rankBits, upTo<<rankBits
+		dist := uint64(0)
+		if target < below {
+			dist = below - target
+		} else if target > upTo {
+			dist = target - upTo
+		}
+		for _, i := range s.v {
+			if a, b := max(lo, i.Lo), min(hi, i.Hi); a <= b {
+				list = append(list, run{a, uint64(b-a) + 1, dist})
+			}
+		}
+	}
+	next, below := s.hull.Lo, uint64(0)
+	for i := 0; i < len(h); {
+		at, here := s.hull.clamp(h[i].Step), uint64(0)
+		for ; i < len(h) && s.hull.clamp(h[i].Step) == at; i++ {
+			here += uint64(max(h[i].Count, 0))
+		}
+		if next < at {
+			add(next, at-1, below, below)
+		}
+		add(at, at, below, below+here)
+		below += here
+		next = at + 1
+	}
+	if next <= s.hull.Hi {
+		add(next, s.hull.Hi, below, below)
+	}
+	return list
+}
+
+// DrawQuantile releases a grid point. It draws the same number of random words whatever the histogram is, but for a
+// rejection with a probability below |grid|/2^64; its time grows with the number of distinct values, as that of the
+// measure query does.
+func (p *Prepared) DrawQuantile(src *Source, h Histogram) int64 {
+	s := p.rank
+	list := s.runs(h)
+	best := list[0].dist
+	for _, r := range list {
+		best = min(best, r.dist)
+	}
+	u1, u0 := src.Uint64(), src.Uint64()
+	i, ok := s.pick(list, best, u1, u0)
+	if !ok {
+		i = s.pickBig(src, list, best, u1, u0)
+	}
+	for {
+		if offset, ok := uniform64(src.Uint64(), list[i].n); ok {
+			return list[i].lo + int64(offset)
+		}
+	}
+}
+
+// pick inverts the distribution of the runs at u/2^128 with 63-bit weights. It says false where their errors leave more
+// than one run possible.
+func (s *rankSampler) pick(list []run, best, u1, u0 uint64) (int, bool) {
+	weight := func(r run) uint64 { return expNeg(s.exponent(r.dist - best)) }
+	var hi, lo, points uint64
+	for _, r := range list {
+		h, l := bits.Mul64(weight(r), r.n)
+		var c uint64
+		lo, c = bits.Add64(lo, l, 0)
+		hi += h + c
+		points += r.n
+	}
+	// at = u·total/2^128. The true place and every bound of a run are within expSlack·points + 2 of the computed ones.
+	at1, at0, _ := uniform128(u1, u0, hi, lo)
+	e1, e0 := bits.Mul64(points, 2*expSlack)
+	e0, c := bits.Add64(e0, 4, 0)
+	e1 += c
+	for i, r := range list {
+		h, l := bits.Mul64(weight(r), r.n)
+		if at1 < h || at1 == h && at0 < l {
+			// Both ends of the run must be further away than the errors; the first has no left neighbour.
+			left := i == 0 || at1 > e1 || at1 == e1 && at0 > e0
+			r0, b := bits.Sub64(l, at0, 0)
+			r1 := h - at1 - b
+			right := i == len(list)-1 || r1 > e1 || r1 == e1 && r0 > e0
+			return i, left && right
+		}
+		var b uint64
+		at0, b = bits.Sub64(at0, l, 0)
+		at1 -= h + b
+	}
+	return 0, false
+}
+
+// pickBig decides the same inversion with more digits of u and of the weights until one run is left.
+func (s *rankSampler) pickBig(src *Source, list []run, best, u1, u0 uint64) int {
+	u := new(big.Int).SetUint64(u1)
+	u.Lsh(u, 64).Or(u, new(big.Int).SetUint64(u0))
+	for prec := uint(128); ; prec += 64 {
+		total, points := new(big.Int), new(big.Int)
+		ends := make([]*big.Int, len(list))
+		for i, r := range list {
+			num, m := s.bigExponent(r.dist - best)
+			n := new(big.Int).SetUint64(r.n)
+			total.Add(total, n.Mul(bigExp(num, m, prec), n))
+			points.Add(points, new(big.Int).SetUint64(r.n))
+			ends[i] = new(big.Int).Set(total)
+		}
+		slack := points.Lsh(points, 3)
+		slack.Add(slack, big.NewInt(2))
+		at := new(big.Int).Mul(u, total)
+		at.Rsh(at, prec)
+		for i := range list {
+			gap := new(big.Int).Sub(ends[i], at)
+			if gap.Sign() <= 0 {
+				continue
+			}
+			left := i == 0 || new(big.Int).Sub(at, ends[i-1]).Cmp(slack) > 0
+			if left && (i == len(list)-1 || gap.Cmp(slack) > 0) {
+				return i
+			}
+			break
+		}
+		u.Lsh(u, 64).Or(u, new(big.Int).SetUint64(src.Uint64()))
+	}
+}

@@ -1,0 +1,81 @@
+package mechanism
+
+// Noise is the distribution that is added to the exact value.
+type Noise string
+
+// Bounding keeps a noisy value inside its valid set.
+type Bounding string
+
+// Calibration says whose scale is used for a noise, a bounding and a guarantee.
+type Calibration string
+
+const (
+	Laplace  Noise = "laplace"
+	Gaussian Noise = "gaussian"
+
+	Truncate Bounding = "truncate" // condition on the valid set
+	Fold     Bounding = "fold"     // reflect at the bounds
+	Denoise  Bounding = "denoise"  // posterior mean under a uniform prior on the range
+	Clamp    Bounding = "clamp"    // nearest valid value; baseline, never chosen by auto
+
+	Tight Calibration = "tight"
+	Paper Calibration = "paper"
+)
+
+// Choice is what a policy asks for. An empty field is chosen by expected error ("auto").
+type Choice struct {
+	Noise       Noise
+	Bounding    Bounding
+	Calibration Calibration // empty: tight
+}
+
+// Guarantee is what one release must satisfy: ε-DP where Delta is 0, else (ε, δ)-DP.
+type Guarantee struct {
+	Epsilon, Delta float64
+}
+
+// Unbounded marks an open end of an Interval.
+const (
+	NoLower = -1 << 63
+	NoUpper = 1<<63 - 1
+)
+
+// Interval is a closed interval of grid steps; NoLower and NoUpper leave an end open.
+type Interval struct{ Lo, Hi int64 }
+
+// Range is a public valid set: sorted, disjoint intervals of grid steps.
+type Range []Interval
+
+// Grid maps grid steps to real values: value = Origin + Step·z. It is for display only; no released value passes through it.
+type Grid struct{ Origin, Step float64 }
+
+// Kind tells how a release is measured and drawn.
+type Kind string
+
+const (
+	Scalar    Kind = "scalar"    // one integer, range fixed by policy or type
+	Chained   Kind = "chained"   // a sum whose range follows from a count released before it (PRIVACY 15)
+	Quantile  Kind = "quantile"  // exponential mechanism on the grid of Range (PRIVACY 17)
+	Selection Kind = "selection" // (ε,δ) partition selection on the number of units (PRIVACY 21)
+)
+
+// Release describes one noisy answer before any data is read: the one object that ledger, explain, cache, NOTICE and
+// margins read (PRIVACY 13). All integers are grid steps.
+type Release struct {
+	Name        string // as the analyst would call it: "avg(cost)"
+	Kind        Kind
+	Range       Range
+	Sensitivity int64 // Δ: how far one unit moves the exact value in one group
+	Groups      int   // C: in how many groups one unit may be; the charge covers all of them
+	Weight      int   // share of the statement's ε (PRIVACY 14)
+	Choice      Choice
+	Grid        Grid
+
+	// Chained: the exact sum of n rows lies in [n·PerRow.Lo, n·PerRow.Hi]; CountRef is the index, in the block's
+	// releases, of the count n̂ that fixes the range.
+	PerRow   Interval
+	CountRef int
+
+	// Quantile: the fraction in [0,1]; 0 is min, 1 is max.
+	Fraction float64
+}

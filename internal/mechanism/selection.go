@@ -1,0 +1,101 @@
+package mechanism
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// selectionOne is probability 1 in the fixed-point numbers of a selector.
+const selectionOne = 1 << 62
+
+// selector is optimal partition selection (Desfontaines, Voss, Gipson and Mandayam 2022): a partition with n units is
+// kept with the largest probability π(n) that (ε, δ)-DP allows given π(n−1) and π(0) = 0,
+//
+//	π(n) = min(e^ε·π(n−1) + δ, 1 − e^−ε·(1 − π(n−1) − δ), 1).
+//
+// The probabilities are integers over 2^62, each rounded down, with e^ε rounded down to 32 bits behind the point: both
+// conditions hold exactly for the numbers that are drawn with.
+type selector struct {
+	pi   []uint64 // pi[n] for n < len(pi); 1 from there on
+	half int64    // least n with π(n) ≥ ½
+}
+
+// maxSelection bounds the table, and with it the memory that an analyst's choice of ε can cost: ε down to about 1e-3.
+const maxSelection = 1 << 16
+
+func newSelector(eps, delta float64) (*selector, error) {
+	if !(delta > 0) {
+		return nil, fmt.Errorf("partition selection needs a delta above 0")
+	}
+	step := uint64(delta * (1 - 1e-12) * selectionOne)
+	if step == 0 {
+		return nil, fmt.Errorf("partition selection with delta %g: the least is 2^-62", delta)
+	}
+	// e^ε in units of 2^−32; from 20 on selection is limited by δ alone, so a smaller ε does no harm.
+	grow := uint64(math.Exp(math.Min(eps, 20)) * (1 - 1e-12) * (1 << 32))
+	s := &selector{pi: []uint64{0}}
+	for p := uint64(0); ; {
+		hi, lo := bits.Mul64(p, grow)
+		up := uint64(selectionOne)
+		if hi>>32 == 0 {
+			up = min(up, hi<<32|lo>>32)
+			up = min(selectionOne, up+step)
+		}
+		down := uint64(selectionOne)
+		if p+step < selectionOne {
+			// 1 − (1 − π − δ)/e^ε, the quotient rounded up.
+			rest := selectionOne - p - step
+			q, r := bits.Div64(rest>>32, rest<<32, grow)
+			if r > 0 {
+				q++
+			}
+			down = selectionOne - q
+		}
+		p = min(up, down)
+		if p >= selectionOne {
+			break
+		}
+		if p <= s.pi[len(s.pi)-1] || len(s.pi) > maxSelection {
+			return nil, fmt.Errorf("partition selection with epsilon %g and delta %g keeps no group of a reasonable size", eps, delta)
+		}
+		s.pi = append(s.pi, p)
+	}
+	for s.half < int64(len(s.pi)) && s.pi[s.half] < selectionOne/2 {
+		s.half++
+	}
+	return s, nil
+}
+
+// keep draws whether a partition with n units is kept. It consumes one word whatever n is.
+func (s *selector) keep(src *Source, n int64) bool {
+	word := src.Uint64() >> 2
+	if n < 0 {
+		n = 0
+	}
+	if n >= int64(len(s.pi)) {
+		return true
+	}
+	return word < s.pi[n]
+}
+
+func (p *Prepared) prepareSelection(per Guarantee) (err error) {
+	p.units, err = newSelector(per.Epsilon, per.Delta)
+	eps := p.guarantee.Epsilon
+	p.curve = func() Curve { return PureCurve(eps) }
+	return err
+}
+
+// Select decides whether a group with that many units is released. Only for Selection; false for any other kind.
+func (p *Prepared) Select(s *Source, units int64) bool {
+	return p.units != nil && p.units.keep(s, units)
+}
+
+// SelectThreshold is the number of units at which a group is kept with probability ½ or more, and the number from which
+// it is always kept.
+func (p *Prepared) SelectThreshold() (half, always int64) {
+	if p.units == nil {
+		return 0, 0
+	}
+	return p.units.half, int64(len(p.units.pi))
+}

@@ -1,0 +1,53 @@
+package mechanism
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	mathrand "math/rand/v2"
+)
+
+// sourceBlock is how many bytes are fetched from crypto/rand at a time: a system call per release would dominate it.
+const sourceBlock = 4096
+
+// Source yields random 64-bit words from crypto/rand, fetched in blocks. It is not safe for concurrent use: every
+// session has its own. The zero Source is ready.
+type Source struct {
+	block [sourceBlock]byte
+	left  int
+	fill  func([]byte)
+	draws uint64
+
+	scratch proposal // of the release being drawn, kept here to spare an allocation
+}
+
+// NewSource returns a Source of crypto/rand, which never fails (crypto/rand ends the process instead).
+func NewSource() *Source { return new(Source) }
+
+// SeededSource returns a deterministic Source for tests and figures. It protects nobody.
+func SeededSource(seed uint64) *Source {
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], seed)
+	chacha := mathrand.NewChaCha8(key)
+	return &Source{fill: func(p []byte) { chacha.Read(p) }}
+}
+
+// Uint64 returns the next word. Words are erased from the block as they are handed out.
+func (s *Source) Uint64() uint64 {
+	if s.left < 8 {
+		if s.fill == nil {
+			rand.Read(s.block[:])
+		} else {
+			s.fill(s.block[:])
+		}
+		s.left = sourceBlock
+	}
+	at := s.block[sourceBlock-s.left:]
+	w := binary.LittleEndian.Uint64(at)
+	binary.LittleEndian.PutUint64(at, 0)
+	s.left -= 8
+	s.draws++
+	return w
+}
+
+// Draws counts the words handed out so far: the measure of work in the tests that show that sampling tells nothing.
+func (s *Source) Draws() uint64 { return s.draws }
