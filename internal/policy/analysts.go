@@ -1,0 +1,197 @@
+package policy
+
+import (
+	"encoding/base64"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// maxBudget is the largest ε that the ledger's exact sums hold.
+const maxBudget = 1e18
+
+// Methods of authentication.
+const (
+	AuthSCRAM       = "scram"
+	AuthCertificate = "certificate"
+	AuthQuery       = "query"
+)
+
+func readAuth(v value, p *Policy) {
+	o := v.object("method", "dsn", "query")
+	p.Auth.Method = AuthSCRAM
+	if o.has("query") && !o.has("method") {
+		p.Auth.Method = AuthQuery
+	}
+	if s, ok := o.get("method").oneOf(AuthSCRAM, AuthCertificate, AuthQuery); ok {
+		p.Auth.Method = s
+	}
+	query := o.get("query")
+	if p.Auth.Method != AuthQuery {
+		for _, key := range []string{"dsn", "query"} {
+			if o.has(key) {
+				o.get(key).fail("needs method: query")
+			}
+		}
+		if p.Auth.Method == AuthCertificate && (p.TLS == nil || p.TLS.ClientCA == "") {
+			v.fail("method: certificate needs tls.client_ca, against which certificates are checked")
+		}
+		return
+	}
+	p.Auth.DSN = p.dsn(o.get("dsn"), "auth.dsn")
+	if !o.has("dsn") {
+		o.get("dsn").fail("missing: the connection on which the query runs")
+	}
+	text, ok := query.text()
+	switch {
+	case !query.given():
+		query.fail("missing: a query such as SELECT usename, passwd FROM pg_shadow WHERE usename = $1")
+	case ok && !strings.Contains(text, "$1"):
+		query.fail("must use $1, the user who logs in")
+	case ok:
+		p.Auth.Query = text
+	}
+}
+
+func readAnalysts(o object, p *Policy) {
+	v := o.get("analysts")
+	all := v.object()
+	p.Analysts = map[string]*Analyst{}
+	if v.empty() {
+		v.fail("missing: at least one analyst, with a budget")
+	}
+	certificates := map[string]string{}
+	for _, name := range all.names {
+		at := all.get(name)
+		if name == "" || len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl) {
+			at.fail("a login is 1 to %d bytes without control characters", maxName)
+		}
+		if name == "*" {
+			at.fail("dpproxy budget calls all analysts together so")
+		}
+		a := readAnalyst(at, name, p)
+		if other, twice := certificates[a.Certificate]; twice && a.Certificate != "" {
+			at.fail("has the same certificate as %s", other)
+		}
+		certificates[a.Certificate] = name
+		p.Analysts[name] = a
+	}
+	if top := o.get("budget"); top.given() {
+		p.Budget = readBudget(top, p)
+	} else if len(p.Analysts) > 1 {
+		all.note("no budget for all analysts together: what %d colluding analysts learn is bounded by the sum of their budgets", len(p.Analysts))
+	}
+	p.statementDelta()
+}
+
+func readAnalyst(v value, name string, p *Policy) *Analyst {
+	a := &Analyst{Name: name}
+	o := v.object("password", "certificate", "budget")
+	password := o.get("password")
+	if s, ok := password.text(); ok {
+		if message := verifierProblem(s); message != "" {
+			password.fail("%s", message)
+		}
+		a.Verifier = s
+	}
+	certificate := o.get("certificate")
+	if s, ok := certificate.text(); ok {
+		switch {
+		case s == "":
+			certificate.fail("must be the common name or a DNS name of the client's certificate")
+		case p.TLS == nil || p.TLS.ClientCA == "":
+			certificate.fail("needs tls.client_ca, against which it is checked")
+		}
+		a.Certificate = s
+	}
+	switch p.Auth.Method {
+	case AuthSCRAM:
+		if !password.given() && !certificate.given() {
+			password.fail("missing: a verifier from dpproxy passwd (or certificate)")
+		}
+	case AuthCertificate:
+		if !certificate.given() {
+			certificate.fail("missing, and auth.method is certificate")
+		}
+	}
+	budget := o.get("budget")
+	if !budget.given() || budget.null() {
+		v.fail("has no budget; write budget: {epsilon: 10}")
+		return a
+	}
+	a.Budget = *readBudget(budget, p)
+	return a
+}
+
+func readBudget(v value, p *Policy) *Budget {
+	b := &Budget{Delta: p.Accounting.Delta}
+	o := v.object("epsilon", "delta", "every")
+	epsilon := o.get("epsilon")
+	if f, ok := epsilon.positive(); ok && f > maxBudget {
+		epsilon.fail("must be at most %g", maxBudget)
+	} else if ok {
+		b.Epsilon = f
+		if f < p.Defaults.Epsilon {
+			epsilon.note("%v is below defaults.epsilon %v: nothing can be asked without SET dpproxy.epsilon", f, p.Defaults.Epsilon)
+		}
+	} else if !epsilon.given() && v.isMapping() {
+		epsilon.fail("missing: the total ε")
+	}
+	if f, ok := o.get("delta").delta(); ok {
+		b.Delta = f
+	}
+	switch {
+	case p.Accounting.Method == Pure:
+		b.Delta = 0
+	case b.Delta == 0 && !o.has("delta"):
+		v.fail("no δ here and none in accounting: method rdp needs one, say delta: 1e-6")
+	}
+	if every := o.get("every"); every.given() {
+		b.Every, _ = every.duration(time.Second, maxDuration)
+	}
+	return b
+}
+
+// statementDelta gives accounting.delta its default: the least δ of any budget.
+func (p *Policy) statementDelta() {
+	if p.Accounting.Method == Pure || p.Accounting.Delta != 0 {
+		return
+	}
+	least := 1.0
+	for _, a := range p.Analysts {
+		if a.Budget.Delta > 0 {
+			least = min(least, a.Budget.Delta)
+		}
+	}
+	if p.Budget != nil && p.Budget.Delta > 0 {
+		least = min(least, p.Budget.Delta)
+	}
+	p.Accounting.Delta = least
+}
+
+// verifierForm is how PostgreSQL stores a SCRAM secret (RFC 5803 in its own spelling, auth-scram.c).
+var verifierForm = regexp.MustCompile(`^SCRAM-SHA-256\$(\d{1,9}):([A-Za-z0-9+/]+=*)\$([A-Za-z0-9+/]+=*):([A-Za-z0-9+/]+=*)$`)
+
+// minIterations is RFC 7677's least; clients of xdg-go/scram and others refuse fewer.
+const minIterations = 4096
+
+// verifierProblem says what is wrong with a stored password; it never quotes it.
+func verifierProblem(s string) string {
+	const advice = "make one with dpproxy passwd"
+	m := verifierForm.FindStringSubmatch(s)
+	if m == nil {
+		return "is not a SCRAM-SHA-256 verifier (SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey); " + advice
+	}
+	if n, err := strconv.Atoi(m[1]); err != nil || n < minIterations {
+		return "has fewer than 4096 iterations; " + advice
+	}
+	for i, want := range map[int]int{2: 0, 3: 32, 4: 32} {
+		b, err := base64.StdEncoding.DecodeString(m[i])
+		if err != nil || want != 0 && len(b) != want {
+			return "is not a SCRAM-SHA-256 verifier: a part is not base64 of the right length; " + advice
+		}
+	}
+	return ""
+}

@@ -1,0 +1,243 @@
+package policy
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+)
+
+// maxSteps bounds a column's range in grid steps: 2^53, exact in float8 and far from overflow in int64 sums of products.
+var maxSteps = new(big.Rat).SetInt64(1 << 53)
+
+// readColumns reads a mapping; for a public table also a plain list of names.
+func readColumns(v value, s tableSource, d overrides) {
+	if s.Public && v.isSequence() {
+		for _, item := range v.items() {
+			if name, ok := item.text(); ok {
+				s.add(item, name)
+			}
+		}
+		return
+	}
+	all := v.object()
+	if !s.Public && s.at.isMapping() && len(all.names) == 0 && (!v.given() || v.null() || v.isMapping()) {
+		v.fail("missing: at least the unit's column; what is not listed does not exist for an analyst")
+	}
+	for _, name := range all.names {
+		at := all.get(name)
+		if c := s.add(at, name); c != nil {
+			readColumn(at, c, d)
+		}
+	}
+}
+
+func (s tableSource) add(at value, name string) *Column {
+	if name == "" || len(name) > maxName {
+		at.fail("a column's name is 1 to %d bytes", maxName)
+		return nil
+	}
+	if _, twice := s.columns[name]; twice {
+		at.fail("%s stands twice", name)
+		return nil
+	}
+	c := &Column{Name: name}
+	s.Columns = append(s.Columns, c)
+	s.columns[name] = at
+	return c
+}
+
+func readColumn(v value, c *Column, d overrides) {
+	o := v.object("bounds", "values", "values_from", "valid", "per_unit", "grid", "mechanism")
+	bounds := o.get("bounds").pair()
+	valid := readValid(o.get("valid"))
+	if len(valid) > 0 {
+		hull := &boundsLiteral{lo: valid[0].lo, hi: valid[len(valid)-1].hi}
+		switch {
+		case !o.has("bounds"):
+			bounds = hull
+		case bounds != nil:
+			if _, ok := commonKind(bounds.kind(), hull.kind()); !ok {
+				o.get("valid").fail("is a %s range, but bounds is a %s range", hull.kind(), bounds.kind())
+			} else if hull.lo.at.Cmp(bounds.lo.at) < 0 || hull.hi.at.Cmp(bounds.hi.at) > 0 {
+				o.get("valid").fail("%s to %s reaches outside the bounds %s to %s", hull.lo.text, hull.hi.text, bounds.lo.text, bounds.hi.text)
+			}
+		}
+		for _, b := range valid {
+			c.Valid = append(c.Valid, b.text())
+		}
+	}
+	if bounds != nil {
+		b := bounds.text()
+		c.Bounds = &b
+	}
+	readDomain(o, c)
+	readPerUnit(o.get("per_unit"), c, bounds)
+	readColumnGrid(o.get("grid"), c, bounds, d)
+	if m, ok := o.get("mechanism").mechanism(d.method); ok {
+		c.Mechanism = &m
+	}
+}
+
+func readDomain(o object, c *Column) {
+	values, from := o.get("values"), o.get("values_from")
+	if values.given() && from.given() {
+		from.fail("stands beside values; a domain has one source")
+	}
+	if values.given() && !values.isSequence() {
+		values.fail("must be a list such as [asthma, cold, flu], not %s", values.kind())
+	} else if values.given() {
+		items := values.items()
+		if len(items) == 0 {
+			values.fail("must not be empty")
+		}
+		seen := make(map[string]bool, len(items))
+		for _, item := range items {
+			if item.null() {
+				item.fail("NULL is a group of its own wherever the column is nullable; leave it out")
+				continue
+			}
+			s, ok := item.text()
+			if ok && seen[s] {
+				item.fail("%s stands twice", quoted(s))
+			} else if ok {
+				seen[s] = true
+				c.Values = append(c.Values, s)
+			}
+		}
+	}
+	if s, ok := from.text(); ok {
+		column, message := columnOf(s)
+		if message != "" {
+			from.fail("%s", message)
+			return
+		}
+		c.ValuesFrom = &column
+	}
+}
+
+func readPerUnit(v value, c *Column, bounds *boundsLiteral) {
+	perUnit := v.pair()
+	if perUnit == nil {
+		return
+	}
+	switch {
+	case c.Bounds == nil:
+		v.fail("needs bounds beside it")
+	case perUnit.kind() != kindNumber && perUnit.kind() != kindInterval && perUnit.kind() != kindClock:
+		v.fail("a sum is a number or an interval, not a %s", perUnit.kind())
+	default:
+		if _, ok := commonKind(perUnit.kind(), bounds.kind()); !ok {
+			v.fail("is a %s range, but bounds is a %s range", perUnit.kind(), bounds.kind())
+			return
+		}
+		b := perUnit.text()
+		c.PerUnit = &b
+	}
+}
+
+// readColumnGrid also lets the table's grid reach the columns whose kind it fits.
+func readColumnGrid(v value, c *Column, bounds *boundsLiteral, d overrides) {
+	own, ok := v.grid()
+	switch {
+	case ok && bounds == nil:
+		v.fail("needs bounds beside it")
+		return
+	case ok && !own.fits(bounds.kind()):
+		v.fail("is not a step of a %s", bounds.kind())
+		return
+	case !ok && (d.grid == nil || bounds == nil || v.given() || !d.grid.fits(bounds.kind())):
+		return
+	case !ok:
+		own = d.grid
+	}
+	width := new(big.Rat).Sub(bounds.hi.at, bounds.lo.at)
+	switch steps := new(big.Rat).Quo(width, own.at); {
+	case width.Sign() > 0 && ok && own.at.Cmp(width) > 0:
+		v.fail("is wider than the bounds")
+	case steps.Cmp(maxSteps) > 0:
+		v.fail("the bounds are more than 2^53 grid steps apart")
+	default:
+		c.Grid = &own.Grid
+	}
+}
+
+// boundsLiteral is a pair of bounds of one kind.
+type boundsLiteral struct{ lo, hi literal }
+
+func (b *boundsLiteral) kind() string {
+	k, _ := commonKind(b.lo.kind, b.hi.kind)
+	return k
+}
+
+func (b *boundsLiteral) text() Bounds { return Bounds{b.lo.text, b.hi.text} }
+
+// pair reads [lower, upper]; nil when it is absent or wrong.
+func (v value) pair() *boundsLiteral {
+	if !v.given() {
+		return nil
+	}
+	if !v.isSequence() || len(v.node.Content) != 2 {
+		v.fail("must be [lower, upper]")
+		return nil
+	}
+	items := v.items()
+	if len(items) != 2 {
+		return nil
+	}
+	// Problems of an end are reported at the key, which names the pair.
+	ends := [2]literal{}
+	for i, item := range items {
+		item.at, item.path = v.at, v.path
+		l, ok := item.literal()
+		if !ok {
+			return nil
+		}
+		ends[i] = l
+	}
+	if _, ok := commonKind(ends[0].kind, ends[1].kind); !ok {
+		v.fail("lower %s is a %s and upper %s is a %s", ends[0].text, ends[0].kind, ends[1].text, ends[1].kind)
+		return nil
+	}
+	if ends[0].at.Cmp(ends[1].at) > 0 {
+		v.fail("lower %s is above upper %s", ends[0].text, ends[1].text)
+		return nil
+	}
+	return &boundsLiteral{ends[0], ends[1]}
+}
+
+// readValid reads [[8,12],[14,18]] in any order.
+func readValid(v value) []boundsLiteral {
+	if !v.given() {
+		return nil
+	}
+	items := v.items()
+	if len(items) == 0 {
+		if v.isSequence() {
+			v.fail("must not be empty")
+		}
+		return nil
+	}
+	var ranges []boundsLiteral
+	for _, item := range items {
+		item.at = v.at
+		if b := item.pair(); b != nil {
+			ranges = append(ranges, *b)
+		}
+	}
+	if len(ranges) < len(items) {
+		return nil
+	}
+	slices.SortStableFunc(ranges, func(a, b boundsLiteral) int { return cmp.Compare(a.lo.at.Cmp(b.lo.at), 0) })
+	for i := 1; i < len(ranges); i++ {
+		a, b := ranges[i-1], ranges[i]
+		if _, ok := commonKind(a.kind(), b.kind()); !ok {
+			v.fail("mixes a %s range and a %s range", a.kind(), b.kind())
+			return nil
+		}
+		if b.lo.at.Cmp(a.hi.at) <= 0 {
+			v.fail("[%s, %s] and [%s, %s] overlap", a.lo.text, a.hi.text, b.lo.text, b.hi.text)
+			return nil
+		}
+	}
+	return ranges
+}

@@ -1,0 +1,93 @@
+package policy
+
+import (
+	"math/big"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+)
+
+// mechanism reads auto, or {noise, bounding, calibration}, each of which may be auto.
+func (v value) mechanism(method Method) (c mechanism.Choice, ok bool) {
+	if !v.given() {
+		return c, false
+	}
+	if !v.isMapping() {
+		s, isText := v.text()
+		switch {
+		case !isText:
+			return c, false
+		case s != "auto":
+			v.fail("%s is neither auto nor a mapping such as {noise: laplace, bounding: fold}", quoted(s))
+			return c, false
+		}
+		return c, true
+	}
+	before := len(v.w.problems)
+	o := v.object("noise", "bounding", "calibration")
+	c.Noise = mechanism.Noise(o.get("noise").orAuto(string(mechanism.Laplace), string(mechanism.Gaussian)))
+	c.Bounding = mechanism.Bounding(o.get("bounding").orAuto(string(mechanism.Truncate), string(mechanism.Fold),
+		string(mechanism.Denoise), string(mechanism.Clamp)))
+	c.Calibration = mechanism.Calibration(o.get("calibration").orAuto(string(mechanism.Tight), string(mechanism.Paper)))
+	if len(v.w.problems) > before {
+		return c, false
+	}
+	if c.Noise == mechanism.Gaussian && method == Pure && c.Bounding != "" && c.Bounding != mechanism.Truncate {
+		o.get("bounding").fail("gaussian noise satisfies pure ε-DP when it is truncated to the range, not with %s", c.Bounding)
+	}
+	if c.Calibration == mechanism.Paper && c.Bounding != "" && c.Bounding != mechanism.Truncate {
+		o.get("calibration").fail("the papers calibrate truncate; %s has the calibration tight", c.Bounding)
+	}
+	return c, len(v.w.problems) == before
+}
+
+// orAuto reads one of words; auto and an absent key are the empty string.
+func (v value) orAuto(words ...string) string {
+	s, ok := v.oneOf(append(words, "auto")...)
+	if !ok || s == "auto" {
+		return ""
+	}
+	return s
+}
+
+// gridLiteral is a grid with its exact value: a number, or seconds.
+type gridLiteral struct {
+	Grid
+	at *big.Rat
+}
+
+// grid reads a step: a number, or an interval for times.
+func (v value) grid() (*gridLiteral, bool) {
+	if !v.given() {
+		return nil, false
+	}
+	l, ok := v.literal()
+	if !ok {
+		return nil, false
+	}
+	if l.at.Sign() <= 0 {
+		v.fail("must be above 0, not %s", l.text)
+		return nil, false
+	}
+	switch l.kind {
+	case kindNumber:
+		return &gridLiteral{Grid{Number: l.text}, l.at}, true
+	case kindInterval, kindClock:
+		d, fits := intervalDuration(l.at)
+		if !fits {
+			v.fail("%s is not a whole number of microseconds within a century", l.text)
+			return nil, false
+		}
+		return &gridLiteral{Grid{Duration: d}, l.at}, true
+	}
+	v.fail("must be a number or an interval, not a %s", l.kind)
+	return nil, false
+}
+
+// fits tells whether a grid can be the step of a column whose bounds are of that kind. Dates may bound a column of
+// timestamps, which has a finer grid than days; a column of dates takes whole days of it.
+func (g *gridLiteral) fits(kind string) bool {
+	if g.Number != "" {
+		return kind == kindNumber
+	}
+	return kind == kindDate || kind == kindTimestamp || kind == kindTimestampTZ || kind == kindClock || kind == kindInterval
+}

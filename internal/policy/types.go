@@ -1,0 +1,180 @@
+package policy
+
+import (
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+)
+
+// Policy is a policy file after validation: every default is filled in, every reference resolved.
+type Policy struct {
+	File    string // as named on the command line
+	Version string // hex SHA-256 of what the file means for answers; part of cache and ledger records
+
+	Listen     string
+	Insecure   bool
+	TLS        *TLS // nil: none
+	Databases  Databases
+	Ledger     string // absolute "file:/…" or "postgres://…"
+	Accounting Accounting
+	Defaults   Defaults
+	AnswersTTL time.Duration // 0: no answer cache
+	Quantum    time.Duration // 0: no padding
+	Auth       Auth
+	Budget     *Budget // all analysts together; nil: none
+	Metrics    string  // listen address; empty: none
+	Limits     Limits
+	Pool       Pool
+	Analysts   map[string]*Analyst
+	Tables     []*Table
+	Views      []Name
+
+	// Notes are not problems, but the writer may want to know; check prints them.
+	Notes Errors
+
+	missing map[string]Problem // key → why its connection string is not known
+}
+
+// TLS names PEM files; relative paths are resolved from the policy's folder.
+type TLS struct{ Cert, Key, ClientCA string }
+
+// Databases holds the DSNs, with ${ENV} expanded. An unset variable leaves the DSN empty and its name in Unset.
+type Databases struct {
+	Main, Shadow, Public                string
+	AdminMain, AdminShadow, AdminLedger string            // equal where the policy gives one admin DSN
+	Unset                               map[string]string // databases key → name of the environment variable that is not set
+}
+
+// Method is the accounting method.
+type Method string
+
+const (
+	RDP  Method = "rdp"
+	Pure Method = "pure"
+)
+
+// Accounting says how charges compose. Delta is that of one statement, and the default of a budget's.
+type Accounting struct {
+	Method              Method
+	Delta               float64 // 0 under pure
+	SelectionDeltaShare float64 // share of an analyst's δ that partition selection may use
+}
+
+// Defaults hold for what no table or column overrides.
+type Defaults struct {
+	Epsilon, EpsilonMax float64
+	Mechanism           mechanism.Choice
+	MaxGroupsPerUnit    int
+}
+
+// Auth says how analysts prove who they are.
+type Auth struct {
+	Method string // "scram", "certificate" or "query"
+	DSN    string // query: where verifiers are
+	Query  string // query: $1 = user; columns name, verifier
+}
+
+// Budget bounds an analyst's composed (ε, δ), per period if Every is not 0.
+type Budget struct {
+	Epsilon, Delta float64
+	Every          time.Duration
+}
+
+// Limits protect the proxy.
+type Limits struct{ Connections, PerAddress, SQLBytes int }
+
+// Pool sizes the backend pools.
+type Pool struct {
+	Main, Shadow, Public int
+	Wait                 time.Duration
+}
+
+// Analyst is one login.
+type Analyst struct {
+	Name        string
+	Verifier    string // SCRAM-SHA-256$…; empty with certificates and auth by query
+	Certificate string // CN or SAN
+	Budget      Budget
+}
+
+// Name is a schema-qualified relation name.
+type Name struct{ Schema, Relation string }
+
+func (n Name) String() string { return n.Schema + "." + n.Relation }
+
+// Table is what the policy says of one relation.
+type Table struct {
+	Name             Name
+	Public           bool
+	Unit             *Unit // nil for public tables
+	MaxRowsPerUnit   int   // declared; rewrite enforces it or proves it from an index
+	MaxRows          int64 // 0: unknown
+	Epsilon          float64
+	EpsilonMax       float64
+	Mechanism        mechanism.Choice
+	MaxGroupsPerUnit int
+	Grid             *Grid     // nil: by type
+	Columns          []*Column // nil for a public table whose columns are all visible
+}
+
+// Unit is a table's privacy unit: a column of its own, or one reached through a foreign key.
+type Unit struct {
+	Name   string // the kind: "patient"
+	Column string // empty with Via
+	Via    *Via
+}
+
+// Via is one step of a foreign-key chain.
+type Via struct {
+	Column           string // this table's
+	References       Name   // the table that it points to
+	ReferencesColumn string
+}
+
+// Column is what the policy says of one column of a private table. Literals are text in PostgreSQL's input form; their
+// types are checked against the schema by `check --live` and `serve`.
+type Column struct {
+	Name       string
+	Bounds     *Bounds   // nil: none (with Valid: its hull)
+	Values     []string  // declared domain; nil: none
+	ValuesFrom *ColumnOf // domain = a public table's column
+	Valid      []Bounds  // ranges with gaps, for averages
+	PerUnit    *Bounds   // clamp of one unit's sum in one group
+	Grid       *Grid
+	Mechanism  *mechanism.Choice // nil: the table's
+}
+
+// Bounds are inclusive literals, Lo ≤ Hi.
+type Bounds struct{ Lo, Hi string }
+
+// ColumnOf names a column of a table.
+type ColumnOf struct {
+	Table  Name
+	Column string
+}
+
+// Grid is a step: a number, or a duration for times.
+type Grid struct {
+	Number   string        // decimal text; empty with Duration
+	Duration time.Duration // 0 with Number
+}
+
+// Table finds a table; nil when the policy does not list it.
+func (p *Policy) Table(n Name) *Table {
+	for _, t := range p.Tables {
+		if t.Name == n {
+			return t
+		}
+	}
+	return nil
+}
+
+// Column finds a listed column; nil when it is not listed.
+func (t *Table) Column(name string) *Column {
+	for _, c := range t.Columns {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
