@@ -1,0 +1,196 @@
+package ledger
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+// testClock is a time of day that a test moves.
+type testClock struct{ unixMicro atomic.Int64 }
+
+func newTestClock() *testClock {
+	c := &testClock{}
+	c.set(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	return c
+}
+
+func (c *testClock) now() time.Time        { return time.UnixMicro(c.unixMicro.Load()).UTC() }
+func (c *testClock) set(t time.Time)       { c.unixMicro.Store(t.UnixMicro()) }
+func (c *testClock) move(by time.Duration) { c.unixMicro.Add(by.Microseconds()) }
+
+const day = 24 * time.Hour
+
+// monthly is alice with ε = 1 every 30 days.
+func monthly(c *testClock) Config {
+	config := pureConfig(1)
+	config.Analysts["alice"] = policy.Budget{Epsilon: 1, Every: 30 * day}
+	config.Clock = c.now
+	return config
+}
+
+func TestPeriodsFollowEachOther(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func(Config) Store) {
+		clock, ctx := newTestClock(), context.Background()
+		began := clock.now()
+		s := open(monthly(clock))
+		spend := func(want string) Balance {
+			t.Helper()
+			b, err := s.Spend(ctx, "alice", []Charge{pureCharge(1)})
+			wantCode(t, err, want)
+			return b
+		}
+		if b := spend(""); !b.PeriodEnds.Equal(began.Add(30 * day)) {
+			t.Errorf("the first period ends %v", b.PeriodEnds)
+		}
+		spend("53400")
+		clock.move(30*day - time.Microsecond)
+		spend("53400")
+		clock.move(time.Microsecond)
+		if b, err := s.Balance(ctx, "alice"); err != nil || b.EpsilonLeft != 1 || !b.PeriodEnds.Equal(began.Add(60*day)) {
+			t.Errorf("after 30 days: %+v, %v", b, err)
+		}
+		spend("")
+		clock.move(45 * day) // day 75: in the middle of the period from day 60 to day 90
+		if b := spend(""); !b.PeriodEnds.Equal(began.Add(90 * day)) {
+			t.Errorf("a late charge has shifted the period: it ends %v", b.PeriodEnds)
+		}
+		if r, err := s.Verify(ctx); err != nil || r.Records == 0 {
+			t.Errorf("verify: %+v, %v", r, err)
+		}
+	})
+}
+
+func TestClockJumps(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func(Config) Store) {
+		clock, ctx := newTestClock(), context.Background()
+		real := clock.now()
+		s := open(monthly(clock))
+		spend := func(when, want string) {
+			t.Helper()
+			if _, err := s.Spend(ctx, "alice", []Charge{pureCharge(1)}); (err != nil) != (want != "") {
+				t.Errorf("%s: %v, want %q", when, err, want)
+			}
+		}
+		spend("first", "")
+		clock.set(real.Add(-400 * day))
+		spend("set back", "53400")
+		s.Close()
+		s = open(monthly(clock))
+		spend("set back, after a restart", "53400")
+		clock.set(real.Add(10 * 365 * day))
+		spend("jumped ahead ten years: one period, not 121", "")
+		spend("again there", "53400")
+		clock.set(real.Add(day))
+		spend("corrected", "53400")
+		clock.set(real.Add(31 * day))
+		spend("a month later by the corrected clock", "53400")
+		clock.set(real.Add(10*365*day + 31*day))
+		spend("when the real time gets there", "")
+		h, err := s.History(ctx, "alice", 0)
+		if err != nil || len(h) != 3 {
+			t.Fatalf("history %v, %v", h, err)
+		}
+		for i := 1; i < len(h); i++ {
+			if h[i].At.After(h[i-1].At) {
+				t.Errorf("record at %v before one at %v", h[i].At, h[i-1].At)
+			}
+		}
+	})
+}
+
+func TestAnswersExpire(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func(Config) Store) {
+		clock, ctx := newTestClock(), context.Background()
+		s := open(monthly(clock))
+		put := func(key, answer string, ttl time.Duration) {
+			t.Helper()
+			if err := s.PutAnswer(ctx, key, []byte(answer), ttl); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := func(key, answer string) {
+			t.Helper()
+			got, ok, err := s.Answer(ctx, key)
+			if err != nil || string(got) != answer || ok != (answer != "") {
+				t.Errorf("%s: %q, %v, %v, want %q", key, got, ok, err, answer)
+			}
+		}
+		put("a", "1", time.Hour)
+		put("b", "2", 3*time.Hour)
+		put("never", "3", 0)
+		want("a", "1")
+		want("never", "")
+		clock.move(time.Hour - time.Second)
+		want("a", "1")
+		put("b", "4", 2*time.Hour)
+		want("b", "4")
+		s.Close()
+		s = open(monthly(clock))
+		want("a", "1")
+		want("b", "4")
+		clock.move(time.Second)
+		want("a", "")
+		want("b", "4")
+		put("c", "5", time.Hour) // takes what has expired away
+		s.Close()
+		s = open(monthly(clock))
+		want("b", "4")
+		want("c", "5")
+		clock.move(-time.Second) // not even for a clock that was set back
+		want("a", "")
+	})
+}
+
+func TestReloads(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func(Config) Store) {
+		s, ctx := open(pureConfig(10)), context.Background()
+		if _, err := s.Spend(ctx, "alice", []Charge{pureCharge(4)}); err != nil {
+			t.Fatal(err)
+		}
+		reload := func(c Config) {
+			t.Helper()
+			if err := s.Reconfigure(ctx, c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		reload(pureConfig(3)) // below what is spent
+		if b, err := s.Balance(ctx, "alice"); err != nil || b.EpsilonSpent != 4 || b.EpsilonLeft != 0 {
+			t.Errorf("lowered: %+v, %v", b, err)
+		}
+		_, err := s.Spend(ctx, "alice", []Charge{pureCharge(1e-6)})
+		wantCode(t, err, "53400")
+
+		renamed := pureConfig(5)
+		renamed.Analysts = map[string]policy.Budget{"alicia": {Epsilon: 5}}
+		reload(renamed)
+		_, err = s.Spend(ctx, "alice", []Charge{pureCharge(1)})
+		wantCode(t, err, "53400")
+		if b, err := s.Balance(ctx, "alice"); err != nil || b != (Balance{}) {
+			t.Errorf("removed: %+v, %v", b, err)
+		}
+		if _, err := s.Spend(ctx, "alicia", []Charge{pureCharge(1)}); err != nil {
+			t.Error(err)
+		}
+		accounts, err := s.Show(ctx)
+		if err != nil || len(accounts) != 2 || accounts[0].Listed || *accounts[0].EpsilonSpent != 4 || !accounts[1].Listed {
+			t.Errorf("show: %+v, %v", accounts, err)
+		}
+
+		reload(pureConfig(10))
+		if b, err := s.Balance(ctx, "alice"); err != nil || b.EpsilonLeft != 6 {
+			t.Errorf("listed again: %+v, %v", b, err)
+		}
+		bad := pureConfig(10)
+		bad.Method = policy.RDP // without δ
+		if err := s.Reconfigure(ctx, bad); err == nil {
+			t.Error("rdp without a delta was accepted")
+		}
+		if b, err := s.Balance(ctx, "alice"); err != nil || b.EpsilonLeft != 6 {
+			t.Errorf("after a reload that failed: %+v, %v", b, err)
+		}
+	})
+}

@@ -1,0 +1,187 @@
+package ledger
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// Show lists all accounts.
+func (s *fileStore) Show(context.Context) ([]Account, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usable(); err != nil {
+		return nil, err
+	}
+	refused := make(map[string]int, len(s.refused))
+	for name := range s.refused {
+		refused[name] = s.refusedOf(name)
+	}
+	return s.rules.Load().show(maps.Clone(s.book), refused, s.now()), nil
+}
+
+// refusedOf counts an account's refused fingerprints. The caller holds mu.
+func (s *fileStore) refusedOf(name string) int {
+	count := 0
+	for _, n := range s.refused[name] {
+		if n > s.book[name].cleared {
+			count++
+		}
+	}
+	return count
+}
+
+// usable says why the ledger serves nobody. The caller holds mu.
+func (s *fileStore) usable() error {
+	switch {
+	case s.closing:
+		return errClosed
+	case s.broken != nil:
+		return fmt.Errorf("ledger %s failed and serves nobody until dpproxy is started again: %w", s.path, s.broken)
+	}
+	return nil
+}
+
+// administer runs a request of the administrator's, whose errors keep their reasons.
+func (s *fileStore) administer(ctx context.Context, name string, decide func(*book) error) error {
+	s.mu.Lock()
+	err := s.usable()
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return s.do(ctx, "administering", name, decide)
+}
+
+// Reset opens a new period.
+func (s *fileStore) Reset(ctx context.Context, analyst string) (Account, error) {
+	name, err := s.rules.Load().addressed(analyst, s.has)
+	if err != nil {
+		return Account{}, err
+	}
+	var out Account
+	err = s.administer(ctx, name, func(b *book) error {
+		err := b.reset()
+		out = b.rules.describe(b.account, 0, b.now)
+		return err
+	})
+	return out, err
+}
+
+// Clear forgets an analyst's refused fingerprints.
+func (s *fileStore) Clear(ctx context.Context, analyst string) (int, error) {
+	name, err := s.rules.Load().addressed(analyst, s.has)
+	if err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	count := s.refusedOf(name)
+	s.mu.Unlock()
+	if count == 0 {
+		return 0, nil
+	}
+	return count, s.administer(ctx, name, func(b *book) error { return b.clear() })
+}
+
+// has tells whether the ledger has an account of that name.
+func (s *fileStore) has(name string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.book[name]
+	return ok, nil
+}
+
+// Verify reads the file again and derives all its totals.
+func (s *fileStore) Verify(context.Context) (Report, error) {
+	var out Report
+	err := s.db.View(func(tx *bbolt.Tx) error {
+		d, err := derive(tx)
+		out = Report{Accounts: len(d.accounts), Records: d.records}
+		return err
+	})
+	if err != nil {
+		return out, fmt.Errorf("ledger %s is damaged: %w", s.path, err)
+	}
+	return out, nil
+}
+
+// exportBatch is how many records one read transaction copies. Between them the file may be remapped: a reader who stalls
+// would keep a growing file, and so every charge, waiting.
+const exportBatch = 256
+
+// Export writes every record as a line of JSON.
+func (s *fileStore) Export(ctx context.Context, w io.Writer) error {
+	buffered := bufio.NewWriter(w)
+	var after [2][]byte // account key and record key that were written last
+	for more := true; more; {
+		var values [][]byte
+		err := s.db.View(func(tx *bbolt.Tx) error {
+			values, after = nextRecords(tx.Bucket(bucketLog), after)
+			return ctx.Err()
+		})
+		for _, value := range values {
+			payload, stored, split := splitRecord(value)
+			if err = errors.Join(err, split); err != nil {
+				break
+			}
+			err = exportLine(buffered, payload, stored)
+		}
+		if err != nil {
+			return fmt.Errorf("ledger %s: %w", s.path, err)
+		}
+		more = len(values) > 0
+	}
+	return buffered.Flush()
+}
+
+// nextRecords copies up to exportBatch records that follow a position, and returns the position behind them.
+func nextRecords(logs *bbolt.Bucket, after [2][]byte) (values [][]byte, position [2][]byte) {
+	accounts := logs.Cursor()
+	key, _ := accounts.Seek(after[0])
+	for ; key != nil; key, _ = accounts.Next() {
+		records := logs.Bucket(key).Cursor()
+		k, v := records.First()
+		if bytes.Equal(key, after[0]) {
+			if k, v = records.Seek(after[1]); bytes.Equal(k, after[1]) {
+				k, v = records.Next()
+			}
+		}
+		for ; k != nil; k, v = records.Next() {
+			if len(values) == exportBatch {
+				return values, after
+			}
+			values = append(values, bytes.Clone(v))
+			after = [2][]byte{bytes.Clone(key), bytes.Clone(k)}
+		}
+	}
+	return values, after
+}
+
+// show lists the accounts of a ledger together with the policy's analysts who have none yet.
+func (r *rules) show(accounts map[string]account, refused map[string]int, now time.Time) []Account {
+	for name := range r.limits {
+		if _, ok := accounts[name]; !ok {
+			accounts[name] = account{name: name}
+		}
+	}
+	group, bounded := accounts[groupName]
+	delete(accounts, groupName)
+	now = clock(now, &group)
+	out := make([]Account, 0, len(accounts)+1)
+	for _, name := range slices.Sorted(maps.Keys(accounts)) {
+		a := accounts[name]
+		out = append(out, r.describe(a, refused[name], clock(now, &a)))
+	}
+	if _, listed := r.limits[groupName]; bounded && listed {
+		out = append(out, r.describe(group, 0, now))
+	}
+	return out
+}

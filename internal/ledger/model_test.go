@@ -1,0 +1,312 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"pgregory.net/rapid"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+// model is the ledger in the plainest terms: ε in whole hundredths, one map, no store.
+type model struct {
+	budgets  map[string]int // group: ""
+	every    time.Duration
+	accounts map[string]*modelAccount
+	clock    *testClock
+}
+
+type modelAccount struct {
+	began, last time.Time
+	spent       int
+	refused     map[string]bool
+	history     []string
+}
+
+// now is the time by the ledger: never before a record of the account's or the group's.
+func (m *model) now(name string) time.Time {
+	now := m.clock.now()
+	for _, n := range []string{name, ""} {
+		if a := m.accounts[n]; a != nil && a.last.After(now) {
+			now = a.last
+		}
+	}
+	return now
+}
+
+// record returns the account as it is when something is recorded in it now.
+func (m *model) record(name string, now time.Time) *modelAccount {
+	a := m.accounts[name]
+	if a == nil {
+		a = &modelAccount{began: now, refused: map[string]bool{}}
+		m.accounts[name] = a
+	}
+	for m.every > 0 && now.Sub(a.began) >= m.every {
+		a.began, a.spent = a.began.Add(m.every), 0
+	}
+	a.last = now
+	return a
+}
+
+// spentBy is what an account has spent in the period that holds now.
+func (m *model) spentBy(name string, now time.Time) int {
+	a := m.accounts[name]
+	if a == nil || m.every > 0 && now.Sub(a.began) >= m.every {
+		return 0
+	}
+	return a.spent
+}
+
+// spend returns the SQLSTATE, "" where it is admitted.
+func (m *model) spend(who string, queries []string, hundredths []int) string {
+	own, listed := m.budgets[who]
+	if !listed {
+		return "53400"
+	}
+	for _, q := range queries {
+		if a := m.accounts[who]; a != nil && a.refused[q] {
+			return "55000"
+		}
+	}
+	sum := 0
+	for _, h := range hundredths {
+		if h <= 0 {
+			return "XX000"
+		}
+		sum += h
+	}
+	now := m.now(who)
+	if group, limited := m.budgets[""]; m.spentBy(who, now)+sum > own || limited && m.spentBy("", now)+sum > group {
+		return "53400"
+	}
+	for _, name := range []string{who, ""} {
+		m.record(name, now).spent += sum
+	}
+	m.accounts[who].history = append(m.accounts[who].history, queries...)
+	return ""
+}
+
+// run drives a ledger and the model side by side. On PostgreSQL two handles take turns, as two proxies would.
+func run(t *rapid.T, dsn string) {
+	ctx := context.Background()
+	clock := newTestClock()
+	budgets := rapid.SampledFrom([]int{0, 50, 100, 300})
+	m := &model{
+		budgets:  map[string]int{"": budgets.Draw(t, "all"), "alice": budgets.Draw(t, "alice"), "bob": budgets.Draw(t, "bob")},
+		every:    rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "every"),
+		accounts: map[string]*modelAccount{}, clock: clock,
+	}
+	config := func() Config {
+		c := pureConfig(0)
+		c.Clock, c.Analysts = clock.now, map[string]policy.Budget{}
+		for name, b := range m.budgets {
+			budget := policy.Budget{Epsilon: float64(b) / 100, Every: m.every}
+			if c.Analysts[name] = budget; name == "" {
+				delete(c.Analysts, name)
+				c.Group = &budget
+			}
+		}
+		return c
+	}
+	open := func() Store {
+		s, err := Open(ctx, dsn, config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	handles := []Store{open()}
+	if isPostgres(dsn) {
+		handles = append(handles, open())
+		m.record("", clock.now()) // there the group's account begins with the first policy that bounds it
+	}
+	defer func() {
+		for _, s := range handles {
+			s.Close()
+		}
+	}()
+	who := rapid.SampledFrom([]string{"alice", "bob", "carol"})
+	query := rapid.SampledFrom([]string{"q1", "q2", "q3"})
+	handle := func() Store { return handles[rapid.IntRange(0, len(handles)-1).Draw(t, "proxy")] }
+	t.Repeat(map[string]func(*rapid.T){
+		"spend": func(t *rapid.T) {
+			name := who.Draw(t, "who")
+			hundredths := rapid.SliceOfN(rapid.IntRange(0, 60), 1, 3).Draw(t, "hundredths")
+			var charges []Charge
+			var queries []string
+			for _, h := range hundredths {
+				c := pureCharge(float64(h) / 100)
+				c.Query = query.Draw(t, "query")
+				c.Fingerprint = c.Query
+				charges, queries = append(charges, c), append(queries, c.Query)
+			}
+			want := m.spend(name, queries, hundredths)
+			_, err := handle().Spend(ctx, name, charges)
+			var e *pgconn.PgError
+			if code := ""; errors.As(err, &e) {
+				if code = e.Code; code != want {
+					t.Fatalf("%s spends %v: %v, want %q", name, hundredths, err, want)
+				}
+			} else if err != nil || want != "" {
+				t.Fatalf("%s spends %v: %v, want %q", name, hundredths, err, want)
+			}
+		},
+		"time passes": func(t *rapid.T) {
+			clock.move(time.Duration(rapid.IntRange(-50, 100).Draw(t, "minutes")) * time.Minute)
+		},
+		"fail": func(t *rapid.T) {
+			name, q := rapid.SampledFrom([]string{"alice", "bob"}).Draw(t, "who"), query.Draw(t, "query")
+			if err := handle().Fail(ctx, name, q); err != nil {
+				t.Fatal(err)
+			}
+			m.record(name, m.now(name)).refused[q] = true
+		},
+		"clear": func(t *rapid.T) {
+			name := rapid.SampledFrom([]string{"alice", "bob"}).Draw(t, "who")
+			n, err := handle().Clear(ctx, name)
+			want := 0
+			if a := m.accounts[name]; a != nil && len(a.refused) > 0 {
+				a.last = m.now(name)
+				want, a.refused = len(a.refused), map[string]bool{}
+			}
+			if err != nil || n != want {
+				t.Fatalf("cleared %d, %v, want %d", n, err, want)
+			}
+		},
+		"reset": func(t *rapid.T) {
+			name := rapid.SampledFrom([]string{"alice", "bob", AllAnalysts}).Draw(t, "who")
+			if _, err := handle().Reset(ctx, name); err != nil {
+				t.Fatal(err)
+			}
+			name = strings.TrimPrefix(name, AllAnalysts)
+			a := m.record(name, m.now(name))
+			a.began, a.spent = a.last, 0
+		},
+		"reload": func(t *rapid.T) {
+			m.budgets[rapid.SampledFrom([]string{"", "alice", "bob"}).Draw(t, "whose")] = budgets.Draw(t, "budget")
+			for _, s := range handles {
+				if err := s.Reconfigure(ctx, config()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+		"restart": func(t *rapid.T) {
+			for i := range handles {
+				if err := handles[i].Close(); err != nil {
+					t.Fatal(err)
+				}
+				handles[i] = open()
+			}
+		},
+		"": func(t *rapid.T) {
+			for _, name := range []string{"alice", "bob"} {
+				b, err := handle().Balance(ctx, name)
+				spent := m.spentBy(name, m.now(name))
+				if err != nil || b.EpsilonSpent != float64(spent)/100 || b.EpsilonLeft != float64(max(0, m.budgets[name]-spent))/100 {
+					t.Fatalf("%s: %+v, %v, want %d of %d hundredths spent", name, b, err, spent, m.budgets[name])
+				}
+				h, err := handle().History(ctx, name, 0)
+				var got []string
+				for i := range h {
+					got = append(got, h[len(h)-1-i].Query)
+				}
+				var expected []string
+				if a := m.accounts[name]; a != nil {
+					expected = a.history
+				}
+				if err != nil || fmt.Sprint(got) != fmt.Sprint(expected) {
+					t.Fatalf("history of %s is %v, %v, want %v", name, got, err, expected)
+				}
+			}
+			if _, err := handle().Verify(ctx); err != nil {
+				t.Fatal(err)
+			}
+		},
+	})
+}
+
+func TestFileFollowsTheModel(t *testing.T) {
+	folder, n := t.TempDir(), 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		run(t, "file:"+filepath.Join(folder, fmt.Sprint(n)))
+	})
+}
+
+var tableChecks = flag.Int("tables", 8, "how many runs of the model a PostgreSQL ledger is held against, a database each")
+
+func TestTablesFollowTheModel(t *testing.T) {
+	checks := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		if checks++; checks > *tableChecks { // a database each
+			return
+		}
+		run(rt, tableDSN(t))
+	})
+}
+
+// TestRenyiAccountsFollowTheFilter charges curves of every kind and compares with the formula, in plain float64.
+func TestRenyiAccountsFollowTheFilter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		budget := policy.Budget{
+			Epsilon: rapid.Float64Range(0.1, 20).Draw(t, "epsilon"),
+			Delta:   math.Pow(10, rapid.Float64Range(-10, -3).Draw(t, "log10 delta")),
+		}
+		share := rapid.Float64Range(0, 1).Draw(t, "share")
+		f := newFilter(budget, policy.RDP, share)
+		var total sums
+		var plain mechanism.Curve
+		for range rapid.IntRange(0, 20).Draw(t, "charges") {
+			c := Charge{Epsilon: rapid.Float64Range(0.001, 1).Draw(t, "statement's epsilon")}
+			switch rapid.IntRange(0, 2).Draw(t, "kind") {
+			case 0:
+				c.Curve = mechanism.PureCurve(c.Epsilon)
+			case 1: // a Gaussian
+				c.Curve = mechanism.Curve{Pure: math.Inf(1), Renyi: make([]float64, len(mechanism.Orders))}
+				for i, alpha := range mechanism.Orders {
+					c.Curve.Renyi[i] = alpha * c.Epsilon * c.Epsilon / 30
+				}
+			case 2: // nothing but an ε
+			}
+			s, err := cost(c, policy.RDP)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Curve.Pure == 0 {
+				c.Curve = mechanism.PureCurve(c.Epsilon)
+			}
+			total, plain = total.add(s), plain.Add(c.Curve)
+		}
+		want := plain.Pure
+		for i, delta := range shares(mechanism.Orders, budget.Epsilon, budget.Delta*(1-share)) {
+			if delta > 0 {
+				rho := 0.0
+				if plain.Renyi != nil {
+					rho = plain.Renyi[i]
+				}
+				want = min(want, rho+mechanism.EpsilonAt(mechanism.Orders[i], 0, delta))
+			}
+		}
+		got := f.spent(total)
+		if g := got.Float(); g != want && math.Abs(g-want) > 1e-8*want {
+			t.Errorf("spent %v, want %v", g, want)
+		}
+		if f.admits(total) != (got.cmp(f.total) <= 0) {
+			t.Errorf("spent %v of %v, admitted %v", got, f.total, f.admits(total))
+		}
+		b := f.balance(total)
+		if b.EpsilonSpent != got.Float() || b.EpsilonLeft < 0 || b.EpsilonLeft > b.EpsilonTotal {
+			t.Errorf("balance %+v of %v", b, got)
+		}
+	})
+}

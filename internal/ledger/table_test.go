@@ -1,0 +1,195 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/pgserver"
+	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+// superuser is the same database as dsn, for one who may do anything there.
+func superuser(t *testing.T, dsn string) string {
+	t.Helper()
+	c, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pgservertest.Start(t).DSN(c.Database, pgserver.Superuser)
+}
+
+func TestRestartedServerIsNoticedByNobody(t *testing.T) {
+	dsn, ctx := tableDSN(t), context.Background()
+	s := opener(t, dsn)(pureConfig(10))
+	for range 3 {
+		if _, err := s.Spend(ctx, "alice", []Charge{pureCharge(1)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Balance(ctx, "alice"); err != nil {
+			t.Fatal(err)
+		}
+		pgservertest.Exec(t, superuser(t, dsn), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'proxy'`)
+	}
+	if b, err := s.Balance(ctx, "alice"); err != nil || b.EpsilonSpent != 3 {
+		t.Errorf("balance %+v, %v, want 3 spent", b, err)
+	}
+}
+
+func TestStoreDownAnswersNothing(t *testing.T) {
+	dsn, ctx := tableDSN(t), context.Background()
+	s := opener(t, dsn)(pureConfig(10))
+	if _, err := s.Spend(ctx, "alice", []Charge{pureCharge(1)}); err != nil {
+		t.Fatal(err)
+	}
+	pgservertest.Exec(t, superuser(t, dsn), `ALTER ROLE proxy NOLOGIN;
+		SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'proxy'`)
+	_, err := s.Spend(ctx, "alice", []Charge{pureCharge(1)})
+	wantCode(t, err, "58030")
+	var e *pgconn.PgError
+	if errors.As(err, &e) && strings.Contains(e.Message+e.Detail+e.Hint, "proxy\"") {
+		t.Errorf("the client learns why: %+v", e)
+	}
+	_, err = s.Balance(ctx, "alice")
+	wantCode(t, err, "58030")
+	_, err = s.Failed(ctx, "alice", "f")
+	wantCode(t, err, "58030")
+	_, err = s.History(ctx, "alice", 1)
+	wantCode(t, err, "58030")
+	_, _, err = s.Answer(ctx, "key")
+	wantCode(t, err, "58030")
+	wantCode(t, s.PutAnswer(ctx, "key", nil, 1), "58030")
+	wantCode(t, s.Fail(ctx, "alice", "f"), "58030")
+	pgservertest.Exec(t, superuser(t, dsn), `ALTER ROLE proxy LOGIN`)
+	if b, err := s.Balance(ctx, "alice"); err != nil || b.EpsilonSpent != 1 {
+		t.Errorf("when it is back: %+v, %v, want 1 spent", b, err)
+	}
+}
+
+func TestHeldAccountIsGivenUpAfterAWhile(t *testing.T) {
+	dsn, ctx := tableDSN(t), context.Background()
+	s := opener(t, dsn)(pureConfig(10))
+	if _, err := s.Spend(ctx, "alice", []Charge{pureCharge(1)}); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(ctx, superuser(t, dsn))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(ctx, `SELECT FROM dpproxy_ledger.account WHERE name = 'alice' FOR UPDATE`); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Spend(ctx, "alice", []Charge{pureCharge(1)})
+	wantCode(t, err, "58030")
+	if err := tx.Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := s.Spend(ctx, "alice", []Charge{pureCharge(1)}); err != nil || b.EpsilonSpent != 2 {
+		t.Errorf("afterwards: %+v, %v, want 2 spent", b, err)
+	}
+}
+
+func TestCallerWhoGivesUp(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func(Config) Store) {
+		s := open(pureConfig(10))
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_, err := s.Spend(ctx, "alice", []Charge{pureCharge(1)})
+		wantCode(t, err, "57014")
+		if b, err := s.Balance(context.Background(), "alice"); err != nil || b.EpsilonSpent != 0 {
+			t.Errorf("balance %+v, %v", b, err)
+		}
+	})
+}
+
+func TestLedgersRoleCanOnlyAdd(t *testing.T) {
+	dsn, ctx := tableDSN(t), context.Background()
+	s := opener(t, dsn)(pureConfig(10))
+	if _, err := s.Spend(ctx, "alice", []Charge{pureCharge(1)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ dsn, code string }{{dsn, "42501"}, {superuser(t, dsn), "P0001"}} {
+		conn, err := pgx.Connect(ctx, tt.dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sql := range []string{
+			"DELETE FROM dpproxy_ledger.record", "UPDATE dpproxy_ledger.record SET n = n", "TRUNCATE dpproxy_ledger.record",
+		} {
+			_, err := conn.Exec(ctx, sql)
+			wantCode(t, err, tt.code)
+		}
+		conn.Close(ctx)
+	}
+}
+
+func TestVerifyFindsForgedTables(t *testing.T) {
+	for _, tt := range []struct{ forge, want string }{
+		{`DELETE FROM dpproxy_ledger.record WHERE n = 3`, `account "alice", record 3`},
+		{`DELETE FROM dpproxy_ledger.record WHERE n = 4`, `account "alice": its totals say records 4, its records 3`},
+		{`UPDATE dpproxy_ledger.record SET payload = set_byte(payload, 20, 1) WHERE n = 2`, `account "alice", record 2: checksum`},
+		{`UPDATE dpproxy_ledger.account SET state = set_byte(state, 12, 1) WHERE name = 'alice'`, `account "alice": checksum`},
+		{`DELETE FROM dpproxy_ledger.account`, `account "alice": its totals are missing`},
+		{`UPDATE dpproxy_ledger.account SET name = 'bob'`, `account "bob": holds account "alice"`},
+	} {
+		dsn, ctx := tableDSN(t), context.Background()
+		s := opener(t, dsn)(pureConfig(10))
+		for range 3 {
+			if _, err := s.Spend(ctx, "alice", []Charge{pureCharge(1)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if r, err := s.Verify(ctx); err != nil || r.Records != 4 || r.Accounts != 1 {
+			t.Fatalf("before: %+v, %v", r, err)
+		}
+		pgservertest.Exec(t, superuser(t, dsn), `ALTER TABLE dpproxy_ledger.record DISABLE TRIGGER append_only; `+tt.forge)
+		if _, err := s.Verify(ctx); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.forge, err, tt.want)
+		}
+	}
+}
+
+func TestLedgerThatIsNotSetUp(t *testing.T) {
+	s, name := pgservertest.Database(t)
+	_, err := Open(context.Background(), s.DSN(name, pgserver.Superuser), pureConfig(1))
+	if err == nil || !strings.Contains(err.Error(), "dpproxy setup") {
+		t.Errorf("%v, want a hint at dpproxy setup", err)
+	}
+	if _, err := Open(context.Background(), "postgres://nobody@127.0.0.1:1/none", pureConfig(1)); err == nil {
+		t.Error("a server that is not there was opened")
+	}
+}
+
+// TestTwoProxiesWithDifferentPolicies: one of them bounds all analysts together, and counts what the other charges too.
+func TestTwoProxiesWithDifferentPolicies(t *testing.T) {
+	open, ctx := opener(t, tableDSN(t)), context.Background()
+	c := pureConfig(10)
+	c.Analysts["bob"] = policy.Budget{Epsilon: 10}
+	without := open(c)
+	if _, err := without.Spend(ctx, "alice", []Charge{pureCharge(2)}); err != nil {
+		t.Fatal(err)
+	}
+	c.Group = &policy.Budget{Epsilon: 4}
+	with := open(c)
+	if _, err := without.Spend(ctx, "alice", []Charge{pureCharge(1)}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := with.Spend(ctx, "bob", []Charge{pureCharge(2)})
+	wantCode(t, err, "53400")
+	if _, err := with.Spend(ctx, "bob", []Charge{pureCharge(1)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := with.Verify(ctx); err != nil {
+		t.Error(err)
+	}
+}

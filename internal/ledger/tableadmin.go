@@ -1,0 +1,255 @@
+package ledger
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ensureGroup makes the account of all analysts together, once a policy bounds it, and counts in it everything that was
+// charged before.
+func (s *tableStore) ensureGroup(ctx context.Context, r *rules) error {
+	if _, limited := r.limits[groupName]; !limited {
+		return nil
+	}
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var there bool
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(groupLock)); err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
+		var now time.Time
+		if err := tx.QueryRow(ctx, `SELECT clock_timestamp(), EXISTS (SELECT FROM dpproxy_ledger.account WHERE name = '')`).Scan(&now, &there); err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
+		if there {
+			return nil
+		}
+		if r.Clock != nil {
+			now = r.Clock()
+		}
+		d, err := deriveTables(ctx, tx)
+		if err != nil {
+			return err
+		}
+		b := &book{rules: r, now: clock(now, &d.late)}
+		group := account{name: groupName}
+		if err := b.open(&group); err != nil {
+			return err
+		}
+		d.group(group)
+		l, group := b.lines[0], d.accounts[groupName]
+		_, err = tx.Exec(ctx, `INSERT INTO dpproxy_ledger.record VALUES ('', $1, $2, $3, '', $4, $5)`,
+			int64(l.n), l.at, int16(l.kind), l.payload, l.chain[:])
+		if err == nil {
+			_, err = tx.Exec(ctx, `INSERT INTO dpproxy_ledger.account VALUES ('', $1)`, group.encode())
+		}
+		return err
+	})
+}
+
+// deriveTables derives every account from the records that tx sees.
+func deriveTables(ctx context.Context, tx pgx.Tx) (*derivation, error) {
+	d := newDerivation()
+	err := eachRecord(ctx, tx, func(analyst string, payload []byte, stored chain) error {
+		a, ok := d.accounts[analyst]
+		if !ok {
+			a = account{name: analyst}
+		}
+		err := d.add(&a, payload, stored)
+		d.accounts[analyst] = a
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ledger is damaged: %w", err)
+	}
+	if g, ok := d.accounts[groupName]; ok {
+		d.group(g)
+	}
+	return d, nil
+}
+
+// eachRecord reads all records, account by account.
+func eachRecord(ctx context.Context, tx pgx.Tx, each func(analyst string, payload []byte, stored chain) error) error {
+	rows, err := tx.Query(ctx, `SELECT analyst, payload, chain FROM dpproxy_ledger.record ORDER BY analyst, n`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var analyst string
+		var payload, link []byte
+		if err := rows.Scan(&analyst, &payload, &link); err != nil {
+			return err
+		}
+		var stored chain
+		if copy(stored[:], link) != len(link) {
+			return fmt.Errorf("account %q: a chain of %d bytes", analyst, len(link))
+		}
+		if err := each(analyst, payload, stored); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// snapshot runs f in a transaction that sees one state of the ledger.
+func (s *tableStore) snapshot(ctx context.Context, f func(pgx.Tx) error) error {
+	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, f)
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return nil
+}
+
+// Verify derives every total from the records and compares it with the one that is stored.
+func (s *tableStore) Verify(ctx context.Context) (Report, error) {
+	var out Report
+	err := s.snapshot(ctx, func(tx pgx.Tx) error {
+		d, err := deriveTables(ctx, tx)
+		if err != nil {
+			return err
+		}
+		out = Report{Accounts: len(d.accounts), Records: d.records}
+		stored, err := storedAccounts(ctx, tx)
+		if err != nil {
+			return err
+		}
+		return d.compare(stored)
+	})
+	return out, err
+}
+
+// storedAccounts reads all accounts.
+func storedAccounts(ctx context.Context, tx pgx.Tx) (map[string]account, error) {
+	rows, err := tx.Query(ctx, `SELECT name, state FROM dpproxy_ledger.account`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := make(map[string]account)
+	for rows.Next() {
+		var name string
+		var state []byte
+		if err := rows.Scan(&name, &state); err != nil {
+			return nil, err
+		}
+		a, err := decodeAccount(state)
+		if err == nil && a.name != name {
+			err = fmt.Errorf("holds account %q", a.name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("account %q: %w", name, err)
+		}
+		if a.n > 0 {
+			out[name] = a
+		}
+	}
+	return out, rows.Err()
+}
+
+// Export writes every record as a line of JSON.
+func (s *tableStore) Export(ctx context.Context, w io.Writer) error {
+	buffered := bufio.NewWriter(w)
+	return s.snapshot(ctx, func(tx pgx.Tx) error {
+		err := eachRecord(ctx, tx, func(_ string, payload []byte, stored chain) error {
+			return exportLine(buffered, payload, stored)
+		})
+		if err != nil {
+			return err
+		}
+		return buffered.Flush()
+	})
+}
+
+// Show lists all accounts.
+func (s *tableStore) Show(ctx context.Context) ([]Account, error) {
+	r := s.rules.Load()
+	var out []Account
+	err := s.snapshot(ctx, func(tx pgx.Tx) error {
+		var now time.Time
+		if err := tx.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
+			return err
+		}
+		if r.Clock != nil {
+			now = r.Clock()
+		}
+		accounts, err := storedAccounts(ctx, tx)
+		if err != nil {
+			return err
+		}
+		refused, err := refusedCounts(ctx, tx)
+		if err != nil {
+			return err
+		}
+		out = r.show(accounts, refused, now)
+		return nil
+	})
+	return out, err
+}
+
+// refusedCounts counts the refused fingerprints of each analyst.
+func refusedCounts(ctx context.Context, tx pgx.Tx) (map[string]int, error) {
+	rows, err := tx.Query(ctx, `SELECT f.analyst, count(DISTINCT f.fingerprint) FROM dpproxy_ledger.record f
+		WHERE f.kind = 3 AND NOT EXISTS (SELECT FROM dpproxy_ledger.record c WHERE c.analyst = f.analyst AND c.kind = 4 AND c.n > f.n)
+		GROUP BY f.analyst`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := make(map[string]int)
+	for rows.Next() {
+		var name string
+		var count int
+		if err := rows.Scan(&name, &count); err != nil {
+			return nil, err
+		}
+		out[name] = count
+	}
+	return out, rows.Err()
+}
+
+// has tells whether the ledger has an account of that name.
+func (s *tableStore) has(ctx context.Context) func(string) (bool, error) {
+	return func(name string) (there bool, err error) {
+		err = s.read(ctx, `SELECT EXISTS (SELECT FROM dpproxy_ledger.account WHERE name = $1)`, []any{name},
+			func(row pgx.Rows) error { return row.Scan(&there) })
+		return there, err
+	}
+}
+
+// Reset opens a new period.
+func (s *tableStore) Reset(ctx context.Context, analyst string) (Account, error) {
+	name, err := s.rules.Load().addressed(analyst, s.has(ctx))
+	if err != nil {
+		return Account{}, err
+	}
+	var out Account
+	err = s.do(ctx, &request{analyst: name, decide: func(b *book) error {
+		err := b.reset()
+		out = b.rules.describe(b.account, 0, b.now)
+		return err
+	}})
+	return out, err
+}
+
+// Clear forgets an analyst's refused fingerprints.
+func (s *tableStore) Clear(ctx context.Context, analyst string) (int, error) {
+	name, err := s.rules.Load().addressed(analyst, s.has(ctx))
+	if err != nil {
+		return 0, err
+	}
+	count := 0
+	err = s.snapshot(ctx, func(tx pgx.Tx) error {
+		counts, err := refusedCounts(ctx, tx)
+		count = counts[name]
+		return err
+	})
+	if err != nil || count == 0 {
+		return 0, err
+	}
+	return count, s.do(ctx, &request{analyst: name, decide: func(b *book) error { return b.clear() }})
+}
