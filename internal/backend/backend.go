@@ -1,0 +1,109 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+// Backend holds the pools of one policy. It is safe for concurrent use.
+type Backend struct {
+	policy  *policy.Policy
+	path    string // search_path on shadow and public
+	main    *pool
+	shadow  *pool
+	public  *pool // nil: no public table
+	types   atomic.Pointer[typeNames]
+	version int // main's server_version_num
+}
+
+// typeNames maps the shadow's OIDs of types that are not built in to main's.
+type typeNames map[uint32]uint32
+
+// Open connects to every database that the policy needs. The error says which one failed and what to do.
+func Open(ctx context.Context, p *policy.Policy) (*Backend, error) {
+	b := &Backend{policy: p, path: searchPath(p)}
+	open := []struct {
+		key   string
+		dsn   string
+		limit int
+		pool  **pool
+	}{
+		{"main", p.Databases.Main, p.Pool.Main, &b.main},
+		{"shadow", p.Databases.Shadow, p.Pool.Shadow, &b.shadow},
+		{"public", p.Databases.Public, p.Pool.Public, &b.public},
+	}
+	for _, o := range open {
+		if o.dsn == "" && o.key == "public" && !hasPublicTable(p) {
+			continue
+		}
+		if o.dsn == "" {
+			b.Close()
+			return nil, missingDSN(p, o.key)
+		}
+		opened, err := openPool(ctx, o.key, o.dsn, o.limit, p.Pool.Wait)
+		if err != nil {
+			b.Close()
+			return nil, err
+		}
+		*o.pool = opened
+	}
+	if err := b.readVersion(ctx); err != nil {
+		b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func missingDSN(p *policy.Policy, key string) error {
+	if name, ok := p.Databases.Unset[key]; ok {
+		return fmt.Errorf("databases.%s: the environment variable %s is not set", key, name)
+	}
+	return fmt.Errorf("databases.%s is missing in the policy", key)
+}
+
+func hasPublicTable(p *policy.Policy) bool {
+	for _, t := range p.Tables {
+		if t.Public {
+			return true
+		}
+	}
+	return false
+}
+
+// Close ends every connection. It waits for statements in flight.
+func (b *Backend) Close() {
+	for _, p := range []*pool{b.main, b.shadow, b.public} {
+		if p != nil {
+			p.pool.Close()
+		}
+	}
+}
+
+// Ping asks every database for a sign of life: for /readyz.
+func (b *Backend) Ping(ctx context.Context) error {
+	for _, p := range []*pool{b.main, b.shadow, b.public} {
+		if p == nil {
+			continue
+		}
+		if err := p.pool.Ping(ctx); err != nil {
+			return fmt.Errorf("databases.%s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// Stats are the pools' own counters by name ("main", "shadow", "public"): for metrics.
+func (b *Backend) Stats() map[string]*pgxpool.Stat {
+	stats := make(map[string]*pgxpool.Stat, 3)
+	for _, p := range []*pool{b.main, b.shadow, b.public} {
+		if p != nil {
+			stats[p.name] = p.pool.Stat()
+		}
+	}
+	return stats
+}

@@ -1,0 +1,78 @@
+package backend
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/dpproxy/dpproxy/internal/pgserver"
+	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// What the pinned, read-only transaction around every statement costs, against the bare statement.
+
+func benchmarked(b *testing.B) *Backend {
+	b.Helper()
+	s := pgservertest.Start(b)
+	dsn := s.DSN("postgres", pgserver.Superuser)
+	p := &policy.Policy{Pool: policy.Pool{Main: 1, Shadow: 1, Public: 1}, Tables: []*policy.Table{{Public: true}}}
+	p.Databases.Main, p.Databases.Shadow, p.Databases.Public = dsn, dsn, dsn
+	backend, err := Open(context.Background(), p)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(backend.Close)
+	return backend
+}
+
+const benchmarkSQL = "SELECT relname FROM pg_class WHERE oid = 1259"
+
+func BenchmarkBare(b *testing.B) {
+	s := pgservertest.Start(b)
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, s.DSN("postgres", pgserver.Superuser))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	for b.Loop() {
+		if r := conn.PgConn().ExecParams(ctx, benchmarkSQL, nil, nil, nil, nil).Read(); r.Err != nil {
+			b.Fatal(r.Err)
+		}
+	}
+}
+
+func BenchmarkRows(b *testing.B) {
+	backend, ctx := benchmarked(b), context.Background()
+	for b.Loop() {
+		rows, err := backend.Shadow(ctx, Request{SQL: benchmarkSQL})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := rows.each(func([][]byte) {}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkMeasure(b *testing.B) {
+	backend, ctx := benchmarked(b), context.Background()
+	m := Measurement{Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: benchmarkSQL}, Text: 1}}}
+	for b.Loop() {
+		if err := backend.Measure(ctx, m, func(MeasureRow) error { return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDescribe(b *testing.B) {
+	backend, ctx := benchmarked(b), context.Background()
+	for b.Loop() {
+		if _, err := backend.Describe(ctx, benchmarkSQL, nil, Settings{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package backend
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+//go:embed sql/relations.sql
+var relationsSQL string
+
+//go:embed sql/columns.sql
+var columnsSQL string
+
+//go:embed sql/unique.sql
+var uniqueSQL string
+
+//go:embed sql/types.sql
+var typesSQL string
+
+// catalogs is what one database says of the policy's relations.
+type catalogs struct {
+	relations map[policy.Name]*catalogRelation
+	types     map[uint32]catalogType
+}
+
+type catalogRelation struct {
+	name       policy.Name
+	oid        uint32
+	kind       byte
+	inherits   bool
+	definition string
+	rowLevel   bool // row-level security applies to us
+	columns    []catalogColumn
+	unique     [][]string
+	primaryKey []string
+}
+
+type catalogColumn struct {
+	name                   string
+	attnum                 int16
+	oid                    uint32
+	typmod                 int32
+	typeName               string
+	notNull                bool
+	collation              string
+	deterministicCollation bool
+}
+
+type catalogType struct {
+	oid          uint32
+	schema, name string
+	kind         byte
+	base, elem   uint32
+	labels       []string
+}
+
+func (r *catalogRelation) column(name string) *catalogColumn {
+	for i := range r.columns {
+		if r.columns[i].name == name {
+			return &r.columns[i]
+		}
+	}
+	return nil
+}
+
+// catalogPins make every connection spell names alike.
+const catalogPins = `SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL standard_conforming_strings = on; SET LOCAL quote_all_identifiers = off`
+
+// readCatalogs reads what a database says of some relations, in one snapshot. It reads no row of them.
+func readCatalogs(ctx context.Context, conn *pgx.Conn, names []policy.Name) (*catalogs, error) {
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback(ctx) }() // read-only: nothing to lose
+	if _, err := tx.Exec(ctx, catalogPins); err != nil {
+		return nil, err
+	}
+	r := &catalogReader{tx: tx, found: &catalogs{relations: map[policy.Name]*catalogRelation{}, types: map[uint32]catalogType{}}, byOID: map[uint32]*catalogRelation{}}
+	for _, step := range []func(context.Context) error{
+		func(ctx context.Context) error { return r.readRelations(ctx, names) }, r.readColumns, r.readUnique, r.readTypes,
+	} {
+		if err := step(ctx); err != nil {
+			return nil, fmt.Errorf("reading the catalogs: %w", err)
+		}
+	}
+	return r.found, nil
+}
+
+type catalogReader struct {
+	tx    pgx.Tx
+	found *catalogs
+	byOID map[uint32]*catalogRelation
+	oids  []uint32
+}
+
+// rows runs a catalog query without a named prepared statement: a pooler may stand in between.
+func (r *catalogReader) rows(ctx context.Context, sql string, scan func(pgx.Rows) error, args ...any) error {
+	rows, err := r.tx.Query(ctx, sql, append([]any{pgx.QueryExecModeExec}, args...)...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func (r *catalogReader) readRelations(ctx context.Context, names []policy.Name) error {
+	schemas, relations := make([]string, len(names)), make([]string, len(names))
+	for i, n := range names {
+		schemas[i], relations[i] = n.Schema, n.Relation
+	}
+	return r.rows(ctx, relationsSQL, func(rows pgx.Rows) error {
+		var at int64
+		var kind string
+		c := &catalogRelation{}
+		err := rows.Scan(&at, &c.name.Schema, &c.name.Relation, &c.oid, &kind, &c.inherits, &c.definition, &c.rowLevel)
+		if err != nil {
+			return err
+		}
+		c.kind = kind[0]
+		r.found.relations[c.name], r.byOID[c.oid] = c, c
+		r.oids = append(r.oids, c.oid)
+		return nil
+	}, schemas, relations)
+}
+
+func (r *catalogReader) readColumns(ctx context.Context) error {
+	return r.rows(ctx, columnsSQL, func(rows pgx.Rows) error {
+		var relation uint32
+		var c catalogColumn
+		if err := rows.Scan(&relation, &c.attnum, &c.name, &c.oid, &c.typmod, &c.typeName, &c.notNull, &c.collation, &c.deterministicCollation); err != nil {
+			return err
+		}
+		r.byOID[relation].columns = append(r.byOID[relation].columns, c)
+		return nil
+	}, r.oids)
+}
+
+func (r *catalogReader) readUnique(ctx context.Context) error {
+	return r.rows(ctx, uniqueSQL, func(rows pgx.Rows) error {
+		var relation uint32
+		var primary bool
+		var columns []string
+		if err := rows.Scan(&relation, &primary, &columns); err != nil {
+			return err
+		}
+		c := r.byOID[relation]
+		c.unique = append(c.unique, columns)
+		if primary {
+			c.primaryKey = columns
+		}
+		return nil
+	}, r.oids)
+}
+
+func (r *catalogReader) readTypes(ctx context.Context) error {
+	var used []uint32
+	for _, relation := range r.found.relations {
+		for _, c := range relation.columns {
+			used = append(used, c.oid)
+		}
+	}
+	return r.rows(ctx, typesSQL, func(rows pgx.Rows) error {
+		var t catalogType
+		var kind string
+		if err := rows.Scan(&t.oid, &t.schema, &t.name, &kind, &t.base, &t.elem, &t.labels); err != nil {
+			return err
+		}
+		t.kind = kind[0]
+		r.found.types[t.oid] = t
+		return nil
+	}, used)
+}

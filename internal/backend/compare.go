@@ -1,0 +1,88 @@
+package backend
+
+import (
+	"fmt"
+
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+// checkAgainstMain reports whatever the policy names and main does not have, and what main has in a form that cannot be
+// protected.
+func checkAgainstMain(p *policy.Policy, main *catalogs) []error {
+	var problems []error
+	report := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	for _, t := range p.Tables {
+		r := main.relations[t.Name]
+		switch {
+		case r == nil:
+			report("tables.%s: main has no such table, or its role may not use schema %s", t.Name, t.Name.Schema)
+			continue
+		case r.kind == 'v':
+			report("tables.%s is a view: list it under views", t.Name)
+		case r.kind == 'm':
+			report("tables.%s is a materialised view, whose rows may mix privacy units: list the tables that it reads", t.Name)
+		case r.rowLevel && !t.Public:
+			report("tables.%s has row-level security that applies to main's role: ALTER ROLE … BYPASSRLS for that role, or take the table out of the policy", t.Name)
+		}
+		for _, c := range t.Columns {
+			column := r.column(c.Name)
+			if column == nil {
+				report("tables.%s.columns.%s: main has no such column", t.Name, c.Name)
+			} else if k := unsupportedKind(main, column.oid); k != "" {
+				report("tables.%s.columns.%s has %s type %s: take the column out of the policy", t.Name, c.Name, k, column.typeName)
+			}
+		}
+		if t.Public && t.Columns == nil {
+			for _, column := range r.columns {
+				if k := unsupportedKind(main, column.oid); k != "" {
+					report("tables.%s has column %s of %s type %s: list the columns that you want without it", t.Name, column.name, k, column.typeName)
+				}
+			}
+		}
+		problems = append(problems, checkUnit(p, main, t)...)
+	}
+	for _, v := range p.Views {
+		if r := main.relations[v]; r == nil {
+			report("views: main has no view %s, or its role may not use schema %s", v, v.Schema)
+		} else if r.kind != 'v' {
+			report("views: %s is no plain view: list a table under tables; a materialised view cannot be protected", v)
+		}
+	}
+	return problems
+}
+
+// unsupportedKind names the kinds of user-defined types that the shadow does not get; empty for all others.
+func unsupportedKind(main *catalogs, oid uint32) string {
+	t, ok := main.types[oid]
+	switch {
+	case !ok || oid < firstNormalOID:
+		return ""
+	case t.kind == 'c':
+		return "a composite"
+	case t.kind == 'r' || t.kind == 'm':
+		return "a user-defined range"
+	case t.elem != 0:
+		return unsupportedKind(main, t.elem)
+	case t.base != 0:
+		return unsupportedKind(main, t.base)
+	}
+	return ""
+}
+
+// checkUnit follows a table's foreign-key chain: the column that it points to must be unique in main (PRIVACY.md 4).
+func checkUnit(p *policy.Policy, main *catalogs, t *policy.Table) []error {
+	if t.Unit == nil || t.Unit.Via == nil {
+		return nil
+	}
+	via := t.Unit.Via
+	target := main.relations[via.References]
+	if target == nil {
+		return nil // reported where the target is listed, or by the policy's own checks
+	}
+	for _, u := range target.unique {
+		if len(u) == 1 && u[0] == via.ReferencesColumn {
+			return nil
+		}
+	}
+	return []error{fmt.Errorf("tables.%s.privacy_unit.via: %s.%s has no unique index in main, so a row could belong to several units: create one", t.Name, via.References, via.ReferencesColumn)}
+}

@@ -1,0 +1,87 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// Describe has the shadow prepare a statement and forget it again: PostgreSQL's own check of syntax, names and types.
+// Its objections come back as *pgconn.PgError, position included. A nil or 0 parameter type is inferred. A statement that
+// returns no rows has no Fields.
+func (b *Backend) Describe(ctx context.Context, sql string, types []uint32, s Settings) (*pgconn.StatementDescription, error) {
+	return b.DescribeOn(ctx, rewrite.RouteShadow, sql, types, s)
+}
+
+// DescribeOn is Describe where the statement will run: the shadow, or public for RoutePublic.
+func (b *Backend) DescribeOn(ctx context.Context, route rewrite.Route, sql string, types []uint32, s Settings) (*pgconn.StatementDescription, error) {
+	p := b.shadow
+	if route == rewrite.RoutePublic {
+		if p = b.public; p == nil {
+			return nil, missingDSN(b.policy, "public")
+		}
+	}
+	for attempt := 0; ; attempt++ {
+		conn, err := p.acquire(ctx)
+		if err != nil {
+			return nil, err
+		}
+		description, err := describe(ctx, conn, sql, types, s.clientPins(b.path))
+		if err == nil {
+			return description, nil
+		}
+		if attempt > 0 || ctx.Err() != nil || !connectionLost(err) {
+			return nil, p.clientError(ctx, err)
+		}
+		p.pool.Reset()
+	}
+}
+
+func describe(ctx context.Context, conn *pgxpool.Conn, sql string, types []uint32, pins []pin) (*pgconn.StatementDescription, error) {
+	tx := begin(ctx, conn, "BEGIN READ ONLY", pins)
+	tx.pipeline.SendPrepare("", sql, types)
+	err := tx.send()
+	var result any
+	if err == nil {
+		result, err = tx.pipeline.GetResults()
+	}
+	if end := tx.end(); err == nil {
+		err = end
+	}
+	if err != nil {
+		return nil, err
+	}
+	description, ok := result.(*pgconn.StatementDescription)
+	if !ok {
+		return nil, fmt.Errorf("%w: %T instead of a description", errProtocol, result)
+	}
+	return description, nil
+}
+
+// CheckSetting has the shadow judge a setting's value ("TimeZone", "DateStyle", "IntervalStyle") and returns it as SHOW prints it. A value that
+// PostgreSQL does not take is 22023 in PostgreSQL's words.
+func (b *Backend) CheckSetting(ctx context.Context, name, value string) (string, error) {
+	rows, err := b.Shadow(ctx, Request{
+		SQL:        "SELECT pg_catalog.set_config($1, $2, true)",
+		Parameters: [][]byte{[]byte(name), []byte(value)},
+		Types:      []uint32{textOID, textOID},
+	})
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	values, err := rows.Next()
+	if err != nil {
+		return "", err
+	}
+	if len(values) != 1 || values[0] == nil {
+		return "", errors.New("set_config returned nothing")
+	}
+	// set_config echoes the canonical value for TimeZone and DateStyle alike.
+	return string(values[0]), nil
+}

@@ -1,0 +1,86 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+)
+
+// CannotConnectNow is PostgreSQL's code for a server that takes no connections at the moment.
+const CannotConnectNow = "57P03"
+
+// MeasureError is all that is ever said of a failure of main while it measured. Its text is one constant, and it unwraps
+// to nothing: what main reports may quote a private row (SECURITY.md, rule 2).
+type MeasureError struct {
+	lost bool
+	code string
+}
+
+func (*MeasureError) Error() string { return "the main database failed while measuring" }
+
+// Lost says that the connection broke, or that main was shutting down or starting: no fault of the statement, which must
+// then not be refused in future (PRIVACY.md 26).
+func (e *MeasureError) Lost() bool { return e.lost }
+
+// Code is the SQLSTATE that main gave, for the administrator's log alone; empty when it gave none.
+func (e *MeasureError) Code() string { return e.code }
+
+// notAcquired is why there was no connection to main: our own words, so nothing private is in them.
+type notAcquired struct{ err error }
+
+func (e *notAcquired) Error() string { return e.err.Error() }
+
+// measureError hides what main said. That the pool was busy is no secret of main's: the client gets its 53300.
+func measureError(err error) error {
+	var none *notAcquired
+	if errors.As(err, &none) {
+		var own *pgconn.PgError
+		if errors.As(none.err, &own) && own.Code == pgerr.TooManyConnections {
+			return own
+		}
+		return &MeasureError{lost: true}
+	}
+	var opaque *MeasureError
+	if errors.As(err, &opaque) {
+		return opaque
+	}
+	var pgError *pgconn.PgError
+	if errors.As(err, &pgError) {
+		return &MeasureError{lost: lostCode(pgError.Code), code: pgError.Code}
+	}
+	return &MeasureError{lost: connectionLost(err)}
+}
+
+// lostCode tells the codes by which a server takes its leave or refuses a connection. 57014, 57P05 and class 40 may
+// depend on what the statement did, and so don't count.
+func lostCode(code string) bool {
+	switch code {
+	case "57P01", "57P02", CannotConnectNow, pgerr.TooManyConnections:
+		return true
+	}
+	return strings.HasPrefix(code, "08")
+}
+
+// errProtocol marks what cannot come from a broken connection: main answered, but not with what was asked for.
+var errProtocol = errors.New("unexpected answer")
+
+// connectionLost is true for errors that no server sent.
+func connectionLost(err error) bool {
+	var pgError *pgconn.PgError
+	if errors.As(err, &pgError) {
+		return lostCode(pgError.Code)
+	}
+	return !errors.Is(err, errProtocol) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// unreachable is what a client is told about a database that does not answer; the log has the reason.
+func unreachable(name string, err error) error {
+	slog.Error("database unreachable", "database", name, "error", err.Error())
+	return pgerr.New(CannotConnectNow, "dpproxy cannot reach the "+name+" database at the moment",
+		pgerr.Hint("Try again later; if this lasts, tell the administrator."))
+}

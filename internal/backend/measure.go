@@ -1,0 +1,202 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// Measurement is everything that one statement asks of main.
+type Measurement struct {
+	Queries  []MeasureQuery
+	Proofs   []rewrite.Proof // re-verified in the same snapshot
+	Settings Settings
+}
+
+// MeasureQuery is one query that rewrite printed. Its first Text columns are group keys; the others are integers.
+type MeasureQuery struct {
+	SQL  rewrite.SQL
+	Text int
+}
+
+// MeasureRow is one row of Queries[Query].
+type MeasureRow struct {
+	Query    int
+	Keys     []*string // Text columns; nil is NULL
+	Integers []int64   // the others; NULL counts as 0: the sum over no rows
+}
+
+// batchRows is how many rows pass from the reader to the caller at once.
+const batchRows = 256
+
+// Measure runs all queries in one REPEATABLE READ, READ ONLY transaction on main, so that they see one state of it, and
+// calls each for every row, in the order of Queries.
+//
+// Whatever goes wrong on main is a *MeasureError; a *pgconn.PgError (53300) says that no connection became free in time.
+// When ctx ends first, Measure returns its cause at once, whatever main
+// is doing: its query is cancelled behind the client's back and its outcome is discarded (PRIVACY.md 26).
+func (b *Backend) Measure(ctx context.Context, m Measurement, each func(MeasureRow) error) error {
+	batches := make(chan []MeasureRow, 4)
+	failed := make(chan error, 1)
+	// The reader gets a context of its own, so that it also ends when each refuses a row.
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		defer close(batches)
+		failed <- b.measure(reading, m, batches)
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case batch, more := <-batches:
+			if !more {
+				if err := <-failed; err != nil {
+					if ctx.Err() != nil {
+						return context.Cause(ctx)
+					}
+					return measureError(err)
+				}
+				return nil
+			}
+			for _, row := range batch {
+				if err := each(row); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+// measure retries once on a connection that was dead before it answered BEGIN: nothing was read then.
+func (b *Backend) measure(ctx context.Context, m Measurement, out chan<- []MeasureRow) error {
+	for attempt := 0; ; attempt++ {
+		conn, err := b.main.acquire(ctx)
+		if err != nil {
+			return &notAcquired{err}
+		}
+		tx := begin(ctx, conn, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", m.Settings.mainPins())
+		sendProofs(tx, m.Proofs)
+		for _, q := range m.Queries {
+			values, types := b.parameters(q.SQL)
+			tx.pipeline.SendQueryParams(q.SQL.Text, values, types, nil, nil)
+		}
+		if err := tx.send(); err != nil {
+			_ = tx.end() // the first error decides
+			if attempt == 0 && ctx.Err() == nil && connectionLost(err) {
+				b.main.pool.Reset()
+				continue
+			}
+			return err
+		}
+		err = readMeasures(ctx, tx, m, out)
+		if end := tx.end(); err == nil {
+			err = end
+		}
+		return err
+	}
+}
+
+func readMeasures(ctx context.Context, tx *transaction, m Measurement, out chan<- []MeasureRow) error {
+	if err := readProofs(tx, m.Proofs); err != nil {
+		return err
+	}
+	for i, q := range m.Queries {
+		reader, err := tx.reader()
+		if err != nil {
+			return err
+		}
+		if err := readQuery(ctx, reader, i, q.Text, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readQuery(ctx context.Context, reader *pgconn.ResultReader, query, text int, out chan<- []MeasureRow) error {
+	batch := make([]MeasureRow, 0, batchRows)
+	flush := func() error {
+		select {
+		case out <- batch:
+			batch = make([]MeasureRow, 0, batchRows)
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	for reader.NextRow() {
+		row, err := measureRow(query, text, reader.Values())
+		if err != nil {
+			return err
+		}
+		if batch = append(batch, row); len(batch) == batchRows {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := reader.Close(); err != nil {
+		return err
+	}
+	return flush()
+}
+
+// measureRow copies a row out of the connection's buffer.
+func measureRow(query, text int, values [][]byte) (MeasureRow, error) {
+	if len(values) < text {
+		return MeasureRow{}, fmt.Errorf("%w: %d columns, %d of them text", errProtocol, len(values), text)
+	}
+	row := MeasureRow{Query: query, Integers: make([]int64, len(values)-text)}
+	if text > 0 {
+		row.Keys = make([]*string, text)
+	}
+	for i, v := range values {
+		switch {
+		case v == nil:
+		case i < text:
+			s := string(v)
+			row.Keys[i] = &s
+		default:
+			n, err := strconv.ParseInt(integral(string(v)), 10, 64)
+			if err != nil {
+				// The value is private: the error says where, not what.
+				return MeasureRow{}, fmt.Errorf("%w: column %d of a measure is no 64-bit integer", errProtocol, i+1)
+			}
+			row.Integers[i-text] = n
+		}
+	}
+	return row, nil
+}
+
+// integral drops the fraction that a numeric with a scale prints when it holds an integer: "12.00" is 12.
+func integral(s string) string {
+	whole, fraction, ok := strings.Cut(s, ".")
+	if ok && strings.Trim(fraction, "0") == "" {
+		return whole
+	}
+	return s
+}
+
+// parameters are a query's values in text form, with main's OIDs for types that are not built in: the two databases
+// number those differently.
+func (b *Backend) parameters(q rewrite.SQL) ([][]byte, []uint32) {
+	values, types := make([][]byte, len(q.Parameters)), make([]uint32, len(q.Parameters))
+	names := b.types.Load()
+	for i, p := range q.Parameters {
+		if p.Value != nil {
+			values[i] = []byte(*p.Value)
+		}
+		types[i] = p.Type
+		if names != nil {
+			if main, ok := (*names)[p.Type]; ok {
+				types[i] = main
+			}
+		}
+	}
+	return values, types
+}

@@ -1,0 +1,92 @@
+package backend
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+// Settings are the session settings that reach a backend. Empty ones have PostgreSQL's own defaults. PostgreSQL judges
+// their values: an unknown time zone comes back as its own error from shadow and public.
+type Settings struct {
+	TimeZone, DateStyle, IntervalStyle string
+	ExtraFloatDigits, ByteaOutput      string // how results look; shadow and public only
+}
+
+// pin is one setting of a transaction.
+type pin struct{ name, value string }
+
+// statementLimit ends a runaway statement on shadow and public. Main has none of ours: there a limit would tell how long
+// a statement took on private rows; the administrator may give main's role one.
+const statementLimit = "60s"
+
+// common pins fix how text is read (WIRE.md 1.4, point 31) and what it means (PRIVACY.md 25).
+func (s Settings) common() []pin {
+	return []pin{
+		{"standard_conforming_strings", "on"},
+		{"client_encoding", "UTF8"},
+		{"TimeZone", or(s.TimeZone, "UTC")},
+		{"DateStyle", or(s.DateStyle, "ISO, MDY")},
+		{"IntervalStyle", or(s.IntervalStyle, "postgres")},
+		{"xmloption", "content"},
+	}
+}
+
+// mainPins: the search_path holds nothing that a user could have made, and a row-level policy that would hide rows from
+// main's role is an error instead of a silent filter. The costs let the planner parallelise a join below a leader's
+// GROUP BY unit (MEASURE-SQL.md 3).
+func (s Settings) mainPins() []pin {
+	return append(s.common(),
+		pin{"search_path", "pg_catalog, pg_temp"},
+		pin{"extra_float_digits", "1"},
+		pin{"row_security", "off"},
+		pin{"parallel_tuple_cost", "0.001"},
+		pin{"parallel_setup_cost", "10"},
+	)
+}
+
+// clientPins are those of shadow and public. pg_temp comes last, so that nothing temporary hides a listed name.
+func (s Settings) clientPins(path string) []pin {
+	return append(s.common(),
+		pin{"search_path", path},
+		pin{"extra_float_digits", or(s.ExtraFloatDigits, "1")},
+		pin{"bytea_output", or(s.ByteaOutput, "hex")},
+		pin{"statement_timeout", statementLimit},
+		pin{"jit", "off"},
+	)
+}
+
+func or(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}
+
+// pinSQL sets all pins for the rest of the transaction in one statement; the values are its parameters.
+func pinSQL(pins []pin) (string, [][]byte) {
+	var sql strings.Builder
+	values := make([][]byte, len(pins))
+	sql.WriteString("SELECT ")
+	for i, p := range pins {
+		if i > 0 {
+			sql.WriteString(", ")
+		}
+		sql.WriteString("pg_catalog.set_config('" + p.name + "', $" + strconv.Itoa(i+1) + ", true)")
+		values[i] = []byte(p.value)
+	}
+	return sql.String(), values
+}
+
+// searchPath lists the policy's schemas: public first, the others by name. pg_catalog is searched before them, as in
+// PostgreSQL's own default.
+func searchPath(p *policy.Policy) string {
+	var quoted []string
+	for _, s := range p.Schemas() {
+		quoted = append(quoted, pgx.Identifier{s}.Sanitize())
+	}
+	return strings.Join(append(quoted, "pg_temp"), ", ")
+}

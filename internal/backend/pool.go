@@ -1,0 +1,112 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+)
+
+const (
+	// connectTimeout bounds one attempt to connect, authentication included.
+	connectTimeout = 10 * time.Second
+	// lifetime after which a connection is replaced, so that a failover or a changed role reaches every pool in time.
+	lifetime = time.Hour
+	// cancelGrace is how long a backend may take to obey a cancel request before its connection is closed.
+	cancelGrace = 10 * time.Second
+	// maxMessage bounds one message of a backend, bytes: a row of that size would exhaust us, not it.
+	maxMessage = 64 << 20
+)
+
+// pool is one database's connections.
+type pool struct {
+	name string // key in the policy's databases: main, shadow, public
+	pool *pgxpool.Pool
+	wait time.Duration // for a free connection; 0: for ever
+}
+
+func openPool(ctx context.Context, name, dsn string, limit int, wait time.Duration) (*pool, error) {
+	config, err := poolConfig(name, dsn)
+	if err != nil {
+		return nil, err
+	}
+	config.MaxConns = int32(min(max(limit, 1), math.MaxInt32))
+	opened, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("databases.%s: %w", name, err)
+	}
+	if err := opened.Ping(ctx); err != nil {
+		opened.Close()
+		return nil, connectError(name, config.ConnConfig, err)
+	}
+	return &pool{name: name, pool: opened, wait: wait}, nil
+}
+
+func poolConfig(name, dsn string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("databases.%s: %w", name, err)
+	}
+	config.MaxConnLifetime, config.MaxConnLifetimeJitter = lifetime, lifetime/10
+	config.HealthCheckPeriod = 30 * time.Second
+	prepareConnection(config.ConnConfig)
+	return config, nil
+}
+
+func prepareConnection(c *pgx.ConnConfig) {
+	c.ConnectTimeout = connectTimeout
+	c.RuntimeParams["client_encoding"] = "UTF8"
+	if c.RuntimeParams["application_name"] == "" {
+		c.RuntimeParams["application_name"] = "dpproxy"
+	}
+	c.MaxProtocolMessageBodyLen = maxMessage
+	c.DefaultQueryExecMode = pgx.QueryExecModeExec // leaves no prepared statement behind
+	// The default closes the connection when a statement is cancelled; a cancel request keeps it.
+	c.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: cancelGrace}
+	}
+}
+
+// connectError says what to do about a database that cannot be reached. pgconn's own text names host, user and database
+// and no password.
+func connectError(name string, c *pgx.ConnConfig, err error) error {
+	advice := "is the server running, and is the DSN right?"
+	var pgError *pgconn.PgError
+	if errors.As(err, &pgError) {
+		switch pgError.Code {
+		case pgerr.InvalidPassword, pgerr.InvalidAuthorization, pgerr.InvalidCatalogName:
+			advice = "run dpproxy setup, which makes the roles and the shadow database that the DSNs name"
+		}
+	}
+	return fmt.Errorf("databases.%s: cannot connect to %s as %s: %w: %s", name, c.Database, c.User, err, advice)
+}
+
+// acquire waits for a free connection. Its errors are for the client: 53300 after the wait, 57P03 when the database
+// cannot be reached.
+func (p *pool) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	waiting := ctx
+	if p.wait > 0 {
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithTimeout(ctx, p.wait)
+		defer cancel()
+	}
+	conn, err := p.pool.Acquire(waiting)
+	switch {
+	case err == nil:
+		return conn, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case waiting.Err() != nil:
+		return nil, pgerr.New(pgerr.TooManyConnections, "no connection to the "+p.name+" database became free in time",
+			pgerr.Hint("Try again; if this happens often, ask the administrator to raise pool.%s.", p.name))
+	}
+	return nil, unreachable(p.name, err)
+}

@@ -1,0 +1,331 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/pgserver"
+	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// connected is a Backend whose three connections go to one fresh database as superuser: for what is about running
+// statements, not about roles.
+func connected(t *testing.T, sql ...string) *Backend {
+	t.Helper()
+	s, db := pgservertest.Database(t, sql...)
+	p := &policy.Policy{
+		Pool: policy.Pool{Main: 2, Shadow: 2, Public: 1, Wait: 2 * time.Second},
+		Tables: []*policy.Table{
+			{Name: policy.Name{Schema: "public", Relation: "t"}},
+			{Name: policy.Name{Schema: "public", Relation: "p"}, Public: true},
+		},
+	}
+	dsn := s.DSN(db, pgserver.Superuser)
+	p.Databases.Main, p.Databases.Shadow, p.Databases.Public = dsn, dsn, dsn
+	b, err := Open(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	return b
+}
+
+func collect(t *testing.T, rows *Rows, err error) [][]string {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all [][]string
+	if err := rows.each(func(values [][]byte) {
+		row := make([]string, len(values))
+		for i, v := range values {
+			row[i] = string(v)
+		}
+		all = append(all, row)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func code(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+func TestRowsRunPinnedAndReadOnly(t *testing.T) {
+	b := connected(t, "CREATE TABLE t (a int)")
+	ctx := context.Background()
+	ask := func(sql string, s Settings) string {
+		rows, err := b.Shadow(ctx, Request{SQL: sql, Settings: s})
+		return collect(t, rows, err)[0][0]
+	}
+	for name, want := range map[string]string{
+		"transaction_read_only": "on", "TimeZone": "UTC", "DateStyle": "ISO, MDY", "IntervalStyle": "postgres",
+		"search_path": `"public", pg_temp`, "standard_conforming_strings": "on", "client_encoding": "UTF8", "statement_timeout": "1min",
+	} {
+		if got := ask("SHOW "+name, Settings{}); got != want {
+			t.Errorf("%s = %q, want %q", name, got, want)
+		}
+	}
+	if got := ask("SELECT timestamptz '2026-01-01 00:00+00'", Settings{TimeZone: "Asia/Tokyo", DateStyle: "German"}); got != "01.01.2026 09:00:00 JST" {
+		t.Errorf("under Tokyo and German: %q", got)
+	}
+	// The next transaction on the same connection starts afresh.
+	if got := ask("SHOW TimeZone", Settings{}); got != "UTC" {
+		t.Errorf("a setting stayed on the connection: %q", got)
+	}
+	if _, err := b.Shadow(ctx, Request{SQL: "INSERT INTO t VALUES (1)"}); code(err) != "25006" {
+		t.Errorf("write: %v", err)
+	}
+	if _, err := b.Shadow(ctx, Request{SQL: "SELECT 1", Settings: Settings{TimeZone: "Mars"}}); code(err) != "22023" {
+		t.Errorf("unknown time zone: %v", err)
+	}
+	if got, err := b.CheckSetting(ctx, "DateStyle", "german"); err != nil || got != "German, DMY" {
+		t.Errorf("CheckSetting = %q, %v", got, err)
+	}
+}
+
+func TestRowsKeepFormatsAndStopAnywhere(t *testing.T) {
+	b := connected(t)
+	ctx := context.Background()
+	rows, err := b.Public(ctx, Request{
+		SQL:        "SELECT $1::int4 AS a, $2::text AS b",
+		Parameters: [][]byte{{0, 0, 0, 7}, nil}, Formats: []int16{1}, ResultFormats: []int16{1, 0},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := rows.Columns(); len(c) != 2 || c[0].Name != "a" || c[0].DataTypeOID != 23 || c[0].Format != 1 || c[1].Format != 0 {
+		t.Errorf("columns = %+v", c)
+	}
+	values, err := rows.Next()
+	if err != nil || string(values[0]) != "\x00\x00\x00\x07" || values[1] != nil {
+		t.Errorf("values = %q, %v", values, err)
+	}
+	if _, err := rows.Next(); !errors.Is(err, io.EOF) || rows.Tag() != "SELECT 1" {
+		t.Errorf("end: %v, tag %q", err, rows.Tag())
+	}
+	rows.Close()
+	// Closed in the middle of ten million rows, ten times over a pool of one: the connection comes back each time.
+	for range 10 {
+		rows, err := b.Public(ctx, Request{SQL: "SELECT generate_series(1, 10000000), repeat('x', 100)"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rows.Next(); err != nil {
+			t.Fatal(err)
+		}
+		rows.Close()
+	}
+	if rows, err := b.Public(ctx, Request{SQL: "SELECT 1/(3-g) FROM generate_series(1, 5) g"}); err != nil {
+		t.Fatal(err)
+	} else if err := rows.each(func([][]byte) {}); code(err) != "22012" {
+		t.Errorf("failure after two rows: %v", err)
+	}
+	if got := collect2(t, b, "SELECT 'still'"); got != "still" {
+		t.Errorf("afterwards: %q", got)
+	}
+}
+
+func collect2(t *testing.T, b *Backend, sql string) string {
+	t.Helper()
+	rows, err := b.Public(context.Background(), Request{SQL: sql})
+	return collect(t, rows, err)[0][0]
+}
+
+func TestDescribeGivesTypesOrTheNativeError(t *testing.T) {
+	b := connected(t, "CREATE TABLE t (a int, n numeric(10,2))")
+	ctx := context.Background()
+	d, err := b.Describe(ctx, "SELECT a, n FROM t WHERE a > $1 AND n < $2", []uint32{20}, Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.ParamOIDs) != 2 || d.ParamOIDs[0] != 20 || d.ParamOIDs[1] != 1700 || len(d.Fields) != 2 || d.Fields[1].TypeModifier != 10<<16|2+4 {
+		t.Errorf("description = %+v", d)
+	}
+	_, err = b.Describe(ctx, "SELECT nope FROM t", nil, Settings{})
+	var e *pgconn.PgError
+	if !errors.As(err, &e) || e.Code != "42703" || e.Position != 8 {
+		t.Errorf("error = %#v", err)
+	}
+	if d, err := b.Describe(ctx, "SELECT 1", nil, Settings{}); err != nil || len(d.Fields) != 1 {
+		t.Errorf("after an error: %+v, %v", d, err)
+	}
+}
+
+func text(s string) *string { return &s }
+
+func TestMeasureReadsOneSnapshotOfIntegers(t *testing.T) {
+	b := connected(t, "CREATE TABLE t (id int PRIMARY KEY, ward text, x numeric)", "INSERT INTO t SELECT g, CASE WHEN g % 3 > 0 THEN 'w' || g % 3 END, g FROM generate_series(1, 1000) g")
+	m := Measurement{
+		Queries: []MeasureQuery{
+			{SQL: rewrite.SQL{Text: "SELECT ward, count(*), sum(x)::numeric(20,2) FROM public.t WHERE id <= $1 GROUP BY 1 ORDER BY 1 NULLS LAST", Parameters: []rewrite.Parameter{{Type: 23, Value: text("9")}}}, Text: 1},
+			{SQL: rewrite.SQL{Text: "SELECT count(*), sum(x) FROM public.t WHERE id < 0"}},
+			{SQL: rewrite.SQL{Text: "SELECT id FROM public.t"}},
+		},
+		Proofs: []rewrite.Proof{{Relation: policy.Name{Schema: "public", Relation: "t"}, Columns: []string{"ward", "id"}}},
+	}
+	var rows []MeasureRow
+	if err := b.Measure(context.Background(), m, func(r MeasureRow) error { rows = append(rows, r); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 3+1+1000 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	if *rows[0].Keys[0] != "w1" || rows[0].Integers[0] != 3 || rows[0].Integers[1] != 12 || rows[2].Keys[0] != nil || rows[2].Integers[1] != 18 {
+		t.Errorf("groups = %+v", rows[:3])
+	}
+	if rows[3].Query != 1 || rows[3].Integers[0] != 0 || rows[3].Integers[1] != 0 {
+		t.Errorf("sum over nothing = %+v", rows[3])
+	}
+	if rows[1003].Query != 2 || rows[1003].Integers[0] != 1000 {
+		t.Errorf("last = %+v", rows[1003])
+	}
+}
+
+func TestMeasureErrorsSayNothing(t *testing.T) {
+	b := connected(t, "CREATE TABLE t (id int, secret text)", "INSERT INTO t VALUES (1, 'Ms Canary')")
+	measure := func(m Measurement) error {
+		return b.Measure(context.Background(), m, func(MeasureRow) error { return nil })
+	}
+	for name, m := range map[string]Measurement{
+		"cast":     {Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT secret::int FROM public.t"}}}},
+		"no int":   {Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT secret FROM public.t"}}}},
+		"name":     {Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT id FROM t"}}}}, // search_path holds no schema of users
+		"write":    {Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "DELETE FROM public.t RETURNING id"}}}},
+		"no proof": {Proofs: []rewrite.Proof{{Relation: policy.Name{Schema: "public", Relation: "t"}, Columns: []string{"id"}}}, Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT id FROM public.t"}}}},
+	} {
+		err := measure(m)
+		var e *MeasureError
+		if !errors.As(err, &e) || err.Error() != "the main database failed while measuring" || errors.Unwrap(err) != nil || code(err) != "" {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if e.Lost() || e.ProofGone() != (name == "no proof") {
+			t.Errorf("%s: lost %v, proof gone %v", name, e.Lost(), e.ProofGone())
+		}
+	}
+	if err := measure(Measurement{Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT id FROM public.t"}}}}); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+func TestMeasureCancelledReturnsAtOnceAndTheConnectionComesBack(t *testing.T) {
+	b := connected(t)
+	gone := errors.New("client gone")
+	for range 4 { // a pool of two
+		ctx, cancel := context.WithCancelCause(context.Background())
+		time.AfterFunc(50*time.Millisecond, func() { cancel(gone) })
+		err := b.Measure(ctx, Measurement{Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT 1 FROM pg_sleep(3600)"}}}}, func(MeasureRow) error { return nil })
+		if !errors.Is(err, gone) {
+			t.Fatalf("error = %v", err)
+		}
+	}
+	refused := errors.New("refused")
+	err := b.Measure(context.Background(), Measurement{Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT generate_series(1, 100000000)"}}}}, func(MeasureRow) error { return refused })
+	if !errors.Is(err, refused) {
+		t.Errorf("error = %v", err)
+	}
+}
+
+func TestPoolWaitEndsWith53300(t *testing.T) {
+	b := connected(t)
+	b.public.wait = 30 * time.Millisecond
+	held, err := b.Public(context.Background(), Request{SQL: "SELECT 1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Public(context.Background(), Request{SQL: "SELECT 1"}); code(err) != "53300" || !strings.Contains(err.Error(), "public") {
+		t.Errorf("error = %v", err)
+	}
+	held.Close()
+	b.main.wait = 30 * time.Millisecond
+	for range 2 { // all of main's connections
+		conn, err := b.main.acquire(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Release()
+	}
+	if err := b.Measure(context.Background(), Measurement{}, func(MeasureRow) error { return nil }); code(err) != "53300" {
+		t.Errorf("measure: %v", err)
+	}
+	if got := collect2(t, b, "SELECT 'free'"); got != "free" {
+		t.Errorf("afterwards: %q", got)
+	}
+}
+
+func TestServerParameters(t *testing.T) {
+	b := connected(t)
+	got, err := b.ServerParameters(context.Background())
+	if err != nil || got["server_encoding"] != "UTF8" || got["integer_datetimes"] != "on" || !strings.HasPrefix(got["server_version_num"], got["server_version"][:2]) || got["TimeZone"] == "" {
+		t.Errorf("parameters = %v, %v", got, err)
+	}
+	if b.Version() < oldestVersion {
+		t.Errorf("version = %d", b.Version())
+	}
+}
+
+func TestBackendRestartIsNotNoticedBetweenStatements(t *testing.T) {
+	s, err := pgserver.Start(context.Background(), pgserver.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop()
+	dsn := s.DSN("postgres", pgserver.Superuser)
+	p := &policy.Policy{Pool: policy.Pool{Main: 1, Shadow: 1, Public: 1, Wait: 10 * time.Second}, Tables: []*policy.Table{{Public: true}}}
+	p.Databases.Main, p.Databases.Shadow, p.Databases.Public = dsn, dsn, dsn
+	ctx := context.Background()
+	b, err := Open(ctx, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	sleep := Measurement{Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT 1 FROM pg_sleep(60)"}}}}
+	inFlight := make(chan error, 1)
+	go func() { inFlight <- b.Measure(ctx, sleep, func(MeasureRow) error { return nil }) }()
+	for b.Stats()["main"].AcquiredConns() == 0 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(100 * time.Millisecond) // the query is on its way
+	if err := s.Restart(ctx); err != nil {
+		t.Fatal(err)
+	}
+	var failure *MeasureError
+	if err := <-inFlight; !errors.As(err, &failure) || !failure.Lost() {
+		t.Errorf("in flight: %v", err)
+	}
+	for _, again := range []string{"first", "second"} {
+		if _, err := b.Describe(ctx, "SELECT 1", nil, Settings{}); err != nil {
+			t.Errorf("describe, %s: %v", again, err)
+		}
+		if got := collect2(t, b, "SELECT 'up'"); got != "up" {
+			t.Errorf("public, %s: %q", again, got)
+		}
+		if err := b.Measure(ctx, Measurement{Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT 1"}}}}, func(MeasureRow) error { return nil }); err != nil {
+			t.Errorf("measure, %s: %v", again, err)
+		}
+		if err := s.Restart(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Stop()
+	if _, err := b.Describe(ctx, "SELECT 1", nil, Settings{}); code(err) != CannotConnectNow {
+		t.Errorf("while down: %v", err)
+	}
+	if err := b.Measure(ctx, sleep, func(MeasureRow) error { return nil }); !errors.As(err, &failure) || !failure.Lost() {
+		t.Errorf("measure while down: %v", err)
+	}
+}

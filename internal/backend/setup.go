@@ -1,0 +1,188 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+// Setup makes, as databases.admin, the roles that the DSNs name, their grants in main, and the shadow database; or brings
+// all of it up to date. It may be run at any time and as often as wanted. It changes no role that it did not make and
+// no right of anybody else, and it ends by connecting as each role. What it did is told on log, one line each.
+func Setup(ctx context.Context, p *policy.Policy, log io.Writer) error {
+	d, err := parseDSNs(p)
+	if err != nil {
+		return err
+	}
+	admins := []struct{ key, dsn string }{{"admin", p.Databases.AdminMain}, {"admin.shadow", p.Databases.AdminShadow}}
+	if d.ledger != nil {
+		admins = append(admins, struct{ key, dsn string }{"admin.ledger", p.Databases.AdminLedger})
+	}
+	for _, a := range admins {
+		if a.dsn == "" {
+			return fmt.Errorf("%w; or run dpproxy setup --print, and have a DBA run the script with psql", missingDSN(p, a.key))
+		}
+	}
+	e := &executor{policy: p, dsns: d, conns: map[target]*pgx.Conn{}, kept: map[string]string{}}
+	defer e.close()
+	if err := e.check(ctx); err != nil {
+		return err
+	}
+	current := false
+	for _, s := range steps(p, d) {
+		if s.on == onShadow && !e.looked {
+			if current, err = e.shadowIsCurrent(ctx); err != nil {
+				return err
+			}
+			if current {
+				fmt.Fprintln(log, "dpproxy: setup: the shadow database is up to date")
+			}
+		}
+		if s.on == onShadow && current {
+			continue
+		}
+		if err := e.do(ctx, s); err != nil {
+			return err
+		}
+		if s.about != "" {
+			fmt.Fprintln(log, "dpproxy: setup:", s.about)
+		}
+	}
+	return verifyRoles(ctx, p)
+}
+
+// executor runs steps over connections as administrator.
+type executor struct {
+	policy *policy.Policy
+	dsns   dsns
+	conns  map[target]*pgx.Conn
+	kept   map[string]string
+	looked bool // at the shadow that is there
+}
+
+func (e *executor) close() {
+	for _, c := range e.conns {
+		_ = c.Close(context.Background()) // done with it either way
+	}
+}
+
+// check stops before anything is changed if the policy does not fit main.
+func (e *executor) check(ctx context.Context) error {
+	conn, err := e.conn(ctx, onMain)
+	if err != nil {
+		return err
+	}
+	found, err := readCatalogs(ctx, conn, relationNames(e.policy))
+	if err != nil {
+		return err
+	}
+	return errors.Join(checkAgainstMain(e.policy, found)...)
+}
+
+// maintenance is the database that every cluster has, to connect to while one's own does not exist.
+const maintenance = "postgres"
+
+func (e *executor) conn(ctx context.Context, on target) (*pgx.Conn, error) {
+	if c := e.conns[on]; c != nil {
+		return c, nil
+	}
+	d := e.policy.Databases
+	admin := map[target]struct{ dsn, database string }{
+		onMain:          {d.AdminMain, e.dsns.main.Database},
+		onShadowCluster: {d.AdminShadow, maintenance},
+		onShadow:        {d.AdminShadow, e.dsns.shadow.Database},
+		onLedgerCluster: {d.AdminLedger, maintenance},
+	}
+	if e.dsns.ledger != nil {
+		admin[onLedger] = struct{ dsn, database string }{d.AdminLedger, e.dsns.ledger.Database}
+	}
+	dsn, database := admin[on].dsn, admin[on].database
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("databases.admin: %w", err)
+	}
+	config.Database = database
+	prepareConnection(config)
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("databases.admin: cannot connect to %s as %s: %w", database, config.User, err)
+	}
+	e.conns[on] = conn
+	if _, err := conn.PgConn().Exec(ctx, stepSettings).ReadAll(); err != nil {
+		return nil, err
+	}
+	return conn, nil
+}
+
+func (e *executor) do(ctx context.Context, s step) error {
+	conn, err := e.conn(ctx, s.on)
+	if err != nil {
+		return err
+	}
+	results, err := conn.PgConn().Exec(ctx, e.insert(s.sql)).ReadAll()
+	if err != nil {
+		return stepError(s, err)
+	}
+	for _, text := range texts(results) {
+		if s.action == keep {
+			e.kept[s.name] = text
+			continue
+		}
+		if s.action != runEach {
+			continue
+		}
+		if _, err := conn.PgConn().Exec(ctx, text).ReadAll(); err != nil {
+			return stepError(s, err)
+		}
+	}
+	return nil
+}
+
+// insert puts kept texts where psql would.
+func (e *executor) insert(sql string) string {
+	for name, value := range e.kept {
+		sql = strings.ReplaceAll(strings.ReplaceAll(sql, ":'"+name+"'", quoteLiteral(value)), ":"+name, value)
+	}
+	return sql
+}
+
+func texts(results []*pgconn.Result) []string {
+	var all []string
+	for _, r := range results {
+		for _, row := range r.Rows {
+			if len(row) > 0 && row[0] != nil {
+				all = append(all, string(row[0]))
+			}
+		}
+	}
+	return all
+}
+
+func stepError(s step, err error) error {
+	var e *pgconn.PgError
+	if errors.As(err, &e) && e.Hint != "" {
+		err = fmt.Errorf("%w: %s", err, e.Hint)
+	}
+	if s.about == "" {
+		return fmt.Errorf("setup: %w", err)
+	}
+	return fmt.Errorf("setup: %s: %w", s.about, err)
+}
+
+// verifyRoles connects as each role, so that setup does not end well where serve would fail.
+func verifyRoles(ctx context.Context, p *policy.Policy) error {
+	b, err := Open(ctx, p)
+	if err != nil {
+		return fmt.Errorf("%w; a role that existed before setup keeps its password: change the DSN or the password", err)
+	}
+	defer b.Close()
+	_, err = b.Schema(ctx)
+	return err
+}

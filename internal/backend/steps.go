@@ -1,0 +1,168 @@
+package backend
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
+	"github.com/dpproxy/dpproxy/internal/verifier"
+)
+
+//go:embed sql/shadow.sql
+var shadowSQL string
+
+//go:embed sql/reset.sql
+var resetSQL string
+
+//go:embed sql/create.sql
+var createSQL string
+
+//go:embed sql/revoke.sql
+var revokeSQL string
+
+// target is where a step of setup runs, as administrator.
+type target int
+
+const (
+	onMain          target = iota // main's database
+	onShadowCluster               // any database of the shadow's cluster: the shadow may not exist yet
+	onShadow                      // the shadow database
+	onLedgerCluster               // any database of a shared ledger's cluster
+	onLedger                      // a shared ledger's database
+)
+
+// action is what happens with a step's SQL. Setup and its script know the same three, so that both do the same.
+type action int
+
+const (
+	run     action = iota // run it
+	runEach               // run it, then run each text that it returns (psql: \gexec)
+	keep                  // run it and keep the text that it returns under a name (psql: \gset)
+)
+
+// step is one part of setup. A kept text is inserted where later SQL says :name (as it is) or :'name' (as a literal).
+type step struct {
+	on     target
+	action action
+	name   string // keep
+	about  string // one line for the script's reader and for errors
+	sql    string
+}
+
+const (
+	keptCreate = "dpproxy_create"
+	keptShadow = "dpproxy_shadow"
+)
+
+// shadowComment marks a database as a shadow of dpproxy's own. What it was made from follows, see shadowMark.
+const shadowComment = "dpproxy shadow: the schema of the policy's tables, no rows"
+
+// shadowMark is an SQL expression for the shadow's comment: it names what its contents were made from.
+func shadowMark(p *policy.Policy, d dsns) string {
+	rest := sha256.Sum256([]byte(resetSQL + catalog.ShadowSQL() + shadowGrants(p, d.shadow) + catalog.RoleSQL(d.shadow.User)))
+	return quoteLiteral(fmt.Sprintf("%s (%x ", shadowComment, rest[:8])) + " || pg_catalog.md5(:'" + keptShadow + "') || ')'"
+}
+
+// session settings of every step: names are spelled alike, strings are read alike.
+const stepSettings = "SET search_path = pg_catalog, pg_temp; SET standard_conforming_strings = on; SET client_min_messages = warning"
+
+// steps are all of setup, in order.
+func steps(p *policy.Policy, d dsns) []step {
+	shadow := quoteLiteral(d.shadow.Database)
+	all := []step{}
+	add := func(on target, a action, about, sql string) {
+		all = append(all, step{on: on, action: a, about: about, sql: sql})
+	}
+
+	for _, r := range mainRoles(p, d) {
+		all = append(all, roleSteps(onMain, r)...)
+	}
+	add(onMain, run, "grants in main: what the policy lists, no more", "BEGIN")
+	for _, r := range mainRoles(p, d) {
+		add(onMain, runEach, "take back what an earlier policy listed", bind(revokeSQL, r.name))
+		add(onMain, run, "", r.grants)
+	}
+	add(onMain, run, "", "COMMIT")
+	all = append(all,
+		step{on: onMain, action: keep, name: keptCreate, about: "how main was created", sql: bind(createSQL, d.shadow.Database)},
+		step{on: onMain, action: keep, name: keptShadow, about: "the shape of the policy's tables", sql: bind(shadowSQL, relationsJSON(p))})
+
+	all = append(all, roleSteps(onShadowCluster, role{name: d.shadow.User, password: d.shadow.Password})...)
+	add(onShadowCluster, runEach, "the shadow database", "SELECT :'"+keptCreate+"' WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = "+shadow+")")
+
+	add(onShadow, run, "its contents, made anew as a whole or not at all", "BEGIN")
+	add(onShadow, run, "", resetSQL)
+	add(onShadow, run, "", ":"+keptShadow)
+	add(onShadow, run, "what analysts may name beside the tables", catalog.ShadowSQL())
+	add(onShadow, run, "", shadowGrants(p, d.shadow))
+	add(onShadow, runEach, "", ownRole("SELECT "+quoteLiteral(catalog.RoleSQL(d.shadow.User)), d.shadow.User)+
+		" AND (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user)")
+	add(onShadow, runEach, "", "SELECT pg_catalog.format('COMMENT ON DATABASE %I IS %L', "+shadow+", "+shadowMark(p, d)+")")
+	add(onShadow, run, "", "COMMIT")
+	return append(all, ledgerSteps(d)...)
+}
+
+// ledgerSteps make a shared ledger's role, database and schema; none for a ledger in a file.
+func ledgerSteps(d dsns) []step {
+	if d.ledger == nil {
+		return nil
+	}
+	database, user := identifier(d.ledger.Database), identifier(d.ledger.User)
+	return append(roleSteps(onLedgerCluster, role{name: d.ledger.User, password: d.ledger.Password}),
+		step{on: onLedgerCluster, action: runEach, about: "the ledger's database", sql: "SELECT " + quoteLiteral("CREATE DATABASE "+database+" ENCODING 'UTF8' TEMPLATE template0") +
+			" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = " + quoteLiteral(d.ledger.Database) + ")"},
+		step{on: onLedger, action: run, about: "the ledger's schema", sql: ledger.SetupSQL(d.ledger.User)},
+		step{on: onLedger, action: run, sql: "GRANT CONNECT ON DATABASE " + database + " TO " + user})
+}
+
+// role is a role that a DSN names, and what it gets in main.
+type role struct{ name, password, grants string }
+
+// mainRoles are main's and public's roles.
+func mainRoles(p *policy.Policy, d dsns) []role {
+	roles := []role{{name: d.main.User, password: d.main.Password, grants: mainGrants(p, d.main, func(*policy.Table) bool { return true })}}
+	if d.public != nil {
+		roles = append(roles, role{name: d.public.User, password: d.public.Password,
+			grants: mainGrants(p, d.public, func(t *policy.Table) bool { return t.Public })})
+	}
+	return roles
+}
+
+// roleComment marks a role as dpproxy's own: setup changes no other.
+const roleComment = "dpproxy: made by dpproxy setup"
+
+// roleSteps create a role, or give it the DSN's password if it is one of ours.
+func roleSteps(on target, r role) []step {
+	login := identifier(r.name) + " LOGIN"
+	if v, err := verifier.New(r.password); err == nil { // an error means no password
+		login += " PASSWORD " + quoteLiteral(v)
+	}
+	create := "CREATE ROLE " + login + "; COMMENT ON ROLE " + identifier(r.name) + " IS " + quoteLiteral(roleComment)
+	return []step{
+		{on: on, action: runEach, about: "role " + r.name,
+			sql: "SELECT " + quoteLiteral("ALTER ROLE "+login) + ownRole("", r.name)},
+		{on: on, action: runEach, sql: "SELECT " + quoteLiteral(create) +
+			" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = " + quoteLiteral(r.name) + ")"},
+	}
+}
+
+// ownRole appends the condition that a role was made by setup.
+func ownRole(sql, name string) string {
+	return sql + " WHERE EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = " + quoteLiteral(name) +
+		" AND pg_catalog.shobj_description(oid, 'pg_authid') LIKE 'dpproxy:%')"
+}
+
+// bind inserts the one parameter of a query as a literal, since psql has no parameters, and drops the comment above it.
+func bind(sql, value string) string {
+	for strings.HasPrefix(sql, "--") {
+		_, sql, _ = strings.Cut(sql, "\n")
+	}
+	return strings.ReplaceAll(sql, "$1", quoteLiteral(value))
+}
+
+// quoteLiteral quotes a string for standard_conforming_strings = on.
+func quoteLiteral(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

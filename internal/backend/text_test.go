@@ -1,0 +1,55 @@
+package backend
+
+import (
+	"context"
+	"testing"
+)
+
+func TestIntegral(t *testing.T) {
+	for in, want := range map[string]string{"12": "12", "12.00": "12", "-3.0": "-3", "1.5": "1.5", "0.000": "0", "NaN": "NaN"} {
+		if got := integral(in); got != want {
+			t.Errorf("integral(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestMeasureRowRefusesWhatIsNoInteger(t *testing.T) {
+	for _, v := range []string{"1.5", "NaN", "9223372036854775808", "Ms Canary", ""} {
+		if row, err := measureRow(0, 0, [][]byte{[]byte(v)}); err == nil {
+			t.Errorf("%q became %v", v, row.Integers)
+		}
+	}
+	if _, err := measureRow(0, 2, [][]byte{nil}); err == nil {
+		t.Error("a missing column was accepted")
+	}
+	row, err := measureRow(1, 1, [][]byte{nil, []byte("-7"), nil})
+	if err != nil || row.Keys[0] != nil || row.Integers[0] != -7 || row.Integers[1] != 0 {
+		t.Errorf("row = %+v, %v", row, err)
+	}
+}
+
+// TestTextArray has PostgreSQL read the arrays that we print.
+func TestTextArray(t *testing.T) {
+	b := connected(t)
+	values := []string{"plain", `quo"te`, `back\slash`, "comma,brace}{", "", "NULL", " blank ", "ünï\ncode"}
+	rows, err := b.Public(context.Background(), Request{SQL: "SELECT unnest($1::text[])", Parameters: [][]byte{[]byte(textArray(values))}, Types: []uint32{textArrayOID}})
+	got := collect(t, rows, err)
+	if len(got) != len(values) {
+		t.Fatalf("%d values, want %d", len(got), len(values))
+	}
+	for i, v := range values {
+		if got[i][0] != v {
+			t.Errorf("value %d is %q, want %q", i, got[i][0], v)
+		}
+	}
+}
+
+func TestBareTypes(t *testing.T) {
+	for in, want := range map[string]string{
+		"numeric(10,2)": "numeric", "timestamp(3) with time zone": "timestamp with time zone", "character varying(40)": "character varying", "integer": "integer", "public.mood": "public.mood",
+	} {
+		if got := bare(in); got != want {
+			t.Errorf("bare(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// textOID makes the pins' parameters text, whatever set_config is overloaded with.
+const textOID = 25
+
+// transaction is one READ ONLY transaction on a pooled connection, sent as one pipeline: BEGIN, pins, then whatever the
+// caller adds, COMMIT, Sync. A server reads the pins before it reads the text that they protect.
+type transaction struct {
+	conn     *pgxpool.Conn
+	pipeline *pgconn.Pipeline
+	pins     []pin
+}
+
+// begin queues BEGIN and the pins.
+func begin(ctx context.Context, conn *pgxpool.Conn, how string, pins []pin) *transaction {
+	t := &transaction{conn: conn, pins: pins, pipeline: conn.Conn().PgConn().StartPipeline(ctx)}
+	t.pipeline.SendQueryParams(how, nil, nil, nil, nil)
+	sql, values := pinSQL(pins)
+	types := make([]uint32, len(values))
+	for i := range types {
+		types[i] = textOID
+	}
+	t.pipeline.SendQueryParams(sql, values, types, nil, nil)
+	return t
+}
+
+// send queues COMMIT and Sync, sends everything, and reads the answers to BEGIN and the pins.
+func (t *transaction) send() error {
+	t.pipeline.SendQueryParams("COMMIT", nil, nil, nil, nil)
+	if err := t.pipeline.Sync(); err != nil {
+		return err
+	}
+	for range 2 {
+		reader, err := t.reader()
+		if err != nil {
+			return err
+		}
+		if _, err := reader.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reader is the result of the next queued query.
+func (t *transaction) reader() (*pgconn.ResultReader, error) {
+	result, err := t.pipeline.GetResults()
+	if err != nil {
+		return nil, err
+	}
+	reader, ok := result.(*pgconn.ResultReader)
+	if !ok {
+		return nil, fmt.Errorf("%w: %T instead of rows", errProtocol, result)
+	}
+	return reader, nil
+}
+
+// end reads what is left, makes sure that no transaction stays open, and gives the connection back. A connection in doubt
+// is closed. It returns the first error that the rest of the pipeline reported.
+func (t *transaction) end() error {
+	err := t.pipeline.Close()
+	conn := t.conn.Conn().PgConn()
+	if !conn.IsClosed() && conn.TxStatus() != 'I' {
+		// The statement failed or was stopped before COMMIT. The caller's context may be done, so it has no say here.
+		ctx, cancel := context.WithTimeout(context.Background(), cancelGrace)
+		if _, rollback := conn.Exec(ctx, "ROLLBACK").ReadAll(); rollback != nil {
+			// Nothing is lost by closing it, and the pool makes a new one.
+			_ = conn.Close(ctx)
+		}
+		cancel()
+	}
+	t.conn.Release()
+	return err
+}

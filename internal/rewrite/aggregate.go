@@ -1,0 +1,346 @@
+package rewrite
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+)
+
+// plan registers what a call needs to be released and appends its output.
+func (b *builder) plan(k *block, c *call) error {
+	var output string
+	var uses []int
+	var err error
+	switch c.name {
+	case "count":
+		output, uses, err = k.planCount(c)
+	case "sum":
+		output, uses, err = b.planSum(k, c)
+	case "avg":
+		output, uses, err = b.planAvg(k, c)
+	case "bool_and", "bool_or":
+		output, uses = k.planBool(c)
+	case "min", "max", "percentile_cont", "percentile_disc":
+		output, uses, err = b.planQuantile(k, c)
+	default:
+		output, uses, err = b.planMoments(k, c)
+	}
+	if err != nil {
+		return b.refusal(err)
+	}
+	k.outputs = append(k.outputs, output)
+	column := Column{Name: c.text, Type: c.typ, Releases: uses, Average: c.name == "avg"}
+	if c.name == "sum" && len(uses) == 2 {
+		column.Twice = k.twice[uses[0]]
+	}
+	k.columns = append(k.columns, column)
+	return nil
+}
+
+// guard is the condition that an argument is not NULL; empty where it never is.
+func guard(e *expr.Expr) string {
+	if !e.Nullable() {
+		return ""
+	}
+	if c := e.Column(); c != nil {
+		return c.Ref + " IS NOT NULL"
+	}
+	if m, err := expr.Measured(e, expr.GridRule{}); err == nil && m.Guard != "" {
+		return m.Guard
+	}
+	return "(" + e.SQL() + " IS NOT NULL)"
+}
+
+func (k *block) planCount(c *call) (_ string, _ []int, err error) {
+	if c.star {
+		i := k.count(c.text, c.condition())
+		if k.src.preserved != nil && c.filter == nil {
+			return fmt.Sprintf("GREATEST(1, %s)", r(i)), []int{i}, nil // the public row itself (PRIVACY 5)
+		}
+		return r(i), []int{i}, nil
+	}
+	x := c.args[0]
+	condition := c.condition(guard(x))
+	if !c.distinct {
+		i := k.count(c.text, condition)
+		return r(i), []int{i}, nil
+	}
+	if col := x.Column(); col != nil && col.Unit {
+		i := k.units(c.text, condition)
+		return r(i), []int{i}, nil
+	}
+	value := x.SQL()
+	if k.src.rows > 1 || !k.src.proven {
+		// One unit's values are merged and ranked: equal ones have to look alike (PRIVACY 7).
+		if value, err = expr.SelectionKey(x); err != nil {
+			return "", nil, err
+		}
+	}
+	i, isNew := k.release("distinct "+value+" "+condition, func() mechanism.Release {
+		top := int64(mechanism.NoUpper)
+		if k.src.max > 0 {
+			top = k.src.max
+		}
+		if col := x.Column(); col != nil && col.Domain != nil {
+			top = min(top, int64(len(col.Domain)))
+		}
+		return mechanism.Release{Name: c.text, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: k.src.rows, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+	})
+	if isNew {
+		k.measured = append(k.measured, measured{release: i, distinct: value, where: condition, lo: 0, hi: k.src.rows})
+	}
+	return r(i), []int{i}, nil
+}
+
+// numericArg is the integer form of an aggregated argument and what the policy says of it.
+type numericArg struct {
+	*expr.Measure
+	policy  *policy.Column
+	perUnit *expr.Interval  // in grid steps
+	valid   []expr.Interval // ranges with gaps between them, for averages
+}
+
+func (b *builder) measure(k *block, e *expr.Expr) (*numericArg, error) {
+	p := policyColumn(e)
+	if !b.known && e.Provisional() {
+		return &numericArg{Measure: &expr.Measure{SQL: "0", Step: big.NewRat(1, 1), Hi: 1}}, nil // bounds come with the values
+	}
+	grids := []*policy.Grid{}
+	if p != nil {
+		grids = append(grids, p.Grid)
+	}
+	for _, t := range k.src.tables {
+		if !t.Public {
+			grids = append(grids, t.Grid)
+		}
+	}
+	m, err := expr.Measured(e, expr.GridRule{Step: gridStep(baseType(e), grids...), Foreign: b.foreign(k.src)})
+	if err != nil {
+		return nil, err
+	}
+	m.SQL = m.Unguarded // every use filters by guard(e)
+	a := &numericArg{Measure: m, policy: p}
+	if p == nil {
+		return a, nil
+	}
+	base := baseType(e)
+	if p.PerUnit != nil {
+		i, err := boundsOf(base, *p.PerUnit)
+		if err == nil {
+			i = i.Scale(new(big.Rat).Inv(m.Step))
+			a.perUnit, k.clamped = &i, true
+		}
+	}
+	for _, v := range p.Valid {
+		i, err := boundsOf(base, v)
+		if err != nil {
+			return nil, err
+		}
+		a.valid = append(a.valid, i)
+	}
+	return a, nil
+}
+
+// foreign says that a relation reads a foreign table: postgres_fdw pushes CASE down, LEAST and GREATEST not.
+func (b *builder) foreign(r *relation) bool {
+	return slices.ContainsFunc(r.tables, func(t *policy.Table) bool {
+		m := b.schema.Relations[t.Name]
+		return m != nil && m.Kind == 'f'
+	})
+}
+
+func (b *builder) planSum(k *block, c *call) (string, []int, error) {
+	a, err := b.measure(k, c.args[0])
+	if err != nil {
+		return "", nil, err
+	}
+	condition := c.condition(guard(c.args[0]))
+	if n, ok := k.index["count "+condition]; ok {
+		i, twice, err := k.centred(c.text, a.SQL, a.SQL, condition, a.Lo, a.Hi, a.perUnit, n, a.policy)
+		if err != nil {
+			return "", nil, err
+		}
+		k.halfGrid(i, a.Step)
+		return convert(c.typ, fmt.Sprintf("round((%s::numeric + (%d)::numeric * %s) / 2)", r(i), twice, r(n)), a.Step), []int{i, n}, nil
+	}
+	i, err := k.plainSum(c.text, a.Measure, condition, a.perUnit, a.policy)
+	return convert(c.typ, r(i)+"::numeric", a.Step), []int{i}, err
+}
+
+func (b *builder) planAvg(k *block, c *call) (string, []int, error) {
+	a, err := b.measure(k, c.args[0])
+	if err != nil {
+		return "", nil, err
+	}
+	condition := c.condition(guard(c.args[0]))
+	n := k.count("count("+c.args[0].Text()+")", condition)
+	s, twice, err := k.centred(c.text, a.SQL, a.SQL, condition, a.Lo, a.Hi, a.perUnit, n, a.policy)
+	if err != nil {
+		return "", nil, err
+	}
+	k.halfGrid(s, a.Step)
+	sum := fmt.Sprintf("(%s::numeric + (%d)::numeric * %s)", r(s), twice, r(n))
+	lo, hi := new(big.Rat).Mul(a.Step, big.NewRat(a.Lo, 1)), new(big.Rat).Mul(a.Step, big.NewRat(a.Hi, 1))
+	return average(c.typ, sum, r(n), a.Step, lo, hi, a.gaps()), []int{s, n}, nil
+}
+
+// gaps are the open ranges between the policy's valid ranges, in the argument's units.
+func (a *numericArg) gaps() []expr.Interval {
+	var out []expr.Interval
+	for i := 1; i < len(a.valid); i++ {
+		out = append(out, expr.Interval{Lo: a.valid[i-1].Hi, Hi: a.valid[i].Lo})
+	}
+	return out
+}
+
+// halfGrid says that a centred sum counts halves of an argument's grid step.
+func (k *block) halfGrid(release int, step *big.Rat) {
+	s, _ := step.Float64()
+	k.releases[release].Grid = mechanism.Grid{Step: s / 2}
+}
+
+// average prints sum × step / (2n), clamped to the argument's bounds, in the type that PostgreSQL's avg has.
+func average(typ uint32, sum, n string, step, lo, hi *big.Rat, gaps []expr.Interval) string {
+	var value string
+	switch typ {
+	case pgtype.Float8OID:
+		value = fmt.Sprintf("LEAST(GREATEST((%s * %s)::float8 / (2 * %s)::float8, %s::float8), %s::float8)", sum, decimal(step), n, decimal(lo), decimal(hi))
+	case pgtype.IntervalOID:
+		value = fmt.Sprintf("(LEAST(GREATEST(round(%s * %s / (2 * %s)), %s), %s)::float8 * interval '1 microsecond')", sum, decimal(step), n, decimal(lo), decimal(hi))
+	default:
+		value = fmt.Sprintf("LEAST(GREATEST((%s * %s) / (2 * %s), %s), %s)", sum, decimal(step), n, decimal(lo), decimal(hi))
+	}
+	if len(gaps) > 0 && typ != pgtype.IntervalOID {
+		value = nearestValid(value, gaps)
+	}
+	return fmt.Sprintf("CASE WHEN %s > 0 THEN %s END", n, value)
+}
+
+// nearestValid moves a value out of gaps, to the nearest valid one: post-processing (PRIVACY 20).
+func nearestValid(value string, gaps []expr.Interval) string {
+	text := "SELECT CASE"
+	for _, g := range gaps {
+		lo, hi := decimal(g.Lo), decimal(g.Hi)
+		text += fmt.Sprintf(" WHEN y.v > %s AND y.v < %s THEN CASE WHEN y.v - %s <= %s - y.v THEN %s ELSE %s END", lo, hi, lo, hi, lo, hi)
+	}
+	return fmt.Sprintf("(%s ELSE y.v END FROM (SELECT %s AS v) AS y)", text, value)
+}
+
+// planBool compares a noisy count with the noise's own 95% threshold (PRIVACY 18).
+func (k *block) planBool(c *call) (string, []int) {
+	test := "(" + c.args[0].SQL() + ")"
+	if c.name == "bool_and" {
+		test = "(NOT " + test + ")"
+	}
+	i := k.count(c.text, c.condition(test))
+	hit := fmt.Sprintf("(%s > %s)", r(i), k.derive(i, DerivedThreshold))
+	if c.name == "bool_and" {
+		hit = "(NOT " + hit + ")"
+	}
+	return hit, []int{i}
+}
+
+func (b *builder) planQuantile(k *block, c *call) (string, []int, error) {
+	e := c.args[0]
+	a, err := b.measure(k, e)
+	if err != nil {
+		return "", nil, err
+	}
+	switch c.name {
+	case "min":
+		c.fractions = []float64{0}
+	case "max":
+		c.fractions = []float64{1}
+	}
+	condition := c.condition(guard(e))
+	step, _ := a.Step.Float64()
+	var uses []int
+	var values []string
+	for _, q := range c.fractions {
+		i, isNew := k.release(fmt.Sprintf("quantile %s %s %g", a.SQL, condition, q), func() mechanism.Release {
+			return mechanism.Release{Name: c.text, Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: a.Lo, Hi: a.Hi}}, Sensitivity: k.src.rows, Choice: k.choice(a.policy), Grid: mechanism.Grid{Step: step}, Fraction: q}
+		})
+		if isNew {
+			k.histogram(a.SQL, condition, i)
+		}
+		uses = append(uses, i)
+		values = append(values, convert(c.typ, r(i)+"::numeric", a.Step))
+	}
+	if !c.array {
+		if len(values) != 1 {
+			return "", nil, pgerr.New(pgerr.FeatureNotSupported, "a percentile needs one fraction")
+		}
+		return values[0], uses, nil
+	}
+	return "ARRAY[" + strings.Join(values, ", ") + "]", uses, nil
+}
+
+// histogram adds a release to the histogram of its argument.
+func (k *block) histogram(sql, where string, release int) {
+	for i := range k.hists {
+		if k.hists[i].sql == sql && k.hists[i].where == where {
+			k.hists[i].releases = append(k.hists[i].releases, release)
+			return
+		}
+	}
+	k.hists = append(k.hists, histogram{sql: sql, where: where, releases: []int{release}, rows: k.src.rows})
+}
+
+// convert prints steps × step in a result type. Numbers are rounded only where the type is an integer.
+func convert(typ uint32, steps string, step *big.Rat) string {
+	value := steps
+	if step.Cmp(big.NewRat(1, 1)) != 0 {
+		value = fmt.Sprintf("(%s) * %s", steps, decimal(step))
+	}
+	switch typ {
+	case pgtype.Int2OID:
+		return "round(" + value + ")::int2"
+	case pgtype.Int4OID:
+		return "round(" + value + ")::int4"
+	case pgtype.Int8OID:
+		return "round(" + value + ")::int8"
+	case pgtype.Float4OID:
+		return "(" + value + ")::float4"
+	case pgtype.Float8OID:
+		return "(" + value + ")::float8"
+	case pgtype.DateOID:
+		return "(date '1970-01-01' + round(" + value + ")::int4)"
+	case pgtype.TimestampOID:
+		return "(timestamp '1970-01-01' + (" + value + ")::float8 * interval '1 microsecond')"
+	case pgtype.TimestamptzOID:
+		return "(timestamptz '1970-01-01 00:00:00+00' + (" + value + ")::float8 * interval '1 microsecond')"
+	case pgtype.IntervalOID:
+		return "((" + value + ")::float8 * interval '1 microsecond')"
+	}
+	return "(" + value + ")"
+}
+
+// r names a released column in the finish query.
+func r(i int) string { return fmt.Sprintf("r%d", i+1) }
+
+// decimal prints a grid constant exactly: every step of expr is a decimal or a binary fraction.
+func decimal(x *big.Rat) string {
+	if x.IsInt() {
+		if x.Sign() < 0 {
+			return "(" + x.Num().String() + ")"
+		}
+		return x.Num().String()
+	}
+	digits, exact := x.FloatPrec()
+	if !exact {
+		digits = 20
+	}
+	s := x.FloatString(digits)
+	if x.Sign() < 0 {
+		return "(" + s + ")"
+	}
+	return s
+}

@@ -1,0 +1,37 @@
+package rewrite_test
+
+import (
+	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// BenchmarkPlan measures the two halves of planning: Parse and Analyze happen once per text, Plan at every Bind.
+func BenchmarkPlan(b *testing.B) {
+	const sql = "SELECT ward, count(*), avg(age), sum(income) FROM patients WHERE age BETWEEN 18 AND 65 AND diagnosis = 'flu' GROUP BY ward HAVING count(*) > 5 ORDER BY 2 DESC"
+	q, err := theWorld.ask(sql, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("parse+analyze", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			s, err := rewrite.Parse(sql, 32768)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := rewrite.Analyze(theWorld.schema, s[0], rewrite.Description{}, settings); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("plan", func(b *testing.B) {
+		b.ReportAllocs()
+		l := cachedLookup{lookup{theWorld}, map[string][][]*string{}, map[string][]string{}}
+		for b.Loop() {
+			if _, err := q.analysis.Plan(nil, l, rewrite.Options{HashKey: "x"}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,74 @@
+package catalog
+
+import (
+	"regexp"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+)
+
+// typeCast takes the client's database from names that are cast to regclass, 'clinic.public.patients'::regclass: the
+// database that runs the statement has another name. Tools build such names from information_schema's table_catalog.
+// Only the form (a || b)::regclass and literals are edited; others run as they are.
+func (c *checker) typeCast(t *pg_query.TypeCast, s *scope) error {
+	if err := c.children(t.ProtoReflect(), s); err != nil {
+		return err
+	}
+	names := stringsOf(t.GetTypeName().GetNames())
+	if len(names) == 0 || names[len(names)-1] != "regclass" || len(t.TypeName.ArrayBounds) > 0 {
+		return nil
+	}
+	if k := t.Arg.GetAConst(); k != nil && k.GetSval() != nil {
+		return c.localName(t, k)
+	}
+	e := t.Arg.GetAExpr()
+	if e == nil || e.Kind != pg_query.A_Expr_Kind_AEXPR_OP {
+		return nil
+	}
+	if names := stringsOf(e.Name); len(names) == 0 || names[len(names)-1] != "||" {
+		return nil
+	}
+	start, end, ok := c.editor.parenthesesBefore(int(t.Location))
+	if !ok {
+		return nil
+	}
+	const before = "pg_catalog.regexp_replace("
+	after := ", " + literal(c.databasePrefix()) + ", '')"
+	node, err := parseExpr(before + "NULL" + after)
+	if err != nil {
+		return err
+	}
+	node.GetFuncCall().Args[0] = t.Arg
+	t.Arg = node
+	c.editor.replace(start, start, before)
+	c.editor.replace(end, end, after)
+	return nil
+}
+
+// localName edits a literal.
+func (c *checker) localName(t *pg_query.TypeCast, k *pg_query.A_Const) error {
+	name := k.GetSval().Sval
+	m := regexp.MustCompile(`^(?:` + quotedPattern(c.in.Database) + `)\.((?:"[^"]*"|[^."]+)\..*)$`).FindStringSubmatch(name)
+	if m == nil {
+		return nil
+	}
+	start, end, ok := c.editor.word(int(k.Location))
+	if !ok {
+		return nil
+	}
+	node, err := parseExpr(literal(m[1]))
+	if err != nil {
+		return err
+	}
+	c.editor.replace(start, end, literal(m[1]))
+	t.Arg.Node = node.Node
+	return nil
+}
+
+// databasePrefix is a regular expression of PostgreSQL for the database in front of schema.relation.
+func (c *checker) databasePrefix() string {
+	return `^(` + quotedPattern(c.in.Database) + `)\.(?=("[^"]*"|[^."]+)\.)`
+}
+
+func quotedPattern(name string) string {
+	return regexp.QuoteMeta(name) + `|` + regexp.QuoteMeta(quoteIdent(name))
+}

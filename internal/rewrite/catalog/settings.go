@@ -1,0 +1,117 @@
+package catalog
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+)
+
+// sessionSettings are held by the session: their values are the client's, not the pooled connection's. The engine
+// supplies them. Keys are lower case.
+var sessionSettings = words(`
+	application_name bytea_output client_encoding client_min_messages datestyle default_transaction_isolation
+	default_transaction_read_only extra_float_digits idle_in_transaction_session_timeout intervalstyle jit lc_messages
+	lc_monetary lc_numeric lc_time lock_timeout role search_path session_authorization standard_conforming_strings
+	statement_timeout timezone transaction_isolation transaction_read_only
+	dpproxy.epsilon dpproxy.notices dpproxy.margin`)
+
+// serverSettings are facts of the server's build and database, the same for everyone.
+var serverSettings = words(`
+	block_size in_hot_standby integer_datetimes is_superuser lc_collate lc_ctype max_function_args max_identifier_length
+	max_index_keys segment_size server_encoding server_version server_version_num wal_block_size`)
+
+// currentSetting answers current_setting(name [, missing_ok]).
+func (c *checker) currentSetting(f *pg_query.FuncCall) (string, bool, error) {
+	at := int(f.Location)
+	if len(f.Args) == 0 {
+		return "", false, nil
+	}
+	name, ok := constantString(f.Args[0])
+	if !ok {
+		return "", false, nil
+	}
+	key := strings.ToLower(name)
+	switch {
+	case sessionSettings[key]:
+		return c.supply(Supply{Kind: SupplySetting, Name: key, Type: "text"}) + "::pg_catalog.text", true, nil
+	case serverSettings[key]:
+		return "pg_catalog.current_setting(" + literal(key) + ")", true, nil
+	case len(f.Args) > 1 && isTrue(f.Args[1]):
+		return "NULL::pg_catalog.text", true, nil
+	}
+	return "", false, c.unrecognized(at, name)
+}
+
+// settingByName answers current_setting(expression): NULL for what is not listed.
+func (c *checker) settingByName(n *pg_query.Node, f *pg_query.FuncCall, names []string) error {
+	return c.wrap(n, f, names, "(SELECT pg_catalog.current_setting(n.n) AS current_setting FROM (SELECT CAST(",
+		" AS pg_catalog.text)) AS n(n) WHERE pg_catalog.lower(n.n) IN ("+settingNames+"))")
+}
+
+// setConfig takes set_config(name, value, is_local) for the session.
+func (c *checker) setConfig(f *pg_query.FuncCall) (string, bool, error) {
+	at := int(f.Location)
+	if len(f.Args) != 3 {
+		return "", false, c.functionDenied(at, "set_config")
+	}
+	name, ok := constantString(f.Args[0])
+	if !ok {
+		return "", false, c.unsupported(at, "set_config() needs a literal name", "Use SET.")
+	}
+	key := strings.ToLower(name)
+	if !sessionSettings[key] {
+		return "", false, c.unrecognized(at, name)
+	}
+	a := Assignment{Name: key, Local: isTrue(f.Args[2])}
+	value := f.Args[1]
+	if t := value.GetTypeCast(); t != nil && t.Arg.GetParamRef() != nil {
+		value = t.Arg
+	}
+	if p := value.GetParamRef(); p != nil {
+		a.Parameter = int(p.Number)
+		c.assignments = append(c.assignments, a)
+		return "$" + strconv.Itoa(a.Parameter) + "::pg_catalog.text", true, nil
+	}
+	text, ok := constantString(value)
+	if !ok {
+		return "", false, c.unsupported(at, "set_config() needs a literal value", "Use SET.")
+	}
+	a.Value = text
+	c.assignments = append(c.assignments, a)
+	return literal(text) + "::pg_catalog.text", true, nil
+}
+
+// isTrue reads a boolean literal.
+func isTrue(n *pg_query.Node) bool {
+	if t := n.GetTypeCast(); t != nil {
+		n = t.Arg
+	}
+	k := n.GetAConst()
+	if k == nil {
+		return false
+	}
+	if b := k.GetBoolval(); b != nil {
+		return b.Boolval
+	}
+	switch strings.ToLower(k.GetSval().GetSval()) {
+	case "t", "true", "on", "1", "y", "yes":
+		return true
+	}
+	return false
+}
+
+// quotedSettings prints the names of all settings that pg_settings shows.
+func quotedSettings() string {
+	var names []string
+	for _, m := range []map[string]bool{sessionSettings, serverSettings} {
+		for n := range m {
+			if n != "role" && n != "session_authorization" { // the pooled connection's
+				names = append(names, quoteLiteral(n))
+			}
+		}
+	}
+	sort.Strings(names)
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,154 @@
+package rewrite
+
+import (
+	"fmt"
+	"math/big"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+)
+
+// columnOf tells expr what a table's column is.
+func (b *builder) columnOf(alias string, m *RelationColumn, p *policy.Column) (*expr.Column, error) {
+	c := &expr.Column{
+		Ref: alias + "." + quote(m.Name), Name: m.Name, Type: m.Type, Typmod: m.Typmod, TypeName: m.TypeName,
+		Nullable: !m.NotNull, Scale: -1, Collation: m.Collation, DeterministicCollation: m.DeterministicCollation || m.Collation == "",
+	}
+	if c.Typmod == 0 {
+		c.Typmod = -1
+	}
+	base := m.Type
+	for t, ok := b.schema.Types[base]; ok && t.Kind == 'd'; t, ok = b.schema.Types[base] {
+		base = t.Base
+		c.Base, c.BaseTypmod = base, -1
+	}
+	c.EnumLabels = b.schema.Enums[base]
+	if p == nil {
+		return c, nil
+	}
+	c.Domain = p.Values
+	if p.ValuesFrom != nil && b.lookup != nil {
+		values, err := b.lookup.Distinct(*p.ValuesFrom)
+		if err != nil {
+			return nil, err
+		}
+		c.Domain = append([]string{}, values...)
+		b.usesDomain(*p.ValuesFrom, values)
+	} else if p.ValuesFrom != nil {
+		c.Domain = []string{} // known at Plan
+	}
+	var err error
+	switch {
+	case p.Bounds != nil:
+		c.Bounds, err = boundsOf(base, *p.Bounds)
+	case len(p.Valid) > 0:
+		c.Bounds, err = boundsOf(base, policy.Bounds{Lo: p.Valid[0].Lo, Hi: p.Valid[len(p.Valid)-1].Hi})
+	}
+	if err != nil {
+		return nil, pgerr.New(pgerr.InternalError, fmt.Sprintf("the policy's bounds of column %s do not fit its type", m.Name))
+	}
+	return c, nil
+}
+
+// boundsOf reads the policy's literals in the column type's canonical units (expr's package comment).
+func boundsOf(oid uint32, b policy.Bounds) (expr.Interval, error) {
+	lo, err := literalValue(oid, b.Lo)
+	if err != nil {
+		return expr.Interval{}, err
+	}
+	hi, err := literalValue(oid, b.Hi)
+	return expr.Interval{Lo: lo, Hi: hi}, err
+}
+
+func literalValue(oid uint32, text string) (*big.Rat, error) {
+	if oid != pgtype.DateOID && !isTime(oid) {
+		r, ok := new(big.Rat).SetString(text)
+		if !ok {
+			return nil, fmt.Errorf("%q is not a number", text)
+		}
+		return r, nil
+	}
+	key := timeLiteral{oid, text}
+	if r, ok := timeLiterals.Load(key); ok {
+		return r.(*big.Rat), nil
+	}
+	zone := ""
+	if oid == pgtype.TimestamptzOID && !hasZone(text) {
+		zone = " UTC"
+	}
+	tree, err := pg_query.Parse("SELECT " + literal(text+zone) + "::" + typeName(oid))
+	if err != nil {
+		return nil, err
+	}
+	e, err := expr.Build(tree.Stmts[0].Stmt.GetSelectStmt().TargetList[0].GetResTarget().Val, &scope{b: &builder{}, rel: &relation{}})
+	if err != nil {
+		return nil, err
+	}
+	if b := e.Bounds(); b.Finite() && b.Lo.Cmp(b.Hi) == 0 {
+		timeLiterals.Store(key, b.Lo)
+		return b.Lo, nil
+	}
+	return nil, fmt.Errorf("%q is not a time", text)
+}
+
+// timeLiterals keeps parsed times of policies: bounds are read at every plan.
+var timeLiterals sync.Map
+
+type timeLiteral struct {
+	oid  uint32
+	text string
+}
+
+var zoned = regexp.MustCompile(`(?i)(z|[+-]\d\d(:?\d\d)?|[a-z])$`)
+
+// hasZone says whether a timestamp literal names its time zone; without one it is UTC.
+func hasZone(text string) bool { return len(text) > len("2006-01-02") && zoned.MatchString(text) }
+
+// gridStep is a policy grid in canonical units of a type; nil: by type.
+func gridStep(oid uint32, grids ...*policy.Grid) *big.Rat {
+	for _, g := range grids {
+		switch {
+		case g == nil:
+		case g.Number != "":
+			if r, ok := new(big.Rat).SetString(g.Number); ok && isNumber(oid) {
+				return r
+			}
+		case oid == pgtype.DateOID:
+			return big.NewRat(max(1, int64(g.Duration/(24*time.Hour))), 1)
+		case isTime(oid):
+			return big.NewRat(max(1, g.Duration.Microseconds()), 1)
+		}
+	}
+	return nil
+}
+
+func isNumber(oid uint32) bool { return isInteger(oid) || isFloat(oid) || oid == pgtype.NumericOID }
+
+func isInteger(oid uint32) bool {
+	return oid == pgtype.Int2OID || oid == pgtype.Int4OID || oid == pgtype.Int8OID
+}
+
+func isFloat(oid uint32) bool { return oid == pgtype.Float4OID || oid == pgtype.Float8OID }
+
+func isTime(oid uint32) bool {
+	return oid == pgtype.TimestampOID || oid == pgtype.TimestamptzOID || oid == pgtype.IntervalOID || oid == pgtype.TimeOID
+}
+
+// sameEquality says that = between the two types is an equivalence that joins can be chained through.
+func sameEquality(a, b *expr.Column) bool {
+	if a.Type == b.Type {
+		return a.DeterministicCollation && b.DeterministicCollation && !isFloat(a.Type)
+	}
+	text := func(o uint32) bool { return o == pgtype.TextOID || o == pgtype.VarcharOID }
+	return isInteger(a.Type) && isInteger(b.Type) ||
+		text(a.Type) && text(b.Type) && a.DeterministicCollation && b.DeterministicCollation
+}
+
+func isText(oid uint32) bool { return oid == pgtype.TextOID || oid == pgtype.VarcharOID }

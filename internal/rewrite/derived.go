@@ -1,0 +1,229 @@
+package rewrite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+)
+
+// derived builds a relation that is a subselect of another.
+type derived struct {
+	src     *relation
+	alias   string
+	outputs []string // "expression AS name"
+	out     *relation
+	moved   map[*column]*column // columns of src that pass through
+}
+
+func newDerived(b *builder, src *relation) *derived {
+	d := &derived{src: src, alias: b.newAlias(), moved: map[*column]*column{}}
+	d.out = &relation{kind: src.kind, rows: src.rows, proven: src.proven, max: src.max, tables: src.tables, proofs: src.proofs, lines: src.lines, empty: src.empty}
+	if src.private() {
+		d.outputs = append(d.outputs, src.unit+" AS u")
+		d.out.unit = d.alias + ".u"
+	}
+	return d
+}
+
+// pass lets a column through unchanged.
+func (d *derived) pass(c *column, name string) { d.passAs(c, name, c.x.Ref) }
+
+// passKey lets a column through whose equal values the subselect merges. What is a function of the unit is one value.
+func (d *derived) passKey(c *column, name string) error {
+	sql := c.x.Ref
+	if !c.perUnit {
+		var err error
+		if sql, err = spelledAlike(sql, c.x); err != nil {
+			return err
+		}
+	}
+	d.passAs(c, name, sql)
+	return nil
+}
+
+func (d *derived) passAs(c *column, name, sql string) {
+	n := *c
+	x := *c.x
+	x.Ref = d.output(sql)
+	n.name, n.table, n.hidden, n.x = name, "", false, &x
+	x.Source = &n
+	d.out.cols = append(d.out.cols, &n)
+	d.moved[c] = &n
+	if slices.Contains(d.src.unitCols, c) {
+		d.out.unitCols = append(d.out.unitCols, &n)
+	}
+}
+
+// add computes a column.
+func (d *derived) add(e *expr.Expr, name string) *column { return d.addAs(e, name, e.SQL()) }
+
+// addKey computes a column whose equal values the subselect merges.
+func (d *derived) addKey(e *expr.Expr, name string) (*column, error) {
+	sql, err := spelledAlike(e.SQL(), e.AsColumn("", e.Text()))
+	if err != nil {
+		return nil, err
+	}
+	return d.addAs(e, name, sql), nil
+}
+
+func (d *derived) addAs(e *expr.Expr, name, sql string) *column {
+	x := e.AsColumn(d.output(sql), name)
+	perUnit := true
+	for _, c := range e.Columns() {
+		source, ok := c.Source.(*column)
+		perUnit = perUnit && ok && source.perUnit
+		if !c.DeterministicCollation {
+			x.DeterministicCollation = false
+		}
+	}
+	n := &column{name: name, x: x, perUnit: perUnit}
+	x.Source = n
+	d.out.cols = append(d.out.cols, n)
+	return n
+}
+
+// output adds a column to the subselect and returns its reference.
+func (d *derived) output(sql string) string {
+	name := fmt.Sprintf("c%d", len(d.outputs)+1)
+	d.outputs = append(d.outputs, sql+" AS "+name)
+	return d.alias + "." + name
+}
+
+// relation prints the subselect.
+func (d *derived) relation() *relation {
+	for _, set := range d.src.unique {
+		var cols []*column
+		for _, c := range set.cols {
+			if m := d.moved[c]; m != nil {
+				cols = append(cols, m)
+			}
+		}
+		if len(cols) == len(set.cols) {
+			d.out.unique = append(d.out.unique, uniqueSet{cols, set.proof})
+		}
+	}
+	if d.src.order != nil {
+		for _, ref := range d.src.order {
+			d.out.order = append(d.out.order, d.output(ref))
+		}
+		d.out.orderProofs = d.src.orderProofs
+	}
+	d.out.from = "(" + d.src.selectText(d.outputs) + ") AS " + d.alias
+	d.inherit()
+	return d.out
+}
+
+// inherit takes over what the source reads, once all expressions are built: subqueries in them add to it.
+func (d *derived) inherit() { d.out.tables, d.out.proofs = d.src.tables, d.src.proofs }
+
+// distinctOn lists the expressions of DISTINCT ON; nil for any other SELECT.
+func distinctOn(s *pg_query.SelectStmt) []*pg_query.Node {
+	if len(s.DistinctClause) == 0 || s.DistinctClause[0].GetNode() == nil {
+		return nil
+	}
+	return s.DistinctClause
+}
+
+// firstRows is DISTINCT ON with the unit among its expressions: the first row of each unit, or of each key of it, in the
+// analyst's order and then by a key of the rows, so that the choice depends on the unit's rows alone (PRIVACY 7).
+func (b *builder) firstRows(s *pg_query.SelectStmt, src *relation, e *env) (*relation, error) {
+	on := distinctOn(s)
+	if src.order == nil {
+		return nil, b.refuse(pgerr.FeatureNotSupported, on[0], "DISTINCT ON needs a total order of the rows, and these have no known key", "Ask the administrator for a primary key on the table.")
+	}
+	sc := &scope{b: b, rel: src, env: e, outer: e.enclosing()}
+	distinct, order := []string{src.unit}, []string{src.unit}
+	perUnit := true
+	for _, n := range on {
+		n, err := b.groupNode(n, s, sc)
+		if err != nil {
+			return nil, err
+		}
+		x, err := sc.expression(n)
+		if err != nil {
+			return nil, err
+		}
+		c := sc.bare(n)
+		perUnit = perUnit && c != nil && c.perUnit
+		distinct, order = append(distinct, "("+x.SQL()+")"), append(order, "("+x.SQL()+")")
+	}
+	for _, n := range s.SortClause {
+		by := n.GetSortBy()
+		if by.SortbyDir == pg_query.SortByDir_SORTBY_USING {
+			return nil, b.refuse(pgerr.FeatureNotSupported, n, "ORDER BY … USING is not supported", "Use ASC or DESC.")
+		}
+		key, err := b.groupNode(by.Node, s, sc)
+		if err != nil {
+			return nil, err
+		}
+		x, err := sc.expression(key)
+		if err != nil {
+			return nil, err
+		}
+		order = append(order, "("+x.SQL()+")"+sortOptions(by))
+	}
+	d := newDerived(b, src)
+	for _, c := range src.cols {
+		d.pass(c, c.name)
+		moved := d.moved[c]
+		moved.table, moved.hidden = c.table, c.hidden
+	}
+	r := d.relation()
+	inner := strings.Replace(src.selectText(d.outputs), "SELECT ", "SELECT DISTINCT ON ("+strings.Join(distinct, ", ")+") ", 1)
+	r.from = fmt.Sprintf("(%s ORDER BY %s) AS %s", inner, strings.Join(append(order, src.order...), ", "), d.alias)
+	r.proofs = append(slices.Clone(r.proofs), src.orderProofs...)
+	if perUnit {
+		r.rows, r.proven = 1, true
+		for _, c := range r.cols {
+			c.perUnit = true
+		}
+		if len(r.unitCols) > 0 {
+			r.unique = append(r.unique, uniqueSet{cols: r.unitCols[:1]})
+		}
+	}
+	r.lines = append([]string{"distinct on, " + r.rowBound()}, indent(src.lines)...)
+	return r, nil
+}
+
+func sortOptions(by *pg_query.SortBy) string {
+	text := ""
+	if by.SortbyDir == pg_query.SortByDir_SORTBY_DESC {
+		text = " DESC"
+	}
+	switch by.SortbyNulls {
+	case pg_query.SortByNulls_SORTBY_NULLS_FIRST:
+		return text + " NULLS FIRST"
+	case pg_query.SortByNulls_SORTBY_NULLS_LAST:
+		return text + " NULLS LAST"
+	}
+	return text
+}
+
+// distinctRows keeps each row once. The unit is among the columns.
+func (b *builder) distinctRows(r *relation) (*relation, error) {
+	d := newDerived(b, r)
+	constant := true
+	for _, c := range r.visible() {
+		constant = constant && c.perUnit
+		if err := d.passKey(c, c.name); err != nil {
+			return nil, err
+		}
+	}
+	out := *d.out
+	out.from = "(" + strings.Replace(r.selectText(d.outputs), "SELECT ", "SELECT DISTINCT ", 1) + ") AS " + d.alias
+	out.unique = []uniqueSet{{cols: slices.Clone(out.cols)}}
+	for _, c := range out.cols {
+		out.order = append(out.order, c.x.Ref)
+	}
+	if constant {
+		out.rows, out.proven = 1, true
+		out.unique = append(out.unique, uniqueSet{cols: out.unitCols[:1]})
+	}
+	out.lines = append([]string{"distinct, " + out.rowBound()}, indent(r.lines)...)
+	return &out, nil
+}

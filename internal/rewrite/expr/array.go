@@ -1,0 +1,270 @@
+package expr
+
+import (
+	"fmt"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+)
+
+// Arrays are constants: operands of ANY and ALL, whose elements are analysed one by one. NULL elements are allowed, arrays of
+// arrays are not.
+
+// in is IN and NOT IN over a list, as transformAExprIn: elements get one common type with the left side.
+func (b *builder) in(a *pg_query.A_Expr) (*Expr, error) {
+	loc := int(a.Location)
+	name, err := operatorName(a.Name, loc)
+	if err != nil {
+		return nil, err
+	}
+	if a.Lexpr.GetRowExpr() != nil {
+		return nil, Refuse(loc, "row comparisons are not supported", "compare the columns one by one, with AND")
+	}
+	left, err := b.expr(a.Lexpr)
+	if err != nil {
+		return nil, err
+	}
+	items, err := b.list(a.GetRexpr().GetList().GetItems())
+	if err != nil {
+		return nil, err
+	}
+	if len(items) == 0 {
+		return nil, Refuse(loc, "IN needs a list of values", "")
+	}
+	text := describeOperator(a)
+	var constants, others []*Expr
+	for _, x := range items {
+		if x.value != nil {
+			constants = append(constants, x)
+		} else {
+			others = append(others, x)
+		}
+	}
+	var all []*Expr
+	if len(constants) > 1 && !left.isEnum() { // two or more become an array of one type, which may be another than = would choose
+		if oid, ok := commonType(baseTypes(append([]*Expr{left}, constants...))); ok && catalog.types[oid] != nil && catalog.types[oid].array != 0 && supported(oid) {
+			arr, err := b.arrayFrom(constants, oid, loc)
+			if err != nil {
+				return nil, err
+			}
+			e, err := b.scalarArray(name, left, arr, name == "=", text, loc)
+			if err != nil || len(others) == 0 {
+				return e, err
+			}
+			all, items = append(all, e), others
+		}
+	}
+	word := "OR"
+	if name == "<>" {
+		word = "AND"
+	}
+	for _, x := range items {
+		e, err := b.operator(name, []*Expr{left, x}, text, loc)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	e := join(word, all)
+	if e != nil && len(all) > 1 {
+		e.text = text
+	}
+	return e, nil
+}
+
+func (b *builder) anyAll(a *pg_query.A_Expr) (*Expr, error) {
+	loc := int(a.Location)
+	name, err := operatorName(a.Name, loc)
+	if err != nil {
+		return nil, err
+	}
+	left, err := b.expr(a.Lexpr)
+	if err != nil {
+		return nil, err
+	}
+	var arr *Expr
+	if c := a.GetRexpr().GetAConst(); c != nil && c.GetSval() != nil { // an unknown literal: the operator decides its type
+		op := operatorFor(name, []uint32{left.baseType(), oidUnknown})
+		elem := left.baseType()
+		if op != nil {
+			elem = op.args[1]
+		}
+		arr, err = b.arrayText(c.GetSval().Sval, elem, int(c.Location))
+	} else {
+		arr, err = b.expr(a.Rexpr)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.scalarArray(name, left, arr, a.Kind == pg_query.A_Expr_Kind_AEXPR_OP_ANY, describeOperator(a), loc)
+}
+
+// scalarArray is left op ANY/ALL (array). The operator is resolved and proven for one element at a time.
+func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text string, loc int) (*Expr, error) {
+	elemType := catalog.arrays[arr.typ]
+	if elemType == nil || arr.col != nil {
+		return nil, Refuse(loc, "ANY and ALL need a constant array or an array parameter", "write = ANY ($1::integer[]) or IN (1, 2, 3)")
+	}
+	if left.isEnum() {
+		return nil, Refuse(loc, "enums in ANY and ALL are not supported", "write IN ('a', 'b'), or cast the enum to text")
+	}
+	items := []*Expr{nullExpr(elemType.oid, qualified(elemType.oid, -1), loc)}
+	if arr.value != nil && len(arr.value.items) > 0 {
+		items = arr.value.items
+	}
+	var all []*Expr
+	for _, x := range items {
+		e, err := b.operator(name, []*Expr{left, x}, text, loc)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	first := all[0]
+	word := "ANY"
+	if !anyOf {
+		word = "ALL"
+	}
+	target := first.args[1].typ
+	cast := ""
+	if target != elemType.oid {
+		cast = "::" + qualified(catalog.types[target].array, -1)
+	}
+	op := operatorFor(name, []uint32{left.baseType(), elemType.oid})
+	c := &call{args: []*Expr{first.args[0], arr}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." + op.name + ") " + word + " ({1}" + cast + "))"}
+	e := c.result(oidBool)
+	for _, x := range items {
+		e.nullable = e.nullable || x.nullable
+	}
+	e.test = listTest(op.name, anyOf, first.args[0], all)
+	return e, nil
+}
+
+// listTest is what x = ANY (constants) says: x is one of them; <> ALL is its negation.
+func listTest(name string, anyOf bool, left *Expr, all []*Expr) *test {
+	if !(name == "=" && anyOf || name == "<>" && !anyOf) {
+		return nil
+	}
+	col := plainColumn(left)
+	if col == nil || isString(left.typ) && left.fuzzy {
+		return nil
+	}
+	t := &test{op: 'c', col: col.col, name: "=", integral: isInt(col.typ), constant: true, hasText: isString(left.typ) && left.typ != oidBpchar}
+	started := false
+	for _, e := range all {
+		x := e.args[1]
+		text, ok := x.Constant()
+		if !ok {
+			return nil
+		}
+		if text == nil {
+			t.constant = false // not in the list may be NULL
+			continue
+		}
+		t.in = append(t.in, x)
+		switch {
+		case !sameUnits(col.typ, x.typ) || isString(left.typ):
+		case !started:
+			t.bounds, started = x.bounds, true
+		default:
+			t.bounds = t.bounds.Hull(x.bounds)
+		}
+	}
+	if t.in == nil {
+		return nil
+	}
+	if name == "<>" {
+		return &test{op: '!', args: []*test{t}}
+	}
+	return t
+}
+
+func (b *builder) arrayExpr(a *pg_query.A_ArrayExpr) (*Expr, error) {
+	return b.arrayOf(a.Elements, 0, int(a.Location))
+}
+
+// arrayOf builds ARRAY[…] of constants; elem 0: their common type.
+func (b *builder) arrayOf(nodes []*pg_query.Node, elem uint32, loc int) (*Expr, error) {
+	items, err := b.list(nodes)
+	if err != nil {
+		return nil, err
+	}
+	if elem == 0 {
+		if len(items) == 0 {
+			return nil, Refuse(loc, "the type of an empty array is not known", "write ARRAY[]::integer[]")
+		}
+		oid, ok := commonType(baseTypes(items))
+		if !ok {
+			return nil, Refuse(loc, "array elements of "+typeList(items)+" are not supported", "")
+		}
+		elem = oid
+	}
+	return b.arrayFrom(items, elem, loc)
+}
+
+// arrayFrom makes a constant array of built elements.
+func (b *builder) arrayFrom(items []*Expr, elem uint32, loc int) (*Expr, error) {
+	t := catalog.types[elem]
+	if t == nil || t.array == 0 || !supported(elem) {
+		return nil, Refuse(loc, "arrays of this type are not supported", "")
+	}
+	e := newExpr(t.array, loc)
+	e.value = &constant{}
+	parts := make([]string, len(items))
+	for i, x := range items {
+		if x.value == nil || x.value.items != nil {
+			return nil, Refuse(x.location, x.Text()+" is not a constant: arrays hold constants and parameters only", "compare with OR, or write IN (…)")
+		}
+		x, err := b.coerce(x, elem, x)
+		if err != nil {
+			return nil, err
+		}
+		parts[i] = fmt.Sprintf("{%d}", i)
+		e.args = append(e.args, x)
+		e.provisional = e.provisional || x.provisional
+		e.nullable = e.nullable || x.nullable
+		e.value.items = append(e.value.items, x)
+	}
+	if e.value.items == nil {
+		e.value.items = []*Expr{}
+	}
+	e.tmpl = "ARRAY[" + strings.Join(parts, ", ") + "]::" + qualified(t.array, -1)
+	return e, nil
+}
+
+// arrayParam is an array parameter.
+func (b *builder) arrayParam(n int, elem uint32, value *string, known bool, loc int) (*Expr, error) {
+	t := catalog.types[elem]
+	if !supported(elem) {
+		return nil, Refuse(loc, fmt.Sprintf("parameter $%d is an array of a type that is not supported on private rows", n), "")
+	}
+	e := newExpr(t.array, loc)
+	e.nullable = true
+	e.value = &constant{items: []*Expr{}}
+	switch {
+	case !known:
+		e.provisional = true
+	case value != nil:
+		read, err := b.arrayText(*value, elem, loc)
+		if err != nil {
+			return nil, err
+		}
+		e.value = read.value
+	}
+	e.tmpl, e.param, e.text = "", n, fmt.Sprintf("$%d", n)
+	return e, nil
+}
+
+// arrayCast is '{…}'::type[] or $1::type[].
+func (b *builder) arrayCast(e *Expr, elem uint32, loc int) (*Expr, error) {
+	t := catalog.types[elem]
+	switch {
+	case e.typ == oidUnknown && e.value.text != nil:
+		return b.arrayText(*e.value.text, elem, loc)
+	case e.typ == t.array:
+		return e, nil
+	case e.value != nil && e.value.items != nil && e.param == 0:
+		return b.arrayFrom(e.args, elem, loc)
+	}
+	return nil, Refuse(loc, "this cast to an array type is not supported", "give the parameter the array's own type")
+}

@@ -1,0 +1,75 @@
+package expr
+
+import "fmt"
+
+func init() {
+	define("bounded operand, constant limits that differ, a constant count > 0", false, widthBucket, "width_bucket(float8,float8,float8,int4)", "width_bucket(numeric,numeric,numeric,int4)")
+	constructs["width_bucket"] = thresholds
+}
+
+// widthBucket raises on NaN, on equal limits and on a count below 1.
+func widthBucket(c *call) (*Expr, error) {
+	e := c.result(oidInt4)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	lo, hi, n := c.args[1], c.args[2], c.args[3]
+	for _, a := range c.args[1:] {
+		if b := a.bounds; !b.Finite() || b.Lo.Cmp(b.Hi) != 0 {
+			return nil, c.refuse(a.Text()+" is not a constant", "write constant limits and a constant count")
+		}
+	}
+	if lo.bounds.Lo.Cmp(hi.bounds.Lo) == 0 || n.bounds.Lo.Sign() <= 0 || n.bounds.Lo.Cmp(rat(1<<30)) > 0 {
+		return nil, c.refuse("the limits must differ and the count be above 0", "")
+	}
+	if isFloat(lo.typ) { // hi − lo must not overflow
+		if limit := pow10(300); lo.bounds.Abs().Hi.Cmp(limit) > 0 || hi.bounds.Abs().Hi.Cmp(limit) > 0 {
+			return nil, c.refuse("the limits are too large", "")
+		}
+	}
+	e.bounds = Interval{ratZero, add(n.bounds.Lo, ratOne)}
+	return e, nil
+}
+
+// thresholds is width_bucket(value, thresholds), for a constant array in ascending order: total for any value, NaN included.
+func thresholds(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
+	if len(args) != 2 {
+		return nil, nil
+	}
+	c := &call{loc: loc, text: text}
+	list := catalog.arrays[args[1].typ]
+	if list == nil || args[1].value == nil {
+		return nil, c.refuse("its thresholds are not a constant array", "write width_bucket(x, ARRAY[0, 18, 65])")
+	}
+	x := args[0]
+	oid, ok := commonType([]uint32{x.baseType(), list.oid})
+	if !ok || !isNumber(oid) && !isTime(oid) || oid == oidInterval {
+		return nil, c.refuse("its operand and its thresholds have no common type", "")
+	}
+	x, err := b.coerce(x, oid, x)
+	if err != nil {
+		return nil, err
+	}
+	array := args[1]
+	if list.oid != oid {
+		d := &call{args: []*Expr{array}, loc: loc, text: array.Text(), tmpl: "({0})::" + qualified(catalog.types[oid].array, -1)}
+		array = d.result(catalog.types[oid].array)
+	}
+	c.args, c.tmpl = []*Expr{x.Read(), array}, "pg_catalog.width_bucket({0}, {1})"
+	e := c.result(oidInt4)
+	items := args[1].value.items
+	if args[1].provisional {
+		return e, nil
+	}
+	for i, item := range items {
+		if item.value == nil || !item.bounds.Finite() || i > 0 && items[i-1].bounds.Hi.Cmp(item.bounds.Lo) > 0 {
+			return nil, c.refuse("its thresholds are not ascending constants", "")
+		}
+	}
+	if len(items) == 0 || len(items) > 10000 {
+		return nil, c.refuse(fmt.Sprintf("it has %d thresholds", len(items)), "")
+	}
+	e.bounds = Between(0, int64(len(items)))
+	return e, nil
+}

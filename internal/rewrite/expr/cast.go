@@ -1,0 +1,262 @@
+package expr
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+)
+
+// typeCast is an explicit cast. A literal is read as the type, anything else converted.
+func (b *builder) typeCast(t *pg_query.TypeCast) (*Expr, error) {
+	loc := int(t.Location)
+	target, err := b.typeNamed(t.TypeName, loc)
+	if err != nil {
+		return nil, err
+	}
+	if arr := t.Arg.GetAArrayExpr(); arr != nil && target.array {
+		return b.arrayOf(arr.Elements, target.oid, int(arr.Location))
+	}
+	e, err := b.expr(t.Arg)
+	if err != nil {
+		return nil, err
+	}
+	if target.array {
+		return b.arrayCast(e, target.oid, loc)
+	}
+	if target.unit != "" && e.typ == oidUnknown && e.value.text != nil && intForm.MatchString(strings.TrimSpace(*e.value.text)) {
+		s := strings.TrimSpace(*e.value.text) + " " + target.unit
+		e.value = &constant{text: &s}
+	}
+	if e.typ == oidUnknown {
+		if e, err = b.readUnknown(e, target.oid, target.labels, target.name); err != nil {
+			return nil, err
+		}
+	}
+	out, err := b.cast(e, target.oid, target.typmod, describe(&pg_query.Node{Node: &pg_query.Node_TypeCast{TypeCast: t}}), loc)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// castTarget is a type named in a cast.
+type castTarget struct {
+	oid    uint32
+	typmod int32
+	array  bool   // oid is the element's
+	unit   string // interval '1' DAY
+	name   string
+	labels []string
+}
+
+var intervalUnits = map[int32]string{1 << 2: "year", 1 << 1: "month", 1 << 3: "day", 1 << 10: "hour", 1 << 11: "minute", 1 << 12: "second"}
+
+// typeNamed resolves a type's name to a built-in type.
+func (b *builder) typeNamed(n *pg_query.TypeName, loc int) (castTarget, error) {
+	t := castTarget{typmod: -1}
+	var parts []string
+	for _, p := range n.GetNames() {
+		parts = append(parts, p.GetString_().GetSval())
+	}
+	if len(parts) == 2 && parts[0] == "pg_catalog" {
+		parts = parts[1:]
+	}
+	bad := Refuse(loc, fmt.Sprintf("a cast to %s is not supported on private rows", strings.Join(parts, ".")), "")
+	if len(parts) != 1 || n.Setof || n.PctType {
+		return t, bad
+	}
+	t.oid = catalog.names[parts[0]]
+	if strings.HasPrefix(parts[0], "_") && catalog.arrays[t.oid] != nil {
+		t.oid, t.array = catalog.arrays[t.oid].oid, true
+	}
+	if len(n.ArrayBounds) > 0 {
+		t.array = true
+	}
+	if !supported(t.oid) || t.oid == oidName {
+		return t, bad
+	}
+	var mods []int32
+	for _, m := range n.Typmods {
+		c := m.GetAConst()
+		if c == nil || c.GetIval() == nil && c.GetVal() != nil {
+			return t, bad
+		}
+		mods = append(mods, c.GetIval().GetIval())
+	}
+	switch {
+	case len(mods) == 0:
+	case t.oid == oidNumeric && mods[0] >= 1 && mods[0] <= 1000 && (len(mods) == 1 || mods[1] >= 0 && mods[1] <= 1000):
+		scale := int32(0)
+		if len(mods) == 2 {
+			scale = mods[1]
+		}
+		t.typmod = (mods[0]<<16 | scale) + 4
+	case (t.oid == oidVarchar || t.oid == oidBpchar) && mods[0] >= 1:
+		t.typmod = mods[0] + 4
+	case t.oid == oidInterval && len(mods) == 1 && intervalUnits[mods[0]] != "":
+		t.unit = intervalUnits[mods[0]]
+	case (t.oid == oidTime || t.oid == oidTimestamp || t.oid == oidTimestamptz) && mods[0] >= 0 && mods[0] <= 6:
+		t.typmod = mods[0]
+	default:
+		return t, bad
+	}
+	t.name = qualified(t.oid, -1)
+	return t, nil
+}
+
+// cast converts e, explicitly or implicitly: both are proven total by the same rules.
+func (b *builder) cast(e *Expr, to uint32, typmod int32, text string, loc int) (*Expr, error) {
+	if e.baseType() == to && typmod < 0 {
+		out := *e.Read() // a column under a cast is no bare column: it is computed, so it is clamped
+		return &out, nil
+	}
+	x := e.Read()
+	c := &call{cand: &candidate{name: text}, args: []*Expr{x}, loc: loc, text: text, tmpl: castTemplate}
+	out := c.result(to)
+	out.typmod, out.typeName = typmod, qualified(to, typmod)
+	if x.value != nil && x.value.text == nil {
+		return out, nil
+	}
+	if x.isEnum() && !isString(to) {
+		return nil, c.refuse("an enum can be cast to text alone", "")
+	}
+	var err error
+	from := x.typ
+	switch {
+	case isNumber(from) && isNumber(to):
+		err = c.numberCast(out, x, to, typmod)
+	case isTime(from) && isTime(to):
+		err = c.timeCast(out, x, to)
+	case isString(to) && (supported(from) || x.isEnum()):
+		err = c.textCast(out, x, to, typmod)
+	case from == oidBool && to == oidInt4:
+		out.bounds = Between(0, 1)
+	case from == oidInt4 && to == oidBool:
+	default:
+		return nil, Refuse(loc, fmt.Sprintf("%s may fail: a cast from %s to %s is not supported on private rows", text, display(from), display(to)), "cast constants and parameters only, or filter on the column as it is")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// numberCast keeps the value but for rounding. Casts raise on overflow, and floats on underflow.
+func (c *call) numberCast(out, x *Expr, to uint32, typmod int32) error {
+	from := x.typ
+	b := x.safe()
+	if isInt(to) && isInt(from) {
+		return c.intoRange(out, x.bounds, b, to)
+	}
+	if isInt(from) && to == oidNumeric && typmod < 0 {
+		out.bounds, out.scale, out.nonzero = x.bounds, 0, x.nonzero
+		return nil
+	}
+	if known, err := c.finite(); !known || err != nil {
+		return err
+	}
+	switch {
+	case isInt(to) && from == oidNumeric:
+		r := b.Map(roundAway)
+		return c.intoRange(out, openAt(x.bounds, r), r, to)
+	case isInt(to):
+		r := b.Map(roundEven)
+		return c.intoRange(out, openAt(x.bounds, r), r, to)
+	case to == oidNumeric:
+		out.scale, out.nonzero = x.scale, x.nonzero
+		out.bounds = b
+		if isFloat(from) { // printed with 15 (6) significant digits
+			out.scale = -1
+			relative := pow10(-14)
+			if from == oidFloat4 {
+				relative = pow10(-5)
+			}
+			out.bounds = widenRelative(b, relative)
+			if x.quantum >= 0 { // dscale is at most the digits of the least value
+				out.scale = min(x.quantum, 1074)
+			}
+		}
+		if typmod >= 0 {
+			precision, scale := numericTypmod(typmod)
+			out.bounds = out.bounds.Map(func(r *big.Rat) *big.Rat { return roundScale(r, scale) })
+			out.scale, out.nonzero = scale, false
+			limit := pow10(precision - scale)
+			if out.bounds.Lo.Cmp(neg(limit)) <= 0 || out.bounds.Hi.Cmp(limit) >= 0 {
+				return c.refuse(fmt.Sprintf("values in %s do not fit numeric(%d,%d)", b, precision, scale), "use a higher precision, or numeric without one")
+			}
+		}
+		out.bounds = openAt(x.bounds, out.bounds)
+		return nil
+	}
+	return c.floatCast(out, x, b, to)
+}
+
+func (c *call) intoRange(out *Expr, bounds, safe Interval, to uint32) error {
+	out.scale = 0
+	if c.args[0].provisional {
+		return nil
+	}
+	if !safe.Within(intRange(to)) {
+		return c.refuse(fmt.Sprintf("values in %s do not fit %s", safe, display(to)), "declare narrower bounds, write LEAST(GREATEST(x, low), high), or cast to bigint or numeric")
+	}
+	out.bounds = bounds
+	out.nonzero = c.args[0].nonzero && isInt(c.args[0].typ)
+	return nil
+}
+
+func (c *call) floatCast(out, x *Expr, b Interval, to uint32) error {
+	switch {
+	case isInt(x.typ):
+		out.quantum = 0
+	case x.typ == oidNumeric:
+		if x.scale < 0 || x.scale > 60 { // digits beyond the 60th do not matter to a float, and could underflow
+			out.tmpl = "(pg_catalog.trunc({0}, 60))::{T}"
+			out.quantum = floatQuantum(pow10(-60), to)
+		} else {
+			out.quantum = floatQuantum(pow10(-x.scale), to)
+		}
+	case to == oidFloat4 && x.quantum < 0:
+		return c.refuse("it may underflow "+display(to), "cast to double precision")
+	case to == oidFloat4:
+		out.quantum = floatQuantum(pow2(-x.quantum), to)
+	default:
+		out.quantum = x.quantum
+	}
+	bounds, ok := flInterval(b, to)
+	if !ok || out.quantum > leastQuantum(to) || to == oidFloat4 && x.typ == oidNumeric && x.scale < 0 {
+		return c.refuse(fmt.Sprintf("values in %s may overflow or underflow %s", b, display(to)), "")
+	}
+	if x.typ == oidNumeric && x.scale < 0 {
+		bounds = bounds.Hull(Point(ratZero)).Intersect(bounds.Widen(pow10(-60)))
+	}
+	out.bounds = openAt(x.bounds, bounds)
+	out.nonzero = x.nonzero && x.typ != oidNumeric
+	return nil
+}
+
+// widenRelative moves ends outwards by a share of their size.
+func widenRelative(i Interval, share *big.Rat) Interval {
+	return Interval{sub(i.Lo, mul(new(big.Rat).Abs(i.Lo), share)), add(i.Hi, mul(new(big.Rat).Abs(i.Hi), share))}
+}
+
+// textCast: every output function is total. Names of infinite dates and NaN are words.
+func (c *call) textCast(out, x *Expr, to uint32, typmod int32) error {
+	if to == oidName {
+		return c.refuse("casts to name are not supported", "cast to text")
+	}
+	out.maxLen = 64
+	switch {
+	case isString(x.typ):
+		out.maxLen, out.collation, out.fuzzy = x.maxLen, x.collation, x.fuzzy
+	case x.typ == oidNumeric:
+		out.maxLen = -1
+	case x.isEnum():
+		out.maxLen = 63
+	}
+	if typmod >= 0 {
+		out.maxLen = int(typmod - 4)
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package expr
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+)
+
+// castTemplate is how every cast prints.
+const castTemplate = "({0})::{T}"
+
+// coerce converts an operand implicitly to a built-in type, as coerce_type does. A literal of unknown type is read as to. at is
+// what a refusal points to.
+func (b *builder) coerce(e *Expr, to uint32, at *Expr) (*Expr, error) {
+	if e.typ == to {
+		return e, nil
+	}
+	if e.typ == oidUnknown {
+		switch {
+		case to == anyEnumOID || to == oidUnknown || catalog.types[to] == nil || catalog.types[to].category == 'P':
+			to = oidText
+		}
+		return b.readUnknown(e, to, nil, "")
+	}
+	if e.baseType() == to {
+		return e.relabelled(), nil
+	}
+	if t := catalog.types[to]; t != nil && t.category == 'P' {
+		return e, nil
+	}
+	if x := folded(e, to); x != nil {
+		return x, nil
+	}
+	if !canCoerce(e.baseType(), to) {
+		return nil, Refuse(at.location, fmt.Sprintf("%s is of type %s where %s is needed", at.Text(), display(e.typ), display(to)), "")
+	}
+	return b.cast(e, to, -1, at.Text(), at.location)
+}
+
+// folded reads a number constant as a wider type, which gives the same value as casting it; nil where that does not apply.
+func folded(e *Expr, to uint32) *Expr {
+	if e.value == nil || e.value.text == nil || e.param > 0 || !isNumber(e.typ) || isFloat(e.typ) || !canCoerce(e.typ, to) || to == oidFloat4 {
+		return nil
+	}
+	c, err := readLiteral(to, nil, *e.value.text)
+	if err != nil {
+		return nil
+	}
+	out := constantExpr(to, c, e.location)
+	out.text = e.text
+	return out
+}
+
+const anyEnumOID = 3500
+
+// coerceLike coerces to another expression's type, enums included.
+func (b *builder) coerceLike(e, like *Expr, at *Expr) (*Expr, error) {
+	if !like.isEnum() {
+		return b.coerce(e, like.baseType(), at)
+	}
+	if e.typ == oidUnknown {
+		return b.readUnknown(e, like.typ, like.labels, like.typeName)
+	}
+	if e.value != nil && e.typ == like.typ && len(e.labels) == 0 { // a parameter
+		out := *e
+		out.typeName, out.labels = like.typeName, like.labels
+		if text := e.value.text; text != nil && !slices.Contains(like.labels, *text) {
+			return nil, badLiteral(e.typ, "value of the enum", *text, e.location)
+		}
+		return &out, nil
+	}
+	if e.baseType() != like.typ {
+		return nil, Refuse(at.location, fmt.Sprintf("%s is of type %s where an enum is needed", at.Text(), display(e.typ)), "cast both sides to text")
+	}
+	return e, nil
+}
+
+// readUnknown reads a literal of unknown type as a value of type to.
+func (b *builder) readUnknown(e *Expr, to uint32, labels []string, typeName string) (*Expr, error) {
+	if typeName == "" {
+		typeName = qualified(to, -1)
+	}
+	if e.value.text == nil {
+		out := nullExpr(to, typeName, e.location)
+		out.text, out.labels = e.text, labels
+		return out, nil
+	}
+	if labels == nil && !supported(to) {
+		return nil, Refuse(e.location, "constants of type "+display(to)+" are not supported on private rows", "")
+	}
+	c, err := readLiteral(to, labels, *e.value.text)
+	if err != nil {
+		name := display(to)
+		if labels != nil {
+			name = "value of the enum"
+		}
+		return nil, badLiteral(to, name, *e.value.text, e.location)
+	}
+	out := constantExpr(to, c, e.location)
+	out.typeName, out.text, out.labels = typeName, e.text, labels
+	return out, nil
+}
+
+// common coerces expressions to the type that PostgreSQL gives to CASE, COALESCE, GREATEST, IN and ARRAY, and reads them.
+func (b *builder) common(construct string, all []*Expr, loc int) ([]*Expr, error) {
+	var enum *Expr
+	for _, e := range all {
+		if e.isEnum() {
+			enum = e
+			break
+		}
+	}
+	out := make([]*Expr, len(all))
+	oid, ok := commonType(baseTypes(all))
+	if enum == nil && (!ok || !supported(oid)) {
+		return nil, Refuse(loc, fmt.Sprintf("%s of %s is not supported", construct, typeList(all)), "cast its operands to one type")
+	}
+	for i, e := range all {
+		var x *Expr
+		var err error
+		if enum != nil {
+			x, err = b.coerceLike(e, enum, e)
+		} else {
+			x, err = b.coerce(e, oid, e)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[i] = x.Read()
+	}
+	return out, nil
+}
+
+// merged is the expression whose value is one of choices, which have one type: bounds are the hull, digits the most.
+func merged(c *call, choices []*Expr) (*Expr, error) {
+	first := choices[0]
+	e := c.result(first.typ)
+	e.typmod, e.typeName, e.labels = first.typmod, qualifiedLike(first), first.labels
+	e.bounds, e.scale, e.quantum, e.maxLen, e.nonzero = first.bounds, first.scale, first.quantum, first.maxLen, first.nonzero
+	e.nullable, e.collation = false, ""
+	started := false
+	for _, x := range choices {
+		e.nullable = e.nullable || x.nullable
+		if x.typ == oidInterval && !isNull(x) {
+			e.spread = ratMax(spreadOf(x), orZero(e.spread))
+		}
+		if x.typmod != e.typmod {
+			e.typmod = -1
+		}
+		if x.value != nil && x.value.text == nil {
+			continue // NULL has no value to hold
+		}
+		if !started {
+			e.bounds, e.scale, e.quantum, e.maxLen, e.nonzero, started = x.bounds, x.scale, x.quantum, x.maxLen, x.nonzero, true
+			continue
+		}
+		e.bounds = e.bounds.Hull(x.bounds)
+		e.scale = merge(e.scale, x.scale)
+		e.quantum = merge(e.quantum, x.quantum)
+		e.maxLen = merge(e.maxLen, x.maxLen)
+		e.nonzero = e.nonzero && x.nonzero
+	}
+	d := &call{args: choices, loc: c.loc, text: c.text}
+	return e, d.collations(e)
+}
+
+func orZero(r *big.Rat) *big.Rat {
+	if r == nil {
+		return ratZero
+	}
+	return r
+}
+
+// qualifiedLike is the type name without typmod.
+func qualifiedLike(e *Expr) string {
+	if catalog.types[e.typ] != nil {
+		return qualified(e.typ, -1)
+	}
+	return e.typeName
+}
+
+// merge is the greater of two known quantities, or −1.
+func merge(a, b int) int {
+	if a < 0 || b < 0 {
+		return -1
+	}
+	return max(a, b)
+}
+
+// floatQuantum is a quantum for floats of size at least least (> 0), or zero: 2^-(n+mantissa bits).
+func floatQuantum(least *big.Rat, oid uint32) int {
+	n := 0
+	if least.Cmp(ratOne) < 0 {
+		n = new(big.Int).Div(least.Denom(), least.Num()).BitLen()
+	}
+	if oid == oidFloat4 {
+		return n + 24
+	}
+	return n + 53
+}
+
+// leastQuantum is beyond which nonzero values could be lost to underflow: the exponent of the least subnormal.
+func leastQuantum(oid uint32) int {
+	if oid == oidFloat4 {
+		return 149
+	}
+	return 1074
+}

@@ -1,0 +1,334 @@
+package expr
+
+import (
+	"fmt"
+	"math/big"
+)
+
+func init() {
+	define("bounded operands", false, dateDifference, "-(date,date)")
+	define("bounded operands; the result stays within years -4600 to 270000", false, dateShift, "+(date,int4)", "+(int4,date)", "-(date,int4)")
+	for _, t := range []string{"date", "timestamp", "timestamptz"} {
+		define("bounded operands; the result stays within years -4600 to 270000", false, stampShift, "+("+t+",interval)", "+(interval,"+t+")", "-("+t+",interval)")
+	}
+	define("bounded operands", false, stampDifference, "-(timestamp,timestamp)", "-(timestamptz,timestamptz)")
+	define("bounded operands", false, dateTime, "+(date,time)", "+(time,date)")
+	define("always", false, timeDifference, "-(time,time)")
+	define("bounded interval", false, timeShift, "+(time,interval)", "+(interval,time)", "-(time,interval)")
+	define("bounded operands", false, spanSum, "+(interval,interval)", "-(interval,interval)")
+	define("bounded operand", false, spanNegate, "-(interval)")
+	define("bounded operands of at most 10^17 microseconds", false, spanScale, "*(interval,float8)", "*(float8,interval)", "/(interval,float8)")
+	define("bounded operands", false, age, "age(timestamp,timestamp)", "age(timestamptz,timestamptz)")
+	define("bounded operand", false, ageNow, "age(timestamp)", "age(timestamptz)")
+	define("always", true, isFinite, "isfinite(date)", "isfinite(timestamp)", "isfinite(timestamptz)")
+	define("a constant zone; bounded operand", false, zone, "timezone(text,timestamp)", "timezone(text,timestamptz)")
+}
+
+// inside refuses results outside the range in which calendar functions work.
+func (c *call) inside(e *Expr, r Interval) (*Expr, error) {
+	if !e.bounds.Within(r) {
+		return nil, c.refuse("the result may lie out of range", "declare narrower bounds")
+	}
+	return e, nil
+}
+
+// dateDifference raises on infinite dates.
+func dateDifference(c *call) (*Expr, error) {
+	e := c.result(oidInt4)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	e.bounds = c.args[0].bounds.Sub(c.args[1].bounds)
+	return c.inside(e, intRange(oidInt4))
+}
+
+func dateShift(c *call) (*Expr, error) {
+	e := c.result(oidDate)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	e.bounds = operate(c.cand.name, c.args[0].bounds, c.args[1].bounds)
+	return c.inside(e, dateSafe)
+}
+
+// shiftOf is by how much adding an interval expression may move a timestamp.
+func shiftOf(e *Expr) Interval {
+	if e.value != nil && e.value.span != nil {
+		return e.value.span.shift()
+	}
+	if e.monthless {
+		return e.bounds
+	}
+	// months may be 28 to 31 days where the epoch counts 30 or 365.25/12
+	return e.bounds.Widen(add(mul(spreadOf(e), frac(1, 10)), mul(rat(4), microsPerDay)))
+}
+
+// spreadOf bounds the sizes of an interval's fields together. Fields may cancel out in the epoch: 1000 months and −30437 days.
+func spreadOf(e *Expr) *big.Rat {
+	switch {
+	case e.value != nil && e.value.span != nil:
+		s := e.value.span
+		days := mul(rat(31*max(s.months, -s.months)+max(s.days, -s.days)), microsPerDay)
+		return add(days, new(big.Rat).Abs(s.micros))
+	case e.spread != nil:
+		return e.spread
+	case e.monthless:
+		return mul(e.bounds.Abs().Hi, rat(2)) // days and time of both signs
+	}
+	return add(mul(e.bounds.Abs().Hi, rat(3)), mul(rat(428), microsPerDay))
+}
+
+func micros(e *Expr) Interval {
+	if e.typ == oidDate {
+		return e.bounds.Scale(microsPerDay)
+	}
+	return e.bounds
+}
+
+func stampShift(c *call) (*Expr, error) {
+	e := c.result(c.cand.result)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	at, by := c.args[0], c.args[1]
+	if at.typ == oidInterval {
+		at, by = by, at
+	}
+	shift := shiftOf(by)
+	if at.typ == oidTimestamptz && by.value == nil || by.value != nil && by.value.span != nil && at.typ == oidTimestamptz && (by.value.span.days != 0 || by.value.span.months != 0) {
+		shift = shift.Widen(microsPerDay) // changes of the zone's offset
+	}
+	e.bounds = operate(c.cand.name, micros(at), shift)
+	return c.inside(e, timestampSafe)
+}
+
+// stampDifference: days and time, no months.
+func stampDifference(c *call) (*Expr, error) {
+	e := c.result(oidInterval)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	e.bounds, e.monthless = c.args[0].bounds.Sub(c.args[1].bounds), true
+	return c.inside(e, spanSafe)
+}
+
+var spanSafe = Interval{mul(rat(-200000000), microsPerDay), mul(rat(200000000), microsPerDay)}
+
+func dateTime(c *call) (*Expr, error) {
+	e := c.result(oidTimestamp)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	e.bounds = micros(c.args[0]).Add(micros(c.args[1]))
+	return c.inside(e, timestampSafe)
+}
+
+// dayOf gives a time of day's bounds.
+func dayOf(e *Expr) Interval { return openFilled(e.bounds, dayRange) }
+
+// openFilled fills open ends.
+func openFilled(i, with Interval) Interval {
+	if i.Lo == nil {
+		i.Lo = with.Lo
+	}
+	if i.Hi == nil {
+		i.Hi = with.Hi
+	}
+	return i
+}
+
+func timeDifference(c *call) (*Expr, error) {
+	e := c.result(oidInterval)
+	if c.args[0].provisional || c.args[1].provisional {
+		return e, nil
+	}
+	e.bounds, e.monthless = dayOf(c.args[0]).Sub(dayOf(c.args[1])), true
+	return e, nil
+}
+
+// timeShift wraps around midnight.
+func timeShift(c *call) (*Expr, error) {
+	e := c.result(oidTime)
+	for _, a := range c.args {
+		if a.typ == oidInterval && !a.bounds.Finite() && !a.provisional && !isNull(a) {
+			return nil, c.refuse(a.Text()+" has no bounds", "")
+		}
+	}
+	e.bounds = dayRange
+	return e, nil
+}
+
+// spanSum: fields add up one by one, so the epoch does too, but for the years among the months.
+func spanSum(c *call) (*Expr, error) {
+	e := c.result(oidInterval)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	e.bounds = operate(c.cand.name, c.args[0].bounds, c.args[1].bounds).Widen(mul(rat(12), microsPerDay))
+	if noMonths(c.args[0]) && noMonths(c.args[1]) {
+		e.bounds, e.monthless = operate(c.cand.name, c.args[0].bounds, c.args[1].bounds), true
+	}
+	e.spread = add(spreadOf(c.args[0]), spreadOf(c.args[1]))
+	return c.inside(e, spanSafe)
+}
+
+// noMonths: constants without months, differences of timestamps and times.
+func noMonths(e *Expr) bool {
+	if e.value != nil && e.value.span != nil {
+		return e.value.span.months == 0
+	}
+	return e.monthless
+}
+
+func spanNegate(c *call) (*Expr, error) {
+	e := c.result(oidInterval)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	e.bounds = c.args[0].bounds.Neg().Widen(mul(rat(12), microsPerDay))
+	e.spread, e.monthless = spreadOf(c.args[0]), noMonths(c.args[0])
+	return c.inside(e, spanSafe)
+}
+
+// spanScale multiplies months, days and time one by one and hands fractions down, so the epoch may be off by a share of its months.
+func spanScale(c *call) (*Expr, error) {
+	e := c.result(oidInterval)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	x, f := c.args[0], c.args[1]
+	if x.typ != oidInterval {
+		x, f = f, x
+	}
+	factor := f.bounds.Abs().Hi
+	if c.cand.name == "/" {
+		if f.bounds.Contains(ratZero) {
+			return nil, c.refuse("0 lies within the bounds "+f.bounds.String()+" of "+f.Text(), "write CASE WHEN y > 0.01 THEN x / y END with the least y that matters")
+		}
+		e.bounds = x.bounds.Quo(f.bounds)
+		factor = new(big.Rat).Inv(f.bounds.Abs().Lo)
+	} else {
+		e.bounds = x.bounds.Mul(f.bounds)
+	}
+	e.spread = add(mul(spreadOf(x), factor), mul(rat(40), microsPerDay))
+	e.monthless = noMonths(x)
+	slack := mul(rat(2), microsPerSec) // fractions of days are handed down as time
+	if !e.monthless {
+		slack = add(mul(e.spread, frac(1, 20)), mul(rat(40), microsPerDay))
+	}
+	e.bounds = e.bounds.Widen(slack)
+	if e.spread.Cmp(rat(1e17)) > 0 || factor.Cmp(pow10(9)) > 0 || spreadOf(x).Cmp(rat(1e17)) > 0 {
+		return nil, c.refuse("it may overflow interval", "")
+	}
+	return e, nil
+}
+
+// age counts years, months and days: its epoch differs from the distance by at most 31 days and a twelfth.
+func age(c *call) (*Expr, error) {
+	e := c.result(oidInterval)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	for _, a := range c.args {
+		if !a.bounds.Within(timestampSafe) {
+			return nil, c.refuse(a.Text()+" may lie out of range", "declare narrower bounds")
+		}
+	}
+	distance := c.args[0].bounds.Sub(c.args[1].bounds)
+	e.bounds = distance.Widen(add(mul(distance.Abs().Hi, frac(1, 12)), mul(rat(31), microsPerDay)))
+	if c.args[0].typ == oidTimestamptz { // its fields are those of local times
+		distance = distance.Widen(mul(rat(2), microsPerDay))
+	}
+	e.distance = &distance
+	return e, nil
+}
+
+// ageNow is age(x): from midnight of the current date.
+func ageNow(c *call) (*Expr, error) {
+	now := clock("CURRENT_DATE", oidDate, "CURRENT_DATE", c.loc)
+	d := &call{cand: c.cand, args: []*Expr{now}, loc: c.loc, text: c.text, tmpl: castTemplate}
+	today := d.result(c.args[0].typ)
+	today.bounds = micros(now).Widen(zoneMax)
+	c.args = []*Expr{today, c.args[0]}
+	c.tmpl = "pg_catalog.age({0}, {1})"
+	return age(c)
+}
+
+func isFinite(c *call) (*Expr, error) { return c.result(oidBool), nil }
+
+// zone is AT TIME ZONE.
+func zone(c *call) (*Expr, error) {
+	name, zoneKnown, err := c.constantText(0, "the time zone")
+	if err != nil {
+		return nil, err
+	}
+	if zoneKnown && !zoneName(name) {
+		return nil, c.refuse(fmt.Sprintf("%q is not a time zone that is known here", name), "write UTC or a name such as Europe/Berlin")
+	}
+	e := c.result(c.cand.result)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	e.bounds = c.args[1].bounds.Widen(zoneMax)
+	return c.inside(e, timestampSafe)
+}
+
+// timeCast converts between dates and times.
+func (c *call) timeCast(out, x *Expr, to uint32) error {
+	b := x.bounds
+	stamp := func(r *big.Rat) *big.Rat { return floorRat(quo(r, microsPerDay)) }
+	switch from := x.typ; {
+	case from == to:
+		out.bounds = b.Widen(microsPerSec)
+		if to == oidTime {
+			out.bounds = dayRange
+			return nil
+		}
+		return c.boundedCast(out, x)
+	case from == oidDate && (to == oidTimestamp || to == oidTimestamptz):
+		out.bounds = b.Scale(microsPerDay)
+		if to == oidTimestamptz {
+			out.bounds = out.bounds.Widen(zoneMax)
+		}
+		return c.boundedCast(out, x)
+	case from == oidTimestamp && to == oidDate:
+		out.bounds = b.Map(stamp)
+	case from == oidTimestamptz && to == oidDate:
+		out.bounds = b.Widen(zoneMax).Map(stamp)
+	case from == oidTimestamp && to == oidTimestamptz, from == oidTimestamptz && to == oidTimestamp:
+		out.bounds = b.Widen(zoneMax)
+		return c.boundedCast(out, x)
+	case (from == oidTimestamp || from == oidTimestamptz) && to == oidTime:
+		out.bounds = dayRange
+		out.nullable = out.nullable || !b.Finite() // of infinity
+	case from == oidTime && to == oidInterval:
+		out.bounds, out.monthless = dayOf(x), true
+	case from == oidInterval && to == oidTime:
+		out.bounds = dayRange
+	default:
+		return c.refuse(fmt.Sprintf("a cast from %s to %s is not supported", display(from), display(to)), "")
+	}
+	return nil
+}
+
+// boundedCast requires a result within the calendar's range; refusing an infinite one keeps it simple.
+func (c *call) boundedCast(out, x *Expr) error {
+	known, err := c.finite()
+	if !known || err != nil {
+		return err
+	}
+	if !micros(out).Within(timestampSafe) {
+		return c.refuse("the result may lie out of range", "declare narrower bounds")
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package expr
+
+import (
+	"math/big"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+)
+
+// Column is a column that an expression may read. R owns the values; Build keeps the pointer as the column's identity.
+type Column struct {
+	Ref        string   // as the measure SQL prints it: qualified and quoted
+	Name       string   // as messages name it
+	Type       uint32   // type OID, possibly a domain's or an enum's
+	Typmod     int32    // −1: none
+	TypeName   string   // format_type(Type, Typmod), as SQL prints it
+	Base       uint32   // a domain's base type; 0: Type is no domain
+	BaseTypmod int32    // a domain's typmod (with Base)
+	Nullable   bool     // by schema, or made so by a join
+	Bounds     Interval // declared or derived; ends may be open
+	Enforced   bool     // values lie in Bounds already (a derived table's column): no clamp where it is read
+	Domain     []string // declared values in text form; nil: none
+	EnumLabels []string // Type (or Base) is an enum: its labels in order
+	Unit       bool     // identifies the privacy unit
+	Scale      int      // with Enforced: digits after the point of a numeric (see Expr.Scale); −1: unknown
+	Collation  string   // quoted and qualified; empty: the type's default
+	// DeterministicCollation: equality is byte equality. True for types without collation.
+	DeterministicCollation bool
+	Source                 any // R's own: what the column came from
+}
+
+// Scope resolves what an expression names.
+type Scope interface {
+	// Column resolves a column reference. fields are its parts, location is the byte offset in the parsed text.
+	Column(fields []string, location int) (*Column, error)
+	// Parameter gives the type of $n and, if known, its value in PostgreSQL's canonical text form; nil is NULL.
+	Parameter(n int) (oid uint32, value *string, known bool)
+	// SubLink answers a subquery expression (EXISTS, IN, ANY, scalar), usually with Predicate. test is the built left-hand
+	// side of IN and ANY, nil for the others. It may refuse with Refuse.
+	SubLink(link *pg_query.SubLink, test *Expr) (*Expr, error)
+}
+
+// Zoned is a Scope that knows the session's TimeZone. It makes narrowing by local times exact; no proof depends on it, since what
+// is narrowed is clamped.
+type Zoned interface {
+	TimeZone() string
+}
+
+// Build types and proves one row-level expression. Errors are *Refusal, or what the Scope returned.
+func Build(node *pg_query.Node, scope Scope) (*Expr, error) {
+	return (&builder{scope: scope}).root(node)
+}
+
+// BuildBoolean is Build for WHERE, ON, HAVING and FILTER conditions: the result is coerced to boolean.
+func BuildBoolean(node *pg_query.Node, scope Scope) (*Expr, error) {
+	return (&builder{scope: scope}).rootBoolean(node)
+}
+
+// Expr is a typed, bounded, total expression. Immutable.
+type Expr struct {
+	typ         uint32
+	typmod      int32
+	typeName    string // as a cast prints it; built-in types are qualified
+	nullable    bool
+	bounds      Interval
+	scale       int // digits after the point that values may have; −1: unknown
+	quantum     int // floats: values are multiples of 2^-quantum; −1: unknown
+	maxLen      int // text: most characters; −1: unknown
+	nonzero     bool
+	provisional bool
+	clock       bool
+	collation   string    // quoted and qualified; empty: default
+	fuzzy       bool      // the collation is not deterministic: equality is not byte equality
+	monthless   bool      // an interval whose months are 0
+	spread      *big.Rat  // intervals: at most this many microseconds in its fields, whatever their signs, a month counting 31 days
+	distance    *Interval // of age(): microseconds between its operands
+	regex       bool      // a pattern that SIMILAR TO made, validated
+	labels      []string
+	location    int
+	text        string // as messages name it
+	weight      int    // nodes that print; 0: not counted yet
+
+	tmpl     string // how it prints; {0}, {1}… are args, {T} is typeName; empty for leaves
+	args     []*Expr
+	verbatim string  // SQL of R's
+	col      *Column // column read
+	clamp    bool    // the column is read clamped
+	flush    bool    // the float column is read with tiny values flushed to zero
+	value    *constant
+	param    int // $n, 0: none
+
+	series *series // values can be listed without listing the columns read
+	test   *test   // what a condition says of columns; nil: nothing known
+}
+
+// Type is the type OID that PostgreSQL's row description gives to the expression: a domain's base type.
+func (e *Expr) Type() uint32 { return e.baseType() }
+
+// Typmod is the type modifier, −1 where PostgreSQL gives none.
+func (e *Expr) Typmod() int32 { return e.relabelled().typmod }
+
+// TypeName is the type as a cast prints it.
+func (e *Expr) TypeName() string { return e.typeName }
+
+// Nullable says whether a value may be NULL.
+func (e *Expr) Nullable() bool { return e.nullable }
+
+// Bounds holds every value but NULL, in canonical units (see the package comment). Open ends: no bound is known.
+func (e *Expr) Bounds() Interval { return e.bounds }
+
+// Scale is the most digits after the decimal point that a value may have: 0 for integers; −1: unknown.
+func (e *Expr) Scale() int { return e.scale }
+
+// Provisional says that a proof waits for parameter values.
+func (e *Expr) Provisional() bool { return e.provisional }
+
+// UsesClock says that the value depends on the time of execution (CURRENT_DATE, now()).
+func (e *Expr) UsesClock() bool { return e.clock }
+
+// Location is the byte offset of the expression in the parsed text, −1 if unknown.
+func (e *Expr) Location() int { return e.location }
+
+// Text names the expression in messages, close to what the analyst wrote.
+func (e *Expr) Text() string { return e.text }
+
+// Column is the column that the expression is, bare or clamped by Read; nil for anything else. The SQL of a bare column is not
+// clamped: whoever makes a column of its own of it prints Read, or leaves Enforced unset.
+func (e *Expr) Column() *Column { return e.col }
+
+// Constant gives the value of a constant expression in text form; nil is NULL. ok is false for anything that reads a
+// column, the clock, or a parameter without a value, and for operations on constants.
+func (e *Expr) Constant() (value *string, ok bool) {
+	if e.value == nil {
+		return nil, false
+	}
+	return e.value.text, true
+}
+
+// Columns lists the columns that the expression reads, in order, each once.
+func (e *Expr) Columns() []*Column {
+	var out []*Column
+	seen := map[*Column]bool{}
+	e.walk(func(x *Expr) {
+		if x.col != nil && !seen[x.col] {
+			seen[x.col] = true
+			out = append(out, x.col)
+		}
+	})
+	return out
+}
+
+// Parameters lists the numbers of the parameters that the expression prints, each once, in order of appearance.
+func (e *Expr) Parameters() []int {
+	var out []int
+	seen := map[int]bool{}
+	e.walk(func(x *Expr) {
+		if x.param > 0 && !seen[x.param] {
+			seen[x.param] = true
+			out = append(out, x.param)
+		}
+	})
+	return out
+}
+
+func (e *Expr) walk(f func(*Expr)) {
+	f(e)
+	for _, a := range e.args {
+		a.walk(f)
+	}
+}
+
+// SQL prints the expression for main. It is canonical: equal meanings of equal shape print equally, so it can be part of
+// a fingerprint. Parameters print as $n with the client's numbers.
+func (e *Expr) SQL() string { return (&printer{}).print(e) }
+
+// Predicate makes a boolean expression of SQL that R printed itself, for subqueries. columns are those of the outer query
+// that sql reads, parameters the $n in it.
+func Predicate(sql string, nullable bool, columns []*Column, parameters []int, location int) *Expr {
+	e := newExpr(oidBool, location)
+	e.nullable = nullable
+	e.verbatim, e.text = sql, "subquery"
+	for _, c := range columns {
+		e.args = append(e.args, columnExpr(c, location))
+	}
+	for _, n := range parameters {
+		p := newExpr(oidBool, location)
+		p.param = n
+		e.args = append(e.args, p)
+	}
+	return e
+}
+
+// And joins conditions; nil if there are none.
+func And(conditions ...*Expr) *Expr { return join("AND", conditions) }
+
+// Narrowing is what a condition that holds says of a column.
+type Narrowing struct {
+	Bounds  Interval // to be intersected with the column's
+	NotNull bool
+	Domain  []string   // the only values left, in text form; nil: no such knowledge
+	not     []*big.Rat // values that it does not have
+}
+
+// Narrow collects what must hold of columns wherever condition is true. For a WHERE: build the WHERE first, narrow copies
+// of the columns, and build the rest with those.
+func Narrow(condition *Expr) map[*Column]Narrowing { return narrow(condition) }
+
+// GridRule asks Measured for a grid. Zero: by type (PRIVACY, Grids).
+type GridRule struct {
+	Step    *big.Rat // in canonical units; nil: by type
+	Foreign bool     // print CASE ladders, which postgres_fdw pushes down, and never LEAST and GREATEST
+}
+
+// Measure is an aggregated argument as main computes it: an integer number of grid steps per row.
+type Measure struct {
+	SQL       string   // NULL where the argument is NULL, else an integer in [Lo, Hi]
+	Unguarded string   // faster, and wrong for NULL: for sum(Unguarded) FILTER (WHERE Guard)
+	Guard     string   // condition that the argument is not NULL; empty: it never is
+	Type      uint32   // int4 or int8, of both
+	Lo, Hi    int64    // in grid steps
+	Step      *big.Rat // canonical units per step: value = Step × z. Origin is 0 (1970-01-01 for dates and timestamps)
+}
+
+// Measured prints the clamped, grid-rounded integer of an aggregated argument. It refuses arguments without finite bounds.
+func Measured(e *Expr, rule GridRule) (*Measure, error) { return measured(e, rule) }
+
+// KeyList is a query whose first column, k, lists every value that a key expression may take, NULL excepted, each once, in a
+// fixed order. It reads no table and can run on the shadow; parameters keep the client's numbers.
+type KeyList struct {
+	SQL        string
+	Parameters []int
+	Size       int64 // upper bound of the number of rows
+}
+
+// Keys lists a key expression's values where they follow from domains, bounds or the expression itself; an error says why
+// they do not and what would help. limit bounds the rows that the query may produce.
+func Keys(e *Expr, limit int64) (*KeyList, error) { return keys(e, limit) }
+
+// SelectionKey prints a key as canonical text for partition selection: equal values, and only those, have equal text, and
+// casting it to TypeName gives the value. It refuses types without such a form (PRIVACY 10).
+func SelectionKey(e *Expr) (string, error) { return selectionKey(e) }

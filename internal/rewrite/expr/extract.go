@@ -1,0 +1,288 @@
+package expr
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+)
+
+func init() {
+	types := []string{"date", "time", "timestamp", "timestamptz", "interval"}
+	for _, t := range types {
+		define("a constant field of the type; for fields that grow without end (year, epoch, …) a bounded operand", false, extract, "extract(text,"+t+")", "date_part(text,"+t+")")
+	}
+	define("a constant field and zone; bounded operand", false, dateTrunc, "date_trunc(text,timestamptz,text)")
+	define("a constant field; bounded operand", false, dateTrunc, "date_trunc(text,timestamp)", "date_trunc(text,timestamptz)")
+}
+
+// fieldUnits are the fields by what PostgreSQL also calls them (datetime.c, datetktbl and deltatktbl).
+var fieldNames = map[string]string{
+	"years": "year", "months": "month", "days": "day", "hours": "hour", "minutes": "minute", "seconds": "second", "weeks": "week",
+	"decades": "decade", "centuries": "century", "millenniums": "millennium", "millennia": "millennium", "quarters": "quarter",
+	"microsecond": "microseconds", "millisecond": "milliseconds",
+}
+
+// cyclic fields take few values, whatever the date. Infinity has none: NULL.
+var cyclic = map[string]Interval{
+	"month": Between(1, 12), "day": Between(1, 31), "hour": Between(0, 23), "minute": Between(0, 59), "second": Between(0, 60),
+	"milliseconds": Between(0, 60000), "microseconds": Between(0, 60000000), "quarter": Between(1, 4), "week": Between(1, 53), "dow": Between(0, 6),
+	"isodow": Between(1, 7), "doy": Between(1, 366), "timezone_hour": Between(-168, 168), "timezone_minute": Between(-59, 59), "timezone": Between(-604800, 604800),
+}
+
+// dayFields are those that a date has; the others raise when a row arrives.
+var dayFields = []string{"month", "day", "quarter", "week", "dow", "isodow", "doy", "year", "isoyear", "decade", "century", "millennium", "epoch", "julian"}
+
+// growing fields of a date or timestamp, as shares of the mean year since 1970, in microseconds.
+var growing = map[string]func(c *call, b Interval) Interval{
+	"epoch":      func(_ *call, b Interval) Interval { return b.Scale(frac(1, 1000000)) },
+	"year":       func(_ *call, b Interval) Interval { return years(b, 1) },
+	"isoyear":    func(_ *call, b Interval) Interval { return years(b.Widen(mul(rat(7), microsPerDay)), 1) },
+	"decade":     func(_ *call, b Interval) Interval { return years(b, 10) },
+	"century":    func(_ *call, b Interval) Interval { return years(b, 100) },
+	"millennium": func(_ *call, b Interval) Interval { return years(b, 1000) },
+	"julian": func(_ *call, b Interval) Interval {
+		return b.Scale(quo(ratOne, microsPerDay)).Add(Between(2440587, 2440589))
+	},
+}
+
+// extract is EXTRACT (numeric) and date_part (float8).
+func extract(c *call) (*Expr, error) {
+	e := c.result(c.cand.result)
+	field, known, err := c.constantText(0, "the field")
+	if err != nil || !known {
+		e.provisional = e.provisional || !known
+		return e, err
+	}
+	field = strings.ToLower(field)
+	if f, ok := fieldNames[field]; ok {
+		field = f
+	}
+	x := c.args[1]
+	// date_part of a date goes through timestamp, which has every field; extract has the date's own
+	if x.typ == oidDate && c.cand.name == "extract" && !slices.Contains(dayFields, field) {
+		return nil, c.refuse(fmt.Sprintf("a date has no field %q", field), "cast it to timestamp")
+	}
+	e.scale = 0
+	switch x.typ {
+	case oidTime:
+		return c.extractTime(e, field)
+	case oidInterval:
+		return c.extractSpan(e, field)
+	}
+	if strings.HasPrefix(field, "timezone") && x.typ != oidTimestamptz {
+		return nil, c.refuse(fmt.Sprintf("%s has no field %q", display(x.typ), field), "")
+	}
+	if i, ok := cyclic[field]; ok {
+		e.bounds = i
+		e.nullable = e.nullable || !x.bounds.Finite()
+		if x.typ == oidDate && c.cand.name == "date_part" && !x.bounds.Within(dateSafe) && !x.provisional {
+			return nil, c.refuse(x.Text()+" may lie out of range", "write extract(field FROM x), or declare bounds")
+		}
+		return c.fraction(e, field)
+	}
+	grow, ok := growing[field]
+	if !ok {
+		return nil, c.refuse(fmt.Sprintf("the field %q is not supported", field), "")
+	}
+	if known, err := c.finite(); !known || err != nil {
+		return e, err
+	}
+	b := micros(x)
+	if !b.Within(timestampSafe) {
+		return nil, c.refuse(x.Text()+" may lie out of range", "declare narrower bounds")
+	}
+	if x.typ == oidTimestamptz && field != "epoch" {
+		b = b.Widen(zoneMax)
+	}
+	if (field == "epoch" || field == "julian") && x.typ != oidDate {
+		e.scale = -1
+		if field == "epoch" {
+			e.scale = 6
+		}
+	}
+	e.bounds = grow(c, b)
+	return c.fraction(e, field)
+}
+
+// fraction finishes fields with digits after the point, and float results.
+func (c *call) fraction(e *Expr, field string) (*Expr, error) {
+	switch field {
+	case "second":
+		e.scale = 6
+	case "milliseconds":
+		e.scale = 3
+	}
+	if isFloat(e.typ) {
+		if e.scale == 0 {
+			e.quantum = 0
+		} else {
+			e.scale = -1
+			e.quantum = 72 // at least a microsecond, 2^-20, to 52 bits
+		}
+		e.bounds, _ = flInterval(e.bounds, e.typ)
+	}
+	return e, nil
+}
+
+func (c *call) extractTime(e *Expr, field string) (*Expr, error) {
+	day := dayOf(c.args[1])
+	switch field {
+	case "hour":
+		e.bounds = truncated(day.Scale(frac(1, 3600000000)))
+	case "epoch":
+		e.bounds, e.scale = day.Scale(frac(1, 1000000)), 6
+	case "minute", "second", "milliseconds", "microseconds":
+		e.bounds = cyclic[field]
+	default:
+		return nil, c.refuse(fmt.Sprintf("a time has no field %q", field), "")
+	}
+	return c.fraction(e, field)
+}
+
+// extractSpan: an interval's fields are its own, 90 minutes have hour 1 and 36 hours have day 0.
+func (c *call) extractSpan(e *Expr, field string) (*Expr, error) {
+	if known, err := c.finite(); !known || err != nil {
+		return e, err
+	}
+	b := c.args[1].bounds
+	most := b.Abs().Hi
+	each := func(unit *big.Rat) Interval { // a field may be larger than the whole, when other fields are negative
+		n := add(mul(quo(most, unit), rat(2)), rat(2))
+		return Interval{neg(n), n}
+	}
+	if d := c.args[1].distance; d != nil {
+		if i, ok := ageField(*d, field); ok {
+			e.bounds = i
+			return c.fraction(e, field)
+		}
+	}
+	switch field {
+	case "epoch":
+		e.bounds, e.scale = b.Scale(frac(1, 1000000)), 6
+	case "day":
+		e.bounds = each(microsPerDay)
+		if noMonths(c.args[1]) {
+			e.bounds = truncated(b.Scale(quo(ratOne, microsPerDay))).Widen(ratOne)
+		}
+	default:
+		return nil, c.refuse(fmt.Sprintf("the field %q of an interval is not supported", field), "write extract(epoch FROM x) / 3600 for hours")
+	}
+	if field == "day" && !noMonths(c.args[1]) {
+		return nil, c.refuse("the days of an interval may be any number", "write extract(epoch FROM x) / 86400")
+	}
+	return c.fraction(e, field)
+}
+
+// ageField bounds a field of age(): n full years lie between 365n and 366n days, and smaller fields are less than their unit, all of
+// one sign.
+func ageField(distance Interval, field string) (Interval, bool) {
+	if field == "year" {
+		longest, shortest := quo(ratOne, mul(rat(366), microsPerDay)), quo(ratOne, mul(rat(365), microsPerDay))
+		out := Interval{mul(distance.Lo, longest), mul(distance.Hi, shortest)}
+		if distance.Lo.Sign() < 0 {
+			out.Lo = mul(distance.Lo, shortest)
+		}
+		if distance.Hi.Sign() < 0 {
+			out.Hi = mul(distance.Hi, longest)
+		}
+		return truncated(out), true
+	}
+	most := map[string]int64{"month": 11, "quarter": 4, "day": 31, "hour": 24, "minute": 59}[field]
+	if most == 0 {
+		return Interval{}, false
+	}
+	out := Between(-most, most)
+	if field == "quarter" {
+		return Between(-3, 4), true
+	}
+	if distance.Lo.Sign() >= 0 {
+		out.Lo = ratZero
+	}
+	return out, true
+}
+
+// years gives the bounds of a year number over unit, from microseconds since 1970. Years before 1 have no year 0, hence the widening.
+func years(b Interval, unit int64) Interval {
+	year := b.Map(func(r *big.Rat) *big.Rat { return yearOf(r) })
+	if unit == 1 {
+		return year
+	}
+	out := year.Scale(frac(1, unit))
+	out = Interval{floorRat(out.Lo), floorRat(out.Hi)}
+	if unit >= 100 {
+		return out.Add(Between(0, 1))
+	}
+	return out
+}
+
+// yearOf is the proleptic Gregorian year, with −1 for 1 BC as EXTRACT has it.
+func yearOf(micros *big.Rat) *big.Rat {
+	days := floorRat(quo(micros, microsPerDay)).Num().Int64() + 719468 // since 0000-03-01 (Hinnant, civil_from_days)
+	era := days / 146097
+	if days < 0 {
+		era = (days - 146096) / 146097
+	}
+	doe := days - era*146097
+	yoe := (doe - doe/1460 + doe/36524 - doe/146096) / 365
+	doy := doe - (365*yoe + yoe/4 - yoe/100)
+	year := yoe + era*400
+	if (5*doy+2)/153 >= 10 {
+		year++
+	}
+	if year <= 0 {
+		year--
+	}
+	return rat(year)
+}
+
+// truncUnits are the units of date_trunc that list well, with an upper bound of each in days and its step for generate_series.
+var truncUnits = map[string]struct {
+	days float64
+	step string
+}{
+	"second": {1.0 / 86400, "1 second"}, "minute": {1.0 / 1440, "1 minute"}, "hour": {1.0 / 24, "1 hour"}, "day": {1, "1 day"}, "week": {7, "7 days"},
+	"month": {31, "1 mon"}, "quarter": {92, "3 mons"}, "year": {366, "1 year"}, "decade": {3653, "10 years"}, "century": {36525, "100 years"},
+	"milliseconds": {1.0 / 86400e3, "1 millisecond"}, "microseconds": {1.0 / 86400e6, "1 microsecond"},
+}
+
+func dateTrunc(c *call) (*Expr, error) {
+	e := c.result(c.cand.result)
+	field, known, err := c.constantText(0, "the field")
+	if err != nil || !known {
+		e.provisional = e.provisional || !known
+		return e, err
+	}
+	field = strings.ToLower(field)
+	if f, ok := fieldNames[field]; ok {
+		field = f
+	}
+	unit, ok := truncUnits[field]
+	if !ok {
+		return nil, c.refuse(fmt.Sprintf("the field %q is not supported", field), "write second, minute, hour, day, week, month, quarter, year or decade")
+	}
+	if known, err := c.finite(); !known || err != nil {
+		return e, err
+	}
+	x := c.args[1]
+	if !x.bounds.Within(timestampSafe) {
+		return nil, c.refuse(x.Text()+" may lie out of range", "declare narrower bounds")
+	}
+	down := mul(new(big.Rat).SetFloat64(unit.days), microsPerDay)
+	if e.typ == oidTimestamptz {
+		down = add(down, microsPerDay) // the zone's offset may differ at the truncated time
+	}
+	e.bounds = Interval{sub(x.bounds.Lo, down), x.bounds.Hi}
+	if len(c.args) == 3 {
+		name, known, err := c.constantText(2, "the time zone")
+		if err != nil {
+			return nil, err
+		}
+		if known && !zoneName(name) {
+			return nil, c.refuse(fmt.Sprintf("%q is not a time zone that is known here", name), "write UTC or a name such as Europe/Berlin")
+		}
+		return e, nil
+	}
+	e.series = truncSeries(e.typ, field, unit.step, unit.days, x.bounds)
+	return e, nil
+}

@@ -1,0 +1,246 @@
+package expr
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/pgserver"
+	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
+)
+
+// fixtureColumn is a column of the tests' table: its type, bounds, values inside them, and hostile values.
+type fixtureColumn struct {
+	name, sql string
+	oid       uint32
+	typmod    int32
+	lo, hi    string // bounds; empty: none
+	domain    []string
+	notNull   bool
+	benign    []string // SQL literals within the bounds
+	hostile   []string
+}
+
+func decimalTypmod(p, s int32) int32 { return (p<<16 | s) + 4 }
+
+var (
+	hostileNumeric = []string{"1e-60", "-1e-61", "'NaN'", "'Infinity'", "'-Infinity'", "0", "-0.0", "1e-300", "-1e-300", "1e300", "-1e300", "1e-16000", "1e131000", "0.5", "-0.5", "0.0000000000000000000000000000001", "20000.005"}
+	hostileFloat   = []string{"6.3e-61", "-6.3e-61", "1e-60", "'NaN'", "'Infinity'", "'-Infinity'", "0", "'-0'", "5e-324", "-5e-324", "2.2e-308", "1.7976931348623157e308", "-1.7976931348623157e308", "1e-200", "1e-160", "-1e-160", "0.1", "1e16", "2.5", "-0.5"}
+	hostileStamp   = []string{"'infinity'", "'-infinity'", "'4713-01-01 00:00:00 BC'", "'294276-12-31 23:59:59.999999'", "'0001-01-01'", "'0001-12-31 BC'", "'2000-02-29 23:59:59.999999'", "'1970-01-01'", "'2021-03-28 02:30:00'"}
+	hostileText    = []string{"''", "' '", `'\'`, "'%'", "'_'", "'ß'", "'İstanbul'", "'日本語'", "'a''b'", "E'\\t\\n'", "repeat('x', 5000)", "repeat('é', 300)", "'asthma '", "'$1'", "'A%b_c'"}
+)
+
+var fixture = []fixtureColumn{
+	{name: "i2", sql: "int2", oid: oidInt2, typmod: -1, lo: "0", hi: "100", benign: []string{"0", "7", "100", "55"}, hostile: []string{"-32768", "32767", "-1", "101"}},
+	{name: "i4", sql: "int4", oid: oidInt4, typmod: -1, lo: "-50", hi: "120", benign: []string{"-50", "-1", "1", "33", "120"}, hostile: []string{"-2147483648", "2147483647", "0", "-51", "121"}},
+	{name: "age", sql: "int4 NOT NULL", oid: oidInt4, typmod: -1, lo: "0", hi: "120", notNull: true, benign: []string{"0", "1", "9", "17", "18", "65", "99", "119", "120"}, hostile: []string{"-2147483648", "2147483647", "-1", "500"}},
+	{name: "i8", sql: "int8", oid: oidInt8, typmod: -1, lo: "0", hi: "1000000000000", benign: []string{"1", "999", "1000000000000"}, hostile: []string{"-9223372036854775808", "9223372036854775807", "0"}},
+	{name: "n", sql: "numeric", oid: oidNumeric, typmod: -1, lo: "-1000", hi: "1000.5", benign: []string{"-1000", "0.001", "3.14159265358979323846", "1000.5", "-2.5"}, hostile: hostileNumeric},
+	{name: "n2", sql: "numeric(12,2)", oid: oidNumeric, typmod: decimalTypmod(12, 2), lo: "0", hi: "20000", benign: []string{"0.01", "19.99", "20000", "2.50"}, hostile: []string{"'NaN'", "0", "-1", "9999999999.99", "-9999999999.99"}},
+	{name: "disc", sql: "numeric(4,2)", oid: oidNumeric, typmod: decimalTypmod(4, 2), lo: "0", hi: "0.1", benign: []string{"0.00", "0.05", "0.10"}, hostile: []string{"'NaN'", "99.99", "-99.99"}},
+	{name: "pn", sql: "numeric", oid: oidNumeric, typmod: -1, lo: "0.5", hi: "9", benign: []string{"0.5", "1", "8.999999", "9"}, hostile: hostileNumeric},
+	{name: "f4", sql: "float4", oid: oidFloat4, typmod: -1, lo: "0", hi: "100", benign: []string{"0.1", "33.3", "100"}, hostile: []string{"'NaN'", "'Infinity'", "'-Infinity'", "1e-45", "3.4e38", "-3.4e38", "0", "'-0'", "1e-20"}},
+	{name: "f8", sql: "float8", oid: oidFloat8, typmod: -1, lo: "-1e6", hi: "1000000", benign: []string{"-1e6", "0.1", "3.5", "2.5", "999999.25"}, hostile: hostileFloat},
+	{name: "pf8", sql: "float8", oid: oidFloat8, typmod: -1, lo: "0.1", hi: "50", benign: []string{"0.1", "1", "49.5", "50"}, hostile: hostileFloat},
+	{name: "d", sql: "date", oid: oidDate, typmod: -1, lo: "2015-01-01", hi: "2026-12-31", benign: []string{"'2015-01-01'", "'2020-02-29'", "'2026-12-31'", "'2021-03-28'"}, hostile: []string{"'infinity'", "'-infinity'", "'4713-01-01 BC'", "'5874897-12-31'", "'0001-01-01'"}},
+	{name: "ts", sql: "timestamp", oid: oidTimestamp, typmod: -1, lo: "2015-01-01", hi: "2026-12-31 23:59:59", benign: []string{"'2015-01-01 00:00:00'", "'2020-02-29 12:30:45.123456'", "'2021-03-28 02:30:00'", "'2026-12-31 23:59:59'"}, hostile: hostileStamp},
+	{name: "tz", sql: "timestamptz", oid: oidTimestamptz, typmod: -1, lo: "2015-01-01", hi: "2026-12-31", benign: []string{"'2015-01-01 12:00:00+00'", "'2021-03-28 01:30:00+00'", "'2024-10-27 01:30:00+00'"}, hostile: hostileStamp},
+	{name: "tm", sql: "time", oid: oidTime, typmod: -1, benign: []string{"'00:00'", "'23:59:59.999999'", "'12:30:15.5'"}, hostile: []string{"'24:00'"}},
+	{name: "iv", sql: "interval", oid: oidInterval, typmod: -1, lo: "-10 days", hi: "30 days", benign: []string{"'1 hour'", "'2 days 03:00'", "'30 days'"}, hostile: []string{"'178000000 years'", "'-178000000 years'", "'71582788 mons -2147483640 days'", "'-71582788 mons 2147483647 days'", "'70000000 mons -2130570000 days'", "'1000 mons -30437 days'", "'5 mons -150 days'", "'1 mon -30 days'", "'2147483647 days'", "'2 years'", "'-1 s'"}},
+	{name: "t", sql: "text", oid: oidText, typmod: -1, benign: []string{"'Alice'", "'bob smith'", "'x-ray'", "'a_b%c'"}, hostile: hostileText},
+	{name: "v", sql: "varchar(20)", oid: oidVarchar, typmod: 24, benign: []string{"'Ward A'", "'ward b'"}, hostile: []string{"''", "'ßßßßßßßßßßßßßßßßßßßß'", "'                    '"}},
+	{name: "c", sql: "bpchar(5)", oid: oidBpchar, typmod: 9, benign: []string{"'ab'", "'xyz12'"}, hostile: []string{"''", "'日本'"}},
+	{name: "b", sql: "bool", oid: oidBool, typmod: -1, benign: []string{"true", "false"}},
+	{name: "nb", sql: "bool NOT NULL", oid: oidBool, typmod: -1, notNull: true, benign: []string{"true", "false"}},
+	{name: "m", sql: "mood", oid: 0, typmod: -1, benign: []string{"'sad'", "'ok'", "'it''s {0}'"}},
+	{name: "u", sql: "uuid", oid: oidUUID, typmod: -1, benign: []string{"'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'"}, hostile: []string{"'00000000-0000-0000-0000-000000000000'"}},
+	{name: "diag", sql: "text", oid: oidText, typmod: -1, domain: []string{"asthma", "cold", "flu"}, benign: []string{"'asthma'", "'cold'", "'flu'"}},
+	{name: "u4", sql: "int4", oid: oidInt4, typmod: -1, benign: []string{"0", "5", "-7"}, hostile: []string{"-2147483648", "2147483647"}},
+	{name: "u8", sql: "int8", oid: oidInt8, typmod: -1, benign: []string{"0", "5", "-7"}, hostile: []string{"-9223372036854775808", "9223372036854775807"}},
+	{name: "un", sql: "numeric", oid: oidNumeric, typmod: -1, benign: []string{"0", "1.5"}, hostile: hostileNumeric},
+	{name: "uf", sql: "float8", oid: oidFloat8, typmod: -1, benign: []string{"0", "1.5"}, hostile: hostileFloat},
+	{name: "ud", sql: "date", oid: oidDate, typmod: -1, benign: []string{"'2020-02-29'"}, hostile: []string{"'infinity'", "'-infinity'", "'4713-01-01 BC'", "'5874897-12-31'"}},
+	{name: "uts", sql: "timestamp", oid: oidTimestamp, typmod: -1, benign: []string{"'2020-02-29 12:00'"}, hostile: hostileStamp},
+	{name: "utz", sql: "timestamptz", oid: oidTimestamptz, typmod: -1, benign: []string{"'2020-02-29 12:00+00'"}, hostile: hostileStamp},
+	{name: "uiv", sql: "interval", oid: oidInterval, typmod: -1, benign: []string{"'1 day'"}, hostile: []string{"'178000000 years'", "'-178000000 years'", "'2147483647 days'"}},
+	{name: "dom", sql: "percent", oid: 0, typmod: -1, lo: "0", hi: "100", benign: []string{"0", "50", "100"}, hostile: []string{"1000", "-5"}},
+	{name: "j", sql: "jsonb", oid: 3802, typmod: -1, benign: []string{"'{}'"}, hostile: []string{"'null'"}},
+}
+
+const fixtureTypes = `CREATE TYPE mood AS ENUM ('sad', 'ok', 'it''s {0}'); CREATE DOMAIN percent AS int4;`
+
+// testScope resolves the fixture's columns and parameters.
+type testScope struct {
+	columns map[string]*Column
+	types   []uint32
+	values  []*string
+	known   bool
+}
+
+func (s *testScope) Column(fields []string, location int) (*Column, error) {
+	if c := s.columns[fields[len(fields)-1]]; c != nil {
+		return c, nil
+	}
+	return nil, Refuse(location, "column "+strings.Join(fields, ".")+" does not exist", "")
+}
+
+func (s *testScope) Parameter(n int) (uint32, *string, bool) {
+	if n < 1 || n > len(s.types) {
+		return 0, nil, false
+	}
+	if !s.known {
+		return s.types[n-1], nil, false
+	}
+	return s.types[n-1], s.values[n-1], true
+}
+
+func (s *testScope) SubLink(link *pg_query.SubLink, test *Expr) (*Expr, error) {
+	return nil, refuseWith(pgerr.FeatureNotSupported, int(link.Location), "subqueries are not supported here", "")
+}
+
+// newScope makes the fixture's columns; enum and domain OIDs are the server's, or made up without one.
+func newScope(t testing.TB, enum, domain uint32) *testScope {
+	t.Helper()
+	s := &testScope{columns: map[string]*Column{}}
+	for _, f := range fixture {
+		c := &Column{Ref: "r." + `"` + f.name + `"`, Name: f.name, Type: f.oid, Typmod: f.typmod, Nullable: !f.notNull, Domain: f.domain, Scale: -1, DeterministicCollation: true}
+		base := f.oid
+		switch f.name {
+		case "m":
+			c.Type, c.TypeName, c.EnumLabels = enum, "public.mood", []string{"sad", "ok", "it's {0}"}
+		case "dom":
+			c.Type, c.TypeName, c.Base, c.BaseTypmod = domain, "public.percent", oidInt4, -1
+			base = oidInt4
+		default:
+			c.TypeName = qualified(f.oid, f.typmod)
+		}
+		if f.lo != "" {
+			lo, err1 := ParseBound(base, f.lo)
+			hi, err2 := ParseBound(base, f.hi)
+			if err1 != nil || err2 != nil {
+				t.Fatal(f.name, err1, err2)
+			}
+			c.Bounds = Interval{lo, hi}
+		}
+		s.columns[f.name] = c
+	}
+	return s
+}
+
+// offlineScope is newScope without a server.
+func offlineScope(t testing.TB) *testScope { return newScope(t, 90001, 90002) }
+
+func parseExpr(t testing.TB, text string) *pg_query.Node {
+	t.Helper()
+	tree, err := pg_query.Parse("SELECT " + text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return tree.Stmts[0].Stmt.GetSelectStmt().TargetList[0].GetResTarget().Val
+}
+
+// server is a database with the fixture's table: benign rows within all bounds, hostile ones.
+type server struct {
+	conn  *pgx.Conn
+	scope *testScope
+}
+
+func startServer(t *testing.T) *server {
+	t.Helper()
+	s, name := pgservertest.Database(t, fixtureTypes)
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, s.DSN(name, pgserver.Superuser))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(ctx) })
+	sv := &server{conn: conn}
+	var enum, domain uint32
+	if err := conn.QueryRow(ctx, "SELECT 'mood'::regtype::oid, 'percent'::regtype::oid").Scan(&enum, &domain); err != nil {
+		t.Fatal(err)
+	}
+	sv.scope = newScope(t, enum, domain)
+	var columns []string
+	for _, f := range fixture {
+		columns = append(columns, f.name+" "+f.sql)
+	}
+	sv.exec(t, "CREATE TABLE hostile ("+strings.Join(columns, ", ")+"); CREATE TABLE benign (LIKE hostile)")
+	rng := rand.New(rand.NewPCG(1, 2))
+	sv.exec(t, "INSERT INTO benign VALUES "+rows(rng, 40, false))
+	sv.exec(t, "INSERT INTO hostile VALUES "+rows(rng, 400, true))
+	return sv
+}
+
+// rows makes rows of random combinations; hostile rows hold a NULL in every eighth place.
+func rows(rng *rand.Rand, n int, hostile bool) string {
+	var out []string
+	for range n {
+		var values []string
+		for _, f := range fixture {
+			pool := f.benign
+			if hostile {
+				pool = append(append([]string{}, pool...), append(f.hostile, f.hostile...)...)
+			}
+			v := pool[rng.IntN(len(pool))]
+			if hostile && !f.notNull && rng.IntN(8) == 0 {
+				v = "NULL"
+			}
+			values = append(values, v)
+		}
+		out = append(out, "("+strings.Join(values, ", ")+")")
+	}
+	return strings.Join(out, ",\n")
+}
+
+func (s *server) exec(t testing.TB, sql string) {
+	t.Helper()
+	if _, err := s.conn.PgConn().Exec(context.Background(), sql).ReadAll(); err != nil {
+		t.Fatalf("%v\nin: %.2000s", err, sql)
+	}
+}
+
+// text runs a query and gives its rows as text; NULL is nil.
+func (s *server) text(sql string) ([][]*string, error) {
+	result := s.conn.PgConn().ExecParams(context.Background(), sql, nil, nil, nil, nil).Read()
+	if result.Err != nil {
+		return nil, result.Err
+	}
+	var out [][]*string
+	for _, r := range result.Rows {
+		row := make([]*string, len(r))
+		for i, v := range r {
+			if v != nil {
+				s := string(v)
+				row[i] = &s
+			}
+		}
+		out = append(out, row)
+	}
+	return out, nil
+}
+
+// corpus reads a file of expressions, one a line; # starts a comment line.
+func corpus(t testing.TB, file string) []string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			out = append(out, line)
+		}
+	}
+	if len(out) == 0 {
+		t.Fatal(fmt.Errorf("%s holds no expression", file))
+	}
+	return out
+}

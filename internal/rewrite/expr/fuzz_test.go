@@ -1,0 +1,47 @@
+package expr
+
+import (
+	"testing"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+)
+
+// FuzzBuild: no text that parses makes analysis panic, and what it prints parses.
+func FuzzBuild(f *testing.F) {
+	for _, file := range []string{"testdata/accepted.txt", "testdata/refused.txt"} {
+		for _, line := range corpus(f, file) {
+			text, _, _ := cutLine(line)
+			f.Add(text)
+		}
+	}
+	scope := offlineScope(f)
+	value := "5"
+	scope.types, scope.values, scope.known = []uint32{oidInt4, oidText, 1007}, []*string{&value, nil, nil}, true
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 2000 {
+			return
+		}
+		tree, err := pg_query.Parse("SELECT " + text)
+		if err != nil || len(tree.Stmts) != 1 {
+			return
+		}
+		for _, target := range tree.Stmts[0].Stmt.GetSelectStmt().GetTargetList() {
+			e, err := Build(target.GetResTarget().GetVal(), scope)
+			if err != nil {
+				continue
+			}
+			texts := []string{e.SQL(), e.Read().SQL()}
+			if m, err := Measured(e, GridRule{}); err == nil {
+				texts = append(texts, m.SQL)
+			}
+			if k, err := Keys(e, 100); err == nil {
+				texts = append(texts, "("+k.SQL+")")
+			}
+			for _, sql := range texts {
+				if _, err := pg_query.Parse("SELECT " + sql); err != nil {
+					t.Errorf("%v: %s", err, sql)
+				}
+			}
+		}
+	})
+}

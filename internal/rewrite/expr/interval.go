@@ -1,0 +1,158 @@
+package expr
+
+import "math/big"
+
+// Interval is a closed interval of exact rationals in canonical units. A nil end is open. Ends are never changed in place.
+type Interval struct{ Lo, Hi *big.Rat }
+
+// Between makes an interval of two integers.
+func Between(lo, hi int64) Interval {
+	return Interval{new(big.Rat).SetInt64(lo), new(big.Rat).SetInt64(hi)}
+}
+
+// Point is the interval of one value.
+func Point(v *big.Rat) Interval { return Interval{v, v} }
+
+// Finite says that both ends are known.
+func (i Interval) Finite() bool { return i.Lo != nil && i.Hi != nil }
+
+// Open says that neither end is known.
+func (i Interval) Open() bool { return i.Lo == nil && i.Hi == nil }
+
+// Empty says that no value lies in it.
+func (i Interval) Empty() bool { return i.Finite() && i.Lo.Cmp(i.Hi) > 0 }
+
+// Contains says whether v may lie in it.
+func (i Interval) Contains(v *big.Rat) bool {
+	return (i.Lo == nil || i.Lo.Cmp(v) <= 0) && (i.Hi == nil || i.Hi.Cmp(v) >= 0)
+}
+
+// Within says whether every value of i lies in o.
+func (i Interval) Within(o Interval) bool {
+	return (o.Lo == nil || i.Lo != nil && i.Lo.Cmp(o.Lo) >= 0) && (o.Hi == nil || i.Hi != nil && i.Hi.Cmp(o.Hi) <= 0)
+}
+
+// Intersect gives what lies in both.
+func (i Interval) Intersect(o Interval) Interval {
+	if i.Lo == nil || o.Lo != nil && o.Lo.Cmp(i.Lo) > 0 {
+		i.Lo = o.Lo
+	}
+	if i.Hi == nil || o.Hi != nil && o.Hi.Cmp(i.Hi) < 0 {
+		i.Hi = o.Hi
+	}
+	return i
+}
+
+// Hull gives the least interval that holds both.
+func (i Interval) Hull(o Interval) Interval {
+	out := Interval{}
+	if i.Lo != nil && o.Lo != nil {
+		out.Lo = ratMin(i.Lo, o.Lo)
+	}
+	if i.Hi != nil && o.Hi != nil {
+		out.Hi = ratMax(i.Hi, o.Hi)
+	}
+	return out
+}
+
+// Neg is −i.
+func (i Interval) Neg() Interval {
+	out := Interval{}
+	if i.Hi != nil {
+		out.Lo = new(big.Rat).Neg(i.Hi)
+	}
+	if i.Lo != nil {
+		out.Hi = new(big.Rat).Neg(i.Lo)
+	}
+	return out
+}
+
+// Add is i + o.
+func (i Interval) Add(o Interval) Interval {
+	out := Interval{}
+	if i.Lo != nil && o.Lo != nil {
+		out.Lo = new(big.Rat).Add(i.Lo, o.Lo)
+	}
+	if i.Hi != nil && o.Hi != nil {
+		out.Hi = new(big.Rat).Add(i.Hi, o.Hi)
+	}
+	return out
+}
+
+// Sub is i − o.
+func (i Interval) Sub(o Interval) Interval { return i.Add(o.Neg()) }
+
+// Mul is i × o; open unless both are finite.
+func (i Interval) Mul(o Interval) Interval {
+	if !i.Finite() || !o.Finite() {
+		return Interval{}
+	}
+	return hullOf(mul(i.Lo, o.Lo), mul(i.Lo, o.Hi), mul(i.Hi, o.Lo), mul(i.Hi, o.Hi))
+}
+
+// Quo is i / o where 0 does not lie in o; open otherwise.
+func (i Interval) Quo(o Interval) Interval {
+	if !i.Finite() || !o.Finite() || o.Contains(ratZero) {
+		return Interval{}
+	}
+	return i.Mul(Interval{new(big.Rat).Inv(o.Hi), new(big.Rat).Inv(o.Lo)})
+}
+
+// Abs is |i|.
+func (i Interval) Abs() Interval {
+	if i.Lo != nil && i.Lo.Sign() >= 0 {
+		return i
+	}
+	if i.Hi != nil && i.Hi.Sign() <= 0 {
+		return i.Neg()
+	}
+	out := Interval{Lo: ratZero}
+	if i.Finite() {
+		out.Hi = ratMax(new(big.Rat).Neg(i.Lo), i.Hi)
+	}
+	return out
+}
+
+// Scale is i × f for f > 0.
+func (i Interval) Scale(f *big.Rat) Interval {
+	return i.Map(func(r *big.Rat) *big.Rat { return mul(r, f) })
+}
+
+// Map applies a non-decreasing function to the known ends.
+func (i Interval) Map(f func(*big.Rat) *big.Rat) Interval {
+	out := Interval{}
+	if i.Lo != nil {
+		out.Lo = f(i.Lo)
+	}
+	if i.Hi != nil {
+		out.Hi = f(i.Hi)
+	}
+	return out
+}
+
+// Widen moves both ends outwards by d ≥ 0.
+func (i Interval) Widen(d *big.Rat) Interval {
+	return i.Add(Interval{new(big.Rat).Neg(d), d})
+}
+
+// Width is Hi − Lo of a finite interval.
+func (i Interval) Width() *big.Rat { return new(big.Rat).Sub(i.Hi, i.Lo) }
+
+// String prints the interval for messages and plans.
+func (i Interval) String() string {
+	end := func(r *big.Rat) string {
+		if r == nil {
+			return "∞"
+		}
+		return decimal(r)
+	}
+	return "[" + end(i.Lo) + ", " + end(i.Hi) + "]"
+}
+
+func hullOf(first *big.Rat, rest ...*big.Rat) Interval {
+	out := Point(first)
+	for _, r := range rest {
+		out = Interval{ratMin(out.Lo, r), ratMax(out.Hi, r)}
+	}
+	return out
+}

@@ -1,0 +1,229 @@
+package expr
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+)
+
+// keyLister finds the parts of a key expression whose values can be listed, and prints the query that evaluates the key for every
+// combination of them.
+type keyLister struct {
+	limit   int64
+	columns map[*Column]string // listed columns
+	nodes   map[*Expr]string   // listed sub-expressions
+	from    []string
+	serial  int // names of atoms are never reused
+	size    int64
+}
+
+// keys prefers the columns themselves, which gives exactly the values that can occur; else it lists the smallest sub-expressions
+// that it can by what they are, which may give some that cannot.
+func keys(e *Expr, limit int64) (*KeyList, error) {
+	var lister *keyLister
+	for _, byColumns := range []bool{true, false} {
+		l := &keyLister{limit: limit, columns: map[*Column]string{}, nodes: map[*Expr]string{}, size: 1}
+		if l.list(e, byColumns) {
+			lister = l
+			break
+		}
+	}
+	if lister == nil {
+		return nil, Refuse(e.location, fmt.Sprintf("the values of %s cannot be listed, or are more than %d", e.Text(), limit),
+			"group by a column with declared values, a bounded integer or date, or bucket it: CASE with constants, width_bucket, floor, date_trunc, extract")
+	}
+	p := &printer{columns: lister.columns, nodes: lister.nodes}
+	order := "d.k"
+	if isString(e.baseType()) && !e.isEnum() {
+		order += ` COLLATE pg_catalog."C"`
+	}
+	from := ""
+	if len(lister.from) > 0 {
+		from = " FROM " + strings.Join(lister.from, " CROSS JOIN ")
+	}
+	return &KeyList{
+		SQL:        "SELECT d.k FROM (SELECT DISTINCT " + p.print(e) + " AS k" + from + ") AS d WHERE d.k IS NOT NULL ORDER BY " + order,
+		Parameters: e.Parameters(),
+		Size:       lister.size,
+	}, nil
+}
+
+// list finds atoms for e; false: there are none within the limit.
+func (l *keyLister) list(e *Expr, byColumns bool) bool {
+	if e.col != nil {
+		if name, ok := l.columns[e.col]; ok && l.listed(name) {
+			return true
+		}
+		query, n := columnSeries(e, l.limit)
+		if query == "" {
+			return false
+		}
+		name := l.atom(query, n)
+		l.columns[e.col] = name
+		return l.size <= l.limit
+	}
+	if e.clock {
+		return false
+	}
+	if byColumns {
+		return e.verbatim == "" && l.listAll(e.args, true)
+	}
+	if e.series != nil && l.listOwn(e) {
+		return true
+	}
+	saved, size := len(l.from), l.size
+	if e.verbatim == "" && l.listAll(e.args, false) {
+		return true
+	}
+	l.from, l.size = l.from[:saved], size
+	return l.listOwn(e)
+}
+
+func (l *keyLister) listAll(args []*Expr, byColumns bool) bool {
+	for _, a := range args {
+		if !l.list(a, byColumns) {
+			return false
+		}
+	}
+	return true
+}
+
+// listOwn lists e by what it is.
+func (l *keyLister) listOwn(e *Expr) bool {
+	query, n := ownSeries(e, l.limit)
+	if query == "" {
+		return false
+	}
+	l.nodes[e] = l.atom(query, n)
+	return l.size <= l.limit
+}
+
+// listed says that an atom is still part of FROM: trying a sub-expression in vain takes its atoms away.
+func (l *keyLister) listed(name string) bool {
+	for _, f := range l.from {
+		if strings.HasSuffix(f, " AS "+strings.TrimSuffix(name, ".v")+"(v)") {
+			return true
+		}
+	}
+	return false
+}
+
+// atom adds one listed part to FROM.
+func (l *keyLister) atom(query string, n int64) string {
+	l.serial++
+	name := fmt.Sprintf("a%d", l.serial)
+	l.from = append(l.from, "("+query+") AS "+name+"(v)")
+	if l.size > l.limit/max(n, 1) {
+		l.size = l.limit + 1
+	} else {
+		l.size *= n
+	}
+	return name + ".v"
+}
+
+// columnSeries lists a column's values, NULL included.
+func columnSeries(e *Expr, limit int64) (query string, n int64) {
+	c := e.col
+	x := *e.relabelled()
+	switch {
+	case c.Domain != nil:
+		quoted := make([]string, len(c.Domain))
+		for i, v := range c.Domain {
+			quoted[i] = quoteLiteral(v)
+		}
+		query = "SELECT u.v::" + columnType(&x) + " AS v FROM pg_catalog.unnest(ARRAY[" + strings.Join(quoted, ", ") + "]::pg_catalog.text[]) AS u(v)"
+		n = int64(len(c.Domain))
+	default:
+		query, n = ownSeries(&x, limit)
+		if query == "" {
+			return "", 0
+		}
+	}
+	if e.nullable {
+		query += " UNION ALL SELECT NULL::" + columnType(&x)
+		n++
+	}
+	return query, n
+}
+
+// columnType is the type of listed values: that of the column, with its typmod.
+func columnType(e *Expr) string {
+	if catalog.types[e.typ] != nil {
+		return qualified(e.typ, e.typmod)
+	}
+	return e.typeName
+}
+
+// ownSeries lists what e may be by its type, its bounds and how it was made; empty if that is too much.
+func ownSeries(e *Expr, limit int64) (query string, n int64) {
+	within := func(count *big.Rat) bool { return count.Cmp(rat(limit)) <= 0 }
+	switch {
+	case e.value != nil:
+		return "", 0 // prints itself
+	case e.series != nil && e.series.size <= limit:
+		return e.series.query + nullRow(e), e.series.size + 1
+	case e.isEnum() && e.col != nil:
+		return "SELECT pg_catalog.unnest(pg_catalog.enum_range(NULL::" + e.typeName + ")) AS v", int64(len(e.labels))
+	case e.typ == oidBool:
+		return "SELECT true AS v UNION ALL SELECT false" + nullRow(e), 3
+	case !e.bounds.Finite():
+		return "", 0
+	case isInt(e.typ):
+		if count := add(e.bounds.Width(), ratOne); within(count) {
+			series := fmt.Sprintf("SELECT g.v::%s AS v FROM pg_catalog.generate_series(%s::pg_catalog.int8, %s::pg_catalog.int8) AS g(v)",
+				qualified(e.typ, -1), quoteLiteral(wholeText(e.bounds.Lo, false)), quoteLiteral(wholeText(e.bounds.Hi, true)))
+			return series + nullRow(e), count.Num().Int64() + 1
+		}
+	case e.typ == oidDate:
+		if count := add(e.bounds.Width(), ratOne); within(count) {
+			series := fmt.Sprintf("SELECT (%s OPERATOR(pg_catalog.+) g.v) AS v FROM pg_catalog.generate_series(0, %s) AS g(v)",
+				valueLiteral(oidDate, e.bounds.Lo, false), e.bounds.Width().Num())
+			return series + nullRow(e), count.Num().Int64() + 1
+		}
+	case e.typ == oidNumeric && e.scale >= 0 && e.scale <= 100:
+		lo, hi := floorRat(mul(e.bounds.Lo, pow10(e.scale))), ceilRat(mul(e.bounds.Hi, pow10(e.scale)))
+		if count := add(sub(hi, lo), ratOne); within(count) {
+			series := fmt.Sprintf("SELECT pg_catalog.round(g.v OPERATOR(pg_catalog.*) %s, %d) AS v FROM pg_catalog.generate_series(%s, %s) AS g(v)",
+				valueLiteral(oidNumeric, pow10(-e.scale), true), e.scale, valueLiteral(oidNumeric, lo, false), valueLiteral(oidNumeric, hi, true))
+			return series + nullRow(e), count.Num().Int64() + 1
+		}
+	case isFloat(e.typ) && (e.quantum == 0 || e.scale == 0):
+		if count := add(e.bounds.Width(), ratOne); within(count) && e.bounds.Abs().Hi.Cmp(pow2(53)) < 0 {
+			series := fmt.Sprintf("SELECT g.v::%s AS v FROM pg_catalog.generate_series(%s::pg_catalog.int8, %s::pg_catalog.int8) AS g(v)",
+				qualified(e.typ, -1), quoteLiteral(wholeText(e.bounds.Lo, false)), quoteLiteral(wholeText(e.bounds.Hi, true)))
+			return series + nullRow(e), floorRat(count).Num().Int64() + 1
+		}
+	}
+	return "", 0
+}
+
+// nullRow adds NULL to the values of an expression that may be NULL. Columns add their own.
+func nullRow(e *Expr) string {
+	if !e.nullable || e.col != nil {
+		return ""
+	}
+	return " UNION ALL SELECT NULL::" + columnType(e)
+}
+
+// selectionKey canonicalises: equal values of these types may be spelled differently only where it says so.
+func selectionKey(e *Expr) (string, error) {
+	x := e.relabelled()
+	s := (&printer{}).print(x)
+	text := func(s string) string { return "(" + s + ")::pg_catalog.text" }
+	switch {
+	case x.isEnum(), isInt(x.typ), x.typ == oidBool, x.typ == oidDate, x.typ == oidTimestamp, x.typ == oidTimestamptz, x.typ == oidTime, x.typ == oidUUID, x.typ == oidBpchar && !x.fuzzy:
+		return text(s), nil
+	case isString(x.typ) && !x.fuzzy:
+		return text(s), nil
+	case x.typ == oidNumeric: // 1.0 = 1.00
+		return text("pg_catalog.trim_scale(" + s + ")"), nil
+	case isFloat(x.typ): // −0 = 0
+		zero := floatLiteral(x.typ, ratZero)
+		return text("(" + s + " OPERATOR(pg_catalog.+) " + zero + ")"), nil
+	}
+	hint := "group by a column with declared values, or by a number, a date, a boolean or text"
+	if x.fuzzy {
+		hint = `write COLLATE "C"`
+	}
+	return "", Refuse(e.location, fmt.Sprintf("%s of type %s cannot be a group key without declared values: equal values may be written differently", e.Text(), display(x.typ)), hint)
+}

@@ -1,0 +1,152 @@
+package expr
+
+import (
+	"errors"
+	"math/big"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// constant is a literal, a NULL or a parameter's value, validated against its type.
+type constant struct {
+	text   *string  // in a form that PostgreSQL reads as this value under any setting; nil: NULL
+	bounds Interval // a point, or open for NaN, ±infinity and types without order
+	scale  int      // numeric: digits after the point
+	span   *span    // interval: its fields
+	items  []*Expr  // array: its elements, none of them an array
+}
+
+// span holds the fields of an interval.
+type span struct {
+	months int64
+	days   int64
+	micros *big.Rat
+}
+
+var (
+	intForm     = regexp.MustCompile(`^[+-]?[0-9]{1,25}$`)
+	numericForm = regexp.MustCompile(`^[+-]?([0-9]{1,1000}(\.[0-9]{0,1000})?|\.[0-9]{1,1000})([eE][+-]?[0-9]{1,3})?$`)
+	uuidForm    = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
+
+	errForm = errors.New("not in a form that is read here")
+)
+
+// readLiteral validates text as a value of a built-in type or, with labels, of an enum. What it accepts, PostgreSQL accepts and
+// reads as the same value.
+func readLiteral(oid uint32, labels []string, text string) (*constant, error) {
+	c := &constant{text: &text}
+	if labels != nil {
+		if !slices.Contains(labels, text) {
+			return nil, errForm
+		}
+		return c, nil
+	}
+	if isString(oid) {
+		return c, nil
+	}
+	trimmed := strings.Trim(text, " \t\n\r\f\v")
+	c.text = &trimmed
+	switch {
+	case isInt(oid):
+		return c, c.readInt(oid, trimmed)
+	case oid == oidNumeric || isFloat(oid):
+		return c, c.readNumber(oid, trimmed)
+	case oid == oidBool:
+		return c, c.readBool(trimmed)
+	case oid == oidUUID:
+		if !uuidForm.MatchString(trimmed) {
+			return nil, errForm
+		}
+		return c, nil
+	case isTime(oid):
+		return c, c.readTime(oid, trimmed)
+	}
+	return nil, errForm
+}
+
+func (c *constant) point(r *big.Rat) { c.bounds = Point(r) }
+
+func (c *constant) readInt(oid uint32, s string) error {
+	if !intForm.MatchString(s) {
+		return errForm
+	}
+	r, ok := new(big.Rat).SetString(s)
+	if !ok || !intRange(oid).Contains(r) {
+		return errForm
+	}
+	c.point(r)
+	return nil
+}
+
+func (c *constant) readNumber(oid uint32, s string) error {
+	switch strings.ToLower(s) {
+	case "nan", "infinity", "-infinity", "inf", "-inf":
+		return nil
+	}
+	if !numericForm.MatchString(s) {
+		return errForm
+	}
+	r, ok := new(big.Rat).SetString(s)
+	if !ok {
+		return errForm
+	}
+	if oid == oidNumeric {
+		c.point(r)
+		c.scale = literalScale(s)
+		return nil
+	}
+	size := 64
+	if oid == oidFloat4 {
+		size = 32
+	}
+	f, err := strconv.ParseFloat(s, size)
+	if err != nil || f == 0 && r.Sign() != 0 {
+		return errForm
+	}
+	c.point(new(big.Rat).SetFloat64(f))
+	return nil
+}
+
+// literalScale is the dscale that numeric_in gives: digits after the point, less the exponent.
+func literalScale(s string) int {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(s), "e")
+	_, digits, _ := strings.Cut(mantissa, ".")
+	n, _ := strconv.Atoi(exponent)
+	return max(0, len(digits)-n)
+}
+
+// readBool follows parse_bool_with_len: any unambiguous prefix.
+func (c *constant) readBool(s string) error {
+	value := ""
+	lower := strings.ToLower(s)
+	switch {
+	case lower == "":
+	case strings.HasPrefix("true", lower), strings.HasPrefix("yes", lower), lower == "on", lower == "1":
+		value = "true"
+	case strings.HasPrefix("false", lower), strings.HasPrefix("no", lower), lower == "of", lower == "off", lower == "0":
+		value = "false"
+	}
+	if value == "" {
+		return errForm
+	}
+	c.text = &value
+	return nil
+}
+
+// ParseBound reads a policy's literal as a value of a type, in canonical units. A timestamp with time zone that names no zone is
+// taken as UTC.
+func ParseBound(oid uint32, text string) (*big.Rat, error) {
+	c, err := readLiteral(oid, nil, text)
+	if err != nil {
+		return nil, err
+	}
+	if oid == oidTimestamptz && c.bounds.Finite() && c.bounds.Lo.Cmp(c.bounds.Hi) != 0 {
+		return add(c.bounds.Lo, zoneMax), nil
+	}
+	if !c.bounds.Finite() {
+		return nil, errForm
+	}
+	return c.bounds.Lo, nil
+}

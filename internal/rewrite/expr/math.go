@@ -1,0 +1,282 @@
+package expr
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+)
+
+func init() {
+	define("always", false, floorCeil, "floor(numeric)", "floor(float8)", "ceil(numeric)", "ceil(float8)", "ceiling(numeric)", "ceiling(float8)",
+		"round(numeric)", "round(float8)", "trunc(numeric)", "trunc(float8)")
+	define("a constant number of digits", false, roundDigits, "round(numeric,int4)", "trunc(numeric,int4)")
+	define("bounds prove an argument ≥ 0", false, monotone("sqrt", 0, math.Sqrt), "sqrt(float8)", "sqrt(numeric)", "|/(float8)")
+	define("bounded argument", false, monotone("cbrt", math.Inf(-1), math.Cbrt), "cbrt(float8)", "||/(float8)")
+	define("bounds prove an argument > 0", false, monotone("ln", math.SmallestNonzeroFloat64, math.Log), "ln(float8)", "ln(numeric)")
+	define("bounds prove an argument > 0", false, monotone("log", math.SmallestNonzeroFloat64, math.Log10), "log(float8)", "log(numeric)", "log10(float8)", "log10(numeric)")
+	define("bounds prove an argument in [-700, 700]", false, exponential, "exp(float8)", "exp(numeric)")
+	define("bounds prove a base > 0, or a constant whole exponent from 0 to 16; and that the result neither overflows nor underflows", false, power,
+		"power(float8,float8)", "pow(float8,float8)", "^(float8,float8)", "power(numeric,numeric)", "pow(numeric,numeric)", "^(numeric,numeric)")
+	define("bounds prove a base of at least 1.001 and an argument above 0", false, logarithm, "log(numeric,numeric)")
+	define("always", false, pi, "pi()")
+	define("bounded argument", false, wave, "sin(float8)", "cos(float8)", "atan(float8)")
+	define("bounded argument", false, monotone("degrees", math.Inf(-1), func(x float64) float64 { return x * 180 / math.Pi }), "degrees(float8)")
+	define("bounded argument", false, monotone("radians", math.Inf(-1), func(x float64) float64 { return x * math.Pi / 180 }), "radians(float8)")
+}
+
+// floorCeil rounds to whole numbers: numeric half away from zero, float half to even.
+func floorCeil(c *call) (*Expr, error) {
+	e := c.result(c.cand.result)
+	f := map[string]func(*big.Rat) *big.Rat{"floor": floorRat, "ceil": ceilRat, "ceiling": ceilRat, "round": roundAway}[c.cand.name]
+	if c.cand.name == "round" && isFloat(e.typ) {
+		f = roundEven
+	}
+	x := c.args[0]
+	if c.cand.name == "trunc" {
+		e.bounds = truncated(x.bounds)
+	} else {
+		e.bounds = x.bounds.Map(f)
+	}
+	e.scale, e.quantum = 0, 0
+	return e, nil
+}
+
+// roundDigits is round(x, n) and trunc(x, n): the result shows n digits.
+func roundDigits(c *call) (*Expr, error) {
+	e := c.result(oidNumeric)
+	x, n := c.args[0], c.args[1]
+	if n.provisional || isNull(n) {
+		return e, nil
+	}
+	if !n.safe().Within(Between(-1000, 1000)) || n.value == nil {
+		return nil, c.refuse("the number of digits is not a constant from -1000 to 1000", "write a constant, as round(x, 2)")
+	}
+	digits := int(n.bounds.Lo.Num().Int64())
+	e.scale = max(0, digits)
+	unit := pow10(-digits)
+	e.bounds = x.bounds.Map(func(r *big.Rat) *big.Rat { return mul(roundAway(quo(r, unit)), unit) })
+	if c.cand.name == "trunc" {
+		e.bounds = truncated(x.bounds.Scale(pow10(digits))).Scale(unit)
+	}
+	if digits < 0 && e.bounds.Finite() {
+		e.series = &series{
+			query: fmt.Sprintf("SELECT g.v FROM pg_catalog.generate_series(%s, %s, %s) AS g(v)", valueLiteral(oidNumeric, e.bounds.Lo, false),
+				valueLiteral(oidNumeric, e.bounds.Hi, true), valueLiteral(oidNumeric, unit, true)),
+			size: rowCount(quo(e.bounds.Width(), unit)),
+		}
+	}
+	return e, nil
+}
+
+// monotone is a non-decreasing function of one bounded argument. A bound may be off by the rounding of libm or of numeric's 16
+// significant digits, so it is widened.
+func monotone(name string, least float64, f func(float64) float64) func(c *call) (*Expr, error) {
+	return func(c *call) (*Expr, error) {
+		e := c.result(c.cand.result)
+		known, err := c.finite()
+		if !known || err != nil {
+			return e, err
+		}
+		x := c.args[0]
+		lo, hi, ok := floats(x.bounds)
+		if !ok {
+			return nil, c.refuse("the bounds "+x.bounds.String()+" are too large", "")
+		}
+		if least >= 0 && (x.bounds.Lo.Sign() < 0 || least > 0 && x.bounds.Lo.Sign() == 0 || lo < least) {
+			need := "at least 0"
+			if least > 0 {
+				need = "above 0"
+			}
+			return nil, c.refuse(fmt.Sprintf("the bounds %s of %s are not %s", x.bounds, x.Text(), need), "write "+name+"(GREATEST(x, 0.01)), or CASE WHEN x > 0.01 THEN … END")
+		}
+		e.bounds, ok = around(f(lo), f(hi), e.typ)
+		if !ok {
+			return nil, c.refuse("it may overflow", "")
+		}
+		switch {
+		case name == "sqrt":
+			e.bounds.Lo = ratMax(e.bounds.Lo, ratZero)
+			if x.quantum >= 0 {
+				e.quantum = x.quantum/2 + 54
+			}
+		case name == "ln" || name == "log": // 1 + 2^-52 has the least logarithm
+			e.quantum = 120
+		case x.quantum >= 0: // |cbrt x| and multiples of x are no smaller than x, times a constant
+			e.quantum = x.quantum + 70
+		case isFloat(e.typ):
+			return nil, c.refuse("it may underflow", "cast the argument to numeric and back")
+		}
+		if !isFloat(e.typ) {
+			e.quantum = -1
+		}
+		if e.quantum > leastQuantum(e.typ) {
+			return nil, c.refuse("it may underflow", "cast the argument to numeric")
+		}
+		return e, nil
+	}
+}
+
+// floats gives a finite interval's ends as floats.
+func floats(i Interval) (lo, hi float64, ok bool) {
+	lo, _ = i.Lo.Float64()
+	hi, _ = i.Hi.Float64()
+	return lo, hi, !math.IsInf(lo, 0) && !math.IsInf(hi, 0)
+}
+
+// around is [lo, hi] widened for rounding; the ends are floats if the type is.
+func around(lo, hi float64, oid uint32) (Interval, bool) {
+	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
+		return Interval{}, false
+	}
+	i := Interval{new(big.Rat).SetFloat64(lo), new(big.Rat).SetFloat64(hi)}
+	i = widenRelative(i, pow10(-12)).Widen(pow10(-14))
+	if isFloat(oid) {
+		return flInterval(i, oid)
+	}
+	return Interval{outward(i.Lo, false), outward(i.Hi, true)}, true
+}
+
+// exponential: beyond ±700 a float overflows or underflows; a numeric grows long.
+func exponential(c *call) (*Expr, error) {
+	e := c.result(c.cand.result)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	x := c.args[0]
+	if !x.bounds.Within(Between(-700, 700)) {
+		return nil, c.refuse(fmt.Sprintf("the bounds %s of %s are not within [-700, 700]", x.bounds, x.Text()), "write exp(LEAST(GREATEST(x, -700), 700))")
+	}
+	lo, hi, _ := floats(x.bounds)
+	bounds, ok := around(math.Exp(lo), math.Exp(hi), e.typ)
+	if !ok {
+		return nil, c.refuse("it may overflow", "")
+	}
+	e.bounds = bounds
+	if isFloat(e.typ) {
+		least := new(big.Rat).SetFloat64(math.Exp(lo) / 2)
+		e.quantum = floatQuantum(least, e.typ)
+		e.nonzero = true
+	}
+	e.bounds.Lo = ratMax(e.bounds.Lo, ratZero)
+	return e, nil
+}
+
+// power accepts what provably neither raises nor overflows.
+func power(c *call) (*Expr, error) {
+	e := c.result(c.cand.result)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	x, y := c.args[0], c.args[1]
+	if y.value != nil && y.bounds.Lo.IsInt() && y.bounds.Within(Between(0, 16)) {
+		return wholePower(c, e, x, int(y.bounds.Lo.Num().Int64()))
+	}
+	xl, xh, ok1 := floats(x.bounds)
+	yl, yh, ok2 := floats(y.bounds)
+	if !ok1 || !ok2 || xl <= 0 {
+		return nil, c.refuse(fmt.Sprintf("the bounds %s of %s are not above 0", x.bounds, x.Text()), "write power(GREATEST(x, 0.01), y), or a constant whole exponent")
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, base := range []float64{xl, xh} { // monotone in each argument: extremes lie at the corners
+		for _, exponent := range []float64{yl, yh} {
+			v := math.Pow(base, exponent)
+			lo, hi = math.Min(lo, v), math.Max(hi, v)
+		}
+	}
+	if lo < 1e-280 || hi > 1e280 {
+		return nil, c.refuse("it may overflow or underflow", "")
+	}
+	bounds, ok := around(lo*(1-1e-12), hi*(1+1e-12), e.typ)
+	if !ok {
+		return nil, c.refuse("it may overflow", "")
+	}
+	e.bounds = bounds
+	e.bounds.Lo = ratMax(e.bounds.Lo, ratZero)
+	if isFloat(e.typ) {
+		e.quantum = floatQuantum(new(big.Rat).SetFloat64(lo/2), e.typ)
+	}
+	return e, nil
+}
+
+// wholePower is xⁿ for a constant n ≥ 0.
+func wholePower(c *call, e, x *Expr, n int) (*Expr, error) {
+	lo, hi := ratOne, ratOne
+	for range n {
+		lo, hi = mul(lo, x.bounds.Lo), mul(hi, x.bounds.Hi)
+	}
+	i := Interval{lo, hi}
+	if n%2 == 0 && n > 0 {
+		i = hullOf(lo, hi)
+		if x.bounds.Contains(ratZero) {
+			i.Lo = ratZero
+		}
+	}
+	i = widenRelative(i, pow10(-12))
+	if e.typ == oidNumeric { // numeric_power shows at least 16 significant digits
+		e.bounds = i.Widen(pow10(-15))
+		return e, c.sized(e)
+	}
+	q := max(x.quantum, 0) * max(n, 1)
+	if x.quantum < 0 || q+60 > leastQuantum(e.typ) {
+		return nil, c.refuse("it may underflow", "cast the base to numeric")
+	}
+	e.quantum = q + 60
+	var ok bool
+	if e.bounds, ok = flInterval(i, e.typ); !ok {
+		return nil, c.refuse("it may overflow", "")
+	}
+	return e, nil
+}
+
+// logarithm is log(b, x).
+func logarithm(c *call) (*Expr, error) {
+	e := c.result(oidNumeric)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	base, x := c.args[0].bounds, c.args[1].bounds
+	bl, bh, ok1 := floats(base)
+	xl, xh, ok2 := floats(x)
+	if !ok1 || !ok2 || bl < 1.001 || xl < 1e-100 {
+		return nil, c.refuse(fmt.Sprintf("the bounds %s of the base are not above 1, or %s of the argument not above 0", base, x), "write log(2, GREATEST(x, 0.01))")
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, b := range []float64{bl, bh} {
+		for _, v := range []float64{xl, xh} {
+			l := math.Log(v) / math.Log(b)
+			lo, hi = math.Min(lo, l), math.Max(hi, l)
+		}
+	}
+	bounds, ok := around(lo, hi, oidNumeric)
+	if !ok {
+		return nil, c.refuse("it may overflow", "")
+	}
+	e.bounds = bounds.Widen(pow10(-12))
+	return e, nil
+}
+
+func pi(c *call) (*Expr, error) {
+	e := c.result(oidFloat8)
+	e.bounds, _ = around(math.Pi, math.Pi, oidFloat8)
+	e.quantum, e.nonzero = 60, true
+	return e, nil
+}
+
+func wave(c *call) (*Expr, error) {
+	e := c.result(oidFloat8)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	e.bounds = Between(-1, 1)
+	if c.cand.name == "atan" {
+		e.bounds = Between(-2, 2)
+	}
+	if q := c.args[0].quantum; q >= 0 { // tiny results come from tiny arguments; sin and cos come no nearer to 0 than 2^-70 elsewhere
+		e.quantum = max(q, 70) + 55
+	}
+	return e, nil
+}

@@ -1,0 +1,251 @@
+package expr
+
+import (
+	"fmt"
+	"math/big"
+)
+
+// maxSteps bounds the integers of one row, so that they can be doubled and centred in int8.
+var maxSteps = pow2(61)
+
+// measured prints an aggregated argument by the fastest right form for its type (MEASURE-SQL §2 and §6 were measured).
+func measured(e *Expr, rule GridRule) (*Measure, error) {
+	x := e.relabelled()
+	if x.typ == oidBool {
+		return guarded(x, &Measure{Unguarded: "(" + x.SQL() + ")::pg_catalog.int4", Type: oidInt4, Hi: 1, Step: ratOne}), nil
+	}
+	if !isNumber(x.typ) && !isTime(x.typ) {
+		return nil, Refuse(e.location, fmt.Sprintf("%s is of type %s, which has no sum", e.Text(), display(e.typ)), "count it, or aggregate a number, a date or a time")
+	}
+	if x.typ == oidTime {
+		y := *x
+		y.bounds = dayOf(x)
+		x = &y
+	}
+	if !x.bounds.Finite() {
+		return nil, Refuse(e.location, fmt.Sprintf("%s has no bounds, so one unit could change the answer by any amount", e.Text()),
+			"aggregate columns with declared bounds, or LEAST(GREATEST(x, low), high)")
+	}
+	step := rule.Step
+	if step == nil || step.Sign() <= 0 {
+		step = defaultStep(x)
+	}
+	m := &Measure{Step: step}
+	lo, hi := quo(x.bounds.Lo, step), quo(x.bounds.Hi, step)
+	if isFloat(x.typ) {
+		lo, hi = roundEven(floatSteps(x.bounds.Lo, step)), roundEven(floatSteps(x.bounds.Hi, step))
+	} else if isInt(x.typ) || x.typ == oidNumeric || x.typ == oidDate {
+		lo, hi = roundAway(lo), roundAway(hi)
+	} else {
+		lo, hi = floorRat(lo), ceilRat(hi)
+	}
+	if new(big.Rat).Abs(lo).Cmp(maxSteps) > 0 || new(big.Rat).Abs(hi).Cmp(maxSteps) > 0 {
+		return nil, Refuse(e.location, fmt.Sprintf("%s has too many grid steps of %s within its bounds %s", e.Text(), decimal(step), x.bounds), "declare narrower bounds, or a coarser grid")
+	}
+	m.Lo, m.Hi, m.Type = lo.Num().Int64(), hi.Num().Int64(), oidInt8
+	if (Interval{lo, hi}).Within(intRange(oidInt4)) {
+		m.Type = oidInt4
+	}
+	g := &gridPrinter{x: x, m: m, foreign: rule.Foreign, s: (&printer{raw: rawSafe(x)}).print(x)}
+	m.Unguarded = g.steps()
+	if g.ladder {
+		m.SQL = m.Unguarded
+		if !x.nullable {
+			return m, nil
+		}
+		m.Guard = "(" + g.s + " IS NOT NULL)"
+		return m, nil
+	}
+	return guarded(x, m), nil
+}
+
+// guarded adds the forms that are right for NULL: LEAST and GREATEST ignore it.
+func guarded(x *Expr, m *Measure) *Measure {
+	m.SQL = m.Unguarded
+	if x.nullable {
+		m.Guard = "(" + (&printer{raw: rawSafe(x)}).print(x) + " IS NOT NULL)"
+		m.SQL = "(CASE WHEN " + m.Guard + " THEN " + m.Unguarded + " END)"
+	}
+	return m
+}
+
+// rawSafe says that columns may be read unclamped since the whole is clamped afterwards: sums, differences and products of
+// numeric(p,s) columns and constants, which neither overflow nor raise, whatever the values (PRIVACY 8).
+func rawSafe(e *Expr) bool {
+	if e.col != nil {
+		typmod := e.col.Typmod
+		if e.col.Base != 0 {
+			typmod = e.col.BaseTypmod
+		}
+		return e.baseType() == oidNumeric && typmod >= 0 || isInt(e.baseType())
+	}
+	if e.typ != oidNumeric {
+		return false
+	}
+	if e.value != nil {
+		return true
+	}
+	switch e.tmpl {
+	case castTemplate:
+		return e.exactCast() && e.args[0].col != nil
+	case "({0} OPERATOR(pg_catalog.+) {1})", "({0} OPERATOR(pg_catalog.-) {1})", "({0} OPERATOR(pg_catalog.*) {1})":
+		return rawSafe(e.args[0]) && rawSafe(e.args[1]) && e.args[0].typ == oidNumeric && e.args[1].typ == oidNumeric
+	}
+	return false
+}
+
+// defaultStep is the grid of PRIVACY.md (Grids).
+func defaultStep(x *Expr) *big.Rat {
+	width := x.bounds.Width()
+	switch {
+	case isInt(x.typ):
+		return ratOne
+	case x.typ == oidNumeric && x.scale >= 0 && x.scale <= 1000:
+		step := pow10(-x.scale)
+		if quo(x.bounds.Abs().Hi, step).Cmp(maxSteps) <= 0 {
+			return step
+		}
+	case x.typ == oidDate:
+		return ratOne
+	case isTime(x.typ):
+		if width.Cmp(rat(1e12)) >= 0 { // 10⁶ seconds
+			return microsPerSec
+		}
+		return rat(1000)
+	}
+	if width.Sign() == 0 {
+		width = ratMax(x.bounds.Abs().Hi, ratOne)
+	}
+	step := floorPow2(mul(width, pow10(-6)))
+	if most := x.bounds.Abs().Hi; most.Sign() > 0 { // a narrow range far from 0: no finer than doubles
+		step = ratMax(step, floorPow2(quo(most, pow2(52))))
+	}
+	return step
+}
+
+// floorPow2 is the largest power of two ≤ r, for r > 0.
+func floorPow2(r *big.Rat) *big.Rat {
+	n := r.Num().BitLen() - r.Denom().BitLen()
+	if pow2(n).Cmp(r) > 0 {
+		n--
+	}
+	return pow2(n)
+}
+
+// floatSteps is what float8 computes for r/step: a product with the whole inverse of step, or a quotient.
+func floatSteps(r, step *big.Rat) *big.Rat {
+	inverse := new(big.Rat).Inv(step)
+	var out *big.Rat
+	if inverse.IsInt() {
+		f, _ := fl(inverse, oidFloat8)
+		out, _ = fl(mul(r, f), oidFloat8)
+	} else {
+		f, _ := fl(step, oidFloat8)
+		out, _ = fl(quo(r, f), oidFloat8)
+	}
+	return out
+}
+
+// gridPrinter prints the integer of one argument.
+type gridPrinter struct {
+	x       *Expr
+	m       *Measure
+	s       string // the argument
+	foreign bool
+	ladder  bool // the result is right for NULL by itself
+}
+
+func (g *gridPrinter) steps() string {
+	x, step := g.x, g.m.Step
+	one := step.Cmp(ratOne) == 0
+	switch {
+	case isInt(x.typ) && one:
+		// a ladder is faster than LEAST and GREATEST for a plain integer, and is pushed down
+		g.ladder = x.col != nil || g.foreign
+		return g.cast(g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)), x.typ)
+	case isInt(x.typ):
+		return g.numeric("(" + g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)) + ")::pg_catalog.numeric")
+	case x.typ == oidNumeric:
+		if x.col != nil && !rawSafe(x) { // a bare numeric may have 131072 digits: no product before the clamp
+			return g.cast(g.scaled(g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)), oidNumeric), oidNumeric)
+		}
+		return g.numeric(g.s)
+	case isFloat(x.typ):
+		s := g.s
+		if x.typ == oidFloat4 {
+			s = "(" + s + ")::pg_catalog.float8"
+		}
+		return g.cast(g.scaled(g.clamp(s, floatLiteral(oidFloat8, x.bounds.Lo), floatLiteral(oidFloat8, x.bounds.Hi)), oidFloat8), oidFloat8)
+	case x.typ == oidDate:
+		days := "(" + g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)) + " OPERATOR(pg_catalog.-) '1970-01-01'::pg_catalog.date)"
+		if one {
+			return g.cast(days, oidInt4)
+		}
+		return g.numeric(days + "::pg_catalog.numeric")
+	case x.typ == oidInterval:
+		seconds := "pg_catalog.date_part('epoch'::pg_catalog.text, " + g.s + ")"
+		lo, _ := fl(quo(x.bounds.Lo, microsPerSec), oidFloat8)
+		hi, _ := fl(quo(x.bounds.Hi, microsPerSec), oidFloat8)
+		return g.seconds(g.clamp(seconds, floatLiteral(oidFloat8, lo), floatLiteral(oidFloat8, hi)))
+	}
+	return g.seconds("pg_catalog.date_part('epoch'::pg_catalog.text, " + g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)) + ")")
+}
+
+// numeric clamps a numeric after scaling it: an aligned product compares faster than a stored short numeric.
+func (g *gridPrinter) numeric(s string) string {
+	lo := valueLiteral(oidNumeric, rat(g.m.Lo), false)
+	hi := valueLiteral(oidNumeric, rat(g.m.Hi), true)
+	return g.cast(g.clamp(g.scaled(s, oidNumeric), lo, hi), oidNumeric)
+}
+
+// scaled divides by the step; multiplies where its inverse is whole.
+func (g *gridPrinter) scaled(s string, oid uint32) string {
+	if g.m.Step.Cmp(ratOne) == 0 {
+		return s
+	}
+	literal := func(r *big.Rat) string {
+		if oid == oidFloat8 {
+			return floatLiteral(oid, r)
+		}
+		return valueLiteral(oid, r, true)
+	}
+	if inverse := new(big.Rat).Inv(g.m.Step); inverse.IsInt() {
+		return "(" + s + " OPERATOR(pg_catalog.*) " + literal(inverse) + ")"
+	}
+	quotient := "(" + s + " OPERATOR(pg_catalog./) " + literal(g.m.Step) + ")"
+	if oid != oidFloat8 {
+		return quotient
+	}
+	// a quotient of a tiny float underflows, which raises; less than half a step is 0 anyway
+	least := floorPow2(quo(g.m.Step, rat(4)))
+	return "(CASE WHEN " + s + " OPERATOR(pg_catalog.>) " + literal(neg(least)) + " AND " + s + " OPERATOR(pg_catalog.<) " + literal(least) +
+		" THEN " + literal(ratZero) + " ELSE " + quotient + " END)"
+}
+
+// seconds turns float seconds into steps, given in microseconds.
+func (g *gridPrinter) seconds(s string) string {
+	perSecond := quo(microsPerSec, g.m.Step)
+	switch {
+	case perSecond.Cmp(ratOne) == 0:
+		return g.cast(s, oidFloat8)
+	case perSecond.IsInt():
+		return g.cast("("+s+" OPERATOR(pg_catalog.*) "+floatLiteral(oidFloat8, perSecond)+")", oidFloat8)
+	}
+	return g.cast("("+s+" OPERATOR(pg_catalog./) "+floatLiteral(oidFloat8, quo(g.m.Step, microsPerSec))+")", oidFloat8)
+}
+
+// clamp keeps s within literals of its own type. NaN is above every number, and infinite dates beyond every date.
+func (g *gridPrinter) clamp(s, lo, hi string) string {
+	if g.ladder || g.foreign {
+		return "(CASE WHEN " + s + " OPERATOR(pg_catalog.<) " + lo + " THEN " + lo + " WHEN " + s + " OPERATOR(pg_catalog.>) " + hi + " THEN " + hi + " ELSE " + s + " END)"
+	}
+	return "LEAST(GREATEST(" + s + ", " + lo + "), " + hi + ")"
+}
+
+// cast makes the integer: numeric rounds half away from zero, float half to even.
+func (g *gridPrinter) cast(s string, from uint32) string {
+	if from == g.m.Type {
+		return s
+	}
+	return "(" + s + ")::" + qualified(g.m.Type, -1)
+}

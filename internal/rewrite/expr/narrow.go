@@ -1,0 +1,133 @@
+package expr
+
+import "slices"
+
+// sense is what is known of a three-valued condition.
+type sense int
+
+const (
+	isTrue sense = iota
+	isFalse
+	notTrue // false or NULL: what an ELSE branch knows
+	notFalse
+)
+
+func (s sense) negated() sense { return [...]sense{isFalse, isTrue, notFalse, notTrue}[s] }
+
+func narrow(e *Expr) map[*Column]Narrowing { return narrowTest(e.test, isTrue) }
+
+// narrowTest is what a condition of known sense says of columns. Bounds speak of values, so they hold of NULL too; that a column
+// is not NULL follows only from a condition known to be true or false.
+func narrowTest(t *test, s sense) map[*Column]Narrowing {
+	if t == nil {
+		return nil
+	}
+	switch t.op {
+	case '!':
+		return narrowTest(t.args[0], s.negated())
+	case '&', '|':
+		both := (t.op == '&') == (s == isTrue || s == notFalse)
+		var out map[*Column]Narrowing
+		for i, a := range t.args {
+			next := narrowTest(a, s)
+			switch {
+			case i == 0:
+				out = next
+			case both:
+				out = meet(out, next)
+			default:
+				out = either(out, next)
+			}
+		}
+		return out
+	case 'n':
+		if s == isFalse || s == notTrue { // IS NULL is never NULL itself
+			return map[*Column]Narrowing{t.col: {NotNull: true}}
+		}
+	case 't':
+		if s == isTrue || s == notFalse {
+			return narrowTest(t.args[0], isTrue)
+		}
+		return narrowTest(t.args[0], notTrue)
+	case 'f':
+		if s == isTrue || s == notFalse {
+			return narrowTest(t.args[0], isFalse)
+		}
+		return narrowTest(t.args[0], notFalse)
+	case 'c':
+		if !t.constant && (s == notTrue || s == notFalse) {
+			return nil // the other side may be NULL
+		}
+		n := t.list(s == isFalse || s == notTrue)
+		n.NotNull = s == isTrue || s == isFalse
+		return map[*Column]Narrowing{t.col: n}
+	}
+	return nil
+}
+
+// list is narrowing for = and for = ANY.
+func (t *test) list(negated bool) Narrowing {
+	if t.in == nil {
+		return t.narrowing(negated)
+	}
+	if negated {
+		return Narrowing{}
+	}
+	n := Narrowing{Bounds: t.bounds}
+	if t.hasText {
+		for _, item := range t.in {
+			if text, _ := item.Constant(); text != nil && !slices.Contains(n.Domain, *text) {
+				n.Domain = append(n.Domain, *text)
+			}
+		}
+	}
+	return n
+}
+
+// meet is what two conditions that both hold say.
+func meet(a, b map[*Column]Narrowing) map[*Column]Narrowing {
+	out := map[*Column]Narrowing{}
+	for c, n := range a {
+		out[c] = n
+	}
+	for c, n := range b {
+		old, ok := out[c]
+		if !ok {
+			out[c] = n
+			continue
+		}
+		old.Bounds = old.Bounds.Intersect(n.Bounds)
+		old.NotNull = old.NotNull || n.NotNull
+		old.not = append(slices.Clip(old.not), n.not...)
+		switch {
+		case old.Domain == nil:
+			old.Domain = n.Domain
+		case n.Domain != nil:
+			old.Domain = slices.DeleteFunc(slices.Clone(old.Domain), func(v string) bool { return !slices.Contains(n.Domain, v) })
+		}
+		out[c] = old
+	}
+	return out
+}
+
+// either is what two conditions of which one holds say.
+func either(a, b map[*Column]Narrowing) map[*Column]Narrowing {
+	out := map[*Column]Narrowing{}
+	for c, x := range a {
+		y, ok := b[c]
+		if !ok {
+			continue
+		}
+		n := Narrowing{Bounds: x.Bounds.Hull(y.Bounds), NotNull: x.NotNull && y.NotNull}
+		if x.Domain != nil && y.Domain != nil {
+			n.Domain = slices.Clone(x.Domain)
+			for _, v := range y.Domain {
+				if !slices.Contains(n.Domain, v) {
+					n.Domain = append(n.Domain, v)
+				}
+			}
+		}
+		out[c] = n
+	}
+	return out
+}

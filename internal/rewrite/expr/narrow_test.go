@@ -1,0 +1,146 @@
+package expr
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestNarrow: what a WHERE says of its columns.
+func TestNarrow(t *testing.T) {
+	for _, c := range []struct {
+		where, column, bounds string
+		notNull               bool
+		domain                []string
+	}{
+		{"i4 BETWEEN 18 AND 65", "i4", "[18, 65]", true, nil},
+		{"i4 > 18 AND i4 < 65", "i4", "[19, 64]", true, nil},
+		{"18 < i4", "i4", "[19, 120]", true, nil},
+		{"i4 >= 18.5", "i4", "[19, 120]", true, nil},
+		{"i4 > 18.5 AND i4 < 20.5", "i4", "[19, 20]", true, nil},
+		{"i4 = 5", "i4", "[5, 5]", true, nil},
+		{"i4 IN (3, 5, 9)", "i4", "[3, 9]", true, nil},
+		{"i4 = ANY ('{3,9}')", "i4", "[3, 9]", true, nil},
+		{"i4 = 3 OR i4 = 9", "i4", "[3, 9]", true, nil},
+		{"i4 = 3 OR b", "i4", "[-50, 120]", false, nil},
+		{"NOT (i4 < 18 OR i4 > 65)", "i4", "[18, 65]", true, nil},
+		{"NOT (i4 < 18 AND i4 > 10)", "i4", "[-50, 120]", true, nil},
+		{"(i4 > 18) IS TRUE", "i4", "[19, 120]", true, nil},
+		{"(i4 > 18) IS FALSE", "i4", "[-50, 18]", true, nil},
+		{"(i4 > 18) IS NOT TRUE", "i4", "[-50, 120]", false, nil},
+		{"NOT ((i4 > 18) IS TRUE)", "i4", "[-50, 18]", false, nil},
+		{"i4 IS NOT NULL", "i4", "[-50, 120]", true, nil},
+		{"NOT (i4 IS NULL)", "i4", "[-50, 120]", true, nil},
+		{"i4 IS NULL", "i4", "[-50, 120]", false, nil},
+		{"i4 <> -50", "i4", "[-49, 120]", true, nil},
+		{"i4 <> 5", "i4", "[-50, 120]", true, nil},
+		{"i4 > 5 AND NULL", "i4", "[6, 120]", true, nil},
+		{"i4 > 200", "i4", "[-50, 120]", true, nil}, // a contradiction leaves the bounds alone
+		{"i4 < age", "i4", "[-50, 119]", true, nil},
+		{"i4 IS DISTINCT FROM 5", "i4", "[-50, 120]", false, nil},
+		{"i4 IS NOT DISTINCT FROM 5", "i4", "[5, 5]", true, nil},
+		{"i8 < 100", "i8", "[0, 99]", true, nil},
+		{"i2 > 5.5", "i2", "[6, 100]", true, nil},
+		{"n > 5 AND n <= 7.25", "n", "[5, 7.25]", true, nil},
+		{"f8 BETWEEN 0.5 AND 2", "f8", "[0.5, 2]", true, nil},
+		{"n2 <> 0", "n2", "[0.01, 20000]", true, nil},
+		{"d >= '2020-01-01' AND d < '2021-01-01'", "d", "[18262, 18627]", true, nil},
+		{"ts < '2016-01-01'", "ts", "[1420070400000000, 1451606400000000]", true, nil},
+		{"d > ts", "d", "[16437, 20818]", true, nil},
+		{"ts >= date '2020-01-01'", "ts", "[1577836800000000, 1798761599000000]", true, nil},
+		{"d < timestamp '2020-01-01 12:00'", "d", "[16436, 18262]", true, nil},
+		{"tz >= '2020-01-01'", "tz", "[1577833200000000, 1798675200000000]", true, nil}, // Europe/Berlin
+		{"tz < date '2020-07-01'", "tz", "[1420070400000000, 1593554400000000]", true, nil},
+		{"tz < '2021-03-28'", "tz", "[1420070400000000, 1616886000000000]", true, nil}, // the offset changes: both are possible
+		{"tz >= '2020-01-01 00:00:00Z'", "tz", "[1577836800000000, 1798675200000000]", true, nil},
+		{"diag = 'flu'", "diag", "[∞, ∞]", true, []string{"flu"}},
+		{"diag IN ('flu', 'cold')", "diag", "[∞, ∞]", true, []string{"flu", "cold"}},
+		{"diag = 'flu' OR diag = 'cold'", "diag", "[∞, ∞]", true, []string{"flu", "cold"}},
+		{"diag <> 'flu'", "diag", "[∞, ∞]", true, []string{"asthma", "cold", "flu"}},
+		{"dom BETWEEN 10 AND 20", "dom", "[10, 20]", true, nil},
+		{"u4 BETWEEN 0 AND 10", "u4", "[0, 10]", true, nil},
+		{"uf BETWEEN 0 AND 10", "uf", "[0, 10]", true, nil},
+		{"un > 0", "un", "[0, ∞]", true, nil},
+		{"age > $1", "age", "[8, 120]", true, nil},
+		{"age = ANY ($2)", "age", "[4, 9]", true, nil},
+	} {
+		t.Run(c.where, func(t *testing.T) {
+			scope := offlineScope(t)
+			seven, list := "7", "{4,9,NULL}"
+			scope.types, scope.values, scope.known = []uint32{oidInt4, 1007}, []*string{&seven, &list}, true
+			e, err := BuildBoolean(parseExpr(t, c.where), zonedScope{scope})
+			if err != nil {
+				t.Fatal(err)
+			}
+			col := scope.columns[c.column]
+			n := col.Narrowed(Narrow(e)[col])
+			if n.Bounds.String() != c.bounds || n.Nullable == c.notNull && !(c.column == "age" && !n.Nullable) {
+				t.Errorf("bounds %s, nullable %v", n.Bounds, n.Nullable)
+			}
+			if !slices.Equal(n.Domain, c.domain) {
+				t.Errorf("domain %q", n.Domain)
+			}
+		})
+	}
+}
+
+// zonedScope has a time zone.
+type zonedScope struct{ *testScope }
+
+func (zonedScope) TimeZone() string { return "Europe/Berlin" }
+
+// TestParameters: without values the analysis is provisional; with them everything is proven.
+func TestParameters(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		oid   uint32
+		value string // * is NULL
+		ok    bool
+	}{
+		{"age / $1", oidInt4, "7", true}, {"age / $1", oidInt4, "0", false}, {"age / $1", oidInt4, "*", true},
+		{"age + $1", oidInt4, "1", true}, {"age + $1", oidInt4, "2147483647", false}, {"age * $1", oidInt8, "3", true},
+		{"n2 / $1", oidNumeric, "0.5", true}, {"n2 / $1", oidNumeric, "NaN", false}, {"f8 / $1", oidFloat8, "0", false}, {"f8 / $1", oidFloat8, "Infinity", false},
+		{"t LIKE $1", oidText, "a%", true}, {"t LIKE $1", oidText, `a\`, false}, {"t SIMILAR TO $1", oidText, "(a|b)", true}, {"t SIMILAR TO $1", oidText, "(a{9}", false},
+		{"date_trunc($1, ts)", oidText, "month", true}, {"date_trunc($1, ts)", oidText, "x", false},
+		{"round(n, $1)", oidInt4, "2", true}, {"round(n, $1)", oidInt4, "2000", false},
+		{"left(t, $1)", oidInt4, "2", true}, {"left(t, $1)", oidInt4, "-2147483648", false},
+		{"substring(t, 1, $1)", oidInt4, "-1", false}, {"width_bucket(n, 0, 10, $1)", oidInt4, "0", false},
+		{"width_bucket(age, 0, 10, $1)", oidInt4, "5", true}, {"d + $1", oidInt4, "30", true}, {"d + $1", oidInt4, "2147483647", false},
+		{"d + $1", oidInterval, "1 day", true}, {"ts + $1", oidInterval, "100000 years", false}, {"LEAST(GREATEST(u4, $1), 10) + 1", oidInt4, "0", true},
+		{"age = ANY ($1)", 1007, "{1,2,NULL}", true}, {"age = ANY ($1)", 1007, "{{1},{2}}", false}, {"age = ANY ($1)", 1007, "*", true},
+		{"t = ANY ($1)", 1009, `{a,"b \" c"}`, true}, {"t LIKE ANY ($1)", 1009, `{a%,"b\\"}`, false},
+		{"to_char(ts, $1)", oidText, "YYYY", true}, {"to_char(ts, $1)", oidText, "TMMonth", false},
+		{"CASE WHEN $1 THEN age / 2 END", oidBool, "true", true}, {"$1", oidInt4, "3", true}, {"$1 > age", oidInt4, "3", true},
+		{"m = $1", 90001, "ok", true}, {"m = $1", 90001, "happy", false}, {"m IN ($1, 'sad')", 90001, "ok", true}, {"m > $1", 90001, "*", true},
+		{"d > $1", oidDate, "2020-01-01", true}, {"tz > $1", oidTimestamptz, "2020-01-01 00:00:00+05:30", true}, {"extract($1 from ts)", oidText, "x", false},
+		{"ts AT TIME ZONE $1", oidText, "UTC", true}, {"ts AT TIME ZONE $1", oidText, "Nowhere", false}, {"split_part(t, $1, 1)", oidText, "", true},
+		{"exp($1 * age)", oidFloat8, "1", true}, {"exp($1 * age)", oidFloat8, "100", false}, {"power(age, $1)", oidFloat8, "2", true}, {"power(age, $1)", oidFloat8, "0.5", false},
+	} {
+		t.Run(c.text+" "+c.value, func(t *testing.T) {
+			if c.text == "extract($1 from ts)" {
+				c.text = "date_part($1, ts)"
+			}
+			scope := offlineScope(t)
+			scope.types = []uint32{c.oid}
+			e, err := Build(parseExpr(t, c.text), scope)
+			if err != nil {
+				t.Fatalf("without a value: %v", err)
+			}
+			provisional := e.SQL()
+			scope.known = true
+			scope.values = []*string{&c.value}
+			if c.value == "*" {
+				scope.values = []*string{nil}
+			}
+			e, err = Build(parseExpr(t, c.text), scope)
+			if (err == nil) != c.ok {
+				t.Fatalf("with the value: %v", err)
+			}
+			if err == nil && e.Provisional() {
+				t.Errorf("still provisional: %s", provisional)
+			}
+			if err == nil && (len(e.Parameters()) != 1 || e.Parameters()[0] != 1) && c.text != "t SIMILAR TO $1" && c.oid != 90001 {
+				t.Errorf("parameters %v in %s", e.Parameters(), e.SQL())
+			}
+		})
+	}
+}

@@ -1,0 +1,181 @@
+package expr
+
+import (
+	"fmt"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+)
+
+func (b *builder) aExpr(a *pg_query.A_Expr) (*Expr, error) {
+	loc := int(a.Location)
+	switch a.Kind {
+	case pg_query.A_Expr_Kind_AEXPR_IN:
+		return b.in(a)
+	case pg_query.A_Expr_Kind_AEXPR_OP_ANY, pg_query.A_Expr_Kind_AEXPR_OP_ALL:
+		return b.anyAll(a)
+	case pg_query.A_Expr_Kind_AEXPR_BETWEEN, pg_query.A_Expr_Kind_AEXPR_NOT_BETWEEN, pg_query.A_Expr_Kind_AEXPR_BETWEEN_SYM, pg_query.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM:
+		return b.between(a)
+	}
+	name, err := operatorName(a.Name, loc)
+	if err != nil {
+		return nil, err
+	}
+	var args []*Expr
+	for _, n := range []*pg_query.Node{a.Lexpr, a.Rexpr} {
+		if n == nil {
+			continue
+		}
+		if n.GetRowExpr() != nil {
+			return nil, Refuse(loc, "row comparisons are not supported", "compare the columns one by one, with AND")
+		}
+		e, err := b.similarPattern(a, n)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, e)
+	}
+	if len(args) == 0 || a.Rexpr == nil {
+		return nil, Refuse(loc, "postfix operators are not supported", "")
+	}
+	text := describeOperator(a)
+	switch a.Kind {
+	case pg_query.A_Expr_Kind_AEXPR_OP:
+		return b.operator(name, args, text, loc)
+	case pg_query.A_Expr_Kind_AEXPR_DISTINCT, pg_query.A_Expr_Kind_AEXPR_NOT_DISTINCT:
+		return b.distinct(args, a.Kind == pg_query.A_Expr_Kind_AEXPR_DISTINCT, text, loc)
+	case pg_query.A_Expr_Kind_AEXPR_NULLIF:
+		return b.nullIf(args, text, loc)
+	case pg_query.A_Expr_Kind_AEXPR_LIKE, pg_query.A_Expr_Kind_AEXPR_ILIKE, pg_query.A_Expr_Kind_AEXPR_SIMILAR:
+		return b.operator(name, args, text, loc)
+	}
+	return nil, Refuse(loc, text+" is not supported in a row-level expression", "")
+}
+
+// operatorName accepts an unqualified operator or one of pg_catalog.
+func operatorName(parts []*pg_query.Node, loc int) (string, error) {
+	switch {
+	case len(parts) == 1:
+		return parts[0].GetString_().GetSval(), nil
+	case len(parts) == 2 && parts[0].GetString_().GetSval() == "pg_catalog":
+		return parts[1].GetString_().GetSval(), nil
+	}
+	return "", Refuse(loc, "operators of other schemas than pg_catalog are not supported", "")
+}
+
+// operator resolves and builds a unary or binary operator over built operands.
+func (b *builder) operator(name string, args []*Expr, text string, loc int) (*Expr, error) {
+	if len(args) == 2 && (args[0].isEnum() || args[1].isEnum()) {
+		return b.enumComparison(name, args, text, loc)
+	}
+	cand := operatorFor(name, baseTypes(args))
+	if cand == nil {
+		return nil, Refuse(loc, fmt.Sprintf("operator %s is not supported for %s", name, typeList(args)), "")
+	}
+	tmpl := "({0} OPERATOR(pg_catalog." + cand.name + ") {1})"
+	if len(cand.args) == 1 {
+		tmpl = "(OPERATOR(pg_catalog." + cand.name + ") {0})"
+	}
+	return b.resolved(cand, args, tmpl, text, loc)
+}
+
+// enumComparison compares values of one enum, by its order of labels.
+func (b *builder) enumComparison(name string, args []*Expr, text string, loc int) (*Expr, error) {
+	enum := args[0]
+	if !enum.isEnum() {
+		enum = args[1]
+	}
+	if _, ok := comparisons[name]; !ok {
+		return nil, Refuse(loc, fmt.Sprintf("operator %s is not supported for enums", name), "cast the enum to text")
+	}
+	c := &call{cand: &candidate{name: name}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." + name + ") {1})"}
+	for _, a := range args {
+		x, err := b.coerceLike(a, enum, a)
+		if err != nil {
+			return nil, err
+		}
+		c.args = append(c.args, x.relabelled())
+	}
+	return compare(c)
+}
+
+// between expands as transformAExprBetween does.
+func (b *builder) between(a *pg_query.A_Expr) (*Expr, error) {
+	loc := int(a.Location)
+	limits := a.GetRexpr().GetList().GetItems()
+	if len(limits) != 2 {
+		return nil, Refuse(loc, "BETWEEN needs two limits", "")
+	}
+	all, err := b.list(append([]*pg_query.Node{a.Lexpr}, limits...))
+	if err != nil {
+		return nil, err
+	}
+	text := describeOperator(a)
+	inside := func(lo, hi *Expr) (*Expr, error) {
+		low, err := b.operator(">=", []*Expr{all[0], lo}, text, loc)
+		if err != nil {
+			return nil, err
+		}
+		high, err := b.operator("<=", []*Expr{all[0], hi}, text, loc)
+		if err != nil {
+			return nil, err
+		}
+		return join("AND", []*Expr{low, high}), nil
+	}
+	e, err := inside(all[1], all[2])
+	if err != nil {
+		return nil, err
+	}
+	if a.Kind == pg_query.A_Expr_Kind_AEXPR_BETWEEN_SYM || a.Kind == pg_query.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM {
+		swapped, err := inside(all[2], all[1])
+		if err != nil {
+			return nil, err
+		}
+		e = join("OR", []*Expr{e, swapped})
+	}
+	e.text = text
+	if a.Kind == pg_query.A_Expr_Kind_AEXPR_NOT_BETWEEN || a.Kind == pg_query.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM {
+		return not(e), nil
+	}
+	return e, nil
+}
+
+// distinct is IS [NOT] DISTINCT FROM: NULL equals NULL, and the answer is never NULL.
+func (b *builder) distinct(args []*Expr, negated bool, text string, loc int) (*Expr, error) {
+	e, err := b.operator("=", args, text, loc)
+	if err != nil {
+		return nil, err
+	}
+	out := *e
+	out.nullable = false
+	word := "IS NOT DISTINCT FROM"
+	if negated {
+		word = "IS DISTINCT FROM"
+	}
+	out.tmpl = "({0} " + word + " {1})"
+	out.test = nil
+	if e.test != nil && e.test.constant {
+		out.test = &test{op: 't', args: []*test{e.test}} // the constant is not NULL, so equal means that the column is not
+		if negated {
+			out.test = &test{op: '!', args: []*test{out.test}}
+		}
+	}
+	return &out, nil
+}
+
+// nullIf is NULLIF: its type is the left operand's as it enters the comparison.
+func (b *builder) nullIf(args []*Expr, text string, loc int) (*Expr, error) {
+	eq, err := b.operator("=", args, text, loc)
+	if err != nil {
+		return nil, err
+	}
+	left, right := eq.args[0].Read(), eq.args[1]
+	e := newExpr(left.typ, loc)
+	e.text, e.typmod, e.typeName, e.labels, e.collation, e.fuzzy = text, left.typmod, left.typeName, left.labels, left.collation, left.fuzzy
+	e.monthless, e.spread, e.distance = left.monthless, left.spread, left.distance
+	e.bounds, e.scale, e.quantum, e.maxLen = left.bounds, left.scale, left.quantum, left.maxLen
+	e.nullable, e.provisional, e.clock = true, left.provisional || right.provisional, left.clock || right.clock
+	e.nonzero = left.nonzero || right.bounds.Finite() && right.bounds.Lo.Sign() == 0 && right.bounds.Hi.Sign() == 0
+	e.args = []*Expr{left, right}
+	e.tmpl = "NULLIF({0}, {1})"
+	return e, nil
+}

@@ -1,0 +1,51 @@
+package expr
+
+import (
+	"fmt"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+)
+
+// paramRef is $n: a constant once its value is known, and provisional before.
+func (b *builder) paramRef(p *pg_query.ParamRef) (*Expr, error) {
+	n, loc := int(p.Number), int(p.Location)
+	oid, value, known := b.scope.Parameter(n)
+	if oid == 0 || oid == oidUnknown {
+		return nil, Refuse(loc, fmt.Sprintf("the type of parameter $%d is not known", n), fmt.Sprintf("write a cast, such as $%d::integer", n))
+	}
+	if t := catalog.arrays[oid]; t != nil {
+		return b.arrayParam(n, t.oid, value, known, loc)
+	}
+	if category, _ := category(oid); category == 'E' {
+		return enumParam(n, oid, value, known, loc), nil
+	}
+	if !supported(oid) {
+		return nil, Refuse(loc, fmt.Sprintf("parameter $%d is of a type that is not supported on private rows", n), "cast the parameter to text, a number, a date or a boolean")
+	}
+	e := newExpr(oid, loc)
+	switch {
+	case !known:
+		e.provisional, e.nullable = true, true
+	case value == nil:
+		e = nullExpr(oid, e.typeName, loc)
+	default:
+		c, err := readLiteral(oid, nil, *value)
+		if err != nil {
+			return nil, badLiteral(oid, display(oid), *value, loc)
+		}
+		e = constantExpr(oid, c, loc)
+	}
+	e.param, e.text = n, fmt.Sprintf("$%d", n)
+	return e, nil
+}
+
+// enumParam is a parameter of a type of the user's own. It prints as a literal, since the type's OID on main may be another; its
+// labels are those of the column that it is compared with.
+func enumParam(n int, oid uint32, value *string, known bool, loc int) *Expr {
+	e := newExpr(oid, loc)
+	e.labels, e.text, e.nullable = []string{}, fmt.Sprintf("$%d", n), true
+	e.value = &constant{text: value}
+	e.provisional = !known
+	e.typeName = "pg_catalog.text"
+	return e
+}

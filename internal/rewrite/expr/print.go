@@ -1,0 +1,173 @@
+package expr
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// printer prints expressions as SQL for main.
+type printer struct {
+	raw     bool               // columns are read unclamped: the whole is clamped afterwards (PRIVACY 8)
+	columns map[*Column]string // printed in place of a column
+	nodes   map[*Expr]string   // printed in place of an expression
+}
+
+func (p *printer) print(e *Expr) string {
+	if s, ok := p.nodes[e]; ok {
+		return s
+	}
+	switch {
+	case e.verbatim != "":
+		return e.verbatim
+	case e.col != nil:
+		return p.column(e)
+	case e.param > 0:
+		return "($" + strconv.Itoa(e.param) + "::" + e.typeName + ")"
+	case e.value != nil && e.value.items == nil:
+		return printConstant(e)
+	}
+	var out strings.Builder
+	for rest := e.tmpl; rest != ""; {
+		before, after, found := strings.Cut(rest, "{")
+		out.WriteString(before)
+		if !found {
+			break
+		}
+		field, tail, _ := strings.Cut(after, "}")
+		rest = tail
+		switch field {
+		case "T":
+			out.WriteString(e.typeName)
+		default:
+			n, err := strconv.Atoi(field)
+			if err != nil {
+				panic("expr: template " + e.tmpl)
+			}
+			out.WriteString(p.print(e.args[n]))
+		}
+	}
+	return out.String()
+}
+
+func printConstant(e *Expr) string {
+	if e.value.text == nil {
+		return "NULL::" + e.typeName
+	}
+	text := *e.value.text
+	switch {
+	case e.typ == oidBool:
+		return text
+	case e.typ == oidInt4 && e.bounds.Lo.Sign() >= 0 && text[0] != '+':
+		return text // PostgreSQL reads digits up to 2147483647 as integer
+	case e.typ == oidUnknown:
+		return quoteLiteral(text) + "::pg_catalog.text" // only where any type does, as in IS NULL
+	}
+	return quoteLiteral(text) + "::" + e.typeName
+}
+
+// column prints a column, clamped where the expression asks for it. NULL fails every comparison and stays NULL; NaN is above
+// every number and becomes the upper bound.
+func (p *printer) column(e *Expr) string {
+	ref, ok := p.columns[e.col]
+	if ok {
+		return ref
+	}
+	ref = e.col.Ref
+	if e.col.Base != 0 && e.typ == e.col.Base {
+		ref = "(" + ref + ")::" + e.typeName
+	}
+	if !e.clamp || p.raw {
+		return ref
+	}
+	if e.typ == oidInterval {
+		return intervalRead(e, ref)
+	}
+	out := "(CASE"
+	if lo := e.bounds.Lo; lo != nil && !(e.col.Enforced && e.col.Bounds.Lo != nil && e.col.Bounds.Lo.Cmp(lo) >= 0) {
+		s := boundLiteral(e, lo, false)
+		out += " WHEN " + ref + " OPERATOR(pg_catalog.<) " + s + " THEN " + s
+	}
+	if hi := e.bounds.Hi; hi != nil && !(e.col.Enforced && e.col.Bounds.Hi != nil && e.col.Bounds.Hi.Cmp(hi) <= 0) {
+		s := boundLiteral(e, hi, true)
+		out += " WHEN " + ref + " OPERATOR(pg_catalog.>) " + s + " THEN " + s
+	}
+	if e.flush {
+		tiny := floatLiteral(e.typ, pow2(-flushExponent(e.typ)))
+		zero := floatLiteral(e.typ, ratZero)
+		out += " WHEN " + ref + " OPERATOR(pg_catalog.>) " + floatLiteral(e.typ, neg(pow2(-flushExponent(e.typ)))) +
+			" AND " + ref + " OPERATOR(pg_catalog.<) " + tiny + " THEN " + zero
+	}
+	if out == "(CASE" {
+		return ref
+	}
+	return out + " ELSE " + ref + " END)"
+}
+
+// intervalRead clamps an interval by its epoch, since PostgreSQL's order counts years of 360 days. Where fields of both signs cancel out,
+// they may be large although the epoch is not, and would overflow a timestamp: such a value is read as its epoch.
+func intervalRead(e *Expr, ref string) string {
+	epoch := "pg_catalog.date_part('epoch'::pg_catalog.text, " + ref + ")"
+	second := "'1 second'::pg_catalog.interval"
+	out := "(CASE"
+	for _, end := range []struct {
+		r  *big.Rat
+		op string
+	}{{e.bounds.Lo, "<"}, {e.bounds.Hi, ">"}} {
+		if end.r != nil {
+			seconds, _ := fl(quo(end.r, microsPerSec), oidFloat8)
+			out += " WHEN " + epoch + " OPERATOR(pg_catalog." + end.op + ") " + floatLiteral(oidFloat8, seconds) + " THEN " + valueLiteral(oidInterval, end.r, end.op == ">")
+		}
+	}
+	if e.bounds.Finite() {
+		days := floatLiteral(oidFloat8, ceilRat(quo(fieldLimit(e.bounds), microsPerDay)))
+		for _, f := range []struct{ field, factor string }{{"day", "1"}, {"year", "366"}} {
+			out += " WHEN pg_catalog.abs(pg_catalog.date_part('" + f.field + "'::pg_catalog.text, " + ref + ")) OPERATOR(pg_catalog.*) " + f.factor + "::pg_catalog.float8 OPERATOR(pg_catalog.>) " + days +
+				" THEN (" + epoch + " OPERATOR(pg_catalog.*) " + second + ")"
+		}
+	}
+	return out + " ELSE " + ref + " END)"
+}
+
+// fieldLimit is how large the days, and the years, of an interval column may be.
+func fieldLimit(b Interval) *big.Rat { return add(b.Abs().Hi, mul(rat(366), microsPerDay)) }
+
+// quoteLiteral quotes a string for standard_conforming_strings = on, which every backend connection pins.
+func quoteLiteral(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// quoteIdent always quotes but for plain lower-case names of built-in things.
+func quoteIdent(s string) string {
+	plain := s != ""
+	for i, r := range s {
+		if !(r >= 'a' && r <= 'z' || r == '_' || i > 0 && r >= '0' && r <= '9') {
+			plain = false
+		}
+	}
+	if plain && s != "left" && s != "right" && s != "position" && s != "overlaps" && s != "like" && s != "substring" && s != "char" && s != "bit" {
+		return s
+	}
+	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+}
+
+// typmodText prints a type modifier as format_type does.
+func typmodText(oid uint32, typmod int32) string {
+	if typmod < 0 {
+		return ""
+	}
+	switch oid {
+	case oidNumeric:
+		precision, scale := numericTypmod(typmod)
+		return "(" + strconv.Itoa(precision) + "," + strconv.Itoa(scale) + ")"
+	case oidVarchar, oidBpchar:
+		return "(" + strconv.Itoa(int(typmod-4)) + ")"
+	case oidTime, oidTimestamp, oidTimestamptz:
+		return "(" + strconv.Itoa(int(typmod)) + ")"
+	}
+	return ""
+}
+
+// numericTypmod unpacks numeric(precision, scale); scale has 11 signed bits since PostgreSQL 15 (numeric.c).
+func numericTypmod(typmod int32) (precision, scale int) {
+	t := typmod - 4
+	return int(t>>16) & 0xffff, int((t&0x7ff)^1024) - 1024
+}

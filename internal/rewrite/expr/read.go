@@ -1,0 +1,207 @@
+package expr
+
+import "math/big"
+
+// Read is the expression as an operand: a domain's value as its base type, a bounded column clamped to its bounds, a float column
+// with tiny values flushed to zero. Anything but a bare column is returned as it is. Aggregated and derived columns of R print
+// Read().SQL() where values outside the bounds must not pass.
+func (e *Expr) Read() *Expr {
+	if e.col == nil || e.clamp {
+		return e
+	}
+	out := *e.relabelled()
+	if out.bounds.Open() && !isFloat(out.typ) {
+		return &out
+	}
+	out.clamp = true
+	if out.typ == oidInterval && out.bounds.Finite() { // years, months (less than one year more), days; the time is what is left of the epoch
+		limit := fieldLimit(out.bounds)
+		fields := add(mul(limit, frac(21, 10)), mul(rat(400), microsPerDay))
+		out.spread = add(mul(fields, rat(2)), out.bounds.Abs().Hi)
+	}
+	if isFloat(out.typ) && out.bounds.Finite() && !out.bounds.Contains(ratZero) {
+		least := out.bounds.Abs().Lo
+		out.quantum, out.nonzero = floatQuantum(least, out.typ), true
+		return &out
+	}
+	if isFloat(out.typ) {
+		out.flush = true
+		out.quantum = flushExponent(out.typ) + 52
+		if out.typ == oidFloat4 {
+			out.quantum = flushExponent(out.typ) + 23
+		}
+		out.bounds = out.bounds.Hull(out.bounds.Map(func(r *big.Rat) *big.Rat { return flushed(r, out.typ) }))
+		out.nonzero = false
+	}
+	return &out
+}
+
+// flushed is what a bound becomes if it is tiny itself.
+func flushed(r *big.Rat, oid uint32) *big.Rat {
+	if new(big.Rat).Abs(r).Cmp(pow2(-flushExponent(oid))) < 0 {
+		return ratZero
+	}
+	return r
+}
+
+// flushExponent: floats below 2^-n in size are read as zero. Four factors of 2^-(200+52) each stay above 2^-1022, and two of
+// 2^-(40+23) above 2^-126: no product of columns underflows.
+func flushExponent(oid uint32) int {
+	if oid == oidFloat4 {
+		return 40
+	}
+	return 200
+}
+
+// relabelled is a domain's value as its base type.
+func (e *Expr) relabelled() *Expr {
+	if e.col == nil || e.col.Base == 0 || e.typ != e.col.Type {
+		return e
+	}
+	out := *e
+	out.typ, out.typmod = e.col.Base, e.col.BaseTypmod
+	out.typeName = qualified(out.typ, -1)
+	return &out
+}
+
+// AsColumn describes the column that a subselect makes of the expression's SQL: type, labels, collation, digits and bounds, which are
+// enforced only if the SQL enforces them. That of a bare column does not; its clamps are printed where the new column is read.
+func (e *Expr) AsColumn(ref, name string) *Column {
+	c := &Column{
+		Ref: ref, Name: name, Type: e.typ, Typmod: e.typmod, TypeName: e.typeName, Nullable: e.nullable, Bounds: e.bounds, Enforced: true, Scale: e.scale,
+		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.fuzzy,
+	}
+	if e.col != nil {
+		c.Domain, c.Unit, c.Source = e.col.Domain, e.col.Unit, e.col.Source
+		c.Enforced = e.clamp || e.col.Enforced
+		if e.typ == e.col.Type {
+			c.Base, c.BaseTypmod = e.col.Base, e.col.BaseTypmod
+		}
+	}
+	return c
+}
+
+// safe holds every value: the bounds, or the type's range.
+func (e *Expr) safe() Interval {
+	if base := e.baseType(); isInt(base) {
+		r := intRange(base)
+		if e.bounds.Lo != nil {
+			r.Lo = e.bounds.Lo
+		}
+		if e.bounds.Hi != nil {
+			r.Hi = e.bounds.Hi
+		}
+		return r
+	}
+	return e.bounds
+}
+
+// representable moves bounds to values that the type has: inwards for whole units, to the nearest for floats.
+func representable(oid uint32, i Interval) Interval {
+	inward := func(unit *big.Rat) Interval {
+		out := Interval{}
+		if i.Lo != nil {
+			out.Lo = mul(ceilRat(quo(i.Lo, unit)), unit)
+		}
+		if i.Hi != nil {
+			out.Hi = mul(floorRat(quo(i.Hi, unit)), unit)
+		}
+		if out.Empty() {
+			return i
+		}
+		return out
+	}
+	switch {
+	case isInt(oid):
+		return inward(ratOne).Intersect(openAt(i, intRange(oid)))
+	case oid == oidDate, oid == oidTime, oid == oidTimestamp, oid == oidTimestamptz, oid == oidInterval:
+		return inward(ratOne)
+	case isFloat(oid):
+		out := Interval{}
+		if i.Lo != nil {
+			out.Lo, _ = fl(i.Lo, oid)
+		}
+		if i.Hi != nil {
+			out.Hi, _ = fl(i.Hi, oid)
+		}
+		return out
+	}
+	return Interval{outward(i.Lo, false), outward(i.Hi, true)}
+}
+
+// openAt opens r where i is open: a type's range is no declared bound.
+func openAt(i, r Interval) Interval {
+	if i.Lo == nil {
+		r.Lo = nil
+	}
+	if i.Hi == nil {
+		r.Hi = nil
+	}
+	return r
+}
+
+// outward gives a numeric bound at most 60 digits after the point.
+func outward(r *big.Rat, up bool) *big.Rat {
+	if r == nil {
+		return nil
+	}
+	if n, exact := r.FloatPrec(); exact && n <= 60 {
+		return r
+	}
+	scaled := mul(r, pow10(60))
+	if up {
+		return mul(ceilRat(scaled), pow10(-60))
+	}
+	return mul(floorRat(scaled), pow10(-60))
+}
+
+// narrowed is the column under a condition. A contradiction leaves the bounds alone: no row gets there.
+func (e *Expr) narrowed(n Narrowing) *Expr {
+	out := *e
+	base := e.baseType()
+	if isNumber(base) || isTime(base) {
+		bounds := e.bounds.Intersect(representable(base, n.Bounds))
+		for _, v := range n.not {
+			granule := e.granule()
+			if bounds.Lo != nil && bounds.Lo.Cmp(v) == 0 && granule != nil {
+				bounds.Lo = add(v, granule)
+			}
+			if bounds.Hi != nil && bounds.Hi.Cmp(v) == 0 && granule != nil {
+				bounds.Hi = sub(v, granule)
+			}
+		}
+		if !bounds.Empty() {
+			out.bounds = bounds
+		}
+	}
+	if n.NotNull {
+		out.nullable = false
+	}
+	return &out
+}
+
+// granule is the least distance of two values; nil: unknown.
+func (e *Expr) granule() *big.Rat {
+	base := e.baseType()
+	switch {
+	case base == oidTimestamp || base == oidTimestamptz || base == oidDate:
+		return ratOne
+	case (isInt(base) || base == oidNumeric) && e.scale >= 0:
+		return pow10(-e.scale)
+	}
+	return nil
+}
+
+// Narrowed is a copy of the column under a condition that holds for every row, for the expressions above a WHERE.
+func (c *Column) Narrowed(n Narrowing) *Column {
+	e := columnExpr(c, -1).narrowed(n)
+	out := *c
+	out.Bounds, out.Nullable = e.bounds, e.nullable
+	if c.Enforced && !(c.Bounds.Within(e.bounds)) {
+		out.Enforced = false
+	}
+	if n.Domain != nil {
+		out.Domain = n.Domain
+	}
+	return &out
+}

@@ -1,0 +1,150 @@
+package expr
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+	"time"
+)
+
+// series lists the values that an expression may take, where they follow from it alone: a query with one column v. It may list
+// too many, never too few.
+type series struct {
+	query string
+	size  int64 // rows at most
+}
+
+// constantSeries lists the constants among which a CASE chooses; nil if one of them is none.
+func constantSeries(choices []*Expr) *series {
+	s := &series{}
+	var parts []string
+	for _, x := range choices {
+		if x.value == nil || x.value.items != nil {
+			return nil
+		}
+		parts = append(parts, "SELECT "+(&printer{}).print(x)+" AS v")
+		s.size++
+	}
+	s.query = strings.Join(parts, " UNION ALL ")
+	return s
+}
+
+// boundLiteral prints a bound as a literal of e's type. Bounds of columns are exact in their type (representable). up says
+// which bound it is, for those that are not.
+func boundLiteral(e *Expr, r *big.Rat, up bool) string {
+	return valueLiteral(e.baseType(), r, up)
+}
+
+// valueLiteral prints a value in canonical units.
+func valueLiteral(oid uint32, r *big.Rat, up bool) string {
+	typ := "::" + qualified(oid, -1)
+	switch {
+	case isFloat(oid):
+		return floatLiteral(oid, r)
+	case oid == oidNumeric:
+		return quoteLiteral(decimal(outward(r, up))) + typ
+	case isInt(oid):
+		if oid == oidInt4 && r.Sign() >= 0 {
+			return wholeText(r, up)
+		}
+		return quoteLiteral(wholeText(r, up)) + typ
+	case oid == oidDate:
+		return quoteLiteral(stampText(mul(whole(r, up), microsPerDay), "2006-01-02")) + typ
+	case oid == oidTimestamp:
+		return quoteLiteral(stampText(whole(r, up), "2006-01-02 15:04:05.999999")) + typ
+	case oid == oidTimestamptz:
+		return quoteLiteral(stampText(whole(r, up), "2006-01-02 15:04:05.999999")+"+00") + typ
+	case oid == oidTime:
+		if r.Cmp(microsPerDay) >= 0 {
+			return "'24:00:00'" + typ
+		}
+		return quoteLiteral(stampText(whole(r, up), "15:04:05.999999")) + typ
+	}
+	return quoteLiteral(wholeText(r, up)+" microseconds") + typ
+}
+
+func whole(r *big.Rat, up bool) *big.Rat {
+	if up {
+		return ceilRat(r)
+	}
+	return floorRat(r)
+}
+
+func wholeText(r *big.Rat, up bool) string { return whole(r, up).Num().String() }
+
+// stampText formats microseconds since 1970; years before 1 are written with BC.
+func stampText(micros *big.Rat, layout string) string {
+	n := micros.Num().Int64()
+	t := time.UnixMicro(n).UTC()
+	if year := t.Year(); year <= 0 {
+		return t.AddDate(1-2*year, 0, 0).Format(layout) + " BC" // year 0 is 1 BC
+	} else if year > 9999 && strings.HasPrefix(layout, "2006") {
+		return fmt.Sprintf("%d", year) + t.Format(layout[len("2006"):])
+	}
+	return t.Format(layout)
+}
+
+// floatLiteral prints the shortest text that reads as the float.
+func floatLiteral(oid uint32, r *big.Rat) string {
+	if oid == oidFloat4 {
+		f, _ := r.Float32()
+		return fmt.Sprintf("'%v'::pg_catalog.float4", f)
+	}
+	f, _ := r.Float64()
+	return fmt.Sprintf("'%v'::pg_catalog.float8", f)
+}
+
+// truncSeries lists date_trunc over a bounded range. Evaluated with the session's time zone, it gives what main gives.
+func truncSeries(oid uint32, field, step string, days float64, b Interval) *series {
+	n, _ := quo(b.Width(), microsPerDay).Float64()
+	lo, hi := valueLiteral(oid, b.Lo, false), valueLiteral(oid, b.Hi, true)
+	name := quoteLiteral(field) + "::pg_catalog.text"
+	// a few more steps at the end: in steps of days a zone's change of offset may leave the last one out
+	return &series{
+		query: fmt.Sprintf("SELECT s.v FROM (SELECT pg_catalog.date_trunc(%s, g.v) AS v FROM pg_catalog.generate_series(pg_catalog.date_trunc(%s, %s), %s, '%s'::pg_catalog.interval) AS g(v)) AS s WHERE s.v OPERATOR(pg_catalog.<=) %s",
+			name, name, lo, hi, step, hi),
+		size: size(n/(days*0.85) + 3),
+	}
+}
+
+// charSeries lists to_char over a bounded range, or over one cycle of what the format shows.
+func charSeries(c *call, f charFormat) *series {
+	x := c.args[0]
+	b := micros(x)
+	cycle := int64(0) // days after which a format repeats; 0: never
+	switch {
+	case strings.ContainsRune(f.cycles, 'n'):
+	case strings.ContainsRune(f.cycles, 'y') && strings.ContainsRune(f.cycles, 'w'):
+	case strings.ContainsRune(f.cycles, 'y'):
+		cycle = 366 * 9 // leap days, around 1900 and 2100 too
+	case strings.ContainsRune(f.cycles, 'w'):
+		cycle = 15 // an hour that a change of offset skips one week is there the other
+	default:
+		cycle = 2
+	}
+	hi := b.Hi
+	if cycle > 0 {
+		hi = ratMin(hi, add(b.Lo, mul(rat(cycle), microsPerDay)))
+	}
+	typ := uint32(oidTimestamp)
+	if x.typ == oidTimestamptz {
+		typ = oidTimestamptz
+	}
+	s := truncSeries(typ, f.unit, truncUnits[f.unit].step, truncUnits[f.unit].days, Interval{b.Lo, hi})
+	s.query = "SELECT pg_catalog.to_char(g.v, " + (&printer{}).print(c.args[1]) + ") AS v FROM (" + s.query + ") AS g(v)"
+	return s
+}
+
+// rowCount is one more than the steps between two ends.
+func rowCount(steps *big.Rat) int64 {
+	n, _ := steps.Float64()
+	return size(n) + 1
+}
+
+// size is a row count as an integer, far below overflow.
+func size(n float64) int64 {
+	if n > 1e15 || n != n {
+		return 1e15
+	}
+	return int64(n)
+}

@@ -1,0 +1,322 @@
+package expr
+
+import "fmt"
+
+func init() {
+	define("operands up to 2^20 characters (the rest is cut off)", true, sameText, "lower(text)", "upper(text)", "initcap(text)", "reverse(text)",
+		"btrim(text)", "ltrim(text)", "rtrim(text)")
+	define("always", true, textLength, "length(text)", "char_length(text)", "character_length(text)", "octet_length(text)", "length(bpchar)",
+		"char_length(bpchar)", "character_length(bpchar)", "octet_length(bpchar)", "ascii(text)")
+	define("constant characters of at most 100", true, trimSet, "btrim(text,text)", "ltrim(text,text)", "rtrim(text,text)")
+	define("always", true, leftRight, "left(text,int4)", "right(text,int4)")
+	define("deterministic collation; a constant to look for", true, position, "strpos(text,text)", "position(text,text)")
+	define("always", true, startsWith, "starts_with(text,text)", "^@(text,text)")
+	define("constant length ≥ 0, start and end that do not overflow", true, substring, "substring(text,int4)", "substr(text,int4)", "substring(text,int4,int4)", "substr(text,int4,int4)")
+	define("operands up to 2^20 characters (the rest is cut off)", true, concatenate, "||(text,text)", "||(text,anynonarray)", "||(anynonarray,text)")
+	define("constant strings, the first not empty; operands up to 2^20 characters", true, replace, "replace(text,text,text)")
+	define("operands up to 2^20 characters; a constant separator and field ≥ 1", true, splitPart, "split_part(text,text,int4)")
+	define("a constant length of at most 1000 and constant characters of at most 100", true, pad, "lpad(text,int4)", "rpad(text,int4)", "lpad(text,int4,text)", "rpad(text,int4,text)")
+	define("constant characters of at most 100", true, translate, "translate(text,text,text)")
+	define("operands up to 2^20 characters", true, digest, "md5(text)")
+	constructs["concat"] = concat
+}
+
+// limited cuts a text of unknown length, so that what is made of it stays small.
+func limited(e *Expr) *Expr {
+	if e.maxLen >= 0 && e.maxLen <= maxChars {
+		return e
+	}
+	c := &call{args: []*Expr{e}, loc: e.location, text: e.Text(), tmpl: fmt.Sprintf("pg_catalog.\"left\"({0}, %d)", maxChars)}
+	out := c.result(oidText)
+	out.collation, out.fuzzy, out.maxLen = e.collation, e.fuzzy, maxChars
+	return out
+}
+
+func (c *call) textResult(maxLen int) (*Expr, error) {
+	e := c.result(oidText)
+	e.maxLen = maxLen
+	return e, c.collations(e)
+}
+
+func sameText(c *call) (*Expr, error) {
+	x := limited(c.args[0])
+	c.args = []*Expr{x}
+	return c.textResult(3 * x.maxLen) // lower and upper may lengthen a character: ß, İ
+}
+
+func textLength(c *call) (*Expr, error) {
+	e := c.result(oidInt4)
+	if n := c.args[0].maxLen; n >= 0 {
+		e.bounds = Between(0, int64(n))
+		if c.cand.name == "octet_length" {
+			e.bounds = Between(0, 4*int64(n))
+		}
+	}
+	if c.cand.name == "ascii" {
+		e.bounds = Between(0, 0x10ffff)
+	}
+	return e, nil
+}
+
+// constantText gives a constant argument's text; known is false for provisional ones and NULL.
+func (c *call) constantText(i int, what string) (s string, known bool, err error) {
+	a := c.args[i]
+	if a.provisional {
+		return "", false, nil
+	}
+	for a.value == nil && a.tmpl == castTemplate && isString(a.args[0].typ) {
+		a = a.args[0]
+	}
+	text, ok := a.Constant()
+	if !ok {
+		return "", false, c.refuse(what+" is not a constant", "write a constant or a parameter")
+	}
+	if text == nil {
+		return "", false, nil
+	}
+	return *text, true, nil
+}
+
+// constantInt gives a constant integer argument.
+func (c *call) constantInt(i int, what string) (n int64, known bool, err error) {
+	a := c.args[i]
+	if a.provisional || isNull(a) {
+		return 0, false, nil
+	}
+	if a.value == nil || !a.bounds.Finite() {
+		return 0, false, c.refuse(what+" is not a constant", "write a constant or a parameter")
+	}
+	return a.bounds.Lo.Num().Int64(), true, nil
+}
+
+func trimSet(c *call) (*Expr, error) {
+	set, known, err := c.constantText(1, "the set of characters")
+	if err != nil {
+		return nil, err
+	}
+	if known && len(set) > 100 {
+		return nil, c.refuse("the set of characters is longer than 100 bytes", "")
+	}
+	x := limited(c.args[0])
+	c.args = []*Expr{x, c.args[1]}
+	return c.textResult(x.maxLen)
+}
+
+func leftRight(c *call) (*Expr, error) {
+	n := c.args[0].maxLen
+	if k, known, err := c.constantInt(1, ""); known && err == nil && k >= 0 && (n < 0 || int64(n) > k) {
+		n = int(min(k, 1<<30))
+	}
+	if k := c.args[1]; k.provisional || isNull(k) || !k.safe().Contains(rat(-1<<31)) {
+		return c.textResult(n)
+	}
+	return nil, c.refuse("its length may be anything", "write a constant length, or LEAST(GREATEST(n, 0), 100)")
+}
+
+// position raises under a collation that is not deterministic.
+func position(c *call) (*Expr, error) {
+	e := c.result(oidInt4)
+	s, known, err := c.constantText(1, "what to look for")
+	if err != nil {
+		return nil, err
+	}
+	if known && len(s) > 1000 {
+		return nil, c.refuse("what to look for is longer than 1000 bytes", "")
+	}
+	x := limited(c.args[0])
+	e.args = []*Expr{x, c.args[1]}
+	e.bounds = Between(0, int64(x.maxLen))
+	return e, c.deterministic()
+}
+
+// deterministic refuses collations under which substrings have no meaning (PostgreSQL: "nondeterministic collations are not supported for …").
+func (c *call) deterministic() error {
+	var e Expr
+	if err := c.collations(&e); err != nil {
+		return err
+	}
+	if e.fuzzy {
+		return c.refuse("its collation is not deterministic", `write COLLATE "C"`)
+	}
+	return nil
+}
+
+func startsWith(c *call) (*Expr, error) {
+	e := c.result(oidBool)
+	return e, c.deterministic()
+}
+
+// substring raises where the length is negative.
+func substring(c *call) (*Expr, error) {
+	maxLen := c.args[0].maxLen
+	if len(c.args) == 3 {
+		n := c.args[2]
+		if i := n.safe(); !n.provisional && !isNull(n) && (i.Lo == nil || i.Lo.Sign() < 0) {
+			return nil, c.refuse("its length may be negative", "write a constant length, or GREATEST(n, 0)")
+		}
+		if k, known, err := c.constantInt(2, ""); known && err == nil && (maxLen < 0 || k < int64(maxLen)) {
+			maxLen = int(k)
+		}
+	}
+	return c.textResult(maxLen)
+}
+
+// concatenate is text || anything: the other operand by its output function.
+func concatenate(c *call) (*Expr, error) {
+	length := 0
+	args := make([]*Expr, len(c.args))
+	for i, a := range c.args {
+		if !isString(a.typ) {
+			if !supported(a.typ) && !a.isEnum() {
+				return nil, c.refuse(a.Text()+" is of a type that is not supported", "")
+			}
+			x := &call{args: []*Expr{a}, loc: c.loc, text: a.Text(), tmpl: castTemplate}
+			a = x.result(oidText)
+			a.maxLen = 64
+			if x.args[0].typ == oidNumeric {
+				a.maxLen = -1
+			}
+		}
+		args[i] = limited(a)
+		length += args[i].maxLen
+	}
+	c.args = args
+	c.tmpl = "({0} OPERATOR(pg_catalog.||) {1})"
+	if length > 16*maxChars {
+		return nil, c.refuse("the result may be too long", "shorten the operands with left(x, n)")
+	}
+	return c.textResult(length)
+}
+
+// concat ignores NULL arguments.
+func concat(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
+	c := &call{loc: loc, text: text, tmpl: "pg_catalog.concat("}
+	length := 0
+	for i, a := range args {
+		x := a.relabelled()
+		if x.typ == oidUnknown || !isString(x.typ) {
+			var err error
+			if x, err = b.castText(x, text); err != nil {
+				return nil, err
+			}
+		}
+		x = limited(x)
+		length += x.maxLen
+		c.args = append(c.args, x)
+		if i > 0 {
+			c.tmpl += ", "
+		}
+		c.tmpl += fmt.Sprintf("{%d}", i)
+	}
+	c.tmpl += ")"
+	if len(args) == 0 || length > 16*maxChars {
+		return nil, c.refuse("the result may be too long", "shorten the operands with left(x, n)")
+	}
+	e, err := c.textResult(length)
+	if err != nil {
+		return nil, err
+	}
+	e.nullable = false
+	return e, nil
+}
+
+func (b *builder) castText(x *Expr, text string) (*Expr, error) {
+	if x.typ == oidUnknown {
+		return b.coerce(x, oidText, x)
+	}
+	if !supported(x.typ) && !x.isEnum() {
+		return nil, Refuse(x.location, x.Text()+" is of a type that is not supported in "+text, "")
+	}
+	if x.typ == oidBool { // concat prints t and f, the cast true and false
+		return nil, Refuse(x.location, "concat of booleans is not supported", "write CASE WHEN x THEN 'yes' ELSE 'no' END")
+	}
+	return b.cast(x, oidText, -1, x.Text(), x.location)
+}
+
+func replace(c *call) (*Expr, error) {
+	from, known, err := c.constantText(1, "what to replace")
+	if err != nil {
+		return nil, err
+	}
+	to, known2, err := c.constantText(2, "the replacement")
+	if err != nil {
+		return nil, err
+	}
+	x := limited(c.args[0])
+	length := x.maxLen
+	if known && known2 && len(to) > len(from) {
+		length *= max(1, len(to))
+	}
+	if len(to) > 100 || length > 100*maxChars {
+		return nil, c.refuse("the result may be too long", "shorten the operand with left(x, n)")
+	}
+	c.args = []*Expr{x, c.args[1], c.args[2]}
+	e, err := c.textResult(length)
+	if err != nil {
+		return nil, err
+	}
+	return e, c.deterministic()
+}
+
+func splitPart(c *call) (*Expr, error) {
+	if _, _, err := c.constantText(1, "the separator"); err != nil {
+		return nil, err
+	}
+	n, known, err := c.constantInt(2, "the field number")
+	if err != nil {
+		return nil, err
+	}
+	if known && (n < 1 || n > 1000) {
+		return nil, c.refuse("the field number is not from 1 to 1000", "")
+	}
+	x := limited(c.args[0])
+	c.args = []*Expr{x, c.args[1], c.args[2]}
+	e, err := c.textResult(x.maxLen)
+	if err != nil {
+		return nil, err
+	}
+	return e, c.deterministic()
+}
+
+func pad(c *call) (*Expr, error) {
+	n, known, err := c.constantInt(1, "the length")
+	if err != nil {
+		return nil, err
+	}
+	if len(c.args) == 3 {
+		fill, _, err := c.constantText(2, "the filling")
+		if err != nil {
+			return nil, err
+		}
+		if len(fill) > 100 {
+			return nil, c.refuse("the filling is longer than 100 bytes", "")
+		}
+	}
+	if known && n > 1000 {
+		return nil, c.refuse("the length is above 1000", "")
+	}
+	return c.textResult(int(max(n, 0)))
+}
+
+func translate(c *call) (*Expr, error) {
+	for i, what := range []string{"", "the characters to replace", "the replacement"} {
+		if i == 0 {
+			continue
+		}
+		set, _, err := c.constantText(i, what)
+		if err != nil {
+			return nil, err
+		}
+		if len(set) > 100 {
+			return nil, c.refuse(what+" are longer than 100 bytes", "")
+		}
+	}
+	x := limited(c.args[0])
+	c.args = []*Expr{x, c.args[1], c.args[2]}
+	return c.textResult(x.maxLen)
+}
+
+func digest(c *call) (*Expr, error) {
+	c.args = []*Expr{limited(c.args[0])}
+	return c.textResult(32)
+}

@@ -1,0 +1,338 @@
+package rewrite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+)
+
+// solve makes one relation of the items of inner joins. where adds equalities of the WHERE clause, which join as ON does.
+//
+// Every private item has to have the same unit as the others in every joined row (PRIVACY 3). Rows per unit multiply,
+// except for items of which a unique index lets through at most one row per row of the others.
+func (b *builder) solve(j *joined, where *equalities) (*relation, error) {
+	equal := j.equal
+	if where != nil {
+		equal.merge(*where)
+	}
+	out := j.items[0]
+	if len(j.items) > 1 {
+		if slices.ContainsFunc(j.items, func(r *relation) bool { return r.preserved != nil }) {
+			return nil, errPreserved
+		}
+		class := equal.classes()
+		if err := b.sameUnit(j.items, class); err != nil {
+			return nil, err
+		}
+		var err error
+		if out, err = b.combine(j, class, equal.fixed); err != nil {
+			return nil, err
+		}
+	}
+	out.cols = append(j.cols, hiddenColumns(out, j.cols)...)
+	for _, c := range j.conds {
+		out.where = append(out.where, c.SQL())
+		out.conds = append(out.conds, c)
+	}
+	return out, nil
+}
+
+// errPreserved refuses what would read the rows that an outer join of a public table adds.
+var errPreserved = pgerr.New(pgerr.FeatureNotSupported, "an outer join that keeps the rows of a public table can only be aggregated, without conditions",
+	pgerr.Hint("Put the conditions into ON, and group by the public table's key."))
+
+// hiddenColumns keeps the nameless columns that carry unit and order of derived items.
+func hiddenColumns(r *relation, shown []*column) []*column {
+	var hidden []*column
+	for _, c := range r.cols {
+		if !slices.Contains(shown, c) {
+			hidden = append(hidden, c)
+		}
+	}
+	return hidden
+}
+
+// sameUnit resolves foreign-key chains, preferring tables that the analyst has joined already, and proves that all
+// private items carry the same unit in every joined row.
+func (b *builder) sameUnit(items []*relation, class map[*column]int) error {
+	group := map[*relation]int{} // items with the same number have the same unit
+	var private []*relation
+	for _, r := range items {
+		if !r.private() {
+			continue
+		}
+		private = append(private, r)
+		group[r] = len(private)
+		if r.kind != private[0].kind {
+			return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("tables that protect a %s and tables that protect a %s cannot be used in one query", private[0].kind, r.kind))
+		}
+	}
+	join := func(a, c *relation) {
+		from, to := group[a], group[c]
+		for r, g := range group {
+			if g == from {
+				group[r] = to
+			}
+		}
+	}
+	for i, a := range private {
+		for _, c := range private[i+1:] {
+			if linked(a, c, class) {
+				join(a, c)
+			}
+		}
+	}
+	if err := b.followChains(private, class, join); err != nil {
+		return err
+	}
+	for _, r := range private {
+		if group[r] != group[private[0]] {
+			return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("tables %s and %s are joined, but not on their %s", itemName(private[0]), itemName(r), r.kind),
+				pgerr.Hint("Add a join condition that equates the %s columns of both tables.", r.kind))
+		}
+	}
+	return nil
+}
+
+// linked says that two items have the same unit: by equal unit columns, or by equal keys into the same unique column.
+func linked(a, c *relation, class map[*column]int) bool {
+	if a.chain != nil && c.chain != nil {
+		return a.chain.target == c.chain.target && a.chain.column == c.chain.column && class[a.chain.via] != 0 && class[a.chain.via] == class[c.chain.via]
+	}
+	for _, x := range a.unitCols {
+		for _, y := range c.unitCols {
+			if class[x] != 0 && class[x] == class[y] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// followChains gives every via item its unit: that of a joined item that holds the referenced row, else by a join of our own.
+func (b *builder) followChains(private []*relation, class map[*column]int, join func(a, c *relation)) error {
+	for again := true; again; {
+		again = false
+		for _, a := range private {
+			if a.chain == nil {
+				continue
+			}
+			target := b.chainTarget(a, private, class)
+			if target == nil || target.chain != nil {
+				continue
+			}
+			proof := Proof{Relation: a.chain.target, Columns: []string{a.chain.column}}
+			if !uniqueColumn(b.schema.Relations[proof.Relation], a.chain.column) {
+				continue
+			}
+			a.unit, a.chain = target.unit, nil
+			a.proofs = append(a.proofs, proof)
+			join(a, target)
+			again = true
+		}
+	}
+	for _, a := range private {
+		if err := b.reach(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chainTarget finds an item with a column that is the chain's referenced column and equals the chain's own.
+func (b *builder) chainTarget(a *relation, private []*relation, class map[*column]int) *relation {
+	for _, t := range private {
+		for _, c := range t.cols {
+			if t != a && c.origin.Table == a.chain.target && c.origin.Column == a.chain.column && class[c] != 0 && class[c] == class[a.chain.via] {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+func itemName(r *relation) string {
+	for _, c := range r.cols {
+		if c.table != "" {
+			return c.table
+		}
+	}
+	return r.tables[0].Name.Relation
+}
+
+// combine orders the items so that the fewest factors multiply the rows per unit, and joins them.
+func (b *builder) combine(j *joined, class map[*column]int, fixed []*column) (*relation, error) {
+	var best *relation
+	var failed error
+	for i, root := range j.items {
+		if !root.private() && hasPrivate(j.items) {
+			continue
+		}
+		r, err := b.combineFrom(j.items, i, class, fixed)
+		if err != nil {
+			failed = err
+		} else if best == nil || r.rows < best.rows || r.rows == best.rows && r.proven && !best.proven {
+			best = r
+		}
+	}
+	if best == nil {
+		return nil, failed
+	}
+	return best, nil
+}
+
+func hasPrivate(items []*relation) bool {
+	return slices.ContainsFunc(items, func(r *relation) bool { return r.private() })
+}
+
+func (b *builder) combineFrom(items []*relation, start int, class map[*column]int, fixed []*column) (*relation, error) {
+	root := items[start]
+	out := &relation{
+		unit: root.unit, unitCols: slices.Clone(root.unitCols), kind: root.kind, rows: root.rows, proven: root.proven, max: root.max,
+		unique: slices.Clone(root.unique), order: root.order, orderProofs: root.orderProofs, lines: []string{"join"},
+	}
+	perUnit := map[*column]bool{}
+	placed := map[int]bool{}
+	place := func(r *relation) {
+		for _, c := range r.cols {
+			if class[c] != 0 {
+				placed[class[c]] = true
+			}
+		}
+	}
+	place(root)
+	left := slices.Delete(slices.Clone(items), start, start+1)
+	for len(left) > 0 {
+		next, set, det := pickItem(left, class, placed, fixed, out)
+		r := left[next]
+		if set == nil && !r.private() && out.private() {
+			return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)),
+				pgerr.Hint("Join public tables on their primary key or another unique key."))
+		}
+		out.multiply(r, set)
+		if set == nil || !det {
+			for _, c := range r.cols {
+				perUnit[c] = c.perUnit && r.private()
+			}
+		}
+		if det && set != nil {
+			for _, c := range r.cols {
+				perUnit[c] = true
+			}
+		}
+		place(r)
+		left = slices.Delete(left, next, next+1)
+	}
+	for c, v := range perUnit {
+		c.perUnit = v || c.isUnit
+	}
+	var from []string
+	for _, r := range items {
+		from = append(from, r.from)
+		out.where = append(out.where, r.where...)
+		out.conds = append(out.conds, r.conds...)
+		out.cols = append(out.cols, r.cols...)
+		out.tables = append(out.tables, r.tables...)
+		out.proofs = append(out.proofs, r.proofs...)
+		out.empty = out.empty || r.empty
+		out.lines = append(out.lines, indent(r.lines)...)
+		if r != root {
+			out.unitCols = append(out.unitCols, r.unitCols...)
+		}
+	}
+	out.from = "(" + strings.Join(from, " CROSS JOIN ") + ")"
+	out.lines[0] = fmt.Sprintf("join, %s", out.rowBound())
+	return out, nil
+}
+
+// pickItem takes an item that adds no row if there is one. det: what it adds is a function of the unit.
+func pickItem(left []*relation, class map[*column]int, placed map[int]bool, fixed []*column, out *relation) (int, *uniqueSet, bool) {
+	for i, r := range left {
+		covered := map[*column]bool{}
+		for _, c := range r.cols {
+			if class[c] != 0 && placed[class[c]] || slices.Contains(fixed, c) {
+				covered[c] = true
+			}
+		}
+		if out.private() && r.private() {
+			for _, c := range r.unitCols {
+				covered[c] = true // equal by sameUnit
+			}
+		}
+		if set := r.uniqueOver(covered); set != nil {
+			det := out.rows == 1 && out.proven || onUnit(set, r)
+			return i, set, det
+		}
+	}
+	for i, r := range left {
+		if r.private() {
+			return i, nil, false
+		}
+	}
+	return 0, nil, false
+}
+
+func onUnit(set *uniqueSet, r *relation) bool {
+	return len(set.cols) == 1 && slices.Contains(r.unitCols, set.cols[0])
+}
+
+// multiply accounts for one more item; set is the unique set that lets at most one of its rows through, nil for none.
+func (r *relation) multiply(o *relation, set *uniqueSet) {
+	if !r.private() && o.private() {
+		r.unit, r.kind, r.rows, r.proven = o.unit, o.kind, o.rows, o.proven
+		r.unitCols = append(r.unitCols, o.unitCols...)
+		r.unique, r.order, r.max = nil, nil, 0
+		return
+	}
+	if set != nil {
+		if set.proof != nil {
+			r.proofs = append(r.proofs, *set.proof)
+		}
+		return
+	}
+	r.rows = saturatingMul(r.rows, max(1, o.rows))
+	r.proven = r.proven && o.proven
+	if r.max > 0 && o.private() {
+		r.max = saturatingMul(r.max, o.rows)
+	}
+	r.unique = nil
+	if r.order == nil || o.order == nil {
+		r.order = nil
+	} else {
+		r.order = append(slices.Clone(r.order), o.order...)
+		r.orderProofs = append(slices.Clone(r.orderProofs), o.orderProofs...)
+	}
+}
+
+// rowsLimit keeps products of row bounds within what a sensitivity can be computed from.
+const rowsLimit = 1 << 40
+
+func saturatingMul(a, b int64) int64 {
+	if b != 0 && a > rowsLimit/b {
+		return rowsLimit
+	}
+	return a * b
+}
+
+func indent(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = "  " + l
+	}
+	return out
+}
+
+// rowBound words the row bound for EXPLAIN.
+func (r *relation) rowBound() string {
+	switch {
+	case !r.private():
+		return "public"
+	case r.rows == 1 && r.proven:
+		return "one row per unit (proven)"
+	case r.proven:
+		return fmt.Sprintf("at most %d rows per unit (proven)", r.rows)
+	}
+	return fmt.Sprintf("at most %d rows per unit (clamped)", r.rows)
+}

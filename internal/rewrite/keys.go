@@ -1,0 +1,296 @@
+package rewrite
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+)
+
+// maxKeys bounds the product of the key domains of one block: every key is released.
+const maxKeys = 20000
+
+// groupKey is one group expression and the values that it may take.
+type groupKey struct {
+	*expr.Expr
+	collation string
+	values    []*string // in order, NULL last; nil under selection
+	selection string    // canonical text, under selection
+	alike     string    // SQL in which equal values are spelled alike, where it is needed
+	perUnit   bool
+}
+
+// groupKeys types the group expressions and finds their values, or falls back to partition selection.
+func (b *builder) groupKeys(k *block, sc *scope, groups []*pg_query.Node) error {
+	perUnit := true
+	var undeclared error
+	for _, n := range groups {
+		e, err := sc.expression(n)
+		if err != nil {
+			return err
+		}
+		if declared, err := b.declarePublic(e); err != nil {
+			return err
+		} else if declared {
+			if e, err = sc.expression(n); err != nil {
+				return err
+			}
+		}
+		g := &groupKey{Expr: e, perUnit: true}
+		if e.UsesClock() {
+			return b.refuse(pgerr.FeatureNotSupported, n, "a group key cannot depend on the clock", "Use a constant date.")
+		}
+		for _, c := range e.Columns() {
+			source, ok := c.Source.(*column)
+			g.perUnit = g.perUnit && ok && source.perUnit
+			if c.Unit {
+				return b.refuse(pgerr.InsufficientPrivilege, n, fmt.Sprintf("%s identifies a %s and cannot be a group key of an answer", e.Text(), k.src.kind), "Group by the unit inside a subquery and aggregate its rows.")
+			}
+		}
+		if c := e.Column(); c != nil {
+			g.collation = c.Collation
+		}
+		perUnit = perUnit && g.perUnit
+		k.keys = append(k.keys, g)
+		if err := b.keyValues(g); err != nil {
+			if undeclared == nil {
+				undeclared = b.located(b.refusal(err), n)
+			}
+		}
+	}
+	if err := b.preservedKeys(k); err != nil {
+		return err
+	}
+	if undeclared != nil {
+		if err := b.selectKeys(k, undeclared); err != nil {
+			return err
+		}
+	}
+	size := int64(1)
+	for _, g := range k.keys {
+		if !k.selected && b.lookup != nil {
+			size *= int64(len(g.values))
+		}
+		if size > maxKeys {
+			return b.refuse(pgerr.FeatureNotSupported, groups[0], fmt.Sprintf("the group keys have more than %d combinations", maxKeys), "Group by fewer or coarser keys, or narrow them in WHERE.")
+		}
+	}
+	k.groups = b.maxGroups(k.src)
+	switch {
+	case perUnit || k.single():
+		k.groups = 1 // the key is a function of the unit
+	case !k.selected && size <= k.groups && b.lookup != nil:
+		k.groups = max(1, size)
+	default:
+		k.pick = true
+		return b.keysAlike(k)
+	}
+	return nil
+}
+
+// keysAlike gives keys by which a unit's groups are ranked one spelling for equal values; values in a domain may have several.
+func (b *builder) keysAlike(k *block) error {
+	for _, g := range k.keys {
+		if k.selected || g.perUnit || b.lookup == nil {
+			continue
+		}
+		alike, err := spelledAlike(g.SQL(), g.AsColumn("", g.Text()))
+		if err != nil {
+			return err
+		}
+		g.alike = alike
+	}
+	return nil
+}
+
+// declarePublic gives the columns of public tables in a key their distinct values as a domain (PRIVACY 12), where the key
+// needs one, and says whether it did: the key is then to be built again. Columns with too many values stay as they are.
+func (b *builder) declarePublic(e *expr.Expr) (bool, error) {
+	if _, err := expr.Keys(e, maxKeys); err == nil {
+		return false, nil
+	}
+	declared := false
+	for _, c := range e.Columns() {
+		source, ok := c.Source.(*column)
+		if !ok || c.Domain != nil {
+			continue
+		}
+		if t := b.schema.Policy.Table(source.origin.Table); t == nil || !t.Public {
+			continue
+		}
+		values := []string{} // known at Plan
+		if b.lookup != nil {
+			var err error
+			if values, err = b.lookup.Distinct(source.origin); err != nil {
+				return false, err
+			}
+			if len(values) > maxKeys {
+				continue
+			}
+			b.usesDomain(source.origin, values)
+		}
+		c.Domain, declared = append([]string{}, values...), true
+	}
+	return declared, nil
+}
+
+// maxGroups is the policy's bound on groups per unit: the smallest of the tables'.
+func (b *builder) maxGroups(src *relation) int64 {
+	c := int64(0)
+	for _, t := range src.tables {
+		if !t.Public && (c == 0 || int64(t.MaxGroupsPerUnit) < c) {
+			c = int64(t.MaxGroupsPerUnit)
+		}
+	}
+	return max(1, c)
+}
+
+// keyValues lists the values of a key, by a query without tables on the shadow.
+func (b *builder) keyValues(g *groupKey) error {
+	if err := b.publicDomains(g.Expr); err != nil {
+		return err
+	}
+	if !b.known && g.Provisional() {
+		g.values = []*string{}
+		return nil
+	}
+	list, err := expr.Keys(g.Expr, maxKeys)
+	if err != nil {
+		return err
+	}
+	g.values = []*string{}
+	if b.lookup == nil {
+		return nil
+	}
+	rows, err := b.lookup.Rows(SQL{Text: "SELECT q.k::pg_catalog.text FROM (" + list.SQL + ") AS q (k)", Parameters: b.parameters()})
+	if err != nil {
+		return err
+	}
+	if len(rows) > maxKeys {
+		return expr.Refuse(g.Location(), fmt.Sprintf("the group key has more than %d values", maxKeys), "Group by a coarser key, or narrow it in WHERE.")
+	}
+	for _, r := range rows {
+		if r[0] != nil {
+			g.values = append(g.values, r[0])
+		}
+	}
+	if g.Nullable() {
+		g.values = append(g.values, nil)
+	}
+	return nil
+}
+
+// publicDomains declares the public columns of a key by their values (PRIVACY 12).
+func (b *builder) publicDomains(e *expr.Expr) error {
+	for _, x := range e.Columns() {
+		c, ok := x.Source.(*column)
+		if !ok || x.Domain != nil || c.origin.Column == "" {
+			continue
+		}
+		t := b.schema.Policy.Table(c.origin.Table)
+		if t == nil || !t.Public {
+			continue
+		}
+		x.Domain = []string{}
+		if b.lookup == nil {
+			continue
+		}
+		values, err := b.lookup.Distinct(c.origin)
+		if err != nil {
+			return err
+		}
+		x.Domain = append(x.Domain, values...)
+		b.usesDomain(c.origin, values)
+	}
+	return nil
+}
+
+// parameters are the client's, for texts that print $n with the client's numbers.
+func (b *builder) parameters() []Parameter {
+	out := make([]Parameter, len(b.desc.ParameterTypes))
+	for i, t := range b.desc.ParameterTypes {
+		if t >= firstUserOID {
+			t = pgtype.TextOID // main's number of an own type differs from the shadow's; expr casts where it is read
+		}
+		out[i].Type = t
+		if i < len(b.values) {
+			out[i].Value = b.values[i]
+		}
+	}
+	return out
+}
+
+// firstUserOID is PostgreSQL's FirstNormalObjectId.
+const firstUserOID = 16384
+
+// selectKeys turns to partition selection; cause says why the keys are not declared.
+func (b *builder) selectKeys(k *block, cause error) error {
+	if b.schema.Policy.Accounting.Delta <= 0 {
+		return cause
+	}
+	k.selected = true
+	for _, g := range k.keys {
+		g.values = nil
+		text, err := expr.SelectionKey(g.Expr)
+		if err != nil {
+			var pe *pgconn.PgError
+			if errors.As(cause, &pe) && pe.Hint != "" {
+				return cause
+			}
+			return b.refusal(err)
+		}
+		g.selection = text
+	}
+	return nil
+}
+
+// selectRelease is the partition selection on the number of units.
+func (k *block) selectRelease() *mechanism.Release {
+	if !k.selected {
+		return nil
+	}
+	return &mechanism.Release{Name: "groups", Kind: mechanism.Selection, Range: mechanism.Range{{Lo: 0, Hi: mechanism.NoUpper}}, Sensitivity: 1, Groups: int(k.groups), Weight: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+}
+
+// product lists the keys in the order of their ordinals: the last key runs fastest.
+func (k *block) product() [][]*string {
+	rows := [][]*string{{}}
+	for _, g := range k.keys {
+		var next [][]*string
+		for _, r := range rows {
+			for _, v := range g.values {
+				next = append(next, append(append([]*string{}, r...), v))
+			}
+		}
+		rows = next
+	}
+	return rows
+}
+
+// textArray prints non-NULL values as a PostgreSQL array.
+func textArray(values []*string) string {
+	var sb strings.Builder
+	sb.WriteByte('{')
+	first := true
+	for _, v := range values {
+		if v == nil {
+			continue
+		}
+		if !first {
+			sb.WriteByte(',')
+		}
+		first = false
+		sb.WriteByte('"')
+		sb.WriteString(strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(*v))
+		sb.WriteByte('"')
+	}
+	sb.WriteByte('}')
+	return sb.String()
+}

@@ -1,0 +1,261 @@
+package rewrite_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// bin is one row of a histogram: a grid step and how many rows have it.
+type bin struct{ step, count int64 }
+
+// exact is what the measure queries of one block return, by group.
+type exact struct {
+	keys   []string // names of groups, in the order of release
+	texts  [][]*string
+	units  map[string]int64
+	values map[string][]int64 // one per release; 0 for quantiles
+	bins   map[string]map[int][]bin
+}
+
+// run measures a plan on main, exactly.
+func (w *world) run(p *rewrite.Plan) ([]*exact, error) {
+	var all []*exact
+	for i := range p.Blocks {
+		e, err := w.runBlock(&p.Blocks[i])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+func (w *world) runBlock(k *rewrite.Block) (*exact, error) {
+	e := &exact{units: map[string]int64{}, values: map[string][]int64{}, bins: map[string]map[int][]bin{}}
+	for i, key := range k.Keys {
+		e.group(k, strconv.Itoa(i+1), key)
+	}
+	if k.Measure.Text != "" {
+		rows, err := w.query(k.Measure)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k.Measure.Text, err)
+		}
+		for _, r := range rows {
+			name, rest := e.row(k, r)
+			if k.Select != nil {
+				e.units[name], rest = number(rest[0]), rest[1:]
+			}
+			for i, release := range k.Measured {
+				e.values[name][release] = number(rest[i])
+			}
+		}
+	}
+	for _, h := range k.Histograms {
+		rows, err := w.query(h.Measure)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", h.Measure.Text, err)
+		}
+		for _, r := range rows {
+			name, rest := e.row(k, r)
+			for _, release := range h.Releases {
+				e.bins[name][release] = append(e.bins[name][release], bin{number(rest[0]), number(rest[1])})
+			}
+		}
+	}
+	if k.Select != nil {
+		e.keys = slices.DeleteFunc(e.keys, func(name string) bool { return e.units[name] == 0 })
+		slices.Sort(e.keys)
+		e.texts = nil
+		for _, name := range e.keys {
+			e.texts = append(e.texts, keyTexts(name, len(k.KeyTypes)))
+		}
+	}
+	return e, nil
+}
+
+func (e *exact) group(k *rewrite.Block, name string, texts []*string) {
+	if e.values[name] == nil {
+		e.keys, e.texts = append(e.keys, name), append(e.texts, texts)
+		e.values[name], e.bins[name] = make([]int64, len(k.Releases)), map[int][]bin{}
+	}
+}
+
+// row finds the group of a measured row and returns what follows the group.
+func (e *exact) row(k *rewrite.Block, r []*string) (string, []*string) {
+	if k.Select == nil {
+		return *r[0], r[1:]
+	}
+	n := len(k.KeyTypes)
+	name := keyName(r[:n])
+	e.group(k, name, r[:n])
+	return name, r[n:]
+}
+
+func keyName(texts []*string) string {
+	var parts []string
+	for _, t := range texts {
+		if t == nil {
+			parts = append(parts, "N")
+		} else {
+			parts = append(parts, "V"+*t)
+		}
+	}
+	return strings.Join(parts, "\x00")
+}
+
+func keyTexts(name string, n int) []*string {
+	var texts []*string
+	for _, p := range strings.SplitN(name, "\x00", n) {
+		if p == "N" {
+			texts = append(texts, nil)
+		} else {
+			t := p[1:]
+			texts = append(texts, &t)
+		}
+	}
+	return texts
+}
+
+func number(text *string) int64 {
+	if text == nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(*text, 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// query runs a measure query as dpproxy's main role would: text parameters, a search_path of pg_catalog.
+func (w *world) query(q rewrite.SQL) ([][]*string, error) {
+	var values [][]byte
+	var types []uint32
+	for _, p := range q.Parameters {
+		types = append(types, p.Type)
+		if p.Value == nil {
+			values = append(values, nil)
+		} else {
+			values = append(values, []byte(*p.Value))
+		}
+	}
+	result := w.main.PgConn().ExecParams(context.Background(), q.Text, values, types, nil, nil).Read()
+	return texts(result), result.Err
+}
+
+func texts(result *pgconn.Result) [][]*string {
+	var rows [][]*string
+	for _, r := range result.Rows {
+		var row []*string
+		for _, v := range r {
+			if v == nil {
+				row = append(row, nil)
+				continue
+			}
+			s := string(v)
+			row = append(row, &s)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// noiseless draws nothing: every release is its exact value, moved into its range; quantiles are by rank.
+func noiseless(k *rewrite.Block, e *exact, name string) []int64 {
+	out := slices.Clone(e.values[name])
+	for i, r := range k.Releases {
+		if r.Kind == mechanism.Quantile {
+			out[i] = quantile(e.bins[name][i], r)
+		}
+	}
+	for i, r := range k.Releases {
+		lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
+		switch r.Kind {
+		case mechanism.Chained:
+			n := out[r.CountRef]
+			lo, hi = n*r.PerRow.Lo, n*r.PerRow.Hi
+		case mechanism.Scalar:
+			if r.Range[0].Lo != mechanism.NoLower {
+				lo = r.Range[0].Lo
+			}
+			if r.Range[len(r.Range)-1].Hi != mechanism.NoUpper {
+				hi = r.Range[len(r.Range)-1].Hi
+			}
+		}
+		out[i] = min(max(out[i], lo), hi)
+	}
+	return out
+}
+
+func quantile(bins []bin, r mechanism.Release) int64 {
+	slices.SortFunc(bins, func(a, b bin) int { return int(a.step - b.step) })
+	total := int64(0)
+	for _, b := range bins {
+		total += b.count
+	}
+	if total == 0 {
+		return r.Range[0].Lo
+	}
+	rank := max(1, int64(math.Ceil(r.Fraction*float64(total))))
+	seen := int64(0)
+	for _, b := range bins {
+		if seen += b.count; seen >= rank {
+			return b.step
+		}
+	}
+	return bins[len(bins)-1].step
+}
+
+// finish runs the finish query over noiseless values.
+func (w *world) finish(q *question) (*pgconn.Result, error) {
+	measured, err := w.run(q.plan)
+	if err != nil {
+		return nil, err
+	}
+	var values [][]byte
+	var types []uint32
+	for _, a := range q.plan.Finish.Args {
+		types = append(types, a.Type)
+		if a.Parameter > 0 {
+			if v := q.values[a.Parameter-1]; v != nil {
+				values = append(values, []byte(*v))
+			} else {
+				values = append(values, nil)
+			}
+			continue
+		}
+		values = append(values, []byte(argument(&q.plan.Blocks[a.Block], measured[a.Block], a)))
+	}
+	result := w.main.PgConn().ExecParams(context.Background(), q.plan.Finish.SQL, values, types, nil, nil).Read()
+	if result.Err != nil {
+		return nil, fmt.Errorf("%s: %w", q.plan.Finish.SQL, result.Err)
+	}
+	return result, nil
+}
+
+// argument prints an array argument of the finish query.
+func argument(k *rewrite.Block, e *exact, a rewrite.FinishArg) string {
+	var parts []string
+	for g, name := range e.keys {
+		switch {
+		case a.Key >= 0 && e.texts[g][a.Key] == nil:
+			parts = append(parts, "NULL")
+		case a.Key >= 0:
+			parts = append(parts, `"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(*e.texts[g][a.Key])+`"`)
+		case a.Derived == rewrite.DerivedThreshold || a.Derived == rewrite.DerivedStddev:
+			parts = append(parts, "0")
+		default:
+			parts = append(parts, strconv.FormatInt(noiseless(k, e, name)[a.Release], 10))
+		}
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}

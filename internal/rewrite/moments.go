@@ -1,0 +1,156 @@
+package rewrite
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+)
+
+// Variances and regressions are computed from sums of w = 2z − W, where z in [0, W] is the argument on a grid of at most
+// 2^14 steps: squares of finer ones would not fit the integers that are measured, and the noise hides the difference.
+
+const momentSteps = 1 << 14
+
+// moment is an argument of a variance or a regression.
+type moment struct {
+	row   string   // SQL of w of a row
+	width int64    // W
+	unit  *big.Rat // value = origin + unit × w
+	mid   *big.Rat // origin
+}
+
+func newMoment(a *numericArg) moment {
+	d := (a.Hi-a.Lo)/momentSteps + 1
+	width := (a.Hi - a.Lo + d/2) / d
+	m := moment{width: max(1, width)}
+	z := fmt.Sprintf("((%s)::int8 - (%d))", a.SQL, a.Lo)
+	if d > 1 {
+		z = fmt.Sprintf("((%s + %d) / %d)", z, d/2, d)
+	}
+	m.row = fmt.Sprintf("(2 * %s - %d)", z, m.width)
+	m.unit = new(big.Rat).Mul(a.Step, big.NewRat(d, 2))
+	m.mid = new(big.Rat).Mul(a.Step, big.NewRat(a.Lo, 1))
+	m.mid.Add(m.mid, new(big.Rat).Mul(m.unit, big.NewRat(m.width, 1)))
+	return m
+}
+
+// sum releases Σ over rows of an integer in [lo, hi], chained to the count n.
+func (k *block) momentSum(name, row, condition string, lo, hi int64, n int) (int, error) {
+	key := "moment " + row + " " + condition
+	if i, ok := k.index[key]; ok {
+		return i, nil
+	}
+	ulo, uhi := unitClamp(lo, hi, k.src.rows, nil, 1)
+	if d := max(abs(ulo), abs(uhi)); d > maxSensitivity {
+		return 0, tooFine(name)
+	}
+	i, _ := k.release(key, func() mechanism.Release {
+		return mechanism.Release{Name: name, Kind: mechanism.Chained, Sensitivity: max(abs(ulo), abs(uhi)), PerRow: mechanism.Interval{Lo: lo, Hi: hi}, CountRef: n, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+	})
+	k.measured = append(k.measured, measured{release: i, inner: fmt.Sprintf("COALESCE(sum(%s)%s, 0)", row, filterText(condition)), lo: ulo, hi: uhi})
+	return i, nil
+}
+
+// planMoments plans variances, standard deviations, covariances and regressions.
+func (b *builder) planMoments(k *block, c *call) (string, []int, error) {
+	guards := make([]string, 0, 2)
+	for _, e := range c.args {
+		guards = append(guards, guard(e))
+	}
+	condition := c.condition(guards...)
+	n := k.count("count("+c.args[0].Text()+")", condition)
+	if c.name == "regr_count" {
+		return r(n), []int{n}, nil
+	}
+	var m []moment
+	var s, q []int
+	for _, e := range c.args {
+		a, err := b.measure(k, e)
+		if err != nil {
+			return "", nil, err
+		}
+		x := newMoment(a)
+		si, err := k.momentSum(c.text, x.row, condition, -x.width, x.width, n)
+		if err != nil {
+			return "", nil, err
+		}
+		m, s = append(m, x), append(s, si)
+		if c.name == "covar_pop" || c.name == "covar_samp" || strings.HasPrefix(c.name, "regr_avg") {
+			continue
+		}
+		qi, err := k.momentSum(c.text, x.row+" * "+x.row, condition, 0, x.width*x.width, n)
+		if err != nil {
+			return "", nil, err
+		}
+		q = append(q, qi)
+	}
+	uses := append(append([]int{n}, s...), q...)
+	if len(c.args) == 1 {
+		return variance(c, m[0], r(n), r(s[0]), r(q[0])), uses, nil
+	}
+	if strings.HasPrefix(c.name, "regr_avg") {
+		i := 0 // regr_avgy is the first argument's
+		if c.name == "regr_avgx" {
+			i = 1
+		}
+		return fmt.Sprintf("CASE WHEN %s > 0 THEN (%s + %s * GREATEST(-1, LEAST(1, %s::numeric / (%s * %d))) * %d)::float8 END", r(n), decimal(m[i].mid), decimal(m[i].unit), r(s[i]), r(n), m[i].width, m[i].width), uses, nil
+	}
+	w := m[0].width * m[1].width
+	p, err := k.momentSum(c.text, m[0].row+" * "+m[1].row, condition, -w, w, n)
+	if err != nil {
+		return "", nil, err
+	}
+	return pair(c.name, m, r(n), s, q, r(p)), append(uses, p), nil
+}
+
+// variance prints var and stddev: at least 0, at most what the bounds allow; NULL where PostgreSQL's is.
+func variance(c *call, m moment, n, s, q string) string {
+	least := 0
+	divisor := n
+	if strings.HasSuffix(c.name, "_samp") {
+		least, divisor = 1, "("+n+" - 1)"
+	}
+	unit2 := new(big.Rat).Mul(m.unit, m.unit)
+	top := new(big.Rat).Mul(unit2, big.NewRat(m.width, 1))
+	top.Mul(top, big.NewRat(m.width, 1))
+	value := fmt.Sprintf("LEAST(GREATEST((%s::numeric - %s::numeric * %s / %s) * %s / %s, 0), %s * %s / %s)", q, s, s, n, decimal(unit2), divisor, decimal(top), n, divisor)
+	if strings.HasPrefix(c.name, "stddev") {
+		value = "sqrt(" + value + ")"
+	}
+	if c.typ == pgtype.Float8OID {
+		value = "(" + value + ")::float8"
+	}
+	return fmt.Sprintf("CASE WHEN %s > %d THEN %s END", n, least, value)
+}
+
+// pair prints the statistics of two arguments (y, x), in PostgreSQL's order.
+func pair(name string, m []moment, n string, s, q []int, p string) string {
+	f := func(x string) string { return x + "::float8" }
+	u := func(i int) string { return decimal(m[i].unit) + "::float8" }
+	sxy := fmt.Sprintf("(%s - %s * %s / %s)", f(p), f(r(s[0])), f(r(s[1])), f(n))
+	square := func(i int) string {
+		return fmt.Sprintf("GREATEST(%s - %s * %s / %s, 0)", f(r(q[i])), f(r(s[i])), f(r(s[i])), f(n))
+	}
+	switch name {
+	case "covar_pop":
+		return fmt.Sprintf("CASE WHEN %s > 0 THEN %s * %s * %s / %s END", n, sxy, u(0), u(1), f(n))
+	case "covar_samp":
+		return fmt.Sprintf("CASE WHEN %s > 1 THEN %s * %s * %s / (%s - 1) END", n, sxy, u(0), u(1), f(n))
+	case "corr":
+		return fmt.Sprintf("CASE WHEN %s > 0 THEN GREATEST(-1::float8, LEAST(1::float8, %s / NULLIF(sqrt(%s) * sqrt(%s), 0))) END", n, sxy, square(0), square(1))
+	case "regr_r2":
+		return fmt.Sprintf("CASE WHEN %s > 0 THEN GREATEST(0::float8, LEAST(1::float8, %s * %s / NULLIF(%s * %s, 0))) END", n, sxy, sxy, square(0), square(1))
+	}
+	slope := fmt.Sprintf("(%s / NULLIF(%s, 0) * %s / %s)", sxy, square(1), u(0), u(1))
+	if name == "regr_slope" {
+		return fmt.Sprintf("CASE WHEN %s > 0 THEN %s END", n, slope)
+	}
+	mean := func(i int) string {
+		return fmt.Sprintf("(%s::float8 + %s * %s / %s)", decimal(m[i].mid), u(i), f(r(s[i])), f(n))
+	}
+	return fmt.Sprintf("CASE WHEN %s > 0 THEN %s - %s * %s END", n, mean(0), slope, mean(1))
+}

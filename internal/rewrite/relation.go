@@ -1,0 +1,293 @@
+package rewrite
+
+import (
+	"fmt"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+)
+
+// relation is a node of the plan below a release: rows on main, with what is known, and enforced, about them.
+type relation struct {
+	from  string       // a FROM item; joins are parenthesised
+	where []string     // conditions that belong to it, each parenthesised or atomic
+	conds []*expr.Expr // the analyst's among them, for what they say of columns
+	cols  []*column
+
+	unit     string    // SQL of the unit column, never NULL in a row; empty: public
+	unitCols []*column // columns that equal the unit in every row
+	kind     string    // the unit's name: "patient"
+	chain    *chain    // unit not joined yet
+
+	// rows bounds the rows of one unit: declared by the policy, multiplied through joins. It is a fact about main only
+	// if proven; else whoever aggregates the relation has to enforce it (PRIVACY 2).
+	rows   int64
+	proven bool
+	max    int64 // public upper bound of all rows; 0: unknown
+
+	// preserved is the unique column of a public table whose rows a LEFT JOIN keeps; the relation itself is the inner join.
+	preserved *column
+	empty     bool // a condition that is never true holds no row: nothing is measured
+
+	unique []uniqueSet // sets of columns that hold each combination at most once
+	order  []string    // total order of the rows of one unit; nil: none is known (PRIVACY 7)
+	// orderProofs is what main has to prove of order, for whoever uses it.
+	orderProofs []Proof
+	tables      []*policy.Table
+	proofs      []Proof
+	// correlated are conditions inner column = outer column of a subquery expression.
+	correlated [][2]*column
+	lines      []string // plan tree, for EXPLAIN
+}
+
+// chain is a foreign-key step that has still to be joined to reach the unit.
+type chain struct {
+	via    *column
+	target policy.Name
+	column string
+}
+
+// uniqueSet says that no two rows agree in all its columns; proof is what main has to prove for it, nil where the
+// relation's own SQL does.
+type uniqueSet struct {
+	cols  []*column
+	proof *Proof
+}
+
+// column is a column of a relation.
+type column struct {
+	table, name string // as the analyst may call it; hidden ones have no name
+	x           *expr.Column
+	origin      policy.ColumnOf // the table column that it is, unchanged; zero for computed ones
+	policy      *policy.Column  // what the policy says of it; nil for computed and public ones
+	isUnit      bool
+	perUnit     bool // a function of the unit: the same in all rows of one unit
+	hidden      bool // merged by USING or NATURAL: only reachable with its table's name
+}
+
+// copied is a column of its own: an outer join may make this one nullable, and no function of the unit any more, while
+// the original stays what it is.
+func (c *column) copied() *column {
+	n, x := *c, *c.x
+	n.x, x.Source = &x, &n
+	return &n
+}
+
+func (r *relation) private() bool { return r.unit != "" || r.chain != nil }
+
+// alias renames the relation for the analyst: every column gets the table name; names replaces column names from the left.
+func (r *relation) alias(table string, names []string) error {
+	visible := r.visible()
+	if len(names) > len(visible) {
+		return pgerr.New(pgerr.SyntaxError, fmt.Sprintf("table %q has %d columns available but %d columns specified", table, len(visible), len(names)))
+	}
+	for i, c := range visible {
+		c.table = table
+		if i < len(names) {
+			c.name = names[i]
+		}
+	}
+	return nil
+}
+
+// visible lists the columns that * means.
+func (r *relation) visible() []*column {
+	var v []*column
+	for _, c := range r.cols {
+		if !c.hidden {
+			v = append(v, c)
+		}
+	}
+	return v
+}
+
+// find resolves a name; an empty table means any.
+func (r *relation) find(table, name string) (*column, error) {
+	var found *column
+	for _, c := range r.cols {
+		if c.name != name || (table != "" && c.table != table) || (table == "" && c.hidden) {
+			continue
+		}
+		if found != nil {
+			return nil, pgerr.New("42702", fmt.Sprintf("column reference %q is ambiguous", name))
+		}
+		found = c
+	}
+	return found, nil
+}
+
+// uniqueOver finds a unique set among the columns; nil if there is none.
+func (r *relation) uniqueOver(cols map[*column]bool) *uniqueSet {
+	for i, set := range r.unique {
+		all := true
+		for _, c := range set.cols {
+			all = all && cols[c]
+		}
+		if all {
+			return &r.unique[i]
+		}
+	}
+	return nil
+}
+
+// scan makes the relation of a policy table.
+func (b *builder) scan(t *policy.Table) (*relation, error) {
+	meta := b.schema.Relations[t.Name]
+	if meta == nil {
+		return nil, pgerr.New(pgerr.UndefinedTable, fmt.Sprintf("relation %q does not exist", t.Name.Relation))
+	}
+	if meta.Kind == 'v' || meta.Kind == 'm' {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%q is a view: list it under views, not tables", t.Name.Relation))
+	}
+	alias := b.newAlias()
+	r := &relation{from: tableText(meta) + " AS " + alias, tables: []*policy.Table{t}, max: t.MaxRows}
+	for i := range meta.Columns {
+		mc := &meta.Columns[i]
+		pc := t.Column(mc.Name)
+		if pc == nil && t.Columns != nil {
+			continue
+		}
+		x, err := b.columnOf(alias, mc, pc)
+		if err != nil {
+			return nil, err
+		}
+		c := &column{table: t.Name.Relation, name: mc.Name, x: x, origin: policy.ColumnOf{Table: t.Name, Column: mc.Name}, policy: pc}
+		x.Source = c
+		r.cols = append(r.cols, c)
+	}
+	b.scanUnique(r, meta)
+	if t.Public {
+		r.lines = []string{"scan " + t.Name.String() + " (public)"}
+		return r, nil
+	}
+	return r, b.scanUnit(r, t)
+}
+
+// tableText names a table; ONLY keeps inheritance children, which have indexes of their own, out of what an index proves.
+func tableText(m *Relation) string {
+	text := quote(m.Name.Schema) + "." + quote(m.Name.Relation)
+	if m.Kind == 'r' && !m.Inherits {
+		return "ONLY " + text
+	}
+	return text
+}
+
+// scanUnique notes what main's unique indexes prove.
+func (b *builder) scanUnique(r *relation, m *Relation) {
+	if m.Inherits {
+		return
+	}
+	for _, names := range m.Unique {
+		set := make([]*column, 0, len(names))
+		for _, n := range names {
+			if c, _ := r.find("", n); c != nil && !c.x.Nullable {
+				set = append(set, c)
+			}
+		}
+		if len(set) != len(names) {
+			continue // a nullable or unlisted column: many rows with NULL are possible, or the analyst cannot name it
+		}
+		r.unique = append(r.unique, uniqueSet{set, &Proof{Relation: m.Name, Columns: names}})
+		if r.order == nil {
+			for _, c := range set {
+				r.order = append(r.order, c.x.Ref)
+			}
+			r.orderProofs = []Proof{{Relation: m.Name, Columns: names}}
+		}
+	}
+}
+
+// scanUnit finds the unit column, or the first step towards it.
+func (b *builder) scanUnit(r *relation, t *policy.Table) error {
+	r.kind, r.rows = t.Unit.Name, max(1, int64(t.MaxRowsPerUnit))
+	if t.Unit.Via != nil {
+		via, _ := r.find("", t.Unit.Via.Column)
+		if via == nil {
+			return missingUnit(t, t.Unit.Via.Column)
+		}
+		r.chain = &chain{via: via, target: t.Unit.Via.References, column: t.Unit.Via.ReferencesColumn}
+		r.lines = []string{fmt.Sprintf("scan %s, unit %s via %s, at most %d rows per unit (clamped)", t.Name, r.kind, t.Unit.Via.Column, r.rows)}
+		return nil
+	}
+	unit, _ := r.find("", t.Unit.Column)
+	if unit == nil {
+		return missingUnit(t, t.Unit.Column)
+	}
+	r.setUnit(unit)
+	var err error
+	if r.unit, err = spelledAlike(unit.x.Ref, unit.x); err != nil {
+		return err
+	}
+	r.where = append(r.where, unit.x.Ref+" IS NOT NULL")
+	unit.x.Nullable = false
+	if b.provesUnit(t) {
+		r.rows, r.proven = 1, true
+		r.proofs = append(r.proofs, Proof{Relation: t.Name, Columns: []string{t.Unit.Column}})
+		r.unique = append(r.unique, uniqueSet{[]*column{unit}, &r.proofs[0]})
+		for _, c := range r.cols {
+			c.perUnit = true
+		}
+		r.lines = []string{fmt.Sprintf("scan %s, unit %s = %s, one row per unit (unique index)", t.Name, r.kind, t.Unit.Column)}
+		return nil
+	}
+	r.lines = []string{fmt.Sprintf("scan %s, unit %s = %s, at most %d rows per unit (clamped)", t.Name, r.kind, t.Unit.Column, r.rows)}
+	return nil
+}
+
+// setUnit makes c the unit column.
+func (r *relation) setUnit(c *column) {
+	r.unit, r.chain = c.x.Ref, nil
+	r.unitCols = append(r.unitCols, c)
+	c.isUnit, c.perUnit, c.x.Unit = true, true, true
+}
+
+// provesUnit says whether a unique index on the unit column alone exists; NULLs are filtered out, so they don't matter.
+func (b *builder) provesUnit(t *policy.Table) bool {
+	m := b.schema.Relations[t.Name]
+	return t.Unit.Column != "" && uniqueColumn(m, t.Unit.Column)
+}
+
+func uniqueColumn(m *Relation, name string) bool {
+	if m == nil || m.Inherits {
+		return false
+	}
+	for _, u := range m.Unique {
+		if len(u) == 1 && u[0] == name {
+			return true
+		}
+	}
+	return false
+}
+
+func missingUnit(t *policy.Table, name string) error {
+	return pgerr.New(pgerr.InternalError, fmt.Sprintf("the unit column %q of %s is not listed in the policy", name, t.Name))
+}
+
+// reach joins what is needed until the unit is a column of the relation.
+func (b *builder) reach(r *relation) error {
+	for r.chain != nil {
+		t := b.schema.Policy.Table(r.chain.target)
+		m := b.schema.Relations[r.chain.target]
+		if t == nil || m == nil || t.Unit == nil || t.Unit.Name != r.kind {
+			return pgerr.New(pgerr.InternalError, "the foreign-key chain of the policy leaves the private tables")
+		}
+		if !uniqueColumn(m, r.chain.column) {
+			return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s.%s is not unique in the main database, so rows of %s cannot be traced to one unit", t.Name.Relation, r.chain.column, r.tables[0].Name.Relation),
+				pgerr.Hint("Ask the administrator for a unique index on that column."))
+		}
+		alias := b.newAlias()
+		r.from = fmt.Sprintf("(%s INNER JOIN %s AS %s ON (%s %s %s))", r.from, tableText(m), alias, r.chain.via.x.Ref, opEquals, alias+"."+quote(r.chain.column))
+		r.proofs = append(r.proofs, Proof{Relation: t.Name, Columns: []string{r.chain.column}})
+		if t.Unit.Via == nil {
+			r.unit, r.chain = alias+"."+quote(t.Unit.Column), nil
+			r.where = append(r.where, r.unit+" IS NOT NULL")
+			return nil
+		}
+		r.chain = &chain{via: &column{x: &expr.Column{Ref: alias + "." + quote(t.Unit.Via.Column)}}, target: t.Unit.Via.References, column: t.Unit.Via.ReferencesColumn}
+	}
+	return nil
+}
+
+// opEquals compares operands of one type; both sides of every use have a type whose equality is pg_catalog's.
+const opEquals = "OPERATOR(pg_catalog.=)"

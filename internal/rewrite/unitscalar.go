@@ -1,0 +1,91 @@
+package rewrite
+
+import (
+	"fmt"
+	"slices"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+)
+
+// maxScalarText bounds a printed subquery in bytes: expressions print a value more than once, so nesting multiplies.
+const maxScalarText = 16 << 10
+
+// unitScalar is a scalar subquery that aggregates private rows of the outer row's own unit:
+// (SELECT count(*) FROM visits v WHERE v.patient_id = p.id). It reads one unit's rows (PRIVACY 6), and the SQL enforces the
+// bounds of its value. nil: the subquery has another form.
+func (s *scope) unitScalar(node *pg_query.Node, query *pg_query.SelectStmt) (*expr.Expr, error) {
+	if query.Op != pg_query.SetOperation_SETOP_NONE || len(query.GroupClause) > 0 || query.HavingClause != nil || len(query.DistinctClause) > 0 ||
+		query.WithClause != nil || len(query.SortClause) > 0 || len(query.TargetList) != 1 || !aggregates(query) || plainSubquery(query) != nil {
+		return nil, nil
+	}
+	inner := *s.b
+	inner.kind = ""
+	e := &env{outer: s.env, scope: s}
+	r, err := inner.source(query, e)
+	s.absorb(&inner)
+	if err != nil || !r.private() {
+		return nil, err
+	}
+	if !slices.ContainsFunc(r.correlated, func(q [2]*column) bool { return s.b.unitEqual(q[0], q[1]) }) {
+		return nil, nil
+	}
+	if s.rel.private() && r.kind != s.rel.kind {
+		return nil, s.b.refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("tables that protect a %s and tables that protect a %s cannot be used in one query", s.rel.kind, r.kind), "")
+	}
+	sc := &scope{b: s.b, rel: r, env: e, outer: s}
+	d := newDerived(s.b, r)
+	d.outputs = nil // no unit: one row
+	c := newCut(s.b, sc, d.alias, nil)
+	value, err := c.node(query.TargetList[0].GetResTarget().Val)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range c.calls {
+		call, err := s.b.newCall(f, sc)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.b.unitAggregate(d, call, fmt.Sprintf("a%d", i+1), false); err != nil {
+			return nil, s.b.locatedCall(s.b.refusal(err), call)
+		}
+		col := d.out.cols[i]
+		col.table = d.alias
+		if call.name == "count" {
+			col.x.Bounds = expr.Between(0, r.rows) // there may be no row at all
+		} else {
+			col.x.Nullable = true
+		}
+	}
+	x, err := (&scope{b: s.b, rel: d.out, env: e}).expression(value)
+	if err != nil {
+		return nil, err
+	}
+	s.use(r)
+	x = x.Read() // its bounds are enforced where the outer expression relies on them
+	sql := fmt.Sprintf("(SELECT %s FROM (%s) AS %s)", x.SQL(), r.selectText(d.outputs), d.alias)
+	if len(sql) > maxScalarText {
+		return nil, s.b.refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join on the unit with a GROUP BY subquery instead.")
+	}
+	return asColumn(x, sql)
+}
+
+// asColumn wraps printed SQL with the type and bounds of an expression, as a column that expr can read.
+func asColumn(x *expr.Expr, sql string) (*expr.Expr, error) {
+	c := x.AsColumn(sql, x.Text())
+	c.Domain, c.Unit, c.Source = nil, false, nil // the value of a subquery is a number of its own
+	return expr.Build(columnRef("subquery", "value"), single{c})
+}
+
+// single is a scope with one column.
+type single struct{ column *expr.Column }
+
+func (s single) Column([]string, int) (*expr.Column, error) { return s.column, nil }
+
+func (s single) Parameter(int) (uint32, *string, bool) { return 0, nil, false }
+
+func (s single) SubLink(*pg_query.SubLink, *expr.Expr) (*expr.Expr, error) {
+	return nil, expr.Refuse(-1, "a subquery cannot be used here", "")
+}

@@ -1,0 +1,43 @@
+package rewrite_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+// TestValidGaps holds averages to the policy's valid ranges: what falls into a gap moves to its nearer end.
+func TestValidGaps(t *testing.T) {
+	w := theWorld.withGroups(1)
+	for _, table := range w.policy.Tables {
+		if table.Name.Relation != "profiles" {
+			continue
+		}
+		for i, c := range table.Columns {
+			if c.Name == "height" {
+				valid := *c
+				valid.Bounds, valid.Valid = nil, []policy.Bounds{{Lo: "100", Hi: "150"}, {Lo: "170", Hi: "220"}}
+				columns := append([]*policy.Column{}, table.Columns...)
+				columns[i], table.Columns = &valid, columns
+			}
+		}
+	}
+	for average, want := range map[int]string{120: "120.0", 155: "150", 165: "170", 200: "200.0"} {
+		if _, err := w.main.Exec(context.Background(), fmt.Sprintf("TRUNCATE profiles; INSERT INTO profiles SELECT i, 'Rome', %d FROM generate_series(1, 9) i", average)); err != nil {
+			t.Fatal(err)
+		}
+		q, err := w.ask("SELECT avg(height) FROM profiles", nil)
+		if err != nil {
+			t.Fatal(refusalText(err))
+		}
+		got, err := w.finish(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := *texts(got)[0][0]; !sameValue(v, want) {
+			t.Errorf("average %d is released as %s, want %s", average, v, want)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package verifier
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/xdg-go/scram"
+)
+
+// parse is written against the format's description, not against New.
+func parse(t *testing.T, v string) scram.StoredCredentials {
+	t.Helper()
+	parts := strings.FieldsFunc(strings.TrimPrefix(v, "SCRAM-SHA-256$"), func(r rune) bool { return r == '$' || r == ':' })
+	if !strings.HasPrefix(v, "SCRAM-SHA-256$") || len(parts) != 4 {
+		t.Fatalf("%q is not a verifier", v)
+	}
+	n, err := strconv.Atoi(parts[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	decode := func(s string) []byte {
+		b, err := base64.StdEncoding.DecodeString(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	return scram.StoredCredentials{
+		KeyFactors: scram.KeyFactors{Salt: string(decode(parts[1])), Iters: n},
+		StoredKey:  decode(parts[2]), ServerKey: decode(parts[3]),
+	}
+}
+
+// login runs a whole exchange.
+func login(t *testing.T, stored scram.StoredCredentials, password string) error {
+	t.Helper()
+	server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) { return stored, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := scram.SHA256.NewClient("", password, "")
+	if err != nil {
+		if client, err = scram.SHA256.NewClientUnprepped("", password, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, s := client.NewConversation(), server.NewConversation()
+	message := ""
+	for !c.Done() {
+		if message, err = c.Step(message); err != nil {
+			return err
+		}
+		if c.Done() {
+			break
+		}
+		if message, err = s.Step(message); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestVerifierLetsInItsPasswordOnly(t *testing.T) {
+	for _, password := range []string{"secret", " spaces kept ", "пароль", "🐘", strings.Repeat("x", 1000)} {
+		v, err := New(password)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored := parse(t, v)
+		if stored.Iters != 4096 || len(stored.Salt) != 16 || len(stored.StoredKey) != 32 || len(stored.ServerKey) != 32 {
+			t.Errorf("unusual sizes in %q", v)
+		}
+		if err := login(t, stored, password); err != nil {
+			t.Errorf("%q is refused: %v", password, err)
+		}
+		if err := login(t, stored, password+"x"); err == nil {
+			t.Errorf("%q lets in another password", password)
+		}
+	}
+}
+
+func TestSaltIsFresh(t *testing.T) {
+	a, _ := New("secret")
+	b, _ := New("secret")
+	if a == b {
+		t.Error("two verifiers of one password are equal")
+	}
+}
+
+func TestEmptyPasswordIsRefused(t *testing.T) {
+	if v, err := New(""); err == nil {
+		t.Errorf("got %q", v)
+	}
+}
