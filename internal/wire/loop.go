@@ -1,0 +1,181 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgproto3/v2"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// loop handles messages until the client or the server ends the session.
+func (c *conn) loop() {
+	defer c.log.Info("session closed")
+	defer c.session.Close()
+	defer c.server.cancels.remove(c)
+	c.inbox = newInbox(c.server.config.Limits.Pipeline)
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		c.read()
+	}()
+	// The reader ends when the connection is closed, and the connection ends with the reader.
+	defer func() { <-gone }()
+	defer c.raw.Close()
+	defer c.cancel(errClientGone)
+	defer context.AfterFunc(c.server.ctx, c.raw.hurry)()
+	for {
+		f, err := c.next()
+		if err != nil {
+			c.finish(err)
+			return
+		}
+		start := time.Now()
+		more := c.handleSafely(f)
+		c.server.config.Metrics.Message(messageName(f.kind), time.Since(start))
+		c.inbox.release(f)
+		if !more || c.w.err != nil {
+			return
+		}
+	}
+}
+
+// handleSafely turns a panic into the end of this one connection.
+func (c *conn) handleSafely(f frame) (more bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.panicked(r)
+			more = false
+		}
+	}()
+	return c.handle(f)
+}
+
+// read fills the inbox until the stream ends, and then cancels what runs: nobody waits for it any more.
+func (c *conn) read() {
+	limit := c.server.config.Limits.Message
+	for {
+		kind, size, err := readHeader(c.r)
+		if err == nil && !c.inbox.reserve(reservation(size, limit), c.ctx.Done()) {
+			err = errClientGone
+		}
+		var f frame
+		if err == nil {
+			f, err = readBody(c.r, kind, size, limit)
+		}
+		if err != nil {
+			if !errors.Is(err, errLength) {
+				c.cancel(errClientGone)
+			}
+			c.inbox.end(err)
+			return
+		}
+		c.inbox.put(f)
+	}
+}
+
+// reservation is what a message takes of the inbox: one that is thrown away takes nothing.
+func reservation(size, limit int) int {
+	if size > limit {
+		return 0
+	}
+	return size
+}
+
+// errIdle carries the error that ends a session whose client stays silent for too long.
+type errIdle struct{ reason *pgconn.PgError }
+
+func (e errIdle) Error() string { return e.reason.Message }
+
+// next waits for a message, for the idle timeout, or for the server to stop.
+func (c *conn) next() (frame, error) {
+	var timeout <-chan time.Time
+	var reason *pgconn.PgError
+	if c.inbox.empty() {
+		// Nothing is pending: what was written is left in the buffer only if the client has yet to ask for it.
+		if d, e := c.session.IdleTimeout(); d > 0 && c.atRest {
+			timer := time.NewTimer(d)
+			defer timer.Stop()
+			timeout, reason = timer.C, e
+		}
+	}
+	for {
+		f, ok, err := c.inbox.take()
+		if ok || err != nil {
+			return f, err
+		}
+		var draining <-chan struct{}
+		if c.atRest {
+			draining = c.server.draining
+		}
+		select {
+		case <-c.inbox.ready:
+		case <-timeout:
+			return frame{}, errIdle{reason}
+		case <-draining:
+			return frame{}, errShutdown
+		case <-c.server.ctx.Done():
+			return frame{}, errShutdown
+		}
+	}
+}
+
+// finish says goodbye where there is something to say.
+func (c *conn) finish(err error) {
+	var idle errIdle
+	switch {
+	case errors.As(err, &idle):
+		c.sayGoodbye(asFatal(idle.reason))
+	case errors.Is(err, errShutdown):
+		c.sayGoodbye(errShutdown)
+	case errors.Is(err, errLength):
+		c.log.Info("lost step with the client", "error", err)
+		c.sayGoodbye(fatal(codeProtocolViolation, "invalid message length"))
+	}
+}
+
+// run calls f under a context that a CancelRequest, a closed connection or a closing server ends, and gives the cause
+// of that end in the place of whatever error it led to.
+func (c *conn) run(f func(ctx context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	defer cancel(nil)
+	c.running.set(cancel)
+	defer c.running.set(nil)
+	err := f(ctx)
+	if err != nil && ctx.Err() != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+	}
+	return err
+}
+
+// ready ends a simple query or an extended batch.
+func (c *conn) ready() error {
+	if err := c.w.parameters(c.session.Sync(c.failed)); err != nil {
+		return err
+	}
+	c.failed, c.skip, c.atRest = false, false, true
+	if err := c.w.send(&pgproto3.ReadyForQuery{TxStatus: c.session.TransactionStatus()}); err != nil {
+		return err
+	}
+	return c.w.flush()
+}
+
+// fail sends an error at once. It reports false when the connection must end.
+func (c *conn) fail(err error) bool {
+	c.failed = true
+	e, own := visible(err)
+	if errors.Is(err, errClientGone) {
+		return false
+	}
+	if !own {
+		c.log.Error("statement failed", "error", err)
+	}
+	if c.w.errorResponse(e) != nil || c.w.flush() != nil {
+		return false
+	}
+	c.server.config.Metrics.ErrorSent(e.Code)
+	return e.Severity != "FATAL" && e.SeverityUnlocalized != "FATAL"
+}

@@ -1,0 +1,188 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Server accepts PostgreSQL clients. It is safe for concurrent use.
+type Server struct {
+	config   Config
+	throttle *throttle
+	slots    *slots
+	cancels  *cancels
+
+	ctx      context.Context // ends when the server is closed
+	cancel   context.CancelCauseFunc
+	draining chan struct{} // closed by Shutdown
+
+	mu        sync.Mutex
+	listeners map[net.Listener]struct{}
+	stopped   bool
+	conns     sync.WaitGroup
+}
+
+// ErrServerClosed is what Serve returns after Shutdown or Close.
+var ErrServerClosed = errors.New("wire: server closed")
+
+// New returns a server that serves nothing yet.
+func New(config Config) (*Server, error) {
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		config: config, throttle: newThrottle(), slots: newSlots(config.Limits), cancels: newCancels(),
+		draining: make(chan struct{}), listeners: map[net.Listener]struct{}{},
+	}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	return s, nil
+}
+
+// Serve accepts connections until the listener fails or the server stops; it closes the listener. It may be called for
+// several listeners.
+func (s *Server) Serve(l net.Listener) error {
+	defer l.Close()
+	if !s.track(l) {
+		return ErrServerClosed
+	}
+	defer s.untrack(l)
+	var pause time.Duration
+	for {
+		raw, err := l.Accept()
+		if err != nil {
+			if s.isStopped() {
+				return ErrServerClosed
+			}
+			if !passing(err) {
+				return err
+			}
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			s.config.Logger.Warn("accept failed, trying again", "error", err, "pause", pause)
+			select {
+			case <-time.After(pause):
+				continue
+			case <-s.draining:
+				return ErrServerClosed
+			}
+		}
+		pause = 0
+		s.start(raw)
+	}
+}
+
+// passing tells an error of Accept that goes away by itself, such as too many open files, from a listener that is gone.
+func passing(err error) bool {
+	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EINTR} {
+		if errors.Is(err, errno) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Server) track(l net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return false
+	}
+	s.listeners[l] = struct{}{}
+	return true
+}
+
+func (s *Server) untrack(l net.Listener) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.listeners, l)
+}
+
+func (s *Server) isStopped() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopped
+}
+
+// start serves one connection in its own goroutine, within the limits.
+func (s *Server) start(raw net.Conn) {
+	host := hostOf(raw.RemoteAddr())
+	admission := s.slots.take(host)
+	if admission == refusedSilently {
+		s.config.Metrics.ConnectionRefused("total")
+		raw.Close()
+		return
+	}
+	s.mu.Lock()
+	if s.stopped {
+		s.mu.Unlock()
+		s.slots.give(host, admission)
+		raw.Close()
+		return
+	}
+	s.conns.Add(1)
+	s.mu.Unlock()
+	go func() {
+		defer s.conns.Done()
+		defer s.slots.give(host, admission)
+		s.config.Metrics.ConnectionOpened()
+		defer s.config.Metrics.ConnectionClosed()
+		newConn(s, raw, host, admission).serve()
+	}()
+}
+
+// Shutdown stops accepting, ends idle sessions with 57P01, and waits for the others until ctx is done; then it closes
+// them too and returns ctx's error.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.stop()
+	done := make(chan struct{})
+	go func() {
+		s.conns.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		s.cancel(errShutdown)
+		<-done
+		return context.Cause(ctx)
+	}
+}
+
+// Close ends every connection now and waits until their goroutines have returned.
+func (s *Server) Close() error {
+	s.stop()
+	s.cancel(errShutdown)
+	s.conns.Wait()
+	return nil
+}
+
+func (s *Server) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return
+	}
+	s.stopped = true
+	for l := range s.listeners {
+		l.Close()
+	}
+	close(s.draining)
+}
+
+// hostOf is the part of an address that limits count by: the IPv4 address, the IPv6 network of 64 bits (whoever has one
+// of its addresses has them all), or one name for all Unix sockets.
+func hostOf(addr net.Addr) string {
+	t, ok := addr.(*net.TCPAddr)
+	switch {
+	case !ok:
+		return addr.Network()
+	case t.IP.To4() != nil || t.IP.IsLoopback():
+		return t.IP.String()
+	}
+	return t.IP.Mask(net.CIDRMask(64, 128)).String()
+}

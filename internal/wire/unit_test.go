@@ -1,0 +1,191 @@
+package wire
+
+import (
+	"context"
+	"net"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgproto3/v2"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+func TestSplitOptions(t *testing.T) {
+	for in, want := range map[string][]string{
+		"":                    nil,
+		"  ":                  nil,
+		"-c a=b":              {"-c", "a=b"},
+		`-c a=b\ c  --d=e`:    {"-c", "a=b c", "--d=e"},
+		`a\\b`:                {`a\b`},
+		"a\tb\nc":             {"a", "b", "c"},
+		`trailing\`:           {"trailing"},
+		`-c search_path=ä\ ö`: {"-c", "search_path=ä ö"},
+	} {
+		if got := splitOptions(in); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestParametersOfThePacketOverrideOptions(t *testing.T) {
+	body := "user\x00u\x00jit\x00on\x00options\x00-c jit=off --work-mem=1MB\x00\x00"
+	m, err := parseStartup(packet{code: protocol30, body: []byte(body)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]string{"jit": "on", "work_mem": "1MB"}; !reflect.DeepEqual(m.parameters, want) {
+		t.Errorf("%v, want %v", m.parameters, want)
+	}
+	if m.database != "u" {
+		t.Errorf("database %q, want the user's name", m.database)
+	}
+}
+
+func TestParseVerifier(t *testing.T) {
+	key := strings.Repeat("A", 43) + "="
+	for verifier, ok := range map[string]bool{
+		"SCRAM-SHA-256$4096:c2FsdA==$" + key + ":" + key:  true,
+		"SCRAM-SHA-256$0:c2FsdA==$" + key + ":" + key:     false,
+		"SCRAM-SHA-256$4096:$" + key + ":" + key:          false,
+		"SCRAM-SHA-256$4096:c2FsdA==$" + key + ":QUFB":    false,
+		"SCRAM-SHA-256$4096:c2FsdA==$" + key:              false,
+		"SCRAM-SHA-256$x:c2FsdA==$" + key + ":" + key:     false,
+		"SCRAM-SHA-512$4096:c2FsdA==$" + key + ":" + key:  false,
+		"SCRAM-SHA-256$4096:c2FsdA==$" + key + ":" + "!!": false,
+		"md5abc": false,
+		"":       false,
+	} {
+		if _, err := parseVerifier(verifier); (err == nil) != ok {
+			t.Errorf("%q: %v, want success %v", verifier, err, ok)
+		}
+	}
+}
+
+func TestThrottle(t *testing.T) {
+	th := newThrottle()
+	now := time.Unix(1000, 0)
+	th.now = func() time.Time { return now }
+	for range freeFailures {
+		th.failed("a")
+	}
+	if d := th.delay("a"); d != 0 {
+		t.Errorf("delay %v after %d failures", d, freeFailures)
+	}
+	th.failed("a")
+	th.failed("a")
+	if d := th.delay("a"); d != 2*failureDelay {
+		t.Errorf("delay %v, want %v", d, 2*failureDelay)
+	}
+	for range 100 {
+		th.failed("a")
+	}
+	if d := th.delay("a"); d != maxFailureDelay {
+		t.Errorf("delay %v, want %v", d, maxFailureDelay)
+	}
+	if d := th.delay("b"); d != 0 {
+		t.Errorf("another address waits %v", d)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := th.wait(ctx, "a"); err == nil {
+		t.Error("wait outlived its context")
+	}
+	now = now.Add(failureMemory + time.Second)
+	if d := th.delay("a"); d != 0 {
+		t.Errorf("delay %v long after", d)
+	}
+	th.failed("a")
+	th.succeeded("a")
+	for i := range 2 * maxThrottled {
+		th.failed(string(rune(i)))
+	}
+	if n := len(th.addresses); n > maxThrottled {
+		t.Errorf("%d addresses remembered", n)
+	}
+}
+
+func TestInboxIsBounded(t *testing.T) {
+	b := newInbox(1000)
+	done := make(chan struct{})
+	if !b.reserve(5000, done) {
+		t.Fatal("an empty inbox refused a large message")
+	}
+	b.put(frame{body: make([]byte, 5000)})
+	blocked := make(chan bool)
+	go func() { blocked <- b.reserve(10, done) }()
+	select {
+	case <-blocked:
+		t.Fatal("a full inbox took a message")
+	case <-time.After(20 * time.Millisecond):
+	}
+	f, ok, err := b.take()
+	if !ok || err != nil || len(f.body) != 5000 {
+		t.Fatalf("took %d bytes, %v, %v", len(f.body), ok, err)
+	}
+	b.release(f)
+	if !<-blocked {
+		t.Error("reserve gave up")
+	}
+	go func() { blocked <- b.reserve(5000, done) }()
+	close(done)
+	if <-blocked {
+		t.Error("reserve outlived the connection")
+	}
+}
+
+// TestErrorFields holds that no field but S V C M D H P leaves, and that S V C M always do.
+func TestErrorFields(t *testing.T) {
+	full := &pgconn.PgError{Severity: "FEHLER", SeverityUnlocalized: "ERROR", Code: "22012", Message: "m\x00", Detail: "d", Hint: "h", Position: 3,
+		InternalPosition: 4, InternalQuery: "q", Where: "w", SchemaName: "s", TableName: "t", ColumnName: "c", DataTypeName: "y", ConstraintName: "n", File: "f", Line: 5, Routine: "r"}
+	want := pgproto3.ErrorResponse{Severity: "ERROR", SeverityUnlocalized: "ERROR", Code: "22012", Message: "m", Detail: "d", Hint: "h", Position: 3}
+	if got := response(full); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	want = pgproto3.ErrorResponse{Severity: "ERROR", SeverityUnlocalized: "ERROR", Code: "XX000", Message: "unspecified error"}
+	if got := response(&pgconn.PgError{}); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestTLSIsRequiredFromAfar(t *testing.T) {
+	for address, near := range map[net.Addr]bool{
+		&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}: true, &net.TCPAddr{IP: net.IPv6loopback}: true, &net.UnixAddr{Name: "/tmp/s"}: true,
+		&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}: false, &net.TCPAddr{IP: net.ParseIP("2001:db8::1")}: false,
+	} {
+		if local(address) != near {
+			t.Errorf("%v counts as near: %v", address, !near)
+		}
+	}
+}
+
+func TestHosts(t *testing.T) {
+	for address, want := range map[net.Addr]string{
+		&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 1}:               "10.0.0.1",
+		&net.TCPAddr{IP: net.ParseIP("::ffff:10.0.0.1")}:               "10.0.0.1",
+		&net.TCPAddr{IP: net.ParseIP("2001:db8:1:2:3:4:5:6")}:          "2001:db8:1:2::",
+		&net.TCPAddr{IP: net.ParseIP("2001:db8:1:2:ffff::1"), Port: 2}: "2001:db8:1:2::",
+		&net.TCPAddr{IP: net.IPv6loopback}:                             "::1",
+		&net.UnixAddr{Name: "/tmp/s", Net: "unix"}:                     "unix",
+	} {
+		if got := hostOf(address); got != want {
+			t.Errorf("%v counts as %s, want %s", address, got, want)
+		}
+	}
+}
+
+func TestAcceptErrors(t *testing.T) {
+	for err, want := range map[error]bool{syscall.EMFILE: true, &net.OpError{Op: "accept", Err: syscall.ENFILE}: true, net.ErrClosed: false, syscall.EBADF: false} {
+		if passing(err) != want {
+			t.Errorf("%v passes: %v", err, !want)
+		}
+	}
+}
+
+func TestConfigNeedsItsParts(t *testing.T) {
+	if _, err := New(Config{}); err == nil {
+		t.Error("a server without a handler")
+	}
+}

@@ -1,0 +1,111 @@
+package wire
+
+import (
+	"bufio"
+	"io"
+
+	"github.com/jackc/pgproto3/v2"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	// writeBuffer holds replies until Sync, Flush, an error, or until it is full (bytes).
+	writeBuffer = 16 << 10
+	// keepScratch is the largest encoding buffer that a connection keeps between messages (bytes).
+	keepScratch = 64 << 10
+)
+
+// writer encodes replies into a buffer. Its first error sticks: the connection is lost.
+type writer struct {
+	out     *bufio.Writer
+	scratch []byte
+	row     pgproto3.DataRow
+	err     error
+}
+
+func newWriter(w io.Writer) *writer {
+	return &writer{out: bufio.NewWriterSize(w, writeBuffer)}
+}
+
+func (w *writer) send(m pgproto3.BackendMessage) error {
+	if w.err != nil {
+		return w.err
+	}
+	buf, err := m.Encode(w.scratch[:0])
+	if err != nil {
+		return err // nothing was written: the stream is whole
+	}
+	if cap(buf) <= keepScratch {
+		w.scratch = buf
+	} else {
+		w.scratch = nil
+	}
+	_, w.err = w.out.Write(buf)
+	return w.err
+}
+
+func (w *writer) flush() error {
+	if w.err == nil {
+		w.err = w.out.Flush()
+	}
+	return w.err
+}
+
+// dataRow sends one row; nil values are NULL.
+func (w *writer) dataRow(values [][]byte) error {
+	w.row.Values = values
+	err := w.send(&w.row)
+	w.row.Values = nil
+	return err
+}
+
+func (w *writer) rowDescription(columns []pgconn.FieldDescription) error {
+	fields := make([]pgproto3.FieldDescription, len(columns))
+	for i, c := range columns {
+		fields[i] = pgproto3.FieldDescription{
+			Name: []byte(clean(c.Name)), TableOID: c.TableOID, TableAttributeNumber: c.TableAttributeNumber,
+			DataTypeOID: c.DataTypeOID, DataTypeSize: c.DataTypeSize, TypeModifier: c.TypeModifier, Format: c.Format,
+		}
+	}
+	return w.send(&pgproto3.RowDescription{Fields: fields})
+}
+
+func (w *writer) errorResponse(e *pgconn.PgError) error {
+	r := response(e)
+	return w.send(&r)
+}
+
+func (w *writer) notice(n *pgconn.Notice) error {
+	e := pgconn.PgError(*n)
+	if e.Severity == "" && e.SeverityUnlocalized == "" {
+		e.Severity = "NOTICE"
+	}
+	if e.Code == "" {
+		e.Code = "00000"
+	}
+	r := pgproto3.NoticeResponse(response(&e))
+	return w.send(&r)
+}
+
+func (w *writer) parameters(list []Parameter) error {
+	for _, p := range list {
+		if err := w.send(&pgproto3.ParameterStatus{Name: clean(p.Name), Value: clean(p.Value)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// results is the ResultWriter of one message.
+type results struct{ w *writer }
+
+func (r results) RowDescription(columns []pgconn.FieldDescription) error {
+	return r.w.rowDescription(columns)
+}
+func (r results) DataRow(values [][]byte) error { return r.w.dataRow(values) }
+func (r results) CommandComplete(tag string) error {
+	return r.w.send(&pgproto3.CommandComplete{CommandTag: []byte(tag)})
+}
+func (r results) EmptyQuery() error             { return r.w.send(&pgproto3.EmptyQueryResponse{}) }
+func (r results) PortalSuspended() error        { return r.w.send(&pgproto3.PortalSuspended{}) }
+func (r results) Notice(n *pgconn.Notice) error { return r.w.notice(n) }
