@@ -1,0 +1,221 @@
+package session
+
+import (
+	"context"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+)
+
+// Limits on placeholders such as myapp.user, which PostgreSQL lets anyone set and which mean nothing here.
+const (
+	maxPlaceholders     = 64
+	maxPlaceholderBytes = 1024
+	// maxApplicationName is PostgreSQL's NAMEDATALEN - 1, in bytes.
+	maxApplicationName = 63
+)
+
+// checked validates a value and returns its canonical form, with the lower-case name under which it is kept.
+func (s *Session) checked(ctx context.Context, st *state, name, value string) (key, canonical string, err error) {
+	if !utf8.ValidString(name) || !utf8.ValidString(value) {
+		return "", "", pgerr.New(pgerr.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8"`)
+	}
+	key = strings.ToLower(name)
+	p := parameters[key]
+	if p == nil {
+		if e := checkPlaceholder(st, key, name, value); e != nil {
+			return "", "", e
+		}
+		return key, value, nil
+	}
+	canonical, err = s.check(ctx, st, p, name, value)
+	return key, canonical, err
+}
+
+// check is PostgreSQL's parse_and_validate_value: its errors name the parameter as the client wrote it, those of check
+// hooks as it is spelled.
+func (s *Session) check(ctx context.Context, st *state, p *parameter, name, value string) (string, error) {
+	switch p.kind {
+	case boolean:
+		v, ok := parseBool(value)
+		if !ok {
+			return "", pgerr.New(pgerr.InvalidParameterValue, `parameter "`+name+`" requires a Boolean value`)
+		}
+		return onOff(v), nil
+	case integer:
+		v, err := p.number(name, value)
+		if err != nil {
+			return "", err
+		}
+		return strconv.FormatInt(v, 10), nil
+	case real:
+		v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+		if err != nil || math.IsNaN(v) {
+			return "", invalidValue(name, value)
+		}
+		if v < p.min || v > p.max {
+			return "", pgerr.New(pgerr.InvalidParameterValue, sixDigits(v)+` is outside the valid range for parameter "`+name+`" (`+
+				sixDigits(p.min)+" .. "+sixDigits(p.max)+")")
+		}
+		return sixDigits(v), nil
+	case enum:
+		return checkEnum(p, name, value)
+	case fixed:
+		return checkFixed(p, st.layers.current.Get(strings.ToLower(p.name)), value)
+	case preset:
+		return "", pgerr.New("55P02", `parameter "`+p.name+`" cannot be changed`)
+	case special:
+		return s.checkSpecial(ctx, st, p, value)
+	}
+	return checkText(p, value)
+}
+
+// sixDigits prints a number as C's %g does.
+func sixDigits(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+
+func checkEnum(p *parameter, name, value string) (string, error) {
+	for _, v := range p.values {
+		if strings.EqualFold(v, value) {
+			return v, nil
+		}
+	}
+	if b, ok := parseBool(value); ok { // on and off of an enum have Boolean synonyms
+		for _, v := range p.values {
+			if v == onOff(b) {
+				return v, nil
+			}
+		}
+	}
+	e := invalidValue(name, value)
+	e.Hint = "Available values: " + strings.Join(p.values, ", ") + "."
+	return "", e
+}
+
+func checkFixed(p *parameter, current, value string) (string, error) {
+	if strings.EqualFold(current, value) {
+		return current, nil
+	}
+	if b, ok := parseBool(value); ok && onOff(b) == current {
+		return current, nil
+	}
+	e := invalidValue(p.name, value)
+	e.Hint = `dpproxy keeps it at "` + current + `".`
+	return "", e
+}
+
+func checkText(p *parameter, value string) (string, error) {
+	if p.name == "application_name" {
+		return applicationName(value), nil
+	}
+	if len(value) > maxPlaceholderBytes {
+		return "", invalidValue(p.name, value[:32]+"…")
+	}
+	return value, nil
+}
+
+// applicationName replaces what is not printable ASCII and cuts, as PostgreSQL 15 does.
+func applicationName(s string) string {
+	if len(s) > maxApplicationName {
+		s = s[:maxApplicationName]
+	}
+	b := []byte(s)
+	for i, c := range b {
+		if c < 32 || c > 126 {
+			b[i] = '?'
+		}
+	}
+	return string(b)
+}
+
+func (s *Session) checkSpecial(ctx context.Context, st *state, p *parameter, value string) (string, error) {
+	switch p.name {
+	case "client_encoding":
+		return checkEncoding(p, value)
+	case "DateStyle":
+		return checkDateStyle(st.layers.current.DateStyle(), st.layers.reset.DateStyle(), value)
+	case "TimeZone":
+		canonical, err := s.handler.timeZone(ctx, value)
+		if err != nil {
+			return "", err
+		}
+		return canonical, nil
+	case "dpproxy.epsilon":
+		info, err := s.engine.Info(ctx) // the policy may have been reloaded since the session began
+		if err != nil {
+			return "", err
+		}
+		return checkEpsilon(value, info.EpsilonMax)
+	}
+	return checkMargin(value)
+}
+
+var notAlphanumeric = regexp.MustCompile(`[^A-Za-z0-9]`)
+
+// checkEncoding accepts the encodings in which the client's bytes are the server's (CONTRACT.md).
+func checkEncoding(p *parameter, value string) (string, error) {
+	// Letters and digits count alone, as in clean_encoding_name (src/common/encnames.c): asyncpg sends quotes too.
+	switch strings.ToLower(notAlphanumeric.ReplaceAllString(value, "")) {
+	case "utf8", "unicode":
+		return "UTF8", nil
+	case "sqlascii":
+		return "SQL_ASCII", nil
+	}
+	e := invalidValue(p.name, value)
+	e.Hint = "dpproxy speaks UTF8 only: SET client_encoding = 'UTF8'."
+	return "", e
+}
+
+// checkEpsilon accepts what one statement may cost. Only RESET goes back to the policy's.
+func checkEpsilon(value string, most float64) (string, error) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if err != nil || math.IsNaN(v) {
+		return "", invalidValue("dpproxy.epsilon", value)
+	}
+	if v <= 0 || v > most {
+		return "", pgerr.New(pgerr.InvalidParameterValue, value+` is outside the valid range for parameter "dpproxy.epsilon"`,
+			pgerr.Hint("It must be above 0 and at most %s.", strconv.FormatFloat(most, 'g', -1, 64)))
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64), nil
+}
+
+// checkMargin accepts a positive number, or one with a percent sign; empty turns it off.
+func checkMargin(value string) (string, error) {
+	value = strings.TrimSpace(value)
+	number, percent := strings.CutSuffix(value, "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	switch {
+	case value == "":
+		return "", nil
+	case err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v <= 0:
+		e := invalidValue("dpproxy.margin", value)
+		e.Hint = "Write a margin in the unit of the result, '20', or as a share of its valid range, '2%'."
+		return "", e
+	case percent:
+		return strconv.FormatFloat(v, 'g', -1, 64) + "%", nil
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64), nil
+}
+
+// checkPlaceholder lets through names with a dot that are not ours, as PostgreSQL does for extensions that are not loaded.
+func checkPlaceholder(st *state, key, name, value string) *pgconn.PgError {
+	if !strings.Contains(key, ".") || strings.HasPrefix(key, "dpproxy.") {
+		return pgerr.New(pgerr.UndefinedObject, `unrecognized configuration parameter "`+name+`"`)
+	}
+	held := 0
+	for k := range st.layers.current.values {
+		if parameters[k] == nil && k != key {
+			held++
+		}
+	}
+	if held >= maxPlaceholders || len(key) > maxPlaceholderBytes || len(value) > maxPlaceholderBytes {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "too many or too large custom parameters",
+			pgerr.Hint("A session holds %d of at most %d bytes; DISCARD ALL frees them.", maxPlaceholders, maxPlaceholderBytes))
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package session
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/command"
+)
+
+// declare is DECLARE CURSOR. The query is bound here, and charged by the first FETCH.
+func (s *Session) declare(ctx context.Context, st *state, x *step, c command.Declare) (*result, error) {
+	if !c.Hold && !st.tx.block && !st.tx.many {
+		return nil, outsideBlock("DECLARE CURSOR")
+	}
+	if _, taken := st.portals[c.Name]; taken {
+		return nil, pgerr.New(pgerr.DuplicateCursor, `cursor "`+c.Name+`" already exists`)
+	}
+	if x.query == nil {
+		_, prepared, err := s.inner(ctx, st, c.SQL, c.Offset, nil)
+		if err != nil {
+			return nil, err
+		}
+		if len(prepared.Params()) > 0 {
+			return nil, moved(noParameter(c.SQL), c.Offset)
+		}
+		if x.query, err = s.bindCursor(ctx, st, c, prepared, nil, nil); err != nil {
+			return nil, err
+		}
+	}
+	if x.query.columns == nil {
+		return nil, pgerr.New("42P11", "DECLARE CURSOR needs a query that returns rows")
+	}
+	p := &portal{name: c.Name, hold: c.Hold, scroll: c.Scroll, query: x.query}
+	return &result{tag: "DECLARE CURSOR"}, st.addPortal(p)
+}
+
+// bindCursor binds the query of a cursor. Its rows are kept as text, or as binary for a BINARY cursor, and FETCH gives
+// them the format that it was asked for.
+func (s *Session) bindCursor(ctx context.Context, st *state, c command.Declare, p Prepared, formats []int16, values [][]byte) (*query, error) {
+	result := []int16{0}
+	if c.Binary {
+		result = []int16{1}
+	}
+	bound, err := p.Bind(ctx, s.scope(st), formats, values, result)
+	if err != nil {
+		return nil, moved(err, c.Offset)
+	}
+	return newQuery(bound, p, result, elsewhere), nil
+}
+
+// fetch is FETCH and MOVE.
+func (s *Session) fetch(ctx context.Context, st *state, x *step, c command.Fetch) (*result, error) {
+	p, ok := st.portals[c.Name]
+	if !ok {
+		return nil, pgerr.New(pgerr.InvalidCursorName, `cursor "`+c.Name+`" does not exist`)
+	}
+	if p.query == nil {
+		return nil, pgerr.New(pgerr.ObjectNotInState, `cursor "`+c.Name+`" returns no rows`)
+	}
+	if x.dry {
+		x.spend = append(x.spend, p.query)
+		return &result{}, nil
+	}
+	if err := s.load(ctx, p.query); err != nil {
+		return nil, err
+	}
+	from, to, backward, err := p.move(c)
+	if err != nil {
+		return nil, err
+	}
+	n := to - from
+	r := &result{tag: "FETCH " + itoa(n), notices: p.told()}
+	if c.Move {
+		r.tag = "MOVE " + itoa(n)
+		return r, nil
+	}
+	r.columns = p.query.columns
+	r.rows = make([][][]byte, 0, n)
+	for i := range n {
+		row := p.query.rows[from+i]
+		if backward {
+			row = p.query.rows[to-1-i]
+		}
+		r.rows = append(r.rows, row)
+	}
+	if len(x.formats) > 0 {
+		return r, r.transcode(x.formats)
+	}
+	return r, nil
+}
+
+// told returns the query's notices once.
+func (p *portal) told() []*pgconn.Notice {
+	n := p.query.notices
+	p.query.notices = nil
+	return n
+}
+
+// move moves the cursor as PostgreSQL's DoPortalRunFetch does, and returns the rows that it passes over as a range of
+// indexes. FETCH 0, RELATIVE 0 and ABSOLUTE stay on one row.
+func (p *portal) move(c command.Fetch) (from, to int, backward bool, err error) {
+	rows := len(p.query.rows)
+	if !c.All && c.Count < 0 && c.Direction == command.Forward {
+		c.Direction, c.Count = command.Backward, -c.Count
+	} else if !c.All && c.Count < 0 && c.Direction == command.Backward {
+		c.Direction, c.Count = command.Forward, -c.Count
+	}
+	if p.scroll == command.ScrollNo && p.looksBack(c) {
+		return 0, 0, false, pgerr.New(pgerr.ObjectNotInState, "cursor can only scan forward", pgerr.Hint("Declare it with SCROLL option to enable backward scan."))
+	}
+	start := p.at
+	switch {
+	case c.Direction == command.Absolute || c.Direction == command.Relative:
+		p.at = p.target(c.Direction, c.Count, rows)
+	case c.Count == 0: // the row it stands on
+	case c.Direction == command.Forward:
+		if p.at = rows + 1; !c.All && c.Count <= int64(rows-start) {
+			p.at = start + int(c.Count)
+		}
+		return min(start, rows), min(p.at, rows), false, nil
+	default:
+		if p.at = 0; !c.All && c.Count < int64(start) {
+			p.at = start - int(c.Count)
+		}
+		return max(p.at-1, 0), max(start-1, 0), true, nil
+	}
+	if p.at < 1 || p.at > rows {
+		return 0, 0, false, nil
+	}
+	return p.at - 1, p.at, false, nil
+}
+
+// looksBack tells what PostgreSQL cannot do with a NO SCROLL cursor: it steps back even to fetch the row that the cursor
+// stands on, and ABSOLUTE begins again at the first row when that is nearer than where the cursor is.
+func (p *portal) looksBack(c command.Fetch) bool {
+	onRow := p.at > 0 && p.at <= len(p.query.rows)
+	switch {
+	case c.Direction == command.Absolute && c.Count > 0:
+		if c.Count-1 <= int64(min(p.at, len(p.query.rows))/2) {
+			return p.at > 0
+		}
+		return c.Count <= int64(p.at)
+	case c.Direction == command.Absolute:
+		return c.Count < 0 || p.at > 0
+	case c.Count == 0:
+		return onRow && !c.Move
+	case c.Direction == command.Relative:
+		return c.Count < 0
+	}
+	return c.Direction == command.Backward
+}
+
+// target is the position that ABSOLUTE or RELATIVE asks for, at most one beyond either end.
+func (p *portal) target(d command.Direction, count int64, rows int) int {
+	position := count
+	switch {
+	case d == command.Relative:
+		count = max(min(count, int64(rows)+1), -int64(rows)-1)
+		position = int64(p.at) + count
+	case count < 0:
+		position = int64(rows) + 1 + max(count, -int64(rows)-1)
+	}
+	return int(max(0, min(position, int64(rows)+1)))
+}
+
+func (st *state) closeCursor(c command.CloseCursor) (*result, error) {
+	if c.Name == "" {
+		for name, p := range st.portals {
+			if p.query != nil { // not the portal that runs this very command
+				delete(st.portals, name)
+			}
+		}
+		return &result{tag: "CLOSE CURSOR ALL"}, nil
+	}
+	if _, ok := st.portals[c.Name]; !ok {
+		return nil, pgerr.New(pgerr.InvalidCursorName, `cursor "`+c.Name+`" does not exist`)
+	}
+	delete(st.portals, c.Name)
+	return &result{tag: "CLOSE CURSOR"}, nil
+}

@@ -1,0 +1,100 @@
+package session
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/command"
+)
+
+// Engine answers single statements. It knows nothing of names, portals, cursors and transactions: those are the
+// session's. It is safe for concurrent use by many sessions.
+//
+// Errors are *pgconn.PgError where the client may see the text. Positions in them count characters in Statement.SQL
+// (the session adds Statement.Offset), except those of Parse, which count in the whole text. When ctx is done, an
+// engine may return any error: the session replaces it by the PgError that is context.Cause(ctx).
+type Engine interface {
+	// Parse splits a text and checks its syntax: no names, no backend. Empty and comment-only texts give no statement.
+	Parse(sql string) ([]Statement, error)
+
+	// Prepare checks names and types. parameterTypes are the client's, 0 where it left them open. It costs nothing and
+	// touches no private row. Statements with a Command never come here.
+	Prepare(ctx context.Context, scope Scope, st Statement, parameterTypes []uint32) (Prepared, error)
+
+	// Charge spends for every bound statement that needs it: all or nothing, durable when it returns. Each bound is charged
+	// at most once, and always before its Execute.
+	Charge(ctx context.Context, scope Scope, bounds []Bound) error
+
+	// CheckSetting has the backend validate a setting that only PostgreSQL can judge: "TimeZone" (a zone, a number of hours,
+	// or INTERVAL '+00:00'; what set_config takes). It returns the value as SHOW prints it; an error is 22023.
+	CheckSetting(ctx context.Context, name, value string) (canonical string, err error)
+
+	// Info is what new sessions report and SHOW prints. It may change with a policy reload or a backend restart.
+	Info(ctx context.Context) (Info, error)
+}
+
+// Statement is one statement of a text.
+type Statement struct {
+	SQL     string          // its own text
+	Offset  int             // characters before SQL in the client's text
+	Command command.Command // what the session does itself; nil: the engine's
+	Tree    any             // the engine's own
+}
+
+// Prepared is a statement whose names and types are known. It is immutable and may outlive transactions and settings.
+type Prepared interface {
+	Params() []uint32
+	// Columns describes the result with format 0; nil: no result (NoData).
+	Columns() []pgconn.FieldDescription
+	// Bind analyses the statement with its values; nothing is charged and no private row is read. formats has the length
+	// 0, 1 or len(values); a nil value is NULL. resultFormats is 0, 1 or one code per column. An error refuses the statement.
+	Bind(ctx context.Context, scope Scope, formats []int16, values [][]byte, resultFormats []int16) (Bound, error)
+}
+
+// Bound is a statement with its values, ready to be charged and run once.
+type Bound interface {
+	// Execute runs the statement under the scope that Bind was given. It is called once, after Charge.
+	Execute(ctx context.Context) (Rows, error)
+}
+
+// Describer is implemented by a Bound that cannot give every column in the format that Bind asked for. Otherwise the
+// columns are Prepared.Columns with those formats.
+type Describer interface {
+	ResultColumns() []pgconn.FieldDescription
+}
+
+// Rows is a result, read once from its beginning. It may hold a backend connection until Close.
+type Rows interface {
+	// Columns describes the rows with the formats that Bind asked for; nil: the statement returns no rows.
+	Columns() []pgconn.FieldDescription
+	// Next returns io.EOF after the last row. The values are valid until the following call; a nil value is NULL.
+	Next() ([][]byte, error)
+	// Tag is the command tag once Next has returned io.EOF: "SELECT 3", "EXPLAIN".
+	Tag() string
+	// Notices are what the client is told after the rows, once Next has returned io.EOF.
+	Notices() []*pgconn.Notice
+	// Close may be called at any time and more than once.
+	Close()
+}
+
+// Scope says for whom and under which settings a statement runs.
+type Scope struct {
+	Analyst   string // the ledger's key
+	User      string // what current_user shows
+	Database  string // what current_database() shows
+	ProcessID uint32 // what pg_backend_pid() shows
+	Settings  Settings
+}
+
+// Info is what the engine knows of its backend and policy.
+type Info struct {
+	// Parameters are settings as the backend reports them, by PostgreSQL's spelling. Required: server_version,
+	// server_encoding, integer_datetimes. Others (lc_collate, server_version_num, max_identifier_length, TimeZone, …)
+	// replace the session's built-in defaults.
+	Parameters map[string]string
+	// Database is the name that a client must connect to (main's own); empty: any.
+	Database   string
+	Epsilon    float64 // what a statement costs without SET dpproxy.epsilon
+	EpsilonMax float64 // the most that SET dpproxy.epsilon accepts
+}

@@ -1,0 +1,200 @@
+package session
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/command"
+	"github.com/dpproxy/dpproxy/internal/wire"
+)
+
+// Parse prepares one statement. A failed Parse stores nothing, but drops the unnamed statement that was there.
+func (s *Session) Parse(ctx context.Context, name, sql string, parameterTypes []uint32) error {
+	if name == "" {
+		s.state.dropStatement("")
+	}
+	parsed, err := s.engine.Parse(sql)
+	if err != nil {
+		return err
+	}
+	if len(parsed) > 1 {
+		return pgerr.New(pgerr.SyntaxError, "cannot insert multiple commands into a prepared statement")
+	}
+	st := &statement{name: name}
+	if len(parsed) == 1 {
+		st.parsed = &parsed[0]
+		if err := s.state.usable(st.parsed.Command); err != nil {
+			return err
+		}
+		err := s.timed(ctx, func(ctx context.Context) error { return s.prepareStatement(ctx, st, parameterTypes) })
+		if err != nil {
+			return err
+		}
+	}
+	return s.state.addStatement(st)
+}
+
+// prepareStatement fills in what is known before values are: the engine's part, or the parameters of a command.
+func (s *Session) prepareStatement(ctx context.Context, st *statement, types []uint32) (err error) {
+	switch c := st.parsed.Command.(type) {
+	case nil:
+		s.state.tx.asked = true
+		st.prepared, err = s.engine.Prepare(ctx, s.scope(s.state), *st.parsed, types)
+		return moved(err, st.parsed.Offset)
+	case command.Declare:
+		s.state.tx.asked = true
+		_, st.prepared, err = s.inner(ctx, s.state, c.SQL, c.Offset, types)
+		return err
+	case command.Refused:
+		return c.Err
+	case command.Functions:
+		st.types = functionTypes(c)
+		for i := range types {
+			if i < len(st.types) && types[i] != 0 {
+				st.types[i] = types[i]
+			}
+		}
+	}
+	return nil
+}
+
+// command is the session's command; nil for a query and for an empty text.
+func (st *statement) command() command.Command {
+	if st.parsed == nil {
+		return nil
+	}
+	return st.parsed.Command
+}
+
+// params are the statement's parameter types.
+func (st *statement) params() []uint32 {
+	if st.prepared != nil {
+		return st.prepared.Params()
+	}
+	return st.types
+}
+
+// Bind makes a portal. The engine analyses the statement with its values; nothing is charged.
+func (s *Session) Bind(ctx context.Context, b wire.Bind) error {
+	st, err := s.state.statement(b.Statement)
+	if err != nil {
+		return err
+	}
+	if err := s.state.usable(st.command()); err != nil {
+		return err
+	}
+	if want := len(st.params()); want != len(b.Parameters) {
+		return pgerr.New(pgerr.ProtocolViolation, "bind message supplies "+itoa(len(b.Parameters))+` parameters, but prepared statement "`+b.Statement+`" requires `+itoa(want))
+	}
+	if b.Portal == "" {
+		delete(s.state.portals, "")
+	} else if _, taken := s.state.portals[b.Portal]; taken {
+		return pgerr.New(pgerr.DuplicateCursor, `cursor "`+b.Portal+`" already exists`)
+	}
+	p := &portal{name: b.Portal, statement: st, formats: b.ResultFormats}
+	for _, v := range b.Parameters {
+		p.bytes += columnOverhead + len(v)
+	}
+	if s.stored()+p.bytes > maxStored {
+		return errStored
+	}
+	if st.parsed != nil {
+		err := s.timed(ctx, func(ctx context.Context) error { return s.bindPortal(ctx, p, b) })
+		if err != nil {
+			return err
+		}
+	}
+	return s.state.addPortal(p)
+}
+
+func (s *Session) bindPortal(ctx context.Context, p *portal, b wire.Bind) error {
+	st := p.statement
+	switch c := st.parsed.Command.(type) {
+	case nil:
+		if err := checkFormats(b.ResultFormats, len(st.prepared.Columns())); err != nil {
+			return err
+		}
+		bound, err := st.prepared.Bind(ctx, s.scope(s.state), b.ParameterFormats, b.Parameters, b.ResultFormats)
+		if err != nil {
+			return moved(err, st.parsed.Offset)
+		}
+		p.query = newQuery(bound, st.prepared, b.ResultFormats, st.parsed.Offset)
+		return nil
+	case command.Declare:
+		var err error
+		p.inner, err = s.bindCursor(ctx, s.state, c, st.prepared, b.ParameterFormats, b.Parameters)
+		return err
+	}
+	if err := checkFormats(b.ResultFormats, len(s.commandColumns(s.state, st.parsed.Command))); err != nil {
+		return err
+	}
+	var err error
+	p.arguments, err = commandArguments(st.types, b)
+	return err
+}
+
+// checkFormats holds the list of result formats against the columns.
+func checkFormats(formats []int16, columns int) error {
+	if len(formats) > 1 && len(formats) != columns {
+		return pgerr.New(pgerr.ProtocolViolation, "bind message has "+itoa(len(formats))+" result formats but query has "+itoa(columns)+" columns")
+	}
+	return nil
+}
+
+// DescribeStatement costs nothing and reads nothing.
+func (s *Session) DescribeStatement(_ context.Context, name string) ([]uint32, []pgconn.FieldDescription, error) {
+	st, err := s.state.statement(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	var columns []pgconn.FieldDescription
+	switch {
+	case st.parsed == nil:
+	case st.parsed.Command == nil:
+		columns = st.prepared.Columns()
+	default:
+		columns = withFormats(s.commandColumns(s.state, st.parsed.Command), nil)
+	}
+	if columns != nil && s.state.tx.failed {
+		return nil, nil, errAborted
+	}
+	return st.params(), columns, nil
+}
+
+// DescribePortal describes a portal or a cursor with the formats that its rows will have.
+func (s *Session) DescribePortal(_ context.Context, name string) ([]pgconn.FieldDescription, error) {
+	p, err := s.state.portal(name)
+	if err != nil {
+		return nil, err
+	}
+	var columns []pgconn.FieldDescription
+	switch {
+	case p.query != nil:
+		columns = p.query.columns
+	case p.columns != nil:
+		columns = p.columns
+	case p.statement.parsed != nil:
+		columns = s.describeCommand(p)
+	}
+	if columns != nil && s.state.tx.failed {
+		return nil, errAborted
+	}
+	return columns, nil
+}
+
+// describeCommand gives a command's columns the portal's formats. FETCH without formats keeps the cursor's own.
+func (s *Session) describeCommand(p *portal) []pgconn.FieldDescription {
+	columns := s.commandColumns(s.state, p.statement.parsed.Command)
+	if _, isFetch := p.statement.parsed.Command.(command.Fetch); isFetch && len(p.formats) == 0 {
+		return columns
+	}
+	return withFormats(columns, p.formats)
+}
+
+// CloseStatement forgets a prepared statement; an unknown name is no error.
+func (s *Session) CloseStatement(name string) { s.state.dropStatement(name) }
+
+// ClosePortal forgets a portal and its rows; an unknown name is no error.
+func (s *Session) ClosePortal(name string) { delete(s.state.portals, name) }

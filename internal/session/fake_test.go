@@ -1,0 +1,163 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/command"
+	"github.com/dpproxy/dpproxy/internal/wire"
+)
+
+// fakeEngine answers "SELECT ROWS n SIZE m" spelled as functions: SELECT rows(n, m) gives n rows of m bytes; SELECT
+// fails() fails when it runs; SELECT refused() is refused in analysis; each costs 1.
+type fakeEngine struct {
+	log    []string // what was asked of the engine, in order
+	budget int      // charges that are left
+	scopes []Scope  // of every Bind
+}
+
+func (e *fakeEngine) Parse(sql string) ([]Statement, error) {
+	tree, err := pg_query.Parse(sql)
+	if err != nil {
+		return nil, pgerr.New(pgerr.SyntaxError, err.Error())
+	}
+	var list []Statement
+	for _, raw := range tree.Stmts {
+		end := len(sql)
+		if raw.StmtLen > 0 {
+			end = int(raw.StmtLocation + raw.StmtLen)
+		}
+		st := Statement{SQL: strings.TrimSpace(sql[raw.StmtLocation:end])}
+		st.Command, _ = command.Of(raw.Stmt, sql[raw.StmtLocation:end])
+		list = append(list, st)
+	}
+	return list, nil
+}
+
+func (e *fakeEngine) Prepare(_ context.Context, _ Scope, st Statement, _ []uint32) (Prepared, error) {
+	if st.SQL == "SELECT refused()" {
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, "refused", pgerr.At(8))
+	}
+	return fakePrepared{e, st.SQL}, nil
+}
+
+func (e *fakeEngine) Charge(_ context.Context, _ Scope, bounds []Bound) error {
+	if len(bounds) > e.budget {
+		return pgerr.New(pgerr.BudgetExceeded, "over budget")
+	}
+	e.budget -= len(bounds)
+	for _, b := range bounds {
+		e.log = append(e.log, "charge "+b.(fakeBound).sql)
+	}
+	return nil
+}
+
+func (e *fakeEngine) CheckSetting(_ context.Context, _, value string) (string, error) {
+	e.log = append(e.log, "check "+value)
+	return value, nil
+}
+
+func (e *fakeEngine) Info(context.Context) (Info, error) {
+	return Info{Parameters: map[string]string{"server_version": "15.18", "TimeZone": "UTC", "unheard_of": "x"}, Database: "clinic", Epsilon: 0.5, EpsilonMax: 1}, nil
+}
+
+type fakePrepared struct {
+	e   *fakeEngine
+	sql string
+}
+
+func (p fakePrepared) Params() []uint32 { return make([]uint32, strings.Count(p.sql, "$")) }
+func (p fakePrepared) Columns() []pgconn.FieldDescription {
+	return []pgconn.FieldDescription{{Name: "x", DataTypeOID: pgtype.TextOID}}
+}
+
+func (p fakePrepared) Bind(_ context.Context, scope Scope, _ []int16, _ [][]byte, _ []int16) (Bound, error) {
+	p.e.scopes = append(p.e.scopes, scope)
+	return fakeBound(p), nil
+}
+
+type fakeBound fakePrepared
+
+func (b fakeBound) Execute(ctx context.Context) (Rows, error) {
+	b.e.log = append(b.e.log, "run "+b.sql)
+	switch {
+	case strings.HasPrefix(b.sql, "SELECT fails"):
+		return nil, fmt.Errorf("private detail")
+	case strings.HasPrefix(b.sql, "SELECT sleeps"):
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	r := &fakeRows{size: 1}
+	fmt.Sscanf(b.sql, "SELECT rows(%d, %d)", &r.left, &r.size)
+	r.total = r.left
+	return r, nil
+}
+
+type fakeRows struct{ total, left, size int }
+
+func (r *fakeRows) Columns() []pgconn.FieldDescription { return nil }
+func (r *fakeRows) Tag() string                        { return "SELECT " + strconv.Itoa(r.total) }
+func (r *fakeRows) Close()                             {}
+func (r *fakeRows) Notices() []*pgconn.Notice {
+	return []*pgconn.Notice{{Severity: "NOTICE", Message: "epsilon spent"}}
+}
+
+func (r *fakeRows) Next() ([][]byte, error) {
+	if r.left == 0 {
+		return nil, io.EOF
+	}
+	r.left--
+	return [][]byte{[]byte(strings.Repeat("x", r.size))}, nil
+}
+
+// recorder is a client that writes down what it gets.
+type recorder struct{ lines []string }
+
+func (r *recorder) add(format string, args ...any) error {
+	r.lines = append(r.lines, fmt.Sprintf(format, args...))
+	return nil
+}
+
+func (r *recorder) RowDescription(c []pgconn.FieldDescription) error {
+	return r.add("columns %d", len(c))
+}
+func (r *recorder) DataRow(v [][]byte) error         { return r.add("row %.20s", v[0]) }
+func (r *recorder) CommandComplete(tag string) error { return r.add("%s", tag) }
+func (r *recorder) EmptyQuery() error                { return r.add("empty") }
+func (r *recorder) PortalSuspended() error           { return r.add("suspended") }
+func (r *recorder) Notice(n *pgconn.Notice) error    { return r.add("%s %s", n.Severity, n.Message) }
+
+// open starts a session with a budget of ten statements.
+func open(parameters map[string]string) (*Session, *fakeEngine, error) {
+	e := &fakeEngine{budget: 10}
+	s, err := NewHandler(e).Open(context.Background(), wire.Startup{
+		Analyst: "alice", User: "al", Database: "clinic", Parameters: parameters, ProcessID: 7, Notice: func(*pgconn.Notice) {},
+	})
+	if err != nil {
+		return nil, e, err
+	}
+	s.Parameters()
+	return s.(*Session), e, nil
+}
+
+// ask runs a simple query as the wire does, and returns what the client gets.
+func ask(s *Session, sql string) []string {
+	r := &recorder{}
+	err := s.Query(context.Background(), sql, r)
+	if err != nil {
+		r.add("error %v", err)
+	}
+	for _, p := range s.Sync(err != nil) {
+		r.add("%s=%s", p.Name, p.Value)
+	}
+	r.add("%c", s.TransactionStatus())
+	return r.lines
+}

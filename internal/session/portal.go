@@ -1,0 +1,157 @@
+package session
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/command"
+	"github.com/dpproxy/dpproxy/internal/wire"
+)
+
+// portal is a cursor, made by Bind or by DECLARE: a query, a session command, or an empty text.
+type portal struct {
+	name     string
+	sequence int  // when it was made in its transaction; 0: it outlived that
+	dead     bool // its transaction has failed since it was made: not even a COMMIT bound before runs
+	hold     bool
+	scroll   command.Scroll
+
+	bytes int // of the values that were bound
+	query *query
+	at    int // position: 0 before the first row, n on row n, one more than there are rows behind the last
+
+	statement *statement
+	arguments []command.Arg // values of a command's parameters
+	formats   []int16       // result formats of a command
+	done      bool          // the command has run
+	columns   []pgconn.FieldDescription
+	rows      [][][]byte // what the command returned
+	tag       string
+	inner     *query // of DECLARE
+}
+
+// Execute runs a portal, or goes on with one that was suspended.
+func (s *Session) Execute(ctx context.Context, name string, maxRows uint32, w wire.ResultWriter) error {
+	p, err := s.state.portal(name)
+	if err != nil {
+		return err
+	}
+	if p.query == nil && p.statement.parsed == nil {
+		return w.EmptyQuery()
+	}
+	var c command.Command
+	if p.query == nil {
+		c = p.statement.parsed.Command
+	}
+	if err := s.state.usable(c); err != nil {
+		return err
+	}
+	if p.dead && s.state.tx.failed {
+		return errAborted
+	}
+	return s.timed(ctx, func(ctx context.Context) error {
+		if p.query == nil {
+			return s.executeCommand(ctx, p, maxRows, w)
+		}
+		s.state.tx.asked = true
+		if maxRows == 0 && !p.query.executed {
+			return s.stream(ctx, p, w)
+		}
+		return s.page(ctx, p, maxRows, w)
+	})
+}
+
+// stream sends a whole result as it comes.
+func (s *Session) stream(ctx context.Context, p *portal, w wire.ResultWriter) error {
+	sent := 0
+	err := s.each(ctx, p.query, func(values [][]byte) error {
+		sent++
+		return w.DataRow(values)
+	})
+	if err != nil {
+		return err
+	}
+	p.at = 1 // behind the last of no stored rows
+	if err := s.notify(w, p.told()); err != nil {
+		return err
+	}
+	return w.CommandComplete(tagged(p.query.tag, sent))
+}
+
+// page sends the next rows of a result that is kept.
+func (s *Session) page(ctx context.Context, p *portal, maxRows uint32, w wire.ResultWriter) error {
+	first := !p.query.executed
+	if err := s.load(ctx, p.query); err != nil {
+		return err
+	}
+	rows := p.query.rows
+	from := min(p.at, len(rows))
+	to := len(rows)
+	if maxRows > 0 && int64(from)+int64(maxRows) <= int64(len(rows)) {
+		to = from + int(maxRows)
+	}
+	for _, row := range rows[from:to] {
+		if err := w.DataRow(row); err != nil {
+			return err
+		}
+	}
+	if first {
+		if err := s.notify(w, p.told()); err != nil {
+			return err
+		}
+	}
+	if maxRows > 0 && to-from == int(maxRows) {
+		p.at = to
+		return w.PortalSuspended()
+	}
+	p.at = len(rows) + 1
+	return w.CommandComplete(tagged(p.query.tag, to-from))
+}
+
+// executeCommand runs a session command once, and pages through what it returned.
+func (s *Session) executeCommand(ctx context.Context, p *portal, maxRows uint32, w wire.ResultWriter) error {
+	if p.done && p.columns == nil {
+		return pgerr.New(pgerr.ObjectNotInState, `portal "`+p.name+`" cannot be run`)
+	}
+	if !p.done {
+		r, err := s.apply(ctx, s.state, &step{
+			parsed: *p.statement.parsed, arguments: p.arguments, formats: p.formats, query: p.inner,
+		})
+		if err != nil {
+			return err
+		}
+		if err := s.notify(w, r.notices); err != nil {
+			return err
+		}
+		p.done = true
+		if r.query != nil { // EXECUTE: from now on this portal is its query
+			p.query = r.query
+			if maxRows == 0 {
+				return s.stream(ctx, p, w)
+			}
+			return s.page(ctx, p, maxRows, w)
+		}
+		p.columns, p.rows, p.tag = r.columns, r.rows, r.tag
+	}
+	return p.pageCommand(maxRows, w)
+}
+
+func (p *portal) pageCommand(maxRows uint32, w wire.ResultWriter) error {
+	rest := p.rows[min(p.at, len(p.rows)):]
+	paged := maxRows > 0 && p.columns != nil && int64(len(rest)) >= int64(maxRows)
+	if paged {
+		rest = rest[:maxRows]
+	}
+	for _, row := range rest {
+		if err := w.DataRow(row); err != nil {
+			return err
+		}
+	}
+	p.at += len(rest)
+	if paged {
+		return w.PortalSuspended()
+	}
+	return w.CommandComplete(p.tag)
+}

@@ -1,0 +1,195 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+)
+
+// query is one bound statement on its way through charge and execution. Portals, and the copies of them on which a
+// simple query is decided, share it: it is charged and executed once.
+type query struct {
+	bound   Bound
+	columns []pgconn.FieldDescription // with formats; nil: no rows
+	offset  int                       // characters before the statement in the client's text, or elsewhere
+
+	charged  bool
+	executed bool
+	err      error // of the execution: it is not tried again
+
+	// After load the whole result is here.
+	rows    [][][]byte
+	bytes   int
+	tag     string
+	notices []*pgconn.Notice
+}
+
+func newQuery(b Bound, p Prepared, resultFormats []int16, offset int) *query {
+	q := &query{bound: b, offset: offset}
+	if d, ok := b.(Describer); ok {
+		q.columns = d.ResultColumns()
+	} else {
+		q.columns = withFormats(p.Columns(), resultFormats)
+	}
+	return q
+}
+
+// withFormats gives columns the result formats of a Bind: none, one for all, or one each.
+func withFormats(columns []pgconn.FieldDescription, formats []int16) []pgconn.FieldDescription {
+	columns = slices.Clone(columns)
+	for i := range columns {
+		columns[i].Format = formatOf(formats, i)
+	}
+	return columns
+}
+
+func formatOf(formats []int16, i int) int16 {
+	switch {
+	case len(formats) == 0:
+		return 0
+	case len(formats) == 1:
+		return formats[0]
+	case i < len(formats):
+		return formats[i]
+	}
+	return 0
+}
+
+// start charges the query if that is still to be done, and executes it.
+func (s *Session) start(ctx context.Context, q *query) (Rows, error) {
+	if q.err != nil {
+		return nil, q.err
+	}
+	if !q.charged {
+		if err := s.charge(ctx, []*query{q}); err != nil {
+			return nil, err
+		}
+	}
+	q.executed = true
+	rows, err := q.bound.Execute(ctx)
+	if err != nil {
+		q.err = moved(err, q.offset)
+		return nil, q.err
+	}
+	return rows, nil
+}
+
+// charge spends for several queries at once, or for none of them.
+func (s *Session) charge(ctx context.Context, queries []*query) error {
+	var bounds []Bound
+	for _, q := range queries {
+		if !q.charged {
+			bounds = append(bounds, q.bound)
+		}
+	}
+	if len(bounds) == 0 {
+		return nil
+	}
+	if err := s.engine.Charge(ctx, s.scope(s.state), bounds); err != nil {
+		if len(bounds) == 1 {
+			return moved(err, queries[0].offset)
+		}
+		return err
+	}
+	for _, q := range queries {
+		q.charged = true
+	}
+	return nil
+}
+
+// each runs the query and hands over its rows one by one; they are not kept.
+func (s *Session) each(ctx context.Context, q *query, row func([][]byte) error) error {
+	rows, err := s.start(ctx, q)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for {
+		values, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			q.err = moved(err, q.offset)
+			return q.err
+		}
+		if err := row(values); err != nil {
+			return err
+		}
+	}
+	q.tag, q.notices = rows.Tag(), rows.Notices()
+	return nil
+}
+
+// load runs the query and keeps its rows, so that a cursor can move over them and no backend connection waits for it.
+func (s *Session) load(ctx context.Context, q *query) error {
+	if q.executed {
+		return q.err
+	}
+	held := s.stored()
+	err := s.each(ctx, q, func(values [][]byte) error {
+		row := make([][]byte, len(values))
+		q.bytes += rowOverhead
+		for i, v := range values {
+			q.bytes += columnOverhead + len(v)
+			if v != nil {
+				row[i] = append(make([]byte, 0, len(v)), v...)
+			}
+		}
+		if held+q.bytes > maxStored {
+			return errStored
+		}
+		q.rows = append(q.rows, row)
+		return nil
+	})
+	if err != nil {
+		q.err, q.rows, q.bytes = err, nil, 0
+	}
+	return err
+}
+
+var errStored = pgerr.New(pgerr.ProgramLimitExceeded, "the session's open cursors hold too much data",
+	pgerr.Hint("Close cursors, or fetch the whole result without one."))
+
+// stored is what open portals hold, in bytes.
+func (s *Session) stored() int {
+	n := 0
+	for _, p := range s.state.portals {
+		n += p.bytes
+		if p.query != nil {
+			n += p.query.bytes
+		}
+	}
+	return n
+}
+
+// elsewhere is the offset of a statement whose text is not the one that the client has sent just now, but that of an
+// earlier PREPARE or DECLARE.
+const elsewhere = -1
+
+// moved adds a statement's place in the client's text to the position of an error; elsewhere there is none to show.
+func moved(err error, offset int) error {
+	var e *pgconn.PgError
+	if offset == 0 || !errors.As(err, &e) || e.Position == 0 {
+		return err
+	}
+	c := *e
+	if c.Position += int32(offset); offset == elsewhere {
+		c.Position = 0
+	}
+	return &c
+}
+
+// tagged is the tag of a statement that sent n rows now.
+func tagged(tag string, n int) string {
+	if strings.HasPrefix(tag, "SELECT") {
+		return "SELECT " + itoa(n)
+	}
+	return tag
+}

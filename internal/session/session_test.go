@@ -1,0 +1,208 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/wire"
+)
+
+func mustOpen(t *testing.T, parameters map[string]string) (*Session, *fakeEngine) {
+	t.Helper()
+	s, e, err := open(parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, e
+}
+
+func expect(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%s\ngot  %q\nwant %q", what, got, want)
+	}
+}
+
+// TestOneRefusalRefusesTheText is the rule of docs/protocol.md: one error, nothing run, nothing charged, nothing set.
+func TestOneRefusalRefusesTheText(t *testing.T) {
+	s, e := mustOpen(t, nil)
+	expect(t, "refused last", ask(s, "SET application_name = 'x'; BEGIN; SELECT rows(1, 1); PREPARE p AS SELECT 1; SELECT refused()"), "error ERROR: refused (SQLSTATE 42501)", "I")
+	expect(t, "engine", e.log)
+	expect(t, "setting", ask(s, "SHOW application_name"), "columns 1", "row ", "SHOW", "I")
+	expect(t, "statement", ask(s, "EXECUTE p"), `error ERROR: prepared statement "p" does not exist (SQLSTATE 26000)`, "I")
+	e.budget = 1
+	expect(t, "over budget together", ask(s, "SELECT rows(1, 1); SELECT rows(1, 1)"), "error ERROR: over budget (SQLSTATE 53400)", "I")
+	expect(t, "engine", e.log)
+	expect(t, "in budget alone", ask(s, "SELECT rows(1, 1)"), "columns 1", "row x", "NOTICE epsilon spent", "SELECT 1", "I")
+}
+
+// TestAllAreChargedBeforeTheFirstRuns, and a failure of one keeps the charges of all.
+func TestAllAreChargedBeforeTheFirstRuns(t *testing.T) {
+	s, e := mustOpen(t, nil)
+	got := ask(s, "SELECT rows(1, 1); SELECT fails(); SELECT rows(2, 1)")
+	expect(t, "client", got, "columns 1", "row x", "NOTICE epsilon spent", "SELECT 1", "columns 1", "error private detail", "I")
+	expect(t, "engine", e.log, "charge SELECT rows(1, 1)", "charge SELECT fails()", "charge SELECT rows(2, 1)", "run SELECT rows(1, 1)", "run SELECT fails()")
+}
+
+// TestStatementsSeeTheSettingsBeforeThem even though nothing has run when they are analysed.
+func TestStatementsSeeTheSettingsBeforeThem(t *testing.T) {
+	s, e := mustOpen(t, nil)
+	ask(s, "SET dpproxy.epsilon = 0.2; SELECT rows(1, 1); SET dpproxy.epsilon = 0.3; SELECT rows(1, 1); RESET dpproxy.epsilon; SELECT rows(1, 1)")
+	var seen []float64
+	for _, scope := range e.scopes {
+		seen = append(seen, scope.Settings.Epsilon())
+		if scope.Analyst != "alice" || scope.User != "al" || scope.Database != "clinic" || scope.ProcessID != 7 {
+			t.Errorf("scope %+v", scope)
+		}
+	}
+	if len(seen) != 3 || seen[0] != 0.2 || seen[1] != 0.3 || seen[2] != 0 {
+		t.Errorf("epsilon seen by the statements: %v", seen)
+	}
+}
+
+func TestRollbackRefundsNothing(t *testing.T) {
+	s, e := mustOpen(t, nil)
+	ask(s, "BEGIN")
+	ask(s, "SELECT rows(1, 1)")
+	ask(s, "ROLLBACK")
+	if e.budget != 9 {
+		t.Errorf("budget %d, want 9", e.budget)
+	}
+}
+
+func TestNoticesCanBeTurnedOff(t *testing.T) {
+	for _, setting := range []string{"SET dpproxy.notices = off", "SET client_min_messages = warning"} {
+		s, _ := mustOpen(t, nil)
+		ask(s, setting)
+		expect(t, setting, ask(s, "SELECT rows(1, 1)"), "columns 1", "row x", "SELECT 1", "I")
+	}
+	s, _ := mustOpen(t, nil)
+	ask(s, "SET dpproxy.notices = off")
+	expect(t, "warnings stay", ask(s, "COMMIT"), "WARNING there is no transaction in progress", "COMMIT", "I")
+}
+
+func TestStatementTimeout(t *testing.T) {
+	s, e := mustOpen(t, nil)
+	ask(s, "SET statement_timeout = 10")
+	expect(t, "timeout", ask(s, "SELECT sleeps()"), "columns 1", "error ERROR: canceling statement due to statement timeout (SQLSTATE 57014)", "I")
+	if e.budget != 9 {
+		t.Errorf("budget %d: the charge must stay", e.budget)
+	}
+}
+
+// TestStoredRowsAreBounded opens cursors until the session may hold no more; closing one makes room.
+func TestStoredRowsAreBounded(t *testing.T) {
+	s, _ := mustOpen(t, nil)
+	ask(s, "BEGIN")
+	const half = maxStored / 2 / (1000 + rowOverhead + columnOverhead)
+	for _, name := range []string{"a", "b"} {
+		ask(s, "SAVEPOINT s; DECLARE "+name+" CURSOR FOR SELECT rows("+itoa(half+1)+", 1000)")
+	}
+	if got := ask(s, "MOVE ALL FROM a"); got[len(got)-2] != "MOVE "+itoa(half+1) {
+		t.Fatalf("first cursor: %q", got)
+	}
+	if got := ask(s, "MOVE ALL FROM b"); !strings.Contains(got[0], "54000") || got[1] != "E" {
+		t.Fatalf("second cursor: %q", got)
+	}
+	ask(s, "ROLLBACK")
+	ask(s, "BEGIN; DECLARE c CURSOR FOR SELECT rows("+itoa(half+1)+", 1000)")
+	if got := ask(s, "MOVE ALL FROM c"); got[len(got)-2] != "MOVE "+itoa(half+1) {
+		t.Errorf("after closing: %q", got)
+	}
+}
+
+func TestHeldThingsAreBounded(t *testing.T) {
+	s, _ := mustOpen(t, nil)
+	code := func(err error) string {
+		var e *pgconn.PgError
+		if errors.As(err, &e) {
+			return e.Code
+		}
+		return ""
+	}
+	ctx := context.Background()
+	var err error
+	for i := 0; i <= maxStatements && err == nil; i++ {
+		err = s.Parse(ctx, "s"+itoa(i), "SELECT 1", nil)
+	}
+	if code(err) != pgerr.ProgramLimitExceeded || len(s.state.statements) != maxStatements {
+		t.Errorf("%d statements, then %v", len(s.state.statements), err)
+	}
+	ask(s, "DEALLOCATE ALL")
+	if s.state.text != 0 {
+		t.Errorf("%d bytes of text left", s.state.text)
+	}
+	err = nil
+	long := "SELECT '" + strings.Repeat("x", 30000) + "'"
+	for i := 0; i <= maxStatementText/len(long) && err == nil; i++ {
+		err = s.Parse(ctx, "l"+itoa(i), long, nil)
+	}
+	if code(err) != pgerr.ProgramLimitExceeded || s.state.text > maxStatementText {
+		t.Errorf("%d bytes of text, then %v", s.state.text, err)
+	}
+	ask(s, "DEALLOCATE ALL; BEGIN")
+	if err = s.Parse(ctx, "s0", "SELECT 1", nil); err != nil {
+		t.Fatal(err)
+	}
+	err = nil
+	for i := 0; i <= maxPortals && err == nil; i++ {
+		err = s.Bind(ctx, wire.Bind{Portal: "p" + itoa(i), Statement: "s0"})
+	}
+	if code(err) != pgerr.ProgramLimitExceeded || len(s.state.portals) != maxPortals {
+		t.Errorf("%d portals, then %v", len(s.state.portals), err)
+	}
+	var last []string
+	for range maxSavepoints + 1 {
+		last = ask(s, "SAVEPOINT a")
+	}
+	if !strings.Contains(last[0], "54000") {
+		t.Errorf("savepoints: %q", last)
+	}
+	s, _ = mustOpen(t, nil)
+	for i := range maxPlaceholders + 1 {
+		last = ask(s, "SET my.p"+itoa(i)+" = 1")
+	}
+	if !strings.Contains(last[0], "54000") {
+		t.Errorf("custom settings: %q", last)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	s, e := mustOpen(t, map[string]string{"TimeZone": "Europe/Paris", "work_mem": "1MB", "statement_timeout": "3s"})
+	if s.state.layers.current.TimeZone() != "Europe/Paris" || s.duration("statement_timeout") != 3*time.Second {
+		t.Errorf("settings %v", s.state.layers.current.values)
+	}
+	ask(s, "SET TimeZone = 'Europe/Paris'")
+	expect(t, "the backend is asked once", e.log, "check Europe/Paris")
+	_, _, err := open(map[string]string{"DateStyle": "nonsense"})
+	var pe *pgconn.PgError
+	if !errors.As(err, &pe) || pe.Severity != "FATAL" || pe.Code != pgerr.InvalidParameterValue {
+		t.Errorf("bad startup parameter: %v", err)
+	}
+	_, err = NewHandler(&fakeEngine{}).Open(context.Background(), wire.Startup{Database: "other"})
+	if !errors.As(err, &pe) || pe.Severity != "FATAL" || pe.Code != pgerr.InvalidCatalogName {
+		t.Errorf("wrong database: %v", err)
+	}
+	s.Close()
+}
+
+func TestIdleTimeouts(t *testing.T) {
+	s, _ := mustOpen(t, nil)
+	if d, _ := s.IdleTimeout(); d != 0 {
+		t.Errorf("default %v", d)
+	}
+	ask(s, "SET idle_session_timeout = '1min'; SET idle_in_transaction_session_timeout = '2s'")
+	if d, e := s.IdleTimeout(); d != time.Minute || e.Code != "57P05" {
+		t.Errorf("outside: %v, %v", d, e)
+	}
+	ask(s, "BEGIN")
+	if d, e := s.IdleTimeout(); d != 2*time.Second || e.Code != "25P03" {
+		t.Errorf("inside: %v, %v", d, e)
+	}
+}

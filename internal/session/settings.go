@@ -1,0 +1,103 @@
+package session
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+)
+
+// Settings is a snapshot of a session's settings, by lower-case name. It is never modified.
+type Settings struct{ values map[string]string }
+
+// Get returns a setting by its lower-case name; empty when it is not set.
+func (s Settings) Get(name string) string { return s.values[name] }
+
+// TimeZone changes what a statement means (PRIVACY.md 25).
+func (s Settings) TimeZone() string { return s.values["timezone"] }
+
+// DateStyle changes what a statement means.
+func (s Settings) DateStyle() string { return s.values["datestyle"] }
+
+// IntervalStyle changes what a statement means.
+func (s Settings) IntervalStyle() string { return s.values["intervalstyle"] }
+
+// ExtraFloatDigits changes how results look.
+func (s Settings) ExtraFloatDigits() string { return s.values["extra_float_digits"] }
+
+// ByteaOutput changes how results look.
+func (s Settings) ByteaOutput() string { return s.values["bytea_output"] }
+
+// Epsilon is what dpproxy.epsilon was set to; 0: not set, the policy's applies.
+func (s Settings) Epsilon() float64 {
+	v, err := strconv.ParseFloat(s.values["dpproxy.epsilon"], 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+// Notices is dpproxy.notices: whether to report cost and margins. The session drops them too, so this only saves work.
+func (s Settings) Notices() bool { return s.values["dpproxy.notices"] != "off" }
+
+// Margin is dpproxy.margin: "20", "2%", or empty.
+func (s Settings) Margin() string { return s.values["dpproxy.margin"] }
+
+// With returns a copy with one value changed, by its lower-case name.
+func (s Settings) With(name, value string) Settings {
+	m := make(map[string]string, len(s.values)+1)
+	maps.Copy(m, s.values)
+	m[name] = value
+	return Settings{values: m}
+}
+
+// layers are the settings of a session: what RESET returns to, what SET has changed, and what SET LOCAL has laid over
+// that. All maps are immutable, so that a savepoint is a copy of this struct.
+type layers struct {
+	reset   Settings
+	session Settings
+	local   map[string]string
+	current Settings
+}
+
+func newLayers(reset Settings) layers {
+	return layers{reset: reset, session: reset, current: reset}
+}
+
+// set is SET, or SET LOCAL.
+func (l layers) set(name, value string, local bool) layers {
+	if local {
+		overlay := maps.Clone(l.local)
+		if overlay == nil {
+			overlay = map[string]string{}
+		}
+		overlay[name] = value
+		l.local = overlay
+		l.current = l.current.With(name, value)
+		return l
+	}
+	l.session = l.session.With(name, value)
+	if _, covered := l.local[name]; covered {
+		overlay := maps.Clone(l.local)
+		delete(overlay, name)
+		l.local = overlay
+	}
+	l.current = l.current.With(name, value)
+	return l
+}
+
+// resetAll is RESET ALL. The modes of the current transaction stay.
+func (l layers) resetAll() layers {
+	fresh := newLayers(l.reset)
+	for name, value := range l.local {
+		if strings.HasPrefix(name, "transaction_") {
+			fresh = fresh.set(name, value, true)
+		}
+	}
+	return fresh
+}
+
+// withoutLocal is what a commit leaves.
+func (l layers) withoutLocal() layers {
+	l.local, l.current = nil, l.session
+	return l
+}
