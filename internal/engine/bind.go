@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/session"
+)
+
+// call is one statement with its values and everything that it runs under.
+type call struct {
+	engine        *Engine
+	state         *state
+	scope         session.Scope
+	analysis      *analysed
+	sql           string // the analyst's text
+	formats       []int16
+	values        [][]byte
+	resultFormats []int16
+}
+
+// columns describes the result with the formats that Bind asked for.
+func (c *call) columns() []pgconn.FieldDescription {
+	out := make([]pgconn.FieldDescription, len(c.analysis.columns))
+	for i, f := range c.analysis.columns {
+		f.Format = formatAt(c.resultFormats, i)
+		out[i] = f
+	}
+	if c.analysis.columns == nil {
+		return nil
+	}
+	return out
+}
+
+// formatAt applies Bind's rule: no code means text, one code means all.
+func formatAt(formats []int16, i int) int16 {
+	switch len(formats) {
+	case 0:
+		return 0
+	case 1:
+		return formats[0]
+	}
+	return formats[i]
+}
+
+// Bind plans the statement with its values. It costs nothing and reads no private row.
+func (p *prepared) Bind(ctx context.Context, scope session.Scope, formats []int16, values [][]byte, resultFormats []int16) (session.Bound, error) {
+	bound, err := p.bind(ctx, scope, formats, values, resultFormats)
+	if err != nil {
+		p.engine.metrics.Statement("refused")
+	}
+	return bound, err
+}
+
+func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int16, values [][]byte, resultFormats []int16) (session.Bound, error) {
+	s := p.engine.state.Load()
+	if s.policy.Analysts[scope.Analyst] == nil {
+		return nil, pgerr.New(pgerr.InvalidAuthorization, errNoAnalyst.Error(), pgerr.Fatal())
+	}
+	a, err := p.engine.analyse(ctx, s, scope, p.statement, p.types)
+	if err != nil {
+		return nil, err
+	}
+	c := &call{p.engine, s, scope, a, p.statement.SQL, formats, values, resultFormats}
+	if explain := p.statement.Explain(); explain != nil {
+		return c.bindExplain(ctx, explain)
+	}
+	if a.Route != rewrite.RoutePrivate {
+		return c.bindOpen(ctx)
+	}
+	return c.bindPrivate(ctx)
+}
+
+// calibrate computes what depends on the values, with a mechanism for each release.
+func (c *call) calibrate(ctx context.Context) (*priced, error) {
+	defer c.engine.stage("plan", time.Now())
+	values, err := c.canonical(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lookup := lookup{ctx, c.state, backendSettings(c.scope)}
+	plan, err := c.analysis.Plan(values, lookup, rewrite.Options{HashKey: c.state.secret, Version: c.state.version})
+	if err != nil {
+		return nil, err
+	}
+	allowed, err := c.allowance(plan)
+	if err != nil {
+		return nil, err
+	}
+	p, err := price(plan, allowed)
+	if err != nil {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "no mechanism answers this within the rules: "+err.Error(),
+			pgerr.Hint("Ask for fewer aggregates or raise dpproxy.epsilon; if the mechanism is at fault, the administrator can change it in the policy."))
+	}
+	p.charge.Query, p.charge.Policy = c.sql, c.state.policy.Version
+	return p, nil
+}
+
+// canonical has the shadow read the values by their types' input functions and print them in one way (PRIVACY 28).
+func (c *call) canonical(ctx context.Context) (rewrite.Values, error) {
+	if len(c.values) == 0 {
+		return nil, nil
+	}
+	var sql strings.Builder
+	sql.WriteString("SELECT ")
+	for i := range c.values {
+		if i > 0 {
+			sql.WriteString(", ")
+		}
+		sql.WriteString("$" + strconv.Itoa(i+1) + "::pg_catalog.text")
+	}
+	settings := backendSettings(c.scope)
+	settings.DateStyle, settings.IntervalStyle, settings.ExtraFloatDigits = isoDateStyle(settings.DateStyle), "postgres", "1"
+	rows, err := c.state.backend.Shadow(ctx, backend.Request{
+		SQL: sql.String(), Parameters: c.values, Types: c.analysis.parameters, Formats: c.formats, Settings: settings,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	row, err := rows.Next()
+	if err != nil {
+		return nil, err
+	}
+	values := make(rewrite.Values, len(row))
+	for i, v := range row {
+		if v != nil {
+			text := string(v)
+			values[i] = &text
+		}
+	}
+	return values, nil
+}
+
+// isoDateStyle keeps the order of day and month, which decides how input is read, and prints ISO.
+func isoDateStyle(dateStyle string) string {
+	if _, order, found := strings.Cut(dateStyle, ","); found {
+		return "ISO," + order
+	}
+	return "ISO"
+}
+
+// allowance is what the statement costs: SET dpproxy.epsilon or dpproxy.margin, else what the policy says.
+func (c *call) allowance(plan *rewrite.Plan) (allowance, error) {
+	p := c.state.policy
+	a := allowance{epsilon: plan.Epsilon}
+	if p.Accounting.Method == policy.RDP {
+		a.delta = p.Accounting.Delta
+		a.selectionDelta = ledger.ConfigOf(p).SelectionDelta(c.scope.Analyst)
+	}
+	if set := c.scope.Settings.Epsilon(); set > 0 {
+		a.epsilon = set
+	}
+	if text := c.scope.Settings.Margin(); text != "" {
+		wanted, err := parseMargin(text)
+		if err != nil {
+			return a, err
+		}
+		if a.epsilon, err = wanted.epsilonFor(plan, a); err != nil {
+			return a, err
+		}
+	}
+	if a.epsilon > plan.EpsilonMax {
+		return a, pgerr.New(pgerr.InvalidParameterValue,
+			fmt.Sprintf("this statement would cost epsilon %s; at most %s is allowed", number(a.epsilon), number(plan.EpsilonMax)),
+			pgerr.Hint("SET dpproxy.epsilon to a smaller value, or ask for a wider dpproxy.margin."))
+	}
+	return a, nil
+}

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// wantedMargin is SET dpproxy.margin: a 95% margin in a column's own units, or as a share of its valid range.
+type wantedMargin struct {
+	text  string
+	value float64
+	share bool
+}
+
+func parseMargin(text string) (wantedMargin, error) {
+	number, share := strings.CutSuffix(text, "%")
+	value, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || !(value > 0) || math.IsInf(value, 0) {
+		return wantedMargin{}, pgerr.New(pgerr.InvalidParameterValue, fmt.Sprintf("invalid value for parameter \"dpproxy.margin\": %q", text),
+			pgerr.Hint("Use a positive number, as '20', or a share of the valid range, as '2%%'."))
+	}
+	if share {
+		value /= 100
+	}
+	return wantedMargin{text, value, share}, nil
+}
+
+// marginTolerance is how much more than the least ε a statement with a wanted margin may spend, relatively.
+const marginTolerance = 1e-3
+
+// epsilonFor finds the least ε at which every release of the plan keeps the margin at public quantities. A release whose
+// range follows from a count, or that is drawn from ranks, has no margin before it is drawn and is refused.
+func (w wantedMargin) epsilonFor(plan *rewrite.Plan, a allowance) (float64, error) {
+	for _, block := range plan.Blocks {
+		for _, r := range block.Releases {
+			if r.Kind != mechanism.Scalar {
+				return 0, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("dpproxy.margin does not apply to %s: its margin follows from the released count", r.Name),
+					pgerr.Hint("RESET dpproxy.margin and SET dpproxy.epsilon, or ask for count(*) and sum() in a statement of their own."))
+			}
+		}
+	}
+	holds := func(epsilon float64) bool {
+		a.epsilon = epsilon
+		p, err := price(plan, a)
+		return err == nil && p.keeps(w)
+	}
+	if !holds(plan.EpsilonMax) {
+		return 0, pgerr.New(pgerr.InvalidParameterValue,
+			fmt.Sprintf("a margin of ±%s would cost more than epsilon %s, the most that this statement may cost", w.text, number(plan.EpsilonMax)),
+			pgerr.Hint("Ask for a wider margin, or for fewer aggregates at once."))
+	}
+	low, high := 0.0, plan.EpsilonMax
+	for high-low > marginTolerance*high {
+		if middle := (low + high) / 2; holds(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high, nil
+}
+
+// keeps says whether every release is within the wanted margin wherever in its range the released value lies.
+func (p *priced) keeps(w wantedMargin) bool {
+	for i, block := range p.blocks {
+		for j, prepared := range block.releases {
+			r := p.plan.Blocks[i].Releases[j]
+			allowed := w.value
+			if w.share {
+				width := r.Range[len(r.Range)-1].Hi - r.Range[0].Lo
+				if r.Range[0].Lo == mechanism.NoLower || r.Range[len(r.Range)-1].Hi == mechanism.NoUpper {
+					return false
+				}
+				allowed *= float64(width) * r.Grid.Step
+			}
+			if prepared.PlannedMargin()*r.Grid.Step > allowed {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/session"
+)
+
+// Execute measures, draws and finishes. What it returns, an error too, leaves on a multiple of timing.quantum.
+func (p *private) Execute(ctx context.Context) (session.Rows, error) {
+	started := time.Now()
+	defer p.land()
+	rows, err := p.execute(ctx)
+	pad(started, p.state.policy.Quantum)
+	return rows, err
+}
+
+func (p *private) execute(ctx context.Context) (session.Rows, error) {
+	if err := p.borrow(ctx); err != nil {
+		return nil, err
+	}
+	answer := p.answer
+	if answer == nil {
+		p.engine.metrics.Statement("private")
+		exact, err := p.measure(ctx)
+		if err != nil {
+			return nil, err
+		}
+		answer = p.draw(exact)
+		p.answer = answer
+		p.keep(ctx, answer)
+	} else {
+		p.engine.metrics.Statement("cached")
+	}
+	return p.finish(ctx, answer)
+}
+
+// borrow takes the answer of the statement that was charged for both. If that one has failed, or has not run (a cursor
+// that nobody fetched from), this statement is charged after all.
+func (p *private) borrow(ctx context.Context) error {
+	first := p.same
+	if first == nil {
+		return nil
+	}
+	p.same = nil
+	if p.answer = first.answer; p.answer != nil {
+		return nil
+	}
+	return p.engine.Charge(ctx, p.scope, []session.Bound{p})
+}
+
+// measure runs every measure query of the plan in one snapshot of main.
+func (p *private) measure(ctx context.Context) ([]measured, error) {
+	defer p.engine.stage("measure", time.Now())
+	var m backend.Measurement
+	m.Proofs, m.Settings = p.plan.Proofs, backendSettings(p.scope)
+	collectors := make([]*collector, len(p.plan.Blocks))
+	var take []func(backend.MeasureRow) error // by query
+	for i := range p.plan.Blocks {
+		block := &p.plan.Blocks[i]
+		c := newCollector(block)
+		collectors[i] = c
+		text := 0
+		if block.Select != nil {
+			text = len(block.KeyTypes)
+		}
+		if block.Measure.Text != "" {
+			m.Queries = append(m.Queries, backend.MeasureQuery{SQL: block.Measure, Text: text})
+			take = append(take, c.row)
+		}
+		for _, h := range block.Histograms {
+			m.Queries = append(m.Queries, backend.MeasureQuery{SQL: h.Measure, Text: text})
+			take = append(take, func(row backend.MeasureRow) error { return c.bin(h, row) })
+		}
+	}
+	if len(m.Queries) > 0 {
+		err := p.state.backend.Measure(ctx, m, func(row backend.MeasureRow) error { return take[row.Query](row) })
+		if err != nil {
+			return nil, p.measureFailed(ctx, err)
+		}
+	}
+	exact := make([]measured, len(collectors))
+	for i, c := range collectors {
+		exact[i] = c.sorted()
+	}
+	return exact, nil
+}
+
+// measureFailed turns whatever went wrong on main into one constant error (SECURITY.md, rule 2). The statement is refused
+// to this analyst from now on, unless main was merely away (PRIVACY 26).
+func (p *private) measureFailed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if busy := (*pgconn.PgError)(nil); errors.As(err, &busy) {
+		return busy // no connection in time: main was not asked
+	}
+	var failure *backend.MeasureError
+	lost := errors.As(err, &failure) && (failure.Lost() || failure.ProofGone())
+	code := ""
+	if failure != nil {
+		code = failure.Code()
+	}
+	p.engine.log.Error("main failed while measuring", "analyst", p.scope.Analyst, "fingerprint", p.plan.Fingerprint, "sqlstate", code, "lost", lost)
+	// The client may be gone by now; that must not keep the failure from being recorded.
+	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if failure != nil && failure.ProofGone() {
+		p.engine.reread(recording, p.state)
+	}
+	if !lost {
+		if err := p.engine.ledger.Fail(recording, p.scope.Analyst, p.plan.Fingerprint); err != nil {
+			p.engine.log.Error("failed statement not recorded", "analyst", p.scope.Analyst, "error", err.Error())
+		}
+	}
+	return pgerr.New(pgerr.InternalError, "the main database failed while measuring",
+		pgerr.Hint("What was charged stays charged. Tell the administrator; the proxy's log has the reason."))
+}
+
+// draw releases every block.
+func (p *private) draw(exact []measured) []released {
+	defer p.engine.stage("draw", time.Now())
+	source := sources.Get().(*mechanism.Source)
+	defer sources.Put(source)
+	answer := make([]released, len(p.blocks))
+	for i, b := range p.blocks {
+		answer[i] = b.draw(source, p.plan.Blocks[i].Releases, exact[i])
+	}
+	return answer
+}
+
+// pad sleeps until a multiple of quantum has passed since started.
+func pad(started time.Time, quantum time.Duration) {
+	if quantum > 0 {
+		time.Sleep(quantum - time.Since(started)%quantum)
+	}
+}

@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+func key(fields ...string) []*string {
+	out := make([]*string, len(fields))
+	for i := range fields {
+		if fields[i] != "NULL" {
+			out[i] = &fields[i]
+		}
+	}
+	return out
+}
+
+func TestCollectorFillsDeclaredGroups(t *testing.T) {
+	block := &rewrite.Block{
+		Keys:     [][]*string{key("asthma"), key("cold"), key("flu")},
+		Releases: make([]mechanism.Release, 2),
+		Measured: []int{1, 0},
+	}
+	c := newCollector(block)
+	// Main returns groups in any order and leaves empty ones out.
+	for _, row := range []backend.MeasureRow{{Integers: []int64{3, 30, 31}}, {Integers: []int64{1, 10, 11}}} {
+		if err := c.row(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := c.sorted()
+	if diff := cmp.Diff([][]int64{{11, 0, 31}, {10, 0, 30}}, m.exact); diff != "" {
+		t.Errorf("exact integers by release and group: %s", diff)
+	}
+	for _, bad := range []backend.MeasureRow{{Integers: []int64{0, 1, 1}}, {Integers: []int64{4, 1, 1}}, {Integers: []int64{1, 1}}} {
+		if c.row(bad) == nil {
+			t.Errorf("row %v was taken", bad.Integers)
+		}
+	}
+}
+
+func TestCollectorOrdersSelectedGroupsByKey(t *testing.T) {
+	block := &rewrite.Block{
+		Select: &mechanism.Release{}, KeyTypes: []uint32{25, 25},
+		Releases: make([]mechanism.Release, 2), Measured: []int{0},
+		Histograms: []rewrite.Histogram{{Releases: []int{1}}},
+	}
+	c := newCollector(block)
+	for _, row := range []backend.MeasureRow{
+		{Keys: key("b", "NULL"), Integers: []int64{7, 70}},
+		{Keys: key("a", "x"), Integers: []int64{5, 50}},
+	} {
+		if err := c.row(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []int64{9, 4} {
+		if err := c.bin(block.Histograms[0], backend.MeasureRow{Keys: key("b", "NULL"), Integers: []int64{step, 1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := c.sorted()
+	if diff := cmp.Diff([]int64{5, 7}, m.units); diff != "" {
+		t.Errorf("units: %s", diff)
+	}
+	if diff := cmp.Diff([]int64{50, 70}, m.exact[0]); diff != "" {
+		t.Errorf("exact: %s", diff)
+	}
+	want := mechanism.Histogram{{Step: 4, Count: 1}, {Step: 9, Count: 1}}
+	if diff := cmp.Diff(want, m.histograms[1][1]); diff != "" {
+		t.Errorf("histogram: %s", diff)
+	}
+}
+
+func TestDrawKeepsChainedSumsInTheirRange(t *testing.T) {
+	releases := []mechanism.Release{
+		{Kind: mechanism.Chained, Sensitivity: 60, PerRow: mechanism.Interval{Lo: -60, Hi: 60}, CountRef: 1, Groups: 1, Weight: 1},
+		{Kind: mechanism.Scalar, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 1000}}, Groups: 1, Weight: 1},
+	}
+	plan := &rewrite.Plan{Blocks: []rewrite.Block{{Releases: releases, Keys: [][]*string{{}}, Epsilon: 1}}}
+	p, err := price(plan, allowance{epsilon: 0.1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.charge.Epsilon != 0.1 || p.charge.Curve.Pure != 0.1 {
+		t.Errorf("charge is %g, curve %g, want exactly 0.1", p.charge.Epsilon, p.charge.Curve.Pure)
+	}
+	source := mechanism.SeededSource(1)
+	for range 2000 {
+		r := p.blocks[0].draw(source, releases, measured{keys: [][]*string{{}}, exact: [][]int64{{-90000}, {3}}})
+		n, sum := r.Values[1][0], r.Values[0][0]
+		if n < 0 || n > 1000 || sum < -60*n || sum > 60*n {
+			t.Fatalf("released count %d and sum %d", n, sum)
+		}
+	}
+}
+
+func TestKeyNamesAreDistinct(t *testing.T) {
+	names := map[string][]*string{}
+	for _, k := range [][]*string{key("a", "b"), key("ab", ""), key("", "ab"), key("NULL", "ab"), key("1:a"), key("a"), {}, key("NULL"), key("-;")} {
+		if other, taken := names[keyName(k)]; taken {
+			t.Errorf("%v and %v have the same name", k, other)
+		}
+		names[keyName(k)] = k
+	}
+}

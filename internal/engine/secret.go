@@ -1,0 +1,30 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+)
+
+const (
+	secretKey  = "group selection" // no answer's key: those are hex
+	secretLife = 100 * 365 * 24 * time.Hour
+)
+
+// groupSecret is the key of the hash that chooses a unit's groups (PRIVACY 9). It lives with the answers, so that a
+// restarted proxy, or another one on the same ledger, chooses alike. No privacy rests on it.
+func groupSecret(ctx context.Context, l ledger.Ledger) (string, error) {
+	stored, found, err := l.Answer(ctx, secretKey)
+	if err != nil || found {
+		return string(stored), err
+	}
+	fresh := rand.Text()
+	if err := l.PutAnswer(ctx, secretKey, []byte(fresh), secretLife); err != nil {
+		return "", err
+	}
+	// Another proxy may have been first or last; all take what is stored now.
+	stored, _, err = l.Answer(ctx, secretKey)
+	return string(stored), err
+}
