@@ -1,0 +1,101 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/metrics"
+)
+
+func get(t *testing.T, h http.Handler, path string) (int, string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+	return w.Code, w.Body.String()
+}
+
+func TestCountsAreServed(t *testing.T) {
+	m := metrics.New()
+	m.ConnectionOpened()
+	m.ConnectionOpened()
+	m.ConnectionClosed()
+	m.ConnectionRefused("address")
+	m.LoginFailed()
+	m.Message("Query", 2*time.Millisecond)
+	m.ErrorSent("42501")
+	m.Statement("private")
+	m.Stage("charge", time.Millisecond)
+	m.Charged(0.5)
+	m.Charged(0.25)
+	m.Charged(-1)
+	m.Reloaded(true)
+	m.Reloaded(false)
+	m.Pools(func() map[string]metrics.Pool {
+		return map[string]metrics.Pool{"main": {Total: 3, Idle: 1, Max: 8, Acquired: 42, WaitSeconds: 1.5}}
+	})
+	_, body := get(t, m.Handler(func(context.Context) error { return nil }, slog.Default()), "/metrics")
+	for _, line := range []string{
+		"dpproxy_connections 1",
+		"dpproxy_connections_total 2",
+		`dpproxy_connections_refused_total{reason="address"} 1`,
+		"dpproxy_login_failures_total 1",
+		`dpproxy_message_seconds_count{message="Query"} 1`,
+		`dpproxy_message_seconds_bucket{message="Query",le="0.003"} 1`,
+		`dpproxy_message_seconds_bucket{message="Query",le="0.001"} 0`,
+		`dpproxy_errors_total{sqlstate="42501"} 1`,
+		`dpproxy_statements_total{verdict="private"} 1`,
+		`dpproxy_stage_seconds_count{stage="charge"} 1`,
+		"dpproxy_epsilon_charged_total 0.75",
+		`dpproxy_reloads_total{result="ok"} 1`,
+		`dpproxy_reloads_total{result="failed"} 1`,
+		`dpproxy_pool_connections{database="main"} 3`,
+		`dpproxy_pool_acquired_total{database="main"} 42`,
+		"go_goroutines ",
+	} {
+		if !strings.Contains(body, "\n"+line) {
+			t.Errorf("/metrics lacks %q", line)
+		}
+	}
+	if t.Failed() {
+		t.Log(body)
+	}
+}
+
+func TestReadiness(t *testing.T) {
+	var log strings.Builder
+	var state error
+	h := metrics.New().Handler(func(context.Context) error { return state }, slog.New(slog.NewTextHandler(&log, nil)))
+	if code, body := get(t, h, "/readyz"); code != 200 || body != "ok\n" {
+		t.Errorf("ready: %d %q", code, body)
+	}
+	state = errors.New("databases.main: no route to 10.0.0.7")
+	if code, body := get(t, h, "/readyz"); code != 503 || body != "not ready\n" {
+		t.Errorf("not ready: %d %q", code, body)
+	}
+	if !strings.Contains(log.String(), "10.0.0.7") {
+		t.Error("the reason is not in the log")
+	}
+	if code, _ := get(t, h, "/healthz"); code != 200 {
+		t.Errorf("healthz: %d", code)
+	}
+	if code, _ := get(t, h, "/elsewhere"); code != 404 {
+		t.Errorf("elsewhere: %d", code)
+	}
+}
+
+func TestReadinessAsksWithADeadline(t *testing.T) {
+	h := metrics.New().Handler(func(ctx context.Context) error {
+		if _, ok := ctx.Deadline(); !ok {
+			t.Error("no deadline")
+		}
+		return nil
+	}, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	get(t, h, "/readyz")
+}

@@ -1,0 +1,142 @@
+package server
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/wire"
+)
+
+const (
+	// authConnections serve logins only; a login holds one for one short query.
+	authConnections = 4
+	authTimeout     = 5 * time.Second
+)
+
+// identity knows the analysts of one policy.
+type identity struct {
+	policy *policy.Policy
+	pool   *pgxpool.Pool // auth by query; nil: verifiers are in the policy
+}
+
+func newIdentity(ctx context.Context, p *policy.Policy) (*identity, error) {
+	i := &identity{policy: p}
+	if p.Auth.Method != policy.AuthQuery {
+		return i, nil
+	}
+	config, err := pgxpool.ParseConfig(p.Auth.DSN)
+	if err != nil {
+		return nil, fmt.Errorf("auth.dsn: %w", err)
+	}
+	config.MaxConns = authConnections
+	// A pooler may stand in front of the database: nothing is left prepared on a connection.
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	if i.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, fmt.Errorf("auth.dsn: %w", err)
+	}
+	// A query that cannot run would lock everybody out: try it with a name that nobody has.
+	if _, _, err := i.query(ctx, "\x01"); err != nil {
+		i.pool.Close()
+		return nil, fmt.Errorf("auth.query: %w", err)
+	}
+	return i, nil
+}
+
+func (i *identity) close() {
+	if i.pool != nil {
+		i.pool.Close()
+	}
+}
+
+// verifier returns the analyst that a user logs in as, and how he proves it.
+func (i *identity) verifier(ctx context.Context, user string) (wire.Credential, bool, error) {
+	analyst, listed := i.policy.Analysts[user]
+	if i.pool == nil {
+		if !listed || analyst.Verifier == "" {
+			return wire.Credential{}, false, nil
+		}
+		return wire.Credential{Analyst: analyst.Name, Verifier: analyst.Verifier}, true, nil
+	}
+	// The query runs for users who are not listed too: they take as long.
+	verifier, found, err := i.query(ctx, user)
+	if err != nil || !found || !listed {
+		return wire.Credential{}, false, err
+	}
+	return wire.Credential{Analyst: analyst.Name, Verifier: verifier}, true, nil
+}
+
+// query runs auth.query. A row for another name, or without a password, is none.
+func (i *identity) query(ctx context.Context, user string) (verifier string, found bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, authTimeout)
+	defer cancel()
+	var name string
+	var stored *string
+	err = i.pool.QueryRow(ctx, i.policy.Auth.Query, user).Scan(&name, &stored)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", false, nil
+	}
+	if err != nil || name != user || stored == nil {
+		return "", false, err
+	}
+	return *stored, true, nil
+}
+
+// certificate finds the analyst whose certificate this is: by common name, else by the first alternative name that fits.
+func (i *identity) certificate(cert *x509.Certificate) (string, bool) {
+	names := append([]string{cert.Subject.CommonName}, cert.DNSNames...)
+	names = append(names, cert.EmailAddresses...)
+	for _, uri := range cert.URIs {
+		names = append(names, uri.String())
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "" })
+	for _, n := range names {
+		for _, a := range i.policy.Analysts { // no two analysts have the same certificate
+			if a.Certificate == n {
+				return a.Name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// authenticator answers wire out of the policy that is in force now.
+type authenticator Server
+
+func (a *authenticator) identity() (*identity, error) {
+	if st := (*Server)(a).state.Load(); st != nil {
+		return st.identity, nil
+	}
+	return nil, errStopped
+}
+
+// Verifier implements wire.Authenticator.
+func (a *authenticator) Verifier(ctx context.Context, user string) (wire.Credential, bool, error) {
+	i, err := a.identity()
+	if err != nil {
+		return wire.Credential{}, false, err
+	}
+	return i.verifier(ctx, user)
+}
+
+// Certificate implements wire.Authenticator.
+func (a *authenticator) Certificate(cert *x509.Certificate) (string, bool) {
+	i, err := a.identity()
+	if err != nil {
+		return "", false
+	}
+	return i.certificate(cert)
+}
+
+// Passwords implements wire.Authenticator.
+func (a *authenticator) Passwords() bool {
+	i, err := a.identity()
+	return err == nil && i.policy.Auth.Method != policy.AuthCertificate
+}

@@ -1,0 +1,110 @@
+package server
+
+import (
+	"context"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/pgserver"
+	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/wire"
+)
+
+func TestCertificatesMapToAnalysts(t *testing.T) {
+	i := &identity{policy: &policy.Policy{Analysts: map[string]*policy.Analyst{
+		"app":   {Name: "app", Certificate: "app.example"},
+		"mail":  {Name: "mail", Certificate: "m@example.org"},
+		"robot": {Name: "robot", Certificate: "spiffe://example/robot"},
+		"alice": {Name: "alice"}, // has none
+	}}}
+	uri, err := url.Parse("spiffe://example/robot")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		cert x509.Certificate
+		want string
+	}{
+		"common name":       {x509.Certificate{Subject: pkix.Name{CommonName: "app.example"}}, "app"},
+		"DNS name":          {x509.Certificate{Subject: pkix.Name{CommonName: "x"}, DNSNames: []string{"y", "app.example"}}, "app"},
+		"e-mail":            {x509.Certificate{EmailAddresses: []string{"m@example.org"}}, "mail"},
+		"URI":               {x509.Certificate{URIs: []*url.URL{uri}}, "robot"},
+		"common name first": {x509.Certificate{Subject: pkix.Name{CommonName: "app.example"}, EmailAddresses: []string{"m@example.org"}}, "app"},
+		"stranger":          {x509.Certificate{Subject: pkix.Name{CommonName: "alice"}}, ""},
+		"no name at all":    {x509.Certificate{}, ""},
+	} {
+		if got, ok := i.certificate(&c.cert); got != c.want || ok != (c.want != "") {
+			t.Errorf("%s: %q, %v; want %q", name, got, ok, c.want)
+		}
+	}
+}
+
+func TestVerifiersOfThePolicy(t *testing.T) {
+	i, err := newIdentity(context.Background(), &policy.Policy{Auth: policy.Auth{Method: policy.AuthSCRAM}, Analysts: map[string]*policy.Analyst{
+		"alice": {Name: "alice", Verifier: "v"},
+		"app":   {Name: "app", Certificate: "app.example"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.close()
+	for user, want := range map[string]wire.Credential{
+		"alice": {Analyst: "alice", Verifier: "v"}, "app": {}, "ALICE": {}, "": {}, "eve": {},
+	} {
+		got, ok, err := i.verifier(context.Background(), user)
+		if err != nil || got != want || ok != (want.Analyst != "") {
+			t.Errorf("%q: %+v, %v, %v; want %+v", user, got, ok, err, want)
+		}
+	}
+}
+
+func TestVerifiersOfADatabase(t *testing.T) {
+	s, name := pgservertest.Database(t, `CREATE TABLE logins (name text PRIMARY KEY, verifier text);
+		INSERT INTO logins VALUES ('alice', 'va'), ('bob', NULL), ('unlisted', 'vu'), ('ALICE', 'other')`)
+	p := &policy.Policy{
+		Auth: policy.Auth{Method: policy.AuthQuery, DSN: s.DSN(name, pgserver.Superuser),
+			Query: "SELECT name, verifier FROM logins WHERE lower(name) = lower($1) ORDER BY name = $1 DESC"},
+		Analysts: map[string]*policy.Analyst{"alice": {Name: "alice"}, "bob": {Name: "bob"}, "carol": {Name: "carol"}, "Unlisted": {Name: "Unlisted"}},
+	}
+	i, err := newIdentity(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.close()
+	for user, want := range map[string]wire.Credential{
+		"alice":      {Analyst: "alice", Verifier: "va"},
+		"bob":        {}, // has no password
+		"carol":      {}, // listed, not in the database
+		"unlisted":   {}, // in the database, not listed
+		"Unlisted":   {}, // the database's name is another one
+		"ALICE":      {},
+		"x' OR ''='": {},
+	} {
+		got, ok, err := i.verifier(context.Background(), user)
+		if err != nil || got != want || ok != (want.Analyst != "") {
+			t.Errorf("%q: %+v, %v, %v; want %+v", user, got, ok, err, want)
+		}
+	}
+}
+
+func TestAuthQueryIsTriedBeforeListening(t *testing.T) {
+	s, name := pgservertest.Database(t)
+	for query, want := range map[string]string{
+		"SELECT a, b FROM nowhere WHERE a = $1":     "auth.query",
+		"SELECT $1::text":                           "auth.query", // one column
+		"SELECT $1::text, 1/0 WHERE $1 IS NOT NULL": "auth.query",
+	} {
+		p := &policy.Policy{Auth: policy.Auth{Method: policy.AuthQuery, DSN: s.DSN(name, pgserver.Superuser), Query: query}}
+		i, err := newIdentity(context.Background(), p)
+		if err == nil {
+			i.close()
+			t.Errorf("%s is accepted", query)
+		} else if !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+}

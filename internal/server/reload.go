@@ -1,0 +1,87 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+// statementGrace is how long the connections of a replaced policy stay open for statements that were planned under it.
+const statementGrace = time.Minute
+
+// Reload reads the policy file and the certificates again. On an error nothing has changed: the old policy stays.
+func (s *Server) Reload(ctx context.Context) error {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	err := s.reload(ctx)
+	s.metrics.Reloaded(err == nil)
+	return err
+}
+
+func (s *Server) reload(ctx context.Context) error {
+	old := s.state.Load()
+	if old == nil {
+		return errStopped
+	}
+	p, err := policy.Load(old.policy.File)
+	if err != nil {
+		return err
+	}
+	if err := p.Need(Needs(p)...); err != nil {
+		return err
+	}
+	fresh, err := open(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err := fresh.check(ctx, s.log); err != nil {
+		fresh.close()
+		return err
+	}
+	// Budgets first: a statement that is planned under the new policy must not be charged under the old one's budgets.
+	if err := s.ledger.Reconfigure(ctx, ledger.ConfigOf(p)); err != nil {
+		fresh.close()
+		return err
+	}
+	if err := s.engine.Load(ctx, p, fresh.backend); err != nil {
+		fresh.close()
+		if back := s.ledger.Reconfigure(ctx, ledger.ConfigOf(old.policy)); back != nil {
+			return fmt.Errorf("%w (and the ledger keeps the new budgets: %w)", err, back)
+		}
+		return err
+	}
+	s.state.Store(fresh)
+	s.retire(old)
+	s.sayUnchanged(old.policy, p)
+	return nil
+}
+
+// retire closes the connections of a replaced policy after a while, or when the server stops.
+func (s *Server) retire(old *state) {
+	s.running.Go(func() {
+		select {
+		case <-time.After(statementGrace):
+		case <-s.serving.Done():
+		}
+		old.close()
+	})
+}
+
+// sayUnchanged names what a running proxy cannot take over.
+func (s *Server) sayUnchanged(old, fresh *policy.Policy) {
+	for key, changed := range map[string]bool{
+		"listen":             old.Listen != fresh.Listen,
+		"insecure":           old.Insecure != fresh.Insecure,
+		"metrics.listen":     old.Metrics != fresh.Metrics,
+		"ledger":             old.Ledger != fresh.Ledger,
+		"limits.connections": old.Limits.Connections != fresh.Limits.Connections,
+		"limits.per_address": old.Limits.PerAddress != fresh.Limits.PerAddress,
+	} {
+		if changed {
+			s.log.Warn("changed in the policy, but takes effect after a restart", "key", key)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/engine"
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/metrics"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/session"
+	"github.com/dpproxy/dpproxy/internal/wire"
+)
+
+// Server is a running proxy.
+type Server struct {
+	log     *slog.Logger
+	metrics *metrics.Metrics
+	ledger  ledger.Store
+	engine  *engine.Engine
+	wire    *wire.Server
+
+	listener net.Listener
+	monitor  *http.Server    // nil: no metrics listener
+	failed   chan error      // a listener's end that nobody asked for
+	serving  context.Context // ends with the server
+	stop     context.CancelFunc
+	running  sync.WaitGroup
+
+	reloading sync.Mutex // one reload at a time
+	state     atomic.Pointer[state]
+}
+
+var errStopped = errors.New("the server has stopped")
+
+// state is what a reload replaces.
+type state struct {
+	policy   *policy.Policy
+	backend  *backend.Backend
+	identity *identity
+	tls      tlsSource
+}
+
+// Needs lists the connections that serve uses: policy.Need says which of them are not known.
+func Needs(p *policy.Policy) []string {
+	keys := []string{"main", "shadow"}
+	if slices.ContainsFunc(p.Tables, func(t *policy.Table) bool { return t.Public }) {
+		keys = append(keys, "public")
+	}
+	if p.Auth.Method == policy.AuthQuery {
+		keys = append(keys, "auth.dsn")
+	}
+	return append(keys, "ledger")
+}
+
+// Start checks everything, and then listens and serves until Shutdown or Close. ctx bounds the checks only.
+func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, err error) {
+	serving, stop := context.WithCancel(context.Background())
+	s := &Server{log: log, metrics: metrics.New(), failed: make(chan error, 3), serving: serving, stop: stop}
+	defer func() {
+		if err != nil {
+			s.release()
+		}
+	}()
+	st, err := open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	s.state.Store(st)
+	if err := st.check(ctx, log); err != nil {
+		return nil, err
+	}
+	config := ledger.ConfigOf(p)
+	config.Log = log
+	store, err := ledger.Open(ctx, p.Ledger, config)
+	if err != nil {
+		return nil, err // s.ledger stays a plain nil, which release asks for
+	}
+	s.ledger = store
+	if s.engine, err = engine.New(ctx, p, st.backend, s.ledger, s.metrics, log); err != nil {
+		return nil, err
+	}
+	mock, err := mockSecret(ctx, s.ledger)
+	if err != nil {
+		return nil, err
+	}
+	s.wire, err = wire.New(wire.Config{
+		Handler:       session.NewHandler(s.engine),
+		Authenticator: (*authenticator)(s),
+		TLS:           s.tlsConfig,
+		RequireTLS:    !p.Insecure,
+		Limits:        wire.Limits{Connections: p.Limits.Connections, PerAddress: p.Limits.PerAddress},
+		MockSecret:    mock,
+		Logger:        log,
+		Metrics:       s.metrics,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.monitorOn(p.Metrics); err != nil {
+		return nil, err
+	}
+	if s.listener, err = net.Listen("tcp", p.Listen); err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	s.run("administrator's socket", func() error { return ledger.ServeAdmin(serving, ledger.SocketPath(p.Ledger), s.ledger) })
+	s.run("listener "+s.listener.Addr().String(), func() error { return s.wire.Serve(s.listener) })
+	return s, nil
+}
+
+// run serves in the background and reports an end that nobody asked for.
+func (s *Server) run(name string, serve func() error) {
+	s.running.Go(func() {
+		err := serve()
+		if err != nil && !errors.Is(err, wire.ErrServerClosed) && !errors.Is(err, http.ErrServerClosed) {
+			s.failed <- fmt.Errorf("%s: %w", name, err)
+		}
+	})
+}
+
+// Addr is the address that clients connect to.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Failed delivers an error when a listener has ended by itself.
+func (s *Server) Failed() <-chan error { return s.failed }
+
+// Ready tells whether every database and the ledger answer.
+func (s *Server) Ready(ctx context.Context) error {
+	st := s.state.Load()
+	if st == nil {
+		return errStopped
+	}
+	if err := st.backend.Ping(ctx); err != nil {
+		return err
+	}
+	for name := range st.policy.Analysts {
+		_, err := s.ledger.Balance(ctx, name)
+		return err // one account is enough to see that the store answers
+	}
+	return nil
+}
+
+// Shutdown stops accepting, lets running statements finish until ctx is done, and releases everything.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.wire.Shutdown(ctx)
+	s.release()
+	return err
+}
+
+// Close ends every session now. What was charged stays charged.
+func (s *Server) Close() error {
+	err := s.wire.Close()
+	s.release()
+	return err
+}
+
+// release closes whatever Start has opened, from the clients inwards. It may be called more than once.
+func (s *Server) release() {
+	s.stop()
+	if s.listener != nil {
+		s.listener.Close()
+	}
+	if s.monitor != nil {
+		s.monitor.Close()
+	}
+	s.running.Wait()
+	if st := s.state.Swap(nil); st != nil {
+		st.close()
+	}
+	if s.ledger != nil {
+		if err := s.ledger.Close(); err != nil {
+			s.log.Error("ledger did not close cleanly", "error", err)
+		}
+	}
+}
+
+// monitorOn serves metrics, health and readiness.
+func (s *Server) monitorOn(address string) error {
+	s.metrics.Pools(s.pools)
+	if address == "" {
+		return nil
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("metrics.listen: %w", err)
+	}
+	s.monitor = &http.Server{Handler: s.metrics.Handler(s.Ready, s.log), ReadHeaderTimeout: 5 * time.Second}
+	s.run("metrics listener", func() error { return s.monitor.Serve(listener) })
+	s.log.Info("metrics", "address", listener.Addr().String())
+	return nil
+}
+
+func (s *Server) pools() map[string]metrics.Pool {
+	pools := map[string]metrics.Pool{}
+	st := s.state.Load()
+	if st == nil {
+		return pools
+	}
+	for name, stat := range st.backend.Stats() {
+		pools[name] = metrics.Pool{
+			Total: stat.TotalConns(), Idle: stat.IdleConns(), Max: stat.MaxConns(),
+			Acquired: stat.AcquireCount(), WaitSeconds: stat.AcquireDuration().Seconds(),
+		}
+	}
+	return pools
+}
