@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+)
+
+type budgetCommand struct {
+	policyFlag
+	Show   budgetShow   `cmd:"" help:"What every analyst has spent and has left."`
+	Reset  budgetReset  `cmd:"" help:"Open a new period for an analyst: the whole budget is there again."`
+	Clear  budgetClear  `cmd:"" help:"Let an analyst ask again what failed in the main database before."`
+	Verify budgetVerify `cmd:"" help:"Derive every total from the records, and compare."`
+	Export budgetExport `cmd:"" help:"Write every record as one line of JSON."`
+}
+
+// Help is shown by --help.
+func (budgetCommand) Help() string {
+	return "Works while the proxy runs: through its socket beside a ledger file, or in the shared ledger itself."
+}
+
+// open opens the ledger for its administrator.
+func (c *budgetCommand) open(ctx context.Context) (ledger.Admin, error) {
+	p, err := c.load("ledger")
+	if err != nil {
+		return nil, err
+	}
+	return ledger.OpenAdmin(ctx, p.Ledger, ledger.ConfigOf(p))
+}
+
+// with runs do on the ledger.
+func (c *budgetCommand) with(ctx context.Context, do func(ledger.Admin) error) error {
+	l, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	if err := do(l); err != nil {
+		l.Close()
+		return err
+	}
+	return l.Close()
+}
+
+type budgetReset struct {
+	Analyst string `arg:"" help:"Name of the analyst; * is the budget of all together."`
+}
+
+func (r *budgetReset) Run(ctx context.Context, c *cli, s *streams) error {
+	return c.Budget.with(ctx, func(l ledger.Admin) error {
+		a, err := l.Reset(ctx, r.Analyst)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.out, "%s: a new period, epsilon %s left\n", a.Analyst, number(a.EpsilonLeft))
+		return nil
+	})
+}
+
+type budgetClear struct {
+	Analyst string `arg:"" help:"Name of the analyst."`
+}
+
+func (r *budgetClear) Run(ctx context.Context, c *cli, s *streams) error {
+	return c.Budget.with(ctx, func(l ledger.Admin) error {
+		n, err := l.Clear(ctx, r.Analyst)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.out, "%s: %d statements may be asked again\n", r.Analyst, n)
+		return nil
+	})
+}
+
+type budgetVerify struct{}
+
+func (budgetVerify) Run(ctx context.Context, c *cli, s *streams) error {
+	return c.Budget.with(ctx, func(l ledger.Admin) error {
+		report, err := l.Verify(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.out, "ok: %d records of %d accounts give the stored totals\n", report.Records, report.Accounts)
+		return nil
+	})
+}
+
+type budgetExport struct{}
+
+func (budgetExport) Run(ctx context.Context, c *cli, s *streams) error {
+	return c.Budget.with(ctx, func(l ledger.Admin) error { return l.Export(ctx, s.out) })
+}
+
+type budgetShow struct {
+	JSON bool `name:"json" help:"As a JSON array."`
+}
+
+func (b *budgetShow) Run(ctx context.Context, c *cli, s *streams) error {
+	return c.Budget.with(ctx, func(l ledger.Admin) error {
+		accounts, err := l.Show(ctx)
+		if err != nil {
+			return err
+		}
+		if b.JSON {
+			out := json.NewEncoder(s.out)
+			out.SetIndent("", "  ")
+			return out.Encode(accounts)
+		}
+		return writeAccounts(s.out, accounts)
+	})
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+)
+
+// writeAccounts prints one line per analyst.
+func writeAccounts(w io.Writer, accounts []ledger.Account) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "ANALYST\tTOTAL\tSPENT\tLEFT\tDELTA\tPERIOD ENDS\tREFUSED")
+	for _, a := range accounts {
+		spent := "unbounded"
+		if a.EpsilonSpent != nil {
+			spent = number(*a.EpsilonSpent)
+		}
+		ends := "-"
+		if a.PeriodEnds != nil {
+			ends = a.PeriodEnds.UTC().Format(time.RFC3339)
+		}
+		remark := ""
+		if !a.Listed {
+			remark = " (not in the policy)"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%d%s\n", a.Analyst, number(a.EpsilonTotal), spent, number(a.EpsilonLeft),
+			number(a.Delta), ends, a.Refused, remark)
+	}
+	return t.Flush()
+}
+
+// number prints six significant digits, enough for a person; --json has all.
+func number(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }

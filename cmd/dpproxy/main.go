@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism/study"
+)
+
+// cli is the command line; its tags are the help text.
+type cli struct {
+	Serve     serveCommand   `cmd:"" help:"Run the proxy."`
+	Setup     setupCommand   `cmd:"" help:"Create or update roles, grants, the shadow database and a shared ledger's schema."`
+	Check     checkCommand   `cmd:"" help:"Check a policy file: prints ok, or every problem with its position."`
+	Init      initCommand    `cmd:"" help:"Print a first policy from a database's schema, never from its data."`
+	Explain   explainCommand `cmd:"" help:"Say what a statement would cost and how well it would be answered."`
+	Budget    budgetCommand  `cmd:"" help:"Show and administer budgets."`
+	Mechanism study.Command  `cmd:"" help:"Study the mechanisms: calibrations, proofs by enumeration, figures."`
+	Demo      demoCommand    `cmd:"" help:"A clinic to ask: own PostgreSQL, data, policy and proxy, until Ctrl-C."`
+	Passwd    passwdCommand  `cmd:"" help:"Read a password and print its SCRAM-SHA-256 verifier for the policy file."`
+}
+
+// streams are what a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+func main() {
+	os.Exit(run(os.Args[1:], &streams{os.Stdin, os.Stdout, os.Stderr}))
+}
+
+// run is the whole program: it returns the exit code.
+func run(args []string, s *streams) int {
+	exited, code := false, 0
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	commands := &cli{}
+	parser, err := kong.New(commands,
+		kong.Name("dpproxy"),
+		kong.Description("A differential-privacy firewall for PostgreSQL."),
+		kong.Writers(s.out, s.err),
+		kong.Exit(func(c int) { exited, code = true, c }), // --help
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Bind(s, commands),
+		kong.BindTo(s.out, (*io.Writer)(nil)), // for the mechanism commands
+		kong.BindTo(ctx, (*context.Context)(nil)),
+	)
+	if err != nil {
+		return s.report(err)
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	command, err := parser.Parse(commandFirst(parser.Model, args))
+	if exited {
+		return code
+	}
+	if err != nil {
+		var usage *kong.ParseError
+		if errors.As(err, &usage) {
+			err = &failure{code: exitUsage, err: usage, hint: "dpproxy --help lists commands and flags"}
+		}
+		return s.report(err)
+	}
+	return s.report(command.Run())
+}
+
+// commandFirst moves flags that stand before the command behind it, where kong looks for them.
+func commandFirst(model *kong.Application, args []string) []string {
+	commands := map[string]bool{}
+	for _, c := range model.Children {
+		commands[c.Name] = true
+	}
+	for i, a := range args {
+		if a == "--" {
+			return args
+		}
+		if commands[a] {
+			moved := append([]string{a}, args[:i]...)
+			return append(moved, args[i+1:]...)
+		}
+	}
+	return args
+}

@@ -1,0 +1,71 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/dpproxy/dpproxy/internal/pgserver"
+	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
+)
+
+// TestLoad looks at the whole clinic: what the documentation says of it, what the policy promises of it, and that it is
+// the same everywhere.
+func TestLoad(t *testing.T) {
+	s, db := pgservertest.Database(t)
+	ctx := context.Background()
+	if err := Load(ctx, s.DSN(db, pgserver.Superuser), Patients); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(ctx, s.DSN(db, pgserver.Superuser))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	for _, c := range []struct {
+		sql    string
+		lo, hi float64
+	}{
+		{"SELECT count(*) FROM patients", 120000, 120000},
+		{"SELECT count(*) FROM visits", 500000, 800000},
+		{"SELECT count(*) FROM lab_results", 250000, 500000},
+		{"SELECT count(*) FROM wards", 10, 10},
+		{"SELECT avg(age) FROM patients", 44, 50},
+		{"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY income) FROM patients", 25000, 36000},
+		{"SELECT max(income) FROM patients", 200000, 500000},
+		{"SELECT avg(weight) FROM patients WHERE age >= 18", 75, 81},
+		{"SELECT count(*) FILTER (WHERE weight IS NULL)::float8 / count(*) FROM patients", 0.015, 0.025},
+		{"SELECT count(*) FILTER (WHERE smoker)::float8 / count(*) FROM patients", 0.1, 0.25},
+		{"SELECT count(DISTINCT diagnosis) FROM patients", 8, 8},
+		{"SELECT count(DISTINCT ward) FROM patients", 10, 10},
+		// The policy's bounds hold for nearly all, and something is left to clamp.
+		{"SELECT max(n) FROM (SELECT count(*) n FROM visits GROUP BY patient_id) c", 51, 80},
+		{"SELECT count(*) FILTER (WHERE n > 50)::float8 / count(*) FROM (SELECT count(*) n FROM visits GROUP BY patient_id) c", 0.0001, 0.01},
+		{"SELECT count(*) FILTER (WHERE cost > 20000) FROM visits", 1, 1000},
+		{"SELECT count(*) FROM visits WHERE minutes NOT BETWEEN 0 AND 600", 0, 0},
+		{"SELECT count(*) FROM visits v JOIN patients p ON p.id = v.patient_id WHERE v.visited < p.admitted", 0, 0},
+		{"SELECT extract(year FROM max(visited)) FROM visits", 2026, 2026},
+	} {
+		var got float64
+		if err := conn.QueryRow(ctx, "SELECT ("+c.sql+")::float8").Scan(&got); err != nil {
+			t.Fatal(err)
+		}
+		if got < c.lo || got > c.hi {
+			t.Errorf("%s = %v, want between %v and %v", c.sql, got, c.lo, c.hi)
+		}
+	}
+	var sums [3]string
+	if err := conn.QueryRow(ctx, `SELECT (SELECT sum(hashtextextended(p::text, 0)) FROM patients p)::text,
+		(SELECT sum(hashtextextended(v::text, 0)) FROM visits v)::text, (SELECT sum(hashtextextended(l::text, 0)) FROM lab_results l)::text`).Scan(&sums[0], &sums[1], &sums[2]); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(sums); runtime.GOARCH == "amd64" && got != fingerprint {
+		t.Errorf("the clinic changed: %s", got)
+	}
+}
+
+// fingerprint is a sum over all rows; other processors may round an amount in its last digit differently. Whoever changes the data on purpose changes it, and the documentation's outputs.
+const fingerprint = "[1907720998222992444933 6845138477171257443682 483951648624727179871]"

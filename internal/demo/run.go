@@ -1,0 +1,168 @@
+package demo
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/pgserver"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/server"
+	"github.com/dpproxy/dpproxy/policies"
+)
+
+// Options of a demo. The zero value is that of `dpproxy demo`.
+type Options struct {
+	Check    bool   // run the queries, look at the answers, end: exit status tells
+	Install  bool   // install PostgreSQL with the system's package manager if it is missing
+	Listen   string // empty: the policy's address, or a free port on it if that is taken
+	Patients int    // 0: Patients
+}
+
+const (
+	// analyst and password are those of policies/clinic.yaml.
+	analyst  = "alice"
+	password = "demo"
+	database = "clinic"
+	// listenAddress is that of policies/clinic.yaml.
+	listenAddress = "127.0.0.1:6432"
+	// stopTime is how long sessions may go on after Ctrl-C.
+	stopTime = 2 * time.Second
+)
+
+// Run starts everything, shows a few queries with their answers on out, and goes on until ctx ends. What happens on the
+// way is told on progress. Nothing is left behind.
+func Run(ctx context.Context, o Options, out, progress io.Writer) error {
+	d := &demo{options: o, out: out, progress: progress}
+	defer d.stop()
+	for _, step := range []func(context.Context) error{d.startPostgres, d.load, d.writePolicy, d.serve, d.show} {
+		if err := step(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil // Ctrl-C while starting
+			}
+			return err
+		}
+	}
+	if o.Check {
+		return d.check(ctx)
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-d.proxy.Failed():
+		return err
+	}
+}
+
+type demo struct {
+	options       Options
+	out, progress io.Writer
+
+	postgres *pgserver.Server
+	policy   *policy.Policy
+	proxy    *server.Server
+	answers  []answer
+}
+
+func (d *demo) say(format string, args ...any) {
+	fmt.Fprintf(d.progress, "dpproxy: demo: "+format+"\n", args...)
+}
+
+func (d *demo) stop() {
+	if d.proxy != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+		_ = d.proxy.Shutdown(ctx) // late sessions are closed: the demo is over
+		cancel()
+	}
+	if d.postgres != nil {
+		d.postgres.Stop()
+	}
+}
+
+func (d *demo) startPostgres(ctx context.Context) (err error) {
+	o := pgserver.Options{Password: rand.Text(), Settings: map[string]string{"unix_socket_permissions": "0700"}}
+	d.postgres, err = pgserver.Start(ctx, o)
+	if errors.Is(err, pgserver.ErrNoServer) && d.options.Install {
+		d.say("PostgreSQL is missing here, installing it")
+		if err := pgserver.Install(ctx, d.progress); err != nil {
+			return err
+		}
+		d.postgres, err = pgserver.Start(ctx, o)
+	}
+	if err == nil {
+		d.say("a PostgreSQL of its own runs on port %d", d.postgres.Port)
+	}
+	return err
+}
+
+func (d *demo) load(ctx context.Context) error {
+	started := time.Now()
+	if err := d.sql(ctx, "postgres", "CREATE DATABASE "+database); err != nil {
+		return err
+	}
+	if err := Load(ctx, d.postgres.DSN(database, pgserver.Superuser), d.options.Patients); err != nil {
+		return err
+	}
+	d.say("patients, visits and laboratory results loaded in %.1f s", time.Since(started).Seconds())
+	return nil
+}
+
+// writePolicy fills the clinic's policy in, and runs what `dpproxy setup` runs.
+func (d *demo) writePolicy(ctx context.Context) (err error) {
+	// In the server's folder, so that passwords and ledger go with it however this process ends.
+	dir := filepath.Join(d.postgres.Folder(), "proxy")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	role := func(db, role string) string {
+		return strings.Replace(d.postgres.DSN(db, role), "@", ":"+rand.Text()+"@", 1)
+	}
+	text := strings.NewReplacer(
+		"${DPPROXY_MAIN_DSN}", role(database, "dpproxy_main"),
+		"${DPPROXY_SHADOW_DSN}", role(database+"_shadow", "dpproxy_shadow"),
+		"${DPPROXY_PUBLIC_DSN}", role(database, "dpproxy_public"),
+		"${DPPROXY_ADMIN_DSN}", d.postgres.DSN(database, pgserver.Superuser),
+		"listen: "+listenAddress, "listen: "+d.address(),
+	).Replace(policies.Clinic)
+	file := filepath.Join(dir, "clinic.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return err
+	}
+	if d.policy, err = policy.Load(file); err != nil {
+		return err
+	}
+	if err := backend.Setup(ctx, d.policy, io.Discard); err != nil {
+		return err
+	}
+	d.say("roles and shadow database made; the policy is %s", file)
+	return nil
+}
+
+// address is where the proxy listens: as asked for, else the policy's own, else a free port.
+func (d *demo) address() string {
+	if d.options.Listen != "" {
+		return d.options.Listen
+	}
+	l, err := net.Listen("tcp", listenAddress)
+	if err != nil {
+		d.say("%s is taken, so the proxy gets a free port", listenAddress)
+		return "127.0.0.1:0"
+	}
+	_ = l.Close() // a listener without connections
+	return listenAddress
+}
+
+func (d *demo) serve(ctx context.Context) (err error) {
+	log := slog.New(slog.NewTextHandler(d.progress, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	d.proxy, err = server.Start(ctx, d.policy, log)
+	return err
+}

@@ -1,0 +1,160 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// queries are what the demo asks; the last is refused.
+var queries = []string{
+	"SELECT count(*) AS patients, round(avg(age), 1) AS average_age FROM patients WHERE smoker",
+	"SELECT diagnosis, count(*) AS patients, round(avg(income)) AS income FROM patients GROUP BY diagnosis ORDER BY patients DESC",
+	"SELECT ward, round(sum(cost)) AS cost FROM visits GROUP BY ward ORDER BY cost DESC LIMIT 3",
+	"SELECT name, income FROM patients WHERE id = 4711",
+}
+
+// answer is what came back for one query.
+type answer struct {
+	columns []pgconn.FieldDescription
+	rows    [][]string
+	notices []*pgconn.Notice
+	failed  *pgconn.PgError
+}
+
+func (d *demo) dsn() string {
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(analyst, password), Host: d.proxy.Addr().String(), Path: "/" + database}
+	return u.String()
+}
+
+// show connects as an analyst would and prints queries and answers as psql does.
+func (d *demo) show(ctx context.Context) error {
+	config, err := pgx.ParseConfig(d.dsn())
+	if err != nil {
+		return err
+	}
+	var notices []*pgconn.Notice
+	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notices = append(notices, n) }
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return fmt.Errorf("connecting to the proxy: %w", err)
+	}
+	defer conn.Close(ctx)
+	for _, sql := range queries {
+		notices = nil
+		results, err := conn.PgConn().Exec(ctx, sql).ReadAll()
+		a := answer{notices: notices}
+		if err != nil && !errors.As(err, &a.failed) {
+			return fmt.Errorf("asking the proxy: %w", err)
+		}
+		if a.failed == nil && len(results) == 1 {
+			a.columns = results[0].FieldDescriptions
+			for _, row := range results[0].Rows {
+				texts := make([]string, len(row))
+				for i, v := range row {
+					texts[i] = string(v)
+				}
+				a.rows = append(a.rows, texts)
+			}
+		}
+		d.answers = append(d.answers, a)
+		fmt.Fprintf(d.out, "\nclinic=> %s;\n%s", sql, a)
+	}
+	if d.options.Check {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(d.proxy.Addr().String())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(d.out, "\nYour turn, until Ctrl-C (the password is %s, the analyst has a budget):\n\n    psql \"postgres://%s:%s@%s/%s\"\n\n",
+		password, analyst, password, net.JoinHostPort(host, port), database)
+	return nil
+}
+
+// String prints an answer as psql would.
+func (a answer) String() string {
+	var b strings.Builder
+	if a.failed != nil {
+		fmt.Fprintf(&b, "ERROR:  %s\n", a.failed.Message)
+		if a.failed.Detail != "" {
+			fmt.Fprintf(&b, "DETAIL:  %s\n", a.failed.Detail)
+		}
+		if a.failed.Hint != "" {
+			fmt.Fprintf(&b, "HINT:  %s\n", a.failed.Hint)
+		}
+		return b.String()
+	}
+	for _, n := range a.notices {
+		fmt.Fprintf(&b, "%s:  %s\n", n.Severity, n.Message)
+		if n.Detail != "" {
+			fmt.Fprintf(&b, "DETAIL:  %s\n", n.Detail)
+		}
+	}
+	widths := make([]int, len(a.columns))
+	for i, c := range a.columns {
+		widths[i] = utf8.RuneCountInString(c.Name)
+		for _, row := range a.rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	for i, c := range a.columns {
+		space := widths[i] - utf8.RuneCountInString(c.Name)
+		b.WriteString(bar(i) + strings.Repeat(" ", space/2) + c.Name + strings.Repeat(" ", space-space/2))
+	}
+	b.WriteString(" \n")
+	for i, w := range widths {
+		if i > 0 {
+			b.WriteByte('+')
+		}
+		b.WriteString(strings.Repeat("-", w+2))
+	}
+	b.WriteString("\n")
+	for _, row := range a.rows {
+		for i, v := range row {
+			b.WriteString(bar(i) + pad(v, widths[i], numeric(a.columns[i].DataTypeOID), i == len(row)-1))
+		}
+		b.WriteString("\n")
+	}
+	plural := "s"
+	if len(a.rows) == 1 {
+		plural = ""
+	}
+	fmt.Fprintf(&b, "(%d row%s)\n", len(a.rows), plural)
+	return b.String()
+}
+
+func bar(i int) string {
+	if i == 0 {
+		return " "
+	}
+	return " | "
+}
+
+// pad fills a cell; psql leaves the end of a row as it is.
+func pad(s string, width int, right, last bool) string {
+	space := strings.Repeat(" ", width-utf8.RuneCountInString(s))
+	switch {
+	case right:
+		return space + s
+	case last:
+		return s
+	}
+	return s + space
+}
+
+// numeric types stand on the right: int8, int2, int4, float4, float8, numeric.
+func numeric(oid uint32) bool {
+	switch oid {
+	case 20, 21, 23, 700, 701, 1700:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,55 @@
+package initpolicy
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/dpproxy/dpproxy/internal/verifier"
+)
+
+// Print connects to a database and returns a policy for it. unit names the table of units; empty: the likeliest one.
+func Print(ctx context.Context, dsn, unit string) (string, error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return "", err
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(ctx)
+	tables, err := read(ctx, conn)
+	if err != nil {
+		return "", err
+	}
+	if len(tables) == 0 {
+		return "", fmt.Errorf("database %s has no table that %s may see", config.Database, config.User)
+	}
+	p, err := newPlan(tables, unit)
+	if err != nil {
+		return "", err
+	}
+	// A password that nobody knows keeps the file valid, and everybody out until it is replaced.
+	v, err := verifier.New(rand.Text())
+	if err != nil {
+		return "", err
+	}
+	d := &document{tables: tables, plan: p, verifier: v, main: address(config, config.Database), shadow: address(config, config.Database+"_shadow")}
+	return d.print(), nil
+}
+
+// address is a DSN without user and password.
+func address(config *pgx.ConnConfig, database string) string {
+	if strings.HasPrefix(config.Host, "/") { // a Unix socket's folder
+		return fmt.Sprintf("postgres:///%s?host=%s&port=%d", url.PathEscape(database), url.QueryEscape(config.Host), config.Port)
+	}
+	host := net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
+	return (&url.URL{Scheme: "postgres", Host: host, Path: "/" + database}).String()
+}
