@@ -1,0 +1,62 @@
+# What there is to do: make help
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+GO    ?= go
+
+# pg_query is C: without gcc nothing builds.
+export CGO_ENABLED = 1
+
+.PHONY: help build install-deps vet test demo demo-check bench bench-tpch lint fuzz verify soak crash compose clean
+
+help: ## print this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+build: ## bin/dpproxy (the first build compiles PostgreSQL's parser: half a minute)
+	$(GO) build -trimpath -o bin/dpproxy ./cmd/dpproxy
+
+install-deps: ## install what the tests need and is missing: PostgreSQL and client libraries
+	./tests/integration/install.sh
+
+vet: ## gofmt and go vet
+	@out="$$(gofmt -l cmd internal policies tests)"; if [ -n "$$out" ]; then echo "not gofmt'ed:"; echo "$$out"; exit 1; fi
+	$(GO) vet ./...
+
+test: install-deps vet ## everything: unit, property, statistics, and integration tests with real clients
+	$(GO) test -count=1 -timeout 40m ./...
+
+demo: build ## a clinic to ask, in one minute: own PostgreSQL, data, policy, proxy; until Ctrl-C
+	./bin/dpproxy demo --install
+
+demo-check: build ## the same without a person: exit status 0 if the answers are right
+	./bin/dpproxy demo --install --check
+
+bench: ## proxied against direct PostgreSQL: overhead per statement, and measure queries against plain ones
+	$(GO) run ./tests/bench overhead
+	$(GO) run ./tests/bench tpch
+
+lint: ## golangci-lint, with the list of .golangci.yml
+	@command -v golangci-lint >/dev/null || { echo "install golangci-lint: https://golangci-lint.run/docs/welcome/install/"; exit 1; }
+	golangci-lint run
+
+# every fuzz target of every package, one after the other
+fuzz: ## every fuzz target for FUZZTIME (default 20s) each
+	@for package in $$($(GO) list ./...); do \
+	  for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+	    echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $${FUZZTIME:-20s} $$package || exit 1; \
+	  done; \
+	done
+
+verify: build ## prove every mechanism's guarantee by enumeration
+	./bin/dpproxy mechanism verify
+
+soak: ## 500 clients that connect, ask, cancel and vanish at random, for two minutes
+	$(GO) test -count=1 -timeout 20m -v -run Soak ./tests/integration
+
+crash: ## kill the ledger and the proxy between charge and answer, many times
+	$(GO) test -count=1 -run 'Crash|Kill|Durab' ./internal/ledger/... ./tests/integration/...
+
+compose: ## check docker-compose.yml and the Dockerfile
+	$(GO) test -count=1 -run Compose ./tests/integration/...
+
+clean: ## remove bin and node_modules
+	rm -rf bin tests/integration/node_modules

@@ -1,0 +1,101 @@
+// Package architecture_test proves that the packages import each other only downwards.
+package architecture_test
+
+import (
+	"os/exec"
+	"sort"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/dpproxy/dpproxy/internal/"
+
+// allowed lists, for every package of ours, the packages of ours that it may import. A package that is not listed fails
+// the test: whoever adds one decides here where it stands.
+var allowed = map[string]string{
+	"pgerr":                 "",
+	"wire":                  "",
+	"mechanism":             "",
+	"mechanism/study":       "mechanism",
+	"mechanism/stattest":    "mechanism",
+	"policy":                "mechanism",
+	"verifier":              "",
+	"metrics":               "",
+	"initpolicy":            "verifier",
+	"demo":                  "backend pgerr pgserver policy server",
+	"server":                "backend engine ledger metrics policy session wire",
+	"rewrite/expr":          "pgerr",
+	"rewrite/catalog":       "pgerr policy",
+	"rewrite/command":       "pgerr",
+	"rewrite":               "mechanism pgerr policy rewrite/expr rewrite/catalog rewrite/command",
+	"ledger":                "mechanism pgerr policy",
+	"backend":               "ledger pgerr policy rewrite rewrite/catalog verifier",
+	"session":               "pgerr rewrite/command wire",
+	"engine":                "backend ledger mechanism pgerr policy rewrite rewrite/catalog rewrite/command session",
+	"pgserver":              "",
+	"pgserver/pgservertest": "pgserver",
+}
+
+// onlyIn maps a library to the package trees that may import it.
+var onlyIn = map[string][]string{
+	"github.com/jackc/pgproto3/v2":         {"wire"},
+	"github.com/pganalyze/pg_query_go/v6":  {"rewrite"},
+	"github.com/jackc/pgx/v5/pgxpool":      {"backend", "ledger", "server"},
+	"go.etcd.io/bbolt":                     {"ledger"},
+	"github.com/xdg-go/scram":              {"wire", "verifier"},
+	"github.com/prometheus/client_golang/": {"metrics"},
+}
+
+func TestImportsRunDownwards(t *testing.T) {
+	for pkg, imports := range listImports(t) {
+		rules, listed := allowed[pkg]
+		if !listed {
+			t.Errorf("internal/%s is not in the list of this test", pkg)
+			continue
+		}
+		for _, imp := range imports {
+			if own, ok := strings.CutPrefix(imp, module); ok && !contains(strings.Fields(rules), own) {
+				t.Errorf("internal/%s imports internal/%s; allowed: %q", pkg, own, rules)
+			}
+			for library, trees := range onlyIn {
+				if strings.HasPrefix(imp, library) && !insideAny(pkg, trees) {
+					t.Errorf("internal/%s imports %s, which belongs to %v", pkg, library, trees)
+				}
+			}
+		}
+	}
+}
+
+// listImports returns the direct imports of every non-test package below internal.
+func listImports(t *testing.T) map[string][]string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	result := map[string][]string{}
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		fields := strings.Fields(line)
+		sort.Strings(fields[1:])
+		result[strings.TrimPrefix(fields[0], module)] = fields[1:]
+	}
+	return result
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}
+
+func insideAny(pkg string, trees []string) bool {
+	for _, tree := range trees {
+		if pkg == tree || strings.HasPrefix(pkg, tree+"/") {
+			return true
+		}
+	}
+	return false
+}

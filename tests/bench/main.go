@@ -1,0 +1,65 @@
+// Command bench measures dpproxy against PostgreSQL itself, on a throw-away server, and prints ratios that were measured in
+// one run: absolute times depend on the machine, ratios much less.
+//
+//	bench tpch [-sf 0.2]   measure queries against the plain queries, unit = customer
+//	bench overhead         the same public statement direct, through PgBouncer, and through dpproxy
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("usage: bench tpch|overhead")
+	}
+	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	sf := flags.Float64("sf", 0.2, "TPC-H scale factor")
+	rounds := flags.Int("rounds", 6, "interleaved rounds; the first is dropped")
+	if err := flags.Parse(args[1:]); err != nil {
+		return err
+	}
+	h, err := start(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.stop()
+	switch args[0] {
+	case "tpch":
+		return tpch(ctx, h, *sf, *rounds)
+	case "overhead":
+		return overhead(ctx, h, *rounds)
+	}
+	return fmt.Errorf("unknown benchmark %q", args[0])
+}
+
+func median(d []time.Duration) time.Duration {
+	s := slices.Clone(d)
+	slices.Sort(s)
+	return s[len(s)/2]
+}
+
+func milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000)
+}
+
+func medianFloat(v []float64) float64 {
+	s := slices.Clone(v)
+	slices.Sort(s)
+	return s[len(s)/2]
+}

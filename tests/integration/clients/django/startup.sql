@@ -1,0 +1,4 @@
+-- django: startup
+
+SET TIME ZONE 'America/Chicago'
+;

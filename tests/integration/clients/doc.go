@@ -1,0 +1,6 @@
+// Package clients holds what real clients send to a database when they connect and when they look around: one folder for
+// each client, one file for each thing that it does. Its test sends all of it to a running dpproxy.
+//
+// A statement ends with a line that is a semicolon; lines "-- $1 = 'x'" in front of it are the values of its parameters.
+// {class:patients} and {type:severity} stand for OIDs.
+package clients

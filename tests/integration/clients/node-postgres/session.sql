@@ -1,0 +1,5 @@
+-- node-postgres: session
+
+-- $1 = 'low'
+select $1::public.severity
+;

@@ -1,0 +1,7 @@
+-- pgjdbc: connection
+
+select current_schema()
+;
+
+SHOW TRANSACTION ISOLATION LEVEL
+;

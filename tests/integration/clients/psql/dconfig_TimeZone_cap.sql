@@ -1,0 +1,7 @@
+-- psql: \dconfig TimeZone
+
+SELECT s.name AS "Parameter", pg_catalog.current_setting(s.name) AS "Value"
+FROM pg_catalog.pg_settings s
+WHERE pg_catalog.lower(s.name) OPERATOR(pg_catalog.~) '^(timezone)$' COLLATE pg_catalog.default
+ORDER BY 1
+;

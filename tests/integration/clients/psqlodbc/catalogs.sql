@@ -1,0 +1,4 @@
+-- psqlodbc: catalogs
+
+select NULL, NULL, NULL
+;

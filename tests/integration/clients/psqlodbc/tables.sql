@@ -1,0 +1,7 @@
+-- psqlodbc: tables
+
+select relname, nspname, relkind from pg_catalog.pg_class c, pg_catalog.pg_namespace n where relkind in ('r', 'v', 'm', 'f', 'p') and nspname not in ('pg_catalog', 'information_schema', 'pg_toast', 'pg_temp_1') and n.oid = relnamespace order by nspname, relname
+;
+
+close "SQL_CUR0x157227c0";commit
+;

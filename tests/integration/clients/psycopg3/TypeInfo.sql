@@ -1,0 +1,16 @@
+-- psycopg3: TypeInfo
+
+BEGIN
+;
+
+-- $1 = 'severity'
+SELECT
+    typname AS name, oid, typarray AS array_oid,
+    oid::regtype::text AS regtype, typdelim AS delimiter
+FROM pg_type t
+WHERE t.oid = $1::regtype
+ORDER BY t.oid
+;
+
+COMMIT
+;

@@ -1,0 +1,4 @@
+-- sqlalchemy: get_view_names
+
+SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public' AND c.relkind IN ('v', 'm')
+;

@@ -1,0 +1,4 @@
+-- sqlalchemy: has_schema
+
+select nspname from pg_namespace where lower(nspname)='public'
+;

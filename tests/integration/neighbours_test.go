@@ -1,0 +1,118 @@
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// falseAlarm is the probability with which a private proxy fails one of these tests.
+const falseAlarm = 1e-6
+
+// TestNeighboursAreIndistinguishable asks two proxies, over databases that differ in one patient, the same question some
+// thousand times. If the answers are ε-DP, then of n answers equal to z (on both sides together) the number that came
+// from one side is at most binomial with p = e^ε/(1+e^ε), whatever the true distribution is: an exact test.
+func TestNeighboursAreIndistinguishable(t *testing.T) {
+	const draws = 3000
+	const epsilon = 0.5
+	questions := []string{
+		"SELECT count(*) FROM patients WHERE age > 90",
+		"SELECT round(avg(age)) FROM patients WHERE diagnosis = 'flu' AND age > 90",
+		"SELECT round(sum(weight) / 100) FROM patients WHERE age > 95",
+	}
+	// The patient who is there or not is as extreme as the bounds allow.
+	with := start(t, purePolicy("answers: {ttl: 0}"), clinic+"INSERT INTO patients VALUES (5000, 'Canary', 120, 100000, 250, 'flu', 'A', '2021-01-01', true);")
+	without := start(t, purePolicy("answers: {ttl: 0}"), clinic)
+	for _, q := range questions {
+		here, there := answers(t, with, q, draws), answers(t, without, q, draws)
+		p := math.Exp(epsilon) / (1 + math.Exp(epsilon))
+		values := map[string]bool{}
+		for v := range here {
+			values[v] = true
+		}
+		for v := range there {
+			values[v] = true
+		}
+		limit := falseAlarm / float64(2*len(values)*len(questions))
+		for v := range values {
+			a, b := here[v], there[v]
+			for _, side := range []int{a, b} {
+				// P(Binomial(a+b, p) ≥ side)
+				tail := distuv.Binomial{N: float64(a + b), P: p}.Survival(float64(side) - 0.5)
+				if tail < limit {
+					t.Errorf("%s\nanswer %s: %d times with the patient, %d times without; log-ratio %.2f, charged ε = %g (tail %.2g)",
+						q, v, a, b, math.Log(float64(a)/float64(b)), epsilon, tail)
+				}
+			}
+		}
+	}
+}
+
+// answers counts how often each answer came.
+func answers(t *testing.T, p *proxy, sql string, n int) map[string]int {
+	t.Helper()
+	conn := p.connect(func(c *pgx.ConnConfig) { c.OnNotice = func(*pgconn.PgConn, *pgconn.Notice) {} })
+	counts := map[string]int{}
+	for range n {
+		result, err := conn.PgConn().Exec(context.Background(), sql).ReadAll()
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		counts[string(result[0].Rows[0][0])]++
+	}
+	return counts
+}
+
+// TestOutcomesHaveOneShapeOnNeighbours compares everything but the numbers: columns, row counts, tags, errors.
+func TestOutcomesHaveOneShapeOnNeighbours(t *testing.T) {
+	hostile := "INSERT INTO patients VALUES (5000, 'Canary', 2147483647, 99999999.99, 'NaN', 'zzz-unheard-of', NULL, '5874897-12-31', NULL);" +
+		strings.Repeat("INSERT INTO visits SELECT 100000 + i, 5000, NULL, 'infinity', 99999999.99, -2147483648 FROM generate_series(1, 500) i;", 1)
+	with := start(t, clinicPolicy("answers: {ttl: 0}"), clinic+hostile).connect()
+	without := start(t, clinicPolicy("answers: {ttl: 0}"), clinic).connect()
+	for _, q := range []string{
+		"SELECT count(*) FROM patients",
+		"SELECT diagnosis, count(*), avg(age) FROM patients GROUP BY diagnosis",
+		"SELECT diagnosis, count(*) FROM patients GROUP BY diagnosis HAVING count(*) > 1000000",
+		"SELECT sum(weight), sum(income), avg(age + 1) FROM patients",
+		"SELECT sum(age * age) FROM patients WHERE admitted > '2021-01-01'",
+		"SELECT 1 / age FROM patients",
+		"SELECT sum(1.0 / (weight - 80)) FROM patients",
+		"SELECT * FROM patients",
+		"SELECT max(name) FROM patients",
+		"SELECT count(*) FROM patients WHERE name LIKE 'Can%'",
+		"SELECT ward, count(*), avg(cost), sum(minutes) FROM visits GROUP BY ward",
+		"SELECT count(*) FROM patients WHERE 1 / (age - 2147483647) > 0",
+		"EXPLAIN SELECT count(*) FROM patients",
+	} {
+		if a, b := shape(with, q), shape(without, q); a != b {
+			t.Errorf("%s\nwith:    %s\nwithout: %s", q, a, b)
+		}
+	}
+}
+
+// shape is an outcome without its numbers.
+func shape(conn *pgx.Conn, sql string) string {
+	results, err := conn.PgConn().Exec(context.Background(), sql).ReadAll()
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return fmt.Sprintf("%+v", *e)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	var b strings.Builder
+	for _, r := range results {
+		fmt.Fprintf(&b, "%s %d rows %+v", r.CommandTag, len(r.Rows), r.FieldDescriptions)
+		if strings.HasPrefix(sql, "EXPLAIN") {
+			fmt.Fprintf(&b, " %s", r.Rows)
+		}
+	}
+	return b.String()
+}
