@@ -23,14 +23,20 @@ type cut struct {
 	sub       func(*pg_query.SubLink) error // handles subqueries; nil: refused
 }
 
-// key is equal for expressions that mean the same in the scope.
+// key is equal only for expressions that mean the same in the scope. Names below a subquery may be its own, so they stay.
 func (s *scope) key(n *pg_query.Node) string {
-	c, _ := rewriteNode(clone(n), func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+	var resolve func(n *pg_query.Node) (*pg_query.Node, bool, error)
+	resolve = func(n *pg_query.Node) (*pg_query.Node, bool, error) {
 		if col := s.bare(n); col != nil {
 			return columnRef("", fmt.Sprintf("%p", col)), false, nil
 		}
+		if l := n.GetSubLink(); l != nil {
+			l.Testexpr, _ = rewriteNode(l.Testexpr, resolve)
+			return n, false, nil
+		}
 		return n, true, nil
-	})
+	}
+	c, _ := rewriteNode(clone(n), resolve)
 	return treeKey(c)
 }
 

@@ -129,7 +129,7 @@ func (s *scope) exists(node *pg_query.Node, query *pg_query.SelectStmt, test *ex
 		}
 		v := r.visible()
 		c := test.Column()
-		if len(v) != 1 || !v[0].isUnit || c == nil || !c.Unit {
+		if len(v) != 1 || !v[0].isUnit || c == nil || !c.Unit || !sameEquality(v[0].x, c) {
 			return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "IN (SELECT …) over a private table must compare the unit columns of both tables", "Write unit IN (SELECT unit FROM …).")
 		}
 		r.where = append(slices.Clone(r.where), fmt.Sprintf("(%s %s %s)", v[0].x.Ref, opEquals, c.Ref))

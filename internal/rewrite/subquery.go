@@ -149,7 +149,7 @@ func (s *scope) constant(c *expr.Expr) (holds, known bool) {
 	return rows[0][0] != nil && *rows[0][0] == "true", true
 }
 
-// correlations finds conditions inner column = outer column.
+// correlations finds conditions inner column = outer column whose = is an equivalence.
 func (s *scope) correlations(conds []*pg_query.Node) [][2]*column {
 	var out [][2]*column
 	for _, q := range conds {
@@ -160,7 +160,7 @@ func (s *scope) correlations(conds []*pg_query.Node) [][2]*column {
 		for _, pair := range [][2]*pg_query.Node{{a.Lexpr, a.Rexpr}, {a.Rexpr, a.Lexpr}} {
 			in := s.bare(pair[0])
 			if in != nil && s.bare(pair[1]) == nil {
-				if around := s.outer.bare(pair[1]); around != nil {
+				if around := s.outer.bare(pair[1]); around != nil && sameEquality(in.x, around.x) {
 					out = append(out, [2]*column{in, around})
 				}
 			}

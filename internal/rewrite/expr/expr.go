@@ -136,14 +136,21 @@ func (e *Expr) Constant() (value *string, ok bool) {
 }
 
 // Columns lists the columns that the expression reads, in order, each once.
-func (e *Expr) Columns() []*Column {
+func (e *Expr) Columns() []*Column { return e.columns(func(*Expr) bool { return true }) }
+
+// Direct lists the columns that the expression computes with: Columns without those that only its subqueries read, of which
+// it knows nothing but whether the predicate holds.
+func (e *Expr) Direct() []*Column { return e.columns(func(x *Expr) bool { return x.verbatim == "" }) }
+
+func (e *Expr) columns(below func(*Expr) bool) []*Column {
 	var out []*Column
 	seen := map[*Column]bool{}
-	e.walk(func(x *Expr) {
+	e.walk(func(x *Expr) bool {
 		if x.col != nil && !seen[x.col] {
 			seen[x.col] = true
 			out = append(out, x.col)
 		}
+		return below(x)
 	})
 	return out
 }
@@ -152,17 +159,21 @@ func (e *Expr) Columns() []*Column {
 func (e *Expr) Parameters() []int {
 	var out []int
 	seen := map[int]bool{}
-	e.walk(func(x *Expr) {
+	e.walk(func(x *Expr) bool {
 		if x.param > 0 && !seen[x.param] {
 			seen[x.param] = true
 			out = append(out, x.param)
 		}
+		return true
 	})
 	return out
 }
 
-func (e *Expr) walk(f func(*Expr)) {
-	f(e)
+// walk visits the expression top down; f says whether to go on below.
+func (e *Expr) walk(f func(*Expr) bool) {
+	if !f(e) {
+		return
+	}
 	for _, a := range e.args {
 		a.walk(f)
 	}

@@ -52,7 +52,10 @@ func TestTotal(t *testing.T) {
 // zonesFor: expressions without times depend on no zone.
 func zonesFor(e *Expr, all int) int {
 	times := false
-	e.walk(func(x *Expr) { times = times || isTime(x.baseType()) })
+	e.walk(func(x *Expr) bool {
+		times = times || isTime(x.baseType())
+		return true
+	})
 	if times {
 		return all
 	}
