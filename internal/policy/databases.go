@@ -32,6 +32,7 @@ func readDatabases(o object, p *Policy) {
 	p.Databases.Main = p.dsn(d.get("main"), "main")
 	p.Databases.Shadow = p.dsn(d.get("shadow"), "shadow")
 	p.Databases.Public = p.dsn(d.get("public"), "public")
+	checkLogins(p.Databases, d.get("shadow"), d.get("public"))
 	p.readAdmin(d.get("admin"))
 	p.readLedger(o.get("ledger"))
 }

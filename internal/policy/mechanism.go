@@ -6,6 +6,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 )
 
+// needsRange says which answers a mechanism for fixed ranges does not give.
+const needsRange = "needs a range that the policy fixes: averages, variances and regressions are refused, " +
+	"and so are counts and sums of a table without max_rows"
+
 // mechanism reads auto, or {noise, bounding, calibration}, each of which may be auto.
 func (v value) mechanism(method Method) (c mechanism.Choice, ok bool) {
 	if !v.given() {
@@ -33,6 +37,12 @@ func (v value) mechanism(method Method) (c mechanism.Choice, ok bool) {
 	}
 	if c.Noise == mechanism.Gaussian && method == Pure && c.Bounding != "" && c.Bounding != mechanism.Truncate {
 		o.get("bounding").fail("gaussian noise satisfies pure ε-DP when it is truncated to the range, not with %s", c.Bounding)
+	}
+	switch {
+	case c.Noise == mechanism.Gaussian && method == Pure:
+		o.get("noise").note("gaussian noise under method: pure %s", needsRange)
+	case c.Bounding == mechanism.Denoise:
+		o.get("bounding").note("denoise %s", needsRange)
 	}
 	if c.Calibration == mechanism.Paper && c.Bounding != "" && c.Bounding != mechanism.Truncate {
 		o.get("calibration").fail("the papers calibrate truncate; %s has the calibration tight", c.Bounding)

@@ -1,0 +1,45 @@
+package policy
+
+import (
+	"cmp"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// login is what a connection string says by itself; what it leaves to the environment is empty.
+type login struct{ host, port, user, database string }
+
+// setting is one keyword=value of a connection string that is no URL.
+var setting = regexp.MustCompile(`(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|(\S*))`)
+
+func loginOf(dsn string) login {
+	settings := map[string]string{}
+	if u, err := url.Parse(dsn); err == nil && strings.Contains(dsn, "://") {
+		settings = map[string]string{"host": u.Hostname(), "port": u.Port(), "user": u.User.Username(), "dbname": strings.TrimPrefix(u.Path, "/")}
+		for key, values := range u.Query() {
+			settings[key] = values[0]
+		}
+	} else {
+		for _, m := range setting.FindAllStringSubmatch(dsn, -1) {
+			settings[m[1]] = strings.NewReplacer(`\\`, `\`, `\'`, `'`).Replace(m[2]) + m[3]
+		}
+	}
+	return login{settings["host"], cmp.Or(settings["port"], "5432"), settings["user"], settings["dbname"]}
+}
+
+// checkLogins reports connections that can never be right together. The backend looks again, at what the environment adds.
+func checkLogins(d Databases, shadow, public value) {
+	main, of := loginOf(d.Main), loginOf(d.Shadow)
+	if d.Main != "" && d.Shadow != "" && main.host == of.host && main.port == of.port {
+		if main.database == of.database && main.database != "" {
+			shadow.fail("names main's database %s: the shadow needs one of its own", main.database)
+		}
+		if main.user == of.user && main.user != "" {
+			shadow.fail("names main's role %s, which reads private rows: the shadow needs one of its own", main.user)
+		}
+	}
+	if user := loginOf(d.Public).user; d.Main != "" && user == main.user && user != "" {
+		public.fail("names main's role %s, which reads private rows: public needs one of its own", user)
+	}
+}
