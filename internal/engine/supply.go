@@ -86,50 +86,59 @@ func (c *call) historyColumn(ctx context.Context, name string) ([]byte, error) {
 	return nil, fmt.Errorf("dpproxy.history has no column %q", name)
 }
 
-// columnsColumn is one column of dpproxy.columns: what the policy lets analysts use, in the policy's order.
+// columnsColumn is one column of dpproxy.columns: what the policy lets analysts use, in the policy's order, tables first.
 func (c *call) columnsColumn(name string) ([]byte, error) {
 	var out []*string
-	for _, t := range c.state.policy.Tables {
-		relation := c.state.schema.Relations[t.Name]
-		if relation == nil {
-			continue
-		}
-		for i := range relation.Columns {
-			value, err := columnFact(t, &relation.Columns[i], name)
+	add := func(relation policy.Name) error {
+		for _, use := range c.state.schema.Uses(relation) {
+			value, err := columnFact(relation, use, name)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			out = append(out, value)
+		}
+		return nil
+	}
+	for _, t := range c.state.policy.Tables {
+		if err := add(t.Name); err != nil {
+			return nil, err
+		}
+	}
+	for _, view := range c.state.policy.Views {
+		if err := add(view); err != nil {
+			return nil, err
 		}
 	}
 	return encodeText(pgtype.TextArrayOID, out)
 }
 
-func columnFact(t *policy.Table, rc *rewrite.RelationColumn, name string) (*string, error) {
-	pc := t.Column(rc.Name)
+func columnFact(relation policy.Name, use rewrite.ColumnUse, name string) (*string, error) {
 	text := func(s string) (*string, error) { return &s, nil }
+	bounded := use.Policy != nil && use.Policy.Bounds != nil
 	switch name {
 	case "table_name":
-		if t.Name.Schema == "public" {
-			return text(t.Name.Relation)
+		if relation.Schema == "public" {
+			return text(relation.Relation)
 		}
-		return text(t.Name.String())
+		return text(relation.String())
 	case "column_name":
-		return text(rc.Name)
+		return text(use.Column.Name)
 	case "type":
-		return text(rc.TypeName)
-	case "lower", "upper":
-		if pc == nil || pc.Bounds == nil {
-			return nil, nil
+		return text(use.Column.TypeName)
+	case "lower":
+		if bounded {
+			return text(use.Policy.Bounds.Lo)
 		}
-		if name == "lower" {
-			return text(pc.Bounds.Lo)
+		return nil, nil
+	case "upper":
+		if bounded {
+			return text(use.Policy.Bounds.Hi)
 		}
-		return text(pc.Bounds.Hi)
+		return nil, nil
 	case "domain":
-		return columnDomain(pc), nil
+		return columnDomain(use.Policy), nil
 	case "uses":
-		return text(columnUses(t, pc))
+		return text(use.Uses)
 	}
 	return nil, fmt.Errorf("dpproxy.columns has no column %q", name)
 }
@@ -153,25 +162,4 @@ func columnDomain(c *policy.Column) *string {
 		return &from
 	}
 	return nil
-}
-
-// columnUses says in words what a column is good for.
-func columnUses(t *policy.Table, c *policy.Column) string {
-	switch {
-	case t.Public:
-		return "anything"
-	case c == nil:
-		return "none"
-	case t.Unit != nil && t.Unit.Column == c.Name:
-		return "count(DISTINCT), join, group by inside a subquery"
-	case t.Unit != nil && t.Unit.Via != nil && t.Unit.Via.Column == c.Name:
-		return "join"
-	case c.Bounds != nil && (c.Values != nil || c.ValuesFrom != nil):
-		return "filter, aggregate, group by"
-	case c.Bounds != nil:
-		return "filter, aggregate, group by in buckets"
-	case c.Values != nil || c.ValuesFrom != nil:
-		return "filter, count, group by"
-	}
-	return "filter, count"
 }
