@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -58,7 +60,7 @@ func run(args []string, s *streams) int {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	command, err := parser.Parse(commandFirst(parser.Model, args))
+	command, err := parser.Parse(commandFirst(parser.Model.Node, args))
 	if exited {
 		return code
 	}
@@ -72,20 +74,30 @@ func run(args []string, s *streams) int {
 	return s.report(command.Run())
 }
 
-// commandFirst moves flags that stand before the command behind it, where kong looks for them.
-func commandFirst(model *kong.Application, args []string) []string {
-	commands := map[string]bool{}
-	for _, c := range model.Children {
-		commands[c.Name] = true
-	}
+// commandFirst moves flags that stand before a command or its subcommand behind them, where kong looks for them.
+func commandFirst(node *kong.Node, args []string) []string {
 	for i, a := range args {
 		if a == "--" {
-			return args
+			break
 		}
-		if commands[a] {
-			moved := append([]string{a}, args[:i]...)
-			return append(moved, args[i+1:]...)
+		if i > 0 && takesValue(node, args[i-1]) {
+			continue
+		}
+		for _, child := range node.Children {
+			if child.Name == a {
+				return append([]string{a}, commandFirst(child, slices.Concat(args[:i], args[i+1:]))...)
+			}
 		}
 	}
 	return args
+}
+
+// takesValue says whether an argument is a flag, of a command or of one below it, whose value is the next argument.
+func takesValue(node *kong.Node, arg string) bool {
+	name, isFlag := strings.CutPrefix(arg, "--")
+	if !isFlag {
+		return false
+	}
+	return slices.ContainsFunc(node.Flags, func(f *kong.Flag) bool { return f.Name == name && !f.IsBool() }) ||
+		slices.ContainsFunc(node.Children, func(child *kong.Node) bool { return takesValue(child, arg) })
 }
