@@ -116,3 +116,29 @@ func TestSetupNeedsAnAdministrator(t *testing.T) {
 		t.Errorf("error = %v", err)
 	}
 }
+
+func TestSetupNamesAMissingPassword(t *testing.T) {
+	t.Setenv("PGPASSWORD", "")
+	t.Setenv("PGPASSFILE", "/dev/null")
+	s := cluster(t)
+	admin := s.DSN("postgres", pgserver.Superuser)
+	pgservertest.Exec(t, admin, "CREATE TABLE t (id int PRIMARY KEY)")
+	p := &policy.Policy{Tables: []*policy.Table{
+		{Name: policy.Name{Schema: "public", Relation: "t"}, Unit: &policy.Unit{Name: "person", Column: "id"}, MaxRowsPerUnit: 1, Columns: columns("id")}}}
+	p.Databases = policy.Databases{Main: login(s, "postgres", "m", ""), Shadow: login(s, "shadow", "s", ""), AdminMain: admin, AdminShadow: admin}
+	err := Setup(context.Background(), p, io.Discard)
+	if err == nil || strings.Contains(err.Error(), "\n") || !strings.HasSuffix(err.Error(), "its DSN has no password, nor do PGPASSWORD and .pgpass: "+writePassword) {
+		t.Errorf("no password: %q", err)
+	}
+	p.Databases.Main = login(s, "postgres", "m", "new")
+	p.Databases.Shadow = login(s, "shadow", "s", "new")
+	if err := Setup(context.Background(), p, io.Discard); err != nil {
+		t.Errorf("a password afterwards: %v", err)
+	}
+	pgservertest.Exec(t, admin, "COMMENT ON ROLE m IS NULL")
+	p.Databases.Main = login(s, "postgres", "m", "other")
+	err = Setup(context.Background(), p, io.Discard)
+	if err == nil || !strings.HasSuffix(err.Error(), "a role that existed before setup keeps its password and its rights: change the DSN, or the role") {
+		t.Errorf("another password: %q", err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -45,7 +46,7 @@ func openPool(ctx context.Context, name, dsn string, limit int, wait time.Durati
 	}
 	if err := opened.Ping(ctx); err != nil {
 		opened.Close()
-		return nil, connectError(name, config.ConnConfig, err)
+		return nil, cannotConnect(name, config.ConnConfig, err)
 	}
 	return &pool{name: name, pool: opened, wait: wait}, nil
 }
@@ -75,18 +76,46 @@ func prepareConnection(c *pgx.ConnConfig) {
 	}
 }
 
-// connectError says what to do about a database that cannot be reached. pgconn's own text names host, user and database
-// and no password.
-func connectError(name string, c *pgx.ConnConfig, err error) error {
-	advice := "is the server running, and is the DSN right?"
+// connectError is a database that cannot be reached, and what to do about it, on one line. pgconn's own text names host,
+// user and database and no password.
+type connectError struct {
+	name   string // key in the policy's databases
+	config *pgx.ConnConfig
+	err    error
+	advice string
+}
+
+func cannotConnect(name string, c *pgx.ConnConfig, err error) error {
+	e := &connectError{name: name, config: c, err: err, advice: "is the server running, and is the DSN right?"}
 	var pgError *pgconn.PgError
 	if errors.As(err, &pgError) {
-		switch pgError.Code {
-		case pgerr.InvalidPassword, pgerr.InvalidAuthorization, pgerr.InvalidCatalogName:
-			advice = "run dpproxy setup, which makes the roles and the shadow database that the DSNs name"
+		switch {
+		case e.lacksPassword():
+			e.advice = "its DSN has no password, nor do PGPASSWORD and .pgpass: " + writePassword
+		case pgError.Code == pgerr.InvalidPassword, pgError.Code == pgerr.InvalidAuthorization, pgError.Code == pgerr.InvalidCatalogName:
+			e.advice = "run dpproxy setup, which makes the roles and the shadow database that the DSNs name"
 		}
 	}
-	return fmt.Errorf("databases.%s: cannot connect to %s as %s: %w: %s", name, c.Database, c.User, err, advice)
+	return e
+}
+
+const writePassword = "write one into the DSN, best as ${NAME}, and run dpproxy setup, which gives it to the role"
+
+func (e *connectError) Error() string {
+	reason := strings.Join(strings.Fields(e.err.Error()), " ")
+	var pgError *pgconn.PgError
+	if errors.As(e.err, &pgError) {
+		reason = pgError.Error() // without the attempts before it
+	}
+	return fmt.Sprintf("databases.%s: cannot connect to %s as %s: %s: %s", e.name, e.config.Database, e.config.User, reason, e.advice)
+}
+
+func (e *connectError) Unwrap() error { return e.err }
+
+// lacksPassword says that the server wanted a password and that none was known.
+func (e *connectError) lacksPassword() bool {
+	var pgError *pgconn.PgError
+	return errors.As(e.err, &pgError) && pgError.Code == pgerr.InvalidPassword && e.config.Password == ""
 }
 
 // acquire waits for a free connection. Its errors are for the client: 53300 after the wait, 57P03 when the database

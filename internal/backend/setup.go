@@ -112,7 +112,7 @@ func (e *executor) conn(ctx context.Context, on target) (*pgx.Conn, error) {
 	prepareConnection(config)
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return nil, fmt.Errorf("databases.admin: cannot connect to %s as %s: %w", database, config.User, err)
+		return nil, &connectError{"admin", config, err, "is the server running, and is this an administrator's login?"}
 	}
 	e.conns[on] = conn
 	if _, err := conn.PgConn().Exec(ctx, stepSettings).ReadAll(); err != nil {
@@ -179,8 +179,12 @@ func stepError(s step, err error) error {
 // verifyRoles connects as each role, so that setup does not end well where serve would fail.
 func verifyRoles(ctx context.Context, p *policy.Policy) error {
 	b, err := Open(ctx, p)
+	var failed *connectError
+	if errors.As(err, &failed) && !failed.lacksPassword() {
+		failed.advice = "a role that existed before setup keeps its password and its rights: change the DSN, or the role"
+	}
 	if err != nil {
-		return fmt.Errorf("%w; a role that existed before setup keeps its password: change the DSN or the password", err)
+		return err
 	}
 	defer b.Close()
 	_, err = b.Schema(ctx)
