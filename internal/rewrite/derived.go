@@ -22,7 +22,7 @@ type derived struct {
 
 func newDerived(b *builder, src *relation) *derived {
 	d := &derived{src: src, alias: b.newAlias(), moved: map[*column]*column{}}
-	d.out = &relation{kind: src.kind, rows: src.rows, proven: src.proven, max: src.max, tables: src.tables, proofs: src.proofs, lines: src.lines, empty: src.empty}
+	d.out = &relation{kind: src.kind, rows: src.rows, proven: src.proven, max: src.max, tables: src.tables, proofs: src.proofs, lines: src.lines, empty: src.empty, correlated: src.correlated}
 	if src.private() {
 		d.outputs = append(d.outputs, src.unit+" AS u")
 		d.out.unit = d.alias + ".u"

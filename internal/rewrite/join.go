@@ -54,105 +54,6 @@ func hiddenColumns(r *relation, shown []*column) []*column {
 	return hidden
 }
 
-// sameUnit resolves foreign-key chains, preferring tables that the analyst has joined already, and proves that all
-// private items carry the same unit in every joined row.
-func (b *builder) sameUnit(items []*relation, class map[*column]int) error {
-	group := map[*relation]int{} // items with the same number have the same unit
-	var private []*relation
-	for _, r := range items {
-		if !r.private() {
-			continue
-		}
-		private = append(private, r)
-		group[r] = len(private)
-		if r.kind != private[0].kind {
-			return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("tables that protect a %s and tables that protect a %s cannot be used in one query", private[0].kind, r.kind))
-		}
-	}
-	join := func(a, c *relation) {
-		from, to := group[a], group[c]
-		for r, g := range group {
-			if g == from {
-				group[r] = to
-			}
-		}
-	}
-	for i, a := range private {
-		for _, c := range private[i+1:] {
-			if linked(a, c, class) {
-				join(a, c)
-			}
-		}
-	}
-	if err := b.followChains(private, class, join); err != nil {
-		return err
-	}
-	for _, r := range private {
-		if group[r] != group[private[0]] {
-			return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("tables %s and %s are joined, but not on their %s", itemName(private[0]), itemName(r), r.kind),
-				pgerr.Hint("Add a join condition that equates the %s columns of both tables.", r.kind))
-		}
-	}
-	return nil
-}
-
-// linked says that two items have the same unit: by equal unit columns, or by equal keys into the same unique column.
-func linked(a, c *relation, class map[*column]int) bool {
-	if a.chain != nil && c.chain != nil {
-		return a.chain.target == c.chain.target && a.chain.column == c.chain.column && class[a.chain.via] != 0 && class[a.chain.via] == class[c.chain.via]
-	}
-	for _, x := range a.unitCols {
-		for _, y := range c.unitCols {
-			if class[x] != 0 && class[x] == class[y] {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// followChains gives every via item its unit: that of a joined item that holds the referenced row, else by a join of our own.
-func (b *builder) followChains(private []*relation, class map[*column]int, join func(a, c *relation)) error {
-	for again := true; again; {
-		again = false
-		for _, a := range private {
-			if a.chain == nil {
-				continue
-			}
-			target := b.chainTarget(a, private, class)
-			if target == nil || target.chain != nil {
-				continue
-			}
-			proof := Proof{Relation: a.chain.target, Columns: []string{a.chain.column}}
-			if !uniqueColumn(b.schema.Relations[proof.Relation], a.chain.column) {
-				continue
-			}
-			a.unit, a.chain = target.unit, nil
-			a.proofs = append(a.proofs, proof)
-			join(a, target)
-			again = true
-		}
-	}
-	for _, a := range private {
-		if err := b.reach(a); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// chainTarget finds an item with a column that is the chain's referenced column and equals the chain's own.
-func (b *builder) chainTarget(a *relation, private []*relation, class map[*column]int) *relation {
-	for _, t := range private {
-		for _, c := range t.cols {
-			if t != a && c.origin.Table == a.chain.target && c.origin.Column == a.chain.column && class[c] != 0 && class[c] == class[a.chain.via] {
-				return t
-			}
-		}
-	}
-	return nil
-}
-
 func itemName(r *relation) string {
 	for _, c := range r.cols {
 		if c.table != "" {
@@ -236,6 +137,7 @@ func (b *builder) combineFrom(items []*relation, start int, class map[*column]in
 		out.cols = append(out.cols, r.cols...)
 		out.tables = append(out.tables, r.tables...)
 		out.proofs = append(out.proofs, r.proofs...)
+		out.correlated = append(out.correlated, r.correlated...)
 		out.empty = out.empty || r.empty
 		out.lines = append(out.lines, indent(r.lines)...)
 		if r != root {

@@ -71,28 +71,6 @@ func (b *builder) outerJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *rela
 	return out, nil
 }
 
-// sameUnitApart is sameUnit for the sides of an outer join. A side must not take its unit from the other's row, which may be
-// missing: each gets a unit of its own, so that rows without one are dropped.
-func (b *builder) sameUnitApart(l, r *relation, class map[*column]int) error {
-	lchain, rchain := l.chain, r.chain
-	if err := b.sameUnit([]*relation{l, r}, class); err != nil {
-		return err
-	}
-	for _, side := range []struct {
-		r     *relation
-		chain *chain
-		other string
-	}{{l, lchain, r.unit}, {r, rchain, l.unit}} {
-		if side.chain != nil && side.r.unit == side.other {
-			side.r.unit, side.r.chain = "", side.chain
-			if err := b.reach(side.r); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // publicLeftJoin is public LEFT JOIN private (PRIVACY 5): the inner join is measured, and the block that groups by the public
 // table's key returns every key. newBlock holds the analyst to that.
 func (b *builder) publicLeftJoin(n *pg_query.Node, l, r *relation, conds []*expr.Expr, equal equalities, shown []*column, using []string) (*relation, error) {

@@ -36,7 +36,7 @@ type relation struct {
 	orderProofs []Proof
 	tables      []*policy.Table
 	proofs      []Proof
-	// correlated are conditions inner column = outer column of a subquery expression.
+	// correlated are conditions inner column = outer column of a subquery expression, which hold in every row.
 	correlated [][2]*column
 	lines      []string // plan tree, for EXPLAIN
 }
@@ -59,9 +59,10 @@ type uniqueSet struct {
 type column struct {
 	table, name string // as the analyst may call it; hidden ones have no name
 	x           *expr.Column
-	origin      policy.ColumnOf // the table column that it is, unchanged; zero for computed ones
+	origin      policy.ColumnOf // the table column whose value it is, of a row of the same unit; zero for computed ones
 	policy      *policy.Column  // what the policy says of it; nil for computed and public ones
 	isUnit      bool
+	holdsUnit   bool // the unit of its row, or NULL on the optional side of an outer join
 	perUnit     bool // a function of the unit: the same in all rows of one unit
 	hidden      bool // merged by USING or NATURAL: only reachable with its table's name
 }
@@ -239,7 +240,7 @@ func (b *builder) scanUnit(r *relation, t *policy.Table) error {
 func (r *relation) setUnit(c *column) {
 	r.unit, r.chain = c.x.Ref, nil
 	r.unitCols = append(r.unitCols, c)
-	c.isUnit, c.perUnit, c.x.Unit = true, true, true
+	c.isUnit, c.holdsUnit, c.perUnit, c.x.Unit = true, true, true, true
 }
 
 // provesUnit says whether a unique index on the unit column alone exists; NULLs are filtered out, so they don't matter.
@@ -280,12 +281,27 @@ func (b *builder) reach(r *relation) error {
 		r.from = fmt.Sprintf("(%s INNER JOIN %s AS %s ON (%s %s %s))", r.from, tableText(m), alias, r.chain.via.x.Ref, opEquals, alias+"."+quote(r.chain.column))
 		r.proofs = append(r.proofs, Proof{Relation: t.Name, Columns: []string{r.chain.column}})
 		if t.Unit.Via == nil {
-			r.unit, r.chain = alias+"."+quote(t.Unit.Column), nil
-			r.where = append(r.where, r.unit+" IS NOT NULL")
-			return nil
+			return b.endChain(r, t, m, alias)
 		}
 		r.chain = &chain{via: &column{x: &expr.Column{Ref: alias + "." + quote(t.Unit.Via.Column)}}, target: t.Unit.Via.References, column: t.Unit.Via.ReferencesColumn}
 	}
+	return nil
+}
+
+// endChain takes the unit from the last table of a chain.
+func (b *builder) endChain(r *relation, t *policy.Table, m *Relation, alias string) error {
+	mc := m.Column(t.Unit.Column)
+	if mc == nil {
+		return missingUnit(t, t.Unit.Column)
+	}
+	unit, err := b.columnOf(alias, mc, nil)
+	if err != nil {
+		return err
+	}
+	if r.unit, err = spelledAlike(unit.Ref, unit); err != nil {
+		return err
+	}
+	r.chain, r.where = nil, append(r.where, unit.Ref+" IS NOT NULL")
 	return nil
 }
 

@@ -34,58 +34,51 @@ func (s *scope) SubLink(l *pg_query.SubLink, test *expr.Expr) (*expr.Expr, error
 	}
 	switch l.SubLinkType {
 	case pg_query.SubLinkType_EXISTS_SUBLINK:
-		return s.exists(node, query, nil)
+		return s.exists(node, query)
 	case pg_query.SubLinkType_ANY_SUBLINK:
 		if len(l.OperName) > 1 || len(l.OperName) == 1 && l.OperName[0].GetString_().GetSval() != "=" {
 			return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "only = ANY (SELECT …) is supported", "Use IN.")
 		}
-		if k == private {
-			return s.exists(node, query, test)
-		}
-		return s.inPublic(node, query, test)
+		return s.in(node, query, test)
 	}
 	return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "scalar subqueries cannot be used on private rows", "Join on the unit, or write the value as a constant.")
 }
 
-// unitEqual says that equality of an inner and an outer column makes the units of their rows equal: both are the unit, or
-// one refers to the row of the other through the policy's foreign-key chain.
-func (b *builder) unitEqual(a, c *column) bool {
-	return a.isUnit && c.isUnit || b.refers(a, c) || b.refers(c, a)
-}
-
-func (b *builder) refers(from, to *column) bool {
-	t := b.schema.Policy.Table(from.origin.Table)
-	if t == nil || t.Unit == nil || t.Unit.Via == nil {
-		return false
+// semiJoined says that a correlated subquery reads rows of the outer row's unit alone: a condition of it equates columns
+// that make the units equal.
+func (s *scope) semiJoined(r *relation) bool {
+	for _, q := range r.correlated {
+		if proof, ok := s.b.unitEqual(q[0], q[1]); ok {
+			r.proofs = append(slices.Clone(r.proofs), proof...)
+			return true
+		}
 	}
-	v := t.Unit.Via
-	return v.Column == from.origin.Column && v.References == to.origin.Table && v.ReferencesColumn == to.origin.Column
+	return false
 }
 
-// subquery binds a subquery expression; its scope may refer to this one. plain: without its SELECT list.
-func (s *scope) subquery(query *pg_query.SelectStmt) (r *relation, plain bool, err error) {
+// subquery binds the subquery of EXISTS, whose SELECT list may be anything; its scope may refer to this one.
+func (s *scope) subquery(query *pg_query.SelectStmt) (*relation, error) {
 	inner := *s.b
 	inner.kind = ""
 	e := &env{outer: s.env, scope: s}
 	if query.Op != pg_query.SetOperation_SETOP_NONE || aggregates(query) || len(query.DistinctClause) > 0 || query.WithClause != nil {
-		r, err = inner.mustRelation(query, e)
-		s.absorb(&inner)
-		return r, false, err
+		return s.project(query)
 	}
 	if err := plainSubquery(query); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	r, err = inner.source(query, e)
+	r, err := inner.source(query, e)
 	s.absorb(&inner)
-	return r, true, err
+	return r, err
 }
 
 func (s *scope) absorb(inner *builder) {
 	s.b.aliases, s.b.domains = inner.aliases, inner.domains
 }
 
-// inPublic is test IN (SELECT … FROM public tables).
-func (s *scope) inPublic(node *pg_query.Node, query *pg_query.SelectStmt, test *expr.Expr) (*expr.Expr, error) {
+// in is test IN (SELECT …): membership in a public relation, or a semi-join on the unit (PRIVACY 6), by the columns compared
+// or by a condition of the subquery.
+func (s *scope) in(node *pg_query.Node, query *pg_query.SelectStmt, test *expr.Expr) (*expr.Expr, error) {
 	s.read = nil
 	r, err := s.project(query)
 	if err != nil {
@@ -99,9 +92,53 @@ func (s *scope) inPublic(node *pg_query.Node, query *pg_query.SelectStmt, test *
 	if v[0].x.Type != test.Type() && !(isInteger(v[0].x.Type) && isInteger(test.Type())) && !(isText(v[0].x.Type) && isText(test.Type())) {
 		return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "both sides of IN must have the same type", "Cast one side.")
 	}
+	if err := s.sameKind(node, r); err != nil {
+		return nil, err
+	}
+	if !r.private() || s.semiJoined(r) {
+		s.use(r)
+		sql := fmt.Sprintf("(%s %s ANY (%s))", test.SQL(), opEquals, r.selectText([]string{v[0].x.Ref}))
+		return expr.Predicate(sql, test.Nullable() || v[0].x.Nullable, columns, test.Parameters(), locationOf(node)), nil
+	}
+	outer := sourceOf(test)
+	if outer == nil {
+		return nil, s.refuseIn(node)
+	}
+	proof, ok := s.b.unitEqual(v[0], outer)
+	if !ok {
+		return nil, s.refuseIn(node)
+	}
+	r.proofs = append(slices.Clone(r.proofs), proof...)
+	r.where = append(slices.Clone(r.where), fmt.Sprintf("(%s %s %s)", v[0].x.Ref, opEquals, outer.x.Ref))
 	s.use(r)
-	sql := fmt.Sprintf("(%s %s ANY (%s))", test.SQL(), opEquals, r.selectText([]string{v[0].x.Ref}))
-	return expr.Predicate(sql, test.Nullable() || v[0].x.Nullable, columns, test.Parameters(), locationOf(node)), nil
+	// Not = ANY: a NULL of another unit's row must not decide.
+	sql := "EXISTS (" + r.selectText([]string{"1"}) + ")"
+	if test.Nullable() {
+		sql = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN %s END", outer.x.Ref, sql)
+	}
+	return expr.Predicate(sql, test.Nullable(), columns, nil, locationOf(node)), nil
+}
+
+// sourceOf is the column that an expression is; nil for any other expression.
+func sourceOf(x *expr.Expr) *column {
+	if x.Column() == nil {
+		return nil
+	}
+	c, _ := x.Column().Source.(*column)
+	return c
+}
+
+func (s *scope) refuseIn(node *pg_query.Node) error {
+	return s.b.refuse(pgerr.FeatureNotSupported, node, "IN (SELECT …) over a private table must compare the units of both tables",
+		"Compare their unit columns or a key that determines the unit, or add WHERE inner.unit = outer.unit to the subquery.")
+}
+
+// sameKind refuses a subquery over tables that protect another kind of unit.
+func (s *scope) sameKind(node *pg_query.Node, r *relation) error {
+	if !s.rel.private() || !r.private() || r.kind == s.rel.kind {
+		return nil
+	}
+	return s.b.refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("tables that protect a %s and tables that protect a %s cannot be used in one query", s.rel.kind, r.kind), "")
 }
 
 // project binds a subquery with its SELECT list.
@@ -113,37 +150,22 @@ func (s *scope) project(query *pg_query.SelectStmt) (*relation, error) {
 	return r, err
 }
 
-// exists is EXISTS, or unit IN, of a private subquery: a semi-join on the unit (PRIVACY 6).
-func (s *scope) exists(node *pg_query.Node, query *pg_query.SelectStmt, test *expr.Expr) (*expr.Expr, error) {
+// exists is EXISTS of a public subquery, or of a private one that is semi-joined on the unit (PRIVACY 6).
+func (s *scope) exists(node *pg_query.Node, query *pg_query.SelectStmt) (*expr.Expr, error) {
 	s.read = nil
-	r, plain, err := s.subquery(query)
+	r, err := s.subquery(query)
 	if err != nil {
 		return nil, err
 	}
-	columns := s.read
-	if test != nil {
-		if plain {
-			if r, err = s.project(query); err != nil {
-				return nil, err
-			}
-		}
-		v := r.visible()
-		c := test.Column()
-		if len(v) != 1 || !v[0].isUnit || c == nil || !c.Unit || !sameEquality(v[0].x, c) {
-			return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "IN (SELECT …) over a private table must compare the unit columns of both tables", "Write unit IN (SELECT unit FROM …).")
-		}
-		r.where = append(slices.Clone(r.where), fmt.Sprintf("(%s %s %s)", v[0].x.Ref, opEquals, c.Ref))
-		columns = append(columns, c)
-	} else if r.private() {
-		if !slices.ContainsFunc(r.correlated, func(q [2]*column) bool { return s.b.unitEqual(q[0], q[1]) }) {
-			return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "EXISTS over a private table must equate the units of both tables", "Add WHERE inner.unit = outer.unit.")
-		}
+	if r.private() && !s.semiJoined(r) {
+		return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "EXISTS over a private table must equate the units of both tables",
+			"Add WHERE inner.unit = outer.unit, or equate a key that determines the unit.")
 	}
-	if r.private() && s.rel.private() && r.kind != s.rel.kind {
-		return nil, s.b.refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("tables that protect a %s and tables that protect a %s cannot be used in one query", s.rel.kind, r.kind), "")
+	if err := s.sameKind(node, r); err != nil {
+		return nil, err
 	}
 	s.use(r)
-	return expr.Predicate("EXISTS ("+r.selectText([]string{"1"})+")", false, columns, nil, locationOf(node)), nil
+	return expr.Predicate("EXISTS ("+r.selectText([]string{"1"})+")", false, s.read, nil, locationOf(node)), nil
 }
 
 // use counts the tables of a subquery among those of the query.

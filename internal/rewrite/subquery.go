@@ -120,7 +120,7 @@ func (b *builder) source(s *pg_query.SelectStmt, e *env) (*relation, error) {
 		return nil, errPreserved
 	}
 	sc.rel = r
-	r.correlated = sc.correlations(conds)
+	r.correlated = append(slices.Clone(r.correlated), sc.correlations(conds)...)
 	for _, q := range conds {
 		c, err := sc.condition(q)
 		if err != nil {

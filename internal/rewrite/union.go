@@ -74,7 +74,7 @@ func (b *builder) unionAll(s *pg_query.SelectStmt, e *env) (*relation, error) {
 			}
 		}
 		x.Unit = c.isUnit && d.isUnit
-		n := &column{name: c.name, x: &x, isUnit: x.Unit, perUnit: x.Unit}
+		n := &column{name: c.name, x: &x, isUnit: x.Unit, holdsUnit: c.holdsUnit && d.holdsUnit, perUnit: x.Unit}
 		x.Source = n
 		out.cols = append(out.cols, n)
 		if x.Unit {

@@ -10,6 +10,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 )
 
@@ -135,6 +136,7 @@ func (b *builder) unitAggregate(d *derived, c *call, name string, perUnit bool) 
 	rows := d.src.rows
 	least := int64(0)
 	var sql string
+	var origin policy.ColumnOf
 	switch c.name {
 	case "count":
 		condition := c.condition()
@@ -164,6 +166,9 @@ func (b *builder) unitAggregate(d *derived, c *call, name string, perUnit bool) 
 		x.Bounds, x.Nullable, x.Scale = e.Bounds(), condition != "", e.Scale()
 		x.Enforced = e.Column() == nil || e.Column().Enforced
 		x.TypeName = e.TypeName()
+		if source := sourceOf(e); source != nil {
+			origin = source.origin // the value is that of one of the rows
+		}
 		sql = fmt.Sprintf("%s(%s)%s", c.name, arg, filterText(condition))
 	case "bool_and", "bool_or":
 		x.Nullable = true
@@ -172,7 +177,7 @@ func (b *builder) unitAggregate(d *derived, c *call, name string, perUnit bool) 
 		return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s is not supported inside a per-%s subquery", c.name, d.src.kind), pgerr.Hint("Use count, sum, avg, min, max, bool_and or bool_or there."))
 	}
 	x.Ref = d.output(sql)
-	n := &column{name: name, x: x, perUnit: perUnit}
+	n := &column{name: name, x: x, origin: origin, perUnit: perUnit}
 	x.Source = n
 	d.out.cols = append(d.out.cols, n)
 	return nil

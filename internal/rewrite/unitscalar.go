@@ -2,7 +2,6 @@ package rewrite
 
 import (
 	"fmt"
-	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -29,11 +28,11 @@ func (s *scope) unitScalar(node *pg_query.Node, query *pg_query.SelectStmt) (*ex
 	if err != nil || !r.private() {
 		return nil, err
 	}
-	if !slices.ContainsFunc(r.correlated, func(q [2]*column) bool { return s.b.unitEqual(q[0], q[1]) }) {
+	if !s.semiJoined(r) {
 		return nil, nil
 	}
-	if s.rel.private() && r.kind != s.rel.kind {
-		return nil, s.b.refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("tables that protect a %s and tables that protect a %s cannot be used in one query", s.rel.kind, r.kind), "")
+	if err := s.sameKind(node, r); err != nil {
+		return nil, err
 	}
 	sc := &scope{b: s.b, rel: r, env: e, outer: s}
 	d := newDerived(s.b, r)
