@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,9 @@ func Setup(ctx context.Context, p *policy.Policy, log io.Writer) error {
 	e := &executor{policy: p, dsns: d, conns: map[target]*pgx.Conn{}, kept: map[string]string{}}
 	defer e.close()
 	if err := e.check(ctx); err != nil {
+		return err
+	}
+	if err := e.tellRevoked(ctx, log); err != nil {
 		return err
 	}
 	current := false
@@ -84,6 +88,33 @@ func (e *executor) check(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(checkAgainstMain(e.policy, found)...)
+}
+
+//go:embed sql/beyond.sql
+var beyondSQL string
+
+// tellRevoked says what dpproxy's own roles are about to lose: nobody may have meant it, where another policy names the
+// same roles.
+func (e *executor) tellRevoked(ctx context.Context, log io.Writer) error {
+	conn, err := e.conn(ctx, onMain)
+	if err != nil {
+		return err
+	}
+	for _, r := range mainRoles(e.policy, e.dsns) {
+		rows, err := conn.Query(ctx, beyondSQL, r.name, relationsJSON(e.policy))
+		if err != nil {
+			return err
+		}
+		lost, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return err
+		}
+		if len(lost) > 0 {
+			fmt.Fprintf(log, "dpproxy: setup: role %s may no longer read %s, which this policy does not list; if another policy does, give that one roles of its own\n",
+				r.name, strings.Join(lost, ", "))
+		}
+	}
+	return nil
 }
 
 // maintenance is the database that every cluster has, to connect to while one's own does not exist.

@@ -168,7 +168,14 @@ func TestSetupAgainFollowsThePolicyAndMain(t *testing.T) {
 	p.Tables = append(p.Tables[:2:2], p.Tables[3]) // without parent
 	p.Tables[0].Columns = columns("id", "age", "ward")
 	p.Views = nil
-	b = setUp(t, p)
+	var log bytes.Buffer
+	if err := Setup(ctx, p, &log); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(log.String(), " may no longer read public.parent, public.patients.income, public.patients.mood, ") || strings.Count(log.String(), "may no longer read") != 1 {
+		t.Errorf("what setup told of its REVOKEs:\n%s", log.String())
+	}
+	b = reopen(t, p)
 	if _, err := b.Describe(ctx, "SELECT x FROM parent", nil, Settings{}); code(err) != "42P01" {
 		t.Errorf("a table that left the policy: %v", err)
 	}
