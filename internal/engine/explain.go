@@ -227,7 +227,7 @@ func (x explanation) lines() []string {
 		if r.Margin != nil {
 			out = append(out, "margin: ±"+number(*r.Margin)+" (95%)")
 		} else {
-			out = append(out, "margin: follows from the released values; the NOTICE says it")
+			out = append(out, "margin: follows from the released values")
 		}
 		for i, c := range r.Candidates {
 			out = append(out, fmt.Sprintf("  considered: %s %s, rmse %s steps, budget for %d such releases", c.Noise, c.Bounding, number(c.RMSEAverage), r.uses[i]))

@@ -86,9 +86,13 @@ func (b *builder) newCall(f *pg_query.FuncCall, sc *scope) (*call, error) {
 	}
 	c.text = c.name + "(*)"
 	if !c.star && len(c.args) > 0 {
-		c.text = c.name + "(" + c.args[0].Text() + ")"
+		texts := make([]string, len(c.args))
+		for i, x := range c.args {
+			texts[i] = x.Text()
+		}
+		c.text = c.name + "(" + strings.Join(texts, ", ") + ")"
 		if c.distinct {
-			c.text = c.name + "(DISTINCT " + c.args[0].Text() + ")"
+			c.text = c.name + "(DISTINCT " + texts[0] + ")"
 		}
 	}
 	return c, b.typeCall(c, node)
@@ -213,12 +217,12 @@ func (b *builder) typeCall(c *call, node *pg_query.Node) error {
 	}
 	if c.typ == 0 {
 		if (c.name == "min" || c.name == "max") && len(c.args) == 1 {
-			return b.refuse(pgerr.InsufficientPrivilege, node, fmt.Sprintf("%s would return a value of a private row", c.text), "min and max are answered for bounded numbers, dates and times.")
+			return b.refuse(pgerr.InsufficientPrivilege, node, fmt.Sprintf("%s would return a value of a private row", c.text), "Ask for min and max of numbers, dates and times with bounds.")
 		}
 		return b.refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("aggregate %s is not supported for this type", c.text), "")
 	}
 	if c.distinct && c.name != "count" && c.name != "min" && c.name != "max" && c.name != "bool_and" && c.name != "bool_or" {
-		return b.refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("%s with DISTINCT is not supported", c.name), "count(DISTINCT …) is.")
+		return b.refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("%s with DISTINCT is not supported", c.name), "Use count(DISTINCT …).")
 	}
 	return nil
 }

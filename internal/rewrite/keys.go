@@ -53,7 +53,7 @@ func (b *builder) groupKeys(k *block, sc *scope, groups []*pg_query.Node) error 
 		}
 		for _, c := range e.Direct() {
 			if c.Unit {
-				return b.refuse(pgerr.InsufficientPrivilege, n, fmt.Sprintf("%s identifies a %s and cannot be a group key of an answer", e.Text(), k.src.kind), "Group by the unit inside a subquery and aggregate its rows.")
+				return b.refuse(pgerr.InsufficientPrivilege, n, fmt.Sprintf("%s identifies one %s and cannot be a group key of an answer", e.Text(), k.src.kind), "Group by the unit inside a subquery and aggregate its rows.")
 			}
 		}
 		if c := e.Column(); c != nil {

@@ -200,3 +200,8 @@ var aggregateNames = map[string]bool{
 	"regr_r2": true, "regr_slope": true, "regr_sxx": true, "regr_sxy": true, "regr_syy": true, "stddev": true, "stddev_pop": true, "stddev_samp": true,
 	"string_agg": true, "sum": true, "var_pop": true, "var_samp": true, "variance": true, "xmlagg": true,
 }
+
+// mixedUnits is said of a query over tables with two kinds of units (PRIVACY 1).
+func mixedUnits(a, b string) string {
+	return fmt.Sprintf("tables whose privacy unit is %s and tables whose privacy unit is %s cannot be used in one query", a, b)
+}

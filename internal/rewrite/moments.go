@@ -74,7 +74,7 @@ func (b *builder) planMoments(k *block, c *call) (string, []int, error) {
 			return "", nil, err
 		}
 		x := newMoment(a)
-		si, err := k.momentSum(c.text, x.row, condition, -x.width, x.width, n)
+		si, err := k.momentSum(fmt.Sprintf("sum of %s in %s", e.Text(), c.text), x.row, condition, -x.width, x.width, n)
 		if err != nil {
 			return "", nil, err
 		}
@@ -82,7 +82,7 @@ func (b *builder) planMoments(k *block, c *call) (string, []int, error) {
 		if c.name == "covar_pop" || c.name == "covar_samp" || strings.HasPrefix(c.name, "regr_avg") {
 			continue
 		}
-		qi, err := k.momentSum(c.text, x.row+" * "+x.row, condition, 0, x.width*x.width, n)
+		qi, err := k.momentSum(fmt.Sprintf("sum of %s² in %s", e.Text(), c.text), x.row+" * "+x.row, condition, 0, x.width*x.width, n)
 		if err != nil {
 			return "", nil, err
 		}
@@ -100,7 +100,7 @@ func (b *builder) planMoments(k *block, c *call) (string, []int, error) {
 		return fmt.Sprintf("CASE WHEN %s > 0 THEN (%s + %s * GREATEST(-1, LEAST(1, %s::numeric / (%s * %d))) * %d)::float8 END", r(n), decimal(m[i].mid), decimal(m[i].unit), r(s[i]), r(n), m[i].width, m[i].width), uses, nil
 	}
 	w := m[0].width * m[1].width
-	p, err := k.momentSum(c.text, m[0].row+" * "+m[1].row, condition, -w, w, n)
+	p, err := k.momentSum(fmt.Sprintf("sum of %s·%s in %s", c.args[0].Text(), c.args[1].Text(), c.text), m[0].row+" * "+m[1].row, condition, -w, w, n)
 	if err != nil {
 		return "", nil, err
 	}

@@ -20,7 +20,7 @@ func (b *builder) sameUnit(items []*relation, class map[*column]int) error {
 		private = append(private, r)
 		group[r] = len(private)
 		if r.kind != private[0].kind {
-			return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("tables that protect a %s and tables that protect a %s cannot be used in one query", private[0].kind, r.kind))
+			return pgerr.New(pgerr.FeatureNotSupported, mixedUnits(private[0].kind, r.kind))
 		}
 	}
 	join := func(a, c *relation) {

@@ -138,7 +138,7 @@ func (s *scope) sameKind(node *pg_query.Node, r *relation) error {
 	if !s.rel.private() || !r.private() || r.kind == s.rel.kind {
 		return nil
 	}
-	return s.b.refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("tables that protect a %s and tables that protect a %s cannot be used in one query", s.rel.kind, r.kind), "")
+	return s.b.refuse(pgerr.FeatureNotSupported, node, mixedUnits(s.rel.kind, r.kind), "")
 }
 
 // project binds a subquery with its SELECT list.

@@ -112,7 +112,7 @@ func (b *builder) source(s *pg_query.SelectStmt, e *env) (*relation, error) {
 			return nil, err
 		}
 		if b.kind != "" && b.kind != r.kind {
-			return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("tables that protect a %s and tables that protect a %s cannot be used in one query", b.kind, r.kind))
+			return nil, pgerr.New(pgerr.FeatureNotSupported, mixedUnits(b.kind, r.kind))
 		}
 		b.kind = r.kind
 	}

@@ -102,7 +102,7 @@ func (m *startupMessage) check() error {
 		return nil
 	}
 	e := fatal(codeFeatureNotSupported, "replication connections are not supported")
-	e.Hint = "dpproxy answers queries with noise; a replica needs the rows. Connect to the database itself."
+	e.Hint = "Connect to the database itself: a replica needs the rows, and dpproxy answers queries with noise."
 	return e
 }
 

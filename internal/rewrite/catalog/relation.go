@@ -172,7 +172,7 @@ func (c *checker) relationDenied(at int, r *pg_query.RangeVar) error {
 		return pgerr.New(pgerr.UndefinedTable, fmt.Sprintf("relation %q does not exist", strings.Join(relationParts(r), ".")), pgerr.At(c.position(at)))
 	}
 	return c.denied(at, "permission denied for relation "+strings.Join(relationParts(r), "."),
-		"dpproxy answers for the tables of the policy and for an allow-list of catalog relations; docs/introspection.md has the list.")
+		"Ask for tables of the policy, or for catalog relations that docs/introspection.md lists.")
 }
 
 func (c *checker) policySchema(name string) bool { return contains(c.in.Schemas, name) }

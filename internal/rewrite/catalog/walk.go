@@ -240,9 +240,9 @@ func (c *checker) refused(m protoreflect.Message) error {
 	kind, at := string(m.Descriptor().Name()), firstLocation(m)
 	switch {
 	case kind == "DoStmt" || kind == "CallStmt" || kind == "ExplainStmt":
-		return c.unsupported(-1, fmt.Sprintf("%s is not supported", strings.ToUpper(strings.TrimSuffix(kind, "Stmt"))), "dpproxy answers SELECT.")
+		return c.unsupported(-1, fmt.Sprintf("%s is not supported", strings.ToUpper(strings.TrimSuffix(kind, "Stmt"))), "Only SELECT is answered.")
 	case strings.HasSuffix(kind, "Stmt"):
-		return c.denied(-1, "permission denied: dpproxy is read-only", "dpproxy answers SELECT.")
+		return c.denied(-1, "permission denied: dpproxy is read-only", "Only SELECT is answered.")
 	case kind == "RangeTableSample":
 		return c.unsupported(at, "TABLESAMPLE is not supported", "Leave out TABLESAMPLE.")
 	}

@@ -10,7 +10,10 @@ import (
 func refuse(node *pg_query.Node) Refused {
 	switch n := node.GetNode().(type) {
 	case *pg_query.Node_CopyStmt:
-		return denied("COPY", "Write a SELECT with an aggregate: SELECT … count(*) … GROUP BY ….")
+		if n.CopyStmt.IsFrom {
+			return denied("COPY", readOnlyHint)
+		}
+		return denied("COPY", "Send a SELECT with aggregates and let the client write the file, as psql does with \\g FILE.")
 	case *pg_query.Node_DoStmt:
 		return unsupported("DO")
 	case *pg_query.Node_CallStmt:
@@ -51,7 +54,7 @@ func explain(e *pg_query.ExplainStmt) (Command, bool) {
 		pgerr.Hint("EXPLAIN the query itself, with its values."))}, true
 }
 
-const readOnlyHint = "dpproxy answers questions and changes nothing: send this statement to the database itself."
+const readOnlyHint = "Send this statement to the database itself: dpproxy answers questions and changes nothing."
 
 func denied(what, hint string) Refused {
 	return Refused{pgerr.New(pgerr.InsufficientPrivilege, "permission denied: "+what+" is not allowed through dpproxy", pgerr.Hint("%s", hint))}

@@ -24,7 +24,7 @@ func transaction(t *pg_query.TransactionStmt) Command {
 		return RollbackTo{Name: t.SavepointName}
 	}
 	return Refused{pgerr.New(pgerr.FeatureNotSupported, "prepared transactions are not supported",
-		pgerr.Hint("dpproxy changes no data: use COMMIT or ROLLBACK."))}
+		pgerr.Hint("Use COMMIT or ROLLBACK: dpproxy changes no data."))}
 }
 
 // modes reads the options of BEGIN and SET TRANSACTION.

@@ -380,7 +380,11 @@ func (c *call) finite() (known bool, err error) {
 			continue
 		}
 		if (isNumber(a.typ) || isTime(a.typ)) && !a.safe().Finite() {
-			return false, c.refuse(a.Text()+" has no bounds", "only columns whose bounds the policy declares can be computed with; LEAST(GREATEST(x, low), high) bounds any number")
+			low, high := "low", "high"
+			if isTime(a.typ) && a.typ != oidInterval {
+				low, high = "'2020-01-01'", "'2029-12-31'"
+			}
+			return false, c.refuse(a.Text()+" has no bounds", fmt.Sprintf("only columns whose bounds the policy declares can be computed with; LEAST(GREATEST(x, %s), %s) bounds any", low, high))
 		}
 	}
 	return known, nil

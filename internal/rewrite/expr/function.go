@@ -37,7 +37,7 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 		}
 	}
 	if catalog.functions[name] == nil {
-		return nil, Refuse(loc, fmt.Sprintf("function %s is not supported on private rows", name), "docs/sql.md lists the functions that are")
+		return nil, Refuse(loc, fmt.Sprintf("function %s is not supported on private rows", name), "see docs/sql.md for the functions that are")
 	}
 	cand := functionFor(name, baseTypes(args))
 	if cand == nil {

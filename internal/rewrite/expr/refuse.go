@@ -1,8 +1,11 @@
 package expr
 
 import (
-	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"strings"
+
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 // Refusal is an expression that cannot be accepted: the client's error, and where its cause begins.
@@ -25,7 +28,12 @@ func Refuse(location int, message, hint string) error {
 func refuseWith(code string, location int, message, hint string) error {
 	var options []pgerr.Option
 	if hint != "" {
-		options = append(options, pgerr.Hint("%s", hint))
+		options = append(options, pgerr.Hint("%s", sentence(hint)))
 	}
 	return &Refusal{Err: pgerr.New(code, message, options...), Location: location}
+}
+
+// sentence writes a hint as PostgreSQL writes hints: from a capital to a full stop.
+func sentence(hint string) string {
+	return strings.ToUpper(hint[:1]) + strings.TrimSuffix(hint[1:], ".") + "."
 }
