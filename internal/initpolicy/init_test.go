@@ -80,9 +80,9 @@ func TestUnitByName(t *testing.T) {
 			t.Errorf("lacks %q in\n%s", line, text)
 		}
 	}
-	for _, bad := range []string{"nowhere", "results"} {
-		if _, err := initpolicy.Print(context.Background(), dsn, bad); err == nil {
-			t.Errorf("--unit %s is accepted", bad)
+	for bad, want := range map[string]string{"nowhere": "tables with a primary key of one column: ", "results": ""} {
+		if _, err := initpolicy.Print(context.Background(), dsn, bad); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("--unit %s: %v", bad, err)
 		}
 	}
 }

@@ -55,13 +55,24 @@ func newPlan(tables []*table, named string) (*plan, error) {
 		}
 	}
 	if named != "" && p.root == nil {
-		return nil, fmt.Errorf("there is no table %s", named)
+		return nil, fmt.Errorf("there is no table %s; tables with a primary key of one column: %s", named, strings.Join(candidates(tables), ", "))
 	}
 	if p.root != nil {
 		p.unit = strings.Join(strings.Fields(singular(p.root.Name)), "_")
 		p.protected = reach(tables, p.root)
 	}
 	return p, nil
+}
+
+// candidates are the tables that may be one of units.
+func candidates(tables []*table) []string {
+	var names []string
+	for _, t := range tables {
+		if len(t.PrimaryKey) == 1 {
+			names = append(names, t.title())
+		}
+	}
+	return names
 }
 
 func matches(t *table, name string) bool {

@@ -26,6 +26,7 @@ type Metrics struct {
 	stages      *prometheus.HistogramVec
 	epsilon     prometheus.Counter
 	reloads     *prometheus.CounterVec
+	ledger      ledgerMetrics
 }
 
 // buckets of durations in seconds: from a cached plan to a long measure query.
@@ -51,9 +52,10 @@ func New() *Metrics {
 		epsilon: prometheus.NewCounter(prometheus.CounterOpts{Name: "dpproxy_epsilon_charged_total", Help: "Sum of the epsilon of charged statements."}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dpproxy_reloads_total",
 			Help: "Policy reloads, by result."}, []string{"result"}),
+		ledger: newLedgerMetrics(),
 	}
 	m.registry.MustRegister(m.connections, m.opened, m.refused, m.logins, m.messages, m.errors, m.statements, m.stages,
-		m.epsilon, m.reloads, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		m.epsilon, m.reloads, m.ledger.calls, m.ledger.records, m.ledger.errors, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/metrics"
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 func get(t *testing.T, h http.Handler, path string) (int, string) {
@@ -35,6 +36,9 @@ func TestCountsAreServed(t *testing.T) {
 	m.Charged(0.5)
 	m.Charged(0.25)
 	m.Charged(-1)
+	m.Ledger("spend", 2*time.Millisecond, 3, nil)
+	m.Ledger("spend", time.Millisecond, 0, pgerr.New(pgerr.BudgetExceeded, "over budget"))
+	m.Ledger("answer", time.Millisecond, 0, errors.New("gone"))
 	m.Reloaded(true)
 	m.Reloaded(false)
 	m.Pools(func() map[string]metrics.Pool {
@@ -53,6 +57,10 @@ func TestCountsAreServed(t *testing.T) {
 		`dpproxy_statements_total{verdict="private"} 1`,
 		`dpproxy_stage_seconds_count{stage="charge"} 1`,
 		"dpproxy_epsilon_charged_total 0.75",
+		`dpproxy_ledger_seconds_count{operation="spend"} 2`,
+		`dpproxy_ledger_records_total{operation="spend"} 3`,
+		`dpproxy_ledger_errors_total{operation="spend",sqlstate="53400"} 1`,
+		`dpproxy_ledger_errors_total{operation="answer",sqlstate="none"} 1`,
 		`dpproxy_reloads_total{result="ok"} 1`,
 		`dpproxy_reloads_total{result="failed"} 1`,
 		`dpproxy_pool_connections{database="main"} 3`,

@@ -85,7 +85,7 @@ func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, 
 	if err != nil {
 		return nil, err // s.ledger stays a plain nil, which release asks for
 	}
-	s.ledger = store
+	s.ledger = metered{store, s.metrics}
 	if s.engine, err = engine.New(ctx, p, st.backend, s.ledger, s.metrics, log); err != nil {
 		return nil, err
 	}

@@ -245,7 +245,7 @@ func TestMetricsHealthAndReadiness(t *testing.T) {
 		}
 	}
 	_, text := get("/metrics")
-	for _, want := range []string{`dpproxy_pool_max_connections{database="main"} 8`, `dpproxy_statements_total{verdict="private"} 1`, "dpproxy_epsilon_charged_total 0.5"} {
+	for _, want := range []string{`dpproxy_pool_max_connections{database="main"} 8`, `dpproxy_statements_total{verdict="private"} 1`, "dpproxy_epsilon_charged_total 0.5", `dpproxy_ledger_records_total{operation="spend"} 1`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in the metrics", want)
 		}
