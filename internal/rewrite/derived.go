@@ -50,7 +50,7 @@ func (d *derived) passAs(c *column, name, sql string) {
 	n := *c
 	x := *c.x
 	x.Ref = d.output(sql)
-	n.name, n.table, n.hidden, n.x = name, "", false, &x
+	n.name, n.table, n.hidden, n.literal, n.x = name, "", false, nil, &x
 	x.Source = &n
 	d.out.cols = append(d.out.cols, &n)
 	d.moved[c] = &n

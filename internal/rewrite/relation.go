@@ -65,13 +65,15 @@ type column struct {
 	holdsUnit   bool // the unit of its row, or NULL on the optional side of an outer join
 	perUnit     bool // a function of the unit: the same in all rows of one unit
 	hidden      bool // merged by USING or NATURAL: only reachable with its table's name
+	// literal is the untyped literal that a SELECT list gives as this output: a set operation may make it another type.
+	literal *expr.Expr
 }
 
 // copied is a column of its own: an outer join may make this one nullable, and no function of the unit any more, while
 // the original stays what it is.
 func (c *column) copied() *column {
 	n, x := *c, *c.x
-	n.x, x.Source = &x, &n
+	n.x, x.Source, n.literal = &x, &n, nil
 	return &n
 }
 

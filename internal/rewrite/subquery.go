@@ -262,7 +262,9 @@ func (b *builder) project(s *pg_query.SelectStmt, src *relation, e *env) (*relat
 		if err != nil {
 			return nil, err
 		}
-		d.add(x, t.name)
+		if c := d.add(x, t.name); x.Untyped() {
+			c.literal = x
+		}
 	}
 	return d.relation(), nil
 }

@@ -7,6 +7,8 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 )
 
 // unionAll adds the rows of two queries (PRIVACY 3).
@@ -40,6 +42,9 @@ func (b *builder) unionAll(s *pg_query.SelectStmt, e *env) (*relation, error) {
 	if l.private() != r.private() || l.kind != r.kind {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "UNION ALL of rows with different privacy units is not supported")
 	}
+	if !b.sameUnitType(append(slices.Clone(l.tables), r.tables...)) {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("UNION ALL of tables whose %s columns have different types is not supported", l.kind))
+	}
 	alias := b.newAlias()
 	out := &relation{kind: l.kind, rows: min(rowsLimit, l.rows+r.rows), proven: l.proven && r.proven, tables: append(slices.Clone(l.tables), r.tables...), proofs: append(slices.Clone(l.proofs), r.proofs...)}
 	if l.max > 0 && r.max > 0 {
@@ -50,34 +55,19 @@ func (b *builder) unionAll(s *pg_query.SelectStmt, e *env) (*relation, error) {
 		out.unit = alias + ".u"
 		lc, rc = []string{l.unit + " AS u"}, []string{r.unit + " AS u"}
 	}
-	for i, c := range lv {
-		d := rv[i]
-		if c.x.Type != d.x.Type {
-			return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("UNION ALL of column %q: the types differ", c.name), pgerr.Hint("Cast both sides to one type."))
+	for i := range lv {
+		x, y, c, err := expr.Unify(lv[i].written(), rv[i].written())
+		if err != nil {
+			return nil, b.located(b.refusal(err), firstTarget(s.Rarg))
 		}
 		name := fmt.Sprintf("c%d", i+1)
-		lc, rc = append(lc, c.x.Ref+" AS "+name), append(rc, d.x.Ref+" AS "+name)
-		x := *c.x
-		x.Ref = alias + "." + name
-		x.Nullable = c.x.Nullable || d.x.Nullable
-		x.Enforced = c.x.Enforced && d.x.Enforced
-		x.DeterministicCollation = c.x.DeterministicCollation && d.x.DeterministicCollation
-		x.Bounds = c.x.Bounds.Hull(d.x.Bounds)
-		x.Scale = -1
-		if x.Typmod != d.x.Typmod {
-			x.Typmod = -1
-		}
-		if !slices.Equal(c.x.Domain, d.x.Domain) {
-			x.Domain = nil
-			if c.x.Domain != nil && d.x.Domain != nil {
-				x.Domain = mergeDomains(c.x.Domain, d.x.Domain)
-			}
-		}
-		x.Unit = c.isUnit && d.isUnit
-		n := &column{name: c.name, x: &x, isUnit: x.Unit, holdsUnit: c.holdsUnit && d.holdsUnit, perUnit: x.Unit}
-		x.Source = n
+		lc, rc = append(lc, x.SQL()+" AS "+name), append(rc, y.SQL()+" AS "+name)
+		kept := lv[i].keptBy(x) && rv[i].keptBy(y)
+		c.Ref, c.Name, c.Unit = alias+"."+name, lv[i].name, kept && lv[i].isUnit && rv[i].isUnit
+		n := &column{name: lv[i].name, x: c, isUnit: c.Unit, holdsUnit: kept && lv[i].holdsUnit && rv[i].holdsUnit, perUnit: c.Unit}
+		c.Source = n
 		out.cols = append(out.cols, n)
-		if x.Unit {
+		if c.Unit {
 			out.unitCols = append(out.unitCols, n)
 		}
 	}
@@ -86,12 +76,37 @@ func (b *builder) unionAll(s *pg_query.SelectStmt, e *env) (*relation, error) {
 	return out, nil
 }
 
-func mergeDomains(a, b []string) []string {
-	out := slices.Clone(a)
-	for _, v := range b {
-		if !slices.Contains(out, v) {
-			out = append(out, v)
-		}
+// written is the column as a set operation reads it.
+func (c *column) written() *expr.Expr {
+	if c.literal != nil {
+		return c.literal
 	}
-	return out
+	return expr.Read(c.x, -1)
+}
+
+// keptBy says that an expression of the column keeps its values: a cast reads a bounded one clamped.
+func (c *column) keptBy(x *expr.Expr) bool { return c.x.Bounds.Open() || x.SQL() == c.x.Ref }
+
+// sameUnitType says that the units of the private tables are equal where PostgreSQL says so, and only there: in float8, which
+// bigint and numeric may become, two units are one.
+func (b *builder) sameUnitType(tables []*policy.Table) bool {
+	var first *expr.Column
+	for _, t := range tables {
+		for t != nil && t.Unit != nil && t.Unit.Via != nil {
+			t = b.schema.Policy.Table(t.Unit.Via.References)
+		}
+		if t == nil || t.Unit == nil {
+			continue
+		}
+		c := b.schema.Relations[t.Name].Column(t.Unit.Column)
+		if c == nil {
+			return false
+		}
+		x := &expr.Column{Type: c.Type, DeterministicCollation: c.DeterministicCollation || c.Collation == ""}
+		if first != nil && !sameEquality(first, x) {
+			return false
+		}
+		first = x
+	}
+	return true
 }

@@ -68,23 +68,12 @@ func (s *scope) unitScalar(node *pg_query.Node, query *pg_query.SelectStmt) (*ex
 	if len(sql) > maxScalarText {
 		return nil, s.b.refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join on the unit with a GROUP BY subquery instead.")
 	}
-	return asColumn(x, sql)
+	return asColumn(x, sql), nil
 }
 
 // asColumn wraps printed SQL with the type and bounds of an expression, as a column that expr can read.
-func asColumn(x *expr.Expr, sql string) (*expr.Expr, error) {
+func asColumn(x *expr.Expr, sql string) *expr.Expr {
 	c := x.AsColumn(sql, x.Text())
 	c.Domain, c.Unit, c.Source = nil, false, nil // the value of a subquery is a number of its own
-	return expr.Build(columnRef("subquery", "value"), single{c})
-}
-
-// single is a scope with one column.
-type single struct{ column *expr.Column }
-
-func (s single) Column([]string, int) (*expr.Column, error) { return s.column, nil }
-
-func (s single) Parameter(int) (uint32, *string, bool) { return 0, nil, false }
-
-func (s single) SubLink(*pg_query.SubLink, *expr.Expr) (*expr.Expr, error) {
-	return nil, expr.Refuse(-1, "a subquery cannot be used here", "")
+	return expr.Read(c, x.Location())
 }

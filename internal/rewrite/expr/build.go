@@ -29,7 +29,13 @@ func (b *builder) root(node *pg_query.Node) (*Expr, error) {
 		return nil, err
 	}
 	if e.typ == oidUnknown { // select_common_type and output columns take unknown literals for text
-		return b.coerce(e, oidText, e)
+		x, err := b.coerce(e, oidText, e)
+		if err != nil {
+			return nil, err
+		}
+		out := *x
+		out.untyped = true
+		return &out, nil
 	}
 	if e.isEnum() && e.value != nil && len(e.labels) == 0 {
 		return nil, Refuse(e.location, e.Text()+" is of a type that is not supported here", "compare it with a column of its type, or cast it to text")
@@ -226,7 +232,8 @@ func (b *builder) columnRef(r *pg_query.ColumnRef) (*Expr, error) {
 func columnExpr(c *Column, loc int) *Expr {
 	e := newExpr(c.Type, loc)
 	e.typmod, e.typeName, e.nullable, e.col, e.labels = c.Typmod, c.TypeName, c.Nullable, c, c.EnumLabels
-	e.collation, e.fuzzy, e.text = c.Collation, !c.DeterministicCollation, c.Name
+	e.collation, e.fuzzy, e.text, e.series = c.Collation, !c.DeterministicCollation, c.Name, c.series
+	e.provisional = c.provisional
 	base, typmod := e.baseType(), c.Typmod
 	if c.Base != 0 {
 		typmod = c.BaseTypmod

@@ -26,6 +26,9 @@ type Column struct {
 	// DeterministicCollation: equality is byte equality. True for types without collation.
 	DeterministicCollation bool
 	Source                 any // R's own: what the column came from
+
+	series      *series // of the expression that computed the column
+	provisional bool    // that expression waits for parameter values
 }
 
 // Scope resolves what an expression names.
@@ -55,6 +58,9 @@ func BuildBoolean(node *pg_query.Node, scope Scope) (*Expr, error) {
 	return (&builder{scope: scope}).rootBoolean(node)
 }
 
+// Read is a bare column as an expression. location is what refusals point to.
+func Read(c *Column, location int) *Expr { return columnExpr(c, location) }
+
 // Expr is a typed, bounded, total expression. Immutable.
 type Expr struct {
 	typ         uint32
@@ -75,6 +81,7 @@ type Expr struct {
 	distance    *Interval // of age(): microseconds between its operands
 	regex       bool      // a pattern that SIMILAR TO made, validated
 	labels      []string
+	untyped     bool // a literal without a type, taken for text
 	location    int
 	text        string // as messages name it
 	weight      int    // nodes that print; 0: not counted yet
@@ -125,6 +132,9 @@ func (e *Expr) Text() string { return e.text }
 // Column is the column that the expression is, bare or clamped by Read; nil for anything else. The SQL of a bare column is not
 // clamped: whoever makes a column of its own of it prints Read, or leaves Enforced unset.
 func (e *Expr) Column() *Column { return e.col }
+
+// Untyped says that the expression is a literal to which nothing but its place would give a type: 'a' or NULL, taken for text.
+func (e *Expr) Untyped() bool { return e.untyped }
 
 // Constant gives the value of a constant expression in text form; nil is NULL. ok is false for anything that reads a
 // column, the clock, or a parameter without a value, and for operations on constants.

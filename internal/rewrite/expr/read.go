@@ -69,11 +69,11 @@ func (e *Expr) relabelled() *Expr {
 func (e *Expr) AsColumn(ref, name string) *Column {
 	c := &Column{
 		Ref: ref, Name: name, Type: e.typ, Typmod: e.typmod, TypeName: e.typeName, Nullable: e.nullable, Bounds: e.bounds, Enforced: true, Scale: e.scale,
-		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.fuzzy,
+		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.fuzzy, series: e.listing(), provisional: e.provisional,
 	}
 	if e.col != nil {
 		c.Domain, c.Unit, c.Source = e.col.Domain, e.col.Unit, e.col.Source
-		c.Enforced = e.clamp || e.col.Enforced
+		c.Enforced = e.enforced()
 		if e.typ == e.col.Type {
 			c.Base, c.BaseTypmod = e.col.Base, e.col.BaseTypmod
 		}

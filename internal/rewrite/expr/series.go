@@ -29,6 +29,30 @@ func constantSeries(choices []*Expr) *series {
 	return s
 }
 
+// listing is what an expression may be, where that follows from it without the columns that it reads; nil where it does not.
+func (e *Expr) listing() *series {
+	if e.value != nil {
+		return constantSeries([]*Expr{e})
+	}
+	return e.series
+}
+
+// as lists the values cast to another expression's type.
+func (s *series) as(e *Expr) *series {
+	if s == nil {
+		return nil
+	}
+	return &series{"SELECT s.v::" + e.typeName + " AS v FROM (" + s.query + ") AS s(v)", s.size}
+}
+
+// orAny lists the values of both; nil where either is not known.
+func (s *series) orAny(o *series) *series {
+	if s == nil || o == nil {
+		return nil
+	}
+	return &series{s.query + " UNION ALL " + o.query, s.size + o.size}
+}
+
 // boundLiteral prints a bound as a literal of e's type. Bounds of columns are exact in their type (representable). up says
 // which bound it is, for those that are not.
 func boundLiteral(e *Expr, r *big.Rat, up bool) string {

@@ -1,0 +1,61 @@
+package expr
+
+import "slices"
+
+// Unify gives the columns of two branches of a set operation one type, as transformSetOperationTree does: an untyped literal takes
+// the other side's type, and what is cast is proven to be castable. x and y are what the branches have to print, c is the column
+// that holds the values of both, without Ref and Source.
+func Unify(l, r *Expr) (x, y *Expr, c *Column, err error) {
+	both := []*Expr{l.asWritten(), r.asWritten()}
+	written := slices.Clone(both)
+	if l.untyped || r.untyped || l.typ != r.typ || l.typmod != r.typmod {
+		if both, err = (&builder{}).common("a set operation", both, r.location); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	x, y = both[0], both[1]
+	e, err := merged(&call{args: both, loc: r.location, text: l.Text()}, both)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	c = e.AsColumn("", l.Text())
+	c.Enforced = x.enforced() && y.enforced()
+	if x.col != nil && x.typ == x.col.Type {
+		c.Base, c.BaseTypmod = x.col.Base, x.col.BaseTypmod
+	}
+	var values [2]*series
+	for i, w := range written {
+		switch {
+		case w.col != nil && w.col.Domain != nil:
+			query, n := columnSeries(w, 0)
+			values[i] = (&series{query, n}).as(e)
+		case w.typ == oidUnknown:
+			values[i] = both[i].listing()
+		default:
+			values[i] = w.listing().as(e)
+		}
+	}
+	c.series = values[0].orAny(values[1])
+	if x == l && y == r && l.col != nil && r.col != nil && l.col.Domain != nil && r.col.Domain != nil {
+		c.Domain = slices.Clone(l.col.Domain)
+		for _, v := range r.col.Domain {
+			if !slices.Contains(c.Domain, v) {
+				c.Domain = append(c.Domain, v)
+			}
+		}
+	}
+	return x, y, c, nil
+}
+
+// asWritten is a literal before it was taken for text.
+func (e *Expr) asWritten() *Expr {
+	if !e.untyped {
+		return e
+	}
+	out := newExpr(oidUnknown, e.location)
+	out.value, out.nullable, out.text = e.value, e.nullable, e.text
+	return out
+}
+
+// enforced says that the SQL keeps every value within the bounds.
+func (e *Expr) enforced() bool { return e.col == nil || e.clamp || e.col.Enforced }
