@@ -169,10 +169,19 @@ func (b *builder) planSum(k *block, c *call) (string, []int, error) {
 			return "", nil, err
 		}
 		k.halfGrid(i, a.Step)
-		return convert(c.typ, fmt.Sprintf("round((%s::numeric + (%d)::numeric * %s) / 2)", r(i), twice, r(n)), a.Step), []int{i, n}, nil
+		sum := convert(c.typ, fmt.Sprintf("round((%s::numeric + (%d)::numeric * %s) / 2)", r(i), twice, r(n)), a.Step)
+		return fmt.Sprintf("CASE WHEN %s > 0 THEN %s END", r(n), sum), []int{i, n}, nil
 	}
 	i, err := k.plainSum(c.text, a.Measure, condition, a.perUnit, a.policy)
-	return convert(c.typ, r(i)+"::numeric", a.Step), []int{i}, err
+	return convert(c.typ, k.orNull(r(i))+"::numeric", a.Step), []int{i}, err
+}
+
+// orNull is a released column, or NULL over no rows at all: what every aggregate but a count is there.
+func (k *block) orNull(column string) string {
+	if k.src.empty {
+		return "NULL"
+	}
+	return column
 }
 
 func (b *builder) planAvg(k *block, c *call) (string, []int, error) {
@@ -241,7 +250,7 @@ func (k *block) planBool(c *call) (string, []int) {
 		test = "(NOT " + test + ")"
 	}
 	i := k.count(c.text, c.condition(test))
-	hit := fmt.Sprintf("(%s > %s)", r(i), k.derive(i, DerivedThreshold))
+	hit := fmt.Sprintf("(%s > %s)", k.orNull(r(i)), k.derive(i, DerivedThreshold))
 	if c.name == "bool_and" {
 		hit = "(NOT " + hit + ")"
 	}
@@ -272,7 +281,7 @@ func (b *builder) planQuantile(k *block, c *call) (string, []int, error) {
 			k.histogram(a.SQL, condition, i)
 		}
 		uses = append(uses, i)
-		values = append(values, convert(c.typ, r(i)+"::numeric", a.Step))
+		values = append(values, convert(c.typ, k.orNull(r(i))+"::numeric", a.Step))
 	}
 	if !c.array {
 		if len(values) != 1 {

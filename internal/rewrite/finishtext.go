@@ -10,8 +10,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
-
-	"github.com/dpproxy/dpproxy/internal/mechanism"
 )
 
 // aliasPattern matches the aliases that the builder hands out, and whole literals and quoted names, which begin with a
@@ -130,15 +128,11 @@ func (f *finishText) block(u union, set []int, k *block, number int) string {
 	return fmt.Sprintf("SELECT %s FROM ROWS FROM (%s) AS x (%s)", strings.Join(outputs, ", "), strings.Join(arrays, ", "), strings.Join(names, ", ")) + constants
 }
 
-// emptyValues stands for the releases of a block without rows: 0, and NULL for quantiles.
+// emptyValues stands for the releases of a block without rows: counts of 0, which outputs over no rows read.
 func (k *block) emptyValues() string {
 	var values []string
-	for i, release := range k.releases {
-		v := "0"
-		if release.Kind == mechanism.Quantile {
-			v = "NULL"
-		}
-		values = append(values, v+"::pg_catalog.int8 AS "+r(i))
+	for i := range k.releases {
+		values = append(values, "0::pg_catalog.int8 AS "+r(i))
 	}
 	for _, d := range k.derived {
 		values = append(values, "0::pg_catalog.int8 AS "+d.name)

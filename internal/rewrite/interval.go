@@ -54,8 +54,8 @@ func (k *block) planIntervals(list []interval) error {
 		switch {
 		case main.Kind == mechanism.Scalar && len(uses) == 1, main.Kind == mechanism.Quantile:
 		case main.Kind == mechanism.Chained && len(uses) == 2:
-			if n := r(uses[1]); regexp.MustCompile(`^CASE WHEN`).MatchString(k.outputs[i.call]) {
-				sd = fmt.Sprintf("%s / NULLIF(%s, 0)", sd, n)
+			if k.columns[i.call].Average {
+				sd = fmt.Sprintf("%s / NULLIF(%s, 0)", sd, r(uses[1]))
 			}
 		default:
 			return pgerr.New(pgerr.FeatureNotSupported, "noise_stddev is available for counts, sums, averages and quantiles")
