@@ -51,7 +51,11 @@ func corpusTable(t *testing.T) string {
 		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
 		fmt.Fprintf(&b, "\n### %s\n\n| statement | |\n|---|---|\n", strings.TrimSuffix(title, "."))
 		for _, q := range readCorpus(filepath.Base(f), string(text)) {
-			fmt.Fprintf(&b, "| `%s` | %s |\n", cell(q.sql), cell(verdictOf(string(text), q.sql)))
+			verdict := cell(verdictOf(string(text), q.sql))
+			if q.expected != "" {
+				verdict += fmt.Sprintf(", as PostgreSQL answers `%s`", cell(q.expected))
+			}
+			fmt.Fprintf(&b, "| `%s` | %s |\n", cell(q.sql), verdict)
 		}
 	}
 	return b.String()

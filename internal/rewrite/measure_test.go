@@ -235,11 +235,18 @@ func (w *world) finish(q *question) (*pgconn.Result, error) {
 		}
 		values = append(values, []byte(argument(&q.plan.Blocks[a.Block], measured[a.Block], a)))
 	}
-	result := w.main.PgConn().ExecParams(context.Background(), q.plan.Finish.SQL, values, types, nil, nil).Read()
+	result := read(w.main.PgConn().ExecParams(context.Background(), q.plan.Finish.SQL, values, types, nil, nil))
 	if result.Err != nil {
 		return nil, fmt.Errorf("%s: %w", q.plan.Finish.SQL, result.Err)
 	}
 	return result, nil
+}
+
+// read is Read, with the columns of a result without rows, too.
+func read(r *pgconn.ResultReader) *pgconn.Result {
+	result := r.Read()
+	result.FieldDescriptions = slices.Clone(r.FieldDescriptions())
+	return result
 }
 
 // argument prints an array argument of the finish query.

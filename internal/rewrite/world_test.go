@@ -123,7 +123,7 @@ func (l lookup) Rows(q rewrite.SQL) ([][]*string, error) {
 
 // question is a statement on its way through the package.
 type question struct {
-	sql       string
+	sql       string // of an EXPLAIN, the statement inside
 	values    rewrite.Values
 	described *pgconn.StatementDescription
 	analysis  *rewrite.Analysis
@@ -132,7 +132,7 @@ type question struct {
 
 // ask takes a statement as far as its plan.
 func (w *world) ask(sql string, values rewrite.Values) (*question, error) {
-	q := &question{sql: sql, values: values}
+	q := &question{values: values}
 	statements, err := rewrite.Parse(sql, 32768)
 	if err != nil {
 		return nil, err
@@ -140,11 +140,11 @@ func (w *world) ask(sql string, values rewrite.Values) (*question, error) {
 	if len(statements) != 1 {
 		return nil, fmt.Errorf("%d statements", len(statements))
 	}
-	text := statements[0].SQL
+	q.sql = statements[0].SQL
 	if x := statements[0].Explain(); x != nil {
-		text = x.Inner.SQL
+		q.sql = x.Inner.SQL
 	}
-	if q.described, err = w.backend.Describe(context.Background(), text, nil, backendSettings); err != nil {
+	if q.described, err = w.backend.Describe(context.Background(), q.sql, nil, backendSettings); err != nil {
 		return nil, err
 	}
 	d := rewrite.Description{ParameterTypes: q.described.ParamOIDs}

@@ -8,6 +8,8 @@ CREATE TABLE patients (
 CREATE TABLE visits (
   visit_id bigint PRIMARY KEY, patient_id bigint, ward text NOT NULL, visited date NOT NULL, cost numeric(10,2), minutes int NOT NULL, starts timestamp, urgent boolean NOT NULL);
 CREATE TABLE lab_results (lab_id bigint PRIMARY KEY, visit_id bigint NOT NULL, kind text NOT NULL, value float8);
+CREATE INDEX ON visits (patient_id);
+CREATE INDEX ON lab_results (visit_id);
 CREATE TABLE profiles (patient_id bigint UNIQUE NOT NULL, city text NOT NULL, height int NOT NULL);
 CREATE TABLE staff (staff_id int PRIMARY KEY, ward text NOT NULL, wage int NOT NULL);
 CREATE VIEW visit_costs AS SELECT p.id, p.diagnosis, v.cost, v.minutes FROM patients p JOIN visits v ON v.patient_id = p.id;
