@@ -43,7 +43,7 @@ func (b *builder) fromItem(n *pg_query.Node, e *env) (*joined, error) {
 	switch v := n.GetNode().(type) {
 	case *pg_query.Node_JoinExpr:
 		return b.joinExpr(n, v.JoinExpr, e)
-	case *pg_query.Node_RangeVar, *pg_query.Node_RangeSubselect:
+	case *pg_query.Node_RangeVar, *pg_query.Node_RangeSubselect, *pg_query.Node_RangeFunction:
 		r, err := b.fromRelation(n, e)
 		if err != nil {
 			return nil, b.located(err, n)
@@ -59,7 +59,12 @@ func (b *builder) fromRelation(n *pg_query.Node, e *env) (*relation, error) {
 	var err error
 	var alias *pg_query.Alias
 	name := ""
-	if s := n.GetRangeSubselect(); s != nil {
+	if f := n.GetRangeFunction(); f != nil {
+		r, err = b.function(n, f)
+		if alias = f.Alias; err == nil && alias == nil {
+			return r, nil
+		}
+	} else if s := n.GetRangeSubselect(); s != nil {
 		if s.Lateral {
 			return nil, b.refuse(pgerr.FeatureNotSupported, s.Subquery, "LATERAL subqueries cannot be combined with private tables", "Join on the unit instead.")
 		}
@@ -76,6 +81,9 @@ func (b *builder) fromRelation(n *pg_query.Node, e *env) (*relation, error) {
 	var names []string
 	if alias != nil {
 		name, names = alias.Aliasname, stringList(alias.Colnames)
+	}
+	if n.GetRangeFunction() != nil && len(names) == 0 {
+		names = []string{name} // a function's one column takes the name of its table
 	}
 	return r, r.alias(name, names)
 }

@@ -60,6 +60,9 @@ func itemName(r *relation) string {
 			return c.table
 		}
 	}
+	if len(r.tables) == 0 {
+		return "VALUES"
+	}
 	return r.tables[0].Name.Relation
 }
 
@@ -108,7 +111,7 @@ func (b *builder) combineFrom(items []*relation, start int, class map[*column]in
 	for len(left) > 0 {
 		next, set, det := pickItem(left, class, placed, fixed, out)
 		r := left[next]
-		if set == nil && !r.private() && out.private() {
+		if set == nil && r.rows == 0 && out.private() {
 			return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)),
 				pgerr.Hint("Join public tables on their primary key or another unique key."))
 		}
@@ -169,7 +172,7 @@ func pickItem(left []*relation, class map[*column]int, placed map[int]bool, fixe
 		}
 	}
 	for i, r := range left {
-		if r.private() {
+		if r.rows > 0 {
 			return i, nil, false
 		}
 	}
@@ -194,9 +197,9 @@ func (r *relation) multiply(o *relation, set *uniqueSet) {
 		}
 		return
 	}
-	r.rows = saturatingMul(r.rows, max(1, o.rows))
+	r.rows = saturatingMul(r.rows, o.rows)
 	r.proven = r.proven && o.proven
-	if r.max > 0 && o.private() {
+	if r.max > 0 {
 		r.max = saturatingMul(r.max, o.rows)
 	}
 	r.unique = nil
@@ -216,6 +219,14 @@ func saturatingMul(a, b int64) int64 {
 		return rowsLimit
 	}
 	return a * b
+}
+
+// saturatingAdd adds row bounds; of public rows, 0 says that none is known.
+func saturatingAdd(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return min(rowsLimit, a+b)
 }
 
 func indent(lines []string) []string {

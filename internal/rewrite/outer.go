@@ -45,7 +45,7 @@ func (b *builder) outerJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *rela
 		}
 	}
 	set := r.uniqueOver(covered)
-	if l.private() && !r.private() && set == nil {
+	if l.private() && r.rows == 0 && set == nil {
 		return nil, b.refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)), "Join public tables on their primary key or another unique key.")
 	}
 	if kind == pg_query.JoinType_JOIN_FULL {

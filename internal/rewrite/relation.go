@@ -22,12 +22,14 @@ type relation struct {
 
 	// rows bounds the rows of one unit: declared by the policy, multiplied through joins. It is a fact about main only
 	// if proven; else whoever aggregates the relation has to enforce it (PRIVACY 2).
+	// Of public rows it bounds all, where they are constants; 0: no bound is known.
 	rows   int64
 	proven bool
 	max    int64 // public upper bound of all rows; 0: unknown
 
 	// preserved is the unique column of a public table whose rows a LEFT JOIN keeps; the relation itself is the inner join.
 	preserved *column
+	constants bool // the statement alone gives its rows
 	empty     bool // a condition that is never true holds no row: nothing is measured
 
 	unique []uniqueSet // sets of columns that hold each combination at most once
@@ -89,6 +91,9 @@ func (r *relation) alias(table string, names []string) error {
 		c.table = table
 		if i < len(names) {
 			c.name = names[i]
+		}
+		if r.constants {
+			c.x.Name = c.name
 		}
 	}
 	return nil

@@ -61,7 +61,7 @@ func (s *scope) subquery(query *pg_query.SelectStmt) (*relation, error) {
 	inner := *s.b
 	inner.kind = ""
 	e := &env{outer: s.env, scope: s}
-	if query.Op != pg_query.SetOperation_SETOP_NONE || aggregates(query) || len(query.DistinctClause) > 0 || query.WithClause != nil {
+	if query.Op != pg_query.SetOperation_SETOP_NONE || aggregates(query) || len(query.DistinctClause) > 0 || query.WithClause != nil || len(query.ValuesLists) > 0 {
 		return s.project(query)
 	}
 	if err := plainSubquery(query); err != nil {

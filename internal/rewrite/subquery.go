@@ -27,6 +27,9 @@ func (b *builder) rows(s *pg_query.SelectStmt, e *env) (*relation, error) {
 	if s.Op != pg_query.SetOperation_SETOP_NONE {
 		return b.unionAll(s, e)
 	}
+	if len(s.ValuesLists) > 0 {
+		return b.valuesList(s)
+	}
 	src, err := b.source(s, e)
 	if err != nil {
 		return nil, err
@@ -73,8 +76,6 @@ func plainSubquery(s *pg_query.SelectStmt) error {
 		return pgerr.New(pgerr.InsufficientPrivilege, "row locks are not available")
 	case s.IntoClause != nil:
 		return pgerr.New(pgerr.InsufficientPrivilege, "SELECT INTO writes")
-	case len(s.ValuesLists) > 0:
-		return pgerr.New(pgerr.FeatureNotSupported, "VALUES cannot be combined with private tables", pgerr.Hint("Use IN (…) or CASE."))
 	case len(s.WindowClause) > 0:
 		return pgerr.New(pgerr.FeatureNotSupported, "window functions over private rows are not supported", pgerr.Hint("Use window functions above the aggregates."))
 	}
@@ -86,10 +87,10 @@ func (b *builder) source(s *pg_query.SelectStmt, e *env) (*relation, error) {
 	if err := b.step(); err != nil {
 		return nil, err
 	}
-	if len(s.FromClause) == 0 {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "a subquery without FROM cannot be combined with private tables")
-	}
 	all := &joined{}
+	if len(s.FromClause) == 0 {
+		all.items = []*relation{b.oneRow()}
+	}
 	for _, n := range s.FromClause {
 		j, err := b.fromItem(n, e)
 		if err != nil {
@@ -253,6 +254,7 @@ func (b *builder) project(s *pg_query.SelectStmt, src *relation, e *env) (*relat
 		return src.rename(list), nil
 	}
 	d := newDerived(b, src)
+	var computed []*expr.Expr
 	for _, t := range list {
 		if t.col != nil {
 			d.pass(t.col, t.name)
@@ -262,11 +264,16 @@ func (b *builder) project(s *pg_query.SelectStmt, src *relation, e *env) (*relat
 		if err != nil {
 			return nil, err
 		}
+		computed = append(computed, x)
 		if c := d.add(x, t.name); x.Untyped() {
 			c.literal = x
 		}
 	}
-	return d.relation(), nil
+	r := d.relation()
+	if src.foldable(computed) {
+		return b.fold(r.from, r.cols)
+	}
+	return r, nil
 }
 
 // rename is a projection that computes nothing: the same FROM, other names.

@@ -46,7 +46,7 @@ func (b *builder) unionAll(s *pg_query.SelectStmt, e *env) (*relation, error) {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("UNION ALL of tables whose %s columns have different types is not supported", l.kind))
 	}
 	alias := b.newAlias()
-	out := &relation{kind: l.kind, rows: min(rowsLimit, l.rows+r.rows), proven: l.proven && r.proven, tables: append(slices.Clone(l.tables), r.tables...), proofs: append(slices.Clone(l.proofs), r.proofs...)}
+	out := &relation{kind: l.kind, rows: saturatingAdd(l.rows, r.rows), proven: l.proven && r.proven, tables: append(slices.Clone(l.tables), r.tables...), proofs: append(slices.Clone(l.proofs), r.proofs...)}
 	if l.max > 0 && r.max > 0 {
 		out.max = l.max + r.max
 	}
@@ -72,6 +72,9 @@ func (b *builder) unionAll(s *pg_query.SelectStmt, e *env) (*relation, error) {
 		}
 	}
 	out.from = fmt.Sprintf("(%s UNION ALL %s) AS %s", l.selectText(lc), r.selectText(rc), alias)
+	if l.foldable(nil) && r.foldable(nil) {
+		return b.fold(out.from, out.cols)
+	}
 	out.lines = append([]string{"union all, " + out.rowBound()}, append(indent(l.lines), indent(r.lines)...)...)
 	return out, nil
 }
