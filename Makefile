@@ -35,8 +35,7 @@ bench: ## proxied against direct PostgreSQL: overhead per statement, and measure
 	$(GO) run ./tests/bench tpch
 
 lint: ## golangci-lint, with the list of .golangci.yml
-	@command -v golangci-lint >/dev/null || { echo "install golangci-lint: https://golangci-lint.run/docs/welcome/install/"; exit 1; }
-	golangci-lint run
+	$(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run
 
 # every fuzz target of every package, one after the other
 fuzz: ## every fuzz target for FUZZTIME (default 20s) each

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -70,10 +71,12 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 func reload(ctx context.Context, srv *server.Server, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	switch err := srv.Reload(ctx); problems := err.(type) {
-	case nil:
+	err := srv.Reload(ctx)
+	var problems policy.Errors
+	switch {
+	case err == nil:
 		log.Info("policy reloaded")
-	case policy.Errors:
+	case errors.As(err, &problems):
 		for _, p := range problems {
 			log.Error("policy not reloaded, the old one stays", "problem", p.String())
 		}

@@ -55,7 +55,7 @@ func read(ctx context.Context, conn *pgx.Conn) ([]*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer tx.Rollback(ctx)
+	defer func() { _ = tx.Rollback(ctx) }() // nothing was written
 	// Names are spelled with their schema wherever PostgreSQL prints them.
 	if _, err := tx.Exec(ctx, "SET LOCAL search_path = pg_catalog"); err != nil {
 		return nil, err
@@ -74,15 +74,6 @@ func read(ctx context.Context, conn *pgx.Conn) ([]*table, error) {
 		tables[i] = &t
 	}
 	return tables, nil
-}
-
-func (t *table) column(name string) *column {
-	for i := range t.Columns {
-		if t.Columns[i].Name == name {
-			return &t.Columns[i]
-		}
-	}
-	return nil
 }
 
 // unique tells whether a column alone is unique.

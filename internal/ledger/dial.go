@@ -57,7 +57,7 @@ func DialAdmin(ctx context.Context, path string) (Admin, error) {
 
 // call sends one call and reads its reply; records of an export go to w.
 func (r *remote) call(ctx context.Context, c call, w io.Writer) (reply, error) {
-	stop := context.AfterFunc(ctx, func() { r.conn.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	line, err := json.Marshal(c)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
 // The file's buckets. docs/budget.md, «The file», describes them.
@@ -83,7 +84,7 @@ const growth = 1 << 20
 func openBolt(path string) (*bbolt.DB, error) {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait, InitialMmapSize: mapped, FreelistType: bbolt.FreelistMapType})
 	switch {
-	case errors.Is(err, bbolt.ErrTimeout):
+	case errors.Is(err, bbolterrors.ErrTimeout):
 		return nil, fmt.Errorf("ledger %s is in use by another process: one proxy per file; several proxies share a ledger in PostgreSQL", path)
 	case err != nil:
 		return nil, fmt.Errorf("ledger %s: %w", path, err)

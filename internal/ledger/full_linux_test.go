@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
 func init() {
@@ -224,7 +225,7 @@ func TestAfterAFailedWriteNothingIsServed(t *testing.T) {
 	if err := s.PutAnswer(ctx, "key", []byte("1"), time.Hour); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Show(ctx); err == nil || !strings.Contains(err.Error(), bbolt.ErrDatabaseNotOpen.Error()) {
+	if _, err := s.Show(ctx); err == nil || !strings.Contains(err.Error(), bbolterrors.ErrDatabaseNotOpen.Error()) {
 		t.Errorf("show: %v", err)
 	}
 }

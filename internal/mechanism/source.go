@@ -28,7 +28,7 @@ func SeededSource(seed uint64) *Source {
 	var key [32]byte
 	binary.LittleEndian.PutUint64(key[:], seed)
 	chacha := mathrand.NewChaCha8(key)
-	return &Source{fill: func(p []byte) { chacha.Read(p) }}
+	return &Source{fill: func(p []byte) { _, _ = chacha.Read(p) }}
 }
 
 // Uint64 returns the next word. Words are erased from the block as they are handed out.

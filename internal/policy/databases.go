@@ -55,8 +55,9 @@ func (p *Policy) readAdmin(v value) {
 }
 
 func (p *Policy) readLedger(v value) {
-	s, ok := defaultLedger, true
+	s := defaultLedger
 	if v.given() {
+		var ok bool
 		if s, ok = v.text(); !ok {
 			return
 		}
