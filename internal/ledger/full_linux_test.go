@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"go.etcd.io/bbolt"
 	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
