@@ -119,10 +119,8 @@ func (c *call) canonical(ctx context.Context) (rewrite.Values, error) {
 		}
 		sql.WriteString("$" + strconv.Itoa(i+1) + "::pg_catalog.text")
 	}
-	settings := backendSettings(c.scope)
-	settings.DateStyle, settings.IntervalStyle, settings.ExtraFloatDigits = isoDateStyle(settings.DateStyle), "postgres", "1"
 	rows, err := c.state.backend.Shadow(ctx, backend.Request{
-		SQL: sql.String(), Parameters: c.values, Types: c.analysis.parameters, Formats: c.formats, Settings: settings,
+		SQL: sql.String(), Parameters: c.values, Types: c.analysis.parameters, Formats: c.formats, Settings: canonicalSettings(backendSettings(c.scope)),
 	})
 	if err != nil {
 		return nil, err
@@ -142,12 +140,14 @@ func (c *call) canonical(ctx context.Context) (rewrite.Values, error) {
 	return values, nil
 }
 
-// isoDateStyle keeps the order of day and month, which decides how input is read, and prints ISO.
-func isoDateStyle(dateStyle string) string {
-	if _, order, found := strings.Cut(dateStyle, ","); found {
-		return "ISO," + order
+// canonicalSettings read values as the session does and print them in one way: the order of day and month decides how input is read.
+func canonicalSettings(s backend.Settings) backend.Settings {
+	iso := "ISO"
+	if _, order, found := strings.Cut(s.DateStyle, ","); found {
+		iso += "," + order
 	}
-	return "ISO"
+	s.DateStyle, s.IntervalStyle, s.ExtraFloatDigits = iso, "postgres", "1"
+	return s
 }
 
 // allowance is what the statement costs: SET dpproxy.epsilon or dpproxy.margin, else what the policy says.

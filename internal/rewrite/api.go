@@ -61,6 +61,9 @@ type Lookup interface {
 	Distinct(c policy.ColumnOf) ([]string, error)
 	// Rows runs a query without tables on the shadow, under the session's settings, and returns its rows as text.
 	Rows(q SQL) ([][]*string, error)
+	// Literal has the shadow read a constant of a type under the session's settings and print it in canonical form. It is
+	// asked anew each time: "today" and "now" are constants too.
+	Literal(oid uint32, text string) (string, error)
 }
 
 // Options are what a plan needs from the running proxy.
@@ -71,7 +74,7 @@ type Options struct {
 
 // Plan is one private statement, ready to be charged and run.
 type Plan struct {
-	Fingerprint string  // hex SHA-256 of the normalised plan with its values and domains: the answer cache's key part
+	Fingerprint string  // hex SHA-256 of what is measured and released: the answer cache's key part
 	Epsilon     float64 // of the whole statement before SET dpproxy.epsilon caps it; table overrides applied
 	EpsilonMax  float64
 	Blocks      []Block

@@ -26,6 +26,8 @@ type builder struct {
 	lookup   Lookup // nil at Analyze
 	opts     Options
 
+	literals map[literalKey]string // what the shadow has read, shared too: the clock stands still within a statement
+
 	work    *int             // query levels bound so far, shared by all copies of the builder
 	kinds   map[kindKey]kind // what kindOf has found, shared too
 	aliases int
@@ -39,6 +41,12 @@ type builder struct {
 type kindKey struct {
 	query *pg_query.SelectStmt
 	env   *env
+}
+
+// literalKey names a constant to be read.
+type literalKey struct {
+	oid  uint32
+	text string
 }
 
 // maxWork bounds the query levels that one statement may be expanded into: CTEs and views that use each other twice double
@@ -218,6 +226,22 @@ func (s *scope) Parameter(n int) (uint32, *string, bool) {
 		return s.b.desc.ParameterTypes[n-1], nil, false
 	}
 	return s.b.desc.ParameterTypes[n-1], s.b.values[n-1], true
+}
+
+// Literal has the shadow read a constant, once per statement.
+func (s *scope) Literal(oid uint32, text string) (string, bool, error) {
+	if s.b.lookup == nil {
+		return "", false, nil
+	}
+	key := literalKey{oid, text}
+	if value, ok := s.b.literals[key]; ok {
+		return value, true, nil
+	}
+	value, err := s.b.lookup.Literal(oid, text)
+	if err == nil {
+		s.b.literals[key] = value
+	}
+	return value, true, err
 }
 
 // condition builds a boolean expression over the scope.

@@ -158,7 +158,7 @@ func (s *scope) constantNumbers(n *pg_query.Node) ([]*big.Rat, bool, error) {
 	if bounds := x.Bounds(); bounds.Finite() && bounds.Lo.Cmp(bounds.Hi) == 0 {
 		return []*big.Rat{bounds.Lo}, false, nil
 	}
-	if x.Provisional() || len(x.Parameters()) > 0 && !s.b.known {
+	if x.Provisional() {
 		return []*big.Rat{big.NewRat(1, 2)}, false, nil
 	}
 	return nil, false, s.b.refuse(pgerr.FeatureNotSupported, n, "the fraction of a percentile must be a constant", "")

@@ -29,6 +29,10 @@ func (s constantScope) Column(fields []string, location int) (*expr.Column, erro
 
 func (s constantScope) Parameter(n int) (uint32, *string, bool) { return (&scope{b: s.b}).Parameter(n) }
 
+func (s constantScope) Literal(oid uint32, text string) (string, bool, error) {
+	return (&scope{b: s.b}).Literal(oid, text)
+}
+
 func (s constantScope) SubLink(l *pg_query.SubLink, _ *expr.Expr) (*expr.Expr, error) {
 	return nil, s.b.refuse(pgerr.FeatureNotSupported, &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}}, "a subquery cannot be used here",
 		"Lists of values that stand beside private tables hold constants only.")
@@ -36,13 +40,7 @@ func (s constantScope) SubLink(l *pg_query.SubLink, _ *expr.Expr) (*expr.Expr, e
 
 func (b *builder) constantExpr(n *pg_query.Node) (*expr.Expr, error) {
 	x, err := expr.Build(n, constantScope{b})
-	if err != nil {
-		return nil, b.refusal(err)
-	}
-	if x.UsesClock() {
-		return nil, b.refuse(pgerr.FeatureNotSupported, n, "a list of values cannot depend on the clock", "Use a constant date.")
-	}
-	return x, nil
+	return x, b.refusal(err)
 }
 
 // valuesList is a VALUES list.
@@ -203,7 +201,7 @@ func (b *builder) fold(from string, cols []*column) (*relation, error) {
 	var rows [][]*string
 	if b.lookup != nil {
 		var err error
-		if rows, err = b.lookup.Rows(SQL{Text: fmt.Sprintf("SELECT %s FROM %s LIMIT %d", strings.Join(outputs, ", "), from, maxConstants+1), Parameters: b.parameters()}); err != nil {
+		if rows, err = b.lookup.Rows(SQL{Text: fmt.Sprintf("SELECT %s FROM %s LIMIT %d", strings.Join(outputs, ", "), from, maxConstants+1)}); err != nil {
 			return nil, err
 		}
 	}
@@ -299,9 +297,6 @@ func (r *relation) foldable(outputs []*expr.Expr) bool {
 		return false
 	}
 	for _, x := range append(slices.Clone(r.conds), outputs...) {
-		if x.UsesClock() {
-			return false
-		}
 		for _, c := range x.Columns() {
 			if source, ok := c.Source.(*column); !ok || !slices.Contains(r.cols, source) {
 				return false

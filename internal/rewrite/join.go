@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 )
 
 // solve makes one relation of the items of inner joins. where adds equalities of the WHERE clause, which join as ON does.
@@ -32,10 +33,8 @@ func (b *builder) solve(j *joined, where *equalities) (*relation, error) {
 		}
 	}
 	out.cols = append(j.cols, hiddenColumns(out, j.cols)...)
-	for _, c := range j.conds {
-		out.where = append(out.where, c.SQL())
-		out.conds = append(out.conds, c)
-	}
+	out.where = append(out.where, expr.Conjuncts(j.conds...)...)
+	out.conds = append(out.conds, j.conds...)
 	return out, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -44,9 +43,6 @@ func (b *builder) groupKeys(k *block, sc *scope, groups []*pg_query.Node) error 
 			}
 		}
 		g := &groupKey{Expr: e, perUnit: true}
-		if e.UsesClock() {
-			return b.refuse(pgerr.FeatureNotSupported, n, "a group key cannot depend on the clock", "Use a constant date.")
-		}
 		for _, c := range e.Columns() {
 			source, ok := c.Source.(*column)
 			g.perUnit = g.perUnit && ok && source.perUnit
@@ -171,7 +167,7 @@ func (b *builder) keyValues(g *groupKey) error {
 	if b.lookup == nil {
 		return nil
 	}
-	rows, err := b.lookup.Rows(SQL{Text: "SELECT q.k::pg_catalog.text FROM (" + list.SQL + ") AS q (k)", Parameters: b.parameters()})
+	rows, err := b.lookup.Rows(SQL{Text: "SELECT q.k::pg_catalog.text FROM (" + list.SQL + ") AS q (k)"})
 	if err != nil {
 		return err
 	}
@@ -213,24 +209,6 @@ func (b *builder) publicDomains(e *expr.Expr) error {
 	}
 	return nil
 }
-
-// parameters are the client's, for texts that print $n with the client's numbers.
-func (b *builder) parameters() []Parameter {
-	out := make([]Parameter, len(b.desc.ParameterTypes))
-	for i, t := range b.desc.ParameterTypes {
-		if t >= firstUserOID {
-			t = pgtype.TextOID // main's number of an own type differs from the shadow's; expr casts where it is read
-		}
-		out[i].Type = t
-		if i < len(b.values) {
-			out[i].Value = b.values[i]
-		}
-	}
-	return out
-}
-
-// firstUserOID is PostgreSQL's FirstNormalObjectId.
-const firstUserOID = 16384
 
 // selectKeys turns to partition selection; cause says why the keys are not declared.
 func (b *builder) selectKeys(k *block, cause error) error {

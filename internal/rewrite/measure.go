@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// measureText collects one measure query and its parameters; the client's come first and keep their numbers.
+// measureText collects one measure query and its parameters: domains and seeds. The client's are printed as their values.
 type measureText struct {
 	b      *builder
 	k      *block
@@ -24,7 +24,7 @@ func (b *builder) measureSQL(k *block) (SQL, []int) {
 	if len(k.measured) == 0 && !k.selected {
 		return SQL{}, nil
 	}
-	t := &measureText{b: b, k: k, params: b.parameters()}
+	t := &measureText{b: b, k: k}
 	var plain []measured
 	var order []int
 	for _, m := range k.measured {
@@ -275,7 +275,7 @@ func (t *measureText) ordinal() (ordinal, joins, where string) {
 
 // histogramSQL prints the sparse histogram of a quantile's argument: group, grid step, rows; at most h.rows rows of a unit.
 func (b *builder) histogramSQL(k *block, h histogram) SQL {
-	t := &measureText{b: b, k: k, params: b.parameters()}
+	t := &measureText{b: b, k: k}
 	src := *k.src
 	src.where = append([]string{}, src.where...)
 	if h.where != "" {

@@ -56,7 +56,7 @@ func (b *builder) outerJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *rela
 		empty: l.empty, where: l.where, conds: l.conds, cols: shown, tables: append(slices.Clone(l.tables), r.tables...), proofs: append(slices.Clone(l.proofs), r.proofs...),
 	}
 	out.multiply(r, set)
-	on := append(texts(conds), r.where...)
+	on := append(expr.Conjuncts(conds...), r.where...)
 	if r.empty {
 		on = append(on, "FALSE")
 	}
@@ -91,7 +91,7 @@ func (b *builder) publicLeftJoin(n *pg_query.Node, l, r *relation, conds []*expr
 	out.preserved = set.cols[0]
 	out.cols = append(slices.Clone(shown), append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
 	out.from = fmt.Sprintf("(%s CROSS JOIN %s)", l.from, r.from)
-	out.where = append(slices.Clone(r.where), texts(conds)...)
+	out.where = append(slices.Clone(r.where), expr.Conjuncts(conds...)...)
 	out.conds = append(slices.Clone(r.conds), conds...)
 	out.tables = append(slices.Clone(r.tables), l.tables...)
 	out.proofs = slices.Clone(r.proofs)
@@ -180,7 +180,7 @@ func (b *builder) fullJoin(l, r *relation, conds []*expr.Expr, shown []*column, 
 	out := &relation{kind: l.kind, cols: shown, proven: l.proven && r.proven, tables: append(slices.Clone(l.tables), r.tables...), proofs: append(slices.Clone(l.proofs), r.proofs...)}
 	out.rows = max(saturatingMul(l.rows, r.rows), l.rows+r.rows)
 	out.unit = fmt.Sprintf("COALESCE(%s, %s)", l.unit, r.unit)
-	out.from = fmt.Sprintf("(%s FULL JOIN %s ON (%s))", filtered(l), filtered(r), strings.Join(texts(conds), " AND "))
+	out.from = fmt.Sprintf("(%s FULL JOIN %s ON (%s))", filtered(l), filtered(r), strings.Join(expr.Conjuncts(conds...), " AND "))
 	nullExtend(l.cols)
 	nullExtend(r.cols)
 	out.where = []string{fmt.Sprintf("(%s IS NOT NULL)", out.unit)}
@@ -199,12 +199,4 @@ func filtered(r *relation) string {
 		refs = append(refs, c.x.Ref)
 	}
 	return fmt.Sprintf("(SELECT %s FROM %s WHERE %s) AS %s", strings.Join(refs, ", "), r.from, strings.Join(r.where, " AND "), alias)
-}
-
-func texts(conds []*expr.Expr) []string {
-	var out []string
-	for _, c := range conds {
-		out = append(out, c.SQL())
-	}
-	return out
 }

@@ -84,9 +84,13 @@ func blockKey(b *Block) string {
 	return string(text)
 }
 
-// normalised is the block without what differs between equal ones: aliases are numbered anew in every text.
+// normalised is the block without what differs between equal ones: names, and aliases, which are numbered anew in every text.
 func (b Block) normalised() Block {
 	b.Columns = nil
+	b.Releases = slices.Clone(b.Releases)
+	for i := range b.Releases {
+		b.Releases[i].Name = ""
+	}
 	b.Measure.Text = renumberAliases(b.Measure.Text)
 	b.Histograms = slices.Clone(b.Histograms)
 	for i := range b.Histograms {
@@ -229,12 +233,12 @@ func (b *builder) printTemplate(a *Analysis, tree *pg_query.SelectStmt, t *templ
 	return nil
 }
 
-// fingerprint names the question: the same for every text that measures and releases the same. What the finish query
-// computes of the released values, and how it names them, is no part of it: it is free.
+// fingerprint names the question: the same for every text that measures and releases the same. It is made of the very SQL that
+// main runs, so two questions that could have different answers never share one. What the finish query computes of the
+// released values, and how it names them, is no part of it: it is free.
 func (b *builder) fingerprint(p *Plan) string {
 	type parts struct {
 		Blocks   []Block
-		Values   []Parameter
 		Domains  []string
 		Settings Settings
 	}
@@ -242,7 +246,7 @@ func (b *builder) fingerprint(p *Plan) string {
 	for i := range blocks {
 		blocks[i] = blocks[i].normalised()
 	}
-	text, err := json.Marshal(parts{blocks, b.parameters(), b.domains, b.settings})
+	text, err := json.Marshal(parts{blocks, b.domains, b.settings})
 	if err != nil {
 		panic(err) // plain data
 	}

@@ -98,7 +98,7 @@ func (s *scope) in(node *pg_query.Node, query *pg_query.SelectStmt, test *expr.E
 	if !r.private() || s.semiJoined(r) {
 		s.use(r)
 		sql := fmt.Sprintf("(%s %s ANY (%s))", test.SQL(), opEquals, r.selectText([]string{v[0].x.Ref}))
-		return expr.Predicate(sql, test.Nullable() || v[0].x.Nullable, columns, test.Parameters(), locationOf(node)), nil
+		return expr.Predicate(sql, test.Nullable() || v[0].x.Nullable, columns, locationOf(node)), nil
 	}
 	outer := sourceOf(test)
 	if outer == nil {
@@ -116,7 +116,7 @@ func (s *scope) in(node *pg_query.Node, query *pg_query.SelectStmt, test *expr.E
 	if test.Nullable() {
 		sql = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN %s END", outer.x.Ref, sql)
 	}
-	return expr.Predicate(sql, test.Nullable(), columns, nil, locationOf(node)), nil
+	return expr.Predicate(sql, test.Nullable(), columns, locationOf(node)), nil
 }
 
 // sourceOf is the column that an expression is; nil for any other expression.
@@ -165,7 +165,7 @@ func (s *scope) exists(node *pg_query.Node, query *pg_query.SelectStmt) (*expr.E
 		return nil, err
 	}
 	s.use(r)
-	return expr.Predicate("EXISTS ("+r.selectText([]string{"1"})+")", false, s.read, nil, locationOf(node)), nil
+	return expr.Predicate("EXISTS ("+r.selectText([]string{"1"})+")", false, s.read, locationOf(node)), nil
 }
 
 // use counts the tables of a subquery among those of the query.

@@ -101,6 +101,7 @@ func (b *builder) source(s *pg_query.SelectStmt, e *env) (*relation, error) {
 	sc := &scope{b: b, rel: all.view(), env: e, outer: e.enclosing()}
 	var where equalities
 	conds := conjuncts(s.WhereClause)
+	var conditions []*expr.Expr
 	for _, q := range conds {
 		sc.noteEquality(q, &where)
 	}
@@ -131,19 +132,20 @@ func (b *builder) source(s *pg_query.SelectStmt, e *env) (*relation, error) {
 			r.empty = r.empty || !holds
 			continue
 		}
-		r.where = append(r.where, c.SQL())
-		r.conds = append(r.conds, c)
+		conditions = append(conditions, c)
 	}
+	r.where = append(r.where, expr.Conjuncts(conditions...)...)
+	r.conds = append(r.conds, conditions...)
 	r.narrow()
 	return r, nil
 }
 
 // constant evaluates a condition that reads no column, on the shadow: one that is never true costs nothing.
 func (s *scope) constant(c *expr.Expr) (holds, known bool) {
-	if s.b.lookup == nil || len(c.Columns()) > 0 || c.UsesClock() || s.subqueries > 0 {
+	if s.b.lookup == nil || len(c.Columns()) > 0 || s.subqueries > 0 {
 		return false, false
 	}
-	rows, err := s.b.lookup.Rows(SQL{Text: "SELECT (" + c.SQL() + ")::pg_catalog.text", Parameters: s.b.parameters()})
+	rows, err := s.b.lookup.Rows(SQL{Text: "SELECT (" + c.SQL() + ")::pg_catalog.text"})
 	if err != nil || len(rows) != 1 {
 		return false, false
 	}
@@ -318,12 +320,27 @@ func (r *relation) rename(list []target) *relation {
 // selectText prints the relation with the given outputs.
 func (r *relation) selectText(outputs []string) string {
 	text := "SELECT " + strings.Join(outputs, ", ") + " FROM " + r.from
-	where := r.where
+	where := sorted(r.where)
 	if r.empty {
-		where = append(slices.Clone(where), "FALSE")
+		where = append(where, "FALSE")
 	}
 	if len(where) > 0 {
 		text += " WHERE " + strings.Join(where, " AND ")
 	}
 	return text
+}
+
+// sorted gives conditions one order, wherever they came from: ON, WHERE or the policy. Bare columns, such as the unit's, come first.
+func sorted(conditions []string) []string {
+	out := slices.Clone(conditions)
+	slices.SortFunc(out, func(a, b string) int {
+		if pa, pb := a[0] == '(', b[0] == '('; pa != pb {
+			if pb {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	return slices.Compact(out)
 }

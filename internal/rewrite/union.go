@@ -56,7 +56,7 @@ func (b *builder) unionAll(s *pg_query.SelectStmt, e *env) (*relation, error) {
 		lc, rc = []string{l.unit + " AS u"}, []string{r.unit + " AS u"}
 	}
 	for i := range lv {
-		x, y, c, err := expr.Unify(lv[i].written(), rv[i].written())
+		x, y, c, err := expr.Unify(&scope{b: b}, lv[i].written(), rv[i].written())
 		if err != nil {
 			return nil, b.located(b.refusal(err), firstTarget(s.Rarg))
 		}

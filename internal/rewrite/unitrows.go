@@ -49,14 +49,16 @@ func (b *builder) unitRows(s *pg_query.SelectStmt, src *relation, e *env) (*rela
 	}
 	if having != nil {
 		hs := &scope{b: b, rel: inner, env: e}
+		var conds []*expr.Expr
 		for _, q := range conjuncts(having) {
 			x, err := hs.condition(q)
 			if err != nil {
 				return nil, err
 			}
-			inner.where = append(inner.where, x.SQL())
-			inner.conds = append(inner.conds, x)
+			conds = append(conds, x)
 		}
+		inner.where = append(inner.where, expr.Conjuncts(conds...)...)
+		inner.conds = append(inner.conds, conds...)
 		inner.narrow()
 	}
 	out := &pg_query.SelectStmt{}

@@ -131,7 +131,7 @@ func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text str
 		cast = "::" + qualified(catalog.types[target].array, -1)
 	}
 	op := operatorFor(name, []uint32{left.baseType(), elemType.oid})
-	c := &call{args: []*Expr{first.args[0], arr}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." + op.name + ") " + word + " ({1}" + cast + "))"}
+	c := &call{args: []*Expr{first.args[0], sortedArray(arr)}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." + op.name + ") " + word + " ({1}" + cast + "))"}
 	e := c.result(oidBool)
 	for _, x := range items {
 		e.nullable = e.nullable || x.nullable
@@ -210,8 +210,7 @@ func (b *builder) arrayFrom(items []*Expr, elem uint32, loc int) (*Expr, error) 
 	}
 	e := newExpr(t.array, loc)
 	e.value = &constant{}
-	parts := make([]string, len(items))
-	for i, x := range items {
+	for _, x := range items {
 		if x.value == nil || x.value.items != nil {
 			return nil, Refuse(x.location, x.Text()+" is not a constant: arrays hold constants and parameters only", "compare with OR, or write IN (…)")
 		}
@@ -219,7 +218,6 @@ func (b *builder) arrayFrom(items []*Expr, elem uint32, loc int) (*Expr, error) 
 		if err != nil {
 			return nil, err
 		}
-		parts[i] = fmt.Sprintf("{%d}", i)
 		e.args = append(e.args, x)
 		e.provisional = e.provisional || x.provisional
 		e.nullable = e.nullable || x.nullable
@@ -228,8 +226,17 @@ func (b *builder) arrayFrom(items []*Expr, elem uint32, loc int) (*Expr, error) 
 	if e.value.items == nil {
 		e.value.items = []*Expr{}
 	}
-	e.tmpl = "ARRAY[" + strings.Join(parts, ", ") + "]::" + qualified(t.array, -1)
+	e.tmpl = arrayTemplate(len(e.args))
 	return e, nil
+}
+
+// arrayTemplate prints an array of n arguments.
+func arrayTemplate(n int) string {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = fmt.Sprintf("{%d}", i)
+	}
+	return "ARRAY[" + strings.Join(parts, ", ") + "]::{T}"
 }
 
 // arrayParam is an array parameter.
@@ -249,9 +256,11 @@ func (b *builder) arrayParam(n int, elem uint32, value *string, known bool, loc 
 		if err != nil {
 			return nil, err
 		}
-		e.value = read.value
+		e.value, e.args, e.tmpl = read.value, read.args, read.tmpl
+	default:
+		e.tmpl = "NULL::{T}"
 	}
-	e.tmpl, e.param, e.text = "", n, fmt.Sprintf("$%d", n)
+	e.param, e.text = n, fmt.Sprintf("$%d", n)
 	return e, nil
 }
 

@@ -1,9 +1,6 @@
 package expr
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // arrayText reads PostgreSQL's text form of a one-dimensional array: {1,NULL,"a \" b"}.
 func (b *builder) arrayText(s string, elem uint32, loc int) (*Expr, error) {
@@ -13,8 +10,7 @@ func (b *builder) arrayText(s string, elem uint32, loc int) (*Expr, error) {
 	}
 	e := newExpr(catalog.types[elem].array, loc)
 	e.value = &constant{items: []*Expr{}}
-	parts := make([]string, len(items))
-	for i, item := range items {
+	for _, item := range items {
 		x := nullExpr(elem, qualified(elem, -1), loc)
 		if item != nil {
 			var err error
@@ -24,9 +20,8 @@ func (b *builder) arrayText(s string, elem uint32, loc int) (*Expr, error) {
 		}
 		e.value.items = append(e.value.items, x)
 		e.args = append(e.args, x)
-		parts[i] = fmt.Sprintf("{%d}", i)
 	}
-	e.tmpl = "ARRAY[" + strings.Join(parts, ", ") + "]::" + qualified(e.typ, -1)
+	e.tmpl = arrayTemplate(len(e.args))
 	return e, nil
 }
 

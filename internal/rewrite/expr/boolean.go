@@ -74,14 +74,14 @@ func join(op string, conditions []*Expr) *Expr {
 	c.tmpl = "(" + strings.Join(parts, " "+op+" ") + ")"
 	c.text = cut(strings.Join(texts, " "+op+" "))
 	e := c.result(oidBool)
-	e.test = t
+	e.op, e.test = op, t
 	return e
 }
 
 func not(x *Expr) *Expr {
 	c := &call{args: []*Expr{x}, loc: x.location, tmpl: "(NOT {0})", text: cut("NOT " + x.Text())}
 	e := c.result(oidBool)
-	e.test = &test{op: '!', args: []*test{x.test}}
+	e.op, e.test = "NOT", &test{op: '!', args: []*test{x.test}}
 	return e
 }
 

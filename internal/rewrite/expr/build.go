@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -289,12 +288,12 @@ func (b *builder) list(nodes []*pg_query.Node) ([]*Expr, error) {
 
 // call is a resolved function or operator with its coerced arguments.
 type call struct {
+	b    *builder // of those that resolved makes
 	cand *candidate
 	args []*Expr
 	loc  int
 	text string
 	tmpl string
-	zone *time.Location // the session's; nil: not known
 }
 
 // rule says when an operation is total and what is known of its result.
@@ -310,7 +309,7 @@ func (b *builder) resolved(cand *candidate, args []*Expr, tmpl, text string, loc
 	if !ok {
 		return nil, Refuse(loc, fmt.Sprintf("%s of %s is not supported on private rows", text, typeList(args)), similar(cand))
 	}
-	c := &call{cand: cand, loc: loc, text: text, tmpl: tmpl, zone: b.zone()}
+	c := &call{cand: cand, loc: loc, text: text, tmpl: tmpl, b: b}
 	for i, a := range args {
 		x, err := b.coerce(a, cand.args[i], a)
 		if err != nil {
@@ -368,7 +367,6 @@ func (c *call) result(oid uint32) *Expr {
 	for _, a := range c.args {
 		e.nullable = e.nullable || a.nullable
 		e.provisional = e.provisional || a.provisional
-		e.clock = e.clock || a.clock
 	}
 	return e
 }

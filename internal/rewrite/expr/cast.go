@@ -112,6 +112,10 @@ func (b *builder) cast(e *Expr, to uint32, typmod int32, text string, loc int) (
 		out := *e.Read() // a column under a cast is no bare column: it is computed, so it is clamped
 		return &out, nil
 	}
+	if x := folded(e, to); x != nil && typmod < 0 {
+		x.text = text
+		return x, nil
+	}
 	x := e.Read()
 	c := &call{cand: &candidate{name: text}, args: []*Expr{x}, loc: loc, text: text, tmpl: castTemplate}
 	out := c.result(to)

@@ -39,7 +39,7 @@ func (b *builder) coerce(e *Expr, to uint32, at *Expr) (*Expr, error) {
 
 // folded reads a number constant as a wider type, which gives the same value as casting it; nil where that does not apply.
 func folded(e *Expr, to uint32) *Expr {
-	if e.value == nil || e.value.text == nil || e.param > 0 || !isNumber(e.typ) || isFloat(e.typ) || !canCoerce(e.typ, to) || to == oidFloat4 {
+	if e.value == nil || e.value.text == nil || !isNumber(e.typ) || isFloat(e.typ) || !canCoerce(e.typ, to) || to == oidFloat4 {
 		return nil
 	}
 	c, err := readLiteral(to, nil, *e.value.text)
@@ -89,6 +89,9 @@ func (b *builder) readUnknown(e *Expr, to uint32, labels []string, typeName stri
 		return nil, Refuse(e.location, "constants of type "+display(to)+" are not supported on private rows", "")
 	}
 	c, err := readLiteral(to, labels, *e.value.text)
+	if err != nil && isTime(to) {
+		return b.readByServer(to, *e.value.text, e)
+	}
 	if err != nil {
 		name := display(to)
 		if labels != nil {
@@ -98,6 +101,25 @@ func (b *builder) readUnknown(e *Expr, to uint32, labels []string, typeName stri
 	}
 	out := constantExpr(to, c, e.location)
 	out.typeName, out.text, out.labels = typeName, e.text, labels
+	return out, nil
+}
+
+// readByServer has PostgreSQL read a date or time. Until that is possible its value is as little known as a parameter's.
+func (b *builder) readByServer(oid uint32, text string, at *Expr) (*Expr, error) {
+	value, known, err := b.scope.Literal(oid, text)
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		out := newExpr(oid, at.location)
+		out.verbatim, out.text, out.provisional = quoteLiteral(text)+"::"+out.typeName, at.text, true
+		return out, nil
+	}
+	out, err := typed(oid, value, at.location)
+	if err != nil {
+		return nil, badLiteral(oid, display(oid), text, at.location)
+	}
+	out.text = at.text
 	return out, nil
 }
 

@@ -1,9 +1,6 @@
 package expr
 
-import (
-	"math/big"
-	"time"
-)
+import "math/big"
 
 // comparisons maps each comparison to its negation and its mirror.
 var comparisons = map[string]struct{ not, mirror string }{
@@ -36,7 +33,8 @@ func compare(c *call) (*Expr, error) {
 	}
 	e.fuzzy = false
 	e.collation = ""
-	e.test = comparisonTest(c.cand.name, c.args[0], c.args[1], c.zone)
+	e.op = c.cand.name
+	e.test = c.b.comparisonTest(c.cand.name, c.args[0], c.args[1])
 	return e, nil
 }
 
@@ -74,19 +72,19 @@ type test struct {
 }
 
 // comparisonTest looks through casts that keep values.
-func comparisonTest(name string, l, r *Expr, zone *time.Location) *test {
-	if t := oneSide(name, l, r, zone); t != nil {
+func (b *builder) comparisonTest(name string, l, r *Expr) *test {
+	if t := b.oneSide(name, l, r); t != nil {
 		return t
 	}
-	return oneSide(comparisons[name].mirror, r, l, zone)
+	return b.oneSide(comparisons[name].mirror, r, l)
 }
 
-func oneSide(name string, l, r *Expr, zone *time.Location) *test {
+func (b *builder) oneSide(name string, l, r *Expr) *test {
 	col := plainColumn(l)
 	if col == nil || col.col == r.col {
 		return nil
 	}
-	t := &test{op: 'c', col: col.col, name: name, bounds: inUnitsOf(col.typ, r, zone), integral: isInt(col.typ) || col.typ == oidDate}
+	t := &test{op: 'c', col: col.col, name: name, bounds: b.inUnitsOf(col.typ, r), integral: isInt(col.typ) || col.typ == oidDate}
 	if text, ok := r.Constant(); ok {
 		if text == nil {
 			return nil
@@ -102,34 +100,28 @@ func oneSide(name string, l, r *Expr, zone *time.Location) *test {
 
 // inUnitsOf gives the bounds of a value that a column of type oid is compared with, in that type's units; open where they do not compare
 // as numbers do.
-func inUnitsOf(oid uint32, r *Expr, zone *time.Location) Interval {
-	b := r.safe()
-	constant := r.value != nil && b.Finite()
+func (b *builder) inUnitsOf(oid uint32, r *Expr) Interval {
+	i := r.safe()
 	switch {
-	case oid == oidTimestamptz && r.typ == oidTimestamptz && constant && b.Lo.Cmp(b.Hi) != 0:
-		return instants(Point(add(b.Lo, zoneMax)), zone) // a literal without zone
 	case isNumber(oid) && isNumber(r.typ), oid == r.typ && isTime(oid) && oid != oidInterval:
-		return b
+		return i
 	case oid == oidDate && r.typ == oidTimestamp:
-		return b.Scale(quo(ratOne, microsPerDay))
+		return i.Scale(quo(ratOne, microsPerDay))
 	case oid == oidTimestamp && r.typ == oidDate:
-		return b.Scale(microsPerDay)
-	case oid == oidTimestamptz && (r.typ == oidDate || r.typ == oidTimestamp) && constant:
-		return instants(micros(r), zone)
+		return i.Scale(microsPerDay)
+	case oid == oidTimestamptz && (r.typ == oidDate || r.typ == oidTimestamp) && r.value != nil && i.Finite():
+		return b.instant(r)
 	}
 	return Interval{}
 }
 
-// instants are the moments at which clocks of the zone may show a local time. Around a change of the offset there are two.
-func instants(local Interval, zone *time.Location) Interval {
-	if zone == nil || !local.Within(timestampSafe) {
-		return local.Widen(zoneMax)
+// instant is the moment that a local date or time is in the session's time zone.
+func (b *builder) instant(local *Expr) Interval {
+	x, err := b.readByServer(oidTimestamptz, *local.value.text, local)
+	if err != nil || !x.bounds.Finite() {
+		return micros(local).Widen(zoneMax)
 	}
-	at := time.UnixMicro(floorRat(local.Lo).Num().Int64())
-	_, before := at.AddDate(0, 0, -1).In(zone).Zone()
-	_, after := at.AddDate(0, 0, 1).In(zone).Zone()
-	offset := hullOf(rat(int64(-before)), rat(int64(-after))).Scale(microsPerSec)
-	return local.Add(offset)
+	return x.bounds
 }
 
 // sameUnits says whether the canonical units of two types mean the same: those of date and timestamp differ.

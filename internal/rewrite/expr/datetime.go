@@ -254,10 +254,10 @@ func age(c *call) (*Expr, error) {
 
 // ageNow is age(x): from midnight of the current date.
 func ageNow(c *call) (*Expr, error) {
-	now := clock("CURRENT_DATE", oidDate, "CURRENT_DATE", c.loc)
-	d := &call{cand: c.cand, args: []*Expr{now}, loc: c.loc, text: c.text, tmpl: castTemplate}
-	today := d.result(c.args[0].typ)
-	today.bounds = micros(now).Widen(zoneMax)
+	today, err := c.b.readByServer(c.args[0].typ, "today", &Expr{text: "CURRENT_DATE", location: c.loc})
+	if err != nil {
+		return nil, err
+	}
 	c.args = []*Expr{today, c.args[0]}
 	c.tmpl = "pg_catalog.age({0}, {1})"
 	return age(c)

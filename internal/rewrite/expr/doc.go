@@ -31,5 +31,6 @@
 // # Parameters
 //
 // Build works without parameter values, for the cached analysis, and again with them. Without, whatever depends on a value
-// is accepted provisionally; with, everything is proven.
+// is accepted provisionally; with, everything is proven. The clock, and dates and times that are not in ISO form, are read by
+// PostgreSQL (Scope.Literal) when the values are known, and are constants from then on.
 package expr

@@ -37,15 +37,13 @@ type Scope interface {
 	Column(fields []string, location int) (*Column, error)
 	// Parameter gives the type of $n and, if known, its value in PostgreSQL's canonical text form; nil is NULL.
 	Parameter(n int) (oid uint32, value *string, known bool)
+	// Literal has PostgreSQL read a constant as the session would, and gives its value in canonical text form. What depends on
+	// the clock ("today", "now") is the same wherever it stands in a statement, and is read anew for each one. It is not
+	// known before parameter values are.
+	Literal(oid uint32, text string) (value string, known bool, err error)
 	// SubLink answers a subquery expression (EXISTS, IN, ANY, scalar), usually with Predicate. test is the built left-hand
 	// side of IN and ANY, nil for the others. It may refuse with Refuse.
 	SubLink(link *pg_query.SubLink, test *Expr) (*Expr, error)
-}
-
-// Zoned is a Scope that knows the session's TimeZone. It makes narrowing by local times exact; no proof depends on it, since what
-// is narrowed is clamped.
-type Zoned interface {
-	TimeZone() string
 }
 
 // Build types and proves one row-level expression. Errors are *Refusal, or what the Scope returned.
@@ -73,7 +71,6 @@ type Expr struct {
 	maxLen      int // text: most characters; −1: unknown
 	nonzero     bool
 	provisional bool
-	clock       bool
 	collation   string    // quoted and qualified; empty: default
 	fuzzy       bool      // the collation is not deterministic: equality is not byte equality
 	monthless   bool      // an interval whose months are 0
@@ -87,6 +84,7 @@ type Expr struct {
 	weight      int    // nodes that print; 0: not counted yet
 
 	tmpl     string // how it prints; {0}, {1}… are args, {T} is typeName; empty for leaves
+	op       string // AND, OR, NOT or a comparison: prints in canonical order (canonical.go)
 	args     []*Expr
 	verbatim string  // SQL of R's
 	col      *Column // column read
@@ -120,9 +118,6 @@ func (e *Expr) Scale() int { return e.scale }
 // Provisional says that a proof waits for parameter values.
 func (e *Expr) Provisional() bool { return e.provisional }
 
-// UsesClock says that the value depends on the time of execution (CURRENT_DATE, now()).
-func (e *Expr) UsesClock() bool { return e.clock }
-
 // Location is the byte offset of the expression in the parsed text, −1 if unknown.
 func (e *Expr) Location() int { return e.location }
 
@@ -137,7 +132,7 @@ func (e *Expr) Column() *Column { return e.col }
 func (e *Expr) Untyped() bool { return e.untyped }
 
 // Constant gives the value of a constant expression in text form; nil is NULL. ok is false for anything that reads a
-// column, the clock, or a parameter without a value, and for operations on constants.
+// column or a parameter without a value, and for operations on constants.
 func (e *Expr) Constant() (value *string, ok bool) {
 	if e.value == nil {
 		return nil, false
@@ -165,20 +160,6 @@ func (e *Expr) columns(below func(*Expr) bool) []*Column {
 	return out
 }
 
-// Parameters lists the numbers of the parameters that the expression prints, each once, in order of appearance.
-func (e *Expr) Parameters() []int {
-	var out []int
-	seen := map[int]bool{}
-	e.walk(func(x *Expr) bool {
-		if x.param > 0 && !seen[x.param] {
-			seen[x.param] = true
-			out = append(out, x.param)
-		}
-		return true
-	})
-	return out
-}
-
 // walk visits the expression top down; f says whether to go on below.
 func (e *Expr) walk(f func(*Expr) bool) {
 	if !f(e) {
@@ -189,23 +170,22 @@ func (e *Expr) walk(f func(*Expr) bool) {
 	}
 }
 
-// SQL prints the expression for main. It is canonical: equal meanings of equal shape print equally, so it can be part of
-// a fingerprint. Parameters print as $n with the client's numbers.
+// SQL prints the expression for main. It is canonical: what differs in the order of operands, or in writing a value as a
+// literal or as a parameter, prints equally, so it can be part of a fingerprint. A parameter prints as its value; as $n only
+// while that is not known.
 func (e *Expr) SQL() string { return (&printer{}).print(e) }
 
+// Conjuncts prints the conditions that all have to hold for e to hold, in canonical order.
+func Conjuncts(conditions ...*Expr) []string { return (&printer{}).operands("AND", conditions) }
+
 // Predicate makes a boolean expression of SQL that R printed itself, for subqueries. columns are those of the outer query
-// that sql reads, parameters the $n in it.
-func Predicate(sql string, nullable bool, columns []*Column, parameters []int, location int) *Expr {
+// that sql reads.
+func Predicate(sql string, nullable bool, columns []*Column, location int) *Expr {
 	e := newExpr(oidBool, location)
 	e.nullable = nullable
 	e.verbatim, e.text = sql, "subquery"
 	for _, c := range columns {
 		e.args = append(e.args, columnExpr(c, location))
-	}
-	for _, n := range parameters {
-		p := newExpr(oidBool, location)
-		p.param = n
-		e.args = append(e.args, p)
 	}
 	return e
 }
@@ -245,11 +225,10 @@ type Measure struct {
 func Measured(e *Expr, rule GridRule) (*Measure, error) { return measured(e, rule) }
 
 // KeyList is a query whose first column, k, lists every value that a key expression may take, NULL excepted, each once, in a
-// fixed order. It reads no table and can run on the shadow; parameters keep the client's numbers.
+// fixed order. It reads no table and can run on the shadow.
 type KeyList struct {
-	SQL        string
-	Parameters []int
-	Size       int64 // upper bound of the number of rows
+	SQL  string
+	Size int64 // upper bound of the number of rows
 }
 
 // Keys lists a key expression's values where they follow from domains, bounds or the expression itself; an error says why

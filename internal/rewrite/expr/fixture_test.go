@@ -76,12 +76,21 @@ var fixture = []fixtureColumn{
 
 const fixtureTypes = `CREATE TYPE mood AS ENUM ('sad', 'ok', 'it''s {0}'); CREATE DOMAIN percent AS int4;`
 
-// testScope resolves the fixture's columns and parameters.
+// testScope resolves the fixture's columns and parameters. Without ask, literals are not known yet.
 type testScope struct {
 	columns map[string]*Column
 	types   []uint32
 	values  []*string
 	known   bool
+	ask     func(oid uint32, text string) (string, error)
+}
+
+func (s *testScope) Literal(oid uint32, text string) (string, bool, error) {
+	if s.ask == nil {
+		return "", false, nil
+	}
+	value, err := s.ask(oid, text)
+	return value, true, err
 }
 
 func (s *testScope) Column(fields []string, location int) (*Column, error) {
@@ -167,6 +176,7 @@ func startServer(t *testing.T) *server {
 		t.Fatal(err)
 	}
 	sv.scope = newScope(t, enum, domain)
+	sv.scope.ask = sv.literal
 	var columns []string
 	for _, f := range fixture {
 		columns = append(columns, f.name+" "+f.sql)
@@ -204,6 +214,15 @@ func (s *server) exec(t testing.TB, sql string) {
 	if _, err := s.conn.PgConn().Exec(context.Background(), sql).ReadAll(); err != nil {
 		t.Fatalf("%v\nin: %.2000s", err, sql)
 	}
+}
+
+// literal reads a constant under the connection's settings.
+func (s *server) literal(oid uint32, text string) (string, error) {
+	result := s.conn.PgConn().ExecParams(context.Background(), "SELECT $1::pg_catalog.text", [][]byte{[]byte(text)}, []uint32{oid}, nil, nil).Read()
+	if result.Err != nil {
+		return "", result.Err
+	}
+	return string(result.Rows[0][0]), nil
 }
 
 // text runs a query and gives its rows as text; NULL is nil.

@@ -58,33 +58,30 @@ func functionTemplate(c *candidate) string {
 // gives neither an expression nor an error leaves the call to the candidates.
 var constructs = map[string]func(b *builder, args []*Expr, text string, loc int) (*Expr, error){}
 
-// sqlValue is CURRENT_DATE and the like: the clock, the same for every row of a statement.
+// sqlValue is CURRENT_DATE and the like.
 func (b *builder) sqlValue(f *pg_query.SQLValueFunction) (*Expr, error) {
 	loc := int(f.Location)
-	words := map[pg_query.SQLValueFunctionOp]struct {
-		sql string
-		oid uint32
-	}{
-		pg_query.SQLValueFunctionOp_SVFOP_CURRENT_DATE:      {"CURRENT_DATE", oidDate},
-		pg_query.SQLValueFunctionOp_SVFOP_CURRENT_TIMESTAMP: {"CURRENT_TIMESTAMP", oidTimestamptz},
-		pg_query.SQLValueFunctionOp_SVFOP_LOCALTIMESTAMP:    {"LOCALTIMESTAMP", oidTimestamp},
-	}
-	w, ok := words[f.Op]
+	word := strings.TrimPrefix(f.Op.String(), "SVFOP_")
+	oid, ok := map[pg_query.SQLValueFunctionOp]uint32{
+		pg_query.SQLValueFunctionOp_SVFOP_CURRENT_DATE:      oidDate,
+		pg_query.SQLValueFunctionOp_SVFOP_CURRENT_TIMESTAMP: oidTimestamptz,
+		pg_query.SQLValueFunctionOp_SVFOP_LOCALTIMESTAMP:    oidTimestamp,
+		pg_query.SQLValueFunctionOp_SVFOP_LOCALTIME:         oidTime,
+	}[f.Op]
 	if !ok {
-		return nil, Refuse(loc, strings.TrimPrefix(f.Op.String(), "SVFOP_")+" is not supported on private rows", "")
+		return nil, Refuse(loc, word+" is not supported on private rows", "")
 	}
-	return clock(w.sql, w.oid, w.sql, loc), nil
+	return b.clock(oid, word, loc)
 }
 
-// clock is a reading of main's clock, which is trusted to lie between 2000 and 2200.
-func clock(sql string, oid uint32, text string, loc int) *Expr {
-	e := newExpr(oid, loc)
-	e.tmpl, e.text, e.clock = sql, text, true
-	e.bounds = Between(10957, 84006)
-	if oid != oidDate {
-		e.bounds = e.bounds.Scale(microsPerDay)
+// clock reads the clock once for all rows of a statement: a constant in the measure query, so that the question of another day is
+// another question.
+func (b *builder) clock(oid uint32, text string, loc int) (*Expr, error) {
+	word := "now"
+	if oid == oidDate {
+		word = "today"
 	}
-	return e
+	return b.readByServer(oid, word, &Expr{text: text, location: loc})
 }
 
 func init() {
@@ -95,11 +92,11 @@ func init() {
 		return b.cast(args[0], oidDate, -1, text, loc)
 	}
 	for _, name := range []string{"now", "transaction_timestamp", "statement_timestamp"} {
-		constructs[name] = func(_ *builder, args []*Expr, text string, loc int) (*Expr, error) {
+		constructs[name] = func(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
 			if len(args) > 0 {
 				return nil, Refuse(loc, text+" takes no arguments", "")
 			}
-			return clock("pg_catalog."+name+"()", oidTimestamptz, text, loc), nil
+			return b.clock(oidTimestamptz, text, loc)
 		}
 	}
 }

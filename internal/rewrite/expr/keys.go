@@ -42,9 +42,8 @@ func keys(e *Expr, limit int64) (*KeyList, error) {
 		from = " FROM " + strings.Join(lister.from, " CROSS JOIN ")
 	}
 	return &KeyList{
-		SQL:        "SELECT d.k FROM (SELECT DISTINCT " + p.print(e) + " AS k" + from + ") AS d WHERE d.k IS NOT NULL ORDER BY " + order,
-		Parameters: e.Parameters(),
-		Size:       lister.size,
+		SQL:  "SELECT d.k FROM (SELECT DISTINCT " + p.print(e) + " AS k" + from + ") AS d WHERE d.k IS NOT NULL ORDER BY " + order,
+		Size: lister.size,
 	}, nil
 }
 
@@ -61,9 +60,6 @@ func (l *keyLister) list(e *Expr, byColumns bool) bool {
 		name := l.atom(query, n)
 		l.columns[e.col] = name
 		return l.size <= l.limit
-	}
-	if e.clock {
-		return false
 	}
 	if byColumns {
 		return e.verbatim == "" && l.listAll(e.args, true)

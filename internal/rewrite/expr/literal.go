@@ -11,7 +11,7 @@ import (
 
 // constant is a literal, a NULL or a parameter's value, validated against its type.
 type constant struct {
-	text   *string  // in a form that PostgreSQL reads as this value under any setting; nil: NULL
+	text   *string  // canonical: equal values of a type have equal text, which PostgreSQL reads as the value under any setting; nil: NULL
 	bounds Interval // a point, or open for NaN, ±infinity and types without order
 	scale  int      // numeric: digits after the point
 	span   *span    // interval: its fields
@@ -59,6 +59,7 @@ func readLiteral(oid uint32, labels []string, text string) (*constant, error) {
 		if !uuidForm.MatchString(trimmed) {
 			return nil, errForm
 		}
+		c.spell(strings.ToLower(trimmed))
 		return c, nil
 	case isTime(oid):
 		return c, c.readTime(oid, trimmed)
@@ -67,6 +68,8 @@ func readLiteral(oid uint32, labels []string, text string) (*constant, error) {
 }
 
 func (c *constant) point(r *big.Rat) { c.bounds = Point(r) }
+
+func (c *constant) spell(text string) { c.text = &text }
 
 func (c *constant) readInt(oid uint32, s string) error {
 	if !intForm.MatchString(s) {
@@ -77,12 +80,17 @@ func (c *constant) readInt(oid uint32, s string) error {
 		return errForm
 	}
 	c.point(r)
+	c.spell(r.Num().String())
 	return nil
 }
 
 func (c *constant) readNumber(oid uint32, s string) error {
-	switch strings.ToLower(s) {
-	case "nan", "infinity", "-infinity", "inf", "-inf":
+	switch lower := strings.ToLower(s); lower {
+	case "nan":
+		c.spell("NaN")
+		return nil
+	case "infinity", "-infinity", "inf", "-inf":
+		c.spell(strings.TrimSuffix(lower, "inity") + "inity")
 		return nil
 	}
 	if !numericForm.MatchString(s) {
@@ -95,6 +103,7 @@ func (c *constant) readNumber(oid uint32, s string) error {
 	if oid == oidNumeric {
 		c.point(r)
 		c.scale = literalScale(s)
+		c.spell(r.FloatString(c.scale))
 		return nil
 	}
 	size := 64
@@ -106,6 +115,7 @@ func (c *constant) readNumber(oid uint32, s string) error {
 		return errForm
 	}
 	c.point(new(big.Rat).SetFloat64(f))
+	c.spell(strconv.FormatFloat(f, 'g', -1, size))
 	return nil
 }
 
@@ -119,19 +129,17 @@ func literalScale(s string) int {
 
 // readBool follows parse_bool_with_len: any unambiguous prefix.
 func (c *constant) readBool(s string) error {
-	value := ""
 	lower := strings.ToLower(s)
 	switch {
 	case lower == "":
+		return errForm
 	case strings.HasPrefix("true", lower), strings.HasPrefix("yes", lower), lower == "on", lower == "1":
-		value = "true"
+		c.spell("true")
 	case strings.HasPrefix("false", lower), strings.HasPrefix("no", lower), lower == "of", lower == "off", lower == "0":
-		value = "false"
-	}
-	if value == "" {
+		c.spell("false")
+	default:
 		return errForm
 	}
-	c.text = &value
 	return nil
 }
 
@@ -139,11 +147,11 @@ func (c *constant) readBool(s string) error {
 // taken as UTC.
 func ParseBound(oid uint32, text string) (*big.Rat, error) {
 	c, err := readLiteral(oid, nil, text)
+	if err != nil && oid == oidTimestamptz {
+		c, err = readLiteral(oid, nil, strings.TrimSpace(text)+"Z")
+	}
 	if err != nil {
 		return nil, err
-	}
-	if oid == oidTimestamptz && c.bounds.Finite() && c.bounds.Lo.Cmp(c.bounds.Hi) != 0 {
-		return add(c.bounds.Lo, zoneMax), nil
 	}
 	if !c.bounds.Finite() {
 		return nil, errForm

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"fmt"
 	"math/big"
 	"regexp"
 	"strconv"
@@ -8,8 +9,8 @@ import (
 	"time"
 )
 
-// Dates and times are read in ISO form alone: its meaning depends on no setting. The shadow has seen the text before, so
-// whatever else PostgreSQL reads is refused with a hint, not misread.
+// Dates and times are read here in ISO form alone: its meaning depends on no setting. What else PostgreSQL reads, the shadow reads
+// for us, under the session's settings (Scope.Literal).
 
 var (
 	dateForm  = regexp.MustCompile(`^([0-9]{4,6})-([0-9]{2})-([0-9]{2})$`)
@@ -21,6 +22,7 @@ var (
 
 func (c *constant) readTime(oid uint32, s string) error {
 	if lower := strings.ToLower(s); (lower == "infinity" || lower == "-infinity") && oid != oidTime && oid != oidInterval {
+		c.spell(lower)
 		return nil
 	}
 	switch oid {
@@ -30,12 +32,14 @@ func (c *constant) readTime(oid uint32, s string) error {
 			return err
 		}
 		c.point(d)
+		c.spell(timeText(oid, d, false))
 	case oidTime:
 		t, err := readClock(s)
 		if err != nil {
 			return err
 		}
 		c.point(t)
+		c.spell(timeText(oid, t, false))
 	case oidInterval:
 		sp, err := readSpan(s)
 		if err != nil {
@@ -43,8 +47,14 @@ func (c *constant) readTime(oid uint32, s string) error {
 		}
 		c.span = sp
 		c.point(sp.epoch())
+		c.spell(sp.text())
 	default:
-		return c.readStamp(oid, s)
+		at, err := readStamp(oid, s)
+		if err != nil {
+			return err
+		}
+		c.point(at)
+		c.spell(timeText(oid, at, false))
 	}
 	return nil
 }
@@ -79,44 +89,42 @@ func clockMicros(h, m, s, fraction string) *big.Rat {
 	return mul(secs, microsPerSec)
 }
 
-// readStamp reads a timestamp. Without a zone, a timestamp with time zone depends on the session's: its value is an interval.
-func (c *constant) readStamp(oid uint32, s string) error {
+// readStamp reads a timestamp. A timestamp with time zone has to name its zone: the session's is not known here.
+func readStamp(oid uint32, s string) (*big.Rat, error) {
 	m := stampForm.FindStringSubmatch(s)
 	if m == nil {
-		return errForm
+		return nil, errForm
 	}
 	day, err := readDate(m[1])
 	if err != nil {
-		return err
+		return nil, err
 	}
 	at := mul(day, microsPerDay)
 	if m[2] != "" {
 		clock, err := readClock(m[2])
 		if err != nil {
-			return err
+			return nil, err
 		}
 		at = add(at, clock)
 	}
 	switch zone := m[3]; {
-	case oid == oidTimestamp:
-		c.point(at) // PostgreSQL ignores the zone
+	case oid == oidTimestamp: // PostgreSQL ignores the zone
 	case zone == "":
-		c.bounds = Point(at).Widen(zoneMax)
+		return nil, errForm
 	case zone == "Z" || zone == "UTC":
-		c.point(at)
 	default:
 		digits := strings.ReplaceAll(zone[1:], ":", "") + "0000"
 		h, mi, sec := atoi(digits[0:2]), atoi(digits[2:4]), atoi(digits[4:6])
 		if h > 15 || mi > 59 || sec > 59 {
-			return errForm
+			return nil, errForm
 		}
 		offset := mul(rat(int64(h*3600+mi*60+sec)), microsPerSec)
 		if zone[0] == '+' {
 			offset = neg(offset)
 		}
-		c.point(add(at, offset))
+		at = add(at, offset)
 	}
-	return nil
+	return at, nil
 }
 
 // spanUnit is what one of a unit adds.
@@ -209,6 +217,29 @@ func (s *span) add(whole, fraction, name string) (string, error) {
 func (s *span) epoch() *big.Rat {
 	days := add(mul(rat(s.months/12), frac(1461, 4)), rat(s.months%12*30+s.days))
 	return add(mul(days, microsPerDay), s.micros)
+}
+
+// text writes the interval as PostgreSQL's own style does.
+func (s *span) text() string {
+	var parts []string
+	if s.months != 0 {
+		parts = append(parts, fmt.Sprintf("%d mons", s.months))
+	}
+	if s.days != 0 {
+		parts = append(parts, fmt.Sprintf("%d days", s.days))
+	}
+	if s.micros.Sign() != 0 || len(parts) == 0 {
+		sign, n := "", s.micros.Num().Int64() // whole microseconds, at most 10^17
+		if n < 0 {
+			sign, n = "-", -n
+		}
+		clock := fmt.Sprintf("%s%02d:%02d:%02d", sign, n/3600e6, n/60e6%60, n/1e6%60)
+		if n %= 1e6; n > 0 {
+			clock += strings.TrimRight(fmt.Sprintf(".%06d", n), "0")
+		}
+		parts = append(parts, clock)
+	}
+	return strings.Join(parts, " ")
 }
 
 // shift is by how much adding the interval may move a date or timestamp. m months never differ from the mean of 30.436875 days

@@ -2,11 +2,17 @@ package expr
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
 // TestNarrow: what a WHERE says of its columns.
 func TestNarrow(t *testing.T) {
+	s := startServer(t)
+	s.exec(t, "SET TimeZone = 'Europe/Berlin'")
+	scope := s.scope
+	seven, list := "7", "{4,9,NULL}"
+	scope.types, scope.values, scope.known = []uint32{oidInt4, 1007}, []*string{&seven, &list}, true
 	for _, c := range []struct {
 		where, column, bounds string
 		notNull               bool
@@ -50,7 +56,7 @@ func TestNarrow(t *testing.T) {
 		{"d < timestamp '2020-01-01 12:00'", "d", "[16436, 18262]", true, nil},
 		{"tz >= '2020-01-01'", "tz", "[1577833200000000, 1798675200000000]", true, nil}, // Europe/Berlin
 		{"tz < date '2020-07-01'", "tz", "[1420070400000000, 1593554400000000]", true, nil},
-		{"tz < '2021-03-28'", "tz", "[1420070400000000, 1616886000000000]", true, nil}, // the offset changes: both are possible
+		{"tz < '2021-03-28'", "tz", "[1420070400000000, 1616886000000000]", true, nil}, // before the offset changes
 		{"tz >= '2020-01-01 00:00:00Z'", "tz", "[1577836800000000, 1798675200000000]", true, nil},
 		{"diag = 'flu'", "diag", "[∞, ∞]", true, []string{"flu"}},
 		{"diag IN ('flu', 'cold')", "diag", "[∞, ∞]", true, []string{"flu", "cold"}},
@@ -64,10 +70,7 @@ func TestNarrow(t *testing.T) {
 		{"age = ANY ($2)", "age", "[4, 9]", true, nil},
 	} {
 		t.Run(c.where, func(t *testing.T) {
-			scope := offlineScope(t)
-			seven, list := "7", "{4,9,NULL}"
-			scope.types, scope.values, scope.known = []uint32{oidInt4, 1007}, []*string{&seven, &list}, true
-			e, err := BuildBoolean(parseExpr(t, c.where), zonedScope{scope})
+			e, err := BuildBoolean(parseExpr(t, c.where), scope)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,11 +85,6 @@ func TestNarrow(t *testing.T) {
 		})
 	}
 }
-
-// zonedScope has a time zone.
-type zonedScope struct{ *testScope }
-
-func (zonedScope) TimeZone() string { return "Europe/Berlin" }
 
 // TestParameters: without values the analysis is provisional; with them everything is proven.
 func TestParameters(t *testing.T) {
@@ -138,8 +136,8 @@ func TestParameters(t *testing.T) {
 			if err == nil && e.Provisional() {
 				t.Errorf("still provisional: %s", provisional)
 			}
-			if err == nil && (len(e.Parameters()) != 1 || e.Parameters()[0] != 1) && c.text != "t SIMILAR TO $1" && c.oid != 90001 {
-				t.Errorf("parameters %v in %s", e.Parameters(), e.SQL())
+			if err == nil && strings.Contains(e.SQL(), "$1") {
+				t.Errorf("the value is known: %s", e.SQL())
 			}
 		})
 	}

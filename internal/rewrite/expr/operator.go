@@ -87,7 +87,7 @@ func (b *builder) enumComparison(name string, args []*Expr, text string, loc int
 	if _, ok := comparisons[name]; !ok {
 		return nil, Refuse(loc, fmt.Sprintf("operator %s is not supported for enums", name), "cast the enum to text")
 	}
-	c := &call{cand: &candidate{name: name}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." + name + ") {1})"}
+	c := &call{b: b, cand: &candidate{name: name}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." + name + ") {1})"}
 	for _, a := range args {
 		x, err := b.coerceLike(a, enum, a)
 		if err != nil {
@@ -151,7 +151,7 @@ func (b *builder) distinct(args []*Expr, negated bool, text string, loc int) (*E
 	if negated {
 		word = "IS DISTINCT FROM"
 	}
-	out.tmpl = "({0} " + word + " {1})"
+	out.tmpl, out.op = "({0} "+word+" {1})", ""
 	out.test = nil
 	if e.test != nil && e.test.constant {
 		out.test = &test{op: 't', args: []*test{e.test}} // the constant is not NULL, so equal means that the column is not
@@ -173,7 +173,7 @@ func (b *builder) nullIf(args []*Expr, text string, loc int) (*Expr, error) {
 	e.text, e.typmod, e.typeName, e.labels, e.collation, e.fuzzy = text, left.typmod, left.typeName, left.labels, left.collation, left.fuzzy
 	e.monthless, e.spread, e.distance = left.monthless, left.spread, left.distance
 	e.bounds, e.scale, e.quantum, e.maxLen = left.bounds, left.scale, left.quantum, left.maxLen
-	e.nullable, e.provisional, e.clock = true, left.provisional || right.provisional, left.clock || right.clock
+	e.nullable, e.provisional = true, left.provisional || right.provisional
 	e.nonzero = left.nonzero || right.bounds.Finite() && right.bounds.Lo.Sign() == 0 && right.bounds.Hi.Sign() == 0
 	e.args = []*Expr{left, right}
 	e.tmpl = "NULLIF({0}, {1})"

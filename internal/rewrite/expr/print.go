@@ -22,10 +22,12 @@ func (p *printer) print(e *Expr) string {
 		return e.verbatim
 	case e.col != nil:
 		return p.column(e)
-	case e.param > 0:
+	case e.param > 0 && e.provisional:
 		return "($" + strconv.Itoa(e.param) + "::" + e.typeName + ")"
 	case e.value != nil && e.value.items == nil:
 		return printConstant(e)
+	case e.op != "":
+		return p.canonical(e)
 	}
 	var out strings.Builder
 	for rest := e.tmpl; rest != ""; {
@@ -58,7 +60,7 @@ func printConstant(e *Expr) string {
 	switch {
 	case e.typ == oidBool:
 		return text
-	case e.typ == oidInt4 && e.bounds.Lo.Sign() >= 0 && text[0] != '+':
+	case e.typ == oidInt4 && e.bounds.Lo.Sign() >= 0:
 		return text // PostgreSQL reads digits up to 2147483647 as integer
 	case e.typ == oidUnknown:
 		return quoteLiteral(text) + "::pg_catalog.text" // only where any type does, as in IS NULL

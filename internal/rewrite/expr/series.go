@@ -72,19 +72,26 @@ func valueLiteral(oid uint32, r *big.Rat, up bool) string {
 			return wholeText(r, up)
 		}
 		return quoteLiteral(wholeText(r, up)) + typ
-	case oid == oidDate:
-		return quoteLiteral(stampText(mul(whole(r, up), microsPerDay), "2006-01-02")) + typ
-	case oid == oidTimestamp:
-		return quoteLiteral(stampText(whole(r, up), "2006-01-02 15:04:05.999999")) + typ
-	case oid == oidTimestamptz:
-		return quoteLiteral(stampText(whole(r, up), "2006-01-02 15:04:05.999999")+"+00") + typ
-	case oid == oidTime:
-		if r.Cmp(microsPerDay) >= 0 {
-			return "'24:00:00'" + typ
-		}
-		return quoteLiteral(stampText(whole(r, up), "15:04:05.999999")) + typ
+	case oid == oidInterval:
+		return quoteLiteral(wholeText(r, up)+" microseconds") + typ
 	}
-	return quoteLiteral(wholeText(r, up)+" microseconds") + typ
+	return quoteLiteral(timeText(oid, r, up)) + typ
+}
+
+// timeText writes a date, time or timestamp in canonical units in ISO form.
+func timeText(oid uint32, r *big.Rat, up bool) string {
+	switch oid {
+	case oidDate:
+		return stampText(mul(whole(r, up), microsPerDay), "2006-01-02")
+	case oidTimestamp:
+		return stampText(whole(r, up), "2006-01-02 15:04:05.999999")
+	case oidTimestamptz:
+		return stampText(whole(r, up), "2006-01-02 15:04:05.999999") + "+00"
+	}
+	if r.Cmp(microsPerDay) >= 0 {
+		return "24:00:00"
+	}
+	return stampText(whole(r, up), "15:04:05.999999")
 }
 
 func whole(r *big.Rat, up bool) *big.Rat {

@@ -5,11 +5,11 @@ import "slices"
 // Unify gives the columns of two branches of a set operation one type, as transformSetOperationTree does: an untyped literal takes
 // the other side's type, and what is cast is proven to be castable. x and y are what the branches have to print, c is the column
 // that holds the values of both, without Ref and Source.
-func Unify(l, r *Expr) (x, y *Expr, c *Column, err error) {
+func Unify(scope Scope, l, r *Expr) (x, y *Expr, c *Column, err error) {
 	both := []*Expr{l.asWritten(), r.asWritten()}
 	written := slices.Clone(both)
 	if l.untyped || r.untyped || l.typ != r.typ || l.typmod != r.typmod {
-		if both, err = (&builder{}).common("a set operation", both, r.location); err != nil {
+		if both, err = (&builder{scope: scope}).common("a set operation", both, r.location); err != nil {
 			return nil, nil, nil, err
 		}
 	}

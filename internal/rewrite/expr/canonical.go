@@ -1,0 +1,86 @@
+package expr
+
+import (
+	"slices"
+	"strings"
+)
+
+// Canonical printing: questions that differ only in the order of operands, in the side on which a constant stands, or in the type
+// in which a whole number was written are printed, measured and kept as one. Every step keeps the value for all operands, NULL and
+// NaN included; expressions are total, so it makes no difference which operand is computed first.
+
+// canonical prints AND, OR, NOT and comparisons.
+func (p *printer) canonical(e *Expr) string {
+	switch e.op {
+	case "AND", "OR":
+		operands := p.operands(e.op, e.args)
+		if len(operands) == 1 {
+			return operands[0]
+		}
+		return "(" + strings.Join(operands, " "+e.op+" ") + ")"
+	case "NOT":
+		if x := e.args[0]; p.nodes[x] == "" && comparisons[x.op].not != "" { // NULL and NaN included: PostgreSQL orders NaN
+			return p.comparison(comparisons[x.op].not, x.args[0], x.args[1])
+		}
+		return "(NOT " + p.print(e.args[0]) + ")"
+	}
+	return p.comparison(e.op, e.args[0], e.args[1])
+}
+
+// operands prints the operands of nested ANDs or ORs as of one, sorted, each once.
+func (p *printer) operands(op string, args []*Expr) []string {
+	var out []string
+	for _, a := range args {
+		if a.op == op && p.nodes[a] == "" {
+			out = append(out, p.operands(op, a.args)...)
+			continue
+		}
+		out = append(out, p.print(a))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// comparison prints the constant on the right; of two other operands, the one whose text comes first on the left.
+func (p *printer) comparison(name string, l, r *Expr) string {
+	left, right := p.comparand(l, r), p.comparand(r, l)
+	if fixed := l.value != nil; fixed && r.value == nil || fixed == (r.value != nil) && left > right {
+		left, right, name = right, left, comparisons[name].mirror
+	}
+	return "(" + left + " OPERATOR(pg_catalog." + name + ") " + right + ")"
+}
+
+// comparand prints an operand of a comparison. Comparisons of integers are exact across their types, so a constant takes the
+// narrowest of integer and bigint that holds it; those of numeric do not see digits that are zero.
+func (p *printer) comparand(x, other *Expr) string {
+	if x.value == nil || x.value.text == nil || !x.bounds.Finite() {
+		return p.print(x)
+	}
+	switch {
+	case isInt(x.typ) && isInt(other.typ):
+		oid := uint32(oidInt8)
+		if x.bounds.Within(intRange(oidInt4)) {
+			oid = oidInt4
+		}
+		return valueLiteral(oid, x.bounds.Lo, false)
+	case x.typ == oidNumeric && x.value.scale <= 60:
+		return valueLiteral(oidNumeric, x.bounds.Lo, false)
+	}
+	return p.print(x)
+}
+
+// sortedArray sorts the elements of an operand of ANY and ALL, each once: an OR or AND over them does not see their order.
+func sortedArray(arr *Expr) *Expr {
+	if len(arr.args) < 2 {
+		return arr
+	}
+	out := *arr
+	texts := map[*Expr]string{}
+	for _, x := range arr.args {
+		texts[x] = x.SQL()
+	}
+	out.args = slices.SortedFunc(slices.Values(arr.args), func(a, b *Expr) int { return strings.Compare(texts[a], texts[b]) })
+	out.args = slices.CompactFunc(out.args, func(a, b *Expr) bool { return texts[a] == texts[b] })
+	out.tmpl, out.weight = arrayTemplate(len(out.args)), 0
+	return &out
+}
