@@ -49,7 +49,7 @@ func (b *builder) outerJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *rela
 		return nil, b.refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)), "Join public tables on their primary key or another unique key.")
 	}
 	if kind == pg_query.JoinType_JOIN_FULL {
-		return b.fullJoin(l, r, conds, shown, using)
+		return b.fullJoin(l, r, conds, equal, shown, using)
 	}
 	out := &relation{
 		unit: l.unit, unitCols: l.unitCols, kind: l.kind, rows: l.rows, proven: l.proven, max: l.max, unique: slices.Clone(l.unique), order: l.order, orderProofs: l.orderProofs,
@@ -162,41 +162,78 @@ func (r *relation) hideMerged(using []string, optional *relation) {
 	}
 }
 
-// fullJoin keeps both sides' rows: a unit has at most max(a·b, a+b). Both sides become derived tables, so that their
-// conditions stay theirs.
-func (b *builder) fullJoin(l, r *relation, conds []*expr.Expr, shown []*column, using []string) (*relation, error) {
+// fullJoin keeps both sides' rows: a unit has at most max(a·b, a+b), and a·b if all its rows match each other.
+func (b *builder) fullJoin(l, r *relation, conds []*expr.Expr, equal equalities, shown []*column, using []string) (*relation, error) {
 	if !l.private() {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "a FULL JOIN of public tables cannot stand beside private tables")
 	}
-	if len(using) > 0 {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "FULL JOIN with USING or NATURAL is not supported over private tables", pgerr.Hint("Write ON a.column = b.column, and COALESCE(a.column, b.column) for the merged column."))
+	merged, err := b.mergeColumns(l, r, using)
+	if err != nil {
+		return nil, b.refusal(err)
 	}
-	if l.empty || r.empty {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "FULL JOIN with a side that is always empty is not supported")
+	out := &relation{
+		kind: l.kind, proven: l.proven && r.proven, empty: l.empty && r.empty, cols: append(merged, shown...),
+		tables: append(slices.Clone(l.tables), r.tables...), proofs: append(slices.Clone(l.proofs), r.proofs...),
 	}
-	if len(l.where)+len(r.where) > 0 && (strings.HasPrefix(l.from, "(") || strings.HasPrefix(r.from, "(")) {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "FULL JOIN of joins or subqueries is not supported over private tables", pgerr.Hint("Join two tables, or use UNION ALL."))
+	if out.rows = saturatingMul(l.rows, r.rows); !onlyUnits(conds, equal) {
+		out.rows = max(out.rows, saturatingAdd(l.rows, r.rows))
 	}
-	out := &relation{kind: l.kind, cols: shown, proven: l.proven && r.proven, tables: append(slices.Clone(l.tables), r.tables...), proofs: append(slices.Clone(l.proofs), r.proofs...)}
-	out.rows = max(saturatingMul(l.rows, r.rows), l.rows+r.rows)
 	out.unit = fmt.Sprintf("COALESCE(%s, %s)", l.unit, r.unit)
-	out.from = fmt.Sprintf("(%s FULL JOIN %s ON (%s))", filtered(l), filtered(r), strings.Join(expr.Conjuncts(conds...), " AND "))
+	out.from = fmt.Sprintf("(%s FULL JOIN %s ON (%s))", b.filtered(l), b.filtered(r), strings.Join(expr.Conjuncts(conds...), " AND "))
+	out.cols = append(out.cols, append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
 	nullExtend(l.cols)
 	nullExtend(r.cols)
+	for _, c := range merged {
+		if c.isUnit {
+			out.unitCols = append(out.unitCols, c)
+		}
+	}
 	out.where = []string{fmt.Sprintf("(%s IS NOT NULL)", out.unit)}
 	out.lines = append([]string{"full join, " + out.rowBound()}, append(indent(l.lines), indent(r.lines)...)...)
 	return out, nil
 }
 
-// filtered is a single table with its conditions, under its own alias.
-func filtered(r *relation) string {
-	if len(r.where) == 0 {
+// onlyUnits says that the conditions of a join equate units and nothing else.
+func onlyUnits(conds []*expr.Expr, equal equalities) bool {
+	return len(conds) == len(equal.pairs) && !slices.ContainsFunc(equal.pairs, func(p [2]*column) bool { return !p[0].isUnit || !p[1].isUnit })
+}
+
+// mergeColumns makes the columns that USING shows in a full join: the value of the side that has one. Merged of two units, a
+// column is the unit of every row.
+func (b *builder) mergeColumns(l, r *relation, using []string) ([]*column, error) {
+	var merged []*column
+	for _, name := range using {
+		a, err := l.find("", name)
+		if err != nil {
+			return nil, err
+		}
+		c, err := r.find("", name)
+		if err != nil {
+			return nil, err
+		}
+		x, y, col, err := expr.Unify(&scope{b: b}, a.written(), c.written())
+		if err != nil {
+			return nil, err
+		}
+		unit := a.isUnit && c.isUnit && a.keptBy(x) && c.keptBy(y)
+		col.Ref, col.Name, col.Unit = fmt.Sprintf("COALESCE(%s, %s)", x.SQL(), y.SQL()), name, unit
+		n := &column{name: name, x: col, isUnit: unit, holdsUnit: unit, perUnit: unit}
+		col.Source = n
+		a.hidden, c.hidden = true, true
+		merged = append(merged, n)
+	}
+	return merged, nil
+}
+
+// filtered prints a side of a full join with its conditions, which are not the join's. A join with one row keeps the names of
+// its columns, as a subselect would not.
+func (b *builder) filtered(r *relation) string {
+	where := r.where
+	if r.empty {
+		where = append(slices.Clone(where), "FALSE")
+	}
+	if len(where) == 0 {
 		return r.from
 	}
-	alias := r.from[strings.LastIndex(r.from, " AS ")+len(" AS "):]
-	refs := []string{}
-	for _, c := range r.cols {
-		refs = append(refs, c.x.Ref)
-	}
-	return fmt.Sprintf("(SELECT %s FROM %s WHERE %s) AS %s", strings.Join(refs, ", "), r.from, strings.Join(r.where, " AND "), alias)
+	return fmt.Sprintf("(%s INNER JOIN (VALUES (1)) AS %s ON (%s))", r.from, b.newAlias(), strings.Join(where, " AND "))
 }
