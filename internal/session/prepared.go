@@ -75,7 +75,12 @@ func (s *Session) execute(ctx context.Context, st *state, x *step, c command.Exe
 		}
 		want := len(named.prepared.Params())
 		if want == 0 {
-			c.Args = nil // PostgreSQL does not even look at them
+			c = command.Execute{Name: c.Name} // PostgreSQL does not even look at the arguments
+		}
+		if c.Query != "" {
+			if c.Args, err = s.compute(ctx, st, c.Query); err != nil {
+				return nil, err
+			}
 		}
 		if want != len(c.Args) {
 			return nil, pgerr.New(pgerr.SyntaxError, `wrong number of parameters for prepared statement "`+c.Name+`"`,
@@ -95,6 +100,40 @@ func (s *Session) execute(ctx context.Context, st *state, x *step, c command.Exe
 	}
 	x.spend = append(x.spend, x.query)
 	return &result{columns: x.query.columns, query: x.query}, nil
+}
+
+// compute has the engine answer a SELECT of one row, as it answers any other statement.
+func (s *Session) compute(ctx context.Context, st *state, sql string) ([]*string, error) {
+	list, err := s.engine.Parse(sql)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != 1 || list[0].Command != nil {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "EXECUTE takes constants and what can be computed from constants")
+	}
+	prepared, err := s.engine.Prepare(ctx, s.scope(st), list[0], nil)
+	if err != nil {
+		return nil, err
+	}
+	bound, err := prepared.Bind(ctx, s.scope(st), nil, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	q := newQuery(bound, prepared, nil, 0)
+	if err := s.load(ctx, q); err != nil {
+		return nil, err
+	}
+	if len(q.rows) != 1 {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "set-returning functions are not allowed in EXECUTE parameters")
+	}
+	args := make([]*string, len(q.rows[0]))
+	for i, v := range q.rows[0] {
+		if v != nil {
+			text := string(v)
+			args[i] = &text
+		}
+	}
+	return args, nil
 }
 
 func (st *state) deallocate(c command.Deallocate) (*result, error) {

@@ -33,7 +33,8 @@ func TestPsql(t *testing.T) {
 		{"copy", `\copy patients TO STDOUT`, []string{"ERROR:"}, []string{"Patient "}},
 		{"cursor", "\\set FETCH_COUNT 2\nSELECT ward FROM wards ORDER BY ward;", []string{" A", " B", " C"}, nil},
 		{"transaction", "BEGIN;\nSELECT 1/0;\nSELECT 1;\nROLLBACK;\nSELECT 'after';", []string{"division by zero", "current transaction is aborted", "after"}, nil},
-		{"prepare", "PREPARE q (int) AS SELECT count(*) >= 0 AS fine FROM patients WHERE age > $1;\nEXECUTE q(30);\nDEALLOCATE q;", []string{" t"}, []string{"ERROR"}},
+		{"prepare with what only the database knows", "PREPARE q (int) AS SELECT count(*) FROM patients WHERE age > $1;\nEXECUTE q((SELECT 30));\nEXECUTE q((TABLE patients));\nEXECUTE q(age);", []string{"EXECUTE takes constants and what can be computed from constants", `column "age" does not exist`}, []string{"row"}},
+		{"prepare", "PREPARE q (int) AS SELECT count(*) >= 0 AS fine FROM patients WHERE age > $1;\nEXECUTE q(30);\nEXECUTE q(10 * length('abc'));\nDEALLOCATE q;", []string{" t"}, []string{"ERROR"}},
 		{"budget", "SELECT analyst, epsilon_total FROM dpproxy.budget;", []string{"alice", "100000"}, []string{"bob"}},
 		{"password", `\password`, nil, []string{"ALTER ROLE done"}},
 	} {

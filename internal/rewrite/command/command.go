@@ -95,10 +95,12 @@ type Type struct {
 	At    int // place in the statement, in characters from 1
 }
 
-// Execute is EXECUTE with constants in text form; a nil argument is NULL.
+// Execute is EXECUTE with constants in text form; a nil argument is NULL. Where they have to be computed, Query is a SELECT
+// of them all, with every character at its place in the statement's own text.
 type Execute struct {
-	Name string
-	Args []*string
+	Name  string
+	Args  []*string
+	Query string
 }
 
 // Deallocate is DEALLOCATE; an empty name is ALL.

@@ -25,7 +25,7 @@ func Of(node *pg_query.Node, sql string) (Command, bool) {
 	case *pg_query.Node_PrepareStmt:
 		return prepare(n.PrepareStmt, sql), true
 	case *pg_query.Node_ExecuteStmt:
-		return execute(n.ExecuteStmt), true
+		return execute(n.ExecuteStmt, sql), true
 	case *pg_query.Node_DeallocateStmt:
 		return Deallocate{Name: n.DeallocateStmt.Name}, true
 	case *pg_query.Node_DeclareCursorStmt:

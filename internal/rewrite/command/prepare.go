@@ -27,17 +27,45 @@ func prepare(p *pg_query.PrepareStmt, sql string) Command {
 	return c
 }
 
-func execute(e *pg_query.ExecuteStmt) Command {
+func execute(e *pg_query.ExecuteStmt, sql string) Command {
 	c := Execute{Name: e.Name}
 	for _, p := range e.Params {
 		text, ok := constant(p)
 		if !ok {
-			return Refused{pgerr.New(pgerr.FeatureNotSupported, "EXECUTE takes constants only",
-				pgerr.Hint("Write the values themselves, or bind parameters through the driver."))}
+			return computed(e.Name, sql)
 		}
 		c.Args = append(c.Args, text)
 	}
 	return c
+}
+
+// computed is EXECUTE whose arguments are expressions: of constants and functions, as PostgreSQL allows.
+func computed(name, sql string) Command {
+	refused := Refused{pgerr.New(pgerr.FeatureNotSupported, "EXECUTE takes constants and what can be computed from constants",
+		pgerr.Hint("Write the values themselves, or bind parameters to the prepared statement through the driver."))}
+	scan, err := pg_query.Scan(sql)
+	if err != nil {
+		return refused
+	}
+	open, end := 0, 0
+	for _, t := range scan.Tokens {
+		switch t.Token {
+		case pg_query.Token_SELECT, pg_query.Token_VALUES, pg_query.Token_TABLE, pg_query.Token_PARAM:
+			return refused
+		case pg_query.Token_ASCII_40:
+			if open == 0 {
+				open = int(t.End)
+			}
+		case pg_query.Token_ASCII_41:
+			end = int(t.Start)
+		}
+	}
+	if open == 0 || end < open || end > len(sql) {
+		return refused
+	}
+	const word = "SELECT"
+	blanks := utf8.RuneCountInString(sql[:open]) - len(word) // EXECUTE is longer
+	return Execute{Name: name, Query: word + strings.Repeat(" ", blanks) + sql[open:end]}
 }
 
 // after returns the text behind the first occurrence of a keyword outside parentheses, and the number of characters
