@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -98,9 +99,18 @@ func (c *call) calibrate(ctx context.Context) (*priced, error) {
 		return nil, err
 	}
 	p, err := price(plan, allowed)
+	var own *pgconn.PgError
+	if errors.As(err, &own) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "no mechanism answers this within the rules: "+err.Error(),
 			pgerr.Hint("Ask for fewer aggregates or raise dpproxy.epsilon; if the mechanism is at fault, the administrator can change it in the policy."))
+	}
+	if p.epsilon > plan.EpsilonMax {
+		return nil, pgerr.New(pgerr.InvalidParameterValue,
+			fmt.Sprintf("this statement would cost epsilon %s; at most %s is allowed", number(p.epsilon), number(plan.EpsilonMax)),
+			pgerr.Hint("SET dpproxy.epsilon to a smaller value, or ask for a wider dpproxy.margin."))
 	}
 	p.charge.Query, p.charge.Policy = c.sql, c.state.policy.Version
 	return p, nil
@@ -169,11 +179,6 @@ func (c *call) allowance(plan *rewrite.Plan) (allowance, error) {
 		if a.epsilon, err = wanted.epsilonFor(plan, a); err != nil {
 			return a, err
 		}
-	}
-	if a.epsilon > plan.EpsilonMax {
-		return a, pgerr.New(pgerr.InvalidParameterValue,
-			fmt.Sprintf("this statement would cost epsilon %s; at most %s is allowed", number(a.epsilon), number(plan.EpsilonMax)),
-			pgerr.Hint("SET dpproxy.epsilon to a smaller value, or ask for a wider dpproxy.margin."))
 	}
 	return a, nil
 }

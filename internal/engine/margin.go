@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
@@ -40,8 +43,8 @@ func (w wantedMargin) epsilonFor(plan *rewrite.Plan, a allowance) (float64, erro
 	for _, block := range plan.Blocks {
 		for _, r := range block.Releases {
 			if r.Kind != mechanism.Scalar {
-				return 0, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("dpproxy.margin does not apply to %s: its margin follows from the released count", r.Name),
-					pgerr.Hint("RESET dpproxy.margin and SET dpproxy.epsilon, or ask for count(*) and sum() in a statement of their own."))
+				return 0, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("dpproxy.margin does not apply to %s: its margin follows from released values, and cannot be chosen before", r.Name),
+					pgerr.Hint("RESET dpproxy.margin and SET dpproxy.epsilon. Or ask for count(*) and sum() in a statement of their own: the average of n rows is as far off as their sum, divided by n."))
 			}
 		}
 	}
@@ -50,10 +53,13 @@ func (w wantedMargin) epsilonFor(plan *rewrite.Plan, a allowance) (float64, erro
 		p, err := price(plan, a)
 		return err == nil && p.keeps(w)
 	}
+	var own *pgconn.PgError
+	a.epsilon = plan.EpsilonMax
+	if _, err := price(plan, a); errors.As(err, &own) {
+		return 0, err
+	}
 	if !holds(plan.EpsilonMax) {
-		return 0, pgerr.New(pgerr.InvalidParameterValue,
-			fmt.Sprintf("a margin of ±%s would cost more than epsilon %s, the most that this statement may cost", w.text, number(plan.EpsilonMax)),
-			pgerr.Hint("Ask for a wider margin, or for fewer aggregates at once."))
+		return 0, tooNarrow(w.text, plan.EpsilonMax)
 	}
 	low, high := 0.0, plan.EpsilonMax
 	for high-low > marginTolerance*high {
@@ -71,6 +77,9 @@ func (p *priced) keeps(w wantedMargin) bool {
 	for i, block := range p.blocks {
 		for j, prepared := range block.releases {
 			r := p.plan.Blocks[i].Releases[j]
+			if r.Margin > 0 {
+				continue // has its own
+			}
 			allowed := w.value
 			if w.share {
 				width := r.Range[len(r.Range)-1].Hi - r.Range[0].Lo

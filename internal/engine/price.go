@@ -36,7 +36,7 @@ const shareRounding = 1e-12
 
 // price shares a over the plan's releases by their weights (PRIVACY 14) and calibrates each.
 func price(plan *rewrite.Plan, a allowance) (*priced, error) {
-	p := &priced{plan: plan, epsilon: a.epsilon, charge: ledger.Charge{Fingerprint: plan.Fingerprint, Epsilon: a.epsilon}}
+	p := &priced{plan: plan, epsilon: a.epsilon, charge: ledger.Charge{Fingerprint: plan.Fingerprint}}
 	for _, block := range plan.Blocks {
 		weights := 0
 		for _, r := range block.Releases {
@@ -56,10 +56,12 @@ func price(plan *rewrite.Plan, a allowance) (*priced, error) {
 		}
 		if len(block.Releases) > 0 {
 			share := block.Epsilon * (1 - selection)
-			var err error
-			if out.releases, err = mechanism.PrepareVector(block.Releases, mechanism.Guarantee{Epsilon: a.epsilon * share, Delta: a.delta * share}); err != nil {
+			prepared, extra, err := prepareReleases(block.Releases, mechanism.Guarantee{Epsilon: a.epsilon * share, Delta: a.delta * share}, plan.EpsilonMax)
+			if err != nil {
 				return nil, err
 			}
+			out.releases = prepared
+			p.epsilon += extra
 			for _, prepared := range out.releases {
 				p.charge.Curve = p.charge.Curve.Add(prepared.Curve())
 			}
@@ -67,8 +69,9 @@ func price(plan *rewrite.Plan, a allowance) (*priced, error) {
 		p.blocks = append(p.blocks, out)
 	}
 	// Shares of ε need not add up to ε in floating point; a statement costs exactly its ε (PRIVACY 14).
-	if math.Abs(p.charge.Curve.Pure-a.epsilon) <= shareRounding*a.epsilon {
-		p.charge.Curve.Pure = a.epsilon
+	if math.Abs(p.charge.Curve.Pure-p.epsilon) <= shareRounding*p.epsilon {
+		p.charge.Curve.Pure = p.epsilon
 	}
+	p.charge.Epsilon = p.epsilon
 	return p, nil
 }

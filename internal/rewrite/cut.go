@@ -19,6 +19,7 @@ type cut struct {
 	calls     []*pg_query.FuncCall
 	index     map[string]int // scope key of a call → position in calls
 	intervals []interval
+	withins   []within
 	grouping  [][]int                       // arguments of GROUPING(…), as indexes into keys
 	sub       func(*pg_query.SubLink) error // handles subqueries; nil: refused
 }
@@ -147,6 +148,9 @@ func (c *cut) replace(n *pg_query.Node) (*pg_query.Node, bool, error) {
 	if f := n.GetFuncCall(); f != nil {
 		if what := intervalFunction(f); what != "" {
 			return c.interval(n, f, what)
+		}
+		if isWithin(f) {
+			return c.within(n, f)
 		}
 	}
 	if g := n.GetGroupingFunc(); g != nil {

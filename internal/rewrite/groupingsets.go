@@ -172,7 +172,10 @@ func (b *builder) addBlocks(c *cut, src *relation, g *groupings) error {
 		if err != nil {
 			return err
 		}
-		if err := k.planIntervals(c.intervals); err != nil {
+		if err := k.planWithin(b, c.withins); err != nil {
+			return err
+		}
+		if err := k.planIntervals(b, c.intervals); err != nil {
 			return err
 		}
 		u.blocks = append(u.blocks, len(b.blocks))

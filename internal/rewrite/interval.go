@@ -14,6 +14,7 @@ import (
 type interval struct {
 	call int
 	what Derived
+	node *pg_query.Node
 }
 
 // intervalFunction recognises the functions of schema dpproxy that speak of noise; "" for any other.
@@ -30,22 +31,22 @@ func (c *cut) interval(n *pg_query.Node, f *pg_query.FuncCall, what Derived) (*p
 	if len(f.Args) != 1 || !isAggregate(f.Args[0]) {
 		return nil, false, c.b.refuse(pgerr.FeatureNotSupported, n, "the argument must be one aggregate over private rows", "Write dpproxy.interval_low(avg(x)), and compute above it.")
 	}
-	c.intervals = append(c.intervals, interval{c.call(f.Args[0]), what})
+	c.intervals = append(c.intervals, interval{c.call(f.Args[0]), what, n})
 	return columnRef(c.table, fmt.Sprintf("i%d", len(c.intervals))), false, nil
 }
 
 // planIntervals computes intervals from the released value and public quantities (docs/privacy.md, P16).
-func (k *block) planIntervals(list []interval) error {
+func (k *block) planIntervals(b *builder, list []interval) error {
 	for _, i := range list {
 		uses := k.columns[i.call].Releases
 		if len(uses) == 0 {
-			return pgerr.New(pgerr.FeatureNotSupported, "this aggregate has no interval")
+			return b.refuse(pgerr.FeatureNotSupported, i.node, "this aggregate has no interval", "")
 		}
 		main := k.releases[uses[0]]
 		if i.what != DerivedStddev {
 			end, err := k.intervalEnd(k.outputs[i.call], uses, i.what)
 			if err != nil {
-				return err
+				return b.located(err, i.node)
 			}
 			k.intervals = append(k.intervals, end)
 			continue
@@ -58,7 +59,7 @@ func (k *block) planIntervals(list []interval) error {
 				sd = fmt.Sprintf("%s / NULLIF(%s, 0)", sd, r(uses[1]))
 			}
 		default:
-			return pgerr.New(pgerr.FeatureNotSupported, "noise_stddev is available for counts, sums, averages and quantiles")
+			return b.refuse(pgerr.FeatureNotSupported, i.node, "noise_stddev is available for counts, sums, averages and quantiles", "Ask for that of the counts and averages beside it.")
 		}
 		k.intervals = append(k.intervals, sd)
 	}

@@ -262,6 +262,9 @@ func (k *block) explain(i int) []string {
 	lines := []string{fmt.Sprintf("block %d: %d releases, at most %d groups per unit, %s", i+1, len(k.releases), k.groups, k.shape())}
 	for _, r := range k.releases {
 		line := fmt.Sprintf("  %s: %s, sensitivity %d × %g", r.Name, r.Kind, r.Sensitivity, stepOf(r))
+		if r.Margin > 0 {
+			line += fmt.Sprintf(", margin %d × %g", r.Margin, stepOf(r))
+		}
 		lines = append(lines, line)
 	}
 	for _, g := range k.keys {

@@ -101,6 +101,9 @@ func (b *builder) groupedSubselect(c *cut, d *derived, sc *scope) (*relation, er
 		grouping = append(grouping, fmt.Sprint(len(d.outputs)))
 	}
 	keys := slices.Clone(out.cols)
+	if len(c.intervals) > 0 || len(c.withins) > 0 {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "the rows of one person carry no noise", pgerr.Hint("Use dpproxy's functions on the released aggregates above."))
+	}
 	for i, f := range c.calls {
 		call, err := b.newCall(f, sc)
 		if err != nil {

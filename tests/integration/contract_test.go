@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 func TestSecondServeOnOneLedgerFileExitsOne(t *testing.T) {
@@ -88,5 +89,47 @@ func TestWhatIsComputedOfAnAnswerIsFree(t *testing.T) {
 	}
 	if spent(t, conn) <= before {
 		t.Error("another question was free")
+	}
+}
+
+func TestMarginsDecideTheCost(t *testing.T) {
+	p := start(t, purePolicy(), clinic)
+	conn := p.connect()
+	ctx := context.Background()
+	cost := func(sql string) float64 {
+		t.Helper()
+		before := spent(t, conn)
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		return spent(t, conn) - before
+	}
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if got < 0.95*want || got > 1.05*want {
+			t.Errorf("%s costs %v, want about %v", what, got, want)
+		}
+	}
+	const laplace20 = 0.148 // ln(20)/ε − ½ = 20
+	near("a margin of 20", cost("SELECT dpproxy.within(count(*), 20) FROM patients WHERE age > 10"), laplace20)
+	near("a margin of 20 beside a sum", cost("SELECT dpproxy.within(count(*), 20) AS n, sum(age) FROM patients WHERE age > 11"), 0.25+laplace20)
+	near("another margin of the same question", cost("SELECT dpproxy.within(count(*), 40) FROM patients WHERE age > 10"), laplace20/2)
+	near("the first again", cost("SELECT dpproxy.within(count(*), 20) FROM patients WHERE age > 10"), 0)
+	var width int64
+	if err := conn.QueryRow(ctx, "SELECT dpproxy.interval_high(count(*)) - dpproxy.interval_low(count(*)) FROM patients WHERE age > 12 HAVING dpproxy.within(count(*), 20) > 0").Scan(&width); err != nil || width > 40 {
+		t.Errorf("interval of width %d, %v", width, err)
+	}
+	near("dpproxy.margin", cost("SET dpproxy.margin = '20'; SELECT count(*) FROM patients WHERE age > 13"), laplace20)
+	for sql, want := range map[string]string{
+		"SELECT avg(age) FROM patients":                     "0A000",
+		"SELECT dpproxy.within(sum(age), 1) FROM patients":  "22023",
+		"SELECT dpproxy.within(count(*), 4.) FROM visits v": "22023", // up to 10 rows of one unit
+	} {
+		before := spent(t, conn)
+		_, err := conn.Exec(ctx, sql)
+		var refused *pgconn.PgError
+		if !errors.As(err, &refused) || refused.Code != want || refused.Hint == "" || spent(t, conn) != before {
+			t.Errorf("%s: %v", sql, err)
+		}
 	}
 }
