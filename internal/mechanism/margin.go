@@ -185,7 +185,7 @@ func EpsilonForMargin(r Release, margin float64, g Guarantee) (Guarantee, error)
 		return g, fmt.Errorf("%s: a margin of %g cannot be reached: it must be positive", r.Name, margin)
 	}
 	fits := func(eps float64) (bool, error) {
-		p, err := prepare(r, Guarantee{eps, g.Delta})
+		p, err := Prepare(r, Guarantee{eps, g.Delta})
 		if err != nil {
 			return false, err
 		}

@@ -72,3 +72,23 @@ func readCorpus(file, text string) []corpusQuery {
 	}
 	return all
 }
+
+// TestHintsAreSentences: as PostgreSQL's are, from a capital to a full stop.
+func TestHintsAreSentences(t *testing.T) {
+	files, err := filepath.Glob("testdata/corpus/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			hint, ok := strings.CutPrefix(strings.TrimSpace(line), "hint: ")
+			if ok && (hint[:1] != strings.ToUpper(hint[:1]) || !strings.HasSuffix(hint, ".")) {
+				t.Errorf("%s: %q", f, hint)
+			}
+		}
+	}
+}

@@ -161,7 +161,7 @@ func (b *builder) finishFunction(n *pg_query.Node, e *env) error {
 	visit(n, func(n *pg_query.Node) bool {
 		if f := n.GetFuncCall(); f != nil && failed == nil {
 			if name := functionName(f); name != "generate_series" && name != "unnest" {
-				failed = b.refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("function %s cannot stand in FROM beside released aggregates", name), "generate_series and unnest can.")
+				failed = b.refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("function %s cannot stand in FROM beside released aggregates", name), "Use generate_series and unnest.")
 			}
 		}
 		return failed == nil

@@ -125,10 +125,10 @@ func (c *checker) node(n *pg_query.Node, s *scope) error {
 
 func (c *checker) selectStmt(x *pg_query.SelectStmt, s *scope) error {
 	if x.IntoClause != nil {
-		return c.denied(int(x.IntoClause.GetRel().GetLocation()), "permission denied to create tables", "dpproxy is read-only; SELECT without INTO.")
+		return c.denied(int(x.IntoClause.GetRel().GetLocation()), "permission denied to create tables", "Leave out INTO: dpproxy is read-only.")
 	}
 	if len(x.LockingClause) > 0 {
-		return c.denied(firstLocation(x.LockingClause[0].ProtoReflect()), "permission denied to lock rows", "dpproxy is read-only; leave out FOR UPDATE and FOR SHARE.")
+		return c.denied(firstLocation(x.LockingClause[0].ProtoReflect()), "permission denied to lock rows", "Leave out FOR UPDATE and FOR SHARE: dpproxy is read-only.")
 	}
 	if w := x.WithClause; w != nil {
 		s = &scope{outer: s, names: map[string]bool{}}
@@ -249,7 +249,7 @@ func (c *checker) refused(m protoreflect.Message) error {
 	if name := nodeNames[kind]; name != "" {
 		kind = name
 	}
-	return c.unsupported(at, fmt.Sprintf("%s is not supported here", kind), "docs/introspection.md lists what catalog queries and queries of public tables may use.")
+	return c.unsupported(at, fmt.Sprintf("%s is not supported here", kind), "See docs/introspection.md for what catalog queries and queries of public tables may use.")
 }
 
 // nodeNames are what people call the nodes that they are most likely to try.
