@@ -33,7 +33,7 @@ func (s constantScope) Literal(oid uint32, text string) (string, bool, error) {
 	return (&scope{b: s.b}).Literal(oid, text)
 }
 
-func (s constantScope) SubLink(l *pg_query.SubLink, _ *expr.Expr) (*expr.Expr, error) {
+func (s constantScope) SubLink(l *pg_query.SubLink, _ []*expr.Expr) (*expr.Expr, error) {
 	return nil, s.b.refuse(pgerr.FeatureNotSupported, &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}}, "a subquery cannot be used here",
 		"Lists of values that stand beside private tables hold constants only.")
 }

@@ -220,7 +220,7 @@ func (b *builder) distinctRows(r *relation) (*relation, error) {
 	for _, c := range out.cols {
 		out.order = append(out.order, c.x.Ref)
 	}
-	if constant {
+	if constant && r.private() {
 		out.rows, out.proven = 1, true
 		out.unique = append(out.unique, uniqueSet{cols: out.unitCols[:1]})
 	}

@@ -3,6 +3,7 @@ package rewrite
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -10,9 +11,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 )
 
-// SubLink answers a subquery in a condition on private rows: membership in a public relation, or a semi-join on the unit.
-// Anything else would compare persons with each other.
-func (s *scope) SubLink(l *pg_query.SubLink, test *expr.Expr) (*expr.Expr, error) {
+// SubLink answers a subquery in an expression on private rows: what it reads is public, or of the row's own unit. Anything else
+// would compare persons with each other.
+func (s *scope) SubLink(l *pg_query.SubLink, test []*expr.Expr) (*expr.Expr, error) {
 	s.subqueries++
 	node := &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}}
 	query := l.Subselect.GetSelectStmt()
@@ -35,13 +36,12 @@ func (s *scope) SubLink(l *pg_query.SubLink, test *expr.Expr) (*expr.Expr, error
 	switch l.SubLinkType {
 	case pg_query.SubLinkType_EXISTS_SUBLINK:
 		return s.exists(node, query)
-	case pg_query.SubLinkType_ANY_SUBLINK:
-		if len(l.OperName) > 1 || len(l.OperName) == 1 && l.OperName[0].GetString_().GetSval() != "=" {
-			return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "only = ANY (SELECT …) is supported", "Use IN.")
-		}
-		return s.in(node, query, test)
+	case pg_query.SubLinkType_ANY_SUBLINK, pg_query.SubLinkType_ALL_SUBLINK:
+		return s.quantified(node, l, query, test)
+	case pg_query.SubLinkType_EXPR_SUBLINK:
+		return s.lookup(node, query)
 	}
-	return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "scalar subqueries cannot be used on private rows", "Join on the unit, or write the value as a constant.")
+	return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "this kind of subquery cannot be used on private rows", "Write IN, EXISTS, ANY or ALL, or a scalar subquery.")
 }
 
 // semiJoined says that a correlated subquery reads rows of the outer row's unit alone: a condition of it equates columns
@@ -76,47 +76,116 @@ func (s *scope) absorb(inner *builder) {
 	s.b.aliases, s.b.domains = inner.aliases, inner.domains
 }
 
-// in is test IN (SELECT …): membership in a public relation, or a semi-join on the unit (PRIVACY 6), by the columns compared
-// or by a condition of the subquery.
-func (s *scope) in(node *pg_query.Node, query *pg_query.SelectStmt, test *expr.Expr) (*expr.Expr, error) {
+// quantified is test IN (SELECT …), or another comparison with ANY or ALL of the rows: those of a public relation, or of the
+// row's own unit, by a condition of the subquery or, for IN, by the columns compared (PRIVACY 6).
+func (s *scope) quantified(node *pg_query.Node, l *pg_query.SubLink, query *pg_query.SelectStmt, test []*expr.Expr) (*expr.Expr, error) {
 	s.read = nil
 	r, err := s.project(query)
 	if err != nil {
 		return nil, err
 	}
-	columns := append(slices.Clone(test.Columns()), s.read...)
-	v := r.visible()
-	if len(v) != 1 {
-		return nil, s.b.refuse(pgerr.SyntaxError, node, "subquery has too many columns", "")
+	name, word := "=", "ANY"
+	if n := len(l.OperName); n > 0 {
+		name = l.OperName[n-1].GetString_().GetSval()
 	}
-	if v[0].x.Type != test.Type() && !(isInteger(v[0].x.Type) && isInteger(test.Type())) && !(isText(v[0].x.Type) && isText(test.Type())) {
-		return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "both sides of IN must have the same type", "Cast one side.")
+	if l.SubLinkType == pg_query.SubLinkType_ALL_SUBLINK {
+		word = "ALL"
+	}
+	v := r.visible()
+	if len(v) != len(test) {
+		return nil, s.b.refuse(pgerr.SyntaxError, node, "subquery has too many or too few columns", "")
 	}
 	if err := s.sameKind(node, r); err != nil {
 		return nil, err
 	}
+	columns, nullable := s.read, false
+	inner := make([]*expr.Expr, len(v))
+	for i, c := range v {
+		inner[i] = expr.Read(c.x, locationOf(node))
+		columns = append(columns, test[i].Columns()...)
+		nullable = nullable || test[i].Nullable() || c.x.Nullable
+	}
+	left, right, err := expr.Compared(name, test, inner, s, locationOf(node))
+	if err != nil {
+		return nil, s.b.refusal(err)
+	}
+	compare := func() string {
+		side := strings.Join(left, ", ")
+		if len(left) > 1 {
+			side = "ROW(" + side + ")"
+		}
+		return fmt.Sprintf("(%s OPERATOR(pg_catalog.%s) %s (%s))", side, name, word, r.selectText(right))
+	}
 	if !r.private() || s.semiJoined(r) {
 		s.use(r)
-		sql := fmt.Sprintf("(%s %s ANY (%s))", test.SQL(), opEquals, r.selectText([]string{v[0].x.Ref}))
-		return expr.Predicate(sql, test.Nullable() || v[0].x.Nullable, columns, locationOf(node)), nil
+		return expr.Predicate(compare(), nullable, columns, locationOf(node)), nil
 	}
-	outer := sourceOf(test)
-	if outer == nil {
+	outer := s.joinUnits(r, test)
+	if outer == nil || name != "=" || word != "ANY" {
 		return nil, s.refuseIn(node)
 	}
-	proof, ok := s.b.unitEqual(v[0], outer)
-	if !ok {
-		return nil, s.refuseIn(node)
-	}
-	r.proofs = append(slices.Clone(r.proofs), proof...)
-	r.where = append(slices.Clone(r.where), fmt.Sprintf("(%s %s %s)", v[0].x.Ref, opEquals, outer.x.Ref))
 	s.use(r)
-	// Not = ANY: a NULL of another unit's row must not decide.
+	// The rows of other units are not equal, and a NULL in one of them must not decide.
 	sql := "EXISTS (" + r.selectText([]string{"1"}) + ")"
-	if test.Nullable() {
+	if len(test) > 1 {
+		sql = compare()
+	}
+	if outer.x.Nullable {
 		sql = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN %s END", outer.x.Ref, sql)
 	}
-	return expr.Predicate(sql, test.Nullable(), columns, locationOf(node)), nil
+	return expr.Predicate(sql, outer.x.Nullable || nullable && len(test) > 1, columns, locationOf(node)), nil
+}
+
+// joinUnits restricts a subquery to the unit of the outer row, where a compared column does it, and gives the outer one; nil if none does.
+func (s *scope) joinUnits(r *relation, test []*expr.Expr) *column {
+	for i, c := range r.visible() {
+		outer := sourceOf(test[i])
+		if outer == nil {
+			continue
+		}
+		if proof, ok := s.b.unitEqual(c, outer); ok {
+			r.proofs = append(slices.Clone(r.proofs), proof...)
+			r.where = append(slices.Clone(r.where), fmt.Sprintf("(%s %s %s)", c.x.Ref, opEquals, outer.x.Ref))
+			return outer
+		}
+	}
+	return nil
+}
+
+// lookup is a scalar subquery that gives a column of one row, of a public relation or of the outer row's own unit. That it has at
+// most one is proven: more are an error that a private row would raise.
+func (s *scope) lookup(node *pg_query.Node, query *pg_query.SelectStmt) (*expr.Expr, error) {
+	s.read = nil
+	r, err := s.project(query)
+	if err != nil {
+		return nil, err
+	}
+	v := r.visible()
+	if len(v) != 1 {
+		return nil, s.b.refuse(pgerr.SyntaxError, node, "subquery must return only one column", "")
+	}
+	if err := s.sameKind(node, r); err != nil {
+		return nil, err
+	}
+	if r.private() && !s.semiJoined(r) {
+		return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "a scalar subquery over a private table must equate the units of both tables",
+			"Add WHERE inner.unit = outer.unit, or equate a key that determines the unit.")
+	}
+	one := r.uniqueOver(nil)
+	if one == nil {
+		return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "this subquery may return more than one row", "Equate a unique key in its WHERE, aggregate with max or min, or write IN.")
+	}
+	if one.proof != nil {
+		r.proofs = append(slices.Clone(r.proofs), *one.proof)
+	}
+	s.use(r)
+	c := v[0].copied()
+	c.x.Ref, c.x.Nullable = "("+r.selectText([]string{c.x.Ref})+")", true
+	c.isUnit, c.perUnit = false, false
+	if len(c.x.Ref) > maxScalarText {
+		return nil, s.b.refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join the table on its key instead.")
+	}
+	return expr.Read(c.x, locationOf(node)), nil
 }
 
 // sourceOf is the column that an expression is; nil for any other expression.

@@ -38,11 +38,11 @@ func (b *builder) rows(s *pg_query.SelectStmt, e *env) (*relation, error) {
 		return nil, errPreserved
 	}
 	if aggregates(s) {
-		r, err := b.unitRows(s, src, e)
+		r, err := b.groupedRows(s, src, e)
 		if err != nil || len(s.DistinctClause) == 0 {
 			return r, err
 		}
-		return b.distinctUnitRows(s, r)
+		return b.distinctGroups(s, r)
 	}
 	if distinctOn(s) != nil && !src.private() {
 		return nil, b.refuse(pgerr.FeatureNotSupported, s.DistinctClause[0], "DISTINCT ON over public tables cannot be combined with private tables", "Use DISTINCT.")
@@ -59,9 +59,9 @@ func (b *builder) rows(s *pg_query.SelectStmt, e *env) (*relation, error) {
 	return b.distinctRows(r)
 }
 
-// distinctUnitRows is SELECT DISTINCT … GROUP BY the unit.
-func (b *builder) distinctUnitRows(s *pg_query.SelectStmt, r *relation) (*relation, error) {
-	if distinctOn(s) != nil || !slices.ContainsFunc(r.visible(), func(c *column) bool { return c.isUnit }) {
+// distinctGroups is SELECT DISTINCT … GROUP BY, of private rows by the unit.
+func (b *builder) distinctGroups(s *pg_query.SelectStmt, r *relation) (*relation, error) {
+	if distinctOn(s) != nil || r.private() && !slices.ContainsFunc(r.visible(), func(c *column) bool { return c.isUnit }) {
 		return nil, b.refuse(pgerr.FeatureNotSupported, firstTarget(s), "DISTINCT merges rows of different persons", fmt.Sprintf("Select the %s too, or leave DISTINCT out.", r.kind))
 	}
 	return b.distinctRows(r)
@@ -123,6 +123,7 @@ func (b *builder) source(s *pg_query.SelectStmt, e *env) (*relation, error) {
 	}
 	sc.rel = r
 	r.correlated = append(slices.Clone(r.correlated), sc.correlations(conds)...)
+	r.fix(append(slices.Clone(all.equal.fixed), where.fixed...))
 	for _, q := range conds {
 		c, err := sc.condition(q)
 		if err != nil {
@@ -138,6 +139,21 @@ func (b *builder) source(s *pg_query.SelectStmt, e *env) (*relation, error) {
 	r.conds = append(r.conds, conditions...)
 	r.narrow()
 	return r, nil
+}
+
+// fix notes that a relation has at most one row where constants, or columns of the query around it, fix a unique set of its
+// columns: no columns at all then tell its rows apart.
+func (r *relation) fix(fixed []*column) {
+	covered := map[*column]bool{}
+	for _, c := range fixed {
+		covered[c] = true
+	}
+	for _, q := range r.correlated {
+		covered[q[0]] = true
+	}
+	if set := r.uniqueOver(covered); set != nil {
+		r.unique = append(slices.Clone(r.unique), uniqueSet{proof: set.proof})
+	}
 }
 
 // constant evaluates a condition that reads no column, on the shadow: one that is never true costs nothing.

@@ -14,12 +14,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 )
 
-// unitRows plans a subquery that groups by the unit, and perhaps by more: rows that are again one unit's each, with
-// aggregates whose bounds the SQL enforces.
-func (b *builder) unitRows(s *pg_query.SelectStmt, src *relation, e *env) (*relation, error) {
-	if !src.private() {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "aggregates over public tables cannot be joined with private rows", pgerr.Hint("Join the public table on its key, and aggregate above."))
-	}
+// groupedRows plans a subquery that groups private rows by the unit, and perhaps by more: rows that are again one unit's each,
+// with aggregates whose bounds the SQL enforces. Public rows may be grouped by anything.
+func (b *builder) groupedRows(s *pg_query.SelectStmt, src *relation, e *env) (*relation, error) {
 	sc := &scope{b: b, rel: src, env: e, outer: e.enclosing()}
 	groups, err := b.groupNodes(s, sc)
 	if err != nil {
@@ -69,15 +66,22 @@ func (b *builder) unitRows(s *pg_query.SelectStmt, src *relation, e *env) (*rela
 	if err != nil {
 		return nil, err
 	}
-	r.lines = append([]string{"group by " + src.kind + ", " + r.rowBound()}, indent(src.lines)...)
+	label := "group by " + src.kind
+	if !src.private() {
+		label = "group"
+	}
+	r.lines = append([]string{label + ", " + r.rowBound()}, indent(src.lines)...)
 	return r, nil
 }
 
 // groupedSubselect prints SELECT unit, keys, aggregates … GROUP BY unit, keys.
 func (b *builder) groupedSubselect(c *cut, d *derived, sc *scope) (*relation, error) {
 	src := d.src
-	perUnit := true
-	grouping := []string{"1"}
+	perUnit := src.private()
+	var grouping []string
+	if src.private() {
+		grouping = append(grouping, "1")
+	}
 	out := d.out
 	out.max = src.max
 	for i, n := range c.nodes {
@@ -104,12 +108,16 @@ func (b *builder) groupedSubselect(c *cut, d *derived, sc *scope) (*relation, er
 	if len(c.intervals) > 0 || len(c.withins) > 0 {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "the rows of one person carry no noise", pgerr.Hint("Use dpproxy's functions on the released aggregates above."))
 	}
+	aggregate := b.unitAggregate
+	if !src.private() {
+		aggregate = b.publicAggregate
+	}
 	for i, f := range c.calls {
 		call, err := b.newCall(f, sc)
 		if err != nil {
 			return nil, err
 		}
-		if err := b.unitAggregate(d, call, fmt.Sprintf("a%d", i+1), perUnit); err != nil {
+		if err := aggregate(d, call, fmt.Sprintf("a%d", i+1), perUnit); err != nil {
 			return nil, b.locatedCall(b.refusal(err), call)
 		}
 	}
@@ -131,7 +139,11 @@ func (b *builder) groupedSubselect(c *cut, d *derived, sc *scope) (*relation, er
 		col.perUnit = col.perUnit || perUnit
 	}
 	d.inherit()
-	out.from = "(" + src.selectText(d.outputs) + " GROUP BY " + strings.Join(grouping, ", ") + ") AS " + d.alias
+	text := src.selectText(d.outputs)
+	if len(grouping) > 0 {
+		text += " GROUP BY " + strings.Join(grouping, ", ")
+	}
+	out.from = "(" + text + ") AS " + d.alias
 	return out, nil
 }
 

@@ -18,7 +18,7 @@ func (b *builder) in(a *pg_query.A_Expr) (*Expr, error) {
 		return nil, err
 	}
 	if a.Lexpr.GetRowExpr() != nil {
-		return nil, Refuse(loc, "row comparisons are not supported", "compare the columns one by one, with AND")
+		return b.rowIn(a, name, loc)
 	}
 	left, err := b.expr(a.Lexpr)
 	if err != nil {

@@ -87,8 +87,8 @@ func not(x *Expr) *Expr {
 
 // nullTest is IS [NOT] NULL: total for every type, those without any other operation included.
 func (b *builder) nullTest(n *pg_query.NullTest) (*Expr, error) {
-	if n.Arg.GetRowExpr() != nil {
-		return nil, Refuse(int(n.Location), "row expressions are not supported", "test the columns one by one, with AND")
+	if row := n.Arg.GetRowExpr(); row != nil {
+		return b.rowNullTest(n, row)
 	}
 	x, err := b.expr(n.Arg)
 	if err != nil {

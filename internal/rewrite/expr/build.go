@@ -231,7 +231,7 @@ func (b *builder) columnRef(r *pg_query.ColumnRef) (*Expr, error) {
 func columnExpr(c *Column, loc int) *Expr {
 	e := newExpr(c.Type, loc)
 	e.typmod, e.typeName, e.nullable, e.col, e.labels = c.Typmod, c.TypeName, c.Nullable, c, c.EnumLabels
-	e.collation, e.fuzzy, e.text, e.series = c.Collation, !c.DeterministicCollation, c.Name, c.series
+	e.collation, e.fuzzy, e.text = c.Collation, !c.DeterministicCollation, c.Name
 	e.provisional = c.provisional
 	base, typmod := e.baseType(), c.Typmod
 	if c.Base != 0 {
@@ -264,10 +264,10 @@ func columnExpr(c *Column, loc int) *Expr {
 
 // subLink hands subqueries to R.
 func (b *builder) subLink(s *pg_query.SubLink) (*Expr, error) {
-	var test *Expr
+	var test []*Expr
 	if s.Testexpr != nil {
 		var err error
-		if test, err = b.expr(s.Testexpr); err != nil {
+		if test, err = b.operand(s.Testexpr); err != nil {
 			return nil, err
 		}
 	}

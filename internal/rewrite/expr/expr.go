@@ -27,8 +27,8 @@ type Column struct {
 	DeterministicCollation bool
 	Source                 any // R's own: what the column came from
 
-	series      *series // of the expression that computed the column
-	provisional bool    // that expression waits for parameter values
+	choices     []*Expr // the column holds values of these expressions, each over its own columns; nil: not computed
+	provisional bool    // they wait for parameter values
 }
 
 // Scope resolves what an expression names.
@@ -41,9 +41,9 @@ type Scope interface {
 	// the clock ("today", "now") is the same wherever it stands in a statement, and is read anew for each one. It is not
 	// known before parameter values are.
 	Literal(oid uint32, text string) (value string, known bool, err error)
-	// SubLink answers a subquery expression (EXISTS, IN, ANY, scalar), usually with Predicate. test is the built left-hand
-	// side of IN and ANY, nil for the others. It may refuse with Refuse.
-	SubLink(link *pg_query.SubLink, test *Expr) (*Expr, error)
+	// SubLink answers a subquery expression (EXISTS, IN, ANY, ALL, scalar), usually with Predicate. test is the built left-hand
+	// side of IN, ANY and ALL, several expressions if it is a row; nil for the others. It may refuse with Refuse.
+	SubLink(link *pg_query.SubLink, test []*Expr) (*Expr, error)
 }
 
 // Build types and proves one row-level expression. Errors are *Refusal, or what the Scope returned.

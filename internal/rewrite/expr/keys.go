@@ -131,6 +131,9 @@ func columnSeries(e *Expr, limit int64) (query string, n int64) {
 		n = int64(len(c.Domain))
 	default:
 		query, n = ownSeries(&x, limit)
+		if s := choiceSeries(&x, limit); s != nil && (query == "" || s.size < n) {
+			query, n = s.query, s.size
+		}
 		if query == "" {
 			return "", 0
 		}

@@ -20,13 +20,13 @@ func (b *builder) aExpr(a *pg_query.A_Expr) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.Lexpr.GetRowExpr() != nil || a.Rexpr.GetRowExpr() != nil {
+		return b.rowOperator(a, name, loc)
+	}
 	var args []*Expr
 	for _, n := range []*pg_query.Node{a.Lexpr, a.Rexpr} {
 		if n == nil {
 			continue
-		}
-		if n.GetRowExpr() != nil {
-			return nil, Refuse(loc, "row comparisons are not supported", "compare the columns one by one, with AND")
 		}
 		e, err := b.similarPattern(a, n)
 		if err != nil {

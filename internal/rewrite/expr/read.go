@@ -69,10 +69,10 @@ func (e *Expr) relabelled() *Expr {
 func (e *Expr) AsColumn(ref, name string) *Column {
 	c := &Column{
 		Ref: ref, Name: name, Type: e.typ, Typmod: e.typmod, TypeName: e.typeName, Nullable: e.nullable, Bounds: e.bounds, Enforced: true, Scale: e.scale,
-		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.fuzzy, series: e.listing(), provisional: e.provisional,
+		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.fuzzy, choices: []*Expr{e}, provisional: e.provisional,
 	}
 	if e.col != nil {
-		c.Domain, c.Unit, c.Source = e.col.Domain, e.col.Unit, e.col.Source
+		c.Domain, c.Unit, c.Source, c.choices = e.col.Domain, e.col.Unit, e.col.Source, e.col.choices
 		c.Enforced = e.enforced()
 		if e.typ == e.col.Type {
 			c.Base, c.BaseTypmod = e.col.Base, e.col.BaseTypmod

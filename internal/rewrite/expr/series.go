@@ -29,28 +29,23 @@ func constantSeries(choices []*Expr) *series {
 	return s
 }
 
-// listing is what an expression may be, where that follows from it without the columns that it reads; nil where it does not.
-func (e *Expr) listing() *series {
-	if e.value != nil {
-		return constantSeries([]*Expr{e})
+// choiceSeries lists what the expressions that computed a column may be; nil where that does not follow from them.
+func choiceSeries(e *Expr, limit int64) *series {
+	s := &series{}
+	var parts []string
+	for _, x := range e.col.choices {
+		list, err := keys(x, limit)
+		if err != nil {
+			return nil
+		}
+		parts = append(parts, "SELECT c.k::"+columnType(e)+" AS v FROM ("+list.SQL+") AS c(k)")
+		s.size += list.Size
 	}
-	return e.series
-}
-
-// as lists the values cast to another expression's type.
-func (s *series) as(e *Expr) *series {
-	if s == nil {
+	if len(parts) == 0 || s.size > limit {
 		return nil
 	}
-	return &series{"SELECT s.v::" + e.typeName + " AS v FROM (" + s.query + ") AS s(v)", s.size}
-}
-
-// orAny lists the values of both; nil where either is not known.
-func (s *series) orAny(o *series) *series {
-	if s == nil || o == nil {
-		return nil
-	}
-	return &series{s.query + " UNION ALL " + o.query, s.size + o.size}
+	s.query = strings.Join(parts, " UNION ALL ")
+	return s
 }
 
 // boundLiteral prints a bound as a literal of e's type. Bounds of columns are exact in their type (representable). up says

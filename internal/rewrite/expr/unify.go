@@ -7,7 +7,6 @@ import "slices"
 // that holds the values of both, without Ref and Source.
 func Unify(scope Scope, l, r *Expr) (x, y *Expr, c *Column, err error) {
 	both := []*Expr{l.asWritten(), r.asWritten()}
-	written := slices.Clone(both)
 	if l.untyped || r.untyped || l.typ != r.typ || l.typmod != r.typmod {
 		if both, err = (&builder{scope: scope}).common("a set operation", both, r.location); err != nil {
 			return nil, nil, nil, err
@@ -23,19 +22,7 @@ func Unify(scope Scope, l, r *Expr) (x, y *Expr, c *Column, err error) {
 	if x.col != nil && x.typ == x.col.Type {
 		c.Base, c.BaseTypmod = x.col.Base, x.col.BaseTypmod
 	}
-	var values [2]*series
-	for i, w := range written {
-		switch {
-		case w.col != nil && w.col.Domain != nil:
-			query, n := columnSeries(w, 0)
-			values[i] = (&series{query, n}).as(e)
-		case w.typ == oidUnknown:
-			values[i] = both[i].listing()
-		default:
-			values[i] = w.listing().as(e)
-		}
-	}
-	c.series = values[0].orAny(values[1])
+	c.choices = both
 	if x == l && y == r && l.col != nil && r.col != nil && l.col.Domain != nil && r.col.Domain != nil {
 		c.Domain = slices.Clone(l.col.Domain)
 		for _, v := range r.col.Domain {

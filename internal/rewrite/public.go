@@ -1,0 +1,53 @@
+package rewrite
+
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+)
+
+// publicAggregate adds an aggregate over public rows that stand beside private ones: one that cannot overflow, since whether it is
+// computed at all may depend on private rows.
+func (b *builder) publicAggregate(d *derived, c *call, name string, _ bool) error {
+	x := &expr.Column{Name: c.text, Type: c.typ, Typmod: -1, TypeName: typeName(c.typ), Nullable: true, Enforced: true, Scale: -1, DeterministicCollation: true}
+	arg := "*"
+	if !c.star {
+		e := c.args[0]
+		var err error
+		if arg, err = spelledAlike(e.SQL(), e.AsColumn("", e.Text())); err != nil {
+			return err
+		}
+		if c.distinct {
+			arg = "DISTINCT " + arg
+		}
+	}
+	switch c.name {
+	case "count":
+		x.Nullable, x.Bounds, x.Scale = false, expr.Interval{Lo: new(big.Rat)}, 0
+	case "min", "max":
+		e := c.args[0]
+		x.Bounds, x.Scale, x.TypeName = e.Bounds(), e.Scale(), e.TypeName()
+		x.Enforced = e.Column() == nil || e.Column().Enforced
+	case "sum", "avg":
+		if t := baseType(c.args[0]); !isInteger(t) && (t != pgtype.NumericOID || c.args[0].Typmod() < 0) {
+			return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s over a public table may overflow", c.text), pgerr.Hint("Cast its argument to an integer or to numeric(p,s)."))
+		}
+	case "bool_and", "bool_or":
+	default:
+		return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s over a public table cannot stand beside private rows", c.name), pgerr.Hint("Use count, sum, avg, min, max, bool_and or bool_or there."))
+	}
+	call := func(name string) string { return fmt.Sprintf("%s(%s)%s", name, arg, filterText(c.condition())) }
+	sql := call(c.name)
+	if c.name == "avg" {
+		sql = fmt.Sprintf("(%s)::pg_catalog.numeric / NULLIF(%s, 0)", call("sum"), call("count"))
+	}
+	x.Ref = d.output(sql)
+	n := &column{name: name, x: x}
+	x.Source = n
+	d.out.cols = append(d.out.cols, n)
+	return nil
+}
