@@ -259,6 +259,9 @@ func (k *block) planBool(c *call) (string, []int) {
 
 func (b *builder) planQuantile(k *block, c *call) (string, []int, error) {
 	e := c.args[0]
+	if !isNumber(c.typ) && c.typ != pgtype.DateOID && (!isTime(c.typ) || c.typ == pgtype.TimeOID) {
+		return "", nil, pgerr.New(pgerr.InsufficientPrivilege, fmt.Sprintf("%s would return a value of a private row", c.text), pgerr.Hint("Ask for min, max and percentiles of numbers, dates and times with bounds."))
+	}
 	a, err := b.measure(k, e)
 	if err != nil {
 		return "", nil, err
@@ -274,6 +277,9 @@ func (b *builder) planQuantile(k *block, c *call) (string, []int, error) {
 	var uses []int
 	var values []string
 	for _, q := range c.fractions {
+		if c.descending {
+			q = 1 - q
+		}
 		i, isNew := k.release(fmt.Sprintf("quantile %s %s %g", a.SQL, condition, q), func() mechanism.Release {
 			return mechanism.Release{Name: c.text, Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: a.Lo, Hi: a.Hi}}, Sensitivity: k.src.rows, Choice: k.choice(a.policy), Grid: mechanism.Grid{Step: step}, Fraction: q}
 		})

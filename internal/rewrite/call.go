@@ -125,9 +125,6 @@ func (b *builder) fractions(c *call, f *pg_query.FuncCall, node *pg_query.Node, 
 		if q < 0 || q > 1 {
 			return b.refuse(pgerr.InvalidParameterValue, node, "percentile value is not between 0 and 1", "")
 		}
-		if c.descending {
-			q = 1 - q
-		}
 		c.fractions = append(c.fractions, q)
 	}
 	return nil
@@ -200,7 +197,10 @@ func (b *builder) typeCall(c *call, node *pg_query.Node) error {
 			c.typ = pgtype.Int8OID
 		}
 	case "min", "max", "percentile_disc":
-		if isNumber(t) || t == pgtype.DateOID || isTime(t) && t != pgtype.TimeOID {
+		switch {
+		case t == pgtype.VarcharOID && c.name != "percentile_disc":
+			c.typ = pgtype.TextOID
+		case isNumber(t) || t == pgtype.DateOID || isTime(t) || isText(t) || t == pgtype.BPCharOID || len(c.args[0].AsColumn("", "").EnumLabels) > 0:
 			c.typ = t
 		}
 	case "percentile_cont":
@@ -216,9 +216,6 @@ func (b *builder) typeCall(c *call, node *pg_query.Node) error {
 		}
 	}
 	if c.typ == 0 {
-		if (c.name == "min" || c.name == "max") && len(c.args) == 1 {
-			return b.refuse(pgerr.InsufficientPrivilege, node, fmt.Sprintf("%s would return a value of a private row", c.text), "Ask for min and max of numbers, dates and times with bounds.")
-		}
 		return b.refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("aggregate %s is not supported for this type", c.text), "")
 	}
 	if c.distinct && c.name != "count" && c.name != "min" && c.name != "max" && c.name != "bool_and" && c.name != "bool_or" {

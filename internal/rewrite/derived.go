@@ -87,6 +87,26 @@ func (d *derived) addAs(e *expr.Expr, name, sql string) *column {
 	return n
 }
 
+// addColumn adds a column that sql computes and x describes.
+func (d *derived) addColumn(x *expr.Column, sql, name string, perUnit bool) *column {
+	x.Ref = d.output(sql)
+	n := &column{table: d.alias, name: name, x: x, perUnit: perUnit}
+	if source, ok := x.Source.(*column); ok { // its value in one of the unit's rows
+		n.origin, n.holdsUnit = source.origin, source.holdsUnit
+	}
+	x.Source = n
+	d.out.cols = append(d.out.cols, n)
+	return n
+}
+
+// passAll lets all columns through under their names.
+func (d *derived) passAll() {
+	for _, c := range d.src.cols {
+		d.pass(c, c.name)
+		d.moved[c].table, d.moved[c].hidden = c.table, c.hidden
+	}
+}
+
 // output adds a column to the subselect and returns its reference.
 func (d *derived) output(sql string) string {
 	name := fmt.Sprintf("c%d", len(d.outputs)+1)
@@ -153,41 +173,40 @@ func (b *builder) firstRows(s *pg_query.SelectStmt, src *relation, e *env) (*rel
 		distinct, order = append(distinct, "("+x.SQL()+")"), append(order, "("+x.SQL()+")")
 	}
 	for _, n := range s.SortClause {
-		by := n.GetSortBy()
-		if by.SortbyDir == pg_query.SortByDir_SORTBY_USING {
-			return nil, b.refuse(pgerr.FeatureNotSupported, n, "ORDER BY … USING is not supported", "Use ASC or DESC.")
-		}
-		key, err := b.groupNode(by.Node, s, sc)
+		key, err := b.groupNode(n.GetSortBy().Node, s, sc)
 		if err != nil {
 			return nil, err
 		}
-		x, err := sc.expression(key)
+		text, err := sc.sortKey(n, key)
 		if err != nil {
 			return nil, err
 		}
-		order = append(order, "("+x.SQL()+")"+sortOptions(by))
+		order = append(order, text)
 	}
 	d := newDerived(b, src)
-	for _, c := range src.cols {
-		d.pass(c, c.name)
-		moved := d.moved[c]
-		moved.table, moved.hidden = c.table, c.hidden
-	}
+	d.passAll()
 	r := d.relation()
 	inner := strings.Replace(src.selectText(d.outputs), "SELECT ", "SELECT DISTINCT ON ("+strings.Join(distinct, ", ")+") ", 1)
 	r.from = fmt.Sprintf("(%s ORDER BY %s) AS %s", inner, strings.Join(append(order, src.order...), ", "), d.alias)
 	r.proofs = append(slices.Clone(r.proofs), src.orderProofs...)
 	if perUnit {
-		r.rows, r.proven = 1, true
-		for _, c := range r.cols {
-			c.perUnit = true
-		}
-		if len(r.unitCols) > 0 {
-			r.unique = append(r.unique, uniqueSet{cols: r.unitCols[:1]})
-		}
+		r.oneRow()
 	}
 	r.lines = append([]string{"distinct on, " + r.rowBound()}, indent(src.lines)...)
 	return r, nil
+}
+
+// sortKey prints an ORDER BY item, whose expression is key.
+func (s *scope) sortKey(n, key *pg_query.Node) (string, error) {
+	by := n.GetSortBy()
+	if by.SortbyDir == pg_query.SortByDir_SORTBY_USING {
+		return "", s.b.refuse(pgerr.FeatureNotSupported, n, "ORDER BY … USING is not supported", "Use ASC or DESC.")
+	}
+	x, err := s.expression(key)
+	if err != nil {
+		return "", err
+	}
+	return "(" + x.SQL() + ")" + sortOptions(by), nil
 }
 
 func sortOptions(by *pg_query.SortBy) string {
@@ -221,8 +240,7 @@ func (b *builder) distinctRows(r *relation) (*relation, error) {
 		out.order = append(out.order, c.x.Ref)
 	}
 	if constant && r.private() {
-		out.rows, out.proven = 1, true
-		out.unique = append(out.unique, uniqueSet{cols: out.unitCols[:1]})
+		out.oneRow()
 	}
 	out.lines = append([]string{"distinct, " + out.rowBound()}, indent(r.lines)...)
 	return &out, nil

@@ -196,12 +196,16 @@ func (r *relation) multiply(o *relation, set *uniqueSet) {
 		}
 		return
 	}
+	single := r.rows == 1 && r.proven && o.private()
 	r.rows = saturatingMul(r.rows, o.rows)
 	r.proven = r.proven && o.proven
 	if r.max > 0 {
 		r.max = saturatingMul(r.max, o.rows)
 	}
 	r.unique = nil
+	if single { // each row of the other meets at most one
+		r.unique = o.unique
+	}
 	if r.order == nil || o.order == nil {
 		r.order = nil
 	} else {

@@ -168,7 +168,7 @@ func (w *world) neighbours(t *testing.T) {
 			text += strings.ReplaceAll(`
 				CREATE FUNCTION @s.row(list @t[], fraction float8) RETURNS @t LANGUAGE sql IMMUTABLE AS $$
 					SELECT v FROM unnest(list) AS v WHERE v IS NOT NULL ORDER BY v
-					OFFSET (SELECT @round(fraction * (count(v) - 1)) FROM unnest(list) AS v) LIMIT 1 $$;
+					OFFSET (SELECT greatest(0, @round(fraction * (count(v) - 1))) FROM unnest(list) AS v) LIMIT 1 $$;
 				CREATE FUNCTION @s.row(list @t[], fractions float8[]) RETURNS @t[] LANGUAGE sql IMMUTABLE AS $$
 					SELECT array_agg(@s.row(list, f) ORDER BY i) FROM unnest(fractions) WITH ORDINALITY AS x (f, i) $$;
 				CREATE AGGREGATE @s.percentile_cont(float8 ORDER BY @t) (SFUNC = array_append, STYPE = @t[], FINALFUNC = @s.row);

@@ -12,7 +12,7 @@ import (
 
 // publicAggregate adds an aggregate over public rows that stand beside private ones: one that cannot overflow, since whether it is
 // computed at all may depend on private rows.
-func (b *builder) publicAggregate(d *derived, c *call, name string, _ bool) error {
+func (b *builder) publicAggregate(d *derived, c *call, name string, _, _ bool) error {
 	x := &expr.Column{Name: c.text, Type: c.typ, Typmod: -1, TypeName: typeName(c.typ), Nullable: true, Enforced: true, Scale: -1, DeterministicCollation: true}
 	arg := "*"
 	if !c.star {
@@ -29,9 +29,11 @@ func (b *builder) publicAggregate(d *derived, c *call, name string, _ bool) erro
 	case "count":
 		x.Nullable, x.Bounds, x.Scale = false, expr.Interval{Lo: new(big.Rat)}, 0
 	case "min", "max":
-		e := c.args[0]
-		x.Bounds, x.Scale, x.TypeName = e.Bounds(), e.Scale(), e.TypeName()
-		x.Enforced = e.Column() == nil || e.Column().Enforced
+		x, sql, err := unitPick(c, true, filterText(c.condition()))
+		if err == nil {
+			d.addColumn(x, sql, name, false)
+		}
+		return err
 	case "sum", "avg":
 		if t := baseType(c.args[0]); !isInteger(t) && (t != pgtype.NumericOID || c.args[0].Typmod() < 0) {
 			return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s over a public table may overflow", c.text), pgerr.Hint("Cast its argument to an integer or to numeric(p,s)."))
@@ -45,9 +47,6 @@ func (b *builder) publicAggregate(d *derived, c *call, name string, _ bool) erro
 	if c.name == "avg" {
 		sql = fmt.Sprintf("(%s)::pg_catalog.numeric / NULLIF(%s, 0)", call("sum"), call("count"))
 	}
-	x.Ref = d.output(sql)
-	n := &column{name: name, x: x}
-	x.Source = n
-	d.out.cols = append(d.out.cols, n)
+	d.addColumn(x, sql, name, false)
 	return nil
 }

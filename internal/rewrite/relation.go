@@ -110,6 +110,17 @@ func (r *relation) visible() []*column {
 	return v
 }
 
+// oneRow notes that the SQL lets through at most one row of each unit: every column is a function of the unit then.
+func (r *relation) oneRow() {
+	r.rows, r.proven = 1, true
+	for _, c := range r.cols {
+		c.perUnit = true
+	}
+	if len(r.unitCols) > 0 {
+		r.unique = append(r.unique, uniqueSet{cols: r.unitCols[:1]})
+	}
+}
+
 // find resolves a name; an empty table means any.
 func (r *relation) find(table, name string) (*column, error) {
 	var found *column

@@ -53,6 +53,9 @@ func TestMutations(t *testing.T) {
 		"no clamp per unit":           text(clamp, "$1"),
 		"no selection of groups":      text(pick, "TRUE"),
 		"no rank of rows":             text(ranked, "TRUE"),
+		"windows over all units":      text(regexp.MustCompile(`OVER \(PARTITION BY t\d+\."patient_id"`), "OVER (PARTITION BY NULL::pg_catalog.int4"),
+		"windows with ties":           text(regexp.MustCompile(`( OVER \(PARTITION BY t\d+\."patient_id" ORDER BY [^)]*\)[A-Z ]*), \(t\d+\."visit_id"\)`), "$1"),
+		"row numbers without a limit": text(regexp.MustCompile(`\(t\d+\.c\d+ OPERATOR\(pg_catalog\.[<>]?=\) (1|\(\d+\))\)`), "TRUE"),
 		"rows without a unit counted": text(regexp.MustCompile(`\(SELECT t1\."patient_id" AS u`), "(SELECT NULL AS u"),
 		"half the sensitivity": func(b *probed) bool {
 			for i := range b.block.Releases {
@@ -255,6 +258,8 @@ func (p *probe) database(t *testing.T, random *rand.Rand) string {
 		exec(fmt.Sprintf(`DELETE FROM lab_results l USING visits v WHERE v.visit_id = l.visit_id AND v.patient_id = %[1]d;
 			DELETE FROM visits WHERE patient_id = %[1]d; DELETE FROM profiles WHERE patient_id = %[1]d; DELETE FROM patients WHERE id = %[1]d;
 			DELETE FROM staff WHERE staff_id = %[1]d`, unit))
+		// What is left lies elsewhere, as after a dump and restore: no answer may depend on the order of rows.
+		exec(`UPDATE visits SET ward = ward WHERE visit_id % 2 = 0; UPDATE lab_results SET kind = kind WHERE lab_id % 2 = 0; UPDATE patients SET name = name WHERE id % 2 = 0`)
 		less := p.measure(t)
 		exec("ROLLBACK")
 		for i, b := range p.plans {

@@ -44,6 +44,9 @@ func (b *builder) rows(s *pg_query.SelectStmt, e *env) (*relation, error) {
 		}
 		return b.distinctGroups(s, r)
 	}
+	if s, src, err = b.windowed(s, src, e); err != nil {
+		return nil, err
+	}
 	if distinctOn(s) != nil && !src.private() {
 		return nil, b.refuse(pgerr.FeatureNotSupported, s.DistinctClause[0], "DISTINCT ON over public tables cannot be combined with private tables", "Use DISTINCT.")
 	}
@@ -76,8 +79,6 @@ func plainSubquery(s *pg_query.SelectStmt) error {
 		return pgerr.New(pgerr.InsufficientPrivilege, "row locks are not available")
 	case s.IntoClause != nil:
 		return pgerr.New(pgerr.InsufficientPrivilege, "SELECT INTO writes")
-	case len(s.WindowClause) > 0:
-		return pgerr.New(pgerr.FeatureNotSupported, "window functions over private rows are not supported", pgerr.Hint("Use window functions above the aggregates."))
 	}
 	return nil
 }
@@ -221,6 +222,39 @@ func (r *relation) narrow() {
 			x.Domain = n.Domain
 		}
 		c.x = &x
+	}
+	r.limit()
+}
+
+// limit lowers the row bound where a unique set of the unit and of bounded integers leaves a unit few rows, as
+// row_number() <= 3 does. It prints the bounds that it counts with, so that they are facts.
+func (r *relation) limit() {
+	for _, set := range r.unique {
+		rows := int64(1)
+		var where []string
+		for _, c := range set.cols {
+			if slices.Contains(r.unitCols, c) {
+				continue
+			}
+			if !isInteger(c.x.Type) || c.x.Nullable || !c.x.Bounds.Finite() {
+				rows = rowsLimit
+				break
+			}
+			lo, hi := ceilInt(c.x.Bounds.Lo), floorInt(c.x.Bounds.Hi)
+			rows = saturatingMul(rows, max(1, hi-lo+1))
+			where = append(where, fmt.Sprintf("(%s OPERATOR(pg_catalog.>=) (%d))", c.x.Ref, lo), fmt.Sprintf("(%s OPERATOR(pg_catalog.<=) (%d))", c.x.Ref, hi))
+		}
+		if rows > r.rows || rows == r.rows && (r.proven || rows > 1) {
+			continue
+		}
+		r.where = append(r.where, where...)
+		if set.proof != nil {
+			r.proofs = append(r.proofs, *set.proof)
+		}
+		if r.rows, r.proven = rows, true; rows == 1 {
+			r.oneRow()
+		}
+		r.lines = append([]string{"filter, " + r.rowBound()}, indent(r.lines)...)
 	}
 }
 

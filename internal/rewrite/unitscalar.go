@@ -47,15 +47,8 @@ func (s *scope) unitScalar(node *pg_query.Node, query *pg_query.SelectStmt) (*ex
 		if err != nil {
 			return nil, err
 		}
-		if err := s.b.unitAggregate(d, call, fmt.Sprintf("a%d", i+1), false); err != nil {
+		if err := s.b.unitAggregate(d, call, fmt.Sprintf("a%d", i+1), false, false); err != nil {
 			return nil, s.b.locatedCall(s.b.refusal(err), call)
-		}
-		col := d.out.cols[i]
-		col.table = d.alias
-		if call.name == "count" {
-			col.x.Bounds = expr.Between(0, r.rows) // there may be no row at all
-		} else {
-			col.x.Nullable = true
 		}
 	}
 	x, err := (&scope{b: s.b, rel: d.out, env: e}).expression(value)

@@ -16,7 +16,7 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 	case strings.Contains(name, "."):
 		return nil, Refuse(loc, fmt.Sprintf("function %s is not supported on private rows", name), "")
 	case f.Over != nil:
-		return nil, Refuse(loc, fmt.Sprintf("window function %s is not supported on private rows", name), "use windows over aggregates")
+		return nil, Refuse(loc, fmt.Sprintf("window function %s is not supported on private rows", name), "use windows over aggregates, or a window partitioned by the privacy unit in a subquery's SELECT list")
 	case f.AggStar || f.AggDistinct || f.AggFilter != nil || f.AggWithinGroup || len(f.AggOrder) > 0:
 		return nil, Refuse(loc, fmt.Sprintf("aggregate %s is not allowed here", name), "")
 	case f.FuncVariadic:

@@ -1,0 +1,217 @@
+package rewrite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+)
+
+// window is one window definition: rows of one unit, in an order.
+type window struct {
+	partition     []string // SQL, the unit first
+	partitionCols []*column
+	columns       bool     // the partition's keys are the unit, functions of it, and partitionCols
+	perUnit       bool     // the partition is all rows of a unit
+	order         []string // SQL of the analyst's ORDER BY
+	frame         frame
+}
+
+// frame is which rows of a partition a function sees, as seen from one of them.
+type frame struct {
+	text    string // SQL; empty: the default
+	rows    bool   // counted in rows, so that the order of equal ones matters
+	whole   bool   // all rows of the partition
+	initial bool   // from the first row to the last that is equal to this one
+	current bool   // this row is always among them
+}
+
+// Bits of a WindowDef's frame options (parsenodes.h).
+const (
+	frameNonDefault = 1 << iota
+	frameRange
+	frameRows
+	frameGroups
+	frameBetween
+	frameStartFirst
+	frameEndFirst
+	frameStartLast
+	frameEndLast
+	frameStartCurrent
+	frameEndCurrent
+	frameStartPreceding
+	frameEndPreceding
+	frameStartFollowing
+	frameEndFollowing
+	frameExcludeCurrent
+	frameExcludeGroup
+	frameExcludeTies
+)
+
+// window binds a call's window, and refuses one that holds rows of several units. The unit is printed in every PARTITION BY, so
+// the test decides what a window means, and not what it may see.
+func (w *windows) window(f *pg_query.FuncCall, node *pg_query.Node) (*window, error) {
+	def, err := w.definition(f.Over, w.clause)
+	if f.Over.Name != "" { // OVER w
+		def, err = w.named(f.Over.Name, w.clause)
+	}
+	if err != nil {
+		return nil, err
+	}
+	src := w.d.src
+	out := &window{partition: []string{src.unit}, columns: true, perUnit: true}
+	units := false
+	for _, n := range def.PartitionClause {
+		c := w.sc.bare(n)
+		units = units || c != nil && (c.isUnit || !c.x.Nullable && len(w.b.rowKeys(c)) > 0)
+		if c != nil && c.isUnit {
+			continue
+		}
+		x, err := w.sc.expression(n)
+		if err != nil {
+			return nil, err
+		}
+		out.partition = append(out.partition, "("+x.SQL()+")")
+		switch {
+		case c == nil:
+			out.columns, out.perUnit = false, false
+		case !c.perUnit:
+			out.partitionCols, out.perUnit = append(out.partitionCols, c), false
+		}
+	}
+	if !units {
+		return nil, w.b.refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("the window of %s holds rows of more than one %s", functionName(f), src.kind),
+			fmt.Sprintf("Put the %s into PARTITION BY, or use windows over aggregates.", src.kind))
+	}
+	slices.Sort(out.partition[1:]) // one window whatever their order
+	for _, n := range def.OrderClause {
+		key, err := w.sc.sortKey(n, n.GetSortBy().Node)
+		if err != nil {
+			return nil, err
+		}
+		out.order = append(out.order, key)
+	}
+	if out.frame, err = w.frame(def, node); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// definition completes OVER (w …) and WINDOW v AS (w …) by what w says.
+func (w *windows) definition(def *pg_query.WindowDef, clause []*pg_query.Node) (*pg_query.WindowDef, error) {
+	if def.Refname == "" {
+		return def, nil
+	}
+	base, err := w.named(def.Refname, clause)
+	if err != nil {
+		return nil, err
+	}
+	out := clone(def)
+	out.PartitionClause = base.PartitionClause
+	if len(base.OrderClause) > 0 {
+		out.OrderClause = base.OrderClause
+	}
+	return out, nil
+}
+
+// named finds a window of the WINDOW clause; one may refer to those before it.
+func (w *windows) named(name string, clause []*pg_query.Node) (*pg_query.WindowDef, error) {
+	for i, n := range clause {
+		if n.GetWindowDef().GetName() == name {
+			return w.definition(n.GetWindowDef(), clause[:i])
+		}
+	}
+	return nil, pgerr.New(pgerr.UndefinedObject, fmt.Sprintf("window %q does not exist", name))
+}
+
+// frame reads the frame clause.
+func (w *windows) frame(def *pg_query.WindowDef, node *pg_query.Node) (frame, error) {
+	bits := int(def.FrameOptions)
+	has := func(b int) bool { return bits&b != 0 }
+	excluding := has(frameExcludeCurrent | frameExcludeGroup | frameExcludeTies)
+	alike := has(frameRange) && len(def.OrderClause) == 0 // all rows are equal in an empty order
+	f := frame{rows: has(frameRows)}
+	f.initial = !f.rows && has(frameStartFirst) && has(frameEndCurrent) && !excluding
+	f.whole = (has(frameStartFirst) || alike && has(frameStartCurrent)) && (has(frameEndLast) || alike && has(frameEndCurrent)) && !excluding
+	f.current = has(frameStartFirst|frameStartCurrent|frameStartPreceding) && has(frameEndLast|frameEndCurrent|frameEndFollowing) && !excluding
+	if !has(frameNonDefault) {
+		return f, nil
+	}
+	if has(frameRange) && has(frameStartPreceding|frameStartFollowing|frameEndPreceding|frameEndFollowing) {
+		return f, w.b.refuse(pgerr.FeatureNotSupported, node, "a RANGE frame with an offset is not supported over private rows", "Use ROWS, or the difference to lag(…).")
+	}
+	if f.rows && has(frameExcludeGroup|frameExcludeTies) {
+		return f, w.b.refuse(pgerr.FeatureNotSupported, node, "EXCLUDE GROUP and EXCLUDE TIES are not supported in a ROWS frame over private rows", "Use RANGE or GROUPS.")
+	}
+	start, err := w.bound(def.StartOffset, bits, frameStartFirst, frameStartCurrent, frameStartPreceding, frameStartFollowing)
+	if err != nil {
+		return f, err
+	}
+	end, err := w.bound(def.EndOffset, bits, frameEndFirst, frameEndCurrent, frameEndPreceding, frameEndFollowing)
+	if err != nil {
+		return f, err
+	}
+	mode := map[bool]string{true: "ROWS"}[f.rows]
+	switch {
+	case has(frameRange):
+		mode = "RANGE"
+	case has(frameGroups):
+		mode = "GROUPS"
+	}
+	f.text = fmt.Sprintf(" %s BETWEEN %s AND %s", mode, start, end)
+	for bit, what := range map[int]string{frameExcludeCurrent: "CURRENT ROW", frameExcludeGroup: "GROUP", frameExcludeTies: "TIES"} {
+		if has(bit) {
+			f.text += " EXCLUDE " + what
+		}
+	}
+	return f, nil
+}
+
+// bound prints one end of a frame.
+func (w *windows) bound(offset *pg_query.Node, bits, first, current, preceding, following int) (string, error) {
+	switch {
+	case bits&first != 0:
+		return "UNBOUNDED PRECEDING", nil
+	case bits&current != 0:
+		return "CURRENT ROW", nil
+	case bits&(preceding|following) == 0:
+		return "UNBOUNDED FOLLOWING", nil
+	}
+	n, err := w.sc.constantInteger(offset, "the offset of a frame", 0)
+	if bits&preceding != 0 {
+		return fmt.Sprintf("%d PRECEDING", n), err
+	}
+	return fmt.Sprintf("%d FOLLOWING", n), err
+}
+
+// over prints the OVER clause: with a key of the rows behind the analyst's order where equal rows must not be interchangeable,
+// and with the frame where the function heeds it.
+func (w *windows) over(win *window, total, framed bool) (string, error) {
+	order, text := win.order, ""
+	if framed {
+		text = win.frame.text
+	}
+	if total {
+		src := w.d.src
+		if src.order == nil {
+			return "", pgerr.New(pgerr.FeatureNotSupported, "the window needs a total order of the rows, and these have no known key", pgerr.Hint("Ask the administrator for a primary key on the table."))
+		}
+		order = slices.Clone(order)
+		for _, key := range src.order {
+			if !slices.Contains(order, "("+key+")") {
+				order = append(order, "("+key+")")
+			}
+		}
+		w.proofs = append(w.proofs, src.orderProofs...)
+		if framed && win.frame.whole {
+			text = " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+		}
+	}
+	if len(order) > 0 {
+		text = " ORDER BY " + strings.Join(order, ", ") + text
+	}
+	return fmt.Sprintf(" OVER (PARTITION BY %s%s)", strings.Join(win.partition, ", "), text), nil
+}
