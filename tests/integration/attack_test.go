@@ -15,10 +15,11 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 )
 
-// canary is a patient with more rows than the policy declares, half of them on either side of what the attacks ask for.
+// canary is a patient with more rows than the policy declares, half of them on either side of what the attacks ask for, and
+// half of the minutes far out of bounds.
 const canary = `
 INSERT INTO patients VALUES (5000, 't8', 120, 100000, 250, 'flu', 'A', '2021-01-01', true);
-INSERT INTO visits SELECT 9007199254740992 + i, 5000, (ARRAY['A','B'])[1 + i % 2], '2021-06-01', CASE WHEN i % 2 = 0 THEN 1500 ELSE 1 END, CASE WHEN i % 2 = 0 THEN 50 ELSE 1 END FROM generate_series(0, 19) i;
+INSERT INTO visits SELECT 9007199254740992 + i, 5000, (ARRAY['A','B'])[1 + i % 2], '2021-06-01', CASE WHEN i % 2 = 0 THEN 1500 ELSE 1 END, CASE WHEN i % 2 = 0 THEN 100000 ELSE 1 END FROM generate_series(0, 19) i;
 INSERT INTO lab_results SELECT 100000 + i, 9007199254740992 + i % 20, 50 FROM generate_series(0, 79) i;
 `
 
@@ -73,6 +74,13 @@ func TestNoUnitMovesMoreThanDeclared(t *testing.T) {
 		"distinct values spelled apart": "SELECT count(DISTINCT cost / minutes) FROM visits WHERE minutes > 0",
 		"rows of a key spelled apart":   "SELECT count(*) FROM (SELECT patient_id, cost * 1.00 AS c FROM visits GROUP BY patient_id, cost * 1.00) x",
 		"contradiction":                 "SELECT count(*) FROM visits WHERE minutes < 5 OR minutes < 3 AND minutes > 10",
+		"contradiction before a range":  "SELECT sum(minutes) FROM visits WHERE minutes < 3 AND minutes > 10 OR minutes > 40",
+		"contradiction negated":         "SELECT sum(minutes) FROM visits WHERE NOT (minutes >= 3 OR minutes <= 10) OR NOT (minutes <= 40)",
+		"contradiction in FILTER":       "SELECT sum(minutes) FILTER (WHERE minutes > 40 OR minutes = 3 AND minutes = 10) FROM visits",
+		"contradiction in CASE":         "SELECT sum(CASE WHEN minutes < 3 AND minutes > 10 THEN 0 WHEN minutes > 40 THEN minutes END) FROM visits",
+		"contradiction of texts":        "SELECT ward, count(*) FROM visits WHERE ward = 'A' AND ward = 'B' OR ward IN ('A', 'B') AND minutes > 40 GROUP BY ward",
+		"contradiction of the policy":   "SELECT sum(minutes) FROM visits WHERE minutes > 600",
+		"contradiction below":           "SELECT sum(minutes) FROM (SELECT patient_id, minutes FROM visits WHERE minutes > 600 OR minutes IS NULL) x WHERE minutes > 40",
 		"full join":                     "SELECT count(*) FROM visits v FULL JOIN patients p ON p.id = v.patient_id AND v.ward = p.ward",
 	}
 	// One proxy asks both databases: another one would choose other groups for units with too many.
@@ -92,6 +100,9 @@ func TestNoUnitMovesMoreThanDeclared(t *testing.T) {
 		moved := 0.0
 		for i := range here {
 			moved += math.Abs(here[i] - there[i])
+		}
+		if moved == 0 {
+			t.Errorf("%s: %s\nthe patient does not move the answer: this tries nothing", name, sql)
 		}
 		// The noise of an answer exceeds 40 times its scale once in e^40 draws.
 		if moved > most[name]*(1+80*float64(len(here))/loud) {
