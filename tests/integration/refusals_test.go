@@ -130,9 +130,7 @@ func TestMalformedMessages(t *testing.T) {
 		if _, err := conn.Write(bytes); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if tcp := conn.(*net.TCPConn); tcp.CloseWrite() != nil {
-			t.Errorf("%s: connection already gone", name)
-		}
+		_ = conn.(*net.TCPConn).CloseWrite() // fails where the proxy has hung up first, as it may
 		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
 		if _, err := io.Copy(io.Discard, conn); err != nil && !strings.Contains(err.Error(), "reset") {
 			t.Errorf("%s: the proxy did not hang up: %v", name, err)
