@@ -177,7 +177,7 @@ func (b *builder) firstRows(s *pg_query.SelectStmt, src *relation, e *env) (*rel
 		if err != nil {
 			return nil, err
 		}
-		text, err := sc.sortKey(n, key)
+		text, err := sc.sortKey(n, key, false)
 		if err != nil {
 			return nil, err
 		}
@@ -196,8 +196,8 @@ func (b *builder) firstRows(s *pg_query.SelectStmt, src *relation, e *env) (*rel
 	return r, nil
 }
 
-// sortKey prints an ORDER BY item, whose expression is key.
-func (s *scope) sortKey(n, key *pg_query.Node) (string, error) {
+// sortKey prints an ORDER BY item, whose expression is key; clamped to its bounds if it is computed with.
+func (s *scope) sortKey(n, key *pg_query.Node, clamped bool) (string, error) {
 	by := n.GetSortBy()
 	if by.SortbyDir == pg_query.SortByDir_SORTBY_USING {
 		return "", s.b.refuse(pgerr.FeatureNotSupported, n, "ORDER BY … USING is not supported", "Use ASC or DESC.")
@@ -205,6 +205,9 @@ func (s *scope) sortKey(n, key *pg_query.Node) (string, error) {
 	x, err := s.expression(key)
 	if err != nil {
 		return "", err
+	}
+	if clamped {
+		x = x.Read()
 	}
 	return "(" + x.SQL() + ")" + sortOptions(by), nil
 }

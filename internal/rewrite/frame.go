@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
@@ -87,8 +88,9 @@ func (w *windows) window(f *pg_query.FuncCall, node *pg_query.Node) (*window, er
 			fmt.Sprintf("Put the %s into PARTITION BY, or use windows over aggregates.", src.kind))
 	}
 	slices.Sort(out.partition[1:]) // one window whatever their order
+	offsets := def.FrameOptions&frameRange != 0 && (def.StartOffset != nil || def.EndOffset != nil)
 	for _, n := range def.OrderClause {
-		key, err := w.sc.sortKey(n, n.GetSortBy().Node)
+		key, err := w.sc.sortKey(n, n.GetSortBy().Node, offsets)
 		if err != nil {
 			return nil, err
 		}
@@ -140,17 +142,14 @@ func (w *windows) frame(def *pg_query.WindowDef, node *pg_query.Node) (frame, er
 	if !has(frameNonDefault) {
 		return f, nil
 	}
-	if has(frameRange) && has(frameStartPreceding|frameStartFollowing|frameEndPreceding|frameEndFollowing) {
-		return f, w.b.refuse(pgerr.FeatureNotSupported, node, "a RANGE frame with an offset is not supported over private rows", "Use ROWS, or the difference to lag(…).")
-	}
 	if f.rows && has(frameExcludeGroup|frameExcludeTies) {
 		return f, w.b.refuse(pgerr.FeatureNotSupported, node, "EXCLUDE GROUP and EXCLUDE TIES are not supported in a ROWS frame over private rows", "Use RANGE or GROUPS.")
 	}
-	start, err := w.bound(def.StartOffset, bits, frameStartFirst, frameStartCurrent, frameStartPreceding, frameStartFollowing)
+	start, err := w.bound(def, def.StartOffset, frameStartFirst, frameStartCurrent, frameStartPreceding, frameStartFollowing)
 	if err != nil {
 		return f, err
 	}
-	end, err := w.bound(def.EndOffset, bits, frameEndFirst, frameEndCurrent, frameEndPreceding, frameEndFollowing)
+	end, err := w.bound(def, def.EndOffset, frameEndFirst, frameEndCurrent, frameEndPreceding, frameEndFollowing)
 	if err != nil {
 		return f, err
 	}
@@ -171,7 +170,8 @@ func (w *windows) frame(def *pg_query.WindowDef, node *pg_query.Node) (frame, er
 }
 
 // bound prints one end of a frame.
-func (w *windows) bound(offset *pg_query.Node, bits, first, current, preceding, following int) (string, error) {
+func (w *windows) bound(def *pg_query.WindowDef, offset *pg_query.Node, first, current, preceding, following int) (string, error) {
+	bits := int(def.FrameOptions)
 	switch {
 	case bits&first != 0:
 		return "UNBOUNDED PRECEDING", nil
@@ -180,11 +180,49 @@ func (w *windows) bound(offset *pg_query.Node, bits, first, current, preceding, 
 	case bits&(preceding|following) == 0:
 		return "UNBOUNDED FOLLOWING", nil
 	}
-	n, err := w.sc.constantInteger(offset, "the offset of a frame", 0)
+	side := " FOLLOWING"
 	if bits&preceding != 0 {
-		return fmt.Sprintf("%d PRECEDING", n), err
+		side = " PRECEDING"
 	}
-	return fmt.Sprintf("%d FOLLOWING", n), err
+	if bits&frameRange != 0 {
+		distance, err := w.distance(def.OrderClause[0].GetSortBy().Node, offset)
+		return distance + side, err
+	}
+	n, err := w.sc.constantInteger(offset, "the offset of a frame", 0)
+	return fmt.Sprint(n) + side, err
+}
+
+// distance prints the offset of a RANGE frame. PostgreSQL computes key ± offset for every row, and raises an error for an
+// offset below zero where there is a row: the sums have to be total, and the sign known.
+func (w *windows) distance(key, offset *pg_query.Node) (string, error) {
+	x, err := w.sc.expression(key)
+	if err != nil {
+		return "", err
+	}
+	if t := baseType(x); offset.GetAConst().GetSval() != nil && (t == pgtype.DateOID || isTime(t)) {
+		offset = &pg_query.Node{Node: &pg_query.Node_TypeCast{TypeCast: &pg_query.TypeCast{Arg: offset, TypeName: &pg_query.TypeName{Names: []*pg_query.Node{pg_query.MakeStrNode("interval")}, Typemod: -1}}}}
+	}
+	operation := func(name string, l, r *pg_query.Node) *pg_query.Node {
+		return pg_query.MakeAExprNode(pg_query.A_Expr_Kind_AEXPR_OP, []*pg_query.Node{pg_query.MakeStrNode(name)}, l, r, int32(locationOf(offset)))
+	}
+	for _, name := range []string{"-", "+"} {
+		if _, err := w.sc.expression(operation(name, key, offset)); err != nil {
+			return "", err
+		}
+	}
+	fixed := &scope{b: w.b, rel: &relation{}}
+	d, err := fixed.expression(offset)
+	if err != nil {
+		return "", err
+	}
+	positive, err := fixed.condition(operation(">=", offset, pg_query.MakeAConstStrNode("0", int32(locationOf(offset)))))
+	if err != nil {
+		return "", err
+	}
+	if holds, known := fixed.constant(positive); w.b.lookup != nil && (!known || !holds) {
+		return "", w.b.refuse(pgerr.InvalidParameterValue, offset, "invalid preceding or following size in window function", "")
+	}
+	return d.SQL(), nil
 }
 
 // over prints the OVER clause: with a key of the rows behind the analyst's order where equal rows must not be interchangeable,
