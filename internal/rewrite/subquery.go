@@ -25,7 +25,7 @@ func (b *builder) rows(s *pg_query.SelectStmt, e *env) (*relation, error) {
 		return nil, err
 	}
 	if s.Op != pg_query.SetOperation_SETOP_NONE {
-		return b.unionAll(s, e)
+		return b.setOperation(s, e)
 	}
 	if len(s.ValuesLists) > 0 {
 		return b.valuesList(s)

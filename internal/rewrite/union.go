@@ -3,6 +3,7 @@ package rewrite
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -11,22 +12,15 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 )
 
-// unionAll adds the rows of two queries (PRIVACY 3).
-func (b *builder) unionAll(s *pg_query.SelectStmt, e *env) (*relation, error) {
-	if s.Op == pg_query.SetOperation_SETOP_UNION && !s.All {
-		all := clone(s)
-		all.All = true
-		r, err := b.unionAll(all, e)
-		if err != nil {
-			return nil, err
-		}
-		if len(r.unitCols) > 0 {
-			return b.distinctRows(r)
-		}
-	}
-	if s.Op != pg_query.SetOperation_SETOP_UNION || !s.All {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "UNION, INTERSECT and EXCEPT of private rows are not supported", pgerr.Hint("Use UNION ALL, or a condition on the unit (IN, EXISTS)."))
-	}
+// setWords are the set operations as SQL writes them.
+var setWords = map[pg_query.SetOperation]string{
+	pg_query.SetOperation_SETOP_UNION: "UNION", pg_query.SetOperation_SETOP_INTERSECT: "INTERSECT", pg_query.SetOperation_SETOP_EXCEPT: "EXCEPT",
+}
+
+// setOperation combines the rows of two queries unit by unit (PRIVACY 3). All but UNION ALL compare rows, which have to name their
+// unit: else a row of one person would decide about another's.
+func (b *builder) setOperation(s *pg_query.SelectStmt, e *env) (*relation, error) {
+	word := setWords[s.Op]
 	l, err := b.mustRelation(s.Larg, e)
 	if err != nil {
 		return nil, err
@@ -37,19 +31,16 @@ func (b *builder) unionAll(s *pg_query.SelectStmt, e *env) (*relation, error) {
 	}
 	lv, rv := l.visible(), r.visible()
 	if len(lv) != len(rv) {
-		return nil, pgerr.New(pgerr.SyntaxError, "each UNION query must have the same number of columns")
+		return nil, pgerr.New(pgerr.SyntaxError, fmt.Sprintf("each %s query must have the same number of columns", word))
 	}
 	if l.private() != r.private() || l.kind != r.kind {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "UNION ALL of rows with different privacy units is not supported")
+		return nil, pgerr.New(pgerr.FeatureNotSupported, word+" of rows with different privacy units is not supported")
 	}
 	if !b.sameUnitType(append(slices.Clone(l.tables), r.tables...)) {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("UNION ALL of tables whose %s columns have different types is not supported", l.kind))
+		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s of tables whose %s columns have different types is not supported", word, l.kind))
 	}
 	alias := b.newAlias()
-	out := &relation{kind: l.kind, rows: saturatingAdd(l.rows, r.rows), proven: l.proven && r.proven, tables: append(slices.Clone(l.tables), r.tables...), proofs: append(slices.Clone(l.proofs), r.proofs...)}
-	if l.max > 0 && r.max > 0 {
-		out.max = l.max + r.max
-	}
+	out := combined(s.Op, l, r)
 	var lc, rc []string
 	if l.private() {
 		out.unit = alias + ".u"
@@ -60,8 +51,23 @@ func (b *builder) unionAll(s *pg_query.SelectStmt, e *env) (*relation, error) {
 		if err != nil {
 			return nil, b.located(b.refusal(err), firstTarget(s.Rarg))
 		}
+		switch s.Op {
+		case pg_query.SetOperation_SETOP_EXCEPT:
+			c.Nullable = x.Nullable()
+		case pg_query.SetOperation_SETOP_INTERSECT:
+			c.Nullable = x.Nullable() && y.Nullable()
+		}
+		left, right := x.SQL(), y.SQL()
+		if s.Op != pg_query.SetOperation_SETOP_UNION { // equal rows have to look alike, as one of them stays (PRIVACY 7)
+			if left, err = spelledAlike(left, c); err != nil {
+				return nil, err
+			}
+			if right, err = spelledAlike(right, c); err != nil {
+				return nil, err
+			}
+		}
 		name := fmt.Sprintf("c%d", i+1)
-		lc, rc = append(lc, x.SQL()+" AS "+name), append(rc, y.SQL()+" AS "+name)
+		lc, rc = append(lc, left+" AS "+name), append(rc, right+" AS "+name)
 		kept := lv[i].keptBy(x) && rv[i].keptBy(y)
 		c.Ref, c.Name, c.Unit = alias+"."+name, lv[i].name, kept && lv[i].isUnit && rv[i].isUnit
 		n := &column{name: lv[i].name, x: c, isUnit: c.Unit, holdsUnit: kept && lv[i].holdsUnit && rv[i].holdsUnit, perUnit: c.Unit}
@@ -71,12 +77,40 @@ func (b *builder) unionAll(s *pg_query.SelectStmt, e *env) (*relation, error) {
 			out.unitCols = append(out.unitCols, n)
 		}
 	}
-	out.from = fmt.Sprintf("(%s UNION ALL %s) AS %s", l.selectText(lc), r.selectText(rc), alias)
-	if l.foldable(nil) && r.foldable(nil) {
-		return b.fold(out.from, out.cols)
+	if len(out.unitCols) == 0 && l.private() && !(s.All && s.Op == pg_query.SetOperation_SETOP_UNION) {
+		return nil, b.refuse(pgerr.FeatureNotSupported, firstTarget(s), word+" compares rows of different persons",
+			fmt.Sprintf("Select the %s at the same place on both sides, or write UNION ALL.", l.kind))
 	}
-	out.lines = append([]string{"union all, " + out.rowBound()}, append(indent(l.lines), indent(r.lines)...)...)
-	return out, nil
+	if s.All || s.Op == pg_query.SetOperation_SETOP_UNION {
+		word += " ALL"
+	}
+	out.from = fmt.Sprintf("(%s %s %s) AS %s", l.selectText(lc), word, r.selectText(rc), alias)
+	if s.Op == pg_query.SetOperation_SETOP_UNION && l.foldable(nil) && r.foldable(nil) {
+		if out, err = b.fold(out.from, out.cols); err != nil || s.All {
+			return out, err
+		}
+		return b.distinctRows(out)
+	}
+	out.lines = append([]string{strings.ToLower(word) + ", " + out.rowBound()}, append(indent(l.lines), indent(r.lines)...)...)
+	if s.All {
+		return out, nil
+	}
+	return b.distinctRows(out)
+}
+
+// combined bounds the rows of a set operation: of one unit, and of all.
+func combined(op pg_query.SetOperation, l, r *relation) *relation {
+	out := &relation{kind: l.kind, rows: l.rows, proven: l.proven, max: l.max, tables: append(slices.Clone(l.tables), r.tables...), proofs: append(slices.Clone(l.proofs), r.proofs...)}
+	switch {
+	case op == pg_query.SetOperation_SETOP_UNION:
+		out.rows, out.proven, out.max = saturatingAdd(l.rows, r.rows), l.proven && r.proven, 0
+		if l.max > 0 && r.max > 0 {
+			out.max = l.max + r.max
+		}
+	case op == pg_query.SetOperation_SETOP_INTERSECT && (r.rows < l.rows || r.rows == l.rows && r.proven):
+		out.rows, out.proven = r.rows, r.proven
+	}
+	return out
 }
 
 // written is the column as a set operation reads it.
