@@ -8,7 +8,7 @@ WHERE s.oid < 10000 AND t.oid < 10000 AND s.oid <> t.oid ORDER BY 2, 3;
 -- oper: name left(- for prefix) right result
 SELECT 'oper', oprname, coalesce(l.typname, '-'), r.typname, t.typname FROM pg_operator
 LEFT JOIN pg_type l ON l.oid = oprleft JOIN pg_type r ON r.oid = oprright JOIN pg_type t ON t.oid = oprresult
-WHERE oprnamespace = 'pg_catalog'::regnamespace AND oprname IN ('+','-','*','/','%','^','@','|/','||/','=','<>','<','<=','>','>=','||','~~','!~~','~~*','!~~*','~','!~','^@')
+WHERE oprnamespace = 'pg_catalog'::regnamespace AND oprname IN ('+','-','*','/','%','^','@','|/','||/','=','<>','<','<=','>','>=','||','~~','!~~','~~*','!~~*','~','!~','^@','&','|','#','<<','>>')
 ORDER BY oprname COLLATE "C", pg_operator.oid;
 -- func: name result arguments
 SELECT 'func', proname, t.typname, array_to_string(ARRAY(SELECT a.typname FROM unnest(proargtypes) WITH ORDINALITY u(o, n) JOIN pg_type a ON a.oid = u.o ORDER BY n), ' ') FROM pg_proc
@@ -19,5 +19,6 @@ WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind = 'f' AND NOT proret
  'lower','upper','initcap','length','char_length','character_length','octet_length','left','right','btrim','ltrim','rtrim','position','strpos',
  'substring','substr','starts_with','ascii','reverse','md5','replace','lpad','rpad','split_part','translate','now','transaction_timestamp',
  'statement_timestamp','similar_to_escape','like_escape','like','notlike','degrees','radians','pi','gcd','lcm','sin','cos','tan','atan','atan2',
- 'int2','int4','int8','float4','float8','numeric','text','varchar','bpchar','date','timestamp','timestamptz','time','interval','bool','to_date','to_timestamp','date_bin','overlaps')
+ 'int2','int4','int8','float4','float8','numeric','text','varchar','bpchar','date','timestamp','timestamptz','time','interval','bool','to_date','to_timestamp','date_bin','overlaps',
+ 'make_time','make_timestamp','make_interval','bit_length','to_hex','asin','acos','tanh','repeat','overlay')
 ORDER BY proname, pg_proc.oid;

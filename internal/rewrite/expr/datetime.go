@@ -20,8 +20,9 @@ func init() {
 	define("bounded operands of at most 10^17 microseconds", false, spanScale, "*(interval,float8)", "*(float8,interval)", "/(interval,float8)")
 	define("bounded operands", false, age, "age(timestamp,timestamp)", "age(timestamptz,timestamptz)")
 	define("bounded operand", false, ageNow, "age(timestamp)", "age(timestamptz)")
-	define("always", true, isFinite, "isfinite(date)", "isfinite(timestamp)", "isfinite(timestamptz)")
+	define("always", true, isFinite, "isfinite(date)", "isfinite(timestamp)", "isfinite(timestamptz)", "isfinite(interval)")
 	define("a constant zone; bounded operand", false, zone, "timezone(text,timestamp)", "timezone(text,timestamptz)")
+	define("a constant offset within 168 hours; bounded operand", false, offset, "timezone(interval,timestamp)", "timezone(interval,timestamptz)")
 }
 
 // inside refuses results outside the range in which calendar functions work.
@@ -274,6 +275,21 @@ func zone(c *call) (*Expr, error) {
 	if zoneKnown && !zoneName(name) {
 		return nil, c.refuse(fmt.Sprintf("%q is not a time zone that is known here", name), "write UTC or a name such as Europe/Berlin")
 	}
+	return c.zoned()
+}
+
+// offset is AT TIME ZONE INTERVAL '2 hours'. Months and days raise.
+func offset(c *call) (*Expr, error) {
+	if by := c.args[0]; !by.provisional && !isNull(by) {
+		if by.value == nil || by.value.span.months != 0 || by.value.span.days != 0 || by.bounds.Abs().Hi.Cmp(zoneMax) > 0 {
+			return nil, c.refuse("the offset is not a constant of hours and minutes", "write INTERVAL '2 hours', or a zone's name")
+		}
+	}
+	return c.zoned()
+}
+
+// zoned moves a timestamp between a zone and UTC.
+func (c *call) zoned() (*Expr, error) {
 	e := c.result(c.cand.result)
 	known, err := c.finite()
 	if !known || err != nil {

@@ -22,12 +22,19 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 	case f.FuncVariadic:
 		return nil, Refuse(loc, "VARIADIC is not supported on private rows", "")
 	}
-	for _, a := range f.Args {
+	nodes := f.Args
+	if name == "make_interval" {
+		var err error
+		if nodes, err = intervalArguments(nodes, loc); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range nodes {
 		if a.GetNamedArgExpr() != nil {
 			return nil, Refuse(loc, "named arguments are not supported on private rows", "give the arguments in order")
 		}
 	}
-	args, err := b.list(f.Args)
+	args, err := b.list(nodes)
 	if err != nil {
 		return nil, err
 	}

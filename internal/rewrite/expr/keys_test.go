@@ -13,7 +13,7 @@ var keyCases = []struct {
 }{
 	{"diag", 3}, {"upper(diag)", 3}, {"COALESCE(diag, 'none')", 4}, {"left(diag, 1)", 3}, {"length(diag)", 3}, {"NULLIF(diag, 'flu')", 2},
 	{"CASE diag WHEN 'flu' THEN 'x' ELSE 'y' END", 2}, {"diag = 'flu'", 2}, {"diag || '!'", 3}, {"diag IS NULL", 2},
-	{"b", 2}, {"nb", 2}, {"NOT b", 2}, {"b IS TRUE", 2}, {"b AND nb", 2}, {"age > 65", 2}, {"n2 > 5", 2}, {"m", 3}, {"m::text", 3}, {"(m, 1) IS NULL", 1},
+	{"b", 2}, {"nb", 2}, {"NOT b", 2}, {"b IS TRUE", 2}, {"b AND nb", 2}, {"age > 65", 2}, {"n2 > 5", 2}, {"m", 3}, {"m::text", 3}, {"(m, 1) IS NULL", 1}, {"(m, (1, 2)) IS NULL", 0},
 	{"age", 121}, {"i2", 101}, {"i4", 171}, {"dom", 101}, {"age / 10", 13}, {"age / 10 * 10", 13}, {"age % 7", 7}, {"(age / 10)::text", 13}, {"COALESCE(i2, -1)", 102},
 	{"width_bucket(n, 0, 10, 5)", 7}, {"width_bucket(age, 0, 120, 4)", 5}, {"floor(n2 / 1000)", 21}, {"round(n2, -3)", 21}, {"floor(f8 / 100000)", 21}, {"round(pn)", 9}, {"floor(pf8)::int", 51},
 	{"CASE WHEN age < 18 THEN 'minor' WHEN age < 65 THEN 'adult' ELSE 'senior' END", 3}, {"CASE WHEN n < 0 THEN 'neg' WHEN n > 0 THEN 'pos' END", 2},
@@ -22,7 +22,8 @@ var keyCases = []struct {
 	{"extract(year FROM d)", 12}, {"extract(month FROM ts)", 12}, {"extract(dow FROM utz)", 7}, {"extract(hour FROM ts)", 24}, {"date_part('year', ts)", 12}, {"date_part('hour', tz)", 24},
 	{"extract(year FROM ts)::int", 12}, {"extract(quarter FROM d)", 4}, {"to_char(ts, 'YYYY-MM')", 144}, {"to_char(d, 'Dy')", 7}, {"to_char(ts, 'HH24')", 24}, {"to_char(d, 'MM-DD')", 366}, {"to_char(tz, 'Dy HH24')", 168}, {"to_char(d, 'FMMonth')", 12}, {"to_char(d, 'YYYY\"Q\"Q')", 48},
 	{"ts::date", 4383}, {"extract(year FROM age('2026-12-31', d))", 12}, {"LEAST(age, 10)", 11}, {"GREATEST(LEAST(u4, 5), 1)", 5}, {"1", 1},
-	{"date_trunc('month', ts) + interval '1 day'", 144}, {"extract(year FROM ts) * 100 + extract(month FROM ts)", 144}, {"disc", 11}, {"sign(n)", 3}, {"CURRENT_DATE - d > 365", 2}, {"CURRENT_DATE - d", 4383},
+	{"date_trunc('month', ts) + interval '1 day'", 144}, {"extract(year FROM ts) * 100 + extract(month FROM ts)", 144}, {"disc", 11}, {"sign(n)", 3}, {"CURRENT_DATE - d > 365", 2}, {"CURRENT_DATE - d", 4383}, {"make_date(extract(year FROM d)::int, extract(month FROM d)::int, 1)", 144}, {"date_bin('7 days', ts, '2015-01-01')", 627}, {"date_bin('7 days', ts, '2030-01-01')", -1},
+	{"date_bin('30 days', tz, '2020-01-05 00:00+00')", -1}, {"age & 3", 4}, {"age >> 4", 8}, {"to_char(age, 'FM000')", 121}, {"make_interval(years => age / 10)", 13}, {"num_nulls(i4, d)", 3}, {"(age, i2) = (1, 2)", 2},
 }
 
 // TestKeys lists keys on the server and holds the list against the values of many rows: none may be missing, none twice.

@@ -19,7 +19,12 @@ func init() {
 		"power(float8,float8)", "pow(float8,float8)", "^(float8,float8)", "power(numeric,numeric)", "pow(numeric,numeric)", "^(numeric,numeric)")
 	define("bounds prove a base of at least 1.001 and an argument above 0", false, logarithm, "log(numeric,numeric)")
 	define("always", false, pi, "pi()")
-	define("bounded argument", false, wave, "sin(float8)", "cos(float8)", "atan(float8)")
+	define("bounded argument", false, wave, "sin(float8)", "cos(float8)", "atan(float8)", "tanh(float8)", "tan(float8)")
+	define("bounds prove an argument from -1 to 1", false, arc, "asin(float8)", "acos(float8)")
+	define("bounded arguments", false, angle, "atan2(float8,float8)")
+	for _, t := range []string{"int4", "int8"} {
+		define("bounds prove that the result fits", false, divisors, "gcd("+t+","+t+")", "lcm("+t+","+t+")")
+	}
 	define("bounded argument", false, monotone("degrees", math.Inf(-1), func(x float64) float64 { return x * 180 / math.Pi }), "degrees(float8)")
 	define("bounded argument", false, monotone("radians", math.Inf(-1), func(x float64) float64 { return x * math.Pi / 180 }), "radians(float8)")
 }
@@ -96,6 +101,9 @@ func monotone(name string, least float64, f func(float64) float64) func(c *call)
 		switch {
 		case name == "sqrt":
 			e.bounds.Lo = ratMax(e.bounds.Lo, ratZero)
+			if isFloat(e.typ) { // correctly rounded, wherever it runs
+				e.bounds = Interval{new(big.Rat).SetFloat64(f(lo)), new(big.Rat).SetFloat64(f(hi))}
+			}
 			if x.quantum >= 0 {
 				e.quantum = x.quantum/2 + 54
 			}
@@ -272,11 +280,64 @@ func wave(c *call) (*Expr, error) {
 		return e, err
 	}
 	e.bounds = Between(-1, 1)
-	if c.cand.name == "atan" {
+	switch c.cand.name {
+	case "atan":
 		e.bounds = Between(-2, 2)
+	case "tan": // as large as 10^16 and more, next to its poles
+		e.bounds = Interval{}
 	}
 	if q := c.args[0].quantum; q >= 0 { // tiny results come from tiny arguments; sin and cos come no nearer to 0 than 2^-70 elsewhere
 		e.quantum = max(q, 70) + 55
 	}
+	return e, nil
+}
+
+// arc is asin and acos. acos comes no nearer to 0 than 2^-27, at 1 − 2^-53.
+func arc(c *call) (*Expr, error) {
+	e := c.result(oidFloat8)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	x := c.args[0]
+	if !x.bounds.Within(Between(-1, 1)) {
+		return nil, c.refuse(fmt.Sprintf("the bounds %s of %s are not within [-1, 1]", x.bounds, x.Text()), "write "+c.cand.name+"(LEAST(GREATEST(x, -1), 1))")
+	}
+	e.bounds = Between(-2, 2)
+	if c.cand.name == "acos" {
+		e.bounds = Between(0, 4)
+	}
+	if x.quantum >= 0 {
+		e.quantum = max(x.quantum, 70) + 55
+	}
+	return e, nil
+}
+
+// angle is atan2.
+func angle(c *call) (*Expr, error) {
+	e := c.result(oidFloat8)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	e.bounds = Between(-4, 4)
+	return e, nil
+}
+
+// divisors is gcd and lcm, which are not negative.
+func divisors(c *call) (*Expr, error) {
+	e := c.result(c.cand.result)
+	x, y := c.args[0], c.args[1]
+	if x.provisional || y.provisional || isNull(x) || isNull(y) {
+		return e, nil
+	}
+	most := ratMax(x.safe().Abs().Hi, y.safe().Abs().Hi)
+	if c.cand.name == "lcm" {
+		most = mul(x.safe().Abs().Hi, y.safe().Abs().Hi)
+	}
+	if !intRange(e.typ).Contains(most) {
+		return nil, c.refuse("it may overflow "+display(e.typ), "only columns with declared bounds can be computed with; or cast to bigint")
+	}
+	e.bounds = Interval{ratZero, most}
 	return e, nil
 }

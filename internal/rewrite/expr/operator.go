@@ -64,7 +64,7 @@ func operatorName(parts []*pg_query.Node, loc int) (string, error) {
 
 // operator resolves and builds a unary or binary operator over built operands.
 func (b *builder) operator(name string, args []*Expr, text string, loc int) (*Expr, error) {
-	if len(args) == 2 && (args[0].isEnum() || args[1].isEnum()) {
+	if len(args) == 2 && (args[0].isEnum() || args[1].isEnum()) && name != "||" {
 		return b.enumComparison(name, args, text, loc)
 	}
 	cand := operatorFor(name, baseTypes(args))

@@ -130,6 +130,9 @@ func (b *builder) rowIn(a *pg_query.A_Expr, name string, loc int) (*Expr, error)
 func (b *builder) rowNullTest(n *pg_query.NullTest, row *pg_query.RowExpr) (*Expr, error) {
 	var all []*Expr
 	for _, a := range row.Args {
+		if a.GetRowExpr() != nil { // it is a value of its own, and not NULL
+			return nil, Refuse(int(n.Location), "rows of rows are not supported", "")
+		}
 		e, err := b.nullTest(&pg_query.NullTest{Arg: a, Nulltesttype: n.Nulltesttype, Location: n.Location})
 		if err != nil {
 			return nil, err

@@ -1,6 +1,9 @@
 package expr
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 func init() {
 	define("operands up to 2^20 characters (the rest is cut off)", true, sameText, "lower(text)", "upper(text)", "initcap(text)", "reverse(text)",
@@ -18,7 +21,11 @@ func init() {
 	define("a constant length of at most 1000 and constant characters of at most 100", true, pad, "lpad(text,int4)", "rpad(text,int4)", "lpad(text,int4,text)", "rpad(text,int4,text)")
 	define("constant characters of at most 100", true, translate, "translate(text,text,text)")
 	define("operands up to 2^20 characters", true, digest, "md5(text)")
+	define("operands up to 2^20 characters (the rest is cut off)", true, bitLength, "bit_length(text)")
+	define("a constant number of at most 1000; operands up to 2^20 characters", true, repeat, "repeat(text,int4)")
+	define("operands up to 2^20 characters; a constant replacement, start ≥ 1 and length ≥ 0", true, overlay, "overlay(text,text,int4)", "overlay(text,text,int4,int4)")
 	constructs["concat"] = concat
+	constructs["concat_ws"] = concat
 }
 
 // limited cuts a text of unknown length, so that what is made of it stays small.
@@ -188,9 +195,10 @@ func concatenate(c *call) (*Expr, error) {
 	return c.textResult(length)
 }
 
-// concat ignores NULL arguments.
+// concat is concat and concat_ws, which ignore NULL arguments, but for the separator.
 func concat(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
-	c := &call{loc: loc, text: text, tmpl: "pg_catalog.concat("}
+	name, _, _ := strings.Cut(text, "(")
+	c := &call{loc: loc, text: text, tmpl: "pg_catalog." + name + "("}
 	length := 0
 	for i, a := range args {
 		x := a.relabelled()
@@ -202,6 +210,9 @@ func concat(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
 		}
 		x = limited(x)
 		length += x.maxLen
+		if i == 0 && name == "concat_ws" {
+			length += x.maxLen * len(args)
+		}
 		c.args = append(c.args, x)
 		if i > 0 {
 			c.tmpl += ", "
@@ -216,7 +227,7 @@ func concat(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.nullable = false
+	e.nullable = name == "concat_ws" && c.args[0].nullable
 	return e, nil
 }
 
@@ -227,8 +238,9 @@ func (b *builder) castText(x *Expr, text string) (*Expr, error) {
 	if !supported(x.typ) && !x.isEnum() {
 		return nil, Refuse(x.location, x.Text()+" is of a type that is not supported in "+text, "")
 	}
-	if x.typ == oidBool { // concat prints t and f, the cast true and false
-		return nil, Refuse(x.location, "concat of booleans is not supported", "write CASE WHEN x THEN 'yes' ELSE 'no' END")
+	if x.typ == oidBool { // the cast prints true and false
+		c := &call{args: []*Expr{x}, loc: x.location, text: x.Text(), tmpl: `pg_catalog."left"(({0})::pg_catalog.text, 1)`}
+		return c.textResult(1)
 	}
 	return b.cast(x, oidText, -1, x.Text(), x.location)
 }
@@ -314,6 +326,51 @@ func translate(c *call) (*Expr, error) {
 	x := limited(c.args[0])
 	c.args = []*Expr{x, c.args[1], c.args[2]}
 	return c.textResult(x.maxLen)
+}
+
+// bitLength is octet_length × 8, which overflows.
+func bitLength(c *call) (*Expr, error) {
+	x := limited(c.args[0])
+	c.args = []*Expr{x}
+	e := c.result(oidInt4)
+	e.bounds = Between(0, 32*int64(x.maxLen))
+	return e, nil
+}
+
+func repeat(c *call) (*Expr, error) {
+	n, known, err := c.constantInt(1, "the number")
+	if err != nil {
+		return nil, err
+	}
+	x := limited(c.args[0])
+	if known && (n > 1000 || max(n, 0)*int64(x.maxLen) > 16*maxChars) {
+		return nil, c.refuse("the result may be too long", "shorten the operand with left(x, n)")
+	}
+	c.args = []*Expr{x, c.args[1]}
+	return c.textResult(int(max(n, 0)) * x.maxLen)
+}
+
+// overlay raises where the start is below 1 or the length negative.
+func overlay(c *call) (*Expr, error) {
+	with, _, err := c.constantText(1, "the replacement")
+	if err != nil {
+		return nil, err
+	}
+	for i, what := range []string{"", "", "the start", "the length"} {
+		if i < 2 || i >= len(c.args) {
+			continue
+		}
+		n, known, err := c.constantInt(i, what)
+		if err != nil {
+			return nil, err
+		}
+		if known && (n < int64(3-i) || n > maxChars) {
+			return nil, c.refuse(what+" is out of range", "write a start from 1, and a length from 0")
+		}
+	}
+	x := limited(c.args[0])
+	c.args[0] = x
+	return c.textResult(x.maxLen + len(with))
 }
 
 func digest(c *call) (*Expr, error) {

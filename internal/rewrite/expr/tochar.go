@@ -7,6 +7,7 @@ import (
 
 func init() {
 	define("a constant format of the closed list; the result is NULL for infinity", false, toChar, "to_char(timestamp,text)", "to_char(timestamptz,text)")
+	define("bounded operand; a constant format of 9, 0, commas, a point, FM, and S, SG or MI at the beginning or end", false, numberChar, "to_char(int4,text)", "to_char(int8,text)", "to_char(numeric,text)", "to_char(float4,text)", "to_char(float8,text)")
 }
 
 // charPatterns are the template patterns of to_char that are accepted, the longest first, with what they depend on: the unit in which
@@ -91,5 +92,26 @@ func toChar(c *call) (*Expr, error) {
 	}
 	e.maxLen = f.width
 	e.series = charSeries(c, f)
+	return e, nil
+}
+
+// numberFormat: a template of these is never wrong (formatting.c, NUMDesc_prepare).
+var numberFormat = regexp.MustCompile(`^(FM)?(S|SG|MI)?[09](,?[09]){0,30}(\.[09]{0,20})?$|^(FM)?[09](,?[09]){0,30}(\.[09]{0,20})?(S|SG|MI)?$`)
+
+// numberChar is to_char of a number: what does not fit is printed as #.
+func numberChar(c *call) (*Expr, error) {
+	e := c.result(oidText)
+	format, known, err := c.constantText(1, "the format")
+	if err != nil || !known {
+		e.provisional = e.provisional || !known
+		return e, err
+	}
+	if !numberFormat.MatchString(format) {
+		return nil, c.refuse("its format holds something else than 9, 0, commas, a point, FM, and S, SG or MI at the beginning or end", "write a format such as 'FM999,990.00'")
+	}
+	if known, err := c.finite(); !known || err != nil {
+		return e, err
+	}
+	e.maxLen = len(format) + 4
 	return e, nil
 }

@@ -1,0 +1,80 @@
+package expr
+
+import (
+	"fmt"
+	"math/big"
+)
+
+func init() {
+	for _, t := range []string{"int2", "int4", "int8"} {
+		define("always", false, bitwise, "&("+t+","+t+")", "|("+t+","+t+")", "#("+t+","+t+")")
+		define("always", false, complement, "~("+t+")")
+		define("a shift from 0 to 62 that is less than the type's width; bounds prove that the result fits", false, shift, "<<("+t+",int4)", ">>("+t+",int4)")
+		if t != "int2" {
+			define("always", false, hexadecimal, "to_hex("+t+")")
+		}
+	}
+}
+
+// bitwise is & | #: no result has more bits than the operands. Where one side of & is not negative, the result lies between 0 and it.
+func bitwise(c *call) (*Expr, error) {
+	e := c.result(c.cand.result)
+	x, y := c.args[0].bounds, c.args[1].bounds
+	if c.cand.name == "&" {
+		for _, i := range []Interval{x, y} {
+			if i.Lo != nil && i.Lo.Sign() >= 0 {
+				e.bounds = e.bounds.Intersect(Interval{ratZero, i.Hi})
+			}
+		}
+		if e.bounds.Lo != nil {
+			return e, nil
+		}
+	}
+	if !x.Finite() || !y.Finite() {
+		return e, nil
+	}
+	most := ratMax(x.Abs().Hi, y.Abs().Hi)
+	limit := pow2(most.Num().BitLen())
+	e.bounds = Interval{neg(limit), sub(limit, ratOne)}
+	if x.Lo.Sign() >= 0 && y.Lo.Sign() >= 0 {
+		e.bounds.Lo = ratZero
+	}
+	return e, nil
+}
+
+// complement is ~x = −x − 1.
+func complement(c *call) (*Expr, error) {
+	e := c.result(c.cand.result)
+	e.bounds = c.args[0].bounds.Neg().Map(func(r *big.Rat) *big.Rat { return sub(r, ratOne) })
+	return e, nil
+}
+
+// shift multiplies or divides by a power of two. By the type's width or more, or by less than 0, the processor decides.
+func shift(c *call) (*Expr, error) {
+	e := c.result(c.cand.result)
+	x, n := c.args[0], c.args[1]
+	if x.provisional || n.provisional || isNull(x) || isNull(n) {
+		return e, nil
+	}
+	width := intRange(e.typ).Hi.Num().BitLen()
+	if !n.safe().Within(Between(0, int64(width)-1)) {
+		return nil, c.refuse(fmt.Sprintf("the shift may lie outside 0 to %d", width-1), "write a constant, or LEAST(GREATEST(n, 0), 30)")
+	}
+	least, most := pow2(int(n.safe().Lo.Num().Int64())), pow2(int(n.safe().Hi.Num().Int64()))
+	if c.cand.name == ">>" {
+		e.bounds = x.bounds.Mul(Interval{quo(ratOne, most), quo(ratOne, least)}).Map(floorRat)
+		return e, nil
+	}
+	safe := x.safe().Mul(Interval{least, most})
+	if !safe.Within(intRange(e.typ)) {
+		return nil, c.refuse(fmt.Sprintf("it may overflow %s, as it may be anything in %s", display(e.typ), safe), "only columns with declared bounds can be computed with; or cast to bigint")
+	}
+	e.bounds = x.bounds.Mul(Interval{least, most})
+	return e, nil
+}
+
+func hexadecimal(c *call) (*Expr, error) {
+	e := c.result(oidText)
+	e.maxLen = 16
+	return e, nil
+}

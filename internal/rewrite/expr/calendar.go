@@ -1,0 +1,234 @@
+package expr
+
+import (
+	"fmt"
+	"math/big"
+	"time"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+)
+
+// Dates, times and intervals made of numbers: total where bounds prove every part valid.
+
+func init() {
+	define("bounds prove a year from 1 to 270000, a month from 1 to 12 and a day that each of those months has", false, makeDate, "make_date(int4,int4,int4)")
+	define("as make_date; and an hour from 0 to 23, a minute from 0 to 59 and a second from 0 to below 60", false, makeStamp, "make_timestamp(int4,int4,int4,int4,int4,float8)")
+	define("bounds prove an hour from 0 to 23, a minute from 0 to 59 and a second from 0 to below 60", false, makeTime, "make_time(int4,int4,float8)")
+	define("bounded parts of at most 10^17 microseconds", false, makeInterval, "make_interval(int4,int4,int4,int4,int4,int4,float8)")
+	define("bounded operand within years -4600 to 270000", false, toTimestamp, "to_timestamp(float8)")
+	define("a constant stride of days and time above 0, a constant origin; bounded operand", false, dateBin, "date_bin(interval,timestamp,timestamp)", "date_bin(interval,timestamptz,timestamptz)")
+	define("bounded operand", false, justify, "justify_hours(interval)", "justify_days(interval)", "justify_interval(interval)")
+	for _, t := range []string{"timestamp", "timestamptz", "time"} {
+		define("always", true, overlaps, "overlaps("+t+","+t+","+t+","+t+")")
+	}
+}
+
+// part requires an argument within a range; known is false while that waits for a value.
+func (c *call) part(i int, what string, within Interval) (bounds Interval, known bool, err error) {
+	x := c.args[i]
+	if x.provisional || isNull(x) {
+		return within, false, nil
+	}
+	if !x.safe().Finite() || !x.safe().Within(within) {
+		return within, false, c.refuse(fmt.Sprintf("the %s may lie outside %s", what, within), fmt.Sprintf("write LEAST(GREATEST(%s, %s), %s)", x.Text(), decimal(within.Lo), decimal(within.Hi)))
+	}
+	return x.bounds, true, nil
+}
+
+// day gives the bounds of a date made of the arguments 0 to 2, in days since 1970.
+func (c *call) day() (bounds Interval, known bool, err error) {
+	y, known1, err := c.part(0, "year", Between(1, 270000))
+	if err != nil {
+		return y, false, err
+	}
+	m, known2, err := c.part(1, "month", Between(1, 12))
+	if err != nil {
+		return m, false, err
+	}
+	fewest, year := int64(31), 1970 // a year without a leap day, unless all are one year
+	if y.Lo.Cmp(y.Hi) == 0 {
+		year = int(y.Lo.Num().Int64())
+	}
+	for month := m.Lo.Num().Int64(); month <= m.Hi.Num().Int64(); month++ {
+		fewest = min(fewest, int64(time.Date(year, time.Month(month+1), 0, 0, 0, 0, 0, time.UTC).Day()))
+	}
+	if !known2 {
+		fewest = 31
+	}
+	d, known3, err := c.part(2, "day", Between(1, fewest))
+	if err != nil {
+		return d, false, err
+	}
+	date := func(y, m, d *big.Rat) *big.Rat {
+		at := time.Date(int(y.Num().Int64()), time.Month(m.Num().Int64()), int(d.Num().Int64()), 0, 0, 0, 0, time.UTC)
+		return floorRat(frac(at.Unix(), 86400))
+	}
+	return Interval{date(y.Lo, m.Lo, d.Lo), date(y.Hi, m.Hi, d.Hi)}, known1 && known2 && known3, nil
+}
+
+// timeOfDay gives the bounds of a time made of three arguments from the i-th, in microseconds.
+func (c *call) timeOfDay(i int) (bounds Interval, known bool, err error) {
+	h, known1, err := c.part(i, "hour", Between(0, 23))
+	if err != nil {
+		return h, false, err
+	}
+	m, known2, err := c.part(i+1, "minute", Between(0, 59))
+	if err != nil {
+		return m, false, err
+	}
+	s, known3, err := c.part(i+2, "second", Interval{ratZero, frac(59999999, 1000000)})
+	if err != nil {
+		return s, false, err
+	}
+	bounds = h.Scale(rat(3600)).Add(m.Scale(rat(60))).Add(s).Scale(microsPerSec)
+	return Interval{floorRat(bounds.Lo), ceilRat(bounds.Hi)}, known1 && known2 && known3, nil
+}
+
+func makeDate(c *call) (*Expr, error) {
+	e := c.result(oidDate)
+	bounds, known, err := c.day()
+	if known {
+		e.bounds = bounds
+	}
+	return e, err
+}
+
+func makeStamp(c *call) (*Expr, error) {
+	e := c.result(oidTimestamp)
+	day, known1, err := c.day()
+	if err != nil {
+		return nil, err
+	}
+	at, known2, err := c.timeOfDay(3)
+	if known1 && known2 {
+		e.bounds = day.Scale(microsPerDay).Add(at)
+	}
+	return e, err
+}
+
+func makeTime(c *call) (*Expr, error) {
+	e := c.result(oidTime)
+	e.bounds = dayRange
+	bounds, known, err := c.timeOfDay(0)
+	if known {
+		e.bounds = bounds
+	}
+	return e, err
+}
+
+// intervalParts are make_interval's arguments by name.
+var intervalParts = []string{"years", "months", "weeks", "days", "hours", "mins", "secs"}
+
+// intervalArguments puts named arguments into their places, and 0 where there is none.
+func intervalArguments(nodes []*pg_query.Node, loc int) ([]*pg_query.Node, error) {
+	out := make([]*pg_query.Node, len(intervalParts))
+	for i, n := range nodes {
+		at := i
+		if named := n.GetNamedArgExpr(); named != nil {
+			at, n = -1, named.Arg
+			for j, name := range intervalParts {
+				if name == named.Name {
+					at = j
+				}
+			}
+		}
+		if at < 0 || at >= len(out) || out[at] != nil {
+			return nil, Refuse(loc, "make_interval has no such argument", "its arguments are years, months, weeks, days, hours, mins and secs")
+		}
+		out[at] = n
+	}
+	for i, n := range out {
+		if n == nil {
+			out[i] = pg_query.MakeAConstIntNode(0, int32(loc))
+		}
+	}
+	return out, nil
+}
+
+// makeInterval adds up years and months, weeks and days, and the rest. The epoch of months grows with them.
+func makeInterval(c *call) (*Expr, error) {
+	e := c.result(oidInterval)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	part := func(i int, factor int64) Interval { return c.args[i].safe().Scale(rat(factor)) }
+	months := part(0, 12).Add(part(1, 1))
+	days := part(2, 7).Add(part(3, 1))
+	at := part(4, 3600).Add(part(5, 60)).Add(part(6, 1)).Scale(microsPerSec).Widen(ratOne)
+	e.spread = add(mul(add(mul(months.Abs().Hi, rat(31)), days.Abs().Hi), microsPerDay), at.Abs().Hi)
+	if e.spread.Cmp(rat(1e17)) > 0 {
+		return nil, c.refuse("it may overflow interval", "declare narrower bounds")
+	}
+	e.monthless = months.Lo.Sign() == 0 && months.Hi.Sign() == 0
+	epoch := func(r *big.Rat) *big.Rat { return (&span{months: r.Num().Int64(), micros: ratZero}).epoch() }
+	e.bounds = months.Map(epoch).Add(days.Scale(microsPerDay)).Add(at)
+	return e, nil
+}
+
+// toTimestamp is to_timestamp(epoch): a product of floats, rounded.
+func toTimestamp(c *call) (*Expr, error) {
+	e := c.result(oidTimestamptz)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	e.bounds = c.args[0].bounds.Scale(microsPerSec)
+	e.bounds = widenRelative(e.bounds, pow2(-50)).Widen(ratOne)
+	return c.inside(e, timestampSafe)
+}
+
+// dateBin gives the beginning of the bin that holds a timestamp, or of the bin before where it begins one (PostgreSQL 15, for times
+// before the origin).
+func dateBin(c *call) (*Expr, error) {
+	e := c.result(c.cand.result)
+	stride, x, origin := c.args[0], c.args[1], c.args[2]
+	if stride.provisional || origin.provisional || isNull(stride) || isNull(origin) {
+		return e, nil
+	}
+	if stride.value == nil || stride.value.span.months != 0 || stride.bounds.Lo.Sign() <= 0 {
+		return nil, c.refuse("its stride is not a constant of days and time above 0", "write a constant, as date_bin('15 minutes', x, '2000-01-01')")
+	}
+	if origin.value == nil || !origin.bounds.Within(timestampSafe) {
+		return nil, c.refuse("its origin is not a constant", "write a constant, as date_bin('15 minutes', x, '2000-01-01')")
+	}
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	step := stride.bounds.Lo
+	e.bounds = Interval{sub(x.bounds.Lo, step), x.bounds.Hi}
+	if e, err = c.inside(e, timestampSafe); err != nil {
+		return nil, err
+	}
+	// every bin holds a point of a series of half its stride, or the last point
+	lo, hi := valueLiteral(e.typ, x.bounds.Lo, false), valueLiteral(e.typ, x.bounds.Hi, true)
+	half := ratMax(floorRat(mul(step, frac(1, 2))), ratOne)
+	p := &printer{}
+	e.series = &series{
+		query: fmt.Sprintf("SELECT pg_catalog.date_bin(%s, g.v, %s) AS v FROM (SELECT s.v FROM pg_catalog.generate_series(%s, %s, %s) AS s(v) UNION ALL SELECT %s) AS g(v)",
+			p.print(stride), p.print(origin), lo, hi, valueLiteral(oidInterval, half, false), hi),
+		size: rowCount(quo(x.bounds.Width(), half)) + 1,
+	}
+	return e, nil
+}
+
+// justify hands hours up to days and days up to months. A day stays 24 hours; 12 months of 30 days become a year of 365.25.
+func justify(c *call) (*Expr, error) {
+	e := c.result(oidInterval)
+	known, err := c.finite()
+	if !known || err != nil {
+		return e, err
+	}
+	x := c.args[0]
+	e.bounds, e.spread, e.monthless = x.bounds, spreadOf(x), noMonths(x)
+	if c.cand.name != "justify_hours" {
+		e.monthless = false
+		e.bounds = e.bounds.Widen(add(mul(e.spread, frac(1, 20)), mul(rat(12), microsPerDay)))
+		e.spread = add(mul(e.spread, frac(21, 20)), mul(rat(62), microsPerDay))
+	}
+	return c.inside(e, spanSafe)
+}
+
+// overlaps orders its operands and compares them.
+func overlaps(c *call) (*Expr, error) { return c.result(oidBool), nil }

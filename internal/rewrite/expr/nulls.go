@@ -1,0 +1,31 @@
+package expr
+
+import (
+	"fmt"
+	"strings"
+)
+
+func init() {
+	constructs["num_nulls"], constructs["num_nonnulls"] = countNulls, countNulls
+}
+
+// countNulls is num_nulls and num_nonnulls, of operands of any type.
+func countNulls(_ *builder, args []*Expr, text string, loc int) (*Expr, error) {
+	c := &call{args: args, loc: loc, text: text, tmpl: "pg_catalog.num_nulls("}
+	if strings.HasPrefix(text, "num_nonnulls(") {
+		c.tmpl = "pg_catalog.num_nonnulls("
+	}
+	if len(args) == 0 {
+		return nil, Refuse(loc, text+" needs an argument", "")
+	}
+	for i := range args {
+		if i > 0 {
+			c.tmpl += ", "
+		}
+		c.tmpl += fmt.Sprintf("{%d}", i)
+	}
+	c.tmpl += ")"
+	e := c.result(oidInt4)
+	e.nullable, e.bounds = false, Between(0, int64(len(args)))
+	return e, nil
+}
