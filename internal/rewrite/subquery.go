@@ -74,7 +74,7 @@ func (b *builder) distinctGroups(s *pg_query.SelectStmt, r *relation) (*relation
 func plainSubquery(s *pg_query.SelectStmt) error {
 	switch {
 	case s.LimitCount != nil || s.LimitOffset != nil:
-		return pgerr.New(pgerr.FeatureNotSupported, "LIMIT and OFFSET choose among rows of different persons", pgerr.Hint("Put LIMIT above the aggregate."))
+		return pgerr.New(pgerr.FeatureNotSupported, "LIMIT and OFFSET choose among rows of different persons", pgerr.Hint("Put LIMIT above the aggregate, or keep some rows of each unit: row_number() OVER (PARTITION BY unit ORDER BY …) <= 3."))
 	case len(s.LockingClause) > 0:
 		return pgerr.New(pgerr.InsufficientPrivilege, "row locks are not available")
 	case s.IntoClause != nil:
