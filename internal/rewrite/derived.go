@@ -154,7 +154,7 @@ func distinctOn(s *pg_query.SelectStmt) []*pg_query.Node {
 func (b *builder) firstRows(s *pg_query.SelectStmt, src *relation, e *env) (*relation, error) {
 	on := distinctOn(s)
 	if src.order == nil {
-		return nil, b.refuse(pgerr.FeatureNotSupported, on[0], "DISTINCT ON needs a total order of the rows, and these have no known key", "Ask the administrator for a primary key on the table.")
+		return nil, b.refuse(pgerr.FeatureNotSupported, firstTarget(s), "the first row needs a total order of the rows, and these have no known key", "Ask the administrator for a primary key on the table.")
 	}
 	sc := &scope{b: b, rel: src, env: e, outer: e.enclosing()}
 	distinct, order := []string{src.unit}, []string{src.unit}

@@ -38,13 +38,13 @@ func (j *joined) view() *relation {
 	return r
 }
 
-// fromItem binds one FROM item; inner joins stay open, outer joins are solved.
-func (b *builder) fromItem(n *pg_query.Node, e *env) (*joined, error) {
+// fromItem binds one FROM item; inner joins stay open, outer joins are solved. beside are the items that LATERAL may read.
+func (b *builder) fromItem(n *pg_query.Node, e *env, beside *joined) (*joined, error) {
 	switch v := n.GetNode().(type) {
 	case *pg_query.Node_JoinExpr:
-		return b.joinExpr(n, v.JoinExpr, e)
+		return b.joinExpr(n, v.JoinExpr, e, beside)
 	case *pg_query.Node_RangeVar, *pg_query.Node_RangeSubselect, *pg_query.Node_RangeFunction:
-		r, err := b.fromRelation(n, e)
+		r, err := b.fromRelation(n, e, beside)
 		if err != nil {
 			return nil, b.located(err, n)
 		}
@@ -54,7 +54,7 @@ func (b *builder) fromItem(n *pg_query.Node, e *env) (*joined, error) {
 }
 
 // fromRelation binds a table, view, CTE or subquery under its alias.
-func (b *builder) fromRelation(n *pg_query.Node, e *env) (*relation, error) {
+func (b *builder) fromRelation(n *pg_query.Node, e *env, beside *joined) (*relation, error) {
 	var r *relation
 	var err error
 	var alias *pg_query.Alias
@@ -65,11 +65,13 @@ func (b *builder) fromRelation(n *pg_query.Node, e *env) (*relation, error) {
 			return r, nil
 		}
 	} else if s := n.GetRangeSubselect(); s != nil {
-		if s.Lateral {
-			return nil, b.refuse(pgerr.FeatureNotSupported, s.Subquery, "LATERAL subqueries cannot be combined with private tables", "Join on the unit instead.")
-		}
 		alias = s.Alias
-		r, err = b.mustRelation(s.Subquery.GetSelectStmt(), e)
+		query := s.Subquery.GetSelectStmt()
+		if s.Lateral {
+			r, err = b.lateral(query, e, beside)
+		} else {
+			r, err = b.mustRelation(query, e)
+		}
 	} else {
 		v := n.GetRangeVar()
 		alias, name = v.Alias, v.Relname
@@ -139,16 +141,22 @@ func (b *builder) mustRelation(s *pg_query.SelectStmt, e *env) (*relation, error
 	return r, nil
 }
 
-func (b *builder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *env) (*joined, error) {
-	left, err := b.fromItem(j.Larg, e)
-	if err != nil {
-		return nil, err
-	}
-	right, err := b.fromItem(j.Rarg, e)
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *env, beside *joined) (*joined, error) {
 	inner := j.Jointype == pg_query.JoinType_JOIN_INNER
+	if !inner {
+		beside = &joined{} // an outer join becomes one relation, which must not read others
+	}
+	left, err := b.fromItem(j.Larg, e, beside)
+	if err != nil {
+		return nil, err
+	}
+	known := &joined{}
+	known.add(beside)
+	known.add(left)
+	right, err := b.fromItem(j.Rarg, e, known)
+	if err != nil {
+		return nil, err
+	}
 	both := &joined{items: append(slices.Clone(left.items), right.items...), cols: append(slices.Clone(left.cols), right.cols...)}
 	using := stringList(j.UsingClause)
 	if j.IsNatural {

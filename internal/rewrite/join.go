@@ -70,7 +70,7 @@ func (b *builder) combine(j *joined, class map[*column]int, fixed []*column) (*r
 	var best *relation
 	var failed error
 	for i, root := range j.items {
-		if !root.private() && hasPrivate(j.items) {
+		if root.lateral || !root.private() && hasPrivate(j.items) {
 			continue
 		}
 		r, err := b.combineFrom(j.items, i, class, fixed)
@@ -117,7 +117,7 @@ func (b *builder) combineFrom(items []*relation, start int, class map[*column]in
 		out.multiply(r, set)
 		if set == nil || !det {
 			for _, c := range r.cols {
-				perUnit[c] = c.perUnit && r.private()
+				perUnit[c] = c.perUnit && r.private() && !r.lateral
 			}
 		}
 		if det && set != nil {
@@ -151,9 +151,13 @@ func (b *builder) combineFrom(items []*relation, start int, class map[*column]in
 	return out, nil
 }
 
-// pickItem takes an item that adds no row if there is one. det: what it adds is a function of the unit.
+// pickItem takes an item that adds no row if there is one, and a lateral one after all that it may read. det: what it adds is a
+// function of the unit.
 func pickItem(left []*relation, class map[*column]int, placed map[int]bool, fixed []*column, out *relation) (int, *uniqueSet, bool) {
 	for i, r := range left {
+		if r.lateral && i > 0 {
+			continue
+		}
 		covered := map[*column]bool{}
 		for _, c := range r.cols {
 			if class[c] != 0 && placed[class[c]] || slices.Contains(fixed, c) {
@@ -166,12 +170,12 @@ func pickItem(left []*relation, class map[*column]int, placed map[int]bool, fixe
 			}
 		}
 		if set := r.uniqueOver(covered); set != nil {
-			det := out.rows == 1 && out.proven || onUnit(set, r)
+			det := out.rows == 1 && out.proven || onUnit(set, r) && !r.lateral
 			return i, set, det
 		}
 	}
 	for i, r := range left {
-		if r.rows > 0 {
+		if r.rows > 0 && (!r.lateral || i == 0) {
 			return i, nil, false
 		}
 	}

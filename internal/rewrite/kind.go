@@ -115,7 +115,11 @@ func (b *builder) kindOfItem(n *pg_query.Node, e *env) (kind, error) {
 		}
 		return public, nil
 	case *pg_query.Node_RangeSubselect:
-		return b.kindOf(v.RangeSubselect.Subquery.GetSelectStmt(), e)
+		k, err := b.kindOf(v.RangeSubselect.Subquery.GetSelectStmt(), e)
+		if err != nil && v.RangeSubselect.Lateral {
+			return private, nil // it reads the items beside it: rows per row of those
+		}
+		return k, err
 	case *pg_query.Node_JoinExpr:
 		l, err := b.kindOfItem(v.JoinExpr.Larg, e)
 		if err != nil {

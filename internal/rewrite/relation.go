@@ -30,6 +30,7 @@ type relation struct {
 	// preserved is the unique column of a public table whose rows a LEFT JOIN keeps; the relation itself is the inner join.
 	preserved *column
 	constants bool // the statement alone gives its rows
+	lateral   bool // reads columns of items beside it: all that is known of it holds per row of those
 	empty     bool // a condition that is never true holds no row: nothing is measured
 
 	unique []uniqueSet // sets of columns that hold each combination at most once
@@ -38,9 +39,8 @@ type relation struct {
 	orderProofs []Proof
 	tables      []*policy.Table
 	proofs      []Proof
-	// correlated are conditions inner column = outer column of a subquery expression, which hold in every row.
-	correlated [][2]*column
-	lines      []string // plan tree, for EXPLAIN
+	correlated  []correlation
+	lines       []string // plan tree, for EXPLAIN
 }
 
 // chain is a foreign-key step that has still to be joined to reach the unit.

@@ -52,6 +52,9 @@ func (b *builder) sameUnit(items []*relation, class map[*column]int) error {
 
 // linked says that two items have the same unit, by columns that the join equates, and adds what main has to prove for it.
 func (b *builder) linked(a, c *relation, class map[*column]int) bool {
+	if b.besides(a, c) || b.besides(c, a) {
+		return true
+	}
 	for _, x := range a.cols {
 		for _, y := range c.cols {
 			if class[x] == 0 || class[x] != class[y] {

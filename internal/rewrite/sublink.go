@@ -48,7 +48,7 @@ func (s *scope) SubLink(l *pg_query.SubLink, test []*expr.Expr) (*expr.Expr, err
 // that make the units equal.
 func (s *scope) semiJoined(r *relation) bool {
 	for _, q := range r.correlated {
-		if proof, ok := s.b.unitEqual(q[0], q[1]); ok {
+		if proof, ok := s.b.unitEqual(q.inner, q.outer); ok && q.scope == s {
 			r.proofs = append(slices.Clone(r.proofs), proof...)
 			return true
 		}

@@ -93,7 +93,7 @@ func (b *builder) source(s *pg_query.SelectStmt, e *env) (*relation, error) {
 		all.items = []*relation{b.oneRow()}
 	}
 	for _, n := range s.FromClause {
-		j, err := b.fromItem(n, e)
+		j, err := b.fromItem(n, e, all)
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +124,7 @@ func (b *builder) source(s *pg_query.SelectStmt, e *env) (*relation, error) {
 	}
 	sc.rel = r
 	r.correlated = append(slices.Clone(r.correlated), sc.correlations(conds)...)
-	r.fix(append(slices.Clone(all.equal.fixed), where.fixed...))
+	r.fix(append(slices.Clone(all.equal.fixed), where.fixed...), sc.outer)
 	for _, q := range conds {
 		c, err := sc.condition(q)
 		if err != nil {
@@ -144,13 +144,13 @@ func (b *builder) source(s *pg_query.SelectStmt, e *env) (*relation, error) {
 
 // fix notes that a relation has at most one row where constants, or columns of the query around it, fix a unique set of its
 // columns: no columns at all then tell its rows apart.
-func (r *relation) fix(fixed []*column) {
+func (r *relation) fix(fixed []*column, around *scope) {
 	covered := map[*column]bool{}
 	for _, c := range fixed {
 		covered[c] = true
 	}
 	for _, q := range r.correlated {
-		covered[q[0]] = true
+		covered[q.inner] = covered[q.inner] || q.scope == around
 	}
 	if set := r.uniqueOver(covered); set != nil {
 		r.unique = append(slices.Clone(r.unique), uniqueSet{proof: set.proof})
@@ -170,8 +170,8 @@ func (s *scope) constant(c *expr.Expr) (holds, known bool) {
 }
 
 // correlations finds conditions inner column = outer column whose = is an equivalence.
-func (s *scope) correlations(conds []*pg_query.Node) [][2]*column {
-	var out [][2]*column
+func (s *scope) correlations(conds []*pg_query.Node) []correlation {
+	var out []correlation
 	for _, q := range conds {
 		a := q.GetAExpr()
 		if s.outer == nil || a == nil || a.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(a.Name) != 1 || a.Name[0].GetString_().GetSval() != "=" {
@@ -181,7 +181,7 @@ func (s *scope) correlations(conds []*pg_query.Node) [][2]*column {
 			in := s.bare(pair[0])
 			if in != nil && s.bare(pair[1]) == nil {
 				if around := s.outer.bare(pair[1]); around != nil && sameEquality(in.x, around.x) {
-					out = append(out, [2]*column{in, around})
+					out = append(out, correlation{in, around, s.outer})
 				}
 			}
 		}
