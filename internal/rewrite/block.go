@@ -261,6 +261,9 @@ func (b *builder) newBlock(src *relation, sc *scope, groups []*pg_query.Node, ca
 		}
 		typed = append(typed, c)
 	}
+	if err := b.preservedBlock(k, typed); err != nil {
+		return nil, err
+	}
 	// Sums are chained only to counts that are released anyway: averages first.
 	for _, c := range typed {
 		if c.name != "sum" {

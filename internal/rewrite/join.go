@@ -39,8 +39,8 @@ func (b *builder) solve(j *joined, where *equalities) (*relation, error) {
 }
 
 // errPreserved refuses what would read the rows that an outer join of a public table adds.
-var errPreserved = pgerr.New(pgerr.FeatureNotSupported, "an outer join that keeps the rows of a public table can only be aggregated, without conditions",
-	pgerr.Hint("Put the conditions into ON, and group by the public table's key."))
+var errPreserved = pgerr.New(pgerr.FeatureNotSupported, "an outer join that keeps the rows of a public table can only be aggregated, without conditions that hold where the private columns are NULL",
+	pgerr.Hint("Put the conditions into ON, or use an inner join."))
 
 // hiddenColumns keeps the nameless columns that carry unit and order of derived items.
 func hiddenColumns(r *relation, shown []*column) []*column {

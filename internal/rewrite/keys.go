@@ -63,9 +63,6 @@ func (b *builder) groupKeys(k *block, sc *scope, groups []*pg_query.Node) error 
 			}
 		}
 	}
-	if err := b.preservedKeys(k); err != nil {
-		return err
-	}
 	if undeclared != nil {
 		if err := b.selectKeys(k, undeclared); err != nil {
 			return err

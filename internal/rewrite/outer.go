@@ -71,52 +71,6 @@ func (b *builder) outerJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *rela
 	return out, nil
 }
 
-// publicLeftJoin is public LEFT JOIN private (PRIVACY 5): the inner join is measured, and the block that groups by the public
-// table's key returns every key. newBlock holds the analyst to that.
-func (b *builder) publicLeftJoin(n *pg_query.Node, l, r *relation, conds []*expr.Expr, equal equalities, shown []*column, using []string) (*relation, error) {
-	class := equal.classes()
-	covered := map[*column]bool{}
-	for _, c := range l.cols {
-		covered[c] = class[c] != 0 && slices.ContainsFunc(r.cols, func(d *column) bool { return class[d] == class[c] })
-	}
-	set := l.uniqueOver(covered)
-	if set == nil || len(set.cols) != 1 || len(l.tables) != 1 || len(l.where) > 0 {
-		return nil, b.refuse(pgerr.FeatureNotSupported, n, "this outer join keeps the rows of a public table, and its condition is not on that table's unique key",
-			"Join one public table on its primary key and group by that key, or use an inner join.")
-	}
-	if err := b.reach(r); err != nil {
-		return nil, err
-	}
-	out := *r
-	out.preserved = set.cols[0]
-	out.cols = append(slices.Clone(shown), append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
-	out.from = fmt.Sprintf("(%s CROSS JOIN %s)", l.from, r.from)
-	out.where = append(slices.Clone(r.where), expr.Conjuncts(conds...)...)
-	out.conds = append(slices.Clone(r.conds), conds...)
-	out.tables = append(slices.Clone(r.tables), l.tables...)
-	out.proofs = slices.Clone(r.proofs)
-	if set.proof != nil {
-		out.proofs = append(out.proofs, *set.proof)
-	}
-	out.hideMerged(using, r)
-	out.lines = append([]string{"left join that keeps public rows, " + out.rowBound()}, append(indent(l.lines), indent(r.lines)...)...)
-	return &out, nil
-}
-
-// preservedKeys holds a block over such a join to its form: grouped by the public key, and nothing else.
-func (b *builder) preservedKeys(k *block) error {
-	if k.src.preserved == nil {
-		return nil
-	}
-	if len(k.keys) == 1 {
-		if c := k.keys[0].Column(); c != nil && c.Source == any(k.src.preserved) {
-			return nil
-		}
-	}
-	return pgerr.New(pgerr.FeatureNotSupported, "an outer join that keeps the rows of a public table has to be grouped by that table's key alone",
-		pgerr.Hint("GROUP BY %s, or use an inner join.", k.src.preserved.name))
-}
-
 // sameUnitOuter is sameUnit where a side's rows may stay without a partner: there the other side's unit is NULL, so a side
 // that is kept reaches its unit by a join of its own.
 func (b *builder) sameUnitOuter(kind pg_query.JoinType, l, r *relation, class map[*column]int) error {

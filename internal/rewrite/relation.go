@@ -27,11 +27,10 @@ type relation struct {
 	proven bool
 	max    int64 // public upper bound of all rows; 0: unknown
 
-	// preserved is the unique column of a public table whose rows a LEFT JOIN keeps; the relation itself is the inner join.
-	preserved *column
-	constants bool // the statement alone gives its rows
-	lateral   bool // reads columns of items beside it: all that is known of it holds per row of those
-	empty     bool // a condition that is never true holds no row: nothing is measured
+	preserved *preserved // public rows that a LEFT JOIN keeps; the relation itself is the inner join
+	constants bool       // the statement alone gives its rows
+	lateral   bool       // reads columns of items beside it: all that is known of it holds per row of those
+	empty     bool       // a condition that is never true holds no row: nothing is measured
 
 	unique []uniqueSet // sets of columns that hold each combination at most once
 	order  []string    // total order of the rows of one unit; nil: none is known (PRIVACY 7)

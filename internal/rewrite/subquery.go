@@ -119,9 +119,6 @@ func (b *builder) source(s *pg_query.SelectStmt, e *env) (*relation, error) {
 		}
 		b.kind = r.kind
 	}
-	if r.preserved != nil && len(conds) > 0 {
-		return nil, errPreserved
-	}
 	sc.rel = r
 	r.correlated = append(slices.Clone(r.correlated), sc.correlations(conds)...)
 	r.fix(append(slices.Clone(all.equal.fixed), where.fixed...), sc.outer)
@@ -135,6 +132,9 @@ func (b *builder) source(s *pg_query.SelectStmt, e *env) (*relation, error) {
 			continue
 		}
 		conditions = append(conditions, c)
+	}
+	if err := b.preservedWhere(r, conditions); err != nil {
+		return nil, err
 	}
 	r.where = append(r.where, expr.Conjuncts(conditions...)...)
 	r.conds = append(r.conds, conditions...)

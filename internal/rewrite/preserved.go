@@ -1,0 +1,158 @@
+package rewrite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+)
+
+// preserved is what public LEFT JOIN private adds to the inner join, which its relation is (PRIVACY 5): public rows whose
+// private columns are NULL. No private row says how many, so the block is held to what they do not change.
+type preserved struct {
+	key      *column   // unique column of the one public table, all of whose rows are kept; nil: there is none, or some are dropped
+	optional []*column // of the private side
+}
+
+// publicLeftJoin is public LEFT JOIN private: the inner join is measured, and every public key is returned.
+func (b *builder) publicLeftJoin(n *pg_query.Node, l, r *relation, conds []*expr.Expr, equal equalities, shown []*column, using []string) (*relation, error) {
+	class := equal.classes()
+	covered := map[*column]bool{}
+	for _, c := range l.cols {
+		covered[c] = class[c] != 0 && slices.ContainsFunc(r.cols, func(d *column) bool { return class[d] == class[c] })
+	}
+	set := l.uniqueOver(covered)
+	if set == nil {
+		return nil, b.refuse(pgerr.FeatureNotSupported, n, "this outer join keeps the rows of a public table, and its condition is not on that table's unique key",
+			"Join the public table on its primary key, or use an inner join.")
+	}
+	if err := b.reach(r); err != nil {
+		return nil, err
+	}
+	out := *r
+	out.preserved = &preserved{optional: slices.Clone(r.cols)}
+	if len(set.cols) == 1 && len(l.tables) <= 1 && len(l.where) == 0 {
+		out.preserved.key = set.cols[0]
+	}
+	out.cols = append(slices.Clone(shown), append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
+	out.from = fmt.Sprintf("(%s CROSS JOIN %s)", l.from, r.from)
+	out.where = append(append(slices.Clone(r.where), l.where...), expr.Conjuncts(conds...)...)
+	out.conds = append(append(slices.Clone(r.conds), l.conds...), conds...)
+	out.tables = append(slices.Clone(r.tables), l.tables...)
+	out.proofs = append(slices.Clone(r.proofs), l.proofs...)
+	out.empty = r.empty || l.empty
+	if set.proof != nil {
+		out.proofs = append(out.proofs, *set.proof)
+	}
+	out.hideMerged(using, r)
+	out.lines = append([]string{"left join that keeps public rows, " + out.rowBound()}, append(indent(l.lines), indent(r.lines)...)...)
+	return &out, nil
+}
+
+// preservedWhere applies WHERE: a condition that is not true of the added rows leaves the inner join, one on public columns some of them.
+func (b *builder) preservedWhere(r *relation, conds []*expr.Expr) error {
+	if r.preserved == nil || len(conds) == 0 {
+		return nil
+	}
+	if slices.ContainsFunc(conds, func(c *expr.Expr) bool { return b.dropsAdded(r.preserved, c) }) {
+		r.preserved = nil
+		return nil
+	}
+	if slices.ContainsFunc(conds, func(c *expr.Expr) bool { return r.preserved.reads(c) }) {
+		return errPreserved
+	}
+	r.preserved = &preserved{optional: r.preserved.optional}
+	return nil
+}
+
+// reads says that an expression reads a private column.
+func (p *preserved) reads(x *expr.Expr) bool {
+	return slices.ContainsFunc(x.Columns(), p.has)
+}
+
+func (p *preserved) has(c *expr.Column) bool {
+	source, ok := c.Source.(*column)
+	return ok && slices.Contains(p.optional, source)
+}
+
+// dropsAdded says that a condition is not true of the added rows.
+func (b *builder) dropsAdded(p *preserved, c *expr.Expr) bool {
+	for col, n := range expr.Narrow(c) {
+		if n.NotNull && p.has(col) {
+			return true
+		}
+	}
+	return b.ofAdded(p, "("+c.SQL()+") IS NOT TRUE", c)
+}
+
+// ofAdded evaluates a condition over private columns alone for the added rows, on the shadow. Before Plan it may turn out true.
+func (b *builder) ofAdded(p *preserved, text string, x *expr.Expr) bool {
+	values, names := map[string][]string{}, map[string][]string{}
+	var tables []string
+	for _, c := range x.Columns() {
+		table, name, ok := strings.Cut(c.Ref, ".")
+		if !ok || !p.has(c) || !strings.HasPrefix(table, "t") {
+			return false
+		}
+		if names[table] == nil {
+			tables = append(tables, table)
+		}
+		if !slices.Contains(names[table], name) {
+			names[table], values[table] = append(names[table], name), append(values[table], "NULL::"+c.TypeName)
+		}
+	}
+	if len(tables) == 0 || strings.Contains(text, "SELECT ") {
+		return false // no private column, or a subquery, which the shadow has no rows for
+	}
+	if b.lookup == nil {
+		return true
+	}
+	for i, t := range tables {
+		tables[i] = fmt.Sprintf("(VALUES (%s)) AS %s (%s)", strings.Join(values[t], ", "), t, strings.Join(names[t], ", "))
+	}
+	rows, err := b.lookup.Rows(SQL{Text: "SELECT (" + text + ")::pg_catalog.text FROM " + strings.Join(tables, ", ")})
+	return err == nil && len(rows) == 1 && rows[0][0] != nil && *rows[0][0] == "true"
+}
+
+// preservedBlock holds a block over such a join to what the added rows do not change: groups of public rows, and aggregates that
+// ignore NULL. Grouped by the key, count(*) is the one more exception: at least 1, for the public row itself.
+func (b *builder) preservedBlock(k *block, calls []*call) error {
+	p := k.src.preserved
+	if p == nil {
+		return nil
+	}
+	for _, g := range k.keys {
+		if p.reads(g.Expr) {
+			return b.refuseAt(pgerr.FeatureNotSupported, g.Location(), "an outer join that keeps the rows of a public table has to be grouped by columns of that table", "Use an inner join.")
+		}
+	}
+	for _, c := range calls {
+		if b.ignoresAdded(k, c) {
+			continue
+		}
+		return b.refuseAt(pgerr.FeatureNotSupported, c.location, fmt.Sprintf("%s also reads the rows of the public table that no private row joins", c.text),
+			"Aggregate columns of the private table, use an inner join, or, for count(*), group by the public table's key without conditions on it.")
+	}
+	return nil
+}
+
+func (b *builder) ignoresAdded(k *block, c *call) bool {
+	p := k.src.preserved
+	if c.filter != nil && b.dropsAdded(p, c.filter) {
+		return true
+	}
+	for _, x := range c.args {
+		if col := x.Column(); col != nil && p.has(col) || b.ofAdded(p, "("+x.SQL()+") IS NULL", x) {
+			return true
+		}
+	}
+	if !c.star || c.filter != nil || p.key == nil || len(k.keys) != 1 {
+		return false
+	}
+	col := k.keys[0].Column()
+	return col != nil && col.Source == any(p.key)
+}
