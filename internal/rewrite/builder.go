@@ -193,7 +193,7 @@ func (s *scope) Column(fields []string, location int) (*expr.Column, error) {
 	}
 	if c == nil {
 		return nil, s.b.refuseAt(pgerr.FeatureNotSupported, location, fmt.Sprintf("column %q cannot be used here", fields[len(fields)-1]),
-			"A subquery over private rows cannot refer to this column of the outer query; join on the unit instead.")
+			"A subquery over private rows cannot refer to a row outside. Join on the unit, or write FROM public LEFT JOIN private … GROUP BY the key of the public table.")
 	}
 	return c.x, nil
 }

@@ -198,8 +198,8 @@ func sourceOf(x *expr.Expr) *column {
 }
 
 func (s *scope) refuseIn(node *pg_query.Node) error {
-	return s.b.refuse(pgerr.FeatureNotSupported, node, "IN (SELECT …) over a private table must compare the units of both tables",
-		"Compare their unit columns or a key that determines the unit, or add WHERE inner.unit = outer.unit to the subquery.")
+	return s.b.refuse(pgerr.FeatureNotSupported, node, "a comparison with a private subquery must compare the units of both tables",
+		"Write IN of their unit columns, or of a key that determines the unit, or add WHERE inner.unit = outer.unit to the subquery.")
 }
 
 // sameKind refuses a subquery over tables that protect another kind of unit.
