@@ -164,7 +164,7 @@ func (b *builder) planSum(k *block, c *call) (string, []int, error) {
 	}
 	condition := c.condition(guard(c.args[0]))
 	if n, ok := k.index["count "+condition]; ok {
-		i, twice, err := k.centred(c.text, a.SQL, a.SQL, condition, a.Lo, a.Hi, a.perUnit, n, a.policy)
+		i, twice, err := k.centred(c.text, a.Measure, condition, a.perUnit, n, a.policy)
 		if err != nil {
 			return "", nil, err
 		}
@@ -191,7 +191,7 @@ func (b *builder) planAvg(k *block, c *call) (string, []int, error) {
 	}
 	condition := c.condition(guard(c.args[0]))
 	n := k.count("count("+c.args[0].Text()+")", condition)
-	s, twice, err := k.centred(c.text, a.SQL, a.SQL, condition, a.Lo, a.Hi, a.perUnit, n, a.policy)
+	s, twice, err := k.centred(c.text, a.Measure, condition, a.perUnit, n, a.policy)
 	if err != nil {
 		return "", nil, err
 	}

@@ -32,16 +32,6 @@ type block struct {
 	outputs   []string // SQL of each call over the released columns r1, r2…
 }
 
-// measured is one exact integer per group. inner is its aggregate over the rows of one unit in one group, and linear, so
-// that it may also run over all rows of a group at once; the value of one unit is clamped to [lo, hi].
-type measured struct {
-	release  int
-	inner    string
-	lo, hi   int64
-	distinct string // count(DISTINCT this) instead of inner
-	where    string // condition of distinct
-}
-
 // histogram is one argument whose quantiles are released.
 type histogram struct {
 	sql, where string
@@ -97,7 +87,7 @@ func (k *block) count(name, condition string) int {
 		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: k.src.rows, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
 	if isNew {
-		k.measured = append(k.measured, measured{release: i, inner: "count(*)" + filterText(condition), lo: 0, hi: k.src.rows})
+		k.measured = append(k.measured, measured{release: i, where: condition, lo: 0, hi: k.src.rows})
 	}
 	return i
 }
@@ -112,14 +102,14 @@ func (k *block) units(name, condition string) int {
 		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
 	if isNew {
-		k.measured = append(k.measured, measured{release: i, inner: "count(*)" + filterText(condition), lo: 0, hi: 1})
+		k.measured = append(k.measured, measured{release: i, where: condition, lo: 0, hi: 1})
 	}
 	return i
 }
 
-// centred releases Σ(2x − 2c), whose range follows from the count n (PRIVACY 15). key names the argument, row prints the
-// integer x of a row in [lo, hi].
-func (k *block) centred(name, key, row, condition string, lo, hi int64, perUnit *expr.Interval, count int, p *policy.Column) (release int, twice int64, err error) {
+// centred releases Σ(2x − 2c), whose range follows from the count n (PRIVACY 15). x is the argument.
+func (k *block) centred(name string, arg *expr.Measure, condition string, perUnit *expr.Interval, count int, p *policy.Column) (release int, twice int64, err error) {
+	lo, hi := arg.Lo, arg.Hi
 	best := mechanism.Release{Sensitivity: -1}
 	var ulo, uhi int64
 	for _, m := range []int64{lo + hi, 2 * lo, 2 * hi, 0} {
@@ -139,14 +129,10 @@ func (k *block) centred(name, key, row, condition string, lo, hi int64, perUnit 
 	if best.Sensitivity > maxSensitivity {
 		return 0, 0, tooFine(name)
 	}
-	release, isNew := k.release(fmt.Sprintf("centred %s %d %s", key, twice, condition), func() mechanism.Release { return best })
+	release, isNew := k.release(fmt.Sprintf("centred %s %d %s", arg.SQL, twice, condition), func() mechanism.Release { return best })
 	k.twice[release] = twice
 	if isNew {
-		inner := fmt.Sprintf("COALESCE(2 * sum(%s)%s, 0)", row, filterText(condition))
-		if twice != 0 {
-			inner += fmt.Sprintf(" - (%d) * count(*)%s", twice, filterText(condition))
-		}
-		k.measured = append(k.measured, measured{release: release, inner: inner, lo: ulo, hi: uhi})
+		k.measured = append(k.measured, measured{release: release, row: ofArgument(arg, 2, -twice), where: condition, lo: ulo, hi: uhi})
 	}
 	return release, twice, nil
 }
@@ -163,7 +149,7 @@ func (k *block) plainSum(name string, m *expr.Measure, condition string, perUnit
 		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: k.sumRange(ulo, uhi), Sensitivity: d, Choice: k.choice(p), Grid: mechanism.Grid{Step: step}}
 	})
 	if isNew {
-		k.measured = append(k.measured, measured{release: i, inner: fmt.Sprintf("COALESCE(sum(%s)%s, 0)", m.SQL, filterText(condition)), lo: ulo, hi: uhi})
+		k.measured = append(k.measured, measured{release: i, row: ofArgument(m, 1, 0), where: condition, lo: ulo, hi: uhi})
 	}
 	return i, nil
 }

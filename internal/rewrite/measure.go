@@ -79,21 +79,10 @@ func (t *measureText) keyOutputs() []string {
 // groupsOf prints keys k1…, under selection the number of units n, and integers m1… of every group.
 func (t *measureText) groupsOf(ms []measured) string {
 	k := t.k
-	outputs := t.keyOutputs()
 	if k.single() {
-		if k.selected {
-			outputs = append(outputs, "count(*) AS n")
-		}
-		for i, m := range ms {
-			outputs = append(outputs, fmt.Sprintf("%s AS m%d", m.inner, i+1))
-		}
-		return k.src.selectText(outputs) + groupBy(k, 0)
+		return t.aggregated(t.keyOutputs(), t.keyNames("r."), "m", ms) + groupBy(k, 0)
 	}
-	outputs = append([]string{k.src.unit + " AS u"}, outputs...)
-	for i, m := range ms {
-		outputs = append(outputs, fmt.Sprintf("%s AS s%d", m.inner, i+1))
-	}
-	units := k.src.selectText(outputs) + groupBy(k, 1)
+	units := t.aggregated(append([]string{k.src.unit + " AS u"}, t.keyOutputs()...), append([]string{"r.u"}, t.keyNames("r.")...), "s", ms) + groupBy(k, 1)
 	where := ""
 	if k.pick {
 		units = fmt.Sprintf("SELECT u.*, row_number() OVER (PARTITION BY u.u ORDER BY %s) AS pick FROM (%s) AS u", t.pickOrder("u."), t.inDomain(units))

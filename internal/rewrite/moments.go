@@ -17,7 +17,7 @@ const momentSteps = 1 << 14
 
 // moment is an argument of a variance or a regression.
 type moment struct {
-	row   string   // SQL of w of a row
+	row   rowText  // w of a row
 	width int64    // W
 	unit  *big.Rat // value = origin + unit × w
 	mid   *big.Rat // origin
@@ -27,20 +27,27 @@ func newMoment(a *numericArg) moment {
 	d := (a.Hi-a.Lo)/momentSteps + 1
 	width := (a.Hi - a.Lo + d/2) / d
 	m := moment{width: max(1, width)}
-	z := fmt.Sprintf("((%s)::int8 - (%d))", a.SQL, a.Lo)
-	if d > 1 {
-		z = fmt.Sprintf("((%s + %d) / %d)", z, d/2, d)
+	m.row = func(read reader) string {
+		z := fmt.Sprintf("((%s)::int8 - (%d))", read(a.Measure), a.Lo)
+		if d > 1 {
+			z = fmt.Sprintf("((%s + %d) / %d)", z, d/2, d)
+		}
+		return fmt.Sprintf("(2 * %s - %d)", z, m.width)
 	}
-	m.row = fmt.Sprintf("(2 * %s - %d)", z, m.width)
 	m.unit = new(big.Rat).Mul(a.Step, big.NewRat(d, 2))
 	m.mid = new(big.Rat).Mul(a.Step, big.NewRat(a.Lo, 1))
 	m.mid.Add(m.mid, new(big.Rat).Mul(m.unit, big.NewRat(m.width, 1)))
 	return m
 }
 
-// sum releases Σ over rows of an integer in [lo, hi], chained to the count n.
-func (k *block) momentSum(name, row, condition string, lo, hi int64, n int) (int, error) {
-	key := "moment " + row + " " + condition
+// times is the product with another argument's w.
+func (m moment) times(o moment) rowText {
+	return func(read reader) string { return m.row(read) + " * " + o.row(read) }
+}
+
+// momentSum releases Σ over rows of an integer in [lo, hi], chained to the count n.
+func (k *block) momentSum(name string, row rowText, condition string, lo, hi int64, n int) (int, error) {
+	key := "moment " + row(directly) + " " + condition
 	if i, ok := k.index[key]; ok {
 		return i, nil
 	}
@@ -51,7 +58,7 @@ func (k *block) momentSum(name, row, condition string, lo, hi int64, n int) (int
 	i, _ := k.release(key, func() mechanism.Release {
 		return mechanism.Release{Name: name, Kind: mechanism.Chained, Sensitivity: max(abs(ulo), abs(uhi)), PerRow: mechanism.Interval{Lo: lo, Hi: hi}, CountRef: n, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
-	k.measured = append(k.measured, measured{release: i, inner: fmt.Sprintf("COALESCE(sum(%s)%s, 0)", row, filterText(condition)), lo: ulo, hi: uhi})
+	k.measured = append(k.measured, measured{release: i, row: &summand{of: row, factor: 1, lo: lo, hi: hi}, where: condition, lo: ulo, hi: uhi})
 	return i, nil
 }
 
@@ -82,7 +89,7 @@ func (b *builder) planMoments(k *block, c *call) (string, []int, error) {
 		if c.name == "covar_pop" || c.name == "covar_samp" || strings.HasPrefix(c.name, "regr_avg") {
 			continue
 		}
-		qi, err := k.momentSum(fmt.Sprintf("sum of %s² in %s", e.Text(), c.text), x.row+" * "+x.row, condition, 0, x.width*x.width, n)
+		qi, err := k.momentSum(fmt.Sprintf("sum of %s² in %s", e.Text(), c.text), x.times(x), condition, 0, x.width*x.width, n)
 		if err != nil {
 			return "", nil, err
 		}
@@ -100,7 +107,7 @@ func (b *builder) planMoments(k *block, c *call) (string, []int, error) {
 		return fmt.Sprintf("CASE WHEN %s > 0 THEN (%s + %s * GREATEST(-1, LEAST(1, %s::numeric / (%s * %d))) * %d)::float8 END", r(n), decimal(m[i].mid), decimal(m[i].unit), r(s[i]), r(n), m[i].width, m[i].width), uses, nil
 	}
 	w := m[0].width * m[1].width
-	p, err := k.momentSum(fmt.Sprintf("sum of %s·%s in %s", c.args[0].Text(), c.args[1].Text(), c.text), m[0].row+" * "+m[1].row, condition, -w, w, n)
+	p, err := k.momentSum(fmt.Sprintf("sum of %s·%s in %s", c.args[0].Text(), c.args[1].Text(), c.text), m[0].times(m[1]), condition, -w, w, n)
 	if err != nil {
 		return "", nil, err
 	}

@@ -219,6 +219,8 @@ type Measure struct {
 	Type      uint32   // int4 or int8, of both
 	Lo, Hi    int64    // in grid steps
 	Step      *big.Rat // canonical units per step: value = Step × z. Origin is 0 (1970-01-01 for dates and timestamps)
+
+	arg *Expr
 }
 
 // Measured prints the clamped, grid-rounded integer of an aggregated argument. It refuses arguments without finite bounds.

@@ -3,6 +3,8 @@ package expr
 import (
 	"fmt"
 	"math/big"
+	"slices"
+	"strings"
 )
 
 // maxSteps bounds the integers of one row, so that they can be doubled and centred in int8.
@@ -12,7 +14,7 @@ var maxSteps = pow2(61)
 func measured(e *Expr, rule GridRule) (*Measure, error) {
 	x := e.relabelled()
 	if x.typ == oidBool {
-		return guarded(x, &Measure{Unguarded: "(" + x.SQL() + ")::pg_catalog.int4", Type: oidInt4, Hi: 1, Step: ratOne}), nil
+		return guarded(x, &Measure{arg: x, Unguarded: "(" + x.SQL() + ")::pg_catalog.int4", Type: oidInt4, Hi: 1, Step: ratOne}), nil
 	}
 	if !isNumber(x.typ) && !isTime(x.typ) {
 		return nil, Refuse(e.location, fmt.Sprintf("%s is of type %s, which has no sum", e.Text(), display(e.typ)), "count it, or aggregate a number, a date or a time")
@@ -30,7 +32,7 @@ func measured(e *Expr, rule GridRule) (*Measure, error) {
 	if step == nil || step.Sign() <= 0 {
 		step = defaultStep(x)
 	}
-	m := &Measure{Step: step}
+	m := &Measure{arg: x, Step: step}
 	lo, hi := quo(x.bounds.Lo, step), quo(x.bounds.Hi, step)
 	if isFloat(x.typ) {
 		lo, hi = roundEven(floatSteps(x.bounds.Lo, step)), roundEven(floatSteps(x.bounds.Hi, step))
@@ -63,10 +65,36 @@ func measured(e *Expr, rule GridRule) (*Measure, error) {
 func guarded(x *Expr, m *Measure) *Measure {
 	m.SQL = m.Unguarded
 	if x.nullable {
-		m.Guard = "(" + (&printer{raw: rawSafe(x)}).print(x) + " IS NOT NULL)"
+		m.Guard = notNull(x)
 		m.SQL = "(CASE WHEN " + m.Guard + " THEN " + m.Unguarded + " END)"
 	}
 	return m
+}
+
+// How operators print that are exact for numeric.
+const (
+	plusTemplate  = "({0} OPERATOR(pg_catalog.+) {1})"
+	minusTemplate = "({0} OPERATOR(pg_catalog.-) {1})"
+	timesTemplate = "({0} OPERATOR(pg_catalog.*) {1})"
+)
+
+// notNull prints that an expression has a value. Arithmetic that cannot raise has one where its columns do, which costs less.
+func notNull(x *Expr) string {
+	var conditions []string
+	plain := rawSafe(x)
+	x.walk(func(e *Expr) bool {
+		plain = plain && (e.value == nil || e.value.text != nil)
+		if e.col != nil && e.nullable {
+			if c := e.col.Ref + " IS NOT NULL"; !slices.Contains(conditions, c) {
+				conditions = append(conditions, c)
+			}
+		}
+		return true
+	})
+	if !plain || len(conditions) == 0 {
+		return "(" + (&printer{raw: rawSafe(x)}).print(x) + " IS NOT NULL)"
+	}
+	return strings.Join(conditions, " AND ")
 }
 
 // rawSafe says that columns may be read unclamped since the whole is clamped afterwards: sums, differences and products of
@@ -88,7 +116,7 @@ func rawSafe(e *Expr) bool {
 	switch e.tmpl {
 	case castTemplate:
 		return e.exactCast() && e.args[0].col != nil
-	case "({0} OPERATOR(pg_catalog.+) {1})", "({0} OPERATOR(pg_catalog.-) {1})", "({0} OPERATOR(pg_catalog.*) {1})":
+	case plusTemplate, minusTemplate, timesTemplate:
 		return rawSafe(e.args[0]) && rawSafe(e.args[1]) && e.args[0].typ == oidNumeric && e.args[1].typ == oidNumeric
 	}
 	return false

@@ -175,7 +175,33 @@ func (s *server) checkMeasured(t *testing.T, e *Expr) {
 				}
 			}
 		}
+		s.checkConverted(t, m)
 	}
+}
+
+// checkConverted holds the form over converted columns to the declared range, and to not raising.
+func (s *server) checkConverted(t *testing.T, m *Measure) {
+	t.Helper()
+	over, from := overConversions(m, "hostile")
+	got, err := s.text(fmt.Sprintf("SELECT %s, pg_typeof(%s)::oid::text FROM %s", over, over, from))
+	if err != nil {
+		t.Fatalf("measured from conversions raises: %s\nSQL: %s FROM %s", full(err), over, from)
+	}
+	for _, row := range got {
+		if z, ok := new(big.Rat).SetString(show(row[0])); row[0] != nil && (!ok || !Between(m.Lo, m.Hi).Contains(z)) || *row[1] != fmt.Sprint(m.Type) {
+			t.Fatalf("measured %s of type %s from conversions, declared in [%d, %d]\nSQL: %s FROM %s", show(row[0]), *row[1], m.Lo, m.Hi, over, from)
+		}
+	}
+}
+
+// overConversions prints the measured integer over a subquery of a table's rows in which columns are converted.
+func overConversions(m *Measure, table string) (sql, from string) {
+	var outputs []string
+	sql = m.Over(func(sql string, _ bool) string {
+		outputs = append(outputs, fmt.Sprintf("%s AS x%d", sql, len(outputs)))
+		return fmt.Sprintf("x%d", len(outputs)-1)
+	})
+	return sql, fmt.Sprintf("(SELECT %s FROM %s AS r OFFSET '0') AS r", strings.Join(append(outputs, "r.*"), ", "), table)
 }
 
 func show(s *string) string {
@@ -235,6 +261,18 @@ func (s *server) checkGrid(t *testing.T, e *Expr) {
 	got, err := s.text("SELECT " + m.SQL + ", " + canonicalSQL(e, e.SQL()) + " FROM benign AS r")
 	if err != nil {
 		t.Fatal(full(err))
+	}
+	over, from := overConversions(m, "benign")
+	guard := "true"
+	if m.Guard != "" {
+		guard = m.Guard
+	}
+	differ, err := s.text(fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s AND %s <> %s", over, m.Unguarded, from, guard, over, m.Unguarded))
+	if err != nil {
+		t.Fatalf("%s\nSQL: %s FROM %s", full(err), over, from)
+	}
+	if len(differ) > 0 {
+		t.Fatalf("measured %s and, from conversions, %s\nSQL: %s FROM %s", show(differ[0][1]), show(differ[0][0]), over, from)
 	}
 	half := add(mul(m.Step, frac(1, 2)), mul(m.Step, pow10(-3)))
 	for _, row := range got {

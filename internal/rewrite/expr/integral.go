@@ -1,0 +1,145 @@
+package expr
+
+import "math/big"
+
+// integral is a numeric expression as integer arithmetic: an integer within bounds that counts steps of 10^-scale.
+type integral struct {
+	sql    string
+	scale  int
+	bounds Interval
+	typ    uint32 // int4 or int8, by bounds
+}
+
+// Over prints the argument (as Unguarded does, wrong for NULL) from integers that are made of columns beforehand, so that several
+// arguments can share them: convert is given the SQL of each, whether it is costly to compute, and returns its name.
+//
+// Sums, differences and products of numeric(p,s) columns become integer arithmetic over the converted columns. It clamps
+// every column to its bounds, not the whole: the result is the same for rows within them, and lies in [Lo, Hi] for all.
+func (m *Measure) Over(convert func(sql string, costly bool) string) string {
+	if m.isIntegral() {
+		i, _ := m.arg.integral(convert)
+		if i.typ == m.Type {
+			return i.sql
+		}
+		return "(" + i.sql + ")::" + qualified(m.Type, -1)
+	}
+	return convert(m.Unguarded, !isInt(m.arg.typ) && m.arg.typ != oidBool)
+}
+
+// isIntegral says that there is an integer form of more than one column's conversion, on the measure's grid.
+func (m *Measure) isIntegral() bool {
+	if m.arg.col != nil {
+		return false
+	}
+	i, ok := m.arg.integral(func(sql string, _ bool) string { return sql })
+	return ok && pow10(-i.scale).Cmp(m.Step) == 0 && i.bounds.Within(Between(m.Lo, m.Hi))
+}
+
+// integral finds the integer form; not ok where there is none, or no proof that it fits.
+func (e *Expr) integral(convert func(sql string, costly bool) string) (_ integral, ok bool) {
+	switch {
+	case !rawSafe(e):
+		return integral{}, false
+	case e.col != nil:
+		return e.relabelled().integralColumn(convert)
+	case e.value != nil:
+		if e.scale < 0 || !e.bounds.Finite() || e.bounds.Width().Sign() != 0 {
+			return integral{}, false
+		}
+		return constantIntegral(mul(e.bounds.Lo, pow10(e.scale)), e.scale)
+	case e.tmpl == castTemplate:
+		return e.args[0].integral(convert)
+	}
+	a, ok := e.args[0].integral(convert)
+	if !ok {
+		return integral{}, false
+	}
+	b, ok := e.args[1].integral(convert)
+	if !ok {
+		return integral{}, false
+	}
+	switch e.tmpl {
+	case timesTemplate:
+		return combined("*", a, b, a.scale+b.scale, a.bounds.Mul(b.bounds))
+	case plusTemplate, minusTemplate:
+		scale := max(a.scale, b.scale)
+		if a, ok = a.rescaled(scale); !ok {
+			return integral{}, false
+		}
+		if b, ok = b.rescaled(scale); !ok {
+			return integral{}, false
+		}
+		if e.tmpl == plusTemplate {
+			return combined("+", a, b, scale, a.bounds.Add(b.bounds))
+		}
+		return combined("-", a, b, scale, a.bounds.Sub(b.bounds))
+	}
+	return integral{}, false
+}
+
+// integralColumn converts a column on the grid of its type's scale.
+func (e *Expr) integralColumn(convert func(sql string, costly bool) string) (integral, bool) {
+	if !e.bounds.Finite() || e.bounds.Empty() || e.scale < 0 {
+		return integral{}, false
+	}
+	i := integral{scale: e.scale, bounds: e.bounds.Scale(pow10(e.scale))}
+	if !i.bounds.Lo.IsInt() || !i.bounds.Hi.IsInt() || !i.typed() {
+		return integral{}, false
+	}
+	m, err := Measured(e, GridRule{Step: pow10(-e.scale)})
+	if err != nil || m.Type != i.typ {
+		return integral{}, false
+	}
+	i.sql = convert(m.Unguarded, !isInt(e.typ))
+	return i, true
+}
+
+// rescaled counts finer steps.
+func (i integral) rescaled(scale int) (integral, bool) {
+	if scale == i.scale {
+		return i, true
+	}
+	factor, ok := constantIntegral(pow10(scale-i.scale), 0)
+	if i.bounds.Width().Sign() == 0 {
+		return constantIntegral(mul(i.bounds.Lo, factor.bounds.Lo), scale)
+	}
+	if !ok {
+		return integral{}, false
+	}
+	return combined("*", i, factor, scale, i.bounds.Mul(factor.bounds))
+}
+
+// constantIntegral is a constant that counts steps.
+func constantIntegral(steps *big.Rat, scale int) (integral, bool) {
+	i := integral{scale: scale, bounds: Point(steps)}
+	if !steps.IsInt() || !i.typed() {
+		return integral{}, false
+	}
+	i.sql = valueLiteral(i.typ, steps, false)
+	return i, true
+}
+
+// combined applies an operator whose result has the given bounds. Neither operand nor result overflows the type that it runs in.
+func combined(op string, a, b integral, scale int, bounds Interval) (integral, bool) {
+	out := integral{scale: scale, bounds: bounds}
+	if !out.typed() {
+		return integral{}, false
+	}
+	if out.typ == oidInt8 && a.typ == oidInt4 {
+		a.sql = "(" + a.sql + ")::" + qualified(oidInt8, -1)
+	}
+	out.sql = "(" + a.sql + " OPERATOR(pg_catalog." + op + ") " + b.sql + ")"
+	if a.typ == oidInt8 || b.typ == oidInt8 { // the operator's own type
+		out.typ = oidInt8
+	}
+	return out, true
+}
+
+// typed chooses the type that holds the bounds.
+func (i *integral) typed() bool {
+	i.typ = oidInt8
+	if i.bounds.Within(intRange(oidInt4)) {
+		i.typ = oidInt4
+	}
+	return i.bounds.Abs().Hi.Cmp(maxSteps) <= 0
+}
