@@ -26,10 +26,20 @@ type groupKey struct {
 	perUnit   bool
 }
 
+// null says that NULL is one of the values.
+func (g *groupKey) null() bool {
+	n := len(g.values)
+	return n > 0 && g.values[n-1] == nil
+}
+
 // groupKeys types the group expressions and finds their values, or falls back to partition selection.
 func (b *builder) groupKeys(k *block, sc *scope, groups []*pg_query.Node) error {
 	perUnit := true
 	var undeclared error
+	holds := k.src.conds
+	if k.src.preserved != nil {
+		holds = nil // rows of the public table come back whatever the join says
+	}
 	for _, n := range groups {
 		e, err := sc.expression(n)
 		if err != nil {
@@ -57,7 +67,7 @@ func (b *builder) groupKeys(k *block, sc *scope, groups []*pg_query.Node) error 
 		}
 		perUnit = perUnit && g.perUnit
 		k.keys = append(k.keys, g)
-		if err := b.keyValues(g); err != nil {
+		if err := b.keyValues(g, holds); err != nil {
 			if undeclared == nil {
 				undeclared = b.located(b.refusal(err), n)
 			}
@@ -148,7 +158,7 @@ func (b *builder) maxGroups(src *relation) int64 {
 }
 
 // keyValues lists the values of a key, by a query without tables on the shadow.
-func (b *builder) keyValues(g *groupKey) error {
+func (b *builder) keyValues(g *groupKey, holds []*expr.Expr) error {
 	if err := b.publicDomains(g.Expr); err != nil {
 		return err
 	}
@@ -156,7 +166,7 @@ func (b *builder) keyValues(g *groupKey) error {
 		g.values = []*string{}
 		return nil
 	}
-	list, err := expr.Keys(g.Expr, maxKeys)
+	list, err := expr.Keys(g.Expr, maxKeys, holds...)
 	if err != nil {
 		return err
 	}
@@ -171,12 +181,15 @@ func (b *builder) keyValues(g *groupKey) error {
 	if len(rows) > maxKeys {
 		return expr.Refuse(g.Location(), fmt.Sprintf("the group key has more than %d values", maxKeys), "Group by a coarser key, or narrow it in WHERE.")
 	}
+	null := !list.Exact && g.Nullable()
 	for _, r := range rows {
 		if r[0] != nil {
 			g.values = append(g.values, r[0])
+		} else if list.Exact {
+			null = true
 		}
 	}
-	if g.Nullable() {
+	if null {
 		g.values = append(g.values, nil)
 	}
 	return nil

@@ -138,7 +138,7 @@ func (t *measureText) inDomain(units string) string {
 	for i, g := range t.k.keys {
 		name := fmt.Sprintf("d.k%d", i+1)
 		cond := fmt.Sprintf("%s OPERATOR(pg_catalog.=) ANY (%s)", name, t.domain(g))
-		if g.Nullable() {
+		if g.null() {
 			cond = fmt.Sprintf("(%s IS NULL OR %s)", name, cond)
 		}
 		conds = append(conds, cond)
@@ -246,7 +246,7 @@ func (t *measureText) ordinal() (ordinal, joins, where string) {
 	for i, g := range t.k.keys {
 		joins += fmt.Sprintf(" LEFT JOIN pg_catalog.unnest(%s) WITH ORDINALITY AS d%d (k, o) ON (g.k%d OPERATOR(pg_catalog.=) d%d.k)", t.domain(g), i+1, i+1, i+1)
 		o := fmt.Sprintf("d%d.o", i+1)
-		if g.Nullable() {
+		if g.null() {
 			o = fmt.Sprintf("CASE WHEN g.k%d IS NULL THEN %d ELSE %s END", i+1, len(g.values), o)
 		}
 		if i == 0 {

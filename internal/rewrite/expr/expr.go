@@ -226,16 +226,18 @@ type Measure struct {
 // Measured prints the clamped, grid-rounded integer of an aggregated argument. It refuses arguments without finite bounds.
 func Measured(e *Expr, rule GridRule) (*Measure, error) { return measured(e, rule) }
 
-// KeyList is a query whose first column, k, lists every value that a key expression may take, NULL excepted, each once, in a
-// fixed order. It reads no table and can run on the shadow.
+// KeyList is a query whose first column, k, lists every value that a key expression may take, each once, in a fixed order, NULL
+// last. It reads no table and can run on the shadow.
 type KeyList struct {
-	SQL  string
-	Size int64 // upper bound of the number of rows
+	SQL   string
+	Size  int64 // upper bound of the number of rows
+	Exact bool  // the key was computed of its columns' values: else NULL may be in the list or not, whether the key has it or not
 }
 
 // Keys lists a key expression's values where they follow from domains, bounds or the expression itself; an error says why
-// they do not and what would help. limit bounds the rows that the query may produce.
-func Keys(e *Expr, limit int64) (*KeyList, error) { return keys(e, limit) }
+// they do not and what would help. limit bounds the rows that the query may produce. Values are left out that would contradict
+// the conditions that hold in every row.
+func Keys(e *Expr, limit int64, holds ...*Expr) (*KeyList, error) { return keys(e, limit, holds) }
 
 // SelectionKey prints a key as canonical text for partition selection: equal values, and only those, have equal text, and
 // casting it to TypeName gives the value. It refuses types without such a form (PRIVACY 10).

@@ -19,12 +19,13 @@ type keyLister struct {
 
 // keys prefers the columns themselves, which gives exactly the values that can occur; else it lists the smallest sub-expressions
 // that it can by what they are, which may give some that cannot.
-func keys(e *Expr, limit int64) (*KeyList, error) {
+func keys(e *Expr, limit int64, holds []*Expr) (*KeyList, error) {
 	var lister *keyLister
+	exact := false
 	for _, byColumns := range []bool{true, false} {
 		l := &keyLister{limit: limit, columns: map[*Column]string{}, nodes: map[*Expr]string{}, size: 1}
 		if l.list(e, byColumns) {
-			lister = l
+			lister, exact = l, byColumns
 			break
 		}
 	}
@@ -41,11 +42,52 @@ func keys(e *Expr, limit int64) (*KeyList, error) {
 	if len(lister.from) > 0 {
 		from = " FROM " + strings.Join(lister.from, " CROSS JOIN ")
 	}
+	where := ""
+	if exact {
+		if conditions := lister.hold(e, holds); len(conditions) > 0 {
+			where = " WHERE " + strings.Join(conditions, " AND ")
+		}
+	}
 	return &KeyList{
-		SQL:  "SELECT d.k FROM (SELECT DISTINCT " + p.print(e) + " AS k" + from + ") AS d WHERE d.k IS NOT NULL ORDER BY " + order,
-		Size: lister.size,
+		SQL:   "SELECT d.k FROM (SELECT DISTINCT " + p.print(e) + " AS k" + from + where + ") AS d ORDER BY " + order,
+		Size:  lister.size,
+		Exact: exact,
 	}, nil
 }
+
+// hold prints the conditions that read listed columns alone. What they say of a listed value they say of the row, so they have
+// to see the value itself: of a column with bounds, the key sees it clamped unless it is the key.
+func (l *keyLister) hold(e *Expr, holds []*Expr) []string {
+	byRef := map[string]string{}
+	for c, name := range l.columns {
+		if c.Domain != nil || e.col == c || isBoolean(c) {
+			byRef[c.Ref] = name
+		}
+	}
+	var out []string
+	for _, h := range holds {
+		if h.op == "AND" {
+			out = append(out, l.hold(e, h.args)...)
+			continue
+		}
+		p := &printer{columns: map[*Column]string{}}
+		readable := !h.provisional
+		for _, c := range h.Columns() {
+			p.columns[c] = byRef[c.Ref]
+			readable = readable && byRef[c.Ref] != ""
+		}
+		h.walk(func(x *Expr) bool {
+			readable = readable && x.verbatim == ""
+			return readable
+		})
+		if readable && len(p.columns) > 0 {
+			out = append(out, p.print(h))
+		}
+	}
+	return out
+}
+
+func isBoolean(c *Column) bool { return c.Type == oidBool }
 
 // list finds atoms for e; false: there are none within the limit.
 func (l *keyLister) list(e *Expr, byColumns bool) bool {

@@ -55,7 +55,9 @@ func TestKeys(t *testing.T) {
 			}
 			var keys []string
 			for _, row := range listed {
-				keys = append(keys, show(row[0]))
+				if row[0] != nil {
+					keys = append(keys, show(row[0]))
+				}
 			}
 			if c.rows >= 0 && len(keys) != c.rows {
 				t.Errorf("%d keys, not %d: %.300s\nSQL: %s", len(keys), c.rows, strings.Join(keys, ","), k.SQL)

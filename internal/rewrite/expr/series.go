@@ -34,11 +34,11 @@ func choiceSeries(e *Expr, limit int64) *series {
 	s := &series{}
 	var parts []string
 	for _, x := range e.col.choices {
-		list, err := keys(x, limit)
+		list, err := keys(x, limit, nil)
 		if err != nil {
 			return nil
 		}
-		parts = append(parts, "SELECT c.k::"+columnType(e)+" AS v FROM ("+list.SQL+") AS c(k)")
+		parts = append(parts, "SELECT c.k::"+columnType(e)+" AS v FROM ("+list.SQL+") AS c(k) WHERE c.k IS NOT NULL")
 		s.size += list.Size
 	}
 	if len(parts) == 0 || s.size > limit {
