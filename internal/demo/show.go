@@ -97,6 +97,9 @@ func (a answer) String() string {
 		if n.Detail != "" {
 			fmt.Fprintf(&b, "DETAIL:  %s\n", n.Detail)
 		}
+		if n.Hint != "" {
+			fmt.Fprintf(&b, "HINT:  %s\n", n.Hint)
+		}
 	}
 	widths := make([]int, len(a.columns))
 	for i, c := range a.columns {

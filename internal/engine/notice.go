@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,42 +14,92 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// notice says what the statement cost, what is left, and how far each aggregate may be off.
+// notice says what the statement cost, what is left, how far each aggregate may be off, and what the policy left out.
 func (p *private) notice(answer []released) *pgconn.Notice {
-	widest, types := map[string]float64{}, map[string]uint32{}
-	var labels []string
-	for i := range p.plan.Blocks {
-		for _, column := range p.plan.Blocks[i].Columns {
-			m, ok := p.margin(i, column, answer[i])
+	n := &pgconn.Notice{
+		Severity: "NOTICE", SeverityUnlocalized: "NOTICE", Code: "00000",
+		Message: fmt.Sprintf("dpproxy: epsilon %s spent, %s left", number(p.spent), number(p.balance.EpsilonLeft)),
+		Detail:  strings.Join(p.margins(answer), "\n"),
+	}
+	for _, b := range p.plan.Blocks {
+		if b.Picked > 0 {
+			n.Hint = fmt.Sprintf("Each %[1]s counts in at most %[2]s of these groups (max_groups_per_unit): rows of the same %[1]s in other groups are left out, "+
+				"which the margins do not cover. A group asked for alone, by WHERE, has all its rows.", b.Unit, number(float64(b.Picked)))
+		}
+	}
+	return n
+}
+
+// margins has a line for each aggregate that has a margin: «name: ±6», or «name: ±6 to ±40» where groups differ.
+func (p *priced) margins(answer []released) []string {
+	type line struct {
+		label       string
+		typ         uint32
+		least, most float64
+	}
+	var lines []line
+	named := names(p.plan)
+	for i, block := range p.plan.Blocks {
+		for _, column := range block.Columns {
+			least, most, ok := p.margin(i, column, answer[i])
 			if !ok {
 				continue
 			}
-			name := label(column)
-			if _, listed := widest[name]; !listed {
-				labels = append(labels, name)
+			label := named(column)
+			at := slices.IndexFunc(lines, func(l line) bool { return l.label == label })
+			if at < 0 {
+				at = len(lines)
+				lines = append(lines, line{label, column.Type, least, most})
 			}
-			widest[name], types[name] = math.Max(widest[name], m), column.Type
+			l := &lines[at]
+			l.least, l.most = math.Min(l.least, least), math.Max(l.most, most)
 		}
 	}
-	for i, name := range labels {
-		labels[i] = fmt.Sprintf("%s: ±%s", name, amount(types[name], widest[name]))
+	var out []string
+	for _, l := range lines {
+		text := l.label + ": ±" + amount(l.typ, l.least)
+		if most := amount(l.typ, l.most); most != amount(l.typ, l.least) {
+			text += " to ±" + most
+		}
+		out = append(out, text)
 	}
-	return &pgconn.Notice{
-		Severity: "NOTICE", SeverityUnlocalized: "NOTICE", Code: "00000",
-		Message: fmt.Sprintf("dpproxy: epsilon %s spent, %s left", number(p.spent), number(p.balance.EpsilonLeft)),
-		Detail:  strings.Join(labels, "\n"),
+	return out
+}
+
+// names tells aggregates apart as the client sees them: by the result column, or as it was written where that is none, or
+// the name of several («avg» is what PostgreSQL calls every average).
+func names(plan *rewrite.Plan) func(rewrite.Column) string {
+	written := map[string]string{}
+	shared := map[string]bool{}
+	for _, block := range plan.Blocks {
+		for _, c := range block.Columns {
+			if w, ok := written[c.Output]; ok && w != c.Name {
+				shared[c.Output] = true
+			}
+			written[c.Output] = c.Name
+		}
+	}
+	return func(c rewrite.Column) string {
+		if c.Output == "" || shared[c.Output] {
+			return c.Name
+		}
+		return c.Output
 	}
 }
 
-// margin is the widest 95% margin of an aggregate over the groups that were released. It is a function of released
-// values and public quantities (PRIVACY 19). Variances and regressions have none: they say nothing simple of their sums.
-func (p *priced) margin(block int, column rewrite.Column, r released) (float64, bool) {
-	if len(column.Releases) > 2 || len(r.Keys) == 0 {
-		return 0, false
+// margin is the least and the greatest 95% margin of an aggregate over the groups that were released. Both are functions of
+// released values and public quantities (PRIVACY 19). Variances and regressions have none: they say nothing simple of their sums. Nor
+// have percentiles: how far a value lies from that of the next rank is a secret. Nor do booleans.
+func (p *priced) margin(block int, column rewrite.Column, r released) (least, most float64, ok bool) {
+	if len(column.Releases) > 2 || len(r.Keys) == 0 || column.Type == pgtype.BoolOID {
+		return 0, 0, false
 	}
 	releases := p.plan.Blocks[block].Releases
 	first := releases[column.Releases[0]]
-	widest := 0.0
+	if first.Kind == mechanism.Quantile {
+		return 0, 0, false
+	}
+	least = math.Inf(1)
 	for g := range r.Keys {
 		z := r.Values[column.Releases[0]][g]
 		m := p.blocks[block].releases[column.Releases[0]].Margin(z, r.countOf(first, g))
@@ -61,9 +112,9 @@ func (p *priced) margin(block int, column rewrite.Column, r released) (float64, 
 				m += math.Abs(float64(column.Twice)) * count
 			}
 		}
-		widest = math.Max(widest, m*first.Grid.Step)
+		least, most = math.Min(least, m*first.Grid.Step), math.Max(most, m*first.Grid.Step)
 	}
-	return widest, true
+	return least, most, true
 }
 
 // ratioMargin is the margin of z/n from those of z and n: |Z/N − z/n| ≤ (|Z−z| + |z/n|·|N−n|)/N. The sum of two 95%
@@ -108,12 +159,4 @@ func number(v float64) string {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 4, 64)
-}
-
-// label names an aggregate as the client sees it: by its result column, else as it was written.
-func label(c rewrite.Column) string {
-	if c.Output != "" {
-		return c.Output
-	}
-	return c.Name
 }

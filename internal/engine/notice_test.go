@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
 // TestRatioMarginCovers draws averages and counts how often the truth is further off than the margin: 5% at most.
@@ -68,6 +69,18 @@ func TestMarginsOfTimesAreIntervals(t *testing.T) {
 	} {
 		if got := amount(c.oid, c.v); got != c.want {
 			t.Errorf("%d %g: %s, want %s", c.oid, c.v, got, c.want)
+		}
+	}
+}
+
+// TestNamesTellAggregatesApart: the result column's name, unless other aggregates have it too.
+func TestNamesTellAggregatesApart(t *testing.T) {
+	age, weight := rewrite.Column{Name: "avg(age)", Output: "avg"}, rewrite.Column{Name: "avg(weight)", Output: "avg"}
+	count, inside := rewrite.Column{Name: "count(*)", Output: "n"}, rewrite.Column{Name: "sum(age)"}
+	named := names(&rewrite.Plan{Blocks: []rewrite.Block{{Columns: []rewrite.Column{age, count, inside}}, {Columns: []rewrite.Column{weight, count}}}})
+	for want, c := range map[string]rewrite.Column{"avg(age)": age, "avg(weight)": weight, "n": count, "sum(age)": inside} {
+		if got := named(c); got != want {
+			t.Errorf("%s is named %s", want, got)
 		}
 	}
 }

@@ -126,6 +126,9 @@ func (b *builder) measure(k *block, e *expr.Expr) (*numericArg, error) {
 	if err != nil {
 		return nil, err
 	}
+	if step, _ := m.Step.Float64(); step < finestStep || step > 1/finestStep {
+		return nil, tooFine(e.Text())
+	}
 	m.SQL = m.Unguarded // every use filters by guard(e)
 	a := &numericArg{Measure: m, policy: p}
 	if p == nil {

@@ -108,6 +108,10 @@ type Block struct {
 	Releases []mechanism.Release
 	Epsilon  float64 // this block's share of Plan.Epsilon, a fraction that adds up to 1 over the blocks
 	Columns  []Column
+
+	// Where a unit may have rows in more groups than it counts in, Picked is how many it counts in, and Unit is its kind; else 0.
+	Picked int64
+	Unit   string
 }
 
 // Histogram is the measure query of Quantile releases that share one expression: rows (group as in Measure but without

@@ -171,6 +171,7 @@ func (k *block) sumRange(ulo, uhi int64) mechanism.Range {
 const (
 	maxSensitivity = 1 << 50 // grid steps; sums of 2^12 such units still fit
 	maxTotal       = 1 << 62 // a measured integer fits int64 with room for noise
+	finestStep     = 1e-280  // released values are integers of grid steps; with such a step, or its inverse, all are finite as float8
 )
 
 func tooFine(name string) error {

@@ -130,7 +130,7 @@ func (b *builder) kindOfItem(n *pg_query.Node, e *env) (kind, error) {
 	case *pg_query.Node_RangeFunction:
 		return public, nil
 	case *pg_query.Node_RangeTableSample:
-		return 0, b.refuse(pgerr.FeatureNotSupported, n, "TABLESAMPLE is not supported", "")
+		return 0, b.refuse(pgerr.FeatureNotSupported, n, "TABLESAMPLE is not supported", "Leave it out: noise takes nothing from large tables.")
 	}
 	return 0, b.refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("this kind of FROM item is not supported: %T", n.GetNode()), "")
 }

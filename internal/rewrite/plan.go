@@ -53,6 +53,9 @@ func (b *builder) printBlocks(p *Plan) []int {
 		block := Block{}
 		if !k.src.empty {
 			block = Block{Releases: k.releases, Select: k.selectRelease(), Columns: k.columns}
+			if k.pick {
+				block.Picked, block.Unit = k.groups, k.src.kind
+			}
 			block.Measure, block.Measured = b.measureSQL(k)
 			for _, h := range k.hists {
 				block.Histograms = append(block.Histograms, Histogram{Measure: b.histogramSQL(k, h), Releases: h.releases})

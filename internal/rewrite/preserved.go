@@ -28,7 +28,7 @@ func (b *builder) publicLeftJoin(n *pg_query.Node, l, r *relation, conds []*expr
 	set := l.uniqueOver(covered)
 	if set == nil {
 		return nil, b.refuse(pgerr.FeatureNotSupported, n, "this outer join keeps the rows of a public table, and its condition is not on that table's unique key",
-			"Join the public table on its primary key, or use an inner join.")
+			"Join the public table on its primary key, use an inner join, or aggregate the private rows in a subquery first and join its result.")
 	}
 	if err := b.reach(r); err != nil {
 		return nil, err
