@@ -72,6 +72,10 @@ func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int1
 	if err != nil {
 		return nil, err
 	}
+	if !p.still(a) { // in PostgreSQL's words, upon which drivers prepare again
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type",
+			pgerr.Hint("The database has changed since the statement was prepared. Prepare it again."))
+	}
 	c := &call{p.engine, s, scope, a, p.statement.SQL, formats, values, resultFormats}
 	if explain := p.statement.Explain(); explain != nil {
 		return c.bindExplain(ctx, explain)

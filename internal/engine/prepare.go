@@ -46,6 +46,12 @@ type prepared struct {
 func (p *prepared) Params() []uint32                   { return p.parameters }
 func (p *prepared) Columns() []pgconn.FieldDescription { return p.columns }
 
+// still says that parameters and columns have the types that the client was told: it encodes and reads by them.
+func (p *prepared) still(a *analysed) bool {
+	same := func(x, y pgconn.FieldDescription) bool { return x.DataTypeOID == y.DataTypeOID }
+	return slices.Equal(p.parameters, a.parameters) && slices.EqualFunc(p.columns, a.columns, same)
+}
+
 // Prepare has the shadow check names and types, then analyses. Refusals that need no parameter value come from here.
 func (e *Engine) Prepare(ctx context.Context, scope session.Scope, st session.Statement, parameterTypes []uint32) (session.Prepared, error) {
 	statement := st.Tree.(*rewrite.Statement)

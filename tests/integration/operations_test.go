@@ -75,31 +75,64 @@ func spent(t *testing.T, conn *pgx.Conn) float64 {
 
 const measured = "SELECT count(*) FROM patients WHERE age > 33"
 
+// hangUp has the proxy read its policy again and waits until it says so.
+func (p *proxy) hangUp(t *testing.T, want string) {
+	t.Helper()
+	before := strings.Count(p.log.String(), want)
+	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, want, func() bool { return strings.Count(p.log.String(), want) > before })
+}
+
 func TestReload(t *testing.T) {
 	p := start(t, clinicPolicy(), clinic)
 	conn := p.connect()
 	ctx := context.Background()
-	hangUp := func(want string) {
-		t.Helper()
-		before := strings.Count(p.log.String(), want)
-		if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
-		eventually(t, want, func() bool { return strings.Count(p.log.String(), want) > before })
-	}
 	p.write(strings.Replace(clinicPolicy(), "bounds: [0, 120]", "bounds: [120, 0]", 1))
-	hangUp("not reloaded")
+	p.hangUp(t, "not reloaded")
 	if _, err := conn.Exec(ctx, measured); err != nil {
 		t.Errorf("under the old policy: %v", err)
 	}
 	p.write(strings.Replace(clinicPolicy(), "analysts:\n", "analysts:\n  carol: {password: \""+verifier()+"\", budget: {epsilon: 1, delta: 1e-6}}\n", 1))
-	hangUp("policy reloaded")
+	p.hangUp(t, "policy reloaded")
 	carol := p.connect(func(c *pgx.ConnConfig) { c.User = "carol" })
 	if _, err := carol.Exec(ctx, measured); err != nil {
 		t.Errorf("a new analyst: %v", err)
 	}
 	if _, err := conn.Exec(ctx, "SELECT avg(age) FROM patients"); err != nil {
 		t.Errorf("an old session: %v", err)
+	}
+}
+
+// TestStatementsDoNotOutliveTheirTypes: values that a client encoded as it was told at Parse are not read as another type.
+func TestStatementsDoNotOutliveTheirTypes(t *testing.T) {
+	p := start(t, clinicPolicy(), clinic)
+	conn, ctx := p.connect(), context.Background()
+	const query = "SELECT count(*) FROM patients WHERE age > $1"
+	ask := func() error {
+		return conn.PgConn().ExecPrepared(ctx, "older", [][]byte{{0, 0, 0, 33}}, []int16{1}, nil).Read().Err
+	}
+	if _, err := conn.Prepare(ctx, "older", query); err != nil {
+		t.Fatal(err)
+	}
+	if err := ask(); err != nil {
+		t.Fatal(err)
+	}
+	pgservertest.Exec(t, p.server.DSN(p.db, pgserver.Superuser), "ALTER TABLE patients ALTER age TYPE bigint")
+	if out, err := p.command("setup").CombinedOutput(); err != nil {
+		t.Fatalf("dpproxy setup: %v\n%s", err, out)
+	}
+	p.hangUp(t, "policy reloaded")
+	if err := ask(); sqlState(err) != "0A000" {
+		t.Errorf("a parameter of another type: %v", err)
+	}
+	if err := conn.Deallocate(ctx, "older"); err != nil {
+		t.Fatal(err)
+	}
+	var n int64
+	if err := conn.QueryRow(ctx, query, 33).Scan(&n); err != nil {
+		t.Errorf("prepared again: %v", err)
 	}
 }
 
