@@ -102,7 +102,7 @@ func (s *Session) execute(ctx context.Context, st *state, x *step, c command.Exe
 	return &result{columns: x.query.columns, query: x.query}, nil
 }
 
-// compute has the engine answer a SELECT of one row, as it answers any other statement.
+// compute has the engine answer a SELECT of one row, as it answers any other statement: what it may cost is charged first.
 func (s *Session) compute(ctx context.Context, st *state, sql string) ([]*string, error) {
 	list, err := s.engine.Parse(sql)
 	if err != nil {
@@ -117,6 +117,9 @@ func (s *Session) compute(ctx context.Context, st *state, sql string) ([]*string
 	}
 	bound, err := prepared.Bind(ctx, s.scope(st), nil, nil, nil)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.engine.Charge(ctx, s.scope(st), []Bound{bound}); err != nil {
 		return nil, err
 	}
 	q := newQuery(bound, prepared, nil, 0)
