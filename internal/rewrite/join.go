@@ -148,7 +148,7 @@ func (b *builder) combineFrom(items []*relation, start int, class map[*column]in
 	}
 	out.from = "(" + strings.Join(from, " CROSS JOIN ") + ")"
 	out.lines[0] = fmt.Sprintf("join, %s", out.rowBound())
-	return out, nil
+	return out, out.fewRows(items...)
 }
 
 // pickItem takes an item that adds no row if there is one, and a lateral one after all that it may read. det: what it adds is a
@@ -216,6 +216,19 @@ func (r *relation) multiply(o *relation, set *uniqueSet) {
 		r.order = append(slices.Clone(r.order), o.order...)
 		r.orderProofs = append(slices.Clone(r.orderProofs), o.orderProofs...)
 	}
+}
+
+// joinedRows is how many rows of one unit, or of constants, a join may make. More would say nothing behind their noise; but main
+// would be busy with them for so long that the time tells whether the unit has any.
+const joinedRows = 1 << 20
+
+// fewRows refuses a join that makes more rows than that of less.
+func (r *relation) fewRows(items ...*relation) error {
+	if r.rows <= joinedRows || slices.ContainsFunc(items, func(o *relation) bool { return o.rows >= r.rows }) {
+		return nil
+	}
+	return pgerr.New(pgerr.StatementTooComplex, fmt.Sprintf("the join may make more than %d rows of one unit", joinedRows),
+		pgerr.Hint("Join on unique keys, aggregate before the join, or list fewer constants."))
 }
 
 // rowsLimit keeps products of row bounds within what a sensitivity can be computed from.

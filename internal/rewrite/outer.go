@@ -68,7 +68,7 @@ func (b *builder) outerJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *rela
 	nullExtend(r.cols)
 	out.hideMerged(using, r)
 	out.lines = append([]string{"left join, " + out.rowBound()}, append(indent(l.lines), indent(r.lines)...)...)
-	return out, nil
+	return out, out.fewRows(l, r)
 }
 
 // sameUnitOuter is sameUnit where a side's rows may stay without a partner: there the other side's unit is NULL, so a side
@@ -144,7 +144,7 @@ func (b *builder) fullJoin(l, r *relation, conds []*expr.Expr, equal equalities,
 	}
 	out.where = []string{fmt.Sprintf("(%s IS NOT NULL)", out.unit)}
 	out.lines = append([]string{"full join, " + out.rowBound()}, append(indent(l.lines), indent(r.lines)...)...)
-	return out, nil
+	return out, out.fewRows(l, r)
 }
 
 // onlyUnits says that the conditions of a join equate units and nothing else.
