@@ -28,6 +28,7 @@ type explanation struct {
 	Cached   bool          `json:"cached"`
 	Releases []releaseInfo `json:"releases"`
 	Plan     []string      `json:"plan"`
+	LeftOut  string        `json:"left_out,omitempty"` // which rows are not in the answer, beside the noise
 	Measure  []string      `json:"measure"`
 	Finish   string        `json:"finish"`
 }
@@ -41,7 +42,7 @@ type releaseInfo struct {
 	Range       string                `json:"valid_range"`
 	Mechanism   string                `json:"mechanism"`
 	Scale       float64               `json:"scale"`
-	Margin      *float64              `json:"margin,omitempty"` // nil: depends on a released count
+	Margin      *float64              `json:"margin,omitempty"` // nil: depends on a released count, or there is none
 	Candidates  []mechanism.Candidate `json:"candidates,omitempty"`
 	uses        []int
 }
@@ -94,7 +95,7 @@ func (e explained) Execute(context.Context) (session.Rows, error) {
 }
 
 func (c *call) explain(ctx context.Context, p *priced) (explanation, error) {
-	x := explanation{Plan: p.plan.Explain, Finish: p.plan.Finish.SQL}
+	x := explanation{Plan: p.plan.Explain, LeftOut: leftOut(p.plan), Finish: p.plan.Finish.SQL}
 	if p.releases() {
 		x.Epsilon = p.epsilon
 	}
@@ -224,9 +225,10 @@ func (x explanation) lines() []string {
 			fmt.Sprintf("sensitivity: %s in each of at most %d groups per unit", number(r.Sensitivity), r.Groups),
 			"valid range: "+r.Range,
 			"mechanism: "+r.mechanismLine())
-		if r.Margin != nil {
+		switch {
+		case r.Margin != nil:
 			out = append(out, "margin: ±"+number(*r.Margin)+" (95%)")
-		} else {
+		case r.Kind == mechanism.Chained:
 			out = append(out, "margin: follows from the released values")
 		}
 		for i, c := range r.Candidates {
@@ -236,6 +238,9 @@ func (x explanation) lines() []string {
 	out = append(out, "plan:")
 	for _, line := range x.Plan {
 		out = append(out, "  "+line)
+	}
+	if x.LeftOut != "" {
+		out = append(out, "left out: "+x.LeftOut)
 	}
 	return out
 }

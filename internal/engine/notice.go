@@ -16,18 +16,23 @@ import (
 
 // notice says what the statement cost, what is left, how far each aggregate may be off, and what the policy left out.
 func (p *private) notice(answer []released) *pgconn.Notice {
-	n := &pgconn.Notice{
+	return &pgconn.Notice{
 		Severity: "NOTICE", SeverityUnlocalized: "NOTICE", Code: "00000",
 		Message: fmt.Sprintf("dpproxy: epsilon %s spent, %s left", number(p.spent), number(p.balance.EpsilonLeft)),
 		Detail:  strings.Join(p.margins(answer), "\n"),
+		Hint:    leftOut(p.plan),
 	}
-	for _, b := range p.plan.Blocks {
-		if b.Picked > 0 {
-			n.Hint = fmt.Sprintf("Each %[1]s counts in at most %[2]s of these groups (max_groups_per_unit): rows of the same %[1]s in other groups are left out, "+
-				"which the margins do not cover. A group asked for alone, by WHERE, has all its rows.", b.Unit, number(float64(b.Picked)))
-		}
+}
+
+// leftOut says that units may have rows in more groups than they count in; empty where they cannot.
+func leftOut(plan *rewrite.Plan) string {
+	at := slices.IndexFunc(plan.Blocks, func(b rewrite.Block) bool { return b.Picked > 0 })
+	if at < 0 {
+		return ""
 	}
-	return n
+	b := plan.Blocks[at]
+	return fmt.Sprintf("Each %[1]s counts in at most %[2]d of these groups (max_groups_per_unit): rows of the same %[1]s in other groups are left out, "+
+		"which the margins do not cover. A group asked for alone, by WHERE, has all its rows.", b.Unit, b.Picked)
 }
 
 // margins has a line for each aggregate that has a margin: «name: ±6», or «name: ±6 to ±40» where groups differ.

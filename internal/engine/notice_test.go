@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -82,5 +83,17 @@ func TestNamesTellAggregatesApart(t *testing.T) {
 		if got := named(c); got != want {
 			t.Errorf("%s is named %s", want, got)
 		}
+	}
+}
+
+// TestLeftOutIsSaid: who groups rows by what their unit does not determine is told that some are missing.
+func TestLeftOutIsSaid(t *testing.T) {
+	whole := rewrite.Block{}
+	if got := leftOut(&rewrite.Plan{Blocks: []rewrite.Block{whole}}); got != "" {
+		t.Errorf("nothing is left out, but it says %q", got)
+	}
+	got := leftOut(&rewrite.Plan{Blocks: []rewrite.Block{whole, {Picked: 3, Unit: "patient"}}})
+	if want := "Each patient counts in at most 3 of these groups (max_groups_per_unit)"; !strings.HasPrefix(got, want) {
+		t.Errorf("it says %q, want %q…", got, want)
 	}
 }
