@@ -38,7 +38,7 @@ func (b *builder) groupKeys(k *block, sc *scope, groups []*pg_query.Node) error 
 	var undeclared error
 	holds := k.src.conds
 	if k.src.preserved != nil {
-		holds = nil // rows of the public table come back whatever the join says
+		holds = k.src.preserved.conds // rows of the public table come back whatever the join says
 	}
 	for _, n := range groups {
 		e, err := sc.expression(n)
@@ -57,10 +57,8 @@ func (b *builder) groupKeys(k *block, sc *scope, groups []*pg_query.Node) error 
 			source, ok := c.Source.(*column)
 			g.perUnit = g.perUnit && ok && source.perUnit
 		}
-		for _, c := range e.Direct() {
-			if c.Unit {
-				return b.refuse(pgerr.InsufficientPrivilege, n, fmt.Sprintf("%s identifies one %s and cannot be a group key of an answer", e.Text(), k.src.kind), "Group by the unit inside a subquery and aggregate its rows.")
-			}
+		if e.OfUnit() {
+			return b.refuse(pgerr.InsufficientPrivilege, n, fmt.Sprintf("%s identifies one %s and cannot be a group key of an answer", e.Text(), k.src.kind), "Group by the unit inside a subquery and aggregate its rows.")
 		}
 		if c := e.Column(); c != nil {
 			g.collation = c.Collation

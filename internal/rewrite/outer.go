@@ -101,6 +101,7 @@ func (b *builder) sameUnitOuter(kind pg_query.JoinType, l, r *relation, class ma
 // nullExtend makes columns those of an outer join's optional side: nullable, and no unit any more (PRIVACY 4).
 func nullExtend(cols []*column) {
 	for _, c := range cols {
+		c.x.OfUnit = c.x.OfUnit || c.x.Unit
 		c.x.Nullable, c.isUnit, c.perUnit, c.x.Unit = true, false, false, false
 	}
 }

@@ -14,8 +14,9 @@ import (
 // preserved is what public LEFT JOIN private adds to the inner join, which its relation is (PRIVACY 5): public rows whose
 // private columns are NULL. No private row says how many, so the block is held to what they do not change.
 type preserved struct {
-	key      *column   // unique column of the one public table, all of whose rows are kept; nil: there is none, or some are dropped
-	optional []*column // of the private side
+	key      *column      // unique column of the one public table, all of whose rows are kept; nil: there is none, or some are dropped
+	optional []*column    // of the private side
+	conds    []*expr.Expr // the analyst's that hold for the added rows too
 }
 
 // publicLeftJoin is public LEFT JOIN private: the inner join is measured, and every public key is returned.
@@ -34,8 +35,8 @@ func (b *builder) publicLeftJoin(n *pg_query.Node, l, r *relation, conds []*expr
 		return nil, err
 	}
 	out := *r
-	out.preserved = &preserved{optional: slices.Clone(r.cols)}
-	if len(set.cols) == 1 && len(l.tables) <= 1 && len(l.where) == 0 {
+	out.preserved = &preserved{optional: slices.Clone(r.cols), conds: l.conds}
+	if len(set.cols) == 1 && len(l.tables) <= 1 && len(l.where) == 0 && !l.empty {
 		out.preserved.key = set.cols[0]
 	}
 	out.cols = append(slices.Clone(shown), append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
@@ -65,7 +66,7 @@ func (b *builder) preservedWhere(r *relation, conds []*expr.Expr) error {
 	if slices.ContainsFunc(conds, func(c *expr.Expr) bool { return r.preserved.reads(c) }) {
 		return errPreserved
 	}
-	r.preserved = &preserved{optional: r.preserved.optional}
+	r.preserved = &preserved{optional: r.preserved.optional, conds: slices.Concat(r.preserved.conds, conds)}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -117,6 +118,38 @@ func (r *relation) oneRow() {
 	}
 	if len(r.unitCols) > 0 {
 		r.unique = append(r.unique, uniqueSet{cols: r.unitCols[:1]})
+	}
+}
+
+// limit lowers the row bound where a unique set of the unit and of bounded integers leaves a unit few rows, as
+// row_number() <= 3 does. It prints the bounds that it counts with, so that they are facts.
+func (r *relation) limit() {
+	for _, set := range r.unique {
+		rows := int64(1)
+		var where []string
+		for _, c := range set.cols {
+			if slices.Contains(r.unitCols, c) {
+				continue
+			}
+			if !isInteger(c.x.Type) || c.x.Nullable || !c.x.Bounds.Finite() {
+				rows = rowsLimit
+				break
+			}
+			lo, hi := ceilInt(c.x.Bounds.Lo), floorInt(c.x.Bounds.Hi)
+			rows = saturatingMul(rows, max(1, hi-lo+1))
+			where = append(where, fmt.Sprintf("(%s OPERATOR(pg_catalog.>=) (%d))", c.x.Ref, lo), fmt.Sprintf("(%s OPERATOR(pg_catalog.<=) (%d))", c.x.Ref, hi))
+		}
+		if rows > r.rows || rows == r.rows && (r.proven || rows > 1) {
+			continue
+		}
+		r.where = append(r.where, where...)
+		if set.proof != nil {
+			r.proofs = append(r.proofs, *set.proof)
+		}
+		if r.rows, r.proven = rows, true; rows == 1 {
+			r.oneRow()
+		}
+		r.lines = append([]string{"filter, " + r.rowBound()}, indent(r.lines)...)
 	}
 }
 

@@ -128,7 +128,9 @@ func (b *builder) source(s *pg_query.SelectStmt, e *env) (*relation, error) {
 			return nil, err
 		}
 		if holds, known := sc.constant(c); known {
-			r.empty = r.empty || !holds
+			if !holds {
+				r.empty, r.preserved = true, nil
+			}
 			continue
 		}
 		conditions = append(conditions, c)
@@ -202,12 +204,18 @@ func (r *relation) narrow() {
 	if len(r.conds) == 0 {
 		return
 	}
-	known := expr.Narrow(expr.And(r.conds...))
+	known, added := expr.Narrow(expr.And(r.conds...)), map[*expr.Column]expr.Narrowing{}
 	if len(known) == 0 {
 		return
 	}
+	if r.preserved != nil && len(r.preserved.conds) > 0 {
+		added = expr.Narrow(expr.And(r.preserved.conds...))
+	}
 	for _, c := range r.cols {
 		n, ok := known[c.x]
+		if r.preserved != nil && !r.preserved.has(c.x) {
+			n, ok = added[c.x] // groups are of the rows of the public table that the join adds, too
+		}
 		if !ok {
 			continue
 		}
@@ -224,38 +232,6 @@ func (r *relation) narrow() {
 		c.x = &x
 	}
 	r.limit()
-}
-
-// limit lowers the row bound where a unique set of the unit and of bounded integers leaves a unit few rows, as
-// row_number() <= 3 does. It prints the bounds that it counts with, so that they are facts.
-func (r *relation) limit() {
-	for _, set := range r.unique {
-		rows := int64(1)
-		var where []string
-		for _, c := range set.cols {
-			if slices.Contains(r.unitCols, c) {
-				continue
-			}
-			if !isInteger(c.x.Type) || c.x.Nullable || !c.x.Bounds.Finite() {
-				rows = rowsLimit
-				break
-			}
-			lo, hi := ceilInt(c.x.Bounds.Lo), floorInt(c.x.Bounds.Hi)
-			rows = saturatingMul(rows, max(1, hi-lo+1))
-			where = append(where, fmt.Sprintf("(%s OPERATOR(pg_catalog.>=) (%d))", c.x.Ref, lo), fmt.Sprintf("(%s OPERATOR(pg_catalog.<=) (%d))", c.x.Ref, hi))
-		}
-		if rows > r.rows || rows == r.rows && (r.proven || rows > 1) {
-			continue
-		}
-		r.where = append(r.where, where...)
-		if set.proof != nil {
-			r.proofs = append(r.proofs, *set.proof)
-		}
-		if r.rows, r.proven = rows, true; rows == 1 {
-			r.oneRow()
-		}
-		r.lines = append([]string{"filter, " + r.rowBound()}, indent(r.lines)...)
-	}
 }
 
 // target is one output of a subquery.

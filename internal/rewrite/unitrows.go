@@ -140,7 +140,9 @@ func (b *builder) groupedSubselect(c *cut, d *derived, sc *scope) (*relation, er
 	}
 	d.inherit()
 	text := src.selectText(d.outputs)
-	if len(grouping) > 0 {
+	if len(grouping) == 0 {
+		out.empty = false // no rows make one group
+	} else {
 		text += " GROUP BY " + strings.Join(grouping, ", ")
 	}
 	out.from = "(" + text + ") AS " + d.alias

@@ -34,7 +34,7 @@ func (b *builder) unitValue(src *relation, c *call, over string, some bool) (*ex
 	}
 	e := c.args[0]
 	rows := filterText(c.condition(guard(e))) + over
-	x.TypeName = typeName(c.typ)
+	x.TypeName, x.OfUnit = typeName(c.typ), e.OfUnit()
 	x.Nullable = e.Nullable() || c.filter != nil || !some
 	switch c.name {
 	case "bool_and", "bool_or":

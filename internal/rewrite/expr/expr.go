@@ -2,6 +2,7 @@ package expr
 
 import (
 	"math/big"
+	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
@@ -21,6 +22,7 @@ type Column struct {
 	Domain     []string // declared values in text form; nil: none
 	EnumLabels []string // Type (or Base) is an enum: its labels in order
 	Unit       bool     // identifies the privacy unit
+	OfUnit     bool     // computed from such a column
 	Scale      int      // with Enforced: digits after the point of a numeric (see Expr.Scale); −1: unknown
 	Collation  string   // quoted and qualified; empty: the type's default
 	// DeterministicCollation: equality is byte equality. True for types without collation.
@@ -158,6 +160,11 @@ func (e *Expr) columns(below func(*Expr) bool) []*Column {
 		return below(x)
 	})
 	return out
+}
+
+// OfUnit says that the expression computes with a column that identifies the privacy unit.
+func (e *Expr) OfUnit() bool {
+	return slices.ContainsFunc(e.Direct(), func(c *Column) bool { return c.Unit || c.OfUnit })
 }
 
 // walk visits the expression top down; f says whether to go on below.
