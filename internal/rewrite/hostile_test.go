@@ -40,7 +40,7 @@ func hostile(random *rand.Rand) string {
 		if id <= hostileUnits {
 			fmt.Fprintf(&b, "INSERT INTO patients VALUES (%d, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s);\n", id, text(), age(), money(), float(), real(),
 				pick("-32768", "32767", "0", "5", "9"), pick("'asthma'", "'cold'", "'flu'", "'plague'"), pick("NULL", ward()), date(), stamp(),
-				pick("NULL", "'0'", "'29 days 23:59:59.9'", "'-178000000 years'", "'178000000 years'", "'1 mon -30 days'"), pick("NULL", "true", "false"),
+				pick("NULL", "'0'", "'29 days 23:59:59.9'", "'-178000000 years'", "'178000000 years'", "'1 mon -30 days'", "'5900000 years -2147483640 days 5 hours'", "'-71582788 months 2147483640 days'"), pick("NULL", "true", "false"),
 				pick("NULL", "'bad'", "'good'"), pick("NULL", "0", "10", "7"), pick("NULL", text()))
 		}
 		for range choose(random, 0, 1, 4, 9, 30) {

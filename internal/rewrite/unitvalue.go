@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"strconv"
 
@@ -150,6 +151,9 @@ func unitNumber(src *relation, c *call, a *numericArg, x *expr.Column, rows stri
 		return "", tooFine(c.text)
 	}
 	x.Bounds = steps.Scale(step)
+	if !x.Bounds.Within(representable(c.typ)) {
+		return "", pgerr.New(pgerr.FeatureNotSupported, c.text+" may overflow its type", pgerr.Hint("Narrow the bounds of its argument with LEAST and GREATEST, or cast it to numeric."))
+	}
 	value := fmt.Sprintf("(%s%s)::numeric * %s", c.of(argument), rows, decimal(step))
 	if c.name == "avg" {
 		value = fmt.Sprintf("(sum(%s)%s)::numeric * %s / NULLIF(count(*)%s, 0)", argument, rows, decimal(step), rows)
@@ -159,6 +163,22 @@ func unitNumber(src *relation, c *call, a *numericArg, x *expr.Column, rows stri
 
 // leastStep keeps results far from where a float would underflow, which raises.
 var leastStep = new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 800))
+
+// representable is what a cast of a numeric to a type takes: beyond it, numberAs would raise an error for some rows and not for others.
+func representable(typ uint32) expr.Interval {
+	most := new(big.Rat)
+	switch typ {
+	case pgtype.Int8OID, pgtype.IntervalOID: // an interval counts microseconds
+		most.SetInt64(maxTotal)
+	case pgtype.Float4OID:
+		most.SetFloat64(math.MaxFloat32)
+	case pgtype.Float8OID:
+		most.SetFloat64(math.MaxFloat64)
+	default:
+		return expr.Interval{}
+	}
+	return expr.Interval{Lo: new(big.Rat).Neg(most), Hi: most}
+}
 
 // numberAs clamps a numeric and casts it; NULL stays NULL.
 func numberAs(typ uint32, value string, bounds expr.Interval) string {

@@ -159,12 +159,15 @@ func merged(c *call, choices []*Expr) (*Expr, error) {
 	e := c.result(first.typ)
 	e.typmod, e.typeName, e.labels = first.typmod, qualifiedLike(first), first.labels
 	e.bounds, e.scale, e.quantum, e.maxLen, e.nonzero = first.bounds, first.scale, first.quantum, first.maxLen, first.nonzero
-	e.nullable, e.collation = false, ""
+	e.nullable, e.collation, e.monthless = false, "", first.typ == oidInterval
 	started := false
 	for _, x := range choices {
 		e.nullable = e.nullable || x.nullable
 		if x.typ == oidInterval && !isNull(x) {
-			e.spread = ratMax(spreadOf(x), orZero(e.spread))
+			if x.bounds.Finite() { // else the choice has no bounds either, and nothing is computed with it
+				e.spread = ratMax(spreadOf(x), orZero(e.spread))
+			}
+			e.monthless = e.monthless && noMonths(x)
 		}
 		if x.typmod != e.typmod {
 			e.typmod = -1

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"math/big"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -164,12 +165,37 @@ func hullOfExtremes(name string, all []*Expr) Interval {
 		}
 		out = out.Hull(i)
 	}
+	slack, ordered := disorder(all)
 	for _, x := range all {
-		if i := flip(x.bounds); !x.nullable && i.Lo != nil && (out.Lo == nil || i.Lo.Cmp(out.Lo) > 0) {
-			out.Lo = i.Lo
+		i := flip(x.bounds)
+		if !ordered || x.nullable || i.Lo == nil {
+			continue
+		}
+		if lo := sub(i.Lo, slack); out.Lo == nil || lo.Cmp(out.Lo) > 0 {
+			out.Lo = lo
 		}
 	}
 	return flip(out)
+}
+
+// disorder is by how much an operand's value, which for an interval is its epoch, may be above that of another which PostgreSQL holds
+// to be no less: it orders years as 360 days, and their epoch has 365.25. Not ordered: the fields of an interval may be anything.
+func disorder(all []*Expr) (slack *big.Rat, ordered bool) {
+	slack = ratZero
+	for _, x := range all {
+		if x.typ != oidInterval || isNull(x) || noMonths(x) {
+			continue
+		}
+		if !x.bounds.Finite() {
+			return nil, false
+		}
+		years := floorRat(quo(spreadOf(x), mul(rat(12*31), microsPerDay)))
+		if x.clamp { // by intervalRead
+			years = floorRat(quo(add(fieldLimit(x.bounds), microsPerDay), mul(rat(366), microsPerDay)))
+		}
+		slack = add(slack, mul(years, mul(frac(21, 4), microsPerDay)))
+	}
+	return slack, true
 }
 
 // variadic builds the operands of COALESCE, GREATEST and LEAST.

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// maxSteps bounds the integers of one row, so that they can be doubled and centred in int8.
-var maxSteps = pow2(61)
+// maxSteps bounds the integers of one row, so that 2x − 2c fits int8 for all x and c within the bounds.
+var maxSteps = pow2(60)
 
 // measured prints an aggregated argument by the fastest right form for its type (MEASURE-SQL §2 and §6 were measured).
 func measured(e *Expr, rule GridRule) (*Measure, error) {
