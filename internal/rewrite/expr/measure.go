@@ -97,6 +97,10 @@ func notNull(x *Expr) string {
 	return strings.Join(conditions, " AND ")
 }
 
+// rawDigits is how many digits before the point a column may have that is read raw: 1500 factors, more than an expression may have, stay
+// below numeric's 131072 digits.
+const rawDigits = 80
+
 // rawSafe says that columns may be read unclamped since the whole is clamped afterwards: sums, differences and products of
 // numeric(p,s) columns and constants, which neither overflow nor raise, whatever the values (PRIVACY 8).
 func rawSafe(e *Expr) bool {
@@ -105,7 +109,8 @@ func rawSafe(e *Expr) bool {
 		if e.col.Base != 0 {
 			typmod = e.col.BaseTypmod
 		}
-		return e.baseType() == oidNumeric && typmod >= 0 || isInt(e.baseType())
+		precision, scale := numericTypmod(typmod)
+		return e.baseType() == oidNumeric && typmod >= 0 && precision-scale <= rawDigits || isInt(e.baseType())
 	}
 	if e.typ != oidNumeric {
 		return false
