@@ -132,7 +132,7 @@ func (k *block) centred(name string, arg *expr.Measure, condition string, perUni
 	release, isNew := k.release(fmt.Sprintf("centred %s %d %s", arg.SQL, twice, condition), func() mechanism.Release { return best })
 	k.twice[release] = twice
 	if isNew {
-		k.measured = append(k.measured, measured{release: release, row: ofArgument(arg, 2, -twice), where: condition, lo: ulo, hi: uhi})
+		k.measured = append(k.measured, measured{release: release, row: ofArgument(arg, 2, -twice), where: condition, lo: ulo, hi: uhi, chained: true, count: count})
 	}
 	return release, twice, nil
 }

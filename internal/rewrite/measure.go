@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -96,9 +97,21 @@ func (t *measureText) groupsOf(ms []measured) string {
 		outer = append(outer, "count(*) AS n")
 	}
 	for i, m := range ms {
-		outer = append(outer, fmt.Sprintf("COALESCE(sum(%s), 0) AS m%d", clampText(fmt.Sprintf("u.s%d", i+1), m.lo, m.hi), i+1))
+		outer = append(outer, fmt.Sprintf("COALESCE(sum(%s), 0) AS m%d", k.ofUnit(ms, m, i), i+1))
 	}
 	return fmt.Sprintf("SELECT %s FROM (%s) AS u%s%s", strings.Join(outer, ", "), units, where, groupBy(k, 0))
+}
+
+// ofUnit clamps the integer of one unit. A sum that is divided by a count shrinks as the count does where a unit has more rows than
+// it may: a mean of its rows stays what it is.
+func (k *block) ofUnit(ms []measured, m measured, i int) string {
+	s := fmt.Sprintf("u.s%d", i+1)
+	clamped := clampText(s, m.lo, m.hi)
+	if n := slices.IndexFunc(ms, func(o measured) bool { return m.chained && o.release == m.count }); n >= 0 && !k.src.proven {
+		fewer := fmt.Sprintf("pg_catalog.div(%s::pg_catalog.numeric * %d, u.s%d)", s, k.src.rows, n+1)
+		return fmt.Sprintf("CASE WHEN u.s%d > %d THEN %s::pg_catalog.int8 ELSE %s END", n+1, k.src.rows, clampText(fewer, m.lo, m.hi), clamped)
+	}
+	return clamped
 }
 
 // clampText clamps an integer that is never NULL.

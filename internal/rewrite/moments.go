@@ -58,7 +58,7 @@ func (k *block) momentSum(name string, row rowText, condition string, lo, hi int
 	i, _ := k.release(key, func() mechanism.Release {
 		return mechanism.Release{Name: name, Kind: mechanism.Chained, Sensitivity: max(abs(ulo), abs(uhi)), PerRow: mechanism.Interval{Lo: lo, Hi: hi}, CountRef: n, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
-	k.measured = append(k.measured, measured{release: i, row: &summand{of: row, factor: 1, lo: lo, hi: hi}, where: condition, lo: ulo, hi: uhi})
+	k.measured = append(k.measured, measured{release: i, row: &summand{of: row, factor: 1, lo: lo, hi: hi}, where: condition, lo: ulo, hi: uhi, chained: true, count: n})
 	return i, nil
 }
 

@@ -19,6 +19,8 @@ type measured struct {
 	where    string   // condition of the rows
 	lo, hi   int64
 	distinct string // count(DISTINCT this) of the rows instead
+	chained  bool   // to count, the release of the number of these rows
+	count    int
 }
 
 // summand is the integer that one row adds: factor × of + offset, in [lo, hi].
