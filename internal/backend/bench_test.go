@@ -60,7 +60,7 @@ func BenchmarkRows(b *testing.B) {
 
 func BenchmarkMeasure(b *testing.B) {
 	backend, ctx := benchmarked(b), context.Background()
-	m := Measurement{Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: benchmarkSQL}, Text: 1}}}
+	m := Measurement{Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: benchmarkSQL}, Keys: []uint32{textOID}}}}
 	for b.Loop() {
 		if err := backend.Measure(ctx, m, func(MeasureRow) error { return nil }); err != nil {
 			b.Fatal(err)

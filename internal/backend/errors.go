@@ -45,9 +45,9 @@ func measureError(err error) error {
 		}
 		return &MeasureError{lost: true}
 	}
-	var opaque *MeasureError
-	if errors.As(err, &opaque) {
-		return opaque
+	var proof *ProofError
+	if errors.As(err, &proof) {
+		return proof
 	}
 	var pgError *pgconn.PgError
 	if errors.As(err, &pgError) {

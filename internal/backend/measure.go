@@ -14,31 +14,35 @@ import (
 // Measurement is everything that one statement asks of main.
 type Measurement struct {
 	Queries  []MeasureQuery
-	Proofs   []rewrite.Proof // re-verified in the same snapshot
+	Proofs   []rewrite.Proof // made again in the same snapshot
 	Settings Settings
 }
 
-// MeasureQuery is one query that rewrite printed. Its first Text columns are group keys; the others are integers.
+// MeasureQuery is one query that rewrite printed. Its first columns are group keys of the types Keys; the others are Integers.
 type MeasureQuery struct {
-	SQL  rewrite.SQL
-	Text int
+	SQL      rewrite.SQL
+	Keys     []uint32
+	Integers int
 }
 
 // MeasureRow is one row of Queries[Query].
 type MeasureRow struct {
 	Query    int
-	Keys     []*string // Text columns; nil is NULL
-	Integers []int64   // the others; NULL counts as 0: the sum over no rows
+	Keys     []*rewrite.Canonical // nil is NULL
+	Integers []int64              // NULL counts as 0: the sum over no rows
 }
 
 // batchRows is how many rows pass from the reader to the caller at once.
 const batchRows = 256
 
+// beginMeasure gives all queries of a statement one state of main.
+const beginMeasure = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
 // Measure runs all queries in one REPEATABLE READ, READ ONLY transaction on main, so that they see one state of it, and
 // calls each for every row, in the order of Queries.
 //
-// Whatever goes wrong on main is a *MeasureError; a *pgconn.PgError (53300) says that no connection became free in time.
-// When ctx ends first, Measure returns its cause at once, whatever main
+// Whatever goes wrong on main is a *MeasureError, or a *ProofError where main does not bear the plan out any more; a *pgconn.PgError
+// (53300) says that no connection became free in time. When ctx ends first, Measure returns its cause at once, whatever main
 // is doing: its query is cancelled behind the client's back and its outcome is discarded (PRIVACY.md 26).
 func (b *Backend) Measure(ctx context.Context, m Measurement, each func(MeasureRow) error) error {
 	batches := make(chan []MeasureRow, 4)
@@ -80,11 +84,11 @@ func (b *Backend) measure(ctx context.Context, m Measurement, out chan<- []Measu
 		if err != nil {
 			return &notAcquired{err}
 		}
-		tx := begin(ctx, conn, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", m.Settings.mainPins())
-		sendProofs(tx, m.Proofs)
+		tx := begin(ctx, conn, beginMeasure, m.Settings.mainPins())
+		b.sendProofs(tx, m.Proofs)
 		for _, q := range m.Queries {
 			values, types := b.parameters(q.SQL)
-			tx.pipeline.SendQueryParams(q.SQL.Text, values, types, nil, nil)
+			tx.pipeline.SendQueryParams(q.SQL.Text, values, types, nil, q.formats())
 		}
 		if err := tx.send(); err != nil {
 			_ = tx.end() // the first error decides
@@ -111,14 +115,14 @@ func readMeasures(ctx context.Context, tx *transaction, m Measurement, out chan<
 		if err != nil {
 			return err
 		}
-		if err := readQuery(ctx, reader, i, q.Text, out); err != nil {
+		if err := readQuery(ctx, reader, i, q.Keys, out); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func readQuery(ctx context.Context, reader *pgconn.ResultReader, query, text int, out chan<- []MeasureRow) error {
+func readQuery(ctx context.Context, reader *pgconn.ResultReader, query int, keys []uint32, out chan<- []MeasureRow) error {
 	batch := make([]MeasureRow, 0, batchRows)
 	flush := func() error {
 		select {
@@ -130,7 +134,7 @@ func readQuery(ctx context.Context, reader *pgconn.ResultReader, query, text int
 		}
 	}
 	for reader.NextRow() {
-		row, err := measureRow(query, text, reader.Values())
+		row, err := measureRow(query, keys, reader.Values())
 		if err != nil {
 			return err
 		}
@@ -146,28 +150,36 @@ func readQuery(ctx context.Context, reader *pgconn.ResultReader, query, text int
 	return flush()
 }
 
+// formats asks for keys as canonical takes them, and for integers as text.
+func (q MeasureQuery) formats() []int16 {
+	return append(canonicalFormats(q.Keys), make([]int16, q.Integers)...)
+}
+
 // measureRow copies a row out of the connection's buffer.
-func measureRow(query, text int, values [][]byte) (MeasureRow, error) {
-	if len(values) < text {
-		return MeasureRow{}, fmt.Errorf("%w: %d columns, %d of them text", errProtocol, len(values), text)
+func measureRow(query int, keys []uint32, values [][]byte) (MeasureRow, error) {
+	if len(values) < len(keys) {
+		return MeasureRow{}, fmt.Errorf("%w: %d columns, %d of them keys", errProtocol, len(values), len(keys))
 	}
-	row := MeasureRow{Query: query, Integers: make([]int64, len(values)-text)}
-	if text > 0 {
-		row.Keys = make([]*string, text)
+	row := MeasureRow{Query: query, Integers: make([]int64, len(values)-len(keys))}
+	if len(keys) > 0 {
+		row.Keys = make([]*rewrite.Canonical, len(keys))
 	}
 	for i, v := range values {
 		switch {
 		case v == nil:
-		case i < text:
-			s := string(v)
-			row.Keys[i] = &s
+		case i < len(keys):
+			key, err := canonical(keys[i], v)
+			if err != nil {
+				return MeasureRow{}, fmt.Errorf("%w: column %d of a measure is no key of its type", errProtocol, i+1)
+			}
+			row.Keys[i] = key
 		default:
 			n, err := strconv.ParseInt(integral(string(v)), 10, 64)
 			if err != nil {
 				// The value is private: the error says where, not what.
 				return MeasureRow{}, fmt.Errorf("%w: column %d of a measure is no 64-bit integer", errProtocol, i+1)
 			}
-			row.Integers[i-text] = n
+			row.Integers[i-len(keys)] = n
 		}
 	}
 	return row, nil
@@ -180,23 +192,4 @@ func integral(s string) string {
 		return whole
 	}
 	return s
-}
-
-// parameters are a query's values in text form, with main's OIDs for types that are not built in: the two databases
-// number those differently.
-func (b *Backend) parameters(q rewrite.SQL) ([][]byte, []uint32) {
-	values, types := make([][]byte, len(q.Parameters)), make([]uint32, len(q.Parameters))
-	names := b.types.Load()
-	for i, p := range q.Parameters {
-		if p.Value != nil {
-			values[i] = []byte(*p.Value)
-		}
-		types[i] = p.Type
-		if names != nil {
-			if main, ok := (*names)[p.Type]; ok {
-				types[i] = main
-			}
-		}
-	}
-	return values, types
 }

@@ -10,10 +10,11 @@ import (
 )
 
 // Settings are the session settings that reach a backend. Empty ones have PostgreSQL's own defaults. PostgreSQL judges
-// their values: an unknown time zone comes back as its own error from shadow and public.
+// their values: an unknown time zone comes back as its own error from shadow and public. Of all of them main sees the TimeZone
+// alone, which the arithmetic of instants needs.
 type Settings struct {
 	TimeZone, DateStyle, IntervalStyle string
-	ExtraFloatDigits, ByteaOutput      string // how results look; shadow and public only
+	ExtraFloatDigits, ByteaOutput      string
 }
 
 // pin is one setting of a transaction.
@@ -23,40 +24,67 @@ type pin struct{ name, value string }
 // a statement took on private rows; the administrator may give main's role one.
 const statementLimit = "60s"
 
-// common pins fix how text is read (WIRE.md 1.4, point 31) and what it means (PRIVACY.md 25).
-func (s Settings) common() []pin {
+// common pins fix how text is read and what it means, in a style of dates and intervals.
+func (s Settings) common(dateStyle, intervalStyle string) []pin {
 	return []pin{
 		{"standard_conforming_strings", "on"},
 		{"client_encoding", "UTF8"},
 		{"TimeZone", or(s.TimeZone, "UTC")},
-		{"DateStyle", or(s.DateStyle, "ISO, MDY")},
-		{"IntervalStyle", or(s.IntervalStyle, "postgres")},
+		{"DateStyle", dateStyle},
+		{"IntervalStyle", intervalStyle},
 		{"xmloption", "content"},
 	}
 }
 
+// What main prints and reads never depends on a session.
+const (
+	isoDates  = "ISO, MDY"
+	intervals = "postgres"
+	allDigits = "3" // as many as a float has
+)
+
 // mainPins: the search_path holds nothing that a user could have made, and a row-level policy that would hide rows from
 // main's role is an error instead of a silent filter. The costs let the planner parallelise a join below a leader's
-// GROUP BY unit (MEASURE-SQL.md 3).
+// GROUP BY unit.
 func (s Settings) mainPins() []pin {
-	return append(s.common(),
+	return append(s.common(isoDates, intervals),
 		pin{"search_path", "pg_catalog, pg_temp"},
-		pin{"extra_float_digits", "1"},
+		pin{"extra_float_digits", allDigits},
 		pin{"row_security", "off"},
 		pin{"parallel_tuple_cost", "0.001"},
 		pin{"parallel_setup_cost", "10"},
 	)
 }
 
-// clientPins are those of shadow and public. pg_temp comes last, so that nothing temporary hides a listed name.
+// clientPins are those of shadow and public for the client's own text. pg_temp comes last, so that nothing temporary hides a listed
+// name.
 func (s Settings) clientPins(path string) []pin {
-	return append(s.common(),
-		pin{"search_path", path},
-		pin{"extra_float_digits", or(s.ExtraFloatDigits, "1")},
-		pin{"bytea_output", or(s.ByteaOutput, "hex")},
-		pin{"statement_timeout", statementLimit},
-		pin{"jit", "off"},
-	)
+	return append(s.common(or(s.DateStyle, isoDates), or(s.IntervalStyle, intervals)),
+		append(own(path), pin{"extra_float_digits", or(s.ExtraFloatDigits, "1")}, pin{"bytea_output", or(s.ByteaOutput, "hex")})...)
+}
+
+// reading pins let shadow and public read values as the session does, and print them canonically: the order of day and month, and
+// the style of intervals, decide how input is read.
+func (s Settings) reading(path string) []pin {
+	dateStyle := isoDates
+	if _, order, found := strings.Cut(s.DateStyle, ","); found {
+		dateStyle = "ISO," + order
+	}
+	return append(s.common(dateStyle, or(s.IntervalStyle, intervals)), canonicalPins(path)...)
+}
+
+// planning pins let shadow and public compute what main will compute.
+func (s Settings) planning(path string) []pin {
+	return append(s.common(isoDates, intervals), canonicalPins(path)...)
+}
+
+func canonicalPins(path string) []pin {
+	return append(own(path), pin{"extra_float_digits", allDigits}, pin{"bytea_output", "hex"})
+}
+
+// own pins are those of every statement on shadow and public.
+func own(path string) []pin {
+	return []pin{{"search_path", path}, {"statement_timeout", statementLimit}, {"jit", "off"}}
 }
 
 func or(value, otherwise string) string {

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -28,16 +29,22 @@ const proofSQL = `SELECT EXISTS (
 // textArrayOID is the type of proofSQL's third parameter.
 const textArrayOID = 1009
 
-func sendProofs(tx *transaction, proofs []rewrite.Proof) {
+func (b *Backend) sendProofs(tx *transaction, proofs []rewrite.Proof) {
 	for _, p := range proofs {
+		if p.Values.Text != "" {
+			values, oids := b.parameters(p.Values)
+			tx.pipeline.SendQueryParams(p.Values.Text, values, oids, nil, nil)
+			continue
+		}
 		tx.pipeline.SendQueryParams(proofSQL,
 			[][]byte{[]byte(p.Relation.Schema), []byte(p.Relation.Relation), []byte(textArray(p.Columns))},
 			[]uint32{textOID, textOID, textArrayOID}, nil, nil)
 	}
 }
 
+// readProofs gives a *ProofError for the first proof that fails.
 func readProofs(tx *transaction, proofs []rewrite.Proof) error {
-	for range proofs {
+	for _, p := range proofs {
 		reader, err := tx.reader()
 		if err != nil {
 			return err
@@ -47,19 +54,22 @@ func readProofs(tx *transaction, proofs []rewrite.Proof) error {
 			return result.Err
 		}
 		if len(result.Rows) != 1 || string(result.Rows[0][0]) != "t" {
-			// Not the statement's fault, and not data: but the plan must not be used, and a new one will not use it.
-			return &MeasureError{code: proofGone}
+			return &ProofError{p}
 		}
 	}
 	return nil
 }
 
-// proofGone is the code of a MeasureError when an index that a plan rests on no longer exists; the caller should read
-// the schema again. No SQLSTATE of PostgreSQL's.
-const proofGone = "DP001"
+// ProofError says that main does not bear out what a plan rests on: an index that has gone, so that Schema has to be read and the
+// statement planned anew; or values that are equal on main though they are written differently. Neither says anything of a row.
+type ProofError struct{ Proof rewrite.Proof }
 
-// ProofGone says that an index which the plan rests on no longer exists: read Schema again and plan anew.
-func (e *MeasureError) ProofGone() bool { return e.code == proofGone }
+func (e *ProofError) Error() string {
+	if e.Proof.Of != "" {
+		return "main compares as equal some of " + e.Proof.Of
+	}
+	return fmt.Sprintf("main has no unique index on %s any more", strings.Join(e.Proof.Columns, ", "))
+}
 
 // textArray prints an array of text in PostgreSQL's input form.
 func textArray(values []string) string {

@@ -36,7 +36,7 @@ type Rows struct {
 
 // Shadow runs a statement on the shadow. Errors are *pgconn.PgError as the shadow words them, or pgerr's own.
 func (b *Backend) Shadow(ctx context.Context, r Request) (*Rows, error) {
-	return b.shadow.rows(ctx, r, b.path)
+	return b.shadow.rows(ctx, r, r.Settings.clientPins(b.path))
 }
 
 // Public runs a statement on the connection that reads public tables.
@@ -44,18 +44,18 @@ func (b *Backend) Public(ctx context.Context, r Request) (*Rows, error) {
 	if b.public == nil {
 		return nil, missingDSN(b.policy, "public")
 	}
-	return b.public.rows(ctx, r, b.path)
+	return b.public.rows(ctx, r, r.Settings.clientPins(b.path))
 }
 
 // rows starts a statement. A connection that died while it was idle (the server was restarted) is replaced once: nothing
 // has reached the client yet, and the statement changes nothing.
-func (p *pool) rows(ctx context.Context, r Request, path string) (*Rows, error) {
+func (p *pool) rows(ctx context.Context, r Request, pins []pin) (*Rows, error) {
 	for attempt := 0; ; attempt++ {
 		conn, err := p.acquire(ctx)
 		if err != nil {
 			return nil, err
 		}
-		rows, err := p.start(ctx, conn, r, path)
+		rows, err := p.start(ctx, conn, r, pins)
 		if err == nil {
 			return rows, nil
 		}
@@ -66,8 +66,8 @@ func (p *pool) rows(ctx context.Context, r Request, path string) (*Rows, error) 
 	}
 }
 
-func (p *pool) start(ctx context.Context, conn *pgxpool.Conn, r Request, path string) (*Rows, error) {
-	tx := begin(ctx, conn, "BEGIN READ ONLY", r.Settings.clientPins(path))
+func (p *pool) start(ctx context.Context, conn *pgxpool.Conn, r Request, pins []pin) (*Rows, error) {
+	tx := begin(ctx, conn, "BEGIN READ ONLY", pins)
 	tx.pipeline.SendQueryParams(r.SQL, r.Parameters, r.Types, r.Formats, r.ResultFormats)
 	err := tx.send()
 	var reader *pgconn.ResultReader
@@ -153,3 +153,18 @@ func (r *Rows) Close() {
 }
 
 var errClosed = errors.New("rows are closed")
+
+// each reads all rows.
+func (r *Rows) each(f func([][]byte)) error {
+	defer r.Close()
+	for {
+		row, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		f(row)
+	}
+}

@@ -15,14 +15,14 @@ func TestIntegral(t *testing.T) {
 
 func TestMeasureRowRefusesWhatIsNoInteger(t *testing.T) {
 	for _, v := range []string{"1.5", "NaN", "9223372036854775808", "Ms Canary", ""} {
-		if row, err := measureRow(0, 0, [][]byte{[]byte(v)}); err == nil {
+		if row, err := measureRow(0, nil, [][]byte{[]byte(v)}); err == nil {
 			t.Errorf("%q became %v", v, row.Integers)
 		}
 	}
-	if _, err := measureRow(0, 2, [][]byte{nil}); err == nil {
+	if _, err := measureRow(0, []uint32{textOID, textOID}, [][]byte{nil}); err == nil {
 		t.Error("a missing column was accepted")
 	}
-	row, err := measureRow(1, 1, [][]byte{nil, []byte("-7"), nil})
+	row, err := measureRow(1, []uint32{textOID}, [][]byte{nil, []byte("-7"), nil})
 	if err != nil || row.Keys[0] != nil || row.Integers[0] != -7 || row.Integers[1] != 0 {
 		t.Errorf("row = %+v, %v", row, err)
 	}

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -89,7 +86,7 @@ func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int1
 // calibrate computes what depends on the values, with a mechanism for each release.
 func (c *call) calibrate(ctx context.Context) (*priced, error) {
 	defer c.engine.stage("plan", time.Now())
-	values, err := c.canonical(ctx)
+	values, err := c.state.backend.Read(ctx, c.values, c.formats, c.analysis.parameters, backendSettings(c.scope))
 	if err != nil {
 		return nil, err
 	}
@@ -118,50 +115,6 @@ func (c *call) calibrate(ctx context.Context) (*priced, error) {
 	}
 	p.charge.Query, p.charge.Policy = c.sql, c.state.policy.Version
 	return p, nil
-}
-
-// canonical has the shadow read the values by their types' input functions and print them in one way (PRIVACY 28).
-func (c *call) canonical(ctx context.Context) (rewrite.Values, error) {
-	if len(c.values) == 0 {
-		return nil, nil
-	}
-	var sql strings.Builder
-	sql.WriteString("SELECT ")
-	for i := range c.values {
-		if i > 0 {
-			sql.WriteString(", ")
-		}
-		sql.WriteString("$" + strconv.Itoa(i+1) + "::pg_catalog.text")
-	}
-	rows, err := c.state.backend.Shadow(ctx, backend.Request{
-		SQL: sql.String(), Parameters: c.values, Types: c.analysis.parameters, Formats: c.formats, Settings: canonicalSettings(backendSettings(c.scope)),
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	row, err := rows.Next()
-	if err != nil {
-		return nil, err
-	}
-	values := make(rewrite.Values, len(row))
-	for i, v := range row {
-		if v != nil {
-			text := string(v)
-			values[i] = &text
-		}
-	}
-	return values, nil
-}
-
-// canonicalSettings read values as the session does and print them in one way: the order of day and month decides how input is read.
-func canonicalSettings(s backend.Settings) backend.Settings {
-	iso := "ISO"
-	if _, order, found := strings.Cut(s.DateStyle, ","); found {
-		iso += "," + order
-	}
-	s.DateStyle, s.IntervalStyle, s.ExtraFloatDigits = iso, "postgres", "1"
-	return s
 }
 
 // allowance is what the statement costs: SET dpproxy.epsilon or dpproxy.margin, else what the policy says.

@@ -30,7 +30,7 @@ func (c *call) bindPrivate(ctx context.Context) (session.Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkFinish(ctx, p.plan.Finish); err != nil {
+	if err := c.check(ctx, p); err != nil {
 		return nil, err
 	}
 	bound := &private{call: c, priced: p}

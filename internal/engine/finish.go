@@ -120,7 +120,7 @@ func (p *private) finishArg(arg rewrite.FinishArg, answer []released) (value []b
 	if arg.Key >= 0 {
 		keys := make([]*string, len(block.Keys))
 		for g, key := range block.Keys {
-			keys[g] = key[arg.Key]
+			keys[g] = (*string)(key[arg.Key])
 		}
 		value, err = encodeText(pgtype.TextArrayOID, keys)
 		return value, 0, err

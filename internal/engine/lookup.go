@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/expirable"
@@ -22,20 +20,17 @@ const lookupCacheSize = 256
 
 // lookups caches what plans read of public data.
 type lookups struct {
-	domains *expirable.LRU[lookupKey, []string]
-	keys    *expirable.LRU[lookupKey, [][]*string]
+	domains *expirable.LRU[policy.ColumnOf, []rewrite.Canonical]
+	rows    *expirable.LRU[rowsKey, [][]*rewrite.Canonical]
 }
 
-type lookupKey struct {
-	column   policy.ColumnOf
-	sql      string
-	settings backend.Settings
-}
+// rowsKey names a query and the one setting that changes what it means.
+type rowsKey struct{ sql, timeZone string }
 
 func newLookups() *lookups {
 	return &lookups{
-		domains: expirable.NewLRU[lookupKey, []string](lookupCacheSize, nil, lookupLife),
-		keys:    expirable.NewLRU[lookupKey, [][]*string](lookupCacheSize, nil, lookupLife),
+		domains: expirable.NewLRU[policy.ColumnOf, []rewrite.Canonical](lookupCacheSize, nil, lookupLife),
+		rows:    expirable.NewLRU[rowsKey, [][]*rewrite.Canonical](lookupCacheSize, nil, lookupLife),
 	}
 }
 
@@ -46,46 +41,34 @@ type lookup struct {
 	settings backend.Settings
 }
 
-func (l lookup) Distinct(column policy.ColumnOf) ([]string, error) {
-	key := lookupKey{column: column, settings: l.settings}
-	if values, ok := l.state.lookups.domains.Get(key); ok {
+func (l lookup) Distinct(column policy.ColumnOf, oid uint32) ([]rewrite.Canonical, error) {
+	if values, ok := l.state.lookups.domains.Get(column); ok {
 		return values, nil
 	}
-	values, err := l.state.backend.Distinct(l.ctx, column, l.settings)
+	values, err := l.state.backend.Distinct(l.ctx, column, oid, l.settings)
 	if err == nil {
-		l.state.lookups.domains.Add(key, values)
+		l.state.lookups.domains.Add(column, values)
 	}
 	return values, err
 }
 
-func (l lookup) Rows(q rewrite.SQL) ([][]*string, error) {
-	key := lookupKey{sql: sqlKey(q), settings: l.settings}
-	if rows, ok := l.state.lookups.keys.Get(key); ok {
+func (l lookup) Rows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
+	key := rowsKey{q.SQL, l.settings.TimeZone}
+	if rows, ok := l.state.lookups.rows.Get(key); ok {
 		return rows, nil
 	}
-	rows, err := l.state.backend.Text(l.ctx, q, l.settings)
+	rows, err := l.state.backend.Evaluate(l.ctx, q, l.settings)
 	if err == nil {
-		l.state.lookups.keys.Add(key, rows)
+		l.state.lookups.rows.Add(key, rows)
 	}
 	return rows, err
 }
 
 // Literal asks the shadow each time: the clock is read this way too.
-func (l lookup) Literal(oid uint32, text string) (string, error) {
-	rows, err := l.state.backend.Text(l.ctx, rewrite.SQL{Text: "SELECT $1::pg_catalog.text", Parameters: []rewrite.Parameter{{Type: oid, Value: &text}}}, canonicalSettings(l.settings))
+func (l lookup) Literal(oid uint32, text string) (rewrite.Canonical, error) {
+	values, err := l.state.backend.Read(l.ctx, [][]byte{[]byte(text)}, nil, []uint32{oid}, l.settings)
 	if err != nil {
 		return "", err
 	}
-	return *rows[0][0], nil // input functions of a type's text give no NULL
-}
-
-// sqlKey names a query with its values.
-func sqlKey(q rewrite.SQL) string {
-	var b strings.Builder
-	b.WriteString(q.Text)
-	for _, p := range q.Parameters {
-		b.WriteString("\x00" + strconv.FormatUint(uint64(p.Type), 10))
-		b.WriteString(keyName([]*string{p.Value}))
-	}
-	return b.String()
+	return *values[0], nil // input functions of a type's text give no NULL
 }

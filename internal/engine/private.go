@@ -56,32 +56,48 @@ func (p *private) borrow(ctx context.Context) error {
 	return p.engine.Charge(ctx, p.scope, []session.Bound{p})
 }
 
+// measurement is what the plan asks of main.
+func (p *priced) measurement(scope session.Scope) backend.Measurement {
+	m := backend.Measurement{Proofs: p.plan.Proofs, Settings: backendSettings(scope)}
+	for i := range p.plan.Blocks {
+		block := &p.plan.Blocks[i]
+		var keys []uint32 // under selection; else the group is an ordinal
+		group := 1
+		if block.Select != nil {
+			keys, group = block.KeyTypes, 0
+		}
+		if block.Measure.Text != "" {
+			integers := group + len(block.Measured)
+			if block.Select != nil {
+				integers++ // units
+			}
+			m.Queries = append(m.Queries, backend.MeasureQuery{SQL: block.Measure, Keys: keys, Integers: integers})
+		}
+		for _, h := range block.Histograms {
+			m.Queries = append(m.Queries, backend.MeasureQuery{SQL: h.Measure, Keys: keys, Integers: group + 2})
+		}
+	}
+	return m
+}
+
 // measure runs every measure query of the plan in one snapshot of main.
 func (p *private) measure(ctx context.Context) ([]measured, error) {
 	defer p.engine.stage("measure", time.Now())
-	var m backend.Measurement
-	m.Proofs, m.Settings = p.plan.Proofs, backendSettings(p.scope)
 	collectors := make([]*collector, len(p.plan.Blocks))
 	var take []func(backend.MeasureRow) error // by query
 	for i := range p.plan.Blocks {
 		block := &p.plan.Blocks[i]
 		c := newCollector(block)
 		collectors[i] = c
-		text := 0
-		if block.Select != nil {
-			text = len(block.KeyTypes)
-		}
 		if block.Measure.Text != "" {
-			m.Queries = append(m.Queries, backend.MeasureQuery{SQL: block.Measure, Text: text})
 			take = append(take, c.row)
 		}
 		for _, h := range block.Histograms {
-			m.Queries = append(m.Queries, backend.MeasureQuery{SQL: h.Measure, Text: text})
 			take = append(take, func(row backend.MeasureRow) error { return c.bin(h, row) })
 		}
 	}
-	if len(m.Queries) > 0 {
-		err := p.state.backend.Measure(ctx, m, func(row backend.MeasureRow) error { return take[row.Query](row) })
+	if len(take) > 0 {
+		err := p.state.backend.Measure(ctx, p.measurement(p.scope), func(row backend.MeasureRow) error { return take[row.Query](row) })
 		if err != nil {
 			return nil, p.measureFailed(ctx, err)
 		}
@@ -103,7 +119,9 @@ func (p *private) measureFailed(ctx context.Context, err error) error {
 		return busy // no connection in time: main was not asked
 	}
 	var failure *backend.MeasureError
-	lost := errors.As(err, &failure) && (failure.Lost() || failure.ProofGone())
+	var unproven *backend.ProofError
+	gone := errors.As(err, &unproven)
+	lost := gone || errors.As(err, &failure) && failure.Lost()
 	code := ""
 	if failure != nil {
 		code = failure.Code()
@@ -112,7 +130,7 @@ func (p *private) measureFailed(ctx context.Context, err error) error {
 	// The client may be gone by now; that must not keep the failure from being recorded.
 	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if failure != nil && failure.ProofGone() {
+	if gone {
 		p.engine.reread(recording, p.state)
 	}
 	if !lost {

@@ -14,13 +14,13 @@ import (
 
 // released is one block after its noise: everything in it may be shown to the analyst. It is what the answer cache keeps.
 type released struct {
-	Keys   [][]*string // group keys, in the order in which they are shown
-	Values [][]int64   // [release][group], grid steps
+	Keys   [][]*rewrite.Canonical // group keys, in the order in which they are shown
+	Values [][]int64              // [release][group], grid steps
 }
 
 // measured is one block's exact integers. Nothing of it leaves the engine.
 type measured struct {
-	keys       [][]*string             // of the groups below, under partition selection; else the block's declared keys
+	keys       [][]*rewrite.Canonical  // of the groups below, under partition selection; else the block's declared keys
 	units      []int64                 // [group], under partition selection
 	exact      [][]int64               // [release][group]
 	histograms [][]mechanism.Histogram // [release][group], for quantiles
@@ -86,7 +86,7 @@ func newCollector(block *rewrite.Block) *collector {
 	return c
 }
 
-func (c *collector) addGroup(key []*string) int {
+func (c *collector) addGroup(key []*rewrite.Canonical) int {
 	for i := range c.block.Releases {
 		c.m.exact[i] = append(c.m.exact[i], 0)
 		c.m.histograms[i] = append(c.m.histograms[i], nil)
@@ -182,7 +182,7 @@ func permute[T any](in []T, order []int) []T {
 }
 
 // keyName is a group's identity: length-prefixed fields, so that no two keys share one.
-func keyName(key []*string) string {
+func keyName(key []*rewrite.Canonical) string {
 	var b strings.Builder
 	for _, k := range key {
 		if k == nil {
@@ -191,7 +191,7 @@ func keyName(key []*string) string {
 		}
 		b.WriteString(strconv.Itoa(len(*k)))
 		b.WriteByte(':')
-		b.WriteString(*k)
+		b.WriteString(string(*k))
 	}
 	return b.String()
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-func key(fields ...string) []*string {
-	out := make([]*string, len(fields))
+func key(fields ...string) []*rewrite.Canonical {
+	out := make([]*rewrite.Canonical, len(fields))
 	for i := range fields {
 		if fields[i] != "NULL" {
-			out[i] = &fields[i]
+			out[i] = (*rewrite.Canonical)(&fields[i])
 		}
 	}
 	return out
@@ -22,7 +22,7 @@ func key(fields ...string) []*string {
 
 func TestCollectorFillsDeclaredGroups(t *testing.T) {
 	block := &rewrite.Block{
-		Keys:     [][]*string{key("asthma"), key("cold"), key("flu")},
+		Keys:     [][]*rewrite.Canonical{key("asthma"), key("cold"), key("flu")},
 		Releases: make([]mechanism.Release, 2),
 		Measured: []int{1, 0},
 	}
@@ -82,7 +82,7 @@ func TestDrawKeepsChainedSumsInTheirRange(t *testing.T) {
 		{Kind: mechanism.Chained, Sensitivity: 60, PerRow: mechanism.Interval{Lo: -60, Hi: 60}, CountRef: 1, Groups: 1, Weight: 1},
 		{Kind: mechanism.Scalar, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 1000}}, Groups: 1, Weight: 1},
 	}
-	plan := &rewrite.Plan{Blocks: []rewrite.Block{{Releases: releases, Keys: [][]*string{{}}, Epsilon: 1}}}
+	plan := &rewrite.Plan{Blocks: []rewrite.Block{{Releases: releases, Keys: [][]*rewrite.Canonical{{}}, Epsilon: 1}}}
 	p, err := price(plan, allowance{epsilon: 0.1})
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestDrawKeepsChainedSumsInTheirRange(t *testing.T) {
 	}
 	source := mechanism.SeededSource(1)
 	for range 2000 {
-		r := p.blocks[0].draw(source, releases, measured{keys: [][]*string{{}}, exact: [][]int64{{-90000}, {3}}})
+		r := p.blocks[0].draw(source, releases, measured{keys: [][]*rewrite.Canonical{{}}, exact: [][]int64{{-90000}, {3}}})
 		n, sum := r.Values[1][0], r.Values[0][0]
 		if n < 0 || n > 1000 || sum < -60*n || sum > 60*n {
 			t.Fatalf("released count %d and sum %d", n, sum)
@@ -101,8 +101,8 @@ func TestDrawKeepsChainedSumsInTheirRange(t *testing.T) {
 }
 
 func TestKeyNamesAreDistinct(t *testing.T) {
-	names := map[string][]*string{}
-	for _, k := range [][]*string{key("a", "b"), key("ab", ""), key("", "ab"), key("NULL", "ab"), key("1:a"), key("a"), {}, key("NULL"), key("-;")} {
+	names := map[string][]*rewrite.Canonical{}
+	for _, k := range [][]*rewrite.Canonical{key("a", "b"), key("ab", ""), key("", "ab"), key("NULL", "ab"), key("1:a"), key("a"), {}, key("NULL"), key("-;")} {
 		if other, taken := names[keyName(k)]; taken {
 			t.Errorf("%v and %v have the same name", k, other)
 		}

@@ -110,7 +110,7 @@ func (a *Analysis) catalogInput() catalog.Input {
 }
 
 func (a *Analysis) builder() *builder {
-	return &builder{schema: a.schema, settings: a.settings, desc: a.desc, sql: a.sql, work: new(int), kinds: map[kindKey]kind{}, literals: map[literalKey]string{}}
+	return &builder{schema: a.schema, settings: a.settings, desc: a.desc, sql: a.sql, work: new(int), kinds: map[kindKey]kind{}, literals: map[literalKey]Canonical{}}
 }
 
 // mentionsPrivate says whether a statement names a private table or a view of the policy anywhere: whatever the analysis
@@ -207,7 +207,7 @@ func optionList(tokens []*pg_query.ScanToken, open int) bool {
 }
 
 // hashSeed derives the seed of group selection from the proxy's secret.
-func (b *builder) hashSeed() string {
+func (b *builder) hashSeed() Canonical {
 	sum := sha256.Sum256([]byte("dpproxy group selection\x00" + b.opts.HashKey))
-	return strconv.FormatInt(int64(binary.BigEndian.Uint64(sum[:8])), 10)
+	return Canonical(strconv.FormatInt(int64(binary.BigEndian.Uint64(sum[:8])), 10))
 }

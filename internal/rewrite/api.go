@@ -1,6 +1,8 @@
 package rewrite
 
 import (
+	"slices"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -52,18 +54,29 @@ type Settings struct {
 	User, Database                     string // what the client connected as
 }
 
-// Values are a statement's parameters in PostgreSQL's text form, canonicalised by the shadow; nil is NULL.
-type Values []*string
+// Canonical is a value in a text form that PostgreSQL reads as that very value whatever its settings are: ISO dates, instants in
+// UTC with their offset, intervals with a sign for every field, floats with all digits. Every value that crosses from one
+// database to another is one (P24). Only backend makes them, in one function; tests/architecture keeps it so.
+type Canonical string
 
-// Lookup answers what a plan has to know beyond the schema. Neither method reads a private row.
+// Values are a statement's parameters, read by the shadow; nil is NULL.
+type Values []*Canonical
+
+// Lookup answers what a plan has to know beyond the schema. No method reads a private row.
 type Lookup interface {
-	// Distinct returns the distinct non-NULL values of a public column, as text, ordered by the column (PRIVACY 12).
-	Distinct(c policy.ColumnOf) ([]string, error)
-	// Rows runs a query without tables on the shadow, under the session's settings, and returns its rows as text.
-	Rows(q SQL) ([][]*string, error)
-	// Literal has the shadow read a constant of a type under the session's settings and print it in canonical form. It is
-	// asked anew each time: "today" and "now" are constants too.
-	Literal(oid uint32, text string) (string, error)
+	// Distinct returns the distinct non-NULL values of a public column of a type, ordered by the column (P10).
+	Distinct(c policy.ColumnOf, oid uint32) ([]Canonical, error)
+	// Rows evaluates a query without tables on the shadow, where it means what it means on main.
+	Rows(q Query) ([][]*Canonical, error)
+	// Literal has the shadow read a constant of a type as the session would. It is asked anew each time: "today" and "now" are
+	// constants too.
+	Literal(oid uint32, text string) (Canonical, error)
+}
+
+// Query is a SELECT with the types of its columns.
+type Query struct {
+	SQL   string
+	Types []uint32
 }
 
 // Options are what a plan needs from the running proxy.
@@ -79,22 +92,36 @@ type Plan struct {
 	EpsilonMax  float64
 	Blocks      []Block
 	Finish      Finish
-	Proofs      []Proof  // index facts to re-verify inside the measure transaction
+	Proofs      []Proof  // what main has to prove, before the charge and again inside the measure transaction
 	Explain     []string // plan tree, one line each: unit, row bounds, column bounds, sensitivities
 }
 
-// Proof is a fact about main that a sensitivity rests on: Columns of Relation hold each combination at most once
-// (a valid, immediate, non-partial, non-expression unique index over exactly these columns, or a subset of them).
+// Proof is a fact that a sensitivity rests on and that main proves in its own snapshot. It is one of two kinds:
+//   - Columns of Relation hold each combination at most once: a valid, immediate, non-partial, non-expression unique index over
+//     exactly these columns, or a subset of them (P1);
+//   - Values is true: a query over public values alone, which asks whether they differ under the equality that the measure query
+//     compares them by (P25). Of names them for the analyst.
 type Proof struct {
 	Relation policy.Name
 	Columns  []string
+
+	Values SQL
+	Of     string
+}
+
+func (p Proof) equal(o Proof) bool {
+	return p.Relation == o.Relation && slices.Equal(p.Columns, o.Columns) && p.Values.Text == o.Values.Text && slices.EqualFunc(p.Values.Parameters, o.Values.Parameters, sameParameter)
+}
+
+func sameParameter(a, b Parameter) bool {
+	return a.Type == b.Type && (a.Value == nil) == (b.Value == nil) && (a.Value == nil || *a.Value == *b.Value)
 }
 
 // Block is one release block: an aggregating SELECT over private rows.
 type Block struct {
 	// Measure returns one row per non-empty group: first the group, then one exact integer (numeric or bigint) per entry
 	// of Measured. With declared keys the group is one bigint, the key's 1-based ordinal in Keys (1 for a single group);
-	// under selection it is the key columns as text (nullable), followed by the number of units in the group.
+	// under selection it is the key columns (nullable, of KeyTypes), followed by the number of units in the group.
 	// Groups that it does not return are all zero. Text is empty where Measured is.
 	Measure  SQL
 	Measured []int // indexes into Releases
@@ -102,7 +129,7 @@ type Block struct {
 	// Histograms measure the Quantile releases.
 	Histograms []Histogram
 
-	Keys     [][]*string // group keys as text, in the order in which they are released; one empty row for a single group; nil under selection
+	Keys     [][]*Canonical // group keys, in the order in which they are released; one empty row for a single group; nil under selection
 	KeyTypes []uint32
 	Select   *mechanism.Release // partition selection on units; nil with declared keys
 	Releases []mechanism.Release
@@ -132,16 +159,16 @@ type Column struct {
 	Twice   int64 // else Step·(z + Twice·n)
 }
 
-// SQL is a text with parameters in text form and their types.
+// SQL is a text with its parameters.
 type SQL struct {
 	Text       string
 	Parameters []Parameter
 }
 
-// Parameter is one bound value in text form; nil is NULL.
+// Parameter is one bound value; nil is NULL.
 type Parameter struct {
 	Type  uint32
-	Value *string
+	Value *Canonical
 }
 
 // Finish is the client's statement with each block replaced by unnest() of released values.

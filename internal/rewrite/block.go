@@ -21,6 +21,8 @@ type block struct {
 	selected bool  // partition selection decides which groups exist
 	clamped  bool  // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
 
+	proofs []Proof // of the keys' values
+
 	measured  []measured  // integers, in the order of the measure query's columns
 	hists     []histogram // quantile releases by expression
 	releases  []mechanism.Release

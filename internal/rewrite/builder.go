@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
@@ -26,7 +28,7 @@ type builder struct {
 	lookup   Lookup // nil at Analyze
 	opts     Options
 
-	literals map[literalKey]string // what the shadow has read, shared too: the clock stands still within a statement
+	literals map[literalKey]Canonical // what the shadow has read, shared too: the clock stands still within a statement
 
 	work    *int             // query levels bound so far, shared by all copies of the builder
 	kinds   map[kindKey]kind // what kindOf has found, shared too
@@ -89,7 +91,7 @@ func (b *builder) newAlias() string {
 	return "t" + strconv.Itoa(b.aliases)
 }
 
-func (b *builder) usesDomain(c policy.ColumnOf, values []string) {
+func (b *builder) usesDomain(c policy.ColumnOf, values []Canonical) {
 	b.domains = append(b.domains, fmt.Sprintf("%q %q", c, values))
 }
 
@@ -225,7 +227,7 @@ func (s *scope) Parameter(n int) (uint32, *string, bool) {
 	if !s.b.known || n > len(s.b.values) {
 		return s.b.desc.ParameterTypes[n-1], nil, false
 	}
-	return s.b.desc.ParameterTypes[n-1], s.b.values[n-1], true
+	return s.b.desc.ParameterTypes[n-1], (*string)(s.b.values[n-1]), true
 }
 
 // Literal has the shadow read a constant, once per statement.
@@ -235,13 +237,24 @@ func (s *scope) Literal(oid uint32, text string) (string, bool, error) {
 	}
 	key := literalKey{oid, text}
 	if value, ok := s.b.literals[key]; ok {
-		return value, true, nil
+		return string(value), true, nil
 	}
 	value, err := s.b.lookup.Literal(oid, text)
 	if err == nil {
 		s.b.literals[key] = value
 	}
-	return value, true, err
+	return string(value), true, err
+}
+
+// Prints compares the session's styles with main's.
+func (s *scope) Prints(oid uint32) bool {
+	switch oid {
+	case pgtype.DateOID, pgtype.TimestampOID, pgtype.TimestamptzOID:
+		return strings.HasPrefix(strings.ToUpper(s.b.settings.DateStyle), "ISO")
+	case pgtype.IntervalOID:
+		return strings.EqualFold(s.b.settings.IntervalStyle, "postgres")
+	}
+	return true
 }
 
 // condition builds a boolean expression over the scope.

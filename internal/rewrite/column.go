@@ -35,11 +35,11 @@ func (b *builder) columnOf(alias string, m *RelationColumn, p *policy.Column) (*
 	}
 	c.Domain = p.Values
 	if p.ValuesFrom != nil && b.lookup != nil {
-		values, err := b.lookup.Distinct(*p.ValuesFrom)
+		values, err := b.lookup.Distinct(*p.ValuesFrom, b.publicType(*p.ValuesFrom))
 		if err != nil {
 			return nil, err
 		}
-		c.Domain = append([]string{}, values...)
+		c.Domain = texts(values)
 		b.usesDomain(*p.ValuesFrom, values)
 	} else if p.ValuesFrom != nil {
 		c.Domain = []string{} // known at Plan
@@ -55,6 +55,25 @@ func (b *builder) columnOf(alias string, m *RelationColumn, p *policy.Column) (*
 		return nil, pgerr.New(pgerr.InternalError, fmt.Sprintf("the policy's bounds of column %s do not fit its type", m.Name))
 	}
 	return c, nil
+}
+
+// publicType is the type of a public column; 0 where main has none of that name.
+func (b *builder) publicType(c policy.ColumnOf) uint32 {
+	if m := b.schema.Relations[c.Table]; m != nil {
+		if column := m.Column(c.Column); column != nil {
+			return column.Type
+		}
+	}
+	return 0
+}
+
+// texts are values as expr reads them.
+func texts(values []Canonical) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
 }
 
 // boundsOf reads the policy's literals in the column type's canonical units (expr's package comment).

@@ -33,6 +33,8 @@ func (s constantScope) Literal(oid uint32, text string) (string, bool, error) {
 	return (&scope{b: s.b}).Literal(oid, text)
 }
 
+func (s constantScope) Prints(oid uint32) bool { return (&scope{b: s.b}).Prints(oid) }
+
 func (s constantScope) SubLink(l *pg_query.SubLink, _ []*expr.Expr) (*expr.Expr, error) {
 	return nil, s.b.refuse(pgerr.FeatureNotSupported, &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}}, "a subquery cannot be used here",
 		"Lists of values that stand beside private tables hold constants only.")
@@ -182,6 +184,7 @@ func (b *builder) fold(from string, cols []*column) (*relation, error) {
 	r := &relation{constants: true, proven: true}
 	alias := b.newAlias()
 	var outputs, names []string
+	var types []uint32
 	for i, c := range cols {
 		n := *c
 		x := *c.x
@@ -189,19 +192,19 @@ func (b *builder) fold(from string, cols []*column) (*relation, error) {
 		x.Ref, x.Source, x.Domain = alias+"."+name, &n, []string{} // known at Plan
 		n.x = &x
 		r.cols = append(r.cols, &n)
-		outputs, names = append(outputs, c.x.Ref+"::pg_catalog.text"), append(names, name)
+		outputs, names, types = append(outputs, c.x.Ref), append(names, name), append(types, c.x.Type)
 	}
 	for _, c := range cols {
 		alike, err := spelledAlike(c.x.Ref, c.x)
 		if err != nil {
-			alike = "NULL"
+			alike = "NULL::" + c.x.TypeName
 		}
-		outputs = append(outputs, "("+alike+")::pg_catalog.text")
+		outputs, types = append(outputs, alike), append(types, c.x.Type)
 	}
-	var rows [][]*string
+	var rows [][]*Canonical
 	if b.lookup != nil {
 		var err error
-		if rows, err = b.lookup.Rows(SQL{Text: fmt.Sprintf("SELECT %s FROM %s LIMIT %d", strings.Join(outputs, ", "), from, maxConstants+1)}); err != nil {
+		if rows, err = b.lookup.Rows(Query{fmt.Sprintf("SELECT %s FROM %s LIMIT %d", strings.Join(outputs, ", "), from, maxConstants+1), types}); err != nil {
 			return nil, err
 		}
 	}
@@ -210,16 +213,16 @@ func (b *builder) fold(from string, cols []*column) (*relation, error) {
 	}
 	r.rows = max(1, int64(len(rows)))
 	r.empty = b.lookup != nil && len(rows) == 0
-	b.constantKeys(r, rows)
 	r.from = fmt.Sprintf("(VALUES %s) AS %s (%s)", r.literals(rows), alias, strings.Join(names, ", "))
+	b.constantKeys(r, rows)
 	r.lines = []string{fmt.Sprintf("constants, rows: %d", len(rows))}
 	return r, nil
 }
 
 // literals prints the rows of a relation of constants.
-func (r *relation) literals(rows [][]*string) string {
+func (r *relation) literals(rows [][]*Canonical) string {
 	if len(rows) == 0 {
-		rows = [][]*string{make([]*string, len(r.cols))}
+		rows = [][]*Canonical{make([]*Canonical, len(r.cols))}
 	}
 	var lists []string
 	for _, row := range rows {
@@ -228,7 +231,7 @@ func (r *relation) literals(rows [][]*string) string {
 			if row[i] == nil {
 				cells = append(cells, "NULL::"+c.x.TypeName)
 			} else {
-				cells = append(cells, literal(*row[i])+"::"+c.x.TypeName)
+				cells = append(cells, literal(string(*row[i]))+"::"+c.x.TypeName)
 			}
 		}
 		lists = append(lists, "("+strings.Join(cells, ", ")+")")
@@ -236,9 +239,9 @@ func (r *relation) literals(rows [][]*string) string {
 	return strings.Join(lists, ", ")
 }
 
-// constantKeys reads domains, NULLs and unique sets off the rows: the values as text, then the same spelled alike. Without rows
-// to read, before Plan, every column may turn out to be unique.
-func (b *builder) constantKeys(r *relation, rows [][]*string) {
+// constantKeys reads domains, NULLs and unique sets off the rows: the values, then the same spelled alike. That the sets are unique
+// is what main proves of the very literals that it gets (P25). Without rows to read, before Plan, every column may turn out to be unique.
+func (b *builder) constantKeys(r *relation, rows [][]*Canonical) {
 	width := len(r.cols)
 	distinct := func(at ...int) bool {
 		seen := map[string]bool{}
@@ -257,27 +260,40 @@ func (b *builder) constantKeys(r *relation, rows [][]*string) {
 		}
 		return true
 	}
+	unique := func(cols ...*column) {
+		set := uniqueSet{cols: cols}
+		r.order, r.orderProofs = nil, nil
+		var refs []string
+		for _, c := range cols {
+			refs = append(refs, c.x.Ref)
+		}
+		if len(rows) > 1 {
+			set.proof = &Proof{Of: "the listed values", Values: SQL{
+				Text: fmt.Sprintf("SELECT NOT EXISTS (SELECT FROM %s GROUP BY %s HAVING count(*) > 1)", r.from, strings.Join(refs, ", ")),
+			}}
+			r.orderProofs = []Proof{*set.proof}
+		}
+		r.unique, r.order = append(r.unique, set), refs
+	}
 	var alone []bool
 	for i, c := range r.cols {
 		c.x.Nullable = b.lookup == nil
-		listed := map[string]bool{}
+		listed := map[Canonical]bool{}
 		for _, row := range rows {
 			if row[i] == nil {
 				c.x.Nullable = true
 			} else if !listed[*row[i]] {
 				listed[*row[i]] = true
-				c.x.Domain = append(c.x.Domain, *row[i])
+				c.x.Domain = append(c.x.Domain, string(*row[i]))
 			}
 		}
 		alone = append(alone, distinct(i))
 		if alone[i] {
-			r.unique = append(r.unique, uniqueSet{cols: []*column{c}})
-			r.order = []string{c.x.Ref}
+			unique(c)
 		}
 		for j, d := range r.cols[:i] {
 			if !alone[i] && !alone[j] && distinct(i, j) {
-				r.unique = append(r.unique, uniqueSet{cols: []*column{d, c}})
-				r.order = []string{d.x.Ref, c.x.Ref}
+				unique(d, c)
 			}
 		}
 	}

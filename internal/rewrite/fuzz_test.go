@@ -35,7 +35,7 @@ func FuzzRewrite(f *testing.F) {
 			if a.Route != rewrite.RoutePrivate {
 				continue
 			}
-			one := "1"
+			one := rewrite.Canonical("1")
 			values := rewrite.Values{&one, &one, &one, &one}
 			p, err := a.Plan(values, lookup{theWorld.then()}, rewrite.Options{HashKey: "k"})
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -20,10 +21,20 @@ const maxKeys = 20000
 type groupKey struct {
 	*expr.Expr
 	collation string
-	values    []*string // in order, NULL last; nil under selection
-	selection string    // canonical text, under selection
-	alike     string    // SQL in which equal values are spelled alike, where it is needed
+	values    []*Canonical // in order, NULL last; nil under selection
+	selection string       // SQL in which equal values are spelled alike, under selection
 	perUnit   bool
+}
+
+// equality is how the key's values are compared wherever they are: " COLLATE …" for text, so that no operand's own collation decides.
+func (g *groupKey) equality() string {
+	switch {
+	case !g.Collatable():
+		return ""
+	case g.Collation() == "":
+		return ` COLLATE pg_catalog."default"`
+	}
+	return " COLLATE " + g.Collation()
 }
 
 // null says that NULL is one of the values.
@@ -93,24 +104,30 @@ func (b *builder) groupKeys(k *block, sc *scope, groups []*pg_query.Node) error 
 		k.groups = max(1, size)
 	default:
 		k.pick = true
-		return b.keysAlike(k)
+	}
+	if !k.selected && b.lookup != nil {
+		for _, g := range k.keys {
+			k.proofs = append(k.proofs, g.distinct())
+		}
 	}
 	return nil
 }
 
-// keysAlike gives keys by which a unit's groups are ranked one spelling for equal values; values in a domain may have several.
-func (b *builder) keysAlike(k *block) error {
-	for _, g := range k.keys {
-		if k.selected || g.perUnit || b.lookup == nil {
-			continue
-		}
-		alike, err := spelledAlike(g.SQL(), g.AsColumn("", g.Text()))
-		if err != nil {
-			return err
-		}
-		g.alike = alike
+// distinct is what main has to prove of a declared key: its values differ as the key's own are compared (P25).
+func (g *groupKey) distinct() Proof {
+	list := textArray(g.values)
+	return Proof{
+		Of: "the values of " + g.Text(),
+		Values: SQL{
+			Text:       fmt.Sprintf("SELECT count(d.k) = count(DISTINCT d.k%s) FROM pg_catalog.unnest(%s) AS d (k)", g.equality(), g.array("$1")),
+			Parameters: []Parameter{{Type: pgtype.TextArrayOID, Value: &list}},
+		},
 	}
-	return nil
+}
+
+// array casts the text array of a key's values to the key's type.
+func (g *groupKey) array(list string) string {
+	return fmt.Sprintf("(%s::pg_catalog.text[])::%s[]", list, g.TypeName())
 }
 
 // declarePublic gives the columns of public tables in a key their distinct values as a domain (PRIVACY 12), where the key
@@ -128,10 +145,10 @@ func (b *builder) declarePublic(e *expr.Expr) (bool, error) {
 		if t := b.schema.Policy.Table(source.origin.Table); t == nil || !t.Public {
 			continue
 		}
-		values := []string{} // known at Plan
+		var values []Canonical // known at Plan
 		if b.lookup != nil {
 			var err error
-			if values, err = b.lookup.Distinct(source.origin); err != nil {
+			if values, err = b.lookup.Distinct(source.origin, c.Type); err != nil {
 				return false, err
 			}
 			if len(values) > maxKeys {
@@ -139,7 +156,7 @@ func (b *builder) declarePublic(e *expr.Expr) (bool, error) {
 			}
 			b.usesDomain(source.origin, values)
 		}
-		c.Domain, declared = append([]string{}, values...), true
+		c.Domain, declared = texts(values), true
 	}
 	return declared, nil
 }
@@ -161,18 +178,18 @@ func (b *builder) keyValues(g *groupKey, holds []*expr.Expr) error {
 		return err
 	}
 	if !b.known && g.Provisional() {
-		g.values = []*string{}
+		g.values = []*Canonical{}
 		return nil
 	}
 	list, err := expr.Keys(g.Expr, maxKeys, holds...)
 	if err != nil {
 		return err
 	}
-	g.values = []*string{}
+	g.values = []*Canonical{}
 	if b.lookup == nil {
 		return nil
 	}
-	rows, err := b.lookup.Rows(SQL{Text: "SELECT q.k::pg_catalog.text FROM (" + list.SQL + ") AS q (k)"})
+	rows, err := b.lookup.Rows(Query{SQL: list.SQL, Types: []uint32{g.Type()}})
 	if err != nil {
 		return err
 	}
@@ -208,11 +225,11 @@ func (b *builder) publicDomains(e *expr.Expr) error {
 		if b.lookup == nil {
 			continue
 		}
-		values, err := b.lookup.Distinct(c.origin)
+		values, err := b.lookup.Distinct(c.origin, x.Type)
 		if err != nil {
 			return err
 		}
-		x.Domain = append(x.Domain, values...)
+		x.Domain = texts(values)
 		b.usesDomain(c.origin, values)
 	}
 	return nil
@@ -226,7 +243,7 @@ func (b *builder) selectKeys(k *block, cause error) error {
 	k.selected = true
 	for _, g := range k.keys {
 		g.values = nil
-		text, err := expr.SelectionKey(g.Expr)
+		alike, err := expr.SelectionKey(g.Expr)
 		if err != nil {
 			var pe *pgconn.PgError
 			if errors.As(cause, &pe) && pe.Hint != "" {
@@ -234,7 +251,7 @@ func (b *builder) selectKeys(k *block, cause error) error {
 			}
 			return b.refusal(err)
 		}
-		g.selection = text
+		g.selection = alike
 	}
 	return nil
 }
@@ -248,13 +265,13 @@ func (k *block) selectRelease() *mechanism.Release {
 }
 
 // product lists the keys in the order of their ordinals: the last key runs fastest.
-func (k *block) product() [][]*string {
-	rows := [][]*string{{}}
+func (k *block) product() [][]*Canonical {
+	rows := [][]*Canonical{{}}
 	for _, g := range k.keys {
-		var next [][]*string
+		var next [][]*Canonical
 		for _, r := range rows {
 			for _, v := range g.values {
-				next = append(next, append(append([]*string{}, r...), v))
+				next = append(next, append(append([]*Canonical{}, r...), v))
 			}
 		}
 		rows = next
@@ -262,8 +279,8 @@ func (k *block) product() [][]*string {
 	return rows
 }
 
-// textArray prints non-NULL values as a PostgreSQL array.
-func textArray(values []*string) string {
+// textArray prints non-NULL values as a PostgreSQL array of text.
+func textArray(values []*Canonical) Canonical {
 	var sb strings.Builder
 	sb.WriteByte('{')
 	first := true
@@ -276,9 +293,9 @@ func textArray(values []*string) string {
 		}
 		first = false
 		sb.WriteByte('"')
-		sb.WriteString(strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(*v))
+		sb.WriteString(strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(string(*v)))
 		sb.WriteByte('"')
 	}
 	sb.WriteByte('}')
-	return sb.String()
+	return Canonical(sb.String())
 }

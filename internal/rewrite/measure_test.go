@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -42,7 +43,7 @@ func (w *world) run(p *rewrite.Plan) ([]*exact, error) {
 func (w *world) runBlock(k *rewrite.Block) (*exact, error) {
 	e := &exact{units: map[string]int64{}, values: map[string][]int64{}, bins: map[string]map[int][]bin{}}
 	for i, key := range k.Keys {
-		e.group(k, strconv.Itoa(i+1), key)
+		e.group(k, strconv.Itoa(i+1), plainTexts(key))
 	}
 	if k.Measure.Text != "" {
 		rows, err := w.query(k.Measure)
@@ -136,10 +137,16 @@ func number(text *string) int64 {
 	return n
 }
 
-// query runs a measure query as dpproxy's main role would: text parameters, a search_path of pg_catalog.
-func (w *world) query(q rewrite.SQL) ([][]*string, error) {
-	var values [][]byte
-	var types []uint32
+func plainTexts(values []*rewrite.Canonical) []*string {
+	out := make([]*string, len(values))
+	for i, v := range values {
+		out[i] = (*string)(v)
+	}
+	return out
+}
+
+// bound are a query's parameters as main gets them.
+func bound(q rewrite.SQL) (values [][]byte, types []uint32) {
 	for _, p := range q.Parameters {
 		types = append(types, p.Type)
 		if p.Value == nil {
@@ -148,6 +155,13 @@ func (w *world) query(q rewrite.SQL) ([][]*string, error) {
 			values = append(values, []byte(*p.Value))
 		}
 	}
+	return values, types
+}
+
+// query runs a measure query under main's pins.
+func (w *world) query(q rewrite.SQL) ([][]*string, error) {
+	w.measuring()
+	values, types := bound(q)
 	result := w.main.PgConn().ExecParams(context.Background(), q.Text, values, types, nil, nil).Read()
 	return texts(result), result.Err
 }
@@ -226,16 +240,13 @@ func (w *world) finish(q *question) (*pgconn.Result, error) {
 	for _, a := range q.plan.Finish.Args {
 		types = append(types, a.Type)
 		if a.Parameter > 0 {
-			if v := q.values[a.Parameter-1]; v != nil {
-				values = append(values, []byte(*v))
-			} else {
-				values = append(values, nil)
-			}
+			values = append(values, q.values[a.Parameter-1])
 			continue
 		}
 		values = append(values, []byte(argument(&q.plan.Blocks[a.Block], measured[a.Block], a)))
 	}
-	result := read(w.main.PgConn().ExecParams(context.Background(), q.plan.Finish.SQL, values, types, nil, nil))
+	w.client()
+	result := read(w.main.PgConn().ExecParams(context.Background(), q.plan.Finish.SQL, values, types, nil, exactFormats(q.described.Fields)))
 	if result.Err != nil {
 		return nil, fmt.Errorf("%s: %w", q.plan.Finish.SQL, result.Err)
 	}
@@ -246,7 +257,56 @@ func (w *world) finish(q *question) (*pgconn.Result, error) {
 func read(r *pgconn.ResultReader) *pgconn.Result {
 	result := r.Read()
 	result.FieldDescriptions = slices.Clone(r.FieldDescriptions())
+	for _, row := range result.Rows {
+		for i, f := range result.FieldDescriptions {
+			if f.Format == pgtype.BinaryFormatCode && row[i] != nil {
+				row[i] = spelled(f.DataTypeOID, row[i])
+			}
+		}
+	}
 	return result
+}
+
+// exactFormats asks for values in binary whose text depends on the session's settings.
+func exactFormats(fields []pgconn.FieldDescription) []int16 {
+	formats := make([]int16, len(fields))
+	for i, f := range fields {
+		switch f.DataTypeOID {
+		case pgtype.Float4OID, pgtype.Float8OID, pgtype.DateOID, pgtype.TimestampOID, pgtype.TimestamptzOID, pgtype.IntervalOID, pgtype.Float8ArrayOID, pgtype.IntervalArrayOID:
+			formats[i] = pgtype.BinaryFormatCode
+		}
+	}
+	return formats
+}
+
+// spelled is a binary value as text, whatever the session's settings are.
+func spelled(oid uint32, value []byte) []byte {
+	m := pgtype.NewMap()
+	t, _ := m.TypeForOID(oid)
+	v, err := t.Codec.DecodeValue(m, oid, pgtype.BinaryFormatCode, value)
+	if err != nil {
+		panic(err)
+	}
+	if list, ok := v.([]any); ok && oid == pgtype.Float8ArrayOID {
+		floats := make([]*float64, len(list))
+		for i, x := range list {
+			if x, ok := x.(float64); ok {
+				floats[i] = &x
+			}
+		}
+		v = floats
+	} else if ok {
+		spans := make([]pgtype.Interval, len(list))
+		for i, x := range list {
+			spans[i], _ = x.(pgtype.Interval)
+		}
+		v = spans
+	}
+	text, err := m.Encode(oid, pgtype.TextFormatCode, v, nil)
+	if err != nil {
+		panic(fmt.Sprintf("%T of type %d: %v", v, oid, err))
+	}
+	return text
 }
 
 // argument prints an array argument of the finish query.

@@ -124,21 +124,14 @@ func (w *world) withGroups(groups int) *world {
 
 // original asks main itself.
 func (w *world) original(q *question, sql string) *pgconn.Result {
-	var values [][]byte
-	for _, v := range q.values {
-		if v == nil {
-			values = append(values, nil)
-		} else {
-			values = append(values, []byte(*v))
-		}
-	}
+	w.client()
 	types := slices.Clone(q.described.ParamOIDs)
 	for i, t := range types {
 		if t >= 16384 {
 			types[i] = 0 // the shadow's number of a type
 		}
 	}
-	return read(w.main.PgConn().ExecParams(context.Background(), sql, values, types, nil, nil))
+	return read(w.main.PgConn().ExecParams(context.Background(), sql, q.values, types, nil, exactFormats(q.described.Fields)))
 }
 
 // under asks main where percentile_cont is that of a schema made by neighbours.

@@ -157,11 +157,11 @@ func (b *builder) costs(p *Plan) {
 	}
 }
 
-// proofs collects the index facts that the plan relies on, each once.
+// proofs collects what the plan relies on, each once.
 func (b *builder) proofs(p *Plan) {
 	for _, k := range b.blocks {
-		for _, f := range k.src.proofs {
-			if !slices.ContainsFunc(p.Proofs, func(o Proof) bool { return o.Relation == f.Relation && slices.Equal(o.Columns, f.Columns) }) {
+		for _, f := range slices.Concat(k.src.proofs, k.proofs) {
+			if !slices.ContainsFunc(p.Proofs, f.equal) {
 				p.Proofs = append(p.Proofs, f)
 			}
 		}

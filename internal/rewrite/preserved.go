@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
@@ -115,8 +116,8 @@ func (b *builder) ofAdded(p *preserved, text string, x *expr.Expr) bool {
 	for i, t := range tables {
 		tables[i] = fmt.Sprintf("(VALUES (%s)) AS %s (%s)", strings.Join(values[t], ", "), t, strings.Join(names[t], ", "))
 	}
-	rows, err := b.lookup.Rows(SQL{Text: "SELECT (" + text + ")::pg_catalog.text FROM " + strings.Join(tables, ", ")})
-	return err == nil && len(rows) == 1 && rows[0][0] != nil && *rows[0][0] == "true"
+	rows, err := b.lookup.Rows(Query{SQL: "SELECT (" + text + ") FROM " + strings.Join(tables, ", "), Types: []uint32{pgtype.BoolOID}})
+	return err == nil && isTrue(rows)
 }
 
 // preservedBlock holds a block over such a join to what the added rows do not change: groups of public rows, and aggregates that

@@ -85,12 +85,10 @@ func newProbe(t *testing.T, w *world, mutate func(*probed) bool) *probe {
 
 func (p *probe) prepare(t *testing.T) {
 	ctx := context.Background()
+	p.w.measuring()
 	for i, b := range p.plans {
 		for j, s := range b.sql {
-			var types []uint32
-			for _, a := range s.Parameters {
-				types = append(types, a.Type)
-			}
+			_, types := bound(s)
 			name := fmt.Sprintf("probe_%d_%d", i, j)
 			if _, err := p.w.main.PgConn().Prepare(ctx, name, s.Text, types); err != nil {
 				t.Fatalf("%s: %v", b.query.sql, err)
@@ -130,14 +128,7 @@ func (p *probe) measure(t *testing.T) []*exact {
 	pipeline := p.w.main.PgConn().StartPipeline(ctx)
 	for _, b := range p.plans {
 		for j, name := range b.names {
-			var values [][]byte
-			for _, a := range b.sql[j].Parameters {
-				if a.Value == nil {
-					values = append(values, nil)
-				} else {
-					values = append(values, []byte(*a.Value))
-				}
-			}
+			values, _ := bound(b.sql[j])
 			pipeline.SendQueryPrepared(name, values, nil, nil)
 		}
 	}
@@ -171,7 +162,7 @@ func (p *probe) measure(t *testing.T) []*exact {
 func collect(k *rewrite.Block, results [][][]*string) *exact {
 	e := &exact{units: map[string]int64{}, values: map[string][]int64{}, bins: map[string]map[int][]bin{}}
 	for i, key := range k.Keys {
-		e.group(k, strconv.Itoa(i+1), key)
+		e.group(k, strconv.Itoa(i+1), plainTexts(key))
 	}
 	if k.Measure.Text != "" {
 		for _, r := range results[0] {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
@@ -153,7 +154,7 @@ func (s *scope) joinUnits(r *relation, test []*expr.Expr) *column {
 }
 
 // lookup is a scalar subquery that gives a column of one row, of a public relation or of the outer row's own unit. That it has at
-// most one is proven: more are an error that a private row would raise.
+// most one is proven; it is printed as an aggregate all the same, since a second row would be an error that a private row raises.
 func (s *scope) lookup(node *pg_query.Node, query *pg_query.SelectStmt) (*expr.Expr, error) {
 	s.read = nil
 	r, err := s.project(query)
@@ -179,13 +180,42 @@ func (s *scope) lookup(node *pg_query.Node, query *pg_query.SelectStmt) (*expr.E
 		r.proofs = append(slices.Clone(r.proofs), *one.proof)
 	}
 	s.use(r)
-	c := v[0].copied()
-	c.x.Ref, c.x.Nullable = "("+r.selectText([]string{c.x.Ref})+")", true
+	c, value, ok := onlyValue(v[0])
+	if !ok {
+		return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "a value of this type cannot be looked up", "Write EXISTS, or join the table on its key.")
+	}
+	c.x.Ref, c.x.Nullable = "("+r.selectText([]string{value})+")", true
 	c.isUnit, c.perUnit = false, false
 	if len(c.x.Ref) > maxScalarText {
 		return nil, s.b.refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join the table on its key instead.")
 	}
 	return expr.Read(c.x, locationOf(node)), nil
+}
+
+// onlyValue prints an aggregate that gives the value of a column's one row, and describes it; a domain's is of its base type, since
+// NULL may be no value of the domain. min knows neither booleans nor uuids, and of a text it gives a text.
+func onlyValue(c *column) (*column, string, bool) {
+	v := c.copied()
+	x := v.x
+	if x.Base != 0 {
+		x.Type, x.Typmod, x.TypeName, x.Base = x.Base, x.BaseTypmod, typeName(x.Base), 0
+	}
+	cast := ""
+	if x.TypeName != c.x.TypeName {
+		cast = "::" + x.TypeName
+	}
+	ref := "(" + c.x.Ref + ")" + cast
+	switch {
+	case x.Type == pgtype.BoolOID:
+		return v, "bool_and(" + ref + ")", true
+	case x.Type == pgtype.UUIDOID:
+		return v, "(min(" + ref + "::pg_catalog.text))::pg_catalog.uuid", true
+	case x.Type == pgtype.VarcharOID || x.Type == pgtype.NameOID:
+		return v, "(min(" + ref + "))::" + x.TypeName, true
+	case isNumber(x.Type), isTime(x.Type), x.Type == pgtype.DateOID, x.Type == pgtype.TextOID, x.Type == pgtype.BPCharOID, len(x.EnumLabels) > 0:
+		return v, "min(" + ref + ")", true
+	}
+	return nil, "", false
 }
 
 // sourceOf is the column that an expression is; nil for any other expression.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
@@ -164,11 +165,16 @@ func (s *scope) constant(c *expr.Expr) (holds, known bool) {
 	if s.b.lookup == nil || len(c.Columns()) > 0 || s.subqueries > 0 {
 		return false, false
 	}
-	rows, err := s.b.lookup.Rows(SQL{Text: "SELECT (" + c.SQL() + ")::pg_catalog.text"})
+	rows, err := s.b.lookup.Rows(Query{SQL: "SELECT (" + c.SQL() + ")", Types: []uint32{pgtype.BoolOID}})
 	if err != nil || len(rows) != 1 {
 		return false, false
 	}
-	return rows[0][0] != nil && *rows[0][0] == "true", true
+	return isTrue(rows), true
+}
+
+// isTrue reads the answer to a question of one boolean.
+func isTrue(rows [][]*Canonical) bool {
+	return len(rows) == 1 && rows[0][0] != nil && *rows[0][0] == "t"
 }
 
 // correlations finds conditions inner column = outer column whose = is an equivalence.

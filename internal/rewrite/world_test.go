@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +24,8 @@ type world struct {
 	schema  *rewrite.Schema
 	main    *pgx.Conn         // superuser
 	clock   map[string]string // what "today" and "now" are read as; nil: as they are
+	session backend.Settings  // of the analyst
+	pinned  *backend.Settings // what main has now
 }
 
 var (
@@ -78,7 +79,7 @@ func newWorld(ctx context.Context, server *pgserver.Server, name, prefix, schema
 	if err := admin.Close(ctx); err != nil {
 		return nil, err
 	}
-	w := &world{}
+	w := &world{session: plain, pinned: &backend.Settings{}}
 	if w.main, err = pgx.Connect(ctx, server.DSN(name, pgserver.Superuser)); err != nil {
 		return nil, err
 	}
@@ -106,31 +107,67 @@ func newWorld(ctx context.Context, server *pgserver.Server, name, prefix, schema
 	return w, err
 }
 
+// plain is a session that has set nothing; settings are what rewrite sees of it.
 var (
-	settings        = rewrite.Settings{TimeZone: "UTC", DateStyle: "ISO, MDY", IntervalStyle: "postgres", User: "alice", Database: "clinic"}
-	backendSettings = backend.Settings{TimeZone: "UTC", DateStyle: "ISO, MDY", IntervalStyle: "postgres", ExtraFloatDigits: "1"}
+	plain    = backend.Settings{TimeZone: "UTC", DateStyle: "ISO, MDY", IntervalStyle: "postgres", ExtraFloatDigits: "1", ByteaOutput: "hex"}
+	settings = (&world{session: plain}).settings()
 )
+
+func (w *world) settings() rewrite.Settings {
+	return rewrite.Settings{TimeZone: w.session.TimeZone, DateStyle: w.session.DateStyle, IntervalStyle: w.session.IntervalStyle, User: "alice", Database: "clinic"}
+}
+
+// pin gives main these settings.
+func (w *world) pin(s backend.Settings) {
+	if *w.pinned == s {
+		return
+	}
+	for name, value := range map[string]string{
+		"TimeZone": s.TimeZone, "DateStyle": s.DateStyle, "IntervalStyle": s.IntervalStyle, "extra_float_digits": s.ExtraFloatDigits, "bytea_output": s.ByteaOutput,
+	} {
+		if _, err := w.main.Exec(context.Background(), "SELECT set_config($1, $2, false)", name, value); err != nil {
+			panic(err)
+		}
+	}
+	*w.pinned = s
+}
+
+// measuring pins what dpproxy pins on main; client what the analyst set.
+func (w *world) measuring() {
+	s := plain
+	s.TimeZone, s.ExtraFloatDigits = w.session.TimeZone, "3"
+	w.pin(s)
+}
+
+func (w *world) client() { w.pin(w.session) }
+
+// as is the world in another session.
+func (w *world) as(session backend.Settings) *world {
+	out := *w
+	out.session = session
+	return &out
+}
 
 // lookup answers a plan's questions from the shadow and the public tables.
 type lookup struct{ w *world }
 
-func (l lookup) Distinct(c policy.ColumnOf) ([]string, error) {
-	return l.w.backend.Distinct(context.Background(), c, backendSettings)
+func (l lookup) Distinct(c policy.ColumnOf, oid uint32) ([]rewrite.Canonical, error) {
+	return l.w.backend.Distinct(context.Background(), c, oid, l.w.session)
 }
 
-func (l lookup) Rows(q rewrite.SQL) ([][]*string, error) {
-	return l.w.backend.Text(context.Background(), q, backendSettings)
+func (l lookup) Rows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
+	return l.w.backend.Evaluate(context.Background(), q, l.w.session)
 }
 
-func (l lookup) Literal(oid uint32, text string) (string, error) {
+func (l lookup) Literal(oid uint32, text string) (rewrite.Canonical, error) {
 	if pinned := l.w.clock[text]; pinned != "" {
 		text = pinned
 	}
-	rows, err := l.Rows(rewrite.SQL{Text: "SELECT $1::pg_catalog.text", Parameters: []rewrite.Parameter{{Type: oid, Value: &text}}})
+	values, err := l.w.backend.Read(context.Background(), [][]byte{[]byte(text)}, nil, []uint32{oid}, l.w.session)
 	if err != nil {
 		return "", err
 	}
-	return *rows[0][0], nil
+	return *values[0], nil
 }
 
 // then is the world with its clock stopped.
@@ -143,14 +180,14 @@ func (w *world) then() *world {
 // question is a statement on its way through the package.
 type question struct {
 	sql       string // of an EXPLAIN, the statement inside
-	values    rewrite.Values
+	values    [][]byte
 	described *pgconn.StatementDescription
 	analysis  *rewrite.Analysis
 	plan      *rewrite.Plan // nil unless private
 }
 
 // ask takes a statement as far as its plan.
-func (w *world) ask(sql string, values rewrite.Values) (*question, error) {
+func (w *world) ask(sql string, values [][]byte) (*question, error) {
 	q := &question{values: values}
 	statements, err := rewrite.Parse(sql, 32768)
 	if err != nil {
@@ -163,25 +200,29 @@ func (w *world) ask(sql string, values rewrite.Values) (*question, error) {
 	if x := statements[0].Explain(); x != nil {
 		q.sql = x.Inner.SQL
 	}
-	if q.described, err = w.backend.Describe(context.Background(), q.sql, nil, backendSettings); err != nil {
+	if q.described, err = w.backend.Describe(context.Background(), q.sql, nil, w.session); err != nil {
 		return nil, err
 	}
 	d := rewrite.Description{ParameterTypes: q.described.ParamOIDs}
 	for _, f := range q.described.Fields {
 		d.Columns = append(d.Columns, rewrite.ColumnDescription{Name: f.Name, Type: f.DataTypeOID, Typmod: f.TypeModifier})
 	}
-	if q.analysis, err = rewrite.Analyze(w.schema, statements[0], d, settings); err != nil {
+	if q.analysis, err = rewrite.Analyze(w.schema, statements[0], d, w.settings()); err != nil {
 		return nil, err
 	}
 	if q.analysis.Route != rewrite.RoutePrivate {
 		return q, nil
 	}
-	q.plan, err = q.analysis.Plan(values, lookup{w}, rewrite.Options{HashKey: "test", Version: 150000})
+	read, err := w.backend.Read(context.Background(), values, nil, q.described.ParamOIDs, w.session)
+	if err != nil {
+		return nil, err
+	}
+	q.plan, err = q.analysis.Plan(read, lookup{w}, rewrite.Options{HashKey: "test", Version: 150000})
 	return q, err
 }
 
 // verdict is what a corpus file records of a statement, asked at a fixed time.
-func (w *world) verdict(sql string, values rewrite.Values) string {
+func (w *world) verdict(sql string, values [][]byte) string {
 	q, err := w.then().ask(sql, values)
 	if err != nil {
 		return refusalText(err)
@@ -238,42 +279,42 @@ func refusalText(err error) string {
 }
 
 // parameters reads "a|b|NULL" as text values.
-func parameters(text string) rewrite.Values {
+func parameters(text string) [][]byte {
 	if text == "" {
 		return nil
 	}
-	var values rewrite.Values
+	var values [][]byte
 	for _, v := range strings.Split(text, "|") {
 		if v == "NULL" {
 			values = append(values, nil)
 			continue
 		}
-		values = append(values, &v)
+		values = append(values, []byte(v))
 	}
-	return slices.Clip(values)
+	return values
 }
 
 // cachedLookup asks each question once, as the engine does.
 type cachedLookup struct {
 	lookup
-	rows     map[string][][]*string
-	distinct map[string][]string
+	rows     map[string][][]*rewrite.Canonical
+	distinct map[string][]rewrite.Canonical
 }
 
-func (l cachedLookup) Rows(q rewrite.SQL) ([][]*string, error) {
-	if r, ok := l.rows[q.Text]; ok {
+func (l cachedLookup) Rows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
+	if r, ok := l.rows[q.SQL]; ok {
 		return r, nil
 	}
 	r, err := l.lookup.Rows(q)
-	l.rows[q.Text] = r
+	l.rows[q.SQL] = r
 	return r, err
 }
 
-func (l cachedLookup) Distinct(c policy.ColumnOf) ([]string, error) {
+func (l cachedLookup) Distinct(c policy.ColumnOf, oid uint32) ([]rewrite.Canonical, error) {
 	if r, ok := l.distinct[c.Column]; ok {
 		return r, nil
 	}
-	r, err := l.lookup.Distinct(c)
+	r, err := l.lookup.Distinct(c, oid)
 	l.distinct[c.Column] = r
 	return r, err
 }

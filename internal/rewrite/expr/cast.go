@@ -117,7 +117,7 @@ func (b *builder) cast(e *Expr, to uint32, typmod int32, text string, loc int) (
 		return x, nil
 	}
 	x := e.Read()
-	c := &call{cand: &candidate{name: text}, args: []*Expr{x}, loc: loc, text: text, tmpl: castTemplate}
+	c := &call{b: b, cand: &candidate{name: text}, args: []*Expr{x}, loc: loc, text: text, tmpl: castTemplate}
 	out := c.result(to)
 	out.typmod, out.typeName = typmod, qualified(to, typmod)
 	if x.value != nil && x.value.text == nil {
@@ -250,6 +250,9 @@ func (c *call) textCast(out, x *Expr, to uint32, typmod int32) error {
 	if to == oidName {
 		return c.refuse("casts to name are not supported", "cast to text")
 	}
+	if err := c.printed(x); err != nil {
+		return err
+	}
 	out.maxLen = 64
 	switch {
 	case isString(x.typ):
@@ -263,4 +266,15 @@ func (c *call) textCast(out, x *Expr, to uint32, typmod int32) error {
 		out.maxLen = int(typmod - 4)
 	}
 	return nil
+}
+
+// printed refuses the text of a value that the session wants in another style than main prints.
+func (c *call) printed(x *Expr) error {
+	switch {
+	case c.b.scope.Prints(x.typ):
+		return nil
+	case x.typ == oidInterval:
+		return c.refuse("the text of an interval is available in the style postgres alone", "SET IntervalStyle = 'postgres', or use EXTRACT")
+	}
+	return c.refuse("the text of a date or time is available in the style ISO alone", "SET DateStyle = 'ISO', or use to_char")
 }

@@ -43,6 +43,9 @@ type Scope interface {
 	// the clock ("today", "now") is the same wherever it stands in a statement, and is read anew for each one. It is not
 	// known before parameter values are.
 	Literal(oid uint32, text string) (value string, known bool, err error)
+	// Prints says whether the session prints values of a type as main does, whose settings never change: dates as ISO, intervals
+	// in PostgreSQL's own style.
+	Prints(oid uint32) bool
 	// SubLink answers a subquery expression (EXISTS, IN, ANY, ALL, scalar), usually with Predicate. test is the built left-hand
 	// side of IN, ANY and ALL, several expressions if it is a row; nil for the others. It may refuse with Refuse.
 	SubLink(link *pg_query.SubLink, test []*Expr) (*Expr, error)
@@ -113,6 +116,12 @@ func (e *Expr) Nullable() bool { return e.nullable }
 
 // Bounds holds every value but NULL, in canonical units (see the package comment). Open ends: no bound is known.
 func (e *Expr) Bounds() Interval { return e.bounds }
+
+// Collatable says that the expression's equality is that of a collation.
+func (e *Expr) Collatable() bool { return isString(e.baseType()) && !e.isEnum() }
+
+// Collation is the expression's, quoted and qualified; empty: the database's default.
+func (e *Expr) Collation() string { return e.collation }
 
 // Scale is the most digits after the decimal point that a value may have: 0 for integers; −1: unknown.
 func (e *Expr) Scale() int { return e.scale }
@@ -246,6 +255,6 @@ type KeyList struct {
 // the conditions that hold in every row.
 func Keys(e *Expr, limit int64, holds ...*Expr) (*KeyList, error) { return keys(e, limit, holds) }
 
-// SelectionKey prints a key as canonical text for partition selection: equal values, and only those, have equal text, and
+// SelectionKey prints a key for partition selection: equal values, and only those, have equal text, and
 // casting it to TypeName gives the value. It refuses types without such a form (PRIVACY 10).
 func SelectionKey(e *Expr) (string, error) { return selectionKey(e) }

@@ -110,6 +110,8 @@ func (s *testScope) Parameter(n int) (uint32, *string, bool) {
 	return s.types[n-1], s.values[n-1], true
 }
 
+func (s *testScope) Prints(uint32) bool { return true }
+
 func (s *testScope) SubLink(link *pg_query.SubLink, test []*Expr) (*Expr, error) {
 	return nil, refuseWith(pgerr.FeatureNotSupported, int(link.Location), "subqueries are not supported here", "")
 }

@@ -246,21 +246,19 @@ func nullRow(e *Expr) string {
 	return " UNION ALL SELECT NULL::" + columnType(e)
 }
 
-// selectionKey canonicalises: equal values of these types may be spelled differently only where it says so.
+// selectionKey spells equal values alike: those of these types may be spelled differently only where it says so.
 func selectionKey(e *Expr) (string, error) {
 	x := e.relabelled()
 	s := (&printer{}).print(x)
-	text := func(s string) string { return "(" + s + ")::pg_catalog.text" }
 	switch {
-	case x.isEnum(), isInt(x.typ), x.typ == oidBool, x.typ == oidDate, x.typ == oidTimestamp, x.typ == oidTimestamptz, x.typ == oidTime, x.typ == oidUUID, x.typ == oidBpchar && !x.fuzzy:
-		return text(s), nil
-	case isString(x.typ) && !x.fuzzy:
-		return text(s), nil
+	case x.isEnum(), isInt(x.typ), x.typ == oidBool, x.typ == oidDate, x.typ == oidTimestamp, x.typ == oidTimestamptz, x.typ == oidTime, x.typ == oidUUID, isString(x.typ) && x.typ != oidBpchar && !x.fuzzy:
+		return s, nil
+	case x.typ == oidBpchar && !x.fuzzy: // blanks at the end do not count
+		return "(" + s + ")::pg_catalog.text", nil
 	case x.typ == oidNumeric: // 1.0 = 1.00
-		return text("pg_catalog.trim_scale(" + s + ")"), nil
+		return "pg_catalog.trim_scale(" + s + ")", nil
 	case isFloat(x.typ): // −0 = 0
-		zero := floatLiteral(x.typ, ratZero)
-		return text("(" + s + " OPERATOR(pg_catalog.+) " + zero + ")"), nil
+		return "(" + s + " OPERATOR(pg_catalog.+) " + floatLiteral(x.typ, ratZero) + ")", nil
 	}
 	hint := "group by a column with declared values, or by a number, a date, a boolean or text"
 	if x.fuzzy {

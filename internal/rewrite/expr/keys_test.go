@@ -116,7 +116,7 @@ func TestSelectionKey(t *testing.T) {
 			if len(bad) > 0 {
 				t.Errorf("%s does not read as its value", show(bad[0][0]))
 			}
-			counts, err := s.text("SELECT count(DISTINCT " + sql + ") = count(DISTINCT (" + key + ") COLLATE \"C\") FROM hostile AS r")
+			counts, err := s.text("SELECT count(DISTINCT " + sql + ") = count(DISTINCT (" + key + ")::pg_catalog.text COLLATE \"C\") FROM hostile AS r")
 			if err != nil {
 				t.Fatal(full(err))
 			}

@@ -177,6 +177,9 @@ func concatenate(c *call) (*Expr, error) {
 			if !supported(a.typ) && !a.isEnum() {
 				return nil, c.refuse(a.Text()+" is of a type that is not supported", "")
 			}
+			if err := c.printed(a); err != nil {
+				return nil, err
+			}
 			x := &call{args: []*Expr{a}, loc: c.loc, text: a.Text(), tmpl: castTemplate}
 			a = x.result(oidText)
 			a.maxLen = 64

@@ -1,0 +1,167 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// Values cross from one database to another in one form, rewrite.Canonical, which means the same value to every PostgreSQL
+// whatever its settings are (P24). canonical, in this file, is the only place where one is made.
+//
+// Under the pins of a reading or planning transaction the text that PostgreSQL prints is canonical already (ISO dates,
+// extra_float_digits 3, hex), but for two types, whose printing needs a setting that their meaning needs too: an instant prints in the
+// TimeZone, whose offset PostgreSQL does not read back where it is beyond 15:59, and an interval in the IntervalStyle. Those two cross
+// the wire in binary and are spelled here.
+
+// binary says that values of a type come in binary.
+func binary(oid uint32) bool { return oid == pgtype.TimestamptzOID || oid == pgtype.IntervalOID }
+
+// canonicalFormats are the result formats in which canonical takes columns of these types.
+func canonicalFormats(types []uint32) []int16 {
+	formats := make([]int16, len(types))
+	for i, oid := range types {
+		if binary(oid) {
+			formats[i] = pgtype.BinaryFormatCode
+		}
+	}
+	return formats
+}
+
+// canonical makes the canonical form of a value of a type that PostgreSQL sent in the format of canonicalFormats; nil is NULL.
+func canonical(oid uint32, value []byte) (*rewrite.Canonical, error) {
+	if value == nil {
+		return nil, nil
+	}
+	text := string(value)
+	switch oid {
+	case pgtype.TimestamptzOID:
+		var at pgtype.Timestamptz
+		if err := types.Scan(oid, pgtype.BinaryFormatCode, value, &at); err != nil {
+			return nil, err
+		}
+		encoded, err := types.Encode(oid, pgtype.TextFormatCode, at, nil)
+		if err != nil {
+			return nil, err
+		}
+		text = string(encoded)
+	case pgtype.IntervalOID:
+		var span pgtype.Interval
+		if err := types.Scan(oid, pgtype.BinaryFormatCode, value, &span); err != nil {
+			return nil, err
+		}
+		text = signedInterval(span)
+	case pgtype.TimestamptzArrayOID, pgtype.TstzrangeOID:
+		return nil, fmt.Errorf("%w: a value of type %d has no canonical form", errProtocol, oid)
+	}
+	c := rewrite.Canonical(text)
+	return &c, nil
+}
+
+// types knows the binary forms; it is only read.
+var types = pgtype.NewMap()
+
+// signedInterval gives every field its sign: IntervalStyle sql_standard takes one leading minus for all fields that have none.
+func signedInterval(v pgtype.Interval) string {
+	sign, micros := "+", v.Microseconds
+	if micros < 0 {
+		sign, micros = "-", -micros
+	}
+	seconds, micros := micros/1e6, micros%1e6
+	return fmt.Sprintf("%+d mons %+d days %s%02d:%02d:%02d.%06d", v.Months, v.Days, sign, seconds/3600, seconds/60%60, seconds%60, micros)
+}
+
+// Read has the shadow read values by their types' input functions, as the session would.
+func (b *Backend) Read(ctx context.Context, values [][]byte, formats []int16, oids []uint32, s Settings) (rewrite.Values, error) {
+	if len(values) == 0 {
+		return nil, nil
+	}
+	outputs := make([]string, len(values))
+	for i := range values {
+		outputs[i] = "$" + strconv.Itoa(i+1)
+	}
+	rows, err := b.shadow.canonicalRows(ctx, Request{SQL: "SELECT " + strings.Join(outputs, ", "), Parameters: values, Types: oids, Formats: formats}, s.reading(b.path), oids)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) != 1 {
+		return nil, fmt.Errorf("%w: %d rows of values", errProtocol, len(rows))
+	}
+	return rows[0], nil
+}
+
+// Evaluate runs a query without tables on the shadow, where it means what it means on main.
+func (b *Backend) Evaluate(ctx context.Context, q rewrite.Query, s Settings) ([][]*rewrite.Canonical, error) {
+	return b.shadow.canonicalRows(ctx, Request{SQL: q.SQL}, s.planning(b.path), q.Types)
+}
+
+// Distinct returns the distinct non-NULL values of a public column of a type, ordered by the column (P10).
+func (b *Backend) Distinct(ctx context.Context, c policy.ColumnOf, oid uint32, s Settings) ([]rewrite.Canonical, error) {
+	if b.public == nil {
+		return nil, missingDSN(b.policy, "public")
+	}
+	column, table := identifier(c.Column), identifier(c.Table.Schema, c.Table.Relation)
+	rows, err := b.public.canonicalRows(ctx, Request{
+		SQL: "SELECT DISTINCT " + column + " AS k FROM " + table + " WHERE " + column + " IS NOT NULL ORDER BY k",
+	}, s.planning(b.path), []uint32{oid})
+	if err != nil {
+		return nil, err
+	}
+	values := make([]rewrite.Canonical, len(rows))
+	for i, row := range rows {
+		values[i] = *row[0]
+	}
+	return values, nil
+}
+
+// canonicalRows reads all rows of a query whose columns have these types.
+func (p *pool) canonicalRows(ctx context.Context, r Request, pins []pin, oids []uint32) ([][]*rewrite.Canonical, error) {
+	r.ResultFormats = canonicalFormats(oids)
+	rows, err := p.rows(ctx, r, pins)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for i, f := range rows.Columns() {
+		if i >= len(oids) || binary(f.DataTypeOID) != binary(oids[i]) {
+			return nil, fmt.Errorf("%w: column %d has type %d", errProtocol, i+1, f.DataTypeOID)
+		}
+	}
+	var all [][]*rewrite.Canonical
+	var failed error
+	err = rows.each(func(row [][]byte) {
+		values := make([]*rewrite.Canonical, len(row))
+		for i, v := range row {
+			if values[i], err = canonical(oids[i], v); err != nil {
+				failed = err
+			}
+		}
+		all = append(all, values)
+	})
+	return all, errors.Join(err, failed)
+}
+
+// parameters are a query's values, with main's OIDs for types that are not built in: the two databases number those differently.
+func (b *Backend) parameters(q rewrite.SQL) ([][]byte, []uint32) {
+	values, oids := make([][]byte, len(q.Parameters)), make([]uint32, len(q.Parameters))
+	names := b.types.Load()
+	for i, p := range q.Parameters {
+		if p.Value != nil {
+			values[i] = []byte(*p.Value)
+		}
+		oids[i] = p.Type
+		if names != nil {
+			if main, ok := (*names)[p.Type]; ok {
+				oids[i] = main
+			}
+		}
+	}
+	return values, oids
+}

@@ -1,0 +1,80 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// CheckMeasure has main parse every query of a measurement and prove what it rests on, before anything is charged (P27). Parsing is
+// parse analysis alone: nothing is planned, no statistics are read, and the proofs read catalogs and public values; so no error that
+// comes from here has seen a row.
+//
+// A *ProofError says which proof failed, a *RefusedError that main does not take a query; other errors are for the client.
+func (b *Backend) CheckMeasure(ctx context.Context, m Measurement) error {
+	for attempt := 0; ; attempt++ {
+		conn, err := b.main.acquire(ctx)
+		if err != nil {
+			return err
+		}
+		tx := begin(ctx, conn, beginMeasure, m.Settings.mainPins())
+		b.sendProofs(tx, m.Proofs)
+		for _, q := range m.Queries {
+			_, oids := b.parameters(q.SQL)
+			tx.pipeline.SendPrepare("", q.SQL.Text, oids)
+		}
+		err = tx.send()
+		sent := err == nil
+		if sent {
+			err = readCheck(tx, m)
+		}
+		if end := tx.end(); err == nil {
+			err = end
+		}
+		if !sent && attempt == 0 && ctx.Err() == nil && connectionLost(err) {
+			b.main.pool.Reset()
+			continue
+		}
+		return b.checkError(ctx, err)
+	}
+}
+
+func readCheck(tx *transaction, m Measurement) error {
+	if err := readProofs(tx, m.Proofs); err != nil {
+		return err
+	}
+	for _, q := range m.Queries {
+		result, err := tx.pipeline.GetResults()
+		if err != nil {
+			return err
+		}
+		description, ok := result.(*pgconn.StatementDescription)
+		if !ok || len(description.Fields) != len(q.Keys)+q.Integers {
+			return fmt.Errorf("%w: not the columns of a measure", errProtocol)
+		}
+	}
+	return nil
+}
+
+// RefusedError says that main does not take a measure query. Its text is for the administrator's log.
+type RefusedError struct{ err error }
+
+func (e *RefusedError) Error() string { return "main refuses a measure query: " + e.err.Error() }
+
+func (b *Backend) checkError(ctx context.Context, err error) error {
+	var proof *ProofError
+	var refused *pgconn.PgError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &proof):
+		return proof
+	case errors.As(err, &refused) && !lostCode(refused.Code), errors.Is(err, errProtocol):
+		return &RefusedError{err}
+	}
+	return unreachable(b.main.name, err)
+}
