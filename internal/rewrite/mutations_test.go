@@ -3,8 +3,11 @@ package rewrite_test
 import (
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // mutationDatabases are tried before a mutation counts as undetected.
@@ -47,6 +50,11 @@ func TestMutations(t *testing.T) {
 			}
 			return strings.Contains(strings.ToUpper(b.query.sql), "JOIN")
 		}, 0.7},
+		// Where no choice of groups bounds a unit, a key of which the domain has two is counted twice.
+		{"a row joins every equal value", func(b *probed) bool {
+			join := without(`\(SELECT v\.k[^()]* AS k, min\(v\.o\) AS o FROM (pg_catalog\.unnest\(\(\$\d+::pg_catalog\.text\[\]\)::[^()]*\[\]\) WITH ORDINALITY AS) v \(k, o\) GROUP BY 1\) AS (d\d+)`, "$1 $2 (k, o)")
+			return doubled(b) && !strings.Contains(b.sql[0].Text, ".pick") && join(b)
+		}, 0.8},
 		{"one group fewer", func(b *probed) bool {
 			for i := range b.block.Releases {
 				b.block.Releases[i].Groups--
@@ -81,4 +89,31 @@ func without(pattern, replacement string) func(*probed) bool {
 		}
 		return made
 	}
+}
+
+// doubled adds, to every domain of a plan, all its values once more.
+func doubled(b *probed) bool {
+	made := false
+	for i, s := range b.sql {
+		b.sql[i].Parameters = slices.Clone(s.Parameters)
+		for j, p := range s.Parameters {
+			if p.Type == pgtype.TextArrayOID && len(*p.Value) > len("{}") {
+				value := (*p.Value)[:len(*p.Value)-1] + "," + (*p.Value)[1:]
+				b.sql[i].Parameters[j].Value, made = &value, true
+			}
+		}
+	}
+	return made
+}
+
+// TestDoubledDomains: where a domain holds every value twice, a unit is counted no more often for it.
+func TestDoubledDomains(t *testing.T) {
+	probe := newProbe(t, theWorld, doubled)
+	random := rand.New(rand.NewPCG(7, 8))
+	for range mutationDatabases {
+		for _, problem := range probe.database(t, random) {
+			t.Error(problem)
+		}
+	}
+	t.Logf("%d plans with doubled domains", len(probe.plans))
 }

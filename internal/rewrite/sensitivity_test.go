@@ -13,21 +13,33 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// hostileDatabases is how many random databases the test builds; each is compared with all its neighbours.
-const hostileDatabases = 50
+// hostileDatabases is how many random databases the test builds in a plain session, and in each hostile one; each is compared
+// with all its neighbours.
+const (
+	hostileDatabases        = 20
+	hostileSessionDatabases = 6
+)
 
 // TestSensitivity proves by trial what every plan declares: over small random databases full of hostile rows, and every
 // database with one unit less, no measure query fails, no release moves by more than its sensitivity in any group, and
 // none moves in more groups than declared.
 func TestSensitivity(t *testing.T) {
-	probe := newProbe(t, theWorld, nil)
 	random := rand.New(rand.NewPCG(3, 4))
-	for range hostileDatabases {
-		for _, problem := range probe.database(t, random) {
-			t.Error(problem)
-		}
+	for name, session := range sessions {
+		t.Run(name, func(t *testing.T) {
+			probe := newProbe(t, theWorld.as(session), nil)
+			databases := hostileSessionDatabases
+			if session == plain {
+				databases = hostileDatabases
+			}
+			for range databases {
+				for _, problem := range probe.database(t, random) {
+					t.Error(problem)
+				}
+			}
+			t.Logf("%d plans, %d measurements", len(probe.plans), probe.runs)
+		})
 	}
-	t.Logf("%d plans, %d measurements", len(probe.plans), probe.runs)
 }
 
 // probe measures many plans at once, by prepared statements in a pipeline.
@@ -115,7 +127,7 @@ func (p *probe) drop(problem func(i int, b *probed) string) (problems []string) 
 // fails says that a plan fails on the database as it is: that would end the pipeline of all.
 func (p *probe) fails(b *probed) string {
 	for _, s := range b.sql {
-		if _, err := p.w.query(s); err != nil {
+		if _, err := p.w.query(s, nil); err != nil {
 			return fmt.Sprintf("a hostile row makes main fail: %v\n%s", err, s.Text)
 		}
 	}

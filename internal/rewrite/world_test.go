@@ -113,6 +113,17 @@ var (
 	settings = (&world{session: plain}).settings()
 )
 
+// sessions are those under which every test of privacy and of meaning runs: text that PostgreSQL prints there is not the text that it
+// reads back, instants fall into gaps and overlaps of daylight saving, and a day may be skipped.
+var sessions = map[string]backend.Settings{
+	"plain":    plain,
+	"few":      {TimeZone: "Asia/Kolkata", DateStyle: "SQL, DMY", IntervalStyle: "sql_standard", ExtraFloatDigits: "-15", ByteaOutput: "escape"},
+	"posix":    {TimeZone: "EST5CST-20,M3.2.0,M11.1.0", DateStyle: "SQL, MDY", IntervalStyle: "postgres", ExtraFloatDigits: "0", ByteaOutput: "hex"},
+	"german":   {TimeZone: "<+1345>-13:45", DateStyle: "German, DMY", IntervalStyle: "iso_8601", ExtraFloatDigits: "3", ByteaOutput: "escape"},
+	"half":     {TimeZone: "Australia/Lord_Howe", DateStyle: "Postgres, MDY", IntervalStyle: "postgres_verbose", ExtraFloatDigits: "1", ByteaOutput: "hex"},
+	"new york": {TimeZone: "America/New_York", DateStyle: "ISO, YMD", IntervalStyle: "postgres", ExtraFloatDigits: "-3", ByteaOutput: "hex"},
+}
+
 func (w *world) settings() rewrite.Settings {
 	return rewrite.Settings{TimeZone: w.session.TimeZone, DateStyle: w.session.DateStyle, IntervalStyle: w.session.IntervalStyle, User: "alice", Database: "clinic"}
 }
