@@ -13,6 +13,7 @@ const (
 	defaultListen      = "127.0.0.1:6432"
 	defaultLedger      = "file:dpproxy.ledger"
 	defaultTTL         = 24 * time.Hour
+	defaultFailures    = 5
 	defaultConnections = 500
 	defaultPerAddress  = 100
 	defaultPool        = 8
@@ -23,6 +24,7 @@ const (
 	// parser, which no recover() sees; 32 KiB is below the shortest one found.
 	maxSQLBytes = 32 << 10
 
+	maxFailures    = 1_000_000
 	maxConnections = 100_000
 	maxPool        = 1_000
 	maxQuantum     = time.Minute
@@ -49,6 +51,7 @@ func readServer(o object, p *Policy) {
 	if d, ok := o.get("timing").object("quantum").get("quantum").duration(0, maxQuantum); ok {
 		p.Quantum = d
 	}
+	p.Failures = o.get("failures").object("per_period").get("per_period").count(defaultFailures, maxFailures)
 	metrics := o.get("metrics").object("listen")
 	if address, ok := metrics.get("listen").address(); ok {
 		p.Metrics = address
