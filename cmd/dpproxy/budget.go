@@ -12,7 +12,7 @@ type budgetCommand struct {
 	policyFlag
 	Show   budgetShow   `cmd:"" help:"What every analyst has spent and has left."`
 	Reset  budgetReset  `cmd:"" help:"Open a new period for an analyst: the whole budget is there again."`
-	Clear  budgetClear  `cmd:"" help:"Let an analyst ask again what failed in the main database before."`
+	Clear  budgetClear  `cmd:"" help:"Forget an analyst's failures: what failed in the main database before may be asked again."`
 	Verify budgetVerify `cmd:"" help:"Derive every total from the records, and compare."`
 	Export budgetExport `cmd:"" help:"Write every record as one line of JSON."`
 }
@@ -55,6 +55,9 @@ func (r *budgetReset) Run(ctx context.Context, c *cli, s *streams) error {
 			return err
 		}
 		fmt.Fprintf(s.out, "%s: a new period, epsilon %s left\n", a.Analyst, number(a.EpsilonLeft))
+		if a.FailuresAllowed > 0 && a.FailuresUsed >= uint64(a.FailuresAllowed) {
+			fmt.Fprintf(s.out, "%s: the failures stay used up until dpproxy budget clear %s\n", a.Analyst, a.Analyst)
+		}
 		return nil
 	})
 }
@@ -69,7 +72,7 @@ func (r *budgetClear) Run(ctx context.Context, c *cli, s *streams) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.out, "%s: %d statements may be asked again\n", r.Analyst, n)
+		fmt.Fprintf(s.out, "%s: %d statements may be asked again; failures count from 0\n", r.Analyst, n)
 		return nil
 	})
 }

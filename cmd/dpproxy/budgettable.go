@@ -13,7 +13,7 @@ import (
 // writeAccounts prints one line per analyst.
 func writeAccounts(w io.Writer, accounts []ledger.Account) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ANALYST\tTOTAL\tSPENT\tLEFT\tDELTA\tPERIOD ENDS\tREFUSED")
+	fmt.Fprintln(t, "ANALYST\tTOTAL\tSPENT\tLEFT\tDELTA\tPERIOD ENDS\tREFUSED\tFAILURES")
 	for _, a := range accounts {
 		spent := "unbounded"
 		if a.EpsilonSpent != nil {
@@ -23,12 +23,16 @@ func writeAccounts(w io.Writer, accounts []ledger.Account) error {
 		if a.PeriodEnds != nil {
 			ends = a.PeriodEnds.UTC().Format(time.RFC3339)
 		}
+		failures := "-" // all together: each analyst has a limit of their own
+		if a.FailuresAllowed > 0 {
+			failures = fmt.Sprintf("%d/%d", a.FailuresUsed, a.FailuresAllowed)
+		}
 		remark := ""
 		if !a.Listed {
 			remark = " (not in the policy)"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%d%s\n", a.Analyst, number(a.EpsilonTotal), spent, number(a.EpsilonLeft),
-			number(a.Delta), ends, a.Refused, remark)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s%s\n", a.Analyst, number(a.EpsilonTotal), spent, number(a.EpsilonLeft),
+			number(a.Delta), ends, a.Refused, failures, remark)
 	}
 	return t.Flush()
 }

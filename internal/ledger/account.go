@@ -18,6 +18,8 @@ type account struct {
 	last    time.Time // of the latest record: the ledger's clock never stands before it
 	cleared uint64    // n of the latest kindClear
 	sums    sums      // of the period
+
+	failures uint64 // of main, since the period began or the latest kindClear
 }
 
 // append gives r its place in the account, applies it, and returns its bytes and what it adds to the sums.
@@ -45,7 +47,10 @@ func (a *account) apply(r *record, payload []byte) (added sums, err error) {
 		if a.n == 0 != (r.cause == causeFirst) || r.cause != causeFirst && r.period != a.period+1 {
 			return added, fmt.Errorf("opens period %d after period %d", r.period, a.period)
 		}
-		a.period, a.start, a.sums = r.period, r.start, sums{}
+		if r.failures != 0 && r.failures != a.failures {
+			return added, fmt.Errorf("carries over %d failures of %d", r.failures, a.failures)
+		}
+		a.period, a.start, a.sums, a.failures = r.period, r.start, sums{}, r.failures
 	case kindCharge:
 		if added, err = cost(r.chargeOf(), r.method); err != nil {
 			return added, err
@@ -54,8 +59,15 @@ func (a *account) apply(r *record, payload []byte) (added sums, err error) {
 			return added, fmt.Errorf("charges period %d in period %d", r.period, a.period)
 		}
 		a.sums = a.sums.add(added)
+	case kindFail:
+		if r.failures != 0 { // else it is of a version that did not count them
+			if r.failures != a.failures+1 {
+				return added, fmt.Errorf("is failure %d after %d", r.failures, a.failures)
+			}
+			a.failures = r.failures
+		}
 	case kindClear:
-		a.cleared = r.n
+		a.cleared, a.failures = r.n, 0
 	}
 	a.n = r.n
 	a.chain = a.chain.link(payload)
@@ -87,6 +99,7 @@ func (a *account) encode() []byte {
 	b = binary.AppendVarint(b, a.last.UnixMicro())
 	b = binary.AppendUvarint(b, a.cleared)
 	b = a.sums.appendTo(b)
+	b = appendCount(b, a.failures)
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
@@ -132,6 +145,7 @@ func decodeAccount(b []byte) (account, error) {
 			a.sums.renyi[i] = d.amount()
 		}
 	}
+	a.failures = d.count()
 	if d.err == nil && len(d.rest) > 0 {
 		d.err = fmt.Errorf("%d bytes too many", len(d.rest))
 	}

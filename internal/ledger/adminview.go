@@ -14,6 +14,8 @@ func (r *rules) describe(a account, refused int, now time.Time) Account {
 	out := Account{Analyst: a.name, Records: a.n, Refused: refused}
 	if a.name == groupName {
 		out.Analyst = AllAnalysts
+	} else {
+		out.FailuresUsed, out.FailuresAllowed = r.failures(a, now), r.Failures
 	}
 	own, listed := r.limits[a.name]
 	out.Listed = listed
@@ -75,6 +77,7 @@ type exported struct {
 	Cause          string     `json:"cause,omitempty"`
 	PeriodBegan    *time.Time `json:"period_began,omitempty"`
 	GroupPeriod    *uint64    `json:"group_period,omitempty"`
+	Failures       uint64     `json:"failures,omitempty"`
 	Fingerprint    string     `json:"fingerprint,omitempty"`
 	Query          string     `json:"query,omitempty"`
 	Policy         string     `json:"policy_version,omitempty"`
@@ -98,7 +101,7 @@ func exportLine(w io.Writer, payload []byte, stored chain) error {
 	}
 	line := exported{
 		Analyst: r.analyst, Record: r.n, At: r.at, Kind: kindNames[r.kind], Period: r.period,
-		Cause: causeNames[r.cause], Fingerprint: r.fingerprint, Query: r.query, Policy: r.version,
+		Cause: causeNames[r.cause], Failures: r.failures, Fingerprint: r.fingerprint, Query: r.query, Policy: r.version,
 		Method: string(r.method), Epsilon: r.epsilon, SelectionDelta: r.selection, Chain: hex.EncodeToString(stored[:]),
 	}
 	if r.analyst == groupName {

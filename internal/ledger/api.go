@@ -33,7 +33,7 @@ type Entry struct {
 }
 
 // Ledger admits and records charges, durably, and keeps answers. Implementations are safe for concurrent use.
-// Errors are *pgconn.PgError: 53400 over budget, 55000 fingerprint refused, 58030 store unavailable.
+// Errors are *pgconn.PgError: 53400 over budget, 55000 fingerprint refused or failures used up, 58030 store unavailable.
 type Ledger interface {
 	// Spend admits all charges or none, and returns once they are on disk.
 	Spend(ctx context.Context, analyst string, charges []Charge) (Balance, error)
@@ -45,8 +45,12 @@ type Ledger interface {
 	Answer(ctx context.Context, key string) ([]byte, bool, error)
 	PutAnswer(ctx context.Context, key string, answer []byte, ttl time.Duration) error
 
-	// Fail refuses a fingerprint to an analyst from now on; Failed tells (PRIVACY 26).
+	// Fail counts a failure of main and refuses its fingerprint to the analyst from now on. Only when it returns nil may
+	// the analyst be told of the failure. Beyond the policy's limit it records nothing and returns 55000.
 	Fail(ctx context.Context, analyst, fingerprint string) error
+	// Releasable says whether an answer that was measured may be given: 55000 once the analyst's failures are used up.
+	Releasable(ctx context.Context, analyst string) error
+	// Failed tells whether a fingerprint is refused.
 	Failed(ctx context.Context, analyst, fingerprint string) (bool, error)
 
 	Close() error
@@ -74,7 +78,8 @@ type Admin interface {
 	Show(ctx context.Context) ([]Account, error)
 	// Reset opens a new period for an analyst, or for AllAnalysts together, by an appended record.
 	Reset(ctx context.Context, analyst string) (Account, error)
-	// Clear lets an analyst ask again what failed on the database before, and tells how many statements that are.
+	// Clear forgets an analyst's failures: they may ask again what failed on the database before. It tells how many
+	// statements that are.
 	Clear(ctx context.Context, analyst string) (int, error)
 	// Verify derives every total from the records and compares. An error says where the first difference is.
 	Verify(ctx context.Context) (Report, error)
@@ -88,17 +93,19 @@ const AllAnalysts = "*"
 
 // Account is one line of `budget show`.
 type Account struct {
-	Analyst       string     `json:"analyst"` // AllAnalysts: all together
-	EpsilonTotal  float64    `json:"epsilon_total"`
-	EpsilonSpent  *float64   `json:"epsilon_spent"` // null: unbounded
-	EpsilonLeft   float64    `json:"epsilon_left"`
-	Delta         float64    `json:"delta"`
-	SelectionLeft float64    `json:"selection_delta_left"`
-	PeriodBegan   *time.Time `json:"period_began,omitempty"` // nil: nothing was charged yet
-	PeriodEnds    *time.Time `json:"period_ends,omitempty"`  // nil: no period
-	Records       uint64     `json:"records"`
-	Refused       int        `json:"refused_statements"` // until `budget clear`
-	Listed        bool       `json:"in_policy"`          // false: was charged once, but has no budget now
+	Analyst         string     `json:"analyst"` // AllAnalysts: all together
+	EpsilonTotal    float64    `json:"epsilon_total"`
+	EpsilonSpent    *float64   `json:"epsilon_spent"` // null: unbounded
+	EpsilonLeft     float64    `json:"epsilon_left"`
+	Delta           float64    `json:"delta"`
+	SelectionLeft   float64    `json:"selection_delta_left"`
+	PeriodBegan     *time.Time `json:"period_began,omitempty"` // nil: nothing was charged yet
+	PeriodEnds      *time.Time `json:"period_ends,omitempty"`  // nil: no period
+	Records         uint64     `json:"records"`
+	Refused         int        `json:"refused_statements"`         // until `budget clear`
+	FailuresUsed    uint64     `json:"failures_used"`              // of main in this period
+	FailuresAllowed int        `json:"failures_allowed,omitempty"` // then nothing is measured until `budget clear`; 0: all together
+	Listed          bool       `json:"in_policy"`                  // false: was charged once, but has no budget now
 }
 
 // Report is what Verify has looked at.

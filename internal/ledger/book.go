@@ -48,7 +48,9 @@ func (b *book) open(a *account) (err error) {
 	if a.n == 0 {
 		_, err = b.write(a, &record{kind: kindPeriod, cause: causeFirst, start: b.now})
 	} else if start, elapsed := a.elapsed(b.rules.limits[a.name].every, b.now); elapsed {
-		_, err = b.write(a, &record{kind: kindPeriod, cause: causeElapsed, period: a.period + 1, start: start})
+		_, err = b.write(a, &record{
+			kind: kindPeriod, cause: causeElapsed, period: a.period + 1, start: start, failures: b.rules.carried(*a),
+		})
 	}
 	return err
 }
@@ -71,6 +73,9 @@ func (b *book) spend(charges []Charge) (Balance, error) {
 	own, known := b.rules.limits[b.account.name]
 	if !known {
 		return Balance{}, errNoBudget(b.account.name)
+	}
+	if err := b.checkFailures(); err != nil {
+		return Balance{}, err
 	}
 	for _, c := range charges {
 		if b.failed(c.Fingerprint, b.account.cleared) {
@@ -148,18 +153,7 @@ func (r *rules) balance(a account, now time.Time) Balance {
 	return out
 }
 
-// fail refuses a fingerprint from now on.
-func (b *book) fail(fingerprint string) error {
-	if err := b.open(&b.account); err != nil {
-		return errBadCharge(b.rules.Log, err)
-	}
-	if _, err := b.write(&b.account, &record{kind: kindFail, fingerprint: fingerprint}); err != nil {
-		return errBadCharge(b.rules.Log, err)
-	}
-	return nil
-}
-
-// clear forgets the account's refused fingerprints.
+// clear forgets the account's failures and its refused fingerprints.
 func (b *book) clear() error {
 	_, err := b.write(&b.account, &record{kind: kindClear})
 	return err
@@ -167,7 +161,9 @@ func (b *book) clear() error {
 
 // reset opens a new period now. What was recorded stays.
 func (b *book) reset() error {
-	r := &record{kind: kindPeriod, cause: causeReset, period: b.account.period + 1, start: b.now}
+	r := &record{
+		kind: kindPeriod, cause: causeReset, period: b.account.period + 1, start: b.now, failures: b.rules.carried(b.account),
+	}
 	if b.account.n == 0 {
 		r.cause, r.period = causeFirst, 0
 	}

@@ -17,6 +17,7 @@ type Config struct {
 	SelectionDeltaShare float64 // δ_sel's part of every budget's δ
 	Analysts            map[string]policy.Budget
 	Group               *policy.Budget // all analysts together; nil: none
+	Failures            int            // of main that one analyst may cause per period
 
 	// Clock is the time of day; nil: the system's for a file, the database's for PostgreSQL. It may jump: the ledger
 	// never goes back before its own latest record.
@@ -33,6 +34,7 @@ func ConfigOf(p *policy.Policy) Config {
 		SelectionDeltaShare: p.Accounting.SelectionDeltaShare,
 		Analysts:            make(map[string]policy.Budget, len(p.Analysts)),
 		Group:               p.Budget,
+		Failures:            p.Failures,
 	}
 	for name, a := range p.Analysts {
 		c.Analysts[name] = a.Budget
@@ -60,6 +62,9 @@ func (c Config) validate() error {
 	}
 	if !(c.SelectionDeltaShare >= 0 && c.SelectionDeltaShare <= 1) {
 		complain("selection_delta_share %v is not in [0, 1]", c.SelectionDeltaShare)
+	}
+	if c.Failures < 1 {
+		complain("the limit of failures %d is not at least 1", c.Failures)
 	}
 	check := func(who string, b policy.Budget) {
 		if !(b.Epsilon >= 0) || b.Epsilon > 1e18 {

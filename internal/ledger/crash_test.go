@@ -34,7 +34,7 @@ var crashSteps = []string{"decided", "written", "committed", "acknowledged", "re
 
 func init() { children["crash"] = crashChild }
 
-// crashChild charges and releases in four sessions until the process kills itself at a given step, the n-th time that
+// crashChild charges and releases, or counts failures and tells of them, in four sessions until the process kills itself at a given step, the n-th time that
 // any session gets there. Every release is one byte at the end of a file: a write that has returned survives the process.
 func crashChild() int {
 	step, early := os.Getenv("LEDGER_TEST_STEP"), os.Getenv("LEDGER_TEST_EARLY") != ""
@@ -55,11 +55,18 @@ func crashChild() int {
 		return 2
 	}
 	config := pureConfig(1e9)
-	config.step = at
+	config.step, config.Failures = at, 1e9
 	s, err := Open(context.Background(), os.Getenv("LEDGER_TEST_DSN"), config)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
+	}
+	count := func() error {
+		_, err := s.Spend(context.Background(), "alice", []Charge{pureCharge(1)})
+		return err
+	}
+	if os.Getenv("LEDGER_TEST_FAIL") != "" {
+		count = func() error { return s.Fail(context.Background(), "alice", "f") }
 	}
 	var all sync.WaitGroup
 	for range 4 {
@@ -68,7 +75,7 @@ func crashChild() int {
 				if early {
 					released.Write([]byte{1})
 				}
-				if _, err := s.Spend(context.Background(), "alice", []Charge{pureCharge(1)}); err != nil {
+				if err := count(); err != nil {
 					fmt.Fprintln(os.Stderr, err)
 					os.Exit(2)
 				}
@@ -85,14 +92,12 @@ func crashChild() int {
 }
 
 // crash runs a child to its end by SIGKILL.
-func crash(t *testing.T, dsn, released, step string, count int, early bool) {
+func crash(t *testing.T, dsn, released, step string, count int, more ...string) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), "LEDGER_TEST_CHILD=crash", "LEDGER_TEST_DSN="+dsn, "LEDGER_TEST_RELEASED="+released,
 		"LEDGER_TEST_STEP="+step, "LEDGER_TEST_COUNT="+strconv.Itoa(count))
-	if early {
-		child.Env = append(child.Env, "LEDGER_TEST_EARLY=1")
-	}
+	child.Env = append(child.Env, more...)
 	out, err := child.CombinedOutput()
 	if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
 		t.Fatalf("the child at step %s ended with %v: %s", step, err, out)
@@ -147,7 +152,7 @@ func crashOften(t *testing.T, dsn string, times int, random *rand.Rand) (total, 
 	for i := range times {
 		step := crashSteps[i%len(crashSteps)]
 		before, releasedBefore := total, out
-		crash(t, dsn, released, step, 1+random.IntN(12), false)
+		crash(t, dsn, released, step, 1+random.IntN(12))
 		total, out = charged(t, dsn), sizeOf(t, released)
 		if out > total {
 			t.Fatalf("killed at %s: %d released, %d charged", step, out, total)
@@ -163,7 +168,7 @@ func crashOften(t *testing.T, dsn string, times int, random *rand.Rand) (total, 
 // TestTheCrashTestCanFail releases before charging: the harness must see it.
 func TestTheCrashTestCanFail(t *testing.T) {
 	dsn, released := "file:"+filepath.Join(t.TempDir(), "ledger"), emptyFile(t)
-	crash(t, dsn, released, "decided", 3, true)
+	crash(t, dsn, released, "decided", 3, "LEDGER_TEST_EARLY=1")
 	if total, out := charged(t, dsn), sizeOf(t, released); out <= total {
 		t.Errorf("%d released before %d were charged went unnoticed", out, total)
 	}

@@ -28,8 +28,10 @@ func decodeRecord(b []byte) (*record, error) {
 	case kindPeriod:
 		r.cause = cause(d.byte())
 		r.start = d.time()
+		r.failures = d.count()
 	case kindFail:
 		r.fingerprint = d.text()
+		r.failures = d.count()
 	case kindClear:
 	case kindCharge:
 		d.charge(r)
@@ -132,6 +134,18 @@ func (d *decoder) uvarint() uint64 {
 	}
 	d.rest = d.rest[n:]
 	return v
+}
+
+// count reads what appendCount wrote.
+func (d *decoder) count() uint64 {
+	if d.err != nil || len(d.rest) == 0 {
+		return 0
+	}
+	n := d.uvarint()
+	if n == 0 && d.err == nil {
+		d.err = errors.New("ends with a count of 0, which is left out")
+	}
+	return n
 }
 
 // time reads microseconds since 1970 (zigzag varint).

@@ -149,6 +149,8 @@ func (a account) differs(derived account) error {
 		return where("period", a.start, derived.start)
 	case a.cleared != derived.cleared:
 		return where("latest clearing", a.cleared, derived.cleared)
+	case a.failures != derived.failures:
+		return where("failures", a.failures, derived.failures)
 	case !a.last.Equal(derived.last):
 		return where("latest record at", a.last, derived.last)
 	case a.sums.pure != derived.sums.pure:

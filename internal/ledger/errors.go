@@ -16,7 +16,7 @@ import (
 func errUnavailable(log *slog.Logger, doing string, reason error) *pgconn.PgError {
 	log.Error("ledger unavailable", "doing", doing, "error", reason)
 	return pgerr.New(pgerr.IOError, "the budget ledger is unavailable",
-		pgerr.Hint("Nothing was run. Ask the administrator of dpproxy to look at its log."))
+		pgerr.Hint("No answer was given. Ask the administrator of dpproxy to look at its log."))
 }
 
 // errBadCharge refuses a charge that no correct plan gives.
@@ -61,6 +61,13 @@ func short(a Amount) string {
 func errRefused() *pgconn.PgError {
 	return pgerr.New(pgerr.ObjectNotInState, "this statement failed on the database before and is refused until an administrator clears it",
 		pgerr.Hint("Ask the administrator to run dpproxy budget clear."))
+}
+
+// errFailuresUsedUp refuses an analyst whose statements have failed on main as often as the policy allows.
+func errFailuresUsedUp(analyst string, used uint64, allowed int) *pgconn.PgError {
+	return pgerr.New(pgerr.ObjectNotInState,
+		fmt.Sprintf("%d of your statements failed on the database; the policy allows %d per period, and no other is run until an administrator clears them", used, allowed),
+		pgerr.Hint("Ask the administrator to run dpproxy budget clear %s. Answers that you were given before stay free.", analyst))
 }
 
 // errGivenUp is the answer to a caller who stopped waiting. The charge may have been made.

@@ -19,9 +19,18 @@ func (s *fileStore) Spend(ctx context.Context, analyst string, charges []Charge)
 	return balance, nil
 }
 
-// Fail refuses a fingerprint to an analyst from now on.
+// Fail counts a failure of main and refuses its fingerprint to an analyst from now on.
 func (s *fileStore) Fail(ctx context.Context, analyst, fingerprint string) error {
 	return s.do(ctx, "recording a failure", analyst, func(b *book) error { return b.fail(fingerprint) })
+}
+
+// Releasable says whether an answer that was measured may be given.
+func (s *fileStore) Releasable(_ context.Context, analyst string) error {
+	b, err := s.peek("counting failures", analyst)
+	if err != nil {
+		return err
+	}
+	return b.checkFailures()
 }
 
 // snapshot returns an account as it is on disk, or why nothing may be said.

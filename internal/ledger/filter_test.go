@@ -146,6 +146,7 @@ func TestConfigsThatCannotBe(t *testing.T) {
 		{Config{Method: policy.RDP, SelectionDeltaShare: 2}, "selection_delta_share"},
 		{Config{Method: policy.RDP, Analysts: map[string]policy.Budget{"a": {Epsilon: 1}}}, "delta 0 of analyst a"},
 		{Config{Method: policy.RDP, Group: &policy.Budget{Epsilon: 1}}, "delta 0 of all analysts together"},
+		{Config{Method: policy.Pure}, "limit of failures 0"},
 		{Config{Method: policy.Pure, Analysts: map[string]policy.Budget{"a": {Epsilon: math.NaN()}}}, "epsilon NaN"},
 		{Config{Method: policy.Pure, Analysts: map[string]policy.Budget{"a": {Epsilon: -1}}}, "epsilon -1"},
 		{Config{Method: policy.Pure, Analysts: map[string]policy.Budget{"a": {Epsilon: 1, Every: -1}}}, "period"},

@@ -22,6 +22,7 @@ func pureConfig(epsilon float64) Config {
 	return Config{
 		Method:   policy.Pure,
 		Analysts: map[string]policy.Budget{"alice": {Epsilon: epsilon}},
+		Failures: 5,
 		Log:      slog.New(slog.DiscardHandler),
 	}
 }

@@ -21,6 +21,7 @@ import (
 // model is the ledger in the plainest terms: ε in whole hundredths, one map, no store.
 type model struct {
 	budgets  map[string]int // group: ""
+	limit    int            // of failures
 	every    time.Duration
 	accounts map[string]*modelAccount
 	clock    *testClock
@@ -29,6 +30,7 @@ type model struct {
 type modelAccount struct {
 	began, last time.Time
 	spent       int
+	failures    int
 	refused     map[string]bool
 	history     []string
 }
@@ -53,9 +55,24 @@ func (m *model) record(name string, now time.Time) *modelAccount {
 	}
 	for m.every > 0 && now.Sub(a.began) >= m.every {
 		a.began, a.spent = a.began.Add(m.every), 0
+		m.forget(a)
 	}
 	a.last = now
 	return a
+}
+
+// forget is what a new period does to failures: they are forgotten unless they are used up.
+func (m *model) forget(a *modelAccount) {
+	if a.failures < m.limit {
+		a.failures = 0
+	}
+}
+
+// usedUp tells whether an analyst's failures are used up. A period that is over makes no difference: it takes along what
+// is at the limit.
+func (m *model) usedUp(name string) bool {
+	a := m.accounts[name]
+	return a != nil && a.failures >= m.limit
 }
 
 // spentBy is what an account has spent in the period that holds now.
@@ -72,6 +89,9 @@ func (m *model) spend(who string, queries []string, hundredths []int) string {
 	own, listed := m.budgets[who]
 	if !listed {
 		return "53400"
+	}
+	if m.usedUp(who) {
+		return "55000"
 	}
 	for _, q := range queries {
 		if a := m.accounts[who]; a != nil && a.refused[q] {
@@ -103,11 +123,13 @@ func run(t *rapid.T, dsn string) {
 	budgets := rapid.SampledFrom([]int{0, 50, 100, 300})
 	m := &model{
 		budgets:  map[string]int{"": budgets.Draw(t, "all"), "alice": budgets.Draw(t, "alice"), "bob": budgets.Draw(t, "bob")},
+		limit:    rapid.IntRange(1, 4).Draw(t, "failures"),
 		every:    rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "every"),
 		accounts: map[string]*modelAccount{}, clock: clock,
 	}
 	config := func() Config {
 		c := pureConfig(0)
+		c.Failures = m.limit
 		c.Clock, c.Analysts = clock.now, map[string]policy.Budget{}
 		for name, b := range m.budgets {
 			budget := policy.Budget{Epsilon: float64(b) / 100, Every: m.every}
@@ -166,17 +188,23 @@ func run(t *rapid.T, dsn string) {
 		},
 		"fail": func(t *rapid.T) {
 			name, q := rapid.SampledFrom([]string{"alice", "bob"}).Draw(t, "who"), query.Draw(t, "query")
-			if err := handle().Fail(ctx, name, q); err != nil {
-				t.Fatal(err)
+			err := handle().Fail(ctx, name, q)
+			if (err != nil) != m.usedUp(name) {
+				t.Fatalf("%s, whose failures are used up: %v: a failure: %v", name, m.usedUp(name), err)
 			}
-			m.record(name, m.now(name)).refused[q] = true
+			if err != nil {
+				return
+			}
+			a := m.record(name, m.now(name))
+			a.failures++
+			a.refused[q] = true
 		},
 		"clear": func(t *rapid.T) {
 			name := rapid.SampledFrom([]string{"alice", "bob"}).Draw(t, "who")
 			n, err := handle().Clear(ctx, name)
 			want := 0
 			if a := m.accounts[name]; a != nil && len(a.refused) > 0 {
-				a.last = m.now(name)
+				a.last, a.failures = m.now(name), 0
 				want, a.refused = len(a.refused), map[string]bool{}
 			}
 			if err != nil || n != want {
@@ -191,9 +219,11 @@ func run(t *rapid.T, dsn string) {
 			name = strings.TrimPrefix(name, AllAnalysts)
 			a := m.record(name, m.now(name))
 			a.began, a.spent = a.last, 0
+			m.forget(a)
 		},
 		"reload": func(t *rapid.T) {
 			m.budgets[rapid.SampledFrom([]string{"", "alice", "bob"}).Draw(t, "whose")] = budgets.Draw(t, "budget")
+			m.limit = rapid.IntRange(1, 4).Draw(t, "failures")
 			for _, s := range handles {
 				if err := s.Reconfigure(ctx, config()); err != nil {
 					t.Fatal(err)
@@ -210,6 +240,9 @@ func run(t *rapid.T, dsn string) {
 		},
 		"": func(t *rapid.T) {
 			for _, name := range []string{"alice", "bob"} {
+				if err := handle().Releasable(ctx, name); (err != nil) != m.usedUp(name) {
+					t.Fatalf("%s, whose failures are used up: %v: an answer may be given: %v", name, m.usedUp(name), err)
+				}
 				b, err := handle().Balance(ctx, name)
 				spent := m.spentBy(name, m.now(name))
 				if err != nil || b.EpsilonSpent != float64(spent)/100 || b.EpsilonLeft != float64(max(0, m.budgets[name]-spent))/100 {

@@ -16,8 +16,8 @@ type recordKind byte
 const (
 	kindPeriod recordKind = iota + 1 // opens a period: the account's sums start from 0
 	kindCharge                       // adds to the sums
-	kindFail                         // refuses a fingerprint from now on
-	kindClear                        // forgets all refused fingerprints
+	kindFail                         // counts a failure of main and refuses its fingerprint from now on
+	kindClear                        // forgets all failures and refused fingerprints
 )
 
 // cause says why a period began.
@@ -40,6 +40,8 @@ type record struct {
 
 	cause cause     // period
 	start time.Time // period
+
+	failures uint64 // fail, period: of the account from now on
 
 	fingerprint string // charge, fail
 	query       string // charge, as the rest
@@ -79,8 +81,10 @@ func (r *record) encode() []byte {
 	case kindPeriod:
 		b = append(b, byte(r.cause))
 		b = binary.AppendVarint(b, r.start.UnixMicro())
+		b = appendCount(b, r.failures)
 	case kindFail:
 		b = appendText(b, r.fingerprint)
+		b = appendCount(b, r.failures)
 	case kindCharge:
 		b = binary.AppendUvarint(b, r.group)
 		b = appendText(b, r.fingerprint)
@@ -108,6 +112,15 @@ func methodByte(m policy.Method) byte {
 
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// appendCount ends a record or an account with a number, unless that is 0: what was written before failures were counted
+// has none.
+func appendCount(b []byte, n uint64) []byte {
+	if n == 0 {
+		return b
+	}
+	return binary.AppendUvarint(b, n)
 }
 
 func appendNumber(b []byte, x float64) []byte {

@@ -24,8 +24,10 @@ func someRecords() []*record {
 			curve: mechanism.Curve{Pure: math.Inf(1), Renyi: []float64{0.1, 0.2, math.Inf(1)}}},
 		{kind: kindCharge, analyst: "alice", n: 3, at: at, method: policy.Pure, epsilon: 0.5, curve: mechanism.Curve{Pure: 0.5}},
 		{kind: kindFail, analyst: "alice", n: 4, at: at, fingerprint: "f"},
+		{kind: kindFail, analyst: "alice", n: 4, at: at, fingerprint: "f", failures: 300},
 		{kind: kindClear, analyst: "alice", n: 5, at: at},
 		{kind: kindPeriod, n: 300, at: at, period: 7, cause: causeReset, start: at.Add(-time.Hour)},
+		{kind: kindPeriod, analyst: "alice", n: 6, at: at, period: 8, cause: causeElapsed, start: at, failures: 5},
 	}
 }
 

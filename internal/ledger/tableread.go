@@ -29,9 +29,18 @@ func fingerprints(charges []Charge) []string {
 	return out
 }
 
-// Fail refuses a fingerprint to an analyst from now on.
+// Fail counts a failure of main and refuses its fingerprint to an analyst from now on.
 func (s *tableStore) Fail(ctx context.Context, analyst, fingerprint string) error {
 	return s.do(ctx, &request{analyst: analyst, decide: func(b *book) error { return b.fail(fingerprint) }})
+}
+
+// Releasable says whether an answer that was measured may be given.
+func (s *tableStore) Releasable(ctx context.Context, analyst string) error {
+	b, err := s.peek(ctx, "counting failures", analyst, nil)
+	if err != nil {
+		return err
+	}
+	return b.checkFailures()
 }
 
 // read runs a query that changes nothing, once more if the connection turned out to be dead before the first row.

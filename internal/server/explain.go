@@ -71,5 +71,6 @@ func (untouched) Answer(context.Context, string) ([]byte, bool, error) { return 
 
 func (untouched) PutAnswer(context.Context, string, []byte, time.Duration) error { return nil }
 func (untouched) Fail(context.Context, string, string) error                     { return nil }
+func (untouched) Releasable(context.Context, string) error                       { return nil }
 func (untouched) Failed(context.Context, string, string) (bool, error)           { return false, nil }
 func (untouched) Close() error                                                   { return nil }

@@ -46,3 +46,8 @@ func (l metered) Fail(ctx context.Context, analyst, fingerprint string) (err err
 	defer func(since time.Time) { l.observe("fail", since, 1, err) }(time.Now())
 	return l.Store.Fail(ctx, analyst, fingerprint)
 }
+
+func (l metered) Releasable(ctx context.Context, analyst string) (err error) {
+	defer func(since time.Time) { l.observe("releasable", since, 0, err) }(time.Now())
+	return l.Store.Releasable(ctx, analyst)
+}
