@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
@@ -23,8 +24,9 @@ type MeasureError struct {
 
 func (*MeasureError) Error() string { return "the main database failed while measuring" }
 
-// Lost says that the connection broke, or that main was shutting down or starting: no fault of the statement, which must
-// then not be refused in future (PRIVACY.md 26).
+// Lost says that main took away the connection or the snapshot: it broke off, was shutting down or starting, or a standby
+// replayed what the snapshot stood in the way of. That is no fault of the statement, which may be measured again and must
+// not be refused in future.
 func (e *MeasureError) Lost() bool { return e.lost }
 
 // Code is the SQLSTATE that main gave, for the administrator's log alone; empty when it gave none.
@@ -51,13 +53,13 @@ func measureError(err error) error {
 	}
 	var pgError *pgconn.PgError
 	if errors.As(err, &pgError) {
-		return &MeasureError{lost: lostCode(pgError.Code), code: pgError.Code}
+		return &MeasureError{lost: lostCode(pgError.Code) || conflictCode(pgError.Code), code: pgError.Code}
 	}
 	return &MeasureError{lost: connectionLost(err)}
 }
 
-// lostCode tells the codes by which a server takes its leave or refuses a connection. 57014, 57P05 and class 40 may
-// depend on what the statement did, and so don't count.
+// lostCode tells the codes by which a server takes its leave or refuses a connection. 57014, 57P05 and the time-outs of
+// class 25 may depend on what the statement did, and so don't count.
 func lostCode(code string) bool {
 	switch code {
 	case "57P01", "57P02", CannotConnectNow, pgerr.TooManyConnections:
@@ -65,6 +67,16 @@ func lostCode(code string) bool {
 	}
 	return strings.HasPrefix(code, "08")
 }
+
+// conflictCode tells the codes by which a standby ends a query that stands in the way of replay.
+//
+// That is no channel for an analyst. Nothing else raises these codes in a READ ONLY transaction at REPEATABLE READ: 40001
+// means an update of a row that has changed since the snapshot, which a SELECT without FOR UPDATE does not make, or a
+// cycle of SERIALIZABLE transactions, which it is none of; 40P01 means locks taken in turn, and it waits for none that
+// conflicts with ACCESS SHARE but those of DDL. What a measure query evaluates raises nothing (docs/privacy.md). A standby
+// conflicts with the snapshot, the locks and the buffers of a query, which are the same whatever the rows hold; the rows
+// decide at most how long the query is exposed to it, which the duration of an answer tells as well.
+func conflictCode(code string) bool { return code == "40001" || code == "40P01" }
 
 // errProtocol marks what cannot come from a broken connection: main answered, but not with what was asked for.
 var errProtocol = errors.New("unexpected answer")
@@ -75,7 +87,9 @@ func connectionLost(err error) bool {
 	if errors.As(err, &pgError) {
 		return lostCode(pgError.Code)
 	}
-	return !errors.Is(err, errProtocol) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	// A message that is too long is for us to bear, but how long it is may depend on the rows.
+	var long *pgproto3.ExceededMaxBodyLenErr
+	return !errors.As(err, &long) && !errors.Is(err, errProtocol) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // unreachable is what a client is told about a database that does not answer; the log has the reason.

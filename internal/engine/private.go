@@ -80,9 +80,26 @@ func (p *priced) measurement(scope session.Scope) backend.Measurement {
 	return m
 }
 
-// measure runs every measure query of the plan in one snapshot of main.
+// measure asks main, and once more under the same charge if main was lost: nothing of the first attempt has been released.
+// An answer goes on only while the analyst has failures left. That is asked after the measurement, so that all their
+// statements which are in flight when the last failure is counted end alike (ledger.Releasable).
 func (p *private) measure(ctx context.Context) ([]measured, error) {
 	defer p.engine.stage("measure", time.Now())
+	exact, err := p.measureOnce(ctx)
+	var failure *backend.MeasureError
+	if errors.As(err, &failure) && failure.Lost() && ctx.Err() == nil {
+		p.engine.log.Warn("main was lost while measuring; the statement is measured again",
+			"analyst", p.scope.Analyst, "fingerprint", p.plan.Fingerprint, "sqlstate", failure.Code())
+		exact, err = p.measureOnce(ctx)
+	}
+	if err != nil {
+		return nil, p.measureFailed(ctx, err)
+	}
+	return exact, p.engine.ledger.Releasable(ctx, p.scope.Analyst)
+}
+
+// measureOnce runs every measure query of the plan in one snapshot of main.
+func (p *private) measureOnce(ctx context.Context) ([]measured, error) {
 	collectors := make([]*collector, len(p.plan.Blocks))
 	var take []func(backend.MeasureRow) error // by query
 	for i := range p.plan.Blocks {
@@ -99,7 +116,7 @@ func (p *private) measure(ctx context.Context) ([]measured, error) {
 	if len(take) > 0 {
 		err := p.state.backend.Measure(ctx, p.measurement(p.scope), func(row backend.MeasureRow) error { return take[row.Query](row) })
 		if err != nil {
-			return nil, p.measureFailed(ctx, err)
+			return nil, err
 		}
 	}
 	exact := make([]measured, len(collectors))
@@ -109,8 +126,9 @@ func (p *private) measure(ctx context.Context) ([]measured, error) {
 	return exact, nil
 }
 
-// measureFailed turns whatever went wrong on main into one constant error (SECURITY.md, rule 2). The statement is refused
-// to this analyst from now on, unless main was merely away (PRIVACY 26).
+// measureFailed turns whatever went wrong on main into one constant error. Unless main was lost, the failure counts
+// against the analyst's limit, and the statement is refused to them from now on. The error is theirs to see only when that
+// is recorded; else they get the ledger's, which an answer would have met as well.
 func (p *private) measureFailed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -136,6 +154,7 @@ func (p *private) measureFailed(ctx context.Context, err error) error {
 	if !lost {
 		if err := p.engine.ledger.Fail(recording, p.scope.Analyst, p.plan.Fingerprint); err != nil {
 			p.engine.log.Error("failed statement not recorded", "analyst", p.scope.Analyst, "error", err.Error())
+			return err
 		}
 	}
 	return pgerr.New(pgerr.InternalError, "the main database failed while measuring",
