@@ -136,7 +136,9 @@ func (w *world) pin(s backend.Settings) {
 	for name, value := range map[string]string{
 		"TimeZone": s.TimeZone, "DateStyle": s.DateStyle, "IntervalStyle": s.IntervalStyle, "extra_float_digits": s.ExtraFloatDigits, "bytea_output": s.ByteaOutput,
 	} {
-		if _, err := w.main.Exec(context.Background(), "SELECT set_config($1, $2, false)", name, value); err != nil {
+		// Not through pgx, which would prepare it: other tests drop whatever is prepared.
+		set := w.main.PgConn().ExecParams(context.Background(), "SELECT set_config($1, $2, false)", [][]byte{[]byte(name), []byte(value)}, nil, nil, nil)
+		if _, err := set.Close(); err != nil {
 			panic(err)
 		}
 	}
