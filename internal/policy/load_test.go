@@ -72,6 +72,7 @@ func TestContractExample(t *testing.T) {
 		Defaults:   Defaults{Epsilon: 0.5, EpsilonMax: 1, MaxGroupsPerUnit: 1},
 		AnswersTTL: 24 * time.Hour,
 		Failures:   5,
+		Timing:     Timing{Steps: 1.25},
 		Auth:       Auth{Method: "scram"},
 		Budget:     &Budget{Epsilon: 40, Delta: 1e-6},
 		Metrics:    "127.0.0.1:9187",

@@ -19,6 +19,7 @@ const (
 	defaultPool        = 8
 	defaultPublicPool  = 4
 	defaultPoolWait    = 10 * time.Second
+	defaultSteps       = 1.25
 
 	// maxSQLBytes is also the default. Longer texts of left recursion (a+a+a…) end the process inside PostgreSQL's
 	// parser, which no recover() sees; 32 KiB is below the shortest one found.
@@ -28,6 +29,10 @@ const (
 	maxConnections = 100_000
 	maxPool        = 1_000
 	maxQuantum     = time.Minute
+
+	// Ratios of timing.steps: closer steps hide nothing, wider ones make an answer wait ten times as long as it took.
+	leastRatio    = 1.01
+	greatestRatio = 10
 )
 
 // readServer reads where the proxy listens and what protects it.
@@ -48,9 +53,7 @@ func readServer(o object, p *Policy) {
 	if d, ok := answers.get("ttl").duration(0, maxDuration); ok {
 		p.AnswersTTL = d
 	}
-	if d, ok := o.get("timing").object("quantum").get("quantum").duration(0, maxQuantum); ok {
-		p.Quantum = d
-	}
+	readTiming(o.get("timing").object("steps", "quantum"), p)
 	p.Failures = o.get("failures").object("per_period").get("per_period").count(defaultFailures, maxFailures)
 	metrics := o.get("metrics").object("listen")
 	if address, ok := metrics.get("listen").address(); ok {
@@ -75,6 +78,31 @@ func readServer(o object, p *Policy) {
 	if d, ok := pool.get("wait").duration(time.Millisecond, time.Hour); ok {
 		p.Pool.Wait = d
 	}
+}
+
+// readTiming reads when answers may leave.
+func readTiming(o object, p *Policy) {
+	p.Timing.Steps = defaultSteps
+	if steps := o.get("steps"); steps.given() {
+		p.Timing.Steps = steps.steps()
+	}
+	if d, ok := o.get("quantum").duration(0, maxQuantum); ok {
+		p.Timing.Quantum = d
+	}
+}
+
+// steps reads a ratio between moments, or off, which is 0.
+func (v value) steps() float64 {
+	if v.node.Value == "off" {
+		v.note("off: how long an answer takes tells how long main worked on private rows; the default is %g", defaultSteps)
+		return 0
+	}
+	if f, err := strconv.ParseFloat(v.node.Value, 64); err != nil || !(f >= leastRatio && f <= greatestRatio) {
+		v.fail("must be off, or a number from %g to %d, not %s", leastRatio, greatestRatio, v.kind())
+		return 0
+	}
+	f, _ := v.float()
+	return f
 }
 
 func readTLS(v value, p *Policy) {

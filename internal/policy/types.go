@@ -19,7 +19,7 @@ type Policy struct {
 	Accounting Accounting
 	Defaults   Defaults
 	AnswersTTL time.Duration // 0: no answer cache
-	Quantum    time.Duration // 0: no padding
+	Timing     Timing
 	Failures   int           // of main that one analyst may cause per budget period
 	Auth       Auth
 	Budget     *Budget // all analysts together; nil: none
@@ -44,6 +44,13 @@ type Databases struct {
 	Main, Shadow, Public                string
 	AdminMain, AdminShadow, AdminLedger string            // equal where the policy gives one admin DSN
 	Unset                               map[string]string // databases key → name of the environment variable that is not set
+}
+
+// Timing says when the outcome of a measure may be known: Steps^k milliseconds after the statement started, and from there
+// on a multiple of Quantum.
+type Timing struct {
+	Steps   float64       // above 1; 0: off
+	Quantum time.Duration // 0: none
 }
 
 // Method is the accounting method.

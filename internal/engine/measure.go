@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/session"
+)
+
+// measurement is what the plan asks of main.
+func (p *priced) measurement(scope session.Scope) backend.Measurement {
+	m := backend.Measurement{Proofs: p.plan.Proofs, Settings: backendSettings(scope)}
+	for i := range p.plan.Blocks {
+		block := &p.plan.Blocks[i]
+		var keys []uint32 // under selection; else the group is an ordinal
+		group := 1
+		if block.Select != nil {
+			keys, group = block.KeyTypes, 0
+		}
+		if block.Measure.Text != "" {
+			integers := group + len(block.Measured)
+			if block.Select != nil {
+				integers++ // units
+			}
+			m.Queries = append(m.Queries, backend.MeasureQuery{SQL: block.Measure, Keys: keys, Integers: integers})
+		}
+		for _, h := range block.Histograms {
+			m.Queries = append(m.Queries, backend.MeasureQuery{SQL: h.Measure, Keys: keys, Integers: group + 2})
+		}
+	}
+	return m
+}
+
+// measure asks main, and once more under the same charge if main was lost: nothing of the first attempt has been released.
+func (p *private) measure(ctx context.Context) ([]measured, error) {
+	defer p.engine.stage("measure", time.Now())
+	exact, err := p.measureOnce(ctx)
+	var failure *backend.MeasureError
+	if errors.As(err, &failure) && failure.Lost() && ctx.Err() == nil {
+		p.engine.log.Warn("main was lost while measuring; the statement is measured again",
+			"analyst", p.scope.Analyst, "fingerprint", p.plan.Fingerprint, "sqlstate", failure.Code())
+		exact, err = p.measureOnce(ctx)
+	}
+	return exact, err
+}
+
+// measureOnce runs every measure query of the plan in one snapshot of main.
+func (p *private) measureOnce(ctx context.Context) ([]measured, error) {
+	collectors := make([]*collector, len(p.plan.Blocks))
+	var take []func(backend.MeasureRow) error // by query
+	for i := range p.plan.Blocks {
+		block := &p.plan.Blocks[i]
+		c := newCollector(block)
+		collectors[i] = c
+		if block.Measure.Text != "" {
+			take = append(take, c.row)
+		}
+		for _, h := range block.Histograms {
+			take = append(take, func(row backend.MeasureRow) error { return c.bin(h, row) })
+		}
+	}
+	if len(take) > 0 {
+		err := p.state.backend.Measure(ctx, p.measurement(p.scope), func(row backend.MeasureRow) error { return take[row.Query](row) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	exact := make([]measured, len(collectors))
+	for i, c := range collectors {
+		exact[i] = c.sorted()
+	}
+	return exact, nil
+}
+
+// measureFailed turns whatever went wrong on main into one constant error. Unless main was lost, the failure counts
+// against the analyst's limit, and the statement is refused to them from now on. The error is theirs to see only when that
+// is recorded; else they get the ledger's, which an answer would have met as well.
+func (p *private) measureFailed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if busy := (*pgconn.PgError)(nil); errors.As(err, &busy) {
+		return busy // no connection in time: main was not asked
+	}
+	var failure *backend.MeasureError
+	var unproven *backend.ProofError
+	gone := errors.As(err, &unproven)
+	lost := gone || errors.As(err, &failure) && failure.Lost()
+	code := ""
+	if failure != nil {
+		code = failure.Code()
+	}
+	p.engine.log.Error("main failed while measuring", "analyst", p.scope.Analyst, "fingerprint", p.plan.Fingerprint, "sqlstate", code, "lost", lost)
+	// The client may be gone by now; that must not keep the failure from being recorded.
+	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if gone {
+		p.engine.reread(recording, p.state)
+	}
+	if !lost {
+		if err := p.engine.ledger.Fail(recording, p.scope.Analyst, p.plan.Fingerprint); err != nil {
+			p.engine.log.Error("failed statement not recorded", "analyst", p.scope.Analyst, "error", err.Error())
+			return err
+		}
+	}
+	return pgerr.New(pgerr.InternalError, "the main database failed while measuring",
+		pgerr.Hint("What was charged stays charged. Tell the administrator; the proxy's log has the reason."))
+}
+
+// draw releases every block.
+func (p *private) draw(exact []measured) []released {
+	defer p.engine.stage("draw", time.Now())
+	source := sources.Get().(*mechanism.Source)
+	defer sources.Put(source)
+	answer := make([]released, len(p.blocks))
+	for i, b := range p.blocks {
+		answer[i] = b.draw(source, p.plan.Blocks[i].Releases, exact[i])
+	}
+	return answer
+}

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+// pace lets the outcome of work on private rows be known at public moments alone. Its clock is a field for the tests.
+type pace struct {
+	timing policy.Timing
+	now    func() time.Time
+	sleep  func(context.Context, time.Duration)
+}
+
+// run does the work and returns at the moment that follows its end. If ctx ends before that moment, the outcome is ctx's
+// cause, whether the work had ended or not: a cancel or a time-out that shows which would time the work more finely.
+func (p pace) run(ctx context.Context, work func() error) error {
+	started := p.now()
+	err := work()
+	elapsed := p.now().Sub(started)
+	p.sleep(ctx, moment(p.timing, elapsed)-elapsed)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// moment is the first at or after elapsed at which an outcome may be known: the least power of t.Steps in milliseconds,
+// and from there the next multiple of t.Quantum.
+func moment(t policy.Timing, elapsed time.Duration) time.Duration {
+	at := elapsed
+	if t.Steps > 1 {
+		power := float64(time.Millisecond)
+		for power < float64(elapsed) {
+			power *= t.Steps
+		}
+		at = time.Duration(math.Ceil(power))
+	}
+	if t.Quantum > 0 {
+		at = (at + t.Quantum - 1) / t.Quantum * t.Quantum
+	}
+	return at
+}
+
+// sleepOn waits for d, also after a cancel or a time-out of the statement. It returns when the client has gone or the
+// server stops: nobody sees the outcome then.
+func sleepOn(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		var cause *pgconn.PgError
+		if errors.As(context.Cause(ctx), &cause) && cause.Code == pgerr.QueryCanceled {
+			<-timer.C
+		}
+	}
+}
