@@ -24,9 +24,8 @@ func (b *builder) columnOf(alias string, m *RelationColumn, p *policy.Column) (*
 	if c.Typmod == 0 {
 		c.Typmod = -1
 	}
-	base := m.Type
-	for t, ok := b.schema.Types[base]; ok && t.Kind == 'd'; t, ok = b.schema.Types[base] {
-		base = t.Base
+	base := b.schema.baseType(m.Type)
+	if base != m.Type {
 		c.Base, c.BaseTypmod = base, -1
 	}
 	c.EnumLabels = b.schema.Enums[base]
@@ -159,15 +158,3 @@ func isFloat(oid uint32) bool { return oid == pgtype.Float4OID || oid == pgtype.
 func isTime(oid uint32) bool {
 	return oid == pgtype.TimestampOID || oid == pgtype.TimestamptzOID || oid == pgtype.IntervalOID || oid == pgtype.TimeOID
 }
-
-// sameEquality says that = between the two types is an equivalence that joins can be chained through.
-func sameEquality(a, b *expr.Column) bool {
-	if a.Type == b.Type {
-		return a.DeterministicCollation && b.DeterministicCollation && !isFloat(a.Type)
-	}
-	text := func(o uint32) bool { return o == pgtype.TextOID || o == pgtype.VarcharOID }
-	return isInteger(a.Type) && isInteger(b.Type) ||
-		text(a.Type) && text(b.Type) && a.DeterministicCollation && b.DeterministicCollation
-}
-
-func isText(oid uint32) bool { return oid == pgtype.TextOID || oid == pgtype.VarcharOID }

@@ -257,7 +257,10 @@ func (b *builder) scanUnit(r *relation, t *policy.Table) error {
 		if via == nil {
 			return missingUnit(t, t.Unit.Via.Column)
 		}
-		r.chain = &chain{via: via, target: t.Unit.Via.References, column: t.Unit.Via.ReferencesColumn}
+		var err error
+		if r.chain, err = b.chainStep(t, via); err != nil {
+			return err
+		}
 		r.lines = []string{fmt.Sprintf("scan %s, unit %s via %s, at most %d rows per unit (clamped)", t.Name, r.kind, t.Unit.Via.Column, r.rows)}
 		return nil
 	}
@@ -333,9 +336,24 @@ func (b *builder) reach(r *relation) error {
 		if t.Unit.Via == nil {
 			return b.endChain(r, t, m, alias)
 		}
-		r.chain = &chain{via: &column{x: &expr.Column{Ref: alias + "." + quote(t.Unit.Via.Column)}}, target: t.Unit.Via.References, column: t.Unit.Via.ReferencesColumn}
+		var err error
+		if r.chain, err = b.chainStep(t, &column{x: &expr.Column{Ref: alias + "." + quote(t.Unit.Via.Column)}}); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// chainStep is what a table's foreign key leaves to be joined. reach prints it with =, which finds one row only where both sides
+// are under one equality.
+func (b *builder) chainStep(t *policy.Table, via *column) (*chain, error) {
+	to := t.Unit.Via
+	if !b.schema.ViaEquality(t) {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s.%s and %s.%s have types or collations that do not compare as one, so rows of %s cannot be traced to one %s",
+			t.Name.Relation, to.Column, to.References.Relation, to.ReferencesColumn, t.Name.Relation, t.Unit.Name),
+			pgerr.Hint("Ask the administrator to give both columns one type and collation."))
+	}
+	return &chain{via: via, target: to.References, column: to.ReferencesColumn}, nil
 }
 
 // endChain takes the unit from the last table of a chain.

@@ -94,7 +94,7 @@ func (b *builder) rowKeys(c *column) []policy.ColumnOf {
 		return nil
 	}
 	keys := []policy.ColumnOf{c.origin}
-	if v := t.Unit.Via; v != nil && v.Column == c.origin.Column {
+	if v := t.Unit.Via; v != nil && v.Column == c.origin.Column && b.schema.ViaEquality(t) {
 		keys = append(keys, policy.ColumnOf{Table: v.References, Column: v.ReferencesColumn})
 	}
 	return slices.DeleteFunc(keys, func(k policy.ColumnOf) bool { return !uniqueColumn(b.schema.Relations[k.Table], k.Column) })

@@ -127,7 +127,7 @@ func (c *column) keptBy(x *expr.Expr) bool { return c.x.Bounds.Open() || x.SQL()
 // sameUnitType says that the units of the private tables are equal where PostgreSQL says so, and only there: in float8, which
 // bigint and numeric may become, two units are one.
 func (b *builder) sameUnitType(tables []*policy.Table) bool {
-	var first *expr.Column
+	var first *Equality
 	for _, t := range tables {
 		for t != nil && t.Unit != nil && t.Unit.Via != nil {
 			t = b.schema.Policy.Table(t.Unit.Via.References)
@@ -139,11 +139,11 @@ func (b *builder) sameUnitType(tables []*policy.Table) bool {
 		if c == nil {
 			return false
 		}
-		x := &expr.Column{Type: c.Type, DeterministicCollation: c.DeterministicCollation || c.Collation == ""}
-		if first != nil && !sameEquality(first, x) {
+		e := b.schema.Equality(c)
+		if first != nil && !first.Same(e) {
 			return false
 		}
-		first = x
+		first = &e
 	}
 	return true
 }
