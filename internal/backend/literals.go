@@ -26,10 +26,8 @@ func (b *Backend) checkLiterals(ctx context.Context, s *rewrite.Schema, f *Findi
 					return err
 				}
 			}
-			for _, v := range c.Values {
-				if _, err := b.literal(ctx, f, path+".values", "SELECT CAST($1 AS "+column.TypeName+")", v); err != nil {
-					return err
-				}
+			if err := b.checkDomain(ctx, s, f, path, c, column); err != nil {
+				return err
 			}
 		}
 	}
@@ -73,12 +71,19 @@ func (b *Backend) literal(ctx context.Context, f *Findings, path, sql string, va
 		err = rows.each(func([][]byte) {})
 	}
 	var e *pgconn.PgError
+	if errors.As(err, &e) && e.Code == divisionByZero {
+		f.problem("%s: lower %s is above upper %s", path, values[0], values[1])
+		return false, nil
+	}
+	return f.objection(path, err)
+}
+
+// objection makes a problem of what PostgreSQL says against values of the policy. Any other error stays one.
+func (f *Findings) objection(path string, err error) (ok bool, _ error) {
+	var e *pgconn.PgError
 	switch {
 	case err == nil:
 		return true, nil
-	case errors.As(err, &e) && e.Code == divisionByZero:
-		f.problem("%s: lower %s is above upper %s", path, values[0], values[1])
-		return false, nil
 	case errors.As(err, &e) && e.Code[:2] == dataException:
 		f.problem("%s: %s", path, e.Message)
 		return false, nil

@@ -59,10 +59,10 @@ func (b *Backend) CheckLive(ctx context.Context) (*Findings, error) {
 	if err := b.checkEmpty(ctx, f); err != nil {
 		return nil, err
 	}
-	b.checkDomains(schema, f)
 	if err := b.checkLiterals(ctx, schema, f); err != nil {
 		return nil, err
 	}
+	adviseUnits(schema, f)
 	return f, b.adviseIndexes(ctx, schema, f)
 }
 
@@ -130,27 +130,15 @@ func (b *Backend) checkEmpty(ctx context.Context, f *Findings) error {
 	return nil
 }
 
-// checkDomains makes sure that values_from names a column of a public table.
-func (b *Backend) checkDomains(s *rewrite.Schema, f *Findings) {
-	for _, t := range b.policy.Tables {
-		for _, c := range t.Columns {
-			if c.ValuesFrom == nil {
-				continue
-			}
-			from := c.ValuesFrom
-			source := b.policy.Table(from.Table)
-			if source == nil || !source.Public || s.Relations[from.Table].Column(from.Column) == nil {
-				f.problem("tables.%s.columns.%s.values_from: %s.%s is no column of a public table in the policy", t.Name, c.Name, from.Table, from.Column)
-			}
-		}
-	}
-}
-
 // adviseIndexes names indexes that make measures cheaper, or prove what the policy declares.
 func (b *Backend) adviseIndexes(ctx context.Context, s *rewrite.Schema, f *Findings) error {
 	for _, t := range b.policy.Tables {
 		r := s.Relations[t.Name]
 		if t.Unit == nil || r == nil {
+			continue
+		}
+		if r.Kind == 'f' {
+			f.advise("tables.%s is a foreign table: main knows neither indexes nor row-level security of the server that holds its rows; make sure that main's role is mapped to one that reads all of them", t.Name)
 			continue
 		}
 		column := t.Unit.Column

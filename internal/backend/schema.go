@@ -16,8 +16,8 @@ var ErrStale = errors.New("the shadow database is out of date: run dpproxy setup
 // Schema reads the catalogs of main and shadow and joins them: OIDs and column numbers are the shadow's, as clients see
 // them; indexes, nullability and view definitions are main's, which they are facts about. It reads no row.
 //
-// A policy that names what main does not have, and a shadow that differs from main, are errors; all of them are reported
-// together.
+// A policy that names what main does not have, a shadow that differs from main, and units that main's types cannot tell
+// apart are errors; all of a kind are reported together.
 func (b *Backend) Schema(ctx context.Context) (*rewrite.Schema, error) {
 	names := relationNames(b.policy)
 	main, err := b.main.catalogs(ctx, names)
@@ -45,6 +45,9 @@ func (b *Backend) Schema(ctx context.Context) (*rewrite.Schema, error) {
 		return nil, errors.Join(append([]error{ErrStale}, problems...)...)
 	}
 	b.addTypes(s, main, shadow)
+	if err := checkUnits(s); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
