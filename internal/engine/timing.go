@@ -49,8 +49,12 @@ func moment(t policy.Timing, elapsed time.Duration) time.Duration {
 	return at
 }
 
-// sleepOn waits for d, also after a cancel or a time-out of the statement. It returns when the client has gone or the
-// server stops: nobody sees the outcome then.
+// cancelWait is how much longer a statement waits after a cancel or a time-out, at most: long enough to hide how quickly
+// the work stopped, and short for a client that waits to go on, or for a server that stops.
+const cancelWait = time.Second
+
+// sleepOn waits for d. A cancel or a time-out shortens it to cancelWait, whether the work has ended or not. It returns at
+// once when the client has gone or the server stops: nobody sees the outcome then.
 func sleepOn(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -59,7 +63,10 @@ func sleepOn(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 		var cause *pgconn.PgError
 		if errors.As(context.Cause(ctx), &cause) && cause.Code == pgerr.QueryCanceled {
-			<-timer.C
+			select {
+			case <-timer.C:
+			case <-time.After(cancelWait):
+			}
 		}
 	}
 }

@@ -127,9 +127,11 @@ func TestPaceOfCancels(t *testing.T) {
 	}
 }
 
-// TestSleepEndsWithTheClient would take an hour if it did not.
-func TestSleepEndsWithTheClient(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(errors.New("client went away"))
-	sleepOn(ctx, time.Hour)
+// TestSleepEndsWithTheStatement would take an hour if it did not.
+func TestSleepEndsWithTheStatement(t *testing.T) {
+	for _, cause := range []error{errors.New("client went away"), pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")} {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		cancel(cause)
+		sleepOn(ctx, time.Hour)
+	}
 }
