@@ -99,11 +99,15 @@ func (b *Backend) checkDomain(ctx context.Context, s *rewrite.Schema, f *Finding
 	if s.Equality(column).Same(s.Equality(source)) {
 		return nil // what is distinct there is distinct here
 	}
-	values, err := b.Distinct(ctx, *from, Settings{})
+	values, err := b.Distinct(ctx, *from, source.Type, Settings{})
 	if err != nil {
 		return err
 	}
-	return b.checkValues(ctx, f, path, column, values)
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = string(v)
+	}
+	return b.checkValues(ctx, f, path, column, texts)
 }
 
 // checkValues has the shadow read every value as the column's type, and compare them.

@@ -20,7 +20,7 @@ type Policy struct {
 	Defaults   Defaults
 	AnswersTTL time.Duration // 0: no answer cache
 	Timing     Timing
-	Failures   int           // of main that one analyst may cause per budget period
+	Failures   int // of main that one analyst may cause per budget period
 	Auth       Auth
 	Budget     *Budget // all analysts together; nil: none
 	Metrics    string  // listen address; empty: none
