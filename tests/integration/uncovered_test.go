@@ -285,26 +285,26 @@ func TestReloadAndKeptAnswers(t *testing.T) {
 
 // TestReloadDuringAMeasure: a statement that main is working on when the policy changes is answered or refused, and charged once.
 func TestReloadDuringAMeasure(t *testing.T) {
-	policy := purePolicy("answers: {ttl: 0}")
-	p := start(t, policy, clinic)
-	unlock := p.lock("visits")
+	policy := townPolicy
+	p := startAbroad(t, policy)
+	unlock := p.lock("far.events")
 	done := make(chan string, 1)
 	go func() {
-		_, code := p.ask("alice", "SELECT count(*) FROM visits")
+		_, code := p.ask("alice", "SELECT count(*) FROM events")
 		done <- code
 	}()
 	eventually(t, "the measure waits", func() bool { return p.waiting() == 1 })
 	before := p.totalSpent(t)
-	p.write(unlisted(unlisted(policy, "lab_results"), "visits"))
+	p.write(unlisted(policy, "events"))
 	if refused, logged := p.reload(t); refused {
 		t.Fatalf("not reloaded:\n%s", logged)
 	}
 	unlock()
 	code := <-done
-	if after := p.totalSpent(t); after != before || before != 0.5 {
+	if after := p.totalSpent(t); after != before || before != 1000 {
 		t.Errorf("spent %g while it was measured, %g after it (%q)", before, after, code)
 	}
-	if _, code := p.ask("alice", "SELECT count(*) FROM visits"); code != "42P01" {
+	if _, code := p.ask("alice", "SELECT count(*) FROM events"); code != "42P01" {
 		t.Errorf("the next: %q, want 42P01", code)
 	}
 }
