@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -97,6 +98,25 @@ func TestBreachSettings(t *testing.T) {
 	var questions []question
 	for _, set := range hostile {
 		for _, q := range crossings {
+			q.set = set
+			questions = append(questions, q)
+		}
+	}
+	betray(t, p, ada, adaLeaves, questions)
+}
+
+// TestBreachSelectedKeys: keys that selection let through come back from main as what they are, whatever the session's settings. They
+// have tens of units each, so that none is left out but once in e^50 draws.
+func TestBreachSelectedKeys(t *testing.T) {
+	policy := strings.NewReplacer("seen:   {bounds: [2024-01-01, 2024-12-31]}", "seen:   {}", "weight: {bounds: [0, 250]}", "weight: {}").Replace(selectionPolicy())
+	p := start(t, policy, town)
+	var questions []question
+	for _, set := range hostile {
+		for _, q := range []question{
+			{name: "instants", sql: "SELECT sum(n) FROM (SELECT seen AS k, count(*) AS n FROM people WHERE age > 50 GROUP BY 1) s WHERE k < timestamptz '2024-06-13 00:00+00'"},
+			{name: "days", sql: "SELECT sum(n) FROM (SELECT seen::date AS k, count(*) AS n FROM people WHERE age > 40 GROUP BY 1) s WHERE k = date '2024-06-13'"},
+			{name: "floats", sql: "SELECT sum(n) FROM (SELECT weight AS k, count(*) AS n FROM people WHERE age > 50 GROUP BY 1) s WHERE k > 123 AND k < 126"},
+		} {
 			q.set = set
 			questions = append(questions, q)
 		}
