@@ -22,7 +22,13 @@ import (
 // the wire in binary and are spelled here.
 
 // binary says that values of a type come in binary.
-func binary(oid uint32) bool { return oid == pgtype.TimestamptzOID || oid == pgtype.IntervalOID }
+func binary(oid uint32) bool {
+	switch oid {
+	case pgtype.TimestamptzOID, pgtype.IntervalOID, pgtype.TimestamptzArrayOID, pgtype.IntervalArrayOID:
+		return true
+	}
+	return false
+}
 
 // canonicalFormats are the result formats in which canonical takes columns of these types.
 func canonicalFormats(types []uint32) []int16 {
@@ -40,29 +46,51 @@ func canonical(oid uint32, value []byte) (*rewrite.Canonical, error) {
 	if value == nil {
 		return nil, nil
 	}
-	text := string(value)
+	text, err := string(value), error(nil)
 	switch oid {
 	case pgtype.TimestamptzOID:
-		var at pgtype.Timestamptz
-		if err := types.Scan(oid, pgtype.BinaryFormatCode, value, &at); err != nil {
-			return nil, err
-		}
-		encoded, err := types.Encode(oid, pgtype.TextFormatCode, at, nil)
-		if err != nil {
-			return nil, err
-		}
-		text = string(encoded)
+		text, err = scanned(oid, value, instant)
 	case pgtype.IntervalOID:
-		var span pgtype.Interval
-		if err := types.Scan(oid, pgtype.BinaryFormatCode, value, &span); err != nil {
-			return nil, err
-		}
-		text = signedInterval(span)
-	case pgtype.TimestamptzArrayOID, pgtype.TstzrangeOID:
-		return nil, fmt.Errorf("%w: a value of type %d has no canonical form", errProtocol, oid)
+		text, err = scanned(oid, value, signedInterval)
+	case pgtype.TimestamptzArrayOID:
+		text, err = scanned(oid, value, arrayOf(instant))
+	case pgtype.IntervalArrayOID:
+		text, err = scanned(oid, value, arrayOf(signedInterval))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: a value of type %d: %w", errProtocol, oid, err)
 	}
 	c := rewrite.Canonical(text)
 	return &c, nil
+}
+
+// scanned spells a binary value.
+func scanned[T any](oid uint32, value []byte, spell func(T) string) (string, error) {
+	var v T
+	err := types.Scan(oid, pgtype.BinaryFormatCode, value, &v)
+	return spell(v), err
+}
+
+// arrayOf spells an array's elements, which stay in one dimension: ANY and unnest see no others.
+func arrayOf[T any](spell func(T) string) func(pgtype.FlatArray[*T]) string {
+	return func(list pgtype.FlatArray[*T]) string {
+		parts := make([]string, len(list))
+		for i, v := range list {
+			if parts[i] = "NULL"; v != nil {
+				parts[i] = `"` + spell(*v) + `"`
+			}
+		}
+		return "{" + strings.Join(parts, ",") + "}"
+	}
+}
+
+// instant spells a timestamp with time zone in UTC.
+func instant(at pgtype.Timestamptz) string {
+	text, err := types.Encode(pgtype.TimestamptzOID, pgtype.TextFormatCode, at, nil)
+	if err != nil {
+		panic(err) // it was decoded by the same codec
+	}
+	return string(text)
 }
 
 // types knows the binary forms; it is only read.

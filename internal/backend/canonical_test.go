@@ -26,10 +26,11 @@ var crossing = map[uint32][]string{
 	pgtype.NumericOID: {"1.00", "NaN", "-123456789012345678901234567890.123456789"},
 	pgtype.Float8OID:  {"0.1", "0.30000000000000004", "-0", "5e-324", "1.7976931348623157e+308", "NaN", "-Infinity"}, pgtype.Float4OID: {"0.1", "1e-45", "3.4028235e+38"},
 	pgtype.DateOID: {"2019-11-03", "infinity", "4713-01-01 BC", "5874897-12-31"}, pgtype.TimeOID: {"24:00:00", "23:59:59.999999"},
-	pgtype.TimestampOID:   {"2019-11-03 01:30:00", "294276-12-31 23:59:59.999999", "0044-03-15 12:00:00 BC"},
-	pgtype.TimestamptzOID: {"2019-11-03 05:00:00+00", "2019-11-03 06:00:00+00", "1883-11-18 17:00:00+00", "infinity", "-infinity", "294276-12-31 23:59:59.999999+00", "4713-01-01 00:00:00+00 BC"},
-	pgtype.IntervalOID:    {"-1 mons +2 days -00:00:03.5", "+1 mons -2 days +00:00:00", "-5 days", "178000000 years", "-00:00:00.000001"},
-	pgtype.UUIDOID:        {"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"},
+	pgtype.TimestampOID:        {"2019-11-03 01:30:00", "294276-12-31 23:59:59.999999", "0044-03-15 12:00:00 BC"},
+	pgtype.TimestamptzOID:      {"2019-11-03 05:00:00+00", "2019-11-03 06:00:00+00", "1883-11-18 17:00:00+00", "infinity", "-infinity", "294276-12-31 23:59:59.999999+00", "4713-01-01 00:00:00+00 BC"},
+	pgtype.IntervalOID:         {"-1 mons +2 days -00:00:03.5", "+1 mons -2 days +00:00:00", "-5 days", "178000000 years", "-00:00:00.000001"},
+	pgtype.TimestamptzArrayOID: {`{"2019-11-03 05:00:00+00",NULL,infinity}`, "{}"}, pgtype.IntervalArrayOID: {`{"-1 mons +2 days",NULL}`},
+	pgtype.UUIDOID: {"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"},
 }
 
 // TestCanonicalMeansOneValue: what one session's shadow reads and prints, every other session reads as the same value. Values are
@@ -61,7 +62,7 @@ func TestCanonicalMeansOneValue(t *testing.T) {
 
 func typeOf(oid uint32) string {
 	t, _ := pgtype.NewMap().TypeForOID(oid)
-	return t.Name
+	return `"` + t.Name + `"`
 }
 
 // TestEvaluateIsCanonical: queries for a plan are computed in the session's zone, and print in none.

@@ -16,6 +16,9 @@ var relationsSQL string
 //go:embed sql/columns.sql
 var columnsSQL string
 
+//go:embed sql/shape.sql
+var shapeSQL string
+
 //go:embed sql/unique.sql
 var uniqueSQL string
 
@@ -34,6 +37,7 @@ type catalogRelation struct {
 	kind       byte
 	inherits   bool
 	definition string
+	shape      string
 	rowLevel   bool // row-level security applies to us
 	columns    []catalogColumn
 	unique     [][]string
@@ -83,7 +87,7 @@ func readCatalogs(ctx context.Context, conn *pgx.Conn, names []policy.Name) (*ca
 	}
 	r := &catalogReader{tx: tx, found: &catalogs{relations: map[policy.Name]*catalogRelation{}, types: map[uint32]catalogType{}}, byOID: map[uint32]*catalogRelation{}}
 	for _, step := range []func(context.Context) error{
-		func(ctx context.Context) error { return r.readRelations(ctx, names) }, r.readColumns, r.readUnique, r.readTypes,
+		func(ctx context.Context) error { return r.readRelations(ctx, names) }, r.readShapes, r.readColumns, r.readUnique, r.readTypes,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("reading the catalogs: %w", err)
@@ -132,6 +136,17 @@ func (r *catalogReader) readRelations(ctx context.Context, names []policy.Name) 
 		r.oids = append(r.oids, c.oid)
 		return nil
 	}, schemas, relations)
+}
+
+// readShapes reads each table's shape by the query that proves it later, so that the two are compared as they are.
+func (r *catalogReader) readShapes(ctx context.Context) error {
+	for name, c := range r.found.relations {
+		scan := func(rows pgx.Rows) error { return rows.Scan(&c.shape) }
+		if err := r.rows(ctx, shapeSQL, scan, name.Schema, name.Relation); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *catalogReader) readColumns(ctx context.Context) error {

@@ -36,6 +36,11 @@ func (b *Backend) sendProofs(tx *transaction, proofs []rewrite.Proof) {
 			tx.pipeline.SendQueryParams(p.Values.Text, values, oids, nil, nil)
 			continue
 		}
+		if p.Shape != "" {
+			tx.pipeline.SendQueryParams("SELECT ("+shapeSQL+") = $3::text", [][]byte{[]byte(p.Relation.Schema), []byte(p.Relation.Relation), []byte(p.Shape)},
+				[]uint32{textOID, textOID, textOID}, nil, nil)
+			continue
+		}
 		tx.pipeline.SendQueryParams(proofSQL,
 			[][]byte{[]byte(p.Relation.Schema), []byte(p.Relation.Relation), []byte(textArray(p.Columns))},
 			[]uint32{textOID, textOID, textArrayOID}, nil, nil)
@@ -60,13 +65,16 @@ func readProofs(tx *transaction, proofs []rewrite.Proof) error {
 	return nil
 }
 
-// ProofError says that main does not bear out what a plan rests on: an index that has gone, so that Schema has to be read and the
-// statement planned anew; or values that are equal on main though they are written differently. Neither says anything of a row.
+// ProofError says that main does not bear out what a plan rests on: an index that has gone or a table that has changed, so that Schema
+// has to be read and the statement planned anew; or values that are equal on main though they are written differently. Neither says anything of a row.
 type ProofError struct{ Proof rewrite.Proof }
 
 func (e *ProofError) Error() string {
 	if e.Proof.Of != "" {
 		return "main compares as equal some of " + e.Proof.Of
+	}
+	if e.Proof.Shape != "" {
+		return fmt.Sprintf("main's table %s has changed", e.Proof.Relation)
 	}
 	return fmt.Sprintf("main has no unique index on %s any more", strings.Join(e.Proof.Columns, ", "))
 }

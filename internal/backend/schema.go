@@ -90,7 +90,7 @@ func join(p *policy.Policy, main, shadow *catalogs, name policy.Name) (*rewrite.
 	if (m.kind == 'v') != (s.kind == 'v') {
 		return nil, fmt.Errorf("%s is a view in one of main and shadow only", name)
 	}
-	r := &rewrite.Relation{Name: name, Kind: m.kind, Inherits: m.inherits, OID: s.oid, Definition: m.definition}
+	r := &rewrite.Relation{Name: name, Kind: m.kind, Inherits: m.inherits, OID: s.oid, Definition: m.definition, Shape: m.shape}
 	columns := listed(p, m)
 	for _, c := range columns {
 		in := s.column(c.name)

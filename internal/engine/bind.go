@@ -54,6 +54,9 @@ func formatAt(formats []int16, i int) int16 {
 // Bind plans the statement with its values. It costs nothing and reads no private row.
 func (p *prepared) Bind(ctx context.Context, scope session.Scope, formats []int16, values [][]byte, resultFormats []int16) (session.Bound, error) {
 	bound, err := p.bind(ctx, scope, formats, values, resultFormats)
+	if errors.Is(err, errChanged) { // the catalogs have been read again
+		bound, err = p.bind(ctx, scope, formats, values, resultFormats)
+	}
 	if err != nil {
 		p.engine.metrics.Statement("refused")
 	}

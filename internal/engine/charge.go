@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
@@ -30,13 +31,18 @@ func (c *call) bindPrivate(ctx context.Context) (session.Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.check(ctx, p); err != nil {
+	if err := c.checkFinish(ctx, p.plan.Finish); err != nil {
 		return nil, err
 	}
 	bound := &private{call: c, priced: p}
 	if c.state.policy.AnswersTTL > 0 {
 		bound.key = c.answerKey(p)
 		if bound.answer, err = c.storedAnswer(ctx, bound.key); err != nil {
+			return nil, err
+		}
+	}
+	if bound.answer == nil {
+		if err := c.checkMeasure(ctx, p); err != nil {
 			return nil, err
 		}
 	}
@@ -86,6 +92,13 @@ func (p *priced) releases() bool {
 // Charge spends for every bound statement over private rows that has no answer yet, all or nothing. The same question
 // asked again in one message waits for the answer to the first, and costs nothing.
 func (e *Engine) Charge(ctx context.Context, scope session.Scope, bounds []session.Bound) error {
+	for _, b := range bounds {
+		if c, ok := b.(interface{ current() error }); ok {
+			if err := c.current(); err != nil {
+				return err
+			}
+		}
+	}
 	if len(bounds) == 1 {
 		if err := e.await(ctx, bounds[0]); err != nil {
 			return err
@@ -132,6 +145,15 @@ func (e *Engine) Charge(ctx context.Context, scope session.Scope, bounds []sessi
 		p.balance = balance
 	}
 	return nil
+}
+
+// current refuses what was bound under a policy that a reload has replaced since: a portal or a cursor may wait for long.
+func (c *call) current() error {
+	if now := c.engine.state.Load().policy; now == c.state.policy || now.Version == c.state.policy.Version {
+		return nil
+	}
+	return pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type",
+		pgerr.Hint("The policy has changed since the statement was bound. Send it again; nothing was charged."))
 }
 
 // await lets a question that the analyst is asking at this moment from another connection be answered first, and takes its

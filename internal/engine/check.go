@@ -8,29 +8,19 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// checkedSize is the number of plans that are remembered as checked. Each takes the 64 bytes of its fingerprint.
-const checkedSize = 8192
+// errChanged says that main is not as it was when the plan was made.
+var errChanged = pgerr.New(pgerr.FeatureNotSupported, "a table of the main database has changed and cannot be used as it was",
+	pgerr.Hint("Nothing was charged. Ask again later, or tell the administrator: the proxy's log says what has changed."))
 
-// check has PostgreSQL refuse, before anything is charged, what it would refuse afterwards: main parses the measure queries and
-// proves what they rest on, and the finish query is prepared where it will run.
-func (c *call) check(ctx context.Context, p *priced) error {
-	if err := c.checkFinish(ctx, p.plan.Finish); err != nil {
-		return err
-	}
-	return c.checkMeasure(ctx, p)
-}
-
-// checkMeasure asks main once for each plan; the proofs are made again where the plan measures, in its own snapshot.
+// checkMeasure has main refuse, before anything is charged, what it would refuse afterwards: it parses the measure queries and proves
+// what they rest on. It is asked before every charge, since main may have changed since the last one. The proofs are made again where the
+// plan measures, in its own snapshot.
 func (c *call) checkMeasure(ctx context.Context, p *priced) error {
 	m := p.measurement(c.scope)
-	if _, known := c.state.checked.Get(p.plan.Fingerprint); known || len(m.Queries) == 0 {
+	if len(m.Queries) == 0 {
 		return nil
 	}
 	err := c.state.backend.CheckMeasure(ctx, m)
-	if err == nil {
-		c.state.checked.Add(p.plan.Fingerprint, struct{}{})
-		return nil
-	}
 	var unproven *backend.ProofError
 	var refused *backend.RefusedError
 	switch {
@@ -38,9 +28,9 @@ func (c *call) checkMeasure(ctx context.Context, p *priced) error {
 		return pgerr.New(pgerr.FeatureNotSupported, "the database compares as equal some of "+unproven.Proof.Of+", which have to differ",
 			pgerr.Hint("Name each value once, or compare under another collation: write COLLATE \"C\". Nothing was charged."))
 	case errors.As(err, &unproven):
+		c.engine.log.Warn("main has changed since its catalogs were read", "reason", unproven.Error())
 		c.engine.reread(ctx, c.state)
-		return pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type",
-			pgerr.Hint("A unique index of the main database has gone. Ask again: the statement is then planned without it. Nothing was charged."))
+		return errChanged
 	case errors.As(err, &refused):
 		c.engine.log.Error("a measure query is not taken", "analyst", c.scope.Analyst, "fingerprint", p.plan.Fingerprint, "error", refused.Error())
 		return pgerr.New(pgerr.FeatureNotSupported, "the main database does not take this form of the query",

@@ -56,8 +56,7 @@ type state struct {
 	backend *backend.Backend
 	plans   *lru.Cache[planKey, *analysed]
 	lookups *lookups
-	checked *lru.Cache[string, struct{}] // fingerprints of plans that main has parsed and proven
-	shares  map[rewrite.Route]*shares    // of RouteShadow and RoutePublic
+	shares  map[rewrite.Route]*shares // of RouteShadow and RoutePublic
 	info    session.Info
 	secret  string // of the group selection's keyed hash (PRIVACY 9)
 	version int    // main's server_version_num
@@ -91,12 +90,8 @@ func (e *Engine) Load(ctx context.Context, p *policy.Policy, b *backend.Backend)
 	if err != nil {
 		return err
 	}
-	checked, err := lru.New[string, struct{}](checkedSize)
-	if err != nil {
-		return err
-	}
 	e.state.Store(&state{
-		policy: p, schema: schema, backend: b, plans: plans, checked: checked, lookups: newLookups(),
+		policy: p, schema: schema, backend: b, plans: plans, lookups: newLookups(),
 		shares: map[rewrite.Route]*shares{rewrite.RouteShadow: newShares(p.Pool.Shadow, p.Pool.Wait), rewrite.RoutePublic: newShares(p.Pool.Public, p.Pool.Wait)}, secret: secret, version: b.Version(),
 		info: session.Info{Parameters: parameters, Database: main.Database, Epsilon: p.Defaults.Epsilon, EpsilonMax: p.Defaults.EpsilonMax},
 	})
@@ -112,10 +107,7 @@ func (e *Engine) reread(ctx context.Context, old *state) {
 	}
 	fresh := *old
 	fresh.schema = schema
-	if fresh.plans, err = lru.New[planKey, *analysed](planCacheSize); err != nil {
-		return
-	}
-	if fresh.checked, err = lru.New[string, struct{}](checkedSize); err == nil && e.state.CompareAndSwap(old, &fresh) {
+	if fresh.plans, err = lru.New[planKey, *analysed](planCacheSize); err == nil && e.state.CompareAndSwap(old, &fresh) {
 		e.log.Warn("main does not bear out what plans rested on; its catalogs were read again")
 	}
 }

@@ -56,13 +56,16 @@ func explainColumns(e *rewrite.Explain) []pgconn.FieldDescription {
 	return []pgconn.FieldDescription{{Name: "QUERY PLAN", DataTypeOID: oid, DataTypeSize: -1, TypeModifier: -1}}
 }
 
-// bindExplain answers EXPLAIN: nothing is charged, nothing runs on main.
+// bindExplain answers EXPLAIN: nothing is charged, and main parses what it would run.
 func (c *call) bindExplain(ctx context.Context, e *rewrite.Explain) (session.Bound, error) {
 	if c.analysis.Route != rewrite.RoutePrivate {
 		return explained{c, []string{"dpproxy: this statement reads nothing private; it costs no budget"}}, nil
 	}
 	p, err := c.calibrate(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.checkMeasure(ctx, p); err != nil {
 		return nil, err
 	}
 	x, err := c.explain(ctx, p)

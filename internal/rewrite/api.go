@@ -96,13 +96,15 @@ type Plan struct {
 	Explain     []string // plan tree, one line each: unit, row bounds, column bounds, sensitivities
 }
 
-// Proof is a fact that a sensitivity rests on and that main proves in its own snapshot. It is one of two kinds:
+// Proof is a fact that a sensitivity rests on and that main proves in its own snapshot. It is one of three kinds:
+//   - Relation still has the Shape that the plan was made for: the types and collations of its columns (P1);
 //   - Columns of Relation hold each combination at most once: a valid, immediate, non-partial, non-expression unique index over
 //     exactly these columns, or a subset of them (P1);
 //   - Values is true: a query over public values alone, which asks whether they differ under the equality that the measure query
 //     compares them by (P25). Of names them for the analyst.
 type Proof struct {
 	Relation policy.Name
+	Shape    string
 	Columns  []string
 
 	Values SQL
@@ -110,7 +112,7 @@ type Proof struct {
 }
 
 func (p Proof) equal(o Proof) bool {
-	return p.Relation == o.Relation && slices.Equal(p.Columns, o.Columns) && p.Values.Text == o.Values.Text && slices.EqualFunc(p.Values.Parameters, o.Values.Parameters, sameParameter)
+	return p.Relation == o.Relation && p.Shape == o.Shape && slices.Equal(p.Columns, o.Columns) && p.Values.Text == o.Values.Text && slices.EqualFunc(p.Values.Parameters, o.Values.Parameters, sameParameter)
 }
 
 func sameParameter(a, b Parameter) bool {

@@ -192,7 +192,7 @@ func (b *builder) scan(t *policy.Table) (*relation, error) {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%q is a view: list it under views, not tables", t.Name.Relation))
 	}
 	alias := b.newAlias()
-	r := &relation{from: tableText(meta) + " AS " + alias, tables: []*policy.Table{t}, max: t.MaxRows}
+	r := &relation{from: tableText(meta) + " AS " + alias, tables: []*policy.Table{t}, max: t.MaxRows, proofs: []Proof{meta.proof()}}
 	for i := range meta.Columns {
 		mc := &meta.Columns[i]
 		pc := t.Column(mc.Name)
@@ -214,6 +214,9 @@ func (b *builder) scan(t *policy.Table) (*relation, error) {
 	}
 	return r, b.scanUnit(r, t)
 }
+
+// proof is what main has to prove of a table that is read.
+func (m *Relation) proof() Proof { return Proof{Relation: m.Name, Shape: m.Shape} }
 
 // tableText names a table; ONLY keeps inheritance children, which have indexes of their own, out of what an index proves.
 func tableText(m *Relation) string {
@@ -277,8 +280,9 @@ func (b *builder) scanUnit(r *relation, t *policy.Table) error {
 	unit.x.Nullable = false
 	if b.provesUnit(t) {
 		r.rows, r.proven = 1, true
-		r.proofs = append(r.proofs, Proof{Relation: t.Name, Columns: []string{t.Unit.Column}})
-		r.unique = append(r.unique, uniqueSet{[]*column{unit}, &r.proofs[0]})
+		one := Proof{Relation: t.Name, Columns: []string{t.Unit.Column}}
+		r.proofs = append(r.proofs, one)
+		r.unique = append(r.unique, uniqueSet{[]*column{unit}, &one})
 		for _, c := range r.cols {
 			c.perUnit = true
 		}
@@ -332,7 +336,7 @@ func (b *builder) reach(r *relation) error {
 		}
 		alias := b.newAlias()
 		r.from = fmt.Sprintf("(%s INNER JOIN %s AS %s ON (%s %s %s))", r.from, tableText(m), alias, r.chain.via.x.Ref, opEquals, alias+"."+quote(r.chain.column))
-		r.proofs = append(r.proofs, Proof{Relation: t.Name, Columns: []string{r.chain.column}})
+		r.proofs = append(r.proofs, m.proof(), Proof{Relation: t.Name, Columns: []string{r.chain.column}})
 		if t.Unit.Via == nil {
 			return b.endChain(r, t, m, alias)
 		}

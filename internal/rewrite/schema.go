@@ -34,6 +34,7 @@ type Relation struct {
 	Unique     [][]string // valid, immediate, non-partial, non-expression unique indexes, by column names; primary key first
 	PrimaryKey []string
 	Definition string // views: pg_get_viewdef
+	Shape      string // names what the plan takes for granted of the table; main proves it (P1)
 }
 
 // RelationColumn is one listed column, typed as in the shadow.
