@@ -209,7 +209,9 @@ func (p *probe) database(t *testing.T, random *rand.Rand) []string {
 			t.Fatalf("%v\n%s", err, sql)
 		}
 	}
+	p.w.pin(plain)
 	exec(hostile(random))
+	p.w.measuring()
 	problems := p.drop(func(_ int, b *probed) string { return p.fails(b) })
 	for i, e := range p.measure(t) {
 		p.plans[i].whole = e
