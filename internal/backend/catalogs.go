@@ -38,7 +38,8 @@ type catalogRelation struct {
 	inherits   bool
 	definition string
 	shape      string
-	rowLevel   bool // row-level security applies to us
+	rowLevel   bool  // row-level security applies to us
+	rows       int64 // about how many
 	columns    []catalogColumn
 	unique     [][]string
 	primaryKey []string
@@ -53,6 +54,7 @@ type catalogColumn struct {
 	notNull                bool
 	collation              string
 	deterministicCollation bool
+	width                  int64 // bytes on average; 0: unknown
 }
 
 type catalogType struct {
@@ -127,7 +129,7 @@ func (r *catalogReader) readRelations(ctx context.Context, names []policy.Name) 
 		var at int64
 		var kind string
 		c := &catalogRelation{}
-		err := rows.Scan(&at, &c.name.Schema, &c.name.Relation, &c.oid, &kind, &c.inherits, &c.definition, &c.rowLevel)
+		err := rows.Scan(&at, &c.name.Schema, &c.name.Relation, &c.oid, &kind, &c.inherits, &c.definition, &c.rowLevel, &c.rows)
 		if err != nil {
 			return err
 		}
@@ -153,7 +155,7 @@ func (r *catalogReader) readColumns(ctx context.Context) error {
 	return r.rows(ctx, columnsSQL, func(rows pgx.Rows) error {
 		var relation uint32
 		var c catalogColumn
-		if err := rows.Scan(&relation, &c.attnum, &c.name, &c.oid, &c.typmod, &c.typeName, &c.notNull, &c.collation, &c.deterministicCollation); err != nil {
+		if err := rows.Scan(&relation, &c.attnum, &c.name, &c.oid, &c.typmod, &c.typeName, &c.notNull, &c.collation, &c.deterministicCollation, &c.width); err != nil {
 			return err
 		}
 		r.byOID[relation].columns = append(r.byOID[relation].columns, c)

@@ -91,6 +91,10 @@ func join(p *policy.Policy, main, shadow *catalogs, name policy.Name) (*rewrite.
 		return nil, fmt.Errorf("%s is a view in one of main and shadow only", name)
 	}
 	r := &rewrite.Relation{Name: name, Kind: m.kind, Inherits: m.inherits, OID: s.oid, Definition: m.definition, Shape: m.shape}
+	public := p.Table(name) != nil && p.Table(name).Public
+	if public {
+		r.Rows = m.rows
+	}
 	columns := listed(p, m)
 	for _, c := range columns {
 		in := s.column(c.name)
@@ -103,9 +107,13 @@ func join(p *policy.Policy, main, shadow *catalogs, name policy.Name) (*rewrite.
 		if a, b := main.types[c.oid].labels, shadow.types[in.oid].labels; !slices.Equal(a, b) {
 			return nil, fmt.Errorf("the labels of %s, the type of %s.%s, differ between main and shadow", c.typeName, name, c.name)
 		}
+		width := int64(0)
+		if public {
+			width = c.width
+		}
 		r.Columns = append(r.Columns, rewrite.RelationColumn{
 			Name: c.name, Attnum: in.attnum, Type: in.oid, Typmod: in.typmod, TypeName: c.typeName,
-			NotNull: c.notNull, Collation: c.collation, DeterministicCollation: c.deterministicCollation,
+			NotNull: c.notNull, Collation: c.collation, DeterministicCollation: c.deterministicCollation, Width: width,
 		})
 	}
 	if len(s.columns) != len(columns) {

@@ -35,6 +35,7 @@ type Relation struct {
 	PrimaryKey []string
 	Definition string // views: pg_get_viewdef
 	Shape      string // names what the plan takes for granted of the table; main proves it (P1)
+	Rows       int64  // public tables: about how many rows main's catalogs say they have
 }
 
 // RelationColumn is one listed column, typed as in the shadow.
@@ -47,6 +48,7 @@ type RelationColumn struct {
 	NotNull                bool
 	Collation              string // quoted, qualified; empty: none or default
 	DeterministicCollation bool
+	Width                  int64 // public tables: bytes on average, as main's catalogs say; 0: unknown
 }
 
 // Column finds a column by name; nil when the relation has none.

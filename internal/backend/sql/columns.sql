@@ -3,7 +3,9 @@ SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, pg_catalog.form
        a.attnotnull OR t.typtype = 'd' AND t.typnotnull,
        CASE WHEN a.attcollation IN (0, 100) THEN ''
             ELSE pg_catalog.format('%I.%I', cn.nspname, co.collname) END,
-       COALESCE(co.collisdeterministic, true)
+       COALESCE(co.collisdeterministic, true),
+       COALESCE((SELECT pg_catalog.max(s.avg_width) FROM pg_catalog.pg_stats s JOIN pg_catalog.pg_class c ON c.relname = s.tablename
+                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = s.schemaname WHERE c.oid = a.attrelid AND s.attname = a.attname), 0)::bigint
 FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_catalog.pg_collation co ON co.oid = a.attcollation
