@@ -137,6 +137,7 @@ type Block struct {
 	Releases []mechanism.Release
 	Epsilon  float64 // this block's share of Plan.Epsilon, a fraction that adds up to 1 over the blocks
 	Columns  []Column
+	Steps    int64 // the most that main does for the rows of one unit, in steps of a few nanoseconds
 
 	// Where a unit may have rows in more groups than it counts in, Picked is how many it counts in, and Unit is its kind; else 0.
 	Picked int64

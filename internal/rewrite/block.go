@@ -15,6 +15,7 @@ import (
 // block is a release block while it is planned: groups of rows of one relation, and what is released of each group.
 type block struct {
 	src      *relation
+	steps    int64 // the most that main does for the rows of one unit (work.go)
 	keys     []*groupKey
 	groups   int64 // C: in how many groups one unit may be
 	pick     bool  // C has to be enforced by choosing groups (PRIVACY 9)
@@ -267,7 +268,8 @@ func (b *builder) newBlock(src *relation, sc *scope, groups []*pg_query.Node, ca
 			return nil, err
 		}
 	}
-	return k, nil
+	k.weigh(typed)
+	return k, b.boundedBlock(k, typed)
 }
 
 func (b *builder) locatedCall(err error, c *call) error {

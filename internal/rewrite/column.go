@@ -19,7 +19,7 @@ import (
 func (b *builder) columnOf(alias string, m *RelationColumn, p *policy.Column) (*expr.Column, error) {
 	c := &expr.Column{
 		Ref: alias + "." + quote(m.Name), Name: m.Name, Type: m.Type, Typmod: m.Typmod, TypeName: m.TypeName,
-		Nullable: !m.NotNull, Scale: -1, Collation: m.Collation, DeterministicCollation: m.DeterministicCollation || m.Collation == "",
+		Nullable: !m.NotNull, Scale: -1, Collation: m.Collation, DeterministicCollation: m.DeterministicCollation || m.Collation == "", Chars: m.Width,
 	}
 	if c.Typmod == 0 {
 		c.Typmod = -1

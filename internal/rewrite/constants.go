@@ -212,6 +212,7 @@ func (b *builder) fold(from string, cols []*column) (*relation, error) {
 		return nil, pgerr.New(pgerr.StatementTooComplex, fmt.Sprintf("a list of values beside private tables has more than %d rows", maxConstants), pgerr.Hint("Narrow it."))
 	}
 	r.rows = max(1, int64(len(rows)))
+	r.extent, r.steps = r.rows, expr.MulSteps(r.rows, constantSteps)
 	r.empty = b.lookup != nil && len(rows) == 0
 	r.from = fmt.Sprintf("(VALUES %s) AS %s (%s)", r.literals(rows), alias, strings.Join(names, ", "))
 	b.constantKeys(r, rows)
@@ -304,7 +305,7 @@ func (b *builder) constantKeys(r *relation, rows [][]*Canonical) {
 
 // oneRow is the one row without columns of a SELECT without FROM.
 func (b *builder) oneRow() *relation {
-	return &relation{from: "(VALUES (1)) AS " + b.newAlias(), constants: true, rows: 1, proven: true, unique: []uniqueSet{{}}, order: []string{}, lines: []string{"constants, rows: 1"}}
+	return &relation{from: "(VALUES (1)) AS " + b.newAlias(), constants: true, rows: 1, proven: true, extent: 1, steps: constantSteps, unique: []uniqueSet{{}}, order: []string{}, lines: []string{"constants, rows: 1"}}
 }
 
 // foldable says that the outputs of a relation of constants read nothing else.

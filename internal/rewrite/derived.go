@@ -22,7 +22,7 @@ type derived struct {
 
 func newDerived(b *builder, src *relation) *derived {
 	d := &derived{src: src, alias: b.newAlias(), moved: map[*column]*column{}}
-	d.out = &relation{kind: src.kind, rows: src.rows, proven: src.proven, max: src.max, tables: src.tables, proofs: src.proofs, lines: src.lines, empty: src.empty, correlated: src.correlated}
+	d.out = &relation{kind: src.kind, rows: src.rows, proven: src.proven, max: src.max, tables: src.tables, proofs: src.proofs, lines: src.lines, empty: src.empty, correlated: src.correlated, extent: src.extent, steps: src.steps}
 	if src.private() {
 		d.outputs = append(d.outputs, src.unit+" AS u")
 		d.out.unit = d.alias + ".u"
@@ -159,6 +159,7 @@ func (b *builder) firstRows(s *pg_query.SelectStmt, src *relation, e *env) (*rel
 	sc := &scope{b: b, rel: src, env: e, outer: e.enclosing()}
 	distinct, order := []string{src.unit}, []string{src.unit}
 	perUnit := true
+	var sorted []*expr.Expr
 	for _, n := range on {
 		n, err := b.groupNode(n, s, sc)
 		if err != nil {
@@ -169,7 +170,7 @@ func (b *builder) firstRows(s *pg_query.SelectStmt, src *relation, e *env) (*rel
 			return nil, err
 		}
 		c := sc.bare(n)
-		perUnit = perUnit && c != nil && c.perUnit
+		perUnit, sorted = perUnit && c != nil && c.perUnit, append(sorted, x)
 		distinct, order = append(distinct, "("+x.SQL()+")"), append(order, "("+x.SQL()+")")
 	}
 	for _, n := range s.SortClause {
@@ -181,11 +182,19 @@ func (b *builder) firstRows(s *pg_query.SelectStmt, src *relation, e *env) (*rel
 		if err != nil {
 			return nil, err
 		}
+		x, err := sc.expression(key)
+		if err != nil {
+			return nil, err
+		}
+		sorted = append(sorted, x)
 		order = append(order, text)
 	}
 	d := newDerived(b, src)
 	d.passAll()
 	r := d.relation()
+	r.reads(src.size(), src.cols)
+	r.does(src.size(), sorted...)
+	r.takes(expr.Work{Row: windowSteps}, src.size())
 	inner := strings.Replace(src.selectText(d.outputs), "SELECT ", "SELECT DISTINCT ON ("+strings.Join(distinct, ", ")+") ", 1)
 	r.from = fmt.Sprintf("(%s ORDER BY %s) AS %s", inner, strings.Join(append(order, src.order...), ", "), d.alias)
 	r.proofs = append(slices.Clone(r.proofs), src.orderProofs...)
@@ -237,6 +246,8 @@ func (b *builder) distinctRows(r *relation) (*relation, error) {
 		}
 	}
 	out := *d.out
+	out.reads(r.size(), r.visible())
+	out.takes(expr.Work{Row: windowSteps}, r.size())
 	out.from = "(" + strings.Replace(r.selectText(d.outputs), "SELECT ", "SELECT DISTINCT ", 1) + ") AS " + d.alias
 	out.unique = []uniqueSet{{cols: slices.Clone(out.cols)}}
 	for _, c := range out.cols {

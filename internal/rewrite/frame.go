@@ -9,6 +9,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 )
 
 // window is one window definition: rows of one unit, in an order.
@@ -19,6 +20,7 @@ type window struct {
 	perUnit       bool     // the partition is all rows of a unit
 	order         []string // SQL of the analyst's ORDER BY
 	frame         frame
+	work          expr.Work // of the keys, for each row
 }
 
 // frame is which rows of a partition a function sees, as seen from one of them.
@@ -28,6 +30,7 @@ type frame struct {
 	whole   bool   // all rows of the partition
 	initial bool   // from the first row to the last that is equal to this one
 	current bool   // this row is always among them
+	grows   bool   // from row to row it only gets longer, so that each row is added once
 }
 
 // Bits of a WindowDef's frame options (parsenodes.h).
@@ -75,7 +78,7 @@ func (w *windows) window(f *pg_query.FuncCall, node *pg_query.Node) (*window, er
 		if err != nil {
 			return nil, err
 		}
-		out.partition = append(out.partition, "("+x.SQL()+")")
+		out.partition, out.work = append(out.partition, "("+x.SQL()+")"), out.work.Plus(x.Work())
 		switch {
 		case c == nil:
 			out.columns, out.perUnit = false, false
@@ -90,6 +93,11 @@ func (w *windows) window(f *pg_query.FuncCall, node *pg_query.Node) (*window, er
 	slices.Sort(out.partition[1:]) // one window whatever their order
 	offsets := def.FrameOptions&frameRange != 0 && (def.StartOffset != nil || def.EndOffset != nil)
 	for _, n := range def.OrderClause {
+		x, err := w.sc.expression(n.GetSortBy().Node)
+		if err != nil {
+			return nil, err
+		}
+		out.work = out.work.Plus(x.Work())
 		key, err := w.sc.sortKey(n, n.GetSortBy().Node, offsets)
 		if err != nil {
 			return nil, err
@@ -138,6 +146,7 @@ func (w *windows) frame(def *pg_query.WindowDef, node *pg_query.Node) (frame, er
 	f := frame{rows: has(frameRows)}
 	f.initial = !f.rows && has(frameStartFirst) && has(frameEndCurrent) && !excluding
 	f.whole = (has(frameStartFirst) || alike && has(frameStartCurrent)) && (has(frameEndLast) || alike && has(frameEndCurrent)) && !excluding
+	f.grows = f.whole || has(frameStartFirst) && !excluding
 	f.current = has(frameStartFirst|frameStartCurrent|frameStartPreceding) && has(frameEndLast|frameEndCurrent|frameEndFollowing) && !excluding
 	if !has(frameNonDefault) {
 		return f, nil

@@ -32,6 +32,7 @@ func (b *builder) solve(j *joined, where *equalities) (*relation, error) {
 			return nil, err
 		}
 	}
+	out.filters(j.items, j.conds)
 	out.cols = append(j.cols, hiddenColumns(out, j.cols)...)
 	out.where = append(out.where, expr.Conjuncts(j.conds...)...)
 	out.conds = append(out.conds, j.conds...)
@@ -94,7 +95,7 @@ func (b *builder) combineFrom(items []*relation, start int, class map[*column]in
 	root := items[start]
 	out := &relation{
 		unit: root.unit, unitCols: slices.Clone(root.unitCols), kind: root.kind, rows: root.rows, proven: root.proven, max: root.max,
-		unique: slices.Clone(root.unique), order: root.order, orderProofs: root.orderProofs, lines: []string{"join"},
+		extent: root.extent, steps: root.steps, unique: slices.Clone(root.unique), order: root.order, orderProofs: root.orderProofs, lines: []string{"join"},
 	}
 	perUnit := map[*column]bool{}
 	placed := map[int]bool{}
@@ -114,6 +115,7 @@ func (b *builder) combineFrom(items []*relation, start int, class map[*column]in
 			return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)),
 				pgerr.Hint("Join public tables on their primary key or another unique key."))
 		}
+		out.joins(r, set)
 		out.multiply(r, set)
 		if set == nil || !det {
 			for _, c := range r.cols {
@@ -148,7 +150,7 @@ func (b *builder) combineFrom(items []*relation, start int, class map[*column]in
 	}
 	out.from = "(" + strings.Join(from, " CROSS JOIN ") + ")"
 	out.lines[0] = fmt.Sprintf("join, %s", out.rowBound())
-	return out, out.fewRows(items...)
+	return out, nil
 }
 
 // pickItem takes an item that adds no row if there is one, and a lateral one after all that it may read. det: what it adds is a
@@ -201,7 +203,7 @@ func (r *relation) multiply(o *relation, set *uniqueSet) {
 		return
 	}
 	single := r.rows == 1 && r.proven && o.private()
-	r.rows = saturatingMul(r.rows, o.rows)
+	r.rows, r.extent = saturatingMul(r.rows, o.rows), saturatingMul(r.extent, o.extent)
 	r.proven = r.proven && o.proven
 	if r.max > 0 {
 		r.max = saturatingMul(r.max, o.rows)
@@ -216,19 +218,6 @@ func (r *relation) multiply(o *relation, set *uniqueSet) {
 		r.order = append(slices.Clone(r.order), o.order...)
 		r.orderProofs = append(slices.Clone(r.orderProofs), o.orderProofs...)
 	}
-}
-
-// joinedRows is how many rows of one unit, or of constants, a join may make. More would say nothing behind their noise; but main
-// would be busy with them for so long that the time tells whether the unit has any.
-const joinedRows = 1 << 20
-
-// fewRows refuses a join that makes more rows than that of less.
-func (r *relation) fewRows(items ...*relation) error {
-	if r.rows <= joinedRows || slices.ContainsFunc(items, func(o *relation) bool { return o.rows >= r.rows }) {
-		return nil
-	}
-	return pgerr.New(pgerr.StatementTooComplex, fmt.Sprintf("the join may make more than %d rows of one unit", joinedRows),
-		pgerr.Hint("Join on unique keys, aggregate before the join, or list fewer constants."))
 }
 
 // rowsLimit keeps products of row bounds within what a sensitivity can be computed from.

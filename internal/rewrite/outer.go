@@ -53,9 +53,11 @@ func (b *builder) outerJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *rela
 	}
 	out := &relation{
 		unit: l.unit, unitCols: l.unitCols, kind: l.kind, rows: l.rows, proven: l.proven, max: l.max, unique: slices.Clone(l.unique), order: l.order, orderProofs: l.orderProofs,
-		empty: l.empty, where: l.where, conds: l.conds, cols: shown, tables: append(slices.Clone(l.tables), r.tables...), proofs: append(slices.Clone(l.proofs), r.proofs...),
+		extent: l.extent, steps: l.steps, empty: l.empty, where: l.where, conds: l.conds, cols: shown, tables: append(slices.Clone(l.tables), r.tables...), proofs: append(slices.Clone(l.proofs), r.proofs...),
 	}
+	out.joins(r, set)
 	out.multiply(r, set)
+	out.filters([]*relation{l, r}, conds)
 	on := append(expr.Conjuncts(conds...), r.where...)
 	if r.empty {
 		on = append(on, "FALSE")
@@ -68,7 +70,7 @@ func (b *builder) outerJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *rela
 	nullExtend(r.cols)
 	out.hideMerged(using, r)
 	out.lines = append([]string{"left join, " + out.rowBound()}, append(indent(l.lines), indent(r.lines)...)...)
-	return out, out.fewRows(l, r)
+	return out, nil
 }
 
 // sameUnitOuter is sameUnit where a side's rows may stay without a partner: there the other side's unit is NULL, so a side
@@ -127,13 +129,15 @@ func (b *builder) fullJoin(l, r *relation, conds []*expr.Expr, equal equalities,
 		return nil, b.refusal(err)
 	}
 	out := &relation{
-		kind: l.kind, proven: l.proven && r.proven, empty: l.empty && r.empty, cols: append(merged, shown...),
+		kind: l.kind, proven: l.proven && r.proven, steps: l.steps, empty: l.empty && r.empty, cols: append(merged, shown...),
 		tables: append(slices.Clone(l.tables), r.tables...), proofs: append(slices.Clone(l.proofs), r.proofs...),
 	}
 	if out.rows = saturatingMul(l.rows, r.rows); !onlyUnits(conds, equal) {
 		out.rows = max(out.rows, saturatingAdd(l.rows, r.rows))
 	}
 	out.unit = fmt.Sprintf("COALESCE(%s, %s)", l.unit, r.unit)
+	out.takes(expr.Work{Row: expr.MulSteps(r.rows, pairSteps), Once: r.steps}, l.rows)
+	out.does(out.rows, conds...)
 	out.from = fmt.Sprintf("(%s FULL JOIN %s ON (%s))", b.filtered(l), b.filtered(r), strings.Join(expr.Conjuncts(conds...), " AND "))
 	out.cols = append(out.cols, append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
 	nullExtend(l.cols)
@@ -145,7 +149,7 @@ func (b *builder) fullJoin(l, r *relation, conds []*expr.Expr, equal equalities,
 	}
 	out.where = []string{fmt.Sprintf("(%s IS NOT NULL)", out.unit)}
 	out.lines = append([]string{"full join, " + out.rowBound()}, append(indent(l.lines), indent(r.lines)...)...)
-	return out, out.fewRows(l, r)
+	return out, nil
 }
 
 // onlyUnits says that the conditions of a join equate units and nothing else.

@@ -52,7 +52,7 @@ func (b *builder) printBlocks(p *Plan) []int {
 	for i, k := range b.blocks {
 		block := Block{}
 		if !k.src.empty {
-			block = Block{Releases: k.releases, Select: k.selectRelease(), Columns: k.columns}
+			block = Block{Releases: k.releases, Select: k.selectRelease(), Columns: k.columns, Steps: k.steps}
 			if k.pick {
 				block.Picked, block.Unit = k.groups, k.src.kind
 			}
@@ -87,9 +87,10 @@ func blockKey(b *Block) string {
 	return string(text)
 }
 
-// normalised is the block without what differs between equal ones: names, and aliases, which are numbered anew in every text.
+// normalised is the block without what differs between equal ones: names, aliases, which are numbered anew in every text, and the
+// work, which follows sizes of public tables that the answer does not.
 func (b Block) normalised() Block {
-	b.Columns = nil
+	b.Columns, b.Steps = nil, 0
 	b.Releases = slices.Clone(b.Releases)
 	for i := range b.Releases {
 		b.Releases[i].Name = ""

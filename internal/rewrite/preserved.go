@@ -50,6 +50,8 @@ func (b *builder) publicLeftJoin(n *pg_query.Node, l, r *relation, conds []*expr
 	if set.proof != nil {
 		out.proofs = append(out.proofs, *set.proof)
 	}
+	out.joins(l, set)
+	out.filters([]*relation{l, r}, conds)
 	out.hideMerged(using, r)
 	out.lines = append([]string{"left join that keeps public rows, " + out.rowBound()}, append(indent(l.lines), indent(r.lines)...)...)
 	return &out, nil

@@ -27,6 +27,8 @@ type relation struct {
 	rows   int64
 	proven bool
 	max    int64 // public upper bound of all rows; 0: unknown
+	extent int64 // of public rows: how many there are, for their work alone
+	steps  int64 // the most that main does for the rows of one unit; of public rows, for all (work.go)
 
 	preserved *preserved // public rows that a LEFT JOIN keeps; the relation itself is the inner join
 	constants bool       // the statement alone gives its rows
@@ -210,9 +212,11 @@ func (b *builder) scan(t *policy.Table) (*relation, error) {
 	b.scanUnique(r, meta)
 	if t.Public {
 		r.lines = []string{"scan " + t.Name.String() + " (public)"}
-		return r, nil
+	} else if err := b.scanUnit(r, t); err != nil {
+		return nil, err
 	}
-	return r, b.scanUnit(r, t)
+	r.scanned(t, meta)
+	return r, nil
 }
 
 // proof is what main has to prove of a table that is read.
@@ -337,6 +341,7 @@ func (b *builder) reach(r *relation) error {
 		alias := b.newAlias()
 		r.from = fmt.Sprintf("(%s INNER JOIN %s AS %s ON (%s %s %s))", r.from, tableText(m), alias, r.chain.via.x.Ref, opEquals, alias+"."+quote(r.chain.column))
 		r.proofs = append(r.proofs, m.proof(), Proof{Relation: t.Name, Columns: []string{r.chain.column}})
+		r.takes(expr.Work{Row: lookupSteps}, r.size())
 		if t.Unit.Via == nil {
 			return b.endChain(r, t, m, alias)
 		}

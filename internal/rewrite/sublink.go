@@ -17,6 +17,14 @@ import (
 func (s *scope) SubLink(l *pg_query.SubLink, test []*expr.Expr) (*expr.Expr, error) {
 	s.subqueries++
 	node := &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}}
+	x, err := s.subLink(node, l, test)
+	if err != nil {
+		return nil, err
+	}
+	return x, s.boundedSubquery(x, node)
+}
+
+func (s *scope) subLink(node *pg_query.Node, l *pg_query.SubLink, test []*expr.Expr) (*expr.Expr, error) {
 	query := l.Subselect.GetSelectStmt()
 	if query == nil {
 		return nil, s.b.refuse(pgerr.InsufficientPrivilege, node, "only SELECT is available", "")
@@ -117,9 +125,11 @@ func (s *scope) quantified(node *pg_query.Node, l *pg_query.SubLink, query *pg_q
 		}
 		return fmt.Sprintf("(%s OPERATOR(pg_catalog.%s) %s (%s))", side, name, word, r.selectText(right))
 	}
+	compared := expr.ComparedWork(name, test, inner)
 	if !r.private() || s.semiJoined(r) {
 		s.use(r)
-		return expr.Predicate(compare(), nullable, columns, locationOf(node)), nil
+		work := s.subqueryWork(r, len(s.read) > 0, name == "=" && word == "ANY", compared)
+		return expr.Predicate(compare(), nullable, columns, work, locationOf(node)), nil
 	}
 	outer := s.joinUnits(r, test)
 	if outer == nil || name != "=" || word != "ANY" {
@@ -134,7 +144,8 @@ func (s *scope) quantified(node *pg_query.Node, l *pg_query.SubLink, query *pg_q
 	if outer.x.Nullable {
 		sql = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN %s END", outer.x.Ref, sql)
 	}
-	return expr.Predicate(sql, outer.x.Nullable || nullable && len(test) > 1, columns, locationOf(node)), nil
+	work := s.subqueryWork(r, true, false, compared)
+	return expr.Predicate(sql, outer.x.Nullable || nullable && len(test) > 1, columns, work, locationOf(node)), nil
 }
 
 // joinUnits restricts a subquery to the unit of the outer row, where a compared column does it, and gives the outer one; nil if none does.
@@ -185,6 +196,7 @@ func (s *scope) lookup(node *pg_query.Node, query *pg_query.SelectStmt) (*expr.E
 		return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "a value of this type cannot be looked up", "Write EXISTS, or join the table on its key.")
 	}
 	c.x.Ref, c.x.Nullable = "("+r.selectText([]string{value})+")", true
+	c.x.Work = c.x.Work.Plus(s.subqueryWork(r, len(s.read) > 0, false, 0))
 	c.isUnit, c.perUnit = false, false
 	if len(c.x.Ref) > maxScalarText {
 		return nil, s.b.refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join the table on its key instead.")
@@ -264,7 +276,7 @@ func (s *scope) exists(node *pg_query.Node, query *pg_query.SelectStmt) (*expr.E
 		return nil, err
 	}
 	s.use(r)
-	return expr.Predicate("EXISTS ("+r.selectText([]string{"1"})+")", false, s.read, locationOf(node)), nil
+	return expr.Predicate("EXISTS ("+r.selectText([]string{"1"})+")", false, s.read, s.subqueryWork(r, len(s.read) > 0, false, 0), locationOf(node)), nil
 }
 
 // use counts the tables of a subquery among those of the query.

@@ -123,6 +123,11 @@ func (b *builder) source(s *pg_query.SelectStmt, e *env) (*relation, error) {
 	sc.rel = r
 	r.correlated = append(slices.Clone(r.correlated), sc.correlations(conds)...)
 	r.fix(append(slices.Clone(all.equal.fixed), where.fixed...), sc.outer)
+	if len(s.FromClause) > 0 {
+		if err := b.bounded(r, s.FromClause[0]); err != nil {
+			return nil, err
+		}
+	}
 	for _, q := range conds {
 		c, err := sc.condition(q)
 		if err != nil {
@@ -137,6 +142,14 @@ func (b *builder) source(s *pg_query.SelectStmt, e *env) (*relation, error) {
 		conditions = append(conditions, c)
 	}
 	if err := b.preservedWhere(r, conditions); err != nil {
+		return nil, err
+	}
+	if len(all.items) == 1 && r.foundByIndex() {
+		r.does(1, conditions...)
+	} else {
+		r.filters(all.items, conditions)
+	}
+	if err := b.boundedConditions(r, conditions, s.WhereClause); err != nil {
 		return nil, err
 	}
 	r.where = append(r.where, expr.Conjuncts(conditions...)...)

@@ -69,6 +69,9 @@ func (b *builder) setOperation(s *pg_query.SelectStmt, e *env) (*relation, error
 		name := fmt.Sprintf("c%d", i+1)
 		lc, rc = append(lc, left+" AS "+name), append(rc, right+" AS "+name)
 		kept := lv[i].keptBy(x) && rv[i].keptBy(y)
+		out.does(l.size(), x)
+		out.does(r.size(), y)
+		c.Work = x.Work().Plus(y.Work())
 		c.Ref, c.Name, c.Unit = alias+"."+name, lv[i].name, kept && lv[i].isUnit && rv[i].isUnit
 		n := &column{name: lv[i].name, x: c, isUnit: c.Unit, holdsUnit: kept && lv[i].holdsUnit && rv[i].holdsUnit, perUnit: c.Unit}
 		c.Source = n
@@ -92,6 +95,7 @@ func (b *builder) setOperation(s *pg_query.SelectStmt, e *env) (*relation, error
 		return b.distinctRows(out)
 	}
 	out.lines = append([]string{strings.ToLower(word) + ", " + out.rowBound()}, append(indent(l.lines), indent(r.lines)...)...)
+	out.takes(expr.Work{Row: windowSteps}, l.size()+r.size())
 	if s.All {
 		return out, nil
 	}
@@ -100,10 +104,11 @@ func (b *builder) setOperation(s *pg_query.SelectStmt, e *env) (*relation, error
 
 // combined bounds the rows of a set operation: of one unit, and of all.
 func combined(op pg_query.SetOperation, l, r *relation) *relation {
-	out := &relation{kind: l.kind, rows: l.rows, proven: l.proven, max: l.max, tables: append(slices.Clone(l.tables), r.tables...), proofs: append(slices.Clone(l.proofs), r.proofs...)}
+	out := &relation{kind: l.kind, rows: l.rows, proven: l.proven, max: l.max, extent: l.extent, steps: l.steps + r.steps, tables: append(slices.Clone(l.tables), r.tables...), proofs: append(slices.Clone(l.proofs), r.proofs...)}
 	switch {
 	case op == pg_query.SetOperation_SETOP_UNION:
 		out.rows, out.proven, out.max = saturatingAdd(l.rows, r.rows), l.proven && r.proven, 0
+		out.extent = l.extent + r.extent
 		if l.max > 0 && r.max > 0 {
 			out.max = l.max + r.max
 		}

@@ -59,6 +59,7 @@ func (b *builder) groupedRows(s *pg_query.SelectStmt, src *relation, e *env) (*r
 		}
 		inner.where = append(inner.where, expr.Conjuncts(conds...)...)
 		inner.conds = append(inner.conds, conds...)
+		inner.does(inner.size(), conds...)
 		inner.narrow()
 	}
 	out := &pg_query.SelectStmt{WindowClause: windowClause}
@@ -97,11 +98,13 @@ func (b *builder) groupedSubselect(c *cut, d *derived, sc *scope) (*relation, er
 				return nil, b.located(err, n)
 			}
 			perUnit = perUnit && col.perUnit
+			out.takes(col.x.Work, src.size())
 		} else {
 			x, err := sc.expression(n)
 			if err != nil {
 				return nil, err
 			}
+			out.does(src.size(), x)
 			col, err := d.addKey(x, name)
 			if err != nil {
 				return nil, b.located(err, n)
@@ -126,6 +129,7 @@ func (b *builder) groupedSubselect(c *cut, d *derived, sc *scope) (*relation, er
 		if err := aggregate(d, call, fmt.Sprintf("a%d", i+1), perUnit, true); err != nil {
 			return nil, b.locatedCall(b.refusal(err), call)
 		}
+		out.takes(call.work(), src.size())
 	}
 	for _, col := range out.cols {
 		col.table = d.alias
@@ -139,6 +143,7 @@ func (b *builder) groupedSubselect(c *cut, d *derived, sc *scope) (*relation, er
 		out.oneRow()
 	}
 	d.inherit()
+	out.takes(expr.Work{Row: groupSteps}, src.size())
 	text := src.selectText(d.outputs)
 	if len(grouping) == 0 {
 		out.empty = false // no rows make one group

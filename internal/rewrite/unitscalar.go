@@ -38,7 +38,7 @@ func (s *scope) unitScalar(node *pg_query.Node, query *pg_query.SelectStmt) (*ex
 	d := newDerived(s.b, r)
 	d.outputs = nil // no unit: one row
 	c := newCut(s.b, sc, d.alias, nil)
-	value, err := c.node(query.TargetList[0].GetResTarget().Val)
+	output, err := c.node(query.TargetList[0].GetResTarget().Val)
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +50,9 @@ func (s *scope) unitScalar(node *pg_query.Node, query *pg_query.SelectStmt) (*ex
 		if err := s.b.unitAggregate(d, call, fmt.Sprintf("a%d", i+1), false, false); err != nil {
 			return nil, s.b.locatedCall(s.b.refusal(err), call)
 		}
+		d.out.takes(call.work(), r.size())
 	}
-	x, err := (&scope{b: s.b, rel: d.out, env: e}).expression(value)
+	x, err := (&scope{b: s.b, rel: d.out, env: e}).expression(output)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,9 @@ func (s *scope) unitScalar(node *pg_query.Node, query *pg_query.SelectStmt) (*ex
 	if len(sql) > maxScalarText {
 		return nil, s.b.refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join on the unit with a GROUP BY subquery instead.")
 	}
-	return asColumn(x, sql), nil
+	value := asColumn(x, sql)
+	value.Column().Work = x.Work().Plus(expr.Work{Row: d.out.steps + pairSteps})
+	return value, nil
 }
 
 // asColumn wraps printed SQL with the type and bounds of an expression, as a column that expr can read.

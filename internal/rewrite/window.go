@@ -33,6 +33,8 @@ func (b *builder) windowed(s *pg_query.SelectStmt, src *relation, e *env) (*pg_q
 		return nil, nil, err
 	}
 	r := w.d.relation()
+	r.reads(src.size(), src.cols)
+	r.takes(w.work, src.size())
 	r.proofs = append(slices.Clone(r.proofs), w.proofs...)
 	r.lines = append([]string{fmt.Sprintf("windows per %s, %s", r.kind, r.rowBound())}, indent(src.lines)...)
 	return out, r, nil
@@ -55,6 +57,7 @@ type windows struct {
 	clause []*pg_query.Node  // WINDOW w AS (…)
 	names  map[string]string // of the columns, by scope key of the call
 	proofs []Proof
+	work   expr.Work // for each row
 }
 
 func (w *windows) replace(n *pg_query.Node) (*pg_query.Node, bool, error) {
@@ -98,6 +101,9 @@ func (w *windows) column(f *pg_query.FuncCall) (*pg_query.Node, error) {
 	x, sql, err := w.value(f, win, node)
 	if err != nil {
 		return nil, w.b.located(w.b.refusal(err), node)
+	}
+	if err := w.does(f, win); err != nil {
+		return nil, err
 	}
 	name := fmt.Sprintf("w%d", len(w.names)+1)
 	w.names[key] = name

@@ -133,6 +133,7 @@ func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text str
 	op := operatorFor(name, []uint32{left.baseType(), elemType.oid})
 	c := &call{args: []*Expr{first.args[0], sortedArray(arr)}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." + op.name + ") " + word + " ({1}" + cast + "))"}
 	e := c.result(oidBool)
+	e.function = op.name
 	for _, x := range items {
 		e.nullable = e.nullable || x.nullable
 	}

@@ -361,6 +361,9 @@ func typeList(args []*Expr) string {
 func (c *call) result(oid uint32) *Expr {
 	e := newExpr(oid, c.loc)
 	e.text, e.args, e.tmpl = c.text, c.args, c.tmpl
+	if c.cand != nil {
+		e.function = c.cand.name
+	}
 	if isInt(oid) {
 		e.scale = 0
 	}

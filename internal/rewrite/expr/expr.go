@@ -27,7 +27,9 @@ type Column struct {
 	Collation  string   // quoted and qualified; empty: the type's default
 	// DeterministicCollation: equality is byte equality. True for types without collation.
 	DeterministicCollation bool
-	Source                 any // R's own: what the column came from
+	Source                 any   // R's own: what the column came from
+	Chars                  int64 // of a public text: how many it has on average; 0: unknown
+	Work                   Work  // of computing it, where a subselect or a subquery does
 
 	choices     []*Expr // the column holds values of these expressions, each over its own columns; nil: not computed
 	provisional bool    // they wait for parameter values
@@ -89,9 +91,11 @@ type Expr struct {
 	weight      int    // nodes that print; 0: not counted yet
 
 	tmpl     string // how it prints; {0}, {1}… are args, {T} is typeName; empty for leaves
+	function string // of pg_catalog, or an operator, that tmpl calls; empty for constructs of the grammar
 	op       string // AND, OR, NOT or a comparison: prints in canonical order (canonical.go)
 	args     []*Expr
 	verbatim string  // SQL of R's
+	subquery Work    // of verbatim
 	col      *Column // column read
 	clamp    bool    // the column is read clamped
 	flush    bool    // the float column is read with tiny values flushed to zero
@@ -195,10 +199,10 @@ func (e *Expr) SQL() string { return (&printer{}).print(e) }
 func Conjuncts(conditions ...*Expr) []string { return (&printer{}).operands("AND", conditions) }
 
 // Predicate makes a boolean expression of SQL that R printed itself, for subqueries. columns are those of the outer query
-// that sql reads.
-func Predicate(sql string, nullable bool, columns []*Column, location int) *Expr {
+// that sql reads, work is what main does for it.
+func Predicate(sql string, nullable bool, columns []*Column, work Work, location int) *Expr {
 	e := newExpr(oidBool, location)
-	e.nullable = nullable
+	e.nullable, e.subquery = nullable, work
 	e.verbatim, e.text = sql, "subquery"
 	for _, c := range columns {
 		e.args = append(e.args, columnExpr(c, location))

@@ -69,7 +69,7 @@ func (e *Expr) relabelled() *Expr {
 func (e *Expr) AsColumn(ref, name string) *Column {
 	c := &Column{
 		Ref: ref, Name: name, Type: e.typ, Typmod: e.typmod, TypeName: e.typeName, Nullable: e.nullable, Bounds: e.bounds, Enforced: true, Scale: e.scale,
-		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.fuzzy, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(),
+		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.fuzzy, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(),
 	}
 	if e.col != nil {
 		c.Domain, c.Unit, c.Source, c.choices = e.col.Domain, e.col.Unit, e.col.Source, e.col.choices

@@ -161,3 +161,12 @@ func Compared(name string, left, right []*Expr, scope Scope, location int) (l, r
 	}
 	return l, r, nil
 }
+
+// ComparedWork is how many steps a comparison with one row of a subquery takes: the left-hand side is computed for each.
+func ComparedWork(name string, left, right []*Expr) int64 {
+	steps := int64(0)
+	for i := range left {
+		steps = addSteps(steps, addSteps(compareSteps(name, left[i], right[i]), left[i].Work().Plus(right[i].Work()).Row))
+	}
+	return steps
+}

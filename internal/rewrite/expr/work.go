@@ -1,0 +1,237 @@
+package expr
+
+import (
+	"math/big"
+	"strings"
+)
+
+// Work is how long main may take over an expression, in steps of a few nanoseconds: an upper bound that types, lengths and constants
+// give, whatever the row. Row is for each row that it is computed of, Once for the whole query: a subquery that reads nothing
+// of the row.
+type Work struct{ Row, Once int64 }
+
+// MostWork is where sums and products of steps stop growing: far above any limit.
+const MostWork = 1 << 50
+
+// Plus adds steps.
+func (w Work) Plus(o Work) Work { return Work{addSteps(w.Row, o.Row), addSteps(w.Once, o.Once)} }
+
+// Repeated is the work of what prints n times.
+func (w Work) Repeated(n int64) Work { return Work{MulSteps(w.Row, n), MulSteps(w.Once, n)} }
+
+// Times is the work of n evaluations, in all.
+func (w Work) Times(n int64) int64 { return addSteps(MulSteps(w.Row, n), w.Once) }
+
+// MulSteps multiplies two numbers that are not negative.
+func MulSteps(a, b int64) int64 {
+	if b != 0 && a > MostWork/b {
+		return MostWork
+	}
+	return min(a*b, MostWork)
+}
+
+func addSteps(a, b int64) int64 { return min(a+b, MostWork) }
+
+// Lengths that count where the type has none. A longer value takes longer, as it does in all that PostgreSQL does with it.
+const (
+	unknownChars  = 1024 // of a text
+	unknownDigits = 40   // of a numeric
+)
+
+// functionSteps are what functions and operators cost that take longer than others of their types, as measured on PostgreSQL 15.
+var functionSteps = map[string]int64{
+	"to_char": 80, "date_trunc": 60, "date_part": 60, "extract": 60, "timezone": 60, "age": 30, "date_bin": 25,
+	"sin": 8, "cos": 8, "tan": 8, "atan": 8, "tanh": 8, "asin": 8, "acos": 8, "atan2": 10, "cbrt": 10, "width_bucket": 30,
+	"gcd": 80, "lcm": 80, "md5": 130,
+}
+
+// seriesFunctions compute a numeric by a series, of as many terms as it has digits.
+var seriesFunctions = map[string]bool{"exp": true, "ln": true, "log": true, "log10": true, "power": true, "pow": true, "^": true}
+
+// Work bounds what main does for the expression. What prints several times is computed several times.
+func (e *Expr) Work() Work { return e.work(map[*Expr]Work{}) }
+
+func (e *Expr) work(known map[*Expr]Work) Work {
+	if w, ok := known[e]; ok {
+		return w
+	}
+	var w Work
+	switch {
+	case e.verbatim != "":
+		w = e.subquery
+	case e.col != nil:
+		w = e.col.read()
+		if e.clamp { // compared with both bounds, wherever its reference stands
+			times := int64(max(1, strings.Count((&printer{}).column(e), e.col.Ref)))
+			w = w.Plus(Work{Row: e.typeSteps()}).Repeated(times)
+		}
+	case e.value != nil && e.value.items == nil:
+	default:
+		w.Row = e.ownSteps()
+		for i, a := range e.args {
+			w = w.Plus(a.work(known).Repeated(max(1, e.prints(i))))
+		}
+	}
+	known[e] = w
+	return w
+}
+
+// read is the work of reading a column: where a subselect computes it, main may compute it wherever it is read.
+func (c *Column) read() Work { return c.Work.Plus(Work{Row: 1}) }
+
+// prints counts how often an argument stands in the expression's SQL.
+func (e *Expr) prints(i int) int64 {
+	if e.op != "" || len(e.args) > 8 {
+		return 1
+	}
+	return int64(strings.Count(e.tmpl, "{"+string(rune('0'+i))+"}"))
+}
+
+// typeSteps is what a simple operation on values of the type costs.
+func (e *Expr) typeSteps() int64 {
+	switch base := e.baseType(); {
+	case base == oidNumeric:
+		return 20
+	case base == oidTimestamptz || base == oidInterval:
+		return 15
+	case isTime(base):
+		return 10
+	}
+	return 2
+}
+
+// ownSteps is the work of the operation itself.
+func (e *Expr) ownSteps() int64 {
+	if len(e.args) == 2 && e.args[1].value != nil && e.args[1].value.items != nil {
+		return MulSteps(int64(len(e.args[1].value.items)), compareSteps(e.function, e.args[0], e.args[0]))
+	}
+	if _, ok := comparisons[e.op]; ok {
+		return compareSteps(e.op, e.args[0], e.args[1])
+	}
+	steps := max(e.typeSteps(), functionSteps[e.function])
+	for _, a := range e.args {
+		steps = max(steps, a.typeSteps())
+	}
+	if d := e.digits(); d > 0 {
+		steps += d * d / 200
+		if seriesFunctions[e.function] {
+			steps += 1000 + 50*d
+		}
+	}
+	if chars := e.chars(); chars > 0 {
+		steps += 15 + chars + MulSteps(chars, e.pattern())
+	}
+	return min(steps, MostWork)
+}
+
+// compareSteps is the work of comparing two values: of texts, up to where the shorter ends; equal ones have equal bytes, which are
+// compared many at a time, unless the collation says otherwise.
+func compareSteps(name string, l, r *Expr) int64 {
+	steps := max(l.typeSteps(), r.typeSteps())
+	if !isString(l.baseType()) || !isString(r.baseType()) {
+		return steps
+	}
+	if chars := min(l.length(), r.length()); (name == "=" || name == "<>") && !l.fuzzy && !r.fuzzy {
+		steps += chars / 256
+	} else {
+		steps += chars / 8
+	}
+	return steps
+}
+
+// digits is how many digits the numerics among arguments and result may have; 0: there are none.
+func (e *Expr) digits() int64 {
+	most := int64(0)
+	for _, x := range append([]*Expr{e}, e.args...) {
+		if x.baseType() != oidNumeric {
+			continue
+		}
+		d := int64(unknownDigits)
+		if x.scale >= 0 {
+			d = int64(x.scale) + 1
+		}
+		if x.bounds.Finite() { // log₁₀ 2 is less than a third
+			d += int64(new(big.Int).Quo(x.bounds.Abs().Hi.Num(), x.bounds.Abs().Hi.Denom()).BitLen()) / 3
+		}
+		most = max(most, d)
+	}
+	return most
+}
+
+// chars is how many characters of text an operation reads and writes.
+func (e *Expr) chars() int64 {
+	n := int64(0)
+	if isString(e.baseType()) && !e.chooses() {
+		n = e.length()
+	}
+	if e.function == "left" || e.function == "substring" || e.function == "substr" || e.chooses() {
+		return n // reads no more than it gives, or gives one of its operands
+	}
+	for _, a := range e.args {
+		if isString(a.baseType()) && a.value == nil {
+			n = addSteps(n, a.length())
+		}
+	}
+	return n
+}
+
+// chooses says that the expression is one of its arguments: CASE, COALESCE, or a cast between texts.
+func (e *Expr) chooses() bool {
+	return strings.HasPrefix(e.tmpl, "(CASE") || strings.HasPrefix(e.tmpl, "COALESCE") || e.tmpl == castTemplate && isString(e.args[0].baseType()) ||
+		e.op == "AND" || e.op == "OR" || e.op == "NOT"
+}
+
+// length is how many characters a text may have.
+func (e *Expr) length() int64 {
+	if e.col == nil && e.value == nil && e.maxLen > 0 && len(e.args) > 0 {
+		of, known := int64(0), int64(0)
+		for _, a := range e.args {
+			if isString(a.baseType()) && a.maxLen > 0 {
+				of, known = of+int64(a.maxLen), addSteps(known, a.length())
+			}
+		}
+		if of > 0 { // it grows as its arguments do
+			return min(int64(e.maxLen), MulSteps(known, (int64(e.maxLen)+of-1)/of))
+		}
+	}
+	switch {
+	case e.col != nil && e.col.Chars > 0:
+		return e.col.Chars
+	case e.maxLen >= 0 && e.maxLen < maxChars:
+		return int64(e.maxLen)
+	case e.col == nil && e.value == nil:
+		n := int64(0)
+		for _, a := range e.args {
+			if isString(a.baseType()) {
+				n = addSteps(n, a.length())
+			}
+		}
+		if n > 0 {
+			return n
+		}
+	}
+	return unknownChars
+}
+
+// pattern is how many more steps a character of text takes because of the constant that it is matched with.
+func (e *Expr) pattern() int64 {
+	longest := func(i int) int64 {
+		if i >= len(e.args) || e.args[i].value == nil || e.args[i].value.text == nil {
+			return 0
+		}
+		n := 0
+		for _, piece := range strings.Split(*e.args[i].value.text, "%") {
+			n = max(n, len(piece))
+		}
+		return int64(n)
+	}
+	switch e.function {
+	case "~~", "!~~", "~~*", "!~~*", "strpos", "position", "replace", "split_part":
+		return longest(1) / 4
+	case "translate", "btrim", "ltrim", "rtrim":
+		return longest(1) / 2
+	case "~", "!~":
+		return 25 // each character may lead the automaton into a state that has still to be built
+	}
+	return 0
+}
