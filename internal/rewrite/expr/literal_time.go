@@ -144,12 +144,16 @@ var spanUnits = map[string]spanUnit{
 	"centurie": {1200, 0, 0},
 }
 
+// oneSignForAll is an interval of several fields whose only sign is the first one's minus: in IntervalStyle sql_standard it counts
+// for all of them, so the session decides what is meant.
+var oneSignForAll = regexp.MustCompile(`^-[^+-]*[a-zA-Zµ]\s*[0-9][^+-]*$`)
+
 // readSpan reads intervals such as '1 year 2 mons -3 days 04:05:06.7'.
 func readSpan(s string) (*span, error) {
 	out := &span{micros: new(big.Rat)}
 	seen := map[string]bool{} // PostgreSQL takes each unit once
 	rest := strings.TrimSpace(s)
-	if rest == "" {
+	if rest == "" || oneSignForAll.MatchString(rest) {
 		return nil, errForm
 	}
 	for rest != "" {
