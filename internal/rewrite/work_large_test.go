@@ -8,7 +8,6 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
-	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
 // large is the world with a public table of so many rows, and so many visits of a patient.

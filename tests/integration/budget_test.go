@@ -120,14 +120,7 @@ func TestTimeoutsKeepTheCharge(t *testing.T) {
 	p := start(t, clinicPolicy(), clinic)
 	// The measure query waits for this lock.
 	ctx := context.Background()
-	locker, err := pgconn.Connect(ctx, p.server.DSN(p.db, pgserver.Superuser))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer locker.Close(ctx)
-	if _, err := locker.Exec(ctx, "BEGIN; LOCK TABLE patients IN ACCESS EXCLUSIVE MODE").ReadAll(); err != nil {
-		t.Fatal(err)
-	}
+	unlock := p.lock("patients")
 	conn, err := pgconn.Connect(ctx, p.dsn("bob"))
 	if err != nil {
 		t.Fatal(err)
@@ -138,9 +131,7 @@ func TestTimeoutsKeepTheCharge(t *testing.T) {
 	if !errors.As(err, &e) || e.Code != "57014" || !strings.Contains(e.Message, "timeout") {
 		t.Errorf("statement_timeout: %v", err)
 	}
-	if _, err := locker.Exec(ctx, "ROLLBACK").ReadAll(); err != nil {
-		t.Fatal(err)
-	}
+	unlock()
 	if left := p.left("bob"); left != "0.5" {
 		t.Errorf("left after the time-out: %s, want 0.5", left)
 	}

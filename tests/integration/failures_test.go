@@ -118,7 +118,7 @@ func TestParallelSessionsDoNotPassTheLimit(t *testing.T) {
 	p := start(t, purePolicy("failures: {per_period: 2}"), clinic)
 	admin := p.server.DSN(p.db, pgserver.Superuser)
 	const sessions = 8 // as many as main's pool has connections
-	unlock := p.lock("patients, visits")
+	unlock := p.lock("patients", "visits")
 	codes := make([]string, sessions)
 	var all sync.WaitGroup
 	for i := range sessions {
@@ -159,7 +159,7 @@ func TestStatementsInFlightEndAlike(t *testing.T) {
 	p := start(t, purePolicy("failures: {per_period: 1}"), clinic)
 	const succeeds, fails = "SELECT count(*) FROM visits WHERE minutes > 10", "SELECT count(*) FROM lab_results WHERE value > 1"
 	pgservertest.Exec(t, p.server.DSN(p.db, pgserver.Superuser), breakPatients+"; REVOKE ALL ON lab_results FROM it_main; REVOKE SELECT (visit_id, value) ON lab_results FROM it_main")
-	unlock := p.lock("visits, lab_results")
+	unlock := p.lock("visits", "lab_results")
 	var all sync.WaitGroup
 	var codes [2]string
 	for i, sql := range []string{succeeds, fails} {

@@ -287,7 +287,7 @@ func TestReloadAndKeptAnswers(t *testing.T) {
 func TestReloadDuringAMeasure(t *testing.T) {
 	policy := townPolicy
 	p := startAbroad(t, policy)
-	unlock := p.lock("far.events")
+	unlock := p.hold("LOCK TABLE far.events IN ACCESS EXCLUSIVE MODE")
 	done := make(chan string, 1)
 	go func() {
 		_, code := p.ask("alice", "SELECT count(*) FROM events")

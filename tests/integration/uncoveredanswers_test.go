@@ -110,7 +110,7 @@ func TestKeptAnswersBelongToOneAnalyst(t *testing.T) {
 // TestOneQuestionInFlightOfTwoAnalysts: who asks what another analyst is asking at this moment waits for nobody's answer but his own.
 func TestOneQuestionInFlightOfTwoAnalysts(t *testing.T) {
 	p := startAbroad(t, answersPolicy())
-	unlock := p.lock("far.people")
+	unlock := p.hold("LOCK TABLE far.people IN ACCESS EXCLUSIVE MODE")
 	var sessions sync.WaitGroup
 	figures := map[string][]string{"alice": make([]string, 6), "bob": make([]string, 6)}
 	for user, answers := range figures {
@@ -186,7 +186,7 @@ func TestKilledUnderAttack(t *testing.T) {
 		held := round%2 == 0 // in every other round all that can are in the middle of a measure
 		unlock := func() {}
 		if held {
-			unlock = p.lock("far.people")
+			unlock = p.hold("LOCK TABLE far.people IN ACCESS EXCLUSIVE MODE")
 		}
 		close(begin)
 		if held {
