@@ -150,12 +150,9 @@ func TestIndexGone(t *testing.T) {
 	}
 	pgservertest.Exec(t, p.server.DSN(p.db, pgserver.Superuser),
 		"ALTER TABLE visits DROP CONSTRAINT visits_patient_id_fkey; ALTER TABLE patients DROP CONSTRAINT patients_pkey; INSERT INTO patients SELECT p.* FROM patients p, generate_series(1, 9)")
-	if _, code := p.ask("alice", sql); code != "XX000" {
-		t.Errorf("a plan whose proof is gone: %q, want XX000", code)
-	}
-	rows, code := p.ask("alice", "SELECT count(*) FROM patients WHERE age >= 32")
+	rows, code := p.ask("alice", sql)
 	if code != "" {
-		t.Fatalf("after the catalogs were read again: %s", code)
+		t.Fatalf("a plan whose index has gone is made anew, before the charge: %s", code)
 	}
 	// Each of 1000 patients has ten equal rows now; the policy lets one of them count.
 	if n := string(rows[0][0]); len(n) > 3 {
