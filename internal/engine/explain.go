@@ -31,6 +31,7 @@ type explanation struct {
 	Steps    []int64       `json:"steps_per_unit"`     // of each block: the most that main does for one unit's rows
 	LeftOut  string        `json:"left_out,omitempty"` // which rows are not in the answer, beside the noise
 	Measure  []string      `json:"measure"`
+	Blocks   []blockInfo   `json:"blocks"`
 	Finish   string        `json:"finish"`
 }
 
@@ -112,6 +113,7 @@ func (c *call) explain(ctx context.Context, p *priced) (explanation, error) {
 	budget := c.state.policy.Analysts[c.scope.Analyst].Budget
 	for i, block := range p.plan.Blocks {
 		x.Steps = append(x.Steps, block.Steps)
+		x.Blocks = append(x.Blocks, describeBlock(&block))
 		if block.Measure.Text != "" {
 			x.Measure = append(x.Measure, block.Measure.Text)
 		}
