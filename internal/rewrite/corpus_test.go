@@ -1,13 +1,14 @@
 package rewrite_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/rewritetest"
 )
 
 // corpusQuery is one query of the corpus. Where its answer differs from PostgreSQL's on purpose, expected is the statement
@@ -52,23 +53,8 @@ func corpus(t testing.TB) []corpusQuery {
 // readCorpus finds the queries of one datadriven file.
 func readCorpus(file, text string) []corpusQuery {
 	var all []corpusQuery
-	lines := strings.Split(text, "\n")
-	for i := 0; i < len(lines); i++ {
-		if lines[i] != "oracle" && !strings.HasPrefix(lines[i], "query") {
-			continue
-		}
-		at := i
-		var sql []string
-		for i++; lines[i] != "----"; i++ {
-			sql = append(sql, lines[i])
-		}
-		text := strings.TrimSpace(strings.Join(sql, "\n"))
-		if lines[at] == "oracle" {
-			all[len(all)-1].expected = text
-			continue
-		}
-		_, params, _ := strings.Cut(strings.TrimSuffix(lines[at], ")"), "params=(")
-		all = append(all, corpusQuery{file: fmt.Sprintf("%s:%d", file, at+1), sql: text, params: params})
+	for _, q := range rewritetest.Queries(file, text) {
+		all = append(all, corpusQuery{file: q.File, sql: q.SQL, params: q.Params, expected: q.Expected})
 	}
 	return all
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/rewritetest"
 )
 
 // hostileDatabases is how many random databases the test builds in a plain session, and in each hostile one; each is compared
@@ -210,19 +211,16 @@ func (p *probe) database(t *testing.T, random *rand.Rand) []string {
 		}
 	}
 	p.w.pin(plain)
-	exec(hostile(random))
+	exec(rewritetest.Hostile(random))
 	p.w.measuring()
 	problems := p.drop(func(_ int, b *probed) string { return p.fails(b) })
 	for i, e := range p.measure(t) {
 		p.plans[i].whole = e
 	}
-	for unit := 1; unit <= hostileUnits+1; unit++ {
+	for unit, id := range rewritetest.Units {
 		exec("BEGIN")
-		exec(fmt.Sprintf(`DELETE FROM lab_results l USING visits v WHERE v.visit_id = l.visit_id AND v.patient_id = %[1]d;
-			DELETE FROM visits WHERE patient_id = %[1]d; DELETE FROM profiles WHERE patient_id = %[1]d; DELETE FROM patients WHERE id = %[1]d;
-			DELETE FROM staff WHERE staff_id = %[1]d;
-			WITH d AS (DELETE FROM visits RETURNING *) INSERT INTO visits SELECT * FROM d ORDER BY visit_id DESC;
-			WITH d AS (DELETE FROM lab_results RETURNING *) INSERT INTO lab_results SELECT * FROM d ORDER BY lab_id DESC`, unit))
+		exec(rewritetest.Without(unit))
+		exec(rewritetest.Reordered("%s DESC", "visits.visit_id", "lab_results.lab_id"))
 		less := p.measure(t)
 		exec("ROLLBACK")
 		problems = append(problems, p.drop(func(i int, b *probed) string {
@@ -230,7 +228,7 @@ func (p *probe) database(t *testing.T, random *rand.Rand) []string {
 			if problem == "" {
 				return ""
 			}
-			return fmt.Sprintf("without unit %d: %s\n%s", unit, problem, b.sql[0].Text)
+			return fmt.Sprintf("without unit %d: %s\n%s", id, problem, b.sql[0].Text)
 		})...)
 	}
 	return problems

@@ -27,6 +27,7 @@ var allowed = map[string]string{
 	"rewrite/expr":          "pgerr",
 	"rewrite/catalog":       "pgerr policy",
 	"rewrite/command":       "pgerr",
+	"rewrite/rewritetest":   "",
 	"rewrite":               "mechanism pgerr policy rewrite/expr rewrite/catalog rewrite/command",
 	"ledger":                "mechanism pgerr policy",
 	"backend":               "ledger pgerr policy rewrite rewrite/catalog verifier",
