@@ -6,7 +6,7 @@ GO    ?= go
 # pg_query is C: without gcc nothing builds.
 export CGO_ENABLED = 1
 
-.PHONY: help build install-deps vet test demo demo-check bench bench-tpch lint fuzz verify soak crash compose clean
+.PHONY: help build install-deps vet test demo demo-check bench bench-tpch lint fuzz verify soak crash redteam compose clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -53,6 +53,9 @@ soak: ## 500 clients that connect, ask, cancel and vanish at random, for two min
 
 crash: ## kill the ledger and the proxy between charge and answer, many times
 	$(GO) test -count=1 -run 'Crash|Kill|Durab' ./internal/ledger/... ./tests/integration/...
+
+redteam: ## hold what main executes for 5000 random statements and the corpus against what was charged (SEED=n)
+	$(GO) test -count=1 -timeout 180m -v ./tests/redteam -args -seed $${SEED:-1} -statements 5000 -corpus 1 -databases 8
 
 compose: ## check docker-compose.yml and the Dockerfile
 	$(GO) test -count=1 -run Compose ./tests/integration/...

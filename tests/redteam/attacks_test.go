@@ -1,0 +1,60 @@
+package redteam_test
+
+// attacks are statements that once broke the promise, or are built like those that did: values that main would read as one
+// although they were counted as several. They are asked in all sessions.
+func attacks() []statement {
+	var all []statement
+	for _, sql := range []string{
+		// Keys of a computed domain that fewer digits make equal: one group has many ordinals.
+		`SELECT count(*), avg(n) FROM (SELECT CASE WHEN name = 'Ann' THEN 0.1::float8 ELSE 0.1::float8 + (1 + age * 100 + width_bucket(income, 0, 500000, 40)) / 1e9 END AS k, count(*) AS n FROM patients WHERE age IS NOT NULL GROUP BY 1) s WHERE k = 0.1`,
+		`SELECT CASE WHEN smoker THEN 0.1::float8 WHEN age > 30 THEN 0.30000000000000004::float8 ELSE 0.3::float8 END AS k, count(*), avg(score) FROM patients GROUP BY k`,
+		`SELECT f, count(*) FROM (SELECT patient_id, CASE WHEN b THEN 1e0::real ELSE 1.0000001::real END AS f FROM samples) s GROUP BY f`,
+		`SELECT DISTINCT CASE WHEN smoker THEN 0.1::float8 ELSE 0.10000000000000002::float8 END FROM patients`,
+		// Instants that a session prints alike, or that are read in another zone than they were printed in.
+		`SELECT k, count(*) FROM (SELECT CASE WHEN urgent THEN timestamptz '2020-11-01 05:30:00+00' ELSE timestamptz '2020-11-01 06:30:00+00' END AS k, minutes FROM visits) s GROUP BY k`,
+		`SELECT tk, count(*) FROM samples GROUP BY tk`,
+		`SELECT date_trunc('hour', tz) AS h, count(*) FROM samples WHERE tz BETWEEN '2020-11-01 04:00+00' AND '2020-11-01 08:00+00' GROUP BY h`,
+		`SELECT count(*) FROM patients p JOIN (VALUES (timestamptz '2020-11-01 05:30:00+00'), (timestamptz '2020-11-01 06:30:00+00'), (timestamptz '2020-04-04 15:15:00+00')) AS x(k) ON x.k = p.seen`,
+		`SELECT count(*) FROM patients p JOIN (VALUES (timestamptz '2020-06-15 18:30:00+00'), (timestamptz '2020-06-15 13:00:00+00'), (timestamptz '2020-06-15 15:00:00+00')) AS x(k) ON x.k = p.seen`,
+		`SELECT count(*) FROM (SELECT id, (CASE WHEN name = 'Ann' THEN date '2019-11-03' ELSE date '2000-01-01' END)::timestamptz AS a FROM patients) p
+			WHERE (SELECT x.k FROM (VALUES (timestamptz '2019-11-03 05:00:00+00'), (timestamptz '2019-11-02 03:00:00+00')) x(k) WHERE x.k = p.a) IS NOT NULL`,
+		`SELECT count(*) FROM (SELECT id, CASE WHEN smoker THEN timestamptz '2020-11-01 05:30:00+00' ELSE timestamptz '2020-11-01 06:30:00+00' END AS a FROM patients) p
+			JOIN (VALUES (timestamptz '2020-11-01 05:30:00+00'), (timestamptz '2020-11-01 06:30:00+00')) x(k) ON x.k = p.a`,
+		`SELECT count(*) FROM (SELECT id, CASE WHEN name LIKE 'A%' THEN timestamptz '2020-06-15 18:30:00+00' END AS a FROM patients) p WHERE a IN (SELECT k FROM generate_series(timestamptz '2020-06-15 00:30:00+00', '2020-06-16 00:00+00', '30 min') k)`,
+		`SELECT count(*) FROM (SELECT id, (CASE WHEN smoker THEN date '2019-11-03' ELSE date '2000-01-01' END)::timestamptz AS a FROM patients) p
+			JOIN (VALUES (timestamptz '2019-11-03 05:00:00+00'), (timestamptz '2019-11-02 03:00:00+00')) x(k) ON x.k = p.a`,
+		`SELECT CASE WHEN smoker THEN timestamptz '2019-11-03 05:00:00+00' ELSE timestamptz '2019-11-02 03:00:00+00' END AS k, count(*) FROM patients GROUP BY k`,
+		// Floats that are constants of a join.
+		`SELECT count(*) FROM patients p JOIN (VALUES (0.1::float8), (0.10000000000000002), (0.30000000000000004), (0.3), ('NaN')) AS x(k) ON x.k = p.weight`,
+		`SELECT x.k, count(*) FROM (SELECT id, CASE WHEN smoker THEN 0.1::float8 ELSE 0.2 END AS w FROM patients) p JOIN (VALUES (0.1::float8), (0.10000000000000001), (0.10000000000000002)) AS x(k) ON x.k = p.w GROUP BY x.k`,
+		`SELECT count(*) FROM (SELECT id, CASE WHEN smoker THEN 0.1::float8 ELSE 0.2 END AS w FROM patients) p WHERE (SELECT x.k FROM (VALUES (0.1::float8), (0.10000000000000002)) x(k) WHERE x.k = p.w) IS NOT NULL`,
+		`SELECT m.label, count(*) FROM samples s JOIN moments m ON m.f = s.f GROUP BY m.label`,
+		`SELECT count(*) FROM samples s JOIN moments m ON m.at = s.tz`,
+		// Texts that are equal under the column's collation alone.
+		`SELECT ci, count(*) FROM samples GROUP BY ci`,
+		`SELECT k, count(*) FROM (SELECT patient_id, CASE WHEN ci = 'ann' THEN 'ann' COLLATE ci WHEN b THEN 'ANN' ELSE 'Ann' END AS k FROM samples) s GROUP BY k`,
+		`SELECT CASE WHEN b THEN 'ann' ELSE 'ANN' END COLLATE ci AS k, count(*) FROM samples GROUP BY 1`,
+		`SELECT count(*) FROM samples s JOIN (VALUES ('ann'), ('ANN')) AS x(k) ON x.k = s.ci`,
+		`SELECT count(*) FROM (SELECT DISTINCT patient_id, ci FROM samples) s`,
+		`SELECT ci, count(DISTINCT plain) FROM samples GROUP BY ci`,
+		`SELECT count(DISTINCT ci), count(DISTINCT plain), count(DISTINCT f), count(DISTINCT iv), count(DISTINCT n) FROM samples`,
+		// A float that two units are equal as.
+		`SELECT count(*) FROM (SELECT id::float8 AS u, age FROM patients UNION ALL SELECT patient_id, minutes FROM visits) s`,
+		`SELECT count(*) FROM patients p JOIN visits v ON v.patient_id::float8 = p.id::float8`,
+		// Measure queries of unequal width.
+		`SELECT code, count(DISTINCT ci) FROM samples GROUP BY code`,
+		`SELECT name, count(DISTINCT age) FROM patients GROUP BY name`,
+		`SELECT name, count(DISTINCT age), count(DISTINCT score) FROM patients GROUP BY name`,
+		// Intervals, numerics and zeros that are equal and look different.
+		`SELECT CASE WHEN smoker THEN interval '24:00' ELSE interval '1 day' END AS k, count(*) FROM patients GROUP BY k`,
+		`SELECT CASE WHEN smoker THEN 1.0 ELSE 1.000 END AS k, count(*) FROM patients GROUP BY k`,
+		`SELECT CASE WHEN smoker THEN 0.0::float8 ELSE '-0'::float8 END AS k, count(*) FROM patients GROUP BY k`,
+		`SELECT iv, count(*) FROM samples GROUP BY iv`,
+		`SELECT f, count(*), sum(r) FROM samples GROUP BY f`,
+		`SELECT tz::date AS day, count(*) FROM samples WHERE tz >= '2020-11-01 00:00+00' AND tz < '2020-11-03 00:00+00' GROUP BY day`,
+		`SELECT (ts AT TIME ZONE 'America/New_York')::date AS day, count(*) FROM samples WHERE ts >= '2020-11-01' AND ts < '2020-11-03' GROUP BY day`,
+	} {
+		all = append(all, statement{source: "known attack", sql: sql})
+	}
+	return all
+}
