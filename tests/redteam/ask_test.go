@@ -18,6 +18,7 @@ import (
 // statement is what an analyst asks.
 type statement struct {
 	source string // where it is from
+	number int    // among the statements of its source
 	sql    string
 	values []*string // of the parameters, as text; nil is NULL
 }
@@ -97,14 +98,16 @@ func (w *world) ask(conn *pgconn.PgConn, s session, st statement) (*record, erro
 	if _, err := w.relay.Take(); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := conn.ExecParams(ctx, st.sql, values, nil, formats, nil).Read().Err; err != nil {
-		return nil, refusal(err)
-	}
+	failed := conn.ExecParams(ctx, st.sql, values, nil, formats, nil).Read().Err
 	executed, err := w.relay.Take()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	r := &record{statement: st, session: s, blocks: plans[0].Blocks}
+	if failed != nil {
+		r.queries = executed
+		return r, refusal(failed)
+	}
 	return r, r.match(executed)
 }
 
@@ -147,7 +150,7 @@ func refusal(err error) error {
 }
 
 // privateTable finds a private table in SQL that dpproxy wrote.
-var privateTable = regexp.MustCompile(`"public"\."(patients|visits|lab_results|profiles|staff|samples)"`)
+var privateTable = regexp.MustCompile(`"public"\."(patients|visits|lab_results|profiles|staff|samples|faces)"`)
 
 // match takes from what main executed the queries of private rows. They must be those of the blocks, in one snapshot.
 func (r *record) match(executed []relay.Query) error {

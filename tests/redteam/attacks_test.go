@@ -4,7 +4,7 @@ package redteam_test
 // although they were counted as several. They are asked in all sessions.
 func attacks() []statement {
 	var all []statement
-	for _, sql := range []string{
+	for i, sql := range []string{
 		// Keys of a computed domain that fewer digits make equal: one group has many ordinals.
 		`SELECT count(*), avg(n) FROM (SELECT CASE WHEN name = 'Ann' THEN 0.1::float8 ELSE 0.1::float8 + (1 + age * 100 + width_bucket(income, 0, 500000, 40)) / 1e9 END AS k, count(*) AS n FROM patients WHERE age IS NOT NULL GROUP BY 1) s WHERE k = 0.1`,
 		`SELECT CASE WHEN smoker THEN 0.1::float8 WHEN age > 30 THEN 0.30000000000000004::float8 ELSE 0.3::float8 END AS k, count(*), avg(score) FROM patients GROUP BY k`,
@@ -38,6 +38,14 @@ func attacks() []statement {
 		`SELECT count(*) FROM (SELECT DISTINCT patient_id, ci FROM samples) s`,
 		`SELECT ci, count(DISTINCT plain) FROM samples GROUP BY ci`,
 		`SELECT count(DISTINCT ci), count(DISTINCT plain), count(DISTINCT f), count(DISTINCT iv), count(DISTINCT n) FROM samples`,
+		`SELECT CASE WHEN lefty THEN ci ELSE 'ANN' END AS k, count(*) FROM faces GROUP BY k`,
+		`SELECT ci, count(*) FROM faces GROUP BY ci`,
+		`SELECT plain, count(*) FROM faces GROUP BY plain`,
+		`SELECT coalesce(ci, 'BOB') AS k, count(*) FROM faces GROUP BY k`,
+		`SELECT upper(ci) AS k, count(*) FROM faces GROUP BY k`,
+		`SELECT count(*) FROM (SELECT ci AS k, count(*) AS n FROM faces GROUP BY ci) s WHERE k = 'ANN'`,
+		`SELECT count(*) FROM faces f JOIN (VALUES ('ann'), ('ANN'), ('Ann')) AS x(k) ON x.k = f.ci`,
+		`SELECT f.ci, count(*) FROM faces f JOIN moments m ON m.at = f.tk GROUP BY f.ci`,
 		// A float that two units are equal as.
 		`SELECT count(*) FROM (SELECT id::float8 AS u, age FROM patients UNION ALL SELECT patient_id, minutes FROM visits) s`,
 		`SELECT count(*) FROM patients p JOIN visits v ON v.patient_id::float8 = p.id::float8`,
@@ -54,7 +62,7 @@ func attacks() []statement {
 		`SELECT tz::date AS day, count(*) FROM samples WHERE tz >= '2020-11-01 00:00+00' AND tz < '2020-11-03 00:00+00' GROUP BY day`,
 		`SELECT (ts AT TIME ZONE 'America/New_York')::date AS day, count(*) FROM samples WHERE ts >= '2020-11-01' AND ts < '2020-11-03' GROUP BY day`,
 	} {
-		all = append(all, statement{source: "known attack", sql: sql})
+		all = append(all, statement{source: "known attack", number: i, sql: sql})
 	}
 	return all
 }

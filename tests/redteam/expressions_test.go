@@ -190,9 +190,12 @@ func (g *generator) made(k kind, depth int) string {
 // condition is a boolean that reads rows.
 func (g *generator) condition(depth int) string {
 	k := pick(g, kinds)
+	if len(g.cols) > 0 && g.chance(85) {
+		k = pick(g, g.cols).kind
+	}
 	operator := pick(g, []string{"=", "<>", "<", ">", ">=", "<=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"})
 	a := g.expr(k, depth-1)
-	if c := g.of(k, false); c != "" && g.chance(60) {
+	if c := g.of(k, false); c != "" && g.chance(75) {
 		a = c
 	}
 	switch g.IntN(12) {
@@ -249,11 +252,16 @@ func (g *generator) relation(k kind) string {
 
 // caseOf is a CASE that decides by rows between constants, as a rule.
 func (g *generator) caseOf(k kind, depth int) string {
+	values := 0
 	value := func() string {
-		if g.chance(85) {
-			return g.literal(k, g.value(k))
+		if g.chance(15) {
+			return g.expr(k, depth-1)
 		}
-		return g.expr(k, depth-1)
+		values++
+		if g.chance(70) {
+			return g.literal(k, g.theme[k][values%len(g.theme[k])])
+		}
+		return g.literal(k, pick(g, constants[k]))
 	}
 	text := "CASE"
 	for range 1 + g.IntN(2) {

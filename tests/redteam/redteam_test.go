@@ -1,9 +1,15 @@
 // Package redteam_test judges what main really executes: a relay in front of main records the SQL and the parameters that the
 // proxy sends for a statement, and these run again on hostile databases and all their neighbours. Whatever the plan says, the
 // integers may not move further than the ledger was charged for.
+//
+// A violation prints the seed and the statement's number. To ask it again, alone, or any other statement in all sessions:
+//
+//	go test ./tests/redteam -run Executes -v -args -seed 11 -only 34
+//	go test ./tests/redteam -run Executes -v -args -sql 'SELECT …' -databases 10
 package redteam_test
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -24,6 +30,8 @@ var (
 	statements = flag.Int("statements", 200, "random statements")
 	corpusPart = flag.Int("corpus", 10, "one of so many statements of the corpus is asked")
 	verbose    = flag.Bool("refusals", false, "print refusals")
+	only       = flag.Int("only", -1, "ask this random statement alone")
+	sql        = flag.String("sql", "", "ask this statement alone, in all sessions")
 	databases  = flag.Int("databases", 3, "hostile databases that every statement is judged on")
 )
 
@@ -43,23 +51,38 @@ const leastAnswered = 0.4
 func TestMainExecutesWhatWasCharged(t *testing.T) {
 	t.Logf("seed %d", *seed)
 	w := newWorld(t, judges)
-	v := &violations{t: t}
-	random := rand.New(rand.NewPCG(*seed, 3))
-	var records []*record
-	records = append(records, w.askAll(v, "known attacks", attacks(), func(i int) []session { return sessions })...)
-	one := func(int) []session { return sessions[random.IntN(len(sessions)):][:1] }
-	records = append(records, w.askAll(v, "the corpus", corpus(t, *corpusPart, random), one)...)
-	var made []statement
-	for i := range *statements {
-		made = append(made, generate(*seed, i))
+	v := &violations{t: t, reported: map[string]bool{}}
+	all := func(int) []session { return sessions }
+	if *only >= 0 {
+		w.judge(v, w.askAll(v, "one statement", random(*only, 1), oneSession))
+		return
 	}
-	answered := w.askAll(v, "random statements", made, one)
-	records = append(records, answered...)
-	if share := float64(len(answered)) / float64(len(made)); len(made) >= 100 && share < leastAnswered {
+	if *sql != "" {
+		w.judge(v, w.askAll(v, "one statement", []statement{{source: "by hand", sql: *sql}}, all))
+		return
+	}
+	records := w.askAll(v, "known attacks", attacks(), all)
+	records = append(records, w.askAll(v, "the corpus", corpus(t, *corpusPart), oneSession)...)
+	answered := w.askAll(v, "random statements", random(0, *statements), oneSession)
+	if share := float64(len(answered)) / float64(*statements); *statements >= 100 && share < leastAnswered {
 		t.Errorf("only %.0f %% of the random statements are answered", 100*share)
 	}
 	t.Logf("%d parameters in binary form", w.binary)
-	w.judge(v, distinct(records))
+	w.judge(v, distinct(t, append(records, answered...)))
+}
+
+// random are n random statements from the first on.
+func random(first, n int) []statement {
+	var all []statement
+	for i := first; i < first+n; i++ {
+		all = append(all, generate(*seed, i))
+	}
+	return all
+}
+
+// oneSession is the session that the i-th statement of a seed is asked in.
+func oneSession(i int) []session {
+	return sessions[rand.New(rand.NewPCG(*seed, uint64(i))).IntN(len(sessions)):][:1]
 }
 
 // askAll asks every statement in the sessions that in gives, and returns what was answered.
@@ -67,8 +90,8 @@ func (w *world) askAll(v *violations, what string, all []statement, in func(int)
 	conns := map[string]*pgconn.PgConn{}
 	var records []*record
 	asked, refused, open := 0, 0, 0
-	for i, st := range all {
-		for _, s := range in(i) {
+	for _, st := range all {
+		for _, s := range in(st.number) {
 			if conns[s.name] == nil {
 				conns[s.name] = w.connect(s)
 			}
@@ -97,11 +120,15 @@ func (w *world) askAll(v *violations, what string, all []statement, in func(int)
 }
 
 // distinct leaves out what main executes for another record too, with the same settings and the same charge.
-func distinct(records []*record) []*record {
+func distinct(t *testing.T, records []*record) []*record {
 	seen := map[string]bool{}
 	var out []*record
 	for _, r := range records {
-		key := fmt.Sprintf("%q %+v", r.pins.Values, r.blocks)
+		blocks, err := json.Marshal(r.blocks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := fmt.Sprintf("%q %s", r.pins.Values, blocks)
 		for _, q := range r.queries {
 			key += fmt.Sprintf("%q %q", q.SQL, q.Values)
 		}
@@ -151,9 +178,6 @@ func (v *violations) add(r *record, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.n++
-	if v.reported == nil {
-		v.reported = map[string]bool{}
-	}
 	if v.reported[r.sql] {
 		v.t.Errorf("the same in session %s: %v", r.session.name, err)
 		return
@@ -174,19 +198,19 @@ func parametersText(values []*string) string {
 	return text
 }
 
-// corpus takes every part-th statement of the corpus, from a random one on; one is all of them.
-func corpus(t testing.TB, part int, random *rand.Rand) []statement {
+// corpus takes every part-th statement of the corpus, from one on that the seed chooses; one is all of them.
+func corpus(t testing.TB, part int) []statement {
 	queries, err := rewritetest.Corpus(testdata + "corpus")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all []statement
-	for i := random.IntN(part); i < len(queries); i += part {
+	for i := int(*seed % uint64(part)); i < len(queries); i += part {
 		q := queries[i]
 		if strings.HasPrefix(strings.ToUpper(q.SQL), "EXPLAIN") {
 			continue
 		}
-		all = append(all, statement{source: q.File, sql: q.SQL, values: q.Values()})
+		all = append(all, statement{source: q.File, number: i, sql: q.SQL, values: q.Values()})
 	}
 	return all
 }

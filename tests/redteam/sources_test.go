@@ -28,6 +28,9 @@ var tables = map[string]source{
 	}, subs: []string{
 		"EXISTS (SELECT 1 FROM moments e WHERE e.at = @.tk)", "@.tk IN (SELECT at FROM moments WHERE day > '2020-05-01')", "@.f IN (SELECT f FROM moments)", "@.ci IN (SELECT label FROM moments)",
 	}},
+	"faces": {unit: "@.patient_id", cols: []column{
+		{"@.ci", texts, false, true}, {"@.plain", texts, false, true}, {"@.f", floats, true, false}, {"@.tk", instants, false, true}, {"@.tz", instants, true, false}, {"@.lefty", booleans, true, true},
+	}, subs: []string{"@.ci IN (SELECT label FROM moments)", "@.plain IN ('e', 'E')", "@.tk IN (SELECT at FROM moments WHERE f > 0.1)", "(SELECT e.f FROM moments e WHERE e.at = @.tk) > 0"}},
 	"lab_results": {unit: "", cols: []column{{"@.kind", texts, false, true}, {"@.value", floats, true, false}}},
 	"profiles":    {unit: "@.patient_id", cols: []column{{"@.city", texts, false, false}, {"@.height", integers, true, true}}},
 }
@@ -49,7 +52,7 @@ func table(name, alias string) source {
 
 // simple is one table that has a unit column.
 func (g *generator) simple(alias string) source {
-	return table(pick(g, []string{"patients", "patients", "visits", "samples", "samples"}), alias)
+	return table(pick(g, []string{"patients", "patients", "visits", "samples", "samples", "faces"}), alias)
 }
 
 // source is a table, or a join of several.
