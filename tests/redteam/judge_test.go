@@ -110,7 +110,12 @@ func (j *judge) forced(set string) string {
 func (j *judge) run(where, planner, change string, records []*judged, check func(*judged, []*exact) error) {
 	// Plans that are ruled out cost so much that PostgreSQL would compile whatever uses them.
 	j.exec("BEGIN; SET LOCAL jit = off; SET LOCAL statement_timeout = '" + tooLong + "';" + change + "; SAVEPOINT changed")
-	defer j.exec("ROLLBACK")
+	defer func() {
+		j.exec("ROLLBACK")
+		if change != "" {
+			j.exec("VACUUM") // of the rows that were moved; from now on the planner knows how few there are
+		}
+	}()
 	for _, group := range byPins(records) {
 		for len(group) > 0 {
 			group = group[j.batch(where, planner, group, check):]
