@@ -53,6 +53,10 @@ func attacks() []statement {
 		`SELECT code, count(DISTINCT ci) FROM samples GROUP BY code`,
 		`SELECT name, count(DISTINCT age) FROM patients GROUP BY name`,
 		`SELECT name, count(DISTINCT age), count(DISTINCT score) FROM patients GROUP BY name`,
+		// Constants that PostgreSQL reads as the place of a column, or not at all.
+		`SELECT count(*) FROM (SELECT DISTINCT ON (id) id, smoker FROM patients ORDER BY id, 'true'::boolean) s`,
+		`SELECT count(*) FROM (SELECT DISTINCT ON (id) id, smoker FROM patients ORDER BY id, 99::int4) s`,
+		`SELECT count(*), avg(n) FROM (SELECT patient_id, row_number() OVER (PARTITION BY patient_id, true ORDER BY 5::int4, true) AS n FROM visits) s WHERE n = 1`,
 		// Intervals, numerics and zeros that are equal and look different.
 		`SELECT CASE WHEN smoker THEN interval '24:00' ELSE interval '1 day' END AS k, count(*) FROM patients GROUP BY k`,
 		`SELECT CASE WHEN smoker THEN 1.0 ELSE 1.000 END AS k, count(*) FROM patients GROUP BY k`,
