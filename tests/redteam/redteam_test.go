@@ -27,12 +27,12 @@ import (
 
 var (
 	seed       = flag.Uint64("seed", 1, "of statements and databases")
-	statements = flag.Int("statements", 200, "random statements")
+	statements = flag.Int("statements", 400, "random statements")
 	corpusPart = flag.Int("corpus", 10, "one of so many statements of the corpus is asked")
 	verbose    = flag.Bool("refusals", false, "print refusals")
 	only       = flag.Int("only", -1, "ask this random statement alone")
 	sql        = flag.String("sql", "", "ask this statement alone, in all sessions")
-	databases  = flag.Int("databases", 3, "hostile databases that every statement is judged on")
+	databases  = flag.Int("databases", 4, "hostile databases that every statement is judged on")
 )
 
 // judges work side by side, each in a database of its own.
