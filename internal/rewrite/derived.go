@@ -169,6 +169,9 @@ func (b *builder) firstRows(s *pg_query.SelectStmt, src *relation, e *env) (*rel
 		if err != nil {
 			return nil, err
 		}
+		if _, constant := x.Constant(); constant {
+			continue // PostgreSQL would read it as the place of a column, and it orders nothing
+		}
 		c := sc.bare(n)
 		perUnit, sorted = perUnit && c != nil && c.perUnit, append(sorted, x)
 		distinct, order = append(distinct, "("+x.SQL()+")"), append(order, "("+x.SQL()+")")
@@ -185,6 +188,9 @@ func (b *builder) firstRows(s *pg_query.SelectStmt, src *relation, e *env) (*rel
 		x, err := sc.expression(key)
 		if err != nil {
 			return nil, err
+		}
+		if _, constant := x.Constant(); constant {
+			continue
 		}
 		sorted = append(sorted, x)
 		order = append(order, text)
