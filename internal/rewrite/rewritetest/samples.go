@@ -31,7 +31,7 @@ const SamplesPolicy = `
     columns:
       sample_id:  {}
       patient_id: {}
-      ci:    {values: [ann, bob, "é"]}
+      ci:    {}
       plain: {}
       code:  {values: [a, A, b]}
       f:     {bounds: [-1, 1]}
@@ -51,8 +51,8 @@ const SamplesPolicy = `
     max_rows_per_unit: 1
     columns:
       patient_id: {}
-      ci:    {values: [ann, bob, "é"]}
-      plain: {values: [e, bob]}
+      ci:    {}
+      plain: {}
       f:     {bounds: [0, 1]}
       tk:    {values_from: moments.at}
       tz:    {bounds: ["2020-01-01", "2022-01-01"]}
