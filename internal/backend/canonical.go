@@ -16,7 +16,7 @@ import (
 // Values cross from one database to another in one form, rewrite.Canonical, which means the same value to every PostgreSQL
 // whatever its settings are (P24). canonical, in this file, is the only place where one is made.
 //
-// Under the pins of a reading or planning transaction the text that PostgreSQL prints is canonical already (ISO dates,
+// Under the pins of planning the text that PostgreSQL prints is canonical already (ISO dates,
 // extra_float_digits 3, hex), but for two types, whose printing needs a setting that their meaning needs too: an instant prints in the
 // TimeZone, whose offset PostgreSQL does not read back where it is beyond 15:59, and an interval in the IntervalStyle. Those two cross
 // the wire in binary and are spelled here.
@@ -115,7 +115,7 @@ func (b *Backend) Read(ctx context.Context, values [][]byte, formats []int16, oi
 	for i := range values {
 		outputs[i] = "$" + strconv.Itoa(i+1)
 	}
-	rows, err := b.shadow.canonicalRows(ctx, Request{SQL: "SELECT " + strings.Join(outputs, ", "), Parameters: values, Types: oids, Formats: formats}, s.reading(b.path), oids)
+	rows, err := b.shadow.canonicalRows(ctx, Request{SQL: "SELECT " + strings.Join(outputs, ", "), Parameters: values, Types: oids, Formats: formats}, s.planning(b.path), oids)
 	if err != nil {
 		return nil, err
 	}

@@ -65,23 +65,15 @@ func (s Settings) clientPins(path string) []pin {
 		append(own(path), pin{"extra_float_digits", or(s.ExtraFloatDigits, "1")}, pin{"bytea_output", or(s.ByteaOutput, "hex")})...)
 }
 
-// reading pins let shadow and public read values as the session does, and print them canonically: the order of day and month, and
-// the style of intervals, decide how input is read.
-func (s Settings) reading(path string) []pin {
+// planning pins let shadow and public read values as the session does, compute what main will compute, and print it canonically. The
+// order of day and month, and the style of intervals, decide how input is read; what has been read once means the same under any.
+func (s Settings) planning(path string) []pin {
 	dateStyle := isoDates
 	if _, order, found := strings.Cut(s.DateStyle, ","); found {
 		dateStyle = "ISO," + order
 	}
-	return append(s.common(dateStyle, or(s.IntervalStyle, intervals)), canonicalPins(path)...)
-}
-
-// planning pins let shadow and public compute what main will compute.
-func (s Settings) planning(path string) []pin {
-	return append(s.common(isoDates, intervals), canonicalPins(path)...)
-}
-
-func canonicalPins(path string) []pin {
-	return append(own(path), pin{"extra_float_digits", allDigits}, pin{"bytea_output", "hex"})
+	return append(s.common(dateStyle, or(s.IntervalStyle, intervals)),
+		append(own(path), pin{"extra_float_digits", allDigits}, pin{"bytea_output", "hex"})...)
 }
 
 // own pins are those of every statement on shadow and public.

@@ -24,8 +24,11 @@ type lookups struct {
 	rows    *expirable.LRU[rowsKey, [][]*rewrite.Canonical]
 }
 
-// rowsKey names a query and the one setting that changes what it means.
-type rowsKey struct{ sql, timeZone string }
+// rowsKey names a query and the settings under which its constants are read.
+type rowsKey struct {
+	sql      string
+	settings backend.Settings
+}
 
 func newLookups() *lookups {
 	return &lookups{
@@ -53,7 +56,7 @@ func (l lookup) Distinct(column policy.ColumnOf, oid uint32) ([]rewrite.Canonica
 }
 
 func (l lookup) Rows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
-	key := rowsKey{q.SQL, l.settings.TimeZone}
+	key := rowsKey{q.SQL, l.settings}
 	if rows, ok := l.state.lookups.rows.Get(key); ok {
 		return rows, nil
 	}

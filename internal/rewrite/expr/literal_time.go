@@ -223,21 +223,32 @@ func (s *span) epoch() *big.Rat {
 	return add(mul(days, microsPerDay), s.micros)
 }
 
-// text writes the interval as PostgreSQL's own style does.
+// text writes the interval as PostgreSQL's own style does: a field behind a negative one has its sign, so that IntervalStyle
+// sql_standard reads it alike.
 func (s *span) text() string {
 	var parts []string
+	negative := false
+	sign := func(below bool) string {
+		switch {
+		case below:
+			negative = true
+			return "-"
+		case negative:
+			return "+"
+		}
+		return ""
+	}
 	if s.months != 0 {
-		parts = append(parts, fmt.Sprintf("%d mons", s.months))
+		parts = append(parts, fmt.Sprintf("%s%d mons", sign(s.months < 0), max(s.months, -s.months)))
 	}
 	if s.days != 0 {
-		parts = append(parts, fmt.Sprintf("%d days", s.days))
+		parts = append(parts, fmt.Sprintf("%s%d days", sign(s.days < 0), max(s.days, -s.days)))
 	}
 	if s.micros.Sign() != 0 || len(parts) == 0 {
-		sign, n := "", s.micros.Num().Int64() // whole microseconds, at most 10^17
-		if n < 0 {
-			sign, n = "-", -n
-		}
-		clock := fmt.Sprintf("%s%02d:%02d:%02d", sign, n/3600e6, n/60e6%60, n/1e6%60)
+		n := s.micros.Num().Int64() // whole microseconds, at most 10^17
+		mark := sign(n < 0)
+		n = max(n, -n)
+		clock := fmt.Sprintf("%s%02d:%02d:%02d", mark, n/3600e6, n/60e6%60, n/1e6%60)
 		if n %= 1e6; n > 0 {
 			clock += strings.TrimRight(fmt.Sprintf(".%06d", n), "0")
 		}
