@@ -28,7 +28,6 @@ type explanation struct {
 	Cached   bool          `json:"cached"`
 	Releases []releaseInfo `json:"releases"`
 	Plan     []string      `json:"plan"`
-	Steps    []int64       `json:"steps_per_unit"`     // of each block: the most that main does for one unit's rows
 	LeftOut  string        `json:"left_out,omitempty"` // which rows are not in the answer, beside the noise
 	Measure  []string      `json:"measure"`
 	Blocks   []blockInfo   `json:"blocks"`
@@ -112,7 +111,6 @@ func (c *call) explain(ctx context.Context, p *priced) (explanation, error) {
 	}
 	budget := c.state.policy.Analysts[c.scope.Analyst].Budget
 	for i, block := range p.plan.Blocks {
-		x.Steps = append(x.Steps, block.Steps)
 		x.Blocks = append(x.Blocks, describeBlock(&block))
 		if block.Measure.Text != "" {
 			x.Measure = append(x.Measure, block.Measure.Text)
@@ -246,8 +244,8 @@ func (x explanation) lines() []string {
 	for _, line := range x.Plan {
 		out = append(out, "  "+line)
 	}
-	for i, n := range x.Steps {
-		out = append(out, fmt.Sprintf("work of block %d: at most %d steps for the rows of one unit", i+1, n))
+	for i, block := range x.Blocks {
+		out = append(out, fmt.Sprintf("work of block %d: at most %d steps for the rows of one unit", i+1, block.Steps))
 	}
 	if x.LeftOut != "" {
 		out = append(out, "left out: "+x.LeftOut)

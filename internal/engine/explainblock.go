@@ -18,6 +18,7 @@ type blockInfo struct {
 	KeyColumns int             `json:"key_columns"`
 	Selection  *chargeInfo     `json:"selection,omitempty"` // nil: the groups are public
 	Releases   []chargeInfo    `json:"releases"`
+	Steps      int64           `json:"steps_per_unit"` // the most that main does for one unit's rows
 }
 
 // histogramInfo is a measure query of rows (group, grid step, count).
@@ -37,7 +38,7 @@ type chargeInfo struct {
 
 func describeBlock(b *rewrite.Block) blockInfo {
 	info := blockInfo{
-		Measure: b.Measure.Text, Measured: append([]int{}, b.Measured...), Keys: len(b.Keys), KeyColumns: len(b.KeyTypes), Releases: []chargeInfo{},
+		Measure: b.Measure.Text, Measured: append([]int{}, b.Measured...), Keys: len(b.Keys), KeyColumns: len(b.KeyTypes), Releases: []chargeInfo{}, Steps: b.Steps,
 	}
 	for _, h := range b.Histograms {
 		info.Histograms = append(info.Histograms, histogramInfo{h.Measure.Text, h.Releases})

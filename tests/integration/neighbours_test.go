@@ -41,7 +41,7 @@ func TestNeighboursAreIndistinguishable(t *testing.T) {
 	}
 	for _, set := range hostile {
 		for _, q := range crossing {
-			trials = append(trials, trial{set, q, 500})
+			trials = append(trials, trial{set, q, 200})
 		}
 	}
 	// The patient who is there or not is as extreme as the bounds allow.
