@@ -20,7 +20,7 @@ func (b *Backend) CheckMeasure(ctx context.Context, m Measurement) error {
 			return err
 		}
 		tx := begin(ctx, conn, beginMeasure, m.Settings.mainPins())
-		b.sendProofs(tx, m.Proofs)
+		b.sendProofs(tx, proofsOf(m.Proofs))
 		for _, q := range m.Queries {
 			_, oids := b.parameters(q.SQL)
 			tx.pipeline.SendPrepare("", q.SQL.Text, oids)
@@ -42,7 +42,7 @@ func (b *Backend) CheckMeasure(ctx context.Context, m Measurement) error {
 }
 
 func readCheck(tx *transaction, m Measurement) error {
-	if err := readProofs(tx, m.Proofs); err != nil {
+	if err := readProofs(tx, proofsOf(m.Proofs)); err != nil {
 		return err
 	}
 	for _, q := range m.Queries {

@@ -85,7 +85,7 @@ func (b *Backend) measure(ctx context.Context, m Measurement, out chan<- []Measu
 			return &notAcquired{err}
 		}
 		tx := begin(ctx, conn, beginMeasure, m.Settings.mainPins())
-		b.sendProofs(tx, m.Proofs)
+		b.sendProofs(tx, proofsOf(m.Proofs))
 		for _, q := range m.Queries {
 			values, types := b.parameters(q.SQL)
 			tx.pipeline.SendQueryParams(q.SQL.Text, values, types, nil, q.formats())
@@ -107,7 +107,7 @@ func (b *Backend) measure(ctx context.Context, m Measurement, out chan<- []Measu
 }
 
 func readMeasures(ctx context.Context, tx *transaction, m Measurement, out chan<- []MeasureRow) error {
-	if err := readProofs(tx, m.Proofs); err != nil {
+	if err := readProofs(tx, proofsOf(m.Proofs)); err != nil {
 		return err
 	}
 	for i, q := range m.Queries {
