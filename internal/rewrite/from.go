@@ -252,7 +252,7 @@ func conjuncts(n *pg_query.Node) []*pg_query.Node {
 
 // equalColumns is the condition of USING.
 func equalColumns(l, r *column) *expr.Expr {
-	return expr.Predicate(fmt.Sprintf("(%s %s %s)", l.x.Ref, opEquals, r.x.Ref), l.x.Nullable || r.x.Nullable, []*expr.Column{l.x, r.x}, expr.Work{Row: pairSteps}, -1)
+	return expr.Predicate(fmt.Sprintf("(%s %s %s)", l.x.Ref, opEquals, r.x.Ref), "", l.x.Nullable || r.x.Nullable, []*expr.Column{l.x, r.x}, expr.Work{Row: pairSteps}, -1)
 }
 
 // noteEquality notes a condition column = column.

@@ -129,7 +129,7 @@ func (s *scope) quantified(node *pg_query.Node, l *pg_query.SubLink, query *pg_q
 	if !r.private() || s.semiJoined(r) {
 		s.use(r)
 		work := s.subqueryWork(r, len(s.read) > 0, name == "=" && word == "ANY", compared)
-		return expr.Predicate(compare(), nullable, columns, work, locationOf(node)), nil
+		return expr.Predicate(compare(), "", nullable, columns, work, locationOf(node)), nil
 	}
 	outer := s.joinUnits(r, test)
 	if outer == nil || name != "=" || word != "ANY" {
@@ -137,15 +137,20 @@ func (s *scope) quantified(node *pg_query.Node, l *pg_query.SubLink, query *pg_q
 	}
 	s.use(r)
 	// The rows of other units are not equal, and a NULL in one of them must not decide.
-	sql := "EXISTS (" + r.selectText([]string{"1"}) + ")"
+	sql, joined := existsText(r, true)
 	if len(test) > 1 {
-		sql = compare()
+		sql, joined = compare(), ""
 	}
 	if outer.x.Nullable {
-		sql = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN %s END", outer.x.Ref, sql)
+		known := func(sql string) string {
+			return fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN %s END", outer.x.Ref, sql)
+		}
+		if sql = known(sql); joined != "" {
+			joined = known(joined)
+		}
 	}
 	work := s.subqueryWork(r, true, false, compared)
-	return expr.Predicate(sql, outer.x.Nullable || nullable && len(test) > 1, columns, work, locationOf(node)), nil
+	return expr.Predicate(sql, joined, outer.x.Nullable || nullable && len(test) > 1, columns, work, locationOf(node)), nil
 }
 
 // joinUnits restricts a subquery to the unit of the outer row, where a compared column does it, and gives the outer one; nil if none does.
@@ -196,7 +201,7 @@ func (s *scope) lookup(node *pg_query.Node, query *pg_query.SelectStmt) (*expr.E
 		return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "a value of this type cannot be looked up", "Write EXISTS, or join the table on its key.")
 	}
 	c.x.Ref, c.x.Nullable = "("+r.selectText([]string{value})+")", true
-	c.x.Work = c.x.Work.Plus(s.subqueryWork(r, len(s.read) > 0, false, 0))
+	c.x.Work, c.x.Subquery = c.x.Work.Plus(s.subqueryWork(r, len(s.read) > 0, false, 0)), true
 	c.isUnit, c.perUnit = false, false
 	if len(c.x.Ref) > maxScalarText {
 		return nil, s.b.refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join the table on its key instead.")
@@ -276,7 +281,19 @@ func (s *scope) exists(node *pg_query.Node, query *pg_query.SelectStmt) (*expr.E
 		return nil, err
 	}
 	s.use(r)
-	return expr.Predicate("EXISTS ("+r.selectText([]string{"1"})+")", false, s.read, s.subqueryWork(r, len(s.read) > 0, false, 0), locationOf(node)), nil
+	sql, joined := existsText(r, len(s.read) > 0)
+	return expr.Predicate(sql, joined, false, s.read, s.subqueryWork(r, len(s.read) > 0, false, 0), locationOf(node)), nil
+}
+
+// existsText prints EXISTS of a relation's rows: anywhere, and as a condition of a WHERE. OFFSET 0 keeps PostgreSQL from answering one
+// row's question with a hash table of all rows of the relation's tables, which it would build when the first row asks, and whose time
+// would tell that one did (P22a). A condition of a WHERE becomes a join.
+func existsText(r *relation, correlated bool) (sql, joined string) {
+	text := r.selectText([]string{"1"})
+	if !correlated {
+		return "EXISTS (" + text + ")", ""
+	}
+	return "EXISTS (" + text + " OFFSET 0)", "EXISTS (" + text + ")"
 }
 
 // use counts the tables of a subquery among those of the query.

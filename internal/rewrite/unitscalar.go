@@ -63,7 +63,7 @@ func (s *scope) unitScalar(node *pg_query.Node, query *pg_query.SelectStmt) (*ex
 		return nil, s.b.refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join on the unit with a GROUP BY subquery instead.")
 	}
 	value := asColumn(x, sql)
-	value.Column().Work = x.Work().Plus(expr.Work{Row: d.out.steps + pairSteps})
+	value.Column().Work, value.Column().Subquery = x.Work().Plus(expr.Work{Row: d.out.steps + pairSteps}), true
 	return value, nil
 }
 

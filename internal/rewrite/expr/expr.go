@@ -30,6 +30,7 @@ type Column struct {
 	Source                 any   // R's own: what the column came from
 	Chars                  int64 // of a public text: how many it has on average; 0: unknown
 	Work                   Work  // of computing it, where a subselect or a subquery does
+	Subquery               bool  // a subquery computes it, for one row
 
 	choices     []*Expr // the column holds values of these expressions, each over its own columns; nil: not computed
 	provisional bool    // they wait for parameter values
@@ -95,6 +96,7 @@ type Expr struct {
 	op       string // AND, OR, NOT or a comparison: prints in canonical order (canonical.go)
 	args     []*Expr
 	verbatim string  // SQL of R's
+	joined   string  // verbatim, as a condition of a WHERE
 	subquery Work    // of verbatim
 	col      *Column // column read
 	clamp    bool    // the column is read clamped
@@ -196,14 +198,31 @@ func (e *Expr) walk(f func(*Expr) bool) {
 func (e *Expr) SQL() string { return (&printer{}).print(e) }
 
 // Conjuncts prints the conditions that all have to hold for e to hold, in canonical order.
-func Conjuncts(conditions ...*Expr) []string { return (&printer{}).operands("AND", conditions) }
+func Conjuncts(conditions ...*Expr) []string {
+	var out []string
+	for _, e := range conditions {
+		switch {
+		case e.op == "AND":
+			out = append(out, Conjuncts(e.args...)...)
+		case e.joined != "":
+			out = append(out, e.joined)
+		case e.op == "NOT" && e.args[0].joined != "":
+			out = append(out, "(NOT "+e.args[0].joined+")")
+		default:
+			out = append(out, e.SQL())
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
 
 // Predicate makes a boolean expression of SQL that R printed itself, for subqueries. columns are those of the outer query
-// that sql reads, work is what main does for it.
-func Predicate(sql string, nullable bool, columns []*Column, work Work, location int) *Expr {
+// that sql reads, work is what main does for it. joined is the SQL where the expression is one of the conditions of a WHERE, and
+// PostgreSQL may make a join of it; empty: the same.
+func Predicate(sql, joined string, nullable bool, columns []*Column, work Work, location int) *Expr {
 	e := newExpr(oidBool, location)
 	e.nullable, e.subquery = nullable, work
-	e.verbatim, e.text = sql, "subquery"
+	e.verbatim, e.joined, e.text = sql, joined, "subquery"
 	for _, c := range columns {
 		e.args = append(e.args, columnExpr(c, location))
 	}

@@ -76,6 +76,30 @@ func (e *Expr) work(known map[*Expr]Work) Work {
 	return w
 }
 
+// Own is the work of evaluating the expression for one row, without that of the subqueries in it.
+func (e *Expr) Own() int64 { return e.own(map[*Expr]int64{}) }
+
+func (e *Expr) own(known map[*Expr]int64) int64 {
+	if n, ok := known[e]; ok {
+		return n
+	}
+	n := int64(1)
+	switch {
+	case e.verbatim != "", e.value != nil && e.value.items == nil:
+	case e.col != nil:
+		if !e.col.Subquery {
+			n = e.col.read().Row
+		}
+	default:
+		n = e.ownSteps()
+		for i, a := range e.args {
+			n = addSteps(n, MulSteps(a.own(known), max(1, e.prints(i))))
+		}
+	}
+	known[e] = n
+	return n
+}
+
 // read is the work of reading a column: where a subselect computes it, main may compute it wherever it is read.
 func (c *Column) read() Work { return c.Work.Plus(Work{Row: 1}) }
 
