@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -31,10 +32,12 @@ func spelledAlike(sql string, x *expr.Column) (string, error) {
 			return sql, nil
 		}
 	case pgtype.NumericOID:
-		if typmod >= 0 {
+		switch {
+		case typmod >= 0 && !strings.ContainsAny(sql, " ("): // the column itself
 			return sql, nil
-		}
-		if !own {
+		case typmod >= 0: // a clamp's literal has digits of its own
+			return fmt.Sprintf("pg_catalog.round(%s, %d)", sql, int16((typmod-4)&0x7ff^1024)-1024), nil
+		case !own:
 			return "pg_catalog.trim_scale(" + sql + ")", nil
 		}
 	case pgtype.Float4OID:

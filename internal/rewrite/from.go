@@ -173,7 +173,11 @@ func (b *builder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *env, besid
 		if err != nil || l == nil || r == nil {
 			return nil, b.refuse(pgerr.UndefinedColumn, n, fmt.Sprintf("column %q specified in USING clause does not exist in both tables", name), "")
 		}
-		conds = append(conds, equalColumns(l, r))
+		same, err := expr.Equal(l.x, r.x, &scope{b: b, rel: both.view(), env: e}, locationOf(n))
+		if err != nil {
+			return nil, b.refusal(err)
+		}
+		conds = append(conds, same)
 		equal.note(l, r)
 	}
 	if j.Quals != nil {
@@ -248,11 +252,6 @@ func conjuncts(n *pg_query.Node) []*pg_query.Node {
 		return all
 	}
 	return []*pg_query.Node{n}
-}
-
-// equalColumns is the condition of USING.
-func equalColumns(l, r *column) *expr.Expr {
-	return expr.Predicate(fmt.Sprintf("(%s %s %s)", l.x.Ref, opEquals, r.x.Ref), "", l.x.Nullable || r.x.Nullable, []*expr.Column{l.x, r.x}, expr.Work{Row: pairSteps}, -1)
 }
 
 // noteEquality notes a condition column = column.

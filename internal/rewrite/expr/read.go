@@ -72,13 +72,23 @@ func (e *Expr) AsColumn(ref, name string) *Column {
 		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.fuzzy, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(),
 	}
 	if e.col != nil {
-		c.Domain, c.Unit, c.Source, c.choices = e.col.Domain, e.col.Unit, e.col.Source, e.col.choices
+		c.Domain, c.choices = e.col.Domain, e.col.choices
+		if e.kept() {
+			c.Unit, c.Source = e.col.Unit, e.col.Source
+		}
 		c.Enforced = e.enforced()
 		if e.typ == e.col.Type {
 			c.Base, c.BaseTypmod = e.col.Base, e.col.BaseTypmod
 		}
 	}
 	return c
+}
+
+// kept says that the SQL gives a column's own value. A column that is read clamped gives one value for many: it names neither a row
+// nor a unit.
+func (e *Expr) kept() bool {
+	sql := e.SQL()
+	return e.col != nil && (sql == e.col.Ref || sql == "("+e.col.Ref+")::"+e.typeName)
 }
 
 // safe holds every value: the bounds, or the type's range.

@@ -162,6 +162,11 @@ func Compared(name string, left, right []*Expr, scope Scope, location int) (l, r
 	return l, r, nil
 }
 
+// Equal is the condition that USING makes of two columns, resolved and proven as if it were written.
+func Equal(l, r *Column, scope Scope, location int) (*Expr, error) {
+	return (&builder{scope: scope}).operator("=", []*Expr{columnExpr(l, location), columnExpr(r, location)}, l.Name+" = "+r.Name, location)
+}
+
 // ComparedWork is how many steps a comparison with one row of a subquery takes: the left-hand side is computed for each.
 func ComparedWork(name string, left, right []*Expr) int64 {
 	steps := int64(0)
