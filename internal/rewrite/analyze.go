@@ -110,7 +110,7 @@ func (a *Analysis) catalogInput() catalog.Input {
 }
 
 func (a *Analysis) builder() *builder {
-	return &builder{schema: a.schema, settings: a.settings, desc: a.desc, sql: a.sql, work: new(int), kinds: map[kindKey]kind{}, literals: map[literalKey]Canonical{}}
+	return &builder{schema: a.schema, settings: a.settings, desc: a.desc, sql: a.sql, work: new(int), begun: &begun{}, kinds: map[kindKey]kind{}, literals: map[literalKey]Canonical{}}
 }
 
 // mentionsPrivate says whether a statement names a private table or a view of the policy anywhere: whatever the analysis

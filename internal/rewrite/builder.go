@@ -31,6 +31,7 @@ type builder struct {
 	literals map[literalKey]Canonical // what the shadow has read, shared too: the clock stands still within a statement
 
 	work    *int             // query levels bound so far, shared by all copies of the builder
+	begun   *begun           // what main may begin lazily, shared too
 	kinds   map[kindKey]kind // what kindOf has found, shared too
 	aliases int
 	blocks  []*block

@@ -32,6 +32,7 @@ func (b *builder) solve(j *joined, where *equalities) (*relation, error) {
 			return nil, err
 		}
 	}
+	b.begun.filters(j.conds)
 	out.filters(j.items, j.conds)
 	out.cols = append(j.cols, hiddenColumns(out, j.cols)...)
 	out.where = append(out.where, expr.Conjuncts(j.conds...)...)

@@ -57,6 +57,7 @@ func (b *builder) outerJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *rela
 	}
 	out.joins(r, set)
 	out.multiply(r, set)
+	b.begun.filters(conds)
 	out.filters([]*relation{l, r}, conds)
 	on := append(expr.Conjuncts(conds...), r.where...)
 	if r.empty {

@@ -51,6 +51,7 @@ func (b *builder) publicLeftJoin(n *pg_query.Node, l, r *relation, conds []*expr
 		out.proofs = append(out.proofs, *set.proof)
 	}
 	out.joins(l, set)
+	b.begun.filters(conds)
 	out.filters([]*relation{l, r}, conds)
 	out.hideMerged(using, r)
 	out.lines = append([]string{"left join that keeps public rows, " + out.rowBound()}, append(indent(l.lines), indent(r.lines)...)...)

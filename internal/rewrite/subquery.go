@@ -144,6 +144,7 @@ func (b *builder) source(s *pg_query.SelectStmt, e *env) (*relation, error) {
 	if err := b.preservedWhere(r, conditions); err != nil {
 		return nil, err
 	}
+	b.begun.filters(conditions)
 	if len(all.items) == 1 && r.foundByIndex() {
 		r.does(1, conditions...)
 	} else {

@@ -59,6 +59,7 @@ func (b *builder) groupedRows(s *pg_query.SelectStmt, src *relation, e *env) (*r
 		}
 		inner.where = append(inner.where, expr.Conjuncts(conds...)...)
 		inner.conds = append(inner.conds, conds...)
+		b.begun.filters(conds)
 		inner.does(inner.size(), conds...)
 		inner.narrow()
 	}

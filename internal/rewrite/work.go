@@ -265,8 +265,30 @@ func (k *block) weigh(calls []*call) {
 	k.steps = r.steps
 }
 
+// begun is what a statement's plan may begin lazily. Of two tables that are joined, main may read one only when the other has a row
+// that asks for it, and a subquery's when a row around it does: so one unit's row may be what has a whole table read. That is not
+// bounded by the rows of a unit. What reading a table's row takes is: its conditions are no more than mostConditionSteps.
+type begun struct {
+	conditions int64 // the most work of one level's conditions for a row, without that of subqueries
+}
+
+// mostConditionSteps lets through what analysts filter by: texts of unknown length under LIKE, long lists, a logarithm or two.
+const mostConditionSteps = 16 << 10
+
+func (l *begun) filters(conds []*expr.Expr) {
+	steps := int64(0)
+	for _, c := range conds {
+		steps += c.Own()
+	}
+	l.conditions = max(l.conditions, steps)
+}
+
 // boundedBlock refuses a block which, with those before it, is too much work.
 func (b *builder) boundedBlock(k *block, calls []*call) error {
+	if len(k.src.tables) > 1 && b.begun.conditions > mostConditionSteps {
+		return b.refuse(pgerr.StatementTooComplex, nil, fmt.Sprintf("a condition may take more than %d steps for a row, where several tables are read", mostConditionSteps),
+			"Compare with simpler expressions, or filter one table in a statement of its own.")
+	}
 	total := int64(0)
 	for _, o := range append(slices.Clone(b.blocks), k) {
 		total += max(0, o.steps-expr.MulSteps(b.allowance(o.src.tables), o.queries()))
