@@ -86,6 +86,29 @@ func guardText(sql string, maxBytes int) error {
 	if strings.IndexByte(sql, 0) >= 0 {
 		return pgerr.New(pgerr.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8": 0x00`)
 	}
+	return guardComments(sql)
+}
+
+// maxComments is how many comments may be open at once. The lexer takes the square of their number.
+const maxComments = 64
+
+// guardComments refuses comments that are nested too deep, before the lexer reads them. It counts what stands in literals, too: nobody
+// writes that much there.
+func guardComments(sql string) error {
+	open := 0
+	for i := 0; i+1 < len(sql); i++ {
+		switch sql[i : i+2] {
+		case "/*":
+			open++
+			i++
+		case "*/":
+			open = max(0, open-1)
+			i++
+		}
+		if open > maxComments {
+			return tooComplex(fmt.Sprintf("comments nested more than %d levels deep", maxComments))
+		}
+	}
 	return nil
 }
 

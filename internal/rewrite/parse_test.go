@@ -49,6 +49,7 @@ func TestParseRefuses(t *testing.T) {
 		"cases":              {"SELECT " + strings.Repeat("CASE WHEN true THEN ", 1000) + "1" + strings.Repeat(" END", 1000), "54001", 0},
 		"brackets":           {"SELECT " + strings.Repeat("ARRAY[", 4000) + "1" + strings.Repeat("]", 4000), "54001", 0},
 		"tokens":             {"SELECT 1" + strings.Repeat(",1", 13000), "54001", 0},
+		"comments":           {"SELECT " + strings.Repeat("/*", 16000) + "1", "54001", 0},
 		"UTF-8":              {"SELECT '\xff'", "22021", 0},
 		"NUL":                {"SELECT 1\x00; DROP TABLE patients", "22021", 0},
 		"unterminated":       {"SELECT 'a", "42601", 8},
