@@ -73,7 +73,7 @@ func (b *Backend) checkError(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	case errors.As(err, &proof):
 		return proof
-	case errors.As(err, &refused) && !lostCode(refused.Code), errors.Is(err, errProtocol):
+	case errors.As(err, &refused) && !connectionLost(err), errors.Is(err, errProtocol):
 		return &RefusedError{err}
 	}
 	return unreachable(b.main.name, err)

@@ -59,13 +59,14 @@ func measureError(err error) error {
 }
 
 // lostCode tells the codes by which a server takes its leave or refuses a connection. 57014, 57P05 and the time-outs of
-// class 25 may depend on what the statement did, and so don't count.
+// class 25 may depend on what the statement did, and so don't count, nor does 08P01: PostgreSQL objects by it to what a
+// client sent, and a pooler says it of any time-out.
 func lostCode(code string) bool {
 	switch code {
 	case "57P01", "57P02", CannotConnectNow, pgerr.TooManyConnections:
 		return true
 	}
-	return strings.HasPrefix(code, "08")
+	return strings.HasPrefix(code, "08") && code != pgerr.ProtocolViolation
 }
 
 // conflictCode tells the codes by which a standby ends a query that stands in the way of replay.
@@ -81,11 +82,11 @@ func conflictCode(code string) bool { return code == "40001" || code == "40P01" 
 // errProtocol marks what cannot come from a broken connection: main answered, but not with what was asked for.
 var errProtocol = errors.New("unexpected answer")
 
-// connectionLost is true for errors that no server sent.
+// connectionLost is true for errors that no server sent, and for those with which a server or a pooler ends a connection.
 func connectionLost(err error) bool {
 	var pgError *pgconn.PgError
 	if errors.As(err, &pgError) {
-		return lostCode(pgError.Code)
+		return lostCode(pgError.Code) || pgError.Code == pgerr.ProtocolViolation && pgError.Severity == "FATAL"
 	}
 	// A message that is too long is for us to bear, but how long it is may depend on the rows.
 	var long *pgproto3.ExceededMaxBodyLenErr

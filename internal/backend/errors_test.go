@@ -27,8 +27,10 @@ func TestWhatIsLost(t *testing.T) {
 		{&pgconn.PgError{Code: "57P05"}, false},
 		{&pgconn.PgError{Code: "25P04"}, false}, // transaction_timeout
 		{&pgconn.PgError{Code: "40002"}, false},
-		{&pgconn.PgError{Code: "53100"}, false}, // disk full
-		{&pgconn.PgError{Code: "53200"}, false}, // out of memory
+		{&pgconn.PgError{Code: "08P01"}, false},
+		{&pgconn.PgError{Code: "08P01", Severity: "FATAL"}, false}, // a pooler's query_timeout
+		{&pgconn.PgError{Code: "53100"}, false},                    // disk full
+		{&pgconn.PgError{Code: "53200"}, false},                    // out of memory
 		{&pgconn.PgError{Code: "21000"}, false},
 		{&pgconn.PgError{Code: "22012"}, false},
 		{fmt.Errorf("%w: no integer", errProtocol), false},
@@ -42,5 +44,11 @@ func TestWhatIsLost(t *testing.T) {
 	// A conflict leaves the connection as it was: the shadow's and public's statements are not repeated for it.
 	if connectionLost(&pgconn.PgError{Code: "40001"}) {
 		t.Error("40001 counts as a broken connection")
+	}
+	if connectionLost(&pgconn.PgError{Code: "08P01", Severity: "ERROR"}) {
+		t.Error("08P01 about a message counts as a broken connection")
+	}
+	if !connectionLost(&pgconn.PgError{Code: "08P01", Severity: "FATAL"}) {
+		t.Error("a pooler's farewell does not count as a broken connection")
 	}
 }

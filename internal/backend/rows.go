@@ -90,7 +90,7 @@ func (p *pool) clientError(ctx context.Context, err error) error {
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.As(err, &pgError) && !lostCode(pgError.Code):
+	case errors.As(err, &pgError) && !connectionLost(err):
 		return pgError
 	}
 	return unreachable(p.name, err)

@@ -271,6 +271,23 @@ func TestPoolWaitEndsWith53300(t *testing.T) {
 	}
 }
 
+// TestBadParameterIsTheClientsOwnError: PostgreSQL calls it a protocol violation, and the connection lives on.
+func TestBadParameterIsTheClientsOwnError(t *testing.T) {
+	b := connected(t)
+	opened := b.Stats()["shadow"].NewConnsCount()
+	r := Request{SQL: "SELECT $1::int", Parameters: [][]byte{{1}}, Formats: []int16{1}}
+	rows, err := b.Shadow(context.Background(), r)
+	if err == nil {
+		err = rows.each(func([][]byte) {})
+	}
+	if code(err) != "08P01" || !strings.Contains(err.Error(), "insufficient data left in message") {
+		t.Errorf("error = %v", err)
+	}
+	if n := b.Stats()["shadow"].NewConnsCount(); n != opened {
+		t.Errorf("%d connections were opened for it", n-opened)
+	}
+}
+
 func TestServerParameters(t *testing.T) {
 	b := connected(t)
 	got, err := b.ServerParameters(context.Background())
