@@ -14,12 +14,16 @@ import (
 type Backend struct {
 	policy  *policy.Policy
 	path    string // search_path on shadow and public
-	main    *pool
+	main    *pool  // for measures
+	check   *pool  // main as well, for what is free: that must not wait for a measure
 	shadow  *pool
 	public  *pool // nil: no public table
 	types   atomic.Pointer[typeNames]
 	version int // main's server_version_num
 }
+
+// checkConns is the size of the pool check: parse analysis and reading catalogs take milliseconds.
+const checkConns = 2
 
 // typeNames maps the shadow's OIDs of types that are not built in to main's.
 type typeNames map[uint32]uint32
@@ -34,6 +38,7 @@ func Open(ctx context.Context, p *policy.Policy) (*Backend, error) {
 		pool  **pool
 	}{
 		{"main", p.Databases.Main, p.Pool.Main, &b.main},
+		{"main", p.Databases.Main, checkConns, &b.check},
 		{"shadow", p.Databases.Shadow, p.Pool.Shadow, &b.shadow},
 		{"public", p.Databases.Public, p.Pool.Public, &b.public},
 	}
@@ -77,7 +82,7 @@ func hasPublicTable(p *policy.Policy) bool {
 
 // Close ends every connection. It waits for statements in flight.
 func (b *Backend) Close() {
-	for _, p := range []*pool{b.main, b.shadow, b.public} {
+	for _, p := range []*pool{b.main, b.check, b.shadow, b.public} {
 		if p != nil {
 			p.pool.Close()
 		}
@@ -97,12 +102,12 @@ func (b *Backend) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Stats are the pools' own counters by name ("main", "shadow", "public"): for metrics.
+// Stats are the pools' own counters by name ("main", "check", "shadow", "public"): for metrics.
 func (b *Backend) Stats() map[string]*pgxpool.Stat {
-	stats := make(map[string]*pgxpool.Stat, 3)
-	for _, p := range []*pool{b.main, b.shadow, b.public} {
+	stats := make(map[string]*pgxpool.Stat, 4)
+	for name, p := range map[string]*pool{"main": b.main, "check": b.check, "shadow": b.shadow, "public": b.public} {
 		if p != nil {
-			stats[p.name] = p.pool.Stat()
+			stats[name] = p.pool.Stat()
 		}
 	}
 	return stats

@@ -10,12 +10,12 @@ import (
 
 // CheckMeasure has main parse every query of a measurement and prove what it rests on, before anything is charged (P27). Parsing is
 // parse analysis alone: nothing is planned, no statistics are read, and the proofs read catalogs and public values; so no error that
-// comes from here has seen a row.
+// comes from here has seen a row. It is free, so it has connections of its own: a wait for one of main's would tell when a measure ends.
 //
 // A *ProofError says which proof failed, a *RefusedError that main does not take a query; other errors are for the client.
 func (b *Backend) CheckMeasure(ctx context.Context, m Measurement) error {
 	for attempt := 0; ; attempt++ {
-		conn, err := b.main.acquire(ctx)
+		conn, err := b.check.acquire(ctx)
 		if err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func (b *Backend) CheckMeasure(ctx context.Context, m Measurement) error {
 			err = end
 		}
 		if !sent && attempt == 0 && ctx.Err() == nil && connectionLost(err) {
-			b.main.pool.Reset()
+			b.check.pool.Reset()
 			continue
 		}
 		return b.checkError(ctx, err)
@@ -76,5 +76,5 @@ func (b *Backend) checkError(ctx context.Context, err error) error {
 	case errors.As(err, &refused) && !connectionLost(err), errors.Is(err, errProtocol):
 		return &RefusedError{err}
 	}
-	return unreachable(b.main.name, err)
+	return unreachable(b.check.name, err)
 }

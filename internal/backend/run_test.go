@@ -266,6 +266,13 @@ func TestPoolWaitEndsWith53300(t *testing.T) {
 	if err := b.Measure(context.Background(), Measurement{}, func(MeasureRow) error { return nil }); code(err) != "53300" {
 		t.Errorf("measure: %v", err)
 	}
+	// What is free must not tell that main is busy.
+	if err := b.CheckMeasure(context.Background(), Measurement{}); err != nil {
+		t.Errorf("check: %v", err)
+	}
+	if _, err := b.check.catalogs(context.Background(), nil); err != nil {
+		t.Errorf("catalogs: %v", err)
+	}
 	if got := collect2(t, b, "SELECT 'free'"); got != "free" {
 		t.Errorf("afterwards: %q", got)
 	}

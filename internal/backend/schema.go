@@ -20,7 +20,7 @@ var ErrStale = errors.New("the shadow database is out of date: run dpproxy setup
 // apart are errors; all of a kind are reported together.
 func (b *Backend) Schema(ctx context.Context) (*rewrite.Schema, error) {
 	names := relationNames(b.policy)
-	main, err := b.main.catalogs(ctx, names)
+	main, err := b.check.catalogs(ctx, names) // a plan that main does not bear out has it read again, for nothing
 	if err != nil {
 		return nil, err
 	}
