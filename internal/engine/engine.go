@@ -56,7 +56,7 @@ type state struct {
 	backend *backend.Backend
 	plans   *lru.Cache[planKey, *analysed]
 	lookups *lookups
-	shares  map[rewrite.Route]*shares // of RouteShadow and RoutePublic
+	shares  map[rewrite.Route]*shares // of the pool that serves the route; RoutePrivate: main's
 	info    session.Info
 	secret  string // of the group selection's keyed hash (PRIVACY 9)
 	version int    // main's server_version_num
@@ -92,7 +92,12 @@ func (e *Engine) Load(ctx context.Context, p *policy.Policy, b *backend.Backend)
 	}
 	e.state.Store(&state{
 		policy: p, schema: schema, backend: b, plans: plans, lookups: newLookups(),
-		shares: map[rewrite.Route]*shares{rewrite.RouteShadow: newShares(p.Pool.Shadow, p.Pool.Wait), rewrite.RoutePublic: newShares(p.Pool.Public, p.Pool.Wait)}, secret: secret, version: b.Version(),
+		shares: map[rewrite.Route]*shares{
+			rewrite.RoutePrivate: newShares(p.Pool.Main, p.Pool.Wait),
+			rewrite.RouteShadow:  newShares(p.Pool.Shadow, p.Pool.Wait),
+			rewrite.RoutePublic:  newShares(p.Pool.Public, p.Pool.Wait),
+		},
+		secret: secret, version: b.Version(),
 		info: session.Info{Parameters: parameters, Database: main.Database, Epsilon: p.Defaults.Epsilon, EpsilonMax: p.Defaults.EpsilonMax},
 	})
 	return nil

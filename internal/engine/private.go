@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
@@ -35,6 +36,11 @@ func (p *private) Execute(ctx context.Context) (session.Rows, error) {
 func (p *private) release(ctx context.Context) ([]released, error) {
 	var answer []released
 	err := pace{p.state.policy.Timing, time.Now, sleepOn}.run(ctx, func() error {
+		give, err := p.state.shares[rewrite.RoutePrivate].take(ctx, p.scope.Analyst)
+		if err != nil {
+			return err
+		}
+		defer give()
 		exact, err := p.measure(ctx)
 		if err == nil {
 			answer = p.draw(exact)

@@ -8,8 +8,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// shares bounds how many connections of the shadow's or the public pool one analyst's statements hold at a time: a few free
-// statements that run for long would else keep every other analyst waiting.
+// shares bounds how many connections of a pool one analyst's statements hold at a time: a few statements that run for long
+// would else keep every other analyst waiting.
 type shares struct {
 	limit int
 	wait  time.Duration // for one of his own statements to end; 0: for ever
@@ -45,6 +45,6 @@ func (s *shares) take(ctx context.Context, analyst string) (give func(), err err
 			return nil, context.Cause(ctx)
 		}
 		return nil, pgerr.New(pgerr.TooManyConnections, "too many of your statements are running",
-			pgerr.Hint("Let one of them end, or ask the administrator to raise pool.shadow and pool.public."))
+			pgerr.Hint("Let one of them end, or ask the administrator to raise the limits under pool."))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -71,5 +72,44 @@ func TestOutcomesWaitForTheirMoment(t *testing.T) {
 			default:
 			}
 		})
+	}
+}
+
+// TestOthersDoNotWaitForOnesMeasures: one analyst's measures leave room on main for another's, and what is free waits for none.
+func TestOthersDoNotWaitForOnesMeasures(t *testing.T) {
+	p := start(t, clinicPolicy("pool: {main: 2, wait: 1m}"), clinic)
+	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second) // less than pool.wait
+	defer cancel()
+	unlock := p.lock("patients")
+	outcomes := make(chan error, 3)
+	ask := func(user, sql string) {
+		conn := p.connect(func(c *pgx.ConnConfig) { c.User = user })
+		go func() {
+			_, err := conn.Exec(ctx, sql)
+			outcomes <- err
+		}()
+	}
+	ask("alice", "SELECT count(*) FROM patients WHERE age > 41")
+	ask("alice", "SELECT count(*) FROM patients WHERE age > 42")
+	eventually(t, "one measure waits for the lock", func() bool { return p.waiting() == 1 })
+	bob := p.connect(func(c *pgx.ConnConfig) { c.User = "bob" })
+	if _, err := bob.Exec(ctx, "SELECT count(*) FROM visits"); err != nil {
+		t.Errorf("another analyst: %v", err)
+	}
+	ask("bob", "SELECT count(*) FROM patients WHERE age > 43")
+	eventually(t, "the pool is used up", func() bool { return p.waiting() == 2 })
+	for range 5 {
+		if _, err := bob.Exec(ctx, "EXPLAIN "+measured); err != nil {
+			t.Fatalf("EXPLAIN: %v", err)
+		}
+	}
+	if len(outcomes) > 0 {
+		t.Errorf("a measure has ended: %v", <-outcomes)
+	}
+	unlock()
+	for range 3 {
+		if err := <-outcomes; err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -190,8 +190,8 @@ func TestKilledUnderAttack(t *testing.T) {
 		}
 		close(begin)
 		if held {
-			eventually(t, "measures wait", func() bool { return p.waiting() == 8 }) // pool.main
-			lost += 8
+			eventually(t, "measures wait", func() bool { return p.waiting() == 6 }) // alice's share of pool.main
+			lost += 6
 		} else {
 			eventually(t, "answers come", func() bool { mu.Lock(); defer mu.Unlock(); return len(answered) > 40*round })
 		}
