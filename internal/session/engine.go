@@ -23,7 +23,7 @@ type Engine interface {
 	Prepare(ctx context.Context, scope Scope, st Statement, parameterTypes []uint32) (Prepared, error)
 
 	// Charge spends for every bound statement that needs it: all or nothing, durable when it returns. Each bound is charged
-	// at most once, and always before its Execute.
+	// before its Execute, in the same message; a charge that its message did not use is void, and the next one pays again.
 	Charge(ctx context.Context, scope Scope, bounds []Bound) error
 
 	// CheckSetting has the backend validate a setting that only PostgreSQL can judge: "TimeZone" (a zone, a number of hours,

@@ -50,6 +50,21 @@ func TestAllAreChargedBeforeTheFirstRuns(t *testing.T) {
 	expect(t, "engine", e.log, "charge SELECT rows(1, 1)", "charge SELECT fails()", "charge SELECT rows(2, 1)", "run SELECT rows(1, 1)", "run SELECT fails()")
 }
 
+// TestChargeOfAStatementThatDidNotRunIsVoid: a cursor does not keep what a message that failed was charged for it.
+func TestChargeOfAStatementThatDidNotRunIsVoid(t *testing.T) {
+	s, e := mustOpen(t, nil)
+	ask(s, "DECLARE k CURSOR WITH HOLD FOR SELECT rows(1, 1)")
+	for range 2 {
+		e.log = nil
+		expect(t, "failing", ask(s, "SELECT fails(); FETCH k"), "columns 1", "error private detail", "I")
+		expect(t, "engine", e.log, "charge SELECT fails()", "charge SELECT rows(1, 1)", "run SELECT fails()")
+	}
+	e.log = nil
+	ask(s, "FETCH k; MOVE 0 FROM k")
+	ask(s, "FETCH k")
+	expect(t, "engine at last", e.log, "charge SELECT rows(1, 1)", "run SELECT rows(1, 1)")
+}
+
 // TestStatementsSeeTheSettingsBeforeThem even though nothing has run when they are analysed.
 func TestStatementsSeeTheSettingsBeforeThem(t *testing.T) {
 	s, e := mustOpen(t, nil)

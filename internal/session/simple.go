@@ -27,6 +27,7 @@ func (s *Session) Query(ctx context.Context, sql string, w wire.ResultWriter) er
 		if err := s.timed(ctx, func(ctx context.Context) error { return s.decide(ctx, steps) }); err != nil {
 			return err
 		}
+		defer void(steps)
 	}
 	for _, x := range steps {
 		if err := s.timed(ctx, func(ctx context.Context) error { return s.runSimple(ctx, x, w) }); err != nil {
@@ -54,6 +55,16 @@ func (s *Session) decide(ctx context.Context, steps []*step) error {
 		x.dry = false
 	}
 	return s.charge(ctx, spend)
+}
+
+// void makes what was charged and not run, because a statement before it failed, be charged again if it is asked for later.
+// A cursor would else keep its charge beyond the budget's period, and beyond the policy that it was charged under.
+func void(steps []*step) {
+	for _, x := range steps {
+		for _, q := range x.spend {
+			q.charged = q.executed
+		}
+	}
 }
 
 func contains(list []*query, q *query) bool {
