@@ -66,7 +66,7 @@ func (p *prepared) Bind(ctx context.Context, scope session.Scope, formats []int1
 func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int16, values [][]byte, resultFormats []int16) (session.Bound, error) {
 	s := p.engine.state.Load()
 	if s.policy.Analysts[scope.Analyst] == nil {
-		return nil, pgerr.New(pgerr.InvalidAuthorization, errNoAnalyst.Error(), pgerr.Fatal())
+		return nil, errRemoved()
 	}
 	a, err := p.engine.analyse(ctx, s, scope, p.statement, p.types)
 	if err != nil {

@@ -115,6 +115,7 @@ func (e *Engine) Charge(ctx context.Context, scope session.Scope, bounds []sessi
 			p.same = asked[p.key]
 			free = append(free, p)
 		case p.costs():
+			p.same = nil
 			asked[p.key] = p
 			costly, charges = append(costly, p), append(charges, p.charge)
 		default:
@@ -142,18 +143,23 @@ func (e *Engine) Charge(ctx context.Context, scope session.Scope, bounds []sessi
 		e.metrics.Charged(p.epsilon)
 	}
 	for _, p := range free {
-		p.balance = balance
+		p.spent, p.balance = 0, balance
 	}
 	return nil
 }
 
-// current refuses what was bound under a policy that a reload has replaced since: a portal or a cursor may wait for long.
+// current refuses what was bound before a reload: a portal or a cursor may wait for long, and the connections that it was
+// bound to are closed by then, whether the reload changed anything for the statement or not.
 func (c *call) current() error {
-	if now := c.engine.state.Load().policy; now == c.state.policy || now.Version == c.state.policy.Version {
+	now := c.engine.state.Load()
+	switch {
+	case now.policy.Analysts[c.scope.Analyst] == nil:
+		return errRemoved()
+	case now.backend == c.state.backend:
 		return nil
 	}
 	return pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type",
-		pgerr.Hint("The policy has changed since the statement was bound. Send it again; nothing was charged."))
+		pgerr.Hint("The policy has been read again since the statement was bound. Send it again."))
 }
 
 // await lets a question that the analyst is asking at this moment from another connection be answered first, and takes its

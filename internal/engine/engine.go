@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/rewrite/command"
@@ -141,8 +141,10 @@ func (e *Engine) Info(context.Context) (session.Info, error) { return e.state.Lo
 // sources hands out generators: each is used by one statement at a time.
 var sources = sync.Pool{New: func() any { return mechanism.NewSource() }}
 
-// errNoAnalyst means that a policy reload removed the analyst of an open session.
-var errNoAnalyst = errors.New("analyst is no longer in the policy")
+// errRemoved means that a policy reload removed the analyst of an open session.
+func errRemoved() error {
+	return pgerr.New(pgerr.InvalidAuthorization, "analyst is no longer in the policy", pgerr.Fatal())
+}
 
 // commandOf is what the session answers itself; nil for the engine's own statements.
 func commandOf(st *rewrite.Statement) command.Command {

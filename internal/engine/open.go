@@ -30,6 +30,9 @@ func (c *call) bindOpen(ctx context.Context) (session.Bound, error) {
 
 // Execute starts the statement; its rows stream from the backend.
 func (o *open) Execute(ctx context.Context) (session.Rows, error) {
+	if err := o.current(); err != nil {
+		return nil, err
+	}
 	r := backend.Request{
 		SQL: o.analysis.SQL, Parameters: o.values, Types: o.analysis.parameters, Formats: o.formats,
 		ResultFormats: o.resultFormats, Settings: backendSettings(o.scope),

@@ -13,6 +13,9 @@ import (
 // that depends on released values alone.
 func (p *private) Execute(ctx context.Context) (session.Rows, error) {
 	defer p.land()
+	if err := p.current(); err != nil { // the message may have waited for others of its statements since the charge
+		return nil, err
+	}
 	if err := p.borrow(ctx); err != nil {
 		return nil, err
 	}

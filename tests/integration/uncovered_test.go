@@ -103,6 +103,16 @@ var laters = []later{
 	}, func(t *testing.T, conn *pgconn.PgConn) ([][][]byte, error) {
 		return execute(t, conn, "FETCH ALL FROM c")
 	}},
+	{"charged by a message that failed", func(t *testing.T, conn *pgconn.PgConn, sql string) {
+		if _, err := execute(t, conn, "DECLARE c CURSOR WITH HOLD FOR "+sql); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := execute(t, conn, "SELECT 1/(SELECT 0); FETCH ALL FROM c"); sqlState(err) != "22012" {
+			t.Fatal(err)
+		}
+	}, func(t *testing.T, conn *pgconn.PgConn) ([][][]byte, error) {
+		return execute(t, conn, "FETCH ALL FROM c")
+	}},
 	{"prepared in SQL", func(t *testing.T, conn *pgconn.PgConn, sql string) {
 		if _, err := execute(t, conn, "PREPARE older AS "+sql); err != nil {
 			t.Fatal(err)
@@ -122,6 +132,7 @@ func TestReloadBetweenBindAndExecute(t *testing.T) {
 		{"table gone", unlisted(unlisted(policy, "lab_results"), "visits"), 0},
 		{"column gone", strings.Replace(policy, "      minutes:    {bounds: [0, 600]}\n", "", 1), 0},
 		{"analyst gone", strings.Replace(policy, "  alice:", "  carol:", 1), 0},
+		{"nothing of it", strings.Replace(policy, "ttl: 0", "ttl: 1h", 1), math.Inf(1)},
 		{"narrower bounds", strings.Replace(policy, "minutes:    {bounds: [0, 600]}", "minutes:    {bounds: [0, 1]}", 1), 4000 + 40*10/0.5},
 	} {
 		for _, l := range laters {
@@ -154,6 +165,8 @@ func TestReloadBetweenBindAndExecute(t *testing.T) {
 					t.Errorf("refused (%v), and charged: %g, then %g", err, before, after)
 				case err != nil && (refused.Code == "XX000" || refused.Code == "55000"):
 					t.Errorf("no plain refusal: %v", err)
+				case err == nil && !strings.HasPrefix(l.name, "prepared"):
+					t.Errorf("answered over the connections of before: %q", rows)
 				case err == nil && change.most == 0:
 					t.Errorf("answered: %q; spent %g, then %g", rows, before, after)
 				case err == nil:
@@ -163,6 +176,37 @@ func TestReloadBetweenBindAndExecute(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestReloadInTheMiddleOfAMessage: what was charged with the message and has not begun is not measured under the policy of before.
+func TestReloadInTheMiddleOfAMessage(t *testing.T) {
+	policy := purePolicy("answers: {ttl: 0}")
+	p := start(t, policy, clinic)
+	conn, err := pgconn.Connect(t.Context(), p.dsn("alice"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	unlock := p.lock("patients")
+	type outcome struct {
+		results []*pgconn.Result
+		err     error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		results, err := conn.Exec(context.Background(), "SELECT count(*) FROM patients; SELECT sum(minutes) FROM visits").ReadAll()
+		done <- outcome{results, err}
+	}()
+	eventually(t, "the first measure waits", func() bool { return p.waiting() == 1 })
+	p.write(strings.Replace(policy, "minutes:    {bounds: [0, 600]}", "minutes:    {bounds: [0, 1]}", 1))
+	if refused, logged := p.reload(t); refused {
+		t.Fatalf("not reloaded:\n%s", logged)
+	}
+	unlock()
+	o := <-done
+	if sqlState(o.err) != "0A000" || len(o.results) == 0 || len(o.results[0].Rows) != 1 {
+		t.Errorf("%d results, %v; want the first and 0A000", len(o.results), o.err)
 	}
 }
 
