@@ -135,7 +135,7 @@ func (p *pool) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 		return nil, context.Cause(ctx)
 	case waiting.Err() != nil:
 		return nil, pgerr.New(pgerr.TooManyConnections, "no connection to the "+p.name+" database became free in time",
-			pgerr.Hint("Try again; if this happens often, ask the administrator to raise pool.%s.", p.name))
+			pgerr.Hint("Try again; if this happens often, tell the administrator: the policy's pool bounds connections."))
 	}
 	return nil, unreachable(p.name, err)
 }
