@@ -241,7 +241,7 @@ func (r *relation) narrow() {
 		}
 		x := *c.x
 		if both := x.Bounds.Intersect(n.Bounds); !both.Empty() {
-			x.Bounds = both
+			x.Narrow(both)
 		} else if n.NotNull && n.Bounds.Empty() {
 			r.empty = true // age < 5 AND age > 10
 		}

@@ -92,7 +92,7 @@ func (b *builder) oneSide(name string, l, r *Expr) *test {
 		t.constant, t.text = true, *text
 		t.hasText = isString(l.typ) && l.typ != oidBpchar && !l.fuzzy && !r.fuzzy || l.isEnum()
 	}
-	if t.bounds.Open() && !t.hasText && !t.constant {
+	if t.bounds.Open() && r.bounds.Open() && !t.hasText && !t.constant {
 		return nil
 	}
 	return t
@@ -101,7 +101,7 @@ func (b *builder) oneSide(name string, l, r *Expr) *test {
 // inUnitsOf gives the bounds of a value that a column of type oid is compared with, in that type's units; open where they do not compare
 // as numbers do.
 func (b *builder) inUnitsOf(oid uint32, r *Expr) Interval {
-	i := r.safe()
+	i := r.unclamped()
 	switch {
 	case isNumber(oid) && isNumber(r.typ), oid == r.typ && isTime(oid) && oid != oidInterval:
 		return i

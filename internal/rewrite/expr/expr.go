@@ -9,22 +9,23 @@ import (
 
 // Column is a column that an expression may read. R owns the values; Build keeps the pointer as the column's identity.
 type Column struct {
-	Ref        string   // as the measure SQL prints it: qualified and quoted
-	Name       string   // as messages name it
-	Type       uint32   // type OID, possibly a domain's or an enum's
-	Typmod     int32    // −1: none
-	TypeName   string   // format_type(Type, Typmod), as SQL prints it
-	Base       uint32   // a domain's base type; 0: Type is no domain
-	BaseTypmod int32    // a domain's typmod (with Base)
-	Nullable   bool     // by schema, or made so by a join
-	Bounds     Interval // declared or derived; ends may be open
-	Enforced   bool     // values lie in Bounds already (a derived table's column): no clamp where it is read
-	Domain     []string // declared values in text form; nil: none
-	EnumLabels []string // Type (or Base) is an enum: its labels in order
-	Unit       bool     // identifies the privacy unit
-	OfUnit     bool     // computed from such a column
-	Scale      int      // with Enforced: digits after the point of a numeric (see Expr.Scale); −1: unknown
-	Collation  string   // quoted and qualified; empty: the type's default
+	Ref        string    // as the measure SQL prints it: qualified and quoted
+	Name       string    // as messages name it
+	Type       uint32    // type OID, possibly a domain's or an enum's
+	Typmod     int32     // −1: none
+	TypeName   string    // format_type(Type, Typmod), as SQL prints it
+	Base       uint32    // a domain's base type; 0: Type is no domain
+	BaseTypmod int32     // a domain's typmod (with Base)
+	Nullable   bool      // by schema, or made so by a join
+	Bounds     Interval  // declared or derived; ends may be open
+	Enforced   bool      // values lie in Bounds already (a derived table's column): no clamp where it is read
+	Held       *Interval // with Enforced: where values lie, once a condition has narrowed Bounds (see Narrow); nil: in Bounds
+	Domain     []string  // declared values in text form; nil: none
+	EnumLabels []string  // Type (or Base) is an enum: its labels in order
+	Unit       bool      // identifies the privacy unit
+	OfUnit     bool      // computed from such a column
+	Scale      int       // with Enforced: digits after the point of a numeric (see Expr.Scale); −1: unknown
+	Collation  string    // quoted and qualified; empty: the type's default
 	// DeterministicCollation: equality is byte equality. True for types without collation.
 	DeterministicCollation bool
 	Source                 any   // R's own: what the column came from

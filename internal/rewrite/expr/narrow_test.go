@@ -13,6 +13,9 @@ func TestNarrow(t *testing.T) {
 	scope := s.scope
 	seven, list := "7", "{4,9,NULL}"
 	scope.types, scope.values, scope.known = []uint32{oidInt4, 1007}, []*string{&seven, &list}, true
+	held := *scope.columns["age"]
+	held.Enforced, held.Bounds = true, Between(2, 50)
+	scope.columns["held"] = &held
 	for _, c := range []struct {
 		where, column, bounds string
 		notNull               bool
@@ -41,7 +44,9 @@ func TestNarrow(t *testing.T) {
 		{"i4 <> 5", "i4", "[-50, 120]", true, nil},
 		{"i4 > 5 AND NULL", "i4", "[6, 120]", true, nil},
 		{"i4 > 200", "i4", "[-50, 120]", true, nil}, // a contradiction leaves the bounds alone
-		{"i4 < age", "i4", "[-50, 119]", true, nil},
+		{"i4 < age", "i4", "[-50, 120]", true, nil}, // age is compared as it is, and may lie outside its bounds
+		{"i4 < age + 0", "i4", "[-50, 119]", true, nil},
+		{"i4 > held", "i4", "[3, 120]", true, nil},
 		{"i4 IS DISTINCT FROM 5", "i4", "[-50, 120]", false, nil},
 		{"i4 IS NOT DISTINCT FROM 5", "i4", "[5, 5]", true, nil},
 		{"i8 < 100", "i8", "[0, 99]", true, nil},
@@ -51,7 +56,7 @@ func TestNarrow(t *testing.T) {
 		{"n2 <> 0", "n2", "[0.01, 20000]", true, nil},
 		{"d >= '2020-01-01' AND d < '2021-01-01'", "d", "[18262, 18627]", true, nil},
 		{"ts < '2016-01-01'", "ts", "[1420070400000000, 1451606400000000]", true, nil},
-		{"d > ts", "d", "[16437, 20818]", true, nil},
+		{"d > ts", "d", "[16436, 20818]", true, nil},
 		{"ts >= date '2020-01-01'", "ts", "[1577836800000000, 1798761599000000]", true, nil},
 		{"d < timestamp '2020-01-01 12:00'", "d", "[16436, 18262]", true, nil},
 		{"tz >= '2020-01-01'", "tz", "[1577833200000000, 1798675200000000]", true, nil}, // Europe/Berlin
@@ -83,6 +88,37 @@ func TestNarrow(t *testing.T) {
 				t.Errorf("domain %q", n.Domain)
 			}
 		})
+	}
+}
+
+// TestNarrowedColumnsAreClamped: PostgreSQL may compute with a derived column before the condition that narrows it is tested, so
+// that what only the condition keeps away is clamped, and what the column's own expression keeps away is not.
+func TestNarrowedColumnsAreClamped(t *testing.T) {
+	scope := offlineScope(t)
+	c := &Column{Ref: "t.c", Name: "c", Type: oidNumeric, Typmod: -1, TypeName: "pg_catalog.\"numeric\"", Bounds: Between(0, 5), Enforced: true, Scale: 2, DeterministicCollation: true}
+	scope.columns["c"] = c
+	for _, step := range []struct{ bounds, held, sql string }{
+		{"[0, 5]", "[0, 5]", "t.c"},
+		{"[1, 5]", "[0, 5]", "(CASE WHEN t.c OPERATOR(pg_catalog.<) '1'::pg_catalog.\"numeric\" THEN '1'::pg_catalog.\"numeric\" ELSE t.c END)"},
+		{"[1, 3]", "[0, 5]", "(CASE WHEN t.c OPERATOR(pg_catalog.<) '1'::pg_catalog.\"numeric\" THEN '1'::pg_catalog.\"numeric\" WHEN t.c OPERATOR(pg_catalog.>) '3'::pg_catalog.\"numeric\" THEN '3'::pg_catalog.\"numeric\" ELSE t.c END)"},
+	} {
+		switch step.bounds {
+		case "[1, 5]":
+			c.Narrow(Between(1, 5))
+		case "[1, 3]":
+			c.Narrow(Between(1, 3))
+		}
+		e := Read(c, -1)
+		if sql := strings.ReplaceAll(e.Read().SQL(), "pg_catalog.numeric", "pg_catalog.\"numeric\""); sql != step.sql {
+			t.Errorf("printed as %s", sql)
+		}
+		as := e.AsColumn("u.c", "c") // of a subquery that lets it through
+		for _, x := range []*Column{c, as} {
+			h, ok := (&Expr{col: x}).held()
+			if x.Bounds.String() != step.bounds || h.String() != step.held || !ok || x.Scale != 2 {
+				t.Errorf("%s: bounds %s, held %s, scale %d", x.Ref, x.Bounds, h, x.Scale)
+			}
+		}
 	}
 }
 

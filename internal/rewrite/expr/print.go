@@ -86,11 +86,12 @@ func (p *printer) column(e *Expr) string {
 		return intervalRead(e, ref)
 	}
 	out := "(CASE"
-	if lo := e.bounds.Lo; lo != nil && !(e.col.Enforced && e.col.Bounds.Lo != nil && e.col.Bounds.Lo.Cmp(lo) >= 0) {
+	held, _ := (&Expr{col: e.col}).held()
+	if lo := e.bounds.Lo; lo != nil && (held.Lo == nil || held.Lo.Cmp(lo) < 0) {
 		s := boundLiteral(e, lo, false)
 		out += " WHEN " + ref + " OPERATOR(pg_catalog.<) " + s + " THEN " + s
 	}
-	if hi := e.bounds.Hi; hi != nil && !(e.col.Enforced && e.col.Bounds.Hi != nil && e.col.Bounds.Hi.Cmp(hi) <= 0) {
+	if hi := e.bounds.Hi; hi != nil && (held.Hi == nil || held.Hi.Cmp(hi) > 0) {
 		s := boundLiteral(e, hi, true)
 		out += " WHEN " + ref + " OPERATOR(pg_catalog.>) " + s + " THEN " + s
 	}

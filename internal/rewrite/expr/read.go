@@ -76,7 +76,7 @@ func (e *Expr) AsColumn(ref, name string) *Column {
 		if e.kept() {
 			c.Unit, c.Source = e.col.Unit, e.col.Source
 		}
-		c.Enforced = e.enforced()
+		c.hold(e.held())
 		if e.typ == e.col.Type {
 			c.Base, c.BaseTypmod = e.col.Base, e.col.BaseTypmod
 		}
@@ -91,19 +91,50 @@ func (e *Expr) kept() bool {
 	return e.col != nil && (sql == e.col.Ref || sql == "("+e.col.Ref+")::"+e.typeName)
 }
 
-// safe holds every value: the bounds, or the type's range.
-func (e *Expr) safe() Interval {
-	if base := e.baseType(); isInt(base) {
-		r := intRange(base)
-		if e.bounds.Lo != nil {
-			r.Lo = e.bounds.Lo
-		}
-		if e.bounds.Hi != nil {
-			r.Hi = e.bounds.Hi
-		}
-		return r
+// held is the interval in which every value lies that the SQL gives, wherever it is computed; ok is false where the bounds are only
+// declared, and there is none. A WHERE that narrowed a column holds nothing: PostgreSQL may compute with the column before.
+func (e *Expr) held() (i Interval, ok bool) {
+	switch {
+	case e.col == nil || e.clamp:
+		return e.bounds, true
+	case !e.col.Enforced:
+		return Interval{}, false
+	case e.col.Held != nil:
+		return *e.col.Held, true
 	}
-	return e.bounds
+	return e.col.Bounds, true
+}
+
+// hold notes where the column's values lie.
+func (c *Column) hold(held Interval, ok bool) {
+	c.Enforced, c.Held = ok, nil
+	if ok && !held.Within(c.Bounds) {
+		c.Held = &held
+	}
+}
+
+// Narrow takes the bounds that a condition of a WHERE leaves. What it holds no longer is clamped where the column is read.
+func (c *Column) Narrow(bounds Interval) {
+	held, ok := (&Expr{col: c}).held()
+	c.Bounds = bounds
+	c.hold(held, ok)
+}
+
+// safe holds every value: the bounds, or the type's range.
+func (e *Expr) safe() Interval { return filled(e.baseType(), e.bounds) }
+
+// unclamped holds every value of what is compared as it is: bounds that are only declared hold none.
+func (e *Expr) unclamped() Interval {
+	i, _ := e.held()
+	return filled(e.baseType(), i)
+}
+
+// filled fills the open ends with those of an integer type's range.
+func filled(oid uint32, i Interval) Interval {
+	if isInt(oid) {
+		return openFilled(i, intRange(oid))
+	}
+	return i
 }
 
 // representable moves bounds to values that the type has: inwards for whole units, to the nearest for floats.
@@ -206,10 +237,8 @@ func (e *Expr) granule() *big.Rat {
 func (c *Column) Narrowed(n Narrowing) *Column {
 	e := columnExpr(c, -1).narrowed(n)
 	out := *c
-	out.Bounds, out.Nullable = e.bounds, e.nullable
-	if c.Enforced && !(c.Bounds.Within(e.bounds)) {
-		out.Enforced = false
-	}
+	out.Narrow(e.bounds)
+	out.Nullable = e.nullable
 	if n.Domain != nil {
 		out.Domain = n.Domain
 	}

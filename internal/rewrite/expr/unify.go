@@ -18,7 +18,9 @@ func Unify(scope Scope, l, r *Expr) (x, y *Expr, c *Column, err error) {
 		return nil, nil, nil, err
 	}
 	c = e.AsColumn("", l.Text())
-	c.Enforced = x.enforced() && y.enforced()
+	heldX, okX := x.held()
+	heldY, okY := y.held()
+	c.hold(heldX.Hull(heldY), okX && okY)
 	if x.col != nil && x.typ == x.col.Type {
 		c.Base, c.BaseTypmod = x.col.Base, x.col.BaseTypmod
 	}
@@ -43,6 +45,3 @@ func (e *Expr) asWritten() *Expr {
 	out.value, out.nullable, out.text = e.value, e.nullable, e.text
 	return out
 }
-
-// enforced says that the SQL keeps every value within the bounds.
-func (e *Expr) enforced() bool { return e.col == nil || e.clamp || e.col.Enforced }
