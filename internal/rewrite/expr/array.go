@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -113,6 +114,7 @@ func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text str
 		items = arr.value.items
 	}
 	var all []*Expr
+	var err error
 	for _, x := range items {
 		e, err := b.operator(name, []*Expr{left, x}, text, loc)
 		if err != nil {
@@ -127,7 +129,13 @@ func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text str
 	}
 	target := first.args[1].typ
 	cast := ""
-	if target != elemType.oid {
+	switch {
+	case target == elemType.oid:
+	case !arr.provisional && arr.value.items != nil && slices.ContainsFunc(all, func(e *Expr) bool { return e.args[1].value == nil }):
+		if arr, err = b.arrayFrom(items, target, loc); err != nil { // a cast of the array would prove nothing of its items
+			return nil, err
+		}
+	default:
 		cast = "::" + qualified(catalog.types[target].array, -1)
 	}
 	op := operatorFor(name, []uint32{left.baseType(), elemType.oid})

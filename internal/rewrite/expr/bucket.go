@@ -52,9 +52,13 @@ func thresholds(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
 		return nil, err
 	}
 	array := args[1]
-	if list.oid != oid {
+	if list.oid != oid && array.provisional {
 		d := &call{args: []*Expr{array}, loc: loc, text: array.Text(), tmpl: "({0})::" + qualified(catalog.types[oid].array, -1)}
 		array = d.result(catalog.types[oid].array)
+	} else if list.oid != oid { // a cast of the array would prove nothing of its items
+		if array, err = b.arrayFrom(args[1].value.items, oid, loc); err != nil {
+			return nil, err
+		}
 	}
 	c.args, c.tmpl = []*Expr{x.Read(), array}, "pg_catalog.width_bucket({0}, {1})"
 	e := c.result(oidInt4)

@@ -211,11 +211,12 @@ func (c *call) intoRange(out *Expr, bounds, safe Interval, to uint32) error {
 }
 
 func (c *call) floatCast(out, x *Expr, b Interval, to uint32) error {
+	cut := x.typ == oidNumeric && (x.scale < 0 || x.scale > 60)
 	switch {
 	case isInt(x.typ):
 		out.quantum = 0
 	case x.typ == oidNumeric:
-		if x.scale < 0 || x.scale > 60 { // digits beyond the 60th do not matter to a float, and could underflow
+		if cut { // digits beyond the 60th do not matter to a float, and could underflow
 			out.tmpl = "(pg_catalog.trunc({0}, 60))::{T}"
 			out.quantum = floatQuantum(pow10(-60), to)
 		} else {
@@ -232,7 +233,7 @@ func (c *call) floatCast(out, x *Expr, b Interval, to uint32) error {
 	if !ok || out.quantum > leastQuantum(to) || to == oidFloat4 && x.typ == oidNumeric && x.scale < 0 {
 		return c.refuse(fmt.Sprintf("values in %s may overflow or underflow %s", b, display(to)), "")
 	}
-	if x.typ == oidNumeric && x.scale < 0 {
+	if cut {
 		bounds = bounds.Hull(Point(ratZero)).Intersect(bounds.Widen(pow10(-60)))
 	}
 	out.bounds = openAt(x.bounds, bounds)
@@ -253,12 +254,10 @@ func (c *call) textCast(out, x *Expr, to uint32, typmod int32) error {
 	if err := c.printed(x); err != nil {
 		return err
 	}
-	out.maxLen = 64
+	out.maxLen = printedLen(x)
 	switch {
 	case isString(x.typ):
 		out.maxLen, out.collation, out.fuzzy = x.maxLen, x.collation, x.fuzzy
-	case x.typ == oidNumeric:
-		out.maxLen = -1
 	case x.isEnum():
 		out.maxLen = 63
 	}
@@ -266,6 +265,17 @@ func (c *call) textCast(out, x *Expr, to uint32, typmod int32) error {
 		out.maxLen = int(typmod - 4)
 	}
 	return nil
+}
+
+// printedLen is how long the text of a value of a built-in type may be; -1: unknown.
+func printedLen(x *Expr) int {
+	switch x.typ {
+	case oidNumeric:
+		return -1
+	case oidInterval: // -178956970 years -8 mons -2147483648 days -2562047788:00:54.775807
+		return 80
+	}
+	return 64
 }
 
 // printed refuses the text of a value that the session wants in another style than main prints.

@@ -100,7 +100,7 @@ func stampShift(c *call) (*Expr, error) {
 	}
 	shift := shiftOf(by)
 	if at.typ == oidTimestamptz && by.value == nil || by.value != nil && by.value.span != nil && at.typ == oidTimestamptz && (by.value.span.days != 0 || by.value.span.months != 0) {
-		shift = shift.Widen(microsPerDay) // changes of the zone's offset
+		shift = shift.Widen(zoneJump)
 	}
 	e.bounds = operate(c.cand.name, micros(at), shift)
 	return c.inside(e, timestampSafe)
@@ -245,10 +245,10 @@ func age(c *call) (*Expr, error) {
 		}
 	}
 	distance := c.args[0].bounds.Sub(c.args[1].bounds)
-	e.bounds = distance.Widen(add(mul(distance.Abs().Hi, frac(1, 12)), mul(rat(31), microsPerDay)))
 	if c.args[0].typ == oidTimestamptz { // its fields are those of local times
-		distance = distance.Widen(mul(rat(2), microsPerDay))
+		distance = distance.Widen(zoneJump)
 	}
+	e.bounds = distance.Widen(add(mul(distance.Abs().Hi, frac(1, 12)), mul(rat(31), microsPerDay)))
 	e.distance = &distance
 	return e, nil
 }
@@ -329,8 +329,14 @@ func (c *call) timeCast(out, x *Expr, to uint32) error {
 		out.nullable = out.nullable || !b.Finite() // of infinity
 	case from == oidTime && to == oidInterval:
 		out.bounds, out.monthless = dayOf(x), true
-	case from == oidInterval && to == oidTime:
+	case from == oidInterval && to == oidTime: // of -2562047788 hours PostgreSQL makes a time of 28 hours
 		out.bounds = dayRange
+		if known, err := c.finite(); !known || err != nil {
+			return err
+		}
+		if spreadOf(x).Cmp(rat(1e18)) > 0 {
+			return c.refuse("the interval may be too long", "declare narrower bounds")
+		}
 	default:
 		return c.refuse(fmt.Sprintf("a cast from %s to %s is not supported", display(from), display(to)), "")
 	}

@@ -163,7 +163,8 @@ func (c *call) extractSpan(e *Expr, field string) (*Expr, error) {
 	case "day":
 		e.bounds = each(microsPerDay)
 		if noMonths(c.args[1]) {
-			e.bounds = truncated(b.Scale(quo(ratOne, microsPerDay))).Widen(ratOne)
+			days := quo(spreadOf(c.args[1]), microsPerDay) // more than the whole, when its time is of the other sign
+			e.bounds = truncated(Interval{neg(days), days})
 		}
 	default:
 		return nil, c.refuse(fmt.Sprintf("the field %q of an interval is not supported", field), "write extract(epoch FROM x) / 3600 for hours")
@@ -268,11 +269,10 @@ func dateTrunc(c *call) (*Expr, error) {
 	if !x.bounds.Within(timestampSafe) {
 		return nil, c.refuse(x.Text()+" may lie out of range", "declare narrower bounds")
 	}
-	down := mul(new(big.Rat).SetFloat64(unit.days), microsPerDay)
-	if e.typ == oidTimestamptz {
-		down = add(down, microsPerDay) // the zone's offset may differ at the truncated time
+	e.bounds = Interval{sub(x.bounds.Lo, mul(new(big.Rat).SetFloat64(unit.days), microsPerDay)), x.bounds.Hi}
+	if e.typ == oidTimestamptz { // the zone's offset may differ at the truncated time, which may even be later
+		e.bounds = e.bounds.Widen(zoneJump)
 	}
-	e.bounds = Interval{sub(x.bounds.Lo, down), x.bounds.Hi}
 	if len(c.args) == 3 {
 		name, known, err := c.constantText(2, "the time zone")
 		if err != nil {

@@ -69,7 +69,7 @@ var fixture = []fixtureColumn{
 	{name: "ud", sql: "date", oid: oidDate, typmod: -1, benign: []string{"'2020-02-29'"}, hostile: []string{"'infinity'", "'-infinity'", "'4713-01-01 BC'", "'5874897-12-31'"}},
 	{name: "uts", sql: "timestamp", oid: oidTimestamp, typmod: -1, benign: []string{"'2020-02-29 12:00'"}, hostile: hostileStamp},
 	{name: "utz", sql: "timestamptz", oid: oidTimestamptz, typmod: -1, benign: []string{"'2020-02-29 12:00+00'"}, hostile: hostileStamp},
-	{name: "uiv", sql: "interval", oid: oidInterval, typmod: -1, benign: []string{"'1 day'"}, hostile: []string{"'178000000 years'", "'-178000000 years'", "'2147483647 days'"}},
+	{name: "uiv", sql: "interval", oid: oidInterval, typmod: -1, benign: []string{"'1 day'"}, hostile: []string{"'178000000 years'", "'-178000000 years'", "'2147483647 days'", "'-178956970 years -8 mons -2147483648 days -2562047788:00:54.775807'"}},
 	{name: "dom", sql: "percent", oid: 0, typmod: -1, lo: "0", hi: "100", benign: []string{"0", "50", "100"}, hostile: []string{"1000", "-5"}},
 	{name: "j", sql: "jsonb", oid: 3802, typmod: -1, benign: []string{"'{}'"}, hostile: []string{"'null'"}},
 }

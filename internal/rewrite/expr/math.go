@@ -15,7 +15,7 @@ func init() {
 	define("bounds prove an argument > 0", false, monotone("ln", math.SmallestNonzeroFloat64, math.Log), "ln(float8)", "ln(numeric)")
 	define("bounds prove an argument > 0", false, monotone("log", math.SmallestNonzeroFloat64, math.Log10), "log(float8)", "log(numeric)", "log10(float8)", "log10(numeric)")
 	define("bounds prove an argument in [-700, 700]", false, exponential, "exp(float8)", "exp(numeric)")
-	define("bounds prove a base > 0, or a constant whole exponent from 0 to 16; and that the result neither overflows nor underflows", false, power,
+	define("bounds prove a base > 0 and an exponent in [-1000, 1000], or a constant whole exponent from 0 to 16; and that the result neither overflows nor underflows", false, power,
 		"power(float8,float8)", "pow(float8,float8)", "^(float8,float8)", "power(numeric,numeric)", "pow(numeric,numeric)", "^(numeric,numeric)")
 	define("bounds prove a base of at least 1.001 and an argument above 0", false, logarithm, "log(numeric,numeric)")
 	define("always", false, pi, "pi()")
@@ -195,6 +195,10 @@ func power(c *call) (*Expr, error) {
 	}
 	if lo < 1e-280 || hi > 1e280 {
 		return nil, c.refuse("it may overflow or underflow", "")
+	}
+	// the ends of the base's bounds are rounded to floats, and the power of what is off by a share of s is off by y·s
+	if !y.bounds.Within(Between(-1000, 1000)) {
+		return nil, c.refuse(fmt.Sprintf("the bounds %s of the exponent are not within [-1000, 1000]", y.bounds), "write power(x, LEAST(GREATEST(y, -1000), 1000))")
 	}
 	bounds, ok := around(lo*(1-1e-12), hi*(1+1e-12), e.typ)
 	if !ok {

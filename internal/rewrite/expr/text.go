@@ -182,10 +182,7 @@ func concatenate(c *call) (*Expr, error) {
 			}
 			x := &call{args: []*Expr{a}, loc: c.loc, text: a.Text(), tmpl: castTemplate}
 			a = x.result(oidText)
-			a.maxLen = 64
-			if x.args[0].typ == oidNumeric {
-				a.maxLen = -1
-			}
+			a.maxLen = printedLen(x.args[0])
 		}
 		args[i] = limited(a)
 		length += args[i].maxLen

@@ -100,6 +100,7 @@ var (
 	microsPerDay  = rat(86400000000)
 	microsPerSec  = rat(1000000)
 	zoneMax       = rat(168 * 3600 * 1000000) // a POSIX zone may be up to 167:59:59 away from UTC (localtime.c, getsecs)
+	zoneJump      = mul(rat(2), zoneMax)      // by how much a zone's offset may change: one end of a POSIX zone's range to the other
 	dayRange      = Interval{ratZero, microsPerDay}
 )
 
