@@ -115,6 +115,7 @@ func (p *proxy) serve() {
 		p.t.Fatal(err)
 	}
 	listening := make(chan string, 1)
+	cmd := p.cmd // stop forgets it
 	go func() {
 		lines := bufio.NewScanner(stderr)
 		lines.Buffer(nil, 1<<20)
@@ -124,7 +125,7 @@ func (p *proxy) serve() {
 			}
 			fmt.Fprintln(p.log, lines.Text())
 		}
-		p.finished <- p.cmd.Wait()
+		p.finished <- cmd.Wait()
 		close(listening)
 	}()
 	addr, ok := <-listening
