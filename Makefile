@@ -33,6 +33,7 @@ demo-check: build ## the same without a person: exit status 0 if the answers are
 bench: ## proxied against direct PostgreSQL: overhead per statement, and measure queries against plain ones
 	$(GO) run ./tests/bench overhead
 	$(GO) run ./tests/bench tpch
+	$(GO) test -run '^$$' -bench BenchmarkStep -benchtime 3x ./internal/rewrite
 
 lint: ## golangci-lint, with the list of .golangci.yml
 	$(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run

@@ -18,7 +18,7 @@ import (
 
 // maxUnitSteps is the most that a statement may do with one unit's rows beyond reading its tables. The costs below were measured
 // on PostgreSQL 15 and one core of a server: of the statements near the limit, the slowest took 8 ns of processor time per step
-// (TestWorkInTime), so that one unit's rows make a difference of at most about 70 ms there.
+// (BenchmarkStep), so that one unit's rows make a difference of at most about 70 ms there.
 const maxUnitSteps = 8 << 20
 
 // What reading a table's rows once may take is never too much: a statement that does no more is an ordinary one, and the DBA
