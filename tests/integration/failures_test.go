@@ -115,9 +115,9 @@ func TestFailuresAreUsedUp(t *testing.T) {
 // TestParallelSessionsDoNotPassTheLimit: many statements that are charged and in flight together, half of which would
 // fail and half of which would not. Only as many as the policy allows show that they failed.
 func TestParallelSessionsDoNotPassTheLimit(t *testing.T) {
-	p := start(t, purePolicy("failures: {per_period: 2}"), clinic)
+	p := start(t, purePolicy("failures: {per_period: 2}", "pool: {main: 12}"), clinic) // of which an analyst may take 9
 	admin := p.server.DSN(p.db, pgserver.Superuser)
-	const sessions = 8 // as many as main's pool has connections
+	const sessions = 8
 	unlock := p.lock("patients", "visits")
 	codes := make([]string, sessions)
 	var all sync.WaitGroup
