@@ -82,8 +82,9 @@ func (p *private) measureOnce(ctx context.Context) ([]measured, error) {
 // against the analyst's limit, and the statement is refused to them from now on. The error is theirs to see only when that
 // is recorded; else they get the ledger's, which an answer would have met as well.
 func (p *private) measureFailed(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	// Whether a cancel came first is decided where the measure ended, and once: one that comes now must not leave a failure uncounted.
+	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		return err
 	}
 	if busy := (*pgconn.PgError)(nil); errors.As(err, &busy) {
 		return busy // no connection in time: main was not asked
