@@ -90,7 +90,7 @@ func (c *call) historyColumn(ctx context.Context, name string) ([]byte, error) {
 func (c *call) columnsColumn(name string) ([]byte, error) {
 	var out []*string
 	add := func(relation policy.Name) error {
-		for _, use := range c.state.schema.Uses(relation) {
+		for _, use := range rewrite.Uses(c.state.schema, relation) {
 			value, err := columnFact(relation, use, name)
 			if err != nil {
 				return err

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -12,11 +11,13 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 // plan registers what a call needs to be released and appends its output.
 func (b *builder) plan(k *block, c *call) error {
-	var output string
+	var output query.Scalar
 	var uses []int
 	var err error
 	switch c.name {
@@ -45,25 +46,25 @@ func (b *builder) plan(k *block, c *call) error {
 	return nil
 }
 
-// guard is the condition that an argument is not NULL; empty where it never is.
-func guard(e *expr.Expr) string {
+// guard is the condition that an argument is not NULL; nil where it never is.
+func guard(e *expr.Expr) query.Scalar {
 	if !e.Nullable() {
-		return ""
+		return nil
 	}
 	if c := e.Column(); c != nil {
-		return c.Ref + " IS NOT NULL"
+		return query.F("{} IS NOT NULL", c.Ref)
 	}
-	if m, err := expr.Measured(e, expr.GridRule{}); err == nil && m.Guard != "" {
+	if m, err := expr.Measured(e, expr.GridRule{}); err == nil && m.Guard != nil {
 		return m.Guard
 	}
-	return "(" + e.SQL() + " IS NOT NULL)"
+	return query.F("({} IS NOT NULL)", e.SQL())
 }
 
-func (k *block) planCount(c *call) (_ string, _ []int, err error) {
+func (k *block) planCount(c *call) (_ query.Scalar, _ []int, err error) {
 	if c.star {
 		i := k.count(c.text, c.condition())
 		if k.src.preserved != nil && c.filter == nil {
-			return fmt.Sprintf("GREATEST(1, %s)", r(i)), []int{i}, nil // the public row itself (PRIVACY 5)
+			return query.F("GREATEST(1, {})", r(i)), []int{i}, nil // the public row itself (PRIVACY 5)
 		}
 		return r(i), []int{i}, nil
 	}
@@ -81,10 +82,10 @@ func (k *block) planCount(c *call) (_ string, _ []int, err error) {
 	if k.src.rows > 1 || !k.src.proven {
 		// One unit's values are merged and ranked: equal ones have to look alike (PRIVACY 7).
 		if value, err = expr.SelectionKey(x); err != nil {
-			return "", nil, err
+			return nil, nil, err
 		}
 	}
-	i, isNew := k.release("distinct "+value+" "+condition, func() mechanism.Release {
+	i, isNew := k.release("distinct "+query.Key(value)+" "+query.Key(condition), func() mechanism.Release {
 		top := int64(mechanism.NoUpper)
 		if k.src.max > 0 {
 			top = k.src.max
@@ -111,7 +112,7 @@ type numericArg struct {
 func (b *builder) measure(k *block, e *expr.Expr) (*numericArg, error) {
 	p := policyColumn(e)
 	if !b.known && e.Provisional() {
-		return &numericArg{Measure: &expr.Measure{SQL: "0", Step: big.NewRat(1, 1), Hi: 1}}, nil // bounds come with the values
+		return &numericArg{Measure: &expr.Measure{SQL: query.Integer(0), Step: big.NewRat(1, 1), Hi: 1}}, nil // bounds come with the values
 	}
 	grids := []*policy.Grid{}
 	if p != nil {
@@ -160,46 +161,46 @@ func (b *builder) foreign(r *relation) bool {
 	})
 }
 
-func (b *builder) planSum(k *block, c *call) (string, []int, error) {
+func (b *builder) planSum(k *block, c *call) (query.Scalar, []int, error) {
 	a, err := b.measure(k, c.args[0])
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	condition := c.condition(guard(c.args[0]))
-	if n, ok := k.index["count "+condition]; ok {
+	if n, ok := k.index["count "+query.Key(condition)]; ok {
 		i, twice, err := k.centred(c.text, a.Measure, condition, a.perUnit, n, a.policy)
 		if err != nil {
-			return "", nil, err
+			return nil, nil, err
 		}
 		k.halfGrid(i, a.Step)
-		sum := convert(c.typ, fmt.Sprintf("round((%s::numeric + (%d)::numeric * %s) / 2)", r(i), twice, r(n)), a.Step)
-		return fmt.Sprintf("CASE WHEN %s > 0 THEN %s END", r(n), sum), []int{i, n}, nil
+		sum := convert(c.typ, query.F("round(({}::numeric + ({})::numeric * {}) / 2)", r(i), twice, r(n)), a.Step)
+		return query.F("CASE WHEN {} > 0 THEN {} END", r(n), sum), []int{i, n}, nil
 	}
 	i, err := k.plainSum(c.text, a.Measure, condition, a.perUnit, a.policy)
-	return convert(c.typ, k.orNull(r(i))+"::numeric", a.Step), []int{i}, err
+	return convert(c.typ, query.F("{}::numeric", k.orNull(r(i))), a.Step), []int{i}, err
 }
 
 // orNull is a released column, or NULL over no rows at all: what every aggregate but a count is there.
-func (k *block) orNull(column string) string {
+func (k *block) orNull(column query.Scalar) query.Scalar {
 	if k.src.empty {
-		return "NULL"
+		return query.Raw("NULL")
 	}
 	return column
 }
 
-func (b *builder) planAvg(k *block, c *call) (string, []int, error) {
+func (b *builder) planAvg(k *block, c *call) (query.Scalar, []int, error) {
 	a, err := b.measure(k, c.args[0])
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	condition := c.condition(guard(c.args[0]))
 	n := k.count("count("+c.args[0].Text()+")", condition)
 	s, twice, err := k.centred(c.text, a.Measure, condition, a.perUnit, n, a.policy)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	k.halfGrid(s, a.Step)
-	sum := fmt.Sprintf("(%s::numeric + (%d)::numeric * %s)", r(s), twice, r(n))
+	sum := query.F("({}::numeric + ({})::numeric * {})", r(s), twice, r(n))
 	lo, hi := new(big.Rat).Mul(a.Step, big.NewRat(a.Lo, 1)), new(big.Rat).Mul(a.Step, big.NewRat(a.Hi, 1))
 	return average(c.typ, sum, r(n), a.Step, lo, hi, a.gaps()), []int{s, n}, nil
 }
@@ -220,54 +221,54 @@ func (k *block) halfGrid(release int, step *big.Rat) {
 }
 
 // average prints sum × step / (2n), clamped to the argument's bounds, in the type that PostgreSQL's avg has.
-func average(typ uint32, sum, n string, step, lo, hi *big.Rat, gaps []expr.Interval) string {
-	var value string
+func average(typ uint32, sum, n query.Scalar, step, lo, hi *big.Rat, gaps []expr.Interval) query.Scalar {
+	var value query.Scalar
 	switch typ {
 	case pgtype.Float8OID:
-		value = fmt.Sprintf("LEAST(GREATEST((%s * %s)::float8 / (2 * %s)::float8, %s::float8), %s::float8)", sum, decimal(step), n, decimal(lo), decimal(hi))
+		value = query.F("LEAST(GREATEST(({} * {})::float8 / (2 * {})::float8, {}::float8), {}::float8)", sum, decimal(step), n, decimal(lo), decimal(hi))
 	case pgtype.IntervalOID:
-		value = fmt.Sprintf("(LEAST(GREATEST(round(%s * %s / (2 * %s)), %s), %s)::float8 * interval '1 microsecond')", sum, decimal(step), n, decimal(lo), decimal(hi))
+		value = query.F("(LEAST(GREATEST(round({} * {} / (2 * {})), {}), {})::float8 * interval '1 microsecond')", sum, decimal(step), n, decimal(lo), decimal(hi))
 	default:
-		value = fmt.Sprintf("LEAST(GREATEST((%s * %s) / (2 * %s), %s), %s)", sum, decimal(step), n, decimal(lo), decimal(hi))
+		value = query.F("LEAST(GREATEST(({} * {}) / (2 * {}), {}), {})", sum, decimal(step), n, decimal(lo), decimal(hi))
 	}
 	if len(gaps) > 0 && typ != pgtype.IntervalOID {
 		value = nearestValid(value, gaps)
 	}
-	return fmt.Sprintf("CASE WHEN %s > 0 THEN %s END", n, value)
+	return query.F("CASE WHEN {} > 0 THEN {} END", n, value)
 }
 
 // nearestValid moves a value out of gaps, to the nearest valid one: post-processing (PRIVACY 20).
-func nearestValid(value string, gaps []expr.Interval) string {
-	text := "SELECT CASE"
+func nearestValid(value query.Scalar, gaps []expr.Interval) query.Scalar {
+	cases := ""
 	for _, g := range gaps {
 		lo, hi := decimal(g.Lo), decimal(g.Hi)
-		text += fmt.Sprintf(" WHEN y.v > %s AND y.v < %s THEN CASE WHEN y.v - %s <= %s - y.v THEN %s ELSE %s END", lo, hi, lo, hi, lo, hi)
+		cases += fmt.Sprintf(" WHEN y.v > %s AND y.v < %s THEN CASE WHEN y.v - %s <= %s - y.v THEN %s ELSE %s END", lo, hi, lo, hi, lo, hi)
 	}
-	return fmt.Sprintf("(%s ELSE y.v END FROM (SELECT %s AS v) AS y)", text, value)
+	return query.F("(SELECT CASE{} ELSE y.v END FROM (SELECT {} AS v) AS y)", cases, value)
 }
 
 // planBool compares a noisy count with the noise's own 95% threshold (PRIVACY 18).
-func (k *block) planBool(c *call) (string, []int) {
-	test := "(" + c.args[0].SQL() + ")"
+func (k *block) planBool(c *call) (query.Scalar, []int) {
+	test := query.F("({})", c.args[0].SQL())
 	if c.name == "bool_and" {
-		test = "(NOT " + test + ")"
+		test = query.F("(NOT {})", test)
 	}
 	i := k.count(c.text, c.condition(test))
-	hit := fmt.Sprintf("(%s > %s)", k.orNull(r(i)), k.derive(i, DerivedThreshold))
+	hit := query.F("({} > {})", k.orNull(r(i)), k.derive(i, DerivedThreshold))
 	if c.name == "bool_and" {
-		hit = "(NOT " + hit + ")"
+		hit = query.F("(NOT {})", hit)
 	}
 	return hit, []int{i}
 }
 
-func (b *builder) planQuantile(k *block, c *call) (string, []int, error) {
+func (b *builder) planQuantile(k *block, c *call) (query.Scalar, []int, error) {
 	e := c.args[0]
-	if !isNumber(c.typ) && c.typ != pgtype.DateOID && (!isTime(c.typ) || c.typ == pgtype.TimeOID) {
-		return "", nil, pgerr.New(pgerr.InsufficientPrivilege, fmt.Sprintf("%s would return a value of a private row", c.text), pgerr.Hint("Ask for min, max and percentiles of numbers, dates and times with bounds."))
+	if !schema.IsNumber(c.typ) && c.typ != pgtype.DateOID && (!schema.IsTime(c.typ) || c.typ == pgtype.TimeOID) {
+		return nil, nil, pgerr.New(pgerr.InsufficientPrivilege, fmt.Sprintf("%s would return a value of a private row", c.text), pgerr.Hint("Ask for min, max and percentiles of numbers, dates and times with bounds."))
 	}
 	a, err := b.measure(k, e)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	switch c.name {
 	case "min":
@@ -278,33 +279,33 @@ func (b *builder) planQuantile(k *block, c *call) (string, []int, error) {
 	condition := c.condition(guard(e))
 	step, _ := a.Step.Float64()
 	var uses []int
-	var values []string
+	var values []query.Scalar
 	for _, q := range c.fractions {
 		if c.descending {
 			q = 1 - q
 		}
-		i, isNew := k.release(fmt.Sprintf("quantile %s %s %g", a.SQL, condition, q), func() mechanism.Release {
+		i, isNew := k.release(fmt.Sprintf("quantile %s %s %g", query.Key(a.SQL), query.Key(condition), q), func() mechanism.Release {
 			return mechanism.Release{Name: c.text, Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: a.Lo, Hi: a.Hi}}, Sensitivity: k.src.rows, Choice: k.choice(a.policy), Grid: mechanism.Grid{Step: step}, Fraction: q}
 		})
 		if isNew {
 			k.histogram(a.SQL, condition, i)
 		}
 		uses = append(uses, i)
-		values = append(values, convert(c.typ, k.orNull(r(i))+"::numeric", a.Step))
+		values = append(values, convert(c.typ, query.F("{}::numeric", k.orNull(r(i))), a.Step))
 	}
 	if !c.array {
 		if len(values) != 1 {
-			return "", nil, pgerr.New(pgerr.FeatureNotSupported, "a percentile needs one fraction")
+			return nil, nil, pgerr.New(pgerr.FeatureNotSupported, "a percentile needs one fraction")
 		}
 		return values[0], uses, nil
 	}
-	return "ARRAY[" + strings.Join(values, ", ") + "]", uses, nil
+	return query.F("ARRAY[{}]", query.List{Between: ", ", Of: values}), uses, nil
 }
 
 // histogram adds a release to the histogram of its argument.
-func (k *block) histogram(sql, where string, release int) {
+func (k *block) histogram(sql, where query.Scalar, release int) {
 	for i := range k.hists {
-		if k.hists[i].sql == sql && k.hists[i].where == where {
+		if query.Equal(k.hists[i].sql, sql) && query.Equal(k.hists[i].where, where) {
 			k.hists[i].releases = append(k.hists[i].releases, release)
 			return
 		}
@@ -313,36 +314,36 @@ func (k *block) histogram(sql, where string, release int) {
 }
 
 // convert prints steps × step in a result type. Numbers are rounded only where the type is an integer.
-func convert(typ uint32, steps string, step *big.Rat) string {
+func convert(typ uint32, steps query.Scalar, step *big.Rat) query.Scalar {
 	value := steps
 	if step.Cmp(big.NewRat(1, 1)) != 0 {
-		value = fmt.Sprintf("(%s) * %s", steps, decimal(step))
+		value = query.F("({}) * {}", steps, decimal(step))
 	}
 	switch typ {
 	case pgtype.Int2OID:
-		return "round(" + value + ")::int2"
+		return query.F("round({})::int2", value)
 	case pgtype.Int4OID:
-		return "round(" + value + ")::int4"
+		return query.F("round({})::int4", value)
 	case pgtype.Int8OID:
-		return "round(" + value + ")::int8"
+		return query.F("round({})::int8", value)
 	case pgtype.Float4OID:
-		return "(" + value + ")::float4"
+		return query.F("({})::float4", value)
 	case pgtype.Float8OID:
-		return "(" + value + ")::float8"
+		return query.F("({})::float8", value)
 	case pgtype.DateOID:
-		return "(date '1970-01-01' + round(" + value + ")::int4)"
+		return query.F("(date '1970-01-01' + round({})::int4)", value)
 	case pgtype.TimestampOID:
-		return "(timestamp '1970-01-01' + (" + value + ")::float8 * interval '1 microsecond')"
+		return query.F("(timestamp '1970-01-01' + ({})::float8 * interval '1 microsecond')", value)
 	case pgtype.TimestamptzOID:
-		return "(timestamptz '1970-01-01 00:00:00+00' + (" + value + ")::float8 * interval '1 microsecond')"
+		return query.F("(timestamptz '1970-01-01 00:00:00+00' + ({})::float8 * interval '1 microsecond')", value)
 	case pgtype.IntervalOID:
-		return "((" + value + ")::float8 * interval '1 microsecond')"
+		return query.F("(({})::float8 * interval '1 microsecond')", value)
 	}
-	return "(" + value + ")"
+	return query.F("({})", value)
 }
 
 // r names a released column in the finish query.
-func r(i int) string { return fmt.Sprintf("r%d", i+1) }
+func r(i int) query.Name { return query.Name(fmt.Sprintf("r%d", i+1)) }
 
 // decimal prints a grid constant exactly: every step of expr is a decimal or a binary fraction.
 func decimal(x *big.Rat) string {

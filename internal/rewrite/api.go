@@ -1,12 +1,27 @@
 package rewrite
 
 import (
-	"slices"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
-	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+)
+
+// What a plan knows, and what it is made of, in the words of package schema.
+type (
+	Schema         = schema.Schema
+	Relation       = schema.Relation
+	RelationColumn = schema.Column
+	Type           = schema.Type
+	Equality       = schema.Equality
+	Settings       = schema.Settings
+	Canonical      = schema.Canonical
+	Values         = schema.Values
+	Lookup         = schema.Lookup
+	Query          = schema.Query
+	Proof          = schema.Proof
+	SQL            = schema.SQL
+	Parameter      = schema.Parameter
 )
 
 // This file and schema.go are the whole surface between rewrite and engine: Parse gives Statements, Analyze gives an
@@ -48,37 +63,6 @@ const (
 	RoutePrivate              // needs a plan
 )
 
-// Settings are the session settings that change a statement's meaning.
-type Settings struct {
-	TimeZone, DateStyle, IntervalStyle string
-	User, Database                     string // what the client connected as
-}
-
-// Canonical is a value in a text form that PostgreSQL reads as that very value whatever its settings are: ISO dates, instants in
-// UTC with their offset, intervals with a sign for every field, floats with all digits. Every value that crosses from one
-// database to another is one (P24). Only backend makes them, in one function; tests/architecture keeps it so.
-type Canonical string
-
-// Values are a statement's parameters, read by the shadow; nil is NULL.
-type Values []*Canonical
-
-// Lookup answers what a plan has to know beyond the schema. No method reads a private row.
-type Lookup interface {
-	// Distinct returns the distinct non-NULL values of a public column of a type, ordered by the column (P10).
-	Distinct(c policy.ColumnOf, oid uint32) ([]Canonical, error)
-	// Rows evaluates a query without tables on the shadow, where it means what it means on main.
-	Rows(q Query) ([][]*Canonical, error)
-	// Literal has the shadow read a constant of a type as the session would. It is asked anew each time: "today" and "now" are
-	// constants too.
-	Literal(oid uint32, text string) (Canonical, error)
-}
-
-// Query is a SELECT with the types of its columns.
-type Query struct {
-	SQL   string
-	Types []uint32
-}
-
 // Options are what a plan needs from the running proxy.
 type Options struct {
 	HashKey string // secret of the group selection (PRIVACY 9)
@@ -94,29 +78,6 @@ type Plan struct {
 	Finish      Finish
 	Proofs      []Proof  // what main has to prove, before the charge and again inside the measure transaction
 	Explain     []string // plan tree, one line each: unit, row bounds, column bounds, sensitivities
-}
-
-// Proof is a fact that a sensitivity rests on and that main proves in its own snapshot. It is one of three kinds:
-//   - Relation still has the Shape that the plan was made for: the types and collations of its columns (P1);
-//   - Columns of Relation hold each combination at most once: a valid, immediate, non-partial, non-expression unique index over
-//     exactly these columns, or a subset of them (P1);
-//   - Values is true: a query over public values alone, which asks whether they differ under the equality that the measure query
-//     compares them by (P25). Of names them for the analyst.
-type Proof struct {
-	Relation policy.Name
-	Shape    string
-	Columns  []string
-
-	Values SQL
-	Of     string
-}
-
-func (p Proof) equal(o Proof) bool {
-	return p.Relation == o.Relation && p.Shape == o.Shape && slices.Equal(p.Columns, o.Columns) && p.Values.Text == o.Values.Text && slices.EqualFunc(p.Values.Parameters, o.Values.Parameters, sameParameter)
-}
-
-func sameParameter(a, b Parameter) bool {
-	return a.Type == b.Type && (a.Value == nil) == (b.Value == nil) && (a.Value == nil || *a.Value == *b.Value)
 }
 
 // Block is one release block: an aggregating SELECT over private rows.
@@ -160,18 +121,6 @@ type Column struct {
 	// How two releases, a chained z and its count n, make the value, with Step that of z's grid:
 	Average bool  // origin + Step·z/n
 	Twice   int64 // else Step·(z + Twice·n)
-}
-
-// SQL is a text with its parameters.
-type SQL struct {
-	Text       string
-	Parameters []Parameter
-}
-
-// Parameter is one bound value; nil is NULL.
-type Parameter struct {
-	Type  uint32
-	Value *Canonical
 }
 
 // Finish is the client's statement with each block replaced by unnest() of released values.

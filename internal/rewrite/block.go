@@ -10,6 +10,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // block is a release block while it is planned: groups of rows of one relation, and what is released of each group.
@@ -31,13 +32,13 @@ type block struct {
 	twice     map[int]int64  // doubled centre of each centred sum
 	derived   []derivedArg
 	columns   []Column
-	intervals []string // SQL of each dpproxy.interval_low, interval_high and noise_stddev
-	outputs   []string // SQL of each call over the released columns r1, r2…
+	intervals []query.Scalar // each dpproxy.interval_low, interval_high and noise_stddev
+	outputs   []query.Scalar // each call, over the released columns r1, r2…
 }
 
 // histogram is one argument whose quantiles are released.
 type histogram struct {
-	sql, where string
+	sql, where query.Scalar
 	releases   []int
 	rows       int64
 }
@@ -50,15 +51,15 @@ type derivedArg struct {
 }
 
 // derive asks for a derived quantity of a release and names its column.
-func (k *block) derive(release int, what Derived) string {
+func (k *block) derive(release int, what Derived) query.Scalar {
 	name := fmt.Sprintf("%s%d", what, release+1)
 	for _, d := range k.derived {
 		if d.name == name {
-			return name
+			return query.Name(name)
 		}
 	}
 	k.derived = append(k.derived, derivedArg{name, release, what})
-	return name
+	return query.Name(name)
 }
 
 // release registers a release once; make fills it in where it is new.
@@ -81,8 +82,8 @@ func (k *block) release(key string, make func() mechanism.Release) (int, bool) {
 func (k *block) single() bool { return k.src.rows == 1 && k.src.proven && !k.clamped }
 
 // count releases the number of rows where condition holds.
-func (k *block) count(name, condition string) int {
-	i, isNew := k.release("count "+condition, func() mechanism.Release {
+func (k *block) count(name string, condition query.Scalar) int {
+	i, isNew := k.release("count "+query.Key(condition), func() mechanism.Release {
 		top := int64(mechanism.NoUpper)
 		if k.src.max > 0 {
 			top = k.src.max
@@ -96,8 +97,8 @@ func (k *block) count(name, condition string) int {
 }
 
 // units releases the number of units with a row where condition holds.
-func (k *block) units(name, condition string) int {
-	i, isNew := k.release("units "+condition, func() mechanism.Release {
+func (k *block) units(name string, condition query.Scalar) int {
+	i, isNew := k.release("units "+query.Key(condition), func() mechanism.Release {
 		top := int64(mechanism.NoUpper)
 		if k.src.max > 0 {
 			top = k.src.max
@@ -111,7 +112,7 @@ func (k *block) units(name, condition string) int {
 }
 
 // centred releases Σ(2x − 2c), whose range follows from the count n (PRIVACY 15). x is the argument.
-func (k *block) centred(name string, arg *expr.Measure, condition string, perUnit *expr.Interval, count int, p *policy.Column) (release int, twice int64, err error) {
+func (k *block) centred(name string, arg *expr.Measure, condition query.Scalar, perUnit *expr.Interval, count int, p *policy.Column) (release int, twice int64, err error) {
 	lo, hi := arg.Lo, arg.Hi
 	best := mechanism.Release{Sensitivity: -1}
 	var ulo, uhi int64
@@ -132,7 +133,7 @@ func (k *block) centred(name string, arg *expr.Measure, condition string, perUni
 	if best.Sensitivity > maxSensitivity {
 		return 0, 0, tooFine(name)
 	}
-	release, isNew := k.release(fmt.Sprintf("centred %s %d %s", arg.SQL, twice, condition), func() mechanism.Release { return best })
+	release, isNew := k.release(fmt.Sprintf("centred %s %d %s", query.Key(arg.SQL), twice, query.Key(condition)), func() mechanism.Release { return best })
 	k.twice[release] = twice
 	if isNew {
 		k.measured = append(k.measured, measured{release: release, row: ofArgument(arg, 2, -twice), where: condition, lo: ulo, hi: uhi, chained: true, count: count})
@@ -141,14 +142,14 @@ func (k *block) centred(name string, arg *expr.Measure, condition string, perUni
 }
 
 // plainSum releases Σx with a range that the policy's max_rows fixes.
-func (k *block) plainSum(name string, m *expr.Measure, condition string, perUnit *expr.Interval, p *policy.Column) (int, error) {
+func (k *block) plainSum(name string, m *expr.Measure, condition query.Scalar, perUnit *expr.Interval, p *policy.Column) (int, error) {
 	ulo, uhi := unitClamp(m.Lo, m.Hi, k.src.rows, perUnit, 1)
 	d := max(abs(ulo), abs(uhi))
 	if d > maxSensitivity {
 		return 0, tooFine(name)
 	}
 	step, _ := m.Step.Float64()
-	i, isNew := k.release("sum "+m.SQL+" "+condition, func() mechanism.Release {
+	i, isNew := k.release("sum "+query.Key(m.SQL)+" "+query.Key(condition), func() mechanism.Release {
 		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: k.sumRange(ulo, uhi), Sensitivity: d, Choice: k.choice(p), Grid: mechanism.Grid{Step: step}}
 	})
 	if isNew {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // builder carries one planning of one statement: with values and a lookup at Bind, without at Analyze.
@@ -87,9 +87,10 @@ func (e *env) cte(name string) *cte {
 	return nil
 }
 
-func (b *builder) newAlias() string {
+// newAlias names one more FROM item.
+func (b *builder) newAlias() *query.Alias {
 	b.aliases++
-	return "t" + strconv.Itoa(b.aliases)
+	return &query.Alias{ID: b.aliases}
 }
 
 func (b *builder) usesDomain(c policy.ColumnOf, values []Canonical) {

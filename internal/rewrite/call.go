@@ -11,6 +11,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 // call is one aggregate call, typed and bounded.
@@ -167,7 +169,7 @@ func (b *builder) typeCall(c *call, node *pg_query.Node) error {
 	if len(c.args) > 0 {
 		t = baseType(c.args[0])
 	}
-	numeric := isInteger(t) || t == pgtype.NumericOID
+	numeric := schema.IsInteger(t) || t == pgtype.NumericOID
 	switch c.name {
 	case "count":
 		c.typ = pgtype.Int8OID
@@ -177,20 +179,20 @@ func (b *builder) typeCall(c *call, node *pg_query.Node) error {
 			c.typ = pgtype.Int8OID
 		case t == pgtype.Int8OID || t == pgtype.NumericOID:
 			c.typ = pgtype.NumericOID
-		case isFloat(t) || t == pgtype.IntervalOID:
+		case schema.IsFloat(t) || t == pgtype.IntervalOID:
 			c.typ = t
 		}
 	case "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp":
 		switch {
 		case numeric:
 			c.typ = pgtype.NumericOID
-		case isFloat(t):
+		case schema.IsFloat(t):
 			c.typ = pgtype.Float8OID
 		case t == pgtype.IntervalOID && c.name == "avg":
 			c.typ = t
 		}
 	case "corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2", "regr_count", "regr_avgx", "regr_avgy":
-		if len(c.args) == 2 && (numeric || isFloat(t)) && isNumber(baseType(c.args[1])) {
+		if len(c.args) == 2 && (numeric || schema.IsFloat(t)) && schema.IsNumber(baseType(c.args[1])) {
 			c.typ = pgtype.Float8OID
 		}
 		if c.name == "regr_count" {
@@ -200,12 +202,12 @@ func (b *builder) typeCall(c *call, node *pg_query.Node) error {
 		switch {
 		case t == pgtype.VarcharOID && c.name != "percentile_disc":
 			c.typ = pgtype.TextOID
-		case isNumber(t) || t == pgtype.DateOID || isTime(t) || isText(t) || t == pgtype.BPCharOID || len(c.args[0].AsColumn("", "").EnumLabels) > 0:
+		case schema.IsNumber(t) || t == pgtype.DateOID || schema.IsTime(t) || schema.IsText(t) || t == pgtype.BPCharOID || len(c.args[0].AsColumn(nil, "").EnumLabels) > 0:
 			c.typ = t
 		}
 	case "percentile_cont":
 		switch {
-		case isNumber(t):
+		case schema.IsNumber(t):
 			c.typ = pgtype.Float8OID
 		case t == pgtype.IntervalOID:
 			c.typ = t
@@ -232,33 +234,18 @@ func baseType(e *expr.Expr) uint32 {
 	return e.Type()
 }
 
-// condition is the SQL condition under which a row counts: the filter, and every given guard.
-func (c *call) condition(guards ...string) string {
-	parts := ""
-	add := func(s string) {
-		if s == "" {
-			return
-		}
-		if parts != "" {
-			parts += " AND "
-		}
-		parts += s
-	}
+// condition is the condition under which a row counts: the filter, and every given guard; nil: every row does.
+func (c *call) condition(guards ...query.Scalar) query.Scalar {
+	var all []query.Scalar
 	if c.filter != nil {
-		add(c.filter.SQL())
+		all = append(all, c.filter.SQL())
 	}
 	for _, g := range guards {
-		add(g)
+		if g != nil {
+			all = append(all, g)
+		}
 	}
-	return parts
-}
-
-// filterText prints FILTER (WHERE …), or nothing.
-func filterText(condition string) string {
-	if condition == "" {
-		return ""
-	}
-	return " FILTER (WHERE " + condition + ")"
+	return query.All(all...)
 }
 
 // policyColumn is the policy's entry of the column that an expression is, unchanged; nil for anything else.

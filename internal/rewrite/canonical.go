@@ -2,18 +2,18 @@ package rewrite
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // spelledAlike prints sql, a value of x's type, so that equal values are spelled alike: 1.0 and 1.00, 0 and −0. What keeps one
 // of several equal values would else keep the spelling of the row that comes first, and which one does may depend on the rows
 // of other units (PRIVACY 7). Types whose equal values cannot be spelled alike are refused.
-func spelledAlike(sql string, x *expr.Column) (string, error) {
+func spelledAlike(sql query.Scalar, x *expr.Column) (query.Scalar, error) {
 	base, typmod := x.Type, x.Typmod
 	if x.Base != 0 {
 		base, typmod = x.Base, x.BaseTypmod
@@ -33,26 +33,32 @@ func spelledAlike(sql string, x *expr.Column) (string, error) {
 		}
 	case pgtype.NumericOID:
 		switch {
-		case typmod >= 0 && !strings.ContainsAny(sql, " ("): // the column itself
+		case typmod >= 0 && isColumn(sql):
 			return sql, nil
 		case typmod >= 0: // a clamp's literal has digits of its own
-			return fmt.Sprintf("pg_catalog.round(%s, %d)", sql, int16((typmod-4)&0x7ff^1024)-1024), nil
+			return query.F("pg_catalog.round({}, {})", sql, int(int16((typmod-4)&0x7ff^1024)-1024)), nil
 		case !own:
-			return "pg_catalog.trim_scale(" + sql + ")", nil
+			return query.F("pg_catalog.trim_scale({})", sql), nil
 		}
 	case pgtype.Float4OID:
 		if !own {
-			return "(" + sql + " OPERATOR(pg_catalog.+) '0'::pg_catalog.float4)", nil
+			return query.F("({} OPERATOR(pg_catalog.+) '0'::pg_catalog.float4)", sql), nil
 		}
 	case pgtype.Float8OID:
 		if !own {
-			return "(" + sql + " OPERATOR(pg_catalog.+) '0'::pg_catalog.float8)", nil
+			return query.F("({} OPERATOR(pg_catalog.+) '0'::pg_catalog.float8)", sql), nil
 		}
 	default:
 		if len(x.EnumLabels) > 0 {
 			return sql, nil
 		}
 	}
-	return "", pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("equal values of %q may be written differently, so rows of one person cannot be told apart by it", x.Name),
+	return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("equal values of %q may be written differently, so rows of one person cannot be told apart by it", x.Name),
 		pgerr.Hint("Cast it to another type, or leave it out."))
+}
+
+// isColumn says that SQL is a column as it stands.
+func isColumn(sql query.Scalar) bool {
+	_, ok := sql.(query.Column)
+	return ok
 }

@@ -13,18 +13,20 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 // columnOf tells expr what a table's column is.
-func (b *builder) columnOf(alias string, m *RelationColumn, p *policy.Column) (*expr.Column, error) {
+func (b *builder) columnOf(alias *query.Alias, m *RelationColumn, p *policy.Column) (*expr.Column, error) {
 	c := &expr.Column{
-		Ref: alias + "." + quote(m.Name), Name: m.Name, Type: m.Type, Typmod: m.Typmod, TypeName: m.TypeName,
+		Ref: alias.Column(query.Quote(m.Name)), Name: m.Name, Type: m.Type, Typmod: m.Typmod, TypeName: m.TypeName,
 		Nullable: !m.NotNull, Scale: -1, Collation: m.Collation, DeterministicCollation: m.DeterministicCollation || m.Collation == "", Chars: m.Width,
 	}
 	if c.Typmod == 0 {
 		c.Typmod = -1
 	}
-	base := b.schema.baseType(m.Type)
+	base := b.schema.BaseType(m.Type)
 	if base != m.Type {
 		c.Base, c.BaseTypmod = base, -1
 	}
@@ -86,7 +88,7 @@ func boundsOf(oid uint32, b policy.Bounds) (expr.Interval, error) {
 }
 
 func literalValue(oid uint32, text string) (*big.Rat, error) {
-	if oid != pgtype.DateOID && !isTime(oid) {
+	if oid != pgtype.DateOID && !schema.IsTime(oid) {
 		r, ok := new(big.Rat).SetString(text)
 		if !ok {
 			return nil, fmt.Errorf("%q is not a number", text)
@@ -101,7 +103,7 @@ func literalValue(oid uint32, text string) (*big.Rat, error) {
 	if oid == pgtype.TimestamptzOID && !hasZone(text) {
 		zone = " UTC"
 	}
-	tree, err := pg_query.Parse("SELECT " + literal(text+zone) + "::" + typeName(oid))
+	tree, err := pg_query.Parse("SELECT " + query.Literal(text+zone) + "::" + typeName(oid))
 	if err != nil {
 		return nil, err
 	}
@@ -135,26 +137,14 @@ func gridStep(oid uint32, grids ...*policy.Grid) *big.Rat {
 		switch {
 		case g == nil:
 		case g.Number != "":
-			if r, ok := new(big.Rat).SetString(g.Number); ok && isNumber(oid) {
+			if r, ok := new(big.Rat).SetString(g.Number); ok && schema.IsNumber(oid) {
 				return r
 			}
 		case oid == pgtype.DateOID:
 			return big.NewRat(max(1, int64(g.Duration/(24*time.Hour))), 1)
-		case isTime(oid):
+		case schema.IsTime(oid):
 			return big.NewRat(max(1, g.Duration.Microseconds()), 1)
 		}
 	}
 	return nil
-}
-
-func isNumber(oid uint32) bool { return isInteger(oid) || isFloat(oid) || oid == pgtype.NumericOID }
-
-func isInteger(oid uint32) bool {
-	return oid == pgtype.Int2OID || oid == pgtype.Int4OID || oid == pgtype.Int8OID
-}
-
-func isFloat(oid uint32) bool { return oid == pgtype.Float4OID || oid == pgtype.Float8OID }
-
-func isTime(oid uint32) bool {
-	return oid == pgtype.TimestampOID || oid == pgtype.TimestamptzOID || oid == pgtype.IntervalOID || oid == pgtype.TimeOID
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 // A relation of constants is what a statement itself gives: VALUES, generate_series, unnest of an array, and subqueries over
@@ -63,7 +65,7 @@ func (b *builder) valuesList(s *pg_query.SelectStmt) (*relation, error) {
 // listed makes a relation of columns given cell by cell.
 func (b *builder) listed(columns [][]*pg_query.Node) (*relation, error) {
 	alias := b.newAlias()
-	rows := make([][]string, len(columns[0]))
+	rows := make([][]query.Scalar, len(columns[0]))
 	var cols []*column
 	var names []string
 	for i, cells := range columns {
@@ -77,17 +79,13 @@ func (b *builder) listed(columns [][]*pg_query.Node) (*relation, error) {
 			if err != nil {
 				return nil, err
 			}
-			rows[j] = append(rows[j], fmt.Sprintf("(%s)::%s", x.SQL(), typed.TypeName()))
+			rows[j] = append(rows[j], query.F("({})::{}", x.SQL(), typed.TypeName()))
 		}
 		name := fmt.Sprintf("column%d", i+1)
-		names = append(names, quote(name))
-		cols = append(cols, &column{name: name, x: typed.AsColumn(alias+"."+quote(name), name)})
+		names = append(names, query.Quote(name))
+		cols = append(cols, &column{name: name, x: typed.AsColumn(alias.Column(query.Quote(name)), name)})
 	}
-	lists := make([]string, len(rows))
-	for j, cells := range rows {
-		lists[j] = "(" + strings.Join(cells, ", ") + ")"
-	}
-	return b.fold(fmt.Sprintf("(VALUES %s) AS %s (%s)", strings.Join(lists, ", "), alias, strings.Join(names, ", ")), cols)
+	return b.fold(&query.Values{Rows: rows, As: alias, Columns: names}, cols)
 }
 
 // function is generate_series or unnest of constants in FROM.
@@ -131,10 +129,10 @@ func (b *builder) series(call *pg_query.FuncCall) (*relation, error) {
 		return nil, err
 	}
 	types, ok := seriesTypes(first.Type(), last.Type())
-	if !ok || isTime(types[0]) && len(call.Args) != 3 {
+	if !ok || schema.IsTime(types[0]) && len(call.Args) != 3 {
 		return nil, b.refuse(pgerr.FeatureNotSupported, call.Args[0], "generate_series of these types cannot be combined with private tables", "Use integers, numerics, dates or timestamps.")
 	}
-	var args []string
+	var args []query.Scalar
 	var bounds expr.Interval
 	for i, n := range call.Args {
 		name := strings.TrimPrefix(typeName(types[i/2]), "pg_catalog.")
@@ -153,25 +151,28 @@ func (b *builder) series(call *pg_query.FuncCall) (*relation, error) {
 		args = append(args, x.SQL())
 	}
 	alias := b.newAlias()
-	x := &expr.Column{Ref: alias + ".s", Type: types[0], Typmod: -1, TypeName: typeName(types[0]), Bounds: bounds, Enforced: true, Scale: -1, DeterministicCollation: true}
-	if isInteger(types[0]) {
+	x := &expr.Column{Ref: alias.Column("s"), Type: types[0], Typmod: -1, TypeName: typeName(types[0]), Bounds: bounds, Enforced: true, Scale: -1, DeterministicCollation: true}
+	if schema.IsInteger(types[0]) {
 		x.Scale = 0
 	}
 	// In the SELECT list it stops at the limit; in FROM it would be computed whole.
-	from := fmt.Sprintf("(SELECT pg_catalog.generate_series(%s) AS s LIMIT %d) AS %s", strings.Join(args, ", "), maxConstants+1, alias)
-	return b.fold(from, []*column{{x: x}})
+	series := query.F("pg_catalog.generate_series({})", query.List{Between: ", ", Of: args})
+	from := &query.Select{Outputs: []query.Output{{X: series, Name: "s"}}, Limit: maxConstants + 1}
+	return b.fold(&query.Derived{Query: from, As: alias}, []*column{{x: x}})
 }
 
 // seriesTypes gives the types of generate_series' bounds and of its step.
 func seriesTypes(first, last uint32) (types [2]uint32, ok bool) {
 	for _, oid := range []uint32{pgtype.Int4OID, pgtype.Int8OID, pgtype.NumericOID} {
-		within := func(t uint32) bool { return t == oid || isInteger(t) && (oid != pgtype.Int4OID || t == pgtype.Int2OID) }
+		within := func(t uint32) bool {
+			return t == oid || schema.IsInteger(t) && (oid != pgtype.Int4OID || t == pgtype.Int2OID)
+		}
 		if within(first) && within(last) {
 			return [2]uint32{oid, oid}, true
 		}
 	}
 	for _, oid := range []uint32{pgtype.TimestampOID, pgtype.TimestamptzOID} {
-		within := func(t uint32) bool { return t == oid || t == pgtype.DateOID || isText(t) }
+		within := func(t uint32) bool { return t == oid || t == pgtype.DateOID || schema.IsText(t) }
 		if within(first) && within(last) && (first == oid || last == oid || first == pgtype.DateOID && oid == pgtype.TimestamptzOID || last == pgtype.DateOID && oid == pgtype.TimestamptzOID) {
 			return [2]uint32{oid, pgtype.IntervalOID}, true
 		}
@@ -180,16 +181,17 @@ func seriesTypes(first, last uint32) (types [2]uint32, ok bool) {
 }
 
 // fold evaluates a FROM item without tables on the shadow. cols describe its columns; their references hold within it.
-func (b *builder) fold(from string, cols []*column) (*relation, error) {
+func (b *builder) fold(from query.Source, cols []*column) (*relation, error) {
 	r := &relation{constants: true, proven: true}
 	alias := b.newAlias()
-	var outputs, names []string
+	var outputs []query.Scalar
+	var names []string
 	var types []uint32
 	for i, c := range cols {
 		n := *c
 		x := *c.x
 		name := fmt.Sprintf("c%d", i+1)
-		x.Ref, x.Source, x.Domain = alias+"."+name, &n, []string{} // known at Plan
+		x.Ref, x.Source, x.Domain = alias.Column(name), &n, []string{} // known at Plan
 		n.x = &x
 		r.cols = append(r.cols, &n)
 		outputs, names, types = append(outputs, c.x.Ref), append(names, name), append(types, c.x.Type)
@@ -197,14 +199,15 @@ func (b *builder) fold(from string, cols []*column) (*relation, error) {
 	for _, c := range cols {
 		alike, err := spelledAlike(c.x.Ref, c.x)
 		if err != nil {
-			alike = "NULL::" + c.x.TypeName
+			alike = query.Raw("NULL::" + c.x.TypeName)
 		}
 		outputs, types = append(outputs, alike), append(types, c.x.Type)
 	}
 	var rows [][]*Canonical
 	if b.lookup != nil {
 		var err error
-		if rows, err = b.lookup.Rows(Query{fmt.Sprintf("SELECT %s FROM %s LIMIT %d", strings.Join(outputs, ", "), from, maxConstants+1), types}); err != nil {
+		list := &query.Select{Outputs: unnamed(outputs), From: from, Limit: maxConstants + 1}
+		if rows, err = b.lookup.Rows(Query{SQL: query.Print(list).Text, Types: types}); err != nil {
 			return nil, err
 		}
 	}
@@ -214,30 +217,28 @@ func (b *builder) fold(from string, cols []*column) (*relation, error) {
 	r.rows = max(1, int64(len(rows)))
 	r.extent, r.steps = r.rows, expr.MulSteps(r.rows, constantSteps)
 	r.empty = b.lookup != nil && len(rows) == 0
-	r.from = fmt.Sprintf("(VALUES %s) AS %s (%s)", r.literals(rows), alias, strings.Join(names, ", "))
+	r.from = &query.Values{Rows: r.literals(rows), As: alias, Columns: names}
 	b.constantKeys(r, rows)
-	r.lines = []string{fmt.Sprintf("constants, rows: %d", len(rows))}
+	r.plan = planned(fmt.Sprintf("constants, rows: %d", len(rows)))
 	return r, nil
 }
 
 // literals prints the rows of a relation of constants.
-func (r *relation) literals(rows [][]*Canonical) string {
+func (r *relation) literals(rows [][]*Canonical) [][]query.Scalar {
 	if len(rows) == 0 {
 		rows = [][]*Canonical{make([]*Canonical, len(r.cols))}
 	}
-	var lists []string
-	for _, row := range rows {
-		var cells []string
+	lists := make([][]query.Scalar, len(rows))
+	for j, row := range rows {
 		for i, c := range r.cols {
-			if row[i] == nil {
-				cells = append(cells, "NULL::"+c.x.TypeName)
-			} else {
-				cells = append(cells, literal(string(*row[i]))+"::"+c.x.TypeName)
+			text := "NULL"
+			if row[i] != nil {
+				text = query.Literal(string(*row[i]))
 			}
+			lists[j] = append(lists[j], query.Raw(text+"::"+c.x.TypeName))
 		}
-		lists = append(lists, "("+strings.Join(cells, ", ")+")")
 	}
-	return strings.Join(lists, ", ")
+	return lists
 }
 
 // constantKeys reads domains, NULLs and unique sets off the rows: the values, then the same spelled alike. That the sets are unique
@@ -264,14 +265,12 @@ func (b *builder) constantKeys(r *relation, rows [][]*Canonical) {
 	unique := func(cols ...*column) {
 		set := uniqueSet{cols: cols}
 		r.order, r.orderProofs = nil, nil
-		var refs []string
+		var refs []query.Scalar
 		for _, c := range cols {
 			refs = append(refs, c.x.Ref)
 		}
 		if len(rows) > 1 {
-			set.proof = &Proof{Of: "the listed values", Values: SQL{
-				Text: fmt.Sprintf("SELECT NOT EXISTS (SELECT FROM %s GROUP BY %s HAVING count(*) > 1)", r.from, strings.Join(refs, ", ")),
-			}}
+			set.proof = &Proof{Of: "the listed values", Values: query.Print(query.Once(r.from, refs))}
 			r.orderProofs = []Proof{*set.proof}
 		}
 		r.unique, r.order = append(r.unique, set), refs
@@ -305,7 +304,7 @@ func (b *builder) constantKeys(r *relation, rows [][]*Canonical) {
 
 // oneRow is the one row without columns of a SELECT without FROM.
 func (b *builder) oneRow() *relation {
-	return &relation{from: "(VALUES (1)) AS " + b.newAlias(), constants: true, rows: 1, proven: true, extent: 1, steps: constantSteps, unique: []uniqueSet{{}}, order: []string{}, lines: []string{"constants, rows: 1"}}
+	return &relation{from: oneValue(b.newAlias()), constants: true, rows: 1, proven: true, extent: 1, steps: constantSteps, unique: []uniqueSet{{}}, order: []query.Scalar{}, plan: planned("constants, rows: 1")}
 }
 
 // foldable says that the outputs of a relation of constants read nothing else.

@@ -3,29 +3,29 @@ package rewrite
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // derived builds a relation that is a subselect of another.
 type derived struct {
 	src     *relation
-	alias   string
-	outputs []string // "expression AS name"
+	alias   *query.Alias
+	outputs []query.Output
 	out     *relation
 	moved   map[*column]*column // columns of src that pass through
 }
 
 func newDerived(b *builder, src *relation) *derived {
 	d := &derived{src: src, alias: b.newAlias(), moved: map[*column]*column{}}
-	d.out = &relation{kind: src.kind, rows: src.rows, proven: src.proven, max: src.max, tables: src.tables, proofs: src.proofs, lines: src.lines, empty: src.empty, correlated: src.correlated, extent: src.extent, steps: src.steps}
+	d.out = &relation{kind: src.kind, rows: src.rows, proven: src.proven, max: src.max, tables: src.tables, proofs: src.proofs, plan: src.plan, empty: src.empty, correlated: src.correlated, extent: src.extent, steps: src.steps}
 	if src.private() {
-		d.outputs = append(d.outputs, src.unit+" AS u")
-		d.out.unit = d.alias + ".u"
+		d.outputs = append(d.outputs, query.Output{X: src.unit, Name: "u"})
+		d.out.unit = d.alias.Column("u")
 	}
 	return d
 }
@@ -46,7 +46,7 @@ func (d *derived) passKey(c *column, name string) error {
 	return nil
 }
 
-func (d *derived) passAs(c *column, name, sql string) {
+func (d *derived) passAs(c *column, name string, sql query.Scalar) {
 	n := *c
 	x := *c.x
 	x.Ref = d.output(sql)
@@ -64,14 +64,14 @@ func (d *derived) add(e *expr.Expr, name string) *column { return d.addAs(e, nam
 
 // addKey computes a column whose equal values the subselect merges.
 func (d *derived) addKey(e *expr.Expr, name string) (*column, error) {
-	sql, err := spelledAlike(e.SQL(), e.AsColumn("", e.Text()))
+	sql, err := spelledAlike(e.SQL(), e.AsColumn(nil, e.Text()))
 	if err != nil {
 		return nil, err
 	}
 	return d.addAs(e, name, sql), nil
 }
 
-func (d *derived) addAs(e *expr.Expr, name, sql string) *column {
+func (d *derived) addAs(e *expr.Expr, name string, sql query.Scalar) *column {
 	x := e.AsColumn(d.output(sql), name)
 	perUnit := true
 	for _, c := range e.Columns() {
@@ -88,9 +88,9 @@ func (d *derived) addAs(e *expr.Expr, name, sql string) *column {
 }
 
 // addColumn adds a column that sql computes and x describes.
-func (d *derived) addColumn(x *expr.Column, sql, name string, perUnit bool) *column {
+func (d *derived) addColumn(x *expr.Column, sql query.Scalar, name string, perUnit bool) *column {
 	x.Ref = d.output(sql)
-	n := &column{table: d.alias, name: name, x: x, perUnit: perUnit}
+	n := &column{table: d.table(), name: name, x: x, perUnit: perUnit}
 	if source, ok := x.Source.(*column); ok { // its value in one of the unit's rows
 		n.origin, n.holdsUnit = source.origin, source.holdsUnit
 	}
@@ -108,11 +108,14 @@ func (d *derived) passAll() {
 }
 
 // output adds a column to the subselect and returns its reference.
-func (d *derived) output(sql string) string {
+func (d *derived) output(sql query.Scalar) query.Scalar {
 	name := fmt.Sprintf("c%d", len(d.outputs)+1)
-	d.outputs = append(d.outputs, sql+" AS "+name)
-	return d.alias + "." + name
+	d.outputs = append(d.outputs, query.Output{X: sql, Name: name})
+	return d.alias.Column(name)
 }
+
+// table is how expressions that the binder makes itself name the subselect.
+func (d *derived) table() string { return fmt.Sprintf("t%d", d.alias.ID) }
 
 // relation prints the subselect.
 func (d *derived) relation() *relation {
@@ -133,7 +136,7 @@ func (d *derived) relation() *relation {
 		}
 		d.out.orderProofs = d.src.orderProofs
 	}
-	d.out.from = "(" + d.src.selectText(d.outputs) + ") AS " + d.alias
+	d.out.from = &query.Derived{Query: d.src.selects(d.outputs...), As: d.alias}
 	d.inherit()
 	return d.out
 }
@@ -157,7 +160,7 @@ func (b *builder) firstRows(s *pg_query.SelectStmt, src *relation, e *env) (*rel
 		return nil, b.refuse(pgerr.FeatureNotSupported, firstTarget(s), "the first row needs a total order of the rows, and these have no known key", "Ask the administrator for a primary key on the table.")
 	}
 	sc := &scope{b: b, rel: src, env: e, outer: e.enclosing()}
-	distinct, order := []string{src.unit}, []string{src.unit}
+	distinct, order := []query.Scalar{src.unit}, []query.Scalar{src.unit}
 	perUnit := true
 	var sorted []*expr.Expr
 	for _, n := range on {
@@ -174,7 +177,7 @@ func (b *builder) firstRows(s *pg_query.SelectStmt, src *relation, e *env) (*rel
 		}
 		c := sc.bare(n)
 		perUnit, sorted = perUnit && c != nil && c.perUnit, append(sorted, x)
-		distinct, order = append(distinct, "("+x.SQL()+")"), append(order, "("+x.SQL()+")")
+		distinct, order = append(distinct, query.F("({})", x.SQL())), append(order, query.F("({})", x.SQL()))
 	}
 	for _, n := range s.SortClause {
 		key, err := b.groupNode(n.GetSortBy().Node, s, sc)
@@ -201,30 +204,31 @@ func (b *builder) firstRows(s *pg_query.SelectStmt, src *relation, e *env) (*rel
 	r.reads(src.size(), src.cols)
 	r.does(src.size(), sorted...)
 	r.takes(expr.Work{Row: windowSteps}, src.size())
-	inner := strings.Replace(src.selectText(d.outputs), "SELECT ", "SELECT DISTINCT ON ("+strings.Join(distinct, ", ")+") ", 1)
-	r.from = fmt.Sprintf("(%s ORDER BY %s) AS %s", inner, strings.Join(append(order, src.order...), ", "), d.alias)
+	first := src.selects(d.outputs...)
+	first.DistinctOn, first.OrderBy = distinct, append(order, src.order...)
+	r.from = &query.Derived{Query: first, As: d.alias}
 	r.proofs = append(slices.Clone(r.proofs), src.orderProofs...)
 	if perUnit {
 		r.oneRow()
 	}
-	r.lines = append([]string{"distinct on, " + r.rowBound()}, indent(src.lines)...)
+	r.plan = planned("distinct on, "+r.rowBound(), src.plan)
 	return r, nil
 }
 
 // sortKey prints an ORDER BY item, whose expression is key; clamped to its bounds if it is computed with.
-func (s *scope) sortKey(n, key *pg_query.Node, clamped bool) (string, error) {
+func (s *scope) sortKey(n, key *pg_query.Node, clamped bool) (query.Scalar, error) {
 	by := n.GetSortBy()
 	if by.SortbyDir == pg_query.SortByDir_SORTBY_USING {
-		return "", s.b.refuse(pgerr.FeatureNotSupported, n, "ORDER BY … USING is not supported", "Use ASC or DESC.")
+		return nil, s.b.refuse(pgerr.FeatureNotSupported, n, "ORDER BY … USING is not supported", "Use ASC or DESC.")
 	}
 	x, err := s.expression(key)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if clamped {
 		x = x.Read()
 	}
-	return "(" + x.SQL() + ")" + sortOptions(by), nil
+	return query.F("({}){}", x.SQL(), sortOptions(by)), nil
 }
 
 func sortOptions(by *pg_query.SortBy) string {
@@ -254,7 +258,9 @@ func (b *builder) distinctRows(r *relation) (*relation, error) {
 	out := *d.out
 	out.reads(r.size(), r.visible())
 	out.takes(expr.Work{Row: windowSteps}, r.size())
-	out.from = "(" + strings.Replace(r.selectText(d.outputs), "SELECT ", "SELECT DISTINCT ", 1) + ") AS " + d.alias
+	distinct := r.selects(d.outputs...)
+	distinct.Distinct = true
+	out.from = &query.Derived{Query: distinct, As: d.alias}
 	out.unique = []uniqueSet{{cols: slices.Clone(out.cols)}}
 	for _, c := range out.cols {
 		out.order = append(out.order, c.x.Ref)
@@ -262,6 +268,6 @@ func (b *builder) distinctRows(r *relation) (*relation, error) {
 	if constant && r.private() {
 		out.oneRow()
 	}
-	out.lines = append([]string{"distinct, " + out.rowBound()}, indent(r.lines)...)
+	out.plan = planned("distinct, "+out.rowBound(), r.plan)
 	return &out, nil
 }

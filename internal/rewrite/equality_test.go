@@ -14,8 +14,8 @@ import (
 
 func TestEqualitiesThatAreOne(t *testing.T) {
 	of := func(oid uint32) rewrite.Equality { return rewrite.Equality{Type: oid, Deterministic: true} }
-	text := func(collation string) rewrite.Equality { return rewrite.Equality{pgtype.TextOID, collation, true} }
-	folded := rewrite.Equality{pgtype.TextOID, "public.ci", false}
+	text := func(collation string) rewrite.Equality { return rewrite.Equality{Type: pgtype.TextOID, Collation: collation, Deterministic: true} }
+	folded := rewrite.Equality{Type: pgtype.TextOID, Collation: "public.ci"}
 	for _, c := range []struct {
 		name string
 		a, b rewrite.Equality

@@ -248,7 +248,7 @@ func (b *builder) finishBlock(s *pg_query.SelectStmt, e *env) error {
 	if err != nil {
 		return err
 	}
-	alias := "dp" + b.newAlias()
+	alias := fmt.Sprintf("dpt%d", b.newAlias().ID)
 	c := newCut(b, sc, alias, sets.keys)
 	c.sub = func(l *pg_query.SubLink) error { return b.finishSubLink(l, e) }
 	if err := b.cutClauses(s, c); err != nil {

@@ -3,18 +3,15 @@ package rewrite
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
-)
 
-// aliasPattern matches the aliases that the builder hands out, and whole literals and quoted names, which begin with a
-// quote. Literals with backslash escapes hold no quotes: they are the builder's own.
-var aliasPattern = regexp.MustCompile(`'(?:[^']|'')*'|"(?:[^"]|"")*"|\bt\d+\b`)
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
 
 // finishText prints the reads of released values and collects their parameters.
 type finishText struct {
@@ -90,7 +87,7 @@ func (f *finishText) block(u union, set []int, k *block, number int) string {
 			break
 		}
 		arrays = append(arrays, f.arg(FinishArg{Type: pgtype.Int8ArrayOID, Block: number, Key: -1, Release: i}, "int8[]"))
-		names = append(names, r(i))
+		names = append(names, string(r(i)))
 	}
 	for _, d := range k.derived {
 		if k.src.empty {
@@ -104,10 +101,10 @@ func (f *finishText) block(u union, set []int, k *block, number int) string {
 		names = append(names, d.name)
 	}
 	for i, o := range k.outputs {
-		outputs = append(outputs, fmt.Sprintf("%s AS a%d", o, i+1))
+		outputs = append(outputs, fmt.Sprintf("%s AS a%d", query.Text(o), i+1))
 	}
 	for i, o := range k.intervals {
-		outputs = append(outputs, fmt.Sprintf("%s AS i%d", o, i+1))
+		outputs = append(outputs, fmt.Sprintf("%s AS i%d", query.Text(o), i+1))
 	}
 	for i, args := range u.grouping {
 		bits := 0
@@ -132,7 +129,7 @@ func (f *finishText) block(u union, set []int, k *block, number int) string {
 func (k *block) emptyValues() string {
 	var values []string
 	for i := range k.releases {
-		values = append(values, "0::pg_catalog.int8 AS "+r(i))
+		values = append(values, "0::pg_catalog.int8 AS "+string(r(i)))
 	}
 	for _, d := range k.derived {
 		values = append(values, "0::pg_catalog.int8 AS "+d.name)

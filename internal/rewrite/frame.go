@@ -3,34 +3,35 @@ package rewrite
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 // window is one window definition: rows of one unit, in an order.
 type window struct {
-	partition     []string // SQL, the unit first
+	partition     []query.Scalar // the unit first
 	partitionCols []*column
-	columns       bool     // the partition's keys are the unit, functions of it, and partitionCols
-	perUnit       bool     // the partition is all rows of a unit
-	order         []string // SQL of the analyst's ORDER BY
+	columns       bool           // the partition's keys are the unit, functions of it, and partitionCols
+	perUnit       bool           // the partition is all rows of a unit
+	order         []query.Scalar // the analyst's ORDER BY
 	frame         frame
 	work          expr.Work // of the keys, for each row
 }
 
 // frame is which rows of a partition a function sees, as seen from one of them.
 type frame struct {
-	text    string // SQL; empty: the default
-	rows    bool   // counted in rows, so that the order of equal ones matters
-	whole   bool   // all rows of the partition
-	initial bool   // from the first row to the last that is equal to this one
-	current bool   // this row is always among them
-	grows   bool   // from row to row it only gets longer, so that each row is added once
+	text    query.Scalar // nil: the default
+	rows    bool         // counted in rows, so that the order of equal ones matters
+	whole   bool         // all rows of the partition
+	initial bool         // from the first row to the last that is equal to this one
+	current bool         // this row is always among them
+	grows   bool         // from row to row it only gets longer, so that each row is added once
 }
 
 // Bits of a WindowDef's frame options (parsenodes.h).
@@ -66,7 +67,7 @@ func (w *windows) window(f *pg_query.FuncCall, node *pg_query.Node) (*window, er
 		return nil, err
 	}
 	src := w.d.src
-	out := &window{partition: []string{src.unit}, columns: true, perUnit: true}
+	out := &window{partition: []query.Scalar{src.unit}, columns: true, perUnit: true}
 	units := false
 	for _, n := range def.PartitionClause {
 		c := w.sc.bare(n)
@@ -78,7 +79,7 @@ func (w *windows) window(f *pg_query.FuncCall, node *pg_query.Node) (*window, er
 		if err != nil {
 			return nil, err
 		}
-		out.partition, out.work = append(out.partition, "("+x.SQL()+")"), out.work.Plus(x.Work())
+		out.partition, out.work = append(out.partition, query.F("({})", x.SQL())), out.work.Plus(x.Work())
 		switch {
 		case c == nil:
 			out.columns, out.perUnit = false, false
@@ -90,7 +91,7 @@ func (w *windows) window(f *pg_query.FuncCall, node *pg_query.Node) (*window, er
 		return nil, w.b.refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("the window of %s holds rows of more than one %s", functionName(f), src.kind),
 			fmt.Sprintf("Put the %s into PARTITION BY, or use windows over aggregates.", src.kind))
 	}
-	slices.Sort(out.partition[1:]) // one window whatever their order
+	out.partition = append(out.partition[:1], query.Sorted(out.partition[1:])...) // one window whatever their order
 	offsets := def.FrameOptions&frameRange != 0 && (def.StartOffset != nil || def.EndOffset != nil)
 	for _, n := range def.OrderClause {
 		x, err := w.sc.expression(n.GetSortBy().Node)
@@ -169,25 +170,26 @@ func (w *windows) frame(def *pg_query.WindowDef, node *pg_query.Node) (frame, er
 	case has(frameGroups):
 		mode = "GROUPS"
 	}
-	f.text = fmt.Sprintf(" %s BETWEEN %s AND %s", mode, start, end)
+	exclude := ""
 	for bit, what := range map[int]string{frameExcludeCurrent: "CURRENT ROW", frameExcludeGroup: "GROUP", frameExcludeTies: "TIES"} {
 		if has(bit) {
-			f.text += " EXCLUDE " + what
+			exclude = " EXCLUDE " + what
 		}
 	}
+	f.text = query.F("{} BETWEEN {} AND {}{}", mode, start, end, exclude)
 	return f, nil
 }
 
 // bound prints one end of a frame.
-func (w *windows) bound(def *pg_query.WindowDef, offset *pg_query.Node, first, current, preceding, following int) (string, error) {
+func (w *windows) bound(def *pg_query.WindowDef, offset *pg_query.Node, first, current, preceding, following int) (query.Scalar, error) {
 	bits := int(def.FrameOptions)
 	switch {
 	case bits&first != 0:
-		return "UNBOUNDED PRECEDING", nil
+		return query.Raw("UNBOUNDED PRECEDING"), nil
 	case bits&current != 0:
-		return "CURRENT ROW", nil
+		return query.Raw("CURRENT ROW"), nil
 	case bits&(preceding|following) == 0:
-		return "UNBOUNDED FOLLOWING", nil
+		return query.Raw("UNBOUNDED FOLLOWING"), nil
 	}
 	side := " FOLLOWING"
 	if bits&preceding != 0 {
@@ -195,20 +197,23 @@ func (w *windows) bound(def *pg_query.WindowDef, offset *pg_query.Node, first, c
 	}
 	if bits&frameRange != 0 {
 		distance, err := w.distance(def.OrderClause[0].GetSortBy().Node, offset)
-		return distance + side, err
+		if err != nil {
+			return nil, err
+		}
+		return query.F("{}{}", distance, side), err
 	}
 	n, err := w.sc.constantInteger(offset, "the offset of a frame", 0)
-	return fmt.Sprint(n) + side, err
+	return query.F("{}{}", n, side), err
 }
 
 // distance prints the offset of a RANGE frame. PostgreSQL computes key ± offset for every row, and raises an error for an
 // offset below zero where there is a row: the sums have to be total, and the sign known.
-func (w *windows) distance(key, offset *pg_query.Node) (string, error) {
+func (w *windows) distance(key, offset *pg_query.Node) (query.Scalar, error) {
 	x, err := w.sc.expression(key)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if t := baseType(x); offset.GetAConst().GetSval() != nil && (t == pgtype.DateOID || isTime(t)) {
+	if t := baseType(x); offset.GetAConst().GetSval() != nil && (t == pgtype.DateOID || schema.IsTime(t)) {
 		offset = &pg_query.Node{Node: &pg_query.Node_TypeCast{TypeCast: &pg_query.TypeCast{Arg: offset, TypeName: &pg_query.TypeName{Names: []*pg_query.Node{pg_query.MakeStrNode("interval")}, Typemod: -1}}}}
 	}
 	operation := func(name string, l, r *pg_query.Node) *pg_query.Node {
@@ -216,49 +221,48 @@ func (w *windows) distance(key, offset *pg_query.Node) (string, error) {
 	}
 	for _, name := range []string{"-", "+"} {
 		if _, err := w.sc.expression(operation(name, key, offset)); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
 	fixed := &scope{b: w.b, rel: &relation{}}
 	d, err := fixed.expression(offset)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	positive, err := fixed.condition(operation(">=", offset, pg_query.MakeAConstStrNode("0", int32(locationOf(offset)))))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if holds, known := fixed.constant(positive); w.b.lookup != nil && (!known || !holds) {
-		return "", w.b.refuse(pgerr.InvalidParameterValue, offset, "invalid preceding or following size in window function", "")
+		return nil, w.b.refuse(pgerr.InvalidParameterValue, offset, "invalid preceding or following size in window function", "")
 	}
 	return d.SQL(), nil
 }
 
-// over prints the OVER clause: with a key of the rows behind the analyst's order where equal rows must not be interchangeable,
+// over is the window of a call: with a key of the rows behind the analyst's order where equal rows must not be interchangeable,
 // and with the frame where the function heeds it.
-func (w *windows) over(win *window, total, framed bool) (string, error) {
-	order, text := win.order, ""
+func (w *windows) over(win *window, total, framed bool) (*query.Over, error) {
+	over := &query.Over{Partition: win.partition, Order: win.order}
 	if framed {
-		text = win.frame.text
+		over.Frame = win.frame.text
 	}
-	if total {
-		src := w.d.src
-		if src.order == nil {
-			return "", pgerr.New(pgerr.FeatureNotSupported, "the window needs a total order of the rows, and these have no known key", pgerr.Hint("Ask the administrator for a primary key on the table."))
-		}
-		order = slices.Clone(order)
-		for _, key := range src.order {
-			if !slices.Contains(order, "("+key+")") {
-				order = append(order, "("+key+")")
-			}
-		}
-		w.proofs = append(w.proofs, src.orderProofs...)
-		if framed && win.frame.whole {
-			text = " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+	if !total {
+		return over, nil
+	}
+	src := w.d.src
+	if src.order == nil {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "the window needs a total order of the rows, and these have no known key", pgerr.Hint("Ask the administrator for a primary key on the table."))
+	}
+	over.Order = slices.Clone(over.Order)
+	for _, key := range src.order {
+		key = query.F("({})", key)
+		if !slices.ContainsFunc(over.Order, func(o query.Scalar) bool { return query.Equal(o, key) }) {
+			over.Order = append(over.Order, key)
 		}
 	}
-	if len(order) > 0 {
-		text = " ORDER BY " + strings.Join(order, ", ") + text
+	w.proofs = append(w.proofs, src.orderProofs...)
+	if framed && win.frame.whole {
+		over.Frame = query.Raw("ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING")
 	}
-	return fmt.Sprintf(" OVER (PARTITION BY %s%s)", strings.Join(win.partition, ", "), text), nil
+	return over, nil
 }

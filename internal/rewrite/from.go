@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 // joined collects the items of inner joins, of a FROM list or below a JOIN, until the graph is solved as a whole.
@@ -284,12 +285,12 @@ func (s *scope) fixes(c *column, n *pg_query.Node) bool {
 	if err != nil {
 		return false
 	}
-	exact := func(oid uint32) bool { return isInteger(oid) || oid == pgtype.NumericOID }
+	exact := func(oid uint32) bool { return schema.IsInteger(oid) || oid == pgtype.NumericOID }
 	column := c.x.Type
 	if c.x.Base != 0 {
 		column = c.x.Base
 	}
-	return x.Type() == column || exact(x.Type()) && exact(column) || isText(x.Type()) && isText(column)
+	return x.Type() == column || exact(x.Type()) && exact(column) || schema.IsText(x.Type()) && schema.IsText(column)
 }
 
 // bare gives the column of this level that a node is, if it is nothing but a column.
@@ -324,7 +325,7 @@ type equalities struct {
 }
 
 func (q *equalities) note(l, r *column) {
-	if sameEquality(l.x, r.x) {
+	if expr.SameEquality(l.x, r.x) {
 		q.pairs = append(q.pairs, [2]*column{l, r})
 	}
 }

@@ -2,12 +2,12 @@ package rewrite
 
 import (
 	"fmt"
-	"regexp"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // interval is a call of dpproxy.interval_low, interval_high or noise_stddev on one aggregate.
@@ -51,12 +51,12 @@ func (k *block) planIntervals(b *builder, list []interval) error {
 			k.intervals = append(k.intervals, end)
 			continue
 		}
-		sd := fmt.Sprintf("%s * %g::float8", k.derive(uses[0], i.what), stepOf(main))
+		sd := query.Scalar(query.F("{} * {}::float8", k.derive(uses[0], i.what), fmt.Sprintf("%g", stepOf(main))))
 		switch {
 		case main.Kind == mechanism.Scalar && len(uses) == 1, main.Kind == mechanism.Quantile:
 		case main.Kind == mechanism.Chained && len(uses) == 2:
 			if k.columns[i.call].Average {
-				sd = fmt.Sprintf("%s / NULLIF(%s, 0)", sd, r(uses[1]))
+				sd = query.F("{} / NULLIF({}, 0)", sd, r(uses[1]))
 			}
 		default:
 			return b.refuse(pgerr.FeatureNotSupported, i.node, "noise_stddev is available for counts, sums, averages and quantiles", "Ask for that of the counts and averages beside it.")
@@ -68,9 +68,14 @@ func (k *block) planIntervals(b *builder, list []interval) error {
 
 // intervalEnd is the aggregate's own formula with ends of intervals in place of its releases. A chained sum's formula grows
 // with the sum and is monotone in the count, so its extremes lie at corners.
-func (k *block) intervalEnd(formula string, uses []int, what Derived) (string, error) {
-	with := func(formula string, release int, value string) string {
-		return regexp.MustCompile(fmt.Sprintf(`\b%s\b`, r(release))).ReplaceAllString(formula, value)
+func (k *block) intervalEnd(formula query.Scalar, uses []int, what Derived) (query.Scalar, error) {
+	with := func(formula query.Scalar, release int, value query.Scalar) query.Scalar {
+		return query.Map{Scalar: func(x query.Scalar) query.Scalar {
+			if n, ok := x.(query.Name); ok && n == r(release) {
+				return value
+			}
+			return x
+		}}.OfScalar(formula)
 	}
 	first := with(formula, uses[0], k.derive(uses[0], what))
 	switch {
@@ -81,10 +86,10 @@ func (k *block) intervalEnd(formula string, uses []int, what Derived) (string, e
 		if what == DerivedHigh {
 			extreme = "GREATEST"
 		}
-		few := with(first, uses[1], fmt.Sprintf("GREATEST(%s, 1)", k.derive(uses[1], DerivedLow)))
+		few := with(first, uses[1], query.F("GREATEST({}, 1)", k.derive(uses[1], DerivedLow)))
 		many := with(first, uses[1], k.derive(uses[1], DerivedHigh))
-		return fmt.Sprintf("%s(%s, %s)", extreme, few, many), nil
+		return query.F("{}({}, {})", extreme, few, many), nil
 	}
-	return "", pgerr.New(pgerr.FeatureNotSupported, "intervals are available for counts, sums, averages and quantiles",
+	return nil, pgerr.New(pgerr.FeatureNotSupported, "intervals are available for counts, sums, averages and quantiles",
 		pgerr.Hint("Ask for the interval of an average or a sum instead."))
 }

@@ -3,10 +3,10 @@ package rewrite
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // solve makes one relation of the items of inner joins. where adds equalities of the WHERE clause, which join as ON does.
@@ -96,7 +96,7 @@ func (b *builder) combineFrom(items []*relation, start int, class map[*column]in
 	root := items[start]
 	out := &relation{
 		unit: root.unit, unitCols: slices.Clone(root.unitCols), kind: root.kind, rows: root.rows, proven: root.proven, max: root.max,
-		extent: root.extent, steps: root.steps, unique: slices.Clone(root.unique), order: root.order, orderProofs: root.orderProofs, lines: []string{"join"},
+		extent: root.extent, steps: root.steps, unique: slices.Clone(root.unique), order: root.order, orderProofs: root.orderProofs,
 	}
 	perUnit := map[*column]bool{}
 	placed := map[int]bool{}
@@ -134,9 +134,10 @@ func (b *builder) combineFrom(items []*relation, start int, class map[*column]in
 	for c, v := range perUnit {
 		c.perUnit = v || c.isUnit
 	}
-	var from []string
+	var from query.Product
+	var inputs []step
 	for _, r := range items {
-		from = append(from, r.from)
+		from, inputs = append(from, r.from), append(inputs, r.plan)
 		out.where = append(out.where, r.where...)
 		out.conds = append(out.conds, r.conds...)
 		out.cols = append(out.cols, r.cols...)
@@ -144,13 +145,11 @@ func (b *builder) combineFrom(items []*relation, start int, class map[*column]in
 		out.proofs = append(out.proofs, r.proofs...)
 		out.correlated = append(out.correlated, r.correlated...)
 		out.empty = out.empty || r.empty
-		out.lines = append(out.lines, indent(r.lines)...)
 		if r != root {
 			out.unitCols = append(out.unitCols, r.unitCols...)
 		}
 	}
-	out.from = "(" + strings.Join(from, " CROSS JOIN ") + ")"
-	out.lines[0] = fmt.Sprintf("join, %s", out.rowBound())
+	out.from, out.plan = from, planned("join, "+out.rowBound(), inputs...)
 	return out, nil
 }
 
@@ -237,14 +236,6 @@ func saturatingAdd(a, b int64) int64 {
 		return 0
 	}
 	return min(rowsLimit, a+b)
-}
-
-func indent(lines []string) []string {
-	out := make([]string, len(lines))
-	for i, l := range lines {
-		out[i] = "  " + l
-	}
-	return out
 }
 
 // rowBound words the row bound for EXPLAIN.

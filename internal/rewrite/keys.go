@@ -12,6 +12,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // maxKeys bounds the product of the key domains of one block: every key is released.
@@ -22,7 +23,7 @@ type groupKey struct {
 	*expr.Expr
 	collation string
 	values    []*Canonical // in order, NULL last; nil under selection
-	selection string       // SQL in which equal values are spelled alike, under selection
+	selection query.Scalar // in which equal values are spelled alike, under selection
 	perUnit   bool
 }
 
@@ -115,19 +116,24 @@ func (b *builder) groupKeys(k *block, sc *scope, groups []*pg_query.Node) error 
 
 // distinct is what main has to prove of a declared key: its values differ as the key's own are compared (P25).
 func (g *groupKey) distinct() Proof {
-	list := textArray(g.values)
+	d := query.Named("d")
 	return Proof{
 		Of: "the values of " + g.Text(),
-		Values: SQL{
-			Text:       fmt.Sprintf("SELECT count(d.k) = count(DISTINCT d.k%s) FROM pg_catalog.unnest(%s) AS d (k)", g.equality(), g.array("$1")),
-			Parameters: []Parameter{{Type: pgtype.TextArrayOID, Value: &list}},
-		},
+		Values: query.Print(&query.Select{
+			Outputs: []query.Output{{X: query.F("count({}) = count(DISTINCT {}{})", d.Column("k"), d.Column("k"), g.equality())}},
+			From:    &query.Function{Call: query.F("pg_catalog.unnest({})", g.domain()), As: d, Columns: []string{"k"}},
+		}),
 	}
 }
 
-// array casts the text array of a key's values to the key's type.
-func (g *groupKey) array(list string) string {
-	return fmt.Sprintf("(%s::pg_catalog.text[])::%s[]", list, g.TypeName())
+// domain is the array of a declared key's values, in the key's type.
+func (g *groupKey) domain() query.Scalar {
+	list := textArray(g.values)
+	return query.F("({}::pg_catalog.text[])::{}[]", parameter(pgtype.TextArrayOID, list), g.TypeName())
+}
+
+func parameter(oid uint32, value Canonical) query.Scalar {
+	return &query.Parameter{Parameter: Parameter{Type: oid, Value: &value}}
 }
 
 // declarePublic gives the columns of public tables in a key their distinct values as a domain (PRIVACY 12), where the key

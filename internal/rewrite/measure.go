@@ -2,122 +2,118 @@ package rewrite
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// measureText collects one measure query and its parameters: domains and seeds. The client's are printed as their values.
-//
-// A measure query is printed in four layers, from the inside (P12, P26):
+// A measure query has four layers, from the inside (P12, P26):
 //  1. rows, or the integers of each (unit, key);
 //  2. numbered: keys become ordinals of the domain; a row whose key is in no domain is dropped;
 //  3. bounded: at most C groups of a unit, its integers clamped. All that a sensitivity counts on is enforced here, on
 //     (unit, ordinal) rows, so that no mistake about keys can multiply a unit;
 //  4. the sum over units.
-type measureText struct {
-	b      *builder
-	k      *block
-	params []Parameter
+type measurement struct {
+	b *builder
+	k *block
 }
 
-func (t *measureText) param(oid uint32, value Canonical) string {
-	t.params = append(t.params, Parameter{Type: oid, Value: &value})
-	return fmt.Sprintf("$%d", len(t.params))
-}
+// Names of the query levels of a measure query.
+var (
+	unitsAlias   = query.Named("u") // the integers of each unit in each group
+	keyedAlias   = query.Named("q") // rows that are about to be numbered
+	rankedAlias  = query.Named("w") // rows of one unit that are ranked
+	partAlias    = query.Named("p") // one part of several that are added
+	groupsAlias  = query.Named("g") // the groups of the answer
+	sparseAlias  = query.Named("h") // steps of a histogram
+	elementAlias = query.Named("v") // values of a domain
+)
 
-// measureSQL prints the query for all integers of a block, and the releases that its columns are.
-func (b *builder) measureSQL(k *block) (SQL, []int) {
+// measureSQL is the query for all integers of a block, and the releases that its columns are.
+func (b *builder) measureSQL(k *block) (query.Query, []int) {
 	if len(k.measured) == 0 && !k.selected {
-		return SQL{}, nil
+		return nil, nil
 	}
-	t := &measureText{b: b, k: k}
+	t := &measurement{b: b, k: k}
 	var plain []measured
 	var order []int
 	for _, m := range k.measured {
-		if m.distinct == "" {
+		if m.distinct == nil {
 			plain = append(plain, m)
 			order = append(order, m.release)
 		}
 	}
-	var parts []string
+	var parts []query.Query
 	width := len(k.measured)
 	if len(plain) > 0 || k.selected {
 		parts = append(parts, t.part(t.groupsOf(plain), 0, len(plain), true))
 	}
 	at := len(plain)
 	for _, m := range k.measured {
-		if m.distinct != "" {
+		if m.distinct != nil {
 			parts = append(parts, t.part(t.distinctOf(m), at, 1, false))
 			order = append(order, m.release)
 			at++
 		}
 	}
-	text := parts[0]
+	total := parts[0]
 	if len(parts) > 1 {
-		text = t.add(parts, width)
+		total = t.add(parts, width)
 	}
-	return SQL{Text: t.totals(text, width), Parameters: t.params}, order
+	return t.totals(total, width), order
 }
 
-// keyNames are k1, k2… with a prefix.
-func (t *measureText) keyNames(prefix string) []string {
-	var out []string
-	for i := range t.k.keys {
-		out = append(out, fmt.Sprintf("%sk%d", prefix, i+1))
-	}
-	return out
-}
+// keyNames are k1, k2….
+func (t *measurement) keyNames() []string { return numbered("k", len(t.k.keys)) }
 
 // groupNames are what a group is known by once its keys are numbered: its ordinal, or under selection its keys.
-func (t *measureText) groupNames(prefix string) []string {
+func (t *measurement) groupNames() []string {
 	if t.k.selected {
-		return t.keyNames(prefix)
+		return t.keyNames()
 	}
 	if len(t.k.keys) == 0 {
 		return nil
 	}
-	return []string{prefix + "o"}
+	return []string{"o"}
 }
 
-func (t *measureText) keyOutputs() []string {
-	var out []string
+// keyOutputs are the keys of a row.
+func (t *measurement) keyOutputs() []query.Output {
+	var out []query.Output
 	for i, g := range t.k.keys {
 		sql := g.SQL()
 		if t.k.selected {
 			sql = g.selection
 		} else if g.Collation() != "" {
-			sql += g.equality() // what is one group here is one value of the domain
+			sql = query.F("{}{}", sql, g.equality()) // what is one group here is one value of the domain
 		}
-		out = append(out, fmt.Sprintf("%s AS k%d", sql, i+1))
+		out = append(out, query.Output{X: sql, Name: fmt.Sprintf("k%d", i+1)})
 	}
 	return out
 }
 
-// named repeats columns under their own names.
-func named(columns []string) []string {
-	out := []string{}
-	for _, c := range columns {
-		_, name, _ := strings.Cut(c, ".")
-		out = append(out, c+" AS "+name)
+// unitOutput is the unit of a row.
+func (t *measurement) unitOutput() query.Output { return query.Output{X: t.k.src.unit, Name: "u"} }
+
+// named are columns of an item, under their own names.
+func named(of *query.Alias, names ...string) []query.Output {
+	out := make([]query.Output, len(names))
+	for i, n := range names {
+		out[i] = query.Output{X: of.Column(n), Name: n}
 	}
 	return out
 }
 
-// groupBy groups by the first n outputs.
-func groupBy(n int) string {
-	if n == 0 {
-		return ""
+func columns(of *query.Alias, names []string) []query.Scalar {
+	out := make([]query.Scalar, len(names))
+	for i, n := range names {
+		out[i] = of.Column(n)
 	}
-	list := make([]string, n)
-	for i := range list {
-		list[i] = fmt.Sprint(i + 1)
-	}
-	return " GROUP BY " + strings.Join(list, ", ")
+	return out
 }
 
-func columnNames(prefix string, n int) []string {
+func numbered(prefix string, n int) []string {
 	out := make([]string, n)
 	for i := range out {
 		out[i] = fmt.Sprintf("%s%d", prefix, i+1)
@@ -125,223 +121,242 @@ func columnNames(prefix string, n int) []string {
 	return out
 }
 
-// groupsOf prints groups, under selection the number of units n, and integers m1… of every group.
-func (t *measureText) groupsOf(ms []measured) string {
+// groupsOf gives groups, under selection the number of units n, and integers m1… of every group.
+func (t *measurement) groupsOf(ms []measured) query.Query {
 	k := t.k
-	groups := named(t.groupNames("u."))
+	groups := named(unitsAlias, t.groupNames()...)
 	if k.single() {
-		rows := t.aggregated(t.keyOutputs(), t.keyNames("r."), "m", ms) + groupBy(len(k.keys))
+		rows := t.aggregated(t.keyOutputs(), "m", ms)
 		if k.selected || len(k.keys) == 0 {
 			return rows
 		}
-		for i := range ms {
-			groups = append(groups, fmt.Sprintf("sum(u.m%d) AS m%d", i+1, i+1))
+		for _, m := range numbered("m", len(ms)) {
+			groups = append(groups, query.Output{X: query.F("sum({})", unitsAlias.Column(m)), Name: m})
 		}
-		return fmt.Sprintf("SELECT %s FROM (%s) AS u GROUP BY 1", strings.Join(groups, ", "), t.numbered(rows, columnNames("m", len(ms))))
+		return &query.Select{Outputs: groups, From: &query.Derived{Query: t.numbered(rows, numbered("m", len(ms))), As: unitsAlias}, Groups: 1}
 	}
-	units := t.aggregated(append([]string{k.src.unit + " AS u"}, t.keyOutputs()...), append([]string{"r.u"}, t.keyNames("r.")...), "s", ms) + groupBy(1+len(k.keys))
-	units = t.numbered(units, append([]string{"u"}, columnNames("s", len(ms))...))
-	where := ""
+	units := t.numbered(t.aggregated(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), "s", ms), append([]string{"u"}, numbered("s", len(ms))...))
+	var where []query.Scalar
 	if k.pick {
-		units = fmt.Sprintf("SELECT u.*, row_number() OVER (PARTITION BY u.u ORDER BY %s) AS pick FROM (%s) AS u", t.pickOrder("u."), units)
-		where = fmt.Sprintf(" WHERE u.pick <= %d", k.groups)
+		all := append(append([]string{"u"}, t.groupNames()...), numbered("s", len(ms))...)
+		pick := query.Pick{Partition: []query.Scalar{unitsAlias.Column("u")}, Order: t.pickOrder(unitsAlias)}
+		units = &query.Select{Outputs: append(named(unitsAlias, all...), query.Output{X: pick, Name: "pick"}), From: &query.Derived{Query: units, As: unitsAlias}}
+		where = []query.Scalar{query.First{Rank: unitsAlias.Column("pick"), N: k.groups}}
 	}
 	n := len(groups)
 	if k.selected {
-		groups = append(groups, "count(*) AS n")
+		groups = append(groups, query.Output{X: query.Raw("count(*)"), Name: "n"})
 	}
 	for i, m := range ms {
-		groups = append(groups, fmt.Sprintf("COALESCE(sum(%s), 0) AS m%d", k.ofUnit(ms, m, i), i+1))
+		groups = append(groups, query.Output{X: query.F("COALESCE(sum({}), 0)", k.ofUnit(ms, m, i)), Name: fmt.Sprintf("m%d", i+1)})
 	}
-	return fmt.Sprintf("SELECT %s FROM (%s) AS u%s%s", strings.Join(groups, ", "), units, where, groupBy(n))
+	return &query.Select{Outputs: groups, From: &query.Derived{Query: units, As: unitsAlias}, Where: where, Groups: n}
 }
 
 // numbered replaces the keys of rows by the ordinal o of their combination in the domains, and keeps the columns named in rest.
 // No key of a row leaves main (P10), and a row joins at most one ordinal, whatever the domains hold: equal values are one row of
 // what is joined, grouped by the very equality that the join compares by (P26).
-func (t *measureText) numbered(rows string, rest []string) string {
+func (t *measurement) numbered(rows query.Query, rest []string) query.Query {
 	k := t.k
 	if k.selected || len(k.keys) == 0 {
 		return rows
 	}
-	var ordinal, joins string
-	var conds []string
+	var ordinal query.Scalar
+	from := query.Source(&query.Derived{Query: rows, As: keyedAlias})
+	var where []query.Scalar
 	for i, g := range k.keys {
-		d, key := fmt.Sprintf("d%d", i+1), fmt.Sprintf("q.k%d", i+1)
-		how := "INNER"
-		o := d + ".o"
+		d, key := query.Named(fmt.Sprintf("d%d", i+1)), keyedAlias.Column(fmt.Sprintf("k%d", i+1))
+		kind, o := "INNER", query.Scalar(d.Column("o"))
 		if g.null() {
-			how = "LEFT"
-			o = fmt.Sprintf("CASE WHEN %s IS NULL THEN %d ELSE %s.o END", key, len(g.values), d)
-			conds = append(conds, fmt.Sprintf("(%s) IS NOT NULL", o))
+			kind = "LEFT"
+			o = query.F("CASE WHEN {} IS NULL THEN {} ELSE {} END", key, len(g.values), d.Column("o"))
+			where = append(where, query.F("({}) IS NOT NULL", o))
 		}
-		joins += fmt.Sprintf(" %s JOIN (SELECT v.k%s AS k, min(v.o) AS o FROM pg_catalog.unnest(%s) WITH ORDINALITY AS v (k, o) GROUP BY 1) AS %s ON (%s%s OPERATOR(pg_catalog.=) %s.k%s)",
-			how, g.equality(), t.domain(g), d, key, g.equality(), d, g.equality())
+		same := query.F("{}{} OPERATOR(pg_catalog.=) {}{}", key, g.equality(), d.Column("k"), g.equality())
+		from = &query.Join{Kind: kind, Left: from, Right: &query.Derived{Query: &query.Ordinals{Values: g.domain(), Equality: g.equality()}, As: d}, On: []query.Scalar{same}}
 		if i == 0 {
-			ordinal = fmt.Sprintf("(%s)", o)
+			ordinal = query.F("({})", o)
 		} else {
-			ordinal = fmt.Sprintf("((%s - 1) * %d + (%s))", ordinal, len(g.values), o)
+			ordinal = query.F("(({} - 1) * {} + ({}))", ordinal, len(g.values), o)
 		}
 	}
-	where := ""
-	if len(conds) > 0 {
-		where = " WHERE " + strings.Join(conds, " AND ")
-	}
-	outputs := []string{ordinal + "::pg_catalog.int8 AS o"}
-	for _, c := range rest {
-		outputs = append(outputs, "q."+c+" AS "+c)
-	}
-	return fmt.Sprintf("SELECT %s FROM (%s) AS q%s%s", strings.Join(outputs, ", "), rows, joins, where)
-}
-
-// domain is the array of a key's values, in the key's type.
-func (t *measureText) domain(g *groupKey) string {
-	return g.array(t.param(pgtype.TextArrayOID, textArray(g.values)))
+	outputs := append([]query.Output{{X: query.F("{}::pg_catalog.int8", ordinal), Name: "o"}}, named(keyedAlias, rest...)...)
+	return &query.Select{Outputs: outputs, From: from, Where: where}
 }
 
 // ofUnit clamps the integer of one unit. A sum that is divided by a count shrinks as the count does where a unit has more rows than
 // it may: a mean of its rows stays what it is.
-func (k *block) ofUnit(ms []measured, m measured, i int) string {
-	s := fmt.Sprintf("u.s%d", i+1)
-	clamped := clampText(s, m.lo, m.hi)
-	if n := slices.IndexFunc(ms, func(o measured) bool { return m.chained && o.release == m.count }); n >= 0 && !k.src.proven {
-		fewer := fmt.Sprintf("pg_catalog.div(%s::pg_catalog.numeric * %d, u.s%d)", s, k.src.rows, n+1)
-		return fmt.Sprintf("CASE WHEN u.s%d > %d THEN %s::pg_catalog.int8 ELSE %s END", n+1, k.src.rows, clampText(fewer, m.lo, m.hi), clamped)
+func (k *block) ofUnit(ms []measured, m measured, i int) query.Scalar {
+	s := unitsAlias.Column(fmt.Sprintf("s%d", i+1))
+	if !m.chained || k.src.proven {
+		return m.clamped(s)
 	}
-	return clamped
+	for n, o := range ms {
+		if o.release != m.count {
+			continue
+		}
+		count := unitsAlias.Column(fmt.Sprintf("s%d", n+1))
+		fewer := query.F("pg_catalog.div({}::pg_catalog.numeric * {}, {})", s, k.src.rows, count)
+		return query.F("CASE WHEN {} > {} THEN {}::pg_catalog.int8 ELSE {} END", count, k.src.rows, m.clamped(fewer), m.clamped(s))
+	}
+	return m.clamped(s)
 }
 
-// clampText clamps an integer that is never NULL.
-func clampText(x string, lo, hi int64) string {
-	return fmt.Sprintf("LEAST(GREATEST(%s, (%d)), %d)", x, lo, hi)
+// clamped clamps the integer of one unit.
+func (m *measured) clamped(x query.Scalar) query.Scalar {
+	return query.UnitClamp{X: x, Lo: m.lo, Hi: m.hi}
 }
 
 // pickOrder orders a unit's groups by keyed hash, then by the group: a choice that depends on this unit's rows alone.
-func (t *measureText) pickOrder(prefix string) string {
-	seed := t.param(pgtype.Int8OID, t.b.hashSeed())
-	groups := t.groupNames(prefix)
-	text := prefix + "u::pg_catalog.text"
+func (t *measurement) pickOrder(of *query.Alias) []query.Scalar {
+	groups := columns(of, t.groupNames())
+	text := query.Scalar(query.F("{}::pg_catalog.text", of.Column("u")))
 	for _, c := range groups {
-		text += fmt.Sprintf(" || E'\\x1f' || COALESCE(%s::pg_catalog.text, E'\\x1e')", c)
+		text = query.F(`{} || E'\x1f' || COALESCE({}::pg_catalog.text, E'\x1e')`, text, c)
 	}
-	return fmt.Sprintf("pg_catalog.hashtextextended(%s, %s), %s", text, seed, strings.Join(groups, ", "))
+	return append([]query.Scalar{t.hashed("hashtextextended", text)}, groups...)
 }
 
-// distinctOf prints groups and the number of distinct values of every group; one unit adds at most m.hi values to a group.
-func (t *measureText) distinctOf(m measured) string {
+// hashed is a keyed hash of a value.
+func (t *measurement) hashed(function string, x query.Scalar) query.Scalar {
+	return query.F("pg_catalog.{}({}, {})", function, x, parameter(pgtype.Int8OID, t.b.hashSeed()))
+}
+
+// distinctOf gives groups and the number of distinct values of every group; one unit adds at most m.hi values to a group.
+func (t *measurement) distinctOf(m measured) query.Query {
 	k := t.k
-	outputs := append(t.keyOutputs(), m.distinct+" AS v")
-	src := *k.src
-	src.where = append([]string{}, src.where...)
-	if m.where != "" {
-		src.where = append(src.where, m.where)
-	}
-	groups := t.groupNames("w.")
+	value := query.Output{X: m.distinct, Name: "v"}
+	src := k.src.filteredBy(m.where)
+	count := query.Output{X: query.F("count(DISTINCT {})", rankedAlias.Column("v")), Name: "m1"}
 	if k.single() {
-		outputs := append(named(t.keyNames("w.")), "count(DISTINCT w.v) AS m1")
-		rows := fmt.Sprintf("SELECT %s FROM (%s) AS w%s", strings.Join(outputs, ", "), src.selectText(append(t.keyOutputs(), m.distinct+" AS v")), groupBy(len(k.keys)))
+		rows := &query.Select{
+			Outputs: append(named(rankedAlias, t.keyNames()...), count),
+			From:    &query.Derived{Query: src.selects(append(t.keyOutputs(), value)...), As: rankedAlias}, Groups: len(k.keys),
+		}
 		if k.selected || len(k.keys) == 0 {
 			return rows
 		}
-		return fmt.Sprintf("SELECT w.o AS o, sum(w.m1) AS m1 FROM (%s) AS w GROUP BY 1", t.numbered(rows, []string{"m1"}))
+		return &query.Select{
+			Outputs: append(named(rankedAlias, "o"), query.Output{X: query.F("sum({})", rankedAlias.Column("m1")), Name: "m1"}),
+			From:    &query.Derived{Query: t.numbered(rows, []string{"m1"}), As: rankedAlias}, Groups: 1,
+		}
 	}
-	rows := "SELECT DISTINCT" + strings.TrimPrefix(src.selectText(append([]string{k.src.unit + " AS u"}, outputs...)), "SELECT")
-	rows = t.numbered(rows, []string{"u", "v"})
-	seed := t.param(pgtype.Int8OID, t.b.hashSeed())
-	order := fmt.Sprintf("pg_catalog.hashtextextended(w.v::pg_catalog.text, %s), w.v", seed)
-	ranked := t.ranked(rows, order, m.hi)
-	return fmt.Sprintf("SELECT %s FROM (%s) AS w%s", strings.Join(append(named(groups), "count(DISTINCT w.v) AS m1"), ", "), ranked, groupBy(len(groups)))
+	rows := src.selects(append(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), value)...)
+	rows.Distinct = true
+	v := rankedAlias.Column("v")
+	ranked := t.ranked(t.numbered(rows, []string{"u", "v"}), "v", []query.Scalar{t.hashed("hashtextextended", query.F("{}::pg_catalog.text", v)), v}, m.hi)
+	groups := t.groupNames()
+	return &query.Select{Outputs: append(named(rankedAlias, groups...), count), From: &query.Derived{Query: ranked, As: rankedAlias}, Groups: len(groups)}
 }
 
-// ranked keeps, of rows w that name their unit, the first of each unit in each group by order, in at most C groups.
-func (t *measureText) ranked(rows, order string, first int64) string {
-	partition := strings.Join(append([]string{"w.u"}, t.groupNames("w.")...), ", ")
-	ranks := fmt.Sprintf("row_number() OVER (PARTITION BY %s ORDER BY %s) AS pick", partition, order)
-	where := fmt.Sprintf("w.pick <= %d", first)
+// ranked keeps, of rows that name their unit, the first of each unit in each group by order, in at most C groups. column is what a row
+// has beside its unit and its group.
+func (t *measurement) ranked(rows query.Query, column string, order []query.Scalar, first int64) query.Query {
+	w, groups := rankedAlias, t.groupNames()
+	unit := w.Column("u")
+	outputs := append(named(w, append(append([]string{"u"}, groups...), column)...),
+		query.Output{X: query.Pick{Partition: append([]query.Scalar{unit}, columns(w, groups)...), Order: order}, Name: "pick"})
+	where := []query.Scalar{query.First{Rank: w.Column("pick"), N: first}}
 	if t.k.pick {
-		ranks += fmt.Sprintf(", dense_rank() OVER (PARTITION BY w.u ORDER BY %s) AS pick_group", t.pickOrder("w."))
-		where += fmt.Sprintf(" AND w.pick_group <= %d", t.k.groups)
+		pick := query.Pick{Partition: []query.Scalar{unit}, Order: t.pickOrder(w), Groups: true}
+		outputs = append(outputs, query.Output{X: pick, Name: "pick_group"})
+		where = append(where, query.First{Rank: w.Column("pick_group"), N: t.k.groups})
 	}
-	return fmt.Sprintf("SELECT w.* FROM (SELECT w.*, %s FROM (%s) AS w) AS w WHERE %s", ranks, rows, where)
+	inner := &query.Select{Outputs: outputs, From: &query.Derived{Query: rows, As: w}}
+	return &query.Select{Outputs: named(w, append(groups, column)...), From: &query.Derived{Query: inner, As: w}, Where: where}
 }
 
 // part widens a query of count integers, from the block's at-th on, to all of the block's: zeros elsewhere. Under selection
 // units says whether the query has the number of units n.
-func (t *measureText) part(query string, at, count int, units bool) string {
+func (t *measurement) part(of query.Query, at, count int, units bool) query.Query {
 	width := len(t.k.measured)
 	if count == width && (units || !t.k.selected) {
-		return query
+		return of
 	}
-	outputs := named(t.groupNames("p."))
+	outputs := named(partAlias, t.groupNames()...)
 	if t.k.selected {
-		n := "0"
+		n := query.Integer(0)
 		if units {
-			n = "p.n"
+			n = partAlias.Column("n")
 		}
-		outputs = append(outputs, n+" AS n")
+		outputs = append(outputs, query.Output{X: n, Name: "n"})
 	}
-	for i := 0; i < width; i++ {
-		v := "0"
+	for i := range width {
+		v := query.Integer(0)
 		if i >= at && i < at+count {
-			v = fmt.Sprintf("p.m%d", i-at+1)
+			v = partAlias.Column(fmt.Sprintf("m%d", i-at+1))
 		}
-		outputs = append(outputs, fmt.Sprintf("%s AS m%d", v, i+1))
+		outputs = append(outputs, query.Output{X: v, Name: fmt.Sprintf("m%d", i+1)})
 	}
-	return fmt.Sprintf("SELECT %s FROM (%s) AS p", strings.Join(outputs, ", "), query)
+	return &query.Select{Outputs: outputs, From: &query.Derived{Query: of, As: partAlias}}
 }
 
 // add sums the parts per group.
-func (t *measureText) add(parts []string, width int) string {
-	groups := t.groupNames("p.")
-	outputs := named(groups)
+func (t *measurement) add(parts []query.Query, width int) query.Query {
+	groups := t.groupNames()
+	outputs := named(partAlias, groups...)
+	sums := numbered("m", width)
 	if t.k.selected {
-		outputs = append(outputs, "sum(p.n) AS n")
+		sums = append([]string{"n"}, sums...)
 	}
-	for i := 0; i < width; i++ {
-		outputs = append(outputs, fmt.Sprintf("sum(p.m%d) AS m%d", i+1, i+1))
+	for _, name := range sums {
+		outputs = append(outputs, query.Output{X: query.F("sum({})", partAlias.Column(name)), Name: name})
 	}
-	return fmt.Sprintf("SELECT %s FROM (%s) AS p%s", strings.Join(outputs, ", "), strings.Join(parts, " UNION ALL "), groupBy(len(groups)))
+	all := &query.Derived{Query: &query.SetOp{Op: "UNION ALL", Of: parts}, As: partAlias}
+	return &query.Select{Outputs: outputs, From: all, Groups: len(groups)}
 }
 
-// totals prints what main returns: the group, and its integers, kept within 2^62 so that they fit whatever main holds.
-func (t *measureText) totals(query string, width int) string {
-	outputs := t.groupNames("g.")
+// totals is what main returns: the group, and its integers, kept within 2^62 so that they fit whatever main holds.
+func (t *measurement) totals(of query.Query, width int) query.Query {
+	outputs := unnamed(columns(groupsAlias, t.groupNames()))
 	switch {
 	case t.k.selected:
-		outputs = append(outputs, "g.n")
+		outputs = append(outputs, query.Output{X: groupsAlias.Column("n")})
 	case len(outputs) == 0:
-		outputs = []string{theGroup}
+		outputs = []query.Output{{X: theGroup}}
 	}
-	for i := 0; i < width; i++ {
-		outputs = append(outputs, clampText(fmt.Sprintf("COALESCE(g.m%d, 0)", i+1), -maxTotal, maxTotal))
+	for _, m := range numbered("m", width) {
+		total := query.F("COALESCE({}, 0)", groupsAlias.Column(m))
+		outputs = append(outputs, query.Output{X: query.Clamp{X: total, Lo: query.F("({})", -maxTotal), Hi: query.Integer(maxTotal)}})
 	}
-	return fmt.Sprintf("SELECT %s FROM (%s) AS g", strings.Join(outputs, ", "), query)
+	return &query.Select{Outputs: outputs, From: &query.Derived{Query: of, As: groupsAlias}}
 }
 
 // theGroup is the ordinal of the one group of a block without keys.
-const theGroup = "1::pg_catalog.int8"
+const theGroup = query.Raw("1::pg_catalog.int8")
 
-// histogramSQL prints the sparse histogram of a quantile's argument: group, grid step, rows; at most h.rows rows of a unit.
-func (b *builder) histogramSQL(k *block, h histogram) SQL {
-	t := &measureText{b: b, k: k}
-	src := *k.src
-	src.where = append([]string{}, src.where...)
-	if h.where != "" {
-		src.where = append(src.where, h.where)
+// histogramSQL is the sparse histogram of a quantile's argument: group, grid step, rows; at most h.rows rows of a unit.
+func (b *builder) histogramSQL(k *block, h histogram) query.Query {
+	t := &measurement{b: b, k: k}
+	src, step := k.src.filteredBy(h.where), query.Output{X: h.sql, Name: "z"}
+	outputs := unnamed(columns(sparseAlias, append(t.groupNames(), "z")))
+	groups := len(outputs)
+	if groups == 1 {
+		outputs, groups = append([]query.Output{{X: theGroup}}, outputs...), 2
 	}
-	outputs := append(t.keyOutputs(), h.sql+" AS z")
-	groups := append(t.groupNames("h."), "h.z")
-	if len(groups) == 1 {
-		groups = []string{theGroup, "h.z"}
-	}
+	var rows query.Query
+	number := query.Scalar(query.Raw("count(*)"))
 	if k.single() {
-		keys := append(t.keyNames("w."), "w.z")
-		rows := fmt.Sprintf("SELECT %s, count(*) AS n FROM (%s) AS w%s", strings.Join(named(keys), ", "), src.selectText(outputs), groupBy(len(keys)))
-		rows = t.numbered(rows, []string{"z", "n"})
-		return SQL{Text: fmt.Sprintf("SELECT %s, sum(h.n) FROM (%s) AS h%s", strings.Join(groups, ", "), rows, groupBy(len(groups))), Parameters: t.params}
+		keys := append(t.keyNames(), "z")
+		rows = &query.Select{
+			Outputs: append(named(rankedAlias, keys...), query.Output{X: number, Name: "n"}),
+			From:    &query.Derived{Query: src.selects(append(t.keyOutputs(), step)...), As: rankedAlias}, Groups: len(keys),
+		}
+		rows, number = t.numbered(rows, []string{"z", "n"}), query.F("sum({})", sparseAlias.Column("n"))
+	} else {
+		rows = t.numbered(src.selects(append(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), step)...), []string{"u", "z"})
+		z := rankedAlias.Column("z")
+		rows = t.ranked(rows, "z", []query.Scalar{t.hashed("hashint8extended", z), z}, h.rows)
 	}
-	seed := t.param(pgtype.Int8OID, b.hashSeed())
-	rows := t.numbered(src.selectText(append([]string{k.src.unit + " AS u"}, outputs...)), []string{"u", "z"})
-	ranked := t.ranked(rows, fmt.Sprintf("pg_catalog.hashint8extended(w.z, %s), w.z", seed), h.rows)
-	return SQL{Text: fmt.Sprintf("SELECT %s, count(*) FROM (%s) AS h%s", strings.Join(groups, ", "), ranked, groupBy(len(groups))), Parameters: t.params}
+	return &query.Select{Outputs: append(outputs, query.Output{X: number}), From: &query.Derived{Query: rows, As: sparseAlias}, Groups: groups}
+}
+
+// filteredBy is the relation's rows where a condition holds, too; nil: all of them.
+func (r *relation) filteredBy(where query.Scalar) *relation {
+	if where == nil {
+		return r
+	}
+	out := *r
+	out.where = append(append([]query.Scalar{}, r.where...), where)
+	return &out
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // Variances and regressions are computed from sums of w = 2z − W, where z in [0, W] is the argument on a grid of at most
@@ -27,12 +28,12 @@ func newMoment(a *numericArg) moment {
 	d := (a.Hi-a.Lo)/momentSteps + 1
 	width := (a.Hi - a.Lo + d/2) / d
 	m := moment{width: max(1, width)}
-	m.row = func(read reader) string {
-		z := fmt.Sprintf("((%s)::int8 - (%d))", read(a.Measure), a.Lo)
+	m.row = func(read reader) query.Scalar {
+		z := query.F("(({})::int8 - ({}))", read(a.Measure), a.Lo)
 		if d > 1 {
-			z = fmt.Sprintf("((%s + %d) / %d)", z, d/2, d)
+			z = query.F("(({} + {}) / {})", z, d/2, d)
 		}
-		return fmt.Sprintf("(2 * %s - %d)", z, m.width)
+		return query.F("(2 * {} - {})", z, m.width)
 	}
 	m.unit = new(big.Rat).Mul(a.Step, big.NewRat(d, 2))
 	m.mid = new(big.Rat).Mul(a.Step, big.NewRat(a.Lo, 1))
@@ -42,12 +43,12 @@ func newMoment(a *numericArg) moment {
 
 // times is the product with another argument's w.
 func (m moment) times(o moment) rowText {
-	return func(read reader) string { return m.row(read) + " * " + o.row(read) }
+	return func(read reader) query.Scalar { return query.F("{} * {}", m.row(read), o.row(read)) }
 }
 
 // momentSum releases Σ over rows of an integer in [lo, hi], chained to the count n.
-func (k *block) momentSum(name string, row rowText, condition string, lo, hi int64, n int) (int, error) {
-	key := "moment " + row(directly) + " " + condition
+func (k *block) momentSum(name string, row rowText, condition query.Scalar, lo, hi int64, n int) (int, error) {
+	key := "moment " + query.Key(row(directly)) + " " + query.Key(condition)
 	if i, ok := k.index[key]; ok {
 		return i, nil
 	}
@@ -63,8 +64,8 @@ func (k *block) momentSum(name string, row rowText, condition string, lo, hi int
 }
 
 // planMoments plans variances, standard deviations, covariances and regressions.
-func (b *builder) planMoments(k *block, c *call) (string, []int, error) {
-	guards := make([]string, 0, 2)
+func (b *builder) planMoments(k *block, c *call) (query.Scalar, []int, error) {
+	guards := make([]query.Scalar, 0, 2)
 	for _, e := range c.args {
 		guards = append(guards, guard(e))
 	}
@@ -78,12 +79,12 @@ func (b *builder) planMoments(k *block, c *call) (string, []int, error) {
 	for _, e := range c.args {
 		a, err := b.measure(k, e)
 		if err != nil {
-			return "", nil, err
+			return nil, nil, err
 		}
 		x := newMoment(a)
 		si, err := k.momentSum(fmt.Sprintf("sum of %s in %s", e.Text(), c.text), x.row, condition, -x.width, x.width, n)
 		if err != nil {
-			return "", nil, err
+			return nil, nil, err
 		}
 		m, s = append(m, x), append(s, si)
 		if c.name == "covar_pop" || c.name == "covar_samp" || strings.HasPrefix(c.name, "regr_avg") {
@@ -91,7 +92,7 @@ func (b *builder) planMoments(k *block, c *call) (string, []int, error) {
 		}
 		qi, err := k.momentSum(fmt.Sprintf("sum of %s² in %s", e.Text(), c.text), x.times(x), condition, 0, x.width*x.width, n)
 		if err != nil {
-			return "", nil, err
+			return nil, nil, err
 		}
 		q = append(q, qi)
 	}
@@ -104,60 +105,60 @@ func (b *builder) planMoments(k *block, c *call) (string, []int, error) {
 		if c.name == "regr_avgx" {
 			i = 1
 		}
-		return fmt.Sprintf("CASE WHEN %s > 0 THEN (%s + %s * GREATEST(-1, LEAST(1, %s::numeric / (%s * %d))) * %d)::float8 END", r(n), decimal(m[i].mid), decimal(m[i].unit), r(s[i]), r(n), m[i].width, m[i].width), uses, nil
+		return query.F("CASE WHEN {} > 0 THEN ({} + {} * GREATEST(-1, LEAST(1, {}::numeric / ({} * {}))) * {})::float8 END", r(n), decimal(m[i].mid), decimal(m[i].unit), r(s[i]), r(n), m[i].width, m[i].width), uses, nil
 	}
 	w := m[0].width * m[1].width
 	p, err := k.momentSum(fmt.Sprintf("sum of %s·%s in %s", c.args[0].Text(), c.args[1].Text(), c.text), m[0].times(m[1]), condition, -w, w, n)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	return pair(c.name, m, r(n), s, q, r(p)), append(uses, p), nil
 }
 
 // variance prints var and stddev: at least 0, at most what the bounds allow; NULL where PostgreSQL's is.
-func variance(c *call, m moment, n, s, q string) string {
+func variance(c *call, m moment, n, s, q query.Scalar) query.Scalar {
 	least := 0
 	divisor := n
 	if strings.HasSuffix(c.name, "_samp") {
-		least, divisor = 1, "("+n+" - 1)"
+		least, divisor = 1, query.F("({} - 1)", n)
 	}
 	unit2 := new(big.Rat).Mul(m.unit, m.unit)
 	top := new(big.Rat).Mul(unit2, big.NewRat(m.width, 1))
 	top.Mul(top, big.NewRat(m.width, 1))
-	value := fmt.Sprintf("LEAST(GREATEST((%s::numeric - %s::numeric * %s / %s) * %s / %s, 0), %s * %s / %s)", q, s, s, n, decimal(unit2), divisor, decimal(top), n, divisor)
+	value := query.F("LEAST(GREATEST(({}::numeric - {}::numeric * {} / {}) * {} / {}, 0), {} * {} / {})", q, s, s, n, decimal(unit2), divisor, decimal(top), n, divisor)
 	if strings.HasPrefix(c.name, "stddev") {
-		value = "sqrt(" + value + ")"
+		value = query.F("sqrt({})", value)
 	}
 	if c.typ == pgtype.Float8OID {
-		value = "(" + value + ")::float8"
+		value = query.F("({})::float8", value)
 	}
-	return fmt.Sprintf("CASE WHEN %s > %d THEN %s END", n, least, value)
+	return query.F("CASE WHEN {} > {} THEN {} END", n, least, value)
 }
 
 // pair prints the statistics of two arguments (y, x), in PostgreSQL's order.
-func pair(name string, m []moment, n string, s, q []int, p string) string {
-	f := func(x string) string { return x + "::float8" }
+func pair(name string, m []moment, n query.Scalar, s, q []int, p query.Scalar) query.Scalar {
+	f := func(x query.Scalar) query.Scalar { return query.F("{}::float8", x) }
 	u := func(i int) string { return decimal(m[i].unit) + "::float8" }
-	sxy := fmt.Sprintf("(%s - %s * %s / %s)", f(p), f(r(s[0])), f(r(s[1])), f(n))
-	square := func(i int) string {
-		return fmt.Sprintf("GREATEST(%s - %s * %s / %s, 0)", f(r(q[i])), f(r(s[i])), f(r(s[i])), f(n))
+	sxy := query.F("({} - {} * {} / {})", f(p), f(r(s[0])), f(r(s[1])), f(n))
+	square := func(i int) query.Scalar {
+		return query.F("GREATEST({} - {} * {} / {}, 0)", f(r(q[i])), f(r(s[i])), f(r(s[i])), f(n))
 	}
 	switch name {
 	case "covar_pop":
-		return fmt.Sprintf("CASE WHEN %s > 0 THEN %s * %s * %s / %s END", n, sxy, u(0), u(1), f(n))
+		return query.F("CASE WHEN {} > 0 THEN {} * {} * {} / {} END", n, sxy, u(0), u(1), f(n))
 	case "covar_samp":
-		return fmt.Sprintf("CASE WHEN %s > 1 THEN %s * %s * %s / (%s - 1) END", n, sxy, u(0), u(1), f(n))
+		return query.F("CASE WHEN {} > 1 THEN {} * {} * {} / ({} - 1) END", n, sxy, u(0), u(1), f(n))
 	case "corr":
-		return fmt.Sprintf("CASE WHEN %s > 0 THEN GREATEST(-1::float8, LEAST(1::float8, %s / NULLIF(sqrt(%s) * sqrt(%s), 0))) END", n, sxy, square(0), square(1))
+		return query.F("CASE WHEN {} > 0 THEN GREATEST(-1::float8, LEAST(1::float8, {} / NULLIF(sqrt({}) * sqrt({}), 0))) END", n, sxy, square(0), square(1))
 	case "regr_r2":
-		return fmt.Sprintf("CASE WHEN %s > 0 THEN GREATEST(0::float8, LEAST(1::float8, %s * %s / NULLIF(%s * %s, 0))) END", n, sxy, sxy, square(0), square(1))
+		return query.F("CASE WHEN {} > 0 THEN GREATEST(0::float8, LEAST(1::float8, {} * {} / NULLIF({} * {}, 0))) END", n, sxy, sxy, square(0), square(1))
 	}
-	slope := fmt.Sprintf("(%s / NULLIF(%s, 0) * %s / %s)", sxy, square(1), u(0), u(1))
+	slope := query.F("({} / NULLIF({}, 0) * {} / {})", sxy, square(1), u(0), u(1))
 	if name == "regr_slope" {
-		return fmt.Sprintf("CASE WHEN %s > 0 THEN %s END", n, slope)
+		return query.F("CASE WHEN {} > 0 THEN {} END", n, slope)
 	}
-	mean := func(i int) string {
-		return fmt.Sprintf("(%s::float8 + %s * %s / %s)", decimal(m[i].mid), u(i), f(r(s[i])), f(n))
+	mean := func(i int) query.Scalar {
+		return query.F("({}::float8 + {} * {} / {})", decimal(m[i].mid), u(i), f(r(s[i])), f(n))
 	}
-	return fmt.Sprintf("CASE WHEN %s > 0 THEN %s - %s * %s END", n, mean(0), slope, mean(1))
+	return query.F("CASE WHEN {} > 0 THEN {} - {} * {} END", n, mean(0), slope, mean(1))
 }

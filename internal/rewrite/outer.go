@@ -3,12 +3,12 @@ package rewrite
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // outerJoin makes the relation of a LEFT, RIGHT or FULL join (PRIVACY 3 to 5).
@@ -61,16 +61,16 @@ func (b *builder) outerJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *rela
 	out.filters([]*relation{l, r}, conds)
 	on := append(expr.Conjuncts(conds...), r.where...)
 	if r.empty {
-		on = append(on, "FALSE")
+		on = append(on, never)
 	}
 	if len(on) == 0 {
-		on = []string{"TRUE"}
+		on = []query.Scalar{always}
 	}
-	out.from = fmt.Sprintf("(%s LEFT JOIN %s ON (%s))", l.from, r.from, strings.Join(on, " AND "))
+	out.from = &query.Join{Kind: "LEFT", Left: l.from, Right: r.from, On: on}
 	out.cols = append(out.cols, append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
 	nullExtend(r.cols)
 	out.hideMerged(using, r)
-	out.lines = append([]string{"left join, " + out.rowBound()}, append(indent(l.lines), indent(r.lines)...)...)
+	out.plan = planned("left join, "+out.rowBound(), l.plan, r.plan)
 	return out, nil
 }
 
@@ -85,7 +85,7 @@ func (b *builder) sameUnitOuter(kind pg_query.JoinType, l, r *relation, class ma
 	for i, side := range kept {
 		chains[i] = side.chain
 	}
-	before := []string{l.from, r.from}
+	before := []query.Source{l.from, r.from}
 	if err := b.sameUnit([]*relation{l, r}, class); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (b *builder) sameUnitOuter(kind pg_query.JoinType, l, r *relation, class ma
 		if chains[i] == nil || side.from != before[i] {
 			continue
 		}
-		side.unit, side.chain = "", chains[i]
+		side.unit, side.chain = nil, chains[i]
 		if err := b.reach(side); err != nil {
 			return err
 		}
@@ -136,10 +136,10 @@ func (b *builder) fullJoin(l, r *relation, conds []*expr.Expr, equal equalities,
 	if out.rows = saturatingMul(l.rows, r.rows); !onlyUnits(conds, equal) {
 		out.rows = max(out.rows, saturatingAdd(l.rows, r.rows))
 	}
-	out.unit = fmt.Sprintf("COALESCE(%s, %s)", l.unit, r.unit)
+	out.unit = query.F("COALESCE({}, {})", l.unit, r.unit)
 	out.takes(expr.Work{Row: expr.MulSteps(r.rows, pairSteps), Once: r.steps}, l.rows)
 	out.does(out.rows, conds...)
-	out.from = fmt.Sprintf("(%s FULL JOIN %s ON (%s))", b.filtered(l), b.filtered(r), strings.Join(expr.Conjuncts(conds...), " AND "))
+	out.from = &query.Join{Kind: "FULL", Left: b.filtered(l), Right: b.filtered(r), On: expr.Conjuncts(conds...)}
 	out.cols = append(out.cols, append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
 	nullExtend(l.cols)
 	nullExtend(r.cols)
@@ -148,8 +148,8 @@ func (b *builder) fullJoin(l, r *relation, conds []*expr.Expr, equal equalities,
 			out.unitCols = append(out.unitCols, c)
 		}
 	}
-	out.where = []string{fmt.Sprintf("(%s IS NOT NULL)", out.unit)}
-	out.lines = append([]string{"full join, " + out.rowBound()}, append(indent(l.lines), indent(r.lines)...)...)
+	out.where = []query.Scalar{query.F("({} IS NOT NULL)", out.unit)}
+	out.plan = planned("full join, "+out.rowBound(), l.plan, r.plan)
 	return out, nil
 }
 
@@ -176,7 +176,7 @@ func (b *builder) mergeColumns(l, r *relation, using []string) ([]*column, error
 			return nil, err
 		}
 		unit := a.isUnit && c.isUnit && a.keptBy(x) && c.keptBy(y)
-		col.Ref, col.Name, col.Unit = fmt.Sprintf("COALESCE(%s, %s)", x.SQL(), y.SQL()), name, unit
+		col.Ref, col.Name, col.Unit = query.F("COALESCE({}, {})", x.SQL(), y.SQL()), name, unit
 		n := &column{name: name, x: col, isUnit: unit, holdsUnit: unit, perUnit: unit}
 		col.Source = n
 		a.hidden, c.hidden = true, true
@@ -187,13 +187,24 @@ func (b *builder) mergeColumns(l, r *relation, using []string) ([]*column, error
 
 // filtered prints a side of a full join with its conditions, which are not the join's. A join with one row keeps the names of
 // its columns, as a subselect would not.
-func (b *builder) filtered(r *relation) string {
+func (b *builder) filtered(r *relation) query.Source {
 	where := r.where
 	if r.empty {
-		where = append(slices.Clone(where), "FALSE")
+		where = append(slices.Clone(where), never)
 	}
 	if len(where) == 0 {
 		return r.from
 	}
-	return fmt.Sprintf("(%s INNER JOIN (VALUES (1)) AS %s ON (%s))", r.from, b.newAlias(), strings.Join(where, " AND "))
+	return &query.Join{Kind: "INNER", Left: r.from, Right: oneValue(b.newAlias()), On: where}
 }
+
+// oneValue is a FROM item of one row.
+func oneValue(as *query.Alias) query.Source {
+	return &query.Values{Rows: [][]query.Scalar{{query.Integer(1)}}, As: as}
+}
+
+// Conditions without columns.
+const (
+	never  = query.Raw("FALSE")
+	always = query.Raw("TRUE")
+)

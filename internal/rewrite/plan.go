@@ -15,6 +15,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // Plan computes what is charged and run for a private statement, with the values of its parameters.
@@ -56,9 +57,12 @@ func (b *builder) printBlocks(p *Plan) []int {
 			if k.pick {
 				block.Picked, block.Unit = k.groups, k.src.kind
 			}
-			block.Measure, block.Measured = b.measureSQL(k)
+			measure, releases := b.measureSQL(k)
+			if measure != nil {
+				block.Measure, block.Measured = query.Print(measure), releases
+			}
 			for _, h := range k.hists {
-				block.Histograms = append(block.Histograms, Histogram{Measure: b.histogramSQL(k, h), Releases: h.releases})
+				block.Histograms = append(block.Histograms, Histogram{Measure: query.Print(b.histogramSQL(k, h)), Releases: h.releases})
 			}
 		}
 		for _, g := range k.keys {
@@ -87,35 +91,15 @@ func blockKey(b *Block) string {
 	return string(text)
 }
 
-// normalised is the block without what differs between equal ones: names, aliases, which are numbered anew in every text, and the
-// work, which follows sizes of public tables that the answer does not.
+// normalised is the block without what differs between equal ones: names, and the work, which follows sizes of public tables that the
+// answer does not.
 func (b Block) normalised() Block {
 	b.Columns, b.Steps = nil, 0
 	b.Releases = slices.Clone(b.Releases)
 	for i := range b.Releases {
 		b.Releases[i].Name = ""
 	}
-	b.Measure.Text = renumberAliases(b.Measure.Text)
-	b.Histograms = slices.Clone(b.Histograms)
-	for i := range b.Histograms {
-		b.Histograms[i].Measure.Text = renumberAliases(b.Histograms[i].Measure.Text)
-	}
 	return b
-}
-
-// renumberAliases gives the aliases t1, t2… the numbers of their first appearance. What is quoted is the analyst's or the
-// schema's: name = 't8' is not name = 't9'.
-func renumberAliases(text string) string {
-	numbers := map[string]int{}
-	return aliasPattern.ReplaceAllStringFunc(text, func(alias string) string {
-		if alias[0] != 't' {
-			return alias
-		}
-		if numbers[alias] == 0 {
-			numbers[alias] = len(numbers) + 1
-		}
-		return fmt.Sprintf("t%d", numbers[alias])
-	})
 }
 
 // costs shares the statement's ε over the releases by weight (PRIVACY 14), and finds the statement's ε: the least of the
@@ -162,7 +146,7 @@ func (b *builder) costs(p *Plan) {
 func (b *builder) proofs(p *Plan) {
 	for _, k := range b.blocks {
 		for _, f := range slices.Concat(k.src.proofs, k.proofs) {
-			if !slices.ContainsFunc(p.Proofs, f.equal) {
+			if !slices.ContainsFunc(p.Proofs, f.Equal) {
 				p.Proofs = append(p.Proofs, f)
 			}
 		}
@@ -278,7 +262,7 @@ func (k *block) explain(i int) []string {
 		}
 		lines = append(lines, fmt.Sprintf("  key %s: %s", g.Text(), how))
 	}
-	return append(lines, indent(k.src.lines)...)
+	return append(lines, k.src.plan.lines("  ")...)
 }
 
 func stepOf(r mechanism.Release) float64 {

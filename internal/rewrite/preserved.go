@@ -3,13 +3,13 @@ package rewrite
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // preserved is what public LEFT JOIN private adds to the inner join, which its relation is (PRIVACY 5): public rows whose
@@ -41,7 +41,7 @@ func (b *builder) publicLeftJoin(n *pg_query.Node, l, r *relation, conds []*expr
 		out.preserved.key = set.cols[0]
 	}
 	out.cols = append(slices.Clone(shown), append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
-	out.from = fmt.Sprintf("(%s CROSS JOIN %s)", l.from, r.from)
+	out.from = query.Product{l.from, r.from}
 	out.where = append(append(slices.Clone(r.where), l.where...), expr.Conjuncts(conds...)...)
 	out.conds = append(append(slices.Clone(r.conds), l.conds...), conds...)
 	out.tables = append(slices.Clone(r.tables), l.tables...)
@@ -54,7 +54,7 @@ func (b *builder) publicLeftJoin(n *pg_query.Node, l, r *relation, conds []*expr
 	b.begun.filters(conds)
 	out.filters([]*relation{l, r}, conds)
 	out.hideMerged(using, r)
-	out.lines = append([]string{"left join that keeps public rows, " + out.rowBound()}, append(indent(l.lines), indent(r.lines)...)...)
+	out.plan = planned("left join that keeps public rows, "+out.rowBound(), l.plan, r.plan)
 	return &out, nil
 }
 
@@ -91,35 +91,41 @@ func (b *builder) dropsAdded(p *preserved, c *expr.Expr) bool {
 			return true
 		}
 	}
-	return b.ofAdded(p, "("+c.SQL()+") IS NOT TRUE", c)
+	return b.ofAdded(p, query.F("({}) IS NOT TRUE", c.SQL()), c)
 }
 
 // ofAdded evaluates a condition over private columns alone for the added rows, on the shadow. Before Plan it may turn out true.
-func (b *builder) ofAdded(p *preserved, text string, x *expr.Expr) bool {
-	values, names := map[string][]string{}, map[string][]string{}
-	var tables []string
+func (b *builder) ofAdded(p *preserved, condition query.Scalar, x *expr.Expr) bool {
+	type item struct {
+		as     *query.Alias
+		names  []string
+		values []query.Scalar
+	}
+	var items []*item
 	for _, c := range x.Columns() {
-		table, name, ok := strings.Cut(c.Ref, ".")
-		if !ok || !p.has(c) || !strings.HasPrefix(table, "t") {
+		ref, ok := c.Ref.(query.Column)
+		if !ok || !p.has(c) {
 			return false
 		}
-		if names[table] == nil {
-			tables = append(tables, table)
+		at := slices.IndexFunc(items, func(i *item) bool { return i.as == ref.Of })
+		if at < 0 {
+			at, items = len(items), append(items, &item{as: ref.Of})
 		}
-		if !slices.Contains(names[table], name) {
-			names[table], values[table] = append(names[table], name), append(values[table], "NULL::"+c.TypeName)
+		if i := items[at]; !slices.Contains(i.names, ref.Name) {
+			i.names, i.values = append(i.names, ref.Name), append(i.values, query.Raw("NULL::"+c.TypeName))
 		}
 	}
-	if len(tables) == 0 || strings.Contains(text, "SELECT ") {
+	if len(items) == 0 || x.HasSubquery() {
 		return false // no private column, or a subquery, which the shadow has no rows for
 	}
 	if b.lookup == nil {
 		return true
 	}
-	for i, t := range tables {
-		tables[i] = fmt.Sprintf("(VALUES (%s)) AS %s (%s)", strings.Join(values[t], ", "), t, strings.Join(names[t], ", "))
+	var from query.Product
+	for _, i := range items {
+		from = append(from, &query.Values{Rows: [][]query.Scalar{i.values}, As: i.as, Columns: i.names})
 	}
-	rows, err := b.lookup.Rows(Query{SQL: "SELECT (" + text + ") FROM " + strings.Join(tables, ", "), Types: []uint32{pgtype.BoolOID}})
+	rows, err := b.lookup.Rows(Query{SQL: query.Print(&query.Select{Outputs: []query.Output{{X: query.F("({})", condition)}}, From: from}).Text, Types: []uint32{pgtype.BoolOID}})
 	return err == nil && isTrue(rows)
 }
 
@@ -151,7 +157,7 @@ func (b *builder) ignoresAdded(k *block, c *call) bool {
 		return true
 	}
 	for _, x := range c.args {
-		if col := x.Column(); col != nil && p.has(col) || b.ofAdded(p, "("+x.SQL()+") IS NULL", x) {
+		if col := x.Column(); col != nil && p.has(col) || b.ofAdded(p, query.F("({}) IS NULL", x.SQL()), x) {
 			return true
 		}
 	}

@@ -7,19 +7,21 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 // relation is a node of the plan below a release: rows on main, with what is known, and enforced, about them.
 type relation struct {
-	from  string       // a FROM item; joins are parenthesised
-	where []string     // conditions that belong to it, each parenthesised or atomic
-	conds []*expr.Expr // the analyst's among them, for what they say of columns
+	from  query.Source
+	where []query.Scalar // conditions that belong to it
+	conds []*expr.Expr   // the analyst's among them, for what they say of columns
 	cols  []*column
 
-	unit     string    // SQL of the unit column, never NULL in a row; empty: public
-	unitCols []*column // columns that equal the unit in every row
-	kind     string    // the unit's name: "patient"
-	chain    *chain    // unit not joined yet
+	unit     query.Scalar // the unit, never NULL in a row; nil: public
+	unitCols []*column    // columns that equal the unit in every row
+	kind     string       // the unit's name: "patient"
+	chain    *chain       // unit not joined yet
 
 	// rows bounds the rows of one unit: declared by the policy, multiplied through joins. It is a fact about main only
 	// if proven; else whoever aggregates the relation has to enforce it (PRIVACY 2).
@@ -35,14 +37,14 @@ type relation struct {
 	lateral   bool       // reads columns of items beside it: all that is known of it holds per row of those
 	empty     bool       // a condition that is never true holds no row: nothing is measured
 
-	unique []uniqueSet // sets of columns that hold each combination at most once
-	order  []string    // total order of the rows of one unit; nil: none is known (PRIVACY 7)
+	unique []uniqueSet    // sets of columns that hold each combination at most once
+	order  []query.Scalar // total order of the rows of one unit; nil: none is known (PRIVACY 7)
 	// orderProofs is what main has to prove of order, for whoever uses it.
 	orderProofs []Proof
 	tables      []*policy.Table
 	proofs      []Proof
 	correlated  []correlation
-	lines       []string // plan tree, for EXPLAIN
+	plan        step // for EXPLAIN
 }
 
 // chain is a foreign-key step that has still to be joined to reach the unit.
@@ -81,7 +83,7 @@ func (c *column) copied() *column {
 	return &n
 }
 
-func (r *relation) private() bool { return r.unit != "" || r.chain != nil }
+func (r *relation) private() bool { return r.unit != nil || r.chain != nil }
 
 // alias renames the relation for the analyst: every column gets the table name; names replaces column names from the left.
 func (r *relation) alias(table string, names []string) error {
@@ -128,18 +130,18 @@ func (r *relation) oneRow() {
 func (r *relation) limit() {
 	for _, set := range r.unique {
 		rows := int64(1)
-		var where []string
+		var where []query.Scalar
 		for _, c := range set.cols {
 			if slices.Contains(r.unitCols, c) {
 				continue
 			}
-			if !isInteger(c.x.Type) || c.x.Nullable || !c.x.Bounds.Finite() {
+			if !schema.IsInteger(c.x.Type) || c.x.Nullable || !c.x.Bounds.Finite() {
 				rows = rowsLimit
 				break
 			}
 			lo, hi := ceilInt(c.x.Bounds.Lo), floorInt(c.x.Bounds.Hi)
 			rows = saturatingMul(rows, max(1, hi-lo+1))
-			where = append(where, fmt.Sprintf("(%s OPERATOR(pg_catalog.>=) (%d))", c.x.Ref, lo), fmt.Sprintf("(%s OPERATOR(pg_catalog.<=) (%d))", c.x.Ref, hi))
+			where = append(where, query.F("({} OPERATOR(pg_catalog.>=) ({}))", c.x.Ref, lo), query.F("({} OPERATOR(pg_catalog.<=) ({}))", c.x.Ref, hi))
 		}
 		if rows > r.rows || rows == r.rows && (r.proven || rows > 1) {
 			continue
@@ -151,7 +153,7 @@ func (r *relation) limit() {
 		if r.rows, r.proven = rows, true; rows == 1 {
 			r.oneRow()
 		}
-		r.lines = append([]string{"filter, " + r.rowBound()}, indent(r.lines)...)
+		r.plan = planned("filter, "+r.rowBound(), r.plan)
 	}
 }
 
@@ -194,7 +196,7 @@ func (b *builder) scan(t *policy.Table) (*relation, error) {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%q is a view: list it under views, not tables", t.Name.Relation))
 	}
 	alias := b.newAlias()
-	r := &relation{from: tableText(meta) + " AS " + alias, tables: []*policy.Table{t}, max: t.MaxRows, proofs: []Proof{meta.proof()}}
+	r := &relation{from: tableSource(meta, alias), tables: []*policy.Table{t}, max: t.MaxRows, proofs: []Proof{meta.ShapeProof()}}
 	for i := range meta.Columns {
 		mc := &meta.Columns[i]
 		pc := t.Column(mc.Name)
@@ -211,7 +213,7 @@ func (b *builder) scan(t *policy.Table) (*relation, error) {
 	}
 	b.scanUnique(r, meta)
 	if t.Public {
-		r.lines = []string{"scan " + t.Name.String() + " (public)"}
+		r.plan = planned("scan " + t.Name.String() + " (public)")
 	} else if err := b.scanUnit(r, t); err != nil {
 		return nil, err
 	}
@@ -219,16 +221,9 @@ func (b *builder) scan(t *policy.Table) (*relation, error) {
 	return r, nil
 }
 
-// proof is what main has to prove of a table that is read.
-func (m *Relation) proof() Proof { return Proof{Relation: m.Name, Shape: m.Shape} }
-
-// tableText names a table; ONLY keeps inheritance children, which have indexes of their own, out of what an index proves.
-func tableText(m *Relation) string {
-	text := quote(m.Name.Schema) + "." + quote(m.Name.Relation)
-	if m.Kind == 'r' && !m.Inherits {
-		return "ONLY " + text
-	}
-	return text
+// tableSource reads a table; ONLY keeps inheritance children, which have indexes of their own, out of what an index proves.
+func tableSource(m *Relation, as *query.Alias) query.Source {
+	return &query.Table{Name: m.Name, Only: m.Kind == 'r' && !m.Inherits, As: as}
 }
 
 // scanUnique notes what main's unique indexes prove.
@@ -268,7 +263,7 @@ func (b *builder) scanUnit(r *relation, t *policy.Table) error {
 		if r.chain, err = b.chainStep(t, via); err != nil {
 			return err
 		}
-		r.lines = []string{fmt.Sprintf("scan %s, unit %s via %s, at most %d rows per unit (clamped)", t.Name, r.kind, t.Unit.Via.Column, r.rows)}
+		r.plan = planned(fmt.Sprintf("scan %s, unit %s via %s, at most %d rows per unit (clamped)", t.Name, r.kind, t.Unit.Via.Column, r.rows))
 		return nil
 	}
 	unit, _ := r.find("", t.Unit.Column)
@@ -280,7 +275,7 @@ func (b *builder) scanUnit(r *relation, t *policy.Table) error {
 	if r.unit, err = spelledAlike(unit.x.Ref, unit.x); err != nil {
 		return err
 	}
-	r.where = append(r.where, unit.x.Ref+" IS NOT NULL")
+	r.where = append(r.where, query.F("{} IS NOT NULL", unit.x.Ref))
 	unit.x.Nullable = false
 	if b.provesUnit(t) {
 		r.rows, r.proven = 1, true
@@ -290,10 +285,10 @@ func (b *builder) scanUnit(r *relation, t *policy.Table) error {
 		for _, c := range r.cols {
 			c.perUnit = true
 		}
-		r.lines = []string{fmt.Sprintf("scan %s, unit %s = %s, one row per unit (unique index)", t.Name, r.kind, t.Unit.Column)}
+		r.plan = planned(fmt.Sprintf("scan %s, unit %s = %s, one row per unit (unique index)", t.Name, r.kind, t.Unit.Column))
 		return nil
 	}
-	r.lines = []string{fmt.Sprintf("scan %s, unit %s = %s, at most %d rows per unit (clamped)", t.Name, r.kind, t.Unit.Column, r.rows)}
+	r.plan = planned(fmt.Sprintf("scan %s, unit %s = %s, at most %d rows per unit (clamped)", t.Name, r.kind, t.Unit.Column, r.rows))
 	return nil
 }
 
@@ -339,14 +334,14 @@ func (b *builder) reach(r *relation) error {
 				pgerr.Hint("Ask the administrator for a unique index on that column."))
 		}
 		alias := b.newAlias()
-		r.from = fmt.Sprintf("(%s INNER JOIN %s AS %s ON (%s %s %s))", r.from, tableText(m), alias, r.chain.via.x.Ref, opEquals, alias+"."+quote(r.chain.column))
-		r.proofs = append(r.proofs, m.proof(), Proof{Relation: t.Name, Columns: []string{r.chain.column}})
+		r.from = &query.Join{Kind: "INNER", Left: r.from, Right: tableSource(m, alias), On: []query.Scalar{equals(r.chain.via.x.Ref, alias.Column(query.Quote(r.chain.column)))}}
+		r.proofs = append(r.proofs, m.ShapeProof(), Proof{Relation: t.Name, Columns: []string{r.chain.column}})
 		r.takes(expr.Work{Row: lookupSteps}, r.size())
 		if t.Unit.Via == nil {
 			return b.endChain(r, t, m, alias)
 		}
 		var err error
-		if r.chain, err = b.chainStep(t, &column{x: &expr.Column{Ref: alias + "." + quote(t.Unit.Via.Column)}}); err != nil {
+		if r.chain, err = b.chainStep(t, &column{x: &expr.Column{Ref: alias.Column(query.Quote(t.Unit.Via.Column))}}); err != nil {
 			return err
 		}
 	}
@@ -366,7 +361,7 @@ func (b *builder) chainStep(t *policy.Table, via *column) (*chain, error) {
 }
 
 // endChain takes the unit from the last table of a chain.
-func (b *builder) endChain(r *relation, t *policy.Table, m *Relation, alias string) error {
+func (b *builder) endChain(r *relation, t *policy.Table, m *Relation, alias *query.Alias) error {
 	mc := m.Column(t.Unit.Column)
 	if mc == nil {
 		return missingUnit(t, t.Unit.Column)
@@ -378,9 +373,9 @@ func (b *builder) endChain(r *relation, t *policy.Table, m *Relation, alias stri
 	if r.unit, err = spelledAlike(unit.Ref, unit); err != nil {
 		return err
 	}
-	r.chain, r.where = nil, append(r.where, unit.Ref+" IS NOT NULL")
+	r.chain, r.where = nil, append(r.where, query.F("{} IS NOT NULL", unit.Ref))
 	return nil
 }
 
-// opEquals compares operands of one type; both sides of every use have a type whose equality is pg_catalog's.
-const opEquals = "OPERATOR(pg_catalog.=)"
+// equals compares operands of one type; both sides of every use have a type whose equality is pg_catalog's.
+func equals(l, r query.Scalar) query.Scalar { return query.F("({} OPERATOR(pg_catalog.=) {})", l, r) }

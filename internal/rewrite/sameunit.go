@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 )
 
 // sameUnit resolves foreign-key chains, preferring tables that the analyst has joined already, and proves that all
@@ -72,7 +73,7 @@ func (b *builder) linked(a, c *relation, class map[*column]int) bool {
 // unitEqual says that equal values of two columns mean equal units of their rows: both hold the unit, or both name the same
 // row of a private table (P4). proof is what main has to prove for it.
 func (b *builder) unitEqual(a, c *column) (proof []Proof, ok bool) {
-	if !sameEquality(a.x, c.x) {
+	if !expr.SameEquality(a.x, c.x) {
 		return nil, false
 	}
 	if a.holdsUnit && c.holdsUnit {

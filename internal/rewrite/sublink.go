@@ -1,15 +1,15 @@
 package rewrite
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 // SubLink answers a subquery in an expression on private rows: what it reads is public, or of the row's own unit. Anything else
@@ -25,16 +25,16 @@ func (s *scope) SubLink(l *pg_query.SubLink, test []*expr.Expr) (*expr.Expr, err
 }
 
 func (s *scope) subLink(node *pg_query.Node, l *pg_query.SubLink, test []*expr.Expr) (*expr.Expr, error) {
-	query := l.Subselect.GetSelectStmt()
-	if query == nil {
+	sub := l.Subselect.GetSelectStmt()
+	if sub == nil {
 		return nil, s.b.refuse(pgerr.InsufficientPrivilege, node, "only SELECT is available", "")
 	}
 	if l.SubLinkType == pg_query.SubLinkType_EXPR_SUBLINK {
-		if x, err := s.unitScalar(node, query); x != nil || err != nil {
+		if x, err := s.unitScalar(node, sub); x != nil || err != nil {
 			return x, err
 		}
 	}
-	k, err := s.b.kindOf(query, &env{outer: s.env, scope: s})
+	k, err := s.b.kindOf(sub, &env{outer: s.env, scope: s})
 	if err != nil {
 		return nil, err
 	}
@@ -44,11 +44,11 @@ func (s *scope) subLink(node *pg_query.Node, l *pg_query.SubLink, test []*expr.E
 	}
 	switch l.SubLinkType {
 	case pg_query.SubLinkType_EXISTS_SUBLINK:
-		return s.exists(node, query)
+		return s.exists(node, sub)
 	case pg_query.SubLinkType_ANY_SUBLINK, pg_query.SubLinkType_ALL_SUBLINK:
-		return s.quantified(node, l, query, test)
+		return s.quantified(node, l, sub, test)
 	case pg_query.SubLinkType_EXPR_SUBLINK:
-		return s.lookup(node, query)
+		return s.lookup(node, sub)
 	}
 	return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "this kind of subquery cannot be used on private rows", "Write IN, EXISTS, ANY or ALL, or a scalar subquery.")
 }
@@ -66,17 +66,17 @@ func (s *scope) semiJoined(r *relation) bool {
 }
 
 // subquery binds the subquery of EXISTS, whose SELECT list may be anything; its scope may refer to this one.
-func (s *scope) subquery(query *pg_query.SelectStmt) (*relation, error) {
+func (s *scope) subquery(sub *pg_query.SelectStmt) (*relation, error) {
 	inner := *s.b
 	inner.kind = ""
 	e := &env{outer: s.env, scope: s}
-	if query.Op != pg_query.SetOperation_SETOP_NONE || aggregates(query) || len(query.DistinctClause) > 0 || query.WithClause != nil || len(query.ValuesLists) > 0 {
-		return s.project(query)
+	if sub.Op != pg_query.SetOperation_SETOP_NONE || aggregates(sub) || len(sub.DistinctClause) > 0 || sub.WithClause != nil || len(sub.ValuesLists) > 0 {
+		return s.project(sub)
 	}
-	if err := plainSubquery(query); err != nil {
+	if err := plainSubquery(sub); err != nil {
 		return nil, err
 	}
-	r, err := inner.source(query, e)
+	r, err := inner.source(sub, e)
 	s.absorb(&inner)
 	return r, err
 }
@@ -87,9 +87,9 @@ func (s *scope) absorb(inner *builder) {
 
 // quantified is test IN (SELECT …), or another comparison with ANY or ALL of the rows: those of a public relation, or of the
 // row's own unit, by a condition of the subquery or, for IN, by the columns compared (PRIVACY 6).
-func (s *scope) quantified(node *pg_query.Node, l *pg_query.SubLink, query *pg_query.SelectStmt, test []*expr.Expr) (*expr.Expr, error) {
+func (s *scope) quantified(node *pg_query.Node, l *pg_query.SubLink, sub *pg_query.SelectStmt, test []*expr.Expr) (*expr.Expr, error) {
 	s.read = nil
-	r, err := s.project(query)
+	r, err := s.project(sub)
 	if err != nil {
 		return nil, err
 	}
@@ -118,18 +118,14 @@ func (s *scope) quantified(node *pg_query.Node, l *pg_query.SubLink, query *pg_q
 	if err != nil {
 		return nil, s.b.refusal(err)
 	}
-	compare := func() string {
-		side := strings.Join(left, ", ")
-		if len(left) > 1 {
-			side = "ROW(" + side + ")"
-		}
-		return fmt.Sprintf("(%s OPERATOR(pg_catalog.%s) %s (%s))", side, name, word, r.selectText(right))
+	compare := func() query.Scalar {
+		return query.Compared{Left: left, Op: name, Word: word, Query: r.selects(unnamed(right)...)}
 	}
 	compared := expr.ComparedWork(name, test, inner)
 	if !r.private() || s.semiJoined(r) {
 		s.use(r)
 		work := s.subqueryWork(r, len(s.read) > 0, name == "=" && word == "ANY", compared)
-		return expr.Predicate(compare(), "", nullable, columns, work, locationOf(node)), nil
+		return expr.Predicate(compare(), nil, nullable, columns, work, locationOf(node)), nil
 	}
 	outer := s.joinUnits(r, test)
 	if outer == nil || name != "=" || word != "ANY" {
@@ -137,20 +133,29 @@ func (s *scope) quantified(node *pg_query.Node, l *pg_query.SubLink, query *pg_q
 	}
 	s.use(r)
 	// The rows of other units are not equal, and a NULL in one of them must not decide.
-	sql, joined := existsText(r, true)
+	sql, joined := existing(r, true)
 	if len(test) > 1 {
-		sql, joined = compare(), ""
+		sql, joined = compare(), nil
 	}
 	if outer.x.Nullable {
-		known := func(sql string) string {
-			return fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN %s END", outer.x.Ref, sql)
+		known := func(sql query.Scalar) query.Scalar {
+			return query.F("CASE WHEN {} IS NOT NULL THEN {} END", outer.x.Ref, sql)
 		}
-		if sql = known(sql); joined != "" {
+		if sql = known(sql); joined != nil {
 			joined = known(joined)
 		}
 	}
 	work := s.subqueryWork(r, true, false, compared)
 	return expr.Predicate(sql, joined, outer.x.Nullable || nullable && len(test) > 1, columns, work, locationOf(node)), nil
+}
+
+// unnamed are outputs that nothing refers to.
+func unnamed(list []query.Scalar) []query.Output {
+	out := make([]query.Output, len(list))
+	for i, x := range list {
+		out[i] = query.Output{X: x}
+	}
+	return out
 }
 
 // joinUnits restricts a subquery to the unit of the outer row, where a compared column does it, and gives the outer one; nil if none does.
@@ -162,7 +167,7 @@ func (s *scope) joinUnits(r *relation, test []*expr.Expr) *column {
 		}
 		if proof, ok := s.b.unitEqual(c, outer); ok {
 			r.proofs = append(slices.Clone(r.proofs), proof...)
-			r.where = append(slices.Clone(r.where), fmt.Sprintf("(%s %s %s)", c.x.Ref, opEquals, outer.x.Ref))
+			r.where = append(slices.Clone(r.where), equals(c.x.Ref, outer.x.Ref))
 			return outer
 		}
 	}
@@ -171,9 +176,9 @@ func (s *scope) joinUnits(r *relation, test []*expr.Expr) *column {
 
 // lookup is a scalar subquery that gives a column of one row, of a public relation or of the outer row's own unit. That it has at
 // most one is proven; it is printed as an aggregate all the same, since a second row would be an error that a private row raises.
-func (s *scope) lookup(node *pg_query.Node, query *pg_query.SelectStmt) (*expr.Expr, error) {
+func (s *scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
 	s.read = nil
-	r, err := s.project(query)
+	r, err := s.project(sub)
 	if err != nil {
 		return nil, err
 	}
@@ -200,10 +205,10 @@ func (s *scope) lookup(node *pg_query.Node, query *pg_query.SelectStmt) (*expr.E
 	if !ok {
 		return nil, s.b.refuse(pgerr.FeatureNotSupported, node, "a value of this type cannot be looked up", "Write EXISTS, or join the table on its key.")
 	}
-	c.x.Ref, c.x.Nullable = "("+r.selectText([]string{value})+")", true
+	c.x.Ref, c.x.Nullable = query.Subquery{Query: r.selects(query.Output{X: value})}, true
 	c.x.Work, c.x.Subquery = c.x.Work.Plus(s.subqueryWork(r, len(s.read) > 0, false, 0)), true
 	c.isUnit, c.perUnit = false, false
-	if len(c.x.Ref) > maxScalarText {
+	if len(query.Key(c.x.Ref)) > maxScalarText {
 		return nil, s.b.refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join the table on its key instead.")
 	}
 	return expr.Read(c.x, locationOf(node)), nil
@@ -211,28 +216,27 @@ func (s *scope) lookup(node *pg_query.Node, query *pg_query.SelectStmt) (*expr.E
 
 // onlyValue prints an aggregate that gives the value of a column's one row, and describes it; a domain's is of its base type, since
 // NULL may be no value of the domain. min knows neither booleans nor uuids, and of a text it gives a text.
-func onlyValue(c *column) (*column, string, bool) {
+func onlyValue(c *column) (*column, query.Scalar, bool) {
 	v := c.copied()
 	x := v.x
 	if x.Base != 0 {
 		x.Type, x.Typmod, x.TypeName, x.Base = x.Base, x.BaseTypmod, typeName(x.Base), 0
 	}
-	cast := ""
+	ref := query.F("({})", c.x.Ref)
 	if x.TypeName != c.x.TypeName {
-		cast = "::" + x.TypeName
+		ref = query.F("({})::{}", c.x.Ref, x.TypeName)
 	}
-	ref := "(" + c.x.Ref + ")" + cast
 	switch {
 	case x.Type == pgtype.BoolOID:
-		return v, "bool_and(" + ref + ")", true
+		return v, query.F("bool_and({})", ref), true
 	case x.Type == pgtype.UUIDOID:
-		return v, "(min(" + ref + "::pg_catalog.text))::pg_catalog.uuid", true
+		return v, query.F("(min({}::pg_catalog.text))::pg_catalog.uuid", ref), true
 	case x.Type == pgtype.VarcharOID || x.Type == pgtype.NameOID:
-		return v, "(min(" + ref + "))::" + x.TypeName, true
-	case isNumber(x.Type), isTime(x.Type), x.Type == pgtype.DateOID, x.Type == pgtype.TextOID, x.Type == pgtype.BPCharOID, len(x.EnumLabels) > 0:
-		return v, "min(" + ref + ")", true
+		return v, query.F("(min({}))::{}", ref, x.TypeName), true
+	case schema.IsNumber(x.Type), schema.IsTime(x.Type), x.Type == pgtype.DateOID, x.Type == pgtype.TextOID, x.Type == pgtype.BPCharOID, len(x.EnumLabels) > 0:
+		return v, query.F("min({})", ref), true
 	}
-	return nil, "", false
+	return nil, nil, false
 }
 
 // sourceOf is the column that an expression is; nil for any other expression.
@@ -258,18 +262,18 @@ func (s *scope) sameKind(node *pg_query.Node, r *relation) error {
 }
 
 // project binds a subquery with its SELECT list.
-func (s *scope) project(query *pg_query.SelectStmt) (*relation, error) {
+func (s *scope) project(sub *pg_query.SelectStmt) (*relation, error) {
 	inner := *s.b
 	inner.kind = ""
-	r, err := inner.mustRelation(query, &env{outer: s.env, scope: s})
+	r, err := inner.mustRelation(sub, &env{outer: s.env, scope: s})
 	s.absorb(&inner)
 	return r, err
 }
 
 // exists is EXISTS of a public subquery, or of a private one that is semi-joined on the unit (PRIVACY 6).
-func (s *scope) exists(node *pg_query.Node, query *pg_query.SelectStmt) (*expr.Expr, error) {
+func (s *scope) exists(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
 	s.read = nil
-	r, err := s.subquery(query)
+	r, err := s.subquery(sub)
 	if err != nil {
 		return nil, err
 	}
@@ -281,22 +285,24 @@ func (s *scope) exists(node *pg_query.Node, query *pg_query.SelectStmt) (*expr.E
 		return nil, err
 	}
 	s.use(r)
-	sql, joined := existsText(r, len(s.read) > 0)
+	sql, joined := existing(r, len(s.read) > 0)
 	return expr.Predicate(sql, joined, false, s.read, s.subqueryWork(r, len(s.read) > 0, false, 0), locationOf(node)), nil
 }
 
-// existsText prints EXISTS of a relation's rows: anywhere, and as a condition of a WHERE. OFFSET 0 keeps PostgreSQL from answering one
+// existing is EXISTS of a relation's rows: anywhere, and as a condition of a WHERE. OFFSET 0 keeps PostgreSQL from answering one
 // row's question with a hash table of all rows of the relation's tables, which it would build when the first row asks, and whose time
 // would tell that one did (P22a). A condition of a WHERE becomes a join.
-func existsText(r *relation, correlated bool) (sql, joined string) {
-	text := r.selectText([]string{"1"})
+func existing(r *relation, correlated bool) (sql, joined query.Scalar) {
+	plain := r.selects(query.Output{X: query.Integer(1)})
 	if !correlated {
-		return "EXISTS (" + text + ")", ""
+		return query.Exists{Query: plain}, nil
 	}
-	return "EXISTS (" + text + " OFFSET 0)", "EXISTS (" + text + ")"
+	fenced := *plain
+	fenced.Fence = query.FenceAll
+	return query.Exists{Query: &fenced}, query.Exists{Query: plain}
 }
 
-// use counts the tables of a subquery among those of the query.
+// use counts the tables of a subquery among those of the sub.
 func (s *scope) use(r *relation) {
 	s.rel.tables = append(slices.Clone(s.rel.tables), r.tables...)
 	s.rel.proofs = append(slices.Clone(s.rel.proofs), r.proofs...)

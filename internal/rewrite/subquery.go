@@ -3,13 +3,13 @@ package rewrite
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // rows binds a query whose rows are private or public; nil if they are released values.
@@ -179,7 +179,7 @@ func (s *scope) constant(c *expr.Expr) (holds, known bool) {
 	if s.b.lookup == nil || len(c.Columns()) > 0 || s.subqueries > 0 {
 		return false, false
 	}
-	rows, err := s.b.lookup.Rows(Query{SQL: "SELECT (" + c.SQL() + ")", Types: []uint32{pgtype.BoolOID}})
+	rows, err := s.b.lookup.Rows(Query{SQL: "SELECT (" + query.Text(c.SQL()) + ")", Types: []uint32{pgtype.BoolOID}})
 	if err != nil || len(rows) != 1 {
 		return false, false
 	}
@@ -202,7 +202,7 @@ func (s *scope) correlations(conds []*pg_query.Node) []correlation {
 		for _, pair := range [][2]*pg_query.Node{{a.Lexpr, a.Rexpr}, {a.Rexpr, a.Lexpr}} {
 			in := s.bare(pair[0])
 			if in != nil && s.bare(pair[1]) == nil {
-				if around := s.outer.bare(pair[1]); around != nil && sameEquality(in.x, around.x) {
+				if around := s.outer.bare(pair[1]); around != nil && expr.SameEquality(in.x, around.x) {
 					out = append(out, correlation{in, around, s.outer})
 				}
 			}
@@ -363,30 +363,24 @@ func (r *relation) rename(list []target) *relation {
 	return &out
 }
 
-// selectText prints the relation with the given outputs.
-func (r *relation) selectText(outputs []string) string {
-	text := "SELECT " + strings.Join(outputs, ", ") + " FROM " + r.from
+// selects is the query of the relation's rows with the given outputs.
+func (r *relation) selects(outputs ...query.Output) *query.Select {
 	where := sorted(r.where)
 	if r.empty {
-		where = append(where, "FALSE")
+		where = append(where, never)
 	}
-	if len(where) > 0 {
-		text += " WHERE " + strings.Join(where, " AND ")
-	}
-	return text
+	return &query.Select{Outputs: outputs, From: r.from, Where: where}
 }
 
 // sorted gives conditions one order, wherever they came from: ON, WHERE or the policy. Bare columns, such as the unit's, come first.
-func sorted(conditions []string) []string {
-	out := slices.Clone(conditions)
-	slices.SortFunc(out, func(a, b string) int {
-		if pa, pb := a[0] == '(', b[0] == '('; pa != pb {
-			if pb {
-				return -1
-			}
+func sorted(conditions []query.Scalar) []query.Scalar {
+	atomic := func(x query.Scalar) int {
+		if query.Key(x)[0] == '(' {
 			return 1
 		}
-		return strings.Compare(a, b)
-	})
-	return slices.Compact(out)
+		return 0
+	}
+	out := query.Sorted(conditions)
+	slices.SortStableFunc(out, func(a, b query.Scalar) int { return atomic(a) - atomic(b) })
+	return out
 }

@@ -4,22 +4,22 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // measured is one exact integer per group, linear over rows: the sum of what they add, or their number. It may be computed over the rows
 // of one unit, whose value is clamped to [lo, hi], or over all rows of a group at once.
 type measured struct {
 	release  int
-	row      *summand // nil: rows are counted
-	where    string   // condition of the rows
+	row      *summand     // nil: rows are counted
+	where    query.Scalar // condition of the rows; nil: all
 	lo, hi   int64
-	distinct string // count(DISTINCT this) of the rows instead
-	chained  bool   // to count, the release of the number of these rows
+	distinct query.Scalar // count(DISTINCT this) of the rows instead
+	chained  bool         // to count, the release of the number of these rows
 	count    int
 }
 
@@ -31,36 +31,36 @@ type summand struct {
 	lo, hi         int64
 }
 
-// rowText prints an integer of a row from its measured arguments.
-type rowText func(reader) string
+// rowText is an integer of a row, made of its measured arguments.
+type rowText func(reader) query.Scalar
 
-// reader names, or prints, the integer that an argument is.
-type reader func(*expr.Measure) string
+// reader gives the integer that an argument is, or the column that holds it.
+type reader func(*expr.Measure) query.Scalar
 
-func directly(m *expr.Measure) string { return m.SQL }
+func directly(m *expr.Measure) query.Scalar { return m.SQL }
 
 // ofArgument is factor × the argument + offset.
 func ofArgument(m *expr.Measure, factor, offset int64) *summand {
-	return &summand{of: func(read reader) string { return read(m) }, narrow: m.Type == pgtype.Int4OID, factor: factor, offset: offset, lo: factor*m.Lo + offset, hi: factor*m.Hi + offset}
+	return &summand{of: func(read reader) query.Scalar { return read(m) }, narrow: m.Type == pgtype.Int4OID, factor: factor, offset: offset, lo: factor*m.Lo + offset, hi: factor*m.Hi + offset}
 }
 
 // sql prints the integer plus shift, as an int4 where that holds it. No step overflows.
-func (s *summand) sql(read reader, shift int64) string {
-	text, offset := s.of(read), s.offset+shift
+func (s *summand) sql(read reader, shift int64) query.Scalar {
+	x, offset := s.of(read), s.offset+shift
 	narrow := s.narrow && inInt4(s.lo-s.offset, s.hi-s.offset, offset, s.lo+shift, s.hi+shift)
 	if s.narrow && !narrow {
-		text = "(" + text + ")::pg_catalog.int8"
+		x = query.F("({})::pg_catalog.int8", x)
 	}
 	if s.factor != 1 {
-		text = fmt.Sprintf("%d * %s", s.factor, text)
+		x = query.F("{} * {}", s.factor, x)
 	}
 	if offset != 0 {
-		text += fmt.Sprintf(" + (%d)", offset)
+		x = query.F("{} + ({})", x, offset)
 	}
 	if !narrow && inInt4(s.lo+shift, s.hi+shift) {
-		text = "(" + text + ")::pg_catalog.int4"
+		x = query.F("({})::pg_catalog.int4", x)
 	}
-	return text
+	return x
 }
 
 func inInt4(values ...int64) bool {
@@ -80,67 +80,80 @@ const float8Exact = 1 << 53
 //
 // A sum over one unit's rows that are too wide for int4 is one of float8: of integers ≥ 0, so that no order of adding, however many rows there
 // are, gives anything but the exact sum, or at least 2^53, more than the clamp of a unit lets through.
-func (m *measured) aggregate(read reader, where string, rows int64) string {
-	filter := filterText(where)
-	s := m.row
+func (m *measured) aggregate(read reader, where query.Scalar, rows int64) query.Scalar {
+	s, count := m.row, query.Aggregate{Call: query.Raw("count(*)"), Where: where}
 	if s == nil {
-		return "count(*)" + filter
+		return count
 	}
+	sum := func(x query.Scalar) query.Scalar { return query.Aggregate{Call: query.F("sum({})", x), Where: where} }
 	if rows == 0 || inInt4(s.lo, s.hi) || wideMul(s.hi-s.lo, rows) > float8Exact || wideMul(abs(s.lo), rows) > maxTotal/4 {
-		return fmt.Sprintf("COALESCE(sum(%s)%s, 0)", s.sql(read, 0), filter)
+		return query.F("COALESCE({}, 0)", sum(s.sql(read, 0)))
 	}
-	text := fmt.Sprintf("LEAST(COALESCE(sum((%s)::pg_catalog.float8)%s, 0), %d)::pg_catalog.int8", s.sql(read, -s.lo), filter, int64(float8Exact))
+	total := query.F("LEAST(COALESCE({}, 0), {})::pg_catalog.int8", sum(query.F("({})::pg_catalog.float8", s.sql(read, -s.lo))), int64(float8Exact))
 	if s.lo != 0 {
-		text += fmt.Sprintf(" + (%d) * LEAST(count(*)%s, %d)", s.lo, filter, maxTotal/4/abs(s.lo))
+		return query.F("{} + ({}) * LEAST({}, {})", total, s.lo, count, maxTotal/4/abs(s.lo))
 	}
-	return text
+	return total
 }
 
 // conversions are the columns of a subquery below an aggregation in which what several aggregates read is computed once per row.
 type conversions struct {
-	names   map[string]string
-	outputs []string
+	names   map[string]string // by Key
+	outputs []query.Output
 	shared  bool // something costly is read more than once
 }
 
 // name names the column that holds sql.
-func (c *conversions) name(sql string, costly bool) string {
-	name, known := c.names[sql]
+func (c *conversions) name(sql query.Scalar, costly bool) query.Scalar {
+	key := query.Key(sql)
+	name, known := c.names[key]
 	if !known {
 		name = fmt.Sprintf("x%d", len(c.names)+1)
-		c.names[sql] = name
-		c.outputs = append(c.outputs, sql+" AS "+name)
+		c.names[key] = name
+		c.outputs = append(c.outputs, query.Output{X: sql, Name: name})
 	}
 	c.shared = c.shared || known && costly
-	return "r." + name
+	return rowsAlias.Column(name)
 }
 
-func (c *conversions) read(m *expr.Measure) string { return m.Over(c.name) }
+func (c *conversions) read(m *expr.Measure) query.Scalar { return m.Over(c.name) }
 
-// aggregated selects keys, and the integers of ms as prefix1, prefix2…, without its GROUP BY. Where aggregates share a costly conversion it runs in a
-// subquery, which OFFSET keeps the planner from merging into the aggregates, where it would run for each. OFFSET '0' is a constant when
-// the planner looks for parallel plans; the number 0 is still a cast then, and would keep it from aggregating in parallel.
-func (t *measureText) aggregated(keys, names []string, prefix string, ms []measured) string {
+// rowsAlias names the rows below an aggregation.
+var rowsAlias = query.Named("r")
+
+// aggregated selects keys, and the integers of ms as prefix1, prefix2…, of groups by the keys. Where aggregates share a costly conversion
+// it runs in a subquery, which OFFSET keeps the planner from merging into the aggregates, where it would run for each.
+func (t *measurement) aggregated(keys []query.Output, prefix string, ms []measured) *query.Select {
 	rows := t.k.src.rows
 	if t.k.single() {
 		rows = 0
 	}
 	c := &conversions{names: map[string]string{}}
-	var direct, through []string
+	var direct, through []query.Output
+	if t.k.single() && t.k.selected {
+		count := query.Output{X: query.Raw("count(*)"), Name: "n"}
+		direct, through = append(direct, count), append(through, count)
+	}
 	for i, m := range ms {
+		name := fmt.Sprintf("%s%d", prefix, i+1)
 		where := m.where
-		direct = append(direct, fmt.Sprintf("%s AS %s%d", m.aggregate(directly, where, rows), prefix, i+1))
-		if where != "" {
+		direct = append(direct, query.Output{X: m.aggregate(directly, where, rows), Name: name})
+		if where != nil {
 			where = c.name(where, false)
 		}
-		through = append(through, fmt.Sprintf("%s AS %s%d", m.aggregate(c.read, where, rows), prefix, i+1))
-	}
-	if t.k.single() && t.k.selected {
-		direct, through = slices.Insert(direct, 0, "count(*) AS n"), slices.Insert(through, 0, "count(*) AS n")
+		through = append(through, query.Output{X: m.aggregate(c.read, where, rows), Name: name})
 	}
 	if !c.shared || t.b.foreign(t.k.src) {
-		return t.k.src.selectText(append(keys, direct...))
+		out := t.k.src.selects(append(slices.Clone(keys), direct...)...)
+		out.Groups = len(keys)
+		return out
 	}
-	inner := t.k.src.selectText(append(keys, c.outputs...))
-	return fmt.Sprintf("SELECT %s FROM (%s OFFSET '0') AS r", strings.Join(append(names, through...), ", "), inner)
+	inner := t.k.src.selects(append(slices.Clone(keys), c.outputs...)...)
+	inner.Fence = query.FenceParallel
+	out := &query.Select{From: &query.Derived{Query: inner, As: rowsAlias}, Groups: len(keys)}
+	for _, k := range keys {
+		out.Outputs = append(out.Outputs, query.Output{X: rowsAlias.Column(k.Name)})
+	}
+	out.Outputs = append(out.Outputs, through...)
+	return out
 }

@@ -237,14 +237,3 @@ func figureSubLink(s *pg_query.SubLink) (string, int) {
 	}
 	return "", 0
 }
-
-// quote quotes an identifier, always.
-func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
-
-// literal quotes a text constant; standard_conforming_strings is on (SECURITY rule 6).
-func literal(text string) string {
-	if strings.Contains(text, `\`) {
-		return `E'` + strings.ReplaceAll(strings.ReplaceAll(text, `\`, `\\`), `'`, `''`) + `'`
-	}
-	return `'` + strings.ReplaceAll(text, `'`, `''`) + `'`
-}

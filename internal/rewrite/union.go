@@ -10,6 +10,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // setWords are the set operations as SQL writes them.
@@ -41,10 +42,10 @@ func (b *builder) setOperation(s *pg_query.SelectStmt, e *env) (*relation, error
 	}
 	alias := b.newAlias()
 	out := combined(s.Op, l, r)
-	var lc, rc []string
+	var lc, rc []query.Output
 	if l.private() {
-		out.unit = alias + ".u"
-		lc, rc = []string{l.unit + " AS u"}, []string{r.unit + " AS u"}
+		out.unit = alias.Column("u")
+		lc, rc = []query.Output{{X: l.unit, Name: "u"}}, []query.Output{{X: r.unit, Name: "u"}}
 	}
 	for i := range lv {
 		x, y, c, err := expr.Unify(&scope{b: b}, lv[i].written(), rv[i].written())
@@ -67,12 +68,12 @@ func (b *builder) setOperation(s *pg_query.SelectStmt, e *env) (*relation, error
 			}
 		}
 		name := fmt.Sprintf("c%d", i+1)
-		lc, rc = append(lc, left+" AS "+name), append(rc, right+" AS "+name)
+		lc, rc = append(lc, query.Output{X: left, Name: name}), append(rc, query.Output{X: right, Name: name})
 		kept := lv[i].keptBy(x) && rv[i].keptBy(y)
 		out.does(l.size(), x)
 		out.does(r.size(), y)
 		c.Work = x.Work().Plus(y.Work())
-		c.Ref, c.Name, c.Unit = alias+"."+name, lv[i].name, kept && lv[i].isUnit && rv[i].isUnit
+		c.Ref, c.Name, c.Unit = alias.Column(name), lv[i].name, kept && lv[i].isUnit && rv[i].isUnit
 		n := &column{name: lv[i].name, x: c, isUnit: c.Unit, holdsUnit: kept && lv[i].holdsUnit && rv[i].holdsUnit, perUnit: c.Unit}
 		c.Source = n
 		out.cols = append(out.cols, n)
@@ -87,14 +88,14 @@ func (b *builder) setOperation(s *pg_query.SelectStmt, e *env) (*relation, error
 	if s.All || s.Op == pg_query.SetOperation_SETOP_UNION {
 		word += " ALL"
 	}
-	out.from = fmt.Sprintf("(%s %s %s) AS %s", l.selectText(lc), word, r.selectText(rc), alias)
+	out.from = &query.Derived{Query: &query.SetOp{Op: word, Of: []query.Query{l.selects(lc...), r.selects(rc...)}}, As: alias}
 	if s.Op == pg_query.SetOperation_SETOP_UNION && l.foldable(nil) && r.foldable(nil) {
 		if out, err = b.fold(out.from, out.cols); err != nil || s.All {
 			return out, err
 		}
 		return b.distinctRows(out)
 	}
-	out.lines = append([]string{strings.ToLower(word) + ", " + out.rowBound()}, append(indent(l.lines), indent(r.lines)...)...)
+	out.plan = planned(strings.ToLower(word)+", "+out.rowBound(), l.plan, r.plan)
 	out.takes(expr.Work{Row: windowSteps}, l.size()+r.size())
 	if s.All {
 		return out, nil
@@ -127,7 +128,7 @@ func (c *column) written() *expr.Expr {
 }
 
 // keptBy says that an expression of the column keeps its values: a cast reads a bounded one clamped.
-func (c *column) keptBy(x *expr.Expr) bool { return c.x.Bounds.Open() || x.SQL() == c.x.Ref }
+func (c *column) keptBy(x *expr.Expr) bool { return c.x.Bounds.Open() || query.Equal(x.SQL(), c.x.Ref) }
 
 // sameUnitType says that the units of the private tables are equal where PostgreSQL says so, and only there: in float8, which
 // bigint and numeric may become, two units are one.

@@ -3,12 +3,12 @@ package rewrite
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // groupedRows plans a subquery that groups private rows by the unit, and perhaps by more: rows that are again one unit's each,
@@ -20,7 +20,7 @@ func (b *builder) groupedRows(s *pg_query.SelectStmt, src *relation, e *env) (*r
 		return nil, err
 	}
 	d := newDerived(b, src)
-	c := newCut(b, sc, d.alias, groups)
+	c := newCut(b, sc, d.table(), groups)
 	list, err := sc.targets(s.TargetList)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (b *builder) groupedRows(s *pg_query.SelectStmt, src *relation, e *env) (*r
 	if !src.private() {
 		label = "group"
 	}
-	r.lines = append([]string{label + ", " + r.rowBound()}, indent(src.lines)...)
+	r.plan = planned(label+", "+r.rowBound(), src.plan)
 	return r, nil
 }
 
@@ -86,10 +86,6 @@ func (b *builder) groupedRows(s *pg_query.SelectStmt, src *relation, e *env) (*r
 func (b *builder) groupedSubselect(c *cut, d *derived, sc *scope) (*relation, error) {
 	src := d.src
 	perUnit := src.private()
-	var grouping []string
-	if src.private() {
-		grouping = append(grouping, "1")
-	}
 	out := d.out
 	out.max = src.max
 	for i, n := range c.nodes {
@@ -112,9 +108,8 @@ func (b *builder) groupedSubselect(c *cut, d *derived, sc *scope) (*relation, er
 			}
 			perUnit = perUnit && col.perUnit
 		}
-		grouping = append(grouping, fmt.Sprint(len(d.outputs)))
 	}
-	keys := slices.Clone(out.cols)
+	keys, groups := slices.Clone(out.cols), len(d.outputs)
 	if len(c.intervals) > 0 || len(c.withins) > 0 {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "the rows of one person carry no noise", pgerr.Hint("Use dpproxy's functions on the released aggregates above."))
 	}
@@ -133,10 +128,10 @@ func (b *builder) groupedSubselect(c *cut, d *derived, sc *scope) (*relation, er
 		out.takes(call.work(), src.size())
 	}
 	for _, col := range out.cols {
-		col.table = d.alias
+		col.table = d.table()
 	}
 	out.unique = []uniqueSet{{cols: keys}}
-	out.order = []string{}
+	out.order = []query.Scalar{}
 	for _, k := range keys {
 		out.order = append(out.order, k.x.Ref)
 	}
@@ -145,12 +140,10 @@ func (b *builder) groupedSubselect(c *cut, d *derived, sc *scope) (*relation, er
 	}
 	d.inherit()
 	out.takes(expr.Work{Row: groupSteps}, src.size())
-	text := src.selectText(d.outputs)
-	if len(grouping) == 0 {
+	rows := src.selects(d.outputs...)
+	if rows.Groups = groups; groups == 0 {
 		out.empty = false // no rows make one group
-	} else {
-		text += " GROUP BY " + strings.Join(grouping, ", ")
 	}
-	out.from = "(" + text + ") AS " + d.alias
+	out.from = &query.Derived{Query: rows, As: d.alias}
 	return out, nil
 }

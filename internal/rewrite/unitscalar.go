@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // maxScalarText bounds a printed subquery in bytes: expressions print a value more than once, so nesting multiplies.
@@ -15,15 +16,15 @@ const maxScalarText = 16 << 10
 // unitScalar is a scalar subquery that aggregates private rows of the outer row's own unit:
 // (SELECT count(*) FROM visits v WHERE v.patient_id = p.id). It reads one unit's rows (PRIVACY 6), and the SQL enforces the
 // bounds of its value. nil: the subquery has another form.
-func (s *scope) unitScalar(node *pg_query.Node, query *pg_query.SelectStmt) (*expr.Expr, error) {
-	if query.Op != pg_query.SetOperation_SETOP_NONE || len(query.GroupClause) > 0 || query.HavingClause != nil || len(query.DistinctClause) > 0 ||
-		query.WithClause != nil || len(query.SortClause) > 0 || len(query.TargetList) != 1 || !aggregates(query) || plainSubquery(query) != nil {
+func (s *scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
+	if sub.Op != pg_query.SetOperation_SETOP_NONE || len(sub.GroupClause) > 0 || sub.HavingClause != nil || len(sub.DistinctClause) > 0 ||
+		sub.WithClause != nil || len(sub.SortClause) > 0 || len(sub.TargetList) != 1 || !aggregates(sub) || plainSubquery(sub) != nil {
 		return nil, nil
 	}
 	inner := *s.b
 	inner.kind = ""
 	e := &env{outer: s.env, scope: s}
-	r, err := inner.source(query, e)
+	r, err := inner.source(sub, e)
 	s.absorb(&inner)
 	if err != nil || !r.private() {
 		return nil, err
@@ -37,8 +38,8 @@ func (s *scope) unitScalar(node *pg_query.Node, query *pg_query.SelectStmt) (*ex
 	sc := &scope{b: s.b, rel: r, env: e, outer: s}
 	d := newDerived(s.b, r)
 	d.outputs = nil // no unit: one row
-	c := newCut(s.b, sc, d.alias, nil)
-	output, err := c.node(query.TargetList[0].GetResTarget().Val)
+	c := newCut(s.b, sc, d.table(), nil)
+	output, err := c.node(sub.TargetList[0].GetResTarget().Val)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +59,8 @@ func (s *scope) unitScalar(node *pg_query.Node, query *pg_query.SelectStmt) (*ex
 	}
 	s.use(r)
 	x = x.Read() // its bounds are enforced where the outer expression relies on them
-	sql := fmt.Sprintf("(SELECT %s FROM (%s) AS %s)", x.SQL(), r.selectText(d.outputs), d.alias)
-	if len(sql) > maxScalarText {
+	sql := query.Subquery{Query: &query.Select{Outputs: []query.Output{{X: x.SQL()}}, From: &query.Derived{Query: r.selects(d.outputs...), As: d.alias}}}
+	if len(query.Key(sql)) > maxScalarText {
 		return nil, s.b.refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join on the unit with a GROUP BY subquery instead.")
 	}
 	value := asColumn(x, sql)
@@ -68,7 +69,7 @@ func (s *scope) unitScalar(node *pg_query.Node, query *pg_query.SelectStmt) (*ex
 }
 
 // asColumn wraps printed SQL with the type and bounds of an expression, as a column that expr can read.
-func asColumn(x *expr.Expr, sql string) *expr.Expr {
+func asColumn(x *expr.Expr, sql query.Scalar) *expr.Expr {
 	c := x.AsColumn(sql, x.Text())
 	c.Domain, c.Unit, c.Source = nil, false, nil // the value of a subquery is a number of its own
 	return expr.Read(c, x.Location())

@@ -10,11 +10,12 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // unitAggregate adds one aggregate over the rows of one unit in one group. some says that a group has a row.
 func (b *builder) unitAggregate(d *derived, c *call, name string, perUnit, some bool) error {
-	x, sql, err := b.unitValue(d.src, c, "", some)
+	x, sql, err := b.unitValue(d.src, c, nil, some)
 	if err != nil {
 		return err
 	}
@@ -22,100 +23,117 @@ func (b *builder) unitAggregate(d *derived, c *call, name string, perUnit, some 
 	return nil
 }
 
-// unitValue prints an aggregate over rows of one unit and describes its value, whose bounds the SQL enforces. over is the
-// window that it runs over, empty for a group; some says that there is a row at all. What it computes does not depend on
+// unitValue is an aggregate over rows of one unit, with a description of its value, whose bounds the SQL enforces. over is the
+// window that it runs over, nil for a group; some says that there is a row at all. What it computes does not depend on
 // the order of rows (PRIVACY 7).
-func (b *builder) unitValue(src *relation, c *call, over string, some bool) (*expr.Column, string, error) {
+func (b *builder) unitValue(src *relation, c *call, over *query.Over, some bool) (*expr.Column, query.Scalar, error) {
 	if c.array {
-		return nil, "", pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s of several fractions is not supported inside a per-%s subquery", c.name, src.kind), pgerr.Hint("Write one call for each fraction."))
+		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s of several fractions is not supported inside a per-%s subquery", c.name, src.kind), pgerr.Hint("Write one call for each fraction."))
 	}
 	x := &expr.Column{Name: c.text, Type: c.typ, Typmod: -1, Enforced: true, Scale: -1, DeterministicCollation: true}
 	if c.name == "count" {
 		return x, b.unitCount(src, c, x, over, some), nil
 	}
 	e := c.args[0]
-	rows := filterText(c.condition(guard(e))) + over
+	rows := rowsOf{c.condition(guard(e)), over}
 	x.TypeName, x.OfUnit = typeName(c.typ), e.OfUnit()
 	x.Nullable = e.Nullable() || c.filter != nil || !some
 	switch c.name {
 	case "bool_and", "bool_or":
 		x.Nullable = true
-		return x, c.of(e.SQL()) + filterText(c.condition()) + over, nil
+		return x, rowsOf{c.condition(), over}.call(c.of(e.SQL())), nil
 	case "min", "max", "percentile_disc":
 		if c.typ != pgtype.IntervalOID { // equal intervals may differ in days and hours: those are computed as numbers
 			return unitPick(c, x.Nullable, rows)
 		}
 	case "sum", "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp", "percentile_cont":
 	default:
-		return nil, "", pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s is not supported inside a per-%s subquery", c.name, src.kind),
+		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s is not supported inside a per-%s subquery", c.name, src.kind),
 			pgerr.Hint("Use count, sum, avg, min, max, a variance, a percentile, bool_and or bool_or there."))
 	}
 	a, err := b.measure(&block{src: src}, e)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	sql, err := unitNumber(src, c, a, x, rows)
 	return x, sql, err
 }
 
-// of prints the aggregate of an argument.
-func (c *call) of(argument string) string {
+// rowsOf is which rows an aggregate over one unit's reads.
+type rowsOf struct {
+	where query.Scalar // nil: all
+	over  *query.Over  // nil: those of the group
+}
+
+// call completes a call of an aggregate.
+func (r rowsOf) call(aggregate query.Scalar) query.Scalar {
+	of := query.Aggregate{Call: aggregate, Where: r.where}
+	if r.over == nil {
+		return of
+	}
+	out := *r.over
+	out.Call = of
+	return out
+}
+
+// of is the aggregate of an argument.
+func (c *call) of(argument query.Scalar) query.Scalar {
 	switch c.name {
 	case "sum", "min", "max", "bool_and", "bool_or":
-		return fmt.Sprintf("%s(%s)", c.name, argument)
+		return query.F("{}({})", c.name, argument)
 	case "percentile_cont", "percentile_disc":
 		if c.descending {
-			argument += " DESC"
+			argument = query.F("{} DESC", argument)
 		}
-		return fmt.Sprintf("pg_catalog.%s('%s'::pg_catalog.float8) WITHIN GROUP (ORDER BY %s)", c.name, strconv.FormatFloat(c.fractions[0], 'g', -1, 64), argument)
+		return query.F("pg_catalog.{}('{}'::pg_catalog.float8) WITHIN GROUP (ORDER BY {})", c.name, strconv.FormatFloat(c.fractions[0], 'g', -1, 64), argument)
 	}
-	return fmt.Sprintf("pg_catalog.%s(%s)", c.name, argument)
+	return query.F("pg_catalog.{}({})", c.name, argument)
 }
 
 // unitCount prints a count, which the row bound limits.
-func (b *builder) unitCount(src *relation, c *call, x *expr.Column, over string, some bool) string {
-	argument := "*"
+func (b *builder) unitCount(src *relation, c *call, x *expr.Column, over *query.Over, some bool) query.Scalar {
+	argument := query.Scalar(query.Raw("*"))
 	condition := c.condition()
 	if !c.star {
 		condition = c.condition(guard(c.args[0]))
 	}
 	if c.distinct {
-		argument = "DISTINCT " + c.args[0].SQL()
+		argument = query.F("DISTINCT {}", c.args[0].SQL())
 	}
 	least := int64(0)
-	if condition == "" && some {
+	if condition == nil && some {
 		least = 1
 	}
 	x.TypeName, x.Bounds, x.Scale = typeName(c.typ), expr.Between(least, src.rows), 0
-	return fmt.Sprintf("LEAST(count(%s)%s%s, %d)", argument, filterText(condition), over, src.rows)
+	return query.Clamp{X: rowsOf{condition, over}.call(query.F("count({})", argument)), Hi: query.Integer(src.rows)}
 }
 
 // unitPick prints an aggregate that picks one of the unit's values. Equal ones are spelled alike, so that it does not matter
 // which of them it is.
-func unitPick(c *call, nullable bool, rows string) (*expr.Column, string, error) {
+func unitPick(c *call, nullable bool, rows rowsOf) (*expr.Column, query.Scalar, error) {
 	x, sql := rowValue(c.args[0], c.text)
 	alike, err := spelledAlike(sql, x)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	if x.Type != c.typ { // min(varchar) is a text
 		x.Type, x.Typmod, x.TypeName = c.typ, -1, typeName(c.typ)
 	}
 	x.Nullable = nullable
-	return x, c.of(alike) + rows, nil
+	return x, rows.call(c.of(alike)), nil
 }
 
 // rowValue prints an expression that is evaluated in some row, and describes its value. A domain's is of its base type.
-func rowValue(e *expr.Expr, name string) (*expr.Column, string) {
+func rowValue(e *expr.Expr, name string) (*expr.Column, query.Scalar) {
 	if c := e.Column(); c != nil && c.Base != 0 {
 		e = e.Read()
 	}
-	return e.AsColumn("", name), e.SQL()
+	return e.AsColumn(nil, name), e.SQL()
 }
 
 // unitNumber prints a number that is computed from grid-rounded integers, clamped to what they and the row bound allow. rows is
 // the rest of the call: which rows it reads.
-func unitNumber(src *relation, c *call, a *numericArg, x *expr.Column, rows string) (string, error) {
+func unitNumber(src *relation, c *call, a *numericArg, x *expr.Column, rows rowsOf) (query.Scalar, error) {
 	argument, step, steps := a.SQL, a.Step, expr.Between(a.Lo, a.Hi)
 	of := func(share *big.Rat, widths ...*big.Rat) expr.Interval {
 		for _, w := range widths {
@@ -136,7 +154,7 @@ func unitNumber(src *relation, c *call, a *numericArg, x *expr.Column, rows stri
 			x.Scale = digits
 		}
 	case "percentile_cont":
-		argument = "(" + argument + ")::pg_catalog.float8"
+		argument = query.F("({})::pg_catalog.float8", argument)
 	// The variance of values within a width w is at most w²/4; that of a sample of n of them, w²/4 · n/(n − 1) ≤ w²/2.
 	case "var_pop":
 		step, steps = new(big.Rat).Mul(step, step), of(big.NewRat(1, 4), width, width)
@@ -148,15 +166,15 @@ func unitNumber(src *relation, c *call, a *numericArg, x *expr.Column, rows stri
 		steps, x.Nullable = of(big.NewRat(70711, 100000), width), true // more than √½
 	}
 	if step.Cmp(leastStep) < 0 {
-		return "", tooFine(c.text)
+		return nil, tooFine(c.text)
 	}
 	x.Bounds = steps.Scale(step)
 	if !x.Bounds.Within(representable(c.typ)) {
-		return "", pgerr.New(pgerr.FeatureNotSupported, c.text+" may overflow its type", pgerr.Hint("Narrow the bounds of its argument with LEAST and GREATEST, or cast it to numeric."))
+		return nil, pgerr.New(pgerr.FeatureNotSupported, c.text+" may overflow its type", pgerr.Hint("Narrow the bounds of its argument with LEAST and GREATEST, or cast it to numeric."))
 	}
-	value := fmt.Sprintf("(%s%s)::numeric * %s", c.of(argument), rows, decimal(step))
+	value := query.F("({})::numeric * {}", rows.call(c.of(argument)), decimal(step))
 	if c.name == "avg" {
-		value = fmt.Sprintf("(sum(%s)%s)::numeric * %s / NULLIF(count(*)%s, 0)", argument, rows, decimal(step), rows)
+		value = query.F("({})::numeric * {} / NULLIF({}, 0)", rows.call(query.F("sum({})", argument)), decimal(step), rows.call(query.Raw("count(*)")))
 	}
 	return numberAs(c.typ, value, x.Bounds), nil
 }
@@ -181,17 +199,17 @@ func representable(typ uint32) expr.Interval {
 }
 
 // numberAs clamps a numeric and casts it; NULL stays NULL.
-func numberAs(typ uint32, value string, bounds expr.Interval) string {
-	clamped := fmt.Sprintf("CASE WHEN (%s) IS NOT NULL THEN LEAST(GREATEST(%s, %s), %s) END", value, value, decimal(bounds.Lo), decimal(bounds.Hi))
+func numberAs(typ uint32, value query.Scalar, bounds expr.Interval) query.Scalar {
+	clamped := query.F("CASE WHEN ({}) IS NOT NULL THEN {} END", value, query.Clamp{X: value, Lo: query.Raw(decimal(bounds.Lo)), Hi: query.Raw(decimal(bounds.Hi))})
 	switch typ {
 	case pgtype.Int8OID:
-		return "(" + clamped + ")::pg_catalog.int8"
+		return query.F("({})::pg_catalog.int8", clamped)
 	case pgtype.Float4OID:
-		return "(" + clamped + ")::pg_catalog.float4"
+		return query.F("({})::pg_catalog.float4", clamped)
 	case pgtype.Float8OID:
-		return "(" + clamped + ")::pg_catalog.float8"
+		return query.F("({})::pg_catalog.float8", clamped)
 	case pgtype.IntervalOID:
-		return "((" + clamped + ")::pg_catalog.float8 * pg_catalog.make_interval(secs => 0.000001))"
+		return query.F("(({})::pg_catalog.float8 * pg_catalog.make_interval(secs => 0.000001))", clamped)
 	}
 	return clamped
 }

@@ -15,7 +15,7 @@ type ColumnUse struct {
 }
 
 // Uses lists the columns of a listed table or view in their order, each with what the analysis makes of it.
-func (s *Schema) Uses(n policy.Name) []ColumnUse {
+func Uses(s *Schema, n policy.Name) []ColumnUse {
 	meta := s.Relations[n]
 	if meta == nil {
 		return nil

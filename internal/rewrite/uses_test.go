@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
 func TestUses(t *testing.T) {
@@ -23,7 +24,7 @@ func TestUses(t *testing.T) {
 		{"visit_costs", "cost", "2000", "filter, aggregate, group by in buckets"},
 	} {
 		found := false
-		for _, u := range theWorld.schema.Uses(policy.Name{Schema: "public", Relation: c.relation}) {
+		for _, u := range rewrite.Uses(theWorld.schema, policy.Name{Schema: "public", Relation: c.relation}) {
 			if u.Column.Name != c.column {
 				continue
 			}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 // windowed computes the window functions of a subquery's SELECT list. Each becomes a column of a subselect, and its call a
@@ -36,7 +38,7 @@ func (b *builder) windowed(s *pg_query.SelectStmt, src *relation, e *env) (*pg_q
 	r.reads(src.size(), src.cols)
 	r.takes(w.work, src.size())
 	r.proofs = append(slices.Clone(r.proofs), w.proofs...)
-	r.lines = append([]string{fmt.Sprintf("windows per %s, %s", r.kind, r.rowBound())}, indent(src.lines)...)
+	r.plan = planned(fmt.Sprintf("windows per %s, %s", r.kind, r.rowBound()), src.plan)
 	return out, r, nil
 }
 
@@ -92,7 +94,7 @@ func (w *windows) column(f *pg_query.FuncCall) (*pg_query.Node, error) {
 	node := &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: f}}
 	key := w.sc.key(node)
 	if name := w.names[key]; name != "" {
-		return columnRef(w.d.alias, name), nil
+		return columnRef(w.d.table(), name), nil
 	}
 	win, err := w.window(f, node)
 	if err != nil {
@@ -116,7 +118,7 @@ func (w *windows) column(f *pg_query.FuncCall) (*pg_query.Node, error) {
 		}
 		w.d.out.unique = append(w.d.out.unique, uniqueSet{cols: set})
 	}
-	return columnRef(w.d.alias, name), nil
+	return columnRef(w.d.table(), name), nil
 }
 
 // ranking are the window functions that ignore the frame: they tell the rows of a partition apart.
@@ -125,7 +127,7 @@ var ranking = map[string]bool{
 }
 
 // value prints a call and describes its value.
-func (w *windows) value(f *pg_query.FuncCall, win *window, node *pg_query.Node) (*expr.Column, string, error) {
+func (w *windows) value(f *pg_query.FuncCall, win *window, node *pg_query.Node) (*expr.Column, query.Scalar, error) {
 	name := functionName(f)
 	x := &expr.Column{Name: name + "()", Typmod: -1, Scale: -1, DeterministicCollation: true}
 	number := func(typ uint32, lo, hi int64, enforced bool) {
@@ -134,44 +136,48 @@ func (w *windows) value(f *pg_query.FuncCall, win *window, node *pg_query.Node) 
 	switch name {
 	case "row_number", "rank", "dense_rank": // at most as many as the unit is said to have rows: clamped where arithmetic reads it
 		number(pgtype.Int8OID, 1, w.d.src.rows, false)
-		return w.call(x, "pg_catalog."+name+"()", win, name == "row_number", false)
+		return w.call(x, query.F("pg_catalog.{}()", name), win, name == "row_number", false)
 	case "percent_rank", "cume_dist":
 		number(pgtype.Float8OID, 0, 1, true)
 		x.Scale = -1
-		return w.call(x, "pg_catalog."+name+"()", win, false, false)
+		return w.call(x, query.F("pg_catalog.{}()", name), win, false, false)
 	case "ntile":
 		k, err := w.sc.constantInteger(f.Args[0], "the number of buckets", 1)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
 		number(pgtype.Int4OID, 1, k, true)
-		return w.call(x, fmt.Sprintf("pg_catalog.ntile(%d)", k), win, true, false)
+		return w.call(x, query.F("pg_catalog.ntile({})", k), win, true, false)
 	case "lag", "lead", "first_value", "last_value", "nth_value":
 		return w.rowOf(f, win, node)
 	}
 	c, err := w.b.newCall(f, w.sc)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	over, err := w.over(win, win.frame.rows && !win.frame.whole, true)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	return w.b.unitValue(w.d.src, c, over, win.frame.current)
 }
 
 // call completes a call with its window.
-func (w *windows) call(x *expr.Column, call string, win *window, total, framed bool) (*expr.Column, string, error) {
+func (w *windows) call(x *expr.Column, call query.Scalar, win *window, total, framed bool) (*expr.Column, query.Scalar, error) {
 	over, err := w.over(win, total, framed)
-	return x, call + over, err
+	if err != nil {
+		return nil, nil, err
+	}
+	over.Call = call
+	return x, *over, nil
 }
 
 // rowOf prints a function that gives an expression's value in another row of the window.
-func (w *windows) rowOf(f *pg_query.FuncCall, win *window, node *pg_query.Node) (*expr.Column, string, error) {
+func (w *windows) rowOf(f *pg_query.FuncCall, win *window, node *pg_query.Node) (*expr.Column, query.Scalar, error) {
 	name := functionName(f)
 	e, err := w.sc.expression(f.Args[0])
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	x, sql := rowValue(e, fmt.Sprintf("%s(%s)", name, e.Text()))
 	switch name {
@@ -182,23 +188,23 @@ func (w *windows) rowOf(f *pg_query.FuncCall, win *window, node *pg_query.Node) 
 			offset, err = w.sc.constantInteger(f.Args[1], "the offset of "+name, 0)
 		}
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
-		return w.call(x, fmt.Sprintf("pg_catalog.%s(%s, %d)", name, sql, offset), win, true, false)
+		return w.call(x, query.F("pg_catalog.{}({}, {})", name, sql, offset), win, true, false)
 	case "nth_value":
 		x.Nullable = true
 		n, err := w.sc.constantInteger(f.Args[1], "the row of nth_value", 1)
-		sql = fmt.Sprintf("pg_catalog.nth_value(%s, %d)", sql, n)
+		sql = query.F("pg_catalog.nth_value({}, {})", sql, n)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
 	default:
 		x.Nullable = x.Nullable || !win.frame.current
-		sql = fmt.Sprintf("pg_catalog.%s(%s)", name, sql)
+		sql = query.F("pg_catalog.{}({})", name, sql)
 	}
 	// A longer ORDER BY would move the ends of other frames, which are where rows stop being equal.
 	if !win.frame.rows && !win.frame.whole && !(name == "first_value" && win.frame.initial) {
-		return nil, "", w.b.refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("which of equal rows %s takes in this frame is not defined", name),
+		return nil, nil, w.b.refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("which of equal rows %s takes in this frame is not defined", name),
 			"Give the window the frame ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW, or … AND UNBOUNDED FOLLOWING.")
 	}
 	return w.call(x, sql, win, true, true)
@@ -214,7 +220,7 @@ func (s *scope) constantInteger(n *pg_query.Node, what string, least int64) (int
 		return least, nil
 	}
 	v := x.Bounds()
-	if len(x.Columns()) > 0 || !isInteger(x.Type()) || !v.Finite() || v.Lo.Cmp(v.Hi) != 0 {
+	if len(x.Columns()) > 0 || !schema.IsInteger(x.Type()) || !v.Finite() || v.Lo.Cmp(v.Hi) != 0 {
 		return 0, s.b.refuse(pgerr.FeatureNotSupported, n, what+" must be a constant integer", "")
 	}
 	if i := floorInt(v.Lo); i >= least && i <= maxWindowOffset {

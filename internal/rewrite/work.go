@@ -10,6 +10,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // How long main works on one unit's rows can be seen by the clock, so a statement must not make much of them: every relation
@@ -242,7 +243,7 @@ func (w *windows) does(f *pg_query.FuncCall, win *window) error {
 func (k *block) queries() int64 {
 	n := int64(1 + len(k.hists))
 	for _, m := range k.measured {
-		if m.distinct != "" {
+		if m.distinct != nil {
 			n++
 		}
 	}
@@ -253,7 +254,7 @@ func (k *block) queries() int64 {
 func (k *block) weigh(calls []*call) {
 	r := &relation{unit: k.src.unit, rows: k.src.rows, steps: k.src.steps}
 	for _, g := range k.keys {
-		r.takes(g.Work().Repeated(int64(max(1, strings.Count(g.selection, g.SQL())))), r.rows)
+		r.takes(g.Work().Repeated(int64(max(1, strings.Count(query.Key(g.selection), query.Key(g.SQL()))))), r.rows)
 	}
 	r.steps = expr.MulSteps(r.steps, k.queries())
 	for _, c := range calls {

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 // maxDepth is how deep expressions may nest; one level costs a few Go stack frames here and C frames in PostgreSQL.

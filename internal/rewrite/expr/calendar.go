@@ -6,6 +6,8 @@ import (
 	"time"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // Dates, times and intervals made of numbers: total where bounds prove every part valid.
@@ -207,7 +209,7 @@ func dateBin(c *call) (*Expr, error) {
 	p := &printer{}
 	e.series = &series{
 		query: fmt.Sprintf("SELECT pg_catalog.date_bin(%s, g.v, %s) AS v FROM (SELECT s.v FROM pg_catalog.generate_series(%s, %s, %s) AS s(v) UNION ALL SELECT %s) AS g(v)",
-			p.print(stride), p.print(origin), lo, hi, valueLiteral(oidInterval, half, false), hi),
+			query.Text(p.print(stride)), query.Text(p.print(origin)), lo, hi, valueLiteral(oidInterval, half, false), hi),
 		size: rowCount(quo(x.bounds.Width(), half)) + 1,
 	}
 	return e, nil

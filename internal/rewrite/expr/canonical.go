@@ -3,6 +3,8 @@ package expr
 import (
 	"slices"
 	"strings"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // Canonical printing: questions that differ only in the order of operands, in the side on which a constant stands, or in the type
@@ -10,49 +12,48 @@ import (
 // NaN included; expressions are total, so it makes no difference which operand is computed first.
 
 // canonical prints AND, OR, NOT and comparisons.
-func (p *printer) canonical(e *Expr) string {
+func (p *printer) canonical(e *Expr) query.Scalar {
 	switch e.op {
 	case "AND", "OR":
 		operands := p.operands(e.op, e.args)
 		if len(operands) == 1 {
 			return operands[0]
 		}
-		return "(" + strings.Join(operands, " "+e.op+" ") + ")"
+		return query.F("({})", query.List{Between: " " + e.op + " ", Of: operands})
 	case "NOT":
-		if x := e.args[0]; p.nodes[x] == "" && comparisons[x.op].not != "" { // NULL and NaN included: PostgreSQL orders NaN
+		if x := e.args[0]; p.nodes[x] == nil && comparisons[x.op].not != "" { // NULL and NaN included: PostgreSQL orders NaN
 			return p.comparison(comparisons[x.op].not, x.args[0], x.args[1])
 		}
-		return "(NOT " + p.print(e.args[0]) + ")"
+		return query.F("(NOT {})", p.print(e.args[0]))
 	}
 	return p.comparison(e.op, e.args[0], e.args[1])
 }
 
 // operands prints the operands of nested ANDs or ORs as of one, sorted, each once.
-func (p *printer) operands(op string, args []*Expr) []string {
-	var out []string
+func (p *printer) operands(op string, args []*Expr) []query.Scalar {
+	var out []query.Scalar
 	for _, a := range args {
-		if a.op == op && p.nodes[a] == "" {
+		if a.op == op && p.nodes[a] == nil {
 			out = append(out, p.operands(op, a.args)...)
 			continue
 		}
 		out = append(out, p.print(a))
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return query.Sorted(out)
 }
 
 // comparison prints the constant on the right; of two other operands, the one whose text comes first on the left.
-func (p *printer) comparison(name string, l, r *Expr) string {
+func (p *printer) comparison(name string, l, r *Expr) query.Scalar {
 	left, right := p.comparand(l, r), p.comparand(r, l)
-	if fixed := l.value != nil; fixed && r.value == nil || fixed == (r.value != nil) && left > right {
+	if fixed := l.value != nil; fixed && r.value == nil || fixed == (r.value != nil) && query.Key(left) > query.Key(right) {
 		left, right, name = right, left, comparisons[name].mirror
 	}
-	return "(" + left + " OPERATOR(pg_catalog." + name + ") " + right + ")"
+	return query.F("({} OPERATOR(pg_catalog.{}) {})", left, name, right)
 }
 
 // comparand prints an operand of a comparison. Comparisons of integers are exact across their types, so a constant takes the
 // narrowest of integer and bigint that holds it; those of numeric do not see digits that are zero.
-func (p *printer) comparand(x, other *Expr) string {
+func (p *printer) comparand(x, other *Expr) query.Scalar {
 	if x.value == nil || x.value.text == nil || !x.bounds.Finite() {
 		return p.print(x)
 	}
@@ -62,9 +63,9 @@ func (p *printer) comparand(x, other *Expr) string {
 		if x.bounds.Within(intRange(oidInt4)) {
 			oid = oidInt4
 		}
-		return valueLiteral(oid, x.bounds.Lo, false)
+		return query.Raw(valueLiteral(oid, x.bounds.Lo, false))
 	case x.typ == oidNumeric && x.value.scale <= 60:
-		return valueLiteral(oidNumeric, x.bounds.Lo, false)
+		return query.Raw(valueLiteral(oidNumeric, x.bounds.Lo, false))
 	}
 	return p.print(x)
 }
@@ -77,7 +78,7 @@ func sortedArray(arr *Expr) *Expr {
 	out := *arr
 	texts := map[*Expr]string{}
 	for _, x := range arr.args {
-		texts[x] = x.SQL()
+		texts[x] = query.Key(x.SQL())
 	}
 	out.args = slices.SortedFunc(slices.Values(arr.args), func(a, b *Expr) int { return strings.Compare(texts[a], texts[b]) })
 	out.args = slices.CompactFunc(out.args, func(a, b *Expr) bool { return texts[a] == texts[b] })

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // castTemplate is how every cast prints.
@@ -112,7 +114,7 @@ func (b *builder) readByServer(oid uint32, text string, at *Expr) (*Expr, error)
 	}
 	if !known {
 		out := newExpr(oid, at.location)
-		out.verbatim, out.text, out.provisional = quoteLiteral(text)+"::"+out.typeName, at.text, true
+		out.verbatim, out.text, out.provisional = query.Raw(quoteLiteral(text)+"::"+out.typeName), at.text, true
 		return out, nil
 	}
 	out, err := typed(oid, value, at.location)

@@ -5,27 +5,29 @@ import (
 	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // Column is a column that an expression may read. R owns the values; Build keeps the pointer as the column's identity.
 type Column struct {
-	Ref        string    // as the measure SQL prints it: qualified and quoted
-	Name       string    // as messages name it
-	Type       uint32    // type OID, possibly a domain's or an enum's
-	Typmod     int32     // −1: none
-	TypeName   string    // format_type(Type, Typmod), as SQL prints it
-	Base       uint32    // a domain's base type; 0: Type is no domain
-	BaseTypmod int32     // a domain's typmod (with Base)
-	Nullable   bool      // by schema, or made so by a join
-	Bounds     Interval  // declared or derived; ends may be open
-	Enforced   bool      // values lie in Bounds already (a derived table's column): no clamp where it is read
-	Held       *Interval // with Enforced: where values lie, once a condition has narrowed Bounds (see Narrow); nil: in Bounds
-	Domain     []string  // declared values in text form; nil: none
-	EnumLabels []string  // Type (or Base) is an enum: its labels in order
-	Unit       bool      // identifies the privacy unit
-	OfUnit     bool      // computed from such a column
-	Scale      int       // with Enforced: digits after the point of a numeric (see Expr.Scale); −1: unknown
-	Collation  string    // quoted and qualified; empty: the type's default
+	Ref        query.Scalar // the column as a query for main reads it
+	Name       string       // as messages name it
+	Type       uint32       // type OID, possibly a domain's or an enum's
+	Typmod     int32        // −1: none
+	TypeName   string       // format_type(Type, Typmod), as SQL prints it
+	Base       uint32       // a domain's base type; 0: Type is no domain
+	BaseTypmod int32        // a domain's typmod (with Base)
+	Nullable   bool         // by schema, or made so by a join
+	Bounds     Interval     // declared or derived; ends may be open
+	Enforced   bool         // values lie in Bounds already (a derived table's column): no clamp where it is read
+	Held       *Interval    // with Enforced: where values lie, once a condition has narrowed Bounds (see Narrow); nil: in Bounds
+	Domain     []string     // declared values in text form; nil: none
+	EnumLabels []string     // Type (or Base) is an enum: its labels in order
+	Unit       bool         // identifies the privacy unit
+	OfUnit     bool         // computed from such a column
+	Scale      int          // with Enforced: digits after the point of a numeric (see Expr.Scale); −1: unknown
+	Collation  string       // quoted and qualified; empty: the type's default
 	// DeterministicCollation: equality is byte equality. True for types without collation.
 	DeterministicCollation bool
 	Source                 any   // R's own: what the column came from
@@ -96,12 +98,12 @@ type Expr struct {
 	function string // of pg_catalog, or an operator, that tmpl calls; empty for constructs of the grammar
 	op       string // AND, OR, NOT or a comparison: prints in canonical order (canonical.go)
 	args     []*Expr
-	verbatim string  // SQL of R's
-	joined   string  // verbatim, as a condition of a WHERE
-	subquery Work    // of verbatim
-	col      *Column // column read
-	clamp    bool    // the column is read clamped
-	flush    bool    // the float column is read with tiny values flushed to zero
+	verbatim query.Scalar // SQL of the caller's
+	joined   query.Scalar // verbatim, as a condition of a WHERE
+	subquery Work         // of verbatim
+	col      *Column      // column read
+	clamp    bool         // the column is read clamped
+	flush    bool         // the float column is read with tiny values flushed to zero
 	value    *constant
 	param    int // $n, 0: none
 
@@ -163,7 +165,7 @@ func (e *Expr) Columns() []*Column { return e.columns(func(*Expr) bool { return 
 
 // Direct lists the columns that the expression computes with: Columns without those that only its subqueries read, of which
 // it knows nothing but whether the predicate holds.
-func (e *Expr) Direct() []*Column { return e.columns(func(x *Expr) bool { return x.verbatim == "" }) }
+func (e *Expr) Direct() []*Column { return e.columns(func(x *Expr) bool { return x.verbatim == nil }) }
 
 func (e *Expr) columns(below func(*Expr) bool) []*Column {
 	var out []*Column
@@ -193,34 +195,33 @@ func (e *Expr) walk(f func(*Expr) bool) {
 	}
 }
 
-// SQL prints the expression for main. It is canonical: what differs in the order of operands, or in writing a value as a
-// literal or as a parameter, prints equally, so it can be part of a fingerprint. A parameter prints as its value; as $n only
-// while that is not known.
-func (e *Expr) SQL() string { return (&printer{}).print(e) }
+// SQL is the expression for main. It is canonical: what differs in the order of operands, or in writing a value as a
+// literal or as a parameter, is equal, so it can be part of a fingerprint. A parameter is its value; $n only while that is not
+// known.
+func (e *Expr) SQL() query.Scalar { return (&printer{}).print(e) }
 
-// Conjuncts prints the conditions that all have to hold for e to hold, in canonical order.
-func Conjuncts(conditions ...*Expr) []string {
-	var out []string
+// Conjuncts are the conditions that all have to hold for e to hold, in canonical order.
+func Conjuncts(conditions ...*Expr) []query.Scalar {
+	var out []query.Scalar
 	for _, e := range conditions {
 		switch {
 		case e.op == "AND":
 			out = append(out, Conjuncts(e.args...)...)
-		case e.joined != "":
+		case e.joined != nil:
 			out = append(out, e.joined)
-		case e.op == "NOT" && e.args[0].joined != "":
-			out = append(out, "(NOT "+e.args[0].joined+")")
+		case e.op == "NOT" && e.args[0].joined != nil:
+			out = append(out, query.F("(NOT {})", e.args[0].joined))
 		default:
 			out = append(out, e.SQL())
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return query.Sorted(out)
 }
 
-// Predicate makes a boolean expression of SQL that R printed itself, for subqueries. columns are those of the outer query
+// Predicate makes a boolean expression of SQL that the caller made itself, for subqueries. columns are those of the outer query
 // that sql reads, work is what main does for it. joined is the SQL where the expression is one of the conditions of a WHERE, and
-// PostgreSQL may make a join of it; empty: the same.
-func Predicate(sql, joined string, nullable bool, columns []*Column, work Work, location int) *Expr {
+// PostgreSQL may make a join of it; nil: the same.
+func Predicate(sql, joined query.Scalar, nullable bool, columns []*Column, work Work, location int) *Expr {
 	e := newExpr(oidBool, location)
 	e.nullable, e.subquery = nullable, work
 	e.verbatim, e.joined, e.text = sql, joined, "subquery"
@@ -253,12 +254,12 @@ type GridRule struct {
 
 // Measure is an aggregated argument as main computes it: an integer number of grid steps per row.
 type Measure struct {
-	SQL       string   // NULL where the argument is NULL, else an integer in [Lo, Hi]
-	Unguarded string   // faster, and wrong for NULL: for sum(Unguarded) FILTER (WHERE Guard)
-	Guard     string   // condition that the argument is not NULL; empty: it never is
-	Type      uint32   // int4 or int8, of both
-	Lo, Hi    int64    // in grid steps
-	Step      *big.Rat // canonical units per step: value = Step × z. Origin is 0 (1970-01-01 for dates and timestamps)
+	SQL       query.Scalar // NULL where the argument is NULL, else an integer in [Lo, Hi]
+	Unguarded query.Scalar // faster, and wrong for NULL: for sum(Unguarded) FILTER (WHERE Guard)
+	Guard     query.Scalar // condition that the argument is not NULL; nil: it never is
+	Type      uint32       // int4 or int8, of both
+	Lo, Hi    int64        // in grid steps
+	Step      *big.Rat     // canonical units per step: value = Step × z. Origin is 0 (1970-01-01 for dates and timestamps)
 
 	arg *Expr
 }
@@ -281,4 +282,15 @@ func Keys(e *Expr, limit int64, holds ...*Expr) (*KeyList, error) { return keys(
 
 // SelectionKey prints a key for partition selection: equal values, and only those, have equal text, and
 // casting it to TypeName gives the value. It refuses types without such a form (PRIVACY 10).
-func SelectionKey(e *Expr) (string, error) { return selectionKey(e) }
+func SelectionKey(e *Expr) (query.Scalar, error) { return selectionKey(e) }
+
+// HasSubquery says that a subquery computes a part of the expression.
+func (e *Expr) HasSubquery() bool {
+	found := false
+	e.walk(func(x *Expr) bool {
+		_, literal := x.verbatim.(query.Raw)
+		found = found || x.verbatim != nil && !literal || x.col != nil && x.col.Subquery
+		return !found
+	})
+	return found
+}

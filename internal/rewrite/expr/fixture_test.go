@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
@@ -121,7 +123,7 @@ func newScope(t testing.TB, enum, domain uint32) *testScope {
 	t.Helper()
 	s := &testScope{columns: map[string]*Column{}}
 	for _, f := range fixture {
-		c := &Column{Ref: "r." + `"` + f.name + `"`, Name: f.name, Type: f.oid, Typmod: f.typmod, Nullable: !f.notNull, Domain: f.domain, Scale: -1, DeterministicCollation: true}
+		c := &Column{Ref: query.Named("r").Column(query.Quote(f.name)), Name: f.name, Type: f.oid, Typmod: f.typmod, Nullable: !f.notNull, Domain: f.domain, Scale: -1, DeterministicCollation: true}
 		base := f.oid
 		switch f.name {
 		case "m":
@@ -265,3 +267,6 @@ func corpus(t testing.TB, file string) []string {
 	}
 	return out
 }
+
+// sqlOf prints an expression.
+func sqlOf(e *Expr) string { return query.Text(e.SQL()) }

@@ -3,6 +3,8 @@ package expr
 import (
 	"testing"
 
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
@@ -30,9 +32,9 @@ func FuzzBuild(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			texts := []string{e.SQL(), e.Read().SQL()}
+			texts := []string{sqlOf(e), sqlOf(e.Read())}
 			if m, err := Measured(e, GridRule{}); err == nil {
-				texts = append(texts, m.SQL)
+				texts = append(texts, query.Text(m.SQL))
 			}
 			if k, err := Keys(e, 100); err == nil {
 				texts = append(texts, "("+k.SQL+")")

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"strings"
 	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // TestGridSteps measures columns and expressions on grids that a policy may ask for: over hostile rows the integers stay within
@@ -39,7 +41,7 @@ func TestGridSteps(t *testing.T) {
 
 func (s *server) checkSteps(t *testing.T, e *Expr, m *Measure) {
 	t.Helper()
-	got, err := s.text("SELECT " + m.SQL + " FROM hostile AS r")
+	got, err := s.text("SELECT " + query.Text(m.SQL) + " FROM hostile AS r")
 	if err != nil {
 		t.Fatalf("%s\nSQL: %s", full(err), m.SQL)
 	}
@@ -57,7 +59,7 @@ func (s *server) checkSteps(t *testing.T, e *Expr, m *Measure) {
 	if e.Column() != nil && e.Column().Bounds.Finite() && (lo.Cmp(rat(m.Lo)) != 0 && m.Lo < 0 || hi.Cmp(rat(m.Hi)) != 0 && m.Hi > 0) {
 		t.Errorf("hostile rows reach [%s, %s] only, declared [%d, %d]", lo.RatString(), hi.RatString(), m.Lo, m.Hi)
 	}
-	got, err = s.text("SELECT " + m.SQL + ", " + canonicalSQL(e, e.Read().SQL()) + " FROM benign AS r")
+	got, err = s.text("SELECT " + query.Text(m.SQL) + ", " + canonicalSQL(e, sqlOf(e.Read())) + " FROM benign AS r")
 	if err != nil {
 		t.Fatal(full(err))
 	}

@@ -1,27 +1,34 @@
 package expr
 
-import "math/big"
+import (
+	"math/big"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
 
 // integral is a numeric expression as integer arithmetic: an integer within bounds that counts steps of 10^-scale.
 type integral struct {
-	sql    string
+	sql    query.Scalar
 	scale  int
 	bounds Interval
 	typ    uint32 // int4 or int8, by bounds
 }
 
-// Over prints the argument (as Unguarded does, wrong for NULL) from integers that are made of columns beforehand, so that several
+// Convert names the column that holds sql, which is costly to compute or not.
+type Convert func(sql query.Scalar, costly bool) query.Scalar
+
+// Over is the argument (as Unguarded does, wrong for NULL) from integers that are made of columns beforehand, so that several
 // arguments can share them: convert is given the SQL of each, whether it is costly to compute, and returns its name.
 //
 // Sums, differences and products of numeric(p,s) columns become integer arithmetic over the converted columns. It clamps
 // every column to its bounds, not the whole: the result is the same for rows within them, and lies in [Lo, Hi] for all.
-func (m *Measure) Over(convert func(sql string, costly bool) string) string {
+func (m *Measure) Over(convert Convert) query.Scalar {
 	if m.isIntegral() {
 		i, _ := m.arg.integral(convert)
 		if i.typ == m.Type {
 			return i.sql
 		}
-		return "(" + i.sql + ")::" + qualified(m.Type, -1)
+		return query.F("({})::{}", i.sql, qualified(m.Type, -1))
 	}
 	return convert(m.Unguarded, !isInt(m.arg.typ) && m.arg.typ != oidBool)
 }
@@ -31,12 +38,12 @@ func (m *Measure) isIntegral() bool {
 	if m.arg.col != nil {
 		return false
 	}
-	i, ok := m.arg.integral(func(sql string, _ bool) string { return sql })
+	i, ok := m.arg.integral(func(sql query.Scalar, _ bool) query.Scalar { return sql })
 	return ok && pow10(-i.scale).Cmp(m.Step) == 0 && i.bounds.Within(Between(m.Lo, m.Hi))
 }
 
 // integral finds the integer form; not ok where there is none, or no proof that it fits.
-func (e *Expr) integral(convert func(sql string, costly bool) string) (_ integral, ok bool) {
+func (e *Expr) integral(convert Convert) (_ integral, ok bool) {
 	switch {
 	case !rawSafe(e):
 		return integral{}, false
@@ -78,7 +85,7 @@ func (e *Expr) integral(convert func(sql string, costly bool) string) (_ integra
 }
 
 // integralColumn converts a column on the grid of its type's scale.
-func (e *Expr) integralColumn(convert func(sql string, costly bool) string) (integral, bool) {
+func (e *Expr) integralColumn(convert Convert) (integral, bool) {
 	if !e.bounds.Finite() || e.bounds.Empty() || e.scale < 0 {
 		return integral{}, false
 	}
@@ -115,7 +122,7 @@ func constantIntegral(steps *big.Rat, scale int) (integral, bool) {
 	if !steps.IsInt() || !i.typed() {
 		return integral{}, false
 	}
-	i.sql = valueLiteral(i.typ, steps, false)
+	i.sql = query.Raw(valueLiteral(i.typ, steps, false))
 	return i, true
 }
 
@@ -126,9 +133,9 @@ func combined(op string, a, b integral, scale int, bounds Interval) (integral, b
 		return integral{}, false
 	}
 	if out.typ == oidInt8 && a.typ == oidInt4 {
-		a.sql = "(" + a.sql + ")::" + qualified(oidInt8, -1)
+		a.sql = query.F("({})::{}", a.sql, qualified(oidInt8, -1))
 	}
-	out.sql = "(" + a.sql + " OPERATOR(pg_catalog." + op + ") " + b.sql + ")"
+	out.sql = query.F("({} OPERATOR(pg_catalog.{}) {})", a.sql, op, b.sql)
 	if a.typ == oidInt8 || b.typ == oidInt8 { // the operator's own type
 		out.typ = oidInt8
 	}

@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // keyLister finds the parts of a key expression whose values can be listed, and prints the query that evaluates the key for every
 // combination of them.
 type keyLister struct {
 	limit   int64
-	columns map[*Column]string // listed columns
-	nodes   map[*Expr]string   // listed sub-expressions
+	columns map[*Column]query.Scalar // listed columns
+	nodes   map[*Expr]query.Scalar   // listed sub-expressions
 	from    []string
 	serial  int // names of atoms are never reused
 	size    int64
@@ -23,7 +25,7 @@ func keys(e *Expr, limit int64, holds []*Expr) (*KeyList, error) {
 	var lister *keyLister
 	exact := false
 	for _, byColumns := range []bool{true, false} {
-		l := &keyLister{limit: limit, columns: map[*Column]string{}, nodes: map[*Expr]string{}, size: 1}
+		l := &keyLister{limit: limit, columns: map[*Column]query.Scalar{}, nodes: map[*Expr]query.Scalar{}, size: 1}
 		if l.list(e, byColumns) {
 			lister, exact = l, byColumns
 			break
@@ -49,7 +51,7 @@ func keys(e *Expr, limit int64, holds []*Expr) (*KeyList, error) {
 		}
 	}
 	return &KeyList{
-		SQL:   "SELECT d.k FROM (SELECT DISTINCT " + p.print(e) + " AS k" + from + where + ") AS d ORDER BY " + order,
+		SQL:   "SELECT d.k FROM (SELECT DISTINCT " + query.Text(p.print(e)) + " AS k" + from + where + ") AS d ORDER BY " + order,
 		Size:  lister.size,
 		Exact: exact,
 	}, nil
@@ -58,10 +60,10 @@ func keys(e *Expr, limit int64, holds []*Expr) (*KeyList, error) {
 // hold prints the conditions that read listed columns alone. What they say of a listed value they say of the row, so they have
 // to see the value itself: of a column with bounds, the key sees it clamped unless it is the key.
 func (l *keyLister) hold(e *Expr, holds []*Expr) []string {
-	byRef := map[string]string{}
+	byRef := map[string]query.Scalar{}
 	for c, name := range l.columns {
 		if c.Domain != nil || e.col == c || isBoolean(c) {
-			byRef[c.Ref] = name
+			byRef[query.Key(c.Ref)] = name
 		}
 	}
 	var out []string
@@ -70,18 +72,18 @@ func (l *keyLister) hold(e *Expr, holds []*Expr) []string {
 			out = append(out, l.hold(e, h.args)...)
 			continue
 		}
-		p := &printer{columns: map[*Column]string{}}
+		p := &printer{columns: map[*Column]query.Scalar{}}
 		readable := !h.provisional
 		for _, c := range h.Columns() {
-			p.columns[c] = byRef[c.Ref]
-			readable = readable && byRef[c.Ref] != ""
+			p.columns[c] = byRef[query.Key(c.Ref)]
+			readable = readable && p.columns[c] != nil
 		}
 		h.walk(func(x *Expr) bool {
-			readable = readable && x.verbatim == ""
+			readable = readable && x.verbatim == nil
 			return readable
 		})
 		if readable && len(p.columns) > 0 {
-			out = append(out, p.print(h))
+			out = append(out, query.Text(p.print(h)))
 		}
 	}
 	return out
@@ -92,25 +94,25 @@ func isBoolean(c *Column) bool { return c.Type == oidBool }
 // list finds atoms for e; false: there are none within the limit.
 func (l *keyLister) list(e *Expr, byColumns bool) bool {
 	if e.col != nil {
-		if name, ok := l.columns[e.col]; ok && l.listed(name) {
+		if name, ok := l.columns[e.col]; ok && l.listed(query.Text(name)) {
 			return true
 		}
-		query, n := columnSeries(e, l.limit)
-		if query == "" {
+		list, n := columnSeries(e, l.limit)
+		if list == "" {
 			return false
 		}
-		name := l.atom(query, n)
+		name := l.atom(list, n)
 		l.columns[e.col] = name
 		return l.size <= l.limit
 	}
 	if byColumns {
-		return e.verbatim == "" && l.listAll(e.args, true)
+		return e.verbatim == nil && l.listAll(e.args, true)
 	}
 	if e.series != nil && l.listOwn(e) {
 		return true
 	}
 	saved, size := len(l.from), l.size
-	if e.verbatim == "" && l.listAll(e.args, false) {
+	if e.verbatim == nil && l.listAll(e.args, false) {
 		return true
 	}
 	l.from, l.size = l.from[:saved], size
@@ -128,11 +130,11 @@ func (l *keyLister) listAll(args []*Expr, byColumns bool) bool {
 
 // listOwn lists e by what it is.
 func (l *keyLister) listOwn(e *Expr) bool {
-	query, n := ownSeries(e, l.limit)
-	if query == "" {
+	list, n := ownSeries(e, l.limit)
+	if list == "" {
 		return false
 	}
-	l.nodes[e] = l.atom(query, n)
+	l.nodes[e] = l.atom(list, n)
 	return l.size <= l.limit
 }
 
@@ -147,20 +149,20 @@ func (l *keyLister) listed(name string) bool {
 }
 
 // atom adds one listed part to FROM.
-func (l *keyLister) atom(query string, n int64) string {
+func (l *keyLister) atom(list string, n int64) query.Scalar {
 	l.serial++
 	name := fmt.Sprintf("a%d", l.serial)
-	l.from = append(l.from, "("+query+") AS "+name+"(v)")
+	l.from = append(l.from, "("+list+") AS "+name+"(v)")
 	if l.size > l.limit/max(n, 1) {
 		l.size = l.limit + 1
 	} else {
 		l.size *= n
 	}
-	return name + ".v"
+	return query.Raw(name + ".v")
 }
 
 // columnSeries lists a column's values, NULL included.
-func columnSeries(e *Expr, limit int64) (query string, n int64) {
+func columnSeries(e *Expr, limit int64) (list string, n int64) {
 	c := e.col
 	x := *e.relabelled()
 	switch {
@@ -169,22 +171,22 @@ func columnSeries(e *Expr, limit int64) (query string, n int64) {
 		for i, v := range c.Domain {
 			quoted[i] = quoteLiteral(v)
 		}
-		query = "SELECT u.v::" + columnType(&x) + " AS v FROM pg_catalog.unnest(ARRAY[" + strings.Join(quoted, ", ") + "]::pg_catalog.text[]) AS u(v)"
+		list = "SELECT u.v::" + columnType(&x) + " AS v FROM pg_catalog.unnest(ARRAY[" + strings.Join(quoted, ", ") + "]::pg_catalog.text[]) AS u(v)"
 		n = int64(len(c.Domain))
 	default:
-		query, n = ownSeries(&x, limit)
-		if s := choiceSeries(&x, limit); s != nil && (query == "" || s.size < n) {
-			query, n = s.query, s.size
+		list, n = ownSeries(&x, limit)
+		if s := choiceSeries(&x, limit); s != nil && (list == "" || s.size < n) {
+			list, n = s.query, s.size
 		}
-		if query == "" {
+		if list == "" {
 			return "", 0
 		}
 	}
 	if e.nullable {
-		query += " UNION ALL SELECT NULL::" + columnType(&x)
+		list += " UNION ALL SELECT NULL::" + columnType(&x)
 		n++
 	}
-	return query, n
+	return list, n
 }
 
 // columnType is the type of listed values: that of the column, with its typmod.
@@ -196,7 +198,7 @@ func columnType(e *Expr) string {
 }
 
 // ownSeries lists what e may be by its type, its bounds and how it was made; empty if that is too much.
-func ownSeries(e *Expr, limit int64) (query string, n int64) {
+func ownSeries(e *Expr, limit int64) (list string, n int64) {
 	within := func(count *big.Rat) bool { return count.Cmp(rat(limit)) <= 0 }
 	switch {
 	case e.value != nil:
@@ -247,22 +249,22 @@ func nullRow(e *Expr) string {
 }
 
 // selectionKey spells equal values alike: those of these types may be spelled differently only where it says so.
-func selectionKey(e *Expr) (string, error) {
+func selectionKey(e *Expr) (query.Scalar, error) {
 	x := e.relabelled()
 	s := (&printer{}).print(x)
 	switch {
 	case x.isEnum(), isInt(x.typ), x.typ == oidBool, x.typ == oidDate, x.typ == oidTimestamp, x.typ == oidTimestamptz, x.typ == oidTime, x.typ == oidUUID, isString(x.typ) && x.typ != oidBpchar && !x.fuzzy:
 		return s, nil
 	case x.typ == oidBpchar && !x.fuzzy: // blanks at the end do not count
-		return "(" + s + ")::pg_catalog.text", nil
+		return query.F("({})::pg_catalog.text", s), nil
 	case x.typ == oidNumeric: // 1.0 = 1.00
-		return "pg_catalog.trim_scale(" + s + ")", nil
+		return query.F("pg_catalog.trim_scale({})", s), nil
 	case isFloat(x.typ): // −0 = 0
-		return "(" + s + " OPERATOR(pg_catalog.+) " + floatLiteral(x.typ, ratZero) + ")", nil
+		return query.F("({} OPERATOR(pg_catalog.+) {})", s, floatLiteral(x.typ, ratZero)), nil
 	}
 	hint := "group by a column with declared values, or by a number, a date, a boolean or text"
 	if x.fuzzy {
 		hint = `write COLLATE "C"`
 	}
-	return "", Refuse(e.location, fmt.Sprintf("%s of type %s cannot be a group key without declared values: equal values may be written differently", e.Text(), display(x.typ)), hint)
+	return nil, Refuse(e.location, fmt.Sprintf("%s of type %s cannot be a group key without declared values: equal values may be written differently", e.Text(), display(x.typ)), hint)
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // keyCases are group keys whose values can be listed, with their number; −1: as many as there happen to be.
@@ -65,9 +67,9 @@ func TestKeys(t *testing.T) {
 			if int64(len(keys)) > k.Size {
 				t.Errorf("%d keys, declared %d", len(keys), k.Size)
 			}
-			got, err := s.text("SELECT DISTINCT (" + e.SQL() + ") FROM benign AS r WHERE (" + e.SQL() + ") IS NOT NULL")
+			got, err := s.text("SELECT DISTINCT (" + sqlOf(e) + ") FROM benign AS r WHERE (" + sqlOf(e) + ") IS NOT NULL")
 			if err != nil {
-				t.Fatalf("%s\nSQL: %s", full(err), e.SQL())
+				t.Fatalf("%s\nSQL: %s", full(err), sqlOf(e))
 			}
 			for _, row := range got {
 				if !slices.Contains(keys, show(row[0])) && !(e.scale == 0 && slices.Contains(keys, strings.TrimSuffix(show(row[0]), ".00"))) {
@@ -101,13 +103,14 @@ func TestSelectionKey(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			key, err := SelectionKey(e)
+			selection, err := SelectionKey(e)
 			if err != nil {
 				t.Fatal(err)
 			}
-			sql := e.Read().SQL()
+			key := query.Text(selection)
+			sql := sqlOf(e.Read())
 			if e.Column() != nil {
-				sql = e.SQL()
+				sql = sqlOf(e)
 			}
 			bad, err := s.text("SELECT " + key + " FROM hostile AS r WHERE (" + key + ")::" + e.TypeName() + " IS DISTINCT FROM " + sql + " LIMIT 1")
 			if err != nil {
@@ -130,8 +133,8 @@ func TestSelectionKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if key, err := SelectionKey(e); err == nil {
-			t.Errorf("%s has the key %s", text, key)
+		if selection, err := SelectionKey(e); err == nil {
+			t.Errorf("%s has the key %s", text, query.Text(selection))
 		}
 	}
 	fuzzy := *s.scope.columns["t"]

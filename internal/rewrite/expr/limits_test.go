@@ -36,7 +36,7 @@ func TestLimits(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if n := len(e.SQL()); n > 4<<20 {
+				if n := len(sqlOf(e)); n > 4<<20 {
 					t.Errorf("prints %d bytes", n)
 				}
 				return

@@ -36,13 +36,13 @@ func TestLiterals(t *testing.T) {
 			}
 			read++
 			e := constantExpr(oid, c, -1)
-			got, err := s.text("SELECT " + canonicalSQL(e, quoteLiteral(text)+"::"+e.typeName) + ", " + canonicalSQL(e, e.SQL()) + ", ((" + e.SQL() + ") = " + quoteLiteral(text) + "::" + e.typeName + ")::text")
+			got, err := s.text("SELECT " + canonicalSQL(e, quoteLiteral(text)+"::"+e.typeName) + ", " + canonicalSQL(e, sqlOf(e)) + ", ((" + sqlOf(e) + ") = " + quoteLiteral(text) + "::" + e.typeName + ")::text")
 			if err != nil {
-				t.Errorf("%s %q is read as %s; PostgreSQL says %s", display(oid), text, e.SQL(), full(err))
+				t.Errorf("%s %q is read as %s; PostgreSQL says %s", display(oid), text, sqlOf(e), full(err))
 				continue
 			}
 			if show(got[0][0]) != show(got[0][1]) || show(got[0][2]) != "true" {
-				t.Errorf("%s %q is read as %s: %s and %s", display(oid), text, e.SQL(), show(got[0][0]), show(got[0][1]))
+				t.Errorf("%s %q is read as %s: %s and %s", display(oid), text, sqlOf(e), show(got[0][0]), show(got[0][1]))
 			}
 			v, ok := rational(e, show(got[0][0]))
 			if ok && !c.bounds.Open() && !c.bounds.Contains(v) {

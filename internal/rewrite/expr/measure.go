@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
-	"strings"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // maxSteps bounds the integers of one row, so that 2x − 2c fits int8 for all x and c within the bounds.
@@ -14,7 +15,7 @@ var maxSteps = pow2(60)
 func measured(e *Expr, rule GridRule) (*Measure, error) {
 	x := e.relabelled()
 	if x.typ == oidBool {
-		return guarded(x, &Measure{arg: x, Unguarded: "(" + x.SQL() + ")::pg_catalog.int4", Type: oidInt4, Hi: 1, Step: ratOne}), nil
+		return guarded(x, &Measure{arg: x, Unguarded: query.F("({})::pg_catalog.int4", x.SQL()), Type: oidInt4, Hi: 1, Step: ratOne}), nil
 	}
 	if !isNumber(x.typ) && !isTime(x.typ) {
 		return nil, Refuse(e.location, fmt.Sprintf("%s is of type %s, which has no sum", e.Text(), display(e.typ)), "count it, or aggregate a number, a date or a time")
@@ -55,7 +56,7 @@ func measured(e *Expr, rule GridRule) (*Measure, error) {
 		if !x.nullable {
 			return m, nil
 		}
-		m.Guard = "(" + g.s + " IS NOT NULL)"
+		m.Guard = query.F("({} IS NOT NULL)", g.s)
 		return m, nil
 	}
 	return guarded(x, m), nil
@@ -66,7 +67,7 @@ func guarded(x *Expr, m *Measure) *Measure {
 	m.SQL = m.Unguarded
 	if x.nullable {
 		m.Guard = notNull(x)
-		m.SQL = "(CASE WHEN " + m.Guard + " THEN " + m.Unguarded + " END)"
+		m.SQL = query.F("(CASE WHEN {} THEN {} END)", m.Guard, m.Unguarded)
 	}
 	return m
 }
@@ -79,22 +80,23 @@ const (
 )
 
 // notNull prints that an expression has a value. Arithmetic that cannot raise has one where its columns do, which costs less.
-func notNull(x *Expr) string {
-	var conditions []string
+func notNull(x *Expr) query.Scalar {
+	var conditions []query.Scalar
 	plain := rawSafe(x)
 	x.walk(func(e *Expr) bool {
 		plain = plain && (e.value == nil || e.value.text != nil)
 		if e.col != nil && e.nullable {
-			if c := e.col.Ref + " IS NOT NULL"; !slices.Contains(conditions, c) {
+			c := query.F("{} IS NOT NULL", e.col.Ref)
+			if !slices.ContainsFunc(conditions, func(o query.Scalar) bool { return query.Equal(o, c) }) {
 				conditions = append(conditions, c)
 			}
 		}
 		return true
 	})
 	if !plain || len(conditions) == 0 {
-		return "(" + (&printer{raw: rawSafe(x)}).print(x) + " IS NOT NULL)"
+		return query.F("({} IS NOT NULL)", (&printer{raw: rawSafe(x)}).print(x))
 	}
-	return strings.Join(conditions, " AND ")
+	return query.All(conditions...)
 }
 
 // rawDigits is how many digits before the point a column may have that is read raw: 1500 factors, more than an expression may have, stay
@@ -183,12 +185,12 @@ func floatSteps(r, step *big.Rat) *big.Rat {
 type gridPrinter struct {
 	x       *Expr
 	m       *Measure
-	s       string // the argument
+	s       query.Scalar // the argument
 	foreign bool
 	ladder  bool // the result is right for NULL by itself
 }
 
-func (g *gridPrinter) steps() string {
+func (g *gridPrinter) steps() query.Scalar {
 	x, step := g.x, g.m.Step
 	one := step.Cmp(ratOne) == 0
 	switch {
@@ -197,7 +199,7 @@ func (g *gridPrinter) steps() string {
 		g.ladder = x.col != nil || g.foreign
 		return g.cast(g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)), x.typ)
 	case isInt(x.typ):
-		return g.numeric("(" + g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)) + ")::pg_catalog.numeric")
+		return g.numeric(query.F("({})::pg_catalog.numeric", g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true))))
 	case x.typ == oidNumeric:
 		if x.col != nil && !rawSafe(x) { // a bare numeric may have 131072 digits: no product before the clamp
 			return g.cast(g.scaled(g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)), oidNumeric), oidNumeric)
@@ -206,33 +208,33 @@ func (g *gridPrinter) steps() string {
 	case isFloat(x.typ):
 		s := g.s
 		if x.typ == oidFloat4 {
-			s = "(" + s + ")::pg_catalog.float8"
+			s = query.F("({})::pg_catalog.float8", s)
 		}
 		return g.cast(g.scaled(g.clamp(s, floatLiteral(oidFloat8, x.bounds.Lo), floatLiteral(oidFloat8, x.bounds.Hi)), oidFloat8), oidFloat8)
 	case x.typ == oidDate:
-		days := "(" + g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)) + " OPERATOR(pg_catalog.-) '1970-01-01'::pg_catalog.date)"
+		days := query.F("({} OPERATOR(pg_catalog.-) '1970-01-01'::pg_catalog.date)", g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)))
 		if one {
 			return g.cast(days, oidInt4)
 		}
-		return g.numeric(days + "::pg_catalog.numeric")
+		return g.numeric(query.F("{}::pg_catalog.numeric", days))
 	case x.typ == oidInterval:
-		seconds := "pg_catalog.date_part('epoch'::pg_catalog.text, " + g.s + ")"
+		seconds := query.F("pg_catalog.date_part('epoch'::pg_catalog.text, {})", g.s)
 		lo, _ := fl(quo(x.bounds.Lo, microsPerSec), oidFloat8)
 		hi, _ := fl(quo(x.bounds.Hi, microsPerSec), oidFloat8)
 		return g.seconds(g.clamp(seconds, floatLiteral(oidFloat8, lo), floatLiteral(oidFloat8, hi)))
 	}
-	return g.seconds("pg_catalog.date_part('epoch'::pg_catalog.text, " + g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)) + ")")
+	return g.seconds(query.F("pg_catalog.date_part('epoch'::pg_catalog.text, {})", g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true))))
 }
 
 // numeric clamps a numeric after scaling it: an aligned product compares faster than a stored short numeric.
-func (g *gridPrinter) numeric(s string) string {
+func (g *gridPrinter) numeric(s query.Scalar) query.Scalar {
 	lo := valueLiteral(oidNumeric, rat(g.m.Lo), false)
 	hi := valueLiteral(oidNumeric, rat(g.m.Hi), true)
 	return g.cast(g.clamp(g.scaled(s, oidNumeric), lo, hi), oidNumeric)
 }
 
 // scaled divides by the step; multiplies where its inverse is whole.
-func (g *gridPrinter) scaled(s string, oid uint32) string {
+func (g *gridPrinter) scaled(s query.Scalar, oid uint32) query.Scalar {
 	if g.m.Step.Cmp(ratOne) == 0 {
 		return s
 	}
@@ -243,42 +245,39 @@ func (g *gridPrinter) scaled(s string, oid uint32) string {
 		return valueLiteral(oid, r, true)
 	}
 	if inverse := new(big.Rat).Inv(g.m.Step); inverse.IsInt() {
-		return "(" + s + " OPERATOR(pg_catalog.*) " + literal(inverse) + ")"
+		return query.F("({} OPERATOR(pg_catalog.*) {})", s, literal(inverse))
 	}
-	quotient := "(" + s + " OPERATOR(pg_catalog./) " + literal(g.m.Step) + ")"
+	quotient := query.F("({} OPERATOR(pg_catalog./) {})", s, literal(g.m.Step))
 	if oid != oidFloat8 {
 		return quotient
 	}
 	// a quotient of a tiny float underflows, which raises; less than half a step is 0 anyway
 	least := floorPow2(quo(g.m.Step, rat(4)))
-	return "(CASE WHEN " + s + " OPERATOR(pg_catalog.>) " + literal(neg(least)) + " AND " + s + " OPERATOR(pg_catalog.<) " + literal(least) +
-		" THEN " + literal(ratZero) + " ELSE " + quotient + " END)"
+	return query.F("(CASE WHEN {} OPERATOR(pg_catalog.>) {} AND {} OPERATOR(pg_catalog.<) {} THEN {} ELSE {} END)",
+		s, literal(neg(least)), s, literal(least), literal(ratZero), quotient)
 }
 
 // seconds turns float seconds into steps, given in microseconds.
-func (g *gridPrinter) seconds(s string) string {
+func (g *gridPrinter) seconds(s query.Scalar) query.Scalar {
 	perSecond := quo(microsPerSec, g.m.Step)
 	switch {
 	case perSecond.Cmp(ratOne) == 0:
 		return g.cast(s, oidFloat8)
 	case perSecond.IsInt():
-		return g.cast("("+s+" OPERATOR(pg_catalog.*) "+floatLiteral(oidFloat8, perSecond)+")", oidFloat8)
+		return g.cast(query.F("({} OPERATOR(pg_catalog.*) {})", s, floatLiteral(oidFloat8, perSecond)), oidFloat8)
 	}
-	return g.cast("("+s+" OPERATOR(pg_catalog./) "+floatLiteral(oidFloat8, quo(g.m.Step, microsPerSec))+")", oidFloat8)
+	return g.cast(query.F("({} OPERATOR(pg_catalog./) {})", s, floatLiteral(oidFloat8, quo(g.m.Step, microsPerSec))), oidFloat8)
 }
 
 // clamp keeps s within literals of its own type. NaN is above every number, and infinite dates beyond every date.
-func (g *gridPrinter) clamp(s, lo, hi string) string {
-	if g.ladder || g.foreign {
-		return "(CASE WHEN " + s + " OPERATOR(pg_catalog.<) " + lo + " THEN " + lo + " WHEN " + s + " OPERATOR(pg_catalog.>) " + hi + " THEN " + hi + " ELSE " + s + " END)"
-	}
-	return "LEAST(GREATEST(" + s + ", " + lo + "), " + hi + ")"
+func (g *gridPrinter) clamp(s query.Scalar, lo, hi string) query.Scalar {
+	return query.Clamp{X: s, Lo: query.Raw(lo), Hi: query.Raw(hi), Ladder: g.ladder || g.foreign}
 }
 
 // cast makes the integer: numeric rounds half away from zero, float half to even.
-func (g *gridPrinter) cast(s string, from uint32) string {
+func (g *gridPrinter) cast(s query.Scalar, from uint32) query.Scalar {
 	if from == g.m.Type {
 		return s
 	}
-	return "(" + s + ")::" + qualified(g.m.Type, -1)
+	return query.F("({})::{}", s, qualified(g.m.Type, -1))
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // TestNarrow: what a WHERE says of its columns.
@@ -95,7 +97,7 @@ func TestNarrow(t *testing.T) {
 // that what only the condition keeps away is clamped, and what the column's own expression keeps away is not.
 func TestNarrowedColumnsAreClamped(t *testing.T) {
 	scope := offlineScope(t)
-	c := &Column{Ref: "t.c", Name: "c", Type: oidNumeric, Typmod: -1, TypeName: "pg_catalog.\"numeric\"", Bounds: Between(0, 5), Enforced: true, Scale: 2, DeterministicCollation: true}
+	c := &Column{Ref: query.Named("t").Column("c"), Name: "c", Type: oidNumeric, Typmod: -1, TypeName: "pg_catalog.\"numeric\"", Bounds: Between(0, 5), Enforced: true, Scale: 2, DeterministicCollation: true}
 	scope.columns["c"] = c
 	for _, step := range []struct{ bounds, held, sql string }{
 		{"[0, 5]", "[0, 5]", "t.c"},
@@ -109,10 +111,10 @@ func TestNarrowedColumnsAreClamped(t *testing.T) {
 			c.Narrow(Between(1, 3))
 		}
 		e := Read(c, -1)
-		if sql := strings.ReplaceAll(e.Read().SQL(), "pg_catalog.numeric", "pg_catalog.\"numeric\""); sql != step.sql {
+		if sql := strings.ReplaceAll(sqlOf(e.Read()), "pg_catalog.numeric", "pg_catalog.\"numeric\""); sql != step.sql {
 			t.Errorf("printed as %s", sql)
 		}
-		as := e.AsColumn("u.c", "c") // of a subquery that lets it through
+		as := e.AsColumn(query.Named("u").Column("c"), "c") // of a subquery that lets it through
 		for _, x := range []*Column{c, as} {
 			h, ok := (&Expr{col: x}).held()
 			if x.Bounds.String() != step.bounds || h.String() != step.held || !ok || x.Scale != 2 {
@@ -159,7 +161,7 @@ func TestParameters(t *testing.T) {
 			if err != nil {
 				t.Fatalf("without a value: %v", err)
 			}
-			provisional := e.SQL()
+			provisional := sqlOf(e)
 			scope.known = true
 			scope.values = []*string{&c.value}
 			if c.value == "*" {
@@ -172,8 +174,8 @@ func TestParameters(t *testing.T) {
 			if err == nil && e.Provisional() {
 				t.Errorf("still provisional: %s", provisional)
 			}
-			if err == nil && strings.Contains(e.SQL(), "$1") {
-				t.Errorf("the value is known: %s", e.SQL())
+			if err == nil && strings.Contains(sqlOf(e), "$1") {
+				t.Errorf("the value is known: %s", sqlOf(e))
 			}
 		})
 	}

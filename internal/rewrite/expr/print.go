@@ -4,52 +4,53 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// printer prints expressions as SQL for main.
+// printer makes the SQL of expressions for main.
 type printer struct {
-	raw     bool               // columns are read unclamped: the whole is clamped afterwards (PRIVACY 8)
-	columns map[*Column]string // printed in place of a column
-	nodes   map[*Expr]string   // printed in place of an expression
+	raw     bool                     // columns are read unclamped: the whole is clamped afterwards (PRIVACY 8)
+	columns map[*Column]query.Scalar // in place of a column
+	nodes   map[*Expr]query.Scalar   // in place of an expression
 }
 
-func (p *printer) print(e *Expr) string {
+func (p *printer) print(e *Expr) query.Scalar {
 	if s, ok := p.nodes[e]; ok {
 		return s
 	}
 	switch {
-	case e.verbatim != "":
+	case e.verbatim != nil:
 		return e.verbatim
 	case e.col != nil:
 		return p.column(e)
 	case e.param > 0 && e.provisional:
-		return "($" + strconv.Itoa(e.param) + "::" + e.typeName + ")"
+		return query.Raw("($" + strconv.Itoa(e.param) + "::" + e.typeName + ")")
 	case e.value != nil && e.value.items == nil:
-		return printConstant(e)
+		return query.Raw(printConstant(e))
 	case e.op != "":
 		return p.canonical(e)
 	}
-	var out strings.Builder
+	form := query.Form{Text: []string{""}}
 	for rest := e.tmpl; rest != ""; {
 		before, after, found := strings.Cut(rest, "{")
-		out.WriteString(before)
+		form.Text[len(form.Of)] += before
 		if !found {
 			break
 		}
 		field, tail, _ := strings.Cut(after, "}")
 		rest = tail
-		switch field {
-		case "T":
-			out.WriteString(e.typeName)
-		default:
-			n, err := strconv.Atoi(field)
-			if err != nil {
-				panic("expr: template " + e.tmpl)
-			}
-			out.WriteString(p.print(e.args[n]))
+		if field == "T" {
+			form.Text[len(form.Of)] += e.typeName
+			continue
 		}
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			panic("expr: template " + e.tmpl)
+		}
+		form.Of, form.Text = append(form.Of, p.print(e.args[n])), append(form.Text, "")
 	}
-	return out.String()
+	return form
 }
 
 func printConstant(e *Expr) string {
@@ -70,14 +71,14 @@ func printConstant(e *Expr) string {
 
 // column prints a column, clamped where the expression asks for it. NULL fails every comparison and stays NULL; NaN is above
 // every number and becomes the upper bound.
-func (p *printer) column(e *Expr) string {
+func (p *printer) column(e *Expr) query.Scalar {
 	ref, ok := p.columns[e.col]
 	if ok {
 		return ref
 	}
 	ref = e.col.Ref
 	if e.col.Base != 0 && e.typ == e.col.Base {
-		ref = "(" + ref + ")::" + e.typeName
+		ref = query.F("({})::{}", ref, e.typeName)
 	}
 	if !e.clamp || p.raw {
 		return ref
@@ -85,51 +86,50 @@ func (p *printer) column(e *Expr) string {
 	if e.typ == oidInterval {
 		return intervalRead(e, ref)
 	}
-	out := "(CASE"
+	clamp := query.Clamp{X: ref, Ladder: true}
 	held, _ := (&Expr{col: e.col}).held()
 	if lo := e.bounds.Lo; lo != nil && (held.Lo == nil || held.Lo.Cmp(lo) < 0) {
-		s := boundLiteral(e, lo, false)
-		out += " WHEN " + ref + " OPERATOR(pg_catalog.<) " + s + " THEN " + s
+		clamp.Lo = query.Raw(boundLiteral(e, lo, false))
 	}
 	if hi := e.bounds.Hi; hi != nil && (held.Hi == nil || held.Hi.Cmp(hi) > 0) {
-		s := boundLiteral(e, hi, true)
-		out += " WHEN " + ref + " OPERATOR(pg_catalog.>) " + s + " THEN " + s
+		clamp.Hi = query.Raw(boundLiteral(e, hi, true))
 	}
 	if e.flush {
-		tiny := floatLiteral(e.typ, pow2(-flushExponent(e.typ)))
-		zero := floatLiteral(e.typ, ratZero)
-		out += " WHEN " + ref + " OPERATOR(pg_catalog.>) " + floatLiteral(e.typ, neg(pow2(-flushExponent(e.typ)))) +
-			" AND " + ref + " OPERATOR(pg_catalog.<) " + tiny + " THEN " + zero
+		tiny := pow2(-flushExponent(e.typ))
+		clamp.Within = query.F("(CASE WHEN {} OPERATOR(pg_catalog.>) {} AND {} OPERATOR(pg_catalog.<) {} THEN {} ELSE {} END)",
+			ref, floatLiteral(e.typ, neg(tiny)), ref, floatLiteral(e.typ, tiny), floatLiteral(e.typ, ratZero), ref)
 	}
-	if out == "(CASE" {
+	if clamp.Lo == nil && clamp.Hi == nil {
+		if e.flush {
+			return clamp.Within
+		}
 		return ref
 	}
-	return out + " ELSE " + ref + " END)"
+	return clamp
 }
 
 // intervalRead clamps an interval by its epoch, since PostgreSQL's order counts years of 360 days. Where fields of both signs cancel out,
 // they may be large although the epoch is not, and would overflow a timestamp: such a value is read as its epoch.
-func intervalRead(e *Expr, ref string) string {
-	epoch := "pg_catalog.date_part('epoch'::pg_catalog.text, " + ref + ")"
-	second := "'1 second'::pg_catalog.interval"
-	out := "(CASE"
+func intervalRead(e *Expr, ref query.Scalar) query.Scalar {
+	epoch := query.F("pg_catalog.date_part('epoch'::pg_catalog.text, {})", ref)
+	cases := []query.Scalar{query.Raw("(CASE")}
 	for _, end := range []struct {
 		r  *big.Rat
 		op string
 	}{{e.bounds.Lo, "<"}, {e.bounds.Hi, ">"}} {
 		if end.r != nil {
 			seconds, _ := fl(quo(end.r, microsPerSec), oidFloat8)
-			out += " WHEN " + epoch + " OPERATOR(pg_catalog." + end.op + ") " + floatLiteral(oidFloat8, seconds) + " THEN " + valueLiteral(oidInterval, end.r, end.op == ">")
+			cases = append(cases, query.F(" WHEN {} OPERATOR(pg_catalog.{}) {} THEN {}", epoch, end.op, floatLiteral(oidFloat8, seconds), valueLiteral(oidInterval, end.r, end.op == ">")))
 		}
 	}
 	if e.bounds.Finite() {
 		days := floatLiteral(oidFloat8, ceilRat(quo(fieldLimit(e.bounds), microsPerDay)))
 		for _, f := range []struct{ field, factor string }{{"day", "1"}, {"year", "366"}} {
-			out += " WHEN pg_catalog.abs(pg_catalog.date_part('" + f.field + "'::pg_catalog.text, " + ref + ")) OPERATOR(pg_catalog.*) " + f.factor + "::pg_catalog.float8 OPERATOR(pg_catalog.>) " + days +
-				" THEN (" + epoch + " OPERATOR(pg_catalog.*) " + second + ")"
+			cases = append(cases, query.F(" WHEN pg_catalog.abs(pg_catalog.date_part('{}'::pg_catalog.text, {})) OPERATOR(pg_catalog.*) {}::pg_catalog.float8 OPERATOR(pg_catalog.>) {} THEN ({} OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)",
+				f.field, ref, f.factor, days, epoch))
 		}
 	}
-	return out + " ELSE " + ref + " END)"
+	return query.List{Of: append(cases, query.F(" ELSE {} END)", ref))}
 }
 
 // fieldLimit is how large the days, and the years, of an interval column may be.

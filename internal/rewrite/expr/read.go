@@ -1,6 +1,10 @@
 package expr
 
-import "math/big"
+import (
+	"math/big"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
 
 // Read is the expression as an operand: a domain's value as its base type, a bounded column clamped to its bounds, a float column
 // with tiny values flushed to zero. Anything but a bare column is returned as it is. Aggregated and derived columns of R print
@@ -66,7 +70,7 @@ func (e *Expr) relabelled() *Expr {
 
 // AsColumn describes the column that a subselect makes of the expression's SQL: type, labels, collation, digits and bounds, which are
 // enforced only if the SQL enforces them. That of a bare column does not; its clamps are printed where the new column is read.
-func (e *Expr) AsColumn(ref, name string) *Column {
+func (e *Expr) AsColumn(ref query.Scalar, name string) *Column {
 	c := &Column{
 		Ref: ref, Name: name, Type: e.typ, Typmod: e.typmod, TypeName: e.typeName, Nullable: e.nullable, Bounds: e.bounds, Enforced: true, Scale: e.scale,
 		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.fuzzy, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(),
@@ -87,8 +91,11 @@ func (e *Expr) AsColumn(ref, name string) *Column {
 // kept says that the SQL gives a column's own value. A column that is read clamped gives one value for many: it names neither a row
 // nor a unit.
 func (e *Expr) kept() bool {
+	if e.col == nil {
+		return false
+	}
 	sql := e.SQL()
-	return e.col != nil && (sql == e.col.Ref || sql == "("+e.col.Ref+")::"+e.typeName)
+	return query.Equal(sql, e.col.Ref) || query.Equal(sql, query.F("({})::{}", e.col.Ref, e.typeName))
 }
 
 // held is the interval in which every value lies that the SQL gives, wherever it is computed; ok is false where the bounds are only

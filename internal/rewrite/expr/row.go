@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // Rows are operands of comparisons, column by column, as in make_row_comparison_op.
@@ -147,7 +149,7 @@ func (b *builder) rowNullTest(n *pg_query.NullTest, row *pg_query.RowExpr) (*Exp
 
 // Compared resolves a comparison of an expression, or a row, with the columns of a subquery. It gives what both sides have to print,
 // cast to types that are compared with each other.
-func Compared(name string, left, right []*Expr, scope Scope, location int) (l, r []string, err error) {
+func Compared(name string, left, right []*Expr, scope Scope, location int) (l, r []query.Scalar, err error) {
 	if _, ok := comparisons[name]; !ok {
 		return nil, nil, Refuse(location, fmt.Sprintf("operator %s with ANY and ALL is not supported on private rows", name), "compare with =, <>, <, <=, > or >=")
 	}

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"strings"
 	"time"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // series lists the values that an expression may take, where they follow from it alone: a query with one column v. It may list
@@ -22,7 +24,7 @@ func constantSeries(choices []*Expr) *series {
 		if x.value == nil || x.value.items != nil {
 			return nil
 		}
-		parts = append(parts, "SELECT "+(&printer{}).print(x)+" AS v")
+		parts = append(parts, "SELECT "+query.Text((&printer{}).print(x))+" AS v")
 		s.size++
 	}
 	s.query = strings.Join(parts, " UNION ALL ")
@@ -157,7 +159,7 @@ func charSeries(c *call, f charFormat) *series {
 		typ = oidTimestamptz
 	}
 	s := truncSeries(typ, f.unit, truncUnits[f.unit].step, truncUnits[f.unit].days, Interval{b.Lo, hi})
-	s.query = "SELECT pg_catalog.to_char(g.v, " + (&printer{}).print(c.args[1]) + ") AS v FROM (" + s.query + ") AS g(v)"
+	s.query = "SELECT pg_catalog.to_char(g.v, " + query.Text((&printer{}).print(c.args[1])) + ") AS v FROM (" + s.query + ") AS g(v)"
 	return s
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // canonicalSQL prints a value's canonical units as text, with NaN and infinities as words.
@@ -65,7 +67,7 @@ func zonesFor(e *Expr, all int) int {
 
 func (s *server) checkValues(t *testing.T, e *Expr) {
 	t.Helper()
-	sql := e.SQL()
+	sql := sqlOf(e)
 	got, err := s.text("SELECT " + canonicalSQL(e, sql) + ", pg_typeof(" + sql + ")::oid::text, length((" + sql + ")::text), ctid::text FROM hostile AS r")
 	if err != nil {
 		t.Fatalf("raises: %s\nSQL: %s", full(err), sql)
@@ -153,10 +155,10 @@ func (s *server) checkMeasured(t *testing.T, e *Expr) {
 			return
 		}
 		guard := "true"
-		if m.Guard != "" {
-			guard = m.Guard
+		if m.Guard != nil {
+			guard = query.Text(m.Guard)
 		}
-		got, err := s.text(fmt.Sprintf("SELECT %s, CASE WHEN %s THEN %s END, pg_typeof(%s)::oid::text, (%s) IS NULL FROM hostile AS r", m.SQL, guard, m.Unguarded, m.SQL, e.SQL()))
+		got, err := s.text(fmt.Sprintf("SELECT %s, CASE WHEN %s THEN %s END, pg_typeof(%s)::oid::text, (%s) IS NULL FROM hostile AS r", query.Text(m.SQL), guard, query.Text(m.Unguarded), query.Text(m.SQL), sqlOf(e)))
 		if err != nil {
 			t.Fatalf("measured raises: %s\nSQL: %s", full(err), m.SQL)
 		}
@@ -197,11 +199,11 @@ func (s *server) checkConverted(t *testing.T, m *Measure) {
 // overConversions prints the measured integer over a subquery of a table's rows in which columns are converted.
 func overConversions(m *Measure, table string) (sql, from string) {
 	var outputs []string
-	sql = m.Over(func(sql string, _ bool) string {
-		outputs = append(outputs, fmt.Sprintf("%s AS x%d", sql, len(outputs)))
-		return fmt.Sprintf("x%d", len(outputs)-1)
+	over := m.Over(func(sql query.Scalar, _ bool) query.Scalar {
+		outputs = append(outputs, fmt.Sprintf("%s AS x%d", query.Text(sql), len(outputs)))
+		return query.Name(fmt.Sprintf("x%d", len(outputs)-1))
 	})
-	return sql, fmt.Sprintf("(SELECT %s FROM %s AS r OFFSET '0') AS r", strings.Join(append(outputs, "r.*"), ", "), table)
+	return query.Text(over), fmt.Sprintf("(SELECT %s FROM %s AS r OFFSET '0') AS r", strings.Join(append(outputs, "r.*"), ", "), table)
 }
 
 func show(s *string) string {
@@ -233,11 +235,11 @@ func TestAgreesWithPostgreSQL(t *testing.T) {
 			if e.Typmod() != d.Fields[0].TypeModifier && e.Typmod() != -1 {
 				t.Fatalf("typmod %d, PostgreSQL says %d", e.Typmod(), d.Fields[0].TypeModifier)
 			}
-			sql := e.SQL()
+			sql := sqlOf(e)
 			if deviates {
 				return
 			}
-			got, err := s.text(fmt.Sprintf("SELECT (%s)::text, (%s)::text, (%s)::text FROM benign AS r", text, sql, e.Read().SQL()))
+			got, err := s.text(fmt.Sprintf("SELECT (%s)::text, (%s)::text, (%s)::text FROM benign AS r", text, sql, sqlOf(e.Read())))
 			if err != nil {
 				t.Fatalf("%s\nSQL: %s", full(err), sql)
 			}
@@ -258,16 +260,16 @@ func (s *server) checkGrid(t *testing.T, e *Expr) {
 	if err != nil || e.baseType() == oidBool {
 		return
 	}
-	got, err := s.text("SELECT " + m.SQL + ", " + canonicalSQL(e, e.SQL()) + " FROM benign AS r")
+	got, err := s.text("SELECT " + query.Text(m.SQL) + ", " + canonicalSQL(e, sqlOf(e)) + " FROM benign AS r")
 	if err != nil {
 		t.Fatal(full(err))
 	}
 	over, from := overConversions(m, "benign")
 	guard := "true"
-	if m.Guard != "" {
-		guard = m.Guard
+	if m.Guard != nil {
+		guard = query.Text(m.Guard)
 	}
-	differ, err := s.text(fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s AND %s <> %s", over, m.Unguarded, from, guard, over, m.Unguarded))
+	differ, err := s.text(fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s AND %s <> %s", over, query.Text(m.Unguarded), from, guard, over, query.Text(m.Unguarded)))
 	if err != nil {
 		t.Fatalf("%s\nSQL: %s FROM %s", full(err), over, from)
 	}

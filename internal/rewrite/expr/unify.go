@@ -17,7 +17,7 @@ func Unify(scope Scope, l, r *Expr) (x, y *Expr, c *Column, err error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	c = e.AsColumn("", l.Text())
+	c = e.AsColumn(nil, l.Text())
 	heldX, okX := x.held()
 	heldY, okY := y.held()
 	c.hold(heldX.Hull(heldY), okX && okY)

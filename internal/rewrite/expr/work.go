@@ -3,6 +3,8 @@ package expr
 import (
 	"math/big"
 	"strings"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // Work is how long main may take over an expression, in steps of a few nanoseconds: an upper bound that types, lengths and constants
@@ -57,12 +59,12 @@ func (e *Expr) work(known map[*Expr]Work) Work {
 	}
 	var w Work
 	switch {
-	case e.verbatim != "":
+	case e.verbatim != nil:
 		w = e.subquery
 	case e.col != nil:
 		w = e.col.read()
 		if e.clamp { // compared with both bounds, wherever its reference stands
-			times := int64(max(1, strings.Count((&printer{}).column(e), e.col.Ref)))
+			times := int64(max(1, strings.Count(query.Key((&printer{}).column(e)), query.Key(e.col.Ref))))
 			w = w.Plus(Work{Row: e.typeSteps()}).Repeated(times)
 		}
 	case e.value != nil && e.value.items == nil:
@@ -85,7 +87,7 @@ func (e *Expr) own(known map[*Expr]int64) int64 {
 	}
 	n := int64(1)
 	switch {
-	case e.verbatim != "", e.value != nil && e.value.items == nil:
+	case e.verbatim != nil, e.value != nil && e.value.items == nil:
 	case e.col != nil:
 		if !e.col.Subquery {
 			n = e.col.read().Row

@@ -1,10 +1,7 @@
-package rewrite
+package schema
 
 import (
-	"github.com/jackc/pgx/v5/pgtype"
-
 	"github.com/dpproxy/dpproxy/internal/policy"
-	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 )
 
 // Equality is what decides whether PostgreSQL's = finds two values equal.
@@ -15,28 +12,21 @@ type Equality struct {
 }
 
 // Equality describes a column of the schema.
-func (s *Schema) Equality(c *RelationColumn) Equality {
-	return Equality{s.baseType(c.Type), c.Collation, c.DeterministicCollation || c.Collation == ""}
+func (s *Schema) Equality(c *Column) Equality {
+	return Equality{s.BaseType(c.Type), c.Collation, c.DeterministicCollation || c.Collation == ""}
 }
 
-// baseType is what a domain is made of; other types are their own.
-func (s *Schema) baseType(oid uint32) uint32 {
+// BaseType is what a domain is made of; other types are their own.
+func (s *Schema) BaseType(oid uint32) uint32 {
 	for t, ok := s.Types[oid]; ok && t.Kind == 'd'; t, ok = s.Types[oid] {
 		oid = t.Base
 	}
 	return oid
 }
 
-func equalityOf(c *expr.Column) Equality {
-	if c.Base != 0 {
-		return Equality{c.Base, c.Collation, c.DeterministicCollation}
-	}
-	return Equality{c.Type, c.Collation, c.DeterministicCollation}
-}
-
 // Exact says that no two values that somebody wrote as different ones are equal by rounding or by a collation's rules: a
 // column of such values can tell units apart.
-func (e Equality) Exact() bool { return e.Deterministic && !isFloat(e.Type) }
+func (e Equality) Exact() bool { return e.Deterministic && !IsFloat(e.Type) }
 
 // Same says that = between values of the two is one equivalence: joins can be chained through it, and a value equals at
 // most one of several that are different among themselves. PostgreSQL cannot compare texts of two collations, unless one
@@ -48,13 +38,8 @@ func (e Equality) Same(o Equality) bool {
 	case e.Collation != o.Collation && e.Collation != "" && o.Collation != "":
 		return false
 	}
-	return e.Type == o.Type || isInteger(e.Type) && isInteger(o.Type) || isText(e.Type) && isText(o.Type)
+	return e.Type == o.Type || IsInteger(e.Type) && IsInteger(o.Type) || IsText(e.Type) && IsText(o.Type)
 }
-
-func isText(oid uint32) bool { return oid == pgtype.TextOID || oid == pgtype.VarcharOID }
-
-// sameEquality is Same for columns of a plan.
-func sameEquality(a, b *expr.Column) bool { return equalityOf(a).Same(equalityOf(b)) }
 
 // ViaEquality says that a table's foreign key and the column that it references are under one equality. If they were not, a
 // row could equal rows of two units.
@@ -64,7 +49,7 @@ func (s *Schema) ViaEquality(t *policy.Table) bool {
 	return from != nil && to != nil && s.Equality(from).Same(s.Equality(to))
 }
 
-func (s *Schema) column(table policy.Name, name string) *RelationColumn {
+func (s *Schema) column(table policy.Name, name string) *Column {
 	if r := s.Relations[table]; r != nil {
 		return r.Column(name)
 	}

@@ -1,4 +1,6 @@
-package rewrite
+// Package schema is what planning knows of main and of the session: relations and their columns, values in canonical form, and the
+// questions that it may ask. It is plain data: no method of it reads a row.
+package schema
 
 import "github.com/dpproxy/dpproxy/internal/policy"
 
@@ -8,12 +10,6 @@ type Schema struct {
 	Relations map[policy.Name]*Relation
 	Enums     map[uint32][]string // enum type OID → labels in order
 	Types     map[uint32]Type     // every type that a listed column has, by OID (shadow's OIDs)
-	Catalog   CatalogAccess
-}
-
-// CatalogAccess is the allow-list for statements that run on the shadow or on public.
-type CatalogAccess struct {
-	// filled by the rewrite room "catalog"
 }
 
 // Type describes a type that is not built in (enum, domain, array of those).
@@ -30,7 +26,7 @@ type Relation struct {
 	Kind       byte   // pg_class.relkind: 'r', 'p', 'f', 'v'
 	Inherits   bool   // has inheritance children that are not partitions
 	OID        uint32 // in the shadow
-	Columns    []RelationColumn
+	Columns    []Column
 	Unique     [][]string // valid, immediate, non-partial, non-expression unique indexes, by column names; primary key first
 	PrimaryKey []string
 	Definition string // views: pg_get_viewdef
@@ -38,8 +34,8 @@ type Relation struct {
 	Rows       int64  // public tables: about how many rows main's catalogs say they have
 }
 
-// RelationColumn is one listed column, typed as in the shadow.
-type RelationColumn struct {
+// Column is one listed column, typed as in the shadow.
+type Column struct {
 	Name                   string
 	Attnum                 int16
 	Type                   uint32
@@ -51,8 +47,11 @@ type RelationColumn struct {
 	Width                  int64 // public tables: bytes on average, as main's catalogs say; 0: unknown
 }
 
+// ShapeProof is what main has to prove of a table that is read (P1).
+func (r *Relation) ShapeProof() Proof { return Proof{Relation: r.Name, Shape: r.Shape} }
+
 // Column finds a column by name; nil when the relation has none.
-func (r *Relation) Column(name string) *RelationColumn {
+func (r *Relation) Column(name string) *Column {
 	for i := range r.Columns {
 		if r.Columns[i].Name == name {
 			return &r.Columns[i]

@@ -1,0 +1,146 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+)
+
+// Alias names a FROM item. One with a Label is called that; the others are t1, t2… in the order in which a text first names them, so that
+// equal queries have equal texts, whatever was planned before them.
+type Alias struct {
+	Label string
+	ID    int // without a label: tells the aliases of one plan apart
+}
+
+// Column is a column of the item by a name that needs no quotes.
+func (a *Alias) Column(name string) Column { return Column{a, name} }
+
+// Named is the alias of a query level that has one item of that name.
+func Named(label string) *Alias { return &Alias{Label: label} }
+
+// Print writes a query, with its parameters in the order of their numbers.
+func Print(q Query) schema.SQL {
+	w := &writer{numbers: map[int]int{}, places: map[*Parameter]int{}}
+	q.writeQuery(w)
+	return schema.SQL{Text: w.out.String(), Parameters: w.parameters}
+}
+
+// Text writes an expression by itself, its aliases numbered from 1. It is for the shadow: it has no parameters.
+func Text(x Scalar) string {
+	w := &writer{numbers: map[int]int{}}
+	x.write(w)
+	return w.out.String()
+}
+
+// SourceText is Text for a FROM item.
+func SourceText(s Source) string {
+	w := &writer{numbers: map[int]int{}}
+	s.writeSource(w)
+	return w.out.String()
+}
+
+// Key is equal for expressions of one plan that are the same, and for no others. It orders conditions.
+func Key(x Scalar) string {
+	switch v := x.(type) {
+	case nil:
+		return ""
+	case Raw:
+		return string(v)
+	}
+	w := &writer{}
+	x.write(w)
+	return w.out.String()
+}
+
+// Sorted puts conditions into one order, whoever wrote them, each once.
+func Sorted(conditions []Scalar) []Scalar {
+	type keyed struct {
+		key string
+		x   Scalar
+	}
+	list := make([]keyed, len(conditions))
+	for i, x := range conditions {
+		list[i] = keyed{Key(x), x}
+	}
+	slices.SortStableFunc(list, func(a, b keyed) int { return strings.Compare(a.key, b.key) })
+	list = slices.CompactFunc(list, func(a, b keyed) bool { return a.key == b.key })
+	out := make([]Scalar, len(list))
+	for i, k := range list {
+		out[i] = k.x
+	}
+	return out
+}
+
+// Equal says that two expressions of one plan are the same.
+func Equal(a, b Scalar) bool { return Key(a) == Key(b) }
+
+// writer collects a text.
+type writer struct {
+	out        strings.Builder
+	numbers    map[int]int // of aliases, by ID; nil: they keep their IDs, for Key
+	places     map[*Parameter]int
+	parameters []schema.Parameter
+}
+
+func (w *writer) text(s string) { w.out.WriteString(s) }
+
+func (w *writer) alias(a *Alias) {
+	if a.Label != "" {
+		w.text(a.Label)
+		return
+	}
+	if w.numbers == nil {
+		fmt.Fprintf(&w.out, "t%06d", a.ID) // of one width, so that keys are ordered as IDs are
+		return
+	}
+	if w.numbers[a.ID] == 0 {
+		w.numbers[a.ID] = len(w.numbers) + 1
+	}
+	w.text("t" + strconv.Itoa(w.numbers[a.ID]))
+}
+
+func (w *writer) parameter(p *Parameter) {
+	if w.places == nil { // Key, Text: the value itself
+		if p.Value == nil {
+			w.text("NULL")
+		} else {
+			w.text(Literal(string(*p.Value)))
+		}
+		return
+	}
+	n, known := w.places[p]
+	if !known {
+		w.parameters = append(w.parameters, p.Parameter)
+		n = len(w.parameters)
+		w.places[p] = n
+	}
+	w.text("$" + strconv.Itoa(n))
+}
+
+func (w *writer) parenthesised(q Query) {
+	w.text("(")
+	q.writeQuery(w)
+	w.text(")")
+}
+
+// columns names the columns of a FROM item.
+func (w *writer) columns(names []string) {
+	if len(names) > 0 {
+		w.text(" (" + strings.Join(names, ", ") + ")")
+	}
+}
+
+// Quote quotes an identifier, always.
+func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// Literal quotes a constant; standard_conforming_strings is on.
+func Literal(text string) string {
+	if strings.Contains(text, `\`) {
+		return `E'` + strings.ReplaceAll(strings.ReplaceAll(text, `\`, `\\`), `'`, `''`) + `'`
+	}
+	return `'` + strings.ReplaceAll(text, `'`, `''`) + `'`
+}

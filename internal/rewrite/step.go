@@ -1,0 +1,18 @@
+package rewrite
+
+// step is one line of a plan, as EXPLAIN shows it, and the steps that it reads.
+type step struct {
+	text   string
+	inputs []step
+}
+
+func planned(text string, inputs ...step) step { return step{text, inputs} }
+
+// lines prints a plan, indented below its reader.
+func (s step) lines(indent string) []string {
+	out := []string{indent + s.text}
+	for _, i := range s.inputs {
+		out = append(out, i.lines(indent+"  ")...)
+	}
+	return out
+}
