@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/big"
 	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/policy/bound"
 )
 
 // maxSteps bounds a column's range in grid steps: 2^53, exact in float8 and far from overflow in int64 sums of products.
@@ -56,10 +58,10 @@ func readColumn(v value, c *Column, d overrides) {
 		case !o.has("bounds"):
 			bounds = hull
 		case bounds != nil:
-			if _, ok := commonKind(bounds.kind(), hull.kind()); !ok {
+			if _, ok := bound.Comparable(bounds.kind(), hull.kind()); !ok {
 				o.get("valid").fail("is a %s range, but bounds is a %s range", hull.kind(), bounds.kind())
-			} else if hull.lo.at.Cmp(bounds.lo.at) < 0 || hull.hi.at.Cmp(bounds.hi.at) > 0 {
-				o.get("valid").fail("%s to %s reaches outside the bounds %s to %s", hull.lo.text, hull.hi.text, bounds.lo.text, bounds.hi.text)
+			} else if hull.lo.At.Cmp(bounds.lo.At) < 0 || hull.hi.At.Cmp(bounds.hi.At) > 0 {
+				o.get("valid").fail("%s to %s reaches outside the bounds %s to %s", hull.lo.Text, hull.hi.Text, bounds.lo.Text, bounds.hi.Text)
 			}
 		}
 		for _, b := range valid {
@@ -123,10 +125,10 @@ func readPerUnit(v value, c *Column, bounds *boundsLiteral) {
 	switch {
 	case c.Bounds == nil:
 		v.fail("needs bounds beside it")
-	case perUnit.kind() != kindNumber && perUnit.kind() != kindInterval && perUnit.kind() != kindClock:
+	case perUnit.kind() != bound.Number && perUnit.kind() != bound.Interval && perUnit.kind() != bound.Clock:
 		v.fail("a sum is a number or an interval, not a %s", perUnit.kind())
 	default:
-		if _, ok := commonKind(perUnit.kind(), bounds.kind()); !ok {
+		if _, ok := bound.Comparable(perUnit.kind(), bounds.kind()); !ok {
 			v.fail("is a %s range, but bounds is a %s range", perUnit.kind(), bounds.kind())
 			return
 		}
@@ -150,7 +152,7 @@ func readColumnGrid(v value, c *Column, bounds *boundsLiteral, d overrides) {
 	case !ok:
 		own = d.grid
 	}
-	width := new(big.Rat).Sub(bounds.hi.at, bounds.lo.at)
+	width := new(big.Rat).Sub(bounds.hi.At, bounds.lo.At)
 	switch steps := new(big.Rat).Quo(width, own.at); {
 	case width.Sign() > 0 && ok && own.at.Cmp(width) > 0:
 		v.fail("is wider than the bounds")
@@ -162,14 +164,14 @@ func readColumnGrid(v value, c *Column, bounds *boundsLiteral, d overrides) {
 }
 
 // boundsLiteral is a pair of bounds of one kind.
-type boundsLiteral struct{ lo, hi literal }
+type boundsLiteral struct{ lo, hi bound.Value }
 
-func (b *boundsLiteral) kind() string {
-	k, _ := commonKind(b.lo.kind, b.hi.kind)
+func (b *boundsLiteral) kind() bound.Kind {
+	k, _ := bound.Comparable(b.lo.Kind, b.hi.Kind)
 	return k
 }
 
-func (b *boundsLiteral) text() Bounds { return Bounds{b.lo.text, b.hi.text} }
+func (b *boundsLiteral) text() Bounds { return Bounds{b.lo.Text, b.hi.Text} }
 
 // pair reads [lower, upper]; nil when it is absent or wrong.
 func (v value) pair() *boundsLiteral {
@@ -185,21 +187,21 @@ func (v value) pair() *boundsLiteral {
 		return nil
 	}
 	// Problems of an end are reported at the key, which names the pair.
-	ends := [2]literal{}
+	ends := [2]bound.Value{}
 	for i, item := range items {
 		item.at, item.path = v.at, v.path
-		l, ok := item.literal()
+		l, ok := item.bound()
 		if !ok {
 			return nil
 		}
 		ends[i] = l
 	}
-	if _, ok := commonKind(ends[0].kind, ends[1].kind); !ok {
-		v.fail("lower %s is a %s and upper %s is a %s", ends[0].text, ends[0].kind, ends[1].text, ends[1].kind)
+	if _, ok := bound.Comparable(ends[0].Kind, ends[1].Kind); !ok {
+		v.fail("lower %s is a %s and upper %s is a %s", ends[0].Text, ends[0].Kind, ends[1].Text, ends[1].Kind)
 		return nil
 	}
-	if ends[0].at.Cmp(ends[1].at) > 0 {
-		v.fail("lower %s is above upper %s", ends[0].text, ends[1].text)
+	if ends[0].At.Cmp(ends[1].At) > 0 {
+		v.fail("lower %s is above upper %s", ends[0].Text, ends[1].Text)
 		return nil
 	}
 	return &boundsLiteral{ends[0], ends[1]}
@@ -227,15 +229,15 @@ func readValid(v value) []boundsLiteral {
 	if len(ranges) < len(items) {
 		return nil
 	}
-	slices.SortStableFunc(ranges, func(a, b boundsLiteral) int { return cmp.Compare(a.lo.at.Cmp(b.lo.at), 0) })
+	slices.SortStableFunc(ranges, func(a, b boundsLiteral) int { return cmp.Compare(a.lo.At.Cmp(b.lo.At), 0) })
 	for i := 1; i < len(ranges); i++ {
 		a, b := ranges[i-1], ranges[i]
-		if _, ok := commonKind(a.kind(), b.kind()); !ok {
+		if _, ok := bound.Comparable(a.kind(), b.kind()); !ok {
 			v.fail("mixes a %s range and a %s range", a.kind(), b.kind())
 			return nil
 		}
-		if b.lo.at.Cmp(a.hi.at) <= 0 {
-			v.fail("[%s, %s] and [%s, %s] overlap", a.lo.text, a.hi.text, b.lo.text, b.hi.text)
+		if b.lo.At.Cmp(a.hi.At) <= 0 {
+			v.fail("[%s, %s] and [%s, %s] overlap", a.lo.Text, a.hi.Text, b.lo.Text, b.hi.Text)
 			return nil
 		}
 	}

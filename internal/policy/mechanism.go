@@ -2,8 +2,10 @@ package policy
 
 import (
 	"math/big"
+	"time"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/policy/bound"
 )
 
 // needsRange says which answers a mechanism for fixed ranges does not give.
@@ -59,7 +61,7 @@ func (v value) orAuto(words ...string) string {
 	return s
 }
 
-// gridLiteral is a grid with its exact value: a number, or seconds.
+// gridLiteral is a grid with its exact value: a number, or microseconds.
 type gridLiteral struct {
 	Grid
 	at *big.Rat
@@ -70,34 +72,42 @@ func (v value) grid() (*gridLiteral, bool) {
 	if !v.given() {
 		return nil, false
 	}
-	l, ok := v.literal()
+	l, ok := v.bound()
 	if !ok {
 		return nil, false
 	}
-	if l.at.Sign() <= 0 {
-		v.fail("must be above 0, not %s", l.text)
+	if l.At.Sign() <= 0 {
+		v.fail("must be above 0, not %s", l.Text)
 		return nil, false
 	}
-	switch l.kind {
-	case kindNumber:
-		return &gridLiteral{Grid{Number: l.text}, l.at}, true
-	case kindInterval, kindClock:
-		d, fits := intervalDuration(l.at)
+	switch l.Kind {
+	case bound.Number:
+		return &gridLiteral{Grid{Number: l.Text}, l.At}, true
+	case bound.Interval, bound.Clock:
+		d, fits := wholeDuration(l.At)
 		if !fits {
-			v.fail("%s is not a whole number of microseconds within a century", l.text)
+			v.fail("%s is longer than a century", l.Text)
 			return nil, false
 		}
-		return &gridLiteral{Grid{Duration: d}, l.at}, true
+		return &gridLiteral{Grid{Duration: d}, l.At}, true
 	}
-	v.fail("must be a number or an interval, not a %s", l.kind)
+	v.fail("must be a number or an interval, not a %s", l.Kind)
 	return nil, false
 }
 
 // fits tells whether a grid can be the step of a column whose bounds are of that kind. Dates may bound a column of
 // timestamps, which has a finer grid than days; a column of dates takes whole days of it.
-func (g *gridLiteral) fits(kind string) bool {
+func (g *gridLiteral) fits(kind bound.Kind) bool {
 	if g.Number != "" {
-		return kind == kindNumber
+		return kind == bound.Number
 	}
-	return kind == kindDate || kind == kindTimestamp || kind == kindTimestampTZ || kind == kindClock || kind == kindInterval
+	return kind != bound.Number
+}
+
+// wholeDuration is a number of microseconds as a time.Duration; ok is false beyond a century.
+func wholeDuration(micros *big.Rat) (time.Duration, bool) {
+	if micros.Cmp(new(big.Rat).SetInt64(maxDuration.Microseconds())) > 0 {
+		return 0, false
+	}
+	return time.Duration(micros.Num().Int64()) * time.Microsecond, true
 }

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/dpproxy/dpproxy/internal/policy/bound"
 )
 
 // text reads a string; ok is false when it is absent (no problem) or not a string (a problem).
@@ -69,7 +71,7 @@ func (v value) number() (string, bool) {
 	if !v.given() {
 		return "", false
 	}
-	if v.node.Kind != yaml.ScalarNode || v.node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 || !isNumber(v.node.Value) {
+	if v.node.Kind != yaml.ScalarNode || v.node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 || !bound.IsNumber(v.node.Value) {
 		v.fail("must be a decimal number, not %s", v.kind())
 		return "", false
 	}

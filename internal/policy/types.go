@@ -139,8 +139,8 @@ type Via struct {
 	ReferencesColumn string
 }
 
-// Column is what the policy says of one column of a private table. Literals are text in PostgreSQL's input form; their
-// types are checked against the schema by `check --live` and `serve`.
+// Column is what the policy says of one column of a private table. Bounds and values are texts; `check --live` and `serve`
+// compare them with the column's type.
 type Column struct {
 	Name       string
 	Bounds     *Bounds   // nil: none (with Valid: its hull)
@@ -152,7 +152,7 @@ type Column struct {
 	Mechanism  *mechanism.Choice // nil: the table's
 }
 
-// Bounds are inclusive literals, Lo ≤ Hi.
+// Bounds are inclusive texts that package bound reads, Lo ≤ Hi.
 type Bounds struct{ Lo, Hi string }
 
 // ColumnOf names a column of a table.

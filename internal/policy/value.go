@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/dpproxy/dpproxy/internal/policy/bound"
 )
 
 // value is one value of the file with its path. Problems with it are reported at its key, or at itself in a list.
@@ -173,4 +175,17 @@ func (v value) items() []value {
 		}
 	}
 	return items
+}
+
+// bound reads one bound.
+func (v value) bound() (bound.Value, bool) {
+	if v.node == nil || v.node.Kind != yaml.ScalarNode || v.null() {
+		v.fail("must be a number, date, timestamp or interval, not %s", v.kind())
+		return bound.Value{}, false
+	}
+	b, err := bound.Parse(v.node.Value)
+	if err != nil {
+		v.fail("%s %s", quoted(v.node.Value), err)
+	}
+	return b, err == nil
 }
