@@ -113,7 +113,7 @@ func (b *Backend) checkDomain(ctx context.Context, s *rewrite.Schema, f *Finding
 // checkValues has the shadow read every value as the column's type, and compare them.
 func (b *Backend) checkValues(ctx context.Context, f *Findings, path string, column *rewrite.RelationColumn, values []string) error {
 	for _, v := range values {
-		if ok, err := b.literal(ctx, f, path, "SELECT CAST($1 AS "+column.TypeName+")", v); !ok || err != nil {
+		if ok, err := b.literal(ctx, f, path, column.TypeName, v); !ok || err != nil {
 			return err
 		}
 	}

@@ -98,7 +98,7 @@ func TestCheckLiveRefusesPolicies(t *testing.T) {
 		change func(*policy.Policy)
 		want   string
 	}{
-		"a bound of the wrong type": {change: func(p *policy.Policy) { p.Tables[0].Columns[1].Bounds = &policy.Bounds{Lo: "0", Hi: "young"} }, want: "columns.age.bounds: invalid input syntax"},
+		"a bound of the wrong type": {change: func(p *policy.Policy) { p.Tables[0].Columns[1].Bounds = &policy.Bounds{Lo: "0", Hi: "young"} }, want: "columns.age.bounds: \"young\" is not a finite number"},
 		"bounds upside down":        {change: func(p *policy.Policy) { p.Tables[0].Columns[1].Bounds = &policy.Bounds{Lo: "10", Hi: "9"} }, want: "lower 10 is above upper 9"},
 		"a value of the wrong type": {change: func(p *policy.Policy) { p.Tables[0].Columns[5].Values = []string{"good", "fine"} }, want: "columns.mood.values: invalid input value for enum"},
 		"a domain from a private table": {change: func(p *policy.Policy) {

@@ -45,6 +45,9 @@ func (b *Backend) Schema(ctx context.Context) (*rewrite.Schema, error) {
 		return nil, errors.Join(append([]error{ErrStale}, problems...)...)
 	}
 	b.addTypes(s, main, shadow)
+	if err := s.ReadBounds(); err != nil {
+		return nil, err
+	}
 	if err := checkUnits(s); err != nil {
 		return nil, err
 	}

@@ -43,13 +43,3 @@ func TestTextArray(t *testing.T) {
 		}
 	}
 }
-
-func TestBareTypes(t *testing.T) {
-	for in, want := range map[string]string{
-		"numeric(10,2)": "numeric", "timestamp(3) with time zone": "timestamp with time zone", "character varying(40)": "character varying", "integer": "integer", "public.mood": "public.mood",
-	} {
-		if got := bare(in); got != want {
-			t.Errorf("bare(%q) = %q, want %q", in, got, want)
-		}
-	}
-}

@@ -135,20 +135,14 @@ func (b *builder) measure(k *block, e *expr.Expr) (*numericArg, error) {
 	if p == nil {
 		return a, nil
 	}
-	base := baseType(e)
-	if p.PerUnit != nil {
-		i, err := boundsOf(base, *p.PerUnit)
-		if err == nil {
-			i = i.Scale(new(big.Rat).Inv(m.Step))
-			a.perUnit, k.clamped = &i, true
-		}
+	origin := e.Column().Source.(*column).origin
+	declared := b.schema.Column(origin.Table, origin.Column)
+	if declared.PerUnit != nil {
+		i := rangeOf(*declared.PerUnit).Scale(new(big.Rat).Inv(m.Step))
+		a.perUnit, k.clamped = &i, true
 	}
-	for _, v := range p.Valid {
-		i, err := boundsOf(base, v)
-		if err != nil {
-			return nil, err
-		}
-		a.valid = append(a.valid, i)
+	for _, v := range declared.Valid {
+		a.valid = append(a.valid, rangeOf(v))
 	}
 	return a, nil
 }

@@ -1,17 +1,13 @@
 package rewrite
 
 import (
-	"fmt"
 	"math/big"
-	"regexp"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
-	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/policy/bound"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
@@ -45,25 +41,19 @@ func (b *builder) columnOf(alias *query.Alias, m *RelationColumn, p *policy.Colu
 	} else if p.ValuesFrom != nil {
 		c.Domain = []string{} // known at Plan
 	}
-	var err error
-	switch {
-	case p.Bounds != nil:
-		c.Bounds, err = boundsOf(base, *p.Bounds)
-	case len(p.Valid) > 0:
-		c.Bounds, err = boundsOf(base, policy.Bounds{Lo: p.Valid[0].Lo, Hi: p.Valid[len(p.Valid)-1].Hi})
-	}
-	if err != nil {
-		return nil, pgerr.New(pgerr.InternalError, fmt.Sprintf("the policy's bounds of column %s do not fit its type", m.Name))
+	if m.Bounds != nil {
+		c.Bounds = rangeOf(*m.Bounds)
 	}
 	return c, nil
 }
 
+// rangeOf is a policy's range as expr sees it.
+func rangeOf(r bound.Range) expr.Interval { return expr.Interval{Lo: r.Lo, Hi: r.Hi} }
+
 // publicType is the type of a public column; 0 where main has none of that name.
 func (b *builder) publicType(c policy.ColumnOf) uint32 {
-	if m := b.schema.Relations[c.Table]; m != nil {
-		if column := m.Column(c.Column); column != nil {
-			return column.Type
-		}
+	if m := b.schema.Column(c.Table, c.Column); m != nil {
+		return m.Type
 	}
 	return 0
 }
@@ -76,60 +66,6 @@ func texts(values []Canonical) []string {
 	}
 	return out
 }
-
-// boundsOf reads the policy's literals in the column type's canonical units (expr's package comment).
-func boundsOf(oid uint32, b policy.Bounds) (expr.Interval, error) {
-	lo, err := literalValue(oid, b.Lo)
-	if err != nil {
-		return expr.Interval{}, err
-	}
-	hi, err := literalValue(oid, b.Hi)
-	return expr.Interval{Lo: lo, Hi: hi}, err
-}
-
-func literalValue(oid uint32, text string) (*big.Rat, error) {
-	if oid != pgtype.DateOID && !schema.IsTime(oid) {
-		r, ok := new(big.Rat).SetString(text)
-		if !ok {
-			return nil, fmt.Errorf("%q is not a number", text)
-		}
-		return r, nil
-	}
-	key := timeLiteral{oid, text}
-	if r, ok := timeLiterals.Load(key); ok {
-		return r.(*big.Rat), nil
-	}
-	zone := ""
-	if oid == pgtype.TimestamptzOID && !hasZone(text) {
-		zone = " UTC"
-	}
-	tree, err := pg_query.Parse("SELECT " + query.Literal(text+zone) + "::" + typeName(oid))
-	if err != nil {
-		return nil, err
-	}
-	e, err := expr.Build(tree.Stmts[0].Stmt.GetSelectStmt().TargetList[0].GetResTarget().Val, &scope{b: &builder{}, rel: &relation{}})
-	if err != nil {
-		return nil, err
-	}
-	if b := e.Bounds(); b.Finite() && b.Lo.Cmp(b.Hi) == 0 {
-		timeLiterals.Store(key, b.Lo)
-		return b.Lo, nil
-	}
-	return nil, fmt.Errorf("%q is not a time", text)
-}
-
-// timeLiterals keeps parsed times of policies: bounds are read at every plan.
-var timeLiterals sync.Map
-
-type timeLiteral struct {
-	oid  uint32
-	text string
-}
-
-var zoned = regexp.MustCompile(`(?i)(z|[+-]\d\d(:?\d\d)?|[a-z])$`)
-
-// hasZone says whether a timestamp literal names its time zone; without one it is UTC.
-func hasZone(text string) bool { return len(text) > len("2006-01-02") && zoned.MatchString(text) }
 
 // gridStep is a policy grid in canonical units of a type; nil: by type.
 func gridStep(oid uint32, grids ...*policy.Grid) *big.Rat {

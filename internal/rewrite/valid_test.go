@@ -3,6 +3,8 @@ package rewrite_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -11,8 +13,13 @@ import (
 // TestValidGaps holds averages to the policy's valid ranges: what falls into a gap moves to its nearer end.
 func TestValidGaps(t *testing.T) {
 	w := theWorld.withGroups(1)
+	name := policy.Name{Schema: "public", Relation: "profiles"}
+	relation := *w.schema.Relations[name]
+	relation.Columns = slices.Clone(relation.Columns)
+	w.schema.Relations = maps.Clone(w.schema.Relations)
+	w.schema.Relations[name] = &relation
 	for _, table := range w.policy.Tables {
-		if table.Name.Relation != "profiles" {
+		if table.Name != name {
 			continue
 		}
 		for i, c := range table.Columns {
@@ -23,6 +30,9 @@ func TestValidGaps(t *testing.T) {
 				columns[i], table.Columns = &valid, columns
 			}
 		}
+	}
+	if err := w.schema.ReadBounds(); err != nil {
+		t.Fatal(err)
 	}
 	for average, want := range map[int]string{120: "120.0", 155: "150", 165: "170", 200: "200.0"} {
 		if _, err := w.main.Exec(context.Background(), fmt.Sprintf("TRUNCATE profiles; INSERT INTO profiles SELECT i, 'Rome', %d FROM generate_series(1, 9) i", average)); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
+	"github.com/dpproxy/dpproxy/internal/policy/bound"
 )
 
 // fixtureColumn is a column of the tests' table: its type, bounds, values inside them, and hostile values.
@@ -135,12 +136,11 @@ func newScope(t testing.TB, enum, domain uint32) *testScope {
 			c.TypeName = qualified(f.oid, f.typmod)
 		}
 		if f.lo != "" {
-			lo, err1 := ParseBound(base, f.lo)
-			hi, err2 := ParseBound(base, f.hi)
-			if err1 != nil || err2 != nil {
-				t.Fatal(f.name, err1, err2)
+			r, err := bound.ForColumn(base, f.lo, f.hi)
+			if err != nil {
+				t.Fatal(f.name, err)
 			}
-			c.Bounds = Interval{lo, hi}
+			c.Bounds = Interval{r.Lo, r.Hi}
 		}
 		s.columns[f.name] = c
 	}

@@ -142,19 +142,3 @@ func (c *constant) readBool(s string) error {
 	}
 	return nil
 }
-
-// ParseBound reads a policy's literal as a value of a type, in canonical units. A timestamp with time zone that names no zone is
-// taken as UTC.
-func ParseBound(oid uint32, text string) (*big.Rat, error) {
-	c, err := readLiteral(oid, nil, text)
-	if err != nil && oid == oidTimestamptz {
-		c, err = readLiteral(oid, nil, strings.TrimSpace(text)+"Z")
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !c.bounds.Finite() {
-		return nil, errForm
-	}
-	return c.bounds.Lo, nil
-}

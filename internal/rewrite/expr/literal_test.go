@@ -85,25 +85,6 @@ func TestValueLiterals(t *testing.T) {
 	}
 }
 
-func TestParseBound(t *testing.T) {
-	for _, c := range []struct {
-		oid        uint32
-		text, want string
-	}{
-		{oidInt4, "120", "120"}, {oidNumeric, "0.5", "1/2"}, {oidDate, "1970-01-02", "1"}, {oidTimestamp, "1970-01-02", "86400000000"}, {oidTimestamptz, "1970-01-02", "86400000000"},
-		{oidTimestamptz, "1970-01-02 00:00:00+01", "82800000000"}, {oidInterval, "1 mon", "2592000000000"}, {oidInterval, "1 year", "31557600000000"}, {oidTime, "00:01", "60000000"},
-	} {
-		if r, err := ParseBound(c.oid, c.text); err != nil || r.RatString() != c.want {
-			t.Errorf("%s %s: %v, %v", display(c.oid), c.text, r, err)
-		}
-	}
-	for _, text := range []string{"NaN", "infinity", "x", ""} {
-		if r, err := ParseBound(oidNumeric, text); err == nil {
-			t.Errorf("%q is read as %s", text, r)
-		}
-	}
-}
-
 // FuzzLiteral: no text makes a reader panic, and arrays come apart as they are put together.
 func FuzzLiteral(f *testing.F) {
 	for oid, texts := range literalTexts {

@@ -45,11 +45,12 @@ func (e Equality) Same(o Equality) bool {
 // row could equal rows of two units.
 func (s *Schema) ViaEquality(t *policy.Table) bool {
 	via := t.Unit.Via
-	from, to := s.column(t.Name, via.Column), s.column(via.References, via.ReferencesColumn)
+	from, to := s.Column(t.Name, via.Column), s.Column(via.References, via.ReferencesColumn)
 	return from != nil && to != nil && s.Equality(from).Same(s.Equality(to))
 }
 
-func (s *Schema) column(table policy.Name, name string) *Column {
+// Column finds a column of a listed table; nil when there is none.
+func (s *Schema) Column(table policy.Name, name string) *Column {
 	if r := s.Relations[table]; r != nil {
 		return r.Column(name)
 	}

@@ -2,7 +2,10 @@
 // questions that it may ask. It is plain data: no method of it reads a row.
 package schema
 
-import "github.com/dpproxy/dpproxy/internal/policy"
+import (
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/policy/bound"
+)
 
 // Schema is what introspection knows of the relations that the policy lists: main's catalogs, never main's rows. Pure data.
 type Schema struct {
@@ -45,6 +48,11 @@ type Column struct {
 	Collation              string // quoted, qualified; empty: none or default
 	DeterministicCollation bool
 	Width                  int64 // public tables: bytes on average, as main's catalogs say; 0: unknown
+
+	// What the policy bounds, as values of the column's type (ReadBounds); nil: nothing.
+	Bounds  *bound.Range
+	Valid   []bound.Range
+	PerUnit *bound.Range
 }
 
 // ShapeProof is what main has to prove of a table that is read (P1).
