@@ -1,10 +1,12 @@
 package rewrite
 
 import (
-	pg_query "github.com/pganalyze/pg_query_go/v6"
-
 	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
+	"github.com/dpproxy/dpproxy/internal/rewrite/finish"
+	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
 // What a plan knows, and what it is made of, in the words of package schema.
@@ -22,46 +24,32 @@ type (
 	Proof          = schema.Proof
 	SQL            = schema.SQL
 	Parameter      = schema.Parameter
+
+	Description       = schema.Description
+	ColumnDescription = schema.ColumnDescription
+	Route             = schema.Route
+
+	Statement = sqltree.Statement
+	Explain   = sqltree.Explain
+	Column    = release.Column
+	Finish    = finish.Finish
+	FinishArg = finish.FinishArg
+	Derived   = aggregate.Derived
 )
-
-// This file and schema.go are the whole surface between rewrite and engine: Parse gives Statements, Analyze gives an
-// Analysis that may be cached, Analysis.Plan gives what is charged and run.
-
-// Statement is one statement of a text, syntax-checked and within all limits.
-type Statement struct {
-	SQL    string // its own text, without the semicolon
-	Offset int    // characters before SQL in the client's text
-	Node   *pg_query.Node
-}
-
-// Explain is an EXPLAIN, taken apart: the engine analyses and plans Inner and prints Plan.Explain.
-type Explain struct {
-	Inner   *Statement
-	JSON    bool
-	Analyze bool
-}
-
-// Description is what the shadow's Postgres says of a prepared statement.
-type Description struct {
-	ParameterTypes []uint32
-	Columns        []ColumnDescription
-}
-
-// ColumnDescription is one column of the shadow's row description.
-type ColumnDescription struct {
-	Name   string
-	Type   uint32
-	Typmod int32
-}
-
-// Route says where a statement goes.
-type Route int
 
 const (
-	RouteShadow  Route = iota // catalog queries and statements without a table
-	RoutePublic               // reads public tables
-	RoutePrivate              // needs a plan
+	RouteShadow  = schema.RouteShadow
+	RoutePublic  = schema.RoutePublic
+	RoutePrivate = schema.RoutePrivate
+
+	DerivedLow       = aggregate.DerivedLow
+	DerivedHigh      = aggregate.DerivedHigh
+	DerivedStddev    = aggregate.DerivedStddev
+	DerivedThreshold = aggregate.DerivedThreshold
 )
+
+// Parse splits and parses a text of at most maxBytes bytes (see sqltree.Parse).
+func Parse(sql string, maxBytes int) ([]*Statement, error) { return sqltree.Parse(sql, maxBytes) }
 
 // Options are what a plan needs from the running proxy.
 type Options struct {
@@ -111,44 +99,3 @@ type Histogram struct {
 	Measure  SQL
 	Releases []int // indexes into Block.Releases
 }
-
-// Column says which released integers make one aggregate of the block, for NOTICE, EXPLAIN and dpproxy.interval_*.
-type Column struct {
-	Name     string // as the analyst wrote it: "avg(cost)"
-	Output   string // name of the result column that is this aggregate and nothing else; empty: part of an expression
-	Type     uint32
-	Releases []int // indexes into Block.Releases; for an avg: sum, count
-	// How two releases, a chained z and its count n, make the value, with Step that of z's grid:
-	Average bool  // origin + Step·z/n
-	Twice   int64 // else Step·(z + Twice·n)
-}
-
-// Finish is the client's statement with each block replaced by unnest() of released values.
-type Finish struct {
-	SQL  string
-	On   Route // RouteShadow, or RoutePublic where it reads public tables
-	Args []FinishArg
-}
-
-// FinishArg says what a finish parameter is bound to: a client parameter, a block's key column, a block's release, or a
-// derived quantity of a release (PRIVACY 19).
-type FinishArg struct {
-	Type      uint32 // of the parameter; arrays for keys (text[]) and releases (int8[])
-	Parameter int    // 1-based client parameter, or 0
-	Block     int
-	Key       int     // index into KeyTypes, or -1
-	Release   int     // index into Releases, or -1
-	Derived   Derived // of Release; empty: the released integer itself
-}
-
-// Derived names a function of a released value and public quantities.
-type Derived string
-
-const (
-	DerivedLow    Derived = "low"    // grid step of the 95% interval's lower end, int8[]
-	DerivedHigh   Derived = "high"   // upper end, int8[]
-	DerivedStddev Derived = "stddev" // of the noise, in grid steps, float8[]
-	// DerivedThreshold is ln(1/2β)/ε of a count, rounded up, with β = .05 and the release's own ε: what noise alone exceeds in
-	// 5% of the draws (PRIVACY 18); int8[], the same for every group.
-	DerivedThreshold Derived = "threshold"
-)

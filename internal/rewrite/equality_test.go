@@ -14,7 +14,9 @@ import (
 
 func TestEqualitiesThatAreOne(t *testing.T) {
 	of := func(oid uint32) rewrite.Equality { return rewrite.Equality{Type: oid, Deterministic: true} }
-	text := func(collation string) rewrite.Equality { return rewrite.Equality{Type: pgtype.TextOID, Collation: collation, Deterministic: true} }
+	text := func(collation string) rewrite.Equality {
+		return rewrite.Equality{Type: pgtype.TextOID, Collation: collation, Deterministic: true}
+	}
 	folded := rewrite.Equality{Type: pgtype.TextOID, Collation: "public.ci"}
 	for _, c := range []struct {
 		name string

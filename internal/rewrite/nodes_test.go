@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
 // places puts a node into an otherwise answered statement.
@@ -53,7 +54,7 @@ func TestEveryNodeType(t *testing.T) {
 	unknown := 0
 	for i := range fields.Len() {
 		field := fields.Get(i)
-		if rewrite.KnownNodes[field.Name()] {
+		if sqltree.Known[field.Name()] {
 			continue
 		}
 		unknown++

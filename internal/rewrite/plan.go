@@ -4,28 +4,43 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
-	"sync"
 
-	pg_query "github.com/pganalyze/pg_query_go/v6"
-
-	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
-	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
+	"github.com/dpproxy/dpproxy/internal/rewrite/finish"
+	"github.com/dpproxy/dpproxy/internal/rewrite/measure"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
+
+// verifyPlan holds every query for main to its block.
+func (b *planning) verifyPlan(p *Plan, index []int) error {
+	for i, k := range b.Blocks {
+		block := &p.Blocks[index[i]]
+		if err := measure.Verify(b.Base, block.Measure.Text, k.Src.Tables); err != nil {
+			return err
+		}
+		for _, h := range block.Histograms {
+			if err := measure.Verify(b.Base, h.Measure.Text, k.Src.Tables); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// planning is one planning of a private statement.
+type planning struct{ *finish.Finisher }
 
 // Plan computes what is charged and run for a private statement, with the values of its parameters.
 func (a *Analysis) Plan(v Values, lookup Lookup, o Options) (_ *Plan, err error) {
 	defer guarded(&err)
-	b := a.builder()
-	b.values, b.known, b.lookup, b.opts = v, true, lookup, o
-	tree := clone(a.query)
-	if err := b.finishQuery(tree, nil); err != nil {
-		return nil, b.refusal(err)
+	b := a.planning()
+	b.Values, b.Known, b.Lookup, b.HashKey = v, true, lookup, o.HashKey
+	tree := sqltree.Clone(a.query)
+	if err := b.FinishQuery(tree, nil); err != nil {
+		return nil, b.Refusal(err)
 	}
 	p := &Plan{}
 	index := b.printBlocks(p)
@@ -34,12 +49,13 @@ func (a *Analysis) Plan(v Values, lookup Lookup, o Options) (_ *Plan, err error)
 		return nil, pgerr.New(pgerr.InternalError, "the statement could not be analysed", pgerr.Hint("This is a fault of dpproxy; its log has the details. Write the query in another form."))
 	}
 	b.costs(p)
-	if err := b.printFinish(a, tree, p, index); err != nil {
-		return nil, err
+	var failed error
+	if p.Finish, failed = b.PrintFinish(a.template, a.catalogInput(), tree, index); failed != nil {
+		return nil, failed
 	}
 	b.proofs(p)
-	for i, k := range b.blocks {
-		p.Explain = append(p.Explain, k.explain(i)...)
+	for i, k := range b.Blocks {
+		p.Explain = append(p.Explain, k.Explain(i)...)
 	}
 	p.Fingerprint = b.fingerprint(p)
 	return p, nil
@@ -47,29 +63,28 @@ func (a *Analysis) Plan(v Values, lookup Lookup, o Options) (_ *Plan, err error)
 
 // printBlocks prints the measure queries; equal blocks are measured once. It returns, for every planned block, its number in
 // the plan.
-func (b *builder) printBlocks(p *Plan) []int {
-	index := make([]int, len(b.blocks))
+func (b *planning) printBlocks(p *Plan) []int {
+	index := make([]int, len(b.Blocks))
 	seen := map[string]int{}
-	for i, k := range b.blocks {
+	for i, k := range b.Blocks {
 		block := Block{}
-		if !k.src.empty {
-			block = Block{Releases: k.releases, Select: k.selectRelease(), Columns: k.columns, Steps: k.steps}
-			if k.pick {
-				block.Picked, block.Unit = k.groups, k.src.kind
+		if !k.Src.Empty {
+			block = Block{Releases: k.Releases, Select: k.SelectRelease(), Columns: k.Columns, Steps: k.Steps}
+			if k.Pick {
+				block.Picked, block.Unit = k.Groups, k.Src.Kind
 			}
-			measure, releases := b.measureSQL(k)
-			if measure != nil {
-				block.Measure, block.Measured = query.Print(measure), releases
+			if totals, releases := measure.Query(b.Base, k); totals != nil {
+				block.Measure, block.Measured = query.Print(totals), releases
 			}
-			for _, h := range k.hists {
-				block.Histograms = append(block.Histograms, Histogram{Measure: query.Print(b.histogramSQL(k, h)), Releases: h.releases})
+			for _, h := range k.Hists {
+				block.Histograms = append(block.Histograms, Histogram{Measure: query.Print(measure.Histogram(b.Base, k, h)), Releases: h.Releases})
 			}
 		}
-		for _, g := range k.keys {
+		for _, g := range k.Keys {
 			block.KeyTypes = append(block.KeyTypes, g.Type())
 		}
-		if !k.selected {
-			block.Keys = k.product()
+		if !k.Selected {
+			block.Keys = k.Product()
 		}
 		key := blockKey(&block)
 		if j, ok := seen[key]; ok {
@@ -104,7 +119,7 @@ func (b Block) normalised() Block {
 
 // costs shares the statement's ε over the releases by weight (PRIVACY 14), and finds the statement's ε: the least of the
 // tables' that it reads.
-func (b *builder) costs(p *Plan) {
+func (b *planning) costs(p *Plan) {
 	total := 0
 	weights := make([]int, len(p.Blocks))
 	for i := range p.Blocks {
@@ -121,10 +136,10 @@ func (b *builder) costs(p *Plan) {
 			p.Blocks[i].Epsilon = float64(weights[i]) / float64(total)
 		}
 	}
-	p.Epsilon, p.EpsilonMax = b.schema.Policy.Defaults.Epsilon, b.schema.Policy.Defaults.EpsilonMax
+	p.Epsilon, p.EpsilonMax = b.Schema.Policy.Defaults.Epsilon, b.Schema.Policy.Defaults.EpsilonMax
 	first := true
-	for _, k := range b.blocks {
-		for _, t := range k.src.tables {
+	for _, k := range b.Blocks {
+		for _, t := range k.Src.Tables {
 			if t.Public {
 				continue
 			}
@@ -143,9 +158,9 @@ func (b *builder) costs(p *Plan) {
 }
 
 // proofs collects what the plan relies on, each once.
-func (b *builder) proofs(p *Plan) {
-	for _, k := range b.blocks {
-		for _, f := range slices.Concat(k.src.proofs, k.proofs) {
+func (b *planning) proofs(p *Plan) {
+	for _, k := range b.Blocks {
+		for _, f := range slices.Concat(k.Src.Proofs, k.Proofs) {
 			if !slices.ContainsFunc(p.Proofs, f.Equal) {
 				p.Proofs = append(p.Proofs, f)
 			}
@@ -153,131 +168,23 @@ func (b *builder) proofs(p *Plan) {
 	}
 }
 
-// template is the finish query without the reads of released values: the same for all parameter values.
-type template struct {
-	once sync.Once
-	sql  string
-	on   Route
-	args []FinishArg // the client's parameters that it uses, numbered without gaps
-	err  error
-}
-
-// printFinish prints the client's statement over released values.
-func (b *builder) printFinish(a *Analysis, tree *pg_query.SelectStmt, p *Plan, index []int) error {
-	t := a.template
-	t.once.Do(func() { t.err = b.printTemplate(a, tree, t) })
-	if t.err != nil {
-		return t.err
-	}
-	f := &finishText{b: b, args: slices.Clone(t.args)}
-	text := t.sql
-	for i, u := range b.unions {
-		text = strings.Replace(text, stubText(i), "("+f.union(u, index)+")", 1)
-	}
-	p.Finish = Finish{SQL: text, On: t.on, Args: f.args}
-	return nil
-}
-
-// printTemplate deparses the finish tree and has the catalog room check every name in it.
-func (b *builder) printTemplate(a *Analysis, tree *pg_query.SelectStmt, t *template) error {
-	numbers := map[int32]int32{}
-	renumber := func(n *pg_query.Node) (*pg_query.Node, bool, error) {
-		r := n.GetParamRef()
-		if r == nil {
-			return n, true, nil
-		}
-		if numbers[r.Number] == 0 {
-			numbers[r.Number] = int32(len(t.args) + 1)
-			t.args = append(t.args, FinishArg{Type: b.desc.ParameterTypes[r.Number-1], Parameter: int(r.Number), Key: -1, Release: -1})
-		}
-		r.Number = numbers[r.Number]
-		return n, true, nil
-	}
-	if err := rewriteNodes(tree.ProtoReflect(), renumber); err != nil {
-		return err
-	}
-	b.stubs(tree)
-	text, err := deparse(tree)
-	if err != nil {
-		return err
-	}
-	again, err := pg_query.Parse(text)
-	if err != nil {
-		return err
-	}
-	in := a.catalogInput()
-	in.Parameters = len(t.args)
-	r, err := catalog.Check(again.Stmts[0].Stmt, text, in)
-	if err != nil {
-		return withoutPosition(err)
-	}
-	if len(r.Supplies) > 0 || len(r.Assignments) > 0 {
-		return pgerr.New(pgerr.FeatureNotSupported, "settings and dpproxy's own tables cannot be used together with private tables", pgerr.Hint("Ask for them in a statement of their own."))
-	}
-	t.sql, t.on = r.SQL, RouteShadow
-	if r.Route == catalog.Public {
-		t.on = RoutePublic
-	}
-	return nil
-}
-
 // fingerprint names the question: the same for every text that measures and releases the same. It is made of the very SQL that
 // main runs, so two questions that could have different answers never share one. What the finish query computes of the
 // released values, and how it names them, is no part of it: it is free.
-func (b *builder) fingerprint(p *Plan) string {
+func (b *planning) fingerprint(p *Plan) string {
 	type parts struct {
 		Blocks   []Block
-		Domains  []string
+		Domains  map[string][]Canonical
 		Settings Settings
 	}
 	blocks := slices.Clone(p.Blocks)
 	for i := range blocks {
 		blocks[i] = blocks[i].normalised()
 	}
-	text, err := json.Marshal(parts{blocks, b.domains, b.settings})
+	text, err := json.Marshal(parts{blocks, b.Domains, b.Settings})
 	if err != nil {
 		panic(err) // plain data
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
-}
-
-// explain prints a block's plan tree.
-func (k *block) explain(i int) []string {
-	if k.src.empty {
-		return []string{fmt.Sprintf("block %d: no row can satisfy the condition; nothing is measured", i+1)}
-	}
-	lines := []string{fmt.Sprintf("block %d: %d releases, at most %d groups per unit, %s", i+1, len(k.releases), k.groups, k.shape())}
-	for _, r := range k.releases {
-		line := fmt.Sprintf("  %s: %s, sensitivity %d × %g", r.Name, r.Kind, r.Sensitivity, stepOf(r))
-		if r.Margin > 0 {
-			line += fmt.Sprintf(", margin %d × %g", r.Margin, stepOf(r))
-		}
-		lines = append(lines, line)
-	}
-	for _, g := range k.keys {
-		how := fmt.Sprintf("%d values", len(g.values))
-		if k.selected {
-			how = "partition selection"
-		}
-		lines = append(lines, fmt.Sprintf("  key %s: %s", g.Text(), how))
-	}
-	return append(lines, k.src.plan.lines("  ")...)
-}
-
-func stepOf(r mechanism.Release) float64 {
-	if r.Grid.Step == 0 {
-		return 1
-	}
-	return r.Grid.Step
-}
-
-func (k *block) shape() string {
-	if k.single() {
-		return "one row per unit"
-	}
-	if k.pick {
-		return "summed and clamped per unit, groups chosen by keyed hash"
-	}
-	return "summed and clamped per unit"
 }

@@ -1,6 +1,11 @@
 package rewrite
 
 import (
+	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/release"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -21,19 +26,19 @@ func Uses(s *Schema, n policy.Name) []ColumnUse {
 		return nil
 	}
 	out := make([]ColumnUse, len(meta.Columns))
-	b := (&Analysis{schema: s}).builder()
+	b := bind.New(relation.New(s, Settings{}, schema.Description{}, ""))
 	v := &pg_query.RangeVar{Schemaname: n.Schema, Relname: n.Relation}
-	r, err := b.named(v, nil)
-	var shown []*column
+	r, err := b.Named(v, nil)
+	var shown []*relation.Column
 	if err == nil {
-		shown = r.visible()
+		shown = r.Visible()
 	}
 	for i := range out {
 		out[i] = ColumnUse{Column: &meta.Columns[i], Uses: "none"}
 		switch {
 		case i < len(shown):
-			out[i].Policy, out[i].Uses = shown[i].policy, b.uses(r, shown[i])
-		case b.releases(v):
+			out[i].Policy, out[i].Uses = shown[i].Policy, uses(b, r, shown[i])
+		case releases(b, v):
 			out[i].Uses = "anything: it is computed from released aggregates"
 		}
 	}
@@ -41,30 +46,30 @@ func Uses(s *Schema, n policy.Name) []ColumnUse {
 }
 
 // releases says whether a name is that of a view over aggregates of private rows.
-func (b *builder) releases(v *pg_query.RangeVar) bool {
-	w := b.view(v)
+func releases(b *bind.Binder, v *pg_query.RangeVar) bool {
+	w := b.View(v)
 	if w == nil {
 		return false
 	}
-	query, err := viewQuery(w)
+	query, err := bind.ViewQuery(w)
 	if err != nil {
 		return false
 	}
-	k, err := b.kindOf(query, nil)
-	return err == nil && k == released
+	k, err := b.KindOf(query, nil)
+	return err == nil && k == bind.Released
 }
 
-func (b *builder) uses(r *relation, c *column) string {
+func uses(b *bind.Binder, r *relation.Relation, c *relation.Column) string {
 	switch {
-	case !r.private():
+	case !r.Private():
 		return "anything"
-	case c.isUnit || c.x.Unit:
+	case c.IsUnit || c.X.Unit:
 		return "count(DISTINCT), join, group by inside a subquery"
-	case r.chain != nil && r.chain.via == c:
+	case r.Chain != nil && r.Chain.Via == c:
 		return "join"
 	}
 	e, err := expr.Build(&pg_query.Node{Node: &pg_query.Node_ColumnRef{ColumnRef: &pg_query.ColumnRef{
-		Fields: []*pg_query.Node{pg_query.MakeStrNode(c.name)}}}}, &scope{b: b, rel: r})
+		Fields: []*pg_query.Node{pg_query.MakeStrNode(c.Name)}}}}, &bind.Scope{B: b, Rel: r})
 	if err != nil {
 		return "none"
 	}
@@ -72,9 +77,9 @@ func (b *builder) uses(r *relation, c *column) string {
 	if e.Bounds().Finite() {
 		uses = "filter, aggregate"
 	}
-	_, notListed := expr.Keys(e, maxKeys)
+	_, notListed := expr.Keys(e, release.MaxKeys)
 	_, notSelected := expr.SelectionKey(e)
-	switch accounting := b.schema.Policy.Accounting; {
+	switch accounting := b.Schema.Policy.Accounting; {
 	case notListed == nil:
 		return uses + ", group by"
 	case e.Bounds().Finite():

@@ -14,8 +14,8 @@ import (
 // the seed of a hash, which is an integer.
 var canonicalMakers = map[string]bool{
 	"internal/backend/canonical.go": true,
-	"internal/rewrite/keys.go":      true,
-	"internal/rewrite/analyze.go":   true,
+	"internal/rewrite/schema/values.go":      true,
+	"internal/rewrite/relation/base.go":   true,
 }
 
 // TestValuesCrossInOnePlace: no other code turns a text into a value for another database.

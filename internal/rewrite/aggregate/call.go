@@ -1,0 +1,272 @@
+package aggregate
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+)
+
+// Scope builds the expressions of a query level.
+type Scope interface {
+	Expression(n *pg_query.Node) (*expr.Expr, error)
+	Condition(n *pg_query.Node) (*expr.Expr, error)
+}
+
+// Call is one aggregate call, typed and bounded.
+type Call struct {
+	Name       string // canonical: every → bool_and, variance → var_samp, stddev → stddev_samp
+	Text       string // as the analyst would call it
+	Args       []*expr.Expr
+	Filter     *expr.Expr // nil: none
+	Distinct   bool
+	Star       bool
+	Fractions  []float64
+	Array      bool // percentile of an array of fractions
+	Descending bool
+	Typ        uint32
+	Location   int
+}
+
+var synonyms = map[string]string{"every": "bool_and", "variance": "var_samp", "stddev": "stddev_samp"}
+
+// valueAggregates return values of rows.
+var valueAggregates = map[string]bool{
+	"array_agg": true, "string_agg": true, "json_agg": true, "jsonb_agg": true, "json_object_agg": true, "jsonb_object_agg": true, "mode": true, "xmlagg": true,
+	"any_value": true, "range_agg": true, "range_intersect_agg": true,
+}
+
+// NewCall types an aggregate call over the rows of sc.
+func NewCall(b *relation.Base, f *pg_query.FuncCall, sc Scope) (*Call, error) {
+	node := &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: f}}
+	c := &Call{Name: sqltree.FunctionName(f), Distinct: f.AggDistinct, Star: f.AggStar, Location: int(f.Location)}
+	if s := synonyms[c.Name]; s != "" {
+		c.Name = s
+	}
+	if valueAggregates[c.Name] {
+		return nil, b.Refuse(pgerr.InsufficientPrivilege, node, fmt.Sprintf("%s returns values of private rows", c.Name), "Use count, sum, avg, min, max or a percentile.")
+	}
+	if !sqltree.AggregateNames[c.Name] {
+		return nil, b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("aggregate %s is not supported", sqltree.FunctionName(f)), "")
+	}
+	if c.Star && c.Name != "count" {
+		return nil, b.Refuse(pgerr.FeatureNotSupported, node, c.Name+"(*) must be used to call a parameterless aggregate function", "")
+	}
+	if f.FuncVariadic {
+		return nil, b.Refuse(pgerr.FeatureNotSupported, node, "VARIADIC is not supported", "")
+	}
+	if len(f.AggOrder) > 0 && !f.AggWithinGroup {
+		if c.Name != "count" && c.Name != "sum" && c.Name != "avg" {
+			return nil, b.Refuse(pgerr.FeatureNotSupported, node, "ORDER BY inside an aggregate is not supported", "")
+		}
+	}
+	args := f.Args
+	if f.AggWithinGroup {
+		if err := fractions(b, c, f, node, sc); err != nil {
+			return nil, err
+		}
+		args = []*pg_query.Node{f.AggOrder[0].GetSortBy().Node}
+	}
+	for _, a := range args {
+		x, err := sc.Expression(a)
+		if err != nil {
+			return nil, err
+		}
+		c.Args = append(c.Args, x)
+	}
+	if want := argumentCount(c); len(c.Args) != want {
+		return nil, b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("%s takes %d arguments", c.Name, want), "")
+	}
+	if f.AggFilter != nil {
+		x, err := sc.Condition(f.AggFilter)
+		if err != nil {
+			return nil, err
+		}
+		c.Filter = x
+	}
+	c.Text = c.Name + "(*)"
+	if !c.Star && len(c.Args) > 0 {
+		texts := make([]string, len(c.Args))
+		for i, x := range c.Args {
+			texts[i] = x.Text()
+		}
+		c.Text = c.Name + "(" + strings.Join(texts, ", ") + ")"
+		if c.Distinct {
+			c.Text = c.Name + "(DISTINCT " + texts[0] + ")"
+		}
+	}
+	return c, typeCall(b, c, node)
+}
+
+// argumentCount is how many aggregated arguments a call has to have.
+func argumentCount(c *Call) int {
+	switch {
+	case c.Star:
+		return 0
+	case c.Name == "corr" || strings.HasPrefix(c.Name, "covar") || strings.HasPrefix(c.Name, "regr"):
+		return 2
+	}
+	return 1
+}
+
+// Fractions reads the direct argument of percentile_cont and percentile_disc: a constant or parameter in [0,1].
+func fractions(b *relation.Base, c *Call, f *pg_query.FuncCall, node *pg_query.Node, sc Scope) error {
+	if c.Name != "percentile_cont" && c.Name != "percentile_disc" || len(f.Args) != 1 || len(f.AggOrder) != 1 {
+		return b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("aggregate %s is not supported", c.Name), "")
+	}
+	c.Descending = f.AggOrder[0].GetSortBy().SortbyDir == pg_query.SortByDir_SORTBY_DESC
+	values, array, err := constantNumbers(b, sc, f.Args[0])
+	if err != nil {
+		return err
+	}
+	c.Array = array
+	for _, v := range values {
+		q, _ := v.Float64()
+		if q < 0 || q > 1 {
+			return b.Refuse(pgerr.InvalidParameterValue, node, "percentile value is not between 0 and 1", "")
+		}
+		c.Fractions = append(c.Fractions, q)
+	}
+	return nil
+}
+
+// constantNumbers reads a number, an ARRAY[…] of numbers, or an array literal.
+func constantNumbers(b *relation.Base, sc Scope, n *pg_query.Node) ([]*big.Rat, bool, error) {
+	if a := n.GetAArrayExpr(); a != nil {
+		var out []*big.Rat
+		for _, e := range a.Elements {
+			v, _, err := constantNumbers(b, sc, e)
+			if err != nil {
+				return nil, true, err
+			}
+			out = append(out, v...)
+		}
+		return out, true, nil
+	}
+	x, err := sc.Expression(n)
+	if err != nil {
+		return nil, false, err
+	}
+	if v, ok := x.Constant(); ok && v != nil {
+		if r, ok := new(big.Rat).SetString(*v); ok {
+			return []*big.Rat{r}, false, nil
+		}
+	}
+	if bounds := x.Bounds(); bounds.Finite() && bounds.Lo.Cmp(bounds.Hi) == 0 {
+		return []*big.Rat{bounds.Lo}, false, nil
+	}
+	if x.Provisional() {
+		return []*big.Rat{big.NewRat(1, 2)}, false, nil
+	}
+	return nil, false, b.Refuse(pgerr.FeatureNotSupported, n, "the fraction of a percentile must be a constant", "")
+}
+
+// typeCall gives the result type that PostgreSQL gives, and refuses arguments that the aggregate does not take.
+func typeCall(b *relation.Base, c *Call, node *pg_query.Node) error {
+	var t uint32
+	if len(c.Args) > 0 {
+		t = BaseType(c.Args[0])
+	}
+	numeric := schema.IsInteger(t) || t == pgtype.NumericOID
+	switch c.Name {
+	case "count":
+		c.Typ = pgtype.Int8OID
+	case "sum":
+		switch {
+		case t == pgtype.Int2OID || t == pgtype.Int4OID:
+			c.Typ = pgtype.Int8OID
+		case t == pgtype.Int8OID || t == pgtype.NumericOID:
+			c.Typ = pgtype.NumericOID
+		case schema.IsFloat(t) || t == pgtype.IntervalOID:
+			c.Typ = t
+		}
+	case "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp":
+		switch {
+		case numeric:
+			c.Typ = pgtype.NumericOID
+		case schema.IsFloat(t):
+			c.Typ = pgtype.Float8OID
+		case t == pgtype.IntervalOID && c.Name == "avg":
+			c.Typ = t
+		}
+	case "corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2", "regr_count", "regr_avgx", "regr_avgy":
+		if len(c.Args) == 2 && (numeric || schema.IsFloat(t)) && schema.IsNumber(BaseType(c.Args[1])) {
+			c.Typ = pgtype.Float8OID
+		}
+		if c.Name == "regr_count" {
+			c.Typ = pgtype.Int8OID
+		}
+	case "min", "max", "percentile_disc":
+		switch {
+		case t == pgtype.VarcharOID && c.Name != "percentile_disc":
+			c.Typ = pgtype.TextOID
+		case schema.IsNumber(t) || t == pgtype.DateOID || schema.IsTime(t) || schema.IsText(t) || t == pgtype.BPCharOID || len(c.Args[0].AsColumn(nil, "").EnumLabels) > 0:
+			c.Typ = t
+		}
+	case "percentile_cont":
+		switch {
+		case schema.IsNumber(t):
+			c.Typ = pgtype.Float8OID
+		case t == pgtype.IntervalOID:
+			c.Typ = t
+		}
+	case "bool_and", "bool_or":
+		if t == pgtype.BoolOID {
+			c.Typ = t
+		}
+	}
+	if c.Typ == 0 {
+		return b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("aggregate %s is not supported for this type", c.Text), "")
+	}
+	if c.Distinct && c.Name != "count" && c.Name != "min" && c.Name != "max" && c.Name != "bool_and" && c.Name != "bool_or" {
+		return b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("%s with DISTINCT is not supported", c.Name), "Use count(DISTINCT …).")
+	}
+	return nil
+}
+
+// BaseType is an expression's type, looking through domains.
+func BaseType(e *expr.Expr) uint32 {
+	if c := e.Column(); c != nil && c.Base != 0 {
+		return c.Base
+	}
+	return e.Type()
+}
+
+// Condition is the condition under which a row counts: the filter, and every given guard; nil: every row does.
+func (c *Call) Condition(guards ...query.Scalar) query.Scalar {
+	var all []query.Scalar
+	if c.Filter != nil {
+		all = append(all, c.Filter.SQL())
+	}
+	for _, g := range guards {
+		if g != nil {
+			all = append(all, g)
+		}
+	}
+	return query.All(all...)
+}
+
+// policyColumn is the policy's entry of the column that an expression is, unchanged; nil for anything else.
+func policyColumn(e *expr.Expr) *policy.Column {
+	if e.Column() == nil {
+		return nil
+	}
+	if c, ok := e.Column().Source.(*relation.Column); ok {
+		return c.Policy
+	}
+	return nil
+}
+
+func LocatedCall(b *relation.Base, err error, c *Call) error {
+	return b.Located(err, &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: &pg_query.FuncCall{Location: int32(c.Location)}}})
+}

@@ -1,0 +1,13 @@
+package aggregate
+
+// Derived names a function of a released value and public quantities.
+type Derived string
+
+const (
+	DerivedLow    Derived = "low"    // grid step of the 95% interval's lower end, int8[]
+	DerivedHigh   Derived = "high"   // upper end, int8[]
+	DerivedStddev Derived = "stddev" // of the noise, in grid steps, float8[]
+	// DerivedThreshold is ln(1/2β)/ε of a count, rounded up, with β = .05 and the release's own ε: what noise alone exceeds in
+	// 5% of the draws (PRIVACY 18); int8[], the same for every group.
+	DerivedThreshold Derived = "threshold"
+)

@@ -1,0 +1,146 @@
+package aggregate
+
+import (
+	"fmt"
+	"math/big"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+)
+
+const (
+	MaxSensitivity = 1 << 50 // grid steps; sums of 2^12 such units still fit
+	finestStep     = 1e-280  // released values are integers of grid steps; with such a step, or its inverse, all are finite as float8
+)
+
+func TooFine(name string) error {
+	return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("the bounds of %s are too wide for its grid", name),
+		pgerr.Hint("Narrow the bounds with LEAST and GREATEST, or ask the administrator for a coarser grid."))
+}
+
+// UnitClamp bounds one unit's sum in one group: rows × [min(0,lo), max(0,hi)], or less if the policy says so. factor is the
+// number of integers per grid step.
+func UnitClamp(lo, hi, rows int64, perUnit *expr.Interval, factor int64) (int64, int64) {
+	l, h := bounds.WideMul(min(0, lo), rows), bounds.WideMul(max(0, hi), rows)
+	if perUnit != nil {
+		l, h = max(l, bounds.FloorInt(perUnit.Lo)*factor), min(h, bounds.CeilInt(perUnit.Hi)*factor)
+		if l > h {
+			l = h
+		}
+	}
+	return l, h
+}
+
+// NotNull is the condition that an argument is not NULL; nil where it never is.
+func NotNull(e *expr.Expr) query.Scalar {
+	if !e.Nullable() {
+		return nil
+	}
+	if c := e.Column(); c != nil {
+		return query.F("{} IS NOT NULL", c.Ref)
+	}
+	if m, err := expr.Measured(e, expr.GridRule{}); err == nil && m.Guard != nil {
+		return m.Guard
+	}
+	return query.F("({} IS NOT NULL)", e.SQL())
+}
+
+// Numeric is the integer form of an aggregated argument and what the policy says of it.
+type Numeric struct {
+	*expr.Measure
+	Policy  *policy.Column
+	PerUnit *expr.Interval  // in grid steps
+	valid   []expr.Interval // ranges with gaps between them, for averages
+}
+
+func Argument(b *relation.Base, src *relation.Relation, e *expr.Expr) (*Numeric, error) {
+	p := policyColumn(e)
+	if !b.Known && e.Provisional() {
+		return &Numeric{Measure: &expr.Measure{SQL: query.Integer(0), Step: big.NewRat(1, 1), Hi: 1}}, nil // bounds come with the values
+	}
+	grids := []*policy.Grid{}
+	if p != nil {
+		grids = append(grids, p.Grid)
+	}
+	for _, t := range src.Tables {
+		if !t.Public {
+			grids = append(grids, t.Grid)
+		}
+	}
+	m, err := expr.Measured(e, expr.GridRule{Step: gridStep(BaseType(e), grids...), Foreign: b.Foreign(src)})
+	if err != nil {
+		return nil, err
+	}
+	if step, _ := m.Step.Float64(); step < finestStep || step > 1/finestStep {
+		return nil, TooFine(e.Text())
+	}
+	m.SQL = m.Unguarded // every use filters by guard(e)
+	a := &Numeric{Measure: m, Policy: p}
+	if p == nil {
+		return a, nil
+	}
+	origin := e.Column().Source.(*relation.Column).Origin
+	declared := b.Schema.Column(origin.Table, origin.Column)
+	if declared.PerUnit != nil {
+		i := relation.RangeOf(*declared.PerUnit).Scale(new(big.Rat).Inv(m.Step))
+		a.PerUnit = &i
+	}
+	for _, v := range declared.Valid {
+		a.valid = append(a.valid, relation.RangeOf(v))
+	}
+	return a, nil
+}
+
+// Gaps are the open ranges between the policy's valid ranges, in the argument's units.
+func (a *Numeric) Gaps() []expr.Interval {
+	var out []expr.Interval
+	for i := 1; i < len(a.valid); i++ {
+		out = append(out, expr.Interval{Lo: a.valid[i-1].Hi, Hi: a.valid[i].Lo})
+	}
+	return out
+}
+
+// Decimal prints a grid constant exactly: every step of expr is a decimal or a binary fraction.
+func Decimal(x *big.Rat) string {
+	if x.IsInt() {
+		if x.Sign() < 0 {
+			return "(" + x.Num().String() + ")"
+		}
+		return x.Num().String()
+	}
+	digits, exact := x.FloatPrec()
+	if !exact {
+		digits = 20
+	}
+	s := x.FloatString(digits)
+	if x.Sign() < 0 {
+		return "(" + s + ")"
+	}
+	return s
+}
+
+// gridStep is a policy grid in canonical units of a type; nil: by type.
+func gridStep(oid uint32, grids ...*policy.Grid) *big.Rat {
+	for _, g := range grids {
+		switch {
+		case g == nil:
+		case g.Number != "":
+			if r, ok := new(big.Rat).SetString(g.Number); ok && schema.IsNumber(oid) {
+				return r
+			}
+		case oid == pgtype.DateOID:
+			return big.NewRat(max(1, int64(g.Duration/(24*time.Hour))), 1)
+		case schema.IsTime(oid):
+			return big.NewRat(max(1, g.Duration.Microseconds()), 1)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package aggregate
+
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+)
+
+// PublicAggregate adds an aggregate over public rows that stand beside private ones: one that cannot overflow, since whether it is
+// computed at all may depend on private rows.
+func PublicAggregate(b *relation.Base, d *relation.Derived, c *Call, name string, _, _ bool) error {
+	x := &expr.Column{Name: c.Text, Type: c.Typ, Typmod: -1, TypeName: schema.TypeName(c.Typ), Nullable: true, Enforced: true, Scale: -1, DeterministicCollation: true}
+	arg := query.Scalar(query.Raw("*"))
+	if !c.Star {
+		e := c.Args[0]
+		var err error
+		if arg, err = relation.SpelledAlike(e.SQL(), e.AsColumn(nil, e.Text())); err != nil {
+			return err
+		}
+		if c.Distinct {
+			arg = query.F("DISTINCT {}", arg)
+		}
+	}
+	switch c.Name {
+	case "count":
+		x.Nullable, x.Bounds, x.Scale = false, expr.Interval{Lo: new(big.Rat)}, 0
+	case "min", "max":
+		x, sql, err := unitPick(c, true, rowsOf{where: c.Condition()})
+		if err == nil {
+			d.AddColumn(x, sql, name, false)
+		}
+		return err
+	case "sum", "avg":
+		if t := BaseType(c.Args[0]); !schema.IsInteger(t) && (t != pgtype.NumericOID || c.Args[0].Typmod() < 0) {
+			return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s over a public table may overflow", c.Text), pgerr.Hint("Cast its argument to an integer or to numeric(p,s)."))
+		}
+	case "bool_and", "bool_or":
+	default:
+		return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s over a public table cannot stand beside private rows", c.Name), pgerr.Hint("Use count, sum, avg, min, max, bool_and or bool_or there."))
+	}
+	call := func(name string) query.Scalar {
+		return query.Aggregate{Call: query.F("{}({})", name, arg), Where: c.Condition()}
+	}
+	sql := call(c.Name)
+	if c.Name == "avg" {
+		sql = query.F("({})::pg_catalog.numeric / NULLIF({}, 0)", call("sum"), call("count"))
+	}
+	d.AddColumn(x, sql, name, false)
+	return nil
+}

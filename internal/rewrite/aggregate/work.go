@@ -1,0 +1,28 @@
+package aggregate
+
+import (
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+)
+
+// mostPrints is how often the SQL of an aggregate's argument prints an expression at most: for its value, its bounds, and to see
+// whether there is one.
+const mostPrints = 4
+
+// Work is what an aggregate does with a row.
+func (c *Call) Work() expr.Work {
+	w := expr.Work{Row: relation.GroupSteps}
+	of := c.Args
+	if c.Filter != nil {
+		of = append(slices.Clone(of), c.Filter)
+	}
+	for _, x := range of {
+		w = w.Plus(x.Work().Repeated(mostPrints))
+	}
+	if c.Distinct || len(c.Fractions) > 0 || c.Name == "min" || c.Name == "max" {
+		w.Row += relation.WindowSteps
+	}
+	return w
+}

@@ -1,0 +1,107 @@
+package bind
+
+import (
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
+
+// firstRows is DISTINCT ON with the unit among its expressions: the first row of each unit, or of each key of it, in the
+// analyst's order and then by a key of the rows, so that the choice depends on the unit's rows alone (PRIVACY 7).
+func (b *Binder) firstRows(s *pg_query.SelectStmt, src *relation.Relation, e *Env) (*relation.Relation, error) {
+	on := sqltree.DistinctOn(s)
+	if src.Order == nil {
+		return nil, b.Refuse(pgerr.FeatureNotSupported, sqltree.FirstTarget(s), "the first row needs a total order of the rows, and these have no known key", "Ask the administrator for a primary key on the table.")
+	}
+	sc := &Scope{B: b, Rel: src, Env: e, Outer: e.Enclosing()}
+	distinct, order := []query.Scalar{src.Unit}, []query.Scalar{src.Unit}
+	perUnit := true
+	var sorted []*expr.Expr
+	for _, n := range on {
+		n, err := b.GroupNode(n, s, sc)
+		if err != nil {
+			return nil, err
+		}
+		x, err := sc.Expression(n)
+		if err != nil {
+			return nil, err
+		}
+		if _, constant := x.Constant(); constant {
+			continue // PostgreSQL would read it as the place of a column, and it orders nothing
+		}
+		c := sc.bare(n)
+		perUnit, sorted = perUnit && c != nil && c.PerUnit, append(sorted, x)
+		distinct, order = append(distinct, query.F("({})", x.SQL())), append(order, query.F("({})", x.SQL()))
+	}
+	for _, n := range s.SortClause {
+		key, err := b.GroupNode(n.GetSortBy().Node, s, sc)
+		if err != nil {
+			return nil, err
+		}
+		text, err := sc.sortKey(n, key, false)
+		if err != nil {
+			return nil, err
+		}
+		x, err := sc.Expression(key)
+		if err != nil {
+			return nil, err
+		}
+		if _, constant := x.Constant(); constant {
+			continue
+		}
+		sorted = append(sorted, x)
+		order = append(order, text)
+	}
+	d := relation.NewDerived(b.Base, src)
+	d.PassAll()
+	r := d.Relation()
+	r.Reads(src.Size(), src.Cols)
+	r.Does(src.Size(), sorted...)
+	r.Takes(expr.Work{Row: relation.WindowSteps}, src.Size())
+	first := src.Selects(d.Outputs...)
+	first.DistinctOn, first.OrderBy = distinct, append(order, src.Order...)
+	r.From = &query.Derived{Query: first, As: d.Alias}
+	r.Proofs = append(slices.Clone(r.Proofs), src.OrderProofs...)
+	if perUnit {
+		r.OneRow()
+	}
+	r.Plan = relation.Planned("distinct on, "+r.RowBound(), src.Plan)
+	return r, nil
+}
+
+// sortKey prints an ORDER BY item, whose expression is key; clamped to its bounds if it is computed with.
+func (s *Scope) sortKey(n, key *pg_query.Node, clamped bool) (query.Scalar, error) {
+	by := n.GetSortBy()
+	if by.SortbyDir == pg_query.SortByDir_SORTBY_USING {
+		return nil, s.B.Refuse(pgerr.FeatureNotSupported, n, "ORDER BY … USING is not supported", "Use ASC or DESC.")
+	}
+	x, err := s.Expression(key)
+	if err != nil {
+		return nil, err
+	}
+	if clamped {
+		x = x.Read()
+	}
+	return query.F("({}){}", x.SQL(), sortOptions(by)), nil
+}
+
+func sortOptions(by *pg_query.SortBy) string {
+	text := ""
+	if by.SortbyDir == pg_query.SortByDir_SORTBY_DESC {
+		text = " DESC"
+	}
+	switch by.SortbyNulls {
+	case pg_query.SortByNulls_SORTBY_NULLS_FIRST:
+		return text + " NULLS FIRST"
+	case pg_query.SortByNulls_SORTBY_NULLS_LAST:
+		return text + " NULLS LAST"
+	}
+	return text
+}

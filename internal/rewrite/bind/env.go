@@ -1,0 +1,53 @@
+package bind
+
+import (
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+)
+
+// Env is what names of relations mean at a place of the statement.
+type Env struct {
+	ctes  map[string]*cte
+	outer *Env
+	scope *Scope // columns of the enclosing query, inside a subquery expression
+}
+
+type cte struct {
+	query   *pg_query.SelectStmt
+	columns []string
+	env     *Env
+}
+
+func (e *Env) Cte(name string) *cte {
+	for ; e != nil; e = e.outer {
+		if c := e.ctes[name]; c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// Enclosing gives the scope of the query around a subquery expression.
+func (e *Env) Enclosing() *Scope {
+	if e == nil {
+		return nil
+	}
+	return e.scope
+}
+
+// WithCTEs adds a WITH clause to the environment. A CTE sees those before it.
+func WithCTEs(w *pg_query.WithClause, outer *Env) *Env {
+	if w == nil {
+		return outer
+	}
+	e := outer
+	for _, n := range w.Ctes {
+		c := n.GetCommonTableExpr()
+		e = &Env{outer: e, ctes: map[string]*cte{c.Ctename: {query: c.Ctequery.GetSelectStmt(), columns: sqltree.StringList(c.Aliascolnames), env: e}}}
+	}
+	if e != outer && outer != nil {
+		e.scope = outer.scope
+	}
+	return e
+}

@@ -1,0 +1,271 @@
+package bind
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+)
+
+// window is one window definition: rows of one unit, in an order.
+type window struct {
+	partition     []query.Scalar // the unit first
+	partitionCols []*relation.Column
+	columns       bool           // the partition's keys are the unit, functions of it, and partitionCols
+	perUnit       bool           // the partition is all rows of a unit
+	order         []query.Scalar // the analyst's ORDER BY
+	frame         frame
+	work          expr.Work // of the keys, for each row
+}
+
+// frame is which rows of a partition a function sees, as seen from one of them.
+type frame struct {
+	text    query.Scalar // nil: the default
+	rows    bool         // counted in rows, so that the order of equal ones matters
+	whole   bool         // all rows of the partition
+	initial bool         // from the first row to the last that is equal to this one
+	current bool         // this row is always among them
+	grows   bool         // from row to row it only gets longer, so that each row is added once
+}
+
+// Bits of a WindowDef's frame options (parsenodes.h).
+const (
+	frameNonDefault = 1 << iota
+	frameRange
+	frameRows
+	frameGroups
+	frameBetween
+	frameStartFirst
+	frameEndFirst
+	frameStartLast
+	frameEndLast
+	frameStartCurrent
+	frameEndCurrent
+	frameStartPreceding
+	frameEndPreceding
+	frameStartFollowing
+	frameEndFollowing
+	frameExcludeCurrent
+	frameExcludeGroup
+	frameExcludeTies
+)
+
+// window binds a call's window, and refuses one that holds rows of several units. The unit is printed in every PARTITION BY, so
+// the test decides what a window means, and not what it may see.
+func (w *windows) window(f *pg_query.FuncCall, node *pg_query.Node) (*window, error) {
+	def, err := w.definition(f.Over, w.clause)
+	if f.Over.Name != "" { // OVER w
+		def, err = w.named(f.Over.Name, w.clause)
+	}
+	if err != nil {
+		return nil, err
+	}
+	src := w.d.Src
+	out := &window{partition: []query.Scalar{src.Unit}, columns: true, perUnit: true}
+	units := false
+	for _, n := range def.PartitionClause {
+		c := w.sc.bare(n)
+		units = units || c != nil && (c.IsUnit || !c.X.Nullable && len(w.b.RowKeys(c)) > 0)
+		if c != nil && c.IsUnit {
+			continue
+		}
+		x, err := w.sc.Expression(n)
+		if err != nil {
+			return nil, err
+		}
+		out.partition, out.work = append(out.partition, query.F("({})", x.SQL())), out.work.Plus(x.Work())
+		switch {
+		case c == nil:
+			out.columns, out.perUnit = false, false
+		case !c.PerUnit:
+			out.partitionCols, out.perUnit = append(out.partitionCols, c), false
+		}
+	}
+	if !units {
+		return nil, w.b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("the window of %s holds rows of more than one %s", sqltree.FunctionName(f), src.Kind),
+			fmt.Sprintf("Put the %s into PARTITION BY, or use windows over aggregates.", src.Kind))
+	}
+	out.partition = append(out.partition[:1], query.Sorted(out.partition[1:])...) // one window whatever their order
+	offsets := def.FrameOptions&frameRange != 0 && (def.StartOffset != nil || def.EndOffset != nil)
+	for _, n := range def.OrderClause {
+		x, err := w.sc.Expression(n.GetSortBy().Node)
+		if err != nil {
+			return nil, err
+		}
+		out.work = out.work.Plus(x.Work())
+		key, err := w.sc.sortKey(n, n.GetSortBy().Node, offsets)
+		if err != nil {
+			return nil, err
+		}
+		out.order = append(out.order, key)
+	}
+	if out.frame, err = w.frame(def, node); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// definition completes OVER (w …) and WINDOW v AS (w …) by what w says.
+func (w *windows) definition(def *pg_query.WindowDef, clause []*pg_query.Node) (*pg_query.WindowDef, error) {
+	if def.Refname == "" {
+		return def, nil
+	}
+	base, err := w.named(def.Refname, clause)
+	if err != nil {
+		return nil, err
+	}
+	out := sqltree.Clone(def)
+	out.PartitionClause = base.PartitionClause
+	if len(base.OrderClause) > 0 {
+		out.OrderClause = base.OrderClause
+	}
+	return out, nil
+}
+
+// named finds a window of the WINDOW clause; one may refer to those before it.
+func (w *windows) named(name string, clause []*pg_query.Node) (*pg_query.WindowDef, error) {
+	for i, n := range clause {
+		if n.GetWindowDef().GetName() == name {
+			return w.definition(n.GetWindowDef(), clause[:i])
+		}
+	}
+	return nil, pgerr.New(pgerr.UndefinedObject, fmt.Sprintf("window %q does not exist", name))
+}
+
+// frame reads the frame clause.
+func (w *windows) frame(def *pg_query.WindowDef, node *pg_query.Node) (frame, error) {
+	bits := int(def.FrameOptions)
+	has := func(b int) bool { return bits&b != 0 }
+	excluding := has(frameExcludeCurrent | frameExcludeGroup | frameExcludeTies)
+	alike := has(frameRange) && len(def.OrderClause) == 0 // all rows are equal in an empty order
+	f := frame{rows: has(frameRows)}
+	f.initial = !f.rows && has(frameStartFirst) && has(frameEndCurrent) && !excluding
+	f.whole = (has(frameStartFirst) || alike && has(frameStartCurrent)) && (has(frameEndLast) || alike && has(frameEndCurrent)) && !excluding
+	f.grows = f.whole || has(frameStartFirst) && !excluding
+	f.current = has(frameStartFirst|frameStartCurrent|frameStartPreceding) && has(frameEndLast|frameEndCurrent|frameEndFollowing) && !excluding
+	if !has(frameNonDefault) {
+		return f, nil
+	}
+	if f.rows && has(frameExcludeGroup|frameExcludeTies) {
+		return f, w.b.Refuse(pgerr.FeatureNotSupported, node, "EXCLUDE GROUP and EXCLUDE TIES are not supported in a ROWS frame over private rows", "Use RANGE or GROUPS.")
+	}
+	start, err := w.bound(def, def.StartOffset, frameStartFirst, frameStartCurrent, frameStartPreceding, frameStartFollowing)
+	if err != nil {
+		return f, err
+	}
+	end, err := w.bound(def, def.EndOffset, frameEndFirst, frameEndCurrent, frameEndPreceding, frameEndFollowing)
+	if err != nil {
+		return f, err
+	}
+	mode := map[bool]string{true: "ROWS"}[f.rows]
+	switch {
+	case has(frameRange):
+		mode = "RANGE"
+	case has(frameGroups):
+		mode = "GROUPS"
+	}
+	exclude := ""
+	for bit, what := range map[int]string{frameExcludeCurrent: "CURRENT ROW", frameExcludeGroup: "GROUP", frameExcludeTies: "TIES"} {
+		if has(bit) {
+			exclude = " EXCLUDE " + what
+		}
+	}
+	f.text = query.F("{} BETWEEN {} AND {}{}", mode, start, end, exclude)
+	return f, nil
+}
+
+// bound prints one end of a frame.
+func (w *windows) bound(def *pg_query.WindowDef, offset *pg_query.Node, first, current, preceding, following int) (query.Scalar, error) {
+	bits := int(def.FrameOptions)
+	switch {
+	case bits&first != 0:
+		return query.Raw("UNBOUNDED PRECEDING"), nil
+	case bits&current != 0:
+		return query.Raw("CURRENT ROW"), nil
+	case bits&(preceding|following) == 0:
+		return query.Raw("UNBOUNDED FOLLOWING"), nil
+	}
+	side := " FOLLOWING"
+	if bits&preceding != 0 {
+		side = " PRECEDING"
+	}
+	if bits&frameRange != 0 {
+		distance, err := w.distance(def.OrderClause[0].GetSortBy().Node, offset)
+		if err != nil {
+			return nil, err
+		}
+		return query.F("{}{}", distance, side), err
+	}
+	n, err := w.sc.constantInteger(offset, "the offset of a frame", 0)
+	return query.F("{}{}", n, side), err
+}
+
+// distance prints the offset of a RANGE frame. PostgreSQL computes key ± offset for every row, and raises an error for an
+// offset below zero where there is a row: the sums have to be total, and the sign known.
+func (w *windows) distance(key, offset *pg_query.Node) (query.Scalar, error) {
+	x, err := w.sc.Expression(key)
+	if err != nil {
+		return nil, err
+	}
+	if t := aggregate.BaseType(x); offset.GetAConst().GetSval() != nil && (t == pgtype.DateOID || schema.IsTime(t)) {
+		offset = &pg_query.Node{Node: &pg_query.Node_TypeCast{TypeCast: &pg_query.TypeCast{Arg: offset, TypeName: &pg_query.TypeName{Names: []*pg_query.Node{pg_query.MakeStrNode("interval")}, Typemod: -1}}}}
+	}
+	operation := func(name string, l, r *pg_query.Node) *pg_query.Node {
+		return pg_query.MakeAExprNode(pg_query.A_Expr_Kind_AEXPR_OP, []*pg_query.Node{pg_query.MakeStrNode(name)}, l, r, int32(sqltree.LocationOf(offset)))
+	}
+	for _, name := range []string{"-", "+"} {
+		if _, err := w.sc.Expression(operation(name, key, offset)); err != nil {
+			return nil, err
+		}
+	}
+	fixed := &Scope{B: w.b, Rel: &relation.Relation{}}
+	d, err := fixed.Expression(offset)
+	if err != nil {
+		return nil, err
+	}
+	positive, err := fixed.Condition(operation(">=", offset, pg_query.MakeAConstStrNode("0", int32(sqltree.LocationOf(offset)))))
+	if err != nil {
+		return nil, err
+	}
+	if holds, known := fixed.constant(positive); w.b.Lookup != nil && (!known || !holds) {
+		return nil, w.b.Refuse(pgerr.InvalidParameterValue, offset, "invalid preceding or following size in window function", "")
+	}
+	return d.SQL(), nil
+}
+
+// over is the window of a call: with a key of the rows behind the analyst's order where equal rows must not be interchangeable,
+// and with the frame where the function heeds it.
+func (w *windows) over(win *window, total, framed bool) (*query.Over, error) {
+	over := &query.Over{Partition: win.partition, Order: win.order}
+	if framed {
+		over.Frame = win.frame.text
+	}
+	if !total {
+		return over, nil
+	}
+	src := w.d.Src
+	if src.Order == nil {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "the window needs a total order of the rows, and these have no known key", pgerr.Hint("Ask the administrator for a primary key on the table."))
+	}
+	over.Order = slices.Clone(over.Order)
+	for _, key := range src.Order {
+		key = query.F("({})", key)
+		if !slices.ContainsFunc(over.Order, func(o query.Scalar) bool { return query.Equal(o, key) }) {
+			over.Order = append(over.Order, key)
+		}
+	}
+	w.proofs = append(w.proofs, src.OrderProofs...)
+	if framed && win.frame.whole {
+		over.Frame = query.Raw("ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING")
+	}
+	return over, nil
+}

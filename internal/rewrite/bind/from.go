@@ -1,0 +1,216 @@
+package bind
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+)
+
+// fromItem binds one FROM item; inner joins stay open, outer joins are solved. beside are the items that LATERAL may read.
+func (b *Binder) fromItem(n *pg_query.Node, e *Env, beside *relation.Joined) (*relation.Joined, error) {
+	switch v := n.GetNode().(type) {
+	case *pg_query.Node_JoinExpr:
+		return b.joinExpr(n, v.JoinExpr, e, beside)
+	case *pg_query.Node_RangeVar, *pg_query.Node_RangeSubselect, *pg_query.Node_RangeFunction:
+		r, err := b.fromRelation(n, e, beside)
+		if err != nil {
+			return nil, b.Located(err, n)
+		}
+		return &relation.Joined{Items: []*relation.Relation{r}, Cols: r.Cols}, nil
+	}
+	return nil, b.Refuse(pgerr.FeatureNotSupported, n, "this kind of FROM item cannot be combined with private tables", "Use tables, subqueries and joins.")
+}
+
+// fromRelation binds a table, view, CTE or subquery under its alias.
+func (b *Binder) fromRelation(n *pg_query.Node, e *Env, beside *relation.Joined) (*relation.Relation, error) {
+	var r *relation.Relation
+	var err error
+	var alias *pg_query.Alias
+	name := ""
+	if f := n.GetRangeFunction(); f != nil {
+		r, err = b.function(n, f)
+		if alias = f.Alias; err == nil && alias == nil {
+			return r, nil
+		}
+	} else if s := n.GetRangeSubselect(); s != nil {
+		alias = s.Alias
+		query := s.Subquery.GetSelectStmt()
+		if s.Lateral {
+			r, err = b.lateral(query, e, beside)
+		} else {
+			r, err = b.mustRelation(query, e)
+		}
+	} else {
+		v := n.GetRangeVar()
+		alias, name = v.Alias, v.Relname
+		r, err = b.Named(v, e)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	if alias != nil {
+		name, names = alias.Aliasname, sqltree.StringList(alias.Colnames)
+	}
+	if n.GetRangeFunction() != nil && len(names) == 0 {
+		names = []string{name} // a function's one column takes the name of its table
+	}
+	return r, r.Alias(name, names)
+}
+
+// Named binds a relation by name.
+func (b *Binder) Named(v *pg_query.RangeVar, e *Env) (*relation.Relation, error) {
+	if v.Schemaname == "" {
+		if c := e.Cte(v.Relname); c != nil {
+			r, err := b.mustRelation(c.query, c.env)
+			if err != nil {
+				return nil, err
+			}
+			return r, r.Alias(v.Relname, c.columns)
+		}
+	}
+	if t := b.Table(v); t != nil {
+		return b.Scan(t)
+	}
+	if w := b.View(v); w != nil {
+		query, err := ViewQuery(w)
+		if err != nil {
+			return nil, err
+		}
+		sub, inView := *b, *b.Base
+		inView.Text, sub.Base = "", &inView // locations are in the view's definition
+		r, err := sub.mustRelation(query, nil)
+		b.kind = sub.kind
+		return r, err
+	}
+	return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("relation %q cannot be combined with private tables", v.Relname),
+		pgerr.Hint("Only tables of the policy can stand beside private tables."))
+}
+
+// ViewQuery parses a listed view's definition.
+func ViewQuery(w *schema.Relation) (*pg_query.SelectStmt, error) {
+	tree, err := pg_query.Parse(w.Definition)
+	if err != nil || len(tree.Stmts) != 1 || tree.Stmts[0].Stmt.GetSelectStmt() == nil {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("the definition of view %q cannot be analysed", w.Name.Relation))
+	}
+	return tree.Stmts[0].Stmt.GetSelectStmt(), nil
+}
+
+// mustRelation binds a subquery that has to be rows, private or public, below an aggregate.
+func (b *Binder) mustRelation(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error) {
+	r, err := b.rows(s, e)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "released aggregates cannot be joined with private rows",
+			pgerr.Hint("Aggregate first, then join the released results with each other."))
+	}
+	return r, nil
+}
+
+func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside *relation.Joined) (*relation.Joined, error) {
+	inner := j.Jointype == pg_query.JoinType_JOIN_INNER
+	if !inner {
+		beside = &relation.Joined{} // an outer join becomes one relation, which must not read others
+	}
+	left, err := b.fromItem(j.Larg, e, beside)
+	if err != nil {
+		return nil, err
+	}
+	known := &relation.Joined{}
+	known.Add(beside)
+	known.Add(left)
+	right, err := b.fromItem(j.Rarg, e, known)
+	if err != nil {
+		return nil, err
+	}
+	both := &relation.Joined{Items: append(slices.Clone(left.Items), right.Items...), Cols: append(slices.Clone(left.Cols), right.Cols...)}
+	using := sqltree.StringList(j.UsingClause)
+	if j.IsNatural {
+		using = commonNames(left.View(), right.View())
+	}
+	var conds []*expr.Expr
+	var equal relation.Equalities
+	for _, name := range using {
+		l, err := left.View().Find("", name)
+		if err != nil {
+			return nil, b.Located(err, n)
+		}
+		r, err := right.View().Find("", name)
+		if err != nil || l == nil || r == nil {
+			return nil, b.Refuse(pgerr.UndefinedColumn, n, fmt.Sprintf("column %q specified in USING clause does not exist in both tables", name), "")
+		}
+		same, err := expr.Equal(l.X, r.X, &Scope{B: b, Rel: both.View(), Env: e}, sqltree.LocationOf(n))
+		if err != nil {
+			return nil, b.Refusal(err)
+		}
+		conds = append(conds, same)
+		equal.Note(l, r)
+	}
+	if j.Quals != nil {
+		s := &Scope{B: b, Rel: both.View(), Env: e}
+		for _, q := range sqltree.Conjuncts(j.Quals) {
+			c, err := s.Condition(q)
+			if err != nil {
+				return nil, err
+			}
+			conds = append(conds, c)
+			s.noteEquality(q, &equal)
+		}
+		// What subqueries in ON read counts as read by the join.
+		left.Items[0].Tables = append(left.Items[0].Tables, s.Rel.Tables...)
+		left.Items[0].Proofs = append(left.Items[0].Proofs, s.Rel.Proofs...)
+	}
+	if inner {
+		for _, name := range using {
+			r, _ := right.View().Find("", name)
+			r.Hidden = true
+		}
+		both.Conds = append(append(left.Conds, right.Conds...), conds...)
+		both.Equal.Merge(left.Equal)
+		both.Equal.Merge(right.Equal)
+		both.Equal.Merge(equal)
+	} else {
+		l, err := b.Solve(left, nil)
+		if err != nil {
+			return nil, err
+		}
+		r, err := b.Solve(right, nil)
+		if err != nil {
+			return nil, err
+		}
+		o, err := b.OuterJoin(n, j.Jointype, l, r, conds, equal, using)
+		if err != nil {
+			return nil, b.Located(err, n)
+		}
+		both = &relation.Joined{Items: []*relation.Relation{o}, Cols: o.Cols}
+	}
+	if j.Alias != nil {
+		view := both.View()
+		if err := view.Alias(j.Alias.Aliasname, sqltree.StringList(j.Alias.Colnames)); err != nil {
+			return nil, err
+		}
+	}
+	return both, nil
+}
+
+func commonNames(l, r *relation.Relation) []string {
+	var names []string
+	for _, c := range l.Visible() {
+		for _, d := range r.Visible() {
+			if c.Name == d.Name && c.Name != "" {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	return names
+}

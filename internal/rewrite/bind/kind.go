@@ -1,0 +1,138 @@
+package bind
+
+import (
+	"fmt"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+)
+
+// kind says what the rows of a query are.
+type kind int
+
+const (
+	public   kind = iota // public rows and constants
+	Released             // computed from released values: anything may be done with them
+	Private              // about persons: only an aggregate may follow
+)
+
+// KindOf sorts a query without planning it.
+func (b *Binder) KindOf(s *pg_query.SelectStmt, e *Env) (kind, error) {
+	key := kindKey{s, e}
+	if k, ok := b.kinds[key]; ok {
+		return k, nil
+	}
+	if err := b.step(); err != nil {
+		return 0, err
+	}
+	k, err := b.findKind(s, e)
+	if err == nil {
+		b.kinds[key] = k
+	}
+	return k, err
+}
+
+func (b *Binder) findKind(s *pg_query.SelectStmt, e *Env) (kind, error) {
+	e = WithCTEs(s.WithClause, e)
+	if s.Op != pg_query.SetOperation_SETOP_NONE {
+		l, err := b.KindOf(s.Larg, e)
+		if err != nil {
+			return 0, err
+		}
+		r, err := b.KindOf(s.Rarg, e)
+		return max(l, r), err
+	}
+	k := public
+	for _, n := range s.FromClause {
+		item, err := b.KindOfItem(n, e)
+		if err != nil {
+			return 0, err
+		}
+		k = max(k, item)
+	}
+	if k != Private {
+		return b.kindOfSubqueries(s, e, k)
+	}
+	if !sqltree.Aggregates(s) && len(s.DistinctClause) == 0 {
+		return Private, nil
+	}
+	probe := *b
+	src, err := probe.Source(s, e)
+	if err != nil {
+		return 0, err
+	}
+	keys, err := probe.groupColumns(s, src)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range keys {
+		if c != nil && c.IsUnit {
+			return Private, nil
+		}
+	}
+	return Released, nil
+}
+
+// kindOfSubqueries raises public to released where an expression holds a subquery over private tables.
+func (b *Binder) kindOfSubqueries(s *pg_query.SelectStmt, e *Env, k kind) (kind, error) {
+	var failed error
+	for _, t := range s.TargetList {
+		sqltree.Visit(t, func(n *pg_query.Node) bool {
+			if l := n.GetSubLink(); l != nil && failed == nil {
+				var inner kind
+				if inner, failed = b.KindOf(l.Subselect.GetSelectStmt(), e); inner != public {
+					k = Released
+				}
+				return false
+			}
+			return failed == nil
+		})
+	}
+	return k, failed
+}
+
+func (b *Binder) KindOfItem(n *pg_query.Node, e *Env) (kind, error) {
+	switch v := n.GetNode().(type) {
+	case *pg_query.Node_RangeVar:
+		if v.RangeVar.Schemaname == "" {
+			if c := e.Cte(v.RangeVar.Relname); c != nil {
+				return b.KindOf(c.query, c.env)
+			}
+		}
+		if t := b.Table(v.RangeVar); t != nil {
+			if t.Public {
+				return public, nil
+			}
+			return Private, nil
+		}
+		if w := b.View(v.RangeVar); w != nil {
+			query, err := ViewQuery(w)
+			if err != nil {
+				return 0, err
+			}
+			return b.KindOf(query, nil)
+		}
+		return public, nil
+	case *pg_query.Node_RangeSubselect:
+		k, err := b.KindOf(v.RangeSubselect.Subquery.GetSelectStmt(), e)
+		if err != nil && v.RangeSubselect.Lateral {
+			return Private, nil // it reads the items beside it: rows per row of those
+		}
+		return k, err
+	case *pg_query.Node_JoinExpr:
+		l, err := b.KindOfItem(v.JoinExpr.Larg, e)
+		if err != nil {
+			return 0, err
+		}
+		r, err := b.KindOfItem(v.JoinExpr.Rarg, e)
+		return max(l, r), err
+	case *pg_query.Node_RangeFunction:
+		return public, nil
+	case *pg_query.Node_RangeTableSample:
+		return 0, b.Refuse(pgerr.FeatureNotSupported, n, "TABLESAMPLE is not supported", "Leave it out: noise takes nothing from large tables.")
+	}
+	return 0, b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("this kind of FROM item is not supported: %T", n.GetNode()), "")
+}

@@ -1,0 +1,102 @@
+package bind
+
+import (
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
+
+// lateral binds a LATERAL subquery that reads columns of the items beside it. Over a private table it has to equate the units of
+// both sides, so that every row of the others meets rows of its own unit alone (P4c). Its row bound is per row of the items
+// before it; combineFrom and nullExtend hold nothing of it for a fact about a unit.
+func (b *Binder) lateral(sub *pg_query.SelectStmt, e *Env, beside *relation.Joined) (*relation.Relation, error) {
+	around := &Scope{B: b, Rel: beside.View(), Env: e, Outer: e.Enclosing()}
+	inner := &Env{outer: e, scope: around}
+	k, err := b.KindOf(sub, inner)
+	if err != nil {
+		return nil, err
+	}
+	if k == Released && len(sub.GroupClause) == 0 && sqltree.Aggregates(sub) {
+		return b.lateralAggregates(sub, around)
+	}
+	var r *relation.Relation
+	if sub.LimitCount != nil {
+		r, err = b.lateralFirst(sub, inner, around)
+	} else {
+		r, err = b.mustRelation(sub, inner)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(around.read) == 0 {
+		return r, nil // LATERAL changes nothing
+	}
+	if r.Private() && !around.semiJoined(r) {
+		return nil, b.refuseLateral(sub)
+	}
+	if err := around.sameKind(sqltree.FirstTarget(sub), r); err != nil {
+		return nil, err
+	}
+	// A sub level of its own, so that LATERAL stands before all that reads the items beside it.
+	d := relation.NewDerived(b.Base, r)
+	for _, c := range r.Cols {
+		d.Pass(c, c.Name)
+		d.Moved[c].Hidden = c.Hidden
+	}
+	out := d.Relation()
+	out.From.(*query.Derived).Lateral, out.Lateral = true, true
+	out.Plan = relation.Planned("lateral, "+r.RowBound(), r.Plan)
+	return out, nil
+}
+
+func (b *Binder) refuseLateral(sub *pg_query.SelectStmt) error {
+	return b.Refuse(pgerr.FeatureNotSupported, sqltree.FirstTarget(sub), "a LATERAL subquery over a private table must equate the units of both sides",
+		"Add WHERE inner.unit = outer.unit to it.")
+}
+
+// lateralAggregates is a subquery that aggregates to one row: a row of scalar subqueries.
+func (b *Binder) lateralAggregates(sub *pg_query.SelectStmt, around *Scope) (*relation.Relation, error) {
+	d := relation.NewDerived(b.Base, b.OneRow())
+	for _, t := range sub.TargetList {
+		one := sqltree.Clone(sub)
+		one.TargetList, one.SortClause = []*pg_query.Node{t}, nil
+		x, err := around.unitScalar(t, one)
+		if err != nil {
+			return nil, err
+		}
+		if x == nil {
+			return nil, b.refuseLateral(sub)
+		}
+		d.Add(x, sqltree.OutputName(t.GetResTarget()))
+	}
+	r := d.Relation()
+	r.From.(*query.Derived).Lateral, r.Lateral = true, true
+	r.Tables, r.Proofs = around.Rel.Tables, around.Rel.Proofs
+	r.Plan = relation.Planned("lateral aggregates")
+	return r, nil
+}
+
+// lateralFirst is ORDER BY … LIMIT 1: the first row of a unit, since all rows are of one (PRIVACY 7).
+func (b *Binder) lateralFirst(sub *pg_query.SelectStmt, e *Env, around *Scope) (*relation.Relation, error) {
+	one := sub.LimitCount.GetAConst().GetIval().GetIval() == 1 && sub.LimitOffset == nil && sub.LimitOption == pg_query.LimitOption_LIMIT_OPTION_COUNT
+	plain := sqltree.Clone(sub)
+	plain.LimitCount = nil
+	if !one || sub.Op != pg_query.SetOperation_SETOP_NONE || len(sub.GroupClause)+len(sub.DistinctClause)+len(sub.ValuesLists) > 0 || sub.WithClause != nil || plainSubquery(plain) != nil {
+		return nil, b.Refuse(pgerr.FeatureNotSupported, sub.LimitCount, "a LATERAL subquery can only have LIMIT 1, over a plain SELECT", "Use LIMIT 1, or number the rows per unit.")
+	}
+	src, err := b.Source(plain, e)
+	if err != nil {
+		return nil, err
+	}
+	if !src.Private() || !around.semiJoined(src) {
+		return nil, b.refuseLateral(sub)
+	}
+	if src, err = b.firstRows(plain, src, e); err != nil {
+		return nil, err
+	}
+	return b.project(plain, src, e)
+}

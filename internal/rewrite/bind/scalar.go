@@ -1,0 +1,79 @@
+package bind
+
+import (
+	"fmt"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
+
+// maxScalarText bounds a printed subquery in bytes: expressions print a value more than once, so nesting multiplies.
+const maxScalarText = 16 << 10
+
+// unitScalar is a scalar subquery that aggregates private rows of the outer row's own unit:
+// (SELECT count(*) FROM visits v WHERE v.patient_id = p.id). It reads one unit's rows (PRIVACY 6), and the SQL enforces the
+// bounds of its value. nil: the subquery has another form.
+func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
+	if sub.Op != pg_query.SetOperation_SETOP_NONE || len(sub.GroupClause) > 0 || sub.HavingClause != nil || len(sub.DistinctClause) > 0 ||
+		sub.WithClause != nil || len(sub.SortClause) > 0 || len(sub.TargetList) != 1 || !sqltree.Aggregates(sub) || plainSubquery(sub) != nil {
+		return nil, nil
+	}
+	inner := *s.B
+	inner.kind = ""
+	e := &Env{outer: s.Env, scope: s}
+	r, err := inner.Source(sub, e)
+	if err != nil || !r.Private() {
+		return nil, err
+	}
+	if !s.semiJoined(r) {
+		return nil, nil
+	}
+	if err := s.sameKind(node, r); err != nil {
+		return nil, err
+	}
+	sc := &Scope{B: s.B, Rel: r, Env: e, Outer: s}
+	d := relation.NewDerived(s.B.Base, r)
+	d.Outputs = nil // no unit: one row
+	c := NewCut(s.B, sc, d.Table(), nil)
+	output, err := c.Node(sub.TargetList[0].GetResTarget().Val)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range c.Calls {
+		call, err := aggregate.NewCall(s.B.Base, f, sc)
+		if err != nil {
+			return nil, err
+		}
+		if err := aggregate.UnitAggregate(s.B.Base, d, call, fmt.Sprintf("a%d", i+1), false, false); err != nil {
+			return nil, aggregate.LocatedCall(s.B.Base, s.B.Refusal(err), call)
+		}
+		d.Out.Takes(call.Work(), r.Size())
+	}
+	x, err := (&Scope{B: s.B, Rel: d.Out, Env: e}).Expression(output)
+	if err != nil {
+		return nil, err
+	}
+	s.use(r)
+	x = x.Read() // its bounds are enforced where the outer expression relies on them
+	sql := query.Subquery{Query: &query.Select{Outputs: []query.Output{{X: x.SQL()}}, From: &query.Derived{Query: r.Selects(d.Outputs...), As: d.Alias}}}
+	if len(query.Key(sql)) > maxScalarText {
+		return nil, s.B.Refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join on the unit with a GROUP BY subquery instead.")
+	}
+	value := asColumn(x, sql)
+	value.Column().Work, value.Column().Subquery = x.Work().Plus(expr.Work{Row: d.Out.Steps + relation.PairSteps}), true
+	return value, nil
+}
+
+// asColumn wraps printed SQL with the type and bounds of an expression, as a column that expr can read.
+func asColumn(x *expr.Expr, sql query.Scalar) *expr.Expr {
+	c := x.AsColumn(sql, x.Text())
+	c.Domain, c.Unit, c.Source = nil, false, nil // the value of a subquery is a number of its own
+	return expr.Read(c, x.Location())
+}

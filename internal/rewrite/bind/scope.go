@@ -1,0 +1,247 @@
+package bind
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+)
+
+// Key is equal only for expressions that mean the same in the scope. Names below a subquery may be its own, so they stay.
+func (s *Scope) Key(n *pg_query.Node) string {
+	var resolve func(n *pg_query.Node) (*pg_query.Node, bool, error)
+	resolve = func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+		if col := s.bare(n); col != nil {
+			return sqltree.ColumnRef("", fmt.Sprintf("%p", col)), false, nil
+		}
+		if l := n.GetSubLink(); l != nil {
+			l.Testexpr, _ = sqltree.RewriteNode(l.Testexpr, resolve)
+			return n, false, nil
+		}
+		return n, true, nil
+	}
+	c, _ := sqltree.RewriteNode(sqltree.Clone(n), resolve)
+	return sqltree.TreeKey(c)
+}
+
+// Scope resolves the names of one query level for expr.
+type Scope struct {
+	B          *Binder
+	Rel        *relation.Relation
+	Env        *Env
+	Outer      *Scope
+	subqueries int            // subquery expressions seen
+	read       []*expr.Column // columns of this level that subquery expressions have read
+}
+
+func (s *Scope) Column(fields []string, location int) (*expr.Column, error) {
+	c, err := s.resolve(fields)
+	if err != nil {
+		var pe *pgconn.PgError
+		if errors.As(err, &pe) && pe.Position == 0 {
+			pe.Position = int32(s.B.Position(location))
+		}
+		return nil, err
+	}
+	if c == nil && s.Outer != nil {
+		x, err := s.Outer.Column(fields, location)
+		if err == nil {
+			s.Outer.read = append(s.Outer.read, x)
+		}
+		return x, err
+	}
+	if c == nil {
+		return nil, s.B.RefuseAt(pgerr.FeatureNotSupported, location, fmt.Sprintf("column %q cannot be used here", fields[len(fields)-1]),
+			"A subquery over private rows cannot refer to a row outside. Join on the unit, or write FROM public LEFT JOIN private … GROUP BY the key of the public table.")
+	}
+	return c.X, nil
+}
+
+// resolve finds a column at this level; nil if there is none.
+func (s *Scope) resolve(fields []string) (*relation.Column, error) {
+	name, table := fields[len(fields)-1], ""
+	if len(fields) > 1 {
+		table = fields[len(fields)-2]
+	}
+	c, err := s.Rel.Find(table, name)
+	if c != nil || err != nil {
+		return c, err
+	}
+	if len(fields) == 1 {
+		for _, c := range s.Rel.Cols {
+			if c.Table == name {
+				return nil, pgerr.New(pgerr.InsufficientPrivilege, "whole rows of a private table are never returned", pgerr.Hint("Name the columns to aggregate."))
+			}
+		}
+	}
+	return nil, nil
+}
+
+// Parameter, Literal and Prints are the same at every level.
+func (s *Scope) Parameter(n int) (uint32, *string, bool) { return s.B.Parameter(n) }
+
+func (s *Scope) Literal(oid uint32, text string) (string, bool, error) { return s.B.Literal(oid, text) }
+
+func (s *Scope) Prints(oid uint32) bool { return s.B.Prints(oid) }
+
+// condition builds a boolean expression over the scope.
+func (s *Scope) Condition(n *pg_query.Node) (*expr.Expr, error) {
+	e, err := expr.BuildBoolean(n, s)
+	return e, s.B.Refusal(err)
+}
+
+// expression builds a row-level expression over the scope.
+func (s *Scope) Expression(n *pg_query.Node) (*expr.Expr, error) {
+	e, err := expr.Build(n, s)
+	return e, s.B.Refusal(err)
+}
+
+// constant evaluates a condition that reads no column, on the shadow: one that is never true costs nothing.
+func (s *Scope) constant(c *expr.Expr) (holds, known bool) {
+	if s.B.Lookup == nil || len(c.Columns()) > 0 || s.subqueries > 0 {
+		return false, false
+	}
+	rows, err := s.B.Lookup.Rows(schema.Query{SQL: "SELECT (" + query.Text(c.SQL()) + ")", Types: []uint32{pgtype.BoolOID}})
+	if err != nil || len(rows) != 1 {
+		return false, false
+	}
+	return relation.IsTrue(rows), true
+}
+
+// correlations finds conditions inner column = outer column whose = is an equivalence.
+func (s *Scope) correlations(conds []*pg_query.Node) []relation.Correlation {
+	var out []relation.Correlation
+	for _, q := range conds {
+		a := q.GetAExpr()
+		if s.Outer == nil || a == nil || a.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(a.Name) != 1 || a.Name[0].GetString_().GetSval() != "=" {
+			continue
+		}
+		for _, pair := range [][2]*pg_query.Node{{a.Lexpr, a.Rexpr}, {a.Rexpr, a.Lexpr}} {
+			in := s.bare(pair[0])
+			if in != nil && s.bare(pair[1]) == nil {
+				if around := s.Outer.bare(pair[1]); around != nil && expr.SameEquality(in.X, around.X) {
+					out = append(out, relation.Correlation{Inner: in, Outer: around, Scope: s.Outer})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// target is one output of a subquery.
+type target struct {
+	Name string
+	Node *pg_query.Node
+	Col  *relation.Column // of * and table.*
+}
+
+// Targets expands stars.
+func (s *Scope) Targets(list []*pg_query.Node) ([]target, error) {
+	var out []target
+	for _, n := range list {
+		t := n.GetResTarget()
+		ref := t.Val.GetColumnRef()
+		if ref == nil || ref.Fields[len(ref.Fields)-1].GetAStar() == nil {
+			out = append(out, target{Name: sqltree.OutputName(t), Node: t.Val})
+			continue
+		}
+		table := ""
+		if len(ref.Fields) > 1 {
+			table = ref.Fields[len(ref.Fields)-2].GetString_().GetSval()
+		}
+		for _, c := range s.Rel.Visible() {
+			if c.Name != "" && (table == "" || c.Table == table) {
+				out = append(out, target{Name: c.Name, Col: c})
+			}
+		}
+	}
+	return out, nil
+}
+
+// constantInteger reads a constant or parameter of at least least; least itself while the value is not known.
+func (s *Scope) constantInteger(n *pg_query.Node, what string, least int64) (int64, error) {
+	x, err := s.Expression(n)
+	if err != nil {
+		return 0, err
+	}
+	if x.Provisional() {
+		return least, nil
+	}
+	v := x.Bounds()
+	if len(x.Columns()) > 0 || !schema.IsInteger(x.Type()) || !v.Finite() || v.Lo.Cmp(v.Hi) != 0 {
+		return 0, s.B.Refuse(pgerr.FeatureNotSupported, n, what+" must be a constant integer", "")
+	}
+	if i := bounds.FloorInt(v.Lo); i >= least && i <= maxWindowOffset {
+		return i, nil
+	}
+	return 0, s.B.Refuse(pgerr.InvalidParameterValue, n, fmt.Sprintf("%s must lie between %d and %d", what, least, maxWindowOffset), "")
+}
+
+// maxWindowOffset is far beyond the rows of one unit.
+const maxWindowOffset = 1 << 30
+
+// noteEquality notes a condition column = column.
+func (s *Scope) noteEquality(n *pg_query.Node, q *relation.Equalities) {
+	a := n.GetAExpr()
+	if a == nil || a.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(a.Name) != 1 || a.Name[0].GetString_().GetSval() != "=" {
+		return
+	}
+	l, r := s.bare(a.Lexpr), s.bare(a.Rexpr)
+	switch {
+	case l != nil && r != nil:
+		q.Note(l, r)
+	case l != nil && s.fixes(l, a.Rexpr):
+		q.Fixed = append(q.Fixed, l)
+	case r != nil && s.fixes(r, a.Lexpr):
+		q.Fixed = append(q.Fixed, r)
+	}
+}
+
+// fixes says that = with this constant lets one value of the column through. Where the operator converts the column
+// first, several may pass: 2^53 and 2^53+1 are one float8, and two local times of one night one timestamptz.
+func (s *Scope) fixes(c *relation.Column, n *pg_query.Node) bool {
+	if !sqltree.ConstantNode(n) || !c.X.DeterministicCollation {
+		return false
+	}
+	if n.GetAConst().GetSval() != nil {
+		return true // takes the column's type
+	}
+	x, err := s.Expression(n)
+	if err != nil {
+		return false
+	}
+	exact := func(oid uint32) bool { return schema.IsInteger(oid) || oid == pgtype.NumericOID }
+	column := c.X.Type
+	if c.X.Base != 0 {
+		column = c.X.Base
+	}
+	return x.Type() == column || exact(x.Type()) && exact(column) || schema.IsText(x.Type()) && schema.IsText(column)
+}
+
+// bare gives the column of this level that a node is, if it is nothing but a column.
+func (s *Scope) bare(n *pg_query.Node) *relation.Column {
+	ref := n.GetColumnRef()
+	if ref == nil {
+		return nil
+	}
+	for _, f := range ref.Fields {
+		if f.GetString_() == nil {
+			return nil
+		}
+	}
+	c, err := s.resolve(sqltree.StringList(ref.Fields))
+	if err != nil {
+		return nil
+	}
+	return c
+}

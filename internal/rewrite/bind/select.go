@@ -1,0 +1,203 @@
+package bind
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+)
+
+// rows binds a query whose rows are private or public; nil if they are released values.
+func (b *Binder) rows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error) {
+	k, err := b.KindOf(s, e)
+	if err != nil || k == Released {
+		return nil, err
+	}
+	if s.WithClause.GetRecursive() {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "WITH RECURSIVE is not supported over private tables")
+	}
+	e = WithCTEs(s.WithClause, e)
+	if err := plainSubquery(s); err != nil {
+		return nil, err
+	}
+	if s.Op != pg_query.SetOperation_SETOP_NONE {
+		return b.setOperation(s, e)
+	}
+	if len(s.ValuesLists) > 0 {
+		return b.valuesList(s)
+	}
+	src, err := b.Source(s, e)
+	if err != nil {
+		return nil, err
+	}
+	if src.Preserved != nil {
+		return nil, relation.ErrPreserved
+	}
+	if sqltree.Aggregates(s) {
+		r, err := b.groupedRows(s, src, e)
+		if err != nil || len(s.DistinctClause) == 0 {
+			return r, err
+		}
+		return b.distinctGroups(s, r)
+	}
+	if s, src, err = b.windowed(s, src, e); err != nil {
+		return nil, err
+	}
+	if sqltree.DistinctOn(s) != nil && !src.Private() {
+		return nil, b.Refuse(pgerr.FeatureNotSupported, s.DistinctClause[0], "DISTINCT ON over public tables cannot be combined with private tables", "Use DISTINCT.")
+	}
+	if sqltree.DistinctOn(s) != nil && src.Private() {
+		if src, err = b.firstRows(s, src, e); err != nil {
+			return nil, err
+		}
+	}
+	r, err := b.project(s, src, e)
+	if err != nil || len(s.DistinctClause) == 0 || sqltree.DistinctOn(s) != nil && src.Private() {
+		return r, err
+	}
+	return b.DistinctRows(r)
+}
+
+// distinctGroups is SELECT DISTINCT … GROUP BY, of private rows by the unit.
+func (b *Binder) distinctGroups(s *pg_query.SelectStmt, r *relation.Relation) (*relation.Relation, error) {
+	if sqltree.DistinctOn(s) != nil || r.Private() && !slices.ContainsFunc(r.Visible(), func(c *relation.Column) bool { return c.IsUnit }) {
+		return nil, b.Refuse(pgerr.FeatureNotSupported, sqltree.FirstTarget(s), "DISTINCT merges rows of different persons", fmt.Sprintf("Select the %s too, or leave DISTINCT out.", r.Kind))
+	}
+	return b.DistinctRows(r)
+}
+
+// plainSubquery refuses the clauses that choose among rows.
+func plainSubquery(s *pg_query.SelectStmt) error {
+	switch {
+	case s.LimitCount != nil || s.LimitOffset != nil:
+		return pgerr.New(pgerr.FeatureNotSupported, "LIMIT and OFFSET choose among rows of different persons", pgerr.Hint("Put LIMIT above the aggregate, or keep some rows of each unit: row_number() OVER (PARTITION BY unit ORDER BY …) <= 3."))
+	case len(s.LockingClause) > 0:
+		return pgerr.New(pgerr.InsufficientPrivilege, "row locks are not available")
+	case s.IntoClause != nil:
+		return pgerr.New(pgerr.InsufficientPrivilege, "SELECT INTO writes")
+	}
+	return nil
+}
+
+// Source binds FROM and WHERE.
+func (b *Binder) Source(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error) {
+	if err := b.step(); err != nil {
+		return nil, err
+	}
+	all := &relation.Joined{}
+	if len(s.FromClause) == 0 {
+		all.Items = []*relation.Relation{b.OneRow()}
+	}
+	for _, n := range s.FromClause {
+		j, err := b.fromItem(n, e, all)
+		if err != nil {
+			return nil, err
+		}
+		all.Add(j)
+	}
+	sc := &Scope{B: b, Rel: all.View(), Env: e, Outer: e.Enclosing()}
+	var where relation.Equalities
+	conds := sqltree.Conjuncts(s.WhereClause)
+	var conditions []*expr.Expr
+	for _, q := range conds {
+		sc.noteEquality(q, &where)
+	}
+	r, err := b.Solve(all, &where)
+	if err != nil {
+		return nil, b.Located(err, s.FromClause[0])
+	}
+	if r.Private() {
+		if err := b.Reach(r); err != nil {
+			return nil, err
+		}
+		if b.kind != "" && b.kind != r.Kind {
+			return nil, pgerr.New(pgerr.FeatureNotSupported, relation.MixedUnits(b.kind, r.Kind))
+		}
+		b.kind = r.Kind
+	}
+	sc.Rel = r
+	r.Correlated = append(slices.Clone(r.Correlated), sc.correlations(conds)...)
+	r.Fix(append(slices.Clone(all.Equal.Fixed), where.Fixed...), sc.Outer)
+	if len(s.FromClause) > 0 {
+		if err := b.Bounded(r, s.FromClause[0]); err != nil {
+			return nil, err
+		}
+	}
+	for _, q := range conds {
+		c, err := sc.Condition(q)
+		if err != nil {
+			return nil, err
+		}
+		if holds, known := sc.constant(c); known {
+			if !holds {
+				r.Empty, r.Preserved = true, nil
+			}
+			continue
+		}
+		conditions = append(conditions, c)
+	}
+	if err := b.PreservedWhere(r, conditions); err != nil {
+		return nil, err
+	}
+	b.Begun.Filters(conditions)
+	if len(all.Items) == 1 && r.FoundByIndex() {
+		r.Does(1, conditions...)
+	} else {
+		r.Filters(all.Items, conditions)
+	}
+	if err := b.BoundedConditions(r, conditions, s.WhereClause); err != nil {
+		return nil, err
+	}
+	r.Where = append(r.Where, expr.Conjuncts(conditions...)...)
+	r.Conds = append(r.Conds, conditions...)
+	r.Narrow()
+	return r, nil
+}
+
+// project applies a subquery's SELECT list.
+func (b *Binder) project(s *pg_query.SelectStmt, src *relation.Relation, e *Env) (*relation.Relation, error) {
+	sc := &Scope{B: b, Rel: src, Env: e, Outer: e.Enclosing()}
+	list, err := sc.Targets(s.TargetList)
+	if err != nil {
+		return nil, err
+	}
+	plain := true
+	cols, names := make([]*relation.Column, len(list)), make([]string, len(list))
+	for i := range list {
+		if list[i].Col == nil {
+			list[i].Col = sc.bare(list[i].Node)
+		}
+		cols[i], names[i] = list[i].Col, list[i].Name
+		plain = plain && list[i].Col != nil
+	}
+	if plain {
+		return src.Rename(cols, names), nil
+	}
+	d := relation.NewDerived(b.Base, src)
+	var computed []*expr.Expr
+	for _, t := range list {
+		if t.Col != nil {
+			d.Pass(t.Col, t.Name)
+			continue
+		}
+		x, err := sc.Expression(t.Node)
+		if err != nil {
+			return nil, err
+		}
+		computed = append(computed, x)
+		if c := d.Add(x, t.Name); x.Untyped() {
+			c.Literal = x
+		}
+	}
+	r := d.Relation()
+	if src.Foldable(computed) {
+		return b.Fold(r.From, r.Cols)
+	}
+	return r, nil
+}

@@ -1,0 +1,106 @@
+package bind
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
+
+// setWords are the set operations as SQL writes them.
+var setWords = map[pg_query.SetOperation]string{
+	pg_query.SetOperation_SETOP_UNION: "UNION", pg_query.SetOperation_SETOP_INTERSECT: "INTERSECT", pg_query.SetOperation_SETOP_EXCEPT: "EXCEPT",
+}
+
+// setOperation combines the rows of two queries unit by unit (PRIVACY 3). All but UNION ALL compare rows, which have to name their
+// unit: else a row of one person would decide about another's.
+func (b *Binder) setOperation(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error) {
+	word := setWords[s.Op]
+	l, err := b.mustRelation(s.Larg, e)
+	if err != nil {
+		return nil, err
+	}
+	r, err := b.mustRelation(s.Rarg, e)
+	if err != nil {
+		return nil, err
+	}
+	lv, rv := l.Visible(), r.Visible()
+	if len(lv) != len(rv) {
+		return nil, pgerr.New(pgerr.SyntaxError, fmt.Sprintf("each %s query must have the same number of columns", word))
+	}
+	if l.Private() != r.Private() || l.Kind != r.Kind {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, word+" of rows with different privacy units is not supported")
+	}
+	if !b.SameUnitType(append(slices.Clone(l.Tables), r.Tables...)) {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s of tables whose %s columns have different types is not supported", word, l.Kind))
+	}
+	alias := b.NewAlias()
+	out := relation.Combined(s.Op, l, r)
+	var lc, rc []query.Output
+	if l.Private() {
+		out.Unit = alias.Column("u")
+		lc, rc = []query.Output{{X: l.Unit, Name: "u"}}, []query.Output{{X: r.Unit, Name: "u"}}
+	}
+	for i := range lv {
+		x, y, c, err := expr.Unify(relation.ConstantScope{Base: b.Base}, lv[i].Written(), rv[i].Written())
+		if err != nil {
+			return nil, b.Located(b.Refusal(err), sqltree.FirstTarget(s.Rarg))
+		}
+		switch s.Op {
+		case pg_query.SetOperation_SETOP_EXCEPT:
+			c.Nullable = x.Nullable()
+		case pg_query.SetOperation_SETOP_INTERSECT:
+			c.Nullable = x.Nullable() && y.Nullable()
+		}
+		left, right := x.SQL(), y.SQL()
+		if s.Op != pg_query.SetOperation_SETOP_UNION { // equal rows have to look alike, as one of them stays (PRIVACY 7)
+			if left, err = relation.SpelledAlike(left, c); err != nil {
+				return nil, err
+			}
+			if right, err = relation.SpelledAlike(right, c); err != nil {
+				return nil, err
+			}
+		}
+		name := fmt.Sprintf("c%d", i+1)
+		lc, rc = append(lc, query.Output{X: left, Name: name}), append(rc, query.Output{X: right, Name: name})
+		kept := lv[i].KeptBy(x) && rv[i].KeptBy(y)
+		out.Does(l.Size(), x)
+		out.Does(r.Size(), y)
+		c.Work = x.Work().Plus(y.Work())
+		c.Ref, c.Name, c.Unit = alias.Column(name), lv[i].Name, kept && lv[i].IsUnit && rv[i].IsUnit
+		n := &relation.Column{Name: lv[i].Name, X: c, IsUnit: c.Unit, HoldsUnit: kept && lv[i].HoldsUnit && rv[i].HoldsUnit, PerUnit: c.Unit}
+		c.Source = n
+		out.Cols = append(out.Cols, n)
+		if c.Unit {
+			out.UnitCols = append(out.UnitCols, n)
+		}
+	}
+	if len(out.UnitCols) == 0 && l.Private() && !(s.All && s.Op == pg_query.SetOperation_SETOP_UNION) {
+		return nil, b.Refuse(pgerr.FeatureNotSupported, sqltree.FirstTarget(s), word+" compares rows of different persons",
+			fmt.Sprintf("Select the %s at the same place on both sides, or write UNION ALL.", l.Kind))
+	}
+	if s.All || s.Op == pg_query.SetOperation_SETOP_UNION {
+		word += " ALL"
+	}
+	out.From = &query.Derived{Query: &query.SetOp{Op: word, Of: []query.Query{l.Selects(lc...), r.Selects(rc...)}}, As: alias}
+	if s.Op == pg_query.SetOperation_SETOP_UNION && l.Foldable(nil) && r.Foldable(nil) {
+		if out, err = b.Fold(out.From, out.Cols); err != nil || s.All {
+			return out, err
+		}
+		return b.DistinctRows(out)
+	}
+	out.Plan = relation.Planned(strings.ToLower(word)+", "+out.RowBound(), l.Plan, r.Plan)
+	out.Takes(expr.Work{Row: relation.WindowSteps}, l.Size()+r.Size())
+	if s.All {
+		return out, nil
+	}
+	return b.DistinctRows(out)
+}

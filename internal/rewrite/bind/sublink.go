@@ -1,0 +1,254 @@
+package bind
+
+import (
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
+
+// SubLink answers a subquery in an expression on private rows: what it reads is public, or of the row's own unit. Anything else
+// would compare persons with each other.
+func (s *Scope) SubLink(l *pg_query.SubLink, test []*expr.Expr) (*expr.Expr, error) {
+	s.subqueries++
+	node := &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}}
+	x, err := s.subLink(node, l, test)
+	if err != nil {
+		return nil, err
+	}
+	return x, s.boundedSubquery(x, node)
+}
+
+func (s *Scope) subLink(node *pg_query.Node, l *pg_query.SubLink, test []*expr.Expr) (*expr.Expr, error) {
+	sub := l.Subselect.GetSelectStmt()
+	if sub == nil {
+		return nil, s.B.Refuse(pgerr.InsufficientPrivilege, node, "only SELECT is available", "")
+	}
+	if l.SubLinkType == pg_query.SubLinkType_EXPR_SUBLINK {
+		if x, err := s.unitScalar(node, sub); x != nil || err != nil {
+			return x, err
+		}
+	}
+	k, err := s.B.KindOf(sub, &Env{outer: s.Env, scope: s})
+	if err != nil {
+		return nil, err
+	}
+	if k == Released {
+		return nil, s.B.Refuse(pgerr.FeatureNotSupported, node, "private rows cannot be compared with an aggregate over private rows",
+			"Ask for the aggregate first and write its value as a constant.")
+	}
+	switch l.SubLinkType {
+	case pg_query.SubLinkType_EXISTS_SUBLINK:
+		return s.exists(node, sub)
+	case pg_query.SubLinkType_ANY_SUBLINK, pg_query.SubLinkType_ALL_SUBLINK:
+		return s.quantified(node, l, sub, test)
+	case pg_query.SubLinkType_EXPR_SUBLINK:
+		return s.lookup(node, sub)
+	}
+	return nil, s.B.Refuse(pgerr.FeatureNotSupported, node, "this kind of subquery cannot be used on private rows", "Write IN, EXISTS, ANY or ALL, or a scalar subquery.")
+}
+
+// semiJoined says that a correlated subquery reads rows of the outer row's unit alone: a condition of it equates columns
+// that make the units equal.
+func (s *Scope) semiJoined(r *relation.Relation) bool {
+	for _, q := range r.Correlated {
+		if proof, ok := s.B.UnitEqual(q.Inner, q.Outer); ok && q.Scope == s {
+			r.Proofs = append(slices.Clone(r.Proofs), proof...)
+			return true
+		}
+	}
+	return false
+}
+
+// subquery binds the subquery of EXISTS, whose SELECT list may be anything; its scope may refer to this one.
+func (s *Scope) subquery(sub *pg_query.SelectStmt) (*relation.Relation, error) {
+	inner := *s.B
+	inner.kind = ""
+	e := &Env{outer: s.Env, scope: s}
+	if sub.Op != pg_query.SetOperation_SETOP_NONE || sqltree.Aggregates(sub) || len(sub.DistinctClause) > 0 || sub.WithClause != nil || len(sub.ValuesLists) > 0 {
+		return s.project(sub)
+	}
+	if err := plainSubquery(sub); err != nil {
+		return nil, err
+	}
+	r, err := inner.Source(sub, e)
+	return r, err
+}
+
+// quantified is test IN (SELECT …), or another comparison with ANY or ALL of the rows: those of a public relation, or of the
+// row's own unit, by a condition of the subquery or, for IN, by the columns compared (PRIVACY 6).
+func (s *Scope) quantified(node *pg_query.Node, l *pg_query.SubLink, sub *pg_query.SelectStmt, test []*expr.Expr) (*expr.Expr, error) {
+	s.read = nil
+	r, err := s.project(sub)
+	if err != nil {
+		return nil, err
+	}
+	name, word := "=", "ANY"
+	if n := len(l.OperName); n > 0 {
+		name = l.OperName[n-1].GetString_().GetSval()
+	}
+	if l.SubLinkType == pg_query.SubLinkType_ALL_SUBLINK {
+		word = "ALL"
+	}
+	v := r.Visible()
+	if len(v) != len(test) {
+		return nil, s.B.Refuse(pgerr.SyntaxError, node, "subquery has too many or too few columns", "")
+	}
+	if err := s.sameKind(node, r); err != nil {
+		return nil, err
+	}
+	columns, nullable := s.read, false
+	inner := make([]*expr.Expr, len(v))
+	for i, c := range v {
+		inner[i] = expr.Read(c.X, sqltree.LocationOf(node))
+		columns = append(columns, test[i].Columns()...)
+		nullable = nullable || test[i].Nullable() || c.X.Nullable
+	}
+	left, right, err := expr.Compared(name, test, inner, s, sqltree.LocationOf(node))
+	if err != nil {
+		return nil, s.B.Refusal(err)
+	}
+	compare := func() query.Scalar {
+		return query.Compared{Left: left, Op: name, Word: word, Query: r.Selects(relation.Unnamed(right)...)}
+	}
+	compared := expr.ComparedWork(name, test, inner)
+	if !r.Private() || s.semiJoined(r) {
+		s.use(r)
+		work := relation.SubqueryWork(r, len(s.read) > 0, name == "=" && word == "ANY", compared)
+		return expr.Predicate(compare(), nil, nullable, columns, work, sqltree.LocationOf(node)), nil
+	}
+	outer := s.joinUnits(r, test)
+	if outer == nil || name != "=" || word != "ANY" {
+		return nil, s.refuseIn(node)
+	}
+	s.use(r)
+	// The rows of other units are not equal, and a NULL in one of them must not decide.
+	sql, joined := relation.Existing(r, true)
+	if len(test) > 1 {
+		sql, joined = compare(), nil
+	}
+	if outer.X.Nullable {
+		known := func(sql query.Scalar) query.Scalar {
+			return query.F("CASE WHEN {} IS NOT NULL THEN {} END", outer.X.Ref, sql)
+		}
+		if sql = known(sql); joined != nil {
+			joined = known(joined)
+		}
+	}
+	work := relation.SubqueryWork(r, true, false, compared)
+	return expr.Predicate(sql, joined, outer.X.Nullable || nullable && len(test) > 1, columns, work, sqltree.LocationOf(node)), nil
+}
+
+// joinUnits restricts a subquery to the unit of the outer row, where a compared column does it, and gives the outer one; nil if none does.
+func (s *Scope) joinUnits(r *relation.Relation, test []*expr.Expr) *relation.Column {
+	for i, c := range r.Visible() {
+		outer := relation.SourceOf(test[i])
+		if outer == nil {
+			continue
+		}
+		if proof, ok := s.B.UnitEqual(c, outer); ok {
+			r.Proofs = append(slices.Clone(r.Proofs), proof...)
+			r.Where = append(slices.Clone(r.Where), relation.Equals(c.X.Ref, outer.X.Ref))
+			return outer
+		}
+	}
+	return nil
+}
+
+// lookup is a scalar subquery that gives a column of one row, of a public relation or of the outer row's own unit. That it has at
+// most one is proven; it is printed as an aggregate all the same, since a second row would be an error that a private row raises.
+func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
+	s.read = nil
+	r, err := s.project(sub)
+	if err != nil {
+		return nil, err
+	}
+	v := r.Visible()
+	if len(v) != 1 {
+		return nil, s.B.Refuse(pgerr.SyntaxError, node, "subquery must return only one column", "")
+	}
+	if err := s.sameKind(node, r); err != nil {
+		return nil, err
+	}
+	if r.Private() && !s.semiJoined(r) {
+		return nil, s.B.Refuse(pgerr.FeatureNotSupported, node, "a scalar subquery over a private table must equate the units of both tables",
+			"Add WHERE inner.unit = outer.unit, or equate a key that determines the unit.")
+	}
+	one := r.UniqueOver(nil)
+	if one == nil {
+		return nil, s.B.Refuse(pgerr.FeatureNotSupported, node, "this subquery may return more than one row", "Equate a unique key in its WHERE, aggregate with max or min, or write IN.")
+	}
+	if one.Proof != nil {
+		r.Proofs = append(slices.Clone(r.Proofs), *one.Proof)
+	}
+	s.use(r)
+	c, value, ok := relation.OnlyValue(v[0])
+	if !ok {
+		return nil, s.B.Refuse(pgerr.FeatureNotSupported, node, "a value of this type cannot be looked up", "Write EXISTS, or join the table on its key.")
+	}
+	c.X.Ref, c.X.Nullable = query.Subquery{Query: r.Selects(query.Output{X: value})}, true
+	c.X.Work, c.X.Subquery = c.X.Work.Plus(relation.SubqueryWork(r, len(s.read) > 0, false, 0)), true
+	c.IsUnit, c.PerUnit = false, false
+	if len(query.Key(c.X.Ref)) > maxScalarText {
+		return nil, s.B.Refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join the table on its key instead.")
+	}
+	return expr.Read(c.X, sqltree.LocationOf(node)), nil
+}
+
+func (s *Scope) refuseIn(node *pg_query.Node) error {
+	return s.B.Refuse(pgerr.FeatureNotSupported, node, "a comparison with a private subquery must compare the units of both tables",
+		"Write IN of their unit columns, or of a key that determines the unit, or add WHERE inner.unit = outer.unit to the subquery.")
+}
+
+// sameKind refuses a subquery over tables that protect another kind of unit.
+func (s *Scope) sameKind(node *pg_query.Node, r *relation.Relation) error {
+	if !s.Rel.Private() || !r.Private() || r.Kind == s.Rel.Kind {
+		return nil
+	}
+	return s.B.Refuse(pgerr.FeatureNotSupported, node, relation.MixedUnits(s.Rel.Kind, r.Kind), "")
+}
+
+// project binds a subquery with its SELECT list.
+func (s *Scope) project(sub *pg_query.SelectStmt) (*relation.Relation, error) {
+	inner := *s.B
+	inner.kind = ""
+	r, err := inner.mustRelation(sub, &Env{outer: s.Env, scope: s})
+	return r, err
+}
+
+// exists is EXISTS of a public subquery, or of a private one that is semi-joined on the unit (PRIVACY 6).
+func (s *Scope) exists(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
+	s.read = nil
+	r, err := s.subquery(sub)
+	if err != nil {
+		return nil, err
+	}
+	if r.Private() && !s.semiJoined(r) {
+		return nil, s.B.Refuse(pgerr.FeatureNotSupported, node, "EXISTS over a private table must equate the units of both tables",
+			"Add WHERE inner.unit = outer.unit, or equate a key that determines the unit.")
+	}
+	if err := s.sameKind(node, r); err != nil {
+		return nil, err
+	}
+	s.use(r)
+	sql, joined := relation.Existing(r, len(s.read) > 0)
+	return expr.Predicate(sql, joined, false, s.read, relation.SubqueryWork(r, len(s.read) > 0, false, 0), sqltree.LocationOf(node)), nil
+}
+
+// use counts the tables of a subquery among those of the sub.
+func (s *Scope) use(r *relation.Relation) {
+	s.Rel.Tables = append(slices.Clone(s.Rel.Tables), r.Tables...)
+	s.Rel.Proofs = append(slices.Clone(s.Rel.Proofs), r.Proofs...)
+}
+
+// boundedSubquery refuses an expression whose subqueries are too much work.
+func (s *Scope) boundedSubquery(x *expr.Expr, n *pg_query.Node) error {
+	w := x.Work()
+	return s.B.BoundedWork(w.Times(s.Rel.Size()), s.Rel.Tables, n, "this subquery", "Equate a unique key in it, or list fewer constants.")
+}

@@ -1,0 +1,224 @@
+package bind
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+)
+
+// does adds the work of a window function's call.
+func (w *windows) does(f *pg_query.FuncCall, win *window) error {
+	w.work = w.work.Plus(win.work).Plus(expr.Work{Row: relation.WindowSteps})
+	if !win.frame.grows && !ranking[sqltree.FunctionName(f)] { // the frame of each row is read anew
+		w.work.Row += expr.MulSteps(w.d.Src.Size(), relation.FrameSteps)
+	}
+	for _, n := range append(slices.Clone(f.Args), f.AggFilter) {
+		if n == nil {
+			continue
+		}
+		x, err := w.sc.Expression(n)
+		if err != nil {
+			return err
+		}
+		w.work = w.work.Plus(x.Work()).Plus(x.Work())
+	}
+	return nil
+}
+
+// windowed computes the window functions of a subquery's SELECT list. Each becomes a column of a subselect, and its call a
+// reference to that column. What a window function sees are rows of one unit alone, and their order is total where it matters,
+// so each row stays a function of its unit's rows.
+func (b *Binder) windowed(s *pg_query.SelectStmt, src *relation.Relation, e *Env) (*pg_query.SelectStmt, *relation.Relation, error) {
+	if !slices.ContainsFunc(slices.Concat(s.TargetList, s.SortClause, s.DistinctClause), sqltree.HasWindow) {
+		return s, src, nil
+	}
+	if !src.Private() {
+		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, "window functions over public tables cannot be combined with private tables")
+	}
+	w := &windows{b: b, sc: &Scope{B: b, Rel: src, Env: e, Outer: e.Enclosing()}, d: relation.NewDerived(b.Base, src), clause: s.WindowClause, names: map[string]string{}}
+	w.d.PassAll()
+	out := sqltree.Clone(&pg_query.SelectStmt{TargetList: s.TargetList, SortClause: s.SortClause, DistinctClause: s.DistinctClause})
+	for _, n := range out.TargetList {
+		if t := n.GetResTarget(); sqltree.HasWindow(t.Val) {
+			t.Name = sqltree.OutputName(t)
+		}
+	}
+	if err := sqltree.RewriteNodes(out.ProtoReflect(), w.replace); err != nil {
+		return nil, nil, err
+	}
+	r := w.d.Relation()
+	r.Reads(src.Size(), src.Cols)
+	r.Takes(w.work, src.Size())
+	r.Proofs = append(slices.Clone(r.Proofs), w.proofs...)
+	r.Plan = relation.Planned(fmt.Sprintf("windows per %s, %s", r.Kind, r.RowBound()), src.Plan)
+	return out, r, nil
+}
+
+// windows is the subselect that computes them.
+type windows struct {
+	b      *Binder
+	sc     *Scope
+	d      *relation.Derived
+	clause []*pg_query.Node  // WINDOW w AS (…)
+	names  map[string]string // of the columns, by scope key of the call
+	proofs []schema.Proof
+	work   expr.Work // for each row
+}
+
+func (w *windows) replace(n *pg_query.Node) (*pg_query.Node, bool, error) {
+	f := n.GetFuncCall()
+	if f.GetOver() == nil {
+		return n, n.GetSubLink() == nil, nil
+	}
+	if name := sqltree.FunctionName(f); (name != "lag" && name != "lead") || len(f.Args) != 3 {
+		ref, err := w.column(f)
+		return ref, false, err
+	}
+	// lag(x, n, default) is the default where lag(TRUE, n) finds no row.
+	at := func(first *pg_query.Node) (*pg_query.Node, error) {
+		g := sqltree.Clone(f)
+		g.Args = []*pg_query.Node{first, f.Args[1]}
+		return w.column(g)
+	}
+	found, err := at(&pg_query.Node{Node: &pg_query.Node_AConst{AConst: &pg_query.A_Const{Val: &pg_query.A_Const_Boolval{Boolval: &pg_query.Boolean{Boolval: true}}}}})
+	if err != nil {
+		return nil, false, err
+	}
+	value, err := at(f.Args[0])
+	if err != nil {
+		return nil, false, err
+	}
+	when := &pg_query.Node{Node: &pg_query.Node_CaseWhen{CaseWhen: &pg_query.CaseWhen{Expr: found, Result: value, Location: f.Location}}}
+	return &pg_query.Node{Node: &pg_query.Node_CaseExpr{CaseExpr: &pg_query.CaseExpr{Args: []*pg_query.Node{when}, Defresult: f.Args[2], Location: f.Location}}}, false, nil
+}
+
+// column adds the column of a call, once, and gives a reference to it.
+func (w *windows) column(f *pg_query.FuncCall) (*pg_query.Node, error) {
+	node := &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: f}}
+	key := w.sc.Key(node)
+	if name := w.names[key]; name != "" {
+		return sqltree.ColumnRef(w.d.Table(), name), nil
+	}
+	win, err := w.window(f, node)
+	if err != nil {
+		return nil, w.b.Located(err, node)
+	}
+	x, sql, err := w.value(f, win, node)
+	if err != nil {
+		return nil, w.b.Located(w.b.Refusal(err), node)
+	}
+	if err := w.does(f, win); err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("w%d", len(w.names)+1)
+	w.names[key] = name
+	c := w.d.AddColumn(x, sql, name, win.perUnit && win.frame.whole && !ranking[sqltree.FunctionName(f)])
+	c.Hidden = true
+	if sqltree.FunctionName(f) == "row_number" && len(w.d.Out.UnitCols) > 0 && win.columns {
+		set := []*relation.Column{w.d.Out.UnitCols[0], c}
+		for _, p := range win.partitionCols {
+			set = append(set, w.d.Moved[p])
+		}
+		w.d.Out.Unique = append(w.d.Out.Unique, relation.UniqueSet{Cols: set})
+	}
+	return sqltree.ColumnRef(w.d.Table(), name), nil
+}
+
+// ranking are the window functions that ignore the frame: they tell the rows of a partition apart.
+var ranking = map[string]bool{
+	"row_number": true, "rank": true, "dense_rank": true, "percent_rank": true, "cume_dist": true, "ntile": true, "lag": true, "lead": true,
+}
+
+// value prints a call and describes its value.
+func (w *windows) value(f *pg_query.FuncCall, win *window, node *pg_query.Node) (*expr.Column, query.Scalar, error) {
+	name := sqltree.FunctionName(f)
+	x := &expr.Column{Name: name + "()", Typmod: -1, Scale: -1, DeterministicCollation: true}
+	number := func(typ uint32, lo, hi int64, enforced bool) {
+		x.Type, x.TypeName, x.Bounds, x.Enforced, x.Scale = typ, schema.TypeName(typ), expr.Between(lo, hi), enforced, 0
+	}
+	switch name {
+	case "row_number", "rank", "dense_rank": // at most as many as the unit is said to have rows: clamped where arithmetic reads it
+		number(pgtype.Int8OID, 1, w.d.Src.Rows, false)
+		return w.call(x, query.F("pg_catalog.{}()", name), win, name == "row_number", false)
+	case "percent_rank", "cume_dist":
+		number(pgtype.Float8OID, 0, 1, true)
+		x.Scale = -1
+		return w.call(x, query.F("pg_catalog.{}()", name), win, false, false)
+	case "ntile":
+		k, err := w.sc.constantInteger(f.Args[0], "the number of buckets", 1)
+		if err != nil {
+			return nil, nil, err
+		}
+		number(pgtype.Int4OID, 1, k, true)
+		return w.call(x, query.F("pg_catalog.ntile({})", k), win, true, false)
+	case "lag", "lead", "first_value", "last_value", "nth_value":
+		return w.rowOf(f, win, node)
+	}
+	c, err := aggregate.NewCall(w.b.Base, f, w.sc)
+	if err != nil {
+		return nil, nil, err
+	}
+	over, err := w.over(win, win.frame.rows && !win.frame.whole, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	return aggregate.UnitValue(w.b.Base, w.d.Src, c, over, win.frame.current)
+}
+
+// call completes a call with its window.
+func (w *windows) call(x *expr.Column, call query.Scalar, win *window, total, framed bool) (*expr.Column, query.Scalar, error) {
+	over, err := w.over(win, total, framed)
+	if err != nil {
+		return nil, nil, err
+	}
+	over.Call = call
+	return x, *over, nil
+}
+
+// rowOf prints a function that gives an expression's value in another row of the window.
+func (w *windows) rowOf(f *pg_query.FuncCall, win *window, node *pg_query.Node) (*expr.Column, query.Scalar, error) {
+	name := sqltree.FunctionName(f)
+	e, err := w.sc.Expression(f.Args[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	x, sql := aggregate.RowValue(e, fmt.Sprintf("%s(%s)", name, e.Text()))
+	switch name {
+	case "lag", "lead":
+		x.Nullable = true
+		offset := int64(1)
+		if len(f.Args) > 1 {
+			offset, err = w.sc.constantInteger(f.Args[1], "the offset of "+name, 0)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		return w.call(x, query.F("pg_catalog.{}({}, {})", name, sql, offset), win, true, false)
+	case "nth_value":
+		x.Nullable = true
+		n, err := w.sc.constantInteger(f.Args[1], "the row of nth_value", 1)
+		sql = query.F("pg_catalog.nth_value({}, {})", sql, n)
+		if err != nil {
+			return nil, nil, err
+		}
+	default:
+		x.Nullable = x.Nullable || !win.frame.current
+		sql = query.F("pg_catalog.{}({})", name, sql)
+	}
+	// A longer ORDER BY would move the ends of other frames, which are where rows stop being equal.
+	if !win.frame.rows && !win.frame.whole && !(name == "first_value" && win.frame.initial) {
+		return nil, nil, w.b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("which of equal rows %s takes in this frame is not defined", name),
+			"Give the window the frame ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW, or … AND UNBOUNDED FOLLOWING.")
+	}
+	return w.call(x, sql, win, true, true)
+}

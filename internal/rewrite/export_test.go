@@ -1,4 +1,0 @@
-package rewrite
-
-// KnownNodes lets the test of node types see the list.
-var KnownNodes = knownNodes

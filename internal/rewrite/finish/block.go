@@ -1,0 +1,126 @@
+package finish
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+)
+
+// finishBlock plans a release block and makes the query read its placeholder.
+func (b *Finisher) finishBlock(s *pg_query.SelectStmt, e *bind.Env) error {
+	src, err := b.Source(s, e)
+	if err != nil {
+		return err
+	}
+	sc := &bind.Scope{B: b.Binder, Rel: src, Env: e, Outer: e.Enclosing()}
+	if err := expandStars(s, sc); err != nil {
+		return err
+	}
+	sets, err := b.groupingSets(s, sc)
+	if err != nil {
+		return err
+	}
+	b.levels++
+	alias := fmt.Sprintf("dp%d", b.levels)
+	c := bind.NewCut(b.Binder, sc, alias, sets.keys)
+	c.Sub = func(l *pg_query.SubLink) error { return b.finishSubLink(l, e) }
+	if err := b.cutClauses(s, c); err != nil {
+		return err
+	}
+	// Subqueries of the target list may have added blocks of their own: this block's place comes after them.
+	if err := b.addBlocks(c, src, sets); err != nil {
+		return err
+	}
+	if e == nil {
+		b.nameOutputs(s, alias)
+	}
+	s.FromClause = []*pg_query.Node{{Node: &pg_query.Node_RangeVar{RangeVar: &pg_query.RangeVar{
+		Relname: placeholder(len(b.unions) - 1), Inh: true, Relpersistence: "p", Alias: &pg_query.Alias{Aliasname: alias},
+	}}}}
+	s.WhereClause, s.HavingClause = s.HavingClause, nil
+	s.GroupClause, s.GroupDistinct = nil, false
+	return nil
+}
+
+// nameOutputs notes which result columns of the statement are an aggregate and nothing else.
+func (b *Finisher) nameOutputs(s *pg_query.SelectStmt, alias string) {
+	for _, t := range s.TargetList {
+		r := t.GetResTarget()
+		ref := sqltree.StringList(r.Val.GetColumnRef().GetFields())
+		if len(ref) != 2 || ref[0] != alias || ref[1][0] != 'a' {
+			continue
+		}
+		call, err := strconv.Atoi(ref[1][1:])
+		if err != nil {
+			continue
+		}
+		for _, block := range b.unions[len(b.unions)-1].blocks {
+			b.Blocks[block].Columns[call-1].Output = r.Name
+		}
+	}
+}
+
+// expandStars names the columns of * and gives every output its name, which replacing the expression would change.
+func expandStars(s *pg_query.SelectStmt, sc *bind.Scope) error {
+	list, err := sc.Targets(s.TargetList)
+	if err != nil {
+		return err
+	}
+	s.TargetList = nil
+	for _, t := range list {
+		if t.Col != nil {
+			t.Node = sqltree.ColumnRef(t.Col.Table, t.Col.Name)
+		}
+		s.TargetList = append(s.TargetList, &pg_query.Node{Node: &pg_query.Node_ResTarget{ResTarget: &pg_query.ResTarget{Name: t.Name, Val: t.Node}}})
+	}
+	return nil
+}
+
+// cutClauses replaces keys and aggregates in everything above the grouping.
+func (b *Finisher) cutClauses(s *pg_query.SelectStmt, c *bind.Cut) error {
+	names := map[string]bool{}
+	for _, t := range s.TargetList {
+		names[t.GetResTarget().Name] = true
+	}
+	for _, t := range s.TargetList {
+		r := t.GetResTarget()
+		var err error
+		if r.Val, err = c.Node(r.Val); err != nil {
+			return err
+		}
+	}
+	// ORDER BY and DISTINCT ON prefer output names to input columns (parse_clause.c).
+	byName := func(n *pg_query.Node) (*pg_query.Node, error) {
+		plain := n
+		if o := n.GetSortBy(); o != nil {
+			plain = o.Node
+		}
+		if r := plain.GetColumnRef(); r != nil && len(r.Fields) == 1 && names[r.Fields[0].GetString_().GetSval()] || plain.GetAConst() != nil {
+			return n, nil
+		}
+		return c.Node(n)
+	}
+	if err := sqltree.Each(s.DistinctClause, byName); err != nil {
+		return err
+	}
+	if err := sqltree.Each(s.WindowClause, c.Node); err != nil {
+		return err
+	}
+	var err error
+	if s.HavingClause, err = c.Node(s.HavingClause); err != nil {
+		return err
+	}
+	if err := sqltree.Each(s.SortClause, byName); err != nil {
+		return err
+	}
+	limit := func(n *pg_query.Node) (*pg_query.Node, error) { return b.finishExpression(n, c.Sc.Env) }
+	if s.LimitCount, err = limit(s.LimitCount); err != nil {
+		return err
+	}
+	s.LimitOffset, err = limit(s.LimitOffset)
+	return err
+}

@@ -1,0 +1,174 @@
+package finish
+
+import (
+	"fmt"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/release"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+)
+
+// Finisher turns a copy of the client's tree into its finish form, in place: every release block becomes a read of its placeholder.
+type Finisher struct {
+	*bind.Binder
+	Blocks []*release.Block
+	unions []union // by placeholder
+	levels int     // query levels that read a placeholder, which give it its alias
+}
+
+func New(b *relation.Base) *Finisher { return &Finisher{Binder: bind.New(b)} }
+
+// placeholder names a block in the finish tree; Plan replaces it by the text that reads the released values.
+func placeholder(block int) string { return fmt.Sprintf("dpproxy_block_%d", block+1) }
+
+// FinishQuery turns a query (a copy of the client's tree) into its finish form, in place: every release block becomes a
+// read of its placeholder.
+func (b *Finisher) FinishQuery(s *pg_query.SelectStmt, e *bind.Env) error {
+	if s == nil {
+		return pgerr.New(pgerr.InsufficientPrivilege, "only SELECT is available")
+	}
+	k, err := b.KindOf(s, e)
+	if err != nil {
+		return err
+	}
+	if k == bind.Private {
+		return b.Refuse(pgerr.InsufficientPrivilege, sqltree.FirstTarget(s), "rows of a private table are never returned",
+			"Aggregate them: count(*), sum, avg, min, max or a percentile, GROUP BY columns with a declared domain.")
+	}
+	switch {
+	case s.IntoClause != nil:
+		return pgerr.New(pgerr.InsufficientPrivilege, "SELECT INTO writes")
+	case len(s.LockingClause) > 0:
+		return pgerr.New(pgerr.InsufficientPrivilege, "row locks are not available")
+	}
+	inner, err := b.finishCTEs(s, e)
+	if err != nil {
+		return err
+	}
+	if s.Op != pg_query.SetOperation_SETOP_NONE {
+		if err := b.FinishQuery(s.Larg, inner); err != nil {
+			return err
+		}
+		if err := b.FinishQuery(s.Rarg, inner); err != nil {
+			return err
+		}
+		return b.finishClauses(s, inner, func(n *pg_query.Node) (*pg_query.Node, error) { return b.finishExpression(n, inner) })
+	}
+	for _, n := range s.FromClause {
+		item, err := b.KindOfItem(n, inner)
+		if err != nil {
+			return err
+		}
+		if item == bind.Private {
+			return b.finishBlock(s, inner)
+		}
+	}
+	for _, n := range s.FromClause {
+		if err := b.finishItem(n, inner); err != nil {
+			return err
+		}
+	}
+	return b.finishExpressions(s, inner)
+}
+
+// finishItem turns a FROM item without private rows into its finish form.
+func (b *Finisher) finishItem(n *pg_query.Node, e *bind.Env) error {
+	switch v := n.GetNode().(type) {
+	case *pg_query.Node_RangeSubselect:
+		return b.FinishQuery(v.RangeSubselect.Subquery.GetSelectStmt(), e)
+	case *pg_query.Node_JoinExpr:
+		if err := b.finishItem(v.JoinExpr.Larg, e); err != nil {
+			return err
+		}
+		if err := b.finishItem(v.JoinExpr.Rarg, e); err != nil {
+			return err
+		}
+		var err error
+		v.JoinExpr.Quals, err = b.finishExpression(v.JoinExpr.Quals, e)
+		return err
+	case *pg_query.Node_RangeVar:
+		if v.RangeVar.Schemaname == "" && e.Cte(v.RangeVar.Relname) != nil {
+			return nil
+		}
+		if t := b.Table(v.RangeVar); t != nil && t.Public {
+			return nil
+		}
+		if w := b.View(v.RangeVar); w != nil {
+			return b.finishView(n, v.RangeVar, w)
+		}
+		return b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("relation %q cannot stand beside released aggregates", v.RangeVar.Relname), "Only tables of the policy can.")
+	case *pg_query.Node_RangeFunction:
+		return b.finishFunction(n, e)
+	}
+	return b.Refuse(pgerr.FeatureNotSupported, n, "this kind of FROM item cannot stand beside released aggregates", "")
+}
+
+// finishFunction allows generate_series and unnest in FROM.
+func (b *Finisher) finishFunction(n *pg_query.Node, e *bind.Env) error {
+	var failed error
+	sqltree.Visit(n, func(n *pg_query.Node) bool {
+		if f := n.GetFuncCall(); f != nil && failed == nil {
+			if name := sqltree.FunctionName(f); name != "generate_series" && name != "unnest" {
+				failed = b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("function %s cannot stand in FROM beside released aggregates", name), "Use generate_series and unnest.")
+			}
+		}
+		return failed == nil
+	})
+	return failed
+}
+
+// finishExpression handles the subqueries of an expression over released values.
+func (b *Finisher) finishExpression(n *pg_query.Node, e *bind.Env) (*pg_query.Node, error) {
+	return sqltree.RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+		if l := n.GetSubLink(); l != nil {
+			if l.Testexpr != nil {
+				var err error
+				if l.Testexpr, err = b.finishExpression(l.Testexpr, e); err != nil {
+					return nil, false, err
+				}
+			}
+			return n, false, b.finishSubLink(l, e)
+		}
+		return n, true, nil
+	})
+}
+
+func (b *Finisher) finishSubLink(l *pg_query.SubLink, e *bind.Env) error {
+	return b.FinishQuery(l.Subselect.GetSelectStmt(), e)
+}
+
+// finishExpressions handles every expression of a query level without private rows.
+func (b *Finisher) finishExpressions(s *pg_query.SelectStmt, e *bind.Env) error {
+	f := func(n *pg_query.Node) (*pg_query.Node, error) { return b.finishExpression(n, e) }
+	for _, list := range [][]*pg_query.Node{s.TargetList, s.GroupClause, s.WindowClause, s.ValuesLists, s.DistinctClause} {
+		if err := sqltree.Each(list, f); err != nil {
+			return err
+		}
+	}
+	var err error
+	if s.WhereClause, err = f(s.WhereClause); err != nil {
+		return err
+	}
+	if s.HavingClause, err = f(s.HavingClause); err != nil {
+		return err
+	}
+	return b.finishClauses(s, e, f)
+}
+
+// finishClauses applies f to ORDER BY, LIMIT and OFFSET.
+func (b *Finisher) finishClauses(s *pg_query.SelectStmt, e *bind.Env, f func(*pg_query.Node) (*pg_query.Node, error)) error {
+	if err := sqltree.Each(s.SortClause, f); err != nil {
+		return err
+	}
+	var err error
+	if s.LimitCount, err = f(s.LimitCount); err != nil {
+		return err
+	}
+	s.LimitOffset, err = f(s.LimitOffset)
+	return err
+}

@@ -1,0 +1,199 @@
+package finish
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/release"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+)
+
+// groupings are the grouping sets of a query: one for a plain GROUP BY.
+type groupings struct {
+	keys []*pg_query.Node // all group expressions, each once
+	sets [][]int          // indexes into keys
+}
+
+// maxSets bounds the grouping sets of one block: each is released on its own.
+const maxSets = 32
+
+// union is what stands for one placeholder: one block per grouping set.
+type union struct {
+	blocks []int
+	sets   [][]int
+	keys   int
+	types  []string // of keys, where a set may lack them
+	// grouping lists the GROUPING(…) calls, each a list of indexes into keys
+	grouping [][]int
+}
+
+// groupingSets resolves GROUP BY with GROUPING SETS, ROLLUP and CUBE.
+func (b *Finisher) groupingSets(s *pg_query.SelectStmt, sc *bind.Scope) (*groupings, error) {
+	plain := !slices.ContainsFunc(s.GroupClause, func(n *pg_query.Node) bool { return n.GetGroupingSet() != nil })
+	g := &groupings{sets: [][]int{{}}}
+	if plain {
+		nodes, err := b.GroupNodes(s, sc)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range nodes {
+			i := g.add(n, sc)
+			if !slices.Contains(g.sets[0], i) {
+				g.sets[0] = append(g.sets[0], i)
+			}
+		}
+		return g, nil
+	}
+	for _, n := range s.GroupClause {
+		sets, err := b.setsOf(n, s, sc, g)
+		if err != nil {
+			return nil, err
+		}
+		var product [][]int
+		for _, l := range g.sets {
+			for _, r := range sets {
+				product = append(product, unite(l, r))
+			}
+		}
+		g.sets = product
+		if len(g.sets) > maxSets {
+			return nil, b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("more than %d grouping sets", maxSets), "Every grouping set is a release of its own: name the sets that you need.")
+		}
+	}
+	return g, nil
+}
+
+func unite(l, r []int) []int {
+	out := slices.Clone(l)
+	for _, i := range r {
+		if !slices.Contains(out, i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// add registers a group expression.
+func (g *groupings) add(n *pg_query.Node, sc *bind.Scope) int {
+	k := sc.Key(n)
+	for i, o := range g.keys {
+		if sc.Key(o) == k {
+			return i
+		}
+	}
+	g.keys = append(g.keys, n)
+	return len(g.keys) - 1
+}
+
+// setsOf lists the grouping sets of one GROUP BY item.
+func (b *Finisher) setsOf(n *pg_query.Node, s *pg_query.SelectStmt, sc *bind.Scope, g *groupings) ([][]int, error) {
+	v := n.GetGroupingSet()
+	if v == nil {
+		set, err := b.setOf(n, s, sc, g)
+		return [][]int{set}, err
+	}
+	var parts [][]int
+	for _, c := range v.Content {
+		if v.Kind == pg_query.GroupingSetKind_GROUPING_SET_SETS {
+			sets, err := b.setsOf(c, s, sc, g)
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, sets...)
+			continue
+		}
+		set, err := b.setOf(c, s, sc, g)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, set)
+	}
+	switch v.Kind {
+	case pg_query.GroupingSetKind_GROUPING_SET_EMPTY:
+		return [][]int{{}}, nil
+	case pg_query.GroupingSetKind_GROUPING_SET_ROLLUP:
+		var out [][]int
+		for i := len(parts); i >= 0; i-- {
+			set := []int{}
+			for _, p := range parts[:i] {
+				set = unite(set, p)
+			}
+			out = append(out, set)
+		}
+		return out, nil
+	case pg_query.GroupingSetKind_GROUPING_SET_CUBE:
+		if len(parts) > 5 {
+			return nil, b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("more than %d grouping sets", maxSets), "Use GROUPING SETS.")
+		}
+		var out [][]int
+		for mask := 1<<len(parts) - 1; mask >= 0; mask-- {
+			set := []int{}
+			for i, p := range parts {
+				if mask&(1<<(len(parts)-1-i)) != 0 {
+					set = unite(set, p)
+				}
+			}
+			out = append(out, set)
+		}
+		return out, nil
+	}
+	return parts, nil
+}
+
+// setOf is one expression, or a list of them in parentheses.
+func (b *Finisher) setOf(n *pg_query.Node, s *pg_query.SelectStmt, sc *bind.Scope, g *groupings) ([]int, error) {
+	nodes := []*pg_query.Node{n}
+	if l := n.GetList(); l != nil {
+		nodes = l.Items
+	} else if r := n.GetRowExpr(); r != nil {
+		nodes = r.Args
+	}
+	var set []int
+	for _, n := range nodes {
+		resolved, err := b.GroupNode(n, s, sc)
+		if err != nil {
+			return nil, err
+		}
+		set = unite(set, []int{g.add(resolved, sc)})
+	}
+	return set, nil
+}
+
+// addBlocks plans one block per grouping set.
+func (b *Finisher) addBlocks(c *bind.Cut, src *relation.Relation, g *groupings) error {
+	u := union{sets: g.sets, keys: len(g.keys), grouping: c.Grouping}
+	for _, set := range g.sets {
+		var nodes []*pg_query.Node
+		for _, i := range set {
+			nodes = append(nodes, g.keys[i])
+		}
+		k, err := (&release.Planner{Base: b.Base}).NewBlock(src, c.Sc, nodes, c.Calls, b.Blocks)
+		if err != nil {
+			return err
+		}
+		if err := k.PlanWithin(b.Base, c.Withins); err != nil {
+			return err
+		}
+		if err := k.PlanIntervals(b.Base, c.Intervals); err != nil {
+			return err
+		}
+		u.blocks = append(u.blocks, len(b.Blocks))
+		b.Blocks = append(b.Blocks, k)
+	}
+	if len(g.sets) > 1 {
+		for _, n := range g.keys {
+			e, err := c.Sc.Expression(n)
+			if err != nil {
+				return err
+			}
+			u.types = append(u.types, e.TypeName())
+		}
+	}
+	b.unions = append(b.unions, u)
+	return nil
+}

@@ -1,0 +1,133 @@
+package finish
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
+)
+
+// stubs replaces the placeholders in the tree by subselects without a table, which pass the check of names.
+func (b *Finisher) stubs(tree *pg_query.SelectStmt) {
+	stub := func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+		v := n.GetRangeVar()
+		if v == nil || !strings.HasPrefix(v.Relname, "dpproxy_block_") {
+			return n, true, nil
+		}
+		target := &pg_query.ResTarget{Name: v.Relname, Val: pg_query.MakeAConstIntNode(1, -1)}
+		return &pg_query.Node{Node: &pg_query.Node_RangeSubselect{RangeSubselect: &pg_query.RangeSubselect{
+			Alias: v.Alias,
+			Subquery: &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: &pg_query.SelectStmt{
+				LimitOption: pg_query.LimitOption_LIMIT_OPTION_DEFAULT, Op: pg_query.SetOperation_SETOP_NONE,
+				TargetList: []*pg_query.Node{{Node: &pg_query.Node_ResTarget{ResTarget: target}}},
+			}}},
+		}}}, false, nil
+	}
+	if err := sqltree.RewriteNodes(tree.ProtoReflect(), stub); err != nil {
+		panic(err) // the callback gives none
+	}
+}
+
+// Template is the finish query without the reads of released values: the same for all parameter values.
+type Template struct {
+	once  sync.Once
+	text  []string // around the reads
+	reads []int    // which placeholder each read is of
+	on    schema.Route
+	args  []FinishArg // the client's parameters that it uses, numbered without gaps
+	err   error
+}
+
+// PrintFinish prints the client's statement over released values.
+func (b *Finisher) PrintFinish(t *Template, in catalog.Input, tree *pg_query.SelectStmt, index []int) (Finish, error) {
+	t.once.Do(func() { t.err = b.printTemplate(in, tree, t) })
+	if t.err != nil {
+		return Finish{}, t.err
+	}
+	f := &finishText{b: b, args: slices.Clone(t.args)}
+	var text strings.Builder
+	for i, read := range t.reads {
+		text.WriteString(t.text[i])
+		text.WriteString("(" + f.union(b.unions[read], index) + ")")
+	}
+	text.WriteString(t.text[len(t.reads)])
+	return Finish{SQL: text.String(), On: t.on, Args: f.args}, nil
+}
+
+// printTemplate deparses the finish tree and has the catalog room check every name in it.
+func (b *Finisher) printTemplate(in catalog.Input, tree *pg_query.SelectStmt, t *Template) error {
+	numbers := map[int32]int32{}
+	renumber := func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+		r := n.GetParamRef()
+		if r == nil {
+			return n, true, nil
+		}
+		if numbers[r.Number] == 0 {
+			numbers[r.Number] = int32(len(t.args) + 1)
+			t.args = append(t.args, FinishArg{Type: b.Desc.ParameterTypes[r.Number-1], Parameter: int(r.Number), Key: -1, Release: -1})
+		}
+		r.Number = numbers[r.Number]
+		return n, true, nil
+	}
+	if err := sqltree.RewriteNodes(tree.ProtoReflect(), renumber); err != nil {
+		return err
+	}
+	b.stubs(tree)
+	text, err := sqltree.Deparse(tree)
+	if err != nil {
+		return err
+	}
+	again, err := pg_query.Parse(text)
+	if err != nil {
+		return err
+	}
+	in.Parameters = len(t.args)
+	r, err := catalog.Check(again.Stmts[0].Stmt, text, in)
+	if err != nil {
+		return sqltree.WithoutPosition(err)
+	}
+	if len(r.Supplies) > 0 || len(r.Assignments) > 0 {
+		return pgerr.New(pgerr.FeatureNotSupported, "settings and dpproxy's own tables cannot be used together with private tables", pgerr.Hint("Ask for them in a statement of their own."))
+	}
+	t.on = schema.RouteShadow
+	if r.Route == catalog.Public {
+		t.on = schema.RoutePublic
+	}
+	return t.cut(r.SQL, len(b.unions))
+}
+
+// cut takes the stubs out of a text, by PostgreSQL's own scanner: each is the tokens ( SELECT 1 AS name ).
+func (t *Template) cut(text string, stubs int) error {
+	scan, err := pg_query.Scan(text)
+	if err != nil {
+		return err
+	}
+	names := map[string]int{}
+	for i := range stubs {
+		names[placeholder(i)] = i
+	}
+	from := 0
+	for i, token := range scan.Tokens {
+		read, ok := names[text[token.Start:token.End]]
+		if token.Token != pg_query.Token_IDENT || !ok {
+			continue
+		}
+		if i < 4 || i+1 == len(scan.Tokens) || scan.Tokens[i-4].Token != pg_query.Token_ASCII_40 || scan.Tokens[i+1].Token != pg_query.Token_ASCII_41 {
+			return fmt.Errorf("the finish query names %s outside its place", placeholder(read))
+		}
+		t.text, t.reads = append(t.text, text[from:scan.Tokens[i-4].Start]), append(t.reads, read)
+		from = int(scan.Tokens[i+1].End)
+	}
+	if t.text = append(t.text, text[from:]); len(t.reads) != stubs {
+		return fmt.Errorf("the finish query reads %d blocks of %d", len(t.reads), stubs)
+	}
+	return nil
+}

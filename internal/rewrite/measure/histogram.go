@@ -1,0 +1,33 @@
+package measure
+
+import (
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/release"
+)
+
+// Histogram is the sparse histogram of a quantile's argument: group, grid step, rows; at most h.rows rows of a unit.
+func Histogram(b *relation.Base, k *release.Block, h release.Histogram) query.Query {
+	t := &measurement{b: b, k: k}
+	src, step := k.Src.FilteredBy(h.Where), query.Output{X: h.Sql, Name: "z"}
+	outputs := relation.Unnamed(columns(sparseAlias, append(t.groupNames(), "z")))
+	groups := len(outputs)
+	if groups == 1 {
+		outputs, groups = append([]query.Output{{X: theGroup}}, outputs...), 2
+	}
+	var rows query.Query
+	number := query.Scalar(query.Raw("count(*)"))
+	if k.Single() {
+		keys := append(t.keyNames(), "z")
+		rows = &query.Select{
+			Outputs: append(named(rankedAlias, keys...), query.Output{X: number, Name: "n"}),
+			From:    &query.Derived{Query: src.Selects(append(t.keyOutputs(), step)...), As: rankedAlias}, Groups: len(keys),
+		}
+		rows, number = t.numbered(rows, []string{"z", "n"}), query.F("sum({})", sparseAlias.Column("n"))
+	} else {
+		rows = t.numbered(src.Selects(append(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), step)...), []string{"u", "z"})
+		z := rankedAlias.Column("z")
+		rows = t.ranked(rows, "z", []query.Scalar{t.hashed("hashint8extended", z), z}, h.Rows)
+	}
+	return &query.Select{Outputs: append(outputs, query.Output{X: number}), From: &query.Derived{Query: rows, As: sparseAlias}, Groups: groups}
+}

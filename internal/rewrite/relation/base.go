@@ -1,0 +1,171 @@
+package relation
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+)
+
+// Base is what one planning knows of main, the session and the values of parameters, and what it has found out. Copies share what was
+// found out.
+type Base struct {
+	sqltree.Text // of the statement, or of the view that is read
+	Schema       *schema.Schema
+	Settings     schema.Settings
+	Desc         schema.Description
+	Values       schema.Values
+	Known        bool          // values are known
+	Lookup       schema.Lookup // nil before values are known
+	HashKey      string        // secret of the choice of groups (P9)
+	*findings
+}
+
+// findings are what a planning has found out.
+type findings struct {
+	literals map[literalKey]schema.Canonical // what the shadow has read: the clock stands still within a statement
+	Begun    begun                           // what main may begin lazily
+	aliases  int
+	Domains  map[string][]schema.Canonical // what Distinct gave, for the fingerprint
+}
+
+func New(s *schema.Schema, settings schema.Settings, d schema.Description, text string) *Base {
+	return &Base{Text: sqltree.Text(text), Schema: s, Settings: settings, Desc: d, findings: &findings{literals: map[literalKey]schema.Canonical{}, Domains: map[string][]schema.Canonical{}}}
+}
+
+// literalKey names a constant to be read.
+type literalKey struct {
+	oid  uint32
+	text string
+}
+
+// NewAlias names one more FROM item.
+func (b *Base) NewAlias() *query.Alias {
+	b.aliases++
+	return &query.Alias{ID: b.aliases}
+}
+
+func (b *Base) UsesDomain(c policy.ColumnOf, values []schema.Canonical) {
+	b.Domains[fmt.Sprint(c)] = values
+}
+
+// resolved binds a relation's name as the backend's search_path does: public first, the other schemas of the policy by
+// name. Views and tables are one name space.
+func (b *Base) resolved(v *pg_query.RangeVar) policy.Name {
+	var found policy.Name
+	if v.Catalogname != "" && v.Catalogname != b.Settings.Database {
+		return found
+	}
+	if v.Schemaname != "" {
+		return policy.Name{Schema: v.Schemaname, Relation: v.Relname}
+	}
+	consider := func(n policy.Name) {
+		if n.Relation != v.Relname || found.Schema == "public" {
+			return
+		}
+		if found == (policy.Name{}) || n.Schema == "public" || n.Schema < found.Schema {
+			found = n
+		}
+	}
+	for _, t := range b.Schema.Policy.Tables {
+		consider(t.Name)
+	}
+	for _, n := range b.Schema.Policy.Views {
+		consider(n)
+	}
+	return found
+}
+
+// Table finds a listed table by the name that the analyst wrote; nil when the policy does not list it.
+func (b *Base) Table(v *pg_query.RangeVar) *policy.Table {
+	return b.Schema.Policy.Table(b.resolved(v))
+}
+
+// View finds a listed view; nil when there is none.
+func (b *Base) View(v *pg_query.RangeVar) *schema.Relation {
+	if n := b.resolved(v); slices.Contains(b.Schema.Policy.Views, n) {
+		return b.Schema.Relations[n]
+	}
+	return nil
+}
+
+func (b *Base) Parameter(n int) (uint32, *string, bool) {
+	if n < 1 || n > len(b.Desc.ParameterTypes) {
+		return 0, nil, false
+	}
+	if !b.Known || n > len(b.Values) {
+		return b.Desc.ParameterTypes[n-1], nil, false
+	}
+	return b.Desc.ParameterTypes[n-1], (*string)(b.Values[n-1]), true
+}
+
+// Literal has the shadow read a constant, once per statement.
+func (b *Base) Literal(oid uint32, text string) (string, bool, error) {
+	if b.Lookup == nil {
+		return "", false, nil
+	}
+	key := literalKey{oid, text}
+	if value, ok := b.literals[key]; ok {
+		return string(value), true, nil
+	}
+	value, err := b.Lookup.Literal(oid, text)
+	if err == nil {
+		b.literals[key] = value
+	}
+	return string(value), true, err
+}
+
+// Prints compares the session's styles with main's.
+func (b *Base) Prints(oid uint32) bool {
+	switch oid {
+	case pgtype.DateOID, pgtype.TimestampOID, pgtype.TimestamptzOID:
+		return strings.HasPrefix(strings.ToUpper(b.Settings.DateStyle), "ISO")
+	case pgtype.IntervalOID:
+		return strings.EqualFold(b.Settings.IntervalStyle, "postgres")
+	}
+	return true
+}
+
+// Refusal gives an expression's refusal its position in the client's text.
+func (b *Base) Refusal(err error) error {
+	var r *expr.Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	e := *r.Err
+	if e.Position == 0 {
+		e.Position = int32(b.Position(r.Location))
+	}
+	return &e
+}
+
+// IsTrue reads the answer to a question of one boolean.
+func IsTrue(rows [][]*schema.Canonical) bool {
+	return len(rows) == 1 && rows[0][0] != nil && *rows[0][0] == "t"
+}
+
+// Foreign says that a relation reads a foreign table: postgres_fdw pushes CASE down, LEAST and GREATEST not.
+func (b *Base) Foreign(r *Relation) bool {
+	return slices.ContainsFunc(r.Tables, func(t *policy.Table) bool {
+		m := b.Schema.Relations[t.Name]
+		return m != nil && m.Kind == 'f'
+	})
+}
+
+// HashSeed derives the seed of group selection from the proxy's secret.
+func (b *Base) HashSeed() schema.Canonical {
+	sum := sha256.Sum256([]byte("dpproxy group selection\x00" + b.HashKey))
+	return schema.Canonical(strconv.FormatInt(int64(binary.BigEndian.Uint64(sum[:8])), 10))
+}

@@ -1,0 +1,264 @@
+package relation
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
+
+// Joined collects the items of inner joins, of a FROM list or below a JOIN, until the graph is solved as a whole.
+type Joined struct {
+	Items []*Relation
+	Cols  []*Column    // in the order that * shows them
+	Conds []*expr.Expr // of ON, USING and NATURAL
+	Equal Equalities
+}
+
+func (j *Joined) Add(o *Joined) {
+	j.Items = append(j.Items, o.Items...)
+	j.Cols = append(j.Cols, o.Cols...)
+	j.Conds = append(j.Conds, o.Conds...)
+	j.Equal.Merge(o.Equal)
+}
+
+// View is the items as one relation, for names and for the kind of unit.
+func (j *Joined) View() *Relation {
+	r := &Relation{Cols: j.Cols}
+	for _, item := range j.Items {
+		if item.Private() {
+			r.Unit, r.Chain, r.Kind = item.Unit, item.Chain, item.Kind
+			break
+		}
+	}
+	return r
+}
+
+// Equalities are classes of columns that are equal in every row of an inner join.
+type Equalities struct {
+	pairs [][2]*Column
+	Fixed []*Column // equal to a constant
+}
+
+func (q *Equalities) Note(l, r *Column) {
+	if expr.SameEquality(l.X, r.X) {
+		q.pairs = append(q.pairs, [2]*Column{l, r})
+	}
+}
+
+func (q *Equalities) Merge(o Equalities) {
+	q.pairs = append(q.pairs, o.pairs...)
+	q.Fixed = append(q.Fixed, o.Fixed...)
+}
+
+// classes gives every column that occurs the number of its class.
+func (q *Equalities) classes() map[*Column]int {
+	parent := map[*Column]*Column{}
+	var root func(c *Column) *Column
+	root = func(c *Column) *Column {
+		if p := parent[c]; p != nil && p != c {
+			return root(p)
+		}
+		return c
+	}
+	for _, p := range q.pairs {
+		l, r := root(p[0]), root(p[1])
+		parent[l] = r
+		if parent[r] == nil {
+			parent[r] = r
+		}
+	}
+	numbers, class := map[*Column]int{}, map[*Column]int{}
+	for _, p := range q.pairs {
+		for _, c := range p {
+			r := root(c)
+			if numbers[r] == 0 {
+				numbers[r] = len(numbers) + 1
+			}
+			class[c] = numbers[r]
+		}
+	}
+	return class
+}
+
+// Solve makes one relation of the items of inner joins. where adds equalities of the WHERE clause, which join as ON does.
+//
+// Every private item has to have the same unit as the others in every joined row (PRIVACY 3). Rows per unit multiply,
+// except for items of which a unique index lets through at most one row per row of the others.
+func (b *Base) Solve(j *Joined, where *Equalities) (*Relation, error) {
+	equal := j.Equal
+	if where != nil {
+		equal.Merge(*where)
+	}
+	out := j.Items[0]
+	if len(j.Items) > 1 {
+		if slices.ContainsFunc(j.Items, func(r *Relation) bool { return r.Preserved != nil }) {
+			return nil, ErrPreserved
+		}
+		class := equal.classes()
+		if err := b.sameUnit(j.Items, class); err != nil {
+			return nil, err
+		}
+		var err error
+		if out, err = b.combine(j, class, equal.Fixed); err != nil {
+			return nil, err
+		}
+	}
+	b.Begun.Filters(j.Conds)
+	out.Filters(j.Items, j.Conds)
+	out.Cols = append(j.Cols, hiddenColumns(out, j.Cols)...)
+	out.Where = append(out.Where, expr.Conjuncts(j.Conds...)...)
+	out.Conds = append(out.Conds, j.Conds...)
+	return out, nil
+}
+
+// combine orders the items so that the fewest factors multiply the rows per unit, and joins them.
+func (b *Base) combine(j *Joined, class map[*Column]int, fixed []*Column) (*Relation, error) {
+	var best *Relation
+	var failed error
+	for i, root := range j.Items {
+		if root.Lateral || !root.Private() && hasPrivate(j.Items) {
+			continue
+		}
+		r, err := b.combineFrom(j.Items, i, class, fixed)
+		if err != nil {
+			failed = err
+		} else if best == nil || r.Rows < best.Rows || r.Rows == best.Rows && r.Proven && !best.Proven {
+			best = r
+		}
+	}
+	if best == nil {
+		return nil, failed
+	}
+	return best, nil
+}
+
+func (b *Base) combineFrom(items []*Relation, start int, class map[*Column]int, fixed []*Column) (*Relation, error) {
+	root := items[start]
+	out := &Relation{
+		Unit: root.Unit, UnitCols: slices.Clone(root.UnitCols), Kind: root.Kind, Rows: root.Rows, Proven: root.Proven, Max: root.Max,
+		extent: root.extent, Steps: root.Steps, Unique: slices.Clone(root.Unique), Order: root.Order, OrderProofs: root.OrderProofs,
+	}
+	perUnit := map[*Column]bool{}
+	placed := map[int]bool{}
+	place := func(r *Relation) {
+		for _, c := range r.Cols {
+			if class[c] != 0 {
+				placed[class[c]] = true
+			}
+		}
+	}
+	place(root)
+	left := slices.Delete(slices.Clone(items), start, start+1)
+	for len(left) > 0 {
+		next, set, det := pickItem(left, class, placed, fixed, out)
+		r := left[next]
+		if set == nil && r.Rows == 0 && out.Private() {
+			return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)),
+				pgerr.Hint("Join public tables on their primary key or another unique key."))
+		}
+		out.joins(r, set)
+		out.multiply(r, set)
+		if set == nil || !det {
+			for _, c := range r.Cols {
+				perUnit[c] = c.PerUnit && r.Private() && !r.Lateral
+			}
+		}
+		if det && set != nil {
+			for _, c := range r.Cols {
+				perUnit[c] = true
+			}
+		}
+		place(r)
+		left = slices.Delete(left, next, next+1)
+	}
+	for c, v := range perUnit {
+		c.PerUnit = v || c.IsUnit
+	}
+	var from query.Product
+	var inputs []step
+	for _, r := range items {
+		from, inputs = append(from, r.From), append(inputs, r.Plan)
+		out.Where = append(out.Where, r.Where...)
+		out.Conds = append(out.Conds, r.Conds...)
+		out.Cols = append(out.Cols, r.Cols...)
+		out.Tables = append(out.Tables, r.Tables...)
+		out.Proofs = append(out.Proofs, r.Proofs...)
+		out.Correlated = append(out.Correlated, r.Correlated...)
+		out.Empty = out.Empty || r.Empty
+		if r != root {
+			out.UnitCols = append(out.UnitCols, r.UnitCols...)
+		}
+	}
+	out.From, out.Plan = from, Planned("join, "+out.RowBound(), inputs...)
+	return out, nil
+}
+
+// pickItem takes an item that adds no row if there is one, and a lateral one after all that it may read. det: what it adds is a
+// function of the unit.
+func pickItem(left []*Relation, class map[*Column]int, placed map[int]bool, fixed []*Column, out *Relation) (int, *UniqueSet, bool) {
+	for i, r := range left {
+		if r.Lateral && i > 0 {
+			continue
+		}
+		covered := map[*Column]bool{}
+		for _, c := range r.Cols {
+			if class[c] != 0 && placed[class[c]] || slices.Contains(fixed, c) {
+				covered[c] = true
+			}
+		}
+		if out.Private() && r.Private() {
+			for _, c := range r.UnitCols {
+				covered[c] = true // equal by sameUnit
+			}
+		}
+		if set := r.UniqueOver(covered); set != nil {
+			det := out.Rows == 1 && out.Proven || onUnit(set, r) && !r.Lateral
+			return i, set, det
+		}
+	}
+	for i, r := range left {
+		if r.Rows > 0 && (!r.Lateral || i == 0) {
+			return i, nil, false
+		}
+	}
+	return 0, nil, false
+}
+
+func onUnit(set *UniqueSet, r *Relation) bool {
+	return len(set.Cols) == 1 && slices.Contains(r.UnitCols, set.Cols[0])
+}
+
+// multiply accounts for one more item; set is the unique set that lets at most one of its rows through, nil for none.
+func (r *Relation) multiply(o *Relation, set *UniqueSet) {
+	if !r.Private() && o.Private() {
+		r.Unit, r.Kind, r.Rows, r.Proven = o.Unit, o.Kind, o.Rows, o.Proven
+		r.UnitCols = append(r.UnitCols, o.UnitCols...)
+		r.Unique, r.Order, r.Max = nil, nil, 0
+		return
+	}
+	if set != nil {
+		if set.Proof != nil {
+			r.Proofs = append(r.Proofs, *set.Proof)
+		}
+		return
+	}
+	single := r.Rows == 1 && r.Proven && o.Private()
+	r.Rows, r.extent = saturatingMul(r.Rows, o.Rows), saturatingMul(r.extent, o.extent)
+	r.Proven = r.Proven && o.Proven
+	if r.Max > 0 {
+		r.Max = saturatingMul(r.Max, o.Rows)
+	}
+	r.Unique = nil
+	if single { // each row of the other meets at most one
+		r.Unique = o.Unique
+	}
+	if r.Order == nil || o.Order == nil {
+		r.Order = nil
+	} else {
+		r.Order = append(slices.Clone(r.Order), o.Order...)
+		r.OrderProofs = append(slices.Clone(r.OrderProofs), o.OrderProofs...)
+	}
+}

@@ -1,0 +1,199 @@
+package relation
+
+import (
+	"fmt"
+	"slices"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
+
+// OuterJoin makes the relation of a LEFT, RIGHT or FULL join (PRIVACY 3 to 5).
+func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relation, conds []*expr.Expr, equal Equalities, using []string) (*Relation, error) {
+	shown := append(slices.Clone(l.Cols), r.Cols...)
+	if kind == pg_query.JoinType_JOIN_RIGHT {
+		l, r = r, l
+	}
+	if l.Preserved != nil || r.Preserved != nil {
+		return nil, ErrPreserved
+	}
+	if kind != pg_query.JoinType_JOIN_FULL && !l.Private() && r.Private() {
+		return b.publicLeftJoin(n, l, r, conds, equal, shown, using)
+	}
+	if kind == pg_query.JoinType_JOIN_FULL && l.Private() != r.Private() {
+		return nil, b.Refuse(pgerr.FeatureNotSupported, n, "an outer join that keeps the rows of a public table cannot be counted",
+			"Use an inner join: GROUP BY a declared domain returns every key, empty ones too.")
+	}
+	class := equal.classes()
+	if l.Private() && r.Private() {
+		if err := b.sameUnitOuter(kind, l, r, class); err != nil {
+			return nil, err
+		}
+	}
+	covered := map[*Column]bool{}
+	for _, c := range r.Cols {
+		if class[c] != 0 && slices.ContainsFunc(l.Cols, func(d *Column) bool { return class[d] == class[c] }) {
+			covered[c] = true
+		}
+	}
+	if l.Private() && r.Private() {
+		for _, c := range r.UnitCols {
+			covered[c] = true
+		}
+	}
+	set := r.UniqueOver(covered)
+	if l.Private() && r.Rows == 0 && set == nil {
+		return nil, b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)), "Join public tables on their primary key or another unique key.")
+	}
+	if kind == pg_query.JoinType_JOIN_FULL {
+		return b.fullJoin(l, r, conds, equal, shown, using)
+	}
+	out := &Relation{
+		Unit: l.Unit, UnitCols: l.UnitCols, Kind: l.Kind, Rows: l.Rows, Proven: l.Proven, Max: l.Max, Unique: slices.Clone(l.Unique), Order: l.Order, OrderProofs: l.OrderProofs,
+		extent: l.extent, Steps: l.Steps, Empty: l.Empty, Where: l.Where, Conds: l.Conds, Cols: shown, Tables: append(slices.Clone(l.Tables), r.Tables...), Proofs: append(slices.Clone(l.Proofs), r.Proofs...),
+	}
+	out.joins(r, set)
+	out.multiply(r, set)
+	b.Begun.Filters(conds)
+	out.Filters([]*Relation{l, r}, conds)
+	on := append(expr.Conjuncts(conds...), r.Where...)
+	if r.Empty {
+		on = append(on, never)
+	}
+	if len(on) == 0 {
+		on = []query.Scalar{always}
+	}
+	out.From = &query.Join{Kind: "LEFT", Left: l.From, Right: r.From, On: on}
+	out.Cols = append(out.Cols, append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
+	nullExtend(r.Cols)
+	out.hideMerged(using, r)
+	out.Plan = Planned("left join, "+out.RowBound(), l.Plan, r.Plan)
+	return out, nil
+}
+
+// sameUnitOuter is sameUnit where a side's rows may stay without a partner: there the other side's unit is NULL, so a side
+// that is kept reaches its unit by a join of its own.
+func (b *Base) sameUnitOuter(kind pg_query.JoinType, l, r *Relation, class map[*Column]int) error {
+	kept := []*Relation{l}
+	if kind == pg_query.JoinType_JOIN_FULL {
+		kept = append(kept, r)
+	}
+	chains := make([]*chain, len(kept))
+	for i, side := range kept {
+		chains[i] = side.Chain
+	}
+	before := []query.Source{l.From, r.From}
+	if err := b.sameUnit([]*Relation{l, r}, class); err != nil {
+		return err
+	}
+	for i, side := range kept {
+		if chains[i] == nil || side.From != before[i] {
+			continue
+		}
+		side.Unit, side.Chain = nil, chains[i]
+		if err := b.Reach(side); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nullExtend makes columns those of an outer join's optional side: nullable, and no unit any more (PRIVACY 4).
+func nullExtend(cols []*Column) {
+	for _, c := range cols {
+		c.X.OfUnit = c.X.OfUnit || c.X.Unit
+		c.X.Nullable, c.IsUnit, c.PerUnit, c.X.Unit = true, false, false, false
+	}
+}
+
+// hideMerged leaves one of the two columns of USING visible: that of the preserved side.
+func (r *Relation) hideMerged(using []string, optional *Relation) {
+	for _, name := range using {
+		for _, c := range optional.Cols {
+			if c.Name == name {
+				c.Hidden = true
+			}
+		}
+	}
+}
+
+// fullJoin keeps both sides' rows: a unit has at most max(a·b, a+b), and a·b if all its rows match each other.
+func (b *Base) fullJoin(l, r *Relation, conds []*expr.Expr, equal Equalities, shown []*Column, using []string) (*Relation, error) {
+	if !l.Private() {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "a FULL JOIN of public tables cannot stand beside private tables")
+	}
+	merged, err := b.mergeColumns(l, r, using)
+	if err != nil {
+		return nil, b.Refusal(err)
+	}
+	out := &Relation{
+		Kind: l.Kind, Proven: l.Proven && r.Proven, Steps: l.Steps, Empty: l.Empty && r.Empty, Cols: append(merged, shown...),
+		Tables: append(slices.Clone(l.Tables), r.Tables...), Proofs: append(slices.Clone(l.Proofs), r.Proofs...),
+	}
+	if out.Rows = saturatingMul(l.Rows, r.Rows); !onlyUnits(conds, equal) {
+		out.Rows = max(out.Rows, saturatingAdd(l.Rows, r.Rows))
+	}
+	out.Unit = query.F("COALESCE({}, {})", l.Unit, r.Unit)
+	out.Takes(expr.Work{Row: expr.MulSteps(r.Rows, PairSteps), Once: r.Steps}, l.Rows)
+	out.Does(out.Rows, conds...)
+	out.From = &query.Join{Kind: "FULL", Left: b.filtered(l), Right: b.filtered(r), On: expr.Conjuncts(conds...)}
+	out.Cols = append(out.Cols, append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
+	nullExtend(l.Cols)
+	nullExtend(r.Cols)
+	for _, c := range merged {
+		if c.IsUnit {
+			out.UnitCols = append(out.UnitCols, c)
+		}
+	}
+	out.Where = []query.Scalar{query.F("({} IS NOT NULL)", out.Unit)}
+	out.Plan = Planned("full join, "+out.RowBound(), l.Plan, r.Plan)
+	return out, nil
+}
+
+// onlyUnits says that the conditions of a join equate units and nothing else.
+func onlyUnits(conds []*expr.Expr, equal Equalities) bool {
+	return len(conds) == len(equal.pairs) && !slices.ContainsFunc(equal.pairs, func(p [2]*Column) bool { return !p[0].IsUnit || !p[1].IsUnit })
+}
+
+// mergeColumns makes the columns that USING shows in a full join: the value of the side that has one. Merged of two units, a
+// column is the unit of every row.
+func (b *Base) mergeColumns(l, r *Relation, using []string) ([]*Column, error) {
+	var merged []*Column
+	for _, name := range using {
+		a, err := l.Find("", name)
+		if err != nil {
+			return nil, err
+		}
+		c, err := r.Find("", name)
+		if err != nil {
+			return nil, err
+		}
+		x, y, col, err := expr.Unify(ConstantScope{b}, a.Written(), c.Written())
+		if err != nil {
+			return nil, err
+		}
+		unit := a.IsUnit && c.IsUnit && a.KeptBy(x) && c.KeptBy(y)
+		col.Ref, col.Name, col.Unit = query.F("COALESCE({}, {})", x.SQL(), y.SQL()), name, unit
+		n := &Column{Name: name, X: col, IsUnit: unit, HoldsUnit: unit, PerUnit: unit}
+		col.Source = n
+		a.Hidden, c.Hidden = true, true
+		merged = append(merged, n)
+	}
+	return merged, nil
+}
+
+// filtered prints a side of a full join with its conditions, which are not the join's. A join with one row keeps the names of
+// its columns, as a subselect would not.
+func (b *Base) filtered(r *Relation) query.Source {
+	where := r.Where
+	if r.Empty {
+		where = append(slices.Clone(where), never)
+	}
+	if len(where) == 0 {
+		return r.From
+	}
+	return &query.Join{Kind: "INNER", Left: r.From, Right: oneValue(b.NewAlias()), On: where}
+}

@@ -1,0 +1,326 @@
+package relation
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+)
+
+// Written is the column as a set operation reads it.
+func (c *Column) Written() *expr.Expr {
+	if c.Literal != nil {
+		return c.Literal
+	}
+	return expr.Read(c.X, -1)
+}
+
+// KeptBy says that an expression of the column keeps its values: a cast reads a bounded one clamped.
+func (c *Column) KeptBy(x *expr.Expr) bool { return c.X.Bounds.Open() || query.Equal(x.SQL(), c.X.Ref) }
+
+// Unnamed are outputs that nothing refers to.
+func Unnamed(list []query.Scalar) []query.Output {
+	out := make([]query.Output, len(list))
+	for i, x := range list {
+		out[i] = query.Output{X: x}
+	}
+	return out
+}
+
+// SourceOf is the column that an expression is; nil for any other expression.
+func SourceOf(x *expr.Expr) *Column {
+	if x.Column() == nil {
+		return nil
+	}
+	c, _ := x.Column().Source.(*Column)
+	return c
+}
+
+// Selects is the query of the relation's rows with the given outputs.
+func (r *Relation) Selects(outputs ...query.Output) *query.Select {
+	where := sorted(r.Where)
+	if r.Empty {
+		where = append(where, never)
+	}
+	return &query.Select{Outputs: outputs, From: r.From, Where: where}
+}
+
+// sorted gives conditions one order, wherever they came from: ON, WHERE or the policy. Bare columns, such as the unit's, come first.
+func sorted(conditions []query.Scalar) []query.Scalar {
+	atomic := func(x query.Scalar) int {
+		if query.Key(x)[0] == '(' {
+			return 1
+		}
+		return 0
+	}
+	out := query.Sorted(conditions)
+	slices.SortStableFunc(out, func(a, b query.Scalar) int { return atomic(a) - atomic(b) })
+	return out
+}
+
+// FilteredBy is the relation's rows where a condition holds, too; nil: all of them.
+func (r *Relation) FilteredBy(where query.Scalar) *Relation {
+	if where == nil {
+		return r
+	}
+	out := *r
+	out.Where = append(append([]query.Scalar{}, r.Where...), where)
+	return &out
+}
+
+// MixedUnits is said of a query over tables with two kinds of units (PRIVACY 1).
+func MixedUnits(a, b string) string {
+	return fmt.Sprintf("tables whose privacy unit is %s and tables whose privacy unit is %s cannot be used in one query", a, b)
+}
+
+// hiddenColumns keeps the nameless columns that carry unit and order of derived items.
+func hiddenColumns(r *Relation, shown []*Column) []*Column {
+	var hidden []*Column
+	for _, c := range r.Cols {
+		if !slices.Contains(shown, c) {
+			hidden = append(hidden, c)
+		}
+	}
+	return hidden
+}
+
+func itemName(r *Relation) string {
+	for _, c := range r.Cols {
+		if c.Table != "" {
+			return c.Table
+		}
+	}
+	if len(r.Tables) == 0 {
+		return "VALUES"
+	}
+	return r.Tables[0].Name.Relation
+}
+
+func hasPrivate(items []*Relation) bool {
+	return slices.ContainsFunc(items, func(r *Relation) bool { return r.Private() })
+}
+
+// rowsLimit keeps products of row bounds within what a sensitivity can be computed from.
+const rowsLimit = 1 << 40
+
+func saturatingMul(a, b int64) int64 {
+	if b != 0 && a > rowsLimit/b {
+		return rowsLimit
+	}
+	return a * b
+}
+
+// saturatingAdd adds row bounds; of public rows, 0 says that none is known.
+func saturatingAdd(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return min(rowsLimit, a+b)
+}
+
+// RowBound words the row bound for EXPLAIN.
+func (r *Relation) RowBound() string {
+	switch {
+	case !r.Private():
+		return "public"
+	case r.Rows == 1 && r.Proven:
+		return "one row per unit (proven)"
+	case r.Proven:
+		return fmt.Sprintf("at most %d rows per unit (proven)", r.Rows)
+	}
+	return fmt.Sprintf("at most %d rows per unit (clamped)", r.Rows)
+}
+
+// oneValue is a FROM item of one row.
+func oneValue(as *query.Alias) query.Source {
+	return &query.Values{Rows: [][]query.Scalar{{query.Integer(1)}}, As: as}
+}
+
+// Conditions without columns.
+const (
+	never  = query.Raw("FALSE")
+	always = query.Raw("TRUE")
+)
+
+// Relation is a node of the plan below a release: rows on main, with what is known, and enforced, about them.
+type Relation struct {
+	From  query.Source
+	Where []query.Scalar // conditions that belong to it
+	Conds []*expr.Expr   // the analyst's among them, for what they say of columns
+	Cols  []*Column
+
+	Unit     query.Scalar // the unit, never NULL in a row; nil: public
+	UnitCols []*Column    // columns that equal the unit in every row
+	Kind     string       // the unit's name: "patient"
+	Chain    *chain       // unit not joined yet
+
+	// Rows bounds the rows of one unit: declared by the policy, multiplied through joins. It is a fact about main only
+	// if proven; else whoever aggregates the relation has to enforce it (PRIVACY 2).
+	// Of public rows it bounds all, where they are constants; 0: no bound is known.
+	Rows   int64
+	Proven bool
+	Max    int64 // public upper bound of all rows; 0: unknown
+	extent int64 // of public rows: how many there are, for their work alone
+	Steps  int64 // the most that main does for the rows of one unit; of public rows, for all (work.go)
+
+	Preserved *preserved // public rows that a LEFT JOIN keeps; the relation itself is the inner join
+	constants bool       // the statement alone gives its rows
+	Lateral   bool       // reads columns of items beside it: all that is known of it holds per row of those
+	Empty     bool       // a condition that is never true holds no row: nothing is measured
+
+	Unique []UniqueSet    // sets of columns that hold each combination at most once
+	Order  []query.Scalar // total order of the rows of one unit; nil: none is known (PRIVACY 7)
+	// OrderProofs is what main has to prove of order, for whoever uses it.
+	OrderProofs []schema.Proof
+	Tables      []*policy.Table
+	Proofs      []schema.Proof
+	Correlated  []Correlation
+	Plan        step // for EXPLAIN
+}
+
+// Chain is a foreign-key step that has still to be joined to reach the unit.
+type chain struct {
+	Via    *Column
+	target policy.Name
+	column string
+}
+
+// UniqueSet says that no two rows agree in all its columns; proof is what main has to prove for it, nil where the
+// relation's own SQL does.
+type UniqueSet struct {
+	Cols  []*Column
+	Proof *schema.Proof
+}
+
+// Column is a column of a relation.
+type Column struct {
+	Table, Name string // as the analyst may call it; hidden ones have no name
+	X           *expr.Column
+	Origin      policy.ColumnOf // the table column whose value it is, of a row of the same unit; zero for computed ones
+	Policy      *policy.Column  // what the policy says of it; nil for computed and public ones
+	IsUnit      bool
+	HoldsUnit   bool // the unit of its row, or NULL on the optional side of an outer join
+	PerUnit     bool // a function of the unit: the same in all rows of one unit
+	Hidden      bool // merged by USING or NATURAL: only reachable with its table's name
+	// Literal is the untyped literal that a SELECT list gives as this output: a set operation may make it another type.
+	Literal *expr.Expr
+}
+
+// copied is a column of its own: an outer join may make this one nullable, and no function of the unit any more, while
+// the original stays what it is.
+func (c *Column) copied() *Column {
+	n, x := *c, *c.X
+	n.X, x.Source, n.Literal = &x, &n, nil
+	return &n
+}
+
+func (r *Relation) Private() bool { return r.Unit != nil || r.Chain != nil }
+
+// Alias renames the relation for the analyst: every column gets the table name; names replaces column names from the left.
+func (r *Relation) Alias(table string, names []string) error {
+	visible := r.Visible()
+	if len(names) > len(visible) {
+		return pgerr.New(pgerr.SyntaxError, fmt.Sprintf("table %q has %d columns available but %d columns specified", table, len(visible), len(names)))
+	}
+	for i, c := range visible {
+		c.Table = table
+		if i < len(names) {
+			c.Name = names[i]
+		}
+		if r.constants {
+			c.X.Name = c.Name
+		}
+	}
+	return nil
+}
+
+// Visible lists the columns that * means.
+func (r *Relation) Visible() []*Column {
+	var v []*Column
+	for _, c := range r.Cols {
+		if !c.Hidden {
+			v = append(v, c)
+		}
+	}
+	return v
+}
+
+// OneRow notes that the SQL lets through at most one row of each unit: every column is a function of the unit then.
+func (r *Relation) OneRow() {
+	r.Rows, r.Proven = 1, true
+	for _, c := range r.Cols {
+		c.PerUnit = true
+	}
+	if len(r.UnitCols) > 0 {
+		r.Unique = append(r.Unique, UniqueSet{Cols: r.UnitCols[:1]})
+	}
+}
+
+// limit lowers the row bound where a unique set of the unit and of bounded integers leaves a unit few rows, as
+// row_number() <= 3 does. It prints the bounds that it counts with, so that they are facts.
+func (r *Relation) limit() {
+	for _, set := range r.Unique {
+		rows := int64(1)
+		var where []query.Scalar
+		for _, c := range set.Cols {
+			if slices.Contains(r.UnitCols, c) {
+				continue
+			}
+			if !schema.IsInteger(c.X.Type) || c.X.Nullable || !c.X.Bounds.Finite() {
+				rows = rowsLimit
+				break
+			}
+			lo, hi := bounds.CeilInt(c.X.Bounds.Lo), bounds.FloorInt(c.X.Bounds.Hi)
+			rows = saturatingMul(rows, max(1, hi-lo+1))
+			where = append(where, query.F("({} OPERATOR(pg_catalog.>=) ({}))", c.X.Ref, lo), query.F("({} OPERATOR(pg_catalog.<=) ({}))", c.X.Ref, hi))
+		}
+		if rows > r.Rows || rows == r.Rows && (r.Proven || rows > 1) {
+			continue
+		}
+		r.Where = append(r.Where, where...)
+		if set.Proof != nil {
+			r.Proofs = append(r.Proofs, *set.Proof)
+		}
+		if r.Rows, r.Proven = rows, true; rows == 1 {
+			r.OneRow()
+		}
+		r.Plan = Planned("filter, "+r.RowBound(), r.Plan)
+	}
+}
+
+// Find resolves a name; an empty table means any.
+func (r *Relation) Find(table, name string) (*Column, error) {
+	var found *Column
+	for _, c := range r.Cols {
+		if c.Name != name || (table != "" && c.Table != table) || (table == "" && c.Hidden) {
+			continue
+		}
+		if found != nil {
+			return nil, pgerr.New("42702", fmt.Sprintf("column reference %q is ambiguous", name))
+		}
+		found = c
+	}
+	return found, nil
+}
+
+// UniqueOver finds a unique set among the columns; nil if there is none.
+func (r *Relation) UniqueOver(cols map[*Column]bool) *UniqueSet {
+	for i, set := range r.Unique {
+		all := true
+		for _, c := range set.Cols {
+			all = all && cols[c]
+		}
+		if all {
+			return &r.Unique[i]
+		}
+	}
+	return nil
+}
+
+// Equals compares operands of one type; both sides of every use have a type whose equality is pg_catalog's.
+func Equals(l, r query.Scalar) query.Scalar { return query.F("({} OPERATOR(pg_catalog.=) {})", l, r) }

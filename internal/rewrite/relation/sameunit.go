@@ -1,0 +1,183 @@
+package relation
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+)
+
+// SameUnitType says that the units of the private tables are equal where PostgreSQL says so, and only there: in float8, which
+// bigint and numeric may become, two units are one.
+func (b *Base) SameUnitType(tables []*policy.Table) bool {
+	var first *schema.Equality
+	for _, t := range tables {
+		for t != nil && t.Unit != nil && t.Unit.Via != nil {
+			t = b.Schema.Policy.Table(t.Unit.Via.References)
+		}
+		if t == nil || t.Unit == nil {
+			continue
+		}
+		c := b.Schema.Relations[t.Name].Column(t.Unit.Column)
+		if c == nil {
+			return false
+		}
+		e := b.Schema.Equality(c)
+		if first != nil && !first.Same(e) {
+			return false
+		}
+		first = &e
+	}
+	return true
+}
+
+// Correlation is a condition inner column = outer column of a subquery, which holds in every row.
+type Correlation struct {
+	Inner, Outer *Column
+	Scope        any // the query level that the outer column is of
+}
+
+// besides says that a LATERAL item has the unit of the item that it reads.
+func (b *Base) besides(a, c *Relation) bool {
+	return slices.ContainsFunc(a.Correlated, func(q Correlation) bool {
+		_, ok := b.UnitEqual(q.Inner, q.Outer)
+		return ok && slices.Contains(c.Cols, q.Outer)
+	})
+}
+
+// sameUnit resolves foreign-key chains, preferring tables that the analyst has joined already, and proves that all
+// private items carry the same unit in every joined row.
+func (b *Base) sameUnit(items []*Relation, class map[*Column]int) error {
+	group := map[*Relation]int{} // items with the same number have the same unit
+	var private []*Relation
+	for _, r := range items {
+		if !r.Private() {
+			continue
+		}
+		private = append(private, r)
+		group[r] = len(private)
+		if r.Kind != private[0].Kind {
+			return pgerr.New(pgerr.FeatureNotSupported, MixedUnits(private[0].Kind, r.Kind))
+		}
+	}
+	join := func(a, c *Relation) {
+		from, to := group[a], group[c]
+		for r, g := range group {
+			if g == from {
+				group[r] = to
+			}
+		}
+	}
+	for i, a := range private {
+		for _, c := range private[i+1:] {
+			if b.linked(a, c, class) {
+				join(a, c)
+			}
+		}
+	}
+	if err := b.followChains(private, class, join); err != nil {
+		return err
+	}
+	for _, r := range private {
+		if group[r] != group[private[0]] {
+			return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("tables %s and %s are joined, but not on their %s", itemName(private[0]), itemName(r), r.Kind),
+				pgerr.Hint("Add a join condition that equates the %s columns of both tables.", r.Kind))
+		}
+	}
+	return nil
+}
+
+// linked says that two items have the same unit, by columns that the join equates, and adds what main has to prove for it.
+func (b *Base) linked(a, c *Relation, class map[*Column]int) bool {
+	if b.besides(a, c) || b.besides(c, a) {
+		return true
+	}
+	for _, x := range a.Cols {
+		for _, y := range c.Cols {
+			if class[x] == 0 || class[x] != class[y] {
+				continue
+			}
+			if proof, ok := b.UnitEqual(x, y); ok {
+				a.Proofs = append(slices.Clone(a.Proofs), proof...)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// UnitEqual says that equal values of two columns mean equal units of their rows: both hold the unit, or both name the same
+// row of a private table (P4). proof is what main has to prove for it.
+func (b *Base) UnitEqual(a, c *Column) (proof []schema.Proof, ok bool) {
+	if !expr.SameEquality(a.X, c.X) {
+		return nil, false
+	}
+	if a.HoldsUnit && c.HoldsUnit {
+		return nil, true
+	}
+	for _, k := range b.RowKeys(a) {
+		if slices.Contains(b.RowKeys(c), k) {
+			return []schema.Proof{{Relation: k.Table, Columns: []string{k.Column}}}, true
+		}
+	}
+	return nil, false
+}
+
+// RowKeys lists the unique columns of private tables by whose value a column names a row of its own unit: the table column
+// that it is, and the one that the policy's foreign key refers to.
+func (b *Base) RowKeys(c *Column) []policy.ColumnOf {
+	t := b.Schema.Policy.Table(c.Origin.Table)
+	if t == nil || t.Unit == nil {
+		return nil
+	}
+	keys := []policy.ColumnOf{c.Origin}
+	if v := t.Unit.Via; v != nil && v.Column == c.Origin.Column && b.Schema.ViaEquality(t) {
+		keys = append(keys, policy.ColumnOf{Table: v.References, Column: v.ReferencesColumn})
+	}
+	return slices.DeleteFunc(keys, func(k policy.ColumnOf) bool { return !uniqueColumn(b.Schema.Relations[k.Table], k.Column) })
+}
+
+// followChains gives every via item its unit: that of a joined item that holds the referenced row, else by a join of our own.
+func (b *Base) followChains(private []*Relation, class map[*Column]int, join func(a, c *Relation)) error {
+	for again := true; again; {
+		again = false
+		for _, a := range private {
+			if a.Chain == nil {
+				continue
+			}
+			target := b.chainTarget(a, private, class)
+			if target == nil || target.Chain != nil {
+				continue
+			}
+			proof := schema.Proof{Relation: a.Chain.target, Columns: []string{a.Chain.column}}
+			if !uniqueColumn(b.Schema.Relations[proof.Relation], a.Chain.column) {
+				continue
+			}
+			a.Unit, a.Chain = target.Unit, nil
+			a.Proofs = append(a.Proofs, proof)
+			join(a, target)
+			again = true
+		}
+	}
+	for _, a := range private {
+		if err := b.Reach(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chainTarget finds an item with a column that is the chain's referenced column and equals the chain's own.
+func (b *Base) chainTarget(a *Relation, private []*Relation, class map[*Column]int) *Relation {
+	for _, t := range private {
+		for _, c := range t.Cols {
+			if t != a && c.Origin.Table == a.Chain.target && c.Origin.Column == a.Chain.column && class[c] != 0 && class[c] == class[a.Chain.Via] {
+				return t
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package relation
+
+import (
+	"fmt"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+)
+
+// Scan makes the relation of a policy table.
+func (b *Base) Scan(t *policy.Table) (*Relation, error) {
+	meta := b.Schema.Relations[t.Name]
+	if meta == nil {
+		return nil, pgerr.New(pgerr.UndefinedTable, fmt.Sprintf("relation %q does not exist", t.Name.Relation))
+	}
+	if meta.Kind == 'v' || meta.Kind == 'm' {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%q is a view: list it under views, not tables", t.Name.Relation))
+	}
+	alias := b.NewAlias()
+	r := &Relation{From: tableSource(meta, alias), Tables: []*policy.Table{t}, Max: t.MaxRows, Proofs: []schema.Proof{meta.ShapeProof()}}
+	for i := range meta.Columns {
+		mc := &meta.Columns[i]
+		pc := t.Column(mc.Name)
+		if pc == nil && t.Columns != nil {
+			continue
+		}
+		x, err := b.columnOf(alias, mc, pc)
+		if err != nil {
+			return nil, err
+		}
+		c := &Column{Table: t.Name.Relation, Name: mc.Name, X: x, Origin: policy.ColumnOf{Table: t.Name, Column: mc.Name}, Policy: pc}
+		x.Source = c
+		r.Cols = append(r.Cols, c)
+	}
+	b.scanUnique(r, meta)
+	if t.Public {
+		r.Plan = Planned("scan " + t.Name.String() + " (public)")
+	} else if err := b.scanUnit(r, t); err != nil {
+		return nil, err
+	}
+	r.scanned(t, meta)
+	return r, nil
+}
+
+// tableSource reads a table; ONLY keeps inheritance children, which have indexes of their own, out of what an index proves.
+func tableSource(m *schema.Relation, as *query.Alias) query.Source {
+	return &query.Table{Name: m.Name, Only: m.Kind == 'r' && !m.Inherits, As: as}
+}
+
+// scanUnique notes what main's unique indexes prove.
+func (b *Base) scanUnique(r *Relation, m *schema.Relation) {
+	if m.Inherits {
+		return
+	}
+	for _, names := range m.Unique {
+		set := make([]*Column, 0, len(names))
+		for _, n := range names {
+			if c, _ := r.Find("", n); c != nil && !c.X.Nullable {
+				set = append(set, c)
+			}
+		}
+		if len(set) != len(names) {
+			continue // a nullable or unlisted column: many rows with NULL are possible, or the analyst cannot name it
+		}
+		r.Unique = append(r.Unique, UniqueSet{set, &schema.Proof{Relation: m.Name, Columns: names}})
+		if r.Order == nil {
+			for _, c := range set {
+				r.Order = append(r.Order, c.X.Ref)
+			}
+			r.OrderProofs = []schema.Proof{{Relation: m.Name, Columns: names}}
+		}
+	}
+}
+
+// scanUnit finds the unit column, or the first step towards it.
+func (b *Base) scanUnit(r *Relation, t *policy.Table) error {
+	r.Kind, r.Rows = t.Unit.Name, max(1, int64(t.MaxRowsPerUnit))
+	if t.Unit.Via != nil {
+		via, _ := r.Find("", t.Unit.Via.Column)
+		if via == nil {
+			return missingUnit(t, t.Unit.Via.Column)
+		}
+		var err error
+		if r.Chain, err = b.chainStep(t, via); err != nil {
+			return err
+		}
+		r.Plan = Planned(fmt.Sprintf("scan %s, unit %s via %s, at most %d rows per unit (clamped)", t.Name, r.Kind, t.Unit.Via.Column, r.Rows))
+		return nil
+	}
+	unit, _ := r.Find("", t.Unit.Column)
+	if unit == nil {
+		return missingUnit(t, t.Unit.Column)
+	}
+	r.setUnit(unit)
+	var err error
+	if r.Unit, err = SpelledAlike(unit.X.Ref, unit.X); err != nil {
+		return err
+	}
+	r.Where = append(r.Where, query.F("{} IS NOT NULL", unit.X.Ref))
+	unit.X.Nullable = false
+	if b.provesUnit(t) {
+		r.Rows, r.Proven = 1, true
+		one := schema.Proof{Relation: t.Name, Columns: []string{t.Unit.Column}}
+		r.Proofs = append(r.Proofs, one)
+		r.Unique = append(r.Unique, UniqueSet{[]*Column{unit}, &one})
+		for _, c := range r.Cols {
+			c.PerUnit = true
+		}
+		r.Plan = Planned(fmt.Sprintf("scan %s, unit %s = %s, one row per unit (unique index)", t.Name, r.Kind, t.Unit.Column))
+		return nil
+	}
+	r.Plan = Planned(fmt.Sprintf("scan %s, unit %s = %s, at most %d rows per unit (clamped)", t.Name, r.Kind, t.Unit.Column, r.Rows))
+	return nil
+}
+
+// setUnit makes c the unit column.
+func (r *Relation) setUnit(c *Column) {
+	r.Unit, r.Chain = c.X.Ref, nil
+	r.UnitCols = append(r.UnitCols, c)
+	c.IsUnit, c.HoldsUnit, c.PerUnit, c.X.Unit = true, true, true, true
+}
+
+// provesUnit says whether a unique index on the unit column alone exists; NULLs are filtered out, so they don't matter.
+func (b *Base) provesUnit(t *policy.Table) bool {
+	m := b.Schema.Relations[t.Name]
+	return t.Unit.Column != "" && uniqueColumn(m, t.Unit.Column)
+}
+
+func uniqueColumn(m *schema.Relation, name string) bool {
+	if m == nil || m.Inherits {
+		return false
+	}
+	for _, u := range m.Unique {
+		if len(u) == 1 && u[0] == name {
+			return true
+		}
+	}
+	return false
+}
+
+func missingUnit(t *policy.Table, name string) error {
+	return pgerr.New(pgerr.InternalError, fmt.Sprintf("the unit column %q of %s is not listed in the policy", name, t.Name))
+}

@@ -1,0 +1,189 @@
+package relation
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
+
+// A relation of constants is what a statement itself gives: VALUES, generate_series, unnest of an array, and subqueries over
+// those. It is evaluated on the shadow when the statement is planned, so that its rows, their number, and which columns are
+// unique are known (P4); main gets literals.
+
+// MaxConstants bounds its rows: each is printed.
+const MaxConstants = 10000
+
+// ConstantScope is where constants are built: nothing but parameters has a name there.
+type ConstantScope struct{ *Base }
+
+func (s ConstantScope) Column(fields []string, location int) (*expr.Column, error) {
+	return nil, s.RefuseAt(pgerr.FeatureNotSupported, location, fmt.Sprintf("column %q cannot be used here", fields[len(fields)-1]),
+		"Lists of values that stand beside private tables hold constants only.")
+}
+
+func (s ConstantScope) SubLink(l *pg_query.SubLink, _ []*expr.Expr) (*expr.Expr, error) {
+	return nil, s.Refuse(pgerr.FeatureNotSupported, &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}}, "a subquery cannot be used here",
+		"Lists of values that stand beside private tables hold constants only.")
+}
+
+func (b *Base) ConstantExpr(n *pg_query.Node) (*expr.Expr, error) {
+	x, err := expr.Build(n, ConstantScope{b})
+	return x, b.Refusal(err)
+}
+
+// Fold evaluates a FROM item without tables on the shadow. cols describe its columns; their references hold within it.
+func (b *Base) Fold(from query.Source, cols []*Column) (*Relation, error) {
+	r := &Relation{constants: true, Proven: true}
+	alias := b.NewAlias()
+	var outputs []query.Scalar
+	var names []string
+	var types []uint32
+	for i, c := range cols {
+		n := *c
+		x := *c.X
+		name := fmt.Sprintf("c%d", i+1)
+		x.Ref, x.Source, x.Domain = alias.Column(name), &n, []string{} // known at Plan
+		n.X = &x
+		r.Cols = append(r.Cols, &n)
+		outputs, names, types = append(outputs, c.X.Ref), append(names, name), append(types, c.X.Type)
+	}
+	for _, c := range cols {
+		alike, err := SpelledAlike(c.X.Ref, c.X)
+		if err != nil {
+			alike = query.Raw("NULL::" + c.X.TypeName)
+		}
+		outputs, types = append(outputs, alike), append(types, c.X.Type)
+	}
+	var rows [][]*schema.Canonical
+	if b.Lookup != nil {
+		var err error
+		list := &query.Select{Outputs: Unnamed(outputs), From: from, Limit: MaxConstants + 1}
+		if rows, err = b.Lookup.Rows(schema.Query{SQL: query.Print(list).Text, Types: types}); err != nil {
+			return nil, err
+		}
+	}
+	if len(rows) > MaxConstants {
+		return nil, pgerr.New(pgerr.StatementTooComplex, fmt.Sprintf("a list of values beside private tables has more than %d rows", MaxConstants), pgerr.Hint("Narrow it."))
+	}
+	r.Rows = max(1, int64(len(rows)))
+	r.extent, r.Steps = r.Rows, expr.MulSteps(r.Rows, constantSteps)
+	r.Empty = b.Lookup != nil && len(rows) == 0
+	r.From = &query.Values{Rows: r.literals(rows), As: alias, Columns: names}
+	b.constantKeys(r, rows)
+	r.Plan = Planned(fmt.Sprintf("constants, rows: %d", len(rows)))
+	return r, nil
+}
+
+// literals prints the rows of a relation of constants.
+func (r *Relation) literals(rows [][]*schema.Canonical) [][]query.Scalar {
+	if len(rows) == 0 {
+		rows = [][]*schema.Canonical{make([]*schema.Canonical, len(r.Cols))}
+	}
+	lists := make([][]query.Scalar, len(rows))
+	for j, row := range rows {
+		for i, c := range r.Cols {
+			text := "NULL"
+			if row[i] != nil {
+				text = query.Literal(string(*row[i]))
+			}
+			lists[j] = append(lists[j], query.Raw(text+"::"+c.X.TypeName))
+		}
+	}
+	return lists
+}
+
+// constantKeys reads domains, NULLs and unique sets off the rows: the values, then the same spelled alike. That the sets are unique
+// is what main proves of the very literals that it gets (P25). Without rows to read, before Plan, every column may turn out to be unique.
+func (b *Base) constantKeys(r *Relation, rows [][]*schema.Canonical) {
+	width := len(r.Cols)
+	distinct := func(at ...int) bool {
+		seen := map[string]bool{}
+		for _, row := range rows {
+			key := ""
+			for _, i := range at {
+				if row[width+i] == nil {
+					return false
+				}
+				key += fmt.Sprintf("%q ", *row[width+i])
+			}
+			if seen[key] {
+				return false
+			}
+			seen[key] = true
+		}
+		return true
+	}
+	unique := func(cols ...*Column) {
+		set := UniqueSet{Cols: cols}
+		r.Order, r.OrderProofs = nil, nil
+		var refs []query.Scalar
+		for _, c := range cols {
+			refs = append(refs, c.X.Ref)
+		}
+		if len(rows) > 1 {
+			set.Proof = &schema.Proof{Of: "the listed values", Values: query.Print(query.Once(r.From, refs))}
+			r.OrderProofs = []schema.Proof{*set.Proof}
+		}
+		r.Unique, r.Order = append(r.Unique, set), refs
+	}
+	var alone []bool
+	for i, c := range r.Cols {
+		c.X.Nullable = b.Lookup == nil
+		listed := map[schema.Canonical]bool{}
+		for _, row := range rows {
+			if row[i] == nil {
+				c.X.Nullable = true
+			} else if !listed[*row[i]] {
+				listed[*row[i]] = true
+				c.X.Domain = append(c.X.Domain, string(*row[i]))
+			}
+		}
+		alone = append(alone, distinct(i))
+		if alone[i] {
+			unique(c)
+		}
+		for j, d := range r.Cols[:i] {
+			if !alone[i] && !alone[j] && distinct(i, j) {
+				unique(d, c)
+			}
+		}
+	}
+	if len(rows) == 1 {
+		r.Unique = append(r.Unique, UniqueSet{})
+	}
+}
+
+// OneRow is the one row without columns of a SELECT without FROM.
+func (b *Base) OneRow() *Relation {
+	return &Relation{From: oneValue(b.NewAlias()), constants: true, Rows: 1, Proven: true, extent: 1, Steps: constantSteps, Unique: []UniqueSet{{}}, Order: []query.Scalar{}, Plan: Planned("constants, rows: 1")}
+}
+
+// Foldable says that the outputs of a relation of constants read nothing else.
+func (r *Relation) Foldable(outputs []*expr.Expr) bool {
+	if !r.constants {
+		return false
+	}
+	for _, x := range append(slices.Clone(r.Conds), outputs...) {
+		for _, c := range x.Columns() {
+			if source, ok := c.Source.(*Column); !ok || !slices.Contains(r.Cols, source) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Named calls a function's table and its one column after the function.
+func (r *Relation) Named(name string) *Relation {
+	if r != nil {
+		r.Cols[0].Name, r.Cols[0].Table = name, name
+	}
+	return r
+}

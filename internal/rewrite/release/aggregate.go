@@ -1,0 +1,199 @@
+package release
+
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
+
+// plan registers what a call needs to be released and appends its output.
+func (b *Planner) plan(k *Block, c *aggregate.Call) error {
+	var output query.Scalar
+	var uses []int
+	var err error
+	switch c.Name {
+	case "count":
+		output, uses, err = k.planCount(c)
+	case "sum":
+		output, uses, err = b.planSum(k, c)
+	case "avg":
+		output, uses, err = b.planAvg(k, c)
+	case "bool_and", "bool_or":
+		output, uses = k.planBool(c)
+	case "min", "max", "percentile_cont", "percentile_disc":
+		output, uses, err = b.planQuantile(k, c)
+	default:
+		output, uses, err = b.planMoments(k, c)
+	}
+	if err != nil {
+		return b.Refusal(err)
+	}
+	k.Outputs = append(k.Outputs, output)
+	column := Column{Name: c.Text, Type: c.Typ, Releases: uses, Average: c.Name == "avg"}
+	if c.Name == "sum" && len(uses) == 2 {
+		column.Twice = k.twice[uses[0]]
+	}
+	k.Columns = append(k.Columns, column)
+	return nil
+}
+
+func (k *Block) planCount(c *aggregate.Call) (_ query.Scalar, _ []int, err error) {
+	if c.Star {
+		i := k.count(c.Text, c.Condition())
+		if k.Src.Preserved != nil && c.Filter == nil {
+			return query.F("GREATEST(1, {})", Released(i)), []int{i}, nil // the public row itself (PRIVACY 5)
+		}
+		return Released(i), []int{i}, nil
+	}
+	x := c.Args[0]
+	condition := c.Condition(aggregate.NotNull(x))
+	if !c.Distinct {
+		i := k.count(c.Text, condition)
+		return Released(i), []int{i}, nil
+	}
+	if col := x.Column(); col != nil && col.Unit {
+		i := k.units(c.Text, condition)
+		return Released(i), []int{i}, nil
+	}
+	value := x.SQL()
+	if k.Src.Rows > 1 || !k.Src.Proven {
+		// One unit's values are merged and ranked: equal ones have to look alike (PRIVACY 7).
+		if value, err = expr.SelectionKey(x); err != nil {
+			return nil, nil, err
+		}
+	}
+	i, isNew := k.release("distinct "+query.Key(value)+" "+query.Key(condition), func() mechanism.Release {
+		top := int64(mechanism.NoUpper)
+		if k.Src.Max > 0 {
+			top = k.Src.Max
+		}
+		if col := x.Column(); col != nil && col.Domain != nil {
+			top = min(top, int64(len(col.Domain)))
+		}
+		return mechanism.Release{Name: c.Text, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: k.Src.Rows, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+	})
+	if isNew {
+		k.Measured = append(k.Measured, Integer{Release: i, Distinct: value, Where: condition, lo: 0, Hi: k.Src.Rows})
+	}
+	return Released(i), []int{i}, nil
+}
+
+func (b *Planner) planSum(k *Block, c *aggregate.Call) (query.Scalar, []int, error) {
+	a, err := b.measured(k, c.Args[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	condition := c.Condition(aggregate.NotNull(c.Args[0]))
+	if n, ok := k.index["count "+query.Key(condition)]; ok {
+		i, twice, err := k.centred(c.Text, a.Measure, condition, a.PerUnit, n, a.Policy)
+		if err != nil {
+			return nil, nil, err
+		}
+		k.halfGrid(i, a.Step)
+		sum := convert(c.Typ, query.F("round(({}::numeric + ({})::numeric * {}) / 2)", Released(i), twice, Released(n)), a.Step)
+		return query.F("CASE WHEN {} > 0 THEN {} END", Released(n), sum), []int{i, n}, nil
+	}
+	i, err := k.plainSum(c.Text, a.Measure, condition, a.PerUnit, a.Policy)
+	return convert(c.Typ, query.F("{}::numeric", k.orNull(Released(i))), a.Step), []int{i}, err
+}
+
+// orNull is a released column, or NULL over no rows at all: what every aggregate but a count is there.
+func (k *Block) orNull(column query.Scalar) query.Scalar {
+	if k.Src.Empty {
+		return query.Raw("NULL")
+	}
+	return column
+}
+
+func (b *Planner) planAvg(k *Block, c *aggregate.Call) (query.Scalar, []int, error) {
+	a, err := b.measured(k, c.Args[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	condition := c.Condition(aggregate.NotNull(c.Args[0]))
+	n := k.count("count("+c.Args[0].Text()+")", condition)
+	s, twice, err := k.centred(c.Text, a.Measure, condition, a.PerUnit, n, a.Policy)
+	if err != nil {
+		return nil, nil, err
+	}
+	k.halfGrid(s, a.Step)
+	sum := query.F("({}::numeric + ({})::numeric * {})", Released(s), twice, Released(n))
+	lo, hi := new(big.Rat).Mul(a.Step, big.NewRat(a.Lo, 1)), new(big.Rat).Mul(a.Step, big.NewRat(a.Hi, 1))
+	return average(c.Typ, sum, Released(n), a.Step, lo, hi, a.Gaps()), []int{s, n}, nil
+}
+
+// average prints sum × step / (2n), clamped to the argument's bounds, in the type that PostgreSQL's avg has.
+func average(typ uint32, sum, n query.Scalar, step, lo, hi *big.Rat, gaps []expr.Interval) query.Scalar {
+	var value query.Scalar
+	switch typ {
+	case pgtype.Float8OID:
+		value = query.F("LEAST(GREATEST(({} * {})::float8 / (2 * {})::float8, {}::float8), {}::float8)", sum, aggregate.Decimal(step), n, aggregate.Decimal(lo), aggregate.Decimal(hi))
+	case pgtype.IntervalOID:
+		value = query.F("(LEAST(GREATEST(round({} * {} / (2 * {})), {}), {})::float8 * interval '1 microsecond')", sum, aggregate.Decimal(step), n, aggregate.Decimal(lo), aggregate.Decimal(hi))
+	default:
+		value = query.F("LEAST(GREATEST(({} * {}) / (2 * {}), {}), {})", sum, aggregate.Decimal(step), n, aggregate.Decimal(lo), aggregate.Decimal(hi))
+	}
+	if len(gaps) > 0 && typ != pgtype.IntervalOID {
+		value = nearestValid(value, gaps)
+	}
+	return query.F("CASE WHEN {} > 0 THEN {} END", n, value)
+}
+
+// nearestValid moves a value out of gaps, to the nearest valid one: post-processing (PRIVACY 20).
+func nearestValid(value query.Scalar, gaps []expr.Interval) query.Scalar {
+	cases := ""
+	for _, g := range gaps {
+		lo, hi := aggregate.Decimal(g.Lo), aggregate.Decimal(g.Hi)
+		cases += fmt.Sprintf(" WHEN y.v > %s AND y.v < %s THEN CASE WHEN y.v - %s <= %s - y.v THEN %s ELSE %s END", lo, hi, lo, hi, lo, hi)
+	}
+	return query.F("(SELECT CASE{} ELSE y.v END FROM (SELECT {} AS v) AS y)", cases, value)
+}
+
+// planBool compares a noisy count with the noise's own 95% threshold (PRIVACY 18).
+func (k *Block) planBool(c *aggregate.Call) (query.Scalar, []int) {
+	test := query.F("({})", c.Args[0].SQL())
+	if c.Name == "bool_and" {
+		test = query.F("(NOT {})", test)
+	}
+	i := k.count(c.Text, c.Condition(test))
+	hit := query.F("({} > {})", k.orNull(Released(i)), k.derive(i, aggregate.DerivedThreshold))
+	if c.Name == "bool_and" {
+		hit = query.F("(NOT {})", hit)
+	}
+	return hit, []int{i}
+}
+
+// convert prints steps × step in a result type. Numbers are rounded only where the type is an integer.
+func convert(typ uint32, steps query.Scalar, step *big.Rat) query.Scalar {
+	value := steps
+	if step.Cmp(big.NewRat(1, 1)) != 0 {
+		value = query.F("({}) * {}", steps, aggregate.Decimal(step))
+	}
+	switch typ {
+	case pgtype.Int2OID:
+		return query.F("round({})::int2", value)
+	case pgtype.Int4OID:
+		return query.F("round({})::int4", value)
+	case pgtype.Int8OID:
+		return query.F("round({})::int8", value)
+	case pgtype.Float4OID:
+		return query.F("({})::float4", value)
+	case pgtype.Float8OID:
+		return query.F("({})::float8", value)
+	case pgtype.DateOID:
+		return query.F("(date '1970-01-01' + round({})::int4)", value)
+	case pgtype.TimestampOID:
+		return query.F("(timestamp '1970-01-01' + ({})::float8 * interval '1 microsecond')", value)
+	case pgtype.TimestamptzOID:
+		return query.F("(timestamptz '1970-01-01 00:00:00+00' + ({})::float8 * interval '1 microsecond')", value)
+	case pgtype.IntervalOID:
+		return query.F("(({})::float8 * interval '1 microsecond')", value)
+	}
+	return query.F("({})", value)
+}

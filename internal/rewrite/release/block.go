@@ -1,0 +1,198 @@
+package release
+
+import (
+	"fmt"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
+
+// Block is a release block while it is planned: groups of rows of one relation, and what is released of each group.
+type Block struct {
+	Src      *relation.Relation
+	Steps    int64 // the most that main does for the rows of one unit (work.go)
+	Keys     []*Key
+	Groups   int64 // C: in how many groups one unit may be
+	Pick     bool  // C has to be enforced by choosing groups (PRIVACY 9)
+	Selected bool  // partition selection decides which groups exist
+	clamped  bool  // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
+
+	Proofs []schema.Proof // of the keys' values
+
+	Measured  []Integer   // integers, in the order of the measure query's columns
+	Hists     []Histogram // quantile releases by expression
+	Releases  []mechanism.Release
+	index     map[string]int // what is released already
+	twice     map[int]int64  // doubled centre of each centred sum
+	Derived   []derivedArg
+	Columns   []Column
+	Intervals []query.Scalar // each dpproxy.interval_low, interval_high and noise_stddev
+	Outputs   []query.Scalar // each call, over the released columns r1, r2…
+}
+
+// Histogram is one argument whose quantiles are released.
+type Histogram struct {
+	Sql, Where query.Scalar
+	Releases   []int
+	Rows       int64
+}
+
+// derivedArg is a quantity of a release that the finish query needs beside the released integer.
+type derivedArg struct {
+	Name    string
+	Release int
+	What    aggregate.Derived
+}
+
+// derive asks for a derived quantity of a release and names its column.
+func (k *Block) derive(release int, what aggregate.Derived) query.Scalar {
+	name := fmt.Sprintf("%s%d", what, release+1)
+	for _, d := range k.Derived {
+		if d.Name == name {
+			return query.Name(name)
+		}
+	}
+	k.Derived = append(k.Derived, derivedArg{name, release, what})
+	return query.Name(name)
+}
+
+// Release registers a release once; make fills it in where it is new.
+func (k *Block) release(key string, make func() mechanism.Release) (int, bool) {
+	if i, ok := k.index[key]; ok {
+		return i, false
+	}
+	k.index[key] = len(k.Releases)
+	r := make()
+	r.Groups = int(k.Groups)
+	if r.Weight == 0 {
+		r.Weight = 1
+	}
+	k.Releases = append(k.Releases, r)
+	return len(k.Releases) - 1, true
+}
+
+// Single says that a unit has at most one row, proven, and that nothing narrower than a row's bounds is promised of it:
+// no per-unit aggregation is needed.
+func (k *Block) Single() bool { return k.Src.Rows == 1 && k.Src.Proven && !k.clamped }
+
+// count releases the number of rows where condition holds.
+func (k *Block) count(name string, condition query.Scalar) int {
+	i, isNew := k.release("count "+query.Key(condition), func() mechanism.Release {
+		top := int64(mechanism.NoUpper)
+		if k.Src.Max > 0 {
+			top = k.Src.Max
+		}
+		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: k.Src.Rows, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+	})
+	if isNew {
+		k.Measured = append(k.Measured, Integer{Release: i, Where: condition, lo: 0, Hi: k.Src.Rows})
+	}
+	return i
+}
+
+// units releases the number of units with a row where condition holds.
+func (k *Block) units(name string, condition query.Scalar) int {
+	i, isNew := k.release("units "+query.Key(condition), func() mechanism.Release {
+		top := int64(mechanism.NoUpper)
+		if k.Src.Max > 0 {
+			top = k.Src.Max
+		}
+		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+	})
+	if isNew {
+		k.Measured = append(k.Measured, Integer{Release: i, Where: condition, lo: 0, Hi: 1})
+	}
+	return i
+}
+
+// sumRange bounds a sum by the public bound on rows.
+func (k *Block) sumRange(ulo, uhi int64) mechanism.Range {
+	end := func(u int64, open int64) int64 {
+		if u == 0 {
+			return 0
+		}
+		if k.Src.Max == 0 || bounds.Abs(u) > bounds.MaxTotal/k.Src.Max {
+			return open
+		}
+		return u * k.Src.Max
+	}
+	return mechanism.Range{{Lo: end(min(0, ulo), mechanism.NoLower), Hi: end(max(0, uhi), mechanism.NoUpper)}}
+}
+
+// choice is the mechanism that the policy asks for: the column's, else the first table's.
+func (k *Block) choice(p *policy.Column) mechanism.Choice {
+	if p != nil && p.Mechanism != nil {
+		return *p.Mechanism
+	}
+	for _, t := range k.Src.Tables {
+		if !t.Public {
+			return t.Mechanism
+		}
+	}
+	return mechanism.Choice{}
+}
+
+// NewBlock cuts an aggregating query over private rows and plans its releases. It returns the block's number and the cut.
+func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_query.Node, calls []*pg_query.FuncCall, before []*Block) (*Block, error) {
+	k := &Block{Src: src, index: map[string]int{}, twice: map[int]int64{}}
+	if err := b.groupKeys(k, sc, groups); err != nil {
+		return nil, err
+	}
+	var typed []*aggregate.Call
+	for _, f := range calls {
+		c, err := aggregate.NewCall(b.Base, f, sc)
+		if err != nil {
+			return nil, err
+		}
+		typed = append(typed, c)
+	}
+	if err := b.preservedBlock(k, typed); err != nil {
+		return nil, err
+	}
+	// Sums are chained only to counts that are released anyway: averages first.
+	for _, c := range typed {
+		if c.Name != "sum" {
+			if err := aggregate.LocatedCall(b.Base, b.plan(k, c), c); err != nil {
+				return nil, err
+			}
+		}
+	}
+	k.Outputs, k.Columns = nil, nil
+	for _, c := range typed {
+		if err := aggregate.LocatedCall(b.Base, b.plan(k, c), c); err != nil {
+			return nil, err
+		}
+	}
+	k.weigh(typed)
+	return k, b.boundedBlock(k, typed, before)
+}
+
+// Column says which released integers make one aggregate of the block, for NOTICE, EXPLAIN and dpproxy.interval_*.
+type Column struct {
+	Name     string // as the analyst wrote it: "avg(cost)"
+	Output   string // name of the result column that is this aggregate and nothing else; empty: part of an expression
+	Type     uint32
+	Releases []int // indexes into Block.Releases; for an avg: sum, count
+	// How two releases, a chained z and its count n, make the value, with Step that of z's grid:
+	Average bool  // origin + Step·z/n
+	Twice   int64 // else Step·(z + Twice·n)
+}
+
+// Released names a released column in the finish query.
+func Released(i int) query.Name { return query.Name(fmt.Sprintf("r%d", i+1)) }
+
+func stepOf(r mechanism.Release) float64 {
+	if r.Grid.Step == 0 {
+		return 1
+	}
+	return r.Grid.Step
+}

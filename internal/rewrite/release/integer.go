@@ -1,0 +1,101 @@
+package release
+
+import (
+	"math"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
+
+// Integer is one exact integer per group, linear over rows: the sum of what they add, or their number. It may be computed over the rows
+// of one unit, whose value is clamped to [lo, hi], or over all rows of a group at once.
+type Integer struct {
+	Release  int
+	row      *summand     // nil: rows are counted
+	Where    query.Scalar // condition of the rows; nil: all
+	lo, Hi   int64
+	Distinct query.Scalar // count(DISTINCT this) of the rows instead
+	Chained  bool         // to count, the release of the number of these rows
+	Count    int
+}
+
+// summand is the integer that one row adds: factor × of + offset, in [lo, hi].
+type summand struct {
+	of             rowText
+	narrow         bool // of is an int4
+	factor, offset int64
+	lo, hi         int64
+}
+
+// rowText is an integer of a row, made of its measured arguments.
+type rowText func(reader) query.Scalar
+
+// reader gives the integer that an argument is, or the column that holds it.
+type reader func(*expr.Measure) query.Scalar
+
+func Directly(m *expr.Measure) query.Scalar { return m.SQL }
+
+// ofArgument is factor × the argument + offset.
+func ofArgument(m *expr.Measure, factor, offset int64) *summand {
+	return &summand{of: func(read reader) query.Scalar { return read(m) }, narrow: m.Type == pgtype.Int4OID, factor: factor, offset: offset, lo: factor*m.Lo + offset, hi: factor*m.Hi + offset}
+}
+
+// sql prints the integer plus shift, as an int4 where that holds it. No step overflows.
+func (s *summand) sql(read reader, shift int64) query.Scalar {
+	x, offset := s.of(read), s.offset+shift
+	narrow := s.narrow && inInt4(s.lo-s.offset, s.hi-s.offset, offset, s.lo+shift, s.hi+shift)
+	if s.narrow && !narrow {
+		x = query.F("({})::pg_catalog.int8", x)
+	}
+	if s.factor != 1 {
+		x = query.F("{} * {}", s.factor, x)
+	}
+	if offset != 0 {
+		x = query.F("{} + ({})", x, offset)
+	}
+	if !narrow && inInt4(s.lo+shift, s.hi+shift) {
+		x = query.F("({})::pg_catalog.int4", x)
+	}
+	return x
+}
+
+func inInt4(values ...int64) bool {
+	for _, v := range values {
+		if v < math.MinInt32 || v > math.MaxInt32 {
+			return false
+		}
+	}
+	return true
+}
+
+// float8Exact is up to where every integer is a float8.
+const float8Exact = 1 << 53
+
+// Aggregate prints the integer of a group of rows. Sums of int4 and of float8 keep their state in 8 bytes by value; that of int8 is
+// allocated for every group, and sent between workers as text.
+//
+// A sum over one unit's rows that are too wide for int4 is one of float8: of integers ≥ 0, so that no order of adding, however many rows there
+// are, gives anything but the exact sum, or at least 2^53, more than the clamp of a unit lets through.
+func (m *Integer) Aggregate(read reader, where query.Scalar, rows int64) query.Scalar {
+	s, count := m.row, query.Aggregate{Call: query.Raw("count(*)"), Where: where}
+	if s == nil {
+		return count
+	}
+	sum := func(x query.Scalar) query.Scalar { return query.Aggregate{Call: query.F("sum({})", x), Where: where} }
+	if rows == 0 || inInt4(s.lo, s.hi) || bounds.WideMul(s.hi-s.lo, rows) > float8Exact || bounds.WideMul(bounds.Abs(s.lo), rows) > bounds.MaxTotal/4 {
+		return query.F("COALESCE({}, 0)", sum(s.sql(read, 0)))
+	}
+	total := query.F("LEAST(COALESCE({}, 0), {})::pg_catalog.int8", sum(query.F("({})::pg_catalog.float8", s.sql(read, -s.lo))), int64(float8Exact))
+	if s.lo != 0 {
+		return query.F("{} + ({}) * LEAST({}, {})", total, s.lo, count, bounds.MaxTotal/4/bounds.Abs(s.lo))
+	}
+	return total
+}
+
+// Clamped clamps the integer of one unit.
+func (m *Integer) Clamped(x query.Scalar) query.Scalar {
+	return query.UnitClamp{X: x, Lo: m.lo, Hi: m.Hi}
+}

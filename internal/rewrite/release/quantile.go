@@ -1,0 +1,65 @@
+package release
+
+import (
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+)
+
+func (b *Planner) planQuantile(k *Block, c *aggregate.Call) (query.Scalar, []int, error) {
+	e := c.Args[0]
+	if !schema.IsNumber(c.Typ) && c.Typ != pgtype.DateOID && (!schema.IsTime(c.Typ) || c.Typ == pgtype.TimeOID) {
+		return nil, nil, pgerr.New(pgerr.InsufficientPrivilege, fmt.Sprintf("%s would return a value of a private row", c.Text), pgerr.Hint("Ask for min, max and percentiles of numbers, dates and times with bounds."))
+	}
+	a, err := b.measured(k, e)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch c.Name {
+	case "min":
+		c.Fractions = []float64{0}
+	case "max":
+		c.Fractions = []float64{1}
+	}
+	condition := c.Condition(aggregate.NotNull(e))
+	step, _ := a.Step.Float64()
+	var uses []int
+	var values []query.Scalar
+	for _, q := range c.Fractions {
+		if c.Descending {
+			q = 1 - q
+		}
+		i, isNew := k.release(fmt.Sprintf("quantile %s %s %g", query.Key(a.SQL), query.Key(condition), q), func() mechanism.Release {
+			return mechanism.Release{Name: c.Text, Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: a.Lo, Hi: a.Hi}}, Sensitivity: k.Src.Rows, Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}, Fraction: q}
+		})
+		if isNew {
+			k.histogram(a.SQL, condition, i)
+		}
+		uses = append(uses, i)
+		values = append(values, convert(c.Typ, query.F("{}::numeric", k.orNull(Released(i))), a.Step))
+	}
+	if !c.Array {
+		if len(values) != 1 {
+			return nil, nil, pgerr.New(pgerr.FeatureNotSupported, "a percentile needs one fraction")
+		}
+		return values[0], uses, nil
+	}
+	return query.F("ARRAY[{}]", query.List{Between: ", ", Of: values}), uses, nil
+}
+
+// histogram adds a release to the histogram of its argument.
+func (k *Block) histogram(sql, where query.Scalar, release int) {
+	for i := range k.Hists {
+		if query.Equal(k.Hists[i].Sql, sql) && query.Equal(k.Hists[i].Where, where) {
+			k.Hists[i].Releases = append(k.Hists[i].Releases, release)
+			return
+		}
+	}
+	k.Hists = append(k.Hists, Histogram{Sql: sql, Where: where, Releases: []int{release}, Rows: k.Src.Rows})
+}

@@ -1,0 +1,36 @@
+package release
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+)
+
+// PlanWithin notes wanted margins at the releases, in grid steps. Only a release that makes an aggregate alone, with a range
+// that follows from no other, has a margin before anything is known of the rows.
+func (k *Block) PlanWithin(b *relation.Base, list []bind.Within) error {
+	for _, w := range list {
+		column := k.Columns[w.Call]
+		counted := len(column.Releases) == 1 && column.Type != pgtype.BoolOID && column.Type != pgtype.IntervalOID
+		if !counted || k.Releases[column.Releases[0]].Kind != mechanism.Scalar {
+			return b.Refuse(pgerr.FeatureNotSupported, w.Node, fmt.Sprintf("the margin of %s follows from released values, and cannot be chosen before", column.Name),
+				"Only counts, and sums of numbers without an average of the same beside them, keep a margin: the average of n rows is as far off as their sum, divided by n.")
+		}
+		r := &k.Releases[column.Releases[0]]
+		steps := int64(math.Min(w.Margin/stepOf(*r), bounds.MaxTotal))
+		if steps < 1 {
+			return b.Refuse(pgerr.InvalidParameterValue, w.Node, fmt.Sprintf("a margin of %g is finer than the grid of %s, %g", w.Margin, column.Name, stepOf(*r)), "Ask for a wider margin.")
+		}
+		if r.Margin == 0 || steps < r.Margin {
+			r.Margin = steps
+		}
+	}
+	return nil
+}

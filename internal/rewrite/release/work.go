@@ -1,0 +1,60 @@
+package release
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+)
+
+// queries is how many queries measure a block: distinct values and histograms have their own, each of which reads the source again.
+func (k *Block) queries() int64 {
+	n := int64(1 + len(k.Hists))
+	for _, m := range k.Measured {
+		if m.Distinct != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// weigh counts the work of a block.
+func (k *Block) weigh(calls []*aggregate.Call) {
+	r := &relation.Relation{Unit: k.Src.Unit, Rows: k.Src.Rows, Steps: k.Src.Steps}
+	for _, g := range k.Keys {
+		r.Takes(g.Work().Repeated(int64(max(1, strings.Count(query.Key(g.Selection), query.Key(g.SQL()))))), r.Rows)
+	}
+	r.Steps = expr.MulSteps(r.Steps, k.queries())
+	for _, c := range calls {
+		r.Takes(c.Work(), r.Rows)
+	}
+	if !k.Single() {
+		r.Takes(expr.Work{Row: relation.OuterSteps}, r.Rows)
+	}
+	k.Steps = r.Steps
+}
+
+// boundedBlock refuses a block which, with those before it, is too much work.
+func (b *Planner) boundedBlock(k *Block, calls []*aggregate.Call, before []*Block) error {
+	if len(k.Src.Tables) > 1 && b.Begun.Conditions > relation.MostConditionSteps {
+		return b.Refuse(pgerr.StatementTooComplex, nil, fmt.Sprintf("a condition may take more than %d steps for a row, where several tables are read", relation.MostConditionSteps),
+			"Compare with simpler expressions, or filter one table in a statement of its own.")
+	}
+	total := int64(0)
+	for _, o := range append(slices.Clone(before), k) {
+		total += max(0, o.Steps-expr.MulSteps(b.Allowance(o.Src.Tables), o.queries()))
+	}
+	if total <= relation.MaxUnitSteps {
+		return nil
+	}
+	err := b.BoundedWork(total, nil, nil, "this statement", "Aggregate fewer rows, or ask for less at a time.")
+	if len(calls) == 0 {
+		return err
+	}
+	return aggregate.LocatedCall(b.Base, err, calls[0])
+}

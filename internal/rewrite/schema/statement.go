@@ -1,0 +1,23 @@
+package schema
+
+// Description is what the shadow's Postgres says of a prepared statement.
+type Description struct {
+	ParameterTypes []uint32
+	Columns        []ColumnDescription
+}
+
+// ColumnDescription is one column of the shadow's row description.
+type ColumnDescription struct {
+	Name   string
+	Type   uint32
+	Typmod int32
+}
+
+// Route says where a statement goes.
+type Route int
+
+const (
+	RouteShadow  Route = iota // catalog queries and statements without a table
+	RoutePublic               // reads public tables
+	RoutePrivate              // needs a plan
+)

@@ -1,0 +1,57 @@
+package sqltree
+
+import (
+	"errors"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+)
+
+// Text is the statement that locations of nodes count in.
+type Text string
+
+// Position turns a byte offset into PostgreSQL's 1-based count of characters; 0 if unknown.
+func (t Text) Position(location int) int {
+	if location < 0 || location > len(string(t)) {
+		return 0
+	}
+	return utf8.RuneCountInString(string(t)[:location]) + 1
+}
+
+// Refuse is an error at a node.
+func (t Text) Refuse(code string, n *pg_query.Node, message, hint string) error {
+	return t.RefuseAt(code, LocationOf(n), message, hint)
+}
+
+func (t Text) RefuseAt(code string, location int, message, hint string) error {
+	options := []pgerr.Option{pgerr.At(t.Position(location))}
+	if hint != "" {
+		options = append(options, pgerr.Hint("%s", hint))
+	}
+	return pgerr.New(code, message, options...)
+}
+
+// Located gives an error without a position the position of n.
+func (t Text) Located(err error, n *pg_query.Node) error {
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) && pe.Position == 0 {
+		copied := *pe
+		copied.Position = int32(t.Position(LocationOf(n)))
+		return &copied
+	}
+	return err
+}
+
+// WithoutPosition drops a position that points into a text which the client did not write.
+func WithoutPosition(err error) error {
+	var pe *pgconn.PgError
+	if !errors.As(err, &pe) {
+		return err
+	}
+	e := *pe
+	e.Position = 0
+	return &e
+}

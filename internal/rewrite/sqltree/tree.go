@@ -1,0 +1,195 @@
+package sqltree
+
+import (
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Tree helpers: the parser's nodes are protobuf messages, so one reflective walk serves every node type.
+
+// Clone copies a tree, so that a cached statement is never changed.
+func Clone[M proto.Message](m M) M { return proto.Clone(m).(M) }
+
+// RewriteNodes replaces nodes below m, top down: f returns the replacement and whether to go on below it.
+func RewriteNodes(m protoreflect.Message, f func(*pg_query.Node) (*pg_query.Node, bool, error)) error {
+	var failed error
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if fd.Kind() != protoreflect.MessageKind {
+			return true
+		}
+		if !fd.IsList() {
+			failed = rewriteField(v.Message(), func(n *pg_query.Node) { m.Set(fd, protoreflect.ValueOfMessage(n.ProtoReflect())) }, f)
+			return failed == nil
+		}
+		list := v.List()
+		for i := 0; i < list.Len(); i++ {
+			if failed = rewriteField(list.Get(i).Message(), func(n *pg_query.Node) { list.Set(i, protoreflect.ValueOfMessage(n.ProtoReflect())) }, f); failed != nil {
+				return false
+			}
+		}
+		return true
+	})
+	return failed
+}
+
+func rewriteField(m protoreflect.Message, set func(*pg_query.Node), f func(*pg_query.Node) (*pg_query.Node, bool, error)) error {
+	n, isNode := m.Interface().(*pg_query.Node)
+	if !isNode {
+		return RewriteNodes(m, f)
+	}
+	replacement, below, err := f(n)
+	if err != nil {
+		return err
+	}
+	if replacement != n {
+		set(replacement)
+	}
+	if !below {
+		return nil
+	}
+	return RewriteNodes(replacement.ProtoReflect(), f)
+}
+
+// RewriteNode is rewriteNodes for a tree whose root may be replaced itself.
+func RewriteNode(n *pg_query.Node, f func(*pg_query.Node) (*pg_query.Node, bool, error)) (*pg_query.Node, error) {
+	if n == nil {
+		return nil, nil
+	}
+	root := n
+	err := rewriteField(n.ProtoReflect(), func(r *pg_query.Node) { root = r }, f)
+	return root, err
+}
+
+// Visit calls f for every node, top down; f says whether to go on below.
+func Visit(n *pg_query.Node, f func(*pg_query.Node) bool) {
+	if n == nil {
+		return
+	}
+	_, err := RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) { return n, f(n), nil })
+	if err != nil {
+		panic(err) // the callback gives none
+	}
+}
+
+// TreeKey is equal for trees that differ in locations only.
+func TreeKey(m proto.Message) string {
+	c := proto.Clone(m)
+	stripLocations(c.ProtoReflect())
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(c)
+	if err != nil {
+		panic(err) // a tree that was parsed can be marshalled
+	}
+	return string(b)
+}
+
+// locations names the fields that hold offsets into the text.
+var locations = map[protoreflect.Name]bool{"location": true, "stmt_location": true, "stmt_len": true}
+
+func stripLocations(m protoreflect.Message) {
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case locations[fd.Name()]:
+			m.Clear(fd)
+		case fd.Kind() != protoreflect.MessageKind:
+		case fd.IsList():
+			for i := 0; i < v.List().Len(); i++ {
+				stripLocations(v.List().Get(i).Message())
+			}
+		default:
+			stripLocations(v.Message())
+		}
+		return true
+	})
+}
+
+// LocationOf finds the leftmost byte offset in a tree; -1 when it has none.
+func LocationOf(n *pg_query.Node) int {
+	if n == nil {
+		return -1
+	}
+	best := -1
+	var walk func(m protoreflect.Message)
+	walk = func(m protoreflect.Message) {
+		m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+			switch {
+			case fd.Name() == "location":
+				if l := int(v.Int()); l >= 0 && (best < 0 || l < best) {
+					best = l
+				}
+			case fd.Kind() != protoreflect.MessageKind:
+			case fd.IsList():
+				for i := 0; i < v.List().Len(); i++ {
+					walk(v.List().Get(i).Message())
+				}
+			default:
+				walk(v.Message())
+			}
+			return true
+		})
+	}
+	walk(n.ProtoReflect())
+	return best
+}
+
+// StringList returns the texts of a list of String nodes.
+func StringList(nodes []*pg_query.Node) []string {
+	texts := make([]string, 0, len(nodes))
+	for _, n := range nodes {
+		texts = append(texts, n.GetString_().GetSval())
+	}
+	return texts
+}
+
+// ColumnRef makes a reference table.column.
+func ColumnRef(table, column string) *pg_query.Node {
+	return &pg_query.Node{Node: &pg_query.Node_ColumnRef{ColumnRef: &pg_query.ColumnRef{
+		Fields: []*pg_query.Node{pg_query.MakeStrNode(table), pg_query.MakeStrNode(column)},
+	}}}
+}
+
+func FirstTarget(s *pg_query.SelectStmt) *pg_query.Node {
+	for s.Op != pg_query.SetOperation_SETOP_NONE {
+		s = s.Larg
+	}
+	if len(s.TargetList) > 0 {
+		return s.TargetList[0]
+	}
+	return nil
+}
+
+func Each(list []*pg_query.Node, f func(*pg_query.Node) (*pg_query.Node, error)) error {
+	for i, n := range list {
+		if n.GetNode() == nil {
+			continue // DISTINCT without ON is a list of one empty node
+		}
+		r, err := f(n)
+		if err != nil {
+			return err
+		}
+		list[i] = r
+	}
+	return nil
+}
+
+// Conjuncts splits a condition at its top-level ANDs.
+func Conjuncts(n *pg_query.Node) []*pg_query.Node {
+	if n == nil {
+		return nil
+	}
+	if e := n.GetBoolExpr(); e != nil && e.Boolop == pg_query.BoolExprType_AND_EXPR {
+		var all []*pg_query.Node
+		for _, a := range e.Args {
+			all = append(all, Conjuncts(a)...)
+		}
+		return all
+	}
+	return []*pg_query.Node{n}
+}
+
+func ConstantNode(n *pg_query.Node) bool {
+	if c := n.GetTypeCast(); c != nil {
+		return ConstantNode(c.Arg)
+	}
+	return n.GetAConst() != nil || n.GetParamRef() != nil
+}
