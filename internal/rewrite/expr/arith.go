@@ -5,6 +5,11 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
 func init() {
@@ -50,7 +55,7 @@ func quanta(args []*Expr) (int, bool) {
 }
 
 // operate applies + − × to intervals.
-func operate(op string, a, b Interval) Interval {
+func operate(op string, a, b bounds.Interval) bounds.Interval {
 	switch op {
 	case "+":
 		return a.Add(b)
@@ -62,20 +67,20 @@ func operate(op string, a, b Interval) Interval {
 
 // intArith: the result type is the wider operand's; overflow raises.
 func intArith(c *call) (*Expr, error) {
-	e := c.result(c.cand.result)
+	e := c.result(c.cand.Result)
 	x, y := c.args[0], c.args[1]
-	var bounds, safe Interval
-	if c.cand.name == "/" {
+	var limits, safe bounds.Interval
+	if c.cand.Name == "/" {
 		divisor, err := c.divisor(e)
 		if err != nil {
 			return nil, err
 		}
-		if !y.nonzero && y.safe().Contains(ratZero) {
+		if !y.nonzero && y.safe().Contains(bounds.Zero) {
 			e.nullable = true
 		}
-		bounds, safe = truncated(quotient(x.bounds, divisor, ratOne)), truncated(quotient(x.safe(), divisor, ratOne))
+		limits, safe = x.bounds.QuoApart(divisor, bounds.One).Trunc(), x.safe().QuoApart(divisor, bounds.One).Trunc()
 	} else {
-		bounds, safe = operate(c.cand.name, x.bounds, y.bounds), operate(c.cand.name, x.safe(), y.safe())
+		limits, safe = operate(c.cand.Name, x.bounds, y.bounds), operate(c.cand.Name, x.safe(), y.safe())
 	}
 	if e.provisional {
 		return e, nil
@@ -84,10 +89,10 @@ func intArith(c *call) (*Expr, error) {
 		return e, nil
 	}
 	if !safe.Within(intRange(e.typ)) {
-		return nil, c.refuse(fmt.Sprintf("it may overflow %s, as it may be anything in %s", display(e.typ), safe), "only columns with declared bounds can be computed with; or cast an operand to bigint or numeric")
+		return nil, c.refuse(fmt.Sprintf("it may overflow %s, as it may be anything in %s", pgresolve.Display(e.typ), safe), "only columns with declared bounds can be computed with; or cast an operand to bigint or numeric")
 	}
-	e.bounds = bounds
-	e.nonzero = c.cand.name == "*" && x.nonzero && y.nonzero
+	e.bounds = limits
+	e.nonzero = c.cand.Name == "*" && x.nonzero && y.nonzero
 	return e, nil
 }
 
@@ -95,10 +100,10 @@ func isNull(e *Expr) bool { return e.value != nil && e.value.items == nil && e.v
 
 // divisor rewrites a division whose divisor may be 0 to x / NULLIF(y, 0), and gives the divisor's bounds. It is for types whose
 // values have a least distance from 0; a float that is not 0 may be as small as it likes.
-func (c *call) divisor(e *Expr) (Interval, error) {
+func (c *call) divisor(e *Expr) (bounds.Interval, error) {
 	y := c.args[1]
 	b := y.safe()
-	if y.provisional || isNull(y) || !b.Contains(ratZero) {
+	if y.provisional || isNull(y) || !b.Contains(bounds.Zero) {
 		return b, nil
 	}
 	if b.Finite() && b.Lo.Sign() == 0 && b.Hi.Sign() == 0 {
@@ -108,52 +113,17 @@ func (c *call) divisor(e *Expr) (Interval, error) {
 		return b, c.refuse("0 lies within the bounds "+b.String()+" of "+y.Text(), "write CASE WHEN y > 0.01 THEN x / y END with the least y that matters, or GREATEST(y, 0.01)")
 	}
 	if !y.nonzero {
-		zero := "0::" + qualified(y.typ, -1)
+		zero := "0::" + pgresolve.Qualified(y.typ, -1)
 		e.tmpl = strings.ReplaceAll(e.tmpl, "{1}", "NULLIF({1}, "+zero+")")
 	}
 	return b, nil
 }
 
-// quotient divides by an interval of which 0 is no member, nor anything nearer to 0 than least.
-func quotient(x, y Interval, least *big.Rat) Interval {
-	if !y.Contains(ratZero) {
-		return x.Quo(y)
-	}
-	if !y.Finite() {
-		return Interval{}
-	}
-	var parts []Interval
-	if y.Lo.Sign() < 0 {
-		parts = append(parts, x.Quo(Interval{y.Lo, ratMax(neg(least), y.Lo)}))
-	}
-	if y.Hi.Sign() > 0 {
-		parts = append(parts, x.Quo(Interval{ratMin(least, y.Hi), y.Hi}))
-	}
-	if len(parts) == 0 {
-		return Interval{}
-	}
-	out := parts[0]
-	for _, p := range parts[1:] {
-		out = out.Hull(p)
-	}
-	return out
-}
-
-// truncated rounds towards zero.
-func truncated(i Interval) Interval {
-	return i.Map(func(r *big.Rat) *big.Rat {
-		if r.Sign() < 0 {
-			return ceilRat(r)
-		}
-		return floorRat(r)
-	})
-}
-
 // remainder: the sign of the dividend, smaller than the divisor.
 func remainder(c *call) (*Expr, error) {
-	e := c.result(c.cand.result)
+	e := c.result(c.cand.Result)
 	x, y := c.args[0], c.args[1]
-	if e.typ == oidNumeric {
+	if e.typ == pgtype.NumericOID {
 		if known, err := c.finite(); !known || err != nil {
 			return e, err
 		}
@@ -162,33 +132,33 @@ func remainder(c *call) (*Expr, error) {
 	if _, err := c.divisor(e); err != nil {
 		return nil, err
 	}
-	if !y.nonzero && y.safe().Contains(ratZero) {
+	if !y.nonzero && y.safe().Contains(bounds.Zero) {
 		e.nullable = true
 	}
 	if e.provisional || isNull(x) || isNull(y) {
 		return e, nil
 	}
 	most := y.safe().Abs().Hi
-	if isInt(e.typ) {
-		most = sub(most, ratOne)
+	if pgresolve.IsInt(e.typ) {
+		most = sub(most, bounds.One)
 	}
-	e.bounds = Interval{neg(most), most}
+	e.bounds = bounds.New(neg(most), most)
 	if i := x.bounds; i.Lo != nil {
-		e.bounds.Lo = ratMax(e.bounds.Lo, ratMin(i.Lo, ratZero))
+		e.bounds.Lo = bounds.Max(e.bounds.Lo, bounds.Min(i.Lo, bounds.Zero))
 	}
 	if i := x.bounds; i.Hi != nil {
-		e.bounds.Hi = ratMin(e.bounds.Hi, ratMax(i.Hi, ratZero))
+		e.bounds.Hi = bounds.Min(e.bounds.Hi, bounds.Max(i.Hi, bounds.Zero))
 	}
 	return e, nil
 }
 
 // numericArith is exact while digits are few; beyond 16383 digits after the point PostgreSQL rounds.
 func numericArith(c *call) (*Expr, error) {
-	e := c.result(oidNumeric)
+	e := c.result(pgtype.NumericOID)
 	x, y := c.args[0], c.args[1]
 	switch {
 	case x.scale < 0 || y.scale < 0:
-	case c.cand.name == "*":
+	case c.cand.Name == "*":
 		e.scale = x.scale + y.scale
 	default:
 		e.scale = max(x.scale, y.scale)
@@ -197,19 +167,16 @@ func numericArith(c *call) (*Expr, error) {
 	if !known || err != nil {
 		return e, err
 	}
-	e.bounds = short(operate(c.cand.name, x.bounds, y.bounds))
-	e.nonzero = c.cand.name == "*" && x.nonzero && y.nonzero && e.scale >= 0 && e.scale < 16000
+	e.bounds = operate(c.cand.Name, x.bounds, y.bounds).Short()
+	e.nonzero = c.cand.Name == "*" && x.nonzero && y.nonzero && e.scale >= 0 && e.scale < 16000
 	return e, c.sized(e)
 }
-
-// short rounds bounds outwards to 60 digits after the point, so that long chains stay cheap here.
-func short(i Interval) Interval { return Interval{outward(i.Lo, false), outward(i.Hi, true)} }
 
 // mostDigits bounds the size of numerics, far below PostgreSQL's 131072 digits, so that no operation is slow.
 const mostDigits = 1000
 
 func (c *call) sized(e *Expr) error {
-	if limit := pow10(mostDigits); e.bounds.Lo.Cmp(neg(limit)) < 0 || e.bounds.Hi.Cmp(limit) > 0 {
+	if limit := bounds.Pow10(mostDigits); e.bounds.Lo.Cmp(neg(limit)) < 0 || e.bounds.Hi.Cmp(limit) > 0 {
 		return c.refuse(fmt.Sprintf("it may have more than %d digits", mostDigits), "")
 	}
 	return nil
@@ -217,7 +184,7 @@ func (c *call) sized(e *Expr) error {
 
 // numericQuo: quotients have at least 16 significant digits (numeric.c, select_div_scale), and are rounded to them.
 func numericQuo(c *call) (*Expr, error) {
-	e := c.result(oidNumeric)
+	e := c.result(pgtype.NumericOID)
 	x, y := c.args[0], c.args[1]
 	known, err := c.finite()
 	if !known || err != nil {
@@ -227,22 +194,22 @@ func numericQuo(c *call) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	least := ratOne
-	if b.Contains(ratZero) {
+	least := bounds.One
+	if b.Contains(bounds.Zero) {
 		least = y.granule()
 		e.nullable = e.nullable || !y.nonzero
 	}
-	e.bounds = quotient(x.bounds, b, least)
-	if c.cand.name == "div" {
-		e.bounds, e.scale = truncated(e.bounds), 0
+	e.bounds = x.bounds.QuoApart(b, least)
+	if c.cand.Name == "div" {
+		e.bounds, e.scale = e.bounds.Trunc(), 0
 	} else {
 		exact := e.bounds
-		e.bounds = short(widenRelative(e.bounds, pow10(-12)).Widen(pow10(-16)))
+		e.bounds = e.bounds.WidenRelative(bounds.Pow10(-12)).Widen(bounds.Pow10(-16)).Short()
 		if exact.Lo.Sign() >= 0 { // rounding keeps the sign
-			e.bounds.Lo = ratMax(e.bounds.Lo, ratZero)
+			e.bounds.Lo = bounds.Max(e.bounds.Lo, bounds.Zero)
 		}
 		if exact.Hi.Sign() <= 0 {
-			e.bounds.Hi = ratMin(e.bounds.Hi, ratZero)
+			e.bounds.Hi = bounds.Min(e.bounds.Hi, bounds.Zero)
 		}
 	}
 	return e, c.sized(e)
@@ -250,7 +217,7 @@ func numericQuo(c *call) (*Expr, error) {
 
 // floatArith rounds as the type does. A sum of multiples of 2^-q is one too; a product is a multiple of 2^-(q+r).
 func floatArith(c *call) (*Expr, error) {
-	e := c.result(c.cand.result)
+	e := c.result(c.cand.Result)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
@@ -260,78 +227,78 @@ func floatArith(c *call) (*Expr, error) {
 	if ok {
 		e.quantum = q
 	}
-	if c.cand.name == "*" {
+	if c.cand.Name == "*" {
 		if !ok || x.quantum+y.quantum > leastQuantum(e.typ) {
-			return nil, c.refuse("it may underflow "+display(e.typ), "cast the operands to numeric")
+			return nil, c.refuse("it may underflow "+pgresolve.Display(e.typ), "cast the operands to numeric")
 		}
 		e.quantum = x.quantum + y.quantum
 		e.nonzero = x.nonzero && y.nonzero
 	}
-	e.bounds, ok = flInterval(operate(c.cand.name, x.bounds, y.bounds), e.typ)
+	e.bounds, ok = flInterval(operate(c.cand.Name, x.bounds, y.bounds), e.typ)
 	if !ok {
-		return nil, c.refuse("it may overflow "+display(e.typ), "")
+		return nil, c.refuse("it may overflow "+pgresolve.Display(e.typ), "")
 	}
 	return e, nil
 }
 
 func floatQuo(c *call) (*Expr, error) {
-	e := c.result(c.cand.result)
+	e := c.result(c.cand.Result)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
 	}
 	x, y := c.args[0], c.args[1]
-	if y.bounds.Contains(ratZero) {
+	if y.bounds.Contains(bounds.Zero) {
 		return nil, c.refuse("0 lies within the bounds "+y.bounds.String()+" of "+y.Text(), "write CASE WHEN y > 0.01 THEN x / y END with the least y that matters, or GREATEST(y, 0.01)")
 	}
 	if x.quantum < 0 {
-		return nil, c.refuse("it may underflow "+display(e.typ), "cast the operands to numeric")
+		return nil, c.refuse("it may underflow "+pgresolve.Display(e.typ), "cast the operands to numeric")
 	}
-	e.quantum = floatQuantum(quo(pow2(-x.quantum), ratMax(y.bounds.Abs().Hi, ratOne)), e.typ)
+	e.quantum = floatQuantum(quo(bounds.Pow2(-x.quantum), bounds.Max(y.bounds.Abs().Hi, bounds.One)), e.typ)
 	var ok bool
 	if e.bounds, ok = flInterval(x.bounds.Quo(y.bounds), e.typ); !ok || e.quantum > leastQuantum(e.typ) {
-		return nil, c.refuse("it may overflow or underflow "+display(e.typ), "")
+		return nil, c.refuse("it may overflow or underflow "+pgresolve.Display(e.typ), "")
 	}
 	e.nonzero = x.nonzero
 	return e, nil
 }
 
 func negate(c *call) (*Expr, error) {
-	e := c.result(c.cand.result)
+	e := c.result(c.cand.Result)
 	x := c.args[0]
 	e.scale, e.quantum, e.nonzero, e.bounds = x.scale, x.quantum, x.nonzero, x.bounds.Neg()
-	if isInt(e.typ) && !e.provisional && !x.safe().Neg().Within(intRange(e.typ)) {
-		return nil, c.refuse("it may overflow "+display(e.typ), "only columns with declared bounds can be computed with; or cast to numeric")
+	if pgresolve.IsInt(e.typ) && !e.provisional && !x.safe().Neg().Within(intRange(e.typ)) {
+		return nil, c.refuse("it may overflow "+pgresolve.Display(e.typ), "only columns with declared bounds can be computed with; or cast to numeric")
 	}
 	return e, nil
 }
 
 func identity(c *call) (*Expr, error) {
-	e := c.result(c.cand.result)
+	e := c.result(c.cand.Result)
 	x := c.args[0]
 	e.scale, e.quantum, e.nonzero, e.bounds = x.scale, x.quantum, x.nonzero, x.bounds
 	return e, nil
 }
 
 func absolute(c *call) (*Expr, error) {
-	e := c.result(c.cand.result)
+	e := c.result(c.cand.Result)
 	x := c.args[0]
 	e.scale, e.quantum, e.nonzero, e.bounds = x.scale, x.quantum, x.nonzero, x.bounds.Abs()
-	if isFloat(e.typ) && x.bounds.Open() {
-		e.bounds = Interval{} // NaN
+	if pgresolve.IsFloat(e.typ) && x.bounds.Open() {
+		e.bounds = bounds.Interval{} // NaN
 	}
-	if isInt(e.typ) && !e.provisional && !x.safe().Abs().Within(intRange(e.typ)) {
-		return nil, c.refuse("it may overflow "+display(e.typ), "only columns with declared bounds can be computed with; or cast to numeric")
+	if pgresolve.IsInt(e.typ) && !e.provisional && !x.safe().Abs().Within(intRange(e.typ)) {
+		return nil, c.refuse("it may overflow "+pgresolve.Display(e.typ), "only columns with declared bounds can be computed with; or cast to numeric")
 	}
 	return e, nil
 }
 
 // sign of NaN is NaN.
 func sign(c *call) (*Expr, error) {
-	e := c.result(c.cand.result)
+	e := c.result(c.cand.Result)
 	x := c.args[0]
 	e.scale, e.quantum = 0, 0
-	if isFloat(e.typ) {
+	if pgresolve.IsFloat(e.typ) {
 		e.scale = -1
 	}
 	if x.bounds.Finite() {
@@ -346,9 +313,9 @@ func listRules() []Rule {
 	for signature, r := range rules {
 		name, _, _ := strings.Cut(signature, "(")
 		result := ""
-		for _, c := range append(slices.Clone(catalog.operators[name]), catalog.functions[name]...) {
-			if c.signature() == signature {
-				result = display(c.result)
+		for _, c := range append(slices.Clone(pgresolve.Operators(name)), pgresolve.Functions(name)...) {
+			if c.Signature() == signature {
+				result = pgresolve.Display(c.Result)
 			}
 		}
 		out = append(out, Rule{signature, result, r.total})

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
 // Arrays are constants: operands of ANY and ALL, whose elements are analysed one by one. NULL elements are allowed, arrays of
@@ -43,7 +46,7 @@ func (b *builder) in(a *pg_query.A_Expr) (*Expr, error) {
 	}
 	var all []*Expr
 	if len(constants) > 1 && !left.isEnum() { // two or more become an array of one type, which may be another than = would choose
-		if oid, ok := commonType(baseTypes(append([]*Expr{left}, constants...))); ok && catalog.types[oid] != nil && catalog.types[oid].array != 0 && supported(oid) {
+		if oid, ok := pgresolve.CommonType(baseTypes(append([]*Expr{left}, constants...))); ok && pgresolve.LookupType(oid) != nil && pgresolve.LookupType(oid).Array != 0 && supported(oid) {
 			arr, err := b.arrayFrom(constants, oid, loc)
 			if err != nil {
 				return nil, err
@@ -85,10 +88,10 @@ func (b *builder) anyAll(a *pg_query.A_Expr) (*Expr, error) {
 	}
 	var arr *Expr
 	if c := a.GetRexpr().GetAConst(); c != nil && c.GetSval() != nil { // an unknown literal: the operator decides its type
-		op := operatorFor(name, []uint32{left.baseType(), oidUnknown})
+		op := pgresolve.Operator(name, []uint32{left.baseType(), pgtype.UnknownOID})
 		elem := left.baseType()
 		if op != nil {
-			elem = op.args[1]
+			elem = op.Args[1]
 		}
 		arr, err = b.arrayText(c.GetSval().Sval, elem, int(c.Location))
 	} else {
@@ -102,14 +105,14 @@ func (b *builder) anyAll(a *pg_query.A_Expr) (*Expr, error) {
 
 // scalarArray is left op ANY/ALL (array). The operator is resolved and proven for one element at a time.
 func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text string, loc int) (*Expr, error) {
-	elemType := catalog.arrays[arr.typ]
+	elemType := pgresolve.ElementType(arr.typ)
 	if elemType == nil || arr.col != nil {
 		return nil, Refuse(loc, "ANY and ALL need a constant array or an array parameter", "write = ANY ($1::integer[]) or IN (1, 2, 3)")
 	}
 	if left.isEnum() {
 		return nil, Refuse(loc, "enums in ANY and ALL are not supported", "write IN ('a', 'b'), or cast the enum to text")
 	}
-	items := []*Expr{nullExpr(elemType.oid, qualified(elemType.oid, -1), loc)}
+	items := []*Expr{nullExpr(elemType.OID, pgresolve.Qualified(elemType.OID, -1), loc)}
 	if arr.value != nil && len(arr.value.items) > 0 {
 		items = arr.value.items
 	}
@@ -130,22 +133,22 @@ func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text str
 	target := first.args[1].typ
 	cast := ""
 	switch {
-	case target == elemType.oid:
+	case target == elemType.OID:
 	case !arr.provisional && arr.value.items != nil && slices.ContainsFunc(all, func(e *Expr) bool { return e.args[1].value == nil }):
 		if arr, err = b.arrayFrom(items, target, loc); err != nil { // a cast of the array would prove nothing of its items
 			return nil, err
 		}
 	default:
-		cast = "::" + qualified(catalog.types[target].array, -1)
+		cast = "::" + pgresolve.Qualified(pgresolve.LookupType(target).Array, -1)
 	}
-	op := operatorFor(name, []uint32{left.baseType(), elemType.oid})
-	c := &call{args: []*Expr{first.args[0], sortedArray(arr)}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." + op.name + ") " + word + " ({1}" + cast + "))"}
-	e := c.result(oidBool)
-	e.function = op.name
+	op := pgresolve.Operator(name, []uint32{left.baseType(), elemType.OID})
+	c := &call{args: []*Expr{first.args[0], sortedArray(arr)}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." + op.Name + ") " + word + " ({1}" + cast + "))"}
+	e := c.result(pgtype.BoolOID)
+	e.function = op.Name
 	for _, x := range items {
 		e.nullable = e.nullable || x.nullable
 	}
-	e.test = listTest(op.name, anyOf, first.args[0], all)
+	e.test = listTest(op.Name, anyOf, first.args[0], all)
 	return e, nil
 }
 
@@ -155,10 +158,10 @@ func listTest(name string, anyOf bool, left *Expr, all []*Expr) *test {
 		return nil
 	}
 	col := plainColumn(left)
-	if col == nil || isString(left.typ) && left.fuzzy {
+	if col == nil || pgresolve.IsString(left.typ) && left.fuzzy {
 		return nil
 	}
-	t := &test{op: 'c', col: col.col, name: "=", integral: isInt(col.typ), constant: true, hasText: isString(left.typ) && left.typ != oidBpchar}
+	t := &test{op: 'c', col: col.col, name: "=", integral: pgresolve.IsInt(col.typ), constant: true, hasText: pgresolve.IsString(left.typ) && left.typ != pgtype.BPCharOID}
 	started := false
 	for _, e := range all {
 		x := e.args[1]
@@ -172,7 +175,7 @@ func listTest(name string, anyOf bool, left *Expr, all []*Expr) *test {
 		}
 		t.in = append(t.in, x)
 		switch {
-		case !sameUnits(col.typ, x.typ) || isString(left.typ):
+		case !sameUnits(col.typ, x.typ) || pgresolve.IsString(left.typ):
 		case !started:
 			t.bounds, started = x.bounds, true
 		default:
@@ -202,7 +205,7 @@ func (b *builder) arrayOf(nodes []*pg_query.Node, elem uint32, loc int) (*Expr, 
 		if len(items) == 0 {
 			return nil, Refuse(loc, "the type of an empty array is not known", "write ARRAY[]::integer[]")
 		}
-		oid, ok := commonType(baseTypes(items))
+		oid, ok := pgresolve.CommonType(baseTypes(items))
 		if !ok {
 			return nil, Refuse(loc, "array elements of "+typeList(items)+" are not supported", "")
 		}
@@ -213,11 +216,11 @@ func (b *builder) arrayOf(nodes []*pg_query.Node, elem uint32, loc int) (*Expr, 
 
 // arrayFrom makes a constant array of built elements.
 func (b *builder) arrayFrom(items []*Expr, elem uint32, loc int) (*Expr, error) {
-	t := catalog.types[elem]
-	if t == nil || t.array == 0 || !supported(elem) {
+	t := pgresolve.LookupType(elem)
+	if t == nil || t.Array == 0 || !supported(elem) {
 		return nil, Refuse(loc, "arrays of this type are not supported", "")
 	}
-	e := newExpr(t.array, loc)
+	e := newExpr(t.Array, loc)
 	e.value = &constant{}
 	for _, x := range items {
 		if x.value == nil || x.value.items != nil {
@@ -250,11 +253,11 @@ func arrayTemplate(n int) string {
 
 // arrayParam is an array parameter.
 func (b *builder) arrayParam(n int, elem uint32, value *string, known bool, loc int) (*Expr, error) {
-	t := catalog.types[elem]
+	t := pgresolve.LookupType(elem)
 	if !supported(elem) {
 		return nil, Refuse(loc, fmt.Sprintf("parameter $%d is an array of a type that is not supported on private rows", n), "")
 	}
-	e := newExpr(t.array, loc)
+	e := newExpr(t.Array, loc)
 	e.nullable = true
 	e.value = &constant{items: []*Expr{}}
 	switch {
@@ -275,11 +278,11 @@ func (b *builder) arrayParam(n int, elem uint32, value *string, known bool, loc 
 
 // arrayCast is '{…}'::type[] or $1::type[].
 func (b *builder) arrayCast(e *Expr, elem uint32, loc int) (*Expr, error) {
-	t := catalog.types[elem]
+	t := pgresolve.LookupType(elem)
 	switch {
-	case e.typ == oidUnknown && e.value.text != nil:
+	case e.typ == pgtype.UnknownOID && e.value.text != nil:
 		return b.arrayText(*e.value.text, elem, loc)
-	case e.typ == t.array:
+	case e.typ == t.Array:
 		return e, nil
 	case e.value != nil && e.value.items != nil && e.param == 0:
 		return b.arrayFrom(e.args, elem, loc)

@@ -1,6 +1,10 @@
 package expr
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
+)
 
 // arrayText reads PostgreSQL's text form of a one-dimensional array: {1,NULL,"a \" b"}.
 func (b *builder) arrayText(s string, elem uint32, loc int) (*Expr, error) {
@@ -8,10 +12,10 @@ func (b *builder) arrayText(s string, elem uint32, loc int) (*Expr, error) {
 	if !ok {
 		return nil, Refuse(loc, "the array is not in a form that dpproxy reads", "write one-dimensional arrays, as {1,2,3}")
 	}
-	e := newExpr(catalog.types[elem].array, loc)
+	e := newExpr(pgresolve.LookupType(elem).Array, loc)
 	e.value = &constant{items: []*Expr{}}
 	for _, item := range items {
-		x := nullExpr(elem, qualified(elem, -1), loc)
+		x := nullExpr(elem, pgresolve.Qualified(elem, -1), loc)
 		if item != nil {
 			var err error
 			if x, err = typed(elem, *item, loc); err != nil {

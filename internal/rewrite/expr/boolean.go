@@ -4,15 +4,18 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
 // boolean coerces an operand of AND, OR, NOT, WHERE or WHEN.
 func (b *builder) boolean(e *Expr) (*Expr, error) {
-	if e.baseType() != oidBool && e.typ != oidUnknown {
-		return nil, Refuse(e.location, fmt.Sprintf("%s is of type %s, not boolean", e.Text(), display(e.typ)), "")
+	if e.baseType() != pgtype.BoolOID && e.typ != pgtype.UnknownOID {
+		return nil, Refuse(e.location, fmt.Sprintf("%s is of type %s, not boolean", e.Text(), pgresolve.Display(e.typ)), "")
 	}
-	x, err := b.coerce(e, oidBool, e)
+	x, err := b.coerce(e, pgtype.BoolOID, e)
 	if err != nil {
 		return nil, err
 	}
@@ -73,14 +76,14 @@ func join(op string, conditions []*Expr) *Expr {
 	}
 	c.tmpl = "(" + strings.Join(parts, " "+op+" ") + ")"
 	c.text = cut(strings.Join(texts, " "+op+" "))
-	e := c.result(oidBool)
+	e := c.result(pgtype.BoolOID)
 	e.op, e.test = op, t
 	return e
 }
 
 func not(x *Expr) *Expr {
 	c := &call{args: []*Expr{x}, loc: x.location, tmpl: "(NOT {0})", text: cut("NOT " + x.Text())}
-	e := c.result(oidBool)
+	e := c.result(pgtype.BoolOID)
 	e.op, e.test = "NOT", &test{op: '!', args: []*test{x.test}}
 	return e
 }
@@ -102,7 +105,7 @@ func (b *builder) nullTest(n *pg_query.NullTest) (*Expr, error) {
 	if negated {
 		c.tmpl, c.text = "({0} IS NOT NULL)", x.Text()+" IS NOT NULL"
 	}
-	e := c.result(oidBool)
+	e := c.result(pgtype.BoolOID)
 	e.nullable = false
 	if x.col != nil {
 		e.test = &test{op: 'n', col: x.col}
@@ -132,7 +135,7 @@ func (b *builder) booleanTest(n *pg_query.BooleanTest) (*Expr, error) {
 		return nil, err
 	}
 	c := &call{args: []*Expr{x}, loc: int(n.Location), tmpl: "({0} " + word + ")", text: x.Text() + " " + word}
-	e := c.result(oidBool)
+	e := c.result(pgtype.BoolOID)
 	e.nullable = false
 	switch n.Booltesttype {
 	case pg_query.BoolTestType_IS_TRUE:

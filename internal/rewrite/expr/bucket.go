@@ -1,6 +1,13 @@
 package expr
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
+)
 
 func init() {
 	define("bounded operand, constant limits that differ, a constant count > 0", false, widthBucket, "width_bucket(float8,float8,float8,int4)", "width_bucket(numeric,numeric,numeric,int4)")
@@ -9,7 +16,7 @@ func init() {
 
 // widthBucket raises on NaN, on equal limits and on a count below 1.
 func widthBucket(c *call) (*Expr, error) {
-	e := c.result(oidInt4)
+	e := c.result(pgtype.Int4OID)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
@@ -23,12 +30,12 @@ func widthBucket(c *call) (*Expr, error) {
 	if lo.bounds.Lo.Cmp(hi.bounds.Lo) == 0 || n.bounds.Lo.Sign() <= 0 || n.bounds.Lo.Cmp(rat(1<<30)) > 0 {
 		return nil, c.refuse("the limits must differ and the count be above 0", "")
 	}
-	if isFloat(lo.typ) { // hi − lo must not overflow
-		if limit := pow10(300); lo.bounds.Abs().Hi.Cmp(limit) > 0 || hi.bounds.Abs().Hi.Cmp(limit) > 0 {
+	if pgresolve.IsFloat(lo.typ) { // hi − lo must not overflow
+		if limit := bounds.Pow10(300); lo.bounds.Abs().Hi.Cmp(limit) > 0 || hi.bounds.Abs().Hi.Cmp(limit) > 0 {
 			return nil, c.refuse("the limits are too large", "")
 		}
 	}
-	e.bounds = Interval{ratZero, add(n.bounds.Lo, ratOne)}
+	e.bounds = bounds.New(bounds.Zero, add(n.bounds.Lo, bounds.One))
 	return e, nil
 }
 
@@ -38,13 +45,13 @@ func thresholds(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
 		return nil, nil
 	}
 	c := &call{loc: loc, text: text}
-	list := catalog.arrays[args[1].typ]
+	list := pgresolve.ElementType(args[1].typ)
 	if list == nil || args[1].value == nil {
 		return nil, c.refuse("its thresholds are not a constant array", "write width_bucket(x, ARRAY[0, 18, 65])")
 	}
 	x := args[0]
-	oid, ok := commonType([]uint32{x.baseType(), list.oid})
-	if !ok || !isNumber(oid) && !isTime(oid) || oid == oidInterval {
+	oid, ok := pgresolve.CommonType([]uint32{x.baseType(), list.OID})
+	if !ok || !pgresolve.IsNumber(oid) && !pgresolve.IsTime(oid) || oid == pgtype.IntervalOID {
 		return nil, c.refuse("its operand and its thresholds have no common type", "")
 	}
 	x, err := b.coerce(x, oid, x)
@@ -52,16 +59,16 @@ func thresholds(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
 		return nil, err
 	}
 	array := args[1]
-	if list.oid != oid && array.provisional {
-		d := &call{args: []*Expr{array}, loc: loc, text: array.Text(), tmpl: "({0})::" + qualified(catalog.types[oid].array, -1)}
-		array = d.result(catalog.types[oid].array)
-	} else if list.oid != oid { // a cast of the array would prove nothing of its items
+	if list.OID != oid && array.provisional {
+		d := &call{args: []*Expr{array}, loc: loc, text: array.Text(), tmpl: "({0})::" + pgresolve.Qualified(pgresolve.LookupType(oid).Array, -1)}
+		array = d.result(pgresolve.LookupType(oid).Array)
+	} else if list.OID != oid { // a cast of the array would prove nothing of its items
 		if array, err = b.arrayFrom(args[1].value.items, oid, loc); err != nil {
 			return nil, err
 		}
 	}
 	c.args, c.tmpl = []*Expr{x.Read(), array}, "pg_catalog.width_bucket({0}, {1})"
-	e := c.result(oidInt4)
+	e := c.result(pgtype.Int4OID)
 	items := args[1].value.items
 	if args[1].provisional {
 		return e, nil
@@ -74,6 +81,6 @@ func thresholds(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
 	if len(items) == 0 || len(items) > 10000 {
 		return nil, c.refuse(fmt.Sprintf("it has %d thresholds", len(items)), "")
 	}
-	e.bounds = Between(0, int64(len(items)))
+	e.bounds = bounds.Between(0, int64(len(items)))
 	return e, nil
 }

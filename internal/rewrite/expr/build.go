@@ -5,9 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
 // maxDepth is how deep expressions may nest; one level costs a few Go stack frames here and C frames in PostgreSQL.
@@ -28,8 +31,8 @@ func (b *builder) root(node *pg_query.Node) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.typ == oidUnknown { // select_common_type and output columns take unknown literals for text
-		x, err := b.coerce(e, oidText, e)
+	if e.typ == pgtype.UnknownOID { // select_common_type and output columns take unknown literals for text
+		x, err := b.coerce(e, pgtype.TextOID, e)
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +43,7 @@ func (b *builder) root(node *pg_query.Node) (*Expr, error) {
 	if e.isEnum() && e.value != nil && len(e.labels) == 0 {
 		return nil, Refuse(e.location, e.Text()+" is of a type that is not supported here", "compare it with a column of its type, or cast it to text")
 	}
-	if e.value != nil && e.value.items != nil || catalog.arrays[e.typ] != nil && e.col == nil {
+	if e.value != nil && e.value.items != nil || pgresolve.ElementType(e.typ) != nil && e.col == nil {
 		return nil, Refuse(e.location, "arrays are supported as operands of ANY and ALL only", "compare with = ANY (array)")
 	}
 	return e, nil
@@ -55,7 +58,7 @@ func (b *builder) rootBoolean(node *pg_query.Node) (*Expr, error) {
 }
 
 func newExpr(oid uint32, location int) *Expr {
-	return &Expr{typ: oid, typmod: -1, typeName: qualified(oid, -1), location: location, scale: -1, quantum: -1, maxLen: -1}
+	return &Expr{typ: oid, typmod: -1, typeName: pgresolve.Qualified(oid, -1), location: location, scale: -1, quantum: -1, maxLen: -1}
 }
 
 // expr builds any expression. Unknown literals keep the type unknown.
@@ -133,19 +136,19 @@ func literal(c *pg_query.A_Const) (*Expr, error) {
 	loc := int(c.Location)
 	switch v := c.GetVal().(type) {
 	case *pg_query.A_Const_Ival:
-		return typed(oidInt4, fmt.Sprint(v.Ival.Ival), loc)
+		return typed(pgtype.Int4OID, fmt.Sprint(v.Ival.Ival), loc)
 	case *pg_query.A_Const_Fval:
 		s := v.Fval.Fval
-		for _, oid := range []uint32{oidInt4, oidInt8, oidNumeric} {
+		for _, oid := range []uint32{pgtype.Int4OID, pgtype.Int8OID, pgtype.NumericOID} {
 			if e, err := typed(oid, s, loc); err == nil {
 				return e, nil
 			}
 		}
 		return nil, Refuse(loc, "number "+s+" is not supported", "write at most 1000 digits and an exponent of at most 3 digits")
 	case *pg_query.A_Const_Boolval:
-		return typed(oidBool, fmt.Sprint(v.Boolval.Boolval), loc)
+		return typed(pgtype.BoolOID, fmt.Sprint(v.Boolval.Boolval), loc)
 	case *pg_query.A_Const_Sval:
-		e := newExpr(oidUnknown, loc)
+		e := newExpr(pgtype.UnknownOID, loc)
 		s := v.Sval.Sval
 		e.value = &constant{text: &s}
 		return e, nil
@@ -153,7 +156,7 @@ func literal(c *pg_query.A_Const) (*Expr, error) {
 		return nil, Refuse(loc, "bit strings are not supported", "")
 	}
 	if c.Isnull {
-		e := newExpr(oidUnknown, loc)
+		e := newExpr(pgtype.UnknownOID, loc)
 		e.value, e.nullable = &constant{}, true
 		return e, nil
 	}
@@ -164,14 +167,14 @@ func literal(c *pg_query.A_Const) (*Expr, error) {
 func typed(oid uint32, text string, loc int) (*Expr, error) {
 	c, err := readLiteral(oid, nil, text)
 	if err != nil {
-		return nil, badLiteral(oid, display(oid), text, loc)
+		return nil, badLiteral(oid, pgresolve.Display(oid), text, loc)
 	}
 	return constantExpr(oid, c, loc), nil
 }
 
 func badLiteral(oid uint32, typeName, text string, loc int) error {
 	hint := ""
-	if isTime(oid) {
+	if pgresolve.IsTime(oid) {
 		hint = "write dates and times in ISO form, as 2024-12-31, 2024-12-31 23:59:59, 1 day 02:30:00"
 	}
 	if len(text) > 60 {
@@ -185,16 +188,16 @@ func constantExpr(oid uint32, c *constant, loc int) *Expr {
 	e.value, e.bounds, e.nullable = c, c.bounds, c.text == nil
 	switch {
 	case c.text == nil:
-	case isInt(oid):
+	case pgresolve.IsInt(oid):
 		e.scale = 0
-	case oid == oidNumeric && c.bounds.Finite():
+	case oid == pgtype.NumericOID && c.bounds.Finite():
 		e.scale = c.scale
-	case isFloat(oid) && c.bounds.Finite():
+	case pgresolve.IsFloat(oid) && c.bounds.Finite():
 		e.quantum = c.bounds.Lo.Denom().BitLen() - 1 // a float's denominator is a power of two
-	case isString(oid):
+	case pgresolve.IsString(oid):
 		e.maxLen = len([]rune(*c.text))
 	}
-	e.nonzero = e.bounds.Finite() && !e.bounds.Contains(ratZero)
+	e.nonzero = e.bounds.Finite() && !e.bounds.Contains(bounds.Zero)
 	return e
 }
 
@@ -238,26 +241,26 @@ func columnExpr(c *Column, loc int) *Expr {
 	if c.Base != 0 {
 		typmod = c.BaseTypmod
 	}
-	if catalog.types[c.Type] != nil {
-		e.typeName = qualified(c.Type, c.Typmod)
+	if pgresolve.LookupType(c.Type) != nil {
+		e.typeName = pgresolve.Qualified(c.Type, c.Typmod)
 	}
-	if isNumber(base) || isTime(base) {
+	if pgresolve.IsNumber(base) || pgresolve.IsTime(base) {
 		e.bounds = representable(base, c.Bounds)
-		if base == oidTime {
-			e.bounds = openFilled(e.bounds, dayRange)
+		if base == pgtype.TimeOID {
+			e.bounds = e.bounds.Fill(dayRange)
 		}
 	}
 	switch {
-	case isInt(base):
+	case pgresolve.IsInt(base):
 		e.scale = 0
-	case base == oidNumeric && typmod >= 0:
-		_, e.scale = numericTypmod(typmod)
+	case base == pgtype.NumericOID && typmod >= 0:
+		_, e.scale = pgresolve.NumericTypmod(typmod)
 		e.scale = max(0, e.scale)
-	case base == oidNumeric && c.Enforced:
+	case base == pgtype.NumericOID && c.Enforced:
 		e.scale = c.Scale
-	case (base == oidVarchar || base == oidBpchar) && typmod >= 0:
+	case (base == pgtype.VarcharOID || base == pgtype.BPCharOID) && typmod >= 0:
 		e.maxLen = int(typmod - 4)
-	case base == oidName:
+	case base == pgtype.NameOID:
 		e.maxLen = 63
 	}
 	return e
@@ -290,7 +293,7 @@ func (b *builder) list(nodes []*pg_query.Node) ([]*Expr, error) {
 // call is a resolved function or operator with its coerced arguments.
 type call struct {
 	b    *builder // of those that resolved makes
-	cand *candidate
+	cand *pgresolve.Candidate
 	args []*Expr
 	loc  int
 	text string
@@ -305,14 +308,14 @@ type rule struct {
 }
 
 // resolved looks up the rule of a candidate, coerces the arguments and applies it.
-func (b *builder) resolved(cand *candidate, args []*Expr, tmpl, text string, loc int) (*Expr, error) {
-	r, ok := rules[cand.signature()]
+func (b *builder) resolved(cand *pgresolve.Candidate, args []*Expr, tmpl, text string, loc int) (*Expr, error) {
+	r, ok := rules[cand.Signature()]
 	if !ok {
 		return nil, Refuse(loc, fmt.Sprintf("%s of %s is not supported on private rows", text, typeList(args)), similar(cand))
 	}
 	c := &call{cand: cand, loc: loc, text: text, tmpl: tmpl, b: b}
 	for i, a := range args {
-		x, err := b.coerce(a, cand.args[i], a)
+		x, err := b.coerce(a, cand.Args[i], a)
 		if err != nil {
 			return nil, err
 		}
@@ -332,11 +335,11 @@ func (b *builder) resolved(cand *candidate, args []*Expr, tmpl, text string, loc
 }
 
 // similar hints at the argument types that would be accepted.
-func similar(cand *candidate) string {
+func similar(cand *pgresolve.Candidate) string {
 	var forms []string
 	for signature := range rules {
 		name, args, _ := strings.Cut(signature, "(")
-		if name == cand.name {
+		if name == cand.Name {
 			forms = append(forms, "("+args)
 		}
 	}
@@ -344,13 +347,13 @@ func similar(cand *candidate) string {
 		return ""
 	}
 	slices.Sort(forms)
-	return cand.name + " is supported for " + strings.Join(forms, ", ")
+	return cand.Name + " is supported for " + strings.Join(forms, ", ")
 }
 
 func typeList(args []*Expr) string {
 	names := make([]string, len(args))
 	for i, a := range args {
-		names[i] = display(a.baseType())
+		names[i] = pgresolve.Display(a.baseType())
 		if a.isEnum() {
 			names[i] = "an enum"
 		}
@@ -363,9 +366,9 @@ func (c *call) result(oid uint32) *Expr {
 	e := newExpr(oid, c.loc)
 	e.text, e.args, e.tmpl = c.text, c.args, c.tmpl
 	if c.cand != nil {
-		e.function = c.cand.name
+		e.function = c.cand.Name
 	}
-	if isInt(oid) {
+	if pgresolve.IsInt(oid) {
 		e.scale = 0
 	}
 	for _, a := range c.args {
@@ -388,9 +391,9 @@ func (c *call) finite() (known bool, err error) {
 			known = false
 			continue
 		}
-		if (isNumber(a.typ) || isTime(a.typ)) && !a.safe().Finite() {
+		if (pgresolve.IsNumber(a.typ) || pgresolve.IsTime(a.typ)) && !a.safe().Finite() {
 			low, high := "low", "high"
-			if isTime(a.typ) && a.typ != oidInterval {
+			if pgresolve.IsTime(a.typ) && a.typ != pgtype.IntervalOID {
 				low, high = "'2020-01-01'", "'2029-12-31'"
 			}
 			return false, c.refuse(a.Text()+" has no bounds", fmt.Sprintf("only columns whose bounds the policy declares can be computed with; LEAST(GREATEST(x, %s), %s) bounds any", low, high))

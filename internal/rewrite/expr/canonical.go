@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
@@ -58,14 +61,14 @@ func (p *printer) comparand(x, other *Expr) query.Scalar {
 		return p.print(x)
 	}
 	switch {
-	case isInt(x.typ) && isInt(other.typ):
-		oid := uint32(oidInt8)
-		if x.bounds.Within(intRange(oidInt4)) {
-			oid = oidInt4
+	case pgresolve.IsInt(x.typ) && pgresolve.IsInt(other.typ):
+		oid := uint32(pgtype.Int8OID)
+		if x.bounds.Within(intRange(pgtype.Int4OID)) {
+			oid = pgtype.Int4OID
 		}
 		return query.Raw(valueLiteral(oid, x.bounds.Lo, false))
-	case x.typ == oidNumeric && x.value.scale <= 60:
-		return query.Raw(valueLiteral(oidNumeric, x.bounds.Lo, false))
+	case x.typ == pgtype.NumericOID && x.value.scale <= 60:
+		return query.Raw(valueLiteral(pgtype.NumericOID, x.bounds.Lo, false))
 	}
 	return p.print(x)
 }

@@ -5,7 +5,11 @@ import (
 	"math/big"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
 // typeCast is an explicit cast. A literal is read as the type, anything else converted.
@@ -25,11 +29,11 @@ func (b *builder) typeCast(t *pg_query.TypeCast) (*Expr, error) {
 	if target.array {
 		return b.arrayCast(e, target.oid, loc)
 	}
-	if target.unit != "" && e.typ == oidUnknown && e.value.text != nil && intForm.MatchString(strings.TrimSpace(*e.value.text)) {
+	if target.unit != "" && e.typ == pgtype.UnknownOID && e.value.text != nil && intForm.MatchString(strings.TrimSpace(*e.value.text)) {
 		s := strings.TrimSpace(*e.value.text) + " " + target.unit
 		e.value = &constant{text: &s}
 	}
-	if e.typ == oidUnknown {
+	if e.typ == pgtype.UnknownOID {
 		if e, err = b.readUnknown(e, target.oid, target.labels, target.name); err != nil {
 			return nil, err
 		}
@@ -67,14 +71,14 @@ func (b *builder) typeNamed(n *pg_query.TypeName, loc int) (castTarget, error) {
 	if len(parts) != 1 || n.Setof || n.PctType {
 		return t, bad
 	}
-	t.oid = catalog.names[parts[0]]
-	if strings.HasPrefix(parts[0], "_") && catalog.arrays[t.oid] != nil {
-		t.oid, t.array = catalog.arrays[t.oid].oid, true
+	t.oid = pgresolve.TypeNamed(parts[0])
+	if strings.HasPrefix(parts[0], "_") && pgresolve.ElementType(t.oid) != nil {
+		t.oid, t.array = pgresolve.ElementType(t.oid).OID, true
 	}
 	if len(n.ArrayBounds) > 0 {
 		t.array = true
 	}
-	if !supported(t.oid) || t.oid == oidName {
+	if !supported(t.oid) || t.oid == pgtype.NameOID {
 		return t, bad
 	}
 	var mods []int32
@@ -87,22 +91,22 @@ func (b *builder) typeNamed(n *pg_query.TypeName, loc int) (castTarget, error) {
 	}
 	switch {
 	case len(mods) == 0:
-	case t.oid == oidNumeric && mods[0] >= 1 && mods[0] <= 1000 && (len(mods) == 1 || mods[1] >= 0 && mods[1] <= 1000):
+	case t.oid == pgtype.NumericOID && mods[0] >= 1 && mods[0] <= 1000 && (len(mods) == 1 || mods[1] >= 0 && mods[1] <= 1000):
 		scale := int32(0)
 		if len(mods) == 2 {
 			scale = mods[1]
 		}
 		t.typmod = (mods[0]<<16 | scale) + 4
-	case (t.oid == oidVarchar || t.oid == oidBpchar) && mods[0] >= 1:
+	case (t.oid == pgtype.VarcharOID || t.oid == pgtype.BPCharOID) && mods[0] >= 1:
 		t.typmod = mods[0] + 4
-	case t.oid == oidInterval && len(mods) == 1 && intervalUnits[mods[0]] != "":
+	case t.oid == pgtype.IntervalOID && len(mods) == 1 && intervalUnits[mods[0]] != "":
 		t.unit = intervalUnits[mods[0]]
-	case (t.oid == oidTime || t.oid == oidTimestamp || t.oid == oidTimestamptz) && mods[0] >= 0 && mods[0] <= 6:
+	case (t.oid == pgtype.TimeOID || t.oid == pgtype.TimestampOID || t.oid == pgtype.TimestamptzOID) && mods[0] >= 0 && mods[0] <= 6:
 		t.typmod = mods[0]
 	default:
 		return t, bad
 	}
-	t.name = qualified(t.oid, -1)
+	t.name = pgresolve.Qualified(t.oid, -1)
 	return t, nil
 }
 
@@ -117,29 +121,29 @@ func (b *builder) cast(e *Expr, to uint32, typmod int32, text string, loc int) (
 		return x, nil
 	}
 	x := e.Read()
-	c := &call{b: b, cand: &candidate{name: text}, args: []*Expr{x}, loc: loc, text: text, tmpl: castTemplate}
+	c := &call{b: b, cand: &pgresolve.Candidate{Name: text}, args: []*Expr{x}, loc: loc, text: text, tmpl: castTemplate}
 	out := c.result(to)
-	out.typmod, out.typeName = typmod, qualified(to, typmod)
+	out.typmod, out.typeName = typmod, pgresolve.Qualified(to, typmod)
 	if x.value != nil && x.value.text == nil {
 		return out, nil
 	}
-	if x.isEnum() && !isString(to) {
+	if x.isEnum() && !pgresolve.IsString(to) {
 		return nil, c.refuse("an enum can be cast to text alone", "")
 	}
 	var err error
 	from := x.typ
 	switch {
-	case isNumber(from) && isNumber(to):
+	case pgresolve.IsNumber(from) && pgresolve.IsNumber(to):
 		err = c.numberCast(out, x, to, typmod)
-	case isTime(from) && isTime(to):
+	case pgresolve.IsTime(from) && pgresolve.IsTime(to):
 		err = c.timeCast(out, x, to)
-	case isString(to) && (supported(from) || x.isEnum()):
+	case pgresolve.IsString(to) && (supported(from) || x.isEnum()):
 		err = c.textCast(out, x, to, typmod)
-	case from == oidBool && to == oidInt4:
-		out.bounds = Between(0, 1)
-	case from == oidInt4 && to == oidBool:
+	case from == pgtype.BoolOID && to == pgtype.Int4OID:
+		out.bounds = bounds.Between(0, 1)
+	case from == pgtype.Int4OID && to == pgtype.BoolOID:
 	default:
-		return nil, Refuse(loc, fmt.Sprintf("%s may fail: a cast from %s to %s is not supported on private rows", text, display(from), display(to)), "cast constants and parameters only, or filter on the column as it is")
+		return nil, Refuse(loc, fmt.Sprintf("%s may fail: a cast from %s to %s is not supported on private rows", text, pgresolve.Display(from), pgresolve.Display(to)), "cast constants and parameters only, or filter on the column as it is")
 	}
 	if err != nil {
 		return nil, err
@@ -151,10 +155,10 @@ func (b *builder) cast(e *Expr, to uint32, typmod int32, text string, loc int) (
 func (c *call) numberCast(out, x *Expr, to uint32, typmod int32) error {
 	from := x.typ
 	b := x.safe()
-	if isInt(to) && isInt(from) {
+	if pgresolve.IsInt(to) && pgresolve.IsInt(from) {
 		return c.intoRange(out, x.bounds, b, to)
 	}
-	if isInt(from) && to == oidNumeric && typmod < 0 {
+	if pgresolve.IsInt(from) && to == pgtype.NumericOID && typmod < 0 {
 		out.bounds, out.scale, out.nonzero = x.bounds, 0, x.nonzero
 		return nil
 	}
@@ -162,93 +166,88 @@ func (c *call) numberCast(out, x *Expr, to uint32, typmod int32) error {
 		return err
 	}
 	switch {
-	case isInt(to) && from == oidNumeric:
-		r := b.Map(roundAway)
-		return c.intoRange(out, openAt(x.bounds, r), r, to)
-	case isInt(to):
-		r := b.Map(roundEven)
-		return c.intoRange(out, openAt(x.bounds, r), r, to)
-	case to == oidNumeric:
+	case pgresolve.IsInt(to) && from == pgtype.NumericOID:
+		r := b.Map(bounds.RoundHalfAway)
+		return c.intoRange(out, r.OpenLike(x.bounds), r, to)
+	case pgresolve.IsInt(to):
+		r := b.Map(bounds.RoundHalfEven)
+		return c.intoRange(out, r.OpenLike(x.bounds), r, to)
+	case to == pgtype.NumericOID:
 		out.scale, out.nonzero = x.scale, x.nonzero
 		out.bounds = b
-		if isFloat(from) { // printed with 15 (6) significant digits
+		if pgresolve.IsFloat(from) { // printed with 15 (6) significant digits
 			out.scale = -1
-			relative := pow10(-14)
-			if from == oidFloat4 {
-				relative = pow10(-5)
+			relative := bounds.Pow10(-14)
+			if from == pgtype.Float4OID {
+				relative = bounds.Pow10(-5)
 			}
-			out.bounds = widenRelative(b, relative)
+			out.bounds = b.WidenRelative(relative)
 			if x.quantum >= 0 { // dscale is at most the digits of the least value
 				out.scale = min(x.quantum, 1074)
 			}
 		}
 		if typmod >= 0 {
-			precision, scale := numericTypmod(typmod)
-			out.bounds = out.bounds.Map(func(r *big.Rat) *big.Rat { return roundScale(r, scale) })
+			precision, scale := pgresolve.NumericTypmod(typmod)
+			out.bounds = out.bounds.Map(func(r *big.Rat) *big.Rat { return bounds.RoundScale(r, scale) })
 			out.scale, out.nonzero = scale, false
-			limit := pow10(precision - scale)
+			limit := bounds.Pow10(precision - scale)
 			if out.bounds.Lo.Cmp(neg(limit)) <= 0 || out.bounds.Hi.Cmp(limit) >= 0 {
 				return c.refuse(fmt.Sprintf("values in %s do not fit numeric(%d,%d)", b, precision, scale), "use a higher precision, or numeric without one")
 			}
 		}
-		out.bounds = openAt(x.bounds, out.bounds)
+		out.bounds = out.bounds.OpenLike(x.bounds)
 		return nil
 	}
 	return c.floatCast(out, x, b, to)
 }
 
-func (c *call) intoRange(out *Expr, bounds, safe Interval, to uint32) error {
+func (c *call) intoRange(out *Expr, limits, safe bounds.Interval, to uint32) error {
 	out.scale = 0
 	if c.args[0].provisional {
 		return nil
 	}
 	if !safe.Within(intRange(to)) {
-		return c.refuse(fmt.Sprintf("values in %s do not fit %s", safe, display(to)), "declare narrower bounds, write LEAST(GREATEST(x, low), high), or cast to bigint or numeric")
+		return c.refuse(fmt.Sprintf("values in %s do not fit %s", safe, pgresolve.Display(to)), "declare narrower bounds, write LEAST(GREATEST(x, low), high), or cast to bigint or numeric")
 	}
-	out.bounds = bounds
-	out.nonzero = c.args[0].nonzero && isInt(c.args[0].typ)
+	out.bounds = limits
+	out.nonzero = c.args[0].nonzero && pgresolve.IsInt(c.args[0].typ)
 	return nil
 }
 
-func (c *call) floatCast(out, x *Expr, b Interval, to uint32) error {
-	cut := x.typ == oidNumeric && (x.scale < 0 || x.scale > 60)
+func (c *call) floatCast(out, x *Expr, b bounds.Interval, to uint32) error {
+	cut := x.typ == pgtype.NumericOID && (x.scale < 0 || x.scale > 60)
 	switch {
-	case isInt(x.typ):
+	case pgresolve.IsInt(x.typ):
 		out.quantum = 0
-	case x.typ == oidNumeric:
+	case x.typ == pgtype.NumericOID:
 		if cut { // digits beyond the 60th do not matter to a float, and could underflow
 			out.tmpl = "(pg_catalog.trunc({0}, 60))::{T}"
-			out.quantum = floatQuantum(pow10(-60), to)
+			out.quantum = floatQuantum(bounds.Pow10(-60), to)
 		} else {
-			out.quantum = floatQuantum(pow10(-x.scale), to)
+			out.quantum = floatQuantum(bounds.Pow10(-x.scale), to)
 		}
-	case to == oidFloat4 && x.quantum < 0:
-		return c.refuse("it may underflow "+display(to), "cast to double precision")
-	case to == oidFloat4:
-		out.quantum = floatQuantum(pow2(-x.quantum), to)
+	case to == pgtype.Float4OID && x.quantum < 0:
+		return c.refuse("it may underflow "+pgresolve.Display(to), "cast to double precision")
+	case to == pgtype.Float4OID:
+		out.quantum = floatQuantum(bounds.Pow2(-x.quantum), to)
 	default:
 		out.quantum = x.quantum
 	}
-	bounds, ok := flInterval(b, to)
-	if !ok || out.quantum > leastQuantum(to) || to == oidFloat4 && x.typ == oidNumeric && x.scale < 0 {
-		return c.refuse(fmt.Sprintf("values in %s may overflow or underflow %s", b, display(to)), "")
+	limits, ok := flInterval(b, to)
+	if !ok || out.quantum > leastQuantum(to) || to == pgtype.Float4OID && x.typ == pgtype.NumericOID && x.scale < 0 {
+		return c.refuse(fmt.Sprintf("values in %s may overflow or underflow %s", b, pgresolve.Display(to)), "")
 	}
 	if cut {
-		bounds = bounds.Hull(Point(ratZero)).Intersect(bounds.Widen(pow10(-60)))
+		limits = limits.Hull(bounds.Point(bounds.Zero)).Intersect(limits.Widen(bounds.Pow10(-60)))
 	}
-	out.bounds = openAt(x.bounds, bounds)
-	out.nonzero = x.nonzero && x.typ != oidNumeric
+	out.bounds = limits.OpenLike(x.bounds)
+	out.nonzero = x.nonzero && x.typ != pgtype.NumericOID
 	return nil
-}
-
-// widenRelative moves ends outwards by a share of their size.
-func widenRelative(i Interval, share *big.Rat) Interval {
-	return Interval{sub(i.Lo, mul(new(big.Rat).Abs(i.Lo), share)), add(i.Hi, mul(new(big.Rat).Abs(i.Hi), share))}
 }
 
 // textCast: every output function is total. Names of infinite dates and NaN are words.
 func (c *call) textCast(out, x *Expr, to uint32, typmod int32) error {
-	if to == oidName {
+	if to == pgtype.NameOID {
 		return c.refuse("casts to name are not supported", "cast to text")
 	}
 	if err := c.printed(x); err != nil {
@@ -256,7 +255,7 @@ func (c *call) textCast(out, x *Expr, to uint32, typmod int32) error {
 	}
 	out.maxLen = printedLen(x)
 	switch {
-	case isString(x.typ):
+	case pgresolve.IsString(x.typ):
 		out.maxLen, out.collation, out.fuzzy = x.maxLen, x.collation, x.fuzzy
 	case x.isEnum():
 		out.maxLen = 63
@@ -270,9 +269,9 @@ func (c *call) textCast(out, x *Expr, to uint32, typmod int32) error {
 // printedLen is how long the text of a value of a built-in type may be; -1: unknown.
 func printedLen(x *Expr) int {
 	switch x.typ {
-	case oidNumeric:
+	case pgtype.NumericOID:
 		return -1
-	case oidInterval: // -178956970 years -8 mons -2147483648 days -2562047788:00:54.775807
+	case pgtype.IntervalOID: // -178956970 years -8 mons -2147483648 days -2562047788:00:54.775807
 		return 80
 	}
 	return 64
@@ -283,7 +282,7 @@ func (c *call) printed(x *Expr) error {
 	switch {
 	case c.b.scope.Prints(x.typ):
 		return nil
-	case x.typ == oidInterval:
+	case x.typ == pgtype.IntervalOID:
 		return c.refuse("the text of an interval is available in the style postgres alone", "SET IntervalStyle = 'postgres', or use EXTRACT")
 	}
 	return c.refuse("the text of a date or time is available in the style ISO alone", "SET DateStyle = 'ISO', or use to_char")

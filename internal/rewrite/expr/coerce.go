@@ -5,7 +5,12 @@ import (
 	"math/big"
 	"slices"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // castTemplate is how every cast prints.
@@ -17,31 +22,31 @@ func (b *builder) coerce(e *Expr, to uint32, at *Expr) (*Expr, error) {
 	if e.typ == to {
 		return e, nil
 	}
-	if e.typ == oidUnknown {
+	if e.typ == pgtype.UnknownOID {
 		switch {
-		case to == anyEnumOID || to == oidUnknown || catalog.types[to] == nil || catalog.types[to].category == 'P':
-			to = oidText
+		case to == pgtype.UnknownOID || pgresolve.LookupType(to) == nil || pgresolve.LookupType(to).Category == 'P':
+			to = pgtype.TextOID
 		}
 		return b.readUnknown(e, to, nil, "")
 	}
 	if e.baseType() == to {
 		return e.relabelled(), nil
 	}
-	if t := catalog.types[to]; t != nil && t.category == 'P' {
+	if t := pgresolve.LookupType(to); t != nil && t.Category == 'P' {
 		return e, nil
 	}
 	if x := folded(e, to); x != nil {
 		return x, nil
 	}
-	if !canCoerce(e.baseType(), to) {
-		return nil, Refuse(at.location, fmt.Sprintf("%s is of type %s where %s is needed", at.Text(), display(e.typ), display(to)), "")
+	if !pgresolve.CanCoerce(e.baseType(), to) {
+		return nil, Refuse(at.location, fmt.Sprintf("%s is of type %s where %s is needed", at.Text(), pgresolve.Display(e.typ), pgresolve.Display(to)), "")
 	}
 	return b.cast(e, to, -1, at.Text(), at.location)
 }
 
 // folded reads a number constant as a wider type, which gives the same value as casting it; nil where that does not apply.
 func folded(e *Expr, to uint32) *Expr {
-	if e.value == nil || e.value.text == nil || !isNumber(e.typ) || isFloat(e.typ) || !canCoerce(e.typ, to) || to == oidFloat4 {
+	if e.value == nil || e.value.text == nil || !pgresolve.IsNumber(e.typ) || pgresolve.IsFloat(e.typ) || !pgresolve.CanCoerce(e.typ, to) || to == pgtype.Float4OID {
 		return nil
 	}
 	c, err := readLiteral(to, nil, *e.value.text)
@@ -53,14 +58,12 @@ func folded(e *Expr, to uint32) *Expr {
 	return out
 }
 
-const anyEnumOID = 3500
-
 // coerceLike coerces to another expression's type, enums included.
 func (b *builder) coerceLike(e, like *Expr, at *Expr) (*Expr, error) {
 	if !like.isEnum() {
 		return b.coerce(e, like.baseType(), at)
 	}
-	if e.typ == oidUnknown {
+	if e.typ == pgtype.UnknownOID {
 		return b.readUnknown(e, like.typ, like.labels, like.typeName)
 	}
 	if e.value != nil && e.typ == like.typ && len(e.labels) == 0 { // a parameter
@@ -72,7 +75,7 @@ func (b *builder) coerceLike(e, like *Expr, at *Expr) (*Expr, error) {
 		return &out, nil
 	}
 	if e.baseType() != like.typ {
-		return nil, Refuse(at.location, fmt.Sprintf("%s is of type %s where an enum is needed", at.Text(), display(e.typ)), "cast both sides to text")
+		return nil, Refuse(at.location, fmt.Sprintf("%s is of type %s where an enum is needed", at.Text(), pgresolve.Display(e.typ)), "cast both sides to text")
 	}
 	return e, nil
 }
@@ -80,7 +83,7 @@ func (b *builder) coerceLike(e, like *Expr, at *Expr) (*Expr, error) {
 // readUnknown reads a literal of unknown type as a value of type to.
 func (b *builder) readUnknown(e *Expr, to uint32, labels []string, typeName string) (*Expr, error) {
 	if typeName == "" {
-		typeName = qualified(to, -1)
+		typeName = pgresolve.Qualified(to, -1)
 	}
 	if e.value.text == nil {
 		out := nullExpr(to, typeName, e.location)
@@ -88,14 +91,14 @@ func (b *builder) readUnknown(e *Expr, to uint32, labels []string, typeName stri
 		return out, nil
 	}
 	if labels == nil && !supported(to) {
-		return nil, Refuse(e.location, "constants of type "+display(to)+" are not supported on private rows", "")
+		return nil, Refuse(e.location, "constants of type "+pgresolve.Display(to)+" are not supported on private rows", "")
 	}
 	c, err := readLiteral(to, labels, *e.value.text)
-	if err != nil && isTime(to) {
+	if err != nil && pgresolve.IsTime(to) {
 		return b.readByServer(to, *e.value.text, e)
 	}
 	if err != nil {
-		name := display(to)
+		name := pgresolve.Display(to)
 		if labels != nil {
 			name = "value of the enum"
 		}
@@ -114,12 +117,12 @@ func (b *builder) readByServer(oid uint32, text string, at *Expr) (*Expr, error)
 	}
 	if !known {
 		out := newExpr(oid, at.location)
-		out.verbatim, out.text, out.provisional = query.Raw(quoteLiteral(text)+"::"+out.typeName), at.text, true
+		out.verbatim, out.text, out.provisional = query.Raw(sqltext.Literal(text)+"::"+out.typeName), at.text, true
 		return out, nil
 	}
 	out, err := typed(oid, value, at.location)
 	if err != nil {
-		return nil, badLiteral(oid, display(oid), text, at.location)
+		return nil, badLiteral(oid, pgresolve.Display(oid), text, at.location)
 	}
 	out.text = at.text
 	return out, nil
@@ -135,7 +138,7 @@ func (b *builder) common(construct string, all []*Expr, loc int) ([]*Expr, error
 		}
 	}
 	out := make([]*Expr, len(all))
-	oid, ok := commonType(baseTypes(all))
+	oid, ok := pgresolve.CommonType(baseTypes(all))
 	if enum == nil && (!ok || !supported(oid)) {
 		return nil, Refuse(loc, fmt.Sprintf("%s of %s is not supported", construct, typeList(all)), "cast its operands to one type")
 	}
@@ -161,13 +164,13 @@ func merged(c *call, choices []*Expr) (*Expr, error) {
 	e := c.result(first.typ)
 	e.typmod, e.typeName, e.labels = first.typmod, qualifiedLike(first), first.labels
 	e.bounds, e.scale, e.quantum, e.maxLen, e.nonzero = first.bounds, first.scale, first.quantum, first.maxLen, first.nonzero
-	e.nullable, e.collation, e.monthless = false, "", first.typ == oidInterval
+	e.nullable, e.collation, e.monthless = false, "", first.typ == pgtype.IntervalOID
 	started := false
 	for _, x := range choices {
 		e.nullable = e.nullable || x.nullable
-		if x.typ == oidInterval && !isNull(x) {
+		if x.typ == pgtype.IntervalOID && !isNull(x) {
 			if x.bounds.Finite() { // else the choice has no bounds either, and nothing is computed with it
-				e.spread = ratMax(spreadOf(x), orZero(e.spread))
+				e.spread = bounds.Max(spreadOf(x), orZero(e.spread))
 			}
 			e.monthless = e.monthless && noMonths(x)
 		}
@@ -193,15 +196,15 @@ func merged(c *call, choices []*Expr) (*Expr, error) {
 
 func orZero(r *big.Rat) *big.Rat {
 	if r == nil {
-		return ratZero
+		return bounds.Zero
 	}
 	return r
 }
 
 // qualifiedLike is the type name without typmod.
 func qualifiedLike(e *Expr) string {
-	if catalog.types[e.typ] != nil {
-		return qualified(e.typ, -1)
+	if pgresolve.LookupType(e.typ) != nil {
+		return pgresolve.Qualified(e.typ, -1)
 	}
 	return e.typeName
 }
@@ -212,24 +215,4 @@ func merge(a, b int) int {
 		return -1
 	}
 	return max(a, b)
-}
-
-// floatQuantum is a quantum for floats of size at least least (> 0), or zero: 2^-(n+mantissa bits).
-func floatQuantum(least *big.Rat, oid uint32) int {
-	n := 0
-	if least.Cmp(ratOne) < 0 {
-		n = new(big.Int).Div(least.Denom(), least.Num()).BitLen()
-	}
-	if oid == oidFloat4 {
-		return n + 24
-	}
-	return n + 53
-}
-
-// leastQuantum is beyond which nonzero values could be lost to underflow: the exponent of the least subnormal.
-func leastQuantum(oid uint32) int {
-	if oid == oidFloat4 {
-		return 149
-	}
-	return 1074
 }

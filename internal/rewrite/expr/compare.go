@@ -1,6 +1,13 @@
 package expr
 
-import "math/big"
+import (
+	"math/big"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
+)
 
 // comparisons maps each comparison to its negation and its mirror.
 var comparisons = map[string]struct{ not, mirror string }{
@@ -9,14 +16,14 @@ var comparisons = map[string]struct{ not, mirror string }{
 
 func init() {
 	sets := [][]uint32{
-		{oidInt2, oidInt4, oidInt8}, {oidFloat4, oidFloat8}, {oidNumeric}, {oidDate, oidTimestamp, oidTimestamptz},
-		{oidText}, {oidBpchar}, {oidName}, {oidBool}, {oidUUID}, {oidTime}, {oidInterval},
+		{pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID}, {pgtype.Float4OID, pgtype.Float8OID}, {pgtype.NumericOID}, {pgtype.DateOID, pgtype.TimestampOID, pgtype.TimestamptzOID},
+		{pgtype.TextOID}, {pgtype.BPCharOID}, {pgtype.NameOID}, {pgtype.BoolOID}, {pgtype.UUIDOID}, {pgtype.TimeOID}, {pgtype.IntervalOID},
 	}
 	for name := range comparisons {
 		for _, set := range sets {
 			for _, l := range set {
 				for _, r := range set {
-					sig := (&candidate{name, []uint32{l, r}, oidBool}).signature()
+					sig := (&pgresolve.Candidate{Name: name, Args: []uint32{l, r}}).Signature()
 					rules[sig] = rule{total: "always", raw: true, apply: compare}
 				}
 			}
@@ -27,21 +34,21 @@ func init() {
 // compare is total for any values: NaN, infinities and dates beyond a timestamp's range have an order too. Both collations must
 // agree, or PostgreSQL raises when the first row arrives.
 func compare(c *call) (*Expr, error) {
-	e := c.result(oidBool)
+	e := c.result(pgtype.BoolOID)
 	if err := c.collations(e); err != nil {
 		return nil, err
 	}
 	e.fuzzy = false
 	e.collation = ""
-	e.op = c.cand.name
-	e.test = c.b.comparisonTest(c.cand.name, c.args[0], c.args[1])
+	e.op = c.cand.Name
+	e.test = c.b.comparisonTest(c.cand.Name, c.args[0], c.args[1])
 	return e, nil
 }
 
 // collations merges the arguments' collations into e.
 func (c *call) collations(e *Expr) error {
 	for _, a := range c.args {
-		if !isString(a.typ) {
+		if !pgresolve.IsString(a.typ) {
 			continue
 		}
 		e.fuzzy = e.fuzzy || a.fuzzy
@@ -62,12 +69,12 @@ type test struct {
 	args []*test
 	col  *Column
 
-	name     string   // comparison, column on the left
-	bounds   Interval // the other side's
-	integral bool     // the column has whole values only
-	constant bool     // the other side is a constant other than NULL
-	in       []*Expr  // col = ANY (constants)
-	text     string   // the constant, for domains
+	name     string          // comparison, column on the left
+	bounds   bounds.Interval // the other side's
+	integral bool            // the column has whole values only
+	constant bool            // the other side is a constant other than NULL
+	in       []*Expr         // col = ANY (constants)
+	text     string          // the constant, for domains
 	hasText  bool
 }
 
@@ -84,13 +91,13 @@ func (b *builder) oneSide(name string, l, r *Expr) *test {
 	if col == nil || col.col == r.col {
 		return nil
 	}
-	t := &test{op: 'c', col: col.col, name: name, bounds: b.inUnitsOf(col.typ, r), integral: isInt(col.typ) || col.typ == oidDate}
+	t := &test{op: 'c', col: col.col, name: name, bounds: b.inUnitsOf(col.typ, r), integral: pgresolve.IsInt(col.typ) || col.typ == pgtype.DateOID}
 	if text, ok := r.Constant(); ok {
 		if text == nil {
 			return nil
 		}
 		t.constant, t.text = true, *text
-		t.hasText = isString(l.typ) && l.typ != oidBpchar && !l.fuzzy && !r.fuzzy || l.isEnum()
+		t.hasText = pgresolve.IsString(l.typ) && l.typ != pgtype.BPCharOID && !l.fuzzy && !r.fuzzy || l.isEnum()
 	}
 	if t.bounds.Open() && r.bounds.Open() && !t.hasText && !t.constant {
 		return nil
@@ -100,24 +107,24 @@ func (b *builder) oneSide(name string, l, r *Expr) *test {
 
 // inUnitsOf gives the bounds of a value that a column of type oid is compared with, in that type's units; open where they do not compare
 // as numbers do.
-func (b *builder) inUnitsOf(oid uint32, r *Expr) Interval {
+func (b *builder) inUnitsOf(oid uint32, r *Expr) bounds.Interval {
 	i := r.unclamped()
 	switch {
-	case isNumber(oid) && isNumber(r.typ), oid == r.typ && isTime(oid) && oid != oidInterval:
+	case pgresolve.IsNumber(oid) && pgresolve.IsNumber(r.typ), oid == r.typ && pgresolve.IsTime(oid) && oid != pgtype.IntervalOID:
 		return i
-	case oid == oidDate && r.typ == oidTimestamp:
-		return i.Scale(quo(ratOne, microsPerDay))
-	case oid == oidTimestamp && r.typ == oidDate:
+	case oid == pgtype.DateOID && r.typ == pgtype.TimestampOID:
+		return i.Scale(quo(bounds.One, microsPerDay))
+	case oid == pgtype.TimestampOID && r.typ == pgtype.DateOID:
 		return i.Scale(microsPerDay)
-	case oid == oidTimestamptz && (r.typ == oidDate || r.typ == oidTimestamp) && r.value != nil && i.Finite():
+	case oid == pgtype.TimestamptzOID && (r.typ == pgtype.DateOID || r.typ == pgtype.TimestampOID) && r.value != nil && i.Finite():
 		return b.instant(r)
 	}
-	return Interval{}
+	return bounds.Interval{}
 }
 
 // instant is the moment that a local date or time is in the session's time zone.
-func (b *builder) instant(local *Expr) Interval {
-	x, err := b.readByServer(oidTimestamptz, *local.value.text, local)
+func (b *builder) instant(local *Expr) bounds.Interval {
+	x, err := b.readByServer(pgtype.TimestamptzOID, *local.value.text, local)
 	if err != nil || !x.bounds.Finite() {
 		return micros(local).Widen(zoneMax)
 	}
@@ -126,7 +133,7 @@ func (b *builder) instant(local *Expr) Interval {
 
 // sameUnits says whether the canonical units of two types mean the same: those of date and timestamp differ.
 func sameUnits(a, b uint32) bool {
-	return a == b || isNumber(a) && isNumber(b)
+	return a == b || pgresolve.IsNumber(a) && pgresolve.IsNumber(b)
 }
 
 // plainColumn is the column read by e, seen through casts to wider number types.
@@ -147,16 +154,16 @@ func (e *Expr) exactCast() bool {
 	}
 	from := e.args[0].typ
 	switch e.typ {
-	case oidInt4:
-		return from == oidInt2
-	case oidInt8:
-		return from == oidInt2 || from == oidInt4
-	case oidNumeric:
-		return isInt(from) && e.typmod < 0
-	case oidFloat8:
-		return from == oidInt2 || from == oidInt4 || from == oidFloat4
-	case oidText:
-		return from == oidVarchar
+	case pgtype.Int4OID:
+		return from == pgtype.Int2OID
+	case pgtype.Int8OID:
+		return from == pgtype.Int2OID || from == pgtype.Int4OID
+	case pgtype.NumericOID:
+		return pgresolve.IsInt(from) && e.typmod < 0
+	case pgtype.Float8OID:
+		return from == pgtype.Int2OID || from == pgtype.Int4OID || from == pgtype.Float4OID
+	case pgtype.TextOID:
+		return from == pgtype.VarcharOID
 	}
 	return false
 }
@@ -183,17 +190,17 @@ func (t *test) narrowing(negated bool) Narrowing {
 	case "<":
 		n.Bounds.Hi = one(t.bounds.Hi, rat(-1))
 		if t.integral && n.Bounds.Hi != nil {
-			n.Bounds.Hi = ceilRat(n.Bounds.Hi)
+			n.Bounds.Hi = bounds.Ceil(n.Bounds.Hi)
 			if !t.bounds.Hi.IsInt() {
-				n.Bounds.Hi = floorRat(t.bounds.Hi)
+				n.Bounds.Hi = bounds.Floor(t.bounds.Hi)
 			}
 		}
 	case "<=":
 		n.Bounds.Hi = t.bounds.Hi
 	case ">":
-		n.Bounds.Lo = one(t.bounds.Lo, ratOne)
+		n.Bounds.Lo = one(t.bounds.Lo, bounds.One)
 		if t.integral && n.Bounds.Lo != nil && !t.bounds.Lo.IsInt() {
-			n.Bounds.Lo = ceilRat(t.bounds.Lo)
+			n.Bounds.Lo = bounds.Ceil(t.bounds.Lo)
 		}
 	case ">=":
 		n.Bounds.Lo = t.bounds.Lo

@@ -5,7 +5,11 @@ import (
 	"math/big"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
 // caseExpr builds CASE. What a WHEN tests narrows the columns that its THEN reads, and what it denies those of the branches after
@@ -20,8 +24,8 @@ func (b *builder) caseExpr(n *pg_query.CaseExpr) (*Expr, error) {
 		if arg, err = b.expr(n.Arg); err != nil {
 			return nil, err
 		}
-		if arg.typ == oidUnknown {
-			if arg, err = b.coerce(arg, oidText, arg); err != nil {
+		if arg.typ == pgtype.UnknownOID {
+			if arg, err = b.coerce(arg, pgtype.TextOID, arg); err != nil {
 				return nil, err
 			}
 		}
@@ -90,7 +94,7 @@ func (b *builder) when(arg *Expr, w *pg_query.CaseWhen) (*Expr, error) {
 }
 
 func nullUnknown(loc int) *Expr {
-	e := newExpr(oidUnknown, loc)
+	e := newExpr(pgtype.UnknownOID, loc)
 	e.value, e.nullable, e.text = &constant{}, true, "NULL"
 	return e
 }
@@ -145,14 +149,14 @@ func (b *builder) minMax(n *pg_query.MinMaxExpr) (*Expr, error) {
 
 // hullOfExtremes: the greatest is at least every operand's lower bound, unless that operand is NULL; and at most the greatest of the upper
 // bounds. A NaN operand is greater than every number, which an open upper bound says.
-func hullOfExtremes(name string, all []*Expr) Interval {
-	flip := func(i Interval) Interval {
+func hullOfExtremes(name string, all []*Expr) bounds.Interval {
+	flip := func(i bounds.Interval) bounds.Interval {
 		if name == "LEAST" {
 			return i.Neg()
 		}
 		return i
 	}
-	var out Interval
+	var out bounds.Interval
 	first := true
 	for _, x := range all {
 		if x.value != nil && x.value.text == nil {
@@ -181,17 +185,17 @@ func hullOfExtremes(name string, all []*Expr) Interval {
 // disorder is by how much an operand's value, which for an interval is its epoch, may be above that of another which PostgreSQL holds
 // to be no less: it orders years as 360 days, and their epoch has 365.25. Not ordered: the fields of an interval may be anything.
 func disorder(all []*Expr) (slack *big.Rat, ordered bool) {
-	slack = ratZero
+	slack = bounds.Zero
 	for _, x := range all {
-		if x.typ != oidInterval || isNull(x) || noMonths(x) {
+		if x.typ != pgtype.IntervalOID || isNull(x) || noMonths(x) {
 			continue
 		}
 		if !x.bounds.Finite() {
 			return nil, false
 		}
-		years := floorRat(quo(spreadOf(x), mul(rat(12*31), microsPerDay)))
+		years := bounds.Floor(quo(spreadOf(x), mul(rat(12*31), microsPerDay)))
 		if x.clamp { // by intervalRead
-			years = floorRat(quo(add(fieldLimit(x.bounds), microsPerDay), mul(rat(366), microsPerDay)))
+			years = bounds.Floor(quo(add(fieldLimit(x.bounds), microsPerDay), mul(rat(366), microsPerDay)))
 		}
 		slack = add(slack, mul(years, mul(frac(21, 4), microsPerDay)))
 	}
@@ -230,13 +234,13 @@ func (b *builder) collate(n *pg_query.CollateClause) (*Expr, error) {
 	if len(n.Collname) > 2 || len(n.Collname) == 2 && n.Collname[0].GetString_().GetSval() != "pg_catalog" || name != "C" && name != "POSIX" && name != "ucs_basic" {
 		return nil, Refuse(loc, "this collation is not supported on private rows", `write COLLATE "C"`)
 	}
-	if x.typ == oidUnknown {
-		if x, err = b.coerce(x, oidText, x); err != nil {
+	if x.typ == pgtype.UnknownOID {
+		if x, err = b.coerce(x, pgtype.TextOID, x); err != nil {
 			return nil, err
 		}
 	}
-	if !isString(x.baseType()) {
-		return nil, Refuse(loc, fmt.Sprintf("collations are not supported by type %s", display(x.typ)), "")
+	if !pgresolve.IsString(x.baseType()) {
+		return nil, Refuse(loc, fmt.Sprintf("collations are not supported by type %s", pgresolve.Display(x.typ)), "")
 	}
 	x = x.relabelled()
 	quoted := `pg_catalog."` + name + `"`

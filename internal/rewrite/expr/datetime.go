@@ -3,6 +3,11 @@ package expr
 import (
 	"fmt"
 	"math/big"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
 func init() {
@@ -26,7 +31,7 @@ func init() {
 }
 
 // inside refuses results outside the range in which calendar functions work.
-func (c *call) inside(e *Expr, r Interval) (*Expr, error) {
+func (c *call) inside(e *Expr, r bounds.Interval) (*Expr, error) {
 	if !e.bounds.Within(r) {
 		return nil, c.refuse("the result may lie out of range", "declare narrower bounds")
 	}
@@ -35,27 +40,27 @@ func (c *call) inside(e *Expr, r Interval) (*Expr, error) {
 
 // dateDifference raises on infinite dates.
 func dateDifference(c *call) (*Expr, error) {
-	e := c.result(oidInt4)
+	e := c.result(pgtype.Int4OID)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
 	}
 	e.bounds = c.args[0].bounds.Sub(c.args[1].bounds)
-	return c.inside(e, intRange(oidInt4))
+	return c.inside(e, intRange(pgtype.Int4OID))
 }
 
 func dateShift(c *call) (*Expr, error) {
-	e := c.result(oidDate)
+	e := c.result(pgtype.DateOID)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
 	}
-	e.bounds = operate(c.cand.name, c.args[0].bounds, c.args[1].bounds)
+	e.bounds = operate(c.cand.Name, c.args[0].bounds, c.args[1].bounds)
 	return c.inside(e, dateSafe)
 }
 
 // shiftOf is by how much adding an interval expression may move a timestamp.
-func shiftOf(e *Expr) Interval {
+func shiftOf(e *Expr) bounds.Interval {
 	if e.value != nil && e.value.span != nil {
 		return e.value.span.shift()
 	}
@@ -81,34 +86,34 @@ func spreadOf(e *Expr) *big.Rat {
 	return add(mul(e.bounds.Abs().Hi, rat(3)), mul(rat(428), microsPerDay))
 }
 
-func micros(e *Expr) Interval {
-	if e.typ == oidDate {
+func micros(e *Expr) bounds.Interval {
+	if e.typ == pgtype.DateOID {
 		return e.bounds.Scale(microsPerDay)
 	}
 	return e.bounds
 }
 
 func stampShift(c *call) (*Expr, error) {
-	e := c.result(c.cand.result)
+	e := c.result(c.cand.Result)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
 	}
 	at, by := c.args[0], c.args[1]
-	if at.typ == oidInterval {
+	if at.typ == pgtype.IntervalOID {
 		at, by = by, at
 	}
 	shift := shiftOf(by)
-	if at.typ == oidTimestamptz && by.value == nil || by.value != nil && by.value.span != nil && at.typ == oidTimestamptz && (by.value.span.days != 0 || by.value.span.months != 0) {
+	if at.typ == pgtype.TimestamptzOID && by.value == nil || by.value != nil && by.value.span != nil && at.typ == pgtype.TimestamptzOID && (by.value.span.days != 0 || by.value.span.months != 0) {
 		shift = shift.Widen(zoneJump)
 	}
-	e.bounds = operate(c.cand.name, micros(at), shift)
+	e.bounds = operate(c.cand.Name, micros(at), shift)
 	return c.inside(e, timestampSafe)
 }
 
 // stampDifference: days and time, no months.
 func stampDifference(c *call) (*Expr, error) {
-	e := c.result(oidInterval)
+	e := c.result(pgtype.IntervalOID)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
@@ -117,10 +122,10 @@ func stampDifference(c *call) (*Expr, error) {
 	return c.inside(e, spanSafe)
 }
 
-var spanSafe = Interval{mul(rat(-200000000), microsPerDay), mul(rat(200000000), microsPerDay)}
+var spanSafe = bounds.New(mul(rat(-200000000), microsPerDay), mul(rat(200000000), microsPerDay))
 
 func dateTime(c *call) (*Expr, error) {
-	e := c.result(oidTimestamp)
+	e := c.result(pgtype.TimestampOID)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
@@ -130,21 +135,10 @@ func dateTime(c *call) (*Expr, error) {
 }
 
 // dayOf gives a time of day's bounds.
-func dayOf(e *Expr) Interval { return openFilled(e.bounds, dayRange) }
-
-// openFilled fills open ends.
-func openFilled(i, with Interval) Interval {
-	if i.Lo == nil {
-		i.Lo = with.Lo
-	}
-	if i.Hi == nil {
-		i.Hi = with.Hi
-	}
-	return i
-}
+func dayOf(e *Expr) bounds.Interval { return e.bounds.Fill(dayRange) }
 
 func timeDifference(c *call) (*Expr, error) {
-	e := c.result(oidInterval)
+	e := c.result(pgtype.IntervalOID)
 	if c.args[0].provisional || c.args[1].provisional {
 		return e, nil
 	}
@@ -154,9 +148,9 @@ func timeDifference(c *call) (*Expr, error) {
 
 // timeShift wraps around midnight.
 func timeShift(c *call) (*Expr, error) {
-	e := c.result(oidTime)
+	e := c.result(pgtype.TimeOID)
 	for _, a := range c.args {
-		if a.typ == oidInterval && !a.bounds.Finite() && !a.provisional && !isNull(a) {
+		if a.typ == pgtype.IntervalOID && !a.bounds.Finite() && !a.provisional && !isNull(a) {
 			return nil, c.refuse(a.Text()+" has no bounds", "")
 		}
 	}
@@ -166,14 +160,14 @@ func timeShift(c *call) (*Expr, error) {
 
 // spanSum: fields add up one by one, so the epoch does too, but for the years among the months.
 func spanSum(c *call) (*Expr, error) {
-	e := c.result(oidInterval)
+	e := c.result(pgtype.IntervalOID)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
 	}
-	e.bounds = operate(c.cand.name, c.args[0].bounds, c.args[1].bounds).Widen(mul(rat(12), microsPerDay))
+	e.bounds = operate(c.cand.Name, c.args[0].bounds, c.args[1].bounds).Widen(mul(rat(12), microsPerDay))
 	if noMonths(c.args[0]) && noMonths(c.args[1]) {
-		e.bounds, e.monthless = operate(c.cand.name, c.args[0].bounds, c.args[1].bounds), true
+		e.bounds, e.monthless = operate(c.cand.Name, c.args[0].bounds, c.args[1].bounds), true
 	}
 	e.spread = add(spreadOf(c.args[0]), spreadOf(c.args[1]))
 	return c.inside(e, spanSafe)
@@ -188,7 +182,7 @@ func noMonths(e *Expr) bool {
 }
 
 func spanNegate(c *call) (*Expr, error) {
-	e := c.result(oidInterval)
+	e := c.result(pgtype.IntervalOID)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
@@ -200,18 +194,18 @@ func spanNegate(c *call) (*Expr, error) {
 
 // spanScale multiplies months, days and time one by one and hands fractions down, so the epoch may be off by a share of its months.
 func spanScale(c *call) (*Expr, error) {
-	e := c.result(oidInterval)
+	e := c.result(pgtype.IntervalOID)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
 	}
 	x, f := c.args[0], c.args[1]
-	if x.typ != oidInterval {
+	if x.typ != pgtype.IntervalOID {
 		x, f = f, x
 	}
 	factor := f.bounds.Abs().Hi
-	if c.cand.name == "/" {
-		if f.bounds.Contains(ratZero) {
+	if c.cand.Name == "/" {
+		if f.bounds.Contains(bounds.Zero) {
 			return nil, c.refuse("0 lies within the bounds "+f.bounds.String()+" of "+f.Text(), "write CASE WHEN y > 0.01 THEN x / y END with the least y that matters")
 		}
 		e.bounds = x.bounds.Quo(f.bounds)
@@ -226,7 +220,7 @@ func spanScale(c *call) (*Expr, error) {
 		slack = add(mul(e.spread, frac(1, 20)), mul(rat(40), microsPerDay))
 	}
 	e.bounds = e.bounds.Widen(slack)
-	if e.spread.Cmp(rat(1e17)) > 0 || factor.Cmp(pow10(9)) > 0 || spreadOf(x).Cmp(rat(1e17)) > 0 {
+	if e.spread.Cmp(rat(1e17)) > 0 || factor.Cmp(bounds.Pow10(9)) > 0 || spreadOf(x).Cmp(rat(1e17)) > 0 {
 		return nil, c.refuse("it may overflow interval", "")
 	}
 	return e, nil
@@ -234,7 +228,7 @@ func spanScale(c *call) (*Expr, error) {
 
 // age counts years, months and days: its epoch differs from the distance by at most 31 days and a twelfth.
 func age(c *call) (*Expr, error) {
-	e := c.result(oidInterval)
+	e := c.result(pgtype.IntervalOID)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
@@ -245,7 +239,7 @@ func age(c *call) (*Expr, error) {
 		}
 	}
 	distance := c.args[0].bounds.Sub(c.args[1].bounds)
-	if c.args[0].typ == oidTimestamptz { // its fields are those of local times
+	if c.args[0].typ == pgtype.TimestamptzOID { // its fields are those of local times
 		distance = distance.Widen(zoneJump)
 	}
 	e.bounds = distance.Widen(add(mul(distance.Abs().Hi, frac(1, 12)), mul(rat(31), microsPerDay)))
@@ -264,7 +258,7 @@ func ageNow(c *call) (*Expr, error) {
 	return age(c)
 }
 
-func isFinite(c *call) (*Expr, error) { return c.result(oidBool), nil }
+func isFinite(c *call) (*Expr, error) { return c.result(pgtype.BoolOID), nil }
 
 // zone is AT TIME ZONE.
 func zone(c *call) (*Expr, error) {
@@ -290,7 +284,7 @@ func offset(c *call) (*Expr, error) {
 
 // zoned moves a timestamp between a zone and UTC.
 func (c *call) zoned() (*Expr, error) {
-	e := c.result(c.cand.result)
+	e := c.result(c.cand.Result)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
@@ -302,34 +296,34 @@ func (c *call) zoned() (*Expr, error) {
 // timeCast converts between dates and times.
 func (c *call) timeCast(out, x *Expr, to uint32) error {
 	b := x.bounds
-	stamp := func(r *big.Rat) *big.Rat { return floorRat(quo(r, microsPerDay)) }
+	stamp := func(r *big.Rat) *big.Rat { return bounds.Floor(quo(r, microsPerDay)) }
 	switch from := x.typ; {
 	case from == to:
 		out.bounds = b.Widen(microsPerSec)
-		if to == oidTime {
+		if to == pgtype.TimeOID {
 			out.bounds = dayRange
 			return nil
 		}
 		return c.boundedCast(out, x)
-	case from == oidDate && (to == oidTimestamp || to == oidTimestamptz):
+	case from == pgtype.DateOID && (to == pgtype.TimestampOID || to == pgtype.TimestamptzOID):
 		out.bounds = b.Scale(microsPerDay)
-		if to == oidTimestamptz {
+		if to == pgtype.TimestamptzOID {
 			out.bounds = out.bounds.Widen(zoneMax)
 		}
 		return c.boundedCast(out, x)
-	case from == oidTimestamp && to == oidDate:
+	case from == pgtype.TimestampOID && to == pgtype.DateOID:
 		out.bounds = b.Map(stamp)
-	case from == oidTimestamptz && to == oidDate:
+	case from == pgtype.TimestamptzOID && to == pgtype.DateOID:
 		out.bounds = b.Widen(zoneMax).Map(stamp)
-	case from == oidTimestamp && to == oidTimestamptz, from == oidTimestamptz && to == oidTimestamp:
+	case from == pgtype.TimestampOID && to == pgtype.TimestamptzOID, from == pgtype.TimestamptzOID && to == pgtype.TimestampOID:
 		out.bounds = b.Widen(zoneMax)
 		return c.boundedCast(out, x)
-	case (from == oidTimestamp || from == oidTimestamptz) && to == oidTime:
+	case (from == pgtype.TimestampOID || from == pgtype.TimestamptzOID) && to == pgtype.TimeOID:
 		out.bounds = dayRange
 		out.nullable = out.nullable || !b.Finite() // of infinity
-	case from == oidTime && to == oidInterval:
+	case from == pgtype.TimeOID && to == pgtype.IntervalOID:
 		out.bounds, out.monthless = dayOf(x), true
-	case from == oidInterval && to == oidTime: // of -2562047788 hours PostgreSQL makes a time of 28 hours
+	case from == pgtype.IntervalOID && to == pgtype.TimeOID: // of -2562047788 hours PostgreSQL makes a time of 28 hours
 		out.bounds = dayRange
 		if known, err := c.finite(); !known || err != nil {
 			return err
@@ -338,7 +332,7 @@ func (c *call) timeCast(out, x *Expr, to uint32) error {
 			return c.refuse("the interval may be too long", "declare narrower bounds")
 		}
 	default:
-		return c.refuse(fmt.Sprintf("a cast from %s to %s is not supported", display(from), display(to)), "")
+		return c.refuse(fmt.Sprintf("a cast from %s to %s is not supported", pgresolve.Display(from), pgresolve.Display(to)), "")
 	}
 	return nil
 }

@@ -4,30 +4,33 @@ import (
 	"math/big"
 	"slices"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // Column is a column that an expression may read. R owns the values; Build keeps the pointer as the column's identity.
 type Column struct {
-	Ref        query.Scalar // the column as a query for main reads it
-	Name       string       // as messages name it
-	Type       uint32       // type OID, possibly a domain's or an enum's
-	Typmod     int32        // −1: none
-	TypeName   string       // format_type(Type, Typmod), as SQL prints it
-	Base       uint32       // a domain's base type; 0: Type is no domain
-	BaseTypmod int32        // a domain's typmod (with Base)
-	Nullable   bool         // by schema, or made so by a join
-	Bounds     Interval     // declared or derived; ends may be open
-	Enforced   bool         // values lie in Bounds already (a derived table's column): no clamp where it is read
-	Held       *Interval    // with Enforced: where values lie, once a condition has narrowed Bounds (see Narrow); nil: in Bounds
-	Domain     []string     // declared values in text form; nil: none
-	EnumLabels []string     // Type (or Base) is an enum: its labels in order
-	Unit       bool         // identifies the privacy unit
-	OfUnit     bool         // computed from such a column
-	Scale      int          // with Enforced: digits after the point of a numeric (see Expr.Scale); −1: unknown
-	Collation  string       // quoted and qualified; empty: the type's default
+	Ref        query.Scalar     // the column as a query for main reads it
+	Name       string           // as messages name it
+	Type       uint32           // type OID, possibly a domain's or an enum's
+	Typmod     int32            // −1: none
+	TypeName   string           // format_type(Type, Typmod), as SQL prints it
+	Base       uint32           // a domain's base type; 0: Type is no domain
+	BaseTypmod int32            // a domain's typmod (with Base)
+	Nullable   bool             // by schema, or made so by a join
+	Bounds     bounds.Interval  // declared or derived; ends may be open
+	Enforced   bool             // values lie in Bounds already (a derived table's column): no clamp where it is read
+	Held       *bounds.Interval // with Enforced: where values lie, once a condition has narrowed Bounds (see Narrow); nil: in Bounds
+	Domain     []string         // declared values in text form; nil: none
+	EnumLabels []string         // Type (or Base) is an enum: its labels in order
+	Unit       bool             // identifies the privacy unit
+	OfUnit     bool             // computed from such a column
+	Scale      int              // with Enforced: digits after the point of a numeric (see Expr.Scale); −1: unknown
+	Collation  string           // quoted and qualified; empty: the type's default
 	// DeterministicCollation: equality is byte equality. True for types without collation.
 	DeterministicCollation bool
 	Source                 any   // R's own: what the column came from
@@ -38,6 +41,12 @@ type Column struct {
 	choices     []*Expr // the column holds values of these expressions, each over its own columns; nil: not computed
 	provisional bool    // they wait for parameter values
 }
+
+// Interval is what bounds an expression.
+type Interval = bounds.Interval
+
+// Between makes an interval of two integers.
+func Between(lo, hi int64) Interval { return bounds.Between(lo, hi) }
 
 // Scope resolves what an expression names.
 type Scope interface {
@@ -76,18 +85,18 @@ type Expr struct {
 	typmod      int32
 	typeName    string // as a cast prints it; built-in types are qualified
 	nullable    bool
-	bounds      Interval
+	bounds      bounds.Interval
 	scale       int // digits after the point that values may have; −1: unknown
 	quantum     int // floats: values are multiples of 2^-quantum; −1: unknown
 	maxLen      int // text: most characters; −1: unknown
 	nonzero     bool
 	provisional bool
-	collation   string    // quoted and qualified; empty: default
-	fuzzy       bool      // the collation is not deterministic: equality is not byte equality
-	monthless   bool      // an interval whose months are 0
-	spread      *big.Rat  // intervals: at most this many microseconds in its fields, whatever their signs, a month counting 31 days
-	distance    *Interval // of age(): microseconds between its operands
-	regex       bool      // a pattern that SIMILAR TO made, validated
+	collation   string           // quoted and qualified; empty: default
+	fuzzy       bool             // the collation is not deterministic: equality is not byte equality
+	monthless   bool             // an interval whose months are 0
+	spread      *big.Rat         // intervals: at most this many microseconds in its fields, whatever their signs, a month counting 31 days
+	distance    *bounds.Interval // of age(): microseconds between its operands
+	regex       bool             // a pattern that SIMILAR TO made, validated
 	labels      []string
 	untyped     bool // a literal without a type, taken for text
 	location    int
@@ -124,10 +133,10 @@ func (e *Expr) TypeName() string { return e.typeName }
 func (e *Expr) Nullable() bool { return e.nullable }
 
 // Bounds holds every value but NULL, in canonical units (see the package comment). Open ends: no bound is known.
-func (e *Expr) Bounds() Interval { return e.bounds }
+func (e *Expr) Bounds() bounds.Interval { return e.bounds }
 
 // Collatable says that the expression's equality is that of a collation.
-func (e *Expr) Collatable() bool { return isString(e.baseType()) && !e.isEnum() }
+func (e *Expr) Collatable() bool { return pgresolve.IsString(e.baseType()) && !e.isEnum() }
 
 // Collation is the expression's, quoted and qualified; empty: the database's default.
 func (e *Expr) Collation() string { return e.collation }
@@ -222,7 +231,7 @@ func Conjuncts(conditions ...*Expr) []query.Scalar {
 // that sql reads, work is what main does for it. joined is the SQL where the expression is one of the conditions of a WHERE, and
 // PostgreSQL may make a join of it; nil: the same.
 func Predicate(sql, joined query.Scalar, nullable bool, columns []*Column, work Work, location int) *Expr {
-	e := newExpr(oidBool, location)
+	e := newExpr(pgtype.BoolOID, location)
 	e.nullable, e.subquery = nullable, work
 	e.verbatim, e.joined, e.text = sql, joined, "subquery"
 	for _, c := range columns {
@@ -236,7 +245,7 @@ func And(conditions ...*Expr) *Expr { return join("AND", conditions) }
 
 // Narrowing is what a condition that holds says of a column.
 type Narrowing struct {
-	Bounds  Interval // to be intersected with the column's
+	Bounds  bounds.Interval // to be intersected with the column's
 	NotNull bool
 	Domain  []string   // the only values left, in text form; nil: no such knowledge
 	not     []*big.Rat // values that it does not have

@@ -5,6 +5,11 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
 func init() {
@@ -24,31 +29,31 @@ var fieldNames = map[string]string{
 }
 
 // cyclic fields take few values, whatever the date. Infinity has none: NULL.
-var cyclic = map[string]Interval{
-	"month": Between(1, 12), "day": Between(1, 31), "hour": Between(0, 23), "minute": Between(0, 59), "second": Between(0, 60),
-	"milliseconds": Between(0, 60000), "microseconds": Between(0, 60000000), "quarter": Between(1, 4), "week": Between(1, 53), "dow": Between(0, 6),
-	"isodow": Between(1, 7), "doy": Between(1, 366), "timezone_hour": Between(-168, 168), "timezone_minute": Between(-59, 59), "timezone": Between(-604800, 604800),
+var cyclic = map[string]bounds.Interval{
+	"month": bounds.Between(1, 12), "day": bounds.Between(1, 31), "hour": bounds.Between(0, 23), "minute": bounds.Between(0, 59), "second": bounds.Between(0, 60),
+	"milliseconds": bounds.Between(0, 60000), "microseconds": bounds.Between(0, 60000000), "quarter": bounds.Between(1, 4), "week": bounds.Between(1, 53), "dow": bounds.Between(0, 6),
+	"isodow": bounds.Between(1, 7), "doy": bounds.Between(1, 366), "timezone_hour": bounds.Between(-168, 168), "timezone_minute": bounds.Between(-59, 59), "timezone": bounds.Between(-604800, 604800),
 }
 
 // dayFields are those that a date has; the others raise when a row arrives.
 var dayFields = []string{"month", "day", "quarter", "week", "dow", "isodow", "doy", "year", "isoyear", "decade", "century", "millennium", "epoch", "julian"}
 
 // growing fields of a date or timestamp, as shares of the mean year since 1970, in microseconds.
-var growing = map[string]func(c *call, b Interval) Interval{
-	"epoch":      func(_ *call, b Interval) Interval { return b.Scale(frac(1, 1000000)) },
-	"year":       func(_ *call, b Interval) Interval { return years(b, 1) },
-	"isoyear":    func(_ *call, b Interval) Interval { return years(b.Widen(mul(rat(7), microsPerDay)), 1) },
-	"decade":     func(_ *call, b Interval) Interval { return years(b, 10) },
-	"century":    func(_ *call, b Interval) Interval { return years(b, 100) },
-	"millennium": func(_ *call, b Interval) Interval { return years(b, 1000) },
-	"julian": func(_ *call, b Interval) Interval {
-		return b.Scale(quo(ratOne, microsPerDay)).Add(Between(2440587, 2440589))
+var growing = map[string]func(c *call, b bounds.Interval) bounds.Interval{
+	"epoch":      func(_ *call, b bounds.Interval) bounds.Interval { return b.Scale(frac(1, 1000000)) },
+	"year":       func(_ *call, b bounds.Interval) bounds.Interval { return years(b, 1) },
+	"isoyear":    func(_ *call, b bounds.Interval) bounds.Interval { return years(b.Widen(mul(rat(7), microsPerDay)), 1) },
+	"decade":     func(_ *call, b bounds.Interval) bounds.Interval { return years(b, 10) },
+	"century":    func(_ *call, b bounds.Interval) bounds.Interval { return years(b, 100) },
+	"millennium": func(_ *call, b bounds.Interval) bounds.Interval { return years(b, 1000) },
+	"julian": func(_ *call, b bounds.Interval) bounds.Interval {
+		return b.Scale(quo(bounds.One, microsPerDay)).Add(bounds.Between(2440587, 2440589))
 	},
 }
 
 // extract is EXTRACT (numeric) and date_part (float8).
 func extract(c *call) (*Expr, error) {
-	e := c.result(c.cand.result)
+	e := c.result(c.cand.Result)
 	field, known, err := c.constantText(0, "the field")
 	if err != nil || !known {
 		e.provisional = e.provisional || !known
@@ -60,23 +65,23 @@ func extract(c *call) (*Expr, error) {
 	}
 	x := c.args[1]
 	// date_part of a date goes through timestamp, which has every field; extract has the date's own
-	if x.typ == oidDate && c.cand.name == "extract" && !slices.Contains(dayFields, field) {
+	if x.typ == pgtype.DateOID && c.cand.Name == "extract" && !slices.Contains(dayFields, field) {
 		return nil, c.refuse(fmt.Sprintf("a date has no field %q", field), "cast it to timestamp")
 	}
 	e.scale = 0
 	switch x.typ {
-	case oidTime:
+	case pgtype.TimeOID:
 		return c.extractTime(e, field)
-	case oidInterval:
+	case pgtype.IntervalOID:
 		return c.extractSpan(e, field)
 	}
-	if strings.HasPrefix(field, "timezone") && x.typ != oidTimestamptz {
-		return nil, c.refuse(fmt.Sprintf("%s has no field %q", display(x.typ), field), "")
+	if strings.HasPrefix(field, "timezone") && x.typ != pgtype.TimestamptzOID {
+		return nil, c.refuse(fmt.Sprintf("%s has no field %q", pgresolve.Display(x.typ), field), "")
 	}
 	if i, ok := cyclic[field]; ok {
 		e.bounds = i
 		e.nullable = e.nullable || !x.bounds.Finite()
-		if x.typ == oidDate && c.cand.name == "date_part" && !x.bounds.Within(dateSafe) && !x.provisional {
+		if x.typ == pgtype.DateOID && c.cand.Name == "date_part" && !x.bounds.Within(dateSafe) && !x.provisional {
 			return nil, c.refuse(x.Text()+" may lie out of range", "write extract(field FROM x), or declare bounds")
 		}
 		return c.fraction(e, field)
@@ -92,10 +97,10 @@ func extract(c *call) (*Expr, error) {
 	if !b.Within(timestampSafe) {
 		return nil, c.refuse(x.Text()+" may lie out of range", "declare narrower bounds")
 	}
-	if x.typ == oidTimestamptz && field != "epoch" {
+	if x.typ == pgtype.TimestamptzOID && field != "epoch" {
 		b = b.Widen(zoneMax)
 	}
-	if (field == "epoch" || field == "julian") && x.typ != oidDate {
+	if (field == "epoch" || field == "julian") && x.typ != pgtype.DateOID {
 		e.scale = -1
 		if field == "epoch" {
 			e.scale = 6
@@ -113,7 +118,7 @@ func (c *call) fraction(e *Expr, field string) (*Expr, error) {
 	case "milliseconds":
 		e.scale = 3
 	}
-	if isFloat(e.typ) {
+	if pgresolve.IsFloat(e.typ) {
 		if e.scale == 0 {
 			e.quantum = 0
 		} else {
@@ -129,7 +134,7 @@ func (c *call) extractTime(e *Expr, field string) (*Expr, error) {
 	day := dayOf(c.args[1])
 	switch field {
 	case "hour":
-		e.bounds = truncated(day.Scale(frac(1, 3600000000)))
+		e.bounds = day.Scale(frac(1, 3600000000)).Trunc()
 	case "epoch":
 		e.bounds, e.scale = day.Scale(frac(1, 1000000)), 6
 	case "minute", "second", "milliseconds", "microseconds":
@@ -147,9 +152,9 @@ func (c *call) extractSpan(e *Expr, field string) (*Expr, error) {
 	}
 	b := c.args[1].bounds
 	most := b.Abs().Hi
-	each := func(unit *big.Rat) Interval { // a field may be larger than the whole, when other fields are negative
+	each := func(unit *big.Rat) bounds.Interval { // a field may be larger than the whole, when other fields are negative
 		n := add(mul(quo(most, unit), rat(2)), rat(2))
-		return Interval{neg(n), n}
+		return bounds.New(neg(n), n)
 	}
 	if d := c.args[1].distance; d != nil {
 		if i, ok := ageField(*d, field); ok {
@@ -164,7 +169,7 @@ func (c *call) extractSpan(e *Expr, field string) (*Expr, error) {
 		e.bounds = each(microsPerDay)
 		if noMonths(c.args[1]) {
 			days := quo(spreadOf(c.args[1]), microsPerDay) // more than the whole, when its time is of the other sign
-			e.bounds = truncated(Interval{neg(days), days})
+			e.bounds = bounds.New(neg(days), days).Trunc()
 		}
 	default:
 		return nil, c.refuse(fmt.Sprintf("the field %q of an interval is not supported", field), "write extract(epoch FROM x) / 3600 for hours")
@@ -177,49 +182,49 @@ func (c *call) extractSpan(e *Expr, field string) (*Expr, error) {
 
 // ageField bounds a field of age(): n full years lie between 365n and 366n days, and smaller fields are less than their unit, all of
 // one sign.
-func ageField(distance Interval, field string) (Interval, bool) {
+func ageField(distance bounds.Interval, field string) (bounds.Interval, bool) {
 	if field == "year" {
-		longest, shortest := quo(ratOne, mul(rat(366), microsPerDay)), quo(ratOne, mul(rat(365), microsPerDay))
-		out := Interval{mul(distance.Lo, longest), mul(distance.Hi, shortest)}
+		longest, shortest := quo(bounds.One, mul(rat(366), microsPerDay)), quo(bounds.One, mul(rat(365), microsPerDay))
+		out := bounds.New(mul(distance.Lo, longest), mul(distance.Hi, shortest))
 		if distance.Lo.Sign() < 0 {
 			out.Lo = mul(distance.Lo, shortest)
 		}
 		if distance.Hi.Sign() < 0 {
 			out.Hi = mul(distance.Hi, longest)
 		}
-		return truncated(out), true
+		return out.Trunc(), true
 	}
 	most := map[string]int64{"month": 11, "quarter": 4, "day": 31, "hour": 24, "minute": 59}[field]
 	if most == 0 {
-		return Interval{}, false
+		return bounds.Interval{}, false
 	}
-	out := Between(-most, most)
+	out := bounds.Between(-most, most)
 	if field == "quarter" {
-		return Between(-3, 4), true
+		return bounds.Between(-3, 4), true
 	}
 	if distance.Lo.Sign() >= 0 {
-		out.Lo = ratZero
+		out.Lo = bounds.Zero
 	}
 	return out, true
 }
 
 // years gives the bounds of a year number over unit, from microseconds since 1970. Years before 1 have no year 0, hence the widening.
-func years(b Interval, unit int64) Interval {
+func years(b bounds.Interval, unit int64) bounds.Interval {
 	year := b.Map(func(r *big.Rat) *big.Rat { return yearOf(r) })
 	if unit == 1 {
 		return year
 	}
 	out := year.Scale(frac(1, unit))
-	out = Interval{floorRat(out.Lo), floorRat(out.Hi)}
+	out = bounds.New(bounds.Floor(out.Lo), bounds.Floor(out.Hi))
 	if unit >= 100 {
-		return out.Add(Between(0, 1))
+		return out.Add(bounds.Between(0, 1))
 	}
 	return out
 }
 
 // yearOf is the proleptic Gregorian year, with −1 for 1 BC as EXTRACT has it.
 func yearOf(micros *big.Rat) *big.Rat {
-	days := floorRat(quo(micros, microsPerDay)).Num().Int64() + 719468 // since 0000-03-01 (Hinnant, civil_from_days)
+	days := bounds.Floor(quo(micros, microsPerDay)).Num().Int64() + 719468 // since 0000-03-01 (Hinnant, civil_from_days)
 	era := days / 146097
 	if days < 0 {
 		era = (days - 146096) / 146097
@@ -248,7 +253,7 @@ var truncUnits = map[string]struct {
 }
 
 func dateTrunc(c *call) (*Expr, error) {
-	e := c.result(c.cand.result)
+	e := c.result(c.cand.Result)
 	field, known, err := c.constantText(0, "the field")
 	if err != nil || !known {
 		e.provisional = e.provisional || !known
@@ -269,8 +274,8 @@ func dateTrunc(c *call) (*Expr, error) {
 	if !x.bounds.Within(timestampSafe) {
 		return nil, c.refuse(x.Text()+" may lie out of range", "declare narrower bounds")
 	}
-	e.bounds = Interval{sub(x.bounds.Lo, mul(new(big.Rat).SetFloat64(unit.days), microsPerDay)), x.bounds.Hi}
-	if e.typ == oidTimestamptz { // the zone's offset may differ at the truncated time, which may even be later
+	e.bounds = bounds.New(sub(x.bounds.Lo, mul(new(big.Rat).SetFloat64(unit.days), microsPerDay)), x.bounds.Hi)
+	if e.typ == pgtype.TimestamptzOID { // the zone's offset may differ at the truncated time, which may even be later
 		e.bounds = e.bounds.Widen(zoneJump)
 	}
 	if len(c.args) == 3 {

@@ -9,14 +9,16 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
-
-	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 	"github.com/dpproxy/dpproxy/internal/policy/bound"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // fixtureColumn is a column of the tests' table: its type, bounds, values inside them, and hostile values.
@@ -41,38 +43,38 @@ var (
 )
 
 var fixture = []fixtureColumn{
-	{name: "i2", sql: "int2", oid: oidInt2, typmod: -1, lo: "0", hi: "100", benign: []string{"0", "7", "100", "55"}, hostile: []string{"-32768", "32767", "-1", "101"}},
-	{name: "i4", sql: "int4", oid: oidInt4, typmod: -1, lo: "-50", hi: "120", benign: []string{"-50", "-1", "1", "33", "120"}, hostile: []string{"-2147483648", "2147483647", "0", "-51", "121"}},
-	{name: "age", sql: "int4 NOT NULL", oid: oidInt4, typmod: -1, lo: "0", hi: "120", notNull: true, benign: []string{"0", "1", "9", "17", "18", "65", "99", "119", "120"}, hostile: []string{"-2147483648", "2147483647", "-1", "500"}},
-	{name: "i8", sql: "int8", oid: oidInt8, typmod: -1, lo: "0", hi: "1000000000000", benign: []string{"1", "999", "1000000000000"}, hostile: []string{"-9223372036854775808", "9223372036854775807", "0"}},
-	{name: "n", sql: "numeric", oid: oidNumeric, typmod: -1, lo: "-1000", hi: "1000.5", benign: []string{"-1000", "0.001", "3.14159265358979323846", "1000.5", "-2.5"}, hostile: hostileNumeric},
-	{name: "n2", sql: "numeric(12,2)", oid: oidNumeric, typmod: decimalTypmod(12, 2), lo: "0", hi: "20000", benign: []string{"0.01", "19.99", "20000", "2.50"}, hostile: []string{"'NaN'", "0", "-1", "9999999999.99", "-9999999999.99"}},
-	{name: "disc", sql: "numeric(4,2)", oid: oidNumeric, typmod: decimalTypmod(4, 2), lo: "0", hi: "0.1", benign: []string{"0.00", "0.05", "0.10"}, hostile: []string{"'NaN'", "99.99", "-99.99"}},
-	{name: "pn", sql: "numeric", oid: oidNumeric, typmod: -1, lo: "0.5", hi: "9", benign: []string{"0.5", "1", "8.999999", "9"}, hostile: hostileNumeric},
-	{name: "f4", sql: "float4", oid: oidFloat4, typmod: -1, lo: "0", hi: "100", benign: []string{"0.1", "33.3", "100"}, hostile: []string{"'NaN'", "'Infinity'", "'-Infinity'", "1e-45", "3.4e38", "-3.4e38", "0", "'-0'", "1e-20"}},
-	{name: "f8", sql: "float8", oid: oidFloat8, typmod: -1, lo: "-1e6", hi: "1000000", benign: []string{"-1e6", "0.1", "3.5", "2.5", "999999.25"}, hostile: hostileFloat},
-	{name: "pf8", sql: "float8", oid: oidFloat8, typmod: -1, lo: "0.1", hi: "50", benign: []string{"0.1", "1", "49.5", "50"}, hostile: hostileFloat},
-	{name: "d", sql: "date", oid: oidDate, typmod: -1, lo: "2015-01-01", hi: "2026-12-31", benign: []string{"'2015-01-01'", "'2020-02-29'", "'2026-12-31'", "'2021-03-28'"}, hostile: []string{"'infinity'", "'-infinity'", "'4713-01-01 BC'", "'5874897-12-31'", "'0001-01-01'"}},
-	{name: "ts", sql: "timestamp", oid: oidTimestamp, typmod: -1, lo: "2015-01-01", hi: "2026-12-31 23:59:59", benign: []string{"'2015-01-01 00:00:00'", "'2020-02-29 12:30:45.123456'", "'2021-03-28 02:30:00'", "'2026-12-31 23:59:59'"}, hostile: hostileStamp},
-	{name: "tz", sql: "timestamptz", oid: oidTimestamptz, typmod: -1, lo: "2015-01-01", hi: "2026-12-31", benign: []string{"'2015-01-01 12:00:00+00'", "'2021-03-28 01:30:00+00'", "'2024-10-27 01:30:00+00'"}, hostile: hostileStamp},
-	{name: "tm", sql: "time", oid: oidTime, typmod: -1, benign: []string{"'00:00'", "'23:59:59.999999'", "'12:30:15.5'"}, hostile: []string{"'24:00'"}},
-	{name: "iv", sql: "interval", oid: oidInterval, typmod: -1, lo: "-10 days", hi: "30 days", benign: []string{"'1 hour'", "'2 days 03:00'", "'30 days'"}, hostile: []string{"'178000000 years'", "'-178000000 years'", "'71582788 mons -2147483640 days'", "'-71582788 mons 2147483647 days'", "'70000000 mons -2130570000 days'", "'1000 mons -30437 days'", "'5 mons -150 days'", "'1 mon -30 days'", "'2147483647 days'", "'2 years'", "'-1 s'"}},
-	{name: "t", sql: "text", oid: oidText, typmod: -1, benign: []string{"'Alice'", "'bob smith'", "'x-ray'", "'a_b%c'"}, hostile: hostileText},
-	{name: "v", sql: "varchar(20)", oid: oidVarchar, typmod: 24, benign: []string{"'Ward A'", "'ward b'"}, hostile: []string{"''", "'ßßßßßßßßßßßßßßßßßßßß'", "'                    '"}},
-	{name: "c", sql: "bpchar(5)", oid: oidBpchar, typmod: 9, benign: []string{"'ab'", "'xyz12'"}, hostile: []string{"''", "'日本'"}},
-	{name: "b", sql: "bool", oid: oidBool, typmod: -1, benign: []string{"true", "false"}},
-	{name: "nb", sql: "bool NOT NULL", oid: oidBool, typmod: -1, notNull: true, benign: []string{"true", "false"}},
+	{name: "i2", sql: "int2", oid: pgtype.Int2OID, typmod: -1, lo: "0", hi: "100", benign: []string{"0", "7", "100", "55"}, hostile: []string{"-32768", "32767", "-1", "101"}},
+	{name: "i4", sql: "int4", oid: pgtype.Int4OID, typmod: -1, lo: "-50", hi: "120", benign: []string{"-50", "-1", "1", "33", "120"}, hostile: []string{"-2147483648", "2147483647", "0", "-51", "121"}},
+	{name: "age", sql: "int4 NOT NULL", oid: pgtype.Int4OID, typmod: -1, lo: "0", hi: "120", notNull: true, benign: []string{"0", "1", "9", "17", "18", "65", "99", "119", "120"}, hostile: []string{"-2147483648", "2147483647", "-1", "500"}},
+	{name: "i8", sql: "int8", oid: pgtype.Int8OID, typmod: -1, lo: "0", hi: "1000000000000", benign: []string{"1", "999", "1000000000000"}, hostile: []string{"-9223372036854775808", "9223372036854775807", "0"}},
+	{name: "n", sql: "numeric", oid: pgtype.NumericOID, typmod: -1, lo: "-1000", hi: "1000.5", benign: []string{"-1000", "0.001", "3.14159265358979323846", "1000.5", "-2.5"}, hostile: hostileNumeric},
+	{name: "n2", sql: "numeric(12,2)", oid: pgtype.NumericOID, typmod: decimalTypmod(12, 2), lo: "0", hi: "20000", benign: []string{"0.01", "19.99", "20000", "2.50"}, hostile: []string{"'NaN'", "0", "-1", "9999999999.99", "-9999999999.99"}},
+	{name: "disc", sql: "numeric(4,2)", oid: pgtype.NumericOID, typmod: decimalTypmod(4, 2), lo: "0", hi: "0.1", benign: []string{"0.00", "0.05", "0.10"}, hostile: []string{"'NaN'", "99.99", "-99.99"}},
+	{name: "pn", sql: "numeric", oid: pgtype.NumericOID, typmod: -1, lo: "0.5", hi: "9", benign: []string{"0.5", "1", "8.999999", "9"}, hostile: hostileNumeric},
+	{name: "f4", sql: "float4", oid: pgtype.Float4OID, typmod: -1, lo: "0", hi: "100", benign: []string{"0.1", "33.3", "100"}, hostile: []string{"'NaN'", "'Infinity'", "'-Infinity'", "1e-45", "3.4e38", "-3.4e38", "0", "'-0'", "1e-20"}},
+	{name: "f8", sql: "float8", oid: pgtype.Float8OID, typmod: -1, lo: "-1e6", hi: "1000000", benign: []string{"-1e6", "0.1", "3.5", "2.5", "999999.25"}, hostile: hostileFloat},
+	{name: "pf8", sql: "float8", oid: pgtype.Float8OID, typmod: -1, lo: "0.1", hi: "50", benign: []string{"0.1", "1", "49.5", "50"}, hostile: hostileFloat},
+	{name: "d", sql: "date", oid: pgtype.DateOID, typmod: -1, lo: "2015-01-01", hi: "2026-12-31", benign: []string{"'2015-01-01'", "'2020-02-29'", "'2026-12-31'", "'2021-03-28'"}, hostile: []string{"'infinity'", "'-infinity'", "'4713-01-01 BC'", "'5874897-12-31'", "'0001-01-01'"}},
+	{name: "ts", sql: "timestamp", oid: pgtype.TimestampOID, typmod: -1, lo: "2015-01-01", hi: "2026-12-31 23:59:59", benign: []string{"'2015-01-01 00:00:00'", "'2020-02-29 12:30:45.123456'", "'2021-03-28 02:30:00'", "'2026-12-31 23:59:59'"}, hostile: hostileStamp},
+	{name: "tz", sql: "timestamptz", oid: pgtype.TimestamptzOID, typmod: -1, lo: "2015-01-01", hi: "2026-12-31", benign: []string{"'2015-01-01 12:00:00+00'", "'2021-03-28 01:30:00+00'", "'2024-10-27 01:30:00+00'"}, hostile: hostileStamp},
+	{name: "tm", sql: "time", oid: pgtype.TimeOID, typmod: -1, benign: []string{"'00:00'", "'23:59:59.999999'", "'12:30:15.5'"}, hostile: []string{"'24:00'"}},
+	{name: "iv", sql: "interval", oid: pgtype.IntervalOID, typmod: -1, lo: "-10 days", hi: "30 days", benign: []string{"'1 hour'", "'2 days 03:00'", "'30 days'"}, hostile: []string{"'178000000 years'", "'-178000000 years'", "'71582788 mons -2147483640 days'", "'-71582788 mons 2147483647 days'", "'70000000 mons -2130570000 days'", "'1000 mons -30437 days'", "'5 mons -150 days'", "'1 mon -30 days'", "'2147483647 days'", "'2 years'", "'-1 s'"}},
+	{name: "t", sql: "text", oid: pgtype.TextOID, typmod: -1, benign: []string{"'Alice'", "'bob smith'", "'x-ray'", "'a_b%c'"}, hostile: hostileText},
+	{name: "v", sql: "varchar(20)", oid: pgtype.VarcharOID, typmod: 24, benign: []string{"'Ward A'", "'ward b'"}, hostile: []string{"''", "'ßßßßßßßßßßßßßßßßßßßß'", "'                    '"}},
+	{name: "c", sql: "bpchar(5)", oid: pgtype.BPCharOID, typmod: 9, benign: []string{"'ab'", "'xyz12'"}, hostile: []string{"''", "'日本'"}},
+	{name: "b", sql: "bool", oid: pgtype.BoolOID, typmod: -1, benign: []string{"true", "false"}},
+	{name: "nb", sql: "bool NOT NULL", oid: pgtype.BoolOID, typmod: -1, notNull: true, benign: []string{"true", "false"}},
 	{name: "m", sql: "mood", oid: 0, typmod: -1, benign: []string{"'sad'", "'ok'", "'it''s {0}'"}},
-	{name: "u", sql: "uuid", oid: oidUUID, typmod: -1, benign: []string{"'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'"}, hostile: []string{"'00000000-0000-0000-0000-000000000000'"}},
-	{name: "diag", sql: "text", oid: oidText, typmod: -1, domain: []string{"asthma", "cold", "flu"}, benign: []string{"'asthma'", "'cold'", "'flu'"}},
-	{name: "u4", sql: "int4", oid: oidInt4, typmod: -1, benign: []string{"0", "5", "-7"}, hostile: []string{"-2147483648", "2147483647"}},
-	{name: "u8", sql: "int8", oid: oidInt8, typmod: -1, benign: []string{"0", "5", "-7"}, hostile: []string{"-9223372036854775808", "9223372036854775807"}},
-	{name: "un", sql: "numeric", oid: oidNumeric, typmod: -1, benign: []string{"0", "1.5"}, hostile: hostileNumeric},
-	{name: "uf", sql: "float8", oid: oidFloat8, typmod: -1, benign: []string{"0", "1.5"}, hostile: hostileFloat},
-	{name: "ud", sql: "date", oid: oidDate, typmod: -1, benign: []string{"'2020-02-29'"}, hostile: []string{"'infinity'", "'-infinity'", "'4713-01-01 BC'", "'5874897-12-31'"}},
-	{name: "uts", sql: "timestamp", oid: oidTimestamp, typmod: -1, benign: []string{"'2020-02-29 12:00'"}, hostile: hostileStamp},
-	{name: "utz", sql: "timestamptz", oid: oidTimestamptz, typmod: -1, benign: []string{"'2020-02-29 12:00+00'"}, hostile: hostileStamp},
-	{name: "uiv", sql: "interval", oid: oidInterval, typmod: -1, benign: []string{"'1 day'"}, hostile: []string{"'178000000 years'", "'-178000000 years'", "'2147483647 days'", "'-178956970 years -8 mons -2147483648 days -2562047788:00:54.775807'"}},
+	{name: "u", sql: "uuid", oid: pgtype.UUIDOID, typmod: -1, benign: []string{"'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'"}, hostile: []string{"'00000000-0000-0000-0000-000000000000'"}},
+	{name: "diag", sql: "text", oid: pgtype.TextOID, typmod: -1, domain: []string{"asthma", "cold", "flu"}, benign: []string{"'asthma'", "'cold'", "'flu'"}},
+	{name: "u4", sql: "int4", oid: pgtype.Int4OID, typmod: -1, benign: []string{"0", "5", "-7"}, hostile: []string{"-2147483648", "2147483647"}},
+	{name: "u8", sql: "int8", oid: pgtype.Int8OID, typmod: -1, benign: []string{"0", "5", "-7"}, hostile: []string{"-9223372036854775808", "9223372036854775807"}},
+	{name: "un", sql: "numeric", oid: pgtype.NumericOID, typmod: -1, benign: []string{"0", "1.5"}, hostile: hostileNumeric},
+	{name: "uf", sql: "float8", oid: pgtype.Float8OID, typmod: -1, benign: []string{"0", "1.5"}, hostile: hostileFloat},
+	{name: "ud", sql: "date", oid: pgtype.DateOID, typmod: -1, benign: []string{"'2020-02-29'"}, hostile: []string{"'infinity'", "'-infinity'", "'4713-01-01 BC'", "'5874897-12-31'"}},
+	{name: "uts", sql: "timestamp", oid: pgtype.TimestampOID, typmod: -1, benign: []string{"'2020-02-29 12:00'"}, hostile: hostileStamp},
+	{name: "utz", sql: "timestamptz", oid: pgtype.TimestamptzOID, typmod: -1, benign: []string{"'2020-02-29 12:00+00'"}, hostile: hostileStamp},
+	{name: "uiv", sql: "interval", oid: pgtype.IntervalOID, typmod: -1, benign: []string{"'1 day'"}, hostile: []string{"'178000000 years'", "'-178000000 years'", "'2147483647 days'", "'-178956970 years -8 mons -2147483648 days -2562047788:00:54.775807'"}},
 	{name: "dom", sql: "percent", oid: 0, typmod: -1, lo: "0", hi: "100", benign: []string{"0", "50", "100"}, hostile: []string{"1000", "-5"}},
 	{name: "j", sql: "jsonb", oid: 3802, typmod: -1, benign: []string{"'{}'"}, hostile: []string{"'null'"}},
 }
@@ -130,17 +132,17 @@ func newScope(t testing.TB, enum, domain uint32) *testScope {
 		case "m":
 			c.Type, c.TypeName, c.EnumLabels = enum, "public.mood", []string{"sad", "ok", "it's {0}"}
 		case "dom":
-			c.Type, c.TypeName, c.Base, c.BaseTypmod = domain, "public.percent", oidInt4, -1
-			base = oidInt4
+			c.Type, c.TypeName, c.Base, c.BaseTypmod = domain, "public.percent", pgtype.Int4OID, -1
+			base = pgtype.Int4OID
 		default:
-			c.TypeName = qualified(f.oid, f.typmod)
+			c.TypeName = pgresolve.Qualified(f.oid, f.typmod)
 		}
 		if f.lo != "" {
 			r, err := bound.ForColumn(base, f.lo, f.hi)
 			if err != nil {
 				t.Fatal(f.name, err)
 			}
-			c.Bounds = Interval{r.Lo, r.Hi}
+			c.Bounds = bounds.New(r.Lo, r.Hi)
 		}
 		s.columns[f.name] = c
 	}

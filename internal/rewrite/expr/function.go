@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
 // funcCall resolves a function of pg_catalog.
@@ -43,22 +46,22 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 			return e, err
 		}
 	}
-	if catalog.functions[name] == nil {
+	if len(pgresolve.Functions(name)) == 0 {
 		return nil, Refuse(loc, fmt.Sprintf("function %s is not supported on private rows", name), "see docs/sql.md for the functions that are")
 	}
-	cand := functionFor(name, baseTypes(args))
+	cand := pgresolve.Function(name, baseTypes(args))
 	if cand == nil {
 		return nil, Refuse(loc, fmt.Sprintf("function %s is not supported for %s", name, typeList(args)), "")
 	}
 	return b.resolved(cand, args, functionTemplate(cand), text, loc)
 }
 
-func functionTemplate(c *candidate) string {
-	parts := make([]string, len(c.args))
+func functionTemplate(c *pgresolve.Candidate) string {
+	parts := make([]string, len(c.Args))
 	for i := range parts {
 		parts[i] = fmt.Sprintf("{%d}", i)
 	}
-	return "pg_catalog." + quoteIdent(c.name) + "(" + strings.Join(parts, ", ") + ")"
+	return "pg_catalog." + pgresolve.QuoteName(c.Name) + "(" + strings.Join(parts, ", ") + ")"
 }
 
 // constructs are functions that pg_proc's candidates do not describe: they take any types, or need their arguments' text. One that
@@ -70,10 +73,10 @@ func (b *builder) sqlValue(f *pg_query.SQLValueFunction) (*Expr, error) {
 	loc := int(f.Location)
 	word := strings.TrimPrefix(f.Op.String(), "SVFOP_")
 	oid, ok := map[pg_query.SQLValueFunctionOp]uint32{
-		pg_query.SQLValueFunctionOp_SVFOP_CURRENT_DATE:      oidDate,
-		pg_query.SQLValueFunctionOp_SVFOP_CURRENT_TIMESTAMP: oidTimestamptz,
-		pg_query.SQLValueFunctionOp_SVFOP_LOCALTIMESTAMP:    oidTimestamp,
-		pg_query.SQLValueFunctionOp_SVFOP_LOCALTIME:         oidTime,
+		pg_query.SQLValueFunctionOp_SVFOP_CURRENT_DATE:      pgtype.DateOID,
+		pg_query.SQLValueFunctionOp_SVFOP_CURRENT_TIMESTAMP: pgtype.TimestamptzOID,
+		pg_query.SQLValueFunctionOp_SVFOP_LOCALTIMESTAMP:    pgtype.TimestampOID,
+		pg_query.SQLValueFunctionOp_SVFOP_LOCALTIME:         pgtype.TimeOID,
 	}[f.Op]
 	if !ok {
 		return nil, Refuse(loc, word+" is not supported on private rows", "")
@@ -85,7 +88,7 @@ func (b *builder) sqlValue(f *pg_query.SQLValueFunction) (*Expr, error) {
 // another question.
 func (b *builder) clock(oid uint32, text string, loc int) (*Expr, error) {
 	word := "now"
-	if oid == oidDate {
+	if oid == pgtype.DateOID {
 		word = "today"
 	}
 	return b.readByServer(oid, word, &Expr{text: text, location: loc})
@@ -93,17 +96,17 @@ func (b *builder) clock(oid uint32, text string, loc int) (*Expr, error) {
 
 func init() {
 	constructs["date"] = func(b *builder, args []*Expr, text string, loc int) (*Expr, error) { // date(x) is a cast by another name
-		if len(args) != 1 || args[0].typ == oidUnknown {
+		if len(args) != 1 || args[0].typ == pgtype.UnknownOID {
 			return nil, nil
 		}
-		return b.cast(args[0], oidDate, -1, text, loc)
+		return b.cast(args[0], pgtype.DateOID, -1, text, loc)
 	}
 	for _, name := range []string{"now", "transaction_timestamp", "statement_timestamp"} {
 		constructs[name] = func(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
 			if len(args) > 0 {
 				return nil, Refuse(loc, text+" takes no arguments", "")
 			}
-			return b.clock(oidTimestamptz, text, loc)
+			return b.clock(pgtype.TimestamptzOID, text, loc)
 		}
 	}
 }

@@ -3,9 +3,10 @@ package expr
 import (
 	"testing"
 
-	"github.com/dpproxy/dpproxy/internal/rewrite/query"
-
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // FuzzBuild: no text that parses makes analysis panic, and what it prints parses.
@@ -18,7 +19,7 @@ func FuzzBuild(f *testing.F) {
 	}
 	scope := offlineScope(f)
 	value := "5"
-	scope.types, scope.values, scope.known = []uint32{oidInt4, oidText, 1007}, []*string{&value, nil, nil}, true
+	scope.types, scope.values, scope.known = []uint32{pgtype.Int4OID, pgtype.TextOID, 1007}, []*string{&value, nil, nil}, true
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 2000 {
 			return

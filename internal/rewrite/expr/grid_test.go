@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
@@ -51,10 +54,10 @@ func (s *server) checkSteps(t *testing.T, e *Expr, m *Measure) {
 			continue
 		}
 		z, _ := new(big.Rat).SetString(*row[0])
-		if !Between(m.Lo, m.Hi).Contains(z) {
+		if !bounds.Between(m.Lo, m.Hi).Contains(z) {
 			t.Fatalf("%s steps, declared in [%d, %d]\nSQL: %s", *row[0], m.Lo, m.Hi, m.SQL)
 		}
-		lo, hi = ratMin(lo, z), ratMax(hi, z)
+		lo, hi = bounds.Min(lo, z), bounds.Max(hi, z)
 	}
 	if e.Column() != nil && e.Column().Bounds.Finite() && (lo.Cmp(rat(m.Lo)) != 0 && m.Lo < 0 || hi.Cmp(rat(m.Hi)) != 0 && m.Hi > 0) {
 		t.Errorf("hostile rows reach [%s, %s] only, declared [%d, %d]", lo.RatString(), hi.RatString(), m.Lo, m.Hi)
@@ -63,7 +66,7 @@ func (s *server) checkSteps(t *testing.T, e *Expr, m *Measure) {
 	if err != nil {
 		t.Fatal(full(err))
 	}
-	half := add(mul(m.Step, frac(1, 2)), mul(m.Step, pow10(-3)))
+	half := add(mul(m.Step, frac(1, 2)), mul(m.Step, bounds.Pow10(-3)))
 	for _, row := range got {
 		if row[0] == nil {
 			continue
@@ -83,11 +86,11 @@ func TestDefaultGrids(t *testing.T) {
 		text, step string
 		typ        uint32
 	}{
-		{"age", "1", oidInt4}, {"i8", "1", oidInt8}, {"n2", "1/100", oidInt4}, {"n2 * disc", "1/10000", oidInt4}, {"n2 * 3", "1/100", oidInt4},
-		{"n", "1/512", oidInt4},     // the largest 2^k ≤ 2000.5e-6
-		{"f8", "2", oidInt4},        // ≤ 2e6e-6
-		{"pf8", "1/32768", oidInt4}, // ≤ 49.9e-6
-		{"n2 / 3", "1/256", oidInt4}, {"d", "1", oidInt4}, {"ts", "1000000", oidInt4}, {"tm", "1000", oidInt4}, {"iv", "1000000", oidInt4}, {"round(n, 1)", "1/10", oidInt4}, {"b", "1", oidInt4},
+		{"age", "1", pgtype.Int4OID}, {"i8", "1", pgtype.Int8OID}, {"n2", "1/100", pgtype.Int4OID}, {"n2 * disc", "1/10000", pgtype.Int4OID}, {"n2 * 3", "1/100", pgtype.Int4OID},
+		{"n", "1/512", pgtype.Int4OID},     // the largest 2^k ≤ 2000.5e-6
+		{"f8", "2", pgtype.Int4OID},        // ≤ 2e6e-6
+		{"pf8", "1/32768", pgtype.Int4OID}, // ≤ 49.9e-6
+		{"n2 / 3", "1/256", pgtype.Int4OID}, {"d", "1", pgtype.Int4OID}, {"ts", "1000000", pgtype.Int4OID}, {"tm", "1000", pgtype.Int4OID}, {"iv", "1000000", pgtype.Int4OID}, {"round(n, 1)", "1/10", pgtype.Int4OID}, {"b", "1", pgtype.Int4OID},
 	} {
 		e, err := Build(parseExpr(t, c.text), scope)
 		if err != nil {

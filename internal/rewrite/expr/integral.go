@@ -3,6 +3,10 @@ package expr
 import (
 	"math/big"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
@@ -10,7 +14,7 @@ import (
 type integral struct {
 	sql    query.Scalar
 	scale  int
-	bounds Interval
+	bounds bounds.Interval
 	typ    uint32 // int4 or int8, by bounds
 }
 
@@ -28,9 +32,9 @@ func (m *Measure) Over(convert Convert) query.Scalar {
 		if i.typ == m.Type {
 			return i.sql
 		}
-		return query.F("({})::{}", i.sql, qualified(m.Type, -1))
+		return query.F("({})::{}", i.sql, pgresolve.Qualified(m.Type, -1))
 	}
-	return convert(m.Unguarded, !isInt(m.arg.typ) && m.arg.typ != oidBool)
+	return convert(m.Unguarded, !pgresolve.IsInt(m.arg.typ) && m.arg.typ != pgtype.BoolOID)
 }
 
 // isIntegral says that there is an integer form of more than one column's conversion, on the measure's grid.
@@ -39,7 +43,7 @@ func (m *Measure) isIntegral() bool {
 		return false
 	}
 	i, ok := m.arg.integral(func(sql query.Scalar, _ bool) query.Scalar { return sql })
-	return ok && pow10(-i.scale).Cmp(m.Step) == 0 && i.bounds.Within(Between(m.Lo, m.Hi))
+	return ok && bounds.Pow10(-i.scale).Cmp(m.Step) == 0 && i.bounds.Within(bounds.Between(m.Lo, m.Hi))
 }
 
 // integral finds the integer form; not ok where there is none, or no proof that it fits.
@@ -53,7 +57,7 @@ func (e *Expr) integral(convert Convert) (_ integral, ok bool) {
 		if e.scale < 0 || !e.bounds.Finite() || e.bounds.Width().Sign() != 0 {
 			return integral{}, false
 		}
-		return constantIntegral(mul(e.bounds.Lo, pow10(e.scale)), e.scale)
+		return constantIntegral(mul(e.bounds.Lo, bounds.Pow10(e.scale)), e.scale)
 	case e.tmpl == castTemplate:
 		return e.args[0].integral(convert)
 	}
@@ -89,15 +93,15 @@ func (e *Expr) integralColumn(convert Convert) (integral, bool) {
 	if !e.bounds.Finite() || e.bounds.Empty() || e.scale < 0 {
 		return integral{}, false
 	}
-	i := integral{scale: e.scale, bounds: e.bounds.Scale(pow10(e.scale))}
+	i := integral{scale: e.scale, bounds: e.bounds.Scale(bounds.Pow10(e.scale))}
 	if !i.bounds.Lo.IsInt() || !i.bounds.Hi.IsInt() || !i.typed() {
 		return integral{}, false
 	}
-	m, err := Measured(e, GridRule{Step: pow10(-e.scale)})
+	m, err := Measured(e, GridRule{Step: bounds.Pow10(-e.scale)})
 	if err != nil || m.Type != i.typ {
 		return integral{}, false
 	}
-	i.sql = convert(m.Unguarded, !isInt(e.typ))
+	i.sql = convert(m.Unguarded, !pgresolve.IsInt(e.typ))
 	return i, true
 }
 
@@ -106,7 +110,7 @@ func (i integral) rescaled(scale int) (integral, bool) {
 	if scale == i.scale {
 		return i, true
 	}
-	factor, ok := constantIntegral(pow10(scale-i.scale), 0)
+	factor, ok := constantIntegral(bounds.Pow10(scale-i.scale), 0)
 	if i.bounds.Width().Sign() == 0 {
 		return constantIntegral(mul(i.bounds.Lo, factor.bounds.Lo), scale)
 	}
@@ -118,7 +122,7 @@ func (i integral) rescaled(scale int) (integral, bool) {
 
 // constantIntegral is a constant that counts steps.
 func constantIntegral(steps *big.Rat, scale int) (integral, bool) {
-	i := integral{scale: scale, bounds: Point(steps)}
+	i := integral{scale: scale, bounds: bounds.Point(steps)}
 	if !steps.IsInt() || !i.typed() {
 		return integral{}, false
 	}
@@ -127,26 +131,26 @@ func constantIntegral(steps *big.Rat, scale int) (integral, bool) {
 }
 
 // combined applies an operator whose result has the given bounds. Neither operand nor result overflows the type that it runs in.
-func combined(op string, a, b integral, scale int, bounds Interval) (integral, bool) {
-	out := integral{scale: scale, bounds: bounds}
+func combined(op string, a, b integral, scale int, limits bounds.Interval) (integral, bool) {
+	out := integral{scale: scale, bounds: limits}
 	if !out.typed() {
 		return integral{}, false
 	}
-	if out.typ == oidInt8 && a.typ == oidInt4 {
-		a.sql = query.F("({})::{}", a.sql, qualified(oidInt8, -1))
+	if out.typ == pgtype.Int8OID && a.typ == pgtype.Int4OID {
+		a.sql = query.F("({})::{}", a.sql, pgresolve.Qualified(pgtype.Int8OID, -1))
 	}
 	out.sql = query.F("({} OPERATOR(pg_catalog.{}) {})", a.sql, op, b.sql)
-	if a.typ == oidInt8 || b.typ == oidInt8 { // the operator's own type
-		out.typ = oidInt8
+	if a.typ == pgtype.Int8OID || b.typ == pgtype.Int8OID { // the operator's own type
+		out.typ = pgtype.Int8OID
 	}
 	return out, true
 }
 
 // typed chooses the type that holds the bounds.
 func (i *integral) typed() bool {
-	i.typ = oidInt8
-	if i.bounds.Within(intRange(oidInt4)) {
-		i.typ = oidInt4
+	i.typ = pgtype.Int8OID
+	if i.bounds.Within(intRange(pgtype.Int4OID)) {
+		i.typ = pgtype.Int4OID
 	}
 	return i.bounds.Abs().Hi.Cmp(maxSteps) <= 0
 }

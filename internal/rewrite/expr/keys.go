@@ -5,7 +5,12 @@ import (
 	"math/big"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // keyLister finds the parts of a key expression whose values can be listed, and prints the query that evaluates the key for every
@@ -37,7 +42,7 @@ func keys(e *Expr, limit int64, holds []*Expr) (*KeyList, error) {
 	}
 	p := &printer{columns: lister.columns, nodes: lister.nodes}
 	order := "d.k"
-	if isString(e.baseType()) && !e.isEnum() {
+	if pgresolve.IsString(e.baseType()) && !e.isEnum() {
 		order += ` COLLATE pg_catalog."C"`
 	}
 	from := ""
@@ -89,7 +94,7 @@ func (l *keyLister) hold(e *Expr, holds []*Expr) []string {
 	return out
 }
 
-func isBoolean(c *Column) bool { return c.Type == oidBool }
+func isBoolean(c *Column) bool { return c.Type == pgtype.BoolOID }
 
 // list finds atoms for e; false: there are none within the limit.
 func (l *keyLister) list(e *Expr, byColumns bool) bool {
@@ -169,7 +174,7 @@ func columnSeries(e *Expr, limit int64) (list string, n int64) {
 	case c.Domain != nil:
 		quoted := make([]string, len(c.Domain))
 		for i, v := range c.Domain {
-			quoted[i] = quoteLiteral(v)
+			quoted[i] = sqltext.Literal(v)
 		}
 		list = "SELECT u.v::" + columnType(&x) + " AS v FROM pg_catalog.unnest(ARRAY[" + strings.Join(quoted, ", ") + "]::pg_catalog.text[]) AS u(v)"
 		n = int64(len(c.Domain))
@@ -191,8 +196,8 @@ func columnSeries(e *Expr, limit int64) (list string, n int64) {
 
 // columnType is the type of listed values: that of the column, with its typmod.
 func columnType(e *Expr) string {
-	if catalog.types[e.typ] != nil {
-		return qualified(e.typ, e.typmod)
+	if pgresolve.LookupType(e.typ) != nil {
+		return pgresolve.Qualified(e.typ, e.typmod)
 	}
 	return e.typeName
 }
@@ -207,34 +212,34 @@ func ownSeries(e *Expr, limit int64) (list string, n int64) {
 		return e.series.query + nullRow(e), e.series.size + 1
 	case e.isEnum() && e.col != nil:
 		return "SELECT pg_catalog.unnest(pg_catalog.enum_range(NULL::" + e.typeName + ")) AS v", int64(len(e.labels))
-	case e.typ == oidBool:
+	case e.typ == pgtype.BoolOID:
 		return "SELECT true AS v UNION ALL SELECT false" + nullRow(e), 3
 	case !e.bounds.Finite():
 		return "", 0
-	case isInt(e.typ):
-		if count := add(e.bounds.Width(), ratOne); within(count) {
+	case pgresolve.IsInt(e.typ):
+		if count := add(e.bounds.Width(), bounds.One); within(count) {
 			series := fmt.Sprintf("SELECT g.v::%s AS v FROM pg_catalog.generate_series(%s::pg_catalog.int8, %s::pg_catalog.int8) AS g(v)",
-				qualified(e.typ, -1), quoteLiteral(wholeText(e.bounds.Lo, false)), quoteLiteral(wholeText(e.bounds.Hi, true)))
+				pgresolve.Qualified(e.typ, -1), sqltext.Literal(wholeText(e.bounds.Lo, false)), sqltext.Literal(wholeText(e.bounds.Hi, true)))
 			return series + nullRow(e), count.Num().Int64() + 1
 		}
-	case e.typ == oidDate:
-		if count := add(e.bounds.Width(), ratOne); within(count) {
+	case e.typ == pgtype.DateOID:
+		if count := add(e.bounds.Width(), bounds.One); within(count) {
 			series := fmt.Sprintf("SELECT (%s OPERATOR(pg_catalog.+) g.v) AS v FROM pg_catalog.generate_series(0, %s) AS g(v)",
-				valueLiteral(oidDate, e.bounds.Lo, false), e.bounds.Width().Num())
+				valueLiteral(pgtype.DateOID, e.bounds.Lo, false), e.bounds.Width().Num())
 			return series + nullRow(e), count.Num().Int64() + 1
 		}
-	case e.typ == oidNumeric && e.scale >= 0 && e.scale <= 100:
-		lo, hi := floorRat(mul(e.bounds.Lo, pow10(e.scale))), ceilRat(mul(e.bounds.Hi, pow10(e.scale)))
-		if count := add(sub(hi, lo), ratOne); within(count) {
+	case e.typ == pgtype.NumericOID && e.scale >= 0 && e.scale <= 100:
+		lo, hi := bounds.Floor(mul(e.bounds.Lo, bounds.Pow10(e.scale))), bounds.Ceil(mul(e.bounds.Hi, bounds.Pow10(e.scale)))
+		if count := add(sub(hi, lo), bounds.One); within(count) {
 			series := fmt.Sprintf("SELECT pg_catalog.round(g.v OPERATOR(pg_catalog.*) %s, %d) AS v FROM pg_catalog.generate_series(%s, %s) AS g(v)",
-				valueLiteral(oidNumeric, pow10(-e.scale), true), e.scale, valueLiteral(oidNumeric, lo, false), valueLiteral(oidNumeric, hi, true))
+				valueLiteral(pgtype.NumericOID, bounds.Pow10(-e.scale), true), e.scale, valueLiteral(pgtype.NumericOID, lo, false), valueLiteral(pgtype.NumericOID, hi, true))
 			return series + nullRow(e), count.Num().Int64() + 1
 		}
-	case isFloat(e.typ) && (e.quantum == 0 || e.scale == 0):
-		if count := add(e.bounds.Width(), ratOne); within(count) && e.bounds.Abs().Hi.Cmp(pow2(53)) < 0 {
+	case pgresolve.IsFloat(e.typ) && (e.quantum == 0 || e.scale == 0):
+		if count := add(e.bounds.Width(), bounds.One); within(count) && e.bounds.Abs().Hi.Cmp(bounds.Pow2(53)) < 0 {
 			series := fmt.Sprintf("SELECT g.v::%s AS v FROM pg_catalog.generate_series(%s::pg_catalog.int8, %s::pg_catalog.int8) AS g(v)",
-				qualified(e.typ, -1), quoteLiteral(wholeText(e.bounds.Lo, false)), quoteLiteral(wholeText(e.bounds.Hi, true)))
-			return series + nullRow(e), floorRat(count).Num().Int64() + 1
+				pgresolve.Qualified(e.typ, -1), sqltext.Literal(wholeText(e.bounds.Lo, false)), sqltext.Literal(wholeText(e.bounds.Hi, true)))
+			return series + nullRow(e), bounds.Floor(count).Num().Int64() + 1
 		}
 	}
 	return "", 0
@@ -253,18 +258,18 @@ func selectionKey(e *Expr) (query.Scalar, error) {
 	x := e.relabelled()
 	s := (&printer{}).print(x)
 	switch {
-	case x.isEnum(), isInt(x.typ), x.typ == oidBool, x.typ == oidDate, x.typ == oidTimestamp, x.typ == oidTimestamptz, x.typ == oidTime, x.typ == oidUUID, isString(x.typ) && x.typ != oidBpchar && !x.fuzzy:
+	case x.isEnum(), pgresolve.IsInt(x.typ), x.typ == pgtype.BoolOID, x.typ == pgtype.DateOID, x.typ == pgtype.TimestampOID, x.typ == pgtype.TimestamptzOID, x.typ == pgtype.TimeOID, x.typ == pgtype.UUIDOID, pgresolve.IsString(x.typ) && x.typ != pgtype.BPCharOID && !x.fuzzy:
 		return s, nil
-	case x.typ == oidBpchar && !x.fuzzy: // blanks at the end do not count
+	case x.typ == pgtype.BPCharOID && !x.fuzzy: // blanks at the end do not count
 		return query.F("({})::pg_catalog.text", s), nil
-	case x.typ == oidNumeric: // 1.0 = 1.00
+	case x.typ == pgtype.NumericOID: // 1.0 = 1.00
 		return query.F("pg_catalog.trim_scale({})", s), nil
-	case isFloat(x.typ): // −0 = 0
-		return query.F("({} OPERATOR(pg_catalog.+) {})", s, floatLiteral(x.typ, ratZero)), nil
+	case pgresolve.IsFloat(x.typ): // −0 = 0
+		return query.F("({} OPERATOR(pg_catalog.+) {})", s, floatLiteral(x.typ, bounds.Zero)), nil
 	}
 	hint := "group by a column with declared values, or by a number, a date, a boolean or text"
 	if x.fuzzy {
 		hint = `write COLLATE "C"`
 	}
-	return nil, Refuse(e.location, fmt.Sprintf("%s of type %s cannot be a group key without declared values: equal values may be written differently", e.Text(), display(x.typ)), hint)
+	return nil, Refuse(e.location, fmt.Sprintf("%s of type %s cannot be a group key without declared values: equal values may be written differently", e.Text(), pgresolve.Display(x.typ)), hint)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
@@ -38,7 +39,7 @@ func (b *builder) similarPattern(a *pg_query.A_Expr, n *pg_query.Node) (*Expr, e
 		return nil, err
 	}
 	for i, x := range args {
-		if args[i], err = b.coerce(x, oidText, x); err != nil {
+		if args[i], err = b.coerce(x, pgtype.TextOID, x); err != nil {
 			return nil, err
 		}
 	}
@@ -54,10 +55,10 @@ func (b *builder) similarPattern(a *pg_query.A_Expr, n *pg_query.Node) (*Expr, e
 		}
 	}
 	if !known || !escapeKnown {
-		e := c.result(oidText)
+		e := c.result(pgtype.TextOID)
 		e.tmpl = "NULL::pg_catalog.text"
 		if !e.provisional {
-			e = nullExpr(oidText, e.typeName, loc)
+			e = nullExpr(pgtype.TextOID, e.typeName, loc)
 		}
 		return e, nil
 	}
@@ -65,14 +66,14 @@ func (b *builder) similarPattern(a *pg_query.A_Expr, n *pg_query.Node) (*Expr, e
 		return nil, c.refuse("an escape must be one character or empty", "")
 	}
 	if name == "like_escape" {
-		return typed(oidText, escaped(pattern, escape), loc)
+		return typed(pgtype.TextOID, escaped(pattern, escape), loc)
 	}
 	if escape != `\` || !similarForm(pattern) {
 		return nil, c.refuse("this pattern is not supported",
 			`SIMILAR TO takes letters, %, _, |, [abc], (…) and *, + or ? after what holds none of them; or write several LIKE with OR`)
 	}
 	d := &call{args: args[:1], loc: loc, text: c.text, tmpl: "pg_catalog.similar_to_escape({0})"}
-	e := d.result(oidText)
+	e := d.result(pgtype.TextOID)
 	e.regex = true
 	return e, nil
 }
@@ -129,10 +130,10 @@ func like(c *call) (*Expr, error) {
 			return nil, c.refuse(fmt.Sprintf("the pattern has more than %d %%", maxWildcards), "")
 		}
 	}
-	if strings.HasSuffix(c.cand.name, "*") {
+	if strings.HasSuffix(c.cand.Name, "*") {
 		c.args = []*Expr{limited(c.args[0]), c.args[1]}
 	}
-	return c.result(oidBool), c.deterministic()
+	return c.result(pgtype.BoolOID), c.deterministic()
 }
 
 // similarTo is ~ with a pattern made by SIMILAR TO.
@@ -141,7 +142,7 @@ func similarTo(c *call) (*Expr, error) {
 		return nil, c.refuse("regular expressions are not supported on private rows", "write LIKE or SIMILAR TO")
 	}
 	c.args = []*Expr{limited(c.args[0]), c.args[1]}
-	return c.result(oidBool), c.deterministic()
+	return c.result(pgtype.BoolOID), c.deterministic()
 }
 
 // similarForm accepts the SIMILAR TO patterns whose matching takes a time of low degree in the text: alternatives of single

@@ -7,15 +7,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
 // constant is a literal, a NULL or a parameter's value, validated against its type.
 type constant struct {
-	text   *string  // canonical: equal values of a type have equal text, which PostgreSQL reads as the value under any setting; nil: NULL
-	bounds Interval // a point, or open for NaN, ±infinity and types without order
-	scale  int      // numeric: digits after the point
-	span   *span    // interval: its fields
-	items  []*Expr  // array: its elements, none of them an array
+	text   *string         // canonical: equal values of a type have equal text, which PostgreSQL reads as the value under any setting; nil: NULL
+	bounds bounds.Interval // a point, or open for NaN, ±infinity and types without order
+	scale  int             // numeric: digits after the point
+	span   *span           // interval: its fields
+	items  []*Expr         // array: its elements, none of them an array
 }
 
 // span holds the fields of an interval.
@@ -43,31 +48,31 @@ func readLiteral(oid uint32, labels []string, text string) (*constant, error) {
 		}
 		return c, nil
 	}
-	if isString(oid) {
+	if pgresolve.IsString(oid) {
 		return c, nil
 	}
 	trimmed := strings.Trim(text, " \t\n\r\f\v")
 	c.text = &trimmed
 	switch {
-	case isInt(oid):
+	case pgresolve.IsInt(oid):
 		return c, c.readInt(oid, trimmed)
-	case oid == oidNumeric || isFloat(oid):
+	case oid == pgtype.NumericOID || pgresolve.IsFloat(oid):
 		return c, c.readNumber(oid, trimmed)
-	case oid == oidBool:
+	case oid == pgtype.BoolOID:
 		return c, c.readBool(trimmed)
-	case oid == oidUUID:
+	case oid == pgtype.UUIDOID:
 		if !uuidForm.MatchString(trimmed) {
 			return nil, errForm
 		}
 		c.spell(strings.ToLower(trimmed))
 		return c, nil
-	case isTime(oid):
+	case pgresolve.IsTime(oid):
 		return c, c.readTime(oid, trimmed)
 	}
 	return nil, errForm
 }
 
-func (c *constant) point(r *big.Rat) { c.bounds = Point(r) }
+func (c *constant) point(r *big.Rat) { c.bounds = bounds.Point(r) }
 
 func (c *constant) spell(text string) { c.text = &text }
 
@@ -100,14 +105,14 @@ func (c *constant) readNumber(oid uint32, s string) error {
 	if !ok {
 		return errForm
 	}
-	if oid == oidNumeric {
+	if oid == pgtype.NumericOID {
 		c.point(r)
 		c.scale = literalScale(s)
 		c.spell(r.FloatString(c.scale))
 		return nil
 	}
 	size := 64
-	if oid == oidFloat4 {
+	if oid == pgtype.Float4OID {
 		size = 32
 	}
 	f, err := strconv.ParseFloat(s, size)

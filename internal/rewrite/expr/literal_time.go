@@ -7,6 +7,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 )
 
 // Dates and times are read here in ISO form alone: its meaning depends on no setting. What else PostgreSQL reads, the shadow reads
@@ -21,26 +25,26 @@ var (
 )
 
 func (c *constant) readTime(oid uint32, s string) error {
-	if lower := strings.ToLower(s); (lower == "infinity" || lower == "-infinity") && oid != oidTime && oid != oidInterval {
+	if lower := strings.ToLower(s); (lower == "infinity" || lower == "-infinity") && oid != pgtype.TimeOID && oid != pgtype.IntervalOID {
 		c.spell(lower)
 		return nil
 	}
 	switch oid {
-	case oidDate:
+	case pgtype.DateOID:
 		d, err := readDate(s)
 		if err != nil {
 			return err
 		}
 		c.point(d)
 		c.spell(timeText(oid, d, false))
-	case oidTime:
+	case pgtype.TimeOID:
 		t, err := readClock(s)
 		if err != nil {
 			return err
 		}
 		c.point(t)
 		c.spell(timeText(oid, t, false))
-	case oidInterval:
+	case pgtype.IntervalOID:
 		sp, err := readSpan(s)
 		if err != nil {
 			return err
@@ -108,7 +112,7 @@ func readStamp(oid uint32, s string) (*big.Rat, error) {
 		at = add(at, clock)
 	}
 	switch zone := m[3]; {
-	case oid == oidTimestamp: // PostgreSQL ignores the zone
+	case oid == pgtype.TimestampOID: // PostgreSQL ignores the zone
 	case zone == "":
 		return nil, errForm
 	case zone == "Z" || zone == "UTC":
@@ -259,11 +263,11 @@ func (s *span) text() string {
 
 // shift is by how much adding the interval may move a date or timestamp. m months never differ from the mean of 30.436875 days
 // each by more than 4 days; one hour more or less per change of a zone's offset is covered by one day.
-func (s *span) shift() Interval {
-	at := Point(add(mul(rat(s.days), microsPerDay), s.micros))
+func (s *span) shift() bounds.Interval {
+	at := bounds.Point(add(mul(rat(s.days), microsPerDay), s.micros))
 	if s.months != 0 {
 		mean := mul(mul(rat(s.months), frac(146097, 4800)), microsPerDay)
-		at = at.Add(Point(mean)).Widen(mul(rat(4), microsPerDay))
+		at = at.Add(bounds.Point(mean)).Widen(mul(rat(4), microsPerDay))
 	}
 	return at
 }

@@ -4,6 +4,11 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
 func init() {
@@ -31,14 +36,14 @@ func init() {
 
 // floorCeil rounds to whole numbers: numeric half away from zero, float half to even.
 func floorCeil(c *call) (*Expr, error) {
-	e := c.result(c.cand.result)
-	f := map[string]func(*big.Rat) *big.Rat{"floor": floorRat, "ceil": ceilRat, "ceiling": ceilRat, "round": roundAway}[c.cand.name]
-	if c.cand.name == "round" && isFloat(e.typ) {
-		f = roundEven
+	e := c.result(c.cand.Result)
+	f := map[string]func(*big.Rat) *big.Rat{"floor": bounds.Floor, "ceil": bounds.Ceil, "ceiling": bounds.Ceil, "round": bounds.RoundHalfAway}[c.cand.Name]
+	if c.cand.Name == "round" && pgresolve.IsFloat(e.typ) {
+		f = bounds.RoundHalfEven
 	}
 	x := c.args[0]
-	if c.cand.name == "trunc" {
-		e.bounds = truncated(x.bounds)
+	if c.cand.Name == "trunc" {
+		e.bounds = x.bounds.Trunc()
 	} else {
 		e.bounds = x.bounds.Map(f)
 	}
@@ -48,25 +53,25 @@ func floorCeil(c *call) (*Expr, error) {
 
 // roundDigits is round(x, n) and trunc(x, n): the result shows n digits.
 func roundDigits(c *call) (*Expr, error) {
-	e := c.result(oidNumeric)
+	e := c.result(pgtype.NumericOID)
 	x, n := c.args[0], c.args[1]
 	if n.provisional || isNull(n) {
 		return e, nil
 	}
-	if !n.safe().Within(Between(-1000, 1000)) || n.value == nil {
+	if !n.safe().Within(bounds.Between(-1000, 1000)) || n.value == nil {
 		return nil, c.refuse("the number of digits is not a constant from -1000 to 1000", "write a constant, as round(x, 2)")
 	}
 	digits := int(n.bounds.Lo.Num().Int64())
 	e.scale = max(0, digits)
-	unit := pow10(-digits)
-	e.bounds = x.bounds.Map(func(r *big.Rat) *big.Rat { return mul(roundAway(quo(r, unit)), unit) })
-	if c.cand.name == "trunc" {
-		e.bounds = truncated(x.bounds.Scale(pow10(digits))).Scale(unit)
+	unit := bounds.Pow10(-digits)
+	e.bounds = x.bounds.Map(func(r *big.Rat) *big.Rat { return mul(bounds.RoundHalfAway(quo(r, unit)), unit) })
+	if c.cand.Name == "trunc" {
+		e.bounds = x.bounds.Scale(bounds.Pow10(digits)).Trunc().Scale(unit)
 	}
 	if digits < 0 && e.bounds.Finite() {
 		e.series = &series{
-			query: fmt.Sprintf("SELECT g.v FROM pg_catalog.generate_series(%s, %s, %s) AS g(v)", valueLiteral(oidNumeric, e.bounds.Lo, false),
-				valueLiteral(oidNumeric, e.bounds.Hi, true), valueLiteral(oidNumeric, unit, true)),
+			query: fmt.Sprintf("SELECT g.v FROM pg_catalog.generate_series(%s, %s, %s) AS g(v)", valueLiteral(pgtype.NumericOID, e.bounds.Lo, false),
+				valueLiteral(pgtype.NumericOID, e.bounds.Hi, true), valueLiteral(pgtype.NumericOID, unit, true)),
 			size: rowCount(quo(e.bounds.Width(), unit)),
 		}
 	}
@@ -77,7 +82,7 @@ func roundDigits(c *call) (*Expr, error) {
 // significant digits, so it is widened.
 func monotone(name string, least float64, f func(float64) float64) func(c *call) (*Expr, error) {
 	return func(c *call) (*Expr, error) {
-		e := c.result(c.cand.result)
+		e := c.result(c.cand.Result)
 		known, err := c.finite()
 		if !known || err != nil {
 			return e, err
@@ -100,9 +105,9 @@ func monotone(name string, least float64, f func(float64) float64) func(c *call)
 		}
 		switch {
 		case name == "sqrt":
-			e.bounds.Lo = ratMax(e.bounds.Lo, ratZero)
-			if isFloat(e.typ) { // correctly rounded, wherever it runs
-				e.bounds = Interval{new(big.Rat).SetFloat64(f(lo)), new(big.Rat).SetFloat64(f(hi))}
+			e.bounds.Lo = bounds.Max(e.bounds.Lo, bounds.Zero)
+			if pgresolve.IsFloat(e.typ) { // correctly rounded, wherever it runs
+				e.bounds = bounds.New(new(big.Rat).SetFloat64(f(lo)), new(big.Rat).SetFloat64(f(hi)))
 			}
 			if x.quantum >= 0 {
 				e.quantum = x.quantum/2 + 54
@@ -111,10 +116,10 @@ func monotone(name string, least float64, f func(float64) float64) func(c *call)
 			e.quantum = 120
 		case x.quantum >= 0: // |cbrt x| and multiples of x are no smaller than x, times a constant
 			e.quantum = x.quantum + 70
-		case isFloat(e.typ):
+		case pgresolve.IsFloat(e.typ):
 			return nil, c.refuse("it may underflow", "cast the argument to numeric and back")
 		}
-		if !isFloat(e.typ) {
+		if !pgresolve.IsFloat(e.typ) {
 			e.quantum = -1
 		}
 		if e.quantum > leastQuantum(e.typ) {
@@ -125,60 +130,60 @@ func monotone(name string, least float64, f func(float64) float64) func(c *call)
 }
 
 // floats gives a finite interval's ends as floats.
-func floats(i Interval) (lo, hi float64, ok bool) {
+func floats(i bounds.Interval) (lo, hi float64, ok bool) {
 	lo, _ = i.Lo.Float64()
 	hi, _ = i.Hi.Float64()
 	return lo, hi, !math.IsInf(lo, 0) && !math.IsInf(hi, 0)
 }
 
 // around is [lo, hi] widened for rounding; the ends are floats if the type is.
-func around(lo, hi float64, oid uint32) (Interval, bool) {
+func around(lo, hi float64, oid uint32) (bounds.Interval, bool) {
 	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
-		return Interval{}, false
+		return bounds.Interval{}, false
 	}
-	i := Interval{new(big.Rat).SetFloat64(lo), new(big.Rat).SetFloat64(hi)}
-	i = widenRelative(i, pow10(-12)).Widen(pow10(-14))
-	if isFloat(oid) {
+	i := bounds.New(new(big.Rat).SetFloat64(lo), new(big.Rat).SetFloat64(hi))
+	i = i.WidenRelative(bounds.Pow10(-12)).Widen(bounds.Pow10(-14))
+	if pgresolve.IsFloat(oid) {
 		return flInterval(i, oid)
 	}
-	return Interval{outward(i.Lo, false), outward(i.Hi, true)}, true
+	return i.Short(), true
 }
 
 // exponential: beyond ±700 a float overflows or underflows; a numeric grows long.
 func exponential(c *call) (*Expr, error) {
-	e := c.result(c.cand.result)
+	e := c.result(c.cand.Result)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
 	}
 	x := c.args[0]
-	if !x.bounds.Within(Between(-700, 700)) {
+	if !x.bounds.Within(bounds.Between(-700, 700)) {
 		return nil, c.refuse(fmt.Sprintf("the bounds %s of %s are not within [-700, 700]", x.bounds, x.Text()), "write exp(LEAST(GREATEST(x, -700), 700))")
 	}
 	lo, hi, _ := floats(x.bounds)
-	bounds, ok := around(math.Exp(lo), math.Exp(hi), e.typ)
+	limits, ok := around(math.Exp(lo), math.Exp(hi), e.typ)
 	if !ok {
 		return nil, c.refuse("it may overflow", "")
 	}
-	e.bounds = bounds
-	if isFloat(e.typ) {
+	e.bounds = limits
+	if pgresolve.IsFloat(e.typ) {
 		least := new(big.Rat).SetFloat64(math.Exp(lo) / 2)
 		e.quantum = floatQuantum(least, e.typ)
 		e.nonzero = true
 	}
-	e.bounds.Lo = ratMax(e.bounds.Lo, ratZero)
+	e.bounds.Lo = bounds.Max(e.bounds.Lo, bounds.Zero)
 	return e, nil
 }
 
 // power accepts what provably neither raises nor overflows.
 func power(c *call) (*Expr, error) {
-	e := c.result(c.cand.result)
+	e := c.result(c.cand.Result)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
 	}
 	x, y := c.args[0], c.args[1]
-	if y.value != nil && y.bounds.Lo.IsInt() && y.bounds.Within(Between(0, 16)) {
+	if y.value != nil && y.bounds.Lo.IsInt() && y.bounds.Within(bounds.Between(0, 16)) {
 		return wholePower(c, e, x, int(y.bounds.Lo.Num().Int64()))
 	}
 	xl, xh, ok1 := floats(x.bounds)
@@ -197,16 +202,16 @@ func power(c *call) (*Expr, error) {
 		return nil, c.refuse("it may overflow or underflow", "")
 	}
 	// the ends of the base's bounds are rounded to floats, and the power of what is off by a share of s is off by y·s
-	if !y.bounds.Within(Between(-1000, 1000)) {
+	if !y.bounds.Within(bounds.Between(-1000, 1000)) {
 		return nil, c.refuse(fmt.Sprintf("the bounds %s of the exponent are not within [-1000, 1000]", y.bounds), "write power(x, LEAST(GREATEST(y, -1000), 1000))")
 	}
-	bounds, ok := around(lo*(1-1e-12), hi*(1+1e-12), e.typ)
+	limits, ok := around(lo*(1-1e-12), hi*(1+1e-12), e.typ)
 	if !ok {
 		return nil, c.refuse("it may overflow", "")
 	}
-	e.bounds = bounds
-	e.bounds.Lo = ratMax(e.bounds.Lo, ratZero)
-	if isFloat(e.typ) {
+	e.bounds = limits
+	e.bounds.Lo = bounds.Max(e.bounds.Lo, bounds.Zero)
+	if pgresolve.IsFloat(e.typ) {
 		e.quantum = floatQuantum(new(big.Rat).SetFloat64(lo/2), e.typ)
 	}
 	return e, nil
@@ -214,20 +219,20 @@ func power(c *call) (*Expr, error) {
 
 // wholePower is xⁿ for a constant n ≥ 0.
 func wholePower(c *call, e, x *Expr, n int) (*Expr, error) {
-	lo, hi := ratOne, ratOne
+	lo, hi := bounds.One, bounds.One
 	for range n {
 		lo, hi = mul(lo, x.bounds.Lo), mul(hi, x.bounds.Hi)
 	}
-	i := Interval{lo, hi}
+	i := bounds.New(lo, hi)
 	if n%2 == 0 && n > 0 {
-		i = hullOf(lo, hi)
-		if x.bounds.Contains(ratZero) {
-			i.Lo = ratZero
+		i = bounds.HullOf(lo, hi)
+		if x.bounds.Contains(bounds.Zero) {
+			i.Lo = bounds.Zero
 		}
 	}
-	i = widenRelative(i, pow10(-12))
-	if e.typ == oidNumeric { // numeric_power shows at least 16 significant digits
-		e.bounds = i.Widen(pow10(-15))
+	i = i.WidenRelative(bounds.Pow10(-12))
+	if e.typ == pgtype.NumericOID { // numeric_power shows at least 16 significant digits
+		e.bounds = i.Widen(bounds.Pow10(-15))
 		return e, c.sized(e)
 	}
 	q := max(x.quantum, 0) * max(n, 1)
@@ -244,7 +249,7 @@ func wholePower(c *call, e, x *Expr, n int) (*Expr, error) {
 
 // logarithm is log(b, x).
 func logarithm(c *call) (*Expr, error) {
-	e := c.result(oidNumeric)
+	e := c.result(pgtype.NumericOID)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
@@ -262,33 +267,33 @@ func logarithm(c *call) (*Expr, error) {
 			lo, hi = math.Min(lo, l), math.Max(hi, l)
 		}
 	}
-	bounds, ok := around(lo, hi, oidNumeric)
+	limits, ok := around(lo, hi, pgtype.NumericOID)
 	if !ok {
 		return nil, c.refuse("it may overflow", "")
 	}
-	e.bounds = bounds.Widen(pow10(-12))
+	e.bounds = limits.Widen(bounds.Pow10(-12))
 	return e, nil
 }
 
 func pi(c *call) (*Expr, error) {
-	e := c.result(oidFloat8)
-	e.bounds, _ = around(math.Pi, math.Pi, oidFloat8)
+	e := c.result(pgtype.Float8OID)
+	e.bounds, _ = around(math.Pi, math.Pi, pgtype.Float8OID)
 	e.quantum, e.nonzero = 60, true
 	return e, nil
 }
 
 func wave(c *call) (*Expr, error) {
-	e := c.result(oidFloat8)
+	e := c.result(pgtype.Float8OID)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
 	}
-	e.bounds = Between(-1, 1)
-	switch c.cand.name {
+	e.bounds = bounds.Between(-1, 1)
+	switch c.cand.Name {
 	case "atan":
-		e.bounds = Between(-2, 2)
+		e.bounds = bounds.Between(-2, 2)
 	case "tan": // as large as 10^16 and more, next to its poles
-		e.bounds = Interval{}
+		e.bounds = bounds.Interval{}
 	}
 	if q := c.args[0].quantum; q >= 0 { // tiny results come from tiny arguments; sin and cos come no nearer to 0 than 2^-70 elsewhere
 		e.quantum = max(q, 70) + 55
@@ -298,18 +303,18 @@ func wave(c *call) (*Expr, error) {
 
 // arc is asin and acos. acos comes no nearer to 0 than 2^-27, at 1 − 2^-53.
 func arc(c *call) (*Expr, error) {
-	e := c.result(oidFloat8)
+	e := c.result(pgtype.Float8OID)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
 	}
 	x := c.args[0]
-	if !x.bounds.Within(Between(-1, 1)) {
-		return nil, c.refuse(fmt.Sprintf("the bounds %s of %s are not within [-1, 1]", x.bounds, x.Text()), "write "+c.cand.name+"(LEAST(GREATEST(x, -1), 1))")
+	if !x.bounds.Within(bounds.Between(-1, 1)) {
+		return nil, c.refuse(fmt.Sprintf("the bounds %s of %s are not within [-1, 1]", x.bounds, x.Text()), "write "+c.cand.Name+"(LEAST(GREATEST(x, -1), 1))")
 	}
-	e.bounds = Between(-2, 2)
-	if c.cand.name == "acos" {
-		e.bounds = Between(0, 4)
+	e.bounds = bounds.Between(-2, 2)
+	if c.cand.Name == "acos" {
+		e.bounds = bounds.Between(0, 4)
 	}
 	if x.quantum >= 0 {
 		e.quantum = max(x.quantum, 70) + 55
@@ -319,29 +324,29 @@ func arc(c *call) (*Expr, error) {
 
 // angle is atan2.
 func angle(c *call) (*Expr, error) {
-	e := c.result(oidFloat8)
+	e := c.result(pgtype.Float8OID)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
 	}
-	e.bounds = Between(-4, 4)
+	e.bounds = bounds.Between(-4, 4)
 	return e, nil
 }
 
 // divisors is gcd and lcm, which are not negative.
 func divisors(c *call) (*Expr, error) {
-	e := c.result(c.cand.result)
+	e := c.result(c.cand.Result)
 	x, y := c.args[0], c.args[1]
 	if x.provisional || y.provisional || isNull(x) || isNull(y) {
 		return e, nil
 	}
-	most := ratMax(x.safe().Abs().Hi, y.safe().Abs().Hi)
-	if c.cand.name == "lcm" {
+	most := bounds.Max(x.safe().Abs().Hi, y.safe().Abs().Hi)
+	if c.cand.Name == "lcm" {
 		most = mul(x.safe().Abs().Hi, y.safe().Abs().Hi)
 	}
 	if !intRange(e.typ).Contains(most) {
-		return nil, c.refuse("it may overflow "+display(e.typ), "only columns with declared bounds can be computed with; or cast to bigint")
+		return nil, c.refuse("it may overflow "+pgresolve.Display(e.typ), "only columns with declared bounds can be computed with; or cast to bigint")
 	}
-	e.bounds = Interval{ratZero, most}
+	e.bounds = bounds.New(bounds.Zero, most)
 	return e, nil
 }

@@ -5,22 +5,26 @@ import (
 	"math/big"
 	"slices"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // maxSteps bounds the integers of one row, so that 2x − 2c fits int8 for all x and c within the bounds.
-var maxSteps = pow2(60)
+var maxSteps = bounds.Pow2(60)
 
 // measured prints an aggregated argument by the fastest right form for its type (MEASURE-SQL §2 and §6 were measured).
 func measured(e *Expr, rule GridRule) (*Measure, error) {
 	x := e.relabelled()
-	if x.typ == oidBool {
-		return guarded(x, &Measure{arg: x, Unguarded: query.F("({})::pg_catalog.int4", x.SQL()), Type: oidInt4, Hi: 1, Step: ratOne}), nil
+	if x.typ == pgtype.BoolOID {
+		return guarded(x, &Measure{arg: x, Unguarded: query.F("({})::pg_catalog.int4", x.SQL()), Type: pgtype.Int4OID, Hi: 1, Step: bounds.One}), nil
 	}
-	if !isNumber(x.typ) && !isTime(x.typ) {
-		return nil, Refuse(e.location, fmt.Sprintf("%s is of type %s, which has no sum", e.Text(), display(e.typ)), "count it, or aggregate a number, a date or a time")
+	if !pgresolve.IsNumber(x.typ) && !pgresolve.IsTime(x.typ) {
+		return nil, Refuse(e.location, fmt.Sprintf("%s is of type %s, which has no sum", e.Text(), pgresolve.Display(e.typ)), "count it, or aggregate a number, a date or a time")
 	}
-	if x.typ == oidTime {
+	if x.typ == pgtype.TimeOID {
 		y := *x
 		y.bounds = dayOf(x)
 		x = &y
@@ -35,19 +39,19 @@ func measured(e *Expr, rule GridRule) (*Measure, error) {
 	}
 	m := &Measure{arg: x, Step: step}
 	lo, hi := quo(x.bounds.Lo, step), quo(x.bounds.Hi, step)
-	if isFloat(x.typ) {
-		lo, hi = roundEven(floatSteps(x.bounds.Lo, step)), roundEven(floatSteps(x.bounds.Hi, step))
-	} else if isInt(x.typ) || x.typ == oidNumeric || x.typ == oidDate {
-		lo, hi = roundAway(lo), roundAway(hi)
+	if pgresolve.IsFloat(x.typ) {
+		lo, hi = bounds.RoundHalfEven(floatSteps(x.bounds.Lo, step)), bounds.RoundHalfEven(floatSteps(x.bounds.Hi, step))
+	} else if pgresolve.IsInt(x.typ) || x.typ == pgtype.NumericOID || x.typ == pgtype.DateOID {
+		lo, hi = bounds.RoundHalfAway(lo), bounds.RoundHalfAway(hi)
 	} else {
-		lo, hi = floorRat(lo), ceilRat(hi)
+		lo, hi = bounds.Floor(lo), bounds.Ceil(hi)
 	}
 	if new(big.Rat).Abs(lo).Cmp(maxSteps) > 0 || new(big.Rat).Abs(hi).Cmp(maxSteps) > 0 {
-		return nil, Refuse(e.location, fmt.Sprintf("%s has too many grid steps of %s within its bounds %s", e.Text(), decimal(step), x.bounds), "declare narrower bounds, or a coarser grid")
+		return nil, Refuse(e.location, fmt.Sprintf("%s has too many grid steps of %s within its bounds %s", e.Text(), bounds.Decimal(step), x.bounds), "declare narrower bounds, or a coarser grid")
 	}
-	m.Lo, m.Hi, m.Type = lo.Num().Int64(), hi.Num().Int64(), oidInt8
-	if (Interval{lo, hi}).Within(intRange(oidInt4)) {
-		m.Type = oidInt4
+	m.Lo, m.Hi, m.Type = lo.Num().Int64(), hi.Num().Int64(), pgtype.Int8OID
+	if (bounds.New(lo, hi)).Within(intRange(pgtype.Int4OID)) {
+		m.Type = pgtype.Int4OID
 	}
 	g := &gridPrinter{x: x, m: m, foreign: rule.Foreign, s: (&printer{raw: rawSafe(x)}).print(x)}
 	m.Unguarded = g.steps()
@@ -111,10 +115,10 @@ func rawSafe(e *Expr) bool {
 		if e.col.Base != 0 {
 			typmod = e.col.BaseTypmod
 		}
-		precision, scale := numericTypmod(typmod)
-		return e.baseType() == oidNumeric && typmod >= 0 && precision-scale <= rawDigits || isInt(e.baseType())
+		precision, scale := pgresolve.NumericTypmod(typmod)
+		return e.baseType() == pgtype.NumericOID && typmod >= 0 && precision-scale <= rawDigits || pgresolve.IsInt(e.baseType())
 	}
-	if e.typ != oidNumeric {
+	if e.typ != pgtype.NumericOID {
 		return false
 	}
 	if e.value != nil {
@@ -124,7 +128,7 @@ func rawSafe(e *Expr) bool {
 	case castTemplate:
 		return e.exactCast() && e.args[0].col != nil
 	case plusTemplate, minusTemplate, timesTemplate:
-		return rawSafe(e.args[0]) && rawSafe(e.args[1]) && e.args[0].typ == oidNumeric && e.args[1].typ == oidNumeric
+		return rawSafe(e.args[0]) && rawSafe(e.args[1]) && e.args[0].typ == pgtype.NumericOID && e.args[1].typ == pgtype.NumericOID
 	}
 	return false
 }
@@ -133,38 +137,29 @@ func rawSafe(e *Expr) bool {
 func defaultStep(x *Expr) *big.Rat {
 	width := x.bounds.Width()
 	switch {
-	case isInt(x.typ):
-		return ratOne
-	case x.typ == oidNumeric && x.scale >= 0 && x.scale <= 1000:
-		step := pow10(-x.scale)
+	case pgresolve.IsInt(x.typ):
+		return bounds.One
+	case x.typ == pgtype.NumericOID && x.scale >= 0 && x.scale <= 1000:
+		step := bounds.Pow10(-x.scale)
 		if quo(x.bounds.Abs().Hi, step).Cmp(maxSteps) <= 0 {
 			return step
 		}
-	case x.typ == oidDate:
-		return ratOne
-	case isTime(x.typ):
+	case x.typ == pgtype.DateOID:
+		return bounds.One
+	case pgresolve.IsTime(x.typ):
 		if width.Cmp(rat(1e12)) >= 0 { // 10⁶ seconds
 			return microsPerSec
 		}
 		return rat(1000)
 	}
 	if width.Sign() == 0 {
-		width = ratMax(x.bounds.Abs().Hi, ratOne)
+		width = bounds.Max(x.bounds.Abs().Hi, bounds.One)
 	}
-	step := floorPow2(mul(width, pow10(-6)))
+	step := bounds.FloorPow2(mul(width, bounds.Pow10(-6)))
 	if most := x.bounds.Abs().Hi; most.Sign() > 0 { // a narrow range far from 0: no finer than doubles
-		step = ratMax(step, floorPow2(quo(most, pow2(52))))
+		step = bounds.Max(step, bounds.FloorPow2(quo(most, bounds.Pow2(52))))
 	}
 	return step
-}
-
-// floorPow2 is the largest power of two ≤ r, for r > 0.
-func floorPow2(r *big.Rat) *big.Rat {
-	n := r.Num().BitLen() - r.Denom().BitLen()
-	if pow2(n).Cmp(r) > 0 {
-		n--
-	}
-	return pow2(n)
 }
 
 // floatSteps is what float8 computes for r/step: a product with the whole inverse of step, or a quotient.
@@ -172,11 +167,11 @@ func floatSteps(r, step *big.Rat) *big.Rat {
 	inverse := new(big.Rat).Inv(step)
 	var out *big.Rat
 	if inverse.IsInt() {
-		f, _ := fl(inverse, oidFloat8)
-		out, _ = fl(mul(r, f), oidFloat8)
+		f, _ := fl(inverse, pgtype.Float8OID)
+		out, _ = fl(mul(r, f), pgtype.Float8OID)
 	} else {
-		f, _ := fl(step, oidFloat8)
-		out, _ = fl(quo(r, f), oidFloat8)
+		f, _ := fl(step, pgtype.Float8OID)
+		out, _ = fl(quo(r, f), pgtype.Float8OID)
 	}
 	return out
 }
@@ -192,54 +187,54 @@ type gridPrinter struct {
 
 func (g *gridPrinter) steps() query.Scalar {
 	x, step := g.x, g.m.Step
-	one := step.Cmp(ratOne) == 0
+	one := step.Cmp(bounds.One) == 0
 	switch {
-	case isInt(x.typ) && one:
+	case pgresolve.IsInt(x.typ) && one:
 		// a ladder is faster than LEAST and GREATEST for a plain integer, and is pushed down
 		g.ladder = x.col != nil || g.foreign
 		return g.cast(g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)), x.typ)
-	case isInt(x.typ):
+	case pgresolve.IsInt(x.typ):
 		return g.numeric(query.F("({})::pg_catalog.numeric", g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true))))
-	case x.typ == oidNumeric:
+	case x.typ == pgtype.NumericOID:
 		if x.col != nil && !rawSafe(x) { // a bare numeric may have 131072 digits: no product before the clamp
-			return g.cast(g.scaled(g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)), oidNumeric), oidNumeric)
+			return g.cast(g.scaled(g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)), pgtype.NumericOID), pgtype.NumericOID)
 		}
 		return g.numeric(g.s)
-	case isFloat(x.typ):
+	case pgresolve.IsFloat(x.typ):
 		s := g.s
-		if x.typ == oidFloat4 {
+		if x.typ == pgtype.Float4OID {
 			s = query.F("({})::pg_catalog.float8", s)
 		}
-		return g.cast(g.scaled(g.clamp(s, floatLiteral(oidFloat8, x.bounds.Lo), floatLiteral(oidFloat8, x.bounds.Hi)), oidFloat8), oidFloat8)
-	case x.typ == oidDate:
+		return g.cast(g.scaled(g.clamp(s, floatLiteral(pgtype.Float8OID, x.bounds.Lo), floatLiteral(pgtype.Float8OID, x.bounds.Hi)), pgtype.Float8OID), pgtype.Float8OID)
+	case x.typ == pgtype.DateOID:
 		days := query.F("({} OPERATOR(pg_catalog.-) '1970-01-01'::pg_catalog.date)", g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true)))
 		if one {
-			return g.cast(days, oidInt4)
+			return g.cast(days, pgtype.Int4OID)
 		}
 		return g.numeric(query.F("{}::pg_catalog.numeric", days))
-	case x.typ == oidInterval:
+	case x.typ == pgtype.IntervalOID:
 		seconds := query.F("pg_catalog.date_part('epoch'::pg_catalog.text, {})", g.s)
-		lo, _ := fl(quo(x.bounds.Lo, microsPerSec), oidFloat8)
-		hi, _ := fl(quo(x.bounds.Hi, microsPerSec), oidFloat8)
-		return g.seconds(g.clamp(seconds, floatLiteral(oidFloat8, lo), floatLiteral(oidFloat8, hi)))
+		lo, _ := fl(quo(x.bounds.Lo, microsPerSec), pgtype.Float8OID)
+		hi, _ := fl(quo(x.bounds.Hi, microsPerSec), pgtype.Float8OID)
+		return g.seconds(g.clamp(seconds, floatLiteral(pgtype.Float8OID, lo), floatLiteral(pgtype.Float8OID, hi)))
 	}
 	return g.seconds(query.F("pg_catalog.date_part('epoch'::pg_catalog.text, {})", g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true))))
 }
 
 // numeric clamps a numeric after scaling it: an aligned product compares faster than a stored short numeric.
 func (g *gridPrinter) numeric(s query.Scalar) query.Scalar {
-	lo := valueLiteral(oidNumeric, rat(g.m.Lo), false)
-	hi := valueLiteral(oidNumeric, rat(g.m.Hi), true)
-	return g.cast(g.clamp(g.scaled(s, oidNumeric), lo, hi), oidNumeric)
+	lo := valueLiteral(pgtype.NumericOID, rat(g.m.Lo), false)
+	hi := valueLiteral(pgtype.NumericOID, rat(g.m.Hi), true)
+	return g.cast(g.clamp(g.scaled(s, pgtype.NumericOID), lo, hi), pgtype.NumericOID)
 }
 
 // scaled divides by the step; multiplies where its inverse is whole.
 func (g *gridPrinter) scaled(s query.Scalar, oid uint32) query.Scalar {
-	if g.m.Step.Cmp(ratOne) == 0 {
+	if g.m.Step.Cmp(bounds.One) == 0 {
 		return s
 	}
 	literal := func(r *big.Rat) string {
-		if oid == oidFloat8 {
+		if oid == pgtype.Float8OID {
 			return floatLiteral(oid, r)
 		}
 		return valueLiteral(oid, r, true)
@@ -248,25 +243,25 @@ func (g *gridPrinter) scaled(s query.Scalar, oid uint32) query.Scalar {
 		return query.F("({} OPERATOR(pg_catalog.*) {})", s, literal(inverse))
 	}
 	quotient := query.F("({} OPERATOR(pg_catalog./) {})", s, literal(g.m.Step))
-	if oid != oidFloat8 {
+	if oid != pgtype.Float8OID {
 		return quotient
 	}
 	// a quotient of a tiny float underflows, which raises; less than half a step is 0 anyway
-	least := floorPow2(quo(g.m.Step, rat(4)))
+	least := bounds.FloorPow2(quo(g.m.Step, rat(4)))
 	return query.F("(CASE WHEN {} OPERATOR(pg_catalog.>) {} AND {} OPERATOR(pg_catalog.<) {} THEN {} ELSE {} END)",
-		s, literal(neg(least)), s, literal(least), literal(ratZero), quotient)
+		s, literal(neg(least)), s, literal(least), literal(bounds.Zero), quotient)
 }
 
 // seconds turns float seconds into steps, given in microseconds.
 func (g *gridPrinter) seconds(s query.Scalar) query.Scalar {
 	perSecond := quo(microsPerSec, g.m.Step)
 	switch {
-	case perSecond.Cmp(ratOne) == 0:
-		return g.cast(s, oidFloat8)
+	case perSecond.Cmp(bounds.One) == 0:
+		return g.cast(s, pgtype.Float8OID)
 	case perSecond.IsInt():
-		return g.cast(query.F("({} OPERATOR(pg_catalog.*) {})", s, floatLiteral(oidFloat8, perSecond)), oidFloat8)
+		return g.cast(query.F("({} OPERATOR(pg_catalog.*) {})", s, floatLiteral(pgtype.Float8OID, perSecond)), pgtype.Float8OID)
 	}
-	return g.cast(query.F("({} OPERATOR(pg_catalog./) {})", s, floatLiteral(oidFloat8, quo(g.m.Step, microsPerSec))), oidFloat8)
+	return g.cast(query.F("({} OPERATOR(pg_catalog./) {})", s, floatLiteral(pgtype.Float8OID, quo(g.m.Step, microsPerSec))), pgtype.Float8OID)
 }
 
 // clamp keeps s within literals of its own type. NaN is above every number, and infinite dates beyond every date.
@@ -279,5 +274,5 @@ func (g *gridPrinter) cast(s query.Scalar, from uint32) query.Scalar {
 	if from == g.m.Type {
 		return s
 	}
-	return query.F("({})::{}", s, qualified(g.m.Type, -1))
+	return query.F("({})::{}", s, pgresolve.Qualified(g.m.Type, -1))
 }

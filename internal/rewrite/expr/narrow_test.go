@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
@@ -14,9 +17,9 @@ func TestNarrow(t *testing.T) {
 	s.exec(t, "SET TimeZone = 'Europe/Berlin'")
 	scope := s.scope
 	seven, list := "7", "{4,9,NULL}"
-	scope.types, scope.values, scope.known = []uint32{oidInt4, 1007}, []*string{&seven, &list}, true
+	scope.types, scope.values, scope.known = []uint32{pgtype.Int4OID, 1007}, []*string{&seven, &list}, true
 	held := *scope.columns["age"]
-	held.Enforced, held.Bounds = true, Between(2, 50)
+	held.Enforced, held.Bounds = true, bounds.Between(2, 50)
 	scope.columns["held"] = &held
 	for _, c := range []struct {
 		where, column, bounds string
@@ -97,7 +100,7 @@ func TestNarrow(t *testing.T) {
 // that what only the condition keeps away is clamped, and what the column's own expression keeps away is not.
 func TestNarrowedColumnsAreClamped(t *testing.T) {
 	scope := offlineScope(t)
-	c := &Column{Ref: query.Named("t").Column("c"), Name: "c", Type: oidNumeric, Typmod: -1, TypeName: "pg_catalog.\"numeric\"", Bounds: Between(0, 5), Enforced: true, Scale: 2, DeterministicCollation: true}
+	c := &Column{Ref: query.Named("t").Column("c"), Name: "c", Type: pgtype.NumericOID, Typmod: -1, TypeName: "pg_catalog.\"numeric\"", Bounds: bounds.Between(0, 5), Enforced: true, Scale: 2, DeterministicCollation: true}
 	scope.columns["c"] = c
 	for _, step := range []struct{ bounds, held, sql string }{
 		{"[0, 5]", "[0, 5]", "t.c"},
@@ -106,9 +109,9 @@ func TestNarrowedColumnsAreClamped(t *testing.T) {
 	} {
 		switch step.bounds {
 		case "[1, 5]":
-			c.Narrow(Between(1, 5))
+			c.Narrow(bounds.Between(1, 5))
 		case "[1, 3]":
-			c.Narrow(Between(1, 3))
+			c.Narrow(bounds.Between(1, 3))
 		}
 		e := Read(c, -1)
 		if sql := strings.ReplaceAll(sqlOf(e.Read()), "pg_catalog.numeric", "pg_catalog.\"numeric\""); sql != step.sql {
@@ -132,24 +135,24 @@ func TestParameters(t *testing.T) {
 		value string // * is NULL
 		ok    bool
 	}{
-		{"age / $1", oidInt4, "7", true}, {"age / $1", oidInt4, "0", false}, {"age / $1", oidInt4, "*", true},
-		{"age + $1", oidInt4, "1", true}, {"age + $1", oidInt4, "2147483647", false}, {"age * $1", oidInt8, "3", true},
-		{"n2 / $1", oidNumeric, "0.5", true}, {"n2 / $1", oidNumeric, "NaN", false}, {"f8 / $1", oidFloat8, "0", false}, {"f8 / $1", oidFloat8, "Infinity", false},
-		{"t LIKE $1", oidText, "a%", true}, {"t LIKE $1", oidText, `a\`, false}, {"t SIMILAR TO $1", oidText, "(a|b)", true}, {"t SIMILAR TO $1", oidText, "(a{9}", false},
-		{"date_trunc($1, ts)", oidText, "month", true}, {"date_trunc($1, ts)", oidText, "x", false},
-		{"round(n, $1)", oidInt4, "2", true}, {"round(n, $1)", oidInt4, "2000", false},
-		{"left(t, $1)", oidInt4, "2", true}, {"left(t, $1)", oidInt4, "-2147483648", false},
-		{"substring(t, 1, $1)", oidInt4, "-1", false}, {"width_bucket(n, 0, 10, $1)", oidInt4, "0", false},
-		{"width_bucket(age, 0, 10, $1)", oidInt4, "5", true}, {"d + $1", oidInt4, "30", true}, {"d + $1", oidInt4, "2147483647", false},
-		{"d + $1", oidInterval, "1 day", true}, {"ts + $1", oidInterval, "100000 years", false}, {"LEAST(GREATEST(u4, $1), 10) + 1", oidInt4, "0", true},
+		{"age / $1", pgtype.Int4OID, "7", true}, {"age / $1", pgtype.Int4OID, "0", false}, {"age / $1", pgtype.Int4OID, "*", true},
+		{"age + $1", pgtype.Int4OID, "1", true}, {"age + $1", pgtype.Int4OID, "2147483647", false}, {"age * $1", pgtype.Int8OID, "3", true},
+		{"n2 / $1", pgtype.NumericOID, "0.5", true}, {"n2 / $1", pgtype.NumericOID, "NaN", false}, {"f8 / $1", pgtype.Float8OID, "0", false}, {"f8 / $1", pgtype.Float8OID, "Infinity", false},
+		{"t LIKE $1", pgtype.TextOID, "a%", true}, {"t LIKE $1", pgtype.TextOID, `a\`, false}, {"t SIMILAR TO $1", pgtype.TextOID, "(a|b)", true}, {"t SIMILAR TO $1", pgtype.TextOID, "(a{9}", false},
+		{"date_trunc($1, ts)", pgtype.TextOID, "month", true}, {"date_trunc($1, ts)", pgtype.TextOID, "x", false},
+		{"round(n, $1)", pgtype.Int4OID, "2", true}, {"round(n, $1)", pgtype.Int4OID, "2000", false},
+		{"left(t, $1)", pgtype.Int4OID, "2", true}, {"left(t, $1)", pgtype.Int4OID, "-2147483648", false},
+		{"substring(t, 1, $1)", pgtype.Int4OID, "-1", false}, {"width_bucket(n, 0, 10, $1)", pgtype.Int4OID, "0", false},
+		{"width_bucket(age, 0, 10, $1)", pgtype.Int4OID, "5", true}, {"d + $1", pgtype.Int4OID, "30", true}, {"d + $1", pgtype.Int4OID, "2147483647", false},
+		{"d + $1", pgtype.IntervalOID, "1 day", true}, {"ts + $1", pgtype.IntervalOID, "100000 years", false}, {"LEAST(GREATEST(u4, $1), 10) + 1", pgtype.Int4OID, "0", true},
 		{"age = ANY ($1)", 1007, "{1,2,NULL}", true}, {"age = ANY ($1)", 1007, "{{1},{2}}", false}, {"age = ANY ($1)", 1007, "*", true},
 		{"t = ANY ($1)", 1009, `{a,"b \" c"}`, true}, {"t LIKE ANY ($1)", 1009, `{a%,"b\\"}`, false},
-		{"to_char(ts, $1)", oidText, "YYYY", true}, {"to_char(ts, $1)", oidText, "TMMonth", false},
-		{"CASE WHEN $1 THEN age / 2 END", oidBool, "true", true}, {"$1", oidInt4, "3", true}, {"$1 > age", oidInt4, "3", true},
+		{"to_char(ts, $1)", pgtype.TextOID, "YYYY", true}, {"to_char(ts, $1)", pgtype.TextOID, "TMMonth", false},
+		{"CASE WHEN $1 THEN age / 2 END", pgtype.BoolOID, "true", true}, {"$1", pgtype.Int4OID, "3", true}, {"$1 > age", pgtype.Int4OID, "3", true},
 		{"m = $1", 90001, "ok", true}, {"m = $1", 90001, "happy", false}, {"m IN ($1, 'sad')", 90001, "ok", true}, {"m > $1", 90001, "*", true},
-		{"d > $1", oidDate, "2020-01-01", true}, {"tz > $1", oidTimestamptz, "2020-01-01 00:00:00+05:30", true}, {"extract($1 from ts)", oidText, "x", false},
-		{"ts AT TIME ZONE $1", oidText, "UTC", true}, {"ts AT TIME ZONE $1", oidText, "Nowhere", false}, {"split_part(t, $1, 1)", oidText, "", true},
-		{"exp($1 * age)", oidFloat8, "1", true}, {"exp($1 * age)", oidFloat8, "100", false}, {"power(age, $1)", oidFloat8, "2", true}, {"power(age, $1)", oidFloat8, "0.5", false},
+		{"d > $1", pgtype.DateOID, "2020-01-01", true}, {"tz > $1", pgtype.TimestamptzOID, "2020-01-01 00:00:00+05:30", true}, {"extract($1 from ts)", pgtype.TextOID, "x", false},
+		{"ts AT TIME ZONE $1", pgtype.TextOID, "UTC", true}, {"ts AT TIME ZONE $1", pgtype.TextOID, "Nowhere", false}, {"split_part(t, $1, 1)", pgtype.TextOID, "", true},
+		{"exp($1 * age)", pgtype.Float8OID, "1", true}, {"exp($1 * age)", pgtype.Float8OID, "100", false}, {"power(age, $1)", pgtype.Float8OID, "2", true}, {"power(age, $1)", pgtype.Float8OID, "0.5", false},
 	} {
 		t.Run(c.text+" "+c.value, func(t *testing.T) {
 			if c.text == "extract($1 from ts)" {

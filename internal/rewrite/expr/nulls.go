@@ -3,6 +3,10 @@ package expr
 import (
 	"fmt"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 )
 
 func init() {
@@ -25,7 +29,7 @@ func countNulls(_ *builder, args []*Expr, text string, loc int) (*Expr, error) {
 		c.tmpl += fmt.Sprintf("{%d}", i)
 	}
 	c.tmpl += ")"
-	e := c.result(oidInt4)
-	e.nullable, e.bounds = false, Between(0, int64(len(args)))
+	e := c.result(pgtype.Int4OID)
+	e.nullable, e.bounds = false, bounds.Between(0, int64(len(args)))
 	return e, nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
 func (b *builder) aExpr(a *pg_query.A_Expr) (*Expr, error) {
@@ -67,13 +69,13 @@ func (b *builder) operator(name string, args []*Expr, text string, loc int) (*Ex
 	if len(args) == 2 && (args[0].isEnum() || args[1].isEnum()) && name != "||" {
 		return b.enumComparison(name, args, text, loc)
 	}
-	cand := operatorFor(name, baseTypes(args))
+	cand := pgresolve.Operator(name, baseTypes(args))
 	if cand == nil {
 		return nil, Refuse(loc, fmt.Sprintf("operator %s is not supported for %s", name, typeList(args)), "")
 	}
-	tmpl := "({0} OPERATOR(pg_catalog." + cand.name + ") {1})"
-	if len(cand.args) == 1 {
-		tmpl = "(OPERATOR(pg_catalog." + cand.name + ") {0})"
+	tmpl := "({0} OPERATOR(pg_catalog." + cand.Name + ") {1})"
+	if len(cand.Args) == 1 {
+		tmpl = "(OPERATOR(pg_catalog." + cand.Name + ") {0})"
 	}
 	return b.resolved(cand, args, tmpl, text, loc)
 }
@@ -87,7 +89,7 @@ func (b *builder) enumComparison(name string, args []*Expr, text string, loc int
 	if _, ok := comparisons[name]; !ok {
 		return nil, Refuse(loc, fmt.Sprintf("operator %s is not supported for enums", name), "cast the enum to text")
 	}
-	c := &call{b: b, cand: &candidate{name: name}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." + name + ") {1})"}
+	c := &call{b: b, cand: &pgresolve.Candidate{Name: name}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." + name + ") {1})"}
 	for _, a := range args {
 		x, err := b.coerceLike(a, enum, a)
 		if err != nil {

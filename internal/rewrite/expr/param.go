@@ -3,20 +3,23 @@ package expr
 import (
 	"fmt"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
 // paramRef is $n: a constant once its value is known, and provisional before.
 func (b *builder) paramRef(p *pg_query.ParamRef) (*Expr, error) {
 	n, loc := int(p.Number), int(p.Location)
 	oid, value, known := b.scope.Parameter(n)
-	if oid == 0 || oid == oidUnknown {
+	if oid == 0 || oid == pgtype.UnknownOID {
 		return nil, Refuse(loc, fmt.Sprintf("the type of parameter $%d is not known", n), fmt.Sprintf("write a cast, such as $%d::integer", n))
 	}
-	if t := catalog.arrays[oid]; t != nil {
-		return b.arrayParam(n, t.oid, value, known, loc)
+	if t := pgresolve.ElementType(oid); t != nil {
+		return b.arrayParam(n, t.OID, value, known, loc)
 	}
-	if category, _ := category(oid); category == 'E' {
+	if category, _ := pgresolve.Category(oid); category == 'E' {
 		return enumParam(n, oid, value, known, loc), nil
 	}
 	if !supported(oid) {
@@ -31,7 +34,7 @@ func (b *builder) paramRef(p *pg_query.ParamRef) (*Expr, error) {
 	default:
 		c, err := readLiteral(oid, nil, *value)
 		if err != nil {
-			return nil, badLiteral(oid, display(oid), *value, loc)
+			return nil, badLiteral(oid, pgresolve.Display(oid), *value, loc)
 		}
 		e = constantExpr(oid, c, loc)
 	}

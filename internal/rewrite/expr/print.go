@@ -5,7 +5,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // printer makes the SQL of expressions for main.
@@ -59,14 +63,14 @@ func printConstant(e *Expr) string {
 	}
 	text := *e.value.text
 	switch {
-	case e.typ == oidBool:
+	case e.typ == pgtype.BoolOID:
 		return text
-	case e.typ == oidInt4 && e.bounds.Lo.Sign() >= 0:
+	case e.typ == pgtype.Int4OID && e.bounds.Lo.Sign() >= 0:
 		return text // PostgreSQL reads digits up to 2147483647 as integer
-	case e.typ == oidUnknown:
-		return quoteLiteral(text) + "::pg_catalog.text" // only where any type does, as in IS NULL
+	case e.typ == pgtype.UnknownOID:
+		return sqltext.Literal(text) + "::pg_catalog.text" // only where any type does, as in IS NULL
 	}
-	return quoteLiteral(text) + "::" + e.typeName
+	return sqltext.Literal(text) + "::" + e.typeName
 }
 
 // column prints a column, clamped where the expression asks for it. NULL fails every comparison and stays NULL; NaN is above
@@ -83,7 +87,7 @@ func (p *printer) column(e *Expr) query.Scalar {
 	if !e.clamp || p.raw {
 		return ref
 	}
-	if e.typ == oidInterval {
+	if e.typ == pgtype.IntervalOID {
 		return intervalRead(e, ref)
 	}
 	clamp := query.Clamp{X: ref, Ladder: true}
@@ -95,9 +99,9 @@ func (p *printer) column(e *Expr) query.Scalar {
 		clamp.Hi = query.Raw(boundLiteral(e, hi, true))
 	}
 	if e.flush {
-		tiny := pow2(-flushExponent(e.typ))
+		tiny := bounds.Pow2(-flushExponent(e.typ))
 		clamp.Within = query.F("(CASE WHEN {} OPERATOR(pg_catalog.>) {} AND {} OPERATOR(pg_catalog.<) {} THEN {} ELSE {} END)",
-			ref, floatLiteral(e.typ, neg(tiny)), ref, floatLiteral(e.typ, tiny), floatLiteral(e.typ, ratZero), ref)
+			ref, floatLiteral(e.typ, neg(tiny)), ref, floatLiteral(e.typ, tiny), floatLiteral(e.typ, bounds.Zero), ref)
 	}
 	if clamp.Lo == nil && clamp.Hi == nil {
 		if e.flush {
@@ -118,12 +122,12 @@ func intervalRead(e *Expr, ref query.Scalar) query.Scalar {
 		op string
 	}{{e.bounds.Lo, "<"}, {e.bounds.Hi, ">"}} {
 		if end.r != nil {
-			seconds, _ := fl(quo(end.r, microsPerSec), oidFloat8)
-			cases = append(cases, query.F(" WHEN {} OPERATOR(pg_catalog.{}) {} THEN {}", epoch, end.op, floatLiteral(oidFloat8, seconds), valueLiteral(oidInterval, end.r, end.op == ">")))
+			seconds, _ := fl(quo(end.r, microsPerSec), pgtype.Float8OID)
+			cases = append(cases, query.F(" WHEN {} OPERATOR(pg_catalog.{}) {} THEN {}", epoch, end.op, floatLiteral(pgtype.Float8OID, seconds), valueLiteral(pgtype.IntervalOID, end.r, end.op == ">")))
 		}
 	}
 	if e.bounds.Finite() {
-		days := floatLiteral(oidFloat8, ceilRat(quo(fieldLimit(e.bounds), microsPerDay)))
+		days := floatLiteral(pgtype.Float8OID, bounds.Ceil(quo(fieldLimit(e.bounds), microsPerDay)))
 		for _, f := range []struct{ field, factor string }{{"day", "1"}, {"year", "366"}} {
 			cases = append(cases, query.F(" WHEN pg_catalog.abs(pg_catalog.date_part('{}'::pg_catalog.text, {})) OPERATOR(pg_catalog.*) {}::pg_catalog.float8 OPERATOR(pg_catalog.>) {} THEN ({} OPERATOR(pg_catalog.*) '1 second'::pg_catalog.interval)",
 				f.field, ref, f.factor, days, epoch))
@@ -133,44 +137,4 @@ func intervalRead(e *Expr, ref query.Scalar) query.Scalar {
 }
 
 // fieldLimit is how large the days, and the years, of an interval column may be.
-func fieldLimit(b Interval) *big.Rat { return add(b.Abs().Hi, mul(rat(366), microsPerDay)) }
-
-// quoteLiteral quotes a string for standard_conforming_strings = on, which every backend connection pins.
-func quoteLiteral(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
-
-// quoteIdent always quotes but for plain lower-case names of built-in things.
-func quoteIdent(s string) string {
-	plain := s != ""
-	for i, r := range s {
-		if !(r >= 'a' && r <= 'z' || r == '_' || i > 0 && r >= '0' && r <= '9') {
-			plain = false
-		}
-	}
-	if plain && s != "left" && s != "right" && s != "position" && s != "overlaps" && s != "like" && s != "substring" && s != "char" && s != "bit" {
-		return s
-	}
-	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
-}
-
-// typmodText prints a type modifier as format_type does.
-func typmodText(oid uint32, typmod int32) string {
-	if typmod < 0 {
-		return ""
-	}
-	switch oid {
-	case oidNumeric:
-		precision, scale := numericTypmod(typmod)
-		return "(" + strconv.Itoa(precision) + "," + strconv.Itoa(scale) + ")"
-	case oidVarchar, oidBpchar:
-		return "(" + strconv.Itoa(int(typmod-4)) + ")"
-	case oidTime, oidTimestamp, oidTimestamptz:
-		return "(" + strconv.Itoa(int(typmod)) + ")"
-	}
-	return ""
-}
-
-// numericTypmod unpacks numeric(precision, scale); scale has 11 signed bits since PostgreSQL 15 (numeric.c).
-func numericTypmod(typmod int32) (precision, scale int) {
-	t := typmod - 4
-	return int(t>>16) & 0xffff, int((t&0x7ff)^1024) - 1024
-}
+func fieldLimit(b bounds.Interval) *big.Rat { return add(b.Abs().Hi, mul(rat(366), microsPerDay)) }

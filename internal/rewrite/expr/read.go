@@ -3,6 +3,10 @@ package expr
 import (
 	"math/big"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
@@ -14,47 +18,30 @@ func (e *Expr) Read() *Expr {
 		return e
 	}
 	out := *e.relabelled()
-	if out.bounds.Open() && !isFloat(out.typ) {
+	if out.bounds.Open() && !pgresolve.IsFloat(out.typ) {
 		return &out
 	}
 	out.clamp = true
-	if out.typ == oidInterval && out.bounds.Finite() { // years, months (less than one year more), days; the time is what is left of the epoch
+	if out.typ == pgtype.IntervalOID && out.bounds.Finite() { // years, months (less than one year more), days; the time is what is left of the epoch
 		limit := fieldLimit(out.bounds)
 		fields := add(mul(limit, frac(21, 10)), mul(rat(400), microsPerDay))
 		out.spread = add(mul(fields, rat(2)), out.bounds.Abs().Hi)
 	}
-	if isFloat(out.typ) && out.bounds.Finite() && !out.bounds.Contains(ratZero) {
+	if pgresolve.IsFloat(out.typ) && out.bounds.Finite() && !out.bounds.Contains(bounds.Zero) {
 		least := out.bounds.Abs().Lo
 		out.quantum, out.nonzero = floatQuantum(least, out.typ), true
 		return &out
 	}
-	if isFloat(out.typ) {
+	if pgresolve.IsFloat(out.typ) {
 		out.flush = true
 		out.quantum = flushExponent(out.typ) + 52
-		if out.typ == oidFloat4 {
+		if out.typ == pgtype.Float4OID {
 			out.quantum = flushExponent(out.typ) + 23
 		}
 		out.bounds = out.bounds.Hull(out.bounds.Map(func(r *big.Rat) *big.Rat { return flushed(r, out.typ) }))
 		out.nonzero = false
 	}
 	return &out
-}
-
-// flushed is what a bound becomes if it is tiny itself.
-func flushed(r *big.Rat, oid uint32) *big.Rat {
-	if new(big.Rat).Abs(r).Cmp(pow2(-flushExponent(oid))) < 0 {
-		return ratZero
-	}
-	return r
-}
-
-// flushExponent: floats below 2^-n in size are read as zero. Four factors of 2^-(200+52) each stay above 2^-1022, and two of
-// 2^-(40+23) above 2^-126: no product of columns underflows.
-func flushExponent(oid uint32) int {
-	if oid == oidFloat4 {
-		return 40
-	}
-	return 200
 }
 
 // relabelled is a domain's value as its base type.
@@ -64,7 +51,7 @@ func (e *Expr) relabelled() *Expr {
 	}
 	out := *e
 	out.typ, out.typmod = e.col.Base, e.col.BaseTypmod
-	out.typeName = qualified(out.typ, -1)
+	out.typeName = pgresolve.Qualified(out.typ, -1)
 	return &out
 }
 
@@ -100,12 +87,12 @@ func (e *Expr) kept() bool {
 
 // held is the interval in which every value lies that the SQL gives, wherever it is computed; ok is false where the bounds are only
 // declared, and there is none. A WHERE that narrowed a column holds nothing: PostgreSQL may compute with the column before.
-func (e *Expr) held() (i Interval, ok bool) {
+func (e *Expr) held() (i bounds.Interval, ok bool) {
 	switch {
 	case e.col == nil || e.clamp:
 		return e.bounds, true
 	case !e.col.Enforced:
-		return Interval{}, false
+		return bounds.Interval{}, false
 	case e.col.Held != nil:
 		return *e.col.Held, true
 	}
@@ -113,7 +100,7 @@ func (e *Expr) held() (i Interval, ok bool) {
 }
 
 // hold notes where the column's values lie.
-func (c *Column) hold(held Interval, ok bool) {
+func (c *Column) hold(held bounds.Interval, ok bool) {
 	c.Enforced, c.Held = ok, nil
 	if ok && !held.Within(c.Bounds) {
 		c.Held = &held
@@ -121,38 +108,38 @@ func (c *Column) hold(held Interval, ok bool) {
 }
 
 // Narrow takes the bounds that a condition of a WHERE leaves. What it holds no longer is clamped where the column is read.
-func (c *Column) Narrow(bounds Interval) {
+func (c *Column) Narrow(limits bounds.Interval) {
 	held, ok := (&Expr{col: c}).held()
-	c.Bounds = bounds
+	c.Bounds = limits
 	c.hold(held, ok)
 }
 
 // safe holds every value: the bounds, or the type's range.
-func (e *Expr) safe() Interval { return filled(e.baseType(), e.bounds) }
+func (e *Expr) safe() bounds.Interval { return filled(e.baseType(), e.bounds) }
 
 // unclamped holds every value of what is compared as it is: bounds that are only declared hold none.
-func (e *Expr) unclamped() Interval {
+func (e *Expr) unclamped() bounds.Interval {
 	i, _ := e.held()
 	return filled(e.baseType(), i)
 }
 
 // filled fills the open ends with those of an integer type's range.
-func filled(oid uint32, i Interval) Interval {
-	if isInt(oid) {
-		return openFilled(i, intRange(oid))
+func filled(oid uint32, i bounds.Interval) bounds.Interval {
+	if pgresolve.IsInt(oid) {
+		return i.Fill(intRange(oid))
 	}
 	return i
 }
 
 // representable moves bounds to values that the type has: inwards for whole units, to the nearest for floats.
-func representable(oid uint32, i Interval) Interval {
-	inward := func(unit *big.Rat) Interval {
-		out := Interval{}
+func representable(oid uint32, i bounds.Interval) bounds.Interval {
+	inward := func(unit *big.Rat) bounds.Interval {
+		out := bounds.Interval{}
 		if i.Lo != nil {
-			out.Lo = mul(ceilRat(quo(i.Lo, unit)), unit)
+			out.Lo = mul(bounds.Ceil(quo(i.Lo, unit)), unit)
 		}
 		if i.Hi != nil {
-			out.Hi = mul(floorRat(quo(i.Hi, unit)), unit)
+			out.Hi = mul(bounds.Floor(quo(i.Hi, unit)), unit)
 		}
 		if out.Empty() {
 			return i
@@ -160,12 +147,12 @@ func representable(oid uint32, i Interval) Interval {
 		return out
 	}
 	switch {
-	case isInt(oid):
-		return inward(ratOne).Intersect(openAt(i, intRange(oid)))
-	case oid == oidDate, oid == oidTime, oid == oidTimestamp, oid == oidTimestamptz, oid == oidInterval:
-		return inward(ratOne)
-	case isFloat(oid):
-		out := Interval{}
+	case pgresolve.IsInt(oid):
+		return inward(bounds.One).Intersect(intRange(oid).OpenLike(i))
+	case oid == pgtype.DateOID, oid == pgtype.TimeOID, oid == pgtype.TimestampOID, oid == pgtype.TimestamptzOID, oid == pgtype.IntervalOID:
+		return inward(bounds.One)
+	case pgresolve.IsFloat(oid):
+		out := bounds.Interval{}
 		if i.Lo != nil {
 			out.Lo, _ = fl(i.Lo, oid)
 		}
@@ -174,52 +161,26 @@ func representable(oid uint32, i Interval) Interval {
 		}
 		return out
 	}
-	return Interval{outward(i.Lo, false), outward(i.Hi, true)}
-}
-
-// openAt opens r where i is open: a type's range is no declared bound.
-func openAt(i, r Interval) Interval {
-	if i.Lo == nil {
-		r.Lo = nil
-	}
-	if i.Hi == nil {
-		r.Hi = nil
-	}
-	return r
-}
-
-// outward gives a numeric bound at most 60 digits after the point.
-func outward(r *big.Rat, up bool) *big.Rat {
-	if r == nil {
-		return nil
-	}
-	if n, exact := r.FloatPrec(); exact && n <= 60 {
-		return r
-	}
-	scaled := mul(r, pow10(60))
-	if up {
-		return mul(ceilRat(scaled), pow10(-60))
-	}
-	return mul(floorRat(scaled), pow10(-60))
+	return i.Short()
 }
 
 // narrowed is the column under a condition. A contradiction leaves the bounds alone: no row gets there.
 func (e *Expr) narrowed(n Narrowing) *Expr {
 	out := *e
 	base := e.baseType()
-	if isNumber(base) || isTime(base) {
-		bounds := e.bounds.Intersect(representable(base, n.Bounds))
+	if pgresolve.IsNumber(base) || pgresolve.IsTime(base) {
+		limits := e.bounds.Intersect(representable(base, n.Bounds))
 		for _, v := range n.not {
 			granule := e.granule()
-			if bounds.Lo != nil && bounds.Lo.Cmp(v) == 0 && granule != nil {
-				bounds.Lo = add(v, granule)
+			if limits.Lo != nil && limits.Lo.Cmp(v) == 0 && granule != nil {
+				limits.Lo = add(v, granule)
 			}
-			if bounds.Hi != nil && bounds.Hi.Cmp(v) == 0 && granule != nil {
-				bounds.Hi = sub(v, granule)
+			if limits.Hi != nil && limits.Hi.Cmp(v) == 0 && granule != nil {
+				limits.Hi = sub(v, granule)
 			}
 		}
-		if !bounds.Empty() {
-			out.bounds = bounds
+		if !limits.Empty() {
+			out.bounds = limits
 		}
 	}
 	if n.NotNull {
@@ -232,10 +193,10 @@ func (e *Expr) narrowed(n Narrowing) *Expr {
 func (e *Expr) granule() *big.Rat {
 	base := e.baseType()
 	switch {
-	case base == oidTimestamp || base == oidTimestamptz || base == oidDate:
-		return ratOne
-	case (isInt(base) || base == oidNumeric) && e.scale >= 0:
-		return pow10(-e.scale)
+	case base == pgtype.TimestampOID || base == pgtype.TimestamptzOID || base == pgtype.DateOID:
+		return bounds.One
+	case (pgresolve.IsInt(base) || base == pgtype.NumericOID) && e.scale >= 0:
+		return bounds.Pow10(-e.scale)
 	}
 	return nil
 }

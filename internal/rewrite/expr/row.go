@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -73,7 +74,7 @@ func (b *builder) compareRows(name string, left, right []*Expr, text string, loc
 		}
 	}
 	c.tmpl = fmt.Sprintf("(ROW(%s) OPERATOR(pg_catalog.%s) ROW(%s))", strings.Join(sides[0], ", "), name, strings.Join(sides[1], ", "))
-	return c.result(oidBool), nil
+	return c.result(pgtype.BoolOID), nil
 }
 
 // pairwise joins what f makes of the columns of two rows.

@@ -6,7 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // series lists the values that an expression may take, where they follow from it alone: a query with one column v. It may list
@@ -58,31 +63,31 @@ func boundLiteral(e *Expr, r *big.Rat, up bool) string {
 
 // valueLiteral prints a value in canonical units.
 func valueLiteral(oid uint32, r *big.Rat, up bool) string {
-	typ := "::" + qualified(oid, -1)
+	typ := "::" + pgresolve.Qualified(oid, -1)
 	switch {
-	case isFloat(oid):
+	case pgresolve.IsFloat(oid):
 		return floatLiteral(oid, r)
-	case oid == oidNumeric:
-		return quoteLiteral(decimal(outward(r, up))) + typ
-	case isInt(oid):
-		if oid == oidInt4 && r.Sign() >= 0 {
+	case oid == pgtype.NumericOID:
+		return sqltext.Literal(bounds.Decimal(bounds.Outward(r, up))) + typ
+	case pgresolve.IsInt(oid):
+		if oid == pgtype.Int4OID && r.Sign() >= 0 {
 			return wholeText(r, up)
 		}
-		return quoteLiteral(wholeText(r, up)) + typ
-	case oid == oidInterval:
-		return quoteLiteral(wholeText(r, up)+" microseconds") + typ
+		return sqltext.Literal(wholeText(r, up)) + typ
+	case oid == pgtype.IntervalOID:
+		return sqltext.Literal(wholeText(r, up)+" microseconds") + typ
 	}
-	return quoteLiteral(timeText(oid, r, up)) + typ
+	return sqltext.Literal(timeText(oid, r, up)) + typ
 }
 
 // timeText writes a date, time or timestamp in canonical units in ISO form.
 func timeText(oid uint32, r *big.Rat, up bool) string {
 	switch oid {
-	case oidDate:
+	case pgtype.DateOID:
 		return stampText(mul(whole(r, up), microsPerDay), "2006-01-02")
-	case oidTimestamp:
+	case pgtype.TimestampOID:
 		return stampText(whole(r, up), "2006-01-02 15:04:05.999999")
-	case oidTimestamptz:
+	case pgtype.TimestamptzOID:
 		return stampText(whole(r, up), "2006-01-02 15:04:05.999999") + "+00"
 	}
 	if r.Cmp(microsPerDay) >= 0 {
@@ -93,9 +98,9 @@ func timeText(oid uint32, r *big.Rat, up bool) string {
 
 func whole(r *big.Rat, up bool) *big.Rat {
 	if up {
-		return ceilRat(r)
+		return bounds.Ceil(r)
 	}
-	return floorRat(r)
+	return bounds.Floor(r)
 }
 
 func wholeText(r *big.Rat, up bool) string { return whole(r, up).Num().String() }
@@ -114,7 +119,7 @@ func stampText(micros *big.Rat, layout string) string {
 
 // floatLiteral prints the shortest text that reads as the float.
 func floatLiteral(oid uint32, r *big.Rat) string {
-	if oid == oidFloat4 {
+	if oid == pgtype.Float4OID {
 		f, _ := r.Float32()
 		return fmt.Sprintf("'%v'::pg_catalog.float4", f)
 	}
@@ -123,10 +128,10 @@ func floatLiteral(oid uint32, r *big.Rat) string {
 }
 
 // truncSeries lists date_trunc over a bounded range. Evaluated with the session's time zone, it gives what main gives.
-func truncSeries(oid uint32, field, step string, days float64, b Interval) *series {
+func truncSeries(oid uint32, field, step string, days float64, b bounds.Interval) *series {
 	n, _ := quo(b.Width(), microsPerDay).Float64()
 	lo, hi := valueLiteral(oid, b.Lo, false), valueLiteral(oid, b.Hi, true)
-	name := quoteLiteral(field) + "::pg_catalog.text"
+	name := sqltext.Literal(field) + "::pg_catalog.text"
 	// a few more steps at the end: in steps of days a zone's change of offset may leave the last one out
 	return &series{
 		query: fmt.Sprintf("SELECT s.v FROM (SELECT pg_catalog.date_trunc(%s, g.v) AS v FROM pg_catalog.generate_series(pg_catalog.date_trunc(%s, %s), %s, '%s'::pg_catalog.interval) AS g(v)) AS s WHERE s.v OPERATOR(pg_catalog.<=) %s",
@@ -152,13 +157,13 @@ func charSeries(c *call, f charFormat) *series {
 	}
 	hi := b.Hi
 	if cycle > 0 {
-		hi = ratMin(hi, add(b.Lo, mul(rat(cycle), microsPerDay)))
+		hi = bounds.Min(hi, add(b.Lo, mul(rat(cycle), microsPerDay)))
 	}
-	typ := uint32(oidTimestamp)
-	if x.typ == oidTimestamptz {
-		typ = oidTimestamptz
+	typ := uint32(pgtype.TimestampOID)
+	if x.typ == pgtype.TimestamptzOID {
+		typ = pgtype.TimestamptzOID
 	}
-	s := truncSeries(typ, f.unit, truncUnits[f.unit].step, truncUnits[f.unit].days, Interval{b.Lo, hi})
+	s := truncSeries(typ, f.unit, truncUnits[f.unit].step, truncUnits[f.unit].days, bounds.New(b.Lo, hi))
 	s.query = "SELECT pg_catalog.to_char(g.v, " + query.Text((&printer{}).print(c.args[1])) + ") AS v FROM (" + s.query + ") AS g(v)"
 	return s
 }

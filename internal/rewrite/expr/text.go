@@ -3,6 +3,11 @@ package expr
 import (
 	"fmt"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
 func init() {
@@ -34,13 +39,13 @@ func limited(e *Expr) *Expr {
 		return e
 	}
 	c := &call{args: []*Expr{e}, loc: e.location, text: e.Text(), tmpl: fmt.Sprintf("pg_catalog.\"left\"({0}, %d)", maxChars)}
-	out := c.result(oidText)
+	out := c.result(pgtype.TextOID)
 	out.collation, out.fuzzy, out.maxLen = e.collation, e.fuzzy, maxChars
 	return out
 }
 
 func (c *call) textResult(maxLen int) (*Expr, error) {
-	e := c.result(oidText)
+	e := c.result(pgtype.TextOID)
 	e.maxLen = maxLen
 	return e, c.collations(e)
 }
@@ -52,15 +57,15 @@ func sameText(c *call) (*Expr, error) {
 }
 
 func textLength(c *call) (*Expr, error) {
-	e := c.result(oidInt4)
+	e := c.result(pgtype.Int4OID)
 	if n := c.args[0].maxLen; n >= 0 {
-		e.bounds = Between(0, int64(n))
-		if c.cand.name == "octet_length" {
-			e.bounds = Between(0, 4*int64(n))
+		e.bounds = bounds.Between(0, int64(n))
+		if c.cand.Name == "octet_length" {
+			e.bounds = bounds.Between(0, 4*int64(n))
 		}
 	}
-	if c.cand.name == "ascii" {
-		e.bounds = Between(0, 0x10ffff)
+	if c.cand.Name == "ascii" {
+		e.bounds = bounds.Between(0, 0x10ffff)
 	}
 	return e, nil
 }
@@ -71,7 +76,7 @@ func (c *call) constantText(i int, what string) (s string, known bool, err error
 	if a.provisional {
 		return "", false, nil
 	}
-	for a.value == nil && a.tmpl == castTemplate && isString(a.args[0].typ) {
+	for a.value == nil && a.tmpl == castTemplate && pgresolve.IsString(a.args[0].typ) {
 		a = a.args[0]
 	}
 	text, ok := a.Constant()
@@ -122,7 +127,7 @@ func leftRight(c *call) (*Expr, error) {
 
 // position raises under a collation that is not deterministic.
 func position(c *call) (*Expr, error) {
-	e := c.result(oidInt4)
+	e := c.result(pgtype.Int4OID)
 	s, known, err := c.constantText(1, "what to look for")
 	if err != nil {
 		return nil, err
@@ -132,7 +137,7 @@ func position(c *call) (*Expr, error) {
 	}
 	x := limited(c.args[0])
 	e.args = []*Expr{x, c.args[1]}
-	e.bounds = Between(0, int64(x.maxLen))
+	e.bounds = bounds.Between(0, int64(x.maxLen))
 	return e, c.deterministic()
 }
 
@@ -149,7 +154,7 @@ func (c *call) deterministic() error {
 }
 
 func startsWith(c *call) (*Expr, error) {
-	e := c.result(oidBool)
+	e := c.result(pgtype.BoolOID)
 	return e, c.deterministic()
 }
 
@@ -173,7 +178,7 @@ func concatenate(c *call) (*Expr, error) {
 	length := 0
 	args := make([]*Expr, len(c.args))
 	for i, a := range c.args {
-		if !isString(a.typ) {
+		if !pgresolve.IsString(a.typ) {
 			if !supported(a.typ) && !a.isEnum() {
 				return nil, c.refuse(a.Text()+" is of a type that is not supported", "")
 			}
@@ -181,7 +186,7 @@ func concatenate(c *call) (*Expr, error) {
 				return nil, err
 			}
 			x := &call{args: []*Expr{a}, loc: c.loc, text: a.Text(), tmpl: castTemplate}
-			a = x.result(oidText)
+			a = x.result(pgtype.TextOID)
 			a.maxLen = printedLen(x.args[0])
 		}
 		args[i] = limited(a)
@@ -202,7 +207,7 @@ func concat(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
 	length := 0
 	for i, a := range args {
 		x := a.relabelled()
-		if x.typ == oidUnknown || !isString(x.typ) {
+		if x.typ == pgtype.UnknownOID || !pgresolve.IsString(x.typ) {
 			var err error
 			if x, err = b.castText(x, text); err != nil {
 				return nil, err
@@ -232,17 +237,17 @@ func concat(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
 }
 
 func (b *builder) castText(x *Expr, text string) (*Expr, error) {
-	if x.typ == oidUnknown {
-		return b.coerce(x, oidText, x)
+	if x.typ == pgtype.UnknownOID {
+		return b.coerce(x, pgtype.TextOID, x)
 	}
 	if !supported(x.typ) && !x.isEnum() {
 		return nil, Refuse(x.location, x.Text()+" is of a type that is not supported in "+text, "")
 	}
-	if x.typ == oidBool { // the cast prints true and false
+	if x.typ == pgtype.BoolOID { // the cast prints true and false
 		c := &call{args: []*Expr{x}, loc: x.location, text: x.Text(), tmpl: `pg_catalog."left"(({0})::pg_catalog.text, 1)`}
 		return c.textResult(1)
 	}
-	return b.cast(x, oidText, -1, x.Text(), x.location)
+	return b.cast(x, pgtype.TextOID, -1, x.Text(), x.location)
 }
 
 func replace(c *call) (*Expr, error) {
@@ -332,8 +337,8 @@ func translate(c *call) (*Expr, error) {
 func bitLength(c *call) (*Expr, error) {
 	x := limited(c.args[0])
 	c.args = []*Expr{x}
-	e := c.result(oidInt4)
-	e.bounds = Between(0, 32*int64(x.maxLen))
+	e := c.result(pgtype.Int4OID)
+	e.bounds = bounds.Between(0, 32*int64(x.maxLen))
 	return e, nil
 }
 

@@ -3,6 +3,8 @@ package expr
 import (
 	"regexp"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 func init() {
@@ -73,7 +75,7 @@ scan:
 }
 
 func toChar(c *call) (*Expr, error) {
-	e := c.result(oidText)
+	e := c.result(pgtype.TextOID)
 	format, known, err := c.constantText(1, "the format")
 	if err != nil || !known {
 		e.provisional = e.provisional || !known
@@ -100,7 +102,7 @@ var numberFormat = regexp.MustCompile(`^(FM)?(S|SG|MI)?[09](,?[09]){0,30}(\.[09]
 
 // numberChar is to_char of a number: what does not fit is printed as #.
 func numberChar(c *call) (*Expr, error) {
-	e := c.result(oidText)
+	e := c.result(pgtype.TextOID)
 	format, known, err := c.constantText(1, "the format")
 	if err != nil || !known {
 		e.provisional = e.provisional || !known

@@ -11,20 +11,23 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // canonicalSQL prints a value's canonical units as text, with NaN and infinities as words.
 func canonicalSQL(e *Expr, sql string) string {
 	switch base := e.baseType(); {
-	case isNumber(base):
+	case pgresolve.IsNumber(base):
 		return "(" + sql + ")::text"
-	case base == oidDate:
+	case base == pgtype.DateOID:
 		return "CASE WHEN NOT isfinite(" + sql + ") THEN 'infinite' ELSE (" + sql + " - date '1970-01-01')::text END"
-	case base == oidTimestamp || base == oidTimestamptz:
+	case base == pgtype.TimestampOID || base == pgtype.TimestamptzOID:
 		return "CASE WHEN NOT isfinite(" + sql + ") THEN 'infinite' ELSE (extract(epoch FROM " + sql + ") * 1000000)::text END"
-	case base == oidTime || base == oidInterval:
+	case base == pgtype.TimeOID || base == pgtype.IntervalOID:
 		return "(extract(epoch FROM " + sql + ") * 1000000)::text"
 	}
 	return "(" + sql + ")::text"
@@ -56,7 +59,7 @@ func TestTotal(t *testing.T) {
 func zonesFor(e *Expr, all int) int {
 	times := false
 	e.walk(func(x *Expr) bool {
-		times = times || isTime(x.baseType())
+		times = times || pgresolve.IsTime(x.baseType())
 		return true
 	})
 	if times {
@@ -82,9 +85,9 @@ func (s *server) checkValues(t *testing.T, e *Expr) {
 
 // rational reads a value's text exactly: a float's is the shortest that reads as it.
 func rational(e *Expr, s string) (*big.Rat, bool) {
-	if base := e.baseType(); isFloat(base) {
+	if base := e.baseType(); pgresolve.IsFloat(base) {
 		size := 64
-		if base == oidFloat4 {
+		if base == pgtype.Float4OID {
 			size = 32
 		}
 		f, err := strconv.ParseFloat(s, size)
@@ -114,8 +117,8 @@ func checkValue(e *Expr, value, oid, length *string) error {
 		}
 		return nil
 	}
-	if base := e.baseType(); !isNumber(base) && !isTime(base) {
-		if isString(base) && e.maxLen >= 0 && number(*length) > uint32(e.maxLen) {
+	if base := e.baseType(); !pgresolve.IsNumber(base) && !pgresolve.IsTime(base) {
+		if pgresolve.IsString(base) && e.maxLen >= 0 && atoi(*length) > e.maxLen {
 			return fmt.Errorf("%s characters, declared at most %d", *length, e.maxLen)
 		}
 		return nil
@@ -130,11 +133,11 @@ func checkValue(e *Expr, value, oid, length *string) error {
 	if !e.bounds.Contains(v) {
 		return fmt.Errorf("%s, declared in %s", *value, e.bounds)
 	}
-	if e.scale >= 0 && !mul(v, pow10(e.scale)).IsInt() {
+	if e.scale >= 0 && !mul(v, bounds.Pow10(e.scale)).IsInt() {
 		return fmt.Errorf("%s, declared with at most %d digits", *value, e.scale)
 	}
-	if isFloat(e.baseType()) && e.quantum >= 0 {
-		if f, _ := fl(v, e.baseType()); !mul(f, pow2(e.quantum)).IsInt() {
+	if pgresolve.IsFloat(e.baseType()) && e.quantum >= 0 {
+		if f, _ := fl(v, e.baseType()); !mul(f, bounds.Pow2(e.quantum)).IsInt() {
 			return fmt.Errorf("%s, declared a multiple of 2^-%d", *value, e.quantum)
 		}
 	}
@@ -149,7 +152,7 @@ func (s *server) checkMeasured(t *testing.T, e *Expr) {
 	for _, foreign := range []bool{false, true} {
 		m, err := Measured(e, GridRule{Foreign: foreign})
 		if err != nil {
-			if base := e.baseType(); (isNumber(base) || isTime(base)) && e.bounds.Finite() {
+			if base := e.baseType(); (pgresolve.IsNumber(base) || pgresolve.IsTime(base)) && e.bounds.Finite() {
 				t.Fatal(err)
 			}
 			return
@@ -172,7 +175,7 @@ func (s *server) checkMeasured(t *testing.T, e *Expr) {
 					continue
 				}
 				z, ok := new(big.Rat).SetString(*cell)
-				if !ok || !Between(m.Lo, m.Hi).Contains(z) {
+				if !ok || !bounds.Between(m.Lo, m.Hi).Contains(z) {
 					t.Fatalf("measured %s, declared in [%d, %d]\nSQL: %s", *cell, m.Lo, m.Hi, m.SQL)
 				}
 			}
@@ -190,7 +193,7 @@ func (s *server) checkConverted(t *testing.T, m *Measure) {
 		t.Fatalf("measured from conversions raises: %s\nSQL: %s FROM %s", full(err), over, from)
 	}
 	for _, row := range got {
-		if z, ok := new(big.Rat).SetString(show(row[0])); row[0] != nil && (!ok || !Between(m.Lo, m.Hi).Contains(z)) || *row[1] != fmt.Sprint(m.Type) {
+		if z, ok := new(big.Rat).SetString(show(row[0])); row[0] != nil && (!ok || !bounds.Between(m.Lo, m.Hi).Contains(z)) || *row[1] != fmt.Sprint(m.Type) {
 			t.Fatalf("measured %s of type %s from conversions, declared in [%d, %d]\nSQL: %s FROM %s", show(row[0]), *row[1], m.Lo, m.Hi, over, from)
 		}
 	}
@@ -257,7 +260,7 @@ func TestAgreesWithPostgreSQL(t *testing.T) {
 func (s *server) checkGrid(t *testing.T, e *Expr) {
 	t.Helper()
 	m, err := Measured(e, GridRule{})
-	if err != nil || e.baseType() == oidBool {
+	if err != nil || e.baseType() == pgtype.BoolOID {
 		return
 	}
 	got, err := s.text("SELECT " + query.Text(m.SQL) + ", " + canonicalSQL(e, sqlOf(e)) + " FROM benign AS r")
@@ -276,7 +279,7 @@ func (s *server) checkGrid(t *testing.T, e *Expr) {
 	if len(differ) > 0 {
 		t.Fatalf("measured %s and, from conversions, %s\nSQL: %s FROM %s", show(differ[0][1]), show(differ[0][0]), over, from)
 	}
-	half := add(mul(m.Step, frac(1, 2)), mul(m.Step, pow10(-3)))
+	half := add(mul(m.Step, frac(1, 2)), mul(m.Step, bounds.Pow10(-3)))
 	for _, row := range got {
 		if row[0] == nil {
 			continue
@@ -287,7 +290,7 @@ func (s *server) checkGrid(t *testing.T, e *Expr) {
 			t.Fatalf("no number: %s", *row[1])
 		}
 		if off := sub(mul(z, m.Step), v); off.Abs(off).Cmp(half) > 0 {
-			t.Fatalf("%s steps of %s are %s away from %s\nSQL: %s", *row[0], decimal(m.Step), off.FloatString(6), *row[1], m.SQL)
+			t.Fatalf("%s steps of %s are %s away from %s\nSQL: %s", *row[0], bounds.Decimal(m.Step), off.FloatString(6), *row[1], m.SQL)
 		}
 	}
 }

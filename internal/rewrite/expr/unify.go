@@ -1,6 +1,10 @@
 package expr
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
+)
 
 // Unify gives the columns of two branches of a set operation one type, as transformSetOperationTree does: an untyped literal takes
 // the other side's type, and what is cast is proven to be castable. x and y are what the branches have to print, c is the column
@@ -41,7 +45,7 @@ func (e *Expr) asWritten() *Expr {
 	if !e.untyped {
 		return e
 	}
-	out := newExpr(oidUnknown, e.location)
+	out := newExpr(pgtype.UnknownOID, e.location)
 	out.value, out.nullable, out.text = e.value, e.nullable, e.text
 	return out
 }

@@ -4,6 +4,9 @@ import (
 	"math/big"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
@@ -116,11 +119,11 @@ func (e *Expr) prints(i int) int64 {
 // typeSteps is what a simple operation on values of the type costs.
 func (e *Expr) typeSteps() int64 {
 	switch base := e.baseType(); {
-	case base == oidNumeric:
+	case base == pgtype.NumericOID:
 		return 20
-	case base == oidTimestamptz || base == oidInterval:
+	case base == pgtype.TimestamptzOID || base == pgtype.IntervalOID:
 		return 15
-	case isTime(base):
+	case pgresolve.IsTime(base):
 		return 10
 	}
 	return 2
@@ -154,7 +157,7 @@ func (e *Expr) ownSteps() int64 {
 // compared many at a time, unless the collation says otherwise.
 func compareSteps(name string, l, r *Expr) int64 {
 	steps := max(l.typeSteps(), r.typeSteps())
-	if !isString(l.baseType()) || !isString(r.baseType()) {
+	if !pgresolve.IsString(l.baseType()) || !pgresolve.IsString(r.baseType()) {
 		return steps
 	}
 	if chars := min(l.length(), r.length()); (name == "=" || name == "<>") && !l.fuzzy && !r.fuzzy {
@@ -169,7 +172,7 @@ func compareSteps(name string, l, r *Expr) int64 {
 func (e *Expr) digits() int64 {
 	most := int64(0)
 	for _, x := range append([]*Expr{e}, e.args...) {
-		if x.baseType() != oidNumeric {
+		if x.baseType() != pgtype.NumericOID {
 			continue
 		}
 		d := int64(unknownDigits)
@@ -187,14 +190,14 @@ func (e *Expr) digits() int64 {
 // chars is how many characters of text an operation reads and writes.
 func (e *Expr) chars() int64 {
 	n := int64(0)
-	if isString(e.baseType()) && !e.chooses() {
+	if pgresolve.IsString(e.baseType()) && !e.chooses() {
 		n = e.length()
 	}
 	if e.function == "left" || e.function == "substring" || e.function == "substr" || e.chooses() {
 		return n // reads no more than it gives, or gives one of its operands
 	}
 	for _, a := range e.args {
-		if isString(a.baseType()) && a.value == nil {
+		if pgresolve.IsString(a.baseType()) && a.value == nil {
 			n = addSteps(n, a.length())
 		}
 	}
@@ -203,7 +206,7 @@ func (e *Expr) chars() int64 {
 
 // chooses says that the expression is one of its arguments: CASE, COALESCE, or a cast between texts.
 func (e *Expr) chooses() bool {
-	return strings.HasPrefix(e.tmpl, "(CASE") || strings.HasPrefix(e.tmpl, "COALESCE") || e.tmpl == castTemplate && isString(e.args[0].baseType()) ||
+	return strings.HasPrefix(e.tmpl, "(CASE") || strings.HasPrefix(e.tmpl, "COALESCE") || e.tmpl == castTemplate && pgresolve.IsString(e.args[0].baseType()) ||
 		e.op == "AND" || e.op == "OR" || e.op == "NOT"
 }
 
@@ -212,7 +215,7 @@ func (e *Expr) length() int64 {
 	if e.col == nil && e.value == nil && e.maxLen > 0 && len(e.args) > 0 {
 		of, known := int64(0), int64(0)
 		for _, a := range e.args {
-			if isString(a.baseType()) && a.maxLen > 0 {
+			if pgresolve.IsString(a.baseType()) && a.maxLen > 0 {
 				of, known = of+int64(a.maxLen), addSteps(known, a.length())
 			}
 		}
@@ -228,7 +231,7 @@ func (e *Expr) length() int64 {
 	case e.col == nil && e.value == nil:
 		n := int64(0)
 		for _, a := range e.args {
-			if isString(a.baseType()) {
+			if pgresolve.IsString(a.baseType()) {
 				n = addSteps(n, a.length())
 			}
 		}

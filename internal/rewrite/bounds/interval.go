@@ -1,9 +1,16 @@
-package expr
+// Package bounds computes with exact numbers and with the intervals in which values lie.
+//
+// Every operation on intervals is sound: whatever the operands hold, the result holds what the same operation makes of it. A nil end
+// says that no bound is known.
+package bounds
 
 import "math/big"
 
 // Interval is a closed interval of exact rationals in canonical units. A nil end is open. Ends are never changed in place.
 type Interval struct{ Lo, Hi *big.Rat }
+
+// New makes an interval of its ends; nil leaves one open.
+func New(lo, hi *big.Rat) Interval { return Interval{lo, hi} }
 
 // Between makes an interval of two integers.
 func Between(lo, hi int64) Interval {
@@ -47,10 +54,10 @@ func (i Interval) Intersect(o Interval) Interval {
 func (i Interval) Hull(o Interval) Interval {
 	out := Interval{}
 	if i.Lo != nil && o.Lo != nil {
-		out.Lo = ratMin(i.Lo, o.Lo)
+		out.Lo = Min(i.Lo, o.Lo)
 	}
 	if i.Hi != nil && o.Hi != nil {
-		out.Hi = ratMax(i.Hi, o.Hi)
+		out.Hi = Max(i.Hi, o.Hi)
 	}
 	return out
 }
@@ -87,15 +94,40 @@ func (i Interval) Mul(o Interval) Interval {
 	if !i.Finite() || !o.Finite() {
 		return Interval{}
 	}
-	return hullOf(mul(i.Lo, o.Lo), mul(i.Lo, o.Hi), mul(i.Hi, o.Lo), mul(i.Hi, o.Hi))
+	return HullOf(product(i.Lo, o.Lo), product(i.Lo, o.Hi), product(i.Hi, o.Lo), product(i.Hi, o.Hi))
 }
 
 // Quo is i / o where 0 does not lie in o; open otherwise.
 func (i Interval) Quo(o Interval) Interval {
-	if !i.Finite() || !o.Finite() || o.Contains(ratZero) {
+	if !i.Finite() || !o.Finite() || o.Contains(Zero) {
 		return Interval{}
 	}
 	return i.Mul(Interval{new(big.Rat).Inv(o.Hi), new(big.Rat).Inv(o.Lo)})
+}
+
+// QuoApart divides by o without 0 and without anything nearer to 0 than least.
+func (i Interval) QuoApart(o Interval, least *big.Rat) Interval {
+	if !o.Contains(Zero) {
+		return i.Quo(o)
+	}
+	if !o.Finite() {
+		return Interval{}
+	}
+	var parts []Interval
+	if o.Lo.Sign() < 0 {
+		parts = append(parts, i.Quo(Interval{o.Lo, Max(negative(least), o.Lo)}))
+	}
+	if o.Hi.Sign() > 0 {
+		parts = append(parts, i.Quo(Interval{Min(least, o.Hi), o.Hi}))
+	}
+	if len(parts) == 0 {
+		return Interval{}
+	}
+	out := parts[0]
+	for _, p := range parts[1:] {
+		out = out.Hull(p)
+	}
+	return out
 }
 
 // Abs is |i|.
@@ -106,16 +138,16 @@ func (i Interval) Abs() Interval {
 	if i.Hi != nil && i.Hi.Sign() <= 0 {
 		return i.Neg()
 	}
-	out := Interval{Lo: ratZero}
+	out := Interval{Lo: Zero}
 	if i.Finite() {
-		out.Hi = ratMax(new(big.Rat).Neg(i.Lo), i.Hi)
+		out.Hi = Max(new(big.Rat).Neg(i.Lo), i.Hi)
 	}
 	return out
 }
 
 // Scale is i × f for f > 0.
 func (i Interval) Scale(f *big.Rat) Interval {
-	return i.Map(func(r *big.Rat) *big.Rat { return mul(r, f) })
+	return i.Map(func(r *big.Rat) *big.Rat { return product(r, f) })
 }
 
 // Map applies a non-decreasing function to the known ends.
@@ -135,6 +167,47 @@ func (i Interval) Widen(d *big.Rat) Interval {
 	return i.Add(Interval{new(big.Rat).Neg(d), d})
 }
 
+// WidenRelative moves both ends of a finite interval outwards by a share of their size.
+func (i Interval) WidenRelative(share *big.Rat) Interval {
+	by := func(end *big.Rat) *big.Rat { return product(new(big.Rat).Abs(end), share) }
+	return Interval{new(big.Rat).Sub(i.Lo, by(i.Lo)), new(big.Rat).Add(i.Hi, by(i.Hi))}
+}
+
+// Trunc rounds both ends towards zero.
+func (i Interval) Trunc() Interval {
+	return i.Map(func(r *big.Rat) *big.Rat {
+		if r.Sign() < 0 {
+			return Ceil(r)
+		}
+		return Floor(r)
+	})
+}
+
+// Short rounds both ends outwards to 60 digits after the point, so that long chains of operations stay cheap.
+func (i Interval) Short() Interval { return Interval{Outward(i.Lo, false), Outward(i.Hi, true)} }
+
+// Fill takes open ends from another interval.
+func (i Interval) Fill(with Interval) Interval {
+	if i.Lo == nil {
+		i.Lo = with.Lo
+	}
+	if i.Hi == nil {
+		i.Hi = with.Hi
+	}
+	return i
+}
+
+// OpenLike opens the ends that are open in another interval.
+func (i Interval) OpenLike(o Interval) Interval {
+	if o.Lo == nil {
+		i.Lo = nil
+	}
+	if o.Hi == nil {
+		i.Hi = nil
+	}
+	return i
+}
+
 // Width is Hi − Lo of a finite interval.
 func (i Interval) Width() *big.Rat { return new(big.Rat).Sub(i.Hi, i.Lo) }
 
@@ -144,15 +217,16 @@ func (i Interval) String() string {
 		if r == nil {
 			return "∞"
 		}
-		return decimal(r)
+		return Decimal(r)
 	}
 	return "[" + end(i.Lo) + ", " + end(i.Hi) + "]"
 }
 
-func hullOf(first *big.Rat, rest ...*big.Rat) Interval {
+// HullOf gives the least interval that holds all of the values.
+func HullOf(first *big.Rat, rest ...*big.Rat) Interval {
 	out := Point(first)
 	for _, r := range rest {
-		out = Interval{ratMin(out.Lo, r), ratMax(out.Hi, r)}
+		out = Interval{Min(out.Lo, r), Max(out.Hi, r)}
 	}
 	return out
 }
