@@ -2,8 +2,6 @@ package expr
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -22,9 +20,13 @@ const maxWeight = 20000
 // builder builds one expression.
 type builder struct {
 	scope   Scope
+	rules   *ruleTable
 	narrows []map[*Column]Narrowing // what holds in the CASE branch being built, outermost first
 	depth   int
 }
+
+// newBuilder makes a builder that knows every rule.
+func newBuilder(scope Scope) *builder { return &builder{scope: scope, rules: allRules} }
 
 func (b *builder) root(node *pg_query.Node) (*Expr, error) {
 	e, err := b.expr(node)
@@ -288,116 +290,4 @@ func (b *builder) list(nodes []*pg_query.Node) ([]*Expr, error) {
 		out[i] = e
 	}
 	return out, nil
-}
-
-// call is a resolved function or operator with its coerced arguments.
-type call struct {
-	b    *builder // of those that resolved makes
-	cand *pgresolve.Candidate
-	args []*Expr
-	loc  int
-	text string
-	tmpl string
-}
-
-// rule says when an operation is total and what is known of its result.
-type rule struct {
-	total string // the condition, for docs
-	raw   bool   // total on unclamped columns
-	apply func(c *call) (*Expr, error)
-}
-
-// resolved looks up the rule of a candidate, coerces the arguments and applies it.
-func (b *builder) resolved(cand *pgresolve.Candidate, args []*Expr, tmpl, text string, loc int) (*Expr, error) {
-	r, ok := rules[cand.Signature()]
-	if !ok {
-		return nil, Refuse(loc, fmt.Sprintf("%s of %s is not supported on private rows", text, typeList(args)), similar(cand))
-	}
-	c := &call{cand: cand, loc: loc, text: text, tmpl: tmpl, b: b}
-	for i, a := range args {
-		x, err := b.coerce(a, cand.Args[i], a)
-		if err != nil {
-			return nil, err
-		}
-		if !r.raw {
-			x = x.Read()
-		} else {
-			x = x.relabelled()
-		}
-		c.args = append(c.args, x)
-	}
-	e, err := r.apply(c)
-	if err != nil {
-		return nil, err
-	}
-	e.text = text
-	return e, nil
-}
-
-// similar hints at the argument types that would be accepted.
-func similar(cand *pgresolve.Candidate) string {
-	var forms []string
-	for signature := range rules {
-		name, args, _ := strings.Cut(signature, "(")
-		if name == cand.Name {
-			forms = append(forms, "("+args)
-		}
-	}
-	if len(forms) == 0 {
-		return ""
-	}
-	slices.Sort(forms)
-	return cand.Name + " is supported for " + strings.Join(forms, ", ")
-}
-
-func typeList(args []*Expr) string {
-	names := make([]string, len(args))
-	for i, a := range args {
-		names[i] = pgresolve.Display(a.baseType())
-		if a.isEnum() {
-			names[i] = "an enum"
-		}
-	}
-	return strings.Join(names, " and ")
-}
-
-// result starts an operation's expression: NULL if any argument is, provisional if any is.
-func (c *call) result(oid uint32) *Expr {
-	e := newExpr(oid, c.loc)
-	e.text, e.args, e.tmpl = c.text, c.args, c.tmpl
-	if c.cand != nil {
-		e.function = c.cand.Name
-	}
-	if pgresolve.IsInt(oid) {
-		e.scale = 0
-	}
-	for _, a := range c.args {
-		e.nullable = e.nullable || a.nullable
-		e.provisional = e.provisional || a.provisional
-	}
-	return e
-}
-
-// refuse names the call and what is wrong with it.
-func (c *call) refuse(reason, hint string) error {
-	return Refuse(c.loc, fmt.Sprintf("%s cannot be computed for every possible row: %s", c.text, reason), hint)
-}
-
-// finite requires bounded arguments; a provisional argument's bounds come with its value.
-func (c *call) finite() (known bool, err error) {
-	known = true
-	for _, a := range c.args {
-		if isNull(a) || a.provisional {
-			known = false
-			continue
-		}
-		if (pgresolve.IsNumber(a.typ) || pgresolve.IsTime(a.typ)) && !a.safe().Finite() {
-			low, high := "low", "high"
-			if pgresolve.IsTime(a.typ) && a.typ != pgtype.IntervalOID {
-				low, high = "'2020-01-01'", "'2029-12-31'"
-			}
-			return false, c.refuse(a.Text()+" has no bounds", fmt.Sprintf("only columns whose bounds the policy declares can be computed with; LEAST(GREATEST(x, %s), %s) bounds any", low, high))
-		}
-	}
-	return known, nil
 }

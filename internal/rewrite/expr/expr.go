@@ -68,12 +68,12 @@ type Scope interface {
 
 // Build types and proves one row-level expression. Errors are *Refusal, or what the Scope returned.
 func Build(node *pg_query.Node, scope Scope) (*Expr, error) {
-	return (&builder{scope: scope}).root(node)
+	return newBuilder(scope).root(node)
 }
 
 // BuildBoolean is Build for WHERE, ON, HAVING and FILTER conditions: the result is coerced to boolean.
 func BuildBoolean(node *pg_query.Node, scope Scope) (*Expr, error) {
-	return (&builder{scope: scope}).rootBoolean(node)
+	return newBuilder(scope).rootBoolean(node)
 }
 
 // Read is a bare column as an expression. location is what refusals point to.

@@ -41,8 +41,8 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if special, ok := constructs[name]; ok {
-		if e, err := special(b, args, text, loc); e != nil || err != nil {
+	if r, ok := b.rules.builders[name]; ok {
+		if e, err := r.build(b, args, text, loc); e != nil || err != nil {
 			return e, err
 		}
 	}
@@ -64,10 +64,6 @@ func functionTemplate(c *pgresolve.Candidate) string {
 	return "pg_catalog." + pgresolve.QuoteName(c.Name) + "(" + strings.Join(parts, ", ") + ")"
 }
 
-// constructs are functions that pg_proc's candidates do not describe: they take any types, or need their arguments' text. One that
-// gives neither an expression nor an error leaves the call to the candidates.
-var constructs = map[string]func(b *builder, args []*Expr, text string, loc int) (*Expr, error){}
-
 // sqlValue is CURRENT_DATE and the like.
 func (b *builder) sqlValue(f *pg_query.SQLValueFunction) (*Expr, error) {
 	loc := int(f.Location)
@@ -82,31 +78,4 @@ func (b *builder) sqlValue(f *pg_query.SQLValueFunction) (*Expr, error) {
 		return nil, Refuse(loc, word+" is not supported on private rows", "")
 	}
 	return b.clock(oid, word, loc)
-}
-
-// clock reads the clock once for all rows of a statement: a constant in the measure query, so that the question of another day is
-// another question.
-func (b *builder) clock(oid uint32, text string, loc int) (*Expr, error) {
-	word := "now"
-	if oid == pgtype.DateOID {
-		word = "today"
-	}
-	return b.readByServer(oid, word, &Expr{text: text, location: loc})
-}
-
-func init() {
-	constructs["date"] = func(b *builder, args []*Expr, text string, loc int) (*Expr, error) { // date(x) is a cast by another name
-		if len(args) != 1 || args[0].typ == pgtype.UnknownOID {
-			return nil, nil
-		}
-		return b.cast(args[0], pgtype.DateOID, -1, text, loc)
-	}
-	for _, name := range []string{"now", "transaction_timestamp", "statement_timestamp"} {
-		constructs[name] = func(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
-			if len(args) > 0 {
-				return nil, Refuse(loc, text+" takes no arguments", "")
-			}
-			return b.clock(pgtype.TimestamptzOID, text, loc)
-		}
-	}
 }

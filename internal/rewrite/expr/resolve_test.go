@@ -16,7 +16,7 @@ func TestResolution(t *testing.T) {
 	s := startServer(t)
 	columns := []string{"i2", "i4", "i8", "n", "f4", "f8", "d", "ts", "tz", "tm", "iv", "t", "v", "c", "b", "u", "m", "dom", "'1'", "NULL"}
 	names := map[string]bool{}
-	for signature := range rules {
+	for signature := range allRules.bySignature {
 		name, _, _ := strings.Cut(signature, "(")
 		if len(pgresolve.Operators(name)) > 0 {
 			names[name] = true
@@ -81,7 +81,7 @@ func TestFunctions(t *testing.T) {
 	s := startServer(t)
 	columns := []string{"i2", "i4", "i8", "n", "f4", "f8", "d", "ts", "tz", "tm", "iv", "t", "v", "c", "b", "u", "m", "dom", "NULL", "1"}
 	var names []string
-	for signature := range rules {
+	for signature := range allRules.bySignature {
 		name, args, _ := strings.Cut(signature, "(")
 		if len(pgresolve.Functions(name)) > 0 && !strings.Contains(args, ",") && !slices.Contains(names, name) {
 			names = append(names, name)
@@ -144,6 +144,6 @@ func relied(f []string) bool {
 			args = f[3:4]
 		}
 	}
-	_, ok := rules[f[1]+"("+strings.Join(args, ",")+")"]
+	_, ok := allRules.bySignature[f[1]+"("+strings.Join(args, ",")+")"]
 	return ok
 }

@@ -154,7 +154,7 @@ func Compared(name string, left, right []*Expr, scope Scope, location int) (l, r
 	if _, ok := comparisons[name]; !ok {
 		return nil, nil, Refuse(location, fmt.Sprintf("operator %s with ANY and ALL is not supported on private rows", name), "compare with =, <>, <, <=, > or >=")
 	}
-	b := &builder{scope: scope}
+	b := newBuilder(scope)
 	for i := range left {
 		e, err := b.operator(name, []*Expr{left[i], right[i]}, left[i].Text()+" "+name+" subquery", location)
 		if err != nil {
@@ -167,7 +167,7 @@ func Compared(name string, left, right []*Expr, scope Scope, location int) (l, r
 
 // Equal is the condition that USING makes of two columns, resolved and proven as if it were written.
 func Equal(l, r *Column, scope Scope, location int) (*Expr, error) {
-	return (&builder{scope: scope}).operator("=", []*Expr{columnExpr(l, location), columnExpr(r, location)}, l.Name+" = "+r.Name, location)
+	return newBuilder(scope).operator("=", []*Expr{columnExpr(l, location), columnExpr(r, location)}, l.Name+" = "+r.Name, location)
 }
 
 // ComparedWork is how many steps a comparison with one row of a subquery takes: the left-hand side is computed for each.

@@ -12,7 +12,7 @@ import (
 func Unify(scope Scope, l, r *Expr) (x, y *Expr, c *Column, err error) {
 	both := []*Expr{l.asWritten(), r.asWritten()}
 	if l.untyped || r.untyped || l.typ != r.typ || l.typmod != r.typmod {
-		if both, err = (&builder{scope: scope}).common("a set operation", both, r.location); err != nil {
+		if both, err = newBuilder(scope).common("a set operation", both, r.location); err != nil {
 			return nil, nil, nil, err
 		}
 	}

@@ -2,7 +2,6 @@ package expr
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -10,27 +9,23 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-func init() {
-	define("operands up to 2^20 characters (the rest is cut off)", true, sameText, "lower(text)", "upper(text)", "initcap(text)", "reverse(text)",
-		"btrim(text)", "ltrim(text)", "rtrim(text)")
-	define("always", true, textLength, "length(text)", "char_length(text)", "character_length(text)", "octet_length(text)", "length(bpchar)",
-		"char_length(bpchar)", "character_length(bpchar)", "octet_length(bpchar)", "ascii(text)")
-	define("constant characters of at most 100", true, trimSet, "btrim(text,text)", "ltrim(text,text)", "rtrim(text,text)")
-	define("always", true, leftRight, "left(text,int4)", "right(text,int4)")
-	define("deterministic collation; a constant to look for", true, position, "strpos(text,text)", "position(text,text)")
-	define("always", true, startsWith, "starts_with(text,text)", "^@(text,text)")
-	define("constant length ≥ 0, start and end that do not overflow", true, substring, "substring(text,int4)", "substr(text,int4)", "substring(text,int4,int4)", "substr(text,int4,int4)")
-	define("operands up to 2^20 characters (the rest is cut off)", true, concatenate, "||(text,text)", "||(text,anynonarray)", "||(anynonarray,text)")
-	define("constant strings, the first not empty; operands up to 2^20 characters", true, replace, "replace(text,text,text)")
-	define("operands up to 2^20 characters; a constant separator and field ≥ 1", true, splitPart, "split_part(text,text,int4)")
-	define("a constant length of at most 1000 and constant characters of at most 100", true, pad, "lpad(text,int4)", "rpad(text,int4)", "lpad(text,int4,text)", "rpad(text,int4,text)")
-	define("constant characters of at most 100", true, translate, "translate(text,text,text)")
-	define("operands up to 2^20 characters", true, digest, "md5(text)")
-	define("operands up to 2^20 characters (the rest is cut off)", true, bitLength, "bit_length(text)")
-	define("a constant number of at most 1000; operands up to 2^20 characters", true, repeat, "repeat(text,int4)")
-	define("operands up to 2^20 characters; a constant replacement, start ≥ 1 and length ≥ 0", true, overlay, "overlay(text,text,int4)", "overlay(text,text,int4,int4)")
-	constructs["concat"] = concat
-	constructs["concat_ws"] = concat
+var textRules = []rule{
+	{names: "lower upper initcap reverse btrim ltrim rtrim", args: "text", total: "operands up to 2^20 characters (the rest is cut off)", unclamped: true, apply: sameText},
+	{names: "length char_length character_length octet_length", args: "text|bpchar", total: "always", unclamped: true, apply: textLength},
+	{names: "ascii", args: "text", total: "always", unclamped: true, apply: textLength},
+	{names: "btrim ltrim rtrim", args: "text,text", total: "constant characters of at most 100", unclamped: true, apply: trimSet},
+	{names: "left right", args: "text,int4", total: "always", unclamped: true, apply: leftRight},
+	{names: "strpos position", args: "text,text", total: "deterministic collation; a constant to look for", unclamped: true, apply: position},
+	{names: "starts_with ^@", args: "text,text", total: "always", unclamped: true, apply: startsWith},
+	{names: "substring substr", args: "text,int4 text,int4,int4", total: "constant length ≥ 0, start and end that do not overflow", unclamped: true, apply: substring},
+	{names: "replace", args: "text,text,text", total: "constant strings, the first not empty; operands up to 2^20 characters", unclamped: true, apply: replace},
+	{names: "split_part", args: "text,text,int4", total: "operands up to 2^20 characters; a constant separator and field ≥ 1", unclamped: true, apply: splitPart},
+	{names: "lpad rpad", args: "text,int4 text,int4,text", total: "a constant length of at most 1000 and constant characters of at most 100", unclamped: true, apply: pad},
+	{names: "translate", args: "text,text,text", total: "constant characters of at most 100", unclamped: true, apply: translate},
+	{names: "md5", args: "text", total: "operands up to 2^20 characters", unclamped: true, apply: digest},
+	{names: "bit_length", args: "text", total: "operands up to 2^20 characters (the rest is cut off)", unclamped: true, apply: bitLength},
+	{names: "repeat", args: "text,int4", total: "a constant number of at most 1000; operands up to 2^20 characters", unclamped: true, apply: repeat},
+	{names: "overlay", args: "text,text,int4 text,text,int4,int4", total: "operands up to 2^20 characters; a constant replacement, start ≥ 1 and length ≥ 0", unclamped: true, apply: overlay},
 }
 
 // limited cuts a text of unknown length, so that what is made of it stays small.
@@ -171,83 +166,6 @@ func substring(c *call) (*Expr, error) {
 		}
 	}
 	return c.textResult(maxLen)
-}
-
-// concatenate is text || anything: the other operand by its output function.
-func concatenate(c *call) (*Expr, error) {
-	length := 0
-	args := make([]*Expr, len(c.args))
-	for i, a := range c.args {
-		if !pgresolve.IsString(a.typ) {
-			if !supported(a.typ) && !a.isEnum() {
-				return nil, c.refuse(a.Text()+" is of a type that is not supported", "")
-			}
-			if err := c.printed(a); err != nil {
-				return nil, err
-			}
-			x := &call{args: []*Expr{a}, loc: c.loc, text: a.Text(), tmpl: castTemplate}
-			a = x.result(pgtype.TextOID)
-			a.maxLen = printedLen(x.args[0])
-		}
-		args[i] = limited(a)
-		length += args[i].maxLen
-	}
-	c.args = args
-	c.tmpl = "({0} OPERATOR(pg_catalog.||) {1})"
-	if length > 16*maxChars {
-		return nil, c.refuse("the result may be too long", "shorten the operands with left(x, n)")
-	}
-	return c.textResult(length)
-}
-
-// concat is concat and concat_ws, which ignore NULL arguments, but for the separator.
-func concat(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
-	name, _, _ := strings.Cut(text, "(")
-	c := &call{loc: loc, text: text, tmpl: "pg_catalog." + name + "("}
-	length := 0
-	for i, a := range args {
-		x := a.relabelled()
-		if x.typ == pgtype.UnknownOID || !pgresolve.IsString(x.typ) {
-			var err error
-			if x, err = b.castText(x, text); err != nil {
-				return nil, err
-			}
-		}
-		x = limited(x)
-		length += x.maxLen
-		if i == 0 && name == "concat_ws" {
-			length += x.maxLen * len(args)
-		}
-		c.args = append(c.args, x)
-		if i > 0 {
-			c.tmpl += ", "
-		}
-		c.tmpl += fmt.Sprintf("{%d}", i)
-	}
-	c.tmpl += ")"
-	if len(args) == 0 || length > 16*maxChars {
-		return nil, c.refuse("the result may be too long", "shorten the operands with left(x, n)")
-	}
-	e, err := c.textResult(length)
-	if err != nil {
-		return nil, err
-	}
-	e.nullable = name == "concat_ws" && c.args[0].nullable
-	return e, nil
-}
-
-func (b *builder) castText(x *Expr, text string) (*Expr, error) {
-	if x.typ == pgtype.UnknownOID {
-		return b.coerce(x, pgtype.TextOID, x)
-	}
-	if !supported(x.typ) && !x.isEnum() {
-		return nil, Refuse(x.location, x.Text()+" is of a type that is not supported in "+text, "")
-	}
-	if x.typ == pgtype.BoolOID { // the cast prints true and false
-		c := &call{args: []*Expr{x}, loc: x.location, text: x.Text(), tmpl: `pg_catalog."left"(({0})::pg_catalog.text, 1)`}
-		return c.textResult(1)
-	}
-	return b.cast(x, pgtype.TextOID, -1, x.Text(), x.location)
 }
 
 func replace(c *call) (*Expr, error) {

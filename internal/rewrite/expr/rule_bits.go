@@ -10,15 +10,11 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-func init() {
-	for _, t := range []string{"int2", "int4", "int8"} {
-		define("always", false, bitwise, "&("+t+","+t+")", "|("+t+","+t+")", "#("+t+","+t+")")
-		define("always", false, complement, "~("+t+")")
-		define("a shift from 0 to 62 that is less than the type's width; bounds prove that the result fits", false, shift, "<<("+t+",int4)", ">>("+t+",int4)")
-		if t != "int2" {
-			define("always", false, hexadecimal, "to_hex("+t+")")
-		}
-	}
+var bitRules = []rule{
+	{names: "& | #", args: "int2,int2 int4,int4 int8,int8", total: "always", apply: bitwise},
+	{names: "~", args: "int2|int4|int8", total: "always", apply: complement},
+	{names: "<< >>", args: "int2|int4|int8,int4", total: "a shift from 0 to 62 that is less than the type's width; bounds prove that the result fits", apply: shift},
+	{names: "to_hex", args: "int4|int8", total: "always", apply: hexadecimal},
 }
 
 // bitwise is & | #: no result has more bits than the operands. Where one side of & is not negative, the result lies between 0 and it.

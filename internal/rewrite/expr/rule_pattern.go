@@ -16,11 +16,9 @@ const (
 	maxSimilar   = 200  // bytes of a SIMILAR TO pattern
 )
 
-func init() {
-	for _, left := range []string{"text", "bpchar", "name"} {
-		define("a constant pattern of at most 8 %; deterministic collation", true, like, "~~("+left+",text)", "!~~("+left+",text)", "~~*("+left+",text)", "!~~*("+left+",text)")
-		define("SIMILAR TO with a constant pattern without nested repetition", true, similarTo, "~("+left+",text)", "!~("+left+",text)")
-	}
+var patternRules = []rule{
+	{names: "~~ !~~ ~~* !~~*", args: "text|bpchar|name,text", total: "a constant pattern of at most 8 %; deterministic collation", unclamped: true, apply: like},
+	{names: "~ !~", args: "text|bpchar|name,text", total: "SIMILAR TO with a constant pattern without nested repetition", unclamped: true, apply: similarTo},
 }
 
 // similarPattern builds an operand; ESCAPE clauses are applied here.

@@ -3,7 +3,6 @@ package expr
 import (
 	"fmt"
 	"math/big"
-	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -12,34 +11,19 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-func init() {
-	ints := []string{"int2", "int4", "int8"}
-	for _, l := range ints {
-		for _, r := range ints {
-			for _, op := range []string{"+", "-", "*", "/"} {
-				define("bounds prove that the result fits; divisor 0: NULL", false, intArith, op+"("+l+","+r+")")
-			}
-		}
-		define("divisor 0: NULL", false, remainder, "%("+l+","+l+")", "mod("+l+","+l+")")
-		define("bounds prove that the result fits", false, negate, "-("+l+")")
-		define("always", false, identity, "+("+l+")")
-	}
-	for _, op := range []string{"+", "-", "*"} {
-		define("bounded operands", false, numericArith, op+"(numeric,numeric)")
-		for _, types := range []string{"float8,float8", "float4,float4", "float4,float8", "float8,float4"} {
-			define("bounded operands; bounds prove that nothing overflows or underflows", false, floatArith, op+"("+types+")")
-		}
-	}
-	define("bounded operands; 0 outside the divisor's bounds, or a divisor with a fixed number of digits (0: NULL)", false, numericQuo, "/(numeric,numeric)", "div(numeric,numeric)")
-	define("bounded operands; 0 outside the divisor's bounds, or a divisor with a fixed number of digits (0: NULL)", false, remainder, "%(numeric,numeric)", "mod(numeric,numeric)")
-	for _, types := range []string{"float8,float8", "float4,float4", "float4,float8", "float8,float4"} {
-		define("bounded operands; 0 outside the divisor's bounds", false, floatQuo, "/("+types+")")
-	}
-	define("always", false, negate, "-(numeric)", "-(float8)", "-(float4)")
-	define("always", false, identity, "+(numeric)", "+(float8)", "+(float4)")
-	define("bounds prove that the result fits", false, absolute, "abs(int2)", "abs(int4)", "abs(int8)", "abs(numeric)", "abs(float8)", "abs(float4)",
-		"@(int2)", "@(int4)", "@(int8)", "@(numeric)", "@(float8)", "@(float4)")
-	define("always", false, sign, "sign(numeric)", "sign(float8)")
+var arithmeticRules = []rule{
+	{names: "+ - * /", args: "int2|int4|int8,int2|int4|int8", total: "bounds prove that the result fits; divisor 0: NULL", apply: intArith},
+	{names: "% mod", args: "int2,int2 int4,int4 int8,int8", total: "divisor 0: NULL", apply: remainder},
+	{names: "+ - *", args: "numeric,numeric", total: "bounded operands", apply: numericArith},
+	{names: "+ - *", args: "float4|float8,float4|float8", total: "bounded operands; bounds prove that nothing overflows or underflows", apply: floatArith},
+	{names: "/ div", args: "numeric,numeric", total: "bounded operands; 0 outside the divisor's bounds, or a divisor with a fixed number of digits (0: NULL)", apply: numericQuo},
+	{names: "% mod", args: "numeric,numeric", total: "bounded operands; 0 outside the divisor's bounds, or a divisor with a fixed number of digits (0: NULL)", apply: remainder},
+	{names: "/", args: "float4|float8,float4|float8", total: "bounded operands; 0 outside the divisor's bounds", apply: floatQuo},
+	{names: "-", args: "int2|int4|int8", total: "bounds prove that the result fits", apply: negate},
+	{names: "-", args: "numeric|float4|float8", total: "always", apply: negate},
+	{names: "+", args: "int2|int4|int8|numeric|float4|float8", total: "always", apply: identity},
+	{names: "abs @", args: "int2|int4|int8|numeric|float4|float8", total: "bounds prove that the result fits", apply: absolute},
+	{names: "sign", args: "numeric|float8", total: "always", apply: sign},
 }
 
 // numericQuanta: float arguments' quanta, known after Read.
@@ -306,20 +290,4 @@ func sign(c *call) (*Expr, error) {
 		e.nonzero = x.nonzero
 	}
 	return e, nil
-}
-
-func listRules() []Rule {
-	var out []Rule
-	for signature, r := range rules {
-		name, _, _ := strings.Cut(signature, "(")
-		result := ""
-		for _, c := range append(slices.Clone(pgresolve.Operators(name)), pgresolve.Functions(name)...) {
-			if c.Signature() == signature {
-				result = pgresolve.Display(c.Result)
-			}
-		}
-		out = append(out, Rule{signature, result, r.total})
-	}
-	slices.SortFunc(out, func(a, b Rule) int { return strings.Compare(a.Signature, b.Signature) })
-	return out
 }

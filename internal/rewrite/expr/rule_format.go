@@ -7,9 +7,9 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-func init() {
-	define("a constant format of the closed list; the result is NULL for infinity", false, toChar, "to_char(timestamp,text)", "to_char(timestamptz,text)")
-	define("bounded operand; a constant format of 9, 0, commas, a point, FM, and S, SG or MI at the beginning or end", false, numberChar, "to_char(int4,text)", "to_char(int8,text)", "to_char(numeric,text)", "to_char(float4,text)", "to_char(float8,text)")
+var formatRules = []rule{
+	{names: "to_char", args: "timestamp|timestamptz,text", total: "a constant format of the closed list; the result is NULL for infinity", apply: toChar},
+	{names: "to_char", args: "int4|int8|numeric|float4|float8,text", total: "bounded operand; a constant format of 9, 0, commas, a point, FM, and S, SG or MI at the beginning or end", apply: numberChar},
 }
 
 // charPatterns are the template patterns of to_char that are accepted, the longest first, with what they depend on: the unit in which

@@ -14,17 +14,15 @@ import (
 
 // Dates, times and intervals made of numbers: total where bounds prove every part valid.
 
-func init() {
-	define("bounds prove a year from 1 to 270000, a month from 1 to 12 and a day that each of those months has", false, makeDate, "make_date(int4,int4,int4)")
-	define("as make_date; and an hour from 0 to 23, a minute from 0 to 59 and a second from 0 to below 60", false, makeStamp, "make_timestamp(int4,int4,int4,int4,int4,float8)")
-	define("bounds prove an hour from 0 to 23, a minute from 0 to 59 and a second from 0 to below 60", false, makeTime, "make_time(int4,int4,float8)")
-	define("bounded parts of at most 10^17 microseconds", false, makeInterval, "make_interval(int4,int4,int4,int4,int4,int4,float8)")
-	define("bounded operand within years -4600 to 270000", false, toTimestamp, "to_timestamp(float8)")
-	define("a constant stride of days and time above 0, a constant origin; bounded operand", false, dateBin, "date_bin(interval,timestamp,timestamp)", "date_bin(interval,timestamptz,timestamptz)")
-	define("bounded operand", false, justify, "justify_hours(interval)", "justify_days(interval)", "justify_interval(interval)")
-	for _, t := range []string{"timestamp", "timestamptz", "time"} {
-		define("always", true, overlaps, "overlaps("+t+","+t+","+t+","+t+")")
-	}
+var calendarRules = []rule{
+	{names: "make_date", args: "int4,int4,int4", total: "bounds prove a year from 1 to 270000, a month from 1 to 12 and a day that each of those months has", apply: makeDate},
+	{names: "make_timestamp", args: "int4,int4,int4,int4,int4,float8", total: "as make_date; and an hour from 0 to 23, a minute from 0 to 59 and a second from 0 to below 60", apply: makeStamp},
+	{names: "make_time", args: "int4,int4,float8", total: "bounds prove an hour from 0 to 23, a minute from 0 to 59 and a second from 0 to below 60", apply: makeTime},
+	{names: "make_interval", args: "int4,int4,int4,int4,int4,int4,float8", total: "bounded parts of at most 10^17 microseconds", apply: makeInterval},
+	{names: "to_timestamp", args: "float8", total: "bounded operand within years -4600 to 270000", apply: toTimestamp},
+	{names: "date_bin", args: "interval,timestamp,timestamp interval,timestamptz,timestamptz", total: "a constant stride of days and time above 0, a constant origin; bounded operand", apply: dateBin},
+	{names: "justify_hours justify_days justify_interval", args: "interval", total: "bounded operand", apply: justify},
+	{names: "overlaps", args: "timestamp,timestamp,timestamp,timestamp timestamptz,timestamptz,timestamptz,timestamptz time,time,time,time", total: "always", unclamped: true, apply: overlaps},
 }
 
 // part requires an argument within a range; known is false while that waits for a value.

@@ -9,60 +9,6 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-// comparisons maps each comparison to its negation and its mirror.
-var comparisons = map[string]struct{ not, mirror string }{
-	"=": {"<>", "="}, "<>": {"=", "<>"}, "<": {">=", ">"}, "<=": {">", ">="}, ">": {"<=", "<"}, ">=": {"<", "<="},
-}
-
-func init() {
-	sets := [][]uint32{
-		{pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID}, {pgtype.Float4OID, pgtype.Float8OID}, {pgtype.NumericOID}, {pgtype.DateOID, pgtype.TimestampOID, pgtype.TimestamptzOID},
-		{pgtype.TextOID}, {pgtype.BPCharOID}, {pgtype.NameOID}, {pgtype.BoolOID}, {pgtype.UUIDOID}, {pgtype.TimeOID}, {pgtype.IntervalOID},
-	}
-	for name := range comparisons {
-		for _, set := range sets {
-			for _, l := range set {
-				for _, r := range set {
-					sig := (&pgresolve.Candidate{Name: name, Args: []uint32{l, r}}).Signature()
-					rules[sig] = rule{total: "always", raw: true, apply: compare}
-				}
-			}
-		}
-	}
-}
-
-// compare is total for any values: NaN, infinities and dates beyond a timestamp's range have an order too. Both collations must
-// agree, or PostgreSQL raises when the first row arrives.
-func compare(c *call) (*Expr, error) {
-	e := c.result(pgtype.BoolOID)
-	if err := c.collations(e); err != nil {
-		return nil, err
-	}
-	e.fuzzy = false
-	e.collation = ""
-	e.op = c.cand.Name
-	e.test = c.b.comparisonTest(c.cand.Name, c.args[0], c.args[1])
-	return e, nil
-}
-
-// collations merges the arguments' collations into e.
-func (c *call) collations(e *Expr) error {
-	for _, a := range c.args {
-		if !pgresolve.IsString(a.typ) {
-			continue
-		}
-		e.fuzzy = e.fuzzy || a.fuzzy
-		if a.collation == "" || a.collation == e.collation {
-			continue
-		}
-		if e.collation != "" {
-			return c.refuse("its operands have different collations", `write COLLATE "C" after one of them`)
-		}
-		e.collation = a.collation
-	}
-	return nil
-}
-
 // test is what a comparison says of a column, for narrowing.
 type test struct {
 	op   byte // 'c' comparison of col; '&' '|' '!' over args; 'n' col IS NULL; 't' args[0] IS TRUE; 'f' args[0] IS FALSE

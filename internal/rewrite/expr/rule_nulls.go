@@ -9,8 +9,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 )
 
-func init() {
-	constructs["num_nulls"], constructs["num_nonnulls"] = countNulls, countNulls
+var nullRules = []rule{
+	{names: "num_nulls num_nonnulls", total: "always", build: countNulls},
 }
 
 // countNulls is num_nulls and num_nonnulls, of operands of any type.

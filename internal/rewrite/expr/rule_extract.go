@@ -12,13 +12,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-func init() {
-	types := []string{"date", "time", "timestamp", "timestamptz", "interval"}
-	for _, t := range types {
-		define("a constant field of the type; for fields that grow without end (year, epoch, …) a bounded operand", false, extract, "extract(text,"+t+")", "date_part(text,"+t+")")
-	}
-	define("a constant field and zone; bounded operand", false, dateTrunc, "date_trunc(text,timestamptz,text)")
-	define("a constant field; bounded operand", false, dateTrunc, "date_trunc(text,timestamp)", "date_trunc(text,timestamptz)")
+var extractRules = []rule{
+	{names: "extract date_part", args: "text,date|time|timestamp|timestamptz|interval", total: "a constant field of the type; for fields that grow without end (year, epoch, …) a bounded operand", apply: extract},
+	{names: "date_trunc", args: "text,timestamptz,text", total: "a constant field and zone; bounded operand", apply: dateTrunc},
+	{names: "date_trunc", args: "text,timestamp|timestamptz", total: "a constant field; bounded operand", apply: dateTrunc},
 }
 
 // fieldUnits are the fields by what PostgreSQL also calls them (datetime.c, datetktbl and deltatktbl).

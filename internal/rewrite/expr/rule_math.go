@@ -11,28 +11,27 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-func init() {
-	define("always", false, floorCeil, "floor(numeric)", "floor(float8)", "ceil(numeric)", "ceil(float8)", "ceiling(numeric)", "ceiling(float8)",
-		"round(numeric)", "round(float8)", "trunc(numeric)", "trunc(float8)")
-	define("a constant number of digits", false, roundDigits, "round(numeric,int4)", "trunc(numeric,int4)")
-	define("bounds prove an argument ≥ 0", false, monotone("sqrt", 0, math.Sqrt), "sqrt(float8)", "sqrt(numeric)", "|/(float8)")
-	define("bounded argument", false, monotone("cbrt", math.Inf(-1), math.Cbrt), "cbrt(float8)", "||/(float8)")
-	define("bounds prove an argument > 0", false, monotone("ln", math.SmallestNonzeroFloat64, math.Log), "ln(float8)", "ln(numeric)")
-	define("bounds prove an argument > 0", false, monotone("log", math.SmallestNonzeroFloat64, math.Log10), "log(float8)", "log(numeric)", "log10(float8)", "log10(numeric)")
-	define("bounds prove an argument in [-700, 700]", false, exponential, "exp(float8)", "exp(numeric)")
-	define("bounds prove a base > 0 and an exponent in [-1000, 1000], or a constant whole exponent from 0 to 16; and that the result neither overflows nor underflows", false, power,
-		"power(float8,float8)", "pow(float8,float8)", "^(float8,float8)", "power(numeric,numeric)", "pow(numeric,numeric)", "^(numeric,numeric)")
-	define("bounds prove a base of at least 1.001 and an argument above 0", false, logarithm, "log(numeric,numeric)")
-	define("always", false, pi, "pi()")
-	define("bounded argument", false, wave, "sin(float8)", "cos(float8)", "atan(float8)", "tanh(float8)", "tan(float8)")
-	define("bounds prove an argument from -1 to 1", false, arc, "asin(float8)", "acos(float8)")
-	define("bounded arguments", false, angle, "atan2(float8,float8)")
-	for _, t := range []string{"int4", "int8"} {
-		define("bounds prove that the result fits", false, divisors, "gcd("+t+","+t+")", "lcm("+t+","+t+")")
-	}
-	define("bounded argument", false, monotone("degrees", math.Inf(-1), func(x float64) float64 { return x * 180 / math.Pi }), "degrees(float8)")
-	define("bounded argument", false, monotone("radians", math.Inf(-1), func(x float64) float64 { return x * math.Pi / 180 }), "radians(float8)")
+var mathRules = []rule{
+	{names: "floor ceil ceiling round trunc", args: "numeric|float8", total: "always", apply: floorCeil},
+	{names: "round trunc", args: "numeric,int4", total: "a constant number of digits", apply: roundDigits},
+	{names: "sqrt", args: "float8|numeric", total: "bounds prove an argument ≥ 0", apply: squareRoot},
+	{names: "|/", args: "float8", total: "bounds prove an argument ≥ 0", apply: squareRoot},
+	{names: "cbrt ||/", args: "float8", total: "bounded argument", apply: monotone("cbrt", math.Inf(-1), math.Cbrt)},
+	{names: "ln", args: "float8|numeric", total: "bounds prove an argument > 0", apply: monotone("ln", math.SmallestNonzeroFloat64, math.Log)},
+	{names: "log log10", args: "float8|numeric", total: "bounds prove an argument > 0", apply: monotone("log", math.SmallestNonzeroFloat64, math.Log10)},
+	{names: "log", args: "numeric,numeric", total: "bounds prove a base of at least 1.001 and an argument above 0", apply: logarithm},
+	{names: "exp", args: "float8|numeric", total: "bounds prove an argument in [-700, 700]", apply: exponential},
+	{names: "power pow ^", args: "float8,float8 numeric,numeric", total: "bounds prove a base > 0 and an exponent in [-1000, 1000], or a constant whole exponent from 0 to 16; and that the result neither overflows nor underflows", apply: power},
+	{names: "pi", total: "always", apply: pi},
+	{names: "sin cos tan atan tanh", args: "float8", total: "bounded argument", apply: wave},
+	{names: "asin acos", args: "float8", total: "bounds prove an argument from -1 to 1", apply: arc},
+	{names: "atan2", args: "float8,float8", total: "bounded arguments", apply: angle},
+	{names: "degrees", args: "float8", total: "bounded argument", apply: monotone("degrees", math.Inf(-1), func(x float64) float64 { return x * 180 / math.Pi })},
+	{names: "radians", args: "float8", total: "bounded argument", apply: monotone("radians", math.Inf(-1), func(x float64) float64 { return x * math.Pi / 180 })},
+	{names: "gcd lcm", args: "int4,int4 int8,int8", total: "bounds prove that the result fits", apply: divisors},
 }
+
+var squareRoot = monotone("sqrt", 0, math.Sqrt)
 
 // floorCeil rounds to whole numbers: numeric half away from zero, float half to even.
 func floorCeil(c *call) (*Expr, error) {

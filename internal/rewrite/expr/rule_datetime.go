@@ -7,27 +7,28 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
-	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-func init() {
-	define("bounded operands", false, dateDifference, "-(date,date)")
-	define("bounded operands; the result stays within years -4600 to 270000", false, dateShift, "+(date,int4)", "+(int4,date)", "-(date,int4)")
-	for _, t := range []string{"date", "timestamp", "timestamptz"} {
-		define("bounded operands; the result stays within years -4600 to 270000", false, stampShift, "+("+t+",interval)", "+(interval,"+t+")", "-("+t+",interval)")
-	}
-	define("bounded operands", false, stampDifference, "-(timestamp,timestamp)", "-(timestamptz,timestamptz)")
-	define("bounded operands", false, dateTime, "+(date,time)", "+(time,date)")
-	define("always", false, timeDifference, "-(time,time)")
-	define("bounded interval", false, timeShift, "+(time,interval)", "+(interval,time)", "-(time,interval)")
-	define("bounded operands", false, spanSum, "+(interval,interval)", "-(interval,interval)")
-	define("bounded operand", false, spanNegate, "-(interval)")
-	define("bounded operands of at most 10^17 microseconds", false, spanScale, "*(interval,float8)", "*(float8,interval)", "/(interval,float8)")
-	define("bounded operands", false, age, "age(timestamp,timestamp)", "age(timestamptz,timestamptz)")
-	define("bounded operand", false, ageNow, "age(timestamp)", "age(timestamptz)")
-	define("always", true, isFinite, "isfinite(date)", "isfinite(timestamp)", "isfinite(timestamptz)", "isfinite(interval)")
-	define("a constant zone; bounded operand", false, zone, "timezone(text,timestamp)", "timezone(text,timestamptz)")
-	define("a constant offset within 168 hours; bounded operand", false, offset, "timezone(interval,timestamp)", "timezone(interval,timestamptz)")
+var datetimeRules = []rule{
+	{names: "-", args: "date,date", total: "bounded operands", apply: dateDifference},
+	{names: "+", args: "date,int4 int4,date", total: "bounded operands; the result stays within years -4600 to 270000", apply: dateShift},
+	{names: "-", args: "date,int4", total: "bounded operands; the result stays within years -4600 to 270000", apply: dateShift},
+	{names: "+", args: "date|timestamp|timestamptz,interval interval,date|timestamp|timestamptz", total: "bounded operands; the result stays within years -4600 to 270000", apply: stampShift},
+	{names: "-", args: "date|timestamp|timestamptz,interval", total: "bounded operands; the result stays within years -4600 to 270000", apply: stampShift},
+	{names: "-", args: "timestamp,timestamp timestamptz,timestamptz", total: "bounded operands", apply: stampDifference},
+	{names: "+", args: "date,time time,date", total: "bounded operands", apply: dateTime},
+	{names: "-", args: "time,time", total: "always", apply: timeDifference},
+	{names: "+", args: "time,interval interval,time", total: "bounded interval", apply: timeShift},
+	{names: "-", args: "time,interval", total: "bounded interval", apply: timeShift},
+	{names: "+ -", args: "interval,interval", total: "bounded operands", apply: spanSum},
+	{names: "-", args: "interval", total: "bounded operand", apply: spanNegate},
+	{names: "*", args: "interval,float8 float8,interval", total: "bounded operands of at most 10^17 microseconds", apply: spanScale},
+	{names: "/", args: "interval,float8", total: "bounded operands of at most 10^17 microseconds", apply: spanScale},
+	{names: "age", args: "timestamp,timestamp timestamptz,timestamptz", total: "bounded operands", apply: age},
+	{names: "age", args: "timestamp|timestamptz", total: "bounded operand", apply: ageNow},
+	{names: "isfinite", args: "date|timestamp|timestamptz|interval", total: "always", unclamped: true, apply: isFinite},
+	{names: "timezone", args: "text,timestamp|timestamptz", total: "a constant zone; bounded operand", apply: zone},
+	{names: "timezone", args: "interval,timestamp|timestamptz", total: "a constant offset within 168 hours; bounded operand", apply: offset},
 }
 
 // inside refuses results outside the range in which calendar functions work.
@@ -291,60 +292,4 @@ func (c *call) zoned() (*Expr, error) {
 	}
 	e.bounds = c.args[1].bounds.Widen(zoneMax)
 	return c.inside(e, timestampSafe)
-}
-
-// timeCast converts between dates and times.
-func (c *call) timeCast(out, x *Expr, to uint32) error {
-	b := x.bounds
-	stamp := func(r *big.Rat) *big.Rat { return bounds.Floor(quo(r, microsPerDay)) }
-	switch from := x.typ; {
-	case from == to:
-		out.bounds = b.Widen(microsPerSec)
-		if to == pgtype.TimeOID {
-			out.bounds = dayRange
-			return nil
-		}
-		return c.boundedCast(out, x)
-	case from == pgtype.DateOID && (to == pgtype.TimestampOID || to == pgtype.TimestamptzOID):
-		out.bounds = b.Scale(microsPerDay)
-		if to == pgtype.TimestamptzOID {
-			out.bounds = out.bounds.Widen(zoneMax)
-		}
-		return c.boundedCast(out, x)
-	case from == pgtype.TimestampOID && to == pgtype.DateOID:
-		out.bounds = b.Map(stamp)
-	case from == pgtype.TimestamptzOID && to == pgtype.DateOID:
-		out.bounds = b.Widen(zoneMax).Map(stamp)
-	case from == pgtype.TimestampOID && to == pgtype.TimestamptzOID, from == pgtype.TimestamptzOID && to == pgtype.TimestampOID:
-		out.bounds = b.Widen(zoneMax)
-		return c.boundedCast(out, x)
-	case (from == pgtype.TimestampOID || from == pgtype.TimestamptzOID) && to == pgtype.TimeOID:
-		out.bounds = dayRange
-		out.nullable = out.nullable || !b.Finite() // of infinity
-	case from == pgtype.TimeOID && to == pgtype.IntervalOID:
-		out.bounds, out.monthless = dayOf(x), true
-	case from == pgtype.IntervalOID && to == pgtype.TimeOID: // of -2562047788 hours PostgreSQL makes a time of 28 hours
-		out.bounds = dayRange
-		if known, err := c.finite(); !known || err != nil {
-			return err
-		}
-		if spreadOf(x).Cmp(rat(1e18)) > 0 {
-			return c.refuse("the interval may be too long", "declare narrower bounds")
-		}
-	default:
-		return c.refuse(fmt.Sprintf("a cast from %s to %s is not supported", pgresolve.Display(from), pgresolve.Display(to)), "")
-	}
-	return nil
-}
-
-// boundedCast requires a result within the calendar's range; refusing an infinite one keeps it simple.
-func (c *call) boundedCast(out, x *Expr) error {
-	known, err := c.finite()
-	if !known || err != nil {
-		return err
-	}
-	if !micros(out).Within(timestampSafe) {
-		return c.refuse("the result may lie out of range", "declare narrower bounds")
-	}
-	return nil
 }

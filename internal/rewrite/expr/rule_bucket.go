@@ -9,9 +9,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-func init() {
-	define("bounded operand, constant limits that differ, a constant count > 0", false, widthBucket, "width_bucket(float8,float8,float8,int4)", "width_bucket(numeric,numeric,numeric,int4)")
-	constructs["width_bucket"] = thresholds
+var bucketRules = []rule{
+	{names: "width_bucket", args: "float8,float8,float8,int4 numeric,numeric,numeric,int4", total: "bounded operand, constant limits that differ, a constant count > 0", apply: widthBucket},
+	{names: "width_bucket", total: "constant ascending thresholds", build: thresholds},
 }
 
 // widthBucket raises on NaN, on equal limits and on a count below 1.

@@ -1,0 +1,99 @@
+package expr
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
+)
+
+// call is a resolved function or operator with its coerced arguments.
+type call struct {
+	b    *builder // of those that resolved makes
+	cand *pgresolve.Candidate
+	args []*Expr
+	loc  int
+	text string
+	tmpl string
+}
+
+// resolved looks up the rule of a candidate, coerces the arguments and applies it.
+func (b *builder) resolved(cand *pgresolve.Candidate, args []*Expr, tmpl, text string, loc int) (*Expr, error) {
+	r, ok := b.rules.bySignature[cand.Signature()]
+	if !ok {
+		return nil, Refuse(loc, fmt.Sprintf("%s of %s is not supported on private rows", text, typeList(args)), b.rules.similar(cand))
+	}
+	c := &call{cand: cand, loc: loc, text: text, tmpl: tmpl, b: b}
+	for i, a := range args {
+		x, err := b.coerce(a, cand.Args[i], a)
+		if err != nil {
+			return nil, err
+		}
+		if r.unclamped {
+			x = x.relabelled()
+		} else {
+			x = x.Read()
+		}
+		c.args = append(c.args, x)
+	}
+	e, err := r.apply(c)
+	if err != nil {
+		return nil, err
+	}
+	e.text = text
+	return e, nil
+}
+
+func typeList(args []*Expr) string {
+	names := make([]string, len(args))
+	for i, a := range args {
+		names[i] = pgresolve.Display(a.baseType())
+		if a.isEnum() {
+			names[i] = "an enum"
+		}
+	}
+	return strings.Join(names, " and ")
+}
+
+// result starts an operation's expression: NULL if any argument is, provisional if any is.
+func (c *call) result(oid uint32) *Expr {
+	e := newExpr(oid, c.loc)
+	e.text, e.args, e.tmpl = c.text, c.args, c.tmpl
+	if c.cand != nil {
+		e.function = c.cand.Name
+	}
+	if pgresolve.IsInt(oid) {
+		e.scale = 0
+	}
+	for _, a := range c.args {
+		e.nullable = e.nullable || a.nullable
+		e.provisional = e.provisional || a.provisional
+	}
+	return e
+}
+
+// refuse names the call and what is wrong with it.
+func (c *call) refuse(reason, hint string) error {
+	return Refuse(c.loc, fmt.Sprintf("%s cannot be computed for every possible row: %s", c.text, reason), hint)
+}
+
+// finite requires bounded arguments; a provisional argument's bounds come with its value.
+func (c *call) finite() (known bool, err error) {
+	known = true
+	for _, a := range c.args {
+		if isNull(a) || a.provisional {
+			known = false
+			continue
+		}
+		if (pgresolve.IsNumber(a.typ) || pgresolve.IsTime(a.typ)) && !a.safe().Finite() {
+			low, high := "low", "high"
+			if pgresolve.IsTime(a.typ) && a.typ != pgtype.IntervalOID {
+				low, high = "'2020-01-01'", "'2029-12-31'"
+			}
+			return false, c.refuse(a.Text()+" has no bounds", fmt.Sprintf("only columns whose bounds the policy declares can be computed with; LEAST(GREATEST(x, %s), %s) bounds any", low, high))
+		}
+	}
+	return known, nil
+}

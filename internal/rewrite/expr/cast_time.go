@@ -1,0 +1,67 @@
+package expr
+
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
+)
+
+// timeCast converts between dates and times.
+func (c *call) timeCast(out, x *Expr, to uint32) error {
+	b := x.bounds
+	stamp := func(r *big.Rat) *big.Rat { return bounds.Floor(quo(r, microsPerDay)) }
+	switch from := x.typ; {
+	case from == to:
+		out.bounds = b.Widen(microsPerSec)
+		if to == pgtype.TimeOID {
+			out.bounds = dayRange
+			return nil
+		}
+		return c.boundedCast(out, x)
+	case from == pgtype.DateOID && (to == pgtype.TimestampOID || to == pgtype.TimestamptzOID):
+		out.bounds = b.Scale(microsPerDay)
+		if to == pgtype.TimestamptzOID {
+			out.bounds = out.bounds.Widen(zoneMax)
+		}
+		return c.boundedCast(out, x)
+	case from == pgtype.TimestampOID && to == pgtype.DateOID:
+		out.bounds = b.Map(stamp)
+	case from == pgtype.TimestamptzOID && to == pgtype.DateOID:
+		out.bounds = b.Widen(zoneMax).Map(stamp)
+	case from == pgtype.TimestampOID && to == pgtype.TimestamptzOID, from == pgtype.TimestamptzOID && to == pgtype.TimestampOID:
+		out.bounds = b.Widen(zoneMax)
+		return c.boundedCast(out, x)
+	case (from == pgtype.TimestampOID || from == pgtype.TimestamptzOID) && to == pgtype.TimeOID:
+		out.bounds = dayRange
+		out.nullable = out.nullable || !b.Finite() // of infinity
+	case from == pgtype.TimeOID && to == pgtype.IntervalOID:
+		out.bounds, out.monthless = dayOf(x), true
+	case from == pgtype.IntervalOID && to == pgtype.TimeOID: // of -2562047788 hours PostgreSQL makes a time of 28 hours
+		out.bounds = dayRange
+		if known, err := c.finite(); !known || err != nil {
+			return err
+		}
+		if spreadOf(x).Cmp(rat(1e18)) > 0 {
+			return c.refuse("the interval may be too long", "declare narrower bounds")
+		}
+	default:
+		return c.refuse(fmt.Sprintf("a cast from %s to %s is not supported", pgresolve.Display(from), pgresolve.Display(to)), "")
+	}
+	return nil
+}
+
+// boundedCast requires a result within the calendar's range; refusing an infinite one keeps it simple.
+func (c *call) boundedCast(out, x *Expr) error {
+	known, err := c.finite()
+	if !known || err != nil {
+		return err
+	}
+	if !micros(out).Within(timestampSafe) {
+		return c.refuse("the result may lie out of range", "declare narrower bounds")
+	}
+	return nil
+}

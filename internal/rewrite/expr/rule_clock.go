@@ -1,0 +1,34 @@
+package expr
+
+import "github.com/jackc/pgx/v5/pgtype"
+
+var clockRules = []rule{
+	{names: "now transaction_timestamp statement_timestamp", total: "always", build: moment},
+	{names: "date", total: "as the cast to date", build: dateOf},
+}
+
+// moment builds the functions that give the time of the statement.
+func moment(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
+	if len(args) > 0 {
+		return nil, Refuse(loc, text+" takes no arguments", "")
+	}
+	return b.clock(pgtype.TimestamptzOID, text, loc)
+}
+
+// dateOf builds date(x), a cast by another name.
+func dateOf(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
+	if len(args) != 1 || args[0].typ == pgtype.UnknownOID {
+		return nil, nil
+	}
+	return b.cast(args[0], pgtype.DateOID, -1, text, loc)
+}
+
+// clock reads the clock once for all rows of a statement: a constant in the measure query, so that the question of another day is
+// another question.
+func (b *builder) clock(oid uint32, text string, loc int) (*Expr, error) {
+	word := "now"
+	if oid == pgtype.DateOID {
+		word = "today"
+	}
+	return b.readByServer(oid, word, &Expr{text: text, location: loc})
+}

@@ -1,0 +1,51 @@
+package expr
+
+import (
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
+)
+
+// comparisons maps each comparison to its negation and its mirror.
+var comparisons = map[string]struct{ not, mirror string }{
+	"=": {"<>", "="}, "<>": {"=", "<>"}, "<": {">=", ">"}, "<=": {">", ">="}, ">": {"<=", "<"}, ">=": {"<", "<="},
+}
+
+var comparisonRules = []rule{{
+	names: "= <> < <= > >=",
+	args: "int2|int4|int8,int2|int4|int8 float4|float8,float4|float8 numeric,numeric date|timestamp|timestamptz,date|timestamp|timestamptz " +
+		"text,text bpchar,bpchar name,name bool,bool uuid,uuid time,time interval,interval",
+	total: "always", unclamped: true, apply: compare,
+}}
+
+// compare is total for any values: NaN, infinities and dates beyond a timestamp's range have an order too. Both collations must
+// agree, or PostgreSQL raises when the first row arrives.
+func compare(c *call) (*Expr, error) {
+	e := c.result(pgtype.BoolOID)
+	if err := c.collations(e); err != nil {
+		return nil, err
+	}
+	e.fuzzy = false
+	e.collation = ""
+	e.op = c.cand.Name
+	e.test = c.b.comparisonTest(c.cand.Name, c.args[0], c.args[1])
+	return e, nil
+}
+
+// collations merges the arguments' collations into e.
+func (c *call) collations(e *Expr) error {
+	for _, a := range c.args {
+		if !pgresolve.IsString(a.typ) {
+			continue
+		}
+		e.fuzzy = e.fuzzy || a.fuzzy
+		if a.collation == "" || a.collation == e.collation {
+			continue
+		}
+		if e.collation != "" {
+			return c.refuse("its operands have different collations", `write COLLATE "C" after one of them`)
+		}
+		e.collation = a.collation
+	}
+	return nil
+}
