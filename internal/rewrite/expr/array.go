@@ -144,7 +144,7 @@ func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text str
 	op := pgresolve.Operator(name, []uint32{left.baseType(), elemType.OID})
 	c := &call{args: []*Expr{first.args[0], sortedArray(arr)}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." + op.Name + ") " + word + " ({1}" + cast + "))"}
 	e := c.result(pgtype.BoolOID)
-	e.function = op.Name
+	e.elementwise = op.Name
 	for _, x := range items {
 		e.nullable = e.nullable || x.nullable
 	}

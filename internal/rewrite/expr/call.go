@@ -17,6 +17,7 @@ type call struct {
 	loc  int
 	text string
 	tmpl string
+	cost cost
 }
 
 // resolved looks up the rule of a candidate, coerces the arguments and applies it.
@@ -25,7 +26,7 @@ func (b *builder) resolved(cand *pgresolve.Candidate, args []*Expr, tmpl, text s
 	if !ok {
 		return nil, Refuse(loc, fmt.Sprintf("%s of %s is not supported on private rows", text, typeList(args)), b.rules.similar(cand))
 	}
-	c := &call{cand: cand, loc: loc, text: text, tmpl: tmpl, b: b}
+	c := &call{cand: cand, loc: loc, text: text, tmpl: tmpl, b: b, cost: r.cost}
 	for i, a := range args {
 		x, err := b.coerce(a, cand.Args[i], a)
 		if err != nil {
@@ -60,10 +61,7 @@ func typeList(args []*Expr) string {
 // result starts an operation's expression: NULL if any argument is, provisional if any is.
 func (c *call) result(oid uint32) *Expr {
 	e := newExpr(oid, c.loc)
-	e.text, e.args, e.tmpl = c.text, c.args, c.tmpl
-	if c.cand != nil {
-		e.function = c.cand.Name
-	}
+	e.text, e.args, e.tmpl, e.cost = c.text, c.args, c.tmpl, c.cost
 	if pgresolve.IsInt(oid) {
 		e.scale = 0
 	}

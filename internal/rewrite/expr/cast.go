@@ -121,7 +121,7 @@ func (b *builder) cast(e *Expr, to uint32, typmod int32, text string, loc int) (
 		return x, nil
 	}
 	x := e.Read()
-	c := &call{b: b, cand: &pgresolve.Candidate{Name: text}, args: []*Expr{x}, loc: loc, text: text, tmpl: castTemplate}
+	c := &call{b: b, args: []*Expr{x}, loc: loc, text: text, tmpl: castTemplate}
 	out := c.result(to)
 	out.typmod, out.typeName = typmod, pgresolve.Qualified(to, typmod)
 	if x.value != nil && x.value.text == nil {

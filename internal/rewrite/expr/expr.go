@@ -103,18 +103,19 @@ type Expr struct {
 	text        string // as messages name it
 	weight      int    // nodes that print; 0: not counted yet
 
-	tmpl     string // how it prints; {0}, {1}… are args, {T} is typeName; empty for leaves
-	function string // of pg_catalog, or an operator, that tmpl calls; empty for constructs of the grammar
-	op       string // AND, OR, NOT or a comparison: prints in canonical order (canonical.go)
-	args     []*Expr
-	verbatim query.Scalar // SQL of the caller's
-	joined   query.Scalar // verbatim, as a condition of a WHERE
-	subquery Work         // of verbatim
-	col      *Column      // column read
-	clamp    bool         // the column is read clamped
-	flush    bool         // the float column is read with tiny values flushed to zero
-	value    *constant
-	param    int // $n, 0: none
+	tmpl        string // how it prints; {0}, {1}… are args, {T} is typeName; empty for leaves
+	elementwise string // the operator that ANY or ALL applies to each element
+	cost        cost   // of the operation itself
+	op          string // AND, OR, NOT or a comparison: prints in canonical order (canonical.go)
+	args        []*Expr
+	verbatim    query.Scalar // SQL of the caller's
+	joined      query.Scalar // verbatim, as a condition of a WHERE
+	subquery    Work         // of verbatim
+	col         *Column      // column read
+	clamp       bool         // the column is read clamped
+	flush       bool         // the float column is read with tiny values flushed to zero
+	value       *constant
+	param       int // $n, 0: none
 
 	series *series // values can be listed without listing the columns read
 	test   *test   // what a condition says of columns; nil: nothing known

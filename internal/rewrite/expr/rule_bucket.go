@@ -10,7 +10,7 @@ import (
 )
 
 var bucketRules = []rule{
-	{names: "width_bucket", args: "float8,float8,float8,int4 numeric,numeric,numeric,int4", total: "bounded operand, constant limits that differ, a constant count > 0", apply: widthBucket},
+	{names: "width_bucket", args: "float8,float8,float8,int4 numeric,numeric,numeric,int4", total: "bounded operand, constant limits that differ, a constant count > 0", cost: cost{steps: 30}, apply: widthBucket},
 	{names: "width_bucket", total: "constant ascending thresholds", build: thresholds},
 }
 

@@ -20,7 +20,7 @@ var calendarRules = []rule{
 	{names: "make_time", args: "int4,int4,float8", total: "bounds prove an hour from 0 to 23, a minute from 0 to 59 and a second from 0 to below 60", apply: makeTime},
 	{names: "make_interval", args: "int4,int4,int4,int4,int4,int4,float8", total: "bounded parts of at most 10^17 microseconds", apply: makeInterval},
 	{names: "to_timestamp", args: "float8", total: "bounded operand within years -4600 to 270000", apply: toTimestamp},
-	{names: "date_bin", args: "interval,timestamp,timestamp interval,timestamptz,timestamptz", total: "a constant stride of days and time above 0, a constant origin; bounded operand", apply: dateBin},
+	{names: "date_bin", args: "interval,timestamp,timestamp interval,timestamptz,timestamptz", total: "a constant stride of days and time above 0, a constant origin; bounded operand", cost: cost{steps: 25}, apply: dateBin},
 	{names: "justify_hours justify_days justify_interval", args: "interval", total: "bounded operand", apply: justify},
 	{names: "overlaps", args: "timestamp,timestamp,timestamp,timestamp timestamptz,timestamptz,timestamptz,timestamptz time,time,time,time", total: "always", unclamped: true, apply: overlaps},
 }

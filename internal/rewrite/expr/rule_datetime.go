@@ -24,11 +24,11 @@ var datetimeRules = []rule{
 	{names: "-", args: "interval", total: "bounded operand", apply: spanNegate},
 	{names: "*", args: "interval,float8 float8,interval", total: "bounded operands of at most 10^17 microseconds", apply: spanScale},
 	{names: "/", args: "interval,float8", total: "bounded operands of at most 10^17 microseconds", apply: spanScale},
-	{names: "age", args: "timestamp,timestamp timestamptz,timestamptz", total: "bounded operands", apply: age},
-	{names: "age", args: "timestamp|timestamptz", total: "bounded operand", apply: ageNow},
+	{names: "age", args: "timestamp,timestamp timestamptz,timestamptz", total: "bounded operands", cost: cost{steps: 30}, apply: age},
+	{names: "age", args: "timestamp|timestamptz", total: "bounded operand", cost: cost{steps: 30}, apply: ageNow},
 	{names: "isfinite", args: "date|timestamp|timestamptz|interval", total: "always", unclamped: true, apply: isFinite},
-	{names: "timezone", args: "text,timestamp|timestamptz", total: "a constant zone; bounded operand", apply: zone},
-	{names: "timezone", args: "interval,timestamp|timestamptz", total: "a constant offset within 168 hours; bounded operand", apply: offset},
+	{names: "timezone", args: "text,timestamp|timestamptz", total: "a constant zone; bounded operand", cost: cost{steps: 60}, apply: zone},
+	{names: "timezone", args: "interval,timestamp|timestamptz", total: "a constant offset within 168 hours; bounded operand", cost: cost{steps: 60}, apply: offset},
 }
 
 // inside refuses results outside the range in which calendar functions work.

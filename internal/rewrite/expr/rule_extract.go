@@ -13,9 +13,9 @@ import (
 )
 
 var extractRules = []rule{
-	{names: "extract date_part", args: "text,date|time|timestamp|timestamptz|interval", total: "a constant field of the type; for fields that grow without end (year, epoch, …) a bounded operand", apply: extract},
-	{names: "date_trunc", args: "text,timestamptz,text", total: "a constant field and zone; bounded operand", apply: dateTrunc},
-	{names: "date_trunc", args: "text,timestamp|timestamptz", total: "a constant field; bounded operand", apply: dateTrunc},
+	{names: "extract date_part", args: "text,date|time|timestamp|timestamptz|interval", total: "a constant field of the type; for fields that grow without end (year, epoch, …) a bounded operand", cost: cost{steps: 60}, apply: extract},
+	{names: "date_trunc", args: "text,timestamptz,text", total: "a constant field and zone; bounded operand", cost: cost{steps: 60}, apply: dateTrunc},
+	{names: "date_trunc", args: "text,timestamp|timestamptz", total: "a constant field; bounded operand", cost: cost{steps: 60}, apply: dateTrunc},
 }
 
 // fieldUnits are the fields by what PostgreSQL also calls them (datetime.c, datetktbl and deltatktbl).

@@ -8,8 +8,8 @@ import (
 )
 
 var formatRules = []rule{
-	{names: "to_char", args: "timestamp|timestamptz,text", total: "a constant format of the closed list; the result is NULL for infinity", apply: toChar},
-	{names: "to_char", args: "int4|int8|numeric|float4|float8,text", total: "bounded operand; a constant format of 9, 0, commas, a point, FM, and S, SG or MI at the beginning or end", apply: numberChar},
+	{names: "to_char", args: "timestamp|timestamptz,text", total: "a constant format of the closed list; the result is NULL for infinity", cost: cost{steps: 80}, apply: toChar},
+	{names: "to_char", args: "int4|int8|numeric|float4|float8,text", total: "bounded operand; a constant format of 9, 0, commas, a point, FM, and S, SG or MI at the beginning or end", cost: cost{steps: 80}, apply: numberChar},
 }
 
 // charPatterns are the template patterns of to_char that are accepted, the longest first, with what they depend on: the unit in which

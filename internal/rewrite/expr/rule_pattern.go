@@ -17,8 +17,8 @@ const (
 )
 
 var patternRules = []rule{
-	{names: "~~ !~~ ~~* !~~*", args: "text|bpchar|name,text", total: "a constant pattern of at most 8 %; deterministic collation", unclamped: true, apply: like},
-	{names: "~ !~", args: "text|bpchar|name,text", total: "SIMILAR TO with a constant pattern without nested repetition", unclamped: true, apply: similarTo},
+	{names: "~~ !~~ ~~* !~~*", args: "text|bpchar|name,text", total: "a constant pattern of at most 8 %; deterministic collation", unclamped: true, cost: cost{perPiece: 4}, apply: like},
+	{names: "~ !~", args: "text|bpchar|name,text", total: "SIMILAR TO with a constant pattern without nested repetition", unclamped: true, cost: cost{perChar: 25}, apply: similarTo},
 }
 
 // similarPattern builds an operand; ESCAPE clauses are applied here.

@@ -14,6 +14,7 @@ type rule struct {
 	args      string // lists of argument types, separated by blanks: "int2|int4,text" stands for int2,text and int4,text
 	total     string // the condition under which no row can raise an error
 	unclamped bool   // total on values outside the declared bounds too: columns are read as they are
+	cost      cost
 	apply     func(c *call) (*Expr, error)
 
 	// build stands in place of args and apply, for functions that PostgreSQL's catalog does not describe: they take any types, or need

@@ -43,15 +43,14 @@ const (
 	unknownDigits = 40   // of a numeric
 )
 
-// functionSteps are what functions and operators cost that take longer than others of their types, as measured on PostgreSQL 15.
-var functionSteps = map[string]int64{
-	"to_char": 80, "date_trunc": 60, "date_part": 60, "extract": 60, "timezone": 60, "age": 30, "date_bin": 25,
-	"sin": 8, "cos": 8, "tan": 8, "atan": 8, "tanh": 8, "asin": 8, "acos": 8, "atan2": 10, "cbrt": 10, "width_bucket": 30,
-	"gcd": 80, "lcm": 80, "md5": 130,
+// cost says what an operation takes besides what every operation on its types does. Numbers are as measured on PostgreSQL 15.
+type cost struct {
+	steps    int64 // at least; 0: no more than others of its types
+	series   bool  // computes a numeric by a series, of as many terms as it has digits
+	brief    bool  // reads no more characters than it gives
+	perChar  int64 // steps for each character that is read
+	perPiece int64 // compares each character with one in perPiece characters of the longest piece of the constant that it looks for
 }
-
-// seriesFunctions compute a numeric by a series, of as many terms as it has digits.
-var seriesFunctions = map[string]bool{"exp": true, "ln": true, "log": true, "log10": true, "power": true, "pow": true, "^": true}
 
 // Work bounds what main does for the expression. What prints several times is computed several times.
 func (e *Expr) Work() Work { return e.work(map[*Expr]Work{}) }
@@ -132,18 +131,18 @@ func (e *Expr) typeSteps() int64 {
 // ownSteps is the work of the operation itself.
 func (e *Expr) ownSteps() int64 {
 	if len(e.args) == 2 && e.args[1].value != nil && e.args[1].value.items != nil {
-		return MulSteps(int64(len(e.args[1].value.items)), compareSteps(e.function, e.args[0], e.args[0]))
+		return MulSteps(int64(len(e.args[1].value.items)), compareSteps(e.elementwise, e.args[0], e.args[0]))
 	}
 	if _, ok := comparisons[e.op]; ok {
 		return compareSteps(e.op, e.args[0], e.args[1])
 	}
-	steps := max(e.typeSteps(), functionSteps[e.function])
+	steps := max(e.typeSteps(), e.cost.steps)
 	for _, a := range e.args {
 		steps = max(steps, a.typeSteps())
 	}
 	if d := e.digits(); d > 0 {
 		steps += d * d / 200
-		if seriesFunctions[e.function] {
+		if e.cost.series {
 			steps += 1000 + 50*d
 		}
 	}
@@ -193,7 +192,7 @@ func (e *Expr) chars() int64 {
 	if pgresolve.IsString(e.baseType()) && !e.chooses() {
 		n = e.length()
 	}
-	if e.function == "left" || e.function == "substring" || e.function == "substr" || e.chooses() {
+	if e.cost.brief || e.chooses() {
 		return n // reads no more than it gives, or gives one of its operands
 	}
 	for _, a := range e.args {
@@ -244,23 +243,12 @@ func (e *Expr) length() int64 {
 
 // pattern is how many more steps a character of text takes because of the constant that it is matched with.
 func (e *Expr) pattern() int64 {
-	longest := func(i int) int64 {
-		if i >= len(e.args) || e.args[i].value == nil || e.args[i].value.text == nil {
-			return 0
-		}
-		n := 0
-		for _, piece := range strings.Split(*e.args[i].value.text, "%") {
-			n = max(n, len(piece))
-		}
-		return int64(n)
+	if e.cost.perPiece == 0 || len(e.args) < 2 || e.args[1].value == nil || e.args[1].value.text == nil {
+		return e.cost.perChar
 	}
-	switch e.function {
-	case "~~", "!~~", "~~*", "!~~*", "strpos", "position", "replace", "split_part":
-		return longest(1) / 4
-	case "translate", "btrim", "ltrim", "rtrim":
-		return longest(1) / 2
-	case "~", "!~":
-		return 25 // each character may lead the automaton into a state that has still to be built
+	longest := 0
+	for piece := range strings.SplitSeq(*e.args[1].value.text, "%") {
+		longest = max(longest, len(piece))
 	}
-	return 0
+	return e.cost.perChar + int64(longest)/e.cost.perPiece
 }
