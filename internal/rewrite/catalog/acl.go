@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // aclColumns are the catalogs' columns of type aclitem[], by relation. They name the shadow's role; Check shows it as
@@ -89,9 +91,9 @@ func (c *checker) accessList(n *pg_query.Node, x *pg_query.ColumnRef, names []st
 	}
 	quoted := make([]string, len(names))
 	for i, name := range names {
-		quoted[i] = quoteIdent(name)
+		quoted[i] = sqltext.Ident(name)
 	}
-	text := "(" + strings.Replace(masked(strings.Join(quoted, ".")), " FROM ", " AS "+quoteIdent(last)+" FROM ", 1) + ")"
+	text := "(" + strings.Replace(masked(strings.Join(quoted, ".")), " FROM ", " AS "+sqltext.Ident(last)+" FROM ", 1) + ")"
 	node, err := parseExpr(text)
 	if err != nil {
 		return err

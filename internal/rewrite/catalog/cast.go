@@ -4,6 +4,8 @@ import (
 	"regexp"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // typeCast takes the client's database from names that are cast to regclass, 'clinic.public.patients'::regclass: the
@@ -32,7 +34,7 @@ func (c *checker) typeCast(t *pg_query.TypeCast, s *scope) error {
 		return nil
 	}
 	const before = "pg_catalog.regexp_replace("
-	after := ", " + literal(c.databasePrefix()) + ", '')"
+	after := ", " + sqltext.EscapedLiteral(c.databasePrefix()) + ", '')"
 	node, err := parseExpr(before + "NULL" + after)
 	if err != nil {
 		return err
@@ -55,11 +57,11 @@ func (c *checker) localName(t *pg_query.TypeCast, k *pg_query.A_Const) error {
 	if !ok {
 		return nil
 	}
-	node, err := parseExpr(literal(m[1]))
+	node, err := parseExpr(sqltext.EscapedLiteral(m[1]))
 	if err != nil {
 		return err
 	}
-	c.editor.replace(start, end, literal(m[1]))
+	c.editor.replace(start, end, sqltext.EscapedLiteral(m[1]))
 	t.Arg.Node = node.Node
 	return nil
 }
@@ -70,5 +72,5 @@ func (c *checker) databasePrefix() string {
 }
 
 func quotedPattern(name string) string {
-	return regexp.QuoteMeta(name) + `|` + regexp.QuoteMeta(quoteIdent(name))
+	return regexp.QuoteMeta(name) + `|` + regexp.QuoteMeta(sqltext.Ident(name))
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // funcCall checks a function and edits it: qualified, or replaced by a constant.
@@ -147,7 +149,7 @@ func (c *checker) substituteCall(n *pg_query.Node, f *pg_query.FuncCall, names [
 // substituteExpr writes a scalar subquery: its column gives the result the name that PostgreSQL would have given it.
 // Parameters that occur nowhere else stay in it: PostgreSQL has to find each number that the client binds.
 func (c *checker) substituteExpr(n *pg_query.Node, start, end int, expr, name string) error {
-	text := "(SELECT " + expr + " AS " + quoteIdent(name)
+	text := "(SELECT " + expr + " AS " + sqltext.Ident(name)
 	if only := c.onlyHere(n); len(only) > 0 {
 		text += " FROM (SELECT " + strings.Join(only, ", ") + ") AS unused"
 	}
@@ -227,13 +229,13 @@ func (c *checker) rangeFunction(n *pg_query.Node, r *pg_query.RangeFunction, s *
 	}
 	last := &c.editor.edits[len(c.editor.edits)-1]
 	target := sub.Subselect.GetSelectStmt().TargetList[0].GetResTarget()
-	inner := quoteIdent(target.Name)
+	inner := sqltext.Ident(target.Name)
 	from := &pg_query.RangeSubselect{Lateral: r.Lateral, Subquery: sub.Subselect, Alias: r.Alias}
 	if r.Alias == nil {
 		last.text += " AS " + inner
 		from.Alias = &pg_query.Alias{Aliasname: target.Name}
 	} else if len(r.Alias.Colnames) == 0 {
-		last.text = strings.TrimSuffix(last.text, inner+")") + quoteIdent(r.Alias.Aliasname) + ")"
+		last.text = strings.TrimSuffix(last.text, inner+")") + sqltext.Ident(r.Alias.Aliasname) + ")"
 		target.Name = r.Alias.Aliasname
 	}
 	n.Node = &pg_query.Node_RangeSubselect{RangeSubselect: from}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // information prints the query that stands for a relation of information_schema: every column that names the database
@@ -24,14 +25,14 @@ func (c *checker) information(relation string) (string, error) {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		q := quoteIdent(col)
+		q := sqltext.Ident(col)
 		switch {
 		case col == "catalog_name" || strings.HasSuffix(col, "_catalog"):
 			changed = true
-			fmt.Fprintf(&b, "CASE WHEN t.%s IS NOT NULL THEN %s::information_schema.sql_identifier END AS %s", q, literal(c.in.Database), q)
+			fmt.Fprintf(&b, "CASE WHEN t.%s IS NOT NULL THEN %s::information_schema.sql_identifier END AS %s", q, sqltext.EscapedLiteral(c.in.Database), q)
 		case userColumns[col]:
 			changed = true
-			fmt.Fprintf(&b, "CASE WHEN t.%s::pg_catalog.name = current_user THEN %s::information_schema.sql_identifier ELSE t.%s END AS %s", q, literal(c.in.User), q, q)
+			fmt.Fprintf(&b, "CASE WHEN t.%s::pg_catalog.name = current_user THEN %s::information_schema.sql_identifier ELSE t.%s END AS %s", q, sqltext.EscapedLiteral(c.in.User), q, q)
 		default:
 			b.WriteString("t." + q)
 		}
@@ -46,12 +47,12 @@ func (c *checker) information(relation string) (string, error) {
 func (c *checker) anyInformation(relation string) string {
 	var users []string
 	for u := range userColumns {
-		users = append(users, quoteLiteral(u))
+		users = append(users, sqltext.Literal(u))
 	}
 	sort.Strings(users)
 	return populate("information_schema."+relation+" AS t", "t", fmt.Sprintf(`(SELECT pg_catalog.jsonb_object_agg(e.key, CASE WHEN e.key IN (%s) THEN %s ELSE %s END)`+
 		` FROM pg_catalog.jsonb_each_text(pg_catalog.to_jsonb(t)) AS e WHERE e.key IN (%s) AND e.value = current_user OR e.value IS NOT NULL AND (e.key = 'catalog_name' OR e.key LIKE '%%\_catalog'))`,
-		strings.Join(users, ", "), literal(c.in.User), literal(c.in.Database), strings.Join(users, ", ")), "true")
+		strings.Join(users, ", "), sqltext.EscapedLiteral(c.in.User), sqltext.EscapedLiteral(c.in.Database), strings.Join(users, ", ")), "true")
 }
 
 // userColumns name roles.
@@ -67,7 +68,7 @@ func (c *checker) ownRows(relation string) (string, error) {
 	names := make([]string, len(r.columns))
 	for i, col := range r.columns {
 		args[i] = c.supply(Supply{Kind: r.supply, Name: col.Name, Type: col.Type + "[]"}) + "::" + col.Type + "[]"
-		names[i] = quoteIdent(col.Name)
+		names[i] = sqltext.Ident(col.Name)
 	}
 	return "SELECT * FROM ROWS FROM (pg_catalog.unnest(" + strings.Join(args, "), pg_catalog.unnest(") + ")) AS t(" + strings.Join(names, ", ") + ")", nil
 }

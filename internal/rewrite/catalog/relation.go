@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // rangeVar checks a relation name and edits it: qualified, or replaced by a subquery.
@@ -65,9 +66,9 @@ func (c *checker) public(n *pg_query.Node, r *pg_query.RangeVar, name policy.Nam
 	}
 	quoted := make([]string, len(columns))
 	for i, col := range columns {
-		quoted[i] = quoteIdent(col)
+		quoted[i] = sqltext.Ident(col)
 	}
-	return c.substitute(n, r, "SELECT "+strings.Join(quoted, ", ")+" FROM "+quoteIdent(name.Schema)+"."+quoteIdent(name.Relation))
+	return c.substitute(n, r, "SELECT "+strings.Join(quoted, ", ")+" FROM "+sqltext.Ident(name.Schema)+"."+sqltext.Ident(name.Relation))
 }
 
 // resolve finds the schema that a name means: PostgreSQL's search over pg_catalog and the policy's schemas. Names that
@@ -119,9 +120,9 @@ func (c *checker) qualify(r *pg_query.RangeVar, schema string) error {
 		return errNotEditable()
 	}
 	if r.Catalogname != "" {
-		c.editor.replace(start, end, quoteIdent(schema)+"."+quoteIdent(r.Relname))
+		c.editor.replace(start, end, sqltext.Ident(schema)+"."+sqltext.Ident(r.Relname))
 	} else {
-		c.editor.replace(start, start, quoteIdent(schema)+".")
+		c.editor.replace(start, start, sqltext.Ident(schema)+".")
 	}
 	r.Catalogname, r.Schemaname = "", schema
 	return nil
@@ -134,12 +135,12 @@ func (c *checker) substitute(n *pg_query.Node, r *pg_query.RangeVar, subquery st
 		return errNotEditable()
 	}
 	text := "(" + subquery + ")"
-	node, err := parseFrom(text + " AS " + quoteIdent(r.Relname))
+	node, err := parseFrom(text + " AS " + sqltext.Ident(r.Relname))
 	if err != nil {
 		return err
 	}
 	if r.Alias == nil {
-		text += " AS " + quoteIdent(r.Relname)
+		text += " AS " + sqltext.Ident(r.Relname)
 	} else {
 		node.GetRangeSubselect().Alias = r.Alias
 	}

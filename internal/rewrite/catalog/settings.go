@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // sessionSettings are held by the session: their values are the client's, not the pooled connection's. The engine
@@ -37,7 +39,7 @@ func (c *checker) currentSetting(f *pg_query.FuncCall) (string, bool, error) {
 	case sessionSettings[key]:
 		return c.supply(Supply{Kind: SupplySetting, Name: key, Type: "text"}) + "::pg_catalog.text", true, nil
 	case serverSettings[key]:
-		return "pg_catalog.current_setting(" + literal(key) + ")", true, nil
+		return "pg_catalog.current_setting(" + sqltext.EscapedLiteral(key) + ")", true, nil
 	case len(f.Args) > 1 && isTrue(f.Args[1]):
 		return "NULL::pg_catalog.text", true, nil
 	}
@@ -80,7 +82,7 @@ func (c *checker) setConfig(f *pg_query.FuncCall) (string, bool, error) {
 	}
 	a.Value = text
 	c.assignments = append(c.assignments, a)
-	return literal(text) + "::pg_catalog.text", true, nil
+	return sqltext.EscapedLiteral(text) + "::pg_catalog.text", true, nil
 }
 
 // isTrue reads a boolean literal.
@@ -108,7 +110,7 @@ func quotedSettings() string {
 	for _, m := range []map[string]bool{sessionSettings, serverSettings} {
 		for n := range m {
 			if n != "role" && n != "session_authorization" { // the pooled connection's
-				names = append(names, quoteLiteral(n))
+				names = append(names, sqltext.Literal(n))
 			}
 		}
 	}

@@ -1,6 +1,10 @@
 package catalog
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
+)
 
 // Schema is the schema of the relations and functions that analysts may name beside those of the policy.
 const Schema = "dpproxy"
@@ -19,10 +23,10 @@ func ShadowSQL() string {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString("NULL::" + c.Type + " AS " + quoteIdent(c.Name))
+			b.WriteString("NULL::" + c.Type + " AS " + sqltext.Ident(c.Name))
 		}
 		b.WriteString(" WHERE false;\n")
-		b.WriteString("COMMENT ON VIEW dpproxy." + r.name + " IS " + quoteLiteral(r.comment) + ";\n")
+		b.WriteString("COMMENT ON VIEW dpproxy." + r.name + " IS " + sqltext.Literal(r.comment) + ";\n")
 		b.WriteString("GRANT SELECT ON dpproxy." + r.name + " TO PUBLIC;\n")
 	}
 	b.WriteString(shadowFunctions)
@@ -95,7 +99,7 @@ $dpproxy$;
 // RoleSQL is what setup runs for the role of the shadow connection, after creating it, in the shadow database. The role
 // can log in and read; nothing that a session leaves behind may outlive it or reach another.
 func RoleSQL(role string) string {
-	r := quoteIdent(role)
+	r := sqltext.Ident(role)
 	return "ALTER ROLE " + r + ` NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;
 DO $dpproxy$
 BEGIN
@@ -113,9 +117,6 @@ $dpproxy$;
 
 // inDatabase prints one ALTER ROLE … IN DATABASE … SET for a DO block: the database's name is known there only.
 func inDatabase(role, setting, value string) string {
-	return "  EXECUTE format('ALTER ROLE %s IN DATABASE %I SET " + setting + " = %L', " + quoteLiteral(role) +
-		", current_database(), " + quoteLiteral(value) + ");\n"
+	return "  EXECUTE format('ALTER ROLE %s IN DATABASE %I SET " + setting + " = %L', " + sqltext.Literal(role) +
+		", current_database(), " + sqltext.Literal(value) + ");\n"
 }
-
-func quoteIdent(s string) string   { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
-func quoteLiteral(s string) string { return `'` + strings.ReplaceAll(s, `'`, `''`) + `'` }

@@ -6,6 +6,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // constants are functions whose answer would describe the shadow, the cluster or the pooled connection. They are replaced
@@ -165,15 +166,7 @@ func isTime(n *pg_query.Node) bool {
 var timeFunctions = words(`now clock_timestamp statement_timestamp transaction_timestamp to_timestamp to_date date_bin make_date
 	make_timestamp make_timestamptz`)
 
-func nameLiteral(s string) string { return literal(s) + "::pg_catalog.name" }
-
-// literal prints a string so that it reads the same under any setting of standard_conforming_strings.
-func literal(s string) string {
-	if strings.Contains(s, `\`) {
-		return "E" + quoteLiteral(strings.ReplaceAll(s, `\`, `\\`))
-	}
-	return quoteLiteral(s)
-}
+func nameLiteral(s string) string { return sqltext.EscapedLiteral(s) + "::pg_catalog.name" }
 
 // unrecognized is PostgreSQL's error for a setting that does not exist; those off the list do not.
 func (c *checker) unrecognized(at int, name string) error {

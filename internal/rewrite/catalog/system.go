@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // class says how a relation of pg_catalog may be read.
@@ -76,7 +77,7 @@ func (c *checker) filteredRelation(relation string) string {
 	case "pg_database":
 		return populate("pg_catalog.pg_database AS d", "d", fmt.Sprintf(
 			"pg_catalog.jsonb_build_object('datname', %s, 'datallowconn', true, 'datistemplate', false, 'datconnlimit', -1, 'datacl', NULL, 'datfrozenxid', '3', 'datminmxid', '1')",
-			literal(c.in.Database)), "d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()")
+			sqltext.EscapedLiteral(c.in.Database)), "d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()")
 	case "pg_roles":
 		return c.roles("pg_roles", "oid", "rolname", "'rolconnlimit', -1, 'rolconfig', NULL, 'rolvaliduntil', NULL")
 	case "pg_user":

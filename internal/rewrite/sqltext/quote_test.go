@@ -13,3 +13,19 @@ func TestLiteral(t *testing.T) {
 		}
 	}
 }
+
+func TestEscapedLiteral(t *testing.T) {
+	for in, want := range map[string]string{"a'b": "'a''b'", `a\b`: `E'a\\b'`, `\'`: `E'\\'''`} {
+		if got := sqltext.EscapedLiteral(in); got != want {
+			t.Errorf("%q is quoted as %s", in, got)
+		}
+	}
+}
+
+func TestIdent(t *testing.T) {
+	for in, want := range map[string]string{"a": `"a"`, `a"b`: `"a""b"`, "A b": `"A b"`} {
+		if got := sqltext.Ident(in); got != want {
+			t.Errorf("%q is quoted as %s", in, got)
+		}
+	}
+}
