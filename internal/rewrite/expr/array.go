@@ -161,7 +161,7 @@ func listTest(name string, anyOf bool, left *Expr, all []*Expr) *test {
 	if col == nil || pgresolve.IsString(left.typ) && left.fuzzy {
 		return nil
 	}
-	t := &test{op: 'c', col: col.col, name: "=", integral: pgresolve.IsInt(col.typ), constant: true, hasText: pgresolve.IsString(left.typ) && left.typ != pgtype.BPCharOID}
+	t := &test{kind: testComparison, col: col.col, name: "=", integral: pgresolve.IsInt(col.typ), constant: true, hasText: pgresolve.IsString(left.typ) && left.typ != pgtype.BPCharOID}
 	started := false
 	for _, e := range all {
 		x := e.args[1]
@@ -186,7 +186,7 @@ func listTest(name string, anyOf bool, left *Expr, all []*Expr) *test {
 		return nil
 	}
 	if name == "<>" {
-		return &test{op: '!', args: []*test{t}}
+		return &test{kind: testNot, args: []*test{t}}
 	}
 	return t
 }

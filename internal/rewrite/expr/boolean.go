@@ -8,6 +8,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // boolean coerces an operand of AND, OR, NOT, WHERE or WHEN.
@@ -22,7 +23,7 @@ func (b *builder) boolean(e *Expr) (*Expr, error) {
 	x = x.relabelled()
 	if x.col != nil && x.test == nil {
 		out := *x
-		out.test = &test{op: 'c', col: x.col, name: "=", constant: true}
+		out.test = &test{kind: testComparison, col: x.col, name: "=", constant: true}
 		return &out, nil
 	}
 	return x, nil
@@ -65,9 +66,9 @@ func join(op string, conditions []*Expr) *Expr {
 	c := &call{args: conditions, loc: conditions[0].location}
 	parts := make([]string, len(conditions))
 	texts := make([]string, len(conditions))
-	t := &test{op: '&'}
+	t := &test{kind: testAnd}
 	if op == "OR" {
-		t.op = '|'
+		t.kind = testOr
 	}
 	for i, e := range conditions {
 		parts[i] = fmt.Sprintf("{%d}", i)
@@ -84,7 +85,7 @@ func join(op string, conditions []*Expr) *Expr {
 func not(x *Expr) *Expr {
 	c := &call{args: []*Expr{x}, loc: x.location, tmpl: "(NOT {0})", text: cut("NOT " + x.Text())}
 	e := c.result(pgtype.BoolOID)
-	e.op, e.test = "NOT", &test{op: '!', args: []*test{x.test}}
+	e.op, e.test = "NOT", &test{kind: testNot, args: []*test{x.test}}
 	return e
 }
 
@@ -108,9 +109,9 @@ func (b *builder) nullTest(n *pg_query.NullTest) (*Expr, error) {
 	e := c.result(pgtype.BoolOID)
 	e.nullable = false
 	if x.col != nil {
-		e.test = &test{op: 'n', col: x.col}
+		e.test = &test{kind: testNull, col: x.col}
 		if negated {
-			e.test = &test{op: '!', args: []*test{e.test}}
+			e.test = &test{kind: testNot, args: []*test{e.test}}
 		}
 	}
 	return e, nil
@@ -139,9 +140,43 @@ func (b *builder) booleanTest(n *pg_query.BooleanTest) (*Expr, error) {
 	e.nullable = false
 	switch n.Booltesttype {
 	case pg_query.BoolTestType_IS_TRUE:
-		e.test = &test{op: 't', args: []*test{x.test}}
+		e.test = &test{kind: testTrue, args: []*test{x.test}}
 	case pg_query.BoolTestType_IS_FALSE:
-		e.test = &test{op: 'f', args: []*test{x.test}}
+		e.test = &test{kind: testFalse, args: []*test{x.test}}
 	}
 	return e, nil
+}
+
+// And joins conditions; nil if there are none.
+func And(conditions ...*Expr) *Expr { return join("AND", conditions) }
+
+// Conjuncts are the conditions that all have to hold for e to hold, in canonical order.
+func Conjuncts(conditions ...*Expr) []query.Scalar {
+	var out []query.Scalar
+	for _, e := range conditions {
+		switch {
+		case e.op == "AND":
+			out = append(out, Conjuncts(e.args...)...)
+		case e.joined != nil:
+			out = append(out, e.joined)
+		case e.op == "NOT" && e.args[0].joined != nil:
+			out = append(out, query.F("(NOT {})", e.args[0].joined))
+		default:
+			out = append(out, e.SQL())
+		}
+	}
+	return query.Sorted(out)
+}
+
+// Predicate makes a boolean expression of SQL that the caller made itself, for subqueries. columns are those of the outer query
+// that sql reads, work is what main does for it. joined is the SQL where the expression is one of the conditions of a WHERE, and
+// PostgreSQL may make a join of it; nil: the same.
+func Predicate(sql, joined query.Scalar, nullable bool, columns []*Column, work Work, location int) *Expr {
+	e := newExpr(pgtype.BoolOID, location)
+	e.nullable, e.subquery = nullable, work
+	e.verbatim, e.joined, e.text = sql, joined, "subquery"
+	for _, c := range columns {
+		e.args = append(e.args, columnExpr(c, location))
+	}
+	return e
 }

@@ -7,7 +7,6 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
-	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
@@ -17,18 +16,27 @@ const maxDepth = 400
 // maxWeight is how many nodes an expression may print, about 2 MB of SQL.
 const maxWeight = 20000
 
-// builder builds one expression.
-type builder struct {
-	scope   Scope
-	rules   *ruleTable
-	narrows []map[*Column]Narrowing // what holds in the CASE branch being built, outermost first
-	depth   int
+// Scope resolves what an expression names.
+type Scope interface {
+	// Column resolves a column reference. fields are its parts, location is the byte offset in the parsed text.
+	Column(fields []string, location int) (*Column, error)
+	// Parameter gives the type of $n and, if known, its value in PostgreSQL's canonical text form; nil is NULL.
+	Parameter(n int) (oid uint32, value *string, known bool)
+	// Literal has PostgreSQL read a constant as the session would, and gives its value in canonical text form. What depends on
+	// the clock ("today", "now") is the same wherever it stands in a statement, and is read anew for each one. It is not
+	// known before parameter values are.
+	Literal(oid uint32, text string) (value string, known bool, err error)
+	// Prints says whether the session prints values of a type as main does, whose settings never change: dates as ISO, intervals
+	// in PostgreSQL's own style.
+	Prints(oid uint32) bool
+	// SubLink answers a subquery expression (EXISTS, IN, ANY, ALL, scalar), usually with Predicate. test is the built left-hand
+	// side of IN, ANY and ALL, several expressions if it is a row; nil for the others. It may refuse with Refuse.
+	SubLink(link *pg_query.SubLink, test []*Expr) (*Expr, error)
 }
 
-// newBuilder makes a builder that knows every rule.
-func newBuilder(scope Scope) *builder { return &builder{scope: scope, rules: allRules} }
-
-func (b *builder) root(node *pg_query.Node) (*Expr, error) {
+// Build types and proves one row-level expression. Errors are *Refusal, or what the Scope returned.
+func Build(node *pg_query.Node, scope Scope) (*Expr, error) {
+	b := newBuilder(scope)
 	e, err := b.expr(node)
 	if err != nil {
 		return nil, err
@@ -51,7 +59,9 @@ func (b *builder) root(node *pg_query.Node) (*Expr, error) {
 	return e, nil
 }
 
-func (b *builder) rootBoolean(node *pg_query.Node) (*Expr, error) {
+// BuildBoolean is Build for WHERE, ON, HAVING and FILTER conditions: the result is coerced to boolean.
+func BuildBoolean(node *pg_query.Node, scope Scope) (*Expr, error) {
+	b := newBuilder(scope)
 	e, err := b.expr(node)
 	if err != nil {
 		return nil, err
@@ -59,9 +69,16 @@ func (b *builder) rootBoolean(node *pg_query.Node) (*Expr, error) {
 	return b.boolean(e)
 }
 
-func newExpr(oid uint32, location int) *Expr {
-	return &Expr{typ: oid, typmod: -1, typeName: pgresolve.Qualified(oid, -1), location: location, scale: -1, quantum: -1, maxLen: -1}
+// builder builds one expression.
+type builder struct {
+	scope   Scope
+	rules   *ruleTable
+	narrows []map[*Column]Narrowing // what holds in the CASE branch being built, outermost first
+	depth   int
 }
+
+// newBuilder makes a builder that knows every rule.
+func newBuilder(scope Scope) *builder { return &builder{scope: scope, rules: allRules} }
 
 // expr builds any expression. Unknown literals keep the type unknown.
 func (b *builder) expr(n *pg_query.Node) (*Expr, error) {
@@ -131,141 +148,6 @@ func (b *builder) node(n *pg_query.Node) (*Expr, error) {
 		return b.subLink(v.SubLink)
 	}
 	return nil, Refuse(locationOf(n), fmt.Sprintf("%s is not supported in a row-level expression", nodeName(n)), "")
-}
-
-// literal is make_const of parse_node.c.
-func literal(c *pg_query.A_Const) (*Expr, error) {
-	loc := int(c.Location)
-	switch v := c.GetVal().(type) {
-	case *pg_query.A_Const_Ival:
-		return typed(pgtype.Int4OID, fmt.Sprint(v.Ival.Ival), loc)
-	case *pg_query.A_Const_Fval:
-		s := v.Fval.Fval
-		for _, oid := range []uint32{pgtype.Int4OID, pgtype.Int8OID, pgtype.NumericOID} {
-			if e, err := typed(oid, s, loc); err == nil {
-				return e, nil
-			}
-		}
-		return nil, Refuse(loc, "number "+s+" is not supported", "write at most 1000 digits and an exponent of at most 3 digits")
-	case *pg_query.A_Const_Boolval:
-		return typed(pgtype.BoolOID, fmt.Sprint(v.Boolval.Boolval), loc)
-	case *pg_query.A_Const_Sval:
-		e := newExpr(pgtype.UnknownOID, loc)
-		s := v.Sval.Sval
-		e.value = &constant{text: &s}
-		return e, nil
-	case *pg_query.A_Const_Bsval:
-		return nil, Refuse(loc, "bit strings are not supported", "")
-	}
-	if c.Isnull {
-		e := newExpr(pgtype.UnknownOID, loc)
-		e.value, e.nullable = &constant{}, true
-		return e, nil
-	}
-	return nil, Refuse(loc, "this constant is not supported", "")
-}
-
-// typed makes a constant of a built-in type.
-func typed(oid uint32, text string, loc int) (*Expr, error) {
-	c, err := readLiteral(oid, nil, text)
-	if err != nil {
-		return nil, badLiteral(oid, pgresolve.Display(oid), text, loc)
-	}
-	return constantExpr(oid, c, loc), nil
-}
-
-func badLiteral(oid uint32, typeName, text string, loc int) error {
-	hint := ""
-	if pgresolve.IsTime(oid) {
-		hint = "write dates and times in ISO form, as 2024-12-31, 2024-12-31 23:59:59, 1 day 02:30:00"
-	}
-	if len(text) > 60 {
-		text = text[:60] + "…"
-	}
-	return Refuse(loc, fmt.Sprintf("%q is not a %s that dpproxy reads", text, typeName), hint)
-}
-
-func constantExpr(oid uint32, c *constant, loc int) *Expr {
-	e := newExpr(oid, loc)
-	e.value, e.bounds, e.nullable = c, c.bounds, c.text == nil
-	switch {
-	case c.text == nil:
-	case pgresolve.IsInt(oid):
-		e.scale = 0
-	case oid == pgtype.NumericOID && c.bounds.Finite():
-		e.scale = c.scale
-	case pgresolve.IsFloat(oid) && c.bounds.Finite():
-		e.quantum = c.bounds.Lo.Denom().BitLen() - 1 // a float's denominator is a power of two
-	case pgresolve.IsString(oid):
-		e.maxLen = len([]rune(*c.text))
-	}
-	e.nonzero = e.bounds.Finite() && !e.bounds.Contains(bounds.Zero)
-	return e
-}
-
-func nullExpr(oid uint32, typeName string, loc int) *Expr {
-	e := newExpr(oid, loc)
-	e.typeName, e.value, e.nullable = typeName, &constant{}, true
-	return e
-}
-
-func (b *builder) columnRef(r *pg_query.ColumnRef) (*Expr, error) {
-	var fields []string
-	for _, f := range r.Fields {
-		if f.GetString_() == nil {
-			return nil, refuseWith(pgerr.InsufficientPrivilege, int(r.Location), "whole rows cannot be used in an expression", "name the columns")
-		}
-		fields = append(fields, f.GetString_().Sval)
-	}
-	if len(fields) == 0 {
-		return nil, Refuse(int(r.Location), "a column has no name", "")
-	}
-	c, err := b.scope.Column(fields, int(r.Location))
-	if err != nil {
-		return nil, err
-	}
-	e := columnExpr(c, int(r.Location))
-	for _, m := range b.narrows {
-		if n, ok := m[c]; ok {
-			e = e.narrowed(n)
-		}
-	}
-	return e, nil
-}
-
-// columnExpr is a bare column, its bounds made exact in its type.
-func columnExpr(c *Column, loc int) *Expr {
-	e := newExpr(c.Type, loc)
-	e.typmod, e.typeName, e.nullable, e.col, e.labels = c.Typmod, c.TypeName, c.Nullable, c, c.EnumLabels
-	e.collation, e.fuzzy, e.text = c.Collation, !c.DeterministicCollation, c.Name
-	e.provisional = c.provisional
-	base, typmod := e.baseType(), c.Typmod
-	if c.Base != 0 {
-		typmod = c.BaseTypmod
-	}
-	if pgresolve.LookupType(c.Type) != nil {
-		e.typeName = pgresolve.Qualified(c.Type, c.Typmod)
-	}
-	if pgresolve.IsNumber(base) || pgresolve.IsTime(base) {
-		e.bounds = representable(base, c.Bounds)
-		if base == pgtype.TimeOID {
-			e.bounds = e.bounds.Fill(dayRange)
-		}
-	}
-	switch {
-	case pgresolve.IsInt(base):
-		e.scale = 0
-	case base == pgtype.NumericOID && typmod >= 0:
-		_, e.scale = pgresolve.NumericTypmod(typmod)
-		e.scale = max(0, e.scale)
-	case base == pgtype.NumericOID && c.Enforced:
-		e.scale = c.Scale
-	case (base == pgtype.VarcharOID || base == pgtype.BPCharOID) && typmod >= 0:
-		e.maxLen = int(typmod - 4)
-	case base == pgtype.NameOID:
-		e.maxLen = 63
-	}
-	return e
 }
 
 // subLink hands subqueries to R.

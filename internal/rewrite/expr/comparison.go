@@ -9,9 +9,22 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-// test is what a comparison says of a column, for narrowing.
+// testKind is the form of a test.
+type testKind byte
+
+const (
+	testComparison testKind = iota // of col
+	testAnd                        // of args
+	testOr                         // of args
+	testNot                        // of args[0]
+	testNull                       // col IS NULL
+	testTrue                       // args[0] IS TRUE
+	testFalse                      // args[0] IS FALSE
+)
+
+// test keeps of a condition what narrows columns.
 type test struct {
-	op   byte // 'c' comparison of col; '&' '|' '!' over args; 'n' col IS NULL; 't' args[0] IS TRUE; 'f' args[0] IS FALSE
+	kind testKind
 	args []*test
 	col  *Column
 
@@ -37,7 +50,7 @@ func (b *builder) oneSide(name string, l, r *Expr) *test {
 	if col == nil || col.col == r.col {
 		return nil
 	}
-	t := &test{op: 'c', col: col.col, name: name, bounds: b.inUnitsOf(col.typ, r), integral: pgresolve.IsInt(col.typ) || col.typ == pgtype.DateOID}
+	t := &test{kind: testComparison, col: col.col, name: name, bounds: b.inUnitsOf(col.typ, r), integral: pgresolve.IsInt(col.typ) || col.typ == pgtype.DateOID}
 	if text, ok := r.Constant(); ok {
 		if text == nil {
 			return nil

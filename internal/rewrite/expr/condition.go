@@ -93,12 +93,6 @@ func (b *builder) when(arg *Expr, w *pg_query.CaseWhen) (*Expr, error) {
 	return b.boolean(x)
 }
 
-func nullUnknown(loc int) *Expr {
-	e := newExpr(pgtype.UnknownOID, loc)
-	e.value, e.nullable, e.text = &constant{}, true, "NULL"
-	return e
-}
-
 func (b *builder) coalesce(n *pg_query.CoalesceExpr) (*Expr, error) {
 	c, all, err := b.variadic("COALESCE", n.Args, int(n.Location))
 	if err != nil {

@@ -13,6 +13,14 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
+// KeyList is a query whose first column, k, lists every value that a key expression may take, each once, in a fixed order, NULL
+// last. It reads no table and can run on the shadow.
+type KeyList struct {
+	SQL   string
+	Size  int64 // upper bound of the number of rows
+	Exact bool  // the key was computed of its columns' values: else NULL may be in the list or not, whether the key has it or not
+}
+
 // keyLister finds the parts of a key expression whose values can be listed, and prints the query that evaluates the key for every
 // combination of them.
 type keyLister struct {
@@ -24,9 +32,13 @@ type keyLister struct {
 	size    int64
 }
 
-// keys prefers the columns themselves, which gives exactly the values that can occur; else it lists the smallest sub-expressions
+// Keys lists a key expression's values where they follow from domains, bounds or the expression itself; an error says why
+// they do not and what would help. limit bounds the rows that the query may produce. Values are left out that would contradict
+// the conditions that hold in every row.
+//
+// It prefers to list the columns themselves, which gives exactly the values that can occur. Else it lists the smallest sub-expressions
 // that it can by what they are, which may give some that cannot.
-func keys(e *Expr, limit int64, holds []*Expr) (*KeyList, error) {
+func Keys(e *Expr, limit int64, holds ...*Expr) (*KeyList, error) {
 	var lister *keyLister
 	exact := false
 	for _, byColumns := range []bool{true, false} {
@@ -253,8 +265,9 @@ func nullRow(e *Expr) string {
 	return " UNION ALL SELECT NULL::" + columnType(e)
 }
 
-// selectionKey spells equal values alike: those of these types may be spelled differently only where it says so.
-func selectionKey(e *Expr) (query.Scalar, error) {
+// SelectionKey prints a key for partition selection: equal values, and only those, have equal text, and
+// casting it to TypeName gives the value. It refuses types without such a form (PRIVACY 10).
+func SelectionKey(e *Expr) (query.Scalar, error) {
 	x := e.relabelled()
 	s := (&printer{}).print(x)
 	switch {

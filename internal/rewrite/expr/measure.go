@@ -12,11 +12,30 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
+// GridRule asks Measured for a grid. Zero: by type (PRIVACY, Grids).
+type GridRule struct {
+	Step    *big.Rat // in canonical units; nil: by type
+	Foreign bool     // print CASE ladders, which postgres_fdw pushes down, and never LEAST and GREATEST
+}
+
+// Measure is an aggregated argument as main computes it: an integer number of grid steps per row.
+type Measure struct {
+	SQL       query.Scalar // NULL where the argument is NULL, else an integer in [Lo, Hi]
+	Unguarded query.Scalar // faster, and wrong for NULL: for sum(Unguarded) FILTER (WHERE Guard)
+	Guard     query.Scalar // condition that the argument is not NULL; nil: it never is
+	Type      uint32       // int4 or int8, of both
+	Lo, Hi    int64        // in grid steps
+	Step      *big.Rat     // canonical units per step: value = Step × z. Origin is 0 (1970-01-01 for dates and timestamps)
+
+	arg *Expr
+}
+
 // maxSteps bounds the integers of one row, so that 2x − 2c fits int8 for all x and c within the bounds.
 var maxSteps = bounds.Pow2(60)
 
-// measured prints an aggregated argument by the fastest right form for its type (MEASURE-SQL §2 and §6 were measured).
-func measured(e *Expr, rule GridRule) (*Measure, error) {
+// Measured prints the clamped, grid-rounded integer of an aggregated argument, by the form that PostgreSQL computes fastest for its type.
+// It refuses arguments without finite bounds.
+func Measured(e *Expr, rule GridRule) (*Measure, error) {
 	x := e.relabelled()
 	if x.typ == pgtype.BoolOID {
 		return guarded(x, &Measure{arg: x, Unguarded: query.F("({})::pg_catalog.int4", x.SQL()), Type: pgtype.Int4OID, Hi: 1, Step: bounds.One}), nil

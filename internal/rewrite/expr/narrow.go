@@ -1,6 +1,23 @@
 package expr
 
-import "slices"
+import (
+	"math/big"
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+)
+
+// Narrowing is what a condition that holds says of a column.
+type Narrowing struct {
+	Bounds  bounds.Interval // to be intersected with the column's
+	NotNull bool
+	Domain  []string   // the only values left, in text form; nil: no such knowledge
+	not     []*big.Rat // values that it does not have
+}
+
+// Narrow collects what must hold of columns wherever condition is true. For a WHERE: build the WHERE first, narrow copies
+// of the columns, and build the rest with those.
+func Narrow(condition *Expr) map[*Column]Narrowing { return narrowTest(condition.test, isTrue) }
 
 // sense is what is known of a three-valued condition.
 type sense int
@@ -14,19 +31,17 @@ const (
 
 func (s sense) negated() sense { return [...]sense{isFalse, isTrue, notFalse, notTrue}[s] }
 
-func narrow(e *Expr) map[*Column]Narrowing { return narrowTest(e.test, isTrue) }
-
 // narrowTest is what a condition of known sense says of columns. Bounds speak of values, so they hold of NULL too; that a column
 // is not NULL follows only from a condition known to be true or false.
 func narrowTest(t *test, s sense) map[*Column]Narrowing {
 	if t == nil {
 		return nil
 	}
-	switch t.op {
-	case '!':
+	switch t.kind {
+	case testNot:
 		return narrowTest(t.args[0], s.negated())
-	case '&', '|':
-		both := (t.op == '&') == (s == isTrue || s == notFalse)
+	case testAnd, testOr:
+		both := (t.kind == testAnd) == (s == isTrue || s == notFalse)
 		var out map[*Column]Narrowing
 		for i, a := range t.args {
 			next := narrowTest(a, s)
@@ -40,21 +55,21 @@ func narrowTest(t *test, s sense) map[*Column]Narrowing {
 			}
 		}
 		return out
-	case 'n':
+	case testNull:
 		if s == isFalse || s == notTrue { // IS NULL is never NULL itself
 			return map[*Column]Narrowing{t.col: {NotNull: true}}
 		}
-	case 't':
+	case testTrue:
 		if s == isTrue || s == notFalse {
 			return narrowTest(t.args[0], isTrue)
 		}
 		return narrowTest(t.args[0], notTrue)
-	case 'f':
+	case testFalse:
 		if s == isTrue || s == notFalse {
 			return narrowTest(t.args[0], isFalse)
 		}
 		return narrowTest(t.args[0], notFalse)
-	case 'c':
+	case testComparison:
 		if !t.constant && (s == notTrue || s == notFalse) {
 			return nil // the other side may be NULL
 		}

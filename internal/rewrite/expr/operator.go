@@ -156,9 +156,9 @@ func (b *builder) distinct(args []*Expr, negated bool, text string, loc int) (*E
 	out.tmpl, out.op = "({0} "+word+" {1})", ""
 	out.test = nil
 	if e.test != nil && e.test.constant {
-		out.test = &test{op: 't', args: []*test{e.test}} // the constant is not NULL, so equal means that the column is not
+		out.test = &test{kind: testTrue, args: []*test{e.test}} // the constant is not NULL, so equal means that the column is not
 		if negated {
-			out.test = &test{op: '!', args: []*test{out.test}}
+			out.test = &test{kind: testNot, args: []*test{out.test}}
 		}
 	}
 	return &out, nil

@@ -7,7 +7,6 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
-	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // Read is the expression as an operand: a domain's value as its base type, a bounded column clamped to its bounds, a float column
@@ -53,65 +52,6 @@ func (e *Expr) relabelled() *Expr {
 	out.typ, out.typmod = e.col.Base, e.col.BaseTypmod
 	out.typeName = pgresolve.Qualified(out.typ, -1)
 	return &out
-}
-
-// AsColumn describes the column that a subselect makes of the expression's SQL: type, labels, collation, digits and bounds, which are
-// enforced only if the SQL enforces them. That of a bare column does not; its clamps are printed where the new column is read.
-func (e *Expr) AsColumn(ref query.Scalar, name string) *Column {
-	c := &Column{
-		Ref: ref, Name: name, Type: e.typ, Typmod: e.typmod, TypeName: e.typeName, Nullable: e.nullable, Bounds: e.bounds, Enforced: true, Scale: e.scale,
-		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.fuzzy, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(),
-	}
-	if e.col != nil {
-		c.Domain, c.choices = e.col.Domain, e.col.choices
-		if e.kept() {
-			c.Unit, c.Source = e.col.Unit, e.col.Source
-		}
-		c.hold(e.held())
-		if e.typ == e.col.Type {
-			c.Base, c.BaseTypmod = e.col.Base, e.col.BaseTypmod
-		}
-	}
-	return c
-}
-
-// kept says that the SQL gives a column's own value. A column that is read clamped gives one value for many: it names neither a row
-// nor a unit.
-func (e *Expr) kept() bool {
-	if e.col == nil {
-		return false
-	}
-	sql := e.SQL()
-	return query.Equal(sql, e.col.Ref) || query.Equal(sql, query.F("({})::{}", e.col.Ref, e.typeName))
-}
-
-// held is the interval in which every value lies that the SQL gives, wherever it is computed; ok is false where the bounds are only
-// declared, and there is none. A WHERE that narrowed a column holds nothing: PostgreSQL may compute with the column before.
-func (e *Expr) held() (i bounds.Interval, ok bool) {
-	switch {
-	case e.col == nil || e.clamp:
-		return e.bounds, true
-	case !e.col.Enforced:
-		return bounds.Interval{}, false
-	case e.col.Held != nil:
-		return *e.col.Held, true
-	}
-	return e.col.Bounds, true
-}
-
-// hold notes where the column's values lie.
-func (c *Column) hold(held bounds.Interval, ok bool) {
-	c.Enforced, c.Held = ok, nil
-	if ok && !held.Within(c.Bounds) {
-		c.Held = &held
-	}
-}
-
-// Narrow takes the bounds that a condition of a WHERE leaves. What it holds no longer is clamped where the column is read.
-func (c *Column) Narrow(limits bounds.Interval) {
-	held, ok := (&Expr{col: c}).held()
-	c.Bounds = limits
-	c.hold(held, ok)
 }
 
 // safe holds every value: the bounds, or the type's range.
@@ -199,16 +139,4 @@ func (e *Expr) granule() *big.Rat {
 		return bounds.Pow10(-e.scale)
 	}
 	return nil
-}
-
-// Narrowed is a copy of the column under a condition that holds for every row, for the expressions above a WHERE.
-func (c *Column) Narrowed(n Narrowing) *Column {
-	e := columnExpr(c, -1).narrowed(n)
-	out := *c
-	out.Narrow(e.bounds)
-	out.Nullable = e.nullable
-	if n.Domain != nil {
-		out.Domain = n.Domain
-	}
-	return &out
 }

@@ -41,7 +41,7 @@ func choiceSeries(e *Expr, limit int64) *series {
 	s := &series{}
 	var parts []string
 	for _, x := range e.col.choices {
-		list, err := keys(x, limit, nil)
+		list, err := Keys(x, limit)
 		if err != nil {
 			return nil
 		}

@@ -1,0 +1,174 @@
+package expr
+
+import (
+	"github.com/jackc/pgx/v5/pgtype"
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
+
+// Column is a column that an expression may read. R owns the values; Build keeps the pointer as the column's identity.
+type Column struct {
+	Ref        query.Scalar     // the column as a query for main reads it
+	Name       string           // as messages name it
+	Type       uint32           // type OID, possibly a domain's or an enum's
+	Typmod     int32            // −1: none
+	TypeName   string           // format_type(Type, Typmod), as SQL prints it
+	Base       uint32           // a domain's base type; 0: Type is no domain
+	BaseTypmod int32            // a domain's typmod (with Base)
+	Nullable   bool             // by schema, or made so by a join
+	Bounds     bounds.Interval  // declared or derived; ends may be open
+	Enforced   bool             // values lie in Bounds already (a derived table's column): no clamp where it is read
+	Held       *bounds.Interval // with Enforced: where values lie, once a condition has narrowed Bounds (see Narrow); nil: in Bounds
+	Domain     []string         // declared values in text form; nil: none
+	EnumLabels []string         // Type (or Base) is an enum: its labels in order
+	Unit       bool             // identifies the privacy unit
+	OfUnit     bool             // computed from such a column
+	Scale      int              // with Enforced: digits after the point of a numeric (see Expr.Scale); −1: unknown
+	Collation  string           // quoted and qualified; empty: the type's default
+	// DeterministicCollation: equality is byte equality. True for types without collation.
+	DeterministicCollation bool
+	Source                 any   // R's own: what the column came from
+	Chars                  int64 // of a public text: how many it has on average; 0: unknown
+	Work                   Work  // of computing it, where a subselect or a subquery does
+	Subquery               bool  // a subquery computes it, for one row
+
+	choices     []*Expr // the column holds values of these expressions, each over its own columns; nil: not computed
+	provisional bool    // they wait for parameter values
+}
+
+// Read is a bare column as an expression. location is what refusals point to.
+func Read(c *Column, location int) *Expr { return columnExpr(c, location) }
+
+func (b *builder) columnRef(r *pg_query.ColumnRef) (*Expr, error) {
+	var fields []string
+	for _, f := range r.Fields {
+		if f.GetString_() == nil {
+			return nil, refuseWith(pgerr.InsufficientPrivilege, int(r.Location), "whole rows cannot be used in an expression", "name the columns")
+		}
+		fields = append(fields, f.GetString_().Sval)
+	}
+	if len(fields) == 0 {
+		return nil, Refuse(int(r.Location), "a column has no name", "")
+	}
+	c, err := b.scope.Column(fields, int(r.Location))
+	if err != nil {
+		return nil, err
+	}
+	e := columnExpr(c, int(r.Location))
+	for _, m := range b.narrows {
+		if n, ok := m[c]; ok {
+			e = e.narrowed(n)
+		}
+	}
+	return e, nil
+}
+
+// columnExpr is a bare column, its bounds made exact in its type.
+func columnExpr(c *Column, loc int) *Expr {
+	e := newExpr(c.Type, loc)
+	e.typmod, e.typeName, e.nullable, e.col, e.labels = c.Typmod, c.TypeName, c.Nullable, c, c.EnumLabels
+	e.collation, e.fuzzy, e.text = c.Collation, !c.DeterministicCollation, c.Name
+	e.provisional = c.provisional
+	base, typmod := e.baseType(), c.Typmod
+	if c.Base != 0 {
+		typmod = c.BaseTypmod
+	}
+	if pgresolve.LookupType(c.Type) != nil {
+		e.typeName = pgresolve.Qualified(c.Type, c.Typmod)
+	}
+	if pgresolve.IsNumber(base) || pgresolve.IsTime(base) {
+		e.bounds = representable(base, c.Bounds)
+		if base == pgtype.TimeOID {
+			e.bounds = e.bounds.Fill(dayRange)
+		}
+	}
+	switch {
+	case pgresolve.IsInt(base):
+		e.scale = 0
+	case base == pgtype.NumericOID && typmod >= 0:
+		_, e.scale = pgresolve.NumericTypmod(typmod)
+		e.scale = max(0, e.scale)
+	case base == pgtype.NumericOID && c.Enforced:
+		e.scale = c.Scale
+	case (base == pgtype.VarcharOID || base == pgtype.BPCharOID) && typmod >= 0:
+		e.maxLen = int(typmod - 4)
+	case base == pgtype.NameOID:
+		e.maxLen = 63
+	}
+	return e
+}
+
+// AsColumn describes the column that a subselect makes of the expression's SQL: type, labels, collation, digits and bounds, which are
+// enforced only if the SQL enforces them. That of a bare column does not; its clamps are printed where the new column is read.
+func (e *Expr) AsColumn(ref query.Scalar, name string) *Column {
+	c := &Column{
+		Ref: ref, Name: name, Type: e.typ, Typmod: e.typmod, TypeName: e.typeName, Nullable: e.nullable, Bounds: e.bounds, Enforced: true, Scale: e.scale,
+		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.fuzzy, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(),
+	}
+	if e.col != nil {
+		c.Domain, c.choices = e.col.Domain, e.col.choices
+		if e.kept() {
+			c.Unit, c.Source = e.col.Unit, e.col.Source
+		}
+		c.hold(e.held())
+		if e.typ == e.col.Type {
+			c.Base, c.BaseTypmod = e.col.Base, e.col.BaseTypmod
+		}
+	}
+	return c
+}
+
+// kept says that the SQL gives a column's own value. A column that is read clamped gives one value for many: it names neither a row
+// nor a unit.
+func (e *Expr) kept() bool {
+	if e.col == nil {
+		return false
+	}
+	sql := e.SQL()
+	return query.Equal(sql, e.col.Ref) || query.Equal(sql, query.F("({})::{}", e.col.Ref, e.typeName))
+}
+
+// held is the interval in which every value lies that the SQL gives, wherever it is computed; ok is false where the bounds are only
+// declared, and there is none. A WHERE that narrowed a column holds nothing: PostgreSQL may compute with the column before.
+func (e *Expr) held() (i bounds.Interval, ok bool) {
+	switch {
+	case e.col == nil || e.clamp:
+		return e.bounds, true
+	case !e.col.Enforced:
+		return bounds.Interval{}, false
+	case e.col.Held != nil:
+		return *e.col.Held, true
+	}
+	return e.col.Bounds, true
+}
+
+// hold notes where the column's values lie.
+func (c *Column) hold(held bounds.Interval, ok bool) {
+	c.Enforced, c.Held = ok, nil
+	if ok && !held.Within(c.Bounds) {
+		c.Held = &held
+	}
+}
+
+// Narrow takes the bounds that a condition of a WHERE leaves. What it holds no longer is clamped where the column is read.
+func (c *Column) Narrow(limits bounds.Interval) {
+	held, ok := (&Expr{col: c}).held()
+	c.Bounds = limits
+	c.hold(held, ok)
+}
+
+// Narrowed is a copy of the column under a condition that holds for every row, for the expressions above a WHERE.
+func (c *Column) Narrowed(n Narrowing) *Column {
+	e := columnExpr(c, -1).narrowed(n)
+	out := *c
+	out.Narrow(e.bounds)
+	out.Nullable = e.nullable
+	if n.Domain != nil {
+		out.Domain = n.Domain
+	}
+	return &out
+}
