@@ -5,7 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // TestLimits: expressions that are deep, long, or multiply when they are written out are refused or stay small.
@@ -46,5 +50,34 @@ func TestLimits(t *testing.T) {
 				t.Fatalf("%v", err)
 			}
 		})
+	}
+}
+
+// TestLongProducts: a product of many columns has few digits within the bounds, and more than numeric holds outside of them.
+func TestLongProducts(t *testing.T) {
+	s := startServer(t)
+	s.exec(t, "CREATE TABLE long (wide numeric(80,0)); INSERT INTO long VALUES (repeat('9', 80)::numeric)")
+	s.scope.columns["wide"] = &Column{
+		Ref: query.Named("r").Column("wide"), Name: "wide", Type: pgtype.NumericOID, Typmod: decimalTypmod(80, 0), TypeName: "pg_catalog.numeric(80,0)",
+		Bounds: bounds.Between(0, 1), Scale: -1, Nullable: true, DeterministicCollation: true,
+	}
+	for _, factors := range []int{2, 12, 13, 300, 2100} {
+		chain := "(wide" + strings.Repeat("*wide", min(factors, 300)-1) + ")"
+		e, err := Build(parseExpr(t, chain+strings.Repeat("*"+chain, (factors-1)/300)), s.scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := Measured(e, GridRule{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.text("SELECT " + query.Text(m.SQL) + " FROM long AS r"); err != nil || *got[0][0] != "1" {
+			t.Errorf("%d factors: %v", factors, err)
+		}
+		if sql, from := overConversions(m, "long"); factors <= 300 {
+			if _, err := s.text("SELECT " + sql + " FROM " + from); err != nil {
+				t.Errorf("%d factors from conversions: %v", factors, err)
+			}
+		}
 	}
 }

@@ -122,34 +122,57 @@ func notNull(x *Expr) query.Scalar {
 	return query.All(conditions...)
 }
 
-// rawDigits is how many digits before the point a column may have that is read raw: 1500 factors, more than an expression may have, stay
-// below numeric's 131072 digits.
-const rawDigits = 80
+// Digits before the point of what is read unclamped, far below numeric's 131072: of a column, and of the whole, since products add up.
+const (
+	rawColumnDigits = 80
+	rawDigits       = 1000
+)
 
 // rawSafe says that columns may be read unclamped since the whole is clamped afterwards: sums, differences and products of
-// numeric(p,s) columns and constants, which neither overflow nor raise, whatever the values (PRIVACY 8).
+// numeric(p,s) columns and constants, which neither overflow nor raise, whatever the values (docs/privacy.md P22).
 func rawSafe(e *Expr) bool {
-	if e.col != nil {
+	digits, ok := e.rawDigits()
+	return ok && digits <= rawDigits
+}
+
+// rawDigits bounds the digits before the point where columns are read unclamped; not ok where something may raise.
+func (e *Expr) rawDigits() (digits int, ok bool) {
+	switch {
+	case e.col != nil && pgresolve.IsInt(e.baseType()):
+		return 19, true
+	case e.col != nil:
 		typmod := e.col.Typmod
 		if e.col.Base != 0 {
 			typmod = e.col.BaseTypmod
 		}
 		precision, scale := pgresolve.NumericTypmod(typmod)
-		return e.baseType() == pgtype.NumericOID && typmod >= 0 && precision-scale <= rawDigits || pgresolve.IsInt(e.baseType())
+		return max(precision-scale, 1), e.baseType() == pgtype.NumericOID && typmod >= 0 && precision-scale <= rawColumnDigits
+	case e.typ != pgtype.NumericOID:
+		return 0, false
+	case e.value != nil && e.bounds.Finite():
+		return len(bounds.Floor(e.bounds.Abs().Hi).Num().String()), true
+	case e.value != nil:
+		return 1, true
+	case e.tmpl == castTemplate && e.exactCast() && e.args[0].col != nil:
+		return e.args[0].rawDigits()
+	case e.tmpl != plusTemplate && e.tmpl != minusTemplate && e.tmpl != timesTemplate:
+		return 0, false
 	}
-	if e.typ != pgtype.NumericOID {
-		return false
+	for _, a := range e.args {
+		n, fit := a.rawDigits()
+		if !fit || a.typ != pgtype.NumericOID {
+			return 0, false
+		}
+		if e.tmpl == timesTemplate {
+			digits += n
+		} else {
+			digits = max(digits, n)
+		}
 	}
-	if e.value != nil {
-		return true
+	if e.tmpl != timesTemplate {
+		digits++ // of the carry
 	}
-	switch e.tmpl {
-	case castTemplate:
-		return e.exactCast() && e.args[0].col != nil
-	case plusTemplate, minusTemplate, timesTemplate:
-		return rawSafe(e.args[0]) && rawSafe(e.args[1]) && e.args[0].typ == pgtype.NumericOID && e.args[1].typ == pgtype.NumericOID
-	}
-	return false
+	return digits, true
 }
 
 // defaultStep is the grid of PRIVACY.md (Grids).
