@@ -14,7 +14,7 @@ import (
 // Arrays are constants: operands of ANY and ALL, whose elements are analysed one by one. NULL elements are allowed, arrays of
 // arrays are not.
 
-// in is IN and NOT IN over a list, as transformAExprIn: elements get one common type with the left side.
+// in builds IN and NOT IN over a list, as transformAExprIn does: elements get one common type with the left side.
 func (b *builder) in(a *pg_query.A_Expr) (*Expr, error) {
 	loc := int(a.Location)
 	name, err := operatorName(a.Name, loc)
@@ -103,7 +103,7 @@ func (b *builder) anyAll(a *pg_query.A_Expr) (*Expr, error) {
 	return b.scalarArray(name, left, arr, a.Kind == pg_query.A_Expr_Kind_AEXPR_OP_ANY, describeOperator(a), loc)
 }
 
-// scalarArray is left op ANY/ALL (array). The operator is resolved and proven for one element at a time.
+// scalarArray builds left op ANY/ALL (array). The operator is resolved and proven for one element at a time.
 func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text string, loc int) (*Expr, error) {
 	elemType := pgresolve.ElementType(arr.typ)
 	if elemType == nil || arr.col != nil {
@@ -152,7 +152,7 @@ func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text str
 	return e, nil
 }
 
-// listTest is what x = ANY (constants) says: x is one of them; <> ALL is its negation.
+// listTest gives what x = ANY (constants) says: x is one of them; <> ALL is its negation.
 func listTest(name string, anyOf bool, left *Expr, all []*Expr) *test {
 	if !(name == "=" && anyOf || name == "<>" && !anyOf) {
 		return nil
@@ -251,7 +251,7 @@ func arrayTemplate(n int) string {
 	return "ARRAY[" + strings.Join(parts, ", ") + "]::{T}"
 }
 
-// arrayParam is an array parameter.
+// arrayParam builds an array parameter: its elements are constants once its value is known.
 func (b *builder) arrayParam(n int, elem uint32, value *string, known bool, loc int) (*Expr, error) {
 	t := pgresolve.LookupType(elem)
 	if !supported(elem) {
@@ -276,7 +276,7 @@ func (b *builder) arrayParam(n int, elem uint32, value *string, known bool, loc 
 	return e, nil
 }
 
-// arrayCast is '{…}'::type[] or $1::type[].
+// arrayCast builds '{…}'::type[] and $1::type[].
 func (b *builder) arrayCast(e *Expr, elem uint32, loc int) (*Expr, error) {
 	t := pgresolve.LookupType(elem)
 	switch {

@@ -55,7 +55,7 @@ func (b *builder) boolExpr(n *pg_query.BoolExpr) (*Expr, error) {
 	return nil, Refuse(int(n.Location), "this boolean operator is not supported", "")
 }
 
-// join is AND or OR: three-valued, so NULL only if an operand may be.
+// join connects conditions with AND or OR. In three-valued logic the result is NULL only if an operand may be.
 func join(op string, conditions []*Expr) *Expr {
 	if len(conditions) < 2 {
 		if len(conditions) == 1 {
@@ -89,7 +89,7 @@ func not(x *Expr) *Expr {
 	return e
 }
 
-// nullTest is IS [NOT] NULL: total for every type, those without any other operation included.
+// nullTest builds IS [NOT] NULL, which is total for every type, also for one without any other operation.
 func (b *builder) nullTest(n *pg_query.NullTest) (*Expr, error) {
 	if row := n.Arg.GetRowExpr(); row != nil {
 		return b.rowNullTest(n, row)
@@ -168,7 +168,7 @@ func Conjuncts(conditions ...*Expr) []query.Scalar {
 	return query.Sorted(out)
 }
 
-// Predicate makes a boolean expression of SQL that the caller made itself, for subqueries. columns are those of the outer query
+// Predicate makes a boolean expression of SQL that the caller made, for subqueries. columns are those of the outer query
 // that sql reads, work is what main does for it. joined is the SQL where the expression is one of the conditions of a WHERE, and
 // PostgreSQL may make a join of it; nil: the same.
 func Predicate(sql, joined query.Scalar, nullable bool, columns []*Column, work Work, location int) *Expr {

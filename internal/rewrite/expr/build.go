@@ -10,10 +10,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-// maxDepth is how deep expressions may nest; one level costs a few Go stack frames here and C frames in PostgreSQL.
+// maxDepth limits how deep expressions may nest. One level costs a few Go stack frames here and C frames in PostgreSQL.
 const maxDepth = 400
 
-// maxWeight is how many nodes an expression may print, about 2 MB of SQL.
+// maxWeight limits how many nodes an expression may print: about 2 MB of SQL.
 const maxWeight = 20000
 
 // Scope resolves what an expression names.
@@ -23,7 +23,7 @@ type Scope interface {
 	// Parameter gives the type of $n and, if known, its value in PostgreSQL's canonical text form; nil is NULL.
 	Parameter(n int) (oid uint32, value *string, known bool)
 	// Literal has PostgreSQL read a constant as the session would, and gives its value in canonical text form. What depends on
-	// the clock ("today", "now") is the same wherever it stands in a statement, and is read anew for each one. It is not
+	// the clock ("today", "now") is the same everywhere in a statement, and is read anew for each statement. It is not
 	// known before parameter values are.
 	Literal(oid uint32, text string) (value string, known bool, err error)
 	// Prints says whether the session prints values of a type as main does, whose settings never change: dates as ISO, intervals
@@ -59,7 +59,7 @@ func Build(node *pg_query.Node, scope Scope) (*Expr, error) {
 	return e, nil
 }
 
-// BuildBoolean is Build for WHERE, ON, HAVING and FILTER conditions: the result is coerced to boolean.
+// BuildBoolean builds the condition of a WHERE, ON, HAVING or FILTER: it coerces the result to boolean.
 func BuildBoolean(node *pg_query.Node, scope Scope) (*Expr, error) {
 	b := newBuilder(scope)
 	e, err := b.expr(node)
@@ -150,7 +150,7 @@ func (b *builder) node(n *pg_query.Node) (*Expr, error) {
 	return nil, Refuse(locationOf(n), fmt.Sprintf("%s is not supported in a row-level expression", nodeName(n)), "")
 }
 
-// subLink hands subqueries to R.
+// subLink hands subqueries to the scope.
 func (b *builder) subLink(s *pg_query.SubLink) (*Expr, error) {
 	var test []*Expr
 	if s.Testexpr != nil {

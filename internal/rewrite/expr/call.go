@@ -9,7 +9,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-// call is a resolved function or operator with its coerced arguments.
+// call holds a resolved function or operator with its coerced arguments.
 type call struct {
 	b    *builder // of those that resolved makes
 	cand *pgresolve.Candidate

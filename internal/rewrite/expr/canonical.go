@@ -10,8 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Canonical printing: questions that differ only in the order of operands, in the side on which a constant stands, or in the type
-// in which a whole number was written are printed, measured and kept as one. Every step keeps the value for all operands, NULL and
+// Canonical printing: questions that differ only in the order of operands, in the side of a constant, or in the type of a whole number
+// are printed, measured and kept as one. Every step keeps the value for all operands, NULL and
 // NaN included; expressions are total, so it makes no difference which operand is computed first.
 
 // canonical prints AND, OR, NOT and comparisons.

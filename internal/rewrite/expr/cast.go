@@ -12,7 +12,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-// typeCast is an explicit cast. A literal is read as the type, anything else converted.
+// typeCast builds an explicit cast. It reads a literal as the type, and converts anything else.
 func (b *builder) typeCast(t *pg_query.TypeCast) (*Expr, error) {
 	loc := int(t.Location)
 	target, err := b.typeNamed(t.TypeName, loc)
@@ -45,7 +45,7 @@ func (b *builder) typeCast(t *pg_query.TypeCast) (*Expr, error) {
 	return out, nil
 }
 
-// castTarget is a type named in a cast.
+// castTarget describes a type that a cast names.
 type castTarget struct {
 	oid    uint32
 	typmod int32

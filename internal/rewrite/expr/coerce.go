@@ -13,7 +13,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
-// castTemplate is how every cast prints.
+// castTemplate prints a cast.
 const castTemplate = "({0})::{T}"
 
 // coerce converts an operand implicitly to a built-in type, as coerce_type does. A literal of unknown type is read as to. at is
@@ -158,7 +158,7 @@ func (b *builder) common(construct string, all []*Expr, loc int) ([]*Expr, error
 	return out, nil
 }
 
-// merged is the expression whose value is one of choices, which have one type: bounds are the hull, digits the most.
+// merged makes the expression whose value is one of choices, which have one type: its bounds are their hull, its digits the most of theirs.
 func merged(c *call, choices []*Expr) (*Expr, error) {
 	first := choices[0]
 	e := c.result(first.typ)
@@ -201,7 +201,7 @@ func orZero(r *big.Rat) *big.Rat {
 	return r
 }
 
-// qualifiedLike is the type name without typmod.
+// qualifiedLike prints the type without its modifier.
 func qualifiedLike(e *Expr) string {
 	if pgresolve.LookupType(e.typ) != nil {
 		return pgresolve.Qualified(e.typ, -1)
@@ -209,7 +209,7 @@ func qualifiedLike(e *Expr) string {
 	return e.typeName
 }
 
-// merge is the greater of two known quantities, or −1.
+// merge gives the greater of two known quantities, or −1.
 func merge(a, b int) int {
 	if a < 0 || b < 0 {
 		return -1

@@ -10,7 +10,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Column is a column that an expression may read. R owns the values; Build keeps the pointer as the column's identity.
+// Column describes a column that an expression may read. The caller owns it; Build keeps the pointer as the column's identity.
 type Column struct {
 	Ref        query.Scalar     // the column as a query for main reads it
 	Name       string           // as messages name it
@@ -31,7 +31,7 @@ type Column struct {
 	Collation  string           // quoted and qualified; empty: the type's default
 	// DeterministicCollation: equality is byte equality. True for types without collation.
 	DeterministicCollation bool
-	Source                 any   // R's own: what the column came from
+	Source                 any   // the caller's: what the column came from
 	Chars                  int64 // of a public text: how many it has on average; 0: unknown
 	Work                   Work  // of computing it, where a subselect or a subquery does
 	Subquery               bool  // a subquery computes it, for one row
@@ -40,7 +40,7 @@ type Column struct {
 	provisional bool    // they wait for parameter values
 }
 
-// Read is a bare column as an expression. location is what refusals point to.
+// Read makes an expression of a bare column. Refusals point to location.
 func Read(c *Column, location int) *Expr { return columnExpr(c, location) }
 
 func (b *builder) columnRef(r *pg_query.ColumnRef) (*Expr, error) {
@@ -67,7 +67,7 @@ func (b *builder) columnRef(r *pg_query.ColumnRef) (*Expr, error) {
 	return e, nil
 }
 
-// columnExpr is a bare column, its bounds made exact in its type.
+// columnExpr makes an expression of a bare column, with bounds that its type represents exactly.
 func columnExpr(c *Column, loc int) *Expr {
 	e := newExpr(c.Type, loc)
 	e.typmod, e.typeName, e.nullable, e.col, e.labels = c.Typmod, c.TypeName, c.Nullable, c, c.EnumLabels
@@ -122,7 +122,7 @@ func (e *Expr) AsColumn(ref query.Scalar, name string) *Column {
 	return c
 }
 
-// kept says that the SQL gives a column's own value. A column that is read clamped gives one value for many: it names neither a row
+// kept reports whether the SQL gives a column's own value. A column that is read clamped gives one value for many: it names neither a row
 // nor a unit.
 func (e *Expr) kept() bool {
 	if e.col == nil {
@@ -132,8 +132,8 @@ func (e *Expr) kept() bool {
 	return query.Equal(sql, e.col.Ref) || query.Equal(sql, query.F("({})::{}", e.col.Ref, e.typeName))
 }
 
-// held is the interval in which every value lies that the SQL gives, wherever it is computed; ok is false where the bounds are only
-// declared, and there is none. A WHERE that narrowed a column holds nothing: PostgreSQL may compute with the column before.
+// held gives the interval in which every value lies that the SQL gives, wherever it is computed. ok is false where the bounds are only
+// declared. A WHERE that narrowed a column holds nothing: PostgreSQL may compute with the column before.
 func (e *Expr) held() (i bounds.Interval, ok bool) {
 	switch {
 	case e.col == nil || e.clamp:
@@ -161,7 +161,7 @@ func (c *Column) Narrow(limits bounds.Interval) {
 	c.hold(held, ok)
 }
 
-// Narrowed is a copy of the column under a condition that holds for every row, for the expressions above a WHERE.
+// Narrowed copies the column under a condition that holds for every row, for the expressions above a WHERE.
 func (c *Column) Narrowed(n Narrowing) *Column {
 	e := columnExpr(c, -1).narrowed(n)
 	out := *c

@@ -81,7 +81,7 @@ func (b *builder) inUnitsOf(oid uint32, r *Expr) bounds.Interval {
 	return bounds.Interval{}
 }
 
-// instant is the moment that a local date or time is in the session's time zone.
+// instant bounds the moment that a local date or time names in the session's time zone.
 func (b *builder) instant(local *Expr) bounds.Interval {
 	x, err := b.readByServer(pgtype.TimestamptzOID, *local.value.text, local)
 	if err != nil || !x.bounds.Finite() {
@@ -95,7 +95,7 @@ func sameUnits(a, b uint32) bool {
 	return a == b || pgresolve.IsNumber(a) && pgresolve.IsNumber(b)
 }
 
-// plainColumn is the column read by e, seen through casts to wider number types.
+// plainColumn finds the column that e reads, through casts to wider number types.
 func plainColumn(e *Expr) *Expr {
 	for e.col == nil {
 		if len(e.args) != 1 || !e.exactCast() {
@@ -127,7 +127,7 @@ func (e *Expr) exactCast() bool {
 	return false
 }
 
-// narrowing is what the comparison, being true (or, with negated, false) says of its column.
+// narrowing gives what the comparison says of its column if it is true or, with negated, if it is false.
 func (t *test) narrowing(negated bool) Narrowing {
 	name := t.name
 	if negated {

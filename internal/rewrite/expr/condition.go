@@ -111,7 +111,7 @@ func (b *builder) coalesce(n *pg_query.CoalesceExpr) (*Expr, error) {
 	return e, nil
 }
 
-// minMax is GREATEST and LEAST, which ignore NULL: NULL only if all operands are.
+// minMax builds GREATEST and LEAST, which ignore NULL: they are NULL only if all operands are.
 func (b *builder) minMax(n *pg_query.MinMaxExpr) (*Expr, error) {
 	name := "GREATEST"
 	switch n.Op {
@@ -176,8 +176,9 @@ func hullOfExtremes(name string, all []*Expr) bounds.Interval {
 	return flip(out)
 }
 
-// disorder is by how much an operand's value, which for an interval is its epoch, may be above that of another which PostgreSQL holds
-// to be no less: it orders years as 360 days, and their epoch has 365.25. Not ordered: the fields of an interval may be anything.
+// disorder gives by how much the value of an operand may exceed that of another that PostgreSQL does not order below it. The value of an
+// interval is its epoch, which counts a year as 365.25 days; PostgreSQL orders a year as 360. ordered is false where the fields of an
+// interval may be anything.
 func disorder(all []*Expr) (slack *big.Rat, ordered bool) {
 	slack = bounds.Zero
 	for _, x := range all {

@@ -10,7 +10,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-// literal is make_const of parse_node.c.
+// literal types a constant as make_const of parse_node.c does.
 func literal(c *pg_query.A_Const) (*Expr, error) {
 	loc := int(c.Location)
 	switch v := c.GetVal().(type) {

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// maxText is how many characters of an expression a message quotes.
+// maxText limits how many characters of an expression a message quotes.
 const maxText = 80
 
 func cut(s string) string {
@@ -170,7 +170,7 @@ func describeOperand(n *pg_query.Node, outer *pg_query.A_Expr, depth int) string
 	return s
 }
 
-// binding is how tightly an operation binds (gram.y).
+// binding ranks how tightly an operation binds (gram.y).
 func binding(a *pg_query.A_Expr) int {
 	if a.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(a.Name) == 0 {
 		return 1
@@ -188,7 +188,7 @@ func binding(a *pg_query.A_Expr) int {
 	return 2
 }
 
-// functionWord is a function's name without pg_catalog.
+// functionWord gives a function's name without pg_catalog.
 func functionWord(f *pg_query.FuncCall) string {
 	var parts []string
 	for _, p := range f.Funcname {
@@ -199,7 +199,7 @@ func functionWord(f *pg_query.FuncCall) string {
 	return strings.Join(parts, ".")
 }
 
-// nodeName is the parse node's kind, for constructs that have no rule.
+// nodeName gives the kind of a parse node, for constructs that have no rule.
 func nodeName(n *pg_query.Node) string {
 	if n.GetNode() == nil {
 		return "an empty expression"
@@ -207,7 +207,7 @@ func nodeName(n *pg_query.Node) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", n.GetNode()), "*pg_query.Node_")
 }
 
-// locationOf is the byte offset of a node, where its kind has one.
+// locationOf gives the byte offset of a node, where its kind has one.
 func locationOf(n *pg_query.Node) int {
 	m := n.ProtoReflect()
 	kind := m.WhichOneof(m.Descriptor().Oneofs().ByName("node"))

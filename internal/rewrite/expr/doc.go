@@ -4,13 +4,13 @@
 // values included, it neither raises an error nor leaves the bounds that are declared for it. A row that made a measure
 // query fail would be seen by the analyst; a value outside its bounds would exceed the sensitivity.
 //
-// # The way of an expression
+// # From parse node to SQL
 //
 //  1. Build walks the parse tree. Every node kind, function, operator and cast that is not named here is refused.
-//  2. Names are resolved through a Scope; types as PostgreSQL resolves them: the candidates are PostgreSQL's own (catalog.txt,
-//     read from pg_operator, pg_proc and pg_cast), the choice among them is parse_func.c's and parse_oper.c's.
-//  3. The resolved identity (name and argument types) is looked up in the table of rules. A rule states the bounds of the
-//     result and the condition under which the operation is total.
+//  2. Names are resolved through a Scope; operators, functions and types as PostgreSQL resolves them
+//     (package pgresolve).
+//  3. The resolved identity (name and argument types) is looked up in the table of rules (rules.go; one file rule_*.go for
+//     each family). A rule states the bounds of the result, the condition under which the operation is total, and what it costs.
 //  4. Expr prints itself with qualified names, so that it means on main what was analysed here.
 //
 // # Bounds

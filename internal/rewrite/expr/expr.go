@@ -15,7 +15,7 @@ type Interval = bounds.Interval
 // Between makes an interval of two integers.
 func Between(lo, hi int64) Interval { return bounds.Between(lo, hi) }
 
-// Expr is a typed, bounded, total expression. Immutable.
+// Expr is a typed, bounded, total expression. Nobody changes one once it is built.
 type Expr struct {
 	typ         uint32
 	typmod      int32
@@ -44,7 +44,7 @@ type Expr struct {
 	cost        cost   // of the operation itself
 	op          string // AND, OR, NOT or a comparison: prints in canonical order (canonical.go)
 	args        []*Expr
-	verbatim    query.Scalar // SQL of the caller's
+	verbatim    query.Scalar // SQL that the caller made
 	joined      query.Scalar // verbatim, as a condition of a WHERE
 	subquery    Work         // of verbatim
 	col         *Column      // column read

@@ -34,7 +34,7 @@ func flInterval(i bounds.Interval, oid uint32) (bounds.Interval, bool) {
 	return bounds.New(lo, hi), ok1 && ok2
 }
 
-// floatQuantum is a quantum for floats of size at least least (> 0), or zero: 2^-(n+mantissa bits).
+// floatQuantum gives a quantum for floats of size at least least (> 0), or zero: 2^-(n+mantissa bits).
 func floatQuantum(least *big.Rat, oid uint32) int {
 	n := 0
 	if least.Cmp(bounds.One) < 0 {
@@ -46,7 +46,7 @@ func floatQuantum(least *big.Rat, oid uint32) int {
 	return n + 53
 }
 
-// leastQuantum is beyond which nonzero values could be lost to underflow: the exponent of the least subnormal.
+// leastQuantum gives the exponent of the least subnormal: beyond it, underflow could lose a value that is not 0.
 func leastQuantum(oid uint32) int {
 	if oid == pgtype.Float4OID {
 		return 149
@@ -54,7 +54,7 @@ func leastQuantum(oid uint32) int {
 	return 1074
 }
 
-// flushed is what a bound becomes if it is tiny itself.
+// flushed gives a bound as it is read: 0 if it is tiny.
 func flushed(r *big.Rat, oid uint32) *big.Rat {
 	if new(big.Rat).Abs(r).Cmp(bounds.Pow2(-flushExponent(oid))) < 0 {
 		return bounds.Zero

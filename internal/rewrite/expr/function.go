@@ -64,7 +64,7 @@ func functionTemplate(c *pgresolve.Candidate) string {
 	return "pg_catalog." + pgresolve.QuoteName(c.Name) + "(" + strings.Join(parts, ", ") + ")"
 }
 
-// sqlValue is CURRENT_DATE and the like.
+// sqlValue builds CURRENT_DATE and its kind.
 func (b *builder) sqlValue(f *pg_query.SQLValueFunction) (*Expr, error) {
 	loc := int(f.Location)
 	word := strings.TrimPrefix(f.Op.String(), "SVFOP_")

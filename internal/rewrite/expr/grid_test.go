@@ -79,7 +79,7 @@ func (s *server) checkSteps(t *testing.T, e *Expr, m *Measure) {
 	}
 }
 
-// TestDefaultGrids: the grids of PRIVACY's rule, by type.
+// TestDefaultGrids: the grids by type (docs/policy.md, grid).
 func TestDefaultGrids(t *testing.T) {
 	scope := offlineScope(t)
 	for _, c := range []struct {

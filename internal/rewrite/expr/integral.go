@@ -10,7 +10,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// integral is a numeric expression as integer arithmetic: an integer within bounds that counts steps of 10^-scale.
+// integral prints a numeric expression as integer arithmetic: an integer within bounds that counts steps of 10^-scale.
 type integral struct {
 	sql    query.Scalar
 	scale  int
@@ -37,7 +37,7 @@ func (m *Measure) Over(convert Convert) query.Scalar {
 	return convert(m.Unguarded, !pgresolve.IsInt(m.arg.typ) && m.arg.typ != pgtype.BoolOID)
 }
 
-// isIntegral says that there is an integer form of more than one column's conversion, on the measure's grid.
+// isIntegral reports whether there is an integer form of more than one column's conversion, on the measure's grid.
 func (m *Measure) isIntegral() bool {
 	if m.arg.col != nil {
 		return false
@@ -120,7 +120,7 @@ func (i integral) rescaled(scale int) (integral, bool) {
 	return combined("*", i, factor, scale, i.bounds.Mul(factor.bounds))
 }
 
-// constantIntegral is a constant that counts steps.
+// constantIntegral makes a constant that counts steps.
 func constantIntegral(steps *big.Rat, scale int) (integral, bool) {
 	i := integral{scale: scale, bounds: bounds.Point(steps)}
 	if !steps.IsInt() || !i.typed() {

@@ -206,7 +206,7 @@ func columnSeries(e *Expr, limit int64) (list string, n int64) {
 	return list, n
 }
 
-// columnType is the type of listed values: that of the column, with its typmod.
+// columnType prints the type of listed values: that of the column, with its typmod.
 func columnType(e *Expr) string {
 	if pgresolve.LookupType(e.typ) != nil {
 		return pgresolve.Qualified(e.typ, e.typmod)
@@ -266,7 +266,7 @@ func nullRow(e *Expr) string {
 }
 
 // SelectionKey prints a key for partition selection: equal values, and only those, have equal text, and
-// casting it to TypeName gives the value. It refuses types without such a form (PRIVACY 10).
+// casting it to TypeName gives the value. It refuses types without such a form (docs/privacy.md P17).
 func SelectionKey(e *Expr) (query.Scalar, error) {
 	x := e.relabelled()
 	s := (&printer{}).print(x)

@@ -14,7 +14,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-// constant is a literal, a NULL or a parameter's value, validated against its type.
+// constant holds a literal, a NULL or a parameter's value, validated against its type.
 type constant struct {
 	text   *string         // canonical: equal values of a type have equal text, which PostgreSQL reads as the value under any setting; nil: NULL
 	bounds bounds.Interval // a point, or open for NaN, ±infinity and types without order
@@ -124,7 +124,7 @@ func (c *constant) readNumber(oid uint32, s string) error {
 	return nil
 }
 
-// literalScale is the dscale that numeric_in gives: digits after the point, less the exponent.
+// literalScale gives the dscale of numeric_in: the digits after the point, less the exponent.
 func literalScale(s string) int {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(s), "e")
 	_, digits, _ := strings.Cut(mantissa, ".")

@@ -131,7 +131,7 @@ func readStamp(oid uint32, s string) (*big.Rat, error) {
 	return at, nil
 }
 
-// spanUnit is what one of a unit adds.
+// spanUnit says what one of a unit adds.
 type spanUnit struct{ months, days, micros int64 }
 
 // spanNames names each unit once.
@@ -148,7 +148,7 @@ var spanUnits = map[string]spanUnit{
 	"centurie": {1200, 0, 0},
 }
 
-// oneSignForAll is an interval of several fields whose only sign is the first one's minus: in IntervalStyle sql_standard it counts
+// oneSignForAll matches an interval of several fields whose only sign is the minus of the first: in IntervalStyle sql_standard it counts
 // for all of them, so the session decides what is meant.
 var oneSignForAll = regexp.MustCompile(`^-[^+-]*[a-zA-Zµ]\s*[0-9][^+-]*$`)
 
@@ -221,7 +221,7 @@ func (s *span) add(whole, fraction, name string) (string, error) {
 	return first, nil
 }
 
-// epoch is EXTRACT(EPOCH) in microseconds: a year is 365.25 days, a month 30.
+// epoch gives EXTRACT(EPOCH) in microseconds: a year is 365.25 days, a month 30.
 func (s *span) epoch() *big.Rat {
 	days := add(mul(rat(s.months/12), frac(1461, 4)), rat(s.months%12*30+s.days))
 	return add(mul(days, microsPerDay), s.micros)
@@ -261,7 +261,7 @@ func (s *span) text() string {
 	return strings.Join(parts, " ")
 }
 
-// shift is by how much adding the interval may move a date or timestamp. m months never differ from the mean of 30.436875 days
+// shift bounds by how much adding the interval may move a date or timestamp. m months never differ from the mean of 30.436875 days
 // each by more than 4 days; one hour more or less per change of a zone's offset is covered by one day.
 func (s *span) shift() bounds.Interval {
 	at := bounds.Point(add(mul(rat(s.days), microsPerDay), s.micros))

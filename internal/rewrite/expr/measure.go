@@ -12,7 +12,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// GridRule asks Measured for a grid. Zero: by type (PRIVACY, Grids).
+// GridRule asks Measured for a grid. The zero value asks for that of the type (docs/policy.md, grid).
 type GridRule struct {
 	Step    *big.Rat // in canonical units; nil: by type
 	Foreign bool     // print CASE ladders, which postgres_fdw pushes down, and never LEAST and GREATEST
@@ -85,7 +85,7 @@ func Measured(e *Expr, rule GridRule) (*Measure, error) {
 	return guarded(x, m), nil
 }
 
-// guarded adds the forms that are right for NULL: LEAST and GREATEST ignore it.
+// guarded adds the forms that give NULL for NULL: LEAST and GREATEST ignore it.
 func guarded(x *Expr, m *Measure) *Measure {
 	m.SQL = m.Unguarded
 	if x.nullable {
@@ -175,7 +175,7 @@ func (e *Expr) rawDigits() (digits int, ok bool) {
 	return digits, true
 }
 
-// defaultStep is the grid of PRIVACY.md (Grids).
+// defaultStep chooses the grid by type (docs/policy.md, grid).
 func defaultStep(x *Expr) *big.Rat {
 	width := x.bounds.Width()
 	switch {
@@ -204,7 +204,7 @@ func defaultStep(x *Expr) *big.Rat {
 	return step
 }
 
-// floatSteps is what float8 computes for r/step: a product with the whole inverse of step, or a quotient.
+// floatSteps computes r/step as float8 does: a product with the whole inverse of step, or a quotient.
 func floatSteps(r, step *big.Rat) *big.Rat {
 	inverse := new(big.Rat).Inv(step)
 	var out *big.Rat

@@ -19,7 +19,7 @@ type Narrowing struct {
 // of the columns, and build the rest with those.
 func Narrow(condition *Expr) map[*Column]Narrowing { return narrowTest(condition.test, isTrue) }
 
-// sense is what is known of a three-valued condition.
+// sense says what is known of a three-valued condition.
 type sense int
 
 const (
@@ -31,7 +31,7 @@ const (
 
 func (s sense) negated() sense { return [...]sense{isFalse, isTrue, notFalse, notTrue}[s] }
 
-// narrowTest is what a condition of known sense says of columns. Bounds speak of values, so they hold of NULL too; that a column
+// narrowTest gives what a condition of known sense says of columns. Bounds speak of values, so they hold of NULL too; that a column
 // is not NULL follows only from a condition known to be true or false.
 func narrowTest(t *test, s sense) map[*Column]Narrowing {
 	if t == nil {
@@ -80,7 +80,7 @@ func narrowTest(t *test, s sense) map[*Column]Narrowing {
 	return nil
 }
 
-// list is narrowing for = and for = ANY.
+// list gives the narrowing of a comparison or of = ANY.
 func (t *test) list(negated bool) Narrowing {
 	if t.in == nil {
 		return t.narrowing(negated)
@@ -99,7 +99,7 @@ func (t *test) list(negated bool) Narrowing {
 	return n
 }
 
-// meet is what two conditions that both hold say.
+// meet gives what two conditions say that both hold.
 func meet(a, b map[*Column]Narrowing) map[*Column]Narrowing {
 	out := map[*Column]Narrowing{}
 	for c, n := range a {
@@ -125,7 +125,7 @@ func meet(a, b map[*Column]Narrowing) map[*Column]Narrowing {
 	return out
 }
 
-// either is what two conditions of which one holds say.
+// either gives what two conditions say of which one holds.
 func either(a, b map[*Column]Narrowing) map[*Column]Narrowing {
 	out := map[*Column]Narrowing{}
 	for c, x := range a {

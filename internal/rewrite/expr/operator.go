@@ -141,7 +141,7 @@ func (b *builder) between(a *pg_query.A_Expr) (*Expr, error) {
 	return e, nil
 }
 
-// distinct is IS [NOT] DISTINCT FROM: NULL equals NULL, and the answer is never NULL.
+// distinct builds IS [NOT] DISTINCT FROM: NULL equals NULL, and the answer is never NULL.
 func (b *builder) distinct(args []*Expr, negated bool, text string, loc int) (*Expr, error) {
 	e, err := b.operator("=", args, text, loc)
 	if err != nil {
@@ -164,7 +164,7 @@ func (b *builder) distinct(args []*Expr, negated bool, text string, loc int) (*E
 	return &out, nil
 }
 
-// nullIf is NULLIF: its type is the left operand's as it enters the comparison.
+// nullIf builds NULLIF: its type is the left operand's as it enters the comparison.
 func (b *builder) nullIf(args []*Expr, text string, loc int) (*Expr, error) {
 	eq, err := b.operator("=", args, text, loc)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-// paramRef is $n: a constant once its value is known, and provisional before.
+// paramRef builds $n: a constant once its value is known, and provisional before.
 func (b *builder) paramRef(p *pg_query.ParamRef) (*Expr, error) {
 	n, loc := int(p.Number), int(p.Location)
 	oid, value, known := b.scope.Parameter(n)
@@ -42,7 +42,7 @@ func (b *builder) paramRef(p *pg_query.ParamRef) (*Expr, error) {
 	return e, nil
 }
 
-// enumParam is a parameter of a type of the user's own. It prints as a literal, since the type's OID on main may be another; its
+// enumParam builds a parameter of an enum type. It prints as a literal, since the type's OID on main may be another; its
 // labels are those of the column that it is compared with.
 func enumParam(n int, oid uint32, value *string, known bool, loc int) *Expr {
 	e := newExpr(oid, loc)

@@ -14,7 +14,7 @@ import (
 
 // printer makes the SQL of expressions for main.
 type printer struct {
-	raw     bool                     // columns are read unclamped: the whole is clamped afterwards (PRIVACY 8)
+	raw     bool                     // columns are read unclamped: the whole is clamped afterwards (see rawSafe)
 	columns map[*Column]query.Scalar // in place of a column
 	nodes   map[*Expr]query.Scalar   // in place of an expression
 }
@@ -136,5 +136,5 @@ func intervalRead(e *Expr, ref query.Scalar) query.Scalar {
 	return query.List{Of: append(cases, query.F(" ELSE {} END)", ref))}
 }
 
-// fieldLimit is how large the days, and the years, of an interval column may be.
+// fieldLimit bounds the days, and the years, of an interval column.
 func fieldLimit(b bounds.Interval) *big.Rat { return add(b.Abs().Hi, mul(rat(366), microsPerDay)) }

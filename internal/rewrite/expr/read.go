@@ -9,9 +9,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-// Read is the expression as an operand: a domain's value as its base type, a bounded column clamped to its bounds, a float column
-// with tiny values flushed to zero. Anything but a bare column is returned as it is. Aggregated and derived columns of R print
-// Read().SQL() where values outside the bounds must not pass.
+// Read gives the expression as an operand: a domain's value as its base type, a bounded column clamped to its bounds, a float column
+// with tiny values flushed to zero. Anything but a bare column is returned as it is. Whoever aggregates or
+// derives a column prints Read().SQL() where values outside the bounds must not pass.
 func (e *Expr) Read() *Expr {
 	if e.col == nil || e.clamp {
 		return e
@@ -43,7 +43,7 @@ func (e *Expr) Read() *Expr {
 	return &out
 }
 
-// relabelled is a domain's value as its base type.
+// relabelled gives a domain's value as its base type.
 func (e *Expr) relabelled() *Expr {
 	if e.col == nil || e.col.Base == 0 || e.typ != e.col.Type {
 		return e
@@ -104,7 +104,7 @@ func representable(oid uint32, i bounds.Interval) bounds.Interval {
 	return i.Short()
 }
 
-// narrowed is the column under a condition. A contradiction leaves the bounds alone: no row gets there.
+// narrowed gives the column under a condition. A contradiction leaves the bounds alone: no row gets there.
 func (e *Expr) narrowed(n Narrowing) *Expr {
 	out := *e
 	base := e.baseType()
@@ -129,7 +129,7 @@ func (e *Expr) narrowed(n Narrowing) *Expr {
 	return &out
 }
 
-// granule is the least distance of two values; nil: unknown.
+// granule gives the least distance of two values; nil: unknown.
 func (e *Expr) granule() *big.Rat {
 	base := e.baseType()
 	switch {

@@ -8,13 +8,13 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// Refusal is an expression that cannot be accepted: the client's error, and where its cause begins.
+// Refusal says why an expression cannot be accepted: the client's error, and where its cause begins.
 type Refusal struct {
 	Err      *pgconn.PgError // without position
 	Location int             // byte offset in the parsed text; −1: unknown
 }
 
-// Error is the message.
+// Error gives the message.
 func (r *Refusal) Error() string { return r.Err.Error() }
 
 // Unwrap gives the client's error.

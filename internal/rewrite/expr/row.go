@@ -20,7 +20,7 @@ func (b *builder) operand(n *pg_query.Node) ([]*Expr, error) {
 	return b.list([]*pg_query.Node{n})
 }
 
-// rowOperator is a comparison of two rows, or IS [NOT] DISTINCT FROM.
+// rowOperator builds a comparison of two rows, IS [NOT] DISTINCT FROM included.
 func (b *builder) rowOperator(a *pg_query.A_Expr, name string, loc int) (*Expr, error) {
 	if a.Lexpr.GetRowExpr() == nil || a.Rexpr.GetRowExpr() == nil {
 		return nil, Refuse(loc, "a row can be compared with a row only", "compare the columns one by one, with AND")
@@ -95,7 +95,7 @@ func pairwise(word string, left, right []*Expr, text string, loc int, f func(l, 
 	return &e, nil
 }
 
-// rowIn is (a, b) IN ((1, 2), …) and NOT IN.
+// rowIn builds (a, b) IN ((1, 2), …) and NOT IN.
 func (b *builder) rowIn(a *pg_query.A_Expr, name string, loc int) (*Expr, error) {
 	left, err := b.operand(a.Lexpr)
 	if err != nil {
@@ -129,7 +129,7 @@ func (b *builder) rowIn(a *pg_query.A_Expr, name string, loc int) (*Expr, error)
 	return &e, nil
 }
 
-// rowNullTest is ROW(…) IS [NOT] NULL: all columns are NULL, or none is.
+// rowNullTest builds ROW(…) IS [NOT] NULL: all columns are NULL, or none is.
 func (b *builder) rowNullTest(n *pg_query.NullTest, row *pg_query.RowExpr) (*Expr, error) {
 	var all []*Expr
 	for _, a := range row.Args {
@@ -165,12 +165,12 @@ func Compared(name string, left, right []*Expr, scope Scope, location int) (l, r
 	return l, r, nil
 }
 
-// Equal is the condition that USING makes of two columns, resolved and proven as if it were written.
+// Equal builds the condition that USING makes of two columns, resolved and proven as if it were written.
 func Equal(l, r *Column, scope Scope, location int) (*Expr, error) {
 	return newBuilder(scope).operator("=", []*Expr{columnExpr(l, location), columnExpr(r, location)}, l.Name+" = "+r.Name, location)
 }
 
-// ComparedWork is how many steps a comparison with one row of a subquery takes: the left-hand side is computed for each.
+// ComparedWork counts the steps of a comparison with one row of a subquery: the left-hand side is computed for each.
 func ComparedWork(name string, left, right []*Expr) int64 {
 	steps := int64(0)
 	for i := range left {

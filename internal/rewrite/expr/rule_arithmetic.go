@@ -26,7 +26,7 @@ var arithmeticRules = []rule{
 	{names: "sign", args: "numeric|float8", total: "always", apply: sign},
 }
 
-// numericQuanta: float arguments' quanta, known after Read.
+// quanta gives the largest quantum of float arguments, which is known once they are read (see Expr.Read).
 func quanta(args []*Expr) (int, bool) {
 	q := 0
 	for _, a := range args {

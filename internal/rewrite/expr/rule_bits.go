@@ -17,7 +17,7 @@ var bitRules = []rule{
 	{names: "to_hex", args: "int4|int8", total: "always", apply: hexadecimal},
 }
 
-// bitwise is & | #: no result has more bits than the operands. Where one side of & is not negative, the result lies between 0 and it.
+// bitwise bounds & | #: no result has more bits than the operands. Where one side of & is not negative, the result lies between 0 and it.
 func bitwise(c *call) (*Expr, error) {
 	e := c.result(c.cand.Result)
 	x, y := c.args[0].bounds, c.args[1].bounds
@@ -43,7 +43,7 @@ func bitwise(c *call) (*Expr, error) {
 	return e, nil
 }
 
-// complement is ~x = −x − 1.
+// complement bounds ~x, which is −x − 1.
 func complement(c *call) (*Expr, error) {
 	e := c.result(c.cand.Result)
 	e.bounds = c.args[0].bounds.Neg().Map(func(r *big.Rat) *big.Rat { return sub(r, bounds.One) })

@@ -39,7 +39,7 @@ func widthBucket(c *call) (*Expr, error) {
 	return e, nil
 }
 
-// thresholds is width_bucket(value, thresholds), for a constant array in ascending order: total for any value, NaN included.
+// thresholds builds width_bucket(value, thresholds) for a constant array in ascending order: total for any value, NaN included.
 func thresholds(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
 	if len(args) != 2 {
 		return nil, nil

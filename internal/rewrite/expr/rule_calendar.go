@@ -118,7 +118,7 @@ func makeTime(c *call) (*Expr, error) {
 	return e, err
 }
 
-// intervalParts are make_interval's arguments by name.
+// intervalParts names the arguments of make_interval.
 var intervalParts = []string{"years", "months", "weeks", "days", "hours", "mins", "secs"}
 
 // intervalArguments puts named arguments into their places, and 0 where there is none.
@@ -168,7 +168,7 @@ func makeInterval(c *call) (*Expr, error) {
 	return e, nil
 }
 
-// toTimestamp is to_timestamp(epoch): a product of floats, rounded.
+// toTimestamp bounds to_timestamp(epoch): a product of floats, rounded.
 func toTimestamp(c *call) (*Expr, error) {
 	e := c.result(pgtype.TimestamptzOID)
 	known, err := c.finite()

@@ -14,7 +14,7 @@ var concatRules = []rule{
 	{names: "concat concat_ws", total: "operands up to 2^20 characters (the rest is cut off)", build: concat},
 }
 
-// concatenate is text || anything: the other operand by its output function.
+// concatenate bounds text || anything. PostgreSQL prints the other operand by its output function.
 func concatenate(c *call) (*Expr, error) {
 	length := 0
 	args := make([]*Expr, len(c.args))
@@ -41,7 +41,7 @@ func concatenate(c *call) (*Expr, error) {
 	return c.textResult(length)
 }
 
-// concat is concat and concat_ws, which ignore NULL arguments, but for the separator.
+// concat builds concat and concat_ws, which ignore NULL arguments except for the separator.
 func concat(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
 	name, _, _ := strings.Cut(text, "(")
 	c := &call{loc: loc, text: text, tmpl: "pg_catalog." + name + "("}

@@ -60,7 +60,7 @@ func dateShift(c *call) (*Expr, error) {
 	return c.inside(e, dateSafe)
 }
 
-// shiftOf is by how much adding an interval expression may move a timestamp.
+// shiftOf bounds by how much adding an interval expression may move a timestamp.
 func shiftOf(e *Expr) bounds.Interval {
 	if e.value != nil && e.value.span != nil {
 		return e.value.span.shift()
@@ -248,7 +248,7 @@ func age(c *call) (*Expr, error) {
 	return e, nil
 }
 
-// ageNow is age(x): from midnight of the current date.
+// ageNow bounds age(x), which counts from midnight of the current date.
 func ageNow(c *call) (*Expr, error) {
 	today, err := c.b.readByServer(c.args[0].typ, "today", &Expr{text: "CURRENT_DATE", location: c.loc})
 	if err != nil {
@@ -261,7 +261,7 @@ func ageNow(c *call) (*Expr, error) {
 
 func isFinite(c *call) (*Expr, error) { return c.result(pgtype.BoolOID), nil }
 
-// zone is AT TIME ZONE.
+// zone bounds AT TIME ZONE with a zone's name.
 func zone(c *call) (*Expr, error) {
 	name, zoneKnown, err := c.constantText(0, "the time zone")
 	if err != nil {
@@ -273,7 +273,7 @@ func zone(c *call) (*Expr, error) {
 	return c.zoned()
 }
 
-// offset is AT TIME ZONE INTERVAL '2 hours'. Months and days raise.
+// offset bounds AT TIME ZONE INTERVAL '2 hours'. Months and days raise an error.
 func offset(c *call) (*Expr, error) {
 	if by := c.args[0]; !by.provisional && !isNull(by) {
 		if by.value == nil || by.value.span.months != 0 || by.value.span.days != 0 || by.bounds.Abs().Hi.Cmp(zoneMax) > 0 {

@@ -18,14 +18,14 @@ var extractRules = []rule{
 	{names: "date_trunc", args: "text,timestamp|timestamptz", total: "a constant field; bounded operand", cost: cost{steps: 60}, apply: dateTrunc},
 }
 
-// fieldUnits are the fields by what PostgreSQL also calls them (datetime.c, datetktbl and deltatktbl).
+// fieldNames maps other names of fields to the first (datetime.c, datetktbl and deltatktbl).
 var fieldNames = map[string]string{
 	"years": "year", "months": "month", "days": "day", "hours": "hour", "minutes": "minute", "seconds": "second", "weeks": "week",
 	"decades": "decade", "centuries": "century", "millenniums": "millennium", "millennia": "millennium", "quarters": "quarter",
 	"microsecond": "microseconds", "millisecond": "milliseconds",
 }
 
-// cyclic fields take few values, whatever the date. Infinity has none: NULL.
+// cyclic bounds the fields that take few values, whatever the date. Infinity has none: NULL.
 var cyclic = map[string]bounds.Interval{
 	"month": bounds.Between(1, 12), "day": bounds.Between(1, 31), "hour": bounds.Between(0, 23), "minute": bounds.Between(0, 59), "second": bounds.Between(0, 60),
 	"milliseconds": bounds.Between(0, 60000), "microseconds": bounds.Between(0, 60000000), "quarter": bounds.Between(1, 4), "week": bounds.Between(1, 53), "dow": bounds.Between(0, 6),
@@ -35,7 +35,7 @@ var cyclic = map[string]bounds.Interval{
 // dayFields are those that a date has; the others raise when a row arrives.
 var dayFields = []string{"month", "day", "quarter", "week", "dow", "isodow", "doy", "year", "isoyear", "decade", "century", "millennium", "epoch", "julian"}
 
-// growing fields of a date or timestamp, as shares of the mean year since 1970, in microseconds.
+// growing bounds the fields that grow with a date or timestamp, given in microseconds since 1970.
 var growing = map[string]func(c *call, b bounds.Interval) bounds.Interval{
 	"epoch":      func(_ *call, b bounds.Interval) bounds.Interval { return b.Scale(frac(1, 1000000)) },
 	"year":       func(_ *call, b bounds.Interval) bounds.Interval { return years(b, 1) },
@@ -48,7 +48,7 @@ var growing = map[string]func(c *call, b bounds.Interval) bounds.Interval{
 	},
 }
 
-// extract is EXTRACT (numeric) and date_part (float8).
+// extract bounds EXTRACT, a numeric, and date_part, a float8.
 func extract(c *call) (*Expr, error) {
 	e := c.result(c.cand.Result)
 	field, known, err := c.constantText(0, "the field")
@@ -219,7 +219,7 @@ func years(b bounds.Interval, unit int64) bounds.Interval {
 	return out
 }
 
-// yearOf is the proleptic Gregorian year, with −1 for 1 BC as EXTRACT has it.
+// yearOf gives the proleptic Gregorian year, with −1 for 1 BC as EXTRACT has it.
 func yearOf(micros *big.Rat) *big.Rat {
 	days := bounds.Floor(quo(micros, microsPerDay)).Num().Int64() + 719468 // since 0000-03-01 (Hinnant, civil_from_days)
 	era := days / 146097

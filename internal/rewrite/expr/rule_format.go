@@ -100,7 +100,7 @@ func toChar(c *call) (*Expr, error) {
 // numberFormat: a template of these is never wrong (formatting.c, NUMDesc_prepare).
 var numberFormat = regexp.MustCompile(`^(FM)?(S|SG|MI)?[09](,?[09]){0,30}(\.[09]{0,20})?$|^(FM)?[09](,?[09]){0,30}(\.[09]{0,20})?(S|SG|MI)?$`)
 
-// numberChar is to_char of a number: what does not fit is printed as #.
+// numberChar bounds to_char of a number. PostgreSQL prints what does not fit as #.
 func numberChar(c *call) (*Expr, error) {
 	e := c.result(pgtype.TextOID)
 	format, known, err := c.constantText(1, "the format")

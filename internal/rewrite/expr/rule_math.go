@@ -50,7 +50,7 @@ func floorCeil(c *call) (*Expr, error) {
 	return e, nil
 }
 
-// roundDigits is round(x, n) and trunc(x, n): the result shows n digits.
+// roundDigits bounds round(x, n) and trunc(x, n), whose results show n digits.
 func roundDigits(c *call) (*Expr, error) {
 	e := c.result(pgtype.NumericOID)
 	x, n := c.args[0], c.args[1]
@@ -77,7 +77,7 @@ func roundDigits(c *call) (*Expr, error) {
 	return e, nil
 }
 
-// monotone is a non-decreasing function of one bounded argument. A bound may be off by the rounding of libm or of numeric's 16
+// monotone makes the rule of a non-decreasing function of one bounded argument. A bound may be off by the rounding of libm or of numeric's 16
 // significant digits, so it is widened.
 func monotone(name string, least float64, f func(float64) float64) func(c *call) (*Expr, error) {
 	return func(c *call) (*Expr, error) {
@@ -135,7 +135,7 @@ func floats(i bounds.Interval) (lo, hi float64, ok bool) {
 	return lo, hi, !math.IsInf(lo, 0) && !math.IsInf(hi, 0)
 }
 
-// around is [lo, hi] widened for rounding; the ends are floats if the type is.
+// around widens [lo, hi] for rounding. The ends are floats if the type is.
 func around(lo, hi float64, oid uint32) (bounds.Interval, bool) {
 	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
 		return bounds.Interval{}, false
@@ -216,7 +216,7 @@ func power(c *call) (*Expr, error) {
 	return e, nil
 }
 
-// wholePower is xⁿ for a constant n ≥ 0.
+// wholePower bounds xⁿ for a constant n ≥ 0.
 func wholePower(c *call, e, x *Expr, n int) (*Expr, error) {
 	lo, hi := bounds.One, bounds.One
 	for range n {
@@ -246,7 +246,7 @@ func wholePower(c *call, e, x *Expr, n int) (*Expr, error) {
 	return e, nil
 }
 
-// logarithm is log(b, x).
+// logarithm bounds log(b, x).
 func logarithm(c *call) (*Expr, error) {
 	e := c.result(pgtype.NumericOID)
 	known, err := c.finite()
@@ -300,7 +300,7 @@ func wave(c *call) (*Expr, error) {
 	return e, nil
 }
 
-// arc is asin and acos. acos comes no nearer to 0 than 2^-27, at 1 − 2^-53.
+// arc bounds asin and acos. acos comes no nearer to 0 than 2^-27, at 1 − 2^-53.
 func arc(c *call) (*Expr, error) {
 	e := c.result(pgtype.Float8OID)
 	known, err := c.finite()
@@ -321,7 +321,7 @@ func arc(c *call) (*Expr, error) {
 	return e, nil
 }
 
-// angle is atan2.
+// angle bounds atan2.
 func angle(c *call) (*Expr, error) {
 	e := c.result(pgtype.Float8OID)
 	known, err := c.finite()
@@ -332,7 +332,7 @@ func angle(c *call) (*Expr, error) {
 	return e, nil
 }
 
-// divisors is gcd and lcm, which are not negative.
+// divisors bounds gcd and lcm, which are not negative.
 func divisors(c *call) (*Expr, error) {
 	e := c.result(c.cand.Result)
 	x, y := c.args[0], c.args[1]

@@ -13,7 +13,7 @@ var nullRules = []rule{
 	{names: "num_nulls num_nonnulls", total: "always", build: countNulls},
 }
 
-// countNulls is num_nulls and num_nonnulls, of operands of any type.
+// countNulls builds num_nulls and num_nonnulls, which take operands of any type.
 func countNulls(_ *builder, args []*Expr, text string, loc int) (*Expr, error) {
 	c := &call{args: args, loc: loc, text: text, tmpl: "pg_catalog.num_nulls("}
 	if strings.HasPrefix(text, "num_nonnulls(") {

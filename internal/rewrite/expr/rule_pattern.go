@@ -134,7 +134,7 @@ func like(c *call) (*Expr, error) {
 	return c.result(pgtype.BoolOID), c.deterministic()
 }
 
-// similarTo is ~ with a pattern made by SIMILAR TO.
+// similarTo bounds ~ with a pattern that SIMILAR TO made.
 func similarTo(c *call) (*Expr, error) {
 	if p := c.args[1]; !p.regex && !p.provisional && !isNull(p) {
 		return nil, c.refuse("regular expressions are not supported on private rows", "write LIKE or SIMILAR TO")

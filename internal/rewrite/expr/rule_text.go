@@ -252,7 +252,7 @@ func translate(c *call) (*Expr, error) {
 	return c.textResult(x.maxLen)
 }
 
-// bitLength is octet_length × 8, which overflows.
+// bitLength cuts its operand: octet_length × 8 overflows int4 on a long one.
 func bitLength(c *call) (*Expr, error) {
 	x := limited(c.args[0])
 	c.args = []*Expr{x}

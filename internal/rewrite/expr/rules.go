@@ -17,7 +17,7 @@ type rule struct {
 	cost      cost
 	apply     func(c *call) (*Expr, error)
 
-	// build stands in place of args and apply, for functions that PostgreSQL's catalog does not describe: they take any types, or need
+	// build replaces args and apply for functions that PostgreSQL's catalog does not describe: they take any types, or need
 	// their arguments' text. One that gives neither an expression nor an error leaves the call to the rules by argument types.
 	build func(b *builder, args []*Expr, text string, loc int) (*Expr, error)
 }

@@ -168,13 +168,13 @@ func charSeries(c *call, f charFormat) *series {
 	return s
 }
 
-// rowCount is one more than the steps between two ends.
+// rowCount counts the values from one end to the other, both included.
 func rowCount(steps *big.Rat) int64 {
 	n, _ := steps.Float64()
 	return size(n) + 1
 }
 
-// size is a row count as an integer, far below overflow.
+// size gives a row count as an integer, far below overflow.
 func size(n float64) int64 {
 	if n > 1e15 || n != n {
 		return 1e15

@@ -15,7 +15,7 @@ func (e *Expr) baseType() uint32 {
 	return e.typ
 }
 
-// isEnum says that the type is an enum.
+// isEnum reports whether the type is an enum.
 func (e *Expr) isEnum() bool { return e.labels != nil }
 
 func baseTypes(args []*Expr) []uint32 {
@@ -31,11 +31,11 @@ func supported(oid uint32) bool {
 	return oid == pgtype.BoolOID || oid == pgtype.UUIDOID || pgresolve.IsNumber(oid) || pgresolve.IsString(oid) || pgresolve.IsTime(oid)
 }
 
-// maxChars is how many characters of a text of unknown length an operation reads: lower() of a value of 300 MB raises, since
-// PostgreSQL converts it to wide characters in one allocation (formatting.c, str_tolower). The rest is cut off.
+// maxChars limits how many characters of a text of unknown length an operation reads; the rest is cut off. lower() of a value of 300 MB
+// raises, since PostgreSQL converts it to wide characters in one allocation (formatting.c, str_tolower).
 const maxChars = 1 << 20
 
-// intRange is the range of an integer type.
+// intRange gives the range of an integer type.
 func intRange(oid uint32) bounds.Interval {
 	switch oid {
 	case pgtype.Int2OID:

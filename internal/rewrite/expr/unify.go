@@ -40,7 +40,7 @@ func Unify(scope Scope, l, r *Expr) (x, y *Expr, c *Column, err error) {
 	return x, y, c, nil
 }
 
-// asWritten is a literal before it was taken for text.
+// asWritten undoes that an untyped literal was taken for text.
 func (e *Expr) asWritten() *Expr {
 	if !e.untyped {
 		return e

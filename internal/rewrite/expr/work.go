@@ -10,21 +10,20 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Work is how long main may take over an expression, in steps of a few nanoseconds: an upper bound that types, lengths and constants
-// give, whatever the row. Row is for each row that it is computed of, Once for the whole query: a subquery that reads nothing
-// of the row.
+// Work bounds how long main takes over an expression, in steps of a few nanoseconds, by types, lengths and constants, whatever the row
+// holds (docs/privacy.md P22a). Row counts for each row. Once counts once for the whole query: a subquery that reads nothing of the row.
 type Work struct{ Row, Once int64 }
 
-// MostWork is where sums and products of steps stop growing: far above any limit.
+// MostWork ends the growth of sums and products of steps, far above any limit.
 const MostWork = 1 << 50
 
 // Plus adds steps.
 func (w Work) Plus(o Work) Work { return Work{addSteps(w.Row, o.Row), addSteps(w.Once, o.Once)} }
 
-// Repeated is the work of what prints n times.
+// Repeated gives the work of what prints n times.
 func (w Work) Repeated(n int64) Work { return Work{MulSteps(w.Row, n), MulSteps(w.Once, n)} }
 
-// Times is the work of n evaluations, in all.
+// Times gives the work of n evaluations in all.
 func (w Work) Times(n int64) int64 { return addSteps(MulSteps(w.Row, n), w.Once) }
 
 // MulSteps multiplies two numbers that are not negative.
@@ -65,7 +64,7 @@ func (e *Expr) work(known map[*Expr]Work) Work {
 		w = e.subquery
 	case e.col != nil:
 		w = e.col.read()
-		if e.clamp { // compared with both bounds, wherever its reference stands
+		if e.clamp { // compared with both bounds, as often as its reference prints
 			times := int64(max(1, strings.Count(query.Key((&printer{}).column(e)), query.Key(e.col.Ref))))
 			w = w.Plus(Work{Row: e.typeSteps()}).Repeated(times)
 		}
@@ -80,7 +79,7 @@ func (e *Expr) work(known map[*Expr]Work) Work {
 	return w
 }
 
-// Own is the work of evaluating the expression for one row, without that of the subqueries in it.
+// Own gives the work of evaluating the expression for one row, without that of the subqueries in it.
 func (e *Expr) Own() int64 { return e.own(map[*Expr]int64{}) }
 
 func (e *Expr) own(known map[*Expr]int64) int64 {
@@ -104,10 +103,10 @@ func (e *Expr) own(known map[*Expr]int64) int64 {
 	return n
 }
 
-// read is the work of reading a column: where a subselect computes it, main may compute it wherever it is read.
+// read gives the work of reading a column. Main may compute the column of a subselect wherever it is read.
 func (c *Column) read() Work { return c.Work.Plus(Work{Row: 1}) }
 
-// prints counts how often an argument stands in the expression's SQL.
+// prints counts how often the expression's SQL holds an argument.
 func (e *Expr) prints(i int) int64 {
 	if e.op != "" || len(e.args) > 8 {
 		return 1
@@ -115,7 +114,7 @@ func (e *Expr) prints(i int) int64 {
 	return int64(strings.Count(e.tmpl, "{"+string(rune('0'+i))+"}"))
 }
 
-// typeSteps is what a simple operation on values of the type costs.
+// typeSteps gives the cost of a simple operation on values of the type.
 func (e *Expr) typeSteps() int64 {
 	switch base := e.baseType(); {
 	case base == pgtype.NumericOID:
@@ -128,7 +127,7 @@ func (e *Expr) typeSteps() int64 {
 	return 2
 }
 
-// ownSteps is the work of the operation itself.
+// ownSteps gives the work of the operation itself.
 func (e *Expr) ownSteps() int64 {
 	if len(e.args) == 2 && e.args[1].value != nil && e.args[1].value.items != nil {
 		return MulSteps(int64(len(e.args[1].value.items)), compareSteps(e.elementwise, e.args[0], e.args[0]))
@@ -152,8 +151,8 @@ func (e *Expr) ownSteps() int64 {
 	return min(steps, MostWork)
 }
 
-// compareSteps is the work of comparing two values: of texts, up to where the shorter ends; equal ones have equal bytes, which are
-// compared many at a time, unless the collation says otherwise.
+// compareSteps gives the work of comparing two values: of texts, up to the end of the shorter. Equality compares bytes, many at a time,
+// unless the collation says otherwise.
 func compareSteps(name string, l, r *Expr) int64 {
 	steps := max(l.typeSteps(), r.typeSteps())
 	if !pgresolve.IsString(l.baseType()) || !pgresolve.IsString(r.baseType()) {
@@ -167,7 +166,7 @@ func compareSteps(name string, l, r *Expr) int64 {
 	return steps
 }
 
-// digits is how many digits the numerics among arguments and result may have; 0: there are none.
+// digits bounds the digits of the numerics among arguments and result; 0: there are none.
 func (e *Expr) digits() int64 {
 	most := int64(0)
 	for _, x := range append([]*Expr{e}, e.args...) {
@@ -186,7 +185,7 @@ func (e *Expr) digits() int64 {
 	return most
 }
 
-// chars is how many characters of text an operation reads and writes.
+// chars counts the characters of text that an operation reads and writes.
 func (e *Expr) chars() int64 {
 	n := int64(0)
 	if pgresolve.IsString(e.baseType()) && !e.chooses() {
@@ -203,13 +202,13 @@ func (e *Expr) chars() int64 {
 	return n
 }
 
-// chooses says that the expression is one of its arguments: CASE, COALESCE, or a cast between texts.
+// chooses reports whether the expression is one of its arguments: CASE, COALESCE, or a cast between texts.
 func (e *Expr) chooses() bool {
 	return strings.HasPrefix(e.tmpl, "(CASE") || strings.HasPrefix(e.tmpl, "COALESCE") || e.tmpl == castTemplate && pgresolve.IsString(e.args[0].baseType()) ||
 		e.op == "AND" || e.op == "OR" || e.op == "NOT"
 }
 
-// length is how many characters a text may have.
+// length bounds the characters of a text.
 func (e *Expr) length() int64 {
 	if e.col == nil && e.value == nil && e.maxLen > 0 && len(e.args) > 0 {
 		of, known := int64(0), int64(0)
@@ -241,7 +240,7 @@ func (e *Expr) length() int64 {
 	return unknownChars
 }
 
-// pattern is how many more steps a character of text takes because of the constant that it is matched with.
+// pattern counts the further steps for each character of a text because of the constant that it is matched with.
 func (e *Expr) pattern() int64 {
 	if e.cost.perPiece == 0 || len(e.args) < 2 || e.args[1].value == nil || e.args[1].value.text == nil {
 		return e.cost.perChar
