@@ -19,6 +19,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // fixtureColumn is a column of the tests' table: its type, bounds, values inside them, and hostile values.
@@ -126,7 +127,7 @@ func newScope(t testing.TB, enum, domain uint32) *testScope {
 	t.Helper()
 	s := &testScope{columns: map[string]*Column{}}
 	for _, f := range fixture {
-		c := &Column{Ref: query.Named("r").Column(query.Quote(f.name)), Name: f.name, Type: f.oid, Typmod: f.typmod, Nullable: !f.notNull, Domain: f.domain, Scale: -1, DeterministicCollation: true}
+		c := &Column{Ref: query.Named("r").Column(sqltext.Ident(f.name)), Name: f.name, Type: f.oid, Typmod: f.typmod, Nullable: !f.notNull, Domain: f.domain, Scale: -1, DeterministicCollation: true}
 		base := f.oid
 		switch f.name {
 		case "m":

@@ -1,6 +1,9 @@
 package query
 
-import "github.com/dpproxy/dpproxy/internal/policy"
+import (
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
+)
 
 // Query gives rows.
 type Query interface{ writeQuery(w *writer) }
@@ -107,7 +110,7 @@ func (t *Table) writeSource(w *writer) {
 	if t.Only {
 		w.text("ONLY ")
 	}
-	w.text(Quote(t.Name.Schema) + "." + Quote(t.Name.Relation) + " AS ")
+	w.text(sqltext.Ident(t.Name.Schema) + "." + sqltext.Ident(t.Name.Relation) + " AS ")
 	w.alias(t.As)
 }
 

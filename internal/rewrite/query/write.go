@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // Alias names a FROM item. One with a Label is called that; the others are t1, t2… in the order in which a text first names them, so that
@@ -108,7 +109,7 @@ func (w *writer) parameter(p *Parameter) {
 		if p.Value == nil {
 			w.text("NULL")
 		} else {
-			w.text(Literal(string(*p.Value)))
+			w.text(sqltext.EscapedLiteral(string(*p.Value)))
 		}
 		return
 	}
@@ -135,12 +136,7 @@ func (w *writer) columns(names []string) {
 }
 
 // Quote quotes an identifier, always.
-func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+func Quote(name string) string { return sqltext.Ident(name) }
 
-// Literal quotes a constant; standard_conforming_strings is on.
-func Literal(text string) string {
-	if strings.Contains(text, `\`) {
-		return `E'` + strings.ReplaceAll(strings.ReplaceAll(text, `\`, `\\`), `'`, `''`) + `'`
-	}
-	return `'` + strings.ReplaceAll(text, `'`, `''`) + `'`
-}
+// Literal quotes a constant.
+func Literal(text string) string { return sqltext.EscapedLiteral(text) }
