@@ -18,6 +18,9 @@ func IsFloat(oid uint32) bool { return oid == pgtype.Float4OID || oid == pgtype.
 // IsNumber says whether a type is an integer, a float or numeric.
 func IsNumber(oid uint32) bool { return IsInt(oid) || IsFloat(oid) || oid == pgtype.NumericOID }
 
+// IsText says whether a type is text or varchar, whose blanks at the end count.
+func IsText(oid uint32) bool { return oid == pgtype.TextOID || oid == pgtype.VarcharOID }
+
 // IsString says whether a type is text, varchar, char(n) or name.
 func IsString(oid uint32) bool {
 	return oid == pgtype.TextOID || oid == pgtype.VarcharOID || oid == pgtype.BPCharOID || oid == pgtype.NameOID

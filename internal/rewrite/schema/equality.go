@@ -2,6 +2,7 @@ package schema
 
 import (
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
 // Equality is what decides whether PostgreSQL's = finds two values equal.
@@ -26,7 +27,7 @@ func (s *Schema) BaseType(oid uint32) uint32 {
 
 // Exact says that no two values that somebody wrote as different ones are equal by rounding or by a collation's rules: a
 // column of such values can tell units apart.
-func (e Equality) Exact() bool { return e.Deterministic && !IsFloat(e.Type) }
+func (e Equality) Exact() bool { return e.Deterministic && !pgresolve.IsFloat(e.Type) }
 
 // Same says that = between values of the two is one equivalence: joins can be chained through it, and a value equals at
 // most one of several that are different among themselves. PostgreSQL cannot compare texts of two collations, unless one
@@ -38,7 +39,7 @@ func (e Equality) Same(o Equality) bool {
 	case e.Collation != o.Collation && e.Collation != "" && o.Collation != "":
 		return false
 	}
-	return e.Type == o.Type || IsInteger(e.Type) && IsInteger(o.Type) || IsText(e.Type) && IsText(o.Type)
+	return e.Type == o.Type || pgresolve.IsInt(e.Type) && pgresolve.IsInt(o.Type) || pgresolve.IsText(e.Type) && pgresolve.IsText(o.Type)
 }
 
 // ViaEquality says that a table's foreign key and the column that it references are under one equality. If they were not, a
