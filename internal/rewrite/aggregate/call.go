@@ -11,9 +11,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
-	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
@@ -177,7 +177,7 @@ func typeCall(b *relation.Base, c *Call, node *pg_query.Node) error {
 	if len(c.Args) > 0 {
 		t = BaseType(c.Args[0])
 	}
-	numeric := schema.IsInteger(t) || t == pgtype.NumericOID
+	numeric := pgresolve.IsInt(t) || t == pgtype.NumericOID
 	switch c.Name {
 	case "count":
 		c.Typ = pgtype.Int8OID
@@ -187,20 +187,20 @@ func typeCall(b *relation.Base, c *Call, node *pg_query.Node) error {
 			c.Typ = pgtype.Int8OID
 		case t == pgtype.Int8OID || t == pgtype.NumericOID:
 			c.Typ = pgtype.NumericOID
-		case schema.IsFloat(t) || t == pgtype.IntervalOID:
+		case pgresolve.IsFloat(t) || t == pgtype.IntervalOID:
 			c.Typ = t
 		}
 	case "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp":
 		switch {
 		case numeric:
 			c.Typ = pgtype.NumericOID
-		case schema.IsFloat(t):
+		case pgresolve.IsFloat(t):
 			c.Typ = pgtype.Float8OID
 		case t == pgtype.IntervalOID && c.Name == "avg":
 			c.Typ = t
 		}
 	case "corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2", "regr_count", "regr_avgx", "regr_avgy":
-		if len(c.Args) == 2 && (numeric || schema.IsFloat(t)) && schema.IsNumber(BaseType(c.Args[1])) {
+		if len(c.Args) == 2 && (numeric || pgresolve.IsFloat(t)) && pgresolve.IsNumber(BaseType(c.Args[1])) {
 			c.Typ = pgtype.Float8OID
 		}
 		if c.Name == "regr_count" {
@@ -210,12 +210,12 @@ func typeCall(b *relation.Base, c *Call, node *pg_query.Node) error {
 		switch {
 		case t == pgtype.VarcharOID && c.Name != "percentile_disc":
 			c.Typ = pgtype.TextOID
-		case schema.IsNumber(t) || t == pgtype.DateOID || schema.IsTime(t) || schema.IsText(t) || t == pgtype.BPCharOID || len(c.Args[0].AsColumn(nil, "").EnumLabels) > 0:
+		case pgresolve.IsNumber(t) || t == pgtype.DateOID || pgresolve.IsTime(t) || pgresolve.IsText(t) || t == pgtype.BPCharOID || len(c.Args[0].AsColumn(nil, "").EnumLabels) > 0:
 			c.Typ = t
 		}
 	case "percentile_cont":
 		switch {
-		case schema.IsNumber(t):
+		case pgresolve.IsNumber(t):
 			c.Typ = pgtype.Float8OID
 		case t == pgtype.IntervalOID:
 			c.Typ = t

@@ -11,9 +11,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
-	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 const (
@@ -28,7 +28,7 @@ func TooFine(name string) error {
 
 // UnitClamp bounds one unit's sum in one group: rows × [min(0,lo), max(0,hi)], or less if the policy says so. factor is the
 // number of integers per grid step.
-func UnitClamp(lo, hi, rows int64, perUnit *expr.Interval, factor int64) (int64, int64) {
+func UnitClamp(lo, hi, rows int64, perUnit *bounds.Interval, factor int64) (int64, int64) {
 	l, h := bounds.WideMul(min(0, lo), rows), bounds.WideMul(max(0, hi), rows)
 	if perUnit != nil {
 		l, h = max(l, bounds.FloorInt(perUnit.Lo)*factor), min(h, bounds.CeilInt(perUnit.Hi)*factor)
@@ -57,8 +57,8 @@ func NotNull(e *expr.Expr) query.Scalar {
 type Numeric struct {
 	*expr.Measure
 	Policy  *policy.Column
-	PerUnit *expr.Interval  // in grid steps
-	valid   []expr.Interval // ranges with gaps between them, for averages
+	PerUnit *bounds.Interval  // in grid steps
+	valid   []bounds.Interval // ranges with gaps between them, for averages
 }
 
 func Argument(b *relation.Base, src *relation.Relation, e *expr.Expr) (*Numeric, error) {
@@ -100,31 +100,20 @@ func Argument(b *relation.Base, src *relation.Relation, e *expr.Expr) (*Numeric,
 }
 
 // Gaps are the open ranges between the policy's valid ranges, in the argument's units.
-func (a *Numeric) Gaps() []expr.Interval {
-	var out []expr.Interval
+func (a *Numeric) Gaps() []bounds.Interval {
+	var out []bounds.Interval
 	for i := 1; i < len(a.valid); i++ {
-		out = append(out, expr.Interval{Lo: a.valid[i-1].Hi, Hi: a.valid[i].Lo})
+		out = append(out, bounds.Interval{Lo: a.valid[i-1].Hi, Hi: a.valid[i].Lo})
 	}
 	return out
 }
 
-// Decimal prints a grid constant exactly: every step of expr is a decimal or a binary fraction.
+// Decimal prints a grid constant exactly, as an operand: every step of expr is a decimal or a binary fraction.
 func Decimal(x *big.Rat) string {
-	if x.IsInt() {
-		if x.Sign() < 0 {
-			return "(" + x.Num().String() + ")"
-		}
-		return x.Num().String()
-	}
-	digits, exact := x.FloatPrec()
-	if !exact {
-		digits = 20
-	}
-	s := x.FloatString(digits)
 	if x.Sign() < 0 {
-		return "(" + s + ")"
+		return "(" + bounds.Decimal(x) + ")"
 	}
-	return s
+	return bounds.Decimal(x)
 }
 
 // gridStep is a policy grid in canonical units of a type; nil: by type.
@@ -133,12 +122,12 @@ func gridStep(oid uint32, grids ...*policy.Grid) *big.Rat {
 		switch {
 		case g == nil:
 		case g.Number != "":
-			if r, ok := new(big.Rat).SetString(g.Number); ok && schema.IsNumber(oid) {
+			if r, ok := new(big.Rat).SetString(g.Number); ok && pgresolve.IsNumber(oid) {
 				return r
 			}
 		case oid == pgtype.DateOID:
 			return big.NewRat(max(1, int64(g.Duration/(24*time.Hour))), 1)
-		case schema.IsTime(oid):
+		case pgresolve.IsTime(oid):
 			return big.NewRat(max(1, g.Duration.Microseconds()), 1)
 		}
 	}

@@ -7,7 +7,9 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
@@ -30,7 +32,7 @@ func PublicAggregate(b *relation.Base, d *relation.Derived, c *Call, name string
 	}
 	switch c.Name {
 	case "count":
-		x.Nullable, x.Bounds, x.Scale = false, expr.Interval{Lo: new(big.Rat)}, 0
+		x.Nullable, x.Bounds, x.Scale = false, bounds.Interval{Lo: new(big.Rat)}, 0
 	case "min", "max":
 		x, sql, err := unitPick(c, true, rowsOf{where: c.Condition()})
 		if err == nil {
@@ -38,7 +40,7 @@ func PublicAggregate(b *relation.Base, d *relation.Derived, c *Call, name string
 		}
 		return err
 	case "sum", "avg":
-		if t := BaseType(c.Args[0]); !schema.IsInteger(t) && (t != pgtype.NumericOID || c.Args[0].Typmod() < 0) {
+		if t := BaseType(c.Args[0]); !pgresolve.IsInt(t) && (t != pgtype.NumericOID || c.Args[0].Typmod() < 0) {
 			return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s over a public table may overflow", c.Text), pgerr.Hint("Cast its argument to an integer or to numeric(p,s)."))
 		}
 	case "bool_and", "bool_or":

@@ -107,7 +107,7 @@ func unitCount(b *relation.Base, src *relation.Relation, c *Call, x *expr.Column
 	if condition == nil && some {
 		least = 1
 	}
-	x.TypeName, x.Bounds, x.Scale = schema.TypeName(c.Typ), expr.Between(least, src.Rows), 0
+	x.TypeName, x.Bounds, x.Scale = schema.TypeName(c.Typ), bounds.Between(least, src.Rows), 0
 	return query.Clamp{X: rowsOf{condition, over}.call(query.F("count({})", argument)), Hi: query.Integer(src.Rows)}
 }
 
@@ -137,12 +137,12 @@ func RowValue(e *expr.Expr, name string) (*expr.Column, query.Scalar) {
 // unitNumber prints a number that is computed from grid-rounded integers, clamped to what they and the row bound allow. rows is
 // the rest of the call: which rows it reads.
 func unitNumber(src *relation.Relation, c *Call, a *Numeric, x *expr.Column, rows rowsOf) (query.Scalar, error) {
-	argument, step, steps := a.SQL, a.Step, expr.Between(a.Lo, a.Hi)
-	of := func(share *big.Rat, widths ...*big.Rat) expr.Interval {
+	argument, step, steps := a.SQL, a.Step, bounds.Between(a.Lo, a.Hi)
+	of := func(share *big.Rat, widths ...*big.Rat) bounds.Interval {
 		for _, w := range widths {
 			share = new(big.Rat).Mul(share, w)
 		}
-		return expr.Interval{Lo: new(big.Rat), Hi: share}
+		return bounds.Interval{Lo: new(big.Rat), Hi: share}
 	}
 	switch width := steps.Width(); c.Name {
 	case "sum":
@@ -150,7 +150,7 @@ func unitNumber(src *relation.Relation, c *Call, a *Numeric, x *expr.Column, row
 		if !x.Nullable && a.Lo > 0 { // of one value at least
 			lo = min(a.Lo, hi)
 		}
-		steps = expr.Between(lo, hi)
+		steps = bounds.Between(lo, hi)
 		if step.IsInt() {
 			x.Scale = 0
 		} else if digits, exact := step.FloatPrec(); exact {
@@ -186,7 +186,7 @@ func unitNumber(src *relation.Relation, c *Call, a *Numeric, x *expr.Column, row
 var leastStep = new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 800))
 
 // representable is what a cast of a numeric to a type takes: beyond it, numberAs would raise an error for some rows and not for others.
-func representable(typ uint32) expr.Interval {
+func representable(typ uint32) bounds.Interval {
 	most := new(big.Rat)
 	switch typ {
 	case pgtype.Int8OID, pgtype.IntervalOID: // an interval counts microseconds
@@ -196,13 +196,13 @@ func representable(typ uint32) expr.Interval {
 	case pgtype.Float8OID:
 		most.SetFloat64(math.MaxFloat64)
 	default:
-		return expr.Interval{}
+		return bounds.Interval{}
 	}
-	return expr.Interval{Lo: new(big.Rat).Neg(most), Hi: most}
+	return bounds.Interval{Lo: new(big.Rat).Neg(most), Hi: most}
 }
 
 // numberAs clamps a numeric and casts it; NULL stays NULL.
-func numberAs(typ uint32, value query.Scalar, bounds expr.Interval) query.Scalar {
+func numberAs(typ uint32, value query.Scalar, bounds bounds.Interval) query.Scalar {
 	clamped := query.F("CASE WHEN ({}) IS NOT NULL THEN {} END", value, query.Clamp{X: value, Lo: query.Raw(Decimal(bounds.Lo)), Hi: query.Raw(Decimal(bounds.Hi))})
 	switch typ {
 	case pgtype.Int8OID:

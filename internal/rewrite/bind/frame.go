@@ -10,9 +10,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
-	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
@@ -216,7 +216,7 @@ func (w *windows) distance(key, offset *pg_query.Node) (query.Scalar, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t := aggregate.BaseType(x); offset.GetAConst().GetSval() != nil && (t == pgtype.DateOID || schema.IsTime(t)) {
+	if t := aggregate.BaseType(x); offset.GetAConst().GetSval() != nil && (t == pgtype.DateOID || pgresolve.IsTime(t)) {
 		offset = &pg_query.Node{Node: &pg_query.Node_TypeCast{TypeCast: &pg_query.TypeCast{Arg: offset, TypeName: &pg_query.TypeName{Names: []*pg_query.Node{pg_query.MakeStrNode("interval")}, Typemod: -1}}}}
 	}
 	operation := func(name string, l, r *pg_query.Node) *pg_query.Node {

@@ -11,6 +11,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
@@ -178,7 +179,7 @@ func (s *Scope) constantInteger(n *pg_query.Node, what string, least int64) (int
 		return least, nil
 	}
 	v := x.Bounds()
-	if len(x.Columns()) > 0 || !schema.IsInteger(x.Type()) || !v.Finite() || v.Lo.Cmp(v.Hi) != 0 {
+	if len(x.Columns()) > 0 || !pgresolve.IsInt(x.Type()) || !v.Finite() || v.Lo.Cmp(v.Hi) != 0 {
 		return 0, s.B.Refuse(pgerr.FeatureNotSupported, n, what+" must be a constant integer", "")
 	}
 	if i := bounds.FloorInt(v.Lo); i >= least && i <= maxWindowOffset {
@@ -220,12 +221,12 @@ func (s *Scope) fixes(c *relation.Column, n *pg_query.Node) bool {
 	if err != nil {
 		return false
 	}
-	exact := func(oid uint32) bool { return schema.IsInteger(oid) || oid == pgtype.NumericOID }
+	exact := func(oid uint32) bool { return pgresolve.IsInt(oid) || oid == pgtype.NumericOID }
 	column := c.X.Type
 	if c.X.Base != 0 {
 		column = c.X.Base
 	}
-	return x.Type() == column || exact(x.Type()) && exact(column) || schema.IsText(x.Type()) && schema.IsText(column)
+	return x.Type() == column || exact(x.Type()) && exact(column) || pgresolve.IsText(x.Type()) && pgresolve.IsText(column)
 }
 
 // bare gives the column of this level that a node is, if it is nothing but a column.

@@ -8,10 +8,13 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
@@ -50,8 +53,8 @@ func (b *Binder) listed(columns [][]*pg_query.Node) (*relation.Relation, error) 
 			rows[j] = append(rows[j], query.F("({})::{}", x.SQL(), typed.TypeName()))
 		}
 		name := fmt.Sprintf("column%d", i+1)
-		names = append(names, query.Quote(name))
-		cols = append(cols, &relation.Column{Name: name, X: typed.AsColumn(alias.Column(query.Quote(name)), name)})
+		names = append(names, sqltext.Ident(name))
+		cols = append(cols, &relation.Column{Name: name, X: typed.AsColumn(alias.Column(sqltext.Ident(name)), name)})
 	}
 	return b.Fold(&query.Values{Rows: rows, As: alias, Columns: names}, cols)
 }
@@ -89,11 +92,11 @@ func (b *Binder) series(call *pg_query.FuncCall) (*relation.Relation, error) {
 		return nil, err
 	}
 	types, ok := seriesTypes(first.Type(), last.Type())
-	if !ok || schema.IsTime(types[0]) && len(call.Args) != 3 {
+	if !ok || pgresolve.IsTime(types[0]) && len(call.Args) != 3 {
 		return nil, b.Refuse(pgerr.FeatureNotSupported, call.Args[0], "generate_series of these types cannot be combined with private tables", "Use integers, numerics, dates or timestamps.")
 	}
 	var args []query.Scalar
-	var bounds expr.Interval
+	var bounds bounds.Interval
 	for i, n := range call.Args {
 		name := strings.TrimPrefix(schema.TypeName(types[i/2]), "pg_catalog.")
 		x, err := b.ConstantExpr(&pg_query.Node{Node: &pg_query.Node_TypeCast{TypeCast: &pg_query.TypeCast{Arg: n, TypeName: &pg_query.TypeName{
@@ -112,7 +115,7 @@ func (b *Binder) series(call *pg_query.FuncCall) (*relation.Relation, error) {
 	}
 	alias := b.NewAlias()
 	x := &expr.Column{Ref: alias.Column("s"), Type: types[0], Typmod: -1, TypeName: schema.TypeName(types[0]), Bounds: bounds, Enforced: true, Scale: -1, DeterministicCollation: true}
-	if schema.IsInteger(types[0]) {
+	if pgresolve.IsInt(types[0]) {
 		x.Scale = 0
 	}
 	// In the SELECT list it stops at the limit; in FROM it would be computed whole.
@@ -125,14 +128,14 @@ func (b *Binder) series(call *pg_query.FuncCall) (*relation.Relation, error) {
 func seriesTypes(first, last uint32) (types [2]uint32, ok bool) {
 	for _, oid := range []uint32{pgtype.Int4OID, pgtype.Int8OID, pgtype.NumericOID} {
 		within := func(t uint32) bool {
-			return t == oid || schema.IsInteger(t) && (oid != pgtype.Int4OID || t == pgtype.Int2OID)
+			return t == oid || pgresolve.IsInt(t) && (oid != pgtype.Int4OID || t == pgtype.Int2OID)
 		}
 		if within(first) && within(last) {
 			return [2]uint32{oid, oid}, true
 		}
 	}
 	for _, oid := range []uint32{pgtype.TimestampOID, pgtype.TimestamptzOID} {
-		within := func(t uint32) bool { return t == oid || t == pgtype.DateOID || schema.IsText(t) }
+		within := func(t uint32) bool { return t == oid || t == pgtype.DateOID || pgresolve.IsText(t) }
 		if within(first) && within(last) && (first == oid || last == oid || first == pgtype.DateOID && oid == pgtype.TimestamptzOID || last == pgtype.DateOID && oid == pgtype.TimestamptzOID) {
 			return [2]uint32{oid, pgtype.IntervalOID}, true
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
@@ -144,7 +145,7 @@ func (w *windows) value(f *pg_query.FuncCall, win *window, node *pg_query.Node) 
 	name := sqltree.FunctionName(f)
 	x := &expr.Column{Name: name + "()", Typmod: -1, Scale: -1, DeterministicCollation: true}
 	number := func(typ uint32, lo, hi int64, enforced bool) {
-		x.Type, x.TypeName, x.Bounds, x.Enforced, x.Scale = typ, schema.TypeName(typ), expr.Between(lo, hi), enforced, 0
+		x.Type, x.TypeName, x.Bounds, x.Enforced, x.Scale = typ, schema.TypeName(typ), bounds.Between(lo, hi), enforced, 0
 	}
 	switch name {
 	case "row_number", "rank", "dense_rank": // at most as many as the unit is said to have rows: clamped where arithmetic reads it

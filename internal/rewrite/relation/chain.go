@@ -8,6 +8,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // Reach joins what is needed until the unit is a column of the relation.
@@ -23,14 +24,14 @@ func (b *Base) Reach(r *Relation) error {
 				pgerr.Hint("Ask the administrator for a unique index on that column."))
 		}
 		alias := b.NewAlias()
-		r.From = &query.Join{Kind: "INNER", Left: r.From, Right: tableSource(m, alias), On: []query.Scalar{Equals(r.Chain.Via.X.Ref, alias.Column(query.Quote(r.Chain.column)))}}
+		r.From = &query.Join{Kind: "INNER", Left: r.From, Right: tableSource(m, alias), On: []query.Scalar{Equals(r.Chain.Via.X.Ref, alias.Column(sqltext.Ident(r.Chain.column)))}}
 		r.Proofs = append(r.Proofs, m.ShapeProof(), schema.Proof{Relation: t.Name, Columns: []string{r.Chain.column}})
 		r.Takes(expr.Work{Row: lookupSteps}, r.Size())
 		if t.Unit.Via == nil {
 			return b.endChain(r, t, m, alias)
 		}
 		var err error
-		if r.Chain, err = b.chainStep(t, &Column{X: &expr.Column{Ref: alias.Column(query.Quote(t.Unit.Via.Column))}}); err != nil {
+		if r.Chain, err = b.chainStep(t, &Column{X: &expr.Column{Ref: alias.Column(sqltext.Ident(t.Unit.Via.Column))}}); err != nil {
 			return err
 		}
 	}

@@ -3,15 +3,17 @@ package relation
 import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/policy/bound"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // columnOf tells expr what a table's column is.
 func (b *Base) columnOf(alias *query.Alias, m *schema.Column, p *policy.Column) (*expr.Column, error) {
 	c := &expr.Column{
-		Ref: alias.Column(query.Quote(m.Name)), Name: m.Name, Type: m.Type, Typmod: m.Typmod, TypeName: m.TypeName,
+		Ref: alias.Column(sqltext.Ident(m.Name)), Name: m.Name, Type: m.Type, Typmod: m.Typmod, TypeName: m.TypeName,
 		Nullable: !m.NotNull, Scale: -1, Collation: m.Collation, DeterministicCollation: m.DeterministicCollation || m.Collation == "", Chars: m.Width,
 	}
 	if c.Typmod == 0 {
@@ -43,7 +45,7 @@ func (b *Base) columnOf(alias *query.Alias, m *schema.Column, p *policy.Column) 
 }
 
 // RangeOf is a policy's range as expr sees it.
-func RangeOf(r bound.Range) expr.Interval { return expr.Interval{Lo: r.Lo, Hi: r.Hi} }
+func RangeOf(r bound.Range) bounds.Interval { return bounds.Interval{Lo: r.Lo, Hi: r.Hi} }
 
 // publicType is the type of a public column; 0 where main has none of that name.
 func (b *Base) publicType(c policy.ColumnOf) uint32 {

@@ -3,6 +3,7 @@ package relation
 import (
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
@@ -26,7 +27,7 @@ func OnlyValue(c *Column) (*Column, query.Scalar, bool) {
 		return v, query.F("(min({}::pg_catalog.text))::pg_catalog.uuid", ref), true
 	case x.Type == pgtype.VarcharOID || x.Type == pgtype.NameOID:
 		return v, query.F("(min({}))::{}", ref, x.TypeName), true
-	case schema.IsNumber(x.Type), schema.IsTime(x.Type), x.Type == pgtype.DateOID, x.Type == pgtype.TextOID, x.Type == pgtype.BPCharOID, len(x.EnumLabels) > 0:
+	case pgresolve.IsNumber(x.Type), pgresolve.IsTime(x.Type), x.Type == pgtype.DateOID, x.Type == pgtype.TextOID, x.Type == pgtype.BPCharOID, len(x.EnumLabels) > 0:
 		return v, query.F("min({})", ref), true
 	}
 	return nil, nil, false

@@ -8,6 +8,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
@@ -271,7 +272,7 @@ func (r *Relation) limit() {
 			if slices.Contains(r.UnitCols, c) {
 				continue
 			}
-			if !schema.IsInteger(c.X.Type) || c.X.Nullable || !c.X.Bounds.Finite() {
+			if !pgresolve.IsInt(c.X.Type) || c.X.Nullable || !c.X.Bounds.Finite() {
 				rows = rowsLimit
 				break
 			}

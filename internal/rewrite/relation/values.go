@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // A relation of constants is what a statement itself gives: VALUES, generate_series, unnest of an array, and subqueries over
@@ -91,7 +91,7 @@ func (r *Relation) literals(rows [][]*schema.Canonical) [][]query.Scalar {
 		for i, c := range r.Cols {
 			text := "NULL"
 			if row[i] != nil {
-				text = query.Literal(string(*row[i]))
+				text = sqltext.EscapedLiteral(string(*row[i]))
 			}
 			lists[j] = append(lists[j], query.Raw(text+"::"+c.X.TypeName))
 		}

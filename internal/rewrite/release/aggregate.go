@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
@@ -129,7 +130,7 @@ func (b *Planner) planAvg(k *Block, c *aggregate.Call) (query.Scalar, []int, err
 }
 
 // average prints sum × step / (2n), clamped to the argument's bounds, in the type that PostgreSQL's avg has.
-func average(typ uint32, sum, n query.Scalar, step, lo, hi *big.Rat, gaps []expr.Interval) query.Scalar {
+func average(typ uint32, sum, n query.Scalar, step, lo, hi *big.Rat, gaps []bounds.Interval) query.Scalar {
 	var value query.Scalar
 	switch typ {
 	case pgtype.Float8OID:
@@ -146,7 +147,7 @@ func average(typ uint32, sum, n query.Scalar, step, lo, hi *big.Rat, gaps []expr
 }
 
 // nearestValid moves a value out of gaps, to the nearest valid one: post-processing (PRIVACY 20).
-func nearestValid(value query.Scalar, gaps []expr.Interval) query.Scalar {
+func nearestValid(value query.Scalar, gaps []bounds.Interval) query.Scalar {
 	cases := ""
 	for _, g := range gaps {
 		lo, hi := aggregate.Decimal(g.Lo), aggregate.Decimal(g.Hi)

@@ -8,13 +8,13 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
-	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 func (b *Planner) planQuantile(k *Block, c *aggregate.Call) (query.Scalar, []int, error) {
 	e := c.Args[0]
-	if !schema.IsNumber(c.Typ) && c.Typ != pgtype.DateOID && (!schema.IsTime(c.Typ) || c.Typ == pgtype.TimeOID) {
+	if !pgresolve.IsNumber(c.Typ) && c.Typ != pgtype.DateOID && (!pgresolve.IsTime(c.Typ) || c.Typ == pgtype.TimeOID) {
 		return nil, nil, pgerr.New(pgerr.InsufficientPrivilege, fmt.Sprintf("%s would return a value of a private row", c.Text), pgerr.Hint("Ask for min, max and percentiles of numbers, dates and times with bounds."))
 	}
 	a, err := b.measured(k, e)

@@ -13,7 +13,7 @@ import (
 )
 
 // centred releases Σ(2x − 2c), whose range follows from the count n (PRIVACY 15). x is the argument.
-func (k *Block) centred(name string, arg *expr.Measure, condition query.Scalar, perUnit *expr.Interval, count int, p *policy.Column) (release int, twice int64, err error) {
+func (k *Block) centred(name string, arg *expr.Measure, condition query.Scalar, perUnit *bounds.Interval, count int, p *policy.Column) (release int, twice int64, err error) {
 	lo, hi := arg.Lo, arg.Hi
 	best := mechanism.Release{Sensitivity: -1}
 	var ulo, uhi int64
@@ -43,7 +43,7 @@ func (k *Block) centred(name string, arg *expr.Measure, condition query.Scalar, 
 }
 
 // plainSum releases Σx with a range that the policy's max_rows fixes.
-func (k *Block) plainSum(name string, m *expr.Measure, condition query.Scalar, perUnit *expr.Interval, p *policy.Column) (int, error) {
+func (k *Block) plainSum(name string, m *expr.Measure, condition query.Scalar, perUnit *bounds.Interval, p *policy.Column) (int, error) {
 	ulo, uhi := aggregate.UnitClamp(m.Lo, m.Hi, k.Src.Rows, perUnit, 1)
 	d := max(bounds.Abs(ulo), bounds.Abs(uhi))
 	if d > aggregate.MaxSensitivity {
