@@ -9,12 +9,6 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Interval is what bounds an expression.
-type Interval = bounds.Interval
-
-// Between makes an interval of two integers.
-func Between(lo, hi int64) Interval { return bounds.Between(lo, hi) }
-
 // Expr is a typed, bounded, total expression. Nobody changes one once it is built.
 type Expr struct {
 	typ         uint32

@@ -134,9 +134,3 @@ func (w *writer) columns(names []string) {
 		w.text(" (" + strings.Join(names, ", ") + ")")
 	}
 }
-
-// Quote quotes an identifier, always.
-func Quote(name string) string { return sqltext.Ident(name) }
-
-// Literal quotes a constant.
-func Literal(text string) string { return sqltext.EscapedLiteral(text) }
