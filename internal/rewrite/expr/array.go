@@ -36,31 +36,17 @@ func (b *builder) in(a *pg_query.A_Expr) (*Expr, error) {
 		return nil, Refuse(loc, "IN needs a list of values", "")
 	}
 	text := describeOperator(a)
-	var constants, others []*Expr
-	for _, x := range items {
-		if x.value != nil {
-			constants = append(constants, x)
-		} else {
-			others = append(others, x)
-		}
-	}
 	var all []*Expr
-	if len(constants) > 1 && !left.isEnum() { // two or more become an array of one type, which may be another than = would choose
-		if oid, ok := pgresolve.CommonType(baseTypes(append([]*Expr{left}, constants...))); ok && pgresolve.LookupType(oid) != nil && pgresolve.LookupType(oid).Array != 0 && supported(oid) {
-			arr, err := b.arrayFrom(constants, oid, loc)
-			if err != nil {
-				return nil, err
-			}
-			e, err := b.scalarArray(name, left, arr, name == "=", text, loc)
-			if err != nil || len(others) == 0 {
-				return e, err
-			}
-			all, items = append(all, e), others
-		}
+	array, items, err := b.inArray(left, items, loc)
+	if err != nil {
+		return nil, err
 	}
-	word := "OR"
-	if name == "<>" {
-		word = "AND"
+	if array != nil {
+		e, err := b.scalarArray(name, left, array, name == "=", text, loc)
+		if err != nil || len(items) == 0 {
+			return e, err
+		}
+		all = append(all, e)
 	}
 	for _, x := range items {
 		e, err := b.operator(name, []*Expr{left, x}, text, loc)
@@ -69,11 +55,37 @@ func (b *builder) in(a *pg_query.A_Expr) (*Expr, error) {
 		}
 		all = append(all, e)
 	}
+	word := "OR"
+	if name == "<>" {
+		word = "AND"
+	}
 	e := join(word, all)
-	if e != nil && len(all) > 1 {
+	if len(all) > 1 {
 		e.text = text
 	}
 	return e, nil
+}
+
+// inArray makes an array of the constants of an IN list if there are two or more: its type is common to all, and = may have chosen
+// another. others are the items that are left; array is nil where they are all.
+func (b *builder) inArray(left *Expr, items []*Expr, loc int) (array *Expr, others []*Expr, err error) {
+	var constants []*Expr
+	for _, x := range items {
+		if x.value != nil {
+			constants = append(constants, x)
+		} else {
+			others = append(others, x)
+		}
+	}
+	if len(constants) < 2 || left.isEnum() {
+		return nil, items, nil
+	}
+	oid, ok := pgresolve.CommonType(baseTypes(append([]*Expr{left}, constants...)))
+	if t := pgresolve.LookupType(oid); !ok || t == nil || t.Array == 0 || !supported(oid) {
+		return nil, items, nil
+	}
+	array, err = b.arrayFrom(constants, oid, loc)
+	return array, others, err
 }
 
 func (b *builder) anyAll(a *pg_query.A_Expr) (*Expr, error) {
@@ -117,7 +129,6 @@ func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text str
 		items = arr.value.items
 	}
 	var all []*Expr
-	var err error
 	for _, x := range items {
 		e, err := b.operator(name, []*Expr{left, x}, text, loc)
 		if err != nil {
@@ -126,20 +137,13 @@ func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text str
 		all = append(all, e)
 	}
 	first := all[0]
+	arr, cast, err := b.arrayAs(arr, all, elemType.OID, loc)
+	if err != nil {
+		return nil, err
+	}
 	word := "ANY"
 	if !anyOf {
 		word = "ALL"
-	}
-	target := first.args[1].typ
-	cast := ""
-	switch {
-	case target == elemType.OID:
-	case !arr.provisional && arr.value.items != nil && slices.ContainsFunc(all, func(e *Expr) bool { return e.args[1].value == nil }):
-		if arr, err = b.arrayFrom(items, target, loc); err != nil { // a cast of the array would prove nothing of its items
-			return nil, err
-		}
-	default:
-		cast = "::" + pgresolve.Qualified(pgresolve.LookupType(target).Array, -1)
 	}
 	op := pgresolve.Operator(name, []uint32{left.baseType(), elemType.OID})
 	c := &call{args: []*Expr{first.args[0], sortedArray(arr)}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." + op.Name + ") " + word + " ({1}" + cast + "))"}
@@ -150,6 +154,23 @@ func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text str
 	}
 	e.test = listTest(op.Name, anyOf, first.args[0], all)
 	return e, nil
+}
+
+// arrayAs gives the array, and the cast after it, of the type that the operator takes. all applies the operator to each element.
+func (b *builder) arrayAs(arr *Expr, all []*Expr, elem uint32, loc int) (_ *Expr, cast string, err error) {
+	target := all[0].args[1].typ
+	switch {
+	case target == elem:
+		return arr, "", nil
+	case !arr.provisional && arr.value.items != nil && slices.ContainsFunc(all, func(e *Expr) bool { return e.args[1].value == nil }):
+		items := arr.value.items
+		if len(items) == 0 {
+			items = []*Expr{nullExpr(elem, pgresolve.Qualified(elem, -1), loc)}
+		}
+		arr, err = b.arrayFrom(items, target, loc) // a cast of the array would prove nothing of its items
+		return arr, "", err
+	}
+	return arr, "::" + pgresolve.Qualified(pgresolve.LookupType(target).Array, -1), nil
 }
 
 // listTest gives what x = ANY (constants) says: x is one of them; <> ALL is its negation.

@@ -81,11 +81,20 @@ func (b *builder) typeNamed(n *pg_query.TypeName, loc int) (castTarget, error) {
 	if !supported(t.oid) || t.oid == pgtype.NameOID {
 		return t, bad
 	}
+	if !t.modify(n.Typmods) {
+		return t, bad
+	}
+	t.name = pgresolve.Qualified(t.oid, -1)
+	return t, nil
+}
+
+// modify takes the modifiers in parentheses after a type's name; false: the type has no such ones, or they are not supported.
+func (t *castTarget) modify(nodes []*pg_query.Node) bool {
 	var mods []int32
-	for _, m := range n.Typmods {
+	for _, m := range nodes {
 		c := m.GetAConst()
 		if c == nil || c.GetIval() == nil && c.GetVal() != nil {
-			return t, bad
+			return false
 		}
 		mods = append(mods, c.GetIval().GetIval())
 	}
@@ -104,10 +113,9 @@ func (b *builder) typeNamed(n *pg_query.TypeName, loc int) (castTarget, error) {
 	case (t.oid == pgtype.TimeOID || t.oid == pgtype.TimestampOID || t.oid == pgtype.TimestamptzOID) && mods[0] >= 0 && mods[0] <= 6:
 		t.typmod = mods[0]
 	default:
-		return t, bad
+		return false
 	}
-	t.name = pgresolve.Qualified(t.oid, -1)
-	return t, nil
+	return true
 }
 
 // cast converts e, explicitly or implicitly: both are proven total by the same rules.
@@ -173,32 +181,37 @@ func (c *call) numberCast(out, x *Expr, to uint32, typmod int32) error {
 		r := b.Map(bounds.RoundHalfEven)
 		return c.intoRange(out, r.OpenLike(x.bounds), r, to)
 	case to == pgtype.NumericOID:
-		out.scale, out.nonzero = x.scale, x.nonzero
-		out.bounds = b
-		if pgresolve.IsFloat(from) { // printed with 15 (6) significant digits
-			out.scale = -1
-			relative := bounds.Pow10(-14)
-			if from == pgtype.Float4OID {
-				relative = bounds.Pow10(-5)
-			}
-			out.bounds = b.WidenRelative(relative)
-			if x.quantum >= 0 { // dscale is at most the digits of the least value
-				out.scale = min(x.quantum, 1074)
-			}
-		}
-		if typmod >= 0 {
-			precision, scale := pgresolve.NumericTypmod(typmod)
-			out.bounds = out.bounds.Map(func(r *big.Rat) *big.Rat { return bounds.RoundScale(r, scale) })
-			out.scale, out.nonzero = scale, false
-			limit := bounds.Pow10(precision - scale)
-			if out.bounds.Lo.Cmp(neg(limit)) <= 0 || out.bounds.Hi.Cmp(limit) >= 0 {
-				return c.refuse(fmt.Sprintf("values in %s do not fit numeric(%d,%d)", b, precision, scale), "use a higher precision, or numeric without one")
-			}
-		}
-		out.bounds = out.bounds.OpenLike(x.bounds)
-		return nil
+		return c.numericCast(out, x, b, typmod)
 	}
 	return c.floatCast(out, x, b, to)
+}
+
+// numericCast rounds a float to the digits that PostgreSQL prints, and any number to the digits of the type.
+func (c *call) numericCast(out, x *Expr, b bounds.Interval, typmod int32) error {
+	out.scale, out.nonzero = x.scale, x.nonzero
+	out.bounds = b
+	if pgresolve.IsFloat(x.typ) { // printed with 15 (6) significant digits
+		out.scale = -1
+		relative := bounds.Pow10(-14)
+		if x.typ == pgtype.Float4OID {
+			relative = bounds.Pow10(-5)
+		}
+		out.bounds = b.WidenRelative(relative)
+		if x.quantum >= 0 { // dscale is at most the digits of the least value
+			out.scale = min(x.quantum, 1074)
+		}
+	}
+	if typmod >= 0 {
+		precision, scale := pgresolve.NumericTypmod(typmod)
+		out.bounds = out.bounds.Map(func(r *big.Rat) *big.Rat { return bounds.RoundScale(r, scale) })
+		out.scale, out.nonzero = scale, false
+		limit := bounds.Pow10(precision - scale)
+		if out.bounds.Lo.Cmp(neg(limit)) <= 0 || out.bounds.Hi.Cmp(limit) >= 0 {
+			return c.refuse(fmt.Sprintf("values in %s do not fit numeric(%d,%d)", b, precision, scale), "use a higher precision, or numeric without one")
+		}
+	}
+	out.bounds = out.bounds.OpenLike(x.bounds)
+	return nil
 }
 
 func (c *call) intoRange(out *Expr, limits, safe bounds.Interval, to uint32) error {

@@ -18,17 +18,9 @@ func (b *builder) caseExpr(n *pg_query.CaseExpr) (*Expr, error) {
 	loc := int(n.Location)
 	held := len(b.narrows)
 	defer func() { b.narrows = b.narrows[:held] }()
-	var arg *Expr
-	if n.Arg != nil {
-		var err error
-		if arg, err = b.expr(n.Arg); err != nil {
-			return nil, err
-		}
-		if arg.typ == pgtype.UnknownOID {
-			if arg, err = b.coerce(arg, pgtype.TextOID, arg); err != nil {
-				return nil, err
-			}
-		}
+	arg, err := b.caseArgument(n.Arg)
+	if err != nil {
+		return nil, err
 	}
 	var conditions, results []*Expr
 	for _, w := range n.Args {
@@ -49,7 +41,6 @@ func (b *builder) caseExpr(n *pg_query.CaseExpr) (*Expr, error) {
 	}
 	other := nullUnknown(loc)
 	if n.Defresult != nil {
-		var err error
 		if other, err = b.expr(n.Defresult); err != nil {
 			return nil, err
 		}
@@ -60,6 +51,18 @@ func (b *builder) caseExpr(n *pg_query.CaseExpr) (*Expr, error) {
 		return nil, err
 	}
 	return caseOf(conditions, all[1:], all[0], loc, describe(&pg_query.Node{Node: &pg_query.Node_CaseExpr{CaseExpr: n}}))
+}
+
+// caseArgument builds x of CASE x WHEN …; nil where there is none.
+func (b *builder) caseArgument(n *pg_query.Node) (*Expr, error) {
+	if n == nil {
+		return nil, nil
+	}
+	arg, err := b.expr(n)
+	if err != nil || arg.typ != pgtype.UnknownOID {
+		return arg, err
+	}
+	return b.coerce(arg, pgtype.TextOID, arg)
 }
 
 func caseOf(conditions, results []*Expr, other *Expr, loc int, text string) (*Expr, error) {

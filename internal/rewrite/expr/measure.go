@@ -57,19 +57,12 @@ func Measured(e *Expr, rule GridRule) (*Measure, error) {
 		step = defaultStep(x)
 	}
 	m := &Measure{arg: x, Step: step}
-	lo, hi := quo(x.bounds.Lo, step), quo(x.bounds.Hi, step)
-	if pgresolve.IsFloat(x.typ) {
-		lo, hi = bounds.RoundHalfEven(floatSteps(x.bounds.Lo, step)), bounds.RoundHalfEven(floatSteps(x.bounds.Hi, step))
-	} else if pgresolve.IsInt(x.typ) || x.typ == pgtype.NumericOID || x.typ == pgtype.DateOID {
-		lo, hi = bounds.RoundHalfAway(lo), bounds.RoundHalfAway(hi)
-	} else {
-		lo, hi = bounds.Floor(lo), bounds.Ceil(hi)
-	}
-	if new(big.Rat).Abs(lo).Cmp(maxSteps) > 0 || new(big.Rat).Abs(hi).Cmp(maxSteps) > 0 {
+	steps := stepsOf(x, step)
+	if tooMany := func(r *big.Rat) bool { return new(big.Rat).Abs(r).Cmp(maxSteps) > 0 }; tooMany(steps.Lo) || tooMany(steps.Hi) {
 		return nil, Refuse(e.location, fmt.Sprintf("%s has too many grid steps of %s within its bounds %s", e.Text(), bounds.Decimal(step), x.bounds), "declare narrower bounds, or a coarser grid")
 	}
-	m.Lo, m.Hi, m.Type = lo.Num().Int64(), hi.Num().Int64(), pgtype.Int8OID
-	if (bounds.New(lo, hi)).Within(intRange(pgtype.Int4OID)) {
+	m.Lo, m.Hi, m.Type = steps.Lo.Num().Int64(), steps.Hi.Num().Int64(), pgtype.Int8OID
+	if steps.Within(intRange(pgtype.Int4OID)) {
 		m.Type = pgtype.Int4OID
 	}
 	g := &gridPrinter{x: x, m: m, foreign: rule.Foreign, s: (&printer{raw: rawSafe(x)}).print(x)}
@@ -83,6 +76,18 @@ func Measured(e *Expr, rule GridRule) (*Measure, error) {
 		return m, nil
 	}
 	return guarded(x, m), nil
+}
+
+// stepsOf bounds the integer, rounded as the type rounds.
+func stepsOf(x *Expr, step *big.Rat) bounds.Interval {
+	lo, hi := quo(x.bounds.Lo, step), quo(x.bounds.Hi, step)
+	switch {
+	case pgresolve.IsFloat(x.typ):
+		return bounds.New(bounds.RoundHalfEven(floatSteps(x.bounds.Lo, step)), bounds.RoundHalfEven(floatSteps(x.bounds.Hi, step)))
+	case pgresolve.IsInt(x.typ), x.typ == pgtype.NumericOID, x.typ == pgtype.DateOID:
+		return bounds.New(bounds.RoundHalfAway(lo), bounds.RoundHalfAway(hi))
+	}
+	return bounds.New(bounds.Floor(lo), bounds.Ceil(hi))
 }
 
 // guarded adds the forms that give NULL for NULL: LEAST and GREATEST ignore it.

@@ -60,17 +60,22 @@ func extract(c *call) (*Expr, error) {
 	if f, ok := fieldNames[field]; ok {
 		field = f
 	}
-	x := c.args[1]
-	// date_part of a date goes through timestamp, which has every field; extract has the date's own
-	if x.typ == pgtype.DateOID && c.cand.Name == "extract" && !slices.Contains(dayFields, field) {
-		return nil, c.refuse(fmt.Sprintf("a date has no field %q", field), "cast it to timestamp")
-	}
 	e.scale = 0
-	switch x.typ {
+	switch c.args[1].typ {
 	case pgtype.TimeOID:
 		return c.extractTime(e, field)
 	case pgtype.IntervalOID:
 		return c.extractSpan(e, field)
+	}
+	return c.extractStamp(e, field)
+}
+
+// extractStamp bounds a field of a date or timestamp.
+func (c *call) extractStamp(e *Expr, field string) (*Expr, error) {
+	x := c.args[1]
+	// date_part of a date goes through timestamp, which has every field; extract has the date's own
+	if x.typ == pgtype.DateOID && c.cand.Name == "extract" && !slices.Contains(dayFields, field) {
+		return nil, c.refuse(fmt.Sprintf("a date has no field %q", field), "cast it to timestamp")
 	}
 	if strings.HasPrefix(field, "timezone") && x.typ != pgtype.TimestamptzOID {
 		return nil, c.refuse(fmt.Sprintf("%s has no field %q", pgresolve.Display(x.typ), field), "")

@@ -31,7 +31,6 @@ func (b *builder) similarPattern(a *pg_query.A_Expr, n *pg_query.Node) (*Expr, e
 	if name != "like_escape" && name != "similar_to_escape" {
 		return b.expr(n)
 	}
-	loc := int(f.Location)
 	args, err := b.list(f.Args)
 	if err != nil {
 		return nil, err
@@ -42,12 +41,17 @@ func (b *builder) similarPattern(a *pg_query.A_Expr, n *pg_query.Node) (*Expr, e
 		}
 	}
 	c := &call{args: args, loc: int(a.Location), text: describeOperator(a)}
+	return c.escapedPattern(name == "like_escape", int(f.Location))
+}
+
+// escapedPattern builds a pattern with its ESCAPE clause.
+func (c *call) escapedPattern(isLike bool, loc int) (*Expr, error) {
 	pattern, known, err := c.constantText(0, "the pattern")
 	if err != nil {
 		return nil, err
 	}
 	escape, escapeKnown := `\`, true
-	if len(args) > 1 {
+	if len(c.args) > 1 {
 		if escape, escapeKnown, err = c.constantText(1, "the escape character"); err != nil {
 			return nil, err
 		}
@@ -63,14 +67,14 @@ func (b *builder) similarPattern(a *pg_query.A_Expr, n *pg_query.Node) (*Expr, e
 	if len([]rune(escape)) > 1 {
 		return nil, c.refuse("an escape must be one character or empty", "")
 	}
-	if name == "like_escape" {
+	if isLike {
 		return typed(pgtype.TextOID, escaped(pattern, escape), loc)
 	}
 	if escape != `\` || !similarForm(pattern) {
 		return nil, c.refuse("this pattern is not supported",
 			`SIMILAR TO takes letters, %, _, |, [abc], (…) and *, + or ? after what holds none of them; or write several LIKE with OR`)
 	}
-	d := &call{args: args[:1], loc: loc, text: c.text, tmpl: "pg_catalog.similar_to_escape({0})"}
+	d := &call{args: c.args[:1], loc: loc, text: c.text, tmpl: "pg_catalog.similar_to_escape({0})"}
 	e := d.result(pgtype.TextOID)
 	e.regex = true
 	return e, nil
