@@ -179,7 +179,7 @@ func listTest(name string, anyOf bool, left *Expr, all []*Expr) *test {
 		return nil
 	}
 	col := plainColumn(left)
-	if col == nil || pgresolve.IsString(left.typ) && left.fuzzy {
+	if col == nil || pgresolve.IsString(left.typ) && left.nondeterministic {
 		return nil
 	}
 	t := &test{kind: testComparison, col: col.col, name: "=", integral: pgresolve.IsInt(col.typ), constant: true, hasText: pgresolve.IsString(left.typ) && left.typ != pgtype.BPCharOID}

@@ -246,7 +246,7 @@ func (c *call) floatCast(out, x *Expr, b bounds.Interval, to uint32) error {
 	default:
 		out.quantum = x.quantum
 	}
-	limits, ok := flInterval(b, to)
+	limits, ok := roundFloats(b, to)
 	if !ok || out.quantum > leastQuantum(to) || to == pgtype.Float4OID && x.typ == pgtype.NumericOID && x.scale < 0 {
 		return c.refuse(fmt.Sprintf("values in %s may overflow or underflow %s", b, pgresolve.Display(to)), "")
 	}
@@ -269,7 +269,7 @@ func (c *call) textCast(out, x *Expr, to uint32, typmod int32) error {
 	out.maxLen = printedLen(x)
 	switch {
 	case pgresolve.IsString(x.typ):
-		out.maxLen, out.collation, out.fuzzy = x.maxLen, x.collation, x.fuzzy
+		out.maxLen, out.collation, out.nondeterministic = x.maxLen, x.collation, x.nondeterministic
 	case x.isEnum():
 		out.maxLen = 63
 	}

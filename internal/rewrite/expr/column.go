@@ -71,7 +71,7 @@ func (b *builder) columnRef(r *pg_query.ColumnRef) (*Expr, error) {
 func columnExpr(c *Column, loc int) *Expr {
 	e := newExpr(c.Type, loc)
 	e.typmod, e.typeName, e.nullable, e.col, e.labels = c.Typmod, c.TypeName, c.Nullable, c, c.EnumLabels
-	e.collation, e.fuzzy, e.text = c.Collation, !c.DeterministicCollation, c.Name
+	e.collation, e.nondeterministic, e.text = c.Collation, !c.DeterministicCollation, c.Name
 	e.provisional = c.provisional
 	base, typmod := e.baseType(), c.Typmod
 	if c.Base != 0 {
@@ -107,7 +107,7 @@ func columnExpr(c *Column, loc int) *Expr {
 func (e *Expr) AsColumn(ref query.Scalar, name string) *Column {
 	c := &Column{
 		Ref: ref, Name: name, Type: e.typ, Typmod: e.typmod, TypeName: e.typeName, Nullable: e.nullable, Bounds: e.bounds, Enforced: true, Scale: e.scale,
-		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.fuzzy, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(),
+		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.nondeterministic, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(),
 	}
 	if e.col != nil {
 		c.Domain, c.choices = e.col.Domain, e.col.choices
@@ -159,16 +159,4 @@ func (c *Column) Narrow(limits bounds.Interval) {
 	held, ok := (&Expr{col: c}).held()
 	c.Bounds = limits
 	c.hold(held, ok)
-}
-
-// Narrowed copies the column under a condition that holds for every row, for the expressions above a WHERE.
-func (c *Column) Narrowed(n Narrowing) *Column {
-	e := columnExpr(c, -1).narrowed(n)
-	out := *c
-	out.Narrow(e.bounds)
-	out.Nullable = e.nullable
-	if n.Domain != nil {
-		out.Domain = n.Domain
-	}
-	return &out
 }

@@ -56,7 +56,7 @@ func (b *builder) oneSide(name string, l, r *Expr) *test {
 			return nil
 		}
 		t.constant, t.text = true, *text
-		t.hasText = pgresolve.IsString(l.typ) && l.typ != pgtype.BPCharOID && !l.fuzzy && !r.fuzzy || l.isEnum()
+		t.hasText = pgresolve.IsString(l.typ) && l.typ != pgtype.BPCharOID && !l.nondeterministic && !r.nondeterministic || l.isEnum()
 	}
 	if t.bounds.Open() && r.bounds.Open() && !t.hasText && !t.constant {
 		return nil

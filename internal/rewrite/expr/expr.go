@@ -11,27 +11,27 @@ import (
 
 // Expr is a typed, bounded, total expression. Nobody changes one once it is built.
 type Expr struct {
-	typ         uint32
-	typmod      int32
-	typeName    string // as a cast prints it; built-in types are qualified
-	nullable    bool
-	bounds      bounds.Interval
-	scale       int // digits after the point that values may have; −1: unknown
-	quantum     int // floats: values are multiples of 2^-quantum; −1: unknown
-	maxLen      int // text: most characters; −1: unknown
-	nonzero     bool
-	provisional bool
-	collation   string           // quoted and qualified; empty: default
-	fuzzy       bool             // the collation is not deterministic: equality is not byte equality
-	monthless   bool             // an interval whose months are 0
-	spread      *big.Rat         // intervals: at most this many microseconds in its fields, whatever their signs, a month counting 31 days
-	distance    *bounds.Interval // of age(): microseconds between its operands
-	regex       bool             // a pattern that SIMILAR TO made, validated
-	labels      []string
-	untyped     bool // a literal without a type, taken for text
-	location    int
-	text        string // as messages name it
-	weight      int    // nodes that print; 0: not counted yet
+	typ              uint32
+	typmod           int32
+	typeName         string // as a cast prints it; built-in types are qualified
+	nullable         bool
+	bounds           bounds.Interval
+	scale            int // digits after the point that values may have; −1: unknown
+	quantum          int // floats: values are multiples of 2^-quantum; −1: unknown
+	maxLen           int // text: most characters; −1: unknown
+	nonzero          bool
+	provisional      bool
+	collation        string           // quoted and qualified; empty: default
+	nondeterministic bool             // the collation is not deterministic: equality is not byte equality
+	monthless        bool             // an interval whose months are 0
+	spread           *big.Rat         // intervals: at most this many microseconds in its fields, whatever their signs, a month counting 31 days
+	distance         *bounds.Interval // of age(): microseconds between its operands
+	regex            bool             // a pattern that SIMILAR TO made, validated
+	labels           []string
+	untyped          bool // a literal without a type, taken for text
+	location         int
+	text             string // as messages name it
+	weight           int    // nodes that print; 0: not counted yet
 
 	tmpl        string // how it prints; {0}, {1}… are args, {T} is typeName; empty for leaves
 	elementwise string // the operator that ANY or ALL applies to each element
@@ -103,9 +103,9 @@ func (e *Expr) Constant() (value *string, ok bool) {
 // Columns lists the columns that the expression reads, in order, each once.
 func (e *Expr) Columns() []*Column { return e.columns(func(*Expr) bool { return true }) }
 
-// Direct lists the columns that the expression computes with: Columns without those that only its subqueries read, of which
+// direct lists the columns that the expression computes with: Columns without those that only its subqueries read, of which
 // it knows nothing but whether the predicate holds.
-func (e *Expr) Direct() []*Column { return e.columns(func(x *Expr) bool { return x.verbatim == nil }) }
+func (e *Expr) direct() []*Column { return e.columns(func(x *Expr) bool { return x.verbatim == nil }) }
 
 func (e *Expr) columns(below func(*Expr) bool) []*Column {
 	var out []*Column
@@ -122,7 +122,7 @@ func (e *Expr) columns(below func(*Expr) bool) []*Column {
 
 // OfUnit says that the expression computes with a column that identifies the privacy unit.
 func (e *Expr) OfUnit() bool {
-	return slices.ContainsFunc(e.Direct(), func(c *Column) bool { return c.Unit || c.OfUnit })
+	return slices.ContainsFunc(e.direct(), func(c *Column) bool { return c.Unit || c.OfUnit })
 }
 
 // HasSubquery says that a subquery computes a part of the expression.

@@ -11,8 +11,8 @@ import (
 // PostgreSQL raises where a float overflows and where it underflows, so every float expression carries a quantum (see the package
 // comment).
 
-// fl rounds to the nearest float of a type; ok is false beyond its range.
-func fl(r *big.Rat, oid uint32) (v *big.Rat, ok bool) {
+// roundFloat rounds to the nearest float of a type; ok is false beyond its range.
+func roundFloat(r *big.Rat, oid uint32) (v *big.Rat, ok bool) {
 	var f float64
 	if oid == pgtype.Float4OID {
 		f32, _ := r.Float32()
@@ -27,10 +27,10 @@ func fl(r *big.Rat, oid uint32) (v *big.Rat, ok bool) {
 	return v, true
 }
 
-// flInterval rounds a finite interval's ends, which holds every rounded value since rounding is monotone.
-func flInterval(i bounds.Interval, oid uint32) (bounds.Interval, bool) {
-	lo, ok1 := fl(i.Lo, oid)
-	hi, ok2 := fl(i.Hi, oid)
+// roundFloats rounds a finite interval's ends, which holds every rounded value since rounding is monotone.
+func roundFloats(i bounds.Interval, oid uint32) (bounds.Interval, bool) {
+	lo, ok1 := roundFloat(i.Lo, oid)
+	hi, ok2 := roundFloat(i.Hi, oid)
 	return bounds.New(lo, hi), ok1 && ok2
 }
 

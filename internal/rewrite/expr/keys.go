@@ -271,9 +271,9 @@ func SelectionKey(e *Expr) (query.Scalar, error) {
 	x := e.relabelled()
 	s := (&printer{}).print(x)
 	switch {
-	case x.isEnum(), pgresolve.IsInt(x.typ), x.typ == pgtype.BoolOID, x.typ == pgtype.DateOID, x.typ == pgtype.TimestampOID, x.typ == pgtype.TimestamptzOID, x.typ == pgtype.TimeOID, x.typ == pgtype.UUIDOID, pgresolve.IsString(x.typ) && x.typ != pgtype.BPCharOID && !x.fuzzy:
+	case x.isEnum(), pgresolve.IsInt(x.typ), x.typ == pgtype.BoolOID, x.typ == pgtype.DateOID, x.typ == pgtype.TimestampOID, x.typ == pgtype.TimestamptzOID, x.typ == pgtype.TimeOID, x.typ == pgtype.UUIDOID, pgresolve.IsString(x.typ) && x.typ != pgtype.BPCharOID && !x.nondeterministic:
 		return s, nil
-	case x.typ == pgtype.BPCharOID && !x.fuzzy: // blanks at the end do not count
+	case x.typ == pgtype.BPCharOID && !x.nondeterministic: // blanks at the end do not count
 		return query.F("({})::pg_catalog.text", s), nil
 	case x.typ == pgtype.NumericOID: // 1.0 = 1.00
 		return query.F("pg_catalog.trim_scale({})", s), nil
@@ -281,7 +281,7 @@ func SelectionKey(e *Expr) (query.Scalar, error) {
 		return query.F("({} OPERATOR(pg_catalog.+) {})", s, floatLiteral(x.typ, bounds.Zero)), nil
 	}
 	hint := "group by a column with declared values, or by a number, a date, a boolean or text"
-	if x.fuzzy {
+	if x.nondeterministic {
 		hint = `write COLLATE "C"`
 	}
 	return nil, Refuse(e.location, fmt.Sprintf("%s of type %s cannot be a group key without declared values: equal values may be written differently", e.Text(), pgresolve.Display(x.typ)), hint)

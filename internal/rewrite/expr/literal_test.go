@@ -75,7 +75,7 @@ func TestValueLiterals(t *testing.T) {
 		for _, text := range values {
 			r, _ := new(big.Rat).SetString(text)
 			if pgresolve.IsFloat(oid) {
-				r, _ = fl(r, oid)
+				r, _ = roundFloat(r, oid)
 			}
 			e := newExpr(oid, -1)
 			got, err := s.text("SELECT " + canonicalSQL(e, valueLiteral(oid, r, false)))

@@ -214,11 +214,11 @@ func floatSteps(r, step *big.Rat) *big.Rat {
 	inverse := new(big.Rat).Inv(step)
 	var out *big.Rat
 	if inverse.IsInt() {
-		f, _ := fl(inverse, pgtype.Float8OID)
-		out, _ = fl(mul(r, f), pgtype.Float8OID)
+		f, _ := roundFloat(inverse, pgtype.Float8OID)
+		out, _ = roundFloat(mul(r, f), pgtype.Float8OID)
 	} else {
-		f, _ := fl(step, pgtype.Float8OID)
-		out, _ = fl(quo(r, f), pgtype.Float8OID)
+		f, _ := roundFloat(step, pgtype.Float8OID)
+		out, _ = roundFloat(quo(r, f), pgtype.Float8OID)
 	}
 	return out
 }
@@ -261,8 +261,8 @@ func (g *gridPrinter) steps() query.Scalar {
 		return g.numeric(query.F("{}::pg_catalog.numeric", days))
 	case x.typ == pgtype.IntervalOID:
 		seconds := query.F("pg_catalog.date_part('epoch'::pg_catalog.text, {})", g.s)
-		lo, _ := fl(quo(x.bounds.Lo, microsPerSec), pgtype.Float8OID)
-		hi, _ := fl(quo(x.bounds.Hi, microsPerSec), pgtype.Float8OID)
+		lo, _ := roundFloat(quo(x.bounds.Lo, microsPerSec), pgtype.Float8OID)
+		hi, _ := roundFloat(quo(x.bounds.Hi, microsPerSec), pgtype.Float8OID)
 		return g.seconds(g.clamp(seconds, floatLiteral(pgtype.Float8OID, lo), floatLiteral(pgtype.Float8OID, hi)))
 	}
 	return g.seconds(query.F("pg_catalog.date_part('epoch'::pg_catalog.text, {})", g.clamp(g.s, valueLiteral(x.typ, x.bounds.Lo, false), valueLiteral(x.typ, x.bounds.Hi, true))))

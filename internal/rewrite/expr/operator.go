@@ -172,7 +172,7 @@ func (b *builder) nullIf(args []*Expr, text string, loc int) (*Expr, error) {
 	}
 	left, right := eq.args[0].Read(), eq.args[1]
 	e := newExpr(left.typ, loc)
-	e.text, e.typmod, e.typeName, e.labels, e.collation, e.fuzzy = text, left.typmod, left.typeName, left.labels, left.collation, left.fuzzy
+	e.text, e.typmod, e.typeName, e.labels, e.collation, e.nondeterministic = text, left.typmod, left.typeName, left.labels, left.collation, left.nondeterministic
 	e.monthless, e.spread, e.distance = left.monthless, left.spread, left.distance
 	e.bounds, e.scale, e.quantum, e.maxLen = left.bounds, left.scale, left.quantum, left.maxLen
 	e.nullable, e.provisional = true, left.provisional || right.provisional

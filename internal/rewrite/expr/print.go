@@ -122,7 +122,7 @@ func intervalRead(e *Expr, ref query.Scalar) query.Scalar {
 		op string
 	}{{e.bounds.Lo, "<"}, {e.bounds.Hi, ">"}} {
 		if end.r != nil {
-			seconds, _ := fl(quo(end.r, microsPerSec), pgtype.Float8OID)
+			seconds, _ := roundFloat(quo(end.r, microsPerSec), pgtype.Float8OID)
 			cases = append(cases, query.F(" WHEN {} OPERATOR(pg_catalog.{}) {} THEN {}", epoch, end.op, floatLiteral(pgtype.Float8OID, seconds), valueLiteral(pgtype.IntervalOID, end.r, end.op == ">")))
 		}
 	}

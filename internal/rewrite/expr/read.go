@@ -94,10 +94,10 @@ func representable(oid uint32, i bounds.Interval) bounds.Interval {
 	case pgresolve.IsFloat(oid):
 		out := bounds.Interval{}
 		if i.Lo != nil {
-			out.Lo, _ = fl(i.Lo, oid)
+			out.Lo, _ = roundFloat(i.Lo, oid)
 		}
 		if i.Hi != nil {
-			out.Hi, _ = fl(i.Hi, oid)
+			out.Hi, _ = roundFloat(i.Hi, oid)
 		}
 		return out
 	}

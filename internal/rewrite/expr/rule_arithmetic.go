@@ -218,7 +218,7 @@ func floatArith(c *call) (*Expr, error) {
 		e.quantum = x.quantum + y.quantum
 		e.nonzero = x.nonzero && y.nonzero
 	}
-	e.bounds, ok = flInterval(operate(c.cand.Name, x.bounds, y.bounds), e.typ)
+	e.bounds, ok = roundFloats(operate(c.cand.Name, x.bounds, y.bounds), e.typ)
 	if !ok {
 		return nil, c.refuse("it may overflow "+pgresolve.Display(e.typ), "")
 	}
@@ -240,7 +240,7 @@ func floatQuo(c *call) (*Expr, error) {
 	}
 	e.quantum = floatQuantum(quo(bounds.Pow2(-x.quantum), bounds.Max(y.bounds.Abs().Hi, bounds.One)), e.typ)
 	var ok bool
-	if e.bounds, ok = flInterval(x.bounds.Quo(y.bounds), e.typ); !ok || e.quantum > leastQuantum(e.typ) {
+	if e.bounds, ok = roundFloats(x.bounds.Quo(y.bounds), e.typ); !ok || e.quantum > leastQuantum(e.typ) {
 		return nil, c.refuse("it may overflow or underflow "+pgresolve.Display(e.typ), "")
 	}
 	e.nonzero = x.nonzero

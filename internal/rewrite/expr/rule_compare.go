@@ -25,7 +25,7 @@ func compare(c *call) (*Expr, error) {
 	if err := c.collations(e); err != nil {
 		return nil, err
 	}
-	e.fuzzy = false
+	e.nondeterministic = false
 	e.collation = ""
 	e.op = c.cand.Name
 	e.test = c.b.comparisonTest(c.cand.Name, c.args[0], c.args[1])
@@ -38,7 +38,7 @@ func (c *call) collations(e *Expr) error {
 		if !pgresolve.IsString(a.typ) {
 			continue
 		}
-		e.fuzzy = e.fuzzy || a.fuzzy
+		e.nondeterministic = e.nondeterministic || a.nondeterministic
 		if a.collation == "" || a.collation == e.collation {
 			continue
 		}

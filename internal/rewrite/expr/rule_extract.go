@@ -127,7 +127,7 @@ func (c *call) fraction(e *Expr, field string) (*Expr, error) {
 			e.scale = -1
 			e.quantum = 72 // at least a microsecond, 2^-20, to 52 bits
 		}
-		e.bounds, _ = flInterval(e.bounds, e.typ)
+		e.bounds, _ = roundFloats(e.bounds, e.typ)
 	}
 	return e, nil
 }

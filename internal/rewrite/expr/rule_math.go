@@ -143,7 +143,7 @@ func around(lo, hi float64, oid uint32) (bounds.Interval, bool) {
 	i := bounds.New(new(big.Rat).SetFloat64(lo), new(big.Rat).SetFloat64(hi))
 	i = i.WidenRelative(bounds.Pow10(-12)).Widen(bounds.Pow10(-14))
 	if pgresolve.IsFloat(oid) {
-		return flInterval(i, oid)
+		return roundFloats(i, oid)
 	}
 	return i.Short(), true
 }
@@ -240,7 +240,7 @@ func wholePower(c *call, e, x *Expr, n int) (*Expr, error) {
 	}
 	e.quantum = q + 60
 	var ok bool
-	if e.bounds, ok = flInterval(i, e.typ); !ok {
+	if e.bounds, ok = roundFloats(i, e.typ); !ok {
 		return nil, c.refuse("it may overflow", "")
 	}
 	return e, nil

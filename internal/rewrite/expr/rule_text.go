@@ -36,7 +36,7 @@ func limited(e *Expr) *Expr {
 	}
 	c := &call{args: []*Expr{e}, loc: e.location, text: e.Text(), tmpl: fmt.Sprintf("pg_catalog.\"left\"({0}, %d)", maxChars)}
 	out := c.result(pgtype.TextOID)
-	out.collation, out.fuzzy, out.maxLen = e.collation, e.fuzzy, maxChars
+	out.collation, out.nondeterministic, out.maxLen = e.collation, e.nondeterministic, maxChars
 	return out
 }
 
@@ -143,7 +143,7 @@ func (c *call) deterministic() error {
 	if err := c.collations(&e); err != nil {
 		return err
 	}
-	if e.fuzzy {
+	if e.nondeterministic {
 		return c.refuse("its collation is not deterministic", `write COLLATE "C"`)
 	}
 	return nil

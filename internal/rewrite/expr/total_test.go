@@ -137,7 +137,7 @@ func checkValue(e *Expr, value, oid, length *string) error {
 		return fmt.Errorf("%s, declared with at most %d digits", *value, e.scale)
 	}
 	if pgresolve.IsFloat(e.baseType()) && e.quantum >= 0 {
-		if f, _ := fl(v, e.baseType()); !mul(f, bounds.Pow2(e.quantum)).IsInt() {
+		if f, _ := roundFloat(v, e.baseType()); !mul(f, bounds.Pow2(e.quantum)).IsInt() {
 			return fmt.Errorf("%s, declared a multiple of 2^-%d", *value, e.quantum)
 		}
 	}

@@ -158,7 +158,7 @@ func compareSteps(name string, l, r *Expr) int64 {
 	if !pgresolve.IsString(l.baseType()) || !pgresolve.IsString(r.baseType()) {
 		return steps
 	}
-	if chars := min(l.length(), r.length()); (name == "=" || name == "<>") && !l.fuzzy && !r.fuzzy {
+	if chars := min(l.length(), r.length()); (name == "=" || name == "<>") && !l.nondeterministic && !r.nondeterministic {
 		steps += chars / 256
 	} else {
 		steps += chars / 8
