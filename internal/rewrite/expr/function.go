@@ -42,7 +42,7 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 		return nil, err
 	}
 	if r, ok := b.rules.builders[name]; ok {
-		if e, err := r.build(b, args, text, loc); e != nil || err != nil {
+		if e, err := r.build(&call{b: b, args: args, text: text, loc: loc}, name); e != nil || err != nil {
 			return e, err
 		}
 	}
@@ -53,15 +53,16 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 	if cand == nil {
 		return nil, Refuse(loc, fmt.Sprintf("function %s is not supported for %s", name, typeList(args)), "")
 	}
-	return b.resolved(cand, args, functionTemplate(cand), text, loc)
+	return b.resolved(cand, args, functionTemplate(cand.Name, len(cand.Args)), text, loc)
 }
 
-func functionTemplate(c *pgresolve.Candidate) string {
-	parts := make([]string, len(c.Args))
+// functionTemplate prints a call with n arguments.
+func functionTemplate(name string, n int) string {
+	parts := make([]string, n)
 	for i := range parts {
 		parts[i] = fmt.Sprintf("{%d}", i)
 	}
-	return "pg_catalog." + pgresolve.QuoteName(c.Name) + "(" + strings.Join(parts, ", ") + ")"
+	return "pg_catalog." + pgresolve.QuoteName(name) + "(" + strings.Join(parts, ", ") + ")"
 }
 
 // sqlValue builds CURRENT_DATE and its kind.

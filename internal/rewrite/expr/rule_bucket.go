@@ -40,47 +40,52 @@ func widthBucket(c *call) (*Expr, error) {
 }
 
 // thresholds builds width_bucket(value, thresholds) for a constant array in ascending order: total for any value, NaN included.
-func thresholds(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
-	if len(args) != 2 {
+func thresholds(c *call, _ string) (*Expr, error) {
+	if len(c.args) != 2 {
 		return nil, nil
 	}
-	c := &call{loc: loc, text: text}
-	list := pgresolve.ElementType(args[1].typ)
-	if list == nil || args[1].value == nil {
+	x, array := c.args[0], c.args[1]
+	list := pgresolve.ElementType(array.typ)
+	if list == nil || array.value == nil {
 		return nil, c.refuse("its thresholds are not a constant array", "write width_bucket(x, ARRAY[0, 18, 65])")
 	}
-	x := args[0]
 	oid, ok := pgresolve.CommonType([]uint32{x.baseType(), list.OID})
 	if !ok || !pgresolve.IsNumber(oid) && !pgresolve.IsTime(oid) || oid == pgtype.IntervalOID {
 		return nil, c.refuse("its operand and its thresholds have no common type", "")
 	}
-	x, err := b.coerce(x, oid, x)
+	x, err := c.b.coerce(x, oid, x)
 	if err != nil {
 		return nil, err
 	}
-	array := args[1]
-	if list.OID != oid && array.provisional {
-		d := &call{args: []*Expr{array}, loc: loc, text: array.Text(), tmpl: "({0})::" + pgresolve.Qualified(pgresolve.LookupType(oid).Array, -1)}
+	items, provisional := array.value.items, array.provisional
+	switch {
+	case list.OID == oid:
+	case provisional:
+		d := &call{args: []*Expr{array}, loc: c.loc, text: array.Text(), tmpl: "({0})::" + pgresolve.Qualified(pgresolve.LookupType(oid).Array, -1)}
 		array = d.result(pgresolve.LookupType(oid).Array)
-	} else if list.OID != oid { // a cast of the array would prove nothing of its items
-		if array, err = b.arrayFrom(args[1].value.items, oid, loc); err != nil {
+	default: // a cast of the array would prove nothing of its items
+		if array, err = c.b.arrayFrom(items, oid, c.loc); err != nil {
 			return nil, err
 		}
 	}
-	c.args, c.tmpl = []*Expr{x.Read(), array}, "pg_catalog.width_bucket({0}, {1})"
+	c.args, c.tmpl = []*Expr{x.Read(), array}, functionTemplate("width_bucket", 2)
 	e := c.result(pgtype.Int4OID)
-	items := args[1].value.items
-	if args[1].provisional {
+	if provisional {
 		return e, nil
 	}
+	e.bounds = bounds.Between(0, int64(len(items)))
+	return e, c.ascending(items)
+}
+
+// ascending refuses thresholds that width_bucket does not take, or that are too many.
+func (c *call) ascending(items []*Expr) error {
 	for i, item := range items {
 		if item.value == nil || !item.bounds.Finite() || i > 0 && items[i-1].bounds.Hi.Cmp(item.bounds.Lo) > 0 {
-			return nil, c.refuse("its thresholds are not ascending constants", "")
+			return c.refuse("its thresholds are not ascending constants", "")
 		}
 	}
 	if len(items) == 0 || len(items) > 10000 {
-		return nil, c.refuse(fmt.Sprintf("it has %d thresholds", len(items)), "")
+		return c.refuse(fmt.Sprintf("it has %d thresholds", len(items)), "")
 	}
-	e.bounds = bounds.Between(0, int64(len(items)))
-	return e, nil
+	return nil
 }

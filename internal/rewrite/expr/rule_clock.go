@@ -8,19 +8,19 @@ var clockRules = []rule{
 }
 
 // moment builds the functions that give the time of the statement.
-func moment(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
-	if len(args) > 0 {
-		return nil, Refuse(loc, text+" takes no arguments", "")
+func moment(c *call, _ string) (*Expr, error) {
+	if len(c.args) > 0 {
+		return nil, Refuse(c.loc, c.text+" takes no arguments", "")
 	}
-	return b.clock(pgtype.TimestamptzOID, text, loc)
+	return c.b.clock(pgtype.TimestamptzOID, c.text, c.loc)
 }
 
 // dateOf builds date(x), a cast by another name.
-func dateOf(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
-	if len(args) != 1 || args[0].typ == pgtype.UnknownOID {
+func dateOf(c *call, _ string) (*Expr, error) {
+	if len(c.args) != 1 || c.args[0].typ == pgtype.UnknownOID {
 		return nil, nil
 	}
-	return b.cast(args[0], pgtype.DateOID, -1, text, loc)
+	return c.b.cast(c.args[0], pgtype.DateOID, -1, c.text, c.loc)
 }
 
 // clock reads the clock once for all rows of a statement: a constant in the measure query, so that the question of another day is

@@ -1,9 +1,6 @@
 package expr
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
@@ -42,15 +39,14 @@ func concatenate(c *call) (*Expr, error) {
 }
 
 // concat builds concat and concat_ws, which ignore NULL arguments except for the separator.
-func concat(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
-	name, _, _ := strings.Cut(text, "(")
-	c := &call{loc: loc, text: text, tmpl: "pg_catalog." + name + "("}
+func concat(c *call, name string) (*Expr, error) {
+	args := make([]*Expr, len(c.args))
 	length := 0
-	for i, a := range args {
+	for i, a := range c.args {
 		x := a.relabelled()
 		if x.typ == pgtype.UnknownOID || !pgresolve.IsString(x.typ) {
 			var err error
-			if x, err = b.castText(x, text); err != nil {
+			if x, err = c.b.castText(x, c.text); err != nil {
 				return nil, err
 			}
 		}
@@ -59,13 +55,9 @@ func concat(b *builder, args []*Expr, text string, loc int) (*Expr, error) {
 		if i == 0 && name == "concat_ws" {
 			length += x.maxLen * len(args)
 		}
-		c.args = append(c.args, x)
-		if i > 0 {
-			c.tmpl += ", "
-		}
-		c.tmpl += fmt.Sprintf("{%d}", i)
+		args[i] = x
 	}
-	c.tmpl += ")"
+	c.args, c.tmpl = args, functionTemplate(name, len(args))
 	if len(args) == 0 || length > 16*maxChars {
 		return nil, c.refuse("the result may be too long", "shorten the operands with left(x, n)")
 	}

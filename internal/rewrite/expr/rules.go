@@ -19,7 +19,7 @@ type rule struct {
 
 	// build replaces args and apply for functions that PostgreSQL's catalog does not describe: they take any types, or need
 	// their arguments' text. One that gives neither an expression nor an error leaves the call to the rules by argument types.
-	build func(b *builder, args []*Expr, text string, loc int) (*Expr, error)
+	build func(c *call, name string) (*Expr, error)
 }
 
 // signatures lists name(type,type) for each operation of the rule.
