@@ -61,7 +61,7 @@ func describeDepth(n *pg_query.Node, depth int) string {
 		if v.BoolExpr.Boolop == pg_query.BoolExprType_OR_EXPR {
 			word = " OR "
 		}
-		return strings.ReplaceAll(describeList(v.BoolExpr.Args, depth), ", ", word)
+		return describeJoined(v.BoolExpr.Args, word, depth)
 	case *pg_query.Node_CaseExpr:
 		return "CASE … END"
 	case *pg_query.Node_CoalesceExpr:
@@ -97,7 +97,9 @@ func describeConstant(c *pg_query.A_Const) string {
 	return "0"
 }
 
-func describeList(nodes []*pg_query.Node, depth int) string {
+func describeList(nodes []*pg_query.Node, depth int) string { return describeJoined(nodes, ", ", depth) }
+
+func describeJoined(nodes []*pg_query.Node, separator string, depth int) string {
 	parts := make([]string, 0, len(nodes))
 	for i, n := range nodes {
 		if i == 8 {
@@ -106,7 +108,7 @@ func describeList(nodes []*pg_query.Node, depth int) string {
 		}
 		parts = append(parts, describeDepth(n, depth))
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, separator)
 }
 
 func describeOperator(a *pg_query.A_Expr) string { return cut(describeAExpr(a, 5)) }
