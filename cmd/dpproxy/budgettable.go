@@ -11,7 +11,7 @@ import (
 )
 
 // writeAccounts prints one line per analyst.
-func writeAccounts(w io.Writer, accounts []ledger.Account) error {
+func writeAccounts(w io.Writer, accounts []ledger.AccountSummary) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "ANALYST\tTOTAL\tSPENT\tLEFT\tDELTA\tPERIOD ENDS\tREFUSED\tFAILURES")
 	for _, a := range accounts {

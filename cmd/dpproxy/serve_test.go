@@ -213,7 +213,7 @@ func TestServe(t *testing.T) {
 		t.Error(err)
 	}
 
-	var accounts []ledger.Account
+	var accounts []ledger.AccountSummary
 	if err := json.Unmarshal([]byte(s.run("budget", "show", "--json")), &accounts); err != nil {
 		t.Fatal(err)
 	}

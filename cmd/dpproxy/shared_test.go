@@ -43,7 +43,7 @@ func TestTwoProxiesShareALedger(t *testing.T) {
 	if err := ask(one); !errors.As(err, &over) || over.Code != "53400" {
 		t.Errorf("the third question at 0.5 of 1: %v", err)
 	}
-	var accounts []ledger.Account
+	var accounts []ledger.AccountSummary
 	if err := json.Unmarshal([]byte(one.run("budget", "show", "--json")), &accounts); err != nil {
 		t.Fatal(err)
 	}

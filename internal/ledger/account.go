@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// account is what the records of one analyst add up to; or, under the empty name, of all analysts together. It is a
+// account holds what the records of one analyst add up to; or, under the empty name, of all analysts together. It is a
 // value: stores copy it, change the copy, and keep the copy once its records are on disk.
 type account struct {
 	name    string
@@ -15,12 +15,15 @@ type account struct {
 	chain   chain
 	period  uint64
 	start   time.Time // of the period
-	last    time.Time // of the latest record: the ledger's clock never stands before it
+	last    time.Time // of the latest record: the ledger's clock never goes back before it
 	cleared uint64    // n of the latest kindClear
 	sums    sums      // of the period
 
 	failures uint64 // of main, since the period began or the latest kindClear
 }
+
+// newAccount returns an account without records.
+func newAccount(name string) account { return account{name: name} }
 
 // append gives r its place in the account, applies it, and returns its bytes and what it adds to the sums.
 func (a *account) append(r *record) ([]byte, sums, error) {
@@ -33,8 +36,8 @@ func (a *account) append(r *record) ([]byte, sums, error) {
 	return payload, added, err
 }
 
-// apply adds one record, which must be the account's next. It is the one place where records become totals: a store's
-// start, `budget verify` and every charge come through here. It returns what a charge adds to the sums.
+// apply adds one record, which must be the account's next, and returns what a charge adds to the sums. It is the one
+// place where records become totals: a store's start, `budget verify` and every charge call it.
 func (a *account) apply(r *record, payload []byte) (added sums, err error) {
 	if r.analyst != a.name {
 		return added, fmt.Errorf("belongs to account %q", r.analyst)
@@ -77,7 +80,7 @@ func (a *account) apply(r *record, payload []byte) (added sums, err error) {
 	return added, nil
 }
 
-// chargeOf is what was charged by a record of kindCharge.
+// chargeOf returns the charge of a record of kindCharge.
 func (r *record) chargeOf() Charge {
 	return Charge{
 		Query: r.query, Fingerprint: r.fingerprint, Policy: r.version,
@@ -115,8 +118,16 @@ func (s sums) appendTo(b []byte) []byte {
 	return b
 }
 
-// decodeAccount reads what encode wrote.
-func decodeAccount(b []byte) (account, error) {
+// decodeAccount reads what encode wrote of the account with the given name.
+func decodeAccount(name string, b []byte) (account, error) {
+	a, err := decodeAnyAccount(b)
+	if err == nil && a.name != name {
+		err = fmt.Errorf("holds account %q", a.name)
+	}
+	return a, err
+}
+
+func decodeAnyAccount(b []byte) (account, error) {
 	var a account
 	if len(b) < 5 {
 		return a, errShort

@@ -94,7 +94,7 @@ func TestExportIsOneLineOfJSONForEachRecord(t *testing.T) {
 	c, ctx := pureConfig(1e6), context.Background()
 	c.Analysts["bob"] = policy.Budget{Epsilon: 1e6}
 	dsn, s := served(t, c)
-	const charges = exportBatch + 10
+	const charges = 300 // more than one transaction reads
 	for range charges {
 		if _, err := s.Spend(ctx, "alice", []Charge{pureCharge(0.5)}); err != nil {
 			t.Fatal(err)
@@ -117,7 +117,10 @@ func TestExportIsOneLineOfJSONForEachRecord(t *testing.T) {
 	sum := map[string]float64{}
 	lines := 0
 	for line := range bytes.Lines(direct.Bytes()) {
-		var e exported
+		var e struct {
+			Analyst string
+			Epsilon float64
+		}
 		if err := json.Unmarshal(line, &e); err != nil {
 			t.Fatalf("line %d: %v", lines+1, err)
 		}

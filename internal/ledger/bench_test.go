@@ -3,12 +3,12 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -38,22 +38,6 @@ func parallel(b *testing.B, sessions int, operation func(session int) error) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "charges/s")
 }
 
-// BenchmarkAppendFsync is the floor: one record appended to a file and synced, nothing else.
-func BenchmarkAppendFsync(b *testing.B) {
-	f, err := os.Create(filepath.Join(b.TempDir(), "log"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.Close()
-	payload := (&record{kind: kindCharge, curve: benchCharge().Curve}).encode()
-	parallel(b, 1, func(int) error {
-		if _, err := f.Write(payload); err != nil {
-			return err
-		}
-		return f.Sync()
-	})
-}
-
 func BenchmarkFile(b *testing.B) {
 	for _, sessions := range benchSessions {
 		b.Run(fmt.Sprintf("sessions=%d", sessions), func(b *testing.B) {
@@ -74,7 +58,7 @@ func BenchmarkTables(b *testing.B) {
 	for _, analysts := range []int{1, 8} {
 		for _, sessions := range benchSessions {
 			b.Run(fmt.Sprintf("analysts=%d/sessions=%d", analysts, sessions), func(b *testing.B) {
-				setUp(b, dsn)
+				pgservertest.Exec(b, dsn, SetupSQL("proxy"))
 				var names []string
 				for i := range analysts {
 					names = append(names, fmt.Sprintf("analyst%d", i))
@@ -85,10 +69,10 @@ func BenchmarkTables(b *testing.B) {
 	}
 }
 
+// benchCharge has a curve with every order.
 func benchCharge() Charge {
 	c := pureCharge(0.1)
-	s, _ := complete(c.Curve, c.Epsilon)
-	c.Curve = s
+	c.Curve = mechanism.PureCurve(c.Epsilon)
 	return c
 }
 
@@ -107,22 +91,6 @@ func benchSpend(b *testing.B, dsn string, sessions int, analysts ...string) {
 		_, err := s.Spend(ctx, analysts[session%len(analysts)], []Charge{charge})
 		return err
 	})
-}
-
-// BenchmarkFilter is the decision alone: a charge added to sums, and the budget asked.
-func BenchmarkFilter(b *testing.B) {
-	f := newFilter(policy.Budget{Epsilon: 10, Delta: 1e-6}, policy.RDP, 0.5)
-	charge := benchCharge()
-	var total sums
-	b.ReportAllocs()
-	for b.Loop() {
-		c, err := cost(charge, policy.RDP)
-		if err != nil {
-			b.Fatal(err)
-		}
-		total = total.add(c)
-		f.admits(total)
-	}
 }
 
 // BenchmarkVerify derives all totals of a ledger of 10 000 charges: what every start does.

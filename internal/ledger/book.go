@@ -1,28 +1,32 @@
 package ledger
 
-import (
-	"time"
-)
+import "time"
 
 // book evaluates requests on copies of two accounts and collects the records that they make. It does no I/O: a store
-// loads it, lets it decide, writes what it made, and only then keeps the accounts.
+// makes a book, calls the methods that decide, writes the entries, and only then keeps the accounts.
 type book struct {
 	rules   *rules
-	now     time.Time // by the store's clock, not before any record
+	now     time.Time // on the ledger's own time
 	account account
-	group   *account // nil: the store keeps none
-	failed  func(fingerprint string, n uint64) bool
-	lines   []line
+	group   *account // nil: the store has no account of all analysts together
+	refused func(fingerprint string, cleared uint64) bool
+	entries []entry
 }
 
-// line is a record with its bytes and its place.
-type line struct {
+// newBook returns a book on copies of accounts as they are at now. refused says whether a fingerprint of account has
+// failed since the record with the number cleared; methods that charge nothing do not call it.
+func newBook(r *rules, now time.Time, a account, group *account, refused func(fingerprint string, cleared uint64) bool) *book {
+	return &book{rules: r, now: clock(now, &a, group), account: a, group: group, refused: refused}
+}
+
+// entry is a record as a store writes it.
+type entry struct {
 	*record
 	payload []byte
 	chain   chain
 }
 
-// clock returns t on the ledger's own time: never before what was recorded, in whole microseconds.
+// clock returns t on the ledger's own time: in whole microseconds, and never before the latest record.
 func clock(t time.Time, accounts ...*account) time.Time {
 	t = t.UTC().Truncate(time.Microsecond)
 	for _, a := range accounts {
@@ -38,7 +42,7 @@ func (b *book) write(a *account, r *record) (sums, error) {
 	r.at = b.now
 	payload, added, err := a.append(r)
 	if err == nil {
-		b.lines = append(b.lines, line{r, payload, a.chain})
+		b.entries = append(b.entries, entry{r, payload, a.chain})
 	}
 	return added, err
 }
@@ -55,8 +59,8 @@ func (b *book) open(a *account) (err error) {
 	return err
 }
 
-// elapsed tells whether a's period is over at now, and when the one that holds now began. Periods follow each other
-// without gaps from the first one on, so that a late statement does not shift them.
+// elapsed returns when the period that holds at now began, and whether that is a later one than a's. Periods follow each
+// other without gaps from the first one on, so that a late statement does not shift them.
 func (a *account) elapsed(every time.Duration, now time.Time) (time.Time, bool) {
 	if a.n == 0 || every <= 0 {
 		return a.start, false
@@ -68,7 +72,7 @@ func (a *account) elapsed(every time.Duration, now time.Time) (time.Time, bool) 
 	return a.start.Add(passed - passed%every), true
 }
 
-// spend admits all charges or none. After an error the book is as before.
+// spend admits all charges or none. An error leaves the book unchanged.
 func (b *book) spend(charges []Charge) (Balance, error) {
 	own, known := b.rules.limits[b.account.name]
 	if !known {
@@ -78,12 +82,12 @@ func (b *book) spend(charges []Charge) (Balance, error) {
 		return Balance{}, err
 	}
 	for _, c := range charges {
-		if b.failed(c.Fingerprint, b.account.cleared) {
+		if b.refused(c.Fingerprint, b.account.cleared) {
 			return Balance{}, errRefused()
 		}
 	}
 	try := *b
-	try.lines = b.lines[:len(b.lines):len(b.lines)]
+	try.entries = b.entries[:len(b.entries):len(b.entries)]
 	if b.group != nil {
 		group := *b.group
 		try.group = &group
@@ -95,15 +99,16 @@ func (b *book) spend(charges []Charge) (Balance, error) {
 	return b.balance(), nil
 }
 
+// charge adds all charges to the accounts and asks both budgets.
 func (b *book) charge(charges []Charge, own limit) error {
 	if err := b.open(&b.account); err != nil {
-		return errBadCharge(b.rules.Log, err)
+		return InvalidCharge{err}
 	}
 	var groupPeriod uint64
 	var before sums
 	if b.group != nil {
 		if err := b.open(b.group); err != nil {
-			return errBadCharge(b.rules.Log, err)
+			return InvalidCharge{err}
 		}
 		groupPeriod, before = b.group.period, b.group.sums
 	}
@@ -115,7 +120,7 @@ func (b *book) charge(charges []Charge, own limit) error {
 		}
 		added, err := b.write(&b.account, r)
 		if err != nil {
-			return errBadCharge(b.rules.Log, err)
+			return InvalidCharge{err}
 		}
 		if b.group != nil {
 			b.group.sums = b.group.sums.add(added)
@@ -131,8 +136,11 @@ func (b *book) charge(charges []Charge, own limit) error {
 	return nil
 }
 
-// balance is the account's at b.now: a period that is over counts as renewed, though only a charge writes that down.
+// balance returns the account's balance now. A period that is over counts as renewed, though only a charge records that.
 func (b *book) balance() Balance { return b.rules.balance(b.account, b.now) }
+
+// summary describes the account for an administrator, without its refused statements.
+func (b *book) summary() AccountSummary { return b.rules.describe(b.account, 0, b.now) }
 
 func (r *rules) balance(a account, now time.Time) Balance {
 	own, known := r.limits[a.name]
@@ -159,7 +167,7 @@ func (b *book) clear() error {
 	return err
 }
 
-// reset opens a new period now. What was recorded stays.
+// reset opens a new period now. Earlier records stay.
 func (b *book) reset() error {
 	r := &record{
 		kind: kindPeriod, cause: causeReset, period: b.account.period + 1, start: b.now, failures: b.rules.carried(b.account),

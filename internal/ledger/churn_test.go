@@ -14,7 +14,7 @@ import (
 // state that bbolt leaves behind: it must not take a sound file for a damaged one.
 func TestFileStaysSoundUnderChurn(t *testing.T) {
 	random, clock := rand.New(rand.NewPCG(5, 6)), newTestClock()
-	dsn, ctx := "file:"+filepath.Join(t.TempDir(), "ledger"), context.Background()
+	path, ctx := filepath.Join(t.TempDir(), "ledger"), context.Background()
 	config := pureConfig(1e9)
 	config.Clock = clock.now
 	for i := range 40 {
@@ -22,7 +22,7 @@ func TestFileStaysSoundUnderChurn(t *testing.T) {
 	}
 	charges, kept := 0, map[string]int{}
 	for range 60 {
-		s, err := Open(ctx, dsn, config)
+		s, err := openFile(path, config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestFileStaysSoundUnderChurn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := opener(t, dsn)(config)
+	s := openTest(t, path, config)
 	accounts, err := s.Show(ctx)
 	if err != nil {
 		t.Fatal(err)

@@ -2,25 +2,11 @@ package ledger
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
-
-// testClock is a time of day that a test moves.
-type testClock struct{ unixMicro atomic.Int64 }
-
-func newTestClock() *testClock {
-	c := &testClock{}
-	c.set(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	return c
-}
-
-func (c *testClock) now() time.Time        { return time.UnixMicro(c.unixMicro.Load()).UTC() }
-func (c *testClock) set(t time.Time)       { c.unixMicro.Store(t.UnixMicro()) }
-func (c *testClock) move(by time.Duration) { c.unixMicro.Add(by.Microseconds()) }
 
 const day = 24 * time.Hour
 

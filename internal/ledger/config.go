@@ -16,18 +16,19 @@ type Config struct {
 	Method              policy.Method
 	SelectionDeltaShare float64 // δ_sel's part of every budget's δ
 	Analysts            map[string]policy.Budget
-	Group               *policy.Budget // all analysts together; nil: none
+	Group               *policy.Budget // all analysts together; nil: not bounded
 	Failures            int            // of main that one analyst may cause per period
 
-	// Clock is the time of day; nil: the system's for a file, the database's for PostgreSQL. It may jump: the ledger
-	// never goes back before its own latest record.
+	// Clock returns the time of day. If it is nil, a file uses the system's clock and PostgreSQL the database's. It may
+	// jump: the ledger never goes back before its own latest record.
 	Clock func() time.Time
-	Log   *slog.Logger // failures of the store, which clients see as 58030 without a reason; nil: slog.Default()
-
-	step func(name string) // called by a store between the steps of a charge; nil: not
+	// Log gets the reasons of errors that clients see without one. nil means slog.Default().
+	Log *slog.Logger
+	// Step, if not nil, is called between the steps of a charge. The crash test ends the process there.
+	Step func(name string)
 }
 
-// ConfigOf takes the ledger's part out of a policy.
+// ConfigOf returns the ledger's part of a policy.
 func ConfigOf(p *policy.Policy) Config {
 	c := Config{
 		Method:              p.Accounting.Method,
@@ -42,19 +43,20 @@ func ConfigOf(p *policy.Policy) Config {
 	return c
 }
 
-// selectionUses is how many partition selections an analyst's δ_sel is cut into.
-const selectionUses = 1000
+// SelectionUses is the number of partition selections that an analyst's δ_sel pays for.
+const SelectionUses = 1000
 
-// SelectionDelta is the δ of one partition selection by an analyst: a thousandth of his δ_sel; 0 under pure accounting.
+// SelectionDelta returns the δ of one partition selection by an analyst: a thousandth of their δ_sel, and 0 under pure
+// accounting.
 func (c Config) SelectionDelta(analyst string) float64 {
 	if c.Method == policy.Pure {
 		return 0
 	}
-	return c.Analysts[analyst].Delta * c.SelectionDeltaShare / selectionUses
+	return c.Analysts[analyst].Delta * c.SelectionDeltaShare / SelectionUses
 }
 
-// validate names every problem at once.
-func (c Config) validate() error {
+// Validate returns one error that names every problem.
+func (c Config) Validate() error {
 	var problems []string
 	complain := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	if c.Method != policy.RDP && c.Method != policy.Pure {
@@ -78,7 +80,7 @@ func (c Config) validate() error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Analysts)) {
-		if name == groupName {
+		if name == "" { // the name of the account of all analysts together
 			complain("an analyst has an empty name")
 		}
 		check("analyst "+name, c.Analysts[name])
@@ -92,51 +94,31 @@ func (c Config) validate() error {
 	return nil
 }
 
-// groupName is the name of the account of all analysts together.
-const groupName = ""
-
-// rules is a Config made ready: one filter for each budget. Immutable.
-type rules struct {
-	Config
-	limits map[string]limit // by account name; the group's only if the policy has one
-}
-
-// limit is one budget.
-type limit struct {
-	*filter
-	every time.Duration // 0: no periods
-}
-
-func newRules(c Config) (*rules, error) {
-	if err := c.validate(); err != nil {
-		return nil, err
-	}
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
-	r := &rules{Config: c, limits: make(map[string]limit, len(c.Analysts)+1)}
-	add := func(name string, b policy.Budget) {
-		r.limits[name] = limit{newFilter(b, c.Method, c.SelectionDeltaShare), b.Every}
-	}
-	for name, b := range c.Analysts {
-		add(name, b)
-	}
-	if c.Group != nil {
-		add(groupName, *c.Group)
-	}
-	return r, nil
-}
-
-// inherit keeps what a reload does not set: the clock and the log.
-func (c Config) inherit(old Config) Config {
+// Inherit fills in what a reload does not set: clock, log and steps.
+func (c Config) Inherit(old Config) Config {
 	if c.Clock == nil {
 		c.Clock = old.Clock
 	}
 	if c.Log == nil {
 		c.Log = old.Log
 	}
-	if c.step == nil {
-		c.step = old.step
+	if c.Step == nil {
+		c.Step = old.Step
 	}
 	return c
+}
+
+// Time returns what Clock says, and otherwise if there is no Clock.
+func (c Config) Time(otherwise time.Time) time.Time {
+	if c.Clock != nil {
+		return c.Clock()
+	}
+	return otherwise
+}
+
+// Reached reports a step of a charge to Step.
+func (c Config) Reached(step string) {
+	if c.Step != nil {
+		c.Step(step)
+	}
 }

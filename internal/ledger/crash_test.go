@@ -32,8 +32,6 @@ func crashes(t *testing.T) int {
 // store, the last two in the session.
 var crashSteps = []string{"decided", "written", "committed", "acknowledged", "released"}
 
-func init() { children["crash"] = crashChild }
-
 // crashChild charges and releases, or counts failures and tells of them, in four sessions until the process kills itself at a given step, the n-th time that
 // any session gets there. Every release is one byte at the end of a file: a write that has returned survives the process.
 func crashChild() int {
@@ -55,7 +53,7 @@ func crashChild() int {
 		return 2
 	}
 	config := pureConfig(1e9)
-	config.step, config.Failures = at, 1e9
+	config.Step, config.Failures = at, 1e9
 	s, err := Open(context.Background(), os.Getenv("LEDGER_TEST_DSN"), config)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -130,7 +128,7 @@ const crashesPerLedger = 50
 func TestKilledAtEveryStepNeverReleasesMoreThanItCharged(t *testing.T) {
 	for kind, fresh := range map[string]func(*testing.T) string{
 		"file":     func(t *testing.T) string { return "file:" + filepath.Join(t.TempDir(), "ledger") },
-		"postgres": func(t *testing.T) string { return tableDSN(t) },
+		"postgres": func(t *testing.T) string { return postgresDSN(t) },
 	} {
 		t.Run(kind, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(3, 4))

@@ -10,7 +10,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// errShort says that bytes end in the middle of a field.
+// errShort is the error of bytes that end in the middle of a field.
 var errShort = errors.New("ends too early")
 
 // decodeRecord reads what encode wrote, and nothing else: every byte must be used, every varint minimal.

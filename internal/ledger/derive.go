@@ -1,48 +1,58 @@
 package ledger
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
-
-	"go.etcd.io/bbolt"
+	"time"
 )
 
-// derivation is what a full reading of the records gives.
+// derivation adds up records: every total that a ledger stores follows from them. Feed it each account's records in
+// their order, then call finish.
 type derivation struct {
 	accounts map[string]account
-	refused  map[string]refusals
-	charged  []sums  // by period of the group
-	late     account // its last is that of the latest charge of anybody; the rest is not used
+	refused  refusals
 	records  uint64
+	charged  []sums    // of all analysts, by period of the group
+	latest   time.Time // of all charges
 }
 
 func newDerivation() *derivation {
-	return &derivation{accounts: make(map[string]account), refused: make(map[string]refusals)}
+	return &derivation{accounts: make(map[string]account), refused: make(refusals)}
 }
 
+// next returns the number of the record that is due in an account.
+func (d *derivation) next(name string) uint64 { return d.accounts[name].n + 1 }
+
 // add takes an account's next record, with its bytes and the chain that was stored with it.
-func (d *derivation) add(a *account, payload []byte, stored chain) error {
-	where := func(err error) error { return fmt.Errorf("account %q, record %d: %w", a.name, a.n+1, err) }
+func (d *derivation) add(name string, payload []byte, stored chain) error {
+	a, known := d.accounts[name]
+	if !known {
+		a = newAccount(name)
+	}
+	if err := d.apply(&a, payload, stored); err != nil {
+		return fmt.Errorf("account %q, record %d: %w", name, d.next(name), err)
+	}
+	d.accounts[name] = a
+	d.records++
+	return nil
+}
+
+func (d *derivation) apply(a *account, payload []byte, stored chain) error {
 	if a.chain.link(payload) != stored {
-		return where(fmt.Errorf("checksum %x does not match", stored))
+		return fmt.Errorf("checksum %x does not match", stored)
 	}
 	r, err := decodeRecord(payload)
 	if err != nil {
-		return where(err)
+		return err
 	}
 	added, err := a.apply(r, payload)
 	if err != nil {
-		return where(err)
+		return err
 	}
-	d.records++
 	switch r.kind {
 	case kindFail:
-		if d.refused[a.name] == nil {
-			d.refused[a.name] = make(refusals)
-		}
-		d.refused[a.name][r.fingerprint] = r.n
+		d.refused.add(r)
 	case kindCharge:
 		return d.chargeGroup(r, added)
 	}
@@ -55,66 +65,49 @@ const maxGroupPeriods = 1 << 20
 // chargeGroup adds a charge to the group's period in which it was made.
 func (d *derivation) chargeGroup(r *record, added sums) error {
 	if r.group >= maxGroupPeriods {
-		return fmt.Errorf("account %q, record %d: period %d of the group is beyond belief", r.analyst, r.n, r.group)
+		return fmt.Errorf("period %d of all analysts together exceeds the limit of %d: the record is damaged", r.group, maxGroupPeriods)
 	}
 	for uint64(len(d.charged)) <= r.group {
 		d.charged = append(d.charged, sums{})
 	}
 	d.charged[r.group] = d.charged[r.group].add(added)
-	if r.at.After(d.late.last) {
-		d.late.last = r.at
+	if r.at.After(d.latest) {
+		d.latest = r.at
 	}
 	return nil
 }
 
-// group completes the group account with the charges of its period.
-func (d *derivation) group(g account) {
+// finish completes the account of all analysts together, if there is one: its own records say only when its periods
+// began.
+func (d *derivation) finish() {
+	if g, ok := d.accounts[groupName]; ok {
+		d.accounts[groupName] = d.complete(g)
+	}
+}
+
+// complete adds the charges of the group's period to its account.
+func (d *derivation) complete(g account) account {
 	if g.period < uint64(len(d.charged)) {
 		g.sums = g.sums.add(d.charged[g.period])
 	}
-	if d.late.last.After(g.last) {
-		g.last = d.late.last
+	if d.latest.After(g.last) {
+		g.last = d.latest
 	}
-	d.accounts[groupName] = g
+	return g
 }
 
-// replay derives an analyst's account from its bucket.
-func (d *derivation) replay(name string, log *bbolt.Bucket) error {
-	a := account{name: name}
-	err := d.each(&a, log)
-	d.accounts[name] = a
-	return err
-}
-
-func (d *derivation) replayGroup(log *bbolt.Bucket) error {
-	g := account{name: groupName}
-	err := d.each(&g, log)
-	d.group(g)
-	return err
-}
-
-func (d *derivation) each(a *account, log *bbolt.Bucket) error {
-	return log.ForEach(func(key, value []byte) error {
-		if !bytes.Equal(key, recordKey(a.n+1)) {
-			return fmt.Errorf("account %q, record %d: missing, %x comes next", a.name, a.n+1, key)
-		}
-		payload, stored, err := splitRecord(value)
-		if err != nil {
-			return fmt.Errorf("account %q, record %d: %w", a.name, a.n+1, err)
-		}
-		return d.add(a, payload, stored)
-	})
-}
-
-// splitRecord separates a stored record from the chain behind it.
-func splitRecord(value []byte) (payload []byte, stored chain, err error) {
-	if len(value) < len(stored) {
-		return nil, stored, errShort
+// openGroup begins the account of all analysts together in a ledger that has none. Everything that was charged before
+// counts in it.
+func (d *derivation) openGroup(r *rules, now time.Time) (account, entry, error) {
+	b := newBook(r, now, newAccount(groupName), &account{last: d.latest}, nil)
+	if err := b.open(&b.account); err != nil {
+		return account{}, entry{}, err
 	}
-	payload = value[:len(value)-len(stored)]
-	copy(stored[:], value[len(payload):])
-	return payload, stored, nil
+	return d.complete(b.account), b.entries[0], nil
 }
+
+// report counts what was added up.
+func (d *derivation) report() Report { return Report{Accounts: len(d.accounts), Records: d.records} }
 
 // compare checks that stored and derived accounts are the same.
 func (d *derivation) compare(stored map[string]account) error {

@@ -95,15 +95,15 @@ func (r *remote) lost(ctx context.Context, err error) error {
 	return fmt.Errorf("the running dpproxy hung up (it answers its own user and root only): %w", err)
 }
 
-func (r *remote) Show(ctx context.Context) ([]Account, error) {
+func (r *remote) Show(ctx context.Context) ([]AccountSummary, error) {
 	out, err := r.call(ctx, call{Verb: "show"}, io.Discard)
 	return out.Accounts, err
 }
 
-func (r *remote) Reset(ctx context.Context, analyst string) (Account, error) {
+func (r *remote) Reset(ctx context.Context, analyst string) (AccountSummary, error) {
 	out, err := r.call(ctx, call{Verb: "reset", Analyst: analyst}, io.Discard)
 	if err != nil || len(out.Accounts) != 1 {
-		return Account{}, err
+		return AccountSummary{}, err
 	}
 	return out.Accounts[0], nil
 }
@@ -130,16 +130,14 @@ type untouched struct{ rules *rules }
 
 var errUntouched = errors.New("there is no ledger yet: dpproxy serve makes it")
 
-func (u untouched) Show(context.Context) ([]Account, error) {
-	now := time.Now()
-	if u.rules.Clock != nil {
-		now = u.rules.Clock()
-	}
-	return u.rules.show(make(map[string]account), nil, now), nil
+func (u untouched) Show(context.Context) ([]AccountSummary, error) {
+	return u.rules.show(make(map[string]account), nil, u.rules.Time(time.Now())), nil
 }
 
-func (untouched) Reset(context.Context, string) (Account, error) { return Account{}, errUntouched }
-func (untouched) Clear(context.Context, string) (int, error)     { return 0, errUntouched }
-func (untouched) Verify(context.Context) (Report, error)         { return Report{}, nil }
-func (untouched) Export(context.Context, io.Writer) error        { return nil }
-func (untouched) Close() error                                   { return nil }
+func (untouched) Reset(context.Context, string) (AccountSummary, error) {
+	return AccountSummary{}, errUntouched
+}
+func (untouched) Clear(context.Context, string) (int, error) { return 0, errUntouched }
+func (untouched) Verify(context.Context) (Report, error)     { return Report{}, nil }
+func (untouched) Export(context.Context, io.Writer) error    { return nil }
+func (untouched) Close() error                               { return nil }

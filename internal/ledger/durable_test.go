@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -10,17 +9,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 )
 
-func TestDurableCommitsOfTheFile(t *testing.T) {
-	s := opener(t, "file:"+filepath.Join(t.TempDir(), "ledger"))(pureConfig(1)).(*fileStore)
-	if s.db.NoSync || s.db.NoGrowSync || s.db.NoFreelistSync {
-		t.Error("bbolt does not sync")
-	}
-}
-
 // TestDurableCommitsOfTheTables has a trigger note the setting under which each charge is committed, on a server whose
 // default is not to wait for the disk.
 func TestDurableCommitsOfTheTables(t *testing.T) {
-	dsn, ctx := tableDSN(t), context.Background()
+	dsn, ctx := tableDSN(t, SetupSQL("proxy")), context.Background()
 	pgservertest.Exec(t, superuser(t, dsn), `
 		CREATE TABLE seen (how text);
 		GRANT INSERT ON seen TO proxy;

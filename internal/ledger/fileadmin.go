@@ -8,14 +8,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"slices"
-	"time"
 
 	"go.etcd.io/bbolt"
 )
 
 // Show lists all accounts.
-func (s *fileStore) Show(context.Context) ([]Account, error) {
+func (s *fileStore) Show(context.Context) ([]AccountSummary, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.usable(); err != nil {
@@ -23,34 +21,23 @@ func (s *fileStore) Show(context.Context) ([]Account, error) {
 	}
 	refused := make(map[string]int, len(s.refused))
 	for name := range s.refused {
-		refused[name] = s.refusedOf(name)
+		refused[name] = s.refused.count(name, s.accounts[name].cleared)
 	}
-	return s.rules.Load().show(maps.Clone(s.book), refused, s.now()), nil
+	return s.rules.Load().show(maps.Clone(s.accounts), refused, s.now()), nil
 }
 
-// refusedOf counts an account's refused fingerprints. The caller holds mu.
-func (s *fileStore) refusedOf(name string) int {
-	count := 0
-	for _, n := range s.refused[name] {
-		if n > s.book[name].cleared {
-			count++
-		}
-	}
-	return count
-}
-
-// usable says why the ledger serves nobody. The caller holds mu.
+// usable returns why the ledger serves nobody, or nil if it serves. The caller holds mu.
 func (s *fileStore) usable() error {
 	switch {
 	case s.closing:
-		return errClosed
+		return ErrClosed
 	case s.broken != nil:
-		return fmt.Errorf("ledger %s failed and serves nobody until dpproxy is started again: %w", s.path, s.broken)
+		return fmt.Errorf("ledger %s failed and serves nobody until dpproxy is restarted: %w", s.path, s.broken)
 	}
 	return nil
 }
 
-// administer runs a request of the administrator's, whose errors keep their reasons.
+// administer runs a request of the administrator. Unlike a client's, its error says why the ledger serves nobody.
 func (s *fileStore) administer(ctx context.Context, name string, decide func(*book) error) error {
 	s.mu.Lock()
 	err := s.usable()
@@ -62,15 +49,15 @@ func (s *fileStore) administer(ctx context.Context, name string, decide func(*bo
 }
 
 // Reset opens a new period.
-func (s *fileStore) Reset(ctx context.Context, analyst string) (Account, error) {
+func (s *fileStore) Reset(ctx context.Context, analyst string) (AccountSummary, error) {
 	name, err := s.rules.Load().addressed(analyst, s.has)
 	if err != nil {
-		return Account{}, err
+		return AccountSummary{}, err
 	}
-	var out Account
+	var out AccountSummary
 	err = s.administer(ctx, name, func(b *book) error {
 		err := b.reset()
-		out = b.rules.describe(b.account, 0, b.now)
+		out = b.summary()
 		return err
 	})
 	return out, err
@@ -83,7 +70,7 @@ func (s *fileStore) Clear(ctx context.Context, analyst string) (int, error) {
 		return 0, err
 	}
 	s.mu.Lock()
-	count := s.refusedOf(name)
+	count := s.refused.count(name, s.accounts[name].cleared)
 	s.mu.Unlock()
 	if count == 0 {
 		return 0, nil
@@ -91,11 +78,11 @@ func (s *fileStore) Clear(ctx context.Context, analyst string) (int, error) {
 	return count, s.administer(ctx, name, func(b *book) error { return b.clear() })
 }
 
-// has tells whether the ledger has an account of that name.
+// has says whether the ledger has an account of that name.
 func (s *fileStore) has(name string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.book[name]
+	_, ok := s.accounts[name]
 	return ok, nil
 }
 
@@ -104,7 +91,7 @@ func (s *fileStore) Verify(context.Context) (Report, error) {
 	var out Report
 	err := s.db.View(func(tx *bbolt.Tx) error {
 		d, err := derive(tx)
-		out = Report{Accounts: len(d.accounts), Records: d.records}
+		out = d.report()
 		return err
 	})
 	if err != nil {
@@ -113,8 +100,8 @@ func (s *fileStore) Verify(context.Context) (Report, error) {
 	return out, nil
 }
 
-// exportBatch is how many records one read transaction copies. Between them the file may be remapped: a reader who stalls
-// would keep a growing file, and so every charge, waiting.
+// exportBatch is the number of records that one read transaction copies. Transactions stay short because a file that grows
+// waits for its readers: a single one would let a stalled export hold up every charge.
 const exportBatch = 256
 
 // Export writes every record as a line of JSON.
@@ -132,7 +119,7 @@ func (s *fileStore) Export(ctx context.Context, w io.Writer) error {
 			if err = errors.Join(err, split); err != nil {
 				break
 			}
-			err = exportLine(buffered, payload, stored)
+			err = exportRecord(buffered, payload, stored)
 		}
 		if err != nil {
 			return fmt.Errorf("ledger %s: %w", s.path, err)
@@ -142,7 +129,7 @@ func (s *fileStore) Export(ctx context.Context, w io.Writer) error {
 	return buffered.Flush()
 }
 
-// nextRecords copies up to exportBatch records that follow a position, and returns the position behind them.
+// nextRecords copies up to exportBatch records that follow a position, and returns the position of the last one.
 func nextRecords(logs *bbolt.Bucket, after [2][]byte) (values [][]byte, position [2][]byte) {
 	accounts := logs.Cursor()
 	key, _ := accounts.Seek(after[0])
@@ -163,25 +150,4 @@ func nextRecords(logs *bbolt.Bucket, after [2][]byte) (values [][]byte, position
 		}
 	}
 	return values, after
-}
-
-// show lists the accounts of a ledger together with the policy's analysts who have none yet.
-func (r *rules) show(accounts map[string]account, refused map[string]int, now time.Time) []Account {
-	for name := range r.limits {
-		if _, ok := accounts[name]; !ok {
-			accounts[name] = account{name: name}
-		}
-	}
-	group, bounded := accounts[groupName]
-	delete(accounts, groupName)
-	now = clock(now, &group)
-	out := make([]Account, 0, len(accounts)+1)
-	for _, name := range slices.Sorted(maps.Keys(accounts)) {
-		a := accounts[name]
-		out = append(out, r.describe(a, refused[name], clock(now, &a)))
-	}
-	if _, listed := r.limits[groupName]; bounded && listed {
-		out = append(out, r.describe(group, 0, now))
-	}
-	return out
 }

@@ -9,8 +9,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// sealedEntry is an answer that waits for the next commit.
-type sealedEntry struct {
+// pendingAnswer is a sealed answer that waits for the next commit.
+type pendingAnswer struct {
 	serial  uint64 // of all answers since the start
 	expires time.Time
 	sealed  []byte
@@ -19,10 +19,10 @@ type sealedEntry struct {
 // purgeBatch is how many expired answers one commit removes at most, so that no commit grows long.
 const purgeBatch = 64
 
-// fillAnswers writes the batch's answers and removes some that have expired by now (8 bytes, as in bucketExpiry).
-func (w *work) fillAnswers(tx *bbolt.Tx, now []byte) error {
+// fillAnswers writes the batch's answers and removes some that have expired. now has 8 bytes, as in bucketExpiry.
+func (b *batch) fillAnswers(tx *bbolt.Tx, now []byte) error {
 	answers, expiry := tx.Bucket(bucketAnswers), tx.Bucket(bucketExpiry)
-	for hash, e := range w.answers {
+	for hash, e := range b.answers {
 		if old := answers.Get([]byte(hash)); old != nil {
 			if err := expiry.Delete(append(bytes.Clone(old[:8]), hash...)); err != nil {
 				return err
@@ -52,7 +52,7 @@ func (w *work) fillAnswers(tx *bbolt.Tx, now []byte) error {
 	return nil
 }
 
-// PutAnswer keeps an answer. It is readable at once and on disk with the next commit, within answerDelay.
+// PutAnswer keeps an answer. Answer returns it at once; the next commit, within answerDelay, writes it.
 func (s *fileStore) PutAnswer(_ context.Context, key string, answer []byte, ttl time.Duration) error {
 	if ttl <= 0 {
 		return nil
@@ -61,37 +61,34 @@ func (s *fileStore) PutAnswer(_ context.Context, key string, answer []byte, ttl 
 	sealed := s.sealer.seal(hash, expires, answer)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.broken != nil || s.closing {
-		return nil // the charge was refused or the proxy stops: nobody will ask
+	if s.usable() != nil {
+		return nil // nobody will ask: every charge is refused from now on
 	}
 	s.serial++
-	s.answers[hash] = sealedEntry{serial: s.serial, expires: expires, sealed: sealed}
-	s.nudge()
+	s.answers[hash] = pendingAnswer{serial: s.serial, expires: expires, sealed: sealed}
+	s.wake()
 	return nil
 }
 
-// Answer returns what PutAnswer kept, while it lives.
+// Answer returns what PutAnswer kept, until it expires.
 func (s *fileStore) Answer(_ context.Context, key string) ([]byte, bool, error) {
 	hash := answerHash(key)
 	s.mu.Lock()
 	e, waiting := s.answers[hash]
-	broken, closed := s.broken, s.closing
+	err := s.usable()
 	s.mu.Unlock()
-	if closed {
-		broken = errClosed
-	}
-	if broken != nil {
-		return nil, false, errUnavailable(s.rules.Load().Log, "reading an answer", broken)
+	if err != nil {
+		return nil, false, Unavailable(s.rules.Load().Log, "reading an answer", err)
 	}
 	if !waiting {
 		err := s.db.View(func(tx *bbolt.Tx) error {
 			if v := tx.Bucket(bucketAnswers).Get([]byte(hash)); len(v) > 8 {
-				e = sealedEntry{expires: time.UnixMicro(int64(binary.BigEndian.Uint64(v))), sealed: bytes.Clone(v[8:])}
+				e = pendingAnswer{expires: time.UnixMicro(int64(binary.BigEndian.Uint64(v))), sealed: bytes.Clone(v[8:])}
 			}
 			return nil
 		})
 		if err != nil {
-			return nil, false, errUnavailable(s.rules.Load().Log, "reading an answer", err)
+			return nil, false, Unavailable(s.rules.Load().Log, "reading an answer", err)
 		}
 	}
 	if e.sealed == nil || !s.now().Before(e.expires) {

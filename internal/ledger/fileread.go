@@ -6,25 +6,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Spend admits all charges or none, and returns once they are on disk.
-func (s *fileStore) Spend(ctx context.Context, analyst string, charges []Charge) (Balance, error) {
-	var balance Balance
-	err := s.do(ctx, "charging", analyst, func(b *book) (err error) {
-		balance, err = b.spend(charges)
-		return err
-	})
-	if err != nil {
-		return Balance{}, err
-	}
-	return balance, nil
-}
-
-// Fail counts a failure of main and refuses its fingerprint to an analyst from now on.
-func (s *fileStore) Fail(ctx context.Context, analyst, fingerprint string) error {
-	return s.do(ctx, "recording a failure", analyst, func(b *book) error { return b.fail(fingerprint) })
-}
-
-// Releasable says whether an answer that was measured may be given.
+// Releasable returns an error if the analyst's failures are used up.
 func (s *fileStore) Releasable(_ context.Context, analyst string) error {
 	b, err := s.peek("counting failures", analyst)
 	if err != nil {
@@ -33,43 +15,35 @@ func (s *fileStore) Releasable(_ context.Context, analyst string) error {
 	return b.checkFailures()
 }
 
-// snapshot returns an account as it is on disk, or why nothing may be said.
-func (s *fileStore) snapshot(doing, name string) (account, error) {
+// lookUp returns an account as it is on disk, or the client's error if the ledger serves nobody.
+func (s *fileStore) lookUp(doing, name string) (account, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.broken
-	if s.closing {
-		err = errClosed
+	if err := s.usable(); err != nil {
+		return account{}, Unavailable(s.rules.Load().Log, doing, err)
 	}
-	if err != nil {
-		return account{}, errUnavailable(s.rules.Load().Log, doing, err)
-	}
-	if a, ok := s.book[name]; ok {
-		return a, nil
-	}
-	return account{name: name}, nil
+	return s.account(name), nil
 }
 
-// peek is a book on the accounts as they are on disk, whose records nobody will write.
+// peek returns a book on the accounts as they are on disk. Nobody writes its entries.
 func (s *fileStore) peek(doing, analyst string) (*book, error) {
-	own, err := s.snapshot(doing, analyst)
+	own, err := s.lookUp(doing, analyst)
 	if err != nil {
 		return nil, err
 	}
-	group, err := s.snapshot(doing, groupName)
+	group, err := s.lookUp(doing, groupName)
 	if err != nil {
 		return nil, err
 	}
-	b := &book{rules: s.rules.Load(), account: own, group: &group, now: clock(s.now(), &own, &group)}
-	b.failed = func(fingerprint string, cleared uint64) bool {
+	refused := func(fingerprint string, cleared uint64) bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return s.refused[analyst][fingerprint] > cleared
+		return s.refused.refuses(analyst, fingerprint, cleared)
 	}
-	return b, nil
+	return newBook(s.rules.Load(), s.now(), own, &group, refused), nil
 }
 
-// Balance is what an analyst has left.
+// Balance returns what an analyst has spent and has left.
 func (s *fileStore) Balance(_ context.Context, analyst string) (Balance, error) {
 	b, err := s.peek("reading a balance", analyst)
 	if err != nil {
@@ -84,26 +58,27 @@ func (s *fileStore) Preview(_ context.Context, analyst string, charges []Charge)
 	if err != nil {
 		return Balance{}, err
 	}
-	return b.spend(charges)
+	balance, err := b.spend(charges)
+	return balance, ClientError(b.rules.Log, err)
 }
 
-// Failed tells whether a fingerprint is refused to an analyst.
+// Failed says whether a fingerprint is refused to an analyst.
 func (s *fileStore) Failed(_ context.Context, analyst, fingerprint string) (bool, error) {
-	a, err := s.snapshot("reading failures", analyst)
+	a, err := s.lookUp("reading failures", analyst)
 	if err != nil {
 		return false, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.refused[analyst][fingerprint] > a.cleared, nil
+	return s.refused.refuses(analyst, fingerprint, a.cleared), nil
 }
 
-// History lists an analyst's charges, latest first; limit ≤ 0: all.
-func (s *fileStore) History(_ context.Context, analyst string, limit int) ([]Entry, error) {
-	if _, err := s.snapshot("reading the history", analyst); err != nil {
+// History lists an analyst's charges, latest first. A limit ≤ 0 means no limit.
+func (s *fileStore) History(_ context.Context, analyst string, limit int) ([]HistoryEntry, error) {
+	if _, err := s.lookUp("reading the history", analyst); err != nil {
 		return nil, err
 	}
-	var out []Entry
+	var out []HistoryEntry
 	err := s.db.View(func(tx *bbolt.Tx) error {
 		log := tx.Bucket(bucketLog).Bucket(accountKey(analyst))
 		if log == nil {
@@ -120,13 +95,13 @@ func (s *fileStore) History(_ context.Context, analyst string, limit int) ([]Ent
 				return err
 			}
 			if r.kind == kindCharge {
-				out = append(out, Entry{At: r.at, Query: r.query, Epsilon: r.epsilon})
+				out = append(out, r.historyEntry())
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, errUnavailable(s.rules.Load().Log, "reading the history", err)
+		return nil, Unavailable(s.rules.Load().Log, "reading the history", err)
 	}
 	return out, nil
 }

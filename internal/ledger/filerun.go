@@ -1,60 +1,15 @@
 package ledger
 
 import (
-	"context"
-	"errors"
+	"maps"
 	"time"
 )
 
-// request is one caller's wish; run answers it on done once its effect is on disk.
-type request struct {
-	analyst      string
-	fingerprints []string          // that decide asks about
-	decide       func(*book) error // on the account of analyst; its records are kept if it returns nil
-	done         chan error
-}
-
-// answerDelay is how long an answer may wait in memory for a commit that takes it along. An answer that a crash loses
-// costs its analyst another charge, never the other way round.
+// answerDelay is how long an answer may wait in memory for a commit that writes it too. A crash that loses an answer costs
+// its analyst another charge; it never gives an answer without a charge.
 const answerDelay = 100 * time.Millisecond
 
-var errClosed = errors.New("the ledger is closed")
-
-// do hands a request to run and waits for its commit. A caller who gives up leaves the request where it is.
-func (s *fileStore) do(ctx context.Context, doing, analyst string, decide func(*book) error) error {
-	if ctx.Err() != nil {
-		return errGivenUp(ctx)
-	}
-	r := &request{analyst: analyst, decide: decide, done: make(chan error, 1)}
-	s.mu.Lock()
-	err := s.broken
-	if s.closing {
-		err = errClosed
-	}
-	if err == nil {
-		s.queue = append(s.queue, r)
-	}
-	s.mu.Unlock()
-	if err != nil {
-		return errUnavailable(s.rules.Load().Log, doing, err)
-	}
-	s.nudge()
-	select {
-	case err := <-r.done:
-		return err
-	case <-ctx.Done():
-		return errGivenUp(ctx)
-	}
-}
-
-func (s *fileStore) nudge() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-// run commits whatever has queued up, over and over: under load one fsync carries many charges.
+// run commits whatever has queued up until the store is closed. Under load one fsync carries many charges.
 func (s *fileStore) run() {
 	defer close(s.stopped)
 	for {
@@ -69,115 +24,113 @@ func (s *fileStore) run() {
 			return
 		case answers:
 			select {
-			case <-s.wake:
+			case <-s.work:
 			case <-time.After(answerDelay):
 				s.commit(nil)
 			}
 		default:
-			<-s.wake
+			<-s.work
 		}
 	}
 }
 
-// commit decides a batch on copies of the accounts, writes the records that come of it in one transaction, and only
-// then keeps the copies and answers. If the transaction fails, no copy is kept and every caller gets 58030.
-func (s *fileStore) commit(batch []*request) {
-	w := s.begin()
-	replies := make([]error, len(batch))
-	for i, r := range batch {
-		replies[i] = w.decide(r)
+// commit decides requests on copies of the accounts, writes the resulting entries in one transaction, and only then keeps
+// the copies and replies. If the transaction fails, no copy is kept and every caller gets 58030.
+func (s *fileStore) commit(requests []*request) {
+	b := s.begin()
+	replies := make([]error, len(requests))
+	for i, r := range requests {
+		replies[i] = ClientError(b.rules.Log, b.decide(r))
 	}
-	w.rules.at("decided")
-	if len(w.lines) > 0 || len(w.answers) > 0 {
-		if err := s.write(w); err != nil {
-			s.fault(w, err)
+	b.rules.Reached("decided")
+	if len(b.entries) > 0 || len(b.answers) > 0 {
+		if err := s.write(b); err != nil {
+			s.abandon(b, err)
 			for i := range replies {
 				if replies[i] == nil {
-					replies[i] = errUnavailable(w.rules.Log, "charging", err)
+					replies[i] = Unavailable(b.rules.Log, "charging", err)
 				}
 			}
 		} else {
-			s.keep(w)
+			s.keep(b)
 		}
 	}
-	w.rules.at("committed")
-	for i, r := range batch {
+	b.rules.Reached("committed")
+	for i, r := range requests {
 		r.done <- replies[i]
 	}
 }
 
-// work is one batch: the accounts as they will be.
-type work struct {
-	*fileStore
+// batch is what one transaction writes: entries, the accounts as they will be, and answers.
+type batch struct {
+	store    *fileStore
 	rules    *rules
 	now      time.Time
 	accounts map[string]account
 	group    account
-	lines    []line
-	answers  map[string]sealedEntry
+	entries  []entry
+	answers  map[string]pendingAnswer
 }
 
-func (s *fileStore) begin() *work {
-	w := &work{fileStore: s, rules: s.rules.Load(), accounts: make(map[string]account)}
+func (s *fileStore) begin() *batch {
+	b := &batch{store: s, rules: s.rules.Load(), accounts: make(map[string]account)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w.group = s.book[groupName]
-	w.now = clock(s.now(), &w.group)
-	w.answers = make(map[string]sealedEntry, len(s.answers))
-	for k, v := range s.answers {
-		w.answers[k] = v
-	}
-	return w
+	b.group = s.accounts[groupName]
+	b.now = clock(s.now(), &b.group)
+	b.answers = maps.Clone(s.answers)
+	return b
 }
 
-func (s *fileStore) now() time.Time {
-	if c := s.rules.Load().Clock; c != nil {
-		return c()
-	}
-	return time.Now()
-}
+func (s *fileStore) now() time.Time { return s.rules.Load().Time(time.Now()) }
 
-// account returns the account as the batch has made it so far.
-func (w *work) account(name string) account {
-	if a, ok := w.accounts[name]; ok {
+// account returns the account as the batch has changed it so far.
+func (b *batch) account(name string) account {
+	if a, ok := b.accounts[name]; ok {
 		return a
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if a, ok := w.book[name]; ok {
-		return a
-	}
-	return account{name: name}
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	return b.store.account(name)
 }
 
-func (w *work) decide(r *request) error {
-	own, group := w.account(r.analyst), w.group
-	b := &book{rules: w.rules, account: own, group: &group, now: clock(w.now, &own, &group)}
-	if r.analyst == groupName {
-		b.group = nil
-		b.account = group
+// account returns the account as it is on disk. The caller holds mu.
+func (s *fileStore) account(name string) account {
+	if a, ok := s.accounts[name]; ok {
+		return a
 	}
-	b.failed = func(fingerprint string, cleared uint64) bool { return w.isRefused(r.analyst, fingerprint, cleared) }
-	if err := r.decide(b); err != nil {
-		return err
-	}
-	w.lines = append(w.lines, b.lines...)
+	return newAccount(name)
+}
+
+// decide runs a request on copies of its accounts and takes their changes into the batch, unless it fails.
+func (b *batch) decide(r *request) error {
+	refused := func(fingerprint string, cleared uint64) bool { return b.refuses(r.analyst, fingerprint, cleared) }
 	if r.analyst == groupName {
-		w.group = b.account
+		k := newBook(b.rules, b.now, b.group, nil, refused)
+		if err := r.decide(k); err != nil {
+			return err
+		}
+		b.entries, b.group = append(b.entries, k.entries...), k.account
 		return nil
 	}
-	w.accounts[r.analyst], w.group = b.account, *b.group
+	group := b.group
+	k := newBook(b.rules, b.now, b.account(r.analyst), &group, refused)
+	if err := r.decide(k); err != nil {
+		return err
+	}
+	b.entries, b.group = append(b.entries, k.entries...), *k.group
+	b.accounts[r.analyst] = k.account
 	return nil
 }
 
-// isRefused looks at what is on disk and at what this batch adds.
-func (w *work) isRefused(analyst, fingerprint string, cleared uint64) bool {
-	for _, l := range w.lines {
-		if l.kind == kindFail && l.analyst == analyst && l.fingerprint == fingerprint && l.n > cleared {
+// refuses looks at the failures on disk and at those of this batch.
+func (b *batch) refuses(analyst, fingerprint string, cleared uint64) bool {
+	for _, e := range b.entries {
+		if e.kind == kindFail && e.analyst == analyst && e.fingerprint == fingerprint && e.n > cleared {
 			return true
 		}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.refused[analyst][fingerprint] > cleared
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	return b.store.refused.refuses(analyst, fingerprint, cleared)
 }

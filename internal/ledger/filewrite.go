@@ -3,6 +3,7 @@ package ledger
 import (
 	"encoding/binary"
 	"errors"
+	"maps"
 	"strings"
 	"syscall"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // write is the transaction. bbolt syncs twice in it: the pages, then the page that makes them valid.
-func (s *fileStore) write(w *work) error {
+func (s *fileStore) write(b *batch) error {
 	s.mu.Lock()
 	err := s.broken
 	s.mu.Unlock()
@@ -21,51 +22,52 @@ func (s *fileStore) write(w *work) error {
 	if err != nil {
 		return err
 	}
-	if err := w.fill(tx); err != nil {
+	if err := b.fill(tx); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
-	w.rules.at("written")
+	b.rules.Reached("written")
 	return tx.Commit()
 }
 
-func (w *work) fill(tx *bbolt.Tx) error {
+// fill puts the batch into the transaction.
+func (b *batch) fill(tx *bbolt.Tx) error {
 	logs, accounts := tx.Bucket(bucketLog), tx.Bucket(bucketAccounts)
-	for _, l := range w.lines {
-		log, err := logs.CreateBucketIfNotExists(accountKey(l.analyst))
+	for _, e := range b.entries {
+		log, err := logs.CreateBucketIfNotExists(accountKey(e.analyst))
 		if err != nil {
 			return err
 		}
 		log.FillPercent = 0.95 // keys only grow
-		if err := log.Put(recordKey(l.n), append(l.payload, l.chain[:]...)); err != nil {
+		if err := log.Put(recordKey(e.n), append(e.payload, e.chain[:]...)); err != nil {
 			return err
 		}
 	}
-	if len(w.lines) > 0 {
-		for name, a := range w.accounts {
+	if len(b.entries) > 0 {
+		for name, a := range b.accounts {
 			if err := accounts.Put(accountKey(name), a.encode()); err != nil {
 				return err
 			}
 		}
-		if w.group.n > 0 {
-			if err := accounts.Put(accountKey(groupName), w.group.encode()); err != nil {
+		if b.group.n > 0 {
+			if err := accounts.Put(accountKey(groupName), b.group.encode()); err != nil {
 				return err
 			}
 		}
 	}
-	return w.fillAnswers(tx, binary.BigEndian.AppendUint64(nil, uint64(w.now.UnixMicro())))
+	return b.fillAnswers(tx, binary.BigEndian.AppendUint64(nil, uint64(b.now.UnixMicro())))
 }
 
-// resizeFailed begins bbolt's error of a file that could not grow (bbolt db.go, grow), which hides its reason. It comes
-// before anything is written.
+// resizeFailed begins bbolt's error of a file that could not grow (bbolt db.go, grow), which hides its reason. bbolt has
+// not written anything then.
 const resizeFailed = "file resize error"
 
-// fault records a failed transaction. After a full disk bbolt is as before and may be tried again. After anything else,
-// a failed fsync above all, nobody knows what is on disk (the kernel may have dropped the pages and forgotten the
-// error), so nothing is served until a restart has read the file again. Answers that were to go along are dropped.
-func (s *fileStore) fault(w *work, err error) {
+// abandon gives up a batch whose transaction failed, with its answers. After a full disk bbolt's state is unchanged and the
+// next batch may be tried. After any other error, above all a failed fsync, nobody knows what is on disk (the kernel may
+// have dropped the pages and forgotten the error), so nothing is served until a restart has read the file again.
+func (s *fileStore) abandon(b *batch, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forget(w.answers)
+	s.forget(b.answers)
 	if strings.HasPrefix(err.Error(), resizeFailed) {
 		return
 	}
@@ -77,8 +79,8 @@ func (s *fileStore) fault(w *work, err error) {
 	s.broken = err
 }
 
-// forget removes answers from those that wait for a commit, unless a later one has taken their place.
-func (s *fileStore) forget(answers map[string]sealedEntry) {
+// forget removes answers from those that wait for a commit, unless a later one has taken their place. The caller holds mu.
+func (s *fileStore) forget(answers map[string]pendingAnswer) {
 	for k, v := range answers {
 		if s.answers[k].serial == v.serial {
 			delete(s.answers, k)
@@ -87,22 +89,17 @@ func (s *fileStore) forget(answers map[string]sealedEntry) {
 }
 
 // keep makes a written batch visible.
-func (s *fileStore) keep(w *work) {
+func (s *fileStore) keep(b *batch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, a := range w.accounts {
-		s.book[name] = a
+	maps.Copy(s.accounts, b.accounts)
+	if b.group.n > 0 {
+		s.accounts[groupName] = b.group
 	}
-	if w.group.n > 0 {
-		s.book[groupName] = w.group
-	}
-	for _, l := range w.lines {
-		if l.kind == kindFail {
-			if s.refused[l.analyst] == nil {
-				s.refused[l.analyst] = make(refusals)
-			}
-			s.refused[l.analyst][l.fingerprint] = l.n
+	for _, e := range b.entries {
+		if e.kind == kindFail {
+			s.refused.add(e.record)
 		}
 	}
-	s.forget(w.answers)
+	s.forget(b.answers)
 }

@@ -1,9 +1,7 @@
 package ledger
 
 import (
-	"context"
 	"math"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -61,99 +59,58 @@ func TestFilterIsNotBelowTheBestOrder(t *testing.T) {
 	})
 }
 
-func TestSelectionHasItsOwnDelta(t *testing.T) {
-	eachStore(t, func(t *testing.T, open func(Config) Store) {
-		for _, delta := range []float64{1e-6, 3e-7} {
-			c, ctx := pureConfig(1e6), context.Background()
-			c.Method, c.SelectionDeltaShare = policy.RDP, 0.5
-			c.Analysts["alice"] = policy.Budget{Epsilon: 1e6, Delta: delta}
-			s := open(c)
-			charge := pureCharge(0.1)
-			charge.SelectionDelta = c.SelectionDelta("alice")
-			charges := make([]Charge, selectionUses)
-			for i := range charges {
-				charges[i] = charge
+// TestRenyiAccountsFollowTheFilter charges curves of every kind and compares with the formula, in plain float64.
+func TestRenyiAccountsFollowTheFilter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		budget := policy.Budget{
+			Epsilon: rapid.Float64Range(0.1, 20).Draw(t, "epsilon"),
+			Delta:   math.Pow(10, rapid.Float64Range(-10, -3).Draw(t, "log10 delta")),
+		}
+		share := rapid.Float64Range(0, 1).Draw(t, "share")
+		f := newFilter(budget, policy.RDP, share)
+		var total sums
+		var plain mechanism.Curve
+		for range rapid.IntRange(0, 20).Draw(t, "charges") {
+			c := Charge{Epsilon: rapid.Float64Range(0.001, 1).Draw(t, "statement's epsilon")}
+			switch rapid.IntRange(0, 2).Draw(t, "kind") {
+			case 0:
+				c.Curve = mechanism.PureCurve(c.Epsilon)
+			case 1: // a Gaussian
+				c.Curve = mechanism.Curve{Pure: math.Inf(1), Renyi: make([]float64, len(mechanism.Orders))}
+				for i, alpha := range mechanism.Orders {
+					c.Curve.Renyi[i] = alpha * c.Epsilon * c.Epsilon / 30
+				}
+			case 2: // nothing but an ε
 			}
-			if _, err := s.Spend(ctx, "alice", charges); err != nil {
-				t.Fatalf("%d selections at δ = %v: %v", selectionUses, delta, err)
-			}
-			_, err := s.Spend(ctx, "alice", []Charge{charge})
-			wantCode(t, err, "53400")
-			if err == nil || !strings.Contains(err.Error(), "partition selections") {
-				t.Errorf("the error does not say what is used up: %v", err)
-			}
-			charge.SelectionDelta = 0
-			if _, err := s.Spend(ctx, "alice", []Charge{charge}); err != nil {
-				t.Errorf("a statement without selection: %v", err)
-			}
-			if _, err := s.Reset(ctx, "alice"); err != nil {
+			s, err := cost(c, policy.RDP)
+			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
+			if c.Curve.Pure == 0 {
+				c.Curve = mechanism.PureCurve(c.Epsilon)
+			}
+			total, plain = total.add(s), plain.Add(c.Curve)
+		}
+		want := plain.Pure
+		for i, delta := range shares(mechanism.Orders, budget.Epsilon, budget.Delta*(1-share)) {
+			if delta > 0 {
+				rho := 0.0
+				if plain.Renyi != nil {
+					rho = plain.Renyi[i]
+				}
+				want = min(want, rho+mechanism.EpsilonAt(mechanism.Orders[i], 0, delta))
 			}
 		}
-	})
-	if d := pureConfig(1).SelectionDelta("alice"); d != 0 {
-		t.Errorf("a selection under pure accounting has δ = %v", d)
-	}
-}
-
-func TestChangedMethodKeepsWhatWasSpent(t *testing.T) {
-	eachStore(t, func(t *testing.T, open func(Config) Store) {
-		c, ctx := pureConfig(10), context.Background()
-		s := open(c)
-		if _, err := s.Spend(ctx, "alice", []Charge{pureCharge(2)}); err != nil {
-			t.Fatal(err)
+		got := f.spent(total)
+		if g := got.Float(); g != want && math.Abs(g-want) > 1e-8*want {
+			t.Errorf("spent %v, want %v", g, want)
 		}
-		rdp := pureConfig(10)
-		rdp.Method, rdp.SelectionDeltaShare = policy.RDP, 0.5
-		rdp.Analysts["alice"] = policy.Budget{Epsilon: 10, Delta: 1e-6}
-		if err := s.Reconfigure(ctx, rdp); err != nil {
-			t.Fatal(err)
+		if f.admits(total) != (got.cmp(f.total) <= 0) {
+			t.Errorf("spent %v of %v, admitted %v", got, f.total, f.admits(total))
 		}
-		if b, err := s.Balance(ctx, "alice"); err != nil || b.EpsilonSpent != 2 || b.Delta != 1e-6 {
-			t.Errorf("under rdp: %+v, %v", b, err)
-		}
-		gaussian := Charge{Epsilon: 0.1, Curve: mechanism.Curve{Pure: math.Inf(1), Renyi: make([]float64, len(mechanism.Orders))}}
-		for i, alpha := range mechanism.Orders {
-			gaussian.Curve.Renyi[i] = alpha / 1000
-		}
-		b, err := s.Spend(ctx, "alice", []Charge{gaussian})
-		if err != nil || b.EpsilonSpent <= 2 || math.IsInf(b.EpsilonSpent, 0) {
-			t.Errorf("with a Gaussian release: %+v, %v", b, err)
-		}
-		if err := s.Reconfigure(ctx, c); err != nil {
-			t.Fatal(err)
-		}
-		if b, err := s.Balance(ctx, "alice"); err != nil || !math.IsInf(b.EpsilonSpent, 1) || b.EpsilonLeft != 0 {
-			t.Errorf("back under pure: %+v, %v", b, err)
-		}
-		accounts, err := s.Show(ctx)
-		if err != nil || accounts[0].EpsilonSpent != nil {
-			t.Errorf("show: %+v, %v, want an unbounded ε", accounts, err)
+		b := f.balance(total)
+		if b.EpsilonSpent != got.Float() || b.EpsilonLeft < 0 || b.EpsilonLeft > b.EpsilonTotal {
+			t.Errorf("balance %+v of %v", b, got)
 		}
 	})
-}
-
-func TestConfigsThatCannotBe(t *testing.T) {
-	good := policy.Budget{Epsilon: 1, Delta: 1e-6}
-	for _, tt := range []struct {
-		c    Config
-		want string
-	}{
-		{Config{Method: "zcdp"}, "accounting method"},
-		{Config{Method: policy.RDP, SelectionDeltaShare: 2}, "selection_delta_share"},
-		{Config{Method: policy.RDP, Analysts: map[string]policy.Budget{"a": {Epsilon: 1}}}, "delta 0 of analyst a"},
-		{Config{Method: policy.RDP, Group: &policy.Budget{Epsilon: 1}}, "delta 0 of all analysts together"},
-		{Config{Method: policy.Pure}, "limit of failures 0"},
-		{Config{Method: policy.Pure, Analysts: map[string]policy.Budget{"a": {Epsilon: math.NaN()}}}, "epsilon NaN"},
-		{Config{Method: policy.Pure, Analysts: map[string]policy.Budget{"a": {Epsilon: -1}}}, "epsilon -1"},
-		{Config{Method: policy.Pure, Analysts: map[string]policy.Budget{"a": {Epsilon: 1, Every: -1}}}, "period"},
-		{Config{Method: policy.RDP, Analysts: map[string]policy.Budget{"": good}}, "empty name"},
-	} {
-		if _, err := newRules(tt.c); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: %v, want %q", tt.c, err, tt.want)
-		}
-	}
 }

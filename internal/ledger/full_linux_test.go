@@ -16,11 +16,6 @@ import (
 	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
-func init() {
-	children["full"] = fullChild
-	children["readonly"] = readOnlyChild
-}
-
 // fullChild charges until the disk is full, then makes room, and prints what it saw. The disk is a small tmpfs of the
 // child's own, or else a limit on the file's size stands in for it.
 func fullChild() int {
@@ -40,7 +35,7 @@ func fullChild() int {
 		fill = func() error { return fillDisk(ballast) }
 		makeRoom = func() error { return os.Remove(ballast) }
 	}
-	s, err := Open(ctx, "file:"+path, pureConfig(1e9))
+	s, err := openFile(path, pureConfig(1e9))
 	if err != nil {
 		fmt.Println(err)
 		return 2
@@ -71,7 +66,7 @@ func fullChild() int {
 	more, err := spend(5)
 	fmt.Printf("with space again: %d %v\n", more, err)
 	fmt.Printf("closed: %v\n", s.Close())
-	if s, err = Open(ctx, "file:"+path, pureConfig(1e9)); err != nil {
+	if s, err = openFile(path, pureConfig(1e9)); err != nil {
 		fmt.Println(err)
 		return 2
 	}
@@ -148,7 +143,7 @@ func TestFullDisk(t *testing.T) {
 
 // readOnlyChild tries to open a ledger that it may not write.
 func readOnlyChild() int {
-	_, err := Open(context.Background(), "file:"+os.Getenv("LEDGER_TEST_PATH"), pureConfig(1))
+	_, err := openFile(os.Getenv("LEDGER_TEST_PATH"), pureConfig(1))
 	fmt.Println(err)
 	return 0
 }
@@ -172,7 +167,9 @@ func TestReadOnlyDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(closed, "ledger")
-	charged(t, "file:"+path)
+	if err := openTest(t, path, pureConfig(1)).Close(); err != nil {
+		t.Fatal(err)
+	}
 	mine := filepath.Join(closed, "mine")
 	if b, err := os.ReadFile(path); err != nil || os.WriteFile(mine, b, 0o400) != nil {
 		t.Fatal(err)
@@ -188,7 +185,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	defer os.Chmod(closed, 0o755)
 	for _, tt := range []struct{ path, want string }{
 		{mine, "permission denied"},
-		{filepath.Join(closed, "new"), "cannot be made"},
+		{filepath.Join(closed, "new"), "cannot be created"},
 	} {
 		child := exec.Command(binary)
 		child.SysProcAttr = nobody
@@ -203,7 +200,7 @@ func TestReadOnlyDisk(t *testing.T) {
 // TestAfterAFailedWriteNothingIsServed closes the file under the store: a failure of which nobody knows the outcome.
 func TestAfterAFailedWriteNothingIsServed(t *testing.T) {
 	path, ctx := filepath.Join(t.TempDir(), "ledger"), context.Background()
-	s := opener(t, "file:"+path)(pureConfig(10)).(*fileStore)
+	s := openTest(t, path, pureConfig(10))
 	if _, err := s.Spend(ctx, "alice", []Charge{pureCharge(1)}); err != nil {
 		t.Fatal(err)
 	}

@@ -2,46 +2,16 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
-
-// pureConfig is one analyst, alice, with a budget of ε under pure accounting.
-func pureConfig(epsilon float64) Config {
-	return Config{
-		Method:   policy.Pure,
-		Analysts: map[string]policy.Budget{"alice": {Epsilon: epsilon}},
-		Failures: 5,
-		Log:      slog.New(slog.DiscardHandler),
-	}
-}
-
-// pureCharge costs ε under either method.
-func pureCharge(epsilon float64) Charge {
-	return Charge{Query: "SELECT count(*) FROM t", Fingerprint: "f", Policy: "v", Epsilon: epsilon, Curve: mechanism.Curve{Pure: epsilon}}
-}
-
-// wantCode checks an error's SQLSTATE; "" is no error.
-func wantCode(t testing.TB, err error, code string) {
-	t.Helper()
-	var e *pgconn.PgError
-	switch {
-	case code == "" && err == nil:
-	case !errors.As(err, &e) || e.Code != code:
-		t.Errorf("error %v, want SQLSTATE %q", err, code)
-	}
-}
 
 func TestTenTenthsAreOne(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func(Config) Store) {
@@ -104,7 +74,7 @@ func TestLastEpsilonGoesToExactlyAsManyAsItPaysFor(t *testing.T) {
 
 func TestTwoProxiesShareTheLastEpsilon(t *testing.T) {
 	const sessions, affordable = 64, 5
-	open := opener(t, tableDSN(t))
+	open := opener(t, postgresDSN(t))
 	c := pureConfig(affordable)
 	if got := race(t, "alice", sessions, open(c), open(c)); got != affordable {
 		t.Errorf("%d of %d admitted, want %d", got, sessions, affordable)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"pgregory.net/rapid"
 
-	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
@@ -148,7 +146,7 @@ func run(t *rapid.T, dsn string) {
 		return s
 	}
 	handles := []Store{open()}
-	if isPostgres(dsn) {
+	if IsPostgres(dsn) {
 		handles = append(handles, open())
 		m.record("", clock.now()) // there the group's account begins with the first policy that bounds it
 	}
@@ -284,62 +282,6 @@ func TestTablesFollowTheModel(t *testing.T) {
 		if checks++; checks > *tableChecks { // a database each
 			return
 		}
-		run(rt, tableDSN(t))
-	})
-}
-
-// TestRenyiAccountsFollowTheFilter charges curves of every kind and compares with the formula, in plain float64.
-func TestRenyiAccountsFollowTheFilter(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		budget := policy.Budget{
-			Epsilon: rapid.Float64Range(0.1, 20).Draw(t, "epsilon"),
-			Delta:   math.Pow(10, rapid.Float64Range(-10, -3).Draw(t, "log10 delta")),
-		}
-		share := rapid.Float64Range(0, 1).Draw(t, "share")
-		f := newFilter(budget, policy.RDP, share)
-		var total sums
-		var plain mechanism.Curve
-		for range rapid.IntRange(0, 20).Draw(t, "charges") {
-			c := Charge{Epsilon: rapid.Float64Range(0.001, 1).Draw(t, "statement's epsilon")}
-			switch rapid.IntRange(0, 2).Draw(t, "kind") {
-			case 0:
-				c.Curve = mechanism.PureCurve(c.Epsilon)
-			case 1: // a Gaussian
-				c.Curve = mechanism.Curve{Pure: math.Inf(1), Renyi: make([]float64, len(mechanism.Orders))}
-				for i, alpha := range mechanism.Orders {
-					c.Curve.Renyi[i] = alpha * c.Epsilon * c.Epsilon / 30
-				}
-			case 2: // nothing but an ε
-			}
-			s, err := cost(c, policy.RDP)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.Curve.Pure == 0 {
-				c.Curve = mechanism.PureCurve(c.Epsilon)
-			}
-			total, plain = total.add(s), plain.Add(c.Curve)
-		}
-		want := plain.Pure
-		for i, delta := range shares(mechanism.Orders, budget.Epsilon, budget.Delta*(1-share)) {
-			if delta > 0 {
-				rho := 0.0
-				if plain.Renyi != nil {
-					rho = plain.Renyi[i]
-				}
-				want = min(want, rho+mechanism.EpsilonAt(mechanism.Orders[i], 0, delta))
-			}
-		}
-		got := f.spent(total)
-		if g := got.Float(); g != want && math.Abs(g-want) > 1e-8*want {
-			t.Errorf("spent %v, want %v", g, want)
-		}
-		if f.admits(total) != (got.cmp(f.total) <= 0) {
-			t.Errorf("spent %v of %v, admitted %v", got, f.total, f.admits(total))
-		}
-		b := f.balance(total)
-		if b.EpsilonSpent != got.Float() || b.EpsilonLeft < 0 || b.EpsilonLeft > b.EpsilonTotal {
-			t.Errorf("balance %+v of %v", b, got)
-		}
+		run(rt, postgresDSN(t))
 	})
 }

@@ -102,7 +102,7 @@ func readMeta(f *os.File, at int64) (metaPage, error) {
 	b := make([]byte, pageHeader+metaBytes)
 	if _, err := f.ReadAt(b, at); err != nil {
 		if errors.Is(err, io.EOF) {
-			err = errShort
+			err = errors.New("ends too early")
 		}
 		return metaPage{}, err
 	}

@@ -29,7 +29,7 @@ const (
 	causeReset                    // `budget reset`
 )
 
-// record is one line of the ledger. It is written once and never changed.
+// record is one event of an account. It is written once and never changed.
 type record struct {
 	kind    recordKind
 	analyst string // empty: the group account
@@ -54,6 +54,19 @@ type record struct {
 
 // recordFormat is the first byte of every record.
 const recordFormat = 1
+
+// formatVersion is the version of what stores write: records, accounts and their layout.
+const formatVersion = 1
+
+// encodeOrders returns mechanism.Orders as float64 bits. A store keeps them: divergences at other orders do not add up
+// with these.
+func encodeOrders() []byte {
+	var b []byte
+	for _, alpha := range mechanism.Orders {
+		b = appendNumber(b, alpha)
+	}
+	return b
+}
 
 // chain is the hash of a record and of all before it in its account: SHA-256, cut to 128 bits.
 type chain [16]byte
@@ -102,6 +115,11 @@ func (r *record) encode() []byte {
 	return b
 }
 
+// historyEntry returns what the analyst sees of a record of kindCharge.
+func (r *record) historyEntry() HistoryEntry {
+	return HistoryEntry{At: r.at, Query: r.query, Epsilon: r.epsilon}
+}
+
 // methodByte encodes a method of accounting.
 func methodByte(m policy.Method) byte {
 	if m == policy.Pure {
@@ -114,8 +132,8 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// appendCount ends a record or an account with a number, unless that is 0: what was written before failures were counted
-// has none.
+// appendCount ends a record or an account with a number, unless that is 0: versions that did not count failures wrote
+// none.
 func appendCount(b []byte, n uint64) []byte {
 	if n == 0 {
 		return b

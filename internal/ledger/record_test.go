@@ -79,7 +79,7 @@ func FuzzDecodeAccount(f *testing.F) {
 	f.Add(body())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)) // else nothing gets past the checksum
-		a, err := decodeAccount(b)
+		a, err := decodeAnyAccount(b)
 		if err != nil {
 			return
 		}

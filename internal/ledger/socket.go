@@ -32,10 +32,10 @@ type call struct {
 
 // reply answers a call: one line of JSON; before it, for an export, one line per record, each beginning with a space.
 type reply struct {
-	Error    string    `json:"error,omitempty"`
-	Accounts []Account `json:"accounts,omitempty"`
-	Count    int       `json:"count,omitempty"`
-	Report   Report    `json:"report,omitzero"`
+	Error    string           `json:"error,omitempty"`
+	Accounts []AccountSummary `json:"accounts,omitempty"`
+	Count    int              `json:"count,omitempty"`
+	Report   Report           `json:"report,omitzero"`
 }
 
 // ServeAdmin answers administrators on a Unix socket at path until ctx ends. Only the user who runs the proxy, and root,
@@ -141,9 +141,9 @@ func (c call) run(ctx context.Context, l Admin, out io.Writer) (r reply, err err
 	case "show":
 		r.Accounts, err = l.Show(ctx)
 	case "reset":
-		var a Account
+		var a AccountSummary
 		a, err = l.Reset(ctx, c.Analyst)
-		r.Accounts = []Account{a}
+		r.Accounts = []AccountSummary{a}
 	case "clear":
 		r.Count, err = l.Clear(ctx, c.Analyst)
 	case "verify":

@@ -4,9 +4,6 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
-
-	"github.com/dpproxy/dpproxy/internal/pgserver"
-	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 )
 
 // eachStore runs a test on a new ledger of each kind. The test opens it itself, as often as it likes one after the
@@ -16,26 +13,8 @@ func eachStore(t *testing.T, test func(t *testing.T, open func(Config) Store)) {
 		test(t, opener(t, "file:"+filepath.Join(t.TempDir(), "ledger")))
 	})
 	t.Run("postgres", func(t *testing.T) {
-		test(t, opener(t, tableDSN(t)))
+		test(t, opener(t, postgresDSN(t)))
 	})
-}
-
-// tableDSN sets up a ledger in a database of its own and returns the DSN of an ordinary role.
-func tableDSN(t testing.TB) string {
-	t.Helper()
-	s := pgservertest.Start(t)
-	pgservertest.Exec(t, s.DSN("postgres", pgserver.Superuser), `DO $$ BEGIN
-		CREATE ROLE proxy LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`)
-	s, name := pgservertest.Database(t)
-	setUp(t, s.DSN(name, pgserver.Superuser))
-	setUp(t, s.DSN(name, pgserver.Superuser)) // a second time changes nothing
-	return s.DSN(name, "proxy")
-}
-
-// setUp makes the schema, for a role that exists.
-func setUp(t testing.TB, dsn string) {
-	t.Helper()
-	pgservertest.Exec(t, dsn, SetupSQL("proxy"))
 }
 
 func opener(t *testing.T, dsn string) func(Config) Store {
@@ -49,3 +28,6 @@ func opener(t *testing.T, dsn string) func(Config) Store {
 		return s
 	}
 }
+
+// postgresDSN makes a database for a ledger and returns the DSN of the role that may use it.
+func postgresDSN(t testing.TB) string { return tableDSN(t, SetupSQL("proxy")) }

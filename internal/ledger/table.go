@@ -14,28 +14,32 @@ import (
 )
 
 // tableStore is the ledger in a PostgreSQL database that several proxies share. A transaction locks the analyst's
-// account, then the group's if there is one: whoever holds the row decides, in whatever process. Requests of one analyst
-// that wait in this process are decided together in one transaction.
+// account, then the group's if there is one: the process that holds the rows decides. Requests of one analyst that wait
+// in this process are decided together in one transaction.
 type tableStore struct {
 	pool   *pgxpool.Pool
 	sealer sealer
 	rules  atomic.Pointer[rules]
 
 	mu      sync.Mutex
-	queues  map[string][]*request // by analyst; an entry exists while a goroutine serves it
+	queues  map[string][]*tableRequest // by analyst; an entry exists while a goroutine serves it
 	serving sync.WaitGroup
 	closing bool
 }
 
-// Limits of one exchange with the ledger's database. A proxy that hangs must not keep others from an account, and a
-// session should be told so before its client gives up.
+// Limits of one exchange with the ledger's database. A proxy that hangs must not keep an account locked, and a session
+// should get the error before its client gives up.
 const (
 	lockTimeout     = 5 * time.Second
 	exchangeTimeout = 15 * time.Second
 )
 
 // openTable connects, and checks that the schema is there and of this version.
-func openTable(ctx context.Context, dsn string, r *rules) (*tableStore, error) {
+func openTable(ctx context.Context, dsn string, c Config) (*tableStore, error) {
+	r, err := newRules(c)
+	if err != nil {
+		return nil, err
+	}
 	pc, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
@@ -46,7 +50,7 @@ func openTable(ctx context.Context, dsn string, r *rules) (*tableStore, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	s := &tableStore{pool: pool, queues: make(map[string][]*request)}
+	s := &tableStore{pool: pool, queues: make(map[string][]*tableRequest)}
 	s.rules.Store(r)
 	if err := s.prepare(ctx); err != nil {
 		pool.Close()
@@ -55,7 +59,7 @@ func openTable(ctx context.Context, dsn string, r *rules) (*tableStore, error) {
 	return s, nil
 }
 
-// prepare reads the ledger's own settings and makes them in a new one.
+// prepare reads the ledger's format, orders and key, and writes them into a new ledger.
 func (s *tableStore) prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
@@ -64,14 +68,14 @@ func (s *tableStore) prepare(ctx context.Context) error {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	if !there {
-		return errors.New("ledger: its database has no schema dpproxy_ledger, or the ledger's role may not use it: run dpproxy setup")
+		return errors.New("ledger: its database has no schema dpproxy_ledger, or the ledger's role may not use it. Run dpproxy setup")
 	}
 	fresh, err := newKey()
 	if err != nil {
 		return err
 	}
 	if _, err := s.pool.Exec(ctx, `INSERT INTO dpproxy_ledger.meta VALUES ('format', $1), ('orders', $2), ('key', $3) ON CONFLICT DO NOTHING`,
-		[]byte{fileFormat}, encodeOrders(), fresh); err != nil {
+		[]byte{formatVersion}, encodeOrders(), fresh); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	var format, orders, key []byte
@@ -81,8 +85,8 @@ func (s *tableStore) prepare(ctx context.Context) error {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	switch {
-	case !bytes.Equal(format, []byte{fileFormat}):
-		return fmt.Errorf("ledger: its tables have format %v; this version knows %d", format, fileFormat)
+	case !bytes.Equal(format, []byte{formatVersion}):
+		return fmt.Errorf("ledger: its tables have format %v; this version knows %d", format, formatVersion)
 	case !bytes.Equal(orders, encodeOrders()):
 		return errors.New("ledger: its tables were made by a version of dpproxy with other Rényi orders: export them, and start a new ledger")
 	}
@@ -94,7 +98,7 @@ func (s *tableStore) prepare(ctx context.Context) error {
 
 // Reconfigure takes over the budgets of a reloaded policy.
 func (s *tableStore) Reconfigure(ctx context.Context, c Config) error {
-	r, err := newRules(c.inherit(s.rules.Load().Config))
+	r, err := s.rules.Load().reload(c)
 	if err != nil {
 		return err
 	}
@@ -105,7 +109,7 @@ func (s *tableStore) Reconfigure(ctx context.Context, c Config) error {
 	return nil
 }
 
-// Close waits for what is being charged and disconnects.
+// Close waits for the charges in progress and disconnects.
 func (s *tableStore) Close() error {
 	s.mu.Lock()
 	s.closing = true
@@ -115,53 +119,5 @@ func (s *tableStore) Close() error {
 	return nil
 }
 
-// now is the time for answers, which need no clock in common.
-func (s *tableStore) now() time.Time {
-	if c := s.rules.Load().Clock; c != nil {
-		return c()
-	}
-	return time.Now()
-}
-
-// do queues a request and waits for its commit. A caller who gives up leaves the request where it is.
-func (s *tableStore) do(ctx context.Context, r *request) error {
-	if ctx.Err() != nil {
-		return errGivenUp(ctx)
-	}
-	r.done = make(chan error, 1)
-	s.mu.Lock()
-	if s.closing {
-		s.mu.Unlock()
-		return errUnavailable(s.rules.Load().Log, "charging", errClosed)
-	}
-	queue, served := s.queues[r.analyst]
-	s.queues[r.analyst] = append(queue, r)
-	if !served {
-		s.serving.Add(1)
-		go s.serve(r.analyst)
-	}
-	s.mu.Unlock()
-	select {
-	case err := <-r.done:
-		return err
-	case <-ctx.Done():
-		return errGivenUp(ctx)
-	}
-}
-
-// serve commits an analyst's requests until none waits.
-func (s *tableStore) serve(analyst string) {
-	defer s.serving.Done()
-	for {
-		s.mu.Lock()
-		batch := s.queues[analyst]
-		if len(batch) == 0 {
-			delete(s.queues, analyst)
-			s.mu.Unlock()
-			return
-		}
-		s.queues[analyst] = nil
-		s.mu.Unlock()
-		s.commit(analyst, batch)
-	}
-}
+// now returns the time for answers, which need no clock that all proxies share.
+func (s *tableStore) now() time.Time { return s.rules.Load().Time(time.Now()) }

@@ -14,18 +14,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// superuser is the same database as dsn, for one who may do anything there.
-func superuser(t *testing.T, dsn string) string {
-	t.Helper()
-	c, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pgservertest.Start(t).DSN(c.Database, pgserver.Superuser)
-}
-
 func TestRestartedServerIsNoticedByNobody(t *testing.T) {
-	dsn, ctx := tableDSN(t), context.Background()
+	dsn, ctx := tableDSN(t, SetupSQL("proxy")), context.Background()
 	s := opener(t, dsn)(pureConfig(10))
 	for range 3 {
 		if _, err := s.Spend(ctx, "alice", []Charge{pureCharge(1)}); err != nil {
@@ -42,7 +32,7 @@ func TestRestartedServerIsNoticedByNobody(t *testing.T) {
 }
 
 func TestStoreDownAnswersNothing(t *testing.T) {
-	dsn, ctx := tableDSN(t), context.Background()
+	dsn, ctx := tableDSN(t, SetupSQL("proxy")), context.Background()
 	s := opener(t, dsn)(pureConfig(10))
 	if _, err := s.Spend(ctx, "alice", []Charge{pureCharge(1)}); err != nil {
 		t.Fatal(err)
@@ -72,7 +62,7 @@ func TestStoreDownAnswersNothing(t *testing.T) {
 }
 
 func TestHeldAccountIsGivenUpAfterAWhile(t *testing.T) {
-	dsn, ctx := tableDSN(t), context.Background()
+	dsn, ctx := tableDSN(t, SetupSQL("proxy")), context.Background()
 	s := opener(t, dsn)(pureConfig(10))
 	if _, err := s.Spend(ctx, "alice", []Charge{pureCharge(1)}); err != nil {
 		t.Fatal(err)
@@ -113,7 +103,7 @@ func TestCallerWhoGivesUp(t *testing.T) {
 }
 
 func TestLedgersRoleCanOnlyAdd(t *testing.T) {
-	dsn, ctx := tableDSN(t), context.Background()
+	dsn, ctx := tableDSN(t, SetupSQL("proxy")), context.Background()
 	s := opener(t, dsn)(pureConfig(10))
 	if _, err := s.Spend(ctx, "alice", []Charge{pureCharge(1)}); err != nil {
 		t.Fatal(err)
@@ -142,7 +132,7 @@ func TestVerifyFindsForgedTables(t *testing.T) {
 		{`DELETE FROM dpproxy_ledger.account`, `account "alice": its totals are missing`},
 		{`UPDATE dpproxy_ledger.account SET name = 'bob'`, `account "bob": holds account "alice"`},
 	} {
-		dsn, ctx := tableDSN(t), context.Background()
+		dsn, ctx := tableDSN(t, SetupSQL("proxy")), context.Background()
 		s := opener(t, dsn)(pureConfig(10))
 		for range 3 {
 			if _, err := s.Spend(ctx, "alice", []Charge{pureCharge(1)}); err != nil {
@@ -172,7 +162,7 @@ func TestLedgerThatIsNotSetUp(t *testing.T) {
 
 // TestTwoProxiesWithDifferentPolicies: one of them bounds all analysts together, and counts what the other charges too.
 func TestTwoProxiesWithDifferentPolicies(t *testing.T) {
-	open, ctx := opener(t, tableDSN(t)), context.Background()
+	open, ctx := opener(t, tableDSN(t, SetupSQL("proxy"))), context.Background()
 	c := pureConfig(10)
 	c.Analysts["bob"] = policy.Budget{Epsilon: 10}
 	without := open(c)

@@ -10,10 +10,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ensureGroup makes the account of all analysts together, once a policy bounds it, and counts in it everything that was
-// charged before.
+// ensureGroup creates the account of all analysts together, once a policy bounds it. Everything that was charged before
+// counts in it.
 func (s *tableStore) ensureGroup(ctx context.Context, r *rules) error {
-	if _, limited := r.limits[groupName]; !limited {
+	if !r.boundsGroup() {
 		return nil
 	}
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -28,22 +28,16 @@ func (s *tableStore) ensureGroup(ctx context.Context, r *rules) error {
 		if there {
 			return nil
 		}
-		if r.Clock != nil {
-			now = r.Clock()
-		}
 		d, err := deriveTables(ctx, tx)
 		if err != nil {
 			return err
 		}
-		b := &book{rules: r, now: clock(now, &d.late)}
-		group := account{name: groupName}
-		if err := b.open(&group); err != nil {
+		group, first, err := d.openGroup(r, r.Time(now))
+		if err != nil {
 			return err
 		}
-		d.group(group)
-		l, group := b.lines[0], d.accounts[groupName]
 		_, err = tx.Exec(ctx, `INSERT INTO dpproxy_ledger.record VALUES ('', $1, $2, $3, '', $4, $5)`,
-			int64(l.n), l.at, int16(l.kind), l.payload, l.chain[:])
+			int64(first.n), first.at, int16(first.kind), first.payload, first.chain[:])
 		if err == nil {
 			_, err = tx.Exec(ctx, `INSERT INTO dpproxy_ledger.account VALUES ('', $1)`, group.encode())
 		}
@@ -54,21 +48,10 @@ func (s *tableStore) ensureGroup(ctx context.Context, r *rules) error {
 // deriveTables derives every account from the records that tx sees.
 func deriveTables(ctx context.Context, tx pgx.Tx) (*derivation, error) {
 	d := newDerivation()
-	err := eachRecord(ctx, tx, func(analyst string, payload []byte, stored chain) error {
-		a, ok := d.accounts[analyst]
-		if !ok {
-			a = account{name: analyst}
-		}
-		err := d.add(&a, payload, stored)
-		d.accounts[analyst] = a
-		return err
-	})
-	if err != nil {
+	if err := eachRecord(ctx, tx, d.add); err != nil {
 		return nil, fmt.Errorf("ledger is damaged: %w", err)
 	}
-	if g, ok := d.accounts[groupName]; ok {
-		d.group(g)
-	}
+	d.finish()
 	return d, nil
 }
 
@@ -113,7 +96,7 @@ func (s *tableStore) Verify(ctx context.Context) (Report, error) {
 		if err != nil {
 			return err
 		}
-		out = Report{Accounts: len(d.accounts), Records: d.records}
+		out = d.report()
 		stored, err := storedAccounts(ctx, tx)
 		if err != nil {
 			return err
@@ -129,26 +112,13 @@ func storedAccounts(ctx context.Context, tx pgx.Tx) (map[string]account, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
 	out := make(map[string]account)
-	for rows.Next() {
-		var name string
-		var state []byte
-		if err := rows.Scan(&name, &state); err != nil {
-			return nil, err
-		}
-		a, err := decodeAccount(state)
-		if err == nil && a.name != name {
-			err = fmt.Errorf("holds account %q", a.name)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("account %q: %w", name, err)
-		}
-		if a.n > 0 {
+	err = eachAccount(rows, func(name string, a account) {
+		if a.n > 0 { // an account of a first charge that was refused has no record
 			out[name] = a
 		}
-	}
-	return out, rows.Err()
+	})
+	return out, err
 }
 
 // Export writes every record as a line of JSON.
@@ -156,7 +126,7 @@ func (s *tableStore) Export(ctx context.Context, w io.Writer) error {
 	buffered := bufio.NewWriter(w)
 	return s.snapshot(ctx, func(tx pgx.Tx) error {
 		err := eachRecord(ctx, tx, func(_ string, payload []byte, stored chain) error {
-			return exportLine(buffered, payload, stored)
+			return exportRecord(buffered, payload, stored)
 		})
 		if err != nil {
 			return err
@@ -166,16 +136,13 @@ func (s *tableStore) Export(ctx context.Context, w io.Writer) error {
 }
 
 // Show lists all accounts.
-func (s *tableStore) Show(ctx context.Context) ([]Account, error) {
+func (s *tableStore) Show(ctx context.Context) ([]AccountSummary, error) {
 	r := s.rules.Load()
-	var out []Account
+	var out []AccountSummary
 	err := s.snapshot(ctx, func(tx pgx.Tx) error {
 		var now time.Time
 		if err := tx.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
 			return err
-		}
-		if r.Clock != nil {
-			now = r.Clock()
 		}
 		accounts, err := storedAccounts(ctx, tx)
 		if err != nil {
@@ -185,7 +152,7 @@ func (s *tableStore) Show(ctx context.Context) ([]Account, error) {
 		if err != nil {
 			return err
 		}
-		out = r.show(accounts, refused, now)
+		out = r.show(accounts, refused, r.Time(now))
 		return nil
 	})
 	return out, err
@@ -212,7 +179,7 @@ func refusedCounts(ctx context.Context, tx pgx.Tx) (map[string]int, error) {
 	return out, rows.Err()
 }
 
-// has tells whether the ledger has an account of that name.
+// has returns a function that says whether the ledger has an account of that name.
 func (s *tableStore) has(ctx context.Context) func(string) (bool, error) {
 	return func(name string) (there bool, err error) {
 		err = s.read(ctx, `SELECT EXISTS (SELECT FROM dpproxy_ledger.account WHERE name = $1)`, []any{name},
@@ -222,15 +189,15 @@ func (s *tableStore) has(ctx context.Context) func(string) (bool, error) {
 }
 
 // Reset opens a new period.
-func (s *tableStore) Reset(ctx context.Context, analyst string) (Account, error) {
+func (s *tableStore) Reset(ctx context.Context, analyst string) (AccountSummary, error) {
 	name, err := s.rules.Load().addressed(analyst, s.has(ctx))
 	if err != nil {
-		return Account{}, err
+		return AccountSummary{}, err
 	}
-	var out Account
-	err = s.do(ctx, &request{analyst: name, decide: func(b *book) error {
+	var out AccountSummary
+	err = s.do(ctx, &tableRequest{analyst: name, decide: func(b *book) error {
 		err := b.reset()
-		out = b.rules.describe(b.account, 0, b.now)
+		out = b.summary()
 		return err
 	}})
 	return out, err
@@ -251,5 +218,5 @@ func (s *tableStore) Clear(ctx context.Context, analyst string) (int, error) {
 	if err != nil || count == 0 {
 		return 0, err
 	}
-	return count, s.do(ctx, &request{analyst: name, decide: func(b *book) error { return b.clear() }})
+	return count, s.do(ctx, &tableRequest{analyst: name, decide: func(b *book) error { return b.clear() }})
 }

@@ -64,7 +64,9 @@ func (u untouched) Preview(ctx context.Context, analyst string, charges []ledger
 	return b, err
 }
 
-func (untouched) History(context.Context, string, int) ([]ledger.Entry, error) { return nil, nil }
+func (untouched) History(context.Context, string, int) ([]ledger.HistoryEntry, error) {
+	return nil, nil
+}
 
 // Answer knows nothing: explain is told neither the answers nor the secrets of a ledger.
 func (untouched) Answer(context.Context, string) ([]byte, bool, error) { return nil, false, nil }

@@ -1,0 +1,82 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// show describes the accounts of a ledger, and those of the policy's analysts that have no record yet.
+func (r *rules) show(accounts map[string]account, refused map[string]int, now time.Time) []AccountSummary {
+	for name := range r.limits {
+		if _, ok := accounts[name]; !ok {
+			accounts[name] = newAccount(name)
+		}
+	}
+	group, bounded := accounts[groupName]
+	delete(accounts, groupName)
+	now = clock(now, &group)
+	out := make([]AccountSummary, 0, len(accounts)+1)
+	for _, name := range slices.Sorted(maps.Keys(accounts)) {
+		a := accounts[name]
+		out = append(out, r.describe(a, refused[name], clock(now, &a)))
+	}
+	if _, listed := r.limits[groupName]; bounded && listed {
+		out = append(out, r.describe(group, 0, now))
+	}
+	return out
+}
+
+// describe returns an account as the administrator sees it.
+func (r *rules) describe(a account, refused int, now time.Time) AccountSummary {
+	out := AccountSummary{Analyst: a.name, Records: a.n, Refused: refused}
+	if a.name == groupName {
+		out.Analyst = AllAnalysts
+	} else {
+		out.FailuresUsed, out.FailuresAllowed = r.failures(a, now), r.Failures
+	}
+	own, listed := r.limits[a.name]
+	out.Listed = listed
+	if a.n > 0 {
+		start, _ := a.elapsed(own.every, now)
+		out.PeriodBegan = &start
+	}
+	if !listed {
+		out.EpsilonSpent = finite(a.sums.pure.Float())
+		return out
+	}
+	b := r.balance(a, now)
+	out.EpsilonTotal, out.EpsilonLeft, out.Delta = b.EpsilonTotal, b.EpsilonLeft, b.Delta
+	out.EpsilonSpent = finite(b.EpsilonSpent)
+	if _, over := a.elapsed(own.every, now); over {
+		a.sums = sums{}
+	}
+	out.SelectionLeft = own.selection.sub(a.sums.selection).float(deltaDigits)
+	if !b.PeriodEnds.IsZero() {
+		out.PeriodEnds = &b.PeriodEnds
+	}
+	return out
+}
+
+// addressed returns the name of the account that an administrator means. has asks the store whether it has an account.
+func (r *rules) addressed(analyst string, has func(string) (bool, error)) (string, error) {
+	if analyst == AllAnalysts {
+		analyst = groupName
+	}
+	if _, ok := r.limits[analyst]; ok {
+		return analyst, nil
+	}
+	known, err := has(analyst)
+	if err != nil {
+		return "", err
+	}
+	if analyst == groupName && !known {
+		return "", errors.New("the policy has no budget for all analysts together")
+	}
+	if !known {
+		return "", fmt.Errorf("analyst %q is neither in the policy nor in the ledger", analyst)
+	}
+	return analyst, nil
+}
