@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/admin"
 )
 
 type budgetCommand struct {
@@ -28,7 +29,7 @@ func (c *budgetCommand) open(ctx context.Context) (ledger.Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ledger.OpenAdmin(ctx, p.Ledger, ledger.ConfigOf(p))
+	return admin.Open(ctx, p.Ledger, ledger.ConfigOf(p))
 }
 
 // with runs do on the ledger.

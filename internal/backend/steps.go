@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/stores/postgres"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
 	"github.com/dpproxy/dpproxy/internal/verifier"
@@ -115,7 +115,7 @@ func ledgerSteps(d dsns) []step {
 	return append(roleSteps(onLedgerCluster, role{name: d.ledger.User, password: d.ledger.Password}),
 		step{on: onLedgerCluster, action: runEach, about: "the ledger's database", sql: "SELECT " + quoteLiteral("CREATE DATABASE "+database+" ENCODING 'UTF8' TEMPLATE template0") +
 			" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = " + quoteLiteral(d.ledger.Database) + ")"},
-		step{on: onLedger, action: run, about: "the ledger's schema", sql: ledger.SetupSQL(d.ledger.User)},
+		step{on: onLedger, action: run, about: "the ledger's schema", sql: postgres.SetupSQL(d.ledger.User)},
 		step{on: onLedger, action: run, sql: "GRANT CONNECT ON DATABASE " + database + " TO " + user})
 }
 

@@ -1,28 +1,34 @@
-// Package ledger decides whether a statement may be charged to an analyst's budget, and remembers that it was.
+// Package ledger says what a ledger is: it admits a statement's charge to an analyst's budget, records it durably, and
+// keeps released answers. The packages below it do the work:
+//
+//   - accounting: amounts, the filter that admits charges, accounts and records. Pure.
+//   - stores: opens a ledger. stores/bolt keeps it in one file that one process holds, stores/postgres in tables that
+//     several proxies share.
+//   - pagecheck: proves that a damaged file does not reach bbolt.
+//   - admin: `dpproxy budget` on the ledger of a running proxy.
 //
 // # How a charge travels
 //
 //  1. The engine describes what a statement costs (Charge) and calls Spend.
-//  2. The charge becomes exact integers (Amount): ε at order ∞, and one Rényi divergence for each of mechanism.Orders.
-//  3. The analyst's account, and the account of all analysts together, are asked whether they still fit their budgets
-//     with the charge added. The question is put to filter.spent and to nothing else: what an analyst is shown is the
-//     figure that decides.
-//  4. A record is appended, and the account's new totals are written beside it, in one transaction.
-//  5. Only when that transaction is on disk does Spend return. Nothing ever takes a charge back.
+//  2. A store collects requests into a batch and gives each a book (accounting.Book) on the analyst's account and on that
+//     of all analysts together.
+//  3. The charge becomes exact integers: ε at order ∞, and one Rényi divergence for each of mechanism.Orders.
+//  4. Both accounts, with the charge added, must fit their budgets. The filter that decides also computes what an analyst
+//     is shown.
+//  5. The store writes the new records and the accounts' new totals in one transaction.
+//  6. Spend returns once that transaction is on disk. Nothing ever takes a charge back.
 //
-// # Two stores
-//
-// fileStore keeps everything in one bbolt file that one process holds; tableStore in tables of a PostgreSQL database
-// that several proxies share. Both append the same records (record.go) and evaluate the same rules (book.go); they
-// differ in how they lock and commit. Records are never changed or removed: totals can be derived from them at any
-// time, and `dpproxy budget verify` does so.
+// Both stores append the same records and follow the same rules; they differ in how they lock and commit. Records are
+// never changed or removed. `dpproxy budget verify` derives all totals from them.
 //
 // # Glossary
 //
-//   - account: what is kept of one analyst; the group account is that of all analysts together.
-//   - period: the time over which a budget holds. A new one begins when `every` has passed, or by `budget reset`.
-//   - order: of a Rényi divergence. ∞ is the plain sum of ε.
-//   - chain: the hash of a record and of the one before it; one changed bit breaks every later link.
+//   - account: the totals of one analyst. The group account is that of all analysts together.
+//   - entry: a record with its bytes and its chain, as a store writes it.
+//   - batch: the entries, accounts and answers of one transaction.
+//   - period: the time for which a budget holds. A new one begins when `every` has passed, or by `budget reset`.
+//   - order: of a Rényi divergence. At order ∞ divergences are plain ε.
+//   - chain: the hash of a record and of all before it; one changed bit breaks every later link.
 //
 // docs/budget.md has the filter's proof and the file's layout.
 package ledger

@@ -15,6 +15,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/engine"
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/admin"
+	"github.com/dpproxy/dpproxy/internal/ledger/stores"
 	"github.com/dpproxy/dpproxy/internal/metrics"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/session"
@@ -81,7 +83,7 @@ func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, 
 	}
 	config := ledger.ConfigOf(p)
 	config.Log = log
-	store, err := ledger.Open(ctx, p.Ledger, config)
+	store, err := stores.Open(ctx, p.Ledger, config)
 	if err != nil {
 		return nil, err // s.ledger stays a plain nil, which release asks for
 	}
@@ -112,7 +114,7 @@ func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, 
 	if s.listener, err = net.Listen("tcp", p.Listen); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	s.run("administrator's socket", func() error { return ledger.ServeAdmin(serving, ledger.SocketPath(p.Ledger), s.ledger) })
+	s.run("administrator's socket", func() error { return admin.Serve(serving, admin.SocketPath(p.Ledger), s.ledger) })
 	s.run("listener "+s.listener.Addr().String(), func() error { return s.wire.Serve(s.listener) })
 	return s, nil
 }

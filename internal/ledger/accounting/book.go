@@ -1,0 +1,184 @@
+package accounting
+
+import (
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+)
+
+// Book evaluates requests on copies of two accounts and collects the records that they make. It does no I/O: a store
+// makes a book, calls the methods that decide, writes the entries, and only then keeps the accounts.
+type Book struct {
+	Rules   *Rules
+	Now     time.Time // on the ledger's own time
+	Account Account
+	Group   *Account // nil: the store has no account of all analysts together
+	refused func(fingerprint string, cleared uint64) bool
+	Entries []Entry
+}
+
+// NewBook returns a book on copies of accounts as they are at now. refused says whether a fingerprint of account has
+// failed since the record with the number cleared; methods that charge nothing do not call it.
+func NewBook(r *Rules, now time.Time, a Account, group *Account, refused func(fingerprint string, cleared uint64) bool) *Book {
+	return &Book{Rules: r, Now: Clock(now, &a, group), Account: a, Group: group, refused: refused}
+}
+
+// Entry is a record as a store writes it.
+type Entry struct {
+	*Record
+	Payload []byte
+	Chain   Chain
+}
+
+// Clock returns t on the ledger's own time: in whole microseconds, and never before the latest record.
+func Clock(t time.Time, accounts ...*Account) time.Time {
+	t = t.UTC().Truncate(time.Microsecond)
+	for _, a := range accounts {
+		if a != nil && a.last.After(t) {
+			t = a.last
+		}
+	}
+	return t
+}
+
+// write appends one record to a and returns what it adds to the sums.
+func (b *Book) write(a *Account, r *Record) (sums, error) {
+	r.At = b.Now
+	payload, added, err := a.append(r)
+	if err == nil {
+		b.Entries = append(b.Entries, Entry{r, payload, a.chain})
+	}
+	return added, err
+}
+
+// open begins a's first period, or the next one where `every` has passed.
+func (b *Book) open(a *Account) (err error) {
+	if a.Records == 0 {
+		_, err = b.write(a, &Record{Kind: KindPeriod, Cause: causeFirst, Start: b.Now})
+	} else if start, elapsed := a.elapsed(b.Rules.limits[a.Name].every, b.Now); elapsed {
+		_, err = b.write(a, &Record{
+			Kind: KindPeriod, Cause: causeElapsed, Period: a.period + 1, Start: start, Failures: b.Rules.carried(*a),
+		})
+	}
+	return err
+}
+
+// elapsed returns when the period that holds at now began, and whether that is a later one than a's. Periods follow each
+// other without gaps from the first one on, so that a late statement does not shift them.
+func (a *Account) elapsed(every time.Duration, now time.Time) (time.Time, bool) {
+	if a.Records == 0 || every <= 0 {
+		return a.start, false
+	}
+	passed := now.Sub(a.start)
+	if passed < every {
+		return a.start, false
+	}
+	return a.start.Add(passed - passed%every), true
+}
+
+// Spend admits all charges or none. An error leaves the book unchanged.
+func (b *Book) Spend(charges []ledger.Charge) (ledger.Balance, error) {
+	own, known := b.Rules.limits[b.Account.Name]
+	if !known {
+		return ledger.Balance{}, errNoBudget(b.Account.Name)
+	}
+	if err := b.CheckFailures(); err != nil {
+		return ledger.Balance{}, err
+	}
+	for _, c := range charges {
+		if b.refused(c.Fingerprint, b.Account.Cleared) {
+			return ledger.Balance{}, errRefused()
+		}
+	}
+	try := *b
+	try.Entries = b.Entries[:len(b.Entries):len(b.Entries)]
+	if b.Group != nil {
+		group := *b.Group
+		try.Group = &group
+	}
+	if err := try.charge(charges, own); err != nil {
+		return ledger.Balance{}, err
+	}
+	*b = try
+	return b.Balance(), nil
+}
+
+// charge adds all charges to the accounts and asks both budgets.
+func (b *Book) charge(charges []ledger.Charge, own limit) error {
+	if err := b.open(&b.Account); err != nil {
+		return ledger.InvalidCharge{Reason: err}
+	}
+	var groupPeriod uint64
+	var before sums
+	if b.Group != nil {
+		if err := b.open(b.Group); err != nil {
+			return ledger.InvalidCharge{Reason: err}
+		}
+		groupPeriod, before = b.Group.period, b.Group.sums
+	}
+	ownBefore := b.Account.sums
+	for _, c := range charges {
+		r := &Record{
+			Kind: KindCharge, GroupPeriod: groupPeriod, Fingerprint: c.Fingerprint, Query: c.Query, PolicyVersion: c.Policy,
+			Method: b.Rules.Method, Epsilon: c.Epsilon, SelectionDelta: c.SelectionDelta, Curve: c.Curve,
+		}
+		added, err := b.write(&b.Account, r)
+		if err != nil {
+			return ledger.InvalidCharge{Reason: err}
+		}
+		if b.Group != nil {
+			b.Group.sums = b.Group.sums.add(added)
+			b.Group.last = b.Now
+		}
+	}
+	if !own.admits(b.Account.sums) {
+		return errOverBudget(b.Account.Name, ownBefore, b.Account.sums, own, b.Account)
+	}
+	if all, limited := b.Rules.limits[GroupName]; limited && b.Group != nil && !all.admits(b.Group.sums) {
+		return errOverBudget(GroupName, before, b.Group.sums, all, *b.Group)
+	}
+	return nil
+}
+
+// Balance returns the account's balance now. A period that is over counts as renewed, though only a charge records that.
+func (b *Book) Balance() ledger.Balance { return b.Rules.balance(b.Account, b.Now) }
+
+// Summary describes the account for an administrator, without its refused statements.
+func (b *Book) Summary() ledger.AccountSummary { return b.Rules.describe(b.Account, 0, b.Now) }
+
+func (r *Rules) balance(a Account, now time.Time) ledger.Balance {
+	own, known := r.limits[a.Name]
+	if !known {
+		return ledger.Balance{}
+	}
+	start, elapsed := a.elapsed(own.every, now)
+	if elapsed {
+		a.sums = sums{}
+	}
+	out := own.balance(a.sums)
+	if own.every > 0 {
+		if a.Records == 0 {
+			start = now
+		}
+		out.PeriodEnds = start.Add(own.every)
+	}
+	return out
+}
+
+// Clear forgets the account's failures and its refused fingerprints.
+func (b *Book) Clear() error {
+	_, err := b.write(&b.Account, &Record{Kind: KindClear})
+	return err
+}
+
+// Reset opens a new period now. Earlier records stay.
+func (b *Book) Reset() error {
+	r := &Record{
+		Kind: KindPeriod, Cause: causeReset, Period: b.Account.period + 1, Start: b.Now, Failures: b.Rules.carried(b.Account),
+	}
+	if b.Account.Records == 0 {
+		r.Cause, r.Period = causeFirst, 0
+	}
+	_, err := b.write(&b.Account, r)
+	return err
+}

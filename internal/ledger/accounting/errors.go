@@ -1,0 +1,55 @@
+package accounting
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+)
+
+// errNoBudget refuses an analyst whom the policy does not list.
+func errNoBudget(analyst string) *pgconn.PgError {
+	return pgerr.New(pgerr.BudgetExceeded, fmt.Sprintf("the policy has no budget for %q", analyst))
+}
+
+// errOverBudget refuses charges that would take an account beyond its budget. Every number in it is the filter's own.
+func errOverBudget(name string, before, after sums, l limit, a Account) *pgconn.PgError {
+	whose := "your budget"
+	if name == GroupName {
+		whose = "the budget of all analysts together"
+	}
+	message := fmt.Sprintf("this would take the epsilon spent from %s to %s; %s is %s",
+		short(l.spent(before)), short(l.spent(after)), whose, short(l.total))
+	if l.spent(after).cmp(l.total) <= 0 {
+		message = fmt.Sprintf("this would take the delta of partition selections beyond %s, which is their part of %s",
+			strconv.FormatFloat(l.selection.float(deltaDigits), 'g', 6, 64), whose)
+	}
+	hint := "Ask with a smaller dpproxy.epsilon, or repeat an earlier statement: the same answer again is free."
+	if l.every > 0 {
+		hint += " A new period begins " + a.start.Add(l.every).UTC().Format("2006-01-02 15:04 MST") + "."
+	}
+	return pgerr.New(pgerr.BudgetExceeded, message, pgerr.Hint("%s", hint))
+}
+
+// short prints six digits of an amount: enough to act on.
+func short(a Amount) string {
+	if a == unbounded {
+		return a.String()
+	}
+	return strconv.FormatFloat(a.Float(), 'g', 6, 64)
+}
+
+// errRefused refuses a statement whose measure query failed before (docs/threat-model.md).
+func errRefused() *pgconn.PgError {
+	return pgerr.New(pgerr.ObjectNotInState, "this statement failed on the database before and is refused until an administrator clears it",
+		pgerr.Hint("Ask the administrator to run dpproxy budget clear."))
+}
+
+// errFailuresUsedUp refuses an analyst whose statements have failed on main as often as the policy allows.
+func errFailuresUsedUp(analyst string, used uint64, allowed int) *pgconn.PgError {
+	return pgerr.New(pgerr.ObjectNotInState,
+		fmt.Sprintf("%d of your statements failed on the database; the policy allows %d per period, and no other is run until an administrator clears them", used, allowed),
+		pgerr.Hint("Ask the administrator to run dpproxy budget clear %s. Answers that you were given before stay free.", analyst))
+}

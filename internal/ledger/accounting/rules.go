@@ -1,0 +1,51 @@
+package accounting
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+// GroupName is the name of the account of all analysts together.
+const GroupName = ""
+
+// Rules is a Config with one filter for each budget. It is immutable.
+type Rules struct {
+	ledger.Config
+	limits map[string]limit // by account name; the group's only if the policy has one
+}
+
+// limit is one budget.
+type limit struct {
+	*filter
+	every time.Duration // 0: the budget has no period
+}
+
+// NewRules checks a Config and prepares its filters.
+func NewRules(c ledger.Config) (*Rules, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	r := &Rules{Config: c, limits: make(map[string]limit, len(c.Analysts)+1)}
+	add := func(name string, b policy.Budget) {
+		r.limits[name] = limit{newFilter(b, c.Method, c.SelectionDeltaShare), b.Every}
+	}
+	for name, b := range c.Analysts {
+		add(name, b)
+	}
+	if c.Group != nil {
+		add(GroupName, *c.Group)
+	}
+	return r, nil
+}
+
+// Reload returns the rules of a reloaded policy. What c leaves out stays as it is in r.
+func (r *Rules) Reload(c ledger.Config) (*Rules, error) { return NewRules(c.Inherit(r.Config)) }
+
+// BoundsGroup says whether the policy has a budget for all analysts together.
+func (r *Rules) BoundsGroup() bool { return r.Group != nil }

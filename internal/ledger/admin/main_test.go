@@ -1,0 +1,10 @@
+package admin
+
+import (
+	"os"
+	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/ledger/ledgertest"
+)
+
+func TestMain(m *testing.M) { os.Exit(ledgertest.Run(m)) }

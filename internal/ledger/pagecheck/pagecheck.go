@@ -1,0 +1,277 @@
+// Package pagecheck proves that the pages of a bbolt file are sound.
+//
+// bbolt trusts its pages. On a damaged file it panics, reads outside of its mapping, or falls back to the last commit but
+// one, which would give spent budget back. So every page is checked before bbolt may open the file.
+package pagecheck
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+)
+
+// Sizes and flags of bbolt's file format (go.etcd.io/bbolt/internal/common: page.go, meta.go, inode.go).
+const (
+	pageHeader    = 16 // id uint64, flags uint16, count uint16, overflow uint32
+	pageElement   = 16 // branch: pos, ksize uint32, pgid uint64; leaf: flags, pos, ksize, vsize uint32
+	bucketHeader  = 16 // root, sequence uint64
+	metaBytes     = 64
+	metaMagic     = 0xED0CDAED
+	metaVersion   = 2
+	flagBranch    = 0x01
+	flagLeaf      = 0x02
+	flagMeta      = 0x04
+	flagFreelist  = 0x10
+	leafIsBucket  = 0x01
+	noFreelist    = 1<<64 - 1
+	manyFree      = 0xFFFF // count of a freelist whose true length is its first entry
+	deepestBucket = 32
+)
+
+// bytes order of the machine: bbolt maps its structs.
+var native = binary.NativeEndian
+
+// metaPage is what one of the two meta pages says.
+type metaPage struct {
+	pageSize             int64
+	root, freelist, high uint64 // page numbers; high is one past the last in use
+	txid                 uint64
+}
+
+// pageCheck walks a bbolt file.
+type checker struct {
+	file *os.File
+	metaPage
+	used map[uint64]bool
+}
+
+// Check proves that every page that bbolt may read is whole, is what it says, and is referred to once.
+func Check(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() == 0 {
+		return errors.New("it is empty (0 bytes)")
+	}
+	meta, err := readMetas(f, info.Size())
+	if err != nil {
+		return err
+	}
+	c := &checker{file: f, metaPage: meta, used: map[uint64]bool{0: true, 1: true}}
+	if need := int64(c.high) * c.pageSize; info.Size() < need {
+		return fmt.Errorf("it ends at byte %d, within page %d; its %d pages need %d bytes", info.Size(), info.Size()/c.pageSize, c.high, need)
+	}
+	if err := c.tree(c.root, nil, nil, 0); err != nil {
+		return err
+	}
+	return c.free()
+}
+
+// readMetas reads both meta pages. A single bad one is refused too: it may have been the latest commit's.
+func readMetas(f *os.File, size int64) (metaPage, error) {
+	m, err := readMeta(f, 0)
+	if err != nil {
+		return m, fmt.Errorf("page 0 at byte 0: %w", err)
+	}
+	if m.pageSize < 1024 || m.pageSize > 1<<16 || m.pageSize&(m.pageSize-1) != 0 {
+		return m, fmt.Errorf("page 0 at byte 0: page size %d is not a power of two from 1024 to 65536", m.pageSize)
+	}
+	other, err := readMeta(f, m.pageSize)
+	if err == nil && other.pageSize != m.pageSize {
+		err = fmt.Errorf("page size %d is not %d, as in page 0", other.pageSize, m.pageSize)
+	}
+	if err == nil && m.txid+1 != other.txid && other.txid+1 != m.txid {
+		err = fmt.Errorf("its commit %d does not follow page 0's %d", other.txid, m.txid)
+	}
+	if err != nil {
+		return m, fmt.Errorf("page 1 at byte %d: %w", m.pageSize, err)
+	}
+	if other.txid > m.txid {
+		m = other
+	}
+	if m.high < 2 || m.high > uint64(1<<62/m.pageSize) || m.root < 2 || m.root >= m.high {
+		return m, fmt.Errorf("commit %d: root page %d of %d", m.txid, m.root, m.high)
+	}
+	return m, nil
+}
+
+func readMeta(f *os.File, at int64) (metaPage, error) {
+	b := make([]byte, pageHeader+metaBytes)
+	if _, err := f.ReadAt(b, at); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errors.New("ends too early")
+		}
+		return metaPage{}, err
+	}
+	flags, b := native.Uint16(b[8:]), b[pageHeader:]
+	h := fnv.New64a()
+	h.Write(b[:metaBytes-8])
+	switch {
+	case native.Uint32(b) != metaMagic || flags != flagMeta:
+		return metaPage{}, errors.New("is not a bbolt meta page")
+	case native.Uint32(b[4:]) != metaVersion:
+		return metaPage{}, fmt.Errorf("bbolt format %d, not %d", native.Uint32(b[4:]), metaVersion)
+	case native.Uint64(b[56:]) != h.Sum64():
+		return metaPage{}, errors.New("checksum does not match")
+	}
+	return metaPage{
+		pageSize: int64(native.Uint32(b[8:])),
+		root:     native.Uint64(b[16:]),
+		freelist: native.Uint64(b[32:]),
+		high:     native.Uint64(b[40:]),
+		txid:     native.Uint64(b[48:]),
+	}, nil
+}
+
+// page reads a page with its overflow and marks it as used.
+func (c *checker) page(id uint64) ([]byte, error) {
+	where := func(format string, args ...any) error {
+		return fmt.Errorf("page %d at byte %d: "+format, append([]any{id, int64(id) * c.pageSize}, args...)...)
+	}
+	if id < 2 || id >= c.high {
+		return nil, fmt.Errorf("page %d is referred to; the file has %d pages", id, c.high)
+	}
+	head := make([]byte, pageHeader)
+	if _, err := c.file.ReadAt(head, int64(id)*c.pageSize); err != nil {
+		return nil, where("%w", err)
+	}
+	more := uint64(native.Uint32(head[12:]))
+	if got := native.Uint64(head); got != id {
+		return nil, where("it is marked as page %d", got)
+	}
+	if id+more >= c.high {
+		return nil, where("it claims %d more pages; the file has %d", more, c.high)
+	}
+	for i := id; i <= id+more; i++ {
+		if c.used[i] {
+			return nil, where("page %d is in use twice", i)
+		}
+		c.used[i] = true
+	}
+	b := make([]byte, int64(more+1)*c.pageSize)
+	if _, err := c.file.ReadAt(b, int64(id)*c.pageSize); err != nil {
+		return nil, where("%w", err)
+	}
+	return b, nil
+}
+
+// tree checks the pages of a bucket below page id, whose keys lie in [from, to); nil is open.
+func (c *checker) tree(id uint64, from, to []byte, depth int) error {
+	b, err := c.page(id)
+	if err != nil {
+		return err
+	}
+	if err := c.elements(b, from, to, depth); err != nil {
+		return fmt.Errorf("page %d at byte %d: %w", id, int64(id)*c.pageSize, err)
+	}
+	return nil
+}
+
+// elements checks one branch or leaf page and what hangs on it.
+func (c *checker) elements(b, from, to []byte, depth int) error {
+	flags, count := native.Uint16(b[8:]), int(native.Uint16(b[10:]))
+	if flags != flagBranch && flags != flagLeaf {
+		return fmt.Errorf("flags %#x are neither a branch's nor a leaf's", flags)
+	}
+	if depth > deepestBucket {
+		return fmt.Errorf("nested more than %d deep", deepestBucket)
+	}
+	if pageHeader+count*pageElement > len(b) || flags == flagBranch && count == 0 {
+		return fmt.Errorf("%d entries do not fit", count)
+	}
+	keys := make([][]byte, count)
+	values := make([][]byte, count) // leaves; nil unless a bucket
+	children := make([]uint64, count)
+	for i := range count {
+		at := uint64(pageHeader + i*pageElement)
+		e := b[at : at+pageElement]
+		var pos, ksize, vsize uint64
+		if flags == flagBranch {
+			pos, ksize, children[i] = uint64(native.Uint32(e)), uint64(native.Uint32(e[4:])), native.Uint64(e[8:])
+		} else {
+			pos, ksize, vsize = uint64(native.Uint32(e[4:])), uint64(native.Uint32(e[8:])), uint64(native.Uint32(e[12:]))
+		}
+		start := at + pos
+		if start+ksize+vsize > uint64(len(b)) || start < uint64(pageHeader+count*pageElement) {
+			return fmt.Errorf("entry %d lies outside the page", i)
+		}
+		keys[i] = b[start : start+ksize]
+		if i > 0 && bytes.Compare(keys[i-1], keys[i]) >= 0 ||
+			from != nil && bytes.Compare(keys[i], from) < 0 || to != nil && bytes.Compare(keys[i], to) >= 0 {
+			return fmt.Errorf("entry %d is out of order", i)
+		}
+		if flags == flagLeaf && native.Uint32(e)&leafIsBucket != 0 {
+			values[i] = b[start+ksize : start+ksize+vsize]
+		}
+	}
+	for i := range count {
+		if err := c.below(flags, keys, values, children, i, to, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// below follows entry i: a branch's page, or a bucket in a leaf.
+func (c *checker) below(flags uint16, keys, values [][]byte, children []uint64, i int, to []byte, depth int) error {
+	if flags == flagBranch {
+		if i+1 < len(keys) {
+			to = keys[i+1]
+		}
+		return c.tree(children[i], keys[i], to, depth+1)
+	}
+	bucket := values[i]
+	if bucket == nil {
+		return nil
+	}
+	if len(bucket) < bucketHeader {
+		return fmt.Errorf("entry %d: a bucket of %d bytes", i, len(bucket))
+	}
+	if root := native.Uint64(bucket); root != 0 {
+		return c.tree(root, nil, nil, depth+1)
+	}
+	if len(bucket) < bucketHeader+pageHeader {
+		return fmt.Errorf("entry %d: a bucket of %d bytes", i, len(bucket))
+	}
+	return c.elements(bucket[bucketHeader:], nil, nil, depth+1)
+}
+
+// free checks that every page is either used or listed as free.
+func (c *checker) free() error {
+	if c.freelist == noFreelist {
+		return nil
+	}
+	b, err := c.page(c.freelist)
+	if err != nil {
+		return err
+	}
+	where := func(format string, args ...any) error {
+		return fmt.Errorf("page %d at byte %d: "+format, append([]any{c.freelist, int64(c.freelist) * c.pageSize}, args...)...)
+	}
+	ids, n := b[pageHeader:], uint64(native.Uint16(b[10:]))
+	if native.Uint16(b[8:]) != flagFreelist {
+		return where("is not a list of free pages")
+	}
+	if n == manyFree {
+		n, ids = native.Uint64(ids), ids[8:]
+	}
+	if n > uint64(len(ids)/8) {
+		return where("%d free pages do not fit", n)
+	}
+	for i := range n {
+		id := native.Uint64(ids[8*i:])
+		if id < 2 || id >= c.high || c.used[id] {
+			return where("page %d is listed as free", id)
+		}
+		c.used[id] = true
+	}
+	if uint64(len(c.used)) != c.high {
+		return where("%d pages are neither in use nor free", c.high-uint64(len(c.used)))
+	}
+	return nil
+}

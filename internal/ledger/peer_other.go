@@ -1,8 +1,0 @@
-//go:build !linux
-
-package ledger
-
-import "net"
-
-// peerAllowed relies on the socket's mode where the kernel is not asked.
-func peerAllowed(*net.UnixConn) bool { return true }

@@ -1,0 +1,121 @@
+package stores_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/ledgertest"
+	"github.com/dpproxy/dpproxy/internal/ledger/stores"
+	"github.com/dpproxy/dpproxy/internal/ledger/stores/postgres"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/pgserver"
+	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+// sessions at the same time.
+var benchSessions = []int{1, 8, 64}
+
+// parallel runs b.N operations in a fixed number of sessions and reports operations per second.
+func parallel(b *testing.B, sessions int, operation func(session int) error) {
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	b.ReportAllocs()
+	b.ResetTimer()
+	var all sync.WaitGroup
+	for session := range sessions {
+		all.Go(func() {
+			for left.Add(-1) >= 0 {
+				if err := operation(session); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "charges/s")
+}
+
+func BenchmarkFile(b *testing.B) {
+	for _, sessions := range benchSessions {
+		b.Run(fmt.Sprintf("sessions=%d", sessions), func(b *testing.B) {
+			benchSpend(b, "file:"+filepath.Join(b.TempDir(), "ledger"), sessions, "alice")
+		})
+	}
+}
+
+// BenchmarkTables charges on a server that syncs: all sessions as one analyst, and each as one of eight.
+func BenchmarkTables(b *testing.B) {
+	s, err := pgserver.Start(context.Background(), pgserver.Options{Durable: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Stop()
+	dsn := s.DSN("postgres", pgserver.Superuser)
+	pgservertest.Exec(b, dsn, "CREATE ROLE proxy LOGIN")
+	for _, analysts := range []int{1, 8} {
+		for _, sessions := range benchSessions {
+			b.Run(fmt.Sprintf("analysts=%d/sessions=%d", analysts, sessions), func(b *testing.B) {
+				pgservertest.Exec(b, dsn, postgres.SetupSQL("proxy"))
+				var names []string
+				for i := range analysts {
+					names = append(names, fmt.Sprintf("analyst%d", i))
+				}
+				benchSpend(b, dsn, sessions, names...)
+			})
+		}
+	}
+}
+
+// benchCharge has a curve with every order.
+func benchCharge() ledger.Charge {
+	c := ledgertest.PureCharge(0.1)
+	c.Curve = mechanism.PureCurve(c.Epsilon)
+	return c
+}
+
+func benchSpend(b *testing.B, dsn string, sessions int, analysts ...string) {
+	config, ctx := ledgertest.PureConfig(1e12), context.Background()
+	for _, name := range analysts {
+		config.Analysts[name] = policy.Budget{Epsilon: 1e12}
+	}
+	s, err := stores.Open(ctx, dsn, config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	charge := benchCharge()
+	parallel(b, sessions, func(session int) error {
+		_, err := s.Spend(ctx, analysts[session%len(analysts)], []ledger.Charge{charge})
+		return err
+	})
+}
+
+// BenchmarkVerify derives all totals of a ledger of 10 000 charges: what every start does.
+func BenchmarkVerify(b *testing.B) {
+	const charges = 10000
+	s, err := stores.Open(context.Background(), "file:"+filepath.Join(b.TempDir(), "ledger"), ledgertest.PureConfig(1e12))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	batch := make([]ledger.Charge, charges)
+	for i := range batch {
+		batch[i] = benchCharge()
+	}
+	if _, err := s.Spend(context.Background(), "alice", batch); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := s.Verify(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(charges*float64(b.N)/b.Elapsed().Seconds(), "records/s")
+}

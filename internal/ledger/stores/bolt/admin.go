@@ -1,0 +1,155 @@
+package bolt
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
+	"go.etcd.io/bbolt"
+)
+
+// Show lists all accounts.
+func (s *Store) Show(context.Context) ([]ledger.AccountSummary, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usable(); err != nil {
+		return nil, err
+	}
+	refused := make(map[string]int, len(s.refused))
+	for name := range s.refused {
+		refused[name] = s.refused.Count(name, s.accounts[name].Cleared)
+	}
+	return s.rules.Load().Show(maps.Clone(s.accounts), refused, s.now()), nil
+}
+
+// usable returns why the ledger serves nobody, or nil if it serves. The caller holds mu.
+func (s *Store) usable() error {
+	switch {
+	case s.closing:
+		return ledger.ErrClosed
+	case s.broken != nil:
+		return fmt.Errorf("ledger %s failed and serves nobody until dpproxy is restarted: %w", s.path, s.broken)
+	}
+	return nil
+}
+
+// administer runs a request of the administrator. Unlike a client's, its error says why the ledger serves nobody.
+func (s *Store) administer(ctx context.Context, name string, decide func(*accounting.Book) error) error {
+	s.mu.Lock()
+	err := s.usable()
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return s.do(ctx, "administering", name, decide)
+}
+
+// Reset opens a new period.
+func (s *Store) Reset(ctx context.Context, analyst string) (ledger.AccountSummary, error) {
+	name, err := s.rules.Load().Addressed(analyst, s.has)
+	if err != nil {
+		return ledger.AccountSummary{}, err
+	}
+	var out ledger.AccountSummary
+	err = s.administer(ctx, name, func(b *accounting.Book) error {
+		err := b.Reset()
+		out = b.Summary()
+		return err
+	})
+	return out, err
+}
+
+// Clear forgets an analyst's refused fingerprints.
+func (s *Store) Clear(ctx context.Context, analyst string) (int, error) {
+	name, err := s.rules.Load().Addressed(analyst, s.has)
+	if err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	count := s.refused.Count(name, s.accounts[name].Cleared)
+	s.mu.Unlock()
+	if count == 0 {
+		return 0, nil
+	}
+	return count, s.administer(ctx, name, func(b *accounting.Book) error { return b.Clear() })
+}
+
+// has says whether the ledger has an account of that name.
+func (s *Store) has(name string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.accounts[name]
+	return ok, nil
+}
+
+// Verify reads the file again and derives all its totals.
+func (s *Store) Verify(context.Context) (ledger.Report, error) {
+	var out ledger.Report
+	err := s.db.View(func(tx *bbolt.Tx) error {
+		d, err := derive(tx)
+		out = d.Report()
+		return err
+	})
+	if err != nil {
+		return out, fmt.Errorf("ledger %s is damaged: %w", s.path, err)
+	}
+	return out, nil
+}
+
+// exportBatch is the number of records that one read transaction copies. Transactions stay short because a file that grows
+// waits for its readers: a single one would let a stalled export hold up every charge.
+const exportBatch = 256
+
+// Export writes every record as a line of JSON.
+func (s *Store) Export(ctx context.Context, w io.Writer) error {
+	buffered := bufio.NewWriter(w)
+	var after [2][]byte // account key and record key that were written last
+	for more := true; more; {
+		var values [][]byte
+		err := s.db.View(func(tx *bbolt.Tx) error {
+			values, after = nextRecords(tx.Bucket(bucketLog), after)
+			return ctx.Err()
+		})
+		for _, value := range values {
+			payload, stored, split := splitRecord(value)
+			if err = errors.Join(err, split); err != nil {
+				break
+			}
+			err = accounting.ExportRecord(buffered, payload, stored)
+		}
+		if err != nil {
+			return fmt.Errorf("ledger %s: %w", s.path, err)
+		}
+		more = len(values) > 0
+	}
+	return buffered.Flush()
+}
+
+// nextRecords copies up to exportBatch records that follow a position, and returns the position of the last one.
+func nextRecords(logs *bbolt.Bucket, after [2][]byte) (values [][]byte, position [2][]byte) {
+	accounts := logs.Cursor()
+	key, _ := accounts.Seek(after[0])
+	for ; key != nil; key, _ = accounts.Next() {
+		records := logs.Bucket(key).Cursor()
+		k, v := records.First()
+		if bytes.Equal(key, after[0]) {
+			if k, v = records.Seek(after[1]); bytes.Equal(k, after[1]) {
+				k, v = records.Next()
+			}
+		}
+		for ; k != nil; k, v = records.Next() {
+			if len(values) == exportBatch {
+				return values, after
+			}
+			values = append(values, bytes.Clone(v))
+			after = [2][]byte{bytes.Clone(key), bytes.Clone(k)}
+		}
+	}
+	return values, after
+}

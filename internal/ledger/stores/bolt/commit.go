@@ -1,0 +1,139 @@
+package bolt
+
+import (
+	"maps"
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
+)
+
+// answerDelay is how long an answer may wait in memory for a commit that writes it too. A crash that loses an answer costs
+// its analyst another charge; it never gives an answer without a charge.
+const answerDelay = 100 * time.Millisecond
+
+// run commits whatever has queued up until the store is closed. Under load one fsync carries many charges.
+func (s *Store) run() {
+	defer close(s.stopped)
+	for {
+		s.mu.Lock()
+		waiting, answers, closing := s.queue, len(s.answers) > 0, s.closing
+		s.queue = nil
+		s.mu.Unlock()
+		switch {
+		case len(waiting) > 0 || closing && answers:
+			s.commit(waiting)
+		case closing:
+			return
+		case answers:
+			select {
+			case <-s.work:
+			case <-time.After(answerDelay):
+				s.commit(nil)
+			}
+		default:
+			<-s.work
+		}
+	}
+}
+
+// commit decides requests on copies of the accounts, writes the resulting entries in one transaction, and only then keeps
+// the copies and replies. If the transaction fails, no copy is kept and every caller gets 58030.
+func (s *Store) commit(requests []*request) {
+	b := s.begin()
+	replies := make([]error, len(requests))
+	for i, r := range requests {
+		replies[i] = ledger.ClientError(b.rules.Log, b.decide(r))
+	}
+	b.rules.Reached("decided")
+	if len(b.entries) > 0 || len(b.answers) > 0 {
+		if err := s.write(b); err != nil {
+			s.abandon(b, err)
+			for i := range replies {
+				if replies[i] == nil {
+					replies[i] = ledger.Unavailable(b.rules.Log, "charging", err)
+				}
+			}
+		} else {
+			s.keep(b)
+		}
+	}
+	b.rules.Reached("committed")
+	for i, r := range requests {
+		r.done <- replies[i]
+	}
+}
+
+// batch is what one transaction writes: entries, the accounts as they will be, and answers.
+type batch struct {
+	store    *Store
+	rules    *accounting.Rules
+	now      time.Time
+	accounts map[string]accounting.Account
+	group    accounting.Account
+	entries  []accounting.Entry
+	answers  map[string]pendingAnswer
+}
+
+func (s *Store) begin() *batch {
+	b := &batch{store: s, rules: s.rules.Load(), accounts: make(map[string]accounting.Account)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b.group = s.accounts[accounting.GroupName]
+	b.now = accounting.Clock(s.now(), &b.group)
+	b.answers = maps.Clone(s.answers)
+	return b
+}
+
+func (s *Store) now() time.Time { return s.rules.Load().Time(time.Now()) }
+
+// account returns the account as the batch has changed it so far.
+func (b *batch) account(name string) accounting.Account {
+	if a, ok := b.accounts[name]; ok {
+		return a
+	}
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	return b.store.account(name)
+}
+
+// account returns the account as it is on disk. The caller holds mu.
+func (s *Store) account(name string) accounting.Account {
+	if a, ok := s.accounts[name]; ok {
+		return a
+	}
+	return accounting.NewAccount(name)
+}
+
+// decide runs a request on copies of its accounts and takes their changes into the batch, unless it fails.
+func (b *batch) decide(r *request) error {
+	refused := func(fingerprint string, cleared uint64) bool { return b.refuses(r.analyst, fingerprint, cleared) }
+	if r.analyst == accounting.GroupName {
+		k := accounting.NewBook(b.rules, b.now, b.group, nil, refused)
+		if err := r.decide(k); err != nil {
+			return err
+		}
+		b.entries, b.group = append(b.entries, k.Entries...), k.Account
+		return nil
+	}
+	group := b.group
+	k := accounting.NewBook(b.rules, b.now, b.account(r.analyst), &group, refused)
+	if err := r.decide(k); err != nil {
+		return err
+	}
+	b.entries, b.group = append(b.entries, k.Entries...), *k.Group
+	b.accounts[r.analyst] = k.Account
+	return nil
+}
+
+// refuses looks at the failures on disk and at those of this batch.
+func (b *batch) refuses(analyst, fingerprint string, cleared uint64) bool {
+	for _, e := range b.entries {
+		if e.Kind == accounting.KindFail && e.Analyst == analyst && e.Fingerprint == fingerprint && e.Number > cleared {
+			return true
+		}
+	}
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	return b.store.refused.Refuses(analyst, fingerprint, cleared)
+}

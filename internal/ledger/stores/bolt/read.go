@@ -1,0 +1,109 @@
+package bolt
+
+import (
+	"context"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
+	"go.etcd.io/bbolt"
+)
+
+// Releasable returns an error if the analyst's failures are used up.
+func (s *Store) Releasable(_ context.Context, analyst string) error {
+	b, err := s.peek("counting failures", analyst)
+	if err != nil {
+		return err
+	}
+	return b.CheckFailures()
+}
+
+// lookUp returns an account as it is on disk, or the client's error if the ledger serves nobody.
+func (s *Store) lookUp(doing, name string) (accounting.Account, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usable(); err != nil {
+		return accounting.Account{}, ledger.Unavailable(s.rules.Load().Log, doing, err)
+	}
+	return s.account(name), nil
+}
+
+// peek returns a book on the accounts as they are on disk. Nobody writes its entries.
+func (s *Store) peek(doing, analyst string) (*accounting.Book, error) {
+	own, err := s.lookUp(doing, analyst)
+	if err != nil {
+		return nil, err
+	}
+	group, err := s.lookUp(doing, accounting.GroupName)
+	if err != nil {
+		return nil, err
+	}
+	refused := func(fingerprint string, cleared uint64) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.refused.Refuses(analyst, fingerprint, cleared)
+	}
+	return accounting.NewBook(s.rules.Load(), s.now(), own, &group, refused), nil
+}
+
+// Balance returns what an analyst has spent and has left.
+func (s *Store) Balance(_ context.Context, analyst string) (ledger.Balance, error) {
+	b, err := s.peek("reading a balance", analyst)
+	if err != nil {
+		return ledger.Balance{}, err
+	}
+	return b.Balance(), nil
+}
+
+// Preview is Spend without charging.
+func (s *Store) Preview(_ context.Context, analyst string, charges []ledger.Charge) (ledger.Balance, error) {
+	b, err := s.peek("previewing a charge", analyst)
+	if err != nil {
+		return ledger.Balance{}, err
+	}
+	balance, err := b.Spend(charges)
+	return balance, ledger.ClientError(b.Rules.Log, err)
+}
+
+// Failed says whether a fingerprint is refused to an analyst.
+func (s *Store) Failed(_ context.Context, analyst, fingerprint string) (bool, error) {
+	a, err := s.lookUp("reading failures", analyst)
+	if err != nil {
+		return false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused.Refuses(analyst, fingerprint, a.Cleared), nil
+}
+
+// History lists an analyst's charges, latest first. A limit ≤ 0 means no limit.
+func (s *Store) History(_ context.Context, analyst string, limit int) ([]ledger.HistoryEntry, error) {
+	if _, err := s.lookUp("reading the history", analyst); err != nil {
+		return nil, err
+	}
+	var out []ledger.HistoryEntry
+	err := s.db.View(func(tx *bbolt.Tx) error {
+		log := tx.Bucket(bucketLog).Bucket(accountKey(analyst))
+		if log == nil {
+			return nil
+		}
+		cursor := log.Cursor()
+		for k, v := cursor.Last(); k != nil && (limit <= 0 || len(out) < limit); k, v = cursor.Prev() {
+			payload, _, err := splitRecord(v)
+			if err != nil {
+				return err
+			}
+			r, err := accounting.DecodeRecord(payload)
+			if err != nil {
+				return err
+			}
+			if r.Kind == accounting.KindCharge {
+				out = append(out, r.HistoryEntry())
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, ledger.Unavailable(s.rules.Load().Log, "reading the history", err)
+	}
+	return out, nil
+}

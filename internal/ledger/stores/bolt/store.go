@@ -1,0 +1,121 @@
+// Package bolt keeps a ledger in one bbolt file. One process holds the file, and one goroutine of it writes.
+//
+// Spend and the other calls that record something queue a request (charge.go). The goroutine decides all requests that
+// wait, as one batch (commit.go), writes the batch in one transaction (write.go), and answers the callers once that is on
+// disk. Reads use the accounts in memory (read.go). A start checks the file's pages (create.go) and derives every total
+// from the records (load.go). layout.go has the buckets and keys.
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
+	"github.com/dpproxy/dpproxy/internal/ledger/stores/answers"
+	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
+)
+
+// lockWait is how long a start waits for the file: longer than a proxy that is being replaced needs to let go of it.
+const lockWait = 2 * time.Second
+
+// Store is the ledger in one bbolt file. One goroutine, run, writes. All others read accounts under mu, or the file
+// in read transactions.
+type Store struct {
+	path    string
+	db      *bbolt.DB
+	sealer  answers.Sealer
+	rules   atomic.Pointer[accounting.Rules]
+	work    chan struct{} // holds a token when there is something to commit
+	stopped chan struct{} // closed when run has returned
+
+	mu       sync.Mutex                    // guards what follows
+	queue    []*request                    // wait for the next commit
+	closing  bool                          // no more requests
+	broken   error                         // the file's state is unknown: nothing is served until a restart
+	accounts map[string]accounting.Account // by name, as on disk
+	refused  accounting.Refusals
+	answers  map[string]pendingAnswer // not yet on disk, by hash
+	serial   uint64                   // of answers
+}
+
+// Open opens the file at path, or makes it, and proves that every total in it follows from its records. The file stays
+// locked until Close.
+func Open(path string, c ledger.Config) (*Store, error) {
+	r, err := accounting.NewRules(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := prepareFile(path, r.Log); err != nil {
+		return nil, err
+	}
+	db, err := openBolt(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		path: path, db: db,
+		work: make(chan struct{}, 1), stopped: make(chan struct{}),
+		answers: make(map[string]pendingAnswer),
+	}
+	s.rules.Store(r)
+	if err := s.load(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	go s.run()
+	return s, nil
+}
+
+// initialMap is the address space, in bytes, that the file is first mapped into. Remapping waits for every reader, so it
+// should be rare.
+const initialMap = 1 << 30
+
+// growth is the number of bytes by which the file grows: room for some thousand charges.
+const growth = 1 << 20
+
+// openBolt takes the exclusive lock that keeps a second proxy from spending the same budget.
+func openBolt(path string) (*bbolt.DB, error) {
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait, InitialMmapSize: initialMap, FreelistType: bbolt.FreelistMapType})
+	switch {
+	case errors.Is(err, bbolterrors.ErrTimeout):
+		return nil, errInUse(path)
+	case err != nil:
+		return nil, fmt.Errorf("ledger %s: %w", path, err)
+	}
+	db.AllocSize = growth
+	return db, nil
+}
+
+// errInUse is the error of a file that another process has locked.
+func errInUse(path string) error {
+	return fmt.Errorf("ledger %s is in use by another process: only one proxy can use a file. Several proxies can share a ledger in PostgreSQL", path)
+}
+
+// Close writes what waits for a commit and unlocks the file.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	again := s.closing
+	s.closing = true
+	s.mu.Unlock()
+	s.wake()
+	<-s.stopped
+	if again {
+		return nil
+	}
+	return s.db.Close()
+}
+
+// Reconfigure takes over the budgets of a reloaded policy. What the ledger holds stays.
+func (s *Store) Reconfigure(_ context.Context, c ledger.Config) error {
+	r, err := s.rules.Load().Reload(c)
+	if err != nil {
+		return err
+	}
+	s.rules.Store(r)
+	return nil
+}

@@ -1,0 +1,88 @@
+package stores_test
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/ledgertest"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+func TestSelectionHasItsOwnDelta(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func(ledger.Config) ledger.Store) {
+		for _, delta := range []float64{1e-6, 3e-7} {
+			c, ctx := ledgertest.PureConfig(1e6), context.Background()
+			c.Method, c.SelectionDeltaShare = policy.RDP, 0.5
+			c.Analysts["alice"] = policy.Budget{Epsilon: 1e6, Delta: delta}
+			s := open(c)
+			charge := ledgertest.PureCharge(0.1)
+			charge.SelectionDelta = c.SelectionDelta("alice")
+			charges := make([]ledger.Charge, ledger.SelectionUses)
+			for i := range charges {
+				charges[i] = charge
+			}
+			if _, err := s.Spend(ctx, "alice", charges); err != nil {
+				t.Fatalf("%d selections at δ = %v: %v", ledger.SelectionUses, delta, err)
+			}
+			_, err := s.Spend(ctx, "alice", []ledger.Charge{charge})
+			ledgertest.WantCode(t, err, "53400")
+			if err == nil || !strings.Contains(err.Error(), "partition selections") {
+				t.Errorf("the error does not say what is used up: %v", err)
+			}
+			charge.SelectionDelta = 0
+			if _, err := s.Spend(ctx, "alice", []ledger.Charge{charge}); err != nil {
+				t.Errorf("a statement without selection: %v", err)
+			}
+			if _, err := s.Reset(ctx, "alice"); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if d := ledgertest.PureConfig(1).SelectionDelta("alice"); d != 0 {
+		t.Errorf("a selection under pure accounting has δ = %v", d)
+	}
+}
+
+func TestChangedMethodKeepsWhatWasSpent(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func(ledger.Config) ledger.Store) {
+		c, ctx := ledgertest.PureConfig(10), context.Background()
+		s := open(c)
+		if _, err := s.Spend(ctx, "alice", []ledger.Charge{ledgertest.PureCharge(2)}); err != nil {
+			t.Fatal(err)
+		}
+		rdp := ledgertest.PureConfig(10)
+		rdp.Method, rdp.SelectionDeltaShare = policy.RDP, 0.5
+		rdp.Analysts["alice"] = policy.Budget{Epsilon: 10, Delta: 1e-6}
+		if err := s.Reconfigure(ctx, rdp); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := s.Balance(ctx, "alice"); err != nil || b.EpsilonSpent != 2 || b.Delta != 1e-6 {
+			t.Errorf("under rdp: %+v, %v", b, err)
+		}
+		gaussian := ledger.Charge{Epsilon: 0.1, Curve: mechanism.Curve{Pure: math.Inf(1), Renyi: make([]float64, len(mechanism.Orders))}}
+		for i, alpha := range mechanism.Orders {
+			gaussian.Curve.Renyi[i] = alpha / 1000
+		}
+		b, err := s.Spend(ctx, "alice", []ledger.Charge{gaussian})
+		if err != nil || b.EpsilonSpent <= 2 || math.IsInf(b.EpsilonSpent, 0) {
+			t.Errorf("with a Gaussian release: %+v, %v", b, err)
+		}
+		if err := s.Reconfigure(ctx, c); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := s.Balance(ctx, "alice"); err != nil || !math.IsInf(b.EpsilonSpent, 1) || b.EpsilonLeft != 0 {
+			t.Errorf("back under pure: %+v, %v", b, err)
+		}
+		accounts, err := s.Show(ctx)
+		if err != nil || accounts[0].EpsilonSpent != nil {
+			t.Errorf("show: %+v, %v, want an unbounded ε", accounts, err)
+		}
+	})
+}

@@ -1,0 +1,59 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/ledger/stores/answers"
+	"github.com/jackc/pgx/v5"
+)
+
+// tablePurge is the number of expired answers that one PutAnswer removes at most.
+const purgeBatch = 64
+
+// PutAnswer keeps an answer and removes some that have expired. Its commit does not wait for the disk: a crash that loses
+// an answer costs its analyst another charge.
+func (s *Store) PutAnswer(ctx context.Context, key string, answer []byte, ttl time.Duration) error {
+	if ttl <= 0 {
+		return nil
+	}
+	now, hash := s.now(), answers.Hash(key)
+	expires := now.Add(ttl).Truncate(time.Microsecond)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), exchangeTimeout)
+	defer cancel()
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return s.unavailable(ctx, "keeping an answer", err)
+	}
+	defer conn.Release()
+	put := &pipeline{}
+	put.exec("BEGIN")
+	put.exec("SET LOCAL synchronous_commit = off")
+	put.exec(`INSERT INTO dpproxy_ledger.answer VALUES ($1, $2, $3)
+		ON CONFLICT (hash) DO UPDATE SET expires = excluded.expires, sealed = excluded.sealed`,
+		[]byte(hash), expires, s.sealer.Seal(hash, expires, answer))
+	put.exec(`DELETE FROM dpproxy_ledger.answer WHERE hash IN (SELECT hash FROM dpproxy_ledger.answer WHERE expires <= $1
+		ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED)`, now, purgeBatch)
+	put.exec("COMMIT")
+	if err := put.run(ctx, conn); err != nil {
+		return s.unavailable(ctx, "keeping an answer", err)
+	}
+	return nil
+}
+
+// Answer returns what PutAnswer kept, until it expires.
+func (s *Store) Answer(ctx context.Context, key string) ([]byte, bool, error) {
+	hash := answers.Hash(key)
+	var expires time.Time
+	var sealed []byte
+	err := s.read(ctx, `SELECT expires, sealed FROM dpproxy_ledger.answer WHERE hash = $1`, []any{[]byte(hash)},
+		func(row pgx.Rows) error { return row.Scan(&expires, &sealed) })
+	if err != nil {
+		return nil, false, s.unavailable(ctx, "reading an answer", err)
+	}
+	if sealed == nil || !s.now().Before(expires) {
+		return nil, false, nil
+	}
+	answer, ok := s.sealer.Open(s.rules.Load().Log, hash, expires, sealed)
+	return answer, ok, nil
+}

@@ -1,0 +1,85 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
+)
+
+// Spend admits all charges or none, and returns once they are on disk.
+func (s *Store) Spend(ctx context.Context, analyst string, charges []ledger.Charge) (ledger.Balance, error) {
+	var balance ledger.Balance
+	r := &request{analyst: analyst, fingerprints: fingerprints(charges), decide: func(b *accounting.Book) (err error) {
+		balance, err = b.Spend(charges)
+		return err
+	}}
+	if err := s.do(ctx, r); err != nil {
+		return ledger.Balance{}, err
+	}
+	return balance, nil
+}
+
+func fingerprints(charges []ledger.Charge) []string {
+	var out []string
+	for _, c := range charges {
+		out = append(out, c.Fingerprint)
+	}
+	return out
+}
+
+// Fail counts a failure of main and refuses its fingerprint to an analyst from now on.
+func (s *Store) Fail(ctx context.Context, analyst, fingerprint string) error {
+	return s.do(ctx, &request{analyst: analyst, decide: func(b *accounting.Book) error { return b.Fail(fingerprint) }})
+}
+
+// tableRequest is one caller's change to an account. serve answers on done once the change is on disk.
+type request struct {
+	analyst      string
+	fingerprints []string                     // that decide asks about
+	decide       func(*accounting.Book) error // on the account of analyst; its entries are written if it returns nil
+	done         chan error
+}
+
+// do queues a request and waits for its commit. A caller who gives up leaves the request where it is.
+func (s *Store) do(ctx context.Context, r *request) error {
+	if ctx.Err() != nil {
+		return ledger.Canceled(ctx)
+	}
+	r.done = make(chan error, 1)
+	s.mu.Lock()
+	if s.closing {
+		s.mu.Unlock()
+		return ledger.Unavailable(s.rules.Load().Log, "charging", ledger.ErrClosed)
+	}
+	queue, served := s.queues[r.analyst]
+	s.queues[r.analyst] = append(queue, r)
+	if !served {
+		s.serving.Add(1)
+		go s.serve(r.analyst)
+	}
+	s.mu.Unlock()
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+		return ledger.Canceled(ctx)
+	}
+}
+
+// serve commits an analyst's requests until none waits.
+func (s *Store) serve(analyst string) {
+	defer s.serving.Done()
+	for {
+		s.mu.Lock()
+		requests := s.queues[analyst]
+		if len(requests) == 0 {
+			delete(s.queues, analyst)
+			s.mu.Unlock()
+			return
+		}
+		s.queues[analyst] = nil
+		s.mu.Unlock()
+		s.commit(analyst, requests)
+	}
+}

@@ -1,0 +1,10 @@
+package postgres_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/ledger/ledgertest"
+)
+
+func TestMain(m *testing.M) { os.Exit(ledgertest.Run(m)) }

@@ -1,0 +1,87 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// pipeline sends several statements in one round trip and reads each result with the function that was queued for it.
+type pipeline struct {
+	batch pgx.Batch
+	read  []func(pgx.BatchResults) error
+}
+
+func (p *pipeline) queue(read func(pgx.BatchResults) error, sql string, args ...any) {
+	p.batch.Queue(sql, args...)
+	p.read = append(p.read, read)
+}
+
+// exec queues a statement without a result.
+func (p *pipeline) exec(sql string, args ...any) {
+	p.queue(func(results pgx.BatchResults) error {
+		_, err := results.Exec()
+		return err
+	}, sql, args...)
+}
+
+// commit queues a COMMIT. The server answers it with ROLLBACK if the transaction has failed.
+func (p *pipeline) commit() {
+	p.queue(func(results pgx.BatchResults) error {
+		tag, err := results.Exec()
+		if err == nil && tag.String() != "COMMIT" {
+			err = fmt.Errorf("COMMIT was answered with %s", tag)
+		}
+		return err
+	}, "COMMIT")
+}
+
+// row queues a query of one row.
+func (p *pipeline) row(sql string, args []any, to ...any) {
+	p.queue(func(results pgx.BatchResults) error { return results.QueryRow().Scan(to...) }, sql, args...)
+}
+
+// accounts queues the query that locks and loads an account and the group's, as far as they exist.
+func (p *pipeline) accounts(name string, to func(name string, a accounting.Account)) {
+	p.queue(func(results pgx.BatchResults) error {
+		rows, err := results.Query()
+		if err != nil {
+			return err
+		}
+		return eachAccount(rows, to)
+	}, accountsSQL, name)
+}
+
+// run sends the statements and reads their results up to the first error.
+func (p *pipeline) run(ctx context.Context, conn *pgxpool.Conn) (err error) {
+	results := conn.SendBatch(ctx, &p.batch)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	for _, read := range p.read {
+		if err := read(results); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachAccount reads rows of account names and states.
+func eachAccount(rows pgx.Rows, to func(name string, a accounting.Account)) error {
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var state []byte
+		if err := rows.Scan(&name, &state); err != nil {
+			return err
+		}
+		a, err := accounting.DecodeAccount(name, state)
+		if err != nil {
+			return fmt.Errorf("account %q: %w", name, err)
+		}
+		to(name, a)
+	}
+	return rows.Err()
+}

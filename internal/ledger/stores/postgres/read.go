@@ -1,0 +1,141 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
+	"github.com/jackc/pgx/v5"
+)
+
+// Releasable returns an error if the analyst's failures are used up.
+func (s *Store) Releasable(ctx context.Context, analyst string) error {
+	b, err := s.peek(ctx, "counting failures", analyst, nil)
+	if err != nil {
+		return err
+	}
+	return b.CheckFailures()
+}
+
+// read runs a query that changes nothing. It tries again if the connection turns out to be dead before the first row.
+func (s *Store) read(ctx context.Context, sql string, args []any, each func(pgx.Rows) error) error {
+	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
+	defer cancel()
+	begun, err := s.readOnce(ctx, sql, args, each)
+	if err != nil && !begun && ctx.Err() == nil && !isServerError(err) {
+		s.pool.Reset()
+		_, err = s.readOnce(ctx, sql, args, each)
+	}
+	return err
+}
+
+func (s *Store) readOnce(ctx context.Context, sql string, args []any, each func(pgx.Rows) error) (begun bool, err error) {
+	rows, err := s.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		begun = true
+		if err := each(rows); err != nil {
+			return begun, err
+		}
+	}
+	return begun, rows.Err()
+}
+
+// unavailable returns the client's error of a failed read.
+func (s *Store) unavailable(ctx context.Context, doing string, err error) error {
+	if ctx.Err() != nil {
+		return ledger.Canceled(ctx)
+	}
+	return ledger.Unavailable(s.rules.Load().Log, doing, err)
+}
+
+// peek returns a book on the accounts as they are now, without a lock. Nobody writes its entries.
+func (s *Store) peek(ctx context.Context, doing, analyst string, charges []ledger.Charge) (*accounting.Book, error) {
+	rules, own := s.rules.Load(), accounting.NewAccount(analyst)
+	var group *accounting.Account
+	var now time.Time
+	var refused []string
+	err := s.read(ctx, `SELECT now, coalesce(name, ''), state, refused FROM (`+nowSQL+`) moment (now, refused)
+		LEFT JOIN dpproxy_ledger.account ON name IN ($1, '')`,
+		[]any{analyst, fingerprints(charges)}, func(row pgx.Rows) error {
+			var name string
+			var state []byte
+			if err := row.Scan(&now, &name, &state, &refused); err != nil || state == nil {
+				return err
+			}
+			a, err := accounting.DecodeAccount(name, state)
+			if name == analyst {
+				own = a
+			} else {
+				group = &a
+			}
+			return err
+		})
+	if err != nil {
+		return nil, s.unavailable(ctx, doing, err)
+	}
+	return accounting.NewBook(rules, rules.Time(now), own, group, func(fingerprint string, _ uint64) bool {
+		return slices.Contains(refused, fingerprint)
+	}), nil
+}
+
+// Balance returns what an analyst has spent and has left.
+func (s *Store) Balance(ctx context.Context, analyst string) (ledger.Balance, error) {
+	b, err := s.peek(ctx, "reading a balance", analyst, nil)
+	if err != nil {
+		return ledger.Balance{}, err
+	}
+	return b.Balance(), nil
+}
+
+// Preview is Spend without charging.
+func (s *Store) Preview(ctx context.Context, analyst string, charges []ledger.Charge) (ledger.Balance, error) {
+	b, err := s.peek(ctx, "previewing a charge", analyst, charges)
+	if err != nil {
+		return ledger.Balance{}, err
+	}
+	balance, err := b.Spend(charges)
+	return balance, ledger.ClientError(b.Rules.Log, err)
+}
+
+// Failed says whether a fingerprint is refused to an analyst.
+func (s *Store) Failed(ctx context.Context, analyst, fingerprint string) (bool, error) {
+	failed := false
+	err := s.read(ctx, `SELECT EXISTS (SELECT FROM dpproxy_ledger.record WHERE analyst = $1 AND kind = 3 AND fingerprint = $2
+		AND n > coalesce((SELECT max(n) FROM dpproxy_ledger.record WHERE analyst = $1 AND kind = 4), 0))`,
+		[]any{analyst, fingerprint}, func(row pgx.Rows) error { return row.Scan(&failed) })
+	if err != nil {
+		return false, s.unavailable(ctx, "reading failures", err)
+	}
+	return failed, nil
+}
+
+// History lists an analyst's charges, latest first. A limit ≤ 0 means no limit.
+func (s *Store) History(ctx context.Context, analyst string, limit int) ([]ledger.HistoryEntry, error) {
+	var rows *int
+	if limit > 0 {
+		rows = &limit
+	}
+	var out []ledger.HistoryEntry
+	err := s.read(ctx, `SELECT payload FROM dpproxy_ledger.record WHERE analyst = $1 AND kind = 2 ORDER BY n DESC LIMIT $2`,
+		[]any{analyst, rows}, func(row pgx.Rows) error {
+			var payload []byte
+			if err := row.Scan(&payload); err != nil {
+				return err
+			}
+			r, err := accounting.DecodeRecord(payload)
+			if err == nil {
+				out = append(out, r.HistoryEntry())
+			}
+			return err
+		})
+	if err != nil {
+		return nil, s.unavailable(ctx, "reading the history", err)
+	}
+	return out, nil
+}
