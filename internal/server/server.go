@@ -114,7 +114,7 @@ func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, 
 	if s.listener, err = net.Listen("tcp", p.Listen); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	s.run("administrator's socket", func() error { return admin.Serve(serving, admin.SocketPath(p.Ledger), s.ledger) })
+	s.run("administrator's socket", func() error { return admin.Serve(serving, admin.SocketPath(p.Ledger), s.ledger, log) })
 	s.run("listener "+s.listener.Addr().String(), func() error { return s.wire.Serve(s.listener) })
 	return s, nil
 }

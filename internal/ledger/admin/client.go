@@ -1,147 +1,145 @@
 package admin
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
-	"os"
+	"net/http"
+	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
-	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
-	"github.com/dpproxy/dpproxy/internal/ledger/stores"
 )
 
-// Open opens a ledger for its administrator. A shared ledger is opened directly; a file through the proxy that
-// holds it, or directly where none runs. A file that does not exist yet is not made: its budgets are all untouched.
-func Open(ctx context.Context, dsn string, c ledger.Config) (ledger.Admin, error) {
-	path := ledger.FilePath(dsn)
-	if path == "" {
-		return stores.Open(ctx, dsn, c)
-	}
-	remote, err := Dial(ctx, SocketPath(dsn))
-	if err == nil {
-		return remote, nil
-	}
-	if _, missing := os.Stat(path); errors.Is(missing, fs.ErrNotExist) {
-		r, err := accounting.NewRules(c)
-		return untouched{r}, err
-	}
-	s, direct := stores.Open(ctx, dsn, c)
-	if direct != nil {
-		return nil, fmt.Errorf("%w (and no running dpproxy answers: %w)", direct, err)
-	}
-	return s, nil
-}
+// Limits of one call: to connect, and for an answer that does not depend on the number of records.
+const (
+	dialTimeout = 5 * time.Second
+	callTimeout = 30 * time.Second
+)
 
-// remote is a ledger that another process holds.
-type remote struct {
-	conn net.Conn
-	in   *bufio.Reader
-}
+var errNoAnswer = fmt.Errorf("the running dpproxy did not answer within %s", callTimeout)
+
+// Client is a ledger that another process holds.
+type Client struct{ http http.Client }
 
 // Dial connects to the proxy that serves the socket at path.
-func Dial(ctx context.Context, path string) (ledger.Admin, error) {
-	address, done, err := shortAddress(path)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	conn, err := new(net.Dialer).DialContext(ctx, "unix", address.Name)
+func Dial(ctx context.Context, path string) (*Client, error) {
+	conn, err := dial(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("socket %s: %w", path, err)
 	}
-	return &remote{conn, bufio.NewReader(conn)}, nil
+	conn.Close() // somebody listens: each call may open its own connection
+	return &Client{http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, path) },
+	}}}, nil
 }
 
-// call sends one call and reads its reply; records of an export go to w.
-func (r *remote) call(ctx context.Context, c call, w io.Writer) (reply, error) {
-	stop := context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	line, err := json.Marshal(c)
+// call sends a request and returns an answer whose status is 200.
+func (c *Client) call(ctx context.Context, method, path, analyst string) (*http.Response, error) {
+	target := url.URL{Scheme: "http", Host: "dpproxy", Path: path, RawQuery: url.Values{"analyst": {analyst}}.Encode()}
+	request, err := http.NewRequestWithContext(ctx, method, target.String(), nil)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	if _, err := r.conn.Write(append(line, '\n')); err != nil {
-		return reply{}, r.lost(ctx, err)
+	answer, err := c.http.Do(request)
+	if err != nil {
+		return nil, lost(ctx, err)
 	}
-	for {
-		line, err := r.in.ReadBytes('\n')
-		if err != nil {
-			return reply{}, r.lost(ctx, err)
-		}
-		if line[0] == ' ' {
-			if _, err := w.Write(line[1:]); err != nil {
-				return reply{}, err
-			}
-			continue
-		}
-		var out reply
-		if err := json.Unmarshal(line, &out); err != nil {
-			return reply{}, fmt.Errorf("the running dpproxy answered %q: %w", line, err)
-		}
-		if out.Error != "" {
-			return reply{}, errors.New(out.Error)
-		}
-		return out, nil
+	if answer.StatusCode == http.StatusOK {
+		return answer, nil
 	}
+	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusNotFound {
+		return nil, fmt.Errorf("the running dpproxy does not know %s %s: it has another version", method, path)
+	}
+	var f failure
+	if err := json.NewDecoder(answer.Body).Decode(&f); err != nil {
+		return nil, fmt.Errorf("the running dpproxy answered %s: %w", answer.Status, err)
+	}
+	return nil, errors.New(f.Error)
 }
 
-func (r *remote) lost(ctx context.Context, err error) error {
+// get sends a request and decodes its answer.
+func (c *Client) get(ctx context.Context, method, path, analyst string, to any) error {
+	answer, err := c.call(ctx, method, path, analyst)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if err := json.NewDecoder(answer.Body).Decode(to); err != nil {
+		return lost(ctx, err)
+	}
+	return nil
+}
+
+// lost is the error of a connection that broke.
+func lost(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
-	return fmt.Errorf("the running dpproxy hung up (it answers its own user and root only): %w", err)
-}
-
-func (r *remote) Show(ctx context.Context) ([]ledger.AccountSummary, error) {
-	out, err := r.call(ctx, call{Verb: "show"}, io.Discard)
-	return out.Accounts, err
-}
-
-func (r *remote) Reset(ctx context.Context, analyst string) (ledger.AccountSummary, error) {
-	out, err := r.call(ctx, call{Verb: "reset", Analyst: analyst}, io.Discard)
-	if err != nil || len(out.Accounts) != 1 {
-		return ledger.AccountSummary{}, err
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		err = u.Err // without the address, which means nothing to the caller
 	}
-	return out.Accounts[0], nil
+	return fmt.Errorf("the running dpproxy closed the connection (it answers only its own user and root): %w", err)
 }
 
-func (r *remote) Clear(ctx context.Context, analyst string) (int, error) {
-	out, err := r.call(ctx, call{Verb: "clear", Analyst: analyst}, io.Discard)
-	return out.Count, err
+// Show lists all accounts.
+func (c *Client) Show(ctx context.Context) (accounts []ledger.AccountSummary, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errNoAnswer)
+	defer cancel()
+	err = c.get(ctx, http.MethodGet, "/show", "", &accounts)
+	return accounts, err
 }
 
-func (r *remote) Verify(ctx context.Context) (ledger.Report, error) {
-	out, err := r.call(ctx, call{Verb: "verify"}, io.Discard)
-	return out.Report, err
+// Reset opens a new period.
+func (c *Client) Reset(ctx context.Context, analyst string) (account ledger.AccountSummary, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errNoAnswer)
+	defer cancel()
+	err = c.get(ctx, http.MethodPost, "/reset", analyst, &account)
+	return account, err
 }
 
-func (r *remote) Export(ctx context.Context, w io.Writer) error {
-	_, err := r.call(ctx, call{Verb: "export"}, w)
-	return err
+// Clear forgets an analyst's failures.
+func (c *Client) Clear(ctx context.Context, analyst string) (int, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errNoAnswer)
+	defer cancel()
+	var out cleared
+	err := c.get(ctx, http.MethodPost, "/clear", analyst, &out)
+	return out.Statements, err
 }
 
-func (r *remote) Close() error { return r.conn.Close() }
-
-// untouched stands in for a ledger that does not exist yet.
-type untouched struct{ rules *accounting.Rules }
-
-var errUntouched = errors.New("there is no ledger yet: dpproxy serve makes it")
-
-func (u untouched) Show(context.Context) ([]ledger.AccountSummary, error) {
-	return u.rules.Show(make(map[string]accounting.Account), nil, u.rules.Time(time.Now())), nil
+// Verify derives every total from the records. It may take minutes.
+func (c *Client) Verify(ctx context.Context) (report ledger.Report, err error) {
+	err = c.get(ctx, http.MethodGet, "/verify", "", &report)
+	return report, err
 }
 
-func (untouched) Reset(context.Context, string) (ledger.AccountSummary, error) {
-	return ledger.AccountSummary{}, errUntouched
+// Export copies every record to w.
+func (c *Client) Export(ctx context.Context, w io.Writer) error {
+	answer, err := c.call(ctx, http.MethodGet, "/export", "")
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if _, err := io.Copy(w, answer.Body); err != nil {
+		return lost(ctx, err)
+	}
+	if quoted := answer.Trailer.Get(exportError); quoted != "" {
+		reason, err := strconv.Unquote(quoted)
+		if err != nil {
+			reason = quoted
+		}
+		return errors.New(reason)
+	}
+	return nil
 }
-func (untouched) Clear(context.Context, string) (int, error)    { return 0, errUntouched }
-func (untouched) Verify(context.Context) (ledger.Report, error) { return ledger.Report{}, nil }
-func (untouched) Export(context.Context, io.Writer) error       { return nil }
-func (untouched) Close() error                                  { return nil }
+
+// Close closes the connection.
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}

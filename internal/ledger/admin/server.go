@@ -1,181 +1,119 @@
-// Package admin gives the administrator access to a ledger that a running proxy holds.
 package admin
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
+	"log/slog"
 	"net"
+	"net/http"
 	"os"
-	"path/filepath"
+	"strconv"
 	"sync"
+	"time"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
 )
 
-// SocketPath is where the process that holds a file ledger listens for `dpproxy budget`; empty for a shared ledger,
-// whose administrator connects to PostgreSQL.
-func SocketPath(dsn string) string {
-	if path := ledger.FilePath(dsn); path != "" {
-		return path + ".sock"
-	}
-	return ""
+// Limits of one call. The time that a call computes has none: verify and export read every record.
+const (
+	headerTimeout = 5 * time.Second  // to send a request
+	writeTimeout  = 30 * time.Second // to take the next part of an answer
+	idleTimeout   = time.Minute      // between two calls of a connection
+	headerBytes   = 8 << 10          // of a request: an analyst's name has room
+)
+
+// failure is the body of an answer whose status is not 200.
+type failure struct {
+	Error string `json:"error"`
 }
 
-// call is a request by socket: one line of JSON.
-type call struct {
-	Verb    string `json:"verb"` // show, reset, clear, verify, export
-	Analyst string `json:"analyst,omitempty"`
+// cleared is the answer to a call of Clear.
+type cleared struct {
+	Statements int `json:"statements"`
 }
 
-// reply answers a call: one line of JSON; before it, for an export, one line per record, each beginning with a space.
-type reply struct {
-	Error    string                  `json:"error,omitempty"`
-	Accounts []ledger.AccountSummary `json:"accounts,omitempty"`
-	Count    int                     `json:"count,omitempty"`
-	Report   ledger.Report           `json:"report,omitzero"`
-}
+// exportError is the trailer of an export that failed after its first line, quoted as a Go string.
+const exportError = "Dpproxy-Export-Error"
 
-// Serve answers administrators on a Unix socket at path until ctx ends. Only the user who runs the proxy, and root,
-// are answered. An empty path (a shared ledger) only waits for ctx.
-func Serve(ctx context.Context, path string, l ledger.Admin) error {
+// Serve answers administrators over HTTP on a Unix socket at path until ctx ends. It answers only the user who runs the
+// proxy, and root. With an empty path (a shared ledger) it only waits for ctx.
+func Serve(ctx context.Context, path string, l ledger.Admin, log *slog.Logger) error {
 	if path == "" {
 		<-ctx.Done()
 		return nil
 	}
 	listener, err := listen(path)
 	if err != nil {
-		return err
+		return fmt.Errorf("ledger: socket %s: %w", path, err)
 	}
-	var all sync.WaitGroup
-	defer all.Wait()
-	stop := context.AfterFunc(ctx, func() { listener.Close() })
-	defer stop()
 	defer os.Remove(path)
-	for {
-		conn, err := listener.AcceptUnix()
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("ledger: socket %s: %w", path, err)
-		}
-		all.Go(func() {
-			stop := context.AfterFunc(ctx, func() { conn.Close() })
-			defer stop()
-			defer conn.Close()
-			if peerAllowed(conn) {
-				serveCalls(ctx, conn, l)
+	var connections sync.WaitGroup
+	server := &http.Server{
+		Handler:           handler(l),
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    headerBytes,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelError),
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				connections.Add(1)
+			case http.StateClosed, http.StateHijacked:
+				connections.Done()
 			}
+		},
+	}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	err = server.Serve(listener)
+	server.Close()     // also a connection that was accepted while the server closed
+	connections.Wait() // no call may use the ledger after Serve returns: its owner closes it
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("ledger: socket %s: %w", path, err)
+}
+
+// handler has one path for each method of ledger.Admin.
+func handler(l ledger.Admin) http.Handler {
+	mux := http.NewServeMux()
+	handle := func(pattern string, call func(ctx context.Context, analyst string) (any, error)) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			answer, err := call(r.Context(), r.URL.Query().Get("analyst"))
+			status := http.StatusOK
+			if err != nil {
+				status, answer = http.StatusInternalServerError, failure{err.Error()}
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			_ = json.NewEncoder(deadlineWriter{w}).Encode(answer) // fails if the caller is gone
 		})
 	}
+	handle("GET /show", func(ctx context.Context, _ string) (any, error) { return l.Show(ctx) })
+	handle("POST /reset", func(ctx context.Context, analyst string) (any, error) { return l.Reset(ctx, analyst) })
+	handle("POST /clear", func(ctx context.Context, analyst string) (any, error) {
+		count, err := l.Clear(ctx, analyst)
+		return cleared{count}, err
+	})
+	handle("GET /verify", func(ctx context.Context, _ string) (any, error) { return l.Verify(ctx) })
+	mux.HandleFunc("GET /export", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/jsonl")
+		w.Header().Set("Trailer", exportError)
+		if err := l.Export(r.Context(), deadlineWriter{w}); err != nil {
+			w.Header().Set(exportError, strconv.QuoteToASCII(err.Error()))
+		}
+	})
+	return mux
 }
 
-// listen makes the socket. The file's lock is held, so a socket that is there already is a dead proxy's.
-func listen(path string) (*net.UnixListener, error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("ledger: socket %s: %w", path, err)
-	}
-	address, done, err := shortAddress(path)
-	if err != nil {
-		return nil, fmt.Errorf("ledger: socket %s: %w", path, err)
-	}
-	defer done()
-	listener, err := net.ListenUnix("unix", address)
-	if err != nil {
-		return nil, fmt.Errorf("ledger: socket %s: %w", path, err)
-	}
-	listener.SetUnlinkOnClose(false) // by the short name it would miss
-	if err := os.Chmod(path, 0o600); err != nil {
-		listener.Close()
-		return nil, fmt.Errorf("ledger: socket %s: %w", path, err)
-	}
-	return listener, nil
-}
+// deadlineWriter gives the caller writeTimeout for each write.
+type deadlineWriter struct{ http.ResponseWriter }
 
-// longestAddress is what every Unix can hold in sockaddr_un.sun_path (Linux 108, macOS 104, with the final NUL).
-const longestAddress = 103
-
-// shortAddress returns an address that fits, by way of the folder's open descriptor where path is too long. The address
-// is good until done is called.
-func shortAddress(path string) (_ *net.UnixAddr, done func(), err error) {
-	done = func() {}
-	if len(path) > longestAddress {
-		folder, err := os.Open(filepath.Dir(path))
-		if err != nil {
-			return nil, nil, err
-		}
-		done = func() { folder.Close() }
-		path = fmt.Sprintf("/proc/self/fd/%d/%s", folder.Fd(), filepath.Base(path))
+func (w deadlineWriter) Write(b []byte) (int, error) {
+	if err := http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return 0, err
 	}
-	return &net.UnixAddr{Name: path, Net: "unix"}, done, nil
-}
-
-// longestCall bounds what a caller may send in one line, in bytes: a verb and an analyst's name.
-const longestCall = 4096
-
-func serveCalls(ctx context.Context, conn net.Conn, l ledger.Admin) {
-	lines := bufio.NewScanner(conn)
-	lines.Buffer(make([]byte, 0, 256), longestCall)
-	out := bufio.NewWriter(conn)
-	for lines.Scan() {
-		var c call
-		var r reply
-		err := json.Unmarshal(lines.Bytes(), &c)
-		if err == nil {
-			r, err = c.run(ctx, l, out)
-		}
-		if err != nil {
-			r = reply{Error: err.Error()}
-		}
-		if json.NewEncoder(out).Encode(r) != nil || out.Flush() != nil {
-			return
-		}
-	}
-}
-
-func (c call) run(ctx context.Context, l ledger.Admin, out io.Writer) (r reply, err error) {
-	switch c.Verb {
-	case "show":
-		r.Accounts, err = l.Show(ctx)
-	case "reset":
-		var a ledger.AccountSummary
-		a, err = l.Reset(ctx, c.Analyst)
-		r.Accounts = []ledger.AccountSummary{a}
-	case "clear":
-		r.Count, err = l.Clear(ctx, c.Analyst)
-	case "verify":
-		r.Report, err = l.Verify(ctx)
-	case "export":
-		err = l.Export(ctx, &indenter{Writer: out})
-	default:
-		err = fmt.Errorf("the running dpproxy does not know %q", c.Verb)
-	}
-	return r, err
-}
-
-// indenter puts a space before every line.
-type indenter struct {
-	io.Writer
-	inLine bool
-}
-
-func (w *indenter) Write(b []byte) (int, error) {
-	for line := range bytes.Lines(b) {
-		if !w.inLine {
-			if _, err := w.Writer.Write([]byte{' '}); err != nil {
-				return 0, err
-			}
-		}
-		if _, err := w.Writer.Write(line); err != nil {
-			return 0, err
-		}
-		w.inLine = line[len(line)-1] != '\n'
-	}
-	return len(b), nil
+	return w.ResponseWriter.Write(b)
 }
