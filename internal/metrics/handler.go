@@ -10,11 +10,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// readyTimeout bounds what /readyz asks of databases and ledger; probes of orchestrators wait about as long.
+// readyTimeout bounds the checks of /readyz. Orchestrators wait about as long for a probe.
 const readyTimeout = 3 * time.Second
 
-// Handler serves /metrics; /healthz, which says that the process lives; and /readyz, which says whether it can answer:
-// 200, or 503 while ready returns an error. The error goes to the log, not to whoever asks.
+// Handler serves /metrics, /healthz and /readyz. /healthz answers 200 as long as the process lives. /readyz answers 200, or
+// 503 while ready returns an error, which goes to the log and not to the caller.
 func (m *Metrics) Handler(ready func(context.Context) error, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
@@ -35,5 +35,5 @@ func (m *Metrics) Handler(ready func(context.Context) error, log *slog.Logger) h
 func answer(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text) // a prober that is gone
+	_, _ = io.WriteString(w, text) // fails if the caller is gone
 }

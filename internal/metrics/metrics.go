@@ -1,8 +1,8 @@
-// Package metrics counts what the proxy does and serves the counts to Prometheus, with /healthz and /readyz beside them.
+// Package metrics counts what the proxy does. It serves the counts to Prometheus at /metrics, and /healthz and /readyz.
 //
 // Metrics implements the hook interfaces that wire and engine declare. It has its own registry. No label holds SQL, a
-// name of the schema, a value or an analyst: the listener is for operators, who may see more of main than analysts, but
-// dashboards travel. What is spent per analyst is in `dpproxy budget show`.
+// name of the schema, a value or an analyst: operators may see them, but dashboards reach other people too.
+// `dpproxy budget show` has what each analyst has spent.
 package metrics
 
 import (
@@ -29,10 +29,10 @@ type Metrics struct {
 	ledger      ledgerMetrics
 }
 
-// buckets of durations in seconds: from a cached plan to a long measure query.
+// buckets are durations in seconds, from a kept answer to a long measure query.
 var buckets = []float64{.0001, .0003, .001, .003, .01, .03, .1, .3, 1, 3, 10, 30}
 
-// New returns metrics that count from zero.
+// New returns metrics that count from 0.
 func New() *Metrics {
 	m := &Metrics{
 		registry:    prometheus.NewRegistry(),
@@ -46,7 +46,7 @@ func New() *Metrics {
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dpproxy_errors_total",
 			Help: "Errors sent to clients, by SQLSTATE."}, []string{"sqlstate"}),
 		statements: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dpproxy_statements_total",
-			Help: "Statements accepted, by what became of them."}, []string{"verdict"}),
+			Help: "Statements accepted, by verdict."}, []string{"verdict"}),
 		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dpproxy_stage_seconds",
 			Help: "Time spent in one stage of a statement.", Buckets: buckets}, []string{"stage"}),
 		epsilon: prometheus.NewCounter(prometheus.CounterOpts{Name: "dpproxy_epsilon_charged_total", Help: "Sum of the epsilon of charged statements."}),
@@ -62,7 +62,7 @@ func New() *Metrics {
 // ConnectionOpened counts an accepted connection.
 func (m *Metrics) ConnectionOpened() { m.connections.Inc(); m.opened.Inc() }
 
-// ConnectionClosed counts its end.
+// ConnectionClosed counts the end of a connection.
 func (m *Metrics) ConnectionClosed() { m.connections.Dec() }
 
 // ConnectionRefused counts a refused connection.
@@ -71,7 +71,7 @@ func (m *Metrics) ConnectionRefused(reason string) { m.refused.WithLabelValues(r
 // LoginFailed counts a failed authentication.
 func (m *Metrics) LoginFailed() { m.logins.Inc() }
 
-// Message observes one handled message.
+// Message records how long a client's message took.
 func (m *Metrics) Message(name string, took time.Duration) {
 	m.messages.WithLabelValues(name).Observe(took.Seconds())
 }
@@ -82,14 +82,14 @@ func (m *Metrics) ErrorSent(code string) { m.errors.WithLabelValues(code).Inc() 
 // Statement counts a statement by verdict.
 func (m *Metrics) Statement(verdict string) { m.statements.WithLabelValues(verdict).Inc() }
 
-// Stage observes one stage of a statement.
+// Stage records how long one stage of a statement took.
 func (m *Metrics) Stage(stage string, d time.Duration) {
 	m.stages.WithLabelValues(stage).Observe(d.Seconds())
 }
 
 // Charged adds to the ε charged.
 func (m *Metrics) Charged(epsilon float64) {
-	if epsilon > 0 { // a counter panics on less
+	if epsilon > 0 { // a counter panics if it is decreased
 		m.epsilon.Add(epsilon)
 	}
 }

@@ -2,20 +2,20 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Pool is what a connection pool says of itself.
+// Pool has the numbers of one connection pool.
 type Pool struct {
 	Total, Idle, Max int32
-	Acquired         int64   // connections handed out, ever
-	WaitSeconds      float64 // spent waiting for them, ever
+	Acquired         int64   // connections handed out since the start
+	WaitSeconds      float64 // spent waiting for them since the start
 }
 
-// pools asks for the pools' figures whenever Prometheus does.
+// pools reads the pools' numbers whenever Prometheus collects.
 type pools struct {
 	read                                 func() map[string]Pool
 	total, idle, limit, acquired, waited *prometheus.Desc
 }
 
-// Pools registers the function that reads the pools of the current policy.
+// Pools registers a function that reads the pools of the current policy.
 func (m *Metrics) Pools(read func() map[string]Pool) {
 	desc := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc("dpproxy_pool_"+name, help, []string{"database"}, nil)
@@ -23,7 +23,7 @@ func (m *Metrics) Pools(read func() map[string]Pool) {
 	m.registry.MustRegister(&pools{
 		read:     read,
 		total:    desc("connections", "Open connections to a database."),
-		idle:     desc("idle_connections", "Open connections that nobody uses."),
+		idle:     desc("idle_connections", "Open connections that are not in use."),
 		limit:    desc("max_connections", "The pool's limit."),
 		acquired: desc("acquired_total", "Connections handed out."),
 		waited:   desc("wait_seconds_total", "Time spent waiting for connections."),

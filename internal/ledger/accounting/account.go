@@ -13,15 +13,15 @@ import (
 // value: stores copy it, change the copy, and keep the copy once its records are on disk.
 type Account struct {
 	Name    string
-	Records uint64 // records so far
-	chain   Chain
-	period  uint64
-	start   time.Time // of the period
-	last    time.Time // of the latest record: the ledger's clock never goes back before it
-	Cleared uint64    // n of the latest kindClear
-	sums    sums      // of the period
+	Records uint64 // their number so far
+	Cleared uint64 // number of the latest KindClear
 
-	failures uint64 // of main, since the period began or the latest kindClear
+	chain    Chain
+	period   uint64
+	start    time.Time // of the period
+	last     time.Time // of the latest record: the ledger's clock never goes back before it
+	sums     sums      // of the period
+	failures uint64    // of main, since the period began or the latest KindClear
 }
 
 // NewAccount returns an account without records.
@@ -42,10 +42,10 @@ func (a *Account) append(r *Record) ([]byte, sums, error) {
 // place where records become totals: a store's start, `budget verify` and every charge call it.
 func (a *Account) apply(r *Record, payload []byte) (added sums, err error) {
 	if r.Analyst != a.Name {
-		return added, fmt.Errorf("belongs to account %q", r.Analyst)
+		return added, fmt.Errorf("is a record of the %s", title(r.Analyst))
 	}
 	if r.Number != a.Records+1 {
-		return added, fmt.Errorf("has number %d where %d is due", r.Number, a.Records+1)
+		return added, fmt.Errorf("has number %d, but %d is due", r.Number, a.Records+1)
 	}
 	switch r.Kind {
 	case KindPeriod:
@@ -61,13 +61,13 @@ func (a *Account) apply(r *Record, payload []byte) (added sums, err error) {
 			return added, err
 		}
 		if a.Records == 0 || r.Period != a.period {
-			return added, fmt.Errorf("charges period %d in period %d", r.Period, a.period)
+			return added, fmt.Errorf("charges period %d, but the account is in period %d", r.Period, a.period)
 		}
 		a.sums = a.sums.add(added)
 	case KindFail:
-		if r.Failures != 0 { // else it is of a version that did not count them
+		if r.Failures != 0 { // versions that did not count failures wrote 0
 			if r.Failures != a.failures+1 {
-				return added, fmt.Errorf("is failure %d after %d", r.Failures, a.failures)
+				return added, fmt.Errorf("is failure %d after failure %d", r.Failures, a.failures)
 			}
 			a.failures = r.Failures
 		}
@@ -82,7 +82,7 @@ func (a *Account) apply(r *Record, payload []byte) (added sums, err error) {
 	return added, nil
 }
 
-// chargeOf returns the charge of a record of kindCharge.
+// chargeOf returns the charge of a record of KindCharge.
 func (r *Record) chargeOf() ledger.Charge {
 	return ledger.Charge{
 		Query: r.Query, Fingerprint: r.Fingerprint, Policy: r.PolicyVersion,
@@ -124,7 +124,7 @@ func (s sums) appendTo(b []byte) []byte {
 func DecodeAccount(name string, b []byte) (Account, error) {
 	a, err := decodeAnyAccount(b)
 	if err == nil && a.Name != name {
-		err = fmt.Errorf("holds account %q", a.Name)
+		err = fmt.Errorf("holds the %s", title(a.Name))
 	}
 	return a, err
 }
@@ -140,7 +140,7 @@ func decodeAnyAccount(b []byte) (Account, error) {
 	}
 	d := decoder{rest: body}
 	if v := d.byte(); v != accountFormat {
-		return a, fmt.Errorf("format %d is not known to this version", v)
+		return a, fmt.Errorf("has format %d, which this version does not know", v)
 	}
 	a.Name = d.text()
 	a.Records = d.uvarint()
@@ -160,7 +160,7 @@ func decodeAnyAccount(b []byte) (Account, error) {
 	}
 	a.failures = d.count()
 	if d.err == nil && len(d.rest) > 0 {
-		d.err = fmt.Errorf("%d bytes too many", len(d.rest))
+		d.err = fmt.Errorf("has %d bytes too many", len(d.rest))
 	}
 	return a, d.err
 }

@@ -30,8 +30,8 @@ func TestForgedFailures(t *testing.T) {
 		r    *Record
 		want string
 	}{
-		{&Record{Kind: KindFail, Fingerprint: "f", Failures: 2}, "is failure 2 after 2"},
-		{&Record{Kind: KindFail, Fingerprint: "f", Failures: 4}, "is failure 4 after 2"},
+		{&Record{Kind: KindFail, Fingerprint: "f", Failures: 2}, "is failure 2 after failure 2"},
+		{&Record{Kind: KindFail, Fingerprint: "f", Failures: 4}, "is failure 4 after failure 2"},
 		{&Record{Kind: KindPeriod, Cause: causeReset, Period: 1, Failures: 1}, "carries over 1 failures of 2"},
 	} {
 		a := two
@@ -39,7 +39,7 @@ func TestForgedFailures(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", tt.r, err, tt.want)
 		}
 	}
-	if err := two.differs(Account{Name: "alice", Records: 3, failures: 1}); err == nil || !strings.Contains(err.Error(), "failures 2, its records 1") {
+	if err := two.differs(Account{Name: "alice", Records: 3, failures: 1}); err == nil || !strings.Contains(err.Error(), "failures 2, its records say 1") {
 		t.Errorf("verify says %v", err)
 	}
 }

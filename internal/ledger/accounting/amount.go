@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Amount is a sum of ε (or of a Rényi divergence) in units of 10⁻¹⁸, exact: 128 bits hold up to 3.4·10²⁰. The largest
-// Amount means "unbounded" and stays so whatever is added.
+// Amount counts ε (or a Rényi divergence) exactly, in units of 10⁻¹⁸: 128 bits hold up to 3.4·10²⁰. The largest Amount
+// means "unbounded" and stays so whatever is added.
 type Amount struct{ hi, lo uint64 }
 
 // unbounded absorbs every sum.
@@ -22,9 +22,9 @@ const (
 	deltaDigits   = 30
 )
 
-// significant decimal digits that are kept of an ε or δ. A float64 that stands for a decimal number of up to 15 digits
-// gives that number back, so ten charges of 0.1 are exactly 1. What is dropped is below 5·10⁻¹⁵ of the value: the
-// calibration margin of every mechanism is wider (docs/budget.md, «Exact sums»).
+// significant is the number of decimal digits that are kept of an ε or δ. A float64 that stands for a decimal number of up
+// to 15 digits gives that number back, so ten charges of 0.1 are exactly 1. The dropped part is below 5·10⁻¹⁵ of the value;
+// the calibration margin of every mechanism is wider (docs/budget.md, «Exact sums»).
 const significant = 15
 
 // add returns a+b, or unbounded on overflow.
@@ -47,7 +47,7 @@ func (a Amount) sub(b Amount) Amount {
 	return Amount{hi, lo}
 }
 
-// cmp is negative, 0 or positive as a is less than, equal to or greater than b.
+// cmp returns −1, 0 or 1 as a is less than, equal to or greater than b.
 func (a Amount) cmp(b Amount) int {
 	switch {
 	case a == b:
@@ -62,7 +62,7 @@ func (a Amount) cmp(b Amount) int {
 func (a Amount) isZero() bool { return a == Amount{} }
 
 // decimal reads x ≥ 0 as the decimal number of 15 significant digits that is nearest to it, and rounds that up to the
-// given digits after the point. NaN and negative numbers are the caller's to refuse; they give unbounded.
+// given digits after the point. NaN and negative numbers give unbounded.
 func decimal(x float64, digits int) Amount {
 	if math.IsNaN(x) || x < 0 || math.IsInf(x, 1) {
 		return unbounded
@@ -106,7 +106,7 @@ func (a Amount) times10() Amount {
 	return Amount{hi, lo}
 }
 
-// ceil is the exact value of x ≥ 0 in units of 10⁻¹⁸, rounded up. NaN and negative numbers give unbounded.
+// ceil returns the exact value of x ≥ 0 in units of 10⁻¹⁸, rounded up. NaN and negative numbers give unbounded.
 func ceil(x float64) Amount {
 	if math.IsNaN(x) || x < 0 || math.IsInf(x, 1) {
 		return unbounded
@@ -146,7 +146,7 @@ func (a Amount) shiftRight(n uint) Amount {
 	return out
 }
 
-// Float is the nearest float64, +Inf where unbounded.
+// Float returns the nearest float64, and +Inf for unbounded.
 func (a Amount) Float() float64 { return a.float(epsilonDigits) }
 
 func (a Amount) float(digits int) float64 {
@@ -157,7 +157,7 @@ func (a Amount) float(digits int) float64 {
 	return x
 }
 
-// String is the exact decimal number.
+// String returns the exact decimal number.
 func (a Amount) String() string {
 	if a == unbounded {
 		return "unbounded"

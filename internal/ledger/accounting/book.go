@@ -6,8 +6,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger"
 )
 
-// Book evaluates requests on copies of two accounts and collects the records that they make. It does no I/O: a store
-// makes a book, calls the methods that decide, writes the entries, and only then keeps the accounts.
+// Book decides requests on copies of two accounts and collects the records that result. A store makes a book, calls the
+// methods that decide, writes the entries, and only then keeps the accounts.
 type Book struct {
 	Rules   *Rules
 	Now     time.Time // on the ledger's own time

@@ -10,15 +10,15 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// pureTolerance is how far, relatively, a curve's pure ε may lie above the ε that the statement is charged under pure
-// accounting: the rounding of adding up the shares of at most some thousand releases.
+// pureTolerance bounds, relatively, how far a curve's pure ε may exceed the ε that pure accounting charges for the
+// statement. It allows for the rounding of adding up the shares of at most some thousand releases.
 const pureTolerance = 1e-12
 
-// cost turns a charge into exact sums, or says why it cannot be charged. Nothing rounds to nothing: every part is
-// rounded up, and an ε below one unit (10⁻¹⁸) is refused.
+// cost converts a charge into exact sums, or says why it is invalid. Nothing rounds to 0: every part is rounded up, and an
+// ε below one unit (10⁻¹⁸) is refused.
 func cost(c ledger.Charge, method policy.Method) (sums, error) {
 	if !(c.Epsilon >= 1e-18) || math.IsInf(c.Epsilon, 0) {
-		return sums{}, fmt.Errorf("epsilon %v of a charge is not a positive number of at least 1e-18", c.Epsilon)
+		return sums{}, fmt.Errorf("epsilon %v of a charge is not a number of at least 1e-18", c.Epsilon)
 	}
 	if !(c.SelectionDelta >= 0 && c.SelectionDelta < 1) {
 		return sums{}, fmt.Errorf("selection delta %v of a charge is not in [0, 1)", c.SelectionDelta)
@@ -43,7 +43,7 @@ func cost(c ledger.Charge, method policy.Method) (sums, error) {
 }
 
 // complete checks a curve and fills in what it leaves out. A curve that costs nothing (a range of one value) is charged
-// as ε-DP, and one without Rényi divergences by the bound that its pure ε gives.
+// as ε-DP. One without Rényi divergences gets the bounds that follow from its pure ε.
 func complete(c mechanism.Curve, epsilon float64) (mechanism.Curve, error) {
 	if math.IsNaN(c.Pure) || c.Pure < 0 {
 		return c, fmt.Errorf("pure epsilon %v of a curve is not a number ≥ 0", c.Pure)

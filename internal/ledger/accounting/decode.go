@@ -13,11 +13,11 @@ import (
 // errShort is the error of bytes that end in the middle of a field.
 var errShort = errors.New("ends too early")
 
-// DecodeRecord reads what encode wrote, and nothing else: every byte must be used, every varint minimal.
+// DecodeRecord reads what encode wrote. It refuses all other bytes: nothing may be left over, and varints must be minimal.
 func DecodeRecord(b []byte) (*Record, error) {
 	d := decoder{rest: b}
 	if v := d.byte(); v != recordFormat && d.err == nil {
-		return nil, fmt.Errorf("format %d is not known to this version", v)
+		return nil, fmt.Errorf("has format %d, which this version does not know", v)
 	}
 	r := &Record{Kind: Kind(d.byte())}
 	r.Analyst = d.text()
@@ -37,11 +37,11 @@ func DecodeRecord(b []byte) (*Record, error) {
 		d.charge(r)
 	default:
 		if d.err == nil {
-			d.err = fmt.Errorf("kind %d is not known to this version", r.Kind)
+			d.err = fmt.Errorf("has kind %d, which this version does not know", r.Kind)
 		}
 	}
 	if d.err == nil && len(d.rest) > 0 {
-		d.err = fmt.Errorf("%d bytes too many", len(d.rest))
+		d.err = fmt.Errorf("has %d bytes too many", len(d.rest))
 	}
 	if d.err != nil {
 		return nil, d.err
@@ -66,7 +66,7 @@ func (d *decoder) charge(r *Record) {
 	case m == 2:
 		r.Method = policy.RDP
 	case d.err == nil:
-		d.err = fmt.Errorf("accounting method %d is not known", m)
+		d.err = fmt.Errorf("has accounting method %d, which this version does not know", m)
 	}
 	r.Epsilon = d.number()
 	r.SelectionDelta = d.number()
@@ -143,7 +143,7 @@ func (d *decoder) count() uint64 {
 	}
 	n := d.uvarint()
 	if n == 0 && d.err == nil {
-		d.err = errors.New("ends with a count of 0, which is left out")
+		d.err = errors.New("ends with a count of 0, which no version writes")
 	}
 	return n
 }

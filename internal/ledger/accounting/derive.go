@@ -10,7 +10,7 @@ import (
 )
 
 // Derivation adds up records: every total that a ledger stores follows from them. Feed it each account's records in
-// their order, then call finish.
+// their order, then call Finish.
 type Derivation struct {
 	Accounts map[string]Account
 	Refused  Refusals
@@ -33,7 +33,7 @@ func (d *Derivation) Add(name string, payload []byte, stored Chain) error {
 		a = NewAccount(name)
 	}
 	if err := d.apply(&a, payload, stored); err != nil {
-		return fmt.Errorf("account %q, record %d: %w", name, d.Next(name), err)
+		return RecordError(name, d.Next(name), err)
 	}
 	d.Accounts[name] = a
 	d.records++
@@ -113,12 +113,12 @@ func (d *Derivation) Report() ledger.Report {
 	return ledger.Report{Accounts: len(d.Accounts), Records: d.records}
 }
 
-// Compare checks that stored and derived accounts are the same.
+// Compare returns an error unless the stored accounts equal the derived ones.
 func (d *Derivation) Compare(stored map[string]Account) error {
 	for _, name := range slices.Sorted(maps.Keys(stored)) {
 		derived, known := d.Accounts[name]
 		if !known {
-			return fmt.Errorf("account %q: its %d records are missing", name, stored[name].Records)
+			return fmt.Errorf("%s: its %d records are missing", title(name), stored[name].Records)
 		}
 		if err := stored[name].differs(derived); err != nil {
 			return err
@@ -126,16 +126,16 @@ func (d *Derivation) Compare(stored map[string]Account) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Accounts)) {
 		if _, known := stored[name]; !known {
-			return fmt.Errorf("account %q: its totals are missing", name)
+			return fmt.Errorf("%s: its totals are missing", title(name))
 		}
 	}
 	return nil
 }
 
-// differs says in what a stored account is not the one derived from its records.
+// differs returns an error that names the first difference of a stored account from the one derived from its records.
 func (a Account) differs(derived Account) error {
 	where := func(what string, stored, derived any) error {
-		return fmt.Errorf("account %q: its totals say %s %v, its records %v", a.Name, what, stored, derived)
+		return fmt.Errorf("%s: its totals say %s %v, its records say %v", title(a.Name), what, stored, derived)
 	}
 	switch {
 	case a.Records != derived.Records:

@@ -9,6 +9,22 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
+// RecordError says in which record of an account an error is.
+func RecordError(name string, record uint64, err error) error {
+	return fmt.Errorf("%s, record %d: %w", title(name), record, err)
+}
+
+// AccountError says in which account an error is.
+func AccountError(name string, err error) error { return fmt.Errorf("%s: %w", title(name), err) }
+
+// title names an account in an error.
+func title(name string) string {
+	if name == GroupName {
+		return "account of all analysts together"
+	}
+	return fmt.Sprintf("account %q", name)
+}
+
 // errNoBudget refuses an analyst whom the policy does not list.
 func errNoBudget(analyst string) *pgconn.PgError {
 	return pgerr.New(pgerr.BudgetExceeded, fmt.Sprintf("the policy has no budget for %q", analyst))

@@ -8,14 +8,14 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// sums is what a period's charges add up to: at order ∞, at each of mechanism.Orders, and the δ of partition selections.
+// sums holds the totals of a period's charges.
 type sums struct {
-	pure      Amount
-	renyi     []Amount // nil: all zero
-	selection Amount   // of δ, in units of 10⁻³⁰
+	pure      Amount   // at order ∞
+	renyi     []Amount // at each of mechanism.Orders; nil: all zero
+	selection Amount   // δ of partition selections, in units of 10⁻³⁰
 }
 
-// add returns the sums of both; neither operand is changed.
+// add returns s+t and changes neither.
 func (s sums) add(t sums) sums {
 	out := sums{pure: s.pure.add(t.pure), selection: s.selection.add(t.selection)}
 	switch {
@@ -32,7 +32,7 @@ func (s sums) add(t sums) sums {
 	return out
 }
 
-// filter is one budget, ready to be asked. Its finite orders each have a share of the budget's δ; order ∞ has none.
+// filter decides whether sums are within one budget. Each finite order has a share of the budget's δ; order ∞ has none.
 //
 // Proof Definition. Preconditions: the δ shares are fixed before the first charge and add up to at most δ_c; every
 // charge bounds the Rényi divergence of its release at every order, given all that came before. Postcondition: as long
@@ -41,18 +41,19 @@ func (s sums) add(t sums) sums {
 type filter struct {
 	total          Amount
 	delta          float64  // of the whole budget, for display
-	conversionCost []Amount // ε that converting from each finite order costs; unbounded: order not in use
+	conversionCost []Amount // ε of converting from each finite order to (ε, δ); unbounded: the order is not in use
 	selection      Amount   // δ_sel, in units of 10⁻³⁰
 }
 
-// reserve is the relative part of δ_c that is left unused to cover what decimal drops of δ_sel, and roundingSlack is
-// the relative margin on each surcharge for the rounding of the few float64 operations behind it (each within 2⁻⁵³).
 const (
-	reserve       = 1e-9
+	// reserve is the fraction of δ_c that stays unused. It covers what decimal drops of δ_sel.
+	reserve = 1e-9
+	// roundingSlack is added, relatively, to each conversion cost. It covers the rounding of the few float64 operations that
+	// compute one (each within 2⁻⁵³).
 	roundingSlack = 1e-12
 )
 
-// newFilter makes the filter of a budget under a method; share is δ_sel's part of δ.
+// newFilter returns the filter of a budget under a method. share is δ_sel's part of δ.
 func newFilter(b policy.Budget, method policy.Method, share float64) *filter {
 	f := &filter{total: decimal(b.Epsilon, epsilonDigits), delta: b.Delta}
 	if method == policy.Pure {
@@ -72,12 +73,12 @@ func newFilter(b policy.Budget, method policy.Method, share float64) *filter {
 	return f
 }
 
-// favourite is the share of δ_c that goes to the order at which a budget filled with many small charges converts best.
-// The rest falls off with the square of the distance from it, so that every order has some: a share that is k times
-// smaller costs ln(k)/(α−1) of ε.
+// bestOrderShare is the part of δ_c for the order at which a budget filled with many small charges converts best. The
+// shares of the other orders fall off with the square of the distance from it, so that none is 0: a share that is k times
+// smaller raises the conversion cost by ln(k)/(α−1).
 const bestOrderShare = 0.95
 
-// shares divides δ over the orders, from public quantities alone: the budget and the list of orders.
+// shares divides δ over the orders. It uses public quantities only: the budget and the list of orders.
 func shares(orders []float64, epsilon, delta float64) []float64 {
 	out := make([]float64, len(orders))
 	if delta <= 0 || len(orders) == 0 {
@@ -85,7 +86,7 @@ func shares(orders []float64, epsilon, delta float64) []float64 {
 	}
 	best, most := 0, math.Inf(-1)
 	for i, alpha := range orders {
-		// ε² of so many small charges that each costs αε²/2 at order α
+		// Charges of a small ε₀ each cost αε₀²/2 at order α: the number that fits grows with this ratio.
 		if fits := (epsilon - mechanism.EpsilonAt(alpha, 0, delta)) / alpha; fits > most {
 			best, most = i, fits
 		}
@@ -107,12 +108,11 @@ func shares(orders []float64, epsilon, delta float64) []float64 {
 	return out
 }
 
-// spent is the ε of everything in s: the least over order ∞ and all finite orders. It is what admission compares with
-// the budget and what every display shows.
+// spent returns the ε of s: the least over order ∞ and all finite orders. Admission compares it with the budget, and every
+// display shows it.
 func (f *filter) spent(s sums) Amount {
 	least := s.pure
-	for i, surcharge := range f.conversionCost {
-		e := surcharge
+	for i, e := range f.conversionCost {
 		if s.renyi != nil {
 			e = e.add(s.renyi[i])
 		}
@@ -123,12 +123,12 @@ func (f *filter) spent(s sums) Amount {
 	return least
 }
 
-// admits tells whether s is within the budget.
+// admits says whether s is within the budget.
 func (f *filter) admits(s sums) bool {
 	return f.spent(s).cmp(f.total) <= 0 && s.selection.cmp(f.selection) <= 0
 }
 
-// balance is s as an analyst sees it.
+// balance returns what an analyst sees of s.
 func (f *filter) balance(s sums) ledger.Balance {
 	spent := f.spent(s)
 	return ledger.Balance{

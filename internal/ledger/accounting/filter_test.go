@@ -34,8 +34,8 @@ func TestSharesAddUp(t *testing.T) {
 	}
 }
 
-// TestFilterIsNotBelowTheBestOrder: the surcharge of a share is never less than converting at the whole of δ_c would cost,
-// and the order that is best for Gaussian noise loses less than a percent by sharing.
+// TestFilterIsNotBelowTheBestOrder: converting with a share of δ_c never costs less than converting with all of it, and
+// the order that is best for Gaussian noise loses less than two percent by sharing.
 func TestFilterIsNotBelowTheBestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		budget := policy.Budget{Epsilon: rapid.Float64Range(2, 50).Draw(t, "epsilon"), Delta: 1e-6}

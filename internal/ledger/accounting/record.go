@@ -45,7 +45,7 @@ type Record struct {
 	Failures uint64 // fail, period: of the account from now on
 
 	Fingerprint    string // charge, fail
-	Query          string // charge, as the rest
+	Query          string // charge, as all that follows
 	PolicyVersion  string
 	Method         policy.Method
 	Epsilon        float64
@@ -116,7 +116,7 @@ func (r *Record) encode() []byte {
 	return b
 }
 
-// HistoryEntry returns what the analyst sees of a record of kindCharge.
+// HistoryEntry returns what the analyst sees of a record of KindCharge.
 func (r *Record) HistoryEntry() ledger.HistoryEntry {
 	return ledger.HistoryEntry{At: r.At, Query: r.Query, Epsilon: r.Epsilon}
 }

@@ -7,4 +7,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger/ledgertest"
 )
 
-func TestMain(m *testing.M) { os.Exit(ledgertest.Run(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv("LEDGER_TEST_CHILD") != "" {
+		showChild()
+		return
+	}
+	os.Exit(ledgertest.Run(m))
+}

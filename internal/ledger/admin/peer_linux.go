@@ -5,8 +5,7 @@ import (
 	"syscall"
 )
 
-// peerAllowed asks the kernel who is at the other end, so that nobody gets in between making the socket and closing it
-// to others.
+// peerAllowed asks the kernel who connected. The socket's mode alone would let others in between bind and chmod.
 func peerAllowed(conn *net.UnixConn) bool {
 	raw, err := conn.SyscallConn()
 	if err != nil {

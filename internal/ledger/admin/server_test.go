@@ -25,7 +25,12 @@ func (e exporter) Export(ctx context.Context, w io.Writer) error { return e.expo
 // serve runs Serve on a new socket and returns a client and a function that ends Serve.
 func serve(t *testing.T, l ledger.Admin) (path string, c *Client, end func()) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "sock")
+	return serveIn(t, t.TempDir(), l)
+}
+
+func serveIn(t *testing.T, folder string, l ledger.Admin) (path string, c *Client, end func()) {
+	t.Helper()
+	path = filepath.Join(folder, "sock")
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- Serve(ctx, path, l, slog.New(slog.DiscardHandler)) }()

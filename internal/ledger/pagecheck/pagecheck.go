@@ -32,24 +32,25 @@ const (
 	deepestBucket = 32
 )
 
-// bytes order of the machine: bbolt maps its structs.
+// native is the byte order of the file: bbolt maps its structs.
 var native = binary.NativeEndian
 
-// metaPage is what one of the two meta pages says.
+// metaPage holds the fields of one of the two meta pages.
 type metaPage struct {
 	pageSize             int64
 	root, freelist, high uint64 // page numbers; high is one past the last in use
 	txid                 uint64
 }
 
-// pageCheck walks a bbolt file.
+// checker walks the pages of a bbolt file.
 type checker struct {
 	file *os.File
 	metaPage
 	used map[uint64]bool
 }
 
-// Check proves that every page that bbolt may read is whole, is what it says, and is referred to once.
+// Check returns an error unless every page that bbolt may read is complete, has the type that its place asks for, and is
+// referred to once.
 func Check(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -72,7 +73,8 @@ func Check(f *os.File) error {
 	return c.free()
 }
 
-// readMetas reads both meta pages. A single bad one is refused too: it may have been the latest commit's.
+// readMetas reads both meta pages and returns the later one. A single bad page is refused too: it may be that of the
+// latest commit.
 func readMetas(f *os.File, size int64) (metaPage, error) {
 	m, err := readMeta(f, 0)
 	if err != nil {
@@ -134,7 +136,7 @@ func (c *checker) page(id uint64) ([]byte, error) {
 		return fmt.Errorf("page %d at byte %d: "+format, append([]any{id, int64(id) * c.pageSize}, args...)...)
 	}
 	if id < 2 || id >= c.high {
-		return nil, fmt.Errorf("page %d is referred to; the file has %d pages", id, c.high)
+		return nil, fmt.Errorf("page %d is referred to, but the file has %d pages", id, c.high)
 	}
 	head := make([]byte, pageHeader)
 	if _, err := c.file.ReadAt(head, int64(id)*c.pageSize); err != nil {
@@ -145,11 +147,11 @@ func (c *checker) page(id uint64) ([]byte, error) {
 		return nil, where("it is marked as page %d", got)
 	}
 	if id+more >= c.high {
-		return nil, where("it claims %d more pages; the file has %d", more, c.high)
+		return nil, where("it claims %d more pages, but the file has %d", more, c.high)
 	}
 	for i := id; i <= id+more; i++ {
 		if c.used[i] {
-			return nil, where("page %d is in use twice", i)
+			return nil, where("page %d is referred to twice", i)
 		}
 		c.used[i] = true
 	}
@@ -172,7 +174,7 @@ func (c *checker) tree(id uint64, from, to []byte, depth int) error {
 	return nil
 }
 
-// elements checks one branch or leaf page and what hangs on it.
+// elements checks one branch or leaf page and the pages and buckets that it refers to.
 func (c *checker) elements(b, from, to []byte, depth int) error {
 	flags, count := native.Uint16(b[8:]), int(native.Uint16(b[10:]))
 	if flags != flagBranch && flags != flagLeaf {
@@ -230,13 +232,13 @@ func (c *checker) below(flags uint16, keys, values [][]byte, children []uint64, 
 		return nil
 	}
 	if len(bucket) < bucketHeader {
-		return fmt.Errorf("entry %d: a bucket of %d bytes", i, len(bucket))
+		return fmt.Errorf("entry %d: a bucket has only %d bytes", i, len(bucket))
 	}
 	if root := native.Uint64(bucket); root != 0 {
 		return c.tree(root, nil, nil, depth+1)
 	}
 	if len(bucket) < bucketHeader+pageHeader {
-		return fmt.Errorf("entry %d: a bucket of %d bytes", i, len(bucket))
+		return fmt.Errorf("entry %d: a bucket has only %d bytes", i, len(bucket))
 	}
 	return c.elements(bucket[bucketHeader:], nil, nil, depth+1)
 }
@@ -266,7 +268,7 @@ func (c *checker) free() error {
 	for i := range n {
 		id := native.Uint64(ids[8*i:])
 		if id < 2 || id >= c.high || c.used[id] {
-			return where("page %d is listed as free", id)
+			return where("page %d is listed as free but is in use, listed twice or outside the file", id)
 		}
 		c.used[id] = true
 	}

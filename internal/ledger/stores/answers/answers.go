@@ -14,10 +14,11 @@ import (
 // keyBytes is the length of the answers' key: AES-256.
 const keyBytes = 32
 
-// Sealer encrypts answers. The key lies in the ledger itself, which only the proxy may read: encryption keeps answers
-// out of what tools print of a file or a table, and authentication keeps one answer from standing in for another.
-type Sealer struct{ cipher.AEAD }
+// Sealer encrypts answers. Its key is in the ledger, which only the proxy may read. Encryption keeps answers out of what
+// tools print of a file or a table, and authentication makes sure that one answer cannot be put in the place of another.
+type Sealer struct{ aead cipher.AEAD }
 
+// NewSealer returns the sealer of a key that NewKey made.
 func NewSealer(key []byte) (Sealer, error) {
 	if len(key) != keyBytes {
 		return Sealer{}, fmt.Errorf("has %d bytes, not %d", len(key), keyBytes)
@@ -26,7 +27,7 @@ func NewSealer(key []byte) (Sealer, error) {
 	if err != nil {
 		return Sealer{}, err
 	}
-	// A nonce is made at random for each answer and stored before it.
+	// Seal draws a nonce for each answer and puts it in front.
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	return Sealer{aead}, err
 }
@@ -39,12 +40,13 @@ func Hash(key string) string {
 
 // Seal encrypts an answer for its hash and expiry.
 func (s Sealer) Seal(hash string, expires time.Time, answer []byte) []byte {
-	return s.AEAD.Seal(nil, nil, answer, sealContext(hash, expires))
+	return s.aead.Seal(nil, nil, answer, sealContext(hash, expires))
 }
 
-// Open decrypts an answer. One that does not open is as good as lost: its question is a new release and costs again.
+// Open decrypts an answer. It logs one that is damaged and reports it as not found: asking again is a new release, which
+// is charged.
 func (s Sealer) Open(log *slog.Logger, hash string, expires time.Time, sealed []byte) ([]byte, bool) {
-	answer, err := s.AEAD.Open(nil, nil, sealed, sealContext(hash, expires))
+	answer, err := s.aead.Open(nil, nil, sealed, sealContext(hash, expires))
 	if err != nil {
 		log.Error("a stored answer is damaged and is not used")
 		return nil, false
@@ -52,12 +54,12 @@ func (s Sealer) Open(log *slog.Logger, hash string, expires time.Time, sealed []
 	return answer, true
 }
 
-// sealContext is what an answer is bound to beside the key.
+// sealContext returns what an answer is bound to: its hash and its expiry.
 func sealContext(hash string, expires time.Time) []byte {
 	return expires.UTC().AppendFormat([]byte(hash), time.RFC3339Nano)
 }
 
-// NewKey makes a key for the answers.
+// NewKey returns a random key.
 func NewKey() ([]byte, error) {
 	key := make([]byte, keyBytes)
 	_, err := rand.Read(key)

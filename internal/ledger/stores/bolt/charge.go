@@ -32,7 +32,7 @@ type request struct {
 	done    chan error
 }
 
-// do hands a request to run and waits for its commit. A caller who gives up leaves the request where it is.
+// do hands a request to run and waits for its commit. If ctx ends first, the request stays queued.
 func (s *Store) do(ctx context.Context, doing, analyst string, decide func(*accounting.Book) error) error {
 	if ctx.Err() != nil {
 		return ledger.Canceled(ctx)

@@ -182,7 +182,7 @@ func TestForgedRecords(t *testing.T) {
 		{"record removed", `account "alice", record 17: missing`, func(tx *bbolt.Tx) error {
 			return tx.Bucket(bucketLog).Bucket(alice).Delete(recordKey(17))
 		}},
-		{"last record removed", `account "alice": its totals say records 32, its records 31`, func(tx *bbolt.Tx) error {
+		{"last record removed", `account "alice": its totals say records 32, its records say 31`, func(tx *bbolt.Tx) error {
 			return tx.Bucket(bucketLog).Bucket(alice).Delete(recordKey(32))
 		}},
 		{"record changed", `account "alice", record 9: checksum`, func(tx *bbolt.Tx) error {
@@ -203,10 +203,10 @@ func TestForgedRecords(t *testing.T) {
 			v[30] ^= 1
 			return tx.Bucket(bucketAccounts).Put(alice, v)
 		}},
-		{"all records of an account removed", `account "": its totals say epsilon 15, its records 7.5`, func(tx *bbolt.Tx) error {
+		{"all records of an account removed", `account of all analysts together: its totals say epsilon 15, its records say 7.5`, func(tx *bbolt.Tx) error {
 			return tx.Bucket(bucketLog).DeleteBucket(alice)
 		}},
-		{"group forgotten", `account "": its 1 records are missing`, func(tx *bbolt.Tx) error {
+		{"group forgotten", `account of all analysts together: its 1 records are missing`, func(tx *bbolt.Tx) error {
 			return tx.Bucket(bucketLog).DeleteBucket(accountKey(accounting.GroupName))
 		}},
 		{"bucket removed", `has no bucket "accounts"`, func(tx *bbolt.Tx) error { return tx.DeleteBucket(bucketAccounts) }},

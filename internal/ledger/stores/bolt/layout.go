@@ -7,10 +7,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 )
 
-// The file's buckets. docs/budget.md, «The file», describes them.
+// The file's buckets (docs/budget.md, «Where it is kept»).
 var (
 	bucketMeta     = []byte("meta")     // format, orders, key of the answers
-	bucketLog      = []byte("log")      // account key → bucket: n (8 bytes, big-endian) → record, chain
+	bucketLog      = []byte("log")      // account key → bucket: number (8 bytes, big-endian) → record, chain
 	bucketAccounts = []byte("accounts") // account key → account
 	bucketAnswers  = []byte("answers")  // hash of the answer's key → expiry, sealed answer
 	bucketExpiry   = []byte("expiry")   // expiry, hash → nothing
@@ -47,7 +47,7 @@ func recordKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 // splitRecord separates a stored record from the chain that follows it.
 func splitRecord(value []byte) (payload []byte, stored accounting.Chain, err error) {
 	if len(value) < len(stored) {
-		return nil, stored, errors.New("ends too early")
+		return nil, stored, errors.New("is shorter than its chain")
 	}
 	payload = value[:len(value)-len(stored)]
 	copy(stored[:], value[len(payload):])

@@ -76,11 +76,11 @@ func addRecords(d *accounting.Derivation, name string, log *bbolt.Bucket) error 
 	return log.ForEach(func(key, value []byte) error {
 		due := d.Next(name)
 		if !bytes.Equal(key, recordKey(due)) {
-			return fmt.Errorf("account %q, record %d: missing, %x comes next", name, due, key)
+			return accounting.RecordError(name, due, fmt.Errorf("missing, the next key is %x", key))
 		}
 		payload, stored, err := splitRecord(value)
 		if err != nil {
-			return fmt.Errorf("account %q, record %d: %w", name, due, err)
+			return accounting.RecordError(name, due, err)
 		}
 		return d.Add(name, payload, stored)
 	})

@@ -21,7 +21,7 @@ import (
 	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
-// lockWait is how long a start waits for the file: longer than a proxy that is being replaced needs to let go of it.
+// lockWait bounds how long Open waits for the file. A proxy that is being replaced unlocks it sooner.
 const lockWait = 2 * time.Second
 
 // Store is the ledger in one bbolt file. One goroutine, run, writes. All others read accounts under mu, or the file
@@ -35,9 +35,9 @@ type Store struct {
 	stopped chan struct{} // closed when run has returned
 
 	mu       sync.Mutex                    // guards what follows
-	queue    []*request                    // wait for the next commit
+	queue    []*request                    // for the next commit
 	closing  bool                          // no more requests
-	broken   error                         // the file's state is unknown: nothing is served until a restart
+	broken   error                         // after a failed write the file's state is unknown: nothing is served until a restart
 	accounts map[string]accounting.Account // by name, as on disk
 	refused  accounting.Refusals
 	answers  map[string]pendingAnswer // not yet on disk, by hash

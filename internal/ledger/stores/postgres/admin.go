@@ -71,9 +71,10 @@ func eachRecord(ctx context.Context, tx pgx.Tx, each func(analyst string, payloa
 			return err
 		}
 		var stored accounting.Chain
-		if copy(stored[:], link) != len(link) {
-			return fmt.Errorf("account %q: a chain of %d bytes", analyst, len(link))
+		if len(link) != len(stored) {
+			return accounting.AccountError(analyst, fmt.Errorf("a record has a chain of %d bytes, not %d", len(link), len(stored)))
 		}
+		copy(stored[:], link)
 		if err := each(analyst, payload, stored); err != nil {
 			return err
 		}

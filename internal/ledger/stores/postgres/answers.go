@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// tablePurge is the number of expired answers that one PutAnswer removes at most.
+// purgeBatch is the number of expired answers that one PutAnswer removes at most.
 const purgeBatch = 64
 
 // PutAnswer keeps an answer and removes some that have expired. Its commit does not wait for the disk: a crash that loses

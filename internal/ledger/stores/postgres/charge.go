@@ -33,7 +33,7 @@ func (s *Store) Fail(ctx context.Context, analyst, fingerprint string) error {
 	return s.do(ctx, &request{analyst: analyst, decide: func(b *accounting.Book) error { return b.Fail(fingerprint) }})
 }
 
-// tableRequest is one caller's change to an account. serve answers on done once the change is on disk.
+// request is one caller's change to an account. serve answers on done once the change is on disk.
 type request struct {
 	analyst      string
 	fingerprints []string                     // that decide asks about
@@ -41,7 +41,7 @@ type request struct {
 	done         chan error
 }
 
-// do queues a request and waits for its commit. A caller who gives up leaves the request where it is.
+// do queues a request and waits for its commit. If ctx ends first, the request stays queued.
 func (s *Store) do(ctx context.Context, r *request) error {
 	if ctx.Err() != nil {
 		return ledger.Canceled(ctx)

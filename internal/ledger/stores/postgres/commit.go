@@ -17,14 +17,14 @@ import (
 // groupLock is the advisory lock that keeps the group's account from being created during a charge: charges take it shared.
 const groupLock = 0x6470_6772_6f75_7001
 
-// beginSQL opens a transaction whose commit is durable whatever the database's default is, and which cannot hold a lock
-// for long.
+// beginSQL makes the commit durable whatever the database's default is, and bounds how long the transaction can hold a
+// lock.
 const beginSQL = `SELECT set_config('lock_timeout', $2, true), set_config('idle_in_transaction_session_timeout', $3, true),
 	set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
 		ELSE current_setting('synchronous_commit') END, true),
 	pg_advisory_xact_lock_shared($1)`
 
-// accountsSQL locks an account and the group's, always in this order: an empty name sorts first.
+// accountsSQL locks an account and the group's, always in this order: DESC puts the group's empty name last.
 const accountsSQL = `SELECT name, state FROM dpproxy_ledger.account WHERE name IN ($1, '') ORDER BY name DESC FOR UPDATE`
 
 // nowSQL comes after the locks, because time passes while a transaction waits for them.
@@ -51,7 +51,7 @@ func (s *Store) attempt(r *accounting.Rules, analyst string, requests []*request
 	defer cancel()
 	conn, b, err := s.lock(ctx, r, analyst, requests)
 	if err != nil && ctx.Err() == nil && !isServerError(err) {
-		// A connection of the pool may be one of a server that has been restarted. Nothing is charged yet.
+		// The server may have been restarted since the pool connected. Nothing is charged yet.
 		s.pool.Reset()
 		conn, b, err = s.lock(ctx, r, analyst, requests)
 	}
@@ -70,7 +70,7 @@ func (s *Store) attempt(r *accounting.Rules, analyst string, requests []*request
 	return s.write(ctx, conn, b)
 }
 
-// isServerError tells a server's own answer from a broken connection.
+// isServerError says whether the server itself answered with err; otherwise the connection is broken.
 func isServerError(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && !strings.HasPrefix(e.Code, "57P") // 57P01…57P03: the server is stopping or starting
@@ -113,7 +113,7 @@ func (s *Store) lock(ctx context.Context, r *accounting.Rules, analyst string, r
 	if err := begin.run(ctx, conn); err != nil {
 		return nil, nil, err
 	}
-	if !known { // there must be a row to lock
+	if !known { // without a row there is nothing to lock
 		again := &pipeline{}
 		again.exec(`INSERT INTO dpproxy_ledger.account VALUES ($1, $2) ON CONFLICT DO NOTHING`, analyst, own.Encode())
 		accounts(again)
@@ -165,7 +165,7 @@ func (s *Store) write(ctx context.Context, conn *pgxpool.Conn, b *accounting.Boo
 	if b.Group != nil {
 		store.exec(update, accounting.GroupName, b.Group.Encode())
 	}
-	// In the same round trip: after an error the server skips everything up to the end of the batch.
+	// COMMIT can be in the same round trip: after an error the server skips everything up to the end of the batch.
 	store.commit()
 	b.Rules.Reached("written")
 	return store.run(ctx, conn)

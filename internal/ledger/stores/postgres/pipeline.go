@@ -79,7 +79,7 @@ func eachAccount(rows pgx.Rows, to func(name string, a accounting.Account)) erro
 		}
 		a, err := accounting.DecodeAccount(name, state)
 		if err != nil {
-			return fmt.Errorf("account %q: %w", name, err)
+			return accounting.AccountError(name, err)
 		}
 		to(name, a)
 	}

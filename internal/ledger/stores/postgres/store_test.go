@@ -130,11 +130,11 @@ func TestLedgersRoleCanOnlyAdd(t *testing.T) {
 func TestVerifyFindsForgedTables(t *testing.T) {
 	for _, tt := range []struct{ forge, want string }{
 		{`DELETE FROM dpproxy_ledger.record WHERE n = 3`, `account "alice", record 3`},
-		{`DELETE FROM dpproxy_ledger.record WHERE n = 4`, `account "alice": its totals say records 4, its records 3`},
+		{`DELETE FROM dpproxy_ledger.record WHERE n = 4`, `account "alice": its totals say records 4, its records say 3`},
 		{`UPDATE dpproxy_ledger.record SET payload = set_byte(payload, 20, 1) WHERE n = 2`, `account "alice", record 2: checksum`},
 		{`UPDATE dpproxy_ledger.account SET state = set_byte(state, 12, 1) WHERE name = 'alice'`, `account "alice": checksum`},
 		{`DELETE FROM dpproxy_ledger.account`, `account "alice": its totals are missing`},
-		{`UPDATE dpproxy_ledger.account SET name = 'bob'`, `account "bob": holds account "alice"`},
+		{`UPDATE dpproxy_ledger.account SET name = 'bob'`, `account "bob": holds the account "alice"`},
 	} {
 		dsn, ctx := newLedger(t), context.Background()
 		s := open(t, dsn, ledgertest.PureConfig(10))
