@@ -12,15 +12,15 @@ import (
 type budgetCommand struct {
 	policyFlag
 	Show   budgetShow   `cmd:"" help:"What every analyst has spent and has left."`
-	Reset  budgetReset  `cmd:"" help:"Open a new period for an analyst: the whole budget is there again."`
-	Clear  budgetClear  `cmd:"" help:"Forget an analyst's failures: what failed in the main database before may be asked again."`
+	Reset  budgetReset  `cmd:"" help:"Open a new period for an analyst, with the whole budget."`
+	Clear  budgetClear  `cmd:"" help:"Forget an analyst's failures: statements that failed on the main database may be asked again."`
 	Verify budgetVerify `cmd:"" help:"Derive every total from the records, and compare."`
 	Export budgetExport `cmd:"" help:"Write every record as one line of JSON."`
 }
 
-// Help is shown by --help.
+// Help returns what --help adds to the list of commands.
 func (budgetCommand) Help() string {
-	return "Works while the proxy runs: through its socket beside a ledger file, or in the shared ledger itself."
+	return "Works while the proxy runs: through its socket next to a ledger file, or directly in a shared ledger."
 }
 
 // open opens the ledger for its administrator.
@@ -32,7 +32,7 @@ func (c *budgetCommand) open(ctx context.Context) (ledger.Admin, error) {
 	return admin.Open(ctx, p.Ledger, ledger.ConfigOf(p))
 }
 
-// with runs do on the ledger.
+// with opens the ledger, runs do and closes it.
 func (c *budgetCommand) with(ctx context.Context, do func(ledger.Admin) error) error {
 	l, err := c.open(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *budgetCommand) with(ctx context.Context, do func(ledger.Admin) error) e
 }
 
 type budgetReset struct {
-	Analyst string `arg:"" help:"Name of the analyst; * is the budget of all together."`
+	Analyst string `arg:"" help:"Name of the analyst; * means the budget of all together."`
 }
 
 func (r *budgetReset) Run(ctx context.Context, c *cli, s *streams) error {

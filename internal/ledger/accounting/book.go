@@ -10,7 +10,7 @@ import (
 // methods that decide, writes the entries, and only then keeps the accounts.
 type Book struct {
 	Rules   *Rules
-	Now     time.Time // on the ledger's own time
+	now     time.Time // not before the latest record
 	Account Account
 	Group   *Account // nil: the store has no account of all analysts together
 	refused func(fingerprint string, cleared uint64) bool
@@ -20,7 +20,7 @@ type Book struct {
 // NewBook returns a book on copies of accounts as they are at now. refused says whether a fingerprint of account has
 // failed since the record with the number cleared; methods that charge nothing do not call it.
 func NewBook(r *Rules, now time.Time, a Account, group *Account, refused func(fingerprint string, cleared uint64) bool) *Book {
-	return &Book{Rules: r, Now: Clock(now, &a, group), Account: a, Group: group, refused: refused}
+	return &Book{Rules: r, now: NotBefore(now, &a, group), Account: a, Group: group, refused: refused}
 }
 
 // Entry is a record as a store writes it.
@@ -30,8 +30,9 @@ type Entry struct {
 	Chain   Chain
 }
 
-// Clock returns t on the ledger's own time: in whole microseconds, and never before the latest record.
-func Clock(t time.Time, accounts ...*Account) time.Time {
+// NotBefore returns t in whole microseconds, or the time of the accounts' latest record if that is later: a clock that is
+// set back must not refill a budget.
+func NotBefore(t time.Time, accounts ...*Account) time.Time {
 	t = t.UTC().Truncate(time.Microsecond)
 	for _, a := range accounts {
 		if a != nil && a.last.After(t) {
@@ -43,7 +44,7 @@ func Clock(t time.Time, accounts ...*Account) time.Time {
 
 // write appends one record to a and returns what it adds to the sums.
 func (b *Book) write(a *Account, r *Record) (sums, error) {
-	r.At = b.Now
+	r.At = b.now
 	payload, added, err := a.append(r)
 	if err == nil {
 		b.Entries = append(b.Entries, Entry{r, payload, a.chain})
@@ -54,8 +55,8 @@ func (b *Book) write(a *Account, r *Record) (sums, error) {
 // open begins a's first period, or the next one where `every` has passed.
 func (b *Book) open(a *Account) (err error) {
 	if a.Records == 0 {
-		_, err = b.write(a, &Record{Kind: KindPeriod, Cause: causeFirst, Start: b.Now})
-	} else if start, elapsed := a.elapsed(b.Rules.limits[a.Name].every, b.Now); elapsed {
+		_, err = b.write(a, &Record{Kind: KindPeriod, Cause: causeFirst, Start: b.now})
+	} else if start, elapsed := a.elapsed(b.Rules.limits[a.Name].every, b.now); elapsed {
 		_, err = b.write(a, &Record{
 			Kind: KindPeriod, Cause: causeElapsed, Period: a.period + 1, Start: start, Failures: b.Rules.carried(*a),
 		})
@@ -128,7 +129,7 @@ func (b *Book) charge(charges []ledger.Charge, own limit) error {
 		}
 		if b.Group != nil {
 			b.Group.sums = b.Group.sums.add(added)
-			b.Group.last = b.Now
+			b.Group.last = b.now
 		}
 	}
 	if !own.admits(b.Account.sums) {
@@ -141,10 +142,10 @@ func (b *Book) charge(charges []ledger.Charge, own limit) error {
 }
 
 // Balance returns the account's balance now. A period that is over counts as renewed, though only a charge records that.
-func (b *Book) Balance() ledger.Balance { return b.Rules.balance(b.Account, b.Now) }
+func (b *Book) Balance() ledger.Balance { return b.Rules.balance(b.Account, b.now) }
 
 // Summary describes the account for an administrator, without its refused statements.
-func (b *Book) Summary() ledger.AccountSummary { return b.Rules.describe(b.Account, 0, b.Now) }
+func (b *Book) Summary() ledger.AccountSummary { return b.Rules.describe(b.Account, 0, b.now) }
 
 func (r *Rules) balance(a Account, now time.Time) ledger.Balance {
 	own, known := r.limits[a.Name]
@@ -174,7 +175,7 @@ func (b *Book) Clear() error {
 // Reset opens a new period now. Earlier records stay.
 func (b *Book) Reset() error {
 	r := &Record{
-		Kind: KindPeriod, Cause: causeReset, Period: b.Account.period + 1, Start: b.Now, Failures: b.Rules.carried(b.Account),
+		Kind: KindPeriod, Cause: causeReset, Period: b.Account.period + 1, Start: b.now, Failures: b.Rules.carried(b.Account),
 	}
 	if b.Account.Records == 0 {
 		r.Cause, r.Period = causeFirst, 0

@@ -16,7 +16,7 @@ import (
 
 // CheckFailures refuses the account once its failures are used up.
 func (b *Book) CheckFailures() error {
-	if used := b.Rules.failures(b.Account, b.Now); used >= uint64(b.Rules.Failures) {
+	if used := b.Rules.failures(b.Account, b.now); used >= uint64(b.Rules.Failures) {
 		return errFailuresUsedUp(b.Account.Name, used, b.Rules.Failures)
 	}
 	return nil

@@ -19,11 +19,11 @@ func (r *Rules) Show(accounts map[string]Account, refused map[string]int, now ti
 	}
 	group, bounded := accounts[GroupName]
 	delete(accounts, GroupName)
-	now = Clock(now, &group)
+	now = NotBefore(now, &group)
 	out := make([]ledger.AccountSummary, 0, len(accounts)+1)
 	for _, name := range slices.Sorted(maps.Keys(accounts)) {
 		a := accounts[name]
-		out = append(out, r.describe(a, refused[name], Clock(now, &a)))
+		out = append(out, r.describe(a, refused[name], NotBefore(now, &a)))
 	}
 	if _, listed := r.limits[GroupName]; bounded && listed {
 		out = append(out, r.describe(group, 0, now))

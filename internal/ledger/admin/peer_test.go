@@ -14,7 +14,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger"
 )
 
-// showChild asks for the accounts as another user and prints what it is told.
+// showChild asks for the accounts as another user and prints the answer.
 func showChild() {
 	c, err := Dial(context.Background(), os.Getenv("LEDGER_TEST_SOCKET"))
 	if err != nil {

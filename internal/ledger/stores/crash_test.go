@@ -36,8 +36,9 @@ func crashes(t *testing.T) int {
 // store, the last two in the session.
 var crashSteps = []string{"decided", "written", "committed", "acknowledged", "released"}
 
-// crashChild charges and releases, or counts failures and tells of them, in four sessions until the process kills itself at a given step, the n-th time that
-// any session gets there. Every release is one byte at the end of a file: a write that has returned survives the process.
+// crashChild charges and releases, or counts failures and reports them, in four sessions. The process kills itself the
+// n-th time that any session gets to a given step. Every release is one byte at the end of a file: a write that has
+// returned survives the process.
 func crashChild() int {
 	step, early := os.Getenv("LEDGER_TEST_STEP"), os.Getenv("LEDGER_TEST_EARLY") != ""
 	n, err := strconv.ParseInt(os.Getenv("LEDGER_TEST_COUNT"), 10, 64)

@@ -158,27 +158,27 @@ func TestFailuresAndPeriods(t *testing.T) {
 
 func TestParallelFailuresDoNotPassTheLimit(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func(ledger.Config) ledger.Store) {
-		tellFailures(t, open(failingConfig()))
+		reportFailures(t, open(failingConfig()))
 	})
 }
 
 func TestTwoProxiesShareTheFailuresLeft(t *testing.T) {
 	open := opener(t, postgresDSN(t))
-	tellFailures(t, open(failingConfig()), open(failingConfig()))
+	reportFailures(t, open(failingConfig()), open(failingConfig()))
 }
 
-// tellFailures has sessions fail and succeed at the same time on several handles in turn. Exactly as many as the policy
-// allows may be told of a failure, and none that ends later is given an answer.
-func tellFailures(t *testing.T, on ...ledger.Store) {
+// reportFailures has sessions fail and succeed at the same time on several handles in turn. Exactly as many as the policy
+// allows may report a failure to the analyst, and none that ends later may give an answer.
+func reportFailures(t *testing.T, on ...ledger.Store) {
 	t.Helper()
-	var told atomic.Int64
+	var reported atomic.Int64
 	var sessions sync.WaitGroup
 	ctx := context.Background()
 	for i := range 64 {
 		sessions.Go(func() {
 			s := on[i%len(on)]
 			if err := s.Fail(ctx, "alice", fmt.Sprint(i)); err == nil {
-				told.Add(1)
+				reported.Add(1)
 			} else {
 				ledgertest.WantCode(t, err, "55000")
 				ledgertest.WantCode(t, s.Releasable(ctx, "alice"), "55000")
@@ -186,8 +186,8 @@ func tellFailures(t *testing.T, on ...ledger.Store) {
 		})
 	}
 	sessions.Wait()
-	if told.Load() != 3 {
-		t.Errorf("%d sessions were told of a failure, want 3", told.Load())
+	if reported.Load() != 3 {
+		t.Errorf("%d sessions reported a failure, want 3", reported.Load())
 	}
 	for _, s := range on {
 		wantUsed(t, s, 3)
@@ -227,14 +227,14 @@ func TestExportOfFailures(t *testing.T) {
 	})
 }
 
-// TestKilledBetweenFailureAndError: what an analyst was told of is counted, whenever the process ends.
+// TestKilledBetweenFailureAndError: a failure that an analyst has seen is counted, whenever the process ends.
 func TestKilledBetweenFailureAndError(t *testing.T) {
 	for kind, dsn := range map[string]string{"file": "file:" + filepath.Join(t.TempDir(), "ledger"), "postgres": postgresDSN(t)} {
 		t.Run(kind, func(t *testing.T) {
-			random, told := rand.New(rand.NewPCG(5, 6)), emptyFile(t)
+			random, reported := rand.New(rand.NewPCG(5, 6)), emptyFile(t)
 			for i := range 2 * len(crashSteps) {
 				step := crashSteps[i%len(crashSteps)]
-				crash(t, dsn, told, step, 1+random.IntN(12), "LEDGER_TEST_FAIL=1")
+				crash(t, dsn, reported, step, 1+random.IntN(12), "LEDGER_TEST_FAIL=1")
 				c := ledgertest.PureConfig(1e9)
 				c.Failures = 1e9
 				s, err := stores.Open(context.Background(), dsn, c)
@@ -251,8 +251,8 @@ func TestKilledBetweenFailureAndError(t *testing.T) {
 				if err := s.Close(); err != nil {
 					t.Fatal(err)
 				}
-				if counted := accounts[0].FailuresUsed; uint64(sizeOf(t, told)) > counted {
-					t.Fatalf("killed at %s: %d failures told, %d counted", step, sizeOf(t, told), counted)
+				if counted := accounts[0].FailuresUsed; uint64(sizeOf(t, reported)) > counted {
+					t.Fatalf("killed at %s: %d failures reported, %d counted", step, sizeOf(t, reported), counted)
 				}
 			}
 		})

@@ -80,7 +80,7 @@ func (s *Store) begin() *batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b.group = s.accounts[accounting.GroupName]
-	b.now = accounting.Clock(s.now(), &b.group)
+	b.now = accounting.NotBefore(s.now(), &b.group)
 	b.answers = maps.Clone(s.answers)
 	return b
 }

@@ -18,8 +18,8 @@ import (
 	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
-// fullChild charges until the disk is full, then makes room, and prints what it saw. The disk is a small tmpfs of the
-// child's own, or else a limit on the file's size stands in for it.
+// fullChild charges until the disk is full, then makes room, and prints the results. The disk is a small tmpfs that only
+// the child sees; where mounting is not allowed, a limit on the file's size takes its place.
 func fullChild() int {
 	path, ctx := os.Getenv("LEDGER_TEST_PATH"), context.Background()
 	fill, makeRoom := fileLimit, func() error { return setFileLimit(1 << 30) }
