@@ -9,9 +9,10 @@ import (
 	"io"
 	"maps"
 
+	"go.etcd.io/bbolt"
+
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
-	"go.etcd.io/bbolt"
 )
 
 // Show lists all accounts.

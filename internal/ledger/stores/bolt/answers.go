@@ -6,9 +6,10 @@ import (
 	"encoding/binary"
 	"time"
 
+	"go.etcd.io/bbolt"
+
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/stores/answers"
-	"go.etcd.io/bbolt"
 )
 
 // pendingAnswer is a sealed answer that waits for the next commit.

@@ -64,7 +64,7 @@ func (s *Store) commit(requests []*request) {
 	}
 }
 
-// batch is what one transaction writes: entries, the accounts as they will be, and answers.
+// batch holds what one transaction writes: entries, the accounts with these entries, and answers.
 type batch struct {
 	store    *Store
 	rules    *accounting.Rules
@@ -75,6 +75,7 @@ type batch struct {
 	answers  map[string]pendingAnswer
 }
 
+// begin starts a batch with the answers that wait.
 func (s *Store) begin() *batch {
 	b := &batch{store: s, rules: s.rules.Load(), accounts: make(map[string]accounting.Account)}
 	s.mu.Lock()

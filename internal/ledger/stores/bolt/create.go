@@ -10,10 +10,11 @@ import (
 	"syscall"
 	"time"
 
+	"go.etcd.io/bbolt"
+
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/ledger/pagecheck"
 	"github.com/dpproxy/dpproxy/internal/ledger/stores/answers"
-	"go.etcd.io/bbolt"
 )
 
 // repairHint ends the error of a damaged file.

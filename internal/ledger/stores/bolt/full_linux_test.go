@@ -13,9 +13,10 @@ import (
 	"testing"
 	"time"
 
+	bbolterrors "go.etcd.io/bbolt/errors"
+
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/ledgertest"
-	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
 // fullChild charges until the disk is full, then makes room, and prints the results. The disk is a small tmpfs that only

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"fmt"
 
+	"go.etcd.io/bbolt"
+
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/ledger/stores/answers"
-	"go.etcd.io/bbolt"
 )
 
 // load reads the whole ledger and derives every total.

@@ -3,9 +3,10 @@ package bolt
 import (
 	"context"
 
+	"go.etcd.io/bbolt"
+
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
-	"go.etcd.io/bbolt"
 )
 
 // Releasable returns an error if the analyst's failures are used up.

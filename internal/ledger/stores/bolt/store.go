@@ -14,11 +14,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
+
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/ledger/stores/answers"
-	"go.etcd.io/bbolt"
-	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
 // lockWait bounds how long Open waits for the file. A proxy that is being replaced unlocks it sooner.

@@ -7,11 +7,12 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"go.etcd.io/bbolt"
+
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 )
 
-// write is the transaction. bbolt syncs twice in it: the pages, then the page that makes them valid.
+// write commits a batch in one transaction. bbolt syncs twice: the pages, then the page that makes them valid.
 func (s *Store) write(b *batch) error {
 	s.mu.Lock()
 	err := s.broken

@@ -7,9 +7,10 @@ import (
 	"io"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
-	"github.com/jackc/pgx/v5"
 )
 
 // ensureGroup creates the account of all analysts together, once a policy bounds it. Everything that was charged before

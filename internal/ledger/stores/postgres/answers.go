@@ -4,8 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/dpproxy/dpproxy/internal/ledger/stores/answers"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/dpproxy/dpproxy/internal/ledger/stores/answers"
 )
 
 // purgeBatch is the number of expired answers that one PutAnswer removes at most.

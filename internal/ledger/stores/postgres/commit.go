@@ -8,10 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dpproxy/dpproxy/internal/ledger"
-	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 )
 
 // groupLock is the advisory lock that keeps the group's account from being created during a charge: charges take it shared.

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 )
 
 // pipeline sends several statements in one round trip and reads each result with the function that was queued for it.

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
-	"github.com/jackc/pgx/v5"
 )
 
 // Releasable returns an error if the analyst's failures are used up.
