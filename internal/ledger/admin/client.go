@@ -63,17 +63,24 @@ func (c *Client) call(ctx context.Context, method, path, analyst string) (*http.
 	return nil, errors.New(f.Error)
 }
 
-// get sends a request and decodes its answer.
-func (c *Client) get(ctx context.Context, method, path, analyst string, to any) error {
-	answer, err := c.call(ctx, method, path, analyst)
-	if err != nil {
-		return err
-	}
+// decode reads an answer.
+func decode(ctx context.Context, answer *http.Response, to any) error {
 	defer answer.Body.Close()
 	if err := json.NewDecoder(answer.Body).Decode(to); err != nil {
 		return lost(ctx, err)
 	}
 	return nil
+}
+
+// quick makes a call that does not read every record, within callTimeout.
+func (c *Client) quick(ctx context.Context, method, path, analyst string, to any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errNoAnswer)
+	defer cancel()
+	answer, err := c.call(ctx, method, path, analyst)
+	if err != nil {
+		return err
+	}
+	return decode(ctx, answer, to)
 }
 
 // lost is the error of a connection that broke.
@@ -89,32 +96,29 @@ func lost(ctx context.Context, err error) error {
 
 // Show lists all accounts.
 func (c *Client) Show(ctx context.Context) (accounts []ledger.AccountSummary, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errNoAnswer)
-	defer cancel()
-	err = c.get(ctx, http.MethodGet, "/show", "", &accounts)
+	err = c.quick(ctx, http.MethodGet, "/show", "", &accounts)
 	return accounts, err
 }
 
 // Reset opens a new period.
 func (c *Client) Reset(ctx context.Context, analyst string) (account ledger.AccountSummary, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errNoAnswer)
-	defer cancel()
-	err = c.get(ctx, http.MethodPost, "/reset", analyst, &account)
+	err = c.quick(ctx, http.MethodPost, "/reset", analyst, &account)
 	return account, err
 }
 
 // Clear forgets an analyst's failures.
-func (c *Client) Clear(ctx context.Context, analyst string) (int, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errNoAnswer)
-	defer cancel()
-	var out cleared
-	err := c.get(ctx, http.MethodPost, "/clear", analyst, &out)
-	return out.Statements, err
+func (c *Client) Clear(ctx context.Context, analyst string) (count int, err error) {
+	err = c.quick(ctx, http.MethodPost, "/clear", analyst, &count)
+	return count, err
 }
 
 // Verify derives every total from the records. It may take minutes.
 func (c *Client) Verify(ctx context.Context) (report ledger.Report, err error) {
-	err = c.get(ctx, http.MethodGet, "/verify", "", &report)
+	answer, err := c.call(ctx, http.MethodGet, "/verify", "")
+	if err != nil {
+		return report, err
+	}
+	err = decode(ctx, answer, &report)
 	return report, err
 }
 

@@ -28,11 +28,6 @@ type failure struct {
 	Error string `json:"error"`
 }
 
-// cleared is the answer to a call of Clear.
-type cleared struct {
-	Statements int `json:"statements"`
-}
-
 // exportError is the trailer of an export that failed after its first line, quoted as a Go string.
 const exportError = "Dpproxy-Export-Error"
 
@@ -93,10 +88,7 @@ func handler(l ledger.Admin) http.Handler {
 	}
 	handle("GET /show", func(ctx context.Context, _ string) (any, error) { return l.Show(ctx) })
 	handle("POST /reset", func(ctx context.Context, analyst string) (any, error) { return l.Reset(ctx, analyst) })
-	handle("POST /clear", func(ctx context.Context, analyst string) (any, error) {
-		count, err := l.Clear(ctx, analyst)
-		return cleared{count}, err
-	})
+	handle("POST /clear", func(ctx context.Context, analyst string) (any, error) { return l.Clear(ctx, analyst) })
 	handle("GET /verify", func(ctx context.Context, _ string) (any, error) { return l.Verify(ctx) })
 	mux.HandleFunc("GET /export", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/jsonl")
