@@ -43,7 +43,7 @@ type Ledger interface {
 	History(ctx context.Context, analyst string, limit int) ([]HistoryEntry, error)
 
 	// Answer returns a stored answer (released integers, opaque to the ledger) that has not expired. The caller puts the
-	// analyst into the key, so that nobody gets another analyst's answer (docs/privacy.md P23).
+	// analyst into the key, so that nobody gets another analyst's answer (docs/budget.md, «Answers for free»).
 	Answer(ctx context.Context, key string) ([]byte, bool, error)
 	PutAnswer(ctx context.Context, key string, answer []byte, ttl time.Duration) error
 

@@ -129,8 +129,8 @@ func (c *Client) Export(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer answer.Body.Close()
-	if _, err := io.Copy(w, answer.Body); err != nil {
-		return lost(ctx, err)
+	if _, err := io.Copy(w, exportReader{ctx, answer.Body}); err != nil {
+		return err
 	}
 	if quoted := answer.Trailer.Get(exportError); quoted != "" {
 		reason, err := strconv.Unquote(quoted)
@@ -140,6 +140,20 @@ func (c *Client) Export(ctx context.Context, w io.Writer) error {
 		return errors.New(reason)
 	}
 	return nil
+}
+
+// exportReader says of a failed read what it means. io.Copy returns failed writes too.
+type exportReader struct {
+	ctx  context.Context
+	body io.Reader
+}
+
+func (r exportReader) Read(b []byte) (int, error) {
+	n, err := r.body.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = lost(r.ctx, err)
+	}
+	return n, err
 }
 
 // Close closes the connection.

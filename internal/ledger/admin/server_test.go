@@ -126,6 +126,20 @@ func TestCutOffExport(t *testing.T) {
 	}
 }
 
+// TestOutputThatFails: the error of a failed write is the writer's, not that of the connection.
+func TestOutputThatFails(t *testing.T) {
+	_, c, end := serve(t, exporter{export: func(_ context.Context, w io.Writer) error {
+		_, err := io.WriteString(w, "{}\n")
+		return err
+	}})
+	defer end()
+	closed, out := io.Pipe()
+	closed.Close()
+	if err := c.Export(context.Background(), out); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestCanceledCall(t *testing.T) {
 	_, c, end := serve(t, exporter{export: func(ctx context.Context, _ io.Writer) error {
 		<-ctx.Done()
