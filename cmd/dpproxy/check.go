@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/provision"
 	"github.com/dpproxy/dpproxy/internal/server"
 )
 
@@ -41,7 +42,7 @@ func (s *streams) checkLive(ctx context.Context, p *policy.Policy) error {
 		return err
 	}
 	defer b.Close()
-	found, err := b.CheckLive(ctx)
+	found, err := provision.CheckLive(ctx, p, b)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/provision"
 	"github.com/dpproxy/dpproxy/internal/server"
 )
 
@@ -32,14 +32,14 @@ func (c *setupCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	if c.Print {
-		script, err := backend.SetupScript(p)
+		script, err := provision.SetupScript(p)
 		if err != nil {
 			return err
 		}
 		fmt.Fprint(s.out, script)
 		return nil
 	}
-	if err := backend.Setup(ctx, p, s.err); err != nil {
+	if err := provision.Setup(ctx, p, s.err); err != nil {
 		return err
 	}
 	s.say("setup: done")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/dpproxy/dpproxy/internal/introspect"
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
@@ -18,15 +19,12 @@ type Backend struct {
 	check   *pool  // main as well, for what is free: that must not wait for a measure
 	shadow  *pool
 	public  *pool // nil: no public table
-	types   atomic.Pointer[typeNames]
+	types   atomic.Pointer[introspect.TypeNumbers]
 	version int // main's server_version_num
 }
 
 // checkConns is the size of the pool check: parse analysis and reading catalogs take milliseconds.
 const checkConns = 2
-
-// typeNames maps the shadow's OIDs of types that are not built in to main's.
-type typeNames map[uint32]uint32
 
 // Open connects to every database that the policy needs. The error says which one failed and what to do.
 func Open(ctx context.Context, p *policy.Policy) (*Backend, error) {
@@ -43,12 +41,12 @@ func Open(ctx context.Context, p *policy.Policy) (*Backend, error) {
 		{"public", p.Databases.Public, p.Pool.Public, &b.public},
 	}
 	for _, o := range open {
-		if o.dsn == "" && o.key == "public" && !hasPublicTable(p) {
+		if o.dsn == "" && o.key == "public" && !p.HasPublicTable() {
 			continue
 		}
 		if o.dsn == "" {
 			b.Close()
-			return nil, missingDSN(p, o.key)
+			return nil, p.MissingDSN(o.key)
 		}
 		opened, err := openPool(ctx, o.key, o.dsn, o.limit, p.Pool.Wait)
 		if err != nil {
@@ -62,22 +60,6 @@ func Open(ctx context.Context, p *policy.Policy) (*Backend, error) {
 		return nil, err
 	}
 	return b, nil
-}
-
-func missingDSN(p *policy.Policy, key string) error {
-	if name, ok := p.Databases.Unset[key]; ok {
-		return fmt.Errorf("databases.%s: the environment variable %s is not set", key, name)
-	}
-	return fmt.Errorf("databases.%s is missing in the policy", key)
-}
-
-func hasPublicTable(p *policy.Policy) bool {
-	for _, t := range p.Tables {
-		if t.Public {
-			return true
-		}
-	}
-	return false
 }
 
 // Close ends every connection. It waits for statements in flight.

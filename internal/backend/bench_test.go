@@ -52,7 +52,7 @@ func BenchmarkRows(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := rows.each(func([][]byte) {}); err != nil {
+		if err := rows.Each(func([][]byte) {}); err != nil {
 			b.Fatal(err)
 		}
 	}

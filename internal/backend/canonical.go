@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -133,9 +134,9 @@ func (b *Backend) Evaluate(ctx context.Context, q rewrite.Query, s Settings) ([]
 // Distinct returns the distinct non-NULL values of a public column of a type, ordered by the column (P10).
 func (b *Backend) Distinct(ctx context.Context, c policy.ColumnOf, oid uint32, s Settings) ([]rewrite.Canonical, error) {
 	if b.public == nil {
-		return nil, missingDSN(b.policy, "public")
+		return nil, b.policy.MissingDSN("public")
 	}
-	column, table := identifier(c.Column), identifier(c.Table.Schema, c.Table.Relation)
+	column, table := pgx.Identifier{c.Column}.Sanitize(), pgx.Identifier{c.Table.Schema, c.Table.Relation}.Sanitize()
 	rows, err := b.public.canonicalRows(ctx, Request{
 		SQL: "SELECT DISTINCT " + column + " AS k FROM " + table + " WHERE " + column + " IS NOT NULL ORDER BY k",
 	}, s.planning(b.path), []uint32{oid})
@@ -164,7 +165,7 @@ func (p *pool) canonicalRows(ctx context.Context, r Request, pins []pin, oids []
 	}
 	var all [][]*rewrite.Canonical
 	var failed error
-	err = rows.each(func(row [][]byte) {
+	err = rows.Each(func(row [][]byte) {
 		values := make([]*rewrite.Canonical, len(row))
 		for i, v := range row {
 			if values[i], err = canonical(oids[i], v); err != nil {

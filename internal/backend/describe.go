@@ -23,7 +23,7 @@ func (b *Backend) DescribeOn(ctx context.Context, route rewrite.Route, sql strin
 	p := b.shadow
 	if route == rewrite.RoutePublic {
 		if p = b.public; p == nil {
-			return nil, missingDSN(b.policy, "public")
+			return nil, b.policy.MissingDSN("public")
 		}
 	}
 	for attempt := 0; ; attempt++ {

@@ -38,6 +38,6 @@ func (b *Backend) ServerParameters(ctx context.Context) (map[string]string, erro
 		return nil, err
 	}
 	parameters := map[string]string{}
-	err = rows.each(func(row [][]byte) { parameters[string(row[0])] = string(row[1]) })
+	err = rows.Each(func(row [][]byte) { parameters[string(row[0])] = string(row[1]) })
 	return parameters, err
 }

@@ -76,24 +76,42 @@ func prepareConnection(c *pgx.ConnConfig) {
 	}
 }
 
-// connectError is a database that cannot be reached, and what to do about it, on one line. pgconn's own text names host,
+// Connect opens a connection of its own, outside the pools: for provisioning. name is its key in the policy's databases;
+// database replaces the one that the DSN names, unless it is empty. What fails to connect is a *ConnectError.
+func Connect(ctx context.Context, name, dsn, database string) (*pgx.Conn, error) {
+	pool, err := poolConfig(name, dsn)
+	if err != nil {
+		return nil, err
+	}
+	config := pool.ConnConfig
+	if database != "" {
+		config.Database = database
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, cannotConnect(name, config, err)
+	}
+	return conn, nil
+}
+
+// ConnectError is a database that cannot be reached, and what to do about it, on one line. pgconn's own text names host,
 // user and database and no password.
-type connectError struct {
+type ConnectError struct {
+	Advice string
 	name   string // key in the policy's databases
 	config *pgx.ConnConfig
 	err    error
-	advice string
 }
 
 func cannotConnect(name string, c *pgx.ConnConfig, err error) error {
-	e := &connectError{name: name, config: c, err: err, advice: "is the server running, and is the DSN right?"}
+	e := &ConnectError{name: name, config: c, err: err, Advice: "is the server running, and is the DSN right?"}
 	var pgError *pgconn.PgError
 	if errors.As(err, &pgError) {
 		switch {
-		case e.lacksPassword():
-			e.advice = "its DSN has no password, nor do PGPASSWORD and .pgpass: " + writePassword
+		case e.LacksPassword():
+			e.Advice = "its DSN has no password, nor do PGPASSWORD and .pgpass: " + writePassword
 		case pgError.Code == pgerr.InvalidPassword, pgError.Code == pgerr.InvalidAuthorization, pgError.Code == pgerr.InvalidCatalogName:
-			e.advice = "run dpproxy setup, which makes the roles and the shadow database that the DSNs name"
+			e.Advice = "run dpproxy setup, which makes the roles and the shadow database that the DSNs name"
 		}
 	}
 	return e
@@ -101,19 +119,19 @@ func cannotConnect(name string, c *pgx.ConnConfig, err error) error {
 
 const writePassword = "write one into the DSN, best as ${NAME}, and run dpproxy setup, which gives it to the role"
 
-func (e *connectError) Error() string {
+func (e *ConnectError) Error() string {
 	reason := strings.Join(strings.Fields(e.err.Error()), " ")
 	var pgError *pgconn.PgError
 	if errors.As(e.err, &pgError) {
 		reason = pgError.Error() // without the attempts before it
 	}
-	return fmt.Sprintf("databases.%s: cannot connect to %s as %s: %s: %s", e.name, e.config.Database, e.config.User, reason, e.advice)
+	return fmt.Sprintf("databases.%s: cannot connect to %s as %s: %s: %s", e.name, e.config.Database, e.config.User, reason, e.Advice)
 }
 
-func (e *connectError) Unwrap() error { return e.err }
+func (e *ConnectError) Unwrap() error { return e.err }
 
-// lacksPassword says that the server wanted a password and that none was known.
-func (e *connectError) lacksPassword() bool {
+// LacksPassword says that the server wanted a password and that none was known.
+func (e *ConnectError) LacksPassword() bool {
 	var pgError *pgconn.PgError
 	return errors.As(e.err, &pgError) && pgError.Code == pgerr.InvalidPassword && e.config.Password == ""
 }

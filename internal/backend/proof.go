@@ -5,8 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-
+	"github.com/dpproxy/dpproxy/internal/introspect"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
@@ -39,7 +38,7 @@ WHERE NOT COALESCE(` + fact + `, false) ORDER BY 1`
 
 var (
 	failingIndexes = failingSQL(indexSQL)
-	failingShapes  = failingSQL("(" + strings.NewReplacer("$1::text", "w.schema", "$2::text", "w.relation").Replace(shapeSQL) + ") = w.fact")
+	failingShapes  = failingSQL("(" + strings.NewReplacer("$1::text", "w.schema", "$2::text", "w.relation").Replace(introspect.ShapeSQL) + ") = w.fact")
 )
 
 // proofSet is a plan's proofs by kind.
@@ -151,6 +150,3 @@ func textArray(values []string) string {
 	b.WriteByte('}')
 	return b.String()
 }
-
-// identifier quotes a relation's or column's name.
-func identifier(parts ...string) string { return pgx.Identifier(parts).Sanitize() }

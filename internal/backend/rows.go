@@ -42,7 +42,7 @@ func (b *Backend) Shadow(ctx context.Context, r Request) (*Rows, error) {
 // Public runs a statement on the connection that reads public tables.
 func (b *Backend) Public(ctx context.Context, r Request) (*Rows, error) {
 	if b.public == nil {
-		return nil, missingDSN(b.policy, "public")
+		return nil, b.policy.MissingDSN("public")
 	}
 	return b.public.rows(ctx, r, r.Settings.clientPins(b.path))
 }
@@ -154,8 +154,8 @@ func (r *Rows) Close() {
 
 var errClosed = errors.New("rows are closed")
 
-// each reads all rows.
-func (r *Rows) each(f func([][]byte)) error {
+// Each calls f for all rows, and closes them.
+func (r *Rows) Each(f func([][]byte)) error {
 	defer r.Close()
 	for {
 		row, err := r.Next()

@@ -44,7 +44,7 @@ func collect(t *testing.T, rows *Rows, err error) [][]string {
 		t.Fatal(err)
 	}
 	var all [][]string
-	if err := rows.each(func(values [][]byte) {
+	if err := rows.Each(func(values [][]byte) {
 		row := make([]string, len(values))
 		for i, v := range values {
 			row[i] = string(v)
@@ -131,7 +131,7 @@ func TestRowsKeepFormatsAndStopAnywhere(t *testing.T) {
 	}
 	if rows, err := b.Public(ctx, Request{SQL: "SELECT 1/(3-g) FROM generate_series(1, 5) g"}); err != nil {
 		t.Fatal(err)
-	} else if err := rows.each(func([][]byte) {}); code(err) != "22012" {
+	} else if err := rows.Each(func([][]byte) {}); code(err) != "22012" {
 		t.Errorf("failure after two rows: %v", err)
 	}
 	if got := collect2(t, b, "SELECT 'still'"); got != "still" {
@@ -285,7 +285,7 @@ func TestBadParameterIsTheClientsOwnError(t *testing.T) {
 	r := Request{SQL: "SELECT $1::int", Parameters: [][]byte{{1}}, Formats: []int16{1}}
 	rows, err := b.Shadow(context.Background(), r)
 	if err == nil {
-		err = rows.each(func([][]byte) {})
+		err = rows.Each(func([][]byte) {})
 	}
 	if code(err) != "08P01" || !strings.Contains(err.Error(), "insufficient data left in message") {
 		t.Errorf("error = %v", err)

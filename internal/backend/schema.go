@@ -2,24 +2,16 @@ package backend
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
+	"github.com/dpproxy/dpproxy/internal/introspect"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// ErrStale says that the shadow does not have the shape of main's listed tables; dpproxy setup brings it up to date.
-var ErrStale = errors.New("the shadow database is out of date: run dpproxy setup")
-
-// Schema reads the catalogs of main and shadow and joins them: OIDs and column numbers are the shadow's, as clients see
-// them; indexes, nullability and view definitions are main's, which they are facts about. It reads no row.
-//
-// A policy that names what main does not have, a shadow that differs from main, and units that main's types cannot tell
-// apart are errors; all of a kind are reported together.
+// Schema reads the catalogs of main and shadow and joins them. It reads no row.
 func (b *Backend) Schema(ctx context.Context) (*rewrite.Schema, error) {
-	names := relationNames(b.policy)
+	names := introspect.RelationNames(b.policy)
 	main, err := b.check.catalogs(ctx, names) // a plan that main does not bear out has it read again, for nothing
 	if err != nil {
 		return nil, err
@@ -28,135 +20,23 @@ func (b *Backend) Schema(ctx context.Context) (*rewrite.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(checkAgainstMain(b.policy, main)...); err != nil {
+	s, numbers, err := introspect.Schema(b.policy, main, shadow)
+	if err != nil {
 		return nil, err
 	}
-	s := &rewrite.Schema{Policy: b.policy, Relations: map[policy.Name]*rewrite.Relation{}, Enums: map[uint32][]string{}, Types: map[uint32]rewrite.Type{}}
-	var problems []error
-	for _, name := range names {
-		relation, err := join(b.policy, main, shadow, name)
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		s.Relations[name] = relation
-	}
-	if len(problems) > 0 {
-		return nil, errors.Join(append([]error{ErrStale}, problems...)...)
-	}
-	b.addTypes(s, main, shadow)
-	if err := s.ReadBounds(); err != nil {
-		return nil, err
-	}
-	if err := checkUnits(s); err != nil {
-		return nil, err
-	}
+	b.types.Store(&numbers)
 	return s, nil
 }
 
-func (p *pool) catalogs(ctx context.Context, names []policy.Name) (*catalogs, error) {
+func (p *pool) catalogs(ctx context.Context, names []policy.Name) (*introspect.Catalogs, error) {
 	conn, err := p.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Release()
-	c, err := readCatalogs(ctx, conn.Conn(), names)
+	c, err := introspect.Read(ctx, conn.Conn(), names)
 	if err != nil {
 		return nil, fmt.Errorf("databases.%s: %w", p.name, err)
 	}
 	return c, nil
-}
-
-func relationNames(p *policy.Policy) []policy.Name {
-	var names []policy.Name
-	for _, t := range p.Tables {
-		names = append(names, t.Name)
-	}
-	return append(names, p.Views...)
-}
-
-// listed are the columns of a relation that analysts may name, in main's order.
-func listed(p *policy.Policy, r *catalogRelation) []catalogColumn {
-	t := p.Table(r.name)
-	if t == nil || t.Public && t.Columns == nil {
-		return r.columns
-	}
-	return slices.DeleteFunc(slices.Clone(r.columns), func(c catalogColumn) bool { return t.Column(c.name) == nil })
-}
-
-// join makes one relation of what main and shadow say. An error says how the shadow differs.
-func join(p *policy.Policy, main, shadow *catalogs, name policy.Name) (*rewrite.Relation, error) {
-	m, s := main.relations[name], shadow.relations[name]
-	if s == nil {
-		return nil, fmt.Errorf("the shadow has no %s", name)
-	}
-	if (m.kind == 'v') != (s.kind == 'v') {
-		return nil, fmt.Errorf("%s is a view in one of main and shadow only", name)
-	}
-	r := &rewrite.Relation{Name: name, Kind: m.kind, Inherits: m.inherits, OID: s.oid, Definition: m.definition, Shape: m.shape}
-	public := p.Table(name) != nil && p.Table(name).Public
-	if public {
-		r.Rows = m.rows
-	}
-	columns := listed(p, m)
-	for _, c := range columns {
-		in := s.column(c.name)
-		if in == nil {
-			return nil, fmt.Errorf("the shadow's %s has no column %s", name, c.name)
-		}
-		if in.typeName != c.typeName || in.collation != c.collation {
-			return nil, fmt.Errorf("%s.%s is %s %s in main and %s %s in the shadow", name, c.name, c.typeName, c.collation, in.typeName, in.collation)
-		}
-		if a, b := main.types[c.oid].labels, shadow.types[in.oid].labels; !slices.Equal(a, b) {
-			return nil, fmt.Errorf("the labels of %s, the type of %s.%s, differ between main and shadow", c.typeName, name, c.name)
-		}
-		width := int64(0)
-		if public {
-			width = c.width
-		}
-		r.Columns = append(r.Columns, rewrite.RelationColumn{
-			Name: c.name, Attnum: in.attnum, Type: in.oid, Typmod: in.typmod, TypeName: c.typeName,
-			NotNull: c.notNull, Collation: c.collation, DeterministicCollation: c.deterministicCollation, Width: width,
-		})
-	}
-	if len(s.columns) != len(columns) {
-		return nil, fmt.Errorf("the shadow's %s has columns that the policy does not list", name)
-	}
-	// An index over a column that is not listed proves nothing that a statement could use, and main's role may not read
-	// the column.
-	for _, u := range m.unique {
-		if allListed(r, u) {
-			r.Unique = append(r.Unique, u)
-		}
-	}
-	if allListed(r, m.primaryKey) {
-		r.PrimaryKey = m.primaryKey
-	}
-	return r, nil
-}
-
-func allListed(r *rewrite.Relation, columns []string) bool {
-	return len(columns) > 0 && !slices.ContainsFunc(columns, func(c string) bool { return r.Column(c) == nil })
-}
-
-// firstNormalOID is the first that initdb does not give out (access/transam.h, FirstNormalObjectId): below it, types
-// have the same number everywhere.
-const firstNormalOID = 16384
-
-func (b *Backend) addTypes(s *rewrite.Schema, main, shadow *catalogs) {
-	byName := map[[2]string]uint32{}
-	for _, t := range main.types {
-		byName[[2]string{t.schema, t.name}] = t.oid
-	}
-	numbers := typeNames{}
-	for oid, t := range shadow.types {
-		s.Types[oid] = rewrite.Type{Schema: t.schema, Name: t.name, Kind: t.kind, Base: t.base, Elem: t.elem}
-		if t.kind == 'e' {
-			s.Enums[oid] = t.labels
-		}
-		if in, ok := byName[[2]string{t.schema, t.name}]; ok && oid >= firstNormalOID {
-			numbers[oid] = in
-		}
-	}
-	b.types.Store(&numbers)
 }

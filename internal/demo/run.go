@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/provision"
 	"github.com/dpproxy/dpproxy/internal/server"
 	"github.com/dpproxy/dpproxy/policies"
 )
@@ -140,7 +140,7 @@ func (d *demo) writePolicy(ctx context.Context) (err error) {
 	if d.policy, err = policy.Load(file); err != nil {
 		return err
 	}
-	if err := backend.Setup(ctx, d.policy, io.Discard); err != nil {
+	if err := provision.Setup(ctx, d.policy, io.Discard); err != nil {
 		return err
 	}
 	d.say("roles and shadow database made; the policy is %s", file)

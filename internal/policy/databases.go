@@ -171,3 +171,11 @@ func (p *Policy) connection(key string) string {
 	}
 	return ""
 }
+
+// MissingDSN says why a connection of databases is not there.
+func (p *Policy) MissingDSN(key string) error {
+	if name, ok := p.Databases.Unset[key]; ok {
+		return fmt.Errorf("databases.%s: the environment variable %s is not set", key, name)
+	}
+	return fmt.Errorf("databases.%s is missing in the policy", key)
+}

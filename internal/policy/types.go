@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -165,6 +166,11 @@ type ColumnOf struct {
 type Grid struct {
 	Number   string        // decimal text; empty with Duration
 	Duration time.Duration // 0 with Number
+}
+
+// HasPublicTable says whether databases.public is needed.
+func (p *Policy) HasPublicTable() bool {
+	return slices.ContainsFunc(p.Tables, func(t *Table) bool { return t.Public })
 }
 
 // Table finds a table; nil when the policy does not list it.

@@ -14,6 +14,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/provision"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
@@ -97,7 +98,7 @@ func newWorld(ctx context.Context, server *pgserver.Server, name, prefix, schema
 	if w.policy, err = policy.Parse("testdata/policy.yaml", []byte(policyText)); err != nil {
 		return nil, err
 	}
-	if err := backend.Setup(ctx, w.policy, io.Discard); err != nil {
+	if err := provision.Setup(ctx, w.policy, io.Discard); err != nil {
 		return nil, err
 	}
 	if w.backend, err = backend.Open(ctx, w.policy); err != nil {

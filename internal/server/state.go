@@ -9,6 +9,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/provision"
 )
 
 // open makes all that belongs to one policy.
@@ -33,7 +34,7 @@ func open(ctx context.Context, p *policy.Policy) (_ *state, err error) {
 
 // check compares the databases with the policy. No private row is read.
 func (st *state) check(ctx context.Context, log *slog.Logger) error {
-	found, err := st.backend.CheckLive(ctx)
+	found, err := provision.CheckLive(ctx, st.policy, st.backend)
 	if err != nil {
 		return err
 	}

@@ -16,10 +16,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/provision"
 	"github.com/dpproxy/dpproxy/internal/rewrite/rewritetest"
 	"github.com/dpproxy/dpproxy/internal/server"
 	"github.com/dpproxy/dpproxy/internal/verifier"
@@ -89,7 +89,7 @@ func (w *world) serve(ctx context.Context) {
 	}
 	w.t.Cleanup(w.relay.Close)
 	direct := w.main.DSN(w.database, "dp_main")
-	if err := backend.Setup(ctx, w.policy(direct), io.Discard); err != nil {
+	if err := provision.Setup(ctx, w.policy(direct), io.Discard); err != nil {
 		w.t.Fatal(err)
 	}
 	relayed := strings.Replace(direct, net.JoinHostPort(w.main.Host, strconv.Itoa(w.main.Port)), w.relay.Addr(), 1)

@@ -1,4 +1,4 @@
-package backend
+package provision
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/introspect"
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
@@ -28,7 +30,7 @@ func Setup(ctx context.Context, p *policy.Policy, log io.Writer) error {
 	}
 	for _, a := range admins {
 		if a.dsn == "" {
-			return fmt.Errorf("%w; or run dpproxy setup --print, and have a DBA run the script with psql", missingDSN(p, a.key))
+			return fmt.Errorf("%w; or run dpproxy setup --print, and have a DBA run the script with psql", p.MissingDSN(a.key))
 		}
 	}
 	e := &executor{policy: p, dsns: d, conns: map[target]*pgx.Conn{}, kept: map[string]string{}}
@@ -83,11 +85,11 @@ func (e *executor) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := readCatalogs(ctx, conn, relationNames(e.policy))
+	found, err := introspect.Read(ctx, conn, introspect.RelationNames(e.policy))
 	if err != nil {
 		return err
 	}
-	return errors.Join(checkAgainstMain(e.policy, found)...)
+	return introspect.CheckMain(e.policy, found)
 }
 
 //go:embed sql/beyond.sql
@@ -135,15 +137,13 @@ func (e *executor) conn(ctx context.Context, on target) (*pgx.Conn, error) {
 		admin[onLedger] = struct{ dsn, database string }{d.AdminLedger, e.dsns.ledger.Database}
 	}
 	dsn, database := admin[on].dsn, admin[on].database
-	config, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		return nil, fmt.Errorf("databases.admin: %w", err)
+	conn, err := backend.Connect(ctx, "admin", dsn, database)
+	var failed *backend.ConnectError
+	if errors.As(err, &failed) {
+		failed.Advice = "is the server running, and is this an administrator's login?"
 	}
-	config.Database = database
-	prepareConnection(config)
-	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return nil, &connectError{"admin", config, err, "is the server running, and is this an administrator's login?"}
+		return nil, err
 	}
 	e.conns[on] = conn
 	if _, err := conn.PgConn().Exec(ctx, stepSettings).ReadAll(); err != nil {
@@ -209,10 +209,10 @@ func stepError(s step, err error) error {
 
 // verifyRoles connects as each role, so that setup does not end well where serve would fail.
 func verifyRoles(ctx context.Context, p *policy.Policy) error {
-	b, err := Open(ctx, p)
-	var failed *connectError
-	if errors.As(err, &failed) && !failed.lacksPassword() {
-		failed.advice = "a role that existed before setup keeps its password and its rights: change the DSN, or the role"
+	b, err := backend.Open(ctx, p)
+	var failed *backend.ConnectError
+	if errors.As(err, &failed) && !failed.LacksPassword() {
+		failed.Advice = "a role that existed before setup keeps its password and its rights: change the DSN, or the role"
 	}
 	if err != nil {
 		return err

@@ -1,9 +1,11 @@
-package backend
+package provision
 
 import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/dpproxy/dpproxy/internal/introspect"
 )
 
 // strangersSQL counts relations of the shadow that are neither dpproxy's own nor, by their number, the policy's.
@@ -29,7 +31,7 @@ func (e *executor) shadowIsCurrent(ctx context.Context) (bool, error) {
 	if err := conn.QueryRow(ctx, "SELECT "+e.insert(shadowMark(e.policy, e.dsns))).Scan(&mark); err != nil || comment != mark {
 		return false, err
 	}
-	names := relationNames(e.policy)
+	names := introspect.RelationNames(e.policy)
 	var relations int
 	if err := conn.QueryRow(ctx, strangersSQL).Scan(&relations); err != nil || relations != len(names) {
 		return false, err
@@ -42,19 +44,19 @@ func (e *executor) shadowIsCurrent(ctx context.Context) (bool, error) {
 }
 
 func (e *executor) sameShape(ctx context.Context, main, shadow *pgx.Conn) (bool, error) {
-	names := relationNames(e.policy)
-	inMain, err := readCatalogs(ctx, main, names)
+	names := introspect.RelationNames(e.policy)
+	inMain, err := introspect.Read(ctx, main, names)
 	if err != nil {
 		return false, err
 	}
-	inShadow, err := readCatalogs(ctx, shadow, names)
+	inShadow, err := introspect.Read(ctx, shadow, names)
 	if err != nil {
 		return false, err
+	}
+	if !introspect.SameShape(e.policy, inMain, inShadow) {
+		return false, nil
 	}
 	for _, name := range names {
-		if _, err := join(e.policy, inMain, inShadow, name); err != nil {
-			return false, nil // it differs: that is the answer
-		}
 		var rows bool
 		if err := shadow.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+identifier(name.Schema, name.Relation)+")").Scan(&rows); err != nil || rows {
 			return false, err // making it anew refuses rows, and says so

@@ -1,4 +1,4 @@
-package backend
+package provision
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ func parseDSNs(p *policy.Policy) (dsns, error) {
 	var problems []error
 	parse := func(key, dsn string, into **pgconn.Config) {
 		if dsn == "" {
-			problems = append(problems, missingDSN(p, key))
+			problems = append(problems, p.MissingDSN(key))
 			return
 		}
 		c, err := pgconn.ParseConfig(dsn)
@@ -31,7 +31,7 @@ func parseDSNs(p *policy.Policy) (dsns, error) {
 	}
 	parse("main", p.Databases.Main, &d.main)
 	parse("shadow", p.Databases.Shadow, &d.shadow)
-	if hasPublicTable(p) {
+	if p.HasPublicTable() {
 		parse("public", p.Databases.Public, &d.public)
 	}
 	if strings.HasPrefix(p.Ledger, "postgres://") || strings.HasPrefix(p.Ledger, "postgresql://") {

@@ -1,4 +1,4 @@
-package backend
+package provision
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 // TestSetupLeavesACurrentShadowAlone looks at the number of a table: making the shadow anew gives it another one.
 func TestSetupLeavesACurrentShadowAlone(t *testing.T) {
 	p, s := clinic(t)
-	b := setUp(t, p)
-	main := s.DSN(b.main.pool.Config().ConnConfig.Database, pgserver.Superuser)
-	shadow := s.DSN(b.shadow.pool.Config().ConnConfig.Database, pgserver.Superuser)
+	setUp(t, p)
+	main := s.DSN(databaseOf(t, p), pgserver.Superuser)
+	shadow := s.DSN(databaseOf(t, p)+"_shadow", pgserver.Superuser)
 	number := func() string { return ask(t, shadow, "SELECT 'public.wards'::regclass::oid::text") }
 	last := number()
 	for _, c := range []struct {

@@ -1,4 +1,4 @@
-package backend
+package provision
 
 import (
 	"context"
@@ -19,28 +19,28 @@ const unreadableSQL = `SELECT a.attname::text FROM pg_catalog.pg_attribute a
 
 // checkReadable makes sure that main can read the policy's columns, and public those of its tables: grants that another
 // policy's setup took back, or that came after the last setup, are found here and not by the first query.
-func (b *Backend) checkReadable(ctx context.Context, f *Findings) error {
-	for _, t := range b.policy.Tables {
-		if err := b.main.checkReadable(ctx, t, f); err != nil {
+func (c *liveCheck) checkReadable(ctx context.Context) error {
+	for _, t := range c.policy.Tables {
+		if err := c.main.checkReadable(ctx, t, c.found); err != nil {
 			return err
 		}
 		if !t.Public {
 			continue
 		}
-		if err := b.public.checkReadable(ctx, t, f); err != nil {
+		if err := c.public.checkReadable(ctx, t, c.found); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *pool) checkReadable(ctx context.Context, t *policy.Table, f *Findings) error {
+func (c *connection) checkReadable(ctx context.Context, t *policy.Table, f *Findings) error {
 	var listed []string
-	for _, c := range t.Columns {
-		listed = append(listed, c.Name)
+	for _, column := range t.Columns {
+		listed = append(listed, column.Name)
 	}
 	var missing []string
-	err := p.each(ctx, unreadableSQL, func(rows pgx.Rows) error {
+	err := c.each(ctx, unreadableSQL, func(rows pgx.Rows) error {
 		var name string
 		err := rows.Scan(&name)
 		missing = append(missing, identifier(name))
@@ -49,6 +49,6 @@ func (p *pool) checkReadable(ctx context.Context, t *policy.Table, f *Findings) 
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	f.problem("databases.%s: its role may not read %s (%s): run dpproxy setup, or GRANT SELECT", p.name, identifier(t.Name.Schema, t.Name.Relation), strings.Join(missing, ", "))
+	f.problem("databases.%s: its role may not read %s (%s): run dpproxy setup, or GRANT SELECT", c.name, identifier(t.Name.Schema, t.Name.Relation), strings.Join(missing, ", "))
 	return nil
 }

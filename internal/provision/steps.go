@@ -1,10 +1,12 @@
-package backend
+package provision
 
 import (
 	"crypto/sha256"
 	_ "embed"
 	"fmt"
 	"strings"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/dpproxy/dpproxy/internal/ledger/stores/postgres"
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -163,6 +165,9 @@ func bind(sql, value string) string {
 	}
 	return strings.ReplaceAll(sql, "$1", quoteLiteral(value))
 }
+
+// identifier quotes a relation's or column's name.
+func identifier(parts ...string) string { return pgx.Identifier(parts).Sanitize() }
 
 // quoteLiteral quotes a string for standard_conforming_strings = on.
 func quoteLiteral(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

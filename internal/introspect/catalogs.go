@@ -1,4 +1,4 @@
-package backend
+package introspect
 
 import (
 	"context"
@@ -16,8 +16,10 @@ var relationsSQL string
 //go:embed sql/columns.sql
 var columnsSQL string
 
+// ShapeSQL names the shape of the table $1.$2: what a plan takes for granted of it.
+//
 //go:embed sql/shape.sql
-var shapeSQL string
+var ShapeSQL string
 
 //go:embed sql/unique.sql
 var uniqueSQL string
@@ -25,8 +27,8 @@ var uniqueSQL string
 //go:embed sql/types.sql
 var typesSQL string
 
-// catalogs is what one database says of the policy's relations.
-type catalogs struct {
+// Catalogs is what one database says of the policy's relations.
+type Catalogs struct {
 	relations map[policy.Name]*catalogRelation
 	types     map[uint32]catalogType
 }
@@ -65,6 +67,17 @@ type catalogType struct {
 	labels       []string
 }
 
+// Private are the OIDs of the private tables and of the views.
+func (c *Catalogs) Private(p *policy.Policy) []uint32 {
+	oids := []uint32{}
+	for name, r := range c.relations {
+		if t := p.Table(name); t == nil || !t.Public {
+			oids = append(oids, r.oid)
+		}
+	}
+	return oids
+}
+
 func (r *catalogRelation) column(name string) *catalogColumn {
 	for i := range r.columns {
 		if r.columns[i].name == name {
@@ -77,8 +90,8 @@ func (r *catalogRelation) column(name string) *catalogColumn {
 // catalogPins make every connection spell names alike.
 const catalogPins = `SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL standard_conforming_strings = on; SET LOCAL quote_all_identifiers = off`
 
-// readCatalogs reads what a database says of some relations, in one snapshot. It reads no row of them.
-func readCatalogs(ctx context.Context, conn *pgx.Conn, names []policy.Name) (*catalogs, error) {
+// Read reads what a database says of some relations, in one snapshot. It reads no row of them.
+func Read(ctx context.Context, conn *pgx.Conn, names []policy.Name) (*Catalogs, error) {
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
 		return nil, err
@@ -87,7 +100,7 @@ func readCatalogs(ctx context.Context, conn *pgx.Conn, names []policy.Name) (*ca
 	if _, err := tx.Exec(ctx, catalogPins); err != nil {
 		return nil, err
 	}
-	r := &catalogReader{tx: tx, found: &catalogs{relations: map[policy.Name]*catalogRelation{}, types: map[uint32]catalogType{}}, byOID: map[uint32]*catalogRelation{}}
+	r := &catalogReader{tx: tx, found: &Catalogs{relations: map[policy.Name]*catalogRelation{}, types: map[uint32]catalogType{}}, byOID: map[uint32]*catalogRelation{}}
 	for _, step := range []func(context.Context) error{
 		func(ctx context.Context) error { return r.readRelations(ctx, names) }, r.readShapes, r.readColumns, r.readUnique, r.readTypes,
 	} {
@@ -100,7 +113,7 @@ func readCatalogs(ctx context.Context, conn *pgx.Conn, names []policy.Name) (*ca
 
 type catalogReader struct {
 	tx    pgx.Tx
-	found *catalogs
+	found *Catalogs
 	byOID map[uint32]*catalogRelation
 	oids  []uint32
 }
@@ -144,7 +157,7 @@ func (r *catalogReader) readRelations(ctx context.Context, names []policy.Name) 
 func (r *catalogReader) readShapes(ctx context.Context) error {
 	for name, c := range r.found.relations {
 		scan := func(rows pgx.Rows) error { return rows.Scan(&c.shape) }
-		if err := r.rows(ctx, shapeSQL, scan, name.Schema, name.Relation); err != nil {
+		if err := r.rows(ctx, ShapeSQL, scan, name.Schema, name.Relation); err != nil {
 			return err
 		}
 	}

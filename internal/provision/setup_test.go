@@ -1,8 +1,9 @@
-package backend
+package provision
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -11,7 +12,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -82,7 +85,7 @@ func clinic(t *testing.T) (*policy.Policy, *pgserver.Server) {
 	return p, s
 }
 
-func setUp(t *testing.T, p *policy.Policy) *Backend {
+func setUp(t *testing.T, p *policy.Policy) *backend.Backend {
 	t.Helper()
 	if err := Setup(context.Background(), p, io.Discard); err != nil {
 		t.Fatal(err)
@@ -90,14 +93,33 @@ func setUp(t *testing.T, p *policy.Policy) *Backend {
 	return reopen(t, p)
 }
 
-func reopen(t *testing.T, p *policy.Policy) *Backend {
+func reopen(t *testing.T, p *policy.Policy) *backend.Backend {
 	t.Helper()
-	b, err := Open(context.Background(), p)
+	b, err := backend.Open(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Close)
 	return b
+}
+
+func databaseOf(t *testing.T, p *policy.Policy) string {
+	t.Helper()
+	config, err := pgx.ParseConfig(p.Databases.Main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config.Database
+}
+
+func text(s string) *rewrite.Canonical { return (*rewrite.Canonical)(&s) }
+
+func code(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
 }
 
 func TestSetupMakesAShadowThatSchemaAccepts(t *testing.T) {
@@ -149,9 +171,9 @@ func TestMeasureTranslatesTypesOfUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	mood := s.Relations[p.Tables[0].Name].Column("mood").Type
-	q := MeasureQuery{SQL: rewrite.SQL{Text: "SELECT count(*) FROM public.patients WHERE mood OPERATOR(pg_catalog.=) $1", Parameters: []rewrite.Parameter{{Type: mood, Value: text("good")}}}}
+	q := backend.MeasureQuery{SQL: rewrite.SQL{Text: "SELECT count(*) FROM public.patients WHERE mood OPERATOR(pg_catalog.=) $1", Parameters: []rewrite.Parameter{{Type: mood, Value: text("good")}}}}
 	var n int64
-	if err := b.Measure(context.Background(), Measurement{Queries: []MeasureQuery{q}}, func(r MeasureRow) error { n = r.Integers[0]; return nil }); err != nil || n != 1 {
+	if err := b.Measure(context.Background(), backend.Measurement{Queries: []backend.MeasureQuery{q}}, func(r backend.MeasureRow) error { n = r.Integers[0]; return nil }); err != nil || n != 1 {
 		t.Errorf("n = %d, %v", n, err)
 	}
 }
@@ -159,7 +181,7 @@ func TestMeasureTranslatesTypesOfUsers(t *testing.T) {
 func TestSetupAgainFollowsThePolicyAndMain(t *testing.T) {
 	p, s := clinic(t)
 	b := setUp(t, p)
-	main := s.DSN(b.main.pool.Config().ConnConfig.Database, pgserver.Superuser)
+	main := s.DSN(databaseOf(t, p), pgserver.Superuser)
 	ctx := context.Background()
 	pgservertest.Exec(t, main, "ALTER TABLE patients ALTER income TYPE numeric(12,2)")
 	if _, err := b.Schema(ctx); err == nil || !strings.Contains(err.Error(), "run dpproxy setup") || !strings.Contains(err.Error(), "public.patients.income is numeric(12,2)") {
@@ -176,12 +198,12 @@ func TestSetupAgainFollowsThePolicyAndMain(t *testing.T) {
 		t.Errorf("what setup told of its REVOKEs:\n%s", log.String())
 	}
 	b = reopen(t, p)
-	if _, err := b.Describe(ctx, "SELECT x FROM parent", nil, Settings{}); code(err) != "42P01" {
+	if _, err := b.Describe(ctx, "SELECT x FROM parent", nil, backend.Settings{}); code(err) != "42P01" {
 		t.Errorf("a table that left the policy: %v", err)
 	}
 	for _, sql := range []string{"SELECT count(x) FROM public.parent", "SELECT count(name) FROM public.patients"} {
-		err := b.Measure(ctx, Measurement{Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: sql}}}}, func(MeasureRow) error { return nil })
-		if e, ok := err.(*MeasureError); !ok || e.Code() != "42501" {
+		err := b.Measure(ctx, backend.Measurement{Queries: []backend.MeasureQuery{{SQL: rewrite.SQL{Text: sql}}}}, func(backend.MeasureRow) error { return nil })
+		if e, ok := err.(*backend.MeasureError); !ok || e.Code() != "42501" {
 			t.Errorf("%s: main's role kept its right: %v", sql, err)
 		}
 	}
@@ -193,8 +215,8 @@ func TestSetupAgainFollowsThePolicyAndMain(t *testing.T) {
 
 func TestRolesReadWhatThePolicyListsAndNoMore(t *testing.T) {
 	p, s := clinic(t)
-	b := setUp(t, p)
-	database := b.main.pool.Config().ConnConfig.Database
+	setUp(t, p)
+	database := databaseOf(t, p)
 	shadowOnMain := strings.Replace(p.Databases.Shadow, "_shadow?", "?", 1)
 	for _, c := range []struct{ name, dsn, sql, code string }{
 		{"main reads a listed column", p.Databases.Main, "SELECT age FROM patients", ""},

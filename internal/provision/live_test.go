@@ -1,4 +1,4 @@
-package backend
+package provision
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 // check runs the live check on fresh connections.
 func check(t *testing.T, p *policy.Policy) *Findings {
 	t.Helper()
-	f, err := reopen(t, p).CheckLive(context.Background())
+	f, err := CheckLive(context.Background(), p, reopen(t, p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestCheckLiveIsContentAfterSetup(t *testing.T) {
 func TestCheckLiveRefuses(t *testing.T) {
 	p, s := clinic(t)
 	b := setUp(t, p)
-	database := b.main.pool.Config().ConnConfig.Database
+	database := databaseOf(t, p)
 	b.Close()
 	roles := strings.NewReplacer("%shadow", "shadow_"+database, "%public", "public_"+database, "%main", "main_"+database)
 	for _, c := range []struct {
@@ -133,7 +133,7 @@ func TestCheckLiveRefusesPolicies(t *testing.T) {
 func TestCheckLiveComparesLocales(t *testing.T) {
 	p, s := clinic(t)
 	b := setUp(t, p)
-	shadow := b.shadow.pool.Config().ConnConfig.Database
+	shadow := databaseOf(t, p) + "_shadow"
 	b.Close()
 	other := s.DSN("postgres", pgserver.Superuser)
 	pgservertest.Exec(t, other, "DROP DATABASE "+shadow+" WITH (FORCE)")

@@ -1,14 +1,15 @@
-package backend
+package introspect
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// checkAgainstMain reports whatever the policy names and main does not have, and what main has in a form that cannot be
+// CheckMain reports whatever the policy names and main does not have, and what main has in a form that cannot be
 // protected.
-func checkAgainstMain(p *policy.Policy, main *catalogs) []error {
+func CheckMain(p *policy.Policy, main *Catalogs) error {
 	var problems []error
 	report := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	for _, t := range p.Tables {
@@ -48,11 +49,11 @@ func checkAgainstMain(p *policy.Policy, main *catalogs) []error {
 			report("views: %s is no plain view: list a table under tables; a materialised view cannot be protected", v)
 		}
 	}
-	return problems
+	return errors.Join(problems...)
 }
 
 // unsupportedKind names the kinds of user-defined types that the shadow does not get; empty for all others.
-func unsupportedKind(main *catalogs, oid uint32) string {
+func unsupportedKind(main *Catalogs, oid uint32) string {
 	t, ok := main.types[oid]
 	switch {
 	case !ok || oid < firstNormalOID:
@@ -70,7 +71,7 @@ func unsupportedKind(main *catalogs, oid uint32) string {
 }
 
 // checkUnit follows a table's foreign-key chain: the column that it points to must be unique in main (PRIVACY.md 4).
-func checkUnit(p *policy.Policy, main *catalogs, t *policy.Table) []error {
+func checkUnit(p *policy.Policy, main *Catalogs, t *policy.Table) []error {
 	if t.Unit == nil || t.Unit.Via == nil {
 		return nil
 	}

@@ -1,0 +1,150 @@
+package introspect
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// ErrStale says that the shadow does not have the shape of main's listed tables; dpproxy setup brings it up to date.
+var ErrStale = errors.New("the shadow database is out of date: run dpproxy setup")
+
+// TypeNumbers maps the shadow's OIDs of types that are not built in to main's.
+type TypeNumbers map[uint32]uint32
+
+// Schema joins what main and shadow say: OIDs and column numbers are the shadow's, as clients see them; indexes,
+// nullability and view definitions are main's, which they are facts about.
+//
+// A policy that names what main does not have, a shadow that differs from main, bounds that do not fit their columns, and
+// units that main's types cannot tell apart are errors; all of a kind are reported together.
+func Schema(p *policy.Policy, main, shadow *Catalogs) (*rewrite.Schema, TypeNumbers, error) {
+	if err := CheckMain(p, main); err != nil {
+		return nil, nil, err
+	}
+	s := &rewrite.Schema{Policy: p, Relations: map[policy.Name]*rewrite.Relation{}, Enums: map[uint32][]string{}, Types: map[uint32]rewrite.Type{}}
+	var problems []error
+	for _, name := range RelationNames(p) {
+		relation, err := join(p, main, shadow, name)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		s.Relations[name] = relation
+	}
+	if len(problems) > 0 {
+		return nil, nil, errors.Join(append([]error{ErrStale}, problems...)...)
+	}
+	numbers := addTypes(s, main, shadow)
+	if err := errors.Join(s.ReadBounds(), checkUnits(s)); err != nil {
+		return nil, nil, err
+	}
+	return s, numbers, nil
+}
+
+// SameShape says whether the shadow mirrors main's listed relations.
+func SameShape(p *policy.Policy, main, shadow *Catalogs) bool {
+	for _, name := range RelationNames(p) {
+		if _, err := join(p, main, shadow, name); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// RelationNames are the tables and views of a policy.
+func RelationNames(p *policy.Policy) []policy.Name {
+	var names []policy.Name
+	for _, t := range p.Tables {
+		names = append(names, t.Name)
+	}
+	return append(names, p.Views...)
+}
+
+// listed are the columns of a relation that analysts may name, in main's order.
+func listed(p *policy.Policy, r *catalogRelation) []catalogColumn {
+	t := p.Table(r.name)
+	if t == nil || t.Public && t.Columns == nil {
+		return r.columns
+	}
+	return slices.DeleteFunc(slices.Clone(r.columns), func(c catalogColumn) bool { return t.Column(c.name) == nil })
+}
+
+// join makes one relation of what main and shadow say. An error says how the shadow differs.
+func join(p *policy.Policy, main, shadow *Catalogs, name policy.Name) (*rewrite.Relation, error) {
+	m, s := main.relations[name], shadow.relations[name]
+	if s == nil {
+		return nil, fmt.Errorf("the shadow has no %s", name)
+	}
+	if (m.kind == 'v') != (s.kind == 'v') {
+		return nil, fmt.Errorf("%s is a view in one of main and shadow only", name)
+	}
+	r := &rewrite.Relation{Name: name, Kind: m.kind, Inherits: m.inherits, OID: s.oid, Definition: m.definition, Shape: m.shape}
+	public := p.Table(name) != nil && p.Table(name).Public
+	if public {
+		r.Rows = m.rows
+	}
+	columns := listed(p, m)
+	for _, c := range columns {
+		in := s.column(c.name)
+		if in == nil {
+			return nil, fmt.Errorf("the shadow's %s has no column %s", name, c.name)
+		}
+		if in.typeName != c.typeName || in.collation != c.collation {
+			return nil, fmt.Errorf("%s.%s is %s %s in main and %s %s in the shadow", name, c.name, c.typeName, c.collation, in.typeName, in.collation)
+		}
+		if a, b := main.types[c.oid].labels, shadow.types[in.oid].labels; !slices.Equal(a, b) {
+			return nil, fmt.Errorf("the labels of %s, the type of %s.%s, differ between main and shadow", c.typeName, name, c.name)
+		}
+		width := int64(0)
+		if public {
+			width = c.width
+		}
+		r.Columns = append(r.Columns, rewrite.RelationColumn{
+			Name: c.name, Attnum: in.attnum, Type: in.oid, Typmod: in.typmod, TypeName: c.typeName,
+			NotNull: c.notNull, Collation: c.collation, DeterministicCollation: c.deterministicCollation, Width: width,
+		})
+	}
+	if len(s.columns) != len(columns) {
+		return nil, fmt.Errorf("the shadow's %s has columns that the policy does not list", name)
+	}
+	// An index over a column that is not listed proves nothing that a statement could use, and main's role may not read
+	// the column.
+	for _, u := range m.unique {
+		if allListed(r, u) {
+			r.Unique = append(r.Unique, u)
+		}
+	}
+	if allListed(r, m.primaryKey) {
+		r.PrimaryKey = m.primaryKey
+	}
+	return r, nil
+}
+
+func allListed(r *rewrite.Relation, columns []string) bool {
+	return len(columns) > 0 && !slices.ContainsFunc(columns, func(c string) bool { return r.Column(c) == nil })
+}
+
+// firstNormalOID is the first that initdb does not give out (access/transam.h, FirstNormalObjectId): below it, types
+// have the same number everywhere.
+const firstNormalOID = 16384
+
+func addTypes(s *rewrite.Schema, main, shadow *Catalogs) TypeNumbers {
+	byName := map[[2]string]uint32{}
+	for _, t := range main.types {
+		byName[[2]string{t.schema, t.name}] = t.oid
+	}
+	numbers := TypeNumbers{}
+	for oid, t := range shadow.types {
+		s.Types[oid] = rewrite.Type{Schema: t.schema, Name: t.name, Kind: t.kind, Base: t.base, Elem: t.elem}
+		if t.kind == 'e' {
+			s.Enums[oid] = t.labels
+		}
+		if in, ok := byName[[2]string{t.schema, t.name}]; ok && oid >= firstNormalOID {
+			numbers[oid] = in
+		}
+	}
+	return numbers
+}

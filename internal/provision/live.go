@@ -1,0 +1,166 @@
+package provision
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/introspect"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+//go:embed sql/database.sql
+var databaseSQL string
+
+// Findings are what the live check has to say. Every line says what to do.
+type Findings struct {
+	Problems []error  // serve does not start
+	Advice   []string // what an administrator may want to change
+}
+
+// Err is all problems, or nil.
+func (f *Findings) Err() error { return errors.Join(f.Problems...) }
+
+func (f *Findings) problem(format string, args ...any) {
+	f.Problems = append(f.Problems, fmt.Errorf(format, args...))
+}
+
+func (f *Findings) advise(format string, args ...any) {
+	f.Advice = append(f.Advice, fmt.Sprintf(format, args...))
+}
+
+// CheckLive compares the policy with the databases. serve calls it before it listens, and at every reload; check --live
+// prints it. An error means that a database did not answer; what it answered is in the findings. No private row is read.
+func CheckLive(ctx context.Context, p *policy.Policy, b *backend.Backend) (*Findings, error) {
+	c := &liveCheck{policy: p, backend: b, found: &Findings{}}
+	defer c.close()
+	if err := c.connect(ctx); err != nil {
+		return nil, err
+	}
+	d, err := parseDSNs(p)
+	if err != nil {
+		c.found.Problems = append(c.found.Problems, err)
+	} else if err := c.checkRoles(ctx, d); err != nil {
+		return nil, err
+	}
+	for _, step := range []func(context.Context) error{c.checkDatabases, c.checkPublic, c.checkReadable} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if c.schema, err = b.Schema(ctx); err != nil {
+		c.found.Problems = append(c.found.Problems, err)
+		return c.found, nil // the other checks count on it
+	}
+	for _, step := range []func(context.Context) error{c.checkEmpty, c.checkDomains} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	adviseUnits(c.schema, c.found)
+	return c.found, c.adviseIndexes(ctx)
+}
+
+// liveCheck is one live check, over connections of its own as the roles of main, shadow and public.
+type liveCheck struct {
+	policy               *policy.Policy
+	backend              *backend.Backend
+	schema               *rewrite.Schema
+	main, shadow, public *connection // public: nil without a DSN
+	found                *Findings
+}
+
+func (c *liveCheck) connect(ctx context.Context) error {
+	for _, to := range []struct {
+		name, dsn string
+		into      **connection
+	}{{"main", c.policy.Databases.Main, &c.main}, {"shadow", c.policy.Databases.Shadow, &c.shadow}, {"public", c.policy.Databases.Public, &c.public}} {
+		if to.dsn == "" && to.name == "public" {
+			continue
+		}
+		conn, err := backend.Connect(ctx, to.name, to.dsn, "")
+		if err != nil {
+			return err
+		}
+		*to.into = &connection{to.name, conn}
+	}
+	return nil
+}
+
+func (c *liveCheck) close() {
+	for _, conn := range []*connection{c.main, c.shadow, c.public} {
+		if conn != nil {
+			_ = conn.conn.Close(context.Background()) // done with it either way
+		}
+	}
+}
+
+// checkDatabases compares what text and types depend on (PRIVACY.md 29).
+func (c *liveCheck) checkDatabases(ctx context.Context) error {
+	var facts [2]map[string]string
+	for i, p := range []*connection{c.main, c.shadow} {
+		facts[i] = map[string]string{}
+		err := p.each(ctx, databaseSQL, func(rows pgx.Rows) error {
+			var name, value string
+			err := rows.Scan(&name, &value)
+			facts[i][name] = value
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"major version", "encoding", "LC_COLLATE", "LC_CTYPE", "locale provider", "locale"} {
+		if main, shadow := facts[0][name], facts[1][name]; main != shadow {
+			c.found.problem("databases.shadow: its %s is %q, main's is %q: drop the shadow database and run dpproxy setup, which makes one like main", name, shadow, main)
+		}
+	}
+	if e := facts[0]["encoding"]; e != "UTF8" {
+		c.found.problem("databases.main: its encoding is %s; dpproxy needs UTF8", e)
+	}
+	return nil
+}
+
+// sameDatabaseSQL tells databases apart: a standby has the number of its primary.
+const sameDatabaseSQL = "SELECT oid::text || ' ' || datname FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()"
+
+// checkPublic makes sure that public reads main's database, or a standby of it, and no other.
+func (c *liveCheck) checkPublic(ctx context.Context) error {
+	if c.public == nil {
+		return nil
+	}
+	main, err := c.main.strings(ctx, sameDatabaseSQL)
+	if err != nil {
+		return err
+	}
+	public, err := c.public.strings(ctx, sameDatabaseSQL)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(main, public) {
+		c.found.problem("databases.public: it is connected to %q, main to %q: it must name main's database", public, main)
+	}
+	return nil
+}
+
+// checkEmpty makes sure that the shadow holds no row.
+func (c *liveCheck) checkEmpty(ctx context.Context) error {
+	for _, name := range introspect.RelationNames(c.policy) {
+		rows, err := c.backend.Shadow(ctx, backend.Request{SQL: "SELECT 1 FROM " + identifier(name.Schema, name.Relation) + " LIMIT 1"})
+		if err != nil {
+			return fmt.Errorf("databases.shadow: %w", err)
+		}
+		if err := rows.Each(func([][]byte) {
+			c.found.problem("databases.shadow: %s has rows; a shadow holds none: find out who wrote them, and empty it", name)
+		}); err != nil {
+			return fmt.Errorf("databases.shadow: %w", err)
+		}
+	}
+	return nil
+}
