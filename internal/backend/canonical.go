@@ -87,14 +87,16 @@ func arrayOf[T any](spell func(T) string) func(pgtype.FlatArray[*T]) string {
 
 // instant spells a timestamp with time zone in UTC.
 func instant(at pgtype.Timestamptz) string {
-	text, err := types.Encode(pgtype.TimestamptzOID, pgtype.TextFormatCode, at, nil)
+	// Not by types: a Map that encodes remembers how, in a map without a lock.
+	plan := (&pgtype.TimestamptzCodec{}).PlanEncode(nil, pgtype.TimestamptzOID, pgtype.TextFormatCode, at)
+	text, err := plan.Encode(at, nil)
 	if err != nil {
 		panic(err) // it was decoded by the same codec
 	}
 	return string(text)
 }
 
-// types knows the binary forms; it is only read.
+// types knows the binary forms. Scanning only reads it; encoding would write to it.
 var types = pgtype.NewMap()
 
 // signedInterval gives every field its sign: IntervalStyle sql_standard takes one leading minus for all fields that have none.

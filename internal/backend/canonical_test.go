@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -79,4 +80,25 @@ func TestEvaluateIsCanonical(t *testing.T) {
 			t.Errorf("under %+v: %s %s %s %s", s, *got[0], *got[1], *got[2], strconv.Quote(string(*got[4])))
 		}
 	}
+}
+
+// TestValuesAreSpelledAtTheSameTime is for the race detector: statements of several sessions share what knows the types.
+func TestValuesAreSpelledAtTheSameTime(t *testing.T) {
+	var at pgtype.Timestamptz
+	if err := at.Scan("2019-11-03 05:00:00+00"); err != nil {
+		t.Fatal(err)
+	}
+	sent, err := pgtype.NewMap().Encode(pgtype.TimestamptzOID, pgtype.BinaryFormatCode, at, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if c, err := canonical(pgtype.TimestamptzOID, sent); err != nil || *c != "2019-11-03 05:00:00Z" {
+				t.Errorf("%v, %v", c, err)
+			}
+		})
+	}
+	all.Wait()
 }
