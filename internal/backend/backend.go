@@ -41,7 +41,7 @@ func Open(ctx context.Context, p *policy.Policy) (*Backend, error) {
 		{"public", p.Databases.Public, p.Pool.Public, &b.public},
 	}
 	for _, o := range open {
-		if o.dsn == "" && o.key == "public" && !p.HasPublicTable() {
+		if o.key == "public" && !p.HasPublicTable() {
 			continue
 		}
 		if o.dsn == "" {

@@ -118,6 +118,19 @@ func TestSetupNeedsAnAdministrator(t *testing.T) {
 	}
 }
 
+// TestPublicIsUsedWhereATableIsPublic: databases.public may stay in a policy without public tables. Setup makes no role for it.
+func TestPublicIsUsedWhereATableIsPublic(t *testing.T) {
+	p, _ := clinic(t)
+	p.Tables = p.Tables[:3]
+	b := setUp(t, p)
+	if err := check(t, p).Err(); err != nil {
+		t.Error(err)
+	}
+	if err := b.Ping(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestSetupNamesAMissingPassword(t *testing.T) {
 	t.Setenv("PGPASSWORD", "")
 	t.Setenv("PGPASSFILE", "/dev/null")

@@ -72,7 +72,7 @@ type liveCheck struct {
 	policy               *policy.Policy
 	backend              *backend.Backend
 	schema               *rewrite.Schema
-	main, shadow, public *connection // public: nil without a DSN
+	main, shadow, public *connection // public: nil where no table is
 	found                *Findings
 }
 
@@ -81,7 +81,7 @@ func (c *liveCheck) connect(ctx context.Context) error {
 		name, dsn string
 		into      **connection
 	}{{"main", c.policy.Databases.Main, &c.main}, {"shadow", c.policy.Databases.Shadow, &c.shadow}, {"public", c.policy.Databases.Public, &c.public}} {
-		if to.dsn == "" && to.name == "public" {
+		if to.name == "public" && !c.policy.HasPublicTable() {
 			continue
 		}
 		conn, err := backend.Connect(ctx, to.name, to.dsn, "")
