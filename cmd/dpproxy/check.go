@@ -37,7 +37,7 @@ func (s *streams) checkLive(ctx context.Context, p *policy.Policy) error {
 	if err := p.Need(server.Needs(p)...); err != nil {
 		return err
 	}
-	b, err := backend.Open(ctx, p)
+	b, err := backend.Open(ctx, p, newLog(s.err))
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (c *explainCommand) Run(ctx context.Context, s *streams) error {
 	case p.Analysts[c.Analyst] == nil:
 		return fmt.Errorf("analyst %q is not in the policy", c.Analyst)
 	}
-	lines, err := server.Explain(ctx, p, c.Analyst, c.Epsilon, c.SQL)
+	lines, err := server.Explain(ctx, p, newLog(s.err), c.Analyst, c.Epsilon, c.SQL)
 	if err != nil {
 		return explained(err)
 	}

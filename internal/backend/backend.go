@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -26,8 +27,9 @@ type Backend struct {
 // checkConns is the size of the pool check: parse analysis and reading catalogs take milliseconds.
 const checkConns = 2
 
-// Open connects to every database that the policy needs. The error says which one failed and what to do.
-func Open(ctx context.Context, p *policy.Policy) (*Backend, error) {
+// Open connects to every database that the policy needs. The error says which one failed and what to do. log gets what
+// clients are not told of a database that does not answer later.
+func Open(ctx context.Context, p *policy.Policy, log *slog.Logger) (*Backend, error) {
 	b := &Backend{policy: p, path: searchPath(p)}
 	open := []struct {
 		key   string
@@ -48,7 +50,7 @@ func Open(ctx context.Context, p *policy.Policy) (*Backend, error) {
 			b.Close()
 			return nil, p.MissingDSN(o.key)
 		}
-		opened, err := openPool(ctx, o.key, o.dsn, o.limit, p.Pool.Wait)
+		opened, err := openPool(ctx, o.key, o.dsn, o.limit, p.Pool.Wait, log)
 		if err != nil {
 			b.Close()
 			return nil, err

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -20,7 +21,7 @@ func benchmarked(b *testing.B) *Backend {
 	dsn := s.DSN("postgres", pgserver.Superuser)
 	p := &policy.Policy{Pool: policy.Pool{Main: 1, Shadow: 1, Public: 1}, Tables: []*policy.Table{{Public: true}}}
 	p.Databases.Main, p.Databases.Shadow, p.Databases.Public = dsn, dsn, dsn
-	backend, err := Open(context.Background(), p)
+	backend, err := Open(context.Background(), p, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -76,5 +76,5 @@ func (b *Backend) checkError(ctx context.Context, err error) error {
 	case errors.As(err, &refused) && !connectionLost(err), errors.Is(err, errProtocol):
 		return &RefusedError{err}
 	}
-	return unreachable(b.check.name, err)
+	return b.check.unreachable(err)
 }

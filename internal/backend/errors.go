@@ -3,7 +3,6 @@ package backend
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -93,9 +92,9 @@ func connectionLost(err error) bool {
 	return !errors.As(err, &long) && !errors.Is(err, errProtocol) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// unreachable is what a client is told about a database that does not answer; the log has the reason.
-func unreachable(name string, err error) error {
-	slog.Error("database unreachable", "database", name, "error", err.Error())
-	return pgerr.New(CannotConnectNow, "dpproxy cannot reach the "+name+" database at the moment",
+// unreachable makes the error that a client gets where a database does not answer. The log has the reason.
+func (p *pool) unreachable(err error) error {
+	p.log.Error("database unreachable", "database", p.name, "error", err.Error())
+	return pgerr.New(CannotConnectNow, "dpproxy cannot reach the "+p.name+" database at the moment",
 		pgerr.Hint("Try again later; if this lasts, tell the administrator."))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"strings"
 	"time"
@@ -31,10 +32,11 @@ const (
 type pool struct {
 	name string // key in the policy's databases: main, shadow, public
 	pool *pgxpool.Pool
-	wait time.Duration // for a free connection; 0: for ever
+	wait time.Duration // for a free connection; 0 means no limit
+	log  *slog.Logger
 }
 
-func openPool(ctx context.Context, name, dsn string, limit int, wait time.Duration) (*pool, error) {
+func openPool(ctx context.Context, name, dsn string, limit int, wait time.Duration, log *slog.Logger) (*pool, error) {
 	config, err := poolConfig(name, dsn)
 	if err != nil {
 		return nil, err
@@ -48,7 +50,7 @@ func openPool(ctx context.Context, name, dsn string, limit int, wait time.Durati
 		opened.Close()
 		return nil, cannotConnect(name, config.ConnConfig, err)
 	}
-	return &pool{name: name, pool: opened, wait: wait}, nil
+	return &pool{name: name, pool: opened, wait: wait, log: log}, nil
 }
 
 func poolConfig(name, dsn string) (*pgxpool.Config, error) {
@@ -155,5 +157,5 @@ func (p *pool) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 		return nil, pgerr.New(pgerr.TooManyConnections, "no connection to the "+p.name+" database became free in time",
 			pgerr.Hint("Try again; if this happens often, tell the administrator: the policy's pool bounds connections."))
 	}
-	return nil, unreachable(p.name, err)
+	return nil, p.unreachable(err)
 }

@@ -93,7 +93,7 @@ func (p *pool) clientError(ctx context.Context, err error) error {
 	case errors.As(err, &pgError) && !connectionLost(err):
 		return pgError
 	}
-	return unreachable(p.name, err)
+	return p.unreachable(err)
 }
 
 // Columns describes the rows, in the formats that were asked for; nil: the statement returns none.

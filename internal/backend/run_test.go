@@ -1,9 +1,11 @@
 package backend
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +32,7 @@ func connected(t *testing.T, sql ...string) *Backend {
 	}
 	dsn := s.DSN(db, pgserver.Superuser)
 	p.Databases.Main, p.Databases.Shadow, p.Databases.Public = dsn, dsn, dsn
-	b, err := Open(context.Background(), p)
+	b, err := Open(context.Background(), p, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +318,8 @@ func TestBackendRestartIsNotNoticedBetweenStatements(t *testing.T) {
 	p := &policy.Policy{Pool: policy.Pool{Main: 1, Shadow: 1, Public: 1, Wait: 10 * time.Second}, Tables: []*policy.Table{{Public: true}}}
 	p.Databases.Main, p.Databases.Shadow, p.Databases.Public = dsn, dsn, dsn
 	ctx := context.Background()
-	b, err := Open(ctx, p)
+	var log bytes.Buffer
+	b, err := Open(ctx, p, slog.New(slog.NewJSONHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,6 +355,9 @@ func TestBackendRestartIsNotNoticedBetweenStatements(t *testing.T) {
 	s.Stop()
 	if _, err := b.Describe(ctx, "SELECT 1", nil, Settings{}); code(err) != CannotConnectNow {
 		t.Errorf("while down: %v", err)
+	}
+	if !strings.Contains(log.String(), `"msg":"database unreachable","database":"shadow"`) {
+		t.Errorf("the log: %s", &log)
 	}
 	if err := b.Measure(ctx, sleep, func(MeasureRow) error { return nil }); !errors.As(err, &failure) || !failure.Lost() {
 		t.Errorf("measure while down: %v", err)

@@ -3,6 +3,7 @@ package provision
 import (
 	"context"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
@@ -61,7 +62,7 @@ func TestSetupAcrossClusters(t *testing.T) {
 	}
 	// A password that changed in the DSN is the role's after the next setup.
 	p.Databases.Main = strings.Replace(p.Databases.Main, ":m%20m@", ":other@", 1)
-	if _, err := backend.Open(context.Background(), p); err == nil || !strings.Contains(err.Error(), "run dpproxy setup") || strings.Contains(err.Error(), "other") {
+	if _, err := backend.Open(context.Background(), p, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "run dpproxy setup") || strings.Contains(err.Error(), "other") {
 		t.Errorf("a wrong password: %v", err)
 	}
 	setUp(t, p)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -61,7 +62,7 @@ func Setup(ctx context.Context, p *policy.Policy, log io.Writer) error {
 			fmt.Fprintln(log, "dpproxy: setup:", s.about)
 		}
 	}
-	return verifyRoles(ctx, p)
+	return verifyRoles(ctx, p, slog.New(slog.NewTextHandler(log, nil)))
 }
 
 // executor runs steps over connections as administrator.
@@ -208,8 +209,8 @@ func stepError(s step, err error) error {
 }
 
 // verifyRoles connects as each role, so that setup does not end well where serve would fail.
-func verifyRoles(ctx context.Context, p *policy.Policy) error {
-	b, err := backend.Open(ctx, p)
+func verifyRoles(ctx context.Context, p *policy.Policy, log *slog.Logger) error {
+	b, err := backend.Open(ctx, p, log)
 	var failed *backend.ConnectError
 	if errors.As(err, &failed) && !failed.LacksPassword() {
 		failed.Advice = "a role that existed before setup keeps its password and its rights: change the DSN, or the role"

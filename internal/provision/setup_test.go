@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os/exec"
 	"strings"
 	"testing"
@@ -95,7 +96,7 @@ func setUp(t *testing.T, p *policy.Policy) *backend.Backend {
 
 func reopen(t *testing.T, p *policy.Policy) *backend.Backend {
 	t.Helper()
-	b, err := backend.Open(context.Background(), p)
+	b, err := backend.Open(context.Background(), p, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

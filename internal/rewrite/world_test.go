@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -101,7 +102,7 @@ func newWorld(ctx context.Context, server *pgserver.Server, name, prefix, schema
 	if err := provision.Setup(ctx, w.policy, io.Discard); err != nil {
 		return nil, err
 	}
-	if w.backend, err = backend.Open(ctx, w.policy); err != nil {
+	if w.backend, err = backend.Open(ctx, w.policy, slog.New(slog.DiscardHandler)); err != nil {
 		return nil, err
 	}
 	w.schema, err = w.backend.Schema(ctx)

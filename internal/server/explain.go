@@ -16,8 +16,8 @@ import (
 
 // Explain says what a statement would cost and how well it would be answered: the text of EXPLAIN. It needs the shadow
 // and main's catalogs, and reads no row and no ledger: budgets count as untouched. epsilon 0 is the policy's.
-func Explain(ctx context.Context, p *policy.Policy, analyst string, epsilon float64, sql string) ([]string, error) {
-	st, err := open(ctx, p)
+func Explain(ctx context.Context, p *policy.Policy, log *slog.Logger, analyst string, epsilon float64, sql string) ([]string, error) {
+	st, err := open(ctx, p, log)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, 
 			s.release()
 		}
 	}()
-	st, err := open(ctx, p)
+	st, err := open(ctx, p, log)
 	if err != nil {
 		return nil, err
 	}

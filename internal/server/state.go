@@ -13,7 +13,7 @@ import (
 )
 
 // open makes all that belongs to one policy.
-func open(ctx context.Context, p *policy.Policy) (_ *state, err error) {
+func open(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *state, err error) {
 	st := &state{policy: p}
 	defer func() {
 		if err != nil {
@@ -23,7 +23,7 @@ func open(ctx context.Context, p *policy.Policy) (_ *state, err error) {
 	if st.tls, err = loadTLS(p.TLS); err != nil {
 		return nil, err
 	}
-	if st.backend, err = backend.Open(ctx, p); err != nil {
+	if st.backend, err = backend.Open(ctx, p, log); err != nil {
 		return nil, err
 	}
 	if st.identity, err = newIdentity(ctx, p); err != nil {
