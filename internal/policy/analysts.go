@@ -1,12 +1,11 @@
 package policy
 
 import (
-	"encoding/base64"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/dpproxy/dpproxy/internal/verifier"
 )
 
 // maxBudget is the largest ε that the ledger's exact sums hold.
@@ -171,27 +170,18 @@ func (p *Policy) statementDelta() {
 	p.Accounting.Delta = least
 }
 
-// verifierForm is how PostgreSQL stores a SCRAM secret (RFC 5803 in its own spelling, auth-scram.c).
-var verifierForm = regexp.MustCompile(`^SCRAM-SHA-256\$(\d{1,9}):([A-Za-z0-9+/]+=*)\$([A-Za-z0-9+/]+=*):([A-Za-z0-9+/]+=*)$`)
-
 // minIterations is RFC 7677's least; clients of xdg-go/scram and others refuse fewer.
 const minIterations = 4096
 
 // verifierProblem says what is wrong with a stored password; it never quotes it.
 func verifierProblem(s string) string {
 	const advice = "make one with dpproxy passwd"
-	m := verifierForm.FindStringSubmatch(s)
-	if m == nil {
-		return "is not a SCRAM-SHA-256 verifier (SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey); " + advice
-	}
-	if n, err := strconv.Atoi(m[1]); err != nil || n < minIterations {
+	stored, err := verifier.Parse(s)
+	switch {
+	case err != nil:
+		return err.Error() + "; " + advice
+	case stored.Iters < minIterations:
 		return "has fewer than 4096 iterations; " + advice
-	}
-	for i, want := range map[int]int{2: 0, 3: 32, 4: 32} {
-		b, err := base64.StdEncoding.DecodeString(m[i])
-		if err != nil || want != 0 && len(b) != want {
-			return "is not a SCRAM-SHA-256 verifier: a part is not base64 of the right length; " + advice
-		}
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package verifier
 
 import (
 	"encoding/base64"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -92,5 +93,49 @@ func TestSaltIsFresh(t *testing.T) {
 func TestEmptyPasswordIsRefused(t *testing.T) {
 	if v, err := New(""); err == nil {
 		t.Errorf("got %q", v)
+	}
+}
+
+func TestParse(t *testing.T) {
+	key := strings.Repeat("A", 43) + "="
+	for v, ok := range map[string]bool{
+		"SCRAM-SHA-256$4096:c2FsdA==$" + key + ":" + key:   true,
+		"SCRAM-SHA-256$0:c2FsdA==$" + key + ":" + key:      false,
+		"SCRAM-SHA-256$4096:$" + key + ":" + key:           false,
+		"SCRAM-SHA-256$4096:c2FsdA==$" + key + ":QUFB":     false,
+		"SCRAM-SHA-256$4096:c2FsdA==$" + key:               false,
+		"SCRAM-SHA-256$x:c2FsdA==$" + key + ":" + key:      false,
+		"SCRAM-SHA-512$4096:c2FsdA==$" + key + ":" + key:   false,
+		"SCRAM-SHA-256$4096:c2FsdA==$" + key + ":" + "!!":  false,
+		"SCRAM-SHA-256$4096:c2Fs\ndA==$" + key + ":" + key: false,
+		"md5abc": false,
+		"":       false,
+	} {
+		if _, err := Parse(v); (err == nil) != ok {
+			t.Errorf("%q: %v, want success %v", v, err, ok)
+		}
+	}
+}
+
+func TestParseReadsWhatNewWrites(t *testing.T) {
+	v, err := New("secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Parse(v)
+	if err != nil || !reflect.DeepEqual(got, parse(t, v)) {
+		t.Errorf("%q is %+v, %v", v, got, err)
+	}
+}
+
+// TestMockLooksLikeAnyOther: what does not depend on the password is as New makes it, and the same for a name.
+func TestMockLooksLikeAnyOther(t *testing.T) {
+	secret := []byte("of the server")
+	a := Mock(secret, "eve")
+	if a.Iters != 4096 || len(a.Salt) != 16 || len(a.StoredKey) != 32 || len(a.ServerKey) != 32 {
+		t.Errorf("unusual sizes in %+v", a)
+	}
+	if !reflect.DeepEqual(a, Mock(secret, "eve")) || reflect.DeepEqual(a, Mock(secret, "mallory")) || reflect.DeepEqual(a, Mock([]byte("another"), "eve")) {
+		t.Error("credentials do not follow the name and the secret")
 	}
 }

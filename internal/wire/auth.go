@@ -3,6 +3,8 @@ package wire
 import (
 	"context"
 	"crypto/x509"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 // Credential is what authentication needs to know of a user.
@@ -34,7 +36,7 @@ func (c *conn) authenticate(ctx context.Context, m startupMessage) (analyst stri
 	if !auth.Passwords() {
 		c.server.throttle.failed(c.host)
 		c.server.config.Metrics.LoginFailed()
-		return "", fatal(codeInvalidAuthorization, "connection requires a valid client certificate of user %q", m.user)
+		return "", fatal(pgerr.InvalidAuthorization, "connection requires a valid client certificate of user %q", m.user)
 	}
 	return c.scram(ctx, m.user)
 }

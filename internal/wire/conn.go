@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/xdg-go/scram"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 // readBuffer is the size of a connection's read buffer in bytes.
@@ -77,7 +79,7 @@ func (c *conn) serve() {
 // panicked logs a fault of the program and ends the connection; the others go on.
 func (c *conn) panicked(r any) {
 	c.log.Error("panic in a connection", "panic", r, "stack", string(debug.Stack()))
-	c.sayGoodbye(fatal(codeInternalError, internalErrorText))
+	c.sayGoodbye(fatal(pgerr.InternalError, internalErrorText))
 }
 
 // end reports why the startup phase failed: to the client if it can still hear, and to the log.
@@ -97,7 +99,7 @@ func (c *conn) end(err error) {
 		c.server.config.Metrics.ConnectionRefused("startup")
 		return
 	case errors.Is(err, errLength):
-		e = fatal(codeProtocolViolation, "invalid message length")
+		e = fatal(pgerr.ProtocolViolation, "invalid message length")
 	case !own:
 		c.log.Warn("startup failed", "error", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgproto3/v2"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 // decode reads one message body. Its layout is checked first, byte by byte, because the codec does not reject trailing
@@ -96,7 +98,7 @@ func (l *layout) formats() int {
 			return count
 		}
 		if code := int16(l.int16()); l.err == nil && code != 0 && code != 1 {
-			l.err = newError("ERROR", codeInvalidParameter, "unsupported format code: %d", code)
+			l.err = newError("ERROR", pgerr.InvalidParameterValue, "unsupported format code: %d", code)
 		}
 	}
 	return count

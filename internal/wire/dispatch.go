@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/jackc/pgproto3/v2"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 // messageNames names the types that clients may send after authentication.
@@ -25,7 +27,7 @@ func (c *conn) handle(f frame) bool {
 		return false
 	}
 	if _, known := messageNames[f.kind]; !known {
-		c.fail(fatal(codeProtocolViolation, "invalid frontend message type %d", f.kind))
+		c.fail(fatal(pgerr.ProtocolViolation, "invalid frontend message type %d", f.kind))
 		return false
 	}
 	if c.skip && f.kind != 'S' {
@@ -62,7 +64,7 @@ func (c *conn) handle(f frame) bool {
 
 // handleTooLarge refuses a message that was not even kept.
 func (c *conn) handleTooLarge(f frame) bool {
-	e := newError("ERROR", codeProgramLimit, "message of %d bytes exceeds the limit of %d", f.tooLarge, c.server.config.Limits.Message)
+	e := newError("ERROR", pgerr.ProgramLimitExceeded, "message of %d bytes exceeds the limit of %d", f.tooLarge, c.server.config.Limits.Message)
 	c.atRest = false
 	if f.kind != 'Q' && f.kind != 'F' && f.kind != 'S' {
 		c.skip = true
@@ -92,7 +94,7 @@ func (c *conn) query(f frame) bool {
 
 // functionCall refuses the fast path, which would run any function by its OID.
 func (c *conn) functionCall() bool {
-	e := newError("ERROR", codeInsufficientPriv, "function call messages are not supported")
+	e := newError("ERROR", pgerr.InsufficientPrivilege, "function call messages are not supported")
 	e.Hint = "Call the function in a SELECT."
 	return c.fail(e) && c.ready() == nil
 }

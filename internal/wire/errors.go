@@ -7,22 +7,8 @@ import (
 
 	"github.com/jackc/pgproto3/v2"
 	"github.com/jackc/pgx/v5/pgconn"
-)
 
-// Codes that the wire itself sends, by the names of PostgreSQL's errcodes.txt.
-const (
-	codeProtocolViolation    = "08P01"
-	codeFeatureNotSupported  = "0A000"
-	codeInvalidParameter     = "22023"
-	codeInvalidAuthorization = "28000"
-	codeInvalidPassword      = "28P01"
-	codeInsufficientPriv     = "42501"
-	codeSyntaxError          = "42601"
-	codeTooManyConnections   = "53300"
-	codeProgramLimit         = "54000"
-	codeQueryCanceled        = "57014"
-	codeAdminShutdown        = "57P01"
-	codeInternalError        = "XX000"
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 // internalErrorText is all that a client learns of a failure that is not its own.
@@ -32,9 +18,9 @@ var (
 	// errClientGone ends what runs for a client that closed its connection.
 	errClientGone = errors.New("client went away")
 	// errCanceled is the cause of a context that a CancelRequest ended.
-	errCanceled = newError("ERROR", codeQueryCanceled, "canceling statement due to user request")
+	errCanceled = newError("ERROR", pgerr.QueryCanceled, "canceling statement due to user request")
 	// errShutdown tells clients that the server stops.
-	errShutdown = newError("FATAL", codeAdminShutdown, "terminating connection due to administrator command")
+	errShutdown = newError("FATAL", pgerr.AdminShutdown, "terminating connection due to administrator command")
 )
 
 func newError(severity, code, format string, args ...any) *pgconn.PgError {
@@ -42,7 +28,7 @@ func newError(severity, code, format string, args ...any) *pgconn.PgError {
 }
 
 func violation(format string, args ...any) *pgconn.PgError {
-	return newError("ERROR", codeProtocolViolation, format, args...)
+	return newError("ERROR", pgerr.ProtocolViolation, format, args...)
 }
 
 func fatal(code, format string, args ...any) *pgconn.PgError {
@@ -63,7 +49,7 @@ func visible(err error) (*pgconn.PgError, bool) {
 	if errors.As(err, &e) {
 		return e, true
 	}
-	return newError("ERROR", codeInternalError, internalErrorText), false
+	return newError("ERROR", pgerr.InternalError, internalErrorText), false
 }
 
 // response takes over severity, code, message, detail, hint and position. Every other field (where, schema, table, file,
@@ -81,7 +67,7 @@ func response(e *pgconn.PgError) pgproto3.ErrorResponse {
 		Message: clean(e.Message), Detail: clean(e.Detail), Hint: clean(e.Hint), Position: e.Position,
 	}
 	if len(r.Code) != 5 {
-		r.Code = codeInternalError
+		r.Code = pgerr.InternalError
 	}
 	if r.Message == "" {
 		r.Message = "unspecified error"

@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgproto3/v2"
 	"github.com/jackc/pgx/v5/pgconn"
 	pgxproto3 "github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 // FuzzFrame reads frames from any bytes: no panic, no allocation beyond the limit, and what was read is what was sent.
@@ -78,7 +80,7 @@ func FuzzBind(f *testing.F) {
 		message, err := decode('B', body)
 		if err != nil {
 			var e *pgconn.PgError
-			if !errors.As(err, &e) || e.Code != codeProtocolViolation && e.Code != codeInvalidParameter {
+			if !errors.As(err, &e) || e.Code != pgerr.ProtocolViolation && e.Code != pgerr.InvalidParameterValue {
 				t.Fatalf("error %v", err)
 			}
 			return

@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgproto3/v2"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 // loop handles messages until the client or the server ends the session.
@@ -131,7 +133,7 @@ func (c *conn) finish(err error) {
 		c.sayGoodbye(errShutdown)
 	case errors.Is(err, errLength):
 		c.log.Info("lost step with the client", "error", err)
-		c.sayGoodbye(fatal(codeProtocolViolation, "invalid message length"))
+		c.sayGoodbye(fatal(pgerr.ProtocolViolation, "invalid message length"))
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 // Codes in the place of a protocol version: PostgreSQL's src/include/libpq/pqcomm.h.
@@ -57,7 +59,7 @@ type startupMessage struct {
 // parseStartup reads a StartupMessage of protocol 3.x. Its errors are FATAL.
 func parseStartup(p packet) (startupMessage, error) {
 	if p.code>>16 != 3 {
-		return startupMessage{}, fatal(codeFeatureNotSupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", p.code>>16, p.code&0xffff)
+		return startupMessage{}, fatal(pgerr.FeatureNotSupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.0", p.code>>16, p.code&0xffff)
 	}
 	pairs, err := parsePairs(p.body)
 	if err != nil {
@@ -92,7 +94,7 @@ func parseStartup(p packet) (startupMessage, error) {
 // check refuses what no session can be opened for, and fills in the database.
 func (m *startupMessage) check() error {
 	if m.user == "" {
-		return fatal(codeInvalidAuthorization, "no PostgreSQL user name specified in startup packet")
+		return fatal(pgerr.InvalidAuthorization, "no PostgreSQL user name specified in startup packet")
 	}
 	if m.database == "" {
 		m.database = m.user
@@ -101,7 +103,7 @@ func (m *startupMessage) check() error {
 	case "", "false", "off", "no", "0", "f", "n":
 		return nil
 	}
-	e := fatal(codeFeatureNotSupported, "replication connections are not supported")
+	e := fatal(pgerr.FeatureNotSupported, "replication connections are not supported")
 	e.Hint = "Connect to the database itself: a replica needs the rows, and dpproxy answers queries with noise."
 	return e
 }
@@ -131,7 +133,7 @@ func parsePairs(body []byte) ([][2]string, error) {
 }
 
 func invalidLayout() *pgconn.PgError {
-	return fatal(codeProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
+	return fatal(pgerr.ProtocolViolation, "invalid startup packet layout: expected terminator as last byte")
 }
 
 // parseOptions reads the options of a StartupMessage as PostgreSQL's pg_split_opts and process_postgres_switches do:
@@ -144,7 +146,7 @@ func parseOptions(options string, into map[string]string) error {
 		switch {
 		case word == "-c":
 			if i++; i == len(words) {
-				return fatal(codeSyntaxError, "option requires an argument: -c")
+				return fatal(pgerr.SyntaxError, "option requires an argument: -c")
 			}
 			setting = words[i]
 		case strings.HasPrefix(word, "-c"):
@@ -152,11 +154,11 @@ func parseOptions(options string, into map[string]string) error {
 		case strings.HasPrefix(word, "--"):
 			setting = word[len("--"):]
 		default:
-			return fatal(codeSyntaxError, "invalid command-line argument for server process: %s", word)
+			return fatal(pgerr.SyntaxError, "invalid command-line argument for server process: %s", word)
 		}
 		name, value, ok := strings.Cut(setting, "=")
 		if !ok {
-			return fatal(codeSyntaxError, "%s requires a value", word)
+			return fatal(pgerr.SyntaxError, "%s requires a value", word)
 		}
 		into[strings.ReplaceAll(name, "-", "_")] = value
 	}

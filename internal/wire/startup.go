@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgproto3/v2"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 // open runs the startup phase under one deadline: negotiation, limits, authentication, session, first ReadyForQuery. It
@@ -71,7 +73,7 @@ func (c *conn) negotiate(ctx context.Context) (packet, error) {
 		p, err := readPacket(in)
 		switch {
 		case errors.Is(err, errPacketLength):
-			return packet{}, fatal(codeProtocolViolation, "%s", errPacketLength.Error())
+			return packet{}, fatal(pgerr.ProtocolViolation, "%s", errPacketLength.Error())
 		case err != nil:
 			return packet{}, err
 		case p.code == sslRequestCode && !sslSeen && len(p.body) == 0:
@@ -111,10 +113,10 @@ func (c *conn) admit() error {
 	switch c.admission {
 	case refusedTotal:
 		c.server.config.Metrics.ConnectionRefused("total")
-		return fatal(codeTooManyConnections, "sorry, too many clients already")
+		return fatal(pgerr.TooManyConnections, "sorry, too many clients already")
 	case refusedAddress:
 		c.server.config.Metrics.ConnectionRefused("address")
-		return fatal(codeTooManyConnections, "too many connections from this address")
+		return fatal(pgerr.TooManyConnections, "too many connections from this address")
 	}
 	select {
 	case <-c.server.draining:
@@ -122,7 +124,7 @@ func (c *conn) admit() error {
 	default:
 	}
 	if c.server.config.RequireTLS && c.tls == nil && !local(c.raw.RemoteAddr()) {
-		e := fatal(codeInvalidAuthorization, "connection requires TLS")
+		e := fatal(pgerr.InvalidAuthorization, "connection requires TLS")
 		e.Hint = "Connect with sslmode=require or stricter."
 		return e
 	}
