@@ -7,7 +7,7 @@ import (
 )
 
 type demoCommand struct {
-	Check    bool   `help:"Run the queries, look at the answers, and end: the exit code tells."`
+	Check    bool   `help:"Run the queries, look at the answers, and end: the exit code is the verdict."`
 	Install  bool   `help:"Install PostgreSQL with the system's package manager if it is missing."`
 	Listen   string `placeholder:"ADDR" help:"Address of the proxy; without it, 127.0.0.1:6432, or a free port if that is taken."`
 	Patients int    `placeholder:"N" help:"Size of the data set; without it, 120000."`

@@ -15,7 +15,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism/study"
 )
 
-// cli is the command line; its tags are the help text.
+// cli declares the command line; its tags are the help text.
 type cli struct {
 	Serve     serveCommand   `cmd:"" help:"Run the proxy."`
 	Setup     setupCommand   `cmd:"" help:"Create or update roles, grants, the shadow database and a shared ledger's schema."`
@@ -92,7 +92,7 @@ func commandFirst(node *kong.Node, args []string) []string {
 	return args
 }
 
-// takesValue says whether an argument is a flag, of a command or of one below it, whose value is the next argument.
+// takesValue reports whether an argument is a flag, of a command or of one below it, whose value is the next argument.
 func takesValue(node *kong.Node, arg string) bool {
 	name, isFlag := strings.CutPrefix(arg, "--")
 	if !isFlag {

@@ -53,7 +53,7 @@ func (s *streams) report(err error) int {
 	return code
 }
 
-// say tells the person at the terminal something that is not the command's result.
+// say writes to the person at the terminal what is not the command's result.
 func (s *streams) say(format string, args ...any) {
 	fmt.Fprintf(s.err, "dpproxy: "+format+"\n", args...)
 }

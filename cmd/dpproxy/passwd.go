@@ -13,7 +13,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/verifier"
 )
 
-// maxPassword bounds a line of standard input, bytes: libpq's own limit for passwords is of this size.
+// maxPassword bounds a line of standard input, bytes: libpq's limit for passwords is of this size.
 const maxPassword = 1024
 
 type passwdCommand struct{}

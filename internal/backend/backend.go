@@ -27,8 +27,8 @@ type Backend struct {
 // checkConns is the size of the pool check: parse analysis and reading catalogs take milliseconds.
 const checkConns = 2
 
-// Open connects to every database that the policy needs. The error says which one failed and what to do. log gets what
-// clients are not told of a database that does not answer later.
+// Open connects to every database that the policy needs. The error says which one failed and what to do. Where a
+// database does not answer later, clients get a fixed text and log gets the reason.
 func Open(ctx context.Context, p *policy.Policy, log *slog.Logger) (*Backend, error) {
 	b := &Backend{policy: p, path: searchPath(p)}
 	open := []struct {
@@ -86,7 +86,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Stats are the pools' own counters by name ("main", "check", "shadow", "public"): for metrics.
+// Stats returns the pools' counters by name ("main", "check", "shadow", "public"): for metrics.
 func (b *Backend) Stats() map[string]*pgxpool.Stat {
 	stats := make(map[string]*pgxpool.Stat, 4)
 	for name, p := range map[string]*pool{"main": b.main, "check": b.check, "shadow": b.shadow, "public": b.public} {

@@ -31,7 +31,7 @@ func binary(oid uint32) bool {
 	return false
 }
 
-// canonicalFormats are the result formats in which canonical takes columns of these types.
+// canonicalFormats returns the result formats in which canonical takes columns of these types.
 func canonicalFormats(types []uint32) []int16 {
 	formats := make([]int16, len(types))
 	for i, oid := range types {
@@ -179,7 +179,7 @@ func (p *pool) canonicalRows(ctx context.Context, r Request, pins []pin, oids []
 	return all, errors.Join(err, failed)
 }
 
-// parameters are a query's values, with main's OIDs for types that are not built in: the two databases number those differently.
+// parameters returns a query's values, with main's OIDs for types that are not built in: the two databases number those differently.
 func (b *Backend) parameters(q rewrite.SQL) ([][]byte, []uint32) {
 	values, oids := make([][]byte, len(q.Parameters)), make([]uint32, len(q.Parameters))
 	names := b.types.Load()

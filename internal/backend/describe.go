@@ -11,7 +11,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// Describe has the shadow prepare a statement and forget it again: PostgreSQL's own check of syntax, names and types.
+// Describe has the shadow prepare a statement and forget it again: PostgreSQL's check of syntax, names and types.
 // Its objections come back as *pgconn.PgError, position included. A nil or 0 parameter type is inferred. A statement that
 // returns no rows has no Fields.
 func (b *Backend) Describe(ctx context.Context, sql string, types []uint32, s Settings) (*pgconn.StatementDescription, error) {

@@ -14,8 +14,7 @@ import (
 // CannotConnectNow is PostgreSQL's code for a server that takes no connections at the moment.
 const CannotConnectNow = "57P03"
 
-// MeasureError is all that is ever said of a failure of main while it measured. Its text is one constant, and it unwraps
-// to nothing: what main reports may quote a private row (SECURITY.md, rule 2).
+// MeasureError stands for any failure of main while it measured. Its text is one constant, and it unwraps to nothing: what main reports may quote a private row (docs/privacy.md P22).
 type MeasureError struct {
 	lost bool
 	code string
@@ -28,10 +27,10 @@ func (*MeasureError) Error() string { return "the main database failed while mea
 // not be refused in future.
 func (e *MeasureError) Lost() bool { return e.lost }
 
-// Code is the SQLSTATE that main gave, for the administrator's log alone; empty when it gave none.
+// Code returns the SQLSTATE that main gave, for the administrator's log alone; empty when it gave none.
 func (e *MeasureError) Code() string { return e.code }
 
-// notAcquired is why there was no connection to main: our own words, so nothing private is in them.
+// notAcquired says why there was no connection to main. Its text is dpproxy's, so nothing private is in it.
 type notAcquired struct{ err error }
 
 func (e *notAcquired) Error() string { return e.err.Error() }
@@ -57,9 +56,9 @@ func measureError(err error) error {
 	return &MeasureError{lost: connectionLost(err)}
 }
 
-// lostCode tells the codes by which a server takes its leave or refuses a connection. 57014, 57P05 and the time-outs of
-// class 25 may depend on what the statement did, and so don't count, nor does 08P01: PostgreSQL objects by it to what a
-// client sent, and a pooler says it of any time-out.
+// lostCode reports whether a server ends or refuses a connection with a code. 57014, 57P05 and the time-outs of
+// class 25 may depend on what the statement did, and so don't count. Nor does 08P01: PostgreSQL objects by it to what a
+// client sent, and a pooler gives it for any time-out.
 func lostCode(code string) bool {
 	switch code {
 	case "57P01", "57P02", CannotConnectNow, pgerr.TooManyConnections:
@@ -68,7 +67,7 @@ func lostCode(code string) bool {
 	return strings.HasPrefix(code, "08") && code != pgerr.ProtocolViolation
 }
 
-// conflictCode tells the codes by which a standby ends a query that stands in the way of replay.
+// conflictCode reports whether a standby ends a query with a code because the query blocks replay.
 //
 // That is no channel for an analyst. Nothing else raises these codes in a READ ONLY transaction at REPEATABLE READ: 40001
 // means an update of a row that has changed since the snapshot, which a SELECT without FOR UPDATE does not make, or a
@@ -81,7 +80,7 @@ func conflictCode(code string) bool { return code == "40001" || code == "40P01" 
 // errProtocol marks what cannot come from a broken connection: main answered, but not with what was asked for.
 var errProtocol = errors.New("unexpected answer")
 
-// connectionLost is true for errors that no server sent, and for those with which a server or a pooler ends a connection.
+// connectionLost reports whether no server sent an error, or a server or a pooler ended the connection with it.
 func connectionLost(err error) bool {
 	var pgError *pgconn.PgError
 	if errors.As(err, &pgError) {

@@ -43,7 +43,7 @@ const beginMeasure = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 //
 // Whatever goes wrong on main is a *MeasureError, or a *ProofError where main does not bear the plan out any more; a *pgconn.PgError
 // (53300) says that no connection became free in time. When ctx ends first, Measure returns its cause at once, whatever main
-// is doing: its query is cancelled behind the client's back and its outcome is discarded (PRIVACY.md 26).
+// is doing: its query is cancelled behind the client's back and its outcome is discarded (docs/threat-model.md).
 func (b *Backend) Measure(ctx context.Context, m Measurement, each func(MeasureRow) error) error {
 	batches := make(chan []MeasureRow, 4)
 	failed := make(chan error, 1)

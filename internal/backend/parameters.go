@@ -9,7 +9,7 @@ import (
 // and SQL-standard function bodies, which privilege checks and view definitions count on, came with it.
 const oldestVersion = 140000
 
-// Version is main's server_version_num: 150018 is 15.18.
+// Version returns main's server_version_num: 150018 is 15.18.
 func (b *Backend) Version() int { return b.version }
 
 func (b *Backend) readVersion(ctx context.Context) error {
@@ -23,7 +23,7 @@ func (b *Backend) readVersion(ctx context.Context) error {
 	return nil
 }
 
-// parametersSQL lists the settings that new sessions report or show as their server's own (libpq's ParameterStatus, and what
+// parametersSQL lists the settings that new sessions report or show as the server's (libpq's ParameterStatus, and what
 // drivers ask for with SHOW).
 const parametersSQL = `SELECT name, CASE WHEN name = 'TimeZone' THEN reset_val ELSE setting END
 FROM pg_catalog.pg_settings
@@ -31,7 +31,7 @@ WHERE name IN ('server_version', 'server_version_num', 'server_encoding', 'integ
   'lc_collate', 'lc_ctype', 'lc_messages', 'lc_monetary', 'lc_numeric', 'lc_time', 'max_identifier_length', 'max_index_keys',
   'block_size', 'segment_size', 'max_function_args', 'default_text_search_config')`
 
-// ServerParameters are the shadow's settings by PostgreSQL's spelling: server_version, server_encoding, TimeZone, ….
+// ServerParameters returns the shadow's settings by PostgreSQL's spelling: server_version, server_encoding, TimeZone, ….
 func (b *Backend) ServerParameters(ctx context.Context) (map[string]string, error) {
 	rows, err := b.Shadow(ctx, Request{SQL: parametersSQL})
 	if err != nil {

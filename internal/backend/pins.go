@@ -9,7 +9,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// Settings are the session settings that reach a backend. Empty ones have PostgreSQL's own defaults. PostgreSQL judges
+// Settings are the session settings that reach a backend. Empty ones have PostgreSQL's defaults. PostgreSQL judges
 // their values: an unknown time zone comes back as its own error from shadow and public. Of all of them main sees the TimeZone
 // alone, which the arithmetic of instants needs.
 type Settings struct {
@@ -17,7 +17,7 @@ type Settings struct {
 	ExtraFloatDigits, ByteaOutput      string
 }
 
-// pin is one setting of a transaction.
+// pin sets one setting for a transaction.
 type pin struct{ name, value string }
 
 // statementLimit ends a runaway statement on shadow and public. Main has none of ours: there a limit would tell how long
@@ -58,11 +58,11 @@ func (s Settings) mainPins() []pin {
 	)
 }
 
-// clientPins are those of shadow and public for the client's own text. pg_temp comes last, so that nothing temporary hides a listed
+// clientPins returns the pins of shadow and public for the client's text. pg_temp comes last, so that nothing temporary hides a listed
 // name.
 func (s Settings) clientPins(path string) []pin {
 	return append(s.common(or(s.DateStyle, isoDates), or(s.IntervalStyle, intervals)),
-		append(own(path), pin{"extra_float_digits", or(s.ExtraFloatDigits, "1")}, pin{"bytea_output", or(s.ByteaOutput, "hex")})...)
+		append(shadowPins(path), pin{"extra_float_digits", or(s.ExtraFloatDigits, "1")}, pin{"bytea_output", or(s.ByteaOutput, "hex")})...)
 }
 
 // planning pins let shadow and public read values as the session does, compute what main will compute, and print it canonically. The
@@ -73,11 +73,11 @@ func (s Settings) planning(path string) []pin {
 		dateStyle = "ISO," + order
 	}
 	return append(s.common(dateStyle, or(s.IntervalStyle, intervals)),
-		append(own(path), pin{"extra_float_digits", allDigits}, pin{"bytea_output", "hex"})...)
+		append(shadowPins(path), pin{"extra_float_digits", allDigits}, pin{"bytea_output", "hex"})...)
 }
 
-// own pins are those of every statement on shadow and public.
-func own(path string) []pin {
+// shadowPins hold for every statement on shadow and public.
+func shadowPins(path string) []pin {
 	return []pin{{"search_path", path}, {"statement_timeout", statementLimit}, {"jit", "off"}}
 }
 
@@ -104,7 +104,7 @@ func pinSQL(pins []pin) (string, [][]byte) {
 }
 
 // searchPath lists the policy's schemas: public first, the others by name. pg_catalog is searched before them, as in
-// PostgreSQL's own default.
+// PostgreSQL's default.
 func searchPath(p *policy.Policy) string {
 	var quoted []string
 	for _, s := range p.Schemas() {

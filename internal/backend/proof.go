@@ -26,7 +26,6 @@ const indexSQL = `EXISTS (
       JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum
       WHERE k.at <= i.indnkeyatts AND a.attname::text <> ALL (w.fact::text[])))`
 
-// textArrayOID is the type of text[].
 const textArrayOID = 1009
 
 // failingSQL returns the places of those relations, of the lists $1 to $3, of which a fact is not true. One query asks for all: most
@@ -41,7 +40,7 @@ var (
 	failingShapes  = failingSQL("(" + strings.NewReplacer("$1::text", "w.schema", "$2::text", "w.relation").Replace(introspect.ShapeSQL) + ") = w.fact")
 )
 
-// proofSet is a plan's proofs by kind.
+// proofSet sorts a plan's proofs by kind.
 type proofSet struct{ shapes, indexes, values []rewrite.Proof }
 
 func proofsOf(all []rewrite.Proof) (set proofSet) {

@@ -81,7 +81,7 @@ func (p *pool) start(ctx context.Context, conn *pgxpool.Conn, r Request, pins []
 	return &Rows{ctx: ctx, pool: p, tx: tx, reader: reader, columns: slices.Clone(reader.FieldDescriptions())}, nil
 }
 
-// clientError is what a client may see of a failure on shadow or public: PostgreSQL's own words about its statement, and
+// clientError reduces a failure on shadow or public to what a client may see: PostgreSQL's own words about its statement, and
 // a fixed text about everything else.
 func (p *pool) clientError(ctx context.Context, err error) error {
 	var pgError *pgconn.PgError
@@ -99,7 +99,7 @@ func (p *pool) clientError(ctx context.Context, err error) error {
 // Columns describes the rows, in the formats that were asked for; nil: the statement returns none.
 func (r *Rows) Columns() []pgconn.FieldDescription { return r.columns }
 
-// Tag is the command tag, once Next has returned io.EOF.
+// Tag returns the command tag, once Next has returned io.EOF.
 func (r *Rows) Tag() string { return r.tag.String() }
 
 // Next returns the raw values of the next row, valid until the following call, or io.EOF after the last one.

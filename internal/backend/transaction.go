@@ -11,7 +11,7 @@ import (
 // textOID makes the pins' parameters text, whatever set_config is overloaded with.
 const textOID = 25
 
-// transaction is one READ ONLY transaction on a pooled connection, sent as one pipeline: BEGIN, pins, then whatever the
+// transaction sends one READ ONLY transaction on a pooled connection as one pipeline: BEGIN, pins, then whatever the
 // caller adds, COMMIT, Sync. A server reads the pins before it reads the text that they protect.
 type transaction struct {
 	conn     *pgxpool.Conn
@@ -50,7 +50,7 @@ func (t *transaction) send() error {
 	return nil
 }
 
-// reader is the result of the next queued query.
+// reader returns the result of the next queued query.
 func (t *transaction) reader() (*pgconn.ResultReader, error) {
 	result, err := t.pipeline.GetResults()
 	if err != nil {

@@ -24,7 +24,7 @@ var keysSQL string
 // seed makes the clinic the same everywhere.
 const seed = 20260101
 
-// LoadOnce is Load for a database that may hold the clinic already; then it does nothing.
+// LoadOnce loads the clinic, unless the database holds it already.
 func LoadOnce(ctx context.Context, dsn string, patients int) error {
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// patient is one made-up person.
+// patient describes one made-up person.
 type patient struct {
 	id        int64
 	name      string
@@ -143,7 +143,7 @@ func visitCount(r *rand.Rand, p patient) int {
 	if d := diagnoses[p.diagnosis].name; d == "diabetes" || d == "hypertension" || d == "asthma" {
 		mean = 7.5
 	}
-	// A gamma-mixed Poisson: 1 + geometric with a mean of its own for every patient.
+	// A gamma-mixed Poisson: 1 + geometric with one mean for each patient.
 	mean *= r.ExpFloat64()
 	return min(1+int(r.ExpFloat64()*(0.4+mean)), 80)
 }

@@ -22,7 +22,7 @@ import (
 
 // Options of a demo. The zero value is that of `dpproxy demo`.
 type Options struct {
-	Check    bool   // run the queries, look at the answers, end: exit status tells
+	Check    bool   // run the queries, look at the answers, end: the exit status is the verdict
 	Install  bool   // install PostgreSQL with the system's package manager if it is missing
 	Listen   string // empty: the policy's address, or a free port on it if that is taken
 	Patients int    // 0: Patients
@@ -40,7 +40,7 @@ const (
 )
 
 // Run starts everything, shows a few queries with their answers on out, and goes on until ctx ends. What happens on the
-// way is told on progress. Nothing is left behind.
+// way is written to progress. Nothing is left behind.
 func Run(ctx context.Context, o Options, out, progress io.Writer) error {
 	d := &demo{options: o, out: out, progress: progress}
 	defer d.stop()
@@ -147,7 +147,7 @@ func (d *demo) writePolicy(ctx context.Context) (err error) {
 	return nil
 }
 
-// address is where the proxy listens: as asked for, else the policy's own, else a free port.
+// address chooses where the proxy listens: as asked for, else as in the policy, else on a free port.
 func (d *demo) address() string {
 	if d.options.Listen != "" {
 		return d.options.Listen

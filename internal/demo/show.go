@@ -21,7 +21,7 @@ var queries = []string{
 	"SELECT name, income FROM patients WHERE id = 4711",
 }
 
-// answer is what came back for one query.
+// answer holds what came back for one query.
 type answer struct {
 	columns []pgconn.FieldDescription
 	rows    [][]string

@@ -12,7 +12,7 @@ import (
 //go:embed catalog.sql
 var catalogSQL string
 
-// table is what the catalogs say of one table.
+// table holds what the catalogs say of one table.
 type table struct {
 	Schema, Name string
 	Comment      string
@@ -76,12 +76,12 @@ func read(ctx context.Context, conn *pgx.Conn) ([]*table, error) {
 	return tables, nil
 }
 
-// unique tells whether a column alone is unique.
+// unique reports whether a column alone is unique.
 func (t *table) unique(column string) bool {
 	return slices.ContainsFunc(t.Unique, func(u []string) bool { return len(u) == 1 && u[0] == column })
 }
 
-// title is the table's name in a policy.
+// title returns the table's name in a policy.
 func (t *table) title() string {
 	if t.Schema == "public" {
 		return quoteName(t.Name)

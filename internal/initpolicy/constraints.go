@@ -14,7 +14,7 @@ var (
 	element    = regexp.MustCompile(`'((?:[^']|'')*)'`)
 )
 
-// facts are what CHECK constraints say of one column.
+// facts holds what CHECK constraints say of one column.
 type facts struct {
 	lo, hi string
 	values []string

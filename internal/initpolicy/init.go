@@ -45,7 +45,7 @@ func Print(ctx context.Context, dsn, unit string) (string, error) {
 	return d.print(), nil
 }
 
-// address is a DSN without user and password.
+// address returns a DSN without user and password.
 func address(config *pgx.ConnConfig, database string) string {
 	if strings.HasPrefix(config.Host, "/") { // a Unix socket's folder
 		return fmt.Sprintf("postgres:///%s?host=%s&port=%d", url.PathEscape(database), url.QueryEscape(config.Host), config.Port)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// document is everything that the printer needs.
+// document holds everything that the printer needs.
 type document struct {
 	tables   []*table
 	plan     *plan
@@ -124,7 +124,7 @@ func (d *document) isForeign(p protected, column string) bool {
 	return false
 }
 
-// outside is the column that a foreign key points to in a table that is not protected; empty: none.
+// outside returns the column that a foreign key points to in a table that is not protected; empty: none.
 func (d *document) outside(p protected, column string) string {
 	for _, k := range p.Keys {
 		if k.Column != column {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// people are words in names of tables whose rows are persons, or what stands for one.
+// people are words in names of tables whose rows are persons, or records of one.
 var people = []string{"patient", "person", "people", "user", "customer", "client", "member", "employee", "student", "subject",
 	"account", "household", "citizen", "resident", "driver", "passenger", "guest", "subscriber", "donor", "voter", "applicant",
 	"worker", "teacher", "pupil", "participant", "respondent", "tenant", "player", "visitor"}
 
-// protected is a table with the way from its rows to a unit.
+// protected pairs a table with the way from its rows to a unit.
 type protected struct {
 	*table
 	column string      // holds the unit's key; empty with via
@@ -64,7 +64,7 @@ func newPlan(tables []*table, named string) (*plan, error) {
 	return p, nil
 }
 
-// candidates are the tables that may be one of units.
+// candidates returns the tables whose rows may be units.
 func candidates(tables []*table) []string {
 	var names []string
 	for _, t := range tables {

@@ -27,7 +27,7 @@ var uniqueSQL string
 //go:embed sql/types.sql
 var typesSQL string
 
-// Catalogs is what one database says of the policy's relations.
+// Catalogs holds what one database says of the policy's relations.
 type Catalogs struct {
 	relations map[policy.Name]*catalogRelation
 	types     map[uint32]catalogType
@@ -67,7 +67,7 @@ type catalogType struct {
 	labels       []string
 }
 
-// Private are the OIDs of the private tables and of the views.
+// Private returns the OIDs of the private tables and of the views.
 func (c *Catalogs) Private(p *policy.Policy) []uint32 {
 	oids := []uint32{}
 	for name, r := range c.relations {
@@ -118,7 +118,7 @@ type catalogReader struct {
 	oids  []uint32
 }
 
-// rows runs a catalog query without a named prepared statement: a pooler may stand in between.
+// rows runs a catalog query without a named prepared statement: a pooler may be in between.
 func (r *catalogReader) rows(ctx context.Context, sql string, scan func(pgx.Rows) error, args ...any) error {
 	rows, err := r.tx.Query(ctx, sql, append([]any{pgx.QueryExecModeExec}, args...)...)
 	if err != nil {

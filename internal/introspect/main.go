@@ -70,7 +70,7 @@ func unsupportedKind(main *Catalogs, oid uint32) string {
 	return ""
 }
 
-// checkUnit follows a table's foreign-key chain: the column that it points to must be unique in main (PRIVACY.md 4).
+// checkUnit follows a table's foreign-key chain: the column that it points to must be unique in main (docs/privacy.md P2).
 func checkUnit(p *policy.Policy, main *Catalogs, t *policy.Table) []error {
 	if t.Unit == nil || t.Unit.Via == nil {
 		return nil
@@ -78,7 +78,7 @@ func checkUnit(p *policy.Policy, main *Catalogs, t *policy.Table) []error {
 	via := t.Unit.Via
 	target := main.relations[via.References]
 	if target == nil {
-		return nil // reported where the target is listed, or by the policy's own checks
+		return nil // reported where the target is listed, or by the policy's checks
 	}
 	for _, u := range target.unique {
 		if len(u) == 1 && u[0] == via.ReferencesColumn {

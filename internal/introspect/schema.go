@@ -44,7 +44,7 @@ func Schema(p *policy.Policy, main, shadow *Catalogs) (*rewrite.Schema, TypeNumb
 	return s, numbers, nil
 }
 
-// SameShape says whether the shadow mirrors main's listed relations.
+// SameShape reports whether the shadow mirrors main's listed relations.
 func SameShape(p *policy.Policy, main, shadow *Catalogs) bool {
 	for _, name := range RelationNames(p) {
 		if _, err := join(p, main, shadow, name); err != nil {
@@ -54,7 +54,7 @@ func SameShape(p *policy.Policy, main, shadow *Catalogs) bool {
 	return true
 }
 
-// RelationNames are the tables and views of a policy.
+// RelationNames lists the tables and views of a policy.
 func RelationNames(p *policy.Policy) []policy.Name {
 	var names []policy.Name
 	for _, t := range p.Tables {
@@ -63,7 +63,7 @@ func RelationNames(p *policy.Policy) []policy.Name {
 	return append(names, p.Views...)
 }
 
-// listed are the columns of a relation that analysts may name, in main's order.
+// listed returns the columns of a relation that analysts may name, in main's order.
 func listed(p *policy.Policy, r *catalogRelation) []catalogColumn {
 	t := p.Table(r.name)
 	if t == nil || t.Public && t.Columns == nil {
@@ -127,7 +127,7 @@ func allListed(r *rewrite.Relation, columns []string) bool {
 	return len(columns) > 0 && !slices.ContainsFunc(columns, func(c string) bool { return r.Column(c) == nil })
 }
 
-// firstNormalOID is the first that initdb does not give out (access/transam.h, FirstNormalObjectId): below it, types
+// firstNormalOID is the first OID that initdb does not assign (access/transam.h, FirstNormalObjectId): below it, types
 // have the same number everywhere.
 const firstNormalOID = 16384
 

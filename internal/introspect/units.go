@@ -46,7 +46,7 @@ func Typed(s *rewrite.Schema, table policy.Name, name string) string {
 	return text
 }
 
-// Collate is the COLLATE clause of a column; empty where it has the database's own collation.
+// Collate returns the COLLATE clause of a column; empty where it has the database's own collation.
 func Collate(c *rewrite.RelationColumn) string {
 	if c.Collation == "" {
 		return ""

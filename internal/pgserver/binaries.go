@@ -29,7 +29,7 @@ func candidates() []string {
 	var dirs []string
 	if initdb, err := exec.LookPath("initdb"); err == nil {
 		dirs = append(dirs, filepath.Dir(initdb))
-		// Distributions link single programs into PATH; the others stand beside the link's target.
+		// Distributions link single programs into PATH; the others are next to the link's target.
 		if target, err := filepath.EvalSymlinks(initdb); err == nil {
 			dirs = append(dirs, filepath.Dir(target))
 		}
@@ -56,7 +56,7 @@ func candidates() []string {
 	return dirs
 }
 
-// version is the last number in a path: /usr/lib/postgresql/15/bin is 15.
+// version returns the last number in a path: /usr/lib/postgresql/15/bin is 15.
 func version(path string) int {
 	n := 0
 	for _, field := range strings.FieldsFunc(path, func(r rune) bool { return r < '0' || r > '9' }) {

@@ -1,4 +1,4 @@
-// Package pgserver runs a throw-away PostgreSQL server: the demo's own, and the tests'.
+// Package pgserver runs a throw-away PostgreSQL server: for the demo and for tests.
 //
 // Start finds the server's programs, makes a cluster in a temporary folder, and returns once the server accepts
 // connections on a Unix socket and on a free loopback port. Stop ends it and removes everything.

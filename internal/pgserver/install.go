@@ -26,7 +26,7 @@ var managers = []manager{
 	{"brew", false, [][]string{{"brew", "install", "postgresql@17"}}},
 }
 
-// found is the first package manager of this machine.
+// found returns the first package manager of this machine.
 func found() (manager, bool) {
 	for _, m := range managers {
 		if _, err := exec.LookPath(m.program); err == nil {
@@ -36,7 +36,7 @@ func found() (manager, bool) {
 	return manager{}, false
 }
 
-// advice is one line: what to install here.
+// advice says in one line what to install here.
 func advice() string {
 	m, ok := found()
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// process is one run of the postmaster.
+// process holds one run of the postmaster.
 type process struct {
 	cmd   *exec.Cmd
 	ready chan struct{} // closed when the log says that connections are accepted
@@ -48,7 +48,7 @@ func launch(program string, args []string, attr *syscall.SysProcAttr, dir string
 			return
 		}
 		p.read(stderr, log)
-		// A postmaster that was told to stop exits with a status of its own; the log is what explains.
+		// A postmaster that is stopped by a signal exits with some status; the log explains it.
 		_ = p.cmd.Wait()
 	}()
 	if err := <-started; err != nil {

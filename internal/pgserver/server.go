@@ -134,7 +134,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// DSN is a connection string over TCP. The superuser's carries its password where the server has one.
+// DSN returns a connection string over TCP. The superuser's carries its password where the server has one.
 func (s *Server) DSN(db, user string) string {
 	u := url.URL{Scheme: "postgres", User: url.User(user), Host: net.JoinHostPort(s.Host, strconv.Itoa(s.Port)), Path: "/" + db, RawQuery: "sslmode=disable"}
 	if user == Superuser && s.options.Password != "" {
@@ -143,7 +143,7 @@ func (s *Server) DSN(db, user string) string {
 	return u.String()
 }
 
-// Folder is the server's own, for what shall go with it: Stop removes it, and so does the janitor.
+// Folder returns a folder that goes with the server: Stop removes it, and so does the janitor.
 func (s *Server) Folder() string { return s.dir }
 
 // Restart stops the server as a crash would and starts it again on the same port with the same data: what a failover

@@ -9,13 +9,13 @@ import (
 	"syscall"
 )
 
-// account is whom the server runs as.
+// account says as whom the server runs.
 type account struct {
 	uid, gid int
 	drop     bool // we are root and must become this user
 }
 
-// serverAccount is ourselves, or under root the user postgres, else nobody: PostgreSQL refuses root.
+// serverAccount returns ourselves, or under root the user postgres, else nobody: PostgreSQL refuses root.
 func serverAccount() (account, error) {
 	if os.Geteuid() != 0 {
 		return account{uid: os.Geteuid(), gid: os.Getegid()}, nil
@@ -76,7 +76,7 @@ func (a account) folder(parent string) (string, error) {
 	return "", fmt.Errorf("no temporary folder for PostgreSQL: %s, /tmp and /var/tmp cannot be written, or not be reached by an unprivileged user", parent)
 }
 
-// reachable tells whether anybody may pass through dir and every folder above it.
+// reachable reports whether anybody may pass through dir and every folder above it.
 func reachable(dir string) bool {
 	for {
 		info, err := os.Stat(dir)

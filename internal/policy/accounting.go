@@ -57,7 +57,7 @@ func readDefaults(v value, p *Policy) overrides {
 	return d
 }
 
-// overrides are the keys that may stand in defaults and in a table; the nearest wins.
+// overrides holds the keys that defaults and a table may have; the nearest wins.
 type overrides struct {
 	Defaults
 	grid   *gridLiteral
@@ -65,7 +65,7 @@ type overrides struct {
 	moves  bool // of epsilon and epsilon_max, the one that is given moves the other, which is only a default, along
 }
 
-// read returns d changed by what stands in o.
+// read returns d changed by what o has.
 func (d overrides) read(o object) overrides {
 	problems := len(o.w.problems)
 	if f, ok := o.get("epsilon").positive(); ok {
@@ -80,7 +80,7 @@ func (d overrides) read(o object) overrides {
 			d.Epsilon = min(d.Epsilon, f)
 		}
 	}
-	// What is inherited was judged where it stands.
+	// An inherited value was checked where it is written.
 	if d.Epsilon > d.EpsilonMax && len(o.w.problems) == problems && (o.has("epsilon") || o.has("epsilon_max")) {
 		at := o.get("epsilon")
 		if !at.given() {

@@ -39,7 +39,7 @@ func (s tableSource) add(at value, name string) *Column {
 		return nil
 	}
 	if _, twice := s.columns[name]; twice {
-		at.fail("%s stands twice", name)
+		at.fail("%s is listed twice", name)
 		return nil
 	}
 	c := &Column{Name: name}
@@ -59,7 +59,7 @@ func readColumn(v value, c *Column, d overrides) {
 			bounds = hull
 		case bounds != nil:
 			if _, ok := bound.Comparable(bounds.kind(), hull.kind()); !ok {
-				o.get("valid").fail("is a %s range, but bounds is a %s range", hull.kind(), bounds.kind())
+				o.get("valid").fail("is %s range, but bounds is %s range", hull.kind().Noun(), bounds.kind().Noun())
 			} else if hull.lo.At.Cmp(bounds.lo.At) < 0 || hull.hi.At.Cmp(bounds.hi.At) > 0 {
 				o.get("valid").fail("%s to %s reaches outside the bounds %s to %s", hull.lo.Text, hull.hi.Text, bounds.lo.Text, bounds.hi.Text)
 			}
@@ -83,7 +83,7 @@ func readColumn(v value, c *Column, d overrides) {
 func readDomain(o object, c *Column) {
 	values, from := o.get("values"), o.get("values_from")
 	if values.given() && from.given() {
-		from.fail("stands beside values; a domain has one source")
+		from.fail("excludes values: a domain has one source")
 	}
 	if values.given() && !values.isSequence() {
 		values.fail("must be a list such as [asthma, cold, flu], not %s", values.kind())
@@ -100,7 +100,7 @@ func readDomain(o object, c *Column) {
 			}
 			s, ok := item.text()
 			if ok && seen[s] {
-				item.fail("%s stands twice", quoted(s))
+				item.fail("%s is listed twice", quoted(s))
 			} else if ok {
 				seen[s] = true
 				c.Values = append(c.Values, s)
@@ -124,12 +124,12 @@ func readPerUnit(v value, c *Column, bounds *boundsLiteral) {
 	}
 	switch {
 	case c.Bounds == nil:
-		v.fail("needs bounds beside it")
+		v.fail("needs the key bounds in the same column")
 	case perUnit.kind() != bound.Number && perUnit.kind() != bound.Interval && perUnit.kind() != bound.Clock:
-		v.fail("a sum is a number or an interval, not a %s", perUnit.kind())
+		v.fail("a sum is a number or an interval, not %s", perUnit.kind().Noun())
 	default:
 		if _, ok := bound.Comparable(perUnit.kind(), bounds.kind()); !ok {
-			v.fail("is a %s range, but bounds is a %s range", perUnit.kind(), bounds.kind())
+			v.fail("is %s range, but bounds is %s range", perUnit.kind().Noun(), bounds.kind().Noun())
 			return
 		}
 		b := perUnit.text()
@@ -142,10 +142,10 @@ func readColumnGrid(v value, c *Column, bounds *boundsLiteral, d overrides) {
 	own, ok := v.grid()
 	switch {
 	case ok && bounds == nil:
-		v.fail("needs bounds beside it")
+		v.fail("needs the key bounds in the same column")
 		return
 	case ok && !own.fits(bounds.kind()):
-		v.fail("is not a step of a %s", bounds.kind())
+		v.fail("is not a step of %s", bounds.kind().Noun())
 		return
 	case !ok && (d.grid == nil || bounds == nil || v.given() || !d.grid.fits(bounds.kind())):
 		return
@@ -163,7 +163,7 @@ func readColumnGrid(v value, c *Column, bounds *boundsLiteral, d overrides) {
 	}
 }
 
-// boundsLiteral is a pair of bounds of one kind.
+// boundsLiteral holds a pair of bounds of one kind.
 type boundsLiteral struct{ lo, hi bound.Value }
 
 func (b *boundsLiteral) kind() bound.Kind {
@@ -197,7 +197,7 @@ func (v value) pair() *boundsLiteral {
 		ends[i] = l
 	}
 	if _, ok := bound.Comparable(ends[0].Kind, ends[1].Kind); !ok {
-		v.fail("lower %s is a %s and upper %s is a %s", ends[0].Text, ends[0].Kind, ends[1].Text, ends[1].Kind)
+		v.fail("lower %s is %s and upper %s is %s", ends[0].Text, ends[0].Kind.Noun(), ends[1].Text, ends[1].Kind.Noun())
 		return nil
 	}
 	if ends[0].At.Cmp(ends[1].At) > 0 {
@@ -233,7 +233,7 @@ func readValid(v value) []boundsLiteral {
 	for i := 1; i < len(ranges); i++ {
 		a, b := ranges[i-1], ranges[i]
 		if _, ok := bound.Comparable(a.kind(), b.kind()); !ok {
-			v.fail("mixes a %s range and a %s range", a.kind(), b.kind())
+			v.fail("mixes %s range and %s range", a.kind().Noun(), b.kind().Noun())
 			return nil
 		}
 		if b.lo.At.Cmp(a.hi.At) <= 0 {

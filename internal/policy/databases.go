@@ -118,7 +118,7 @@ func (p *Policy) expand(v value, key, s string) (string, bool) {
 	return s, true
 }
 
-// isDSN is a first look; what the driver thinks of the string shows when it connects.
+// isDSN looks for the form alone; the driver reads the string when it connects.
 func isDSN(s string) bool {
 	if strings.HasPrefix(s, "postgres://") || strings.HasPrefix(s, "postgresql://") {
 		_, err := url.Parse(s)

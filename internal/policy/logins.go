@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// login is what a connection string says by itself; what it leaves to the environment is empty.
+// login holds what a connection string says by itself; what it leaves to the environment is empty.
 type login struct{ host, port, user, database string }
 
 // setting is one keyword=value of a connection string that is no URL.

@@ -61,7 +61,7 @@ func (v value) orAuto(words ...string) string {
 	return s
 }
 
-// gridLiteral is a grid with its exact value: a number, or microseconds.
+// gridLiteral adds a grid's exact value: a number, or microseconds.
 type gridLiteral struct {
 	Grid
 	at *big.Rat
@@ -91,11 +91,11 @@ func (v value) grid() (*gridLiteral, bool) {
 		}
 		return &gridLiteral{Grid{Duration: d}, l.At}, true
 	}
-	v.fail("must be a number or an interval, not a %s", l.Kind)
+	v.fail("must be a number or an interval, not %s", l.Kind.Noun())
 	return nil, false
 }
 
-// fits tells whether a grid can be the step of a column whose bounds are of that kind. Dates may bound a column of
+// fits reports whether a grid can be the step of a column whose bounds are of that kind. Dates may bound a column of
 // timestamps, which has a finer grid than days; a column of dates takes whole days of it.
 func (g *gridLiteral) fits(kind bound.Kind) bool {
 	if g.Number != "" {
@@ -104,7 +104,7 @@ func (g *gridLiteral) fits(kind bound.Kind) bool {
 	return kind != bound.Number
 }
 
-// wholeDuration is a number of microseconds as a time.Duration; ok is false beyond a century.
+// wholeDuration converts a number of microseconds to a time.Duration; ok is false beyond a century.
 func wholeDuration(micros *big.Rat) (time.Duration, bool) {
 	if micros.Cmp(new(big.Rat).SetInt64(maxDuration.Microseconds())) > 0 {
 		return 0, false

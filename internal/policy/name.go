@@ -8,7 +8,7 @@ import (
 const maxName = 63
 
 // splitName cuts a dotted name into identifiers, spelled as in the catalogs: case counts. A part that contains a dot
-// stands in double quotes. ok is false for an empty, overlong or badly quoted part.
+// is in double quotes. ok is false for an empty, overlong or badly quoted part.
 func splitName(s string) (parts []string, ok bool) {
 	for {
 		var part string

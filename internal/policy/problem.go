@@ -62,7 +62,7 @@ func shortened(s string) string {
 	return strings.ToValidUTF8(s[:maxQuoted], "") + "…"
 }
 
-// Errors is everything that is wrong with a policy, in the order of the file.
+// Errors lists everything that is wrong with a policy, in the order of the file.
 type Errors []Problem
 
 // Error puts one problem on a line.

@@ -80,7 +80,7 @@ func (r references) via(s tableSource, via *Via) {
 	}
 }
 
-// cycle tells whether a table's chain comes back to it.
+// cycle reports whether a table's chain comes back to it.
 func (r references) cycle(start Name) bool {
 	n := start
 	for range len(r.sources) {

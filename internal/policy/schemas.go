@@ -2,7 +2,7 @@ package policy
 
 import "slices"
 
-// Schemas are the schemas of the policy's tables and views in the order in which an unqualified name is looked up:
+// Schemas lists the schemas of the policy's tables and views in the order in which an unqualified name is looked up:
 // public first, the others by name.
 func (p *Policy) Schemas() []string {
 	var names []string

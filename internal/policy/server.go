@@ -94,7 +94,7 @@ func readTiming(o object, p *Policy) {
 // steps reads a ratio between moments, or off, which is 0.
 func (v value) steps() float64 {
 	if v.node.Value == "off" {
-		v.note("off: how long an answer takes tells how long main worked on private rows; the default is %g", defaultSteps)
+		v.note("off: the duration of an answer shows how long main worked on private rows; the default is %g", defaultSteps)
 		return 0
 	}
 	if f, err := strconv.ParseFloat(v.node.Value, 64); err != nil || !(f >= leastRatio && f <= greatestRatio) {
@@ -164,7 +164,7 @@ func (v value) address() (string, bool) {
 	return s, true
 }
 
-// loopback tells whether only this machine can reach an address.
+// loopback reports whether only this machine can reach an address.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

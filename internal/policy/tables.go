@@ -9,7 +9,7 @@ const (
 	maxTableRows = 1 << 53
 )
 
-// tableSource keeps a table beside its places in the file, for problems that show only when all tables are read.
+// tableSource keeps a table with its places in the file, for problems that show only when all tables are read.
 type tableSource struct {
 	*Table
 	at      object
@@ -31,7 +31,7 @@ func readTables(v value, p *Policy, d overrides) []tableSource {
 			continue
 		}
 		if p.Table(n) != nil {
-			at.fail("stands twice: %s is the same table", n)
+			at.fail("duplicate table: an earlier key is %s too", n)
 			continue
 		}
 		s := readTable(at, n, d)
@@ -97,7 +97,7 @@ func readUnit(o object, t *Table) object {
 	}
 	switch column, via := u.get("column"), u.get("via"); {
 	case column.given() && via.given():
-		via.fail("stands beside column; a table has one of the two")
+		via.fail("excludes column: a table has one of the two")
 	case column.given():
 		t.Unit.Column, _ = column.text()
 		if t.Unit.Column == "" && column.isText() {
@@ -146,7 +146,7 @@ func readViews(v value, p *Policy) {
 		case p.Table(n) != nil:
 			item.fail("%s is listed under tables; a view has no policy of its own", n)
 		case slices.Contains(p.Views, n):
-			item.fail("%s stands twice", n)
+			item.fail("%s is listed twice", n)
 		default:
 			p.Views = append(p.Views, n)
 		}

@@ -31,7 +31,7 @@ type Policy struct {
 	Tables     []*Table
 	Views      []Name
 
-	// Notes are not problems, but the writer may want to know; check prints them.
+	// Notes are no problems; check prints them.
 	Notes Errors
 
 	missing map[string]Problem // key → why its connection string is not known
@@ -54,7 +54,7 @@ type Timing struct {
 	Quantum time.Duration // 0: none
 }
 
-// Method is the accounting method.
+// Method names how charges add up.
 type Method string
 
 const (
@@ -98,7 +98,7 @@ type Pool struct {
 	Wait                 time.Duration
 }
 
-// Analyst is one login.
+// Analyst describes one login and its budget.
 type Analyst struct {
 	Name        string
 	Verifier    string // SCRAM-SHA-256$…; empty with certificates and auth by query
@@ -126,7 +126,7 @@ type Table struct {
 	Columns          []*Column // nil for a public table whose columns are all visible
 }
 
-// Unit is a table's privacy unit: a column of its own, or one reached through a foreign key.
+// Unit is a table's privacy unit: a column of the table, or one reached through a foreign key.
 type Unit struct {
 	Name   string // the kind: "patient"
 	Column string // empty with Via
@@ -168,7 +168,7 @@ type Grid struct {
 	Duration time.Duration // 0 with Number
 }
 
-// HasPublicTable says whether databases.public is needed.
+// HasPublicTable reports whether databases.public is needed.
 func (p *Policy) HasPublicTable() bool {
 	return slices.ContainsFunc(p.Tables, func(t *Table) bool { return t.Public })
 }

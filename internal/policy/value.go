@@ -38,10 +38,10 @@ func (w *walker) value(node, at *yaml.Node, path string) value {
 	return value{w: w, node: node, at: at, path: path}
 }
 
-// given tells whether the key stands in the file.
+// given reports whether the key is in the file.
 func (v value) given() bool { return v.node != nil }
 
-// null tells whether the key stands there without a value.
+// null reports whether the key has no value.
 func (v value) null() bool {
 	return v.node != nil && v.node.Kind == yaml.ScalarNode && v.node.ShortTag() == "!!null"
 }
@@ -55,12 +55,12 @@ func (v value) note(format string, args ...any) {
 	v.w.notes = append(v.w.notes, Problem{v.w.file, v.at.Line, v.at.Column, v.path, fmt.Sprintf(format, args...)})
 }
 
-// problem is where a later failure of this value would be reported.
+// problem returns the place where a later failure of this value would be reported.
 func (v value) problem() Problem {
 	return Problem{File: v.w.file, Line: v.at.Line, Column: v.at.Column, Path: v.path}
 }
 
-// empty tells whether the key is absent or has nothing in it.
+// empty reports whether the key is absent or has nothing in it.
 func (v value) empty() bool {
 	return !v.given() || v.null() || v.node.Kind != yaml.ScalarNode && len(v.node.Content) == 0
 }
@@ -68,7 +68,7 @@ func (v value) empty() bool {
 func (v value) isMapping() bool  { return v.node != nil && v.node.Kind == yaml.MappingNode }
 func (v value) isSequence() bool { return v.node != nil && v.node.Kind == yaml.SequenceNode }
 
-// kind names what stands there, for messages.
+// kind names what the file has there, for messages.
 func (v value) kind() string {
 	switch {
 	case v.node == nil:
@@ -84,7 +84,7 @@ func (v value) kind() string {
 	}
 }
 
-// object is a mapping whose keys have been checked.
+// object reads a mapping whose keys have been checked.
 type object struct {
 	value
 	names  []string // in the order of the file
@@ -117,7 +117,7 @@ func (v value) object(keys ...string) object {
 			return o
 		}
 		if first, twice := o.fields[name]; twice {
-			field.fail("stands twice, first in line %d", first.at.Line)
+			field.fail("duplicate key, first defined on line %d", first.at.Line)
 			continue
 		}
 		if len(keys) > 0 && !slices.Contains(keys, name) {

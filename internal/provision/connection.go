@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// connection is one database of the policy, to ask for its catalogs.
+// connection asks one database of the policy for its catalogs.
 type connection struct {
 	name string // key in the policy's databases: main, shadow, public
 	conn *pgx.Conn

@@ -8,14 +8,14 @@ import (
 	"github.com/dpproxy/dpproxy/internal/introspect"
 )
 
-// strangersSQL counts relations of the shadow that are neither dpproxy's own nor, by their number, the policy's.
+// strangersSQL counts relations of the shadow that are neither dpproxy's nor, by their number, the policy's.
 const strangersSQL = `SELECT pg_catalog.count(*) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm', 'S') AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'dpproxy')
   AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objid = c.oid AND d.deptype = 'e')`
 
 const shadowCommentSQL = `SELECT COALESCE(pg_catalog.shobj_description(oid, 'pg_database'), '') FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()`
 
-// shadowIsCurrent says whether the shadow is what setup would make of it: then it stays as it is, and a running proxy keeps
+// shadowIsCurrent reports whether the shadow is what setup would make of it: then it stays as it is, and a running proxy keeps
 // the numbers of types and tables that it knows. The comment says what it was made from; whether it still looks like that
 // is compared, since anybody may have changed it.
 func (e *executor) shadowIsCurrent(ctx context.Context) (bool, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// checkDomains has the shadow read every value of a domain as its column's type: the policy's own checks know no types.
+// checkDomains has the shadow read every value of a domain as its column's type: the policy's checks know no types.
 // Nothing but the policy is looked at.
 func (c *liveCheck) checkDomains(ctx context.Context) error {
 	for _, t := range c.policy.Tables {

@@ -48,7 +48,7 @@ func (d dsns) sameCluster() bool { return same(d.main, d.shadow) }
 
 func same(a, b *pgconn.Config) bool { return a.Host == b.Host && a.Port == b.Port }
 
-// conflicts are DSNs that can never be right.
+// conflicts reports DSNs that can never be right.
 func (d dsns) conflicts() []error {
 	var problems []error
 	if d.sameCluster() && d.main.Database == d.shadow.Database {

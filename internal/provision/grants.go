@@ -48,7 +48,7 @@ func shadowGrants(p *policy.Policy, d *pgconn.Config) string {
 	return b.String()
 }
 
-// relationsJSON is the policy as sql/shadow.sql reads it.
+// relationsJSON prints the policy as sql/shadow.sql reads it.
 func relationsJSON(p *policy.Policy) string {
 	type column struct {
 		Name    string `json:"name"`

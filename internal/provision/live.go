@@ -18,13 +18,13 @@ import (
 //go:embed sql/database.sql
 var databaseSQL string
 
-// Findings are what the live check has to say. Every line says what to do.
+// Findings collects what the live check found. Every line says what to do.
 type Findings struct {
 	Problems []error  // serve does not start
 	Advice   []string // what an administrator may want to change
 }
 
-// Err is all problems, or nil.
+// Err joins all problems; nil where there are none.
 func (f *Findings) Err() error { return errors.Join(f.Problems...) }
 
 func (f *Findings) problem(format string, args ...any) {
@@ -67,7 +67,7 @@ func CheckLive(ctx context.Context, p *policy.Policy, b *backend.Backend) (*Find
 	return c.found, c.adviseIndexes(ctx)
 }
 
-// liveCheck is one live check, over connections of its own as the roles of main, shadow and public.
+// liveCheck runs one live check, over its own connections as the roles of main, shadow and public.
 type liveCheck struct {
 	policy               *policy.Policy
 	backend              *backend.Backend
@@ -101,7 +101,8 @@ func (c *liveCheck) close() {
 	}
 }
 
-// checkDatabases compares what text and types depend on (PRIVACY.md 29).
+// checkDatabases compares what the meaning of text and types depends on: the shadow evaluates constants for main
+// (docs/privacy.md P4b, P24).
 func (c *liveCheck) checkDatabases(ctx context.Context) error {
 	var facts [2]map[string]string
 	for i, p := range []*connection{c.main, c.shadow} {
@@ -127,7 +128,7 @@ func (c *liveCheck) checkDatabases(ctx context.Context) error {
 	return nil
 }
 
-// sameDatabaseSQL tells databases apart: a standby has the number of its primary.
+// sameDatabaseSQL identifies a database: a standby has the number of its primary.
 const sameDatabaseSQL = "SELECT oid::text || ' ' || datname FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()"
 
 // checkPublic makes sure that public reads main's database, or a standby of it, and no other.

@@ -94,7 +94,7 @@ func (c *liveCheck) adviseMain(ctx context.Context, role string, private []uint3
 	return nil
 }
 
-// privateOIDs are main's private tables and the policy's views.
+// privateOIDs returns main's private tables and the policy's views.
 func (c *liveCheck) privateOIDs(ctx context.Context) ([]uint32, error) {
 	found, err := introspect.Read(ctx, c.main.conn, introspect.RelationNames(c.policy))
 	if err != nil {

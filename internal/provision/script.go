@@ -7,7 +7,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// SetupScript is what Setup does, as a script for psql that a DBA can read before running it. It needs no database, and
+// SetupScript prints what Setup does as a script for psql, which a DBA can read before running it. It needs no database, and
 // holds verifiers, never passwords.
 func SetupScript(p *policy.Policy) (string, error) {
 	d, err := parseDSNs(p)

@@ -19,7 +19,7 @@ import (
 
 // Setup makes, as databases.admin, the roles that the DSNs name, their grants in main, and the shadow database; or brings
 // all of it up to date. It may be run at any time and as often as wanted. It changes no role that it did not make and
-// no right of anybody else, and it ends by connecting as each role. What it did is told on log, one line each.
+// no right of anybody else, and it ends by connecting as each role. It writes what it did to log, one line each.
 func Setup(ctx context.Context, p *policy.Policy, log io.Writer) error {
 	d, err := parseDSNs(p)
 	if err != nil {
@@ -39,7 +39,7 @@ func Setup(ctx context.Context, p *policy.Policy, log io.Writer) error {
 	if err := e.check(ctx); err != nil {
 		return err
 	}
-	if err := e.tellRevoked(ctx, log); err != nil {
+	if err := e.reportRevoked(ctx, log); err != nil {
 		return err
 	}
 	current := false
@@ -96,9 +96,9 @@ func (e *executor) check(ctx context.Context) error {
 //go:embed sql/beyond.sql
 var beyondSQL string
 
-// tellRevoked says what dpproxy's own roles are about to lose: nobody may have meant it, where another policy names the
-// same roles.
-func (e *executor) tellRevoked(ctx context.Context, log io.Writer) error {
+// reportRevoked says what dpproxy's roles are about to lose: where another policy names the same roles, that may be an
+// accident.
+func (e *executor) reportRevoked(ctx context.Context, log io.Writer) error {
 	conn, err := e.conn(ctx, onMain)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (e *executor) tellRevoked(ctx context.Context, log io.Writer) error {
 	return nil
 }
 
-// maintenance is the database that every cluster has, to connect to while one's own does not exist.
+// maintenance is the database that every cluster has, to connect to while the wanted one does not exist.
 const maintenance = "postgres"
 
 func (e *executor) conn(ctx context.Context, on target) (*pgx.Conn, error) {

@@ -26,7 +26,7 @@ var createSQL string
 //go:embed sql/revoke.sql
 var revokeSQL string
 
-// target is where a step of setup runs, as administrator.
+// target says where a step of setup runs, as administrator.
 type target int
 
 const (
@@ -37,7 +37,7 @@ const (
 	onLedger                      // a shared ledger's database
 )
 
-// action is what happens with a step's SQL. Setup and its script know the same three, so that both do the same.
+// action says what happens with a step's SQL. Setup and its script know the same three, so that both do the same.
 type action int
 
 const (
@@ -46,7 +46,7 @@ const (
 	keep                  // run it and keep the text that it returns under a name (psql: \gset)
 )
 
-// step is one part of setup. A kept text is inserted where later SQL says :name (as it is) or :'name' (as a literal).
+// step holds one part of setup. A kept text is inserted where later SQL says :name (as it is) or :'name' (as a literal).
 type step struct {
 	on     target
 	action action
@@ -60,7 +60,7 @@ const (
 	keptShadow = "dpproxy_shadow"
 )
 
-// shadowComment marks a database as a shadow of dpproxy's own. What it was made from follows, see shadowMark.
+// shadowComment marks a database as a shadow that setup made. What it was made from follows, see shadowMark.
 const shadowComment = "dpproxy shadow: the schema of the policy's tables, no rows"
 
 // shadowMark is an SQL expression for the shadow's comment: it names what its contents were made from.
@@ -72,7 +72,7 @@ func shadowMark(p *policy.Policy, d dsns) string {
 // session settings of every step: names are spelled alike, strings are read alike.
 const stepSettings = "SET search_path = pg_catalog, pg_temp; SET standard_conforming_strings = on; SET client_min_messages = warning"
 
-// steps are all of setup, in order.
+// steps lists all of setup, in order.
 func steps(p *policy.Policy, d dsns) []step {
 	shadow := quoteLiteral(d.shadow.Database)
 	all := []step{}
@@ -99,7 +99,7 @@ func steps(p *policy.Policy, d dsns) []step {
 	add(onShadow, run, "its contents, made anew as a whole or not at all", "BEGIN")
 	add(onShadow, run, "", resetSQL)
 	add(onShadow, run, "", ":"+keptShadow)
-	add(onShadow, run, "what analysts may name beside the tables", catalog.ShadowSQL())
+	add(onShadow, run, "what analysts may name besides the tables", catalog.ShadowSQL())
 	add(onShadow, run, "", shadowGrants(p, d.shadow))
 	add(onShadow, runEach, "", ownRole("SELECT "+quoteLiteral(catalog.RoleSQL(d.shadow.User)), d.shadow.User)+
 		" AND (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user)")
@@ -121,10 +121,10 @@ func ledgerSteps(d dsns) []step {
 		step{on: onLedger, action: run, sql: "GRANT CONNECT ON DATABASE " + database + " TO " + user})
 }
 
-// role is a role that a DSN names, and what it gets in main.
+// role describes a role that a DSN names, and what it gets in main.
 type role struct{ name, password, grants string }
 
-// mainRoles are main's and public's roles.
+// mainRoles returns main's and public's roles.
 func mainRoles(p *policy.Policy, d dsns) []role {
 	roles := []role{{name: d.main.User, password: d.main.Password, grants: mainGrants(p, d.main, func(*policy.Table) bool { return true })}}
 	if d.public != nil {
@@ -134,7 +134,7 @@ func mainRoles(p *policy.Policy, d dsns) []role {
 	return roles
 }
 
-// roleComment marks a role as dpproxy's own: setup changes no other.
+// roleComment marks a role that setup made: setup changes no other.
 const roleComment = "dpproxy: made by dpproxy setup"
 
 // roleSteps create a role, or give it the DSN's password if it is one of ours.

@@ -8,7 +8,7 @@ import (
 )
 
 // Mock derives credentials that no password fits, for a user who does not exist. The salt is always the same for a name, so
-// that asking twice tells nothing.
+// that a second attempt reveals nothing.
 func Mock(secret []byte, user string) scram.StoredCredentials {
 	derive := func(label string) []byte {
 		mac := hmac.New(sha256.New, secret)

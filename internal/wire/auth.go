@@ -7,7 +7,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// Credential is what authentication needs to know of a user.
+// Credential holds what authentication needs to know of a user.
 type Credential struct {
 	Analyst  string // the policy's spelling
 	Verifier string // SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey, as PostgreSQL stores it
@@ -21,7 +21,7 @@ type Authenticator interface {
 	Verifier(ctx context.Context, user string) (Credential, bool, error)
 	// Certificate maps a client certificate that TLS has verified to an analyst.
 	Certificate(cert *x509.Certificate) (analyst string, ok bool)
-	// Passwords tells whether clients without a mapped certificate may authenticate with SCRAM.
+	// Passwords reports whether clients without a mapped certificate may authenticate with SCRAM.
 	Passwords() bool
 }
 

@@ -109,7 +109,7 @@ func (c *conn) end(err error) {
 	c.sayGoodbye(asFatal(e))
 }
 
-// timedConn gives every write a deadline, so that a client that stops reading cannot hold a connection for ever.
+// timedConn gives every write a deadline, so that a client that stops reading cannot hold a connection without limit.
 type timedConn struct {
 	net.Conn
 	timeout time.Duration

@@ -15,8 +15,8 @@
 //
 // # Life of a connection
 //
-//  1. The connection is counted, in total and by address, before a byte is read. Over a limit it is told so after its
-//     startup message, and not even that when too many are being told (slots.go).
+//  1. The connection is counted, in total and by address, before a byte is read. Over a limit it gets an error after its
+//     startup message, and not even that when too many wait for one (slots.go).
 //  2. Packets are read byte-exactly up to the StartupMessage: SSLRequest (answered S, then a handshake, or N),
 //     GSSENCRequest (N), or a TLS handshake at once (direct TLS, which needs ALPN). One deadline covers everything up to
 //     the first ReadyForQuery.
@@ -32,7 +32,7 @@
 // # Cancellation
 //
 // Every message runs under a context of its own. It ends when a CancelRequest with the right key comes while the message
-// runs, when the client goes away, or when the server is closed; context.Cause tells which, and the cause is what the
+// runs, when the client goes away, or when the server is closed; context.Cause says which, and the cause is what the
 // client gets. Between messages there is nothing to cancel, so a late request never hits the next statement.
 //
 // # Trust

@@ -11,7 +11,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// internalErrorText is all that a client learns of a failure that is not its own.
+// internalErrorText is all that a client learns of a failure of dpproxy's.
 const internalErrorText = "internal error in dpproxy"
 
 var (
@@ -19,7 +19,7 @@ var (
 	errClientGone = errors.New("client went away")
 	// errCanceled is the cause of a context that a CancelRequest ended.
 	errCanceled = newError("ERROR", pgerr.QueryCanceled, "canceling statement due to user request")
-	// errShutdown tells clients that the server stops.
+	// errShutdown ends sessions when the server stops.
 	errShutdown = newError("FATAL", pgerr.AdminShutdown, "terminating connection due to administrator command")
 )
 

@@ -17,7 +17,7 @@ const (
 	headerSize = 5
 )
 
-// frame is one message: its type byte and what follows the length word.
+// frame holds one message: its type byte and what follows the length word.
 type frame struct {
 	kind byte
 	body []byte
@@ -25,7 +25,7 @@ type frame struct {
 	tooLarge int
 }
 
-// errLength is a length word that no message can have; the stream cannot be followed any further.
+// errLength is a length word that no message can have; the rest of the stream cannot be read.
 var errLength = errors.New("invalid message length")
 
 // readHeader reads type and body length. The body is not allocated: whoever reads it checks the length first.

@@ -77,7 +77,7 @@ func (c *conn) read() {
 	}
 }
 
-// reservation is what a message takes of the inbox: one that is thrown away takes nothing.
+// reservation returns what a message takes of the inbox: one that is thrown away takes nothing.
 func reservation(size, limit int) int {
 	if size > limit {
 		return 0

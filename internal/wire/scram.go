@@ -134,5 +134,5 @@ func (c *conn) readPassword() ([]byte, error) {
 	return f.body, err
 }
 
-// plusFlag tells whether a client-first-message asks for channel binding.
+// plusFlag reports whether a client-first-message asks for channel binding.
 func plusFlag(first string) bool { return strings.HasPrefix(first, "p=") }

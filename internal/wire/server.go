@@ -75,7 +75,7 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
-// passing tells an error of Accept that goes away by itself, such as too many open files, from a listener that is gone.
+// passing reports whether an error of Accept goes away by itself, such as too many open files, while the listener lives.
 func passing(err error) bool {
 	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EINTR} {
 		if errors.Is(err, errno) {
@@ -110,7 +110,7 @@ func (s *Server) isStopped() bool {
 // start serves one connection in its own goroutine, within the limits.
 func (s *Server) start(raw net.Conn) {
 	host := hostOf(raw.RemoteAddr())
-	admission := s.slots.take(host)
+	admission := s.slots.acquire(host)
 	if admission == refusedSilently {
 		s.config.Metrics.ConnectionRefused("total")
 		raw.Close()
@@ -119,7 +119,7 @@ func (s *Server) start(raw net.Conn) {
 	s.mu.Lock()
 	if s.stopped {
 		s.mu.Unlock()
-		s.slots.give(host, admission)
+		s.slots.release(host, admission)
 		raw.Close()
 		return
 	}
@@ -127,7 +127,7 @@ func (s *Server) start(raw net.Conn) {
 	s.mu.Unlock()
 	go func() {
 		defer s.conns.Done()
-		defer s.slots.give(host, admission)
+		defer s.slots.release(host, admission)
 		s.config.Metrics.ConnectionOpened()
 		defer s.config.Metrics.ConnectionClosed()
 		newConn(s, raw, host, admission).serve()
@@ -174,7 +174,7 @@ func (s *Server) stop() {
 	close(s.draining)
 }
 
-// hostOf is the part of an address that limits count by: the IPv4 address, the IPv6 network of 64 bits (whoever has one
+// hostOf returns the part of an address that limits count by: the IPv4 address, the IPv6 network of 64 bits (whoever has one
 // of its addresses has them all), or one name for all Unix sockets.
 func hostOf(addr net.Addr) string {
 	t, ok := addr.(*net.TCPAddr)

@@ -26,7 +26,7 @@ type Startup struct {
 }
 
 // Session answers the statements of one connection. All calls come from one goroutine; a cancelled ctx means that the
-// client asked to cancel, went away, or that the server is stopping (context.Cause tells which).
+// client asked to cancel, went away, or that the server is stopping (context.Cause says which).
 //
 // Errors are *pgconn.PgError where the client may see the text; any other error reaches it as XX000 with a fixed text
 // and is logged. After an error in an extended message the wire skips to Sync by itself.
@@ -51,7 +51,7 @@ type Session interface {
 	Sync(failed bool) []Parameter
 	// TransactionStatus is the byte of ReadyForQuery: 'I', 'T' or 'E'.
 	TransactionStatus() byte
-	// IdleTimeout is how long the client may stay silent now (0: for ever), and the FATAL error that then ends the session.
+	// IdleTimeout is how long the client may stay silent now (0 means no limit), and the FATAL error that then ends the session.
 	IdleTimeout() (time.Duration, *pgconn.PgError)
 	Close()
 }

@@ -13,7 +13,7 @@ const (
 	refusedSilently
 )
 
-// maxPolite is how many connections over the limits are told why at the same time; further ones are just closed.
+// maxPolite bounds how many connections over the limits wait for an error at the same time; further ones are just closed.
 const maxPolite = 32
 
 // slots counts connections before anything is read from them.
@@ -30,8 +30,8 @@ func newSlots(limits Limits) *slots {
 	return &slots{limits: limits, perHost: map[string]int{}}
 }
 
-// take decides on a connection; the caller gives the answer back with give.
-func (s *slots) take(host string) admission {
+// acquire decides on a connection; the caller passes the answer to release when it ends.
+func (s *slots) acquire(host string) admission {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	answer := admitted
@@ -53,7 +53,7 @@ func (s *slots) take(host string) admission {
 	return answer
 }
 
-func (s *slots) give(host string, a admission) {
+func (s *slots) release(host string, a admission) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if a != admitted {

@@ -83,7 +83,7 @@ func (t *throttle) succeeded(host string) {
 	delete(t.addresses, host)
 }
 
-// forget makes room: what is old, or else everything (an attacker with ten thousand addresses gains little by it).
+// forget drops entries: what is old, or else everything (an attacker with ten thousand addresses gains little by it).
 func (t *throttle) forget(now time.Time) {
 	for host, f := range t.addresses {
 		if now.Sub(f.last) > failureMemory {

@@ -103,7 +103,7 @@ func endPointBinding(cert *tls.Certificate) scram.ChannelBinding {
 	return scram.ChannelBinding{Type: scram.ChannelBindingTLSServerEndpoint, Data: hash}
 }
 
-// replayed is a connection whose first byte was read to see whether it speaks TLS.
+// replayed wraps a connection whose first byte was read to see whether it speaks TLS.
 type replayed struct {
 	net.Conn
 	prefix []byte

@@ -96,7 +96,7 @@ func (w *writer) parameters(list []Parameter) error {
 	return nil
 }
 
-// results is the ResultWriter of one message.
+// results implements ResultWriter for one message.
 type results struct{ w *writer }
 
 func (r results) RowDescription(columns []pgconn.FieldDescription) error {

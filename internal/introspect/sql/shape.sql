@@ -1,4 +1,4 @@
--- $1, $2: a table's schema and name. What a plan takes for granted of it beside its indexes: what kind of relation it is, whether
+-- $1, $2: a table's schema and name. What a plan takes for granted of it besides its indexes: what kind of relation it is, whether
 -- row-level security applies to us, and the name, type, collation and nullability of every column. Runs on main.
 SELECT pg_catalog.md5(pg_catalog.concat_ws(' ', c.relkind, EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE c.relkind = 'r' AND h.inhparent = c.oid),
   pg_catalog.row_security_active(c.oid),

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Range is a pair of bounds in the canonical units of a column's type, Lo ≤ Hi. Its numbers are never changed in place.
+// Range holds a pair of bounds in the canonical units of a column's type, Lo ≤ Hi. Its numbers are never changed in place.
 type Range struct{ Lo, Hi *big.Rat }
 
 // ForColumn reads a pair of bounds for a column of a type, which is no domain.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// unit is what one of an interval's units adds: months, or microseconds.
+// unit says what one of an interval's units adds: months, or microseconds.
 type unit struct {
 	name   string
 	months int64

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind is what a bound's text shows of its type.
+// Kind names what a bound's text shows of its type.
 type Kind string
 
 // Kinds of bounds.
@@ -19,7 +19,7 @@ const (
 	Interval    Kind = "interval"
 )
 
-// Noun is the kind with its article.
+// Noun returns the kind with its article.
 func (k Kind) Noun() string {
 	if k == Interval {
 		return "an " + string(k)
@@ -27,7 +27,7 @@ func (k Kind) Noun() string {
 	return "a " + string(k)
 }
 
-// Value is one bound.
+// Value holds one bound.
 type Value struct {
 	Kind Kind
 	Text string   // normalized: no blanks around it, no exponent, no plus sign

@@ -1,4 +1,4 @@
--- $1: a role; $2: the policy's relations as in shadow.sql. Runs on main; returns what a role of dpproxy's own was granted
+-- $1: a role; $2: the policy's relations as in shadow.sql. Runs on main; returns what a role that setup made was granted
 -- beyond them: tables, and columns of listed ones.
 WITH listed AS (SELECT r ->> 'schema' AS nsp, r ->> 'name' AS rel, r -> 'columns' AS columns FROM pg_catalog.jsonb_array_elements($2::text::jsonb) r),
 granted AS (

@@ -1,4 +1,4 @@
--- Runs on main; returns REVOKEs that take from a role of dpproxy's own whatever it may read, so that the GRANTs which
+-- Runs on main; returns REVOKEs that take from a role that setup made whatever it may read, so that the GRANTs which
 -- follow are all that is left. $1: the role. A role that dpproxy did not make keeps what it has.
 SELECT pg_catalog.format('REVOKE ALL ON TABLE %I.%I FROM %I', n.nspname, c.relname, r.rolname)
 FROM pg_catalog.pg_roles r

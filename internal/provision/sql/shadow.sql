@@ -80,7 +80,7 @@ WITH RECURSIVE wanted AS (
          JOIN pg_catalog.pg_collation c ON c.oid = own.typcollation JOIN pg_catalog.pg_namespace n ON n.oid = c.collnamespace
          WHERE b.oid = own.typbasetype AND b.typcollation <> own.typcollation),
       CASE WHEN typnotnull THEN ' NOT NULL' END,
-      -- A check that calls a function of somebody's own cannot be copied; main still makes it.
+      -- A check that calls a user-defined function cannot be copied; main still makes it.
       (SELECT pg_catalog.string_agg(pg_catalog.format(' CONSTRAINT %I %s', conname, pg_catalog.pg_get_constraintdef(con.oid)), '' ORDER BY conname)
          FROM pg_catalog.pg_constraint con WHERE con.contypid = own.oid AND con.contype = 'c'
          AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND d.objid = con.oid
