@@ -7,6 +7,7 @@ SELECT json_build_object(
         SELECT coalesce(json_agg(json_build_object(
             'Name', a.attname,
             'Type', format_type(a.atttypid, a.atttypmod),
+            'Base', b.oid::int8,
             'Class', CASE
                 WHEN b.typtype = 'e' THEN 'enum'
                 WHEN b.typtype = 'c' THEN 'composite'

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/dpproxy/dpproxy/internal/policy/bound"
 )
 
 // document holds everything that the printer needs.
@@ -94,6 +96,7 @@ func (d *document) private(w writer, p protected) {
 
 // column says what the schema knows of a column.
 func (d *document) column(p protected, c column, f facts) (value, remark string) {
+	_, unbounded := bound.ForColumn(c.Base, f.lo, f.hi)
 	switch {
 	case c.Name == p.column:
 		return "{}", ": the " + d.plan.unit + "'s key; never returned"
@@ -105,7 +108,7 @@ func (d *document) column(p protected, c column, f facts) (value, remark string)
 		return "{values: " + quoteList(c.Labels) + "}", ""
 	case len(f.values) > 0 && c.Class == "text":
 		return "{values: " + quoteList(f.values) + "}", ", from a CHECK constraint"
-	case f.lo != "" && f.hi != "" && (c.Class == "number" || c.Class == "date" || c.Class == "timestamp"):
+	case unbounded == nil:
 		return fmt.Sprintf("{bounds: [%s, %s]}", f.lo, f.hi), ", from a CHECK constraint"
 	case c.Class == "number" && !p.unique(c.Name) && !d.isForeign(p, c.Name):
 		return "{}", " REVIEW: bounds: [lower, upper] are needed for sums and averages"
