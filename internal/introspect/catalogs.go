@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -58,6 +59,9 @@ type catalogColumn struct {
 	deterministicCollation bool
 	width                  int64 // bytes on average; 0: unknown
 }
+
+// spelled names the column's type and, where there is one, its collation.
+func (c *catalogColumn) spelled() string { return strings.TrimSpace(c.typeName + " " + c.collation) }
 
 type catalogType struct {
 	oid          uint32

@@ -93,7 +93,7 @@ func join(p *policy.Policy, main, shadow *Catalogs, name policy.Name) (*rewrite.
 			return nil, fmt.Errorf("the shadow's %s has no column %s", name, c.name)
 		}
 		if in.typeName != c.typeName || in.collation != c.collation {
-			return nil, fmt.Errorf("%s.%s is %s %s in main and %s %s in the shadow", name, c.name, c.typeName, c.collation, in.typeName, in.collation)
+			return nil, fmt.Errorf("%s.%s is %s in main and %s in the shadow", name, c.name, c.spelled(), in.spelled())
 		}
 		if a, b := main.types[c.oid].labels, shadow.types[in.oid].labels; !slices.Equal(a, b) {
 			return nil, fmt.Errorf("the labels of %s, the type of %s.%s, differ between main and shadow", c.typeName, name, c.name)
