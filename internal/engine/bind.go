@@ -3,14 +3,12 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
-	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
@@ -27,28 +25,20 @@ type call struct {
 	resultFormats []int16
 }
 
-// columns describes the result with the formats that Bind asked for.
-func (c *call) columns() []pgconn.FieldDescription {
-	out := make([]pgconn.FieldDescription, len(c.analysis.columns))
-	for i, f := range c.analysis.columns {
-		f.Format = formatAt(c.resultFormats, i)
-		out[i] = f
-	}
-	if c.analysis.columns == nil {
-		return nil
-	}
-	return out
-}
+// private is a bound statement over private rows.
+type private struct {
+	*call
+	*calibrated
 
-// formatAt applies Bind's rule: no code means text, one code means all.
-func formatAt(formats []int16, i int) int16 {
-	switch len(formats) {
-	case 0:
-		return 0
-	case 1:
-		return formats[0]
-	}
-	return formats[i]
+	// What keptAnswers knows of the statement (kept.go).
+	key         string     // of the answer; empty: answers are not kept
+	answer      []released // kept, or measured just now; nil: to be measured
+	duplicateOf *private   // the same question before it in one message, which was charged for both
+	landed      func()     // ends the question's time in flight; nil: it is not in flight
+
+	// What the charge has left behind, for the NOTICE.
+	spent   float64 // ε of this statement; 0 where it cost nothing
+	balance ledger.Balance
 }
 
 // Bind plans the statement with its values. It costs nothing and reads no private row.
@@ -72,73 +62,92 @@ func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int1
 	if err != nil {
 		return nil, err
 	}
-	if !p.still(a) { // in PostgreSQL's words, upon which drivers prepare again
+	if !p.sameTypes(a) { // in PostgreSQL's words: drivers prepare again when they read them
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type",
 			pgerr.Hint("The database has changed since the statement was prepared. Prepare it again."))
 	}
 	c := &call{p.engine, s, scope, a, p.statement.SQL, formats, values, resultFormats}
-	if explain := p.statement.Explain(); explain != nil {
-		return c.bindExplain(ctx, explain)
-	}
-	if a.Route != rewrite.RoutePrivate {
+	switch {
+	case a.explain != nil:
+		return c.bindExplain(ctx, a.explain.JSON)
+	case a.Route != rewrite.RoutePrivate:
 		return c.bindOpen(ctx)
 	}
 	return c.bindPrivate(ctx)
 }
 
-// calibrate computes what depends on the values, with a mechanism for each release.
-func (c *call) calibrate(ctx context.Context) (*priced, error) {
-	defer c.engine.stage("plan", time.Now())
-	values, err := c.state.backend.Read(ctx, c.values, c.formats, c.analysis.parameters, backendSettings(c.scope))
+// bindPrivate plans and calibrates the statement, and has the shadow and main take the queries before anything is charged.
+// Main is not asked where the answer is known.
+func (c *call) bindPrivate(ctx context.Context) (session.Bound, error) {
+	cal, err := c.calibratedPlan(ctx)
 	if err != nil {
 		return nil, err
 	}
-	lookup := lookup{ctx, c.state, backendSettings(c.scope)}
-	plan, err := c.analysis.Plan(values, lookup, rewrite.Options{HashKey: c.state.secret, Version: c.state.version})
-	if err != nil {
+	if err := c.checkFinish(ctx, cal.plan.Finish); err != nil {
 		return nil, err
 	}
-	allowed, err := c.allowance(plan)
-	if err != nil {
+	p := &private{call: c, calibrated: cal}
+	if err := p.findAnswer(ctx); err != nil {
 		return nil, err
 	}
-	p, err := price(plan, allowed)
-	var own *pgconn.PgError
-	if errors.As(err, &own) {
-		return nil, err
+	if p.answer == nil {
+		if err := c.checkMeasure(ctx, cal); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "no mechanism answers this within the rules: "+err.Error(),
-			pgerr.Hint("Ask for fewer aggregates or raise dpproxy.epsilon; if the mechanism is at fault, the administrator can change it in the policy."))
-	}
-	if p.epsilon > plan.EpsilonMax {
-		return nil, pgerr.New(pgerr.InvalidParameterValue,
-			fmt.Sprintf("this statement would cost epsilon %s; at most %s is allowed", number(p.epsilon), number(plan.EpsilonMax)),
-			pgerr.Hint("SET dpproxy.epsilon to a smaller value, or ask for a wider dpproxy.margin."))
-	}
-	p.charge.Query, p.charge.Policy = c.sql, c.state.policy.Version
 	return p, nil
 }
 
-// allowance is what the statement costs: SET dpproxy.epsilon or dpproxy.margin, else what the policy says.
-func (c *call) allowance(plan *rewrite.Plan) (allowance, error) {
-	p := c.state.policy
-	a := allowance{epsilon: plan.Epsilon}
-	if p.Accounting.Method == policy.RDP {
-		a.delta = p.Accounting.Delta
-		a.selectionDelta = ledger.ConfigOf(p).SelectionDelta(c.scope.Analyst)
+// calibratedPlan plans the statement with its values, and chooses a mechanism for each release.
+func (c *call) calibratedPlan(ctx context.Context) (*calibrated, error) {
+	defer c.engine.stage("plan", time.Now())
+	settings := backendSettings(c.scope)
+	values, err := c.state.databases.Read(ctx, c.values, c.formats, c.analysis.parameters, settings)
+	if err != nil {
+		return nil, err
 	}
-	if set := c.scope.Settings.Epsilon(); set > 0 {
-		a.epsilon = set
+	options := rewrite.Options{HashKey: c.state.secret, Version: c.state.databases.Version()}
+	plan, err := c.analysis.Plan(values, lookup{ctx, c.state, settings}, options)
+	if err != nil {
+		return nil, err
 	}
-	if text := c.scope.Settings.Margin(); text != "" {
-		wanted, err := parseMargin(text)
-		if err != nil {
-			return a, err
-		}
-		if a.epsilon, err = wanted.epsilonFor(plan, a); err != nil {
-			return a, err
-		}
+	return c.calibrate(plan)
+}
+
+// current refuses what was bound before a reload. A portal or a cursor may wait for long, and the connections that it was
+// bound to are closed by then, whether or not the reload changed anything for the statement.
+func (c *call) current() error {
+	now := c.engine.state.Load()
+	switch {
+	case now.policy.Analysts[c.scope.Analyst] == nil:
+		return errRemoved()
+	case now.databases == c.state.databases:
+		return nil
 	}
-	return a, nil
+	return pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type",
+		pgerr.Hint("The policy has been read again since the statement was bound. Send it again."))
+}
+
+// columns describes the result with the formats that Bind asked for.
+func (c *call) columns() []pgconn.FieldDescription {
+	if c.analysis.columns == nil {
+		return nil
+	}
+	out := make([]pgconn.FieldDescription, len(c.analysis.columns))
+	for i, f := range c.analysis.columns {
+		f.Format = formatAt(c.resultFormats, i)
+		out[i] = f
+	}
+	return out
+}
+
+// formatAt applies Bind's rule: no code means text, one code means all.
+func formatAt(formats []int16, i int) int16 {
+	switch len(formats) {
+	case 0:
+		return 0
+	case 1:
+		return formats[0]
+	}
+	return formats[i]
 }

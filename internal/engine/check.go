@@ -3,10 +3,44 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
+
+// checkFinish has PostgreSQL prepare the finish query before anything is charged: its types must be those that the client
+// knows. Texts repeat, so each is checked once for an analysis.
+func (c *call) checkFinish(ctx context.Context, f rewrite.Finish) error {
+	if _, checked := c.analysis.finished.Load(f.SQL); checked {
+		return nil
+	}
+	types := make([]uint32, len(f.Args))
+	for i, arg := range f.Args {
+		types[i] = arg.Type
+	}
+	described, err := c.state.databases.DescribeOn(ctx, f.On, f.SQL, types, backendSettings(c.scope))
+	if err != nil {
+		c.engine.log.Error("finish query refused", "analyst", c.scope.Analyst, "error", err.Error())
+		return errFinish()
+	}
+	same := slices.EqualFunc(described.Fields, c.analysis.columns, func(a, b pgconn.FieldDescription) bool { return a.DataTypeOID == b.DataTypeOID })
+	if !same {
+		c.engine.log.Error("finish query has other types than the statement", "analyst", c.scope.Analyst)
+		return errFinish()
+	}
+	c.analysis.finished.Store(f.SQL, true)
+	return nil
+}
+
+// errFinish is a fault of ours, found before anything was charged.
+func errFinish() error {
+	return pgerr.New(pgerr.FeatureNotSupported, "this form of the query cannot be finished over released values",
+		pgerr.Hint("Put the aggregates into a subquery and compute on its columns. Nothing was charged."))
+}
 
 // errChanged says that main is not as it was when the plan was made.
 var errChanged = pgerr.New(pgerr.FeatureNotSupported, "a table of the main database has changed and cannot be used as it was",
@@ -15,12 +49,12 @@ var errChanged = pgerr.New(pgerr.FeatureNotSupported, "a table of the main datab
 // checkMeasure has main refuse, before anything is charged, what it would refuse afterwards: it parses the measure queries and proves
 // what they rest on. It is asked before every charge, since main may have changed since the last one. The proofs are made again where the
 // plan measures, in its own snapshot.
-func (c *call) checkMeasure(ctx context.Context, p *priced) error {
+func (c *call) checkMeasure(ctx context.Context, p *calibrated) error {
 	m := p.measurement(c.scope)
 	if len(m.Queries) == 0 {
 		return nil
 	}
-	err := c.state.backend.CheckMeasure(ctx, m)
+	err := c.state.databases.CheckMeasure(ctx, m)
 	var unproven *backend.ProofError
 	var refused *backend.RefusedError
 	switch {

@@ -12,61 +12,12 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// released is one block after its noise: everything in it may be shown to the analyst. It is what the answer cache keeps.
-type released struct {
-	Keys   [][]*rewrite.Canonical // group keys, in the order in which they are shown
-	Values [][]int64              // [release][group], grid steps
-}
-
 // measured is one block's exact integers. Nothing of it leaves the engine.
 type measured struct {
 	keys       [][]*rewrite.Canonical  // of the groups below, under partition selection; else the block's declared keys
 	units      []int64                 // [group], under partition selection
 	exact      [][]int64               // [release][group]
 	histograms [][]mechanism.Histogram // [release][group], for quantiles
-}
-
-// draw releases a block: one draw for each release of each group, in a fixed order.
-func (b pricedBlock) draw(src *mechanism.Source, releases []mechanism.Release, m measured) released {
-	var out released
-	groups := make([]int, 0, len(m.keys))
-	for g := range m.keys {
-		if b.selection == nil || b.selection.Select(src, m.units[g]) {
-			groups = append(groups, g)
-			out.Keys = append(out.Keys, m.keys[g])
-		}
-	}
-	out.Values = make([][]int64, len(releases))
-	for i := range releases {
-		out.Values[i] = make([]int64, len(groups))
-	}
-	for _, i := range drawOrder(releases) {
-		r, prepared := releases[i], b.releases[i]
-		for at, g := range groups {
-			switch r.Kind {
-			case mechanism.Quantile:
-				out.Values[i][at] = prepared.DrawQuantile(src, m.histograms[i][g])
-			case mechanism.Chained:
-				out.Values[i][at] = prepared.Draw(src, m.exact[i][g], out.Values[r.CountRef][at])
-			default:
-				out.Values[i][at] = prepared.Draw(src, m.exact[i][g], 0)
-			}
-		}
-	}
-	return out
-}
-
-// drawOrder puts the counts before the sums that are chained to them.
-func drawOrder(releases []mechanism.Release) []int {
-	order := make([]int, 0, len(releases))
-	for _, chained := range []bool{false, true} {
-		for i, r := range releases {
-			if (r.Kind == mechanism.Chained) == chained {
-				order = append(order, i)
-			}
-		}
-	}
-	return order
 }
 
 // collector sorts the rows of a block's measure queries into groups. Groups without a row are zero.

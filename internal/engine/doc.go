@@ -1,12 +1,20 @@
-// Package engine takes one statement from text to rows: the straight line through the house.
+// Package engine executes one statement: prepare, bind, charge, measure, finish. A file for each step, in this order:
 //
-//	Prepare   the shadow's Postgres checks names and types; rewrite analyses (prepare.go)
-//	Bind      values become canonical text; rewrite plans; mechanism calibrates (bind.go, price.go)
-//	Charge    the ledger admits all statements of a message, or none (charge.go)
-//	Execute   main measures, mechanism draws, the shadow finishes (private.go, release.go, finish.go)
+//	parse.go    syntax and limits; which statements the session answers itself
+//	prepare.go  the shadow checks names and types; rewrite analyses; both are cached
+//	bind.go     values become canonical text; rewrite plans; each release gets a mechanism; the shadow and main take the queries
+//	charge.go   the ledger admits all statements of a message, or none
+//	measure.go  main measures, mechanism draws
+//	finish.go   the shadow computes the client's rows from released values
 //
-// Statements that touch no private relation skip the middle: they run on the shadow or as public (open.go).
+// kept.go is a decorator around charge and measure: a question whose answer is kept, or in flight, passes neither.
 //
-// What analysts see beside their rows is made in notice.go, explain.go and supply.go. Nothing here decides what is
-// private: that is rewrite's. Nothing here knows names of statements, portals or transactions: those are session's.
+// Statements that touch no private relation end after bind: they run on the shadow or as public (open.go). So does EXPLAIN
+// (explain.go), which charges nothing.
+//
+// Each step has its helpers: calibrate.go, margin.go, within.go, lookup.go and check.go belong to bind; timing.go, quota.go,
+// collect.go and draw.go to measure; notice.go to finish. supply.go has the values of dpproxy.budget, columns and history.
+//
+// The package does not decide what is private: rewrite does. It knows no names of statements or portals and no
+// transactions: session does.
 package engine

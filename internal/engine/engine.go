@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,24 +12,30 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/ledger"
-	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
-	"github.com/dpproxy/dpproxy/internal/rewrite/command"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// planCacheSize is the number of analysed statements kept. An analysis takes some 10–100 kB.
-const planCacheSize = 1024
+// analysisCacheSize is the number of analysed statements kept. An analysis takes some 10–100 kB.
+const analysisCacheSize = 1024
 
 // Engine implements session.Engine over one ledger and, at any time, one policy.
 type Engine struct {
-	ledger  Ledger
-	metrics Metrics
-	log     *slog.Logger
-	state   atomic.Pointer[state]
-	flights flights
+	ledger   Ledger
+	metrics  Metrics
+	log      *slog.Logger
+	state    atomic.Pointer[state]
+	releaser releaser // charges and measures, except where the answer is known
+}
+
+// releaser charges statements over private rows, and releases their answers. There are two: direct does both for each
+// statement that it is given (charge.go, measure.go), and keptAnswers around it spares those whose answer is known (kept.go).
+type releaser interface {
+	// charge is all or nothing. alone says that the message has no other statement.
+	charge(ctx context.Context, scope session.Scope, statements []*private, alone bool) error
+	measure(ctx context.Context, p *private) ([]released, error)
 }
 
 // Ledger is what an engine needs of the budget. Preview is for EXPLAIN alone.
@@ -51,26 +56,35 @@ type Metrics interface {
 
 // state is everything that a policy reload replaces.
 type state struct {
-	policy  *policy.Policy
-	schema  *rewrite.Schema
-	backend *backend.Backend
-	plans   *lru.Cache[planKey, *analysed]
-	lookups *lookups
-	shares  map[rewrite.Route]*shares // of the pool that serves the route; RoutePrivate: main's
-	info    session.Info
-	secret  string // of the group selection's keyed hash (PRIVACY 9)
-	version int    // main's server_version_num
+	policy    *policy.Policy
+	schema    *rewrite.Schema
+	databases databases
+	analyses  *lru.Cache[analysisKey, *analysed]
+	lookups   *lookups
+	quotas    map[rewrite.Route]*quota // of the pool that serves the route; RoutePrivate: main's
+	info      session.Info
+	secret    string // key of the hash that chooses a unit's groups (docs/privacy.md P11)
 }
 
 // New returns an engine that answers under p. The backend and the ledger stay the caller's to close.
 func New(ctx context.Context, p *policy.Policy, b *backend.Backend, l Ledger, m Metrics, log *slog.Logger) (*Engine, error) {
-	e := &Engine{ledger: l, metrics: m, log: log}
+	e := newEngine(l, m, log)
 	return e, e.Load(ctx, p, b)
+}
+
+func newEngine(l Ledger, m Metrics, log *slog.Logger) *Engine {
+	e := &Engine{ledger: l, metrics: m, log: log}
+	e.releaser = &keptAnswers{releaser: direct{e}, ledger: l, log: log}
+	return e
 }
 
 // Load replaces policy and backend. Statements that are running keep the old ones. On an error nothing has changed.
 func (e *Engine) Load(ctx context.Context, p *policy.Policy, b *backend.Backend) error {
-	schema, err := b.Schema(ctx)
+	return e.load(ctx, p, connections{b})
+}
+
+func (e *Engine) load(ctx context.Context, p *policy.Policy, d databases) error {
+	schema, err := d.Schema(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,7 +92,7 @@ func (e *Engine) Load(ctx context.Context, p *policy.Policy, b *backend.Backend)
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	parameters, err := b.ServerParameters(ctx)
+	parameters, err := d.ServerParameters(ctx)
 	if err != nil {
 		return err
 	}
@@ -86,70 +100,45 @@ func (e *Engine) Load(ctx context.Context, p *policy.Policy, b *backend.Backend)
 	if err != nil {
 		return fmt.Errorf("databases.main: %w", err)
 	}
-	plans, err := lru.New[planKey, *analysed](planCacheSize)
+	analyses, err := lru.New[analysisKey, *analysed](analysisCacheSize)
 	if err != nil {
 		return err
 	}
 	e.state.Store(&state{
-		policy: p, schema: schema, backend: b, plans: plans, lookups: newLookups(),
-		shares: map[rewrite.Route]*shares{
-			rewrite.RoutePrivate: newShares(p.Pool.Main, p.Pool.Wait),
-			rewrite.RouteShadow:  newShares(p.Pool.Shadow, p.Pool.Wait),
-			rewrite.RoutePublic:  newShares(p.Pool.Public, p.Pool.Wait),
+		policy: p, schema: schema, databases: d, analyses: analyses, lookups: newLookups(), secret: secret,
+		quotas: map[rewrite.Route]*quota{
+			rewrite.RoutePrivate: newQuota(p.Pool.Main, p.Pool.Wait),
+			rewrite.RouteShadow:  newQuota(p.Pool.Shadow, p.Pool.Wait),
+			rewrite.RoutePublic:  newQuota(p.Pool.Public, p.Pool.Wait),
 		},
-		secret: secret, version: b.Version(),
 		info: session.Info{Parameters: parameters, Database: main.Database, Epsilon: p.Defaults.Epsilon, EpsilonMax: p.Defaults.EpsilonMax},
 	})
 	return nil
 }
 
-// reread replaces a schema that main no longer bears out: an index that a plan rests on is gone. Plans made of it go too.
+// reread replaces a schema that main no longer bears out: an index that a plan rests on is gone. Analyses made of it go too.
 func (e *Engine) reread(ctx context.Context, old *state) {
-	schema, err := old.backend.Schema(ctx)
+	schema, err := old.databases.Schema(ctx)
 	if err != nil {
 		e.log.Error("main's catalogs could not be read again", "error", err.Error())
 		return
 	}
 	fresh := *old
 	fresh.schema = schema
-	if fresh.plans, err = lru.New[planKey, *analysed](planCacheSize); err == nil && e.state.CompareAndSwap(old, &fresh) {
+	if fresh.analyses, err = lru.New[analysisKey, *analysed](analysisCacheSize); err == nil && e.state.CompareAndSwap(old, &fresh) {
 		e.log.Warn("main does not bear out what plans rested on; its catalogs were read again")
 	}
 }
 
-// Parse splits a text into statements and says which of them the session answers itself.
-func (e *Engine) Parse(sql string) ([]session.Statement, error) {
-	parsed, err := rewrite.Parse(sql, e.state.Load().policy.Limits.SQLBytes)
-	if err != nil {
-		return nil, err
-	}
-	statements := make([]session.Statement, len(parsed))
-	for i, st := range parsed {
-		statements[i] = session.Statement{SQL: st.SQL, Offset: st.Offset, Command: commandOf(st), Tree: st}
-	}
-	return statements, nil
-}
-
 // CheckSetting has the shadow judge a TimeZone or DateStyle.
 func (e *Engine) CheckSetting(ctx context.Context, name, value string) (string, error) {
-	return e.state.Load().backend.CheckSetting(ctx, name, value)
+	return e.state.Load().databases.CheckSetting(ctx, name, value)
 }
 
 // Info is what new sessions report.
 func (e *Engine) Info(context.Context) (session.Info, error) { return e.state.Load().info, nil }
 
-// sources hands out generators: each is used by one statement at a time.
-var sources = sync.Pool{New: func() any { return mechanism.NewSource() }}
-
 // errRemoved means that a policy reload removed the analyst of an open session.
 func errRemoved() error {
 	return pgerr.New(pgerr.InvalidAuthorization, "analyst is no longer in the policy", pgerr.Fatal())
-}
-
-// commandOf is what the session answers itself; nil for the engine's own statements.
-func commandOf(st *rewrite.Statement) command.Command {
-	if c, ok := command.Of(st.Node, st.SQL); ok {
-		return c
-	}
-	return nil
 }

@@ -58,11 +58,11 @@ func explainColumns(e *rewrite.Explain) []pgconn.FieldDescription {
 }
 
 // bindExplain answers EXPLAIN: nothing is charged, and main parses what it would run.
-func (c *call) bindExplain(ctx context.Context, e *rewrite.Explain) (session.Bound, error) {
+func (c *call) bindExplain(ctx context.Context, asJSON bool) (session.Bound, error) {
 	if c.analysis.Route != rewrite.RoutePrivate {
 		return explained{c, []string{"dpproxy: this statement reads nothing private; it costs no budget"}}, nil
 	}
-	p, err := c.calibrate(ctx)
+	p, err := c.calibratedPlan(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (c *call) bindExplain(ctx context.Context, e *rewrite.Explain) (session.Bou
 	if err != nil {
 		return nil, err
 	}
-	if !e.JSON {
+	if !asJSON {
 		return explained{c, x.lines()}, nil
 	}
 	text, err := json.MarshalIndent([]explanation{x}, "", "  ")
@@ -91,14 +91,15 @@ type explained struct {
 
 func (e explained) Execute(context.Context) (session.Rows, error) {
 	e.engine.metrics.Statement("explain")
-	rows := &memoryRows{columns: e.columns(), tag: "EXPLAIN"}
+	rows := session.NewStored(e.columns())
 	for _, line := range e.lines {
-		rows.rows = append(rows.rows, [][]byte{[]byte(line)})
+		rows.Add([][]byte{[]byte(line)})
 	}
+	rows.Complete("EXPLAIN")
 	return rows, nil
 }
 
-func (c *call) explain(ctx context.Context, p *priced) (explanation, error) {
+func (c *call) explain(ctx context.Context, p *calibrated) (explanation, error) {
 	x := explanation{Plan: p.plan.Explain, LeftOut: leftOut(p.plan), Finish: p.plan.Finish.SQL}
 	if p.releases() {
 		x.Epsilon = p.epsilon
@@ -130,7 +131,7 @@ func (c *call) explain(ctx context.Context, p *priced) (explanation, error) {
 
 // explainBudget says what would be left, and whether the answer is known. A statement that the budget does not cover any
 // more leaves nothing to say.
-func (c *call) explainBudget(ctx context.Context, p *priced, x *explanation) error {
+func (c *call) explainBudget(ctx context.Context, p *calibrated, x *explanation) error {
 	answer, err := c.storedAnswer(ctx, c.answerKey(p))
 	if err != nil {
 		return err
@@ -262,20 +263,17 @@ func (r releaseInfo) mechanismLine() string {
 
 // Explain is `dpproxy explain`: the text that EXPLAIN would give to an analyst, without a ledger at hand.
 func (e *Engine) Explain(ctx context.Context, scope session.Scope, sql string) ([]string, error) {
-	parsed, err := rewrite.Parse(sql, e.state.Load().policy.Limits.SQLBytes)
+	statement, err := e.parseOne(sql)
 	if err != nil {
 		return nil, err
 	}
-	if len(parsed) != 1 {
-		return nil, pgerr.New(pgerr.SyntaxError, "explain takes exactly one statement")
-	}
 	s := e.state.Load()
-	a, err := e.analyse(ctx, s, scope, parsed[0], nil)
+	a, err := e.analyse(ctx, s, scope, statement.statement, nil)
 	if err != nil {
 		return nil, err
 	}
 	c := &call{engine: e, state: s, scope: scope, analysis: a, sql: sql}
-	bound, err := c.bindExplain(ctx, &rewrite.Explain{Inner: parsed[0]})
+	bound, err := c.bindExplain(ctx, false)
 	if err != nil {
 		return nil, err
 	}

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// flightLimit is how long a question waits for the same question that is being answered, before it is asked for itself.
-const flightLimit = 30 * time.Second
+// inFlightLimit is how long a question waits for the same question that is being answered, before it is asked for itself.
+const inFlightLimit = 30 * time.Second
 
-// flights are the questions that are charged and not answered yet. The same question of the same analyst waits for the
-// answer, which is then in the cache: a dashboard that sends one statement from many connections pays once.
-type flights struct {
+// inFlight holds the questions that are charged and not answered yet. The same question of the same analyst waits for the
+// answer, which is then kept: a dashboard that sends one statement from many connections pays once.
+type inFlight struct {
 	mu sync.Mutex
-	m  map[string]chan struct{} // by key of the answer cache; closed when the flight ends
+	m  map[string]chan struct{} // by key of the answer; closed when the answer is there, or will not come
 }
 
-// enter begins a flight, or waits until the one under way has ended and returns nil. The returned function ends the flight
-// and may be called more than once; a flight that nobody ends is over after flightLimit.
-func (f *flights) enter(ctx context.Context, key string) (leave func()) {
+// acquire puts a question in flight, or waits until the one in flight has ended and returns nil. The returned function ends
+// it and may be called more than once; a question that nobody ends is over after inFlightLimit.
+func (f *inFlight) acquire(ctx context.Context, key string) (release func()) {
 	f.mu.Lock()
 	other, busy := f.m[key]
 	if busy {
@@ -41,7 +41,7 @@ func (f *flights) enter(ctx context.Context, key string) (leave func()) {
 		delete(f.m, key)
 		close(mine)
 	})
-	limit := time.AfterFunc(flightLimit, end)
+	limit := time.AfterFunc(inFlightLimit, end)
 	return func() {
 		limit.Stop()
 		end()

@@ -7,24 +7,24 @@ import (
 	"testing"
 )
 
-func TestFlightsLetOneQuestionThrough(t *testing.T) {
-	var f flights
+func TestInFlightLetsOneQuestionThrough(t *testing.T) {
+	var f inFlight
 	var answered atomic.Bool
 	var charged atomic.Int64
 	var sessions sync.WaitGroup
 	for range 64 {
 		sessions.Go(func() {
 			for !answered.Load() {
-				leave := f.enter(context.Background(), "question")
-				if leave == nil {
+				release := f.acquire(context.Background(), "question")
+				if release == nil {
 					continue
 				}
 				if !answered.Load() {
 					charged.Add(1)
 					answered.Store(true)
 				}
-				leave()
-				leave()
+				release()
+				release()
 			}
 		})
 	}
@@ -33,19 +33,19 @@ func TestFlightsLetOneQuestionThrough(t *testing.T) {
 		t.Errorf("charged %d times", charged.Load())
 	}
 	if len(f.m) != 0 {
-		t.Errorf("%d flights are left", len(f.m))
+		t.Errorf("%d questions are left in flight", len(f.m))
 	}
 }
 
-func TestFlightsDoNotHoldACancelledSession(t *testing.T) {
-	var f flights
-	defer f.enter(context.Background(), "question")()
+func TestInFlightDoesNotHoldACancelledSession(t *testing.T) {
+	var f inFlight
+	defer f.acquire(context.Background(), "question")()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if leave := f.enter(ctx, "question"); leave != nil {
-		t.Error("a second flight of the same question began")
+	if release := f.acquire(ctx, "question"); release != nil {
+		t.Error("the same question is in flight twice")
 	}
-	if leave := f.enter(ctx, "another"); leave == nil {
+	if release := f.acquire(ctx, "another"); release == nil {
 		t.Error("another question had to wait")
 	}
 }

@@ -48,7 +48,7 @@ func (l lookup) Distinct(column policy.ColumnOf, oid uint32) ([]rewrite.Canonica
 	if values, ok := l.state.lookups.domains.Get(column); ok {
 		return values, nil
 	}
-	values, err := l.state.backend.Distinct(l.ctx, column, oid, l.settings)
+	values, err := l.state.databases.Distinct(l.ctx, column, oid, l.settings)
 	if err == nil {
 		l.state.lookups.domains.Add(column, values)
 	}
@@ -60,7 +60,7 @@ func (l lookup) Rows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
 	if rows, ok := l.state.lookups.rows.Get(key); ok {
 		return rows, nil
 	}
-	rows, err := l.state.backend.Evaluate(l.ctx, q, l.settings)
+	rows, err := l.state.databases.Evaluate(l.ctx, q, l.settings)
 	if err == nil {
 		l.state.lookups.rows.Add(key, rows)
 	}
@@ -69,7 +69,7 @@ func (l lookup) Rows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
 
 // Literal asks the shadow each time: the clock is read this way too.
 func (l lookup) Literal(oid uint32, text string) (rewrite.Canonical, error) {
-	values, err := l.state.backend.Read(l.ctx, [][]byte{[]byte(text)}, nil, []uint32{oid}, l.settings)
+	values, err := l.state.databases.Read(l.ctx, [][]byte{[]byte(text)}, nil, []uint32{oid}, l.settings)
 	if err != nil {
 		return "", err
 	}

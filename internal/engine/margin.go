@@ -39,7 +39,7 @@ const marginTolerance = 1e-3
 
 // epsilonFor finds the least ε at which every release of the plan keeps the margin at public quantities. A release whose
 // range follows from a count, or that is drawn from ranks, has no margin before it is drawn and is refused.
-func (w wantedMargin) epsilonFor(plan *rewrite.Plan, a allowance) (float64, error) {
+func (w wantedMargin) epsilonFor(plan *rewrite.Plan, b statementBudget) (float64, error) {
 	for _, block := range plan.Blocks {
 		for _, r := range block.Releases {
 			if r.Kind != mechanism.Scalar {
@@ -49,13 +49,13 @@ func (w wantedMargin) epsilonFor(plan *rewrite.Plan, a allowance) (float64, erro
 		}
 	}
 	holds := func(epsilon float64) bool {
-		a.epsilon = epsilon
-		p, err := price(plan, a)
+		b.epsilon = epsilon
+		p, err := shareBudget(plan, b)
 		return err == nil && p.keeps(w)
 	}
 	var own *pgconn.PgError
-	a.epsilon = plan.EpsilonMax
-	if _, err := price(plan, a); errors.As(err, &own) {
+	b.epsilon = plan.EpsilonMax
+	if _, err := shareBudget(plan, b); errors.As(err, &own) {
 		return 0, err
 	}
 	if !holds(plan.EpsilonMax) {
@@ -73,7 +73,7 @@ func (w wantedMargin) epsilonFor(plan *rewrite.Plan, a allowance) (float64, erro
 }
 
 // keeps says whether every release is within the wanted margin wherever in its range the released value lies.
-func (p *priced) keeps(w wantedMargin) bool {
+func (p *calibrated) keeps(w wantedMargin) bool {
 	for i, block := range p.blocks {
 		for j, prepared := range block.releases {
 			r := p.plan.Blocks[i].Releases[j]

@@ -8,13 +8,89 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
-	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
+// Execute measures, draws and finishes. How long main worked shows only in the moment at which the measure returns: what
+// follows it, in this session and in what others see (a kept answer, a recorded failure, load of the shadow), takes a time
+// that depends on released values alone.
+func (p *private) Execute(ctx context.Context) (session.Rows, error) {
+	answer, err := p.engine.releaser.measure(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return p.finish(ctx, answer)
+}
+
+// measure measures and draws. Both outcomes of a measure meet the ledger at the same public moment: a failure is recorded, and an
+// answer goes on only while the analyst has failures left. So all their statements which are in flight when the last failure is
+// counted end alike (ledger.Releasable).
+func (d direct) measure(ctx context.Context, p *private) ([]released, error) {
+	d.metrics.Statement("private")
+	var answer []released
+	err := pace{p.state.policy.Timing, time.Now, sleepOn}.run(ctx, func() error {
+		release, err := p.state.quotas[rewrite.RoutePrivate].Acquire(ctx, p.scope.Analyst)
+		if err != nil {
+			return err
+		}
+		defer release()
+		exact, err := p.askMain(ctx)
+		if err == nil {
+			answer = p.draw(exact)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, p.measureFailed(ctx, err)
+	}
+	return answer, d.ledger.Releasable(ctx, p.scope.Analyst)
+}
+
+// askMain asks main, and once more under the same charge if main was lost: nothing of the first attempt has been released.
+func (p *private) askMain(ctx context.Context) ([]measured, error) {
+	defer p.engine.stage("measure", time.Now())
+	exact, err := p.askMainOnce(ctx)
+	var failure *backend.MeasureError
+	if errors.As(err, &failure) && failure.Lost() && ctx.Err() == nil {
+		p.engine.log.Warn("main was lost while measuring; the statement is measured again",
+			"analyst", p.scope.Analyst, "fingerprint", p.plan.Fingerprint, "sqlstate", failure.Code())
+		exact, err = p.askMainOnce(ctx)
+	}
+	return exact, err
+}
+
+// askMainOnce runs every measure query of the plan in one snapshot of main.
+func (p *private) askMainOnce(ctx context.Context) ([]measured, error) {
+	collectors := make([]*collector, len(p.plan.Blocks))
+	var take []func(backend.MeasureRow) error // by query
+	for i := range p.plan.Blocks {
+		block := &p.plan.Blocks[i]
+		c := newCollector(block)
+		collectors[i] = c
+		if block.Measure.Text != "" {
+			take = append(take, c.row)
+		}
+		for _, h := range block.Histograms {
+			take = append(take, func(row backend.MeasureRow) error { return c.bin(h, row) })
+		}
+	}
+	if len(take) > 0 {
+		err := p.state.databases.Measure(ctx, p.measurement(p.scope), func(row backend.MeasureRow) error { return take[row.Query](row) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	exact := make([]measured, len(collectors))
+	for i, c := range collectors {
+		exact[i] = c.sorted()
+	}
+	return exact, nil
+}
+
 // measurement is what the plan asks of main.
-func (p *priced) measurement(scope session.Scope) backend.Measurement {
+func (p *calibrated) measurement(scope session.Scope) backend.Measurement {
 	m := backend.Measurement{Proofs: p.plan.Proofs, Settings: backendSettings(scope)}
 	for i := range p.plan.Blocks {
 		block := &p.plan.Blocks[i]
@@ -35,47 +111,6 @@ func (p *priced) measurement(scope session.Scope) backend.Measurement {
 		}
 	}
 	return m
-}
-
-// measure asks main, and once more under the same charge if main was lost: nothing of the first attempt has been released.
-func (p *private) measure(ctx context.Context) ([]measured, error) {
-	defer p.engine.stage("measure", time.Now())
-	exact, err := p.measureOnce(ctx)
-	var failure *backend.MeasureError
-	if errors.As(err, &failure) && failure.Lost() && ctx.Err() == nil {
-		p.engine.log.Warn("main was lost while measuring; the statement is measured again",
-			"analyst", p.scope.Analyst, "fingerprint", p.plan.Fingerprint, "sqlstate", failure.Code())
-		exact, err = p.measureOnce(ctx)
-	}
-	return exact, err
-}
-
-// measureOnce runs every measure query of the plan in one snapshot of main.
-func (p *private) measureOnce(ctx context.Context) ([]measured, error) {
-	collectors := make([]*collector, len(p.plan.Blocks))
-	var take []func(backend.MeasureRow) error // by query
-	for i := range p.plan.Blocks {
-		block := &p.plan.Blocks[i]
-		c := newCollector(block)
-		collectors[i] = c
-		if block.Measure.Text != "" {
-			take = append(take, c.row)
-		}
-		for _, h := range block.Histograms {
-			take = append(take, func(row backend.MeasureRow) error { return c.bin(h, row) })
-		}
-	}
-	if len(take) > 0 {
-		err := p.state.backend.Measure(ctx, p.measurement(p.scope), func(row backend.MeasureRow) error { return take[row.Query](row) })
-		if err != nil {
-			return nil, err
-		}
-	}
-	exact := make([]measured, len(collectors))
-	for i, c := range collectors {
-		exact[i] = c.sorted()
-	}
-	return exact, nil
 }
 
 // measureFailed turns whatever went wrong on main into one constant error. Unless main was lost, the failure counts
@@ -112,16 +147,4 @@ func (p *private) measureFailed(ctx context.Context, err error) error {
 	}
 	return pgerr.New(pgerr.InternalError, "the main database failed while measuring",
 		pgerr.Hint("What was charged stays charged. Tell the administrator; the proxy's log has the reason."))
-}
-
-// draw releases every block.
-func (p *private) draw(exact []measured) []released {
-	defer p.engine.stage("draw", time.Now())
-	source := sources.Get().(*mechanism.Source)
-	defer sources.Put(source)
-	answer := make([]released, len(p.blocks))
-	for i, b := range p.blocks {
-		answer[i] = b.draw(source, p.plan.Blocks[i].Releases, exact[i])
-	}
-	return answer
 }

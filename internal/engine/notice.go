@@ -36,7 +36,7 @@ func leftOut(plan *rewrite.Plan) string {
 }
 
 // margins has a line for each aggregate that has a margin: «name: ±6», or «name: ±6 to ±40» where groups differ.
-func (p *priced) margins(answer []released) []string {
+func (p *calibrated) margins(answer []released) []string {
 	type line struct {
 		label       string
 		typ         uint32
@@ -93,9 +93,9 @@ func names(plan *rewrite.Plan) func(rewrite.Column) string {
 }
 
 // margin is the least and the greatest 95% margin of an aggregate over the groups that were released. Both are functions of
-// released values and public quantities (PRIVACY 19). Variances and regressions have none: they say nothing simple of their sums. Nor
+// released values and public quantities (docs/mechanisms.md §8). Variances and regressions have none: they say nothing simple of their sums. Nor
 // have percentiles: how far a value lies from that of the next rank is a secret. Nor do booleans.
-func (p *priced) margin(block int, column rewrite.Column, r released) (least, most float64, ok bool) {
+func (p *calibrated) margin(block int, column rewrite.Column, r released) (least, most float64, ok bool) {
 	if len(column.Releases) > 2 || len(r.Keys) == 0 || column.Type == pgtype.BoolOID {
 		return 0, 0, false
 	}
@@ -131,14 +131,6 @@ func ratioMargin(row mechanism.Interval, z, marginZ, n, marginN float64) float64
 		return width
 	}
 	return math.Min(width, (marginZ+math.Abs(z/n)*marginN)/(n-marginN))
-}
-
-// countOf is the released count that a chained sum's range follows from; 0 for other releases.
-func (r released) countOf(release mechanism.Release, g int) int64 {
-	if release.Kind != mechanism.Chained {
-		return 0
-	}
-	return r.Values[release.CountRef][g]
 }
 
 // amount prints a margin of a value of a type: of times, whose steps are microseconds, as an interval.

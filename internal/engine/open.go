@@ -46,41 +46,41 @@ func (o *open) Execute(ctx context.Context) (session.Rows, error) {
 			r.Parameters, r.Formats = append(r.Parameters, v), append(r.Formats, 0)
 		}
 	}
-	run, verdict := o.state.backend.Shadow, "shadow"
+	verdict := "shadow"
 	if o.analysis.Route == rewrite.RoutePublic {
-		run, verdict = o.state.backend.Public, "public"
+		verdict = "public"
 	}
 	o.engine.metrics.Statement(verdict)
-	give, err := o.state.shares[o.analysis.Route].take(ctx, o.scope.Analyst)
+	release, err := o.state.quotas[o.analysis.Route].Acquire(ctx, o.scope.Analyst)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := run(ctx, r)
+	rows, err := o.state.databases.Run(ctx, o.analysis.Route, r)
 	if err != nil {
-		give()
+		release()
 		return nil, err
 	}
-	return &openRows{Rows: rows, columns: o.columns(), give: give}, nil
+	return &openRows{backendRows: rows, columns: o.columns(), release: release}, nil
 }
 
-// openRows adds to a backend's rows what the client is told of them.
+// openRows describes a backend's rows to the client, and gives up the analyst's quota with their connection.
 type openRows struct {
-	*backend.Rows
+	backendRows
 	columns []pgconn.FieldDescription
-	give    func() // the connection's share
+	release func()
 }
 
 // Close may be called more than once.
 func (r *openRows) Close() {
-	r.Rows.Close()
-	r.give()
+	r.backendRows.Close()
+	r.release()
 }
 
-// Next gives the share back with the connection: a client that is done need not close the portal at once.
+// Next gives up the quota when the connection is free: a client that is done need not close the portal at once.
 func (r *openRows) Next() ([][]byte, error) {
-	row, err := r.Rows.Next()
+	row, err := r.backendRows.Next()
 	if err != nil {
-		r.give()
+		r.release()
 	}
 	return row, err
 }

@@ -5,46 +5,46 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// shares bounds how many connections of a pool one analyst's statements hold at a time: a few statements that run for long
+// quota bounds how many connections of a pool one analyst's statements hold at a time: a few statements that run for long
 // would else keep every other analyst waiting.
-type shares struct {
-	limit int
-	wait  time.Duration // for one of his own statements to end; 0: for ever
+type quota struct {
+	limit int64
+	wait  time.Duration // for one of the analyst's own statements to end; 0 means no limit
 	mu    sync.Mutex
-	slots map[string]chan struct{}
+	slots map[string]*semaphore.Weighted // by analyst
 }
 
-// newShares leaves a quarter of a pool of n, and at least one connection if it has two, to the others.
-func newShares(n int, wait time.Duration) *shares {
-	return &shares{limit: max(1, n-max(1, n/4)), wait: wait, slots: map[string]chan struct{}{}}
+// newQuota leaves a quarter of a pool of n, and at least one connection if it has two, to the others.
+func newQuota(n int, wait time.Duration) *quota {
+	return &quota{limit: int64(max(1, n-max(1, n/4))), wait: wait, slots: map[string]*semaphore.Weighted{}}
 }
 
-// take waits for a slot of the analyst; give returns it and may be called more than once.
-func (s *shares) take(ctx context.Context, analyst string) (give func(), err error) {
-	s.mu.Lock()
-	slots := s.slots[analyst]
+// Acquire waits for a slot of the analyst. release gives it back and may be called more than once.
+func (q *quota) Acquire(ctx context.Context, analyst string) (release func(), err error) {
+	q.mu.Lock()
+	slots := q.slots[analyst]
 	if slots == nil {
-		slots = make(chan struct{}, s.limit)
-		s.slots[analyst] = slots
+		slots = semaphore.NewWeighted(q.limit)
+		q.slots[analyst] = slots
 	}
-	s.mu.Unlock()
+	q.mu.Unlock()
 	waiting := ctx
-	if s.wait > 0 {
+	if q.wait > 0 {
 		var cancel context.CancelFunc
-		waiting, cancel = context.WithTimeout(ctx, s.wait)
+		waiting, cancel = context.WithTimeout(ctx, q.wait)
 		defer cancel()
 	}
-	select {
-	case slots <- struct{}{}:
-		return sync.OnceFunc(func() { <-slots }), nil
-	case <-waiting.Done():
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		return nil, pgerr.New(pgerr.TooManyConnections, "too many of your statements are running",
-			pgerr.Hint("Let one of them end, or ask the administrator to raise the limits under pool."))
+	if slots.Acquire(waiting, 1) == nil {
+		return sync.OnceFunc(func() { slots.Release(1) }), nil
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return nil, pgerr.New(pgerr.TooManyConnections, "too many of your statements are running",
+		pgerr.Hint("Let one of them end, or ask the administrator to raise the limits under pool."))
 }

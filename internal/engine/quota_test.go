@@ -9,42 +9,42 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestSharesLeaveRoom: one analyst's statements take what is his, and no more; another's are not touched by that.
-func TestSharesLeaveRoom(t *testing.T) {
+// TestQuotaLeavesRoom: one analyst's statements take what is his, and no more; another's are not touched by that.
+func TestQuotaLeavesRoom(t *testing.T) {
 	for _, c := range []struct{ pool, want int }{{8, 6}, {4, 3}, {2, 1}, {1, 1}, {0, 1}} {
-		s := newShares(c.pool, time.Millisecond)
+		s := newQuota(c.pool, time.Millisecond)
 		var last func()
 		for i := range c.want {
-			give, err := s.take(context.Background(), "alice")
+			release, err := s.Acquire(context.Background(), "alice")
 			if err != nil {
 				t.Fatalf("a pool of %d: statement %d: %v", c.pool, i+1, err)
 			}
-			last = give
+			last = release
 		}
 		var refused *pgconn.PgError
-		if _, err := s.take(context.Background(), "alice"); !errors.As(err, &refused) || refused.Code != "53300" {
+		if _, err := s.Acquire(context.Background(), "alice"); !errors.As(err, &refused) || refused.Code != "53300" {
 			t.Errorf("a pool of %d: statement %d: %v, want 53300", c.pool, c.want+1, err)
 		}
-		if _, err := s.take(context.Background(), "bob"); err != nil {
+		if _, err := s.Acquire(context.Background(), "bob"); err != nil {
 			t.Errorf("a pool of %d: another analyst: %v", c.pool, err)
 		}
 		last()
 		last()
-		if _, err := s.take(context.Background(), "alice"); err != nil {
+		if _, err := s.Acquire(context.Background(), "alice"); err != nil {
 			t.Errorf("a pool of %d: after one has ended: %v", c.pool, err)
 		}
 	}
 }
 
-func TestSharesObeyCancel(t *testing.T) {
-	s := newShares(1, 0)
-	if _, err := s.take(context.Background(), "alice"); err != nil {
+func TestQuotaObeysCancel(t *testing.T) {
+	s := newQuota(1, 0)
+	if _, err := s.Acquire(context.Background(), "alice"); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	stop := errors.New("cancelled")
 	cancel(stop)
-	if _, err := s.take(ctx, "alice"); !errors.Is(err, stop) {
+	if _, err := s.Acquire(ctx, "alice"); !errors.Is(err, stop) {
 		t.Errorf("%v, want the reason of the cancel", err)
 	}
 }

@@ -50,7 +50,7 @@ func prepareReleases(list []mechanism.Release, g mechanism.Guarantee, most float
 }
 
 // prepareWithin spends the least ε with which a release keeps its margin, at most g's. What it takes follows from public
-// quantities alone (PRIVACY 19).
+// quantities alone (docs/mechanisms.md §8).
 func prepareWithin(r mechanism.Release, g mechanism.Guarantee) (*mechanism.Prepared, error) {
 	if _, err := mechanism.Prepare(r, g); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func TestWithin(t *testing.T) {
 	plan := &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{
 		{Epsilon: .75, Releases: []mechanism.Release{wanted, count, chained}}, {Epsilon: .25, Releases: []mechanism.Release{count}}}}
 	for _, delta := range []float64{0, 1e-6} {
-		p, err := price(plan, allowance{epsilon: .5, delta: delta})
+		p, err := shareBudget(plan, statementBudget{epsilon: .5, delta: delta})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestWithin(t *testing.T) {
 	}
 	plan.Blocks[0].Releases[0].Margin = 1
 	var refused *pgconn.PgError
-	if _, err := price(plan, allowance{epsilon: .5}); !errors.As(err, &refused) || refused.Code != "22023" {
+	if _, err := shareBudget(plan, statementBudget{epsilon: .5}); !errors.As(err, &refused) || refused.Code != "22023" {
 		t.Errorf("a margin of 1: %v", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // step is one statement on its way through apply.
 type step struct {
-	parsed    Statement
+	statement Statement
 	prepared  Prepared      // once known: of the statement inside PREPARE
 	inner     Statement     // once known: the statement inside PREPARE
 	arguments []command.Arg // values of the parameters of a command
@@ -25,14 +25,14 @@ type step struct {
 
 // apply analyses and, unless the step is dry, runs one statement on a state.
 func (s *Session) apply(ctx context.Context, st *state, x *step) (*result, error) {
-	if err := st.usable(x.parsed.Command); err != nil {
+	if err := st.usable(x.statement.Command); err != nil {
 		return nil, err
 	}
-	if x.parsed.Command == nil {
+	if x.statement.Command == nil {
 		return s.applyQuery(ctx, st, x)
 	}
 	r, err := s.applyCommand(ctx, st, x)
-	return r, moved(err, x.parsed.Offset)
+	return r, withOffset(err, x.statement.Offset)
 }
 
 // applyQuery is for the engine's statements.
@@ -52,23 +52,23 @@ func (s *Session) applyQuery(ctx context.Context, st *state, x *step) (*result, 
 // bindText prepares and binds a statement of a simple query, which has no parameters.
 func (s *Session) bindText(ctx context.Context, st *state, x *step) (*query, error) {
 	scope := s.scope(st)
-	prepared, err := s.engine.Prepare(ctx, scope, x.parsed, nil)
+	prepared, err := x.statement.Parsed.Prepare(ctx, scope, nil)
 	if err != nil {
-		return nil, moved(err, x.parsed.Offset)
+		return nil, withOffset(err, x.statement.Offset)
 	}
 	if len(prepared.Params()) > 0 {
-		return nil, moved(noParameter(x.parsed.SQL), x.parsed.Offset)
+		return nil, withOffset(noParameter(x.statement.SQL), x.statement.Offset)
 	}
 	bound, err := prepared.Bind(ctx, scope, nil, nil, x.formats)
 	if err != nil {
-		return nil, moved(err, x.parsed.Offset)
+		return nil, withOffset(err, x.statement.Offset)
 	}
-	return newQuery(bound, prepared, x.formats, x.parsed.Offset), nil
+	return newQuery(bound, prepared, x.formats, x.statement.Offset), nil
 }
 
 func (s *Session) applyCommand(ctx context.Context, st *state, x *step) (*result, error) {
-	st.tx.asked = st.tx.asked || takesSnapshot(x.parsed.Command)
-	switch c := x.parsed.Command.(type) {
+	st.tx.asked = st.tx.asked || takesSnapshot(x.statement.Command)
+	switch c := x.statement.Command.(type) {
 	case command.Begin:
 		return st.begin(c), nil
 	case command.Commit:
@@ -114,7 +114,7 @@ func (s *Session) applyCommand(ctx context.Context, st *state, x *step) (*result
 	case command.Functions:
 		return s.functions(ctx, st, x, c)
 	}
-	return plain(x.parsed.Command)
+	return plain(x.statement.Command)
 }
 
 // takesSnapshot tells the commands that settle a transaction's modes, as queries do: PostgreSQL's

@@ -23,7 +23,7 @@ func (s *Session) declare(ctx context.Context, st *state, x *step, c command.Dec
 			return nil, err
 		}
 		if len(prepared.Params()) > 0 {
-			return nil, moved(noParameter(c.SQL), c.Offset)
+			return nil, withOffset(noParameter(c.SQL), c.Offset)
 		}
 		if x.query, err = s.bindCursor(ctx, st, c, prepared, nil, nil); err != nil {
 			return nil, err
@@ -45,7 +45,7 @@ func (s *Session) bindCursor(ctx context.Context, st *state, c command.Declare, 
 	}
 	bound, err := p.Bind(ctx, s.scope(st), formats, values, result)
 	if err != nil {
-		return nil, moved(err, c.Offset)
+		return nil, withOffset(err, c.Offset)
 	}
 	return newQuery(bound, p, result, elsewhere), nil
 }
@@ -71,7 +71,7 @@ func (s *Session) fetch(ctx context.Context, st *state, x *step, c command.Fetch
 		return nil, err
 	}
 	n := to - from
-	r := &result{tag: "FETCH " + itoa(n), notices: p.told()}
+	r := &result{tag: "FETCH " + itoa(n), notices: p.takeNotices()}
 	if c.Move {
 		r.tag = "MOVE " + itoa(n)
 		return r, nil
@@ -91,8 +91,8 @@ func (s *Session) fetch(ctx context.Context, st *state, x *step, c command.Fetch
 	return r, nil
 }
 
-// told returns the query's notices once.
-func (p *portal) told() []*pgconn.Notice {
+// takeNotices returns the query's notices once.
+func (p *portal) takeNotices() []*pgconn.Notice {
 	n := p.query.notices
 	p.query.notices = nil
 	return n

@@ -18,10 +18,6 @@ type Engine interface {
 	// Parse splits a text and checks its syntax: no names, no backend. Empty and comment-only texts give no statement.
 	Parse(sql string) ([]Statement, error)
 
-	// Prepare checks names and types. parameterTypes are the client's, 0 where it left them open. It costs nothing and
-	// touches no private row. Statements with a Command never come here.
-	Prepare(ctx context.Context, scope Scope, st Statement, parameterTypes []uint32) (Prepared, error)
-
 	// Charge spends for every bound statement that needs it: all or nothing, durable when it returns. Each bound is charged
 	// before its Execute, in the same message; a charge that its message did not use is void, and the next one pays again.
 	Charge(ctx context.Context, scope Scope, bounds []Bound) error
@@ -39,7 +35,14 @@ type Statement struct {
 	SQL     string          // its own text
 	Offset  int             // characters before SQL in the client's text
 	Command command.Command // what the session does itself; nil: the engine's
-	Tree    any             // the engine's own
+	Parsed  Parsed          // what the engine does; nil where Command is not
+}
+
+// Parsed is a statement of the engine whose syntax is checked. It is immutable.
+type Parsed interface {
+	// Prepare checks names and types. parameterTypes are the client's, 0 where it left them open. It costs nothing and
+	// touches no private row.
+	Prepare(ctx context.Context, scope Scope, parameterTypes []uint32) (Prepared, error)
 }
 
 // Prepared is a statement whose names and types are known. It is immutable and may outlive transactions and settings.

@@ -22,10 +22,10 @@ func (s *Session) Parse(ctx context.Context, name, sql string, parameterTypes []
 	if len(parsed) > 1 {
 		return pgerr.New(pgerr.SyntaxError, "cannot insert multiple commands into a prepared statement")
 	}
-	st := &statement{name: name}
+	st := &preparedStatement{name: name}
 	if len(parsed) == 1 {
-		st.parsed = &parsed[0]
-		if err := s.state.usable(st.parsed.Command); err != nil {
+		st.statement = &parsed[0]
+		if err := s.state.usable(st.statement.Command); err != nil {
 			return err
 		}
 		err := s.timed(ctx, func(ctx context.Context) error { return s.prepareStatement(ctx, st, parameterTypes) })
@@ -37,12 +37,12 @@ func (s *Session) Parse(ctx context.Context, name, sql string, parameterTypes []
 }
 
 // prepareStatement fills in what is known before values are: the engine's part, or the parameters of a command.
-func (s *Session) prepareStatement(ctx context.Context, st *statement, types []uint32) (err error) {
-	switch c := st.parsed.Command.(type) {
+func (s *Session) prepareStatement(ctx context.Context, st *preparedStatement, types []uint32) (err error) {
+	switch c := st.statement.Command.(type) {
 	case nil:
 		s.state.tx.asked = true
-		st.prepared, err = s.engine.Prepare(ctx, s.scope(s.state), *st.parsed, types)
-		return moved(err, st.parsed.Offset)
+		st.prepared, err = st.statement.Parsed.Prepare(ctx, s.scope(s.state), types)
+		return withOffset(err, st.statement.Offset)
 	case command.Declare:
 		s.state.tx.asked = true
 		_, st.prepared, err = s.inner(ctx, s.state, c.SQL, c.Offset, types)
@@ -61,15 +61,15 @@ func (s *Session) prepareStatement(ctx context.Context, st *statement, types []u
 }
 
 // command is the session's command; nil for a query and for an empty text.
-func (st *statement) command() command.Command {
-	if st.parsed == nil {
+func (st *preparedStatement) command() command.Command {
+	if st.statement == nil {
 		return nil
 	}
-	return st.parsed.Command
+	return st.statement.Command
 }
 
 // params are the statement's parameter types.
-func (st *statement) params() []uint32 {
+func (st *preparedStatement) params() []uint32 {
 	if st.prepared != nil {
 		return st.prepared.Params()
 	}
@@ -93,14 +93,14 @@ func (s *Session) Bind(ctx context.Context, b wire.Bind) error {
 	} else if _, taken := s.state.portals[b.Portal]; taken {
 		return pgerr.New(pgerr.DuplicateCursor, `cursor "`+b.Portal+`" already exists`)
 	}
-	p := &portal{name: b.Portal, statement: st, formats: b.ResultFormats}
+	p := &portal{name: b.Portal, prepared: st, formats: b.ResultFormats}
 	for _, v := range b.Parameters {
 		p.bytes += columnOverhead + len(v)
 	}
-	if s.stored()+p.bytes > maxStored {
+	if s.stored()+p.bytes > MaxStored {
 		return errStored
 	}
-	if st.parsed != nil {
+	if st.statement != nil {
 		err := s.timed(ctx, func(ctx context.Context) error { return s.bindPortal(ctx, p, b) })
 		if err != nil {
 			return err
@@ -110,24 +110,24 @@ func (s *Session) Bind(ctx context.Context, b wire.Bind) error {
 }
 
 func (s *Session) bindPortal(ctx context.Context, p *portal, b wire.Bind) error {
-	st := p.statement
-	switch c := st.parsed.Command.(type) {
+	st := p.prepared
+	switch c := st.statement.Command.(type) {
 	case nil:
 		if err := checkFormats(b.ResultFormats, len(st.prepared.Columns())); err != nil {
 			return err
 		}
 		bound, err := st.prepared.Bind(ctx, s.scope(s.state), b.ParameterFormats, b.Parameters, b.ResultFormats)
 		if err != nil {
-			return moved(err, st.parsed.Offset)
+			return withOffset(err, st.statement.Offset)
 		}
-		p.query = newQuery(bound, st.prepared, b.ResultFormats, st.parsed.Offset)
+		p.query = newQuery(bound, st.prepared, b.ResultFormats, st.statement.Offset)
 		return nil
 	case command.Declare:
 		var err error
 		p.inner, err = s.bindCursor(ctx, s.state, c, st.prepared, b.ParameterFormats, b.Parameters)
 		return err
 	}
-	if err := checkFormats(b.ResultFormats, len(s.commandColumns(s.state, st.parsed.Command))); err != nil {
+	if err := checkFormats(b.ResultFormats, len(s.commandColumns(s.state, st.statement.Command))); err != nil {
 		return err
 	}
 	var err error
@@ -151,11 +151,11 @@ func (s *Session) DescribeStatement(_ context.Context, name string) ([]uint32, [
 	}
 	var columns []pgconn.FieldDescription
 	switch {
-	case st.parsed == nil:
-	case st.parsed.Command == nil:
+	case st.statement == nil:
+	case st.statement.Command == nil:
 		columns = st.prepared.Columns()
 	default:
-		columns = withFormats(s.commandColumns(s.state, st.parsed.Command), nil)
+		columns = withFormats(s.commandColumns(s.state, st.statement.Command), nil)
 	}
 	if columns != nil && s.state.tx.failed {
 		return nil, nil, errAborted
@@ -175,7 +175,7 @@ func (s *Session) DescribePortal(_ context.Context, name string) ([]pgconn.Field
 		columns = p.query.columns
 	case p.columns != nil:
 		columns = p.columns
-	case p.statement.parsed != nil:
+	case p.prepared.statement != nil:
 		columns = s.describeCommand(p)
 	}
 	if columns != nil && s.state.tx.failed {
@@ -186,8 +186,8 @@ func (s *Session) DescribePortal(_ context.Context, name string) ([]pgconn.Field
 
 // describeCommand gives a command's columns the portal's formats. FETCH without formats keeps the cursor's own.
 func (s *Session) describeCommand(p *portal) []pgconn.FieldDescription {
-	columns := s.commandColumns(s.state, p.statement.parsed.Command)
-	if _, isFetch := p.statement.parsed.Command.(command.Fetch); isFetch && len(p.formats) == 0 {
+	columns := s.commandColumns(s.state, p.prepared.statement.Command)
+	if _, isFetch := p.prepared.statement.Command.(command.Fetch); isFetch && len(p.formats) == 0 {
 		return columns
 	}
 	return withFormats(columns, p.formats)

@@ -37,16 +37,22 @@ func (e *fakeEngine) Parse(sql string) ([]Statement, error) {
 		}
 		st := Statement{SQL: strings.TrimSpace(sql[raw.StmtLocation:end])}
 		st.Command, _ = command.Of(raw.Stmt, sql[raw.StmtLocation:end])
+		st.Parsed = fakeParsed{e, st.SQL}
 		list = append(list, st)
 	}
 	return list, nil
 }
 
-func (e *fakeEngine) Prepare(_ context.Context, _ Scope, st Statement, _ []uint32) (Prepared, error) {
-	if st.SQL == "SELECT refused()" {
+type fakeParsed struct {
+	e   *fakeEngine
+	sql string
+}
+
+func (p fakeParsed) Prepare(context.Context, Scope, []uint32) (Prepared, error) {
+	if p.sql == "SELECT refused()" {
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "refused", pgerr.At(8))
 	}
-	return fakePrepared{e, st.SQL}, nil
+	return fakePrepared(p), nil
 }
 
 func (e *fakeEngine) Charge(_ context.Context, _ Scope, bounds []Bound) error {

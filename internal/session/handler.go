@@ -38,8 +38,8 @@ func (h *Handler) Open(ctx context.Context, startup wire.Startup) (wire.Session,
 	if info.Database != "" && startup.Database != info.Database {
 		return nil, pgerr.New(pgerr.InvalidCatalogName, `database "`+startup.Database+`" does not exist`, pgerr.Fatal())
 	}
-	s := &Session{handler: h, engine: h.engine, startup: startup, info: info, told: map[string]string{}}
-	s.state = &state{statements: map[string]*statement{}, portals: map[string]*portal{}}
+	s := &Session{handler: h, engine: h.engine, startup: startup, info: info, lastReported: map[string]string{}}
+	s.state = &state{statements: map[string]*preparedStatement{}, portals: map[string]*portal{}}
 	s.state.layers = newLayers(s.defaults())
 	if err := s.applyStartup(ctx); err != nil {
 		return nil, err

@@ -22,10 +22,10 @@ type portal struct {
 	query *query
 	at    int // position: 0 before the first row, n on row n, one more than there are rows behind the last
 
-	statement *statement
-	arguments []command.Arg // values of a command's parameters
-	formats   []int16       // result formats of a command
-	done      bool          // the command has run
+	prepared  *preparedStatement // of Bind; nil: DECLARE has made the cursor
+	arguments []command.Arg      // values of a command's parameters
+	formats   []int16            // result formats of a command
+	done      bool               // the command has run
 	columns   []pgconn.FieldDescription
 	rows      [][][]byte // what the command returned
 	tag       string
@@ -38,12 +38,12 @@ func (s *Session) Execute(ctx context.Context, name string, maxRows uint32, w wi
 	if err != nil {
 		return err
 	}
-	if p.query == nil && p.statement.parsed == nil {
+	if p.query == nil && p.prepared.statement == nil {
 		return w.EmptyQuery()
 	}
 	var c command.Command
 	if p.query == nil {
-		c = p.statement.parsed.Command
+		c = p.prepared.statement.Command
 	}
 	if err := s.state.usable(c); err != nil {
 		return err
@@ -74,10 +74,10 @@ func (s *Session) stream(ctx context.Context, p *portal, w wire.ResultWriter) er
 		return err
 	}
 	p.at = 1 // behind the last of no stored rows
-	if err := s.notify(w, p.told()); err != nil {
+	if err := s.notify(w, p.takeNotices()); err != nil {
 		return err
 	}
-	return w.CommandComplete(tagged(p.query.tag, sent))
+	return w.CommandComplete(commandTag(p.query.tag, sent))
 }
 
 // page sends the next rows of a result that is kept.
@@ -98,7 +98,7 @@ func (s *Session) page(ctx context.Context, p *portal, maxRows uint32, w wire.Re
 		}
 	}
 	if first {
-		if err := s.notify(w, p.told()); err != nil {
+		if err := s.notify(w, p.takeNotices()); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,7 @@ func (s *Session) page(ctx context.Context, p *portal, maxRows uint32, w wire.Re
 		return w.PortalSuspended()
 	}
 	p.at = len(rows) + 1
-	return w.CommandComplete(tagged(p.query.tag, to-from))
+	return w.CommandComplete(commandTag(p.query.tag, to-from))
 }
 
 // executeCommand runs a session command once, and pages through what it returned.
@@ -117,7 +117,7 @@ func (s *Session) executeCommand(ctx context.Context, p *portal, maxRows uint32,
 	}
 	if !p.done {
 		r, err := s.apply(ctx, s.state, &step{
-			parsed: *p.statement.parsed, arguments: p.arguments, formats: p.formats, query: p.inner,
+			statement: *p.prepared.statement, arguments: p.arguments, formats: p.formats, query: p.inner,
 		})
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 func (s *Session) inner(ctx context.Context, st *state, sql string, offset int, types []uint32) (Statement, Prepared, error) {
 	list, err := s.engine.Parse(sql)
 	if err != nil {
-		return Statement{}, nil, moved(err, offset)
+		return Statement{}, nil, withOffset(err, offset)
 	}
 	if len(list) != 1 {
 		return Statement{}, nil, pgerr.New(pgerr.SyntaxError, "syntax error at end of input")
@@ -25,8 +25,8 @@ func (s *Session) inner(ctx context.Context, st *state, sql string, offset int, 
 	if list[0].Command != nil {
 		return Statement{}, nil, pgerr.New(pgerr.FeatureNotSupported, "only queries can be prepared or declared this way")
 	}
-	prepared, err := s.engine.Prepare(ctx, s.scope(st), list[0], types)
-	return list[0], prepared, moved(err, offset)
+	prepared, err := list[0].Parsed.Prepare(ctx, s.scope(st), types)
+	return list[0], prepared, withOffset(err, offset)
 }
 
 // prepare is PREPARE.
@@ -46,7 +46,7 @@ func (s *Session) prepare(ctx context.Context, st *state, x *step, c command.Pre
 			return nil, err
 		}
 	}
-	return &result{tag: "PREPARE"}, st.addStatement(&statement{name: c.Name, parsed: &x.inner, prepared: x.prepared})
+	return &result{tag: "PREPARE"}, st.addStatement(&preparedStatement{name: c.Name, statement: &x.inner, prepared: x.prepared})
 }
 
 // typeNames knows PostgreSQL's built-in types. Reading it is safe for concurrent use.
@@ -70,7 +70,7 @@ func (s *Session) execute(ctx context.Context, st *state, x *step, c command.Exe
 		if err != nil {
 			return nil, err
 		}
-		if named.prepared == nil || named.parsed.Command != nil {
+		if named.prepared == nil || named.statement.Command != nil {
 			return nil, pgerr.New(pgerr.FeatureNotSupported, "EXECUTE takes prepared queries only")
 		}
 		want := len(named.prepared.Params())
@@ -94,7 +94,7 @@ func (s *Session) execute(ctx context.Context, st *state, x *step, c command.Exe
 		}
 		bound, err := named.prepared.Bind(ctx, s.scope(st), nil, values, x.formats)
 		if err != nil {
-			return nil, moved(err, elsewhere)
+			return nil, withOffset(err, elsewhere)
 		}
 		x.query = newQuery(bound, named.prepared, x.formats, elsewhere)
 	}
@@ -111,7 +111,7 @@ func (s *Session) compute(ctx context.Context, st *state, sql string) ([]*string
 	if len(list) != 1 || list[0].Command != nil {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "EXECUTE takes constants and what can be computed from constants")
 	}
-	prepared, err := s.engine.Prepare(ctx, s.scope(st), list[0], nil)
+	prepared, err := list[0].Parsed.Prepare(ctx, s.scope(st), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (s *Session) commandColumns(st *state, c command.Command) []pgconn.FieldDes
 	case command.Functions:
 		return functionColumns(c)
 	case command.Execute:
-		if named, ok := st.statements[c.Name]; ok && named.prepared != nil && named.parsed.Command == nil {
+		if named, ok := st.statements[c.Name]; ok && named.prepared != nil && named.statement.Command == nil {
 			return named.prepared.Columns()
 		}
 	case command.Fetch:

@@ -74,7 +74,7 @@ func (s *Session) start(ctx context.Context, q *query) (Rows, error) {
 	q.executed = true
 	rows, err := q.bound.Execute(ctx)
 	if err != nil {
-		q.err = moved(err, q.offset)
+		q.err = withOffset(err, q.offset)
 		return nil, q.err
 	}
 	return rows, nil
@@ -93,7 +93,7 @@ func (s *Session) charge(ctx context.Context, queries []*query) error {
 	}
 	if err := s.engine.Charge(ctx, s.scope(s.state), bounds); err != nil {
 		if len(bounds) == 1 {
-			return moved(err, queries[0].offset)
+			return withOffset(err, queries[0].offset)
 		}
 		return err
 	}
@@ -110,13 +110,18 @@ func (s *Session) each(ctx context.Context, q *query, row func([][]byte) error) 
 		return err
 	}
 	defer rows.Close()
+	return q.read(rows, row)
+}
+
+// read reads rows to their end.
+func (q *query) read(rows Rows, row func([][]byte) error) error {
 	for {
 		values, err := rows.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			q.err = moved(err, q.offset)
+			q.err = withOffset(err, q.offset)
 			return q.err
 		}
 		if err := row(values); err != nil {
@@ -132,26 +137,40 @@ func (s *Session) load(ctx context.Context, q *query) error {
 	if q.executed {
 		return q.err
 	}
-	held := s.stored()
-	err := s.each(ctx, q, func(values [][]byte) error {
-		row := make([][]byte, len(values))
-		q.bytes += rowOverhead
-		for i, v := range values {
-			q.bytes += columnOverhead + len(v)
-			if v != nil {
-				row[i] = append(make([]byte, 0, len(v)), v...)
-			}
-		}
-		if held+q.bytes > maxStored {
-			return errStored
-		}
-		q.rows = append(q.rows, row)
-		return nil
-	})
+	room := MaxStored - s.stored()
+	rows, err := s.start(ctx, q)
+	if err == nil {
+		err = q.store(rows, room)
+	}
 	if err != nil {
 		q.err, q.rows, q.bytes = err, nil, 0
 	}
 	return err
+}
+
+// store keeps rows that take no more bytes than room.
+func (q *query) store(rows Rows, room int) error {
+	defer rows.Close()
+	kept, inMemory := rows.(*Stored)
+	if inMemory {
+		q.tag, q.notices = kept.tag, kept.notices
+	} else {
+		kept = NewStored(nil)
+		err := q.read(rows, func(row [][]byte) error {
+			if kept.Add(row) > room {
+				return errStored
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if kept.bytes > room {
+		return errStored
+	}
+	q.rows, q.bytes = kept.rows, kept.bytes
+	return nil
 }
 
 var errStored = pgerr.New(pgerr.ProgramLimitExceeded, "the session's open cursors hold too much data",
@@ -173,8 +192,8 @@ func (s *Session) stored() int {
 // earlier PREPARE or DECLARE.
 const elsewhere = -1
 
-// moved adds a statement's place in the client's text to the position of an error; elsewhere there is none to show.
-func moved(err error, offset int) error {
+// withOffset adds a statement's place in the client's text to the position of an error; elsewhere there is none to show.
+func withOffset(err error, offset int) error {
 	var e *pgconn.PgError
 	if offset == 0 || !errors.As(err, &e) || e.Position == 0 {
 		return err
@@ -186,8 +205,8 @@ func moved(err error, offset int) error {
 	return &c
 }
 
-// tagged is the tag of a statement that sent n rows now.
-func tagged(tag string, n int) string {
+// commandTag is the tag of a statement that sent n rows now.
+func commandTag(tag string, n int) string {
 	if strings.HasPrefix(tag, "SELECT") {
 		return "SELECT " + itoa(n)
 	}

@@ -14,12 +14,12 @@ import (
 
 // Session is one client's session. It belongs to one goroutine.
 type Session struct {
-	handler *Handler
-	engine  Engine
-	startup wire.Startup
-	info    Info
-	state   *state
-	told    map[string]string // reported settings as the client knows them
+	handler      *Handler
+	engine       Engine
+	startup      wire.Startup
+	info         Info
+	state        *state
+	lastReported map[string]string // reported settings as the client knows them
 }
 
 var _ wire.Session = (*Session)(nil)
@@ -36,7 +36,7 @@ func (s *Session) Parameters() []wire.Parameter {
 	list := make([]wire.Parameter, 0, len(reported))
 	for _, p := range reported {
 		value := s.show(s.state, lookup(p.name))
-		s.told[p.name] = value
+		s.lastReported[p.name] = value
 		list = append(list, wire.Parameter{Name: p.name, Value: value})
 	}
 	return list
@@ -46,8 +46,8 @@ func (s *Session) Parameters() []wire.Parameter {
 func (s *Session) changed() []wire.Parameter {
 	var list []wire.Parameter
 	for _, p := range reported {
-		if value := s.show(s.state, lookup(p.name)); value != s.told[p.name] {
-			s.told[p.name] = value
+		if value := s.show(s.state, lookup(p.name)); value != s.lastReported[p.name] {
+			s.lastReported[p.name] = value
 			list = append(list, wire.Parameter{Name: p.name, Value: value})
 		}
 	}

@@ -115,7 +115,7 @@ func TestStatementTimeout(t *testing.T) {
 func TestStoredRowsAreBounded(t *testing.T) {
 	s, _ := mustOpen(t, nil)
 	ask(s, "BEGIN")
-	const half = maxStored / 2 / (1000 + rowOverhead + columnOverhead)
+	const half = MaxStored / 2 / (1000 + rowOverhead + columnOverhead)
 	for _, name := range []string{"a", "b"} {
 		ask(s, "SAVEPOINT s; DECLARE "+name+" CURSOR FOR SELECT rows("+itoa(half+1)+", 1000)")
 	}

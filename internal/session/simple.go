@@ -20,7 +20,7 @@ func (s *Session) Query(ctx context.Context, sql string, w wire.ResultWriter) er
 	}
 	steps := make([]*step, len(parsed))
 	for i := range parsed {
-		steps[i] = &step{parsed: parsed[i]}
+		steps[i] = &step{statement: parsed[i]}
 	}
 	if len(steps) > 1 {
 		s.state.tx.many = true
@@ -79,7 +79,7 @@ func contains(list []*query, q *query) bool {
 // runSimple runs one statement and sends its whole result, as text. It takes the place of the unnamed portal, once it has
 // passed its analysis.
 func (s *Session) runSimple(ctx context.Context, x *step, w wire.ResultWriter) error {
-	if x.parsed.Command != nil && s.state.usable(x.parsed.Command) == nil {
+	if x.statement.Command != nil && s.state.usable(x.statement.Command) == nil {
 		s.ClosePortal("")
 	}
 	r, err := s.apply(ctx, s.state, x)
@@ -108,7 +108,7 @@ func (s *Session) runSimple(ctx context.Context, x *step, w wire.ResultWriter) e
 
 // described sends the description of a SELECT of functions before the error that one of them has raised.
 func (s *Session) described(x *step, err error, w wire.ResultWriter) error {
-	c, ok := x.parsed.Command.(command.Functions)
+	c, ok := x.statement.Command.(command.Functions)
 	if !ok || s.state.usable(c) != nil {
 		return err
 	}

@@ -17,18 +17,13 @@ const (
 	maxStatementText = 2 << 20
 	maxPortals       = 1000
 	maxSavepoints    = 1000
-	// maxStored bounds the rows that cursors and suspended portals of one session hold, in bytes.
-	maxStored = 64 << 20
-	// rowOverhead is what a stored row costs besides its values, and columnOverhead a value besides its bytes.
-	rowOverhead    = 48
-	columnOverhead = 24
 )
 
 // state is everything that a statement may change. A simple query is decided on a copy of it.
 type state struct {
 	layers     layers
 	tx         transaction
-	statements map[string]*statement
+	statements map[string]*preparedStatement
 	text       int // bytes of the statements' texts
 	portals    map[string]*portal
 }
@@ -46,22 +41,22 @@ func (st *state) clone() *state {
 	return &c
 }
 
-// statement is a prepared statement.
-type statement struct {
-	name     string
-	parsed   *Statement // nil: empty query
-	prepared Prepared   // of the statement itself, or of the one inside DECLARE; nil for other commands
-	types    []uint32   // parameter types of commands
+// preparedStatement is what Parse or PREPARE has stored.
+type preparedStatement struct {
+	name      string
+	statement *Statement // nil: empty query
+	prepared  Prepared   // of the statement itself, or of the one inside DECLARE; nil for other commands
+	types     []uint32   // parameter types of commands
 }
 
-func (s *statement) size() int {
-	if s.parsed == nil {
+func (s *preparedStatement) size() int {
+	if s.statement == nil {
 		return 0
 	}
-	return len(s.parsed.SQL)
+	return len(s.statement.SQL)
 }
 
-func (st *state) statement(name string) (*statement, error) {
+func (st *state) statement(name string) (*preparedStatement, error) {
 	if s, ok := st.statements[name]; ok {
 		return s, nil
 	}
@@ -72,7 +67,7 @@ func (st *state) statement(name string) (*statement, error) {
 }
 
 // addStatement stores a prepared statement; a named one must be new.
-func (st *state) addStatement(s *statement) error {
+func (st *state) addStatement(s *preparedStatement) error {
 	if s.name != "" {
 		if err := st.freeStatementName(s.name); err != nil {
 			return err

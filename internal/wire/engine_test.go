@@ -97,13 +97,19 @@ func (e *fakeEngine) Parse(sql string) ([]session.Statement, error) {
 		}
 		st := session.Statement{SQL: sql[raw.StmtLocation:end], Offset: utf8.RuneCountInString(sql[:raw.StmtLocation])}
 		st.Command, _ = command.Of(raw.Stmt, st.SQL)
+		st.Parsed = fakeParsed{e, st.SQL}
 		list = append(list, st)
 	}
 	return list, nil
 }
 
-func (e *fakeEngine) Prepare(_ context.Context, _ session.Scope, st session.Statement, _ []uint32) (session.Prepared, error) {
-	text := strings.TrimLeft(st.SQL, " \n")
+type fakeParsed struct {
+	engine *fakeEngine
+	sql    string
+}
+
+func (p fakeParsed) Prepare(context.Context, session.Scope, []uint32) (session.Prepared, error) {
+	text := strings.TrimLeft(p.sql, " \n")
 	k, ok := repertoire[text]
 	if !ok {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "the fake engine does not know "+strconv.Quote(text))
@@ -113,10 +119,10 @@ func (e *fakeEngine) Prepare(_ context.Context, _ session.Scope, st session.Stat
 	}
 	if k.prepare != nil {
 		pe := *(k.prepare.(*pgconn.PgError))
-		pe.Position += int32(len(st.SQL) - len(text))
+		pe.Position += int32(len(p.sql) - len(text))
 		return nil, &pe
 	}
-	return &fakePrepared{engine: e, text: text, known: k}, nil
+	return &fakePrepared{engine: p.engine, text: text, known: k}, nil
 }
 
 func (e *fakeEngine) Charge(_ context.Context, _ session.Scope, bounds []session.Bound) error {

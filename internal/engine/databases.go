@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// databases are the connections of one policy, as far as the engine uses them.
+type databases interface {
+	// Schema, ServerParameters and Version read catalogs when a policy is loaded.
+	Schema(ctx context.Context) (*rewrite.Schema, error)
+	ServerParameters(ctx context.Context) (map[string]string, error)
+	Version() int
+
+	// The shadow checks statements, settings and values.
+	Describe(ctx context.Context, sql string, types []uint32, s backend.Settings) (*pgconn.StatementDescription, error)
+	DescribeOn(ctx context.Context, route rewrite.Route, sql string, types []uint32, s backend.Settings) (*pgconn.StatementDescription, error)
+	CheckSetting(ctx context.Context, name, value string) (string, error)
+	Read(ctx context.Context, values [][]byte, formats []int16, types []uint32, s backend.Settings) (rewrite.Values, error)
+	Evaluate(ctx context.Context, q rewrite.Query, s backend.Settings) ([][]*rewrite.Canonical, error)
+	Distinct(ctx context.Context, c policy.ColumnOf, oid uint32, s backend.Settings) ([]rewrite.Canonical, error)
+
+	// Main parses measure queries, and runs them.
+	CheckMeasure(ctx context.Context, m backend.Measurement) error
+	Measure(ctx context.Context, m backend.Measurement, each func(backend.MeasureRow) error) error
+
+	// Run starts a statement on the shadow or, for RoutePublic, on the connection that reads public tables.
+	Run(ctx context.Context, route rewrite.Route, r backend.Request) (backendRows, error)
+}
+
+// backendRows is a result that holds a connection until Next has returned an error or Close is called.
+type backendRows interface {
+	Next() ([][]byte, error)
+	Tag() string
+	Close()
+}
+
+// connections makes a backend the engine's databases.
+type connections struct{ *backend.Backend }
+
+func (c connections) Run(ctx context.Context, route rewrite.Route, r backend.Request) (backendRows, error) {
+	run := c.Shadow
+	if route == rewrite.RoutePublic {
+		run = c.Public
+	}
+	rows, err := run(ctx, r)
+	if err != nil {
+		return nil, err // an interface of a nil pointer would not be nil
+	}
+	return rows, nil
+}

@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// released is one block after its noise: everything in it may be shown to the analyst. It is what kept answers hold.
+type released struct {
+	Keys   [][]*rewrite.Canonical // group keys, in the order in which they are shown
+	Values [][]int64              // [release][group], grid steps
+}
+
+// sources hands out generators: each is used by one statement at a time.
+var sources = sync.Pool{New: func() any { return mechanism.NewSource() }}
+
+// draw releases every block.
+func (p *private) draw(exact []measured) []released {
+	defer p.engine.stage("draw", time.Now())
+	source := sources.Get().(*mechanism.Source)
+	defer sources.Put(source)
+	answer := make([]released, len(p.blocks))
+	for i, b := range p.blocks {
+		answer[i] = b.draw(source, p.plan.Blocks[i].Releases, exact[i])
+	}
+	return answer
+}
+
+// draw releases a block: one draw for each release of each group, in a fixed order.
+func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Release, m measured) released {
+	var out released
+	groups := make([]int, 0, len(m.keys))
+	for g := range m.keys {
+		if b.selection == nil || b.selection.Select(src, m.units[g]) {
+			groups = append(groups, g)
+			out.Keys = append(out.Keys, m.keys[g])
+		}
+	}
+	out.Values = make([][]int64, len(releases))
+	for i := range releases {
+		out.Values[i] = make([]int64, len(groups))
+	}
+	for _, i := range drawOrder(releases) {
+		r, prepared := releases[i], b.releases[i]
+		for at, g := range groups {
+			switch r.Kind {
+			case mechanism.Quantile:
+				out.Values[i][at] = prepared.DrawQuantile(src, m.histograms[i][g])
+			case mechanism.Chained:
+				out.Values[i][at] = prepared.Draw(src, m.exact[i][g], out.Values[r.CountRef][at])
+			default:
+				out.Values[i][at] = prepared.Draw(src, m.exact[i][g], 0)
+			}
+		}
+	}
+	return out
+}
+
+// drawOrder puts the counts before the sums that are chained to them.
+func drawOrder(releases []mechanism.Release) []int {
+	order := make([]int, 0, len(releases))
+	for _, chained := range []bool{false, true} {
+		for i, r := range releases {
+			if (r.Kind == mechanism.Chained) == chained {
+				order = append(order, i)
+			}
+		}
+	}
+	return order
+}
+
+// countOf is the released count that a chained sum's range follows from; 0 for other releases.
+func (r released) countOf(release mechanism.Release, g int) int64 {
+	if release.Kind != mechanism.Chained {
+		return 0
+	}
+	return r.Values[release.CountRef][g]
+}

@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"log/slog"
+	"strconv"
+
+	"github.com/dpproxy/dpproxy/internal/session"
+)
+
+// keptAnswers spares charge and measure where the analyst has asked the same question before. Its answer is in the ledger
+// (answers.ttl), is being measured for another session of theirs, or comes of an earlier statement of the same message.
+type keptAnswers struct {
+	releaser
+	ledger   Ledger
+	log      *slog.Logger
+	inFlight inFlight
+}
+
+// charge finds out whose answers are known, and has the others charged. The same question asked again in one message waits
+// for the answer to the first, and costs nothing.
+func (k *keptAnswers) charge(ctx context.Context, scope session.Scope, statements []*private, alone bool) error {
+	for _, p := range statements {
+		p.duplicateOf = nil
+	}
+	if alone && len(statements) == 1 { // with several, two messages could wait for each other
+		if err := k.acquire(ctx, statements[0]); err != nil {
+			return err
+		}
+	}
+	asked := map[string]*private{}
+	for _, p := range statements {
+		switch {
+		case p.key == "" || !p.costs():
+		case asked[p.key] != nil:
+			p.duplicateOf = asked[p.key]
+		default:
+			asked[p.key] = p
+		}
+	}
+	err := k.releaser.charge(ctx, scope, statements, alone)
+	if err != nil {
+		for _, p := range statements {
+			p.land()
+		}
+	}
+	return err
+}
+
+// acquire puts a question in flight. While the analyst is asking the same question from another connection, it waits for
+// the answer to that one, and takes it.
+func (k *keptAnswers) acquire(ctx context.Context, p *private) (err error) {
+	for p.key != "" && p.costs() && ctx.Err() == nil {
+		p.landed = k.inFlight.acquire(ctx, p.key)
+		err = p.findAnswer(ctx)
+		if err != nil || p.answer != nil {
+			p.land()
+			return err
+		}
+		if p.landed != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// land ends the question's time in flight: who waits for its answer goes on.
+func (p *private) land() {
+	if p.landed != nil {
+		p.landed()
+	}
+}
+
+// measure gives the answer that is known, or has it measured and keeps it.
+func (k *keptAnswers) measure(ctx context.Context, p *private) ([]released, error) {
+	defer p.land()
+	if err := p.current(); err != nil { // the message may have waited for others of its statements since the charge
+		return nil, err
+	}
+	if first := p.duplicateOf; first != nil && p.answer == nil {
+		p.answer, p.duplicateOf = first.answer, nil
+		if p.answer == nil { // the first has failed, or has not run: a cursor that nobody fetched from
+			if err := k.charge(ctx, p.scope, []*private{p}, true); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if p.answer != nil {
+		p.engine.metrics.Statement("cached")
+		return p.answer, nil
+	}
+	answer, err := k.releaser.measure(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	p.answer = answer
+	k.keep(ctx, p)
+	return answer, nil
+}
+
+// keep stores an answer. A store that fails costs the analyst a second charge later, and nothing else.
+func (k *keptAnswers) keep(ctx context.Context, p *private) {
+	if p.key == "" {
+		return
+	}
+	encoded, err := json.Marshal(p.answer)
+	if err == nil {
+		err = k.ledger.PutAnswer(ctx, p.key, encoded, p.state.policy.AnswersTTL)
+	}
+	if err != nil {
+		k.log.Error("answer not kept", "analyst", p.scope.Analyst, "error", err.Error())
+	}
+}
+
+// findAnswer looks for an answer that the analyst has already paid for.
+func (p *private) findAnswer(ctx context.Context) (err error) {
+	if p.state.policy.AnswersTTL > 0 {
+		p.key = p.answerKey(p.calibrated)
+		p.answer, err = p.storedAnswer(ctx, p.key)
+	}
+	return err
+}
+
+// answerKey is what makes two questions the same (docs/privacy.md P23). The fingerprint holds values and domains.
+func (c *call) answerKey(p *calibrated) string {
+	h := sha256.New()
+	settings := rewriteSettings(c.scope)
+	for _, part := range []string{
+		c.scope.Analyst, p.plan.Fingerprint, strconv.FormatFloat(p.epsilon, 'g', -1, 64),
+		settings.TimeZone, settings.DateStyle, settings.IntervalStyle, c.state.policy.Version,
+	} {
+		h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (c *call) storedAnswer(ctx context.Context, key string) ([]released, error) {
+	stored, found, err := c.engine.ledger.Answer(ctx, key)
+	if err != nil || !found {
+		return nil, err
+	}
+	var answer []released
+	if err := json.Unmarshal(stored, &answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
