@@ -66,7 +66,7 @@ func (c *call) checkMeasure(ctx context.Context, p *calibrated) error {
 		c.engine.reread(ctx, c.state)
 		return errChanged
 	case errors.As(err, &refused):
-		c.engine.log.Error("a measure query is not taken", "analyst", c.scope.Analyst, "fingerprint", p.plan.Fingerprint, "error", refused.Error())
+		c.engine.log.Error("a measure query is not taken", "analyst", c.scope.Analyst, "fingerprint", p.plan.Fingerprint, "error", err.Error())
 		return pgerr.New(pgerr.FeatureNotSupported, "the main database does not take this form of the query",
 			pgerr.Hint("Nothing was charged. Write the query in another form, or tell the administrator: the proxy's log has the reason."))
 	}

@@ -48,11 +48,18 @@ func (d direct) measure(ctx context.Context, p *private) ([]released, error) {
 	return answer, d.ledger.Releasable(ctx, p.scope.Analyst)
 }
 
+// measureFailure is what the engine learns of a failure of main while it measured: backend.MeasureError.
+type measureFailure interface {
+	error
+	Lost() bool   // main was lost, which is no fault of the statement
+	Code() string // the SQLSTATE, for the log
+}
+
 // askMain asks main, and once more under the same charge if main was lost: nothing of the first attempt has been released.
 func (p *private) askMain(ctx context.Context) ([]measured, error) {
 	defer p.engine.stage("measure", time.Now())
 	exact, err := p.askMainOnce(ctx)
-	var failure *backend.MeasureError
+	var failure measureFailure
 	if errors.As(err, &failure) && failure.Lost() && ctx.Err() == nil {
 		p.engine.log.Warn("main was lost while measuring; the statement is measured again",
 			"analyst", p.scope.Analyst, "fingerprint", p.plan.Fingerprint, "sqlstate", failure.Code())
@@ -124,7 +131,7 @@ func (p *private) measureFailed(ctx context.Context, err error) error {
 	if busy := (*pgconn.PgError)(nil); errors.As(err, &busy) {
 		return busy // no connection in time: main was not asked
 	}
-	var failure *backend.MeasureError
+	var failure measureFailure
 	var unproven *backend.ProofError
 	gone := errors.As(err, &unproven)
 	lost := gone || errors.As(err, &failure) && failure.Lost()

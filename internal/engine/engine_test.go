@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/command"
+)
+
+// TestLoadIsAllOrNothing: a reload that fails leaves the old policy in force.
+func TestLoadIsAllOrNothing(t *testing.T) {
+	for _, call := range []string{"schema", "parameters", "answer"} {
+		w := newWorld(t)
+		before := w.engine.state.Load()
+		gone := errors.New("gone")
+		w.on(call, func() error { return gone })
+		p := parsePolicy(t)
+		if err := w.engine.load(context.Background(), p, &fakeDatabases{journal: w.journal, schema: clinicSchema(p)}); !errors.Is(err, gone) {
+			t.Errorf("%s fails: %v", call, err)
+		}
+		if w.engine.state.Load() != before {
+			t.Errorf("%s fails, but the state has changed", call)
+		}
+	}
+}
+
+// TestGroupSecretOutlivesReloads: units keep their groups as long as the ledger lives.
+func TestGroupSecretOutlivesReloads(t *testing.T) {
+	w := newWorld(t)
+	before := w.engine.state.Load().secret
+	w.reload()
+	if after := w.engine.state.Load().secret; after != before || before == "" {
+		t.Errorf("secret %q, then %q", before, after)
+	}
+	if other := newWorld(t).engine.state.Load().secret; other == before {
+		t.Error("two ledgers have the same secret")
+	}
+}
+
+// TestParse tells what is the session's from what is the engine's.
+func TestParse(t *testing.T) {
+	w := newWorld(t)
+	list, err := w.engine.Parse("/* é */ BEGIN; SELECT 1 ; SHOW TimeZone")
+	if err != nil || len(list) != 3 {
+		t.Fatalf("%d statements, %v", len(list), err)
+	}
+	for i, mine := range []bool{false, true, false} {
+		if (list[i].Parsed != nil) != mine || (list[i].Command == nil) != mine {
+			t.Errorf("statement %d: %+v", i, list[i])
+		}
+	}
+	if _, ok := list[0].Command.(command.Begin); !ok {
+		t.Errorf("command %T", list[0].Command)
+	}
+	if list[1].SQL != " SELECT 1 " || list[1].Offset != len("/* e */ BEGIN;") { // characters, not bytes
+		t.Errorf("%q at %d", list[1].SQL, list[1].Offset)
+	}
+	if _, err := w.engine.Parse("SELECT '" + strings.Repeat("x", 1<<20) + "'"); err == nil {
+		t.Error("a text beyond limits.sql_bytes was parsed")
+	}
+	if list, err := w.engine.Parse(" -- nothing"); err != nil || len(list) != 0 {
+		t.Errorf("an empty text: %v, %v", list, err)
+	}
+}
+
+// TestExplainCommand is `dpproxy explain`.
+func TestExplainCommand(t *testing.T) {
+	for _, c := range []struct{ sql, first, err string }{
+		{question, "epsilon: 50", ""},
+		{"SELECT ward FROM wards", "dpproxy: this statement reads nothing private; it costs no budget", ""},
+		{"SELECT 1; SELECT 2", "", "ERROR 42601 explain takes exactly one statement"},
+		{"", "", "ERROR 42601 explain takes exactly one statement"},
+		{"SELEC", "", `ERROR 42601 syntax error at or near "SELEC"`},
+		{"SELECT id FROM patients", "", "ERROR 42501 rows of a private table are never returned"},
+	} {
+		w := newWorld(t)
+		lines, err := w.engine.Explain(w.ctx, w.scope, c.sql)
+		if c.err != "" {
+			if err == nil || errorText(err) != c.err {
+				t.Errorf("%q: %v, want %s", c.sql, err, c.err)
+			}
+			continue
+		}
+		if err != nil || lines[0] != c.first {
+			t.Errorf("%q: %q, %v", c.sql, lines, err)
+		}
+		if w.count("spend")+w.count("measure") != 0 || w.left() != "125" {
+			t.Errorf("%q was charged or measured: %v", c.sql, w.take())
+		}
+	}
+}
+
+// TestNamesWithTheDatabase: clients write clinic.public.patients; the shadow has another name.
+func TestNamesWithTheDatabase(t *testing.T) {
+	newWorld(t).run(t, `
+		> bind a SELECT count(*) FROM clinic.public.patients
+		describe
+		check`)
+}
+
+// TestCloseIsIdempotent: rows give up the connection's quota once, however often they are closed.
+func TestCloseIsIdempotent(t *testing.T) {
+	w := newWorld(t)
+	limit := int(w.engine.state.Load().quotas[rewrite.RoutePublic].limit)
+	for range 3 * limit { // quotas would run out
+		b, err := w.bind("SELECT ward FROM wards")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := b.Execute(w.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows.Close()
+		rows.Close()
+	}
+}

@@ -1,0 +1,1087 @@
+package engine
+
+import "testing"
+
+// TestStatements plays (statements, state, fault) → (messages, charge). Every call on a database or the ledger is a line, so
+// that the order of charge and measure is part of what is expected.
+func TestStatements(t *testing.T) {
+	for _, c := range []struct{ name, transcript string }{
+		{"a statement is checked, charged, measured, kept and finished", `
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> left
+			left 75
+			> metrics
+			private 1
+			charged 50`},
+		{"a grouped statement has a row for each key of its domain", `
+			> ask SELECT ward, count(*) FROM patients GROUP BY ward
+			describe
+			evaluate
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {north,south} | {41,0}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left`},
+		{"a statement of public tables costs nothing", `
+			> ask SELECT ward FROM wards
+			describe
+			run on public
+			row
+			SELECT 1
+			close
+			> left
+			left 125
+			> metrics
+			public 1
+			charged 0`},
+		{"a statement without tables runs on the shadow", `
+			> ask SELECT 1
+			describe
+			run on shadow
+			row
+			SELECT 1
+			close
+			> left
+			left 125`},
+		{"what is no SQL is refused", `
+			> ask SELEC 1
+			ERROR 42601 syntax error at or near "SELEC"`},
+		{"the shadow refuses a name", `
+			> fault describe syntax
+			> ask SELECT count(*) FROM patients
+			describe
+			ERROR 42703 column "x" does not exist
+			> metrics
+			refused 1
+			charged 0`},
+		{"rewrite refuses a private row", `
+			> ask SELECT id FROM patients
+			describe
+			ERROR 42501 rows of a private table are never returned
+			> left
+			left 125`},
+		{"the budget pays as many statements as fit, and not one more", `
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> ask SELECT count(*) FROM patients WHERE age > 30
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 25 left
+			> ask SELECT count(*) FROM patients WHERE age > 40
+			describe
+			check
+			ERROR 53400 this would take the epsilon spent from 100 to 150; your budget is 125
+			> left
+			left 25
+			> set dpproxy.epsilon 25
+			> ask SELECT count(*) FROM patients WHERE age > 40
+			check
+			spend 25
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 25 spent, 0 left
+			> left
+			left 0
+			> set dpproxy.epsilon 0.001
+			> ask SELECT count(*) FROM patients WHERE age > 30
+			check
+			ERROR 53400 this would take the epsilon spent from 125 to 125.001; your budget is 125`},
+		{"ε beyond the policy is refused before anything is asked of main", `
+			> set dpproxy.epsilon 61
+			> ask SELECT count(*) FROM patients
+			describe
+			ERROR 22023 this statement would cost epsilon 61; at most 60 is allowed
+			> left
+			left 125`},
+		{"EXPLAIN charges nothing, measures nothing and keeps nothing", `
+			> explain SELECT count(*) FROM patients
+			describe
+			check
+			row epsilon: 50
+			row epsilon left after it: 75
+			> explain SELECT ward FROM wards
+			describe
+			row dpproxy: this statement reads nothing private; it costs no budget
+			> left
+			left 125
+			> metrics
+			charged 0`},
+		{"EXPLAIN says what is known and what would be refused", `
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> explain SELECT count(*) FROM patients
+			describe
+			check
+			row epsilon: 50
+			row epsilon left after it: 75
+			row cached: the answer is known and would cost nothing
+			> explain SELECT count(*) FROM patients WHERE age > 30
+			describe
+			check
+			row epsilon: 50
+			row epsilon left after it: 25
+			> ask SELECT count(*) FROM patients WHERE age > 30
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 25 left
+			> explain SELECT count(*) FROM patients WHERE age > 40
+			describe
+			check
+			row epsilon: 50
+			row it would be refused: this would take the epsilon spent from 100 to 150; your budget is 125
+			> left
+			left 25`},
+		{"EXPLAIN meets the ledger", `
+			> fault answer disk
+			> explain SELECT count(*) FROM patients
+			describe
+			check
+			ERROR 58030 the budget ledger is unavailable`},
+		{"the same question again is free", `
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> ask SELECT count(*) FROM patients
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 0 spent, 75 left
+			> left
+			left 75
+			> metrics
+			cached 1
+			private 1
+			charged 50`},
+		{"it is free for its analyst alone", `
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> as bob
+			> ask SELECT count(*) FROM patients
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> left
+			left 75`},
+		{"another ε, another TimeZone or another constant is another question", `
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> set dpproxy.epsilon 20
+			> ask SELECT count(*) FROM patients
+			check
+			spend 20
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 20 spent, 55 left
+			> set timezone Europe/Paris
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 20
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 20 spent, 35 left
+			> left
+			left 35`},
+		{"the ledger cannot say whether an answer is kept", `
+			> fault answer disk
+			> ask SELECT count(*) FROM patients
+			describe
+			ERROR 58030 the budget ledger is unavailable
+			> left
+			left 125`},
+		{"an answer that cannot be kept is given all the same, and paid again", `
+			> fault keep disk
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> ask SELECT count(*) FROM patients
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 25 left
+			> left
+			left 25`},
+		{"the ledger does not take the charge", `
+			> fault spend disk
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			ERROR 58030 the budget ledger is unavailable
+			> left
+			left 125
+			> ask SELECT count(*) FROM patients
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> left
+			left 75`},
+		{"main refuses the measure query: nothing is charged", `
+			> fault check refused
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			ERROR 0A000 the main database does not take this form of the query
+			> left
+			left 125`},
+		{"a domain has values that main holds equal: nothing is charged", `
+			> fault check equal
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			ERROR 0A000 the database compares as equal some of the listed values, which have to differ
+			> left
+			left 125`},
+		{"main has changed: its catalogs are read again, and the statement is planned anew", `
+			> fault check unproven
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> left
+			left 75`},
+		{"main has changed and stays so: nothing is charged", `
+			> fault check unproven
+			> fault check unproven
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			describe
+			check
+			ERROR 0A000 a table of the main database has changed and cannot be used as it was
+			> left
+			left 125`},
+		{"main has changed and its catalogs cannot be read", `
+			> fault check unproven
+			> fault schema gone
+			> fault check unproven
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			check
+			ERROR 0A000 a table of the main database has changed and cannot be used as it was
+			> left
+			left 125`},
+		{"main does not answer the check", `
+			> fault check busy
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			ERROR 53300 no connection became free
+			> left
+			left 125`},
+		{"the finish query is not taken: nothing is charged", `
+			> fault finish syntax
+			> ask SELECT count(*) FROM patients
+			describe
+			ERROR 0A000 this form of the query cannot be finished over released values
+			> left
+			left 125`},
+		{"main is lost once: it is asked again under one charge", `
+			> fault measure lost
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> left
+			left 75`},
+		{"main is lost twice: the charge stays, and no failure is counted", `
+			> fault measure lost
+			> fault measure lost
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			measure
+			ERROR XX000 the main database failed while measuring
+			> ask SELECT count(*) FROM patients
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 25 left
+			> left
+			left 25`},
+		{"main fails: the charge stays, and the statement is refused from now on", `
+			> fault measure error
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			fail
+			ERROR XX000 the main database failed while measuring
+			> left
+			left 75
+			> ask SELECT count(*) FROM patients
+			check
+			ERROR 55000 this statement failed on the database before and is refused until an administrator clears it
+			> ask SELECT count(*) FROM patients WHERE age > 30
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 25 left
+			> left
+			left 25`},
+		{"a lost main that then fails is a failure", `
+			> fault measure lost
+			> fault measure error
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			measure
+			fail
+			ERROR XX000 the main database failed while measuring`},
+		{"main is busy: no failure is counted", `
+			> fault measure busy
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			ERROR 53300 no connection became free
+			> left
+			left 75
+			> ask SELECT count(*) FROM patients
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 25 left
+			> left
+			left 25`},
+		{"a proof fails in the measure: no failure is counted, and the catalogs are read again", `
+			> fault measure unproven
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			ERROR XX000 the main database failed while measuring
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 25 left
+			> left
+			left 25`},
+		{"a failure that cannot be recorded shows as the ledger's own", `
+			> fault measure error
+			> fault fail disk
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			ERROR 58030 the budget ledger is unavailable
+			> ask SELECT count(*) FROM patients
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 25 left
+			> left
+			left 25`},
+		{"an answer is held back when the failures are used up", `
+			> fault releasable used up
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			ERROR 55000 failures are used up
+			> left
+			left 75`},
+		{"cancelled before the charge", `
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> cancel
+			> charge a
+			ERROR 57014 canceling statement due to user request
+			> run a
+			ERROR 57014 canceling statement due to user request
+			> left
+			left 125`},
+		{"cancelled between charge and measure: the charge stays, and nothing is counted", `
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> charge a
+			spend 50
+			> cancel
+			> run a
+			ERROR 57014 canceling statement due to user request
+			> left
+			left 75`},
+		{"cancelled while main measures", `
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> charge a
+			spend 50
+			> cancel at measure
+			> run a
+			measure
+			ERROR 57014 canceling statement due to user request
+			> left
+			left 75
+			> uncancel
+			> ask SELECT count(*) FROM patients
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 25 left
+			> left
+			left 25`},
+		{"cancelled while the shadow finishes: the answer is kept", `
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> charge a
+			spend 50
+			> cancel at run
+			> run a
+			measure
+			keep
+			run on shadow
+			close
+			ERROR 57014 canceling statement due to user request
+			> uncancel
+			> ask SELECT count(*) FROM patients
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 0 spent, 75 left
+			> left
+			left 75`},
+		{"the shadow fails at finish: the answer is kept", `
+			> fault run gone
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			internal: connection reset by peer
+			> ask SELECT count(*) FROM patients
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 0 spent, 75 left
+			> left
+			left 75`},
+		{"the shadow fails among the rows: the answer is kept", `
+			> fault row gone
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			internal: connection reset by peer
+			> ask SELECT count(*) FROM patients
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 0 spent, 75 left
+			> left
+			left 75`},
+		{"a client that goes away while rows stream gives the connection back", `
+			> bind a SELECT ward FROM wards
+			describe
+			> charge a
+			> leave a
+			run on public
+			close
+			> bind b SELECT ward FROM wards
+			> charge b
+			> run b
+			run on public
+			row
+			SELECT 1
+			close
+			> left
+			left 125`},
+		{"the public connection fails", `
+			> fault run gone
+			> ask SELECT ward FROM wards
+			describe
+			run on public
+			internal: connection reset by peer
+			> fault row gone
+			> ask SELECT ward FROM wards
+			run on public
+			internal: connection reset by peer
+			close
+			> left
+			left 125`},
+		{"one charge for a message, all or nothing", `
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> bind b SELECT count(*) FROM patients WHERE age > 30
+			describe
+			check
+			> bind c SELECT count(*) FROM patients WHERE age > 40
+			describe
+			check
+			> charge a b c
+			ERROR 53400 this would take the epsilon spent from 0 to 150; your budget is 125
+			> left
+			left 125
+			> charge a b
+			spend 50, 50
+			> run a
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 25 left
+			> run b
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 25 left
+			> left
+			left 25`},
+		{"the same question twice in one message is charged once", `
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> bind b SELECT count(*) FROM patients
+			check
+			> charge a b
+			spend 50
+			> run a
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> run b
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 0 spent, 75 left
+			> left
+			left 75
+			> metrics
+			cached 1
+			private 1
+			charged 50`},
+		{"the second is charged when the first has failed", `
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> bind b SELECT count(*) FROM patients
+			check
+			> charge a b
+			spend 50
+			> fault measure lost
+			> fault measure lost
+			> run a
+			measure
+			measure
+			ERROR XX000 the main database failed while measuring
+			> run b
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 25 left
+			> left
+			left 25`},
+		{"the second is charged when the first has not run", `
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> bind b SELECT count(*) FROM patients
+			check
+			> charge a b
+			spend 50
+			> run b
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 25 left
+			> left
+			left 25`},
+		{"the second is refused when its own charge does not fit", `
+			> ask SELECT count(*) FROM patients WHERE age > 30
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> bind b SELECT count(*) FROM patients
+			check
+			> charge a b
+			spend 50
+			> run b
+			ERROR 53400 this would take the epsilon spent from 100 to 150; your budget is 125
+			> left
+			left 25`},
+		{"the second is refused when the first has failed for good", `
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> bind b SELECT count(*) FROM patients
+			check
+			> charge a b
+			spend 50
+			> fault measure error
+			> run a
+			measure
+			fail
+			ERROR XX000 the main database failed while measuring
+			> run b
+			ERROR 55000 this statement failed on the database before and is refused until an administrator clears it
+			> left
+			left 75`},
+		{"a cancel that comes while a failure is recorded leaves it recorded", `
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> charge a
+			spend 50
+			> fault measure error
+			> cancel at fail
+			> run a
+			measure
+			fail
+			ERROR XX000 the main database failed while measuring
+			> left
+			left 75
+			> uncancel
+			> ask SELECT count(*) FROM patients
+			check
+			ERROR 55000 this statement failed on the database before and is refused until an administrator clears it`},
+		{"a cancel that comes when the answer may go: it is kept, and the client gets the cancel", `
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> charge a
+			spend 50
+			> cancel at releasable
+			> run a
+			measure
+			keep
+			ERROR 57014 canceling statement due to user request
+			> uncancel
+			> ask SELECT count(*) FROM patients
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 0 spent, 75 left
+			> left
+			left 75`},
+		{"a reload between Bind and Charge", `
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> reload
+			> charge a
+			ERROR 0A000 cached plan must not change result type
+			> left
+			left 125`},
+		{"a reload between Charge and Execute", `
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> bind b SELECT ward FROM wards
+			describe
+			> charge a b
+			spend 50
+			> reload
+			> run a
+			ERROR 0A000 cached plan must not change result type
+			> run b
+			ERROR 0A000 cached plan must not change result type
+			> left
+			left 75`},
+		{"a reload that removes the analyst", `
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> prepare p SELECT count(*) FROM patients
+			> reload without alice
+			> charge a
+			FATAL 28000 analyst is no longer in the policy
+			> run a
+			FATAL 28000 analyst is no longer in the policy
+			> bind p
+			FATAL 28000 analyst is no longer in the policy`},
+		{"a prepared statement outlives a reload", `
+			> prepare p SELECT count(*) FROM patients WHERE age > 30
+			describe
+			> reload
+			> bind p
+			describe
+			check
+			> charge p
+			spend 50
+			> run p
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> left
+			left 75`},
+		{"a prepared statement whose types have changed is refused", `
+			> prepare p SELECT count(*) FROM patients WHERE age > 30
+			describe
+			> types
+			> reload
+			> types
+			> bind p
+			describe
+			ERROR 0A000 cached plan must not change result type
+			> left
+			left 125`},
+		{"a parameter's value is part of the question", `
+			> prepare p SELECT count(*) FROM patients WHERE age > $1
+			describe
+			> bind p 30
+			check
+			> charge p
+			spend 50
+			> run p
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> bind p 31
+			check
+			> charge p
+			spend 50
+			> run p
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 25 left
+			> bind p 30
+			> charge p
+			> run p
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 0 spent, 25 left
+			> left
+			left 25`},
+		{"a value that the shadow cannot read", `
+			> prepare p SELECT count(*) FROM patients WHERE age > $1
+			describe
+			> fault read unreadable
+			> bind p abc
+			ERROR 22P02 invalid input syntax
+			> left
+			left 125
+			> metrics
+			refused 1
+			charged 0`},
+		{"no NOTICE without asking for it", `
+			> set dpproxy.notices off
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			> ask SELECT count(*) FROM patients
+			run on shadow
+			close
+			row {41}
+			SELECT 1`},
+		{"the balance of a free statement cannot be read", `
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> fault balance disk
+			> ask SELECT count(*) FROM patients
+			ERROR 58030 the budget ledger is unavailable`},
+		{"a margin chooses the ε", `
+			> set dpproxy.margin 1
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> charge a
+			spend 1.766
+			> set dpproxy.margin 0.1%
+			> bind b SELECT count(*) FROM patients WHERE age > 30
+			describe
+			check
+			> charge b
+			spend 0.02981
+			> set dpproxy.margin 1e-300%
+			> bind c SELECT count(*) FROM patients WHERE age > 30
+			check
+			> set dpproxy.margin x
+			> bind c SELECT count(*) FROM patients WHERE age > 30
+			ERROR 22023 invalid value for parameter "dpproxy.margin": "x"
+			> left
+			left 123.204`},
+		{"another analyst's failures are not mine", `
+			> fault measure error
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			fail
+			ERROR XX000 the main database failed while measuring
+			> as bob
+			> ask SELECT count(*) FROM patients
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> left
+			left 75`},
+		{"dpproxy.budget is read from the ledger at Bind", `
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> ask SELECT epsilon_spent, epsilon_left FROM dpproxy.budget
+			describe
+			run on shadow
+			row {alice} | {125} | {50} | {75} | {0} | {NULL}
+			SELECT 1
+			close
+			> ask SELECT query FROM dpproxy.history
+			describe
+			run on shadow
+			row {"NOW"} | {"SELECT count(*) FROM patients"} | {50}
+			SELECT 1
+			close
+			> fault balance disk
+			> ask SELECT epsilon_left FROM dpproxy.budget
+			describe
+			ERROR 58030 the budget ledger is unavailable`},
+	} {
+		t.Run(c.name, func(t *testing.T) { newWorld(t).run(t, c.transcript) })
+	}
+}
