@@ -24,6 +24,7 @@ type keptAnswers struct {
 // for the answer to the first, and costs nothing.
 func (k *keptAnswers) charge(ctx context.Context, scope session.Scope, statements []*private, alone bool) error {
 	for _, p := range statements {
+		p.land() // of a charge that its message did not use
 		p.duplicateOf = nil
 	}
 	if alone && len(statements) == 1 { // with several, two messages could wait for each other
@@ -66,6 +67,11 @@ func (k *keptAnswers) acquire(ctx context.Context, p *private) (err error) {
 	}
 	return nil
 }
+
+// Void implements session.Voider: nobody waits for a statement that will not run.
+func (p *private) Void() { p.land() }
+
+var _ session.Voider = (*private)(nil)
 
 // land ends the question's time in flight: who waits for its answer goes on.
 func (p *private) land() {

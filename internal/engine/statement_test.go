@@ -864,6 +864,52 @@ func TestStatements(t *testing.T) {
 			NOTICE dpproxy: epsilon 0 spent, 75 left
 			> left
 			left 75`},
+		{"a charge that its message did not use is void: nobody waits for its answer", `
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> charge a
+			spend 50
+			> charge a
+			spend 50
+			> run a
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 25 left
+			> left
+			left 25`},
+		{"a voided question does not hold up the same question", `
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> charge a
+			spend 50
+			> void a
+			> bind b SELECT count(*) FROM patients
+			check
+			> charge b
+			spend 50
+			> run b
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 25 left
+			> charge a
+			> run a
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 0 spent, 25 left
+			> left
+			left 25`},
 		{"a reload between Bind and Charge", `
 			> bind a SELECT count(*) FROM patients
 			describe

@@ -51,6 +51,7 @@ var faults = map[string]error{
 //	bind NAME SQL|VALUE  prepares and binds, or binds the prepared statement of that name
 //	charge NAME…         charges the bound statements in one message
 //	run NAME             executes one and reads its rows; leave NAME reads none
+//	void NAME            says that the message ended before it ran
 //	ask SQL              bind, charge and run in one message
 //	explain SQL          binds EXPLAIN and shows its head
 //	fault CALL NAME      has the next such call fail
@@ -98,6 +99,8 @@ func (w *world) do(t *testing.T, line string) {
 		} else if err == nil {
 			rows.Close()
 		}
+	case "void":
+		w.bound[name].(session.Voider).Void()
 	case "ask":
 		b, err := w.bind(rest)
 		if report(err) && report(w.engine.Charge(w.ctx, w.scope, []session.Bound{b})) {

@@ -61,6 +61,12 @@ type Bound interface {
 	Execute(ctx context.Context) (Rows, error)
 }
 
+// Voider is implemented by a Bound that holds something between its charge and its Execute. Void gives it up: the message
+// ended before it came to Execute.
+type Voider interface {
+	Void()
+}
+
 // Describer is implemented by a Bound that cannot give every column in the format that Bind asked for. Otherwise the
 // columns are Prepared.Columns with those formats.
 type Describer interface {

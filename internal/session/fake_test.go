@@ -107,6 +107,8 @@ func (b fakeBound) Execute(ctx context.Context) (Rows, error) {
 	return r, nil
 }
 
+func (b fakeBound) Void() { b.e.log = append(b.e.log, "void "+b.sql) }
+
 type fakeRows struct{ total, left, size int }
 
 func (r *fakeRows) Columns() []pgconn.FieldDescription { return nil }

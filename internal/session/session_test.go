@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +48,8 @@ func TestAllAreChargedBeforeTheFirstRuns(t *testing.T) {
 	s, e := mustOpen(t, nil)
 	got := ask(s, "SELECT rows(1, 1); SELECT fails(); SELECT rows(2, 1)")
 	expect(t, "client", got, "columns 1", "row x", "NOTICE epsilon spent", "SELECT 1", "columns 1", "error private detail", "I")
-	expect(t, "engine", e.log, "charge SELECT rows(1, 1)", "charge SELECT fails()", "charge SELECT rows(2, 1)", "run SELECT rows(1, 1)", "run SELECT fails()")
+	expect(t, "engine", e.log, "charge SELECT rows(1, 1)", "charge SELECT fails()", "charge SELECT rows(2, 1)", "run SELECT rows(1, 1)",
+		"run SELECT fails()", "void SELECT rows(2, 1)")
 }
 
 // TestChargeOfAStatementThatDidNotRunIsVoid: a cursor does not keep what a message that failed was charged for it.
@@ -57,13 +59,27 @@ func TestChargeOfAStatementThatDidNotRunIsVoid(t *testing.T) {
 	for range 2 {
 		e.log = nil
 		expect(t, "failing", ask(s, "SELECT fails(); FETCH k"), "columns 1", "error private detail", "I")
-		expect(t, "engine", e.log, "charge SELECT fails()", "charge SELECT rows(1, 1)", "run SELECT fails()")
+		expect(t, "engine", e.log, "charge SELECT fails()", "charge SELECT rows(1, 1)", "run SELECT fails()", "void SELECT rows(1, 1)")
 	}
 	e.log = nil
 	ask(s, "FETCH k; MOVE 0 FROM k")
 	ask(s, "FETCH k")
 	expect(t, "engine at last", e.log, "charge SELECT rows(1, 1)", "run SELECT rows(1, 1)")
 }
+
+// TestAClientThatGoesAwayVoidsItsCharge: nothing waits for a statement that was charged and will not run.
+func TestAClientThatGoesAwayVoidsItsCharge(t *testing.T) {
+	s, e := mustOpen(t, nil)
+	if err := s.Query(context.Background(), "SELECT rows(1, 1)", goneClient{&recorder{}}); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("%v, want the client's error", err)
+	}
+	expect(t, "engine", e.log, "charge SELECT rows(1, 1)", "void SELECT rows(1, 1)")
+}
+
+// goneClient has closed the connection when the first message comes.
+type goneClient struct{ *recorder }
+
+func (goneClient) RowDescription([]pgconn.FieldDescription) error { return net.ErrClosed }
 
 // TestStatementsSeeTheSettingsBeforeThem even though nothing has run when they are analysed.
 func TestStatementsSeeTheSettingsBeforeThem(t *testing.T) {

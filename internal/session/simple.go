@@ -27,8 +27,8 @@ func (s *Session) Query(ctx context.Context, sql string, w wire.ResultWriter) er
 		if err := s.timed(ctx, func(ctx context.Context) error { return s.decide(ctx, steps) }); err != nil {
 			return err
 		}
-		defer void(steps)
 	}
+	defer void(steps)
 	for _, x := range steps {
 		if err := s.timed(ctx, func(ctx context.Context) error { return s.runSimple(ctx, x, w) }); err != nil {
 			return err
@@ -62,7 +62,13 @@ func (s *Session) decide(ctx context.Context, steps []*step) error {
 func void(steps []*step) {
 	for _, x := range steps {
 		for _, q := range x.spend {
-			q.charged = q.executed
+			if q.executed {
+				continue
+			}
+			q.charged = false
+			if v, ok := q.bound.(Voider); ok {
+				v.Void()
+			}
 		}
 	}
 }
