@@ -16,8 +16,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/wire"
 )
 
-// fakeEngine answers "SELECT ROWS n SIZE m" spelled as functions: SELECT rows(n, m) gives n rows of m bytes; SELECT
-// fails() fails when it runs; SELECT refused() is refused in analysis; each costs 1.
+// fakeEngine knows some functions: SELECT rows(n, m) gives n rows of m bytes, SELECT counts(n) the numbers from 1 to n, SELECT
+// breaks(n) n rows and an error; SELECT fails() fails before its rows; SELECT refused() is refused in analysis; SELECT $1 gives
+// its parameter. Each costs 1.
 type fakeEngine struct {
 	log    []string // what was asked of the engine, in order
 	budget int      // charges that are left
@@ -35,7 +36,8 @@ func (e *fakeEngine) Parse(sql string) ([]Statement, error) {
 		if raw.StmtLen > 0 {
 			end = int(raw.StmtLocation + raw.StmtLen)
 		}
-		st := Statement{SQL: strings.TrimSpace(sql[raw.StmtLocation:end])}
+		text := strings.TrimLeft(sql[raw.StmtLocation:end], " ")
+		st := Statement{SQL: strings.TrimSpace(text), Offset: end - len(text)}
 		st.Command, _ = command.Of(raw.Stmt, sql[raw.StmtLocation:end])
 		st.Parsed = fakeParsed{e, st.SQL}
 		list = append(list, st)
@@ -80,17 +82,31 @@ type fakePrepared struct {
 	sql string
 }
 
-func (p fakePrepared) Params() []uint32 { return make([]uint32, strings.Count(p.sql, "$")) }
+type fakeBound struct {
+	fakePrepared
+	values [][]byte
+}
+
+func (p fakePrepared) Params() []uint32 {
+	types := make([]uint32, strings.Count(p.sql, "$"))
+	for i := range types {
+		types[i] = pgtype.TextOID
+	}
+	return types
+}
+
 func (p fakePrepared) Columns() []pgconn.FieldDescription {
-	return []pgconn.FieldDescription{{Name: "x", DataTypeOID: pgtype.TextOID}}
+	columns := []pgconn.FieldDescription{{Name: "x", DataTypeOID: pgtype.TextOID}}
+	for range strings.Count(p.sql, "$") - 1 {
+		columns = append(columns, pgconn.FieldDescription{Name: "y", DataTypeOID: pgtype.TextOID})
+	}
+	return columns
 }
 
-func (p fakePrepared) Bind(_ context.Context, scope Scope, _ []int16, _ [][]byte, _ []int16) (Bound, error) {
+func (p fakePrepared) Bind(_ context.Context, scope Scope, _ []int16, values [][]byte, _ []int16) (Bound, error) {
 	p.e.scopes = append(p.e.scopes, scope)
-	return fakeBound(p), nil
+	return fakeBound{p, values}, nil
 }
-
-type fakeBound fakePrepared
 
 func (b fakeBound) Execute(ctx context.Context) (Rows, error) {
 	b.e.log = append(b.e.log, "run "+b.sql)
@@ -103,13 +119,27 @@ func (b fakeBound) Execute(ctx context.Context) (Rows, error) {
 	}
 	r := &fakeRows{size: 1}
 	fmt.Sscanf(b.sql, "SELECT rows(%d, %d)", &r.left, &r.size)
+	if n, _ := fmt.Sscanf(b.sql, "SELECT counts(%d)", &r.left); n == 1 {
+		r.size = 0
+	}
+	if n, _ := fmt.Sscanf(b.sql, "SELECT breaks(%d)", &r.left); n == 1 {
+		r.fails = true
+	}
+	if r.left == 0 && strings.Contains(b.sql, "$") || !strings.Contains(b.sql, "(") {
+		r.left, r.values = 1, b.values
+	}
 	r.total = r.left
 	return r, nil
 }
 
 func (b fakeBound) Void() { b.e.log = append(b.e.log, "void "+b.sql) }
 
-type fakeRows struct{ total, left, size int }
+// fakeRows are left rows of size bytes, or the numbers from 1 where size is 0, or the values of the parameters.
+type fakeRows struct {
+	total, left, size int
+	values            [][]byte
+	fails             bool
+}
 
 func (r *fakeRows) Columns() []pgconn.FieldDescription { return nil }
 func (r *fakeRows) Tag() string                        { return "SELECT " + strconv.Itoa(r.total) }
@@ -119,10 +149,19 @@ func (r *fakeRows) Notices() []*pgconn.Notice {
 }
 
 func (r *fakeRows) Next() ([][]byte, error) {
+	if r.left == 0 && r.fails {
+		return nil, pgerr.New("22012", "division by zero", pgerr.At(8))
+	}
 	if r.left == 0 {
 		return nil, io.EOF
 	}
 	r.left--
+	switch {
+	case len(r.values) > 0:
+		return r.values, nil
+	case r.size == 0:
+		return [][]byte{[]byte(strconv.Itoa(r.total - r.left))}, nil
+	}
 	return [][]byte{[]byte(strings.Repeat("x", r.size))}, nil
 }
 

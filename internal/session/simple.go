@@ -62,7 +62,7 @@ func (s *Session) decide(ctx context.Context, steps []*step) error {
 func void(steps []*step) {
 	for _, x := range steps {
 		for _, q := range x.spend {
-			if q.executed {
+			if q.executed || !q.charged {
 				continue
 			}
 			q.charged = false
