@@ -119,9 +119,6 @@ func (s *Session) compute(ctx context.Context, st *state, sql string) ([]*string
 	if err != nil {
 		return nil, err
 	}
-	if err := s.engine.Charge(ctx, s.scope(st), []Bound{bound}); err != nil {
-		return nil, err
-	}
 	q := newQuery(bound, prepared, nil, 0)
 	if err := s.load(ctx, q); err != nil {
 		return nil, err

@@ -71,7 +71,6 @@ func TestPreparedStatements(t *testing.T) {
 			Z I
 			> Q EXECUTE p (1 + 1)
 			charge SELECT     1 + 1
-			charge SELECT     1 + 1
 			run SELECT     1 + 1
 			charge SELECT $1
 			T x:25
@@ -85,13 +84,13 @@ func TestPreparedStatements(t *testing.T) {
 			Z I
 			> Q EXECUTE p (refused())
 			charge SELECT     refused()
-			charge SELECT     refused()
 			run SELECT     refused()
 			E 0A000 set-returning functions are not allowed in EXECUTE parameters
 			Z I
 			> budget 1
 			> Q EXECUTE p (2 + 2)
 			charge SELECT     2 + 2
+			run SELECT     2 + 2
 			E 53400 over budget
 			Z I`},
 		{"EXECUTE charges, PREPARE does not", `
