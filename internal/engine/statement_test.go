@@ -1099,6 +1099,53 @@ func TestStatements(t *testing.T) {
 			NOTICE dpproxy: epsilon 50 spent, 75 left
 			> left
 			left 75`},
+		{"a finish query of other types than the client knows", `
+			> shift
+			> ask SELECT count(*) FROM patients
+			describe
+			ERROR 0A000 this form of the query cannot be finished over released values
+			> left
+			left 125`},
+		{"dpproxy.columns lists what the policy lets analysts use", `
+			> ask SELECT table_name, column_name, type, lower, upper, domain, uses FROM dpproxy.columns
+			describe
+			run on shadow
+			row {patients,patients,patients,wards} | {id,age,ward,ward} | {integer,integer,text,text} | {NULL,0,NULL,NULL} | {NULL,120,NULL,NULL} | {NULL,NULL,"\"north\", \"south\"",NULL} | {"count(DISTINCT), join, group by inside a subquery","filter, aggregate, group by","filter, count, group by",anything}
+			SELECT 1
+			close`},
+		{"settings of the session in a query", `
+			> ask SELECT current_setting('TimeZone'), name FROM pg_settings
+			describe
+			run on shadow
+			row UTC
+			SELECT 1
+			close`},
+		{"intervals of released values", `
+			> ask SELECT dpproxy.interval_low(count(*)), dpproxy.interval_high(count(*)) FROM patients
+			describe
+			ERROR 0A000 this form of the query cannot be finished over released values`},
+		{"a median is measured as a histogram", `
+			> bind a SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY age) FROM patients
+			describe
+			check
+			> charge a
+			spend 50
+			> left
+			left 75`},
+		{"EXPLAIN in JSON, and EXPLAIN ANALYZE", `
+			> bind a EXPLAIN (FORMAT JSON) SELECT count(*) FROM patients
+			describe
+			check
+			> charge a
+			> bind b EXPLAIN ANALYZE SELECT count(*) FROM patients
+			describe
+			ERROR 0A000 EXPLAIN ANALYZE would run the query
+			> left
+			left 125`},
+		{"set_config inside a query", `
+			> ask SELECT set_config('x.y', 'z', false) FROM wards
+			describe
+			ERROR 42704 unrecognized configuration parameter "x.y"`},
 		{"dpproxy.budget is read from the ledger at Bind", `
 			> ask SELECT count(*) FROM patients
 			describe

@@ -57,6 +57,7 @@ var faults = map[string]error{
 //	fault CALL NAME      has the next such call fail
 //	cancel [at CALL]     cancels now, or while that call runs
 //	reload [without X]   loads the policy again
+//	types · shift        the shadow gives other types to statements · to finish queries
 //	set NAME VALUE · as ANALYST · left · metrics
 func (w *world) do(t *testing.T, line string) {
 	verb, rest, _ := strings.Cut(line, " ")
@@ -141,6 +142,8 @@ func (w *world) do(t *testing.T, line string) {
 		w.scope.Settings = w.scope.Settings.With(name, arg)
 	case "as":
 		w.scope.Analyst = name
+	case "shift":
+		w.fake.shift++
 	case "types":
 		w.fake.types++
 	case "left":

@@ -148,8 +148,10 @@ func (j *journal) count(word string) int {
 type fakeDatabases struct {
 	*journal
 	schema *rewrite.Schema
-	types  uint32 // of the statement's column where it is not a count; 0: int8
-	shift  uint32 // what a fault adds to a finish query's type
+	types  uint32               // of the statement's column where it is not a count; 0: int8
+	shift  uint32               // what a fault adds to a finish query's type
+	rows   []backend.MeasureRow // of main; nil: 41 in the first group
+	result [][]byte             // the row of the shadow; nil: its parameters
 }
 
 func (d *fakeDatabases) Schema(context.Context) (*rewrite.Schema, error) {
@@ -246,6 +248,14 @@ func (d *fakeDatabases) Measure(ctx context.Context, m backend.Measurement, each
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	for _, row := range d.rows {
+		if err := each(row); err != nil {
+			return err
+		}
+	}
+	if d.rows != nil {
+		return nil
+	}
 	for q, query := range m.Queries {
 		row := backend.MeasureRow{Query: q, Integers: []int64{1}}
 		for len(row.Integers) < query.Integers {
@@ -263,7 +273,11 @@ func (d *fakeDatabases) Run(ctx context.Context, route rewrite.Route, r backend.
 	if err := d.fault("run"); err != nil {
 		return nil, err
 	}
-	return &fakeRows{journal: d.journal, ctx: ctx, row: r.Parameters}, nil
+	row := r.Parameters
+	if d.result != nil {
+		row = d.result
+	}
+	return &fakeRows{journal: d.journal, ctx: ctx, row: row}, nil
 }
 
 // fakeRows is one row: the parameters of its statement.
