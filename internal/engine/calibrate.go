@@ -28,7 +28,7 @@ type calibratedBlock struct {
 	releases  []*mechanism.Prepared
 }
 
-// statementBudget is what one statement may cost.
+// statementBudget holds what one statement may cost.
 type statementBudget struct {
 	epsilon        float64
 	delta          float64 // of the statement's noise; 0 under pure accounting
@@ -59,7 +59,7 @@ func (c *call) calibrate(plan *rewrite.Plan) (*calibrated, error) {
 	return p, nil
 }
 
-// budget is what the statement may cost: what SET dpproxy.epsilon or dpproxy.margin says, else the policy.
+// budget takes what the statement may cost from SET dpproxy.epsilon or dpproxy.margin; without them, from the policy.
 func (c *call) budget(plan *rewrite.Plan) (statementBudget, error) {
 	p := c.state.policy
 	b := statementBudget{epsilon: plan.Epsilon}
@@ -82,8 +82,8 @@ func (c *call) budget(plan *rewrite.Plan) (statementBudget, error) {
 	return b, nil
 }
 
-// shareRounding is the relative rounding of adding up the shares of a statement: far below the margin of 1e-9 by which
-// every calibration errs on the private side.
+// shareRounding bounds the relative error of adding up the shares of a statement. Every calibration errs on the private side
+// by 1e-9, far more than that.
 const shareRounding = 1e-12
 
 // shareBudget shares b over the plan's releases by their weights (docs/privacy.md P18) and calibrates each.

@@ -36,7 +36,7 @@ func (c *call) checkFinish(ctx context.Context, f rewrite.Finish) error {
 	return nil
 }
 
-// errFinish is a fault of ours, found before anything was charged.
+// errFinish refuses what rewrite planned and PostgreSQL does not take. Nothing has been charged.
 func errFinish() error {
 	return pgerr.New(pgerr.FeatureNotSupported, "this form of the query cannot be finished over released values",
 		pgerr.Hint("Put the aggregates into a subquery and compute on its columns. Nothing was charged."))
@@ -46,9 +46,9 @@ func errFinish() error {
 var errChanged = pgerr.New(pgerr.FeatureNotSupported, "a table of the main database has changed and cannot be used as it was",
 	pgerr.Hint("Nothing was charged. Ask again later, or tell the administrator: the proxy's log says what has changed."))
 
-// checkMeasure has main refuse, before anything is charged, what it would refuse afterwards: it parses the measure queries and proves
-// what they rest on. It is asked before every charge, since main may have changed since the last one. The proofs are made again where the
-// plan measures, in its own snapshot.
+// checkMeasure has main refuse, before anything is charged, what it would refuse afterwards (docs/privacy.md P27): main parses the
+// measure queries and proves what they rest on. It does so before every charge, since it may have changed since the last one. The
+// measure proves the same again in its own snapshot.
 func (c *call) checkMeasure(ctx context.Context, p *calibrated) error {
 	m := p.measurement(c.scope)
 	if len(m.Queries) == 0 {

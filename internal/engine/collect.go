@@ -12,7 +12,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// measured is one block's exact integers. Nothing of it leaves the engine.
+// measured holds the exact integers of one block. They never leave the engine.
 type measured struct {
 	keys       [][]*rewrite.Canonical  // of the groups below, under partition selection; else the block's declared keys
 	units      []int64                 // [group], under partition selection

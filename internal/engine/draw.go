@@ -8,7 +8,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// released is one block after its noise: everything in it may be shown to the analyst. It is what kept answers hold.
+// released is one block after its noise: the analyst may see everything in it. Kept answers are lists of these.
 type released struct {
 	Keys   [][]*rewrite.Canonical // group keys, in the order in which they are shown
 	Values [][]int64              // [release][group], grid steps
@@ -72,7 +72,7 @@ func drawOrder(releases []mechanism.Release) []int {
 	return order
 }
 
-// countOf is the released count that a chained sum's range follows from; 0 for other releases.
+// countOf returns the released count that the range of a chained sum follows from; 0 for other releases.
 func (r released) countOf(release mechanism.Release, g int) int64 {
 	if release.Kind != mechanism.Chained {
 		return 0

@@ -38,13 +38,13 @@ type releaser interface {
 	measure(ctx context.Context, p *private) ([]released, error)
 }
 
-// Ledger is what an engine needs of the budget. Preview is for EXPLAIN alone.
+// Ledger charges budgets and keeps answers. Only EXPLAIN previews.
 type Ledger interface {
 	ledger.Ledger
 	ledger.Previewer
 }
 
-// Metrics is what an engine counts. Labels never hold SQL or values.
+// Metrics counts statements and times their stages. Labels never hold SQL or values.
 type Metrics interface {
 	// Statement counts a statement by verdict: "shadow", "public", "private", "cached", "explain", or one that analysis "refused".
 	Statement(verdict string)
@@ -54,7 +54,7 @@ type Metrics interface {
 	Charged(epsilon float64)
 }
 
-// state is everything that a policy reload replaces.
+// state holds everything that a policy reload replaces.
 type state struct {
 	policy    *policy.Policy
 	schema    *rewrite.Schema
@@ -116,7 +116,7 @@ func (e *Engine) load(ctx context.Context, p *policy.Policy, d databases) error 
 	return nil
 }
 
-// reread replaces a schema that main no longer bears out: an index that a plan rests on is gone. Analyses made of it go too.
+// reread replaces the schema after main has changed: an index that a plan rests on is gone, for example. It drops all analyses.
 func (e *Engine) reread(ctx context.Context, old *state) {
 	schema, err := old.databases.Schema(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func (e *Engine) reread(ctx context.Context, old *state) {
 	fresh := *old
 	fresh.schema = schema
 	if fresh.analyses, err = lru.New[analysisKey, *analysed](analysisCacheSize); err == nil && e.state.CompareAndSwap(old, &fresh) {
-		e.log.Warn("main does not bear out what plans rested on; its catalogs were read again")
+		e.log.Warn("main has changed; its catalogs were read again")
 	}
 }
 
@@ -135,7 +135,7 @@ func (e *Engine) CheckSetting(ctx context.Context, name, value string) (string, 
 	return e.state.Load().databases.CheckSetting(ctx, name, value)
 }
 
-// Info is what new sessions report.
+// Info implements session.Engine.
 func (e *Engine) Info(context.Context) (session.Info, error) { return e.state.Load().info, nil }
 
 // errRemoved means that a policy reload removed the analyst of an open session.

@@ -18,8 +18,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// explanation is what EXPLAIN says of a statement over private rows. Everything in it follows from the statement, the policy
-// and what the analyst has done before: it is the same whatever the rows are.
+// explanation answers EXPLAIN of a statement over private rows. Everything in it follows from the statement, the policy and
+// what the analyst has done before; no private row has a part in it.
 type explanation struct {
 	Epsilon  float64       `json:"epsilon"`
 	Delta    float64       `json:"delta"`
@@ -28,7 +28,7 @@ type explanation struct {
 	Cached   bool          `json:"cached"`
 	Releases []releaseInfo `json:"releases"`
 	Plan     []string      `json:"plan"`
-	LeftOut  string        `json:"left_out,omitempty"` // which rows are not in the answer, beside the noise
+	LeftOut  string        `json:"left_out,omitempty"` // which rows the answer leaves out
 	Measure  []string      `json:"measure"`
 	Blocks   []blockInfo   `json:"blocks"`
 	Finish   string        `json:"finish"`
@@ -83,7 +83,7 @@ func (c *call) bindExplain(ctx context.Context, asJSON bool) (session.Bound, err
 	return explained{c, []string{string(text)}}, nil
 }
 
-// explained is a bound EXPLAIN.
+// explained implements session.Bound for EXPLAIN.
 type explained struct {
 	*call
 	lines []string
@@ -129,8 +129,7 @@ func (c *call) explain(ctx context.Context, p *calibrated) (explanation, error) 
 	return x, nil
 }
 
-// explainBudget says what would be left, and whether the answer is known. A statement that the budget does not cover any
-// more leaves nothing to say.
+// explainBudget says what would be left, and whether the answer is known. If the ledger would refuse the statement, it says why.
 func (c *call) explainBudget(ctx context.Context, p *calibrated, x *explanation) error {
 	answer, err := c.storedAnswer(ctx, c.answerKey(p))
 	if err != nil {
@@ -210,7 +209,7 @@ func rangeText(r mechanism.Release, step float64) string {
 	return text
 }
 
-// lines is the explanation as EXPLAIN prints it.
+// lines prints the explanation.
 func (x explanation) lines() []string {
 	out := []string{"epsilon: " + number(x.Epsilon)}
 	if x.Delta > 0 {
@@ -261,7 +260,7 @@ func (r releaseInfo) mechanismLine() string {
 	return fmt.Sprintf("%s, scale %s", r.Mechanism, number(r.Scale))
 }
 
-// Explain is `dpproxy explain`: the text that EXPLAIN would give to an analyst, without a ledger at hand.
+// Explain is `dpproxy explain`: the text that EXPLAIN would give to an analyst, without a ledger.
 func (e *Engine) Explain(ctx context.Context, scope session.Scope, sql string) ([]string, error) {
 	statement, err := e.parseOne(sql)
 	if err != nil {

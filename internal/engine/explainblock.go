@@ -10,7 +10,7 @@ import (
 // within the block.
 type blockInfo struct {
 	// Measure returns one row for each group that is not empty: the group, then one integer for each entry of Measured.
-	// Where there is a selection the group is KeyColumns texts and then its number of units, else one ordinal from 1 to Keys.
+	// With a selection, the group is KeyColumns texts and its number of units; without, one ordinal from 1 to Keys.
 	Measure    string          `json:"measure,omitempty"`
 	Measured   []int           `json:"measured"` // the release of each integer
 	Histograms []histogramInfo `json:"histograms,omitempty"`
@@ -21,13 +21,13 @@ type blockInfo struct {
 	Steps      int64           `json:"steps_per_unit"` // the most that main does for one unit's rows
 }
 
-// histogramInfo is a measure query of rows (group, grid step, count).
+// histogramInfo describes a measure query that returns rows (group, grid step, count).
 type histogramInfo struct {
 	Measure  string `json:"measure"`
 	Releases []int  `json:"releases"`
 }
 
-// chargeInfo is what the charge of one release covers: one unit moves the exact integer by at most Sensitivity, in at most
+// chargeInfo says what the charge of one release covers: one unit moves the exact integer by at most Sensitivity, in at most
 // Groups groups. Of a quantile it is the number of rows in its histogram.
 type chargeInfo struct {
 	Name        string         `json:"name"`

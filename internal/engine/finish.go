@@ -112,7 +112,7 @@ func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int
 	return value, 0, err
 }
 
-// noiseThreshold is what the noise of an empty count at ε exceeds with probability 5% at most (docs/protocol.md).
+// noiseThreshold returns what the noise of an empty count at ε exceeds with a probability of at most 5%.
 func noiseThreshold(epsilon float64) int64 {
 	const beta = .05
 	return int64(math.Ceil(math.Log(1/(2*beta)) / epsilon))

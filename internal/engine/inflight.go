@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// inFlightLimit is how long a question waits for the same question that is being answered, before it is asked for itself.
+// inFlightLimit ends the wait for the same question: after it, the one that waits is charged and measured itself.
 const inFlightLimit = 30 * time.Second
 
 // inFlight holds the questions that are charged and not answered yet. The same question of the same analyst waits for the
@@ -17,7 +17,7 @@ type inFlight struct {
 }
 
 // acquire puts a question in flight, or waits until the one in flight has ended and returns nil. The returned function ends
-// it and may be called more than once; a question that nobody ends is over after inFlightLimit.
+// it and may be called more than once. inFlightLimit ends a question that nobody else does.
 func (f *inFlight) acquire(ctx context.Context, key string) (release func()) {
 	f.mu.Lock()
 	other, busy := f.m[key]

@@ -11,14 +11,13 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// lookupLife is how long a public domain or key list is taken for current. The content is part of every plan's
-// fingerprint, so a stale one is an older question, never a wrong answer.
+// lookupLife bounds the age of a public domain or key list. Its content is part of every plan's fingerprint, so a stale one
+// makes an older question, never a wrong answer.
 const lookupLife = 10 * time.Second
 
-// lookupCacheSize is the number of lists kept.
 const lookupCacheSize = 256
 
-// lookups caches what plans read of public data.
+// lookups caches the lists that plans read from public tables and from the shadow.
 type lookups struct {
 	domains *expirable.LRU[policy.ColumnOf, []rewrite.Canonical]
 	rows    *expirable.LRU[rowsKey, [][]*rewrite.Canonical]

@@ -14,7 +14,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// wantedMargin is SET dpproxy.margin: a 95% margin in a column's own units, or as a share of its valid range.
+// wantedMargin holds SET dpproxy.margin: a 95% margin in the units of a column, or as a share of its valid range.
 type wantedMargin struct {
 	text  string
 	value float64
@@ -34,7 +34,7 @@ func parseMargin(text string) (wantedMargin, error) {
 	return wantedMargin{text, value, share}, nil
 }
 
-// marginTolerance is how much more than the least ε a statement with a wanted margin may spend, relatively.
+// marginTolerance bounds by how much, relatively, a statement with a wanted margin spends more than the least ε.
 const marginTolerance = 1e-3
 
 // epsilonFor finds the least ε at which every release of the plan keeps the margin at public quantities. A release whose

@@ -24,9 +24,9 @@ func (p *private) Execute(ctx context.Context) (session.Rows, error) {
 	return p.finish(ctx, answer)
 }
 
-// measure measures and draws. Both outcomes of a measure meet the ledger at the same public moment: a failure is recorded, and an
-// answer goes on only while the analyst has failures left. So all their statements which are in flight when the last failure is
-// counted end alike (ledger.Releasable).
+// measure measures and draws. Both outcomes reach the ledger at the same public moment: it records a failure, and it lets an
+// answer pass only while the analyst has failures left (ledger.Releasable). So when the last failure is counted, all statements of
+// that analyst which are being measured end in the same way.
 func (d direct) measure(ctx context.Context, p *private) ([]released, error) {
 	d.metrics.Statement("private")
 	var answer []released
@@ -48,7 +48,7 @@ func (d direct) measure(ctx context.Context, p *private) ([]released, error) {
 	return answer, d.ledger.Releasable(ctx, p.scope.Analyst)
 }
 
-// measureFailure is what the engine learns of a failure of main while it measured: backend.MeasureError.
+// measureFailure tells the engine about a failure of main while it measured. backend.MeasureError implements it.
 type measureFailure interface {
 	error
 	Lost() bool   // main was lost, which is no fault of the statement
@@ -96,7 +96,7 @@ func (p *private) askMainOnce(ctx context.Context) ([]measured, error) {
 	return exact, nil
 }
 
-// measurement is what the plan asks of main.
+// measurement collects the queries and proofs that the plan asks of main.
 func (p *calibrated) measurement(scope session.Scope) backend.Measurement {
 	m := backend.Measurement{Proofs: p.plan.Proofs, Settings: backendSettings(scope)}
 	for i := range p.plan.Blocks {
@@ -121,8 +121,8 @@ func (p *calibrated) measurement(scope session.Scope) backend.Measurement {
 }
 
 // measureFailed turns whatever went wrong on main into one constant error. Unless main was lost, the failure counts
-// against the analyst's limit, and the statement is refused to them from now on. The error is theirs to see only when that
-// is recorded; else they get the ledger's, which an answer would have met as well.
+// against the analyst's limit, and the statement is refused to them from now on. They see the error only once that is
+// recorded. If the ledger fails they see its error, as they would after an answer.
 func (p *private) measureFailed(ctx context.Context, err error) error {
 	// Whether a cancel came first is decided where the measure ended, and once: one that comes now must not leave a failure uncounted.
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {

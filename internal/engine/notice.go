@@ -92,9 +92,10 @@ func names(plan *rewrite.Plan) func(rewrite.Column) string {
 	}
 }
 
-// margin is the least and the greatest 95% margin of an aggregate over the groups that were released. Both are functions of
-// released values and public quantities (docs/mechanisms.md §8). Variances and regressions have none: they say nothing simple of their sums. Nor
-// have percentiles: how far a value lies from that of the next rank is a secret. Nor do booleans.
+// margin returns the least and the greatest 95% margin of an aggregate over the groups that were released. Both are functions of
+// released values and public quantities (docs/mechanisms.md §8). Variances and regressions have none, because they do not follow
+// simply from the margins of their sums. Percentiles have none, because the distance to the value of the next rank is private.
+// Booleans have none.
 func (p *calibrated) margin(block int, column rewrite.Column, r released) (least, most float64, ok bool) {
 	if len(column.Releases) > 2 || len(r.Keys) == 0 || column.Type == pgtype.BoolOID {
 		return 0, 0, false
@@ -122,7 +123,7 @@ func (p *calibrated) margin(block int, column rewrite.Column, r released) (least
 	return least, most, true
 }
 
-// ratioMargin is the margin of z/n from those of z and n: |Z/N − z/n| ≤ (|Z−z| + |z/n|·|N−n|)/N. The sum of two 95%
+// ratioMargin derives the margin of z/n from those of z and n: |Z/N − z/n| ≤ (|Z−z| + |z/n|·|N−n|)/N. The sum of two 95%
 // margins bounds the 95% margin of the sum, since both noises are independent, symmetric and log-concave away from the
 // bounds. A ratio is never further off than the range of one row is wide.
 func ratioMargin(row mechanism.Interval, z, marginZ, n, marginN float64) float64 {

@@ -16,14 +16,14 @@ import (
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// analysisKey is everything that an analysis depends on beside the policy (docs/privacy.md P22). A reload starts a new cache.
+// analysisKey holds everything that an analysis depends on, except the policy (docs/privacy.md P22): a reload starts a new cache.
 type analysisKey struct {
 	sql      string
 	types    string // parameter types as the client gave them
 	settings rewrite.Settings
 }
 
-// analysed is a cached analysis with what the shadow said of the statement.
+// analysed is a cached analysis with the types that the shadow found.
 type analysed struct {
 	*rewrite.Analysis
 	explain    *rewrite.Explain // nil: the statement is no EXPLAIN

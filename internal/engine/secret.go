@@ -13,7 +13,7 @@ const (
 	secretLife = 100 * 365 * 24 * time.Hour
 )
 
-// groupSecret is the key of the hash that chooses a unit's groups (docs/privacy.md P11). It lives with the answers, so that a
+// groupSecret returns the key of the hash that chooses a unit's groups (docs/privacy.md P11). The ledger keeps it, so that a
 // restarted proxy, or another one on the same ledger, chooses the same. No privacy rests on it.
 func groupSecret(ctx context.Context, l ledger.Ledger) (string, error) {
 	stored, found, err := l.Answer(ctx, secretKey)

@@ -13,10 +13,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
 )
 
-// historyLimit is the number of an analyst's latest statements that dpproxy.history shows.
+// historyLimit bounds dpproxy.history to an analyst's latest statements.
 const historyLimit = 10000
 
-// supply gives the value of a parameter that stands for dpproxy.budget, columns or history, or for a setting.
+// supply gives the value of a parameter in place of dpproxy.budget, columns or history, or of a setting.
 func (c *call) supply(ctx context.Context, s catalog.Supply) ([]byte, error) {
 	switch s.Kind {
 	case catalog.SupplyBudget:
@@ -34,7 +34,7 @@ func (c *call) supply(ctx context.Context, s catalog.Supply) ([]byte, error) {
 	return nil, fmt.Errorf("supply kind %d is unknown", s.Kind)
 }
 
-// budgetColumn is one column of dpproxy.budget: the analyst's own row.
+// budgetColumn gives one column of dpproxy.budget, which has one row: the analyst's.
 func (c *call) budgetColumn(ctx context.Context, name string) ([]byte, error) {
 	b, err := c.engine.ledger.Balance(ctx, c.scope.Analyst)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *call) budgetColumn(ctx context.Context, name string) ([]byte, error) {
 	return nil, fmt.Errorf("dpproxy.budget has no column %q", name)
 }
 
-// historyColumn is one column of dpproxy.history: the analyst's own statements, latest first.
+// historyColumn gives one column of dpproxy.history: the statements of the analyst, latest first.
 func (c *call) historyColumn(ctx context.Context, name string) ([]byte, error) {
 	entries, err := c.engine.ledger.History(ctx, c.scope.Analyst, historyLimit)
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *call) historyColumn(ctx context.Context, name string) ([]byte, error) {
 	return nil, fmt.Errorf("dpproxy.history has no column %q", name)
 }
 
-// columnsColumn is one column of dpproxy.columns: what the policy lets analysts use, in the policy's order, tables first.
+// columnsColumn gives one column of dpproxy.columns: what the policy lets analysts use, in the policy's order, tables first.
 func (c *call) columnsColumn(name string) ([]byte, error) {
 	var out []*string
 	add := func(relation policy.Name) error {
@@ -143,7 +143,7 @@ func columnFact(relation policy.Name, use rewrite.ColumnUse, name string) (*stri
 	return nil, fmt.Errorf("dpproxy.columns has no column %q", name)
 }
 
-// columnDomain is a declared domain as the policy states it.
+// columnDomain prints a declared domain as the policy states it.
 func columnDomain(c *policy.Column) *string {
 	switch {
 	case c == nil:

@@ -12,7 +12,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// pace lets the outcome of work on private rows be known at public moments alone. Its clock is a field for the tests.
+// pace delays the outcome of work on private rows until a public moment. Its clock is a field for the tests.
 type pace struct {
 	timing policy.Timing
 	now    func() time.Time
@@ -32,7 +32,7 @@ func (p pace) run(ctx context.Context, work func() error) error {
 	return err
 }
 
-// moment is the first at or after elapsed at which an outcome may be known: the least power of t.Steps in milliseconds,
+// moment returns the first moment at or after elapsed at which an outcome may be known: the least power of t.Steps in milliseconds,
 // and from there the next multiple of t.Quantum.
 func moment(t policy.Timing, elapsed time.Duration) time.Duration {
 	at := elapsed
@@ -49,8 +49,8 @@ func moment(t policy.Timing, elapsed time.Duration) time.Duration {
 	return at
 }
 
-// cancelWait is how much longer a statement waits after a cancel or a time-out, at most: long enough to hide how quickly
-// the work stopped, and short for a client that waits to go on, or for a server that stops.
+// cancelWait bounds how much longer a statement waits after a cancel or a time-out. It hides how quickly the work stopped, and
+// is short for a client that waits to go on.
 const cancelWait = time.Second
 
 // sleepOn waits for d. A cancel or a time-out shortens it to cancelWait, whether the work has ended or not. It returns at

@@ -7,8 +7,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// prepareReleases shares g over a block's releases by weight. A release that shall keep a margin gets the ε that this takes,
-// at most most, in place of its share, and its share of δ; extra is by how much the sum of all ε differs from g's.
+// prepareReleases shares g over a block's releases by weight. A release that has to keep a margin gets the ε that the margin
+// needs instead of its share of ε, but no more than most; it gets its share of δ. The sum of all ε exceeds that of g by extra.
 func prepareReleases(list []mechanism.Release, g mechanism.Guarantee, most float64) (out []*mechanism.Prepared, extra float64, err error) {
 	var shared []mechanism.Release
 	weights, rest := 0, 0
@@ -49,8 +49,8 @@ func prepareReleases(list []mechanism.Release, g mechanism.Guarantee, most float
 	return out, extra, nil
 }
 
-// prepareWithin spends the least ε with which a release keeps its margin, at most g's. What it takes follows from public
-// quantities alone (docs/mechanisms.md §8).
+// prepareWithin spends the least ε with which a release keeps its margin, at most that of g. This ε is a function of public
+// quantities (docs/privacy.md P18).
 func prepareWithin(r mechanism.Release, g mechanism.Guarantee) (*mechanism.Prepared, error) {
 	if _, err := mechanism.Prepare(r, g); err != nil {
 		return nil, err

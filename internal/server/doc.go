@@ -1,4 +1,4 @@
-// Package server joins the rooms into a running proxy: policy → backend, ledger → engine → session → wire.
+// Package server connects the packages into a running proxy: policy → backend, ledger → engine → session → wire.
 //
 // Start makes every check before it listens. Reload replaces what a policy says while clients stay connected:
 //

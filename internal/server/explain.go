@@ -38,7 +38,7 @@ func Explain(ctx context.Context, p *policy.Policy, log *slog.Logger, analyst st
 	return e.Explain(ctx, session.Scope{Analyst: analyst, User: analyst, Database: info.Database, Settings: settings}, sql)
 }
 
-// untouched is a ledger to explain with: every budget is whole, and nothing can be charged.
+// untouched implements a ledger to explain with: every budget is whole, and nothing can be charged.
 type untouched struct{ policy *policy.Policy }
 
 var errExplains = errors.New("explain charges nothing")
@@ -55,7 +55,7 @@ func (u untouched) Balance(_ context.Context, analyst string) (ledger.Balance, e
 	return b, nil
 }
 
-// Preview takes a statement's own ε off a whole budget.
+// Preview subtracts the ε of a statement from a whole budget.
 func (u untouched) Preview(ctx context.Context, analyst string, charges []ledger.Charge) (ledger.Balance, error) {
 	b, err := u.Balance(ctx, analyst)
 	for _, c := range charges {
@@ -68,7 +68,7 @@ func (untouched) History(context.Context, string, int) ([]ledger.HistoryEntry, e
 	return nil, nil
 }
 
-// Answer knows nothing: explain is told neither the answers nor the secrets of a ledger.
+// Answer finds nothing: explain reads neither the answers nor the secrets of a ledger.
 func (untouched) Answer(context.Context, string) ([]byte, bool, error) { return nil, false, nil }
 
 func (untouched) PutAnswer(context.Context, string, []byte, time.Duration) error { return nil }

@@ -37,12 +37,12 @@ func newIdentity(ctx context.Context, p *policy.Policy) (*identity, error) {
 		return nil, fmt.Errorf("auth.dsn: %w", err)
 	}
 	config.MaxConns = authConnections
-	// A pooler may stand in front of the database: nothing is left prepared on a connection.
+	// The database may be behind a pooler: leave nothing prepared on a connection.
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	if i.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("auth.dsn: %w", err)
 	}
-	// A query that cannot run would lock everybody out: try it with a name that nobody has.
+	// A query that cannot run would refuse every login: try it with a name that nobody has.
 	if _, _, err := i.query(ctx, "\x01"); err != nil {
 		i.pool.Close()
 		return nil, fmt.Errorf("auth.query: %w", err)
@@ -56,7 +56,7 @@ func (i *identity) close() {
 	}
 }
 
-// verifier returns the analyst that a user logs in as, and how he proves it.
+// verifier returns the analyst that a user logs in as, and the verifier of their password.
 func (i *identity) verifier(ctx context.Context, user string) (wire.Credential, bool, error) {
 	analyst, listed := i.policy.Analysts[user]
 	if i.pool == nil {
@@ -89,7 +89,7 @@ func (i *identity) query(ctx context.Context, user string) (verifier string, fou
 	return *stored, true, nil
 }
 
-// certificate finds the analyst whose certificate this is: by common name, else by the first alternative name that fits.
+// certificate finds the analyst of a certificate: by common name, or by the first alternative name that fits.
 func (i *identity) certificate(cert *x509.Certificate) (string, bool) {
 	names := append([]string{cert.Subject.CommonName}, cert.DNSNames...)
 	names = append(names, cert.EmailAddresses...)
@@ -107,7 +107,7 @@ func (i *identity) certificate(cert *x509.Certificate) (string, bool) {
 	return "", false
 }
 
-// authenticator answers wire out of the policy that is in force now.
+// authenticator answers wire from the policy that is in force.
 type authenticator Server
 
 func (a *authenticator) identity() (*identity, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/metrics"
 )
 
-// metered is a ledger whose calls on a statement's way are counted and timed.
+// metered counts and times the calls of statements on a ledger.
 type metered struct {
 	ledger.Store
 	metrics *metrics.Metrics

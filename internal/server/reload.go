@@ -9,7 +9,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// statementGrace is how long the connections of a replaced policy stay open for statements that were planned under it.
+// statementGrace keeps the connections of a replaced policy open for statements that were planned under it.
 const statementGrace = time.Minute
 
 // Reload reads the policy file and the certificates again. On an error nothing has changed: the old policy stays.

@@ -33,7 +33,7 @@ type Server struct {
 
 	listener net.Listener
 	monitor  *http.Server    // nil: no metrics listener
-	failed   chan error      // a listener's end that nobody asked for
+	failed   chan error      // why a listener ended by itself
 	serving  context.Context // ends with the server
 	stop     context.CancelFunc
 	running  sync.WaitGroup
@@ -44,7 +44,7 @@ type Server struct {
 
 var errStopped = errors.New("the server has stopped")
 
-// state is what a reload replaces.
+// state holds what a reload replaces.
 type state struct {
 	policy   *policy.Policy
 	backend  *backend.Backend
@@ -119,7 +119,7 @@ func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, 
 	return s, nil
 }
 
-// run serves in the background and reports an end that nobody asked for.
+// run serves in the background and reports why it ended, unless the server was told to stop.
 func (s *Server) run(name string, serve func() error) {
 	s.running.Go(func() {
 		err := serve()
@@ -129,7 +129,7 @@ func (s *Server) run(name string, serve func() error) {
 	})
 }
 
-// Addr is the address that clients connect to.
+// Addr returns the address that clients connect to.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Failed delivers an error when a listener has ended by itself.

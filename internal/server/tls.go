@@ -9,7 +9,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// tlsSource is the configuration of one policy; nil: TLS is refused.
+// tlsSource makes the TLS configuration of one policy. Where it is nil, TLS is refused.
 type tlsSource *tls.Config
 
 // loadTLS reads certificate, key and client CA.
@@ -31,13 +31,13 @@ func loadTLS(t *policy.TLS) (tlsSource, error) {
 		if !config.ClientCAs.AppendCertsFromPEM(pem) {
 			return nil, fmt.Errorf("tls.client_ca: no certificate in %s", t.ClientCA)
 		}
-		// Analysts with passwords need none; whoever shows one must show a valid one.
+		// Analysts with passwords need no certificate, but an invalid one is refused.
 		config.ClientAuth = tls.VerifyClientCertIfGiven
 	}
 	return config, nil
 }
 
-// tlsConfig is asked once per handshake, so that a reload reaches new connections.
+// tlsConfig runs once per handshake, so that a reload reaches new connections.
 func (s *Server) tlsConfig() *tls.Config {
 	if st := s.state.Load(); st != nil {
 		return st.tls

@@ -9,7 +9,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/command"
 )
 
-// step is one statement on its way through apply.
+// step carries one statement through apply.
 type step struct {
 	statement Statement
 	prepared  Prepared      // once known: of the statement inside PREPARE
@@ -35,7 +35,7 @@ func (s *Session) apply(ctx context.Context, st *state, x *step) (*result, error
 	return r, withOffset(err, x.statement.Offset)
 }
 
-// applyQuery is for the engine's statements.
+// applyQuery binds a statement of the engine.
 func (s *Session) applyQuery(ctx context.Context, st *state, x *step) (*result, error) {
 	if x.query == nil {
 		q, err := s.bindText(ctx, st, x)
@@ -117,7 +117,7 @@ func (s *Session) applyCommand(ctx context.Context, st *state, x *step) (*result
 	return plain(x.statement.Command)
 }
 
-// takesSnapshot tells the commands that settle a transaction's modes, as queries do: PostgreSQL's
+// takesSnapshot says which commands settle a transaction's modes, as queries do: PostgreSQL's
 // PlannedStmtRequiresSnapshot (src/backend/tcop/pquery.c).
 func takesSnapshot(c command.Command) bool {
 	switch c.(type) {

@@ -38,8 +38,8 @@ func (s *Session) checked(ctx context.Context, st *state, name, value string) (k
 	return key, canonical, err
 }
 
-// check is PostgreSQL's parse_and_validate_value: its errors name the parameter as the client wrote it, those of check
-// hooks as it is spelled.
+// check does what PostgreSQL's parse_and_validate_value does. Its errors name the parameter as the client wrote it; those of
+// check hooks name it as PostgreSQL spells it.
 func (s *Session) check(ctx context.Context, st *state, p *parameter, name, value string) (string, error) {
 	switch p.kind {
 	case boolean:
@@ -157,9 +157,9 @@ func (s *Session) checkSpecial(ctx context.Context, st *state, p *parameter, val
 
 var notAlphanumeric = regexp.MustCompile(`[^A-Za-z0-9]`)
 
-// checkEncoding accepts the encodings in which the client's bytes are the server's (CONTRACT.md).
+// checkEncoding accepts the encodings in which the client's bytes are the server's (docs/protocol.md).
 func checkEncoding(p *parameter, value string) (string, error) {
-	// Letters and digits count alone, as in clean_encoding_name (src/common/encnames.c): asyncpg sends quotes too.
+	// Only letters and digits count, as in clean_encoding_name (src/common/encnames.c): asyncpg also sends quotes.
 	switch strings.ToLower(notAlphanumeric.ReplaceAllString(value, "")) {
 	case "utf8", "unicode":
 		return "UTF8", nil

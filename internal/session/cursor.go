@@ -9,7 +9,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/command"
 )
 
-// declare is DECLARE CURSOR. The query is bound here, and charged by the first FETCH.
+// declare binds the query of DECLARE CURSOR. The first FETCH charges it.
 func (s *Session) declare(ctx context.Context, st *state, x *step, c command.Declare) (*result, error) {
 	if !c.Hold && !st.tx.block && !st.tx.many {
 		return nil, outsideBlock("DECLARE CURSOR")
@@ -50,7 +50,7 @@ func (s *Session) bindCursor(ctx context.Context, st *state, c command.Declare, 
 	return newQuery(bound, p, result, elsewhere), nil
 }
 
-// fetch is FETCH and MOVE.
+// fetch does FETCH and MOVE.
 func (s *Session) fetch(ctx context.Context, st *state, x *step, c command.Fetch) (*result, error) {
 	p, ok := st.portals[c.Name]
 	if !ok {
@@ -114,7 +114,7 @@ func (p *portal) move(c command.Fetch) (from, to int, backward bool, err error) 
 	switch {
 	case c.Direction == command.Absolute || c.Direction == command.Relative:
 		p.at = p.target(c.Direction, c.Count, rows)
-	case c.Count == 0: // the row it stands on
+	case c.Count == 0: // the current row
 	case c.Direction == command.Forward:
 		if p.at = rows + 1; !c.All && c.Count <= int64(rows-start) {
 			p.at = start + int(c.Count)
@@ -132,8 +132,8 @@ func (p *portal) move(c command.Fetch) (from, to int, backward bool, err error) 
 	return p.at - 1, p.at, false, nil
 }
 
-// looksBack tells what PostgreSQL cannot do with a NO SCROLL cursor: it steps back even to fetch the row that the cursor
-// stands on, and ABSOLUTE begins again at the first row when that is nearer than where the cursor is.
+// looksBack says what PostgreSQL cannot do with a NO SCROLL cursor. It steps back even to fetch the current row again, and
+// ABSOLUTE starts from the first row when that is nearer than the current one.
 func (p *portal) looksBack(c command.Fetch) bool {
 	onRow := p.at > 0 && p.at <= len(p.query.rows)
 	switch {
@@ -152,7 +152,7 @@ func (p *portal) looksBack(c command.Fetch) bool {
 	return c.Direction == command.Backward
 }
 
-// target is the position that ABSOLUTE or RELATIVE asks for, at most one beyond either end.
+// target returns the position that ABSOLUTE or RELATIVE asks for, at most one place before the first or after the last row.
 func (p *portal) target(d command.Direction, count int64, rows int) int {
 	position := count
 	switch {

@@ -26,13 +26,13 @@ type Engine interface {
 	// or INTERVAL '+00:00'; what set_config takes). It returns the value as SHOW prints it; an error is 22023.
 	CheckSetting(ctx context.Context, name, value string) (canonical string, err error)
 
-	// Info is what new sessions report and SHOW prints. It may change with a policy reload or a backend restart.
+	// Info returns what new sessions report and SHOW prints. A policy reload or a backend restart may change it.
 	Info(ctx context.Context) (Info, error)
 }
 
-// Statement is one statement of a text.
+// Statement is one statement of a text that a client sent.
 type Statement struct {
-	SQL     string          // its own text
+	SQL     string
 	Offset  int             // characters before SQL in the client's text
 	Command command.Command // what the session does itself; nil: the engine's
 	Parsed  Parsed          // what the engine does; nil where Command is not
@@ -81,7 +81,7 @@ type Rows interface {
 	Next() ([][]byte, error)
 	// Tag is the command tag once Next has returned io.EOF: "SELECT 3", "EXPLAIN".
 	Tag() string
-	// Notices are what the client is told after the rows, once Next has returned io.EOF.
+	// Notices go to the client after the rows, once Next has returned io.EOF.
 	Notices() []*pgconn.Notice
 	// Close may be called at any time and more than once.
 	Close()
@@ -96,13 +96,13 @@ type Scope struct {
 	Settings  Settings
 }
 
-// Info is what the engine knows of its backend and policy.
+// Info describes backend and policy to a session.
 type Info struct {
-	// Parameters are settings as the backend reports them, by PostgreSQL's spelling. Required: server_version,
+	// Parameters holds settings as the backend reports them, by PostgreSQL's spelling. Required: server_version,
 	// server_encoding, integer_datetimes. Others (lc_collate, server_version_num, max_identifier_length, TimeZone, …)
 	// replace the session's built-in defaults.
 	Parameters map[string]string
-	// Database is the name that a client must connect to (main's own); empty: any.
+	// Database is the name that a client must connect to: that of main. Empty means any.
 	Database   string
 	Epsilon    float64 // what a statement costs without SET dpproxy.epsilon
 	EpsilonMax float64 // the most that SET dpproxy.epsilon accepts

@@ -48,7 +48,7 @@ func functionTypes(c command.Functions) []uint32 {
 	return types
 }
 
-// lockModes names the locks that nobody holds here.
+// lockModes names the locks that a client asks to release. A session holds none.
 var lockModes = map[string]string{"pg_advisory_unlock": "ExclusiveLock", "pg_advisory_unlock_shared": "ShareLock"}
 
 // functions calls each function in order and returns one row.

@@ -50,7 +50,7 @@ func (h *Handler) Open(ctx context.Context, startup wire.Startup) (wire.Session,
 	return s, nil
 }
 
-// defaults are the settings of a session before its client has said anything.
+// defaults returns the settings of a session before the client changes any.
 func (s *Session) defaults() Settings {
 	values := make(map[string]string, len(parameters))
 	for key, p := range parameters {
@@ -92,7 +92,7 @@ func (s *Session) applyStartup(ctx context.Context) error {
 	return nil
 }
 
-// timeZone has the backend judge a time zone, and remembers its answer.
+// timeZone has the backend check a time zone, and remembers the answer.
 func (h *Handler) timeZone(ctx context.Context, value string) (string, error) {
 	h.mu.Lock()
 	canonical, known := h.zones[value]

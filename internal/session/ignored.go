@@ -2,8 +2,8 @@ package session
 
 import "math"
 
-// ignored are settings that applications and tools set out of habit. They are checked and shown, and change nothing:
-// the statements that they would tune run under dpproxy's own settings.
+// ignored lists settings that applications and tools set out of habit. They are checked and shown, and change nothing: the
+// statements that they would tune run under settings of dpproxy.
 var ignored = []parameter{
 	{name: "search_path", kind: text, initial: `"$user", public`}, // names are always looked up in the policy's schemas
 	{name: "jit", kind: boolean, initial: "on"},

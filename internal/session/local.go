@@ -79,7 +79,7 @@ func (st *state) reset(c command.Reset) (*result, error) {
 	return &result{tag: "RESET"}, nil
 }
 
-// role refuses to become anybody else: what may be spent belongs to who logged in.
+// role refuses to become another user: the budget belongs to the one that logged in.
 func (s *Session) role(c command.Role) (*result, error) {
 	r := &result{tag: "SET"}
 	if c.Name == "" || c.Name == s.startup.User {
@@ -104,11 +104,11 @@ func (st *state) discard(c command.Discard) (*result, error) {
 	return &result{tag: "DISCARD " + c.What}, nil
 }
 
-// show is a setting as SHOW prints it.
+// show prints a setting as SHOW does.
 func (s *Session) show(st *state, p *parameter) string {
 	value := st.layers.current.Get(keyOf(p.name))
 	if mode, ok := strings.CutPrefix(p.name, "transaction_"); ok && !st.tx.block && st.layers.local[p.name] == "" {
-		// Every statement outside a block is a transaction of its own, with the modes of new ones.
+		// Outside a block every statement is a transaction, with the modes of new ones.
 		value = st.layers.current.Get("default_transaction_" + mode)
 	}
 	switch {
@@ -135,7 +135,7 @@ func (s *Session) showResult(st *state, c command.Show) (*result, error) {
 	return &result{tag: "SHOW", columns: showColumns(c), rows: [][][]byte{{[]byte(value)}}}, nil
 }
 
-// current is a setting's value by its name in any case.
+// current finds the value of a setting by its name, in any case.
 func (s *Session) current(st *state, name string) (string, bool) {
 	if p := lookup(name); p != nil {
 		return s.show(st, p), true

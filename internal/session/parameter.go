@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// kind is how the value of a parameter is checked.
+// kind selects the check of a parameter's value.
 type kind int
 
 const (
@@ -14,16 +14,15 @@ const (
 	integer
 	real
 	enum
-	// special parameters have a check of their own in check.go.
+	// special parameters have their checks in check.go.
 	special
-	// fixed parameters may be "set" to the value that they have; anything else would change what a text means or how
-	// results look behind the proxy's back.
+	// fixed parameters may be set to the value that they have. Any other would change what a text means, or how results look,
+	// without the proxy knowing.
 	fixed
 	// preset parameters can only be read.
 	preset
 )
 
-// unit is the base unit of an integer parameter.
 type unit int
 
 const (
@@ -43,7 +42,7 @@ type parameter struct {
 	values   []string
 }
 
-// parameters is the allow-list of settings, by lower-case name.
+// parameters lists the settings that a session holds, by lower-case name.
 var parameters = index(reported, meaning, ignored, presets)
 
 func index(lists ...[]parameter) map[string]*parameter {
@@ -73,7 +72,7 @@ const maxInt = 1<<31 - 1
 
 var isolationLevels = []string{"serializable", "repeatable read", "read committed", "read uncommitted"}
 
-// reported are sent as ParameterStatus, in this order; the set is PostgreSQL 15's.
+// reported lists what is sent as ParameterStatus, in this order. PostgreSQL 15 sends the same.
 var reported = []parameter{
 	{name: "application_name", kind: text},
 	{name: "client_encoding", kind: special, initial: "UTF8"},
@@ -90,7 +89,7 @@ var reported = []parameter{
 	{name: "TimeZone", kind: special, initial: "UTC"},
 }
 
-// meaning are settings that the session, the wire or the engine act on.
+// meaning lists the settings that the session, the wire or the engine act on.
 var meaning = []parameter{
 	{name: "dpproxy.epsilon", kind: special},
 	{name: "dpproxy.notices", kind: boolean, initial: "on"},

@@ -29,7 +29,7 @@ func (s *Session) inner(ctx context.Context, st *state, sql string, offset int, 
 	return list[0], prepared, withOffset(err, offset)
 }
 
-// prepare is PREPARE.
+// prepare does PREPARE.
 func (s *Session) prepare(ctx context.Context, st *state, x *step, c command.Prepare) (*result, error) {
 	if err := st.freeStatementName(c.Name); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func typeOID(t command.Type) (uint32, error) {
 	return 0, pgerr.New(pgerr.UndefinedObject, `type "`+t.Name+`" does not exist`, pgerr.At(t.At), pgerr.Hint("Leave the types out: they are inferred."))
 }
 
-// execute is EXECUTE: it binds a prepared statement to constants.
+// execute does EXECUTE: it binds a prepared statement to constants.
 func (s *Session) execute(ctx context.Context, st *state, x *step, c command.Execute) (*result, error) {
 	if x.query == nil {
 		named, err := st.statement(c.Name)

@@ -12,8 +12,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// query is one bound statement on its way through charge and execution. Portals, and the copies of them on which a
-// simple query is decided, share it: it is charged and executed once.
+// query carries one bound statement through charge and execution. Portals share it with their copies on which a simple query is
+// decided, so it is charged and executed once.
 type query struct {
 	bound   Bound
 	columns []pgconn.FieldDescription // with formats; nil: no rows
@@ -176,7 +176,7 @@ func (q *query) store(rows Rows, room int) error {
 var errStored = pgerr.New(pgerr.ProgramLimitExceeded, "the session's open cursors hold too much data",
 	pgerr.Hint("Close cursors, or fetch the whole result without one."))
 
-// stored is what open portals hold, in bytes.
+// stored counts the bytes that open portals hold.
 func (s *Session) stored() int {
 	n := 0
 	for _, p := range s.state.portals {
@@ -188,11 +188,11 @@ func (s *Session) stored() int {
 	return n
 }
 
-// elsewhere is the offset of a statement whose text is not the one that the client has sent just now, but that of an
-// earlier PREPARE or DECLARE.
+// elsewhere is the offset of a statement whose text came with an earlier message, in PREPARE or DECLARE.
 const elsewhere = -1
 
-// withOffset adds a statement's place in the client's text to the position of an error; elsewhere there is none to show.
+// withOffset adds a statement's offset in the client's text to the position of an error. An error from elsewhere loses its
+// position.
 func withOffset(err error, offset int) error {
 	var e *pgconn.PgError
 	if offset == 0 || !errors.As(err, &e) || e.Position == 0 {
@@ -205,7 +205,7 @@ func withOffset(err error, offset int) error {
 	return &c
 }
 
-// commandTag is the tag of a statement that sent n rows now.
+// commandTag makes the tag of a statement that sent n rows with this message.
 func commandTag(tag string, n int) string {
 	if strings.HasPrefix(tag, "SELECT") {
 		return "SELECT " + itoa(n)

@@ -70,10 +70,10 @@ func (s *Session) Sync(failed bool) []wire.Parameter {
 	return s.changed()
 }
 
-// TransactionStatus is the byte of ReadyForQuery.
+// TransactionStatus returns the byte of ReadyForQuery.
 func (s *Session) TransactionStatus() byte { return s.state.tx.status() }
 
-// IdleTimeout is idle_session_timeout, or idle_in_transaction_session_timeout inside a transaction.
+// IdleTimeout returns idle_session_timeout, or idle_in_transaction_session_timeout inside a transaction.
 func (s *Session) IdleTimeout() (time.Duration, *pgconn.PgError) {
 	name, e := "idle_session_timeout", pgerr.New("57P05", "terminating connection due to idle-session timeout", pgerr.Fatal())
 	if s.state.tx.block {
@@ -82,7 +82,7 @@ func (s *Session) IdleTimeout() (time.Duration, *pgconn.PgError) {
 	return s.duration(name), e
 }
 
-// duration is a setting in milliseconds; 0 turns it off.
+// duration reads a setting in milliseconds. 0 turns it off.
 func (s *Session) duration(name string) time.Duration {
 	ms, err := strconv.ParseInt(s.state.layers.current.Get(name), 10, 64)
 	if err != nil {

@@ -12,7 +12,7 @@ type Settings struct{ values map[string]string }
 // Get returns a setting by its lower-case name; empty when it is not set.
 func (s Settings) Get(name string) string { return s.values[name] }
 
-// TimeZone changes what a statement means (PRIVACY.md 25).
+// TimeZone changes what a statement means (docs/privacy.md P24).
 func (s Settings) TimeZone() string { return s.values["timezone"] }
 
 // DateStyle changes what a statement means.
@@ -27,7 +27,7 @@ func (s Settings) ExtraFloatDigits() string { return s.values["extra_float_digit
 // ByteaOutput changes how results look.
 func (s Settings) ByteaOutput() string { return s.values["bytea_output"] }
 
-// Epsilon is what dpproxy.epsilon was set to; 0: not set, the policy's applies.
+// Epsilon returns what dpproxy.epsilon was set to; 0 where it was not, and the policy decides.
 func (s Settings) Epsilon() float64 {
 	v, err := strconv.ParseFloat(s.values["dpproxy.epsilon"], 64)
 	if err != nil {
@@ -36,10 +36,11 @@ func (s Settings) Epsilon() float64 {
 	return v
 }
 
-// Notices is dpproxy.notices: whether to report cost and margins. The session drops them too, so this only saves work.
+// Notices returns dpproxy.notices: whether to report cost and margins. The session drops unwanted notices; an engine that asks
+// saves the work of making them.
 func (s Settings) Notices() bool { return s.values["dpproxy.notices"] != "off" }
 
-// Margin is dpproxy.margin: "20", "2%", or empty.
+// Margin returns dpproxy.margin: "20", "2%", or empty.
 func (s Settings) Margin() string { return s.values["dpproxy.margin"] }
 
 // With returns a copy with one value changed, by its lower-case name.
@@ -50,8 +51,8 @@ func (s Settings) With(name, value string) Settings {
 	return Settings{values: m}
 }
 
-// layers are the settings of a session: what RESET returns to, what SET has changed, and what SET LOCAL has laid over
-// that. All maps are immutable, so that a savepoint is a copy of this struct.
+// layers holds the settings of a session: what RESET returns to, what SET has changed, and what SET LOCAL covers until the
+// transaction ends. All maps are immutable, so that a savepoint is a copy of this struct.
 type layers struct {
 	reset   Settings
 	session Settings
@@ -63,7 +64,7 @@ func newLayers(reset Settings) layers {
 	return layers{reset: reset, session: reset, current: reset}
 }
 
-// set is SET, or SET LOCAL.
+// set does SET, or SET LOCAL.
 func (l layers) set(name, value string, local bool) layers {
 	if local {
 		overlay := maps.Clone(l.local)
@@ -85,7 +86,7 @@ func (l layers) set(name, value string, local bool) layers {
 	return l
 }
 
-// resetAll is RESET ALL. The modes of the current transaction stay.
+// resetAll does RESET ALL. The modes of the current transaction stay.
 func (l layers) resetAll() layers {
 	fresh := newLayers(l.reset)
 	for name, value := range l.local {
@@ -96,7 +97,7 @@ func (l layers) resetAll() layers {
 	return fresh
 }
 
-// withoutLocal is what a commit leaves.
+// withoutLocal returns what a commit leaves.
 func (l layers) withoutLocal() layers {
 	l.local, l.current = nil, l.session
 	return l

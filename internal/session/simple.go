@@ -57,8 +57,8 @@ func (s *Session) decide(ctx context.Context, steps []*step) error {
 	return s.charge(ctx, spend)
 }
 
-// void makes what was charged and not run, because a statement before it failed, be charged again if it is asked for later.
-// A cursor would else keep its charge beyond the budget's period, and beyond the policy that it was charged under.
+// void forgets charges of queries that did not run because a statement before them failed: a later FETCH charges again.
+// Otherwise a cursor would keep a charge of an older budget period or policy.
 func void(steps []*step) {
 	for _, x := range steps {
 		for _, q := range x.spend {

@@ -19,7 +19,7 @@ const (
 	maxSavepoints    = 1000
 )
 
-// state is everything that a statement may change. A simple query is decided on a copy of it.
+// state holds everything that a statement may change. A simple query is decided on a copy of it.
 type state struct {
 	layers     layers
 	tx         transaction
@@ -28,8 +28,8 @@ type state struct {
 	portals    map[string]*portal
 }
 
-// clone copies a state so far that changing the copy leaves the original alone. Statements are immutable; results are
-// shared, since a result is computed once whoever looks at it.
+// clone copies a state: changes of the copy do not change the original. Statements are immutable. Results are shared, so that
+// each is computed once.
 func (st *state) clone() *state {
 	c := *st
 	c.statements = maps.Clone(st.statements)
@@ -41,7 +41,7 @@ func (st *state) clone() *state {
 	return &c
 }
 
-// preparedStatement is what Parse or PREPARE has stored.
+// preparedStatement holds what Parse or PREPARE has stored.
 type preparedStatement struct {
 	name      string
 	statement *Statement // nil: empty query
@@ -127,7 +127,7 @@ func (st *state) usable(c command.Command) error {
 
 var errAborted error = pgerr.New(pgerr.InFailedTransaction, "current transaction is aborted, commands ignored until end of transaction block")
 
-// result is what one statement sends back: a tag, and rows if it has columns.
+// result holds what one statement sends back: a tag, and rows if it has columns.
 type result struct {
 	columns []pgconn.FieldDescription
 	rows    [][][]byte

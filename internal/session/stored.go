@@ -10,7 +10,7 @@ import (
 // holds in memory.
 const MaxStored = 64 << 20
 
-// rowOverhead is what a stored row costs besides its values, and columnOverhead a value besides its bytes.
+// A stored row takes rowOverhead bytes more than its values, and a value columnOverhead more than its bytes.
 const (
 	rowOverhead    = 48
 	columnOverhead = 24

@@ -14,8 +14,8 @@ const (
 	invalidSavepoint    = "3B001"
 )
 
-// transaction is the session's transaction: no database has one for it. Every moment is inside a transaction, an
-// implicit one where BEGIN was not given.
+// transaction is the transaction of a session. No database knows of it. Every statement runs in one, which is implicit without
+// BEGIN.
 type transaction struct {
 	block  bool // BEGIN was given
 	failed bool // an error occurred inside the block
@@ -35,7 +35,7 @@ type savepoint struct {
 	sequence int
 }
 
-// status is the byte of ReadyForQuery.
+// status returns the byte of ReadyForQuery.
 func (t *transaction) status() byte {
 	switch {
 	case t.block && t.failed:
@@ -51,7 +51,7 @@ func (t *transaction) next() int {
 	return t.sequence
 }
 
-// begin is BEGIN and START TRANSACTION.
+// begin does BEGIN and START TRANSACTION.
 func (st *state) begin(c command.Begin) *result {
 	r := &result{tag: "BEGIN"}
 	if c.Start {
@@ -116,7 +116,7 @@ func (st *state) checkMode(name, value string) error {
 	return nil
 }
 
-// commit is COMMIT; in a failed transaction it rolls back, and says so.
+// commit does COMMIT. In a failed transaction it rolls back, and says so.
 func (st *state) commit(chain bool) (*result, error) {
 	if st.tx.failed {
 		r, err := st.rollback(chain)
@@ -135,7 +135,7 @@ func (st *state) commit(chain bool) (*result, error) {
 	return r, nil
 }
 
-// rollback is ROLLBACK. It takes back settings and cursors, never a charge.
+// rollback does ROLLBACK. It takes back settings and cursors, never a charge.
 func (st *state) rollback(chain bool) (*result, error) {
 	r := &result{tag: "ROLLBACK"}
 	if !st.tx.block {
@@ -185,7 +185,7 @@ func (st *state) endAborted() {
 	st.endTransaction()
 }
 
-// fail is an error inside a block: settings go back at once, to the last savepoint if there is one.
+// fail notes an error inside a block. Settings go back at once, to the last savepoint if there is one.
 func (st *state) fail() {
 	st.tx.failed = true
 	back := savepoint{layers: st.tx.start}
@@ -255,7 +255,7 @@ func (st *state) findSavepoint(name, what string) (int, error) {
 	return 0, pgerr.New(invalidSavepoint, `savepoint "`+name+`" does not exist`)
 }
 
-// setTransaction is SET TRANSACTION and SET SESSION CHARACTERISTICS.
+// setTransaction does SET TRANSACTION and SET SESSION CHARACTERISTICS.
 func (st *state) setTransaction(c command.SetTransaction) (*result, error) {
 	r := &result{tag: "SET"}
 	if c.Session {

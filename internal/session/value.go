@@ -31,7 +31,7 @@ func onOff(b bool) string {
 	return "off"
 }
 
-// scale is one unit of a parameter with its size in base units.
+// scale gives the size of one unit of a parameter in base units.
 type scale struct {
 	name string
 	size float64
