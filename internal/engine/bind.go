@@ -34,7 +34,7 @@ type private struct {
 	key         string     // of the answer; empty: answers are not kept
 	answer      []released // kept, or measured just now; nil: to be measured
 	duplicateOf *private   // the same question before it in one message, which was charged for both
-	landed      func()     // ends the question's time in flight; nil: it is not in flight
+	flightDone  func()     // ends the question's time in flight; nil: it is not in flight
 
 	// What the charge has left behind, for the NOTICE.
 	spent   float64 // ε of this statement; 0 where it cost nothing

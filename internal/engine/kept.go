@@ -24,7 +24,7 @@ type keptAnswers struct {
 // for the answer to the first, and costs nothing.
 func (k *keptAnswers) charge(ctx context.Context, scope session.Scope, statements []*private, alone bool) error {
 	for _, p := range statements {
-		p.land() // of a charge that its message did not use
+		p.leaveFlight() // of a charge that its message did not use
 		p.duplicateOf = nil
 	}
 	if alone && len(statements) == 1 { // with several, two messages could wait for each other
@@ -45,7 +45,7 @@ func (k *keptAnswers) charge(ctx context.Context, scope session.Scope, statement
 	err := k.releaser.charge(ctx, scope, statements, alone)
 	if err != nil {
 		for _, p := range statements {
-			p.land()
+			p.leaveFlight()
 		}
 	}
 	return err
@@ -55,13 +55,13 @@ func (k *keptAnswers) charge(ctx context.Context, scope session.Scope, statement
 // the answer to that one, and takes it.
 func (k *keptAnswers) acquire(ctx context.Context, p *private) (err error) {
 	for p.key != "" && p.costs() && ctx.Err() == nil {
-		p.landed = k.inFlight.acquire(ctx, p.key)
+		p.flightDone = k.inFlight.acquire(ctx, p.key)
 		err = p.findAnswer(ctx)
 		if err != nil || p.answer != nil {
-			p.land()
+			p.leaveFlight()
 			return err
 		}
-		if p.landed != nil {
+		if p.flightDone != nil {
 			return nil
 		}
 	}
@@ -69,20 +69,20 @@ func (k *keptAnswers) acquire(ctx context.Context, p *private) (err error) {
 }
 
 // Void implements session.Voider: nobody waits for a statement that will not run.
-func (p *private) Void() { p.land() }
+func (p *private) Void() { p.leaveFlight() }
 
 var _ session.Voider = (*private)(nil)
 
-// land ends the question's time in flight: who waits for its answer goes on.
-func (p *private) land() {
-	if p.landed != nil {
-		p.landed()
+// leaveFlight ends the question's time in flight: who waits for its answer goes on.
+func (p *private) leaveFlight() {
+	if p.flightDone != nil {
+		p.flightDone()
 	}
 }
 
 // measure gives the answer that is known, or has it measured and keeps it.
 func (k *keptAnswers) measure(ctx context.Context, p *private) ([]released, error) {
-	defer p.land()
+	defer p.leaveFlight()
 	if err := p.current(); err != nil { // the message may have waited for others of its statements since the charge
 		return nil, err
 	}
