@@ -431,9 +431,14 @@ func newWorld(t *testing.T, replace ...string) *world {
 	return w
 }
 
+// patience ends a statement that waits for what does not come: sooner than a question in flight ends by itself.
+const patience = inFlightLimit * 2 / 3
+
 // fresh begins a statement: its context is not cancelled.
 func (w *world) fresh() {
-	w.ctx, w.cancel = context.WithCancelCause(context.Background())
+	limited, stop := context.WithTimeout(context.Background(), patience)
+	w.t.Cleanup(stop)
+	w.ctx, w.cancel = context.WithCancelCause(limited)
 }
 
 // reload loads the policy again, over new connections.
