@@ -274,6 +274,26 @@ func TestCursors(t *testing.T) {
 			> Q ROLLBACK
 			C ROLLBACK
 			Z I`},
+		{"a cursor that could not be charged may be charged later", `
+			> budget 0
+			> Q DECLARE h CURSOR WITH HOLD FOR SELECT counts(2)
+			C DECLARE CURSOR
+			Z I
+			> Q FETCH h
+			E 53400 over budget
+			Z I
+			> Q FETCH h
+			E 53400 over budget
+			Z I
+			> budget 1
+			> Q FETCH h
+			charge SELECT counts(2)
+			run SELECT counts(2)
+			T x:25
+			N NOTICE epsilon spent
+			D 1
+			C FETCH 1
+			Z I`},
 		{"names", `
 			> Q BEGIN
 			C BEGIN

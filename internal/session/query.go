@@ -139,13 +139,11 @@ func (s *Session) load(ctx context.Context, q *query) error {
 	}
 	room := MaxStored - s.stored()
 	rows, err := s.start(ctx, q)
-	if err == nil {
-		err = q.store(rows, room)
-	}
 	if err != nil {
-		q.err, q.rows, q.bytes = err, nil, 0
+		return err // where it was the charge, a later FETCH may be charged
 	}
-	return err
+	q.err = q.store(rows, room)
+	return q.err
 }
 
 // store keeps rows that take no more bytes than room.
