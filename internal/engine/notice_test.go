@@ -86,7 +86,7 @@ func TestNamesTellAggregatesApart(t *testing.T) {
 	}
 }
 
-// TestLeftOutIsSaid: who groups rows by what their unit does not determine is told that some are missing.
+// TestLeftOutIsSaid: the notice says that rows are left out where a unit has rows in more groups than it counts in.
 func TestLeftOutIsSaid(t *testing.T) {
 	whole := rewrite.Block{}
 	if got := leftOut(&rewrite.Plan{Blocks: []rewrite.Block{whole}}); got != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestQuotaLeavesRoom: one analyst's statements take what is his, and no more; another's are not touched by that.
+// TestQuotaLeavesRoom: the statements of one analyst take their quota and no more, and leave that of another alone.
 func TestQuotaLeavesRoom(t *testing.T) {
 	for _, c := range []struct{ pool, want int }{{8, 6}, {4, 3}, {2, 1}, {1, 1}, {0, 1}} {
 		s := newQuota(c.pool, time.Millisecond)

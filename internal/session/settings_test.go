@@ -24,7 +24,7 @@ func TestSettings(t *testing.T) {
 			D
 			C SHOW
 			Z I`},
-		{"the client is told of what it is told at startup", `
+		{"what is reported at startup is reported when it changes", `
 			> Q SET DateStyle = 'SQL, DMY'
 			C SET
 			S DateStyle = SQL, DMY
