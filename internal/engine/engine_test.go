@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/rewrite/command"
+	"github.com/dpproxy/dpproxy/internal/session"
 )
 
 // TestLoadIsAllOrNothing: a reload that fails leaves the old policy in force.
@@ -101,20 +101,42 @@ func TestNamesWithTheDatabase(t *testing.T) {
 		check`)
 }
 
-// TestCloseIsIdempotent: rows give up the connection's quota once, however often they are closed.
-func TestCloseIsIdempotent(t *testing.T) {
-	w := newWorld(t)
-	limit := int(w.engine.state.Load().quotas[rewrite.RoutePublic].limit)
-	for range 3 * limit { // quotas would run out
-		b, err := w.bind("SELECT ward FROM wards")
+// TestQuotasComeBack: whatever becomes of a statement, it gives up its share of each pool, once.
+func TestQuotasComeBack(t *testing.T) {
+	for _, c := range []struct{ name, sql, fault, as string }{
+		{"rows that are closed twice", "SELECT ward FROM wards", "", ""},
+		{"a public statement that does not start", "SELECT ward FROM wards", "run", "gone"},
+		{"a private statement", question, "", ""},
+		{"a finish query that does not start", question, "run", "gone"},
+		{"a finish query that breaks off", question, "row", "gone"},
+		{"a main that is lost", question, "measure", "busy"},
+	} {
+		w := newWorld(t, "epsilon: 125", "epsilon: 10000", "answers: {ttl: 1h}", "answers: {ttl: 0}")
+		b, err := w.bind(c.sql)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := b.Execute(w.ctx)
-		if err != nil {
-			t.Fatal(err)
+		for range 20 { // more than a pool has
+			if c.fault != "" {
+				w.do(t, "fault "+c.fault+" "+c.as)
+			}
+			if err := w.engine.Charge(w.ctx, w.scope, []session.Bound{b}); err != nil {
+				t.Fatal(err)
+			}
+			if rows, err := b.Execute(w.ctx); err == nil {
+				rows.Close()
+				rows.Close()
+			}
+			if p, ok := b.(*private); ok {
+				p.answer = nil
+			}
 		}
-		rows.Close()
-		rows.Close()
+		for route, q := range w.engine.state.Load().quotas {
+			for analyst, slots := range q.slots {
+				if !slots.TryAcquire(q.limit) {
+					t.Errorf("%s: a connection of route %d is still counted against %s", c.name, route, analyst)
+				}
+			}
+		}
 	}
 }

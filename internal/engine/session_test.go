@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/session"
+	"github.com/dpproxy/dpproxy/internal/wire"
+)
+
+// client writes what a session sends into the journal.
+type client struct{ *journal }
+
+func (c client) RowDescription([]pgconn.FieldDescription) error { return nil }
+func (c client) DataRow(values [][]byte) error                  { c.add("row %s", bytes.Join(values, nil)); return nil }
+func (c client) CommandComplete(tag string) error               { c.add("%s", tag); return nil }
+func (c client) EmptyQuery() error                              { return nil }
+func (c client) PortalSuspended() error                         { return nil }
+func (c client) Notice(n *pgconn.Notice) error                  { c.add("%s", n.Message); return nil }
+
+// TestSessions plays texts to sessions over the engine: (texts) → (messages, charges).
+func TestSessions(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		texts []string
+		want  []string
+		left  string
+	}{
+		{"a message that fails before its FETCH does not hold up the next FETCH",
+			[]string{
+				"DECLARE c NO SCROLL CURSOR WITH HOLD FOR SELECT ward FROM wards", "FETCH c",
+				"DECLARE k CURSOR WITH HOLD FOR " + question,
+				"FETCH PRIOR FROM c; FETCH k", "FETCH k",
+			},
+			[]string{
+				"describe", "DECLARE CURSOR", "run on public", "close", "row ", "FETCH 1", "describe", "check", "DECLARE CURSOR",
+				"spend 50", "ERROR 55000 cursor can only scan forward",
+				"spend 50", "measure", "keep", "run on shadow", "close", "dpproxy: epsilon 50 spent, 25 left", "row {41}", "FETCH 1",
+			}, "25"},
+		{"a text whose last statement does not fit the budget runs none of them",
+			[]string{"SET dpproxy.epsilon = 60; " + question + "; SET dpproxy.epsilon = 50; " + question + "; " + question + " WHERE age > 30"},
+			[]string{"describe", "check", "check", "describe", "check", "ERROR 53400 this would take the epsilon spent from 0 to 160; your budget is 125"}, "125"},
+		{"the same question twice in one text",
+			[]string{question + "; " + question},
+			[]string{
+				"describe", "check", "describe", "check", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: epsilon 50 spent, 75 left", "SELECT 1",
+				"run on shadow", "close", "row {41}", "dpproxy: epsilon 0 spent, 75 left", "SELECT 1",
+			}, "75"},
+		{"ROLLBACK refunds nothing", []string{"BEGIN", question, "ROLLBACK"},
+			[]string{"BEGIN", "describe", "check", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: epsilon 50 spent, 75 left", "SELECT 1", "ROLLBACK"}, "75"},
+		{"a refused statement charges nothing of its text", []string{question + "; SELECT id FROM patients"},
+			[]string{"describe", "check", "describe", "ERROR 42501 rows of a private table are never returned"}, "125"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			s, err := session.NewHandler(w.engine).Open(context.Background(), wire.Startup{Analyst: "alice", User: "alice", Database: "clinic", Notice: func(*pgconn.Notice) {}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.take()
+			for _, text := range c.texts {
+				w.fresh()
+				err := s.Query(w.ctx, text, client{w.journal})
+				if err != nil {
+					w.add("%s", errorText(err))
+				}
+				s.Sync(err != nil)
+			}
+			if diff := cmp.Diff(c.want, w.take()); diff != "" {
+				t.Error(diff)
+			}
+			if left := w.left(); left != c.left {
+				t.Errorf("left %s, want %s", left, c.left)
+			}
+		})
+	}
+}
