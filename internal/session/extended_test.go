@@ -534,6 +534,60 @@ func TestExtendedProtocol(t *testing.T) {
 			E 34000 portal "p" does not exist
 			> S
 			Z I`},
+		{"a COMMIT that was bound before the failure does not run after it", `
+			> Q BEGIN
+			C BEGIN
+			Z T
+			> P c COMMIT
+			> B p c
+			> S
+			Z T
+			> Q SELECT fails()
+			charge SELECT fails()
+			T x:25
+			run SELECT fails()
+			E XX000 private detail
+			Z E
+			> E p 0
+			E 25P02 current transaction is aborted, commands ignored until end of transaction block
+			> S
+			Z E
+			> B q c
+			> E q 0
+			C ROLLBACK
+			> S
+			Z I`},
+		{"a portal that a savepoint keeps", `
+			> Q BEGIN
+			C BEGIN
+			Z T
+			> P c ROLLBACK TO s
+			> B p c
+			> S
+			Z T
+			> Q SAVEPOINT s
+			C SAVEPOINT
+			Z T
+			> B q c
+			> S
+			Z T
+			> Q SELECT fails()
+			charge SELECT fails()
+			T x:25
+			run SELECT fails()
+			E XX000 private detail
+			Z E
+			> E q 0
+			E 25P02 current transaction is aborted, commands ignored until end of transaction block
+			> S
+			Z E
+			> E p 0
+			C ROLLBACK
+			> S
+			Z T
+			> Q COMMIT
+			C COMMIT
+			Z I`},
 		{"a command without rows runs once", `
 			> P s SET application_name = 'x'
 			> B p s
