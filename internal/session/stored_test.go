@@ -83,6 +83,15 @@ func TestStoreIsBounded(t *testing.T) {
 	}
 }
 
+// TestStoreStopsReading at the first row that does not fit: what the analyst asks for may be endless.
+func TestStoreStopsReading(t *testing.T) {
+	rows := &fakeRows{left: 1000, size: 10}
+	err := (&query{}).store(rows, 3*(rowOverhead+columnOverhead+10))
+	if !errors.Is(err, errStored) || rows.left != 1000-4 {
+		t.Errorf("%v after %d rows, want %v after 4", err, 1000-rows.left, errStored)
+	}
+}
+
 // TestACursorOverARefusedResultStaysRefused, and holds nothing.
 func TestACursorOverARefusedResultStaysRefused(t *testing.T) {
 	s, e := mustOpen(t, nil)
