@@ -90,7 +90,7 @@ func TestDrawKeepsChainedSumsInTheirRange(t *testing.T) {
 	if p.charge.Epsilon != 0.1 || p.charge.Curve.Pure != 0.1 {
 		t.Errorf("charge is %g, curve %g, want exactly 0.1", p.charge.Epsilon, p.charge.Curve.Pure)
 	}
-	source := mechanism.SeededSource(1)
+	source := mechanism.NewSource()
 	for range 2000 {
 		r := p.blocks[0].draw(source, releases, measured{keys: [][]*rewrite.Canonical{{}}, exact: [][]int64{{-90000}, {3}}})
 		n, sum := r.Values[1][0], r.Values[0][0]

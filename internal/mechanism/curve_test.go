@@ -21,8 +21,14 @@ func TestEpsilonAt(t *testing.T) {
 	want := .1 + math.Log(31./32) - (math.Log(1e-5)+math.Log(32))/31
 	near(t, "conversion", EpsilonAt(32, .1, 1e-5), want, 1e-12)
 	for _, c := range []struct{ order, renyi, delta, want float64 }{
-		{2, 0, 1, 0}, {2, 0, 2, 0}, {2, 1, 0, math.Inf(1)}, {2, 1, -1, math.Inf(1)}, {1, 1, .1, math.Inf(1)},
-		{2, math.NaN(), .1, math.Inf(1)}, {2, math.Inf(1), .1, math.Inf(1)}, {1e5, 0, .5, 0},
+		{2, 0, 1, 0},
+		{2, 0, 2, 0},
+		{2, 1, 0, math.Inf(1)},
+		{2, 1, -1, math.Inf(1)},
+		{1, 1, .1, math.Inf(1)},
+		{2, math.NaN(), .1, math.Inf(1)},
+		{2, math.Inf(1), .1, math.Inf(1)},
+		{1e5, 0, .5, 0},
 	} {
 		if got := EpsilonAt(c.order, c.renyi, c.delta); got != c.want {
 			t.Errorf("EpsilonAt(%g, %g, %g) = %g, want %g", c.order, c.renyi, c.delta, got, c.want)

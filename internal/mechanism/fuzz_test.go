@@ -25,7 +25,7 @@ func FuzzPrepare(f *testing.F) {
 		if err != nil {
 			return
 		}
-		src := SeededSource(1)
+		src := seededSource(1)
 		count := exact%1000 + 1
 		v := p.rangeAt(count)
 		for range 8 {
@@ -63,7 +63,7 @@ func FuzzQuantile(f *testing.F) {
 		if s2 < s1 {
 			s1, s2 = s2, s1
 		}
-		src := SeededSource(2)
+		src := seededSource(2)
 		for range 4 {
 			if z := p.DrawQuantile(src, Histogram{{s1, c1}, {s2, c2}}); z < lo || z > hi {
 				t.Fatalf("released %d outside [%d, %d]", z, lo, hi)

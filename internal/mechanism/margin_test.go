@@ -30,7 +30,7 @@ var marginReleases = []struct {
 // Wherever the true value is, 95% of the releases are within their own margin, and the interval says the same.
 func TestMarginCovers(t *testing.T) {
 	const draws, count = 20000, 12
-	src := SeededSource(11)
+	src := seededSource(11)
 	for _, c := range marginReleases {
 		p, err := Prepare(c.r, c.g)
 		if err != nil {
@@ -81,7 +81,7 @@ func TestMarginIsTight(t *testing.T) {
 // The standard deviation is that of the mechanism at the released value.
 func TestStdDev(t *testing.T) {
 	const draws, count = 40000, 12
-	src := SeededSource(12)
+	src := seededSource(12)
 	for _, c := range marginReleases {
 		p, err := Prepare(c.r, c.g)
 		if err != nil {

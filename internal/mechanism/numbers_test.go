@@ -94,8 +94,13 @@ func TestErrorTable(t *testing.T) {
 			c     Calibration
 			want  pair
 		}{
-			{Gaussian, Truncate, Paper, c.paper}, {Gaussian, Truncate, Tight, c.tight}, {Laplace, Truncate, Paper, c.croft},
-			{Laplace, Truncate, Tight, c.ltight}, {Laplace, Fold, Tight, c.fold}, {Laplace, Clamp, Tight, c.clamp}, {Laplace, Denoise, Tight, c.dn},
+			{Gaussian, Truncate, Paper, c.paper},
+			{Gaussian, Truncate, Tight, c.tight},
+			{Laplace, Truncate, Paper, c.croft},
+			{Laplace, Truncate, Tight, c.ltight},
+			{Laplace, Fold, Tight, c.fold},
+			{Laplace, Clamp, Tight, c.clamp},
+			{Laplace, Denoise, Tight, c.dn},
 		} {
 			got, err := tk.candidate(m.noise, m.b, m.c)
 			if err != nil {

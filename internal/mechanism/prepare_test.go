@@ -58,7 +58,7 @@ func TestBadInput(t *testing.T) {
 }
 
 func TestDefinedResults(t *testing.T) {
-	src := SeededSource(4)
+	src := seededSource(4)
 	point, err := Prepare(Release{Kind: Scalar, Range: Range{{7, 7}}, Sensitivity: 3}, Guarantee{Epsilon: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestDefinedResults(t *testing.T) {
 
 // The widest noise there is: a sensitivity of 2^60 steps at the least ε, on the longest range and on a short one.
 func TestWidestNoise(t *testing.T) {
-	src := SeededSource(6)
+	src := seededSource(6)
 	for _, c := range []Release{
 		{Kind: Scalar, Range: Range{{0, limit}}, Sensitivity: limit},
 		{Kind: Scalar, Range: Range{{0, limit}}, Sensitivity: limit, Choice: Choice{Noise: Gaussian}},
@@ -129,7 +129,7 @@ func TestWidestNoise(t *testing.T) {
 }
 
 func TestChained(t *testing.T) {
-	src := SeededSource(5)
+	src := seededSource(5)
 	p, err := Prepare(Release{Kind: Chained, PerRow: Interval{-3, 5}, Sensitivity: 5}, Guarantee{Epsilon: .2})
 	if err != nil {
 		t.Fatal(err)

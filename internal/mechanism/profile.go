@@ -38,17 +38,17 @@ func (n kernel) truncatedProfile(v Range, delta, eps float64) float64 {
 	if c <= 0 {
 		return 0
 	}
-	cap := 1.0
+	known := 1.0
 	if n.noise == Gaussian && len(v) == 1 {
-		cap = n.plainProfile(c, eps)
+		known = n.plainProfile(c, eps)
 		if b-a > 24*n.scale() {
-			return cap // attained in the middle
+			return known // attained in the middle
 		}
 	}
 	f := search{
 		at:    func(s float64) float64 { return n.hockeyStick(v, s, s+c, eps, a) },
 		bound: func(x cell) float64 { return n.hockeyStick(v, x.p, x.q+c, eps, a) },
-		steps: profileSteps, tolerance: profileTolerance, enough: cap,
+		steps: profileSteps, tolerance: profileTolerance, enough: known,
 	}
 	worst := f.upper(a, b-c)
 	if len(v) > 1 {

@@ -63,7 +63,7 @@ var histograms = []Histogram{
 
 func TestQuantileMatchesPMF(t *testing.T) {
 	const draws = 60000
-	src := SeededSource(5)
+	src := seededSource(5)
 	for _, q := range []float64{0, .25, .5, .9, 1} {
 		for _, v := range []Range{{{0, 50}}, {{0, 9}, {30, 50}}} {
 			p := prepareQuantile(t, q, v, 2, Guarantee{Epsilon: 1.5})
@@ -131,7 +131,7 @@ func merge(a, b Histogram) Histogram {
 
 func TestQuantileDrawsAreConstant(t *testing.T) {
 	p := prepareQuantile(t, .5, Range{{0, 1e6}}, 1, Guarantee{Epsilon: .1})
-	src := SeededSource(6)
+	src := seededSource(6)
 	long := make(Histogram, 500)
 	for i := range long {
 		long[i] = Bin{int64(i * 1999), int64(i % 7)}
@@ -150,7 +150,7 @@ func TestQuantileDrawsAreConstant(t *testing.T) {
 // The slow inversion is the fast one.
 func TestPickBigAgrees(t *testing.T) {
 	p := prepareQuantile(t, .5, Range{{0, 50}}, 2, Guarantee{Epsilon: 1.5})
-	src := SeededSource(8)
+	src := seededSource(8)
 	for _, h := range histograms {
 		list := p.rank.runs(h)
 		best := list[0].dist

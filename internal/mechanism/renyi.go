@@ -38,21 +38,21 @@ func (n kernel) truncatedRenyi(v Range, a, delta, loss float64) float64 {
 	if c <= 0 {
 		return 0
 	}
-	cap := pureRenyi(a, loss)
+	known := pureRenyi(a, loss)
 	if n.noise == Gaussian && len(v) == 1 {
-		cap = math.Min(cap, n.plainRenyi(a, c))
+		known = math.Min(known, n.plainRenyi(a, c))
 		if float64(h.span()) > a*c+12*n.scale() {
-			return cap // attained in the middle to within 1e-9
+			return known // attained in the middle to within 1e-9
 		}
 	}
 	if n.noise == Laplace && len(v) > 1 {
-		return cap
+		return known
 	}
-	worst := n.renyiSearch(v, a, c, cap)
+	worst := n.renyiSearch(v, a, c, known)
 	if len(v) > 1 {
-		worst = math.Max(worst, n.renyiSearch(mirrored(v), a, c, cap))
+		worst = math.Max(worst, n.renyiSearch(mirrored(v), a, c, known))
 	}
-	return math.Min(cap, worst*(1+renyiSlack)+1e-13)
+	return math.Min(known, worst*(1+renyiSlack)+1e-13)
 }
 
 func mirrored(v Range) Range {
@@ -86,12 +86,12 @@ func (n kernel) laplaceMix(h Interval, a, s, t float64) float64 {
 	return k*(a-1)*c + math.Log(g(s-float64(h.Lo)+1)+inner+math.Exp(-d*c)*g(float64(h.Hi)-t+1))
 }
 
-// renyiSearch bounds sup_s D_α(s ‖ s+c) from above; cap is a bound that is known anyway.
-func (n kernel) renyiSearch(v Range, a, c, cap float64) float64 {
+// renyiSearch bounds sup_s D_α(s ‖ s+c) from above; known is a bound that is known anyway.
+func (n kernel) renyiSearch(v Range, a, c, known float64) float64 {
 	f := search{
 		at:    func(s float64) float64 { return n.renyiPair(v, a, s, s+c) },
 		bound: func(x cell) float64 { return n.renyiBound(v, a, c, x) },
-		steps: renyiSteps, tolerance: renyiTolerance, enough: cap,
+		steps: renyiSteps, tolerance: renyiTolerance, enough: known,
 	}
 	if n.noise == Laplace || len(v) > 1 {
 		f.steps = renyiShortSteps

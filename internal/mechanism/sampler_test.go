@@ -10,7 +10,7 @@ import (
 
 func TestExpNeg(t *testing.T) {
 	worst := uint64(0)
-	src := SeededSource(1)
+	src := seededSource(1)
 	for i := range 20000 {
 		hi, lo := src.Uint64()%50, src.Uint64()
 		if i < 100 {
@@ -69,7 +69,7 @@ func (d design) pmf(s int64) map[int64]float64 {
 
 func TestDrawMatchesPMF(t *testing.T) {
 	const draws = 200000
-	src := SeededSource(7)
+	src := seededSource(7)
 	for _, c := range []struct {
 		noise Noise
 		scale float64
@@ -131,11 +131,15 @@ func TestDrawsAreConstant(t *testing.T) {
 		b     Bounding
 		v     Range
 	}{
-		{Laplace, 3, Truncate, Range{{0, 1000}}}, {Laplace, 1e6, Truncate, Range{{0, 1000}}}, {Laplace, 40, Fold, Range{{0, 9}}},
-		{Gaussian, 500, Truncate, Range{{0, 1000}}}, {Gaussian, 1e12, Truncate, Range{{0, 1 << 32}}}, {Laplace, .5, Truncate, Range{{0, 1}, {1000, 1001}}},
+		{Laplace, 3, Truncate, Range{{0, 1000}}},
+		{Laplace, 1e6, Truncate, Range{{0, 1000}}},
+		{Laplace, 40, Fold, Range{{0, 9}}},
+		{Gaussian, 500, Truncate, Range{{0, 1000}}},
+		{Gaussian, 1e12, Truncate, Range{{0, 1 << 32}}},
+		{Laplace, .5, Truncate, Range{{0, 1}, {1000, 1001}}},
 	} {
 		p := fixed(design{newKernel(c.noise, kappaOf(c.noise, c.scale)), c.b, c.v})
-		src := SeededSource(3)
+		src := seededSource(3)
 		h := c.v.hull()
 		for _, s := range []int64{h.Lo, h.Lo + 1, h.Lo + int64(h.span()/2), h.Hi - 1, h.Hi} {
 			for range 2000 {
@@ -152,7 +156,7 @@ func TestDrawsAreConstant(t *testing.T) {
 // The slow branch: with a staircase that ends early most draws go through tail blocks and the big exponential.
 func TestTailsMatchPMF(t *testing.T) {
 	const draws = 20000
-	src := SeededSource(21)
+	src := seededSource(21)
 	for _, c := range []struct {
 		noise    Noise
 		scale    float64
@@ -182,7 +186,7 @@ func TestTailsMatchPMF(t *testing.T) {
 // Scales far too wide for counting single values: 40 bins of the distance, with their masses from the closed sums.
 func TestWideScales(t *testing.T) {
 	const draws, bins = 100000, 40
-	src := SeededSource(22)
+	src := seededSource(22)
 	for _, c := range []struct {
 		noise Noise
 		scale float64

@@ -59,7 +59,7 @@ func TestSelectDraws(t *testing.T) {
 	if half <= 0 || always <= half {
 		t.Fatalf("thresholds %d and %d", half, always)
 	}
-	src := SeededSource(9)
+	src := seededSource(9)
 	for _, n := range []int64{-5, 0, 1, half - 1, half, always - 1, always, always + 1000} {
 		want := 1.0
 		if n < always {

@@ -3,7 +3,6 @@ package mechanism
 import (
 	"crypto/rand"
 	"encoding/binary"
-	mathrand "math/rand/v2"
 )
 
 // sourceBlock is how many bytes are fetched from crypto/rand at a time: a system call per release would dominate it.
@@ -14,22 +13,14 @@ const sourceBlock = 4096
 type Source struct {
 	block [sourceBlock]byte
 	left  int
-	fill  func([]byte)
+	fill  func([]byte) // replaces crypto/rand in this package's tests
 	draws uint64
 
 	scratch proposal // of the release being drawn, kept here to spare an allocation
 }
 
-// NewSource returns a Source of crypto/rand, which never fails (crypto/rand ends the process instead).
+// NewSource returns a Source of crypto/rand. It never fails: where the system has no randomness, crypto/rand ends the process.
 func NewSource() *Source { return new(Source) }
-
-// SeededSource returns a deterministic Source for tests and figures. It protects nobody.
-func SeededSource(seed uint64) *Source {
-	var key [32]byte
-	binary.LittleEndian.PutUint64(key[:], seed)
-	chacha := mathrand.NewChaCha8(key)
-	return &Source{fill: func(p []byte) { _, _ = chacha.Read(p) }}
-}
 
 // Uint64 returns the next word. Words are erased from the block as they are handed out.
 func (s *Source) Uint64() uint64 {

@@ -73,12 +73,12 @@ func pgxSession(t *testing.T, conn *pgx.Conn) {
 	if err := conn.QueryRow(ctx, "SELECT beds, $1::date + 1 FROM wards WHERE ward = $2", time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC), "A").Scan(&beds, &day); err != nil || beds != 30 || day.Month() != time.February {
 		t.Errorf("public: %d, %v, %v", beds, day, err)
 	}
-	for sql, code := range map[string]string{
+	for statement, code := range map[string]string{
 		"SELECT name FROM patients": "42501", "SELECT * FROM patients": "42501", "SELECT nope FROM patients": "42703", "SELECT * FROM secrets": "42P01",
 		"INSERT INTO wards VALUES ('x')": "42501", "SELEC 1": "42601", "DO 'BEGIN END'": "0A000",
 	} {
-		if _, err := conn.Exec(ctx, sql); sqlState(err) != code {
-			t.Errorf("%s: %v, want %s", sql, err, code)
+		if _, err := conn.Exec(ctx, statement); sqlState(err) != code {
+			t.Errorf("%s: %v, want %s", statement, err, code)
 		}
 	}
 	tx, err := conn.Begin(ctx)

@@ -45,8 +45,12 @@ var twins = map[kind][][]string{
 	texts:      {{"Ann", "ANN"}, {"é", "e\u0301"}, {"icu", "er"}},
 	dates:      {{"2020-01-01", "2021-12-31"}, {"2019-11-03", "2000-01-01"}, {"2020-06-15", "2020-11-01"}},
 	timestamps: {{"2020-03-08 02:30:00", "2020-03-08 03:30:00"}, {"2020-11-01 01:30:00", "2020-11-01 00:30:00"}, {"2020-04-05 01:45:00", "2020-04-05 02:15:00"}},
-	instants: {{"2019-11-03 05:00:00+00", "2019-11-02 03:00:00+00"}, {"2020-11-01 05:30:00+00", "2020-11-01 06:30:00+00"}, {"2020-06-15 18:30:00+00", "2020-06-15 13:00:00+00", "2020-06-15 15:00:00+00"},
-		{"2020-04-04 14:45:00+00", "2020-04-04 15:15:00+00"}},
+	instants: {
+		{"2019-11-03 05:00:00+00", "2019-11-02 03:00:00+00"},
+		{"2020-11-01 05:30:00+00", "2020-11-01 06:30:00+00"},
+		{"2020-06-15 18:30:00+00", "2020-06-15 13:00:00+00", "2020-06-15 15:00:00+00"},
+		{"2020-04-04 14:45:00+00", "2020-04-04 15:15:00+00"},
+	},
 	intervals: {{"24:00", "1 day"}, {"30 days", "1 mon"}, {"0", "1 mon -30 days"}},
 	booleans:  {{"true", "false"}},
 }
@@ -163,24 +167,34 @@ func (g *generator) made(k kind, depth int) string {
 	zone := "'" + pick(g, zones) + "'"
 	switch k {
 	case integers:
-		return pick(g, []string{g.column(integers) + " % 7", g.column(integers) + " / 10", g.column(integers) + " + 1", g.column(floats) + "::int", g.column(numerics) + "::int",
-			"width_bucket(" + g.column(numerics) + ", 0, 1000, 5)", "length(" + sub(texts) + ")", g.column(dates) + " - date '2020-01-01'", "extract(year FROM " + g.column(dates) + ")::int"})
+		return pick(g, []string{
+			g.column(integers) + " % 7", g.column(integers) + " / 10", g.column(integers) + " + 1", g.column(floats) + "::int", g.column(numerics) + "::int",
+			"width_bucket(" + g.column(numerics) + ", 0, 1000, 5)", "length(" + sub(texts) + ")", g.column(dates) + " - date '2020-01-01'", "extract(year FROM " + g.column(dates) + ")::int",
+		})
 	case numerics:
-		return pick(g, []string{g.column(integers) + "::numeric", g.column(numerics) + " * 0.1", "round(" + g.column(numerics) + ", 1)", "floor(" + g.column(integers) + " / 10.0)", "trunc(" + g.column(numerics) + ")",
-			g.column(floats) + "::numeric", "extract(hour FROM " + g.column(timestamps) + ")"})
+		return pick(g, []string{
+			g.column(integers) + "::numeric", g.column(numerics) + " * 0.1", "round(" + g.column(numerics) + ", 1)", "floor(" + g.column(integers) + " / 10.0)", "trunc(" + g.column(numerics) + ")",
+			g.column(floats) + "::numeric", "extract(hour FROM " + g.column(timestamps) + ")",
+		})
 	case floats:
-		return pick(g, []string{g.column(integers) + "::float8", g.column(numerics) + "::float8", g.column(floats) + " * 0.1", g.column(integers) + " * 0.1::float8", g.column(integers) + " / 1e9 + 0.1::float8",
-			"floor(" + g.column(floats) + ")", g.column(numerics) + "::float8 / 3", "sqrt(abs(" + g.column(integers) + "))", "date_part('minute', " + g.column(timestamps) + ")"})
+		return pick(g, []string{
+			g.column(integers) + "::float8", g.column(numerics) + "::float8", g.column(floats) + " * 0.1", g.column(integers) + " * 0.1::float8", g.column(integers) + " / 1e9 + 0.1::float8",
+			"floor(" + g.column(floats) + ")", g.column(numerics) + "::float8 / 3", "sqrt(abs(" + g.column(integers) + "))", "date_part('minute', " + g.column(timestamps) + ")",
+		})
 	case texts:
-		return pick(g, []string{"upper(" + sub(texts) + ")", "lower(" + sub(texts) + ")", "left(" + sub(texts) + ", 1)", sub(texts) + " || " + sub(texts), g.column(integers) + "::text", g.column(dates) + "::text",
-			g.column(numerics) + "::text", g.column(floats) + "::text", "to_char(" + g.column(dates) + ", 'YYYY-MM')", sub(texts) + ` COLLATE "C"`, g.column(booleans) + "::text", g.column(instants) + "::text"})
+		return pick(g, []string{
+			"upper(" + sub(texts) + ")", "lower(" + sub(texts) + ")", "left(" + sub(texts) + ", 1)", sub(texts) + " || " + sub(texts), g.column(integers) + "::text", g.column(dates) + "::text",
+			g.column(numerics) + "::text", g.column(floats) + "::text", "to_char(" + g.column(dates) + ", 'YYYY-MM')", sub(texts) + ` COLLATE "C"`, g.column(booleans) + "::text", g.column(instants) + "::text",
+		})
 	case dates:
 		return pick(g, []string{g.column(instants) + "::date", g.column(timestamps) + "::date", g.column(dates) + " + 30", "(" + g.column(instants) + " AT TIME ZONE " + zone + ")::date", "date_trunc('month', " + g.column(dates) + ")::date"})
 	case timestamps:
 		return pick(g, []string{g.column(dates) + "::timestamp", g.column(instants) + " AT TIME ZONE " + zone, "date_trunc('day', " + g.column(timestamps) + ")", g.column(instants) + "::timestamp", g.column(timestamps) + " + interval '1 day'"})
 	case instants:
-		return pick(g, []string{g.column(dates) + "::timestamptz", g.column(timestamps) + "::timestamptz", g.column(timestamps) + " AT TIME ZONE " + zone, "date_trunc('day', " + g.column(instants) + ")",
-			"date_trunc('hour', " + g.column(instants) + ", " + zone + ")", g.column(instants) + " + interval '1 day'"})
+		return pick(g, []string{
+			g.column(dates) + "::timestamptz", g.column(timestamps) + "::timestamptz", g.column(timestamps) + " AT TIME ZONE " + zone, "date_trunc('day', " + g.column(instants) + ")",
+			"date_trunc('hour', " + g.column(instants) + ", " + zone + ")", g.column(instants) + " + interval '1 day'",
+		})
 	case intervals:
 		return pick(g, []string{g.column(instants) + " - timestamptz '2020-01-01 00:00+00'", g.column(timestamps) + " - timestamp '2020-01-01'", "justify_hours(" + g.column(intervals) + ")", "make_interval(days => " + g.column(integers) + "::int)"})
 	}

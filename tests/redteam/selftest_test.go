@@ -39,10 +39,14 @@ func TestJudgeFindsFaults(t *testing.T) {
 		{"no integer", one("SELECT 1::int8, 0.5", 1), "no integer"},
 		{"a selection by rows", block{Measure: "SELECT ward, count(*) FROM public.visits WHERE patient_id IS NOT NULL GROUP BY 1", Selection: &charge{Groups: 5}, KeyColumns: 1}, "the number of units moves by"},
 		{"selection of too many groups", block{Measure: "SELECT ward, count(DISTINCT patient_id) FROM public.visits GROUP BY 1", Selection: &charge{Groups: 1}, KeyColumns: 1}, "the number of units moves in"},
-		{"two releases exchanged", block{Measure: "SELECT 1::int8, count(*), sum(LEAST(GREATEST(age, 0), 120)) FROM public.patients", Measured: []int{1, 0}, Keys: 1,
-			Releases: []charge{{Name: "count", Sensitivity: 1, Groups: 1}, {Name: "sum", Sensitivity: 120, Groups: 1}}}, "count moves by"},
-		{"a histogram of all rows", block{Keys: 1, Releases: []charge{{Name: "median", Kind: "quantile", Sensitivity: 4, Groups: 1}},
-			Histograms: []histogram{{"SELECT 1::int8, LEAST(GREATEST(minutes, 0), 60), count(*) FROM public.visits WHERE patient_id IS NOT NULL GROUP BY 2", []int{0}}}}, "median moves by"},
+		{"two releases exchanged", block{
+			Measure: "SELECT 1::int8, count(*), sum(LEAST(GREATEST(age, 0), 120)) FROM public.patients", Measured: []int{1, 0}, Keys: 1,
+			Releases: []charge{{Name: "count", Sensitivity: 1, Groups: 1}, {Name: "sum", Sensitivity: 120, Groups: 1}},
+		}, "count moves by"},
+		{"a histogram of all rows", block{
+			Keys: 1, Releases: []charge{{Name: "median", Kind: "quantile", Sensitivity: 4, Groups: 1}},
+			Histograms: []histogram{{"SELECT 1::int8, LEAST(GREATEST(minutes, 0), 60), count(*) FROM public.visits WHERE patient_id IS NOT NULL GROUP BY 2", []int{0}}},
+		}, "median moves by"},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
 			r := &record{statement: statement{sql: fault.name}, blocks: []block{fault.block}}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func close(t *testing.T, what string, got, want, rel float64) {
+func near(t *testing.T, what string, got, want, rel float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= rel*math.Abs(want)) {
 		t.Errorf("%s: got %.6g, want %.6g", what, got, want)
@@ -21,7 +21,7 @@ func TestLambertW(t *testing.T) {
 		}
 	}
 	for _, w := range []float64{-1.001, -1.5, -3, -20, -300} {
-		close(t, "branch -1", lambertW(w*math.Exp(w), -1), w, 1e-6)
+		near(t, "branch -1", lambertW(w*math.Exp(w), -1), w, 1e-6)
 	}
 	if !math.IsNaN(lambertW(-1, 0)) || !math.IsNaN(lambertW(.5, -1)) {
 		t.Error("no real value")
@@ -32,7 +32,7 @@ func TestLambertW(t *testing.T) {
 func TestCroftDataDependentScale(t *testing.T) {
 	for _, eps := range []float64{.1, 1, 3} {
 		first := CroftDataDependent(0, eps)
-		close(t, "(32)", first*eps, 1.586, 1e-3)
+		near(t, "(32)", first*eps, 1.586, 1e-3)
 		last := first
 		for i := .05; i < 40; i += .05 {
 			scale := CroftDataDependent(i/eps, eps)
@@ -46,15 +46,15 @@ func TestCroftDataDependentScale(t *testing.T) {
 				t.Fatalf("ε %g, %g spans: (25) is %g, want %g", eps, x, left, i)
 			}
 		}
-		close(t, "limit", last*eps, 1, .05)
+		near(t, "limit", last*eps, 1, .05)
 	}
 }
 
 // Theorem 1 fails: within ε at the bound, beyond every limit far away.
 func TestCroftViolation(t *testing.T) {
-	close(t, "at the bound", CroftLogRatio(3, 4, 0, 1), 1, 1e-2)
-	close(t, "ε .1 at -200", CroftLogRatio(0, 1, -200, .1), .295, 5e-3)
-	close(t, "ε .1 at -1000", CroftLogRatio(0, 1, -1000, .1), 1.59, 5e-3)
+	near(t, "at the bound", CroftLogRatio(3, 4, 0, 1), 1, 1e-2)
+	near(t, "ε .1 at -200", CroftLogRatio(0, 1, -200, .1), .295, 5e-3)
+	near(t, "ε .1 at -1000", CroftLogRatio(0, 1, -1000, .1), 1.59, 5e-3)
 	if r := CroftLogRatio(0, 1, -1e6, .1); r < 1000 {
 		t.Errorf("far away: %g", r)
 	}
@@ -62,9 +62,9 @@ func TestCroftViolation(t *testing.T) {
 
 // The corrected (22), against integration, in regime III; regimes I and II are 0.
 func TestFuRegimes(t *testing.T) {
-	close(t, "(22)", FuRegime3(2, .6, 1), .11658, 1e-4)
+	near(t, "(22)", FuRegime3(2, .6, 1), .11658, 1e-4)
 	for _, c := range []struct{ order, a, b float64 }{{2, .2, .8}, {5, .1, .4}, {8, 0, 1}} {
-		close(t, "regime III", FuRegime3(c.order, c.b-c.a, 1), laplacePair(c.order, c.a, c.b, 0, 1), 1e-6)
+		near(t, "regime III", FuRegime3(c.order, c.b-c.a, 1), laplacePair(c.order, c.a, c.b, 0, 1), 1e-6)
 		if d := laplacePair(c.order, -3, -1, 0, 1); math.Abs(d) > 1e-9 {
 			t.Errorf("regime I: %g", d)
 		}
@@ -72,7 +72,7 @@ func TestFuRegimes(t *testing.T) {
 			t.Errorf("regime II: %g", d)
 		}
 	}
-	close(t, "[0, 1]", FuRegime3(8, 1, 1), .67866, 1e-4)
+	near(t, "[0, 1]", FuRegime3(8, 1, 1), .67866, 1e-4)
 }
 
 func TestFindingsAreMarked(t *testing.T) {

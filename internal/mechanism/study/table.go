@@ -103,8 +103,10 @@ func (c *TableCmd) boxRows(grid float64) ([]mechanism.Candidate, error) {
 	delta := c.Sensitivity / grid
 	row := func(noise mechanism.Noise, b mechanism.Bounding, cal mechanism.Calibration, scale, loss float64) mechanism.Candidate {
 		average, worst := mechanism.BoxErrors(noise, b, scale, lengths)
-		return mechanism.Candidate{Noise: noise, Bounding: b, Guarantee: "pure", Calibration: cal, Joint: true,
-			Scale: scale * grid, Loss: loss, RMSEAverage: average * grid, RMSEWorst: worst * grid}
+		return mechanism.Candidate{
+			Noise: noise, Bounding: b, Guarantee: "pure", Calibration: cal, Joint: true,
+			Scale: scale * grid, Loss: loss, RMSEAverage: average * grid, RMSEWorst: worst * grid,
+		}
 	}
 	paper := mechanism.ChenHaleBoxVariance(lengths, delta, c.Epsilon)
 	tight := mechanism.BoxVariance(lengths, delta, c.Epsilon)
