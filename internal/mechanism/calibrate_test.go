@@ -138,7 +138,7 @@ func TestTruncatedGaussianIsBelowPlain(t *testing.T) {
 	}
 }
 
-// The analytic Gaussian mechanism: σ = 8.06 at ε = .5, δ = 1e-6 (PRIVACY 23; Balle and Wang 2018).
+// The analytic Gaussian mechanism: σ = 8.06 at ε = .5, δ = 1e-6 (docs/mechanisms.md, section 5; Balle and Wang 2018).
 func TestProfileCalibration(t *testing.T) {
 	g := Guarantee{.5, 1e-6}
 	const grid = 1 << 20

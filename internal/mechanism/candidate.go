@@ -57,7 +57,7 @@ func (c Candidate) Uses(epsilon, delta float64) int {
 
 // task is a scalar or chained release reduced to what calibration needs, for one group.
 type task struct {
-	v       Range // closed; for chained releases and open ends a stand-in
+	v       Range // closed; for chained releases and open ends a finite substitute
 	delta   float64
 	g       Guarantee // per group
 	groups  int
@@ -186,8 +186,8 @@ func (t task) pureLossOf(d design, c float64) float64 {
 	return d.kappa * c
 }
 
-// curve is what the release costs over all its groups (PRIVACY 15: for a range that follows from a count, the supremum
-// over all of them).
+// curve is what the release costs over all its groups (for a range that follows from a count, the supremum
+// over all of them: docs/mechanisms.md, section 11).
 func (t task) curve(d design) Curve {
 	c := math.Min(t.delta, float64(t.v.hull().span()))
 	if c <= 0 {

@@ -106,7 +106,7 @@ func (d design) sampledSpread(s float64) float64 {
 
 // Margin is half the width of a 95% interval around a released value, in grid steps: |released − true| exceeds it with
 // probability at most 5%, whatever the true value is. It depends on the released values and public quantities alone
-// (PRIVACY 19). For a Quantile nothing better than the range is public.
+// (docs/mechanisms.md, section 8). For a Quantile nothing better than the range is public.
 func (p *Prepared) Margin(released, count int64) float64 {
 	h, ok := p.hullAt(count)
 	if !ok {

@@ -65,7 +65,7 @@ const (
 func (n kernel) gaussianSums(lo, hi float64) sums {
 	k := n.kappa
 	if far := math.Hypot(math.Max(lo, 0), n.reach()) + 2; lo < -far || hi > far {
-		// Cut what has no weight beside the largest: ends near 2^60 would cost the alignment of the points.
+		// Cut what has no weight against the largest: ends near 2^60 would cost the alignment of the points.
 		start := lo - math.Floor(lo)
 		if hi > far {
 			hi = start + math.Ceil(far)

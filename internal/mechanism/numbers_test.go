@@ -15,7 +15,7 @@ func near(t *testing.T, what string, got, want, rel float64) {
 	}
 }
 
-// The tight univariate rows of MECHANISMS.md §2 and the paper's σ beside them, with the paper's true loss.
+// The tight univariate rows of docs/mechanisms.md, section 2, and the paper's σ beside them, with the paper's true loss.
 func TestUnivariateGaussian(t *testing.T) {
 	for _, c := range []struct{ l, delta, eps, paper, paperLoss, tight float64 }{
 		{10, 1, 1, 3.607, .538, 2.758},

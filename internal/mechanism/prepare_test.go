@@ -246,7 +246,7 @@ func TestPrepareConcurrently(t *testing.T) {
 }
 
 func TestUses(t *testing.T) {
-	// PRIVACY 23: counts at ±20 from a budget of (10, 1e-6): 320 Gaussian, 149 Laplace, 66 by the sum of ε.
+	// Counts at ±20 from a budget of (10, 1e-6): 320 Gaussian, 149 Laplace, 66 by the sum of ε.
 	r := Release{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 1}
 	for _, c := range []struct {
 		noise    Noise

@@ -16,7 +16,7 @@ type Histogram []Bin
 // rankBits are the bits behind the point of ranks: a fraction is rounded to a multiple of 2^−20.
 const rankBits = 20
 
-// rankSampler is the exponential mechanism on the grid (PRIVACY 17): a point z has weight exp(−κ·dist), where dist is the
+// rankSampler is the exponential mechanism on the grid (docs/mechanisms.md, section 9): a point z has weight exp(−κ·dist), where dist is the
 // distance of the target rank from [#<z, #≤z]. Adding a unit with up to m rows moves the target by q·m and the ranks by
 // up to m in the same direction, so the distance by at most max(q, 1−q)·m = Δ; with κ = ε/2Δ the release is ε-DP, and of
 // bounded range ε, hence ε²/8-zCDP (Dong, Durfee and Rogers 2020).

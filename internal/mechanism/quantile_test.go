@@ -167,7 +167,7 @@ func TestPickBigAgrees(t *testing.T) {
 	}
 }
 
-// The minimum and the maximum of PRIVACY 17: with 400 values in [0, 120] the root mean squared error is near 3.8, not
+// The minimum and the maximum (docs/mechanisms.md, section 9): with 400 values in [0, 120] the root mean squared error is near 3.8, not
 // 10.5 as with the plain rank.
 func TestMinimumIsUseful(t *testing.T) {
 	p := prepareQuantile(t, 0, Range{{0, 120}}, 1, Guarantee{Epsilon: .5})

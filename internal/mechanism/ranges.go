@@ -41,7 +41,8 @@ func (r Range) closed() (c Range, openLo, openHi bool) {
 	return c, openLo, openHi
 }
 
-// hull is [min, max] of a closed range: where a mean of valid values can lie (PRIVACY 20).
+// hull is [min, max] of a closed range. A mean of valid values may lie in a gap, so true values range over the hull
+// (docs/mechanisms.md, Setting).
 func (r Range) hull() Interval { return Interval{r[0].Lo, r[len(r)-1].Hi} }
 
 // span is L, the length of the hull.

@@ -49,28 +49,28 @@ type Range []Interval
 // Grid maps grid steps to real values: value = Origin + Step·z. It is for display only; no released value passes through it.
 type Grid struct{ Origin, Step float64 }
 
-// Kind tells how a release is measured and drawn.
+// Kind selects how a release is measured and drawn.
 type Kind string
 
 const (
 	Scalar    Kind = "scalar"    // one integer, range fixed by policy or type
-	Chained   Kind = "chained"   // a sum whose range follows from a count released before it (PRIVACY 15)
-	Quantile  Kind = "quantile"  // exponential mechanism on the grid of Range (PRIVACY 17)
-	Selection Kind = "selection" // (ε,δ) partition selection on the number of units (PRIVACY 21)
+	Chained   Kind = "chained"   // a sum whose range follows from a count released before it (docs/mechanisms.md, section 11)
+	Quantile  Kind = "quantile"  // exponential mechanism on the grid of Range (docs/mechanisms.md, section 9)
+	Selection Kind = "selection" // (ε,δ) partition selection on the number of units (docs/mechanisms.md, section 10)
 )
 
 // Release describes one noisy answer before any data is read: the one object that ledger, explain, cache, NOTICE and
-// margins read (PRIVACY 13). All integers are grid steps.
+// margins read. All integers are grid steps.
 type Release struct {
 	Name        string // as the analyst would call it: "avg(cost)"
 	Kind        Kind
 	Range       Range
 	Sensitivity int64 // Δ: how far one unit moves the exact value in one group
 	Groups      int   // C: in how many groups one unit may be; the charge covers all of them
-	Weight      int   // share of the statement's ε (PRIVACY 14)
+	Weight      int   // share of the statement's ε (docs/privacy.md P18)
 	Choice      Choice
 	Grid        Grid
-	Margin      int64 `json:",omitempty"` // 95% margin to keep, in place of a share of ε by Weight; 0: none is asked for
+	Margin      int64 `json:",omitempty"` // 95% margin to keep, in place of a share of ε by Weight; 0 means that none is asked for
 
 	// Chained: the exact sum of n rows lies in [n·PerRow.Lo, n·PerRow.Hi]; CountRef is the index, in the block's
 	// releases, of the count n̂ that fixes the range.

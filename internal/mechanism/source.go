@@ -40,5 +40,5 @@ func (s *Source) Uint64() uint64 {
 	return w
 }
 
-// Draws counts the words handed out so far: the measure of work in the tests that show that sampling tells nothing.
+// Draws counts the words handed out so far: the tests of sampling compare it, since the amount of work must not depend on the true value.
 func (s *Source) Draws() uint64 { return s.draws }

@@ -16,7 +16,7 @@ func selectionPolicy() string {
 		"max_rows_per_unit: 5", "max_rows_per_unit: 5\n    max_groups_per_unit: 2").Replace(townPolicy)
 }
 
-// TestBreachSelectionByDistinctCounts: where keys are selected, aggregates of every kind are answered alone and beside each other. The
+// TestBreachSelectionByDistinctCounts: where keys are selected, aggregates of every kind are answered alone and together. The
 // keys have hundreds of units, so that none is left out but once in e^100 draws.
 func TestBreachSelectionByDistinctCounts(t *testing.T) {
 	const key = "CASE WHEN p.age < 50 THEN left(p.name, 6) ELSE left(p.name, 5) END"

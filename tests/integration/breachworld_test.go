@@ -83,7 +83,7 @@ tables:
   scales: {public: true}
 `
 
-// question is one statement of an analyst, under settings of his session.
+// question is one statement of an analyst, under settings of the analyst's session.
 type question struct {
 	name    string
 	set     string // SET commands

@@ -115,7 +115,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestStatementsDoNotOutliveTheirTypes: values that a client encoded as it was told at Parse are not read as another type.
+// TestStatementsDoNotOutliveTheirTypes: values that a client encoded for the types of Parse are not read as other types.
 func TestStatementsDoNotOutliveTheirTypes(t *testing.T) {
 	p := start(t, clinicPolicy(), clinic)
 	conn, ctx := p.connect(), context.Background()

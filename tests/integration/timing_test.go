@@ -75,7 +75,7 @@ func TestOutcomesWaitForTheirMoment(t *testing.T) {
 	}
 }
 
-// TestOthersDoNotWaitForOnesMeasures: one analyst's measures leave room on main for another's, and what is free waits for none.
+// TestOthersDoNotWaitForOnesMeasures: one analyst's measures leave connections to main for another's, and free statements wait for none.
 func TestOthersDoNotWaitForOnesMeasures(t *testing.T) {
 	p := start(t, clinicPolicy("pool: {main: 2, wait: 1m}"), clinic)
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second) // less than pool.wait

@@ -107,7 +107,7 @@ func TestKeptAnswersBelongToOneAnalyst(t *testing.T) {
 	}
 }
 
-// TestOneQuestionInFlightOfTwoAnalysts: who asks what another analyst is asking at this moment waits for nobody's answer but his own.
+// TestOneQuestionInFlightOfTwoAnalysts: an analyst who asks what another is asking at this moment waits for their own answer alone.
 func TestOneQuestionInFlightOfTwoAnalysts(t *testing.T) {
 	p := startAbroad(t, answersPolicy())
 	unlock := p.hold("LOCK TABLE far.people IN ACCESS EXCLUSIVE MODE")

@@ -140,7 +140,7 @@ func (w *world) encode(ctx context.Context, conn *pgconn.PgConn, s session, st s
 	return values, formats, nil
 }
 
-// refusal tells a refusal from a failure of main: no statement may make main fail.
+// refusal distinguishes a refusal from a failure of main: no statement may make main fail.
 func refusal(err error) error {
 	var e *pgconn.PgError
 	if errors.As(err, &e) && e.Code != "XX000" {

@@ -222,7 +222,7 @@ func (g *generator) distinct() string {
 	return "SELECT count(*), count(s.k), count(DISTINCT s.k) FROM (" + inner + ") s"
 }
 
-// lateral reads rows of the same unit beside each row.
+// lateral reads, for each row, rows of the same unit.
 func (g *generator) lateral() string {
 	s, inner := g.source(), g.simple("y")
 	g.cols, g.subs = inner.cols, nil

@@ -73,7 +73,7 @@ func TestTableNumbers(t *testing.T) {
 		{[]string{"--range=1000", "--sensitivity=1", "--epsilon=1"}, "gaussian truncate pure tight", 31.22, 5e-4},
 		{[]string{"--box=10,8", "--sensitivity=4.47213595499958", "--epsilon=0.5"}, "gaussian truncate pure paper", math.Sqrt(170.27), 1e-4},
 		{[]string{"--box=10,8", "--sensitivity=4.47213595499958", "--epsilon=0.5"}, "gaussian truncate pure tight", math.Sqrt(61.39), 1e-4},
-		// σ 8.06 at ε = .5, δ = 1e-6 on the exact profile (PRIVACY 23).
+		// σ 8.06 at ε = .5, δ = 1e-6 on the exact profile (docs/mechanisms.md, section 5).
 		{[]string{"--range=10000", "--sensitivity=1", "--epsilon=0.5", "--delta=1e-6"}, "gaussian fold rdp tight", 8.06, 1e-3},
 	} {
 		got := tableRows(t, c.args...)[c.row]

@@ -11,7 +11,7 @@ import (
 type Figure struct {
 	Name, Title, X, Y string
 	LogX, LogY        bool
-	LegendLeft        bool    // where the lines leave room
+	LegendLeft        bool    // the lines leave space there
 	MaxY              float64 // 0: as the data
 	Lines             []Line
 }

@@ -35,7 +35,7 @@ func CroftLogRatio(i, j, z, eps float64) float64 {
 }
 
 // FuRegime3 is the corrected (22)/(23): the divergence of order a of two Laplace distributions at 0 and μ truncated to
-// [a, b] inside (0, μ), of which only b−a matters. The paper prints 1/(1−2α) where 1/(2α−1) must stand.
+// [a, b] inside (0, μ), of which only b−a matters. The paper prints 1/(1−2α) in place of 1/(2α−1).
 func FuRegime3(order, length, lambda float64) float64 {
 	l := length / lambda
 	return math.Log((math.Exp((order-1)*l)-math.Exp(-order*l))/((2*order-1)*-math.Expm1(-l))) / (order - 1)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// marks tell the lines of a text figure apart.
+// marks distinguish the lines of a text figure.
 const marks = "*+ox#@%&=~"
 
 // Text draws the figure with characters: width columns and height rows of plot, with axes and a legend.

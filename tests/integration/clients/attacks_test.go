@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// answered are statements of the corpus that the catalog room refuses, and that others answer before they get there: the
+// answered are statements of the corpus that package catalog refuses, and that other packages answer first: the
 // analysis of private queries with released values or without looking at a row, the session by a setting of its own that
 // reaches no server.
 var answered = map[string]bool{
@@ -20,7 +20,7 @@ var answered = map[string]bool{
 	"SELECT set_config('work_mem', '1GB', false)": true,
 }
 
-// TestAttacks sends the attack corpus of the catalog room over the wire, by both protocols: each statement is refused with
+// TestAttacks sends the attack corpus of package catalog over the wire, by both protocols: each statement is refused with
 // a code of the contract, and the session goes on.
 func TestAttacks(t *testing.T) {
 	_, db, dsn := start(t)

@@ -2,5 +2,5 @@
 // each client, one file for each thing that it does. Its test sends all of it to a running dpproxy.
 //
 // A statement ends with a line that is a semicolon; lines "-- $1 = 'x'" in front of it are the values of its parameters.
-// {class:patients} and {type:severity} stand for OIDs.
+// {class:patients} and {type:severity} are replaced by OIDs.
 package clients

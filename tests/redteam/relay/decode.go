@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// decoder follows one connection: which text a statement's name stands for, and which values a portal's.
+// decoder follows one connection: the text of each named statement, and the values of each portal.
 type decoder struct {
 	statements map[string]prepared
 	portals    map[string]Query
@@ -19,7 +19,7 @@ type prepared struct {
 	types []uint32
 }
 
-// message reads a message of the client. It returns a query if the server is told to run one. An error says that the record is
+// message reads a message of the client. It returns a query if the message makes the server run one. An error says that the record is
 // not complete.
 func (d *decoder) message(kind byte, body []byte) (*Query, error) {
 	switch kind {

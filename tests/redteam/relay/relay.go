@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Query is one statement that the server was told to run: text that was only parsed or described is none.
+// Query is one statement that the server ran. Text that was only parsed or described is none.
 type Query struct {
 	Conn    int // which connection, counted from 1
 	SQL     string
