@@ -17,7 +17,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
 )
 
-// Analysis is an analysed statement: cached by text, parameter types, policy version and session settings (PRIVACY 25).
+// Analysis is an analysed statement: cached by text, parameter types, policy version and session settings.
 // Immutable and safe for concurrent use.
 type Analysis struct {
 	Route       schema.Route

@@ -117,7 +117,7 @@ func (b Block) normalised() Block {
 	return b
 }
 
-// costs shares the statement's ε over the releases by weight (PRIVACY 14), and finds the statement's ε: the least of the
+// costs shares the statement's ε over the releases by weight (docs/privacy.md P18), and finds the statement's ε: the least of the
 // tables' that it reads.
 func (b *planning) costs(p *Plan) {
 	total := 0

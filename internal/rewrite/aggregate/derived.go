@@ -8,6 +8,6 @@ const (
 	DerivedHigh   Derived = "high"   // upper end, int8[]
 	DerivedStddev Derived = "stddev" // of the noise, in grid steps, float8[]
 	// DerivedThreshold is ln(1/2β)/ε of a count, rounded up, with β = .05 and the release's own ε: what noise alone exceeds in
-	// 5% of the draws (PRIVACY 18); int8[], the same for every group.
+	// 5% of the draws; int8[], the same for every group.
 	DerivedThreshold Derived = "threshold"
 )

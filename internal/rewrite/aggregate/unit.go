@@ -28,7 +28,7 @@ func UnitAggregate(b *relation.Base, d *relation.Derived, c *Call, name string, 
 
 // UnitValue is an aggregate over rows of one unit, with a description of its value, whose bounds the SQL enforces. over is the
 // window that it runs over, nil for a group; some says that there is a row at all. What it computes does not depend on
-// the order of rows (PRIVACY 7).
+// the order of rows (docs/privacy.md P8).
 func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Over, some bool) (*expr.Column, query.Scalar, error) {
 	if c.Array {
 		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s of several fractions is not supported inside a per-%s subquery", c.Name, src.Kind), pgerr.Hint("Write one call for each fraction."))

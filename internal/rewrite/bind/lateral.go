@@ -80,7 +80,7 @@ func (b *Binder) lateralAggregates(sub *pg_query.SelectStmt, around *Scope) (*re
 	return r, nil
 }
 
-// lateralFirst is ORDER BY … LIMIT 1: the first row of a unit, since all rows are of one (PRIVACY 7).
+// lateralFirst is ORDER BY … LIMIT 1: the first row of a unit, since all rows are of one (docs/privacy.md P4c).
 func (b *Binder) lateralFirst(sub *pg_query.SelectStmt, e *Env, around *Scope) (*relation.Relation, error) {
 	one := sub.LimitCount.GetAConst().GetIval().GetIval() == 1 && sub.LimitOffset == nil && sub.LimitOption == pg_query.LimitOption_LIMIT_OPTION_COUNT
 	plain := sqltree.Clone(sub)

@@ -18,7 +18,7 @@ import (
 const maxScalarText = 16 << 10
 
 // unitScalar is a scalar subquery that aggregates private rows of the outer row's own unit:
-// (SELECT count(*) FROM visits v WHERE v.patient_id = p.id). It reads one unit's rows (PRIVACY 6), and the SQL enforces the
+// (SELECT count(*) FROM visits v WHERE v.patient_id = p.id). It reads one unit's rows (docs/privacy.md P7), and the SQL enforces the
 // bounds of its value. nil: the subquery has another form.
 func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
 	if sub.Op != pg_query.SetOperation_SETOP_NONE || len(sub.GroupClause) > 0 || sub.HavingClause != nil || len(sub.DistinctClause) > 0 ||

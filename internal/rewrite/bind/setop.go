@@ -20,7 +20,7 @@ var setWords = map[pg_query.SetOperation]string{
 	pg_query.SetOperation_SETOP_UNION: "UNION", pg_query.SetOperation_SETOP_INTERSECT: "INTERSECT", pg_query.SetOperation_SETOP_EXCEPT: "EXCEPT",
 }
 
-// setOperation combines the rows of two queries unit by unit (PRIVACY 3). All but UNION ALL compare rows, which have to name their
+// setOperation combines the rows of two queries unit by unit (docs/privacy.md P8). All but UNION ALL compare rows, which have to name their
 // unit: else a row of one person would decide about another's.
 func (b *Binder) setOperation(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error) {
 	word := setWords[s.Op]
@@ -61,7 +61,7 @@ func (b *Binder) setOperation(s *pg_query.SelectStmt, e *Env) (*relation.Relatio
 			c.Nullable = x.Nullable() && y.Nullable()
 		}
 		left, right := x.SQL(), y.SQL()
-		if s.Op != pg_query.SetOperation_SETOP_UNION { // equal rows have to look alike, as one of them stays (PRIVACY 7)
+		if s.Op != pg_query.SetOperation_SETOP_UNION { // equal rows have to look alike, as one of them stays (docs/privacy.md P8)
 			if left, err = relation.SpelledAlike(left, c); err != nil {
 				return nil, err
 			}

@@ -82,7 +82,7 @@ func (s *Scope) subquery(sub *pg_query.SelectStmt) (*relation.Relation, error) {
 }
 
 // quantified is test IN (SELECT …), or another comparison with ANY or ALL of the rows: those of a public relation, or of the
-// row's own unit, by a condition of the subquery or, for IN, by the columns compared (PRIVACY 6).
+// row's own unit, by a condition of the subquery or, for IN, by the columns compared (docs/privacy.md P7).
 func (s *Scope) quantified(node *pg_query.Node, l *pg_query.SubLink, sub *pg_query.SelectStmt, test []*expr.Expr) (*expr.Expr, error) {
 	s.read = nil
 	r, err := s.project(sub)
@@ -222,7 +222,7 @@ func (s *Scope) project(sub *pg_query.SelectStmt) (*relation.Relation, error) {
 	return r, err
 }
 
-// exists is EXISTS of a public subquery, or of a private one that is semi-joined on the unit (PRIVACY 6).
+// exists is EXISTS of a public subquery, or of a private one that is semi-joined on the unit (docs/privacy.md P7).
 func (s *Scope) exists(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
 	s.read = nil
 	r, err := s.subquery(sub)

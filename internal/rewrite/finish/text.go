@@ -109,7 +109,7 @@ type Finish struct {
 }
 
 // FinishArg says what a finish parameter is bound to: a client parameter, a block's key column, a block's release, or a
-// derived quantity of a release (PRIVACY 19).
+// derived quantity of a release (docs/mechanisms.md, section 8).
 type FinishArg struct {
 	Type      uint32 // of the parameter; arrays for keys (text[]) and releases (int8[])
 	Parameter int    // 1-based client parameter, or 0

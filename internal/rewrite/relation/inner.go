@@ -85,7 +85,7 @@ func (q *Equalities) classes() map[*Column]int {
 
 // Solve makes one relation of the items of inner joins. where adds equalities of the WHERE clause, which join as ON does.
 //
-// Every private item has to have the same unit as the others in every joined row (PRIVACY 3). Rows per unit multiply,
+// Every private item has to have the same unit as the others in every joined row (docs/privacy.md P4). Rows per unit multiply,
 // except for items of which a unique index lets through at most one row per row of the others.
 func (b *Base) Solve(j *Joined, where *Equalities) (*Relation, error) {
 	equal := j.Equal

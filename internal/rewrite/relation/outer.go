@@ -11,7 +11,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// OuterJoin makes the relation of a LEFT, RIGHT or FULL join (PRIVACY 3 to 5).
+// OuterJoin makes the relation of a LEFT, RIGHT or FULL join (docs/privacy.md P5, P6).
 func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relation, conds []*expr.Expr, equal Equalities, using []string) (*Relation, error) {
 	shown := append(slices.Clone(l.Cols), r.Cols...)
 	if kind == pg_query.JoinType_JOIN_RIGHT {
@@ -101,7 +101,7 @@ func (b *Base) sameUnitOuter(kind pg_query.JoinType, l, r *Relation, class map[*
 	return nil
 }
 
-// nullExtend makes columns those of an outer join's optional side: nullable, and no unit any more (PRIVACY 4).
+// nullExtend makes columns those of an outer join's optional side: nullable, and no unit any more (docs/privacy.md P5).
 func nullExtend(cols []*Column) {
 	for _, c := range cols {
 		c.X.OfUnit = c.X.OfUnit || c.X.Unit

@@ -12,7 +12,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// preserved is what public LEFT JOIN private adds to the inner join, which its relation is (PRIVACY 5): public rows whose
+// preserved is what public LEFT JOIN private adds to the inner join, which its relation is (docs/privacy.md P6): public rows whose
 // private columns are NULL. No private row says how many, so the block is held to what they do not change.
 type preserved struct {
 	Key      *Column      // unique column of the one public table, all of whose rows are kept; nil: there is none, or some are dropped

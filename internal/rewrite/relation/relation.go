@@ -74,7 +74,7 @@ func (r *Relation) FilteredBy(where query.Scalar) *Relation {
 	return &out
 }
 
-// MixedUnits is said of a query over tables with two kinds of units (PRIVACY 1).
+// MixedUnits is said of a query over tables with two kinds of units (docs/privacy.md P9).
 func MixedUnits(a, b string) string {
 	return fmt.Sprintf("tables whose privacy unit is %s and tables whose privacy unit is %s cannot be used in one query", a, b)
 }
@@ -161,7 +161,7 @@ type Relation struct {
 	Chain    *chain       // unit not joined yet
 
 	// Rows bounds the rows of one unit: declared by the policy, multiplied through joins. It is a fact about main only
-	// if proven; else whoever aggregates the relation has to enforce it (PRIVACY 2).
+	// if proven; else whoever aggregates the relation has to enforce it (docs/privacy.md, Terms).
 	// Of public rows it bounds all, where they are constants; 0: no bound is known.
 	Rows   int64
 	Proven bool
@@ -175,7 +175,7 @@ type Relation struct {
 	Empty     bool       // a condition that is never true holds no row: nothing is measured
 
 	Unique []UniqueSet    // sets of columns that hold each combination at most once
-	Order  []query.Scalar // total order of the rows of one unit; nil: none is known (PRIVACY 7)
+	Order  []query.Scalar // total order of the rows of one unit; nil: none is known (docs/privacy.md P8a)
 	// OrderProofs is what main has to prove of order, for whoever uses it.
 	OrderProofs []schema.Proof
 	Tables      []*policy.Table

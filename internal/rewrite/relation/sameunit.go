@@ -110,7 +110,7 @@ func (b *Base) linked(a, c *Relation, class map[*Column]int) bool {
 }
 
 // UnitEqual says that equal values of two columns mean equal units of their rows: both hold the unit, or both name the same
-// row of a private table (P4). proof is what main has to prove for it.
+// row of a private table (docs/privacy.md P4a). proof is what main has to prove for it.
 func (b *Base) UnitEqual(a, c *Column) (proof []schema.Proof, ok bool) {
 	if !expr.SameEquality(a.X, c.X) {
 		return nil, false

@@ -15,7 +15,7 @@ import (
 
 // A relation of constants is what a statement itself gives: VALUES, generate_series, unnest of an array, and subqueries over
 // those. It is evaluated on the shadow when the statement is planned, so that its rows, their number, and which columns are
-// unique are known (P4); main gets literals.
+// unique are known (docs/privacy.md P4b); main gets literals.
 
 // MaxConstants bounds its rows: each is printed.
 const MaxConstants = 10000

@@ -48,7 +48,7 @@ func (k *Block) planCount(c *aggregate.Call) (_ query.Scalar, _ []int, err error
 	if c.Star {
 		i := k.count(c.Text, c.Condition())
 		if k.Src.Preserved != nil && c.Filter == nil {
-			return query.F("GREATEST(1, {})", Released(i)), []int{i}, nil // the public row itself (PRIVACY 5)
+			return query.F("GREATEST(1, {})", Released(i)), []int{i}, nil // the public row itself (docs/privacy.md P6)
 		}
 		return Released(i), []int{i}, nil
 	}
@@ -64,7 +64,7 @@ func (k *Block) planCount(c *aggregate.Call) (_ query.Scalar, _ []int, err error
 	}
 	value := x.SQL()
 	if k.Src.Rows > 1 || !k.Src.Proven {
-		// One unit's values are merged and ranked: equal ones have to look alike (PRIVACY 7).
+		// One unit's values are merged and ranked: equal ones have to look alike (docs/privacy.md P15).
 		if value, err = expr.SelectionKey(x); err != nil {
 			return nil, nil, err
 		}
@@ -146,7 +146,7 @@ func average(typ uint32, sum, n query.Scalar, step, lo, hi *big.Rat, gaps []boun
 	return query.F("CASE WHEN {} > 0 THEN {} END", n, value)
 }
 
-// nearestValid moves a value out of gaps, to the nearest valid one: post-processing (PRIVACY 20).
+// nearestValid moves a value out of gaps, to the nearest valid one: post-processing (docs/privacy.md P13).
 func nearestValid(value query.Scalar, gaps []bounds.Interval) query.Scalar {
 	cases := ""
 	for _, g := range gaps {
@@ -156,7 +156,7 @@ func nearestValid(value query.Scalar, gaps []bounds.Interval) query.Scalar {
 	return query.F("(SELECT CASE{} ELSE y.v END FROM (SELECT {} AS v) AS y)", cases, value)
 }
 
-// planBool compares a noisy count with the noise's own 95% threshold (PRIVACY 18).
+// planBool compares a noisy count with the noise's own 95% threshold.
 func (k *Block) planBool(c *aggregate.Call) (query.Scalar, []int) {
 	test := query.F("({})", c.Args[0].SQL())
 	if c.Name == "bool_and" {

@@ -22,7 +22,7 @@ type Block struct {
 	Steps    int64 // the most that main does for the rows of one unit (work.go)
 	Keys     []*Key
 	Groups   int64 // C: in how many groups one unit may be
-	Pick     bool  // C has to be enforced by choosing groups (PRIVACY 9)
+	Pick     bool  // C has to be enforced by choosing groups (docs/privacy.md P11)
 	Selected bool  // partition selection decides which groups exist
 	clamped  bool  // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
 

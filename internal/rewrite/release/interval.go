@@ -11,7 +11,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 )
 
-// PlanIntervals computes intervals from the released value and public quantities (docs/privacy.md, P16).
+// PlanIntervals computes intervals from the released value and public quantities (docs/mechanisms.md, section 8).
 func (k *Block) PlanIntervals(b *relation.Base, list []bind.Interval) error {
 	for _, i := range list {
 		uses := k.Columns[i.Call].Releases

@@ -138,7 +138,7 @@ func Parameter(oid uint32, value schema.Canonical) query.Scalar {
 	return &query.Parameter{Parameter: schema.Parameter{Type: oid, Value: &value}}
 }
 
-// declarePublic gives the columns of public tables in a key their distinct values as a domain (PRIVACY 12), where the key
+// declarePublic gives the columns of public tables in a key their distinct values as a domain (docs/privacy.md P10), where the key
 // needs one, and says whether it did: the key is then to be built again. Columns with too many values stay as they are.
 func (b *Planner) declarePublic(e *expr.Expr) (bool, error) {
 	if _, err := expr.Keys(e, MaxKeys); err == nil {
@@ -218,7 +218,7 @@ func (b *Planner) keyValues(g *Key, holds []*expr.Expr) error {
 	return nil
 }
 
-// publicDomains declares the public columns of a key by their values (PRIVACY 12).
+// publicDomains declares the public columns of a key by their values (docs/privacy.md P10).
 func (b *Planner) publicDomains(e *expr.Expr) error {
 	for _, x := range e.Columns() {
 		c, ok := x.Source.(*relation.Column)

@@ -12,7 +12,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// centred releases Σ(2x − 2c), whose range follows from the count n (PRIVACY 15). x is the argument.
+// centred releases Σ(2x − 2c), whose range follows from the count n (docs/privacy.md P13). x is the argument.
 func (k *Block) centred(name string, arg *expr.Measure, condition query.Scalar, perUnit *bounds.Interval, count int, p *policy.Column) (release int, twice int64, err error) {
 	lo, hi := arg.Lo, arg.Hi
 	best := mechanism.Release{Sensitivity: -1}
