@@ -210,18 +210,25 @@ func ageField(distance bounds.Interval, field string) (bounds.Interval, bool) {
 	return out, true
 }
 
-// years gives the bounds of a year number over unit, from microseconds since 1970. Years before 1 have no year 0, hence the widening.
+// years gives the bounds of a year number over unit, from microseconds since 1970. Centuries and millennia end with the year that unit
+// divides, hence the widening; decades begin with it, and count 1 BC as year 0 (timestamp.c, timestamp_part_common).
 func years(b bounds.Interval, unit int64) bounds.Interval {
-	year := b.Map(func(r *big.Rat) *big.Rat { return yearOf(r) })
-	if unit == 1 {
+	year := b.Map(yearOf)
+	switch unit {
+	case 1:
 		return year
+	case 10:
+		return year.Map(astronomical).Scale(frac(1, unit)).Map(bounds.Floor)
 	}
-	out := year.Scale(frac(1, unit))
-	out = bounds.New(bounds.Floor(out.Lo), bounds.Floor(out.Hi))
-	if unit >= 100 {
-		return out.Add(bounds.Between(0, 1))
+	return year.Scale(frac(1, unit)).Map(bounds.Floor).Add(bounds.Between(0, 1))
+}
+
+// astronomical counts 1 BC as year 0.
+func astronomical(year *big.Rat) *big.Rat {
+	if year.Sign() < 0 {
+		return add(year, bounds.One)
 	}
-	return out
+	return year
 }
 
 // yearOf gives the proleptic Gregorian year, with −1 for 1 BC as EXTRACT has it.
