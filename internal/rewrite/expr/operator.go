@@ -176,7 +176,8 @@ func (b *builder) nullIf(args []*Expr, text string, loc int) (*Expr, error) {
 	e.monthless, e.spread, e.distance = left.monthless, left.spread, left.distance
 	e.bounds, e.scale, e.quantum, e.maxLen = left.bounds, left.scale, left.quantum, left.maxLen
 	e.nullable, e.provisional = true, left.provisional || right.provisional
-	e.nonzero = left.nonzero || right.bounds.Finite() && right.bounds.Lo.Sign() == 0 && right.bounds.Hi.Sign() == 0
+	other := right.unclamped() // NULLIF(x, NULL) is x
+	e.nonzero = left.nonzero || !right.nullable && other.Finite() && other.Lo.Sign() == 0 && other.Hi.Sign() == 0
 	e.args = []*Expr{left, right}
 	e.tmpl = "NULLIF({0}, {1})"
 	return e, nil
