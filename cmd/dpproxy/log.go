@@ -6,8 +6,10 @@ import (
 )
 
 // secret names attributes that never reach the log, whoever logs them: texts of statements hold constants about people.
-var secret = map[string]bool{"sql": true, "query": true, "statement": true, "parameters": true, "values": true, "row": true,
-	"password": true, "verifier": true, "dsn": true}
+var secret = map[string]bool{
+	"sql": true, "query": true, "statement": true, "parameters": true, "values": true, "row": true,
+	"password": true, "verifier": true, "dsn": true,
+}
 
 // newLog logs JSON lines.
 func newLog(w io.Writer) *slog.Logger {

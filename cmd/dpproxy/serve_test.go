@@ -237,8 +237,10 @@ func TestServe(t *testing.T) {
 		t.Errorf("readyz: %s", got)
 	}
 	metrics := s.get("/metrics")
-	for _, line := range []string{"dpproxy_epsilon_charged_total 1", `dpproxy_reloads_total{result="ok"} 1`,
-		`dpproxy_reloads_total{result="failed"} 2`, "dpproxy_login_failures_total 1", `dpproxy_pool_max_connections{database="main"} 8`} {
+	for _, line := range []string{
+		"dpproxy_epsilon_charged_total 1", `dpproxy_reloads_total{result="ok"} 1`,
+		`dpproxy_reloads_total{result="failed"} 2`, "dpproxy_login_failures_total 1", `dpproxy_pool_max_connections{database="main"} 8`,
+	} {
 		if !strings.Contains(metrics, "\n"+line+"\n") {
 			t.Errorf("metrics lack %s:\n%s", line, metrics)
 		}

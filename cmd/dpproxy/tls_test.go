@@ -31,8 +31,10 @@ type authority struct {
 
 func newAuthority(t *testing.T) *authority {
 	a := &authority{t: t}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test CA"}, IsCA: true,
-		BasicConstraintsValid: true, NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<35, 0)}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test CA"}, IsCA: true,
+		BasicConstraintsValid: true, NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<35, 0),
+	}
 	a.cert, a.key = a.sign(template, nil, nil)
 	return a
 }
@@ -59,8 +61,10 @@ func (a *authority) sign(template, parent *x509.Certificate, signer *ecdsa.Priva
 
 // issue returns a certificate for a name.
 func (a *authority) issue(name string, serial int64) tls.Certificate {
-	cert, key := a.sign(&x509.Certificate{SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name},
-		DNSNames: []string{name}, NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<35, 0)}, a.cert, a.key)
+	cert, key := a.sign(&x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name},
+		DNSNames: []string{name}, NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<35, 0),
+	}, a.cert, a.key)
 	return tls.Certificate{Certificate: [][]byte{cert.Raw}, PrivateKey: key}
 }
 
@@ -98,11 +102,13 @@ func TestTLS(t *testing.T) {
 		}
 		roots := x509.NewCertPool()
 		roots.AddCert(ca.cert)
-		config.TLSConfig = &tls.Config{RootCAs: roots, ServerName: "localhost", Certificates: certificates,
+		config.TLSConfig = &tls.Config{
+			RootCAs: roots, ServerName: "localhost", Certificates: certificates,
 			VerifyConnection: func(state tls.ConnectionState) error {
 				serial = state.PeerCertificates[0].SerialNumber.Int64()
 				return nil
-			}}
+			},
+		}
 		conn, err := pgx.ConnectConfig(context.Background(), config)
 		if err != nil {
 			return serial, err

@@ -70,8 +70,10 @@ func typeOf(oid uint32) string {
 func TestEvaluateIsCanonical(t *testing.T) {
 	b, ctx := connected(t), context.Background()
 	for _, s := range hostileSessions {
-		rows, err := b.Evaluate(ctx, rewrite.Query{SQL: "SELECT timestamptz '2019-11-03 05:00:00+00', interval '-1 mon +2 days', 0.1::float8 + 0.2::float8, NULL::date, (timestamptz '2019-11-03 05:00:00+00')::date",
-			Types: []uint32{pgtype.TimestamptzOID, pgtype.IntervalOID, pgtype.Float8OID, pgtype.DateOID, pgtype.DateOID}}, s)
+		rows, err := b.Evaluate(ctx, rewrite.Query{
+			SQL:   "SELECT timestamptz '2019-11-03 05:00:00+00', interval '-1 mon +2 days', 0.1::float8 + 0.2::float8, NULL::date, (timestamptz '2019-11-03 05:00:00+00')::date",
+			Types: []uint32{pgtype.TimestamptzOID, pgtype.IntervalOID, pgtype.Float8OID, pgtype.DateOID, pgtype.DateOID},
+		}, s)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,22 +22,28 @@ func TestDuplicateInFlight(t *testing.T) {
 	}{
 		{"the first succeeds: one charge for both", "", []string{
 			"measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 50 spent, 75 left",
-			"then", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 0 spent, 75 left"}},
+			"then", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 0 spent, 75 left",
+		}},
 		{"the first fails for good: the second is refused as well", "fault measure error", []string{
 			"measure", "fail", "ERROR XX000 the main database failed while measuring",
-			"then", "ERROR 55000 this statement failed on the database before and is refused until an administrator clears it"}},
+			"then", "ERROR 55000 this statement failed on the database before and is refused until an administrator clears it",
+		}},
 		{"the first is lost: the second pays", "fault measure lost\nfault measure lost", []string{
 			"measure", "measure", "ERROR XX000 the main database failed while measuring",
-			"then", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 50 spent, 25 left"}},
+			"then", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 50 spent, 25 left",
+		}},
 		{"the first is cancelled: the second pays", "cancel", []string{
 			"ERROR 57014 canceling statement due to user request",
-			"then", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 50 spent, 25 left"}},
+			"then", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 50 spent, 25 left",
+		}},
 		{"the shadow fails for the first: the second is free", "fault run gone", []string{
 			"measure", "keep", "run on shadow", "internal: connection reset by peer",
-			"then", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 0 spent, 75 left"}},
+			"then", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 0 spent, 75 left",
+		}},
 		{"the answer cannot be kept: the second pays", "fault keep disk", []string{
 			"measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 50 spent, 75 left",
-			"then", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 50 spent, 25 left"}},
+			"then", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 50 spent, 25 left",
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)

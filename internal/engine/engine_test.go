@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpproxy/dpproxy/internal/rewrite/command"
+	"github.com/dpproxy/dpproxy/internal/command"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 

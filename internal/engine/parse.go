@@ -1,10 +1,10 @@
 package engine
 
 import (
+	"github.com/dpproxy/dpproxy/internal/command"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
-	"github.com/dpproxy/dpproxy/internal/rewrite/command"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 

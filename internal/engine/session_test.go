@@ -30,7 +30,8 @@ func TestSessions(t *testing.T) {
 		want  []string
 		left  string
 	}{
-		{"a message that fails before its FETCH does not hold up the next FETCH",
+		{
+			"a message that fails before its FETCH does not hold up the next FETCH",
 			[]string{
 				"DECLARE c NO SCROLL CURSOR WITH HOLD FOR SELECT ward FROM wards", "FETCH c",
 				"DECLARE k CURSOR WITH HOLD FOR " + question,
@@ -40,20 +41,36 @@ func TestSessions(t *testing.T) {
 				"describe", "DECLARE CURSOR", "run on public", "close", "row ", "FETCH 1", "describe", "check", "DECLARE CURSOR",
 				"spend 50", "ERROR 55000 cursor can only scan forward",
 				"spend 50", "measure", "keep", "run on shadow", "close", "dpproxy: epsilon 50 spent, 25 left", "row {41}", "FETCH 1",
-			}, "25"},
-		{"a text whose last statement does not fit the budget runs none of them",
+			},
+			"25",
+		},
+		{
+			"a text whose last statement does not fit the budget runs none of them",
 			[]string{"SET dpproxy.epsilon = 60; " + question + "; SET dpproxy.epsilon = 50; " + question + "; " + question + " WHERE age > 30"},
-			[]string{"describe", "check", "check", "describe", "check", "ERROR 53400 this would take the epsilon spent from 0 to 160; your budget is 125"}, "125"},
-		{"the same question twice in one text",
+			[]string{"describe", "check", "check", "describe", "check", "ERROR 53400 this would take the epsilon spent from 0 to 160; your budget is 125"},
+			"125",
+		},
+		{
+			"the same question twice in one text",
 			[]string{question + "; " + question},
 			[]string{
 				"describe", "check", "describe", "check", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: epsilon 50 spent, 75 left", "SELECT 1",
 				"run on shadow", "close", "row {41}", "dpproxy: epsilon 0 spent, 75 left", "SELECT 1",
-			}, "75"},
-		{"ROLLBACK refunds nothing", []string{"BEGIN", question, "ROLLBACK"},
-			[]string{"BEGIN", "describe", "check", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: epsilon 50 spent, 75 left", "SELECT 1", "ROLLBACK"}, "75"},
-		{"a refused statement charges nothing of its text", []string{question + "; SELECT id FROM patients"},
-			[]string{"describe", "check", "describe", "ERROR 42501 rows of a private table are never returned"}, "125"},
+			},
+			"75",
+		},
+		{
+			"ROLLBACK refunds nothing",
+			[]string{"BEGIN", question, "ROLLBACK"},
+			[]string{"BEGIN", "describe", "check", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: epsilon 50 spent, 75 left", "SELECT 1", "ROLLBACK"},
+			"75",
+		},
+		{
+			"a refused statement charges nothing of its text",
+			[]string{question + "; SELECT id FROM patients"},
+			[]string{"describe", "check", "describe", "ERROR 42501 rows of a private table are never returned"},
+			"125",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)

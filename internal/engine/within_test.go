@@ -19,7 +19,8 @@ func TestWithin(t *testing.T) {
 	wanted.Name, wanted.Margin = "count(x)", 40
 	chained := mechanism.Release{Name: "avg(x)", Kind: mechanism.Chained, PerRow: mechanism.Interval{Lo: -60, Hi: 60}, Sensitivity: 60, Groups: 2, Weight: 1, Grid: mechanism.Grid{Step: 1}}
 	plan := &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{
-		{Epsilon: .75, Releases: []mechanism.Release{wanted, count, chained}}, {Epsilon: .25, Releases: []mechanism.Release{count}}}}
+		{Epsilon: .75, Releases: []mechanism.Release{wanted, count, chained}}, {Epsilon: .25, Releases: []mechanism.Release{count}},
+	}}
 	for _, delta := range []float64{0, 1e-6} {
 		p, err := shareBudget(plan, statementBudget{epsilon: .5, delta: delta})
 		if err != nil {

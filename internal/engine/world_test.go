@@ -18,6 +18,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/stores"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -157,6 +158,7 @@ type fakeDatabases struct {
 func (d *fakeDatabases) Schema(context.Context) (*rewrite.Schema, error) {
 	return d.schema, d.fault("schema")
 }
+
 func (d *fakeDatabases) ServerParameters(context.Context) (map[string]string, error) {
 	return map[string]string{"server_version": "15.18"}, d.fault("parameters")
 }
@@ -410,7 +412,7 @@ func newWorld(t *testing.T, replace ...string) *world {
 	j := &journal{}
 	config := ledger.ConfigOf(p)
 	config.Log = slog.New(slog.DiscardHandler)
-	store, err := ledger.Open(context.Background(), "file:"+filepath.Join(t.TempDir(), "ledger"), config)
+	store, err := stores.Open(context.Background(), "file:"+filepath.Join(t.TempDir(), "ledger"), config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -159,8 +159,10 @@ func (d *document) comment(w writer, t *table) {
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
 // yamlWords are plain words that YAML's readers take for something else.
-var yamlWords = map[string]bool{"true": true, "false": true, "null": true, "yes": true, "no": true, "on": true, "off": true,
-	"y": true, "n": true}
+var yamlWords = map[string]bool{
+	"true": true, "false": true, "null": true, "yes": true, "no": true, "on": true, "off": true,
+	"y": true, "n": true,
+}
 
 // quote writes a YAML scalar.
 func quote(s string) string {

@@ -7,9 +7,11 @@ import (
 )
 
 // people are words in names of tables whose rows are persons, or records of one.
-var people = []string{"patient", "person", "people", "user", "customer", "client", "member", "employee", "student", "subject",
+var people = []string{
+	"patient", "person", "people", "user", "customer", "client", "member", "employee", "student", "subject",
 	"account", "household", "citizen", "resident", "driver", "passenger", "guest", "subscriber", "donor", "voter", "applicant",
-	"worker", "teacher", "pupil", "participant", "respondent", "tenant", "player", "visitor"}
+	"worker", "teacher", "pupil", "participant", "respondent", "tenant", "player", "visitor",
+}
 
 // protected pairs a table with the way from its rows to a unit.
 type protected struct {

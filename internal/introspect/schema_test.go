@@ -21,10 +21,14 @@ var (
 func rules() *policy.Policy {
 	return &policy.Policy{
 		Tables: []*policy.Table{
-			{Name: people, Unit: &policy.Unit{Name: "person", Column: "id"}, MaxRowsPerUnit: 1,
-				Columns: []*policy.Column{{Name: "id"}, {Name: "age", Bounds: &policy.Bounds{Lo: "0", Hi: "120"}}}},
-			{Name: visits, Unit: &policy.Unit{Name: "person", Via: &policy.Via{Column: "person", References: people, ReferencesColumn: "id"}}, MaxRowsPerUnit: 9,
-				Columns: []*policy.Column{{Name: "person"}, {Name: "stay", Bounds: &policy.Bounds{Lo: "0 days", Hi: "1.5 days"}, PerUnit: &policy.Bounds{Lo: "0 h", Hi: "1 mon"}}}},
+			{
+				Name: people, Unit: &policy.Unit{Name: "person", Column: "id"}, MaxRowsPerUnit: 1,
+				Columns: []*policy.Column{{Name: "id"}, {Name: "age", Bounds: &policy.Bounds{Lo: "0", Hi: "120"}}},
+			},
+			{
+				Name: visits, Unit: &policy.Unit{Name: "person", Via: &policy.Via{Column: "person", References: people, ReferencesColumn: "id"}}, MaxRowsPerUnit: 9,
+				Columns: []*policy.Column{{Name: "person"}, {Name: "stay", Bounds: &policy.Bounds{Lo: "0 days", Hi: "1.5 days"}, PerUnit: &policy.Bounds{Lo: "0 h", Hi: "1 mon"}}},
+			},
 		},
 		Views: []policy.Name{costs},
 	}
@@ -36,8 +40,10 @@ func database(shadow bool) *Catalogs {
 		return catalogColumn{name: name, oid: oid, typmod: -1, typeName: typeName, deterministicCollation: true}
 	}
 	c := &Catalogs{types: map[uint32]catalogType{}, relations: map[policy.Name]*catalogRelation{
-		people: {name: people, kind: 'r', unique: [][]string{{"id"}, {"secret"}}, primaryKey: []string{"id"},
-			columns: []catalogColumn{column("id", pgtype.Int8OID, "bigint"), column("age", pgtype.Int4OID, "integer")}},
+		people: {
+			name: people, kind: 'r', unique: [][]string{{"id"}, {"secret"}}, primaryKey: []string{"id"},
+			columns: []catalogColumn{column("id", pgtype.Int8OID, "bigint"), column("age", pgtype.Int4OID, "integer")},
+		},
 		visits: {name: visits, kind: 'r', columns: []catalogColumn{column("person", pgtype.Int4OID, "integer"), column("stay", pgtype.IntervalOID, "interval")}},
 		costs:  {name: costs, kind: 'v', columns: []catalogColumn{column("age", pgtype.Int4OID, "integer")}},
 	}}

@@ -17,12 +17,18 @@ type ledgerMetrics struct {
 
 func newLedgerMetrics() ledgerMetrics {
 	return ledgerMetrics{
-		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dpproxy_ledger_seconds",
-			Help: "Time of one call of the ledger. Spend returns when its charges are on disk.", Buckets: buckets}, []string{"operation"}),
-		records: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dpproxy_ledger_records_total",
-			Help: "Records that the ledger has made durable."}, []string{"operation"}),
-		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dpproxy_ledger_errors_total",
-			Help: "Calls of the ledger that ended in an error, by SQLSTATE: 53400 is over budget, 58030 a store that is unavailable."}, []string{"operation", "sqlstate"}),
+		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "dpproxy_ledger_seconds",
+			Help: "Time of one call of the ledger. Spend returns when its charges are on disk.", Buckets: buckets,
+		}, []string{"operation"}),
+		records: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "dpproxy_ledger_records_total",
+			Help: "Records that the ledger has made durable.",
+		}, []string{"operation"}),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "dpproxy_ledger_errors_total",
+			Help: "Calls of the ledger that ended in an error, by SQLSTATE: 53400 is over budget, 58030 a store that is unavailable.",
+		}, []string{"operation", "sqlstate"}),
 	}
 }
 

@@ -65,8 +65,10 @@ func TestContractExample(t *testing.T) {
 		File:   "testdata/good/contract.yaml",
 		Listen: "127.0.0.1:6432",
 		TLS:    &TLS{here + "/server.crt", here + "/server.key", here + "/ca.crt"},
-		Databases: Databases{Main: "postgres://dpproxy_main@db/clinic", Shadow: "postgres://dpproxy_shadow@db/clinic_shadow",
-			Public: "postgres://dpproxy_public@db/clinic", Unset: map[string]string{"admin": "DPPROXY_ADMIN_DSN"}},
+		Databases: Databases{
+			Main: "postgres://dpproxy_main@db/clinic", Shadow: "postgres://dpproxy_shadow@db/clinic_shadow",
+			Public: "postgres://dpproxy_public@db/clinic", Unset: map[string]string{"admin": "DPPROXY_ADMIN_DSN"},
+		},
 		Ledger:     "file:" + here + "/dpproxy.ledger",
 		Accounting: Accounting{Method: RDP, Delta: 1e-6, SelectionDeltaShare: 0.5},
 		Defaults:   Defaults{Epsilon: 0.5, EpsilonMax: 1, MaxGroupsPerUnit: 1},
@@ -117,8 +119,10 @@ func TestLiteralsReachPostgreSQLInItsForm(t *testing.T) {
 		"gaps":   {Bounds: &Bounds{"8", "18"}, Valid: []Bounds{{"8", "12"}, {"14", "18"}}},
 		"inside": {Bounds: &Bounds{"0", "100"}, Valid: []Bounds{{"0", "10"}, {"90", "100"}}},
 		"flag":   {Values: []string{"true", "false"}},
-		"level": {Values: []string{"1", "2", "3"}, Bounds: &Bounds{"1", "3"},
-			Mechanism: &mechanism.Choice{Noise: mechanism.Gaussian, Bounding: mechanism.Truncate, Calibration: mechanism.Paper}},
+		"level": {
+			Values: []string{"1", "2", "3"}, Bounds: &Bounds{"1", "3"},
+			Mechanism: &mechanism.Choice{Noise: mechanism.Gaussian, Bounding: mechanism.Truncate, Calibration: mechanism.Paper},
+		},
 	} {
 		want.Name = name
 		if diff := cmp.Diff(&want, table.Column(name)); diff != "" {

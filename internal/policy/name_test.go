@@ -12,8 +12,10 @@ func TestNames(t *testing.T) {
 		}
 	}
 	long := "a234567890123456789012345678901234567890123456789012345678901234"
-	for _, s := range []string{"", ".", "a.", ".a", "a..b", "a.b.c", `"`, `"a`, `"a"b`, `a"b`, "a b", long, "pg_catalog.pg_class", "pg_toast.x",
-		"information_schema.tables", "dpproxy.budget"} {
+	for _, s := range []string{
+		"", ".", "a.", ".a", "a..b", "a.b.c", `"`, `"a`, `"a"b`, `a"b`, "a b", long, "pg_catalog.pg_class", "pg_toast.x",
+		"information_schema.tables", "dpproxy.budget",
+	} {
 		if n, message := relation(s); message == "" {
 			t.Errorf("%q is read as %v", s, n)
 		}
@@ -22,8 +24,10 @@ func TestNames(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	known := []string{"epsilon", "epsilon_max", "mechanism", "grid", "public", "columns"}
-	for name, want := range map[string]string{"epsilom": "epsilon", "Columns": "columns", "colums": "columns", "gird": "grid", "epsilonmax": "epsilon_max",
-		"colour": "", "x": "", "publik": "public", "": ""} {
+	for name, want := range map[string]string{
+		"epsilom": "epsilon", "Columns": "columns", "colums": "columns", "gird": "grid", "epsilonmax": "epsilon_max",
+		"colour": "", "x": "", "publik": "public", "": "",
+	} {
 		if got := nearest(name, known); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}

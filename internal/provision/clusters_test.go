@@ -139,7 +139,8 @@ func TestSetupNamesAMissingPassword(t *testing.T) {
 	admin := s.DSN("postgres", pgserver.Superuser)
 	pgservertest.Exec(t, admin, "CREATE TABLE t (id int PRIMARY KEY)")
 	p := &policy.Policy{Tables: []*policy.Table{
-		{Name: policy.Name{Schema: "public", Relation: "t"}, Unit: &policy.Unit{Name: "person", Column: "id"}, MaxRowsPerUnit: 1, Columns: columns("id")}}}
+		{Name: policy.Name{Schema: "public", Relation: "t"}, Unit: &policy.Unit{Name: "person", Column: "id"}, MaxRowsPerUnit: 1, Columns: columns("id")},
+	}}
 	p.Databases = policy.Databases{Main: login(s, "postgres", "m", ""), Shadow: login(s, "shadow", "s", ""), AdminMain: admin, AdminShadow: admin}
 	err := Setup(context.Background(), p, io.Discard)
 	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "its DSN has no password, nor do PGPASSWORD and .pgpass: write one into the DSN") {

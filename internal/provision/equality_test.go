@@ -42,10 +42,14 @@ func equalities(t *testing.T) *policy.Policy {
 	}
 	p.Views = nil
 	p.Tables = []*policy.Table{
-		{Name: public("people"), Unit: &policy.Unit{Name: "person", Column: "id"}, MaxRowsPerUnit: 1,
-			Columns: columns("id", "small", "real", "at", "name", "folded", "c", "posix", "number", "person", "weight")},
-		{Name: public("things"), Unit: via("owner", "people", "id"), MaxRowsPerUnit: 5,
-			Columns: columns("key", "owner", "small", "real", "at", "name", "folded", "c", "number", "price", "day", "code", "short", "person", "weight")},
+		{
+			Name: public("people"), Unit: &policy.Unit{Name: "person", Column: "id"}, MaxRowsPerUnit: 1,
+			Columns: columns("id", "small", "real", "at", "name", "folded", "c", "posix", "number", "person", "weight"),
+		},
+		{
+			Name: public("things"), Unit: via("owner", "people", "id"), MaxRowsPerUnit: 5,
+			Columns: columns("key", "owner", "small", "real", "at", "name", "folded", "c", "number", "price", "day", "code", "short", "person", "weight"),
+		},
 		{Name: public("parts"), Unit: via("thing", "things", "key"), MaxRowsPerUnit: 5, Columns: columns("thing", "x")},
 		{Name: public("remote"), Unit: &policy.Unit{Name: "person", Column: "id"}, MaxRowsPerUnit: 5, Columns: columns("id", "x")},
 		{Name: public("words"), Public: true},

@@ -61,8 +61,10 @@ func clinic(t *testing.T) (*policy.Policy, *pgserver.Server) {
 	p := &policy.Policy{
 		Pool: policy.Pool{Main: 2, Shadow: 2, Public: 2, Wait: 5 * time.Second},
 		Tables: []*policy.Table{
-			{Name: policy.Name{Schema: "public", Relation: "patients"}, Unit: unit("id"), MaxRowsPerUnit: 1,
-				Columns: columns("id", "age", "income", "name", "moods", "mood", "small", "twice", "ward")},
+			{
+				Name: policy.Name{Schema: "public", Relation: "patients"}, Unit: unit("id"), MaxRowsPerUnit: 1,
+				Columns: columns("id", "age", "income", "name", "moods", "mood", "small", "twice", "ward"),
+			},
 			{Name: odd, Unit: unit("patient_id"), MaxRowsPerUnit: 50, Columns: columns("Visit Id", "patient_id", "cost")},
 			{Name: policy.Name{Schema: "public", Relation: "parent"}, Unit: unit("id"), MaxRowsPerUnit: 2, Columns: columns("id", "x")},
 			{Name: policy.Name{Schema: "public", Relation: "wards"}, Public: true},

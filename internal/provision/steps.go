@@ -128,8 +128,10 @@ type role struct{ name, password, grants string }
 func mainRoles(p *policy.Policy, d dsns) []role {
 	roles := []role{{name: d.main.User, password: d.main.Password, grants: mainGrants(p, d.main, func(*policy.Table) bool { return true })}}
 	if d.public != nil {
-		roles = append(roles, role{name: d.public.User, password: d.public.Password,
-			grants: mainGrants(p, d.public, func(t *policy.Table) bool { return t.Public })})
+		roles = append(roles, role{
+			name: d.public.User, password: d.public.Password,
+			grants: mainGrants(p, d.public, func(t *policy.Table) bool { return t.Public }),
+		})
 	}
 	return roles
 }
@@ -145,8 +147,10 @@ func roleSteps(on target, r role) []step {
 	}
 	create := "CREATE ROLE " + login + "; COMMENT ON ROLE " + identifier(r.name) + " IS " + quoteLiteral(roleComment)
 	return []step{
-		{on: on, action: runEach, about: "role " + r.name,
-			sql: "SELECT " + quoteLiteral("ALTER ROLE "+login) + ownRole("", r.name)},
+		{
+			on: on, action: runEach, about: "role " + r.name,
+			sql: "SELECT " + quoteLiteral("ALTER ROLE "+login) + ownRole("", r.name),
+		},
 		{on: on, action: runEach, sql: "SELECT " + quoteLiteral(create) +
 			" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = " + quoteLiteral(r.name) + ")"},
 	}

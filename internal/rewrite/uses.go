@@ -69,7 +69,8 @@ func uses(b *bind.Binder, r *relation.Relation, c *relation.Column) string {
 		return "join"
 	}
 	e, err := expr.Build(&pg_query.Node{Node: &pg_query.Node_ColumnRef{ColumnRef: &pg_query.ColumnRef{
-		Fields: []*pg_query.Node{pg_query.MakeStrNode(c.Name)}}}}, &bind.Scope{B: b, Rel: r})
+		Fields: []*pg_query.Node{pg_query.MakeStrNode(c.Name)},
+	}}}, &bind.Scope{B: b, Rel: r})
 	if err != nil {
 		return "none"
 	}

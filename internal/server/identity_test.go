@@ -66,8 +66,10 @@ func TestVerifiersOfADatabase(t *testing.T) {
 	s, name := pgservertest.Database(t, `CREATE TABLE logins (name text PRIMARY KEY, verifier text);
 		INSERT INTO logins VALUES ('alice', 'va'), ('bob', NULL), ('unlisted', 'vu'), ('ALICE', 'other')`)
 	p := &policy.Policy{
-		Auth: policy.Auth{Method: policy.AuthQuery, DSN: s.DSN(name, pgserver.Superuser),
-			Query: "SELECT name, verifier FROM logins WHERE lower(name) = lower($1) ORDER BY name = $1 DESC"},
+		Auth: policy.Auth{
+			Method: policy.AuthQuery, DSN: s.DSN(name, pgserver.Superuser),
+			Query: "SELECT name, verifier FROM logins WHERE lower(name) = lower($1) ORDER BY name = $1 DESC",
+		},
 		Analysts: map[string]*policy.Analyst{"alice": {Name: "alice"}, "bob": {Name: "bob"}, "carol": {Name: "carol"}, "Unlisted": {Name: "Unlisted"}},
 	}
 	i, err := newIdentity(context.Background(), p)

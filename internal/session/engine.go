@@ -5,7 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/dpproxy/dpproxy/internal/rewrite/command"
+	"github.com/dpproxy/dpproxy/internal/command"
 )
 
 // Engine answers single statements. It knows nothing of names, portals, cursors and transactions: those are the

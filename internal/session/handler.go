@@ -73,8 +73,10 @@ func (s *Session) applyStartup(ctx context.Context) error {
 	for _, name := range sortedKeys(s.startup.Parameters) {
 		value := s.startup.Parameters[name]
 		if lookup(name) == nil {
-			s.startup.Notice(&pgconn.Notice{Severity: "NOTICE", SeverityUnlocalized: "NOTICE", Code: "00000",
-				Message: `ignored startup parameter "` + name + `"`, Hint: "dpproxy holds no such setting."})
+			s.startup.Notice(&pgconn.Notice{
+				Severity: "NOTICE", SeverityUnlocalized: "NOTICE", Code: "00000",
+				Message: `ignored startup parameter "` + name + `"`, Hint: "dpproxy holds no such setting.",
+			})
 			continue
 		}
 		key, canonical, err := s.checked(ctx, s.state, name, value)

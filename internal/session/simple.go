@@ -3,7 +3,7 @@ package session
 import (
 	"context"
 
-	"github.com/dpproxy/dpproxy/internal/rewrite/command"
+	"github.com/dpproxy/dpproxy/internal/command"
 	"github.com/dpproxy/dpproxy/internal/wire"
 )
 

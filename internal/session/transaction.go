@@ -3,8 +3,8 @@ package session
 import (
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/command"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
-	"github.com/dpproxy/dpproxy/internal/rewrite/command"
 )
 
 // Codes of transaction control, by the names of PostgreSQL's errcodes.txt.

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"pgregory.net/rapid"
 
-	"github.com/dpproxy/dpproxy/internal/rewrite/command"
+	"github.com/dpproxy/dpproxy/internal/command"
 )
 
 func TestParseBool(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 	"github.com/pganalyze/pg_query_go/v6/parser"
 
+	"github.com/dpproxy/dpproxy/internal/command"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
-	"github.com/dpproxy/dpproxy/internal/rewrite/command"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
@@ -61,8 +61,10 @@ func echo(params []any) [][]any { return [][]any{params} }
 var repertoire = map[string]known{
 	"SELECT 1 AS one": {columns: []pgconn.FieldDescription{column("one", pgtype.Int4OID, 4)}, rows: constant([]any{int32(1)})},
 	"SELECT 2 AS two": {columns: []pgconn.FieldDescription{column("two", pgtype.Int4OID, 4)}, rows: constant([]any{int32(2)})},
-	"SELECT 'x'::text AS t, NULL::int4 AS n": {columns: []pgconn.FieldDescription{column("t", pgtype.TextOID, -1), column("n", pgtype.Int4OID, 4)},
-		rows: constant([]any{"x", nil})},
+	"SELECT 'x'::text AS t, NULL::int4 AS n": {
+		columns: []pgconn.FieldDescription{column("t", pgtype.TextOID, -1), column("n", pgtype.Int4OID, 4)},
+		rows:    constant([]any{"x", nil}),
+	},
 	"SELECT 1.50::numeric AS x":                        {columns: []pgconn.FieldDescription{column("x", pgtype.NumericOID, -1)}, rows: constant([]any{"1.50"})},
 	"SELECT n FROM generate_series(1, 5) AS n":         {columns: []pgconn.FieldDescription{column("n", pgtype.Int4OID, 4)}, rows: series(1, 5)},
 	"SELECT n FROM generate_series(1, 0) AS n":         {columns: []pgconn.FieldDescription{column("n", pgtype.Int4OID, 4)}, rows: series(1, 0)},

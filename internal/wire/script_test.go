@@ -206,8 +206,10 @@ func parseMessages(t *testing.T, d *datadriven.TestData) (messages []pgproto3.Fr
 		case "P":
 			messages = append(messages, &pgproto3.Parse{Name: fields[0], Query: fields[1], ParameterOIDs: numbers[uint32](t, fields[2])})
 		case "B":
-			messages = append(messages, &pgproto3.Bind{DestinationPortal: fields[0], PreparedStatement: fields[1], Parameters: values(fields[2]),
-				ResultFormatCodes: numbers[int16](t, fields[3]), ParameterFormatCodes: numbers[int16](t, fields[4])})
+			messages = append(messages, &pgproto3.Bind{
+				DestinationPortal: fields[0], PreparedStatement: fields[1], Parameters: values(fields[2]),
+				ResultFormatCodes: numbers[int16](t, fields[3]), ParameterFormatCodes: numbers[int16](t, fields[4]),
+			})
 		case "D":
 			messages = append(messages, &pgproto3.Describe{ObjectType: object[0], Name: name})
 		case "E":

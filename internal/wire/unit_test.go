@@ -117,8 +117,10 @@ func TestInboxIsBounded(t *testing.T) {
 
 // TestErrorFields holds that no field but S V C M D H P leaves, and that S V C M always do.
 func TestErrorFields(t *testing.T) {
-	full := &pgconn.PgError{Severity: "FEHLER", SeverityUnlocalized: "ERROR", Code: "22012", Message: "m\x00", Detail: "d", Hint: "h", Position: 3,
-		InternalPosition: 4, InternalQuery: "q", Where: "w", SchemaName: "s", TableName: "t", ColumnName: "c", DataTypeName: "y", ConstraintName: "n", File: "f", Line: 5, Routine: "r"}
+	full := &pgconn.PgError{
+		Severity: "FEHLER", SeverityUnlocalized: "ERROR", Code: "22012", Message: "m\x00", Detail: "d", Hint: "h", Position: 3,
+		InternalPosition: 4, InternalQuery: "q", Where: "w", SchemaName: "s", TableName: "t", ColumnName: "c", DataTypeName: "y", ConstraintName: "n", File: "f", Line: 5, Routine: "r",
+	}
 	want := pgproto3.ErrorResponse{Severity: "ERROR", SeverityUnlocalized: "ERROR", Code: "22012", Message: "m", Detail: "d", Hint: "h", Position: 3}
 	if got := response(full); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

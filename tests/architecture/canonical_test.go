@@ -13,9 +13,9 @@ import (
 // canonicalMakers are the places that may make a rewrite.Canonical: where PostgreSQL's values come in, the array of such values, and
 // the seed of a hash, which is an integer.
 var canonicalMakers = map[string]bool{
-	"internal/backend/canonical.go": true,
-	"internal/rewrite/schema/values.go":      true,
-	"internal/rewrite/relation/base.go":   true,
+	"internal/backend/canonical.go":     true,
+	"internal/rewrite/schema/values.go": true,
+	"internal/rewrite/relation/base.go": true,
 }
 
 // TestValuesCrossInOnePlace: no other code turns a text into a value for another database.

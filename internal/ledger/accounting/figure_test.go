@@ -62,8 +62,10 @@ func buy(t *testing.T, upper int64) bought {
 	sum, filter := newFilter(budget, policy.Pure, 0.5), newFilter(budget, policy.RDP, 0.5)
 	out := bought{upper: upper}
 	for _, choice := range []mechanism.Choice{
-		{Noise: mechanism.Laplace, Bounding: mechanism.Truncate}, {Noise: mechanism.Laplace, Bounding: mechanism.Fold},
-		{Noise: mechanism.Gaussian, Bounding: mechanism.Truncate}, {Noise: mechanism.Gaussian, Bounding: mechanism.Fold},
+		{Noise: mechanism.Laplace, Bounding: mechanism.Truncate},
+		{Noise: mechanism.Laplace, Bounding: mechanism.Fold},
+		{Noise: mechanism.Gaussian, Bounding: mechanism.Truncate},
+		{Noise: mechanism.Gaussian, Bounding: mechanism.Fold},
 	} {
 		r := mechanism.Release{
 			Name: "count(*)", Kind: mechanism.Scalar, Range: mechanism.Range{{Hi: upper}}, Sensitivity: 1, Groups: 1, Choice: choice,

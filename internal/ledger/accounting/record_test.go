@@ -19,9 +19,11 @@ func someRecords() []*Record {
 	at := time.Date(2026, 11, 21, 2, 30, 0, 123456000, time.UTC)
 	return []*Record{
 		{Kind: KindPeriod, Analyst: "alice", Number: 1, At: at, Cause: causeFirst, Start: at},
-		{Kind: KindCharge, Analyst: "alice", Number: 2, At: at, Period: 3, GroupPeriod: 4, Fingerprint: "f", Query: "SELECT 'ä'",
+		{
+			Kind: KindCharge, Analyst: "alice", Number: 2, At: at, Period: 3, GroupPeriod: 4, Fingerprint: "f", Query: "SELECT 'ä'",
 			PolicyVersion: "v", Method: policy.RDP, Epsilon: 0.5, SelectionDelta: 1e-9,
-			Curve: mechanism.Curve{Pure: math.Inf(1), Renyi: []float64{0.1, 0.2, math.Inf(1)}}},
+			Curve: mechanism.Curve{Pure: math.Inf(1), Renyi: []float64{0.1, 0.2, math.Inf(1)}},
+		},
 		{Kind: KindCharge, Analyst: "alice", Number: 3, At: at, Method: policy.Pure, Epsilon: 0.5, Curve: mechanism.Curve{Pure: 0.5}},
 		{Kind: KindFail, Analyst: "alice", Number: 4, At: at, Fingerprint: "f"},
 		{Kind: KindFail, Analyst: "alice", Number: 4, At: at, Fingerprint: "f", Failures: 300},

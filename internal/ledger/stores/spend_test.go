@@ -49,10 +49,17 @@ func TestChargesThatCannotBe(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func(ledger.Config) ledger.Store) {
 		s, ctx := open(ledgertest.PureConfig(1)), context.Background()
 		for _, bad := range []ledger.Charge{
-			{Epsilon: 0}, {Epsilon: -1}, {Epsilon: math.NaN()}, {Epsilon: math.Inf(1)}, {Epsilon: 1e-19},
-			{Epsilon: 0.1, SelectionDelta: -1}, {Epsilon: 0.1, SelectionDelta: math.NaN()},
-			{Epsilon: 0.1, Curve: mechanism.Curve{Pure: 0.2}}, {Epsilon: 0.1, Curve: mechanism.Curve{Pure: math.NaN()}},
-			{Epsilon: 0.1, Curve: mechanism.Curve{Pure: math.Inf(1)}}, {Epsilon: 0.1, Curve: mechanism.Curve{Renyi: []float64{1}}},
+			{Epsilon: 0},
+			{Epsilon: -1},
+			{Epsilon: math.NaN()},
+			{Epsilon: math.Inf(1)},
+			{Epsilon: 1e-19},
+			{Epsilon: 0.1, SelectionDelta: -1},
+			{Epsilon: 0.1, SelectionDelta: math.NaN()},
+			{Epsilon: 0.1, Curve: mechanism.Curve{Pure: 0.2}},
+			{Epsilon: 0.1, Curve: mechanism.Curve{Pure: math.NaN()}},
+			{Epsilon: 0.1, Curve: mechanism.Curve{Pure: math.Inf(1)}},
+			{Epsilon: 0.1, Curve: mechanism.Curve{Renyi: []float64{1}}},
 		} {
 			_, err := s.Spend(ctx, "alice", []ledger.Charge{ledgertest.PureCharge(0.1), bad})
 			ledgertest.WantCode(t, err, "XX000")

@@ -112,8 +112,10 @@ func TestHostileNames(t *testing.T) {
 	for _, name := range []string{`a'b`, `a\b`, `a"b`, `'; DROP TABLE wards; --`, `\'; SELECT 1`, `$1`, `é`, ``} {
 		in := input
 		in.User, in.Database = name, name
-		for _, sql := range []string{"SELECT current_user, current_database()", "SELECT * FROM pg_database, pg_roles, information_schema.tables",
-			"SELECT pg_get_userbyid(10), 'x'::regclass, (current_database() || '.wards')::regclass"} {
+		for _, sql := range []string{
+			"SELECT current_user, current_database()", "SELECT * FROM pg_database, pg_roles, information_schema.tables",
+			"SELECT pg_get_userbyid(10), 'x'::regclass, (current_database() || '.wards')::regclass",
+		} {
 			r, err := catalog.Check(parse(t, sql), sql, in)
 			if err != nil {
 				t.Errorf("%q: %s: %v", name, sql, describe(err))

@@ -22,9 +22,11 @@ func FuzzCheck(f *testing.F) {
 			f.Add(st.sql)
 		}
 	}
-	for _, s := range []string{"SELECT current_setting(a) FROM current_user a", "TABLE pg_database", "SELECT (a||b)::regclass FROM c",
+	for _, s := range []string{
+		"SELECT current_setting(a) FROM current_user a", "TABLE pg_database", "SELECT (a||b)::regclass FROM c",
 		"SELECT * FROM clinic.pg_catalog.pg_class pg_class", "SELECT U&\"a\"", "SELECT set_config('jit', $1, $2)", "VALUES (current_user, 1)",
-		"SELECT * FROM ROWS FROM (current_database(), unnest($1)) WITH ORDINALITY a(b)", "SELECT d.x FROM unnest($1) d"} {
+		"SELECT * FROM ROWS FROM (current_database(), unnest($1)) WITH ORDINALITY a(b)", "SELECT d.x FROM unnest($1) d",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, sql string) {

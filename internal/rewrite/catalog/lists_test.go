@@ -17,8 +17,10 @@ import (
 // laterRelations and laterFunctions came after the oldest server that dpproxy works with; a server may lack them.
 var (
 	laterRelations = map[string]bool{"pg_catalog.pg_stat_checkpointer": true, "pg_catalog.pg_stat_io": true, "pg_catalog.pg_wait_events": true}
-	laterFunctions = map[string]bool{"any_value": true, "array_sample": true, "array_shuffle": true, "date_add": true, "date_subtract": true,
-		"pg_basetype": true, "pg_input_is_valid": true}
+	laterFunctions = map[string]bool{
+		"any_value": true, "array_sample": true, "array_shuffle": true, "date_add": true, "date_subtract": true,
+		"pg_basetype": true, "pg_input_is_valid": true,
+	}
 )
 
 // TestRelations reads every allowed relation on the shadow as its role: each has the columns that PostgreSQL has, and

@@ -47,13 +47,25 @@ type ownRelation struct {
 // ownRelations are named by the contract, columns and types included.
 var ownRelations = []ownRelation{
 	{"budget", "What you may spend: one row, your own.", SupplyBudget, []Column{
-		{"analyst", "text"}, {"epsilon_total", "double precision"}, {"epsilon_spent", "double precision"},
-		{"epsilon_left", "double precision"}, {"delta", "double precision"}, {"period_ends", "timestamp with time zone"}}},
+		{"analyst", "text"},
+		{"epsilon_total", "double precision"},
+		{"epsilon_spent", "double precision"},
+		{"epsilon_left", "double precision"},
+		{"delta", "double precision"},
+		{"period_ends", "timestamp with time zone"},
+	}},
 	{"columns", "What you may ask: one row for each column of the policy.", SupplyColumns, []Column{
-		{"table_name", "text"}, {"column_name", "text"}, {"type", "text"}, {"lower", "text"}, {"upper", "text"},
-		{"domain", "text"}, {"uses", "text"}}},
+		{"table_name", "text"},
+		{"column_name", "text"},
+		{"type", "text"},
+		{"lower", "text"},
+		{"upper", "text"},
+		{"domain", "text"},
+		{"uses", "text"},
+	}},
 	{"history", "What you asked and what it cost: your own statements.", SupplyHistory, []Column{
-		{"at", "timestamp with time zone"}, {"query", "text"}, {"epsilon", "double precision"}}},
+		{"at", "timestamp with time zone"}, {"query", "text"}, {"epsilon", "double precision"},
+	}},
 }
 
 const shadowHead = `CREATE SCHEMA IF NOT EXISTS dpproxy;

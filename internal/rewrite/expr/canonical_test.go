@@ -18,10 +18,15 @@ func (g generator) condition(depth int) string {
 		return "(NOT " + a + ")"
 	}
 	operands := [][]string{
-		{"i2", "i4", "u8", "5", "'5'", "5::int8", "5::int2", "'-1'", "3000000000", "NULL::int4"}, {"n", "n2", "5.0", "5.00", "1e1", "un", "10", "'NaN'::numeric"},
-		{"uf", "f8", "2.5::float8", "'2.50'::float8", "'-0'::float8", "0::float8", "'NaN'::float8", "'inf'::float8"}, {"f4", "0.1::float4", "0.1", "uf"},
-		{"t", "v", "'x'", "'Alice'", "(t COLLATE \"C\")"}, {"ud", "d", "'2020-02-29'::date", "'Feb 29, 2020'::date", "uts", "'2020-02-29 00:00'::timestamp", "'infinity'::date", "utz"},
-		{"uiv", "'1 day'::interval", "'24:00:00'::interval", "'1 mon'::interval"}, {"b", "nb", "true", "'no'::bool"}, {"m", "'sad'", "'ok'"},
+		{"i2", "i4", "u8", "5", "'5'", "5::int8", "5::int2", "'-1'", "3000000000", "NULL::int4"},
+		{"n", "n2", "5.0", "5.00", "1e1", "un", "10", "'NaN'::numeric"},
+		{"uf", "f8", "2.5::float8", "'2.50'::float8", "'-0'::float8", "0::float8", "'NaN'::float8", "'inf'::float8"},
+		{"f4", "0.1::float4", "0.1", "uf"},
+		{"t", "v", "'x'", "'Alice'", "(t COLLATE \"C\")"},
+		{"ud", "d", "'2020-02-29'::date", "'Feb 29, 2020'::date", "uts", "'2020-02-29 00:00'::timestamp", "'infinity'::date", "utz"},
+		{"uiv", "'1 day'::interval", "'24:00:00'::interval", "'1 mon'::interval"},
+		{"b", "nb", "true", "'no'::bool"},
+		{"m", "'sad'", "'ok'"},
 	}[g.IntN(9)]
 	a, b := operands[0], operands[g.IntN(len(operands))]
 	if g.IntN(3) == 0 {

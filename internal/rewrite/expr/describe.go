@@ -97,7 +97,9 @@ func describeConstant(c *pg_query.A_Const) string {
 	return "0"
 }
 
-func describeList(nodes []*pg_query.Node, depth int) string { return describeJoined(nodes, ", ", depth) }
+func describeList(nodes []*pg_query.Node, depth int) string {
+	return describeJoined(nodes, ", ", depth)
+}
 
 func describeJoined(nodes []*pg_query.Node, separator string, depth int) string {
 	parts := make([]string, 0, len(nodes))

@@ -13,6 +13,7 @@ func (g edgeGenerator) pick(c ...string) string { return c[g.IntN(len(c))] }
 func (g edgeGenerator) choose(f func() string) string {
 	return "(CASE WHEN nb THEN " + f() + " WHEN b THEN " + f() + " ELSE " + f() + " END)"
 }
+
 func (g edgeGenerator) num(d int) string {
 	if d <= 0 {
 		switch g.IntN(4) {
@@ -56,6 +57,7 @@ func (g edgeGenerator) num(d int) string {
 	}
 	return "length((" + a + ")::text)"
 }
+
 func (g edgeGenerator) span(d int) string {
 	if d <= 0 || g.IntN(3) == 0 {
 		return g.choose(func() string {
@@ -80,6 +82,7 @@ func (g edgeGenerator) span(d int) string {
 	}
 	return g.pick("GREATEST", "LEAST") + "(" + g.span(d-1) + "," + g.span(d-1) + ")"
 }
+
 func (g edgeGenerator) stamp(d int) string {
 	typ := g.pick("timestamptz", "timestamptz", "timestamp", "date")
 	if d <= 0 || g.IntN(3) == 0 {
@@ -111,6 +114,7 @@ func (g edgeGenerator) stamp(d int) string {
 	}
 	return "date_trunc('" + g.pick("day", "month") + "', " + g.stamp(d-1) + ", 'America/St_Johns')"
 }
+
 func (g edgeGenerator) tm(d int) string {
 	if g.IntN(2) == 0 {
 		return g.span(d)

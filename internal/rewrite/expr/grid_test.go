@@ -18,10 +18,25 @@ func TestGridSteps(t *testing.T) {
 	s := startServer(t)
 	s.exec(t, "SET TimeZone = 'America/New_York'")
 	for _, c := range []struct{ text, steps string }{
-		{"age", "1 10 1/2 3"}, {"i8", "1000 1/4"}, {"n", "1 1/100 1/3 7 1/1024"}, {"n2", "1 1/100 1/1000 5"}, {"n2 * (1 - disc)", "1/100 1 30"}, {"dom", "1 5"},
-		{"f8", "1 1/10 1/3 100 1/1048576 7/2"}, {"pf8", "1/10 4"}, {"f4", "1/10 2"}, {"f8 * f8", "1 1000"}, {"f8 / pf8", "1/100 32"},
-		{"d", "1 7 30"}, {"ts", "1000000 1000 60000000 86400000000 2000"}, {"tz", "1000000 3600000000"}, {"tm", "1000000 1000 60000000"}, {"iv", "1000000 1000 86400000000"}, {"ts - ts", "1000000 60000000"},
-		{"exp(-pf8 * 10)", "1/1000 1"}, {"age(ts, ts)", "86400000000"},
+		{"age", "1 10 1/2 3"},
+		{"i8", "1000 1/4"},
+		{"n", "1 1/100 1/3 7 1/1024"},
+		{"n2", "1 1/100 1/1000 5"},
+		{"n2 * (1 - disc)", "1/100 1 30"},
+		{"dom", "1 5"},
+		{"f8", "1 1/10 1/3 100 1/1048576 7/2"},
+		{"pf8", "1/10 4"},
+		{"f4", "1/10 2"},
+		{"f8 * f8", "1 1000"},
+		{"f8 / pf8", "1/100 32"},
+		{"d", "1 7 30"},
+		{"ts", "1000000 1000 60000000 86400000000 2000"},
+		{"tz", "1000000 3600000000"},
+		{"tm", "1000000 1000 60000000"},
+		{"iv", "1000000 1000 86400000000"},
+		{"ts - ts", "1000000 60000000"},
+		{"exp(-pf8 * 10)", "1/1000 1"},
+		{"age(ts, ts)", "86400000000"},
 	} {
 		e, err := Build(parseExpr(t, c.text), s.scope)
 		if err != nil {
@@ -86,11 +101,21 @@ func TestDefaultGrids(t *testing.T) {
 		text, step string
 		typ        uint32
 	}{
-		{"age", "1", pgtype.Int4OID}, {"i8", "1", pgtype.Int8OID}, {"n2", "1/100", pgtype.Int4OID}, {"n2 * disc", "1/10000", pgtype.Int4OID}, {"n2 * 3", "1/100", pgtype.Int4OID},
+		{"age", "1", pgtype.Int4OID},
+		{"i8", "1", pgtype.Int8OID},
+		{"n2", "1/100", pgtype.Int4OID},
+		{"n2 * disc", "1/10000", pgtype.Int4OID},
+		{"n2 * 3", "1/100", pgtype.Int4OID},
 		{"n", "1/512", pgtype.Int4OID},     // the largest 2^k ≤ 2000.5e-6
 		{"f8", "2", pgtype.Int4OID},        // ≤ 2e6e-6
 		{"pf8", "1/32768", pgtype.Int4OID}, // ≤ 49.9e-6
-		{"n2 / 3", "1/256", pgtype.Int4OID}, {"d", "1", pgtype.Int4OID}, {"ts", "1000000", pgtype.Int4OID}, {"tm", "1000", pgtype.Int4OID}, {"iv", "1000000", pgtype.Int4OID}, {"round(n, 1)", "1/10", pgtype.Int4OID}, {"b", "1", pgtype.Int4OID},
+		{"n2 / 3", "1/256", pgtype.Int4OID},
+		{"d", "1", pgtype.Int4OID},
+		{"ts", "1000000", pgtype.Int4OID},
+		{"tm", "1000", pgtype.Int4OID},
+		{"iv", "1000000", pgtype.Int4OID},
+		{"round(n, 1)", "1/10", pgtype.Int4OID},
+		{"b", "1", pgtype.Int4OID},
 	} {
 		e, err := Build(parseExpr(t, c.text), scope)
 		if err != nil {

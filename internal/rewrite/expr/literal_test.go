@@ -23,8 +23,10 @@ var literalTexts = map[uint32][]string{
 	pgtype.TimestampOID:   {"2020-02-29", "2020-02-29 12:30", "2020-02-29T12:30:45", "2020-02-29 12:30:45.123456", "2020-02-29 25:00", "2020-02-29 12:60", "2020-02-29 12:30:45+02", "2020-02-29 12:30:45 UTC", "2020-02-29 12:30:45Z", "infinity", "2020-02-29 12", "2020-02-29 24:00:00"},
 	pgtype.TimestamptzOID: {"2020-02-29 12:30:45+02", "2020-02-29 12:30:45-05:30", "2020-02-29 12:30:45+05:30:15", "2020-02-29Z", "2020-02-29 12:30:45.5Z", "2020-02-29 12:30+0530", "2020-02-29 12:30:00 UTC", "2020-02-29 12:00+16"},
 	pgtype.TimeOID:        {"12:30", "23:59:59.999999", "24:00", "12:60", "1:02:03", "-1:00", "12"},
-	pgtype.IntervalOID: {"1 day", "2 days 03:04:05.6", "-1 day", "1 year 2 mons 3 days", "1 mon -3 days", "90 minutes", "1.5 hours", "1.5 days", "2 weeks", "01:30", "-01:30:00", "1 week 1 hour", "1 century", "3 decades",
-		"100 ms", "5 us", "1 y 2 mon", "1 fortnight", "", "1", "1 day ago", "@ 1 day", "1 hour 30 min", "1 day 1 day", "1 week 1 day", "1 hour 00:30:00", "1 min 1 s", "1 ms 1 s", "1 year 1 decade", "1 mon 1 months", "0.5 week", "2 days 1 week 01:00", "-0.5 sec", "1.0000005 s", "P1D"},
+	pgtype.IntervalOID: {
+		"1 day", "2 days 03:04:05.6", "-1 day", "1 year 2 mons 3 days", "1 mon -3 days", "90 minutes", "1.5 hours", "1.5 days", "2 weeks", "01:30", "-01:30:00", "1 week 1 hour", "1 century", "3 decades",
+		"100 ms", "5 us", "1 y 2 mon", "1 fortnight", "", "1", "1 day ago", "@ 1 day", "1 hour 30 min", "1 day 1 day", "1 week 1 day", "1 hour 00:30:00", "1 min 1 s", "1 ms 1 s", "1 year 1 decade", "1 mon 1 months", "0.5 week", "2 days 1 week 01:00", "-0.5 sec", "1.0000005 s", "P1D",
+	},
 	pgtype.UUIDOID: {"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", "a0eebc99", "{a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11}"},
 }
 

@@ -7,8 +7,10 @@ import (
 	"testing"
 )
 
-var randomExpressions = flag.Int("random", 700, "how many random expressions TestRandomTotal draws")
-var randomSeed = flag.Uint64("seed", 7, "seed of TestRandomTotal")
+var (
+	randomExpressions = flag.Int("random", 700, "how many random expressions TestRandomTotal draws")
+	randomSeed        = flag.Uint64("seed", 7, "seed of TestRandomTotal")
+)
 
 // generator writes random expressions of the grammar that analysts use. Most operands are columns, so that bounds matter.
 type generator struct{ *rand.Rand }

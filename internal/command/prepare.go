@@ -21,8 +21,10 @@ func prepare(p *pg_query.PrepareStmt, sql string) Command {
 		if len(names) == 0 || t.GetSetof() || t.GetPctType() {
 			return Refused{pgerr.New(pgerr.FeatureNotSupported, "PREPARE takes plain type names")}
 		}
-		c.Types = append(c.Types, Type{Name: names[len(names)-1].GetString_().GetSval(), Array: len(t.ArrayBounds) > 0,
-			At: utf8.RuneCountInString(sql[:max(0, min(int(t.Location), len(sql)))]) + 1})
+		c.Types = append(c.Types, Type{
+			Name: names[len(names)-1].GetString_().GetSval(), Array: len(t.ArrayBounds) > 0,
+			At: utf8.RuneCountInString(sql[:max(0, min(int(t.Location), len(sql)))]) + 1,
+		})
 	}
 	return c
 }
