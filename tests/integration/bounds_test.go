@@ -43,6 +43,11 @@ var readable = []struct{ typ, keys, query string }{
 	{"interval", "bounds: [361 days, 1 year]", "avg(@)"},
 	{"interval", "bounds: [-1 day -02:00, 1.5 mons]", "avg(@)"},
 	{"interval", `bounds: ["08:00", 1 day 02:30]`, "avg(@)"},
+	{"interval", "bounds: [-10000 years, 10000 years]", "avg(@)"},
+	{"interval", "bounds: [0 us, 10000 years]", "sum(@)"},
+	{"date", "bounds: [0001-01-01, 9999-12-31]", "percentile_disc(0.5) WITHIN GROUP (ORDER BY @)"},
+	{"timestamptz", "bounds: [0001-01-01, 9999-12-31]", "percentile_disc(0.5) WITHIN GROUP (ORDER BY @)"},
+	{"numeric", "bounds: [1e-300, 1e-299]", "avg(@)"},
 	{"interval", "valid: [[1 h, 2 h], [1 day, 25 hours]], grid: 1 s", "avg(@)"},
 }
 
