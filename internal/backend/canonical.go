@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -118,7 +119,65 @@ func (b *Backend) Read(ctx context.Context, values [][]byte, formats []int16, oi
 	for i := range values {
 		outputs[i] = "$" + strconv.Itoa(i+1)
 	}
-	rows, err := b.shadow.canonicalRows(ctx, Request{SQL: "SELECT " + strings.Join(outputs, ", "), Parameters: values, Types: oids, Formats: formats}, s.planning(b.path), oids)
+	return b.oneRow(ctx, Request{SQL: "SELECT " + strings.Join(outputs, ", "), Parameters: values, Types: oids, Formats: formats}, oids, s)
+}
+
+// Constants are a statement's parameters and constants, as the shadow reads them.
+type Constants struct {
+	Parameters rewrite.Values
+	Literals   []*rewrite.Canonical // in the order of rewrite.Constants
+	Conditions []*rewrite.Canonical
+}
+
+// Constants is Read for a statement's parameters together with its constants, in one round trip. A parameter that has no value, or a
+// condition that cannot be evaluated, fails it as a whole.
+func (b *Backend) Constants(ctx context.Context, p Parameters, c rewrite.Constants, s Settings) (*Constants, error) {
+	n, l := len(p.Values), len(c.Literals)
+	if n+l+len(c.Conditions) == 0 {
+		return &Constants{}, nil
+	}
+	values, formats, oids := slices.Clone(p.Values), make([]int16, n, n+l), slices.Clone(p.Types)
+	for i := range formats {
+		formats[i] = p.format(i)
+	}
+	for _, literal := range c.Literals {
+		values, formats, oids = append(values, []byte(literal.Text)), append(formats, pgtype.TextFormatCode), append(oids, literal.Type)
+	}
+	var outputs []string
+	for i := range values {
+		outputs = append(outputs, "$"+strconv.Itoa(i+1))
+	}
+	results := slices.Clone(oids)
+	for _, condition := range c.Conditions {
+		outputs, results = append(outputs, "("+condition+")"), append(results, pgtype.BoolOID)
+	}
+	row, err := b.oneRow(ctx, Request{SQL: "SELECT " + strings.Join(outputs, ", "), Parameters: values, Types: oids, Formats: formats}, results, s)
+	if err != nil {
+		return nil, err
+	}
+	return &Constants{row[:n:n], row[n : n+l], row[n+l:]}, nil
+}
+
+// Parameters are what a client binds: no format means text for all, one means that one for all.
+type Parameters struct {
+	Values  [][]byte
+	Formats []int16
+	Types   []uint32
+}
+
+func (p Parameters) format(i int) int16 {
+	switch len(p.Formats) {
+	case 0:
+		return pgtype.TextFormatCode
+	case 1:
+		return p.Formats[0]
+	}
+	return p.Formats[i]
+}
+
+// oneRow has the shadow compute a row of values.
+func (b *Backend) oneRow(ctx context.Context, r Request, oids []uint32, s Settings) ([]*rewrite.Canonical, error) {
+	rows, err := b.shadow.canonicalRows(ctx, r, s.planning(b.path), oids)
 	if err != nil {
 		return nil, err
 	}

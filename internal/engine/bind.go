@@ -101,17 +101,29 @@ func (c *call) bindPrivate(ctx context.Context) (session.Bound, error) {
 // calibratedPlan plans the statement with its values, and chooses a mechanism for each release.
 func (c *call) calibratedPlan(ctx context.Context) (*calibrated, error) {
 	defer c.engine.stage("plan", time.Now())
-	settings := backendSettings(c.scope)
-	values, err := c.state.databases.Read(ctx, c.values, c.formats, c.analysis.parameters, settings)
+	l, err := c.constants(ctx)
 	if err != nil {
 		return nil, err
 	}
-	options := rewrite.Options{HashKey: c.state.secret, Version: c.state.databases.Version()}
-	plan, err := c.analysis.Plan(values, lookup{ctx, c.state, settings}, options)
+	plan, err := c.planned(l)
 	if err != nil {
 		return nil, err
 	}
 	return c.calibrate(plan)
+}
+
+// planned takes the plan of the statement with these values from the cache, or makes it. A plan follows from the statement, the policy,
+// the values, and lists that lookups keeps as long.
+func (c *call) planned(l lookup) (*rewrite.Plan, error) {
+	key := planKey{c.analysis, l.key()}
+	if plan, ok := c.state.lookups.plans.Get(key); ok {
+		return plan, nil
+	}
+	plan, err := c.analysis.Plan(l.answers.Parameters, l, rewrite.Options{HashKey: c.state.secret, Version: c.state.databases.Version()})
+	if err == nil && keepable(plan) {
+		c.state.lookups.plans.Add(key, plan)
+	}
+	return plan, err
 }
 
 // current refuses what was bound before a reload. A portal or a cursor may wait for long, and the connections that it was

@@ -21,6 +21,7 @@ type databases interface {
 	Describe(ctx context.Context, sql string, types []uint32, s backend.Settings) (*pgconn.StatementDescription, error)
 	DescribeOn(ctx context.Context, route rewrite.Route, sql string, types []uint32, s backend.Settings) (*pgconn.StatementDescription, error)
 	CheckSetting(ctx context.Context, name, value string) (string, error)
+	Constants(ctx context.Context, p backend.Parameters, c rewrite.Constants, s backend.Settings) (*backend.Constants, error)
 	Read(ctx context.Context, values [][]byte, formats []int16, types []uint32, s backend.Settings) (rewrite.Values, error)
 	Evaluate(ctx context.Context, q rewrite.Query, s backend.Settings) ([][]*rewrite.Canonical, error)
 	Distinct(ctx context.Context, c policy.ColumnOf, oid uint32, s backend.Settings) ([]rewrite.Canonical, error)

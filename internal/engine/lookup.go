@@ -2,6 +2,9 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/expirable"
@@ -17,10 +20,29 @@ const lookupLife = 10 * time.Second
 
 const lookupCacheSize = 256
 
-// lookups caches the lists that plans read from public tables and from the shadow.
+// lookups caches the lists that plans read from public tables and from the shadow, and the plans.
 type lookups struct {
 	domains *expirable.LRU[policy.ColumnOf, []rewrite.Canonical]
 	rows    *expirable.LRU[rowsKey, [][]*rewrite.Canonical]
+	plans   *expirable.LRU[planKey, *rewrite.Plan] // nobody changes a plan
+}
+
+// planKey names everything that a plan depends on, but the lists.
+type planKey struct {
+	statement *analysed
+	values    string // lookup.key
+}
+
+// planKeys is how many keys a plan may release that is kept: the lists of long ones would fill the memory.
+const planKeys = 1000
+
+// keepable says that a plan is small.
+func keepable(p *rewrite.Plan) bool {
+	keys := 0
+	for i := range p.Blocks {
+		keys += len(p.Blocks[i].Keys)
+	}
+	return keys <= planKeys
 }
 
 // rowsKey names a query and the settings under which its constants are read.
@@ -33,6 +55,7 @@ func newLookups() *lookups {
 	return &lookups{
 		domains: expirable.NewLRU[policy.ColumnOf, []rewrite.Canonical](lookupCacheSize, nil, lookupLife),
 		rows:    expirable.NewLRU[rowsKey, [][]*rewrite.Canonical](lookupCacheSize, nil, lookupLife),
+		plans:   expirable.NewLRU[planKey, *rewrite.Plan](lookupCacheSize, nil, lookupLife),
 	}
 }
 
@@ -41,6 +64,40 @@ type lookup struct {
 	ctx      context.Context
 	state    *state
 	settings backend.Settings
+	asked    rewrite.Constants  // what the statement's analysis has foreseen
+	answers  *backend.Constants // to that
+}
+
+// constants asks the shadow for the values of the parameters and for what the analysis has foreseen, in one round trip. What cannot be
+// answered so is asked on its own, where the plan needs it: a condition may fail that no plan would evaluate.
+func (c *call) constants(ctx context.Context) (lookup, error) {
+	l := lookup{ctx: ctx, state: c.state, settings: backendSettings(c.scope), asked: c.analysis.Constants()}
+	parameters := backend.Parameters{Values: c.values, Formats: c.formats, Types: c.analysis.parameters}
+	var err error
+	if l.answers, err = c.state.databases.Constants(ctx, parameters, l.asked, l.settings); err == nil {
+		return l, nil
+	}
+	if len(l.asked.Literals)+len(l.asked.Conditions) == 0 || ctx.Err() != nil {
+		return l, err
+	}
+	l.answers, err = c.state.databases.Constants(ctx, parameters, rewrite.Constants{}, l.settings)
+	return l, err
+}
+
+// key is equal for values and constants that plan alike.
+func (l lookup) key() string {
+	var key strings.Builder
+	for _, values := range [][]*rewrite.Canonical{l.answers.Parameters, l.answers.Literals, l.answers.Conditions} {
+		for _, v := range values {
+			if v == nil {
+				key.WriteString("-")
+				continue
+			}
+			fmt.Fprintf(&key, "%d:%s", len(*v), *v)
+		}
+		key.WriteString(";")
+	}
+	return key.String()
 }
 
 func (l lookup) Distinct(column policy.ColumnOf, oid uint32) ([]rewrite.Canonical, error) {
@@ -66,11 +123,23 @@ func (l lookup) Rows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
 	return rows, err
 }
 
-// Literal asks the shadow each time: the clock is read this way too.
+// Literal asks the shadow for what was not foreseen, each time: the clock is read this way too.
 func (l lookup) Literal(oid uint32, text string) (rewrite.Canonical, error) {
+	if n := slices.Index(l.asked.Literals, rewrite.Literal{Type: oid, Text: text}); n >= 0 && n < len(l.answers.Literals) {
+		return *l.answers.Literals[n], nil
+	}
 	values, err := l.state.databases.Read(l.ctx, [][]byte{[]byte(text)}, nil, []uint32{oid}, l.settings)
 	if err != nil {
 		return "", err
 	}
 	return *values[0], nil // input functions of a type's text give no NULL
+}
+
+// Condition answers what was foreseen.
+func (l lookup) Condition(n int) (holds, known bool) {
+	if n >= len(l.answers.Conditions) {
+		return false, false
+	}
+	c := l.answers.Conditions[n]
+	return c != nil && *c == "t", true
 }

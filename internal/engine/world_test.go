@@ -56,7 +56,7 @@ tables:
 `
 
 // parsePolicy reads rules with some texts replaced: old, new, old, new.
-func parsePolicy(t *testing.T, replace ...string) *policy.Policy {
+func parsePolicy(t testing.TB, replace ...string) *policy.Policy {
 	t.Helper()
 	p, err := policy.Parse("policy.yaml", []byte(strings.NewReplacer(replace...).Replace(rules)))
 	if err != nil {
@@ -81,6 +81,9 @@ func clinicSchema(p *policy.Policy) *rewrite.Schema {
 			r.Columns = []rewrite.RelationColumn{column("ward", 1, pgtype.TextOID, "text")}
 		}
 		s.Relations[table.Name] = r
+	}
+	if err := s.ReadBounds(); err != nil {
+		panic(err) // the policy is the test's own
 	}
 	return s
 }
@@ -204,6 +207,20 @@ func (d *fakeDatabases) CheckSetting(_ context.Context, _, value string) (string
 }
 
 func (d *fakeDatabases) Read(_ context.Context, values [][]byte, _ []int16, _ []uint32, _ backend.Settings) (rewrite.Values, error) {
+	return canonicals(values), d.fault("read")
+}
+
+// Constants gives values and literals as they are written.
+func (d *fakeDatabases) Constants(_ context.Context, p backend.Parameters, c rewrite.Constants, _ backend.Settings) (*backend.Constants, error) {
+	out := &backend.Constants{Parameters: canonicals(p.Values)}
+	for _, l := range c.Literals {
+		text := rewrite.Canonical(l.Text)
+		out.Literals = append(out.Literals, &text)
+	}
+	return out, d.fault("read")
+}
+
+func canonicals(values [][]byte) rewrite.Values {
 	out := make(rewrite.Values, len(values))
 	for i, v := range values {
 		if v != nil {
@@ -211,7 +228,7 @@ func (d *fakeDatabases) Read(_ context.Context, values [][]byte, _ []int16, _ []
 			out[i] = &text
 		}
 	}
-	return out, d.fault("read")
+	return out
 }
 
 // Evaluate answers TRUE to every condition, and gives the wards where texts are asked for.
@@ -394,7 +411,7 @@ func (m *counted) Charged(epsilon float64) {
 // world is an engine over fakes.
 type world struct {
 	*journal
-	t       *testing.T
+	t       testing.TB
 	engine  *Engine
 	fake    *fakeDatabases
 	ledger  ledger.Store
@@ -406,7 +423,7 @@ type world struct {
 	cancel  context.CancelCauseFunc
 }
 
-func newWorld(t *testing.T, replace ...string) *world {
+func newWorld(t testing.TB, replace ...string) *world {
 	t.Helper()
 	p := parsePolicy(t, replace...)
 	j := &journal{}

@@ -31,6 +31,7 @@ type Analysis struct {
 	sql      string
 	query    *pg_query.SelectStmt // private statements
 	template *finish.Template
+	foreseen *relation.Foreseen
 }
 
 // Analyze sorts a statement that the shadow has prepared, and refuses what will not be answered. For an EXPLAIN it
@@ -59,7 +60,16 @@ func Analyze(s *Schema, st *sqltree.Statement, d schema.Description, settings Se
 	if err := b.FinishQuery(sqltree.Clone(query), nil); err != nil {
 		return nil, b.Refusal(err)
 	}
+	a.foreseen = b.Foreseen
 	return a, nil
+}
+
+// Constants are what the shadow has to be asked with the values of the parameters, once for each Plan.
+func (a *Analysis) Constants() schema.Constants {
+	if a.foreseen == nil {
+		return schema.Constants{}
+	}
+	return a.foreseen.Constants
 }
 
 // guarded turns a fault of the analysis into a refusal: a client's text must never end the process.
@@ -112,13 +122,13 @@ func (a *Analysis) catalogInput() catalog.Input {
 }
 
 func (a *Analysis) planning() *planning {
-	return &planning{finish.New(relation.New(a.schema, a.settings, a.desc, a.sql))}
+	return &planning{finish.New(relation.New(a.schema, a.settings, a.desc, a.sql, a.foreseen))}
 }
 
 // mentionsPrivate says whether a statement names a private table or a view of the policy anywhere: whatever the analysis
 // would make of it, such a statement never runs as it was written.
 func mentionsPrivate(s *Schema, n *pg_query.Node) bool {
-	b := relation.New(s, Settings{}, schema.Description{}, "")
+	b := relation.New(s, Settings{}, schema.Description{}, "", nil)
 	found := false
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
 		if v := n.GetRangeVar(); v != nil {

@@ -24,6 +24,8 @@ type (
 	Proof          = schema.Proof
 	SQL            = schema.SQL
 	Parameter      = schema.Parameter
+	Constants      = schema.Constants
+	Literal        = schema.Literal
 
 	Description       = schema.Description
 	ColumnDescription = schema.ColumnDescription

@@ -26,7 +26,7 @@ func Uses(s *Schema, n policy.Name) []ColumnUse {
 		return nil
 	}
 	out := make([]ColumnUse, len(meta.Columns))
-	b := bind.New(relation.New(s, Settings{}, schema.Description{}, ""))
+	b := bind.New(relation.New(s, Settings{}, schema.Description{}, "", nil))
 	v := &pg_query.RangeVar{Schemaname: n.Schema, Relname: n.Relation}
 	r, err := b.Named(v, nil)
 	var shown []*relation.Column

@@ -174,6 +174,8 @@ func (l lookup) Rows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
 	return l.w.backend.Evaluate(context.Background(), q, l.w.session)
 }
 
+func (lookup) Condition(int) (holds, known bool) { return false, false }
+
 func (l lookup) Literal(oid uint32, text string) (rewrite.Canonical, error) {
 	if pinned := l.w.clock[text]; pinned != "" {
 		text = pinned

@@ -86,7 +86,7 @@ func (b *Binder) Named(v *pg_query.RangeVar, e *Env) (*relation.Relation, error)
 			return nil, err
 		}
 		sub, inView := *b, *b.Base
-		inView.Text, sub.Base = "", &inView // locations are in the view's definition
+		inView.Text, inView.InView, sub.Base = "", w.Name, &inView // locations are in the view's definition
 		r, err := sub.mustRelation(query, nil)
 		b.kind = sub.kind
 		return r, err

@@ -12,9 +12,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
-	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
-	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
@@ -107,16 +105,12 @@ func (s *Scope) Expression(n *pg_query.Node) (*expr.Expr, error) {
 	return e, s.B.Refusal(err)
 }
 
-// constant evaluates a condition that reads no column, on the shadow: one that is never true costs nothing.
+// constant evaluates a condition that reads no column.
 func (s *Scope) constant(c *expr.Expr) (holds, known bool) {
-	if s.B.Lookup == nil || len(c.Columns()) > 0 || s.subqueries > 0 {
+	if len(c.Columns()) > 0 || s.subqueries > 0 {
 		return false, false
 	}
-	rows, err := s.B.Lookup.Rows(schema.Query{SQL: "SELECT (" + query.Text(c.SQL()) + ")", Types: []uint32{pgtype.BoolOID}})
-	if err != nil || len(rows) != 1 {
-		return false, false
-	}
-	return relation.IsTrue(rows), true
+	return s.B.Holds(c)
 }
 
 // correlations finds conditions inner column = outer column whose = is an equivalence.

@@ -22,7 +22,8 @@ import (
 // Base is what one planning knows of main, the session and the values of parameters, and what it has found out. Copies share what was
 // found out.
 type Base struct {
-	sqltree.Text // of the statement, or of the view that is read
+	sqltree.Text             // of the statement; empty in a view
+	InView       policy.Name // the view whose definition locations count in
 	Schema       *schema.Schema
 	Settings     schema.Settings
 	Desc         schema.Description
@@ -31,24 +32,29 @@ type Base struct {
 	Lookup       schema.Lookup // nil before values are known
 	HashKey      string        // secret of the choice of groups (P9)
 	*findings
+	*Foreseen
+}
+
+// Foreseen are the constants that the analysis of a statement found, for all its plans.
+type Foreseen struct {
+	schema.Constants
+	conditions map[string]int // by place: index into Conditions
 }
 
 // findings are what a planning has found out.
 type findings struct {
-	literals map[literalKey]schema.Canonical // what the shadow has read: the clock stands still within a statement
-	Begun    begun                           // what main may begin lazily
+	literals map[schema.Literal]schema.Canonical // what the shadow has read: the clock stands still within a statement
+	Begun    begun                               // what main may begin lazily
 	aliases  int
 	Domains  map[string][]schema.Canonical // what Distinct gave, for the fingerprint
 }
 
-func New(s *schema.Schema, settings schema.Settings, d schema.Description, text string) *Base {
-	return &Base{Text: sqltree.Text(text), Schema: s, Settings: settings, Desc: d, findings: &findings{literals: map[literalKey]schema.Canonical{}, Domains: map[string][]schema.Canonical{}}}
-}
-
-// literalKey names a constant to be read.
-type literalKey struct {
-	oid  uint32
-	text string
+// New begins a planning. f is what the statement's analysis has foreseen; nil for an analysis.
+func New(s *schema.Schema, settings schema.Settings, d schema.Description, text string, f *Foreseen) *Base {
+	if f == nil {
+		f = &Foreseen{conditions: map[string]int{}}
+	}
+	return &Base{Foreseen: f, Text: sqltree.Text(text), Schema: s, Settings: settings, Desc: d, findings: &findings{literals: map[schema.Literal]schema.Canonical{}, Domains: map[string][]schema.Canonical{}}}
 }
 
 // NewAlias names one more FROM item.
@@ -113,10 +119,13 @@ func (b *Base) Parameter(n int) (uint32, *string, bool) {
 
 // Literal has the shadow read a constant, once per statement.
 func (b *Base) Literal(oid uint32, text string) (string, bool, error) {
+	key := schema.Literal{Type: oid, Text: text}
 	if b.Lookup == nil {
+		if !slices.Contains(b.Literals, key) {
+			b.Literals = append(b.Literals, key)
+		}
 		return "", false, nil
 	}
-	key := literalKey{oid, text}
 	if value, ok := b.literals[key]; ok {
 		return string(value), true, nil
 	}
@@ -125,6 +134,29 @@ func (b *Base) Literal(oid uint32, text string) (string, bool, error) {
 		b.literals[key] = value
 	}
 	return string(value), true, err
+}
+
+// Holds evaluates a condition that reads no column: one that is never true costs nothing. Before values are known it is foreseen.
+func (b *Base) Holds(c *expr.Expr) (holds, known bool) {
+	place := fmt.Sprintf("%s %d %s", b.InView, c.Location(), c.Text())
+	n, foreseen := b.conditions[place]
+	if b.Lookup == nil {
+		if !foreseen {
+			b.conditions[place] = len(b.Conditions)
+			b.Conditions = append(b.Conditions, query.Text(c.SQL()))
+		}
+		return false, false
+	}
+	if foreseen {
+		if holds, known := b.Lookup.Condition(n); known {
+			return holds, true
+		}
+	}
+	rows, err := b.Lookup.Rows(schema.Query{SQL: "SELECT (" + query.Text(c.SQL()) + ")", Types: []uint32{pgtype.BoolOID}})
+	if err != nil || len(rows) != 1 {
+		return false, false
+	}
+	return IsTrue(rows), true
 }
 
 // Prints compares the session's styles with main's.

@@ -29,6 +29,21 @@ type Lookup interface {
 	// Literal has the shadow read a constant of a type as the session would. It is asked anew each time: "today" and "now" are
 	// constants too.
 	Literal(oid uint32, text string) (Canonical, error)
+	// Condition says whether the n-th condition of the statement's Constants holds; not known where nobody has asked.
+	Condition(n int) (holds, known bool)
+}
+
+// Constants are what a statement asks of the shadow before it can be planned, whatever else the plan will need: with the parameters'
+// values, they are one question.
+type Constants struct {
+	Literals   []Literal
+	Conditions []string // boolean expressions over the statement's parameters
+}
+
+// Literal is a constant as the statement writes it, with its type.
+type Literal struct {
+	Type uint32
+	Text string
 }
 
 // Query is a SELECT with the types of its columns.
