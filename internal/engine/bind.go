@@ -123,7 +123,7 @@ func (c *call) planned(l lookup) (*rewrite.Plan, error) {
 	if err == nil && keepable(plan) {
 		c.state.lookups.plans.Add(key, plan)
 	}
-	return plan, err
+	return plan, c.engine.reported(err, c.scope.Analyst)
 }
 
 // current refuses what was bound before a reload. A portal or a cursor may wait for long, and the connections that it was

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,7 +83,7 @@ func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st 
 	}
 	analysis, err := rewrite.Analyze(s.schema, st, description(described), key.settings)
 	if err != nil {
-		return nil, err
+		return nil, e.reported(err, scope.Analyst)
 	}
 	if len(analysis.Assignments) > 0 {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "set_config() is answered on its own, not inside another query",
@@ -99,6 +100,16 @@ func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st 
 	}
 	s.analyses.Add(key, a)
 	return a, nil
+}
+
+// reported logs a fault of the analysis, which the client sees only as a refusal.
+func (e *Engine) reported(err error, analyst string) error {
+	var fault *rewrite.Fault
+	if !errors.As(err, &fault) {
+		return err
+	}
+	e.log.Error("the analysis of a statement failed", "analyst", analyst, "fault", fault.What, "stack", fault.Stack)
+	return fault.Unwrap()
 }
 
 func description(d *pgconn.StatementDescription) rewrite.Description {

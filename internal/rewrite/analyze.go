@@ -1,8 +1,6 @@
 package rewrite
 
 import (
-	"log/slog"
-	"runtime/debug"
 	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/finish"
@@ -70,14 +68,6 @@ func (a *Analysis) Constants() schema.Constants {
 		return schema.Constants{}
 	}
 	return a.foreseen.Constants
-}
-
-// guarded turns a fault of the analysis into a refusal: a client's text must never end the process.
-func guarded(err *error) {
-	if fault := recover(); fault != nil {
-		slog.Error("the analysis of a statement failed", "fault", fault, "stack", string(debug.Stack()))
-		*err = pgerr.New(pgerr.InternalError, "the statement could not be analysed", pgerr.Hint("This is a fault of dpproxy; its log has the details. Write the query in another form."))
-	}
 }
 
 // open sends a statement without private relations to the shadow or to public.

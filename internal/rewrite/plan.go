@@ -4,10 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"log/slog"
 	"slices"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/finish"
 	"github.com/dpproxy/dpproxy/internal/rewrite/measure"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -45,8 +43,7 @@ func (a *Analysis) Plan(v Values, lookup Lookup, o Options) (_ *Plan, err error)
 	p := &Plan{}
 	index := b.printBlocks(p)
 	if err := b.verifyPlan(p, index); err != nil {
-		slog.Error("a measure query is not what was planned", "error", err)
-		return nil, pgerr.New(pgerr.InternalError, "the statement could not be analysed", pgerr.Hint("This is a fault of dpproxy; its log has the details. Write the query in another form."))
+		return nil, &Fault{What: err.Error()}
 	}
 	b.costs(p)
 	var failed error
