@@ -184,7 +184,8 @@ func convert(typ uint32, steps query.Scalar, step *big.Rat) query.Scalar {
 	case pgtype.Int8OID:
 		return query.F("round({})::int8", value)
 	case pgtype.Float4OID:
-		return query.F("({})::float4", value)
+		// A sum may exceed what one value may: PostgreSQL would raise an error, after the charge.
+		return query.F("LEAST(GREATEST({}, -{}), {})::float4", value, mostFloat4, mostFloat4)
 	case pgtype.Float8OID:
 		return query.F("({})::float8", value)
 	case pgtype.DateOID:
@@ -198,3 +199,6 @@ func convert(typ uint32, steps query.Scalar, step *big.Rat) query.Scalar {
 	}
 	return query.F("({})", value)
 }
+
+// mostFloat4 is the largest float4.
+const mostFloat4 = "340282346638528859811704183484516925440"
