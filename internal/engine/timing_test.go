@@ -128,7 +128,7 @@ func TestPaceOfCancels(t *testing.T) {
 }
 
 // TestSleepEndsWithTheStatement would take an hour if it did not.
-func TestSleepEndsWithTheStatement(t *testing.T) {
+func TestSleepEndsWithTheStatement(*testing.T) {
 	for _, cause := range []error{errors.New("client went away"), pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")} {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cancel(cause)

@@ -189,7 +189,7 @@ func (d *fakeDatabases) Describe(_ context.Context, sql string, _ []uint32, _ ba
 	return d.description(sql), d.fault("describe")
 }
 
-func (d *fakeDatabases) DescribeOn(_ context.Context, _ rewrite.Route, sql string, types []uint32, _ backend.Settings) (*pgconn.StatementDescription, error) {
+func (d *fakeDatabases) DescribeOn(_ context.Context, _ rewrite.Route, _ string, types []uint32, _ backend.Settings) (*pgconn.StatementDescription, error) {
 	out := &pgconn.StatementDescription{ParamOIDs: types}
 	for _, oid := range types {
 		switch oid {
@@ -254,7 +254,7 @@ func (d *fakeDatabases) Distinct(context.Context, policy.ColumnOf, uint32, backe
 	return []rewrite.Canonical{"north", "south"}, d.fault("distinct")
 }
 
-func (d *fakeDatabases) CheckMeasure(_ context.Context, m backend.Measurement) error {
+func (d *fakeDatabases) CheckMeasure(context.Context, backend.Measurement) error {
 	d.add("check")
 	return d.fault("check")
 }

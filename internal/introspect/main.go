@@ -40,7 +40,7 @@ func CheckMain(p *policy.Policy, main *Catalogs) error {
 				}
 			}
 		}
-		problems = append(problems, checkUnit(p, main, t)...)
+		problems = append(problems, checkUnit(main, t)...)
 	}
 	for _, v := range p.Views {
 		if r := main.relations[v]; r == nil {
@@ -71,7 +71,7 @@ func unsupportedKind(main *Catalogs, oid uint32) string {
 }
 
 // checkUnit follows a table's foreign-key chain: the column that it points to must be unique in main (docs/privacy.md P2).
-func checkUnit(p *policy.Policy, main *Catalogs, t *policy.Table) []error {
+func checkUnit(main *Catalogs, t *policy.Table) []error {
 	if t.Unit == nil || t.Unit.Via == nil {
 		return nil
 	}

@@ -22,7 +22,7 @@ type Config struct {
 	// Clock returns the time of day. If it is nil, a file uses the system's clock and PostgreSQL the database's. It may
 	// jump: the ledger never goes back before its own latest record.
 	Clock func() time.Time
-	// Log gets the reasons of errors that clients see without one. nil means slog.Default().
+	// Log gets the reasons of errors that clients see without one. nil means that nobody reads them.
 	Log *slog.Logger
 	// Step, if not nil, is called between the steps of a charge. The crash test ends the process there.
 	Step func(name string)

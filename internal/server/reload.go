@@ -42,13 +42,13 @@ func (s *Server) reload(ctx context.Context) error {
 		return err
 	}
 	// Budgets first: a statement that is planned under the new policy must not be charged under the old one's budgets.
-	if err := s.ledger.Reconfigure(ctx, ledger.ConfigOf(p)); err != nil {
+	if err := s.ledger.Reconfigure(ctx, s.ledgerConfig(p)); err != nil {
 		fresh.close()
 		return err
 	}
 	if err := s.engine.Load(ctx, p, fresh.backend); err != nil {
 		fresh.close()
-		if back := s.ledger.Reconfigure(ctx, ledger.ConfigOf(old.policy)); back != nil {
+		if back := s.ledger.Reconfigure(ctx, s.ledgerConfig(old.policy)); back != nil {
 			return fmt.Errorf("%w (and the ledger keeps the new budgets: %w)", err, back)
 		}
 		return err
@@ -84,4 +84,11 @@ func (s *Server) sayUnchanged(old, fresh *policy.Policy) {
 			s.log.Warn("changed in the policy, but takes effect after a restart", "key", key)
 		}
 	}
+}
+
+// ledgerConfig has the ledger write to the proxy's log.
+func (s *Server) ledgerConfig(p *policy.Policy) ledger.Config {
+	config := ledger.ConfigOf(p)
+	config.Log = s.log
+	return config
 }

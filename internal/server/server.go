@@ -81,9 +81,7 @@ func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, 
 	if err := st.check(ctx, log); err != nil {
 		return nil, err
 	}
-	config := ledger.ConfigOf(p)
-	config.Log = log
-	store, err := stores.Open(ctx, p.Ledger, config)
+	store, err := stores.Open(ctx, p.Ledger, s.ledgerConfig(p))
 	if err != nil {
 		return nil, err // s.ledger stays a plain nil, which release asks for
 	}

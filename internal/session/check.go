@@ -54,7 +54,7 @@ func (s *Session) check(ctx context.Context, st *state, p *parameter, name, valu
 			return "", err
 		}
 		return strconv.FormatInt(v, 10), nil
-	case real:
+	case number:
 		v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 		if err != nil || math.IsNaN(v) {
 			return "", invalidValue(name, value)

@@ -12,7 +12,7 @@ const (
 	text kind = iota
 	boolean
 	integer
-	real
+	number
 	enum
 	// special parameters have their checks in check.go.
 	special

@@ -29,7 +29,7 @@ func NewRules(c ledger.Config) (*Rules, error) {
 		return nil, err
 	}
 	if c.Log == nil {
-		c.Log = slog.Default()
+		c.Log = slog.New(slog.DiscardHandler)
 	}
 	r := &Rules{Config: c, limits: make(map[string]limit, len(c.Analysts)+1)}
 	add := func(name string, b policy.Budget) {

@@ -17,7 +17,7 @@ import (
 // exporter is a ledger whose export a test writes.
 type exporter struct {
 	ledger.Admin
-	export func(ctx context.Context, w io.Writer) error
+	export func(_ context.Context, w io.Writer) error
 }
 
 func (e exporter) Export(ctx context.Context, w io.Writer) error { return e.export(ctx, w) }
@@ -79,7 +79,7 @@ func TestExportThatFails(t *testing.T) {
 func TestServeEndsWithItsContext(t *testing.T) {
 	running := make(chan struct{})
 	over := false
-	path, c, end := serve(t, exporter{export: func(ctx context.Context, w io.Writer) error {
+	path, c, end := serve(t, exporter{export: func(_ context.Context, w io.Writer) error {
 		defer func() { over = true }()
 		close(running)
 		for {

@@ -59,7 +59,7 @@ func Check(f *os.File) error {
 	if info.Size() == 0 {
 		return errors.New("it is empty (0 bytes)")
 	}
-	meta, err := readMetas(f, info.Size())
+	meta, err := readMetas(f)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func Check(f *os.File) error {
 
 // readMetas reads both meta pages and returns the later one. A single bad page is refused too: it may be that of the
 // latest commit.
-func readMetas(f *os.File, size int64) (metaPage, error) {
+func readMetas(f *os.File) (metaPage, error) {
 	m, err := readMeta(f, 0)
 	if err != nil {
 		return m, fmt.Errorf("page 0 at byte 0: %w", err)

@@ -55,7 +55,7 @@ func TestPeriodsFollowEachOther(t *testing.T) {
 func TestClockJumps(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func(ledger.Config) ledger.Store) {
 		clock, ctx := ledgertest.NewClock(), context.Background()
-		real := clock.Now()
+		start := clock.Now()
 		s := open(monthly(clock))
 		spend := func(when, want string) {
 			t.Helper()
@@ -64,20 +64,20 @@ func TestClockJumps(t *testing.T) {
 			}
 		}
 		spend("first", "")
-		clock.Set(real.Add(-400 * day))
+		clock.Set(start.Add(-400 * day))
 		spend("set back", "53400")
 		s.Close()
 		s = open(monthly(clock))
 		spend("set back, after a restart", "53400")
-		clock.Set(real.Add(10 * 365 * day))
+		clock.Set(start.Add(10 * 365 * day))
 		spend("jumped ahead ten years: one period, not 121", "")
 		spend("again there", "53400")
-		clock.Set(real.Add(day))
+		clock.Set(start.Add(day))
 		spend("corrected", "53400")
-		clock.Set(real.Add(31 * day))
+		clock.Set(start.Add(31 * day))
 		spend("a month later by the corrected clock", "53400")
-		clock.Set(real.Add(10*365*day + 31*day))
-		spend("when the real time gets there", "")
+		clock.Set(start.Add(10*365*day + 31*day))
+		spend("when the start time gets there", "")
 		h, err := s.History(ctx, "alice", 0)
 		if err != nil || len(h) != 3 {
 			t.Fatalf("history %v, %v", h, err)

@@ -21,20 +21,20 @@ func (c *call) timeCast(out, x *Expr, to uint32) error {
 			out.bounds = dayRange
 			return nil
 		}
-		return c.boundedCast(out, x)
+		return c.boundedCast(out)
 	case from == pgtype.DateOID && (to == pgtype.TimestampOID || to == pgtype.TimestamptzOID):
 		out.bounds = b.Scale(microsPerDay)
 		if to == pgtype.TimestamptzOID {
 			out.bounds = out.bounds.Widen(zoneMax)
 		}
-		return c.boundedCast(out, x)
+		return c.boundedCast(out)
 	case from == pgtype.TimestampOID && to == pgtype.DateOID:
 		out.bounds = b.Map(stamp)
 	case from == pgtype.TimestamptzOID && to == pgtype.DateOID:
 		out.bounds = b.Widen(zoneMax).Map(stamp)
 	case from == pgtype.TimestampOID && to == pgtype.TimestamptzOID, from == pgtype.TimestamptzOID && to == pgtype.TimestampOID:
 		out.bounds = b.Widen(zoneMax)
-		return c.boundedCast(out, x)
+		return c.boundedCast(out)
 	case (from == pgtype.TimestampOID || from == pgtype.TimestamptzOID) && to == pgtype.TimeOID:
 		out.bounds = dayRange
 		out.nullable = out.nullable || !b.Finite() // of infinity
@@ -55,7 +55,7 @@ func (c *call) timeCast(out, x *Expr, to uint32) error {
 }
 
 // boundedCast requires a result within the calendar's range; refusing an infinite one keeps it simple.
-func (c *call) boundedCast(out, x *Expr) error {
+func (c *call) boundedCast(out *Expr) error {
 	known, err := c.finite()
 	if !known || err != nil {
 		return err

@@ -118,7 +118,7 @@ func (s *testScope) Parameter(n int) (uint32, *string, bool) {
 
 func (s *testScope) Prints(uint32) bool { return true }
 
-func (s *testScope) SubLink(link *pg_query.SubLink, test []*Expr) (*Expr, error) {
+func (s *testScope) SubLink(link *pg_query.SubLink, _ []*Expr) (*Expr, error) {
 	return nil, refuseWith(pgerr.FeatureNotSupported, int(link.Location), "subqueries are not supported here", "")
 }
 

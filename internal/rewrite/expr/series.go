@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"strings"
 	"time"
@@ -176,7 +177,7 @@ func rowCount(steps *big.Rat) int64 {
 
 // size gives a row count as an integer, far below overflow.
 func size(n float64) int64 {
-	if n > 1e15 || n != n {
+	if n > 1e15 || math.IsNaN(n) {
 		return 1e15
 	}
 	return int64(n)
