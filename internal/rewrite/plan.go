@@ -68,7 +68,7 @@ func (b *planning) printBlocks(p *Plan) []int {
 		if !k.Src.Empty {
 			block = Block{Releases: k.Releases, Select: k.SelectRelease(), Columns: k.Columns, Steps: k.Steps}
 			if k.Pick {
-				block.Picked, block.Unit = k.Groups, k.Src.Kind
+				block.Picked, block.Unit = k.Groups, k.Src.UnitName
 			}
 			if totals, releases := measure.Query(b.Base, k); totals != nil {
 				block.Measure, block.Measured = query.Print(totals), releases

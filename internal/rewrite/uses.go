@@ -63,7 +63,7 @@ func uses(b *bind.Binder, r *relation.Relation, c *relation.Column) string {
 	switch {
 	case !r.Private():
 		return "anything"
-	case c.IsUnit || c.X.Unit:
+	case c.IsUnit || c.Value.Unit:
 		return "count(DISTINCT), join, group by inside a subquery"
 	case r.Chain != nil && r.Chain.Via == c:
 		return "join"

@@ -23,7 +23,7 @@ func PublicAggregate(b *relation.Base, d *relation.Derived, c *Call, name string
 	if !c.Star {
 		e := c.Args[0]
 		var err error
-		if arg, err = relation.SpelledAlike(e.SQL(), e.AsColumn(nil, e.Text())); err != nil {
+		if arg, err = relation.CanonicalText(e.SQL(), e.AsColumn(nil, e.Text())); err != nil {
 			return err
 		}
 		if c.Distinct {

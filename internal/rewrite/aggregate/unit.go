@@ -18,7 +18,7 @@ import (
 
 // UnitAggregate adds one aggregate over the rows of one unit in one group. some says that a group has a row.
 func UnitAggregate(b *relation.Base, d *relation.Derived, c *Call, name string, perUnit, some bool) error {
-	x, sql, err := UnitValue(b, d.Src, c, nil, some)
+	x, sql, err := UnitValue(b, d.Source, c, nil, some)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func UnitAggregate(b *relation.Base, d *relation.Derived, c *Call, name string, 
 // the order of rows (docs/privacy.md P8).
 func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Over, some bool) (*expr.Column, query.Scalar, error) {
 	if c.Array {
-		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s of several fractions is not supported inside a per-%s subquery", c.Name, src.Kind), pgerr.Hint("Write one call for each fraction."))
+		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s of several fractions is not supported inside a per-%s subquery", c.Name, src.UnitName), pgerr.Hint("Write one call for each fraction."))
 	}
 	x := &expr.Column{Name: c.Text, Type: c.Typ, Typmod: -1, Enforced: true, Scale: -1, DeterministicCollation: true}
 	if c.Name == "count" {
@@ -51,7 +51,7 @@ func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Ov
 		}
 	case "sum", "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp", "percentile_cont":
 	default:
-		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s is not supported inside a per-%s subquery", c.Name, src.Kind),
+		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s is not supported inside a per-%s subquery", c.Name, src.UnitName),
 			pgerr.Hint("Use count, sum, avg, min, max, a variance, a percentile, bool_and or bool_or there."))
 	}
 	a, err := Argument(b, src, e)
@@ -107,15 +107,15 @@ func unitCount(b *relation.Base, src *relation.Relation, c *Call, x *expr.Column
 	if condition == nil && some {
 		least = 1
 	}
-	x.TypeName, x.Bounds, x.Scale = schema.TypeName(c.Typ), bounds.Between(least, src.Rows), 0
-	return query.Clamp{X: rowsOf{condition, over}.call(query.F("count({})", argument)), Hi: query.Integer(src.Rows)}
+	x.TypeName, x.Bounds, x.Scale = schema.TypeName(c.Typ), bounds.Between(least, src.MaxRowsPerUnit), 0
+	return query.Clamp{X: rowsOf{condition, over}.call(query.F("count({})", argument)), Hi: query.Integer(src.MaxRowsPerUnit)}
 }
 
 // unitPick prints an aggregate that picks one of the unit's values. Equal ones are spelled alike, so that it does not matter
 // which of them it is.
 func unitPick(c *Call, nullable bool, rows rowsOf) (*expr.Column, query.Scalar, error) {
 	x, sql := RowValue(c.Args[0], c.Text)
-	alike, err := relation.SpelledAlike(sql, x)
+	alike, err := relation.CanonicalText(sql, x)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -146,7 +146,7 @@ func unitNumber(src *relation.Relation, c *Call, a *Numeric, x *expr.Column, row
 	}
 	switch width := steps.Width(); c.Name {
 	case "sum":
-		lo, hi := UnitClamp(a.Lo, a.Hi, src.Rows, a.PerUnit, 1)
+		lo, hi := UnitClamp(a.Lo, a.Hi, src.MaxRowsPerUnit, a.PerUnit, 1)
 		if !x.Nullable && a.Lo > 0 { // of one value at least
 			lo = min(a.Lo, hi)
 		}

@@ -62,17 +62,17 @@ func (b *Binder) firstRows(s *pg_query.SelectStmt, src *relation.Relation, e *En
 	d := relation.NewDerived(b.Base, src)
 	d.PassAll()
 	r := d.Relation()
-	r.Reads(src.Size(), src.Cols)
-	r.Does(src.Size(), sorted...)
-	r.Takes(expr.Work{Row: relation.WindowSteps}, src.Size())
-	first := src.Selects(d.Outputs...)
+	r.AddColumnWork(src.Size(), src.Columns)
+	r.AddExpressionWork(src.Size(), sorted...)
+	r.AddWork(expr.Work{Row: relation.WindowSteps}, src.Size())
+	first := src.Select(d.Outputs...)
 	first.DistinctOn, first.OrderBy = distinct, append(order, src.Order...)
 	r.From = &query.Derived{Query: first, As: d.Alias}
 	r.Proofs = append(slices.Clone(r.Proofs), src.OrderProofs...)
 	if perUnit {
-		r.OneRow()
+		r.SetOneRowPerUnit()
 	}
-	r.Plan = relation.Planned("distinct on, "+r.RowBound(), src.Plan)
+	r.Plan = relation.NewPlanNode("distinct on, "+r.RowBound(), src.Plan)
 	return r, nil
 }
 

@@ -69,12 +69,12 @@ func (w *windows) window(f *pg_query.FuncCall, node *pg_query.Node) (*window, er
 	if err != nil {
 		return nil, err
 	}
-	src := w.d.Src
+	src := w.d.Source
 	out := &window{partition: []query.Scalar{src.Unit}, columns: true, perUnit: true}
 	units := false
 	for _, n := range def.PartitionClause {
 		c := w.sc.bare(n)
-		units = units || c != nil && (c.IsUnit || !c.X.Nullable && len(w.b.RowKeys(c)) > 0)
+		units = units || c != nil && (c.IsUnit || !c.Value.Nullable && len(w.b.RowKeys(c)) > 0)
 		if c != nil && c.IsUnit {
 			continue
 		}
@@ -91,8 +91,8 @@ func (w *windows) window(f *pg_query.FuncCall, node *pg_query.Node) (*window, er
 		}
 	}
 	if !units {
-		return nil, w.b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("the window of %s holds rows of more than one %s", sqltree.FunctionName(f), src.Kind),
-			fmt.Sprintf("Put the %s into PARTITION BY, or use windows over aggregates.", src.Kind))
+		return nil, w.b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("the window of %s holds rows of more than one %s", sqltree.FunctionName(f), src.UnitName),
+			fmt.Sprintf("Put the %s into PARTITION BY, or use windows over aggregates.", src.UnitName))
 	}
 	out.partition = append(out.partition[:1], query.Sorted(out.partition[1:])...) // one window whatever their order
 	offsets := def.FrameOptions&frameRange != 0 && (def.StartOffset != nil || def.EndOffset != nil)
@@ -252,7 +252,7 @@ func (w *windows) over(win *window, total, framed bool) (*query.Over, error) {
 	if !total {
 		return over, nil
 	}
-	src := w.d.Src
+	src := w.d.Source
 	if src.Order == nil {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "the window needs a total order of the rows, and these have no known key", pgerr.Hint("Ask the administrator for a primary key on the table."))
 	}

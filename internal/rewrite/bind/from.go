@@ -15,7 +15,7 @@ import (
 )
 
 // fromItem binds one FROM item; inner joins stay open, outer joins are solved. beside are the items that LATERAL may read.
-func (b *Binder) fromItem(n *pg_query.Node, e *Env, beside *relation.Joined) (*relation.Joined, error) {
+func (b *Binder) fromItem(n *pg_query.Node, e *Env, beside *relation.JoinGraph) (*relation.JoinGraph, error) {
 	switch v := n.GetNode().(type) {
 	case *pg_query.Node_JoinExpr:
 		return b.joinExpr(n, v.JoinExpr, e, beside)
@@ -24,13 +24,13 @@ func (b *Binder) fromItem(n *pg_query.Node, e *Env, beside *relation.Joined) (*r
 		if err != nil {
 			return nil, b.Located(err, n)
 		}
-		return &relation.Joined{Items: []*relation.Relation{r}, Cols: r.Cols}, nil
+		return &relation.JoinGraph{Items: []*relation.Relation{r}, Columns: r.Columns}, nil
 	}
 	return nil, b.Refuse(pgerr.FeatureNotSupported, n, "this kind of FROM item cannot be combined with private tables", "Use tables, subqueries and joins.")
 }
 
 // fromRelation binds a table, view, CTE or subquery under its alias.
-func (b *Binder) fromRelation(n *pg_query.Node, e *Env, beside *relation.Joined) (*relation.Relation, error) {
+func (b *Binder) fromRelation(n *pg_query.Node, e *Env, beside *relation.JoinGraph) (*relation.Relation, error) {
 	var r *relation.Relation
 	var err error
 	var alias *pg_query.Alias
@@ -63,7 +63,7 @@ func (b *Binder) fromRelation(n *pg_query.Node, e *Env, beside *relation.Joined)
 	if n.GetRangeFunction() != nil && len(names) == 0 {
 		names = []string{name} // a function's one column takes the name of its table
 	}
-	return r, r.Alias(name, names)
+	return r, r.SetAlias(name, names)
 }
 
 // Named binds a relation by name.
@@ -74,7 +74,7 @@ func (b *Binder) Named(v *pg_query.RangeVar, e *Env) (*relation.Relation, error)
 			if err != nil {
 				return nil, err
 			}
-			return r, r.Alias(v.Relname, c.columns)
+			return r, r.SetAlias(v.Relname, c.columns)
 		}
 	}
 	if t := b.Table(v); t != nil {
@@ -117,47 +117,47 @@ func (b *Binder) mustRelation(s *pg_query.SelectStmt, e *Env) (*relation.Relatio
 	return r, nil
 }
 
-func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside *relation.Joined) (*relation.Joined, error) {
+func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside *relation.JoinGraph) (*relation.JoinGraph, error) {
 	inner := j.Jointype == pg_query.JoinType_JOIN_INNER
 	if !inner {
-		beside = &relation.Joined{} // an outer join becomes one relation, which must not read others
+		beside = &relation.JoinGraph{} // an outer join becomes one relation, which must not read others
 	}
 	left, err := b.fromItem(j.Larg, e, beside)
 	if err != nil {
 		return nil, err
 	}
-	known := &relation.Joined{}
+	known := &relation.JoinGraph{}
 	known.Add(beside)
 	known.Add(left)
 	right, err := b.fromItem(j.Rarg, e, known)
 	if err != nil {
 		return nil, err
 	}
-	both := &relation.Joined{Items: append(slices.Clone(left.Items), right.Items...), Cols: append(slices.Clone(left.Cols), right.Cols...)}
+	both := &relation.JoinGraph{Items: append(slices.Clone(left.Items), right.Items...), Columns: append(slices.Clone(left.Columns), right.Columns...)}
 	using := sqltree.StringList(j.UsingClause)
 	if j.IsNatural {
-		using = commonNames(left.View(), right.View())
+		using = commonNames(left.AsRelation(), right.AsRelation())
 	}
 	var conds []*expr.Expr
 	var equal relation.Equalities
 	for _, name := range using {
-		l, err := left.View().Find("", name)
+		l, err := left.AsRelation().Find("", name)
 		if err != nil {
 			return nil, b.Located(err, n)
 		}
-		r, err := right.View().Find("", name)
+		r, err := right.AsRelation().Find("", name)
 		if err != nil || l == nil || r == nil {
 			return nil, b.Refuse(pgerr.UndefinedColumn, n, fmt.Sprintf("column %q specified in USING clause does not exist in both tables", name), "")
 		}
-		same, err := expr.Equal(l.X, r.X, &Scope{B: b, Rel: both.View(), Env: e}, sqltree.LocationOf(n))
+		same, err := expr.Equal(l.Value, r.Value, &Scope{B: b, Rel: both.AsRelation(), Env: e}, sqltree.LocationOf(n))
 		if err != nil {
 			return nil, b.Refusal(err)
 		}
 		conds = append(conds, same)
-		equal.Note(l, r)
+		equal.Add(l, r)
 	}
 	if j.Quals != nil {
-		s := &Scope{B: b, Rel: both.View(), Env: e}
+		s := &Scope{B: b, Rel: both.AsRelation(), Env: e}
 		for _, q := range sqltree.Conjuncts(j.Quals) {
 			c, err := s.Condition(q)
 			if err != nil {
@@ -172,19 +172,19 @@ func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside
 	}
 	if inner {
 		for _, name := range using {
-			r, _ := right.View().Find("", name)
+			r, _ := right.AsRelation().Find("", name)
 			r.Hidden = true
 		}
-		both.Conds = append(append(left.Conds, right.Conds...), conds...)
+		both.Conditions = append(append(left.Conditions, right.Conditions...), conds...)
 		both.Equal.Merge(left.Equal)
 		both.Equal.Merge(right.Equal)
 		both.Equal.Merge(equal)
 	} else {
-		l, err := b.Solve(left, nil)
+		l, err := b.SolveJoins(left, nil)
 		if err != nil {
 			return nil, err
 		}
-		r, err := b.Solve(right, nil)
+		r, err := b.SolveJoins(right, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -192,11 +192,11 @@ func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside
 		if err != nil {
 			return nil, b.Located(err, n)
 		}
-		both = &relation.Joined{Items: []*relation.Relation{o}, Cols: o.Cols}
+		both = &relation.JoinGraph{Items: []*relation.Relation{o}, Columns: o.Columns}
 	}
 	if j.Alias != nil {
-		view := both.View()
-		if err := view.Alias(j.Alias.Aliasname, sqltree.StringList(j.Alias.Colnames)); err != nil {
+		view := both.AsRelation()
+		if err := view.SetAlias(j.Alias.Aliasname, sqltree.StringList(j.Alias.Colnames)); err != nil {
 			return nil, err
 		}
 	}

@@ -62,9 +62,9 @@ func (b *Binder) groupedRows(s *pg_query.SelectStmt, src *relation.Relation, e *
 			conds = append(conds, x)
 		}
 		inner.Where = append(inner.Where, expr.Conjuncts(conds...)...)
-		inner.Conds = append(inner.Conds, conds...)
-		b.Begun.Filters(conds)
-		inner.Does(inner.Size(), conds...)
+		inner.Conditions = append(inner.Conditions, conds...)
+		b.NoteConditions(conds)
+		inner.AddExpressionWork(inner.Size(), conds...)
 		inner.Narrow()
 	}
 	out := &pg_query.SelectStmt{WindowClause: windowClause}
@@ -78,20 +78,20 @@ func (b *Binder) groupedRows(s *pg_query.SelectStmt, src *relation.Relation, e *
 	if err != nil {
 		return nil, err
 	}
-	label := "group by " + src.Kind
+	label := "group by " + src.UnitName
 	if !src.Private() {
 		label = "group"
 	}
-	r.Plan = relation.Planned(label+", "+r.RowBound(), src.Plan)
+	r.Plan = relation.NewPlanNode(label+", "+r.RowBound(), src.Plan)
 	return r, nil
 }
 
 // groupedSubselect prints SELECT unit, keys, aggregates … GROUP BY unit, keys.
 func (b *Binder) groupedSubselect(c *Cut, d *relation.Derived, sc *Scope) (*relation.Relation, error) {
-	src := d.Src
+	src := d.Source
 	perUnit := src.Private()
-	out := d.Out
-	out.Max = src.Max
+	out := d.Result
+	out.MaxRows = src.MaxRows
 	for i, n := range c.nodes {
 		name := fmt.Sprintf("k%d", i+1)
 		if col := sc.bare(n); col != nil {
@@ -99,13 +99,13 @@ func (b *Binder) groupedSubselect(c *Cut, d *relation.Derived, sc *Scope) (*rela
 				return nil, b.Located(err, n)
 			}
 			perUnit = perUnit && col.PerUnit
-			out.Takes(col.X.Work, src.Size())
+			out.AddWork(col.Value.Work, src.Size())
 		} else {
 			x, err := sc.Expression(n)
 			if err != nil {
 				return nil, err
 			}
-			out.Does(src.Size(), x)
+			out.AddExpressionWork(src.Size(), x)
 			col, err := d.AddKey(x, name)
 			if err != nil {
 				return nil, b.Located(err, n)
@@ -113,7 +113,7 @@ func (b *Binder) groupedSubselect(c *Cut, d *relation.Derived, sc *Scope) (*rela
 			perUnit = perUnit && col.PerUnit
 		}
 	}
-	keys, groups := slices.Clone(out.Cols), len(d.Outputs)
+	keys, groups := slices.Clone(out.Columns), len(d.Outputs)
 	if len(c.Intervals) > 0 || len(c.Withins) > 0 {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "the rows of one person carry no noise", pgerr.Hint("Use dpproxy's functions on the released aggregates above."))
 	}
@@ -129,22 +129,22 @@ func (b *Binder) groupedSubselect(c *Cut, d *relation.Derived, sc *Scope) (*rela
 		if err := add(b.Base, d, call, fmt.Sprintf("a%d", i+1), perUnit, true); err != nil {
 			return nil, aggregate.LocatedCall(b.Base, b.Refusal(err), call)
 		}
-		out.Takes(call.Work(), src.Size())
+		out.AddWork(call.Work(), src.Size())
 	}
-	for _, col := range out.Cols {
+	for _, col := range out.Columns {
 		col.Table = d.Table()
 	}
-	out.Unique = []relation.UniqueSet{{Cols: keys}}
+	out.Unique = []relation.UniqueSet{{Columns: keys}}
 	out.Order = []query.Scalar{}
 	for _, k := range keys {
-		out.Order = append(out.Order, k.X.Ref)
+		out.Order = append(out.Order, k.Value.Ref)
 	}
 	if perUnit {
-		out.OneRow()
+		out.SetOneRowPerUnit()
 	}
 	d.Inherit()
-	out.Takes(expr.Work{Row: relation.GroupSteps}, src.Size())
-	rows := src.Selects(d.Outputs...)
+	out.AddWork(expr.Work{Row: relation.GroupSteps}, src.Size())
+	rows := src.Select(d.Outputs...)
 	if rows.Groups = groups; groups == 0 {
 		out.Empty = false // no rows make one group
 	}

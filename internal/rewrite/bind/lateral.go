@@ -13,8 +13,8 @@ import (
 // lateral binds a LATERAL subquery that reads columns of the items beside it. Over a private table it has to equate the units of
 // both sides, so that every row of the others meets rows of its own unit alone (P4c). Its row bound is per row of the items
 // before it; combineFrom and nullExtend hold nothing of it for a fact about a unit.
-func (b *Binder) lateral(sub *pg_query.SelectStmt, e *Env, beside *relation.Joined) (*relation.Relation, error) {
-	around := &Scope{B: b, Rel: beside.View(), Env: e, Outer: e.Enclosing()}
+func (b *Binder) lateral(sub *pg_query.SelectStmt, e *Env, beside *relation.JoinGraph) (*relation.Relation, error) {
+	around := &Scope{B: b, Rel: beside.AsRelation(), Env: e, Outer: e.Enclosing()}
 	inner := &Env{outer: e, scope: around}
 	k, err := b.KindOf(sub, inner)
 	if err != nil {
@@ -43,13 +43,13 @@ func (b *Binder) lateral(sub *pg_query.SelectStmt, e *Env, beside *relation.Join
 	}
 	// A sub level of its own, so that LATERAL stands before all that reads the items beside it.
 	d := relation.NewDerived(b.Base, r)
-	for _, c := range r.Cols {
+	for _, c := range r.Columns {
 		d.Pass(c, c.Name)
-		d.Moved[c].Hidden = c.Hidden
+		d.Passed[c].Hidden = c.Hidden
 	}
 	out := d.Relation()
 	out.From.(*query.Derived).Lateral, out.Lateral = true, true
-	out.Plan = relation.Planned("lateral, "+r.RowBound(), r.Plan)
+	out.Plan = relation.NewPlanNode("lateral, "+r.RowBound(), r.Plan)
 	return out, nil
 }
 
@@ -76,7 +76,7 @@ func (b *Binder) lateralAggregates(sub *pg_query.SelectStmt, around *Scope) (*re
 	r := d.Relation()
 	r.From.(*query.Derived).Lateral, r.Lateral = true, true
 	r.Tables, r.Proofs = around.Rel.Tables, around.Rel.Proofs
-	r.Plan = relation.Planned("lateral aggregates")
+	r.Plan = relation.NewPlanNode("lateral aggregates")
 	return r, nil
 }
 

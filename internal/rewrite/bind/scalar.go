@@ -54,20 +54,20 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 		if err := aggregate.UnitAggregate(s.B.Base, d, call, fmt.Sprintf("a%d", i+1), false, false); err != nil {
 			return nil, aggregate.LocatedCall(s.B.Base, s.B.Refusal(err), call)
 		}
-		d.Out.Takes(call.Work(), r.Size())
+		d.Result.AddWork(call.Work(), r.Size())
 	}
-	x, err := (&Scope{B: s.B, Rel: d.Out, Env: e}).Expression(output)
+	x, err := (&Scope{B: s.B, Rel: d.Result, Env: e}).Expression(output)
 	if err != nil {
 		return nil, err
 	}
 	s.use(r)
 	x = x.Read() // its bounds are enforced where the outer expression relies on them
-	sql := query.Subquery{Query: &query.Select{Outputs: []query.Output{{X: x.SQL()}}, From: &query.Derived{Query: r.Selects(d.Outputs...), As: d.Alias}}}
+	sql := query.Subquery{Query: &query.Select{Outputs: []query.Output{{X: x.SQL()}}, From: &query.Derived{Query: r.Select(d.Outputs...), As: d.Alias}}}
 	if len(query.Key(sql)) > maxScalarText {
 		return nil, s.B.Refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join on the unit with a GROUP BY subquery instead.")
 	}
 	value := asColumn(x, sql)
-	value.Column().Work, value.Column().Subquery = x.Work().Plus(expr.Work{Row: d.Out.Steps + relation.PairSteps}), true
+	value.Column().Work, value.Column().Subquery = x.Work().Plus(expr.Work{Row: d.Result.Steps + relation.PairSteps}), true
 	return value, nil
 }
 

@@ -63,7 +63,7 @@ func (s *Scope) Column(fields []string, location int) (*expr.Column, error) {
 		return nil, s.B.RefuseAt(pgerr.FeatureNotSupported, location, fmt.Sprintf("column %q cannot be used here", fields[len(fields)-1]),
 			"A subquery over private rows cannot refer to a row outside. Join on the unit, or write FROM public LEFT JOIN private … GROUP BY the key of the public table.")
 	}
-	return c.X, nil
+	return c.Value, nil
 }
 
 // resolve finds a column at this level; nil if there is none.
@@ -77,7 +77,7 @@ func (s *Scope) resolve(fields []string) (*relation.Column, error) {
 		return c, err
 	}
 	if len(fields) == 1 {
-		for _, c := range s.Rel.Cols {
+		for _, c := range s.Rel.Columns {
 			if c.Table == name {
 				return nil, pgerr.New(pgerr.InsufficientPrivilege, "whole rows of a private table are never returned", pgerr.Hint("Name the columns to aggregate."))
 			}
@@ -124,7 +124,7 @@ func (s *Scope) correlations(conds []*pg_query.Node) []relation.Correlation {
 		for _, pair := range [][2]*pg_query.Node{{a.Lexpr, a.Rexpr}, {a.Rexpr, a.Lexpr}} {
 			in := s.bare(pair[0])
 			if in != nil && s.bare(pair[1]) == nil {
-				if around := s.Outer.bare(pair[1]); around != nil && expr.SameEquality(in.X, around.X) {
+				if around := s.Outer.bare(pair[1]); around != nil && expr.SameEquality(in.Value, around.Value) {
 					out = append(out, relation.Correlation{Inner: in, Outer: around, Scope: s.Outer})
 				}
 			}
@@ -194,7 +194,7 @@ func (s *Scope) noteEquality(n *pg_query.Node, q *relation.Equalities) {
 	l, r := s.bare(a.Lexpr), s.bare(a.Rexpr)
 	switch {
 	case l != nil && r != nil:
-		q.Note(l, r)
+		q.Add(l, r)
 	case l != nil && s.fixes(l, a.Rexpr):
 		q.Fixed = append(q.Fixed, l)
 	case r != nil && s.fixes(r, a.Lexpr):
@@ -205,7 +205,7 @@ func (s *Scope) noteEquality(n *pg_query.Node, q *relation.Equalities) {
 // fixes says that = with this constant lets one value of the column through. Where the operator converts the column
 // first, several may pass: 2^53 and 2^53+1 are one float8, and two local times of one night one timestamptz.
 func (s *Scope) fixes(c *relation.Column, n *pg_query.Node) bool {
-	if !sqltree.ConstantNode(n) || !c.X.DeterministicCollation {
+	if !sqltree.ConstantNode(n) || !c.Value.DeterministicCollation {
 		return false
 	}
 	if n.GetAConst().GetSval() != nil {
@@ -216,9 +216,9 @@ func (s *Scope) fixes(c *relation.Column, n *pg_query.Node) bool {
 		return false
 	}
 	exact := func(oid uint32) bool { return pgresolve.IsInt(oid) || oid == pgtype.NumericOID }
-	column := c.X.Type
-	if c.X.Base != 0 {
-		column = c.X.Base
+	column := c.Value.Type
+	if c.Value.Base != 0 {
+		column = c.Value.Base
 	}
 	return x.Type() == column || exact(x.Type()) && exact(column) || pgresolve.IsText(x.Type()) && pgresolve.IsText(column)
 }

@@ -67,7 +67,7 @@ func (b *Binder) rows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error
 // distinctGroups is SELECT DISTINCT … GROUP BY, of private rows by the unit.
 func (b *Binder) distinctGroups(s *pg_query.SelectStmt, r *relation.Relation) (*relation.Relation, error) {
 	if sqltree.DistinctOn(s) != nil || r.Private() && !slices.ContainsFunc(r.Visible(), func(c *relation.Column) bool { return c.IsUnit }) {
-		return nil, b.Refuse(pgerr.FeatureNotSupported, sqltree.FirstTarget(s), "DISTINCT merges rows of different persons", fmt.Sprintf("Select the %s too, or leave DISTINCT out.", r.Kind))
+		return nil, b.Refuse(pgerr.FeatureNotSupported, sqltree.FirstTarget(s), "DISTINCT merges rows of different persons", fmt.Sprintf("Select the %s too, or leave DISTINCT out.", r.UnitName))
 	}
 	return b.DistinctRows(r)
 }
@@ -90,7 +90,7 @@ func (b *Binder) Source(s *pg_query.SelectStmt, e *Env) (*relation.Relation, err
 	if err := b.step(); err != nil {
 		return nil, err
 	}
-	all := &relation.Joined{}
+	all := &relation.JoinGraph{}
 	if len(s.FromClause) == 0 {
 		all.Items = []*relation.Relation{b.OneRow()}
 	}
@@ -101,31 +101,31 @@ func (b *Binder) Source(s *pg_query.SelectStmt, e *Env) (*relation.Relation, err
 		}
 		all.Add(j)
 	}
-	sc := &Scope{B: b, Rel: all.View(), Env: e, Outer: e.Enclosing()}
+	sc := &Scope{B: b, Rel: all.AsRelation(), Env: e, Outer: e.Enclosing()}
 	var where relation.Equalities
 	conds := sqltree.Conjuncts(s.WhereClause)
 	var conditions []*expr.Expr
 	for _, q := range conds {
 		sc.noteEquality(q, &where)
 	}
-	r, err := b.Solve(all, &where)
+	r, err := b.SolveJoins(all, &where)
 	if err != nil {
 		return nil, b.Located(err, s.FromClause[0])
 	}
 	if r.Private() {
-		if err := b.Reach(r); err != nil {
+		if err := b.ReachUnit(r); err != nil {
 			return nil, err
 		}
-		if b.kind != "" && b.kind != r.Kind {
-			return nil, pgerr.New(pgerr.FeatureNotSupported, relation.MixedUnits(b.kind, r.Kind))
+		if b.kind != "" && b.kind != r.UnitName {
+			return nil, pgerr.New(pgerr.FeatureNotSupported, relation.MixedUnits(b.kind, r.UnitName))
 		}
-		b.kind = r.Kind
+		b.kind = r.UnitName
 	}
 	sc.Rel = r
 	r.Correlated = append(slices.Clone(r.Correlated), sc.correlations(conds)...)
 	r.Fix(append(slices.Clone(all.Equal.Fixed), where.Fixed...), sc.Outer)
 	if len(s.FromClause) > 0 {
-		if err := b.Bounded(r, s.FromClause[0]); err != nil {
+		if err := b.CheckWork(r, s.FromClause[0]); err != nil {
 			return nil, err
 		}
 	}
@@ -145,17 +145,17 @@ func (b *Binder) Source(s *pg_query.SelectStmt, e *Env) (*relation.Relation, err
 	if err := b.PreservedWhere(r, conditions); err != nil {
 		return nil, err
 	}
-	b.Begun.Filters(conditions)
+	b.NoteConditions(conditions)
 	if len(all.Items) == 1 && r.FoundByIndex() {
-		r.Does(1, conditions...)
+		r.AddExpressionWork(1, conditions...)
 	} else {
-		r.Filters(all.Items, conditions)
+		r.AddFilterWork(all.Items, conditions)
 	}
-	if err := b.BoundedConditions(r, conditions, s.WhereClause); err != nil {
+	if err := b.CheckConditionWork(r, conditions, s.WhereClause); err != nil {
 		return nil, err
 	}
 	r.Where = append(r.Where, expr.Conjuncts(conditions...)...)
-	r.Conds = append(r.Conds, conditions...)
+	r.Conditions = append(r.Conditions, conditions...)
 	r.Narrow()
 	return r, nil
 }
@@ -177,7 +177,7 @@ func (b *Binder) project(s *pg_query.SelectStmt, src *relation.Relation, e *Env)
 		plain = plain && list[i].Col != nil
 	}
 	if plain {
-		return src.Rename(cols, names), nil
+		return src.Project(cols, names), nil
 	}
 	d := relation.NewDerived(b.Base, src)
 	var computed []*expr.Expr
@@ -197,7 +197,7 @@ func (b *Binder) project(s *pg_query.SelectStmt, src *relation.Relation, e *Env)
 	}
 	r := d.Relation()
 	if src.Foldable(computed) {
-		return b.Fold(r.From, r.Cols)
+		return b.FoldConstants(r.From, r.Columns)
 	}
 	return r, nil
 }

@@ -36,14 +36,14 @@ func (b *Binder) setOperation(s *pg_query.SelectStmt, e *Env) (*relation.Relatio
 	if len(lv) != len(rv) {
 		return nil, pgerr.New(pgerr.SyntaxError, fmt.Sprintf("each %s query must have the same number of columns", word))
 	}
-	if l.Private() != r.Private() || l.Kind != r.Kind {
+	if l.Private() != r.Private() || l.UnitName != r.UnitName {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, word+" of rows with different privacy units is not supported")
 	}
 	if !b.SameUnitType(append(slices.Clone(l.Tables), r.Tables...)) {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s of tables whose %s columns have different types is not supported", word, l.Kind))
+		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s of tables whose %s columns have different types is not supported", word, l.UnitName))
 	}
 	alias := b.NewAlias()
-	out := relation.Combined(s.Op, l, r)
+	out := relation.SetOperation(s.Op, l, r)
 	var lc, rc []query.Output
 	if l.Private() {
 		out.Unit = alias.Column("u")
@@ -62,43 +62,43 @@ func (b *Binder) setOperation(s *pg_query.SelectStmt, e *Env) (*relation.Relatio
 		}
 		left, right := x.SQL(), y.SQL()
 		if s.Op != pg_query.SetOperation_SETOP_UNION { // equal rows have to look alike, as one of them stays (docs/privacy.md P8)
-			if left, err = relation.SpelledAlike(left, c); err != nil {
+			if left, err = relation.CanonicalText(left, c); err != nil {
 				return nil, err
 			}
-			if right, err = relation.SpelledAlike(right, c); err != nil {
+			if right, err = relation.CanonicalText(right, c); err != nil {
 				return nil, err
 			}
 		}
 		name := fmt.Sprintf("c%d", i+1)
 		lc, rc = append(lc, query.Output{X: left, Name: name}), append(rc, query.Output{X: right, Name: name})
 		kept := lv[i].KeptBy(x) && rv[i].KeptBy(y)
-		out.Does(l.Size(), x)
-		out.Does(r.Size(), y)
+		out.AddExpressionWork(l.Size(), x)
+		out.AddExpressionWork(r.Size(), y)
 		c.Work = x.Work().Plus(y.Work())
 		c.Ref, c.Name, c.Unit = alias.Column(name), lv[i].Name, kept && lv[i].IsUnit && rv[i].IsUnit
-		n := &relation.Column{Name: lv[i].Name, X: c, IsUnit: c.Unit, HoldsUnit: kept && lv[i].HoldsUnit && rv[i].HoldsUnit, PerUnit: c.Unit}
+		n := &relation.Column{Name: lv[i].Name, Value: c, IsUnit: c.Unit, HoldsUnit: kept && lv[i].HoldsUnit && rv[i].HoldsUnit, PerUnit: c.Unit}
 		c.Source = n
-		out.Cols = append(out.Cols, n)
+		out.Columns = append(out.Columns, n)
 		if c.Unit {
-			out.UnitCols = append(out.UnitCols, n)
+			out.UnitColumns = append(out.UnitColumns, n)
 		}
 	}
-	if len(out.UnitCols) == 0 && l.Private() && !(s.All && s.Op == pg_query.SetOperation_SETOP_UNION) {
+	if len(out.UnitColumns) == 0 && l.Private() && !(s.All && s.Op == pg_query.SetOperation_SETOP_UNION) {
 		return nil, b.Refuse(pgerr.FeatureNotSupported, sqltree.FirstTarget(s), word+" compares rows of different persons",
-			fmt.Sprintf("Select the %s at the same place on both sides, or write UNION ALL.", l.Kind))
+			fmt.Sprintf("Select the %s at the same place on both sides, or write UNION ALL.", l.UnitName))
 	}
 	if s.All || s.Op == pg_query.SetOperation_SETOP_UNION {
 		word += " ALL"
 	}
-	out.From = &query.Derived{Query: &query.SetOp{Op: word, Of: []query.Query{l.Selects(lc...), r.Selects(rc...)}}, As: alias}
+	out.From = &query.Derived{Query: &query.SetOp{Op: word, Of: []query.Query{l.Select(lc...), r.Select(rc...)}}, As: alias}
 	if s.Op == pg_query.SetOperation_SETOP_UNION && l.Foldable(nil) && r.Foldable(nil) {
-		if out, err = b.Fold(out.From, out.Cols); err != nil || s.All {
+		if out, err = b.FoldConstants(out.From, out.Columns); err != nil || s.All {
 			return out, err
 		}
 		return b.DistinctRows(out)
 	}
-	out.Plan = relation.Planned(strings.ToLower(word)+", "+out.RowBound(), l.Plan, r.Plan)
-	out.Takes(expr.Work{Row: relation.WindowSteps}, l.Size()+r.Size())
+	out.Plan = relation.NewPlanNode(strings.ToLower(word)+", "+out.RowBound(), l.Plan, r.Plan)
+	out.AddWork(expr.Work{Row: relation.WindowSteps}, l.Size()+r.Size())
 	if s.All {
 		return out, nil
 	}

@@ -106,16 +106,16 @@ func (s *Scope) quantified(node *pg_query.Node, l *pg_query.SubLink, sub *pg_que
 	columns, nullable := s.read, false
 	inner := make([]*expr.Expr, len(v))
 	for i, c := range v {
-		inner[i] = expr.Read(c.X, sqltree.LocationOf(node))
+		inner[i] = expr.Read(c.Value, sqltree.LocationOf(node))
 		columns = append(columns, test[i].Columns()...)
-		nullable = nullable || test[i].Nullable() || c.X.Nullable
+		nullable = nullable || test[i].Nullable() || c.Value.Nullable
 	}
 	left, right, err := expr.Compared(name, test, inner, s, sqltree.LocationOf(node))
 	if err != nil {
 		return nil, s.B.Refusal(err)
 	}
 	compare := func() query.Scalar {
-		return query.Compared{Left: left, Op: name, Word: word, Query: r.Selects(relation.Unnamed(right)...)}
+		return query.Compared{Left: left, Op: name, Word: word, Query: r.Select(relation.UnnamedOutputs(right)...)}
 	}
 	compared := expr.ComparedWork(name, test, inner)
 	if !r.Private() || s.semiJoined(r) {
@@ -129,20 +129,20 @@ func (s *Scope) quantified(node *pg_query.Node, l *pg_query.SubLink, sub *pg_que
 	}
 	s.use(r)
 	// The rows of other units are not equal, and a NULL in one of them must not decide.
-	sql, joined := relation.Existing(r, true)
+	sql, joined := relation.ExistsRows(r, true)
 	if len(test) > 1 {
 		sql, joined = compare(), nil
 	}
-	if outer.X.Nullable {
+	if outer.Value.Nullable {
 		known := func(sql query.Scalar) query.Scalar {
-			return query.F("CASE WHEN {} IS NOT NULL THEN {} END", outer.X.Ref, sql)
+			return query.F("CASE WHEN {} IS NOT NULL THEN {} END", outer.Value.Ref, sql)
 		}
 		if sql = known(sql); joined != nil {
 			joined = known(joined)
 		}
 	}
 	work := relation.SubqueryWork(r, true, false, compared)
-	return expr.Predicate(sql, joined, outer.X.Nullable || nullable && len(test) > 1, columns, work, sqltree.LocationOf(node)), nil
+	return expr.Predicate(sql, joined, outer.Value.Nullable || nullable && len(test) > 1, columns, work, sqltree.LocationOf(node)), nil
 }
 
 // joinUnits restricts a subquery to the unit of the outer row, where a compared column does it, and gives the outer one; nil if none does.
@@ -154,7 +154,7 @@ func (s *Scope) joinUnits(r *relation.Relation, test []*expr.Expr) *relation.Col
 		}
 		if proof, ok := s.B.UnitEqual(c, outer); ok {
 			r.Proofs = append(slices.Clone(r.Proofs), proof...)
-			r.Where = append(slices.Clone(r.Where), relation.Equals(c.X.Ref, outer.X.Ref))
+			r.Where = append(slices.Clone(r.Where), relation.Equals(c.Value.Ref, outer.Value.Ref))
 			return outer
 		}
 	}
@@ -188,17 +188,17 @@ func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 		r.Proofs = append(slices.Clone(r.Proofs), *one.Proof)
 	}
 	s.use(r)
-	c, value, ok := relation.OnlyValue(v[0])
+	c, value, ok := relation.SingleValue(v[0])
 	if !ok {
 		return nil, s.B.Refuse(pgerr.FeatureNotSupported, node, "a value of this type cannot be looked up", "Write EXISTS, or join the table on its key.")
 	}
-	c.X.Ref, c.X.Nullable = query.Subquery{Query: r.Selects(query.Output{X: value})}, true
-	c.X.Work, c.X.Subquery = c.X.Work.Plus(relation.SubqueryWork(r, len(s.read) > 0, false, 0)), true
+	c.Value.Ref, c.Value.Nullable = query.Subquery{Query: r.Select(query.Output{X: value})}, true
+	c.Value.Work, c.Value.Subquery = c.Value.Work.Plus(relation.SubqueryWork(r, len(s.read) > 0, false, 0)), true
 	c.IsUnit, c.PerUnit = false, false
-	if len(query.Key(c.X.Ref)) > maxScalarText {
+	if len(query.Key(c.Value.Ref)) > maxScalarText {
 		return nil, s.B.Refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join the table on its key instead.")
 	}
-	return expr.Read(c.X, sqltree.LocationOf(node)), nil
+	return expr.Read(c.Value, sqltree.LocationOf(node)), nil
 }
 
 func (s *Scope) refuseIn(node *pg_query.Node) error {
@@ -208,10 +208,10 @@ func (s *Scope) refuseIn(node *pg_query.Node) error {
 
 // sameKind refuses a subquery over tables that protect another kind of unit.
 func (s *Scope) sameKind(node *pg_query.Node, r *relation.Relation) error {
-	if !s.Rel.Private() || !r.Private() || r.Kind == s.Rel.Kind {
+	if !s.Rel.Private() || !r.Private() || r.UnitName == s.Rel.UnitName {
 		return nil
 	}
-	return s.B.Refuse(pgerr.FeatureNotSupported, node, relation.MixedUnits(s.Rel.Kind, r.Kind), "")
+	return s.B.Refuse(pgerr.FeatureNotSupported, node, relation.MixedUnits(s.Rel.UnitName, r.UnitName), "")
 }
 
 // project binds a subquery with its SELECT list.
@@ -237,7 +237,7 @@ func (s *Scope) exists(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 		return nil, err
 	}
 	s.use(r)
-	sql, joined := relation.Existing(r, len(s.read) > 0)
+	sql, joined := relation.ExistsRows(r, len(s.read) > 0)
 	return expr.Predicate(sql, joined, false, s.read, relation.SubqueryWork(r, len(s.read) > 0, false, 0), sqltree.LocationOf(node)), nil
 }
 
@@ -250,5 +250,5 @@ func (s *Scope) use(r *relation.Relation) {
 // boundedSubquery refuses an expression whose subqueries are too much work.
 func (s *Scope) boundedSubquery(x *expr.Expr, n *pg_query.Node) error {
 	w := x.Work()
-	return s.B.BoundedWork(w.Times(s.Rel.Size()), s.Rel.Tables, n, "this subquery", "Equate a unique key in it, or list fewer constants.")
+	return s.B.CheckSteps(w.Times(s.Rel.Size()), s.Rel.Tables, n, "this subquery", "Equate a unique key in it, or list fewer constants.")
 }

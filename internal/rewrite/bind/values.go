@@ -54,9 +54,9 @@ func (b *Binder) listed(columns [][]*pg_query.Node) (*relation.Relation, error) 
 		}
 		name := fmt.Sprintf("column%d", i+1)
 		names = append(names, sqltext.Ident(name))
-		cols = append(cols, &relation.Column{Name: name, X: typed.AsColumn(alias.Column(sqltext.Ident(name)), name)})
+		cols = append(cols, &relation.Column{Name: name, Value: typed.AsColumn(alias.Column(sqltext.Ident(name)), name)})
 	}
-	return b.Fold(&query.Values{Rows: rows, As: alias, Columns: names}, cols)
+	return b.FoldConstants(&query.Values{Rows: rows, As: alias, Columns: names}, cols)
 }
 
 // function is generate_series or unnest of constants in FROM.
@@ -73,10 +73,10 @@ func (b *Binder) function(n *pg_query.Node, f *pg_query.RangeFunction) (*relatio
 	switch {
 	case name == "unnest" && len(call.Args) == 1 && len(call.Args[0].GetAArrayExpr().GetElements()) > 0:
 		r, err := b.listed([][]*pg_query.Node{call.Args[0].GetAArrayExpr().Elements})
-		return r.Named(name), err
+		return r.NameAfterFunction(name), err
 	case name == "generate_series" && (len(call.Args) == 2 || len(call.Args) == 3):
 		r, err := b.series(call)
-		return r.Named(name), err
+		return r.NameAfterFunction(name), err
 	}
 	return nil, unsupported
 }
@@ -121,7 +121,7 @@ func (b *Binder) series(call *pg_query.FuncCall) (*relation.Relation, error) {
 	// In the SELECT list it stops at the limit; in FROM it would be computed whole.
 	series := query.F("pg_catalog.generate_series({})", query.List{Between: ", ", Of: args})
 	from := &query.Select{Outputs: []query.Output{{X: series, Name: "s"}}, Limit: relation.MaxConstants + 1}
-	return b.Fold(&query.Derived{Query: from, As: alias}, []*relation.Column{{X: x}})
+	return b.FoldConstants(&query.Derived{Query: from, As: alias}, []*relation.Column{{Value: x}})
 }
 
 // seriesTypes gives the types of generate_series' bounds and of its step.

@@ -21,7 +21,7 @@ import (
 func (w *windows) does(f *pg_query.FuncCall, win *window) error {
 	w.work = w.work.Plus(win.work).Plus(expr.Work{Row: relation.WindowSteps})
 	if !win.frame.grows && !ranking[sqltree.FunctionName(f)] { // the frame of each row is read anew
-		w.work.Row += expr.MulSteps(w.d.Src.Size(), relation.FrameSteps)
+		w.work.Row += expr.MulSteps(w.d.Source.Size(), relation.FrameSteps)
 	}
 	for _, n := range append(slices.Clone(f.Args), f.AggFilter) {
 		if n == nil {
@@ -58,10 +58,10 @@ func (b *Binder) windowed(s *pg_query.SelectStmt, src *relation.Relation, e *Env
 		return nil, nil, err
 	}
 	r := w.d.Relation()
-	r.Reads(src.Size(), src.Cols)
-	r.Takes(w.work, src.Size())
+	r.AddColumnWork(src.Size(), src.Columns)
+	r.AddWork(w.work, src.Size())
 	r.Proofs = append(slices.Clone(r.Proofs), w.proofs...)
-	r.Plan = relation.Planned(fmt.Sprintf("windows per %s, %s", r.Kind, r.RowBound()), src.Plan)
+	r.Plan = relation.NewPlanNode(fmt.Sprintf("windows per %s, %s", r.UnitName, r.RowBound()), src.Plan)
 	return out, r, nil
 }
 
@@ -125,12 +125,12 @@ func (w *windows) column(f *pg_query.FuncCall) (*pg_query.Node, error) {
 	w.names[key] = name
 	c := w.d.AddColumn(x, sql, name, win.perUnit && win.frame.whole && !ranking[sqltree.FunctionName(f)])
 	c.Hidden = true
-	if sqltree.FunctionName(f) == "row_number" && len(w.d.Out.UnitCols) > 0 && win.columns {
-		set := []*relation.Column{w.d.Out.UnitCols[0], c}
+	if sqltree.FunctionName(f) == "row_number" && len(w.d.Result.UnitColumns) > 0 && win.columns {
+		set := []*relation.Column{w.d.Result.UnitColumns[0], c}
 		for _, p := range win.partitionCols {
-			set = append(set, w.d.Moved[p])
+			set = append(set, w.d.Passed[p])
 		}
-		w.d.Out.Unique = append(w.d.Out.Unique, relation.UniqueSet{Cols: set})
+		w.d.Result.Unique = append(w.d.Result.Unique, relation.UniqueSet{Columns: set})
 	}
 	return sqltree.ColumnRef(w.d.Table(), name), nil
 }
@@ -149,7 +149,7 @@ func (w *windows) value(f *pg_query.FuncCall, win *window, node *pg_query.Node) 
 	}
 	switch name {
 	case "row_number", "rank", "dense_rank": // at most as many as the unit is said to have rows: clamped where arithmetic reads it
-		number(pgtype.Int8OID, 1, w.d.Src.Rows, false)
+		number(pgtype.Int8OID, 1, w.d.Source.MaxRowsPerUnit, false)
 		return w.call(x, query.F("pg_catalog.{}()", name), win, name == "row_number", false)
 	case "percent_rank", "cume_dist":
 		number(pgtype.Float8OID, 0, 1, true)
@@ -173,7 +173,7 @@ func (w *windows) value(f *pg_query.FuncCall, win *window, node *pg_query.Node) 
 	if err != nil {
 		return nil, nil, err
 	}
-	return aggregate.UnitValue(w.b.Base, w.d.Src, c, over, win.frame.current)
+	return aggregate.UnitValue(w.b.Base, w.d.Source, c, over, win.frame.current)
 }
 
 // call completes a call with its window.

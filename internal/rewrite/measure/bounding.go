@@ -46,8 +46,8 @@ func ofUnit(k *release.Block, ms []release.Integer, m release.Integer, i int) qu
 			continue
 		}
 		count := unitsAlias.Column(fmt.Sprintf("s%d", n+1))
-		fewer := query.F("pg_catalog.div({}::pg_catalog.numeric * {}, {})", s, k.Src.Rows, count)
-		return query.F("CASE WHEN {} > {} THEN {}::pg_catalog.int8 ELSE {} END", count, k.Src.Rows, m.Clamped(fewer), m.Clamped(s))
+		fewer := query.F("pg_catalog.div({}::pg_catalog.numeric * {}, {})", s, k.Src.MaxRowsPerUnit, count)
+		return query.F("CASE WHEN {} > {} THEN {}::pg_catalog.int8 ELSE {} END", count, k.Src.MaxRowsPerUnit, m.Clamped(fewer), m.Clamped(s))
 	}
 	return m.Clamped(s)
 }

@@ -14,7 +14,7 @@ func (t *measurement) distinctOf(m release.Integer) query.Query {
 	if k.Single() {
 		rows := &query.Select{
 			Outputs: append(named(rankedAlias, t.keyNames()...), count),
-			From:    &query.Derived{Query: src.Selects(append(t.keyOutputs(), value)...), As: rankedAlias}, Groups: len(k.Keys),
+			From:    &query.Derived{Query: src.Select(append(t.keyOutputs(), value)...), As: rankedAlias}, Groups: len(k.Keys),
 		}
 		if k.Selected || len(k.Keys) == 0 {
 			return rows
@@ -24,7 +24,7 @@ func (t *measurement) distinctOf(m release.Integer) query.Query {
 			From:    &query.Derived{Query: t.numbered(rows, []string{"m1"}), As: rankedAlias}, Groups: 1,
 		}
 	}
-	rows := src.Selects(append(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), value)...)
+	rows := src.Select(append(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), value)...)
 	rows.Distinct = true
 	v := rankedAlias.Column("v")
 	ranked := t.ranked(t.numbered(rows, []string{"u", "v"}), "v", []query.Scalar{t.hashed("hashtextextended", query.F("{}::pg_catalog.text", v)), v}, m.Hi)

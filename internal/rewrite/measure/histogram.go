@@ -10,7 +10,7 @@ import (
 func Histogram(b *relation.Base, k *release.Block, h release.Histogram) query.Query {
 	t := &measurement{b: b, k: k}
 	src, step := k.Src.FilteredBy(h.Where), query.Output{X: h.Sql, Name: "z"}
-	outputs := relation.Unnamed(columns(sparseAlias, append(t.groupNames(), "z")))
+	outputs := relation.UnnamedOutputs(columns(sparseAlias, append(t.groupNames(), "z")))
 	groups := len(outputs)
 	if groups == 1 {
 		outputs, groups = append([]query.Output{{X: theGroup}}, outputs...), 2
@@ -21,11 +21,11 @@ func Histogram(b *relation.Base, k *release.Block, h release.Histogram) query.Qu
 		keys := append(t.keyNames(), "z")
 		rows = &query.Select{
 			Outputs: append(named(rankedAlias, keys...), query.Output{X: number, Name: "n"}),
-			From:    &query.Derived{Query: src.Selects(append(t.keyOutputs(), step)...), As: rankedAlias}, Groups: len(keys),
+			From:    &query.Derived{Query: src.Select(append(t.keyOutputs(), step)...), As: rankedAlias}, Groups: len(keys),
 		}
 		rows, number = t.numbered(rows, []string{"z", "n"}), query.F("sum({})", sparseAlias.Column("n"))
 	} else {
-		rows = t.numbered(src.Selects(append(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), step)...), []string{"u", "z"})
+		rows = t.numbered(src.Select(append(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), step)...), []string{"u", "z"})
 		z := rankedAlias.Column("z")
 		rows = t.ranked(rows, "z", []query.Scalar{t.hashed("hashint8extended", z), z}, h.Rows)
 	}

@@ -198,7 +198,7 @@ func (t *measurement) add(parts []query.Query, width int) query.Query {
 
 // totals is what main returns: the group, and its integers, kept within 2^62 so that they fit whatever main holds.
 func (t *measurement) totals(of query.Query, width int) query.Query {
-	outputs := relation.Unnamed(columns(groupsAlias, t.groupNames()))
+	outputs := relation.UnnamedOutputs(columns(groupsAlias, t.groupNames()))
 	switch {
 	case t.k.Selected:
 		outputs = append(outputs, query.Output{X: groupsAlias.Column("n")})

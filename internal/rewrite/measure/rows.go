@@ -37,7 +37,7 @@ var rowsAlias = query.Named("r")
 // aggregated selects keys, and the integers of ms as prefix1, prefix2…, of groups by the keys. Where aggregates share a costly conversion
 // it runs in a subquery, which OFFSET keeps the planner from merging into the aggregates, where it would run for each.
 func (t *measurement) aggregated(keys []query.Output, prefix string, ms []release.Integer) *query.Select {
-	rows := t.k.Src.Rows
+	rows := t.k.Src.MaxRowsPerUnit
 	if t.k.Single() {
 		rows = 0
 	}
@@ -57,11 +57,11 @@ func (t *measurement) aggregated(keys []query.Output, prefix string, ms []releas
 		through = append(through, query.Output{X: m.Aggregate(c.read, where, rows), Name: name})
 	}
 	if !c.shared || t.b.Foreign(t.k.Src) {
-		out := t.k.Src.Selects(append(slices.Clone(keys), direct...)...)
+		out := t.k.Src.Select(append(slices.Clone(keys), direct...)...)
 		out.Groups = len(keys)
 		return out
 	}
-	inner := t.k.Src.Selects(append(slices.Clone(keys), c.outputs...)...)
+	inner := t.k.Src.Select(append(slices.Clone(keys), c.outputs...)...)
 	inner.Fence = query.FenceParallel
 	out := &query.Select{From: &query.Derived{Query: inner, As: rowsAlias}, Groups: len(keys)}
 	for _, k := range keys {

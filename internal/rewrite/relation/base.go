@@ -19,8 +19,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// Base is what one planning knows of main, the session and the values of parameters, and what it has found out. Copies share what was
-// found out.
+// Base holds what one planning knows of main, of the session and of parameter values, and what it has found out. Copies share the
+// findings.
 type Base struct {
 	sqltree.Text             // of the statement; empty in a view
 	InView       policy.Name // the view whose definition locations count in
@@ -41,12 +41,12 @@ type Foreseen struct {
 	conditions map[string]int // by place: index into Conditions
 }
 
-// findings are what a planning has found out.
 type findings struct {
 	literals map[schema.Literal]schema.Canonical // what the shadow has read: the clock stands still within a statement
-	Begun    begun                               // what main may begin lazily
 	aliases  int
 	Domains  map[string][]schema.Canonical // what Distinct gave, for the fingerprint
+
+	ConditionSteps int64 // the most work of one level's conditions for a row (NoteConditions)
 }
 
 // New begins a planning. f is what the statement's analysis has foreseen; nil for an analysis.

@@ -11,12 +11,12 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
-// Reach joins what is needed until the unit is a column of the relation.
-func (b *Base) Reach(r *Relation) error {
+// ReachUnit joins what is needed until the unit is a column of the relation.
+func (b *Base) ReachUnit(r *Relation) error {
 	for r.Chain != nil {
 		t := b.Schema.Policy.Table(r.Chain.target)
 		m := b.Schema.Relations[r.Chain.target]
-		if t == nil || m == nil || t.Unit == nil || t.Unit.Name != r.Kind {
+		if t == nil || m == nil || t.Unit == nil || t.Unit.Name != r.UnitName {
 			return pgerr.New(pgerr.InternalError, "the foreign-key chain of the policy leaves the private tables")
 		}
 		if !uniqueColumn(m, r.Chain.column) {
@@ -24,14 +24,14 @@ func (b *Base) Reach(r *Relation) error {
 				pgerr.Hint("Ask the administrator for a unique index on that column."))
 		}
 		alias := b.NewAlias()
-		r.From = &query.Join{Kind: "INNER", Left: r.From, Right: tableSource(m, alias), On: []query.Scalar{Equals(r.Chain.Via.X.Ref, alias.Column(sqltext.Ident(r.Chain.column)))}}
+		r.From = &query.Join{Kind: "INNER", Left: r.From, Right: tableSource(m, alias), On: []query.Scalar{Equals(r.Chain.Via.Value.Ref, alias.Column(sqltext.Ident(r.Chain.column)))}}
 		r.Proofs = append(r.Proofs, m.ShapeProof(), schema.Proof{Relation: t.Name, Columns: []string{r.Chain.column}})
-		r.Takes(expr.Work{Row: lookupSteps}, r.Size())
+		r.AddWork(expr.Work{Row: lookupSteps}, r.Size())
 		if t.Unit.Via == nil {
 			return b.endChain(r, t, m, alias)
 		}
 		var err error
-		if r.Chain, err = b.chainStep(t, &Column{X: &expr.Column{Ref: alias.Column(sqltext.Ident(t.Unit.Via.Column))}}); err != nil {
+		if r.Chain, err = b.chainStep(t, &Column{Value: &expr.Column{Ref: alias.Column(sqltext.Ident(t.Unit.Via.Column))}}); err != nil {
 			return err
 		}
 	}
@@ -40,14 +40,14 @@ func (b *Base) Reach(r *Relation) error {
 
 // chainStep is what a table's foreign key leaves to be joined. reach prints it with =, which finds one row only where both sides
 // are under one equality.
-func (b *Base) chainStep(t *policy.Table, via *Column) (*chain, error) {
+func (b *Base) chainStep(t *policy.Table, via *Column) (*Chain, error) {
 	to := t.Unit.Via
 	if !b.Schema.ViaEquality(t) {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s.%s and %s.%s have types or collations that do not compare as one, so rows of %s cannot be traced to one %s",
 			t.Name.Relation, to.Column, to.References.Relation, to.ReferencesColumn, t.Name.Relation, t.Unit.Name),
 			pgerr.Hint("Ask the administrator to give both columns one type and collation."))
 	}
-	return &chain{Via: via, target: to.References, column: to.ReferencesColumn}, nil
+	return &Chain{Via: via, target: to.References, column: to.ReferencesColumn}, nil
 }
 
 // endChain takes the unit from the last table of a chain.
@@ -60,7 +60,7 @@ func (b *Base) endChain(r *Relation, t *policy.Table, m *schema.Relation, alias 
 	if err != nil {
 		return err
 	}
-	if r.Unit, err = SpelledAlike(unit.Ref, unit); err != nil {
+	if r.Unit, err = CanonicalText(unit.Ref, unit); err != nil {
 		return err
 	}
 	r.Chain, r.Where = nil, append(r.Where, query.F("{} IS NOT NULL", unit.Ref))

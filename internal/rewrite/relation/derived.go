@@ -8,39 +8,39 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Rename is a projection that computes nothing: the same FROM, these columns under other names.
-func (r *Relation) Rename(cols []*Column, names []string) *Relation {
+// Project is a projection that computes nothing: the same FROM, these columns under other names.
+func (r *Relation) Project(cols []*Column, names []string) *Relation {
 	out := *r
-	out.Cols = nil
+	out.Columns = nil
 	used := map[*Column]*Column{}
 	for i, of := range cols {
 		c := of.copied()
 		c.Name, c.Table, c.Hidden = names[i], "", false
 		used[of] = c
-		out.Cols = append(out.Cols, c)
+		out.Columns = append(out.Columns, c)
 	}
-	for _, c := range r.Cols {
+	for _, c := range r.Columns {
 		if used[c] == nil {
 			h := c.copied()
 			h.Name, h.Table, h.Hidden = "", "", true
 			used[c] = h
-			out.Cols = append(out.Cols, h)
+			out.Columns = append(out.Columns, h)
 		}
 	}
-	out.UnitCols, out.Unique = nil, nil
-	for _, c := range r.UnitCols {
+	out.UnitColumns, out.Unique = nil, nil
+	for _, c := range r.UnitColumns {
 		if used[c] != nil {
-			out.UnitCols = append(out.UnitCols, used[c])
+			out.UnitColumns = append(out.UnitColumns, used[c])
 		}
 	}
 	for _, set := range r.Unique {
-		cols := make([]*Column, 0, len(set.Cols))
-		for _, c := range set.Cols {
+		cols := make([]*Column, 0, len(set.Columns))
+		for _, c := range set.Columns {
 			if used[c] != nil {
 				cols = append(cols, used[c])
 			}
 		}
-		if len(cols) == len(set.Cols) {
+		if len(cols) == len(set.Columns) {
 			out.Unique = append(out.Unique, UniqueSet{cols, set.Proof})
 		}
 	}
@@ -49,32 +49,32 @@ func (r *Relation) Rename(cols []*Column, names []string) *Relation {
 
 // Derived builds a relation that is a subselect of another.
 type Derived struct {
-	Src     *Relation
+	Source  *Relation
 	Alias   *query.Alias
 	Outputs []query.Output
-	Out     *Relation
-	Moved   map[*Column]*Column // columns of src that pass through
+	Result  *Relation
+	Passed  map[*Column]*Column // columns of the source that pass through
 }
 
 func NewDerived(b *Base, src *Relation) *Derived {
-	d := &Derived{Src: src, Alias: b.NewAlias(), Moved: map[*Column]*Column{}}
-	d.Out = &Relation{Kind: src.Kind, Rows: src.Rows, Proven: src.Proven, Max: src.Max, Tables: src.Tables, Proofs: src.Proofs, Plan: src.Plan, Empty: src.Empty, Correlated: src.Correlated, extent: src.extent, Steps: src.Steps}
+	d := &Derived{Source: src, Alias: b.NewAlias(), Passed: map[*Column]*Column{}}
+	d.Result = &Relation{UnitName: src.UnitName, MaxRowsPerUnit: src.MaxRowsPerUnit, Proven: src.Proven, MaxRows: src.MaxRows, Tables: src.Tables, Proofs: src.Proofs, Plan: src.Plan, Empty: src.Empty, Correlated: src.Correlated, publicRows: src.publicRows, Steps: src.Steps}
 	if src.Private() {
 		d.Outputs = append(d.Outputs, query.Output{X: src.Unit, Name: "u"})
-		d.Out.Unit = d.Alias.Column("u")
+		d.Result.Unit = d.Alias.Column("u")
 	}
 	return d
 }
 
 // Pass lets a column through unchanged.
-func (d *Derived) Pass(c *Column, name string) { d.passAs(c, name, c.X.Ref) }
+func (d *Derived) Pass(c *Column, name string) { d.passAs(c, name, c.Value.Ref) }
 
 // PassKey lets a column through whose equal values the subselect merges. What is a function of the unit is one value.
 func (d *Derived) PassKey(c *Column, name string) error {
-	sql := c.X.Ref
+	sql := c.Value.Ref
 	if !c.PerUnit {
 		var err error
-		if sql, err = SpelledAlike(sql, c.X); err != nil {
+		if sql, err = CanonicalText(sql, c.Value); err != nil {
 			return err
 		}
 	}
@@ -84,14 +84,14 @@ func (d *Derived) PassKey(c *Column, name string) error {
 
 func (d *Derived) passAs(c *Column, name string, sql query.Scalar) {
 	n := *c
-	x := *c.X
+	x := *c.Value
 	x.Ref = d.output(sql)
-	n.Name, n.Table, n.Hidden, n.Literal, n.X = name, "", false, nil, &x
+	n.Name, n.Table, n.Hidden, n.Literal, n.Value = name, "", false, nil, &x
 	x.Source = &n
-	d.Out.Cols = append(d.Out.Cols, &n)
-	d.Moved[c] = &n
-	if slices.Contains(d.Src.UnitCols, c) {
-		d.Out.UnitCols = append(d.Out.UnitCols, &n)
+	d.Result.Columns = append(d.Result.Columns, &n)
+	d.Passed[c] = &n
+	if slices.Contains(d.Source.UnitColumns, c) {
+		d.Result.UnitColumns = append(d.Result.UnitColumns, &n)
 	}
 }
 
@@ -100,7 +100,7 @@ func (d *Derived) Add(e *expr.Expr, name string) *Column { return d.addAs(e, nam
 
 // AddKey computes a column whose equal values the subselect merges.
 func (d *Derived) AddKey(e *expr.Expr, name string) (*Column, error) {
-	sql, err := SpelledAlike(e.SQL(), e.AsColumn(nil, e.Text()))
+	sql, err := CanonicalText(e.SQL(), e.AsColumn(nil, e.Text()))
 	if err != nil {
 		return nil, err
 	}
@@ -117,29 +117,29 @@ func (d *Derived) addAs(e *expr.Expr, name string, sql query.Scalar) *Column {
 			x.DeterministicCollation = false
 		}
 	}
-	n := &Column{Name: name, X: x, PerUnit: perUnit}
+	n := &Column{Name: name, Value: x, PerUnit: perUnit}
 	x.Source = n
-	d.Out.Cols = append(d.Out.Cols, n)
+	d.Result.Columns = append(d.Result.Columns, n)
 	return n
 }
 
 // AddColumn adds a column that sql computes and x describes.
 func (d *Derived) AddColumn(x *expr.Column, sql query.Scalar, name string, perUnit bool) *Column {
 	x.Ref = d.output(sql)
-	n := &Column{Table: d.Table(), Name: name, X: x, PerUnit: perUnit}
+	n := &Column{Table: d.Table(), Name: name, Value: x, PerUnit: perUnit}
 	if source, ok := x.Source.(*Column); ok { // its value in one of the unit's rows
 		n.Origin, n.HoldsUnit = source.Origin, source.HoldsUnit
 	}
 	x.Source = n
-	d.Out.Cols = append(d.Out.Cols, n)
+	d.Result.Columns = append(d.Result.Columns, n)
 	return n
 }
 
 // PassAll lets all columns through under their names.
 func (d *Derived) PassAll() {
-	for _, c := range d.Src.Cols {
+	for _, c := range d.Source.Columns {
 		d.Pass(c, c.Name)
-		d.Moved[c].Table, d.Moved[c].Hidden = c.Table, c.Hidden
+		d.Passed[c].Table, d.Passed[c].Hidden = c.Table, c.Hidden
 	}
 }
 
@@ -155,27 +155,27 @@ func (d *Derived) Table() string { return fmt.Sprintf("t%d", d.Alias.ID) }
 
 // Relation prints the subselect.
 func (d *Derived) Relation() *Relation {
-	for _, set := range d.Src.Unique {
+	for _, set := range d.Source.Unique {
 		var cols []*Column
-		for _, c := range set.Cols {
-			if m := d.Moved[c]; m != nil {
+		for _, c := range set.Columns {
+			if m := d.Passed[c]; m != nil {
 				cols = append(cols, m)
 			}
 		}
-		if len(cols) == len(set.Cols) {
-			d.Out.Unique = append(d.Out.Unique, UniqueSet{cols, set.Proof})
+		if len(cols) == len(set.Columns) {
+			d.Result.Unique = append(d.Result.Unique, UniqueSet{cols, set.Proof})
 		}
 	}
-	if d.Src.Order != nil {
-		for _, ref := range d.Src.Order {
-			d.Out.Order = append(d.Out.Order, d.output(ref))
+	if d.Source.Order != nil {
+		for _, ref := range d.Source.Order {
+			d.Result.Order = append(d.Result.Order, d.output(ref))
 		}
-		d.Out.OrderProofs = d.Src.OrderProofs
+		d.Result.OrderProofs = d.Source.OrderProofs
 	}
-	d.Out.From = &query.Derived{Query: d.Src.Selects(d.Outputs...), As: d.Alias}
+	d.Result.From = &query.Derived{Query: d.Source.Select(d.Outputs...), As: d.Alias}
 	d.Inherit()
-	return d.Out
+	return d.Result
 }
 
 // Inherit takes over what the source reads, once all expressions are built: subqueries in them add to it.
-func (d *Derived) Inherit() { d.Out.Tables, d.Out.Proofs = d.Src.Tables, d.Src.Proofs }
+func (d *Derived) Inherit() { d.Result.Tables, d.Result.Proofs = d.Source.Tables, d.Source.Proofs }

@@ -17,19 +17,19 @@ func (b *Base) DistinctRows(r *Relation) (*Relation, error) {
 			return nil, err
 		}
 	}
-	out := *d.Out
-	out.Reads(r.Size(), r.Visible())
-	out.Takes(expr.Work{Row: WindowSteps}, r.Size())
-	distinct := r.Selects(d.Outputs...)
+	out := *d.Result
+	out.AddColumnWork(r.Size(), r.Visible())
+	out.AddWork(expr.Work{Row: WindowSteps}, r.Size())
+	distinct := r.Select(d.Outputs...)
 	distinct.Distinct = true
 	out.From = &query.Derived{Query: distinct, As: d.Alias}
-	out.Unique = []UniqueSet{{Cols: slices.Clone(out.Cols)}}
-	for _, c := range out.Cols {
-		out.Order = append(out.Order, c.X.Ref)
+	out.Unique = []UniqueSet{{Columns: slices.Clone(out.Columns)}}
+	for _, c := range out.Columns {
+		out.Order = append(out.Order, c.Value.Ref)
 	}
 	if constant && r.Private() {
-		out.OneRow()
+		out.SetOneRowPerUnit()
 	}
-	out.Plan = Planned("distinct, "+out.RowBound(), r.Plan)
+	out.Plan = NewPlanNode("distinct, "+out.RowBound(), r.Plan)
 	return &out, nil
 }

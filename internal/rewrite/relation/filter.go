@@ -23,25 +23,25 @@ func (r *Relation) Fix(fixed []*Column, around any) {
 
 // Narrow applies what the conditions say of columns.
 func (r *Relation) Narrow() {
-	if len(r.Conds) == 0 {
+	if len(r.Conditions) == 0 {
 		return
 	}
-	known, added := expr.Narrow(expr.And(r.Conds...)), map[*expr.Column]expr.Narrowing{}
+	known, added := expr.Narrow(expr.And(r.Conditions...)), map[*expr.Column]expr.Narrowing{}
 	if len(known) == 0 {
 		return
 	}
-	if r.Preserved != nil && len(r.Preserved.Conds) > 0 {
-		added = expr.Narrow(expr.And(r.Preserved.Conds...))
+	if r.Preserved != nil && len(r.Preserved.Conditions) > 0 {
+		added = expr.Narrow(expr.And(r.Preserved.Conditions...))
 	}
-	for _, c := range r.Cols {
-		n, ok := known[c.X]
-		if r.Preserved != nil && !r.Preserved.Has(c.X) {
-			n, ok = added[c.X] // groups are of the rows of the public table that the join adds, too
+	for _, c := range r.Columns {
+		n, ok := known[c.Value]
+		if r.Preserved != nil && !r.Preserved.Has(c.Value) {
+			n, ok = added[c.Value] // groups are of the rows of the public table that the join adds, too
 		}
 		if !ok {
 			continue
 		}
-		x := *c.X
+		x := *c.Value
 		if both := x.Bounds.Intersect(n.Bounds); !both.Empty() {
 			x.Narrow(both)
 		} else if n.NotNull && n.Bounds.Empty() {
@@ -51,7 +51,7 @@ func (r *Relation) Narrow() {
 		if n.Domain != nil {
 			x.Domain = n.Domain
 		}
-		c.X = &x
+		c.Value = &x
 	}
 	r.limit()
 }

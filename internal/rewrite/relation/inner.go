@@ -9,27 +9,27 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Joined collects the items of inner joins, of a FROM list or below a JOIN, until the graph is solved as a whole.
-type Joined struct {
-	Items []*Relation
-	Cols  []*Column    // in the order that * shows them
-	Conds []*expr.Expr // of ON, USING and NATURAL
-	Equal Equalities
+// JoinGraph collects the items of inner joins, of a FROM list or below a JOIN, until the graph is solved as a whole.
+type JoinGraph struct {
+	Items      []*Relation
+	Columns    []*Column    // in the order that * shows them
+	Conditions []*expr.Expr // of ON, USING and NATURAL
+	Equal      Equalities
 }
 
-func (j *Joined) Add(o *Joined) {
+func (j *JoinGraph) Add(o *JoinGraph) {
 	j.Items = append(j.Items, o.Items...)
-	j.Cols = append(j.Cols, o.Cols...)
-	j.Conds = append(j.Conds, o.Conds...)
+	j.Columns = append(j.Columns, o.Columns...)
+	j.Conditions = append(j.Conditions, o.Conditions...)
 	j.Equal.Merge(o.Equal)
 }
 
-// View is the items as one relation, for names and for the kind of unit.
-func (j *Joined) View() *Relation {
-	r := &Relation{Cols: j.Cols}
+// AsRelation is the items as one relation, for names and for the kind of unit.
+func (j *JoinGraph) AsRelation() *Relation {
+	r := &Relation{Columns: j.Columns}
 	for _, item := range j.Items {
 		if item.Private() {
-			r.Unit, r.Chain, r.Kind = item.Unit, item.Chain, item.Kind
+			r.Unit, r.Chain, r.UnitName = item.Unit, item.Chain, item.UnitName
 			break
 		}
 	}
@@ -42,8 +42,8 @@ type Equalities struct {
 	Fixed []*Column // equal to a constant
 }
 
-func (q *Equalities) Note(l, r *Column) {
-	if expr.SameEquality(l.X, r.X) {
+func (q *Equalities) Add(l, r *Column) {
+	if expr.SameEquality(l.Value, r.Value) {
 		q.pairs = append(q.pairs, [2]*Column{l, r})
 	}
 }
@@ -83,11 +83,11 @@ func (q *Equalities) classes() map[*Column]int {
 	return class
 }
 
-// Solve makes one relation of the items of inner joins. where adds equalities of the WHERE clause, which join as ON does.
+// SolveJoins makes one relation of the items of inner joins. where adds equalities of the WHERE clause, which join as ON does.
 //
 // Every private item has to have the same unit as the others in every joined row (docs/privacy.md P4). Rows per unit multiply,
 // except for items of which a unique index lets through at most one row per row of the others.
-func (b *Base) Solve(j *Joined, where *Equalities) (*Relation, error) {
+func (b *Base) SolveJoins(j *JoinGraph, where *Equalities) (*Relation, error) {
 	equal := j.Equal
 	if where != nil {
 		equal.Merge(*where)
@@ -106,16 +106,16 @@ func (b *Base) Solve(j *Joined, where *Equalities) (*Relation, error) {
 			return nil, err
 		}
 	}
-	b.Begun.Filters(j.Conds)
-	out.Filters(j.Items, j.Conds)
-	out.Cols = append(j.Cols, hiddenColumns(out, j.Cols)...)
-	out.Where = append(out.Where, expr.Conjuncts(j.Conds...)...)
-	out.Conds = append(out.Conds, j.Conds...)
+	b.NoteConditions(j.Conditions)
+	out.AddFilterWork(j.Items, j.Conditions)
+	out.Columns = append(j.Columns, hiddenColumns(out, j.Columns)...)
+	out.Where = append(out.Where, expr.Conjuncts(j.Conditions...)...)
+	out.Conditions = append(out.Conditions, j.Conditions...)
 	return out, nil
 }
 
 // combine orders the items so that the fewest factors multiply the rows per unit, and joins them.
-func (b *Base) combine(j *Joined, class map[*Column]int, fixed []*Column) (*Relation, error) {
+func (b *Base) combine(j *JoinGraph, class map[*Column]int, fixed []*Column) (*Relation, error) {
 	var best *Relation
 	var failed error
 	for i, root := range j.Items {
@@ -125,7 +125,7 @@ func (b *Base) combine(j *Joined, class map[*Column]int, fixed []*Column) (*Rela
 		r, err := b.combineFrom(j.Items, i, class, fixed)
 		if err != nil {
 			failed = err
-		} else if best == nil || r.Rows < best.Rows || r.Rows == best.Rows && r.Proven && !best.Proven {
+		} else if best == nil || r.MaxRowsPerUnit < best.MaxRowsPerUnit || r.MaxRowsPerUnit == best.MaxRowsPerUnit && r.Proven && !best.Proven {
 			best = r
 		}
 	}
@@ -138,13 +138,13 @@ func (b *Base) combine(j *Joined, class map[*Column]int, fixed []*Column) (*Rela
 func (b *Base) combineFrom(items []*Relation, start int, class map[*Column]int, fixed []*Column) (*Relation, error) {
 	root := items[start]
 	out := &Relation{
-		Unit: root.Unit, UnitCols: slices.Clone(root.UnitCols), Kind: root.Kind, Rows: root.Rows, Proven: root.Proven, Max: root.Max,
-		extent: root.extent, Steps: root.Steps, Unique: slices.Clone(root.Unique), Order: root.Order, OrderProofs: root.OrderProofs,
+		Unit: root.Unit, UnitColumns: slices.Clone(root.UnitColumns), UnitName: root.UnitName, MaxRowsPerUnit: root.MaxRowsPerUnit, Proven: root.Proven, MaxRows: root.MaxRows,
+		publicRows: root.publicRows, Steps: root.Steps, Unique: slices.Clone(root.Unique), Order: root.Order, OrderProofs: root.OrderProofs,
 	}
 	perUnit := map[*Column]bool{}
 	placed := map[int]bool{}
 	place := func(r *Relation) {
-		for _, c := range r.Cols {
+		for _, c := range r.Columns {
 			if class[c] != 0 {
 				placed[class[c]] = true
 			}
@@ -155,19 +155,19 @@ func (b *Base) combineFrom(items []*Relation, start int, class map[*Column]int, 
 	for len(left) > 0 {
 		next, set, det := pickItem(left, class, placed, fixed, out)
 		r := left[next]
-		if set == nil && r.Rows == 0 && out.Private() {
+		if set == nil && r.MaxRowsPerUnit == 0 && out.Private() {
 			return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)),
 				pgerr.Hint("Join public tables on their primary key or another unique key."))
 		}
-		out.joins(r, set)
+		out.addJoinWork(r, set)
 		out.multiply(r, set)
 		if set == nil || !det {
-			for _, c := range r.Cols {
+			for _, c := range r.Columns {
 				perUnit[c] = c.PerUnit && r.Private() && !r.Lateral
 			}
 		}
 		if det && set != nil {
-			for _, c := range r.Cols {
+			for _, c := range r.Columns {
 				perUnit[c] = true
 			}
 		}
@@ -178,21 +178,21 @@ func (b *Base) combineFrom(items []*Relation, start int, class map[*Column]int, 
 		c.PerUnit = v || c.IsUnit
 	}
 	var from query.Product
-	var inputs []step
+	var inputs []PlanNode
 	for _, r := range items {
 		from, inputs = append(from, r.From), append(inputs, r.Plan)
 		out.Where = append(out.Where, r.Where...)
-		out.Conds = append(out.Conds, r.Conds...)
-		out.Cols = append(out.Cols, r.Cols...)
+		out.Conditions = append(out.Conditions, r.Conditions...)
+		out.Columns = append(out.Columns, r.Columns...)
 		out.Tables = append(out.Tables, r.Tables...)
 		out.Proofs = append(out.Proofs, r.Proofs...)
 		out.Correlated = append(out.Correlated, r.Correlated...)
 		out.Empty = out.Empty || r.Empty
 		if r != root {
-			out.UnitCols = append(out.UnitCols, r.UnitCols...)
+			out.UnitColumns = append(out.UnitColumns, r.UnitColumns...)
 		}
 	}
-	out.From, out.Plan = from, Planned("join, "+out.RowBound(), inputs...)
+	out.From, out.Plan = from, NewPlanNode("join, "+out.RowBound(), inputs...)
 	return out, nil
 }
 
@@ -204,23 +204,23 @@ func pickItem(left []*Relation, class map[*Column]int, placed map[int]bool, fixe
 			continue
 		}
 		covered := map[*Column]bool{}
-		for _, c := range r.Cols {
+		for _, c := range r.Columns {
 			if class[c] != 0 && placed[class[c]] || slices.Contains(fixed, c) {
 				covered[c] = true
 			}
 		}
 		if out.Private() && r.Private() {
-			for _, c := range r.UnitCols {
+			for _, c := range r.UnitColumns {
 				covered[c] = true // equal by sameUnit
 			}
 		}
 		if set := r.UniqueOver(covered); set != nil {
-			det := out.Rows == 1 && out.Proven || onUnit(set, r) && !r.Lateral
+			det := out.MaxRowsPerUnit == 1 && out.Proven || onUnit(set, r) && !r.Lateral
 			return i, set, det
 		}
 	}
 	for i, r := range left {
-		if r.Rows > 0 && (!r.Lateral || i == 0) {
+		if r.MaxRowsPerUnit > 0 && (!r.Lateral || i == 0) {
 			return i, nil, false
 		}
 	}
@@ -228,15 +228,15 @@ func pickItem(left []*Relation, class map[*Column]int, placed map[int]bool, fixe
 }
 
 func onUnit(set *UniqueSet, r *Relation) bool {
-	return len(set.Cols) == 1 && slices.Contains(r.UnitCols, set.Cols[0])
+	return len(set.Columns) == 1 && slices.Contains(r.UnitColumns, set.Columns[0])
 }
 
 // multiply accounts for one more item; set is the unique set that lets at most one of its rows through, nil for none.
 func (r *Relation) multiply(o *Relation, set *UniqueSet) {
 	if !r.Private() && o.Private() {
-		r.Unit, r.Kind, r.Rows, r.Proven = o.Unit, o.Kind, o.Rows, o.Proven
-		r.UnitCols = append(r.UnitCols, o.UnitCols...)
-		r.Unique, r.Order, r.Max = nil, nil, 0
+		r.Unit, r.UnitName, r.MaxRowsPerUnit, r.Proven = o.Unit, o.UnitName, o.MaxRowsPerUnit, o.Proven
+		r.UnitColumns = append(r.UnitColumns, o.UnitColumns...)
+		r.Unique, r.Order, r.MaxRows = nil, nil, 0
 		return
 	}
 	if set != nil {
@@ -245,11 +245,11 @@ func (r *Relation) multiply(o *Relation, set *UniqueSet) {
 		}
 		return
 	}
-	single := r.Rows == 1 && r.Proven && o.Private()
-	r.Rows, r.extent = saturatingMul(r.Rows, o.Rows), saturatingMul(r.extent, o.extent)
+	single := r.MaxRowsPerUnit == 1 && r.Proven && o.Private()
+	r.MaxRowsPerUnit, r.publicRows = saturatingMul(r.MaxRowsPerUnit, o.MaxRowsPerUnit), saturatingMul(r.publicRows, o.publicRows)
 	r.Proven = r.Proven && o.Proven
-	if r.Max > 0 {
-		r.Max = saturatingMul(r.Max, o.Rows)
+	if r.MaxRows > 0 {
+		r.MaxRows = saturatingMul(r.MaxRows, o.MaxRowsPerUnit)
 	}
 	r.Unique = nil
 	if single { // each row of the other meets at most one

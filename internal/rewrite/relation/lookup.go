@@ -8,17 +8,17 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// OnlyValue prints an aggregate that gives the value of a column's one row, and describes it; a domain's is of its base type, since
+// SingleValue prints an aggregate that gives the value of a column's one row, and describes it; a domain's is of its base type, since
 // NULL may be no value of the domain. min knows neither booleans nor uuids, and of a text it gives a text.
-func OnlyValue(c *Column) (*Column, query.Scalar, bool) {
+func SingleValue(c *Column) (*Column, query.Scalar, bool) {
 	v := c.copied()
-	x := v.X
+	x := v.Value
 	if x.Base != 0 {
 		x.Type, x.Typmod, x.TypeName, x.Base = x.Base, x.BaseTypmod, schema.TypeName(x.Base), 0
 	}
-	ref := query.F("({})", c.X.Ref)
-	if x.TypeName != c.X.TypeName {
-		ref = query.F("({})::{}", c.X.Ref, x.TypeName)
+	ref := query.F("({})", c.Value.Ref)
+	if x.TypeName != c.Value.TypeName {
+		ref = query.F("({})::{}", c.Value.Ref, x.TypeName)
 	}
 	switch {
 	case x.Type == pgtype.BoolOID:
@@ -33,11 +33,11 @@ func OnlyValue(c *Column) (*Column, query.Scalar, bool) {
 	return nil, nil, false
 }
 
-// Existing is EXISTS of a relation's rows: anywhere, and as a condition of a WHERE. OFFSET 0 keeps PostgreSQL from answering one
+// ExistsRows is EXISTS of a relation's rows: anywhere, and as a condition of a WHERE. OFFSET 0 keeps PostgreSQL from answering one
 // row's question with a hash table of all rows of the relation's tables, which it would build when the first row asks, and whose time
 // would tell that one did (P22a). A condition of a WHERE becomes a join.
-func Existing(r *Relation, correlated bool) (sql, joined query.Scalar) {
-	plain := r.Selects(query.Output{X: query.Integer(1)})
+func ExistsRows(r *Relation, correlated bool) (sql, joined query.Scalar) {
+	plain := r.Select(query.Output{X: query.Integer(1)})
 	if !correlated {
 		return query.Exists{Query: plain}, nil
 	}

@@ -13,7 +13,7 @@ import (
 
 // OuterJoin makes the relation of a LEFT, RIGHT or FULL join (docs/privacy.md P5, P6).
 func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relation, conds []*expr.Expr, equal Equalities, using []string) (*Relation, error) {
-	shown := append(slices.Clone(l.Cols), r.Cols...)
+	shown := append(slices.Clone(l.Columns), r.Columns...)
 	if kind == pg_query.JoinType_JOIN_RIGHT {
 		l, r = r, l
 	}
@@ -34,31 +34,31 @@ func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relatio
 		}
 	}
 	covered := map[*Column]bool{}
-	for _, c := range r.Cols {
-		if class[c] != 0 && slices.ContainsFunc(l.Cols, func(d *Column) bool { return class[d] == class[c] }) {
+	for _, c := range r.Columns {
+		if class[c] != 0 && slices.ContainsFunc(l.Columns, func(d *Column) bool { return class[d] == class[c] }) {
 			covered[c] = true
 		}
 	}
 	if l.Private() && r.Private() {
-		for _, c := range r.UnitCols {
+		for _, c := range r.UnitColumns {
 			covered[c] = true
 		}
 	}
 	set := r.UniqueOver(covered)
-	if l.Private() && r.Rows == 0 && set == nil {
+	if l.Private() && r.MaxRowsPerUnit == 0 && set == nil {
 		return nil, b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)), "Join public tables on their primary key or another unique key.")
 	}
 	if kind == pg_query.JoinType_JOIN_FULL {
 		return b.fullJoin(l, r, conds, equal, shown, using)
 	}
 	out := &Relation{
-		Unit: l.Unit, UnitCols: l.UnitCols, Kind: l.Kind, Rows: l.Rows, Proven: l.Proven, Max: l.Max, Unique: slices.Clone(l.Unique), Order: l.Order, OrderProofs: l.OrderProofs,
-		extent: l.extent, Steps: l.Steps, Empty: l.Empty, Where: l.Where, Conds: l.Conds, Cols: shown, Tables: append(slices.Clone(l.Tables), r.Tables...), Proofs: append(slices.Clone(l.Proofs), r.Proofs...),
+		Unit: l.Unit, UnitColumns: l.UnitColumns, UnitName: l.UnitName, MaxRowsPerUnit: l.MaxRowsPerUnit, Proven: l.Proven, MaxRows: l.MaxRows, Unique: slices.Clone(l.Unique), Order: l.Order, OrderProofs: l.OrderProofs,
+		publicRows: l.publicRows, Steps: l.Steps, Empty: l.Empty, Where: l.Where, Conditions: l.Conditions, Columns: shown, Tables: append(slices.Clone(l.Tables), r.Tables...), Proofs: append(slices.Clone(l.Proofs), r.Proofs...),
 	}
-	out.joins(r, set)
+	out.addJoinWork(r, set)
 	out.multiply(r, set)
-	b.Begun.Filters(conds)
-	out.Filters([]*Relation{l, r}, conds)
+	b.NoteConditions(conds)
+	out.AddFilterWork([]*Relation{l, r}, conds)
 	on := append(expr.Conjuncts(conds...), r.Where...)
 	if r.Empty {
 		on = append(on, never)
@@ -67,10 +67,10 @@ func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relatio
 		on = []query.Scalar{always}
 	}
 	out.From = &query.Join{Kind: "LEFT", Left: l.From, Right: r.From, On: on}
-	out.Cols = append(out.Cols, append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
-	nullExtend(r.Cols)
+	out.Columns = append(out.Columns, append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
+	nullExtend(r.Columns)
 	out.hideMerged(using, r)
-	out.Plan = Planned("left join, "+out.RowBound(), l.Plan, r.Plan)
+	out.Plan = NewPlanNode("left join, "+out.RowBound(), l.Plan, r.Plan)
 	return out, nil
 }
 
@@ -81,7 +81,7 @@ func (b *Base) sameUnitOuter(kind pg_query.JoinType, l, r *Relation, class map[*
 	if kind == pg_query.JoinType_JOIN_FULL {
 		kept = append(kept, r)
 	}
-	chains := make([]*chain, len(kept))
+	chains := make([]*Chain, len(kept))
 	for i, side := range kept {
 		chains[i] = side.Chain
 	}
@@ -94,7 +94,7 @@ func (b *Base) sameUnitOuter(kind pg_query.JoinType, l, r *Relation, class map[*
 			continue
 		}
 		side.Unit, side.Chain = nil, chains[i]
-		if err := b.Reach(side); err != nil {
+		if err := b.ReachUnit(side); err != nil {
 			return err
 		}
 	}
@@ -104,15 +104,15 @@ func (b *Base) sameUnitOuter(kind pg_query.JoinType, l, r *Relation, class map[*
 // nullExtend makes columns those of an outer join's optional side: nullable, and no unit any more (docs/privacy.md P5).
 func nullExtend(cols []*Column) {
 	for _, c := range cols {
-		c.X.OfUnit = c.X.OfUnit || c.X.Unit
-		c.X.Nullable, c.IsUnit, c.PerUnit, c.X.Unit = true, false, false, false
+		c.Value.OfUnit = c.Value.OfUnit || c.Value.Unit
+		c.Value.Nullable, c.IsUnit, c.PerUnit, c.Value.Unit = true, false, false, false
 	}
 }
 
 // hideMerged leaves one of the two columns of USING visible: that of the preserved side.
 func (r *Relation) hideMerged(using []string, optional *Relation) {
 	for _, name := range using {
-		for _, c := range optional.Cols {
+		for _, c := range optional.Columns {
 			if c.Name == name {
 				c.Hidden = true
 			}
@@ -130,26 +130,26 @@ func (b *Base) fullJoin(l, r *Relation, conds []*expr.Expr, equal Equalities, sh
 		return nil, b.Refusal(err)
 	}
 	out := &Relation{
-		Kind: l.Kind, Proven: l.Proven && r.Proven, Steps: l.Steps, Empty: l.Empty && r.Empty, Cols: append(merged, shown...),
+		UnitName: l.UnitName, Proven: l.Proven && r.Proven, Steps: l.Steps, Empty: l.Empty && r.Empty, Columns: append(merged, shown...),
 		Tables: append(slices.Clone(l.Tables), r.Tables...), Proofs: append(slices.Clone(l.Proofs), r.Proofs...),
 	}
-	if out.Rows = saturatingMul(l.Rows, r.Rows); !onlyUnits(conds, equal) {
-		out.Rows = max(out.Rows, saturatingAdd(l.Rows, r.Rows))
+	if out.MaxRowsPerUnit = saturatingMul(l.MaxRowsPerUnit, r.MaxRowsPerUnit); !onlyUnits(conds, equal) {
+		out.MaxRowsPerUnit = max(out.MaxRowsPerUnit, saturatingAdd(l.MaxRowsPerUnit, r.MaxRowsPerUnit))
 	}
 	out.Unit = query.F("COALESCE({}, {})", l.Unit, r.Unit)
-	out.Takes(expr.Work{Row: expr.MulSteps(r.Rows, PairSteps), Once: r.Steps}, l.Rows)
-	out.Does(out.Rows, conds...)
+	out.AddWork(expr.Work{Row: expr.MulSteps(r.MaxRowsPerUnit, PairSteps), Once: r.Steps}, l.MaxRowsPerUnit)
+	out.AddExpressionWork(out.MaxRowsPerUnit, conds...)
 	out.From = &query.Join{Kind: "FULL", Left: b.filtered(l), Right: b.filtered(r), On: expr.Conjuncts(conds...)}
-	out.Cols = append(out.Cols, append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
-	nullExtend(l.Cols)
-	nullExtend(r.Cols)
+	out.Columns = append(out.Columns, append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
+	nullExtend(l.Columns)
+	nullExtend(r.Columns)
 	for _, c := range merged {
 		if c.IsUnit {
-			out.UnitCols = append(out.UnitCols, c)
+			out.UnitColumns = append(out.UnitColumns, c)
 		}
 	}
 	out.Where = []query.Scalar{query.F("({} IS NOT NULL)", out.Unit)}
-	out.Plan = Planned("full join, "+out.RowBound(), l.Plan, r.Plan)
+	out.Plan = NewPlanNode("full join, "+out.RowBound(), l.Plan, r.Plan)
 	return out, nil
 }
 
@@ -177,7 +177,7 @@ func (b *Base) mergeColumns(l, r *Relation, using []string) ([]*Column, error) {
 		}
 		unit := a.IsUnit && c.IsUnit && a.KeptBy(x) && c.KeptBy(y)
 		col.Ref, col.Name, col.Unit = query.F("COALESCE({}, {})", x.SQL(), y.SQL()), name, unit
-		n := &Column{Name: name, X: col, IsUnit: unit, HoldsUnit: unit, PerUnit: unit}
+		n := &Column{Name: name, Value: col, IsUnit: unit, HoldsUnit: unit, PerUnit: unit}
 		col.Source = n
 		a.Hidden, c.Hidden = true, true
 		merged = append(merged, n)

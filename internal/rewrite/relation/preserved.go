@@ -12,49 +12,49 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// preserved is what public LEFT JOIN private adds to the inner join, which its relation is (docs/privacy.md P6): public rows whose
+// Preserved is what public LEFT JOIN private adds to the inner join, which its relation is (docs/privacy.md P6): public rows whose
 // private columns are NULL. No private row says how many, so the block is held to what they do not change.
-type preserved struct {
-	Key      *Column      // unique column of the one public table, all of whose rows are kept; nil: there is none, or some are dropped
-	optional []*Column    // of the private side
-	Conds    []*expr.Expr // the analyst's that hold for the added rows too
+type Preserved struct {
+	Key        *Column      // unique column of the one public table, all of whose rows are kept; nil: there is none, or some are dropped
+	optional   []*Column    // of the private side
+	Conditions []*expr.Expr // the analyst's that hold for the added rows too
 }
 
 // publicLeftJoin is public LEFT JOIN private: the inner join is measured, and every public key is returned.
 func (b *Base) publicLeftJoin(n *pg_query.Node, l, r *Relation, conds []*expr.Expr, equal Equalities, shown []*Column, using []string) (*Relation, error) {
 	class := equal.classes()
 	covered := map[*Column]bool{}
-	for _, c := range l.Cols {
-		covered[c] = class[c] != 0 && slices.ContainsFunc(r.Cols, func(d *Column) bool { return class[d] == class[c] })
+	for _, c := range l.Columns {
+		covered[c] = class[c] != 0 && slices.ContainsFunc(r.Columns, func(d *Column) bool { return class[d] == class[c] })
 	}
 	set := l.UniqueOver(covered)
 	if set == nil {
 		return nil, b.Refuse(pgerr.FeatureNotSupported, n, "this outer join keeps the rows of a public table, and its condition is not on that table's unique key",
 			"Join the public table on its primary key, use an inner join, or aggregate the private rows in a subquery first and join its result.")
 	}
-	if err := b.Reach(r); err != nil {
+	if err := b.ReachUnit(r); err != nil {
 		return nil, err
 	}
 	out := *r
-	out.Preserved = &preserved{optional: slices.Clone(r.Cols), Conds: l.Conds}
-	if len(set.Cols) == 1 && len(l.Tables) <= 1 && len(l.Where) == 0 && !l.Empty {
-		out.Preserved.Key = set.Cols[0]
+	out.Preserved = &Preserved{optional: slices.Clone(r.Columns), Conditions: l.Conditions}
+	if len(set.Columns) == 1 && len(l.Tables) <= 1 && len(l.Where) == 0 && !l.Empty {
+		out.Preserved.Key = set.Columns[0]
 	}
-	out.Cols = append(slices.Clone(shown), append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
+	out.Columns = append(slices.Clone(shown), append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
 	out.From = query.Product{l.From, r.From}
 	out.Where = append(append(slices.Clone(r.Where), l.Where...), expr.Conjuncts(conds...)...)
-	out.Conds = append(append(slices.Clone(r.Conds), l.Conds...), conds...)
+	out.Conditions = append(append(slices.Clone(r.Conditions), l.Conditions...), conds...)
 	out.Tables = append(slices.Clone(r.Tables), l.Tables...)
 	out.Proofs = append(slices.Clone(r.Proofs), l.Proofs...)
 	out.Empty = r.Empty || l.Empty
 	if set.Proof != nil {
 		out.Proofs = append(out.Proofs, *set.Proof)
 	}
-	out.joins(l, set)
-	b.Begun.Filters(conds)
-	out.Filters([]*Relation{l, r}, conds)
+	out.addJoinWork(l, set)
+	b.NoteConditions(conds)
+	out.AddFilterWork([]*Relation{l, r}, conds)
 	out.hideMerged(using, r)
-	out.Plan = Planned("left join that keeps public rows, "+out.RowBound(), l.Plan, r.Plan)
+	out.Plan = NewPlanNode("left join that keeps public rows, "+out.RowBound(), l.Plan, r.Plan)
 	return &out, nil
 }
 
@@ -70,32 +70,32 @@ func (b *Base) PreservedWhere(r *Relation, conds []*expr.Expr) error {
 	if slices.ContainsFunc(conds, func(c *expr.Expr) bool { return r.Preserved.Reads(c) }) {
 		return ErrPreserved
 	}
-	r.Preserved = &preserved{optional: r.Preserved.optional, Conds: slices.Concat(r.Preserved.Conds, conds)}
+	r.Preserved = &Preserved{optional: r.Preserved.optional, Conditions: slices.Concat(r.Preserved.Conditions, conds)}
 	return nil
 }
 
 // Reads says that an expression reads a private column.
-func (p *preserved) Reads(x *expr.Expr) bool {
+func (p *Preserved) Reads(x *expr.Expr) bool {
 	return slices.ContainsFunc(x.Columns(), p.Has)
 }
 
-func (p *preserved) Has(c *expr.Column) bool {
+func (p *Preserved) Has(c *expr.Column) bool {
 	source, ok := c.Source.(*Column)
 	return ok && slices.Contains(p.optional, source)
 }
 
 // DropsAdded says that a condition is not true of the added rows.
-func (b *Base) DropsAdded(p *preserved, c *expr.Expr) bool {
+func (b *Base) DropsAdded(p *Preserved, c *expr.Expr) bool {
 	for col, n := range expr.Narrow(c) {
 		if n.NotNull && p.Has(col) {
 			return true
 		}
 	}
-	return b.OfAdded(p, query.F("({}) IS NOT TRUE", c.SQL()), c)
+	return b.HoldsForAdded(p, query.F("({}) IS NOT TRUE", c.SQL()), c)
 }
 
-// OfAdded evaluates a condition over private columns alone for the added rows, on the shadow. Before Plan it may turn out true.
-func (b *Base) OfAdded(p *preserved, condition query.Scalar, x *expr.Expr) bool {
+// HoldsForAdded evaluates a condition over private columns alone for the added rows, on the shadow. Before Plan it may turn out true.
+func (b *Base) HoldsForAdded(p *Preserved, condition query.Scalar, x *expr.Expr) bool {
 	type item struct {
 		as     *query.Alias
 		names  []string

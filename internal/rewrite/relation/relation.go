@@ -13,19 +13,21 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// Written is the column as a set operation reads it.
+// Written gives the column as a set operation reads it: its literal, if the SELECT list gives one.
 func (c *Column) Written() *expr.Expr {
 	if c.Literal != nil {
 		return c.Literal
 	}
-	return expr.Read(c.X, -1)
+	return expr.Read(c.Value, -1)
 }
 
 // KeptBy says that an expression of the column keeps its values: a cast reads a bounded one clamped.
-func (c *Column) KeptBy(x *expr.Expr) bool { return c.X.Bounds.Open() || query.Equal(x.SQL(), c.X.Ref) }
+func (c *Column) KeptBy(x *expr.Expr) bool {
+	return c.Value.Bounds.Open() || query.Equal(x.SQL(), c.Value.Ref)
+}
 
-// Unnamed are outputs that nothing refers to.
-func Unnamed(list []query.Scalar) []query.Output {
+// UnnamedOutputs are outputs that nothing refers to.
+func UnnamedOutputs(list []query.Scalar) []query.Output {
 	out := make([]query.Output, len(list))
 	for i, x := range list {
 		out[i] = query.Output{X: x}
@@ -33,7 +35,7 @@ func Unnamed(list []query.Scalar) []query.Output {
 	return out
 }
 
-// SourceOf is the column that an expression is; nil for any other expression.
+// SourceOf gives the column that an expression is; nil for any other expression.
 func SourceOf(x *expr.Expr) *Column {
 	if x.Column() == nil {
 		return nil
@@ -42,8 +44,8 @@ func SourceOf(x *expr.Expr) *Column {
 	return c
 }
 
-// Selects is the query of the relation's rows with the given outputs.
-func (r *Relation) Selects(outputs ...query.Output) *query.Select {
+// Select is the query of the relation's rows with the given outputs.
+func (r *Relation) Select(outputs ...query.Output) *query.Select {
 	where := sorted(r.Where)
 	if r.Empty {
 		where = append(where, never)
@@ -74,7 +76,7 @@ func (r *Relation) FilteredBy(where query.Scalar) *Relation {
 	return &out
 }
 
-// MixedUnits is said of a query over tables with two kinds of units (docs/privacy.md P9).
+// MixedUnits words the refusal of a query over tables with two kinds of units (docs/privacy.md P9).
 func MixedUnits(a, b string) string {
 	return fmt.Sprintf("tables whose privacy unit is %s and tables whose privacy unit is %s cannot be used in one query", a, b)
 }
@@ -82,7 +84,7 @@ func MixedUnits(a, b string) string {
 // hiddenColumns keeps the nameless columns that carry unit and order of derived items.
 func hiddenColumns(r *Relation, shown []*Column) []*Column {
 	var hidden []*Column
-	for _, c := range r.Cols {
+	for _, c := range r.Columns {
 		if !slices.Contains(shown, c) {
 			hidden = append(hidden, c)
 		}
@@ -91,7 +93,7 @@ func hiddenColumns(r *Relation, shown []*Column) []*Column {
 }
 
 func itemName(r *Relation) string {
-	for _, c := range r.Cols {
+	for _, c := range r.Columns {
 		if c.Table != "" {
 			return c.Table
 		}
@@ -129,15 +131,15 @@ func (r *Relation) RowBound() string {
 	switch {
 	case !r.Private():
 		return "public"
-	case r.Rows == 1 && r.Proven:
+	case r.MaxRowsPerUnit == 1 && r.Proven:
 		return "one row per unit (proven)"
 	case r.Proven:
-		return fmt.Sprintf("at most %d rows per unit (proven)", r.Rows)
+		return fmt.Sprintf("at most %d rows per unit (proven)", r.MaxRowsPerUnit)
 	}
-	return fmt.Sprintf("at most %d rows per unit (clamped)", r.Rows)
+	return fmt.Sprintf("at most %d rows per unit (clamped)", r.MaxRowsPerUnit)
 }
 
-// oneValue is a FROM item of one row.
+// oneValue makes a FROM item of one row.
 func oneValue(as *query.Alias) query.Source {
 	return &query.Values{Rows: [][]query.Scalar{{query.Integer(1)}}, As: as}
 }
@@ -150,26 +152,26 @@ const (
 
 // Relation is a node of the plan below a release: rows on main, with what is known, and enforced, about them.
 type Relation struct {
-	From  query.Source
-	Where []query.Scalar // conditions that belong to it
-	Conds []*expr.Expr   // the analyst's among them, for what they say of columns
-	Cols  []*Column
+	From       query.Source
+	Where      []query.Scalar // conditions that belong to it
+	Conditions []*expr.Expr   // the analyst's among them, for what they say of columns
+	Columns    []*Column
 
-	Unit     query.Scalar // the unit, never NULL in a row; nil: public
-	UnitCols []*Column    // columns that equal the unit in every row
-	Kind     string       // the unit's name: "patient"
-	Chain    *chain       // unit not joined yet
+	Unit        query.Scalar // the unit, never NULL in a row; nil: public
+	UnitColumns []*Column    // columns that equal the unit in every row
+	UnitName    string       // the unit's name: "patient"
+	Chain       *Chain       // unit not joined yet
 
-	// Rows bounds the rows of one unit: declared by the policy, multiplied through joins. It is a fact about main only
+	// MaxRowsPerUnit bounds the rows of one unit: declared by the policy, multiplied through joins. It is a fact about main only
 	// if proven; else whoever aggregates the relation has to enforce it (docs/privacy.md, Terms).
 	// Of public rows it bounds all, where they are constants; 0: no bound is known.
-	Rows   int64
-	Proven bool
-	Max    int64 // public upper bound of all rows; 0: unknown
-	extent int64 // of public rows: how many there are, for their work alone
-	Steps  int64 // the most that main does for the rows of one unit; of public rows, for all (work.go)
+	MaxRowsPerUnit int64
+	Proven         bool
+	MaxRows        int64 // public upper bound of all rows; 0: unknown
+	publicRows     int64 // of public rows: how many there are, for their work alone
+	Steps          int64 // the most that main does for the rows of one unit; of public rows, for all (work.go)
 
-	Preserved *preserved // public rows that a LEFT JOIN keeps; the relation itself is the inner join
+	Preserved *Preserved // public rows that a LEFT JOIN keeps; the relation itself is the inner join
 	constants bool       // the statement alone gives its rows
 	Lateral   bool       // reads columns of items beside it: all that is known of it holds per row of those
 	Empty     bool       // a condition that is never true holds no row: nothing is measured
@@ -181,11 +183,11 @@ type Relation struct {
 	Tables      []*policy.Table
 	Proofs      []schema.Proof
 	Correlated  []Correlation
-	Plan        step // for EXPLAIN
+	Plan        PlanNode // for EXPLAIN
 }
 
 // Chain is a foreign-key step that has still to be joined to reach the unit.
-type chain struct {
+type Chain struct {
 	Via    *Column
 	target policy.Name
 	column string
@@ -194,14 +196,14 @@ type chain struct {
 // UniqueSet says that no two rows agree in all its columns; proof is what main has to prove for it, nil where the
 // relation's own SQL does.
 type UniqueSet struct {
-	Cols  []*Column
-	Proof *schema.Proof
+	Columns []*Column
+	Proof   *schema.Proof
 }
 
 // Column is a column of a relation.
 type Column struct {
 	Table, Name string // as the analyst may call it; hidden ones have no name
-	X           *expr.Column
+	Value       *expr.Column
 	Origin      policy.ColumnOf // the table column whose value it is, of a row of the same unit; zero for computed ones
 	Policy      *policy.Column  // what the policy says of it; nil for computed and public ones
 	IsUnit      bool
@@ -215,15 +217,15 @@ type Column struct {
 // copied is a column of its own: an outer join may make this one nullable, and no function of the unit any more, while
 // the original stays what it is.
 func (c *Column) copied() *Column {
-	n, x := *c, *c.X
-	n.X, x.Source, n.Literal = &x, &n, nil
+	n, x := *c, *c.Value
+	n.Value, x.Source, n.Literal = &x, &n, nil
 	return &n
 }
 
 func (r *Relation) Private() bool { return r.Unit != nil || r.Chain != nil }
 
-// Alias renames the relation for the analyst: every column gets the table name; names replaces column names from the left.
-func (r *Relation) Alias(table string, names []string) error {
+// SetAlias renames the relation for the analyst: every column gets the table name; names replaces column names from the left.
+func (r *Relation) SetAlias(table string, names []string) error {
 	visible := r.Visible()
 	if len(names) > len(visible) {
 		return pgerr.New(pgerr.SyntaxError, fmt.Sprintf("table %q has %d columns available but %d columns specified", table, len(visible), len(names)))
@@ -234,7 +236,7 @@ func (r *Relation) Alias(table string, names []string) error {
 			c.Name = names[i]
 		}
 		if r.constants {
-			c.X.Name = c.Name
+			c.Value.Name = c.Name
 		}
 	}
 	return nil
@@ -243,7 +245,7 @@ func (r *Relation) Alias(table string, names []string) error {
 // Visible lists the columns that * means.
 func (r *Relation) Visible() []*Column {
 	var v []*Column
-	for _, c := range r.Cols {
+	for _, c := range r.Columns {
 		if !c.Hidden {
 			v = append(v, c)
 		}
@@ -251,14 +253,14 @@ func (r *Relation) Visible() []*Column {
 	return v
 }
 
-// OneRow notes that the SQL lets through at most one row of each unit: every column is a function of the unit then.
-func (r *Relation) OneRow() {
-	r.Rows, r.Proven = 1, true
-	for _, c := range r.Cols {
+// SetOneRowPerUnit notes that the SQL lets through at most one row of each unit: every column is a function of the unit then.
+func (r *Relation) SetOneRowPerUnit() {
+	r.MaxRowsPerUnit, r.Proven = 1, true
+	for _, c := range r.Columns {
 		c.PerUnit = true
 	}
-	if len(r.UnitCols) > 0 {
-		r.Unique = append(r.Unique, UniqueSet{Cols: r.UnitCols[:1]})
+	if len(r.UnitColumns) > 0 {
+		r.Unique = append(r.Unique, UniqueSet{Columns: r.UnitColumns[:1]})
 	}
 }
 
@@ -268,36 +270,36 @@ func (r *Relation) limit() {
 	for _, set := range r.Unique {
 		rows := int64(1)
 		var where []query.Scalar
-		for _, c := range set.Cols {
-			if slices.Contains(r.UnitCols, c) {
+		for _, c := range set.Columns {
+			if slices.Contains(r.UnitColumns, c) {
 				continue
 			}
-			if !pgresolve.IsInt(c.X.Type) || c.X.Nullable || !c.X.Bounds.Finite() {
+			if !pgresolve.IsInt(c.Value.Type) || c.Value.Nullable || !c.Value.Bounds.Finite() {
 				rows = rowsLimit
 				break
 			}
-			lo, hi := bounds.CeilInt(c.X.Bounds.Lo), bounds.FloorInt(c.X.Bounds.Hi)
+			lo, hi := bounds.CeilInt(c.Value.Bounds.Lo), bounds.FloorInt(c.Value.Bounds.Hi)
 			rows = saturatingMul(rows, max(1, hi-lo+1))
-			where = append(where, query.F("({} OPERATOR(pg_catalog.>=) ({}))", c.X.Ref, lo), query.F("({} OPERATOR(pg_catalog.<=) ({}))", c.X.Ref, hi))
+			where = append(where, query.F("({} OPERATOR(pg_catalog.>=) ({}))", c.Value.Ref, lo), query.F("({} OPERATOR(pg_catalog.<=) ({}))", c.Value.Ref, hi))
 		}
-		if rows > r.Rows || rows == r.Rows && (r.Proven || rows > 1) {
+		if rows > r.MaxRowsPerUnit || rows == r.MaxRowsPerUnit && (r.Proven || rows > 1) {
 			continue
 		}
 		r.Where = append(r.Where, where...)
 		if set.Proof != nil {
 			r.Proofs = append(r.Proofs, *set.Proof)
 		}
-		if r.Rows, r.Proven = rows, true; rows == 1 {
-			r.OneRow()
+		if r.MaxRowsPerUnit, r.Proven = rows, true; rows == 1 {
+			r.SetOneRowPerUnit()
 		}
-		r.Plan = Planned("filter, "+r.RowBound(), r.Plan)
+		r.Plan = NewPlanNode("filter, "+r.RowBound(), r.Plan)
 	}
 }
 
 // Find resolves a name; an empty table means any.
 func (r *Relation) Find(table, name string) (*Column, error) {
 	var found *Column
-	for _, c := range r.Cols {
+	for _, c := range r.Columns {
 		if c.Name != name || (table != "" && c.Table != table) || (table == "" && c.Hidden) {
 			continue
 		}
@@ -313,7 +315,7 @@ func (r *Relation) Find(table, name string) (*Column, error) {
 func (r *Relation) UniqueOver(cols map[*Column]bool) *UniqueSet {
 	for i, set := range r.Unique {
 		all := true
-		for _, c := range set.Cols {
+		for _, c := range set.Columns {
 			all = all && cols[c]
 		}
 		if all {

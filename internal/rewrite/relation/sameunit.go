@@ -40,11 +40,11 @@ type Correlation struct {
 	Scope        any // the query level that the outer column is of
 }
 
-// besides says that a LATERAL item has the unit of the item that it reads.
-func (b *Base) besides(a, c *Relation) bool {
+// lateralSameUnit says that a LATERAL item has the unit of the item that it reads.
+func (b *Base) lateralSameUnit(a, c *Relation) bool {
 	return slices.ContainsFunc(a.Correlated, func(q Correlation) bool {
 		_, ok := b.UnitEqual(q.Inner, q.Outer)
-		return ok && slices.Contains(c.Cols, q.Outer)
+		return ok && slices.Contains(c.Columns, q.Outer)
 	})
 }
 
@@ -59,8 +59,8 @@ func (b *Base) sameUnit(items []*Relation, class map[*Column]int) error {
 		}
 		private = append(private, r)
 		group[r] = len(private)
-		if r.Kind != private[0].Kind {
-			return pgerr.New(pgerr.FeatureNotSupported, MixedUnits(private[0].Kind, r.Kind))
+		if r.UnitName != private[0].UnitName {
+			return pgerr.New(pgerr.FeatureNotSupported, MixedUnits(private[0].UnitName, r.UnitName))
 		}
 	}
 	join := func(a, c *Relation) {
@@ -83,8 +83,8 @@ func (b *Base) sameUnit(items []*Relation, class map[*Column]int) error {
 	}
 	for _, r := range private {
 		if group[r] != group[private[0]] {
-			return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("tables %s and %s are joined, but not on their %s", itemName(private[0]), itemName(r), r.Kind),
-				pgerr.Hint("Add a join condition that equates the %s columns of both tables.", r.Kind))
+			return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("tables %s and %s are joined, but not on their %s", itemName(private[0]), itemName(r), r.UnitName),
+				pgerr.Hint("Add a join condition that equates the %s columns of both tables.", r.UnitName))
 		}
 	}
 	return nil
@@ -92,11 +92,11 @@ func (b *Base) sameUnit(items []*Relation, class map[*Column]int) error {
 
 // linked says that two items have the same unit, by columns that the join equates, and adds what main has to prove for it.
 func (b *Base) linked(a, c *Relation, class map[*Column]int) bool {
-	if b.besides(a, c) || b.besides(c, a) {
+	if b.lateralSameUnit(a, c) || b.lateralSameUnit(c, a) {
 		return true
 	}
-	for _, x := range a.Cols {
-		for _, y := range c.Cols {
+	for _, x := range a.Columns {
+		for _, y := range c.Columns {
 			if class[x] == 0 || class[x] != class[y] {
 				continue
 			}
@@ -112,7 +112,7 @@ func (b *Base) linked(a, c *Relation, class map[*Column]int) bool {
 // UnitEqual says that equal values of two columns mean equal units of their rows: both hold the unit, or both name the same
 // row of a private table (docs/privacy.md P4a). proof is what main has to prove for it.
 func (b *Base) UnitEqual(a, c *Column) (proof []schema.Proof, ok bool) {
-	if !expr.SameEquality(a.X, c.X) {
+	if !expr.SameEquality(a.Value, c.Value) {
 		return nil, false
 	}
 	if a.HoldsUnit && c.HoldsUnit {
@@ -163,7 +163,7 @@ func (b *Base) followChains(private []*Relation, class map[*Column]int, join fun
 		}
 	}
 	for _, a := range private {
-		if err := b.Reach(a); err != nil {
+		if err := b.ReachUnit(a); err != nil {
 			return err
 		}
 	}
@@ -173,7 +173,7 @@ func (b *Base) followChains(private []*Relation, class map[*Column]int, join fun
 // chainTarget finds an item with a column that is the chain's referenced column and equals the chain's own.
 func (b *Base) chainTarget(a *Relation, private []*Relation, class map[*Column]int) *Relation {
 	for _, t := range private {
-		for _, c := range t.Cols {
+		for _, c := range t.Columns {
 			if t != a && c.Origin.Table == a.Chain.target && c.Origin.Column == a.Chain.column && class[c] != 0 && class[c] == class[a.Chain.Via] {
 				return t
 			}

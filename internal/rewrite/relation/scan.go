@@ -19,7 +19,7 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%q is a view: list it under views, not tables", t.Name.Relation))
 	}
 	alias := b.NewAlias()
-	r := &Relation{From: tableSource(meta, alias), Tables: []*policy.Table{t}, Max: t.MaxRows, Proofs: []schema.Proof{meta.ShapeProof()}}
+	r := &Relation{From: tableSource(meta, alias), Tables: []*policy.Table{t}, MaxRows: t.MaxRows, Proofs: []schema.Proof{meta.ShapeProof()}}
 	for i := range meta.Columns {
 		mc := &meta.Columns[i]
 		pc := t.Column(mc.Name)
@@ -30,17 +30,17 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := &Column{Table: t.Name.Relation, Name: mc.Name, X: x, Origin: policy.ColumnOf{Table: t.Name, Column: mc.Name}, Policy: pc}
+		c := &Column{Table: t.Name.Relation, Name: mc.Name, Value: x, Origin: policy.ColumnOf{Table: t.Name, Column: mc.Name}, Policy: pc}
 		x.Source = c
-		r.Cols = append(r.Cols, c)
+		r.Columns = append(r.Columns, c)
 	}
 	b.scanUnique(r, meta)
 	if t.Public {
-		r.Plan = Planned("scan " + t.Name.String() + " (public)")
+		r.Plan = NewPlanNode("scan " + t.Name.String() + " (public)")
 	} else if err := b.scanUnit(r, t); err != nil {
 		return nil, err
 	}
-	r.scanned(t, meta)
+	r.addScanWork(t, meta)
 	return r, nil
 }
 
@@ -57,7 +57,7 @@ func (b *Base) scanUnique(r *Relation, m *schema.Relation) {
 	for _, names := range m.Unique {
 		set := make([]*Column, 0, len(names))
 		for _, n := range names {
-			if c, _ := r.Find("", n); c != nil && !c.X.Nullable {
+			if c, _ := r.Find("", n); c != nil && !c.Value.Nullable {
 				set = append(set, c)
 			}
 		}
@@ -67,7 +67,7 @@ func (b *Base) scanUnique(r *Relation, m *schema.Relation) {
 		r.Unique = append(r.Unique, UniqueSet{set, &schema.Proof{Relation: m.Name, Columns: names}})
 		if r.Order == nil {
 			for _, c := range set {
-				r.Order = append(r.Order, c.X.Ref)
+				r.Order = append(r.Order, c.Value.Ref)
 			}
 			r.OrderProofs = []schema.Proof{{Relation: m.Name, Columns: names}}
 		}
@@ -76,7 +76,7 @@ func (b *Base) scanUnique(r *Relation, m *schema.Relation) {
 
 // scanUnit finds the unit column, or the first step towards it.
 func (b *Base) scanUnit(r *Relation, t *policy.Table) error {
-	r.Kind, r.Rows = t.Unit.Name, max(1, int64(t.MaxRowsPerUnit))
+	r.UnitName, r.MaxRowsPerUnit = t.Unit.Name, max(1, int64(t.MaxRowsPerUnit))
 	if t.Unit.Via != nil {
 		via, _ := r.Find("", t.Unit.Via.Column)
 		if via == nil {
@@ -86,7 +86,7 @@ func (b *Base) scanUnit(r *Relation, t *policy.Table) error {
 		if r.Chain, err = b.chainStep(t, via); err != nil {
 			return err
 		}
-		r.Plan = Planned(fmt.Sprintf("scan %s, unit %s via %s, at most %d rows per unit (clamped)", t.Name, r.Kind, t.Unit.Via.Column, r.Rows))
+		r.Plan = NewPlanNode(fmt.Sprintf("scan %s, unit %s via %s, at most %d rows per unit (clamped)", t.Name, r.UnitName, t.Unit.Via.Column, r.MaxRowsPerUnit))
 		return nil
 	}
 	unit, _ := r.Find("", t.Unit.Column)
@@ -95,31 +95,31 @@ func (b *Base) scanUnit(r *Relation, t *policy.Table) error {
 	}
 	r.setUnit(unit)
 	var err error
-	if r.Unit, err = SpelledAlike(unit.X.Ref, unit.X); err != nil {
+	if r.Unit, err = CanonicalText(unit.Value.Ref, unit.Value); err != nil {
 		return err
 	}
-	r.Where = append(r.Where, query.F("{} IS NOT NULL", unit.X.Ref))
-	unit.X.Nullable = false
+	r.Where = append(r.Where, query.F("{} IS NOT NULL", unit.Value.Ref))
+	unit.Value.Nullable = false
 	if b.provesUnit(t) {
-		r.Rows, r.Proven = 1, true
+		r.MaxRowsPerUnit, r.Proven = 1, true
 		one := schema.Proof{Relation: t.Name, Columns: []string{t.Unit.Column}}
 		r.Proofs = append(r.Proofs, one)
 		r.Unique = append(r.Unique, UniqueSet{[]*Column{unit}, &one})
-		for _, c := range r.Cols {
+		for _, c := range r.Columns {
 			c.PerUnit = true
 		}
-		r.Plan = Planned(fmt.Sprintf("scan %s, unit %s = %s, one row per unit (unique index)", t.Name, r.Kind, t.Unit.Column))
+		r.Plan = NewPlanNode(fmt.Sprintf("scan %s, unit %s = %s, one row per unit (unique index)", t.Name, r.UnitName, t.Unit.Column))
 		return nil
 	}
-	r.Plan = Planned(fmt.Sprintf("scan %s, unit %s = %s, at most %d rows per unit (clamped)", t.Name, r.Kind, t.Unit.Column, r.Rows))
+	r.Plan = NewPlanNode(fmt.Sprintf("scan %s, unit %s = %s, at most %d rows per unit (clamped)", t.Name, r.UnitName, t.Unit.Column, r.MaxRowsPerUnit))
 	return nil
 }
 
 // setUnit makes c the unit column.
 func (r *Relation) setUnit(c *Column) {
-	r.Unit, r.Chain = c.X.Ref, nil
-	r.UnitCols = append(r.UnitCols, c)
-	c.IsUnit, c.HoldsUnit, c.PerUnit, c.X.Unit = true, true, true, true
+	r.Unit, r.Chain = c.Value.Ref, nil
+	r.UnitColumns = append(r.UnitColumns, c)
+	c.IsUnit, c.HoldsUnit, c.PerUnit, c.Value.Unit = true, true, true, true
 }
 
 // provesUnit says whether a unique index on the unit column alone exists; NULLs are filtered out, so they don't matter.

@@ -38,8 +38,8 @@ func (b *Base) ConstantExpr(n *pg_query.Node) (*expr.Expr, error) {
 	return x, b.Refusal(err)
 }
 
-// Fold evaluates a FROM item without tables on the shadow. cols describe its columns; their references hold within it.
-func (b *Base) Fold(from query.Source, cols []*Column) (*Relation, error) {
+// FoldConstants evaluates a FROM item without tables on the shadow. cols describe its columns; their references hold within it.
+func (b *Base) FoldConstants(from query.Source, cols []*Column) (*Relation, error) {
 	r := &Relation{constants: true, Proven: true}
 	alias := b.NewAlias()
 	var outputs []query.Scalar
@@ -47,24 +47,24 @@ func (b *Base) Fold(from query.Source, cols []*Column) (*Relation, error) {
 	var types []uint32
 	for i, c := range cols {
 		n := *c
-		x := *c.X
+		x := *c.Value
 		name := fmt.Sprintf("c%d", i+1)
 		x.Ref, x.Source, x.Domain = alias.Column(name), &n, []string{} // known at Plan
-		n.X = &x
-		r.Cols = append(r.Cols, &n)
-		outputs, names, types = append(outputs, c.X.Ref), append(names, name), append(types, c.X.Type)
+		n.Value = &x
+		r.Columns = append(r.Columns, &n)
+		outputs, names, types = append(outputs, c.Value.Ref), append(names, name), append(types, c.Value.Type)
 	}
 	for _, c := range cols {
-		alike, err := SpelledAlike(c.X.Ref, c.X)
+		alike, err := CanonicalText(c.Value.Ref, c.Value)
 		if err != nil {
-			alike = query.Raw("NULL::" + c.X.TypeName)
+			alike = query.Raw("NULL::" + c.Value.TypeName)
 		}
-		outputs, types = append(outputs, alike), append(types, c.X.Type)
+		outputs, types = append(outputs, alike), append(types, c.Value.Type)
 	}
 	var rows [][]*schema.Canonical
 	if b.Lookup != nil {
 		var err error
-		list := &query.Select{Outputs: Unnamed(outputs), From: from, Limit: MaxConstants + 1}
+		list := &query.Select{Outputs: UnnamedOutputs(outputs), From: from, Limit: MaxConstants + 1}
 		if rows, err = b.Lookup.Rows(schema.Query{SQL: query.Print(list).Text, Types: types}); err != nil {
 			return nil, err
 		}
@@ -72,28 +72,28 @@ func (b *Base) Fold(from query.Source, cols []*Column) (*Relation, error) {
 	if len(rows) > MaxConstants {
 		return nil, pgerr.New(pgerr.StatementTooComplex, fmt.Sprintf("a list of values beside private tables has more than %d rows", MaxConstants), pgerr.Hint("Narrow it."))
 	}
-	r.Rows = max(1, int64(len(rows)))
-	r.extent, r.Steps = r.Rows, expr.MulSteps(r.Rows, constantSteps)
+	r.MaxRowsPerUnit = max(1, int64(len(rows)))
+	r.publicRows, r.Steps = r.MaxRowsPerUnit, expr.MulSteps(r.MaxRowsPerUnit, constantSteps)
 	r.Empty = b.Lookup != nil && len(rows) == 0
 	r.From = &query.Values{Rows: r.literals(rows), As: alias, Columns: names}
 	b.constantKeys(r, rows)
-	r.Plan = Planned(fmt.Sprintf("constants, rows: %d", len(rows)))
+	r.Plan = NewPlanNode(fmt.Sprintf("constants, rows: %d", len(rows)))
 	return r, nil
 }
 
 // literals prints the rows of a relation of constants.
 func (r *Relation) literals(rows [][]*schema.Canonical) [][]query.Scalar {
 	if len(rows) == 0 {
-		rows = [][]*schema.Canonical{make([]*schema.Canonical, len(r.Cols))}
+		rows = [][]*schema.Canonical{make([]*schema.Canonical, len(r.Columns))}
 	}
 	lists := make([][]query.Scalar, len(rows))
 	for j, row := range rows {
-		for i, c := range r.Cols {
+		for i, c := range r.Columns {
 			text := "NULL"
 			if row[i] != nil {
 				text = sqltext.EscapedLiteral(string(*row[i]))
 			}
-			lists[j] = append(lists[j], query.Raw(text+"::"+c.X.TypeName))
+			lists[j] = append(lists[j], query.Raw(text+"::"+c.Value.TypeName))
 		}
 	}
 	return lists
@@ -102,7 +102,7 @@ func (r *Relation) literals(rows [][]*schema.Canonical) [][]query.Scalar {
 // constantKeys reads domains, NULLs and unique sets off the rows: the values, then the same spelled alike. That the sets are unique
 // is what main proves of the very literals that it gets (P25). Without rows to read, before Plan, every column may turn out to be unique.
 func (b *Base) constantKeys(r *Relation, rows [][]*schema.Canonical) {
-	width := len(r.Cols)
+	width := len(r.Columns)
 	distinct := func(at ...int) bool {
 		seen := map[string]bool{}
 		for _, row := range rows {
@@ -121,11 +121,11 @@ func (b *Base) constantKeys(r *Relation, rows [][]*schema.Canonical) {
 		return true
 	}
 	unique := func(cols ...*Column) {
-		set := UniqueSet{Cols: cols}
+		set := UniqueSet{Columns: cols}
 		r.Order, r.OrderProofs = nil, nil
 		var refs []query.Scalar
 		for _, c := range cols {
-			refs = append(refs, c.X.Ref)
+			refs = append(refs, c.Value.Ref)
 		}
 		if len(rows) > 1 {
 			set.Proof = &schema.Proof{Of: "the listed values", Values: query.Print(query.Once(r.From, refs))}
@@ -134,22 +134,22 @@ func (b *Base) constantKeys(r *Relation, rows [][]*schema.Canonical) {
 		r.Unique, r.Order = append(r.Unique, set), refs
 	}
 	var alone []bool
-	for i, c := range r.Cols {
-		c.X.Nullable = b.Lookup == nil
+	for i, c := range r.Columns {
+		c.Value.Nullable = b.Lookup == nil
 		listed := map[schema.Canonical]bool{}
 		for _, row := range rows {
 			if row[i] == nil {
-				c.X.Nullable = true
+				c.Value.Nullable = true
 			} else if !listed[*row[i]] {
 				listed[*row[i]] = true
-				c.X.Domain = append(c.X.Domain, string(*row[i]))
+				c.Value.Domain = append(c.Value.Domain, string(*row[i]))
 			}
 		}
 		alone = append(alone, distinct(i))
 		if alone[i] {
 			unique(c)
 		}
-		for j, d := range r.Cols[:i] {
+		for j, d := range r.Columns[:i] {
 			if !alone[i] && !alone[j] && distinct(i, j) {
 				unique(d, c)
 			}
@@ -162,7 +162,7 @@ func (b *Base) constantKeys(r *Relation, rows [][]*schema.Canonical) {
 
 // OneRow is the one row without columns of a SELECT without FROM.
 func (b *Base) OneRow() *Relation {
-	return &Relation{From: oneValue(b.NewAlias()), constants: true, Rows: 1, Proven: true, extent: 1, Steps: constantSteps, Unique: []UniqueSet{{}}, Order: []query.Scalar{}, Plan: Planned("constants, rows: 1")}
+	return &Relation{From: oneValue(b.NewAlias()), constants: true, MaxRowsPerUnit: 1, Proven: true, publicRows: 1, Steps: constantSteps, Unique: []UniqueSet{{}}, Order: []query.Scalar{}, Plan: NewPlanNode("constants, rows: 1")}
 }
 
 // Foldable says that the outputs of a relation of constants read nothing else.
@@ -170,9 +170,9 @@ func (r *Relation) Foldable(outputs []*expr.Expr) bool {
 	if !r.constants {
 		return false
 	}
-	for _, x := range append(slices.Clone(r.Conds), outputs...) {
+	for _, x := range append(slices.Clone(r.Conditions), outputs...) {
 		for _, c := range x.Columns() {
-			if source, ok := c.Source.(*Column); !ok || !slices.Contains(r.Cols, source) {
+			if source, ok := c.Source.(*Column); !ok || !slices.Contains(r.Columns, source) {
 				return false
 			}
 		}
@@ -180,10 +180,10 @@ func (r *Relation) Foldable(outputs []*expr.Expr) bool {
 	return true
 }
 
-// Named calls a function's table and its one column after the function.
-func (r *Relation) Named(name string) *Relation {
+// NameAfterFunction calls a function's table and its one column after the function.
+func (r *Relation) NameAfterFunction(name string) *Relation {
 	if r != nil {
-		r.Cols[0].Name, r.Cols[0].Table = name, name
+		r.Columns[0].Name, r.Columns[0].Table = name, name
 	}
 	return r
 }

@@ -44,18 +44,18 @@ const (
 // hashedRows is how many rows of an IN subquery PostgreSQL hashes within work_mem; more are compared one by one.
 const hashedRows = 1 << 15
 
-// Size is how many rows of one unit there may be; of public rows, how many there are in all.
+// Size bounds the rows of one unit; of public rows, it counts all.
 func (r *Relation) Size() int64 {
 	if r.Private() {
-		return r.Rows
+		return r.MaxRowsPerUnit
 	}
-	return max(1, r.extent)
+	return max(1, r.publicRows)
 }
 
-// scanned accounts for reading a table.
-func (r *Relation) scanned(t *policy.Table, m *schema.Relation) {
+// addScanWork accounts for reading a table.
+func (r *Relation) addScanWork(t *policy.Table, m *schema.Relation) {
 	if t.Public {
-		r.extent = publicRows(t, m)
+		r.publicRows = publicRows(t, m)
 	}
 	r.Steps = expr.MulSteps(r.Size(), rowSteps)
 }
@@ -68,28 +68,28 @@ func publicRows(t *policy.Table, m *schema.Relation) int64 {
 	return max(1, m.Rows)
 }
 
-// Does adds the work of evaluating expressions for so many rows.
-func (r *Relation) Does(rows int64, of ...*expr.Expr) {
+// AddExpressionWork adds the work of evaluating expressions for a number of rows.
+func (r *Relation) AddExpressionWork(rows int64, of ...*expr.Expr) {
 	for _, x := range of {
-		r.Takes(x.Work(), rows)
+		r.AddWork(x.Work(), rows)
 	}
 }
 
-// Takes adds work for so many rows.
-func (r *Relation) Takes(w expr.Work, rows int64) {
+// AddWork adds work for a number of rows.
+func (r *Relation) AddWork(w expr.Work, rows int64) {
 	r.Steps = min(r.Steps+w.Times(rows), expr.MostWork)
 }
 
-// Reads adds the work of reading columns for so many rows.
-func (r *Relation) Reads(rows int64, cols []*Column) {
+// AddColumnWork adds the work of reading columns for a number of rows.
+func (r *Relation) AddColumnWork(rows int64, cols []*Column) {
 	for _, c := range cols {
-		r.Takes(c.X.Work, rows)
+		r.AddWork(c.Value.Work, rows)
 	}
 }
 
-// joins adds the work of joining another relation, before its rows multiply r's. set is the unique set that lets at most one of
+// addJoinWork adds the work of joining another relation, before its rows multiply r's. set is the unique set that lets at most one of
 // them through; a table has an index for it, while constants are compared one by one.
-func (r *Relation) joins(o *Relation, set *UniqueSet) {
+func (r *Relation) addJoinWork(o *Relation, set *UniqueSet) {
 	once, each := o.Steps, expr.MulSteps(o.Size(), PairSteps)
 	switch {
 	case o.Lateral:
@@ -99,27 +99,27 @@ func (r *Relation) joins(o *Relation, set *UniqueSet) {
 	case set != nil:
 		each = lookupSteps + o.Steps/o.Size()
 	}
-	r.Takes(expr.Work{Row: each, Once: once}, r.Size())
+	r.AddWork(expr.Work{Row: each, Once: once}, r.Size())
 }
 
-// Filters adds the work of conditions on the rows of a join of items. One that reads a single public item may be evaluated for all
+// AddFilterWork adds the work of conditions on the rows of a join of items. One that reads a single public item may be evaluated for all
 // rows of that, before the join.
-func (r *Relation) Filters(items []*Relation, conds []*expr.Expr) {
+func (r *Relation) AddFilterWork(items []*Relation, conds []*expr.Expr) {
 	for _, c := range conds {
 		rows := r.Size()
 		if item := only(items, c); item != nil && !item.Private() {
 			rows = max(rows, item.Size())
 		}
-		r.Does(rows, c)
+		r.AddExpressionWork(rows, c)
 	}
 }
 
-// only is the item whose columns are all that an expression reads; nil: there are several, or none.
+// only gives the one item whose columns an expression reads; nil where it reads several, or none.
 func only(items []*Relation, x *expr.Expr) *Relation {
 	var found *Relation
 	for _, c := range x.Columns() {
 		source, _ := c.Source.(*Column)
-		i := slices.IndexFunc(items, func(r *Relation) bool { return slices.Contains(r.Cols, source) })
+		i := slices.IndexFunc(items, func(r *Relation) bool { return slices.Contains(r.Columns, source) })
 		if i < 0 || found != nil && found != items[i] {
 			return nil
 		}
@@ -171,43 +171,40 @@ func (b *Base) Allowance(tables []*policy.Table) int64 {
 	return steps
 }
 
-// Bounded refuses a relation whose rows alone are too much work. Before the values of constants are known there may be less of it
+// CheckWork refuses a relation whose rows alone are too much work. Before the values of constants are known there may be less of it
 // than there will be.
-func (b *Base) Bounded(r *Relation, n *pg_query.Node) error {
-	return b.BoundedWork(r.Steps, r.Tables, n, "this join", "Join on unique keys, aggregate before the join, or list fewer constants.")
+func (b *Base) CheckWork(r *Relation, n *pg_query.Node) error {
+	return b.CheckSteps(r.Steps, r.Tables, n, "this join", "Join on unique keys, aggregate before the join, or list fewer constants.")
 }
 
-// BoundedConditions refuses conditions that are too much work for the rows that they are evaluated for, at the worst of them.
-func (b *Base) BoundedConditions(r *Relation, conds []*expr.Expr, n *pg_query.Node) error {
+// CheckConditionWork refuses conditions that are too much work for the rows that they are evaluated for, at the worst of them.
+func (b *Base) CheckConditionWork(r *Relation, conds []*expr.Expr, n *pg_query.Node) error {
 	if len(conds) == 0 {
-		return b.Bounded(r, n)
+		return b.CheckWork(r, n)
 	}
 	worst := slices.MaxFunc(conds, func(x, y *expr.Expr) int { return int(x.Work().Times(r.Size()) - y.Work().Times(r.Size())) })
 	at := &pg_query.Node{Node: &pg_query.Node_ColumnRef{ColumnRef: &pg_query.ColumnRef{Location: int32(worst.Location())}}}
-	return b.BoundedWork(r.Steps, r.Tables, at, "this condition", "List fewer constants, compare shorter texts (left(x, 100)), or join instead of nesting subqueries.")
+	return b.CheckSteps(r.Steps, r.Tables, at, "this condition", "List fewer constants, compare shorter texts (left(x, 100)), or join instead of nesting subqueries.")
 }
 
-func (b *Base) BoundedWork(steps int64, tables []*policy.Table, n *pg_query.Node, what, hint string) error {
+func (b *Base) CheckSteps(steps int64, tables []*policy.Table, n *pg_query.Node, what, hint string) error {
 	if steps-b.Allowance(tables) <= MaxUnitSteps {
 		return nil
 	}
 	return b.Refuse(pgerr.StatementTooComplex, n, fmt.Sprintf("%s may take more than %d steps for the rows of one unit", what, int64(MaxUnitSteps)), hint)
 }
 
-// begun is what a statement's plan may begin lazily. Of two tables that are joined, main may read one only when the other has a row
-// that asks for it, and a subquery's when a row around it does: so one unit's row may be what has a whole table read. That is not
-// Bounded by the rows of a unit. What reading a table's row takes is: its conditions are no more than mostConditionSteps.
-type begun struct {
-	Conditions int64 // the most work of one level's conditions for a row, without that of subqueries
-}
-
-// MostConditionSteps lets through what analysts filter by: texts of unknown length under LIKE, long lists, a logarithm or two.
+// MostConditionSteps bounds what the conditions of one query level may take for a row, where several tables are read. Of two tables
+// that are joined, main may read one only when the other has a row that asks for it, and a subquery's when a row around it does: so
+// one unit's row may be what has a whole table read, which no bound on the rows of a unit limits. What reading a row takes is limited
+// instead. The bound lets through what analysts filter by: texts of unknown length under LIKE, long lists, a logarithm or two.
 const MostConditionSteps = 16 << 10
 
-func (l *begun) Filters(conds []*expr.Expr) {
+// NoteConditions keeps the most work that the conditions of one query level take for a row, without that of subqueries.
+func (b *Base) NoteConditions(conds []*expr.Expr) {
 	steps := int64(0)
 	for _, c := range conds {
 		steps += c.Own()
 	}
-	l.Conditions = max(l.Conditions, steps)
+	b.ConditionSteps = max(b.ConditionSteps, steps)
 }

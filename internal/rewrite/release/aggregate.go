@@ -63,7 +63,7 @@ func (k *Block) planCount(c *aggregate.Call) (_ query.Scalar, _ []int, err error
 		return Released(i), []int{i}, nil
 	}
 	value := x.SQL()
-	if k.Src.Rows > 1 || !k.Src.Proven {
+	if k.Src.MaxRowsPerUnit > 1 || !k.Src.Proven {
 		// One unit's values are merged and ranked: equal ones have to look alike (docs/privacy.md P15).
 		if value, err = expr.SelectionKey(x); err != nil {
 			return nil, nil, err
@@ -71,16 +71,16 @@ func (k *Block) planCount(c *aggregate.Call) (_ query.Scalar, _ []int, err error
 	}
 	i, isNew := k.release("distinct "+query.Key(value)+" "+query.Key(condition), func() mechanism.Release {
 		top := int64(mechanism.NoUpper)
-		if k.Src.Max > 0 {
-			top = k.Src.Max
+		if k.Src.MaxRows > 0 {
+			top = k.Src.MaxRows
 		}
 		if col := x.Column(); col != nil && col.Domain != nil {
 			top = min(top, int64(len(col.Domain)))
 		}
-		return mechanism.Release{Name: c.Text, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: k.Src.Rows, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		return mechanism.Release{Name: c.Text, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: k.Src.MaxRowsPerUnit, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
 	if isNew {
-		k.Measured = append(k.Measured, Integer{Release: i, Distinct: value, Where: condition, lo: 0, Hi: k.Src.Rows})
+		k.Measured = append(k.Measured, Integer{Release: i, Distinct: value, Where: condition, lo: 0, Hi: k.Src.MaxRowsPerUnit})
 	}
 	return Released(i), []int{i}, nil
 }

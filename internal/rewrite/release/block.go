@@ -82,19 +82,19 @@ func (k *Block) release(key string, make func() mechanism.Release) (int, bool) {
 
 // Single says that a unit has at most one row, proven, and that nothing narrower than a row's bounds is promised of it:
 // no per-unit aggregation is needed.
-func (k *Block) Single() bool { return k.Src.Rows == 1 && k.Src.Proven && !k.clamped }
+func (k *Block) Single() bool { return k.Src.MaxRowsPerUnit == 1 && k.Src.Proven && !k.clamped }
 
 // count releases the number of rows where condition holds.
 func (k *Block) count(name string, condition query.Scalar) int {
 	i, isNew := k.release("count "+query.Key(condition), func() mechanism.Release {
 		top := int64(mechanism.NoUpper)
-		if k.Src.Max > 0 {
-			top = k.Src.Max
+		if k.Src.MaxRows > 0 {
+			top = k.Src.MaxRows
 		}
-		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: k.Src.Rows, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: k.Src.MaxRowsPerUnit, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
 	if isNew {
-		k.Measured = append(k.Measured, Integer{Release: i, Where: condition, lo: 0, Hi: k.Src.Rows})
+		k.Measured = append(k.Measured, Integer{Release: i, Where: condition, lo: 0, Hi: k.Src.MaxRowsPerUnit})
 	}
 	return i
 }
@@ -103,8 +103,8 @@ func (k *Block) count(name string, condition query.Scalar) int {
 func (k *Block) units(name string, condition query.Scalar) int {
 	i, isNew := k.release("units "+query.Key(condition), func() mechanism.Release {
 		top := int64(mechanism.NoUpper)
-		if k.Src.Max > 0 {
-			top = k.Src.Max
+		if k.Src.MaxRows > 0 {
+			top = k.Src.MaxRows
 		}
 		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
@@ -120,10 +120,10 @@ func (k *Block) sumRange(ulo, uhi int64) mechanism.Range {
 		if u == 0 {
 			return 0
 		}
-		if k.Src.Max == 0 || bounds.Abs(u) > bounds.MaxTotal/k.Src.Max {
+		if k.Src.MaxRows == 0 || bounds.Abs(u) > bounds.MaxTotal/k.Src.MaxRows {
 			return open
 		}
-		return u * k.Src.Max
+		return u * k.Src.MaxRows
 	}
 	return mechanism.Range{{Lo: end(min(0, ulo), mechanism.NoLower), Hi: end(max(0, uhi), mechanism.NoUpper)}}
 }

@@ -50,9 +50,9 @@ func (g *Key) Null() bool {
 func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) error {
 	perUnit := true
 	var undeclared error
-	holds := k.Src.Conds
+	holds := k.Src.Conditions
 	if k.Src.Preserved != nil {
-		holds = k.Src.Preserved.Conds // rows of the public table come back whatever the join says
+		holds = k.Src.Preserved.Conditions // rows of the public table come back whatever the join says
 	}
 	for _, n := range groups {
 		e, err := sc.Expression(n)
@@ -72,7 +72,7 @@ func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) e
 			g.perUnit = g.perUnit && ok && source.PerUnit
 		}
 		if e.OfUnit() {
-			return b.Refuse(pgerr.InsufficientPrivilege, n, fmt.Sprintf("%s identifies one %s and cannot be a group key of an answer", e.Text(), k.Src.Kind), "Group by the unit inside a subquery and aggregate its rows.")
+			return b.Refuse(pgerr.InsufficientPrivilege, n, fmt.Sprintf("%s identifies one %s and cannot be a group key of an answer", e.Text(), k.Src.UnitName), "Group by the unit inside a subquery and aggregate its rows.")
 		}
 		if c := e.Column(); c != nil {
 			g.ColumnCollation = c.Collation

@@ -54,7 +54,7 @@ func (k *Block) momentSum(name string, row rowText, condition query.Scalar, lo, 
 	if i, ok := k.index[key]; ok {
 		return i, nil
 	}
-	ulo, uhi := aggregate.UnitClamp(lo, hi, k.Src.Rows, nil, 1)
+	ulo, uhi := aggregate.UnitClamp(lo, hi, k.Src.MaxRowsPerUnit, nil, 1)
 	if d := max(bounds.Abs(ulo), bounds.Abs(uhi)); d > aggregate.MaxSensitivity {
 		return 0, aggregate.TooFine(name)
 	}

@@ -36,7 +36,7 @@ func (b *Planner) ignoresAdded(k *Block, c *aggregate.Call) bool {
 		return true
 	}
 	for _, x := range c.Args {
-		if col := x.Column(); col != nil && p.Has(col) || b.OfAdded(p, query.F("({}) IS NULL", x.SQL()), x) {
+		if col := x.Column(); col != nil && p.Has(col) || b.HoldsForAdded(p, query.F("({}) IS NULL", x.SQL()), x) {
 			return true
 		}
 	}

@@ -36,7 +36,7 @@ func (b *Planner) planQuantile(k *Block, c *aggregate.Call) (query.Scalar, []int
 			q = 1 - q
 		}
 		i, isNew := k.release(fmt.Sprintf("quantile %s %s %g", query.Key(a.SQL), query.Key(condition), q), func() mechanism.Release {
-			return mechanism.Release{Name: c.Text, Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: a.Lo, Hi: a.Hi}}, Sensitivity: k.Src.Rows, Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}, Fraction: q}
+			return mechanism.Release{Name: c.Text, Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: a.Lo, Hi: a.Hi}}, Sensitivity: k.Src.MaxRowsPerUnit, Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}, Fraction: q}
 		})
 		if isNew {
 			k.histogram(a.SQL, condition, i)
@@ -61,5 +61,5 @@ func (k *Block) histogram(sql, where query.Scalar, release int) {
 			return
 		}
 	}
-	k.Hists = append(k.Hists, Histogram{Sql: sql, Where: where, Releases: []int{release}, Rows: k.Src.Rows})
+	k.Hists = append(k.Hists, Histogram{Sql: sql, Where: where, Releases: []int{release}, Rows: k.Src.MaxRowsPerUnit})
 }

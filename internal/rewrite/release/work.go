@@ -25,23 +25,23 @@ func (k *Block) queries() int64 {
 
 // weigh counts the work of a block.
 func (k *Block) weigh(calls []*aggregate.Call) {
-	r := &relation.Relation{Unit: k.Src.Unit, Rows: k.Src.Rows, Steps: k.Src.Steps}
+	r := &relation.Relation{Unit: k.Src.Unit, MaxRowsPerUnit: k.Src.MaxRowsPerUnit, Steps: k.Src.Steps}
 	for _, g := range k.Keys {
-		r.Takes(g.Work().Repeated(int64(max(1, strings.Count(query.Key(g.Selection), query.Key(g.SQL()))))), r.Rows)
+		r.AddWork(g.Work().Repeated(int64(max(1, strings.Count(query.Key(g.Selection), query.Key(g.SQL()))))), r.MaxRowsPerUnit)
 	}
 	r.Steps = expr.MulSteps(r.Steps, k.queries())
 	for _, c := range calls {
-		r.Takes(c.Work(), r.Rows)
+		r.AddWork(c.Work(), r.MaxRowsPerUnit)
 	}
 	if !k.Single() {
-		r.Takes(expr.Work{Row: relation.OuterSteps}, r.Rows)
+		r.AddWork(expr.Work{Row: relation.OuterSteps}, r.MaxRowsPerUnit)
 	}
 	k.Steps = r.Steps
 }
 
 // boundedBlock refuses a block which, with those before it, is too much work.
 func (b *Planner) boundedBlock(k *Block, calls []*aggregate.Call, before []*Block) error {
-	if len(k.Src.Tables) > 1 && b.Begun.Conditions > relation.MostConditionSteps {
+	if len(k.Src.Tables) > 1 && b.ConditionSteps > relation.MostConditionSteps {
 		return b.Refuse(pgerr.StatementTooComplex, nil, fmt.Sprintf("a condition may take more than %d steps for a row, where several tables are read", relation.MostConditionSteps),
 			"Compare with simpler expressions, or filter one table in a statement of its own.")
 	}
@@ -52,7 +52,7 @@ func (b *Planner) boundedBlock(k *Block, calls []*aggregate.Call, before []*Bloc
 	if total <= relation.MaxUnitSteps {
 		return nil
 	}
-	err := b.BoundedWork(total, nil, nil, "this statement", "Aggregate fewer rows, or ask for less at a time.")
+	err := b.CheckSteps(total, nil, nil, "this statement", "Aggregate fewer rows, or ask for less at a time.")
 	if len(calls) == 0 {
 		return err
 	}
