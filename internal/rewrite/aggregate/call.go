@@ -23,7 +23,7 @@ type Scope interface {
 	Condition(n *pg_query.Node) (*expr.Expr, error)
 }
 
-// Call is one aggregate call, typed and bounded.
+// Call is an aggregate call with its type, and its arguments as bounded expressions.
 type Call struct {
 	Name       string // canonical: every → bool_and, variance → var_samp, stddev → stddev_samp
 	Text       string // as the analyst would call it
@@ -34,7 +34,7 @@ type Call struct {
 	Fractions  []float64
 	Array      bool // percentile of an array of fractions
 	Descending bool
-	Typ        uint32
+	Type       uint32
 	Location   int
 }
 
@@ -53,26 +53,12 @@ func NewCall(b *relation.Base, f *pg_query.FuncCall, sc Scope) (*Call, error) {
 	if s := synonyms[c.Name]; s != "" {
 		c.Name = s
 	}
-	if valueAggregates[c.Name] {
-		return nil, b.Refuse(pgerr.InsufficientPrivilege, node, fmt.Sprintf("%s returns values of private rows", c.Name), "Use count, sum, avg, min, max or a percentile.")
-	}
-	if !sqltree.AggregateNames[c.Name] {
-		return nil, b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("aggregate %s is not supported", sqltree.FunctionName(f)), "")
-	}
-	if c.Star && c.Name != "count" {
-		return nil, b.Refuse(pgerr.FeatureNotSupported, node, c.Name+"(*) must be used to call a parameterless aggregate function", "")
-	}
-	if f.FuncVariadic {
-		return nil, b.Refuse(pgerr.FeatureNotSupported, node, "VARIADIC is not supported", "")
-	}
-	if len(f.AggOrder) > 0 && !f.AggWithinGroup {
-		if c.Name != "count" && c.Name != "sum" && c.Name != "avg" {
-			return nil, b.Refuse(pgerr.FeatureNotSupported, node, "ORDER BY inside an aggregate is not supported", "")
-		}
+	if err := checkForm(b, c, f, node); err != nil {
+		return nil, err
 	}
 	args := f.Args
 	if f.AggWithinGroup {
-		if err := fractions(b, c, f, node, sc); err != nil {
+		if err := readFractions(b, c, f, node, sc); err != nil {
 			return nil, err
 		}
 		args = []*pg_query.Node{f.AggOrder[0].GetSortBy().Node}
@@ -94,21 +80,43 @@ func NewCall(b *relation.Base, f *pg_query.FuncCall, sc Scope) (*Call, error) {
 		}
 		c.Filter = x
 	}
-	c.Text = c.Name + "(*)"
-	if !c.Star && len(c.Args) > 0 {
-		texts := make([]string, len(c.Args))
-		for i, x := range c.Args {
-			texts[i] = x.Text()
-		}
-		c.Text = c.Name + "(" + strings.Join(texts, ", ") + ")"
-		if c.Distinct {
-			c.Text = c.Name + "(DISTINCT " + texts[0] + ")"
-		}
-	}
-	return c, typeCall(b, c, node)
+	c.Text = callText(c)
+	return c, setType(b, c, node)
 }
 
-// argumentCount is how many aggregated arguments a call has to have.
+// checkForm refuses aggregates that return values of rows, unknown ones, and forms of a call that the package does not read.
+func checkForm(b *relation.Base, c *Call, f *pg_query.FuncCall, node *pg_query.Node) error {
+	switch {
+	case valueAggregates[c.Name]:
+		return b.Refuse(pgerr.InsufficientPrivilege, node, fmt.Sprintf("%s returns values of private rows", c.Name), "Use count, sum, avg, min, max or a percentile.")
+	case !sqltree.AggregateNames[c.Name]:
+		return b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("aggregate %s is not supported", sqltree.FunctionName(f)), "")
+	case c.Star && c.Name != "count":
+		return b.Refuse(pgerr.FeatureNotSupported, node, c.Name+"(*) must be used to call a parameterless aggregate function", "")
+	case f.FuncVariadic:
+		return b.Refuse(pgerr.FeatureNotSupported, node, "VARIADIC is not supported", "")
+	case len(f.AggOrder) > 0 && !f.AggWithinGroup && c.Name != "count" && c.Name != "sum" && c.Name != "avg":
+		return b.Refuse(pgerr.FeatureNotSupported, node, "ORDER BY inside an aggregate is not supported", "")
+	}
+	return nil
+}
+
+// callText prints a call as the analyst would write it.
+func callText(c *Call) string {
+	if c.Star || len(c.Args) == 0 {
+		return c.Name + "(*)"
+	}
+	texts := make([]string, len(c.Args))
+	for i, x := range c.Args {
+		texts[i] = x.Text()
+	}
+	if c.Distinct {
+		return c.Name + "(DISTINCT " + texts[0] + ")"
+	}
+	return c.Name + "(" + strings.Join(texts, ", ") + ")"
+}
+
+// argumentCount counts the aggregated arguments that a call has to have.
 func argumentCount(c *Call) int {
 	switch {
 	case c.Star:
@@ -119,8 +127,8 @@ func argumentCount(c *Call) int {
 	return 1
 }
 
-// Fractions reads the direct argument of percentile_cont and percentile_disc: a constant or parameter in [0,1].
-func fractions(b *relation.Base, c *Call, f *pg_query.FuncCall, node *pg_query.Node, sc Scope) error {
+// readFractions reads the direct argument of percentile_cont and percentile_disc: a constant or parameter in [0,1].
+func readFractions(b *relation.Base, c *Call, f *pg_query.FuncCall, node *pg_query.Node, sc Scope) error {
 	if c.Name != "percentile_cont" && c.Name != "percentile_disc" || len(f.Args) != 1 || len(f.AggOrder) != 1 {
 		return b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("aggregate %s is not supported", c.Name), "")
 	}
@@ -171,61 +179,9 @@ func constantNumbers(b *relation.Base, sc Scope, n *pg_query.Node) ([]*big.Rat, 
 	return nil, false, b.Refuse(pgerr.FeatureNotSupported, n, "the fraction of a percentile must be a constant", "")
 }
 
-// typeCall gives the result type that PostgreSQL gives, and refuses arguments that the aggregate does not take.
-func typeCall(b *relation.Base, c *Call, node *pg_query.Node) error {
-	var t uint32
-	if len(c.Args) > 0 {
-		t = BaseType(c.Args[0])
-	}
-	numeric := pgresolve.IsInt(t) || t == pgtype.NumericOID
-	switch c.Name {
-	case "count":
-		c.Typ = pgtype.Int8OID
-	case "sum":
-		switch {
-		case t == pgtype.Int2OID || t == pgtype.Int4OID:
-			c.Typ = pgtype.Int8OID
-		case t == pgtype.Int8OID || t == pgtype.NumericOID:
-			c.Typ = pgtype.NumericOID
-		case pgresolve.IsFloat(t) || t == pgtype.IntervalOID:
-			c.Typ = t
-		}
-	case "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp":
-		switch {
-		case numeric:
-			c.Typ = pgtype.NumericOID
-		case pgresolve.IsFloat(t):
-			c.Typ = pgtype.Float8OID
-		case t == pgtype.IntervalOID && c.Name == "avg":
-			c.Typ = t
-		}
-	case "corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2", "regr_count", "regr_avgx", "regr_avgy":
-		if len(c.Args) == 2 && (numeric || pgresolve.IsFloat(t)) && pgresolve.IsNumber(BaseType(c.Args[1])) {
-			c.Typ = pgtype.Float8OID
-		}
-		if c.Name == "regr_count" {
-			c.Typ = pgtype.Int8OID
-		}
-	case "min", "max", "percentile_disc":
-		switch {
-		case t == pgtype.VarcharOID && c.Name != "percentile_disc":
-			c.Typ = pgtype.TextOID
-		case pgresolve.IsNumber(t) || t == pgtype.DateOID || pgresolve.IsTime(t) || pgresolve.IsText(t) || t == pgtype.BPCharOID || len(c.Args[0].AsColumn(nil, "").EnumLabels) > 0:
-			c.Typ = t
-		}
-	case "percentile_cont":
-		switch {
-		case pgresolve.IsNumber(t):
-			c.Typ = pgtype.Float8OID
-		case t == pgtype.IntervalOID:
-			c.Typ = t
-		}
-	case "bool_and", "bool_or":
-		if t == pgtype.BoolOID {
-			c.Typ = t
-		}
-	}
-	if c.Typ == 0 {
+// setType gives a call the result type that PostgreSQL gives it, and refuses arguments that the aggregate does not take.
+func setType(b *relation.Base, c *Call, node *pg_query.Node) error {
+	if c.Type = resultType(c); c.Type == 0 {
 		return b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("aggregate %s is not supported for this type", c.Text), "")
 	}
 	if c.Distinct && c.Name != "count" && c.Name != "min" && c.Name != "max" && c.Name != "bool_and" && c.Name != "bool_or" {
@@ -234,7 +190,70 @@ func typeCall(b *relation.Base, c *Call, node *pg_query.Node) error {
 	return nil
 }
 
-// BaseType is an expression's type, looking through domains.
+// resultType gives the type of an aggregate over its first argument's type; 0 where there is no such aggregate.
+func resultType(c *Call) uint32 {
+	var t uint32
+	if len(c.Args) > 0 {
+		t = BaseType(c.Args[0])
+	}
+	exact := pgresolve.IsInt(t) || t == pgtype.NumericOID
+	switch c.Name {
+	case "count", "regr_count":
+		return pgtype.Int8OID
+	case "sum":
+		switch {
+		case t == pgtype.Int2OID || t == pgtype.Int4OID:
+			return pgtype.Int8OID
+		case t == pgtype.Int8OID || t == pgtype.NumericOID:
+			return pgtype.NumericOID
+		case pgresolve.IsFloat(t) || t == pgtype.IntervalOID:
+			return t
+		}
+	case "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp":
+		switch {
+		case exact:
+			return pgtype.NumericOID
+		case pgresolve.IsFloat(t):
+			return pgtype.Float8OID
+		case t == pgtype.IntervalOID && c.Name == "avg":
+			return t
+		}
+	case "corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2", "regr_avgx", "regr_avgy":
+		if len(c.Args) == 2 && (exact || pgresolve.IsFloat(t)) && pgresolve.IsNumber(BaseType(c.Args[1])) {
+			return pgtype.Float8OID
+		}
+	case "bool_and", "bool_or":
+		if t == pgtype.BoolOID {
+			return t
+		}
+	default:
+		return orderedType(c, t)
+	}
+	return 0
+}
+
+// orderedType is resultType for the aggregates that order their argument.
+func orderedType(c *Call, t uint32) uint32 {
+	switch c.Name {
+	case "min", "max", "percentile_disc":
+		switch {
+		case t == pgtype.VarcharOID && c.Name != "percentile_disc":
+			return pgtype.TextOID
+		case pgresolve.IsNumber(t) || t == pgtype.DateOID || pgresolve.IsTime(t) || pgresolve.IsText(t) || t == pgtype.BPCharOID || len(c.Args[0].AsColumn(nil, "").EnumLabels) > 0:
+			return t
+		}
+	case "percentile_cont":
+		switch {
+		case pgresolve.IsNumber(t):
+			return pgtype.Float8OID
+		case t == pgtype.IntervalOID:
+			return t
+		}
+	}
+	return 0
+}
+
+// BaseType gives an expression's type; of a domain, the type that it is over.
 func BaseType(e *expr.Expr) uint32 {
 	if c := e.Column(); c != nil && c.Base != 0 {
 		return c.Base
@@ -256,7 +275,7 @@ func (c *Call) Condition(guards ...query.Scalar) query.Scalar {
 	return query.All(all...)
 }
 
-// policyColumn is the policy's entry of the column that an expression is, unchanged; nil for anything else.
+// policyColumn finds the policy's entry of the column that an expression is, unchanged; nil for anything else.
 func policyColumn(e *expr.Expr) *policy.Column {
 	if e.Column() == nil {
 		return nil
@@ -267,6 +286,7 @@ func policyColumn(e *expr.Expr) *policy.Column {
 	return nil
 }
 
+// LocatedCall gives an error without a position that of a call.
 func LocatedCall(b *relation.Base, err error, c *Call) error {
 	return b.Located(err, &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: &pg_query.FuncCall{Location: int32(c.Location)}}})
 }

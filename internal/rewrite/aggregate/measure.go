@@ -21,14 +21,15 @@ const (
 	finestStep     = 1e-280  // released values are integers of grid steps; with such a step, or its inverse, all are finite as float8
 )
 
+// TooFine refuses an argument whose sums on the grid are too large, or whose grid is too fine, to be computed exactly.
 func TooFine(name string) error {
 	return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("the bounds of %s are too wide for its grid", name),
 		pgerr.Hint("Narrow the bounds with LEAST and GREATEST, or ask the administrator for a coarser grid."))
 }
 
-// UnitClamp bounds one unit's sum in one group: rows × [min(0,lo), max(0,hi)], or less if the policy says so. factor is the
+// UnitBounds bounds one unit's sum in one group: rows × [min(0,lo), max(0,hi)], or less if the policy says so. factor is the
 // number of integers per grid step.
-func UnitClamp(lo, hi, rows int64, perUnit *bounds.Interval, factor int64) (int64, int64) {
+func UnitBounds(lo, hi, rows int64, perUnit *bounds.Interval, factor int64) (int64, int64) {
 	l, h := bounds.WideMul(min(0, lo), rows), bounds.WideMul(max(0, hi), rows)
 	if perUnit != nil {
 		l, h = max(l, bounds.FloorInt(perUnit.Lo)*factor), min(h, bounds.CeilInt(perUnit.Hi)*factor)
@@ -53,18 +54,18 @@ func NotNull(e *expr.Expr) query.Scalar {
 	return query.F("({} IS NOT NULL)", e.SQL())
 }
 
-// Numeric is the integer form of an aggregated argument and what the policy says of it.
-type Numeric struct {
+// Argument is the integer form of an aggregated argument and what the policy says of it.
+type Argument struct {
 	*expr.Measure
 	Policy  *policy.Column
 	PerUnit *bounds.Interval  // in grid steps
 	valid   []bounds.Interval // ranges with gaps between them, for averages
 }
 
-func Argument(b *relation.Base, src *relation.Relation, e *expr.Expr) (*Numeric, error) {
+func NewArgument(b *relation.Base, src *relation.Relation, e *expr.Expr) (*Argument, error) {
 	p := policyColumn(e)
 	if !b.Known && e.Provisional() {
-		return &Numeric{Measure: &expr.Measure{SQL: query.Integer(0), Step: big.NewRat(1, 1), Hi: 1}}, nil // bounds come with the values
+		return &Argument{Measure: &expr.Measure{SQL: query.Integer(0), Step: big.NewRat(1, 1), Hi: 1}}, nil // bounds come with the values
 	}
 	grids := []*policy.Grid{}
 	if p != nil {
@@ -83,7 +84,7 @@ func Argument(b *relation.Base, src *relation.Relation, e *expr.Expr) (*Numeric,
 		return nil, TooFine(e.Text())
 	}
 	m.SQL = m.Unguarded // every use filters by guard(e)
-	a := &Numeric{Measure: m, Policy: p}
+	a := &Argument{Measure: m, Policy: p}
 	if p == nil {
 		return a, nil
 	}
@@ -100,7 +101,7 @@ func Argument(b *relation.Base, src *relation.Relation, e *expr.Expr) (*Numeric,
 }
 
 // Gaps are the open ranges between the policy's valid ranges, in the argument's units.
-func (a *Numeric) Gaps() []bounds.Interval {
+func (a *Argument) Gaps() []bounds.Interval {
 	var out []bounds.Interval
 	for i := 1; i < len(a.valid); i++ {
 		out = append(out, bounds.Interval{Lo: a.valid[i-1].Hi, Hi: a.valid[i].Lo})
@@ -116,7 +117,7 @@ func Decimal(x *big.Rat) string {
 	return bounds.Decimal(x)
 }
 
-// gridStep is a policy grid in canonical units of a type; nil: by type.
+// gridStep gives the first policy grid that fits a type, in the type's canonical units; nil where none does and the type decides.
 func gridStep(oid uint32, grids ...*policy.Grid) *big.Rat {
 	for _, g := range grids {
 		switch {

@@ -15,10 +15,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// PublicAggregate adds an aggregate over public rows that stand beside private ones: one that cannot overflow, since whether it is
-// computed at all may depend on private rows.
-func PublicAggregate(b *relation.Base, d *relation.Derived, c *Call, name string, _, _ bool) error {
-	x := &expr.Column{Name: c.Text, Type: c.Typ, Typmod: -1, TypeName: schema.TypeName(c.Typ), Nullable: true, Enforced: true, Scale: -1, DeterministicCollation: true}
+// AddPublicAggregate adds an aggregate over public rows in a query that also reads private ones. It takes those that cannot overflow,
+// since private rows may decide whether the aggregate is computed at all.
+func AddPublicAggregate(b *relation.Base, d *relation.Derived, c *Call, name string, _, _ bool) error {
+	x := &expr.Column{Name: c.Text, Type: c.Type, Typmod: -1, TypeName: schema.TypeName(c.Type), Nullable: true, Enforced: true, Scale: -1, DeterministicCollation: true}
 	arg := query.Scalar(query.Raw("*"))
 	if !c.Star {
 		e := c.Args[0]

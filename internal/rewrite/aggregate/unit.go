@@ -16,8 +16,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// UnitAggregate adds one aggregate over the rows of one unit in one group. some says that a group has a row.
-func UnitAggregate(b *relation.Base, d *relation.Derived, c *Call, name string, perUnit, some bool) error {
+// AddUnitAggregate adds one aggregate over the rows of one unit in one group. some says that a group has a row.
+func AddUnitAggregate(b *relation.Base, d *relation.Derived, c *Call, name string, perUnit, some bool) error {
 	x, sql, err := UnitValue(b, d.Source, c, nil, some)
 	if err != nil {
 		return err
@@ -33,20 +33,20 @@ func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Ov
 	if c.Array {
 		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s of several fractions is not supported inside a per-%s subquery", c.Name, src.UnitName), pgerr.Hint("Write one call for each fraction."))
 	}
-	x := &expr.Column{Name: c.Text, Type: c.Typ, Typmod: -1, Enforced: true, Scale: -1, DeterministicCollation: true}
+	x := &expr.Column{Name: c.Text, Type: c.Type, Typmod: -1, Enforced: true, Scale: -1, DeterministicCollation: true}
 	if c.Name == "count" {
 		return x, unitCount(b, src, c, x, over, some), nil
 	}
 	e := c.Args[0]
 	rows := rowsOf{c.Condition(NotNull(e)), over}
-	x.TypeName, x.OfUnit = schema.TypeName(c.Typ), e.OfUnit()
+	x.TypeName, x.OfUnit = schema.TypeName(c.Type), e.OfUnit()
 	x.Nullable = e.Nullable() || c.Filter != nil || !some
 	switch c.Name {
 	case "bool_and", "bool_or":
 		x.Nullable = true
 		return x, rowsOf{c.Condition(), over}.call(c.of(e.SQL())), nil
 	case "min", "max", "percentile_disc":
-		if c.Typ != pgtype.IntervalOID { // equal intervals may differ in days and hours: those are computed as numbers
+		if c.Type != pgtype.IntervalOID { // equal intervals may differ in days and hours: those are computed as numbers
 			return unitPick(c, x.Nullable, rows)
 		}
 	case "sum", "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp", "percentile_cont":
@@ -54,7 +54,7 @@ func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Ov
 		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s is not supported inside a per-%s subquery", c.Name, src.UnitName),
 			pgerr.Hint("Use count, sum, avg, min, max, a variance, a percentile, bool_and or bool_or there."))
 	}
-	a, err := Argument(b, src, e)
+	a, err := NewArgument(b, src, e)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,7 +62,7 @@ func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Ov
 	return x, sql, err
 }
 
-// rowsOf is which rows an aggregate over one unit's reads.
+// rowsOf says which of one unit's rows an aggregate reads.
 type rowsOf struct {
 	where query.Scalar // nil: all
 	over  *query.Over  // nil: those of the group
@@ -79,7 +79,7 @@ func (r rowsOf) call(aggregate query.Scalar) query.Scalar {
 	return out
 }
 
-// of is the aggregate of an argument.
+// of prints the aggregate of an argument.
 func (c *Call) of(argument query.Scalar) query.Scalar {
 	switch c.Name {
 	case "sum", "min", "max", "bool_and", "bool_or":
@@ -107,7 +107,7 @@ func unitCount(b *relation.Base, src *relation.Relation, c *Call, x *expr.Column
 	if condition == nil && some {
 		least = 1
 	}
-	x.TypeName, x.Bounds, x.Scale = schema.TypeName(c.Typ), bounds.Between(least, src.MaxRowsPerUnit), 0
+	x.TypeName, x.Bounds, x.Scale = schema.TypeName(c.Type), bounds.Between(least, src.MaxRowsPerUnit), 0
 	return query.Clamp{X: rowsOf{condition, over}.call(query.F("count({})", argument)), Hi: query.Integer(src.MaxRowsPerUnit)}
 }
 
@@ -119,8 +119,8 @@ func unitPick(c *Call, nullable bool, rows rowsOf) (*expr.Column, query.Scalar, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if x.Type != c.Typ { // min(varchar) is a text
-		x.Type, x.Typmod, x.TypeName = c.Typ, -1, schema.TypeName(c.Typ)
+	if x.Type != c.Type { // min(varchar) is a text
+		x.Type, x.Typmod, x.TypeName = c.Type, -1, schema.TypeName(c.Type)
 	}
 	x.Nullable = nullable
 	return x, rows.call(c.of(alike)), nil
@@ -136,7 +136,7 @@ func RowValue(e *expr.Expr, name string) (*expr.Column, query.Scalar) {
 
 // unitNumber prints a number that is computed from grid-rounded integers, clamped to what they and the row bound allow. rows is
 // the rest of the call: which rows it reads.
-func unitNumber(src *relation.Relation, c *Call, a *Numeric, x *expr.Column, rows rowsOf) (query.Scalar, error) {
+func unitNumber(src *relation.Relation, c *Call, a *Argument, x *expr.Column, rows rowsOf) (query.Scalar, error) {
 	argument, step, steps := a.SQL, a.Step, bounds.Between(a.Lo, a.Hi)
 	of := func(share *big.Rat, widths ...*big.Rat) bounds.Interval {
 		for _, w := range widths {
@@ -146,7 +146,7 @@ func unitNumber(src *relation.Relation, c *Call, a *Numeric, x *expr.Column, row
 	}
 	switch width := steps.Width(); c.Name {
 	case "sum":
-		lo, hi := UnitClamp(a.Lo, a.Hi, src.MaxRowsPerUnit, a.PerUnit, 1)
+		lo, hi := UnitBounds(a.Lo, a.Hi, src.MaxRowsPerUnit, a.PerUnit, 1)
 		if !x.Nullable && a.Lo > 0 { // of one value at least
 			lo = min(a.Lo, hi)
 		}
@@ -172,20 +172,20 @@ func unitNumber(src *relation.Relation, c *Call, a *Numeric, x *expr.Column, row
 		return nil, TooFine(c.Text)
 	}
 	x.Bounds = steps.Scale(step)
-	if !x.Bounds.Within(representable(c.Typ)) {
+	if !x.Bounds.Within(representable(c.Type)) {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, c.Text+" may overflow its type", pgerr.Hint("Narrow the bounds of its argument with LEAST and GREATEST, or cast it to numeric."))
 	}
 	value := query.F("({})::numeric * {}", rows.call(c.of(argument)), Decimal(step))
 	if c.Name == "avg" {
 		value = query.F("({})::numeric * {} / NULLIF({}, 0)", rows.call(query.F("sum({})", argument)), Decimal(step), rows.call(query.Raw("count(*)")))
 	}
-	return numberAs(c.Typ, value, x.Bounds), nil
+	return numberAs(c.Type, value, x.Bounds), nil
 }
 
 // leastStep keeps results far from where a float would underflow, which raises.
 var leastStep = new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 800))
 
-// representable is what a cast of a numeric to a type takes: beyond it, numberAs would raise an error for some rows and not for others.
+// representable gives the numbers that a cast of a numeric to a type takes. Beyond them, numberAs would raise an error for some rows and not for others.
 func representable(typ uint32) bounds.Interval {
 	most := new(big.Rat)
 	switch typ {

@@ -11,7 +11,7 @@ import (
 // whether there is one.
 const mostPrints = 4
 
-// Work is what an aggregate does with a row.
+// Work bounds what an aggregate does with a row.
 func (c *Call) Work() expr.Work {
 	w := expr.Work{Row: relation.GroupSteps}
 	of := c.Args

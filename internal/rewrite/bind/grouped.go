@@ -117,9 +117,9 @@ func (b *Binder) groupedSubselect(c *Cut, d *relation.Derived, sc *Scope) (*rela
 	if len(c.Intervals) > 0 || len(c.Withins) > 0 {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "the rows of one person carry no noise", pgerr.Hint("Use dpproxy's functions on the released aggregates above."))
 	}
-	add := aggregate.UnitAggregate
+	add := aggregate.AddUnitAggregate
 	if !src.Private() {
-		add = aggregate.PublicAggregate
+		add = aggregate.AddPublicAggregate
 	}
 	for i, f := range c.Calls {
 		call, err := aggregate.NewCall(b.Base, f, sc)

@@ -51,7 +51,7 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 		if err != nil {
 			return nil, err
 		}
-		if err := aggregate.UnitAggregate(s.B.Base, d, call, fmt.Sprintf("a%d", i+1), false, false); err != nil {
+		if err := aggregate.AddUnitAggregate(s.B.Base, d, call, fmt.Sprintf("a%d", i+1), false, false); err != nil {
 			return nil, aggregate.LocatedCall(s.B.Base, s.B.Refusal(err), call)
 		}
 		d.Result.AddWork(call.Work(), r.Size())

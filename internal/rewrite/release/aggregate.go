@@ -36,7 +36,7 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 		return b.Refusal(err)
 	}
 	k.Outputs = append(k.Outputs, output)
-	column := Column{Name: c.Text, Type: c.Typ, Releases: uses, Average: c.Name == "avg"}
+	column := Column{Name: c.Text, Type: c.Type, Releases: uses, Average: c.Name == "avg"}
 	if c.Name == "sum" && len(uses) == 2 {
 		column.Twice = k.twice[uses[0]]
 	}
@@ -97,11 +97,11 @@ func (b *Planner) planSum(k *Block, c *aggregate.Call) (query.Scalar, []int, err
 			return nil, nil, err
 		}
 		k.halfGrid(i, a.Step)
-		sum := convert(c.Typ, query.F("round(({}::numeric + ({})::numeric * {}) / 2)", Released(i), twice, Released(n)), a.Step)
+		sum := convert(c.Type, query.F("round(({}::numeric + ({})::numeric * {}) / 2)", Released(i), twice, Released(n)), a.Step)
 		return query.F("CASE WHEN {} > 0 THEN {} END", Released(n), sum), []int{i, n}, nil
 	}
 	i, err := k.plainSum(c.Text, a.Measure, condition, a.PerUnit, a.Policy)
-	return convert(c.Typ, query.F("{}::numeric", k.orNull(Released(i))), a.Step), []int{i}, err
+	return convert(c.Type, query.F("{}::numeric", k.orNull(Released(i))), a.Step), []int{i}, err
 }
 
 // orNull is a released column, or NULL over no rows at all: what every aggregate but a count is there.
@@ -126,7 +126,7 @@ func (b *Planner) planAvg(k *Block, c *aggregate.Call) (query.Scalar, []int, err
 	k.halfGrid(s, a.Step)
 	sum := query.F("({}::numeric + ({})::numeric * {})", Released(s), twice, Released(n))
 	lo, hi := new(big.Rat).Mul(a.Step, big.NewRat(a.Lo, 1)), new(big.Rat).Mul(a.Step, big.NewRat(a.Hi, 1))
-	return average(c.Typ, sum, Released(n), a.Step, lo, hi, a.Gaps()), []int{s, n}, nil
+	return average(c.Type, sum, Released(n), a.Step, lo, hi, a.Gaps()), []int{s, n}, nil
 }
 
 // average prints sum × step / (2n), clamped to the argument's bounds, in the type that PostgreSQL's avg has.

@@ -26,7 +26,7 @@ type moment struct {
 	mid   *big.Rat // origin
 }
 
-func newMoment(a *aggregate.Numeric) moment {
+func newMoment(a *aggregate.Argument) moment {
 	d := (a.Hi-a.Lo)/momentSteps + 1
 	width := (a.Hi - a.Lo + d/2) / d
 	m := moment{width: max(1, width)}
@@ -54,7 +54,7 @@ func (k *Block) momentSum(name string, row rowText, condition query.Scalar, lo, 
 	if i, ok := k.index[key]; ok {
 		return i, nil
 	}
-	ulo, uhi := aggregate.UnitClamp(lo, hi, k.Src.MaxRowsPerUnit, nil, 1)
+	ulo, uhi := aggregate.UnitBounds(lo, hi, k.Src.MaxRowsPerUnit, nil, 1)
 	if d := max(bounds.Abs(ulo), bounds.Abs(uhi)); d > aggregate.MaxSensitivity {
 		return 0, aggregate.TooFine(name)
 	}
@@ -131,7 +131,7 @@ func variance(c *aggregate.Call, m moment, n, s, q query.Scalar) query.Scalar {
 	if strings.HasPrefix(c.Name, "stddev") {
 		value = query.F("sqrt({})", value)
 	}
-	if c.Typ == pgtype.Float8OID {
+	if c.Type == pgtype.Float8OID {
 		value = query.F("({})::float8", value)
 	}
 	return query.F("CASE WHEN {} > {} THEN {} END", n, least, value)

@@ -10,8 +10,8 @@ import (
 type Planner struct{ *relation.Base }
 
 // measured is the integer form of an argument of a block's aggregate.
-func (b *Planner) measured(k *Block, e *expr.Expr) (*aggregate.Numeric, error) {
-	a, err := aggregate.Argument(b.Base, k.Src, e)
+func (b *Planner) measured(k *Block, e *expr.Expr) (*aggregate.Argument, error) {
+	a, err := aggregate.NewArgument(b.Base, k.Src, e)
 	if err == nil && a.PerUnit != nil {
 		k.clamped = true
 	}

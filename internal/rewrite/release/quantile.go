@@ -14,7 +14,7 @@ import (
 
 func (b *Planner) planQuantile(k *Block, c *aggregate.Call) (query.Scalar, []int, error) {
 	e := c.Args[0]
-	if !pgresolve.IsNumber(c.Typ) && c.Typ != pgtype.DateOID && (!pgresolve.IsTime(c.Typ) || c.Typ == pgtype.TimeOID) {
+	if !pgresolve.IsNumber(c.Type) && c.Type != pgtype.DateOID && (!pgresolve.IsTime(c.Type) || c.Type == pgtype.TimeOID) {
 		return nil, nil, pgerr.New(pgerr.InsufficientPrivilege, fmt.Sprintf("%s would return a value of a private row", c.Text), pgerr.Hint("Ask for min, max and percentiles of numbers, dates and times with bounds."))
 	}
 	a, err := b.measured(k, e)
@@ -42,7 +42,7 @@ func (b *Planner) planQuantile(k *Block, c *aggregate.Call) (query.Scalar, []int
 			k.histogram(a.SQL, condition, i)
 		}
 		uses = append(uses, i)
-		values = append(values, convert(c.Typ, query.F("{}::numeric", k.orNull(Released(i))), a.Step))
+		values = append(values, convert(c.Type, query.F("{}::numeric", k.orNull(Released(i))), a.Step))
 	}
 	if !c.Array {
 		if len(values) != 1 {

@@ -18,7 +18,7 @@ func (k *Block) centred(name string, arg *expr.Measure, condition query.Scalar, 
 	best := mechanism.Release{Sensitivity: -1}
 	var ulo, uhi int64
 	for _, m := range []int64{lo + hi, 2 * lo, 2 * hi, 0} {
-		l, h := aggregate.UnitClamp(2*lo-m, 2*hi-m, k.Src.MaxRowsPerUnit, nil, 2)
+		l, h := aggregate.UnitBounds(2*lo-m, 2*hi-m, k.Src.MaxRowsPerUnit, nil, 2)
 		if perUnit != nil {
 			// The policy bounds Σx; so Σ(2x − m) over 1…rows rows lies in 2·[lo, hi] − m·[1, rows].
 			once, often := m, bounds.WideMul(m, k.Src.MaxRowsPerUnit)
@@ -44,7 +44,7 @@ func (k *Block) centred(name string, arg *expr.Measure, condition query.Scalar, 
 
 // plainSum releases Σx with a range that the policy's max_rows fixes.
 func (k *Block) plainSum(name string, m *expr.Measure, condition query.Scalar, perUnit *bounds.Interval, p *policy.Column) (int, error) {
-	ulo, uhi := aggregate.UnitClamp(m.Lo, m.Hi, k.Src.MaxRowsPerUnit, perUnit, 1)
+	ulo, uhi := aggregate.UnitBounds(m.Lo, m.Hi, k.Src.MaxRowsPerUnit, perUnit, 1)
 	d := max(bounds.Abs(ulo), bounds.Abs(uhi))
 	if d > aggregate.MaxSensitivity {
 		return 0, aggregate.TooFine(name)
