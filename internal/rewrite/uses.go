@@ -28,7 +28,7 @@ func Uses(s *Schema, n policy.Name) []ColumnUse {
 	out := make([]ColumnUse, len(meta.Columns))
 	b := bind.New(relation.New(s, Settings{}, schema.Description{}, "", nil))
 	v := &pg_query.RangeVar{Schemaname: n.Schema, Relname: n.Relation}
-	r, err := b.Named(v, nil)
+	r, err := b.RelationByName(v, nil)
 	var shown []*relation.Column
 	if err == nil {
 		shown = r.Visible()
@@ -70,7 +70,7 @@ func uses(b *bind.Binder, r *relation.Relation, c *relation.Column) string {
 	}
 	e, err := expr.Build(&pg_query.Node{Node: &pg_query.Node_ColumnRef{ColumnRef: &pg_query.ColumnRef{
 		Fields: []*pg_query.Node{pg_query.MakeStrNode(c.Name)},
-	}}}, &bind.Scope{B: b, Rel: r})
+	}}}, bind.NewScope(b, r, nil))
 	if err != nil {
 		return "none"
 	}

@@ -10,13 +10,13 @@ import (
 // Binder turns the client's queries into relations: it is the one recursion over the client's tree.
 type Binder struct {
 	*relation.Base
-	work  *int             // query levels bound so far, shared by all copies
-	kinds map[kindKey]kind // what kindOf has found, shared too
-	kind  string           // the one unit kind of the query
+	levels   *int             // query levels bound so far, shared by all copies
+	kinds    map[kindKey]Kind // what kindOf has found, shared too
+	unitName string           // the one unit kind of the query
 }
 
 func New(b *relation.Base) *Binder {
-	return &Binder{Base: b, work: new(int), kinds: map[kindKey]kind{}}
+	return &Binder{Base: b, levels: new(int), kinds: map[kindKey]Kind{}}
 }
 
 // kindKey names a query at a place.
@@ -25,14 +25,14 @@ type kindKey struct {
 	env   *Env
 }
 
-// maxWork bounds the query levels that one statement may be expanded into: CTEs and views that use each other twice double
+// maxLevels bounds the query levels that one statement may be expanded into: CTEs and views that use each other twice double
 // at every step.
-const maxWork = 1500
+const maxLevels = 1500
 
-// step counts one query level.
-func (b *Binder) step() error {
-	*b.work++
-	if *b.work > maxWork {
+// countLevel counts one query level.
+func (b *Binder) countLevel() error {
+	*b.levels++
+	if *b.levels > maxLevels {
 		return sqltree.TooComplex("its subqueries, CTEs and views expand into too many")
 	}
 	return nil

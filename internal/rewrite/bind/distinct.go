@@ -20,7 +20,7 @@ func (b *Binder) firstRows(s *pg_query.SelectStmt, src *relation.Relation, e *En
 	if src.Order == nil {
 		return nil, b.Refuse(pgerr.FeatureNotSupported, sqltree.FirstTarget(s), "the first row needs a total order of the rows, and these have no known key", "Ask the administrator for a primary key on the table.")
 	}
-	sc := &Scope{B: b, Rel: src, Env: e, Outer: e.Enclosing()}
+	sc := NewScope(b, src, e)
 	distinct, order := []query.Scalar{src.Unit}, []query.Scalar{src.Unit}
 	perUnit := true
 	var sorted []*expr.Expr
@@ -80,7 +80,7 @@ func (b *Binder) firstRows(s *pg_query.SelectStmt, src *relation.Relation, e *En
 func (s *Scope) sortKey(n, key *pg_query.Node, clamped bool) (query.Scalar, error) {
 	by := n.GetSortBy()
 	if by.SortbyDir == pg_query.SortByDir_SORTBY_USING {
-		return nil, s.B.Refuse(pgerr.FeatureNotSupported, n, "ORDER BY … USING is not supported", "Use ASC or DESC.")
+		return nil, s.binder.Refuse(pgerr.FeatureNotSupported, n, "ORDER BY … USING is not supported", "Use ASC or DESC.")
 	}
 	x, err := s.Expression(key)
 	if err != nil {

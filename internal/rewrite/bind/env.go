@@ -8,18 +8,18 @@ import (
 
 // Env is what names of relations mean at a place of the statement.
 type Env struct {
-	ctes  map[string]*cte
+	ctes  map[string]*cteQuery
 	outer *Env
 	scope *Scope // columns of the enclosing query, inside a subquery expression
 }
 
-type cte struct {
+type cteQuery struct {
 	query   *pg_query.SelectStmt
 	columns []string
 	env     *Env
 }
 
-func (e *Env) Cte(name string) *cte {
+func (e *Env) CTE(name string) *cteQuery {
 	for ; e != nil; e = e.outer {
 		if c := e.ctes[name]; c != nil {
 			return c
@@ -28,8 +28,8 @@ func (e *Env) Cte(name string) *cte {
 	return nil
 }
 
-// Enclosing gives the scope of the query around a subquery expression.
-func (e *Env) Enclosing() *Scope {
+// enclosing gives the scope of the query around a subquery expression.
+func (e *Env) enclosing() *Scope {
 	if e == nil {
 		return nil
 	}
@@ -44,7 +44,7 @@ func WithCTEs(w *pg_query.WithClause, outer *Env) *Env {
 	e := outer
 	for _, n := range w.Ctes {
 		c := n.GetCommonTableExpr()
-		e = &Env{outer: e, ctes: map[string]*cte{c.Ctename: {query: c.Ctequery.GetSelectStmt(), columns: sqltree.StringList(c.Aliascolnames), env: e}}}
+		e = &Env{outer: e, ctes: map[string]*cteQuery{c.Ctename: {query: c.Ctequery.GetSelectStmt(), columns: sqltree.StringList(c.Aliascolnames), env: e}}}
 	}
 	if e != outer && outer != nil {
 		e.scope = outer.scope

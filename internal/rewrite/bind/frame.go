@@ -61,7 +61,7 @@ const (
 
 // window binds a call's window, and refuses one that holds rows of several units. The unit is printed in every PARTITION BY, so
 // the test decides what a window means, and not what it may see.
-func (w *windows) window(f *pg_query.FuncCall, node *pg_query.Node) (*window, error) {
+func (w *windowBinder) window(f *pg_query.FuncCall, node *pg_query.Node) (*window, error) {
 	def, err := w.definition(f.Over, w.clause)
 	if f.Over.Name != "" { // OVER w
 		def, err = w.named(f.Over.Name, w.clause)
@@ -115,7 +115,7 @@ func (w *windows) window(f *pg_query.FuncCall, node *pg_query.Node) (*window, er
 }
 
 // definition completes OVER (w …) and WINDOW v AS (w …) by what w says.
-func (w *windows) definition(def *pg_query.WindowDef, clause []*pg_query.Node) (*pg_query.WindowDef, error) {
+func (w *windowBinder) definition(def *pg_query.WindowDef, clause []*pg_query.Node) (*pg_query.WindowDef, error) {
 	if def.Refname == "" {
 		return def, nil
 	}
@@ -132,7 +132,7 @@ func (w *windows) definition(def *pg_query.WindowDef, clause []*pg_query.Node) (
 }
 
 // named finds a window of the WINDOW clause; one may refer to those before it.
-func (w *windows) named(name string, clause []*pg_query.Node) (*pg_query.WindowDef, error) {
+func (w *windowBinder) named(name string, clause []*pg_query.Node) (*pg_query.WindowDef, error) {
 	for i, n := range clause {
 		if n.GetWindowDef().GetName() == name {
 			return w.definition(n.GetWindowDef(), clause[:i])
@@ -142,7 +142,7 @@ func (w *windows) named(name string, clause []*pg_query.Node) (*pg_query.WindowD
 }
 
 // frame reads the frame clause.
-func (w *windows) frame(def *pg_query.WindowDef, node *pg_query.Node) (frame, error) {
+func (w *windowBinder) frame(def *pg_query.WindowDef, node *pg_query.Node) (frame, error) {
 	bits := int(def.FrameOptions)
 	has := func(b int) bool { return bits&b != 0 }
 	excluding := has(frameExcludeCurrent | frameExcludeGroup | frameExcludeTies)
@@ -184,7 +184,7 @@ func (w *windows) frame(def *pg_query.WindowDef, node *pg_query.Node) (frame, er
 }
 
 // bound prints one end of a frame.
-func (w *windows) bound(def *pg_query.WindowDef, offset *pg_query.Node, first, current, preceding, following int) (query.Scalar, error) {
+func (w *windowBinder) bound(def *pg_query.WindowDef, offset *pg_query.Node, first, current, preceding, following int) (query.Scalar, error) {
 	bits := int(def.FrameOptions)
 	switch {
 	case bits&first != 0:
@@ -211,7 +211,7 @@ func (w *windows) bound(def *pg_query.WindowDef, offset *pg_query.Node, first, c
 
 // distance prints the offset of a RANGE frame. PostgreSQL computes key ± offset for every row, and raises an error for an
 // offset below zero where there is a row: the sums have to be total, and the sign known.
-func (w *windows) distance(key, offset *pg_query.Node) (query.Scalar, error) {
+func (w *windowBinder) distance(key, offset *pg_query.Node) (query.Scalar, error) {
 	x, err := w.sc.Expression(key)
 	if err != nil {
 		return nil, err
@@ -227,7 +227,7 @@ func (w *windows) distance(key, offset *pg_query.Node) (query.Scalar, error) {
 			return nil, err
 		}
 	}
-	fixed := &Scope{B: w.b, Rel: &relation.Relation{}}
+	fixed := &Scope{binder: w.b, rel: &relation.Relation{}}
 	d, err := fixed.Expression(offset)
 	if err != nil {
 		return nil, err
@@ -244,7 +244,7 @@ func (w *windows) distance(key, offset *pg_query.Node) (query.Scalar, error) {
 
 // over is the window of a call: with a key of the rows behind the analyst's order where equal rows must not be interchangeable,
 // and with the frame where the function heeds it.
-func (w *windows) over(win *window, total, framed bool) (*query.Over, error) {
+func (w *windowBinder) over(win *window, total, framed bool) (*query.Over, error) {
 	over := &query.Over{Partition: win.partition, Order: win.order}
 	if framed {
 		over.Frame = win.frame.text

@@ -36,7 +36,7 @@ func (b *Binder) fromRelation(n *pg_query.Node, e *Env, beside *relation.JoinGra
 	var alias *pg_query.Alias
 	name := ""
 	if f := n.GetRangeFunction(); f != nil {
-		r, err = b.function(n, f)
+		r, err = b.functionRows(n, f)
 		if alias = f.Alias; err == nil && alias == nil {
 			return r, nil
 		}
@@ -51,7 +51,7 @@ func (b *Binder) fromRelation(n *pg_query.Node, e *Env, beside *relation.JoinGra
 	} else {
 		v := n.GetRangeVar()
 		alias, name = v.Alias, v.Relname
-		r, err = b.Named(v, e)
+		r, err = b.RelationByName(v, e)
 	}
 	if err != nil {
 		return nil, err
@@ -66,10 +66,10 @@ func (b *Binder) fromRelation(n *pg_query.Node, e *Env, beside *relation.JoinGra
 	return r, r.SetAlias(name, names)
 }
 
-// Named binds a relation by name.
-func (b *Binder) Named(v *pg_query.RangeVar, e *Env) (*relation.Relation, error) {
+// RelationByName binds a relation by name.
+func (b *Binder) RelationByName(v *pg_query.RangeVar, e *Env) (*relation.Relation, error) {
 	if v.Schemaname == "" {
-		if c := e.Cte(v.Relname); c != nil {
+		if c := e.CTE(v.Relname); c != nil {
 			r, err := b.mustRelation(c.query, c.env)
 			if err != nil {
 				return nil, err
@@ -88,7 +88,7 @@ func (b *Binder) Named(v *pg_query.RangeVar, e *Env) (*relation.Relation, error)
 		sub, inView := *b, *b.Base
 		inView.Text, inView.InView, sub.Base = "", w.Name, &inView // locations are in the view's definition
 		r, err := sub.mustRelation(query, nil)
-		b.kind = sub.kind
+		b.unitName = sub.unitName
 		return r, err
 	}
 	return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("relation %q cannot be combined with private tables", v.Relname),
@@ -149,7 +149,7 @@ func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside
 		if err != nil || l == nil || r == nil {
 			return nil, b.Refuse(pgerr.UndefinedColumn, n, fmt.Sprintf("column %q specified in USING clause does not exist in both tables", name), "")
 		}
-		same, err := expr.Equal(l.Value, r.Value, &Scope{B: b, Rel: both.AsRelation(), Env: e}, sqltree.LocationOf(n))
+		same, err := expr.Equal(l.Value, r.Value, &Scope{binder: b, rel: both.AsRelation(), env: e}, sqltree.LocationOf(n))
 		if err != nil {
 			return nil, b.Refusal(err)
 		}
@@ -157,7 +157,7 @@ func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside
 		equal.Add(l, r)
 	}
 	if j.Quals != nil {
-		s := &Scope{B: b, Rel: both.AsRelation(), Env: e}
+		s := &Scope{binder: b, rel: both.AsRelation(), env: e}
 		for _, q := range sqltree.Conjuncts(j.Quals) {
 			c, err := s.Condition(q)
 			if err != nil {
@@ -167,8 +167,8 @@ func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside
 			s.noteEquality(q, &equal)
 		}
 		// What subqueries in ON read counts as read by the join.
-		left.Items[0].Tables = append(left.Items[0].Tables, s.Rel.Tables...)
-		left.Items[0].Proofs = append(left.Items[0].Proofs, s.Rel.Proofs...)
+		left.Items[0].Tables = append(left.Items[0].Tables, s.rel.Tables...)
+		left.Items[0].Proofs = append(left.Items[0].Proofs, s.rel.Proofs...)
 	}
 	if inner {
 		for _, name := range using {

@@ -18,32 +18,32 @@ import (
 // groupedRows plans a subquery that groups private rows by the unit, and perhaps by more: rows that are again one unit's each,
 // with aggregates whose bounds the SQL enforces. Public rows may be grouped by anything.
 func (b *Binder) groupedRows(s *pg_query.SelectStmt, src *relation.Relation, e *Env) (*relation.Relation, error) {
-	sc := &Scope{B: b, Rel: src, Env: e, Outer: e.Enclosing()}
+	sc := NewScope(b, src, e)
 	groups, err := b.GroupNodes(s, sc)
 	if err != nil {
 		return nil, err
 	}
 	d := relation.NewDerived(b.Base, src)
-	c := NewCut(b, sc, d.Table(), groups)
+	c := NewAggregateSplitter(b, sc, d.Table(), groups)
 	list, err := sc.Targets(s.TargetList)
 	if err != nil {
 		return nil, err
 	}
 	for i := range list {
-		if list[i].Col != nil {
-			list[i].Node = sqltree.ColumnRef(list[i].Col.Table, list[i].Col.Name)
+		if list[i].Column != nil {
+			list[i].Node = sqltree.ColumnRef(list[i].Column.Table, list[i].Column.Name)
 		}
-		if list[i].Node, err = c.Node(list[i].Node); err != nil {
+		if list[i].Node, err = c.Replace(list[i].Node); err != nil {
 			return nil, err
 		}
 	}
 	windowClause := make([]*pg_query.Node, len(s.WindowClause))
 	for i, n := range s.WindowClause {
-		if windowClause[i], err = c.Node(n); err != nil {
+		if windowClause[i], err = c.Replace(n); err != nil {
 			return nil, err
 		}
 	}
-	having, err := c.Node(s.HavingClause)
+	having, err := c.Replace(s.HavingClause)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (b *Binder) groupedRows(s *pg_query.SelectStmt, src *relation.Relation, e *
 		return nil, err
 	}
 	if having != nil {
-		hs := &Scope{B: b, Rel: inner, Env: e}
+		hs := &Scope{binder: b, rel: inner, env: e}
 		var conds []*expr.Expr
 		for _, q := range sqltree.Conjuncts(having) {
 			x, err := hs.Condition(q)
@@ -71,7 +71,7 @@ func (b *Binder) groupedRows(s *pg_query.SelectStmt, src *relation.Relation, e *
 	for _, t := range list {
 		out.TargetList = append(out.TargetList, &pg_query.Node{Node: &pg_query.Node_ResTarget{ResTarget: &pg_query.ResTarget{Name: t.Name, Val: t.Node}}})
 	}
-	if out, inner, err = b.windowed(out, inner, e); err != nil {
+	if out, inner, err = b.withWindows(out, inner, e); err != nil {
 		return nil, err
 	}
 	r, err := b.project(out, inner, e)
@@ -87,12 +87,12 @@ func (b *Binder) groupedRows(s *pg_query.SelectStmt, src *relation.Relation, e *
 }
 
 // groupedSubselect prints SELECT unit, keys, aggregates … GROUP BY unit, keys.
-func (b *Binder) groupedSubselect(c *Cut, d *relation.Derived, sc *Scope) (*relation.Relation, error) {
+func (b *Binder) groupedSubselect(c *AggregateSplitter, d *relation.Derived, sc *Scope) (*relation.Relation, error) {
 	src := d.Source
 	perUnit := src.Private()
 	out := d.Result
 	out.MaxRows = src.MaxRows
-	for i, n := range c.nodes {
+	for i, n := range c.groups {
 		name := fmt.Sprintf("k%d", i+1)
 		if col := sc.bare(n); col != nil {
 			if err := d.PassKey(col, name); err != nil {

@@ -10,22 +10,22 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// kind says what the rows of a query are.
-type kind int
+// Kind says what the rows of a query are.
+type Kind int
 
 const (
-	public   kind = iota // public rows and constants
+	Public   Kind = iota // public rows and constants
 	Released             // computed from released values: anything may be done with them
 	Private              // about persons: only an aggregate may follow
 )
 
 // KindOf sorts a query without planning it.
-func (b *Binder) KindOf(s *pg_query.SelectStmt, e *Env) (kind, error) {
+func (b *Binder) KindOf(s *pg_query.SelectStmt, e *Env) (Kind, error) {
 	key := kindKey{s, e}
 	if k, ok := b.kinds[key]; ok {
 		return k, nil
 	}
-	if err := b.step(); err != nil {
+	if err := b.countLevel(); err != nil {
 		return 0, err
 	}
 	k, err := b.findKind(s, e)
@@ -35,7 +35,7 @@ func (b *Binder) KindOf(s *pg_query.SelectStmt, e *Env) (kind, error) {
 	return k, err
 }
 
-func (b *Binder) findKind(s *pg_query.SelectStmt, e *Env) (kind, error) {
+func (b *Binder) findKind(s *pg_query.SelectStmt, e *Env) (Kind, error) {
 	e = WithCTEs(s.WithClause, e)
 	if s.Op != pg_query.SetOperation_SETOP_NONE {
 		l, err := b.KindOf(s.Larg, e)
@@ -45,7 +45,7 @@ func (b *Binder) findKind(s *pg_query.SelectStmt, e *Env) (kind, error) {
 		r, err := b.KindOf(s.Rarg, e)
 		return max(l, r), err
 	}
-	k := public
+	k := Public
 	for _, n := range s.FromClause {
 		item, err := b.KindOfItem(n, e)
 		if err != nil {
@@ -77,13 +77,13 @@ func (b *Binder) findKind(s *pg_query.SelectStmt, e *Env) (kind, error) {
 }
 
 // kindOfSubqueries raises public to released where an expression holds a subquery over private tables.
-func (b *Binder) kindOfSubqueries(s *pg_query.SelectStmt, e *Env, k kind) (kind, error) {
+func (b *Binder) kindOfSubqueries(s *pg_query.SelectStmt, e *Env, k Kind) (Kind, error) {
 	var failed error
 	for _, t := range s.TargetList {
 		sqltree.Visit(t, func(n *pg_query.Node) bool {
 			if l := n.GetSubLink(); l != nil && failed == nil {
-				var inner kind
-				if inner, failed = b.KindOf(l.Subselect.GetSelectStmt(), e); inner != public {
+				var inner Kind
+				if inner, failed = b.KindOf(l.Subselect.GetSelectStmt(), e); inner != Public {
 					k = Released
 				}
 				return false
@@ -94,17 +94,17 @@ func (b *Binder) kindOfSubqueries(s *pg_query.SelectStmt, e *Env, k kind) (kind,
 	return k, failed
 }
 
-func (b *Binder) KindOfItem(n *pg_query.Node, e *Env) (kind, error) {
+func (b *Binder) KindOfItem(n *pg_query.Node, e *Env) (Kind, error) {
 	switch v := n.GetNode().(type) {
 	case *pg_query.Node_RangeVar:
 		if v.RangeVar.Schemaname == "" {
-			if c := e.Cte(v.RangeVar.Relname); c != nil {
+			if c := e.CTE(v.RangeVar.Relname); c != nil {
 				return b.KindOf(c.query, c.env)
 			}
 		}
 		if t := b.Table(v.RangeVar); t != nil {
 			if t.Public {
-				return public, nil
+				return Public, nil
 			}
 			return Private, nil
 		}
@@ -115,7 +115,7 @@ func (b *Binder) KindOfItem(n *pg_query.Node, e *Env) (kind, error) {
 			}
 			return b.KindOf(query, nil)
 		}
-		return public, nil
+		return Public, nil
 	case *pg_query.Node_RangeSubselect:
 		k, err := b.KindOf(v.RangeSubselect.Subquery.GetSelectStmt(), e)
 		if err != nil && v.RangeSubselect.Lateral {
@@ -130,7 +130,7 @@ func (b *Binder) KindOfItem(n *pg_query.Node, e *Env) (kind, error) {
 		r, err := b.KindOfItem(v.JoinExpr.Rarg, e)
 		return max(l, r), err
 	case *pg_query.Node_RangeFunction:
-		return public, nil
+		return Public, nil
 	case *pg_query.Node_RangeTableSample:
 		return 0, b.Refuse(pgerr.FeatureNotSupported, n, "TABLESAMPLE is not supported", "Leave it out: noise takes nothing from large tables.")
 	}

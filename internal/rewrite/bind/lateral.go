@@ -14,7 +14,7 @@ import (
 // both sides, so that every row of the others meets rows of its own unit alone (P4c). Its row bound is per row of the items
 // before it; combineFrom and nullExtend hold nothing of it for a fact about a unit.
 func (b *Binder) lateral(sub *pg_query.SelectStmt, e *Env, beside *relation.JoinGraph) (*relation.Relation, error) {
-	around := &Scope{B: b, Rel: beside.AsRelation(), Env: e, Outer: e.Enclosing()}
+	around := NewScope(b, beside.AsRelation(), e)
 	inner := &Env{outer: e, scope: around}
 	k, err := b.KindOf(sub, inner)
 	if err != nil {
@@ -75,7 +75,7 @@ func (b *Binder) lateralAggregates(sub *pg_query.SelectStmt, around *Scope) (*re
 	}
 	r := d.Relation()
 	r.From.(*query.Derived).Lateral, r.Lateral = true, true
-	r.Tables, r.Proofs = around.Rel.Tables, around.Rel.Proofs
+	r.Tables, r.Proofs = around.rel.Tables, around.rel.Proofs
 	r.Plan = relation.NewPlanNode("lateral aggregates")
 	return r, nil
 }

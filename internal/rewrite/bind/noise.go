@@ -30,7 +30,7 @@ func intervalFunction(f *pg_query.FuncCall) aggregate.Derived {
 }
 
 // Interval replaces such a call by a column of the block.
-func (c *Cut) interval(n *pg_query.Node, f *pg_query.FuncCall, what aggregate.Derived) (*pg_query.Node, bool, error) {
+func (c *AggregateSplitter) interval(n *pg_query.Node, f *pg_query.FuncCall, what aggregate.Derived) (*pg_query.Node, bool, error) {
 	if len(f.Args) != 1 || !sqltree.IsAggregate(f.Args[0]) {
 		return nil, false, c.b.Refuse(pgerr.FeatureNotSupported, n, "the argument must be one aggregate over private rows", "Write dpproxy.interval_low(avg(x)), and compute above it.")
 	}
@@ -52,7 +52,7 @@ func isWithin(f *pg_query.FuncCall) bool {
 }
 
 // Within replaces such a call by the aggregate.
-func (c *Cut) within(n *pg_query.Node, f *pg_query.FuncCall) (*pg_query.Node, bool, error) {
+func (c *AggregateSplitter) within(n *pg_query.Node, f *pg_query.FuncCall) (*pg_query.Node, bool, error) {
 	if len(f.Args) != 2 || !sqltree.IsAggregate(f.Args[0]) {
 		return nil, false, c.b.Refuse(pgerr.FeatureNotSupported, n, "the first argument must be one aggregate over private rows", "Write dpproxy.within(count(*), 20), and compute above it.")
 	}

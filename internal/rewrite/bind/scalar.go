@@ -25,9 +25,9 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 		sub.WithClause != nil || len(sub.SortClause) > 0 || len(sub.TargetList) != 1 || !sqltree.Aggregates(sub) || plainSubquery(sub) != nil {
 		return nil, nil
 	}
-	inner := *s.B
-	inner.kind = ""
-	e := &Env{outer: s.Env, scope: s}
+	inner := *s.binder
+	inner.unitName = ""
+	e := &Env{outer: s.env, scope: s}
 	r, err := inner.Source(sub, e)
 	if err != nil || !r.Private() {
 		return nil, err
@@ -38,25 +38,25 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 	if err := s.sameKind(node, r); err != nil {
 		return nil, err
 	}
-	sc := &Scope{B: s.B, Rel: r, Env: e, Outer: s}
-	d := relation.NewDerived(s.B.Base, r)
+	sc := &Scope{binder: s.binder, rel: r, env: e, outer: s}
+	d := relation.NewDerived(s.binder.Base, r)
 	d.Outputs = nil // no unit: one row
-	c := NewCut(s.B, sc, d.Table(), nil)
-	output, err := c.Node(sub.TargetList[0].GetResTarget().Val)
+	c := NewAggregateSplitter(s.binder, sc, d.Table(), nil)
+	output, err := c.Replace(sub.TargetList[0].GetResTarget().Val)
 	if err != nil {
 		return nil, err
 	}
 	for i, f := range c.Calls {
-		call, err := aggregate.NewCall(s.B.Base, f, sc)
+		call, err := aggregate.NewCall(s.binder.Base, f, sc)
 		if err != nil {
 			return nil, err
 		}
-		if err := aggregate.AddUnitAggregate(s.B.Base, d, call, fmt.Sprintf("a%d", i+1), false, false); err != nil {
-			return nil, aggregate.LocatedCall(s.B.Base, s.B.Refusal(err), call)
+		if err := aggregate.AddUnitAggregate(s.binder.Base, d, call, fmt.Sprintf("a%d", i+1), false, false); err != nil {
+			return nil, aggregate.LocatedCall(s.binder.Base, s.binder.Refusal(err), call)
 		}
 		d.Result.AddWork(call.Work(), r.Size())
 	}
-	x, err := (&Scope{B: s.B, Rel: d.Result, Env: e}).Expression(output)
+	x, err := (&Scope{binder: s.binder, rel: d.Result, env: e}).Expression(output)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 	x = x.Read() // its bounds are enforced where the outer expression relies on them
 	sql := query.Subquery{Query: &query.Select{Outputs: []query.Output{{X: x.SQL()}}, From: &query.Derived{Query: r.Select(d.Outputs...), As: d.Alias}}}
 	if len(query.Key(sql)) > maxScalarText {
-		return nil, s.B.Refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join on the unit with a GROUP BY subquery instead.")
+		return nil, s.binder.Refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join on the unit with a GROUP BY subquery instead.")
 	}
 	value := asColumn(x, sql)
 	value.Column().Work, value.Column().Subquery = x.Work().Plus(expr.Work{Row: d.Result.Steps + relation.PairSteps}), true

@@ -35,12 +35,18 @@ func (s *Scope) Key(n *pg_query.Node) string {
 
 // Scope resolves the names of one query level for expr.
 type Scope struct {
-	B          *Binder
-	Rel        *relation.Relation
-	Env        *Env
-	Outer      *Scope
+	binder     *Binder
+	rel        *relation.Relation
+	env        *Env
+	outer      *Scope
 	subqueries int            // subquery expressions seen
 	read       []*expr.Column // columns of this level that subquery expressions have read
+}
+
+// NewScope is the scope of a query level over a relation, in an environment. Inside a subquery expression it is nested in that of the
+// query around it.
+func NewScope(b *Binder, rel *relation.Relation, e *Env) *Scope {
+	return &Scope{binder: b, rel: rel, env: e, outer: e.enclosing()}
 }
 
 func (s *Scope) Column(fields []string, location int) (*expr.Column, error) {
@@ -48,19 +54,19 @@ func (s *Scope) Column(fields []string, location int) (*expr.Column, error) {
 	if err != nil {
 		var pe *pgconn.PgError
 		if errors.As(err, &pe) && pe.Position == 0 {
-			pe.Position = int32(s.B.Position(location))
+			pe.Position = int32(s.binder.Position(location))
 		}
 		return nil, err
 	}
-	if c == nil && s.Outer != nil {
-		x, err := s.Outer.Column(fields, location)
+	if c == nil && s.outer != nil {
+		x, err := s.outer.Column(fields, location)
 		if err == nil {
-			s.Outer.read = append(s.Outer.read, x)
+			s.outer.read = append(s.outer.read, x)
 		}
 		return x, err
 	}
 	if c == nil {
-		return nil, s.B.RefuseAt(pgerr.FeatureNotSupported, location, fmt.Sprintf("column %q cannot be used here", fields[len(fields)-1]),
+		return nil, s.binder.RefuseAt(pgerr.FeatureNotSupported, location, fmt.Sprintf("column %q cannot be used here", fields[len(fields)-1]),
 			"A subquery over private rows cannot refer to a row outside. Join on the unit, or write FROM public LEFT JOIN private … GROUP BY the key of the public table.")
 	}
 	return c.Value, nil
@@ -72,12 +78,12 @@ func (s *Scope) resolve(fields []string) (*relation.Column, error) {
 	if len(fields) > 1 {
 		table = fields[len(fields)-2]
 	}
-	c, err := s.Rel.Find(table, name)
+	c, err := s.rel.Find(table, name)
 	if c != nil || err != nil {
 		return c, err
 	}
 	if len(fields) == 1 {
-		for _, c := range s.Rel.Columns {
+		for _, c := range s.rel.Columns {
 			if c.Table == name {
 				return nil, pgerr.New(pgerr.InsufficientPrivilege, "whole rows of a private table are never returned", pgerr.Hint("Name the columns to aggregate."))
 			}
@@ -87,22 +93,24 @@ func (s *Scope) resolve(fields []string) (*relation.Column, error) {
 }
 
 // Parameter, Literal and Prints are the same at every level.
-func (s *Scope) Parameter(n int) (uint32, *string, bool) { return s.B.Parameter(n) }
+func (s *Scope) Parameter(n int) (uint32, *string, bool) { return s.binder.Parameter(n) }
 
-func (s *Scope) Literal(oid uint32, text string) (string, bool, error) { return s.B.Literal(oid, text) }
+func (s *Scope) Literal(oid uint32, text string) (string, bool, error) {
+	return s.binder.Literal(oid, text)
+}
 
-func (s *Scope) Prints(oid uint32) bool { return s.B.Prints(oid) }
+func (s *Scope) Prints(oid uint32) bool { return s.binder.Prints(oid) }
 
 // condition builds a boolean expression over the scope.
 func (s *Scope) Condition(n *pg_query.Node) (*expr.Expr, error) {
 	e, err := expr.BuildBoolean(n, s)
-	return e, s.B.Refusal(err)
+	return e, s.binder.Refusal(err)
 }
 
 // expression builds a row-level expression over the scope.
 func (s *Scope) Expression(n *pg_query.Node) (*expr.Expr, error) {
 	e, err := expr.Build(n, s)
-	return e, s.B.Refusal(err)
+	return e, s.binder.Refusal(err)
 }
 
 // constant evaluates a condition that reads no column.
@@ -110,7 +118,7 @@ func (s *Scope) constant(c *expr.Expr) (holds, known bool) {
 	if len(c.Columns()) > 0 || s.subqueries > 0 {
 		return false, false
 	}
-	return s.B.Holds(c)
+	return s.binder.Holds(c)
 }
 
 // correlations finds conditions inner column = outer column whose = is an equivalence.
@@ -118,14 +126,14 @@ func (s *Scope) correlations(conds []*pg_query.Node) []relation.Correlation {
 	var out []relation.Correlation
 	for _, q := range conds {
 		a := q.GetAExpr()
-		if s.Outer == nil || a == nil || a.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(a.Name) != 1 || a.Name[0].GetString_().GetSval() != "=" {
+		if s.outer == nil || a == nil || a.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(a.Name) != 1 || a.Name[0].GetString_().GetSval() != "=" {
 			continue
 		}
 		for _, pair := range [][2]*pg_query.Node{{a.Lexpr, a.Rexpr}, {a.Rexpr, a.Lexpr}} {
 			in := s.bare(pair[0])
 			if in != nil && s.bare(pair[1]) == nil {
-				if around := s.Outer.bare(pair[1]); around != nil && expr.SameEquality(in.Value, around.Value) {
-					out = append(out, relation.Correlation{Inner: in, Outer: around, Scope: s.Outer})
+				if around := s.outer.bare(pair[1]); around != nil && expr.SameEquality(in.Value, around.Value) {
+					out = append(out, relation.Correlation{Inner: in, Outer: around, Scope: s.outer})
 				}
 			}
 		}
@@ -133,30 +141,30 @@ func (s *Scope) correlations(conds []*pg_query.Node) []relation.Correlation {
 	return out
 }
 
-// target is one output of a subquery.
-type target struct {
-	Name string
-	Node *pg_query.Node
-	Col  *relation.Column // of * and table.*
+// Target is one output of a subquery.
+type Target struct {
+	Name   string
+	Node   *pg_query.Node
+	Column *relation.Column // of * and table.*
 }
 
 // Targets expands stars.
-func (s *Scope) Targets(list []*pg_query.Node) ([]target, error) {
-	var out []target
+func (s *Scope) Targets(list []*pg_query.Node) ([]Target, error) {
+	var out []Target
 	for _, n := range list {
 		t := n.GetResTarget()
 		ref := t.Val.GetColumnRef()
 		if ref == nil || ref.Fields[len(ref.Fields)-1].GetAStar() == nil {
-			out = append(out, target{Name: sqltree.OutputName(t), Node: t.Val})
+			out = append(out, Target{Name: sqltree.OutputName(t), Node: t.Val})
 			continue
 		}
 		table := ""
 		if len(ref.Fields) > 1 {
 			table = ref.Fields[len(ref.Fields)-2].GetString_().GetSval()
 		}
-		for _, c := range s.Rel.Visible() {
+		for _, c := range s.rel.Visible() {
 			if c.Name != "" && (table == "" || c.Table == table) {
-				out = append(out, target{Name: c.Name, Col: c})
+				out = append(out, Target{Name: c.Name, Column: c})
 			}
 		}
 	}
@@ -174,12 +182,12 @@ func (s *Scope) constantInteger(n *pg_query.Node, what string, least int64) (int
 	}
 	v := x.Bounds()
 	if len(x.Columns()) > 0 || !pgresolve.IsInt(x.Type()) || !v.Finite() || v.Lo.Cmp(v.Hi) != 0 {
-		return 0, s.B.Refuse(pgerr.FeatureNotSupported, n, what+" must be a constant integer", "")
+		return 0, s.binder.Refuse(pgerr.FeatureNotSupported, n, what+" must be a constant integer", "")
 	}
 	if i := bounds.FloorInt(v.Lo); i >= least && i <= maxWindowOffset {
 		return i, nil
 	}
-	return 0, s.B.Refuse(pgerr.InvalidParameterValue, n, fmt.Sprintf("%s must lie between %d and %d", what, least, maxWindowOffset), "")
+	return 0, s.binder.Refuse(pgerr.InvalidParameterValue, n, fmt.Sprintf("%s must lie between %d and %d", what, least, maxWindowOffset), "")
 }
 
 // maxWindowOffset is far beyond the rows of one unit.

@@ -46,7 +46,7 @@ func (b *Binder) rows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error
 		}
 		return b.distinctGroups(s, r)
 	}
-	if s, src, err = b.windowed(s, src, e); err != nil {
+	if s, src, err = b.withWindows(s, src, e); err != nil {
 		return nil, err
 	}
 	if sqltree.DistinctOn(s) != nil && !src.Private() {
@@ -87,7 +87,7 @@ func plainSubquery(s *pg_query.SelectStmt) error {
 
 // Source binds FROM and WHERE.
 func (b *Binder) Source(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error) {
-	if err := b.step(); err != nil {
+	if err := b.countLevel(); err != nil {
 		return nil, err
 	}
 	all := &relation.JoinGraph{}
@@ -101,7 +101,7 @@ func (b *Binder) Source(s *pg_query.SelectStmt, e *Env) (*relation.Relation, err
 		}
 		all.Add(j)
 	}
-	sc := &Scope{B: b, Rel: all.AsRelation(), Env: e, Outer: e.Enclosing()}
+	sc := NewScope(b, all.AsRelation(), e)
 	var where relation.Equalities
 	conds := sqltree.Conjuncts(s.WhereClause)
 	var conditions []*expr.Expr
@@ -116,14 +116,14 @@ func (b *Binder) Source(s *pg_query.SelectStmt, e *Env) (*relation.Relation, err
 		if err := b.ReachUnit(r); err != nil {
 			return nil, err
 		}
-		if b.kind != "" && b.kind != r.UnitName {
-			return nil, pgerr.New(pgerr.FeatureNotSupported, relation.MixedUnits(b.kind, r.UnitName))
+		if b.unitName != "" && b.unitName != r.UnitName {
+			return nil, pgerr.New(pgerr.FeatureNotSupported, relation.MixedUnits(b.unitName, r.UnitName))
 		}
-		b.kind = r.UnitName
+		b.unitName = r.UnitName
 	}
-	sc.Rel = r
+	sc.rel = r
 	r.Correlated = append(slices.Clone(r.Correlated), sc.correlations(conds)...)
-	r.Fix(append(slices.Clone(all.Equal.Fixed), where.Fixed...), sc.Outer)
+	r.Fix(append(slices.Clone(all.Equal.Fixed), where.Fixed...), sc.outer)
 	if len(s.FromClause) > 0 {
 		if err := b.CheckWork(r, s.FromClause[0]); err != nil {
 			return nil, err
@@ -162,7 +162,7 @@ func (b *Binder) Source(s *pg_query.SelectStmt, e *Env) (*relation.Relation, err
 
 // project applies a subquery's SELECT list.
 func (b *Binder) project(s *pg_query.SelectStmt, src *relation.Relation, e *Env) (*relation.Relation, error) {
-	sc := &Scope{B: b, Rel: src, Env: e, Outer: e.Enclosing()}
+	sc := NewScope(b, src, e)
 	list, err := sc.Targets(s.TargetList)
 	if err != nil {
 		return nil, err
@@ -170,11 +170,11 @@ func (b *Binder) project(s *pg_query.SelectStmt, src *relation.Relation, e *Env)
 	plain := true
 	cols, names := make([]*relation.Column, len(list)), make([]string, len(list))
 	for i := range list {
-		if list[i].Col == nil {
-			list[i].Col = sc.bare(list[i].Node)
+		if list[i].Column == nil {
+			list[i].Column = sc.bare(list[i].Node)
 		}
-		cols[i], names[i] = list[i].Col, list[i].Name
-		plain = plain && list[i].Col != nil
+		cols[i], names[i] = list[i].Column, list[i].Name
+		plain = plain && list[i].Column != nil
 	}
 	if plain {
 		return src.Project(cols, names), nil
@@ -182,8 +182,8 @@ func (b *Binder) project(s *pg_query.SelectStmt, src *relation.Relation, e *Env)
 	d := relation.NewDerived(b.Base, src)
 	var computed []*expr.Expr
 	for _, t := range list {
-		if t.Col != nil {
-			d.Pass(t.Col, t.Name)
+		if t.Column != nil {
+			d.Pass(t.Column, t.Name)
 			continue
 		}
 		x, err := sc.Expression(t.Node)

@@ -18,29 +18,29 @@ import (
 func (s *Scope) SubLink(l *pg_query.SubLink, test []*expr.Expr) (*expr.Expr, error) {
 	s.subqueries++
 	node := &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}}
-	x, err := s.subLink(node, l, test)
+	x, err := s.answer(node, l, test)
 	if err != nil {
 		return nil, err
 	}
-	return x, s.boundedSubquery(x, node)
+	return x, s.checkSubqueryWork(x, node)
 }
 
-func (s *Scope) subLink(node *pg_query.Node, l *pg_query.SubLink, test []*expr.Expr) (*expr.Expr, error) {
+func (s *Scope) answer(node *pg_query.Node, l *pg_query.SubLink, test []*expr.Expr) (*expr.Expr, error) {
 	sub := l.Subselect.GetSelectStmt()
 	if sub == nil {
-		return nil, s.B.Refuse(pgerr.InsufficientPrivilege, node, "only SELECT is available", "")
+		return nil, s.binder.Refuse(pgerr.InsufficientPrivilege, node, "only SELECT is available", "")
 	}
 	if l.SubLinkType == pg_query.SubLinkType_EXPR_SUBLINK {
 		if x, err := s.unitScalar(node, sub); x != nil || err != nil {
 			return x, err
 		}
 	}
-	k, err := s.B.KindOf(sub, &Env{outer: s.Env, scope: s})
+	k, err := s.binder.KindOf(sub, &Env{outer: s.env, scope: s})
 	if err != nil {
 		return nil, err
 	}
 	if k == Released {
-		return nil, s.B.Refuse(pgerr.FeatureNotSupported, node, "private rows cannot be compared with an aggregate over private rows",
+		return nil, s.binder.Refuse(pgerr.FeatureNotSupported, node, "private rows cannot be compared with an aggregate over private rows",
 			"Ask for the aggregate first and write its value as a constant.")
 	}
 	switch l.SubLinkType {
@@ -51,14 +51,14 @@ func (s *Scope) subLink(node *pg_query.Node, l *pg_query.SubLink, test []*expr.E
 	case pg_query.SubLinkType_EXPR_SUBLINK:
 		return s.lookup(node, sub)
 	}
-	return nil, s.B.Refuse(pgerr.FeatureNotSupported, node, "this kind of subquery cannot be used on private rows", "Write IN, EXISTS, ANY or ALL, or a scalar subquery.")
+	return nil, s.binder.Refuse(pgerr.FeatureNotSupported, node, "this kind of subquery cannot be used on private rows", "Write IN, EXISTS, ANY or ALL, or a scalar subquery.")
 }
 
 // semiJoined says that a correlated subquery reads rows of the outer row's unit alone: a condition of it equates columns
 // that make the units equal.
 func (s *Scope) semiJoined(r *relation.Relation) bool {
 	for _, q := range r.Correlated {
-		if proof, ok := s.B.UnitEqual(q.Inner, q.Outer); ok && q.Scope == s {
+		if proof, ok := s.binder.UnitEqual(q.Inner, q.Outer); ok && q.Scope == s {
 			r.Proofs = append(slices.Clone(r.Proofs), proof...)
 			return true
 		}
@@ -66,13 +66,13 @@ func (s *Scope) semiJoined(r *relation.Relation) bool {
 	return false
 }
 
-// subquery binds the subquery of EXISTS, whose SELECT list may be anything; its scope may refer to this one.
-func (s *Scope) subquery(sub *pg_query.SelectStmt) (*relation.Relation, error) {
-	inner := *s.B
-	inner.kind = ""
-	e := &Env{outer: s.Env, scope: s}
+// existsRows binds the subquery of EXISTS, whose SELECT list may be anything; its scope may refer to this one.
+func (s *Scope) existsRows(sub *pg_query.SelectStmt) (*relation.Relation, error) {
+	inner := *s.binder
+	inner.unitName = ""
+	e := &Env{outer: s.env, scope: s}
 	if sub.Op != pg_query.SetOperation_SETOP_NONE || sqltree.Aggregates(sub) || len(sub.DistinctClause) > 0 || sub.WithClause != nil || len(sub.ValuesLists) > 0 {
-		return s.project(sub)
+		return s.subqueryRows(sub)
 	}
 	if err := plainSubquery(sub); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (s *Scope) subquery(sub *pg_query.SelectStmt) (*relation.Relation, error) {
 // row's own unit, by a condition of the subquery or, for IN, by the columns compared (docs/privacy.md P7).
 func (s *Scope) quantified(node *pg_query.Node, l *pg_query.SubLink, sub *pg_query.SelectStmt, test []*expr.Expr) (*expr.Expr, error) {
 	s.read = nil
-	r, err := s.project(sub)
+	r, err := s.subqueryRows(sub)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *Scope) quantified(node *pg_query.Node, l *pg_query.SubLink, sub *pg_que
 	}
 	v := r.Visible()
 	if len(v) != len(test) {
-		return nil, s.B.Refuse(pgerr.SyntaxError, node, "subquery has too many or too few columns", "")
+		return nil, s.binder.Refuse(pgerr.SyntaxError, node, "subquery has too many or too few columns", "")
 	}
 	if err := s.sameKind(node, r); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (s *Scope) quantified(node *pg_query.Node, l *pg_query.SubLink, sub *pg_que
 	}
 	left, right, err := expr.Compared(name, test, inner, s, sqltree.LocationOf(node))
 	if err != nil {
-		return nil, s.B.Refusal(err)
+		return nil, s.binder.Refusal(err)
 	}
 	compare := func() query.Scalar {
 		return query.Compared{Left: left, Op: name, Word: word, Query: r.Select(relation.UnnamedOutputs(right)...)}
@@ -152,7 +152,7 @@ func (s *Scope) joinUnits(r *relation.Relation, test []*expr.Expr) *relation.Col
 		if outer == nil {
 			continue
 		}
-		if proof, ok := s.B.UnitEqual(c, outer); ok {
+		if proof, ok := s.binder.UnitEqual(c, outer); ok {
 			r.Proofs = append(slices.Clone(r.Proofs), proof...)
 			r.Where = append(slices.Clone(r.Where), relation.Equals(c.Value.Ref, outer.Value.Ref))
 			return outer
@@ -165,24 +165,24 @@ func (s *Scope) joinUnits(r *relation.Relation, test []*expr.Expr) *relation.Col
 // most one is proven; it is printed as an aggregate all the same, since a second row would be an error that a private row raises.
 func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
 	s.read = nil
-	r, err := s.project(sub)
+	r, err := s.subqueryRows(sub)
 	if err != nil {
 		return nil, err
 	}
 	v := r.Visible()
 	if len(v) != 1 {
-		return nil, s.B.Refuse(pgerr.SyntaxError, node, "subquery must return only one column", "")
+		return nil, s.binder.Refuse(pgerr.SyntaxError, node, "subquery must return only one column", "")
 	}
 	if err := s.sameKind(node, r); err != nil {
 		return nil, err
 	}
 	if r.Private() && !s.semiJoined(r) {
-		return nil, s.B.Refuse(pgerr.FeatureNotSupported, node, "a scalar subquery over a private table must equate the units of both tables",
+		return nil, s.binder.Refuse(pgerr.FeatureNotSupported, node, "a scalar subquery over a private table must equate the units of both tables",
 			"Add WHERE inner.unit = outer.unit, or equate a key that determines the unit.")
 	}
 	one := r.UniqueOver(nil)
 	if one == nil {
-		return nil, s.B.Refuse(pgerr.FeatureNotSupported, node, "this subquery may return more than one row", "Equate a unique key in its WHERE, aggregate with max or min, or write IN.")
+		return nil, s.binder.Refuse(pgerr.FeatureNotSupported, node, "this subquery may return more than one row", "Equate a unique key in its WHERE, aggregate with max or min, or write IN.")
 	}
 	if one.Proof != nil {
 		r.Proofs = append(slices.Clone(r.Proofs), *one.Proof)
@@ -190,47 +190,47 @@ func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 	s.use(r)
 	c, value, ok := relation.SingleValue(v[0])
 	if !ok {
-		return nil, s.B.Refuse(pgerr.FeatureNotSupported, node, "a value of this type cannot be looked up", "Write EXISTS, or join the table on its key.")
+		return nil, s.binder.Refuse(pgerr.FeatureNotSupported, node, "a value of this type cannot be looked up", "Write EXISTS, or join the table on its key.")
 	}
 	c.Value.Ref, c.Value.Nullable = query.Subquery{Query: r.Select(query.Output{X: value})}, true
 	c.Value.Work, c.Value.Subquery = c.Value.Work.Plus(relation.SubqueryWork(r, len(s.read) > 0, false, 0)), true
 	c.IsUnit, c.PerUnit = false, false
 	if len(query.Key(c.Value.Ref)) > maxScalarText {
-		return nil, s.B.Refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join the table on its key instead.")
+		return nil, s.binder.Refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join the table on its key instead.")
 	}
 	return expr.Read(c.Value, sqltree.LocationOf(node)), nil
 }
 
 func (s *Scope) refuseIn(node *pg_query.Node) error {
-	return s.B.Refuse(pgerr.FeatureNotSupported, node, "a comparison with a private subquery must compare the units of both tables",
+	return s.binder.Refuse(pgerr.FeatureNotSupported, node, "a comparison with a private subquery must compare the units of both tables",
 		"Write IN of their unit columns, or of a key that determines the unit, or add WHERE inner.unit = outer.unit to the subquery.")
 }
 
 // sameKind refuses a subquery over tables that protect another kind of unit.
 func (s *Scope) sameKind(node *pg_query.Node, r *relation.Relation) error {
-	if !s.Rel.Private() || !r.Private() || r.UnitName == s.Rel.UnitName {
+	if !s.rel.Private() || !r.Private() || r.UnitName == s.rel.UnitName {
 		return nil
 	}
-	return s.B.Refuse(pgerr.FeatureNotSupported, node, relation.MixedUnits(s.Rel.UnitName, r.UnitName), "")
+	return s.binder.Refuse(pgerr.FeatureNotSupported, node, relation.MixedUnits(s.rel.UnitName, r.UnitName), "")
 }
 
-// project binds a subquery with its SELECT list.
-func (s *Scope) project(sub *pg_query.SelectStmt) (*relation.Relation, error) {
-	inner := *s.B
-	inner.kind = ""
-	r, err := inner.mustRelation(sub, &Env{outer: s.Env, scope: s})
+// subqueryRows binds a subquery with its SELECT list.
+func (s *Scope) subqueryRows(sub *pg_query.SelectStmt) (*relation.Relation, error) {
+	inner := *s.binder
+	inner.unitName = ""
+	r, err := inner.mustRelation(sub, &Env{outer: s.env, scope: s})
 	return r, err
 }
 
 // exists is EXISTS of a public subquery, or of a private one that is semi-joined on the unit (docs/privacy.md P7).
 func (s *Scope) exists(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
 	s.read = nil
-	r, err := s.subquery(sub)
+	r, err := s.existsRows(sub)
 	if err != nil {
 		return nil, err
 	}
 	if r.Private() && !s.semiJoined(r) {
-		return nil, s.B.Refuse(pgerr.FeatureNotSupported, node, "EXISTS over a private table must equate the units of both tables",
+		return nil, s.binder.Refuse(pgerr.FeatureNotSupported, node, "EXISTS over a private table must equate the units of both tables",
 			"Add WHERE inner.unit = outer.unit, or equate a key that determines the unit.")
 	}
 	if err := s.sameKind(node, r); err != nil {
@@ -243,12 +243,12 @@ func (s *Scope) exists(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 
 // use counts the tables of a subquery among those of the sub.
 func (s *Scope) use(r *relation.Relation) {
-	s.Rel.Tables = append(slices.Clone(s.Rel.Tables), r.Tables...)
-	s.Rel.Proofs = append(slices.Clone(s.Rel.Proofs), r.Proofs...)
+	s.rel.Tables = append(slices.Clone(s.rel.Tables), r.Tables...)
+	s.rel.Proofs = append(slices.Clone(s.rel.Proofs), r.Proofs...)
 }
 
-// boundedSubquery refuses an expression whose subqueries are too much work.
-func (s *Scope) boundedSubquery(x *expr.Expr, n *pg_query.Node) error {
+// checkSubqueryWork refuses an expression whose subqueries are too much work.
+func (s *Scope) checkSubqueryWork(x *expr.Expr, n *pg_query.Node) error {
 	w := x.Work()
-	return s.B.CheckSteps(w.Times(s.Rel.Size()), s.Rel.Tables, n, "this subquery", "Equate a unique key in it, or list fewer constants.")
+	return s.binder.CheckSteps(w.Times(s.rel.Size()), s.rel.Tables, n, "this subquery", "Equate a unique key in it, or list fewer constants.")
 }

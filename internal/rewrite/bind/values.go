@@ -30,11 +30,11 @@ func (b *Binder) valuesList(s *pg_query.SelectStmt) (*relation.Relation, error) 
 			columns[i] = append(columns[i], n)
 		}
 	}
-	return b.listed(columns)
+	return b.listedRows(columns)
 }
 
-// listed makes a relation of columns given cell by cell.
-func (b *Binder) listed(columns [][]*pg_query.Node) (*relation.Relation, error) {
+// listedRows makes a relation of columns given cell by cell.
+func (b *Binder) listedRows(columns [][]*pg_query.Node) (*relation.Relation, error) {
 	alias := b.NewAlias()
 	rows := make([][]query.Scalar, len(columns[0]))
 	var cols []*relation.Column
@@ -59,8 +59,8 @@ func (b *Binder) listed(columns [][]*pg_query.Node) (*relation.Relation, error) 
 	return b.FoldConstants(&query.Values{Rows: rows, As: alias, Columns: names}, cols)
 }
 
-// function is generate_series or unnest of constants in FROM.
-func (b *Binder) function(n *pg_query.Node, f *pg_query.RangeFunction) (*relation.Relation, error) {
+// functionRows is generate_series or unnest of constants in FROM.
+func (b *Binder) functionRows(n *pg_query.Node, f *pg_query.RangeFunction) (*relation.Relation, error) {
 	unsupported := b.Refuse(pgerr.FeatureNotSupported, n, "this kind of FROM item cannot be combined with private tables", "Use tables, subqueries, joins, VALUES, generate_series or unnest(ARRAY[…]).")
 	if f.Ordinality || f.IsRowsfrom || len(f.Coldeflist) > 0 || len(f.Functions) != 1 {
 		return nil, unsupported
@@ -72,17 +72,17 @@ func (b *Binder) function(n *pg_query.Node, f *pg_query.RangeFunction) (*relatio
 	name := sqltree.FunctionName(call)
 	switch {
 	case name == "unnest" && len(call.Args) == 1 && len(call.Args[0].GetAArrayExpr().GetElements()) > 0:
-		r, err := b.listed([][]*pg_query.Node{call.Args[0].GetAArrayExpr().Elements})
+		r, err := b.listedRows([][]*pg_query.Node{call.Args[0].GetAArrayExpr().Elements})
 		return r.NameAfterFunction(name), err
 	case name == "generate_series" && (len(call.Args) == 2 || len(call.Args) == 3):
-		r, err := b.series(call)
+		r, err := b.seriesRows(call)
 		return r.NameAfterFunction(name), err
 	}
 	return nil, unsupported
 }
 
-// series is generate_series over whole numbers, numerics or times.
-func (b *Binder) series(call *pg_query.FuncCall) (*relation.Relation, error) {
+// seriesRows is generate_series over whole numbers, numerics or times.
+func (b *Binder) seriesRows(call *pg_query.FuncCall) (*relation.Relation, error) {
 	first, err := b.ConstantExpr(call.Args[0])
 	if err != nil {
 		return nil, err

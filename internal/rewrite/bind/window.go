@@ -18,7 +18,7 @@ import (
 )
 
 // does adds the work of a window function's call.
-func (w *windows) does(f *pg_query.FuncCall, win *window) error {
+func (w *windowBinder) does(f *pg_query.FuncCall, win *window) error {
 	w.work = w.work.Plus(win.work).Plus(expr.Work{Row: relation.WindowSteps})
 	if !win.frame.grows && !ranking[sqltree.FunctionName(f)] { // the frame of each row is read anew
 		w.work.Row += expr.MulSteps(w.d.Source.Size(), relation.FrameSteps)
@@ -36,17 +36,17 @@ func (w *windows) does(f *pg_query.FuncCall, win *window) error {
 	return nil
 }
 
-// windowed computes the window functions of a subquery's SELECT list. Each becomes a column of a subselect, and its call a
+// withWindows computes the window functions of a subquery's SELECT list. Each becomes a column of a subselect, and its call a
 // reference to that column. What a window function sees are rows of one unit alone, and their order is total where it matters,
 // so each row stays a function of its unit's rows.
-func (b *Binder) windowed(s *pg_query.SelectStmt, src *relation.Relation, e *Env) (*pg_query.SelectStmt, *relation.Relation, error) {
+func (b *Binder) withWindows(s *pg_query.SelectStmt, src *relation.Relation, e *Env) (*pg_query.SelectStmt, *relation.Relation, error) {
 	if !slices.ContainsFunc(slices.Concat(s.TargetList, s.SortClause, s.DistinctClause), sqltree.HasWindow) {
 		return s, src, nil
 	}
 	if !src.Private() {
 		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, "window functions over public tables cannot be combined with private tables")
 	}
-	w := &windows{b: b, sc: &Scope{B: b, Rel: src, Env: e, Outer: e.Enclosing()}, d: relation.NewDerived(b.Base, src), clause: s.WindowClause, names: map[string]string{}}
+	w := &windowBinder{b: b, sc: NewScope(b, src, e), d: relation.NewDerived(b.Base, src), clause: s.WindowClause, names: map[string]string{}}
 	w.d.PassAll()
 	out := sqltree.Clone(&pg_query.SelectStmt{TargetList: s.TargetList, SortClause: s.SortClause, DistinctClause: s.DistinctClause})
 	for _, n := range out.TargetList {
@@ -65,8 +65,8 @@ func (b *Binder) windowed(s *pg_query.SelectStmt, src *relation.Relation, e *Env
 	return out, r, nil
 }
 
-// windows is the subselect that computes them.
-type windows struct {
+// windowBinder is the subselect that computes them.
+type windowBinder struct {
 	b      *Binder
 	sc     *Scope
 	d      *relation.Derived
@@ -76,7 +76,7 @@ type windows struct {
 	work   expr.Work // for each row
 }
 
-func (w *windows) replace(n *pg_query.Node) (*pg_query.Node, bool, error) {
+func (w *windowBinder) replace(n *pg_query.Node) (*pg_query.Node, bool, error) {
 	f := n.GetFuncCall()
 	if f.GetOver() == nil {
 		return n, n.GetSubLink() == nil, nil
@@ -104,7 +104,7 @@ func (w *windows) replace(n *pg_query.Node) (*pg_query.Node, bool, error) {
 }
 
 // column adds the column of a call, once, and gives a reference to it.
-func (w *windows) column(f *pg_query.FuncCall) (*pg_query.Node, error) {
+func (w *windowBinder) column(f *pg_query.FuncCall) (*pg_query.Node, error) {
 	node := &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: f}}
 	key := w.sc.Key(node)
 	if name := w.names[key]; name != "" {
@@ -141,7 +141,7 @@ var ranking = map[string]bool{
 }
 
 // value prints a call and describes its value.
-func (w *windows) value(f *pg_query.FuncCall, win *window, node *pg_query.Node) (*expr.Column, query.Scalar, error) {
+func (w *windowBinder) value(f *pg_query.FuncCall, win *window, node *pg_query.Node) (*expr.Column, query.Scalar, error) {
 	name := sqltree.FunctionName(f)
 	x := &expr.Column{Name: name + "()", Typmod: -1, Scale: -1, DeterministicCollation: true}
 	number := func(typ uint32, lo, hi int64, enforced bool) {
@@ -177,7 +177,7 @@ func (w *windows) value(f *pg_query.FuncCall, win *window, node *pg_query.Node) 
 }
 
 // call completes a call with its window.
-func (w *windows) call(x *expr.Column, call query.Scalar, win *window, total, framed bool) (*expr.Column, query.Scalar, error) {
+func (w *windowBinder) call(x *expr.Column, call query.Scalar, win *window, total, framed bool) (*expr.Column, query.Scalar, error) {
 	over, err := w.over(win, total, framed)
 	if err != nil {
 		return nil, nil, err
@@ -187,7 +187,7 @@ func (w *windows) call(x *expr.Column, call query.Scalar, win *window, total, fr
 }
 
 // rowOf prints a function that gives an expression's value in another row of the window.
-func (w *windows) rowOf(f *pg_query.FuncCall, win *window, node *pg_query.Node) (*expr.Column, query.Scalar, error) {
+func (w *windowBinder) rowOf(f *pg_query.FuncCall, win *window, node *pg_query.Node) (*expr.Column, query.Scalar, error) {
 	name := sqltree.FunctionName(f)
 	e, err := w.sc.Expression(f.Args[0])
 	if err != nil {

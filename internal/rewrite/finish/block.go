@@ -16,7 +16,7 @@ func (b *Finisher) finishBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	if err != nil {
 		return err
 	}
-	sc := &bind.Scope{B: b.Binder, Rel: src, Env: e, Outer: e.Enclosing()}
+	sc := bind.NewScope(b.Binder, src, e)
 	if err := expandStars(s, sc); err != nil {
 		return err
 	}
@@ -26,9 +26,9 @@ func (b *Finisher) finishBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	}
 	b.levels++
 	alias := fmt.Sprintf("dp%d", b.levels)
-	c := bind.NewCut(b.Binder, sc, alias, sets.keys)
-	c.Sub = func(l *pg_query.SubLink) error { return b.finishSubLink(l, e) }
-	if err := b.cutClauses(s, c); err != nil {
+	c := bind.NewAggregateSplitter(b.Binder, sc, alias, sets.keys)
+	c.OnSubquery = func(l *pg_query.SubLink) error { return b.finishSubLink(l, e) }
+	if err := b.splitClauses(s, c, e); err != nil {
 		return err
 	}
 	// Subqueries of the target list may have added blocks of their own: this block's place comes after them.
@@ -72,16 +72,16 @@ func expandStars(s *pg_query.SelectStmt, sc *bind.Scope) error {
 	}
 	s.TargetList = nil
 	for _, t := range list {
-		if t.Col != nil {
-			t.Node = sqltree.ColumnRef(t.Col.Table, t.Col.Name)
+		if t.Column != nil {
+			t.Node = sqltree.ColumnRef(t.Column.Table, t.Column.Name)
 		}
 		s.TargetList = append(s.TargetList, &pg_query.Node{Node: &pg_query.Node_ResTarget{ResTarget: &pg_query.ResTarget{Name: t.Name, Val: t.Node}}})
 	}
 	return nil
 }
 
-// cutClauses replaces keys and aggregates in everything above the grouping.
-func (b *Finisher) cutClauses(s *pg_query.SelectStmt, c *bind.Cut) error {
+// splitClauses replaces keys and aggregates in everything above the grouping.
+func (b *Finisher) splitClauses(s *pg_query.SelectStmt, c *bind.AggregateSplitter, e *bind.Env) error {
 	names := map[string]bool{}
 	for _, t := range s.TargetList {
 		names[t.GetResTarget().Name] = true
@@ -89,7 +89,7 @@ func (b *Finisher) cutClauses(s *pg_query.SelectStmt, c *bind.Cut) error {
 	for _, t := range s.TargetList {
 		r := t.GetResTarget()
 		var err error
-		if r.Val, err = c.Node(r.Val); err != nil {
+		if r.Val, err = c.Replace(r.Val); err != nil {
 			return err
 		}
 	}
@@ -102,22 +102,22 @@ func (b *Finisher) cutClauses(s *pg_query.SelectStmt, c *bind.Cut) error {
 		if r := plain.GetColumnRef(); r != nil && len(r.Fields) == 1 && names[r.Fields[0].GetString_().GetSval()] || plain.GetAConst() != nil {
 			return n, nil
 		}
-		return c.Node(n)
+		return c.Replace(n)
 	}
 	if err := sqltree.Each(s.DistinctClause, byName); err != nil {
 		return err
 	}
-	if err := sqltree.Each(s.WindowClause, c.Node); err != nil {
+	if err := sqltree.Each(s.WindowClause, c.Replace); err != nil {
 		return err
 	}
 	var err error
-	if s.HavingClause, err = c.Node(s.HavingClause); err != nil {
+	if s.HavingClause, err = c.Replace(s.HavingClause); err != nil {
 		return err
 	}
 	if err := sqltree.Each(s.SortClause, byName); err != nil {
 		return err
 	}
-	limit := func(n *pg_query.Node) (*pg_query.Node, error) { return b.finishExpression(n, c.Sc.Env) }
+	limit := func(n *pg_query.Node) (*pg_query.Node, error) { return b.finishExpression(n, e) }
 	if s.LimitCount, err = limit(s.LimitCount); err != nil {
 		return err
 	}

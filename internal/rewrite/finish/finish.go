@@ -92,7 +92,7 @@ func (b *Finisher) finishItem(n *pg_query.Node, e *bind.Env) error {
 		v.JoinExpr.Quals, err = b.finishExpression(v.JoinExpr.Quals, e)
 		return err
 	case *pg_query.Node_RangeVar:
-		if v.RangeVar.Schemaname == "" && e.Cte(v.RangeVar.Relname) != nil {
+		if v.RangeVar.Schemaname == "" && e.CTE(v.RangeVar.Relname) != nil {
 			return nil
 		}
 		if t := b.Table(v.RangeVar); t != nil && t.Public {

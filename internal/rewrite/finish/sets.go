@@ -165,14 +165,14 @@ func (b *Finisher) setOf(n *pg_query.Node, s *pg_query.SelectStmt, sc *bind.Scop
 }
 
 // addBlocks plans one block per grouping set.
-func (b *Finisher) addBlocks(c *bind.Cut, src *relation.Relation, g *groupings) error {
+func (b *Finisher) addBlocks(c *bind.AggregateSplitter, src *relation.Relation, g *groupings) error {
 	u := union{sets: g.sets, keys: len(g.keys), grouping: c.Grouping}
 	for _, set := range g.sets {
 		var nodes []*pg_query.Node
 		for _, i := range set {
 			nodes = append(nodes, g.keys[i])
 		}
-		k, err := (&release.Planner{Base: b.Base}).NewBlock(src, c.Sc, nodes, c.Calls, b.Blocks)
+		k, err := (&release.Planner{Base: b.Base}).NewBlock(src, c.Scope, nodes, c.Calls, b.Blocks)
 		if err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func (b *Finisher) addBlocks(c *bind.Cut, src *relation.Relation, g *groupings) 
 	}
 	if len(g.sets) > 1 {
 		for _, n := range g.keys {
-			e, err := c.Sc.Expression(n)
+			e, err := c.Scope.Expression(n)
 			if err != nil {
 				return err
 			}

@@ -11,20 +11,20 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// Cut takes an aggregating query apart: group keys and aggregate calls are replaced by references to columns of a
+// AggregateSplitter takes an aggregating query apart: group keys and aggregate calls are replaced by references to columns of a
 // relation that will hold them, so that what is left can be computed above it.
-type Cut struct {
-	b         *Binder
-	Sc        *Scope
-	table     string   // name of the relation that stands in
-	keys      []string // scope keys of the group expressions, in order
-	nodes     []*pg_query.Node
-	Calls     []*pg_query.FuncCall
-	index     map[string]int // scope key of a call → position in calls
-	Intervals []Interval
-	Withins   []Within
-	Grouping  [][]int                       // arguments of GROUPING(…), as indexes into keys
-	Sub       func(*pg_query.SubLink) error // handles subqueries; nil: refused
+type AggregateSplitter struct {
+	b          *Binder
+	Scope      *Scope
+	table      string   // name of the relation that stands in
+	keys       []string // scope keys of the group expressions, in order
+	groups     []*pg_query.Node
+	Calls      []*pg_query.FuncCall
+	index      map[string]int // scope key of a call → position in calls
+	Intervals  []Interval
+	Withins    []Within
+	Grouping   [][]int                       // arguments of GROUPING(…), as indexes into keys
+	OnSubquery func(*pg_query.SubLink) error // handles subqueries; nil: refused
 }
 
 // GroupNodes lists the group expressions: GROUP BY, or the SELECT list of a DISTINCT without aggregates.
@@ -46,8 +46,8 @@ func (b *Binder) GroupNodes(s *pg_query.SelectStmt, sc *Scope) ([]*pg_query.Node
 		}
 		var nodes []*pg_query.Node
 		for _, t := range list {
-			if t.Col != nil {
-				t.Node = sqltree.ColumnRef(t.Col.Table, t.Col.Name)
+			if t.Column != nil {
+				t.Node = sqltree.ColumnRef(t.Column.Table, t.Column.Name)
 			}
 			nodes = append(nodes, t.Node)
 		}
@@ -78,7 +78,7 @@ func (b *Binder) GroupNode(n *pg_query.Node, s *pg_query.SelectStmt, sc *Scope) 
 		return n, nil
 	}
 	name := ref.Fields[0].GetString_().GetSval()
-	if c, err := sc.Rel.Find("", name); c != nil || err != nil {
+	if c, err := sc.rel.Find("", name); c != nil || err != nil {
 		return n, err
 	}
 	for _, t := range s.TargetList {
@@ -91,7 +91,7 @@ func (b *Binder) GroupNode(n *pg_query.Node, s *pg_query.SelectStmt, sc *Scope) 
 
 // groupColumns gives the bare columns among the group expressions, nil for other expressions.
 func (b *Binder) groupColumns(s *pg_query.SelectStmt, src *relation.Relation) ([]*relation.Column, error) {
-	sc := &Scope{B: b, Rel: src}
+	sc := &Scope{binder: b, rel: src}
 	nodes, err := b.GroupNodes(s, sc)
 	if err != nil {
 		return nil, err
@@ -103,25 +103,25 @@ func (b *Binder) groupColumns(s *pg_query.SelectStmt, src *relation.Relation) ([
 	return cols, nil
 }
 
-func NewCut(b *Binder, sc *Scope, table string, groups []*pg_query.Node) *Cut {
-	c := &Cut{b: b, Sc: sc, table: table, nodes: groups, index: map[string]int{}}
+func NewAggregateSplitter(b *Binder, sc *Scope, table string, groups []*pg_query.Node) *AggregateSplitter {
+	c := &AggregateSplitter{b: b, Scope: sc, table: table, groups: groups, index: map[string]int{}}
 	for _, n := range groups {
 		c.keys = append(c.keys, sc.Key(n))
 	}
 	return c
 }
 
-// Node replaces keys and aggregates in a copy of n.
-func (c *Cut) Node(n *pg_query.Node) (*pg_query.Node, error) {
+// Replace replaces keys and aggregates in a copy of n.
+func (c *AggregateSplitter) Replace(n *pg_query.Node) (*pg_query.Node, error) {
 	return sqltree.RewriteNode(sqltree.Clone(n), c.replace)
 }
 
-func (c *Cut) replace(n *pg_query.Node) (*pg_query.Node, bool, error) {
+func (c *AggregateSplitter) replace(n *pg_query.Node) (*pg_query.Node, bool, error) {
 	if n.GetNode() == nil {
 		return n, false, nil
 	}
 	if len(c.keys) > 0 && keyLike(n) {
-		k := c.Sc.Key(n)
+		k := c.Scope.Key(n)
 		for i := range c.keys {
 			if c.keys[i] == k {
 				return sqltree.ColumnRef(c.table, fmt.Sprintf("k%d", i+1)), false, nil
@@ -143,7 +143,7 @@ func (c *Cut) replace(n *pg_query.Node) (*pg_query.Node, bool, error) {
 		return c.groupingCall(n, g)
 	}
 	if l := n.GetSubLink(); l != nil {
-		if c.Sub == nil {
+		if c.OnSubquery == nil {
 			return nil, false, c.b.Refuse(pgerr.FeatureNotSupported, n, "a subquery cannot be used here over private rows", "Join on the unit instead.")
 		}
 		if l.Testexpr != nil {
@@ -152,7 +152,7 @@ func (c *Cut) replace(n *pg_query.Node) (*pg_query.Node, bool, error) {
 				return nil, false, err
 			}
 		}
-		return n, false, c.Sub(l)
+		return n, false, c.OnSubquery(l)
 	}
 	if r := n.GetColumnRef(); r != nil {
 		return nil, false, c.b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("column %q must appear in the GROUP BY clause or be used in an aggregate function", sqltree.RefText(r)),
@@ -162,8 +162,8 @@ func (c *Cut) replace(n *pg_query.Node) (*pg_query.Node, bool, error) {
 }
 
 // call registers an aggregate call once.
-func (c *Cut) call(n *pg_query.Node) int {
-	k := c.Sc.Key(n)
+func (c *AggregateSplitter) call(n *pg_query.Node) int {
+	k := c.Scope.Key(n)
 	i, ok := c.index[k]
 	if !ok {
 		i = len(c.Calls)
@@ -182,10 +182,10 @@ func keyLike(n *pg_query.Node) bool {
 }
 
 // groupingCall replaces GROUPING(…), which differs between grouping sets.
-func (c *Cut) groupingCall(n *pg_query.Node, g *pg_query.GroupingFunc) (*pg_query.Node, bool, error) {
+func (c *AggregateSplitter) groupingCall(n *pg_query.Node, g *pg_query.GroupingFunc) (*pg_query.Node, bool, error) {
 	var set []int
 	for _, a := range g.Args {
-		k, at := c.Sc.Key(a), -1
+		k, at := c.Scope.Key(a), -1
 		for i := range c.keys {
 			if c.keys[i] == k {
 				at = i
