@@ -27,8 +27,7 @@ type Analysis struct {
 	settings Settings
 	desc     schema.Description
 	sql      string
-	query    *pg_query.SelectStmt // private statements
-	template *finish.Template
+	template *finish.Template // private statements
 	foreseen *relation.Foreseen
 }
 
@@ -50,16 +49,14 @@ func Analyze(s *Schema, st *sqltree.Statement, d schema.Description, settings Se
 	if strings.Contains(strings.ToLower(st.SQL), "dpproxy_block") {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "names that begin with dpproxy_block are reserved")
 	}
-	a.Route, a.query, a.template = schema.RoutePrivate, query, &finish.Template{}
-	b := a.planning()
+	a.Route = schema.RoutePrivate
+	b := a.base()
 	if err := sqltree.RefuseUnknown(b.Text, st.Node); err != nil {
 		return nil, err
 	}
-	if err := b.FinishQuery(sqltree.Clone(query), nil); err != nil {
-		return nil, b.Refusal(err)
-	}
+	a.template, err = finish.Cut(b, sqltree.Clone(query), a.catalogInput())
 	a.foreseen = b.Foreseen
-	return a, nil
+	return a, err
 }
 
 // Constants are what the shadow has to be asked with the values of the parameters, once for each Plan.
@@ -111,8 +108,9 @@ func (a *Analysis) catalogInput() catalog.Input {
 	return in
 }
 
-func (a *Analysis) planning() *planning {
-	return &planning{finish.New(relation.New(a.schema, a.settings, a.desc, a.sql, a.foreseen))}
+// base begins a planning of the statement.
+func (a *Analysis) base() *relation.Base {
+	return relation.New(a.schema, a.settings, a.desc, a.sql, a.foreseen)
 }
 
 // mentionsPrivate says whether a statement names a private table or a view of the policy anywhere: whatever the analysis

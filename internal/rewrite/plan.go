@@ -9,7 +9,6 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/finish"
 	"github.com/dpproxy/dpproxy/internal/rewrite/measure"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
-	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
 // verifyPlan holds every query for main to its block.
@@ -29,27 +28,25 @@ func (b *planning) verifyPlan(p *Plan, index []int) error {
 }
 
 // planning is one planning of a private statement.
-type planning struct{ *finish.Finisher }
+type planning struct{ *finish.Planned }
 
 // Plan computes what is charged and run for a private statement, with the values of its parameters.
 func (a *Analysis) Plan(v Values, lookup Lookup, o Options) (_ *Plan, err error) {
 	defer guarded(&err)
-	b := a.planning()
-	b.Values, b.Known, b.Lookup, b.HashKey = v, true, lookup, o.HashKey
-	tree := sqltree.Clone(a.query)
-	if err := b.FinishQuery(tree, nil); err != nil {
-		return nil, b.Refusal(err)
+	base := a.base()
+	base.Values, base.Known, base.Lookup, base.HashKey = v, true, lookup, o.HashKey
+	planned, err := finish.Plan(base, a.template)
+	if err != nil {
+		return nil, base.Refusal(err)
 	}
+	b := &planning{planned}
 	p := &Plan{}
 	index := b.printBlocks(p)
 	if err := b.verifyPlan(p, index); err != nil {
 		return nil, &Fault{What: err.Error()}
 	}
 	b.costs(p)
-	var failed error
-	if p.Finish, failed = b.PrintFinish(a.template, a.catalogInput(), tree, index); failed != nil {
-		return nil, failed
-	}
+	p.Finish = a.template.Print(planned, index)
 	b.proofs(p)
 	for i, k := range b.Blocks {
 		p.Explain = append(p.Explain, k.Explain(i)...)

@@ -10,13 +10,14 @@ import (
 // Binder turns the client's queries into relations: it is the one recursion over the client's tree.
 type Binder struct {
 	*relation.Base
-	levels   *int             // query levels bound so far, shared by all copies
-	kinds    map[kindKey]Kind // what kindOf has found, shared too
-	unitName string           // the one unit kind of the query
+	levels   *int   // query levels bound so far, shared by all copies
+	kinds    Kinds  // what KindOf has found, shared too
+	known    Kinds  // what the analysis has found
+	unitName string // the one unit kind of the query
 }
 
 func New(b *relation.Base) *Binder {
-	return &Binder{Base: b, levels: new(int), kinds: map[kindKey]Kind{}}
+	return &Binder{Base: b, levels: new(int), kinds: Kinds{}}
 }
 
 // kindKey names a query at a place.
@@ -37,3 +38,12 @@ func (b *Binder) countLevel() error {
 	}
 	return nil
 }
+
+// Kinds are what queries of a statement are, each at its place.
+type Kinds map[kindKey]Kind
+
+// Kinds are those found so far.
+func (b *Binder) Kinds() Kinds { return b.kinds }
+
+// Know takes over what another planning of the same statement has found. No kind depends on the values of parameters.
+func (b *Binder) Know(k Kinds) { b.known = k }

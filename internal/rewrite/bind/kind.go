@@ -22,6 +22,9 @@ const (
 // KindOf sorts a query without planning it.
 func (b *Binder) KindOf(s *pg_query.SelectStmt, e *Env) (Kind, error) {
 	key := kindKey{s, e}
+	if k, ok := b.known[key]; ok {
+		return k, nil
+	}
 	if k, ok := b.kinds[key]; ok {
 		return k, nil
 	}

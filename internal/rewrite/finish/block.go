@@ -11,8 +11,9 @@ import (
 )
 
 // finishBlock plans a release block and makes the query read its placeholder.
-func (b *Finisher) finishBlock(s *pg_query.SelectStmt, e *bind.Env) error {
-	src, err := b.Source(s, e)
+func (b *finisher) finishBlock(s *pg_query.SelectStmt, e *bind.Env) error {
+	rows := &pg_query.SelectStmt{FromClause: s.FromClause, WhereClause: s.WhereClause}
+	src, err := b.Source(rows, e)
 	if err != nil {
 		return err
 	}
@@ -24,20 +25,22 @@ func (b *Finisher) finishBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	if err != nil {
 		return err
 	}
-	b.levels++
-	alias := fmt.Sprintf("dp%d", b.levels)
+	b.aliases++
+	alias := fmt.Sprintf("dp%d", b.aliases)
 	c := bind.NewAggregateSplitter(b.Binder, sc, alias, sets.keys)
 	c.OnSubquery = func(l *pg_query.SubLink) error { return b.finishSubLink(l, e) }
 	if err := b.splitClauses(s, c, e); err != nil {
 		return err
 	}
 	// Subqueries of the target list may have added blocks of their own: this block's place comes after them.
-	if err := b.addBlocks(c, src, sets); err != nil {
+	l := &level{rows: rows, env: e, groups: sets, calls: c.Calls, withins: c.Withins, intervals: c.Intervals, grouping: c.Grouping}
+	if e == nil {
+		l.outputs = outputs(s, alias)
+	}
+	if err := b.add(l, src, sc); err != nil {
 		return err
 	}
-	if e == nil {
-		b.nameOutputs(s, alias)
-	}
+	b.levels = append(b.levels, l)
 	s.FromClause = []*pg_query.Node{{Node: &pg_query.Node_RangeVar{RangeVar: &pg_query.RangeVar{
 		Relname: placeholder(len(b.unions) - 1), Inh: true, Relpersistence: "p", Alias: &pg_query.Alias{Aliasname: alias},
 	}}}}
@@ -46,22 +49,20 @@ func (b *Finisher) finishBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	return nil
 }
 
-// nameOutputs notes which result columns of the statement are an aggregate and nothing else.
-func (b *Finisher) nameOutputs(s *pg_query.SelectStmt, alias string) {
+// outputs finds the result columns of the statement that are an aggregate and nothing else.
+func outputs(s *pg_query.SelectStmt, alias string) map[int]string {
+	found := map[int]string{}
 	for _, t := range s.TargetList {
 		r := t.GetResTarget()
 		ref := sqltree.StringList(r.Val.GetColumnRef().GetFields())
 		if len(ref) != 2 || ref[0] != alias || ref[1][0] != 'a' {
 			continue
 		}
-		call, err := strconv.Atoi(ref[1][1:])
-		if err != nil {
-			continue
-		}
-		for _, block := range b.unions[len(b.unions)-1].blocks {
-			b.Blocks[block].Columns[call-1].Output = r.Name
+		if call, err := strconv.Atoi(ref[1][1:]); err == nil {
+			found[call-1] = r.Name
 		}
 	}
+	return found
 }
 
 // expandStars names the columns of * and gives every output its name, which replacing the expression would change.
@@ -81,7 +82,7 @@ func expandStars(s *pg_query.SelectStmt, sc *bind.Scope) error {
 }
 
 // splitClauses replaces keys and aggregates in everything above the grouping.
-func (b *Finisher) splitClauses(s *pg_query.SelectStmt, c *bind.AggregateSplitter, e *bind.Env) error {
+func (b *finisher) splitClauses(s *pg_query.SelectStmt, c *bind.AggregateSplitter, e *bind.Env) error {
 	names := map[string]bool{}
 	for _, t := range s.TargetList {
 		names[t.GetResTarget().Name] = true

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
+	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
-	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -13,22 +13,29 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// Finisher turns a copy of the client's tree into its finish form, in place: every release block becomes a read of its placeholder.
-type Finisher struct {
-	*bind.Binder
-	Blocks []*release.Block
-	unions []union // by placeholder
-	levels int     // query levels that read a placeholder, which give it its alias
+// finisher turns a copy of the client's tree into its finish form, in place: every release block becomes a read of its placeholder.
+type finisher struct {
+	*Planned
+	levels  []*level // by placeholder
+	aliases int
 }
 
-func New(b *relation.Base) *Finisher { return &Finisher{Binder: bind.New(b)} }
+// Cut takes a statement apart at its release blocks: what is above them becomes a template, which is the same for all values of its
+// parameters. query is a copy that Cut changes; in says which names the template may use.
+func Cut(b *relation.Base, query *pg_query.SelectStmt, in catalog.Input) (*Template, error) {
+	f := &finisher{Planned: &Planned{Binder: bind.New(b)}}
+	if err := f.finishQuery(query, nil); err != nil {
+		return nil, b.Refusal(err)
+	}
+	return f.template(in, query)
+}
 
 // placeholder names a block in the finish tree; Plan replaces it by the text that reads the released values.
 func placeholder(block int) string { return fmt.Sprintf("dpproxy_block_%d", block+1) }
 
-// FinishQuery turns a query (a copy of the client's tree) into its finish form, in place: every release block becomes a
+// finishQuery turns a query (a copy of the client's tree) into its finish form, in place: every release block becomes a
 // read of its placeholder.
-func (b *Finisher) FinishQuery(s *pg_query.SelectStmt, e *bind.Env) error {
+func (b *finisher) finishQuery(s *pg_query.SelectStmt, e *bind.Env) error {
 	if s == nil {
 		return pgerr.New(pgerr.InsufficientPrivilege, "only SELECT is available")
 	}
@@ -51,10 +58,10 @@ func (b *Finisher) FinishQuery(s *pg_query.SelectStmt, e *bind.Env) error {
 		return err
 	}
 	if s.Op != pg_query.SetOperation_SETOP_NONE {
-		if err := b.FinishQuery(s.Larg, inner); err != nil {
+		if err := b.finishQuery(s.Larg, inner); err != nil {
 			return err
 		}
-		if err := b.FinishQuery(s.Rarg, inner); err != nil {
+		if err := b.finishQuery(s.Rarg, inner); err != nil {
 			return err
 		}
 		return b.finishClauses(s, inner, func(n *pg_query.Node) (*pg_query.Node, error) { return b.finishExpression(n, inner) })
@@ -77,10 +84,10 @@ func (b *Finisher) FinishQuery(s *pg_query.SelectStmt, e *bind.Env) error {
 }
 
 // finishItem turns a FROM item without private rows into its finish form.
-func (b *Finisher) finishItem(n *pg_query.Node, e *bind.Env) error {
+func (b *finisher) finishItem(n *pg_query.Node, e *bind.Env) error {
 	switch v := n.GetNode().(type) {
 	case *pg_query.Node_RangeSubselect:
-		return b.FinishQuery(v.RangeSubselect.Subquery.GetSelectStmt(), e)
+		return b.finishQuery(v.RangeSubselect.Subquery.GetSelectStmt(), e)
 	case *pg_query.Node_JoinExpr:
 		if err := b.finishItem(v.JoinExpr.Larg, e); err != nil {
 			return err
@@ -109,7 +116,7 @@ func (b *Finisher) finishItem(n *pg_query.Node, e *bind.Env) error {
 }
 
 // finishFunction allows generate_series and unnest in FROM.
-func (b *Finisher) finishFunction(n *pg_query.Node, e *bind.Env) error {
+func (b *finisher) finishFunction(n *pg_query.Node, e *bind.Env) error {
 	var failed error
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
 		if f := n.GetFuncCall(); f != nil && failed == nil {
@@ -123,7 +130,7 @@ func (b *Finisher) finishFunction(n *pg_query.Node, e *bind.Env) error {
 }
 
 // finishExpression handles the subqueries of an expression over released values.
-func (b *Finisher) finishExpression(n *pg_query.Node, e *bind.Env) (*pg_query.Node, error) {
+func (b *finisher) finishExpression(n *pg_query.Node, e *bind.Env) (*pg_query.Node, error) {
 	return sqltree.RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) {
 		if l := n.GetSubLink(); l != nil {
 			if l.Testexpr != nil {
@@ -138,12 +145,12 @@ func (b *Finisher) finishExpression(n *pg_query.Node, e *bind.Env) (*pg_query.No
 	})
 }
 
-func (b *Finisher) finishSubLink(l *pg_query.SubLink, e *bind.Env) error {
-	return b.FinishQuery(l.Subselect.GetSelectStmt(), e)
+func (b *finisher) finishSubLink(l *pg_query.SubLink, e *bind.Env) error {
+	return b.finishQuery(l.Subselect.GetSelectStmt(), e)
 }
 
 // finishExpressions handles every expression of a query level without private rows.
-func (b *Finisher) finishExpressions(s *pg_query.SelectStmt, e *bind.Env) error {
+func (b *finisher) finishExpressions(s *pg_query.SelectStmt, e *bind.Env) error {
 	f := func(n *pg_query.Node) (*pg_query.Node, error) { return b.finishExpression(n, e) }
 	for _, list := range [][]*pg_query.Node{s.TargetList, s.GroupClause, s.WindowClause, s.ValuesLists, s.DistinctClause} {
 		if err := sqltree.Each(list, f); err != nil {
@@ -161,7 +168,7 @@ func (b *Finisher) finishExpressions(s *pg_query.SelectStmt, e *bind.Env) error 
 }
 
 // finishClauses applies f to ORDER BY, LIMIT and OFFSET.
-func (b *Finisher) finishClauses(s *pg_query.SelectStmt, e *bind.Env, f func(*pg_query.Node) (*pg_query.Node, error)) error {
+func (b *finisher) finishClauses(s *pg_query.SelectStmt, e *bind.Env, f func(*pg_query.Node) (*pg_query.Node, error)) error {
 	if err := sqltree.Each(s.SortClause, f); err != nil {
 		return err
 	}

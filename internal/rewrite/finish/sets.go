@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
-	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
-	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -33,7 +31,7 @@ type union struct {
 }
 
 // groupingSets resolves GROUP BY with GROUPING SETS, ROLLUP and CUBE.
-func (b *Finisher) groupingSets(s *pg_query.SelectStmt, sc *bind.Scope) (*groupings, error) {
+func (b *finisher) groupingSets(s *pg_query.SelectStmt, sc *bind.Scope) (*groupings, error) {
 	plain := !slices.ContainsFunc(s.GroupClause, func(n *pg_query.Node) bool { return n.GetGroupingSet() != nil })
 	g := &groupings{sets: [][]int{{}}}
 	if plain {
@@ -91,7 +89,7 @@ func (g *groupings) add(n *pg_query.Node, sc *bind.Scope) int {
 }
 
 // setsOf lists the grouping sets of one GROUP BY item.
-func (b *Finisher) setsOf(n *pg_query.Node, s *pg_query.SelectStmt, sc *bind.Scope, g *groupings) ([][]int, error) {
+func (b *finisher) setsOf(n *pg_query.Node, s *pg_query.SelectStmt, sc *bind.Scope, g *groupings) ([][]int, error) {
 	v := n.GetGroupingSet()
 	if v == nil {
 		set, err := b.setOf(n, s, sc, g)
@@ -146,7 +144,7 @@ func (b *Finisher) setsOf(n *pg_query.Node, s *pg_query.SelectStmt, sc *bind.Sco
 }
 
 // setOf is one expression, or a list of them in parentheses.
-func (b *Finisher) setOf(n *pg_query.Node, s *pg_query.SelectStmt, sc *bind.Scope, g *groupings) ([]int, error) {
+func (b *finisher) setOf(n *pg_query.Node, s *pg_query.SelectStmt, sc *bind.Scope, g *groupings) ([]int, error) {
 	nodes := []*pg_query.Node{n}
 	if l := n.GetList(); l != nil {
 		nodes = l.Items
@@ -162,38 +160,4 @@ func (b *Finisher) setOf(n *pg_query.Node, s *pg_query.SelectStmt, sc *bind.Scop
 		set = unite(set, []int{g.add(resolved, sc)})
 	}
 	return set, nil
-}
-
-// addBlocks plans one block per grouping set.
-func (b *Finisher) addBlocks(c *bind.AggregateSplitter, src *relation.Relation, g *groupings) error {
-	u := union{sets: g.sets, keys: len(g.keys), grouping: c.Grouping}
-	for _, set := range g.sets {
-		var nodes []*pg_query.Node
-		for _, i := range set {
-			nodes = append(nodes, g.keys[i])
-		}
-		k, err := (&release.Planner{Base: b.Base}).NewBlock(src, c.Scope, nodes, c.Calls, b.Blocks)
-		if err != nil {
-			return err
-		}
-		if err := k.PlanWithin(b.Base, c.Withins); err != nil {
-			return err
-		}
-		if err := k.PlanIntervals(b.Base, c.Intervals); err != nil {
-			return err
-		}
-		u.blocks = append(u.blocks, len(b.Blocks))
-		b.Blocks = append(b.Blocks, k)
-	}
-	if len(g.sets) > 1 {
-		for _, n := range g.keys {
-			e, err := c.Scope.Expression(n)
-			if err != nil {
-				return err
-			}
-			u.types = append(u.types, e.TypeName())
-		}
-	}
-	b.unions = append(b.unions, u)
-	return nil
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 
@@ -16,7 +16,7 @@ import (
 )
 
 // stubs replaces the placeholders in the tree by subselects without a table, which pass the check of names.
-func (b *Finisher) stubs(tree *pg_query.SelectStmt) {
+func (b *finisher) stubs(tree *pg_query.SelectStmt) {
 	stub := func(n *pg_query.Node) (*pg_query.Node, bool, error) {
 		v := n.GetRangeVar()
 		if v == nil || !strings.HasPrefix(v.Relname, "dpproxy_block_") {
@@ -36,36 +36,64 @@ func (b *Finisher) stubs(tree *pg_query.SelectStmt) {
 	}
 }
 
-// Template is the finish query without the reads of released values: the same for all parameter values.
+// Template is a statement that was cut at its release blocks: the same for all values of its parameters.
 type Template struct {
-	once  sync.Once
-	text  []string // around the reads
+	levels []*level // by placeholder
+	kinds  bind.Kinds
+
+	text  []string // of the finish query, around the reads of released values
 	reads []int    // which placeholder each read is of
 	on    schema.Route
 	args  []FinishArg // the client's parameters that it uses, numbered without gaps
-	err   error
 }
 
-// PrintFinish prints the client's statement over released values.
-func (b *Finisher) PrintFinish(t *Template, in catalog.Input, tree *pg_query.SelectStmt, index []int) (Finish, error) {
-	t.once.Do(func() { t.err = b.printTemplate(in, tree, t) })
-	if t.err != nil {
-		return Finish{}, t.err
-	}
-	f := &finishText{b: b, args: slices.Clone(t.args)}
+// Print prints the client's statement over the values that are released of these blocks. index gives the number under which each block
+// is measured.
+func (t *Template) Print(p *Planned, index []int) Finish {
+	f := &finishText{planned: p, args: slices.Clone(t.args)}
 	var text strings.Builder
 	for i, read := range t.reads {
 		text.WriteString(t.text[i])
-		text.WriteString("(" + f.union(b.unions[read], index) + ")")
+		text.WriteString("(" + f.union(p.unions[read], index) + ")")
 	}
 	text.WriteString(t.text[len(t.reads)])
-	return Finish{SQL: text.String(), On: t.on, Args: f.args}, nil
+	return Finish{SQL: text.String(), On: t.on, Args: f.args}
 }
 
-// printTemplate deparses the finish tree and has the catalog room check every name in it.
-func (b *Finisher) printTemplate(in catalog.Input, tree *pg_query.SelectStmt, t *Template) error {
+// template deparses the finish tree and checks every name in it.
+func (b *finisher) template(in catalog.Input, tree *pg_query.SelectStmt) (*Template, error) {
+	t := &Template{levels: b.levels, kinds: b.Kinds()}
+	if err := b.renumber(t, tree); err != nil {
+		return nil, err
+	}
+	b.stubs(tree)
+	text, err := sqltree.Deparse(tree)
+	if err != nil {
+		return nil, err
+	}
+	again, err := pg_query.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	in.Parameters = len(t.args)
+	r, err := catalog.Check(again.Stmts[0].Stmt, text, in)
+	if err != nil {
+		return nil, sqltree.WithoutPosition(err)
+	}
+	if len(r.Supplies) > 0 || len(r.Assignments) > 0 {
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "settings and dpproxy's own tables cannot be used together with private tables", pgerr.Hint("Ask for them in a statement of their own."))
+	}
+	t.on = schema.RouteShadow
+	if r.Route == catalog.Public {
+		t.on = schema.RoutePublic
+	}
+	return t, t.cut(r.SQL, len(b.unions))
+}
+
+// renumber numbers the parameters that are left above the blocks.
+func (b *finisher) renumber(t *Template, tree *pg_query.SelectStmt) error {
 	numbers := map[int32]int32{}
-	renumber := func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+	return sqltree.RewriteNodes(tree.ProtoReflect(), func(n *pg_query.Node) (*pg_query.Node, bool, error) {
 		r := n.GetParamRef()
 		if r == nil {
 			return n, true, nil
@@ -76,32 +104,7 @@ func (b *Finisher) printTemplate(in catalog.Input, tree *pg_query.SelectStmt, t 
 		}
 		r.Number = numbers[r.Number]
 		return n, true, nil
-	}
-	if err := sqltree.RewriteNodes(tree.ProtoReflect(), renumber); err != nil {
-		return err
-	}
-	b.stubs(tree)
-	text, err := sqltree.Deparse(tree)
-	if err != nil {
-		return err
-	}
-	again, err := pg_query.Parse(text)
-	if err != nil {
-		return err
-	}
-	in.Parameters = len(t.args)
-	r, err := catalog.Check(again.Stmts[0].Stmt, text, in)
-	if err != nil {
-		return sqltree.WithoutPosition(err)
-	}
-	if len(r.Supplies) > 0 || len(r.Assignments) > 0 {
-		return pgerr.New(pgerr.FeatureNotSupported, "settings and dpproxy's own tables cannot be used together with private tables", pgerr.Hint("Ask for them in a statement of their own."))
-	}
-	t.on = schema.RouteShadow
-	if r.Route == catalog.Public {
-		t.on = schema.RoutePublic
-	}
-	return t.cut(r.SQL, len(b.unions))
+	})
 }
 
 // cut takes the stubs out of a text, by PostgreSQL's own scanner: each is the tokens ( SELECT 1 AS name ).

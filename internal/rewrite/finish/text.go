@@ -15,8 +15,8 @@ import (
 
 // finishText prints the reads of released values and collects their parameters.
 type finishText struct {
-	b    *Finisher
-	args []FinishArg
+	planned *Planned
+	args    []FinishArg
 }
 
 func (f *finishText) arg(a FinishArg, cast string) string {
@@ -28,7 +28,7 @@ func (f *finishText) arg(a FinishArg, cast string) string {
 func (f *finishText) union(u union, index []int) string {
 	var parts []string
 	for i, block := range u.blocks {
-		parts = append(parts, f.block(u, u.sets[i], f.b.Blocks[block], index[block]))
+		parts = append(parts, f.block(u, u.sets[i], f.planned.Blocks[block], index[block]))
 	}
 	return strings.Join(parts, " UNION ALL ")
 }

@@ -1,0 +1,82 @@
+package finish
+
+import (
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/release"
+)
+
+// level is one query level that aggregates private rows, taken apart by the statement's analysis: all that has to be planned anew for
+// other values of the parameters.
+type level struct {
+	rows      *pg_query.SelectStmt // FROM and WHERE
+	env       *bind.Env
+	groups    *groupings
+	calls     []*pg_query.FuncCall
+	withins   []bind.Within
+	intervals []bind.Interval
+	grouping  [][]int
+	outputs   map[int]string // by index of the call: the result column that is this call and nothing else
+}
+
+// Planned are the release blocks of a statement: planned for values of its parameters or, by its analysis, to see that they can be.
+type Planned struct {
+	*bind.Binder
+	Blocks []*release.Block
+	unions []union // by placeholder
+}
+
+// Plan plans the blocks of an analysed statement for the values that b knows.
+func Plan(b *relation.Base, t *Template) (*Planned, error) {
+	p := &Planned{Binder: bind.New(b)}
+	p.Know(t.kinds)
+	for _, l := range t.levels {
+		src, err := p.Source(l.rows, l.env)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.add(l, src, bind.NewScope(p.Binder, src, l.env)); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// add plans the blocks of a level, one for each grouping set.
+func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
+	u := union{sets: l.groups.sets, keys: len(l.groups.keys), grouping: l.grouping}
+	for _, set := range l.groups.sets {
+		var nodes []*pg_query.Node
+		for _, i := range set {
+			nodes = append(nodes, l.groups.keys[i])
+		}
+		k, err := (&release.Planner{Base: p.Base}).NewBlock(src, sc, nodes, l.calls, p.Blocks)
+		if err != nil {
+			return err
+		}
+		if err := k.PlanWithin(p.Base, l.withins); err != nil {
+			return err
+		}
+		if err := k.PlanIntervals(p.Base, l.intervals); err != nil {
+			return err
+		}
+		for call, name := range l.outputs {
+			k.Columns[call].Output = name
+		}
+		u.blocks = append(u.blocks, len(p.Blocks))
+		p.Blocks = append(p.Blocks, k)
+	}
+	if len(l.groups.sets) > 1 {
+		for _, n := range l.groups.keys {
+			e, err := sc.Expression(n)
+			if err != nil {
+				return err
+			}
+			u.types = append(u.types, e.TypeName())
+		}
+	}
+	p.unions = append(p.unions, u)
+	return nil
+}

@@ -1,0 +1,53 @@
+package rewrite_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// TestPlansOfOneAnalysis plans statements for many values at once, and each plan again alone: what an analysis has cut and found is
+// shared by all plans of a statement, and none may leave a trace in it.
+func TestPlansOfOneAnalysis(t *testing.T) {
+	for _, sql := range []string{
+		"SELECT ward, count(*), sum(age) FROM patients WHERE age BETWEEN $1 AND 90 GROUP BY ward",
+		"SELECT count(*), avg(LEAST(age, $1)) FROM patients WHERE id IN (SELECT patient_id FROM visits WHERE minutes > $1)",
+		"WITH v AS (SELECT patient_id, count(*) AS n FROM visits GROUP BY patient_id) SELECT n > $1, count(*) FROM v GROUP BY 1 ORDER BY 1",
+		"SELECT (SELECT count(*) FROM visits WHERE minutes < $1), max(age) FROM patients WHERE DATE '2020-01-01' + $1::int < DATE '2021-01-01'",
+	} {
+		asked := func(value int) (*question, error) { return theWorld.ask(sql, [][]byte{fmt.Append(nil, value)}) }
+		q, err := asked(1)
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		want := map[int]*rewrite.Plan{}
+		for value := 10; value < 50; value += 10 {
+			alone, err := asked(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[value] = alone.plan
+		}
+		var all sync.WaitGroup
+		for value, plan := range want {
+			for range 4 {
+				all.Go(func() {
+					text := rewrite.Canonical(fmt.Sprint(value))
+					got, err := q.analysis.Plan(rewrite.Values{&text}, lookup{theWorld}, rewrite.Options{HashKey: "test", Version: 150000})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if diff := cmp.Diff(plan, got); diff != "" {
+						t.Errorf("%s with %d, planned beside others: %s", sql, value, diff)
+					}
+				})
+			}
+		}
+		all.Wait()
+	}
+}
