@@ -2,14 +2,16 @@
 //
 // A statement passes, in this order:
 //
-//	Parse    text → Statements: size, token and depth guards, then PostgreSQL's own parser
-//	Analyze  Statement → Analysis: where it goes (shadow, public, private), or a refusal
-//	Plan     Analysis + parameter values → measure queries, releases, finish query
+//	Parse    text → Statements: size, token and depth guards, then PostgreSQL's own parser (package sqltree)
+//	Analyze  Statement → Analysis: where it goes (shadow, public, private), or a refusal; once for a text
+//	Plan     Analysis + parameter values → measure queries, releases, finish query; at every Bind with new values
 //
-// A private statement is cut at its release blocks, the SELECTs that aggregate private rows. What is below becomes
-// relations that carry a unit column, an enforced number of rows per unit, and bounds of columns (relation.go, join.go,
-// subquery.go); these are printed as the measure query, never copied from the client's text (measure.go). What is above
-// keeps the client's own form, with each block replaced by unnest() of released integers (finish.go).
+// A private statement is cut at its release blocks, the SELECTs that aggregate private rows (package finish). What is below becomes
+// relations that carry a unit column, an enforced number of rows per unit, and bounds of columns: bind reads the client's tree, and
+// relation makes them. release plans what is released of them, measure makes the queries for main, and query writes them: no text of
+// the client's reaches main. What is above keeps the client's own form, with each block replaced by unnest() of released integers.
 //
-// The package is pure: no I/O, no randomness, no clock. Its rules are those of docs/privacy.md.
+//	rewrite → finish, measure → release → bind → aggregate → relation → expr → query, sqltree → schema
+//
+// The packages are pure: no I/O, no randomness, no clock, no log. Their rules are those of docs/privacy.md.
 package rewrite
