@@ -1,4 +1,4 @@
-// Package measure makes the queries that main answers about private rows. They have four layers, from the inside (P12, P26):
+// Package measure makes the queries that main answers about private rows. They have four layers, from the inside (docs/privacy.md P12, P26):
 //
 //  1. rows, or the integers of each (unit, key) (rows.go);
 //  2. keys become ordinals of the domain; a row whose key is in no domain is dropped (ordinals.go);
