@@ -117,6 +117,7 @@ func (b *Binder) mustRelation(s *pg_query.SelectStmt, e *Env) (*relation.Relatio
 	return r, nil
 }
 
+// joinExpr binds a JOIN. An inner one joins the graph of its items; any other becomes one relation.
 func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside *relation.JoinGraph) (*relation.JoinGraph, error) {
 	inner := j.Jointype == pg_query.JoinType_JOIN_INNER
 	if !inner {
@@ -133,14 +134,39 @@ func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside
 	if err != nil {
 		return nil, err
 	}
-	both := &relation.JoinGraph{Items: append(slices.Clone(left.Items), right.Items...), Columns: append(slices.Clone(left.Columns), right.Columns...)}
-	using := sqltree.StringList(j.UsingClause)
-	if j.IsNatural {
-		using = commonNames(left.AsRelation(), right.AsRelation())
+	on, err := b.joinConditions(n, j, left, right, e)
+	if err != nil {
+		return nil, err
 	}
-	var conds []*expr.Expr
-	var equal relation.Equalities
-	for _, name := range using {
+	var joined *relation.JoinGraph
+	if inner {
+		joined = innerJoin(left, right, on)
+	} else if joined, err = b.outerJoin(n, j.Jointype, left, right, on); err != nil {
+		return nil, err
+	}
+	if j.Alias != nil {
+		if err := joined.AsRelation().SetAlias(j.Alias.Aliasname, sqltree.StringList(j.Alias.Colnames)); err != nil {
+			return nil, err
+		}
+	}
+	return joined, nil
+}
+
+// onClause holds what ON, USING and NATURAL say of a join.
+type onClause struct {
+	using []string // columns that both sides have
+	conds []*expr.Expr
+	equal relation.Equalities
+}
+
+// joinConditions binds the conditions of a join.
+func (b *Binder) joinConditions(n *pg_query.Node, j *pg_query.JoinExpr, left, right *relation.JoinGraph, e *Env) (*onClause, error) {
+	both := &relation.JoinGraph{Items: append(slices.Clone(left.Items), right.Items...), Columns: append(slices.Clone(left.Columns), right.Columns...)}
+	on := &onClause{using: sqltree.StringList(j.UsingClause)}
+	if j.IsNatural {
+		on.using = commonNames(left.AsRelation(), right.AsRelation())
+	}
+	for _, name := range on.using {
 		l, err := left.AsRelation().Find("", name)
 		if err != nil {
 			return nil, b.Located(err, n)
@@ -153,54 +179,56 @@ func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside
 		if err != nil {
 			return nil, b.Refusal(err)
 		}
-		conds = append(conds, same)
-		equal.Add(l, r)
+		on.conds = append(on.conds, same)
+		on.equal.Add(l, r)
 	}
-	if j.Quals != nil {
-		s := &Scope{binder: b, rel: both.AsRelation(), env: e}
-		for _, q := range sqltree.Conjuncts(j.Quals) {
-			c, err := s.Condition(q)
-			if err != nil {
-				return nil, err
-			}
-			conds = append(conds, c)
-			s.noteEquality(q, &equal)
-		}
-		// What subqueries in ON read counts as read by the join.
-		left.Items[0].Tables = append(left.Items[0].Tables, s.rel.Tables...)
-		left.Items[0].Proofs = append(left.Items[0].Proofs, s.rel.Proofs...)
+	if j.Quals == nil {
+		return on, nil
 	}
-	if inner {
-		for _, name := range using {
-			r, _ := right.AsRelation().Find("", name)
-			r.Hidden = true
-		}
-		both.Conditions = append(append(left.Conditions, right.Conditions...), conds...)
-		both.Equal.Merge(left.Equal)
-		both.Equal.Merge(right.Equal)
-		both.Equal.Merge(equal)
-	} else {
-		l, err := b.SolveJoins(left, nil)
+	s := &Scope{binder: b, rel: both.AsRelation(), env: e}
+	for _, q := range sqltree.Conjuncts(j.Quals) {
+		c, err := s.Condition(q)
 		if err != nil {
 			return nil, err
 		}
-		r, err := b.SolveJoins(right, nil)
-		if err != nil {
-			return nil, err
-		}
-		o, err := b.OuterJoin(n, j.Jointype, l, r, conds, equal, using)
-		if err != nil {
-			return nil, b.Located(err, n)
-		}
-		both = &relation.JoinGraph{Items: []*relation.Relation{o}, Columns: o.Columns}
+		on.conds = append(on.conds, c)
+		s.noteEquality(q, &on.equal)
 	}
-	if j.Alias != nil {
-		view := both.AsRelation()
-		if err := view.SetAlias(j.Alias.Aliasname, sqltree.StringList(j.Alias.Colnames)); err != nil {
-			return nil, err
-		}
+	// What subqueries in ON read counts as read by the join.
+	left.Items[0].Tables = append(left.Items[0].Tables, s.rel.Tables...)
+	left.Items[0].Proofs = append(left.Items[0].Proofs, s.rel.Proofs...)
+	return on, nil
+}
+
+// innerJoin leaves the items of both sides open, to be solved as one graph.
+func innerJoin(left, right *relation.JoinGraph, on *onClause) *relation.JoinGraph {
+	for _, name := range on.using {
+		r, _ := right.AsRelation().Find("", name)
+		r.Hidden = true
 	}
-	return both, nil
+	both := &relation.JoinGraph{Items: append(slices.Clone(left.Items), right.Items...), Columns: append(slices.Clone(left.Columns), right.Columns...)}
+	both.Conditions = append(append(left.Conditions, right.Conditions...), on.conds...)
+	both.Equal.Merge(left.Equal)
+	both.Equal.Merge(right.Equal)
+	both.Equal.Merge(on.equal)
+	return both
+}
+
+// outerJoin solves both sides and joins them as one relation.
+func (b *Binder) outerJoin(n *pg_query.Node, kind pg_query.JoinType, left, right *relation.JoinGraph, on *onClause) (*relation.JoinGraph, error) {
+	l, err := b.SolveJoins(left, nil)
+	if err != nil {
+		return nil, err
+	}
+	r, err := b.SolveJoins(right, nil)
+	if err != nil {
+		return nil, err
+	}
+	o, err := b.OuterJoin(n, kind, l, r, on.conds, on.equal, on.using)
+	if err != nil {
+		return nil, b.Located(err, n)
+	}
+	return &relation.JoinGraph{Items: []*relation.Relation{o}, Columns: o.Columns}, nil
 }
 
 func commonNames(l, r *relation.Relation) []string {

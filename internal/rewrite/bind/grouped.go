@@ -51,21 +51,8 @@ func (b *Binder) groupedRows(s *pg_query.SelectStmt, src *relation.Relation, e *
 	if err != nil {
 		return nil, err
 	}
-	if having != nil {
-		hs := &Scope{binder: b, rel: inner, env: e}
-		var conds []*expr.Expr
-		for _, q := range sqltree.Conjuncts(having) {
-			x, err := hs.Condition(q)
-			if err != nil {
-				return nil, err
-			}
-			conds = append(conds, x)
-		}
-		inner.Where = append(inner.Where, expr.Conjuncts(conds...)...)
-		inner.Conditions = append(inner.Conditions, conds...)
-		b.NoteConditions(conds)
-		inner.AddExpressionWork(inner.Size(), conds...)
-		inner.Narrow()
+	if err := b.having(having, inner, e); err != nil {
+		return nil, err
 	}
 	out := &pg_query.SelectStmt{WindowClause: windowClause}
 	for _, t := range list {
@@ -86,50 +73,39 @@ func (b *Binder) groupedRows(s *pg_query.SelectStmt, src *relation.Relation, e *
 	return r, nil
 }
 
+// having filters the groups by a condition over the columns that hold them.
+func (b *Binder) having(condition *pg_query.Node, groups *relation.Relation, e *Env) error {
+	if condition == nil {
+		return nil
+	}
+	sc := &Scope{binder: b, rel: groups, env: e}
+	var conds []*expr.Expr
+	for _, q := range sqltree.Conjuncts(condition) {
+		x, err := sc.Condition(q)
+		if err != nil {
+			return err
+		}
+		conds = append(conds, x)
+	}
+	groups.Where = append(groups.Where, expr.Conjuncts(conds...)...)
+	groups.Conditions = append(groups.Conditions, conds...)
+	b.NoteConditions(conds)
+	groups.AddExpressionWork(groups.Size(), conds...)
+	groups.Narrow()
+	return nil
+}
+
 // groupedSubselect prints SELECT unit, keys, aggregates … GROUP BY unit, keys.
 func (b *Binder) groupedSubselect(c *AggregateSplitter, d *relation.Derived, sc *Scope) (*relation.Relation, error) {
-	src := d.Source
-	perUnit := src.Private()
-	out := d.Result
+	src, out := d.Source, d.Result
 	out.MaxRows = src.MaxRows
-	for i, n := range c.groups {
-		name := fmt.Sprintf("k%d", i+1)
-		if col := sc.bare(n); col != nil {
-			if err := d.PassKey(col, name); err != nil {
-				return nil, b.Located(err, n)
-			}
-			perUnit = perUnit && col.PerUnit
-			out.AddWork(col.Value.Work, src.Size())
-		} else {
-			x, err := sc.Expression(n)
-			if err != nil {
-				return nil, err
-			}
-			out.AddExpressionWork(src.Size(), x)
-			col, err := d.AddKey(x, name)
-			if err != nil {
-				return nil, b.Located(err, n)
-			}
-			perUnit = perUnit && col.PerUnit
-		}
+	perUnit, err := b.addKeys(c, d, sc)
+	if err != nil {
+		return nil, err
 	}
 	keys, groups := slices.Clone(out.Columns), len(d.Outputs)
-	if len(c.Intervals) > 0 || len(c.Withins) > 0 {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "the rows of one person carry no noise", pgerr.Hint("Use dpproxy's functions on the released aggregates above."))
-	}
-	add := aggregate.AddUnitAggregate
-	if !src.Private() {
-		add = aggregate.AddPublicAggregate
-	}
-	for i, f := range c.Calls {
-		call, err := aggregate.NewCall(b.Base, f, sc)
-		if err != nil {
-			return nil, err
-		}
-		if err := add(b.Base, d, call, fmt.Sprintf("a%d", i+1), perUnit, true); err != nil {
-			return nil, aggregate.LocatedCall(b.Base, b.Refusal(err), call)
-		}
-		out.AddWork(call.Work(), src.Size())
+	if err := b.addAggregates(c, d, sc, perUnit); err != nil {
+		return nil, err
 	}
 	for _, col := range out.Columns {
 		col.Table = d.Table()
@@ -150,4 +126,54 @@ func (b *Binder) groupedSubselect(c *AggregateSplitter, d *relation.Derived, sc 
 	}
 	out.From = &query.Derived{Query: rows, As: d.Alias}
 	return out, nil
+}
+
+// addKeys adds the group expressions as columns k1, k2…, and says whether all are functions of the unit.
+func (b *Binder) addKeys(c *AggregateSplitter, d *relation.Derived, sc *Scope) (perUnit bool, err error) {
+	src, out := d.Source, d.Result
+	perUnit = src.Private()
+	for i, n := range c.groups {
+		name := fmt.Sprintf("k%d", i+1)
+		if col := sc.bare(n); col != nil {
+			if err := d.PassKey(col, name); err != nil {
+				return false, b.Located(err, n)
+			}
+			perUnit = perUnit && col.PerUnit
+			out.AddWork(col.Value.Work, src.Size())
+			continue
+		}
+		x, err := sc.Expression(n)
+		if err != nil {
+			return false, err
+		}
+		out.AddExpressionWork(src.Size(), x)
+		col, err := d.AddKey(x, name)
+		if err != nil {
+			return false, b.Located(err, n)
+		}
+		perUnit = perUnit && col.PerUnit
+	}
+	return perUnit, nil
+}
+
+// addAggregates adds the aggregate calls as columns a1, a2…
+func (b *Binder) addAggregates(c *AggregateSplitter, d *relation.Derived, sc *Scope, perUnit bool) error {
+	if len(c.Intervals) > 0 || len(c.Withins) > 0 {
+		return pgerr.New(pgerr.FeatureNotSupported, "the rows of one person carry no noise", pgerr.Hint("Use dpproxy's functions on the released aggregates above."))
+	}
+	add := aggregate.AddUnitAggregate
+	if !d.Source.Private() {
+		add = aggregate.AddPublicAggregate
+	}
+	for i, f := range c.Calls {
+		call, err := aggregate.NewCall(b.Base, f, sc)
+		if err != nil {
+			return err
+		}
+		if err := add(b.Base, d, call, fmt.Sprintf("a%d", i+1), perUnit, true); err != nil {
+			return aggregate.LocatedCall(b.Base, b.Refusal(err), call)
+		}
+		d.Result.AddWork(call.Work(), d.Source.Size())
+	}
+	return nil
 }

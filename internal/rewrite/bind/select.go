@@ -104,7 +104,6 @@ func (b *Binder) Source(s *pg_query.SelectStmt, e *Env) (*relation.Relation, err
 	sc := NewScope(b, all.AsRelation(), e)
 	var where relation.Equalities
 	conds := sqltree.Conjuncts(s.WhereClause)
-	var conditions []*expr.Expr
 	for _, q := range conds {
 		sc.noteEquality(q, &where)
 	}
@@ -129,10 +128,19 @@ func (b *Binder) Source(s *pg_query.SelectStmt, e *Env) (*relation.Relation, err
 			return nil, err
 		}
 	}
-	for _, q := range conds {
+	if err := b.where(s, sc, all.Items, r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// where applies the WHERE clause to the join of items.
+func (b *Binder) where(s *pg_query.SelectStmt, sc *Scope, items []*relation.Relation, r *relation.Relation) error {
+	var conditions []*expr.Expr
+	for _, q := range sqltree.Conjuncts(s.WhereClause) {
 		c, err := sc.Condition(q)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if holds, known := sc.constant(c); known {
 			if !holds {
@@ -143,21 +151,21 @@ func (b *Binder) Source(s *pg_query.SelectStmt, e *Env) (*relation.Relation, err
 		conditions = append(conditions, c)
 	}
 	if err := b.PreservedWhere(r, conditions); err != nil {
-		return nil, err
+		return err
 	}
 	b.NoteConditions(conditions)
-	if len(all.Items) == 1 && r.FoundByIndex() {
+	if len(items) == 1 && r.FoundByIndex() {
 		r.AddExpressionWork(1, conditions...)
 	} else {
-		r.AddFilterWork(all.Items, conditions)
+		r.AddFilterWork(items, conditions)
 	}
 	if err := b.CheckConditionWork(r, conditions, s.WhereClause); err != nil {
-		return nil, err
+		return err
 	}
 	r.Where = append(r.Where, expr.Conjuncts(conditions...)...)
 	r.Conditions = append(r.Conditions, conditions...)
 	r.Narrow()
-	return r, nil
+	return nil
 }
 
 // project applies a subquery's SELECT list.

@@ -32,56 +32,14 @@ func (b *Binder) setOperation(s *pg_query.SelectStmt, e *Env) (*relation.Relatio
 	if err != nil {
 		return nil, err
 	}
-	lv, rv := l.Visible(), r.Visible()
-	if len(lv) != len(rv) {
-		return nil, pgerr.New(pgerr.SyntaxError, fmt.Sprintf("each %s query must have the same number of columns", word))
-	}
-	if l.Private() != r.Private() || l.UnitName != r.UnitName {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, word+" of rows with different privacy units is not supported")
-	}
-	if !b.SameUnitType(append(slices.Clone(l.Tables), r.Tables...)) {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s of tables whose %s columns have different types is not supported", word, l.UnitName))
+	if err := b.combinable(word, l, r); err != nil {
+		return nil, err
 	}
 	alias := b.NewAlias()
 	out := relation.SetOperation(s.Op, l, r)
-	var lc, rc []query.Output
-	if l.Private() {
-		out.Unit = alias.Column("u")
-		lc, rc = []query.Output{{X: l.Unit, Name: "u"}}, []query.Output{{X: r.Unit, Name: "u"}}
-	}
-	for i := range lv {
-		x, y, c, err := expr.Unify(relation.ConstantScope{Base: b.Base}, lv[i].Written(), rv[i].Written())
-		if err != nil {
-			return nil, b.Located(b.Refusal(err), sqltree.FirstTarget(s.Rarg))
-		}
-		switch s.Op {
-		case pg_query.SetOperation_SETOP_EXCEPT:
-			c.Nullable = x.Nullable()
-		case pg_query.SetOperation_SETOP_INTERSECT:
-			c.Nullable = x.Nullable() && y.Nullable()
-		}
-		left, right := x.SQL(), y.SQL()
-		if s.Op != pg_query.SetOperation_SETOP_UNION { // equal rows have to look alike, as one of them stays (docs/privacy.md P8)
-			if left, err = relation.CanonicalText(left, c); err != nil {
-				return nil, err
-			}
-			if right, err = relation.CanonicalText(right, c); err != nil {
-				return nil, err
-			}
-		}
-		name := fmt.Sprintf("c%d", i+1)
-		lc, rc = append(lc, query.Output{X: left, Name: name}), append(rc, query.Output{X: right, Name: name})
-		kept := lv[i].KeptBy(x) && rv[i].KeptBy(y)
-		out.AddExpressionWork(l.Size(), x)
-		out.AddExpressionWork(r.Size(), y)
-		c.Work = x.Work().Plus(y.Work())
-		c.Ref, c.Name, c.Unit = alias.Column(name), lv[i].Name, kept && lv[i].IsUnit && rv[i].IsUnit
-		n := &relation.Column{Name: lv[i].Name, Value: c, IsUnit: c.Unit, HoldsUnit: kept && lv[i].HoldsUnit && rv[i].HoldsUnit, PerUnit: c.Unit}
-		c.Source = n
-		out.Columns = append(out.Columns, n)
-		if c.Unit {
-			out.UnitColumns = append(out.UnitColumns, n)
-		}
+	left, right, err := b.combineColumns(s, out, alias, l, r)
+	if err != nil {
+		return nil, err
 	}
 	if len(out.UnitColumns) == 0 && l.Private() && !(s.All && s.Op == pg_query.SetOperation_SETOP_UNION) {
 		return nil, b.Refuse(pgerr.FeatureNotSupported, sqltree.FirstTarget(s), word+" compares rows of different persons",
@@ -90,7 +48,7 @@ func (b *Binder) setOperation(s *pg_query.SelectStmt, e *Env) (*relation.Relatio
 	if s.All || s.Op == pg_query.SetOperation_SETOP_UNION {
 		word += " ALL"
 	}
-	out.From = &query.Derived{Query: &query.SetOp{Op: word, Of: []query.Query{l.Select(lc...), r.Select(rc...)}}, As: alias}
+	out.From = &query.Derived{Query: &query.SetOp{Op: word, Of: []query.Query{l.Select(left...), r.Select(right...)}}, As: alias}
 	if s.Op == pg_query.SetOperation_SETOP_UNION && l.Foldable(nil) && r.Foldable(nil) {
 		if out, err = b.FoldConstants(out.From, out.Columns); err != nil || s.All {
 			return out, err
@@ -103,4 +61,62 @@ func (b *Binder) setOperation(s *pg_query.SelectStmt, e *Env) (*relation.Relatio
 		return out, nil
 	}
 	return b.DistinctRows(out)
+}
+
+// combinable refuses relations whose rows no set operation can combine unit by unit.
+func (b *Binder) combinable(word string, l, r *relation.Relation) error {
+	if len(l.Visible()) != len(r.Visible()) {
+		return pgerr.New(pgerr.SyntaxError, fmt.Sprintf("each %s query must have the same number of columns", word))
+	}
+	if l.Private() != r.Private() || l.UnitName != r.UnitName {
+		return pgerr.New(pgerr.FeatureNotSupported, word+" of rows with different privacy units is not supported")
+	}
+	if !b.SameUnitType(append(slices.Clone(l.Tables), r.Tables...)) {
+		return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s of tables whose %s columns have different types is not supported", word, l.UnitName))
+	}
+	return nil
+}
+
+// combineColumns adds the columns of a set operation to out, and gives what each side has to select for them.
+func (b *Binder) combineColumns(s *pg_query.SelectStmt, out *relation.Relation, alias *query.Alias, l, r *relation.Relation) (left, right []query.Output, err error) {
+	if l.Private() {
+		out.Unit = alias.Column("u")
+		left, right = []query.Output{{X: l.Unit, Name: "u"}}, []query.Output{{X: r.Unit, Name: "u"}}
+	}
+	lv, rv := l.Visible(), r.Visible()
+	for i := range lv {
+		x, y, c, err := expr.Unify(relation.ConstantScope{Base: b.Base}, lv[i].Written(), rv[i].Written())
+		if err != nil {
+			return nil, nil, b.Located(b.Refusal(err), sqltree.FirstTarget(s.Rarg))
+		}
+		switch s.Op {
+		case pg_query.SetOperation_SETOP_EXCEPT:
+			c.Nullable = x.Nullable()
+		case pg_query.SetOperation_SETOP_INTERSECT:
+			c.Nullable = x.Nullable() && y.Nullable()
+		}
+		lsql, rsql := x.SQL(), y.SQL()
+		if s.Op != pg_query.SetOperation_SETOP_UNION { // one of several equal rows stays: they have to look alike (docs/privacy.md P8)
+			if lsql, err = relation.CanonicalText(lsql, c); err != nil {
+				return nil, nil, err
+			}
+			if rsql, err = relation.CanonicalText(rsql, c); err != nil {
+				return nil, nil, err
+			}
+		}
+		name := fmt.Sprintf("c%d", i+1)
+		left, right = append(left, query.Output{X: lsql, Name: name}), append(right, query.Output{X: rsql, Name: name})
+		out.AddExpressionWork(l.Size(), x)
+		out.AddExpressionWork(r.Size(), y)
+		kept := lv[i].KeptBy(x) && rv[i].KeptBy(y)
+		c.Work = x.Work().Plus(y.Work())
+		c.Ref, c.Name, c.Unit = alias.Column(name), lv[i].Name, kept && lv[i].IsUnit && rv[i].IsUnit
+		n := &relation.Column{Name: lv[i].Name, Value: c, IsUnit: c.Unit, HoldsUnit: kept && lv[i].HoldsUnit && rv[i].HoldsUnit, PerUnit: c.Unit}
+		c.Source = n
+		out.Columns = append(out.Columns, n)
+		if c.Unit {
+			out.UnitColumns = append(out.UnitColumns, n)
+		}
+	}
+	return left, right, nil
 }

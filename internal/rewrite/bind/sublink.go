@@ -103,35 +103,53 @@ func (s *Scope) quantified(node *pg_query.Node, l *pg_query.SubLink, sub *pg_que
 	if err := s.sameKind(node, r); err != nil {
 		return nil, err
 	}
-	columns, nullable := s.read, false
+	q := &comparison{node: node, name: name, word: word, rows: r, columns: s.read}
 	inner := make([]*expr.Expr, len(v))
 	for i, c := range v {
 		inner[i] = expr.Read(c.Value, sqltree.LocationOf(node))
-		columns = append(columns, test[i].Columns()...)
-		nullable = nullable || test[i].Nullable() || c.Value.Nullable
+		q.columns = append(q.columns, test[i].Columns()...)
+		q.nullable = q.nullable || test[i].Nullable() || c.Value.Nullable
 	}
-	left, right, err := expr.Compared(name, test, inner, s, sqltree.LocationOf(node))
-	if err != nil {
+	if q.left, q.right, err = expr.Compared(name, test, inner, s, sqltree.LocationOf(node)); err != nil {
 		return nil, s.binder.Refusal(err)
 	}
-	compare := func() query.Scalar {
-		return query.Compared{Left: left, Op: name, Word: word, Query: r.Select(relation.UnnamedOutputs(right)...)}
-	}
-	compared := expr.ComparedWork(name, test, inner)
+	q.work = expr.ComparedWork(name, test, inner)
 	if !r.Private() || s.semiJoined(r) {
 		s.use(r)
-		work := relation.SubqueryWork(r, len(s.read) > 0, name == "=" && word == "ANY", compared)
-		return expr.Predicate(compare(), nil, nullable, columns, work, sqltree.LocationOf(node)), nil
+		work := relation.SubqueryWork(r, len(s.read) > 0, name == "=" && word == "ANY", q.work)
+		return expr.Predicate(q.sql(), nil, q.nullable, q.columns, work, sqltree.LocationOf(node)), nil
 	}
 	outer := s.joinUnits(r, test)
 	if outer == nil || name != "=" || word != "ANY" {
 		return nil, s.refuseIn(node)
 	}
 	s.use(r)
-	// The rows of other units are not equal, and a NULL in one of them must not decide.
-	sql, joined := relation.ExistsRows(r, true)
-	if len(test) > 1 {
-		sql, joined = compare(), nil
+	return q.inUnit(outer, len(test)), nil
+}
+
+// comparison is a comparison of expressions with the rows of a subquery.
+type comparison struct {
+	node       *pg_query.Node
+	name, word string // = and ANY
+	left       []query.Scalar
+	rows       *relation.Relation
+	right      []query.Scalar // what the rows select
+	columns    []*expr.Column // that it reads
+	nullable   bool
+	work       int64 // of comparing with one row
+}
+
+// sql prints it.
+func (q *comparison) sql() query.Scalar {
+	return query.Compared{Left: q.left, Op: q.name, Word: q.word, Query: q.rows.Select(relation.UnnamedOutputs(q.right)...)}
+}
+
+// inUnit is IN of rows that joinUnits has restricted to the unit of the outer row. The rows of other units are not equal, and a NULL
+// in one of them must not decide.
+func (q *comparison) inUnit(outer *relation.Column, width int) *expr.Expr {
+	sql, joined := relation.ExistsRows(q.rows, true)
+	if width > 1 {
+		sql, joined = q.sql(), nil
 	}
 	if outer.Value.Nullable {
 		known := func(sql query.Scalar) query.Scalar {
@@ -141,8 +159,8 @@ func (s *Scope) quantified(node *pg_query.Node, l *pg_query.SubLink, sub *pg_que
 			joined = known(joined)
 		}
 	}
-	work := relation.SubqueryWork(r, true, false, compared)
-	return expr.Predicate(sql, joined, outer.Value.Nullable || nullable && len(test) > 1, columns, work, sqltree.LocationOf(node)), nil
+	work := relation.SubqueryWork(q.rows, true, false, q.work)
+	return expr.Predicate(sql, joined, outer.Value.Nullable || q.nullable && width > 1, q.columns, work, sqltree.LocationOf(q.node))
 }
 
 // joinUnits restricts a subquery to the unit of the outer row, where a compared column does it, and gives the outer one; nil if none does.
