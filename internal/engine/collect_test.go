@@ -79,7 +79,7 @@ func TestCollectorOrdersSelectedGroupsByKey(t *testing.T) {
 
 func TestDrawKeepsChainedSumsInTheirRange(t *testing.T) {
 	releases := []mechanism.Release{
-		{Kind: mechanism.Chained, Sensitivity: 60, PerRow: mechanism.Interval{Lo: -60, Hi: 60}, CountRef: 1, Groups: 1, Weight: 1},
+		{Kind: mechanism.SumGivenCount, Sensitivity: 60, PerRow: mechanism.Interval{Lo: -60, Hi: 60}, CountRef: 1, Groups: 1, Weight: 1},
 		{Kind: mechanism.Scalar, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 1000}}, Groups: 1, Weight: 1},
 	}
 	plan := &rewrite.Plan{Blocks: []rewrite.Block{{Releases: releases, Keys: [][]*rewrite.Canonical{{}}, Epsilon: 1}}}

@@ -49,7 +49,7 @@ func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Releas
 			switch r.Kind {
 			case mechanism.Quantile:
 				out.Values[i][at] = prepared.DrawQuantile(src, m.histograms[i][g])
-			case mechanism.Chained:
+			case mechanism.SumGivenCount:
 				out.Values[i][at] = prepared.Draw(src, m.exact[i][g], out.Values[r.CountRef][at])
 			default:
 				out.Values[i][at] = prepared.Draw(src, m.exact[i][g], 0)
@@ -64,7 +64,7 @@ func drawOrder(releases []mechanism.Release) []int {
 	order := make([]int, 0, len(releases))
 	for _, chained := range []bool{false, true} {
 		for i, r := range releases {
-			if (r.Kind == mechanism.Chained) == chained {
+			if (r.Kind == mechanism.SumGivenCount) == chained {
 				order = append(order, i)
 			}
 		}
@@ -74,7 +74,7 @@ func drawOrder(releases []mechanism.Release) []int {
 
 // countOf returns the released count that the range of a chained sum follows from; 0 for other releases.
 func (r released) countOf(release mechanism.Release, g int) int64 {
-	if release.Kind != mechanism.Chained {
+	if release.Kind != mechanism.SumGivenCount {
 		return 0
 	}
 	return r.Values[release.CountRef][g]

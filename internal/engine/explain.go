@@ -196,7 +196,7 @@ func rangeText(r mechanism.Release, step float64) string {
 		}
 		return strconv.FormatFloat(r.Grid.Origin+step*float64(z), 'g', 15, 64)
 	}
-	if r.Kind == mechanism.Chained {
+	if r.Kind == mechanism.SumGivenCount {
 		return fmt.Sprintf("[n·%s, n·%s], n the released count", number(step*float64(r.PerRow.Lo)), number(step*float64(r.PerRow.Hi)))
 	}
 	text := ""
@@ -233,7 +233,7 @@ func (x explanation) lines() []string {
 		switch {
 		case r.Margin != nil:
 			out = append(out, "margin: ±"+number(*r.Margin)+" (95%)")
-		case r.Kind == mechanism.Chained:
+		case r.Kind == mechanism.SumGivenCount:
 			out = append(out, "margin: follows from the released values")
 		}
 		for i, c := range r.Candidates {

@@ -115,7 +115,7 @@ func (p *calibrated) margin(block int, column rewrite.Column, r released) (least
 			if column.Average {
 				m = ratioMargin(first.PerRow, float64(z), m, float64(n), count)
 			} else {
-				m += math.Abs(float64(column.Twice)) * count
+				m += math.Abs(float64(column.DoubledCenter)) * count
 			}
 		}
 		least, most = math.Min(least, m*first.Grid.Step), math.Max(most, m*first.Grid.Step)

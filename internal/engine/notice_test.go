@@ -20,7 +20,7 @@ func TestRatioMarginCovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, err := mechanism.Prepare(mechanism.Release{Kind: mechanism.Chained, Sensitivity: 60, Groups: 1, PerRow: row}, mechanism.Guarantee{Epsilon: .25})
+	sum, err := mechanism.Prepare(mechanism.Release{Kind: mechanism.SumGivenCount, Sensitivity: 60, Groups: 1, PerRow: row}, mechanism.Guarantee{Epsilon: .25})
 	if err != nil {
 		t.Fatal(err)
 	}

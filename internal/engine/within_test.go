@@ -17,7 +17,7 @@ func TestWithin(t *testing.T) {
 	count := mechanism.Release{Name: "count(*)", Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: 100000}}, Sensitivity: 1, Groups: 2, Weight: 1, Grid: mechanism.Grid{Step: 1}}
 	wanted := count
 	wanted.Name, wanted.Margin = "count(x)", 40
-	chained := mechanism.Release{Name: "avg(x)", Kind: mechanism.Chained, PerRow: mechanism.Interval{Lo: -60, Hi: 60}, Sensitivity: 60, Groups: 2, Weight: 1, Grid: mechanism.Grid{Step: 1}}
+	chained := mechanism.Release{Name: "avg(x)", Kind: mechanism.SumGivenCount, PerRow: mechanism.Interval{Lo: -60, Hi: 60}, Sensitivity: 60, Groups: 2, Weight: 1, Grid: mechanism.Grid{Step: 1}}
 	plan := &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{
 		{Epsilon: .75, Releases: []mechanism.Release{wanted, count, chained}}, {Epsilon: .25, Releases: []mechanism.Release{count}},
 	}}

@@ -7,7 +7,7 @@ var everywhere = []segment{{1, 2 * limit, true}, {0, 2 * limit, false}}
 // trusted. count is the released n̂ of a Chained release, whose range is [n̂·PerRow.Lo, n̂·PerRow.Hi] and which releases 0
 // for n̂ ≤ 0; it is ignored by Scalar releases. The number of random words does not depend on exact (sampler.go).
 func (p *Prepared) Draw(s *Source, exact, count int64) int64 {
-	if p.release.Kind == Chained && count <= 0 {
+	if p.release.Kind == SumGivenCount && count <= 0 {
 		return 0
 	}
 	v := p.rangeAt(count)

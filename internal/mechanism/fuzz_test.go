@@ -19,7 +19,7 @@ func FuzzPrepare(f *testing.F) {
 		r.Choice.Bounding = []Bounding{"", Truncate, Fold, Denoise, Clamp}[choice/3%5]
 		r.Choice.Calibration = []Calibration{"", Tight, Paper}[choice/15%3]
 		if choice >= 200 {
-			r.Kind, r.PerRow = Chained, Interval{lo, hi}
+			r.Kind, r.PerRow = SumGivenCount, Interval{lo, hi}
 		}
 		p, err := prepare(r, Guarantee{eps, del})
 		if err != nil {
@@ -30,7 +30,7 @@ func FuzzPrepare(f *testing.F) {
 		v := p.rangeAt(count)
 		for range 8 {
 			z := p.Draw(src, exact, count)
-			if v.nearest(z) != z && !(r.Kind == Chained && count <= 0 && z == 0) {
+			if v.nearest(z) != z && !(r.Kind == SumGivenCount && count <= 0 && z == 0) {
 				t.Fatalf("%+v, %v: released %d outside %v", r, p.guarantee, z, v)
 			}
 			if m, s := p.Margin(z, count), p.StdDev(z, count); !(m >= 0 && s >= 0 && m < 1e19 && s < 1e19) {

@@ -122,7 +122,7 @@ func (p *Prepared) Margin(released, count int64) float64 {
 // hullAt is the range's hull; false where a release says nothing (selection, a count of no rows, a one-point range).
 func (p *Prepared) hullAt(count int64) (Interval, bool) {
 	switch {
-	case p.release.Kind == Selection, p.release.Kind == Chained && count <= 0:
+	case p.release.Kind == Selection, p.release.Kind == SumGivenCount && count <= 0:
 		return Interval{}, false
 	case p.release.Kind == Quantile:
 		return p.rank.hull, true
@@ -143,11 +143,11 @@ func (p *Prepared) StdDev(released, count int64) float64 {
 		return math.Sqrt((b-a)*(b-a)/12 + (s-(a+b)/2)*(s-(a+b)/2))
 	}
 	d := p.candidates[p.chosen].design
-	if p.task.open && p.release.Kind != Chained && math.Min(s-float64(h.Lo), float64(h.Hi)-s) > 50*d.scale() {
+	if p.task.open && p.release.Kind != SumGivenCount && math.Min(s-float64(h.Lo), float64(h.Hi)-s) > 50*d.scale() {
 		return d.openErrors()
 	}
 	d.v = Range{h}
-	if p.release.Kind != Chained {
+	if p.release.Kind != SumGivenCount {
 		d.v = p.task.v
 	}
 	return math.Sqrt(math.Max(0, d.squaredError(s)))
@@ -168,7 +168,7 @@ func (p *Prepared) PlannedMargin() float64 {
 	if p.quantile == nil {
 		return 0
 	}
-	if p.release.Kind == Chained {
+	if p.release.Kind == SumGivenCount {
 		return p.quantile()
 	}
 	return math.Min(p.quantile(), float64(p.task.v.hull().span()))

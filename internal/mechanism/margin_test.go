@@ -23,8 +23,8 @@ var marginReleases = []struct {
 	{"clamped", Release{Kind: Scalar, Range: Range{{0, 30}}, Sensitivity: 3, Choice: Choice{Noise: Laplace, Bounding: Clamp}}, Guarantee{Epsilon: .7}},
 	{"gaps truncated", Release{Kind: Scalar, Range: Range{{0, 9}, {30, 40}}, Sensitivity: 3, Choice: Choice{Noise: Laplace, Bounding: Truncate}}, Guarantee{Epsilon: .7}},
 	{"gaps folded", Release{Kind: Scalar, Range: Range{{0, 9}, {30, 40}}, Sensitivity: 3, Choice: Choice{Noise: Laplace, Bounding: Fold}}, Guarantee{Epsilon: .7}},
-	{"chained", Release{Kind: Chained, PerRow: Interval{-20, 30}, Sensitivity: 30}, Guarantee{Epsilon: 1}},
-	{"chained truncated", Release{Kind: Chained, PerRow: Interval{-20, 30}, Sensitivity: 30, Choice: Choice{Noise: Laplace, Bounding: Truncate}}, Guarantee{.5, 1e-6}},
+	{"chained", Release{Kind: SumGivenCount, PerRow: Interval{-20, 30}, Sensitivity: 30}, Guarantee{Epsilon: 1}},
+	{"chained truncated", Release{Kind: SumGivenCount, PerRow: Interval{-20, 30}, Sensitivity: 30, Choice: Choice{Noise: Laplace, Bounding: Truncate}}, Guarantee{.5, 1e-6}},
 }
 
 // Wherever the true value is, 95% of the releases are within their own margin, and the interval says the same.

@@ -77,7 +77,7 @@ func prepare(r Release, g Guarantee) (*Prepared, error) {
 		return p, p.prepareSelection(per)
 	}
 	t := task{delta: float64(r.Sensitivity), g: per, groups: r.Groups, total: g}
-	if r.Kind == Chained {
+	if r.Kind == SumGivenCount {
 		t.v, t.open = Range{{-limit, limit}}, true
 	} else {
 		var lo, hi bool
@@ -126,7 +126,7 @@ func check(r *Release, g Guarantee) error {
 	switch r.Kind {
 	case Scalar, Quantile:
 		return r.Range.check()
-	case Chained:
+	case SumGivenCount:
 		if r.PerRow.Lo > r.PerRow.Hi {
 			return fmt.Errorf("per-row range: lower end %d is above upper end %d", r.PerRow.Lo, r.PerRow.Hi)
 		}
@@ -203,7 +203,7 @@ func (p *Prepared) Epsilon() float64 { return p.guarantee.Epsilon }
 
 // rangeAt is the closed valid set: for Chained the one that follows from the released count.
 func (p *Prepared) rangeAt(count int64) Range {
-	if p.release.Kind != Chained {
+	if p.release.Kind != SumGivenCount {
 		return p.task.v
 	}
 	return Range{{scaled(p.release.PerRow.Lo, count), scaled(p.release.PerRow.Hi, count)}}

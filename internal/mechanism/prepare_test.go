@@ -36,7 +36,7 @@ func TestBadInput(t *testing.T) {
 		{Release{Kind: Scalar, Range: Range{{0, NoUpper}, {5, 9}}}, Guarantee{Epsilon: 1}, "only its outer ends"},
 		{Release{Kind: Scalar, Range: Range{{0, 5}, {NoLower, 9}}}, Guarantee{Epsilon: 1}, "only its outer ends"},
 		{Release{Kind: Scalar, Range: Range{{NoLower, 5}, {7, 9}}}, Guarantee{Epsilon: 1}, "must have both ends"},
-		{Release{Kind: Chained, PerRow: Interval{3, 2}}, Guarantee{Epsilon: 1}, "per-row range"},
+		{Release{Kind: SumGivenCount, PerRow: Interval{3, 2}}, Guarantee{Epsilon: 1}, "per-row range"},
 		{Release{Kind: Quantile, Range: Range{{0, NoUpper}}}, Guarantee{Epsilon: 1}, "both ends"},
 		{Release{Kind: Quantile, Range: ok, Fraction: 1.5}, Guarantee{Epsilon: 1}, "between 0 and 1"},
 		{Release{Kind: Quantile, Range: ok, Fraction: math.NaN()}, Guarantee{Epsilon: 1}, "between 0 and 1"},
@@ -46,7 +46,7 @@ func TestBadInput(t *testing.T) {
 		{Release{Kind: Scalar, Range: ok, Choice: Choice{Calibration: "loose"}}, Guarantee{Epsilon: 1}, `calibration "loose" is unknown`},
 		{Release{Kind: Scalar, Range: ok, Choice: Choice{Noise: Gaussian, Bounding: Fold}}, Guarantee{Epsilon: 1}, "no pure epsilon"},
 		{Release{Kind: Scalar, Range: Range{{0, NoUpper}}, Choice: Choice{Noise: Gaussian}}, Guarantee{Epsilon: 1}, "fixed finite range"},
-		{Release{Kind: Chained, PerRow: Interval{0, 9}, Choice: Choice{Bounding: Denoise}}, Guarantee{Epsilon: 1}, "denoise needs"},
+		{Release{Kind: SumGivenCount, PerRow: Interval{0, 9}, Choice: Choice{Bounding: Denoise}}, Guarantee{Epsilon: 1}, "denoise needs"},
 		{Release{Kind: Scalar, Range: ok, Choice: Choice{Bounding: Fold, Calibration: Paper}}, Guarantee{Epsilon: 1}, "papers calibrate truncation only"},
 		{Release{Kind: Scalar, Range: Range{{0, 1}, {1 << 40, 1 << 41}}, Sensitivity: 1, Choice: Choice{Noise: Gaussian, Bounding: Truncate}}, Guarantee{Epsilon: 10}, "cannot cross a gap"},
 	} {
@@ -101,7 +101,7 @@ func TestWidestNoise(t *testing.T) {
 		{Kind: Scalar, Range: Range{{0, limit}}, Sensitivity: limit, Choice: Choice{Noise: Gaussian}},
 		{Kind: Scalar, Range: Range{{0, limit}}, Sensitivity: limit, Choice: Choice{Bounding: Fold}},
 		{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: limit},
-		{Kind: Chained, PerRow: Interval{-limit, limit}, Sensitivity: limit},
+		{Kind: SumGivenCount, PerRow: Interval{-limit, limit}, Sensitivity: limit},
 		{Kind: Scalar, Range: Range{{0, 3}}, Sensitivity: limit},
 	} {
 		p, err := Prepare(c, Guarantee{Epsilon: 2e-6})
@@ -130,7 +130,7 @@ func TestWidestNoise(t *testing.T) {
 
 func TestChained(t *testing.T) {
 	src := seededSource(5)
-	p, err := Prepare(Release{Kind: Chained, PerRow: Interval{-3, 5}, Sensitivity: 5}, Guarantee{Epsilon: .2})
+	p, err := Prepare(Release{Kind: SumGivenCount, PerRow: Interval{-3, 5}, Sensitivity: 5}, Guarantee{Epsilon: .2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestChained(t *testing.T) {
 // A chained release is charged for every range that its count may produce: enumerate ranges against the one curve.
 func TestChainedCurveIsSupremum(t *testing.T) {
 	for _, choice := range []Choice{{Laplace, Truncate, Tight}, {Laplace, Fold, Tight}, {Gaussian, Truncate, Tight}, {Gaussian, Fold, Tight}} {
-		p, err := Prepare(Release{Kind: Chained, PerRow: Interval{-3, 5}, Sensitivity: 5, Choice: choice}, Guarantee{1, 1e-3})
+		p, err := Prepare(Release{Kind: SumGivenCount, PerRow: Interval{-3, 5}, Sensitivity: 5, Choice: choice}, Guarantee{1, 1e-3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestGroups(t *testing.T) {
 func TestPaperOnOpenRanges(t *testing.T) {
 	for _, r := range []Release{
 		{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 3, Choice: Choice{Noise: Laplace, Calibration: Paper}},
-		{Kind: Chained, PerRow: Interval{0, 3}, Sensitivity: 3, Choice: Choice{Noise: Laplace, Calibration: Paper}},
+		{Kind: SumGivenCount, PerRow: Interval{0, 3}, Sensitivity: 3, Choice: Choice{Noise: Laplace, Calibration: Paper}},
 	} {
 		p, err := Prepare(r, Guarantee{Epsilon: .5})
 		if err != nil {

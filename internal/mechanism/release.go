@@ -53,10 +53,10 @@ type Grid struct{ Origin, Step float64 }
 type Kind string
 
 const (
-	Scalar    Kind = "scalar"    // one integer, range fixed by policy or type
-	Chained   Kind = "chained"   // a sum whose range follows from a count released before it (docs/mechanisms.md, section 11)
-	Quantile  Kind = "quantile"  // exponential mechanism on the grid of Range (docs/mechanisms.md, section 9)
-	Selection Kind = "selection" // (ε,δ) partition selection on the number of units (docs/mechanisms.md, section 10)
+	Scalar        Kind = "scalar"    // one integer, range fixed by policy or type
+	SumGivenCount Kind = "chained"   // a sum whose range follows from a count released before it (docs/mechanisms.md, section 11)
+	Quantile      Kind = "quantile"  // exponential mechanism on the grid of Range (docs/mechanisms.md, section 9)
+	Selection     Kind = "selection" // (ε,δ) partition selection on the number of units (docs/mechanisms.md, section 10)
 )
 
 // Release describes one noisy answer before any data is read: the one object that ledger, explain, cache, NOTICE and

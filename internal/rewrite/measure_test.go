@@ -207,7 +207,7 @@ func noiseless(k *rewrite.Block, e *exact, name string) []int64 {
 	for i, r := range k.Releases {
 		lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
 		switch r.Kind {
-		case mechanism.Chained:
+		case mechanism.SumGivenCount:
 			n := out[r.CountRef]
 			lo, hi = n*r.PerRow.Lo, n*r.PerRow.Hi
 		case mechanism.Scalar:

@@ -15,11 +15,11 @@ import (
 func (b *planning) verifyPlan(p *Plan, index []int) error {
 	for i, k := range b.Blocks {
 		block := &p.Blocks[index[i]]
-		if err := measure.Verify(b.Base, block.Measure.Text, k.Src.Tables); err != nil {
+		if err := measure.Verify(b.Base, block.Measure.Text, k.Source.Tables); err != nil {
 			return err
 		}
 		for _, h := range block.Histograms {
-			if err := measure.Verify(b.Base, h.Measure.Text, k.Src.Tables); err != nil {
+			if err := measure.Verify(b.Base, h.Measure.Text, k.Source.Tables); err != nil {
 				return err
 			}
 		}
@@ -62,15 +62,15 @@ func (b *planning) printBlocks(p *Plan) []int {
 	seen := map[string]int{}
 	for i, k := range b.Blocks {
 		block := Block{}
-		if !k.Src.Empty {
+		if !k.Source.Empty {
 			block = Block{Releases: k.Releases, Select: k.SelectRelease(), Columns: k.Columns, Steps: k.Steps}
-			if k.Pick {
-				block.Picked, block.Unit = k.Groups, k.Src.UnitName
+			if k.PicksGroups {
+				block.Picked, block.Unit = k.MaxPartitionsContributed, k.Source.UnitName
 			}
-			if totals, releases := measure.Query(b.Base, k); totals != nil {
+			if totals, releases := measure.Integers(b.Base, k); totals != nil {
 				block.Measure, block.Measured = query.Print(totals), releases
 			}
-			for _, h := range k.Hists {
+			for _, h := range k.Histograms {
 				block.Histograms = append(block.Histograms, Histogram{Measure: query.Print(measure.Histogram(b.Base, k, h)), Releases: h.Releases})
 			}
 		}
@@ -133,7 +133,7 @@ func (b *planning) costs(p *Plan) {
 	p.Epsilon, p.EpsilonMax = b.Schema.Policy.Defaults.Epsilon, b.Schema.Policy.Defaults.EpsilonMax
 	first := true
 	for _, k := range b.Blocks {
-		for _, t := range k.Src.Tables {
+		for _, t := range k.Source.Tables {
 			if t.Public {
 				continue
 			}
@@ -154,7 +154,7 @@ func (b *planning) costs(p *Plan) {
 // proofs collects what the plan relies on, each once.
 func (b *planning) proofs(p *Plan) {
 	for _, k := range b.Blocks {
-		for _, f := range slices.Concat(k.Src.Proofs, k.Proofs) {
+		for _, f := range slices.Concat(k.Source.Proofs, k.Proofs) {
 			if !slices.ContainsFunc(p.Proofs, f.Equal) {
 				p.Proofs = append(p.Proofs, f)
 			}

@@ -55,25 +55,25 @@ func (f *finishText) block(u union, set []int, k *release.Block, number int) str
 		names = append(names, fmt.Sprintf("k%d", i+1))
 	}
 	constants := ""
-	if k.Src.Empty {
+	if k.Source.Empty {
 		constants = emptyValues(k)
 	}
 	for i := range k.Releases {
-		if k.Src.Empty {
+		if k.Source.Empty {
 			break
 		}
 		arrays = append(arrays, f.arg(FinishArg{Type: pgtype.Int8ArrayOID, Block: number, Key: -1, Release: i}, "int8[]"))
-		names = append(names, string(release.Released(i)))
+		names = append(names, string(release.ReleasedColumn(i)))
 	}
 	for _, d := range k.Derived {
-		if k.Src.Empty {
+		if k.Source.Empty {
 			break
 		}
 		oid, cast := uint32(pgtype.Int8ArrayOID), "int8[]"
-		if d.What == aggregate.DerivedStddev {
+		if d.Quantity == aggregate.DerivedStddev {
 			oid, cast = pgtype.Float8ArrayOID, "float8[]"
 		}
-		arrays = append(arrays, f.arg(FinishArg{Type: oid, Block: number, Key: -1, Release: d.Release, Derived: d.What}, cast))
+		arrays = append(arrays, f.arg(FinishArg{Type: oid, Block: number, Key: -1, Release: d.Release, Derived: d.Quantity}, cast))
 		names = append(names, d.Name)
 	}
 	for i, o := range k.Outputs {
@@ -123,7 +123,7 @@ type FinishArg struct {
 func emptyValues(k *release.Block) string {
 	var values []string
 	for i := range k.Releases {
-		values = append(values, "0::pg_catalog.int8 AS "+string(release.Released(i)))
+		values = append(values, "0::pg_catalog.int8 AS "+string(release.ReleasedColumn(i)))
 	}
 	for _, d := range k.Derived {
 		values = append(values, "0::pg_catalog.int8 AS "+d.Name)

@@ -8,7 +8,7 @@ import (
 )
 
 // pickOrder orders a unit's groups by keyed hash, then by the group: a choice that depends on this unit's rows alone.
-func (t *measurement) pickOrder(of *query.Alias) []query.Scalar {
+func (t *builder) pickOrder(of *query.Alias) []query.Scalar {
 	groups := columns(of, t.groupNames())
 	text := query.Scalar(query.F("{}::pg_catalog.text", of.Column("u")))
 	for _, c := range groups {
@@ -19,26 +19,26 @@ func (t *measurement) pickOrder(of *query.Alias) []query.Scalar {
 
 // ranked keeps, of rows that name their unit, the first of each unit in each group by order, in at most C groups. column is what a row
 // has beside its unit and its group.
-func (t *measurement) ranked(rows query.Query, column string, order []query.Scalar, first int64) query.Query {
+func (t *builder) ranked(rows query.Query, column string, order []query.Scalar, first int64) query.Query {
 	w, groups := rankedAlias, t.groupNames()
 	unit := w.Column("u")
 	outputs := append(named(w, append(append([]string{"u"}, groups...), column)...),
 		query.Output{X: query.Pick{Partition: append([]query.Scalar{unit}, columns(w, groups)...), Order: order}, Name: "pick"})
 	where := []query.Scalar{query.First{Rank: w.Column("pick"), N: first}}
-	if t.k.Pick {
+	if t.k.PicksGroups {
 		pick := query.Pick{Partition: []query.Scalar{unit}, Order: t.pickOrder(w), Groups: true}
 		outputs = append(outputs, query.Output{X: pick, Name: "pick_group"})
-		where = append(where, query.First{Rank: w.Column("pick_group"), N: t.k.Groups})
+		where = append(where, query.First{Rank: w.Column("pick_group"), N: t.k.MaxPartitionsContributed})
 	}
 	inner := &query.Select{Outputs: outputs, From: &query.Derived{Query: rows, As: w}}
 	return &query.Select{Outputs: named(w, append(groups, column)...), From: &query.Derived{Query: inner, As: w}, Where: where}
 }
 
-// ofUnit clamps the integer of one unit. A sum that is divided by a count shrinks as the count does where a unit has more rows than
+// clampedOfUnit clamps the integer of one unit. A sum that is divided by a count shrinks as the count does where a unit has more rows than
 // it may: a mean of its rows stays what it is.
-func ofUnit(k *release.Block, ms []release.Integer, m release.Integer, i int) query.Scalar {
+func clampedOfUnit(k *release.Block, ms []release.Measurement, m release.Measurement, i int) query.Scalar {
 	s := unitsAlias.Column(fmt.Sprintf("s%d", i+1))
-	if !m.Chained || k.Src.Proven {
+	if !m.SumGivenCount || k.Source.Proven {
 		return m.Clamped(s)
 	}
 	for n, o := range ms {
@@ -46,8 +46,8 @@ func ofUnit(k *release.Block, ms []release.Integer, m release.Integer, i int) qu
 			continue
 		}
 		count := unitsAlias.Column(fmt.Sprintf("s%d", n+1))
-		fewer := query.F("pg_catalog.div({}::pg_catalog.numeric * {}, {})", s, k.Src.MaxRowsPerUnit, count)
-		return query.F("CASE WHEN {} > {} THEN {}::pg_catalog.int8 ELSE {} END", count, k.Src.MaxRowsPerUnit, m.Clamped(fewer), m.Clamped(s))
+		fewer := query.F("pg_catalog.div({}::pg_catalog.numeric * {}, {})", s, k.Source.MaxRowsPerUnit, count)
+		return query.F("CASE WHEN {} > {} THEN {}::pg_catalog.int8 ELSE {} END", count, k.Source.MaxRowsPerUnit, m.Clamped(fewer), m.Clamped(s))
 	}
 	return m.Clamped(s)
 }

@@ -5,11 +5,11 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
-// distinctOf gives groups and the number of distinct values of every group; one unit adds at most m.hi values to a group.
-func (t *measurement) distinctOf(m release.Integer) query.Query {
+// distinctOf gives groups and the number of distinct values of every group; one unit adds at most m.Hi values to a group.
+func (t *builder) distinctOf(m release.Measurement) query.Query {
 	k := t.k
 	value := query.Output{X: m.Distinct, Name: "v"}
-	src := k.Src.FilteredBy(m.Where)
+	src := k.Source.FilteredBy(m.Where)
 	count := query.Output{X: query.F("count(DISTINCT {})", rankedAlias.Column("v")), Name: "m1"}
 	if k.Single() {
 		rows := &query.Select{

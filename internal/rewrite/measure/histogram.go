@@ -6,10 +6,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
-// Histogram is the sparse histogram of a quantile's argument: group, grid step, rows; at most h.rows rows of a unit.
+// Histogram makes the sparse histogram of a quantile's argument: group, grid step, rows; at most h.MaxRowsPerUnit rows of a unit.
 func Histogram(b *relation.Base, k *release.Block, h release.Histogram) query.Query {
-	t := &measurement{b: b, k: k}
-	src, step := k.Src.FilteredBy(h.Where), query.Output{X: h.Sql, Name: "z"}
+	t := &builder{b: b, k: k}
+	src, step := k.Source.FilteredBy(h.Where), query.Output{X: h.SQL, Name: "z"}
 	outputs := relation.UnnamedOutputs(columns(sparseAlias, append(t.groupNames(), "z")))
 	groups := len(outputs)
 	if groups == 1 {
@@ -27,7 +27,7 @@ func Histogram(b *relation.Base, k *release.Block, h release.Histogram) query.Qu
 	} else {
 		rows = t.numbered(src.Select(append(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), step)...), []string{"u", "z"})
 		z := rankedAlias.Column("z")
-		rows = t.ranked(rows, "z", []query.Scalar{t.hashed("hashint8extended", z), z}, h.Rows)
+		rows = t.ranked(rows, "z", []query.Scalar{t.hashed("hashint8extended", z), z}, h.MaxRowsPerUnit)
 	}
 	return &query.Select{Outputs: append(outputs, query.Output{X: number}), From: &query.Derived{Query: rows, As: sparseAlias}, Groups: groups}
 }

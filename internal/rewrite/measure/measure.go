@@ -11,44 +11,43 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
-// measurement makes the queries of one block.
-type measurement struct {
+// builder makes the queries of one block.
+type builder struct {
 	b *relation.Base
 	k *release.Block
 }
 
 // Names of the query levels of a measure query.
 var (
-	unitsAlias   = query.Named("u") // the integers of each unit in each group
-	keyedAlias   = query.Named("q") // rows that are about to be numbered
-	rankedAlias  = query.Named("w") // rows of one unit that are ranked
-	partAlias    = query.Named("p") // one part of several that are added
-	groupsAlias  = query.Named("g") // the groups of the answer
-	sparseAlias  = query.Named("h") // steps of a histogram
-	elementAlias = query.Named("v") // values of a domain
+	unitsAlias  = query.Named("u") // the integers of each unit in each group
+	keyedAlias  = query.Named("q") // rows that are about to be numbered
+	rankedAlias = query.Named("w") // rows of one unit that are ranked
+	partAlias   = query.Named("p") // one part of several that are added
+	groupsAlias = query.Named("g") // the groups of the answer
+	sparseAlias = query.Named("h") // steps of a histogram
 )
 
-// Query is the query for all integers of a block, and the releases that its columns are.
-func Query(b *relation.Base, k *release.Block) (query.Query, []int) {
-	if len(k.Measured) == 0 && !k.Selected {
+// Integers makes the query for all integers of a block, and names the releases that its columns are of.
+func Integers(b *relation.Base, k *release.Block) (query.Query, []int) {
+	if len(k.Measurements) == 0 && !k.Selected {
 		return nil, nil
 	}
-	t := &measurement{b: b, k: k}
-	var plain []release.Integer
+	t := &builder{b: b, k: k}
+	var plain []release.Measurement
 	var order []int
-	for _, m := range k.Measured {
+	for _, m := range k.Measurements {
 		if m.Distinct == nil {
 			plain = append(plain, m)
 			order = append(order, m.Release)
 		}
 	}
 	var parts []query.Query
-	width := len(k.Measured)
+	width := len(k.Measurements)
 	if len(plain) > 0 || k.Selected {
 		parts = append(parts, t.part(t.groupsOf(plain), 0, len(plain), true))
 	}
 	at := len(plain)
-	for _, m := range k.Measured {
+	for _, m := range k.Measurements {
 		if m.Distinct != nil {
 			parts = append(parts, t.part(t.distinctOf(m), at, 1, false))
 			order = append(order, m.Release)
@@ -62,11 +61,11 @@ func Query(b *relation.Base, k *release.Block) (query.Query, []int) {
 	return t.totals(total, width), order
 }
 
-// keyNames are k1, k2….
-func (t *measurement) keyNames() []string { return numbered("k", len(t.k.Keys)) }
+// keyNames gives the names of the key columns: k1, k2….
+func (t *builder) keyNames() []string { return numbered("k", len(t.k.Keys)) }
 
-// groupNames are what a group is known by once its keys are numbered: its ordinal, or under selection its keys.
-func (t *measurement) groupNames() []string {
+// groupNames gives the columns that identify a group once its keys are numbered: its ordinal, or under selection its keys.
+func (t *builder) groupNames() []string {
 	if t.k.Selected {
 		return t.keyNames()
 	}
@@ -76,8 +75,8 @@ func (t *measurement) groupNames() []string {
 	return []string{"o"}
 }
 
-// keyOutputs are the keys of a row.
-func (t *measurement) keyOutputs() []query.Output {
+// keyOutputs selects the keys of a row.
+func (t *builder) keyOutputs() []query.Output {
 	var out []query.Output
 	for i, g := range t.k.Keys {
 		sql := g.SQL()
@@ -91,10 +90,10 @@ func (t *measurement) keyOutputs() []query.Output {
 	return out
 }
 
-// unitOutput is the unit of a row.
-func (t *measurement) unitOutput() query.Output { return query.Output{X: t.k.Src.Unit, Name: "u"} }
+// unitOutput selects the unit of a row.
+func (t *builder) unitOutput() query.Output { return query.Output{X: t.k.Source.Unit, Name: "u"} }
 
-// named are columns of an item, under their own names.
+// named selects columns of an item under their own names.
 func named(of *query.Alias, names ...string) []query.Output {
 	out := make([]query.Output, len(names))
 	for i, n := range names {
@@ -120,7 +119,7 @@ func numbered(prefix string, n int) []string {
 }
 
 // groupsOf gives groups, under selection the number of units n, and integers m1… of every group.
-func (t *measurement) groupsOf(ms []release.Integer) query.Query {
+func (t *builder) groupsOf(ms []release.Measurement) query.Query {
 	k := t.k
 	groups := named(unitsAlias, t.groupNames()...)
 	if k.Single() {
@@ -135,31 +134,31 @@ func (t *measurement) groupsOf(ms []release.Integer) query.Query {
 	}
 	units := t.numbered(t.aggregated(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), "s", ms), append([]string{"u"}, numbered("s", len(ms))...))
 	var where []query.Scalar
-	if k.Pick {
+	if k.PicksGroups {
 		all := append(append([]string{"u"}, t.groupNames()...), numbered("s", len(ms))...)
 		pick := query.Pick{Partition: []query.Scalar{unitsAlias.Column("u")}, Order: t.pickOrder(unitsAlias)}
 		units = &query.Select{Outputs: append(named(unitsAlias, all...), query.Output{X: pick, Name: "pick"}), From: &query.Derived{Query: units, As: unitsAlias}}
-		where = []query.Scalar{query.First{Rank: unitsAlias.Column("pick"), N: k.Groups}}
+		where = []query.Scalar{query.First{Rank: unitsAlias.Column("pick"), N: k.MaxPartitionsContributed}}
 	}
 	n := len(groups)
 	if k.Selected {
 		groups = append(groups, query.Output{X: query.Raw("count(*)"), Name: "n"})
 	}
 	for i, m := range ms {
-		groups = append(groups, query.Output{X: query.F("COALESCE(sum({}), 0)", ofUnit(k, ms, m, i)), Name: fmt.Sprintf("m%d", i+1)})
+		groups = append(groups, query.Output{X: query.F("COALESCE(sum({}), 0)", clampedOfUnit(k, ms, m, i)), Name: fmt.Sprintf("m%d", i+1)})
 	}
 	return &query.Select{Outputs: groups, From: &query.Derived{Query: units, As: unitsAlias}, Where: where, Groups: n}
 }
 
-// hashed is a keyed hash of a value.
-func (t *measurement) hashed(function string, x query.Scalar) query.Scalar {
+// hashed prints a keyed hash of a value.
+func (t *builder) hashed(function string, x query.Scalar) query.Scalar {
 	return query.F("pg_catalog.{}({}, {})", function, x, release.Parameter(pgtype.Int8OID, t.b.HashSeed()))
 }
 
 // part widens a query of count integers, from the block's at-th on, to all of the block's: zeros elsewhere. Under selection
 // units says whether the query has the number of units n.
-func (t *measurement) part(of query.Query, at, count int, units bool) query.Query {
-	width := len(t.k.Measured)
+func (t *builder) part(of query.Query, at, count int, units bool) query.Query {
+	width := len(t.k.Measurements)
 	if count == width && (units || !t.k.Selected) {
 		return of
 	}
@@ -182,7 +181,7 @@ func (t *measurement) part(of query.Query, at, count int, units bool) query.Quer
 }
 
 // add sums the parts per group.
-func (t *measurement) add(parts []query.Query, width int) query.Query {
+func (t *builder) add(parts []query.Query, width int) query.Query {
 	groups := t.groupNames()
 	outputs := named(partAlias, groups...)
 	sums := numbered("m", width)
@@ -196,8 +195,8 @@ func (t *measurement) add(parts []query.Query, width int) query.Query {
 	return &query.Select{Outputs: outputs, From: all, Groups: len(groups)}
 }
 
-// totals is what main returns: the group, and its integers, kept within 2^62 so that they fit whatever main holds.
-func (t *measurement) totals(of query.Query, width int) query.Query {
+// totals makes what main returns: the group, and its integers, kept within 2^62 so that they fit whatever main holds.
+func (t *builder) totals(of query.Query, width int) query.Query {
 	outputs := relation.UnnamedOutputs(columns(groupsAlias, t.groupNames()))
 	switch {
 	case t.k.Selected:

@@ -36,8 +36,8 @@ var rowsAlias = query.Named("r")
 
 // aggregated selects keys, and the integers of ms as prefix1, prefix2…, of groups by the keys. Where aggregates share a costly conversion
 // it runs in a subquery, which OFFSET keeps the planner from merging into the aggregates, where it would run for each.
-func (t *measurement) aggregated(keys []query.Output, prefix string, ms []release.Integer) *query.Select {
-	rows := t.k.Src.MaxRowsPerUnit
+func (t *builder) aggregated(keys []query.Output, prefix string, ms []release.Measurement) *query.Select {
+	rows := t.k.Source.MaxRowsPerUnit
 	if t.k.Single() {
 		rows = 0
 	}
@@ -50,18 +50,18 @@ func (t *measurement) aggregated(keys []query.Output, prefix string, ms []releas
 	for i, m := range ms {
 		name := fmt.Sprintf("%s%d", prefix, i+1)
 		where := m.Where
-		direct = append(direct, query.Output{X: m.Aggregate(release.Directly, where, rows), Name: name})
+		direct = append(direct, query.Output{X: m.Aggregate(release.Direct, where, rows), Name: name})
 		if where != nil {
 			where = c.name(where, false)
 		}
 		through = append(through, query.Output{X: m.Aggregate(c.read, where, rows), Name: name})
 	}
-	if !c.shared || t.b.Foreign(t.k.Src) {
-		out := t.k.Src.Select(append(slices.Clone(keys), direct...)...)
+	if !c.shared || t.b.Foreign(t.k.Source) {
+		out := t.k.Source.Select(append(slices.Clone(keys), direct...)...)
 		out.Groups = len(keys)
 		return out
 	}
-	inner := t.k.Src.Select(append(slices.Clone(keys), c.outputs...)...)
+	inner := t.k.Source.Select(append(slices.Clone(keys), c.outputs...)...)
 	inner.Fence = query.FenceParallel
 	out := &query.Select{From: &query.Derived{Query: inner, As: rowsAlias}, Groups: len(keys)}
 	for _, k := range keys {

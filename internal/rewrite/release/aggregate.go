@@ -38,7 +38,7 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 	k.Outputs = append(k.Outputs, output)
 	column := Column{Name: c.Text, Type: c.Type, Releases: uses, Average: c.Name == "avg"}
 	if c.Name == "sum" && len(uses) == 2 {
-		column.Twice = k.twice[uses[0]]
+		column.DoubledCenter = k.doubledCenter[uses[0]]
 	}
 	k.Columns = append(k.Columns, column)
 	return nil
@@ -47,23 +47,23 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 func (k *Block) planCount(c *aggregate.Call) (_ query.Scalar, _ []int, err error) {
 	if c.Star {
 		i := k.count(c.Text, c.Condition())
-		if k.Src.Preserved != nil && c.Filter == nil {
-			return query.F("GREATEST(1, {})", Released(i)), []int{i}, nil // the public row itself (docs/privacy.md P6)
+		if k.Source.Preserved != nil && c.Filter == nil {
+			return query.F("GREATEST(1, {})", ReleasedColumn(i)), []int{i}, nil // the public row itself (docs/privacy.md P6)
 		}
-		return Released(i), []int{i}, nil
+		return ReleasedColumn(i), []int{i}, nil
 	}
 	x := c.Args[0]
 	condition := c.Condition(aggregate.NotNull(x))
 	if !c.Distinct {
 		i := k.count(c.Text, condition)
-		return Released(i), []int{i}, nil
+		return ReleasedColumn(i), []int{i}, nil
 	}
 	if col := x.Column(); col != nil && col.Unit {
 		i := k.units(c.Text, condition)
-		return Released(i), []int{i}, nil
+		return ReleasedColumn(i), []int{i}, nil
 	}
 	value := x.SQL()
-	if k.Src.MaxRowsPerUnit > 1 || !k.Src.Proven {
+	if k.Source.MaxRowsPerUnit > 1 || !k.Source.Proven {
 		// One unit's values are merged and ranked: equal ones have to look alike (docs/privacy.md P15).
 		if value, err = expr.SelectionKey(x); err != nil {
 			return nil, nil, err
@@ -71,18 +71,18 @@ func (k *Block) planCount(c *aggregate.Call) (_ query.Scalar, _ []int, err error
 	}
 	i, isNew := k.release("distinct "+query.Key(value)+" "+query.Key(condition), func() mechanism.Release {
 		top := int64(mechanism.NoUpper)
-		if k.Src.MaxRows > 0 {
-			top = k.Src.MaxRows
+		if k.Source.MaxRows > 0 {
+			top = k.Source.MaxRows
 		}
 		if col := x.Column(); col != nil && col.Domain != nil {
 			top = min(top, int64(len(col.Domain)))
 		}
-		return mechanism.Release{Name: c.Text, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: k.Src.MaxRowsPerUnit, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		return mechanism.Release{Name: c.Text, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: k.Source.MaxRowsPerUnit, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
 	if isNew {
-		k.Measured = append(k.Measured, Integer{Release: i, Distinct: value, Where: condition, lo: 0, Hi: k.Src.MaxRowsPerUnit})
+		k.Measurements = append(k.Measurements, Measurement{Release: i, Distinct: value, Where: condition, lo: 0, Hi: k.Source.MaxRowsPerUnit})
 	}
-	return Released(i), []int{i}, nil
+	return ReleasedColumn(i), []int{i}, nil
 }
 
 func (b *Planner) planSum(k *Block, c *aggregate.Call) (query.Scalar, []int, error) {
@@ -92,21 +92,21 @@ func (b *Planner) planSum(k *Block, c *aggregate.Call) (query.Scalar, []int, err
 	}
 	condition := c.Condition(aggregate.NotNull(c.Args[0]))
 	if n, ok := k.index["count "+query.Key(condition)]; ok {
-		i, twice, err := k.centred(c.Text, a.Measure, condition, a.PerUnit, n, a.Policy)
+		i, doubledCenter, err := k.sumGivenCount(c.Text, a.Measure, condition, a.PerUnit, n, a.Policy)
 		if err != nil {
 			return nil, nil, err
 		}
 		k.halfGrid(i, a.Step)
-		sum := convert(c.Type, query.F("round(({}::numeric + ({})::numeric * {}) / 2)", Released(i), twice, Released(n)), a.Step)
-		return query.F("CASE WHEN {} > 0 THEN {} END", Released(n), sum), []int{i, n}, nil
+		sum := convert(c.Type, query.F("round(({}::numeric + ({})::numeric * {}) / 2)", ReleasedColumn(i), doubledCenter, ReleasedColumn(n)), a.Step)
+		return query.F("CASE WHEN {} > 0 THEN {} END", ReleasedColumn(n), sum), []int{i, n}, nil
 	}
 	i, err := k.plainSum(c.Text, a.Measure, condition, a.PerUnit, a.Policy)
-	return convert(c.Type, query.F("{}::numeric", k.orNull(Released(i))), a.Step), []int{i}, err
+	return convert(c.Type, query.F("{}::numeric", k.orNull(ReleasedColumn(i))), a.Step), []int{i}, err
 }
 
 // orNull is a released column, or NULL over no rows at all: what every aggregate but a count is there.
 func (k *Block) orNull(column query.Scalar) query.Scalar {
-	if k.Src.Empty {
+	if k.Source.Empty {
 		return query.Raw("NULL")
 	}
 	return column
@@ -119,14 +119,14 @@ func (b *Planner) planAvg(k *Block, c *aggregate.Call) (query.Scalar, []int, err
 	}
 	condition := c.Condition(aggregate.NotNull(c.Args[0]))
 	n := k.count("count("+c.Args[0].Text()+")", condition)
-	s, twice, err := k.centred(c.Text, a.Measure, condition, a.PerUnit, n, a.Policy)
+	s, doubledCenter, err := k.sumGivenCount(c.Text, a.Measure, condition, a.PerUnit, n, a.Policy)
 	if err != nil {
 		return nil, nil, err
 	}
 	k.halfGrid(s, a.Step)
-	sum := query.F("({}::numeric + ({})::numeric * {})", Released(s), twice, Released(n))
+	sum := query.F("({}::numeric + ({})::numeric * {})", ReleasedColumn(s), doubledCenter, ReleasedColumn(n))
 	lo, hi := new(big.Rat).Mul(a.Step, big.NewRat(a.Lo, 1)), new(big.Rat).Mul(a.Step, big.NewRat(a.Hi, 1))
-	return average(c.Type, sum, Released(n), a.Step, lo, hi, a.Gaps()), []int{s, n}, nil
+	return average(c.Type, sum, ReleasedColumn(n), a.Step, lo, hi, a.Gaps()), []int{s, n}, nil
 }
 
 // average prints sum × step / (2n), clamped to the argument's bounds, in the type that PostgreSQL's avg has.
@@ -163,7 +163,7 @@ func (k *Block) planBool(c *aggregate.Call) (query.Scalar, []int) {
 		test = query.F("(NOT {})", test)
 	}
 	i := k.count(c.Text, c.Condition(test))
-	hit := query.F("({} > {})", k.orNull(Released(i)), k.derive(i, aggregate.DerivedThreshold))
+	hit := query.F("({} > {})", k.orNull(ReleasedColumn(i)), k.derive(i, aggregate.DerivedThreshold))
 	if c.Name == "bool_and" {
 		hit = query.F("(NOT {})", hit)
 	}

@@ -18,39 +18,39 @@ import (
 
 // Block is a release block while it is planned: groups of rows of one relation, and what is released of each group.
 type Block struct {
-	Src      *relation.Relation
-	Steps    int64 // the most that main does for the rows of one unit (work.go)
-	Keys     []*Key
-	Groups   int64 // C: in how many groups one unit may be
-	Pick     bool  // C has to be enforced by choosing groups (docs/privacy.md P11)
-	Selected bool  // partition selection decides which groups exist
-	clamped  bool  // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
+	Source                   *relation.Relation
+	Steps                    int64 // the most that main does for the rows of one unit (work.go)
+	Keys                     []*Key
+	MaxPartitionsContributed int64 // C: the most groups that one unit may be in
+	PicksGroups              bool  // C has to be enforced, by choosing groups (docs/privacy.md P11)
+	Selected                 bool  // partition selection decides which groups exist
+	clamped                  bool  // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
 
 	Proofs []schema.Proof // of the keys' values
 
-	Measured  []Integer   // integers, in the order of the measure query's columns
-	Hists     []Histogram // quantile releases by expression
-	Releases  []mechanism.Release
-	index     map[string]int // what is released already
-	twice     map[int]int64  // doubled centre of each centred sum
-	Derived   []derivedArg
-	Columns   []Column
-	Intervals []query.Scalar // each dpproxy.interval_low, interval_high and noise_stddev
-	Outputs   []query.Scalar // each call, over the released columns r1, r2…
+	Measurements  []Measurement // integers, in the order of the measure query's columns
+	Histograms    []Histogram   // quantile releases by expression
+	Releases      []mechanism.Release
+	index         map[string]int // what is released already
+	doubledCenter map[int]int64  // of each sum given its count: 2c where Σ(2x − 2c) is released
+	Derived       []DerivedQuantity
+	Columns       []Column
+	Intervals     []query.Scalar // each dpproxy.interval_low, interval_high and noise_stddev
+	Outputs       []query.Scalar // each call, over the released columns r1, r2…
 }
 
-// Histogram is one argument whose quantiles are released.
+// Histogram is an argument whose quantiles are released.
 type Histogram struct {
-	Sql, Where query.Scalar
-	Releases   []int
-	Rows       int64
+	SQL, Where     query.Scalar
+	Releases       []int
+	MaxRowsPerUnit int64
 }
 
-// derivedArg is a quantity of a release that the finish query needs beside the released integer.
-type derivedArg struct {
-	Name    string
-	Release int
-	What    aggregate.Derived
+// DerivedQuantity is a quantity of a release that the finish query needs beside the released integer.
+type DerivedQuantity struct {
+	Name     string
+	Release  int
+	Quantity aggregate.Derived
 }
 
 // derive asks for a derived quantity of a release and names its column.
@@ -61,7 +61,7 @@ func (k *Block) derive(release int, what aggregate.Derived) query.Scalar {
 			return query.Name(name)
 		}
 	}
-	k.Derived = append(k.Derived, derivedArg{name, release, what})
+	k.Derived = append(k.Derived, DerivedQuantity{name, release, what})
 	return query.Name(name)
 }
 
@@ -72,7 +72,7 @@ func (k *Block) release(key string, make func() mechanism.Release) (int, bool) {
 	}
 	k.index[key] = len(k.Releases)
 	r := make()
-	r.Groups = int(k.Groups)
+	r.Groups = int(k.MaxPartitionsContributed)
 	if r.Weight == 0 {
 		r.Weight = 1
 	}
@@ -82,19 +82,19 @@ func (k *Block) release(key string, make func() mechanism.Release) (int, bool) {
 
 // Single says that a unit has at most one row, proven, and that nothing narrower than a row's bounds is promised of it:
 // no per-unit aggregation is needed.
-func (k *Block) Single() bool { return k.Src.MaxRowsPerUnit == 1 && k.Src.Proven && !k.clamped }
+func (k *Block) Single() bool { return k.Source.MaxRowsPerUnit == 1 && k.Source.Proven && !k.clamped }
 
 // count releases the number of rows where condition holds.
 func (k *Block) count(name string, condition query.Scalar) int {
 	i, isNew := k.release("count "+query.Key(condition), func() mechanism.Release {
 		top := int64(mechanism.NoUpper)
-		if k.Src.MaxRows > 0 {
-			top = k.Src.MaxRows
+		if k.Source.MaxRows > 0 {
+			top = k.Source.MaxRows
 		}
-		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: k.Src.MaxRowsPerUnit, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: k.Source.MaxRowsPerUnit, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
 	if isNew {
-		k.Measured = append(k.Measured, Integer{Release: i, Where: condition, lo: 0, Hi: k.Src.MaxRowsPerUnit})
+		k.Measurements = append(k.Measurements, Measurement{Release: i, Where: condition, lo: 0, Hi: k.Source.MaxRowsPerUnit})
 	}
 	return i
 }
@@ -103,13 +103,13 @@ func (k *Block) count(name string, condition query.Scalar) int {
 func (k *Block) units(name string, condition query.Scalar) int {
 	i, isNew := k.release("units "+query.Key(condition), func() mechanism.Release {
 		top := int64(mechanism.NoUpper)
-		if k.Src.MaxRows > 0 {
-			top = k.Src.MaxRows
+		if k.Source.MaxRows > 0 {
+			top = k.Source.MaxRows
 		}
 		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
 	if isNew {
-		k.Measured = append(k.Measured, Integer{Release: i, Where: condition, lo: 0, Hi: 1})
+		k.Measurements = append(k.Measurements, Measurement{Release: i, Where: condition, lo: 0, Hi: 1})
 	}
 	return i
 }
@@ -120,20 +120,20 @@ func (k *Block) sumRange(ulo, uhi int64) mechanism.Range {
 		if u == 0 {
 			return 0
 		}
-		if k.Src.MaxRows == 0 || bounds.Abs(u) > bounds.MaxTotal/k.Src.MaxRows {
+		if k.Source.MaxRows == 0 || bounds.Abs(u) > bounds.MaxTotal/k.Source.MaxRows {
 			return open
 		}
-		return u * k.Src.MaxRows
+		return u * k.Source.MaxRows
 	}
 	return mechanism.Range{{Lo: end(min(0, ulo), mechanism.NoLower), Hi: end(max(0, uhi), mechanism.NoUpper)}}
 }
 
-// choice is the mechanism that the policy asks for: the column's, else the first table's.
+// choice gives the mechanism that the policy asks for: the column's, else the first table's.
 func (k *Block) choice(p *policy.Column) mechanism.Choice {
 	if p != nil && p.Mechanism != nil {
 		return *p.Mechanism
 	}
-	for _, t := range k.Src.Tables {
+	for _, t := range k.Source.Tables {
 		if !t.Public {
 			return t.Mechanism
 		}
@@ -141,9 +141,10 @@ func (k *Block) choice(p *policy.Column) mechanism.Choice {
 	return mechanism.Choice{}
 }
 
-// NewBlock cuts an aggregating query over private rows and plans its releases. It returns the block's number and the cut.
+// NewBlock plans the releases of an aggregating query over private rows: groups and calls are what it was split into, before are the
+// blocks of the statement so far.
 func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_query.Node, calls []*pg_query.FuncCall, before []*Block) (*Block, error) {
-	k := &Block{Src: src, index: map[string]int{}, twice: map[int]int64{}}
+	k := &Block{Source: src, index: map[string]int{}, doubledCenter: map[int]int64{}}
 	if err := b.groupKeys(k, sc, groups); err != nil {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 	if err := b.preservedBlock(k, typed); err != nil {
 		return nil, err
 	}
-	// Sums are chained only to counts that are released anyway: averages first.
+	// A sum is given a count only where that is released anyway: averages come first.
 	for _, c := range typed {
 		if c.Name != "sum" {
 			if err := aggregate.LocatedCall(b.Base, b.plan(k, c), c); err != nil {
@@ -173,7 +174,7 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 		}
 	}
 	k.weigh(typed)
-	return k, b.boundedBlock(k, typed, before)
+	return k, b.checkBlockWork(k, typed, before)
 }
 
 // Column says which released integers make one aggregate of the block, for NOTICE, EXPLAIN and dpproxy.interval_*.
@@ -182,13 +183,13 @@ type Column struct {
 	Output   string // name of the result column that is this aggregate and nothing else; empty: part of an expression
 	Type     uint32
 	Releases []int // indexes into Block.Releases; for an avg: sum, count
-	// How two releases, a chained z and its count n, make the value, with Step that of z's grid:
-	Average bool  // origin + Step·z/n
-	Twice   int64 // else Step·(z + Twice·n)
+	// How two releases, a sum z given its count n, make the value, with Step that of z's grid:
+	Average       bool  // origin + Step·z/n
+	DoubledCenter int64 // else Step·(z + DoubledCenter·n)
 }
 
-// Released names a released column in the finish query.
-func Released(i int) query.Name { return query.Name(fmt.Sprintf("r%d", i+1)) }
+// ReleasedColumn names a released column in the finish query.
+func ReleasedColumn(i int) query.Name { return query.Name(fmt.Sprintf("r%d", i+1)) }
 
 func stepOf(r mechanism.Release) float64 {
 	if r.Grid.Step == 0 {

@@ -10,16 +10,16 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Integer is one exact integer per group, linear over rows: the sum of what they add, or their number. It may be computed over the rows
+// Measurement is one exact integer per group, linear over rows: the sum of what they add, or their number. It may be computed over the rows
 // of one unit, whose value is clamped to [lo, hi], or over all rows of a group at once.
-type Integer struct {
-	Release  int
-	row      *summand     // nil: rows are counted
-	Where    query.Scalar // condition of the rows; nil: all
-	lo, Hi   int64
-	Distinct query.Scalar // count(DISTINCT this) of the rows instead
-	Chained  bool         // to count, the release of the number of these rows
-	Count    int
+type Measurement struct {
+	Release       int
+	row           *summand     // nil: rows are counted
+	Where         query.Scalar // condition of the rows; nil: all
+	lo, Hi        int64
+	Distinct      query.Scalar // count(DISTINCT this) of the rows instead
+	SumGivenCount bool         // the range follows from Count, the release of the number of these rows
+	Count         int
 }
 
 // summand is the integer that one row adds: factor × of + offset, in [lo, hi].
@@ -36,7 +36,7 @@ type rowText func(reader) query.Scalar
 // reader gives the integer that an argument is, or the column that holds it.
 type reader func(*expr.Measure) query.Scalar
 
-func Directly(m *expr.Measure) query.Scalar { return m.SQL }
+func Direct(m *expr.Measure) query.Scalar { return m.SQL }
 
 // ofArgument is factor × the argument + offset.
 func ofArgument(m *expr.Measure, factor, offset int64) *summand {
@@ -71,7 +71,7 @@ func inInt4(values ...int64) bool {
 	return true
 }
 
-// float8Exact is up to where every integer is a float8.
+// float8Exact bounds the integers that float8 holds exactly.
 const float8Exact = 1 << 53
 
 // Aggregate prints the integer of a group of rows. Sums of int4 and of float8 keep their state in 8 bytes by value; that of int8 is
@@ -79,7 +79,7 @@ const float8Exact = 1 << 53
 //
 // A sum over one unit's rows that are too wide for int4 is one of float8: of integers ≥ 0, so that no order of adding, however many rows there
 // are, gives anything but the exact sum, or at least 2^53, more than the clamp of a unit lets through.
-func (m *Integer) Aggregate(read reader, where query.Scalar, rows int64) query.Scalar {
+func (m *Measurement) Aggregate(read reader, where query.Scalar, rows int64) query.Scalar {
 	s, count := m.row, query.Aggregate{Call: query.Raw("count(*)"), Where: where}
 	if s == nil {
 		return count
@@ -96,6 +96,6 @@ func (m *Integer) Aggregate(read reader, where query.Scalar, rows int64) query.S
 }
 
 // Clamped clamps the integer of one unit.
-func (m *Integer) Clamped(x query.Scalar) query.Scalar {
+func (m *Measurement) Clamped(x query.Scalar) query.Scalar {
 	return query.UnitClamp{X: x, Lo: m.lo, Hi: m.Hi}
 }

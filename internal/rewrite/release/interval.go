@@ -30,9 +30,9 @@ func (k *Block) PlanIntervals(b *relation.Base, list []bind.Interval) error {
 		sd := query.Scalar(query.F("{} * {}::float8", k.derive(uses[0], i.What), fmt.Sprintf("%g", stepOf(main))))
 		switch {
 		case main.Kind == mechanism.Scalar && len(uses) == 1, main.Kind == mechanism.Quantile:
-		case main.Kind == mechanism.Chained && len(uses) == 2:
+		case main.Kind == mechanism.SumGivenCount && len(uses) == 2:
 			if k.Columns[i.Call].Average {
-				sd = query.F("{} / NULLIF({}, 0)", sd, Released(uses[1]))
+				sd = query.F("{} / NULLIF({}, 0)", sd, ReleasedColumn(uses[1]))
 			}
 		default:
 			return b.Refuse(pgerr.FeatureNotSupported, i.Node, "noise_stddev is available for counts, sums, averages and quantiles", "Ask for that of the counts and averages beside it.")
@@ -42,12 +42,12 @@ func (k *Block) PlanIntervals(b *relation.Base, list []bind.Interval) error {
 	return nil
 }
 
-// intervalEnd is the aggregate's own formula with ends of intervals in place of its releases. A chained sum's formula grows
-// with the sum and is monotone in the count, so its extremes lie at corners.
+// intervalEnd is the aggregate's own formula with ends of intervals in place of its releases. The formula of a sum given its count
+// grows with the sum and is monotone in the count, so its extremes lie at corners.
 func (k *Block) intervalEnd(formula query.Scalar, uses []int, what aggregate.Derived) (query.Scalar, error) {
 	with := func(formula query.Scalar, release int, value query.Scalar) query.Scalar {
 		return query.Map{Scalar: func(x query.Scalar) query.Scalar {
-			if n, ok := x.(query.Name); ok && n == Released(release) {
+			if n, ok := x.(query.Name); ok && n == ReleasedColumn(release) {
 				return value
 			}
 			return x
@@ -57,7 +57,7 @@ func (k *Block) intervalEnd(formula query.Scalar, uses []int, what aggregate.Der
 	switch {
 	case len(uses) == 1:
 		return first, nil
-	case len(uses) == 2 && k.Releases[uses[0]].Kind == mechanism.Chained:
+	case len(uses) == 2 && k.Releases[uses[0]].Kind == mechanism.SumGivenCount:
 		extreme := "LEAST"
 		if what == aggregate.DerivedHigh {
 			extreme = "GREATEST"

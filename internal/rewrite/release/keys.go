@@ -40,7 +40,7 @@ func (g *Key) Equality() string {
 	return " COLLATE " + g.Collation()
 }
 
-// Null says that NULL is one of the values.
+// Null says that the values include NULL.
 func (g *Key) Null() bool {
 	n := len(g.Values)
 	return n > 0 && g.Values[n-1] == nil
@@ -50,39 +50,19 @@ func (g *Key) Null() bool {
 func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) error {
 	perUnit := true
 	var undeclared error
-	holds := k.Src.Conditions
-	if k.Src.Preserved != nil {
-		holds = k.Src.Preserved.Conditions // rows of the public table come back whatever the join says
+	holds := k.Source.Conditions
+	if k.Source.Preserved != nil {
+		holds = k.Source.Preserved.Conditions // rows of the public table come back whatever the join says
 	}
 	for _, n := range groups {
-		e, err := sc.Expression(n)
+		g, err := b.newKey(k, sc, n)
 		if err != nil {
 			return err
 		}
-		if declared, err := b.declarePublic(e); err != nil {
-			return err
-		} else if declared {
-			if e, err = sc.Expression(n); err != nil {
-				return err
-			}
-		}
-		g := &Key{Expr: e, perUnit: true}
-		for _, c := range e.Columns() {
-			source, ok := c.Source.(*relation.Column)
-			g.perUnit = g.perUnit && ok && source.PerUnit
-		}
-		if e.OfUnit() {
-			return b.Refuse(pgerr.InsufficientPrivilege, n, fmt.Sprintf("%s identifies one %s and cannot be a group key of an answer", e.Text(), k.Src.UnitName), "Group by the unit inside a subquery and aggregate its rows.")
-		}
-		if c := e.Column(); c != nil {
-			g.ColumnCollation = c.Collation
-		}
 		perUnit = perUnit && g.perUnit
 		k.Keys = append(k.Keys, g)
-		if err := b.keyValues(g, holds); err != nil {
-			if undeclared == nil {
-				undeclared = b.Located(b.Refusal(err), n)
-			}
+		if err := b.keyValues(g, holds); err != nil && undeclared == nil {
+			undeclared = b.Located(b.Refusal(err), n)
 		}
 	}
 	if undeclared != nil {
@@ -90,33 +70,59 @@ func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) e
 			return err
 		}
 	}
+	listed := !k.Selected && b.Lookup != nil // the values of all keys are known
 	size := int64(1)
 	for _, g := range k.Keys {
-		if !k.Selected && b.Lookup != nil {
+		if listed {
 			size *= int64(len(g.Values))
+			k.Proofs = append(k.Proofs, g.distinct())
 		}
 		if size > MaxKeys {
 			return b.Refuse(pgerr.FeatureNotSupported, groups[0], fmt.Sprintf("the group keys have more than %d combinations", MaxKeys), "Group by fewer or coarser keys, or narrow them in WHERE.")
 		}
 	}
-	k.Groups = b.maxGroups(k.Src)
+	k.MaxPartitionsContributed = b.maxPartitionsContributed(k.Source)
 	switch {
 	case perUnit || k.Single():
-		k.Groups = 1 // the key is a function of the unit
-	case !k.Selected && size <= k.Groups && b.Lookup != nil:
-		k.Groups = max(1, size)
+		k.MaxPartitionsContributed = 1 // the key is a function of the unit
+	case listed && size <= k.MaxPartitionsContributed:
+		k.MaxPartitionsContributed = max(1, size)
 	default:
-		k.Pick = true
-	}
-	if !k.Selected && b.Lookup != nil {
-		for _, g := range k.Keys {
-			k.Proofs = append(k.Proofs, g.distinct())
-		}
+		k.PicksGroups = true
 	}
 	return nil
 }
 
-// distinct is what main has to prove of a declared key: its values differ as the key's own are compared (P25).
+// newKey types one group expression, and refuses one that identifies the unit.
+func (b *Planner) newKey(k *Block, sc *bind.Scope, n *pg_query.Node) (*Key, error) {
+	e, err := sc.Expression(n)
+	if err != nil {
+		return nil, err
+	}
+	declared, err := b.declarePublic(e)
+	if err != nil {
+		return nil, err
+	}
+	if declared {
+		if e, err = sc.Expression(n); err != nil {
+			return nil, err
+		}
+	}
+	g := &Key{Expr: e, perUnit: true}
+	for _, c := range e.Columns() {
+		source, ok := c.Source.(*relation.Column)
+		g.perUnit = g.perUnit && ok && source.PerUnit
+	}
+	if e.OfUnit() {
+		return nil, b.Refuse(pgerr.InsufficientPrivilege, n, fmt.Sprintf("%s identifies one %s and cannot be a group key of an answer", e.Text(), k.Source.UnitName), "Group by the unit inside a subquery and aggregate its rows.")
+	}
+	if c := e.Column(); c != nil {
+		g.ColumnCollation = c.Collation
+	}
+	return g, nil
+}
+
+// distinct gives what main has to prove of a declared key: its values differ under the equality that compares the key (P25).
 func (g *Key) distinct() schema.Proof {
 	d := query.Named("d")
 	return schema.Proof{
@@ -128,12 +134,13 @@ func (g *Key) distinct() schema.Proof {
 	}
 }
 
-// Domain is the array of a declared key's values, in the key's type.
+// Domain prints the array of a declared key's values, in the key's type.
 func (g *Key) Domain() query.Scalar {
 	list := schema.TextArray(g.Values)
 	return query.F("({}::pg_catalog.text[])::{}[]", Parameter(pgtype.TextArrayOID, list), g.TypeName())
 }
 
+// Parameter makes a parameter of the query that has a value.
 func Parameter(oid uint32, value schema.Canonical) query.Scalar {
 	return &query.Parameter{Parameter: schema.Parameter{Type: oid, Value: &value}}
 }
@@ -169,8 +176,8 @@ func (b *Planner) declarePublic(e *expr.Expr) (bool, error) {
 	return declared, nil
 }
 
-// maxGroups is the policy's bound on groups per unit: the smallest of the tables'.
-func (b *Planner) maxGroups(src *relation.Relation) int64 {
+// maxPartitionsContributed gives the policy's bound on groups per unit: the smallest of the tables'.
+func (b *Planner) maxPartitionsContributed(src *relation.Relation) int64 {
 	c := int64(0)
 	for _, t := range src.Tables {
 		if !t.Public && (c == 0 || int64(t.MaxGroupsPerUnit) < c) {
@@ -251,7 +258,7 @@ func (b *Planner) selectKeys(k *Block, cause error) error {
 	k.Selected = true
 	for _, g := range k.Keys {
 		g.Values = nil
-		alike, err := expr.SelectionKey(g.Expr)
+		canonical, err := expr.SelectionKey(g.Expr)
 		if err != nil {
 			var pe *pgconn.PgError
 			if errors.As(cause, &pe) && pe.Hint != "" {
@@ -259,17 +266,17 @@ func (b *Planner) selectKeys(k *Block, cause error) error {
 			}
 			return b.Refusal(err)
 		}
-		g.Selection = alike
+		g.Selection = canonical
 	}
 	return nil
 }
 
-// SelectRelease is the partition selection on the number of units.
+// SelectRelease gives the partition selection on the number of units; nil where the keys are declared.
 func (k *Block) SelectRelease() *mechanism.Release {
 	if !k.Selected {
 		return nil
 	}
-	return &mechanism.Release{Name: "groups", Kind: mechanism.Selection, Range: mechanism.Range{{Lo: 0, Hi: mechanism.NoUpper}}, Sensitivity: 1, Groups: int(k.Groups), Weight: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+	return &mechanism.Release{Name: "groups", Kind: mechanism.Selection, Range: mechanism.Range{{Lo: 0, Hi: mechanism.NoUpper}}, Sensitivity: 1, Groups: int(k.MaxPartitionsContributed), Weight: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 }
 
 // Product lists the keys in the order of their ordinals: the last key runs fastest.

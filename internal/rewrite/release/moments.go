@@ -48,20 +48,20 @@ func (m moment) times(o moment) rowText {
 	return func(read reader) query.Scalar { return query.F("{} * {}", m.row(read), o.row(read)) }
 }
 
-// momentSum releases Σ over rows of an integer in [lo, hi], chained to the count n.
+// momentSum releases Σ over rows of an integer in [lo, hi], given the count n.
 func (k *Block) momentSum(name string, row rowText, condition query.Scalar, lo, hi int64, n int) (int, error) {
-	key := "moment " + query.Key(row(Directly)) + " " + query.Key(condition)
+	key := "moment " + query.Key(row(Direct)) + " " + query.Key(condition)
 	if i, ok := k.index[key]; ok {
 		return i, nil
 	}
-	ulo, uhi := aggregate.UnitBounds(lo, hi, k.Src.MaxRowsPerUnit, nil, 1)
+	ulo, uhi := aggregate.UnitBounds(lo, hi, k.Source.MaxRowsPerUnit, nil, 1)
 	if d := max(bounds.Abs(ulo), bounds.Abs(uhi)); d > aggregate.MaxSensitivity {
 		return 0, aggregate.TooFine(name)
 	}
 	i, _ := k.release(key, func() mechanism.Release {
-		return mechanism.Release{Name: name, Kind: mechanism.Chained, Sensitivity: max(bounds.Abs(ulo), bounds.Abs(uhi)), PerRow: mechanism.Interval{Lo: lo, Hi: hi}, CountRef: n, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		return mechanism.Release{Name: name, Kind: mechanism.SumGivenCount, Sensitivity: max(bounds.Abs(ulo), bounds.Abs(uhi)), PerRow: mechanism.Interval{Lo: lo, Hi: hi}, CountRef: n, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
-	k.Measured = append(k.Measured, Integer{Release: i, row: &summand{of: row, factor: 1, lo: lo, hi: hi}, Where: condition, lo: ulo, Hi: uhi, Chained: true, Count: n})
+	k.Measurements = append(k.Measurements, Measurement{Release: i, row: &summand{of: row, factor: 1, lo: lo, hi: hi}, Where: condition, lo: ulo, Hi: uhi, SumGivenCount: true, Count: n})
 	return i, nil
 }
 
@@ -74,7 +74,7 @@ func (b *Planner) planMoments(k *Block, c *aggregate.Call) (query.Scalar, []int,
 	condition := c.Condition(guards...)
 	n := k.count("count("+c.Args[0].Text()+")", condition)
 	if c.Name == "regr_count" {
-		return Released(n), []int{n}, nil
+		return ReleasedColumn(n), []int{n}, nil
 	}
 	var m []moment
 	var s, q []int
@@ -100,21 +100,21 @@ func (b *Planner) planMoments(k *Block, c *aggregate.Call) (query.Scalar, []int,
 	}
 	uses := append(append([]int{n}, s...), q...)
 	if len(c.Args) == 1 {
-		return variance(c, m[0], Released(n), Released(s[0]), Released(q[0])), uses, nil
+		return variance(c, m[0], ReleasedColumn(n), ReleasedColumn(s[0]), ReleasedColumn(q[0])), uses, nil
 	}
 	if strings.HasPrefix(c.Name, "regr_avg") {
 		i := 0 // regr_avgy is the first argument's
 		if c.Name == "regr_avgx" {
 			i = 1
 		}
-		return query.F("CASE WHEN {} > 0 THEN ({} + {} * GREATEST(-1, LEAST(1, {}::numeric / ({} * {}))) * {})::float8 END", Released(n), aggregate.Decimal(m[i].mid), aggregate.Decimal(m[i].unit), Released(s[i]), Released(n), m[i].width, m[i].width), uses, nil
+		return query.F("CASE WHEN {} > 0 THEN ({} + {} * GREATEST(-1, LEAST(1, {}::numeric / ({} * {}))) * {})::float8 END", ReleasedColumn(n), aggregate.Decimal(m[i].mid), aggregate.Decimal(m[i].unit), ReleasedColumn(s[i]), ReleasedColumn(n), m[i].width, m[i].width), uses, nil
 	}
 	w := m[0].width * m[1].width
 	p, err := k.momentSum(fmt.Sprintf("sum of %s·%s in %s", c.Args[0].Text(), c.Args[1].Text(), c.Text), m[0].times(m[1]), condition, -w, w, n)
 	if err != nil {
 		return nil, nil, err
 	}
-	return pair(c.Name, m, Released(n), s, q, Released(p)), append(uses, p), nil
+	return pair(c.Name, m, ReleasedColumn(n), s, q, ReleasedColumn(p)), append(uses, p), nil
 }
 
 // variance prints var and stddev: at least 0, at most what the bounds allow; NULL where PostgreSQL's is.
@@ -141,9 +141,9 @@ func variance(c *aggregate.Call, m moment, n, s, q query.Scalar) query.Scalar {
 func pair(name string, m []moment, n query.Scalar, s, q []int, p query.Scalar) query.Scalar {
 	f := func(x query.Scalar) query.Scalar { return query.F("{}::float8", x) }
 	u := func(i int) string { return aggregate.Decimal(m[i].unit) + "::float8" }
-	sxy := query.F("({} - {} * {} / {})", f(p), f(Released(s[0])), f(Released(s[1])), f(n))
+	sxy := query.F("({} - {} * {} / {})", f(p), f(ReleasedColumn(s[0])), f(ReleasedColumn(s[1])), f(n))
 	square := func(i int) query.Scalar {
-		return query.F("GREATEST({} - {} * {} / {}, 0)", f(Released(q[i])), f(Released(s[i])), f(Released(s[i])), f(n))
+		return query.F("GREATEST({} - {} * {} / {}, 0)", f(ReleasedColumn(q[i])), f(ReleasedColumn(s[i])), f(ReleasedColumn(s[i])), f(n))
 	}
 	switch name {
 	case "covar_pop":
@@ -160,7 +160,7 @@ func pair(name string, m []moment, n query.Scalar, s, q []int, p query.Scalar) q
 		return query.F("CASE WHEN {} > 0 THEN {} END", n, slope)
 	}
 	mean := func(i int) query.Scalar {
-		return query.F("({}::float8 + {} * {} / {})", aggregate.Decimal(m[i].mid), u(i), f(Released(s[i])), f(n))
+		return query.F("({}::float8 + {} * {} / {})", aggregate.Decimal(m[i].mid), u(i), f(ReleasedColumn(s[i])), f(n))
 	}
 	return query.F("CASE WHEN {} > 0 THEN {} - {} * {} END", n, mean(0), slope, mean(1))
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 )
 
-// Planner plans release blocks.
+// Planner plans release blocks with what one planning knows.
 type Planner struct{ *relation.Base }
 
-// measured is the integer form of an argument of a block's aggregate.
+// measured gives the integer form of an argument of a block's aggregate, and notes where the policy bounds its sum per unit.
 func (b *Planner) measured(k *Block, e *expr.Expr) (*aggregate.Argument, error) {
-	a, err := aggregate.NewArgument(b.Base, k.Src, e)
+	a, err := aggregate.NewArgument(b.Base, k.Source, e)
 	if err == nil && a.PerUnit != nil {
 		k.clamped = true
 	}

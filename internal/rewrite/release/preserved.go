@@ -11,7 +11,7 @@ import (
 // preservedBlock holds a block over such a join to what the added rows do not change: groups of public rows, and aggregates that
 // ignore NULL. Grouped by the key, count(*) is the one more exception: at least 1, for the public row itself.
 func (b *Planner) preservedBlock(k *Block, calls []*aggregate.Call) error {
-	p := k.Src.Preserved
+	p := k.Source.Preserved
 	if p == nil {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (b *Planner) preservedBlock(k *Block, calls []*aggregate.Call) error {
 }
 
 func (b *Planner) ignoresAdded(k *Block, c *aggregate.Call) bool {
-	p := k.Src.Preserved
+	p := k.Source.Preserved
 	if c.Filter != nil && b.DropsAdded(p, c.Filter) {
 		return true
 	}

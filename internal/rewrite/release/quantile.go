@@ -36,13 +36,13 @@ func (b *Planner) planQuantile(k *Block, c *aggregate.Call) (query.Scalar, []int
 			q = 1 - q
 		}
 		i, isNew := k.release(fmt.Sprintf("quantile %s %s %g", query.Key(a.SQL), query.Key(condition), q), func() mechanism.Release {
-			return mechanism.Release{Name: c.Text, Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: a.Lo, Hi: a.Hi}}, Sensitivity: k.Src.MaxRowsPerUnit, Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}, Fraction: q}
+			return mechanism.Release{Name: c.Text, Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: a.Lo, Hi: a.Hi}}, Sensitivity: k.Source.MaxRowsPerUnit, Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}, Fraction: q}
 		})
 		if isNew {
 			k.histogram(a.SQL, condition, i)
 		}
 		uses = append(uses, i)
-		values = append(values, convert(c.Type, query.F("{}::numeric", k.orNull(Released(i))), a.Step))
+		values = append(values, convert(c.Type, query.F("{}::numeric", k.orNull(ReleasedColumn(i))), a.Step))
 	}
 	if !c.Array {
 		if len(values) != 1 {
@@ -55,11 +55,11 @@ func (b *Planner) planQuantile(k *Block, c *aggregate.Call) (query.Scalar, []int
 
 // histogram adds a release to the histogram of its argument.
 func (k *Block) histogram(sql, where query.Scalar, release int) {
-	for i := range k.Hists {
-		if query.Equal(k.Hists[i].Sql, sql) && query.Equal(k.Hists[i].Where, where) {
-			k.Hists[i].Releases = append(k.Hists[i].Releases, release)
+	for i := range k.Histograms {
+		if query.Equal(k.Histograms[i].SQL, sql) && query.Equal(k.Histograms[i].Where, where) {
+			k.Histograms[i].Releases = append(k.Histograms[i].Releases, release)
 			return
 		}
 	}
-	k.Hists = append(k.Hists, Histogram{Sql: sql, Where: where, Releases: []int{release}, Rows: k.Src.MaxRowsPerUnit})
+	k.Histograms = append(k.Histograms, Histogram{SQL: sql, Where: where, Releases: []int{release}, MaxRowsPerUnit: k.Source.MaxRowsPerUnit})
 }

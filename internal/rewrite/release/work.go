@@ -12,10 +12,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 )
 
-// queries is how many queries measure a block: distinct values and histograms have their own, each of which reads the source again.
+// queries counts the queries that measure a block: distinct values and histograms have their own, each of which reads the source again.
 func (k *Block) queries() int64 {
-	n := int64(1 + len(k.Hists))
-	for _, m := range k.Measured {
+	n := int64(1 + len(k.Histograms))
+	for _, m := range k.Measurements {
 		if m.Distinct != nil {
 			n++
 		}
@@ -23,9 +23,9 @@ func (k *Block) queries() int64 {
 	return n
 }
 
-// weigh counts the work of a block.
+// weigh adds up the work of a block.
 func (k *Block) weigh(calls []*aggregate.Call) {
-	r := &relation.Relation{Unit: k.Src.Unit, MaxRowsPerUnit: k.Src.MaxRowsPerUnit, Steps: k.Src.Steps}
+	r := &relation.Relation{Unit: k.Source.Unit, MaxRowsPerUnit: k.Source.MaxRowsPerUnit, Steps: k.Source.Steps}
 	for _, g := range k.Keys {
 		r.AddWork(g.Work().Repeated(int64(max(1, strings.Count(query.Key(g.Selection), query.Key(g.SQL()))))), r.MaxRowsPerUnit)
 	}
@@ -39,15 +39,15 @@ func (k *Block) weigh(calls []*aggregate.Call) {
 	k.Steps = r.Steps
 }
 
-// boundedBlock refuses a block which, with those before it, is too much work.
-func (b *Planner) boundedBlock(k *Block, calls []*aggregate.Call, before []*Block) error {
-	if len(k.Src.Tables) > 1 && b.ConditionSteps > relation.MostConditionSteps {
+// checkBlockWork refuses a block which, with those before it, is too much work.
+func (b *Planner) checkBlockWork(k *Block, calls []*aggregate.Call, before []*Block) error {
+	if len(k.Source.Tables) > 1 && b.ConditionSteps > relation.MostConditionSteps {
 		return b.Refuse(pgerr.StatementTooComplex, nil, fmt.Sprintf("a condition may take more than %d steps for a row, where several tables are read", relation.MostConditionSteps),
 			"Compare with simpler expressions, or filter one table in a statement of its own.")
 	}
 	total := int64(0)
 	for _, o := range append(slices.Clone(before), k) {
-		total += max(0, o.Steps-expr.MulSteps(b.Allowance(o.Src.Tables), o.queries()))
+		total += max(0, o.Steps-expr.MulSteps(b.Allowance(o.Source.Tables), o.queries()))
 	}
 	if total <= relation.MaxUnitSteps {
 		return nil
