@@ -34,8 +34,8 @@ type (
 	Statement = sqltree.Statement
 	Explain   = sqltree.Explain
 	Column    = release.Column
-	Finish    = finish.Finish
-	FinishArg = finish.FinishArg
+	Finish    = finish.Query
+	FinishArg = finish.Arg
 	Derived   = aggregate.Derived
 )
 

@@ -54,7 +54,7 @@ func TestEveryNodeType(t *testing.T) {
 	unknown := 0
 	for i := range fields.Len() {
 		field := fields.Get(i)
-		if sqltree.Known[field.Name()] {
+		if sqltree.KnownNodes[field.Name()] {
 			continue
 		}
 		unknown++

@@ -25,7 +25,7 @@ func (c *checker) funcCall(n *pg_query.Node, f *pg_query.FuncCall, s *scope) err
 		return err
 	}
 	if schema == "pg_catalog" {
-		if expr, ok, err := c.standIn(name, f); err != nil {
+		if expr, ok, err := c.substituteFor(name, f); err != nil {
 			return err
 		} else if ok {
 			return c.substituteCall(n, f, names, expr)

@@ -10,8 +10,8 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
-// finishBlock plans a release block and makes the query read its placeholder.
-func (b *finisher) finishBlock(s *pg_query.SelectStmt, e *bind.Env) error {
+// rewriteBlock plans a release block and makes the query read its placeholder.
+func (b *finisher) rewriteBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	rows := &pg_query.SelectStmt{FromClause: s.FromClause, WhereClause: s.WhereClause}
 	src, err := b.Source(rows, e)
 	if err != nil {
@@ -28,7 +28,7 @@ func (b *finisher) finishBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	b.aliases++
 	alias := fmt.Sprintf("dp%d", b.aliases)
 	c := bind.NewAggregateSplitter(b.Binder, sc, alias, sets.keys)
-	c.OnSubquery = func(l *pg_query.SubLink) error { return b.finishSubLink(l, e) }
+	c.OnSubquery = func(l *pg_query.SubLink) error { return b.rewriteSubLink(l, e) }
 	if err := b.splitClauses(s, c, e); err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (b *finisher) finishBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	}
 	b.levels = append(b.levels, l)
 	s.FromClause = []*pg_query.Node{{Node: &pg_query.Node_RangeVar{RangeVar: &pg_query.RangeVar{
-		Relname: placeholder(len(b.unions) - 1), Inh: true, Relpersistence: "p", Alias: &pg_query.Alias{Aliasname: alias},
+		Relname: placeholder(len(b.reads) - 1), Inh: true, Relpersistence: "p", Alias: &pg_query.Alias{Aliasname: alias},
 	}}}}
 	s.WhereClause, s.HavingClause = s.HavingClause, nil
 	s.GroupClause, s.GroupDistinct = nil, false
@@ -105,20 +105,20 @@ func (b *finisher) splitClauses(s *pg_query.SelectStmt, c *bind.AggregateSplitte
 		}
 		return c.Replace(n)
 	}
-	if err := sqltree.Each(s.DistinctClause, byName); err != nil {
+	if err := sqltree.RewriteEach(s.DistinctClause, byName); err != nil {
 		return err
 	}
-	if err := sqltree.Each(s.WindowClause, c.Replace); err != nil {
+	if err := sqltree.RewriteEach(s.WindowClause, c.Replace); err != nil {
 		return err
 	}
 	var err error
 	if s.HavingClause, err = c.Replace(s.HavingClause); err != nil {
 		return err
 	}
-	if err := sqltree.Each(s.SortClause, byName); err != nil {
+	if err := sqltree.RewriteEach(s.SortClause, byName); err != nil {
 		return err
 	}
-	limit := func(n *pg_query.Node) (*pg_query.Node, error) { return b.finishExpression(n, e) }
+	limit := func(n *pg_query.Node) (*pg_query.Node, error) { return b.rewriteExpression(n, e) }
 	if s.LimitCount, err = limit(s.LimitCount); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type finisher struct {
 // parameters. query is a copy that Cut changes; in says which names the template may use.
 func Cut(b *relation.Base, query *pg_query.SelectStmt, in catalog.Input) (*Template, error) {
 	f := &finisher{Planned: &Planned{Binder: bind.New(b)}}
-	if err := f.finishQuery(query, nil); err != nil {
+	if err := f.rewrite(query, nil); err != nil {
 		return nil, b.Refusal(err)
 	}
 	return f.template(in, query)
@@ -33,9 +33,9 @@ func Cut(b *relation.Base, query *pg_query.SelectStmt, in catalog.Input) (*Templ
 // placeholder names a block in the finish tree; Plan replaces it by the text that reads the released values.
 func placeholder(block int) string { return fmt.Sprintf("dpproxy_block_%d", block+1) }
 
-// finishQuery turns a query (a copy of the client's tree) into its finish form, in place: every release block becomes a
+// rewrite turns a query (a copy of the client's tree) into its finish form, in place: every release block becomes a
 // read of its placeholder.
-func (b *finisher) finishQuery(s *pg_query.SelectStmt, e *bind.Env) error {
+func (b *finisher) rewrite(s *pg_query.SelectStmt, e *bind.Env) error {
 	if s == nil {
 		return pgerr.New(pgerr.InsufficientPrivilege, "only SELECT is available")
 	}
@@ -53,18 +53,18 @@ func (b *finisher) finishQuery(s *pg_query.SelectStmt, e *bind.Env) error {
 	case len(s.LockingClause) > 0:
 		return pgerr.New(pgerr.InsufficientPrivilege, "row locks are not available")
 	}
-	inner, err := b.finishCTEs(s, e)
+	inner, err := b.rewriteCTEs(s, e)
 	if err != nil {
 		return err
 	}
 	if s.Op != pg_query.SetOperation_SETOP_NONE {
-		if err := b.finishQuery(s.Larg, inner); err != nil {
+		if err := b.rewrite(s.Larg, inner); err != nil {
 			return err
 		}
-		if err := b.finishQuery(s.Rarg, inner); err != nil {
+		if err := b.rewrite(s.Rarg, inner); err != nil {
 			return err
 		}
-		return b.finishClauses(s, inner, func(n *pg_query.Node) (*pg_query.Node, error) { return b.finishExpression(n, inner) })
+		return b.rewriteClauses(s, inner, func(n *pg_query.Node) (*pg_query.Node, error) { return b.rewriteExpression(n, inner) })
 	}
 	for _, n := range s.FromClause {
 		item, err := b.KindOfItem(n, inner)
@@ -72,31 +72,31 @@ func (b *finisher) finishQuery(s *pg_query.SelectStmt, e *bind.Env) error {
 			return err
 		}
 		if item == bind.Private {
-			return b.finishBlock(s, inner)
+			return b.rewriteBlock(s, inner)
 		}
 	}
 	for _, n := range s.FromClause {
-		if err := b.finishItem(n, inner); err != nil {
+		if err := b.rewriteItem(n, inner); err != nil {
 			return err
 		}
 	}
-	return b.finishExpressions(s, inner)
+	return b.rewriteExpressions(s, inner)
 }
 
-// finishItem turns a FROM item without private rows into its finish form.
-func (b *finisher) finishItem(n *pg_query.Node, e *bind.Env) error {
+// rewriteItem turns a FROM item without private rows into its finish form.
+func (b *finisher) rewriteItem(n *pg_query.Node, e *bind.Env) error {
 	switch v := n.GetNode().(type) {
 	case *pg_query.Node_RangeSubselect:
-		return b.finishQuery(v.RangeSubselect.Subquery.GetSelectStmt(), e)
+		return b.rewrite(v.RangeSubselect.Subquery.GetSelectStmt(), e)
 	case *pg_query.Node_JoinExpr:
-		if err := b.finishItem(v.JoinExpr.Larg, e); err != nil {
+		if err := b.rewriteItem(v.JoinExpr.Larg, e); err != nil {
 			return err
 		}
-		if err := b.finishItem(v.JoinExpr.Rarg, e); err != nil {
+		if err := b.rewriteItem(v.JoinExpr.Rarg, e); err != nil {
 			return err
 		}
 		var err error
-		v.JoinExpr.Quals, err = b.finishExpression(v.JoinExpr.Quals, e)
+		v.JoinExpr.Quals, err = b.rewriteExpression(v.JoinExpr.Quals, e)
 		return err
 	case *pg_query.Node_RangeVar:
 		if v.RangeVar.Schemaname == "" && e.CTE(v.RangeVar.Relname) != nil {
@@ -106,17 +106,17 @@ func (b *finisher) finishItem(n *pg_query.Node, e *bind.Env) error {
 			return nil
 		}
 		if w := b.View(v.RangeVar); w != nil {
-			return b.finishView(n, v.RangeVar, w)
+			return b.rewriteView(n, v.RangeVar, w)
 		}
 		return b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("relation %q cannot stand beside released aggregates", v.RangeVar.Relname), "Only tables of the policy can.")
 	case *pg_query.Node_RangeFunction:
-		return b.finishFunction(n, e)
+		return b.checkFunctions(n, e)
 	}
 	return b.Refuse(pgerr.FeatureNotSupported, n, "this kind of FROM item cannot stand beside released aggregates", "")
 }
 
-// finishFunction allows generate_series and unnest in FROM.
-func (b *finisher) finishFunction(n *pg_query.Node, e *bind.Env) error {
+// checkFunctions allows generate_series and unnest in FROM.
+func (b *finisher) checkFunctions(n *pg_query.Node, e *bind.Env) error {
 	var failed error
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
 		if f := n.GetFuncCall(); f != nil && failed == nil {
@@ -129,31 +129,31 @@ func (b *finisher) finishFunction(n *pg_query.Node, e *bind.Env) error {
 	return failed
 }
 
-// finishExpression handles the subqueries of an expression over released values.
-func (b *finisher) finishExpression(n *pg_query.Node, e *bind.Env) (*pg_query.Node, error) {
+// rewriteExpression handles the subqueries of an expression over released values.
+func (b *finisher) rewriteExpression(n *pg_query.Node, e *bind.Env) (*pg_query.Node, error) {
 	return sqltree.RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) {
 		if l := n.GetSubLink(); l != nil {
 			if l.Testexpr != nil {
 				var err error
-				if l.Testexpr, err = b.finishExpression(l.Testexpr, e); err != nil {
+				if l.Testexpr, err = b.rewriteExpression(l.Testexpr, e); err != nil {
 					return nil, false, err
 				}
 			}
-			return n, false, b.finishSubLink(l, e)
+			return n, false, b.rewriteSubLink(l, e)
 		}
 		return n, true, nil
 	})
 }
 
-func (b *finisher) finishSubLink(l *pg_query.SubLink, e *bind.Env) error {
-	return b.finishQuery(l.Subselect.GetSelectStmt(), e)
+func (b *finisher) rewriteSubLink(l *pg_query.SubLink, e *bind.Env) error {
+	return b.rewrite(l.Subselect.GetSelectStmt(), e)
 }
 
-// finishExpressions handles every expression of a query level without private rows.
-func (b *finisher) finishExpressions(s *pg_query.SelectStmt, e *bind.Env) error {
-	f := func(n *pg_query.Node) (*pg_query.Node, error) { return b.finishExpression(n, e) }
+// rewriteExpressions handles every expression of a query level without private rows.
+func (b *finisher) rewriteExpressions(s *pg_query.SelectStmt, e *bind.Env) error {
+	f := func(n *pg_query.Node) (*pg_query.Node, error) { return b.rewriteExpression(n, e) }
 	for _, list := range [][]*pg_query.Node{s.TargetList, s.GroupClause, s.WindowClause, s.ValuesLists, s.DistinctClause} {
-		if err := sqltree.Each(list, f); err != nil {
+		if err := sqltree.RewriteEach(list, f); err != nil {
 			return err
 		}
 	}
@@ -164,12 +164,12 @@ func (b *finisher) finishExpressions(s *pg_query.SelectStmt, e *bind.Env) error 
 	if s.HavingClause, err = f(s.HavingClause); err != nil {
 		return err
 	}
-	return b.finishClauses(s, e, f)
+	return b.rewriteClauses(s, e, f)
 }
 
-// finishClauses applies f to ORDER BY, LIMIT and OFFSET.
-func (b *finisher) finishClauses(s *pg_query.SelectStmt, e *bind.Env, f func(*pg_query.Node) (*pg_query.Node, error)) error {
-	if err := sqltree.Each(s.SortClause, f); err != nil {
+// rewriteClauses applies f to ORDER BY, LIMIT and OFFSET.
+func (b *finisher) rewriteClauses(s *pg_query.SelectStmt, e *bind.Env, f func(*pg_query.Node) (*pg_query.Node, error)) error {
+	if err := sqltree.RewriteEach(s.SortClause, f); err != nil {
 		return err
 	}
 	var err error

@@ -25,7 +25,7 @@ type level struct {
 type Planned struct {
 	*bind.Binder
 	Blocks []*release.Block
-	unions []union // by placeholder
+	reads  []placeholderRead // by placeholder
 }
 
 // Plan plans the blocks of an analysed statement for the values that b knows.
@@ -46,7 +46,7 @@ func Plan(b *relation.Base, t *Template) (*Planned, error) {
 
 // add plans the blocks of a level, one for each grouping set.
 func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
-	u := union{sets: l.groups.sets, keys: len(l.groups.keys), grouping: l.grouping}
+	u := placeholderRead{sets: l.groups.sets, keys: len(l.groups.keys), grouping: l.grouping}
 	for _, set := range l.groups.sets {
 		var nodes []*pg_query.Node
 		for _, i := range set {
@@ -77,6 +77,6 @@ func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 			u.types = append(u.types, e.TypeName())
 		}
 	}
-	p.unions = append(p.unions, u)
+	p.reads = append(p.reads, u)
 	return nil
 }

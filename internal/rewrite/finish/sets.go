@@ -20,8 +20,8 @@ type groupings struct {
 // maxSets bounds the grouping sets of one block: each is released on its own.
 const maxSets = 32
 
-// union is what stands for one placeholder: one block per grouping set.
-type union struct {
+// placeholderRead says what a placeholder reads: one block per grouping set.
+type placeholderRead struct {
 	blocks []int
 	sets   [][]int
 	keys   int

@@ -41,23 +41,23 @@ type Template struct {
 	levels []*level // by placeholder
 	kinds  bind.Kinds
 
-	text  []string // of the finish query, around the reads of released values
-	reads []int    // which placeholder each read is of
-	on    schema.Route
-	args  []FinishArg // the client's parameters that it uses, numbered without gaps
+	text         []string // of the finish query, around the reads of released values
+	placeholders []int    // which placeholder each read is of
+	on           schema.Route
+	args         []Arg // the client's parameters that it uses, numbered without gaps
 }
 
 // Print prints the client's statement over the values that are released of these blocks. index gives the number under which each block
 // is measured.
-func (t *Template) Print(p *Planned, index []int) Finish {
-	f := &finishText{planned: p, args: slices.Clone(t.args)}
+func (t *Template) Print(p *Planned, index []int) Query {
+	f := &printer{planned: p, args: slices.Clone(t.args)}
 	var text strings.Builder
-	for i, read := range t.reads {
+	for i, read := range t.placeholders {
 		text.WriteString(t.text[i])
-		text.WriteString("(" + f.union(p.unions[read], index) + ")")
+		text.WriteString("(" + f.union(p.reads[read], index) + ")")
 	}
-	text.WriteString(t.text[len(t.reads)])
-	return Finish{SQL: text.String(), On: t.on, Args: f.args}
+	text.WriteString(t.text[len(t.placeholders)])
+	return Query{SQL: text.String(), On: t.on, Args: f.args}
 }
 
 // template deparses the finish tree and checks every name in it.
@@ -87,7 +87,7 @@ func (b *finisher) template(in catalog.Input, tree *pg_query.SelectStmt) (*Templ
 	if r.Route == catalog.Public {
 		t.on = schema.RoutePublic
 	}
-	return t, t.cut(r.SQL, len(b.unions))
+	return t, t.split(r.SQL, len(b.reads))
 }
 
 // renumber numbers the parameters that are left above the blocks.
@@ -100,15 +100,15 @@ func (b *finisher) renumber(t *Template, tree *pg_query.SelectStmt) error {
 		}
 		if numbers[r.Number] == 0 {
 			numbers[r.Number] = int32(len(t.args) + 1)
-			t.args = append(t.args, FinishArg{Type: b.Desc.ParameterTypes[r.Number-1], Parameter: int(r.Number), Key: -1, Release: -1})
+			t.args = append(t.args, Arg{Type: b.Desc.ParameterTypes[r.Number-1], Parameter: int(r.Number), Key: -1, Release: -1})
 		}
 		r.Number = numbers[r.Number]
 		return n, true, nil
 	})
 }
 
-// cut takes the stubs out of a text, by PostgreSQL's own scanner: each is the tokens ( SELECT 1 AS name ).
-func (t *Template) cut(text string, stubs int) error {
+// split takes the stubs out of a text, by PostgreSQL's own scanner: each is the tokens ( SELECT 1 AS name ).
+func (t *Template) split(text string, stubs int) error {
 	scan, err := pg_query.Scan(text)
 	if err != nil {
 		return err
@@ -126,11 +126,11 @@ func (t *Template) cut(text string, stubs int) error {
 		if i < 4 || i+1 == len(scan.Tokens) || scan.Tokens[i-4].Token != pg_query.Token_ASCII_40 || scan.Tokens[i+1].Token != pg_query.Token_ASCII_41 {
 			return fmt.Errorf("the finish query names %s outside its place", placeholder(read))
 		}
-		t.text, t.reads = append(t.text, text[from:scan.Tokens[i-4].Start]), append(t.reads, read)
+		t.text, t.placeholders = append(t.text, text[from:scan.Tokens[i-4].Start]), append(t.placeholders, read)
 		from = int(scan.Tokens[i+1].End)
 	}
-	if t.text = append(t.text, text[from:]); len(t.reads) != stubs {
-		return fmt.Errorf("the finish query reads %d blocks of %d", len(t.reads), stubs)
+	if t.text = append(t.text, text[from:]); len(t.placeholders) != stubs {
+		return fmt.Errorf("the finish query reads %d blocks of %d", len(t.placeholders), stubs)
 	}
 	return nil
 }

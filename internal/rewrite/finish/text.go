@@ -13,19 +13,19 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// finishText prints the reads of released values and collects their parameters.
-type finishText struct {
+// printer prints the reads of released values and collects their parameters.
+type printer struct {
 	planned *Planned
-	args    []FinishArg
+	args    []Arg
 }
 
-func (f *finishText) arg(a FinishArg, cast string) string {
+func (f *printer) arg(a Arg, cast string) string {
 	f.args = append(f.args, a)
 	return fmt.Sprintf("pg_catalog.unnest($%d::pg_catalog.%s)", len(f.args), cast)
 }
 
 // union reads the blocks of one placeholder: k1…, a1… and GROUPING values g1….
-func (f *finishText) union(u union, index []int) string {
+func (f *printer) union(u placeholderRead, index []int) string {
 	var parts []string
 	for i, block := range u.blocks {
 		parts = append(parts, f.block(u, u.sets[i], f.planned.Blocks[block], index[block]))
@@ -35,9 +35,33 @@ func (f *finishText) union(u union, index []int) string {
 
 // block prints the read of one block. Released integers are converted to the exact types here; everything above is the
 // client's own text.
-func (f *finishText) block(u union, set []int, k *release.Block, number int) string {
-	var outputs, arrays, names []string
-	for i := 0; i < u.keys; i++ {
+func (f *printer) block(u placeholderRead, set []int, k *release.Block, number int) string {
+	outputs := append(keyOutputs(u, set, k), aggregateOutputs(k)...)
+	outputs = append(outputs, groupingOutputs(u, set)...)
+	if len(outputs) == 0 {
+		outputs = []string{"1 AS one"}
+	}
+	arrays, names := f.arrays(k, number)
+	selected := "SELECT " + strings.Join(outputs, ", ")
+	zeros := ""
+	if k.Source.Empty {
+		zeros = emptyValues(k)
+	}
+	switch {
+	case len(arrays) > 0 && zeros != "":
+		return selected + fmt.Sprintf(" FROM ROWS FROM (%s) AS x (%s) CROSS JOIN %s", strings.Join(arrays, ", "), strings.Join(names, ", "), zeros)
+	case len(arrays) > 0:
+		return selected + fmt.Sprintf(" FROM ROWS FROM (%s) AS x (%s)", strings.Join(arrays, ", "), strings.Join(names, ", "))
+	case zeros != "":
+		return selected + " FROM " + zeros
+	}
+	return selected
+}
+
+// keyOutputs selects the keys k1, k2… of all grouping sets: NULL for those that this set lacks.
+func keyOutputs(u placeholderRead, set []int, k *release.Block) []string {
+	var outputs []string
+	for i := range u.keys {
 		at := slices.Index(set, i)
 		if at < 0 {
 			outputs = append(outputs, fmt.Sprintf("NULL::%s AS k%d", u.types[i], i+1))
@@ -50,38 +74,24 @@ func (f *finishText) block(u union, set []int, k *release.Block, number int) str
 		}
 		outputs = append(outputs, fmt.Sprintf("%s AS k%d", value, i+1))
 	}
-	for i := range k.Keys {
-		arrays = append(arrays, f.arg(FinishArg{Type: pgtype.TextArrayOID, Block: number, Key: i, Release: -1}, "text[]"))
-		names = append(names, fmt.Sprintf("k%d", i+1))
-	}
-	constants := ""
-	if k.Source.Empty {
-		constants = emptyValues(k)
-	}
-	for i := range k.Releases {
-		if k.Source.Empty {
-			break
-		}
-		arrays = append(arrays, f.arg(FinishArg{Type: pgtype.Int8ArrayOID, Block: number, Key: -1, Release: i}, "int8[]"))
-		names = append(names, string(release.ReleasedColumn(i)))
-	}
-	for _, d := range k.Derived {
-		if k.Source.Empty {
-			break
-		}
-		oid, cast := uint32(pgtype.Int8ArrayOID), "int8[]"
-		if d.Quantity == aggregate.DerivedStddev {
-			oid, cast = pgtype.Float8ArrayOID, "float8[]"
-		}
-		arrays = append(arrays, f.arg(FinishArg{Type: oid, Block: number, Key: -1, Release: d.Release, Derived: d.Quantity}, cast))
-		names = append(names, d.Name)
-	}
+	return outputs
+}
+
+// aggregateOutputs selects the aggregates a1, a2… and what dpproxy's functions say of their noise, i1, i2….
+func aggregateOutputs(k *release.Block) []string {
+	var outputs []string
 	for i, o := range k.Outputs {
 		outputs = append(outputs, fmt.Sprintf("%s AS a%d", query.Text(o), i+1))
 	}
 	for i, o := range k.Intervals {
 		outputs = append(outputs, fmt.Sprintf("%s AS i%d", query.Text(o), i+1))
 	}
+	return outputs
+}
+
+// groupingOutputs selects the values g1, g2… of GROUPING(…) in a grouping set: a bit for each argument that the set lacks.
+func groupingOutputs(u placeholderRead, set []int) []string {
+	var outputs []string
 	for i, args := range u.grouping {
 		bits := 0
 		for _, a := range args {
@@ -92,25 +102,44 @@ func (f *finishText) block(u union, set []int, k *release.Block, number int) str
 		}
 		outputs = append(outputs, fmt.Sprintf("%d AS g%d", bits, i+1))
 	}
-	if len(outputs) == 0 {
-		outputs = []string{"1 AS one"}
-	}
-	if len(arrays) == 0 {
-		return "SELECT " + strings.Join(outputs, ", ") + strings.Replace(constants, " CROSS JOIN", " FROM", 1)
-	}
-	return fmt.Sprintf("SELECT %s FROM ROWS FROM (%s) AS x (%s)", strings.Join(outputs, ", "), strings.Join(arrays, ", "), strings.Join(names, ", ")) + constants
+	return outputs
 }
 
-// Finish is the client's statement with each block replaced by unnest() of released values.
-type Finish struct {
+// arrays unnests the parameters of a block, one for each key, release and derived quantity, and names their columns. A block without
+// rows has keys alone.
+func (f *printer) arrays(k *release.Block, number int) (arrays, names []string) {
+	for i := range k.Keys {
+		arrays = append(arrays, f.arg(Arg{Type: pgtype.TextArrayOID, Block: number, Key: i, Release: -1}, "text[]"))
+		names = append(names, fmt.Sprintf("k%d", i+1))
+	}
+	if k.Source.Empty {
+		return arrays, names
+	}
+	for i := range k.Releases {
+		arrays = append(arrays, f.arg(Arg{Type: pgtype.Int8ArrayOID, Block: number, Key: -1, Release: i}, "int8[]"))
+		names = append(names, string(release.ReleasedColumn(i)))
+	}
+	for _, d := range k.Derived {
+		oid, cast := uint32(pgtype.Int8ArrayOID), "int8[]"
+		if d.Quantity == aggregate.DerivedStddev {
+			oid, cast = pgtype.Float8ArrayOID, "float8[]"
+		}
+		arrays = append(arrays, f.arg(Arg{Type: oid, Block: number, Key: -1, Release: d.Release, Derived: d.Quantity}, cast))
+		names = append(names, d.Name)
+	}
+	return arrays, names
+}
+
+// Query is the client's statement with each block replaced by unnest() of released values.
+type Query struct {
 	SQL  string
 	On   schema.Route // RouteShadow, or RoutePublic where it reads public tables
-	Args []FinishArg
+	Args []Arg
 }
 
-// FinishArg says what a finish parameter is bound to: a client parameter, a block's key column, a block's release, or a
+// Arg says what a finish parameter is bound to: a client parameter, a block's key column, a block's release, or a
 // derived quantity of a release (docs/mechanisms.md, section 8).
-type FinishArg struct {
+type Arg struct {
 	Type      uint32 // of the parameter; arrays for keys (text[]) and releases (int8[])
 	Parameter int    // 1-based client parameter, or 0
 	Block     int
@@ -119,7 +148,7 @@ type FinishArg struct {
 	Derived   aggregate.Derived // of Release; empty: the released integer itself
 }
 
-// emptyValues stands for the releases of a block without rows: counts of 0, which outputs over no rows read.
+// emptyValues prints what stands for the releases of a block without rows: a row of zeros; "" where nothing is released.
 func emptyValues(k *release.Block) string {
 	var values []string
 	for i := range k.Releases {
@@ -131,5 +160,5 @@ func emptyValues(k *release.Block) string {
 	if len(values) == 0 {
 		return ""
 	}
-	return " CROSS JOIN (SELECT " + strings.Join(values, ", ") + ") AS z"
+	return "(SELECT " + strings.Join(values, ", ") + ") AS z"
 }

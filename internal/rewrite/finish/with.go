@@ -10,9 +10,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// finishCTEs keeps the CTEs that are computed from released values and drops the private ones, which are expanded where
+// rewriteCTEs keeps the CTEs that are computed from released values and drops the private ones, which are expanded where
 // they are used.
-func (b *finisher) finishCTEs(s *pg_query.SelectStmt, e *bind.Env) (*bind.Env, error) {
+func (b *finisher) rewriteCTEs(s *pg_query.SelectStmt, e *bind.Env) (*bind.Env, error) {
 	if s.WithClause == nil {
 		return e, nil
 	}
@@ -31,7 +31,7 @@ func (b *finisher) finishCTEs(s *pg_query.SelectStmt, e *bind.Env) (*bind.Env, e
 			return nil, err
 		}
 		if k != bind.Private {
-			if err := b.finishQuery(query, before); err != nil {
+			if err := b.rewrite(query, before); err != nil {
 				return nil, err
 			}
 			kept = append(kept, n)
@@ -45,8 +45,8 @@ func (b *finisher) finishCTEs(s *pg_query.SelectStmt, e *bind.Env) (*bind.Env, e
 	return inner, nil
 }
 
-// finishView expands a view that is computed from released values or public tables.
-func (b *finisher) finishView(n *pg_query.Node, v *pg_query.RangeVar, w *schema.Relation) error {
+// rewriteView expands a view that is computed from released values or public tables.
+func (b *finisher) rewriteView(n *pg_query.Node, v *pg_query.RangeVar, w *schema.Relation) error {
 	query, err := bind.ViewQuery(w)
 	if err != nil {
 		return err
@@ -58,5 +58,5 @@ func (b *finisher) finishView(n *pg_query.Node, v *pg_query.RangeVar, w *schema.
 	n.Node = &pg_query.Node_RangeSubselect{RangeSubselect: &pg_query.RangeSubselect{
 		Alias: alias, Subquery: &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: query}},
 	}}
-	return sqltree.WithoutPosition(b.finishQuery(query, nil))
+	return sqltree.WithoutPosition(b.rewrite(query, nil))
 }

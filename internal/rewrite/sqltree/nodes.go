@@ -9,10 +9,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// Known are the node types that may occur anywhere in a private statement, by their name in the grammar's protobuf.
+// KnownNodes are the node types that may occur anywhere in a private statement, by their name in the grammar's protobuf.
 // Below an aggregate, expr and the binder know fewer still; above, catalog checks every name. Anything else is refused
 // before the statement is looked at any further, also what a later grammar may bring.
-var Known = map[protoreflect.Name]bool{
+var KnownNodes = map[protoreflect.Name]bool{
 	"a_array_expr": true, "a_const": true, "a_expr": true, "a_indices": true, "a_indirection": true, "a_star": true, "bool_expr": true, "boolean": true,
 	"boolean_test": true, "case_expr": true, "case_when": true, "coalesce_expr": true, "collate_clause": true, "column_ref": true, "common_table_expr": true,
 	"float": true, "func_call": true, "grouping_func": true, "grouping_set": true, "integer": true, "join_expr": true, "list": true, "locking_clause": true,
@@ -27,7 +27,7 @@ func RefuseUnknown(t Text, n *pg_query.Node) error {
 	Visit(n, func(n *pg_query.Node) bool {
 		m := n.ProtoReflect()
 		field := m.WhichOneof(m.Descriptor().Oneofs().Get(0))
-		if failed != nil || field == nil || Known[field.Name()] {
+		if failed != nil || field == nil || KnownNodes[field.Name()] {
 			return failed == nil
 		}
 		if strings.HasSuffix(string(field.Name()), "_stmt") {

@@ -158,7 +158,7 @@ func FirstTarget(s *pg_query.SelectStmt) *pg_query.Node {
 	return nil
 }
 
-func Each(list []*pg_query.Node, f func(*pg_query.Node) (*pg_query.Node, error)) error {
+func RewriteEach(list []*pg_query.Node, f func(*pg_query.Node) (*pg_query.Node, error)) error {
 	for i, n := range list {
 		if n.GetNode() == nil {
 			continue // DISTINCT without ON is a list of one empty node

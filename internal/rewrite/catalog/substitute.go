@@ -9,9 +9,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
-// constants are functions whose answer would describe the shadow, the cluster or the pooled connection. They are replaced
+// substitutes are functions whose answer would describe the shadow, the cluster or the pooled connection. They are replaced
 // by what tells nothing: no address (as on a Unix socket), no size, locks that are always free.
-var constants = map[string]string{
+var substitutes = map[string]string{
 	"inet_client_addr":       "NULL::pg_catalog.inet",
 	"inet_client_port":       "NULL::pg_catalog.int4",
 	"inet_server_addr":       "NULL::pg_catalog.inet",
@@ -43,9 +43,9 @@ var constants = map[string]string{
 	"pg_advisory_unlock_shared":        "true",
 }
 
-// standIn returns the expression that answers a function in its place, if there is one.
-func (c *checker) standIn(name string, f *pg_query.FuncCall) (expr string, ok bool, err error) {
-	if expr, ok := constants[name]; ok {
+// substituteFor returns the expression that answers a function in its place, if there is one.
+func (c *checker) substituteFor(name string, f *pg_query.FuncCall) (expr string, ok bool, err error) {
+	if expr, ok := substitutes[name]; ok {
 		return expr, true, nil
 	}
 	switch name {
