@@ -27,8 +27,22 @@ func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relatio
 		return nil, b.Refuse(pgerr.FeatureNotSupported, n, "an outer join that keeps the rows of a public table cannot be counted",
 			"Use an inner join: GROUP BY a declared domain returns every key, empty ones too.")
 	}
+	set, err := b.matchedOnce(n, kind, l, r, equal)
+	if err != nil {
+		return nil, err
+	}
+	if kind == pg_query.JoinType_JOIN_FULL {
+		return b.fullJoin(l, r, conds, equal, shown, using)
+	}
+	return b.leftJoin(l, r, conds, set, shown, using), nil
+}
+
+// matchedOnce proves that both sides of an outer join have one unit in every joined row. It gives the unique set by which a row of l
+// meets at most one of r; nil where it may meet several.
+func (b *Base) matchedOnce(n *pg_query.Node, kind pg_query.JoinType, l, r *Relation, equal Equalities) (*UniqueSet, error) {
 	class := equal.classes()
-	if l.Private() && r.Private() {
+	bothPrivate := l.Private() && r.Private()
+	if bothPrivate {
 		if err := b.sameUnitOuter(kind, l, r, class); err != nil {
 			return nil, err
 		}
@@ -39,7 +53,7 @@ func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relatio
 			covered[c] = true
 		}
 	}
-	if l.Private() && r.Private() {
+	if bothPrivate {
 		for _, c := range r.UnitColumns {
 			covered[c] = true
 		}
@@ -48,12 +62,15 @@ func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relatio
 	if l.Private() && r.MaxRowsPerUnit == 0 && set == nil {
 		return nil, b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)), "Join public tables on their primary key or another unique key.")
 	}
-	if kind == pg_query.JoinType_JOIN_FULL {
-		return b.fullJoin(l, r, conds, equal, shown, using)
-	}
+	return set, nil
+}
+
+// leftJoin keeps the rows of l. set is the unique set by which each meets at most one of r; nil: it may meet several.
+func (b *Base) leftJoin(l, r *Relation, conds []*expr.Expr, set *UniqueSet, shown []*Column, using []string) *Relation {
 	out := &Relation{
-		Unit: l.Unit, UnitColumns: l.UnitColumns, UnitName: l.UnitName, MaxRowsPerUnit: l.MaxRowsPerUnit, Proven: l.Proven, MaxRows: l.MaxRows, Unique: slices.Clone(l.Unique), Order: l.Order, OrderProofs: l.OrderProofs,
-		publicRows: l.publicRows, Steps: l.Steps, Empty: l.Empty, Where: l.Where, Conditions: l.Conditions, Columns: shown, Tables: append(slices.Clone(l.Tables), r.Tables...), Proofs: append(slices.Clone(l.Proofs), r.Proofs...),
+		Unit: l.Unit, UnitColumns: l.UnitColumns, UnitName: l.UnitName, MaxRowsPerUnit: l.MaxRowsPerUnit, Proven: l.Proven, MaxRows: l.MaxRows,
+		Unique: slices.Clone(l.Unique), Order: l.Order, OrderProofs: l.OrderProofs, publicRows: l.publicRows, Steps: l.Steps, Empty: l.Empty,
+		Where: l.Where, Conditions: l.Conditions, Columns: shown, Tables: append(slices.Clone(l.Tables), r.Tables...), Proofs: append(slices.Clone(l.Proofs), r.Proofs...),
 	}
 	out.addJoinWork(r, set)
 	out.multiply(r, set)
@@ -71,7 +88,7 @@ func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relatio
 	nullExtend(r.Columns)
 	out.hideMerged(using, r)
 	out.Plan = NewPlanNode("left join, "+out.RowBound(), l.Plan, r.Plan)
-	return out, nil
+	return out
 }
 
 // sameUnitOuter is sameUnit where a side's rows may stay without a partner: there the other side's unit is NULL, so a side
