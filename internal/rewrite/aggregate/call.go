@@ -232,7 +232,7 @@ func resultType(c *Call) uint32 {
 	return 0
 }
 
-// orderedType is resultType for the aggregates that order their argument.
+// orderedType gives the result type of an aggregate that orders its argument.
 func orderedType(c *Call, t uint32) uint32 {
 	switch c.Name {
 	case "min", "max", "percentile_disc":
@@ -261,7 +261,7 @@ func BaseType(e *expr.Expr) uint32 {
 	return e.Type()
 }
 
-// Condition is the condition under which a row counts: the filter, and every given guard; nil: every row does.
+// Condition prints when a row counts: where the filter and every given guard hold; nil where every row does.
 func (c *Call) Condition(guards ...query.Scalar) query.Scalar {
 	var all []query.Scalar
 	if c.Filter != nil {

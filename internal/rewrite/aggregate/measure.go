@@ -40,7 +40,7 @@ func UnitBounds(lo, hi, rows int64, perUnit *bounds.Interval, factor int64) (int
 	return l, h
 }
 
-// NotNull is the condition that an argument is not NULL; nil where it never is.
+// NotNull prints the condition that an argument is not NULL; nil where it never is.
 func NotNull(e *expr.Expr) query.Scalar {
 	if !e.Nullable() {
 		return nil
@@ -100,7 +100,7 @@ func NewArgument(b *relation.Base, src *relation.Relation, e *expr.Expr) (*Argum
 	return a, nil
 }
 
-// Gaps are the open ranges between the policy's valid ranges, in the argument's units.
+// Gaps lists the open ranges between the policy's valid ranges, in the argument's units.
 func (a *Argument) Gaps() []bounds.Interval {
 	var out []bounds.Interval
 	for i := 1; i < len(a.valid); i++ {

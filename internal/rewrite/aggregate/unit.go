@@ -26,7 +26,7 @@ func AddUnitAggregate(b *relation.Base, d *relation.Derived, c *Call, name strin
 	return nil
 }
 
-// UnitValue is an aggregate over rows of one unit, with a description of its value, whose bounds the SQL enforces. over is the
+// UnitValue prints an aggregate over rows of one unit, and describes its value, whose bounds the SQL enforces. over is the
 // window that it runs over, nil for a group; some says that there is a row at all. What it computes does not depend on
 // the order of rows (docs/privacy.md P8).
 func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Over, some bool) (*expr.Column, query.Scalar, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 )
 
-// mostPrints is how often the SQL of an aggregate's argument prints an expression at most: for its value, its bounds, and to see
+// mostPrints bounds how often the SQL of an aggregate's argument prints an expression: for its value, its bounds, and to see
 // whether there is one.
 const mostPrints = 4
 

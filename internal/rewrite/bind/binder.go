@@ -26,8 +26,8 @@ type kindKey struct {
 	env   *Env
 }
 
-// maxLevels bounds the query levels that one statement may be expanded into: CTEs and views that use each other twice double
-// at every step.
+// maxLevels bounds the query levels that one statement may be expanded into: CTEs and views that each read another in two
+// places double at every step.
 const maxLevels = 1500
 
 // countLevel counts one query level.

@@ -13,7 +13,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// firstRows is DISTINCT ON with the unit among its expressions: the first row of each unit, or of each key of it, in the
+// firstRows binds DISTINCT ON with the unit among its expressions: it keeps the first row of each unit, or of each key of it, in the
 // analyst's order and then by a key of the rows, so that the choice depends on the unit's rows alone (docs/privacy.md P8).
 func (b *Binder) firstRows(s *pg_query.SelectStmt, src *relation.Relation, e *Env) (*relation.Relation, error) {
 	on := sqltree.DistinctOn(s)

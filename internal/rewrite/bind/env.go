@@ -6,7 +6,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
-// Env is what names of relations mean at a place of the statement.
+// Env says what names of relations mean at a place of the statement.
 type Env struct {
 	ctes  map[string]*cteQuery
 	outer *Env

@@ -27,7 +27,7 @@ type window struct {
 	work          expr.Work // of the keys, for each row
 }
 
-// frame is which rows of a partition a function sees, as seen from one of them.
+// frame says which rows of a partition a function sees, from one of them.
 type frame struct {
 	text    query.Scalar // nil: the default
 	rows    bool         // counted in rows, so that the order of equal ones matters
@@ -242,7 +242,7 @@ func (w *windowBinder) distance(key, offset *pg_query.Node) (query.Scalar, error
 	return d.SQL(), nil
 }
 
-// over is the window of a call: with a key of the rows behind the analyst's order where equal rows must not be interchangeable,
+// over prints the window of a call: with a key of the rows behind the analyst's order where equal rows must not be interchangeable,
 // and with the frame where the function heeds it.
 func (w *windowBinder) over(win *window, total, framed bool) (*query.Over, error) {
 	over := &query.Over{Partition: win.partition, Order: win.order}

@@ -19,7 +19,7 @@ const (
 	Private              // about persons: only an aggregate may follow
 )
 
-// KindOf sorts a query without planning it.
+// KindOf says what the rows of a query are, without planning it.
 func (b *Binder) KindOf(s *pg_query.SelectStmt, e *Env) (Kind, error) {
 	key := kindKey{s, e}
 	if k, ok := b.known[key]; ok {
@@ -79,7 +79,7 @@ func (b *Binder) findKind(s *pg_query.SelectStmt, e *Env) (Kind, error) {
 	return Released, nil
 }
 
-// kindOfSubqueries raises public to released where an expression holds a subquery over private tables.
+// kindOfSubqueries raises Public to Released where an expression holds a subquery over private tables.
 func (b *Binder) kindOfSubqueries(s *pg_query.SelectStmt, e *Env, k Kind) (Kind, error) {
 	var failed error
 	for _, t := range s.TargetList {

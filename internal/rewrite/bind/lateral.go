@@ -10,7 +10,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// lateral binds a LATERAL subquery that reads columns of the items beside it. Over a private table it has to equate the units of
+// lateral binds a LATERAL subquery that reads columns of the items before it. Over a private table it has to equate the units of
 // both sides, so that every row of the others meets rows of its own unit alone (P4c). Its row bound is per row of the items
 // before it; combineFrom and nullExtend hold nothing of it for a fact about a unit.
 func (b *Binder) lateral(sub *pg_query.SelectStmt, e *Env, beside *relation.JoinGraph) (*relation.Relation, error) {
@@ -41,7 +41,7 @@ func (b *Binder) lateral(sub *pg_query.SelectStmt, e *Env, beside *relation.Join
 	if err := around.sameKind(sqltree.FirstTarget(sub), r); err != nil {
 		return nil, err
 	}
-	// A sub level of its own, so that LATERAL stands before all that reads the items beside it.
+	// A query level of its own: LATERAL is then written before all that reads the other items.
 	d := relation.NewDerived(b.Base, r)
 	for _, c := range r.Columns {
 		d.Pass(c, c.Name)
@@ -58,7 +58,7 @@ func (b *Binder) refuseLateral(sub *pg_query.SelectStmt) error {
 		"Add WHERE inner.unit = outer.unit to it.")
 }
 
-// lateralAggregates is a subquery that aggregates to one row: a row of scalar subqueries.
+// lateralAggregates binds a subquery that aggregates to one row, as a row of scalar subqueries.
 func (b *Binder) lateralAggregates(sub *pg_query.SelectStmt, around *Scope) (*relation.Relation, error) {
 	d := relation.NewDerived(b.Base, b.OneRow())
 	for _, t := range sub.TargetList {
@@ -80,7 +80,7 @@ func (b *Binder) lateralAggregates(sub *pg_query.SelectStmt, around *Scope) (*re
 	return r, nil
 }
 
-// lateralFirst is ORDER BY … LIMIT 1: the first row of a unit, since all rows are of one (docs/privacy.md P4c).
+// lateralFirst binds ORDER BY … LIMIT 1: it keeps the first row of a unit, since all rows are of one (docs/privacy.md P4c).
 func (b *Binder) lateralFirst(sub *pg_query.SelectStmt, e *Env, around *Scope) (*relation.Relation, error) {
 	one := sub.LimitCount.GetAConst().GetIval().GetIval() == 1 && sub.LimitOffset == nil && sub.LimitOption == pg_query.LimitOption_LIMIT_OPTION_COUNT
 	plain := sqltree.Clone(sub)

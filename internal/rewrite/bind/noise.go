@@ -20,7 +20,7 @@ type Interval struct {
 	Node *pg_query.Node
 }
 
-// intervalFunction recognises the functions of schema dpproxy that speak of noise; "" for any other.
+// intervalFunction recognises dpproxy.interval_low, interval_high and noise_stddev; "" for any other function.
 func intervalFunction(f *pg_query.FuncCall) aggregate.Derived {
 	names := sqltree.StringList(f.Funcname)
 	if len(names) != 2 || names[0] != "dpproxy" {
@@ -29,7 +29,7 @@ func intervalFunction(f *pg_query.FuncCall) aggregate.Derived {
 	return map[string]aggregate.Derived{"interval_low": aggregate.DerivedLow, "interval_high": aggregate.DerivedHigh, "noise_stddev": aggregate.DerivedStddev}[names[1]]
 }
 
-// Interval replaces such a call by a column of the block.
+// interval replaces such a call by a column of the block.
 func (c *AggregateSplitter) interval(n *pg_query.Node, f *pg_query.FuncCall, what aggregate.Derived) (*pg_query.Node, bool, error) {
 	if len(f.Args) != 1 || !sqltree.IsAggregate(f.Args[0]) {
 		return nil, false, c.b.Refuse(pgerr.FeatureNotSupported, n, "the argument must be one aggregate over private rows", "Write dpproxy.interval_low(avg(x)), and compute above it.")
@@ -51,7 +51,7 @@ func isWithin(f *pg_query.FuncCall) bool {
 	return len(names) == 2 && names[0] == "dpproxy" && names[1] == "within"
 }
 
-// Within replaces such a call by the aggregate.
+// within replaces such a call by the aggregate.
 func (c *AggregateSplitter) within(n *pg_query.Node, f *pg_query.FuncCall) (*pg_query.Node, bool, error) {
 	if len(f.Args) != 2 || !sqltree.IsAggregate(f.Args[0]) {
 		return nil, false, c.b.Refuse(pgerr.FeatureNotSupported, n, "the first argument must be one aggregate over private rows", "Write dpproxy.within(count(*), 20), and compute above it.")

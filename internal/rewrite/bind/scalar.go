@@ -17,7 +17,7 @@ import (
 // maxScalarText bounds a printed subquery in bytes: expressions print a value more than once, so nesting multiplies.
 const maxScalarText = 16 << 10
 
-// unitScalar is a scalar subquery that aggregates private rows of the outer row's own unit:
+// unitScalar binds a scalar subquery that aggregates private rows of the outer row's own unit:
 // (SELECT count(*) FROM visits v WHERE v.patient_id = p.id). It reads one unit's rows (docs/privacy.md P7), and the SQL enforces the
 // bounds of its value. nil: the subquery has another form.
 func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {

@@ -43,7 +43,7 @@ type Scope struct {
 	read       []*expr.Column // columns of this level that subquery expressions have read
 }
 
-// NewScope is the scope of a query level over a relation, in an environment. Inside a subquery expression it is nested in that of the
+// NewScope makes the scope of a query level over a relation, in an environment. Inside a subquery expression it is nested in that of the
 // query around it.
 func NewScope(b *Binder, rel *relation.Relation, e *Env) *Scope {
 	return &Scope{binder: b, rel: rel, env: e, outer: e.enclosing()}
@@ -101,13 +101,13 @@ func (s *Scope) Literal(oid uint32, text string) (string, bool, error) {
 
 func (s *Scope) Prints(oid uint32) bool { return s.binder.Prints(oid) }
 
-// condition builds a boolean expression over the scope.
+// Condition builds a boolean expression over the scope.
 func (s *Scope) Condition(n *pg_query.Node) (*expr.Expr, error) {
 	e, err := expr.BuildBoolean(n, s)
 	return e, s.binder.Refusal(err)
 }
 
-// expression builds a row-level expression over the scope.
+// Expression builds a row-level expression over the scope.
 func (s *Scope) Expression(n *pg_query.Node) (*expr.Expr, error) {
 	e, err := expr.Build(n, s)
 	return e, s.binder.Refusal(err)
@@ -141,7 +141,7 @@ func (s *Scope) correlations(conds []*pg_query.Node) []relation.Correlation {
 	return out
 }
 
-// Target is one output of a subquery.
+// Target is one output of a SELECT list.
 type Target struct {
 	Name   string
 	Node   *pg_query.Node
@@ -190,7 +190,7 @@ func (s *Scope) constantInteger(n *pg_query.Node, what string, least int64) (int
 	return 0, s.binder.Refuse(pgerr.InvalidParameterValue, n, fmt.Sprintf("%s must lie between %d and %d", what, least, maxWindowOffset), "")
 }
 
-// maxWindowOffset is far beyond the rows of one unit.
+// maxWindowOffset bounds constants of windows. No unit has that many rows.
 const maxWindowOffset = 1 << 30
 
 // noteEquality notes a condition column = column.

@@ -64,7 +64,7 @@ func (b *Binder) rows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error
 	return b.DistinctRows(r)
 }
 
-// distinctGroups is SELECT DISTINCT … GROUP BY, of private rows by the unit.
+// distinctGroups binds SELECT DISTINCT … GROUP BY; groups of private rows have to name the unit.
 func (b *Binder) distinctGroups(s *pg_query.SelectStmt, r *relation.Relation) (*relation.Relation, error) {
 	if sqltree.DistinctOn(s) != nil || r.Private() && !slices.ContainsFunc(r.Visible(), func(c *relation.Column) bool { return c.IsUnit }) {
 		return nil, b.Refuse(pgerr.FeatureNotSupported, sqltree.FirstTarget(s), "DISTINCT merges rows of different persons", fmt.Sprintf("Select the %s too, or leave DISTINCT out.", r.UnitName))

@@ -81,7 +81,7 @@ func (s *Scope) existsRows(sub *pg_query.SelectStmt) (*relation.Relation, error)
 	return r, err
 }
 
-// quantified is test IN (SELECT …), or another comparison with ANY or ALL of the rows: those of a public relation, or of the
+// quantified binds test IN (SELECT …), or another comparison with ANY or ALL of the rows: those of a public relation, or of the
 // row's own unit, by a condition of the subquery or, for IN, by the columns compared (docs/privacy.md P7).
 func (s *Scope) quantified(node *pg_query.Node, l *pg_query.SubLink, sub *pg_query.SelectStmt, test []*expr.Expr) (*expr.Expr, error) {
 	s.read = nil
@@ -139,12 +139,12 @@ type comparison struct {
 	work       int64 // of comparing with one row
 }
 
-// sql prints it.
+// sql prints the comparison.
 func (q *comparison) sql() query.Scalar {
 	return query.Compared{Left: q.left, Op: q.name, Word: q.word, Query: q.rows.Select(relation.UnnamedOutputs(q.right)...)}
 }
 
-// inUnit is IN of rows that joinUnits has restricted to the unit of the outer row. The rows of other units are not equal, and a NULL
+// inUnit prints IN of rows that joinUnits has restricted to the unit of the outer row. The rows of other units are not equal, and a NULL
 // in one of them must not decide.
 func (q *comparison) inUnit(outer *relation.Column, width int) *expr.Expr {
 	sql, joined := relation.ExistsRows(q.rows, true)
@@ -179,7 +179,7 @@ func (s *Scope) joinUnits(r *relation.Relation, test []*expr.Expr) *relation.Col
 	return nil
 }
 
-// lookup is a scalar subquery that gives a column of one row, of a public relation or of the outer row's own unit. That it has at
+// lookup binds a scalar subquery that gives a column of one row, of a public relation or of the outer row's own unit. That it has at
 // most one is proven; it is printed as an aggregate all the same, since a second row would be an error that a private row raises.
 func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
 	s.read = nil
@@ -240,7 +240,7 @@ func (s *Scope) subqueryRows(sub *pg_query.SelectStmt) (*relation.Relation, erro
 	return r, err
 }
 
-// exists is EXISTS of a public subquery, or of a private one that is semi-joined on the unit (docs/privacy.md P7).
+// exists binds EXISTS of a public subquery, or of a private one that is semi-joined on the unit (docs/privacy.md P7).
 func (s *Scope) exists(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
 	s.read = nil
 	r, err := s.existsRows(sub)
@@ -259,7 +259,7 @@ func (s *Scope) exists(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 	return expr.Predicate(sql, joined, false, s.read, relation.SubqueryWork(r, len(s.read) > 0, false, 0), sqltree.LocationOf(node)), nil
 }
 
-// use counts the tables of a subquery among those of the sub.
+// use counts what a subquery reads among what this level reads.
 func (s *Scope) use(r *relation.Relation) {
 	s.rel.Tables = append(slices.Clone(s.rel.Tables), r.Tables...)
 	s.rel.Proofs = append(slices.Clone(s.rel.Proofs), r.Proofs...)

@@ -18,7 +18,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// valuesList is a VALUES list.
+// valuesList binds a VALUES list.
 func (b *Binder) valuesList(s *pg_query.SelectStmt) (*relation.Relation, error) {
 	columns := make([][]*pg_query.Node, len(s.ValuesLists[0].GetList().GetItems()))
 	for _, row := range s.ValuesLists {
@@ -59,7 +59,7 @@ func (b *Binder) listedRows(columns [][]*pg_query.Node) (*relation.Relation, err
 	return b.FoldConstants(&query.Values{Rows: rows, As: alias, Columns: names}, cols)
 }
 
-// functionRows is generate_series or unnest of constants in FROM.
+// functionRows binds generate_series or unnest of constants in FROM.
 func (b *Binder) functionRows(n *pg_query.Node, f *pg_query.RangeFunction) (*relation.Relation, error) {
 	unsupported := b.Refuse(pgerr.FeatureNotSupported, n, "this kind of FROM item cannot be combined with private tables", "Use tables, subqueries, joins, VALUES, generate_series or unnest(ARRAY[…]).")
 	if f.Ordinality || f.IsRowsfrom || len(f.Coldeflist) > 0 || len(f.Functions) != 1 {
@@ -81,7 +81,7 @@ func (b *Binder) functionRows(n *pg_query.Node, f *pg_query.RangeFunction) (*rel
 	return nil, unsupported
 }
 
-// seriesRows is generate_series over whole numbers, numerics or times.
+// seriesRows binds generate_series over whole numbers, numerics or times.
 func (b *Binder) seriesRows(call *pg_query.FuncCall) (*relation.Relation, error) {
 	first, err := b.ConstantExpr(call.Args[0])
 	if err != nil {

@@ -65,7 +65,7 @@ func (b *Binder) withWindows(s *pg_query.SelectStmt, src *relation.Relation, e *
 	return out, r, nil
 }
 
-// windowBinder is the subselect that computes them.
+// windowBinder makes the subselect that computes the window functions of one SELECT.
 type windowBinder struct {
 	b      *Binder
 	sc     *Scope
@@ -135,7 +135,7 @@ func (w *windowBinder) column(f *pg_query.FuncCall) (*pg_query.Node, error) {
 	return sqltree.ColumnRef(w.d.Table(), name), nil
 }
 
-// ranking are the window functions that ignore the frame: they tell the rows of a partition apart.
+// ranking lists the window functions that ignore the frame.
 var ranking = map[string]bool{
 	"row_number": true, "rank": true, "dense_rank": true, "percent_rank": true, "cume_dist": true, "ntile": true, "lag": true, "lead": true,
 }

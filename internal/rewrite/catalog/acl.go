@@ -71,7 +71,7 @@ func (c *checker) takesRowsOf(item *pg_query.Node) {
 	}
 }
 
-// referredAs is the name under which a statement refers to a relation.
+// referredAs gives the name under which a statement refers to a relation.
 func referredAs(r *pg_query.RangeVar) string {
 	if r.Alias != nil {
 		return r.Alias.Aliasname

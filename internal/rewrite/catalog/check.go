@@ -19,7 +19,7 @@ const (
 	Public              // public tables of the policy
 )
 
-// Input is what Check has to know besides the statement.
+// Input holds what Check has to know besides the statement.
 type Input struct {
 	// Public lists the policy's public relations with the columns that analysts may see, in order; nil columns: all.
 	Public map[policy.Name][]string

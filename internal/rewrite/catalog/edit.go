@@ -64,7 +64,7 @@ func (e *editor) names(offset int, want []string) (start, end int, ok bool) {
 	return offset, end, true
 }
 
-// startOf is where the part of a dotted name begins that follows n others.
+// startOf finds where the part of a dotted name begins that follows n others.
 func (e *editor) startOf(offset, n int) int { return int(e.tokens[e.at[offset]+2*n].Start) }
 
 // dots counts the dots of the dotted name that starts at offset.
@@ -225,7 +225,7 @@ func (e *editor) apply() string {
 	return b.String()
 }
 
-// errNotEditable is for spellings that the editor does not follow. They are refused, never guessed at.
+// errNotEditable refuses a spelling that the editor does not follow: it never guesses.
 func errNotEditable() error {
 	return pgerr.New(pgerr.FeatureNotSupported, "this spelling of a catalog query is not supported",
 		pgerr.Hint("Write relation and function names plainly (schema.name), without Unicode escapes, ONLY, or an asterisk after the name."))

@@ -6,10 +6,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
-// Schema is the schema of the relations and functions that analysts may name beside those of the policy.
+// Schema is the schema of the relations and functions that analysts may name in addition to those of the policy.
 const Schema = "dpproxy"
 
-// ShadowSQL is what setup runs in the shadow database as its owner, in one transaction or several, as often as it likes.
+// ShadowSQL gives what setup runs in the shadow database as its owner, in one transaction or several, as often as it likes.
 //
 // It creates the schema dpproxy with the relations and functions of the contract. They hold nothing and compute nothing:
 // PostgreSQL needs them to check and describe a statement that names them. When one runs, Check has replaced the
@@ -108,7 +108,7 @@ END
 $dpproxy$;
 `
 
-// RoleSQL is what setup runs for the role of the shadow connection, after creating it, in the shadow database. The role
+// RoleSQL gives what setup runs for the role of the shadow connection, after creating it, in the shadow database. The role
 // can log in and read; nothing that a session leaves behind may outlive it or reach another.
 func RoleSQL(role string) string {
 	r := sqltext.Ident(role)

@@ -9,8 +9,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
-// substitutes are functions whose answer would describe the shadow, the cluster or the pooled connection. They are replaced
-// by what tells nothing: no address (as on a Unix socket), no size, locks that are always free.
+// substitutes replaces functions whose answer would describe the shadow, the cluster or the pooled connection by constants that
+// say nothing of them: no address (as on a Unix socket), no size, locks that are always free.
 var substitutes = map[string]string{
 	"inet_client_addr":       "NULL::pg_catalog.inet",
 	"inet_client_port":       "NULL::pg_catalog.int4",
@@ -43,7 +43,7 @@ var substitutes = map[string]string{
 	"pg_advisory_unlock_shared":        "true",
 }
 
-// substituteFor returns the expression that answers a function in its place, if there is one.
+// substituteFor gives the expression that is written in the place of a function, if there is one.
 func (c *checker) substituteFor(name string, f *pg_query.FuncCall) (expr string, ok bool, err error) {
 	if expr, ok := substitutes[name]; ok {
 		return expr, true, nil
@@ -65,7 +65,7 @@ func (c *checker) substituteFor(name string, f *pg_query.FuncCall) (expr string,
 	return "", false, nil
 }
 
-// valueFunction answers current_user and its kin; dates and times pass.
+// valueFunction answers current_user and the like; dates and times pass.
 func (c *checker) valueFunction(n *pg_query.Node, v *pg_query.SQLValueFunction) error {
 	var expr, name string
 	switch {
@@ -168,7 +168,7 @@ var timeFunctions = words(`now clock_timestamp statement_timestamp transaction_t
 
 func nameLiteral(s string) string { return sqltext.EscapedLiteral(s) + "::pg_catalog.name" }
 
-// unrecognized is PostgreSQL's error for a setting that does not exist; those off the list do not.
+// unrecognized gives PostgreSQL's error for a setting that does not exist; those off the list do not.
 func (c *checker) unrecognized(at int, name string) error {
 	return pgerr.New(pgerr.UndefinedObject, `unrecognized configuration parameter "`+name+`"`, pgerr.At(c.position(at)))
 }

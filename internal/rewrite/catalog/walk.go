@@ -202,7 +202,7 @@ func below(m protoreflect.Message, f func(protoreflect.Message)) {
 	})
 }
 
-// functionNames are the names under which a function in FROM may be referred to.
+// functionNames gives the names under which a function in FROM may be referred to.
 func functionNames(x *pg_query.RangeFunction) []string {
 	if x.Alias != nil {
 		return []string{x.Alias.Aliasname}
@@ -252,13 +252,13 @@ func (c *checker) refused(m protoreflect.Message) error {
 	return c.unsupported(at, fmt.Sprintf("%s is not supported here", kind), "See docs/introspection.md for what catalog queries and queries of public tables may use.")
 }
 
-// nodeNames are what people call the nodes that they are most likely to try.
+// nodeNames gives the SQL words for the nodes that people are most likely to try.
 var nodeNames = map[string]string{
 	"XmlExpr": "XML", "XmlSerialize": "XML", "RangeTableFunc": "XMLTABLE", "JsonTable": "JSON_TABLE", "JsonFuncExpr": "SQL/JSON",
 	"JsonObjectConstructor": "SQL/JSON", "JsonArrayConstructor": "SQL/JSON", "JsonIsPredicate": "SQL/JSON", "CurrentOfExpr": "WHERE CURRENT OF",
 }
 
-// firstLocation is where the text of a node begins, -1 if no node below it knows.
+// firstLocation finds where the text of a node begins; -1 if no node below it has a location.
 func firstLocation(m protoreflect.Message) int {
 	first := -1
 	// CREATE TABLESPACE's location is a folder.

@@ -11,7 +11,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// groupings are the grouping sets of a query: one for a plain GROUP BY.
+// groupings holds the grouping sets of a query: one for a plain GROUP BY.
 type groupings struct {
 	keys []*pg_query.Node // all group expressions, each once
 	sets [][]int          // indexes into keys
@@ -143,7 +143,7 @@ func (b *finisher) setsOf(n *pg_query.Node, s *pg_query.SelectStmt, sc *bind.Sco
 	return parts, nil
 }
 
-// setOf is one expression, or a list of them in parentheses.
+// setOf reads one expression, or a list of them in parentheses.
 func (b *finisher) setOf(n *pg_query.Node, s *pg_query.SelectStmt, sc *bind.Scope, g *groupings) ([]int, error) {
 	nodes := []*pg_query.Node{n}
 	if l := n.GetList(); l != nil {

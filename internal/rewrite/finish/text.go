@@ -143,8 +143,8 @@ type Arg struct {
 	Type      uint32 // of the parameter; arrays for keys (text[]) and releases (int8[])
 	Parameter int    // 1-based client parameter, or 0
 	Block     int
-	Key       int               // index into KeyTypes, or -1
-	Release   int               // index into Releases, or -1
+	Key       int               // index into the block's keys, or -1
+	Release   int               // index into the block's releases, or -1
 	Derived   aggregate.Derived // of Release; empty: the released integer itself
 }
 

@@ -18,7 +18,7 @@ func (t *builder) pickOrder(of *query.Alias) []query.Scalar {
 }
 
 // ranked keeps, of rows that name their unit, the first of each unit in each group by order, in at most C groups. column is what a row
-// has beside its unit and its group.
+// has besides its unit and its group.
 func (t *builder) ranked(rows query.Query, column string, order []query.Scalar, first int64) query.Query {
 	w, groups := rankedAlias, t.groupNames()
 	unit := w.Column("u")

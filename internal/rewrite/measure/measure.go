@@ -211,5 +211,5 @@ func (t *builder) totals(of query.Query, width int) query.Query {
 	return &query.Select{Outputs: outputs, From: &query.Derived{Query: of, As: groupsAlias}}
 }
 
-// theGroup is the ordinal of the one group of a block without keys.
+// theGroup prints the ordinal of the one group of a block without keys.
 const theGroup = query.Raw("1::pg_catalog.int8")

@@ -9,7 +9,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
-// conversions are the columns of a subquery below an aggregation in which what several aggregates read is computed once per row.
+// conversions computes once per row what several aggregates read: as columns of a subquery below the aggregation.
 type conversions struct {
 	names   map[string]string // by Key
 	outputs []query.Output

@@ -91,7 +91,7 @@ func (l List) write(w *writer) {
 	}
 }
 
-// All is the conjunction of conditions; nil if there are none.
+// All makes the conjunction of conditions; nil if there are none.
 func All(conditions ...Scalar) Scalar {
 	switch len(conditions) {
 	case 0:
@@ -209,7 +209,7 @@ func (c Compared) write(w *writer) {
 	w.text(")")
 }
 
-// Parameter is a value that is sent beside the text. Each Parameter is one $n, however often it stands in the query.
+// Parameter is a value that is sent apart from the text. Each Parameter is one $n, however often the query reads it.
 type Parameter struct{ schema.Parameter }
 
 func (p *Parameter) write(w *writer) { w.parameter(p) }

@@ -17,10 +17,10 @@ type Alias struct {
 	ID    int // without a label: tells the aliases of one plan apart
 }
 
-// Column is a column of the item by a name that needs no quotes.
+// Column gives a column of the item by a name that needs no quotes.
 func (a *Alias) Column(name string) Column { return Column{a, name} }
 
-// Named is the alias of a query level that has one item of that name.
+// Named makes the alias of a query level that has one item of that name.
 func Named(label string) *Alias { return &Alias{Label: label} }
 
 // Print writes a query, with its parameters in the order of their numbers.
@@ -37,14 +37,7 @@ func Text(x Scalar) string {
 	return w.out.String()
 }
 
-// SourceText is Text for a FROM item.
-func SourceText(s Source) string {
-	w := &writer{numbers: map[int]int{}}
-	s.writeSource(w)
-	return w.out.String()
-}
-
-// Key is equal for expressions of one plan that are the same, and for no others. It orders conditions.
+// Key gives a text that is equal for expressions of one plan that are the same, and for no others. It orders conditions.
 func Key(x Scalar) string {
 	switch v := x.(type) {
 	case nil:

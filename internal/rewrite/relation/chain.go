@@ -38,7 +38,7 @@ func (b *Base) ReachUnit(r *Relation) error {
 	return nil
 }
 
-// chainStep is what a table's foreign key leaves to be joined. reach prints it with =, which finds one row only where both sides
+// chainStep gives the join that a table's foreign key asks for. ReachUnit prints it with =, which finds one row only where both sides
 // are under one equality.
 func (b *Base) chainStep(t *policy.Table, via *Column) (*Chain, error) {
 	to := t.Unit.Via

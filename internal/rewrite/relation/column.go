@@ -44,10 +44,10 @@ func (b *Base) columnOf(alias *query.Alias, m *schema.Column, p *policy.Column) 
 	return c, nil
 }
 
-// RangeOf is a policy's range as expr sees it.
+// RangeOf gives a policy's range as an interval of expr.
 func RangeOf(r bound.Range) bounds.Interval { return bounds.Interval{Lo: r.Lo, Hi: r.Hi} }
 
-// publicType is the type of a public column; 0 where main has none of that name.
+// publicType finds the type of a public column; 0 where main has none of that name.
 func (b *Base) publicType(c policy.ColumnOf) uint32 {
 	if m := b.Schema.Column(c.Table, c.Column); m != nil {
 		return m.Type
@@ -55,7 +55,7 @@ func (b *Base) publicType(c policy.ColumnOf) uint32 {
 	return 0
 }
 
-// Texts are values as expr reads them.
+// Texts gives values as the texts that expr reads.
 func Texts(values []schema.Canonical) []string {
 	out := make([]string, len(values))
 	for i, v := range values {

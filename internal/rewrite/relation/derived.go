@@ -8,7 +8,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Project is a projection that computes nothing: the same FROM, these columns under other names.
+// Project keeps some columns under other names. It computes nothing: the FROM is the same.
 func (r *Relation) Project(cols []*Column, names []string) *Relation {
 	out := *r
 	out.Columns = nil
@@ -150,7 +150,7 @@ func (d *Derived) output(sql query.Scalar) query.Scalar {
 	return d.Alias.Column(name)
 }
 
-// Table is how expressions that the binder makes itself name the subselect.
+// Table names the subselect in expressions that the binder makes itself.
 func (d *Derived) Table() string { return fmt.Sprintf("t%d", d.Alias.ID) }
 
 // Relation prints the subselect.

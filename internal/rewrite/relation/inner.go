@@ -24,7 +24,7 @@ func (j *JoinGraph) Add(o *JoinGraph) {
 	j.Equal.Merge(o.Equal)
 }
 
-// AsRelation is the items as one relation, for names and for the kind of unit.
+// AsRelation gives the items as one relation, to resolve names and to find the kind of unit.
 func (j *JoinGraph) AsRelation() *Relation {
 	r := &Relation{Columns: j.Columns}
 	for _, item := range j.Items {

@@ -33,7 +33,7 @@ func SingleValue(c *Column) (*Column, query.Scalar, bool) {
 	return nil, nil, false
 }
 
-// ExistsRows is EXISTS of a relation's rows: anywhere, and as a condition of a WHERE. OFFSET 0 keeps PostgreSQL from answering one
+// ExistsRows prints EXISTS of a relation's rows: for any place, and for a condition of a WHERE. OFFSET 0 keeps PostgreSQL from answering one
 // row's question with a hash table of all rows of the relation's tables, which it would build when the first row asks, and whose time
 // would tell that one did (P22a). A condition of a WHERE becomes a join.
 func ExistsRows(r *Relation, correlated bool) (sql, joined query.Scalar) {

@@ -91,7 +91,7 @@ func (b *Base) leftJoin(l, r *Relation, conds []*expr.Expr, set *UniqueSet, show
 	return out
 }
 
-// sameUnitOuter is sameUnit where a side's rows may stay without a partner: there the other side's unit is NULL, so a side
+// sameUnitOuter does what sameUnit does where a side's rows may stay without a partner: there the other side's unit is NULL, so a side
 // that is kept reaches its unit by a join of its own.
 func (b *Base) sameUnitOuter(kind pg_query.JoinType, l, r *Relation, class map[*Column]int) error {
 	kept := []*Relation{l}

@@ -12,7 +12,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// Preserved is what public LEFT JOIN private adds to the inner join, which its relation is (docs/privacy.md P6): public rows whose
+// Preserved describes what public LEFT JOIN private adds to the inner join, which its relation is (docs/privacy.md P6): public rows whose
 // private columns are NULL. No private row says how many, so the block is held to what they do not change.
 type Preserved struct {
 	Key        *Column      // unique column of the one public table, all of whose rows are kept; nil: there is none, or some are dropped
@@ -20,7 +20,7 @@ type Preserved struct {
 	Conditions []*expr.Expr // the analyst's that hold for the added rows too
 }
 
-// publicLeftJoin is public LEFT JOIN private: the inner join is measured, and every public key is returned.
+// publicLeftJoin makes public LEFT JOIN private: the inner join is measured, and every public key is returned.
 func (b *Base) publicLeftJoin(n *pg_query.Node, l, r *Relation, conds []*expr.Expr, equal Equalities, shown []*Column, using []string) (*Relation, error) {
 	class := equal.classes()
 	covered := map[*Column]bool{}

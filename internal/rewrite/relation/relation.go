@@ -26,7 +26,7 @@ func (c *Column) KeptBy(x *expr.Expr) bool {
 	return c.Value.Bounds.Open() || query.Equal(x.SQL(), c.Value.Ref)
 }
 
-// UnnamedOutputs are outputs that nothing refers to.
+// UnnamedOutputs makes outputs that nothing refers to.
 func UnnamedOutputs(list []query.Scalar) []query.Output {
 	out := make([]query.Output, len(list))
 	for i, x := range list {
@@ -44,7 +44,7 @@ func SourceOf(x *expr.Expr) *Column {
 	return c
 }
 
-// Select is the query of the relation's rows with the given outputs.
+// Select makes the query of the relation's rows with the given outputs.
 func (r *Relation) Select(outputs ...query.Output) *query.Select {
 	where := sorted(r.Where)
 	if r.Empty {
@@ -66,7 +66,7 @@ func sorted(conditions []query.Scalar) []query.Scalar {
 	return out
 }
 
-// FilteredBy is the relation's rows where a condition holds, too; nil: all of them.
+// FilteredBy keeps the rows where a condition holds, too; nil keeps all.
 func (r *Relation) FilteredBy(where query.Scalar) *Relation {
 	if where == nil {
 		return r
@@ -178,7 +178,7 @@ type Relation struct {
 
 	Unique []UniqueSet    // sets of columns that hold each combination at most once
 	Order  []query.Scalar // total order of the rows of one unit; nil: none is known (docs/privacy.md P8a)
-	// OrderProofs is what main has to prove of order, for whoever uses it.
+	// OrderProofs has to hold on main for Order to be total.
 	OrderProofs []schema.Proof
 	Tables      []*policy.Table
 	Proofs      []schema.Proof
@@ -186,7 +186,7 @@ type Relation struct {
 	Plan        PlanNode // for EXPLAIN
 }
 
-// Chain is a foreign-key step that has still to be joined to reach the unit.
+// Chain is a foreign-key step that a join still has to take to reach the unit.
 type Chain struct {
 	Via    *Column
 	target policy.Name
@@ -200,7 +200,7 @@ type UniqueSet struct {
 	Proof   *schema.Proof
 }
 
-// Column is a column of a relation.
+// Column is a column of a relation, with what is known of it.
 type Column struct {
 	Table, Name string // as the analyst may call it; hidden ones have no name
 	Value       *expr.Column
@@ -214,7 +214,7 @@ type Column struct {
 	Literal *expr.Expr
 }
 
-// copied is a column of its own: an outer join may make this one nullable, and no function of the unit any more, while
+// copied makes a column of its own: an outer join may make this one nullable, and no function of the unit any more, while
 // the original stays what it is.
 func (c *Column) copied() *Column {
 	n, x := *c, *c.Value

@@ -20,7 +20,7 @@ import (
 // MaxConstants bounds its rows: each is printed.
 const MaxConstants = 10000
 
-// ConstantScope is where constants are built: nothing but parameters has a name there.
+// ConstantScope builds constants: it knows parameters, and no other names.
 type ConstantScope struct{ *Base }
 
 func (s ConstantScope) Column(fields []string, location int) (*expr.Column, error) {
@@ -160,7 +160,7 @@ func (b *Base) constantKeys(r *Relation, rows [][]*schema.Canonical) {
 	}
 }
 
-// OneRow is the one row without columns of a SELECT without FROM.
+// OneRow makes the one row without columns of a SELECT without FROM.
 func (b *Base) OneRow() *Relation {
 	return &Relation{From: oneValue(b.NewAlias()), constants: true, MaxRowsPerUnit: 1, Proven: true, publicRows: 1, Steps: constantSteps, Unique: []UniqueSet{{}}, Order: []query.Scalar{}, Plan: NewPlanNode("constants, rows: 1")}
 }

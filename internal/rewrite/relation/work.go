@@ -41,7 +41,7 @@ const (
 	OuterSteps    = 60 // a unit's group on its way through selection, ordinals and the outer sum
 )
 
-// hashedRows is how many rows of an IN subquery PostgreSQL hashes within work_mem; more are compared one by one.
+// hashedRows bounds the rows of an IN subquery that PostgreSQL hashes within work_mem; more are compared one by one.
 const hashedRows = 1 << 15
 
 // Size bounds the rows of one unit; of public rows, it counts all.
@@ -60,7 +60,7 @@ func (r *Relation) addScanWork(t *policy.Table, m *schema.Relation) {
 	r.Steps = expr.MulSteps(r.Size(), rowSteps)
 }
 
-// publicRows is the size of a public table: declared, or as main's catalogs estimate it.
+// publicRows gives the size of a public table: declared, or as main's catalogs estimate it.
 func publicRows(t *policy.Table, m *schema.Relation) int64 {
 	if t.MaxRows > 0 {
 		return t.MaxRows
@@ -138,7 +138,7 @@ func (r *Relation) FoundByIndex() bool {
 	return true
 }
 
-// SubqueryWork is the work of a subquery for a row of the query around it: once for all rows where it reads nothing of them.
+// SubqueryWork bounds the work of a subquery for a row of the query around it: once for all rows where it reads nothing of them.
 // compared is that of comparing a value with one of its rows, 0 for EXISTS and scalar subqueries.
 func SubqueryWork(r *Relation, correlated, hashed bool, compared int64) expr.Work {
 	each := int64(0)
@@ -155,7 +155,7 @@ func SubqueryWork(r *Relation, correlated, hashed bool, compared int64) expr.Wor
 	return expr.Work{Row: each + PairSteps, Once: r.Steps + table}
 }
 
-// Allowance is what reading the relation's tables once may take.
+// Allowance gives the steps that reading the relation's tables once may take.
 func (b *Base) Allowance(tables []*policy.Table) int64 {
 	steps := int64(0)
 	for i, t := range tables {

@@ -104,7 +104,7 @@ func (b *Planner) planSum(k *Block, c *aggregate.Call) (query.Scalar, []int, err
 	return convert(c.Type, query.F("{}::numeric", k.orNull(ReleasedColumn(i))), a.Step), []int{i}, err
 }
 
-// orNull is a released column, or NULL over no rows at all: what every aggregate but a count is there.
+// orNull gives a released column; NULL over no rows at all, as every aggregate but a count is there.
 func (k *Block) orNull(column query.Scalar) query.Scalar {
 	if k.Source.Empty {
 		return query.Raw("NULL")

@@ -46,7 +46,7 @@ type Histogram struct {
 	MaxRowsPerUnit int64
 }
 
-// DerivedQuantity is a quantity of a release that the finish query needs beside the released integer.
+// DerivedQuantity is a quantity of a release that the finish query needs in addition to the released integer.
 type DerivedQuantity struct {
 	Name     string
 	Release  int

@@ -30,7 +30,7 @@ type summand struct {
 	lo, hi         int64
 }
 
-// rowText is an integer of a row, made of its measured arguments.
+// rowText prints an integer of a row from its measured arguments.
 type rowText func(reader) query.Scalar
 
 // reader gives the integer that an argument is, or the column that holds it.
@@ -38,7 +38,7 @@ type reader func(*expr.Measure) query.Scalar
 
 func Direct(m *expr.Measure) query.Scalar { return m.SQL }
 
-// ofArgument is factor × the argument + offset.
+// ofArgument makes the summand factor × the argument + offset.
 func ofArgument(m *expr.Measure, factor, offset int64) *summand {
 	return &summand{of: func(read reader) query.Scalar { return read(m) }, narrow: m.Type == pgtype.Int4OID, factor: factor, offset: offset, lo: factor*m.Lo + offset, hi: factor*m.Hi + offset}
 }

@@ -42,7 +42,7 @@ func (k *Block) PlanIntervals(b *relation.Base, list []bind.Interval) error {
 	return nil
 }
 
-// intervalEnd is the aggregate's own formula with ends of intervals in place of its releases. The formula of a sum given its count
+// intervalEnd prints the aggregate's formula with ends of intervals in place of its releases. The formula of a sum given its count
 // grows with the sum and is monotone in the count, so its extremes lie at corners.
 func (k *Block) intervalEnd(formula query.Scalar, uses []int, what aggregate.Derived) (query.Scalar, error) {
 	with := func(formula query.Scalar, release int, value query.Scalar) query.Scalar {

@@ -29,7 +29,7 @@ type Key struct {
 	perUnit         bool
 }
 
-// Equality is how the key's values are compared wherever they are: " COLLATE …" for text, so that no operand's own collation decides.
+// Equality prints how the key's values are compared everywhere: " COLLATE …" for text, so that no operand's own collation decides.
 func (g *Key) Equality() string {
 	switch {
 	case !g.Collatable():

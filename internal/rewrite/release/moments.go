@@ -43,7 +43,7 @@ func newMoment(a *aggregate.Argument) moment {
 	return m
 }
 
-// times is the product with another argument's w.
+// times prints the product with another argument's w.
 func (m moment) times(o moment) rowText {
 	return func(read reader) query.Scalar { return query.F("{} * {}", m.row(read), o.row(read)) }
 }

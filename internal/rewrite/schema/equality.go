@@ -5,7 +5,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
-// Equality is what decides whether PostgreSQL's = finds two values equal.
+// Equality decides whether PostgreSQL's = finds two values equal.
 type Equality struct {
 	Type          uint32 // of a domain, the base type
 	Collation     string // quoted and qualified; empty: none or the database's own
@@ -17,7 +17,7 @@ func (s *Schema) Equality(c *Column) Equality {
 	return Equality{s.BaseType(c.Type), c.Collation, c.DeterministicCollation || c.Collation == ""}
 }
 
-// BaseType is what a domain is made of; other types are their own.
+// BaseType finds the type that a domain is over; other types are their own.
 func (s *Schema) BaseType(oid uint32) uint32 {
 	for t, ok := s.Types[oid]; ok && t.Kind == 'd'; t, ok = s.Types[oid] {
 		oid = t.Base

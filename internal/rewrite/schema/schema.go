@@ -7,7 +7,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy/bound"
 )
 
-// Schema is what introspection knows of the relations that the policy lists: main's catalogs, never main's rows. Pure data.
+// Schema holds what introspection knows of the relations that the policy lists: main's catalogs, never main's rows. Pure data.
 type Schema struct {
 	Policy    *policy.Policy
 	Relations map[policy.Name]*Relation
@@ -55,7 +55,7 @@ type Column struct {
 	PerUnit *bound.Range
 }
 
-// ShapeProof is what main has to prove of a table that is read (P1).
+// ShapeProof gives what main has to prove of a table that is read (P1).
 func (r *Relation) ShapeProof() Proof { return Proof{Relation: r.Name, Shape: r.Shape} }
 
 // Column finds a column by name; nil when the relation has none.

@@ -1,6 +1,6 @@
 package schema
 
-// Description is what the shadow's Postgres says of a prepared statement.
+// Description is the shadow's description of a prepared statement.
 type Description struct {
 	ParameterTypes []uint32
 	Columns        []ColumnDescription

@@ -4,6 +4,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
+// HasWindow says whether an expression calls a window function, outside its subqueries.
 func HasWindow(n *pg_query.Node) bool {
 	found := false
 	Visit(n, func(n *pg_query.Node) bool {

@@ -6,7 +6,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
-// Explain is an EXPLAIN, taken apart: the engine analyses and plans Inner and prints Plan.Explain.
+// Explain is an EXPLAIN: its options, and the statement that it asks about.
 type Explain struct {
 	Inner   *Statement
 	JSON    bool

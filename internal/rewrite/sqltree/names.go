@@ -6,6 +6,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
+// RefText prints a column reference for messages.
 func RefText(r *pg_query.ColumnRef) string {
 	text := ""
 	for _, f := range r.Fields {
@@ -21,7 +22,7 @@ func RefText(r *pg_query.ColumnRef) string {
 	return text
 }
 
-// OutputName is the name that PostgreSQL gives a result column (parse_target.c, FigureColname).
+// OutputName gives the name that PostgreSQL gives a result column (parse_target.c, FigureColname).
 func OutputName(t *pg_query.ResTarget) string {
 	if t.Name != "" {
 		return t.Name
@@ -109,7 +110,7 @@ func figureSubLink(s *pg_query.SubLink) (string, int) {
 	return "", 0
 }
 
-// FunctionName is a function's name without its schema; "" for one outside pg_catalog.
+// FunctionName gives a function's name without its schema; "" for one outside pg_catalog.
 func FunctionName(f *pg_query.FuncCall) string {
 	names := StringList(f.Funcname)
 	if len(names) == 2 && names[0] != "pg_catalog" {

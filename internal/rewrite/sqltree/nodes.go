@@ -9,7 +9,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// KnownNodes are the node types that may occur anywhere in a private statement, by their name in the grammar's protobuf.
+// KnownNodes lists the node types that may occur anywhere in a private statement, by their name in the grammar's protobuf.
 // Below an aggregate, expr and the binder know fewer still; above, catalog checks every name. Anything else is refused
 // before the statement is looked at any further, also what a later grammar may bring.
 var KnownNodes = map[protoreflect.Name]bool{

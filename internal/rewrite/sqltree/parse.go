@@ -89,7 +89,7 @@ func guardText(sql string, maxBytes int) error {
 	return guardComments(sql)
 }
 
-// maxComments is how many comments may be open at once. The lexer takes the square of their number.
+// maxComments bounds the comments that may be open at once. The lexer takes the square of their number.
 const maxComments = 64
 
 // guardComments refuses comments that are nested too deep, before the lexer reads them. It counts what stands in literals, too: nobody
@@ -158,6 +158,7 @@ func deepens(t pg_query.Token) bool {
 	return false
 }
 
+// TooComplex refuses a statement beyond the limits of parsing and planning.
 func TooComplex(what string) error {
 	return pgerr.New(pgerr.StatementTooComplex, "statement is too complex: "+what, pgerr.Hint("Split the query."))
 }
@@ -173,9 +174,6 @@ func syntaxError(err error) error {
 	}
 	return pgerr.New(pgerr.SyntaxError, e.Message, pgerr.At(e.Cursorpos))
 }
-
-// This file and schema.go are the whole surface between rewrite and engine: Parse gives Statements, Analyze gives an
-// Analysis that may be cached, Analysis.Plan gives what is charged and run.
 
 // Statement is one statement of a text, syntax-checked and within all limits.
 type Statement struct {

@@ -21,7 +21,7 @@ func (t Text) Position(location int) int {
 	return utf8.RuneCountInString(string(t)[:location]) + 1
 }
 
-// Refuse is an error at a node.
+// Refuse makes an error at a node.
 func (t Text) Refuse(code string, n *pg_query.Node, message, hint string) error {
 	return t.RefuseAt(code, LocationOf(n), message, hint)
 }

@@ -51,7 +51,7 @@ func rewriteField(m protoreflect.Message, set func(*pg_query.Node), f func(*pg_q
 	return RewriteNodes(replacement.ProtoReflect(), f)
 }
 
-// RewriteNode is rewriteNodes for a tree whose root may be replaced itself.
+// RewriteNode does what RewriteNodes does, for a tree whose root may be replaced itself.
 func RewriteNode(n *pg_query.Node, f func(*pg_query.Node) (*pg_query.Node, bool, error)) (*pg_query.Node, error) {
 	if n == nil {
 		return nil, nil
@@ -72,7 +72,7 @@ func Visit(n *pg_query.Node, f func(*pg_query.Node) bool) {
 	}
 }
 
-// TreeKey is equal for trees that differ in locations only.
+// TreeKey gives a text that is equal for trees that differ in locations only.
 func TreeKey(m proto.Message) string {
 	c := proto.Clone(m)
 	stripLocations(c.ProtoReflect())
@@ -148,6 +148,7 @@ func ColumnRef(table, column string) *pg_query.Node {
 	}}}
 }
 
+// FirstTarget gives the first output of a query, as a place for an error; nil where it has none.
 func FirstTarget(s *pg_query.SelectStmt) *pg_query.Node {
 	for s.Op != pg_query.SetOperation_SETOP_NONE {
 		s = s.Larg
@@ -158,6 +159,7 @@ func FirstTarget(s *pg_query.SelectStmt) *pg_query.Node {
 	return nil
 }
 
+// RewriteEach replaces every node of a list.
 func RewriteEach(list []*pg_query.Node, f func(*pg_query.Node) (*pg_query.Node, error)) error {
 	for i, n := range list {
 		if n.GetNode() == nil {
@@ -187,6 +189,7 @@ func Conjuncts(n *pg_query.Node) []*pg_query.Node {
 	return []*pg_query.Node{n}
 }
 
+// ConstantNode says that a node is a constant or a parameter, or a cast of one.
 func ConstantNode(n *pg_query.Node) bool {
 	if c := n.GetTypeCast(); c != nil {
 		return ConstantNode(c.Arg)
