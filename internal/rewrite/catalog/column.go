@@ -99,5 +99,5 @@ func (c *checker) replaced(schema, relation string) bool {
 	if schema == "pg_catalog" && c.masks(relation, relation) {
 		return true
 	}
-	return schema == Schema || schema == "information_schema" && informationSchema[relation] != "" || schema == "pg_catalog" && systemRelations[relation] != plain
+	return schema == ownSchema || schema == "information_schema" && informationSchema[relation] != "" || schema == "pg_catalog" && systemRelations[relation] != plain
 }

@@ -18,7 +18,7 @@ func Relations() map[string]bool {
 		out["information_schema."+r] = false
 	}
 	for _, r := range ownRelations {
-		out[Schema+"."+r.name] = true
+		out[ownSchema+"."+r.name] = true
 	}
 	return out
 }

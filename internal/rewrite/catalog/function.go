@@ -64,7 +64,7 @@ func (c *checker) allowed(schema, name string, f *pg_query.FuncCall) error {
 		schema == "information_schema" && informationFunctions[name]:
 		c.usesCatalog(at, "function "+name+"()")
 		return nil
-	case schema == Schema:
+	case schema == ownSchema:
 		return c.unsupported(at, fmt.Sprintf("%s.%s needs a released aggregate", schema, name),
 			"Its argument is one aggregate of a query over private rows, as in SELECT avg(age), dpproxy.interval_low(avg(age)) FROM patients.")
 	}

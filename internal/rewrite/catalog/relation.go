@@ -40,7 +40,7 @@ func (c *checker) rangeVar(n *pg_query.Node, r *pg_query.RangeVar, s *scope) err
 	if err != nil {
 		return c.relationDenied(at, r)
 	}
-	if schema != Schema {
+	if schema != ownSchema {
 		c.usesCatalog(at, "relation "+name.String())
 	}
 	if subquery == "" && schema == "pg_catalog" && c.masks(r.Relname, referredAs(r)) {
@@ -98,7 +98,7 @@ func (c *checker) known(n policy.Name) bool {
 		return systemRelations[n.Relation] != 0
 	case "information_schema":
 		return informationSchema[n.Relation] != ""
-	case Schema:
+	case ownSchema:
 		return own(n.Relation) != nil
 	}
 	return false
@@ -165,7 +165,7 @@ func relationParts(r *pg_query.RangeVar) []string {
 // relationDenied refuses a relation: what is no part of the system does not exist, as PostgreSQL says it.
 func (c *checker) relationDenied(at int, r *pg_query.RangeVar) error {
 	switch name := nameOf(r.Schemaname, r.Relname); {
-	case r.Schemaname == "pg_catalog", r.Schemaname == "information_schema", r.Schemaname == "pg_toast", r.Schemaname == Schema:
+	case r.Schemaname == "pg_catalog", r.Schemaname == "information_schema", r.Schemaname == "pg_toast", r.Schemaname == ownSchema:
 	case r.Schemaname == "" && strings.HasPrefix(r.Relname, "pg_"):
 	case c.in.Private[name]:
 	case r.Schemaname == "" && c.privateByPath(r.Relname):

@@ -6,8 +6,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
-// Schema is the schema of the relations and functions that analysts may name in addition to those of the policy.
-const Schema = "dpproxy"
+// ownSchema is the schema of the relations and functions that analysts may name in addition to those of the policy.
+const ownSchema = "dpproxy"
 
 // ShadowSQL gives what setup runs in the shadow database as its owner, in one transaction or several, as often as it likes.
 //

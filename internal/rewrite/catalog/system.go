@@ -49,7 +49,7 @@ var errUnlisted = errors.New("relation is not on the allow-list")
 // catalogRelation returns the query that stands for a catalog relation; "" reads it as it is.
 func (c *checker) catalogRelation(n policy.Name) (string, error) {
 	switch n.Schema {
-	case Schema:
+	case ownSchema:
 		return c.ownRows(n.Relation)
 	case "information_schema":
 		return c.information(n.Relation)

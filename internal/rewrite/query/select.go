@@ -27,11 +27,10 @@ type Output struct {
 	Name string
 }
 
-// Fence keeps the planner from merging a subquery into what reads it.
+// Fence keeps the planner from merging a subquery into what reads it; empty: it may.
 type Fence string
 
 const (
-	NoFence Fence = ""
 	// FenceAll keeps a correlated subquery from becoming a hash table of all rows.
 	FenceAll Fence = " OFFSET 0"
 	// FenceParallel still lets the planner aggregate in parallel: '0' is a constant when it looks, the number 0 a cast.
