@@ -45,7 +45,7 @@ func AddPublicAggregate(b *relation.Base, d *relation.Derived, c *Call, name str
 		}
 	case "bool_and", "bool_or":
 	default:
-		return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s over a public table cannot stand beside private rows", c.Name), pgerr.Hint("Use count, sum, avg, min, max, bool_and or bool_or there."))
+		return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s over a public table cannot be combined with private rows", c.Name), pgerr.Hint("Use count, sum, avg, min, max, bool_and or bool_or there."))
 	}
 	call := func(name string) query.Scalar {
 		return query.Aggregate{Call: query.F("{}({})", name, arg), Where: c.Condition()}

@@ -92,7 +92,7 @@ func (b *Binder) RelationByName(v *pg_query.RangeVar, e *Env) (*relation.Relatio
 		return r, err
 	}
 	return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("relation %q cannot be combined with private tables", v.Relname),
-		pgerr.Hint("Only tables of the policy can stand beside private tables."))
+		pgerr.Hint("Only tables of the policy can be combined with private tables."))
 }
 
 // ViewQuery parses a listed view's definition.

@@ -108,11 +108,11 @@ func (b *finisher) rewriteItem(n *pg_query.Node, e *bind.Env) error {
 		if w := b.View(v.RangeVar); w != nil {
 			return b.rewriteView(n, v.RangeVar, w)
 		}
-		return b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("relation %q cannot stand beside released aggregates", v.RangeVar.Relname), "Only tables of the policy can.")
+		return b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("relation %q cannot be combined with released aggregates", v.RangeVar.Relname), "Only tables of the policy can.")
 	case *pg_query.Node_RangeFunction:
 		return b.checkFunctions(n, e)
 	}
-	return b.Refuse(pgerr.FeatureNotSupported, n, "this kind of FROM item cannot stand beside released aggregates", "")
+	return b.Refuse(pgerr.FeatureNotSupported, n, "this kind of FROM item cannot be combined with released aggregates", "")
 }
 
 // checkFunctions allows generate_series and unnest in FROM.
@@ -121,7 +121,7 @@ func (b *finisher) checkFunctions(n *pg_query.Node, e *bind.Env) error {
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
 		if f := n.GetFuncCall(); f != nil && failed == nil {
 			if name := sqltree.FunctionName(f); name != "generate_series" && name != "unnest" {
-				failed = b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("function %s cannot stand in FROM beside released aggregates", name), "Use generate_series and unnest.")
+				failed = b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("function %s in FROM cannot be combined with released aggregates", name), "Use generate_series and unnest.")
 			}
 		}
 		return failed == nil

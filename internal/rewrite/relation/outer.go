@@ -140,7 +140,7 @@ func (r *Relation) hideMerged(using []string, optional *Relation) {
 // fullJoin keeps both sides' rows: a unit has at most max(a·b, a+b), and a·b if all its rows match each other.
 func (b *Base) fullJoin(l, r *Relation, conds []*expr.Expr, equal Equalities, shown []*Column, using []string) (*Relation, error) {
 	if !l.Private() {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "a FULL JOIN of public tables cannot stand beside private tables")
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "a FULL JOIN of public tables cannot be combined with private tables")
 	}
 	merged, err := b.mergeColumns(l, r, using)
 	if err != nil {

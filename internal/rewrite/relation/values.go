@@ -25,12 +25,12 @@ type ConstantScope struct{ *Base }
 
 func (s ConstantScope) Column(fields []string, location int) (*expr.Column, error) {
 	return nil, s.RefuseAt(pgerr.FeatureNotSupported, location, fmt.Sprintf("column %q cannot be used here", fields[len(fields)-1]),
-		"Lists of values that stand beside private tables hold constants only.")
+		"A list of values in a query over private tables holds constants only.")
 }
 
 func (s ConstantScope) SubLink(l *pg_query.SubLink, _ []*expr.Expr) (*expr.Expr, error) {
 	return nil, s.Refuse(pgerr.FeatureNotSupported, &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}}, "a subquery cannot be used here",
-		"Lists of values that stand beside private tables hold constants only.")
+		"A list of values in a query over private tables holds constants only.")
 }
 
 func (b *Base) ConstantExpr(n *pg_query.Node) (*expr.Expr, error) {
@@ -70,7 +70,7 @@ func (b *Base) FoldConstants(from query.Source, cols []*Column) (*Relation, erro
 		}
 	}
 	if len(rows) > MaxConstants {
-		return nil, pgerr.New(pgerr.StatementTooComplex, fmt.Sprintf("a list of values beside private tables has more than %d rows", MaxConstants), pgerr.Hint("Narrow it."))
+		return nil, pgerr.New(pgerr.StatementTooComplex, fmt.Sprintf("a list of values in a query over private tables has more than %d rows", MaxConstants), pgerr.Hint("Narrow it."))
 	}
 	r.MaxRowsPerUnit = max(1, int64(len(rows)))
 	r.publicRows, r.Steps = r.MaxRowsPerUnit, expr.MulSteps(r.MaxRowsPerUnit, constantSteps)

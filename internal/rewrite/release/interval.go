@@ -35,7 +35,7 @@ func (k *Block) PlanIntervals(b *relation.Base, list []bind.Interval) error {
 				sd = query.F("{} / NULLIF({}, 0)", sd, ReleasedColumn(uses[1]))
 			}
 		default:
-			return b.Refuse(pgerr.FeatureNotSupported, i.Node, "noise_stddev is available for counts, sums, averages and quantiles", "Ask for that of the counts and averages beside it.")
+			return b.Refuse(pgerr.FeatureNotSupported, i.Node, "noise_stddev is available for counts, sums, averages and quantiles", "Ask for noise_stddev of a count or an average of the same column instead.")
 		}
 		k.Intervals = append(k.Intervals, sd)
 	}

@@ -21,7 +21,7 @@ func (k *Block) PlanWithin(b *relation.Base, list []bind.Within) error {
 		counted := len(column.Releases) == 1 && column.Type != pgtype.BoolOID && column.Type != pgtype.IntervalOID
 		if !counted || k.Releases[column.Releases[0]].Kind != mechanism.Scalar {
 			return b.Refuse(pgerr.FeatureNotSupported, w.Node, fmt.Sprintf("the margin of %s follows from released values, and cannot be chosen before", column.Name),
-				"Only counts, and sums of numbers without an average of the same beside them, keep a margin: the average of n rows is as far off as their sum, divided by n.")
+				"Only counts, and sums of numbers that the query does not average too, keep a margin: the average of n rows is as far off as their sum, divided by n.")
 		}
 		r := &k.Releases[column.Releases[0]]
 		steps := int64(math.Min(w.Margin/stepOf(*r), bounds.MaxTotal))
