@@ -15,9 +15,12 @@ import (
 // that PostgreSQL answers alike: the block that begins with oracle, behind the query.
 type corpusQuery struct {
 	file, sql, params, expected string
+	printed                     bool // marked sql
 }
 
-// TestCorpus compares verdicts, plans and SQL with the corpus. go test -run TestCorpus -rewrite writes them anew.
+// TestCorpus compares verdicts, plans and sensitivities with the corpus, and the SQL of queries marked sql, as in "query sql
+// params=(1)". The SQL of the others is held by TestOracle and TestSensitivity to what it means. go test -run TestCorpus -rewrite writes
+// them anew.
 func TestCorpus(t *testing.T) {
 	datadriven.Walk(t, "testdata/corpus", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -26,9 +29,11 @@ func TestCorpus(t *testing.T) {
 			}
 			params := ""
 			for _, a := range d.CmdArgs {
-				params = strings.Join(a.Vals, ",")
+				if a.Key == "params" {
+					params = strings.Join(a.Vals, ",")
+				}
 			}
-			return theWorld.verdict(d.Input, parameters(params))
+			return theWorld.verdict(d.Input, parameters(params), d.HasArg("sql"))
 		})
 	})
 }
@@ -54,7 +59,7 @@ func corpus(t testing.TB) []corpusQuery {
 func readCorpus(file, text string) []corpusQuery {
 	var all []corpusQuery
 	for _, q := range rewritetest.Queries(file, text) {
-		all = append(all, corpusQuery{file: q.File, sql: q.SQL, params: q.Params, expected: q.Expected})
+		all = append(all, corpusQuery{file: q.File, sql: q.SQL, params: q.Params, expected: q.Expected, printed: q.Printed})
 	}
 	return all
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/provision"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // world is a PostgreSQL server with the test's tables, a shadow made by setup, and the schema that rewrite sees.
@@ -234,12 +235,24 @@ func (w *world) ask(sql string, values [][]byte) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.plan, err = q.analysis.Plan(read, lookup{w}, rewrite.Options{HashKey: "test", Version: 150000})
+	q.plan, err = q.analysis.Plan(read, lookup{w}, planOptions)
 	return q, err
 }
 
-// verdict is what a corpus file records of a statement, asked at a fixed time.
-func (w *world) verdict(sql string, values [][]byte) string {
+// planOptions are those of every plan of the tests.
+var planOptions = rewrite.Options{HashKey: "test", Version: 150000}
+
+// trees are the queries of a question's blocks, as trees.
+func (w *world) trees(q *question) ([][]query.Query, error) {
+	read, err := w.backend.Read(context.Background(), q.values, nil, q.described.ParamOIDs, w.session)
+	if err != nil {
+		return nil, err
+	}
+	return q.analysis.Trees(read, lookup{w}, planOptions)
+}
+
+// verdict is what a corpus file records of a statement, asked at a fixed time; with printed also its SQL for main and for the shadow.
+func (w *world) verdict(sql string, values [][]byte, printed bool) string {
 	q, err := w.then().ask(sql, values)
 	if err != nil {
 		return refusalText(err)
@@ -261,6 +274,9 @@ func (w *world) verdict(sql string, values [][]byte) string {
 	fmt.Fprintf(&b, "answered: epsilon %g over %d releases\n", p.Epsilon, weights)
 	for _, l := range p.Explain {
 		fmt.Fprintln(&b, l)
+	}
+	if !printed {
+		return b.String()
 	}
 	for _, k := range p.Blocks {
 		if k.Measure.Text != "" {

@@ -12,6 +12,7 @@ import (
 type Query struct {
 	File, SQL, Expected string
 	Params              string // a|b|NULL
+	Printed             bool   // marked sql: the corpus holds its SQL for main and for the shadow
 }
 
 // Values reads Params; nil is NULL.
@@ -65,8 +66,8 @@ func Queries(file, text string) []Query {
 			all[len(all)-1].Expected = text
 			continue
 		}
-		_, params, _ := strings.Cut(strings.TrimSuffix(lines[at], ")"), "params=(")
-		all = append(all, Query{File: fmt.Sprintf("%s:%d", file, at+1), SQL: text, Params: params})
+		marks, params, _ := strings.Cut(strings.TrimSuffix(lines[at], ")"), "params=(")
+		all = append(all, Query{File: fmt.Sprintf("%s:%d", file, at+1), SQL: text, Params: params, Printed: strings.Contains(marks, " sql")})
 	}
 	return all
 }
