@@ -1,4 +1,4 @@
-package rewrite_test
+package sqltree_test
 
 import (
 	"errors"
@@ -7,11 +7,11 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
 func TestParseSplits(t *testing.T) {
-	for text, want := range map[string][]rewrite.Statement{
+	for text, want := range map[string][]sqltree.Statement{
 		"":                         nil,
 		" -- only a comment\n":     nil,
 		";;":                       nil,
@@ -19,7 +19,7 @@ func TestParseSplits(t *testing.T) {
 		"SELECT 1;":                {{SQL: "SELECT 1"}},
 		"SELECT 'é;'; SELECT 2 ; ": {{SQL: "SELECT 'é;'"}, {SQL: " SELECT 2 ", Offset: 12}},
 	} {
-		got, err := rewrite.Parse(text, 32768)
+		got, err := sqltree.Parse(text, 32768)
 		if err != nil || len(got) != len(want) {
 			t.Errorf("%q: %d statements, %v; want %d", text, len(got), err, len(want))
 			continue
@@ -55,7 +55,7 @@ func TestParseRefuses(t *testing.T) {
 		"unterminated":       {"SELECT 'a", "42601", 8},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := rewrite.Parse(c.sql, 32768)
+			_, err := sqltree.Parse(c.sql, 32768)
 			var pe *pgconn.PgError
 			if !errors.As(err, &pe) || pe.Code != c.code || pe.Position != c.position {
 				t.Errorf("got %v, want %s at %d", err, c.code, c.position)
@@ -65,17 +65,17 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	for sql, want := range map[string]rewrite.Explain{
+	for sql, want := range map[string]sqltree.Explain{
 		"SELECT 1":                             {},
-		"EXPLAIN SELECT 1":                     {Inner: &rewrite.Statement{SQL: "SELECT 1", Offset: 8}},
-		"explain (select 1)":                   {Inner: &rewrite.Statement{SQL: "(select 1)", Offset: 8}},
-		"EXPLAIN /* ü */ VERBOSE SELECT 1":     {Inner: &rewrite.Statement{SQL: "SELECT 1", Offset: 24}},
-		"EXPLAIN (FORMAT JSON) SELECT 1":       {Inner: &rewrite.Statement{SQL: "SELECT 1", Offset: 22}, JSON: true},
-		"EXPLAIN (ANALYZE off) SELECT 1":       {Inner: &rewrite.Statement{SQL: "SELECT 1", Offset: 22}},
-		"EXPLAIN ANALYZE SELECT 1":             {Inner: &rewrite.Statement{SQL: "SELECT 1", Offset: 16}, Analyze: true},
-		"EXPLAIN (ANALYZE, COSTS off) TABLE x": {Inner: &rewrite.Statement{SQL: "TABLE x", Offset: 29}, Analyze: true},
+		"EXPLAIN SELECT 1":                     {Inner: &sqltree.Statement{SQL: "SELECT 1", Offset: 8}},
+		"explain (select 1)":                   {Inner: &sqltree.Statement{SQL: "(select 1)", Offset: 8}},
+		"EXPLAIN /* ü */ VERBOSE SELECT 1":     {Inner: &sqltree.Statement{SQL: "SELECT 1", Offset: 24}},
+		"EXPLAIN (FORMAT JSON) SELECT 1":       {Inner: &sqltree.Statement{SQL: "SELECT 1", Offset: 22}, JSON: true},
+		"EXPLAIN (ANALYZE off) SELECT 1":       {Inner: &sqltree.Statement{SQL: "SELECT 1", Offset: 22}},
+		"EXPLAIN ANALYZE SELECT 1":             {Inner: &sqltree.Statement{SQL: "SELECT 1", Offset: 16}, Analyze: true},
+		"EXPLAIN (ANALYZE, COSTS off) TABLE x": {Inner: &sqltree.Statement{SQL: "TABLE x", Offset: 29}, Analyze: true},
 	} {
-		s, err := rewrite.Parse(sql, 32768)
+		s, err := sqltree.Parse(sql, 32768)
 		if err != nil {
 			t.Fatal(err)
 		}
