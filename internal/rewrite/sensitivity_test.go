@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/rewritetest"
 )
 
@@ -28,7 +30,8 @@ func TestSensitivity(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for name, session := range sessions {
 		t.Run(name, func(t *testing.T) {
-			probe := newProbe(t, theWorld.as(session), nil)
+			w := theWorld.as(session)
+			probe := newProbe(t, w, probes(t, w), nil)
 			databases := hostileSessionDatabases
 			if session == plain {
 				databases = hostileDatabases
@@ -55,21 +58,34 @@ type probed struct {
 	query corpusQuery
 	block *rewrite.Block
 	names []string // prepared statements: Measure, then Histograms
+	trees []query.Query
 	sql   []rewrite.SQL
 	whole *exact // of the database with all units
 }
 
-// newProbe takes the plans of the corpus that mutate changes; nil takes all as they are.
-func newProbe(t *testing.T, w *world, mutate func(*probed) bool) *probe {
-	p := &probe{w: w}
+// copied shares with b what no mutation changes in place.
+func (b *probed) copied() *probed {
+	block := *b.block
+	block.Releases = slices.Clone(block.Releases)
+	return &probed{query: b.query, block: &block, trees: b.trees, sql: slices.Clone(b.sql)}
+}
+
+// probes are the blocks of the corpus that measure something, each once. The clock is stopped: a statement is planned twice.
+func probes(t *testing.T, w *world) []*probed {
+	w = w.then()
+	var all []*probed
 	seen := map[string]bool{}
 	for _, q := range corpus(t) {
 		asked, err := w.ask(q.sql, parameters(q.params))
 		if err != nil || asked.plan == nil {
 			continue
 		}
+		trees, err := w.trees(asked)
+		if err != nil {
+			t.Fatalf("%s: %v", q.file, err)
+		}
 		for i := range asked.plan.Blocks {
-			b := &probed{query: q, block: &asked.plan.Blocks[i]}
+			b := &probed{query: q, block: &asked.plan.Blocks[i], trees: trees[i]}
 			key := ""
 			if b.block.Measure.Text != "" {
 				b.sql = append(b.sql, b.block.Measure)
@@ -77,23 +93,39 @@ func newProbe(t *testing.T, w *world, mutate func(*probed) bool) *probe {
 			for _, h := range b.block.Histograms {
 				b.sql = append(b.sql, h.Measure)
 			}
-			for _, s := range b.sql {
+			for j, s := range b.sql {
 				key += s.Text + "\x00" + fmt.Sprint(s.Parameters)
+				if printed := query.Print(b.trees[j]); printed.Text != s.Text {
+					t.Fatalf("%s: the tree is printed as\n%s\nand the plan has\n%s", q.file, printed.Text, s.Text)
+				}
 			}
-			if seen[key] || len(b.sql) == 0 || mutate != nil && !mutate(b) {
-				continue
+			if !seen[key] && len(b.sql) > 0 {
+				seen[key] = true
+				all = append(all, b)
 			}
-			seen[key] = true
+		}
+	}
+	return all
+}
+
+// newProbe takes the plans that mutate changes; nil takes all as they are.
+func newProbe(t *testing.T, w *world, all []*probed, mutate func(*probed) bool) *probe {
+	p := &probe{w: w}
+	for _, b := range all {
+		if b = b.copied(); mutate == nil || mutate(b) {
 			p.plans = append(p.plans, b)
 		}
 	}
-	t.Cleanup(func() {
-		if _, err := w.main.Exec(context.Background(), "DEALLOCATE ALL"); err != nil {
-			t.Fatal(err)
-		}
-	})
+	t.Cleanup(func() { p.forget(t) })
 	p.prepare(t)
 	return p
+}
+
+// forget drops what is prepared.
+func (p *probe) forget(t *testing.T) {
+	if _, err := p.w.main.Exec(context.Background(), "DEALLOCATE ALL"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (p *probe) prepare(t *testing.T) {
@@ -200,8 +232,9 @@ func collect(k *rewrite.Block, results [][][]*string) *exact {
 	return e
 }
 
-// database builds one hostile database and compares it with all its neighbours, whose rows lie in another order on disk. It
-// returns the problems of the plans, one each, and leaves those plans out from now on.
+// database builds one hostile database and compares it with all its neighbours, whose rows lie in another order on disk, and with
+// itself without the rows that belong to no unit, which count nowhere. It returns the problems of the plans, one each, and leaves those
+// plans out from now on.
 func (p *probe) database(t *testing.T, random *rand.Rand) []string {
 	ctx := context.Background()
 	exec := func(sql string) {
@@ -217,6 +250,17 @@ func (p *probe) database(t *testing.T, random *rand.Rand) []string {
 	for i, e := range p.measure(t) {
 		p.plans[i].whole = e
 	}
+	problems = append(problems, p.drop(func(_ int, b *probed) string { return outside(b.block, b.whole) })...)
+	exec("BEGIN")
+	exec(rewritetest.Unitless)
+	none := p.measure(t)
+	exec("ROLLBACK")
+	problems = append(problems, p.drop(func(i int, b *probed) string {
+		if !sameIntegers(b.block, b.whole, none[i]) {
+			return "rows without a unit are counted\n" + b.sql[0].Text
+		}
+		return ""
+	})...)
 	for unit, id := range rewritetest.Units {
 		exec("BEGIN")
 		exec(rewritetest.Without(unit))
@@ -232,6 +276,38 @@ func (p *probe) database(t *testing.T, random *rand.Rand) []string {
 		})...)
 	}
 	return problems
+}
+
+// outside says which chained sum lies outside the range that follows from its count. The mechanism would move it there, so an answer
+// would be wrong without any noise.
+func outside(k *rewrite.Block, e *exact) string {
+	for name, values := range e.values {
+		for i, r := range k.Releases {
+			if r.Kind != mechanism.Chained {
+				continue
+			}
+			lo, hi := r.PerRow.Lo*values[r.CountRef], r.PerRow.Hi*values[r.CountRef]
+			if values[i] < lo || values[i] > hi {
+				return fmt.Sprintf("%s is %d in group %q; its %d rows give %d to %d", r.Name, values[i], name, values[r.CountRef], lo, hi)
+			}
+		}
+	}
+	return ""
+}
+
+// sameIntegers says that two measurements are equal in every group.
+func sameIntegers(k *rewrite.Block, a, b *exact) bool {
+	for _, name := range append(slices.Clone(a.keys), b.keys...) {
+		for i := range k.Releases {
+			if valueOf(a, name, i) != valueOf(b, name, i) || histogramDistance(a.bins[name][i], b.bins[name][i]) > 0 {
+				return false
+			}
+		}
+		if a.units[name] != b.units[name] {
+			return false
+		}
+	}
+	return true
 }
 
 // compare checks two measurements of neighbours against what the block declares.

@@ -15,11 +15,14 @@ var Units = []int64{1, 2, -3, 1 << 53, 1<<53 + 1}
 func Hostile(random *rand.Rand) string {
 	h := hostile{random: random}
 	h.b.WriteString("TRUNCATE patients, visits, lab_results, profiles, staff;\n")
+	only := random.IntN(4 * len(Units)) // in one database of four, one unit alone has visits: what it adds is not hidden by the others
 	for i, id := range Units {
 		if i < len(Units)-1 {
 			h.patient(id)
 		}
-		h.visits(id)
+		if only >= len(Units) || only == i {
+			h.visits(id)
+		}
 		if random.IntN(3) > 0 {
 			h.insert("profiles", id, h.text(), h.pick("0", "-2147483648", "180", "2147483647"))
 		}
@@ -35,6 +38,11 @@ func Without(unit int) string {
 		DELETE FROM staff WHERE staff_id = %[2]d;
 		`, Units[unit], unit+1)
 }
+
+// Unitless is the SQL that removes the rows that belong to no unit.
+const Unitless = `DELETE FROM visits WHERE patient_id IS NULL;
+	DELETE FROM lab_results l WHERE NOT EXISTS (SELECT FROM visits v WHERE v.visit_id = l.visit_id);
+	`
 
 // Reordered is the SQL that puts the rows of tables into another order on disk. A column is "table.column", and order is an
 // expression of the column %s.

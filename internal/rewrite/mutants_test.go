@@ -1,0 +1,410 @@
+package rewrite_test
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
+
+// Faults of nodes. Each gives another node where it has a place, else the node that it got.
+
+func noUnitClamp(x query.Scalar) query.Scalar {
+	if c, ok := x.(query.UnitClamp); ok {
+		return c.X
+	}
+	return x
+}
+
+func widerUnitClamp(x query.Scalar) query.Scalar {
+	if c, ok := x.(query.UnitClamp); ok {
+		c.Lo, c.Hi = c.Lo-1, c.Hi+1
+		return c
+	}
+	return x
+}
+
+// ofRow says that a clamp is not the one that keeps totals within 2^62, which no database of the tests reaches.
+func ofRow(x query.Scalar) (query.Clamp, bool) {
+	c, ok := x.(query.Clamp)
+	return c, ok && !query.Equal(c.Hi, query.Integer(bounds.MaxTotal))
+}
+
+func noClamp(x query.Scalar) query.Scalar {
+	c, ok := ofRow(x)
+	switch {
+	case !ok:
+		return x
+	case c.Within != nil:
+		return c.Within
+	}
+	return c.X
+}
+
+// widerClamp is for numbers and dates: a day is one more than the day before.
+func widerClamp(x query.Scalar) query.Scalar {
+	c, ok := ofRow(x)
+	if !ok {
+		return x
+	}
+	wider := func(end query.Scalar, sign string) query.Scalar {
+		text, raw := end.(query.Raw)
+		if !raw || strings.Contains(string(text), "timestamp") || strings.Contains(string(text), "interval") || strings.Contains(string(text), "time") {
+			return end
+		}
+		return query.F("({} {} 1)", end, sign)
+	}
+	c.Lo, c.Hi = wider(c.Lo, "-"), wider(c.Hi, "+")
+	return c
+}
+
+// noFirst keeps every row that a Pick has numbered: of levels called where, of numbers called where, or all.
+func noFirst(where string) func(query.Scalar) query.Scalar {
+	return func(x query.Scalar) query.Scalar {
+		f, ok := x.(query.First)
+		if !ok {
+			return x
+		}
+		groups := f.Rank.Name == "pick_group" || f.Rank.Of.Label == "u"
+		if where == "" || groups == (where == "pick_group") {
+			return query.Raw("TRUE")
+		}
+		return x
+	}
+}
+
+func oneMore(x query.Scalar) query.Scalar {
+	if f, ok := x.(query.First); ok {
+		f.N++
+		return f
+	}
+	return x
+}
+
+func unorderedPick(x query.Scalar) query.Scalar {
+	if p, ok := x.(query.Pick); ok && !p.Groups {
+		p.Order = nil
+		return p
+	}
+	return x
+}
+
+// nobody is one value for all units.
+const nobody = query.Raw("NULL::pg_catalog.int8")
+
+func pickOverAll(x query.Scalar) query.Scalar {
+	if p, ok := x.(query.Pick); ok {
+		p.Partition = append([]query.Scalar{nobody}, p.Partition[1:]...)
+		return p
+	}
+	return x
+}
+
+func windowOverAll(x query.Scalar) query.Scalar {
+	if o, ok := x.(query.Over); ok {
+		o.Partition = []query.Scalar{nobody}
+		return o
+	}
+	return x
+}
+
+// windowWithTies drops the key of the rows behind the analyst's order.
+func windowWithTies(x query.Scalar) query.Scalar {
+	o, ok := x.(query.Over)
+	if !ok || len(o.Order) < 2 || !isKey(o.Order[len(o.Order)-1]) {
+		return x
+	}
+	o.Order = o.Order[:len(o.Order)-1]
+	return o
+}
+
+// isKey says that an item of ORDER BY is a key of visits or of lab_results.
+func isKey(x query.Scalar) bool {
+	text := query.Key(x)
+	return strings.HasSuffix(text, `."visit_id")`) || strings.HasSuffix(text, `."lab_id")`)
+}
+
+func unfilteredSum(x query.Scalar) query.Scalar {
+	if a, ok := x.(query.Aggregate); ok && strings.HasPrefix(query.Key(a.Call), "sum(") {
+		a.Where = nil
+		return a
+	}
+	return x
+}
+
+func unfilteredCount(x query.Scalar) query.Scalar {
+	if a, ok := x.(query.Aggregate); ok && query.Equal(a.Call, query.Raw("count(*)")) {
+		a.Where = nil
+		return a
+	}
+	return x
+}
+
+func unorderedFirst(s *query.Select) {
+	if s.DistinctOn != nil {
+		s.OrderBy = s.OrderBy[:len(s.OrderBy)-1]
+	}
+}
+
+// oneUnit makes all rows those of one unit, where groups or rows of a unit are chosen: elsewhere a clamp bounds the sum of all rows as
+// it does that of one unit's.
+func oneUnit(s *query.Select) {
+	d, ok := s.From.(*query.Derived)
+	if !ok || !slices.ContainsFunc(s.Outputs, func(o query.Output) bool { _, pick := o.X.(query.Pick); return pick }) {
+		return
+	}
+	below := query.Map{Query: func(q query.Query) query.Query {
+		rows, ok := q.(*query.Select)
+		if !ok || len(rows.Outputs) == 0 || rows.Outputs[0].Name != "u" {
+			return q
+		}
+		if c, ok := rows.Outputs[0].X.(query.Column); ok && c.Of.Label != "" {
+			return q // hands on what a level below gives
+		}
+		out := *rows
+		out.Outputs = append([]query.Output{{X: nobody, Name: "u"}}, rows.Outputs[1:]...)
+		return &out
+	}}
+	all := *d
+	all.Query = topUnit(d.Query, below.Query)
+	s.From = &all
+}
+
+// topUnit changes the uppermost query that gives the unit itself: those below may join by it.
+func topUnit(q query.Query, change func(query.Query) query.Query) query.Query {
+	s, ok := q.(*query.Select)
+	if !ok {
+		return q
+	}
+	if changed := change(s); changed != q {
+		return changed
+	}
+	out := *s
+	switch from := s.From.(type) {
+	case *query.Derived:
+		d := *from
+		d.Query = topUnit(d.Query, change)
+		out.From = &d
+	case *query.Join: // with ordinals, on the right
+		out.From = topUnitOfJoin(from, change)
+	}
+	return &out
+}
+
+func topUnitOfJoin(j *query.Join, change func(query.Query) query.Query) query.Source {
+	out := *j
+	switch left := j.Left.(type) {
+	case *query.Join:
+		out.Left = topUnitOfJoin(left, change)
+	case *query.Derived:
+		d := *left
+		d.Query = topUnit(d.Query, change)
+		out.Left = &d
+	}
+	return &out
+}
+
+// isPresence says that a condition asks whether something is not NULL as relation does for units, without parentheses around it or,
+// for a full join, with a COALESCE; of units that can be NULL.
+func isPresence(x query.Scalar) bool {
+	f, ok := x.(query.Form)
+	if !ok || len(f.Of) != 1 {
+		return false
+	}
+	of, nested := f.Of[0].(query.Form)
+	c, column := f.Of[0].(query.Column)
+	return f.Text[0] == "" && f.Text[1] == " IS NOT NULL" && column && c.Name != `"id"` && c.Name != `"staff_id"` || f.Text[0] == "(" && f.Text[1] == " IS NOT NULL)" && nested && strings.HasPrefix(of.Text[0], "COALESCE(")
+}
+
+func unitlessRows(q query.Query) query.Query {
+	s, ok := q.(*query.Select)
+	if !ok {
+		return q
+	}
+	out := *s
+	out.Where = slices.DeleteFunc(slices.Clone(s.Where), isPresence)
+	return &out
+}
+
+func unitlessJoin(s query.Source) query.Source {
+	j, ok := s.(*query.Join)
+	if !ok {
+		return s
+	}
+	out := *j
+	out.On = joinedBy(slices.DeleteFunc(slices.Clone(j.On), isPresence))
+	return &out
+}
+
+// joinedBy is what stands behind ON: at least one condition.
+func joinedBy(on []query.Scalar) []query.Scalar {
+	if len(on) == 0 {
+		return []query.Scalar{query.Raw("TRUE")}
+	}
+	return on
+}
+
+// halfUnit takes the unit of a full join from one side alone.
+func halfUnit(s *query.Select) {
+	for i, o := range s.Outputs {
+		if f, ok := o.X.(query.Form); ok && o.Name == "u" && f.Text[0] == "COALESCE(" {
+			s.Outputs[i].X = f.Of[0]
+		}
+	}
+}
+
+// comparison takes a condition apart that is one operator: its name, and the columns that it compares.
+func comparison(x query.Scalar) (operator string, columns []query.Column) {
+	_, rest, found := strings.Cut(query.Key(x), "OPERATOR(pg_catalog.")
+	if !found || strings.Contains(rest, "OPERATOR(") {
+		return "", nil
+	}
+	query.Map{Scalar: func(x query.Scalar) query.Scalar {
+		if c, ok := x.(query.Column); ok {
+			columns = append(columns, c)
+		}
+		return x
+	}}.OfScalar(x)
+	operator, _, _ = strings.Cut(rest, ")")
+	return operator, columns
+}
+
+// isEquality says that a condition equates columns of two FROM items.
+func isEquality(x query.Scalar) bool {
+	operator, columns := comparison(x)
+	return operator == "=" && len(columns) == 2 && columns[0].Of != columns[1].Of
+}
+
+// openJoin drops one equality of columns: the first that a query joins by, other than to ordinals.
+func openJoin(b *probed) bool {
+	done := false
+	open := func(on []query.Scalar) []query.Scalar {
+		at := slices.IndexFunc(on, isEquality)
+		if done || at < 0 {
+			return on
+		}
+		done = true
+		return slices.Delete(slices.Clone(on), at, at+1)
+	}
+	return nodes(query.Map{
+		Source: func(s query.Source) query.Source {
+			j, ok := s.(*query.Join)
+			if !ok || everyGroup(s) != s {
+				return s
+			}
+			out := *j
+			out.On = joinedBy(open(j.On))
+			return &out
+		},
+		Query: func(q query.Query) query.Query {
+			s, ok := q.(*query.Select)
+			if !ok {
+				return q
+			}
+			if _, product := s.From.(query.Product); !product {
+				return q
+			}
+			out := *s
+			out.Where = open(s.Where)
+			return &out
+		},
+	})(b)
+}
+
+// openExists drops what a subquery equates with the row around it.
+func openExists(x query.Scalar) query.Scalar {
+	open := func(q query.Query) query.Query {
+		s, ok := q.(*query.Select)
+		if !ok {
+			return q
+		}
+		out := *s
+		out.Where = slices.DeleteFunc(slices.Clone(s.Where), isEquality)
+		return &out
+	}
+	switch v := x.(type) {
+	case query.Exists:
+		return query.Exists{Query: open(v.Query)}
+	case query.Compared:
+		v.Query = open(v.Query)
+		return v
+	}
+	return x
+}
+
+func duplicates(s *query.Select) { s.Distinct = false }
+
+func unionAll(q query.Query) query.Query {
+	if o, ok := q.(*query.SetOp); ok {
+		return &query.SetOp{Op: "UNION ALL", Of: o.Of}
+	}
+	return q
+}
+
+// joinsEveryValue numbers the values of a domain without making equal ones one.
+func joinsEveryValue(q query.Query) query.Query {
+	o, ok := q.(*query.Ordinals)
+	if !ok {
+		return q
+	}
+	v := query.Named("v")
+	return &query.Select{
+		Outputs: []query.Output{{X: query.F("{}{}", v.Column("k"), o.Equality), Name: "k"}, {X: v.Column("o"), Name: "o"}},
+		From:    &query.Function{Call: query.F("pg_catalog.unnest({})", o.Values), Ordinality: true, As: v, Columns: []string{"k", "o"}},
+	}
+}
+
+// everyGroup lets a row join all values of a domain.
+func everyGroup(s query.Source) query.Source {
+	j, ok := s.(*query.Join)
+	if !ok {
+		return s
+	}
+	if d, ok := j.Right.(*query.Derived); ok {
+		if _, ok := d.Query.(*query.Ordinals); ok {
+			out := *j
+			out.On = joinedBy(nil)
+			return &out
+		}
+	}
+	return s
+}
+
+// unlimitedNumbers drops every condition on a row number.
+func unlimitedNumbers(b *probed) bool {
+	numbers := map[string]bool{} // keys of the columns that are one
+	m := query.Map{
+		Source: func(s query.Source) query.Source {
+			d, ok := s.(*query.Derived)
+			if !ok {
+				return s
+			}
+			if rows, ok := d.Query.(*query.Select); ok {
+				for _, o := range rows.Outputs {
+					over, window := o.X.(query.Over)
+					if window && strings.HasSuffix(query.Key(over.Call), "row_number()") || numbers[query.Key(o.X)] {
+						numbers[query.Key(d.As.Column(o.Name))] = true
+					}
+				}
+			}
+			return s
+		},
+		Query: func(q query.Query) query.Query {
+			s, ok := q.(*query.Select)
+			if !ok {
+				return q
+			}
+			out := *s
+			out.Where = slices.DeleteFunc(slices.Clone(s.Where), func(x query.Scalar) bool { return boundsNumber(x, numbers) })
+			return &out
+		},
+	}
+	return nodes(m)(b)
+}
+
+// boundsNumber says that a condition compares a row number with a constant.
+func boundsNumber(x query.Scalar, numbers map[string]bool) bool {
+	operator, columns := comparison(x)
+	return operator != "" && len(columns) == 1 && numbers[query.Key(columns[0])]
+}
