@@ -42,20 +42,18 @@ func (f *printer) block(u placeholderRead, set []int, k *release.Block, number i
 		outputs = []string{"1 AS one"}
 	}
 	arrays, names := f.arrays(k, number)
-	selected := "SELECT " + strings.Join(outputs, ", ")
-	zeros := ""
-	if k.Source.Empty {
-		zeros = emptyValues(k)
+	var from []string
+	if len(arrays) > 0 {
+		from = append(from, fmt.Sprintf("ROWS FROM (%s) AS x (%s)", strings.Join(arrays, ", "), strings.Join(names, ", ")))
 	}
-	switch {
-	case len(arrays) > 0 && zeros != "":
-		return selected + fmt.Sprintf(" FROM ROWS FROM (%s) AS x (%s) CROSS JOIN %s", strings.Join(arrays, ", "), strings.Join(names, ", "), zeros)
-	case len(arrays) > 0:
-		return selected + fmt.Sprintf(" FROM ROWS FROM (%s) AS x (%s)", strings.Join(arrays, ", "), strings.Join(names, ", "))
-	case zeros != "":
-		return selected + " FROM " + zeros
+	if zeros := emptyValues(k); k.Source.Empty && zeros != "" {
+		from = append(from, zeros)
 	}
-	return selected
+	text := "SELECT " + strings.Join(outputs, ", ")
+	if len(from) > 0 {
+		text += " FROM " + strings.Join(from, " CROSS JOIN ")
+	}
+	return text
 }
 
 // keyOutputs selects the keys k1, k2… of all grouping sets: NULL for those that this set lacks.
