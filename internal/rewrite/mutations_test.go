@@ -29,7 +29,7 @@ type mutation struct {
 	found  float64
 }
 
-// TestMutations proves that TestSensitivity can fail. Mutations of nodes are in mutants_test.go.
+// TestMutations proves that TestSensitivity can fail. The faults of nodes are in mutants_test.go and mutants_join_test.go.
 func TestMutations(t *testing.T) {
 	all := probes(t, theWorld)
 	for _, m := range mutations {
