@@ -59,15 +59,14 @@ func widerClamp(x query.Scalar) query.Scalar {
 	return c
 }
 
-// noFirst keeps every row that a Pick has numbered: of levels called where, of numbers called where, or all.
-func noFirst(where string) func(query.Scalar) query.Scalar {
+// noFirst keeps every row that a Pick has numbered: by its group, by its place in the group, or by either.
+func noFirst(groups, rows bool) func(query.Scalar) query.Scalar {
 	return func(x query.Scalar) query.Scalar {
 		f, ok := x.(query.First)
 		if !ok {
 			return x
 		}
-		groups := f.Rank.Name == "pick_group" || f.Rank.Of.Label == "u"
-		if where == "" || groups == (where == "pick_group") {
+		if group := f.Rank.Name == "pick_group" || f.Rank.Of.Label == "u"; group && groups || !group && rows {
 			return query.Raw("TRUE")
 		}
 		return x
