@@ -144,7 +144,7 @@ func everyEqualValue(b *probed) bool {
 // chained mutates plans with a sum whose range follows from a count.
 func chained(change func(query.Scalar) query.Scalar) func(*probed) bool {
 	return func(b *probed) bool {
-		return slices.ContainsFunc(b.block.Releases, func(r mechanism.Release) bool { return r.Kind == mechanism.Chained }) && scalars(change)(b)
+		return slices.ContainsFunc(b.block.Releases, func(r mechanism.Release) bool { return r.Kind == mechanism.SumGivenCount }) && scalars(change)(b)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestDoubledDomains(t *testing.T) {
 func TestFencesChangeNothing(t *testing.T) {
 	fenced := func(b *probed) bool {
 		unfenced := b.copied()
-		return queries(func(s *query.Select) { s.Fence = query.NoFence })(unfenced)
+		return queries(func(s *query.Select) { s.Fence = query.Fence("") })(unfenced)
 	}
 	all := probes(t, theWorld)
 	with := newProbe(t, theWorld, all, fenced)
@@ -207,7 +207,7 @@ func TestFencesChangeNothing(t *testing.T) {
 		results = append(results, whole)
 	}
 	with.forget(t)
-	without := newProbe(t, theWorld, all, queries(func(s *query.Select) { s.Fence = query.NoFence }))
+	without := newProbe(t, theWorld, all, queries(func(s *query.Select) { s.Fence = query.Fence("") }))
 	random = rand.New(rand.NewPCG(9, 10))
 	for i := range mutationDatabases {
 		if problems := without.database(t, random); len(problems) > 0 {

@@ -283,7 +283,7 @@ func (p *probe) database(t *testing.T, random *rand.Rand) []string {
 func outside(k *rewrite.Block, e *exact) string {
 	for name, values := range e.values {
 		for i, r := range k.Releases {
-			if r.Kind != mechanism.Chained {
+			if r.Kind != mechanism.SumGivenCount {
 				continue
 			}
 			lo, hi := r.PerRow.Lo*values[r.CountRef], r.PerRow.Hi*values[r.CountRef]

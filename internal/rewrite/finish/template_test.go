@@ -32,7 +32,7 @@ func TestTemplateIsCutAtItsStubs(t *testing.T) {
 		{"without parentheses", "SELECT 1 AS dpproxy_block_1", 1, nil, nil},
 		{"no SQL", "SELECT '", 0, nil, nil},
 	} {
-		around, reads, err := finish.Cut(c.text, c.stubs)
+		around, reads, err := finish.Split(c.text, c.stubs)
 		switch {
 		case c.around == nil && err == nil:
 			t.Errorf("%s: it is cut into %q", c.name, around)

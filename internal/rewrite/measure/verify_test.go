@@ -15,7 +15,7 @@ func TestVerifyHoldsQueriesToTheirPlan(t *testing.T) {
 	patients := &policy.Table{Name: name("patients"), Unit: &policy.Unit{Name: "patient", Column: "id"}}
 	visits := &policy.Table{Name: name("visits"), Unit: &policy.Unit{Name: "patient", Via: &policy.Via{Column: "patient", References: name("patients"), ReferencesColumn: "id"}}}
 	staff := &policy.Table{Name: name("staff")}
-	b := relation.New(&schema.Schema{Policy: &policy.Policy{Tables: []*policy.Table{patients, visits, staff}}}, schema.Settings{}, schema.Description{}, "")
+	b := relation.New(&schema.Schema{Policy: &policy.Policy{Tables: []*policy.Table{patients, visits, staff}}}, schema.Settings{}, schema.Description{}, "", nil)
 	for text, ok := range map[string]bool{
 		"": true,
 		`SELECT 1::pg_catalog.int8, count(*) FROM ONLY "public"."patients" AS t1 WHERE t1."id" IS NOT NULL`:       true,

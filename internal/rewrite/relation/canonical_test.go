@@ -10,8 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 )
 
-// TestSpelledAlike: equal values of a type are written alike, or the type is refused.
-func TestSpelledAlike(t *testing.T) {
+// TestCanonicalText: equal values of a type are written alike, or the type is refused.
+func TestCanonicalText(t *testing.T) {
 	column, clamp := query.Named("t").Column("x"), query.Clamp{X: query.Name("x"), Hi: query.Integer(5)}
 	numeric := int32(10<<16|2) + 4 // numeric(10,2)
 	for _, c := range []struct {
@@ -36,7 +36,7 @@ func TestSpelledAlike(t *testing.T) {
 		{"an enum", column, expr.Column{Type: 99999, Typmod: -1, EnumLabels: []string{"a"}}, "t.x"},
 		{"a type of which nothing is known", column, expr.Column{Type: 99999, Typmod: -1}, ""},
 	} {
-		got, err := relation.SpelledAlike(c.sql, &c.x)
+		got, err := relation.CanonicalText(c.sql, &c.x)
 		if (err != nil) != (c.want == "") || err == nil && query.Text(got) != c.want {
 			t.Errorf("%s: %v, %v; want %q", c.name, got, err, c.want)
 		}
