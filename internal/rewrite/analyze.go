@@ -1,8 +1,6 @@
 package rewrite
 
 import (
-	"strings"
-
 	"github.com/dpproxy/dpproxy/internal/rewrite/finish"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
@@ -46,7 +44,7 @@ func Analyze(s *Schema, st *sqltree.Statement, d schema.Description, settings Se
 	if query == nil || catalog.Empty(st.Node) || !mentionsPrivate(s, st.Node) {
 		return a, a.open(st)
 	}
-	if strings.Contains(strings.ToLower(st.SQL), "dpproxy_block") {
+	if sqltree.Mentions(st.Node, "dpproxy_block") {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "names that begin with dpproxy_block are reserved")
 	}
 	a.Route = schema.RoutePrivate

@@ -1,6 +1,8 @@
 package sqltree
 
 import (
+	"strings"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -101,6 +103,30 @@ func stripLocations(m protoreflect.Message) {
 		}
 		return true
 	})
+}
+
+// Mentions says whether a text occurs in a name or a constant anywhere in a tree, in upper or lower case.
+func Mentions(n *pg_query.Node, text string) bool {
+	found := false
+	var walk func(m protoreflect.Message)
+	walk = func(m protoreflect.Message) {
+		m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+			switch {
+			case fd.Kind() == protoreflect.StringKind && !fd.IsList():
+				found = found || strings.Contains(strings.ToLower(v.String()), text)
+			case fd.Kind() != protoreflect.MessageKind:
+			case fd.IsList():
+				for i := range v.List().Len() {
+					walk(v.List().Get(i).Message())
+				}
+			default:
+				walk(v.Message())
+			}
+			return !found
+		})
+	}
+	walk(n.ProtoReflect())
+	return found
 }
 
 // LocationOf finds the leftmost byte offset in a tree; -1 when it has none.
