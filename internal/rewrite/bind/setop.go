@@ -93,7 +93,7 @@ func (b *Binder) combineColumns(s *pg_query.SelectStmt, out *relation.Relation, 
 		case pg_query.SetOperation_SETOP_EXCEPT:
 			c.Nullable = x.Nullable()
 		case pg_query.SetOperation_SETOP_INTERSECT:
-			c.Nullable = x.Nullable() && y.Nullable()
+			c.Nullable, c.NullBefore = x.Nullable() && y.Nullable(), c.Nullable || c.NullBefore // PostgreSQL pushes conditions down to both sides
 		}
 		lsql, rsql := x.SQL(), y.SQL()
 		if s.Op != pg_query.SetOperation_SETOP_UNION { // one of several equal rows stays: they have to look alike (docs/privacy.md P8)

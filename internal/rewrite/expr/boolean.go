@@ -107,7 +107,7 @@ func (b *builder) nullTest(n *pg_query.NullTest) (*Expr, error) {
 		c.tmpl, c.text = "({0} IS NOT NULL)", x.Text()+" IS NOT NULL"
 	}
 	e := c.result(pgtype.BoolOID)
-	e.nullable = false
+	e.nullable, e.nullBefore = false, false
 	if x.col != nil {
 		e.test = &test{kind: testNull, col: x.col}
 		if negated {
@@ -137,7 +137,7 @@ func (b *builder) booleanTest(n *pg_query.BooleanTest) (*Expr, error) {
 	}
 	c := &call{args: []*Expr{x}, loc: int(n.Location), tmpl: "({0} " + word + ")", text: x.Text() + " " + word}
 	e := c.result(pgtype.BoolOID)
-	e.nullable = false
+	e.nullable, e.nullBefore = false, false
 	switch n.Booltesttype {
 	case pg_query.BoolTestType_IS_TRUE:
 		e.test = &test{kind: testTrue, args: []*test{x.test}}

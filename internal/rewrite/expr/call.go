@@ -66,7 +66,7 @@ func (c *call) result(oid uint32) *Expr {
 		e.scale = 0
 	}
 	for _, a := range c.args {
-		e.nullable = e.nullable || a.nullable
+		e.nullable, e.nullBefore = e.nullable || a.nullable, e.nullBefore || a.nullBefore
 		e.provisional = e.provisional || a.provisional
 	}
 	return e

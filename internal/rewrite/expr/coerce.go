@@ -164,10 +164,10 @@ func merged(c *call, choices []*Expr) (*Expr, error) {
 	e := c.result(first.typ)
 	e.typmod, e.typeName, e.labels = first.typmod, qualifiedLike(first), first.labels
 	e.bounds, e.scale, e.quantum, e.maxLen, e.nonzero = first.bounds, first.scale, first.quantum, first.maxLen, first.nonzero
-	e.nullable, e.collation, e.monthless = false, "", first.typ == pgtype.IntervalOID
+	e.nullable, e.nullBefore, e.collation, e.monthless = false, false, "", first.typ == pgtype.IntervalOID
 	started := false
 	for _, x := range choices {
-		e.nullable = e.nullable || x.nullable
+		e.nullable, e.nullBefore = e.nullable || x.nullable, e.nullBefore || x.nullBefore
 		if x.typ == pgtype.IntervalOID && !isNull(x) {
 			if x.bounds.Finite() { // else the choice has no bounds either, and nothing is computed with it
 				e.spread = bounds.Max(spreadOf(x), orZero(e.spread))

@@ -20,6 +20,7 @@ type Column struct {
 	Base       uint32           // a domain's base type; 0: Type is no domain
 	BaseTypmod int32            // a domain's typmod (with Base)
 	Nullable   bool             // by schema, or made so by a join
+	NullBefore bool             // not Nullable, since a condition keeps NULL out: PostgreSQL may compute with the column before
 	Bounds     bounds.Interval  // declared or derived; ends may be open
 	Enforced   bool             // values lie in Bounds already (a derived table's column): no clamp where it is read
 	Held       *bounds.Interval // with Enforced: where values lie, once a condition has narrowed Bounds (see Narrow); nil: in Bounds
@@ -71,6 +72,7 @@ func (b *builder) columnRef(r *pg_query.ColumnRef) (*Expr, error) {
 func columnExpr(c *Column, loc int) *Expr {
 	e := newExpr(c.Type, loc)
 	e.typmod, e.typeName, e.nullable, e.col, e.labels = c.Typmod, c.TypeName, c.Nullable, c, c.EnumLabels
+	e.nullBefore = c.NullBefore
 	e.collation, e.nondeterministic, e.text = c.Collation, !c.DeterministicCollation, c.Name
 	e.provisional = c.provisional
 	base, typmod := e.baseType(), c.Typmod
@@ -106,7 +108,7 @@ func columnExpr(c *Column, loc int) *Expr {
 // enforced only if the SQL enforces them. That of a bare column does not; its clamps are printed where the new column is read.
 func (e *Expr) AsColumn(ref query.Scalar, name string) *Column {
 	c := &Column{
-		Ref: ref, Name: name, Type: e.typ, Typmod: e.typmod, TypeName: e.typeName, Nullable: e.nullable, Bounds: e.bounds, Enforced: true, Scale: e.scale,
+		Ref: ref, Name: name, Type: e.typ, Typmod: e.typmod, TypeName: e.typeName, Nullable: e.nullable, NullBefore: e.nullBefore, Bounds: e.bounds, Enforced: true, Scale: e.scale,
 		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.nondeterministic, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(),
 	}
 	if e.col != nil {
@@ -159,4 +161,9 @@ func (c *Column) Narrow(limits bounds.Interval) {
 	held, ok := (&Expr{col: c}).held()
 	c.Bounds = limits
 	c.hold(held, ok)
+}
+
+// KeepOutNull notes that a condition of a WHERE holds for no NULL.
+func (c *Column) KeepOutNull() {
+	c.Nullable, c.NullBefore = false, c.Nullable || c.NullBefore
 }

@@ -3,6 +3,7 @@ package expr
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -105,12 +106,7 @@ func (b *builder) coalesce(n *pg_query.CoalesceExpr) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.nullable = true
-	for _, x := range all {
-		if !x.nullable {
-			e.nullable = false
-		}
-	}
+	e.nullUnlessOneIsNot(all)
 	return e, nil
 }
 
@@ -132,16 +128,17 @@ func (b *builder) minMax(n *pg_query.MinMaxExpr) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.nullable = true
-	for _, x := range all {
-		if !x.nullable {
-			e.nullable = false
-		}
-	}
+	e.nullUnlessOneIsNot(all)
 	if e.bounds = hullOfExtremes(name, all); e.bounds.Empty() {
 		return nil, c.refuse("its bounds contradict each other", "")
 	}
 	return e, nil
+}
+
+// nullUnlessOneIsNot is for what ignores NULL as long as an operand is not.
+func (e *Expr) nullUnlessOneIsNot(all []*Expr) {
+	e.nullable = !slices.ContainsFunc(all, func(x *Expr) bool { return !x.nullable })
+	e.nullBefore = !slices.ContainsFunc(all, func(x *Expr) bool { return !x.mayBeNull() })
 }
 
 // hullOfExtremes: the greatest is at least every operand's lower bound, unless that operand is NULL; and at most the greatest of the upper
@@ -169,7 +166,7 @@ func hullOfExtremes(name string, all []*Expr) bounds.Interval {
 	slack, ordered := disorder(all)
 	for _, x := range all {
 		i := flip(x.bounds)
-		if !ordered || x.nullable || i.Lo == nil {
+		if !ordered || x.mayBeNull() || i.Lo == nil {
 			continue
 		}
 		if lo := sub(i.Lo, slack); out.Lo == nil || lo.Cmp(out.Lo) > 0 {

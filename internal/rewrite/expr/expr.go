@@ -15,6 +15,7 @@ type Expr struct {
 	typmod           int32
 	typeName         string // as a cast prints it; built-in types are qualified
 	nullable         bool
+	nullBefore       bool // not nullable, and NULL where PostgreSQL computes it for rows that a condition drops (see Column.NullBefore)
 	bounds           bounds.Interval
 	scale            int // digits after the point that values may have; −1: unknown
 	quantum          int // floats: values are multiples of 2^-quantum; −1: unknown
@@ -62,6 +63,9 @@ func (e *Expr) TypeName() string { return e.typeName }
 
 // Nullable says whether a value may be NULL.
 func (e *Expr) Nullable() bool { return e.nullable }
+
+// mayBeNull says whether the SQL gives NULL anywhere, for rows that a condition drops too. No proof that nothing raises rests on less.
+func (e *Expr) mayBeNull() bool { return e.nullable || e.nullBefore }
 
 // Bounds holds every value but NULL, in canonical units (see the package comment). Open ends: no bound is known.
 func (e *Expr) Bounds() bounds.Interval { return e.bounds }

@@ -148,7 +148,7 @@ func (b *builder) distinct(args []*Expr, negated bool, text string, loc int) (*E
 		return nil, err
 	}
 	out := *e
-	out.nullable = false
+	out.nullable, out.nullBefore = false, false
 	word := "IS NOT DISTINCT FROM"
 	if negated {
 		word = "IS DISTINCT FROM"
@@ -177,7 +177,7 @@ func (b *builder) nullIf(args []*Expr, text string, loc int) (*Expr, error) {
 	e.bounds, e.scale, e.quantum, e.maxLen = left.bounds, left.scale, left.quantum, left.maxLen
 	e.nullable, e.provisional = true, left.provisional || right.provisional
 	other := right.unclamped() // NULLIF(x, NULL) is x
-	e.nonzero = left.nonzero || !right.nullable && other.Finite() && other.Lo.Sign() == 0 && other.Hi.Sign() == 0
+	e.nonzero = left.nonzero || !right.mayBeNull() && other.Finite() && other.Lo.Sign() == 0 && other.Hi.Sign() == 0
 	e.args = []*Expr{left, right}
 	e.tmpl = "NULLIF({0}, {1})"
 	return e, nil

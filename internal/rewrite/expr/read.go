@@ -124,7 +124,7 @@ func (e *Expr) narrowed(n Narrowing) *Expr {
 		}
 	}
 	if n.NotNull {
-		out.nullable = false
+		out.nullable, out.nullBefore = false, false // no other row gets into the branch of a CASE
 	}
 	return &out
 }

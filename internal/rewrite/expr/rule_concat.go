@@ -65,7 +65,7 @@ func concat(c *call, name string) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.nullable = name == "concat_ws" && c.args[0].nullable
+	e.nullable, e.nullBefore = name == "concat_ws" && c.args[0].nullable, name == "concat_ws" && c.args[0].nullBefore
 	return e, nil
 }
 

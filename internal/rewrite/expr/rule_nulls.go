@@ -17,6 +17,6 @@ func countNulls(c *call, name string) (*Expr, error) {
 	}
 	c.tmpl = functionTemplate(name, len(c.args))
 	e := c.result(pgtype.Int4OID)
-	e.nullable, e.bounds = false, bounds.Between(0, int64(len(c.args)))
+	e.nullable, e.nullBefore, e.bounds = false, false, bounds.Between(0, int64(len(c.args)))
 	return e, nil
 }

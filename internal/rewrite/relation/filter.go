@@ -47,7 +47,9 @@ func (r *Relation) Narrow() {
 		} else if n.NotNull && n.Bounds.Empty() {
 			r.Empty = true // age < 5 AND age > 10
 		}
-		x.Nullable = x.Nullable && !n.NotNull
+		if n.NotNull {
+			x.KeepOutNull()
+		}
 		if n.Domain != nil {
 			x.Domain = n.Domain
 		}

@@ -99,7 +99,7 @@ func (b *Base) scanUnit(r *Relation, t *policy.Table) error {
 		return err
 	}
 	r.Where = append(r.Where, query.F("{} IS NOT NULL", unit.Value.Ref))
-	unit.Value.Nullable = false
+	unit.Value.KeepOutNull()
 	if b.provesUnit(t) {
 		r.MaxRowsPerUnit, r.Proven = 1, true
 		one := schema.Proof{Relation: t.Name, Columns: []string{t.Unit.Column}}
