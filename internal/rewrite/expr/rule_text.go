@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -72,10 +73,7 @@ func (c *call) constantText(i int, what string) (s string, known bool, err error
 	if a.provisional {
 		return "", false, nil
 	}
-	for a.value == nil && a.tmpl == castTemplate && pgresolve.IsString(a.args[0].typ) {
-		a = a.args[0]
-	}
-	text, ok := a.Constant()
+	text, ok := a.constantText()
 	if !ok {
 		return "", false, c.refuse(what+" is not a constant", "write a constant or a parameter")
 	}
@@ -83,6 +81,27 @@ func (c *call) constantText(i int, what string) (s string, known bool, err error
 		return "", false, nil
 	}
 	return *text, true, nil
+}
+
+// constantText gives the text of a constant behind casts between texts, as PostgreSQL makes it: a length cuts it, and from bpchar the
+// blanks at its end go. nil is NULL; ok is false for anything else.
+func (e *Expr) constantText() (text *string, ok bool) {
+	if e.value != nil || e.tmpl != castTemplate || !pgresolve.IsString(e.args[0].typ) {
+		return e.Constant()
+	}
+	from := e.args[0]
+	text, ok = from.constantText()
+	if !ok || text == nil {
+		return nil, ok
+	}
+	s := *text
+	if from.typ == pgtype.BPCharOID {
+		s = strings.TrimRight(s, " ")
+	}
+	if runes := []rune(s); e.typmod >= 4 && len(runes) > int(e.typmod-4) {
+		s = string(runes[:e.typmod-4])
+	}
+	return &s, true
 }
 
 // constantInt gives a constant integer argument.

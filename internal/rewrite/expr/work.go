@@ -242,11 +242,15 @@ func (e *Expr) length() int64 {
 
 // pattern counts the further steps for each character of a text because of the constant that it is matched with.
 func (e *Expr) pattern() int64 {
-	if e.cost.perPiece == 0 || len(e.args) < 2 || e.args[1].value == nil || e.args[1].value.text == nil {
+	if e.cost.perPiece == 0 || len(e.args) < 2 {
+		return e.cost.perChar
+	}
+	text, _ := e.args[1].constantText()
+	if text == nil {
 		return e.cost.perChar
 	}
 	longest := 0
-	for piece := range strings.SplitSeq(*e.args[1].value.text, "%") {
+	for piece := range strings.SplitSeq(*text, "%") {
 		longest = max(longest, len(piece))
 	}
 	return e.cost.perChar + int64(longest)/e.cost.perPiece
