@@ -12,8 +12,8 @@ import (
 )
 
 var mathRules = []rule{
-	{names: "floor ceil ceiling round trunc", args: "numeric|float8", total: "always", apply: floorCeil},
-	{names: "round trunc", args: "numeric,int4", total: "a constant number of digits", apply: roundDigits},
+	{names: "floor ceil ceiling round trunc", args: "numeric|float8", total: "a numeric column without bounds and precision is read within ±10^100; an expression of such columns has to have bounds", apply: floorCeil},
+	{names: "round trunc", args: "numeric,int4", total: "a constant number of digits; a numeric as for round", apply: roundDigits},
 	{names: "sqrt", args: "float8|numeric", total: "bounds prove an argument ≥ 0", apply: squareRoot},
 	{names: "|/", args: "float8", total: "bounds prove an argument ≥ 0", apply: squareRoot},
 	{names: "cbrt ||/", args: "float8", total: "bounded argument", cost: cost{steps: 10}, apply: monotone("cbrt", math.Inf(-1), math.Cbrt)},
@@ -35,6 +35,9 @@ var squareRoot = monotone("sqrt", 0, math.Sqrt)
 
 // floorCeil rounds to whole numbers: numeric half away from zero, float half to even.
 func floorCeil(c *call) (*Expr, error) {
+	if err := c.roundable(); err != nil {
+		return nil, err
+	}
 	e := c.result(c.cand.Result)
 	f := map[string]func(*big.Rat) *big.Rat{"floor": bounds.Floor, "ceil": bounds.Ceil, "ceiling": bounds.Ceil, "round": bounds.RoundHalfAway}[c.cand.Name]
 	if c.cand.Name == "round" && pgresolve.IsFloat(e.typ) {
@@ -50,8 +53,45 @@ func floorCeil(c *call) (*Expr, error) {
 	return e, nil
 }
 
+// roundable sees to it that rounding the first argument does not carry into the digit before the 131072nd, which raises.
+func (c *call) roundable() error {
+	x := c.args[0]
+	if x.typ != pgtype.NumericOID || c.cand.Name == "trunc" || x.provisional || x.fewDigits() {
+		return nil
+	}
+	limit := bounds.Pow10(100)
+	within := x.bounds.Intersect(bounds.New(neg(limit), limit))
+	if x.col == nil || within.Empty() {
+		return c.refuse(x.Text()+" may have as many digits as a numeric holds", "write LEAST(GREATEST(x, low), high)")
+	}
+	y := *x
+	y.bounds, y.clamp = within, true
+	c.args = append([]*Expr{&y}, c.args[1:]...)
+	return nil
+}
+
+// fewDigits says that a numeric has far fewer digits before the point than the type holds: by its bounds, its precision, or since that
+// holds of what it is made of. What makes longer numbers of its operands has bounds.
+func (e *Expr) fewDigits() bool {
+	switch {
+	case e.bounds.Finite() || e.typmod >= 0:
+		return true
+	case e.col != nil:
+		return e.baseType() != pgtype.NumericOID || e.col.Base != 0 && e.col.BaseTypmod >= 0
+	}
+	for _, a := range e.args {
+		if pgresolve.IsNumber(a.baseType()) && !a.fewDigits() {
+			return false
+		}
+	}
+	return true
+}
+
 // roundDigits bounds round(x, n) and trunc(x, n), whose results show n digits.
 func roundDigits(c *call) (*Expr, error) {
+	if err := c.roundable(); err != nil {
+		return nil, err
+	}
 	e := c.result(pgtype.NumericOID)
 	x, n := c.args[0], c.args[1]
 	if n.provisional || isNull(n) {
