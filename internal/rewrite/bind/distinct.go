@@ -20,10 +20,39 @@ func (b *Binder) firstRows(s *pg_query.SelectStmt, src *relation.Relation, e *En
 	if src.Order == nil {
 		return nil, b.Refuse(pgerr.FeatureNotSupported, sqltree.FirstTarget(s), "the first row needs a total order of the rows, and these have no known key", "Ask the administrator for a primary key on the table.")
 	}
+	keys, err := b.firstRowKeys(s, on, src, e)
+	if err != nil {
+		return nil, err
+	}
+	d := relation.NewDerived(b.Base, src)
+	d.PassAll()
+	r := d.Relation()
+	r.AddColumnWork(src.Size(), src.Columns)
+	r.AddExpressionWork(src.Size(), keys.sorted...)
+	r.AddWork(expr.Work{Row: relation.WindowSteps}, src.Size())
+	first := src.Select(d.Outputs...)
+	first.DistinctOn, first.OrderBy = keys.distinct, append(keys.order, src.Order...)
+	r.From = &query.Derived{Query: first, As: d.Alias}
+	r.Proofs = append(slices.Clone(r.Proofs), src.OrderProofs...)
+	if keys.perUnit {
+		r.SetOneRowPerUnit()
+	}
+	r.Plan = relation.NewPlanNode("distinct on, "+r.RowBound(), src.Plan)
+	return r, nil
+}
+
+// distinctKeys are the keys of a DISTINCT ON over the rows of units.
+type distinctKeys struct {
+	distinct, order []query.Scalar // the unit first
+	sorted          []*expr.Expr   // what they compute
+	perUnit         bool           // all expressions of DISTINCT ON are functions of the unit
+}
+
+// firstRowKeys binds the expressions of DISTINCT ON, then those of ORDER BY. A constant orders nothing, and PostgreSQL would read it as
+// the place of a column: it is left out.
+func (b *Binder) firstRowKeys(s *pg_query.SelectStmt, on []*pg_query.Node, src *relation.Relation, e *Env) (*distinctKeys, error) {
 	sc := NewScope(b, src, e)
-	distinct, order := []query.Scalar{src.Unit}, []query.Scalar{src.Unit}
-	perUnit := true
-	var sorted []*expr.Expr
+	keys := &distinctKeys{distinct: []query.Scalar{src.Unit}, order: []query.Scalar{src.Unit}, perUnit: true}
 	for _, n := range on {
 		n, err := b.GroupNode(n, s, sc)
 		if err != nil {
@@ -34,11 +63,11 @@ func (b *Binder) firstRows(s *pg_query.SelectStmt, src *relation.Relation, e *En
 			return nil, err
 		}
 		if _, constant := x.Constant(); constant {
-			continue // PostgreSQL would read it as the place of a column, and it orders nothing
+			continue
 		}
 		c := sc.bare(n)
-		perUnit, sorted = perUnit && c != nil && c.PerUnit, append(sorted, x)
-		distinct, order = append(distinct, query.F("({})", x.SQL())), append(order, query.F("({})", x.SQL()))
+		keys.perUnit, keys.sorted = keys.perUnit && c != nil && c.PerUnit, append(keys.sorted, x)
+		keys.distinct, keys.order = append(keys.distinct, query.F("({})", x.SQL())), append(keys.order, query.F("({})", x.SQL()))
 	}
 	for _, n := range s.SortClause {
 		key, err := b.GroupNode(n.GetSortBy().Node, s, sc)
@@ -56,24 +85,9 @@ func (b *Binder) firstRows(s *pg_query.SelectStmt, src *relation.Relation, e *En
 		if _, constant := x.Constant(); constant {
 			continue
 		}
-		sorted = append(sorted, x)
-		order = append(order, text)
+		keys.sorted, keys.order = append(keys.sorted, x), append(keys.order, text)
 	}
-	d := relation.NewDerived(b.Base, src)
-	d.PassAll()
-	r := d.Relation()
-	r.AddColumnWork(src.Size(), src.Columns)
-	r.AddExpressionWork(src.Size(), sorted...)
-	r.AddWork(expr.Work{Row: relation.WindowSteps}, src.Size())
-	first := src.Select(d.Outputs...)
-	first.DistinctOn, first.OrderBy = distinct, append(order, src.Order...)
-	r.From = &query.Derived{Query: first, As: d.Alias}
-	r.Proofs = append(slices.Clone(r.Proofs), src.OrderProofs...)
-	if perUnit {
-		r.SetOneRowPerUnit()
-	}
-	r.Plan = relation.NewPlanNode("distinct on, "+r.RowBound(), src.Plan)
-	return r, nil
+	return keys, nil
 }
 
 // sortKey prints an ORDER BY item, whose expression is key; clamped to its bounds if it is computed with.

@@ -135,6 +135,7 @@ func (b *Base) combine(j *JoinGraph, class map[*Column]int, fixed []*Column) (*R
 	return best, nil
 }
 
+// combineFrom joins the items in the order that starts with one of them: each next one is found by a unique set where there is one.
 func (b *Base) combineFrom(items []*Relation, start int, class map[*Column]int, fixed []*Column) (*Relation, error) {
 	root := items[start]
 	out := &Relation{
@@ -153,7 +154,7 @@ func (b *Base) combineFrom(items []*Relation, start int, class map[*Column]int, 
 	place(root)
 	left := slices.Delete(slices.Clone(items), start, start+1)
 	for len(left) > 0 {
-		next, set, det := pickItem(left, class, placed, fixed, out)
+		next, set, ofUnit := pickItem(left, class, placed, fixed, out)
 		r := left[next]
 		if set == nil && r.MaxRowsPerUnit == 0 && out.Private() {
 			return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)),
@@ -161,12 +162,12 @@ func (b *Base) combineFrom(items []*Relation, start int, class map[*Column]int, 
 		}
 		out.addJoinWork(r, set)
 		out.multiply(r, set)
-		if set == nil || !det {
+		if set == nil || !ofUnit {
 			for _, c := range r.Columns {
 				perUnit[c] = c.PerUnit && r.Private() && !r.Lateral
 			}
 		}
-		if det && set != nil {
+		if ofUnit && set != nil {
 			for _, c := range r.Columns {
 				perUnit[c] = true
 			}
@@ -177,28 +178,33 @@ func (b *Base) combineFrom(items []*Relation, start int, class map[*Column]int, 
 	for c, v := range perUnit {
 		c.PerUnit = v || c.IsUnit
 	}
-	var from query.Product
-	var inputs []PlanNode
-	for _, r := range items {
-		from, inputs = append(from, r.From), append(inputs, r.Plan)
-		out.Where = append(out.Where, r.Where...)
-		out.Conditions = append(out.Conditions, r.Conditions...)
-		out.Columns = append(out.Columns, r.Columns...)
-		out.Tables = append(out.Tables, r.Tables...)
-		out.Proofs = append(out.Proofs, r.Proofs...)
-		out.Correlated = append(out.Correlated, r.Correlated...)
-		out.Empty = out.Empty || r.Empty
-		if r != root {
-			out.UnitColumns = append(out.UnitColumns, r.UnitColumns...)
-		}
-	}
-	out.From, out.Plan = from, NewPlanNode("join, "+out.RowBound(), inputs...)
+	out.takeParts(items, root)
 	return out, nil
 }
 
-// pickItem takes an item that adds no row if there is one, and a lateral one after all that it may read. det: what it adds is a
-// function of the unit.
-func pickItem(left []*Relation, class map[*Column]int, placed map[int]bool, fixed []*Column, out *Relation) (int, *UniqueSet, bool) {
+// takeParts gives the join of items what they consist of, in their order; r has the unit columns of root.
+func (r *Relation) takeParts(items []*Relation, root *Relation) {
+	var from query.Product
+	var inputs []PlanNode
+	for _, o := range items {
+		from, inputs = append(from, o.From), append(inputs, o.Plan)
+		r.Where = append(r.Where, o.Where...)
+		r.Conditions = append(r.Conditions, o.Conditions...)
+		r.Columns = append(r.Columns, o.Columns...)
+		r.Tables = append(r.Tables, o.Tables...)
+		r.Proofs = append(r.Proofs, o.Proofs...)
+		r.Correlated = append(r.Correlated, o.Correlated...)
+		r.Empty = r.Empty || o.Empty
+		if o != root {
+			r.UnitColumns = append(r.UnitColumns, o.UnitColumns...)
+		}
+	}
+	r.From, r.Plan = from, NewPlanNode("join, "+r.RowBound(), inputs...)
+}
+
+// pickItem takes an item that adds no row if there is one, and a lateral one after all that it may read. ofUnit says that what it
+// adds is a function of the unit.
+func pickItem(left []*Relation, class map[*Column]int, placed map[int]bool, fixed []*Column, out *Relation) (next int, set *UniqueSet, ofUnit bool) {
 	for i, r := range left {
 		if r.Lateral && i > 0 {
 			continue
@@ -215,8 +221,7 @@ func pickItem(left []*Relation, class map[*Column]int, placed map[int]bool, fixe
 			}
 		}
 		if set := r.UniqueOver(covered); set != nil {
-			det := out.MaxRowsPerUnit == 1 && out.Proven || onUnit(set, r) && !r.Lateral
-			return i, set, det
+			return i, set, out.MaxRowsPerUnit == 1 && out.Proven || onUnit(set, r) && !r.Lateral
 		}
 	}
 	for i, r := range left {
