@@ -1,10 +1,10 @@
 package bind
 
 import (
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
-
-	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
 // Binder turns the client's queries into relations: it is the one recursion over the client's tree.

@@ -1,9 +1,9 @@
 package bind
 
 import (
-	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
 // Env says what names of relations mean at a place of the statement.

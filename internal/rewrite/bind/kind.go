@@ -3,11 +3,10 @@ package bind
 import (
 	"fmt"
 
-	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
 // Kind says what the rows of a query are.

@@ -5,12 +5,11 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
-	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
 // Interval is a call of dpproxy.interval_low, interval_high or noise_stddev on one aggregate.

@@ -5,14 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
-	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
 // setWords are the set operations as SQL writes them.

@@ -3,12 +3,11 @@ package bind
 import (
 	"fmt"
 
-	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
-	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
 // AggregateSplitter takes an aggregating query apart: group keys and aggregate calls are replaced by references to columns of a

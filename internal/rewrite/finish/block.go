@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strconv"
 
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
-
-	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
 // rewriteBlock plans a release block and makes the query read its placeholder.

@@ -3,14 +3,13 @@ package finish
 import (
 	"fmt"
 
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
 	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
-
-	pg_query "github.com/pganalyze/pg_query_go/v6"
-
-	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 // finisher turns a copy of the client's tree into its finish form, in place: every release block becomes a read of its placeholder.

@@ -1,13 +1,12 @@
 package finish
 
 import (
-	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
-	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
-	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
 // rewriteCTEs keeps the CTEs that are computed from released values and drops the private ones, which are expanded where

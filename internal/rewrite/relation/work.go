@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 // How long main works on one unit's rows can be seen by the clock, so a statement must not make much of them: every relation

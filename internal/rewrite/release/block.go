@@ -3,17 +3,16 @@ package release
 import (
 	"fmt"
 
-	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
-	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
-	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
-	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
-	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 // Block is a release block while it is planned: groups of rows of one relation, and what is released of each group.
