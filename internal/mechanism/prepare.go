@@ -201,7 +201,7 @@ func (p *Prepared) Curve() Curve { return p.curve() }
 // Epsilon is the ε that the release was prepared for, over all groups.
 func (p *Prepared) Epsilon() float64 { return p.guarantee.Epsilon }
 
-// rangeAt is the closed valid set: for Chained the one that follows from the released count.
+// rangeAt is the closed valid set: for SumGivenCount the one that follows from the released count.
 func (p *Prepared) rangeAt(count int64) Range {
 	if p.release.Kind != SumGivenCount {
 		return p.task.v

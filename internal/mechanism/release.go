@@ -72,7 +72,7 @@ type Release struct {
 	Grid        Grid
 	Margin      int64 `json:",omitempty"` // 95% margin to keep, in place of a share of ε by Weight; 0 means that none is asked for
 
-	// Chained: the exact sum of n rows lies in [n·PerRow.Lo, n·PerRow.Hi]; CountRef is the index, in the block's
+	// SumGivenCount: the exact sum of n rows lies in [n·PerRow.Lo, n·PerRow.Hi]; CountRef is the index, in the block's
 	// releases, of the count n̂ that fixes the range.
 	PerRow   Interval
 	CountRef int

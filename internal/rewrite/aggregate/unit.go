@@ -111,11 +111,11 @@ func unitCount(b *relation.Base, src *relation.Relation, c *Call, x *expr.Column
 	return query.Clamp{X: rowsOf{condition, over}.call(query.F("count({})", argument)), Hi: query.Integer(src.MaxRowsPerUnit)}
 }
 
-// unitPick prints an aggregate that picks one of the unit's values. Equal ones are spelled alike, so that it does not matter
+// unitPick prints an aggregate that picks one of the unit's values. Equal ones have one text, so that it does not matter
 // which of them it is.
 func unitPick(c *Call, nullable bool, rows rowsOf) (*expr.Column, query.Scalar, error) {
 	x, sql := RowValue(c.Args[0], c.Text)
-	alike, err := relation.CanonicalText(sql, x)
+	canonical, err := relation.CanonicalText(sql, x)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -123,7 +123,7 @@ func unitPick(c *Call, nullable bool, rows rowsOf) (*expr.Column, query.Scalar, 
 		x.Type, x.Typmod, x.TypeName = c.Type, -1, schema.TypeName(c.Type)
 	}
 	x.Nullable = nullable
-	return x, rows.call(c.of(alike)), nil
+	return x, rows.call(c.of(canonical)), nil
 }
 
 // RowValue prints an expression that is evaluated in some row, and describes its value. A domain's is of its base type.

@@ -10,9 +10,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// CanonicalText prints sql, a value of x's type, so that equal values are spelled alike: 1.0 and 1.00, 0 and −0. What keeps one
+// CanonicalText prints sql, a value of x's type, so that equal values have one text: 1.0 and 1.00, 0 and −0. What keeps one
 // of several equal values would else keep the spelling of the row that comes first, and which one does may depend on the rows
-// of other units (docs/privacy.md P8). Types whose equal values cannot be spelled alike are refused.
+// of other units (docs/privacy.md P8). Types whose equal values may have several texts are refused.
 func CanonicalText(sql query.Scalar, x *expr.Column) (query.Scalar, error) {
 	base, typmod := x.Type, x.Typmod
 	if x.Base != 0 {

@@ -55,11 +55,11 @@ func (b *Base) FoldConstants(from query.Source, cols []*Column) (*Relation, erro
 		outputs, names, types = append(outputs, c.Value.Ref), append(names, name), append(types, c.Value.Type)
 	}
 	for _, c := range cols {
-		alike, err := CanonicalText(c.Value.Ref, c.Value)
+		canonical, err := CanonicalText(c.Value.Ref, c.Value)
 		if err != nil {
-			alike = query.Raw("NULL::" + c.Value.TypeName)
+			canonical = query.Raw("NULL::" + c.Value.TypeName)
 		}
-		outputs, types = append(outputs, alike), append(types, c.Value.Type)
+		outputs, types = append(outputs, canonical), append(types, c.Value.Type)
 	}
 	var rows [][]*schema.Canonical
 	if b.Lookup != nil {
@@ -99,7 +99,7 @@ func (r *Relation) literals(rows [][]*schema.Canonical) [][]query.Scalar {
 	return lists
 }
 
-// constantKeys reads domains, NULLs and unique sets off the rows: the values, then the same spelled alike. That the sets are unique
+// constantKeys reads domains, NULLs and unique sets off the rows: the values, then the same in canonical text. That the sets are unique
 // is what main proves of the very literals that it gets (P25). Without rows to read, before Plan, every column may turn out to be unique.
 func (b *Base) constantKeys(r *Relation, rows [][]*schema.Canonical) {
 	width := len(r.Columns)

@@ -25,7 +25,7 @@ type Key struct {
 	*expr.Expr
 	ColumnCollation string              // of a bare column
 	Values          []*schema.Canonical // in order, NULL last; nil under selection
-	Selection       query.Scalar        // in which equal values are spelled alike, under selection
+	Selection       query.Scalar        // in canonical text, under selection
 	perUnit         bool
 }
 
