@@ -117,32 +117,37 @@ func (b *Base) SolveJoins(j *JoinGraph, where *Equalities) (*Relation, error) {
 // combine orders the items so that the fewest factors multiply the rows per unit, and joins them.
 func (b *Base) combine(j *JoinGraph, class map[*Column]int, fixed []*Column) (*Relation, error) {
 	var best *Relation
+	var perUnit map[*Column]bool
 	var failed error
 	for i, root := range j.Items {
 		if root.Lateral || !root.Private() && hasPrivate(j.Items) {
 			continue
 		}
-		r, err := b.combineFrom(j.Items, i, class, fixed)
+		r, facts, err := b.combineFrom(j.Items, i, class, fixed)
 		if err != nil {
 			failed = err
 		} else if best == nil || r.MaxRowsPerUnit < best.MaxRowsPerUnit || r.MaxRowsPerUnit == best.MaxRowsPerUnit && r.Proven && !best.Proven {
-			best = r
+			best, perUnit = r, facts
 		}
 	}
 	if best == nil {
 		return nil, failed
 	}
+	for c, v := range perUnit { // what another order would make of the columns rests on proofs that this one has not
+		c.PerUnit = v || c.IsUnit
+	}
 	return best, nil
 }
 
 // combineFrom joins the items in the order that starts with one of them: each next one is found by a unique set where there is one.
-func (b *Base) combineFrom(items []*Relation, start int, class map[*Column]int, fixed []*Column) (*Relation, error) {
+// perUnit says which columns are functions of the unit in that order.
+func (b *Base) combineFrom(items []*Relation, start int, class map[*Column]int, fixed []*Column) (_ *Relation, perUnit map[*Column]bool, err error) {
 	root := items[start]
 	out := &Relation{
 		Unit: root.Unit, UnitColumns: slices.Clone(root.UnitColumns), UnitName: root.UnitName, MaxRowsPerUnit: root.MaxRowsPerUnit, Proven: root.Proven, MaxRows: root.MaxRows,
 		publicRows: root.publicRows, Steps: root.Steps, Unique: slices.Clone(root.Unique), Order: root.Order, OrderProofs: root.OrderProofs,
 	}
-	perUnit := map[*Column]bool{}
+	perUnit = map[*Column]bool{}
 	placed := map[int]bool{}
 	place := func(r *Relation) {
 		for _, c := range r.Columns {
@@ -157,7 +162,7 @@ func (b *Base) combineFrom(items []*Relation, start int, class map[*Column]int, 
 		next, set, ofUnit := pickItem(left, class, placed, fixed, out)
 		r := left[next]
 		if set == nil && r.MaxRowsPerUnit == 0 && out.Private() {
-			return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)),
+			return nil, nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)),
 				pgerr.Hint("Join public tables on their primary key or another unique key."))
 		}
 		out.addJoinWork(r, set)
@@ -175,11 +180,8 @@ func (b *Base) combineFrom(items []*Relation, start int, class map[*Column]int, 
 		place(r)
 		left = slices.Delete(left, next, next+1)
 	}
-	for c, v := range perUnit {
-		c.PerUnit = v || c.IsUnit
-	}
 	out.takeParts(items, root)
-	return out, nil
+	return out, perUnit, nil
 }
 
 // takeParts gives the join of items what they consist of, in their order; r has the unit columns of root.
