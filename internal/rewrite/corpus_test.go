@@ -23,7 +23,7 @@ type corpusQuery struct {
 // them anew.
 func TestCorpus(t *testing.T) {
 	datadriven.Walk(t, "testdata/corpus", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "oracle" {
 				return "" // TestOracle asks it
 			}

@@ -120,7 +120,7 @@ func (p fakeParsed) Prepare(context.Context, session.Scope, []uint32) (session.P
 		panic("asked for")
 	}
 	if k.prepare != nil {
-		pe := *(k.prepare.(*pgconn.PgError))
+		pe := *k.prepare.(*pgconn.PgError)
 		pe.Position += int32(len(p.sql) - len(text))
 		return nil, &pe
 	}

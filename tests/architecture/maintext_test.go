@@ -32,7 +32,7 @@ var textPlaces = map[string]string{
 	"internal/rewrite/release/keys.go":       "a proof, which main is asked",
 	"internal/rewrite/relation/values.go":    "a list for the shadow, and the proof of its values",
 	"internal/rewrite/relation/preserved.go": "a condition for the shadow",
-	"internal/rewrite/relation/base.go":         "a condition for the shadow",
+	"internal/rewrite/relation/base.go":      "a condition for the shadow",
 	"internal/rewrite/finish/text.go":        "the finish query, for the shadow",
 	"internal/rewrite/expr/keys.go":          "domains, for the shadow",
 	"internal/rewrite/expr/series.go":        "domains, for the shadow",
@@ -42,7 +42,7 @@ var textPlaces = map[string]string{
 // statementPlaces are the files that hold SELECTs as text. None is for main. Package catalog, which asks the shadow alone, has many.
 var statementPlaces = map[string]string{
 	"internal/rewrite/query/select.go":       "the writer itself",
-	"internal/rewrite/relation/base.go":         "a condition for the shadow",
+	"internal/rewrite/relation/base.go":      "a condition for the shadow",
 	"internal/rewrite/release/aggregate.go":  "an expression of the finish query",
 	"internal/rewrite/finish/text.go":        "the finish query",
 	"internal/rewrite/expr/keys.go":          "domains, for the shadow",

@@ -17,7 +17,7 @@ import (
 
 // AddPublicAggregate adds an aggregate over public rows in a query that also reads private ones. It takes those that cannot overflow,
 // since private rows may decide whether the aggregate is computed at all.
-func AddPublicAggregate(b *relation.Base, d *relation.Derived, c *Call, name string, _, _ bool) error {
+func AddPublicAggregate(_ *relation.Base, d *relation.Derived, c *Call, name string, _, _ bool) error {
 	x := &expr.Column{Name: c.Text, Type: c.Type, Typmod: -1, TypeName: schema.TypeName(c.Type), Nullable: true, Enforced: true, Scale: -1, DeterministicCollation: true}
 	arg := query.Scalar(query.Raw("*"))
 	if !c.Star {

@@ -35,7 +35,7 @@ func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Ov
 	}
 	x := &expr.Column{Name: c.Text, Type: c.Type, Typmod: -1, Enforced: true, Scale: -1, DeterministicCollation: true}
 	if c.Name == "count" {
-		return x, unitCount(b, src, c, x, over, some), nil
+		return x, unitCount(src, c, x, over, some), nil
 	}
 	e := c.Args[0]
 	rows := rowsOf{c.Condition(NotNull(e)), over}
@@ -94,7 +94,7 @@ func (c *Call) of(argument query.Scalar) query.Scalar {
 }
 
 // unitCount prints a count, which the row bound limits.
-func unitCount(b *relation.Base, src *relation.Relation, c *Call, x *expr.Column, over *query.Over, some bool) query.Scalar {
+func unitCount(src *relation.Relation, c *Call, x *expr.Column, over *query.Over, some bool) query.Scalar {
 	argument := query.Scalar(query.Raw("*"))
 	condition := c.Condition()
 	if !c.Star {

@@ -8,18 +8,18 @@ import (
 
 // Env says what names of relations mean at a place of the statement.
 type Env struct {
-	ctes  map[string]*cteQuery
+	ctes  map[string]*CTE
 	outer *Env
 	scope *Scope // columns of the enclosing query, inside a subquery expression
 }
 
-type cteQuery struct {
+type CTE struct {
 	query   *pg_query.SelectStmt
 	columns []string
 	env     *Env
 }
 
-func (e *Env) CTE(name string) *cteQuery {
+func (e *Env) FindCTE(name string) *CTE {
 	for ; e != nil; e = e.outer {
 		if c := e.ctes[name]; c != nil {
 			return c
@@ -44,7 +44,7 @@ func WithCTEs(w *pg_query.WithClause, outer *Env) *Env {
 	e := outer
 	for _, n := range w.Ctes {
 		c := n.GetCommonTableExpr()
-		e = &Env{outer: e, ctes: map[string]*cteQuery{c.Ctename: {query: c.Ctequery.GetSelectStmt(), columns: sqltree.StringList(c.Aliascolnames), env: e}}}
+		e = &Env{outer: e, ctes: map[string]*CTE{c.Ctename: {query: c.Ctequery.GetSelectStmt(), columns: sqltree.StringList(c.Aliascolnames), env: e}}}
 	}
 	if e != outer && outer != nil {
 		e.scope = outer.scope

@@ -68,7 +68,7 @@ func (b *Binder) fromRelation(n *pg_query.Node, e *Env, beside *relation.JoinGra
 // RelationByName binds a relation by name.
 func (b *Binder) RelationByName(v *pg_query.RangeVar, e *Env) (*relation.Relation, error) {
 	if v.Schemaname == "" {
-		if c := e.CTE(v.Relname); c != nil {
+		if c := e.FindCTE(v.Relname); c != nil {
 			r, err := b.mustRelation(c.query, c.env)
 			if err != nil {
 				return nil, err

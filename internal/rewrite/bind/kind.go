@@ -100,7 +100,7 @@ func (b *Binder) KindOfItem(n *pg_query.Node, e *Env) (Kind, error) {
 	switch v := n.GetNode().(type) {
 	case *pg_query.Node_RangeVar:
 		if v.RangeVar.Schemaname == "" {
-			if c := e.CTE(v.RangeVar.Relname); c != nil {
+			if c := e.FindCTE(v.RangeVar.Relname); c != nil {
 				return b.KindOf(c.query, c.env)
 			}
 		}

@@ -63,7 +63,7 @@ func (b *finisher) rewrite(s *pg_query.SelectStmt, e *bind.Env) error {
 		if err := b.rewrite(s.Rarg, inner); err != nil {
 			return err
 		}
-		return b.rewriteClauses(s, inner, func(n *pg_query.Node) (*pg_query.Node, error) { return b.rewriteExpression(n, inner) })
+		return b.rewriteClauses(s, func(n *pg_query.Node) (*pg_query.Node, error) { return b.rewriteExpression(n, inner) })
 	}
 	for _, n := range s.FromClause {
 		item, err := b.KindOfItem(n, inner)
@@ -98,7 +98,7 @@ func (b *finisher) rewriteItem(n *pg_query.Node, e *bind.Env) error {
 		v.JoinExpr.Quals, err = b.rewriteExpression(v.JoinExpr.Quals, e)
 		return err
 	case *pg_query.Node_RangeVar:
-		if v.RangeVar.Schemaname == "" && e.CTE(v.RangeVar.Relname) != nil {
+		if v.RangeVar.Schemaname == "" && e.FindCTE(v.RangeVar.Relname) != nil {
 			return nil
 		}
 		if t := b.Table(v.RangeVar); t != nil && t.Public {
@@ -109,13 +109,13 @@ func (b *finisher) rewriteItem(n *pg_query.Node, e *bind.Env) error {
 		}
 		return b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("relation %q cannot be combined with released aggregates", v.RangeVar.Relname), "Only tables of the policy can.")
 	case *pg_query.Node_RangeFunction:
-		return b.checkFunctions(n, e)
+		return b.checkFunctions(n)
 	}
 	return b.Refuse(pgerr.FeatureNotSupported, n, "this kind of FROM item cannot be combined with released aggregates", "")
 }
 
 // checkFunctions allows generate_series and unnest in FROM.
-func (b *finisher) checkFunctions(n *pg_query.Node, e *bind.Env) error {
+func (b *finisher) checkFunctions(n *pg_query.Node) error {
 	var failed error
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
 		if f := n.GetFuncCall(); f != nil && failed == nil {
@@ -163,11 +163,11 @@ func (b *finisher) rewriteExpressions(s *pg_query.SelectStmt, e *bind.Env) error
 	if s.HavingClause, err = f(s.HavingClause); err != nil {
 		return err
 	}
-	return b.rewriteClauses(s, e, f)
+	return b.rewriteClauses(s, f)
 }
 
 // rewriteClauses applies f to ORDER BY, LIMIT and OFFSET.
-func (b *finisher) rewriteClauses(s *pg_query.SelectStmt, e *bind.Env, f func(*pg_query.Node) (*pg_query.Node, error)) error {
+func (b *finisher) rewriteClauses(s *pg_query.SelectStmt, f func(*pg_query.Node) (*pg_query.Node, error)) error {
 	if err := sqltree.RewriteEach(s.SortClause, f); err != nil {
 		return err
 	}

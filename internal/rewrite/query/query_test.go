@@ -1,4 +1,4 @@
-package query_test
+package query
 
 import (
 	"reflect"
@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
-	. "github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
@@ -42,14 +41,18 @@ func TestPrint(t *testing.T) {
 		"List":             {value(List{" OR ", []Scalar{x, y}}), `SELECT t1.x OR t2."Y"`},
 		"Clamp":            {value(Clamp{X: x, Lo: Integer(0), Hi: Integer(9)}), "SELECT LEAST(GREATEST(t1.x, 0), 9)"},
 		"Clamp above":      {value(Clamp{X: x, Hi: Integer(9)}), "SELECT LEAST(t1.x, 9)"},
-		"Clamp, ladder": {value(Clamp{X: x, Lo: Integer(0), Hi: Integer(9), Ladder: true}),
-			"SELECT (CASE WHEN t1.x OPERATOR(pg_catalog.<) 0 THEN 0 WHEN t1.x OPERATOR(pg_catalog.>) 9 THEN 9 ELSE t1.x END)"},
+		"Clamp, ladder": {
+			value(Clamp{X: x, Lo: Integer(0), Hi: Integer(9), Ladder: true}),
+			"SELECT (CASE WHEN t1.x OPERATOR(pg_catalog.<) 0 THEN 0 WHEN t1.x OPERATOR(pg_catalog.>) 9 THEN 9 ELSE t1.x END)",
+		},
 		"Clamp, ladder within": {value(Clamp{X: x, Lo: Integer(0), Ladder: true, Within: y}), `SELECT (CASE WHEN t1.x OPERATOR(pg_catalog.<) 0 THEN 0 ELSE t2."Y" END)`},
 		"UnitClamp":            {value(UnitClamp{X: x, Lo: -3, Hi: 4}), "SELECT LEAST(GREATEST(t1.x, (-3)), 4)"},
 		"Aggregate":            {value(Aggregate{Call: Raw("count(*)")}), "SELECT count(*)"},
 		"Aggregate of some":    {value(Aggregate{Call: F("sum({})", x), Where: F("{} > 0", y)}), `SELECT sum(t1.x) FILTER (WHERE t2."Y" > 0)`},
-		"Over": {value(Over{Call: Raw("rank()"), Partition: []Scalar{x}, Order: []Scalar{F("{} DESC", y), x}, Frame: Raw("ROWS 1 PRECEDING")}),
-			`SELECT rank() OVER (PARTITION BY t1.x ORDER BY t2."Y" DESC, t1.x ROWS 1 PRECEDING)`},
+		"Over": {
+			value(Over{Call: Raw("rank()"), Partition: []Scalar{x}, Order: []Scalar{F("{} DESC", y), x}, Frame: Raw("ROWS 1 PRECEDING")}),
+			`SELECT rank() OVER (PARTITION BY t1.x ORDER BY t2."Y" DESC, t1.x ROWS 1 PRECEDING)`,
+		},
 		"Over unordered":  {value(Over{Call: Raw("rank()"), Partition: []Scalar{x, y}}), `SELECT rank() OVER (PARTITION BY t1.x, t2."Y")`},
 		"Pick":            {value(Pick{Partition: []Scalar{x}, Order: []Scalar{y}}), `SELECT row_number() OVER (PARTITION BY t1.x ORDER BY t2."Y")`},
 		"Pick of groups":  {value(Pick{Partition: []Scalar{x}, Order: []Scalar{y}, Groups: true}), `SELECT dense_rank() OVER (PARTITION BY t1.x ORDER BY t2."Y")`},
@@ -73,8 +76,10 @@ func TestPrint(t *testing.T) {
 		},
 		"Select of first rows": {&Select{DistinctOn: []Scalar{x, y}, Outputs: one.Outputs, Groups: 2, Fence: FenceParallel}, `SELECT DISTINCT ON (t1.x, t2."Y") 1 GROUP BY 1, 2 OFFSET '0'`},
 		"SetOp":                {&SetOp{Op: "EXCEPT ALL", Of: []Query{one, one, one}}, "SELECT 1 EXCEPT ALL SELECT 1 EXCEPT ALL SELECT 1"},
-		"Ordinals": {&Ordinals{Values: Raw("$1"), Equality: ` COLLATE "C"`},
-			`SELECT v.k COLLATE "C" AS k, min(v.o) AS o FROM pg_catalog.unnest($1) WITH ORDINALITY AS v (k, o) GROUP BY 1`},
+		"Ordinals": {
+			&Ordinals{Values: Raw("$1"), Equality: ` COLLATE "C"`},
+			`SELECT v.k COLLATE "C" AS k, min(v.o) AS o FROM pg_catalog.unnest($1) WITH ORDINALITY AS v (k, o) GROUP BY 1`,
+		},
 		"Once": {Once(visits(a), []Scalar{x}), `SELECT NOT EXISTS (SELECT FROM "public"."visits" AS t1 GROUP BY t1.x HAVING count(*) > 1)`},
 	} {
 		if got := Print(c.query); got.Text != c.want || len(got.Parameters) > 0 {

@@ -64,13 +64,13 @@ func (k *Block) derive(release int, what aggregate.Derived) query.Scalar {
 	return query.Name(name)
 }
 
-// Release registers a release once; make fills it in where it is new.
-func (k *Block) release(key string, make func() mechanism.Release) (int, bool) {
+// release registers a release once; define fills it in where it is new.
+func (k *Block) release(key string, define func() mechanism.Release) (int, bool) {
 	if i, ok := k.index[key]; ok {
 		return i, false
 	}
 	k.index[key] = len(k.Releases)
-	r := make()
+	r := define()
 	r.Groups = int(k.MaxPartitionsContributed)
 	if r.Weight == 0 {
 		r.Weight = 1
