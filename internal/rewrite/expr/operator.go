@@ -3,6 +3,7 @@ package expr
 import (
 	"fmt"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
@@ -173,7 +174,10 @@ func (b *builder) nullIf(args []*Expr, text string, loc int) (*Expr, error) {
 	left, right := eq.args[0].Read(), eq.args[1]
 	e := newExpr(left.typ, loc)
 	e.text, e.typmod, e.typeName, e.labels, e.collation, e.nondeterministic = text, left.typmod, left.typeName, left.labels, left.collation, left.nondeterministic
-	e.monthless, e.spread, e.distance = left.monthless, left.spread, left.distance
+	e.monthless, e.spread, e.distance = noMonths(left), left.spread, left.distance
+	if left.typ == pgtype.IntervalOID && left.bounds.Finite() {
+		e.spread = spreadOf(left)
+	}
 	e.bounds, e.scale, e.quantum, e.maxLen = left.bounds, left.scale, left.quantum, left.maxLen
 	e.nullable, e.provisional = true, left.provisional || right.provisional
 	other := right.unclamped() // NULLIF(x, NULL) is x

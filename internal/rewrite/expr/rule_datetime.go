@@ -87,6 +87,22 @@ func spreadOf(e *Expr) *big.Rat {
 	return add(mul(e.bounds.Abs().Hi, rat(3)), mul(rat(428), microsPerDay))
 }
 
+// wayOf bounds by how much adding the months, then the days and then the time of an interval may move a timestamp meanwhile: -1000000
+// days and 24000000 hours lead to the same place by way of a year that PostgreSQL does not have.
+func wayOf(e *Expr) bounds.Interval {
+	if e.value == nil || e.value.span == nil {
+		return bounds.New(neg(spreadOf(e)), spreadOf(e))
+	}
+	out := bounds.Point(bounds.Zero)
+	for _, s := range []span{{months: e.value.span.months}, {months: e.value.span.months, days: e.value.span.days}, *e.value.span} {
+		if s.micros == nil {
+			s.micros = bounds.Zero
+		}
+		out = out.Hull(s.shift())
+	}
+	return out
+}
+
 func micros(e *Expr) bounds.Interval {
 	if e.typ == pgtype.DateOID {
 		return e.bounds.Scale(microsPerDay)
@@ -109,6 +125,9 @@ func stampShift(c *call) (*Expr, error) {
 		shift = shift.Widen(zoneJump)
 	}
 	e.bounds = operate(c.cand.Name, micros(at), shift)
+	if !operate(c.cand.Name, micros(at), wayOf(by)).Within(timestampRange) {
+		return nil, c.refuse("it may lie out of range before all fields of the interval are added", "declare narrower bounds")
+	}
 	return c.inside(e, timestampSafe)
 }
 
@@ -123,7 +142,11 @@ func stampDifference(c *call) (*Expr, error) {
 	return c.inside(e, spanSafe)
 }
 
-var spanSafe = bounds.New(mul(rat(-200000000), microsPerDay), mul(rat(200000000), microsPerDay))
+// An interval's time is an int64 of microseconds, and the sizes of its fields together (spreadOf) are no more than that.
+var (
+	spanSafe   = bounds.New(mul(rat(-100000000), microsPerDay), mul(rat(100000000), microsPerDay))
+	mostSpread = mul(rat(100000000), microsPerDay)
+)
 
 func dateTime(c *call) (*Expr, error) {
 	e := c.result(pgtype.TimestampOID)
@@ -171,6 +194,9 @@ func spanSum(c *call) (*Expr, error) {
 		e.bounds, e.monthless = operate(c.cand.Name, c.args[0].bounds, c.args[1].bounds), true
 	}
 	e.spread = add(spreadOf(c.args[0]), spreadOf(c.args[1]))
+	if e.spread.Cmp(mostSpread) > 0 { // fields of both signs cancel out in the epoch, and overflow one by one
+		return nil, c.refuse("a field of it may overflow", "declare narrower bounds")
+	}
 	return c.inside(e, spanSafe)
 }
 

@@ -48,11 +48,12 @@ func intRange(oid uint32) bounds.Interval {
 
 // Ranges of date and timestamp types are kept to years where every calendar function of PostgreSQL works, in any zone.
 var (
-	dateSafe      = bounds.New(rat(-2400000), rat(100000000))                                       // days
-	timestampSafe = bounds.New(mul(rat(-2400000), microsPerDay), mul(rat(100000000), microsPerDay)) // until year 275760
-	microsPerDay  = rat(86400000000)
-	microsPerSec  = rat(1000000)
-	zoneMax       = rat(168 * 3600 * 1000000) // a POSIX zone may be up to 167:59:59 away from UTC (localtime.c, getsecs)
-	zoneJump      = mul(rat(2), zoneMax)      // by how much a zone's offset may change: one end of a POSIX zone's range to the other
-	dayRange      = bounds.New(bounds.Zero, microsPerDay)
+	dateSafe       = bounds.New(rat(-2400000), rat(100000000))                                       // days
+	timestampSafe  = bounds.New(mul(rat(-2400000), microsPerDay), mul(rat(100000000), microsPerDay)) // until year 275760
+	timestampRange = bounds.New(mul(rat(-2440500), microsPerDay), mul(rat(106000000), microsPerDay)) // what PostgreSQL's timestamp holds, nearly
+	microsPerDay   = rat(86400000000)
+	microsPerSec   = rat(1000000)
+	zoneMax        = rat(168 * 3600 * 1000000) // a POSIX zone may be up to 167:59:59 away from UTC (localtime.c, getsecs)
+	zoneJump       = mul(rat(2), zoneMax)      // by how much a zone's offset may change: one end of a POSIX zone's range to the other
+	dayRange       = bounds.New(bounds.Zero, microsPerDay)
 )
