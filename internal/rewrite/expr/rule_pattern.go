@@ -58,10 +58,14 @@ func (c *call) escapedPattern(isLike bool, loc int) (*Expr, error) {
 	}
 	if !known || !escapeKnown {
 		e := c.result(pgtype.TextOID)
-		e.tmpl = "NULL::pg_catalog.text"
 		if !e.provisional {
-			e = nullExpr(pgtype.TextOID, e.typeName, loc)
+			return nullExpr(pgtype.TextOID, e.typeName, loc), nil
 		}
+		name := "similar_to_escape" // what a constant condition is asked with before values are known
+		if isLike {
+			name = "like_escape"
+		}
+		e.tmpl = functionTemplate(name, len(c.args))
 		return e, nil
 	}
 	if len([]rune(escape)) > 1 {
