@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"fmt"
 	"math/big"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -293,8 +292,10 @@ func zone(c *call) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if zoneKnown && !zoneName(name) {
-		return nil, c.refuse(fmt.Sprintf("%q is not a time zone that is known here", name), "write UTC or a name such as Europe/Berlin")
+	if zoneKnown {
+		if err := c.zoneExists(name); err != nil {
+			return nil, err
+		}
 	}
 	return c.zoned()
 }

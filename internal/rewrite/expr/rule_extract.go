@@ -292,8 +292,10 @@ func dateTrunc(c *call) (*Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		if known && !zoneName(name) {
-			return nil, c.refuse(fmt.Sprintf("%q is not a time zone that is known here", name), "write UTC or a name such as Europe/Berlin")
+		if known {
+			if err := c.zoneExists(name); err != nil {
+				return nil, err
+			}
 		}
 		return e, nil
 	}
