@@ -125,6 +125,9 @@ func checkValue(e *Expr, value, oid, length *string) error {
 	}
 	v, ok := rational(e, *value)
 	if !ok {
+		if *value == "-Infinity" && e.bounds.Lo == nil {
+			return nil
+		}
 		if !e.bounds.Open() && e.bounds.Hi != nil {
 			return fmt.Errorf("%s, declared in %s", *value, e.bounds)
 		}
