@@ -120,7 +120,7 @@ func (c *call) planned(l lookup) (*rewrite.Plan, error) {
 		return plan, nil
 	}
 	plan, err := c.analysis.Plan(l.answers.Parameters, l, rewrite.Options{HashKey: c.state.secret, Version: c.state.databases.Version()})
-	if err == nil && keepable(plan) {
+	if err == nil && l.foreseen() && keepable(plan) {
 		c.state.lookups.plans.Add(key, plan)
 	}
 	return plan, c.engine.reported(err, c.scope.Analyst)

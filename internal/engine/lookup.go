@@ -66,12 +66,13 @@ type lookup struct {
 	settings backend.Settings
 	asked    rewrite.Constants  // what the statement's analysis has foreseen
 	answers  *backend.Constants // to that
+	literals *int               // how many others were asked for
 }
 
 // constants asks the shadow for the values of the parameters and for what the analysis has foreseen, in one round trip. What cannot be
 // answered so is asked on its own, where the plan needs it: a condition may fail that no plan would evaluate.
 func (c *call) constants(ctx context.Context) (lookup, error) {
-	l := lookup{ctx: ctx, state: c.state, settings: backendSettings(c.scope), asked: c.analysis.Constants()}
+	l := lookup{ctx: ctx, state: c.state, settings: backendSettings(c.scope), asked: c.analysis.Constants(), literals: new(int)}
 	parameters := backend.Parameters{Values: c.values, Formats: c.formats, Types: c.analysis.parameters}
 	var err error
 	if l.answers, err = c.state.databases.Constants(ctx, parameters, l.asked, l.settings); err == nil {
@@ -83,6 +84,9 @@ func (c *call) constants(ctx context.Context) (lookup, error) {
 	l.answers, err = c.state.databases.Constants(ctx, parameters, rewrite.Constants{}, l.settings)
 	return l, err
 }
+
+// foreseen says that a plan needed no literal beyond those in the key: another may be the time.
+func (l lookup) foreseen() bool { return *l.literals == 0 }
 
 // key is equal for values and constants that plan alike.
 func (l lookup) key() string {
@@ -128,6 +132,7 @@ func (l lookup) Literal(oid uint32, text string) (rewrite.Canonical, error) {
 	if n := slices.Index(l.asked.Literals, rewrite.Literal{Type: oid, Text: text}); n >= 0 && n < len(l.answers.Literals) {
 		return *l.answers.Literals[n], nil
 	}
+	*l.literals++
 	values, err := l.state.databases.Read(l.ctx, [][]byte{[]byte(text)}, nil, []uint32{oid}, l.settings)
 	if err != nil {
 		return "", err
