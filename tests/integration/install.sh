@@ -14,6 +14,7 @@ server() { command -v postgres || ls /usr/lib/postgresql/*/bin/postgres || ls /u
 bouncer() { command -v pgbouncer || test -x /usr/sbin/pgbouncer; }
 jdbc() { ls /usr/share/java/postgresql.jar; }
 odbc() { odbcinst -q -d | grep -q 'PostgreSQL Unicode'; }
+pgtcl() { echo 'exit [catch {package require Pgtcl}]' | tclsh; }
 
 need postgresql server
 need postgresql-contrib command -v pgbench
@@ -27,6 +28,8 @@ need libdbd-pg-perl perl -MDBD::Pg -e 1
 need php-cli command -v php
 need php-pgsql php -r 'exit(extension_loaded("pdo_pgsql") ? 0 : 1);'
 need ruby-pg ruby -rpg -e 1
+need tcl command -v tclsh
+need libpgtcl pgtcl
 need nodejs command -v node
 need npm command -v npm
 need default-jdk-headless javac -version

@@ -52,6 +52,7 @@ func TestSessions(t *testing.T) {
 		"DBD::Pg":       {"perl", "sessions/dbi_session.pl"},
 		"PDO":           {"php", "sessions/pdo_session.php"},
 		"ruby-pg":       {"ruby", "sessions/pg_session.rb"},
+		"Pgtcl":         {"tclsh", "sessions/pgtcl_session.tcl"},
 		"pgjdbc":        {"java", "-cp", "/usr/share/java/postgresql.jar", "sessions/Session.java"},
 	} {
 		group.Go(func() error {
