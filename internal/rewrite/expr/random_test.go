@@ -29,7 +29,7 @@ func (g generator) number(depth int) string {
 	case 0, 1, 2, 3:
 		return "(" + a + " " + g.pick("+", "-", "*", "/", "%", "^") + " " + b + ")"
 	case 4:
-		return g.pick("abs", "sign", "floor", "ceil", "round", "trunc", "sqrt", "ln", "log", "exp", "cbrt", "degrees", "sin", "tanh", "atan", "~", "-", "+") + "(" + a + ")"
+		return g.pick("abs", "sign", "floor", "ceil", "round", "trunc", "sqrt", "ln", "log", "exp", "cbrt", "degrees", "sin", "sinh", "tanh", "atan", "~", "-", "+") + "(" + a + ")"
 	case 5:
 		return "(" + a + ")::" + g.pick("int4", "int8", "int2", "numeric", "float8", "float4", "numeric(10,2)", "numeric(30,5)")
 	case 6:

@@ -25,6 +25,7 @@ var mathRules = []rule{
 	{names: "pi", total: "always", apply: pi},
 	{names: "sin cos tan atan tanh", args: "float8", total: "bounded argument", cost: cost{steps: 8}, apply: wave},
 	{names: "asin acos", args: "float8", total: "bounds prove an argument from -1 to 1", cost: cost{steps: 8}, apply: arc},
+	{names: "sinh", args: "float8", total: "bounded argument, from -710 to 710", cost: cost{steps: 8}, apply: monotone("sinh", math.Inf(-1), math.Sinh)},
 	{names: "atan2", args: "float8,float8", total: "bounded arguments", cost: cost{steps: 10}, apply: angle},
 	{names: "degrees", args: "float8", total: "bounded argument", apply: monotone("degrees", math.Inf(-1), func(x float64) float64 { return x * 180 / math.Pi })},
 	{names: "radians", args: "float8", total: "bounded argument", apply: monotone("radians", math.Inf(-1), func(x float64) float64 { return x * math.Pi / 180 })},
@@ -140,7 +141,7 @@ func monotone(name string, least float64, f func(float64) float64) func(c *call)
 		}
 		e.bounds, ok = around(f(lo), f(hi), e.typ)
 		if !ok {
-			return nil, c.refuse("it may overflow", "")
+			return nil, c.refuse("it may overflow", "write "+name+"(LEAST(GREATEST(x, low), high))")
 		}
 		switch {
 		case name == "sqrt":
@@ -153,7 +154,7 @@ func monotone(name string, least float64, f func(float64) float64) func(c *call)
 			}
 		case name == "ln" || name == "log": // 1 + 2^-52 has the least logarithm
 			e.quantum = 120
-		case x.quantum >= 0: // |cbrt x| and multiples of x are no smaller than x, times a constant
+		case x.quantum >= 0: // |cbrt x|, |sinh x| and multiples of x are no smaller than x, times a constant
 			e.quantum = x.quantum + 70
 		case pgresolve.IsFloat(e.typ):
 			return nil, c.refuse("it may underflow", "cast the argument to numeric and back")

@@ -20,5 +20,5 @@ WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind = 'f' AND NOT proret
  'substring','substr','starts_with','ascii','reverse','md5','replace','lpad','rpad','split_part','translate','now','transaction_timestamp',
  'statement_timestamp','similar_to_escape','like_escape','like','notlike','degrees','radians','pi','gcd','lcm','sin','cos','tan','atan','atan2',
  'int2','int4','int8','float4','float8','numeric','text','varchar','bpchar','date','timestamp','timestamptz','time','interval','bool','to_date','to_timestamp','date_bin','overlaps',
- 'make_time','make_timestamp','make_interval','bit_length','to_hex','asin','acos','tanh','repeat','overlay')
+ 'make_time','make_timestamp','make_interval','bit_length','to_hex','asin','acos','sinh','tanh','repeat','overlay')
 ORDER BY proname, pg_proc.oid;
