@@ -1,6 +1,7 @@
 package sqltree
 
 import (
+	"slices"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -200,7 +201,7 @@ func RewriteEach(list []*pg_query.Node, f func(*pg_query.Node) (*pg_query.Node, 
 	return nil
 }
 
-// Conjuncts splits a condition at its top-level ANDs.
+// Conjuncts splits a condition at its top-level ANDs, and at the columns of rows that are equated.
 func Conjuncts(n *pg_query.Node) []*pg_query.Node {
 	if n == nil {
 		return nil
@@ -212,7 +213,34 @@ func Conjuncts(n *pg_query.Node) []*pg_query.Node {
 		}
 		return all
 	}
+	if pairs := rowEquality(n); pairs != nil {
+		return pairs
+	}
 	return []*pg_query.Node{n}
+}
+
+// rowEquality gives a = c and b = d for (a, b) = (c, d), which PostgreSQL reads as their conjunction (make_row_comparison_op); nil for
+// anything else. A row in a row is one value and stays, and so does a star, which is several.
+func rowEquality(n *pg_query.Node) []*pg_query.Node {
+	a := n.GetAExpr()
+	if a == nil || a.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(a.Name) != 1 || a.Name[0].GetString_().GetSval() != "=" {
+		return nil
+	}
+	left, right := a.Lexpr.GetRowExpr().GetArgs(), a.Rexpr.GetRowExpr().GetArgs()
+	if len(left) != len(right) || slices.ContainsFunc(slices.Concat(left, right), severalValues) {
+		return nil
+	}
+	var pairs []*pg_query.Node
+	for i := range left {
+		pairs = append(pairs, &pg_query.Node{Node: &pg_query.Node_AExpr{AExpr: &pg_query.A_Expr{Kind: a.Kind, Name: a.Name, Lexpr: left[i], Rexpr: right[i], Location: a.Location}}})
+	}
+	return pairs
+}
+
+// severalValues says that a row's item is a row or a star.
+func severalValues(n *pg_query.Node) bool {
+	ref := n.GetColumnRef()
+	return n.GetRowExpr() != nil || ref != nil && ref.Fields[len(ref.Fields)-1].GetAStar() != nil
 }
 
 // ConstantNode says that a node is a constant or a parameter, or a cast of one.
