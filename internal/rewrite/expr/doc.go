@@ -34,13 +34,5 @@
 // is accepted provisionally; with, everything is proven. The clock, and dates and times that are not in ISO form, are read by
 // PostgreSQL (Scope.Literal) when the values are known, and are constants from then on.
 //
-// # Adding a function
-//
-//  1. If pgresolve/catalog.txt has no line "func NAME …", add NAME to the list in catalog.sql and run it as its first line says.
-//  2. Add one rule to the family's file rule_*.go: names, args, total, cost where it is slow, and the function that bounds the result.
-//  3. Add lines to testdata/accepted.txt and testdata/refused.txt: operands at the ends of their bounds, NULL, unbounded columns.
-//  4. Run the tests of this package. They compare each line with PostgreSQL, over hostile rows, and fail on a rule for an operation
-//     that PostgreSQL does not have.
-//  5. Add a query to internal/rewrite/testdata/corpus. `go test ./internal/rewrite -run "TestCorpus|TestSupportTable" -rewrite` writes
-//     its plan and docs/sql.md.
+// CONTRIBUTING.md says how a function is added.
 package expr
