@@ -14,14 +14,13 @@ import (
 
 // Backend holds the pools of one policy. It is safe for concurrent use.
 type Backend struct {
-	policy  *policy.Policy
-	path    string // search_path on shadow and public
-	main    *pool  // for measures
-	check   *pool  // main as well, for what is free: that must not wait for a measure
-	shadow  *pool
-	public  *pool // nil: no public table
-	types   atomic.Pointer[introspect.TypeNumbers]
-	version int // main's server_version_num
+	policy *policy.Policy
+	path   string // search_path on shadow and public
+	main   *pool  // for measures
+	check  *pool  // main as well, for what is free: that must not wait for a measure
+	shadow *pool
+	public *pool // nil: no public table
+	types  atomic.Pointer[introspect.TypeNumbers]
 }
 
 // checkConns is the size of the pool check: parse analysis and reading catalogs take milliseconds.
@@ -57,7 +56,7 @@ func Open(ctx context.Context, p *policy.Policy, log *slog.Logger) (*Backend, er
 		}
 		*o.pool = opened
 	}
-	if err := b.readVersion(ctx); err != nil {
+	if err := b.checkVersion(ctx); err != nil {
 		b.Close()
 		return nil, err
 	}

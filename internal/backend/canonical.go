@@ -110,18 +110,6 @@ func signedInterval(v pgtype.Interval) string {
 	return fmt.Sprintf("%+d mons %+d days %s%02d:%02d:%02d.%06d", v.Months, v.Days, sign, seconds/3600, seconds/60%60, seconds%60, micros)
 }
 
-// Read has the shadow read values by their types' input functions, as the session would.
-func (b *Backend) Read(ctx context.Context, values [][]byte, formats []int16, oids []uint32, s Settings) (rewrite.Values, error) {
-	if len(values) == 0 {
-		return nil, nil
-	}
-	outputs := make([]string, len(values))
-	for i := range values {
-		outputs[i] = "$" + strconv.Itoa(i+1)
-	}
-	return b.oneRow(ctx, Request{SQL: "SELECT " + strings.Join(outputs, ", "), Parameters: values, Types: oids, Formats: formats}, oids, s)
-}
-
 // Constants are a statement's parameters and constants, as the shadow reads them.
 type Constants struct {
 	Parameters rewrite.Values
@@ -129,8 +117,8 @@ type Constants struct {
 	Conditions []*rewrite.Canonical
 }
 
-// Constants is Read for a statement's parameters together with its constants, in one round trip. A parameter that has no value, or a
-// condition that cannot be evaluated, fails it as a whole.
+// Constants has the shadow read parameters and literals by their types' input functions, as the session would, and evaluate conditions, in
+// one round trip. A value that cannot be read, or a condition that cannot be evaluated, fails it as a whole.
 func (b *Backend) Constants(ctx context.Context, p Parameters, c rewrite.Constants, s Settings) (*Constants, error) {
 	n, l := len(p.Values), len(c.Literals)
 	if n+l+len(c.Conditions) == 0 {
@@ -138,7 +126,7 @@ func (b *Backend) Constants(ctx context.Context, p Parameters, c rewrite.Constan
 	}
 	values, formats, oids := slices.Clone(p.Values), make([]int16, n, n+l), slices.Clone(p.Types)
 	for i := range formats {
-		formats[i] = p.format(i)
+		formats[i] = FormatAt(p.Formats, i)
 	}
 	for _, literal := range c.Literals {
 		values, formats, oids = append(values, []byte(literal.Text)), append(formats, pgtype.TextFormatCode), append(oids, literal.Type)
@@ -151,40 +139,34 @@ func (b *Backend) Constants(ctx context.Context, p Parameters, c rewrite.Constan
 	for _, condition := range c.Conditions {
 		outputs, results = append(outputs, "("+condition+")"), append(results, pgtype.BoolOID)
 	}
-	row, err := b.oneRow(ctx, Request{SQL: "SELECT " + strings.Join(outputs, ", "), Parameters: values, Types: oids, Formats: formats}, results, s)
-	if err != nil {
-		return nil, err
-	}
-	return &Constants{row[:n:n], row[n : n+l], row[n+l:]}, nil
-}
-
-// Parameters are what a client binds: no format means text for all, one means that one for all.
-type Parameters struct {
-	Values  [][]byte
-	Formats []int16
-	Types   []uint32
-}
-
-func (p Parameters) format(i int) int16 {
-	switch len(p.Formats) {
-	case 0:
-		return pgtype.TextFormatCode
-	case 1:
-		return p.Formats[0]
-	}
-	return p.Formats[i]
-}
-
-// oneRow has the shadow compute a row of values.
-func (b *Backend) oneRow(ctx context.Context, r Request, oids []uint32, s Settings) ([]*rewrite.Canonical, error) {
-	rows, err := b.shadow.canonicalRows(ctx, r, s.planning(b.path), oids)
+	request := Request{SQL: "SELECT " + strings.Join(outputs, ", "), Parameters: values, Types: oids, Formats: formats}
+	rows, err := b.shadow.canonicalRows(ctx, request, s.planning(b.path), results)
 	if err != nil {
 		return nil, err
 	}
 	if len(rows) != 1 {
 		return nil, fmt.Errorf("%w: %d rows of values", errProtocol, len(rows))
 	}
-	return rows[0], nil
+	row := rows[0]
+	return &Constants{row[:n:n], row[n : n+l], row[n+l:]}, nil
+}
+
+// Parameters are what a client binds.
+type Parameters struct {
+	Values  [][]byte
+	Formats []int16
+	Types   []uint32
+}
+
+// FormatAt applies the protocol's rule: no code means text, one code means all.
+func FormatAt(formats []int16, i int) int16 {
+	switch len(formats) {
+	case 0:
+		return pgtype.TextFormatCode
+	case 1:
+		return formats[0]
+	}
+	return formats[i]
 }
 
 // Evaluate runs a query without tables on the shadow, where it means what it means on main.

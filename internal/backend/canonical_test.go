@@ -41,7 +41,7 @@ func TestCanonicalMeansOneValue(t *testing.T) {
 	for _, from := range hostileSessions {
 		for oid, texts := range crossing {
 			for _, text := range texts {
-				values, err := b.Read(ctx, [][]byte{[]byte(text)}, nil, []uint32{oid}, from)
+				read, err := b.Constants(ctx, Parameters{}, rewrite.Constants{Literals: []rewrite.Literal{{Type: oid, Text: text}}}, from)
 				if err != nil {
 					t.Fatalf("%q of type %d under %+v: %v", text, oid, from, err)
 				}
@@ -49,10 +49,10 @@ func TestCanonicalMeansOneValue(t *testing.T) {
 					for _, pins := range [][]pin{to.clientPins(b.path), to.planning(b.path)} {
 						typed := "pg_catalog.record_send(ROW(($1::text)::@))"
 						same := strings.ReplaceAll("SELECT "+typed+" = "+strings.Replace(typed, "$1", "$2", 1), "@", typeOf(oid))
-						rows, err := b.shadow.rows(ctx, Request{SQL: same, Parameters: [][]byte{[]byte(*values[0]), []byte(text)}, Types: []uint32{textOID, textOID}}, pins)
+						rows, err := b.shadow.rows(ctx, Request{SQL: same, Parameters: [][]byte{[]byte(*read.Literals[0]), []byte(text)}, Types: []uint32{textOID, textOID}}, pins)
 						got := collect(t, rows, err)
 						if got[0][0] != "t" {
-							t.Errorf("type %d: %q became %q under %+v, which is another value under %+v", oid, text, *values[0], from, pins)
+							t.Errorf("type %d: %q became %q under %+v, which is another value under %+v", oid, text, *read.Literals[0], from, pins)
 						}
 					}
 				}

@@ -9,16 +9,15 @@ import (
 // and SQL-standard function bodies, which privilege checks and view definitions count on, came with it.
 const oldestVersion = 140000
 
-// Version returns main's server_version_num: 150018 is 15.18.
-func (b *Backend) Version() int { return b.version }
-
-func (b *Backend) readVersion(ctx context.Context) error {
-	err := b.main.pool.QueryRow(ctx, "SELECT pg_catalog.current_setting('server_version_num')::int").Scan(&b.version)
+// checkVersion refuses a main that is too old.
+func (b *Backend) checkVersion(ctx context.Context) error {
+	var version int
+	err := b.main.pool.QueryRow(ctx, "SELECT pg_catalog.current_setting('server_version_num')::int").Scan(&version)
 	if err != nil {
 		return fmt.Errorf("databases.main: asking for the server's version: %w", err)
 	}
-	if b.version < oldestVersion {
-		return fmt.Errorf("databases.main: PostgreSQL %d is too old: dpproxy needs %d or later", b.version/10000, oldestVersion/10000)
+	if version < oldestVersion {
+		return fmt.Errorf("databases.main: PostgreSQL %d is too old: dpproxy needs %d or later", version/10000, oldestVersion/10000)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -113,13 +114,13 @@ func (c *call) calibratedPlan(ctx context.Context) (*calibrated, error) {
 }
 
 // planned takes the plan of the statement with these values from the cache, or makes it. A plan follows from the statement, the policy,
-// the values, and lists that lookups keeps as long.
+// the values, and the lists in lookups.
 func (c *call) planned(l lookup) (*rewrite.Plan, error) {
 	key := planKey{c.analysis, l.key()}
 	if plan, ok := c.state.lookups.plans.Get(key); ok {
 		return plan, nil
 	}
-	plan, err := c.analysis.Plan(l.answers.Parameters, l, rewrite.Options{HashKey: c.state.secret, Version: c.state.databases.Version()})
+	plan, err := c.analysis.Plan(l.answers.Parameters, l, rewrite.Options{HashKey: c.state.secret})
 	if err == nil && l.foreseen() && keepable(plan) {
 		c.state.lookups.plans.Add(key, plan)
 	}
@@ -147,19 +148,8 @@ func (c *call) columns() []pgconn.FieldDescription {
 	}
 	out := make([]pgconn.FieldDescription, len(c.analysis.columns))
 	for i, f := range c.analysis.columns {
-		f.Format = formatAt(c.resultFormats, i)
+		f.Format = backend.FormatAt(c.resultFormats, i)
 		out[i] = f
 	}
 	return out
-}
-
-// formatAt applies Bind's rule: no code means text, one code means all.
-func formatAt(formats []int16, i int) int16 {
-	switch len(formats) {
-	case 0:
-		return 0
-	case 1:
-		return formats[0]
-	}
-	return formats[i]
 }

@@ -12,17 +12,15 @@ import (
 
 // databases are the connections of one policy, as far as the engine uses them.
 type databases interface {
-	// Schema, ServerParameters and Version read catalogs when a policy is loaded.
+	// Schema and ServerParameters read catalogs when a policy is loaded.
 	Schema(ctx context.Context) (*rewrite.Schema, error)
 	ServerParameters(ctx context.Context) (map[string]string, error)
-	Version() int
 
 	// The shadow checks statements, settings and values.
 	Describe(ctx context.Context, sql string, types []uint32, s backend.Settings) (*pgconn.StatementDescription, error)
 	DescribeOn(ctx context.Context, route rewrite.Route, sql string, types []uint32, s backend.Settings) (*pgconn.StatementDescription, error)
 	CheckSetting(ctx context.Context, name, value string) (string, error)
 	Constants(ctx context.Context, p backend.Parameters, c rewrite.Constants, s backend.Settings) (*backend.Constants, error)
-	Read(ctx context.Context, values [][]byte, formats []int16, types []uint32, s backend.Settings) (rewrite.Values, error)
 	Evaluate(ctx context.Context, q rewrite.Query, s backend.Settings) ([][]*rewrite.Canonical, error)
 	Distinct(ctx context.Context, c policy.ColumnOf, oid uint32, s backend.Settings) ([]rewrite.Canonical, error)
 

@@ -65,7 +65,7 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 // finishArg encodes one parameter of the finish query.
 func (p *private) finishArg(arg rewrite.FinishArg, answer []released) (value []byte, format int16, err error) {
 	if arg.Parameter > 0 {
-		return p.values[arg.Parameter-1], formatAt(p.formats, arg.Parameter-1), nil
+		return p.values[arg.Parameter-1], backend.FormatAt(p.formats, arg.Parameter-1), nil
 	}
 	block := answer[arg.Block]
 	if arg.Key >= 0 {

@@ -133,11 +133,12 @@ func (l lookup) Literal(oid uint32, text string) (rewrite.Canonical, error) {
 		return *l.answers.Literals[n], nil
 	}
 	*l.literals++
-	values, err := l.state.databases.Read(l.ctx, [][]byte{[]byte(text)}, nil, []uint32{oid}, l.settings)
+	one := rewrite.Constants{Literals: []rewrite.Literal{{Type: oid, Text: text}}}
+	read, err := l.state.databases.Constants(l.ctx, backend.Parameters{}, one, l.settings)
 	if err != nil {
 		return "", err
 	}
-	return *values[0], nil // input functions of a type's text give no NULL
+	return *read.Literals[0], nil // input functions of a type's text give no NULL
 }
 
 // Condition answers what was foreseen.

@@ -40,7 +40,7 @@ func (o *open) Execute(ctx context.Context) (session.Rows, error) {
 	if len(o.supplied) > 0 {
 		r.Parameters, r.Formats = nil, nil
 		for i, v := range o.values {
-			r.Parameters, r.Formats = append(r.Parameters, v), append(r.Formats, formatAt(o.formats, i))
+			r.Parameters, r.Formats = append(r.Parameters, v), append(r.Formats, backend.FormatAt(o.formats, i))
 		}
 		for _, v := range o.supplied {
 			r.Parameters, r.Formats = append(r.Parameters, v), append(r.Formats, 0)

@@ -165,7 +165,6 @@ func (d *fakeDatabases) Schema(context.Context) (*rewrite.Schema, error) {
 func (d *fakeDatabases) ServerParameters(context.Context) (map[string]string, error) {
 	return map[string]string{"server_version": "15.18"}, d.fault("parameters")
 }
-func (d *fakeDatabases) Version() int { return 150018 }
 
 func (d *fakeDatabases) description(sql string) *pgconn.StatementDescription {
 	out := &pgconn.StatementDescription{}
@@ -204,10 +203,6 @@ func (d *fakeDatabases) DescribeOn(_ context.Context, _ rewrite.Route, _ string,
 
 func (d *fakeDatabases) CheckSetting(_ context.Context, _, value string) (string, error) {
 	return value, d.fault("setting")
-}
-
-func (d *fakeDatabases) Read(_ context.Context, values [][]byte, _ []int16, _ []uint32, _ backend.Settings) (rewrite.Values, error) {
-	return canonicals(values), d.fault("read")
 }
 
 // Constants gives values and literals as they are written.

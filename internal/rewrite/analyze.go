@@ -1,16 +1,15 @@
 package rewrite
 
 import (
-	"github.com/dpproxy/dpproxy/internal/rewrite/finish"
-	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
-	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
-	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
+	"github.com/dpproxy/dpproxy/internal/rewrite/finish"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
 // Analysis is an analysed statement: cached by text, parameter types, policy version and session settings.
@@ -79,7 +78,7 @@ func (a *Analysis) open(st *sqltree.Statement) error {
 	return nil
 }
 
-// catalogInput tells the catalog room what the policy lists.
+// catalogInput tells package catalog what the policy lists.
 func (a *Analysis) catalogInput() catalog.Input {
 	in := catalog.Input{
 		Public: map[policy.Name][]string{}, Private: map[policy.Name]bool{}, Types: map[policy.Name]bool{},

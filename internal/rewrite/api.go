@@ -56,7 +56,6 @@ func Parse(sql string, maxBytes int) ([]*Statement, error) { return sqltree.Pars
 // Options are what a plan needs from the running proxy.
 type Options struct {
 	HashKey string // secret of the group selection (docs/privacy.md P11)
-	Version int    // main's server_version_num
 }
 
 // Plan is one private statement, ready to be charged and run.

@@ -1,7 +1,6 @@
 package rewrite
 
 import (
-	"github.com/dpproxy/dpproxy/internal/rewrite/finish"
 	"github.com/dpproxy/dpproxy/internal/rewrite/measure"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
@@ -9,13 +8,10 @@ import (
 // Trees plans a private statement and gives, for each block of its plan, the queries for main before they are printed: that of Measure
 // where it has one, then those of Histograms.
 func (a *Analysis) Trees(v Values, lookup Lookup, o Options) ([][]query.Query, error) {
-	base := a.base()
-	base.Values, base.Known, base.Lookup, base.HashKey = v, true, lookup, o.HashKey
-	planned, err := finish.Plan(base, a.template)
+	b, err := a.planning(v, lookup, o)
 	if err != nil {
-		return nil, base.Refusal(err)
+		return nil, err
 	}
-	b := &planning{planned}
 	var all [][]query.Query
 	for i, number := range b.printBlocks(&Plan{}) {
 		if k := b.Blocks[i]; number == len(all) { // not equal to an earlier block

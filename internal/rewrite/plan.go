@@ -11,42 +11,34 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// verifyPlan holds every query for main to its block.
-func (b *planning) verifyPlan(p *Plan, index []int) error {
-	for i, k := range b.Blocks {
-		block := &p.Blocks[index[i]]
-		if err := measure.Verify(b.Base, block.Measure.Text, k.Source.Tables); err != nil {
-			return err
-		}
-		for _, h := range block.Histograms {
-			if err := measure.Verify(b.Base, h.Measure.Text, k.Source.Tables); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // planning is one planning of a private statement.
 type planning struct{ *finish.Planned }
 
-// Plan computes what is charged and run for a private statement, with the values of its parameters.
-func (a *Analysis) Plan(v Values, lookup Lookup, o Options) (_ *Plan, err error) {
-	defer guarded(&err)
+// planning begins one planning: it plans the statement's blocks for the values of its parameters.
+func (a *Analysis) planning(v Values, lookup Lookup, o Options) (*planning, error) {
 	base := a.base()
-	base.Values, base.Known, base.Lookup, base.HashKey = v, true, lookup, o.HashKey
+	base.Values, base.Lookup, base.HashKey = v, lookup, o.HashKey
 	planned, err := finish.Plan(base, a.template)
 	if err != nil {
 		return nil, base.Refusal(err)
 	}
-	b := &planning{planned}
+	return &planning{planned}, nil
+}
+
+// Plan computes what is charged and run for a private statement, with the values of its parameters.
+func (a *Analysis) Plan(v Values, lookup Lookup, o Options) (_ *Plan, err error) {
+	defer guarded(&err)
+	b, err := a.planning(v, lookup, o)
+	if err != nil {
+		return nil, err
+	}
 	p := &Plan{}
 	index := b.printBlocks(p)
 	if err := b.verifyPlan(p, index); err != nil {
 		return nil, &Fault{What: err.Error()}
 	}
 	b.costs(p)
-	p.Finish = a.template.Print(planned, index)
+	p.Finish = a.template.Print(b.Planned, index)
 	b.proofs(p)
 	for i, k := range b.Blocks {
 		p.Explain = append(p.Explain, k.Explain(i)...)
@@ -89,6 +81,22 @@ func (b *planning) printBlocks(p *Plan) []int {
 		p.Blocks = append(p.Blocks, block)
 	}
 	return index
+}
+
+// verifyPlan holds every query for main to its block.
+func (b *planning) verifyPlan(p *Plan, index []int) error {
+	for i, k := range b.Blocks {
+		block := &p.Blocks[index[i]]
+		if err := measure.Verify(b.Base, block.Measure.Text, k.Source.Tables); err != nil {
+			return err
+		}
+		for _, h := range block.Histograms {
+			if err := measure.Verify(b.Base, h.Measure.Text, k.Source.Tables); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // blockKey is equal for blocks that measure and release the same.

@@ -1,15 +1,14 @@
 package rewrite
 
 import (
-	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
-	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
-	"github.com/dpproxy/dpproxy/internal/rewrite/release"
-	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/release"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 // ColumnUse is what an analyst may do with a column of a listed table or view, in words.

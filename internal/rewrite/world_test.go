@@ -181,11 +181,12 @@ func (l lookup) Literal(oid uint32, text string) (rewrite.Canonical, error) {
 	if pinned := l.w.clock[text]; pinned != "" {
 		text = pinned
 	}
-	values, err := l.w.backend.Read(context.Background(), [][]byte{[]byte(text)}, nil, []uint32{oid}, l.w.session)
+	one := rewrite.Constants{Literals: []rewrite.Literal{{Type: oid, Text: text}}}
+	read, err := l.w.backend.Constants(context.Background(), backend.Parameters{}, one, l.w.session)
 	if err != nil {
 		return "", err
 	}
-	return *values[0], nil
+	return *read.Literals[0], nil
 }
 
 // then is the world with its clock stopped.
@@ -231,7 +232,7 @@ func (w *world) ask(sql string, values [][]byte) (*question, error) {
 	if q.analysis.Route != rewrite.RoutePrivate {
 		return q, nil
 	}
-	read, err := w.backend.Read(context.Background(), values, nil, q.described.ParamOIDs, w.session)
+	read, err := w.read(q)
 	if err != nil {
 		return nil, err
 	}
@@ -239,12 +240,21 @@ func (w *world) ask(sql string, values [][]byte) (*question, error) {
 	return q, err
 }
 
+// read gives the values of a question's parameters.
+func (w *world) read(q *question) (rewrite.Values, error) {
+	read, err := w.backend.Constants(context.Background(), backend.Parameters{Values: q.values, Types: q.described.ParamOIDs}, rewrite.Constants{}, w.session)
+	if err != nil {
+		return nil, err
+	}
+	return read.Parameters, nil
+}
+
 // planOptions are those of every plan of the tests.
-var planOptions = rewrite.Options{HashKey: "test", Version: 150000}
+var planOptions = rewrite.Options{HashKey: "test"}
 
 // trees are the queries of a question's blocks, as trees.
 func (w *world) trees(q *question) ([][]query.Query, error) {
-	read, err := w.backend.Read(context.Background(), q.values, nil, q.described.ParamOIDs, w.session)
+	read, err := w.read(q)
 	if err != nil {
 		return nil, err
 	}

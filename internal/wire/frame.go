@@ -44,16 +44,8 @@ func readHeader(r io.Reader) (kind byte, size int, err error) {
 	return header[0], int(length) - 4, nil
 }
 
-// readFrame reads one message of at most limit body bytes. A larger one is thrown away up to maxDrain and returned
-// with tooLarge set; beyond that the stream is given up.
-func readFrame(r io.Reader, limit int) (frame, error) {
-	kind, size, err := readHeader(r)
-	if err != nil {
-		return frame{}, err
-	}
-	return readBody(r, kind, size, limit)
-}
-
+// readBody reads a body of size bytes, at most limit. A larger one is thrown away up to maxDrain and returned with
+// tooLarge set; beyond that the stream is given up.
 func readBody(r io.Reader, kind byte, size, limit int) (frame, error) {
 	if size > limit {
 		if size > maxDrain {

@@ -27,7 +27,11 @@ func FuzzFrame(f *testing.F) {
 		r := bytes.NewReader(in)
 		for {
 			before := r.Len()
-			got, err := readFrame(r, limit)
+			kind, size, err := readHeader(r)
+			var got frame
+			if err == nil {
+				got, err = readBody(r, kind, size, limit)
+			}
 			if err != nil {
 				if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, errLength) {
 					t.Fatalf("unexpected error %v", err)

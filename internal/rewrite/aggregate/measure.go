@@ -64,7 +64,7 @@ type Argument struct {
 
 func NewArgument(b *relation.Base, src *relation.Relation, e *expr.Expr) (*Argument, error) {
 	p := policyColumn(e)
-	if !b.Known && e.Provisional() {
+	if b.Lookup == nil && e.Provisional() {
 		return &Argument{Measure: &expr.Measure{SQL: query.Integer(0), Step: big.NewRat(1, 1), Hi: 1}}, nil // bounds come with the values
 	}
 	grids := []*policy.Grid{}

@@ -16,6 +16,7 @@ type Binder struct {
 	unitName string // the one unit kind of the query
 }
 
+// New begins to bind the queries of a statement.
 func New(b *relation.Base) *Binder {
 	return &Binder{Base: b, levels: new(int), kinds: Kinds{}}
 }

@@ -48,17 +48,23 @@ var growing = map[string]func(c *call, b bounds.Interval) bounds.Interval{
 	},
 }
 
-// extract bounds EXTRACT, a numeric, and date_part, a float8.
-func extract(c *call) (*Expr, error) {
-	e := c.result(c.cand.Result)
+// timeField reads the first argument, a constant, as the name of a field.
+func (c *call) timeField() (name string, known bool, err error) {
 	field, known, err := c.constantText(0, "the field")
-	if err != nil || !known {
-		e.provisional = e.provisional || !known
-		return e, err
-	}
 	field = strings.ToLower(field)
 	if f, ok := fieldNames[field]; ok {
 		field = f
+	}
+	return field, known, err
+}
+
+// extract bounds EXTRACT, a numeric, and date_part, a float8.
+func extract(c *call) (*Expr, error) {
+	e := c.result(c.cand.Result)
+	field, known, err := c.timeField()
+	if err != nil || !known {
+		e.provisional = e.provisional || !known
+		return e, err
 	}
 	e.scale = 0
 	switch c.args[1].typ {
@@ -263,14 +269,10 @@ var truncUnits = map[string]struct {
 
 func dateTrunc(c *call) (*Expr, error) {
 	e := c.result(c.cand.Result)
-	field, known, err := c.constantText(0, "the field")
+	field, known, err := c.timeField()
 	if err != nil || !known {
 		e.provisional = e.provisional || !known
 		return e, err
-	}
-	field = strings.ToLower(field)
-	if f, ok := fieldNames[field]; ok {
-		field = f
 	}
 	unit, ok := truncUnits[field]
 	if !ok {

@@ -5,14 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
-	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
-	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
 	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
 // stubs replaces the placeholders in the tree by subselects without a table, which pass the check of names.

@@ -28,8 +28,7 @@ type Base struct {
 	Settings     schema.Settings
 	Desc         schema.Description
 	Values       schema.Values
-	Known        bool          // values are known
-	Lookup       schema.Lookup // nil before values are known
+	Lookup       schema.Lookup // nil before values are known: in an analysis
 	HashKey      string        // secret of the choice of groups (P9)
 	*findings
 	*Foreseen
@@ -41,6 +40,7 @@ type Foreseen struct {
 	conditions map[string]int // by place: index into Conditions
 }
 
+// findings are what a planning has found out.
 type findings struct {
 	literals map[schema.Literal]schema.Canonical // what the shadow has read: the clock stands still within a statement
 	aliases  int
@@ -63,6 +63,7 @@ func (b *Base) NewAlias() *query.Alias {
 	return &query.Alias{ID: b.aliases}
 }
 
+// UsesDomain notes the values of a public column that the plan rests on.
 func (b *Base) UsesDomain(c policy.ColumnOf, values []schema.Canonical) {
 	b.Domains[fmt.Sprint(c)] = values
 }
@@ -107,11 +108,12 @@ func (b *Base) View(v *pg_query.RangeVar) *schema.Relation {
 	return nil
 }
 
+// Parameter gives the type of $n and, in a plan, its value.
 func (b *Base) Parameter(n int) (uint32, *string, bool) {
 	if n < 1 || n > len(b.Desc.ParameterTypes) {
 		return 0, nil, false
 	}
-	if !b.Known || n > len(b.Values) {
+	if b.Lookup == nil || n > len(b.Values) {
 		return b.Desc.ParameterTypes[n-1], nil, false
 	}
 	return b.Desc.ParameterTypes[n-1], (*string)(b.Values[n-1]), true

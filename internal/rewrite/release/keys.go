@@ -192,7 +192,7 @@ func (b *Planner) keyValues(g *Key, holds []*expr.Expr) error {
 	if err := b.publicDomains(g.Expr); err != nil {
 		return err
 	}
-	if !b.Known && g.Provisional() {
+	if b.Lookup == nil && g.Provisional() {
 		g.Values = []*schema.Canonical{}
 		return nil
 	}

@@ -106,27 +106,31 @@ func stripLocations(m protoreflect.Message) {
 	})
 }
 
+// eachField calls f for every field of a tree that holds no node.
+func eachField(m protoreflect.Message, f func(protoreflect.FieldDescriptor, protoreflect.Value)) {
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case fd.Kind() != protoreflect.MessageKind:
+			f(fd, v)
+		case fd.IsList():
+			for i := range v.List().Len() {
+				eachField(v.List().Get(i).Message(), f)
+			}
+		default:
+			eachField(v.Message(), f)
+		}
+		return true
+	})
+}
+
 // Mentions says whether a text occurs in a name or a constant anywhere in a tree, in upper or lower case.
 func Mentions(n *pg_query.Node, text string) bool {
 	found := false
-	var walk func(m protoreflect.Message)
-	walk = func(m protoreflect.Message) {
-		m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-			switch {
-			case fd.Kind() == protoreflect.StringKind && !fd.IsList():
-				found = found || strings.Contains(strings.ToLower(v.String()), text)
-			case fd.Kind() != protoreflect.MessageKind:
-			case fd.IsList():
-				for i := range v.List().Len() {
-					walk(v.List().Get(i).Message())
-				}
-			default:
-				walk(v.Message())
-			}
-			return !found
-		})
-	}
-	walk(n.ProtoReflect())
+	eachField(n.ProtoReflect(), func(fd protoreflect.FieldDescriptor, v protoreflect.Value) {
+		if fd.Kind() == protoreflect.StringKind && !fd.IsList() {
+			found = found || strings.Contains(strings.ToLower(v.String()), text)
+		}
+	})
 	return found
 }
 
@@ -136,26 +140,11 @@ func LocationOf(n *pg_query.Node) int {
 		return -1
 	}
 	best := -1
-	var walk func(m protoreflect.Message)
-	walk = func(m protoreflect.Message) {
-		m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-			switch {
-			case fd.Name() == "location":
-				if l := int(v.Int()); l >= 0 && (best < 0 || l < best) {
-					best = l
-				}
-			case fd.Kind() != protoreflect.MessageKind:
-			case fd.IsList():
-				for i := 0; i < v.List().Len(); i++ {
-					walk(v.List().Get(i).Message())
-				}
-			default:
-				walk(v.Message())
-			}
-			return true
-		})
-	}
-	walk(n.ProtoReflect())
+	eachField(n.ProtoReflect(), func(fd protoreflect.FieldDescriptor, v protoreflect.Value) {
+		if fd.Name() == "location" && v.Int() >= 0 && (best < 0 || int(v.Int()) < best) {
+			best = int(v.Int())
+		}
+	})
 	return best
 }
 
