@@ -140,7 +140,7 @@ func TestTruncatedGaussianIsBelowPlain(t *testing.T) {
 
 // The analytic Gaussian mechanism: σ = 8.06 at ε = .5, δ = 1e-6 (docs/mechanisms.md, section 5; Balle and Wang 2018).
 func TestProfileCalibration(t *testing.T) {
-	g := Guarantee{.5, 1e-6}
+	g := Guarantee{Epsilon: .5, Delta: 1e-6}
 	const grid = 1 << 20
 	k := profileKappa(grid, g, func(n kernel) float64 { return n.plainProfile(grid, g.Epsilon) })
 	near(t, "σ", newKernel(Gaussian, k).scale()/grid, 8.06, 1e-3)

@@ -40,10 +40,10 @@ func BenchmarkPrepare(b *testing.B) {
 		g    Guarantee
 	}{
 		{"count/pure", Release{Kind: Scalar, Range: Range{{0, 1000}}, Sensitivity: 1}, Guarantee{Epsilon: .5}},
-		{"count/rdp", Release{Kind: Scalar, Range: Range{{0, 1000}}, Sensitivity: 1}, Guarantee{.5, 1e-6}},
-		{"narrow/rdp", Release{Kind: Scalar, Range: Range{{0, 20}}, Sensitivity: 4}, Guarantee{.5, 1e-6}},
-		{"open/rdp", Release{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 3}, Guarantee{.5, 1e-6}},
-		{"chained/rdp", Release{Kind: SumGivenCount, PerRow: Interval{-50, 50}, Sensitivity: 50}, Guarantee{.5, 1e-6}},
+		{"count/rdp", Release{Kind: Scalar, Range: Range{{0, 1000}}, Sensitivity: 1}, Guarantee{Epsilon: .5, Delta: 1e-6}},
+		{"narrow/rdp", Release{Kind: Scalar, Range: Range{{0, 20}}, Sensitivity: 4}, Guarantee{Epsilon: .5, Delta: 1e-6}},
+		{"open/rdp", Release{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 3}, Guarantee{Epsilon: .5, Delta: 1e-6}},
+		{"chained/rdp", Release{Kind: SumGivenCount, PerRow: Interval{-50, 50}, Sensitivity: 50}, Guarantee{Epsilon: .5, Delta: 1e-6}},
 		{"gaps/pure", Release{Kind: Scalar, Range: Range{{0, 99}, {200, 400}, {1000, 1010}}, Sensitivity: 30}, Guarantee{Epsilon: 1}},
 		{"wide/pure", Release{Kind: Scalar, Range: Range{{0, 1 << 32}}, Sensitivity: 1 << 20}, Guarantee{Epsilon: 1}},
 	} {

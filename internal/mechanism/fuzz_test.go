@@ -21,7 +21,7 @@ func FuzzPrepare(f *testing.F) {
 		if choice >= 200 {
 			r.Kind, r.PerRow = SumGivenCount, Interval{lo, hi}
 		}
-		p, err := prepare(r, Guarantee{eps, del})
+		p, err := prepare(r, Guarantee{Epsilon: eps, Delta: del})
 		if err != nil {
 			return
 		}

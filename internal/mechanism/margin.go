@@ -185,7 +185,7 @@ func EpsilonForMargin(r Release, margin float64, g Guarantee) (Guarantee, error)
 		return g, fmt.Errorf("%s: a margin of %g cannot be reached: it must be positive", r.Name, margin)
 	}
 	fits := func(eps float64) (bool, error) {
-		p, err := Prepare(r, Guarantee{eps, g.Delta})
+		p, err := Prepare(r, Guarantee{Epsilon: eps, Delta: g.Delta})
 		if err != nil {
 			return false, err
 		}
@@ -201,7 +201,7 @@ func EpsilonForMargin(r Release, margin float64, g Guarantee) (Guarantee, error)
 	lo, hi := math.Max(minEps*float64(max(r.Groups, 1))*1.001, g.Epsilon/1e6), g.Epsilon
 	if lo < hi {
 		if ok, _ := fits(lo); ok {
-			return Guarantee{lo, g.Delta}, nil
+			return Guarantee{Epsilon: lo, Delta: g.Delta}, nil
 		}
 	}
 	for hi > lo*1.001 {
@@ -214,5 +214,5 @@ func EpsilonForMargin(r Release, margin float64, g Guarantee) (Guarantee, error)
 			lo = mid
 		}
 	}
-	return Guarantee{hi, g.Delta}, nil
+	return Guarantee{Epsilon: hi, Delta: g.Delta}, nil
 }

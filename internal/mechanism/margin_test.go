@@ -13,18 +13,18 @@ var marginReleases = []struct {
 	g    Guarantee
 }{
 	{"count", Release{Kind: Scalar, Range: Range{{0, 1000}}, Sensitivity: 1}, Guarantee{Epsilon: .5}},
-	{"open count", Release{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 1}, Guarantee{.5, 1e-6}},
+	{"open count", Release{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 1}, Guarantee{Epsilon: .5, Delta: 1e-6}},
 	{"narrow truncated laplace", Release{Kind: Scalar, Range: Range{{0, 10}}, Sensitivity: 5, Choice: Choice{Noise: Laplace, Bounding: Truncate}}, Guarantee{Epsilon: .5}},
 	{"truncated laplace", Release{Kind: Scalar, Range: Range{{0, 300}}, Sensitivity: 5, Choice: Choice{Noise: Laplace, Bounding: Truncate}}, Guarantee{Epsilon: 1}},
 	{"truncated gaussian", Release{Kind: Scalar, Range: Range{{-30, 30}}, Sensitivity: 2, Choice: Choice{Noise: Gaussian, Bounding: Truncate}}, Guarantee{Epsilon: 1}},
 	{"paper gaussian", Release{Kind: Scalar, Range: Range{{-30, 30}}, Sensitivity: 2, Choice: Choice{Gaussian, Truncate, Paper}}, Guarantee{Epsilon: 1}},
-	{"gaussian rdp", Release{Kind: Scalar, Range: Range{{0, 200}}, Sensitivity: 3, Choice: Choice{Noise: Gaussian}}, Guarantee{.5, 1e-6}},
+	{"gaussian rdp", Release{Kind: Scalar, Range: Range{{0, 200}}, Sensitivity: 3, Choice: Choice{Noise: Gaussian}}, Guarantee{Epsilon: .5, Delta: 1e-6}},
 	{"denoised", Release{Kind: Scalar, Range: Range{{0, 30}}, Sensitivity: 3, Choice: Choice{Noise: Laplace, Bounding: Denoise}}, Guarantee{Epsilon: .7}},
 	{"clamped", Release{Kind: Scalar, Range: Range{{0, 30}}, Sensitivity: 3, Choice: Choice{Noise: Laplace, Bounding: Clamp}}, Guarantee{Epsilon: .7}},
 	{"gaps truncated", Release{Kind: Scalar, Range: Range{{0, 9}, {30, 40}}, Sensitivity: 3, Choice: Choice{Noise: Laplace, Bounding: Truncate}}, Guarantee{Epsilon: .7}},
 	{"gaps folded", Release{Kind: Scalar, Range: Range{{0, 9}, {30, 40}}, Sensitivity: 3, Choice: Choice{Noise: Laplace, Bounding: Fold}}, Guarantee{Epsilon: .7}},
 	{"chained", Release{Kind: SumGivenCount, PerRow: Interval{-20, 30}, Sensitivity: 30}, Guarantee{Epsilon: 1}},
-	{"chained truncated", Release{Kind: SumGivenCount, PerRow: Interval{-20, 30}, Sensitivity: 30, Choice: Choice{Noise: Laplace, Bounding: Truncate}}, Guarantee{.5, 1e-6}},
+	{"chained truncated", Release{Kind: SumGivenCount, PerRow: Interval{-20, 30}, Sensitivity: 30, Choice: Choice{Noise: Laplace, Bounding: Truncate}}, Guarantee{Epsilon: .5, Delta: 1e-6}},
 }
 
 // Wherever the true value is, 95% of the releases are within their own margin, and the interval says the same.
@@ -118,7 +118,7 @@ func TestEpsilonForMargin(t *testing.T) {
 		if p.PlannedMargin() > margin {
 			t.Errorf("%s: epsilon %g has margin %g, not %g", c.name, got.Epsilon, p.PlannedMargin(), margin)
 		}
-		if q, err := Prepare(c.r, Guarantee{got.Epsilon * .98, g.Delta}); err == nil && q.PlannedMargin() <= margin && margin < float64(p.rangeAt(1000).hull().span()) {
+		if q, err := Prepare(c.r, Guarantee{Epsilon: got.Epsilon * .98, Delta: g.Delta}); err == nil && q.PlannedMargin() <= margin && margin < float64(p.rangeAt(1000).hull().span()) {
 			t.Errorf("%s: epsilon %g is not the least for margin %g", c.name, got.Epsilon, margin)
 		}
 	}

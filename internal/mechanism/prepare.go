@@ -69,7 +69,7 @@ func prepare(r Release, g Guarantee) (*Prepared, error) {
 		return nil, err
 	}
 	p := &Prepared{release: r, guarantee: g}
-	per := Guarantee{g.Epsilon / float64(r.Groups), g.Delta / float64(r.Groups)}
+	per := Guarantee{Epsilon: g.Epsilon / float64(r.Groups), Delta: g.Delta / float64(r.Groups)}
 	switch r.Kind {
 	case Quantile:
 		return p, p.prepareQuantile(per)

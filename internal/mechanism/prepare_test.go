@@ -22,10 +22,10 @@ func TestBadInput(t *testing.T) {
 		{Release{Kind: Scalar, Range: ok, Groups: 1 << 20}, Guarantee{Epsilon: 1e-2}, "the least that can be calibrated"},
 		{Release{Kind: Scalar, Range: ok, Groups: 1<<20 + 1}, Guarantee{Epsilon: 1}, "groups per unit"},
 		{Release{Kind: Scalar, Range: ok, Groups: -1}, Guarantee{Epsilon: 1}, "groups per unit"},
-		{Release{Kind: Scalar, Range: ok}, Guarantee{1, -1}, "delta is -1"},
-		{Release{Kind: Scalar, Range: ok}, Guarantee{1, 1}, "delta is 1"},
-		{Release{Kind: Scalar, Range: ok}, Guarantee{1, math.NaN()}, "delta is NaN"},
-		{Release{Kind: Scalar, Range: ok}, Guarantee{1, 1e-300}, "too small"},
+		{Release{Kind: Scalar, Range: ok}, Guarantee{Epsilon: 1, Delta: -1}, "delta is -1"},
+		{Release{Kind: Scalar, Range: ok}, Guarantee{Epsilon: 1, Delta: 1}, "delta is 1"},
+		{Release{Kind: Scalar, Range: ok}, Guarantee{Epsilon: 1, Delta: math.NaN()}, "delta is NaN"},
+		{Release{Kind: Scalar, Range: ok}, Guarantee{Epsilon: 1, Delta: 1e-300}, "too small"},
 		{Release{Kind: Scalar, Range: ok, Sensitivity: -1}, Guarantee{Epsilon: 1}, "sensitivity is -1"},
 		{Release{Kind: Scalar, Range: ok, Sensitivity: 1 << 61}, Guarantee{Epsilon: 1}, "coarser grid"},
 		{Release{Kind: Scalar}, Guarantee{Epsilon: 1}, "range is empty"},
@@ -157,7 +157,7 @@ func TestChained(t *testing.T) {
 // A chained release is charged for every range that its count may produce: enumerate ranges against the one curve.
 func TestChainedCurveIsSupremum(t *testing.T) {
 	for _, choice := range []Choice{{Laplace, Truncate, Tight}, {Laplace, Fold, Tight}, {Gaussian, Truncate, Tight}, {Gaussian, Fold, Tight}} {
-		p, err := Prepare(Release{Kind: SumGivenCount, PerRow: Interval{-3, 5}, Sensitivity: 5, Choice: choice}, Guarantee{1, 1e-3})
+		p, err := Prepare(Release{Kind: SumGivenCount, PerRow: Interval{-3, 5}, Sensitivity: 5, Choice: choice}, Guarantee{Epsilon: 1, Delta: 1e-3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,10 +216,10 @@ func TestPaperOnOpenRanges(t *testing.T) {
 		}
 		near(t, "λ", p.Chosen().Scale, 12, 1e-6)
 		r.Choice.Noise = Gaussian
-		if p, err = Prepare(r, Guarantee{.5, 1e-6}); err != nil {
+		if p, err = Prepare(r, Guarantee{Epsilon: .5, Delta: 1e-6}); err != nil {
 			t.Fatal(err)
 		}
-		near(t, "σ", p.Chosen().Scale, 3*FuGaussianSigma(Guarantee{.5, 1e-6}), 1e-6)
+		near(t, "σ", p.Chosen().Scale, 3*FuGaussianSigma(Guarantee{Epsilon: .5, Delta: 1e-6}), 1e-6)
 	}
 }
 
@@ -228,7 +228,7 @@ func TestPrepareConcurrently(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 16 {
 		group.Go(func() {
-			p, err := Prepare(Release{Kind: Scalar, Range: Range{{0, 77}}, Sensitivity: 2}, Guarantee{.3, 1e-7})
+			p, err := Prepare(Release{Kind: Scalar, Range: Range{{0, 77}}, Sensitivity: 2}, Guarantee{Epsilon: .3, Delta: 1e-7})
 			if err != nil {
 				t.Error(err)
 				return
@@ -254,7 +254,7 @@ func TestUses(t *testing.T) {
 		least, m int
 	}{{Gaussian, 1e-6, 300, 340}, {Laplace, 1e-6, 140, 160}, {Laplace, 0, 64, 68}} {
 		r.Choice = Choice{Noise: c.noise}
-		g, err := EpsilonForMargin(r, 20, Guarantee{3, c.delta})
+		g, err := EpsilonForMargin(r, 20, Guarantee{Epsilon: 3, Delta: c.delta})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,9 +29,11 @@ type Choice struct {
 	Calibration Calibration // empty: tight
 }
 
-// Guarantee is what one release must satisfy: ε-DP where Delta is 0, else (ε, δ)-DP.
+// Guarantee is what a release must satisfy over all groups of a unit: a Rényi divergence of at most Epsilon at the finite order Order,
+// where that is set; else ε-DP where Delta is 0, else (ε, δ)-DP.
 type Guarantee struct {
 	Epsilon, Delta float64
+	Order          float64
 }
 
 // Unbounded marks an open end of an Interval.
@@ -66,8 +68,11 @@ type Release struct {
 	Kind        Kind
 	Range       Range
 	Sensitivity int64 // Δ: how far one unit moves the exact value in one group
-	Groups      int   // C: in how many groups one unit may be; the charge covers all of them
-	Weight      int   // share of the statement's ε (docs/privacy.md P18)
+	Total       int64 // Δ₁: how far it moves the values of all groups together, Σ|·|; 0: Sensitivity in each of Groups
+	Groups      int   // K: in how many groups one unit may be; the charge covers all of them
+	Row         int64 // how far one row moves it, where Total is Row × the rows of a unit in the whole answer; else 0
+	Layer       int   // releases of one layer (> 0, numbered over the statement) read disjoint rows: one unit's shares of their Totals add up to 1; 0: alone
+	Weight      int   // share of the statement's ε, which a layer has once (docs/privacy.md P18)
 	Choice      Choice
 	Grid        Grid
 	Margin      int64 `json:",omitempty"` // 95% margin to keep, in place of a share of ε by Weight; 0 means that none is asked for

@@ -8,7 +8,7 @@ import (
 )
 
 func TestSelectionIsPrivate(t *testing.T) {
-	for _, g := range []Guarantee{{1, 1e-6}, {.1, 1e-9}, {.01, 1e-5}, {5, 1e-12}, {30, 1e-6}, {.5, .1}} {
+	for _, g := range []Guarantee{{Epsilon: 1, Delta: 1e-6}, {Epsilon: .1, Delta: 1e-9}, {Epsilon: .01, Delta: 1e-5}, {Epsilon: 5, Delta: 1e-12}, {Epsilon: 30, Delta: 1e-6}, {Epsilon: .5, Delta: .1}} {
 		s, err := newSelector(g.Epsilon, g.Delta)
 		if err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestSelectionClosedForm(t *testing.T) {
 
 func TestSelectDraws(t *testing.T) {
 	const draws = 50000
-	p, err := Prepare(Release{Kind: Selection, Groups: 2}, Guarantee{2, 2e-4})
+	p, err := Prepare(Release{Kind: Selection, Groups: 2}, Guarantee{Epsilon: 2, Delta: 2e-4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestSelectDraws(t *testing.T) {
 }
 
 func TestSelectionBadInput(t *testing.T) {
-	for _, g := range []Guarantee{{1, 0}, {0, 1e-6}, {1e-7, 1e-6}, {1, 1e-25}, {math.NaN(), 1e-6}} {
+	for _, g := range []Guarantee{{Epsilon: 1, Delta: 0}, {Epsilon: 0, Delta: 1e-6}, {Epsilon: 1e-7, Delta: 1e-6}, {Epsilon: 1, Delta: 1e-25}, {Epsilon: math.NaN(), Delta: 1e-6}} {
 		if _, err := Prepare(Release{Kind: Selection}, g); err == nil {
 			t.Errorf("%v: no error", g)
 		}

@@ -22,7 +22,7 @@ func PrepareVector(list []Release, g Guarantee) ([]*Prepared, error) {
 	share, split := 0.0, 0.0
 	for i, r := range list {
 		part := float64(max(r.Weight, 1)) / float64(weight)
-		p, err := Prepare(r, Guarantee{g.Epsilon * part, g.Delta * part})
+		p, err := Prepare(r, Guarantee{Epsilon: g.Epsilon * part, Delta: g.Delta * part})
 		if err != nil {
 			return nil, err
 		}

@@ -121,7 +121,8 @@ type Table struct {
 	Epsilon          float64
 	EpsilonMax       float64
 	Mechanism        mechanism.Choice
-	MaxGroupsPerUnit int
+	MaxGroupsPerUnit int       // 0: any number
+	LeftOut          *float64  // share of the rows that are beyond MaxRowsPerUnit, which the administrator vouches for; nil: unknown
 	Grid             *Grid     // nil: by type
 	Columns          []*Column // nil for a public table whose columns are all visible
 }

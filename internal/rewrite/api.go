@@ -92,6 +92,10 @@ type Block struct {
 	// Where a unit may have rows in more groups than it counts in, Picked is how many it counts in, and Unit is its kind; else 0.
 	Picked int64
 	Unit   string
+	// Rows is R, where a unit may have more rows than the R that it counts with; 0: it counts with all its rows, which main proves.
+	Rows int64
+	// LeftOut is the share of rows that the administrator says is beyond Rows; nil: unknown.
+	LeftOut *float64
 }
 
 // Histogram is the measure query of Quantile releases that share one expression: rows (group as in Measure but without
