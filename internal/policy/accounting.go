@@ -5,7 +5,6 @@ const (
 	defaultSelectionShare = 0.5
 	defaultEpsilon        = 0.5
 	defaultEpsilonMax     = 1.0
-	defaultGroupsPerUnit  = 1
 	maxGroupsPerUnit      = 1_000_000
 )
 
@@ -48,7 +47,7 @@ func (v value) delta() (float64, bool) {
 func readDefaults(v value, p *Policy) overrides {
 	o := v.object("epsilon", "epsilon_max", "mechanism", "max_groups_per_unit", "grid")
 	d := overrides{
-		Defaults: Defaults{Epsilon: defaultEpsilon, EpsilonMax: defaultEpsilonMax, MaxGroupsPerUnit: defaultGroupsPerUnit},
+		Defaults: Defaults{Epsilon: defaultEpsilon, EpsilonMax: defaultEpsilonMax},
 		method:   p.Accounting.Method,
 		moves:    true,
 	}.read(o)

@@ -56,8 +56,12 @@ func (b *planning) printBlocks(p *Plan) []int {
 		block := Block{}
 		if !k.Source.Empty {
 			block = Block{Releases: k.Releases, Select: k.SelectRelease(), Columns: k.Columns, Steps: k.Steps}
+			block.Unit = k.Source.UnitName
 			if k.PicksGroups {
-				block.Picked, block.Unit = k.MaxPartitionsContributed, k.Source.UnitName
+				block.Picked = k.MaxPartitionsContributed
+			}
+			if !k.Source.Proven {
+				block.Rows = k.Source.MaxRowsPerUnit
 			}
 			if totals, releases := measure.Integers(b.Base, k); totals != nil {
 				block.Measure, block.Measured = query.Print(totals), releases

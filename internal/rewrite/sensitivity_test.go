@@ -325,12 +325,15 @@ func compare(k *rewrite.Block, a, b *exact) string {
 			}
 			moved += int(min(d, 1))
 		}
-		if moved > k.Select.Groups {
+		if moved > k.Select.Groups || int64(moved) > k.Select.Total {
 			return fmt.Sprintf("the number of units moves in %d groups, declared %d", moved, k.Select.Groups)
 		}
 	}
+	rows := map[string]int64{} // by group: whole rows that move what rows bound
+	mostRows := int64(0)
+	layers := map[int]float64{}
 	for i, r := range k.Releases {
-		moved := 0
+		moved, total := 0, int64(0)
 		for n := range names {
 			var d int64
 			if r.Kind == mechanism.Quantile {
@@ -344,10 +347,29 @@ func compare(k *rewrite.Block, a, b *exact) string {
 			if d > 0 {
 				moved++
 			}
+			total += d
+			if r.Row > 0 {
+				rows[n], mostRows = max(rows[n], (d+r.Row-1)/r.Row), r.Total/r.Row
+			}
 		}
 		if moved > r.Groups {
 			return fmt.Sprintf("%s moves in %d groups, declared %d", r.Name, moved, r.Groups)
 		}
+		if total > r.Total {
+			return fmt.Sprintf("%s moves by %d in all groups, declared %d", r.Name, total, r.Total)
+		}
+		if r.Layer > 0 {
+			if layers[r.Layer] += float64(total) / float64(r.Total); layers[r.Layer] > 1+1e-9 {
+				return fmt.Sprintf("the releases of layer %d move by %g of what is declared for one", r.Layer, layers[r.Layer])
+			}
+		}
+	}
+	moved := int64(0)
+	for _, n := range rows {
+		moved += n
+	}
+	if moved > mostRows {
+		return fmt.Sprintf("what rows bound moves as by %d rows in all groups, declared %d", moved, mostRows)
 	}
 	return ""
 }

@@ -121,33 +121,18 @@ func numbered(prefix string, n int) []string {
 // groupsOf gives groups, under selection the number of units n, and integers m1… of every group.
 func (t *builder) groupsOf(ms []release.Measurement) query.Query {
 	k := t.k
+	if !k.Single() {
+		return t.groupsOfUnits(ms)
+	}
+	rows := t.aggregated(t.keyOutputs(), "m", ms)
+	if k.Selected || len(k.Keys) == 0 {
+		return rows
+	}
 	groups := named(unitsAlias, t.groupNames()...)
-	if k.Single() {
-		rows := t.aggregated(t.keyOutputs(), "m", ms)
-		if k.Selected || len(k.Keys) == 0 {
-			return rows
-		}
-		for _, m := range numbered("m", len(ms)) {
-			groups = append(groups, query.Output{X: query.F("sum({})", unitsAlias.Column(m)), Name: m})
-		}
-		return &query.Select{Outputs: groups, From: &query.Derived{Query: t.numbered(rows, numbered("m", len(ms))), As: unitsAlias}, Groups: 1}
+	for _, m := range numbered("m", len(ms)) {
+		groups = append(groups, query.Output{X: query.F("sum({})", unitsAlias.Column(m)), Name: m})
 	}
-	units := t.numbered(t.aggregated(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), "s", ms), append([]string{"u"}, numbered("s", len(ms))...))
-	var where []query.Scalar
-	if k.PicksGroups {
-		all := append(append([]string{"u"}, t.groupNames()...), numbered("s", len(ms))...)
-		pick := query.Pick{Partition: []query.Scalar{unitsAlias.Column("u")}, Order: t.pickOrder(unitsAlias)}
-		units = &query.Select{Outputs: append(named(unitsAlias, all...), query.Output{X: pick, Name: "pick"}), From: &query.Derived{Query: units, As: unitsAlias}}
-		where = []query.Scalar{query.First{Rank: unitsAlias.Column("pick"), N: k.MaxPartitionsContributed}}
-	}
-	n := len(groups)
-	if k.Selected {
-		groups = append(groups, query.Output{X: query.Raw("count(*)"), Name: "n"})
-	}
-	for i, m := range ms {
-		groups = append(groups, query.Output{X: query.F("COALESCE(sum({}), 0)", clampedOfUnit(k, ms, m, i)), Name: fmt.Sprintf("m%d", i+1)})
-	}
-	return &query.Select{Outputs: groups, From: &query.Derived{Query: units, As: unitsAlias}, Where: where, Groups: n}
+	return &query.Select{Outputs: groups, From: &query.Derived{Query: t.numbered(rows, numbered("m", len(ms))), As: unitsAlias}, Groups: 1}
 }
 
 // hashed prints a keyed hash of a value.

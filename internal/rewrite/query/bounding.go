@@ -13,6 +13,51 @@ func (c UnitClamp) write(w *writer) {
 	F("LEAST(GREATEST({}, ({})), {})", c.X, c.Lo, c.Hi).write(w)
 }
 
+// UnitRows counts the rows of a unit in one group as so many whole rows that those of all its groups are at most Most. It has no effect
+// on a unit that has no more. One that has All rows gets ⌊(Upto·Most + phase)/All⌋ less the same of the groups before: that adds up to
+// Most, and over the phases each group has its Rows·Most/All on average.
+type UnitRows struct {
+	Rows      Scalar // in this group
+	Upto, All Scalar // in this group and those before it, and in all; nil: this is the only group
+	Most      int64
+	Hash      Scalar // of the unit, ≥ 0
+}
+
+func (r UnitRows) write(w *writer) {
+	if r.All == nil {
+		F("LEAST({}, {})", r.Rows, r.Most).write(w)
+		return
+	}
+	upto := func(rows Scalar) Scalar {
+		return F("pg_catalog.div({} * {} + pg_catalog.mod({}, {}), {})", rows, r.Most, r.Hash, r.All, r.All)
+	}
+	F("CASE WHEN {} <= {} THEN {} ELSE ({} - {})::pg_catalog.int8 END", r.All, r.Most, r.Rows, upto(r.Upto), upto(F("({} - {})", r.Upto, r.Rows))).write(w)
+}
+
+// UnitShare reduces an integer of one unit in one group as a number of rows that it is of is reduced there, from Rows to Kept, and rounds
+// it by the unit's hash. Within ±M for each of Rows, it comes out within ±M for each of Kept.
+type UnitShare struct {
+	X, Rows, Kept Scalar
+	Hash          Scalar // of the unit, ≥ 0
+}
+
+func (s UnitShare) write(w *writer) {
+	x := F("({})::pg_catalog.numeric", s.X)
+	share := F("pg_catalog.div(pg_catalog.abs({}) * {} + pg_catalog.mod(pg_catalog.div({}, 2097152), {}), {})", x, s.Kept, s.Hash, s.Rows, s.Rows)
+	F("CASE WHEN {} < {} THEN (pg_catalog.sign({}) * {})::pg_catalog.int8 ELSE {} END", s.Kept, s.Rows, x, share, s.X).write(w)
+}
+
+// UnitTotal reduces an integer of one unit in one group so that the magnitudes of those in all its groups, which are Total, add up to at
+// most Most.
+type UnitTotal struct {
+	X, Total Scalar
+	Most     int64
+}
+
+func (t UnitTotal) write(w *writer) {
+	F("CASE WHEN {} <= {} THEN {} ELSE pg_catalog.div(({})::pg_catalog.numeric * {}, {})::pg_catalog.int8 END", t.Total, t.Most, t.X, t.X, t.Most, t.Total).write(w)
+}
+
 // Pick numbers the rows of each unit in an order that depends on this unit's rows alone; with Groups, its groups, so that rows of one
 // group have one number.
 type Pick struct {

@@ -33,6 +33,15 @@ func (m Map) OfScalar(x Scalar) Scalar {
 	case UnitClamp:
 		v.X = m.OfScalar(v.X)
 		x = v
+	case UnitRows:
+		v.Rows, v.Upto, v.All, v.Hash = m.OfScalar(v.Rows), m.OfScalar(v.Upto), m.OfScalar(v.All), m.OfScalar(v.Hash)
+		x = v
+	case UnitShare:
+		v.X, v.Rows, v.Kept, v.Hash = m.OfScalar(v.X), m.OfScalar(v.Rows), m.OfScalar(v.Kept), m.OfScalar(v.Hash)
+		x = v
+	case UnitTotal:
+		v.X, v.Total = m.OfScalar(v.X), m.OfScalar(v.Total)
+		x = v
 	case Pick:
 		v.Partition, v.Order = m.scalars(v.Partition), m.scalars(v.Order)
 		x = v

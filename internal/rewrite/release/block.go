@@ -20,8 +20,10 @@ type Block struct {
 	Source                   *relation.Relation
 	Steps                    int64 // the most that main does for the rows of one unit (work.go)
 	Keys                     []*Key
-	MaxPartitionsContributed int64 // C: the most groups that one unit may be in
-	PicksGroups              bool  // C has to be enforced, by choosing groups (docs/privacy.md P11)
+	MaxPartitionsContributed int64 // K: the most groups that one unit counts in
+	PicksGroups              bool  // the policy bounds K, and the SQL has to choose groups (docs/privacy.md P11)
+	Spread                   bool  // the rows of one unit may fall into several groups
+	groups                   int64 // G: how many groups there are; 0: nobody knows
 	Selected                 bool  // partition selection decides which groups exist
 	clamped                  bool  // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
 
@@ -71,9 +73,12 @@ func (k *Block) release(key string, define func() mechanism.Release) (int, bool)
 	}
 	k.index[key] = len(k.Releases)
 	r := define()
-	r.Groups = int(k.MaxPartitionsContributed)
-	if r.Weight == 0 {
-		r.Weight = 1
+	r.Weight = 1
+	if r.Groups == 0 {
+		r.Groups = int(k.MaxPartitionsContributed)
+	}
+	if r.Total == 0 {
+		r.Total = r.Sensitivity
 	}
 	k.Releases = append(k.Releases, r)
 	return len(k.Releases) - 1, true
@@ -90,10 +95,10 @@ func (k *Block) count(name string, condition query.Scalar) int {
 		if k.Source.MaxRows > 0 {
 			top = k.Source.MaxRows
 		}
-		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: k.Source.MaxRowsPerUnit, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: k.Source.MaxRowsPerUnit, Row: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
 	if isNew {
-		k.Measurements = append(k.Measurements, Measurement{Release: i, Where: condition, lo: 0, Hi: k.Source.MaxRowsPerUnit})
+		k.Measurements = append(k.Measurements, Measurement{Release: i, Where: condition, lo: 0, Hi: k.Source.MaxRowsPerUnit, ByRows: true})
 	}
 	return i
 }
@@ -105,10 +110,10 @@ func (k *Block) units(name string, condition query.Scalar) int {
 		if k.Source.MaxRows > 0 {
 			top = k.Source.MaxRows
 		}
-		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: 1, Total: k.MaxPartitionsContributed, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
 	if isNew {
-		k.Measurements = append(k.Measurements, Measurement{Release: i, Where: condition, lo: 0, Hi: 1})
+		k.Measurements = append(k.Measurements, Measurement{Release: i, Where: condition, lo: 0, Hi: 1, ByRows: true, Once: true})
 	}
 	return i
 }

@@ -2,6 +2,7 @@ package release
 
 import (
 	"math"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -13,13 +14,20 @@ import (
 // Measurement is one exact integer per group, linear over rows: the sum of what they add, or their number. It may be computed over the rows
 // of one unit, whose value is clamped to [lo, hi], or over all rows of a group at once.
 type Measurement struct {
-	Release       int
-	row           *summand     // nil: rows are counted
-	Where         query.Scalar // condition of the rows; nil: all
-	lo, Hi        int64
-	Distinct      query.Scalar // count(DISTINCT this) of the rows instead
-	SumGivenCount bool         // the range follows from Count, the release of the number of these rows
-	Count         int
+	Release  int
+	row      *summand     // nil: rows are counted
+	Where    query.Scalar // condition of the rows; nil: all
+	lo, Hi   int64
+	Distinct query.Scalar // count(DISTINCT this) of the rows instead
+	Count    int          // of a sum given its count: the release of that count
+	given    bool         // it is one
+
+	// What bounds a unit that is in several groups, or has more rows than it may (docs/privacy.md P11, P12):
+	ByRows bool // it counts with its whole number of rows in each group
+	Total  bool // its magnitudes in all groups add up to at most those of lo and Hi
+	Once   bool // it is one where it counts at all
+	byRows bool // Total, where the bounds on rows allow no more
+	family int  // Total, where it holds for all measurements of a family together; 0: for this one alone
 }
 
 // summand is the integer that one row adds: factor × of + offset, in [lo, hi].
@@ -98,4 +106,38 @@ func (m *Measurement) Aggregate(read reader, where query.Scalar, rows int64) que
 // Clamped clamps the integer of one unit.
 func (m *Measurement) Clamped(x query.Scalar) query.Scalar {
 	return query.UnitClamp{X: x, Lo: m.lo, Hi: m.Hi}
+}
+
+// Most bounds the magnitude of the integer of one unit.
+func (m *Measurement) Most() int64 { return max(bounds.Abs(m.lo), bounds.Abs(m.Hi)) }
+
+// Proven says that a proven bound on rows bounds the magnitudes in all groups too: the policy allows no less.
+func (m *Measurement) Proven() bool { return m.byRows }
+
+// Together lists the measurements of ms that one bound holds for, that of the i-th.
+func (m *Measurement) Together(ms []Measurement, i int) []int {
+	if m.family == 0 {
+		return []int{i}
+	}
+	var out []int
+	for j := range ms {
+		if ms[j].family == m.family {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// Given finds the count that a sum is given, among ms.
+func (m *Measurement) Given(ms []Measurement) (at int, ok bool) {
+	if !m.given {
+		return 0, false
+	}
+	at = slices.IndexFunc(ms, func(o Measurement) bool { return o.Release == m.Count })
+	return at, at >= 0
+}
+
+// CountsRows says that the integer is the number of rows where condition holds.
+func (m *Measurement) CountsRows(condition query.Scalar) bool {
+	return m.row == nil && m.Distinct == nil && query.Equal(m.Where, condition)
 }

@@ -81,15 +81,10 @@ func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) e
 			return b.Refuse(pgerr.FeatureNotSupported, groups[0], fmt.Sprintf("the group keys have more than %d combinations", MaxKeys), "Group by fewer or coarser keys, or narrow them in WHERE.")
 		}
 	}
-	k.MaxPartitionsContributed = b.maxPartitionsContributed(k.Source)
-	switch {
-	case perUnit || k.Single():
-		k.MaxPartitionsContributed = 1 // the key is a function of the unit
-	case listed && size <= k.MaxPartitionsContributed:
-		k.MaxPartitionsContributed = max(1, size)
-	default:
-		k.PicksGroups = true
+	if listed || len(groups) == 0 {
+		k.groups = max(1, size)
 	}
+	k.boundGroups(b.maxGroupsPerUnit(k.Source), perUnit || k.Single())
 	return nil
 }
 
@@ -176,15 +171,31 @@ func (b *Planner) declarePublic(e *expr.Expr) (bool, error) {
 	return declared, nil
 }
 
-// maxPartitionsContributed gives the policy's bound on groups per unit: the smallest of the tables'.
-func (b *Planner) maxPartitionsContributed(src *relation.Relation) int64 {
+// boundGroups finds the most groups that one unit counts in: as many as it has rows, as there are, or as the policy says (0: it does not).
+func (k *Block) boundGroups(declared int64, one bool) {
+	if one || k.groups == 1 {
+		k.MaxPartitionsContributed = 1 // the keys are functions of the unit, or there is one group
+		return
+	}
+	k.Spread = true
+	k.MaxPartitionsContributed = k.Source.MaxRowsPerUnit
+	if k.groups > 0 {
+		k.MaxPartitionsContributed = min(k.MaxPartitionsContributed, k.groups)
+	}
+	if declared > 0 && declared < k.MaxPartitionsContributed {
+		k.MaxPartitionsContributed, k.PicksGroups, k.Spread = declared, true, declared > 1
+	}
+}
+
+// maxGroupsPerUnit gives the policy's bound on groups per unit, the smallest of the tables'; 0: it sets none.
+func (b *Planner) maxGroupsPerUnit(src *relation.Relation) int64 {
 	c := int64(0)
 	for _, t := range src.Tables {
-		if !t.Public && (c == 0 || int64(t.MaxGroupsPerUnit) < c) {
-			c = int64(t.MaxGroupsPerUnit)
+		if n := int64(t.MaxGroupsPerUnit); !t.Public && n > 0 && (c == 0 || n < c) {
+			c = n
 		}
 	}
-	return max(1, c)
+	return c
 }
 
 // keyValues lists the values of a key, by a query without tables on the shadow.
@@ -276,7 +287,7 @@ func (k *Block) SelectRelease() *mechanism.Release {
 	if !k.Selected {
 		return nil
 	}
-	return &mechanism.Release{Name: "groups", Kind: mechanism.Selection, Range: mechanism.Range{{Lo: 0, Hi: mechanism.NoUpper}}, Sensitivity: 1, Groups: int(k.MaxPartitionsContributed), Weight: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+	return &mechanism.Release{Name: "groups", Kind: mechanism.Selection, Range: mechanism.Range{{Lo: 0, Hi: mechanism.NoUpper}}, Sensitivity: 1, Total: k.MaxPartitionsContributed, Groups: int(k.MaxPartitionsContributed), Weight: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 }
 
 // Product lists the keys in the order of their ordinals: the last key runs fastest.

@@ -13,23 +13,27 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Variances and regressions are computed from sums of w = 2z − W, where z in [0, W] is the argument on a grid of at most
-// 2^14 steps: squares of finer ones would not fit the integers that are measured, and the noise hides the difference.
+// Variances and regressions are computed from sums of w = 2z − W, where z in [0, W] is the argument on a grid of at most 2^14 steps, and
+// of the squares and products of such w: squares of finer ones would not fit the integers that are measured, and the noise hides the
+// difference. The sum of w itself follows from that of the argument, which averages and sums release too.
 
 const momentSteps = 1 << 14
 
 // moment is an argument of a variance or a regression.
 type moment struct {
-	row   rowText  // w of a row
-	width int64    // W
-	unit  *big.Rat // value = origin + unit × w
-	mid   *big.Rat // origin
+	argument *aggregate.Argument
+	row      rowText      // w of a row
+	width    int64        // W
+	coarse   int64        // how many steps of the argument's grid are one of z
+	unit     *big.Rat     // value = origin + unit × w
+	mid      *big.Rat     // origin
+	sum      query.Scalar // Σw, released
 }
 
 func newMoment(a *aggregate.Argument) moment {
 	d := (a.Hi-a.Lo)/momentSteps + 1
 	width := (a.Hi - a.Lo + d/2) / d
-	m := moment{width: max(1, width)}
+	m := moment{argument: a, width: max(1, width), coarse: d}
 	m.row = func(read reader) query.Scalar {
 		z := query.F("(({})::int8 - ({}))", read(a.Measure), a.Lo)
 		if d > 1 {
@@ -43,25 +47,51 @@ func newMoment(a *aggregate.Argument) moment {
 	return m
 }
 
+// release releases Σ(2x − 2c) of the argument, and derives Σw = Σ(2x − 2·Lo)/coarse − W·n from it.
+func (m *moment) release(k *Block, name string, condition query.Scalar, n int) (int, error) {
+	i, doubledCenter, err := k.sumGivenCount(name, m.argument, condition, n)
+	if err != nil {
+		return 0, err
+	}
+	m.sum = ReleasedColumn(i)
+	if offset := doubledCenter - 2*m.argument.Lo - m.coarse*m.width; offset != 0 || m.coarse > 1 {
+		m.sum = query.F("(({}::numeric + ({})::numeric * {}) / {})", ReleasedColumn(i), offset, ReleasedColumn(n), m.coarse)
+	}
+	return i, nil
+}
+
 // times prints the product with another argument's w.
 func (m moment) times(o moment) rowText {
 	return func(read reader) query.Scalar { return query.F("{} * {}", m.row(read), o.row(read)) }
 }
 
-// momentSum releases Σ over rows of an integer in [lo, hi], given the count n.
-func (k *Block) momentSum(name string, row rowText, condition query.Scalar, lo, hi int64, n int) (int, error) {
+// squared prints 2w² − W², which is as far from 0 on either side.
+func (m moment) squared() rowText {
+	return func(read reader) query.Scalar {
+		w := m.row(read)
+		return query.F("(2 * {} * {} - {})", w, w, m.width*m.width)
+	}
+}
+
+// squares gives Σw² from the released Σ(2w² − W²).
+func (m moment) squares(q, n int) query.Scalar {
+	return query.F("(({}::numeric + {} * {}::numeric) / 2)", ReleasedColumn(q), m.width*m.width, ReleasedColumn(n))
+}
+
+// momentSum releases Σ over rows of an integer in [−most, most], given the count n.
+func (k *Block) momentSum(name string, row rowText, condition query.Scalar, most int64, n int) (int, error) {
 	key := "moment " + query.Key(row(Direct)) + " " + query.Key(condition)
 	if i, ok := k.index[key]; ok {
 		return i, nil
 	}
-	ulo, uhi := aggregate.UnitBounds(lo, hi, k.Source.MaxRowsPerUnit, nil, 1)
-	if d := max(bounds.Abs(ulo), bounds.Abs(uhi)); d > aggregate.MaxSensitivity {
+	d := bounds.WideMul(most, k.Source.MaxRowsPerUnit)
+	if d > aggregate.MaxSensitivity {
 		return 0, aggregate.TooFine(name)
 	}
 	i, _ := k.release(key, func() mechanism.Release {
-		return mechanism.Release{Name: name, Kind: mechanism.SumGivenCount, Sensitivity: max(bounds.Abs(ulo), bounds.Abs(uhi)), PerRow: mechanism.Interval{Lo: lo, Hi: hi}, CountRef: n, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		return mechanism.Release{Name: name, Kind: mechanism.SumGivenCount, Sensitivity: d, Row: most, PerRow: mechanism.Interval{Lo: -most, Hi: most}, CountRef: n, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
-	k.Measurements = append(k.Measurements, Measurement{Release: i, row: &summand{of: row, factor: 1, lo: lo, hi: hi}, Where: condition, lo: ulo, Hi: uhi, SumGivenCount: true, Count: n})
+	k.Measurements = append(k.Measurements, Measurement{Release: i, row: &summand{of: row, factor: 1, lo: -most, hi: most}, Where: condition, lo: -d, Hi: d, ByRows: true, given: true, Count: n})
 	return i, nil
 }
 
@@ -76,49 +106,50 @@ func (b *Planner) planMoments(k *Block, c *aggregate.Call) (query.Scalar, []int,
 	if c.Name == "regr_count" {
 		return ReleasedColumn(n), []int{n}, nil
 	}
+	uses := []int{n}
 	var m []moment
-	var s, q []int
 	for _, e := range c.Args {
 		a, err := b.measured(k, e)
 		if err != nil {
 			return nil, nil, err
 		}
 		x := newMoment(a)
-		si, err := k.momentSum(fmt.Sprintf("sum of %s in %s", e.Text(), c.Text), x.row, condition, -x.width, x.width, n)
+		i, err := x.release(k, fmt.Sprintf("sum of %s in %s", e.Text(), c.Text), condition, n)
 		if err != nil {
 			return nil, nil, err
 		}
-		m, s = append(m, x), append(s, si)
-		if c.Name == "covar_pop" || c.Name == "covar_samp" || strings.HasPrefix(c.Name, "regr_avg") {
-			continue
-		}
-		qi, err := k.momentSum(fmt.Sprintf("sum of %s² in %s", e.Text(), c.Text), x.times(x), condition, 0, x.width*x.width, n)
-		if err != nil {
-			return nil, nil, err
-		}
-		q = append(q, qi)
-	}
-	uses := append(append([]int{n}, s...), q...)
-	if len(c.Args) == 1 {
-		return variance(c, m[0], ReleasedColumn(n), ReleasedColumn(s[0]), ReleasedColumn(q[0])), uses, nil
+		m, uses = append(m, x), append(uses, i)
 	}
 	if strings.HasPrefix(c.Name, "regr_avg") {
-		i := 0 // regr_avgy is the first argument's
+		x := m[0] // regr_avgy is the first argument's
 		if c.Name == "regr_avgx" {
-			i = 1
+			x = m[1]
 		}
-		return query.F("CASE WHEN {} > 0 THEN ({} + {} * GREATEST(-1, LEAST(1, {}::numeric / ({} * {}))) * {})::float8 END", ReleasedColumn(n), aggregate.Decimal(m[i].mid), aggregate.Decimal(m[i].unit), ReleasedColumn(s[i]), ReleasedColumn(n), m[i].width, m[i].width), uses, nil
+		return query.F("CASE WHEN {} > 0 THEN ({} + {} * GREATEST(-1, LEAST(1, {}::numeric / ({} * {}))) * {})::float8 END", ReleasedColumn(n), aggregate.Decimal(x.mid), aggregate.Decimal(x.unit), x.sum, ReleasedColumn(n), x.width, x.width), uses, nil
 	}
-	w := m[0].width * m[1].width
-	p, err := k.momentSum(fmt.Sprintf("sum of %s·%s in %s", c.Args[0].Text(), c.Args[1].Text(), c.Text), m[0].times(m[1]), condition, -w, w, n)
+	var q []query.Scalar
+	for i, x := range m {
+		if strings.HasPrefix(c.Name, "covar") {
+			break
+		}
+		j, err := k.momentSum(fmt.Sprintf("sum of %s² in %s", c.Args[i].Text(), c.Text), x.squared(), condition, x.width*x.width, n)
+		if err != nil {
+			return nil, nil, err
+		}
+		q, uses = append(q, x.squares(j, n)), append(uses, j)
+	}
+	if len(m) == 1 {
+		return variance(c, m[0], ReleasedColumn(n), q[0]), uses, nil
+	}
+	p, err := k.momentSum(fmt.Sprintf("sum of %s·%s in %s", c.Args[0].Text(), c.Args[1].Text(), c.Text), m[0].times(m[1]), condition, m[0].width*m[1].width, n)
 	if err != nil {
 		return nil, nil, err
 	}
-	return pair(c.Name, m, ReleasedColumn(n), s, q, ReleasedColumn(p)), append(uses, p), nil
+	return pair(c.Name, m, ReleasedColumn(n), q, ReleasedColumn(p)), append(uses, p), nil
 }
 
 // variance prints var and stddev: at least 0, at most what the bounds allow; NULL where PostgreSQL's is.
-func variance(c *aggregate.Call, m moment, n, s, q query.Scalar) query.Scalar {
+func variance(c *aggregate.Call, m moment, n, q query.Scalar) query.Scalar {
 	least := 0
 	divisor := n
 	if strings.HasSuffix(c.Name, "_samp") {
@@ -127,7 +158,7 @@ func variance(c *aggregate.Call, m moment, n, s, q query.Scalar) query.Scalar {
 	unit2 := new(big.Rat).Mul(m.unit, m.unit)
 	top := new(big.Rat).Mul(unit2, big.NewRat(m.width, 1))
 	top.Mul(top, big.NewRat(m.width, 1))
-	value := query.F("LEAST(GREATEST(({}::numeric - {}::numeric * {} / {}) * {} / {}, 0), {} * {} / {})", q, s, s, n, aggregate.Decimal(unit2), divisor, aggregate.Decimal(top), n, divisor)
+	value := query.F("LEAST(GREATEST(({} - {}::numeric * {} / {}) * {} / {}, 0), {} * {} / {})", q, m.sum, m.sum, n, aggregate.Decimal(unit2), divisor, aggregate.Decimal(top), n, divisor)
 	if strings.HasPrefix(c.Name, "stddev") {
 		value = query.F("sqrt({})", value)
 	}
@@ -138,12 +169,12 @@ func variance(c *aggregate.Call, m moment, n, s, q query.Scalar) query.Scalar {
 }
 
 // pair prints the statistics of two arguments (y, x), in PostgreSQL's order.
-func pair(name string, m []moment, n query.Scalar, s, q []int, p query.Scalar) query.Scalar {
+func pair(name string, m []moment, n query.Scalar, q []query.Scalar, p query.Scalar) query.Scalar {
 	f := func(x query.Scalar) query.Scalar { return query.F("{}::float8", x) }
 	u := func(i int) string { return aggregate.Decimal(m[i].unit) + "::float8" }
-	sxy := query.F("({} - {} * {} / {})", f(p), f(ReleasedColumn(s[0])), f(ReleasedColumn(s[1])), f(n))
+	sxy := query.F("({} - {} * {} / {})", f(p), f(m[0].sum), f(m[1].sum), f(n))
 	square := func(i int) query.Scalar {
-		return query.F("GREATEST({} - {} * {} / {}, 0)", f(ReleasedColumn(q[i])), f(ReleasedColumn(s[i])), f(ReleasedColumn(s[i])), f(n))
+		return query.F("GREATEST({} - {} * {} / {}, 0)", f(q[i]), f(m[i].sum), f(m[i].sum), f(n))
 	}
 	switch name {
 	case "covar_pop":
@@ -160,7 +191,7 @@ func pair(name string, m []moment, n query.Scalar, s, q []int, p query.Scalar) q
 		return query.F("CASE WHEN {} > 0 THEN {} END", n, slope)
 	}
 	mean := func(i int) query.Scalar {
-		return query.F("({}::float8 + {} * {} / {})", aggregate.Decimal(m[i].mid), u(i), f(ReleasedColumn(s[i])), f(n))
+		return query.F("({}::float8 + {} * {} / {})", aggregate.Decimal(m[i].mid), u(i), f(m[i].sum), f(n))
 	}
 	return query.F("CASE WHEN {} > 0 THEN {} - {} * {} END", n, mean(0), slope, mean(1))
 }

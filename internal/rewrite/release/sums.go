@@ -2,65 +2,96 @@ package release
 
 import (
 	"fmt"
-	"math/big"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
-	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
-	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // sumGivenCount releases Σ(2x − 2c), whose range follows from the count n (docs/privacy.md P13). x is the argument.
-func (k *Block) sumGivenCount(name string, arg *expr.Measure, condition query.Scalar, perUnit *bounds.Interval, count int, p *policy.Column) (release int, doubledCenter int64, err error) {
-	lo, hi := arg.Lo, arg.Hi
-	best := mechanism.Release{Sensitivity: -1}
-	var ulo, uhi int64
-	for _, m := range []int64{lo + hi, 2 * lo, 2 * hi, 0} {
-		l, h := aggregate.UnitBounds(2*lo-m, 2*hi-m, k.Source.MaxRowsPerUnit, nil, 2)
-		if perUnit != nil {
-			// The policy bounds Σx; so Σ(2x − m) over 1…rows rows lies in 2·[lo, hi] − m·[1, rows].
-			once, often := m, bounds.WideMul(m, k.Source.MaxRowsPerUnit)
-			l = min(max(l, 2*bounds.FloorInt(perUnit.Lo)-max(once, often)), h)
-			h = max(min(h, 2*bounds.CeilInt(perUnit.Hi)-min(once, often)), l)
-		}
-		d := max(bounds.Abs(l), bounds.Abs(h))
-		if best.Sensitivity < 0 || d < best.Sensitivity {
-			best = mechanism.Release{Name: name, Kind: mechanism.SumGivenCount, Sensitivity: d, PerRow: mechanism.Interval{Lo: 2*lo - m, Hi: 2*hi - m}, CountRef: count, Choice: k.choice(p)}
-			doubledCenter, ulo, uhi = m, l, h
-		}
-	}
-	if best.Sensitivity > aggregate.MaxSensitivity {
+func (k *Block) sumGivenCount(name string, a *aggregate.Argument, condition query.Scalar, count int) (release int, doubledCenter int64, err error) {
+	center := k.center(a)
+	if center.most > aggregate.MaxSensitivity {
 		return 0, 0, aggregate.TooFine(name)
 	}
-	release, isNew := k.release(fmt.Sprintf("sum given count %s %d %s", query.Key(arg.SQL), doubledCenter, query.Key(condition)), func() mechanism.Release { return best })
-	k.doubledCenter[release] = doubledCenter
+	release, isNew := k.release(fmt.Sprintf("sum given count %s %s", query.Key(a.SQL), query.Key(condition)), func() mechanism.Release {
+		r := mechanism.Release{Name: name, Kind: mechanism.SumGivenCount, Sensitivity: center.most, PerRow: center.row, CountRef: count, Choice: k.choice(a.Policy)}
+		if !center.byPolicy {
+			r.Row = center.most / k.Source.MaxRowsPerUnit
+		}
+		step, _ := a.Step.Float64()
+		r.Grid = mechanism.Grid{Step: step / 2}
+		return r
+	})
+	k.doubledCenter[release] = center.doubled
 	if isNew {
-		k.Measurements = append(k.Measurements, Measurement{Release: release, row: ofArgument(arg, 2, -doubledCenter), Where: condition, lo: ulo, Hi: uhi, SumGivenCount: true, Count: count})
+		k.Measurements = append(k.Measurements, Measurement{
+			Release: release, row: ofArgument(a.Measure, 2, -center.doubled), Where: condition,
+			lo: center.lo, Hi: center.hi, ByRows: true, Total: center.byPolicy, given: true, Count: count,
+		})
 	}
-	return release, doubledCenter, nil
+	return release, center.doubled, nil
+}
+
+// center is a choice of 2c for Σ(2x − 2c), with what one unit adds to that sum.
+type center struct {
+	doubled  int64              // 2c
+	row      mechanism.Interval // what one row adds
+	lo, hi   int64              // what a unit adds to one group
+	most     int64              // what it moves all groups by
+	byPolicy bool               // most is less than what the rows allow
+}
+
+// center takes the c of {mid, lo, hi, 0} for which one unit moves the sum least.
+func (k *Block) center(a *aggregate.Argument) center {
+	best := center{most: -1}
+	rows := k.Source.MaxRowsPerUnit
+	for _, m := range []int64{a.Lo + a.Hi, 2 * a.Lo, 2 * a.Hi, 0} {
+		c := center{doubled: m, row: mechanism.Interval{Lo: 2*a.Lo - m, Hi: 2*a.Hi - m}}
+		c.lo, c.hi = aggregate.UnitBounds(c.row.Lo, c.row.Hi, rows, nil, 1)
+		byRows := max(bounds.Abs(c.lo), bounds.Abs(c.hi))
+		if a.PerUnit != nil {
+			// The policy bounds Σx; so Σ(2x − m) over 1…rows rows lies in 2·[lo, hi] − m·[1, rows].
+			once, often := m, bounds.WideMul(m, rows)
+			c.lo = min(max(c.lo, 2*bounds.FloorInt(a.PerUnit.Lo)-max(once, often)), c.hi)
+			c.hi = max(min(c.hi, 2*bounds.CeilInt(a.PerUnit.Hi)-min(once, often)), c.lo)
+		}
+		c.most = max(bounds.Abs(c.lo), bounds.Abs(c.hi))
+		c.byPolicy = c.most < byRows
+		if best.most < 0 || c.most < best.most {
+			best = c
+		}
+	}
+	return best
 }
 
 // plainSum releases Σx with a range that the policy's max_rows fixes.
-func (k *Block) plainSum(name string, m *expr.Measure, condition query.Scalar, perUnit *bounds.Interval, p *policy.Column) (int, error) {
-	ulo, uhi := aggregate.UnitBounds(m.Lo, m.Hi, k.Source.MaxRowsPerUnit, perUnit, 1)
+func (k *Block) plainSum(name string, a *aggregate.Argument, condition query.Scalar) (int, error) {
+	ulo, uhi := aggregate.UnitBounds(a.Lo, a.Hi, k.Source.MaxRowsPerUnit, a.PerUnit, 1)
 	d := max(bounds.Abs(ulo), bounds.Abs(uhi))
 	if d > aggregate.MaxSensitivity {
 		return 0, aggregate.TooFine(name)
 	}
-	step, _ := m.Step.Float64()
-	i, isNew := k.release("sum "+query.Key(m.SQL)+" "+query.Key(condition), func() mechanism.Release {
-		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: k.sumRange(ulo, uhi), Sensitivity: d, Choice: k.choice(p), Grid: mechanism.Grid{Step: step}}
+	step, _ := a.Step.Float64()
+	i, isNew := k.release("sum "+query.Key(a.SQL)+" "+query.Key(condition), func() mechanism.Release {
+		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: k.sumRange(ulo, uhi), Sensitivity: d, Groups: k.touched(), Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}}
 	})
 	if isNew {
-		k.Measurements = append(k.Measurements, Measurement{Release: i, row: ofArgument(m, 1, 0), Where: condition, lo: ulo, Hi: uhi})
+		k.Measurements = append(k.Measurements, Measurement{Release: i, row: ofArgument(a.Measure, 1, 0), Where: condition, lo: ulo, Hi: uhi, Total: true, byRows: d == bounds.WideMul(max(bounds.Abs(a.Lo), bounds.Abs(a.Hi)), k.Source.MaxRowsPerUnit)})
 	}
 	return i, nil
 }
 
-// halfGrid says that a sum given its count counts halves of an argument's grid step.
-func (k *Block) halfGrid(release int, step *big.Rat) {
-	s, _ := step.Float64()
-	k.Releases[release].Grid = mechanism.Grid{Step: s / 2}
+// touched gives the most groups that the rows of one unit fall into: those beyond its row bound are not taken from a sum.
+func (k *Block) touched() int {
+	switch {
+	case !k.Spread:
+		return 1
+	case k.PicksGroups:
+		return int(k.MaxPartitionsContributed)
+	case k.groups > 0:
+		return int(k.groups)
+	}
+	return MaxKeys
 }

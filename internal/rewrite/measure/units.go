@@ -1,0 +1,185 @@
+package measure
+
+import (
+	"fmt"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/release"
+)
+
+// units bounds what each unit adds to all groups together, where nothing proves it (docs/privacy.md P11, P12). Its query has a row for each
+// unit in each group, with the integers s1… of ms and, where a unit may have more rows than it counts with, the rows that they are of.
+type units struct {
+	*builder
+	ms      []release.Measurement
+	counted query.Scalar // condition of the rows that count against the bound
+	weighed bool         // a unit may have more such rows than it counts with
+	totals  []int        // measurements whose magnitudes have to be added up over the unit's groups
+}
+
+// groupsOfUnits gives what groupsOf does where a unit may have several rows.
+func (t *builder) groupsOfUnits(ms []release.Measurement) query.Query {
+	u := &units{builder: t, ms: ms}
+	u.plan()
+	rows := ms
+	if u.weighed {
+		rows = append(rows[:len(rows):len(rows)], release.Measurement{Where: u.counted})
+	}
+	from := t.numbered(t.aggregated(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), "s", rows), append([]string{"u"}, numbered("s", len(rows))...))
+	columns := append(append([]string{"u"}, t.groupNames()...), numbered("s", len(rows))...)
+	from, where := u.picked(from, columns)
+	if windows := u.windows(); len(windows) > 0 {
+		from = &query.Select{Outputs: append(named(unitsAlias, columns...), windows...), From: &query.Derived{Query: from, As: unitsAlias}, Where: where}
+		where = nil
+	}
+	if u.weighed {
+		kept := append(named(unitsAlias, columns...), query.Output{X: u.kept(), Name: "n_kept"})
+		for _, i := range u.totals {
+			kept = append(kept, named(unitsAlias, total(i))...)
+		}
+		from = &query.Select{Outputs: kept, From: &query.Derived{Query: from, As: unitsAlias}, Where: where}
+		where = nil
+	}
+	outputs := named(unitsAlias, t.groupNames()...)
+	groups := len(outputs)
+	if t.k.Selected {
+		outputs = append(outputs, query.Output{X: u.number(), Name: "n"})
+	}
+	for i := range ms {
+		outputs = append(outputs, query.Output{X: query.F("COALESCE(sum({}), 0)", u.integer(i)), Name: fmt.Sprintf("m%d", i+1)})
+	}
+	return &query.Select{Outputs: outputs, From: &query.Derived{Query: from, As: unitsAlias}, Where: where, Groups: groups}
+}
+
+// plan finds out what has to be bounded. Rows count against the bound if an integer reads them that is bounded by rows.
+func (u *units) plan() {
+	k := u.k
+	var conditions []query.Scalar
+	every := k.Selected
+	for i, m := range u.ms {
+		if m.ByRows {
+			u.weighed = u.weighed || !k.Source.Proven
+			every = every || m.Where == nil
+			conditions = append(conditions, m.Where)
+		}
+		if m.Total && k.Spread && !(k.Source.Proven && m.Proven()) {
+			u.totals = append(u.totals, i)
+		}
+	}
+	u.weighed = u.weighed || k.Selected && k.Spread && !k.Source.Proven
+	if !every && len(conditions) > 0 {
+		u.counted = query.Sorted(conditions)[0]
+		if list := query.Sorted(conditions); len(list) > 1 {
+			u.counted = query.F("({})", query.List{Between: " OR ", Of: list})
+		}
+	}
+}
+
+// picked keeps the groups that a unit counts in, where the policy bounds their number. The condition does it at the next level.
+func (u *units) picked(from query.Query, columns []string) (query.Query, []query.Scalar) {
+	if !u.k.PicksGroups {
+		return from, nil
+	}
+	pick := query.Pick{Partition: []query.Scalar{unitsAlias.Column("u")}, Order: u.pickOrder(unitsAlias)}
+	from = &query.Select{Outputs: append(named(unitsAlias, columns...), query.Output{X: pick, Name: "pick"}), From: &query.Derived{Query: from, As: unitsAlias}}
+	return from, []query.Scalar{query.First{Rank: unitsAlias.Column("pick"), N: u.k.MaxPartitionsContributed}}
+}
+
+// oneByOne is the frame of a running sum. Without it, groups that the order takes for equal would be added at once.
+const oneByOne = query.Raw("ROWS UNBOUNDED PRECEDING")
+
+// windows adds up over the groups of a unit: its rows n_all, those up to a group n_upto, and totals t1….
+func (u *units) windows() []query.Output {
+	if !u.k.Spread {
+		return nil
+	}
+	unit := []query.Scalar{unitsAlias.Column("u")}
+	over := func(x query.Scalar) query.Over {
+		return query.Over{Call: query.F("sum({})", x), Partition: unit}
+	}
+	var out []query.Output
+	if u.weighed {
+		all, upto := over(u.rows()), over(u.rows())
+		upto.Order, upto.Frame = columns(unitsAlias, u.groupNames()), oneByOne
+		out = append(out, query.Output{X: all, Name: "n_all"}, query.Output{X: upto, Name: "n_upto"})
+	}
+	for _, i := range u.totals {
+		var magnitudes []query.Scalar
+		for _, j := range u.ms[i].Together(u.ms, i) {
+			magnitudes = append(magnitudes, query.F("pg_catalog.abs({})", u.column(j)))
+		}
+		out = append(out, query.Output{X: over(query.List{Between: " + ", Of: magnitudes}), Name: total(i)})
+	}
+	return out
+}
+
+// total names the column of the magnitudes of the i-th integer in all groups of a unit.
+func total(i int) string { return fmt.Sprintf("t%d", i+1) }
+
+// column gives the column of the i-th integer; that behind the last is the number of rows that count.
+func (u *units) column(i int) query.Column { return unitsAlias.Column(fmt.Sprintf("s%d", i+1)) }
+
+func (u *units) rows() query.Column { return u.column(len(u.ms)) }
+
+// keptRows is the column of the rows that a unit counts with in a group.
+var keptRows = unitsAlias.Column("n_kept")
+
+// kept counts the rows of a unit in a group as many as it counts with.
+func (u *units) kept() query.UnitRows {
+	of := query.UnitRows{Rows: u.rows(), Most: u.k.Source.MaxRowsPerUnit, Hash: u.phase()}
+	if u.k.Spread {
+		of.All, of.Upto = unitsAlias.Column("n_all"), unitsAlias.Column("n_upto")
+	}
+	return of
+}
+
+// phase prints a whole number ≥ 0 that the unit alone decides.
+func (u *units) phase() query.Scalar {
+	hash := u.hashed("hashtextextended", query.F("{}::pg_catalog.text", unitsAlias.Column("u")))
+	return query.F("({} & 9223372036854775807)::pg_catalog.numeric", hash)
+}
+
+// number counts the units of a group: those that count there.
+func (u *units) number() query.Scalar {
+	if !u.weighed || !u.k.Spread {
+		return query.Raw("count(*)")
+	}
+	return query.Aggregate{Call: query.Raw("count(*)"), Where: query.F("{} > 0", keptRows)}
+}
+
+// byRows prints the i-th integer of a unit in a group as of the rows that it counts with. A sum given its count is reduced as that count is,
+// so that a mean of the unit's rows stays what it is.
+func (u *units) byRows(i int) query.Scalar {
+	m := &u.ms[i]
+	if m.CountsRows(u.counted) {
+		return keptRows
+	}
+	share := query.UnitShare{X: u.column(i), Rows: u.rows(), Kept: keptRows, Hash: u.phase()}
+	if count, ok := m.Given(u.ms); ok {
+		share.Rows, share.Kept = u.column(count), u.byRows(count)
+	}
+	return share
+}
+
+// integer prints the bounded i-th integer of a unit in a group.
+func (u *units) integer(i int) query.Scalar {
+	m := u.ms[i]
+	x := query.Scalar(u.column(i))
+	if u.weighed && m.ByRows {
+		x = u.byRows(i)
+	}
+	switch {
+	case m.Once:
+		return m.Clamped(x)
+	case u.k.Spread && m.Total:
+		for _, j := range u.totals {
+			if j == i {
+				return query.UnitTotal{X: x, Total: unitsAlias.Column(total(i)), Most: m.Most()}
+			}
+		}
+		return m.Clamped(x)
+	case u.weighed && m.ByRows && !m.Total:
+		return x
+	}
+	return m.Clamped(x)
+}
