@@ -25,6 +25,55 @@ func widerUnitClamp(x query.Scalar) query.Scalar {
 	return x
 }
 
+// noWindow lets a unit count with all its rows, and its magnitudes add up to anything.
+func noWindow(x query.Scalar) query.Scalar {
+	switch v := x.(type) {
+	case query.UnitRows:
+		return v.Rows
+	case query.UnitTotal:
+		return v.X
+	}
+	return x
+}
+
+// boundInside bounds a unit in each of its groups by itself, as if below the join with the groups.
+func boundInside(x query.Scalar) query.Scalar {
+	switch v := x.(type) {
+	case query.UnitRows:
+		if v.All != nil {
+			v.Upto, v.All = nil, nil
+			return v
+		}
+	case query.UnitTotal:
+		return query.UnitClamp{X: v.X, Lo: -v.Most, Hi: v.Most}
+	}
+	return x
+}
+
+// roundedUp rounds what a unit has in each of its groups away from 0.
+func roundedUp(x query.Scalar) query.Scalar {
+	switch v := x.(type) {
+	case query.UnitRows:
+		if v.All != nil {
+			return query.F("CASE WHEN {} <= {} THEN {} ELSE ceil({} * {}::numeric / {})::int8 END", v.All, v.Most, v.Rows, v.Rows, v.Most, v.All)
+		}
+	case query.UnitTotal:
+		return query.F("CASE WHEN {} <= {} THEN {} ELSE ({} * {}::numeric / {} + sign({}))::int8 END", v.Total, v.Most, v.X, v.X, v.Most, v.Total, v.X)
+	}
+	return x
+}
+
+// perGroup adds up over one group of a unit what it has to add up over all.
+func perGroup(x query.Scalar) query.Scalar {
+	if o, ok := x.(query.Over); ok && len(o.Partition) == 1 && strings.HasPrefix(query.Key(o.Call), "sum(") {
+		if c, ok := o.Partition[0].(query.Column); ok && c.Of.Label == "u" {
+			o.Partition, o.Order = append(slices.Clone(o.Partition), c.Of.Column("s1")), nil
+			return o
+		}
+	}
+	return x
+}
+
 // ofRow says that a clamp is not the one that keeps totals within 2^62, which no database of the tests reaches.
 func ofRow(x query.Scalar) (query.Clamp, bool) {
 	c, ok := x.(query.Clamp)

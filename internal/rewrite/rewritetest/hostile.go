@@ -123,7 +123,7 @@ func (h *hostile) patient(id int64) {
 }
 
 func (h *hostile) visits(id int64) {
-	for range h.choose(0, 1, 4, 9, 30) {
+	for range h.choose(0, 1, 4, 9, 40) { // up to ten times what the policy lets a unit have
 		h.visit++
 		h.insert("visits", h.visit, h.unit(id), h.ward(), h.date(), h.money(), h.pick("0", "60", "-10", "5", "30", "-2147483648", "2147483647"), h.stamp(), h.pick("true", "false"))
 		for range h.choose(0, 0, 1, 12) {
