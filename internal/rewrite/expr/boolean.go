@@ -98,11 +98,18 @@ func (b *builder) nullTest(n *pg_query.NullTest) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &call{args: []*Expr{x}, loc: int(n.Location), tmpl: "({0} IS NULL)", text: x.Text() + " IS NULL"}
 	negated := n.Nulltesttype == pg_query.NullTestType_IS_NOT_NULL
 	if !negated && n.Nulltesttype != pg_query.NullTestType_IS_NULL {
 		return nil, Refuse(int(n.Location), "this test of NULL is not supported", "")
 	}
+	return nullness(x, negated, int(n.Location)), nil
+}
+
+// NotNull is the condition e IS NOT NULL.
+func NotNull(e *Expr) *Expr { return nullness(e, true, e.location) }
+
+func nullness(x *Expr, negated bool, loc int) *Expr {
+	c := &call{args: []*Expr{x}, loc: loc, tmpl: "({0} IS NULL)", text: x.Text() + " IS NULL"}
 	if negated {
 		c.tmpl, c.text = "({0} IS NOT NULL)", x.Text()+" IS NOT NULL"
 	}
@@ -114,7 +121,7 @@ func (b *builder) nullTest(n *pg_query.NullTest) (*Expr, error) {
 			e.test = &test{kind: testNot, args: []*test{e.test}}
 		}
 	}
-	return e, nil
+	return e
 }
 
 var booleanTests = map[pg_query.BoolTestType]string{

@@ -215,6 +215,9 @@ func (b *builder) variadic(name string, nodes []*pg_query.Node, loc int) (*call,
 	return &call{args: all, loc: loc, tmpl: name + "(" + strings.Join(parts, ", ") + ")", text: cut(name + "(" + strings.Join(texts, ", ") + ")")}, all, nil
 }
 
+// collateTemplate begins what prints a COLLATE.
+const collateTemplate = "({0} COLLATE "
+
 // collate accepts the collations that every database has and whose order is that of bytes.
 func (b *builder) collate(n *pg_query.CollateClause) (*Expr, error) {
 	loc := int(n.Location)
@@ -239,7 +242,7 @@ func (b *builder) collate(n *pg_query.CollateClause) (*Expr, error) {
 	}
 	x = x.relabelled()
 	quoted := `pg_catalog."` + name + `"`
-	c := &call{args: []*Expr{x}, loc: loc, text: x.Text() + ` COLLATE "` + name + `"`, tmpl: "({0} COLLATE " + quoted + ")"}
+	c := &call{args: []*Expr{x}, loc: loc, text: x.Text() + ` COLLATE "` + name + `"`, tmpl: collateTemplate + quoted + ")"}
 	e := c.result(x.typ)
 	e.typmod, e.typeName, e.maxLen, e.collation = x.typmod, x.typeName, x.maxLen, quoted
 	return e, nil

@@ -1,0 +1,244 @@
+package expr
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
+
+// claim is what has to hold of a row where a condition has a given sense. It may say less than the condition, and never more.
+type claim struct {
+	facts   map[string]valueSet // of expressions, by their SQL: the row has one of these values
+	choices [][]*claim          // of each list, one holds
+	never   bool                // no row fulfils it
+}
+
+// fact is a claim about one expression.
+func fact(key string, s valueSet) *claim {
+	return &claim{facts: map[string]valueSet{key: s}, never: s.empty()}
+}
+
+var (
+	nothingKnown = &claim{}
+	impossible   = &claim{never: true}
+)
+
+// conjunction claims everything that the parts claim.
+func conjunction(parts ...*claim) *claim {
+	out := &claim{facts: map[string]valueSet{}}
+	for _, p := range parts {
+		out.never = out.never || p.never
+		out.choices = append(out.choices, p.choices...)
+		for key, s := range p.facts {
+			if old, ok := out.facts[key]; ok {
+				s = old.intersect(s)
+			}
+			out.facts[key] = s
+			out.never = out.never || s.empty()
+		}
+	}
+	return out
+}
+
+// disjunction claims that one of the parts holds.
+func disjunction(parts ...*claim) *claim {
+	parts = slices.DeleteFunc(parts, func(p *claim) bool { return p.never })
+	switch {
+	case len(parts) == 0:
+		return impossible
+	case len(parts) == 1:
+		return parts[0]
+	case slices.ContainsFunc(parts, func(p *claim) bool { return len(p.facts) == 0 && len(p.choices) == 0 }):
+		return nothingKnown
+	}
+	out := &claim{facts: map[string]valueSet{}}
+	exact := true
+	for key := range parts[0].facts {
+		var union valueSet
+		inAll := true
+		for _, p := range parts {
+			s, ok := p.facts[key]
+			inAll = inAll && ok
+			union.segments, union.null = append(union.segments, s.segments...), union.null || s.null
+		}
+		if inAll {
+			out.facts[key] = valueSet{segments: joined(union.segments), null: union.null}
+		}
+	}
+	for _, p := range parts {
+		exact = exact && len(p.choices) == 0 && len(p.facts) == 1 && len(out.facts) == 1
+	}
+	if !exact {
+		out.choices = [][]*claim{parts}
+	}
+	return out
+}
+
+// claims reads conditions.
+type claims struct {
+	key       func(query.Scalar) string // equal for what is the same in every row
+	left      int                       // nodes that may still be read or printed; beyond, nothing is known
+	trustNull bool                      // what the schema says is never NULL is not
+}
+
+// of gives what a condition of known sense claims.
+func (c *claims) of(e *Expr, s sense) *claim {
+	if c.left--; c.left < 0 {
+		return nothingKnown
+	}
+	if e.op == "AND" || e.op == "OR" {
+		parts := make([]*claim, len(e.args))
+		for i, a := range e.args {
+			parts[i] = c.of(a, s)
+		}
+		if (e.op == "AND") == (s == isTrue || s == notFalse) {
+			return conjunction(parts...)
+		}
+		return disjunction(parts...)
+	}
+	holds, fails := s == isTrue || s == notFalse, s == isFalse || s == notTrue
+	switch {
+	case e.op == "NOT":
+		return c.of(e.args[0], s.negated())
+	case comparisons[e.op].not != "":
+		return c.comparison(e, s)
+	case e.elementwise != "":
+		return c.membership(e, s)
+	case e.tmpl == "({0} IS TRUE)" && holds, e.tmpl == "({0} IS NOT TRUE)" && fails:
+		return c.of(e.args[0], isTrue)
+	case e.tmpl == "({0} IS TRUE)", e.tmpl == "({0} IS NOT TRUE)":
+		return c.of(e.args[0], notTrue)
+	case e.tmpl == "({0} IS FALSE)" && holds, e.tmpl == "({0} IS NOT FALSE)" && fails:
+		return c.of(e.args[0], isFalse)
+	case e.tmpl == "({0} IS FALSE)", e.tmpl == "({0} IS NOT FALSE)":
+		return c.of(e.args[0], notFalse)
+	case e.tmpl == "({0} IS NULL)" && holds, e.tmpl == "({0} IS NOT NULL)" && fails, e.tmpl == "({0} IS UNKNOWN)" && holds, e.tmpl == "({0} IS NOT UNKNOWN)" && fails:
+		return c.null(e.args[0])
+	case e.tmpl == "({0} IS NULL)", e.tmpl == "({0} IS NOT NULL)", e.tmpl == "({0} IS UNKNOWN)", e.tmpl == "({0} IS NOT UNKNOWN)":
+		return c.notNull(e.args[0])
+	case e.tmpl == "({0} IS NOT DISTINCT FROM {1})":
+		return c.same(e.args[0], e.args[1], holds)
+	case e.tmpl == "({0} IS DISTINCT FROM {1})":
+		return c.same(e.args[0], e.args[1], fails)
+	case fixed(e):
+		return constantClaim(e, s)
+	}
+	return c.opaque(e, s)
+}
+
+// opaque claims of a condition that is not looked into what it is itself.
+func (c *claims) opaque(e *Expr, s sense) *claim {
+	if strings.HasPrefix(e.tmpl, "({0} OPERATOR(pg_catalog.!~") && e.elementwise == "" { // NOT LIKE: each has its negator
+		positive := *e
+		positive.tmpl = strings.Replace(e.tmpl, "!~", "~", 1)
+		return c.opaque(&positive, s.negated())
+	}
+	null := s == notTrue || s == notFalse
+	itself := fact(c.textOf(e), valueSet{segments: asNumber(s == isTrue || s == notFalse), null: null && c.mayBeNull(e)})
+	if null {
+		return itself
+	}
+	return conjunction(itself, c.operandsNotNull(e))
+}
+
+func (c *claims) mayBeNull(e *Expr) bool { return e.nullable || !c.trustNull }
+
+// asNumber gives a boolean as a number: 0 is false.
+func asNumber(b bool) []segment { return comparedSet("=", numberPoint(rat(int64(btoi(b)))), true) }
+
+// fixed says that the value of an expression is known.
+func fixed(e *Expr) bool { return e.value != nil && e.value.items == nil && !e.provisional }
+
+// constantClaim gives what a boolean constant claims.
+func constantClaim(e *Expr, s sense) *claim {
+	text := "NULL"
+	if e.value.text != nil {
+		text = *e.value.text
+	}
+	if map[sense]bool{isTrue: text == "true", isFalse: text == "false", notTrue: text != "true", notFalse: text != "false"}[s] {
+		return nothingKnown
+	}
+	return impossible
+}
+
+// textOf identifies an expression.
+func (c *claims) textOf(e *Expr) string {
+	if e.col != nil && !e.clamp {
+		return c.key(e.col.Ref)
+	}
+	c.left -= e.weigh()
+	return c.key(e.SQL())
+}
+
+// subject finds what e is the value of: through casts that keep values and their order, and through the clamp of a column. before takes a
+// set of values of e back to those of the subject.
+func (c *claims) subject(e *Expr) (key string, base *Expr, before func(valueSet) valueSet) {
+	for e.exactCast() {
+		e = e.args[0]
+	}
+	if e.col != nil && e.clamp && !e.flush && e.typ != pgtype.IntervalOID {
+		return c.key(e.col.Ref), e, func(s valueSet) valueSet { return s.beforeClamp(e.bounds) }
+	}
+	return c.textOf(e), e, func(s valueSet) valueSet { return s }
+}
+
+// whole says that an expression has whole numbers only.
+func (e *Expr) whole() bool {
+	return pgresolve.IsInt(e.baseType()) || e.baseType() == pgtype.DateOID || e.isEnum()
+}
+
+// null claims that an expression is NULL.
+func (c *claims) null(e *Expr) *claim {
+	if e.baseType() == pgtype.BoolOID {
+		return conjunction(c.of(e, notTrue), c.of(e, notFalse))
+	}
+	key, _, _ := c.subject(e)
+	return fact(key, valueSet{null: c.mayBeNull(e)})
+}
+
+// notNull claims that an expression is not NULL, and so are the operands of what is NULL where one of them is.
+func (c *claims) notNull(e *Expr) *claim {
+	if c.left--; c.left < 0 {
+		return nothingKnown
+	}
+	if e.baseType() == pgtype.BoolOID && !fixed(e) && e.col == nil {
+		return disjunction(c.of(e, isTrue), c.of(e, isFalse))
+	}
+	if fixed(e) {
+		return nothingKnown
+	}
+	key, base, _ := c.subject(e)
+	return conjunction(fact(key, everything(false)), c.operandsNotNull(base))
+}
+
+// operandsNotNull claims that no operand is NULL of an operation that is not NULL.
+func (c *claims) operandsNotNull(e *Expr) *claim {
+	if !e.strict() {
+		return nothingKnown
+	}
+	var parts []*claim
+	for _, a := range e.args {
+		parts = append(parts, c.notNull(a))
+	}
+	return conjunction(parts...)
+}
+
+// lax are the functions that may give a value where an operand is NULL.
+var lax = []string{"concat", "concat_ws", "num_nulls", "num_nonnulls", "overlaps"}
+
+// strict says that the operation is NULL wherever an operand is. Of pg_catalog's operators and functions all are that have a rule, but
+// lax ones.
+func (e *Expr) strict() bool {
+	if e.elementwise != "" || e.col != nil || e.verbatim != nil {
+		return false
+	}
+	if name, ok := strings.CutPrefix(e.tmpl, "pg_catalog."); ok {
+		name, _, _ = strings.Cut(name, "(")
+		return !slices.Contains(lax, name)
+	}
+	return e.tmpl == castTemplate || strings.HasPrefix(e.tmpl, collateTemplate) || strings.HasPrefix(e.tmpl, "({0} OPERATOR(pg_catalog.") || strings.HasPrefix(e.tmpl, "(OPERATOR(pg_catalog.")
+}
