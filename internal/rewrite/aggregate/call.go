@@ -36,6 +36,7 @@ type Call struct {
 	Descending bool
 	Type       uint32
 	Location   int
+	Zero       bool // a sum of ELSE 0: over no row that counts it is 0, not NULL
 }
 
 var synonyms = map[string]string{"every": "bool_and", "variance": "var_samp", "stddev": "stddev_samp"}
@@ -46,8 +47,8 @@ var valueAggregates = map[string]bool{
 	"any_value": true, "range_agg": true, "range_intersect_agg": true,
 }
 
-// NewCall types an aggregate call over the rows of sc.
-func NewCall(b *relation.Base, f *pg_query.FuncCall, sc Scope) (*Call, error) {
+// NewUnitCall types an aggregate call over the rows of sc, as it is written.
+func NewUnitCall(b *relation.Base, f *pg_query.FuncCall, sc Scope) (*Call, error) {
 	node := &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: f}}
 	c := &Call{Name: sqltree.FunctionName(f), Distinct: f.AggDistinct, Star: f.AggStar, Location: int(f.Location)}
 	if s := synonyms[c.Name]; s != "" {

@@ -165,7 +165,7 @@ func (b *Binder) addAggregates(c *AggregateSplitter, d *relation.Derived, sc *Sc
 		add = aggregate.AddPublicAggregate
 	}
 	for i, f := range c.Calls {
-		call, err := aggregate.NewCall(b.Base, f, sc)
+		call, err := aggregate.NewUnitCall(b.Base, f, sc)
 		if err != nil {
 			return err
 		}

@@ -165,7 +165,7 @@ func (w *windowBinder) value(f *pg_query.FuncCall, win *window, node *pg_query.N
 	case "lag", "lead", "first_value", "last_value", "nth_value":
 		return w.rowOf(f, win, node)
 	}
-	c, err := aggregate.NewCall(w.b.Base, f, w.sc)
+	c, err := aggregate.NewUnitCall(w.b.Base, f, w.sc)
 	if err != nil {
 		return nil, nil, err
 	}
