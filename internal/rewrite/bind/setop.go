@@ -40,6 +40,9 @@ func (b *Binder) setOperation(s *pg_query.SelectStmt, e *Env) (*relation.Relatio
 	if err != nil {
 		return nil, err
 	}
+	if s.Op == pg_query.SetOperation_SETOP_UNION && out.Private() && out.MaxRowsPerUnit == 1 && out.Proven {
+		out.SetOneRowPerUnit()
+	}
 	if len(out.UnitColumns) == 0 && l.Private() && !(s.All && s.Op == pg_query.SetOperation_SETOP_UNION) {
 		return nil, b.Refuse(pgerr.FeatureNotSupported, sqltree.FirstTarget(s), word+" compares rows of different persons",
 			fmt.Sprintf("Select the %s at the same place on both sides, or write UNION ALL.", l.UnitName))

@@ -153,8 +153,11 @@ func (d *Derived) output(sql query.Scalar) query.Scalar {
 // Table names the subselect in expressions that the binder makes itself.
 func (d *Derived) Table() string { return fmt.Sprintf("t%d", d.Alias.ID) }
 
-// Relation prints the subselect.
+// Relation prints the subselect, which has a row for each of its source.
 func (d *Derived) Relation() *Relation {
+	if d.Source.Private() {
+		d.Result.branches = d.Source.parts()
+	}
 	for _, set := range d.Source.Unique {
 		var cols []*Column
 		for _, c := range set.Columns {

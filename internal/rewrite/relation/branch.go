@@ -1,0 +1,105 @@
+package relation
+
+import (
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
+
+// branch is a part of a UNION ALL. One that scans a table has rows of that table, each at most once, and those fulfil its conditions.
+type branch struct {
+	rows   int64 // of one unit
+	proven bool
+
+	table       policy.Name // scanned; zero: no more is known
+	as          *query.Alias
+	tableRows   int64 // of one unit in the whole table
+	tableProven bool
+	conditions  []*expr.Expr // that read columns of the scan alone
+}
+
+// scanned notes that the relation is a scan of a table. What is read of a foreign table is not known to be the table's own rows, compared
+// by the rules of the declared types.
+func (r *Relation) scanned(t *policy.Table, as *query.Alias, foreign bool) {
+	if r.Private() && !foreign {
+		r.branches = []branch{{table: t.Name, as: as, tableRows: r.MaxRowsPerUnit, tableProven: r.Proven}}
+	}
+}
+
+// parts gives the branches that the relation's rows are of.
+func (r *Relation) parts() []branch {
+	switch len(r.branches) {
+	case 0:
+		return []branch{{rows: r.MaxRowsPerUnit, proven: r.Proven}}
+	case 1:
+		one := r.branches[0]
+		one.rows, one.proven = r.MaxRowsPerUnit, r.Proven
+		one.conditions = slices.Clone(one.conditions)
+		for _, c := range r.Conditions {
+			if one.reads(c) {
+				one.conditions = append(one.conditions, c)
+			}
+		}
+		return []branch{one}
+	}
+	return r.branches
+}
+
+// reads says that a condition reads columns of the scan and nothing else.
+func (b *branch) reads(c *expr.Expr) bool {
+	own := func(x *expr.Column) bool {
+		ref, ok := x.Ref.(query.Column)
+		return ok && ref.Of == b.as
+	}
+	return !c.HasSubquery() && !slices.ContainsFunc(c.Columns(), func(x *expr.Column) bool { return !own(x) })
+}
+
+// excludes says that no row of a table is in both branches.
+func (b *branch) excludes(o *branch) bool {
+	return b.as != nil && o.as != nil && b.table == o.table && expr.DisjointScans(expr.And(b.conditions...), expr.And(o.conditions...))
+}
+
+// boundOf bounds the rows that all branches have of one unit. Branches that exclude each other have, together, rows of their table each at
+// most once: no more than the table has, and proven if that is (docs/privacy.md P8).
+func boundOf(branches []branch) (rows int64, proven bool) {
+	var groups [][]branch
+	for _, b := range branches {
+		i := slices.IndexFunc(groups, func(g []branch) bool {
+			return !slices.ContainsFunc(g, func(o branch) bool { return !b.excludes(&o) })
+		})
+		if i < 0 {
+			groups = append(groups, []branch{b})
+		} else {
+			groups[i] = append(groups[i], b)
+		}
+	}
+	proven = true
+	for i, g := range groups {
+		sum, all := g[0].rows, g[0].proven
+		for _, b := range g[1:] {
+			sum, all = saturatingAdd(sum, b.rows), all && b.proven
+		}
+		if t := g[0]; len(g) > 1 && t.tableRows < sum && (t.tableProven || !all) {
+			sum, all = t.tableRows, t.tableProven
+		}
+		if i > 0 {
+			sum = saturatingAdd(rows, sum)
+		}
+		rows, proven = sum, proven && all
+	}
+	return rows, proven
+}
+
+// unite makes the relation the UNION ALL of two, as far as rows of one unit go.
+func (r *Relation) unite(a, b *Relation) {
+	r.MaxRowsPerUnit, r.Proven = saturatingAdd(a.MaxRowsPerUnit, b.MaxRowsPerUnit), a.Proven && b.Proven
+	if !a.Private() {
+		return
+	}
+	r.branches = slices.Concat(a.parts(), b.parts())
+	if rows, proven := boundOf(r.branches); rows < r.MaxRowsPerUnit && (proven || !r.Proven) {
+		r.MaxRowsPerUnit, r.Proven = rows, proven
+	}
+}
