@@ -60,9 +60,7 @@ func (b *planning) printBlocks(p *Plan) []int {
 			if k.PicksGroups {
 				block.Picked = k.MaxPartitionsContributed
 			}
-			if !k.Source.Proven {
-				block.Rows = k.Source.MaxRowsPerUnit
-			}
+			block.Rows, block.LeftOut = k.LeftOut()
 			if totals, releases := measure.Integers(b.Base, k); totals != nil {
 				block.Measure, block.Measured = query.Print(totals), releases
 			}
@@ -84,7 +82,24 @@ func (b *planning) printBlocks(p *Plan) []int {
 		seen[key], index[i] = len(p.Blocks), len(p.Blocks)
 		p.Blocks = append(p.Blocks, block)
 	}
+	numberLayers(p.Blocks)
 	return index
+}
+
+// numberLayers numbers the layers of the statement: blocks number theirs from 1 each.
+func numberLayers(blocks []Block) {
+	before := 0
+	for i := range blocks {
+		most := before
+		releases := slices.Clone(blocks[i].Releases)
+		for j := range releases {
+			if releases[j].Layer > 0 {
+				releases[j].Layer += before
+				most = max(most, releases[j].Layer)
+			}
+		}
+		blocks[i].Releases, before = releases, most
+	}
 }
 
 // verifyPlan holds every query for main to its block.

@@ -146,8 +146,7 @@ func declared(t *testing.T, conn *pgx.Conn, sql string) float64 {
 	}
 	var plans []struct {
 		Releases []struct {
-			Sensitivity float64 `json:"sensitivity"`
-			Groups      float64 `json:"groups_per_unit"`
+			Total float64 `json:"total"`
 		} `json:"releases"`
 	}
 	if err := json.Unmarshal(results[0].Rows[0][0], &plans); err != nil {
@@ -156,7 +155,7 @@ func declared(t *testing.T, conn *pgx.Conn, sql string) float64 {
 	if len(plans) != 1 || len(plans[0].Releases) != 1 {
 		t.Fatalf("%s: %d plans, want one release", sql, len(plans))
 	}
-	return plans[0].Releases[0].Sensitivity * plans[0].Releases[0].Groups
+	return plans[0].Releases[0].Total
 }
 
 // TestLiteralsThatLookLikeAliases: the measure query's aliases are t1, t2…; a name that looks like one is a name.

@@ -209,8 +209,7 @@ func promised(t *testing.T, dsn string, q question, format int16) float64 {
 	}
 	var plans []struct {
 		Releases []struct {
-			Sensitivity float64 `json:"sensitivity"`
-			Groups      float64 `json:"groups_per_unit"`
+			Total float64 `json:"total"`
 		} `json:"releases"`
 	}
 	if err := json.Unmarshal(rows[0][0], &plans); err != nil {
@@ -219,7 +218,7 @@ func promised(t *testing.T, dsn string, q question, format int16) float64 {
 	sum := 0.0
 	for _, plan := range plans {
 		for _, r := range plan.Releases {
-			sum += r.Sensitivity * r.Groups
+			sum += r.Total
 		}
 	}
 	return sum

@@ -45,7 +45,10 @@ type charge struct {
 	Name        string
 	Kind        string
 	Sensitivity int64
+	Total       int64
 	Groups      int `json:"groups_per_unit"`
+	Row         int64
+	Layer       int
 }
 
 // texts are the measure queries of a block, in the order in which they run.

@@ -145,39 +145,63 @@ func (b block) neighbours(x, y *exact) error {
 		}
 	}
 	if b.Selection != nil {
-		one := charge{Name: "the number of units", Sensitivity: 1, Groups: b.Selection.Groups}
-		if err := one.covers(groups, func(g string) int64 { return distance(x.units[g], y.units[g]) }); err != nil {
+		if _, err := b.Selection.covers(groups, func(g string) int64 { return distance(x.units[g], y.units[g]) }); err != nil {
 			return err
 		}
 	}
+	rows, mostRows := map[string]int64{}, int64(0)
+	layers := map[int]float64{}
 	for i, r := range b.Releases {
 		moved := func(g string) int64 { return distance(x.values[g][i], y.values[g][i]) }
 		if r.Kind == "quantile" {
 			moved = func(g string) int64 { return rowsMoved(int64(i), x.bins[g], y.bins[g]) }
 		}
-		if err := r.covers(groups, moved); err != nil {
+		total, err := r.covers(groups, moved)
+		if err != nil {
 			return err
 		}
+		if r.Layer > 0 {
+			if layers[r.Layer] += float64(total) / float64(r.Total); layers[r.Layer] > 1+1e-9 {
+				return fmt.Errorf("the releases of layer %d move by %g of what is charged for one of them", r.Layer, layers[r.Layer])
+			}
+		}
+		if r.Row > 0 {
+			mostRows = r.Total / r.Row
+			for g := range groups {
+				rows[g] = max(rows[g], (moved(g)+r.Row-1)/r.Row)
+			}
+		}
+	}
+	all := int64(0)
+	for _, n := range rows {
+		all += n
+	}
+	if all > mostRows {
+		return fmt.Errorf("what rows bound moves as by %d rows in all groups; charged: %d", all, mostRows)
 	}
 	return nil
 }
 
-// covers says how a release moves further, or in more groups, than was charged.
-func (c charge) covers(groups map[string]bool, moved func(string) int64) error {
+// covers says how a release moves further, or in more groups, than was charged; and by how much it moves all groups together.
+func (c charge) covers(groups map[string]bool, moved func(string) int64) (total int64, err error) {
 	n := 0
 	for g := range groups {
 		d := moved(g)
 		if d > c.Sensitivity {
-			return fmt.Errorf("%s moves by %d in group %s; charged: %d", c.Name, d, g, c.Sensitivity)
+			return 0, fmt.Errorf("%s moves by %d in group %s; charged: %d", c.Name, d, g, c.Sensitivity)
 		}
 		if d > 0 {
 			n++
 		}
+		total += d
 	}
-	if n > c.Groups {
-		return fmt.Errorf("%s moves in %d groups; charged: %d", c.Name, n, c.Groups)
+	switch {
+	case n > c.Groups:
+		return 0, fmt.Errorf("%s moves in %d groups; charged: %d", c.Name, n, c.Groups)
+	case total > c.Total:
+		return 0, fmt.Errorf("%s moves by %d in all groups; charged: %d", c.Name, total, c.Total)
 	}
-	return nil
+	return total, nil
 }
 
 func distance(a, b int64) int64 { return max(a, b) - min(a, b) }

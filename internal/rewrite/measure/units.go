@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
@@ -33,9 +34,12 @@ func (t *builder) groupsOfUnits(ms []release.Measurement) query.Query {
 		where = nil
 	}
 	if u.weighed {
-		kept := append(named(unitsAlias, columns...), query.Output{X: u.kept(), Name: "n_kept"})
+		// The planner merges this level into the next, so that only those units are hashed that have too many rows.
+		kept := append(named(unitsAlias, columns...), query.Output{X: u.kept(), Name: "n_kept"}, query.Output{X: u.hash(), Name: "h"})
 		for _, i := range u.totals {
-			kept = append(kept, named(unitsAlias, total(i))...)
+			if t.k.Spread {
+				kept = append(kept, named(unitsAlias, total(i))...)
+			}
 		}
 		from = &query.Select{Outputs: kept, From: &query.Derived{Query: from, As: unitsAlias}, Where: where}
 		where = nil
@@ -62,7 +66,8 @@ func (u *units) plan() {
 			every = every || m.Where == nil
 			conditions = append(conditions, m.Where)
 		}
-		if m.Total && k.Spread && !(k.Source.Proven && m.Proven()) {
+		shared := len(release.Together(u.ms, i)) > 1
+		if m.Total && (k.Spread || shared) && !(k.Source.Proven && m.Proven()) {
 			u.totals = append(u.totals, i)
 		}
 	}
@@ -104,13 +109,18 @@ func (u *units) windows() []query.Output {
 		out = append(out, query.Output{X: all, Name: "n_all"}, query.Output{X: upto, Name: "n_upto"})
 	}
 	for _, i := range u.totals {
-		var magnitudes []query.Scalar
-		for _, j := range u.ms[i].Together(u.ms, i) {
-			magnitudes = append(magnitudes, query.F("pg_catalog.abs({})", u.column(j)))
-		}
-		out = append(out, query.Output{X: over(query.List{Between: " + ", Of: magnitudes}), Name: total(i)})
+		out = append(out, query.Output{X: over(u.magnitudes(i)), Name: total(i)})
 	}
 	return out
+}
+
+// magnitudes adds up what the bound on the i-th integer of a unit holds for, in one group.
+func (u *units) magnitudes(i int) query.Scalar {
+	var all []query.Scalar
+	for _, j := range release.Together(u.ms, i) {
+		all = append(all, query.F("pg_catalog.abs({})", u.column(j)))
+	}
+	return query.List{Between: " + ", Of: all}
 }
 
 // total names the column of the magnitudes of the i-th integer in all groups of a unit.
@@ -126,15 +136,15 @@ var keptRows = unitsAlias.Column("n_kept")
 
 // kept counts the rows of a unit in a group as many as it counts with.
 func (u *units) kept() query.UnitRows {
-	of := query.UnitRows{Rows: u.rows(), Most: u.k.Source.MaxRowsPerUnit, Hash: u.phase()}
+	of := query.UnitRows{Rows: u.rows(), Most: u.k.Source.MaxRowsPerUnit, Hash: u.hash()}
 	if u.k.Spread {
 		of.All, of.Upto = unitsAlias.Column("n_all"), unitsAlias.Column("n_upto")
 	}
 	return of
 }
 
-// phase prints a whole number ≥ 0 that the unit alone decides.
-func (u *units) phase() query.Scalar {
+// hash prints a whole number ≥ 0 that the unit alone decides.
+func (u *units) hash() query.Scalar {
 	hash := u.hashed("hashtextextended", query.F("{}::pg_catalog.text", unitsAlias.Column("u")))
 	return query.F("({} & 9223372036854775807)::pg_catalog.numeric", hash)
 }
@@ -154,7 +164,12 @@ func (u *units) byRows(i int) query.Scalar {
 	if m.CountsRows(u.counted) {
 		return keptRows
 	}
-	share := query.UnitShare{X: u.column(i), Rows: u.rows(), Kept: keptRows, Hash: u.phase()}
+	share := query.UnitShare{X: u.column(i), Rows: u.rows(), Kept: keptRows, Hash: unitsAlias.Column("h")}
+	for _, j := range release.Together(u.ms, i) {
+		if j < i && !m.Total && m.Counts() {
+			share.Before = append(share.Before, u.column(j))
+		}
+	}
 	if count, ok := m.Given(u.ms); ok {
 		share.Rows, share.Kept = u.column(count), u.byRows(count)
 	}
@@ -169,16 +184,13 @@ func (u *units) integer(i int) query.Scalar {
 		x = u.byRows(i)
 	}
 	switch {
-	case m.Once:
-		return m.Clamped(x)
-	case u.k.Spread && m.Total:
-		for _, j := range u.totals {
-			if j == i {
-				return query.UnitTotal{X: x, Total: unitsAlias.Column(total(i)), Most: m.Most()}
-			}
+	case slices.Contains(u.totals, i):
+		total := query.Scalar(unitsAlias.Column(total(i)))
+		if !u.k.Spread {
+			total = u.magnitudes(i)
 		}
-		return m.Clamped(x)
-	case u.weighed && m.ByRows && !m.Total:
+		return query.UnitTotal{X: x, Total: total, Most: m.Most()}
+	case u.weighed && m.ByRows && !m.Total && !m.Once:
 		return x
 	}
 	return m.Clamped(x)

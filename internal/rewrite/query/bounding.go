@@ -35,16 +35,25 @@ func (r UnitRows) write(w *writer) {
 }
 
 // UnitShare reduces an integer of one unit in one group as a number of rows that it is of is reduced there, from Rows to Kept, and rounds
-// it by the unit's hash. Within ±M for each of Rows, it comes out within ±M for each of Kept.
+// it by the unit's hash. Within ±M for each of Rows, it comes out within ±M for each of Kept. With numbers of other rows before it, which
+// are ≥ 0 as X is, it is what X adds to the reduced sum: so all of them together come out within what the sum of all would.
 type UnitShare struct {
 	X, Rows, Kept Scalar
+	Before        []Scalar
 	Hash          Scalar // of the unit, ≥ 0
 }
 
 func (s UnitShare) write(w *writer) {
+	share := func(x Scalar) Scalar {
+		return F("pg_catalog.div({} * {} + pg_catalog.mod(pg_catalog.div({}, 2097152), {}), {})", x, s.Kept, s.Hash, s.Rows, s.Rows)
+	}
 	x := F("({})::pg_catalog.numeric", s.X)
-	share := F("pg_catalog.div(pg_catalog.abs({}) * {} + pg_catalog.mod(pg_catalog.div({}, 2097152), {}), {})", x, s.Kept, s.Hash, s.Rows, s.Rows)
-	F("CASE WHEN {} < {} THEN (pg_catalog.sign({}) * {})::pg_catalog.int8 ELSE {} END", s.Kept, s.Rows, x, share, s.X).write(w)
+	reduced := F("pg_catalog.sign({}) * {}", x, share(F("pg_catalog.abs({})", x)))
+	if len(s.Before) > 0 {
+		before := F("({})::pg_catalog.numeric", List{" + ", s.Before})
+		reduced = F("{} - {}", share(F("({} + {})", before, x)), share(before))
+	}
+	F("CASE WHEN {} < {} THEN ({})::pg_catalog.int8 ELSE {} END", s.Kept, s.Rows, reduced, s.X).write(w)
 }
 
 // UnitTotal reduces an integer of one unit in one group so that the magnitudes of those in all its groups, which are Total, add up to at

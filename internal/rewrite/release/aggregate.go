@@ -18,6 +18,7 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 	var output query.Scalar
 	var uses []int
 	var err error
+	k.call = c
 	switch c.Name {
 	case "count":
 		output, uses, err = k.planCount(c)

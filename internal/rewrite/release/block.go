@@ -32,8 +32,10 @@ type Block struct {
 	Measurements  []Measurement // integers, in the order of the measure query's columns
 	Histograms    []Histogram   // quantile releases by expression
 	Releases      []mechanism.Release
-	index         map[string]int // what is released already
-	doubledCenter map[int]int64  // of each sum given its count: 2c where Σ(2x − 2c) is released
+	index         map[string]int          // what is released already
+	doubledCenter map[int]int64           // of each sum given its count: 2c where Σ(2x − 2c) is released
+	call          *aggregate.Call         // that is being planned
+	reads         map[int]*aggregate.Call // one of the calls that read the rows of a release
 	Derived       []DerivedQuantity
 	Columns       []Column
 	Intervals     []query.Scalar // each dpproxy.interval_low, interval_high and noise_stddev
@@ -72,6 +74,7 @@ func (k *Block) release(key string, define func() mechanism.Release) (int, bool)
 		return i, false
 	}
 	k.index[key] = len(k.Releases)
+	k.reads[len(k.Releases)] = k.call
 	r := define()
 	r.Weight = 1
 	if r.Groups == 0 {
@@ -148,7 +151,7 @@ func (k *Block) choice(p *policy.Column) mechanism.Choice {
 // NewBlock plans the releases of an aggregating query over private rows: groups and calls are what it was split into, before are the
 // blocks of the statement so far.
 func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_query.Node, calls []*pg_query.FuncCall, before []*Block) (*Block, error) {
-	k := &Block{Source: src, index: map[string]int{}, doubledCenter: map[int]int64{}}
+	k := &Block{Source: src, index: map[string]int{}, doubledCenter: map[int]int64{}, reads: map[int]*aggregate.Call{}}
 	if err := b.groupKeys(k, sc, groups); err != nil {
 		return nil, err
 	}
@@ -176,6 +179,10 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 		if err := aggregate.LocatedCall(b.Base, b.plan(k, c), c); err != nil {
 			return nil, err
 		}
+	}
+	k.layer()
+	if b.Schema.Policy.Accounting.Method == policy.Pure {
+		k.sumsByRows()
 	}
 	k.weigh(typed)
 	return k, b.checkBlockWork(k, typed, before)

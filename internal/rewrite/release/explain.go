@@ -7,9 +7,15 @@ func (k *Block) Explain(i int) []string {
 	if k.Source.Empty {
 		return []string{fmt.Sprintf("block %d: no row can satisfy the condition; nothing is measured", i+1)}
 	}
-	lines := []string{fmt.Sprintf("block %d: %d releases, at most %d groups per unit, %s", i+1, len(k.Releases), k.MaxPartitionsContributed, k.shape())}
+	lines := []string{fmt.Sprintf("block %d: %d releases, %s", i+1, len(k.Releases), k.bound())}
 	for _, r := range k.Releases {
 		line := fmt.Sprintf("  %s: %s, sensitivity %d × %g", r.Name, r.Kind, r.Sensitivity, stepOf(r))
+		if r.Total > r.Sensitivity {
+			line += fmt.Sprintf(", %d × %g in all groups", r.Total, stepOf(r))
+		}
+		if r.Layer > 0 {
+			line += fmt.Sprintf(", disjoint rows %d", r.Layer)
+		}
 		if r.Margin > 0 {
 			line += fmt.Sprintf(", margin %d × %g", r.Margin, stepOf(r))
 		}
@@ -25,12 +31,21 @@ func (k *Block) Explain(i int) []string {
 	return append(lines, k.Source.Plan.Lines("  ")...)
 }
 
-func (k *Block) shape() string {
+// bound says what one unit adds to the whole answer.
+func (k *Block) bound() string {
 	if k.Single() {
 		return "one row per unit"
 	}
-	if k.PicksGroups {
-		return "summed and clamped per unit, groups chosen by keyed hash"
+	how := "at most"
+	if k.Source.Proven {
+		how = "(proven) at most"
 	}
-	return "summed and clamped per unit"
+	text := fmt.Sprintf("a unit counts with %s %d rows in the whole answer", how, k.Source.MaxRowsPerUnit)
+	switch {
+	case k.PicksGroups:
+		return fmt.Sprintf("%s, in %d groups at most, chosen by keyed hash", text, k.MaxPartitionsContributed)
+	case k.Spread:
+		return fmt.Sprintf("%s, in %d groups at most", text, k.MaxPartitionsContributed)
+	}
+	return text + ", in one group"
 }

@@ -16,6 +16,7 @@ import (
 type Measurement struct {
 	Release  int
 	row      *summand     // nil: rows are counted
+	argument query.Scalar // of a sum
 	Where    query.Scalar // condition of the rows; nil: all
 	lo, Hi   int64
 	Distinct query.Scalar // count(DISTINCT this) of the rows instead
@@ -27,7 +28,7 @@ type Measurement struct {
 	Total  bool // its magnitudes in all groups add up to at most those of lo and Hi
 	Once   bool // it is one where it counts at all
 	byRows bool // Total, where the bounds on rows allow no more
-	family int  // Total, where it holds for all measurements of a family together; 0: for this one alone
+	family int  // the bound holds for all measurements of a family together, which read disjoint rows; 0: for this one alone
 }
 
 // summand is the integer that one row adds: factor × of + offset, in [lo, hi].
@@ -114,14 +115,11 @@ func (m *Measurement) Most() int64 { return max(bounds.Abs(m.lo), bounds.Abs(m.H
 // Proven says that a proven bound on rows bounds the magnitudes in all groups too: the policy allows no less.
 func (m *Measurement) Proven() bool { return m.byRows }
 
-// Together lists the measurements of ms that one bound holds for, that of the i-th.
-func (m *Measurement) Together(ms []Measurement, i int) []int {
-	if m.family == 0 {
-		return []int{i}
-	}
-	var out []int
+// Together lists the measurements of ms that share the bound of the i-th with it, which read disjoint rows; itself among them.
+func Together(ms []Measurement, i int) []int {
+	out := []int{}
 	for j := range ms {
-		if ms[j].family == m.family {
+		if j == i || ms[i].family > 0 && ms[j].family == ms[i].family {
 			out = append(out, j)
 		}
 	}
@@ -137,7 +135,10 @@ func (m *Measurement) Given(ms []Measurement) (at int, ok bool) {
 	return at, at >= 0
 }
 
+// Counts says that the integer is a number of rows.
+func (m *Measurement) Counts() bool { return m.row == nil && m.Distinct == nil }
+
 // CountsRows says that the integer is the number of rows where condition holds.
 func (m *Measurement) CountsRows(condition query.Scalar) bool {
-	return m.row == nil && m.Distinct == nil && query.Equal(m.Where, condition)
+	return m.Counts() && query.Equal(m.Where, condition)
 }

@@ -27,7 +27,7 @@ func (k *Block) sumGivenCount(name string, a *aggregate.Argument, condition quer
 	k.doubledCenter[release] = center.doubled
 	if isNew {
 		k.Measurements = append(k.Measurements, Measurement{
-			Release: release, row: ofArgument(a.Measure, 2, -center.doubled), Where: condition,
+			Release: release, row: ofArgument(a.Measure, 2, -center.doubled), argument: a.SQL, Where: condition,
 			lo: center.lo, Hi: center.hi, ByRows: true, Total: center.byPolicy, given: true, Count: count,
 		})
 	}
@@ -73,12 +73,13 @@ func (k *Block) plainSum(name string, a *aggregate.Argument, condition query.Sca
 	if d > aggregate.MaxSensitivity {
 		return 0, aggregate.TooFine(name)
 	}
+	byRows := d == bounds.WideMul(max(bounds.Abs(a.Lo), bounds.Abs(a.Hi)), k.Source.MaxRowsPerUnit)
 	step, _ := a.Step.Float64()
 	i, isNew := k.release("sum "+query.Key(a.SQL)+" "+query.Key(condition), func() mechanism.Release {
 		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: k.sumRange(ulo, uhi), Sensitivity: d, Groups: k.touched(), Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}}
 	})
 	if isNew {
-		k.Measurements = append(k.Measurements, Measurement{Release: i, row: ofArgument(a.Measure, 1, 0), Where: condition, lo: ulo, Hi: uhi, Total: true, byRows: d == bounds.WideMul(max(bounds.Abs(a.Lo), bounds.Abs(a.Hi)), k.Source.MaxRowsPerUnit)})
+		k.Measurements = append(k.Measurements, Measurement{Release: i, row: ofArgument(a.Measure, 1, 0), argument: a.SQL, Where: condition, lo: ulo, Hi: uhi, Total: true, byRows: byRows})
 	}
 	return i, nil
 }

@@ -1,0 +1,110 @@
+package release
+
+import (
+	"fmt"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
+
+// layer finds the releases that read disjoint rows and are bounded together, and numbers their layers from 1 (docs/privacy.md P12a). A
+// release that is in no layer with others keeps the number 0.
+func (k *Block) layer() {
+	var layers [][]int // of releases
+	kinds := []string{}
+	at := map[int]int{} // the layer of a release
+	for i := range k.Releases {
+		kind := k.layerKind(i, at)
+		if kind == "" {
+			continue
+		}
+		l := 0
+		for l < len(layers) && (kinds[l] != kind || !k.disjointFrom(i, layers[l])) {
+			l++
+		}
+		if l == len(layers) {
+			layers, kinds = append(layers, nil), append(kinds, kind)
+		}
+		layers[l], at[i] = append(layers[l], i), l
+	}
+	number := 0
+	for _, members := range layers {
+		if len(members) < 2 {
+			continue
+		}
+		number++
+		for _, i := range members {
+			k.Releases[i].Layer = number
+			if m := k.measurement(i); m != nil && !k.oneRow() {
+				m.family = number
+			}
+		}
+	}
+}
+
+// layerKind names the kind of a release's layer: releases of one kind are bounded together if they are disjoint. Empty: of none. at has the
+// layers of the releases before it.
+func (k *Block) layerKind(i int, at map[int]int) string {
+	if k.reads[i] == nil || k.reads[i].Filter == nil {
+		return ""
+	}
+	if k.oneRow() {
+		return "one row"
+	}
+	m := k.measurement(i)
+	switch {
+	case m == nil || m.Distinct != nil || m.Once:
+		return ""
+	case m.Total:
+		return fmt.Sprintf("magnitudes of %s up to %d, given a count: %t", query.Key(m.argument), m.Most(), m.given)
+	case m.row == nil:
+		return "counts"
+	case m.given:
+		if l, counted := at[m.Count]; counted {
+			return fmt.Sprintf("sums given the counts of layer %d", l)
+		}
+	}
+	return ""
+}
+
+// oneRow says that a unit is proven to have one row.
+func (k *Block) oneRow() bool { return k.Source.MaxRowsPerUnit == 1 && k.Source.Proven }
+
+func (k *Block) disjointFrom(i int, others []int) bool {
+	for _, j := range others {
+		if !k.reads[i].Disjoint(k.reads[j]) {
+			return false
+		}
+	}
+	return true
+}
+
+// measurement finds what measures a release; nil: a histogram does.
+func (k *Block) measurement(release int) *Measurement {
+	for i := range k.Measurements {
+		if k.Measurements[i].Release == release {
+			return &k.Measurements[i]
+		}
+	}
+	return nil
+}
+
+// sumsByRows lets sums count by rows where they may be part of a vector of joint noise, which only what rows bound can be
+// (docs/mechanisms.md, «Joint noise»): beside other such releases, if they do not share a layer.
+func (k *Block) sumsByRows() {
+	joint := 0
+	for i := range k.Releases {
+		if m := k.measurement(i); k.Releases[i].Layer == 0 && m != nil && (k.Releases[i].Row > 0 || m.byRows) {
+			joint++
+		}
+	}
+	if joint < 2 {
+		return
+	}
+	for i := range k.Measurements {
+		m := &k.Measurements[i]
+		if r := &k.Releases[m.Release]; m.byRows && r.Layer == 0 {
+			m.ByRows, m.Total = true, false
+			r.Groups, r.Row = int(k.MaxPartitionsContributed), r.Total/k.Source.MaxRowsPerUnit
+		}
+	}
+}
