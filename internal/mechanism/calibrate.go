@@ -8,6 +8,7 @@ const (
 	epsMargin = 1e-9
 	epsFloor  = 1e-13
 	minEps    = 1e-6 // smaller ε are refused: the floor would no longer be small against them
+	minRenyi  = minEps * minEps
 )
 
 func target(eps float64) float64 { return eps*(1-epsMargin) - epsFloor }
@@ -54,37 +55,82 @@ func largest(f func(float64) float64, lo, hi, want float64) float64 {
 	return lo
 }
 
-// pureKappa is the tight κ of truncation to v under ε-DP.
-func pureKappa(noise Noise, v Range, delta, eps float64) float64 {
-	span := float64(v.hull().span())
-	c := math.Min(delta, span)
-	if c <= 0 {
+// kappa is the tight κ.
+func (t task) kappa(noise Noise, b Bounding) float64 {
+	switch {
+	case t.step() <= 0:
 		return maxKappa
+	case t.g.atOrder():
+		return t.orderKappa(noise, b)
+	case noise == Laplace || t.g.pure():
+		return t.pureKappa(noise, b)
 	}
-	f := func(kappa float64) float64 { return newKernel(noise, kappa).pureLoss(v, delta) }
-	if noise == Laplace {
-		// κc ≤ loss ≤ 2κc, since |d ln Z/ds| ≤ κ.
-		return largest(f, math.Min(maxKappa, eps/(2*c)*(1-2e-9)), math.Min(maxKappa, eps/c), target(eps))
+	// The search over positions is certified, not exact: on ranges short against the sensitivity's noise the pure
+	// calibration, which is (ε, δ)-DP for every δ, may be the better bound.
+	one := Guarantee{Epsilon: t.g.Epsilon / t.groups, Delta: t.g.Delta / t.groups}
+	kappa := profileKappa(t.step(), one, func(n kernel) float64 { return t.profile(n, b, one.Epsilon) })
+	if b == Truncate && !t.open {
+		kappa = math.Max(kappa, t.pureKappa(noise, b))
 	}
-	lo := eps / (2 * c * span) * (1 - 2e-9) // loss ≤ 2κcL
-	hi := 2 * lo
-	for hi < maxKappa && f(hi) <= target(eps) {
-		lo, hi = hi, 2*hi
-	}
-	return largest(f, math.Min(lo, maxKappa), math.Min(hi, maxKappa), target(eps))
+	return kappa
 }
 
-// plainKappa is the κ of untruncated Laplace noise under ε-DP: κΔ = ε.
-func plainKappa(delta, eps float64) float64 { return math.Min(maxKappa, target(eps)/delta) }
-
-// openKappa is the κ of Laplace noise truncated at one bound: κΔ + ln(1 + q − q^{Δ+1}) ≤ ε with q = e^−κ, the limit of
-// the finite ranges, whose loss rises with their length. On the continuum λ = Δ/ln((1+e^ε)/2).
-func openKappa(delta, eps float64) float64 {
-	f := func(k float64) float64 {
-		q := math.Exp(-k)
-		return k*delta + math.Log1p(q*-math.Expm1(-k*delta))
+// profile is δ(ε) in one group.
+func (t task) profile(n kernel, b Bounding, eps float64) float64 {
+	if b == Truncate && !t.open {
+		return n.truncatedProfile(t.v, t.delta, eps)
 	}
-	return largest(f, math.Min(maxKappa, eps/(2*delta)*(1-2e-9)), math.Min(maxKappa, eps/delta), target(eps))
+	return n.plainProfile(t.step(), eps)
+}
+
+// pureKappa is the tight κ under ε-DP. Plain Laplace noise: κ·Σd = ε.
+func (t task) pureKappa(noise Noise, b Bounding) float64 {
+	want, all := target(t.g.Epsilon), t.parts()*t.step()
+	if noise == Laplace && b != Truncate {
+		return math.Min(maxKappa, want/all)
+	}
+	f := func(kappa float64) float64 { return t.pureLoss(newKernel(noise, kappa), b) }
+	lo, hi := want/(2*all), want/all // κd ≤ loss ≤ 2κd, since |d ln Z/ds| ≤ κ
+	if noise == Gaussian {
+		lo /= float64(t.v.hull().span()) // loss ≤ 2κdL
+		hi = 2 * lo
+	}
+	return rising(f, lo*(1-1e-11), hi, want)
+}
+
+// orderKappa is the tight κ for a divergence at one order.
+func (t task) orderKappa(noise Noise, b Bounding) float64 {
+	a, want := t.g.Order, t.g.Epsilon*(1-epsMargin)
+	f := func(kappa float64) float64 { return t.renyi(newKernel(noise, kappa), b, a) }
+	// Plain Gaussian noise costs ακΣd². The divergence of a loss P is at most P and αP²/2, and P ≤ 2κΣd.
+	lo := want / (a * t.worst(func(d float64) float64 { return d * d }) * (1 + 2*renyiSlack))
+	if noise == Laplace {
+		lo = math.Max(want, math.Sqrt(2*want/a)) / (2 * t.parts() * t.step())
+	}
+	for f(lo) > want {
+		lo /= 2
+	}
+	return rising(f, lo, 2*lo, want)
+}
+
+// rising is largest with an upper end to be found: hi is doubled up to maxKappa.
+func rising(f func(float64) float64, lo, hi, want float64) float64 {
+	lo, hi = math.Min(lo, maxKappa), math.Min(hi, maxKappa)
+	for hi < maxKappa && f(hi) <= want {
+		lo, hi = hi, math.Min(2*hi, maxKappa)
+	}
+	return largest(f, lo, hi, want)
+}
+
+// epsilonAt is the largest ε that it finds at which a divergence that rises with ε, and is at most parts·ε, is at most
+// want.
+func epsilonAt(f func(eps float64) float64, parts, want float64) float64 {
+	lo := want / parts * (1 - 1e-12)
+	hi := 2 * lo
+	for hi < 1e12 && f(hi) <= want {
+		lo, hi = hi, 2*hi
+	}
+	return largest(f, lo, hi, want)
 }
 
 // profileKappa is the tight κ of Gaussian noise under (ε, δ)-DP, on the exact profile: profile(κ) is δ(ε).
@@ -96,15 +142,5 @@ func profileKappa(delta float64, g Guarantee, profile func(kernel) float64) floa
 	for f(lo) > want {
 		lo /= 2
 	}
-	hi := 2 * lo
-	for hi < maxKappa && f(hi) <= want {
-		lo, hi = hi, 2*hi
-	}
-	if hi > maxKappa {
-		hi = maxKappa
-		if lo >= hi {
-			return maxKappa
-		}
-	}
-	return largest(f, lo, hi, want)
+	return rising(f, lo, 2*lo, want)
 }

@@ -145,3 +145,14 @@ func TestProfileCalibration(t *testing.T) {
 	k := profileKappa(grid, g, func(n kernel) float64 { return n.plainProfile(grid, g.Epsilon) })
 	near(t, "σ", newKernel(Gaussian, k).scale()/grid, 8.06, 1e-3)
 }
+
+// pureKappa and openKappa are the tight κ of truncation in one group.
+func pureKappa(noise Noise, v Range, delta, eps float64) float64 {
+	return oneGroup(v, delta, Guarantee{Epsilon: eps}).kappa(noise, Truncate)
+}
+
+func openKappa(delta, eps float64) float64 {
+	t := oneGroup(Range{{-limit, limit}}, delta, Guarantee{Epsilon: eps})
+	t.open = true
+	return t.kappa(Laplace, Truncate)
+}

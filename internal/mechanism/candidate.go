@@ -12,7 +12,7 @@ type Candidate struct {
 	Guarantee   string      `json:"guarantee"` // "pure" or "rdp": what the scale is calibrated for
 	Calibration Calibration `json:"calibration"`
 	Scale       float64     `json:"scale"`        // λ or σ, in grid steps
-	Loss        float64     `json:"loss"`         // the exact ε of one group's release at its δ, as sampled
+	Loss        float64     `json:"loss"`         // what the guarantee bounds, over all groups: the exact ε or divergence, as sampled
 	RMSEAverage float64     `json:"rmse_average"` // grid steps, over a uniform true value
 	RMSEWorst   float64     `json:"rmse_worst"`   // at the worst true value
 	Chosen      bool        `json:"chosen"`
@@ -52,19 +52,6 @@ func (c Candidate) Uses(epsilon, delta float64) int {
 	return most
 }
 
-// task is a scalar or chained release reduced to what calibration needs, for one group.
-type task struct {
-	v       Range // closed; for chained releases and open ends a finite substitute
-	delta   float64
-	g       Guarantee // per group
-	groups  int
-	total   Guarantee
-	open    bool // no finite range to calibrate on: one end is open, or the range follows from a count
-	endless bool // both ends open
-}
-
-func (t task) pure() bool { return t.g.Delta == 0 }
-
 // admissible says why a mechanism cannot be used for this task; nil if it can.
 func (t task) admissible(noise Noise, b Bounding, c Calibration) error {
 	switch {
@@ -74,9 +61,9 @@ func (t task) admissible(noise Noise, b Bounding, c Calibration) error {
 		return fmt.Errorf("bounding %q is unknown: use truncate, fold, denoise or clamp", b)
 	case c != Tight && c != Paper:
 		return fmt.Errorf("calibration %q is unknown: use tight or paper", c)
-	case noise == Gaussian && b != Truncate && t.pure():
+	case noise == Gaussian && b != Truncate && t.g.pure():
 		return fmt.Errorf("gaussian noise with %s has no pure epsilon: use truncate, laplace noise, or accounting with a delta", b)
-	case noise == Gaussian && t.pure() && t.open:
+	case noise == Gaussian && t.g.pure() && t.open:
 		return fmt.Errorf("gaussian noise has a pure epsilon on a fixed finite range only: use laplace noise")
 	case b == Denoise && t.open:
 		return fmt.Errorf("denoise needs a fixed finite range: use fold or truncate")
@@ -84,6 +71,8 @@ func (t task) admissible(noise Noise, b Bounding, c Calibration) error {
 		return fmt.Errorf("denoise needs a range of at most 2^52 grid steps: use a coarser grid, fold or truncate")
 	case b == Truncate && t.endless:
 		return fmt.Errorf("there is no bound to truncate at: use fold")
+	case b == Truncate && !t.g.atOrder() && t.g.Epsilon < minEps*t.most():
+		return fmt.Errorf("truncation over %g groups leaves epsilon %g each: the least that can be calibrated is %g", t.most(), t.g.Epsilon/t.most(), minEps)
 	case c == Paper && b != Truncate:
 		return fmt.Errorf("the papers calibrate truncation only, not %s: use calibration tight", b)
 	}
@@ -97,7 +86,7 @@ func (t task) candidate(noise Noise, b Bounding, c Calibration) (Candidate, erro
 	}
 	d := design{bounding: b, v: t.v}
 	out := Candidate{Noise: noise, Bounding: b, Guarantee: "pure", Calibration: c}
-	if !t.pure() {
+	if !t.g.pure() {
 		out.Guarantee = "rdp"
 	}
 	kappa := t.kappa(noise, b)
@@ -120,100 +109,31 @@ func (t task) candidate(noise Noise, b Bounding, c Calibration) (Candidate, erro
 	return out, nil
 }
 
-// kappa is the tight κ.
-func (t task) kappa(noise Noise, b Bounding) float64 {
-	c := math.Min(t.delta, float64(t.v.hull().span()))
-	if c <= 0 {
-		return maxKappa
-	}
-	switch {
-	case noise == Laplace && b == Truncate && t.open:
-		return openKappa(t.delta, t.g.Epsilon)
-	case b == Truncate && (noise == Laplace || t.pure()):
-		return pureKappa(noise, t.v, t.delta, t.g.Epsilon)
-	case noise == Laplace:
-		return plainKappa(c, t.g.Epsilon)
-	case b == Truncate && !t.open:
-		// The search over positions is certified, not exact: on ranges short against the sensitivity's noise the pure
-		// calibration, which is (ε, δ)-DP for every δ, may be the better bound.
-		kappa := profileKappa(c, t.g, func(n kernel) float64 { return n.truncatedProfile(t.v, t.delta, t.g.Epsilon) })
-		return math.Max(kappa, pureKappa(noise, t.v, t.delta, t.g.Epsilon))
-	}
-	return profileKappa(c, t.g, func(n kernel) float64 { return n.plainProfile(c, t.g.Epsilon) })
-}
-
-// loss is the exact ε of the release in one group at its δ; an upper bound (the guarantee itself) where the range is not
-// fixed.
+// loss is what the guarantee bounds, as found: the pure ε or the divergence of its order over all groups; with a δ, the
+// exact ε of one group, K times. It is an upper bound where the range is not fixed.
 func (t task) loss(d design, calibration Calibration) float64 {
-	c := math.Min(t.delta, float64(t.v.hull().span()))
 	switch {
-	case c <= 0:
+	case t.step() <= 0:
 		return 0
-	case t.pure():
-		return t.pureLossOf(d, c)
+	case t.g.atOrder():
+		return t.renyi(d.kernel, d.bounding, t.g.Order)
+	case t.g.pure():
+		return t.pureLoss(d.kernel, d.bounding)
 	case d.noise == Gaussian && calibration == Tight:
 		return t.g.Epsilon // calibrated on this very profile
 	}
-	profile := func(eps float64) float64 { return d.plainProfile(c, eps) }
-	if d.bounding == Truncate && !t.open {
-		profile = func(eps float64) float64 { return d.truncatedProfile(t.v, t.delta, eps) }
-	}
 	lo, hi := 0.0, t.g.Epsilon
 	if d.noise == Laplace {
-		hi = t.pureLossOf(d, c)
+		hi = t.pureLoss(d.kernel, d.bounding)
 	}
 	for range 24 {
-		if mid := (lo + hi) / 2; profile(mid) <= t.g.Delta {
+		if mid := (lo + hi) / 2; t.profile(d.kernel, d.bounding, mid/t.groups) <= t.g.Delta/t.groups {
 			hi = mid
 		} else {
 			lo = mid
 		}
 	}
 	return hi
-}
-
-// pureLossOf is the pure ε of Laplace noise, or of Gaussian noise truncated to a fixed range.
-func (t task) pureLossOf(d design, c float64) float64 {
-	switch {
-	case d.bounding == Truncate && !t.open:
-		return d.pureLoss(t.v, t.delta)
-	case d.bounding == Truncate:
-		return d.kappa*c + math.Log1p(math.Exp(-d.kappa)*-math.Expm1(-d.kappa*c))
-	}
-	return d.kappa * c
-}
-
-// curve is what the release costs over all its groups (for a range that follows from a count, the supremum
-// over all of them: docs/mechanisms.md, section 11).
-func (t task) curve(d design) Curve {
-	c := math.Min(t.delta, float64(t.v.hull().span()))
-	if c <= 0 {
-		return Curve{}
-	}
-	one := Curve{Pure: math.Inf(1), Renyi: make([]float64, len(Orders))}
-	if d.noise == Laplace || t.pure() {
-		one.Pure = t.g.Epsilon
-	} else if d.bounding == Truncate && !t.open {
-		one.Pure = d.pureLoss(t.v, t.delta) * (1 + renyiSlack)
-	}
-	for i, a := range Orders {
-		switch {
-		case d.bounding == Truncate && t.pure():
-			// Pure accounting adds up Pure alone: no search for a curve that nobody reads.
-			one.Renyi[i] = pureRenyi(a, one.Pure)
-		case d.bounding == Truncate && !t.open:
-			one.Renyi[i] = d.truncatedRenyi(t.v, a, t.delta, one.Pure)
-		case d.bounding == Truncate && d.noise == Laplace:
-			one.Renyi[i] = pureRenyi(a, one.Pure)
-		default:
-			one.Renyi[i] = d.plainRenyi(a, c)
-		}
-	}
-	all := one.Times(t.groups)
-	if d.noise == Laplace || t.pure() {
-		all.Pure = t.total.Epsilon // C·(ε/C) without its rounding
-	}
-	return all
 }
 
 // gapReachable says whether the sampler's 44-bit envelopes resolve the weights on the far side of every gap.

@@ -4,7 +4,7 @@
 //
 //	noise      laplace: weight exp(−κ|d|)   gaussian: weight exp(−κd²)      d an integer
 //	bounding   truncate, fold, denoise, clamp
-//	guarantee  pure ε, or (ε, δ) with a Rényi curve for the ledger
+//	guarantee  pure ε, or a Rényi divergence of one order, or (ε, δ); always with a Rényi curve for the ledger
 //
 // The scale is always the float64 κ, which is a dyadic rational k/2^m and therefore exact in the sampler: what is
 // calibrated is what is sampled. From κ everything follows:
@@ -18,11 +18,13 @@
 //	mass.go, error.go          sums of weights over the grid; expected errors
 //	loss.go, profile.go,       worst log-ratio (pure ε), hockey stick (ε, δ) and Rényi divergence
 //	renyi.go
+//	task.go, layers.go         several groups of one unit, several releases of disjoint rows
 //	calibrate.go               κ from a guarantee
 //	candidate.go, prepare.go   the mechanisms of one release, the choice, the public interface
 //	margin.go                  95% margins, standard deviations, ε for a margin
 //	box.go, vector.go          joint Gaussian noise on a box
-//	quantile.go, selection.go  exponential mechanism on ranks; partition selection
+//	quantile.go                exponential mechanism on ranks
+//	selection.go, threshold.go partition selection: optimal, and by a Gaussian threshold
 //	paper.go, croft.go         the papers' own calibrations
 //	verify.go, table.go        proof by enumeration; all mechanisms side by side
 //

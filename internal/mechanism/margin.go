@@ -174,9 +174,10 @@ func (p *Prepared) PlannedMargin() float64 {
 	return math.Min(p.quantile(), float64(p.task.v.hull().span()))
 }
 
-// EpsilonForMargin is the least ε, to three digits, at which the mechanism that Prepare would choose has a 95% margin of
-// at most margin grid steps before anything is released. g.Delta says which mechanisms are admitted; g.Epsilon is the
-// most that may be spent. It is an error if that is not enough, or if the release has no margin in advance.
+// EpsilonForMargin is the least guarantee, to three digits of its Epsilon, at which the mechanism that Prepare would
+// choose has a 95% margin of at most margin grid steps before anything is released. g.Delta and g.Order say what is
+// guaranteed; g.Epsilon is the most that may be spent. It is an error if that is not enough, or if the release has no
+// margin in advance.
 func EpsilonForMargin(r Release, margin float64, g Guarantee) (Guarantee, error) {
 	if r.Kind == Quantile || r.Kind == Selection {
 		return g, fmt.Errorf("%s: the margin of a %s is not known in advance: set dpproxy.epsilon instead", r.Name, r.Kind)
@@ -184,29 +185,33 @@ func EpsilonForMargin(r Release, margin float64, g Guarantee) (Guarantee, error)
 	if !(margin > 0) {
 		return g, fmt.Errorf("%s: a margin of %g cannot be reached: it must be positive", r.Name, margin)
 	}
-	fits := func(eps float64) (bool, error) {
-		p, err := Prepare(r, Guarantee{Epsilon: eps, Delta: g.Delta})
+	at := func(eps float64) Guarantee { return Guarantee{Epsilon: eps, Delta: g.Delta, Order: g.Order} }
+	fits := func(eps float64) (ok bool, parts float64, err error) {
+		p, err := Prepare(r, at(eps))
 		if err != nil {
-			return false, err
+			return false, 0, err
 		}
-		return p.PlannedMargin() <= margin, nil
+		return p.PlannedMargin() <= margin, p.task.parts(), nil
 	}
-	ok, err := fits(g.Epsilon)
+	ok, parts, err := fits(g.Epsilon)
 	if err != nil {
 		return g, err
 	}
 	if !ok {
 		return g, fmt.Errorf("%s: a margin of %g grid steps needs more than epsilon %g", r.Name, margin, g.Epsilon)
 	}
-	lo, hi := math.Max(minEps*float64(max(r.Groups, 1))*1.001, g.Epsilon/1e6), g.Epsilon
+	lo, hi := math.Max(minEps*parts*1.001, g.Epsilon/1e6), g.Epsilon
+	if g.atOrder() { // a divergence falls with the square of ε
+		lo = math.Max(minRenyi, g.Epsilon/1e12)
+	}
 	if lo < hi {
-		if ok, _ := fits(lo); ok {
-			return Guarantee{Epsilon: lo, Delta: g.Delta}, nil
+		if ok, _, _ := fits(lo); ok {
+			return at(lo), nil
 		}
 	}
 	for hi > lo*1.001 {
 		mid := math.Sqrt(lo * hi)
-		if ok, err := fits(mid); err != nil {
+		if ok, _, err := fits(mid); err != nil {
 			return g, err
 		} else if ok {
 			hi = mid
@@ -214,5 +219,5 @@ func EpsilonForMargin(r Release, margin float64, g Guarantee) (Guarantee, error)
 			lo = mid
 		}
 	}
-	return Guarantee{Epsilon: hi, Delta: g.Delta}, nil
+	return at(hi), nil
 }

@@ -87,7 +87,7 @@ func TestErrorTable(t *testing.T) {
 		{1000, 1, pair{31.7, 32.0}, pair{30.9, 31.2}, pair{2.83, 2.83}, pair{2.28, 2.28}, pair{1.41, 1.41}, pair{1.38, 1.41}, none},
 	} {
 		grid := math.Round(fine / c.l)
-		tk := task{v: Range{{0, int64(c.l * grid)}}, delta: grid, g: Guarantee{Epsilon: c.eps}, groups: 1}
+		tk := oneGroup(Range{{0, int64(c.l * grid)}}, grid, Guarantee{Epsilon: c.eps})
 		for _, m := range []struct {
 			noise Noise
 			b     Bounding

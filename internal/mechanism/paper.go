@@ -4,14 +4,24 @@ import "math"
 
 // paperKappa is the κ of the paper that describes truncation with this noise, on the continuum that the grid stands for.
 // Prepare never uses less noise than the tight calibration of the grid (docs/mechanisms.md says where that matters).
+// The papers know one group: several share the guarantee.
 func (t task) paperKappa(noise Noise) float64 {
+	g, parts := t.g, t.parts()
+	if g.atOrder() && noise == Gaussian {
+		return g.Epsilon / (g.Order * t.delta * t.delta * parts) // Fu et al., theorem 3.1: αΔ²/2σ²
+	}
+	if g.atOrder() { // Croft et al. know ε alone: the largest at which every mechanism keeps the divergence
+		g.Epsilon = epsilonAt(func(eps float64) float64 { return pureRenyi(g.Order, eps) }, 1, g.Epsilon/parts)
+	} else {
+		g.Epsilon, g.Delta = g.Epsilon/parts, g.Delta/parts
+	}
 	if noise == Laplace {
-		return 1 / CroftScale(t.v, t.delta, t.g.Epsilon)
+		return 1 / CroftScale(t.v, t.delta, g.Epsilon)
 	}
-	if span := float64(t.v.hull().span()); t.pure() {
-		return kappaOf(Gaussian, math.Sqrt(ChenHaleVariance(span, math.Min(t.delta, span), t.g.Epsilon)))
+	if span := float64(t.v.hull().span()); g.pure() {
+		return kappaOf(Gaussian, math.Sqrt(ChenHaleVariance(span, math.Min(t.delta, span), g.Epsilon)))
 	}
-	return kappaOf(Gaussian, FuGaussianSigma(t.g)*t.delta)
+	return kappaOf(Gaussian, FuGaussianSigma(g)*t.delta)
 }
 
 // ChenHaleVariance is Algorithm 1 of Chen and Hale: the fixed point of (2.3), σ² = [(b−a) + Δ/2]Δ/(ε − ln ΔC(σ)), for a

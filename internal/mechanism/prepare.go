@@ -22,7 +22,7 @@ type Prepared struct {
 	curve    func() Curve
 	quantile func() float64 // 95% quantile of |released − true|, before the range caps it
 	rank     *rankSampler   // Quantile
-	units    *selector      // Selection
+	units    selection      // Selection
 }
 
 // prepared memoises Prepare: it is a pure function of the release's shape and the guarantee. The map is emptied when it
@@ -35,13 +35,13 @@ var prepared = struct {
 const preparedMax = 512 // at most some 60 kB each, 0.5 MB for a selection
 
 // Prepare chooses and calibrates the mechanism of a release. g is for the release over all groups of a unit; with
-// Delta 0 only mechanisms with a pure ε are admitted. Errors say what is wrong with the release or the guarantee and
+// Delta 0 and no finite Order only mechanisms with a pure ε are admitted. Errors say what is wrong with the release or the guarantee and
 // are meant for policy authors; they depend on no data.
 //
 // Sensitivity 0 is treated as 1: no answer is ever released without noise. A sensitivity above the range's length is
 // that length. A one-point range releases its point and costs nothing.
 func Prepare(r Release, g Guarantee) (*Prepared, error) {
-	key := fmt.Sprint(r.Kind, r.Range, r.Sensitivity, r.Groups, r.Choice, r.PerRow, r.Fraction, g)
+	key := fmt.Sprint(r.Kind, r.Range, r.Sensitivity, r.Total, r.Groups, r.Row, r.layered(), r.Choice, r.PerRow, r.Fraction, g)
 	prepared.Lock()
 	p := prepared.m[key]
 	prepared.Unlock()
@@ -68,26 +68,20 @@ func prepare(r Release, g Guarantee) (*Prepared, error) {
 	if err := check(&r, g); err != nil {
 		return nil, err
 	}
-	p := &Prepared{release: r, guarantee: g}
-	per := Guarantee{Epsilon: g.Epsilon / float64(r.Groups), Delta: g.Delta / float64(r.Groups)}
+	t, err := newTask(r, g)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	p := &Prepared{release: r, guarantee: g, task: t}
 	switch r.Kind {
 	case Quantile:
-		return p, p.prepareQuantile(per)
+		return p, p.prepareQuantile()
 	case Selection:
-		return p, p.prepareSelection(per)
+		return p, p.prepareSelection()
 	}
-	t := task{delta: float64(r.Sensitivity), g: per, groups: r.Groups, total: g}
-	if r.Kind == SumGivenCount {
-		t.v, t.open = Range{{-limit, limit}}, true
-	} else {
-		var lo, hi bool
-		t.v, lo, hi = r.Range.closed()
-		t.open, t.endless = lo || hi, lo && hi
-		if t.open && len(t.v) > 1 {
-			return nil, fmt.Errorf("range: a range with gaps must have both ends")
-		}
-	}
-	p.task = t
 	if err := p.choose(r.Choice); err != nil {
 		return nil, err
 	}
@@ -106,7 +100,6 @@ func check(r *Release, g Guarantee) error {
 	if r.Sensitivity == 0 {
 		r.Sensitivity = 1
 	}
-	per := g.Epsilon / float64(r.Groups)
 	switch {
 	case math.IsNaN(g.Epsilon) || math.IsInf(g.Epsilon, 0) || g.Epsilon <= 0:
 		return fmt.Errorf("epsilon is %g: it must be a positive number", g.Epsilon)
@@ -114,14 +107,16 @@ func check(r *Release, g Guarantee) error {
 		return fmt.Errorf("delta is %g: it must be 0 or between 0 and 1", g.Delta)
 	case r.Groups < 0 || r.Groups > maxGroups:
 		return fmt.Errorf("%d groups per unit: the limit is %d", r.Groups, maxGroups)
-	case per < minEps:
-		return fmt.Errorf("epsilon %g over %d groups is %g each: the least that can be calibrated is %g", g.Epsilon, r.Groups, per, minEps)
+	case g.atOrder() && !(g.Order > 1) || math.IsNaN(g.Order) || g.Order < 0:
+		return fmt.Errorf("order is %g: a divergence has an order above 1", g.Order)
 	case g.Delta > 0 && g.Delta/float64(r.Groups) < 1e-30:
 		return fmt.Errorf("delta %g over %d groups is too small to calibrate: use 0 or more than 1e-30 each", g.Delta, r.Groups)
 	case r.Sensitivity < 0:
 		return fmt.Errorf("sensitivity is %d grid steps: it cannot be negative", r.Sensitivity)
 	case r.Sensitivity > limit:
 		return fmt.Errorf("sensitivity is %d grid steps, beyond 2^60: use a coarser grid", r.Sensitivity)
+	case r.Total < 0 || r.Total > limit:
+		return fmt.Errorf("total sensitivity is %d grid steps: it must lie between 0 and 2^60", r.Total)
 	}
 	switch r.Kind {
 	case Scalar, Quantile:
@@ -141,6 +136,9 @@ func check(r *Release, g Guarantee) error {
 // ones the first (truncate before fold, laplace before gaussian).
 func (p *Prepared) choose(c Choice) error {
 	noises, boundings, calibration := []Noise{Laplace, Gaussian}, []Bounding{Truncate, Fold}, Tight
+	if p.task.layered {
+		boundings = []Bounding{Fold}
+	}
 	if c.Noise != "" {
 		noises = []Noise{c.Noise}
 	}
@@ -198,7 +196,7 @@ func (p *Prepared) Candidates() []Candidate {
 // Curve is what the release costs, over all groups. For Selection it is the ε part; its δ is the guarantee's.
 func (p *Prepared) Curve() Curve { return p.curve() }
 
-// Epsilon is the ε that the release was prepared for, over all groups.
+// Epsilon is the ε, or the divergence at the guarantee's order, that the release was prepared for, over all groups.
 func (p *Prepared) Epsilon() float64 { return p.guarantee.Epsilon }
 
 // rangeAt is the closed valid set: for SumGivenCount the one that follows from the released count.

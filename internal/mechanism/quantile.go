@@ -28,8 +28,10 @@ type rankSampler struct {
 	fixed    int64  // min, max: the target's distance from the end of the ranks, in rows
 }
 
-func (p *Prepared) prepareQuantile(per Guarantee) error {
-	r := p.release
+// The rows of a unit may be spread over groups; the divergence is star-shaped in them, so the worst is as many groups as
+// possible with Sensitivity rows each (docs/mechanisms.md, section 13).
+func (p *Prepared) prepareQuantile() error {
+	r, parts := p.release, p.task.parts()
 	if !(r.Fraction >= 0 && r.Fraction <= 1) {
 		return fmt.Errorf("quantile %g: the fraction must lie between 0 and 1", r.Fraction)
 	}
@@ -43,28 +45,34 @@ func (p *Prepared) prepareQuantile(per Guarantee) error {
 		points += float64(i.span()) + 1
 	}
 	q := float64(s.fraction) / (1 << rankBits)
-	delta := math.Max(q, 1-q) * float64(r.Sensitivity)
-	s.kernel = newKernel(Laplace, target(per.Epsilon)/(2*delta)/(1<<rankBits))
+	delta := math.Max(q, 1-q) * p.task.step()
+	eps := target(p.guarantee.Epsilon) / parts
+	if p.guarantee.atOrder() {
+		f := func(eps float64) float64 { return parts * quantileRenyi(p.guarantee.Order, eps) }
+		eps = epsilonAt(f, parts, p.guarantee.Epsilon*(1-epsMargin))
+	}
+	s.kernel = newKernel(Laplace, eps/(2*delta)/(1<<rankBits))
 	if s.fraction == 0 || s.fraction == 1<<rankBits {
 		// At rank 0 every point below the least value would be as good as it: aim where the weight of the points beyond
 		// has fallen to that of one point.
-		s.fixed = int64(math.Min(1<<40, math.Ceil(2*delta*math.Log(points)/per.Epsilon)))
+		s.fixed = int64(math.Min(1<<40, math.Ceil(2*delta*math.Log(points)/eps)))
 	}
 	p.rank = s
-	p.curve = func() Curve { return quantileCurve(p.guarantee.Epsilon, per.Epsilon, r.Groups) }
+	p.curve = func() Curve {
+		c := Curve{Pure: parts * eps, Renyi: make([]float64, len(Orders))}
+		if !p.guarantee.atOrder() {
+			c.Pure = p.guarantee.Epsilon // without the rounding of its calibration
+		}
+		for i, a := range Orders {
+			c.Renyi[i] = parts * quantileRenyi(a, eps)
+		}
+		return c
+	}
 	return nil
 }
 
-// quantileCurve is min(αε²/8, the curve of every ε-DP mechanism), for each group.
-func quantileCurve(total, per float64, groups int) Curve {
-	one := PureCurve(per)
-	for i, a := range Orders {
-		one.Renyi[i] = math.Min(one.Renyi[i], a*per*per/8)
-	}
-	all := one.Times(groups)
-	all.Pure = total
-	return all
-}
+// quantileRenyi is min(αε²/8, the curve of every ε-DP mechanism), for one group.
+func quantileRenyi(a, eps float64) float64 { return math.Min(pureRenyi(a, eps), a*eps*eps/8) }
 
 // run is a block of grid points with the same score.
 type run struct {

@@ -1,5 +1,7 @@
 package mechanism
 
+import "math"
+
 // Noise is the distribution that is added to the exact value.
 type Noise string
 
@@ -35,6 +37,12 @@ type Guarantee struct {
 	Epsilon, Delta float64
 	Order          float64
 }
+
+// atOrder says whether the guarantee is a divergence of a finite order.
+func (g Guarantee) atOrder() bool { return g.Order > 0 && !math.IsInf(g.Order, 1) }
+
+// pure says whether it is ε-DP.
+func (g Guarantee) pure() bool { return g.Delta == 0 && !g.atOrder() }
 
 // Unbounded marks an open end of an Interval.
 const (

@@ -6,6 +6,48 @@ import (
 	"math/bits"
 )
 
+// selection decides which groups are released. A group of no units never is.
+type selection interface {
+	// keep draws whether a group with that many units is released; it consumes as many words whatever their number is.
+	keep(src *Source, units int64) bool
+	// thresholds are the least number of units kept with probability ½ or more, and the number kept but for a chance
+	// below 1e-9.
+	thresholds() (half, always int64)
+}
+
+// prepareSelection shares ε and δ over the groups that one unit may be in. At a finite order it compares optimal
+// selection with a Gaussian threshold of the same divergence (docs/mechanisms.md, section 10).
+func (p *Prepared) prepareSelection() error {
+	g, groups := p.guarantee, p.task.most()
+	if !(g.Delta > 0) {
+		return fmt.Errorf("partition selection needs a delta above 0")
+	}
+	eps, want := g.Epsilon/groups, g.Epsilon*(1-epsMargin)
+	if g.atOrder() {
+		eps = epsilonAt(func(eps float64) float64 { return groups * pureRenyi(g.Order, eps) }, groups, want)
+	}
+	optimal, err := newSelector(eps, g.Delta/groups)
+	if err == nil {
+		p.units = optimal
+		p.curve = func() Curve {
+			c := PureCurve(eps).Times(int(groups))
+			if !g.atOrder() {
+				c.Pure = g.Epsilon
+			}
+			return c
+		}
+	}
+	if !g.atOrder() {
+		return err
+	}
+	n := newKernel(Gaussian, want/(g.Order*groups*(1+2*renyiSlack)))
+	if noisy := newThreshold(n, g.Delta/groups); err != nil || noisy.tau < optimal.half {
+		p.units = noisy
+		p.curve = func() Curve { return noisy.curve(groups) }
+	}
+	return nil
+}
+
 // selectionOne is probability 1 in the fixed-point numbers of a selector.
 const selectionOne = 1 << 62
 
@@ -25,9 +67,6 @@ type selector struct {
 const maxSelection = 1 << 16
 
 func newSelector(eps, delta float64) (*selector, error) {
-	if !(delta > 0) {
-		return nil, fmt.Errorf("partition selection needs a delta above 0")
-	}
 	step := uint64(delta * (1 - 1e-12) * selectionOne)
 	if step == 0 {
 		return nil, fmt.Errorf("partition selection with delta %g: the least is 2^-62", delta)
@@ -67,7 +106,7 @@ func newSelector(eps, delta float64) (*selector, error) {
 	return s, nil
 }
 
-// keep draws whether a partition with n units is kept. It consumes one word whatever n is.
+// keep consumes one word.
 func (s *selector) keep(src *Source, n int64) bool {
 	word := src.Uint64() >> 2
 	if n < 0 {
@@ -79,12 +118,7 @@ func (s *selector) keep(src *Source, n int64) bool {
 	return word < s.pi[n]
 }
 
-func (p *Prepared) prepareSelection(per Guarantee) (err error) {
-	p.units, err = newSelector(per.Epsilon, per.Delta)
-	eps := p.guarantee.Epsilon
-	p.curve = func() Curve { return PureCurve(eps) }
-	return err
-}
+func (s *selector) thresholds() (half, always int64) { return s.half, int64(len(s.pi)) }
 
 // Select decides whether a group with that many units is released. Only for Selection; false for any other kind.
 func (p *Prepared) Select(s *Source, units int64) bool {
@@ -92,10 +126,10 @@ func (p *Prepared) Select(s *Source, units int64) bool {
 }
 
 // SelectThreshold is the number of units at which a group is kept with probability ½ or more, and the number from which
-// it is always kept.
+// it is kept but for a chance below 1e-9.
 func (p *Prepared) SelectThreshold() (half, always int64) {
 	if p.units == nil {
 		return 0, 0
 	}
-	return p.units.half, int64(len(p.units.pi))
+	return p.units.thresholds()
 }

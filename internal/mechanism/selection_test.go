@@ -63,7 +63,7 @@ func TestSelectDraws(t *testing.T) {
 	for _, n := range []int64{-5, 0, 1, half - 1, half, always - 1, always, always + 1000} {
 		want := 1.0
 		if n < always {
-			want = float64(p.units.pi[max(n, 0)]) / selectionOne
+			want = float64(p.units.(*selector).pi[max(n, 0)]) / selectionOne
 		}
 		hits, before := 0, src.Draws()
 		for range draws {
@@ -90,6 +90,128 @@ func TestSelectionBadInput(t *testing.T) {
 	for _, g := range []Guarantee{{Epsilon: 1, Delta: 0}, {Epsilon: 0, Delta: 1e-6}, {Epsilon: 1e-7, Delta: 1e-6}, {Epsilon: 1, Delta: 1e-25}, {Epsilon: math.NaN(), Delta: 1e-6}} {
 		if _, err := Prepare(Release{Kind: Selection}, g); err == nil {
 			t.Errorf("%v: no error", g)
+		}
+	}
+}
+
+// A Gaussian threshold, by enumeration over two groups: a unit's own groups are kept with probability δ at most, and the
+// decision on any other group costs no more than the noise.
+func TestThresholdIsPrivate(t *testing.T) {
+	const groups = 3
+	g := Guarantee{Epsilon: .05, Delta: 1e-6, Order: Orders[25]}
+	p, err := Prepare(Release{Kind: Selection, Groups: groups}, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, ok := p.units.(*threshold)
+	if !ok {
+		t.Fatal("optimal selection is better here: the test sees nothing")
+	}
+	// P(n + noise ≥ tau) and its complement, each summed from its own end.
+	total := s.total()
+	keep := func(n int64) float64 { return mass(s.kernel, float64(s.tau-n), 4000) / total }
+	drop := func(n int64) float64 { return mass(s.kernel, float64(n-s.tau+1), 4000) / total }
+	if d := groups * keep(1); d > g.Delta || groups*keep(2) < g.Delta {
+		t.Errorf("a unit's own groups are kept with probability %g and could be with %g; delta %g", d, groups*keep(2), g.Delta)
+	}
+	if !(keep(s.tau) >= .5 && keep(s.tau-1) < .5) {
+		t.Errorf("tau %d: kept with probability %g, one unit less %g", s.tau, keep(s.tau), keep(s.tau-1))
+	}
+	curve := p.Curve()
+	if !math.IsInf(curve.Pure, 1) || curve.Renyi[25] > g.Epsilon || curve.Renyi[25] < g.Epsilon*(1-1e-6) {
+		t.Errorf("charged %g at the order, pure %g", curve.Renyi[25], curve.Pure)
+	}
+	for i := 0; i < 40; i += 4 {
+		a := Orders[i]
+		for n := int64(2); n < 2*s.tau; n++ {
+			for _, pair := range [][2]int64{{n, n - 1}, {n - 1, n}} {
+				sum := 0.0
+				for _, q := range []func(int64) float64{keep, drop} {
+					sum += math.Exp(a*math.Log(q(pair[0])) + (1-a)*math.Log(q(pair[1])))
+				}
+				if d := groups * math.Log(sum) / (a - 1); d > curve.Renyi[i]*(1+1e-9)+1e-13 {
+					t.Fatalf("order %g, %d against %d units: %g above %g", a, pair[0], pair[1], d, curve.Renyi[i])
+				}
+			}
+		}
+	}
+}
+
+// mass is Σ w(d) over d ≥ from, added one by one.
+func mass(n kernel, from, reach float64) float64 {
+	sum := 0.0
+	for d := reach; d >= from && d >= -reach; d-- {
+		sum += math.Exp(n.log(d))
+	}
+	return sum
+}
+
+func TestThresholdDraws(t *testing.T) {
+	const draws = 50000
+	g := Guarantee{Epsilon: .02, Delta: 1e-6, Order: 20}
+	p, err := Prepare(Release{Kind: Selection, Groups: 4}, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := p.units.(*threshold)
+	half, always := p.SelectThreshold()
+	if half != s.tau || always <= half {
+		t.Errorf("thresholds %d and %d, tau %d", half, always, s.tau)
+	}
+	src := seededSource(10)
+	words := uint64(0)
+	for _, n := range []int64{math.MinInt64, -1, 0, 1, half - 30, half - 1, half, half + 17, always, math.MaxInt64} {
+		want := mass(s.kernel, math.Max(-3000, float64(s.tau)-float64(n)), 3000) / s.total()
+		if n <= 0 {
+			want = 0
+		}
+		hits, before := 0, src.Draws()
+		for range draws {
+			if p.Select(src, n) {
+				hits++
+			}
+		}
+		if !stattest.AtLeast(hits, draws, want) || !stattest.AtMost(hits, draws, want) || n <= 0 && hits > 0 {
+			t.Errorf("%d units: kept %d of %d, want a fraction %g", n, hits, draws, want)
+		}
+		used := uint64(src.Draws() - before)
+		if words == 0 {
+			words = used
+		}
+		if used != words {
+			t.Errorf("%d units: %d words, %d for others", n, used, words)
+		}
+	}
+}
+
+// Selection at a divergence takes the lower threshold: Gaussian for many groups, optimal for one at a high order.
+func TestSelectionAtOrder(t *testing.T) {
+	for _, c := range []struct {
+		g        Guarantee
+		groups   int
+		gaussian bool
+	}{
+		{Guarantee{Epsilon: .05, Delta: 1e-6, Order: 10}, 50, true},
+		{Guarantee{Epsilon: 1, Delta: 1e-6, Order: 1e5}, 1, false},
+		{Guarantee{Epsilon: 1, Delta: 1e-6}, 50, false},
+		{Guarantee{Epsilon: 1e-6, Delta: 1e-6, Order: 2}, 4, true}, // too little for a table
+	} {
+		p, err := Prepare(Release{Kind: Selection, Groups: c.groups}, c.g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := p.units.(*threshold); ok != c.gaussian {
+			t.Errorf("%v, %d groups: Gaussian threshold %v", c.g, c.groups, ok)
+		}
+		if half, _ := p.SelectThreshold(); half < 2 {
+			t.Errorf("%v: threshold %d", c.g, half)
+		}
+		if c.g.Order > 0 {
+			for i, a := range Orders {
+				if math.Abs(a/c.g.Order-1) < 1e-9 && p.Curve().Renyi[i] > c.g.Epsilon {
+					t.Errorf("%v: charged %g", c.g, p.Curve().Renyi[i])
+				}
+			}
 		}
 	}
 }

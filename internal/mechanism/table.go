@@ -22,7 +22,7 @@ func Table(steps, delta int64, g Guarantee) ([]Candidate, error) {
 	}
 	var list []Candidate
 	for _, q := range guarantees {
-		t := task{v: auto.task.v, delta: float64(delta), g: q, groups: 1, total: q}
+		t := oneGroup(auto.task.v, float64(delta), q)
 		for _, n := range []Noise{Gaussian, Laplace} {
 			for _, b := range []Bounding{Truncate, Fold, Denoise, Clamp} {
 				for _, c := range []Calibration{Paper, Tight} {

@@ -2,34 +2,28 @@ package mechanism
 
 import (
 	"fmt"
-	"math"
 	"sync"
 )
 
-// PrepareVector prepares releases that share one guarantee, each getting the part of ε (and δ) that its weight says. With
-// Delta 0 it also tries one joint Gaussian on the box of the ranges, with σ_i = σ·Δ_i and Σ loss_i = ε, and takes it for
+// PrepareVector prepares releases that share one guarantee, each layer getting the part of ε (and δ) that its weight
+// says. Under a pure guarantee it also tries one joint Gaussian on the box of the ranges, with σ_i = σ·Δ_i and Σ loss_i = ε, and takes it for
 // the coordinates if the sum of their expected squared errors, in units of Δ_i², is smaller: a vector's coordinates may
 // all move by their full sensitivity at once, so the losses of the coordinates add (docs/mechanisms.md, proposition 4).
 // Only Scalar releases with a finite range and the same number of groups, whose policy leaves noise and bounding open,
 // take part; the others keep their share.
 func PrepareVector(list []Release, g Guarantee) ([]*Prepared, error) {
-	weight := 0
-	for _, r := range list {
-		weight += max(r.Weight, 1)
-	}
 	out := make([]*Prepared, len(list))
 	var joint []int
-	share, split := 0.0, 0.0
-	for i, r := range list {
-		part := float64(max(r.Weight, 1)) / float64(weight)
-		p, err := Prepare(r, Guarantee{Epsilon: g.Epsilon * part, Delta: g.Delta * part})
+	part, split := 0.0, 0.0
+	for i, of := range share(list, g) {
+		p, err := Prepare(list[i], of)
 		if err != nil {
 			return nil, err
 		}
 		out[i] = p
-		if g.Delta == 0 && p.joinable() && (len(joint) == 0 || p.task.groups == out[joint[0]].task.groups) {
+		if g.pure() && p.joinable() && (len(joint) == 0 || p.task.groups == out[joint[0]].task.groups) {
 			joint = append(joint, i)
-			share += p.guarantee.Epsilon
+			part += p.guarantee.Epsilon
 			split += p.scaledError(p.Chosen())
 		}
 	}
@@ -40,7 +34,7 @@ func PrepareVector(list []Release, g Guarantee) ([]*Prepared, error) {
 	for k, i := range joint {
 		tasks[k] = out[i].task
 	}
-	losses, candidates := jointGaussian(tasks, share/float64(tasks[0].groups))
+	losses, candidates := jointGaussian(tasks, part)
 	sum, total := 0.0, 0.0
 	for k, i := range joint {
 		sum += out[i].scaledError(candidates[k])
@@ -48,7 +42,7 @@ func PrepareVector(list []Release, g Guarantee) ([]*Prepared, error) {
 	}
 	for k, i := range joint {
 		// The parts add up to the share; each is above its loss, since the losses add up to less.
-		out[i] = out[i].withJoint(candidates[k], share*losses[k]/total, sum < split*(1-1e-9))
+		out[i] = out[i].withJoint(candidates[k], part*losses[k]/total, sum < split*(1-1e-9))
 	}
 	return out, nil
 }
@@ -56,7 +50,7 @@ func PrepareVector(list []Release, g Guarantee) ([]*Prepared, error) {
 // joinable says whether a release can be a coordinate of the joint Gaussian.
 func (p *Prepared) joinable() bool {
 	t := p.task
-	return p.release.Kind == Scalar && !t.open && len(t.v) == 1 && t.v.hull().span() > 0 && p.release.Choice == (Choice{})
+	return p.release.Kind == Scalar && !t.open && !t.layered && len(t.v) == 1 && t.v.hull().span() > 0 && p.release.Choice == (Choice{})
 }
 
 // scaledError is the mean squared error in units of Δ².
@@ -68,13 +62,12 @@ func (p *Prepared) scaledError(c Candidate) float64 {
 // jointGaussian solves Σ loss_i(κ_i) = ε with κ_i = θ/Δ_i² and returns each coordinate's loss.
 func jointGaussian(tasks []task, eps float64) ([]float64, []Candidate) {
 	kappa := func(t task, theta float64) float64 {
-		d := math.Min(t.delta, float64(t.v.hull().span()))
-		return theta / (d * d)
+		return theta / (t.step() * t.step())
 	}
 	total := func(theta float64) float64 {
 		sum := 0.0
 		for _, t := range tasks {
-			sum += newKernel(Gaussian, kappa(t, theta)).pureLoss(t.v, t.delta)
+			sum += t.pureLoss(newKernel(Gaussian, kappa(t, theta)), Truncate)
 		}
 		return sum
 	}
@@ -86,7 +79,7 @@ func jointGaussian(tasks []task, eps float64) ([]float64, []Candidate) {
 	losses, out := make([]float64, len(tasks)), make([]Candidate, len(tasks))
 	for i, t := range tasks {
 		d := design{newKernel(Gaussian, kappa(t, theta)), Truncate, t.v}
-		losses[i] = d.pureLoss(t.v, t.delta)
+		losses[i] = t.pureLoss(d.kernel, Truncate)
 		out[i] = Candidate{Noise: Gaussian, Bounding: Truncate, Guarantee: "pure", Calibration: Tight, Scale: d.scale(), Loss: losses[i], Joint: true, design: d}
 		out[i].RMSEAverage, out[i].RMSEWorst = d.errors()
 	}
@@ -96,15 +89,14 @@ func jointGaussian(tasks []task, eps float64) ([]float64, []Candidate) {
 // withJoint adds the joint Gaussian to a release's candidates, chosen or not; eps is its part, over all groups.
 func (p *Prepared) withJoint(c Candidate, eps float64, chosen bool) *Prepared {
 	t := p.task
-	t.total = Guarantee{Epsilon: eps}
-	t.g = Guarantee{Epsilon: eps / float64(t.groups)}
+	t.g = Guarantee{Epsilon: eps}
 	c.curve = func() Curve { return t.curve(c.design) }
 	q := &Prepared{release: p.release, guarantee: p.guarantee, task: p.task, chosen: p.chosen, sampler: p.sampler, curve: p.curve, quantile: p.quantile}
 	q.candidates = append(p.Candidates(), c)
 	if !chosen {
 		return q
 	}
-	q.task, q.guarantee = t, t.total
+	q.task, q.guarantee = t, t.g
 	for i := range q.candidates {
 		q.candidates[i].Chosen = false
 	}

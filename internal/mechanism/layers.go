@@ -1,0 +1,79 @@
+package mechanism
+
+import "math"
+
+// layered says whether a release may share a layer's charge: its divergence, divided by the rows that cause it, must not
+// fall with them. That holds for noise that is bounded afterwards and for quantiles; truncation costs most for the first
+// row (docs/mechanisms.md, section 13).
+func (r Release) layered() bool {
+	return r.Layer > 0 && r.Kind != Selection && r.Choice.Bounding != Truncate && r.Choice.Calibration != Paper
+}
+
+// layers groups the indices of a list by layer, in the order of the list. Releases that cannot share are alone.
+func layers(list []Release) [][]int {
+	var out [][]int
+	at := map[int]int{}
+	for i, r := range list {
+		if k, known := at[r.Layer]; known && r.layered() {
+			out[k] = append(out[k], i)
+			continue
+		}
+		if r.layered() {
+			at[r.Layer] = len(out)
+		}
+		out = append(out, []int{i})
+	}
+	return out
+}
+
+// share gives every release its part of g: layers share it by weight, the largest of their members', and every member
+// has the whole part of its layer.
+func share(list []Release, g Guarantee) []Guarantee {
+	groups := layers(list)
+	weights, total := make([]int, len(groups)), 0
+	for k, members := range groups {
+		for _, i := range members {
+			weights[k] = max(weights[k], list[i].Weight, 1)
+		}
+		total += weights[k]
+	}
+	parts := make([]Guarantee, len(list))
+	for k, members := range groups {
+		f := float64(weights[k]) / float64(total)
+		for _, i := range members {
+			parts[i] = Guarantee{Epsilon: g.Epsilon * f, Delta: g.Delta * f, Order: g.Order}
+		}
+	}
+	return parts
+}
+
+// Compose is what a list of releases costs together: a layer costs, at every order, what the dearest of its members
+// does; everything else adds up. prepared[i] is the mechanism of list[i].
+func Compose(list []Release, prepared []*Prepared) Curve {
+	var total Curve
+	for _, members := range layers(list) {
+		var layer Curve
+		for _, i := range members {
+			if c := prepared[i].Curve(); prepared[i].release.layered() {
+				layer = layer.max(c)
+			} else {
+				total = total.Add(c)
+			}
+		}
+		total = total.Add(layer)
+	}
+	return total
+}
+
+// max is the larger of two curves at every order.
+func (c Curve) max(d Curve) Curve {
+	out := Curve{Pure: math.Max(c.Pure, d.Pure), Renyi: append([]float64(nil), c.Renyi...)}
+	if c.Renyi == nil {
+		out.Renyi = append(out.Renyi, d.Renyi...)
+		return out
+	}
+	for i := range d.Renyi {
+		out.Renyi[i] = math.Max(out.Renyi[i], d.Renyi[i])
+	}
+	return out
+}
