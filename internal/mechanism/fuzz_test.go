@@ -10,18 +10,27 @@ func FuzzPrepare(f *testing.F) {
 	f.Add(int64(NoLower), int64(NoUpper), int64(0), int64(0), int64(1)<<50, 1, 1e-5, 1e-9, uint8(7), int64(-1))
 	f.Add(int64(0), int64(1)<<60, int64(0), int64(0), int64(1), 1, 50.0, 0.5, uint8(9), int64(3))
 	f.Add(int64(0), int64(3), int64(1)<<59, int64(1)<<60, int64(1)<<59, 3, 9.0, 0.0, uint8(4), int64(3))
+	f.Add(int64(0), int64(1)<<20, int64(0), int64(0), int64(5), 2003, .1, 12.0, uint8(0), int64(5))
+	f.Add(int64(0), int64(12), int64(0), int64(0), int64(40), 4003, 3.0, 1.5, uint8(150), int64(5))
 	f.Fuzz(func(t *testing.T, lo, hi, lo2, hi2, delta int64, groups int, eps, del float64, choice uint8, exact int64) {
-		r := Release{Kind: Scalar, Range: Range{{lo, hi}}, Sensitivity: delta, Groups: groups % 100}
+		r := Release{Kind: Scalar, Range: Range{{lo, hi}}, Sensitivity: delta, Groups: groups % 100, Total: int64(groups / 100)}
 		if lo2 > hi {
 			r.Range = append(r.Range, Interval{lo2, hi2})
 		}
 		r.Choice.Noise = []Noise{"", Laplace, Gaussian}[choice%3]
 		r.Choice.Bounding = []Bounding{"", Truncate, Fold, Denoise, Clamp}[choice/3%5]
 		r.Choice.Calibration = []Calibration{"", Tight, Paper}[choice/15%3]
+		g := Guarantee{Epsilon: eps, Delta: del}
+		if del > 1 { // no δ: an order
+			g = Guarantee{Epsilon: eps, Order: del}
+		}
+		if choice >= 120 && choice < 200 {
+			r.Layer = 1
+		}
 		if choice >= 200 {
 			r.Kind, r.PerRow = SumGivenCount, Interval{lo, hi}
 		}
-		p, err := prepare(r, Guarantee{Epsilon: eps, Delta: del})
+		p, err := prepare(r, g)
 		if err != nil {
 			return
 		}

@@ -28,6 +28,7 @@ func (c *VerifyCmd) Run(out io.Writer) error {
 		return fmt.Errorf("--combinations must be at least 1 and --longest between 1 and 5000")
 	}
 	s := Sweep(c.Combinations, c.Longest, c.Seed)
+	s.merge(severalGroups())
 	fmt.Fprintf(out, "%d combinations of L (1 to %d), sensitivity (1 to L) and epsilon (0.01 to 10); %d mechanisms enumerated\n", c.Combinations, c.Longest, s.Mechanisms)
 	for _, r := range s.Checks {
 		fmt.Fprintf(out, "  %-46s %6d checks, worst found/claimed %.12f\n", r.Name, r.Count, r.Worst)
@@ -62,22 +63,29 @@ const (
 	checkCurve
 	checkProfile
 	checkGaps
+	checkGroupsPure
+	checkGroupsCurve
+	checkLayers
 	checkKinds
 )
 
 // Sweep enumerates mechanisms over random combinations, log-uniform in range, sensitivity and ε. It is deterministic.
 func Sweep(combinations int, longest int64, seed uint64) Summary {
-	total := Summary{Checks: make([]Check, checkKinds)}
-	for i, name := range []string{"pure: worst log-ratio", "rdp: Rényi curve at every order", "rdp: delta at the statement's epsilon", "ranges with gaps: worst log-ratio"} {
-		total.Checks[i].Name = name
-	}
+	return inParallel(combinations, func(i int) Summary {
+		return one(rand.New(rand.NewPCG(seed, uint64(i))), i, longest)
+	})
+}
+
+// inParallel merges n summaries.
+func inParallel(n int, one func(i int) Summary) Summary {
+	total := newSummary()
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	workers := runtime.GOMAXPROCS(0)
 	for w := range workers {
 		group.Go(func() {
-			for i := w; i < combinations; i += workers {
-				s := one(rand.New(rand.NewPCG(seed, uint64(i))), i, longest)
+			for i := w; i < n; i += workers {
+				s := one(i)
 				mu.Lock()
 				total.merge(s)
 				mu.Unlock()
@@ -86,6 +94,18 @@ func Sweep(combinations int, longest int64, seed uint64) Summary {
 	}
 	group.Wait()
 	return total
+}
+
+func newSummary() Summary {
+	s := Summary{Checks: make([]Check, checkKinds)}
+	for i, name := range []string{
+		"pure: worst log-ratio", "rdp: Rényi curve at every order", "rdp: delta at the statement's epsilon",
+		"ranges with gaps: worst log-ratio", "several groups: worst log-ratio", "several groups: Rényi curve",
+		"several groups, disjoint releases",
+	} {
+		s.Checks[i].Name = name
+	}
+	return s
 }
 
 func (t *Summary) merge(s Summary) {
@@ -114,7 +134,7 @@ func (t *Summary) note(kind int, found, claimed, rounding float64, at string) {
 
 // one checks all selectable mechanisms of one combination.
 func one(r *rand.Rand, i int, longest int64) Summary {
-	s := Summary{Checks: make([]Check, checkKinds)}
+	s := newSummary()
 	log := func(lo, hi float64) float64 { return lo * math.Pow(hi/lo, r.Float64()) }
 	length := int64(math.Round(log(1, float64(longest))))
 	delta := max(1, int64(math.Round(log(1, float64(length)))))
@@ -133,10 +153,14 @@ func one(r *rand.Rand, i int, longest int64) Summary {
 		v, kind = gaps(r, v[0]), checkGaps
 	}
 	distances := mechanism.Distances(int(delta), int(length)+1)
-	for _, g := range []mechanism.Guarantee{{Epsilon: eps}, {Epsilon: eps, Delta: math.Pow(10, -2-8*r.Float64())}} {
+	guarantees := []mechanism.Guarantee{{Epsilon: eps}, {Epsilon: eps, Delta: math.Pow(10, -2-8*r.Float64())}}
+	// Divergences at one order, paper scales, post-processing and curves are checked on every eighth combination.
+	sampled := i%8 == 0 && length <= 60
+	if sampled {
+		guarantees = append(guarantees, mechanism.Guarantee{Epsilon: eps * eps / 4, Order: mechanism.Orders[r.IntN(40)]})
+	}
+	for _, g := range guarantees {
 		for _, choice := range choices {
-			// Paper scales, post-processing and curves are checked on every eighth combination.
-			sampled := i%8 == 0 && length <= 60
 			if !sampled && (choice.Bounding != mechanism.Truncate || choice.Calibration != mechanism.Tight) {
 				continue
 			}
@@ -145,7 +169,7 @@ func one(r *rand.Rand, i int, longest int64) Summary {
 			if err != nil || choice.Bounding != mechanism.Truncate && p.Chosen().Scale > 300 {
 				continue // not selectable, or too many images to add up
 			}
-			at := fmt.Sprintf("%v, range %v, sensitivity %d, epsilon %.4g, delta %.2g", p.Chosen(), v, delta, eps, g.Delta)
+			at := fmt.Sprintf("%v, range %v, sensitivity %d, epsilon %.4g, delta %.2g, order %.4g", p.Chosen(), v, delta, g.Epsilon, g.Delta, g.Order)
 			s.enumerate(p, g, kind, distances, sampled, at)
 		}
 	}
@@ -167,24 +191,38 @@ var choices = func() (list []mechanism.Choice) {
 func (t *Summary) enumerate(p *mechanism.Prepared, g mechanism.Guarantee, kind int, distances []int, curves bool, at string) {
 	t.Mechanisms++
 	d := p.Tabulate()
-	if g.Delta == 0 {
+	last := distances[len(distances)-1:]
+	switch {
+	case g.Order > 0:
+		t.noteRenyi(p, d, g.Order, g.Epsilon, last, at)
+	case g.Delta == 0:
 		t.note(kind, d.LogRatio(distances).Value, g.Epsilon, 0, at)
-	} else {
+	default:
 		t.note(checkProfile, d.HockeyStick(g.Epsilon, distances).Value, g.Delta, 1e-16, at)
 	}
 	if !curves {
 		return
 	}
 	curve := p.Curve()
-	last := distances[len(distances)-1:]
 	for i := 0; i < len(mechanism.Orders); i += 9 {
 		a := mechanism.Orders[i]
-		if c := p.Chosen(); c.Noise == mechanism.Gaussian && c.Bounding != mechanism.Truncate && a*float64(last[0]) > 5*c.Scale {
-			break // the divergence lives beyond the noise that the tabulation adds up
-		}
-		rounding := 5e-15 * a / (a - 1) // of the sum of probabilities under the logarithm
-		t.note(checkCurve, d.Renyi(a, last).Value, curve.Renyi[i], rounding, fmt.Sprintf("%s, order %.4g", at, a))
+		t.noteRenyi(p, d, a, curve.Renyi[i], last, fmt.Sprintf("%s, at %.4g", at, a))
 	}
+}
+
+// noteRenyi compares the divergence of order a, where the tabulation of plain Gaussian noise reaches far enough to add it
+// up.
+func (t *Summary) noteRenyi(p *mechanism.Prepared, d mechanism.Distribution, a, claimed float64, distances []int, at string) {
+	if !tabulated(p.Chosen(), a, distances[0]) {
+		return
+	}
+	rounding := 5e-15 * a / (a - 1) // of the sum of probabilities under the logarithm
+	t.note(checkCurve, d.Renyi(a, distances).Value, claimed, rounding, at)
+}
+
+// tabulated says whether the divergence of order a at a distance lies within the noise that the tabulation adds up.
+func tabulated(c mechanism.Candidate, a float64, distance int) bool {
+	return c.Noise != mechanism.Gaussian || c.Bounding == mechanism.Truncate || a*float64(distance) <= 5*c.Scale
 }
 
 // gaps cuts an interval into two or three with gaps between them.
