@@ -215,3 +215,25 @@ func TestSelectionAtOrder(t *testing.T) {
 		}
 	}
 }
+
+// The thresholds of docs/mechanisms.md, section 10.
+func TestThresholdTable(t *testing.T) {
+	for _, c := range []struct {
+		groups            int
+		rho               float64
+		optimal, gaussian int64
+	}{{1, .05, 102, 50}, {1, .3, 35, 21}, {5, .05, 257, 115}, {5, .3, 106, 48}, {50, .05, 903, 390}, {50, .3, 392, 160}} {
+		p, err := Prepare(Release{Kind: Selection, Groups: c.groups}, Guarantee{Epsilon: c.rho, Delta: 1e-6, Order: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := float64(c.groups)
+		s, err := newSelector(epsilonAt(func(eps float64) float64 { return k * pureRenyi(10, eps) }, k, c.rho), 1e-6/k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if half, _ := p.SelectThreshold(); half != c.gaussian || s.half != c.optimal {
+			t.Errorf("%d groups, %g: %d, optimal %d", c.groups, c.rho, half, s.half)
+		}
+	}
+}
