@@ -93,12 +93,15 @@ func PureCurve(eps float64) Curve {
 	return c
 }
 
-// pureRenyi is the divergence of order a of randomised response with parameter eps: p = e^ε/(1+e^ε), written with
-// p^α(1−p)^{1−α} + (1−p)^α p^{1−α} = (e^{αε} + e^{(1−α)ε})/(1+e^ε), which has no cancellation for large αε.
+// pureRenyi is the divergence of order a of randomised response with parameter eps: p = e^ε/(1+e^ε) gives
+// ln[(e^{αε} + e^{(1−α)ε})/(1+e^ε)]/(α−1). Where the quotient is near 1 it is written as 1 + a product, so that no digits
+// cancel; elsewhere without large exponentials.
 func pureRenyi(a, eps float64) float64 {
-	x := math.Log1p(math.Exp(-(2*a-1)*eps)) + a*eps - eps - math.Log1p(math.Exp(-eps))
-	if a*eps < 1e-3 { // the logarithm loses its digits; α ε²/2 bounds it (Bun and Steinke 2016, proposition 3)
-		return math.Min(eps, a*eps*eps/2)
+	ln := 0.0
+	if a*eps < 1 {
+		ln = math.Log1p(math.Expm1(a*eps) * -math.Expm1((1-a)*eps) / (1 + math.Exp(eps)))
+	} else {
+		ln = math.Log1p(math.Exp(-(2*a-1)*eps)) + a*eps - eps - math.Log1p(math.Exp(-eps))
 	}
-	return math.Min(eps, math.Max(0, x/(a-1))*(1+1e-12))
+	return math.Min(eps, math.Max(0, ln/(a-1))*(1+1e-12))
 }

@@ -2,6 +2,7 @@ package mechanism
 
 import (
 	"math"
+	"math/big"
 	"testing"
 )
 
@@ -75,6 +76,58 @@ func TestPureCurve(t *testing.T) {
 	}
 	if z := PureCurve(0); z.Pure != 0 || z.Renyi != nil {
 		t.Error("PureCurve(0) costs nothing")
+	}
+}
+
+// Divergences are never below the exact ones, computed with 300 bits, and above by rounding alone.
+func TestDivergencesInManyDigits(t *testing.T) {
+	for _, a := range []float64{1.0625, 1.09375, 1.5, 8, 1000} {
+		for _, x := range []float64{1. / 512, 1. / 64, 1. / 8, 1, 4} {
+			eps := math.Exp2(math.Round(math.Log2(x / a)))
+			// Randomised response: (e^{αε} + e^{(1−α)ε})/(1+e^ε) − 1.
+			e := exactExp(eps)
+			sum := new(big.Float).Add(exactExp(a*eps), exactExp((1-a)*eps))
+			between(t, "randomised response", pureRenyi(a, eps), lnOf(sum.Quo(sum, e.Add(e, one))), a, 1e-11)
+			for _, c := range []float64{1, 8, 1024} {
+				// Laplace noise: A·e^{(α−1)κc} + (1−A)·e^{−ακc} (docs/mechanisms.md, section 13).
+				k := eps / c
+				q, r := exactExp(-k), exactExp(-(2*a-1)*k)
+				minus := func(x *big.Float) *big.Float { return new(big.Float).Sub(one, x) }
+				factor := new(big.Float).Quo(one, minus(q))
+				factor.Add(factor, new(big.Float).Quo(r, minus(r)))
+				factor.Mul(factor, minus(q)).Quo(factor, new(big.Float).Add(one, q))
+				sum := new(big.Float).Mul(factor, exactExp((a-1)*eps))
+				sum.Add(sum, new(big.Float).Mul(minus(factor), exactExp(-a*eps)))
+				between(t, "Laplace", newKernel(Laplace, k).plainRenyi(a, c), lnOf(sum), a, 1e-7)
+			}
+		}
+	}
+}
+
+var one = new(big.Float).SetPrec(300).SetInt64(1)
+
+// exactExp is e^x for a dyadic x, to 300 bits.
+func exactExp(x float64) *big.Float {
+	frac, exp := math.Frexp(math.Abs(x))
+	e := new(big.Float).SetPrec(300).SetInt(bigExp(big.NewInt(int64(frac*(1<<53))), 53-exp, 300))
+	e.SetMantExp(e, -300)
+	if x > 0 {
+		e.Quo(one, e)
+	}
+	return e
+}
+
+// lnOf is ln x for an x slightly or far above 1.
+func lnOf(x *big.Float) float64 {
+	above, _ := new(big.Float).Sub(x, one).Float64()
+	return math.Log1p(above)
+}
+
+// between checks a divergence of order a against the exact (α−1)·D: not below, and above by a relative slack at most.
+func between(t *testing.T, what string, got, exact, a, slack float64) {
+	t.Helper()
+	if want := exact / (a - 1); got < want || got > want*(1+slack) {
+		t.Errorf("%s, order %g: %.17g, exactly %.17g", what, a, got, want)
 	}
 }
 

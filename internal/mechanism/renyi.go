@@ -5,6 +5,9 @@ import "math"
 // renyiSlack is the relative margin on the private side that every Rényi value gets.
 const renyiSlack = 1e-9
 
+// lnRounding covers the absolute rounding of a sum of logarithms near 0.
+const lnRounding = 4e-16
+
 // renyiTolerance is how far above the exact supremum a certified value may stay before its search stops.
 const renyiTolerance = 1e-3
 
@@ -24,10 +27,10 @@ func (n kernel) plainRenyi(a, c float64) float64 {
 	d := (2*a - 1) * k
 	inner := math.Exp(-d) * -math.Expm1(-d*(c-1)) / -math.Expm1(-d)
 	ln := k*(a-1)*c + math.Log1p(math.Exp(-d*c)+p*inner) - math.Log1p(math.Exp(-k))
-	if a*k*c < 1e-3 { // the logarithm loses its digits
+	if a*k*c < 1e-3 { // the logarithm has lost its digits
 		return pureRenyi(a, k*c)
 	}
-	return math.Min(pureRenyi(a, k*c), math.Max(0, ln/(a-1))*(1+renyiSlack))
+	return math.Min(pureRenyi(a, k*c), (math.Max(0, ln)+lnRounding)/(a-1)*(1+renyiSlack))
 }
 
 // truncatedRenyi bounds the divergence of order a of truncation to v over all pairs of true values in its hull at
