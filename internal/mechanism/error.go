@@ -22,7 +22,11 @@ func (d design) squaredError(s float64) float64 {
 	case d.bounding == Clamp:
 		return d.clampedError(a, b, s)
 	}
-	return d.foldedError(a, b, s)
+	far := 50 / d.kappa
+	if d.noise == Gaussian {
+		far = math.Sqrt(far)
+	}
+	return foldedError(a, b, s, d.total(), far, d.sums)
 }
 
 // total is Σ w over all integers.
@@ -39,20 +43,16 @@ func (d design) clampedError(a, b, s float64) float64 {
 	return (in.m2*math.Exp(in.ref) + left*(s-a)*(s-a) + right*(b-s)*(b-s)) / d.total()
 }
 
-// foldedError adds the images one by one: between two mirrors the released value is ±d + constant.
-func (d design) foldedError(a, b, s float64) float64 {
+// foldedError is E(z−s)² of noise that is folded into [a, b], at the true value s. It adds the images one by one: between two mirrors
+// the released value is ±d + constant. run adds the weights of a run of distances, total is that of all; beyond far none is left.
+func foldedError(a, b, s, total, far float64, run func(lo, count float64) sums) float64 {
 	n := b - a + 1
-	total := d.total()
-	far := 50 / d.kappa
-	if d.noise == Gaussian {
-		far = math.Sqrt(far)
-	}
 	sum, mass := 0.0, 0.0
 	for i := 0; ; i++ {
 		for _, j := range []int{i, -i} {
 			// Image j covers x in [a + jn, a + jn + n); odd images are mirrored: z = 2a + (2j+1)n − 1 − … − x.
 			lo := a + float64(j)*n - s
-			u := d.sums(lo, n)
+			u := run(lo, n)
 			e := math.Exp(u.ref)
 			m0, m1, m2 := u.m0*e, u.m1*e, u.m2*e
 			shift, sign := -float64(j)*n, 1.0
