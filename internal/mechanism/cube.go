@@ -13,7 +13,7 @@ const (
 	shellsPerEpsilon = 64            // q = e^−1/64 or more: a finer N(x) would buy less than one percent of the error
 	cubeShells       = 1 << 40       // the largest κ
 	cubeRows         = 1 << 40       // the largest R
-	cubeStep         = 1. / cubeRows // the least −ln q
+	cubeStep         = 1. / cubeRows // the least −ln q, so that geometricLimit is out of reach
 	cubeAxes         = 64            // the largest D
 	geometricLimit   = 1 << 56       // beyond it lies at most exp(−2^16) of a geometric variable
 	cubeAcceptance   = 1. / 50       // the least probability that a trial succeeds
@@ -47,32 +47,36 @@ type geometric struct {
 	side proposal
 }
 
-// NewCube calibrates noise for coordinates that one row moves by at most moves[a] grid steps each, where a unit has at most rows rows
-// in the whole answer. Errors say which public number is out of bounds, or that too few trials of the sampler would succeed.
-func NewCube(moves []int64, rows int64, epsilon float64) (*Cube, error) {
+// CubeShape says what one unit can do to the coordinates of a vector.
+type CubeShape struct {
+	Moves  []int64 // M: how far one row moves each coordinate, in grid steps
+	Rows   int64   // R: how many rows a unit has in the whole answer
+	Shells int64   // κ: boxes per row; any number gives the same guarantee; 0: enough of them for the error of the continuum
+}
+
+// NewCube calibrates noise. Errors say which public number is out of bounds, or that too few trials of the sampler would succeed.
+func NewCube(shape CubeShape, epsilon float64) (*Cube, error) {
+	rows := float64(shape.Rows)
+	shells := float64(shape.Shells)
+	if shells == 0 {
+		shells = math.Max(1, math.Ceil(shellsPerEpsilon*epsilon/rows))
+	}
 	switch {
 	case !(epsilon >= minEps) || math.IsInf(epsilon, 0):
 		return nil, fmt.Errorf("epsilon is %g: the least that can be calibrated is %g", epsilon, minEps)
-	case rows < 1 || rows > cubeRows:
-		return nil, fmt.Errorf("%d rows per unit: joint noise needs between 1 and 2^40", rows)
+	case shape.Rows < 1 || shape.Rows > cubeRows:
+		return nil, fmt.Errorf("%d rows per unit: joint noise needs between 1 and 2^40", shape.Rows)
+	case len(shape.Moves) < 1 || len(shape.Moves) > cubeAxes:
+		return nil, fmt.Errorf("%d coordinates: joint noise needs between 1 and %d", len(shape.Moves), cubeAxes)
+	case !(shells >= 1 && shells <= cubeShells):
+		return nil, fmt.Errorf("%g boxes per row for epsilon %g: joint noise needs between 1 and 2^40", shells, epsilon)
 	}
-	return newCube(moves, rows, epsilon, math.Max(1, math.Ceil(shellsPerEpsilon*epsilon/float64(rows))))
-}
-
-// newCube takes any whole κ ≥ 1: the guarantee is the same, the error nearly so.
-func newCube(moves []int64, rows int64, epsilon, shells float64) (*Cube, error) {
-	if len(moves) < 1 || len(moves) > cubeAxes {
-		return nil, fmt.Errorf("%d coordinates: joint noise needs between 1 and %d", len(moves), cubeAxes)
-	}
-	if shells > cubeShells {
-		return nil, fmt.Errorf("epsilon %g for %d rows per unit is too large for joint noise", epsilon, rows)
-	}
-	c := &Cube{rows: rows, shells: uint64(shells), epsilon: epsilon}
-	c.kernel = newKernel(Laplace, target(epsilon)/(float64(rows)*shells))
+	c := &Cube{rows: shape.Rows, shells: uint64(shells), epsilon: epsilon}
+	c.kernel = newKernel(Laplace, target(epsilon)/(rows*shells))
 	if c.kernel.kappa < cubeStep {
-		return nil, fmt.Errorf("epsilon %g for %d rows per unit is too small for joint noise", epsilon, rows)
+		return nil, fmt.Errorf("epsilon %g for %d rows per unit is too small for joint noise", epsilon, shape.Rows)
 	}
-	for i, m := range moves {
+	for i, m := range shape.Moves {
 		if m < 1 || m > limit {
 			return nil, fmt.Errorf("a row moves coordinate %d by %d grid steps: joint noise needs between 1 and 2^60", i, m)
 		}
@@ -86,7 +90,7 @@ func newCube(moves []int64, rows int64, epsilon, shells float64) (*Cube, error) 
 	}
 	c.law = c.boxes()
 	if p := c.acceptance(); p < cubeAcceptance {
-		return nil, fmt.Errorf("epsilon %g for %d rows per unit is too large for joint noise", epsilon, rows)
+		return nil, fmt.Errorf("epsilon %g for %d rows per unit is too large for joint noise", epsilon, shape.Rows)
 	}
 	c.shell = sync.OnceValue(func() *geometric {
 		g := &geometric{sampler: newSampler(c.kernel)}

@@ -14,7 +14,7 @@ type cubeLaw struct {
 const cubeReach = 45
 
 // boxes tabulates the law. Boxes come in steps of at most 1/128 of 1/kappa: the midpoint rule is then off by 3e-6 of a moment. Steps above 1
-// occur with κ = 1 alone, where box k reaches k rows to either side.
+// occur where κ was set to 1, and box k reaches k rows to either side.
 func (c *Cube) boxes() *cubeLaw {
 	kappa := c.kernel.kappa
 	step := math.Max(1, math.Floor(1/(128*kappa)))

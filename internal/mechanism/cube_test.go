@@ -13,7 +13,7 @@ var cubes = []struct {
 	moves   []int64
 	rows    int64
 	epsilon float64
-	shells  float64
+	shells  int64
 }{
 	{[]int64{1}, 1, 1, 1},
 	{[]int64{3}, 2, .7, 2},
@@ -30,7 +30,7 @@ var cubes = []struct {
 // The law that the sampler's odds describe is q^N(x), and no unit moves it by more than ε, in one group or in two.
 func TestCubeEnumeration(t *testing.T) {
 	for _, c := range cubes {
-		cube, err := newCube(c.moves, c.rows, c.epsilon, c.shells)
+		cube, err := NewCube(CubeShape{c.moves, c.rows, c.shells}, c.epsilon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestCubeDrawMatchesTable(t *testing.T) {
 	const draws = 100000
 	src := seededSource(31)
 	for _, c := range cubes {
-		cube, err := newCube(c.moves, c.rows, c.epsilon, c.shells)
+		cube, err := NewCube(CubeShape{c.moves, c.rows, c.shells}, c.epsilon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestCubeDrawMatchesTable(t *testing.T) {
 		}
 		table := cube.Tabulate(reach)
 		want, counts := map[string]float64{}, map[string]int{}
-		table.each(func(i int, x []int64) { want[fmt.Sprint(x)] = math.Exp(table.Log[i]) })
+		table.Each(func(i int, x []int64) { want[fmt.Sprint(x)] = math.Exp(table.Log[i]) })
 		noise := make([]int64, len(c.moves))
 		for range draws {
 			cube.Draw(src, noise)
@@ -98,7 +98,7 @@ func TestCubeErrors(t *testing.T) {
 		{[]int64{3, 1 << 25, 9, 11, 12, 13, 14}, 1 << 20, .001},
 		{[]int64{1 << 20, 200}, 1, 8},
 	} {
-		cube, err := NewCube(c.moves, c.rows, c.epsilon)
+		cube, err := NewCube(CubeShape{Moves: c.moves, Rows: c.rows}, c.epsilon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestCubeErrors(t *testing.T) {
 
 // With one coordinate joint noise is Laplace noise.
 func TestCubeOfOneIsLaplace(t *testing.T) {
-	cube, err := newCube([]int64{1}, 7, .9, 1)
+	cube, err := NewCube(CubeShape{[]int64{1}, 7, 1}, .9)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestCubeOfOneIsLaplace(t *testing.T) {
 func TestCubeTrialsAreConstant(t *testing.T) {
 	src := seededSource(33)
 	for _, moves := range [][]int64{{1}, {40, 1}, {1000, 7, 7}} {
-		cube, err := NewCube(moves, 3, 1)
+		cube, err := NewCube(CubeShape{Moves: moves, Rows: 3}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestCubeBadInput(t *testing.T) {
 		{[]int64{1, 1}, cubeRows, .5},
 		{[]int64{1 << 50}, 1, 1e12},
 	} {
-		if _, err := NewCube(c.moves, c.rows, c.epsilon); err == nil {
+		if _, err := NewCube(CubeShape{Moves: c.moves, Rows: c.rows}, c.epsilon); err == nil {
 			t.Errorf("%v: accepted", c)
 		}
 	}
@@ -196,7 +196,7 @@ func TestCubeBadInput(t *testing.T) {
 
 // The widest noise there is stays within ±2^62, on both sides.
 func TestCubeWidest(t *testing.T) {
-	cube, err := NewCube([]int64{limit, 1}, 1<<20, minEps)
+	cube, err := NewCube(CubeShape{Moves: []int64{limit, 1}, Rows: 1 << 20}, minEps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func BenchmarkCube(b *testing.B) {
 		{"six/R=50", []int64{1, 100, 100, 1000, 1000, 1 << 20}, 50},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			cube, err := NewCube(c.moves, c.rows, 1)
+			cube, err := NewCube(CubeShape{Moves: c.moves, Rows: c.rows}, 1)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -246,7 +246,7 @@ func BenchmarkCube(b *testing.B) {
 		})
 		b.Run(c.name+"/calibrate", func(b *testing.B) {
 			for b.Loop() {
-				if _, err := NewCube(c.moves, c.rows, 1); err != nil {
+				if _, err := NewCube(CubeShape{Moves: c.moves, Rows: c.rows}, 1); err != nil {
 					b.Fatal(err)
 				}
 			}

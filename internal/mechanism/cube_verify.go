@@ -37,7 +37,7 @@ func (c *Cube) Tabulate(reach []int64) CubeTable {
 		sum += p
 		density[k] = density[k+1] + p/points
 	}
-	t.each(func(i int, x []int64) { t.Log[i] = math.Log(density[c.firstBox(x)] / sum) })
+	t.Each(func(i int, x []int64) { t.Log[i] = math.Log(density[c.firstBox(x)] / sum) })
 	return t
 }
 
@@ -73,8 +73,8 @@ func (c *Cube) norm(x []int64) uint64 {
 	return k
 }
 
-// each visits the points of the table in order.
-func (t CubeTable) each(visit func(i int, x []int64)) {
+// Each visits the points of the table in order; x is valid during the call only.
+func (t CubeTable) Each(visit func(i int, x []int64)) {
 	x := make([]int64, len(t.Reach))
 	for a, r := range t.Reach {
 		x[a] = -r
@@ -110,8 +110,8 @@ func (t CubeTable) LogRatio(shift []int64) float64 {
 		moves.Log = make([]float64, len(moves.Log)*int(2*r+1))
 	}
 	y := make([]int64, len(shift))
-	t.each(func(i int, x []int64) {
-		moves.each(func(_ int, d []int64) {
+	t.Each(func(i int, x []int64) {
+		moves.Each(func(_ int, d []int64) {
 			for a := range y {
 				y[a] = x[a] + d[a]
 			}
@@ -144,7 +144,7 @@ func (c *Cube) Worst(t CubeTable) float64 {
 // Misfit is by how much the logarithm of the table's probabilities over q^N(x) varies: 0 but for rounding.
 func (c *Cube) Misfit(t CubeTable) float64 {
 	least, most := math.Inf(1), math.Inf(-1)
-	t.each(func(i int, x []int64) {
+	t.Each(func(i int, x []int64) {
 		l := t.Log[i] + c.kernel.kappa*float64(c.norm(x))
 		least, most = math.Min(least, l), math.Max(most, l)
 	})

@@ -29,6 +29,11 @@ func (c *VerifyCmd) Run(out io.Writer) error {
 	}
 	s := Sweep(c.Combinations, c.Longest, c.Seed)
 	s.merge(severalGroups())
+	joint, err := cubes()
+	if err != nil {
+		return err
+	}
+	s.Checks, s.Mechanisms, s.Violations = append(s.Checks, joint.Checks...), s.Mechanisms+joint.Mechanisms, s.Violations+joint.Violations
 	fmt.Fprintf(out, "%d combinations of L (1 to %d), sensitivity (1 to L) and epsilon (0.01 to 10); %d mechanisms enumerated\n", c.Combinations, c.Longest, s.Mechanisms)
 	for _, r := range s.Checks {
 		fmt.Fprintf(out, "  %-46s %6d checks, worst found/claimed %.12f\n", r.Name, r.Count, r.Worst)
