@@ -16,7 +16,7 @@ type Candidate struct {
 	RMSEAverage float64     `json:"rmse_average"` // grid steps, over a uniform true value
 	RMSEWorst   float64     `json:"rmse_worst"`   // at the worst true value
 	Chosen      bool        `json:"chosen"`
-	Joint       bool        `json:"joint,omitempty"` // one Gaussian on the box of several releases
+	Joint       bool        `json:"joint,omitempty"` // one noise for several numbers: on a box, or a Cube
 
 	design
 	curve func() Curve

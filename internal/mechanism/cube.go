@@ -9,6 +9,9 @@ import (
 	"sync"
 )
 
+// CubeNoise is the noise of a coordinate of a Cube. No policy can ask for it: PrepareVector takes it where it is better.
+const CubeNoise Noise = "cube"
+
 const (
 	shellsPerEpsilon = 64            // q = e^−1/64 or more: a finer N(x) would buy less than one percent of the error
 	cubeShells       = 1 << 40       // the largest κ
@@ -23,7 +26,7 @@ const (
 // Cube is noise for D integers at once, by the K-norm mechanism of the ℓ∞ ball (Hardt and Talwar 2010): P(x) ∝ q^N(x), where N(x)
 // is the least k with |x_a| ≤ ⌊k·M_a/κ⌋ in every coordinate a. A row moves coordinate a by at most M_a, so it moves N by at most κ,
 // and q^κ = exp(−ε/R): a unit with R rows in the whole answer costs ε, however many coordinates and groups they are in
-// (docs/mechanisms.md, section 13). It is immutable and safe for concurrent use.
+// (docs/mechanisms.md, section 14). It is immutable and safe for concurrent use.
 type Cube struct {
 	axes    []axis // by falling row
 	rows    int64  // R
@@ -33,6 +36,7 @@ type Cube struct {
 	skip    uint64 // what is subtracted from the proposal: a trial proposes k = m − skip
 	shell   func() *geometric
 	law     *cubeLaw
+	axisLaw []func() *marginal // by coordinate
 }
 
 // axis is a coordinate: at is its place in the vector, row is M.
@@ -91,6 +95,9 @@ func NewCube(shape CubeShape, epsilon float64) (*Cube, error) {
 	c.law = c.boxes()
 	if p := c.acceptance(); p < cubeAcceptance {
 		return nil, fmt.Errorf("epsilon %g for %d rows per unit is too large for joint noise", epsilon, shape.Rows)
+	}
+	for i := range c.axes {
+		c.axisLaw = append(c.axisLaw, sync.OnceValue(func() *marginal { return c.newMarginal(i) }))
 	}
 	c.shell = sync.OnceValue(func() *geometric {
 		g := &geometric{sampler: newSampler(c.kernel)}

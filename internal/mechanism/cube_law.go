@@ -11,7 +11,7 @@ type cubeLaw struct {
 }
 
 // cubeReach is how far below the most likely box boxes are left out, as a logarithm.
-const cubeReach = 45
+const cubeReach = 36
 
 // boxes tabulates the law. Boxes come in steps of at most 1/128 of 1/kappa: the midpoint rule is then off by 3e-6 of a moment. Steps above 1
 // occur where κ was set to 1, and box k reaches k rows to either side.
@@ -70,7 +70,9 @@ type marginal struct {
 }
 
 // marginal is that of coordinate at.
-func (c *Cube) marginal(at int) *marginal {
+func (c *Cube) marginal(at int) *marginal { return c.axisLaw[at]() }
+
+func (c *Cube) newMarginal(at int) *marginal {
 	m := &marginal{}
 	for _, a := range c.axes {
 		if a.at != at {
@@ -158,9 +160,11 @@ func (m *marginal) spread() float64 {
 	})
 }
 
-// squaredError is E(z−s)² of noise that is folded into the interval v, at the true value s.
+// squaredError is E(z−s)² of noise that is folded into the interval v, at the true value s. Ends that the noise cannot reach are moved
+// to where it just cannot, so that no digits are lost to them.
 func (m *marginal) squaredError(v Interval, s float64) float64 {
-	return foldedError(float64(v.Lo), float64(v.Hi), s, 1, m.reach(), m.sums)
+	far := m.reach() + 1
+	return foldedError(math.Max(float64(v.Lo), s-far), math.Min(float64(v.Hi), s+far), s, 1, far, m.sums)
 }
 
 // errors are the average and the worst root mean squared error of noise that is folded into v, as design.errors has them.
@@ -174,3 +178,6 @@ func (m *marginal) errors(v Interval) (average, worst float64) {
 	}
 	return math.Sqrt(sum / (steps + 1)), math.Sqrt(worst)
 }
+
+// loss is the exact ε of the noise as sampled.
+func (c *Cube) loss() float64 { return c.kernel.kappa * float64(c.rows) * float64(c.shells) }

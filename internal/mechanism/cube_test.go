@@ -8,8 +8,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 )
 
-// cubes are small enough to enumerate: coordinates, rows of a unit, shells.
-var cubes = []struct {
+// smallCubes are small enough to enumerate: coordinates, rows of a unit, shells.
+var smallCubes = []struct {
 	moves   []int64
 	rows    int64
 	epsilon float64
@@ -29,7 +29,7 @@ var cubes = []struct {
 
 // The law that the sampler's odds describe is q^N(x), and no unit moves it by more than ε, in one group or in two.
 func TestCubeEnumeration(t *testing.T) {
-	for _, c := range cubes {
+	for _, c := range smallCubes {
 		cube, err := NewCube(CubeShape{c.moves, c.rows, c.shells}, c.epsilon)
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestCubeEnumeration(t *testing.T) {
 func TestCubeDrawMatchesTable(t *testing.T) {
 	const draws = 100000
 	src := seededSource(31)
-	for _, c := range cubes {
+	for _, c := range smallCubes {
 		cube, err := NewCube(CubeShape{c.moves, c.rows, c.shells}, c.epsilon)
 		if err != nil {
 			t.Fatal(err)

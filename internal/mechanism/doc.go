@@ -22,7 +22,11 @@
 //	calibrate.go               κ from a guarantee
 //	candidate.go, prepare.go   the mechanisms of one release, the choice, the public interface
 //	margin.go                  95% margins, standard deviations, ε for a margin
-//	box.go, vector.go          joint Gaussian noise on a box
+//	box.go                     joint Gaussian noise on a box
+//	vector.go                  the releases of a block
+//	cube.go, cube_law.go,      joint noise for several of them: sampler, errors, choice, enumeration
+//	cube_vector.go,
+//	cube_verify.go
 //	quantile.go                exponential mechanism on ranks
 //	selection.go, threshold.go partition selection: optimal, and by a Gaussian threshold
 //	paper.go, croft.go         the papers' own calibrations

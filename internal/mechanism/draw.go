@@ -7,6 +7,9 @@ var everywhere = []segment{{1, 2 * limit, true}, {0, 2 * limit, false}}
 // trusted. count is the released n̂ of a SumGivenCount release, whose range is [n̂·PerRow.Lo, n̂·PerRow.Hi] and which releases 0
 // for n̂ ≤ 0; it is ignored by Scalar releases. The number of random words does not depend on exact (sampler.go).
 func (p *Prepared) Draw(s *Source, exact, count int64) int64 {
+	if p.cube != nil {
+		panic("mechanism: " + p.release.Name + " is a coordinate of joint noise, which Cube.Draw draws and Bound bounds")
+	}
 	if p.release.Kind == SumGivenCount && count <= 0 {
 		return 0
 	}

@@ -48,16 +48,23 @@ func share(list []Release, g Guarantee) []Guarantee {
 }
 
 // Compose is what a list of releases costs together: a layer costs, at every order, what the dearest of its members
-// does; everything else adds up. prepared[i] is the mechanism of list[i].
+// does, and joint noise what one vector costs; everything else adds up. prepared[i] is the mechanism of list[i].
 func Compose(list []Release, prepared []*Prepared) Curve {
 	var total Curve
+	vectors := map[*Cube]bool{}
 	for _, members := range layers(list) {
 		var layer Curve
 		for _, i := range members {
-			if c := prepared[i].Curve(); prepared[i].release.layered() {
-				layer = layer.max(c)
-			} else {
-				total = total.Add(c)
+			cube, _ := prepared[i].Joint()
+			switch {
+			case cube != nil && !vectors[cube]:
+				vectors[cube] = true
+				total = total.Add(PureCurve(cube.epsilon))
+			case cube != nil:
+			case prepared[i].release.layered():
+				layer = layer.max(prepared[i].Curve())
+			default:
+				total = total.Add(prepared[i].Curve())
 			}
 		}
 		total = total.Add(layer)

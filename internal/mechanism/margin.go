@@ -142,6 +142,9 @@ func (p *Prepared) StdDev(released, count int64) float64 {
 		a, b := float64(h.Lo), float64(h.Hi)
 		return math.Sqrt((b-a)*(b-a)/12 + (s-(a+b)/2)*(s-(a+b)/2))
 	}
+	if p.cube != nil {
+		return math.Sqrt(p.cube.marginal(p.coordinate).squaredError(h, s))
+	}
 	d := p.candidates[p.chosen].design
 	if p.task.open && p.release.Kind != SumGivenCount && math.Min(s-float64(h.Lo), float64(h.Hi)-s) > 50*d.scale() {
 		return d.openErrors()

@@ -18,8 +18,11 @@ type Prepared struct {
 	candidates []Candidate
 	chosen     int
 
-	sampler  func() *sampler
-	curve    func() Curve
+	sampler    func() *sampler
+	curve      func() Curve
+	cube       *Cube // joint noise that it is a coordinate of; nil: none
+	coordinate int
+
 	quantile func() float64 // 95% quantile of |released − true|, before the range caps it
 	rank     *rankSampler   // Quantile
 	units    selection      // Selection

@@ -267,31 +267,3 @@ func TestUses(t *testing.T) {
 		}
 	}
 }
-
-func TestVector(t *testing.T) {
-	narrow := Release{Kind: Scalar, Range: Range{{0, 1000}}, Sensitivity: 1000, Weight: 1}
-	twice := Release{Kind: Scalar, Range: Range{{0, 2000}}, Sensitivity: 1000, Weight: 1}
-	wide := Release{Kind: Scalar, Range: Range{{0, 100000}}, Sensitivity: 10, Weight: 1}
-	for _, c := range []struct {
-		list  []Release
-		joint bool
-	}{{[]Release{narrow, twice}, true}, {[]Release{narrow, narrow}, false}, {[]Release{wide, wide}, false}, {[]Release{narrow}, false}} {
-		out, err := PrepareVector(c.list, Guarantee{Epsilon: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum := 0.0
-		for _, p := range out {
-			sum += p.Curve().Pure
-			if p.Chosen().Joint != c.joint {
-				t.Errorf("%d releases of range %v: joint %v, want %v", len(c.list), c.list[0].Range, p.Chosen().Joint, c.joint)
-			}
-			if r := p.Chosen().pureLoss(p.task.v, p.task.delta); p.Chosen().Bounding == Truncate && r > p.Curve().Pure*(1+1e-12) {
-				t.Errorf("loss %g above the charge %g", r, p.Curve().Pure)
-			}
-		}
-		if math.Abs(sum-1) > 1e-13 {
-			t.Errorf("the parts add up to %.12f", sum)
-		}
-	}
-}
