@@ -169,6 +169,30 @@ func TestCubeTrialsAreConstant(t *testing.T) {
 	}
 }
 
+// What the first trial refuses says nothing about the vector that a later one accepts: those vectors have the same law.
+func TestCubeTrialsSayNothing(t *testing.T) {
+	const draws = 60000
+	cube, err := NewCube(CubeShape{Moves: []int64{1, 3}, Rows: 1, Shells: 64}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := cube.Tabulate([]int64{10, 30})
+	want, counts, later := map[[2]int64]float64{}, map[[2]int64]int{}, 0
+	table.Each(func(i int, x []int64) { want[[2]int64{x[0], x[1]}] = math.Exp(table.Log[i]) })
+	src, noise := seededSource(35), make([]int64, 2)
+	for range draws {
+		before := src.Draws()
+		cube.Draw(src, noise)
+		if src.Draws()-before > 3*batch*wordsPerCandidate+8 {
+			later++
+			counts[[2]int64{noise[0], noise[1]}]++
+		}
+	}
+	if got, limit := stattest.ChiSquare(counts, want); got > limit || later < draws/10 {
+		t.Errorf("%d draws of more than one trial: chi-square %.1f, limit %.1f", later, got, limit)
+	}
+}
+
 func TestCubeBadInput(t *testing.T) {
 	for _, c := range []struct {
 		moves   []int64
