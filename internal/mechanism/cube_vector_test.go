@@ -165,68 +165,6 @@ func TestJointIsCountedPerVector(t *testing.T) {
 	}
 }
 
-// The whole release of a count and a sum whose range follows from it, bounding and all: no pair of neighbours differs by more than ε.
-func TestJointReleaseEnumerated(t *testing.T) {
-	for _, c := range []struct {
-		rows     int64
-		perRow   Interval
-		most     int64 // people, in one group
-		epsilon  float64
-		tightest float64
-	}{
-		{1, Interval{-2, 2}, 4, 1, .7},
-		{2, Interval{-1, 2}, 4, 1.5, .7},
-		{1, Interval{0, 3}, 5, 3, .7},
-	} {
-		m := max(-c.perRow.Lo, c.perRow.Hi)
-		list := []Release{
-			{Kind: Scalar, Range: Range{{0, c.most}}, Sensitivity: c.rows, Total: c.rows, Row: 1, Weight: 1},
-			{Kind: SumGivenCount, Sensitivity: m * c.rows, Total: m * c.rows, Row: m, PerRow: c.perRow, Weight: 1},
-		}
-		prepared := make([]*Prepared, 2)
-		cube, err := NewCube(CubeShape{Moves: []int64{1, m}, Rows: c.rows, Shells: 2}, c.epsilon)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, r := range list {
-			p, err := Prepare(r, Guarantee{Epsilon: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			prepared[i] = p.withJoint(p.inCube(r, cube, i), cube, i, true)
-		}
-		far := int64(math.Ceil(30 * float64(c.rows) / c.epsilon))
-		table := cube.Tabulate([]int64{far, far * m})
-		type state struct{ n, s int64 }
-		law := map[state]map[state]float64{}
-		for n := int64(0); n <= c.most; n++ {
-			for s := n * c.perRow.Lo; s <= n*c.perRow.Hi; s++ {
-				out := map[state]float64{}
-				table.Each(func(i int, x []int64) {
-					released := prepared[0].Bound(n, x[0], 0)
-					out[state{released, prepared[1].Bound(s, x[1], released)}] += math.Exp(table.Log[i])
-				})
-				law[state{n, s}] = out
-			}
-		}
-		worst := 0.0
-		for a, p := range law {
-			for b, q := range law {
-				if absDiff(a.n, b.n) > uint64(c.rows) || absDiff(a.s, b.s) > uint64(c.rows*m) {
-					continue
-				}
-				for z, w := range p {
-					worst = math.Max(worst, math.Log(w/q[z]))
-				}
-			}
-		}
-		t.Logf("%+v: worst/ε = %.9f", c, worst/c.epsilon)
-		if worst > c.epsilon*(1+1e-9) || worst < c.tightest*c.epsilon {
-			t.Errorf("%+v: worst log-ratio %.12f", c, worst)
-		}
-	}
-}
-
 // Wherever the true values are, 95% of the releases are within their own margin, and the standard deviation is that of the releases.
 func TestJointMargins(t *testing.T) {
 	const draws = 20000

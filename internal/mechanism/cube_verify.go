@@ -1,6 +1,9 @@
 package mechanism
 
-import "math"
+import (
+	"math"
+	"sort"
+)
 
 // CubeTable is a Cube's noise on a small box around 0, tabulated from the odds that Draw works with: geometric variables, coins,
 // points of a box.
@@ -37,7 +40,7 @@ func (c *Cube) Tabulate(reach []int64) CubeTable {
 		sum += p
 		density[k] = density[k+1] + p/points
 	}
-	t.Each(func(i int, x []int64) { t.Log[i] = math.Log(density[c.firstBox(x)] / sum) })
+	t.Each(func(i int, x []int64) { t.Log[i] = math.Log(density[c.firstBox(x, far)] / sum) })
 	return t
 }
 
@@ -52,14 +55,16 @@ func (c *Cube) trialLog(k uint64) float64 {
 	return l
 }
 
-// firstBox is the first box that holds x.
-func (c *Cube) firstBox(x []int64) (k uint64) {
-	for _, a := range c.axes {
-		for h := c.half(a.row, k); h.hi == 0 && h.lo < absDiff(x[a.at], 0); h = c.half(a.row, k) {
-			k++
+// firstBox is the first box, of those up to far, that holds x.
+func (c *Cube) firstBox(x []int64, far uint64) int {
+	return sort.Search(int(far), func(k int) bool {
+		for _, a := range c.axes {
+			if h := c.half(a.row, uint64(k)); h.hi == 0 && h.lo < absDiff(x[a.at], 0) {
+				return false
+			}
 		}
-	}
-	return k
+		return true
+	})
 }
 
 func (w wide) float() float64 { return math.Ldexp(float64(w.hi), 64) + float64(w.lo) }

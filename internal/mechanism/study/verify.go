@@ -33,7 +33,7 @@ func (c *VerifyCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s.Checks, s.Mechanisms, s.Violations = append(s.Checks, joint.Checks...), s.Mechanisms+joint.Mechanisms, s.Violations+joint.Violations
+	s.merge(joint)
 	fmt.Fprintf(out, "%d combinations of L (1 to %d), sensitivity (1 to L) and epsilon (0.01 to 10); %d mechanisms enumerated\n", c.Combinations, c.Longest, s.Mechanisms)
 	for _, r := range s.Checks {
 		fmt.Fprintf(out, "  %-46s %6d checks, worst found/claimed %.12f\n", r.Name, r.Count, r.Worst)
@@ -71,6 +71,9 @@ const (
 	checkGroupsPure
 	checkGroupsCurve
 	checkLayers
+	checkJoint
+	checkJointLaw
+	checkJointReleased
 	checkKinds
 )
 
@@ -106,7 +109,8 @@ func newSummary() Summary {
 	for i, name := range []string{
 		"pure: worst log-ratio", "rdp: Rényi curve at every order", "rdp: delta at the statement's epsilon",
 		"ranges with gaps: worst log-ratio", "several groups: worst log-ratio", "several groups: Rényi curve",
-		"several groups, disjoint releases",
+		"several groups, disjoint releases", "joint: worst log-ratio", "joint: deviation from q^N(x)",
+		"joint: released counts and sums",
 	} {
 		s.Checks[i].Name = name
 	}
