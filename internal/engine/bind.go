@@ -38,7 +38,7 @@ type private struct {
 	flightDone  func()     // ends the question's time in flight; nil: it is not in flight
 
 	// What the charge has left behind, for the NOTICE.
-	spent   float64 // ε of this statement; 0 where it cost nothing
+	spent   float64 // by how much what is left fell for this statement; 0 where it cost nothing
 	balance ledger.Balance
 }
 

@@ -54,10 +54,11 @@ func (d direct) charge(ctx context.Context, scope session.Scope, statements []*p
 	if err != nil {
 		return err
 	}
+	falls := balance.Falls
 	for _, p := range statements {
 		p.spent, p.balance = 0, balance
 		if p.costs() {
-			p.spent = p.epsilon
+			p.spent, falls = falls[0], falls[1:]
 			d.metrics.Charged(p.epsilon)
 		}
 	}

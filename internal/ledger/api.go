@@ -10,10 +10,10 @@ import (
 
 // Charge is what one statement costs: all its releases together.
 type Charge struct {
-	Query          string // the analyst's text, for dpproxy.history
-	Fingerprint    string // of the plan
-	Policy         string // policy version
-	Epsilon        float64
+	Query          string          // the analyst's text, for dpproxy.history
+	Fingerprint    string          // of the plan
+	Policy         string          // policy version
+	Epsilon        float64         // nominal: what pure accounting charges, and what dpproxy.history shows
 	Curve          mechanism.Curve // composed over all releases; includes the ε of partition selections
 	SelectionDelta float64         // δ of all partition selections; 0 if there are none
 }
@@ -24,13 +24,14 @@ type Balance struct {
 	EpsilonTotal, EpsilonSpent, EpsilonLeft float64
 	Delta                                   float64
 	PeriodEnds                              time.Time // zero: the budget has no period
+	Falls                                   []float64 // of Spend and Preview: by how much each charge lets EpsilonLeft fall, in their order
 }
 
 // HistoryEntry is one line of an analyst's history.
 type HistoryEntry struct {
 	At      time.Time
 	Query   string
-	Epsilon float64
+	Epsilon float64 // nominal
 }
 
 // Ledger admits and records charges, durably, and keeps answers. Implementations are safe for concurrent use.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/engine"
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/metrics"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/session"
@@ -47,21 +48,31 @@ func (untouched) Spend(context.Context, string, []ledger.Charge) (ledger.Balance
 	return ledger.Balance{}, errExplains
 }
 
-func (u untouched) Balance(_ context.Context, analyst string) (ledger.Balance, error) {
-	b := ledger.Balance{}
-	if a := u.policy.Analysts[analyst]; a != nil {
-		b.EpsilonTotal, b.EpsilonLeft, b.Delta = a.Budget.Epsilon, a.Budget.Epsilon, a.Budget.Delta
+// book is a book on an account without records.
+func (u untouched) book(analyst string) (*accounting.Book, error) {
+	rules, err := accounting.NewRules(ledger.ConfigOf(u.policy))
+	if err != nil {
+		return nil, err
 	}
-	return b, nil
+	return accounting.NewBook(rules, time.Now(), accounting.NewAccount(analyst), nil, func(string, uint64) bool { return false }), nil
 }
 
-// Preview subtracts the ε of a statement from a whole budget.
-func (u untouched) Preview(ctx context.Context, analyst string, charges []ledger.Charge) (ledger.Balance, error) {
-	b, err := u.Balance(ctx, analyst)
-	for _, c := range charges {
-		b.EpsilonLeft = max(0, b.EpsilonLeft-c.Epsilon)
+func (u untouched) Balance(_ context.Context, analyst string) (ledger.Balance, error) {
+	b, err := u.book(analyst)
+	if err != nil {
+		return ledger.Balance{}, err
 	}
-	return b, err
+	return b.Balance(), nil
+}
+
+// Preview is what a ledger says of the first charges to a budget.
+func (u untouched) Preview(_ context.Context, analyst string, charges []ledger.Charge) (ledger.Balance, error) {
+	b, err := u.book(analyst)
+	if err != nil {
+		return ledger.Balance{}, err
+	}
+	balance, err := b.Spend(charges)
+	return balance, ledger.ClientError(b.Rules.Log, err)
 }
 
 func (untouched) History(context.Context, string, int) ([]ledger.HistoryEntry, error) {

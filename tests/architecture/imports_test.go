@@ -46,7 +46,7 @@ var allowed = map[string]string{
 	"session":                "command pgerr wire",
 	"introspect":             "policy rewrite",
 	"backend":                "introspect pgerr policy rewrite",
-	"engine":                 "backend command ledger mechanism pgerr policy rewrite rewrite/catalog session",
+	"engine":                 "backend command ledger ledger/accounting mechanism pgerr policy rewrite rewrite/catalog session",
 	"ledger/accounting":      "ledger mechanism pgerr policy",
 	"ledger/ledgertest":      "ledger mechanism pgserver pgserver/pgservertest policy",
 	"ledger/pagecheck":       "",
@@ -56,7 +56,7 @@ var allowed = map[string]string{
 	"ledger/stores":          "ledger ledger/stores/bolt ledger/stores/postgres",
 	"ledger/admin":           "ledger ledger/accounting ledger/stores",
 	"provision":              "backend introspect ledger/stores/postgres policy rewrite rewrite/catalog verifier",
-	"server":                 "backend engine ledger ledger/admin ledger/stores metrics policy provision session wire",
+	"server":                 "backend engine ledger ledger/accounting ledger/admin ledger/stores metrics policy provision session wire",
 	"demo":                   "pgerr pgserver policy provision server",
 }
 

@@ -97,27 +97,30 @@ func (b *Book) Spend(charges []ledger.Charge) (ledger.Balance, error) {
 		group := *b.Group
 		try.Group = &group
 	}
-	if err := try.charge(charges, own); err != nil {
+	falls, err := try.charge(charges, own)
+	if err != nil {
 		return ledger.Balance{}, err
 	}
 	*b = try
-	return b.Balance(), nil
+	balance := b.Balance()
+	balance.Falls = falls
+	return balance, nil
 }
 
-// charge adds all charges to the accounts and asks both budgets.
-func (b *Book) charge(charges []ledger.Charge, own limit) error {
+// charge adds all charges to the accounts and asks both budgets. It returns by how much each charge lets fall what is left.
+func (b *Book) charge(charges []ledger.Charge, own limit) (falls []float64, err error) {
 	if err := b.open(&b.Account); err != nil {
-		return ledger.InvalidCharge{Reason: err}
+		return nil, ledger.InvalidCharge{Reason: err}
 	}
 	var groupPeriod uint64
 	var before sums
 	if b.Group != nil {
 		if err := b.open(b.Group); err != nil {
-			return ledger.InvalidCharge{Reason: err}
+			return nil, ledger.InvalidCharge{Reason: err}
 		}
 		groupPeriod, before = b.Group.period, b.Group.sums
 	}
-	ownBefore := b.Account.sums
+	ownBefore, left := b.Account.sums, own.left(b.Account.sums)
 	for _, c := range charges {
 		r := &Record{
 			Kind: KindCharge, GroupPeriod: groupPeriod, Fingerprint: c.Fingerprint, Query: c.Query, PolicyVersion: c.Policy,
@@ -125,20 +128,22 @@ func (b *Book) charge(charges []ledger.Charge, own limit) error {
 		}
 		added, err := b.write(&b.Account, r)
 		if err != nil {
-			return ledger.InvalidCharge{Reason: err}
+			return nil, ledger.InvalidCharge{Reason: err}
 		}
+		rest := own.left(b.Account.sums)
+		falls, left = append(falls, left.sub(rest).Float()), rest
 		if b.Group != nil {
 			b.Group.sums = b.Group.sums.add(added)
 			b.Group.last = b.now
 		}
 	}
 	if !own.admits(b.Account.sums) {
-		return errOverBudget(b.Account.Name, ownBefore, b.Account.sums, own, b.Account)
+		return nil, errOverBudget(b.Account.Name, ownBefore, b.Account.sums, own, b.Account)
 	}
 	if all, limited := b.Rules.limits[GroupName]; limited && b.Group != nil && !all.admits(b.Group.sums) {
-		return errOverBudget(GroupName, before, b.Group.sums, all, *b.Group)
+		return nil, errOverBudget(GroupName, before, b.Group.sums, all, *b.Group)
 	}
-	return nil
+	return falls, nil
 }
 
 // Balance returns the account's balance now. A period that is over counts as renewed, though only a charge records that.

@@ -123,6 +123,9 @@ func (f *filter) spent(s sums) Amount {
 	return least
 }
 
+// left returns what of the budget's ε is left beside s.
+func (f *filter) left(s sums) Amount { return f.total.sub(f.spent(s)) }
+
 // admits says whether s is within the budget.
 func (f *filter) admits(s sums) bool {
 	return f.spent(s).cmp(f.total) <= 0 && s.selection.cmp(f.selection) <= 0
@@ -130,11 +133,10 @@ func (f *filter) admits(s sums) bool {
 
 // balance returns what an analyst sees of s.
 func (f *filter) balance(s sums) ledger.Balance {
-	spent := f.spent(s)
 	return ledger.Balance{
 		EpsilonTotal: f.total.Float(),
-		EpsilonSpent: spent.Float(),
-		EpsilonLeft:  f.total.sub(spent).Float(),
+		EpsilonSpent: f.spent(s).Float(),
+		EpsilonLeft:  f.left(s).Float(),
 		Delta:        f.delta,
 	}
 }

@@ -2,6 +2,7 @@ package stores_test
 
 import (
 	"context"
+	"reflect"
 	"testing"
 	"time"
 
@@ -157,7 +158,7 @@ func TestReloads(t *testing.T) {
 		reload(renamed)
 		_, err = s.Spend(ctx, "alice", []ledger.Charge{ledgertest.PureCharge(1)})
 		ledgertest.WantCode(t, err, "53400")
-		if b, err := s.Balance(ctx, "alice"); err != nil || b != (ledger.Balance{}) {
+		if b, err := s.Balance(ctx, "alice"); err != nil || !reflect.DeepEqual(b, ledger.Balance{}) {
 			t.Errorf("removed: %+v, %v", b, err)
 		}
 		if _, err := s.Spend(ctx, "alicia", []ledger.Charge{ledgertest.PureCharge(1)}); err != nil {

@@ -174,13 +174,18 @@ func run(t *rapid.T, dsn string) {
 				charges, queries = append(charges, c), append(queries, c.Query)
 			}
 			want := m.spend(name, queries, hundredths)
-			_, err := handle().Spend(ctx, name, charges)
+			b, err := handle().Spend(ctx, name, charges)
+			for i, fall := range b.Falls {
+				if fall != float64(hundredths[i])/100 {
+					t.Fatalf("%s spends %v: falls by %v", name, hundredths, b.Falls)
+				}
+			}
 			var e *pgconn.PgError
 			if code := ""; errors.As(err, &e) {
 				if code = e.Code; code != want {
 					t.Fatalf("%s spends %v: %v, want %q", name, hundredths, err, want)
 				}
-			} else if err != nil || want != "" {
+			} else if err != nil || want != "" || len(b.Falls) != len(charges) {
 				t.Fatalf("%s spends %v: %v, want %q", name, hundredths, err, want)
 			}
 		},

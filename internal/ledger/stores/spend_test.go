@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,7 +26,7 @@ func TestTenTenthsAreOne(t *testing.T) {
 			}
 		}
 		b, err := s.Balance(ctx, "alice")
-		if want := (ledger.Balance{EpsilonTotal: 1, EpsilonSpent: 1}); err != nil || b != want {
+		if want := (ledger.Balance{EpsilonTotal: 1, EpsilonSpent: 1}); err != nil || !reflect.DeepEqual(b, want) {
 			t.Errorf("balance %+v, %v, want %+v", b, err, want)
 		}
 		_, err = s.Spend(ctx, "alice", []ledger.Charge{ledgertest.PureCharge(1e-18)})
@@ -39,8 +40,49 @@ func TestChargesAreAllOrNothing(t *testing.T) {
 		_, err := s.Spend(ctx, "alice", []ledger.Charge{ledgertest.PureCharge(0.6), ledgertest.PureCharge(0.6)})
 		ledgertest.WantCode(t, err, "53400")
 		b, err := s.Spend(ctx, "alice", []ledger.Charge{ledgertest.PureCharge(0.4), ledgertest.PureCharge(0.6)})
-		if want := (ledger.Balance{EpsilonTotal: 1, EpsilonSpent: 1}); err != nil || b != want {
+		if want := (ledger.Balance{EpsilonTotal: 1, EpsilonSpent: 1, Falls: []float64{0.4, 0.6}}); err != nil || !reflect.DeepEqual(b, want) {
 			t.Errorf("balance %+v, %v, want %+v", b, err, want)
+		}
+	})
+}
+
+// TestFallsAreWhatIsLess: under rdp a charge costs by how much the balance falls, which is neither its ε nor the same twice. Charges that
+// are admitted together fall as they would one after the other, and a preview says the same.
+func TestFallsAreWhatIsLess(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func(ledger.Config) ledger.Store) {
+		config := ledgertest.PureConfig(0)
+		config.Method, config.Analysts = policy.RDP, map[string]policy.Budget{"alice": {Epsilon: 5, Delta: 1e-6}, "bob": {Epsilon: 5, Delta: 1e-6}}
+		s, ctx := open(config), context.Background()
+		var charges []ledger.Charge
+		for i, gauss := range []float64{0.004, 0.02, 0.001} {
+			c := ledgertest.PureCharge(0.1)
+			c.Fingerprint, c.Curve = string(rune('a'+i)), mechanism.Curve{Pure: math.Inf(1)}
+			for _, alpha := range mechanism.Orders {
+				c.Curve.Renyi = append(c.Curve.Renyi, alpha*gauss)
+			}
+			charges = append(charges, c)
+		}
+		preview, err := s.Preview(ctx, "alice", charges)
+		if err != nil {
+			t.Fatal(err)
+		}
+		together, err := s.Spend(ctx, "alice", charges)
+		if err != nil || !reflect.DeepEqual(together, preview) || len(together.Falls) != len(charges) {
+			t.Fatalf("spent %+v, %v, the preview was %+v", together, err, preview)
+		}
+		left := 5.0
+		for i, c := range charges {
+			b, err := s.Spend(ctx, "bob", []ledger.Charge{c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fall := left - b.EpsilonLeft; len(b.Falls) != 1 || math.Abs(b.Falls[0]-fall) > 1e-12 || b.Falls[0] != together.Falls[i] {
+				t.Errorf("charge %d: fell by %v, %v left of %v; together it fell by %v", i, b.Falls, b.EpsilonLeft, left, together.Falls[i])
+			}
+			left = b.EpsilonLeft
+		}
+		if b, err := s.Balance(ctx, "alice"); err != nil || b.Falls != nil || b.EpsilonLeft != left {
+			t.Errorf("balance %+v, %v, want %v left", b, err, left)
 		}
 	})
 }
@@ -226,11 +268,11 @@ func TestPreviewIsWhatSpendWouldSay(t *testing.T) {
 				t.Fatal(err)
 			}
 			preview, foreseen := s.Preview(ctx, "alice", charges)
-			if after, err := s.Balance(ctx, "alice"); err != nil || after != before {
+			if after, err := s.Balance(ctx, "alice"); err != nil || !reflect.DeepEqual(after, before) {
 				t.Errorf("a preview has changed %+v to %+v, %v", before, after, err)
 			}
 			spent, err := s.Spend(ctx, "alice", charges)
-			if preview != spent || fmt.Sprint(foreseen) != fmt.Sprint(err) {
+			if !reflect.DeepEqual(preview, spent) || fmt.Sprint(foreseen) != fmt.Sprint(err) {
 				t.Errorf("foreseen %+v, %v; spent %+v, %v", preview, foreseen, spent, err)
 			}
 		}
