@@ -8,18 +8,23 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
-	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
 // calibrated is a plan with a mechanism for each release: what EXPLAIN prints and what the ledger charges.
 type calibrated struct {
 	plan    *rewrite.Plan
-	epsilon float64
+	epsilon float64 // nominal
+	price   price   // what the releases share; those with a margin of their own cost what that needs
+	share   float64 // of the analyst's whole budget that the price of the nominal ε takes
+	fits    int     // how many such statements the whole budget holds
+	loss    float64 // what to compare ways to pay by
 	blocks  []calibratedBlock
 	charge  ledger.Charge
+	other   *calibrated // the way to pay that gives larger errors; nil: there is none
 }
 
 // calibratedBlock holds the mechanisms of one release block, in the order of its releases.
@@ -28,20 +33,13 @@ type calibratedBlock struct {
 	releases  []*mechanism.Prepared
 }
 
-// statementBudget holds what one statement may cost.
-type statementBudget struct {
-	epsilon        float64
-	delta          float64 // of the statement's noise; 0 under pure accounting
-	selectionDelta float64 // of each partition selection
-}
-
 // calibrate chooses a mechanism for each release of the plan within what the statement may cost.
 func (c *call) calibrate(plan *rewrite.Plan) (*calibrated, error) {
 	budget, err := c.budget(plan)
-	if err != nil {
-		return nil, err
+	var p *calibrated
+	if err == nil {
+		p, err = shareBudget(plan, budget)
 	}
-	p, err := shareBudget(plan, budget)
 	var own *pgconn.PgError
 	if errors.As(err, &own) {
 		return nil, err
@@ -61,11 +59,10 @@ func (c *call) calibrate(plan *rewrite.Plan) (*calibrated, error) {
 
 // budget takes what the statement may cost from SET dpproxy.epsilon or dpproxy.margin; without them, from the policy.
 func (c *call) budget(plan *rewrite.Plan) (statementBudget, error) {
-	p := c.state.policy
-	b := statementBudget{epsilon: plan.Epsilon}
-	if p.Accounting.Method == policy.RDP {
-		b.delta = p.Accounting.Delta
-		b.selectionDelta = ledger.ConfigOf(p).SelectionDelta(c.scope.Analyst)
+	config := ledger.ConfigOf(c.state.policy)
+	b := statementBudget{
+		epsilon: plan.Epsilon, most: plan.EpsilonMax,
+		room: accounting.RoomOf(config, c.scope.Analyst), selectionDelta: config.SelectionDelta(c.scope.Analyst),
 	}
 	if set := c.scope.Settings.Epsilon(); set > 0 {
 		b.epsilon = set
@@ -75,65 +72,140 @@ func (c *call) budget(plan *rewrite.Plan) (statementBudget, error) {
 		if err != nil {
 			return b, err
 		}
-		if b.epsilon, err = wanted.epsilonFor(plan, b); err != nil {
-			return b, err
-		}
+		return wanted.budgetFor(plan, b)
 	}
 	return b, nil
 }
 
-// shareRounding bounds the relative error of adding up the shares of a statement. Every calibration errs on the private side
-// by 1e-9, far more than that.
-const shareRounding = 1e-12
-
-// shareBudget shares b over the plan's releases by their weights (docs/privacy.md P18) and calibrates each.
+// shareBudget shares b over the plan's releases by their weights (docs/privacy.md P18) and calibrates each. Of the ways to pay it takes the
+// one with the least expected error.
 func shareBudget(plan *rewrite.Plan, b statementBudget) (*calibrated, error) {
-	p := &calibrated{plan: plan, epsilon: b.epsilon, charge: ledger.Charge{Fingerprint: plan.Fingerprint}}
-	for i := range plan.Blocks {
-		if err := p.addBlock(&plan.Blocks[i], b); err != nil {
-			return nil, err
+	var best *calibrated
+	var first error
+	for _, price := range b.prices(b.epsilon) {
+		p, err := price.calibrate(plan, b)
+		switch {
+		case err != nil:
+			if first == nil {
+				first = err
+			}
+		case best == nil:
+			best = p
+		case p.loss < best.loss*(1-lossRounding):
+			p.other, best = best, p
+		default:
+			best.other = p
 		}
 	}
-	// Shares of ε need not add up to ε in floating point; a statement costs exactly its ε.
-	if math.Abs(p.charge.Curve.Pure-p.epsilon) <= shareRounding*p.epsilon {
-		p.charge.Curve.Pure = p.epsilon
+	if best == nil {
+		return nil, first
 	}
-	p.charge.Epsilon = p.epsilon
-	return p, nil
+	return best, nil
 }
 
-// addBlock calibrates the releases of one block within its share of b.
-func (p *calibrated) addBlock(block *rewrite.Block, b statementBudget) error {
-	weights := 0
-	for _, r := range block.Releases {
-		weights += r.Weight
+const (
+	// lossRounding bounds the relative difference of two losses that count as equal.
+	lossRounding = 1e-9
+	// shareRounding bounds the relative error of adding up the shares of a statement. Every calibration errs on the private side by 1e-9,
+	// far more than that.
+	shareRounding = 1e-12
+)
+
+// calibrate calibrates the releases of a plan for one way to pay.
+func (p price) calibrate(plan *rewrite.Plan, b statementBudget) (*calibrated, error) {
+	out := &calibrated{plan: plan, epsilon: b.epsilon, price: p}
+	weights, margins := weigh(plan), false
+	for i := range plan.Blocks {
+		block, err := p.calibrateBlock(&plan.Blocks[i], weights, b)
+		if err != nil {
+			return nil, err
+		}
+		out.blocks = append(out.blocks, block)
+		for _, r := range plan.Blocks[i].Releases {
+			margins = margins || r.Margin > 0
+		}
 	}
-	var out calibratedBlock
-	selection := 0.0 // share of the block's ε
+	out.charge = out.composed(b.selectionDelta)
+	// A statement whose releases have margins of their own costs what they need. Any other costs what was asked.
+	paid := out.charge.Curve.Pure
+	if p.order != accounting.Infinite {
+		paid = out.charge.Curve.Renyi[p.order]
+	}
+	if margins || paid > p.Epsilon*(1+shareRounding) {
+		out.epsilon = b.nominal(paid, p.order)
+	}
+	// Shares of ε need not add up to ε in floating point; a statement that pays ε costs exactly its ε.
+	if math.Abs(out.charge.Curve.Pure-out.epsilon) <= shareRounding*out.epsilon {
+		out.charge.Curve.Pure = out.epsilon
+	}
+	out.charge.Epsilon = out.epsilon
+	out.share, _ = b.room.Share(mechanism.LaplaceCurve(out.epsilon))
+	out.fits, out.loss = b.holds(out.charge), out.expectedLoss(b)
+	if b.margin != nil && !out.keeps(*b.margin) {
+		return nil, tooNarrow(b.margin.text, b.most)
+	}
+	return out, nil
+}
+
+// calibrateBlock calibrates the releases of one block, each for its weight's part of the price.
+func (p price) calibrateBlock(block *rewrite.Block, w weights, b statementBudget) (out calibratedBlock, err error) {
 	if block.Select != nil {
-		selection = float64(block.Select.Weight) / float64(weights+block.Select.Weight)
-		prepared, err := mechanism.Prepare(*block.Select, mechanism.Guarantee{Epsilon: b.epsilon * block.Epsilon * selection, Delta: b.selectionDelta})
-		if err != nil {
-			return fmt.Errorf("partition selection: %w", err)
-		}
-		out.selection = prepared
-		p.charge.Curve = p.charge.Curve.Add(prepared.Curve())
-		p.charge.SelectionDelta += b.selectionDelta
-	}
-	if len(block.Releases) > 0 {
-		share := block.Epsilon * (1 - selection)
-		prepared, extra, err := prepareReleases(block.Releases, mechanism.Guarantee{Epsilon: b.epsilon * share, Delta: b.delta * share}, p.plan.EpsilonMax)
-		if err != nil {
-			return err
-		}
-		out.releases = prepared
-		p.epsilon += extra
-		for _, r := range prepared {
-			p.charge.Curve = p.charge.Curve.Add(r.Curve())
+		g := p.divide(max(block.Select.Weight, 1), w.total)
+		g.Delta = b.selectionDelta
+		if out.selection, err = mechanism.Prepare(*block.Select, g); err != nil {
+			return out, fmt.Errorf("partition selection: %w", err)
 		}
 	}
-	p.blocks = append(p.blocks, out)
-	return nil
+	out.releases, err = p.calibrateReleases(block.Releases, w, b)
+	return out, err
+}
+
+// composed returns the charge for all releases and selections together; a selection has a δ of its own.
+func (p *calibrated) composed(selectionDelta float64) ledger.Charge {
+	charge := ledger.Charge{Fingerprint: p.plan.Fingerprint}
+	var releases []mechanism.Release
+	var prepared []*mechanism.Prepared
+	for i, block := range p.blocks {
+		if block.selection != nil {
+			releases, prepared = append(releases, *p.plan.Blocks[i].Select), append(prepared, block.selection)
+			charge.SelectionDelta += selectionDelta
+		}
+		releases, prepared = append(releases, p.plan.Blocks[i].Releases...), append(prepared, block.releases...)
+	}
+	charge.Curve = mechanism.Compose(releases, prepared)
+	return charge
+}
+
+// expectedLoss compares ways to pay: the sum of the expected squared errors of all releases, each in units of its sensitivity, times the
+// part of the budget that the statement takes, because an error falls with the root of that. Ranks count as Laplace noise of their pure ε
+// would, and a selection as the Laplace noise that has its threshold.
+func (p *calibrated) expectedLoss(b statementBudget) float64 {
+	sum := 0.0
+	for i, block := range p.plan.Blocks {
+		if block.Select != nil {
+			half, _ := p.blocks[i].selection.SelectThreshold()
+			e := math.Sqrt2 * float64(half) / math.Log(1/b.selectionDelta)
+			sum += e * e
+		}
+		for j, r := range block.Releases {
+			prepared := p.blocks[i].releases[j]
+			e := prepared.Chosen().RMSEAverage
+			if r.Kind == mechanism.Quantile {
+				e = math.Sqrt2 * totalOf(r) / prepared.Curve().Pure
+			}
+			e /= math.Max(float64(r.Sensitivity), 1)
+			sum += e * e
+		}
+	}
+	return sum * p.share
+}
+
+// totalOf is how far one unit moves a release over all groups together, in grid steps.
+func totalOf(r mechanism.Release) float64 {
+	if r.Total > 0 {
+		return float64(r.Total)
+	}
+	return float64(r.Sensitivity) * float64(max(r.Groups, 1))
 }
 
 // releases says whether the plan releases anything: a filter that nothing satisfies leaves nothing to release.

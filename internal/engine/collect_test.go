@@ -82,7 +82,7 @@ func TestDrawKeepsChainedSumsInTheirRange(t *testing.T) {
 		{Kind: mechanism.SumGivenCount, Sensitivity: 60, PerRow: mechanism.Interval{Lo: -60, Hi: 60}, CountRef: 1, Groups: 1, Weight: 1},
 		{Kind: mechanism.Scalar, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 1000}}, Groups: 1, Weight: 1},
 	}
-	plan := &rewrite.Plan{Blocks: []rewrite.Block{{Releases: releases, Keys: [][]*rewrite.Canonical{{}}, Epsilon: 1}}}
+	plan := &rewrite.Plan{Blocks: []rewrite.Block{{Releases: releases, Keys: [][]*rewrite.Canonical{{}}}}}
 	p, err := shareBudget(plan, statementBudget{epsilon: 0.1})
 	if err != nil {
 		t.Fatal(err)

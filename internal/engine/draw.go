@@ -29,7 +29,7 @@ func (p *private) draw(exact []measured) []released {
 	return answer
 }
 
-// draw releases a block: one draw for each release of each group, in a fixed order.
+// draw releases a block, in a fixed order: the selection, the joint noise of each group, then one draw for each other release of each group.
 func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Release, m measured) released {
 	var out released
 	groups := make([]int, 0, len(m.keys))
@@ -43,18 +43,45 @@ func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Releas
 	for i := range releases {
 		out.Values[i] = make([]int64, len(groups))
 	}
+	noise := b.jointNoise(src, len(groups))
 	for _, i := range drawOrder(releases) {
-		r, prepared := releases[i], b.releases[i]
+		prepared := b.releases[i]
+		cube, coordinate := prepared.Joint()
 		for at, g := range groups {
-			switch r.Kind {
-			case mechanism.Quantile:
+			count := int64(0)
+			if releases[i].Kind == mechanism.SumGivenCount {
+				count = out.Values[releases[i].CountRef][at]
+			}
+			switch {
+			case cube != nil:
+				out.Values[i][at] = prepared.Bound(m.exact[i][g], noise[cube][at][coordinate], count)
+			case releases[i].Kind == mechanism.Quantile:
 				out.Values[i][at] = prepared.DrawQuantile(src, m.histograms[i][g])
-			case mechanism.SumGivenCount:
-				out.Values[i][at] = prepared.Draw(src, m.exact[i][g], out.Values[r.CountRef][at])
 			default:
-				out.Values[i][at] = prepared.Draw(src, m.exact[i][g], 0)
+				out.Values[i][at] = prepared.Draw(src, m.exact[i][g], count)
 			}
 		}
+	}
+	return out
+}
+
+// jointNoise draws one vector for each group from each joint mechanism of the block: [group][coordinate].
+func (b calibratedBlock) jointNoise(src *mechanism.Source, groups int) map[*mechanism.Cube][][]int64 {
+	var out map[*mechanism.Cube][][]int64
+	for _, prepared := range b.releases {
+		cube, _ := prepared.Joint()
+		if cube == nil || out[cube] != nil {
+			continue
+		}
+		vectors := make([][]int64, groups)
+		for g := range vectors {
+			vectors[g] = make([]int64, cube.Dimension())
+			cube.Draw(src, vectors[g])
+		}
+		if out == nil {
+			out = map[*mechanism.Cube][][]int64{}
+		}
+		out[cube] = vectors
 	}
 	return out
 }

@@ -4,16 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"strconv"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
-	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
-	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
@@ -22,7 +18,9 @@ import (
 // what the analyst has done before; no private row has a part in it.
 type explanation struct {
 	Epsilon  float64       `json:"epsilon"`
-	Delta    float64       `json:"delta"`
+	Delta    float64       `json:"delta"`                        // of the partition selections
+	Price    *priceInfo    `json:"price,omitempty"`              // nil: nothing is released
+	Spent    *float64      `json:"epsilon_spent,omitempty"`      // by how much what is left would fall; nil: Refused
 	Left     *float64      `json:"epsilon_left_after,omitempty"` // nil: Refused
 	Refused  string        `json:"refused,omitempty"`            // by the ledger: over budget, or failed before
 	Cached   bool          `json:"cached"`
@@ -32,20 +30,6 @@ type explanation struct {
 	Measure  []string      `json:"measure"`
 	Blocks   []blockInfo   `json:"blocks"`
 	Finish   string        `json:"finish"`
-}
-
-type releaseInfo struct {
-	Name        string                `json:"name"`
-	Kind        mechanism.Kind        `json:"kind"`
-	Epsilon     float64               `json:"epsilon"`
-	Sensitivity float64               `json:"sensitivity"` // in the value's own units
-	Groups      int                   `json:"groups_per_unit"`
-	Range       string                `json:"valid_range"`
-	Mechanism   string                `json:"mechanism"`
-	Scale       float64               `json:"scale"`
-	Margin      *float64              `json:"margin,omitempty"` // nil: depends on a released count, or there is none
-	Candidates  []mechanism.Candidate `json:"candidates,omitempty"`
-	uses        []int
 }
 
 // explainColumns describes EXPLAIN's result.
@@ -100,17 +84,13 @@ func (e explained) Execute(context.Context) (session.Rows, error) {
 }
 
 func (c *call) explain(ctx context.Context, p *calibrated) (explanation, error) {
-	x := explanation{Plan: p.plan.Explain, LeftOut: leftOut(p.plan), Finish: p.plan.Finish.SQL}
+	x := explanation{Plan: p.plan.Explain, LeftOut: leftOut(p.plan), Finish: p.plan.Finish.SQL, Delta: p.charge.SelectionDelta}
 	if p.releases() {
-		x.Epsilon = p.epsilon
-	}
-	if x.Epsilon > 0 && c.state.policy.Accounting.Method == policy.RDP {
-		x.Delta = c.state.policy.Accounting.Delta
+		x.Epsilon, x.Price = p.epsilon, describePrice(p)
 	}
 	if err := c.explainBudget(ctx, p, &x); err != nil {
 		return x, err
 	}
-	budget := c.state.policy.Analysts[c.scope.Analyst].Budget
 	for i, block := range p.plan.Blocks {
 		x.Blocks = append(x.Blocks, describeBlock(&block))
 		if block.Measure.Text != "" {
@@ -120,10 +100,10 @@ func (c *call) explain(ctx context.Context, p *calibrated) (explanation, error) 
 			x.Measure = append(x.Measure, h.Measure.Text)
 		}
 		if block.Select != nil {
-			x.Releases = append(x.Releases, describe(*block.Select, p.blocks[i].selection, budget))
+			x.Releases = append(x.Releases, describeSelection(p, i))
 		}
-		for j, r := range block.Releases {
-			x.Releases = append(x.Releases, describe(r, p.blocks[i].releases[j], budget))
+		for j := range block.Releases {
+			x.Releases = append(x.Releases, describeRelease(p, i, j))
 		}
 	}
 	return x, nil
@@ -137,127 +117,19 @@ func (c *call) explainBudget(ctx context.Context, p *calibrated, x *explanation)
 	}
 	x.Cached = answer != nil && c.state.policy.AnswersTTL > 0
 	var after ledger.Balance
+	spent := 0.0
 	if x.Cached || !p.releases() {
 		after, err = c.engine.ledger.Balance(ctx, c.scope.Analyst)
-	} else {
-		after, err = c.engine.ledger.Preview(ctx, c.scope.Analyst, []ledger.Charge{p.charge})
+	} else if after, err = c.engine.ledger.Preview(ctx, c.scope.Analyst, []ledger.Charge{p.charge}); err == nil {
+		spent = after.Falls[0]
 	}
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && refused.Code != pgerr.IOError {
 		x.Refused = refused.Message
 		return nil
 	}
-	x.Left = &after.EpsilonLeft
+	x.Spent, x.Left = &spent, &after.EpsilonLeft
 	return err
-}
-
-func describe(r mechanism.Release, p *mechanism.Prepared, budget policy.Budget) releaseInfo {
-	step := r.Grid.Step
-	if step == 0 {
-		step = 1
-	}
-	info := releaseInfo{
-		Name: r.Name, Kind: r.Kind, Epsilon: p.Epsilon(), Sensitivity: float64(r.Sensitivity) * step, Groups: max(r.Groups, 1),
-		Range: rangeText(r, step),
-	}
-	switch r.Kind {
-	case mechanism.Selection:
-		half, always := p.SelectThreshold()
-		info.Mechanism = fmt.Sprintf("partition selection: a group of %d units appears with probability 1/2, one of %d always", half, always)
-		return info
-	case mechanism.Quantile:
-		info.Mechanism = "exponential mechanism on ranks"
-		return info
-	}
-	chosen := p.Chosen()
-	info.Mechanism, info.Scale = string(chosen.Noise)+" "+string(chosen.Bounding), chosen.Scale*step
-	info.Candidates = p.Candidates()
-	for _, candidate := range info.Candidates {
-		info.uses = append(info.uses, candidate.Uses(budget.Epsilon, budget.Delta))
-	}
-	if r.Kind == mechanism.Scalar {
-		margin := p.PlannedMargin() * step
-		info.Margin = &margin
-	}
-	return info
-}
-
-// rangeText prints the valid range in the value's own units.
-func rangeText(r mechanism.Release, step float64) string {
-	if r.Kind == mechanism.Selection {
-		return "groups with enough units"
-	}
-	end := func(z int64) string {
-		switch z {
-		case mechanism.NoLower:
-			return "-∞"
-		case mechanism.NoUpper:
-			return "∞"
-		}
-		return strconv.FormatFloat(r.Grid.Origin+step*float64(z), 'g', 15, 64)
-	}
-	if r.Kind == mechanism.SumGivenCount {
-		return fmt.Sprintf("[n·%s, n·%s], n the released count", number(step*float64(r.PerRow.Lo)), number(step*float64(r.PerRow.Hi)))
-	}
-	text := ""
-	for i, v := range r.Range {
-		if i > 0 {
-			text += " ∪ "
-		}
-		text += "[" + end(v.Lo) + ", " + end(v.Hi) + "]"
-	}
-	return text
-}
-
-// lines prints the explanation.
-func (x explanation) lines() []string {
-	out := []string{"epsilon: " + number(x.Epsilon)}
-	if x.Delta > 0 {
-		out[0] += ", delta: " + number(x.Delta)
-	}
-	if x.Left != nil {
-		out = append(out, "epsilon left after it: "+number(*x.Left))
-	}
-	if x.Refused != "" {
-		out = append(out, "it would be refused: "+x.Refused)
-	}
-	if x.Cached {
-		out = append(out, "cached: the answer is known and would cost nothing")
-	}
-	for _, r := range x.Releases {
-		out = append(out, "release: "+r.Name,
-			"its epsilon: "+number(r.Epsilon),
-			fmt.Sprintf("sensitivity: %s in each of at most %d groups per unit", number(r.Sensitivity), r.Groups),
-			"valid range: "+r.Range,
-			"mechanism: "+r.mechanismLine())
-		switch {
-		case r.Margin != nil:
-			out = append(out, "margin: ±"+number(*r.Margin)+" (95%)")
-		case r.Kind == mechanism.SumGivenCount:
-			out = append(out, "margin: follows from the released values")
-		}
-		for i, c := range r.Candidates {
-			out = append(out, fmt.Sprintf("  considered: %s %s, rmse %s steps, budget for %d such releases", c.Noise, c.Bounding, number(c.RMSEAverage), r.uses[i]))
-		}
-	}
-	out = append(out, "plan:")
-	for _, line := range x.Plan {
-		out = append(out, "  "+line)
-	}
-	for i, block := range x.Blocks {
-		out = append(out, fmt.Sprintf("work of block %d: at most %d steps for the rows of one unit", i+1, block.Steps))
-	}
-	if x.LeftOut != "" {
-		out = append(out, "left out: "+x.LeftOut)
-	}
-	return out
-}
-
-func (r releaseInfo) mechanismLine() string {
-	if r.Scale == 0 {
-		return r.Mechanism
-	}
-	return fmt.Sprintf("%s, scale %s", r.Mechanism, number(r.Scale))
 }
 
 // Explain is `dpproxy explain`: the text that EXPLAIN would give to an analyst, without a ledger.

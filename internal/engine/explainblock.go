@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
@@ -18,7 +21,10 @@ type blockInfo struct {
 	KeyColumns int             `json:"key_columns"`
 	Selection  *chargeInfo     `json:"selection,omitempty"` // nil: the groups are public
 	Releases   []chargeInfo    `json:"releases"`
-	Steps      int64           `json:"steps_per_unit"` // the most that main does for one unit's rows
+	Steps      int64           `json:"steps_per_unit"`          // the most that main does for one unit's rows
+	Unit       string          `json:"unit,omitempty"`          // the kind of unit
+	Rows       int64           `json:"rows_per_unit,omitempty"` // R: a unit counts with at most so many rows in the whole answer; 0: with all it has
+	Picked     int64           `json:"groups_picked,omitempty"` // a unit counts in at most so many groups, which are picked; 0: in all it is in
 }
 
 // histogramInfo describes a measure query that returns rows (group, grid step, count).
@@ -27,18 +33,24 @@ type histogramInfo struct {
 	Releases []int  `json:"releases"`
 }
 
-// chargeInfo says what the charge of one release covers: one unit moves the exact integer by at most Sensitivity, in at most
-// Groups groups. Of a quantile it is the number of rows in its histogram.
+// chargeInfo says what the charge of one release covers, in grid steps: one unit moves the exact integer of one group by at most
+// Sensitivity, those of all groups together by at most Total, and at most Groups of them. Row is how far one of its rows moves them, where
+// Total is Row times the rows of a unit; 0 where it is not. Releases of the same Layer > 0, over all blocks, read disjoint rows: what one
+// unit moves of each, as parts of their Totals, adds up to at most 1. Of a quantile the integers are the rows in its histogram.
 type chargeInfo struct {
 	Name        string         `json:"name"`
 	Kind        mechanism.Kind `json:"kind"`
-	Sensitivity int64          `json:"sensitivity"` // in grid steps
+	Sensitivity int64          `json:"sensitivity"`
+	Total       int64          `json:"total"`
 	Groups      int            `json:"groups_per_unit"`
+	Row         int64          `json:"row"`
+	Layer       int            `json:"layer"`
 }
 
 func describeBlock(b *rewrite.Block) blockInfo {
 	info := blockInfo{
 		Measure: b.Measure.Text, Measured: append([]int{}, b.Measured...), Keys: len(b.Keys), KeyColumns: len(b.KeyTypes), Releases: []chargeInfo{}, Steps: b.Steps,
+		Unit: b.Unit, Rows: b.Rows, Picked: b.Picked,
 	}
 	for _, h := range b.Histograms {
 		info.Histograms = append(info.Histograms, histogramInfo{h.Measure.Text, h.Releases})
@@ -54,5 +66,26 @@ func describeBlock(b *rewrite.Block) blockInfo {
 }
 
 func describeCharge(r mechanism.Release) chargeInfo {
-	return chargeInfo{r.Name, r.Kind, r.Sensitivity, max(r.Groups, 1)}
+	total := int64(math.MaxInt64)
+	if t := totalOf(r); t < math.MaxInt64 {
+		total = int64(t)
+	}
+	return chargeInfo{r.Name, r.Kind, r.Sensitivity, total, max(r.Groups, 1), r.Row, r.Layer}
+}
+
+// bound says which rows of one unit count; empty where all do.
+func (b blockInfo) bound() string {
+	unit := b.Unit
+	if unit == "" {
+		unit = "unit"
+	}
+	switch {
+	case b.Rows > 0 && b.Picked > 0:
+		return fmt.Sprintf("one %s counts with at most %d rows in the whole answer, in at most %d groups", unit, b.Rows, b.Picked)
+	case b.Rows > 0:
+		return fmt.Sprintf("one %s counts with at most %d rows in the whole answer", unit, b.Rows)
+	case b.Picked > 0:
+		return fmt.Sprintf("one %s counts in at most %d groups", unit, b.Picked)
+	}
+	return ""
 }

@@ -1,13 +1,10 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
@@ -34,42 +31,39 @@ func parseMargin(text string) (wantedMargin, error) {
 	return wantedMargin{text, value, share}, nil
 }
 
-// marginTolerance bounds by how much, relatively, a statement with a wanted margin spends more than the least ε.
+// marginTolerance bounds by how much, relatively, the nominal ε of a statement with a wanted margin exceeds the least one.
 const marginTolerance = 1e-3
 
-// epsilonFor finds the least ε at which every release of the plan keeps the margin at public quantities. A release whose
-// range follows from a count, or that is drawn from ranks, has no margin before it is drawn and is refused.
-func (w wantedMargin) epsilonFor(plan *rewrite.Plan, b statementBudget) (float64, error) {
+// budgetFor finds the least nominal ε at which every release of the plan keeps the margin at public quantities. A release whose range
+// follows from a count, or that is drawn from ranks, has no margin before it is drawn and is refused.
+func (w wantedMargin) budgetFor(plan *rewrite.Plan, b statementBudget) (statementBudget, error) {
 	for _, block := range plan.Blocks {
 		for _, r := range block.Releases {
 			if r.Kind != mechanism.Scalar {
-				return 0, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("dpproxy.margin does not apply to %s: its margin follows from released values, and cannot be chosen before", r.Name),
+				return b, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("dpproxy.margin does not apply to %s: its margin follows from released values, and cannot be chosen before", r.Name),
 					pgerr.Hint("RESET dpproxy.margin and SET dpproxy.epsilon. Or ask for count(*) and sum() in a statement of their own: the average of n rows is as far off as their sum, divided by n."))
 			}
 		}
 	}
-	holds := func(epsilon float64) bool {
+	b.margin = &w
+	try := func(epsilon float64) error {
 		b.epsilon = epsilon
-		p, err := shareBudget(plan, b)
-		return err == nil && p.keeps(w)
+		_, err := shareBudget(plan, b)
+		return err
 	}
-	var own *pgconn.PgError
-	b.epsilon = plan.EpsilonMax
-	if _, err := shareBudget(plan, b); errors.As(err, &own) {
-		return 0, err
-	}
-	if !holds(plan.EpsilonMax) {
-		return 0, tooNarrow(w.text, plan.EpsilonMax)
+	if err := try(plan.EpsilonMax); err != nil {
+		return b, err
 	}
 	low, high := 0.0, plan.EpsilonMax
 	for high-low > marginTolerance*high {
-		if middle := (low + high) / 2; holds(middle) {
+		if middle := (low + high) / 2; try(middle) == nil {
 			high = middle
 		} else {
 			low = middle
 		}
 	}
-	return high, nil
+	b.epsilon = high
+	return b, nil
 }
 
 // keeps says whether every release is within the wanted margin wherever in its range the released value lies.

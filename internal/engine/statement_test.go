@@ -132,6 +132,8 @@ func TestStatements(t *testing.T) {
 			describe
 			check
 			row epsilon: 50
+			row price: epsilon 50, budget for 2 such statements
+			row epsilon spent by it: 50
 			row epsilon left after it: 75
 			> explain SELECT ward FROM wards
 			describe
@@ -156,12 +158,16 @@ func TestStatements(t *testing.T) {
 			describe
 			check
 			row epsilon: 50
+			row price: epsilon 50, budget for 2 such statements
+			row epsilon spent by it: 0
 			row epsilon left after it: 75
 			row cached: the answer is known and would cost nothing
 			> explain SELECT count(*) FROM patients WHERE age > 30
 			describe
 			check
 			row epsilon: 50
+			row price: epsilon 50, budget for 2 such statements
+			row epsilon spent by it: 50
 			row epsilon left after it: 25
 			> ask SELECT count(*) FROM patients WHERE age > 30
 			describe
@@ -178,6 +184,7 @@ func TestStatements(t *testing.T) {
 			describe
 			check
 			row epsilon: 50
+			row price: epsilon 50, budget for 2 such statements
 			row it would be refused: this would take the epsilon spent from 100 to 150; your budget is 125
 			> left
 			left 25`},

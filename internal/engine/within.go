@@ -1,55 +1,51 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// prepareReleases shares g over a block's releases by weight. A release that has to keep a margin gets the ε that the margin
-// needs instead of its share of ε, but no more than most; it gets its share of δ. The sum of all ε exceeds that of g by extra.
-func prepareReleases(list []mechanism.Release, g mechanism.Guarantee, most float64) (out []*mechanism.Prepared, extra float64, err error) {
+// calibrateReleases shares the price over a block's releases by weight. A release that has to keep a margin costs what the margin needs,
+// instead of its part, but no more than the most that the whole statement may.
+func (p price) calibrateReleases(list []mechanism.Release, w weights, b statementBudget) ([]*mechanism.Prepared, error) {
 	var shared []mechanism.Release
-	weights, rest := 0, 0
 	for _, r := range list {
-		weights += max(r.Weight, 1)
 		if r.Margin == 0 {
-			rest += max(r.Weight, 1)
+			r.Weight = w.of(r)
+			if w.wide[r.Layer] {
+				r.Row = 0 // joint noise belongs to one block, and would be charged beside what the layer costs in the others
+			}
 			shared = append(shared, r)
 		}
 	}
-	if rest == weights {
-		out, err = mechanism.PrepareVector(list, g)
-		return out, 0, err
-	}
-	part := func(weight int) mechanism.Guarantee {
-		f := float64(weight) / float64(weights)
-		return mechanism.Guarantee{Epsilon: g.Epsilon * f, Delta: g.Delta * f}
-	}
 	var prepared []*mechanism.Prepared
+	var err error
 	if len(shared) > 0 {
-		if prepared, err = mechanism.PrepareVector(shared, part(rest)); err != nil {
-			return nil, 0, err
+		if prepared, err = mechanism.PrepareVector(shared, p.divide(w.sum(shared), w.total)); err != nil {
+			return nil, err
 		}
 	}
-	for _, r := range list {
+	most := b.priceAt(b.most, p.order).Guarantee
+	out := make([]*mechanism.Prepared, len(list))
+	for i, r := range list {
 		if r.Margin == 0 {
-			out, prepared = append(out, prepared[0]), prepared[1:]
-			continue
+			out[i], prepared = prepared[0], prepared[1:]
+		} else if out[i], err = prepareWithin(r, most); errors.Is(err, errTooNarrow) {
+			return nil, tooNarrow(fmt.Sprintf("%s for %s", number(float64(r.Margin)*r.Grid.Step), r.Name), b.most)
+		} else if err != nil {
+			return nil, err
 		}
-		share := part(max(r.Weight, 1))
-		p, err := prepareWithin(r, mechanism.Guarantee{Epsilon: most, Delta: share.Delta})
-		if err != nil {
-			return nil, 0, err
-		}
-		out = append(out, p)
-		extra += p.Epsilon() - share.Epsilon
 	}
-	return out, extra, nil
+	return out, nil
 }
 
-// prepareWithin spends the least ε with which a release keeps its margin, at most that of g. This ε is a function of public
+// errTooNarrow means that a release cannot keep its margin for the most that it may cost.
+var errTooNarrow = errors.New("the margin is too narrow")
+
+// prepareWithin spends the least ε or divergence with which a release keeps its margin, at most that of g. It is a function of public
 // quantities (docs/privacy.md P18).
 func prepareWithin(r mechanism.Release, g mechanism.Guarantee) (*mechanism.Prepared, error) {
 	if _, err := mechanism.Prepare(r, g); err != nil {
@@ -57,7 +53,7 @@ func prepareWithin(r mechanism.Release, g mechanism.Guarantee) (*mechanism.Prepa
 	}
 	wanted, err := mechanism.EpsilonForMargin(r, float64(r.Margin), g)
 	if err != nil {
-		return nil, tooNarrow(fmt.Sprintf("%s for %s", number(float64(r.Margin)*r.Grid.Step), r.Name), g.Epsilon)
+		return nil, errTooNarrow
 	}
 	return mechanism.Prepare(r, wanted)
 }

@@ -7,53 +7,53 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// TestWithin: a release with a margin keeps it, the others keep their share, and the charge is the sum.
+// TestWithin: a release with a margin keeps it, the others keep their share, and the statement costs what they cost together.
 func TestWithin(t *testing.T) {
 	count := mechanism.Release{Name: "count(*)", Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: 100000}}, Sensitivity: 1, Groups: 2, Weight: 1, Grid: mechanism.Grid{Step: 1}}
 	wanted := count
 	wanted.Name, wanted.Margin = "count(x)", 40
 	chained := mechanism.Release{Name: "avg(x)", Kind: mechanism.SumGivenCount, PerRow: mechanism.Interval{Lo: -60, Hi: 60}, Sensitivity: 60, Groups: 2, Weight: 1, Grid: mechanism.Grid{Step: 1}}
 	plan := &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{
-		{Epsilon: .75, Releases: []mechanism.Release{wanted, count, chained}}, {Epsilon: .25, Releases: []mechanism.Release{count}},
+		{Releases: []mechanism.Release{wanted, count, chained}}, {Releases: []mechanism.Release{count}},
 	}}
-	for _, delta := range []float64{0, 1e-6} {
-		p, err := shareBudget(plan, statementBudget{epsilon: .5, delta: delta})
+	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
+		b := budgetOf(method, 10, .5)
+		p, err := shareBudget(plan, b)
 		if err != nil {
 			t.Fatal(err)
 		}
 		first := p.blocks[0].releases
 		if m := first[0].PlannedMargin(); m > 40 || m < 36 {
-			t.Errorf("δ %g: margin %g, want 40 or little less", delta, m)
+			t.Errorf("%s: margin %g, want 40 or little less", method, m)
 		}
-		sum := 0.0
-		for _, b := range p.blocks {
-			for _, r := range b.releases {
-				sum += r.Epsilon()
-			}
+		quarter := p.price.Epsilon / 4
+		if math.Abs(first[1].Epsilon()/quarter-1) > 1e-9 || math.Abs(first[2].Epsilon()/quarter-1) > 1e-9 || math.Abs(p.blocks[1].releases[0].Epsilon()/quarter-1) > 1e-9 {
+			t.Errorf("%s: the others have %g, %g of %g", method, first[1].Epsilon(), first[2].Epsilon(), quarter)
 		}
-		if math.Abs(first[1].Epsilon()-.125) > 1e-12 || math.Abs(first[2].Epsilon()-.125) > 1e-12 || math.Abs(sum-p.epsilon) > 1e-12 || p.charge.Epsilon != p.epsilon {
-			t.Errorf("δ %g: %g, %g of the others, %g together, charged %g", delta, first[1].Epsilon(), first[2].Epsilon(), sum, p.charge.Epsilon)
-		}
-		var curves ledger.Charge
-		for _, b := range p.blocks {
-			for _, r := range b.releases {
-				curves.Curve = curves.Curve.Add(r.Curve())
-			}
-		}
-		for i, rho := range p.charge.Curve.Renyi {
-			if rho < curves.Curve.Renyi[i] {
-				t.Errorf("δ %g: order %d is charged %g of %g", delta, i, rho, curves.Curve.Renyi[i])
-			}
+		coversWhatIsDrawn(t, p)
+		if paid := paidAt(p); math.Abs(b.priceAt(p.epsilon, p.price.order).Epsilon/paid-1) > 1e-8 {
+			t.Errorf("%s: epsilon %g pays %g, the releases cost %g", method, p.epsilon, b.priceAt(p.epsilon, p.price.order).Epsilon, paid)
 		}
 	}
 	plan.Blocks[0].Releases[0].Margin = 1
 	var refused *pgconn.PgError
-	if _, err := shareBudget(plan, statementBudget{epsilon: .5}); !errors.As(err, &refused) || refused.Code != "22023" {
-		t.Errorf("a margin of 1: %v", err)
+	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
+		if _, err := shareBudget(plan, budgetOf(method, 10, .5)); !errors.As(err, &refused) || refused.Code != "22023" {
+			t.Errorf("%s: a margin of 1: %v", method, err)
+		}
 	}
+}
+
+// paidAt is what a statement is charged at the order of its price.
+func paidAt(p *calibrated) float64 {
+	if p.price.order == accounting.Infinite {
+		return p.charge.Curve.Pure
+	}
+	return p.charge.Curve.Renyi[p.price.order]
 }

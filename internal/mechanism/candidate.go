@@ -31,7 +31,6 @@ func (c Candidate) shown() Candidate {
 	return c
 }
 
-// Uses says how many such releases fit into a budget of epsilon at delta, with every order of the curve as the ledger
 // sees it; the share of the budget that one takes is 1/Uses.
 func (c Candidate) Uses(epsilon, delta float64) int {
 	if c.curve == nil {

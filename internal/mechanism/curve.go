@@ -105,3 +105,23 @@ func pureRenyi(a, eps float64) float64 {
 	}
 	return math.Min(eps, math.Max(0, ln/(a-1))*(1+1e-12))
 }
+
+// LaplaceCurve is what one release with Laplace noise of pure ε eps costs on the continuum, where the noise is Δ/eps wide:
+// ln[α/(2α−1)·e^{(α−1)ε} + (α−1)/(2α−1)·e^{−αε}]/(α−1) (Mironov 2017, proposition 6). Nothing is released at this cost: the
+// price of a statement is compared with it.
+func LaplaceCurve(eps float64) Curve {
+	if !(eps > 0) {
+		return Curve{}
+	}
+	c := Curve{Pure: eps, Renyi: make([]float64, len(Orders))}
+	for i, a := range Orders {
+		near, far := a/(2*a-1), (a-1)/(2*a-1)
+		// The terms of first order cancel: where they are small, so do the digits of a logarithm.
+		x := math.Log1p(near*math.Expm1((a-1)*eps) + far*math.Expm1(-a*eps))
+		if (a-1)*eps > 1 {
+			x = (a-1)*eps + math.Log(near+far*math.Exp(-(2*a-1)*eps))
+		}
+		c.Renyi[i] = math.Min(eps, math.Max(0, x/(a-1)))
+	}
+	return c
+}

@@ -142,3 +142,34 @@ func TestLargeOrdersMatter(t *testing.T) {
 		t.Errorf("σ = 400: ε %g", eps)
 	}
 }
+
+// TestLaplaceCurve holds the closed form against the divergence, integrated over the three parts of the line: e^x for x < 0, where the
+// log-ratio falls from ε to −ε on [0, 1], and beyond.
+func TestLaplaceCurve(t *testing.T) {
+	for _, eps := range []float64{1e-6, 1e-3, .1, .5, 2, 30} {
+		c := LaplaceCurve(eps)
+		if c.Pure != eps {
+			t.Errorf("ε %g: pure %g", eps, c.Pure)
+		}
+		last := 0.0
+		for i, a := range Orders {
+			if got := c.Renyi[i]; got < last || got > eps || got > a*eps*eps/2*(1+1e-6) {
+				t.Fatalf("ε %g, order %g: %g after %g", eps, a, got, last)
+			}
+			last = c.Renyi[i]
+			if a*eps > 300 || eps < .1 {
+				continue
+			}
+			// With noise of density ε/2·e^{−ε|x|} around 0 and 1, the sum of p^α·q^{1−α}.
+			const steps = 20000
+			sum := (math.Exp((a-1)*eps) + math.Exp(-a*eps)) / 2
+			for k := range steps {
+				x := (float64(k) + .5) / steps
+				sum += eps / 2 / steps * math.Exp(-a*eps*x-(1-a)*eps*(1-x))
+			}
+			if want := math.Log(sum) / (a - 1); math.Abs(c.Renyi[i]-want) > 1e-6*want+1e-9 {
+				t.Errorf("ε %g, order %g: %g, want %g", eps, a, c.Renyi[i], want)
+			}
+		}
+	}
+}

@@ -2,10 +2,10 @@ package mechanism
 
 import "math"
 
-// layered says whether a release may share a layer's charge: its divergence, divided by the rows that cause it, must not
+// Layered says whether a release may share a layer's charge: its divergence, divided by the rows that cause it, must not
 // fall with them. That holds for noise that is bounded afterwards and for quantiles; truncation costs most for the first
 // row (docs/mechanisms.md, section 13).
-func (r Release) layered() bool {
+func (r Release) Layered() bool {
 	return r.Layer > 0 && r.Kind != Selection && r.Choice.Bounding != Truncate && r.Choice.Calibration != Paper
 }
 
@@ -14,11 +14,11 @@ func layers(list []Release) [][]int {
 	var out [][]int
 	at := map[int]int{}
 	for i, r := range list {
-		if k, known := at[r.Layer]; known && r.layered() {
+		if k, known := at[r.Layer]; known && r.Layered() {
 			out[k] = append(out[k], i)
 			continue
 		}
-		if r.layered() {
+		if r.Layered() {
 			at[r.Layer] = len(out)
 		}
 		out = append(out, []int{i})
@@ -61,7 +61,7 @@ func Compose(list []Release, prepared []*Prepared) Curve {
 				vectors[cube] = true
 				total = total.Add(PureCurve(cube.epsilon))
 			case cube != nil:
-			case prepared[i].release.layered():
+			case prepared[i].release.Layered():
 				layer = layer.max(prepared[i].Curve())
 			default:
 				total = total.Add(prepared[i].Curve())

@@ -27,7 +27,7 @@ func TestLayersShare(t *testing.T) {
 	total := Compose(list, out)
 	near(t, "pure ε", total.Pure, 1, 1e-12)
 	for i, p := range out {
-		if truncated := p.Chosen().Bounding == Truncate; truncated && list[i].layered() {
+		if truncated := p.Chosen().Bounding == Truncate; truncated && list[i].Layered() {
 			t.Errorf("release %d of a layer is truncated", i)
 		}
 	}

@@ -244,26 +244,3 @@ func TestPrepareConcurrently(t *testing.T) {
 	}
 	group.Wait()
 }
-
-func TestUses(t *testing.T) {
-	// Counts at ±20 from a budget of (10, 1e-6): 320 Gaussian, 149 Laplace, 66 by the sum of ε.
-	r := Release{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 1}
-	for _, c := range []struct {
-		noise    Noise
-		delta    float64
-		least, m int
-	}{{Gaussian, 1e-6, 300, 340}, {Laplace, 1e-6, 140, 160}, {Laplace, 0, 64, 68}} {
-		r.Choice = Choice{Noise: c.noise}
-		g, err := EpsilonForMargin(r, 20, Guarantee{Epsilon: 3, Delta: c.delta})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := Prepare(r, g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := p.Chosen().Uses(10, c.delta); n < c.least || n > c.m {
-			t.Errorf("%s at ±20, delta %g: %d uses, want %d to %d", c.noise, c.delta, n, c.least, c.m)
-		}
-	}
-}

@@ -26,7 +26,7 @@ func oneGroup(v Range, delta float64, g Guarantee) task {
 // newTask reduces a release whose defaults are filled in. A quantile and a selection have no range that bounds how far
 // one unit moves them.
 func newTask(r Release, g Guarantee) (task, error) {
-	t := task{delta: float64(r.Sensitivity), total: float64(r.Total), groups: float64(r.Groups), layered: r.layered(), g: g}
+	t := task{delta: float64(r.Sensitivity), total: float64(r.Total), groups: float64(r.Groups), layered: r.Layered(), g: g}
 	if r.Total == 0 {
 		t.total = t.delta * t.groups
 	}

@@ -85,7 +85,6 @@ type Block struct {
 	KeyTypes []uint32
 	Select   *mechanism.Release // partition selection on units; nil with declared keys
 	Releases []mechanism.Release
-	Epsilon  float64 // this block's share of Plan.Epsilon, a fraction that adds up to 1 over the blocks
 	Columns  []Column
 	Steps    int64 // the most that main does for the rows of one unit, in steps of a few nanoseconds
 

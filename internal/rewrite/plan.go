@@ -138,25 +138,8 @@ func (b Block) normalised() Block {
 	return b
 }
 
-// costs shares the statement's ε over the releases by weight (docs/privacy.md P18), and finds the statement's ε: the least of the
-// tables' that it reads.
+// costs finds the statement's ε: the least of the tables' that it reads. A statement that releases nothing costs nothing.
 func (b *planning) costs(p *Plan) {
-	total := 0
-	weights := make([]int, len(p.Blocks))
-	for i := range p.Blocks {
-		for _, r := range p.Blocks[i].Releases {
-			weights[i] += r.Weight
-		}
-		if p.Blocks[i].Select != nil {
-			weights[i] += p.Blocks[i].Select.Weight
-		}
-		total += weights[i]
-	}
-	for i := range p.Blocks {
-		if total > 0 {
-			p.Blocks[i].Epsilon = float64(weights[i]) / float64(total)
-		}
-	}
 	p.Epsilon, p.EpsilonMax = b.Schema.Policy.Defaults.Epsilon, b.Schema.Policy.Defaults.EpsilonMax
 	first := true
 	for _, k := range b.Blocks {
@@ -173,7 +156,7 @@ func (b *planning) costs(p *Plan) {
 			first = false
 		}
 	}
-	if total == 0 {
+	if !slices.ContainsFunc(p.Blocks, func(k Block) bool { return k.Select != nil || len(k.Releases) > 0 }) {
 		p.Epsilon = 0
 	}
 }

@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+)
+
+// priceInfo says what a statement's releases share, or what one of them has of it.
+type priceInfo struct {
+	Epsilon    float64 `json:"epsilon,omitempty"`    // pure; 0: Divergence is shared
+	Divergence float64 `json:"divergence,omitempty"` // Rényi divergence of Order
+	Order      float64 `json:"order,omitempty"`
+	Statements int     `json:"statements,omitempty"` // of a statement: how many such statements the whole budget holds
+}
+
+type releaseInfo struct {
+	Name        string          `json:"name"`
+	Kind        mechanism.Kind  `json:"kind"`
+	Price       priceInfo       `json:"price"`
+	Sensitivity float64         `json:"sensitivity"`     // of one group, in the value's own units
+	Total       float64         `json:"total"`           // of all groups together
+	Groups      int             `json:"groups_per_unit"` // the most that one unit moves
+	Range       string          `json:"valid_range"`
+	Mechanism   string          `json:"mechanism"`
+	Geometry    string          `json:"geometry,omitempty"` // the norm in which the mechanism measures what one unit moves
+	Scale       float64         `json:"scale"`
+	Margin      *float64        `json:"margin,omitempty"` // nil: depends on a released count, or there is none
+	Candidates  []candidateInfo `json:"candidates,omitempty"`
+}
+
+// candidateInfo is a mechanism that was considered, at the price of the statement.
+type candidateInfo struct {
+	mechanism.Candidate
+	Price priceInfo `json:"price"`
+}
+
+// describePrice describes what the statement's releases share.
+func describePrice(p *calibrated) *priceInfo {
+	info := p.price.info(p.price.Epsilon)
+	info.Statements = p.fits
+	return &info
+}
+
+// info describes an amount of what the price is paid in.
+func (p price) info(amount float64) priceInfo {
+	if p.order == accounting.Infinite {
+		return priceInfo{Epsilon: amount}
+	}
+	return priceInfo{Divergence: amount, Order: p.Order}
+}
+
+func (p priceInfo) String() string {
+	if p.Order == 0 {
+		return "epsilon " + number(p.Epsilon)
+	}
+	return fmt.Sprintf("divergence %s of order %s", number(p.Divergence), number(p.Order))
+}
+
+// describeSelection describes the partition selection of a block.
+func describeSelection(c *calibrated, block int) releaseInfo {
+	p := c.blocks[block].selection
+	info := describeCharged(*c.plan.Blocks[block].Select)
+	info.Price = c.price.info(p.Epsilon())
+	half, always := p.SelectThreshold()
+	info.Mechanism = fmt.Sprintf("partition selection: a group of %d units appears with probability 1/2, one of %d always", half, always)
+	return info
+}
+
+// describeRelease describes one release of a block with its mechanism.
+func describeRelease(c *calibrated, block, release int) releaseInfo {
+	r, p := c.plan.Blocks[block].Releases[release], c.blocks[block].releases[release]
+	info := describeCharged(r)
+	info.Price = c.price.info(p.Epsilon())
+	if r.Kind == mechanism.Quantile {
+		info.Mechanism, info.Geometry = "exponential mechanism on ranks", "L1"
+		return info
+	}
+	chosen := p.Chosen()
+	info.Mechanism, info.Scale = string(chosen.Noise)+" "+string(chosen.Bounding), chosen.Scale*stepOf(r)
+	switch cube, _ := p.Joint(); {
+	case cube != nil:
+		info.Mechanism, info.Geometry = fmt.Sprintf("%s, joint for %d releases", info.Mechanism, cube.Dimension()), "L∞"
+	case chosen.Noise == mechanism.Gaussian:
+		info.Geometry = "L2"
+	default:
+		info.Geometry = "L1"
+	}
+	for _, way := range []*calibrated{c, c.other} {
+		if way == nil {
+			continue
+		}
+		for _, candidate := range way.blocks[block].releases[release].Candidates() {
+			candidate.Chosen = candidate.Chosen && way == c
+			price := way.price.info(way.blocks[block].releases[release].Epsilon())
+			price.Statements = way.fits
+			info.Candidates = append(info.Candidates, candidateInfo{candidate, price})
+		}
+	}
+	if r.Kind == mechanism.Scalar {
+		margin := p.PlannedMargin() * stepOf(r)
+		info.Margin = &margin
+	}
+	return info
+}
+
+// describeCharged describes what one unit moves.
+func describeCharged(r mechanism.Release) releaseInfo {
+	return releaseInfo{
+		Name: r.Name, Kind: r.Kind, Sensitivity: float64(r.Sensitivity) * stepOf(r), Total: totalOf(r) * stepOf(r), Groups: max(r.Groups, 1), Range: rangeText(r),
+	}
+}
+
+// stepOf is how large one grid step is, in the value's own units.
+func stepOf(r mechanism.Release) float64 {
+	if r.Grid.Step == 0 {
+		return 1
+	}
+	return r.Grid.Step
+}
+
+// rangeText prints the valid range in the value's own units.
+func rangeText(r mechanism.Release) string {
+	step := stepOf(r)
+	if r.Kind == mechanism.Selection {
+		return "groups with enough units"
+	}
+	end := func(z int64) string {
+		switch z {
+		case mechanism.NoLower:
+			return "-∞"
+		case mechanism.NoUpper:
+			return "∞"
+		}
+		return strconv.FormatFloat(r.Grid.Origin+step*float64(z), 'g', 15, 64)
+	}
+	if r.Kind == mechanism.SumGivenCount {
+		return fmt.Sprintf("[n·%s, n·%s], n the released count", number(step*float64(r.PerRow.Lo)), number(step*float64(r.PerRow.Hi)))
+	}
+	text := ""
+	for i, v := range r.Range {
+		if i > 0 {
+			text += " ∪ "
+		}
+		text += "[" + end(v.Lo) + ", " + end(v.Hi) + "]"
+	}
+	return text
+}

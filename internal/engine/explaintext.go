@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+)
+
+// lines prints the explanation.
+func (x explanation) lines() []string {
+	out := []string{"epsilon: " + number(x.Epsilon)}
+	if x.Delta > 0 {
+		out[0] += ", delta: " + number(x.Delta)
+	}
+	if x.Price != nil {
+		out = append(out, fmt.Sprintf("price: %s, budget for %d such statements", x.Price, x.Price.Statements))
+	}
+	if x.Spent != nil {
+		out = append(out, "epsilon spent by it: "+number(*x.Spent), "epsilon left after it: "+number(*x.Left))
+	}
+	if x.Refused != "" {
+		out = append(out, "it would be refused: "+x.Refused)
+	}
+	if x.Cached {
+		out = append(out, "cached: the answer is known and would cost nothing")
+	}
+	for _, r := range x.Releases {
+		out = append(out, r.lines()...)
+	}
+	out = append(out, "plan:")
+	for _, line := range x.Plan {
+		out = append(out, "  "+line)
+	}
+	for i, block := range x.Blocks {
+		if bound := block.bound(); bound != "" {
+			out = append(out, fmt.Sprintf("bound of block %d: %s", i+1, bound))
+		}
+		out = append(out, fmt.Sprintf("work of block %d: at most %d steps for the rows of one unit", i+1, block.Steps))
+	}
+	if x.LeftOut != "" {
+		out = append(out, "left out: "+x.LeftOut)
+	}
+	return out
+}
+
+func (r releaseInfo) lines() []string {
+	out := []string{
+		"release: " + r.Name,
+		"its part: " + r.Price.String(),
+		r.sensitivityLine(),
+		"valid range: " + r.Range,
+		"mechanism: " + r.mechanismLine(),
+	}
+	switch {
+	case r.Margin != nil:
+		out = append(out, "margin: ±"+number(*r.Margin)+" (95%)")
+	case r.Kind == mechanism.SumGivenCount:
+		out = append(out, "margin: follows from the released values")
+	}
+	for _, c := range r.Candidates {
+		line := fmt.Sprintf("  considered: %s %s", c.Noise, c.Bounding)
+		if c.Price.Order > 0 {
+			line += " at order " + number(c.Price.Order)
+		}
+		out = append(out, fmt.Sprintf("%s, rmse %s steps, budget for %d such statements", line, number(c.RMSEAverage), c.Price.Statements))
+	}
+	return out
+}
+
+func (r releaseInfo) sensitivityLine() string {
+	text := fmt.Sprintf("sensitivity: %s in one group", number(r.Sensitivity))
+	if r.Groups > 1 {
+		text += fmt.Sprintf(", %s over all groups of one unit, which are at most %d", number(r.Total), r.Groups)
+	}
+	return text
+}
+
+func (r releaseInfo) mechanismLine() string {
+	if r.Scale == 0 {
+		return r.Mechanism
+	}
+	return fmt.Sprintf("%s, scale %s, for the %s sensitivity", r.Mechanism, number(r.Scale), r.Geometry)
+}

@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// statementBudget holds what one statement may cost.
+type statementBudget struct {
+	epsilon        float64 // nominal
+	most           float64 // nominal: the statement's epsilon_max
+	room           accounting.Room
+	selectionDelta float64       // of each partition selection; 0 under pure accounting
+	margin         *wantedMargin // dpproxy.margin; nil: none is set
+}
+
+// price is one way to pay for a statement: the guarantee that its releases share at one order (docs/budget.md, «What a statement costs»).
+type price struct {
+	mechanism.Guarantee
+	order int // of the guarantee, as accounting.Room names it
+}
+
+// prices returns the ways to pay for a statement at a nominal ε. All of them take the same part of the analyst's whole budget: the part
+// that one release with Laplace noise of this ε takes at the order where it takes least. Noise with a pure ε buys most at that order,
+// Gaussian noise at the other.
+func (b statementBudget) prices(epsilon float64) []price {
+	share, order := b.room.Share(mechanism.LaplaceCurve(epsilon))
+	if nearlyPure(share*b.room.Pure, epsilon) {
+		order = accounting.Infinite
+	}
+	list := []price{b.priceAt(epsilon, order)}
+	gaussian := mechanism.Curve{Pure: math.Inf(1), Renyi: mechanism.Orders}
+	if _, other := b.room.Share(gaussian); other != order && other != accounting.Infinite {
+		list = append(list, b.priceAt(epsilon, other))
+	}
+	return list
+}
+
+// priceAt is the price of a statement at a nominal ε, to be paid at an order.
+func (b statementBudget) priceAt(epsilon float64, order int) price {
+	share, _ := b.room.Share(mechanism.LaplaceCurve(epsilon))
+	if order != accounting.Infinite {
+		return price{mechanism.Guarantee{Epsilon: share * b.room.At(order), Order: mechanism.Orders[order]}, order}
+	}
+	amount := share * b.room.Pure
+	if !(b.room.Pure > 0) || nearlyPure(amount, epsilon) {
+		amount = epsilon // without rounding: ten statements of 0.1 cost 1
+	}
+	return price{mechanism.Guarantee{Epsilon: amount}, order}
+}
+
+// nearlyPure says whether an amount of pure ε is as good as epsilon. No finite order is worth less than a thousandth: at order ∞ a statement
+// costs its ε, and mechanisms can be used that have no other guarantee.
+func nearlyPure(amount, epsilon float64) bool { return amount >= epsilon*(1-1e-3) }
+
+// nominal returns the ε of the cheapest statement whose price at the order is amount or more.
+func (b statementBudget) nominal(amount float64, order int) float64 {
+	switch {
+	case amount <= 0: // nothing can be learnt: what was asked is charged all the same
+		return b.epsilon
+	case order == accounting.Infinite && b.priceAt(amount, order).Epsilon == amount: // the least ε that costs it, or nearly so
+		return amount
+	}
+	low, high := 0.0, b.most
+	for b.priceAt(high, order).Epsilon < amount {
+		low, high = high, 2*high
+	}
+	for high-low > nominalTolerance*high {
+		if middle := (low + high) / 2; b.priceAt(middle, order).Epsilon < amount {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
+
+// nominalTolerance bounds by how much, relatively, a nominal ε that is found exceeds the least one.
+const nominalTolerance = 1e-9
+
+// holds returns how many charges like c the analyst's whole budget holds.
+func (b statementBudget) holds(c ledger.Charge) int {
+	curve := c.Curve
+	if b.room.Renyi == nil { // pure accounting charges ε
+		curve = mechanism.Curve{Pure: c.Epsilon}
+	}
+	most := b.room.Holds(curve)
+	if c.SelectionDelta > 0 {
+		selections := math.Round(c.SelectionDelta / b.selectionDelta)
+		most = min(most, ledger.SelectionUses/int(selections))
+	}
+	return most
+}
+
+// divide returns the part of a price that a weight is of a total weight.
+func (p price) divide(weight, total int) mechanism.Guarantee {
+	g := p.Guarantee
+	g.Epsilon *= float64(weight) / float64(total)
+	return g
+}
+
+// weights says how the releases of a statement share its price. A layer has its weight once, wherever in the statement its releases
+// stand; a release that cannot share a layer's, and a selection, is one of its own.
+type weights struct {
+	layers map[int]int
+	wide   map[int]bool // layers with releases in several blocks
+	total  int
+}
+
+func weigh(plan *rewrite.Plan) weights {
+	w := weights{layers: map[int]int{}, wide: map[int]bool{}}
+	first := map[int]int{} // of a layer: its first block
+	for i, block := range plan.Blocks {
+		if block.Select != nil {
+			w.total += max(block.Select.Weight, 1)
+		}
+		for _, r := range block.Releases {
+			weight := max(r.Weight, 1)
+			if !r.Layered() {
+				w.total += weight
+				continue
+			}
+			if at, known := first[r.Layer]; !known {
+				first[r.Layer] = i
+			} else if at != i {
+				w.wide[r.Layer] = true
+			}
+			if more := weight - w.layers[r.Layer]; more > 0 {
+				w.layers[r.Layer], w.total = weight, w.total+more
+			}
+		}
+	}
+	return w
+}
+
+// of returns the weight of a release, or of its layer.
+func (w weights) of(r mechanism.Release) int {
+	if r.Layered() {
+		return w.layers[r.Layer]
+	}
+	return max(r.Weight, 1)
+}
+
+// sum returns the weight of several releases of a block together.
+func (w weights) sum(list []mechanism.Release) int {
+	sum, seen := 0, map[int]bool{}
+	for _, r := range list {
+		if !r.Layered() || !seen[r.Layer] {
+			sum += w.of(r)
+		}
+		seen[r.Layer] = seen[r.Layer] || r.Layered()
+	}
+	return sum
+}

@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// configOf gives alice a budget at δ = 1e-6, half of which is for partition selection.
+func configOf(method policy.Method, budget float64) ledger.Config {
+	return ledger.Config{
+		Method: method, SelectionDeltaShare: .5, Failures: 1,
+		Analysts: map[string]policy.Budget{"alice": {Epsilon: budget, Delta: 1e-6}},
+	}
+}
+
+// budgetOf is what one statement of alice's may cost at a nominal ε.
+func budgetOf(method policy.Method, budget, epsilon float64) statementBudget {
+	config := configOf(method, budget)
+	return statementBudget{epsilon: epsilon, most: 1, room: accounting.RoomOf(config, "alice"), selectionDelta: config.SelectionDelta("alice")}
+}
+
+// admitted counts how many times in a row the ledger's own accounting admits a statement.
+func admitted(t testing.TB, method policy.Method, budget float64, c ledger.Charge) int {
+	t.Helper()
+	rules, err := accounting.NewRules(configOf(method, budget))
+	if err != nil {
+		t.Fatal(err)
+	}
+	book := accounting.NewBook(rules, time.Now(), accounting.NewAccount("alice"), nil, func(string, uint64) bool { return false })
+	for n := 0; ; n++ {
+		if _, err := book.Spend([]ledger.Charge{c}); err != nil {
+			return n
+		}
+		book.Entries = nil
+	}
+}
+
+// countUpTo is count(*) of a table of at most rows rows.
+func countUpTo(rows int64) mechanism.Release {
+	return mechanism.Release{Name: "count(*)", Kind: mechanism.Scalar, Range: mechanism.Range{{Hi: rows}}, Sensitivity: 1, Groups: 1, Weight: 1, Grid: mechanism.Grid{Step: 1}}
+}
+
+// statementOf is the plan of one block with n equal releases.
+func statementOf(n int, r mechanism.Release) *rewrite.Plan {
+	block := rewrite.Block{}
+	for range n {
+		block.Releases = append(block.Releases, r)
+	}
+	return &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{block}}
+}
+
+func shared(t testing.TB, plan *rewrite.Plan, b statementBudget) *calibrated {
+	t.Helper()
+	p, err := shareBudget(plan, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// coversWhatIsDrawn holds the charge against the curves of the mechanisms, composed here: releases add up, but for those of one layer.
+func coversWhatIsDrawn(t rapid.TB, p *calibrated) {
+	t.Helper()
+	charged, pure := p.charge.Curve, p.charge.Curve.Pure
+	orders := append([]float64{math.Inf(1)}, mechanism.Orders...)
+	for i, order := range orders {
+		at := func(c mechanism.Curve) float64 {
+			switch {
+			case i == 0:
+				return c.Pure
+			case c.Renyi == nil:
+				return 0
+			}
+			return c.Renyi[i-1]
+		}
+		sum, layers := 0.0, map[int]float64{}
+		for k, block := range p.plan.Blocks {
+			if block.Select != nil {
+				sum += at(p.blocks[k].selection.Curve())
+			}
+			for j, r := range block.Releases {
+				curve := p.blocks[k].releases[j].Curve()
+				if !r.Layered() {
+					sum += at(curve)
+					continue
+				}
+				layers[r.Layer] = max(layers[r.Layer], at(curve))
+			}
+		}
+		for _, cost := range layers {
+			sum += cost
+		}
+		if paid := at(charged); paid < sum*(1-1e-9) {
+			t.Errorf("order %g: charged %g, the mechanisms cost %g", order, paid, sum)
+		}
+	}
+	if p.price.order == accounting.Infinite && (p.charge.Epsilon != p.epsilon || pure > p.epsilon*(1+1e-12)) {
+		t.Errorf("pure ε %g is charged as %g, nominal %g", pure, p.charge.Epsilon, p.epsilon)
+	}
+}
+
+// TestStatementsCostTheSame: from a budget of (20, 1e-6), statements at ε = 0.5 are admitted equally often, however many releases they
+// have, and their noise grows with the root of that number.
+func TestStatementsCostTheSame(t *testing.T) {
+	b := budgetOf(policy.RDP, 20, .5)
+	one, twelve := shared(t, statementOf(1, countUpTo(1000000)), b), shared(t, statementOf(12, countUpTo(1000000)), b)
+	first, second := admitted(t, policy.RDP, 20, one.charge), admitted(t, policy.RDP, 20, twelve.charge)
+	if first < 46 || second < 46 || math.Abs(float64(first-second)) > .1*float64(first) {
+		t.Errorf("one release: %d statements, twelve: %d; want 46 or more of each, equal within a tenth", first, second)
+	}
+	if first > 56 {
+		t.Errorf("one release: %d statements; one Laplace release at ε = 0.5 takes a 51st of the budget", first)
+	}
+	rmse := one.blocks[0].releases[0].Chosen().RMSEAverage
+	if rmse > 2.4 {
+		t.Errorf("a count is off by %g, want 2.4 or less", rmse)
+	}
+	if each := twelve.blocks[0].releases[0].Chosen().RMSEAverage; each > 3.6*rmse {
+		t.Errorf("each of twelve counts is off by %g, one by %g", each, rmse)
+	}
+	if one.fits != first || twelve.fits != second {
+		t.Errorf("EXPLAIN promises %d and %d statements, the ledger admits %d and %d", one.fits, twelve.fits, first, second)
+	}
+	t.Logf("one: %d statements, rmse %.3f; twelve: %d, rmse %.3f", first, rmse, second, twelve.blocks[0].releases[0].Chosen().RMSEAverage)
+}
+
+// TestCountsOfAMargin: a budget of (10, 1e-6) buys 310 counts of ±20, because Gaussian noise is chosen for many small statements.
+func TestCountsOfAMargin(t *testing.T) {
+	plan := statementOf(1, countUpTo(1000000))
+	b, err := wantedMargin{text: "20", value: 20}.budgetFor(plan, budgetOf(policy.RDP, 10, .5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := shared(t, plan, b)
+	if n := admitted(t, policy.RDP, 10, p.charge); n < 310 {
+		t.Errorf("%d counts, want 310", n)
+	}
+	if chosen := p.blocks[0].releases[0].Chosen().Noise; chosen != mechanism.Gaussian {
+		t.Errorf("noise is %s", chosen)
+	}
+}
+
+// TestSmallBudgetsTakeLaplace: a budget that a few statements use up ends at order ∞, or near it, where Gaussian noise is dear.
+func TestSmallBudgetsTakeLaplace(t *testing.T) {
+	for _, budget := range []float64{0, .5, 1, 5} {
+		p := shared(t, statementOf(1, countUpTo(1000000)), budgetOf(policy.RDP, budget, .5))
+		if chosen := p.blocks[0].releases[0].Chosen(); chosen.Noise != mechanism.Laplace || chosen.RMSEAverage > 2.83 {
+			t.Errorf("budget %g: %s noise of rmse %g", budget, chosen.Noise, chosen.RMSEAverage)
+		}
+		if n, want := admitted(t, policy.RDP, max(budget, .1), p.charge), int(budget/.5); n < want {
+			t.Errorf("budget %g: %d statements, want %d or more", budget, n, want)
+		}
+	}
+}
+
+// TestPricesOfRandomStatements: whatever the statement is, it is charged what its mechanisms cost, and no more than its price.
+func TestPricesOfRandomStatements(t *testing.T) {
+	release := rapid.Custom(func(t *rapid.T) mechanism.Release {
+		r := countUpTo(rapid.SampledFrom([]int64{20, 1000, mechanism.NoUpper}).Draw(t, "rows"))
+		r.Sensitivity, r.Groups = rapid.Int64Range(1, 5).Draw(t, "sensitivity"), rapid.IntRange(1, 4).Draw(t, "groups")
+		r.Total = rapid.Int64Range(r.Sensitivity, r.Sensitivity*int64(r.Groups)).Draw(t, "total")
+		r.Layer, r.Weight = rapid.IntRange(0, 3).Draw(t, "layer"), rapid.IntRange(1, 3).Draw(t, "weight")
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0:
+			r.Kind, r.PerRow = mechanism.SumGivenCount, mechanism.Interval{Lo: -60, Hi: 60}
+		case 1:
+			r.Kind, r.Range, r.Fraction = mechanism.Quantile, mechanism.Range{{Hi: 1000}}, .5
+		case 2:
+			r.Choice.Bounding = mechanism.Truncate
+		}
+		return r
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		method := rapid.SampledFrom([]policy.Method{policy.RDP, policy.Pure}).Draw(t, "method")
+		budget := rapid.SampledFrom([]float64{.2, 2, 10, 50}).Draw(t, "budget")
+		plan := &rewrite.Plan{EpsilonMax: 2}
+		for range rapid.IntRange(1, 2).Draw(t, "blocks") {
+			block := rewrite.Block{Releases: rapid.SliceOfN(release, 1, 4).Draw(t, "releases")}
+			if method == policy.RDP && rapid.Bool().Draw(t, "selected") {
+				block.Select = &mechanism.Release{Name: "units", Kind: mechanism.Selection, Sensitivity: 1, Groups: rapid.IntRange(1, 4).Draw(t, "groups"), Weight: 2}
+			}
+			plan.Blocks = append(plan.Blocks, block)
+		}
+		b := budgetOf(method, budget, rapid.Float64Range(.5, 2).Draw(t, "epsilon")) // with less, a selection may keep no group
+		p, err := shareBudget(plan, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		coversWhatIsDrawn(t, p)
+		if p.epsilon != b.epsilon {
+			t.Errorf("asked for epsilon %g, charged for %g", b.epsilon, p.epsilon)
+		}
+		for _, way := range []*calibrated{p, p.other} {
+			if way == nil {
+				continue
+			}
+			if share, _ := b.room.Share(way.charge.Curve); share > way.share*(1+1.1e-3) {
+				t.Errorf("takes %g of the budget, the price is %g", share, way.share)
+			}
+			if paid := paidAt(way); paid > way.price.Epsilon*(1+1e-9) {
+				t.Errorf("costs %g at order %g, the price is %g", paid, way.price.Order, way.price.Epsilon)
+			}
+		}
+		if p.other != nil && p.loss > p.other.loss {
+			t.Errorf("loss %g was taken before %g", p.loss, p.other.loss)
+		}
+	})
+}
