@@ -110,6 +110,7 @@ func TestFigure(t *testing.T) {
 	}
 	documented(t, "counts", table.String())
 	documented(t, "statements", statementsTable(t))
+	documented(t, "falls", fallsTable(t))
 	picture := drawFigure(t, rows)
 	if *update {
 		if err := os.WriteFile(figurePlot, picture, 0o644); err != nil {
@@ -124,6 +125,27 @@ func TestFigure(t *testing.T) {
 			t.Errorf("[0, %d]: exact accounting buys %d, less than %d or %d", b.upper, b.exact, b.plain, b.pure)
 		}
 	}
+}
+
+// fallsTable says by how much what is left falls, from one statement of a count to the next.
+func fallsTable(t *testing.T) string {
+	t.Helper()
+	var table strings.Builder
+	table.WriteString("| budget | epsilon | 1st | 2nd | 3rd | 5th | 10th | 20th | last |\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, row := range []struct{ budget, epsilon float64 }{{5, .5}, {10, .5}, {20, .5}, {10, .1}} {
+		p := shared(t, statementOf(1, countUpTo(1000000)), budgetOf(policy.RDP, row.budget, row.epsilon))
+		falls := fallsOf(t, policy.RDP, row.budget, p.charge)
+		fmt.Fprintf(&table, "| %g | %g |", row.budget, row.epsilon)
+		for _, n := range []int{1, 2, 3, 5, 10, 20, len(falls)} {
+			if n > len(falls) {
+				table.WriteString(" |")
+				continue
+			}
+			fmt.Fprintf(&table, " %.3f |", falls[n-1])
+		}
+		table.WriteString("\n")
+	}
+	return table.String()
 }
 
 // documented holds a table against the document, or writes it there.

@@ -28,20 +28,28 @@ func budgetOf(method policy.Method, budget, epsilon float64) statementBudget {
 	return statementBudget{epsilon: epsilon, most: 1, room: accounting.RoomOf(config, "alice"), selectionDelta: config.SelectionDelta("alice")}
 }
 
-// admitted counts how many times in a row the ledger's own accounting admits a statement.
-func admitted(t testing.TB, method policy.Method, budget float64, c ledger.Charge) int {
+// fallsOf has the ledger's own accounting admit a statement until it refuses, and says by how much each lets fall what is left.
+func fallsOf(t testing.TB, method policy.Method, budget float64, c ledger.Charge) (falls []float64) {
 	t.Helper()
 	rules, err := accounting.NewRules(configOf(method, budget))
 	if err != nil {
 		t.Fatal(err)
 	}
 	book := accounting.NewBook(rules, time.Now(), accounting.NewAccount("alice"), nil, func(string, uint64) bool { return false })
-	for n := 0; ; n++ {
-		if _, err := book.Spend([]ledger.Charge{c}); err != nil {
-			return n
+	for {
+		b, err := book.Spend([]ledger.Charge{c})
+		if err != nil {
+			return falls
 		}
+		falls = append(falls, b.Falls[0])
 		book.Entries = nil
 	}
+}
+
+// admitted counts how many times in a row the ledger's own accounting admits a statement.
+func admitted(t testing.TB, method policy.Method, budget float64, c ledger.Charge) int {
+	t.Helper()
+	return len(fallsOf(t, method, budget, c))
 }
 
 // countUpTo is count(*) of a table of at most rows rows.
@@ -67,7 +75,8 @@ func shared(t testing.TB, plan *rewrite.Plan, b statementBudget) *calibrated {
 	return p
 }
 
-// coversWhatIsDrawn holds the charge against the curves of the mechanisms, composed here: releases add up, but for those of one layer.
+// coversWhatIsDrawn holds the charge against the curves of the mechanisms, composed here: releases add up, but for those of one layer, and
+// joint noise costs what one vector does.
 func coversWhatIsDrawn(t rapid.TB, p *calibrated) {
 	t.Helper()
 	charged, pure := p.charge.Curve, p.charge.Curve.Pure
@@ -82,18 +91,24 @@ func coversWhatIsDrawn(t rapid.TB, p *calibrated) {
 			}
 			return c.Renyi[i-1]
 		}
-		sum, layers := 0.0, map[int]float64{}
+		sum, layers, joint := 0.0, map[int]float64{}, map[*mechanism.Cube]bool{}
 		for k, block := range p.plan.Blocks {
 			if block.Select != nil {
 				sum += at(p.blocks[k].selection.Curve())
 			}
 			for j, r := range block.Releases {
 				curve := p.blocks[k].releases[j].Curve()
-				if !r.Layered() {
+				cube, _ := p.blocks[k].releases[j].Joint()
+				switch {
+				case cube != nil && !joint[cube]:
+					joint[cube] = true
+					sum += at(mechanism.PureCurve(cube.Epsilon()))
+				case cube != nil:
+				case r.Layered():
+					layers[r.Layer] = max(layers[r.Layer], at(curve))
+				default:
 					sum += at(curve)
-					continue
 				}
-				layers[r.Layer] = max(layers[r.Layer], at(curve))
 			}
 		}
 		for _, cost := range layers {
@@ -168,6 +183,10 @@ func TestPricesOfRandomStatements(t *testing.T) {
 		r := countUpTo(rapid.SampledFrom([]int64{20, 1000, mechanism.NoUpper}).Draw(t, "rows"))
 		r.Sensitivity, r.Groups = rapid.Int64Range(1, 5).Draw(t, "sensitivity"), rapid.IntRange(1, 4).Draw(t, "groups")
 		r.Total = rapid.Int64Range(r.Sensitivity, r.Sensitivity*int64(r.Groups)).Draw(t, "total")
+		if rapid.Bool().Draw(t, "of rows") { // and may be a coordinate of joint noise
+			r.Row = rapid.Int64Range(1, 3).Draw(t, "row")
+			r.Sensitivity, r.Total = 4*r.Row, 4*r.Row
+		}
 		r.Layer, r.Weight = rapid.IntRange(0, 3).Draw(t, "layer"), rapid.IntRange(1, 3).Draw(t, "weight")
 		switch rapid.IntRange(0, 3).Draw(t, "kind") {
 		case 0:
@@ -214,4 +233,32 @@ func TestPricesOfRandomStatements(t *testing.T) {
 			t.Errorf("loss %g was taken before %g", p.loss, p.other.loss)
 		}
 	})
+}
+
+// TestLayersCostOnce: the branches of a statement that read disjoint rows cost what one of them does, in one block or in two.
+func TestLayersCostOnce(t *testing.T) {
+	layered := func(layer int) mechanism.Release {
+		r := countUpTo(1000000)
+		r.Sensitivity, r.Total, r.Groups, r.Row, r.Layer = 4, 4, 4, 1, layer
+		return r
+	}
+	one := rewrite.Block{Releases: []mechanism.Release{layered(1), layered(2)}}
+	both := rewrite.Block{Releases: []mechanism.Release{layered(1), layered(1), layered(2), layered(2)}}
+	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
+		b := budgetOf(method, 20, .5)
+		for name, plan := range map[string]*rewrite.Plan{
+			"one block":  {EpsilonMax: 1, Blocks: []rewrite.Block{both}},
+			"two blocks": {EpsilonMax: 1, Blocks: []rewrite.Block{one, one}},
+		} {
+			p := shared(t, plan, b)
+			coversWhatIsDrawn(t, p)
+			if p.epsilon != .5 {
+				t.Errorf("%s, %s: costs epsilon %g", method, name, p.epsilon)
+			}
+			alone := shared(t, &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{Releases: []mechanism.Release{layered(0), layered(0)}}}}, b)
+			if paid, want := paidAt(p), paidAt(alone); math.Abs(paid/want-1) > 1e-6 {
+				t.Errorf("%s, %s: pays %g, one branch alone %g", method, name, paid, want)
+			}
+		}
+	}
 }

@@ -1,0 +1,194 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/session"
+)
+
+// renyi makes the tests' policy one with a budget that pays for tens of statements, whose divergences add up.
+var renyi = []string{
+	"{method: pure}", "{method: rdp, delta: 1e-6}", "epsilon: 50, epsilon_max: 60", "epsilon: 0.5, epsilon_max: 1", "budget: {epsilon: 125}", "budget: {epsilon: 20}",
+}
+
+// explained asks for EXPLAIN in JSON, and for the lines of the text.
+func explainedBoth(t *testing.T, w *world, sql string) (x explanation, lines []string) {
+	t.Helper()
+	for _, form := range []string{"EXPLAIN (FORMAT JSON) ", "EXPLAIN "} {
+		b, err := w.bind(form + sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = b.(explained).lines
+		if strings.Contains(form, "JSON") {
+			var list []explanation
+			if err := json.Unmarshal([]byte(lines[0]), &list); err != nil || len(list) != 1 {
+				t.Fatalf("%v: %s", err, lines[0])
+			}
+			x = list[0]
+		}
+	}
+	return x, lines
+}
+
+// TestExplainForetellsTheCharge: EXPLAIN says by how much what is left falls, statement after statement, under both methods; and text and
+// JSON have what the contract says.
+func TestExplainForetellsTheCharge(t *testing.T) {
+	for _, rules := range [][]string{renyi, nil} {
+		w := newWorld(t, rules...)
+		var falls []float64
+		for _, age := range []int{20, 30} {
+			sql := fmt.Sprintf("SELECT ward, count(*) FROM patients WHERE age > %d GROUP BY ward", age)
+			x, lines := explainedBoth(t, w, sql)
+			before, err := w.ledger.Balance(context.Background(), "alice")
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := w.bind(sql)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.engine.Charge(w.ctx, w.scope, []session.Bound{b}); err != nil {
+				t.Fatal(err)
+			}
+			after, err := w.ledger.Balance(context.Background(), "alice")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := b.(*private)
+			if *x.Left != after.EpsilonLeft || *x.Spent != p.spent || math.Abs(p.spent-(before.EpsilonLeft-after.EpsilonLeft)) > 1e-12 {
+				t.Errorf("foretold: %g spent, %g left; the notice has %g, left was %g, is %g", *x.Spent, *x.Left, p.spent, before.EpsilonLeft, after.EpsilonLeft)
+			}
+			if falls = append(falls, p.spent); rules == nil && p.spent != p.epsilon {
+				t.Errorf("a pure statement spends %g of %g", p.spent, p.epsilon)
+			}
+			for _, prefix := range []string{"epsilon: ", "sensitivity: ", "mechanism: ", "margin: ", "price: ", "  considered: "} {
+				if !strings.Contains("\n"+strings.Join(lines, "\n"), "\n"+prefix) {
+					t.Errorf("no line begins with %q in\n%s", prefix, strings.Join(lines, "\n"))
+				}
+			}
+		}
+		if rules != nil && falls[1] >= falls[0] {
+			t.Errorf("the statements spend %v: the first has to pay more", falls)
+		}
+		want := map[bool]float64{true: 100, false: 1}[rules == nil]
+		if w.metrics.epsilon != want {
+			t.Errorf("metrics count %g, want the nominal %g", w.metrics.epsilon, want)
+		}
+	}
+}
+
+// TestExplainOfCharges: EXPLAIN describes releases, blocks and ways to pay as they were charged.
+func TestExplainOfCharges(t *testing.T) {
+	sum := mechanism.Release{
+		Name: "sum(cost)", Kind: mechanism.Scalar, Range: mechanism.Range{{Hi: mechanism.NoUpper}}, Sensitivity: 20000, Total: 60000, Groups: 12, Layer: 2, Weight: 1,
+		Grid: mechanism.Grid{Step: .5},
+	}
+	units := mechanism.Release{Name: "patients", Kind: mechanism.Selection, Sensitivity: 1, Groups: 5, Weight: 1}
+	plan := &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{
+		Releases: []mechanism.Release{countUpTo(1000000), sum}, Select: &units, Unit: "patient", Rows: 50, Picked: 12,
+	}}}
+	p := shared(t, plan, budgetOf(policy.RDP, 10, .5))
+	info := describeRelease(p, 0, 1)
+	if info.Sensitivity != 10000 || info.Total != 30000 || info.Groups != 12 || info.Geometry != "L2" || info.Price.Order != p.price.Order {
+		t.Errorf("sum: %+v", info)
+	}
+	lines := strings.Join(info.lines(), "\n")
+	for _, want := range []string{
+		"sensitivity: 10000 in one group, 30000 over all groups of one unit, which are at most 12", "for the L2 sensitivity",
+		fmt.Sprintf("its part: divergence %s of order %s", number(p.price.Epsilon/3), number(p.price.Order)),
+		"considered: laplace fold, rmse", "considered: gaussian fold at order " + number(p.price.Order), fmt.Sprintf("budget for %d such statements", p.fits),
+	} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("no %q in\n%s", want, lines)
+		}
+	}
+	chosen := 0
+	for _, c := range info.Candidates {
+		if c.Chosen {
+			chosen++
+		}
+	}
+	if len(info.Candidates) != 3 || chosen != 1 {
+		t.Errorf("%d candidates, %d chosen; want laplace at order ∞, and both noises at the other", len(info.Candidates), chosen)
+	}
+	if _, err := json.Marshal([]releaseInfo{info, describeSelection(p, 0)}); err != nil {
+		t.Error(err)
+	}
+	block := describeBlock(&plan.Blocks[0])
+	want := []chargeInfo{
+		{Name: "count(*)", Kind: mechanism.Scalar, Sensitivity: 1, Total: 1, Groups: 1},
+		{Name: "sum(cost)", Kind: mechanism.Scalar, Sensitivity: 20000, Total: 60000, Groups: 12, Layer: 2},
+	}
+	if diff := cmp.Diff(want, block.Releases); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(&chargeInfo{Name: "patients", Kind: mechanism.Selection, Sensitivity: 1, Total: 5, Groups: 5}, block.Selection); diff != "" {
+		t.Error(diff)
+	}
+	if got, want := block.bound(), "one patient counts with at most 50 rows in the whole answer, in at most 12 groups"; got != want {
+		t.Errorf("bound: %s", got)
+	}
+	text, err := json.Marshal(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range []string{`"total":60000`, `"groups_per_unit":12`, `"row":0`, `"layer":2`, `"rows_per_unit":50`} {
+		if !strings.Contains(string(text), field) {
+			t.Errorf("no %s in %s", field, text)
+		}
+	}
+}
+
+// TestDrawOfJointNoise: releases that share one noise are bounded like others, and are as near to the truth as EXPLAIN says.
+func TestDrawOfJointNoise(t *testing.T) {
+	count := countUpTo(1000000)
+	count.Sensitivity, count.Total, count.Row, count.Groups = 50, 50, 1, 12
+	sum := mechanism.Release{
+		Name: "sum(x)", Kind: mechanism.SumGivenCount, PerRow: mechanism.Interval{Lo: -60, Hi: 60}, CountRef: 0,
+		Sensitivity: 3000, Total: 3000, Row: 60, Groups: 12, Weight: 1, Grid: mechanism.Grid{Step: 1},
+	}
+	plan := &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{Releases: []mechanism.Release{count, sum}, Keys: [][]*rewrite.Canonical{{}, {}}}}}
+	p := shared(t, plan, budgetOf(policy.Pure, 10, .5))
+	for i, r := range p.blocks[0].releases {
+		if cube, at := r.Joint(); cube == nil || at != i {
+			t.Fatalf("release %d is drawn on its own", i)
+		}
+	}
+	if p.charge.Epsilon != .5 || p.charge.Curve.Pure > .5 {
+		t.Errorf("charged %g, a curve of %g", p.charge.Epsilon, p.charge.Curve.Pure)
+	}
+	if geometry := describeRelease(p, 0, 0).Geometry; geometry != "L∞" {
+		t.Errorf("geometry %s", geometry)
+	}
+	exact := [][]int64{{40000, 0}, {-900000, 0}}
+	source := mechanism.NewSource()
+	const draws = 4000
+	beyond := 0
+	for range draws {
+		r := p.blocks[0].draw(source, plan.Blocks[0].Releases, measured{keys: plan.Blocks[0].Keys, exact: exact})
+		for g := range exact[0] {
+			n, sum := r.Values[0][g], r.Values[1][g]
+			if n < 0 || n > 1000000 || sum < -60*n || sum > 60*n {
+				t.Fatalf("released count %d and sum %d", n, sum)
+			}
+		}
+		if math.Abs(float64(r.Values[1][0]-exact[1][0])) > p.blocks[0].releases[1].PlannedMargin() {
+			beyond++
+		}
+	}
+	// 5% of the draws are beyond the margin: six standard deviations, which chance exceeds less than once in 10⁸ runs.
+	if mean, six := .05*draws, 6*math.Sqrt(.05*.95*draws); float64(beyond) > mean+six || float64(beyond) < mean-six {
+		t.Errorf("%d of %d draws are beyond the 95%% margin", beyond, draws)
+	}
+}
