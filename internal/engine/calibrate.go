@@ -80,27 +80,40 @@ func (c *call) budget(plan *rewrite.Plan) (statementBudget, error) {
 // shareBudget shares b over the plan's releases by their weights (docs/privacy.md P18) and calibrates each. Of the ways to pay it takes the
 // one with the least expected error.
 func shareBudget(plan *rewrite.Plan, b statementBudget) (*calibrated, error) {
-	var best *calibrated
-	var first error
+	ways, err := prepareWays(plan, b)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range ways {
+		p.settle(b)
+	}
+	if len(ways) == 1 {
+		return ways[0], nil
+	}
+	best, other := ways[0], ways[1]
+	if other.loss < best.loss*(1-lossRounding) {
+		best, other = other, best
+	}
+	best.other = other
+	return best, nil
+}
+
+// prepareWays calibrates the releases of a plan for each way to pay that can answer it, in the order of their prices. If none can, it says
+// why the first cannot.
+func prepareWays(plan *rewrite.Plan, b statementBudget) (ways []*calibrated, first error) {
 	for _, price := range b.prices(b.epsilon) {
 		p, err := price.calibrate(plan, b)
 		switch {
-		case err != nil:
-			if first == nil {
-				first = err
-			}
-		case best == nil:
-			best = p
-		case p.loss < best.loss*(1-lossRounding):
-			p.other, best = best, p
-		default:
-			best.other = p
+		case err == nil:
+			ways = append(ways, p)
+		case first == nil:
+			first = err
 		}
 	}
-	if best == nil {
-		return nil, first
+	if ways != nil {
+		return ways, nil
 	}
-	return best, nil
+	return nil, first
 }
 
 const (
@@ -111,40 +124,50 @@ const (
 	shareRounding = 1e-12
 )
 
-// calibrate calibrates the releases of a plan for one way to pay.
+// calibrate calibrates the releases of a plan for one way to pay. It is an error if they do not keep dpproxy.margin.
 func (p price) calibrate(plan *rewrite.Plan, b statementBudget) (*calibrated, error) {
 	out := &calibrated{plan: plan, epsilon: b.epsilon, price: p}
-	weights, margins := weigh(plan), false
+	weights := weigh(plan)
 	for i := range plan.Blocks {
 		block, err := p.calibrateBlock(&plan.Blocks[i], weights, b)
 		if err != nil {
 			return nil, err
 		}
 		out.blocks = append(out.blocks, block)
-		for _, r := range plan.Blocks[i].Releases {
-			margins = margins || r.Margin > 0
-		}
 	}
-	out.charge = out.composed(b.selectionDelta)
-	// A statement whose releases have margins of their own costs what they need. Any other costs what was asked.
-	paid := out.charge.Curve.Pure
-	if p.order != accounting.Infinite {
-		paid = out.charge.Curve.Renyi[p.order]
-	}
-	if margins || paid > p.Epsilon*(1+shareRounding) {
-		out.epsilon = b.nominal(paid, p.order)
-	}
-	// Shares of ε need not add up to ε in floating point; a statement that pays ε costs exactly its ε.
-	if math.Abs(out.charge.Curve.Pure-out.epsilon) <= shareRounding*out.epsilon {
-		out.charge.Curve.Pure = out.epsilon
-	}
-	out.charge.Epsilon = out.epsilon
-	out.share, _ = b.room.Share(mechanism.LaplaceCurve(out.epsilon))
-	out.fits, out.loss = b.holds(out.charge), out.expectedLoss(b)
 	if b.margin != nil && !out.keeps(*b.margin) {
 		return nil, tooNarrow(b.margin.text, b.most)
 	}
 	return out, nil
+}
+
+// settle finds out what the statement costs. One whose releases have margins of their own costs what they need; any other costs what was
+// asked.
+func (p *calibrated) settle(b statementBudget) {
+	p.charge = p.composed(b.selectionDelta)
+	paid := p.price.paidBy(p.charge.Curve)
+	if p.ownMargins() || paid > p.price.Epsilon*(1+shareRounding) {
+		p.epsilon = b.nominal(paid, p.price.order)
+	}
+	// Shares of ε need not add up to ε in floating point; a statement that pays ε costs exactly its ε.
+	if math.Abs(p.charge.Curve.Pure-p.epsilon) <= shareRounding*p.epsilon {
+		p.charge.Curve.Pure = p.epsilon
+	}
+	p.charge.Epsilon = p.epsilon
+	p.share, _ = b.room.Share(mechanism.LaplaceCurve(p.epsilon))
+	p.fits, p.loss = b.holds(p.charge), p.expectedLoss(b)
+}
+
+// ownMargins says whether a release has a margin of its own.
+func (p *calibrated) ownMargins() bool {
+	for _, block := range p.plan.Blocks {
+		for _, r := range block.Releases {
+			if r.Margin > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // calibrateBlock calibrates the releases of one block, each for its weight's part of the price.

@@ -48,7 +48,7 @@ func (w wantedMargin) budgetFor(plan *rewrite.Plan, b statementBudget) (statemen
 	b.margin = &w
 	try := func(epsilon float64) error {
 		b.epsilon = epsilon
-		_, err := shareBudget(plan, b)
+		_, err := prepareWays(plan, b)
 		return err
 	}
 	if err := try(plan.EpsilonMax); err != nil {

@@ -96,6 +96,17 @@ func (b statementBudget) holds(c ledger.Charge) int {
 	return most
 }
 
+// paidBy returns what a curve costs at the order of the price.
+func (p price) paidBy(c mechanism.Curve) float64 {
+	switch {
+	case p.order == accounting.Infinite:
+		return c.Pure
+	case c.Renyi == nil: // nothing can be learnt
+		return 0
+	}
+	return c.Renyi[p.order]
+}
+
 // divide returns the part of a price that a weight is of a total weight.
 func (p price) divide(weight, total int) mechanism.Guarantee {
 	g := p.Guarantee

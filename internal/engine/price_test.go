@@ -225,7 +225,7 @@ func TestPricesOfRandomStatements(t *testing.T) {
 			if share, _ := b.room.Share(way.charge.Curve); share > way.share*(1+1.1e-3) {
 				t.Errorf("takes %g of the budget, the price is %g", share, way.share)
 			}
-			if paid := paidAt(way); paid > way.price.Epsilon*(1+1e-9) {
+			if paid := way.price.paidBy(way.charge.Curve); paid > way.price.Epsilon*(1+1e-9) {
 				t.Errorf("costs %g at order %g, the price is %g", paid, way.price.Order, way.price.Epsilon)
 			}
 		}
@@ -256,9 +256,31 @@ func TestLayersCostOnce(t *testing.T) {
 				t.Errorf("%s, %s: costs epsilon %g", method, name, p.epsilon)
 			}
 			alone := shared(t, &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{Releases: []mechanism.Release{layered(0), layered(0)}}}}, b)
-			if paid, want := paidAt(p), paidAt(alone); math.Abs(paid/want-1) > 1e-6 {
+			if paid, want := p.price.paidBy(p.charge.Curve), alone.price.paidBy(alone.charge.Curve); math.Abs(paid/want-1) > 1e-6 {
 				t.Errorf("%s, %s: pays %g, one branch alone %g", method, name, paid, want)
 			}
+		}
+	}
+}
+
+// TestStatementsWithoutNoise: a statement whose releases have one possible value costs what it says all the same; one that releases nothing
+// costs nothing.
+func TestStatementsWithoutNoise(t *testing.T) {
+	constant := countUpTo(0)
+	wanted := constant
+	wanted.Margin = 3
+	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
+		for _, r := range []mechanism.Release{constant, wanted} {
+			p := shared(t, statementOf(2, r), budgetOf(method, 10, .1))
+			if p.epsilon != .1 || p.charge.Epsilon != .1 {
+				t.Errorf("%s: costs %g, charged %g", method, p.epsilon, p.charge.Epsilon)
+			}
+			if n := admitted(t, method, 10, p.charge); n < 100 || n > 320 {
+				t.Errorf("%s: %d statements", method, n)
+			}
+		}
+		if p := shared(t, &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{}}}, budgetOf(method, 10, 0)); p.releases() || p.charge.Epsilon != 0 {
+			t.Errorf("%s: nothing costs %g", method, p.charge.Epsilon)
 		}
 	}
 }

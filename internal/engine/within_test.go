@@ -7,7 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -37,7 +36,7 @@ func TestWithin(t *testing.T) {
 			t.Errorf("%s: the others have %g, %g of %g", method, first[1].Epsilon(), first[2].Epsilon(), quarter)
 		}
 		coversWhatIsDrawn(t, p)
-		if paid := paidAt(p); math.Abs(b.priceAt(p.epsilon, p.price.order).Epsilon/paid-1) > 1e-8 {
+		if paid := p.price.paidBy(p.charge.Curve); math.Abs(b.priceAt(p.epsilon, p.price.order).Epsilon/paid-1) > 1e-8 {
 			t.Errorf("%s: epsilon %g pays %g, the releases cost %g", method, p.epsilon, b.priceAt(p.epsilon, p.price.order).Epsilon, paid)
 		}
 	}
@@ -48,12 +47,4 @@ func TestWithin(t *testing.T) {
 			t.Errorf("%s: a margin of 1: %v", method, err)
 		}
 	}
-}
-
-// paidAt is what a statement is charged at the order of its price.
-func paidAt(p *calibrated) float64 {
-	if p.price.order == accounting.Infinite {
-		return p.charge.Curve.Pure
-	}
-	return p.charge.Curve.Renyi[p.price.order]
 }
