@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
@@ -97,7 +98,7 @@ func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int
 		case rewrite.DerivedHigh:
 			_, steps[g] = prepared.Interval(z, count)
 		case rewrite.DerivedThreshold:
-			steps[g] = noiseThreshold(prepared.Epsilon() / float64(max(release.Groups, 1)))
+			steps[g] = noiseThreshold(prepared)
 		case rewrite.DerivedStddev:
 			deviations[g] = prepared.StdDev(z, count)
 		default:
@@ -112,11 +113,9 @@ func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int
 	return value, 0, err
 }
 
-// noiseThreshold returns what the noise of an empty count at ε exceeds with a probability of at most 5%.
-func noiseThreshold(epsilon float64) int64 {
-	const beta = .05
-	return int64(math.Ceil(math.Log(1/(2*beta)) / epsilon))
-}
+// noiseThreshold returns what the noise of an empty count exceeds with a probability of at most 5%: its margin, whichever mechanism made
+// it (docs/mechanisms.md §8).
+func noiseThreshold(count *mechanism.Prepared) int64 { return int64(math.Ceil(count.PlannedMargin())) }
 
 // encodeText prints a Go slice as a PostgreSQL array in text form.
 func encodeText(oid uint32, v any) ([]byte, error) {

@@ -7,7 +7,6 @@ const (
 	DerivedLow    Derived = "low"    // grid step of the 95% interval's lower end, int8[]
 	DerivedHigh   Derived = "high"   // upper end, int8[]
 	DerivedStddev Derived = "stddev" // of the noise, in grid steps, float8[]
-	// DerivedThreshold is ln(1/2β)/ε of a count, rounded up, with β = .05 and the release's own ε: what noise alone exceeds in
-	// 5% of the draws; int8[], the same for every group.
+	// DerivedThreshold is the count that noise alone exceeds in at most 5% of the draws; int8[], the same for every group.
 	DerivedThreshold Derived = "threshold"
 )
