@@ -85,22 +85,29 @@ func (p *private) finishArg(arg rewrite.FinishArg, answer []released) (value []b
 	return p.derivedArg(arg, block)
 }
 
-// derivedArg encodes a function of released values and public quantities: one element for each group.
+// derivedArg encodes a function of released values and public quantities: one element for each group, NULL where it has none.
 func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int16, error) {
-	release := p.plan.Blocks[arg.Block].Releases[arg.Release]
-	prepared := p.blocks[arg.Block].releases[arg.Release]
-	steps, deviations := make([]int64, len(block.Keys)), make([]float64, len(block.Keys))
-	for g, z := range block.Values[arg.Release] {
-		count := block.countOf(release, g)
+	steps, deviations := make([]*int64, len(block.Keys)), make([]*float64, len(block.Keys))
+	for g := range block.Keys {
 		switch arg.Derived {
-		case rewrite.DerivedLow:
-			steps[g], _ = prepared.Interval(z, count)
-		case rewrite.DerivedHigh:
-			_, steps[g] = prepared.Interval(z, count)
+		case rewrite.DerivedLow, rewrite.DerivedHigh:
+			i, ok := p.interval(arg.Block, *arg.Column, block, g)
+			if !ok || !i.whole {
+				continue
+			}
+			by := i.below
+			if arg.Derived == rewrite.DerivedHigh {
+				by = i.above
+			}
+			steps[g] = new(int64)
+			*steps[g] = int64(math.Ceil(by))
 		case rewrite.DerivedThreshold:
-			steps[g] = noiseThreshold(prepared)
+			steps[g] = new(int64)
+			*steps[g] = noiseThreshold(p.blocks[arg.Block].releases[arg.Release])
 		case rewrite.DerivedStddev:
-			deviations[g] = prepared.StdDev(z, count)
+			if sd, ok := p.deviation(arg.Block, *arg.Column, block, g); ok {
+				deviations[g] = &sd
+			}
 		default:
 			return nil, 0, fmt.Errorf("finish argument %q is unknown", arg.Derived)
 		}

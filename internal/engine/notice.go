@@ -24,15 +24,25 @@ func (p *private) notice(answer []released) *pgconn.Notice {
 	}
 }
 
-// leftOut says that units may have rows in more groups than they count in; empty where they cannot.
+// leftOut says what the policy leaves out of the answer, and whether the margins cover it; empty where nothing is left out.
 func leftOut(plan *rewrite.Plan) string {
-	at := slices.IndexFunc(plan.Blocks, func(b rewrite.Block) bool { return b.Picked > 0 })
-	if at < 0 {
-		return ""
+	var hints []string
+	if at := slices.IndexFunc(plan.Blocks, func(b rewrite.Block) bool { return b.Picked > 0 }); at >= 0 {
+		b := plan.Blocks[at]
+		hints = append(hints, fmt.Sprintf("Each %[1]s counts in at most %[2]d of these groups (max_groups_per_unit): rows of the same %[1]s in other groups are left out, "+
+			"which the margins do not cover. A group asked for alone, by WHERE, has all its rows.", b.Unit, b.Picked))
 	}
-	b := plan.Blocks[at]
-	return fmt.Sprintf("Each %[1]s counts in at most %[2]d of these groups (max_groups_per_unit): rows of the same %[1]s in other groups are left out, "+
-		"which the margins do not cover. A group asked for alone, by WHERE, has all its rows.", b.Unit, b.Picked)
+	if at := slices.IndexFunc(plan.Blocks, func(b rewrite.Block) bool { return b.Rows > 0 && (b.LeftOut == nil || *b.LeftOut > 0) }); at >= 0 {
+		b := plan.Blocks[at]
+		hint := fmt.Sprintf("Rows beyond max_rows_per_unit are left out: more than %[1]d of one %[2]s count as %[1]d. ", b.Rows, b.Unit)
+		if b.LeftOut == nil {
+			hint += "How many there are is unknown, and the margins do not cover them: the administrator can give left_out."
+		} else {
+			hint += fmt.Sprintf("They are %s%% of all rows (left_out), which the margins cover.", number(100**b.LeftOut))
+		}
+		hints = append(hints, hint)
+	}
+	return strings.Join(hints, " ")
 }
 
 // margins has a line for each aggregate that has a margin: «name: ±6», or «name: ±6 to ±40» where groups differ.
@@ -92,46 +102,26 @@ func names(plan *rewrite.Plan) func(rewrite.Column) string {
 	}
 }
 
-// margin returns the least and the greatest 95% margin of an aggregate over the groups that were released. Both are functions of
-// released values and public quantities (docs/mechanisms.md §8). Variances and regressions have none, because they do not follow
-// simply from the margins of their sums. Percentiles have none, because the distance to the value of the next rank is private.
-// Booleans have none.
+// margin returns the least and the greatest 95% margin of an aggregate over the groups that were released: how far the further end of its
+// interval is from the value. Percentiles have none: nothing better than their range is public.
 func (p *calibrated) margin(block int, column rewrite.Column, r released) (least, most float64, ok bool) {
-	if len(column.Releases) > 2 || len(r.Keys) == 0 || column.Type == pgtype.BoolOID {
-		return 0, 0, false
-	}
-	releases := p.plan.Blocks[block].Releases
-	first := releases[column.Releases[0]]
+	first := p.plan.Blocks[block].Releases[column.Releases[0]]
 	if first.Kind == mechanism.Quantile {
 		return 0, 0, false
 	}
 	least = math.Inf(1)
 	for g := range r.Keys {
-		z := r.Values[column.Releases[0]][g]
-		m := p.blocks[block].releases[column.Releases[0]].Margin(z, r.countOf(first, g))
-		if len(column.Releases) == 2 {
-			n := r.Values[column.Releases[1]][g]
-			count := p.blocks[block].releases[column.Releases[1]].Margin(n, 0)
-			if column.Average {
-				m = ratioMargin(first.PerRow, float64(z), m, float64(n), count)
-			} else {
-				m += math.Abs(float64(column.DoubledCenter)) * count
-			}
+		i, has := p.interval(block, column, r, g)
+		if !has {
+			continue
 		}
-		least, most = math.Min(least, m*first.Grid.Step), math.Max(most, m*first.Grid.Step)
+		m := math.Max(i.below, i.above) * first.Grid.Step
+		if column.Average {
+			m /= float64(r.Values[column.Releases[1]][g])
+		}
+		least, most, ok = math.Min(least, m), math.Max(most, m), true
 	}
-	return least, most, true
-}
-
-// ratioMargin derives the margin of z/n from those of z and n: |Z/N − z/n| ≤ (|Z−z| + |z/n|·|N−n|)/N. The sum of two 95%
-// margins bounds the 95% margin of the sum, since both noises are independent, symmetric and log-concave away from the
-// bounds. A ratio is never further off than the range of one row is wide.
-func ratioMargin(row mechanism.Interval, z, marginZ, n, marginN float64) float64 {
-	width := float64(row.Hi) - float64(row.Lo)
-	if n <= marginN {
-		return width
-	}
-	return math.Min(width, (marginZ+math.Abs(z/n)*marginN)/(n-marginN))
+	return least, most, ok
 }
 
 // amount prints a margin of a value of a type: of times, whose steps are microseconds, as an interval.

@@ -1,51 +1,37 @@
 package engine
 
 import (
-	"math"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
-	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// TestRatioMarginCovers draws averages and counts how often the truth is further off than the margin: 5% at most.
-func TestRatioMarginCovers(t *testing.T) {
-	const draws, n, z = 4000, 400, 9000 // 400 rows, Σ(2x − 2c) = 9000
-	row := mechanism.Interval{Lo: -60, Hi: 60}
-	count, err := mechanism.Prepare(mechanism.Release{Kind: mechanism.Scalar, Sensitivity: 1, Groups: 1, Range: mechanism.Range{{Lo: 0, Hi: 100000}}}, mechanism.Guarantee{Epsilon: .25})
-	if err != nil {
-		t.Fatal(err)
+// TestMarginsOfGroups: a line says the least and the greatest margin over the groups, that of the further end of each interval.
+func TestMarginsOfGroups(t *testing.T) {
+	count, mean, both, median := alone, average, total, alone
+	count.Name, mean.Name, both.Name, median.Name, median.Releases = "count", "avg", "sum", "median", []int{2}
+	block := rewrite.Block{
+		Releases: append(chainedReleases(laplace, laplace), mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Fraction: .5}),
+		Columns:  []rewrite.Column{count, mean, both, median},
 	}
-	sum, err := mechanism.Prepare(mechanism.Release{Kind: mechanism.SumGivenCount, Sensitivity: 60, Groups: 1, PerRow: row}, mechanism.Guarantee{Epsilon: .25})
-	if err != nil {
-		t.Fatal(err)
-	}
-	source := mechanism.NewSource()
-	misses := 0
-	for range draws {
-		nn := count.Draw(source, n, 0)
-		zz := sum.Draw(source, z, nn)
-		m := ratioMargin(row, float64(zz), sum.Margin(zz, nn), float64(nn), count.Margin(nn, 0))
-		if math.Abs(float64(zz)/float64(nn)-float64(z)/n) > m {
-			misses++
+	p := calibratedFor(t, block, mechanism.Guarantee{Epsilon: .5})
+	for _, c := range []struct {
+		name         string
+		counts, sums []int64
+		want         string
+	}{
+		{"groups with rows", []int64{1000, 100}, []int64{0, 0}, "count: ±6 | avg: ±0.1795 to ±1.799 | sum: ±265"},
+		{"one is empty", []int64{1000, 0}, []int64{0, 0}, "count: ±6 | avg: ±0.1795 | sum: ±265"},
+		{"all are empty", []int64{0, 0}, []int64{0, 0}, "count: ±6"},
+	} {
+		got := strings.Join(p.margins([]released{{Keys: make([][]*rewrite.Canonical, 2), Values: [][]int64{c.counts, c.sums, {0, 0}}}}), " | ")
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
-	}
-	if !stattest.AtMost(misses, draws, 0.05) {
-		t.Errorf("%d of %d averages lie outside their 95%% margin", misses, draws)
-	}
-	if misses < draws/1000 {
-		t.Errorf("only %d of %d averages lie outside: the margin is wider than it has to be", misses, draws)
-	}
-}
-
-func TestRatioMarginIsAtMostTheRange(t *testing.T) {
-	row := mechanism.Interval{Lo: 0, Hi: 100}
-	if m := ratioMargin(row, 50, 1e9, 1, 20); m != 100 {
-		t.Errorf("margin of an average over an unknown number of rows is %g, want the range's 100", m)
 	}
 }
 
@@ -86,14 +72,29 @@ func TestNamesTellAggregatesApart(t *testing.T) {
 	}
 }
 
-// TestLeftOutIsSaid: the notice says that rows are left out where a unit has rows in more groups than it counts in.
+// TestLeftOutIsSaid: the notice says what the policy leaves out, and whether the margins cover it.
 func TestLeftOutIsSaid(t *testing.T) {
+	share := func(s float64) *float64 { return &s }
 	whole := rewrite.Block{}
-	if got := leftOut(&rewrite.Plan{Blocks: []rewrite.Block{whole}}); got != "" {
-		t.Errorf("nothing is left out, but it says %q", got)
-	}
-	got := leftOut(&rewrite.Plan{Blocks: []rewrite.Block{whole, {Picked: 3, Unit: "patient"}}})
-	if want := "Each patient counts in at most 3 of these groups (max_groups_per_unit)"; !strings.HasPrefix(got, want) {
-		t.Errorf("it says %q, want %q…", got, want)
+	const (
+		groups  = "Each patient counts in at most 3 of these groups (max_groups_per_unit): rows of the same patient in other groups are left out, which the margins do not cover. A group asked for alone, by WHERE, has all its rows."
+		rows    = "Rows beyond max_rows_per_unit are left out: more than 50 of one patient count as 50. "
+		unknown = rows + "How many there are is unknown, and the margins do not cover them: the administrator can give left_out."
+		known   = rows + "They are 1.9% of all rows (left_out), which the margins cover."
+	)
+	for _, c := range []struct {
+		block rewrite.Block
+		want  string
+	}{
+		{whole, ""},
+		{rewrite.Block{Picked: 3, Unit: "patient"}, groups},
+		{rewrite.Block{Rows: 50, Unit: "patient"}, unknown},
+		{rewrite.Block{Rows: 50, Unit: "patient", LeftOut: share(.019)}, known},
+		{rewrite.Block{Rows: 50, Unit: "patient", LeftOut: share(0)}, ""},
+		{rewrite.Block{Rows: 50, Picked: 3, Unit: "patient"}, groups + " " + unknown},
+	} {
+		if got := leftOut(&rewrite.Plan{Blocks: []rewrite.Block{whole, c.block}}); got != c.want {
+			t.Errorf("it says %q, want %q", got, c.want)
+		}
 	}
 }

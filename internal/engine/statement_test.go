@@ -1128,9 +1128,17 @@ func TestStatements(t *testing.T) {
 			SELECT 1
 			close`},
 		{"intervals of released values", `
-			> ask SELECT dpproxy.interval_low(count(*)), dpproxy.interval_high(count(*)) FROM patients
+			> ask SELECT count(*), dpproxy.interval_low(count(*)), dpproxy.interval_high(count(*)) FROM patients
 			describe
-			ERROR 0A000 this form of the query cannot be finished over released values`},
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41} | {0} | {0}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left`},
 		{"a median is measured as a histogram", `
 			> bind a SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY age) FROM patients
 			describe

@@ -331,7 +331,7 @@ func argument(k *rewrite.Block, e *exact, a rewrite.FinishArg) string {
 			parts = append(parts, "NULL")
 		case a.Key >= 0:
 			parts = append(parts, `"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(*e.texts[g][a.Key])+`"`)
-		case a.Derived == rewrite.DerivedThreshold || a.Derived == rewrite.DerivedStddev:
+		case a.Derived != "": // there is no noise
 			parts = append(parts, "0")
 		default:
 			parts = append(parts, strconv.FormatInt(noiseless(k, e, name)[a.Release], 10))

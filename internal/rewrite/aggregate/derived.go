@@ -1,12 +1,15 @@
 package aggregate
 
-// Derived names a function of a released value and public quantities.
+// Derived names a function of released values and public quantities (docs/mechanisms.md §8), one value for each group. Where an aggregate
+// has none in a group, as an average of no rows, it is NULL there.
 type Derived string
 
 const (
-	DerivedLow    Derived = "low"    // grid step of the 95% interval's lower end, int8[]
-	DerivedHigh   Derived = "high"   // upper end, int8[]
-	DerivedStddev Derived = "stddev" // of the noise, in grid steps, float8[]
+	// DerivedLow and DerivedHigh are how far the answer may lie below and above a released aggregate: what its first release has to be
+	// lowered or raised by for the end of the 95% interval; grid steps of that release, int8[].
+	DerivedLow    Derived = "low"
+	DerivedHigh   Derived = "high"
+	DerivedStddev Derived = "stddev" // of the aggregate's noise, in grid steps of its first release, float8[]
 	// DerivedThreshold is the count that noise alone exceeds in at most 5% of the draws; int8[], the same for every group.
 	DerivedThreshold Derived = "threshold"
 )

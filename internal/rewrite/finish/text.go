@@ -122,7 +122,7 @@ func (f *printer) arrays(k *release.Block, number int) (arrays, names []string) 
 		if d.Quantity == aggregate.DerivedStddev {
 			oid, cast = pgtype.Float8ArrayOID, "float8[]"
 		}
-		arrays = append(arrays, f.arg(Arg{Type: oid, Block: number, Key: -1, Release: d.Release, Derived: d.Quantity}, cast))
+		arrays = append(arrays, f.arg(Arg{Type: oid, Block: number, Key: -1, Release: d.Release, Column: d.Column, Derived: d.Quantity}, cast))
 		names = append(names, d.Name)
 	}
 	return arrays, names
@@ -136,14 +136,15 @@ type Query struct {
 }
 
 // Arg says what a finish parameter is bound to: a client parameter, a block's key column, a block's release, or a
-// derived quantity of a release (docs/mechanisms.md, section 8).
+// derived quantity of a release or of an aggregate (docs/mechanisms.md, section 8).
 type Arg struct {
 	Type      uint32 // of the parameter; arrays for keys (text[]) and releases (int8[])
 	Parameter int    // 1-based client parameter, or 0
 	Block     int
 	Key       int               // index into the block's keys, or -1
 	Release   int               // index into the block's releases, or -1
-	Derived   aggregate.Derived // of Release; empty: the released integer itself
+	Column    *release.Column   // the aggregate that Derived is of; nil: Release
+	Derived   aggregate.Derived // of Column or Release; empty: the released integer itself
 }
 
 // emptyValues prints what stands for the releases of a block without rows: a row of zeros; "" where nothing is released.

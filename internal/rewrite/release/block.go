@@ -49,10 +49,11 @@ type Histogram struct {
 	MaxRowsPerUnit int64
 }
 
-// DerivedQuantity is a quantity of a release that the finish query needs in addition to the released integer.
+// DerivedQuantity is a quantity of a release, or of an aggregate, that the finish query needs in addition to the released integers.
 type DerivedQuantity struct {
 	Name     string
-	Release  int
+	Release  int     // of an aggregate: its first
+	Column   *Column // the aggregate; nil: of the release alone
 	Quantity aggregate.Derived
 }
 
@@ -64,7 +65,7 @@ func (k *Block) derive(release int, what aggregate.Derived) query.Scalar {
 			return query.Name(name)
 		}
 	}
-	k.Derived = append(k.Derived, DerivedQuantity{name, release, what})
+	k.Derived = append(k.Derived, DerivedQuantity{name, release, nil, what})
 	return query.Name(name)
 }
 

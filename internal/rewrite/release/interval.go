@@ -3,6 +3,8 @@ package release
 import (
 	"fmt"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
@@ -14,58 +16,54 @@ import (
 // PlanIntervals computes intervals from the released value and public quantities (docs/mechanisms.md, section 8).
 func (k *Block) PlanIntervals(b *relation.Base, list []bind.Interval) error {
 	for _, i := range list {
-		uses := k.Columns[i.Call].Releases
-		if len(uses) == 0 {
+		c := &k.Columns[i.Call]
+		if len(c.Releases) == 0 {
 			return b.Refuse(pgerr.FeatureNotSupported, i.Node, "this aggregate has no interval", "")
 		}
-		main := k.Releases[uses[0]]
-		if i.What != aggregate.DerivedStddev {
-			end, err := k.intervalEnd(k.Outputs[i.Call], uses, i.What)
-			if err != nil {
-				return b.Located(err, i.Node)
+		first := k.Releases[c.Releases[0]]
+		chained := first.Kind == mechanism.SumGivenCount && len(c.Releases) == 2
+		alone := len(c.Releases) == 1 && first.Kind != mechanism.SumGivenCount
+		if i.What == aggregate.DerivedStddev {
+			if !chained && !alone && first.Kind != mechanism.Quantile {
+				return b.Refuse(pgerr.FeatureNotSupported, i.Node, "noise_stddev is available for counts, sums, averages and quantiles", "Ask for noise_stddev of a count or an average of the same column instead.")
 			}
-			k.Intervals = append(k.Intervals, end)
+			k.Intervals = append(k.Intervals, query.F("{} * {}::float8", k.deriveOf(i.Call, i.What), fmt.Sprintf("%g", stepOf(first))))
 			continue
 		}
-		sd := query.Scalar(query.F("{} * {}::float8", k.derive(uses[0], i.What), fmt.Sprintf("%g", stepOf(main))))
-		switch {
-		case main.Kind == mechanism.Scalar && len(uses) == 1, main.Kind == mechanism.Quantile:
-		case main.Kind == mechanism.SumGivenCount && len(uses) == 2:
-			if k.Columns[i.Call].Average {
-				sd = query.F("{} / NULLIF({}, 0)", sd, ReleasedColumn(uses[1]))
-			}
-		default:
-			return b.Refuse(pgerr.FeatureNotSupported, i.Node, "noise_stddev is available for counts, sums, averages and quantiles", "Ask for noise_stddev of a count or an average of the same column instead.")
+		if !chained && !alone || c.Type == pgtype.BoolOID {
+			return b.Refuse(pgerr.FeatureNotSupported, i.Node, "intervals are available for counts, sums, averages and quantiles", "Ask for the interval of an average or a sum instead.")
 		}
-		k.Intervals = append(k.Intervals, sd)
+		k.Intervals = append(k.Intervals, k.intervalEnd(i.Call, i.What))
 	}
 	return nil
 }
 
-// intervalEnd prints the aggregate's formula with ends of intervals in place of its releases. The formula of a sum given its count
-// grows with the sum and is monotone in the count, so its extremes lie at corners.
-func (k *Block) intervalEnd(formula query.Scalar, uses []int, what aggregate.Derived) (query.Scalar, error) {
-	with := func(formula query.Scalar, release int, value query.Scalar) query.Scalar {
-		return query.Map{Scalar: func(x query.Scalar) query.Scalar {
-			if n, ok := x.(query.Name); ok && n == ReleasedColumn(release) {
-				return value
-			}
-			return x
-		}}.OfScalar(formula)
+// intervalEnd prints the aggregate's formula with its first release lowered or raised: every formula grows with that. NULL stays NULL,
+// which GREATEST and LEAST would drop.
+func (k *Block) intervalEnd(call int, what aggregate.Derived) query.Scalar {
+	first, by := ReleasedColumn(k.Columns[call].Releases[0]), k.deriveOf(call, what)
+	end := query.F("({} - {})", first, by)
+	if what == aggregate.DerivedHigh {
+		end = query.F("({} + {})", first, by)
 	}
-	first := with(formula, uses[0], k.derive(uses[0], what))
-	switch {
-	case len(uses) == 1:
-		return first, nil
-	case len(uses) == 2 && k.Releases[uses[0]].Kind == mechanism.SumGivenCount:
-		extreme := "LEAST"
-		if what == aggregate.DerivedHigh {
-			extreme = "GREATEST"
+	formula := query.Map{Scalar: func(x query.Scalar) query.Scalar {
+		if n, ok := x.(query.Name); ok && n == first {
+			return end
 		}
-		few := with(first, uses[1], query.F("GREATEST({}, 1)", k.derive(uses[1], aggregate.DerivedLow)))
-		many := with(first, uses[1], k.derive(uses[1], aggregate.DerivedHigh))
-		return query.F("{}({}, {})", extreme, few, many), nil
+		return x
+	}}.OfScalar(k.Outputs[call])
+	return query.F("CASE WHEN {} IS NOT NULL THEN {} END", by, formula)
+}
+
+// deriveOf asks for a derived quantity of an aggregate and names its column.
+func (k *Block) deriveOf(call int, what aggregate.Derived) query.Scalar {
+	name := fmt.Sprintf("%s%d", what, call+1)
+	for _, d := range k.Derived {
+		if d.Name == name {
+			return query.Name(name)
+		}
 	}
-	return nil, pgerr.New(pgerr.FeatureNotSupported, "intervals are available for counts, sums, averages and quantiles",
-		pgerr.Hint("Ask for the interval of an average or a sum instead."))
+	column := &k.Columns[call]
+	k.Derived = append(k.Derived, DerivedQuantity{name, column.Releases[0], column, what})
+	return query.Name(name)
 }

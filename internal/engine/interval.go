@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// interval is the 95% interval of an aggregate in one group: the answer lies between value − below and value + above. Both are in grid
+// steps of the aggregate's first release, an average's in those of its sum. They follow from released values and public quantities alone
+// (docs/mechanisms.md §8).
+type interval struct {
+	below, above float64
+	whole        bool // false: it does not hold for rows that are left out, and how many there are is unknown
+}
+
+// mostSteps bounds the ends of an interval: released values lie within ±2^60, and twice as far still fits an int8.
+const mostSteps = 1 << 60
+
+// interval is false where an aggregate has none: variances and regressions, because theirs does not follow simply from those of their
+// sums, booleans, and averages and sums of a group without rows, which are NULL.
+func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (interval, bool) {
+	b := &p.plan.Blocks[block]
+	first := b.Releases[c.Releases[0]]
+	z := r.Values[c.Releases[0]][g]
+	share, whole := leftOutShare(b, first)
+	switch {
+	case len(c.Releases) > 2 || c.Type == pgtype.BoolOID:
+		return interval{}, false
+	case first.Kind == mechanism.Quantile: // nothing better than the range is public, and it always holds
+		lo, hi := p.blocks[block].releases[c.Releases[0]].Interval(z, 0)
+		return interval{float64(z - lo), float64(hi - z), true}, len(c.Releases) == 1
+	case len(c.Releases) == 1:
+		m := p.blocks[block].releases[c.Releases[0]].Margin(z, 0)
+		i := interval{m, m, whole}
+		lo, hi := float64(max(first.Range[0].Lo, -mostSteps)), float64(min(first.Range[len(first.Range)-1].Hi, mostSteps))
+		i.addLeftOut(share, float64(z), lo, hi)
+		return i.within(float64(z)-lo, hi-float64(z)), true
+	}
+	n := r.Values[c.Releases[1]][g]
+	if n <= 0 {
+		return interval{}, false
+	}
+	sum := chained{
+		row: first.PerRow,
+		z:   float64(z), n: float64(n),
+		marginZ: p.blocks[block].releases[c.Releases[0]].PlannedMargin(),
+		marginN: p.blocks[block].releases[c.Releases[1]].PlannedMargin(),
+	}
+	if sum.row.Lo == sum.row.Hi {
+		sum.marginZ = 0 // z is n times that
+	}
+	if c.Average {
+		return sum.average(share, whole), true
+	}
+	return sum.total(float64(c.DoubledCenter), share, whole), true
+}
+
+// chained is a released sum z of released n rows, n > 0, each of which adds a value within row. The margins are those of the noises: the
+// distance to the end of a range, which caps the margin of a release alone, says nothing of two.
+type chained struct {
+	row              mechanism.Interval
+	z, n             float64
+	marginZ, marginN float64
+}
+
+// roundingStep is what a margin in whole steps may fall short of the quantile of the continuous noise: half a step. It matters where the
+// margin is one of two that are combined as if their noises were continuous.
+const roundingStep = .5
+
+// average gives the interval of z/n, in steps of z: all r for which z − r·n, whose margin is √(marginZ² + r²·marginN²), may be 0
+// (Fieller 1954). That is z/n ± √(marginZ² + (z/n)²·marginN²)/n where n is many times its margin. It is the range of a row where n may be 0.
+func (s chained) average(share float64, whole bool) interval {
+	i := interval{math.Inf(1), math.Inf(1), whole}
+	m := s.marginN + roundingStep
+	if d := s.n*s.n - m*m; d > 0 {
+		root := math.Sqrt(s.z*s.z*m*m+d*s.marginZ*s.marginZ) * s.n
+		i.below, i.above = (root-s.z*m*m)/d, (root+s.z*m*m)/d
+	}
+	lo, hi := float64(s.row.Lo), float64(s.row.Hi)
+	extra := share * (hi - lo) * s.n // the rows that are left out may all lie at an end
+	i.below, i.above = i.below+extra, i.above+extra
+	return i.within(s.z-lo*s.n, hi*s.n-s.z)
+}
+
+// total gives the interval of z + center·n, in steps of z. A true sum beyond the range that follows from n is released as that range's
+// end, and is further off by the same rows that n lacks: they count at the end instead of the center.
+func (s chained) total(center, share float64, whole bool) interval {
+	m := s.marginN + roundingStep
+	lo, hi := float64(s.row.Lo), float64(s.row.Hi)
+	each := math.Abs(center)
+	if s.z+math.Hypot(s.marginZ, hi*m) >= hi*s.n {
+		each = math.Max(each, math.Abs(center+hi))
+	}
+	if s.z-math.Hypot(s.marginZ, lo*m) <= lo*s.n {
+		each = math.Max(each, math.Abs(center+lo))
+	}
+	most := math.Hypot(s.marginZ, each*m)
+	i := interval{most, most, whole}
+	value := s.z + center*s.n
+	lowest, highest := -math.Inf(1), math.Inf(1) // of the sum, whatever n is
+	if center+lo >= 0 {
+		lowest = 0
+	}
+	if center+hi <= 0 {
+		highest = 0
+	}
+	i.addLeftOut(share, value, lowest, highest)
+	return i.within(value-lowest, highest-value)
+}
+
+// addLeftOut widens the interval of a count or a sum of values in [lo, hi] by the rows that are left out, a share of all, as if they
+// were like the others: what is there is 1 − share of the whole.
+func (i *interval) addLeftOut(share, value, lo, hi float64) {
+	extra := share / (1 - share) * math.Abs(value)
+	if lo < 0 {
+		i.below += extra
+	}
+	if hi > 0 {
+		i.above += extra
+	}
+}
+
+// within keeps the interval inside of the aggregate's own range, which begins below and ends above its value.
+func (i interval) within(below, above float64) interval {
+	i.below, i.above = math.Min(math.Min(i.below, below), 2*mostSteps), math.Min(math.Min(i.above, above), 2*mostSteps)
+	return i
+}
+
+// leftOutShare is the share of rows that the release leaves out, and whether that is known; 0 where it leaves out none.
+func leftOutShare(b *rewrite.Block, r mechanism.Release) (share float64, known bool) {
+	switch {
+	case b.Picked > 0:
+		return 0, false
+	case b.Rows == 0, r.Kind == mechanism.Scalar && r.Groups <= 1 && r.Sensitivity < b.Rows: // what a unit adds is bounded by less than its rows
+		return 0, true
+	case b.LeftOut == nil:
+		return 0, false
+	}
+	return *b.LeftOut, true
+}
+
+// deviation is the root mean squared error of an aggregate in one group if the true values were the released ones, in grid steps of its
+// first release, of an average per row; false where it has none.
+func (p *calibrated) deviation(block int, c rewrite.Column, r released, g int) (float64, bool) {
+	first := p.plan.Blocks[block].Releases[c.Releases[0]]
+	z := r.Values[c.Releases[0]][g]
+	sd := p.blocks[block].releases[c.Releases[0]].StdDev(z, r.countOf(first, g))
+	if first.Kind != mechanism.SumGivenCount {
+		return sd, true
+	}
+	n := r.Values[c.Releases[1]][g]
+	if n <= 0 {
+		return 0, false
+	}
+	rows := p.blocks[block].releases[c.Releases[1]].StdDev(n, 0)
+	if c.Average {
+		return math.Hypot(sd, float64(z)/float64(n)*rows) / float64(n), true
+	}
+	return math.Hypot(sd, float64(c.DoubledCenter)*rows), true
+}

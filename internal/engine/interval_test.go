@@ -1,0 +1,275 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// width bounds what a row adds: Σ(2x − 2c) lies in [−width, width], where x is in [0, width] and 2c = width.
+const width = 60
+
+var (
+	laplace  = mechanism.Choice{Noise: mechanism.Laplace}
+	gaussian = mechanism.Choice{Noise: mechanism.Gaussian, Bounding: mechanism.Fold}
+
+	alone   = rewrite.Column{Type: pgtype.Int8OID, Releases: []int{0}}
+	average = rewrite.Column{Type: pgtype.NumericOID, Releases: []int{1, 0}, Average: true}
+	total   = rewrite.Column{Type: pgtype.Int8OID, Releases: []int{1, 0}, DoubledCenter: width}
+	minus   = rewrite.Column{Type: pgtype.Int8OID, Releases: []int{1, 0}, DoubledCenter: -width} // of values in [−width, 0]
+)
+
+// scalar is a release in [lo, hi] that is moved by one unit by at most sensitivity.
+func scalar(lo, hi, sensitivity int64, c mechanism.Choice) mechanism.Release {
+	return mechanism.Release{Kind: mechanism.Scalar, Sensitivity: sensitivity, Groups: 1, Range: mechanism.Range{{Lo: lo, Hi: hi}}, Choice: c, Grid: mechanism.Grid{Step: 1}}
+}
+
+// chainedReleases are a count and a sum that is given it.
+func chainedReleases(count, sum mechanism.Choice) []mechanism.Release {
+	return []mechanism.Release{
+		scalar(0, mechanism.NoUpper, 1, count),
+		{Kind: mechanism.SumGivenCount, Sensitivity: width, Groups: 1, PerRow: mechanism.Interval{Lo: -width, Hi: width}, Choice: sum, Grid: mechanism.Grid{Step: .5}},
+	}
+}
+
+// calibratedFor has a mechanism for each release of one block.
+func calibratedFor(t *testing.T, block rewrite.Block, g mechanism.Guarantee) *calibrated {
+	t.Helper()
+	p := &calibrated{plan: &rewrite.Plan{Blocks: []rewrite.Block{block}}, blocks: []calibratedBlock{{}}}
+	for _, r := range block.Releases {
+		prepared, err := mechanism.Prepare(r, g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.blocks[0].releases = append(p.blocks[0].releases, prepared)
+	}
+	return p
+}
+
+// one is a block of one group in which these values were released.
+func one(values ...int64) released {
+	r := released{Keys: make([][]*rewrite.Canonical, 1)}
+	for _, v := range values {
+		r.Values = append(r.Values, []int64{v})
+	}
+	return r
+}
+
+// covered draws an aggregate and counts in how many of the draws that have an interval it holds the answer.
+func covered(p *calibrated, c rewrite.Column, exact []int64, draws int) (hits, all int) {
+	source := mechanism.NewSource()
+	for range draws {
+		values := make([]int64, len(exact))
+		for i, r := range p.plan.Blocks[0].Releases {
+			values[i] = p.blocks[0].releases[i].Draw(source, exact[i], values[r.CountRef])
+		}
+		i, ok := p.interval(0, c, one(values...), 0)
+		if !ok {
+			continue
+		}
+		all++
+		z, answer := float64(values[c.Releases[0]]), float64(exact[c.Releases[0]])
+		if len(c.Releases) == 2 { // what z would have to be
+			n, rows := float64(values[c.Releases[1]]), float64(exact[c.Releases[1]])
+			if c.Average {
+				answer *= n / rows
+			} else {
+				answer += float64(c.DoubledCenter) * (rows - n)
+			}
+		}
+		if z-i.below <= answer+1e-6 && answer <= z+i.above+1e-6 {
+			hits++
+		}
+	}
+	return hits, all
+}
+
+// TestIntervalsCover draws aggregates and counts how often the interval holds the answer: in 94% to 98.5% of the draws. With few rows, or
+// a noise of less than a row, it is more: integers have no quantile in between, and no average leaves its bounds. Of the two limits of each
+// case one fails by chance with a probability of at most 2·stattest.FalseAlarm.
+func TestIntervalsCover(t *testing.T) {
+	type noise struct {
+		name       string
+		count, sum mechanism.Choice
+		delta      float64
+	}
+	check := func(name string, p *calibrated, c rewrite.Column, exact []int64, most float64) {
+		hits, all := covered(p, c, exact, 10000)
+		if !stattest.AtLeast(hits, all, .94) {
+			t.Errorf("%s: the interval holds the answer in %d of %d draws", name, hits, all)
+		}
+		if !stattest.AtMost(hits, all, most) {
+			t.Errorf("%s: the interval holds the answer in %d of %d draws: it is wider than it has to be", name, hits, all)
+		}
+	}
+	for _, n := range []noise{{"laplace", laplace, laplace, 0}, {"gaussian", gaussian, gaussian, 1e-6}, {"laplace and gaussian", laplace, gaussian, 1e-6}, {"gaussian and laplace", gaussian, laplace, 1e-6}} {
+		for _, epsilon := range []float64{.25, 1} {
+			g := mechanism.Guarantee{Epsilon: epsilon, Delta: n.delta}
+			p := calibratedFor(t, rewrite.Block{Releases: chainedReleases(n.count, n.sum)}, g)
+			for _, truth := range []int64{0, 3, 1000} {
+				check(fmt.Sprintf("%s, epsilon %g: count %d", n.name, epsilon, truth), p, alone, []int64{truth, 0}, .985)
+			}
+			for _, rows := range []int64{5, 400} {
+				most := .985
+				if rows == 5 {
+					most = 1
+				}
+				for _, each := range []int64{-width, -width / 2, 0, width - 2, width} {
+					name := fmt.Sprintf("%s, epsilon %g, %d rows of %d: ", n.name, epsilon, rows, each)
+					check(name+"average", p, average, []int64{rows, rows * each}, most)
+					check(name+"sum", p, total, []int64{rows, rows * each}, most)
+					check(name+"sum below 0", p, minus, []int64{rows, rows * each}, most)
+				}
+			}
+			// A sum whose noise is as wide as its range: the distance to the end says nothing of the rows that the count lacks.
+			narrow := calibratedFor(t, rewrite.Block{Releases: chainedReleases(n.count, n.sum)}, mechanism.Guarantee{Epsilon: 2, Delta: n.delta})
+			check(n.name+", 3 rows at the upper bound", narrow, total, []int64{3, 3 * width}, 1)
+			sum := calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{scalar(0, mechanism.NoUpper, 7*width, n.sum)}}, g)
+			for _, truth := range []int64{0, 7 * width, 1e6} {
+				check(fmt.Sprintf("%s, epsilon %g: sum %d alone", n.name, epsilon, truth), sum, alone, []int64{truth}, .985)
+			}
+		}
+	}
+}
+
+// TestIntervalStaysInRange: an interval reaches no further than the aggregate can lie, and has no end where the aggregate is NULL.
+func TestIntervalStaysInRange(t *testing.T) {
+	p := calibratedFor(t, rewrite.Block{Releases: append(chainedReleases(laplace, laplace), scalar(0, 30, 1, laplace),
+		mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Fraction: .5})}, mechanism.Guarantee{Epsilon: .5})
+	for _, c := range []struct {
+		name         string
+		column       rewrite.Column
+		values       []int64
+		below, above float64
+		none         bool
+	}{
+		{"count", alone, []int64{100, 0, 0, 0}, 6, 6, false},
+		{"count near 0", alone, []int64{2, 0, 0, 0}, 2, 6, false},
+		{"count in 0…30", rewrite.Column{Releases: []int{2}}, []int64{0, 0, 28, 0}, 6, 2, false},
+		{"average of few rows", average, []int64{5, 100, 0, 0}, 400, 200, false},
+		{"average of no rows", average, []int64{0, 0, 0, 0}, 0, 0, true},
+		{"sum of no rows", total, []int64{0, 0, 0, 0}, 0, 0, true},
+		{"sum of few rows, none below 0", total, []int64{2, -20, 0, 0}, 100, 0, false},
+		{"sum of few rows, none above 0", minus, []int64{2, 20, 0, 0}, 0, 100, false},
+		{"median", rewrite.Column{Releases: []int{3}}, []int64{0, 0, 0, 50}, 50, 70, false},
+		{"two medians", rewrite.Column{Releases: []int{3, 3}}, []int64{0, 0, 0, 50}, 0, 0, true},
+		{"variance", rewrite.Column{Releases: []int{0, 1, 1}}, []int64{5, 0, 0, 0}, 0, 0, true},
+		{"boolean", rewrite.Column{Type: pgtype.BoolOID, Releases: []int{0}}, []int64{5, 0, 0, 0}, 0, 0, true},
+	} {
+		i, ok := p.interval(0, c.column, one(c.values...), 0)
+		if ok == c.none {
+			t.Errorf("%s: an interval is %v", c.name, ok)
+			continue
+		}
+		if c.below > 0 && i.below != c.below || c.above > 0 && i.above != c.above || i.below < 0 || i.above < 0 {
+			t.Errorf("%s: −%g +%g, want −%g +%g", c.name, i.below, i.above, c.below, c.above)
+		}
+	}
+}
+
+// TestIntervalsOfRowsLeftOut: a known share of rows that are left out widens an interval, an unknown one leaves none that holds.
+func TestIntervalsOfRowsLeftOut(t *testing.T) {
+	share := func(s float64) *float64 { return &s }
+	releases := append(chainedReleases(laplace, laplace), scalar(mechanism.NoLower, mechanism.NoUpper, 50, laplace))
+	releases[0].Sensitivity, releases[1].Sensitivity = 50, 50*width
+	g := mechanism.Guarantee{Epsilon: 2}
+	all := calibratedFor(t, rewrite.Block{Releases: releases}, g)
+	r := one(4000, 120000, -1000)
+	either := rewrite.Column{Releases: []int{2}}
+	for _, c := range []struct {
+		name         string
+		block        rewrite.Block
+		column       rewrite.Column
+		below, above float64 // more than without rows left out
+		whole        bool
+	}{
+		{"count, none", rewrite.Block{Rows: 50, LeftOut: share(0)}, alone, 0, 0, true},
+		{"count", rewrite.Block{Rows: 50, LeftOut: share(.2)}, alone, 0, 1000, true},
+		{"sum of values ≥ 0", rewrite.Block{Rows: 50, LeftOut: share(.2)}, total, 0, (120000 + 4000*width) / 4, true},
+		{"sum", rewrite.Block{Rows: 50, LeftOut: share(.2)}, either, 250, 250, true},
+		{"average", rewrite.Block{Rows: 50, LeftOut: share(.1)}, average, 4000 * 12, 4000 * 12, true},
+		{"count, unknown", rewrite.Block{Rows: 50}, alone, 0, 0, false},
+		{"average, unknown", rewrite.Block{Rows: 50}, average, 0, 0, false},
+		{"groups picked", rewrite.Block{Picked: 2, Rows: 50, LeftOut: share(0)}, alone, 0, 0, false},
+	} {
+		c.block.Releases = releases
+		i, ok := calibratedFor(t, c.block, g).interval(0, c.column, r, 0)
+		plain, _ := all.interval(0, c.column, r, 0)
+		if !ok || i.whole != c.whole || math.Abs(i.below-plain.below-c.below) > 1e-6 || math.Abs(i.above-plain.above-c.above) > 1e-6 {
+			t.Errorf("%s: −%g +%g, %v; without rows left out −%g +%g", c.name, i.below, i.above, i.whole, plain.below, plain.above)
+		}
+	}
+	// A unit counts once, whatever rows it has; in one of several groups it may count nowhere.
+	units := scalar(0, mechanism.NoUpper, 1, laplace)
+	if i, _ := calibratedFor(t, rewrite.Block{Rows: 50, Releases: []mechanism.Release{units}}, g).interval(0, alone, one(100), 0); !i.whole {
+		t.Error("a number of units leaves nobody out")
+	}
+	perUnit := chainedReleases(laplace, laplace) // Σ(2x − 2c) of one unit is bounded by less than its rows
+	perUnit[1].Sensitivity = 6
+	if i, _ := calibratedFor(t, rewrite.Block{Rows: 50, Releases: perUnit}, g).interval(0, average, one(100, 0), 0); i.whole {
+		t.Error("an average leaves out rows, whatever bounds a unit's sum")
+	}
+	units.Groups = 3
+	if i, _ := calibratedFor(t, rewrite.Block{Rows: 50, Releases: []mechanism.Release{units}}, g).interval(0, alone, one(100), 0); i.whole {
+		t.Error("a number of units in three groups may leave out rows")
+	}
+}
+
+// TestDerivedArguments: what the finish query is bound to.
+func TestDerivedArguments(t *testing.T) {
+	share := .2
+	releases := chainedReleases(laplace, laplace)
+	releases[0].Sensitivity, releases[1].Sensitivity = 50, 50*width
+	r := released{Keys: make([][]*rewrite.Canonical, 2), Values: [][]int64{{4000, 0}, {120000, 0}}}
+	for _, c := range []struct {
+		name    string
+		leftOut *float64
+		column  rewrite.Column
+		what    rewrite.Derived
+		want    string
+	}{
+		{"low end of a count", &share, alone, rewrite.DerivedLow, "{75,0}"},
+		{"high end of a count", &share, alone, rewrite.DerivedHigh, "{1075,75}"},
+		{"no end where rows are left out", nil, alone, rewrite.DerivedHigh, "{NULL,NULL}"},
+		{"no average of no rows", &share, average, rewrite.DerivedLow, "{100991,NULL}"},
+		{"a threshold", &share, alone, rewrite.DerivedThreshold, "{75,75}"},
+	} {
+		p := &private{calibrated: calibratedFor(t, rewrite.Block{Releases: releases, Rows: 50, LeftOut: c.leftOut}, mechanism.Guarantee{Epsilon: 2})}
+		got, _, err := p.derivedArg(rewrite.FinishArg{Release: c.column.Releases[0], Column: &c.column, Derived: c.what}, r)
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: %s, want %s (%v)", c.name, got, c.want, err)
+		}
+	}
+}
+
+// TestDeviationOfTwoReleases: their variances add up, and what has no value has no deviation.
+func TestDeviationOfTwoReleases(t *testing.T) {
+	p := &private{calibrated: calibratedFor(t, rewrite.Block{Releases: chainedReleases(laplace, laplace)}, mechanism.Guarantee{Epsilon: .1})}
+	const count, sum = 14.142, 14.142 * width // √2·Δ/ε
+	for _, c := range []struct {
+		name   string
+		column rewrite.Column
+		rows   int64
+		want   float64 // 0: none
+	}{
+		{"count", alone, 4000, count},
+		{"sum", total, 4000, math.Hypot(sum, width*count)},
+		{"average", average, 4000, math.Hypot(sum, 30*count) / 4000},
+		{"average of no rows", average, 0, 0},
+	} {
+		sd, ok := p.deviation(0, c.column, one(c.rows, 30*c.rows), 0)
+		if ok != (c.want > 0) || math.Abs(sd-c.want) > 1e-3*c.want {
+			t.Errorf("%s: %g, %v, want %g", c.name, sd, ok, c.want)
+		}
+	}
+	text, _, err := p.derivedArg(rewrite.FinishArg{Release: 1, Column: &average, Derived: rewrite.DerivedStddev}, one(0, 0))
+	if string(text) != "{NULL}" || err != nil {
+		t.Errorf("the finish query is bound to %s, want {NULL} (%v)", text, err)
+	}
+}
