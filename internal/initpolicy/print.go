@@ -79,7 +79,8 @@ func (d *document) private(w writer, p protected) {
 	if p.column != "" && p.unique(p.column) {
 		w("    max_rows_per_unit: 1")
 	} else {
-		w("    max_rows_per_unit: 100                        # REVIEW: of more rows of one %s, only so many count", d.plan.unit)
+		w("    max_rows_per_unit: 100                        # REVIEW: a %s acts as at most so many rows in a whole answer", d.plan.unit)
+		w("    # left_out: 0.01                              # REVIEW: at most this share of the rows is beyond that, if you know")
 	}
 	w("    # max_rows: 1000000                           # a public upper bound makes counts two-sided")
 	w("    columns:")

@@ -62,7 +62,7 @@ func checkInvariants(t *testing.T, p *Policy) {
 		if table.Public {
 			continue
 		}
-		if table.MaxRowsPerUnit < 1 || table.MaxGroupsPerUnit < 1 || table.Epsilon > table.EpsilonMax || !(table.Epsilon > 0) {
+		if table.MaxRowsPerUnit < 1 || table.MaxGroupsPerUnit < 0 || table.LeftOut != nil && !(*table.LeftOut >= 0 && *table.LeftOut < 1) || table.Epsilon > table.EpsilonMax || !(table.Epsilon > 0) {
 			t.Errorf("table %+v", table)
 		}
 		if via := table.Unit.Via; via != nil && (p.Table(via.References) == nil || p.Table(via.References).Column(via.ReferencesColumn) == nil) {

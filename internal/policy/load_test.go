@@ -61,6 +61,14 @@ func TestContractExample(t *testing.T) {
 		&Column{Name: "admitted", Bounds: &Bounds{"2015-01-01", "2026-12-31"}},
 		&Column{Name: "name"})
 	patients.MaxRows = 1000000
+	none, some := 0.0, 0.01
+	visited := private("visits", 50, &Unit{Name: "patient", Column: "patient_id"},
+		&Column{Name: "visit_id"}, &Column{Name: "patient_id"},
+		&Column{Name: "cost", Bounds: &Bounds{"0", "20000"}, PerUnit: &Bounds{"0", "60000"}},
+		&Column{Name: "minutes", Bounds: &Bounds{"0", "600"}})
+	results := private("lab_results", 200, &Unit{Name: "patient", Via: &Via{"visit_id", visits, "visit_id"}},
+		&Column{Name: "visit_id"}, &Column{Name: "value", Bounds: &Bounds{"0", "1000"}})
+	visited.LeftOut, results.LeftOut = &some, &none
 	want := &Policy{
 		File:   "testdata/good/contract.yaml",
 		Listen: "127.0.0.1:6432",
@@ -86,12 +94,8 @@ func TestContractExample(t *testing.T) {
 		},
 		Tables: []*Table{
 			patients,
-			private("visits", 50, &Unit{Name: "patient", Column: "patient_id"},
-				&Column{Name: "visit_id"}, &Column{Name: "patient_id"},
-				&Column{Name: "cost", Bounds: &Bounds{"0", "20000"}, PerUnit: &Bounds{"0", "60000"}},
-				&Column{Name: "minutes", Bounds: &Bounds{"0", "600"}}),
-			private("lab_results", 200, &Unit{Name: "patient", Via: &Via{"visit_id", visits, "visit_id"}},
-				&Column{Name: "visit_id"}, &Column{Name: "value", Bounds: &Bounds{"0", "1000"}}),
+			visited,
+			results,
 			{Name: Name{"public", "wards"}, Public: true, Epsilon: 0.5, EpsilonMax: 1, MaxGroupsPerUnit: 1},
 		},
 		Views: []Name{{"public", "visit_costs"}},
@@ -142,16 +146,17 @@ func TestNearestKeyWins(t *testing.T) {
     epsilon: 0.1
     mechanism: {noise: gaussian}
     max_groups_per_unit: 3
+    left_out: 0.02
     grid: 0.5
     columns: {id: {}, x: {bounds: [0, 1]}, y: {bounds: [0, 1], grid: 0.25, mechanism: auto}, d: {bounds: [2020-01-01, 2020-02-01]}}
 defaults: {epsilon: 0.2, epsilon_max: 0.4, mechanism: {bounding: fold}, grid: 2}
 `)
 	a, u := p.Table(Name{"public", "t"}), p.Table(Name{"public", "u"})
 	fold := mechanism.Choice{Bounding: mechanism.Fold}
-	if a.Epsilon != 0.2 || a.EpsilonMax != 0.4 || a.Mechanism != fold || a.MaxGroupsPerUnit != 1 || a.Column("age").Grid.Number != "2" {
+	if a.Epsilon != 0.2 || a.EpsilonMax != 0.4 || a.Mechanism != fold || a.MaxGroupsPerUnit != 0 || a.LeftOut != nil || a.Column("age").Grid.Number != "2" {
 		t.Errorf("t does not inherit: %+v", a)
 	}
-	if u.Epsilon != 0.1 || u.EpsilonMax != 0.4 || u.Mechanism != (mechanism.Choice{Noise: mechanism.Gaussian}) || u.MaxGroupsPerUnit != 3 {
+	if u.Epsilon != 0.1 || u.EpsilonMax != 0.4 || u.Mechanism != (mechanism.Choice{Noise: mechanism.Gaussian}) || u.MaxGroupsPerUnit != 3 || u.LeftOut == nil || *u.LeftOut != 0.02 {
 		t.Errorf("u does not override: %+v", u)
 	}
 	if x, y, d := u.Column("x"), u.Column("y"), u.Column("d"); x.Grid.Number != "0.5" || x.Mechanism != nil ||

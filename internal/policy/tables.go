@@ -43,7 +43,7 @@ func readTables(v value, p *Policy, d overrides) []tableSource {
 
 func readTable(v value, n Name, d overrides) tableSource {
 	o := v.object("public", "privacy_unit", "max_rows_per_unit", "max_rows", "columns",
-		"epsilon", "epsilon_max", "mechanism", "max_groups_per_unit", "grid")
+		"epsilon", "epsilon_max", "mechanism", "max_groups_per_unit", "grid", "left_out")
 	t := &Table{Name: n}
 	s := tableSource{Table: t, at: o, columns: map[string]value{}}
 	t.Public, _ = o.get("public").boolean()
@@ -51,7 +51,7 @@ func readTable(v value, n Name, d overrides) tableSource {
 		t.MaxRows = rows
 	}
 	if t.Public {
-		for _, key := range []string{"privacy_unit", "max_rows_per_unit", "epsilon", "epsilon_max", "mechanism", "max_groups_per_unit", "grid"} {
+		for _, key := range []string{"privacy_unit", "max_rows_per_unit", "epsilon", "epsilon_max", "mechanism", "max_groups_per_unit", "grid", "left_out"} {
 			if o.has(key) {
 				o.get(key).fail("has no meaning for a public table")
 			}
@@ -63,6 +63,10 @@ func readTable(v value, n Name, d overrides) tableSource {
 		if !rows.given() && v.isMapping() {
 			rows.note("not given: 1, so every unit counts with one row")
 		}
+		t.LeftOut = readLeftOut(o.get("left_out"))
+		if t.LeftOut == nil && t.MaxRowsPerUnit > 1 {
+			o.get("left_out").note("not given: how many rows are beyond max_rows_per_unit is unknown, so that no interval can account for them")
+		}
 	}
 	d = d.read(o)
 	t.Epsilon, t.EpsilonMax, t.Mechanism, t.MaxGroupsPerUnit = d.Epsilon, d.EpsilonMax, d.Mechanism, d.MaxGroupsPerUnit
@@ -71,6 +75,19 @@ func readTable(v value, n Name, d overrides) tableSource {
 	}
 	readColumns(o.get("columns"), s, d)
 	return s
+}
+
+// readLeftOut reads a share, 0 included; nil where there is none.
+func readLeftOut(v value) *float64 {
+	share, ok := v.float()
+	switch {
+	case !ok:
+		return nil
+	case share < 0 || share >= 1:
+		v.fail("must be at least 0 and below 1, not %s: it is the share of the rows that are beyond max_rows_per_unit", v.node.Value)
+		return nil
+	}
+	return &share
 }
 
 func readUnit(o object, t *Table) object {

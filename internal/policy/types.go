@@ -73,7 +73,7 @@ type Accounting struct {
 type Defaults struct {
 	Epsilon, EpsilonMax float64
 	Mechanism           mechanism.Choice
-	MaxGroupsPerUnit    int
+	MaxGroupsPerUnit    int // 0: any number
 }
 
 // Auth says how analysts prove who they are.
@@ -116,13 +116,13 @@ type Table struct {
 	Name             Name
 	Public           bool
 	Unit             *Unit // nil for public tables
-	MaxRowsPerUnit   int   // declared; rewrite enforces it or proves it from an index
+	MaxRowsPerUnit   int   // in a whole answer; rewrite enforces it or proves 1 from an index
 	MaxRows          int64 // 0: unknown
 	Epsilon          float64
 	EpsilonMax       float64
 	Mechanism        mechanism.Choice
 	MaxGroupsPerUnit int       // 0: any number
-	LeftOut          *float64  // share of the rows that are beyond MaxRowsPerUnit, which the administrator vouches for; nil: unknown
+	LeftOut          *float64  // share of the rows, and of sums with PerUnit, beyond what a unit counts with, which the administrator vouches for; nil: unknown
 	Grid             *Grid     // nil: by type
 	Columns          []*Column // nil for a public table whose columns are all visible
 }
@@ -149,7 +149,7 @@ type Column struct {
 	Values     []string  // declared domain; nil: none
 	ValuesFrom *ColumnOf // domain = a public table's column
 	Valid      []Bounds  // ranges with gaps, for averages
-	PerUnit    *Bounds   // clamp of one unit's sum in one group
+	PerUnit    *Bounds   // clamp of one unit's sum in a whole answer
 	Grid       *Grid
 	Mechanism  *mechanism.Choice // nil: the table's
 }
