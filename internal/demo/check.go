@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -13,10 +11,6 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 )
-
-// tolerance is how far a count may be from the truth, in patients. With the demo's ε of 0.5 for two or three releases the
-// noise has a scale below 10; 600 would be passed with a probability below 1e-20.
-const tolerance = 600
 
 // check looks at the answers that show collected.
 func (d *demo) check(ctx context.Context) error {
@@ -43,30 +37,32 @@ func (d *demo) check(ctx context.Context) error {
 	return nil
 }
 
-// compare holds the first count and average against the truth, which the superuser may see.
+// compare holds every answer against the truth, which the superuser may see.
 func (d *demo) compare(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, d.postgres.DSN(database, pgserver.Superuser))
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
-	var count, age float64
-	if err := conn.QueryRow(ctx, queries[0]).Scan(&count, &age); err != nil {
-		return err
-	}
-	row := d.answers[0].rows[0]
-	noisyCount, err := strconv.ParseFloat(row[0], 64)
+	n, err := d.noise()
 	if err != nil {
 		return err
 	}
-	noisyAge, err := strconv.ParseFloat(row[1], 64)
-	if err != nil {
-		return err
+	var problems []error
+	for i, c := range comparisons {
+		results, err := conn.PgConn().Exec(ctx, c.truth).ReadAll()
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.truth, err)
+		}
+		truth, err := c.read(results[0].Rows)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.truth, err)
+		}
+		if err := c.compare(n, d.answers[i], truth); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", queries[i], err))
+		}
 	}
-	if math.Abs(noisyCount-count) > tolerance || noisyCount < 0 || math.Abs(noisyAge-age) > 120*tolerance/count || noisyAge < 0 || noisyAge > 120 {
-		return fmt.Errorf("%s: %v and %v, the truth is %v and %v", queries[0], noisyCount, noisyAge, count, age)
-	}
-	return nil
+	return errors.Join(problems...)
 }
 
 // sql runs statements as superuser.
