@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+const (
+	people    = 20_000
+	maxVisits = 20 // of one patient: max_rows_per_unit in people.yaml
+	wards     = 10
+	seed      = 20260101 // makes the people the same in every run
+)
+
+const peopleSchema = `
+CREATE TABLE patients (id bigint PRIMARY KEY, age int NOT NULL);
+CREATE TABLE visits (patient_id bigint NOT NULL REFERENCES patients, ward text NOT NULL, cost numeric(10,2) NOT NULL, minutes int NOT NULL);`
+
+func wardName(i int) string { return fmt.Sprintf("w%d", i) }
+
+func wardList() string {
+	names := make([]string, wards)
+	for i := range names {
+		names[i] = wardName(i)
+	}
+	return strings.Join(names, ", ")
+}
+
+// loadPeople makes 20,000 patients with 1 to 20 visits each, about 5 on average and most of them in the patient's own
+// ward. Costs are log-normal with a mean of about 1,700, minutes exponential with a mean of about 45.
+func loadPeople(ctx context.Context, conn *pgx.Conn) error {
+	if _, err := conn.Exec(ctx, peopleSchema); err != nil {
+		return err
+	}
+	r := rand.New(rand.NewPCG(seed, 1))
+	var patients, visits [][]any
+	for id := range int64(people) {
+		patients = append(patients, []any{id, int32(min(max(47+22*r.NormFloat64(), 0), 110))})
+		home := r.IntN(wards)
+		for range min(1+int(4.4*r.ExpFloat64()), maxVisits) {
+			ward := home
+			if r.Float64() < 0.2 {
+				ward = r.IntN(wards)
+			}
+			cents := int64(100 * min(1230*math.Exp(0.8*r.NormFloat64()), 20000))
+			cost := pgtype.Numeric{Int: big.NewInt(cents), Exp: -2, Valid: true}
+			visits = append(visits, []any{id, wardName(ward), cost, int32(min(45*r.ExpFloat64(), 600))})
+		}
+	}
+	if _, err := conn.CopyFrom(ctx, pgx.Identifier{"patients"}, []string{"id", "age"}, pgx.CopyFromRows(patients)); err != nil {
+		return err
+	}
+	columns := []string{"patient_id", "ward", "cost", "minutes"}
+	if _, err := conn.CopyFrom(ctx, pgx.Identifier{"visits"}, columns, pgx.CopyFromRows(visits)); err != nil {
+		return err
+	}
+	_, err := conn.Exec(ctx, "CREATE INDEX ON visits (patient_id); ANALYZE")
+	return err
+}

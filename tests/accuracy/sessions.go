@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+)
+
+// oneCount and twelveCounts have one release and twelve. The conditions of the twelve overlap, so that none follows from
+// others and no two of them exclude each other.
+var (
+	oneCount     = question{renyi, "", []string{"count(*)"}, "patients"}
+	twelveCounts = question{renyi, "", overlapping(12), "patients"}
+)
+
+func overlapping(n int) []string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf("count(*) FILTER (WHERE age > %d)", 15+5*i))
+	}
+	return list
+}
+
+// statementsRow counts how many statements at ε = 0.5 a budget of (20, 1e-6) answers.
+func statementsRow(ctx context.Context, w *world, _ int) ([]figure, error) {
+	one, err := w.untilRefused(ctx, oneCount, w.nextAnalyst(renyi))
+	if err != nil {
+		return nil, err
+	}
+	twelve, err := w.untilRefused(ctx, twelveCounts, w.nextAnalyst(renyi))
+	if err != nil {
+		return nil, err
+	}
+	const what = "statements at ε 0.5 that (20, 1e-6) answers"
+	first := newFigure("rdp: "+oneCount.sql(), what, estimate{float64(len(one)), 0})
+	first.least = 46
+	second := newFigure("rdp: a statement of twelve counts", what, estimate{float64(len(twelve)), 0})
+	second.least, second.most = 0.9*first.value, 1.1*first.value
+	// Their ε add up, whatever is asked for it.
+	first.laplace, second.laplace = budgetEpsilon/statementEpsilon, budgetEpsilon/statementEpsilon
+	return []figure{first, second}, nil
+}
+
+// noiseRow compares the noise of those statements.
+func noiseRow(ctx context.Context, w *world, n int) ([]figure, error) {
+	one, err := w.ask(ctx, oneCount, cheap*n, false)
+	if err != nil {
+		return nil, err
+	}
+	twelve, err := w.ask(ctx, twelveCounts, cheap*n/4, false)
+	if err != nil {
+		return nil, err
+	}
+	var errors []float64
+	for i := range twelveCounts.aggregates {
+		errors = append(errors, twelve.errors(i, false)...)
+	}
+	alone, among := rootMeanSquare(one.errors(0, false)), rootMeanSquare(errors)
+	first := newFigure("rdp, ε 0.5: "+oneCount.sql(), "RMSE", alone)
+	first.most = 2.4
+	second := newFigure("rdp, ε 0.5: a statement of twelve counts", "RMSE of each, over that of one count alone",
+		estimate{among.value / alone.value, among.value / alone.value * (among.err/among.value + alone.err/alone.value)})
+	second.most = 3.6
+	tallies, err := patientSums(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	first.compare(tallies, []aggregate{single(count(1))}, 0, one.truth, statementEpsilon, false, rootMeanSquare)
+	second.laplace = 12
+	second.gaussian = gaussianSigma(statementEpsilon/12, budgetDelta/12) / gaussianSigma(statementEpsilon, budgetDelta)
+	return []figure{first, second}, nil
+}
