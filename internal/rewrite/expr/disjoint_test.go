@@ -99,7 +99,8 @@ func TestDisjoint(t *testing.T) {
 		{"i4 NOT BETWEEN 1 AND 5", "i4 = 6", false},
 		{"i4 = 5", "i4 = 5.0", false},
 		{"i4 = 5", "i4 > 5.5", true},
-		{"i4 > 100", "i4 > 119.5", false},
+		{"i4 = 120.0", "i4 > 120", false}, // the one reads it clamped to 120
+		{"i4 = 119.0", "i4 > 119", true},
 		{"i4 < 10", "i4 > 150.5", true}, // of a value that is read clamped to 120: it holds for no row
 		{"i4 = 5", "i4::bigint = 6", true},
 		{"i4 = 5", "i4::text = '6'", false},
@@ -116,6 +117,8 @@ func TestDisjoint(t *testing.T) {
 		{"(i4 = ANY ($2)) IS NOT TRUE", "i4 = 4", true},
 		{"(i4 = ANY ($2)) IS NOT TRUE", "i4 = 5", false},
 		{"(i4 = ANY ($2)) IS UNKNOWN", "i4 = 5", false},
+		{"(i4 NOT IN (1, 2)) IS NOT TRUE", "i4 IS NULL", false},
+		{"(i4 NOT IN (1, 2)) IS NOT TRUE", "i4 = 3", true},
 		{"i4 % 2 = 0", "i4 % 2 = 1", true},
 		{"i4 % 2 = 0", "i4 % 2 <> 0", true},
 		{"i4 % 2 = 0", "i4 IS NULL", true},
@@ -134,6 +137,7 @@ func TestDisjoint(t *testing.T) {
 		{"f8::numeric = 0.1", "f8 = 0.1", false},
 		{"i8 = 9007199254740993", "i8::float8 = 9007199254740992", false},
 		{"i8::float8 = 9007199254740993", "i8::float8 = 9007199254740992", false},
+		{"uf = ANY ('{0.1}'::numeric[])", "uf = 0.1", false}, // 0.1 becomes a float8
 		{"n = 0.10", "n = 0.1", false},
 		{"n = 0.1", "n = 0.1::float8", false},
 		{"un = 'NaN'", "un < 'Infinity'", true},
@@ -297,7 +301,7 @@ func TestStrict(t *testing.T) {
 		}
 		isLax := slices.Contains(lax, name)
 		if *rows[0][0] != "0" && !isLax || *rows[1][0] != "0" {
-			t.Errorf("%s may give a value where an operand is NULL", name)
+			t.Errorf("%s may give a value where an operand is NULL: add it to lax", name)
 		}
 	}
 }
