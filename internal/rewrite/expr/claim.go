@@ -132,9 +132,9 @@ func (c *claims) of(e *Expr, s sense) *claim {
 
 // opaque claims of a condition that is not looked into what it is itself.
 func (c *claims) opaque(e *Expr, s sense) *claim {
-	if strings.HasPrefix(e.tmpl, "({0} OPERATOR(pg_catalog.!~") && e.elementwise == "" { // NOT LIKE: each has its negator
+	if rest, ok := strings.CutPrefix(e.tmpl, "({0} OPERATOR(pg_catalog.!~"); ok && e.elementwise == "" { // NOT LIKE: each has its negator
 		positive := *e
-		positive.tmpl = strings.Replace(e.tmpl, "!~", "~", 1)
+		positive.tmpl = "({0} OPERATOR(pg_catalog.~" + rest
 		return c.opaque(&positive, s.negated())
 	}
 	null := s == notTrue || s == notFalse
