@@ -25,6 +25,10 @@ var marginReleases = []struct {
 	{"gaps folded", Release{Kind: Scalar, Range: Range{{0, 9}, {30, 40}}, Sensitivity: 3, Choice: Choice{Noise: Laplace, Bounding: Fold}}, Guarantee{Epsilon: .7}},
 	{"chained", Release{Kind: SumGivenCount, PerRow: Interval{-20, 30}, Sensitivity: 30}, Guarantee{Epsilon: 1}},
 	{"chained truncated", Release{Kind: SumGivenCount, PerRow: Interval{-20, 30}, Sensitivity: 30, Choice: Choice{Noise: Laplace, Bounding: Truncate}}, Guarantee{Epsilon: .5, Delta: 1e-6}},
+	{"order", Release{Kind: Scalar, Range: Range{{0, 200}}, Sensitivity: 3, Total: 9, Groups: 5}, Guarantee{Epsilon: .05, Order: 12}},
+	{"order narrow", Release{Kind: Scalar, Range: Range{{0, 10}}, Sensitivity: 5}, Guarantee{Epsilon: .01, Order: 20}},
+	{"order truncated", Release{Kind: Scalar, Range: Range{{0, 40}}, Sensitivity: 2, Choice: Choice{Noise: Gaussian, Bounding: Truncate}}, Guarantee{Epsilon: .02, Order: 4}},
+	{"order chained", Release{Kind: SumGivenCount, PerRow: Interval{-20, 30}, Sensitivity: 90, Total: 90, Groups: 3, Layer: 2}, Guarantee{Epsilon: .1, Order: 9}},
 }
 
 // Wherever the true value is, 95% of the releases are within their own margin, and the interval says the same.
@@ -104,7 +108,7 @@ func TestStdDev(t *testing.T) {
 
 func TestEpsilonForMargin(t *testing.T) {
 	for _, c := range marginReleases {
-		g := Guarantee{Epsilon: 20, Delta: c.g.Delta}
+		g := Guarantee{Epsilon: 20, Delta: c.g.Delta, Order: c.g.Order}
 		margin := 4 * float64(c.r.Sensitivity)
 		got, err := EpsilonForMargin(c.r, margin, g)
 		if err != nil {
@@ -118,7 +122,7 @@ func TestEpsilonForMargin(t *testing.T) {
 		if p.PlannedMargin() > margin {
 			t.Errorf("%s: epsilon %g has margin %g, not %g", c.name, got.Epsilon, p.PlannedMargin(), margin)
 		}
-		if q, err := Prepare(c.r, Guarantee{Epsilon: got.Epsilon * .98, Delta: g.Delta}); err == nil && q.PlannedMargin() <= margin && margin < float64(p.rangeAt(1000).hull().span()) {
+		if q, err := Prepare(c.r, Guarantee{Epsilon: got.Epsilon * .98, Delta: g.Delta, Order: g.Order}); err == nil && q.PlannedMargin() <= margin && margin < float64(p.rangeAt(1000).hull().span()) {
 			t.Errorf("%s: epsilon %g is not the least for margin %g", c.name, got.Epsilon, margin)
 		}
 	}

@@ -38,8 +38,8 @@ var prepared = struct {
 const preparedMax = 512 // at most some 60 kB each, 0.5 MB for a selection
 
 // Prepare chooses and calibrates the mechanism of a release. g is for the release over all groups of a unit; with
-// Delta 0 and no finite Order only mechanisms with a pure ε are admitted. Errors say what is wrong with the release or the guarantee and
-// are meant for policy authors; they depend on no data.
+// Delta 0 and no finite Order only mechanisms with a pure ε are admitted. Errors say what is wrong with the release or
+// the guarantee and are meant for policy authors; they depend on no data.
 //
 // Sensitivity 0 is treated as 1: no answer is ever released without noise. A sensitivity above the range's length is
 // that length. A one-point range releases its point and costs nothing.

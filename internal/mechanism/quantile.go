@@ -59,12 +59,12 @@ func (p *Prepared) prepareQuantile() error {
 	}
 	p.rank = s
 	p.curve = func() Curve {
-		c := Curve{Pure: parts * eps, Renyi: make([]float64, len(Orders))}
+		c := Curve{Pure: parts * eps * (1 + renyiSlack), Renyi: make([]float64, len(Orders))}
 		if !p.guarantee.atOrder() {
 			c.Pure = p.guarantee.Epsilon // without the rounding of its calibration
 		}
 		for i, a := range Orders {
-			c.Renyi[i] = parts * quantileRenyi(a, eps)
+			c.Renyi[i] = parts * quantileRenyi(a, eps) * (1 + renyiSlack)
 		}
 		return c
 	}
