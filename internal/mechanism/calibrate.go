@@ -7,8 +7,8 @@ import "math"
 const (
 	epsMargin = 1e-9
 	epsFloor  = 1e-13
-	minEps    = 1e-6 // smaller ε are refused: the floor would no longer be small against them
-	minRenyi  = minEps * minEps
+	minEps    = 1e-6            // smaller ε are refused: the floor would no longer be small against them
+	minRenyi  = minEps * minEps // the least divergence
 )
 
 func target(eps float64) float64 { return eps*(1-epsMargin) - epsFloor }

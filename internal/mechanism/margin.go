@@ -189,23 +189,23 @@ func EpsilonForMargin(r Release, margin float64, g Guarantee) (Guarantee, error)
 		return g, fmt.Errorf("%s: a margin of %g cannot be reached: it must be positive", r.Name, margin)
 	}
 	at := func(eps float64) Guarantee { return Guarantee{Epsilon: eps, Delta: g.Delta, Order: g.Order} }
-	fits := func(eps float64) (ok bool, parts float64, err error) {
+	fits := func(eps float64) (ok bool, least float64, err error) {
 		p, err := Prepare(r, at(eps))
 		if err != nil {
 			return false, 0, err
 		}
-		return p.PlannedMargin() <= margin, p.task.parts(), nil
+		return p.PlannedMargin() <= margin, p.task.least(), nil
 	}
-	ok, parts, err := fits(g.Epsilon)
+	ok, least, err := fits(g.Epsilon)
 	if err != nil {
 		return g, err
 	}
 	if !ok {
 		return g, fmt.Errorf("%s: a margin of %g grid steps needs more than epsilon %g", r.Name, margin, g.Epsilon)
 	}
-	lo, hi := math.Max(minEps*parts*1.001, g.Epsilon/1e6), g.Epsilon
+	lo, hi := math.Max(least*1.001, g.Epsilon/1e6), g.Epsilon
 	if g.atOrder() { // a divergence falls with the square of ε
-		lo = math.Max(minRenyi, g.Epsilon/1e12)
+		lo = math.Max(least*1.001, g.Epsilon/1e12)
 	}
 	if lo < hi {
 		if ok, _, _ := fits(lo); ok {

@@ -43,16 +43,28 @@ func newTask(r Release, g Guarantee) (task, error) {
 	return t, nil
 }
 
+// least is the smallest Epsilon that can be calibrated.
+func (t task) least() float64 {
+	if t.g.atOrder() {
+		return minRenyi
+	}
+	each := t.total / math.Min(t.delta, t.total)
+	if !t.layered {
+		each = math.Min(each, t.groups)
+	}
+	return minEps * each
+}
+
 // check refuses what is too little to calibrate.
 func (t task) check() error {
-	parts := t.parts()
-	switch {
-	case t.g.atOrder() && t.g.Epsilon < minRenyi:
-		return fmt.Errorf("the divergence at order %g is %g: the least that can be calibrated is %g", t.g.Order, t.g.Epsilon, minRenyi)
-	case !t.g.atOrder() && t.g.Epsilon < minEps*parts:
-		return fmt.Errorf("epsilon %g over %g groups is %g each: the least that can be calibrated is %g", t.g.Epsilon, parts, t.g.Epsilon/parts, minEps)
+	if t.g.Epsilon >= t.least() {
+		return nil
 	}
-	return nil
+	if t.g.atOrder() {
+		return fmt.Errorf("the divergence at order %g is %g: the least that can be calibrated is %g", t.g.Order, t.g.Epsilon, minRenyi)
+	}
+	each := t.least() / minEps
+	return fmt.Errorf("epsilon %g over %g groups is %g each: the least that can be calibrated is %g", t.g.Epsilon, each, t.g.Epsilon/each, minEps)
 }
 
 // step is how far one unit can move the value of one group: at most the range's length.
@@ -109,7 +121,10 @@ func (t task) pureLoss(n kernel, b Bounding) float64 {
 		return t.worst(func(d float64) float64 { return n.kappa * d })
 	}
 	l := func(d float64) float64 { return t.truncatedLoss(n, d) }
-	rounding := (t.most() - 1) * epsFloor
+	if t.most() == 1 {
+		return l(t.step())
+	}
+	rounding := t.most() * epsFloor
 	if len(t.v) > 1 { // not concave, but l(d+e) ≤ l(d) + l(e)
 		return math.Min(t.total*l(1), t.groups*l(t.step())) + rounding
 	}
@@ -136,9 +151,13 @@ func (t task) renyi(n kernel, b Bounding, a float64) float64 {
 		return t.worst(plain)
 	}
 	known := math.Inf(1)
+	one := math.Inf(1)
 	if loss := t.pureLoss(n, b); !math.IsInf(loss, 1) {
 		// Randomised response at the loss of one group, as often as it fits into the loss of all: star-shaped.
-		one := t.truncatedLoss(n, c)
+		one = loss
+		if t.most() > 1 {
+			one = t.truncatedLoss(n, c)
+		}
 		known = pureRenyi(a, one*(1+renyiSlack)+epsFloor) * math.Max(1, loss/one)
 	}
 	if n.noise == Gaussian && len(t.v) == 1 {
@@ -148,7 +167,7 @@ func (t task) renyi(n kernel, b Bounding, a float64) float64 {
 		return known
 	}
 	// Exact to within the search for one group, and for any number of groups that move by one step.
-	return math.Min(known, t.most()*n.truncatedRenyi(t.v, a, c, t.truncatedLoss(n, c)*(1+renyiSlack)))
+	return math.Min(known, t.most()*n.truncatedRenyi(t.v, a, c, one*(1+renyiSlack)+epsFloor))
 }
 
 // curve is what the release costs over all its groups (for a range that follows from a count, the supremum over all of
