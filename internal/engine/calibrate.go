@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
-	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -59,11 +58,8 @@ func (c *call) calibrate(plan *rewrite.Plan) (*calibrated, error) {
 
 // budget takes what the statement may cost from SET dpproxy.epsilon or dpproxy.margin; without them, from the policy.
 func (c *call) budget(plan *rewrite.Plan) (statementBudget, error) {
-	config := ledger.ConfigOf(c.state.policy)
-	b := statementBudget{
-		epsilon: plan.Epsilon, most: plan.EpsilonMax,
-		room: accounting.RoomOf(config, c.scope.Analyst), selectionDelta: config.SelectionDelta(c.scope.Analyst),
-	}
+	b := c.state.budgets[c.scope.Analyst]
+	b.epsilon, b.most = plan.Epsilon, plan.EpsilonMax
 	if set := c.scope.Settings.Epsilon(); set > 0 {
 		b.epsilon = set
 	}

@@ -61,7 +61,8 @@ type state struct {
 	databases databases
 	analyses  *lru.Cache[analysisKey, *analysed]
 	lookups   *lookups
-	quotas    map[rewrite.Route]*quota // of the pool that serves the route; RoutePrivate: main's
+	quotas    map[rewrite.Route]*quota   // of the pool that serves the route; RoutePrivate: main's
+	budgets   map[string]statementBudget // of each analyst, without the ε of a statement
 	info      session.Info
 	secret    string // key of the hash that chooses a unit's groups (docs/privacy.md P11)
 }
@@ -105,7 +106,7 @@ func (e *Engine) load(ctx context.Context, p *policy.Policy, d databases) error 
 		return err
 	}
 	e.state.Store(&state{
-		policy: p, schema: schema, databases: d, analyses: analyses, lookups: newLookups(), secret: secret,
+		policy: p, schema: schema, databases: d, analyses: analyses, lookups: newLookups(), secret: secret, budgets: statementBudgets(p),
 		quotas: map[rewrite.Route]*quota{
 			rewrite.RoutePrivate: newQuota(p.Pool.Main, p.Pool.Wait),
 			rewrite.RouteShadow:  newQuota(p.Pool.Shadow, p.Pool.Wait),

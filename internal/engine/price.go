@@ -6,6 +6,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
@@ -16,6 +17,16 @@ type statementBudget struct {
 	room           accounting.Room
 	selectionDelta float64       // of each partition selection; 0 under pure accounting
 	margin         *wantedMargin // dpproxy.margin; nil: none is set
+}
+
+// statementBudgets returns what a statement of each analyst may cost, but for its ε.
+func statementBudgets(p *policy.Policy) map[string]statementBudget {
+	config := ledger.ConfigOf(p)
+	out := make(map[string]statementBudget, len(config.Analysts))
+	for analyst := range config.Analysts {
+		out[analyst] = statementBudget{room: accounting.RoomOf(config, analyst), selectionDelta: config.SelectionDelta(analyst)}
+	}
+	return out
 }
 
 // price is one way to pay for a statement: the guarantee that its releases share at one order (docs/budget.md, «What a statement costs»).
