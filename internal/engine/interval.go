@@ -41,6 +41,12 @@ func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (i
 		return i.within(float64(z)-lo, hi-float64(z)), true
 	}
 	n := r.Values[c.Releases[1]][g]
+	if c.Parts {
+		m := math.Hypot(p.blocks[block].releases[c.Releases[0]].PlannedMargin(), p.blocks[block].releases[c.Releases[1]].PlannedMargin())
+		i := interval{m, m, whole}
+		i.addLeftOut(share, float64(z+n), 0, mostSteps)
+		return i.within(float64(z+n), mostSteps), true
+	}
 	if n <= 0 {
 		return interval{}, false
 	}
@@ -132,10 +138,11 @@ func (i interval) within(below, above float64) interval {
 
 // leftOutShare is the share of rows that the release leaves out, and whether that is known; 0 where it leaves out none.
 func leftOutShare(b *rewrite.Block, r mechanism.Release) (share float64, known bool) {
+	units := b.Rows > 0 && r.Kind == mechanism.Scalar && r.Groups <= 1 && r.Sensitivity < b.Rows // bounded by less than a unit's rows
 	switch {
 	case b.Picked > 0:
 		return 0, false
-	case b.Rows == 0, r.Kind == mechanism.Scalar && r.Groups <= 1 && r.Sensitivity < b.Rows: // what a unit adds is bounded by less than its rows
+	case units:
 		return 0, true
 	case b.LeftOut == nil:
 		return 0, false
@@ -149,10 +156,13 @@ func (p *calibrated) deviation(block int, c rewrite.Column, r released, g int) (
 	first := p.plan.Blocks[block].Releases[c.Releases[0]]
 	z := r.Values[c.Releases[0]][g]
 	sd := p.blocks[block].releases[c.Releases[0]].StdDev(z, r.countOf(first, g))
-	if first.Kind != mechanism.SumGivenCount {
+	if len(c.Releases) == 1 {
 		return sd, true
 	}
 	n := r.Values[c.Releases[1]][g]
+	if c.Parts {
+		return math.Hypot(sd, p.blocks[block].releases[c.Releases[1]].StdDev(n, 0)), true
+	}
 	if n <= 0 {
 		return 0, false
 	}

@@ -93,9 +93,6 @@ func (p *pivot) apply(c *Call, sc Scope) *Call {
 	return &out
 }
 
-// Disjoint says that no row counts for both calls. Of rows of a foreign table that would not be proven (see Exclusions).
-func (c *Call) Disjoint(o *Call) bool { return expr.Disjoint(c.rows(), o.rows()) }
-
 // rows is the condition of the rows that count: the filter holds, and no argument is NULL.
 func (c *Call) rows() *expr.Expr {
 	var conditions []*expr.Expr
@@ -108,7 +105,7 @@ func (c *Call) rows() *expr.Expr {
 	return expr.And(conditions...)
 }
 
-// Exclusions says of calls over one relation which pairs no row counts for both of (docs/privacy.md P18). A foreign table's server may
+// Exclusions says of calls over one relation which pairs no row counts for both of (docs/privacy.md P12b). A foreign table's server may
 // compare by rules of its own: of its rows nothing is proven.
 func Exclusions(b *relation.Base, src *relation.Relation, calls []*Call) [][]bool {
 	conditions := make([]*expr.Expr, len(calls))

@@ -6,7 +6,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Conditions that exclude each other (docs/privacy.md P18): the proofs read the expressions alone, never what the schema or the policy
+// Conditions that exclude each other (docs/privacy.md P12b): the proofs read the expressions alone, never what the schema or the policy
 // declares of columns. Two proofs are looked for: an expression, the same on both sides, would need values that it cannot have at once;
 // or every branch of an OR comes to that. A condition is a deterministic function of its row, so one text has one value in a row.
 //

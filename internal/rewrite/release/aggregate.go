@@ -37,7 +37,7 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 		return b.Refusal(err)
 	}
 	k.Outputs = append(k.Outputs, output)
-	column := Column{Name: c.Text, Type: c.Type, Releases: uses, Average: c.Name == "avg"}
+	column := Column{Name: c.Text, Type: c.Type, Releases: uses, Average: c.Name == "avg", Parts: c.Name == "count" && len(uses) == 2}
 	if c.Name == "sum" && len(uses) == 2 {
 		column.DoubledCenter = k.doubledCenter[uses[0]]
 	}
@@ -47,6 +47,10 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 
 func (k *Block) planCount(c *aggregate.Call) (_ query.Scalar, _ []int, err error) {
 	if c.Star {
+		if parts := k.parts[c]; parts != nil && k.Source.Preserved == nil {
+			i, j := k.countOf(parts[0]), k.countOf(parts[1])
+			return query.F("{} + {}", ReleasedColumn(i), ReleasedColumn(j)), []int{i, j}, nil
+		}
 		i := k.count(c.Text, c.Condition())
 		if k.Source.Preserved != nil && c.Filter == nil {
 			return query.F("GREATEST(1, {})", ReleasedColumn(i)), []int{i}, nil // the public row itself (docs/privacy.md P6)
@@ -86,19 +90,64 @@ func (k *Block) planCount(c *aggregate.Call) (_ query.Scalar, _ []int, err error
 	return ReleasedColumn(i), []int{i}, nil
 }
 
+// countOf releases count(*) under the filter of a call.
+func (k *Block) countOf(c *aggregate.Call) int {
+	k.call = c
+	return k.count(c.Text, c.Condition())
+}
+
+// mostParts bounds the counts under a filter that are compared with each other.
+const mostParts = 16
+
+// partsOf finds counts of all rows that follow from two others, of the rows where a condition holds and of those where it does not: these
+// share one price, and the third integer is their sum.
+func partsOf(calls []*aggregate.Call) map[*aggregate.Call][]*aggregate.Call {
+	parts := map[*aggregate.Call][]*aggregate.Call{}
+	var filtered []*aggregate.Call
+	for _, c := range calls {
+		if c.Star && c.Filter != nil {
+			filtered = append(filtered, c)
+		}
+	}
+	if len(filtered) > mostParts {
+		return parts
+	}
+	for _, all := range calls {
+		if !all.Star || all.Filter != nil {
+			continue
+		}
+		for i, a := range filtered {
+			for _, b := range filtered[:i] {
+				if parts[all] == nil && expr.Complement(a.Filter, b.Filter) {
+					parts[all] = []*aggregate.Call{b, a}
+				}
+			}
+		}
+	}
+	return parts
+}
+
 func (b *Planner) planSum(k *Block, c *aggregate.Call) (query.Scalar, []int, error) {
 	a, err := b.measured(k, c.Args[0])
 	if err != nil {
 		return nil, nil, err
 	}
 	condition := c.Condition(aggregate.NotNull(c.Args[0]))
+	if one := big.NewRat(1, 1); a.Lo == 1 && a.Hi == 1 && a.Step.Cmp(one) == 0 {
+		i := k.count(c.Text, condition) // as pivots count: sum(CASE WHEN … THEN 1 ELSE 0 END)
+		return convert(c.Type, query.F("{}::numeric", k.orNull(ReleasedColumn(i))), one), []int{i}, nil
+	}
 	if n, ok := k.index["count "+query.Key(condition)]; ok && k.betterGivenCount(a, condition) {
 		i, doubledCenter, err := k.sumGivenCount(c.Text, a, condition, n)
 		if err != nil {
 			return nil, nil, err
 		}
 		sum := convert(c.Type, query.F("round(({}::numeric + ({})::numeric * {}) / 2)", ReleasedColumn(i), doubledCenter, ReleasedColumn(n)), a.Step)
-		return query.F("CASE WHEN {} > 0 THEN {} END", ReleasedColumn(n), sum), []int{i, n}, nil
+		none := query.Raw("NULL")
+		if c.Zero {
+			none = "0"
+		}
+		return query.F("CASE WHEN {} > 0 THEN {} ELSE {} END", ReleasedColumn(n), sum, none), []int{i, n}, nil
 	}
 	i, err := k.plainSum(c.Text, a, condition)
 	return convert(c.Type, query.F("{}::numeric", k.orNull(ReleasedColumn(i))), a.Step), []int{i}, err

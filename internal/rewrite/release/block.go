@@ -36,6 +36,7 @@ type Block struct {
 	doubledCenter map[int]int64           // of each sum given its count: 2c where Σ(2x − 2c) is released
 	call          *aggregate.Call         // that is being planned
 	reads         map[int]*aggregate.Call // one of the calls that read the rows of a release
+	parts         map[*aggregate.Call][]*aggregate.Call
 	Derived       []DerivedQuantity
 	Columns       []Column
 	Intervals     []query.Scalar // each dpproxy.interval_low, interval_high and noise_stddev
@@ -167,6 +168,7 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 	if err := b.preservedBlock(k, typed); err != nil {
 		return nil, err
 	}
+	k.parts = partsOf(typed)
 	// A sum is given a count only where that is released anyway: averages come first.
 	for _, c := range typed {
 		if c.Name != "sum" {
@@ -181,7 +183,7 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 			return nil, err
 		}
 	}
-	k.layer()
+	b.layer(k)
 	if b.Schema.Policy.Accounting.Method == policy.Pure {
 		k.sumsByRows()
 	}
@@ -195,7 +197,8 @@ type Column struct {
 	Output   string // name of the result column that is this aggregate and nothing else; empty: part of an expression
 	Type     uint32
 	Releases []int // indexes into Block.Releases; for an avg: sum, count
-	// How two releases, a sum z given its count n, make the value, with Step that of z's grid:
+	// How two releases, a sum z given its count n, or two counts, make the value, with Step that of z's grid:
+	Parts         bool  // z + n, two counts
 	Average       bool  // origin + Step·z/n
 	DoubledCenter int64 // else Step·(z + DoubledCenter·n)
 }

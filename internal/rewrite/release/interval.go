@@ -22,7 +22,7 @@ func (k *Block) PlanIntervals(b *relation.Base, list []bind.Interval) error {
 		}
 		first := k.Releases[c.Releases[0]]
 		chained := first.Kind == mechanism.SumGivenCount && len(c.Releases) == 2
-		alone := len(c.Releases) == 1 && first.Kind != mechanism.SumGivenCount
+		alone := len(c.Releases) == 1 && first.Kind != mechanism.SumGivenCount || c.Parts
 		if i.What == aggregate.DerivedStddev {
 			if !chained && !alone && first.Kind != mechanism.Quantile {
 				return b.Refuse(pgerr.FeatureNotSupported, i.Node, "noise_stddev is available for counts, sums, averages and quantiles", "Ask for noise_stddev of a count or an average of the same column instead.")

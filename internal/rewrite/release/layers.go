@@ -2,13 +2,23 @@ package release
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // layer finds the releases that read disjoint rows and are bounded together, and numbers their layers from 1 (docs/privacy.md P12a). A
 // release that is in no layer with others keeps the number 0.
-func (k *Block) layer() {
+func (b *Planner) layer(k *Block) {
+	calls := make([]*aggregate.Call, len(k.Releases))
+	for i := range calls {
+		calls[i] = k.reads[i]
+	}
+	exclude := aggregate.Exclusions(b.Base, k.Source, calls)
+	disjoint := func(i int, others []int) bool {
+		return !slices.ContainsFunc(others, func(j int) bool { return !exclude[i][j] })
+	}
 	var layers [][]int // of releases
 	kinds := []string{}
 	at := map[int]int{} // the layer of a release
@@ -18,7 +28,7 @@ func (k *Block) layer() {
 			continue
 		}
 		l := 0
-		for l < len(layers) && (kinds[l] != kind || !k.disjointFrom(i, layers[l])) {
+		for l < len(layers) && (kinds[l] != kind || !disjoint(i, layers[l])) {
 			l++
 		}
 		if l == len(layers) {
@@ -68,15 +78,6 @@ func (k *Block) layerKind(i int, at map[int]int) string {
 
 // oneRow says that a unit is proven to have one row.
 func (k *Block) oneRow() bool { return k.Source.MaxRowsPerUnit == 1 && k.Source.Proven }
-
-func (k *Block) disjointFrom(i int, others []int) bool {
-	for _, j := range others {
-		if !k.reads[i].Disjoint(k.reads[j]) {
-			return false
-		}
-	}
-	return true
-}
 
 // measurement finds what measures a release; nil: a histogram does.
 func (k *Block) measurement(release int) *Measurement {
