@@ -30,7 +30,7 @@ var rows = []row{
 }
 
 // cheap is how many times more often a question of few rows is asked.
-const cheap = 20
+const cheap = 10
 
 // demoRow asks for the visits of the demo by ward, in one statement each.
 func demoRow(ctx context.Context, w *world, n int) ([]figure, error) {
@@ -189,12 +189,12 @@ func coverageRow(ctx context.Context, w *world, n int) ([]figure, error) {
 		times int
 	}{
 		{question{pure, "", []string{"count(*)", "sum(age)", "avg(age)"}, "patients"}, cheap * n},
-		{byWard(pure), 2 * n},
+		{byWard(pure), n},
 		{question{renyi, "", []string{"count(*)"}, "patients"}, cheap * n},
 		{question{renyi, "", []string{"sum(age)", "avg(age)"}, "patients"}, cheap * n},
-		{byWard(renyi), 2 * n},
-		{question{renyi, "ward", []string{"sum(cost)"}, "visits"}, 2 * n},
-		{question{renyi, "ward", []string{"count(DISTINCT patient_id)"}, "visits"}, 2 * n},
+		{byWard(renyi), n},
+		{question{renyi, "ward", []string{"sum(cost)"}, "visits"}, n},
+		{question{renyi, "ward", []string{"count(DISTINCT patient_id)"}, "visits"}, n},
 	} {
 		r, err := w.ask(ctx, c.q, c.times, true)
 		if err != nil {
