@@ -43,8 +43,8 @@ type noise struct {
 const tail = 18
 
 // share is how far a ward's costs may be off. The least of the three greatest wards is surgery with 56 million, of which
-// 2.8 million are 5 %. The policy's per_unit leaves 1.2 million out, as those who cost more than it are often there. The
-// rest is more than 8 standard deviations of the Gaussian noise that a budget of (20, 1e-6) brings.
+// 2.8 million are 5 %. The policy's per_unit leaves 0.6 million out, as those who cost more than it are often there. The
+// rest is 9 standard deviations of the Gaussian noise that a budget of (20, 1e-6) brings.
 const share = 0.05
 
 func (d *demo) noise() (noise, error) {
