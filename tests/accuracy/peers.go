@@ -85,7 +85,7 @@ func gaussianSigma(epsilon, delta float64) float64 {
 }
 
 // plainDraws is how often a peer's answer is simulated.
-const plainDraws = 400
+const plainDraws = 2000
 
 // plain simulates a statement of a peer and returns the errors of one of its aggregates, relative or not, under one noise.
 // tallies[c] holds the groups' sums where a unit counts in c+1 of them.

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPlainNoise: the simulated peers have the errors that theory gives them. 40,000 draws know a standard deviation to
-// about half a percent, so that 5 % are passed by chance with a probability below 1e-12.
+// TestPlainNoise: the simulated peers have the errors that theory gives them. 200,000 draws know a standard deviation to
+// about a quarter of a percent, so that 5 % are passed by chance with a probability below 1e-12.
 func TestPlainNoise(t *testing.T) {
 	if s := gaussianSigma(0.5, 1e-6); math.Abs(s-8.06) > 0.01 {
 		t.Errorf("σ = %v; Balle and Wang have 8.06", s)

@@ -32,6 +32,9 @@ var rows = []row{
 // cheap is how many times more often a question of few rows is asked.
 const cheap = 10
 
+// conditions are what a proxy's questions are asked under.
+var conditions = map[string]string{clinic: "demo", pure: "pure, ε 1", renyi: "rdp, ε 0.5"}
+
 // demoRow asks for the visits of the demo by ward, in one statement each.
 func demoRow(ctx context.Context, w *world, n int) ([]figure, error) {
 	if _, err := w.proxy(ctx, clinic); err != nil {
@@ -65,7 +68,7 @@ func demoRow(ctx context.Context, w *world, n int) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		f := newFigure("demo: "+q.sql(), "median relative error", medianSize(r.errors(0, true)))
+		f := newFigure(conditions[clinic]+": "+q.sql(), "median relative error", medianSize(r.errors(0, true)))
 		f.percent, f.most = true, ask.goal
 		f.compare(tallies, []aggregate{ask.peer}, 0, r.truth, statementEpsilon, true, medianSize)
 		held := newFigure(f.question, "share of announced intervals that hold the truth", r.covered(0))
@@ -111,7 +114,7 @@ func groupedRow(ctx context.Context, w *world, n int) ([]figure, error) {
 	}
 	var figures []figure
 	for i, goal := range []float64{0.007, 0.045, 0.035} {
-		f := newFigure("pure, ε 1: "+q.sql(), q.aggregates[i]+": median relative error", medianSize(r.errors(i, true)))
+		f := newFigure(conditions[pure]+": "+q.sql(), q.aggregates[i]+": median relative error", medianSize(r.errors(i, true)))
 		f.percent, f.most = true, goal
 		f.compare(tallies, peers, i, r.truth, 1, true, medianSize)
 		figures = append(figures, f)
@@ -148,7 +151,7 @@ func patients(ctx context.Context, w *world, n int, q question, goals []float64,
 	}
 	var figures []figure
 	for i, goal := range goals {
-		f := newFigure("pure, ε 1: "+q.sql(), q.aggregates[i]+": RMSE", rootMeanSquare(r.errors(i, false)))
+		f := newFigure(conditions[pure]+": "+q.sql(), q.aggregates[i]+": RMSE", rootMeanSquare(r.errors(i, false)))
 		f.most = goal
 		f.compare(tallies, peers, i, r.truth, 1, false, rootMeanSquare)
 		figures = append(figures, f)
@@ -204,7 +207,7 @@ func coverageRow(ctx context.Context, w *world, n int) ([]figure, error) {
 		}
 		for i, a := range c.q.aggregates {
 			what := fmt.Sprintf("%s: share of %d announced intervals that hold the truth", a, c.times*len(r.truth))
-			f := newFigure(c.q.proxy+": "+c.q.sql(), what, r.covered(i))
+			f := newFigure(conditions[c.q.proxy]+": "+c.q.sql(), what, r.covered(i))
 			f.percent, f.least, f.most = true, 0.94, 0.98
 			figures = append(figures, f)
 		}

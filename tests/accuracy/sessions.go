@@ -30,10 +30,10 @@ func statementsRow(ctx context.Context, w *world, _ int) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	const what = "statements at ε 0.5 that (20, 1e-6) answers"
-	first := newFigure("rdp: "+oneCount.sql(), what, estimate{float64(len(one)), 0})
+	const what = "statements that (20, 1e-6) answers"
+	first := newFigure(conditions[renyi]+": "+oneCount.sql(), what, estimate{float64(len(one)), 0})
 	first.least = 46
-	second := newFigure("rdp: a statement of twelve counts", what, estimate{float64(len(twelve)), 0})
+	second := newFigure(conditions[renyi]+": a statement of twelve counts", what, estimate{float64(len(twelve)), 0})
 	second.least, second.most = 0.9*first.value, 1.1*first.value
 	// Their ε add up, whatever is asked for it.
 	first.laplace, second.laplace = budgetEpsilon/statementEpsilon, budgetEpsilon/statementEpsilon
@@ -55,9 +55,9 @@ func noiseRow(ctx context.Context, w *world, n int) ([]figure, error) {
 		errors = append(errors, twelve.errors(i, false)...)
 	}
 	alone, among := rootMeanSquare(one.errors(0, false)), rootMeanSquare(errors)
-	first := newFigure("rdp, ε 0.5: "+oneCount.sql(), "RMSE", alone)
+	first := newFigure(conditions[renyi]+": "+oneCount.sql(), "RMSE", alone)
 	first.most = 2.4
-	second := newFigure("rdp, ε 0.5: a statement of twelve counts", "RMSE of each, over that of one count alone",
+	second := newFigure(conditions[renyi]+": a statement of twelve counts", "RMSE of each, over that of one count alone",
 		estimate{among.value / alone.value, among.value / alone.value * (among.err/among.value + alone.err/alone.value)})
 	second.most = 3.6
 	tallies, err := patientSums(ctx, w)
