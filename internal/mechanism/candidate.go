@@ -78,6 +78,10 @@ func (t task) admissible(noise Noise, b Bounding, c Calibration) error {
 	return nil
 }
 
+// farExponent: noise that is bounded afterwards is drawn only where its weight beyond the sampler's support (everywhere) is at most
+// exp(−farExponent) of all. With more, values near that end would tell neighbours apart.
+const farExponent = 128
+
 // candidate calibrates one mechanism and computes its error.
 func (t task) candidate(noise Noise, b Bounding, c Calibration) (Candidate, error) {
 	if err := t.admissible(noise, b, c); err != nil {
@@ -93,6 +97,9 @@ func (t task) candidate(noise Noise, b Bounding, c Calibration) (Candidate, erro
 		kappa = math.Min(kappa, t.paperKappa(noise))
 	}
 	d.kernel = newKernel(noise, kappa)
+	if b != Truncate && d.kernel.log(2*limit) > -farExponent {
+		return Candidate{}, fmt.Errorf("%s noise of scale %.3g is too wide to %s: its sampler ends at 2^61 grid steps: use a coarser grid or a larger epsilon", noise, d.scale(), b)
+	}
 	if noise == Gaussian && b == Truncate && len(t.v) > 1 && !d.gapReachable() {
 		return Candidate{}, fmt.Errorf("gaussian noise cannot cross a gap of that width: use laplace noise or fold")
 	}

@@ -1,6 +1,6 @@
 package mechanism
 
-// everywhere is the support of noise that is bounded afterwards. It is two-sided and reaches far beyond any range.
+// everywhere is the support of noise that is bounded afterwards. It is two-sided, and farExponent keeps its ends out of reach.
 var everywhere = []segment{{1, 2 * limit, true}, {0, 2 * limit, false}}
 
 // Draw releases one integer of a Scalar or SumGivenCount release. exact is clamped into the hull of the range first, never

@@ -93,13 +93,13 @@ func TestDefinedResults(t *testing.T) {
 	}
 }
 
-// The widest noise there is: a sensitivity of 2^60 steps at the least ε, on the longest range and on a short one.
+// The widest noise there is: a sensitivity of 2^60 steps at the least ε, on the longest range and on a short one; folded, a scale of 2^53.
 func TestWidestNoise(t *testing.T) {
 	src := seededSource(6)
 	for _, c := range []Release{
 		{Kind: Scalar, Range: Range{{0, limit}}, Sensitivity: limit},
 		{Kind: Scalar, Range: Range{{0, limit}}, Sensitivity: limit, Choice: Choice{Noise: Gaussian}},
-		{Kind: Scalar, Range: Range{{0, limit}}, Sensitivity: limit, Choice: Choice{Bounding: Fold}},
+		{Kind: Scalar, Range: Range{{0, 1 << 52}}, Sensitivity: 1 << 34, Choice: Choice{Bounding: Fold}},
 		{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: limit},
 		{Kind: SumGivenCount, PerRow: Interval{-limit, limit}, Sensitivity: limit},
 		{Kind: Scalar, Range: Range{{0, 3}}, Sensitivity: limit},
