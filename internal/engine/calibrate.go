@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -23,7 +24,7 @@ type calibrated struct {
 	loss    float64 // what to compare ways to pay by
 	blocks  []calibratedBlock
 	charge  ledger.Charge
-	other   *calibrated // the way to pay that gives larger errors; nil: there is none
+	other   *calibrated // the way to pay that was not taken; nil: there is none
 }
 
 // calibratedBlock holds the mechanisms of one release block, in the order of its releases.
@@ -74,7 +75,7 @@ func (c *call) budget(plan *rewrite.Plan) (statementBudget, error) {
 }
 
 // shareBudget shares b over the plan's releases by their weights (docs/privacy.md P18) and calibrates each. Of the ways to pay it takes the
-// one with the least expected error.
+// one with the least expected error, and order ∞ where that is the cheapest and the other gains little.
 func shareBudget(plan *rewrite.Plan, b statementBudget) (*calibrated, error) {
 	ways, err := prepareWays(plan, b)
 	if err != nil {
@@ -87,7 +88,11 @@ func shareBudget(plan *rewrite.Plan, b statementBudget) (*calibrated, error) {
 		return ways[0], nil
 	}
 	best, other := ways[0], ways[1]
-	if other.loss < best.loss*(1-lossRounding) {
+	enough := 1 - lossRounding
+	if best.price.order == accounting.Infinite {
+		enough = worthNoPure * worthNoPure
+	}
+	if other.loss < best.loss*enough {
 		best, other = other, best
 	}
 	best.other = other
@@ -113,6 +118,10 @@ func prepareWays(plan *rewrite.Plan, b statementBudget) (ways []*calibrated, fir
 }
 
 const (
+	// worthNoPure is how small the error of noise without a pure ε must be against that of noise with one, where that is paid at order ∞. A
+	// single statement without a pure ε ends the use of order ∞ for its period, and has to pay for converting another order first: what is
+	// left falls by several times its ε. A gain of a few percent is not worth that.
+	worthNoPure = .9
 	// lossRounding bounds the relative difference of two losses that count as equal.
 	lossRounding = 1e-9
 	// shareRounding bounds the relative error of adding up the shares of a statement. Every calibration errs on the private side by 1e-9,
