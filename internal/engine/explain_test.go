@@ -222,3 +222,17 @@ func TestEachStatementHasItsOwnFall(t *testing.T) {
 		t.Errorf("%s", diff)
 	}
 }
+
+// TestDescribedSelections: a Gaussian threshold keeps no group for certain, so none is said to appear always.
+func TestDescribedSelections(t *testing.T) {
+	plan := statementOf(1, countUpTo(1000000))
+	plan.Blocks[0].Select = &mechanism.Release{Name: "units", Kind: mechanism.Selection, Sensitivity: 1, Groups: 2, Weight: 1}
+	ways, err := prepareWays(plan, budgetOf(policy.RDP, 20, .5))
+	if err != nil || ways[0].price.Order == 0 {
+		t.Fatalf("no price at a finite order: %v", err)
+	}
+	const want = "partition selection: a group appears with probability 1/2 or more from 31 units on, and but for a chance below 1e-9 from 59 on"
+	if got := describeSelection(ways[0], 0).Mechanism; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

@@ -65,7 +65,7 @@ func describeSelection(c *calibrated, block int) releaseInfo {
 	info := describeCharged(*c.plan.Blocks[block].Select)
 	info.Price = c.price.info(p.Epsilon())
 	half, always := p.SelectThreshold()
-	info.Mechanism = fmt.Sprintf("partition selection: a group of %d units appears with probability 1/2, one of %d always", half, always)
+	info.Mechanism = fmt.Sprintf("partition selection: a group appears with probability 1/2 or more from %d units on, and but for a chance below 1e-9 from %d on", half, always)
 	return info
 }
 

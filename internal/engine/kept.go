@@ -130,12 +130,14 @@ func (p *private) findAnswer(ctx context.Context) (err error) {
 	return err
 }
 
-// answerKey is what makes two questions the same (docs/privacy.md P23). The fingerprint holds values and domains.
+// answerKey is what makes two questions the same (docs/privacy.md P23). The fingerprint holds values and domains; the ε and the price say
+// with which noise the answer was drawn, hence what its margins are.
 func (c *call) answerKey(p *calibrated) string {
 	h := sha256.New()
 	settings := rewriteSettings(c.scope)
+	exact := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	for _, part := range []string{
-		c.scope.Analyst, p.plan.Fingerprint, strconv.FormatFloat(p.epsilon, 'g', -1, 64),
+		c.scope.Analyst, p.plan.Fingerprint, exact(p.epsilon), exact(p.price.Epsilon), exact(p.price.Order),
 		settings.TimeZone, settings.DateStyle, settings.IntervalStyle, c.state.policy.Version,
 	} {
 		h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
