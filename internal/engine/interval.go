@@ -60,7 +60,7 @@ func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (i
 		sum.marginZ = 0 // z is n times that
 	}
 	if c.Average {
-		return sum.average(share, whole), true
+		return sum.average(float64(c.DoubledCenter), share, whole), true
 	}
 	return sum.total(float64(c.DoubledCenter), share, whole), true
 }
@@ -79,7 +79,8 @@ const roundingStep = .5
 
 // average gives the interval of z/n, in steps of z: all r for which z − r·n, whose margin is √(marginZ² + r²·marginN²), may be 0
 // (Fieller 1954). That is z/n ± √(marginZ² + (z/n)²·marginN²)/n where n is many times its margin. It is the range of a row where n may be 0.
-func (s chained) average(share float64, whole bool) interval {
+// What is averaged is half of z/n + center.
+func (s chained) average(center, share float64, whole bool) interval {
 	i := interval{math.Inf(1), math.Inf(1), whole}
 	m := s.marginN + roundingStep
 	if d := s.n*s.n - m*m; d > 0 {
@@ -87,8 +88,19 @@ func (s chained) average(share float64, whole bool) interval {
 		i.below, i.above = (root-s.z*m*m)/d, (root+s.z*m*m)/d
 	}
 	lo, hi := float64(s.row.Lo), float64(s.row.Hi)
-	extra := share * (hi - lo) * s.n // the rows that are left out may all lie at an end
-	i.below, i.above = i.below+extra, i.above+extra
+	i = i.within(s.z-lo*s.n, hi*s.n-s.z)
+	// The rows that are left out may all lie at an end.
+	down, up := share*(hi-lo)*s.n, share*(hi-lo)*s.n
+	// Where all values have one sign, they are no more than share of the sum either: what is left of rows and of sums is 1 − share or more.
+	less, more := share, share/(1-share)
+	low, high := s.z-i.below+center*s.n, s.z+i.above+center*s.n
+	switch {
+	case lo+center >= 0:
+		down, up = math.Min(down, less*low), math.Min(up, more*high)
+	case hi+center <= 0:
+		down, up = math.Min(down, more*-low), math.Min(up, less*-high)
+	}
+	i.below, i.above = i.below+down, i.above+up
 	return i.within(s.z-lo*s.n, hi*s.n-s.z)
 }
 

@@ -20,7 +20,7 @@ var (
 	gaussian = mechanism.Choice{Noise: mechanism.Gaussian, Bounding: mechanism.Fold}
 
 	alone   = rewrite.Column{Type: pgtype.Int8OID, Releases: []int{0}}
-	average = rewrite.Column{Type: pgtype.NumericOID, Releases: []int{1, 0}, Average: true}
+	average = rewrite.Column{Type: pgtype.NumericOID, Releases: []int{1, 0}, Average: true} // of values in [−width/2, width/2]
 	total   = rewrite.Column{Type: pgtype.Int8OID, Releases: []int{1, 0}, DoubledCenter: width}
 	minus   = rewrite.Column{Type: pgtype.Int8OID, Releases: []int{1, 0}, DoubledCenter: -width} // of values in [−width, 0]
 )
@@ -218,6 +218,42 @@ func TestIntervalsOfRowsLeftOut(t *testing.T) {
 	units.Groups = 3
 	if i, _ := calibratedFor(t, rewrite.Block{Rows: 50, Releases: []mechanism.Release{units}}, g).interval(0, alone, one(100), 0); i.whole {
 		t.Error("a number of units in three groups may leave out rows")
+	}
+}
+
+// TestAveragesOfRowsLeftOut: an average of values of one sign is further off by a share of itself, since no more than that share of rows and
+// of sums is left out; by no more than that share of the range, which holds for all; and stays within the range.
+func TestAveragesOfRowsLeftOut(t *testing.T) {
+	const n, share = 1e6, .1
+	row := mechanism.Interval{Lo: -width, Hi: width}
+	for _, c := range []struct {
+		name         string
+		center, each float64 // z/n + center is twice the average
+		below, above float64 // what is expected, per row
+	}{
+		{"small values ≥ 0", width, -50, 1, 10. / 9},
+		{"large values ≥ 0", width, 30, 9, 10},
+		{"values ≥ 0 at the bound", width, width, 12, 0},
+		{"small values ≤ 0", -width, 50, 10. / 9, 1},
+		{"values ≥ 100", 100 + width, -width / 2, 12, 12},
+		{"values of both signs", 0, 0, 12, 12},
+		{"nearly one sign", width - 1, 0, 12, 12},
+	} {
+		i := chained{row: row, z: c.each * n, n: n, marginN: -roundingStep}.average(c.center, share, true)
+		if math.Abs(i.below/n-c.below) > 1e-9 || math.Abs(i.above/n-c.above) > 1e-9 {
+			t.Errorf("%s: −%g +%g, want −%g +%g", c.name, i.below/n, i.above/n, c.below, c.above)
+		}
+	}
+	// Whatever is left out, within the share of rows and of the sum: kept rows and their sum may both be less, or one alone.
+	for _, rows := range []float64{1 - share, 1} {
+		for _, sum := range []float64{1 - share, 1} {
+			const truth = 40. // the average, of values in [0, 2·width] in halves
+			kept := truth * sum / rows
+			i := chained{row: row, z: (kept - width) * n, n: n, marginN: -roundingStep}.average(width, share, true)
+			if kept-i.below/n > truth+1e-9 || truth-1e-9 > kept+i.above/n {
+				t.Errorf("%g of the rows and %g of the sum are kept: %g −%g +%g does not hold %g", rows, sum, kept, i.below/n, i.above/n, truth)
+			}
+		}
 	}
 }
 

@@ -85,3 +85,20 @@ func TestIntervalEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestCentersOfColumns: what two releases make is Step·(z + DoubledCenter·n), over n for an average: ages in [0, 120] are released as
+// Σ(2x − 120). An average's interval needs it to know which sign its values have.
+func TestCentersOfColumns(t *testing.T) {
+	for _, aggregate := range []string{"avg(age)", "sum(age) FILTER (WHERE true), count(age) FILTER (WHERE true)"} {
+		q, err := theWorld.then().ask("SELECT "+aggregate+" FROM patients", nil)
+		if err != nil || q.plan == nil {
+			t.Errorf("%s: %v", aggregate, err)
+			continue
+		}
+		for _, c := range q.plan.Blocks[0].Columns {
+			if r := q.plan.Blocks[0].Releases[c.Releases[0]]; len(c.Releases) == 2 && (c.DoubledCenter != 120 || r.PerRow.Lo != -120 || r.PerRow.Hi != 120) {
+				t.Errorf("%s: values in %v around %d", c.Name, r.PerRow, c.DoubledCenter)
+			}
+		}
+	}
+}

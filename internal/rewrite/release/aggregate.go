@@ -38,7 +38,7 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 	}
 	k.Outputs = append(k.Outputs, output)
 	column := Column{Name: c.Text, Type: c.Type, Releases: uses, Average: c.Name == "avg", Parts: c.Name == "count" && len(uses) == 2}
-	if c.Name == "sum" && len(uses) == 2 {
+	if (c.Name == "sum" || c.Name == "avg") && len(uses) == 2 {
 		column.DoubledCenter = k.doubledCenter[uses[0]]
 	}
 	k.Columns = append(k.Columns, column)

@@ -199,7 +199,7 @@ type Column struct {
 	Releases []int // indexes into Block.Releases; for an avg: sum, count
 	// How two releases, a sum z given its count n, or two counts, make the value, with Step that of z's grid:
 	Parts         bool  // z + n, two counts
-	Average       bool  // origin + Step·z/n
+	Average       bool  // Step·(z/n + DoubledCenter)
 	DoubledCenter int64 // else Step·(z + DoubledCenter·n)
 }
 
