@@ -214,9 +214,7 @@ func EpsilonForMargin(r Release, margin float64, g Guarantee) (Guarantee, error)
 	}
 	for hi > lo*1.001 {
 		mid := math.Sqrt(lo * hi)
-		if ok, _, err := fits(mid); err != nil {
-			return g, err
-		} else if ok {
+		if ok, _, err := fits(mid); ok && err == nil { // an error: noise that wide cannot be drawn
 			hi = mid
 		} else {
 			lo = mid

@@ -126,6 +126,10 @@ func TestEpsilonForMargin(t *testing.T) {
 			t.Errorf("%s: epsilon %g is not the least for margin %g", c.name, got.Epsilon, margin)
 		}
 	}
+	wide := Release{Kind: Scalar, Range: Range{{0, 1 << 58}}, Sensitivity: 1 << 45, Choice: Choice{Noise: Laplace, Bounding: Fold}}
+	if g, err := EpsilonForMargin(wide, 1<<57, Guarantee{Epsilon: 1}); err != nil || g.Epsilon > .01 {
+		t.Errorf("a margin wider than any noise that can be drawn: epsilon %g, %v", g.Epsilon, err)
+	}
 	r := Release{Kind: Scalar, Range: Range{{0, 100}}, Sensitivity: 1}
 	if _, err := EpsilonForMargin(r, 1, Guarantee{Epsilon: .1}); err == nil {
 		t.Error("a margin of 1 needs more than epsilon 0.1")
