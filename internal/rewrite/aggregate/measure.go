@@ -27,15 +27,12 @@ func TooFine(name string) error {
 		pgerr.Hint("Narrow the bounds with LEAST and GREATEST, or ask the administrator for a coarser grid."))
 }
 
-// UnitBounds bounds one unit's sum in one group: rows × [min(0,lo), max(0,hi)], or less if the policy says so. factor is the
-// number of integers per grid step.
-func UnitBounds(lo, hi, rows int64, perUnit *bounds.Interval, factor int64) (int64, int64) {
+// UnitBounds bounds one unit's sum in one group: rows × [min(0,lo), max(0,hi)], or less if the policy says so. 0 is among them, which
+// a unit adds to a group where none of its rows count.
+func UnitBounds(lo, hi, rows int64, perUnit *bounds.Interval) (int64, int64) {
 	l, h := bounds.WideMul(min(0, lo), rows), bounds.WideMul(max(0, hi), rows)
 	if perUnit != nil {
-		l, h = max(l, bounds.FloorInt(perUnit.Lo)*factor), min(h, bounds.CeilInt(perUnit.Hi)*factor)
-		if l > h {
-			l = h
-		}
+		l, h = min(0, max(l, bounds.FloorInt(perUnit.Lo))), max(0, min(h, bounds.CeilInt(perUnit.Hi)))
 	}
 	return l, h
 }

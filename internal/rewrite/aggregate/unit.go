@@ -146,7 +146,7 @@ func unitNumber(src *relation.Relation, c *Call, a *Argument, x *expr.Column, ro
 	}
 	switch width := steps.Width(); c.Name {
 	case "sum":
-		lo, hi := UnitBounds(a.Lo, a.Hi, src.MaxRowsPerUnit, a.PerUnit, 1)
+		lo, hi := UnitBounds(a.Lo, a.Hi, src.MaxRowsPerUnit, a.PerUnit)
 		if !x.Nullable && a.Lo > 0 { // of one value at least
 			lo = min(a.Lo, hi)
 		}

@@ -160,7 +160,7 @@ func (k *Block) betterGivenCount(a *aggregate.Argument, condition query.Scalar) 
 		return true
 	}
 	c := k.center(a)
-	ulo, uhi := aggregate.UnitBounds(a.Lo, a.Hi, k.Source.MaxRowsPerUnit, a.PerUnit, 1)
+	ulo, uhi := aggregate.UnitBounds(a.Lo, a.Hi, k.Source.MaxRowsPerUnit, a.PerUnit)
 	alone, count := 2*float64(max(bounds.Abs(ulo), bounds.Abs(uhi))), float64(c.doubled)*float64(k.Source.MaxRowsPerUnit)
 	return float64(c.most)*float64(c.most)+count*count < alone*alone
 }

@@ -49,13 +49,13 @@ func (k *Block) center(a *aggregate.Argument) center {
 	rows := k.Source.MaxRowsPerUnit
 	for _, m := range []int64{a.Lo + a.Hi, 2 * a.Lo, 2 * a.Hi, 0} {
 		c := center{doubled: m, row: mechanism.Interval{Lo: 2*a.Lo - m, Hi: 2*a.Hi - m}}
-		c.lo, c.hi = aggregate.UnitBounds(c.row.Lo, c.row.Hi, rows, nil, 1)
+		c.lo, c.hi = aggregate.UnitBounds(c.row.Lo, c.row.Hi, rows, nil)
 		byRows := max(bounds.Abs(c.lo), bounds.Abs(c.hi))
 		if a.PerUnit != nil {
-			// The policy bounds Σx; so Σ(2x − m) over 1…rows rows lies in 2·[lo, hi] − m·[1, rows].
+			// The policy bounds Σx; so Σ(2x − m) over 1…rows rows lies in 2·[lo, hi] − m·[1, rows], and over none it is 0.
 			once, often := m, bounds.WideMul(m, rows)
-			c.lo = min(max(c.lo, 2*bounds.FloorInt(a.PerUnit.Lo)-max(once, often)), c.hi)
-			c.hi = max(min(c.hi, 2*bounds.CeilInt(a.PerUnit.Hi)-min(once, often)), c.lo)
+			c.lo = min(0, max(c.lo, 2*bounds.FloorInt(a.PerUnit.Lo)-max(once, often)))
+			c.hi = max(0, min(c.hi, 2*bounds.CeilInt(a.PerUnit.Hi)-min(once, often)))
 		}
 		c.most = max(bounds.Abs(c.lo), bounds.Abs(c.hi))
 		c.byPolicy = c.most < byRows
@@ -68,7 +68,7 @@ func (k *Block) center(a *aggregate.Argument) center {
 
 // plainSum releases Σx with a range that the policy's max_rows fixes.
 func (k *Block) plainSum(name string, a *aggregate.Argument, condition query.Scalar) (int, error) {
-	ulo, uhi := aggregate.UnitBounds(a.Lo, a.Hi, k.Source.MaxRowsPerUnit, a.PerUnit, 1)
+	ulo, uhi := aggregate.UnitBounds(a.Lo, a.Hi, k.Source.MaxRowsPerUnit, a.PerUnit)
 	d := max(bounds.Abs(ulo), bounds.Abs(uhi))
 	if d > aggregate.MaxSensitivity {
 		return 0, aggregate.TooFine(name)
