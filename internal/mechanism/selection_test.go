@@ -174,7 +174,7 @@ func TestThresholdDraws(t *testing.T) {
 		if !stattest.AtLeast(hits, draws, want) || !stattest.AtMost(hits, draws, want) || n <= 0 && hits > 0 {
 			t.Errorf("%d units: kept %d of %d, want a fraction %g", n, hits, draws, want)
 		}
-		used := uint64(src.Draws() - before)
+		used := src.Draws() - before
 		if words == 0 {
 			words = used
 		}

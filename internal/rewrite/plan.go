@@ -9,6 +9,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/finish"
 	"github.com/dpproxy/dpproxy/internal/rewrite/measure"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
 // planning is one planning of a private statement.
@@ -41,7 +42,7 @@ func (a *Analysis) Plan(v Values, lookup Lookup, o Options) (_ *Plan, err error)
 	p.Finish = a.template.Print(b.Planned, index)
 	b.proofs(p)
 	for i, k := range b.Blocks {
-		p.Explain = append(p.Explain, k.Explain(i)...)
+		p.Explain = append(p.Explain, k.Explain(i, p.Blocks[index[i]].Releases)...)
 	}
 	p.Fingerprint = b.fingerprint(p)
 	return p, nil
@@ -52,6 +53,7 @@ func (a *Analysis) Plan(v Values, lookup Lookup, o Options) (_ *Plan, err error)
 func (b *planning) printBlocks(p *Plan) []int {
 	index := make([]int, len(b.Blocks))
 	seen := map[string]int{}
+	var planned []*release.Block // of each block of the plan
 	for i, k := range b.Blocks {
 		block := Block{}
 		if !k.Source.Empty {
@@ -80,26 +82,10 @@ func (b *planning) printBlocks(p *Plan) []int {
 			continue
 		}
 		seen[key], index[i] = len(p.Blocks), len(p.Blocks)
-		p.Blocks = append(p.Blocks, block)
+		p.Blocks, planned = append(p.Blocks, block), append(planned, k)
 	}
-	numberLayers(p.Blocks)
+	numberLayers(p.Blocks, planned)
 	return index
-}
-
-// numberLayers numbers the layers of the statement: blocks number theirs from 1 each.
-func numberLayers(blocks []Block) {
-	before := 0
-	for i := range blocks {
-		most := before
-		releases := slices.Clone(blocks[i].Releases)
-		for j := range releases {
-			if releases[j].Layer > 0 {
-				releases[j].Layer += before
-				most = max(most, releases[j].Layer)
-			}
-		}
-		blocks[i].Releases, before = releases, most
-	}
 }
 
 // verifyPlan holds every query for main to its block.

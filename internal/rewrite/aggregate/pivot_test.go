@@ -41,6 +41,7 @@ func (rowScope) Literal(uint32, string) (string, bool, error)      { return "", 
 func (rowScope) Prints(uint32) bool                                { return true }
 func (s rowScope) Expression(n *pg_query.Node) (*expr.Expr, error) { return expr.Build(n, s) }
 func (s rowScope) Condition(n *pg_query.Node) (*expr.Expr, error)  { return expr.BuildBoolean(n, s) }
+
 func (rowScope) SubLink(*pg_query.SubLink, []*expr.Expr) (*expr.Expr, error) {
 	return expr.Predicate(query.Raw("TRUE"), nil, false, nil, expr.Work{}, 0), nil
 }

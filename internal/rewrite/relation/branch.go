@@ -61,6 +61,13 @@ func (b *branch) excludes(o *branch) bool {
 	return b.as != nil && o.as != nil && b.table == o.table && expr.DisjointScans(expr.And(b.conditions...), expr.And(o.conditions...))
 }
 
+// Exclude says that two relations have rows of one table, and no row of it is in both; and that a unit has one such row at most, which
+// main proves of the table.
+func Exclude(a, b *Relation) bool {
+	p, q := a.parts(), b.parts()
+	return len(p) == 1 && len(q) == 1 && p[0].excludes(&q[0]) && p[0].tableRows == 1 && p[0].tableProven
+}
+
 // boundOf bounds the rows that all branches have of one unit. Branches that exclude each other have, together, rows of their table each at
 // most once: no more than the table has, and proven if that is (docs/privacy.md P8).
 func boundOf(branches []branch) (rows int64, proven bool) {

@@ -1,14 +1,18 @@
 package release
 
-import "fmt"
+import (
+	"fmt"
 
-// Explain prints a block's plan tree.
-func (k *Block) Explain(i int) []string {
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+)
+
+// Explain prints the plan tree of a statement's i-th block, with its releases as the statement numbers their layers.
+func (k *Block) Explain(i int, releases []mechanism.Release) []string {
 	if k.Source.Empty {
 		return []string{fmt.Sprintf("block %d: no row can satisfy the condition; nothing is measured", i+1)}
 	}
-	lines := []string{fmt.Sprintf("block %d: %d releases, %s", i+1, len(k.Releases), k.bound())}
-	for _, r := range k.Releases {
+	lines := []string{fmt.Sprintf("block %d: %d releases, %s", i+1, len(releases), k.bound())}
+	for _, r := range releases {
 		line := fmt.Sprintf("  %s: %s, sensitivity %d × %g", r.Name, r.Kind, r.Sensitivity, stepOf(r))
 		if r.Total > r.Sensitivity {
 			line += fmt.Sprintf(", %d × %g in all groups", r.Total, stepOf(r))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 )
 
 // layer finds the releases that read disjoint rows and are bounded together, and numbers their layers from 1 (docs/privacy.md P12a). A
@@ -78,6 +79,11 @@ func (k *Block) layerKind(i int, at map[int]int) string {
 
 // oneRow says that a unit is proven to have one row.
 func (k *Block) oneRow() bool { return k.Source.MaxRowsPerUnit == 1 && k.Source.Proven }
+
+// Exclude says that one row of a unit, which is all that it has, is read by one of two blocks at most.
+func Exclude(a, b *Block) bool {
+	return a.oneRow() && b.oneRow() && relation.Exclude(a.Source, b.Source)
+}
 
 // measurement finds what measures a release; nil: a histogram does.
 func (k *Block) measurement(release int) *Measurement {

@@ -1,0 +1,52 @@
+package rewrite
+
+import (
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/release"
+)
+
+// numberLayers numbers the layers of a statement: blocks number theirs from 1 each. Blocks of which one at most reads the only row of a
+// unit share layers: the first of one block is the first of the others, and so on, since a unit moves the releases of one block alone
+// (docs/privacy.md P12a).
+func numberLayers(blocks []Block, planned []*release.Block) {
+	families := [][]int{}
+	for i := range blocks {
+		at := slices.IndexFunc(families, func(family []int) bool {
+			return !slices.ContainsFunc(family, func(j int) bool { return !release.Exclude(planned[i], planned[j]) })
+		})
+		if at < 0 {
+			families = append(families, []int{i})
+		} else {
+			families[at] = append(families[at], i)
+		}
+	}
+	before := 0
+	for _, family := range families {
+		most := 0
+		for _, i := range family {
+			blocks[i].Releases = slices.Clone(blocks[i].Releases)
+			most = max(most, shift(blocks[i], before, len(family) > 1))
+		}
+		before += most
+	}
+}
+
+// shift numbers the layers of a block from before + 1, and returns how many there are. Without shared, a release that is alone stays so.
+func shift(b Block, before int, shared bool) int {
+	numbers, n := map[int]int{}, 0
+	for i := range b.Releases {
+		local := b.Releases[i].Layer
+		if local == 0 && !shared {
+			continue
+		}
+		number, known := numbers[local]
+		if !known || local == 0 {
+			n++
+			number = before + n
+			numbers[local] = number
+		}
+		b.Releases[i].Layer = number
+	}
+	return n
+}
