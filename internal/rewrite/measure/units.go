@@ -114,11 +114,15 @@ func (u *units) windows() []query.Output {
 	return out
 }
 
-// magnitudes adds up what the bound on the i-th integer of a unit holds for, in one group.
+// magnitudes adds up what the bound on the i-th integer of a unit holds for, in one group. Several may be more than an int8 holds.
 func (u *units) magnitudes(i int) query.Scalar {
+	together := release.Together(u.ms, i)
+	if len(together) == 1 {
+		return query.F("pg_catalog.abs({})", u.column(i))
+	}
 	var all []query.Scalar
-	for _, j := range release.Together(u.ms, i) {
-		all = append(all, query.F("pg_catalog.abs({})", u.column(j)))
+	for _, j := range together {
+		all = append(all, query.F("pg_catalog.abs(({})::pg_catalog.numeric)", u.column(j)))
 	}
 	return query.List{Between: " + ", Of: all}
 }

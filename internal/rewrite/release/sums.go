@@ -75,21 +75,23 @@ func (k *Block) plainSum(name string, a *aggregate.Argument, condition query.Sca
 	}
 	byRows := d == bounds.WideMul(max(bounds.Abs(a.Lo), bounds.Abs(a.Hi)), k.Source.MaxRowsPerUnit)
 	step, _ := a.Step.Float64()
+	follows := k.Selected && k.Spread && !k.PicksGroups && !k.Source.Proven // nothing else bounds the groups that a unit's magnitudes are in
 	i, isNew := k.release("sum "+query.Key(a.SQL)+" "+query.Key(condition), func() mechanism.Release {
 		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: k.sumRange(ulo, uhi), Sensitivity: d, Groups: k.touched(), Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}}
 	})
 	if isNew {
-		k.Measurements = append(k.Measurements, Measurement{Release: i, row: ofArgument(a.Measure, 1, 0), argument: a.SQL, Where: condition, lo: ulo, Hi: uhi, Total: true, byRows: byRows})
+		k.Measurements = append(k.Measurements, Measurement{Release: i, row: ofArgument(a.Measure, 1, 0), argument: a.SQL, Where: condition, lo: ulo, Hi: uhi, ByRows: follows, Total: !follows || !byRows, byRows: byRows})
 	}
 	return i, nil
 }
 
-// touched gives the most groups that the rows of one unit fall into: those beyond its row bound are not taken from a sum.
+// touched gives the most groups that a sum alone is moved in by one unit: rows beyond its row bound are not taken from it, but under
+// selection.
 func (k *Block) touched() int {
 	switch {
 	case !k.Spread:
 		return 1
-	case k.PicksGroups:
+	case k.PicksGroups, k.Selected:
 		return int(k.MaxPartitionsContributed)
 	case k.groups > 0:
 		return int(k.groups)
