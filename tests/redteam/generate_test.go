@@ -19,7 +19,7 @@ type source struct {
 // generate writes the i-th random statement of a seed.
 func generate(seed uint64, i int) statement {
 	g := newGenerator(rand.New(rand.NewPCG(seed, 1000+uint64(i))))
-	sql := pick(g, []func() string{g.grouped, g.grouped, g.grouped, g.total, g.derivedKey, g.derivedKey, g.aboveGroups, g.perUnit, g.perUnit, g.setOperation, g.windowed, g.distinct, g.lateral})()
+	sql := pick(g, []func() string{g.grouped, g.grouped, g.grouped, g.total, g.derivedKey, g.derivedKey, g.aboveGroups, g.perUnit, g.perUnit, g.setOperation, g.windowed, g.distinct, g.lateral, g.pivoted, g.pivoted, g.pivoted, g.branches})()
 	st := statement{source: fmt.Sprintf("random statement %d", i), number: i}
 	// Alternatives that were not taken have parameters too: count those that are left.
 	st.sql = parameter.ReplaceAllStringFunc(sql, func(old string) string {
