@@ -42,7 +42,7 @@ func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (i
 	}
 	n := r.Values[c.Releases[1]][g]
 	if c.Parts {
-		m := math.Hypot(p.blocks[block].releases[c.Releases[0]].PlannedMargin(), p.blocks[block].releases[c.Releases[1]].PlannedMargin())
+		m := math.Hypot(p.blocks[block].releases[c.Releases[0]].Spread(), p.blocks[block].releases[c.Releases[1]].Spread())
 		i := interval{m, m, whole}
 		i.addLeftOut(share, float64(z+n), 0, mostSteps)
 		return i.within(float64(z+n), mostSteps), true
@@ -53,8 +53,8 @@ func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (i
 	sum := chained{
 		row: first.PerRow,
 		z:   float64(z), n: float64(n),
-		marginZ: p.blocks[block].releases[c.Releases[0]].PlannedMargin(),
-		marginN: p.blocks[block].releases[c.Releases[1]].PlannedMargin(),
+		marginZ: p.blocks[block].releases[c.Releases[0]].Spread(),
+		marginN: p.blocks[block].releases[c.Releases[1]].Spread(),
 	}
 	if sum.row.Lo == sum.row.Hi {
 		sum.marginZ = 0 // z is n times that
