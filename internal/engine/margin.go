@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -34,7 +36,8 @@ func parseMargin(text string) (wantedMargin, error) {
 // marginTolerance bounds by how much, relatively, the nominal ε of a statement with a wanted margin exceeds the least one.
 const marginTolerance = 1e-3
 
-// budgetFor finds the least nominal ε at which every release of the plan keeps the margin at public quantities. A release whose range
+// budgetFor finds the least nominal ε at which every release of the plan keeps the margin at public quantities. If little more is enough
+// with noise that is paid at order ∞, it is that much (worthNoPure). A release whose range
 // follows from a count, or that is drawn from ranks, has no margin before it is drawn and is refused.
 func (w wantedMargin) budgetFor(plan *rewrite.Plan, b statementBudget) (statementBudget, error) {
 	for _, block := range plan.Blocks {
@@ -46,15 +49,38 @@ func (w wantedMargin) budgetFor(plan *rewrite.Plan, b statementBudget) (statemen
 		}
 	}
 	b.margin = &w
-	try := func(epsilon float64) error {
+	cheapest, err := leastEpsilon(plan.EpsilonMax, func(epsilon float64) error {
 		b.epsilon = epsilon
 		_, err := prepareWays(plan, b)
 		return err
-	}
-	if err := try(plan.EpsilonMax); err != nil {
+	})
+	if err != nil {
 		return b, err
 	}
-	low, high := 0.0, plan.EpsilonMax
+	atInfinity, err := leastEpsilon(plan.EpsilonMax, func(epsilon float64) error {
+		b.epsilon = epsilon
+		first := b.prices(epsilon)[0]
+		if first.order != accounting.Infinite {
+			return errNotPure
+		}
+		_, err := first.calibrate(plan, b)
+		return err
+	})
+	if b.epsilon = cheapest; err == nil && atInfinity*worthNoPure <= cheapest {
+		b.epsilon = atInfinity
+	}
+	return b, nil
+}
+
+// errNotPure means that order ∞ is not the cheapest.
+var errNotPure = errors.New("a finite order is cheaper")
+
+// leastEpsilon finds the least ε up to most at which try succeeds; its error is that at most.
+func leastEpsilon(most float64, try func(epsilon float64) error) (float64, error) {
+	if err := try(most); err != nil {
+		return 0, err
+	}
+	low, high := 0.0, most
 	for high-low > marginTolerance*high {
 		if middle := (low + high) / 2; try(middle) == nil {
 			high = middle
@@ -62,8 +88,7 @@ func (w wantedMargin) budgetFor(plan *rewrite.Plan, b statementBudget) (statemen
 			low = middle
 		}
 	}
-	b.epsilon = high
-	return b, nil
+	return high, nil
 }
 
 // keeps says whether every release is within the wanted margin wherever in its range the released value lies.

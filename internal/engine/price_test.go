@@ -196,6 +196,25 @@ func TestSmallGainsKeepOrderInfinity(t *testing.T) {
 	}
 }
 
+// TestMarginsKeepOrderInfinity: a wanted margin that Gaussian noise would keep at an ε a little lower is bought with Laplace noise.
+func TestMarginsKeepOrderInfinity(t *testing.T) {
+	plan := statementOf(1, countUpTo(1000000))
+	for _, c := range []struct {
+		budget, margin float64
+		want           mechanism.Noise
+	}{{10, 4, mechanism.Laplace}, {10, 20, mechanism.Gaussian}, {20, 6, mechanism.Gaussian}} {
+		wanted := wantedMargin{text: "wanted", value: c.margin}
+		b, err := wanted.budgetFor(plan, budgetOf(policy.RDP, c.budget, .5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := shared(t, plan, b)
+		if chosen := p.blocks[0].releases[0]; chosen.Chosen().Noise != c.want || chosen.PlannedMargin() > c.margin {
+			t.Errorf("budget %g, ±%g: %s noise, ±%g at epsilon %g", c.budget, c.margin, chosen.Chosen().Noise, chosen.PlannedMargin(), b.epsilon)
+		}
+	}
+}
+
 // TestPricesOfRandomStatements: whatever the statement is, it is charged what its mechanisms cost, and no more than its price.
 func TestPricesOfRandomStatements(t *testing.T) {
 	release := rapid.Custom(func(t *rapid.T) mechanism.Release {
