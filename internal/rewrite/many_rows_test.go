@@ -14,6 +14,8 @@ func TestManyRowsOfOneUnit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	empty := "TRUNCATE patients, visits, lab_results, profiles, staff"
+	defer exec(empty)
 	for name, c := range map[string]struct{ rows, sql string }{
 		// Each sum of the unit stops at about 2^60, and the magnitudes of eight of them are added.
 		"large magnitudes": {
@@ -29,7 +31,7 @@ func TestManyRowsOfOneUnit(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			exec("TRUNCATE patients, visits, lab_results, profiles, staff")
+			exec(empty)
 			asked, err := w.ask(c.sql, nil)
 			if err != nil {
 				t.Fatal(err)
