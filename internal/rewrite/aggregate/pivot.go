@@ -105,15 +105,15 @@ func (c *Call) rows() *expr.Expr {
 	return expr.And(conditions...)
 }
 
-// Exclusions says of calls over one relation which pairs no row counts for both of (docs/privacy.md P12b). A foreign table's server may
-// compare by rules of its own: of its rows nothing is proven.
+// Exclusions says of calls over one relation which pairs no row counts for both of (docs/privacy.md P12b). The server of a foreign
+// table, or of a partition that is one, may compare by rules of its own: of such rows nothing is proven.
 func Exclusions(b *relation.Base, src *relation.Relation, calls []*Call) [][]bool {
 	conditions := make([]*expr.Expr, len(calls))
 	for i, c := range calls {
 		conditions[i] = c.rows()
 	}
 	out := expr.Exclusions(conditions)
-	if b.Foreign(src) {
+	if b.MayBeForeign(src) {
 		for i := range out {
 			clear(out[i])
 		}

@@ -198,6 +198,14 @@ func (b *Base) Foreign(r *Relation) bool {
 	})
 }
 
+// MayBeForeign says that another server may evaluate conditions on rows of a relation: that of a foreign table, or of a partition that is one.
+func (b *Base) MayBeForeign(r *Relation) bool {
+	return slices.ContainsFunc(r.Tables, func(t *policy.Table) bool {
+		m := b.Schema.Relations[t.Name]
+		return m != nil && m.Kind != 'r'
+	})
+}
+
 // HashSeed derives the seed of group selection from the proxy's secret.
 func (b *Base) HashSeed() schema.Canonical {
 	sum := sha256.Sum256([]byte("dpproxy group selection\x00" + b.HashKey))

@@ -20,8 +20,8 @@ type branch struct {
 	conditions  []*expr.Expr // that read columns of the scan alone
 }
 
-// scanned notes that the relation is a scan of a table. What is read of a foreign table is not known to be the table's own rows, compared
-// by the rules of the declared types.
+// scanned notes that the relation is a scan of a table. What is read of a foreign table, or of a partition that is one, is not
+// known to be the table's own rows, compared by the rules of the declared types.
 func (r *Relation) scanned(t *policy.Table, as *query.Alias, foreign bool) {
 	if r.Private() && !foreign {
 		r.branches = []branch{{table: t.Name, as: as, tableRows: r.MaxRowsPerUnit, tableProven: r.Proven}}

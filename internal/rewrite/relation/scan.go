@@ -40,7 +40,7 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 	} else if err := b.scanUnit(r, t); err != nil {
 		return nil, err
 	}
-	r.scanned(t, alias, meta.Kind == 'f')
+	r.scanned(t, alias, meta.Kind != 'r')
 	r.addScanWork(t, meta)
 	return r, nil
 }
