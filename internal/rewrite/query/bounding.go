@@ -28,10 +28,11 @@ func (r UnitRows) write(w *writer) {
 		F("LEAST({}, {})", r.Rows, r.Most).write(w)
 		return
 	}
+	all := F("({})::pg_catalog.numeric", r.All)
 	upto := func(rows Scalar) Scalar {
-		return F("pg_catalog.div({} * {} + pg_catalog.mod({}, {}), {})", rows, r.Most, r.Hash, r.All, r.All)
+		return F("pg_catalog.div(({})::pg_catalog.numeric * {} + pg_catalog.mod({}, {}), {})", rows, r.Most, r.Hash, all, all)
 	}
-	F("CASE WHEN {} <= {} THEN {} ELSE ({} - {})::pg_catalog.int8 END", r.All, r.Most, r.Rows, upto(r.Upto), upto(F("({} - {})", r.Upto, r.Rows))).write(w)
+	F("CASE WHEN {} <= {} THEN {} ELSE ({} - {})::pg_catalog.int8 END", r.All, r.Most, r.Rows, upto(r.Upto), upto(F("{} - {}", r.Upto, r.Rows))).write(w)
 }
 
 // UnitShare reduces an integer of one unit in one group as a number of rows that it is of is reduced there, from Rows to Kept, and rounds
