@@ -47,7 +47,8 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 
 func (k *Block) planCount(c *aggregate.Call) (_ query.Scalar, _ []int, err error) {
 	if c.Star {
-		if parts := k.parts[c]; parts != nil && k.Source.Preserved == nil {
+		_, released := k.index["count "+query.Key(c.Condition())] // an average needs it, and says the same number
+		if parts := k.parts[c]; parts != nil && k.Source.Preserved == nil && !released {
 			i, j := k.countOf(parts[0]), k.countOf(parts[1])
 			return query.F("{} + {}", ReleasedColumn(i), ReleasedColumn(j)), []int{i, j}, nil
 		}
