@@ -65,6 +65,10 @@ func attacks() []statement {
 		`SELECT f, count(*), sum(r) FROM samples GROUP BY f`,
 		`SELECT tz::date AS day, count(*) FROM samples WHERE tz >= '2020-11-01 00:00+00' AND tz < '2020-11-03 00:00+00' GROUP BY day`,
 		`SELECT (ts AT TIME ZONE 'America/New_York')::date AS day, count(*) FROM samples WHERE ts >= '2020-11-01' AND ts < '2020-11-03' GROUP BY day`,
+		// Groups by a key that determines the unit, joined on that key.
+		`SELECT count(*), sum(t.s) FROM visits v JOIN (SELECT visit_id, sum(value) AS s FROM lab_results GROUP BY visit_id) t ON t.visit_id = v.visit_id`,
+		`SELECT count(*), avg(n) FROM (SELECT visit_id, kind, count(*) AS n FROM lab_results GROUP BY 1, 2 HAVING sum(value) > 5) t`,
+		`SELECT count(*) FROM visits a JOIN (SELECT DISTINCT visit_id FROM visits WHERE urgent) b ON b.visit_id = a.visit_id`,
 	} {
 		all = append(all, statement{source: "known attack", number: i, sql: sql})
 	}

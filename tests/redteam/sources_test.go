@@ -30,7 +30,7 @@ var tables = map[string]source{
 	"visits": {unit: "@.patient_id", cols: []column{
 		{"@.ward", texts, false, true}, {"@.visited", dates, true, false}, {"@.cost", numerics, true, false}, {"@.minutes", integers, true, true}, {"@.starts", timestamps, true, false}, {"@.urgent", booleans, true, true},
 	}, subs: []string{
-		"EXISTS (SELECT 1 FROM lab_results e WHERE e.visit_id = @.visit_id)", "EXISTS (SELECT 1 FROM visits e WHERE e.patient_id = @.patient_id AND e.visited > @.visited)",
+		"EXISTS (SELECT 1 FROM lab_results e WHERE e.visit_id = @.visit_id)", "@.visit_id IN (SELECT e.visit_id FROM lab_results e GROUP BY 1 HAVING sum(e.value) > 20)", "EXISTS (SELECT 1 FROM visits e WHERE e.patient_id = @.patient_id AND e.visited > @.visited)",
 		"(SELECT e.age FROM patients e WHERE e.id = @.patient_id) > 30", "@.ward IN (SELECT ward FROM wards WHERE beds > 10)",
 	}},
 	"samples": {unit: "@.patient_id", cols: []column{

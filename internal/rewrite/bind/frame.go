@@ -74,7 +74,7 @@ func (w *windowBinder) window(f *pg_query.FuncCall, node *pg_query.Node) (*windo
 	units := false
 	for _, n := range def.PartitionClause {
 		c := w.sc.bare(n)
-		units = units || c != nil && (c.IsUnit || !c.Value.Nullable && len(w.b.RowKeys(c)) > 0)
+		units = units || c != nil && w.b.DeterminesUnit(c)
 		if c != nil && c.IsUnit {
 			continue
 		}

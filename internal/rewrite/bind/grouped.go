@@ -14,8 +14,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// groupedRows plans a subquery that groups private rows by the unit, and perhaps by more: rows that are again one unit's each,
-// with aggregates whose bounds the SQL enforces. Public rows may be grouped by anything.
+// groupedRows plans a subquery that groups private rows by the unit or by a key that determines it, and perhaps by more: rows that are
+// again one unit's each, with aggregates whose bounds the SQL enforces. Public rows may be grouped by anything.
 func (b *Binder) groupedRows(s *pg_query.SelectStmt, src *relation.Relation, e *Env) (*relation.Relation, error) {
 	sc := NewScope(b, src, e)
 	groups, err := b.GroupNodes(s, sc)
@@ -109,7 +109,7 @@ func (b *Binder) groupedSubselect(c *AggregateSplitter, d *relation.Derived, sc 
 	for _, col := range out.Columns {
 		col.Table = d.Table()
 	}
-	out.Unique = []relation.UniqueSet{{Columns: keys}}
+	out.Unique = []relation.UniqueSet{b.UniqueGroups(keys)}
 	out.Order = []query.Scalar{}
 	for _, k := range keys {
 		out.Order = append(out.Order, k.Value.Ref)

@@ -71,7 +71,7 @@ func (b *Binder) findKind(s *pg_query.SelectStmt, e *Env) (Kind, error) {
 		return 0, err
 	}
 	for _, c := range keys {
-		if c != nil && c.IsUnit {
+		if c != nil && (c.IsUnit || c.Value.Domain == nil && b.DeterminesUnit(c)) {
 			return Private, nil
 		}
 	}

@@ -65,7 +65,7 @@ func (b *Binder) rows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error
 
 // distinctGroups binds SELECT DISTINCT … GROUP BY; groups of private rows have to name the unit.
 func (b *Binder) distinctGroups(s *pg_query.SelectStmt, r *relation.Relation) (*relation.Relation, error) {
-	if sqltree.DistinctOn(s) != nil || r.Private() && !slices.ContainsFunc(r.Visible(), func(c *relation.Column) bool { return c.IsUnit }) {
+	if sqltree.DistinctOn(s) != nil || r.Private() && !slices.ContainsFunc(r.Visible(), b.DeterminesUnit) {
 		return nil, b.Refuse(pgerr.FeatureNotSupported, sqltree.FirstTarget(s), "DISTINCT merges rows of different persons", fmt.Sprintf("Select the %s too, or leave DISTINCT out.", r.UnitName))
 	}
 	return b.DistinctRows(r)

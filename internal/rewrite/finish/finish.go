@@ -43,8 +43,7 @@ func (b *finisher) rewrite(s *pg_query.SelectStmt, e *bind.Env) error {
 		return err
 	}
 	if k == bind.Private {
-		return b.Refuse(pgerr.InsufficientPrivilege, sqltree.FirstTarget(s), "rows of a private table are never returned",
-			"Aggregate them: count(*), sum, avg, min, max or a percentile, GROUP BY columns with a declared domain.")
+		return b.refuseRows(s)
 	}
 	switch {
 	case s.IntoClause != nil:
@@ -80,6 +79,16 @@ func (b *finisher) rewrite(s *pg_query.SelectStmt, e *bind.Env) error {
 		}
 	}
 	return b.rewriteExpressions(s, inner)
+}
+
+// refuseRows refuses an answer of private rows, or of groups that are one unit's each.
+func (b *finisher) refuseRows(s *pg_query.SelectStmt) error {
+	if sqltree.Aggregates(s) {
+		return b.Refuse(pgerr.InsufficientPrivilege, sqltree.FirstTarget(s), "each of these groups holds rows of one person alone, and is never returned",
+			"Aggregate the groups: SELECT avg(n) FROM (SELECT key, count(*) AS n … GROUP BY key) t. Or group by columns with a declared domain.")
+	}
+	return b.Refuse(pgerr.InsufficientPrivilege, sqltree.FirstTarget(s), "rows of a private table are never returned",
+		"Aggregate them: count(*), sum, avg, min, max or a percentile, GROUP BY columns with a declared domain.")
 }
 
 // rewriteItem turns a FROM item without private rows into its finish form.

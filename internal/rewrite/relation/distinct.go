@@ -7,7 +7,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// DistinctRows keeps each row once. The unit is among the columns.
+// DistinctRows keeps each row once. The unit is among the columns, or one of them determines it.
 func (b *Base) DistinctRows(r *Relation) (*Relation, error) {
 	d := NewDerived(b, r)
 	constant := true
@@ -23,7 +23,7 @@ func (b *Base) DistinctRows(r *Relation) (*Relation, error) {
 	distinct := r.Select(d.Outputs...)
 	distinct.Distinct = true
 	out.From = &query.Derived{Query: distinct, As: d.Alias}
-	out.Unique = []UniqueSet{{Columns: slices.Clone(out.Columns)}}
+	out.Unique = []UniqueSet{b.UniqueGroups(slices.Clone(out.Columns))}
 	for _, c := range out.Columns {
 		out.Order = append(out.Order, c.Value.Ref)
 	}

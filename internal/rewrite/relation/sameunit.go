@@ -140,6 +140,28 @@ func (b *Base) RowKeys(c *Column) []policy.ColumnOf {
 	return slices.DeleteFunc(keys, func(k policy.ColumnOf) bool { return !uniqueColumn(b.Schema.Relations[k.Table], k.Column) })
 }
 
+// DeterminesUnit says that rows with one value of a column are one unit's, and that every row has a value: it is the unit, or names a row
+// of a private table (docs/privacy.md P4a).
+func (b *Base) DeterminesUnit(c *Column) bool {
+	return c.IsUnit || !c.Value.Nullable && len(b.RowKeys(c)) > 0
+}
+
+// UniqueGroups is what holds of the groups of a unit's rows by some columns: each combination of their values is one group. Where the unit
+// is not among them another unit might have the same, but for a column that determines it, which main proves.
+func (b *Base) UniqueGroups(columns []*Column) UniqueSet {
+	set := UniqueSet{Columns: columns}
+	if slices.ContainsFunc(columns, func(c *Column) bool { return c.IsUnit }) {
+		return set
+	}
+	for _, c := range columns {
+		if keys := b.RowKeys(c); len(keys) > 0 {
+			set.Proof = &schema.Proof{Relation: keys[0].Table, Columns: []string{keys[0].Column}}
+			break
+		}
+	}
+	return set
+}
+
 // followChains gives every via item its unit: that of a joined item that holds the referenced row, else by a join of our own.
 func (b *Base) followChains(private []*Relation, class map[*Column]int, join func(a, c *Relation)) error {
 	for again := true; again; {
