@@ -4,6 +4,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
 // refuse words the refusal of a statement that is neither a question nor a session command.
@@ -57,10 +58,10 @@ func explain(e *pg_query.ExplainStmt) (Command, bool) {
 const readOnlyHint = "Send this statement to the database itself: dpproxy answers questions and changes nothing."
 
 func denied(what, hint string) Refused {
-	return Refused{pgerr.New(pgerr.InsufficientPrivilege, "permission denied: "+what+" is not allowed through dpproxy", pgerr.Hint("%s", hint))}
+	return Refused{refusal.New(refusal.ReadOnly, "permission denied: "+what+" is not allowed through dpproxy", pgerr.Hint("%s", hint))}
 }
 
 func unsupported(what string) Refused {
-	return Refused{pgerr.New(pgerr.FeatureNotSupported, what+" is not supported through dpproxy",
+	return Refused{refusal.New(refusal.Procedure, what+" is not supported through dpproxy",
 		pgerr.Hint("Send the queries that it would run as statements of their own."))}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
@@ -45,7 +46,7 @@ func (c *call) calibrate(plan *rewrite.Plan) (*calibrated, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "no mechanism answers this within the rules: "+err.Error(),
+		return nil, refusal.New(refusal.NoMechanism, "no mechanism answers this within the rules: "+err.Error(),
 			pgerr.Hint("Ask for fewer aggregates or raise dpproxy.epsilon; if the mechanism is at fault, the administrator can change it in the policy."))
 	}
 	if p.epsilon > plan.EpsilonMax {

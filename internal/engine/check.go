@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
@@ -38,12 +39,12 @@ func (c *call) checkFinish(ctx context.Context, f rewrite.Finish) error {
 
 // errFinish refuses what rewrite planned and PostgreSQL does not take. Nothing has been charged.
 func errFinish() error {
-	return pgerr.New(pgerr.FeatureNotSupported, "this form of the query cannot be finished over released values",
+	return refusal.New(refusal.AnotherForm, "this form of the query cannot be finished over released values",
 		pgerr.Hint("Put the aggregates into a subquery and compute on its columns. Nothing was charged."))
 }
 
 // errChanged says that main is not as it was when the plan was made.
-var errChanged = pgerr.New(pgerr.FeatureNotSupported, "a table of the main database has changed and cannot be used as it was",
+var errChanged = refusal.New(refusal.Database, "a table of the main database has changed and cannot be used as it was",
 	pgerr.Hint("Nothing was charged. Ask again later, or tell the administrator: the proxy's log says what has changed."))
 
 // checkMeasure has main refuse, before anything is charged, what it would refuse afterwards (docs/privacy.md P27): main parses the
@@ -59,7 +60,7 @@ func (c *call) checkMeasure(ctx context.Context, p *calibrated) error {
 	var refused *backend.RefusedError
 	switch {
 	case errors.As(err, &unproven) && unproven.Proof.Of != "":
-		return pgerr.New(pgerr.FeatureNotSupported, "the database compares as equal some of "+unproven.Proof.Of+", which have to differ",
+		return refusal.New(refusal.EqualValues, "the database compares as equal some of "+unproven.Proof.Of+", which have to differ",
 			pgerr.Hint("Name each value once, or compare under another collation: write COLLATE \"C\". Nothing was charged."))
 	case errors.As(err, &unproven):
 		c.engine.log.Warn("main has changed since its catalogs were read", "reason", unproven.Error())
@@ -67,7 +68,7 @@ func (c *call) checkMeasure(ctx context.Context, p *calibrated) error {
 		return errChanged
 	case errors.As(err, &refused):
 		c.engine.log.Error("a measure query is not taken", "analyst", c.scope.Analyst, "fingerprint", p.plan.Fingerprint, "error", err.Error())
-		return pgerr.New(pgerr.FeatureNotSupported, "the main database does not take this form of the query",
+		return refusal.New(refusal.AnotherForm, "the main database does not take this form of the query",
 			pgerr.Hint("Nothing was charged. Write the query in another form, or tell the administrator: the proxy's log has the reason."))
 	}
 	return err

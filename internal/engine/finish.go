@@ -15,6 +15,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
@@ -52,7 +53,7 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 			return nil, err
 		}
 		if answer.Add(row) > session.MaxStored { // keys are 20000 at most, but the analyst may join them with generate_series
-			return nil, pgerr.New(pgerr.StatementTooComplex, "the answer is too large", pgerr.Hint("Return fewer rows: joins of released values with other rows multiply them."))
+			return nil, refusal.New(refusal.TooMuchWork, "the answer is too large", pgerr.Hint("Return fewer rows: joins of released values with other rows multiply them."))
 		}
 	}
 	var notices []*pgconn.Notice

@@ -10,6 +10,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
@@ -43,7 +44,7 @@ func (w wantedMargin) budgetFor(plan *rewrite.Plan, b statementBudget) (statemen
 	for _, block := range plan.Blocks {
 		for _, r := range block.Releases {
 			if r.Kind != mechanism.Scalar {
-				return b, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("dpproxy.margin does not apply to %s: its margin follows from released values, and cannot be chosen before", r.Name),
+				return b, refusal.New(refusal.Margin, fmt.Sprintf("dpproxy.margin does not apply to %s: its margin follows from released values, and cannot be chosen before", r.Name),
 					pgerr.Hint("RESET dpproxy.margin and SET dpproxy.epsilon. Or ask for count(*) and sum() in a statement of their own: the average of n rows is as far off as their sum, divided by n."))
 			}
 		}

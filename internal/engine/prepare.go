@@ -13,6 +13,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
@@ -86,7 +87,7 @@ func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st 
 		return nil, e.reported(err, scope.Analyst)
 	}
 	if len(analysis.Assignments) > 0 {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "set_config() is answered on its own, not inside another query",
+		return nil, refusal.New(refusal.OwnTables, "set_config() is answered on its own, not inside another query",
 			pgerr.Hint("Write SET, or SELECT set_config(…) with nothing beside it."))
 	}
 	a := &analysed{Analysis: analysis, explain: explain, parameters: described.ParamOIDs}

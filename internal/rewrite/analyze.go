@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
 	"github.com/dpproxy/dpproxy/internal/rewrite/finish"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
@@ -34,7 +35,7 @@ func Analyze(s *Schema, st *sqltree.Statement, d schema.Description, settings Se
 	defer guarded(&err)
 	if x := st.Explain(); x != nil {
 		if x.Analyze {
-			return nil, pgerr.New(pgerr.FeatureNotSupported, "EXPLAIN ANALYZE would run the query", pgerr.Hint("EXPLAIN without ANALYZE is free and shows what the query would cost."))
+			return nil, refusal.New(refusal.ExplainAnalyze, "EXPLAIN ANALYZE would run the query", pgerr.Hint("EXPLAIN without ANALYZE is free and shows what the query would cost."))
 		}
 		st = x.Inner
 	}
@@ -44,7 +45,7 @@ func Analyze(s *Schema, st *sqltree.Statement, d schema.Description, settings Se
 		return a, a.open(st)
 	}
 	if sqltree.Mentions(st.Node, "dpproxy_block") {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "names that begin with dpproxy_block are reserved")
+		return nil, refusal.New(refusal.AnotherForm, "names that begin with dpproxy_block are reserved")
 	}
 	a.Route = schema.RoutePrivate
 	b := a.base()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/rewritetest"
 )
 
@@ -77,7 +78,10 @@ func TestHintsAreSentences(t *testing.T) {
 		}
 		for line := range strings.Lines(string(text)) {
 			hint, ok := strings.CutPrefix(strings.TrimSpace(line), "hint: ")
-			if ok && (hint[:1] != strings.ToUpper(hint[:1]) || !strings.HasSuffix(hint, ".")) {
+			if hint, _, _ = strings.Cut(hint, "See "+refusal.Page); hint == "" {
+				continue
+			}
+			if hint = strings.TrimSpace(hint); ok && (hint[:1] != strings.ToUpper(hint[:1]) || !strings.HasSuffix(hint, ".")) {
 				t.Errorf("%s: %q", f, hint)
 			}
 		}

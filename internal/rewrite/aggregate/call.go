@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -72,7 +73,7 @@ func NewUnitCall(b *relation.Base, f *pg_query.FuncCall, sc Scope) (*Call, error
 		c.Args = append(c.Args, x)
 	}
 	if want := argumentCount(c); len(c.Args) != want {
-		return nil, b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("%s takes %d arguments", c.Name, want), "")
+		return nil, b.Refuse(refusal.Aggregate, node, fmt.Sprintf("%s takes %d arguments", c.Name, want), "")
 	}
 	if f.AggFilter != nil {
 		x, err := sc.Condition(f.AggFilter)
@@ -89,15 +90,15 @@ func NewUnitCall(b *relation.Base, f *pg_query.FuncCall, sc Scope) (*Call, error
 func checkForm(b *relation.Base, c *Call, f *pg_query.FuncCall, node *pg_query.Node) error {
 	switch {
 	case valueAggregates[c.Name]:
-		return b.Refuse(pgerr.InsufficientPrivilege, node, fmt.Sprintf("%s returns values of private rows", c.Name), "Use count, sum, avg, min, max or a percentile.")
+		return b.Refuse(refusal.ReturnsValues, node, fmt.Sprintf("%s returns values of private rows", c.Name), "Use count, sum, avg, min, max or a percentile.")
 	case !sqltree.AggregateNames[c.Name]:
-		return b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("aggregate %s is not supported", sqltree.FunctionName(f)), "")
+		return b.Refuse(refusal.Aggregate, node, fmt.Sprintf("aggregate %s is not supported", sqltree.FunctionName(f)), "")
 	case c.Star && c.Name != "count":
-		return b.Refuse(pgerr.FeatureNotSupported, node, c.Name+"(*) must be used to call a parameterless aggregate function", "")
+		return b.Refuse(refusal.AggregateForm, node, c.Name+"(*) must be used to call a parameterless aggregate function", "")
 	case f.FuncVariadic:
-		return b.Refuse(pgerr.FeatureNotSupported, node, "VARIADIC is not supported", "")
+		return b.Refuse(refusal.AggregateForm, node, "VARIADIC is not supported", "")
 	case len(f.AggOrder) > 0 && !f.AggWithinGroup && c.Name != "count" && c.Name != "sum" && c.Name != "avg":
-		return b.Refuse(pgerr.FeatureNotSupported, node, "ORDER BY inside an aggregate is not supported", "")
+		return b.Refuse(refusal.AggregateForm, node, "ORDER BY inside an aggregate is not supported", "")
 	}
 	return nil
 }
@@ -131,7 +132,7 @@ func argumentCount(c *Call) int {
 // readFractions reads the direct argument of percentile_cont and percentile_disc: a constant or parameter in [0,1].
 func readFractions(b *relation.Base, c *Call, f *pg_query.FuncCall, node *pg_query.Node, sc Scope) error {
 	if c.Name != "percentile_cont" && c.Name != "percentile_disc" || len(f.Args) != 1 || len(f.AggOrder) != 1 {
-		return b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("aggregate %s is not supported", c.Name), "")
+		return b.Refuse(refusal.Aggregate, node, fmt.Sprintf("aggregate %s is not supported", c.Name), "")
 	}
 	c.Descending = f.AggOrder[0].GetSortBy().SortbyDir == pg_query.SortByDir_SORTBY_DESC
 	values, array, err := constantNumbers(b, sc, f.Args[0])
@@ -142,7 +143,7 @@ func readFractions(b *relation.Base, c *Call, f *pg_query.FuncCall, node *pg_que
 	for _, v := range values {
 		q, _ := v.Float64()
 		if q < 0 || q > 1 {
-			return b.Refuse(pgerr.InvalidParameterValue, node, "percentile value is not between 0 and 1", "")
+			return b.Error(pgerr.InvalidParameterValue, node, "percentile value is not between 0 and 1", "")
 		}
 		c.Fractions = append(c.Fractions, q)
 	}
@@ -177,16 +178,16 @@ func constantNumbers(b *relation.Base, sc Scope, n *pg_query.Node) ([]*big.Rat, 
 	if x.Provisional() {
 		return []*big.Rat{big.NewRat(1, 2)}, false, nil
 	}
-	return nil, false, b.Refuse(pgerr.FeatureNotSupported, n, "the fraction of a percentile must be a constant", "")
+	return nil, false, b.Refuse(refusal.ConstantNeeded, n, "the fraction of a percentile must be a constant", "")
 }
 
 // setType gives a call the result type that PostgreSQL gives it, and refuses arguments that the aggregate does not take.
 func setType(b *relation.Base, c *Call, node *pg_query.Node) error {
 	if c.Type = resultType(c); c.Type == 0 {
-		return b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("aggregate %s is not supported for this type", c.Text), "")
+		return b.Refuse(refusal.Aggregate, node, fmt.Sprintf("aggregate %s is not supported for this type", c.Text), "")
 	}
 	if c.Distinct && c.Name != "count" && c.Name != "min" && c.Name != "max" && c.Name != "bool_and" && c.Name != "bool_or" {
-		return b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("%s with DISTINCT is not supported", c.Name), "Use count(DISTINCT …).")
+		return b.Refuse(refusal.AggregateForm, node, fmt.Sprintf("%s with DISTINCT is not supported", c.Name), "Use count(DISTINCT …).")
 	}
 	return nil
 }

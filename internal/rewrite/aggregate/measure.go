@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
@@ -23,7 +24,7 @@ const (
 
 // TooFine refuses an argument whose sums on the grid are too large, or whose grid is too fine, to be computed exactly.
 func TooFine(name string) error {
-	return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("the bounds of %s are too wide for its grid", name),
+	return refusal.New(refusal.Grid, fmt.Sprintf("the bounds of %s are too wide for its grid", name),
 		pgerr.Hint("Narrow the bounds with LEAST and GREATEST, or ask the administrator for a coarser grid."))
 }
 

@@ -7,6 +7,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
@@ -34,7 +35,7 @@ func (s rowScope) Column(fields []string, location int) (*expr.Column, error) {
 	if c := s[fields[len(fields)-1]]; c != nil {
 		return c, nil
 	}
-	return nil, expr.Refuse(location, "no such column", "")
+	return nil, expr.Refuse(refusal.Types, location, "no such column", "")
 }
 func (rowScope) Parameter(int) (uint32, *string, bool)             { return 0, nil, false }
 func (rowScope) Literal(uint32, string) (string, bool, error)      { return "", false, nil }

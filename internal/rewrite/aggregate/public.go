@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
@@ -41,11 +42,11 @@ func AddPublicAggregate(_ *relation.Base, d *relation.Derived, c *Call, name str
 		return err
 	case "sum", "avg":
 		if t := BaseType(c.Args[0]); !pgresolve.IsInt(t) && (t != pgtype.NumericOID || c.Args[0].Typmod() < 0) {
-			return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s over a public table may overflow", c.Text), pgerr.Hint("Cast its argument to an integer or to numeric(p,s)."))
+			return refusal.New(refusal.PublicAggregate, fmt.Sprintf("%s over a public table may overflow", c.Text), pgerr.Hint("Cast its argument to an integer or to numeric(p,s)."))
 		}
 	case "bool_and", "bool_or":
 	default:
-		return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s over a public table cannot be combined with private rows", c.Name), pgerr.Hint("Use count, sum, avg, min, max, bool_and or bool_or there."))
+		return refusal.New(refusal.PublicAggregate, fmt.Sprintf("%s over a public table cannot be combined with private rows", c.Name), pgerr.Hint("Use count, sum, avg, min, max, bool_and or bool_or there."))
 	}
 	call := func(name string) query.Scalar {
 		return query.Aggregate{Call: query.F("{}({})", name, arg), Where: c.Condition()}

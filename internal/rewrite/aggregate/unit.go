@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -31,7 +32,7 @@ func AddUnitAggregate(b *relation.Base, d *relation.Derived, c *Call, name strin
 // the order of rows (docs/privacy.md P8).
 func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Over, some bool) (*expr.Column, query.Scalar, error) {
 	if c.Array {
-		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s of several fractions is not supported inside a per-%s subquery", c.Name, src.UnitName), pgerr.Hint("Write one call for each fraction."))
+		return nil, nil, refusal.New(refusal.AggregatePerUnit, fmt.Sprintf("%s of several fractions is not supported inside a per-%s subquery", c.Name, src.UnitName), pgerr.Hint("Write one call for each fraction."))
 	}
 	x := &expr.Column{Name: c.Text, Type: c.Type, Typmod: -1, Enforced: true, Scale: -1, DeterministicCollation: true}
 	if c.Name == "count" {
@@ -51,7 +52,7 @@ func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Ov
 		}
 	case "sum", "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp", "percentile_cont":
 	default:
-		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s is not supported inside a per-%s subquery", c.Name, src.UnitName),
+		return nil, nil, refusal.New(refusal.AggregatePerUnit, fmt.Sprintf("%s is not supported inside a per-%s subquery", c.Name, src.UnitName),
 			pgerr.Hint("Use count, sum, avg, min, max, a variance, a percentile, bool_and or bool_or there."))
 	}
 	a, err := NewArgument(b, src, e)
@@ -173,7 +174,7 @@ func unitNumber(src *relation.Relation, c *Call, a *Argument, x *expr.Column, ro
 	}
 	x.Bounds = steps.Scale(step)
 	if !x.Bounds.Within(representable(c.Type)) {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, c.Text+" may overflow its type", pgerr.Hint("Narrow the bounds of its argument with LEAST and GREATEST, or cast it to numeric."))
+		return nil, refusal.New(refusal.Overflow, c.Text+" may overflow its type", pgerr.Hint("Narrow the bounds of its argument with LEAST and GREATEST, or cast it to numeric."))
 	}
 	value := query.F("({})::numeric * {}", rows.call(c.of(argument)), Decimal(step))
 	if c.Name == "avg" {

@@ -5,7 +5,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
@@ -17,7 +17,7 @@ import (
 func (b *Binder) firstRows(s *pg_query.SelectStmt, src *relation.Relation, e *Env) (*relation.Relation, error) {
 	on := sqltree.DistinctOn(s)
 	if src.Order == nil {
-		return nil, b.Refuse(pgerr.FeatureNotSupported, sqltree.FirstTarget(s), "the first row needs a total order of the rows, and these have no known key", "Ask the administrator for a primary key on the table.")
+		return nil, b.Refuse(refusal.RowOrder, sqltree.FirstTarget(s), "the first row needs a total order of the rows, and these have no known key", "Ask the administrator for a primary key on the table.")
 	}
 	keys, err := b.firstRowKeys(s, on, src, e)
 	if err != nil {
@@ -93,7 +93,7 @@ func (b *Binder) firstRowKeys(s *pg_query.SelectStmt, on []*pg_query.Node, src *
 func (s *Scope) sortKey(n, key *pg_query.Node, clamped bool) (query.Scalar, error) {
 	by := n.GetSortBy()
 	if by.SortbyDir == pg_query.SortByDir_SORTBY_USING {
-		return nil, s.binder.Refuse(pgerr.FeatureNotSupported, n, "ORDER BY … USING is not supported", "Use ASC or DESC.")
+		return nil, s.binder.Refuse(refusal.Construct, n, "ORDER BY … USING is not supported", "Use ASC or DESC.")
 	}
 	x, err := s.Expression(key)
 	if err != nil {

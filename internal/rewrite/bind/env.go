@@ -1,6 +1,8 @@
 package bind
 
 import (
+	"slices"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
@@ -17,6 +19,7 @@ type CTE struct {
 	query   *pg_query.SelectStmt
 	columns []string
 	env     *Env
+	early   bool // it reads itself or one behind it, as WITH RECURSIVE allows
 }
 
 func (e *Env) FindCTE(name string) *CTE {
@@ -42,12 +45,25 @@ func WithCTEs(w *pg_query.WithClause, outer *Env) *Env {
 		return outer
 	}
 	e := outer
-	for _, n := range w.Ctes {
+	for i, n := range w.Ctes {
 		c := n.GetCommonTableExpr()
-		e = &Env{outer: e, ctes: map[string]*CTE{c.Ctename: {query: c.Ctequery.GetSelectStmt(), columns: sqltree.StringList(c.Aliascolnames), env: e}}}
+		early := w.Recursive && readsAnyOf(c.Ctequery, w.Ctes[i:])
+		e = &Env{outer: e, ctes: map[string]*CTE{c.Ctename: {query: c.Ctequery.GetSelectStmt(), columns: sqltree.StringList(c.Aliascolnames), env: e, early: early}}}
 	}
 	if e != outer && outer != nil {
 		e.scope = outer.scope
 	}
 	return e
+}
+
+// readsAnyOf says that a query names one of these CTEs, or a table of such a name without its schema.
+func readsAnyOf(query *pg_query.Node, ctes []*pg_query.Node) bool {
+	found := false
+	sqltree.Visit(query, func(n *pg_query.Node) bool {
+		v := n.GetRangeVar()
+		found = found || v != nil && v.Schemaname == "" &&
+			slices.ContainsFunc(ctes, func(c *pg_query.Node) bool { return c.GetCommonTableExpr().Ctename == v.Relname })
+		return !found
+	})
+	return found
 }

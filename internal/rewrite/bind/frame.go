@@ -8,6 +8,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
@@ -91,7 +92,7 @@ func (w *windowBinder) window(f *pg_query.FuncCall, node *pg_query.Node) (*windo
 		}
 	}
 	if !units {
-		return nil, w.b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("the window of %s holds rows of more than one %s", sqltree.FunctionName(f), src.UnitName),
+		return nil, w.b.Refuse(refusal.Window, node, fmt.Sprintf("the window of %s holds rows of more than one %s", sqltree.FunctionName(f), src.UnitName),
 			fmt.Sprintf("Put the %s into PARTITION BY, or use windows over aggregates.", src.UnitName))
 	}
 	out.partition = append(out.partition[:1], query.Sorted(out.partition[1:])...) // one window whatever their order
@@ -156,7 +157,7 @@ func (w *windowBinder) frame(def *pg_query.WindowDef, node *pg_query.Node) (fram
 		return f, nil
 	}
 	if f.rows && has(frameExcludeGroup|frameExcludeTies) {
-		return f, w.b.Refuse(pgerr.FeatureNotSupported, node, "EXCLUDE GROUP and EXCLUDE TIES are not supported in a ROWS frame over private rows", "Use RANGE or GROUPS.")
+		return f, w.b.Refuse(refusal.Window, node, "EXCLUDE GROUP and EXCLUDE TIES are not supported in a ROWS frame over private rows", "Use RANGE or GROUPS.")
 	}
 	start, err := w.bound(def, def.StartOffset, frameStartFirst, frameStartCurrent, frameStartPreceding, frameStartFollowing)
 	if err != nil {
@@ -237,7 +238,7 @@ func (w *windowBinder) distance(key, offset *pg_query.Node) (query.Scalar, error
 		return nil, err
 	}
 	if holds, known := fixed.constant(positive); w.b.Lookup != nil && (!known || !holds) {
-		return nil, w.b.Refuse(pgerr.InvalidParameterValue, offset, "invalid preceding or following size in window function", "")
+		return nil, w.b.Error(pgerr.InvalidParameterValue, offset, "invalid preceding or following size in window function", "")
 	}
 	return d.SQL(), nil
 }
@@ -254,7 +255,7 @@ func (w *windowBinder) over(win *window, total, framed bool) (*query.Over, error
 	}
 	src := w.d.Source
 	if src.Order == nil {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "the window needs a total order of the rows, and these have no known key", pgerr.Hint("Ask the administrator for a primary key on the table."))
+		return nil, refusal.New(refusal.RowOrder, "the window needs a total order of the rows, and these have no known key", pgerr.Hint("Ask the administrator for a primary key on the table."))
 	}
 	over.Order = slices.Clone(over.Order)
 	for _, key := range src.Order {

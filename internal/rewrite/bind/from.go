@@ -7,6 +7,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
@@ -25,7 +26,7 @@ func (b *Binder) fromItem(n *pg_query.Node, e *Env, beside *relation.JoinGraph) 
 		}
 		return &relation.JoinGraph{Items: []*relation.Relation{r}, Columns: r.Columns}, nil
 	}
-	return nil, b.Refuse(pgerr.FeatureNotSupported, n, "this kind of FROM item cannot be combined with private tables", "Use tables, subqueries and joins.")
+	return nil, b.Refuse(refusal.FromItem, n, "this kind of FROM item cannot be combined with private tables", "Use tables, subqueries and joins.")
 }
 
 // fromRelation binds a table, view, CTE or subquery under its alias.
@@ -69,6 +70,9 @@ func (b *Binder) fromRelation(n *pg_query.Node, e *Env, beside *relation.JoinGra
 func (b *Binder) RelationByName(v *pg_query.RangeVar, e *Env) (*relation.Relation, error) {
 	if v.Schemaname == "" {
 		if c := e.FindCTE(v.Relname); c != nil {
+			if c.early {
+				return nil, refusal.New(refusal.Recursive, fmt.Sprintf("%q of WITH RECURSIVE cannot be combined with private tables", v.Relname), pgerr.Hint("Write JOIN generate_series(1, n) for a number of steps."))
+			}
 			r, err := b.mustRelation(c.query, c.env)
 			if err != nil {
 				return nil, err
@@ -90,7 +94,7 @@ func (b *Binder) RelationByName(v *pg_query.RangeVar, e *Env) (*relation.Relatio
 		b.unitName = sub.unitName
 		return r, err
 	}
-	return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("relation %q cannot be combined with private tables", v.Relname),
+	return nil, refusal.New(refusal.FromItem, fmt.Sprintf("relation %q cannot be combined with private tables", v.Relname),
 		pgerr.Hint("Only tables of the policy can be combined with private tables."))
 }
 
@@ -98,7 +102,7 @@ func (b *Binder) RelationByName(v *pg_query.RangeVar, e *Env) (*relation.Relatio
 func ViewQuery(w *schema.Relation) (*pg_query.SelectStmt, error) {
 	tree, err := pg_query.Parse(w.Definition)
 	if err != nil || len(tree.Stmts) != 1 || tree.Stmts[0].Stmt.GetSelectStmt() == nil {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("the definition of view %q cannot be analysed", w.Name.Relation))
+		return nil, refusal.New(refusal.Database, fmt.Sprintf("the definition of view %q cannot be analysed", w.Name.Relation))
 	}
 	return tree.Stmts[0].Stmt.GetSelectStmt(), nil
 }
@@ -110,7 +114,7 @@ func (b *Binder) mustRelation(s *pg_query.SelectStmt, e *Env) (*relation.Relatio
 		return nil, err
 	}
 	if r == nil {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "released aggregates cannot be joined with private rows",
+		return nil, refusal.New(refusal.AgainstReleased, "released aggregates cannot be joined with private rows",
 			pgerr.Hint("Aggregate first, then join the released results with each other."))
 	}
 	return r, nil
@@ -172,7 +176,7 @@ func (b *Binder) joinConditions(n *pg_query.Node, j *pg_query.JoinExpr, left, ri
 		}
 		r, err := right.AsRelation().Find("", name)
 		if err != nil || l == nil || r == nil {
-			return nil, b.Refuse(pgerr.UndefinedColumn, n, fmt.Sprintf("column %q specified in USING clause does not exist in both tables", name), "")
+			return nil, b.Error(pgerr.UndefinedColumn, n, fmt.Sprintf("column %q specified in USING clause does not exist in both tables", name), "")
 		}
 		same, err := expr.Equal(l.Value, r.Value, &Scope{binder: b, rel: both.AsRelation(), env: e}, sqltree.LocationOf(n))
 		if err != nil {

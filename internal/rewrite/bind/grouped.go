@@ -7,6 +7,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -158,7 +159,7 @@ func (b *Binder) addKeys(c *AggregateSplitter, d *relation.Derived, sc *Scope) (
 // addAggregates adds the aggregate calls as columns a1, a2…
 func (b *Binder) addAggregates(c *AggregateSplitter, d *relation.Derived, sc *Scope, perUnit bool) error {
 	if len(c.Intervals) > 0 || len(c.Withins) > 0 {
-		return pgerr.New(pgerr.FeatureNotSupported, "the rows of one person carry no noise", pgerr.Hint("Use dpproxy's functions on the released aggregates above."))
+		return refusal.New(refusal.Interval, "the rows of one person carry no noise", pgerr.Hint("Use dpproxy's functions on the released aggregates above."))
 	}
 	add := aggregate.AddUnitAggregate
 	if !d.Source.Private() {

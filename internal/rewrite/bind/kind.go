@@ -5,7 +5,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
@@ -134,7 +134,7 @@ func (b *Binder) KindOfItem(n *pg_query.Node, e *Env) (Kind, error) {
 	case *pg_query.Node_RangeFunction:
 		return Public, nil
 	case *pg_query.Node_RangeTableSample:
-		return 0, b.Refuse(pgerr.FeatureNotSupported, n, "TABLESAMPLE is not supported", "Leave it out: noise takes nothing from large tables.")
+		return 0, b.Refuse(refusal.Tablesample, n, "TABLESAMPLE is not supported", "Leave it out: noise takes nothing from large tables.")
 	}
-	return 0, b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("this kind of FROM item is not supported: %T", n.GetNode()), "")
+	return 0, b.Refuse(refusal.FromItem, n, fmt.Sprintf("this kind of FROM item is not supported: %T", n.GetNode()), "")
 }

@@ -3,7 +3,7 @@ package bind
 import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
@@ -53,7 +53,7 @@ func (b *Binder) lateral(sub *pg_query.SelectStmt, e *Env, beside *relation.Join
 }
 
 func (b *Binder) refuseLateral(sub *pg_query.SelectStmt) error {
-	return b.Refuse(pgerr.FeatureNotSupported, sqltree.FirstTarget(sub), "a LATERAL subquery over a private table must equate the units of both sides",
+	return b.Refuse(refusal.SubqueryOnUnit, sqltree.FirstTarget(sub), "a LATERAL subquery over a private table must equate the units of both sides",
 		"Add WHERE inner.unit = outer.unit to it.")
 }
 
@@ -85,7 +85,7 @@ func (b *Binder) lateralFirst(sub *pg_query.SelectStmt, e *Env, around *Scope) (
 	plain := sqltree.Clone(sub)
 	plain.LimitCount = nil
 	if !one || sub.Op != pg_query.SetOperation_SETOP_NONE || len(sub.GroupClause)+len(sub.DistinctClause)+len(sub.ValuesLists) > 0 || sub.WithClause != nil || plainSubquery(plain) != nil {
-		return nil, b.Refuse(pgerr.FeatureNotSupported, sub.LimitCount, "a LATERAL subquery can only have LIMIT 1, over a plain SELECT", "Use LIMIT 1, or number the rows per unit.")
+		return nil, b.Refuse(refusal.Limit, sub.LimitCount, "a LATERAL subquery can only have LIMIT 1, over a plain SELECT", "Use LIMIT 1, or number the rows per unit.")
 	}
 	src, err := b.Source(plain, e)
 	if err != nil {

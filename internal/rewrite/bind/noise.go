@@ -8,6 +8,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
@@ -31,7 +32,7 @@ func intervalFunction(f *pg_query.FuncCall) aggregate.Derived {
 // interval replaces such a call by a column of the block.
 func (c *AggregateSplitter) interval(n *pg_query.Node, f *pg_query.FuncCall, what aggregate.Derived) (*pg_query.Node, bool, error) {
 	if len(f.Args) != 1 || !sqltree.IsAggregate(f.Args[0]) {
-		return nil, false, c.b.Refuse(pgerr.FeatureNotSupported, n, "the argument must be one aggregate over private rows", "Write dpproxy.interval_low(avg(x)), and compute above it.")
+		return nil, false, c.b.Refuse(refusal.NeedsAggregate, n, "the argument must be one aggregate over private rows", "Write dpproxy.interval_low(avg(x)), and compute above it.")
 	}
 	c.Intervals = append(c.Intervals, Interval{c.call(f.Args[0]), what, n})
 	return sqltree.ColumnRef(c.table, fmt.Sprintf("i%d", len(c.Intervals))), false, nil
@@ -53,11 +54,11 @@ func isWithin(f *pg_query.FuncCall) bool {
 // within replaces such a call by the aggregate.
 func (c *AggregateSplitter) within(n *pg_query.Node, f *pg_query.FuncCall) (*pg_query.Node, bool, error) {
 	if len(f.Args) != 2 || !sqltree.IsAggregate(f.Args[0]) {
-		return nil, false, c.b.Refuse(pgerr.FeatureNotSupported, n, "the first argument must be one aggregate over private rows", "Write dpproxy.within(count(*), 20), and compute above it.")
+		return nil, false, c.b.Refuse(refusal.NeedsAggregate, n, "the first argument must be one aggregate over private rows", "Write dpproxy.within(count(*), 20), and compute above it.")
 	}
 	margin, ok := positive(f.Args[1])
 	if !ok {
-		return nil, false, c.b.Refuse(pgerr.InvalidParameterValue, n, "the margin must be a positive constant", "Write dpproxy.within(count(*), 20).")
+		return nil, false, c.b.Error(pgerr.InvalidParameterValue, n, "the margin must be a positive constant", "Write dpproxy.within(count(*), 20).")
 	}
 	i := c.call(f.Args[0])
 	c.Withins = append(c.Withins, Within{i, margin, n})

@@ -9,6 +9,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
@@ -66,7 +67,7 @@ func (s *Scope) Column(fields []string, location int) (*expr.Column, error) {
 		return x, err
 	}
 	if c == nil {
-		return nil, s.binder.RefuseAt(pgerr.FeatureNotSupported, location, fmt.Sprintf("column %q cannot be used here", fields[len(fields)-1]),
+		return nil, s.binder.RefuseAt(refusal.SubqueryForm, location, fmt.Sprintf("column %q cannot be used here", fields[len(fields)-1]),
 			"A subquery over private rows cannot refer to a row outside. Join on the unit, or write FROM public LEFT JOIN private … GROUP BY the key of the public table.")
 	}
 	return c.Value, nil
@@ -85,7 +86,7 @@ func (s *Scope) resolve(fields []string) (*relation.Column, error) {
 	if len(fields) == 1 {
 		for _, c := range s.rel.Columns {
 			if c.Table == name {
-				return nil, pgerr.New(pgerr.InsufficientPrivilege, "whole rows of a private table are never returned", pgerr.Hint("Name the columns to aggregate."))
+				return nil, refusal.New(refusal.Rows, "whole rows of a private table are never returned", pgerr.Hint("Name the columns to aggregate."))
 			}
 		}
 	}
@@ -182,12 +183,12 @@ func (s *Scope) constantInteger(n *pg_query.Node, what string, least int64) (int
 	}
 	v := x.Bounds()
 	if len(x.Columns()) > 0 || !pgresolve.IsInt(x.Type()) || !v.Finite() || v.Lo.Cmp(v.Hi) != 0 {
-		return 0, s.binder.Refuse(pgerr.FeatureNotSupported, n, what+" must be a constant integer", "")
+		return 0, s.binder.Refuse(refusal.ConstantNeeded, n, what+" must be a constant integer", "")
 	}
 	if i := bounds.FloorInt(v.Lo); i >= least && i <= maxWindowOffset {
 		return i, nil
 	}
-	return 0, s.binder.Refuse(pgerr.InvalidParameterValue, n, fmt.Sprintf("%s must lie between %d and %d", what, least, maxWindowOffset), "")
+	return 0, s.binder.Error(pgerr.InvalidParameterValue, n, fmt.Sprintf("%s must lie between %d and %d", what, least, maxWindowOffset), "")
 }
 
 // maxWindowOffset bounds constants of windows. No unit has that many rows.

@@ -7,6 +7,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
@@ -17,9 +18,6 @@ func (b *Binder) rows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error
 	k, err := b.KindOf(s, e)
 	if err != nil || k == Released {
 		return nil, err
-	}
-	if s.WithClause.GetRecursive() {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "WITH RECURSIVE is not supported over private tables")
 	}
 	e = WithCTEs(s.WithClause, e)
 	if err := plainSubquery(s); err != nil {
@@ -49,7 +47,7 @@ func (b *Binder) rows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error
 		return nil, err
 	}
 	if sqltree.DistinctOn(s) != nil && !src.Private() {
-		return nil, b.Refuse(pgerr.FeatureNotSupported, s.DistinctClause[0], "DISTINCT ON over public tables cannot be combined with private tables", "Use DISTINCT.")
+		return nil, b.Refuse(refusal.Distinct, s.DistinctClause[0], "DISTINCT ON over public tables cannot be combined with private tables", "Use DISTINCT.")
 	}
 	if sqltree.DistinctOn(s) != nil && src.Private() {
 		if src, err = b.firstRows(s, src, e); err != nil {
@@ -66,7 +64,7 @@ func (b *Binder) rows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error
 // distinctGroups binds SELECT DISTINCT … GROUP BY; groups of private rows have to name the unit.
 func (b *Binder) distinctGroups(s *pg_query.SelectStmt, r *relation.Relation) (*relation.Relation, error) {
 	if sqltree.DistinctOn(s) != nil || r.Private() && !slices.ContainsFunc(r.Visible(), b.DeterminesUnit) {
-		return nil, b.Refuse(pgerr.FeatureNotSupported, sqltree.FirstTarget(s), "DISTINCT merges rows of different persons", fmt.Sprintf("Select the %s too, or leave DISTINCT out.", r.UnitName))
+		return nil, b.Refuse(refusal.Distinct, sqltree.FirstTarget(s), "DISTINCT merges rows of different persons", fmt.Sprintf("Select the %s too, or leave DISTINCT out.", r.UnitName))
 	}
 	return b.DistinctRows(r)
 }
@@ -75,11 +73,11 @@ func (b *Binder) distinctGroups(s *pg_query.SelectStmt, r *relation.Relation) (*
 func plainSubquery(s *pg_query.SelectStmt) error {
 	switch {
 	case s.LimitCount != nil || s.LimitOffset != nil:
-		return pgerr.New(pgerr.FeatureNotSupported, "LIMIT and OFFSET choose among rows of different persons", pgerr.Hint("Put LIMIT above the aggregate, or keep some rows of each unit: row_number() OVER (PARTITION BY unit ORDER BY …) <= 3."))
+		return refusal.New(refusal.Limit, "LIMIT and OFFSET choose among rows of different persons", pgerr.Hint("Put LIMIT above the aggregate, or keep some rows of each unit: row_number() OVER (PARTITION BY unit ORDER BY …) <= 3."))
 	case len(s.LockingClause) > 0:
-		return pgerr.New(pgerr.InsufficientPrivilege, "row locks are not available")
+		return refusal.New(refusal.ReadOnly, "row locks are not available")
 	case s.IntoClause != nil:
-		return pgerr.New(pgerr.InsufficientPrivilege, "SELECT INTO writes")
+		return refusal.New(refusal.ReadOnly, "SELECT INTO writes")
 	}
 	return nil
 }
@@ -115,7 +113,7 @@ func (b *Binder) Source(s *pg_query.SelectStmt, e *Env) (*relation.Relation, err
 			return nil, err
 		}
 		if b.unitName != "" && b.unitName != r.UnitName {
-			return nil, pgerr.New(pgerr.FeatureNotSupported, relation.MixedUnits(b.unitName, r.UnitName))
+			return nil, refusal.New(refusal.MixedUnits, relation.MixedUnits(b.unitName, r.UnitName))
 		}
 		b.unitName = r.UnitName
 	}

@@ -8,6 +8,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
@@ -44,7 +45,7 @@ func (b *Binder) setOperation(s *pg_query.SelectStmt, e *Env) (*relation.Relatio
 		out.SetOneRowPerUnit()
 	}
 	if len(out.UnitColumns) == 0 && l.Private() && !(s.All && s.Op == pg_query.SetOperation_SETOP_UNION) {
-		return nil, b.Refuse(pgerr.FeatureNotSupported, sqltree.FirstTarget(s), word+" compares rows of different persons",
+		return nil, b.Refuse(refusal.SetOperation, sqltree.FirstTarget(s), word+" compares rows of different persons",
 			fmt.Sprintf("Select the %s at the same place on both sides, or write UNION ALL.", l.UnitName))
 	}
 	if s.All || s.Op == pg_query.SetOperation_SETOP_UNION {
@@ -71,10 +72,10 @@ func (b *Binder) combinable(word string, l, r *relation.Relation) error {
 		return pgerr.New(pgerr.SyntaxError, fmt.Sprintf("each %s query must have the same number of columns", word))
 	}
 	if l.Private() != r.Private() || l.UnitName != r.UnitName {
-		return pgerr.New(pgerr.FeatureNotSupported, word+" of rows with different privacy units is not supported")
+		return refusal.New(refusal.MixedUnits, word+" of rows with different privacy units is not supported")
 	}
 	if !b.SameUnitType(append(slices.Clone(l.Tables), r.Tables...)) {
-		return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s of tables whose %s columns have different types is not supported", word, l.UnitName))
+		return refusal.New(refusal.MixedUnits, fmt.Sprintf("%s of tables whose %s columns have different types is not supported", word, l.UnitName))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
@@ -68,7 +69,7 @@ func (b *Binder) GroupNode(n *pg_query.Node, s *pg_query.SelectStmt, sc *Scope) 
 	if c := n.GetAConst(); c != nil && c.GetIval() != nil {
 		i := int(c.GetIval().Ival)
 		if i < 1 || i > len(s.TargetList) {
-			return nil, b.Refuse(pgerr.SyntaxError, n, fmt.Sprintf("GROUP BY position %d is not in select list", i), "")
+			return nil, b.Error(pgerr.SyntaxError, n, fmt.Sprintf("GROUP BY position %d is not in select list", i), "")
 		}
 		return s.TargetList[i-1].GetResTarget().Val, nil
 	}
@@ -143,7 +144,7 @@ func (c *AggregateSplitter) replace(n *pg_query.Node) (*pg_query.Node, bool, err
 	}
 	if l := n.GetSubLink(); l != nil {
 		if c.OnSubquery == nil {
-			return nil, false, c.b.Refuse(pgerr.FeatureNotSupported, n, "a subquery cannot be used here over private rows", "Join on the unit instead.")
+			return nil, false, c.b.Refuse(refusal.SubqueryForm, n, "a subquery cannot be used here over private rows", "Join on the unit instead.")
 		}
 		if l.Testexpr != nil {
 			var err error
@@ -154,7 +155,7 @@ func (c *AggregateSplitter) replace(n *pg_query.Node) (*pg_query.Node, bool, err
 		return n, false, c.OnSubquery(l)
 	}
 	if r := n.GetColumnRef(); r != nil {
-		return nil, false, c.b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("column %q must appear in the GROUP BY clause or be used in an aggregate function", sqltree.RefText(r)),
+		return nil, false, c.b.Refuse(refusal.Ungrouped, n, fmt.Sprintf("column %q must appear in the GROUP BY clause or be used in an aggregate function", sqltree.RefText(r)),
 			"Rows of private tables are never returned: aggregate the column, or group by it.")
 	}
 	return n, true, nil
@@ -191,7 +192,7 @@ func (c *AggregateSplitter) groupingCall(n *pg_query.Node, g *pg_query.GroupingF
 			}
 		}
 		if at < 0 {
-			return nil, false, c.b.Refuse(pgerr.FeatureNotSupported, n, "arguments to GROUPING must be grouping expressions of the associated query level", "")
+			return nil, false, c.b.Refuse(refusal.GroupingSets, n, "arguments to GROUPING must be grouping expressions of the associated query level", "")
 		}
 		set = append(set, at)
 	}

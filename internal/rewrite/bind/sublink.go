@@ -6,6 +6,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
@@ -27,7 +28,7 @@ func (s *Scope) SubLink(l *pg_query.SubLink, test []*expr.Expr) (*expr.Expr, err
 func (s *Scope) answer(node *pg_query.Node, l *pg_query.SubLink, test []*expr.Expr) (*expr.Expr, error) {
 	sub := l.Subselect.GetSelectStmt()
 	if sub == nil {
-		return nil, s.binder.Refuse(pgerr.InsufficientPrivilege, node, "only SELECT is available", "")
+		return nil, s.binder.Refuse(refusal.ReadOnly, node, "only SELECT is available", "")
 	}
 	if l.SubLinkType == pg_query.SubLinkType_EXPR_SUBLINK {
 		if x, err := s.unitScalar(node, sub); x != nil || err != nil {
@@ -39,7 +40,7 @@ func (s *Scope) answer(node *pg_query.Node, l *pg_query.SubLink, test []*expr.Ex
 		return nil, err
 	}
 	if k == Released {
-		return nil, s.binder.Refuse(pgerr.FeatureNotSupported, node, "private rows cannot be compared with an aggregate over private rows",
+		return nil, s.binder.Refuse(refusal.AgainstReleased, node, "private rows cannot be compared with an aggregate over private rows",
 			"Ask for the aggregate first and write its value as a constant.")
 	}
 	switch l.SubLinkType {
@@ -50,7 +51,7 @@ func (s *Scope) answer(node *pg_query.Node, l *pg_query.SubLink, test []*expr.Ex
 	case pg_query.SubLinkType_EXPR_SUBLINK:
 		return s.lookup(node, sub)
 	}
-	return nil, s.binder.Refuse(pgerr.FeatureNotSupported, node, "this kind of subquery cannot be used on private rows", "Write IN, EXISTS, ANY or ALL, or a scalar subquery.")
+	return nil, s.binder.Refuse(refusal.SubqueryForm, node, "this kind of subquery cannot be used on private rows", "Write IN, EXISTS, ANY or ALL, or a scalar subquery.")
 }
 
 // semiJoined says that a correlated subquery reads rows of the outer row's unit alone: a condition of it equates columns
@@ -97,7 +98,7 @@ func (s *Scope) quantified(node *pg_query.Node, l *pg_query.SubLink, sub *pg_que
 	}
 	v := r.Visible()
 	if len(v) != len(test) {
-		return nil, s.binder.Refuse(pgerr.SyntaxError, node, "subquery has too many or too few columns", "")
+		return nil, s.binder.Error(pgerr.SyntaxError, node, "subquery has too many or too few columns", "")
 	}
 	if err := s.sameKind(node, r); err != nil {
 		return nil, err
@@ -188,18 +189,18 @@ func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 	}
 	v := r.Visible()
 	if len(v) != 1 {
-		return nil, s.binder.Refuse(pgerr.SyntaxError, node, "subquery must return only one column", "")
+		return nil, s.binder.Error(pgerr.SyntaxError, node, "subquery must return only one column", "")
 	}
 	if err := s.sameKind(node, r); err != nil {
 		return nil, err
 	}
 	if r.Private() && !s.semiJoined(r) {
-		return nil, s.binder.Refuse(pgerr.FeatureNotSupported, node, "a scalar subquery over a private table must equate the units of both tables",
+		return nil, s.binder.Refuse(refusal.SubqueryOnUnit, node, "a scalar subquery over a private table must equate the units of both tables",
 			"Add WHERE inner.unit = outer.unit, or equate a key that determines the unit.")
 	}
 	one := r.UniqueOver(nil)
 	if one == nil {
-		return nil, s.binder.Refuse(pgerr.FeatureNotSupported, node, "this subquery may return more than one row", "Equate a unique key in its WHERE, aggregate with max or min, or write IN.")
+		return nil, s.binder.Refuse(refusal.SeveralRows, node, "this subquery may return more than one row", "Equate a unique key in its WHERE, aggregate with max or min, or write IN.")
 	}
 	if one.Proof != nil {
 		r.Proofs = append(slices.Clone(r.Proofs), *one.Proof)
@@ -207,19 +208,19 @@ func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 	s.use(r)
 	c, value, ok := relation.SingleValue(v[0])
 	if !ok {
-		return nil, s.binder.Refuse(pgerr.FeatureNotSupported, node, "a value of this type cannot be looked up", "Write EXISTS, or join the table on its key.")
+		return nil, s.binder.Refuse(refusal.SubqueryForm, node, "a value of this type cannot be looked up", "Write EXISTS, or join the table on its key.")
 	}
 	c.Value.Ref, c.Value.Nullable = query.Subquery{Query: r.Select(query.Output{X: value})}, true
 	c.Value.Work, c.Value.Subquery = c.Value.Work.Plus(relation.SubqueryWork(r, len(s.read) > 0, false, 0)), true
 	c.IsUnit, c.PerUnit = false, false
 	if len(query.Key(c.Value.Ref)) > maxScalarText {
-		return nil, s.binder.Refuse(pgerr.StatementTooComplex, node, "the subquery is too complex", "Join the table on its key instead.")
+		return nil, s.binder.Refuse(refusal.TooComplex, node, "the subquery is too complex", "Join the table on its key instead.")
 	}
 	return expr.Read(c.Value, sqltree.LocationOf(node)), nil
 }
 
 func (s *Scope) refuseIn(node *pg_query.Node) error {
-	return s.binder.Refuse(pgerr.FeatureNotSupported, node, "a comparison with a private subquery must compare the units of both tables",
+	return s.binder.Refuse(refusal.SubqueryOnUnit, node, "a comparison with a private subquery must compare the units of both tables",
 		"Write IN of their unit columns, or of a key that determines the unit, or add WHERE inner.unit = outer.unit to the subquery.")
 }
 
@@ -228,7 +229,7 @@ func (s *Scope) sameKind(node *pg_query.Node, r *relation.Relation) error {
 	if !s.rel.Private() || !r.Private() || r.UnitName == s.rel.UnitName {
 		return nil
 	}
-	return s.binder.Refuse(pgerr.FeatureNotSupported, node, relation.MixedUnits(s.rel.UnitName, r.UnitName), "")
+	return s.binder.Refuse(refusal.MixedUnits, node, relation.MixedUnits(s.rel.UnitName, r.UnitName), "")
 }
 
 // subqueryRows binds a subquery with its SELECT list.
@@ -247,7 +248,7 @@ func (s *Scope) exists(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 		return nil, err
 	}
 	if r.Private() && !s.semiJoined(r) {
-		return nil, s.binder.Refuse(pgerr.FeatureNotSupported, node, "EXISTS over a private table must equate the units of both tables",
+		return nil, s.binder.Refuse(refusal.SubqueryOnUnit, node, "EXISTS over a private table must equate the units of both tables",
 			"Add WHERE inner.unit = outer.unit, or equate a key that determines the unit.")
 	}
 	if err := s.sameKind(node, r); err != nil {

@@ -8,6 +8,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
@@ -61,7 +62,7 @@ func (b *Binder) listedRows(columns [][]*pg_query.Node) (*relation.Relation, err
 
 // functionRows binds generate_series or unnest of constants in FROM.
 func (b *Binder) functionRows(n *pg_query.Node, f *pg_query.RangeFunction) (*relation.Relation, error) {
-	unsupported := b.Refuse(pgerr.FeatureNotSupported, n, "this kind of FROM item cannot be combined with private tables", "Use tables, subqueries, joins, VALUES, generate_series or unnest(ARRAY[…]).")
+	unsupported := b.Refuse(refusal.FromItem, n, "this kind of FROM item cannot be combined with private tables", "Use tables, subqueries, joins, VALUES, generate_series or unnest(ARRAY[…]).")
 	if f.Ordinality || f.IsRowsfrom || len(f.Coldeflist) > 0 || len(f.Functions) != 1 {
 		return nil, unsupported
 	}
@@ -93,7 +94,7 @@ func (b *Binder) seriesRows(call *pg_query.FuncCall) (*relation.Relation, error)
 	}
 	types, ok := seriesTypes(first.Type(), last.Type())
 	if !ok || pgresolve.IsTime(types[0]) && len(call.Args) != 3 {
-		return nil, b.Refuse(pgerr.FeatureNotSupported, call.Args[0], "generate_series of these types cannot be combined with private tables", "Use integers, numerics, dates or timestamps.")
+		return nil, b.Refuse(refusal.FromItem, call.Args[0], "generate_series of these types cannot be combined with private tables", "Use integers, numerics, dates or timestamps.")
 	}
 	var args []query.Scalar
 	var bounds bounds.Interval

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
@@ -44,7 +44,7 @@ func (b *Binder) withWindows(s *pg_query.SelectStmt, src *relation.Relation, e *
 		return s, src, nil
 	}
 	if !src.Private() {
-		return nil, nil, pgerr.New(pgerr.FeatureNotSupported, "window functions over public tables cannot be combined with private tables")
+		return nil, nil, refusal.New(refusal.Window, "window functions over public tables cannot be combined with private tables")
 	}
 	w := &windowBinder{b: b, sc: NewScope(b, src, e), d: relation.NewDerived(b.Base, src), clause: s.WindowClause, names: map[string]string{}}
 	w.d.PassAll()
@@ -218,7 +218,7 @@ func (w *windowBinder) rowOf(f *pg_query.FuncCall, win *window, node *pg_query.N
 	}
 	// A longer ORDER BY would move the ends of other frames, which are where rows stop being equal.
 	if !win.frame.rows && !win.frame.whole && !(name == "first_value" && win.frame.initial) {
-		return nil, nil, w.b.Refuse(pgerr.FeatureNotSupported, node, fmt.Sprintf("which of equal rows %s takes in this frame is not defined", name),
+		return nil, nil, w.b.Refuse(refusal.RowOrder, node, fmt.Sprintf("which of equal rows %s takes in this frame is not defined", name),
 			"Give the window the frame ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW, or … AND UNBOUNDED FOLLOWING.")
 	}
 	return w.call(x, sql, win, true, true)

@@ -7,6 +7,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
 // maxExpansion bounds what a single call may make out of nothing, in rows or characters. Statement time-outs bound the
@@ -23,7 +24,7 @@ func (c *checker) bounded(name string, f *pg_query.FuncCall) error {
 		}
 		n, ok := constantInt(f.Args[1])
 		if !ok {
-			return c.unsupported(at, name+"() needs a literal length", fmt.Sprintf("Write a number up to %d.", maxExpansion))
+			return c.refuse(refusal.ConstantNeeded, at, name+"() needs a literal length", fmt.Sprintf("Write a number up to %d.", maxExpansion))
 		}
 		return c.fits(at, name, n)
 	case "generate_series":
@@ -42,7 +43,7 @@ func (c *checker) bounded(name string, f *pg_query.FuncCall) error {
 			return c.fits(at, name, maxExpansion+1)
 		}
 	case "array_fill":
-		return c.unsupported(at, name+"() is not supported", "Write the array.")
+		return c.refuse(refusal.CatalogForm, at, name+"() is not supported", "Write the array.")
 	}
 	return nil
 }
@@ -51,7 +52,7 @@ func (c *checker) fits(at int, name string, n int64) error {
 	if n <= maxExpansion {
 		return nil
 	}
-	return pgerr.New(pgerr.ProgramLimitExceeded, fmt.Sprintf("%s() may make at most %d", name, maxExpansion),
+	return refusal.New(refusal.TooLong, fmt.Sprintf("%s() may make at most %d", name, maxExpansion),
 		pgerr.At(c.position(at)), pgerr.Hint("Ask for less at once."))
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
 // Route says where a statement runs.
@@ -136,11 +137,11 @@ func (c *checker) mix() error {
 		return nil
 	}
 	if c.catalogAt >= 0 {
-		return c.unsupported(c.catalogAt, fmt.Sprintf("%s cannot be used together with public tables", c.catalog),
+		return c.refuse(refusal.CatalogForm, c.catalogAt, fmt.Sprintf("%s cannot be used together with public tables", c.catalog),
 			"Public tables and catalogs live in different databases behind dpproxy; write two statements.")
 	}
 	if c.systemAt >= 0 {
-		return c.denied(c.systemAt, "permission denied for system columns",
+		return c.refuse(refusal.SystemColumn, c.systemAt, "permission denied for system columns",
 			"System columns (tableoid) are available in catalog queries only.")
 	}
 	return nil
@@ -166,12 +167,8 @@ func (c *checker) supply(s Supply) string {
 	return fmt.Sprintf("$%d", s.Parameter)
 }
 
-func (c *checker) denied(at int, message, hint string) error {
-	return pgerr.New(pgerr.InsufficientPrivilege, message, pgerr.At(c.position(at)), pgerr.Hint("%s", hint))
-}
-
-func (c *checker) unsupported(at int, message, hint string) error {
-	return pgerr.New(pgerr.FeatureNotSupported, message, pgerr.At(c.position(at)), pgerr.Hint("%s", hint))
+func (c *checker) refuse(reason refusal.Reason, at int, message, hint string) error {
+	return refusal.New(reason, message, pgerr.At(c.position(at)), pgerr.Hint("%s", hint))
 }
 
 // position turns a byte offset into PostgreSQL's: characters from 1; 0 is unknown.

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
 // resultFields are the names of OUT parameters of allowed functions, as in (aclexplode(relacl)).grantee.
@@ -28,7 +30,7 @@ func (c *checker) columnRef(n *pg_query.Node, x *pg_query.ColumnRef) error {
 	at, last := int(x.Location), names[len(names)-1]
 	switch last {
 	case "ctid", "xmin", "cmin", "xmax", "cmax":
-		return c.denied(at, "permission denied for system column "+last, "System columns say where and when rows were written.")
+		return c.refuse(refusal.SystemColumn, at, "permission denied for system column "+last, "System columns say where and when rows were written.")
 	case "tableoid":
 		if c.systemAt < 0 {
 			c.systemAt = at
@@ -38,7 +40,7 @@ func (c *checker) columnRef(n *pg_query.Node, x *pg_query.ColumnRef) error {
 		return c.accessList(n, x, names)
 	}
 	if columns, ok := c.functionAliases[names[len(names)-2]]; ok && last != "*" && !columns[last] && !c.harmlessField(last) {
-		return c.denied(at, "permission denied for "+strings.Join(names, "."), "Name the function's columns: FROM f(…) AS t(a, b).")
+		return c.refuse(refusal.CatalogObject, at, "permission denied for "+strings.Join(names, "."), "Name the function's columns: FROM f(…) AS t(a, b).")
 	}
 	if len(names) == 2 {
 		return c.accessList(n, x, names)
@@ -58,7 +60,7 @@ func (c *checker) indirection(x *pg_query.A_Indirection) error {
 		if s == nil || c.harmlessField(s.Sval) {
 			continue
 		}
-		return c.denied(firstLocation(x.Arg.ProtoReflect()), "permission denied for field "+s.Sval+" of an expression",
+		return c.refuse(refusal.CatalogObject, firstLocation(x.Arg.ProtoReflect()), "permission denied for field "+s.Sval+" of an expression",
 			"PostgreSQL may read (x).f as f(x); write f(x), or name the column in FROM.")
 	}
 	return nil

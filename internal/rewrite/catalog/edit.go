@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
 // editor changes a text by token. Every change is made to the tree as well; finish compares the two.
@@ -227,7 +228,7 @@ func (e *editor) apply() string {
 
 // errNotEditable refuses a spelling that the editor does not follow: it never guesses.
 func errNotEditable() error {
-	return pgerr.New(pgerr.FeatureNotSupported, "this spelling of a catalog query is not supported",
+	return refusal.New(refusal.CatalogForm, "this spelling of a catalog query is not supported",
 		pgerr.Hint("Write relation and function names plainly (schema.name), without Unicode escapes, ONLY, or an asterisk after the name."))
 }
 

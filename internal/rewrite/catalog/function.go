@@ -8,6 +8,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
@@ -65,14 +66,14 @@ func (c *checker) allowed(schema, name string, f *pg_query.FuncCall) error {
 		c.usesCatalog(at, "function "+name+"()")
 		return nil
 	case schema == ownSchema:
-		return c.unsupported(at, fmt.Sprintf("%s.%s needs a released aggregate", schema, name),
+		return c.refuse(refusal.NeedsAggregate, at, fmt.Sprintf("%s.%s needs a released aggregate", schema, name),
 			"Its argument is one aggregate of a query over private rows, as in SELECT avg(age), dpproxy.interval_low(avg(age)) FROM patients.")
 	}
 	return c.functionDenied(at, name)
 }
 
 func (c *checker) functionDenied(at int, name string) error {
-	return c.denied(at, "permission denied for function "+name,
+	return c.refuse(refusal.CatalogObject, at, "permission denied for function "+name,
 		"Functions that act, or that read anything but their arguments, are refused; docs/introspection.md has the list of what is allowed.")
 }
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
 // operators are those of pg_catalog: all of them compute on their arguments alone.
@@ -22,5 +24,5 @@ func (c *checker) operator(nodes []*pg_query.Node, location int32) error {
 	case len(names) == 2 && names[0] == "pg_catalog" && operators[names[1]]:
 		return nil
 	}
-	return c.denied(int(location), "permission denied for operator "+strings.Join(names, "."), "Operators of pg_catalog are allowed.")
+	return c.refuse(refusal.CatalogObject, int(location), "permission denied for operator "+strings.Join(names, "."), "Operators of pg_catalog are allowed.")
 }

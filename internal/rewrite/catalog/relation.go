@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
@@ -172,7 +173,7 @@ func (c *checker) relationDenied(at int, r *pg_query.RangeVar) error {
 	default:
 		return pgerr.New(pgerr.UndefinedTable, fmt.Sprintf("relation %q does not exist", strings.Join(relationParts(r), ".")), pgerr.At(c.position(at)))
 	}
-	return c.denied(at, "permission denied for relation "+strings.Join(relationParts(r), "."),
+	return c.refuse(refusal.CatalogObject, at, "permission denied for relation "+strings.Join(relationParts(r), "."),
 		"Ask for tables of the policy, or for catalog relations that docs/introspection.md lists.")
 }
 

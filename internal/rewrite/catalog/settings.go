@@ -7,6 +7,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
@@ -60,7 +61,7 @@ func (c *checker) setConfig(f *pg_query.FuncCall) (string, bool, error) {
 	}
 	name, ok := constantString(f.Args[0])
 	if !ok {
-		return "", false, c.unsupported(at, "set_config() needs a literal name", "Use SET.")
+		return "", false, c.refuse(refusal.ConstantNeeded, at, "set_config() needs a literal name", "Use SET.")
 	}
 	key := strings.ToLower(name)
 	if !sessionSettings[key] {
@@ -78,7 +79,7 @@ func (c *checker) setConfig(f *pg_query.FuncCall) (string, bool, error) {
 	}
 	text, ok := constantString(value)
 	if !ok {
-		return "", false, c.unsupported(at, "set_config() needs a literal value", "Use SET.")
+		return "", false, c.refuse(refusal.ConstantNeeded, at, "set_config() needs a literal value", "Use SET.")
 	}
 	a.Value = text
 	c.assignments = append(c.assignments, a)

@@ -6,6 +6,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
@@ -103,7 +104,7 @@ func (c *checker) databasePrivilege(f *pg_query.FuncCall) (string, bool, error) 
 	}
 	privilege, ok := constantString(f.Args[len(f.Args)-1])
 	if !ok {
-		return "", false, c.unsupported(int(f.Location), "has_database_privilege() needs a literal privilege", "Write 'CONNECT', 'CREATE' or 'TEMPORARY'.")
+		return "", false, c.refuse(refusal.ConstantNeeded, int(f.Location), "has_database_privilege() needs a literal privilege", "Write 'CONNECT', 'CREATE' or 'TEMPORARY'.")
 	}
 	if strings.EqualFold(strings.TrimSpace(privilege), "connect") {
 		return "true", true, nil
@@ -140,7 +141,7 @@ func (c *checker) age(name string, f *pg_query.FuncCall) (string, bool, error) {
 }
 
 func (c *checker) ageRefused(name string, at int) error {
-	return c.unsupported(at, name+"() of this argument is not supported", "Write age(current_date, x), or cast: age(x::timestamptz).")
+	return c.refuse(refusal.CatalogForm, at, name+"() of this argument is not supported", "Write age(current_date, x), or cast: age(x::timestamptz).")
 }
 
 // isTime says whether an expression is a timestamp or a date by its form.

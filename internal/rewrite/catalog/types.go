@@ -7,6 +7,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
 // pureTypes may be cast to anywhere. Transaction numbers, row places, snapshots and roles are not among them: their casts
@@ -77,7 +78,7 @@ func (c *checker) policyType(schema, name string) bool {
 }
 
 func (c *checker) typeDenied(at int, names []string) error {
-	return c.denied(at, fmt.Sprintf("permission denied for type %s", strings.Join(names, ".")),
+	return c.refuse(refusal.CatalogObject, at, fmt.Sprintf("permission denied for type %s", strings.Join(names, ".")),
 		"Types of listed columns and most built-in types are allowed; docs/introspection.md has the list.")
 }
 

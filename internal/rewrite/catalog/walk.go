@@ -6,6 +6,8 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
 // allowedNodes are the parse nodes that may occur at all. Each one that can name something (a relation, a function, an
@@ -63,7 +65,7 @@ func (c *checker) walk(m protoreflect.Message, s *scope) error {
 		}
 	case *pg_query.CollateClause:
 		if names := stringsOf(x.Collname); len(names) > 2 || len(names) == 2 && names[0] != "pg_catalog" && !c.policySchema(names[0]) {
-			return c.denied(int(x.Location), "permission denied for collation "+strings.Join(names, "."), "Use a collation of pg_catalog.")
+			return c.refuse(refusal.CatalogObject, int(x.Location), "permission denied for collation "+strings.Join(names, "."), "Use a collation of pg_catalog.")
 		}
 	}
 	if name := string(m.Descriptor().Name()); !allowedNodes[name] {
@@ -125,10 +127,10 @@ func (c *checker) node(n *pg_query.Node, s *scope) error {
 
 func (c *checker) selectStmt(x *pg_query.SelectStmt, s *scope) error {
 	if x.IntoClause != nil {
-		return c.denied(int(x.IntoClause.GetRel().GetLocation()), "permission denied to create tables", "Leave out INTO: dpproxy is read-only.")
+		return c.refuse(refusal.ReadOnly, int(x.IntoClause.GetRel().GetLocation()), "permission denied to create tables", "Leave out INTO: dpproxy is read-only.")
 	}
 	if len(x.LockingClause) > 0 {
-		return c.denied(firstLocation(x.LockingClause[0].ProtoReflect()), "permission denied to lock rows", "Leave out FOR UPDATE and FOR SHARE: dpproxy is read-only.")
+		return c.refuse(refusal.ReadOnly, firstLocation(x.LockingClause[0].ProtoReflect()), "permission denied to lock rows", "Leave out FOR UPDATE and FOR SHARE: dpproxy is read-only.")
 	}
 	if w := x.WithClause; w != nil {
 		s = &scope{outer: s, names: map[string]bool{}}
@@ -240,16 +242,16 @@ func (c *checker) refused(m protoreflect.Message) error {
 	kind, at := string(m.Descriptor().Name()), firstLocation(m)
 	switch {
 	case kind == "DoStmt" || kind == "CallStmt" || kind == "ExplainStmt":
-		return c.unsupported(-1, fmt.Sprintf("%s is not supported", strings.ToUpper(strings.TrimSuffix(kind, "Stmt"))), "Only SELECT is answered.")
+		return c.refuse(refusal.Procedure, -1, fmt.Sprintf("%s is not supported", strings.ToUpper(strings.TrimSuffix(kind, "Stmt"))), "Only SELECT is answered.")
 	case strings.HasSuffix(kind, "Stmt"):
-		return c.denied(-1, "permission denied: dpproxy is read-only", "Only SELECT is answered.")
+		return c.refuse(refusal.ReadOnly, -1, "permission denied: dpproxy is read-only", "Only SELECT is answered.")
 	case kind == "RangeTableSample":
-		return c.unsupported(at, "TABLESAMPLE is not supported", "Leave out TABLESAMPLE.")
+		return c.refuse(refusal.Tablesample, at, "TABLESAMPLE is not supported", "Leave out TABLESAMPLE.")
 	}
 	if name := nodeNames[kind]; name != "" {
 		kind = name
 	}
-	return c.unsupported(at, fmt.Sprintf("%s is not supported here", kind), "See docs/introspection.md for what catalog queries and queries of public tables may use.")
+	return c.refuse(refusal.CatalogForm, at, fmt.Sprintf("%s is not supported here", kind), "See docs/introspection.md for what catalog queries and queries of public tables may use.")
 }
 
 // nodeNames gives the SQL words for the nodes that people are most likely to try.

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
@@ -33,7 +34,7 @@ func (b *builder) in(a *pg_query.A_Expr) (*Expr, error) {
 		return nil, err
 	}
 	if len(items) == 0 {
-		return nil, Refuse(loc, "IN needs a list of values", "")
+		return nil, Refuse(refusal.Construct, loc, "IN needs a list of values", "")
 	}
 	text := describeOperator(a)
 	var all []*Expr
@@ -119,10 +120,10 @@ func (b *builder) anyAll(a *pg_query.A_Expr) (*Expr, error) {
 func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text string, loc int) (*Expr, error) {
 	elemType := pgresolve.ElementType(arr.typ)
 	if elemType == nil || arr.col != nil {
-		return nil, Refuse(loc, "ANY and ALL need a constant array or an array parameter", "write = ANY ($1::integer[]) or IN (1, 2, 3)")
+		return nil, Refuse(refusal.Array, loc, "ANY and ALL need a constant array or an array parameter", "write = ANY ($1::integer[]) or IN (1, 2, 3)")
 	}
 	if left.isEnum() {
-		return nil, Refuse(loc, "enums in ANY and ALL are not supported", "write IN ('a', 'b'), or cast the enum to text")
+		return nil, Refuse(refusal.Array, loc, "enums in ANY and ALL are not supported", "write IN ('a', 'b'), or cast the enum to text")
 	}
 	items := []*Expr{nullExpr(elemType.OID, pgresolve.Qualified(elemType.OID, -1), loc)}
 	if arr.value != nil && len(arr.value.items) > 0 {
@@ -224,11 +225,11 @@ func (b *builder) arrayOf(nodes []*pg_query.Node, elem uint32, loc int) (*Expr, 
 	}
 	if elem == 0 {
 		if len(items) == 0 {
-			return nil, Refuse(loc, "the type of an empty array is not known", "write ARRAY[]::integer[]")
+			return nil, Refuse(refusal.Array, loc, "the type of an empty array is not known", "write ARRAY[]::integer[]")
 		}
 		oid, ok := pgresolve.CommonType(baseTypes(items))
 		if !ok {
-			return nil, Refuse(loc, "array elements of "+typeList(items)+" are not supported", "")
+			return nil, Refuse(refusal.Array, loc, "array elements of "+typeList(items)+" are not supported", "")
 		}
 		elem = oid
 	}
@@ -239,13 +240,13 @@ func (b *builder) arrayOf(nodes []*pg_query.Node, elem uint32, loc int) (*Expr, 
 func (b *builder) arrayFrom(items []*Expr, elem uint32, loc int) (*Expr, error) {
 	t := pgresolve.LookupType(elem)
 	if t == nil || t.Array == 0 || !supported(elem) {
-		return nil, Refuse(loc, "arrays of this type are not supported", "")
+		return nil, Refuse(refusal.Array, loc, "arrays of this type are not supported", "")
 	}
 	e := newExpr(t.Array, loc)
 	e.value = &constant{}
 	for _, x := range items {
 		if x.value == nil || x.value.items != nil {
-			return nil, Refuse(x.location, x.Text()+" is not a constant: arrays hold constants and parameters only", "compare with OR, or write IN (…)")
+			return nil, Refuse(refusal.Array, x.location, x.Text()+" is not a constant: arrays hold constants and parameters only", "compare with OR, or write IN (…)")
 		}
 		x, err := b.coerce(x, elem, x)
 		if err != nil {
@@ -276,7 +277,7 @@ func arrayTemplate(n int) string {
 func (b *builder) arrayParam(n int, elem uint32, value *string, known bool, loc int) (*Expr, error) {
 	t := pgresolve.LookupType(elem)
 	if !supported(elem) {
-		return nil, Refuse(loc, fmt.Sprintf("parameter $%d is an array of a type that is not supported on private rows", n), "")
+		return nil, Refuse(refusal.Array, loc, fmt.Sprintf("parameter $%d is an array of a type that is not supported on private rows", n), "")
 	}
 	e := newExpr(t.Array, loc)
 	e.nullable = true
@@ -308,5 +309,5 @@ func (b *builder) arrayCast(e *Expr, elem uint32, loc int) (*Expr, error) {
 	case e.value != nil && e.value.items != nil && e.param == 0:
 		return b.arrayFrom(e.args, elem, loc)
 	}
-	return nil, Refuse(loc, "this cast to an array type is not supported", "give the parameter the array's own type")
+	return nil, Refuse(refusal.Array, loc, "this cast to an array type is not supported", "give the parameter the array's own type")
 }

@@ -3,6 +3,7 @@ package expr
 import (
 	"strings"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
@@ -10,7 +11,7 @@ import (
 func (b *builder) arrayText(s string, elem uint32, loc int) (*Expr, error) {
 	items, ok := splitArray(s)
 	if !ok {
-		return nil, Refuse(loc, "the array is not in a form that dpproxy reads", "write one-dimensional arrays, as {1,2,3}")
+		return nil, Refuse(refusal.Array, loc, "the array is not in a form that dpproxy reads", "write one-dimensional arrays, as {1,2,3}")
 	}
 	e := newExpr(pgresolve.LookupType(elem).Array, loc)
 	e.value = &constant{items: []*Expr{}}

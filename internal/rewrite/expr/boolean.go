@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
@@ -14,7 +15,7 @@ import (
 // boolean coerces an operand of AND, OR, NOT, WHERE or WHEN.
 func (b *builder) boolean(e *Expr) (*Expr, error) {
 	if e.baseType() != pgtype.BoolOID && e.typ != pgtype.UnknownOID {
-		return nil, Refuse(e.location, fmt.Sprintf("%s is of type %s, not boolean", e.Text(), pgresolve.Display(e.typ)), "")
+		return nil, Refuse(refusal.Types, e.location, fmt.Sprintf("%s is of type %s, not boolean", e.Text(), pgresolve.Display(e.typ)), "")
 	}
 	x, err := b.coerce(e, pgtype.BoolOID, e)
 	if err != nil {
@@ -31,7 +32,7 @@ func (b *builder) boolean(e *Expr) (*Expr, error) {
 
 func (b *builder) boolExpr(n *pg_query.BoolExpr) (*Expr, error) {
 	if len(n.Args) == 0 {
-		return nil, Refuse(int(n.Location), "AND, OR and NOT need operands", "")
+		return nil, Refuse(refusal.Construct, int(n.Location), "AND, OR and NOT need operands", "")
 	}
 	var args []*Expr
 	for _, a := range n.Args {
@@ -52,7 +53,7 @@ func (b *builder) boolExpr(n *pg_query.BoolExpr) (*Expr, error) {
 	case pg_query.BoolExprType_NOT_EXPR:
 		return not(args[0]), nil
 	}
-	return nil, Refuse(int(n.Location), "this boolean operator is not supported", "")
+	return nil, Refuse(refusal.Construct, int(n.Location), "this boolean operator is not supported", "")
 }
 
 // join connects conditions with AND or OR. In three-valued logic the result is NULL only if an operand may be.
@@ -100,7 +101,7 @@ func (b *builder) nullTest(n *pg_query.NullTest) (*Expr, error) {
 	}
 	negated := n.Nulltesttype == pg_query.NullTestType_IS_NOT_NULL
 	if !negated && n.Nulltesttype != pg_query.NullTestType_IS_NULL {
-		return nil, Refuse(int(n.Location), "this test of NULL is not supported", "")
+		return nil, Refuse(refusal.Construct, int(n.Location), "this test of NULL is not supported", "")
 	}
 	return nullness(x, negated, int(n.Location)), nil
 }
@@ -133,7 +134,7 @@ var booleanTests = map[pg_query.BoolTestType]string{
 func (b *builder) booleanTest(n *pg_query.BooleanTest) (*Expr, error) {
 	word, ok := booleanTests[n.Booltesttype]
 	if !ok {
-		return nil, Refuse(int(n.Location), "this boolean test is not supported", "")
+		return nil, Refuse(refusal.Construct, int(n.Location), "this boolean test is not supported", "")
 	}
 	x, err := b.expr(n.Arg)
 	if err != nil {

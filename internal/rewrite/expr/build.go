@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
@@ -51,10 +51,10 @@ func Build(node *pg_query.Node, scope Scope) (*Expr, error) {
 		return &out, nil
 	}
 	if e.isEnum() && e.value != nil && len(e.labels) == 0 {
-		return nil, Refuse(e.location, e.Text()+" is of a type that is not supported here", "compare it with a column of its type, or cast it to text")
+		return nil, Refuse(refusal.Types, e.location, e.Text()+" is of a type that is not supported here", "compare it with a column of its type, or cast it to text")
 	}
 	if e.value != nil && e.value.items != nil || pgresolve.ElementType(e.typ) != nil && e.col == nil {
-		return nil, Refuse(e.location, "arrays are supported as operands of ANY and ALL only", "compare with = ANY (array)")
+		return nil, Refuse(refusal.Array, e.location, "arrays are supported as operands of ANY and ALL only", "compare with = ANY (array)")
 	}
 	return e, nil
 }
@@ -83,7 +83,7 @@ func newBuilder(scope Scope) *builder { return &builder{scope: scope, rules: all
 // expr builds any expression. Unknown literals keep the type unknown.
 func (b *builder) expr(n *pg_query.Node) (*Expr, error) {
 	if b.depth++; b.depth > maxDepth {
-		return nil, refuseWith(pgerr.StatementTooComplex, -1, fmt.Sprintf("expression nests deeper than %d levels", maxDepth), "")
+		return nil, Refuse(refusal.TooComplex, -1, fmt.Sprintf("expression nests deeper than %d levels", maxDepth), "")
 	}
 	defer func() { b.depth-- }()
 	e, err := b.node(n)
@@ -94,7 +94,7 @@ func (b *builder) expr(n *pg_query.Node) (*Expr, error) {
 		e.text = describe(n)
 	}
 	if e.weigh() > maxWeight {
-		return nil, refuseWith(pgerr.StatementTooComplex, locationOf(n), "the expression is too large once it is written out", "write it with fewer BETWEEN and IN inside each other")
+		return nil, Refuse(refusal.TooComplex, locationOf(n), "the expression is too large once it is written out", "write it with fewer BETWEEN and IN inside each other")
 	}
 	return e, nil
 }
@@ -147,7 +147,7 @@ func (b *builder) node(n *pg_query.Node) (*Expr, error) {
 	case *pg_query.Node_SubLink:
 		return b.subLink(v.SubLink)
 	}
-	return nil, Refuse(locationOf(n), fmt.Sprintf("%s is not supported in a row-level expression", nodeName(n)), "")
+	return nil, Refuse(refusal.Construct, locationOf(n), fmt.Sprintf("%s is not supported in a row-level expression", nodeName(n)), "")
 }
 
 // subLink hands subqueries to the scope.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
@@ -24,7 +25,7 @@ type call struct {
 func (b *builder) resolved(cand *pgresolve.Candidate, args []*Expr, tmpl, text string, loc int) (*Expr, error) {
 	r, ok := b.rules.bySignature[cand.Signature()]
 	if !ok {
-		return nil, Refuse(loc, fmt.Sprintf("%s of %s is not supported on private rows", text, typeList(args)), b.rules.similar(cand))
+		return nil, Refuse(refusal.Function, loc, fmt.Sprintf("%s of %s is not supported on private rows", text, typeList(args)), b.rules.similar(cand))
 	}
 	c := &call{cand: cand, loc: loc, text: text, tmpl: tmpl, b: b, cost: r.cost}
 	for i, a := range args {
@@ -73,8 +74,8 @@ func (c *call) result(oid uint32) *Expr {
 }
 
 // refuse names the call and what is wrong with it.
-func (c *call) refuse(reason, hint string) error {
-	return Refuse(c.loc, fmt.Sprintf("%s cannot be computed for every possible row: %s", c.text, reason), hint)
+func (c *call) refuse(reason refusal.Reason, why, hint string) error {
+	return Refuse(reason, c.loc, fmt.Sprintf("%s cannot be computed for every possible row: %s", c.text, why), hint)
 }
 
 // finite requires bounded arguments; a provisional argument's bounds come with its value.
@@ -90,7 +91,7 @@ func (c *call) finite() (known bool, err error) {
 			if pgresolve.IsTime(a.typ) && a.typ != pgtype.IntervalOID {
 				low, high = "'2020-01-01'", "'2029-12-31'"
 			}
-			return false, c.refuse(a.Text()+" has no bounds", fmt.Sprintf("only columns whose bounds the policy declares can be computed with; LEAST(GREATEST(x, %s), %s) bounds any", low, high))
+			return false, c.refuse(refusal.NoBounds, a.Text()+" has no bounds", fmt.Sprintf("only columns whose bounds the policy declares can be computed with; LEAST(GREATEST(x, %s), %s) bounds any", low, high))
 		}
 	}
 	return known, nil

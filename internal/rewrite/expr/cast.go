@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
@@ -67,7 +68,7 @@ func (b *builder) typeNamed(n *pg_query.TypeName, loc int) (castTarget, error) {
 	if len(parts) == 2 && parts[0] == "pg_catalog" {
 		parts = parts[1:]
 	}
-	bad := Refuse(loc, fmt.Sprintf("a cast to %s is not supported on private rows", strings.Join(parts, ".")), "")
+	bad := Refuse(refusal.Cast, loc, fmt.Sprintf("a cast to %s is not supported on private rows", strings.Join(parts, ".")), "")
 	if len(parts) != 1 || n.Setof || n.PctType {
 		return t, bad
 	}
@@ -136,7 +137,7 @@ func (b *builder) cast(e *Expr, to uint32, typmod int32, text string, loc int) (
 		return out, nil
 	}
 	if x.isEnum() && !pgresolve.IsString(to) {
-		return nil, c.refuse("an enum can be cast to text alone", "")
+		return nil, c.refuse(refusal.Cast, "an enum can be cast to text alone", "")
 	}
 	var err error
 	from := x.typ
@@ -151,7 +152,7 @@ func (b *builder) cast(e *Expr, to uint32, typmod int32, text string, loc int) (
 		out.bounds = bounds.Between(0, 1)
 	case from == pgtype.Int4OID && to == pgtype.BoolOID:
 	default:
-		return nil, Refuse(loc, fmt.Sprintf("%s may fail: a cast from %s to %s is not supported on private rows", text, pgresolve.Display(from), pgresolve.Display(to)), "cast constants and parameters only, or filter on the column as it is")
+		return nil, Refuse(refusal.Cast, loc, fmt.Sprintf("%s may fail: a cast from %s to %s is not supported on private rows", text, pgresolve.Display(from), pgresolve.Display(to)), "cast constants and parameters only, or filter on the column as it is")
 	}
 	if err != nil {
 		return nil, err
@@ -207,7 +208,7 @@ func (c *call) numericCast(out, x *Expr, b bounds.Interval, typmod int32) error 
 		out.scale, out.nonzero = scale, false
 		limit := bounds.Pow10(precision - scale)
 		if out.bounds.Lo.Cmp(neg(limit)) <= 0 || out.bounds.Hi.Cmp(limit) >= 0 {
-			return c.refuse(fmt.Sprintf("values in %s do not fit numeric(%d,%d)", b, precision, scale), "use a higher precision, or numeric without one")
+			return c.refuse(refusal.Overflow, fmt.Sprintf("values in %s do not fit numeric(%d,%d)", b, precision, scale), "use a higher precision, or numeric without one")
 		}
 	}
 	out.bounds = out.bounds.OpenLike(x.bounds)
@@ -220,7 +221,7 @@ func (c *call) intoRange(out *Expr, limits, safe bounds.Interval, to uint32) err
 		return nil
 	}
 	if !safe.Within(intRange(to)) {
-		return c.refuse(fmt.Sprintf("values in %s do not fit %s", safe, pgresolve.Display(to)), "declare narrower bounds, write LEAST(GREATEST(x, low), high), or cast to bigint or numeric")
+		return c.refuse(refusal.Overflow, fmt.Sprintf("values in %s do not fit %s", safe, pgresolve.Display(to)), "declare narrower bounds, write LEAST(GREATEST(x, low), high), or cast to bigint or numeric")
 	}
 	out.bounds = limits
 	out.nonzero = c.args[0].nonzero && pgresolve.IsInt(c.args[0].typ)
@@ -240,7 +241,7 @@ func (c *call) floatCast(out, x *Expr, b bounds.Interval, to uint32) error {
 			out.quantum = floatQuantum(bounds.Pow10(-x.scale), to)
 		}
 	case to == pgtype.Float4OID && x.quantum < 0:
-		return c.refuse("it may underflow "+pgresolve.Display(to), "cast to double precision")
+		return c.refuse(refusal.Overflow, "it may underflow "+pgresolve.Display(to), "cast to double precision")
 	case to == pgtype.Float4OID:
 		out.quantum = floatQuantum(bounds.Pow2(-x.quantum), to)
 	default:
@@ -248,7 +249,7 @@ func (c *call) floatCast(out, x *Expr, b bounds.Interval, to uint32) error {
 	}
 	limits, ok := roundFloats(b, to)
 	if !ok || out.quantum > leastQuantum(to) || to == pgtype.Float4OID && x.typ == pgtype.NumericOID && x.scale < 0 {
-		return c.refuse(fmt.Sprintf("values in %s may overflow or underflow %s", b, pgresolve.Display(to)), "")
+		return c.refuse(refusal.Overflow, fmt.Sprintf("values in %s may overflow or underflow %s", b, pgresolve.Display(to)), "")
 	}
 	if cut {
 		limits = limits.Hull(bounds.Point(bounds.Zero)).Intersect(limits.Widen(bounds.Pow10(-60)))
@@ -261,7 +262,7 @@ func (c *call) floatCast(out, x *Expr, b bounds.Interval, to uint32) error {
 // textCast: every output function is total. Names of infinite dates and NaN are words.
 func (c *call) textCast(out, x *Expr, to uint32, typmod int32) error {
 	if to == pgtype.NameOID {
-		return c.refuse("casts to name are not supported", "cast to text")
+		return c.refuse(refusal.Cast, "casts to name are not supported", "cast to text")
 	}
 	if err := c.printed(x); err != nil {
 		return err
@@ -296,7 +297,7 @@ func (c *call) printed(x *Expr) error {
 	case c.b.scope.Prints(x.typ):
 		return nil
 	case x.typ == pgtype.IntervalOID:
-		return c.refuse("the text of an interval is available in the style postgres alone", "SET IntervalStyle = 'postgres', or use EXTRACT")
+		return c.refuse(refusal.DateStyle, "the text of an interval is available in the style postgres alone", "SET IntervalStyle = 'postgres', or use EXTRACT")
 	}
-	return c.refuse("the text of a date or time is available in the style ISO alone", "SET DateStyle = 'ISO', or use to_char")
+	return c.refuse(refusal.DateStyle, "the text of a date or time is available in the style ISO alone", "SET DateStyle = 'ISO', or use to_char")
 }

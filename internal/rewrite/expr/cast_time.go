@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
@@ -46,10 +47,10 @@ func (c *call) timeCast(out, x *Expr, to uint32) error {
 			return err
 		}
 		if spreadOf(x).Cmp(rat(1e18)) > 0 {
-			return c.refuse("the interval may be too long", "declare narrower bounds")
+			return c.refuse(refusal.Overflow, "the interval may be too long", "declare narrower bounds")
 		}
 	default:
-		return c.refuse(fmt.Sprintf("a cast from %s to %s is not supported", pgresolve.Display(from), pgresolve.Display(to)), "")
+		return c.refuse(refusal.Cast, fmt.Sprintf("a cast from %s to %s is not supported", pgresolve.Display(from), pgresolve.Display(to)), "")
 	}
 	return nil
 }
@@ -61,7 +62,7 @@ func (c *call) boundedCast(out *Expr) error {
 		return err
 	}
 	if !micros(out).Within(timestampSafe) {
-		return c.refuse("the result may lie out of range", "declare narrower bounds")
+		return c.refuse(refusal.Overflow, "the result may lie out of range", "declare narrower bounds")
 	}
 	return nil
 }

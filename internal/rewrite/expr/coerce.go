@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -39,7 +40,7 @@ func (b *builder) coerce(e *Expr, to uint32, at *Expr) (*Expr, error) {
 		return x, nil
 	}
 	if !pgresolve.CanCoerce(e.baseType(), to) {
-		return nil, Refuse(at.location, fmt.Sprintf("%s is of type %s where %s is needed", at.Text(), pgresolve.Display(e.typ), pgresolve.Display(to)), "")
+		return nil, Refuse(refusal.Types, at.location, fmt.Sprintf("%s is of type %s where %s is needed", at.Text(), pgresolve.Display(e.typ), pgresolve.Display(to)), "")
 	}
 	return b.cast(e, to, -1, at.Text(), at.location)
 }
@@ -75,7 +76,7 @@ func (b *builder) coerceLike(e, like *Expr, at *Expr) (*Expr, error) {
 		return &out, nil
 	}
 	if e.baseType() != like.typ {
-		return nil, Refuse(at.location, fmt.Sprintf("%s is of type %s where an enum is needed", at.Text(), pgresolve.Display(e.typ)), "cast both sides to text")
+		return nil, Refuse(refusal.Types, at.location, fmt.Sprintf("%s is of type %s where an enum is needed", at.Text(), pgresolve.Display(e.typ)), "cast both sides to text")
 	}
 	return e, nil
 }
@@ -91,7 +92,7 @@ func (b *builder) readUnknown(e *Expr, to uint32, labels []string, typeName stri
 		return out, nil
 	}
 	if labels == nil && !supported(to) {
-		return nil, Refuse(e.location, "constants of type "+pgresolve.Display(to)+" are not supported on private rows", "")
+		return nil, Refuse(refusal.Types, e.location, "constants of type "+pgresolve.Display(to)+" are not supported on private rows", "")
 	}
 	c, err := readLiteral(to, labels, *e.value.text)
 	if err != nil && pgresolve.IsTime(to) {
@@ -140,7 +141,7 @@ func (b *builder) common(construct string, all []*Expr, loc int) ([]*Expr, error
 	out := make([]*Expr, len(all))
 	oid, ok := pgresolve.CommonType(baseTypes(all))
 	if enum == nil && (!ok || !supported(oid)) {
-		return nil, Refuse(loc, fmt.Sprintf("%s of %s is not supported", construct, typeList(all)), "cast its operands to one type")
+		return nil, Refuse(refusal.Types, loc, fmt.Sprintf("%s of %s is not supported", construct, typeList(all)), "cast its operands to one type")
 	}
 	for i, e := range all {
 		var x *Expr

@@ -4,7 +4,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -48,12 +48,12 @@ func (b *builder) columnRef(r *pg_query.ColumnRef) (*Expr, error) {
 	var fields []string
 	for _, f := range r.Fields {
 		if f.GetString_() == nil {
-			return nil, refuseWith(pgerr.InsufficientPrivilege, int(r.Location), "whole rows cannot be used in an expression", "name the columns")
+			return nil, Refuse(refusal.Rows, int(r.Location), "whole rows cannot be used in an expression", "name the columns")
 		}
 		fields = append(fields, f.GetString_().Sval)
 	}
 	if len(fields) == 0 {
-		return nil, Refuse(int(r.Location), "a column has no name", "")
+		return nil, Refuse(refusal.Construct, int(r.Location), "a column has no name", "")
 	}
 	c, err := b.scope.Column(fields, int(r.Location))
 	if err != nil {

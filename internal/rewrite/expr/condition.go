@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
@@ -118,7 +119,7 @@ func (b *builder) minMax(n *pg_query.MinMaxExpr) (*Expr, error) {
 	case pg_query.MinMaxOp_IS_LEAST:
 		name = "LEAST"
 	default:
-		return nil, Refuse(int(n.Location), "this choice among values is not supported", "")
+		return nil, Refuse(refusal.Construct, int(n.Location), "this choice among values is not supported", "")
 	}
 	c, all, err := b.variadic(name, n.Args, int(n.Location))
 	if err != nil {
@@ -130,7 +131,7 @@ func (b *builder) minMax(n *pg_query.MinMaxExpr) (*Expr, error) {
 	}
 	e.nullUnlessOneIsNot(all)
 	if e.bounds = hullOfExtremes(name, all); e.bounds.Empty() {
-		return nil, c.refuse("its bounds contradict each other", "")
+		return nil, c.refuse(refusal.Overflow, "its bounds contradict each other", "")
 	}
 	return e, nil
 }
@@ -230,7 +231,7 @@ func (b *builder) collate(n *pg_query.CollateClause) (*Expr, error) {
 		name = p.GetString_().GetSval()
 	}
 	if len(n.Collname) > 2 || len(n.Collname) == 2 && n.Collname[0].GetString_().GetSval() != "pg_catalog" || name != "C" && name != "POSIX" && name != "ucs_basic" {
-		return nil, Refuse(loc, "this collation is not supported on private rows", `write COLLATE "C"`)
+		return nil, Refuse(refusal.Collation, loc, "this collation is not supported on private rows", `write COLLATE "C"`)
 	}
 	if x.typ == pgtype.UnknownOID {
 		if x, err = b.coerce(x, pgtype.TextOID, x); err != nil {
@@ -238,7 +239,7 @@ func (b *builder) collate(n *pg_query.CollateClause) (*Expr, error) {
 		}
 	}
 	if !pgresolve.IsString(x.baseType()) {
-		return nil, Refuse(loc, fmt.Sprintf("collations are not supported by type %s", pgresolve.Display(x.typ)), "")
+		return nil, Refuse(refusal.Collation, loc, fmt.Sprintf("collations are not supported by type %s", pgresolve.Display(x.typ)), "")
 	}
 	x = x.relabelled()
 	quoted := `pg_catalog."` + name + `"`

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
@@ -23,7 +24,7 @@ func literal(c *pg_query.A_Const) (*Expr, error) {
 				return e, nil
 			}
 		}
-		return nil, Refuse(loc, "number "+s+" is not supported", "write at most 1000 digits and an exponent of at most 3 digits")
+		return nil, Refuse(refusal.Types, loc, "number "+s+" is not supported", "write at most 1000 digits and an exponent of at most 3 digits")
 	case *pg_query.A_Const_Boolval:
 		return typed(pgtype.BoolOID, fmt.Sprint(v.Boolval.Boolval), loc)
 	case *pg_query.A_Const_Sval:
@@ -32,14 +33,14 @@ func literal(c *pg_query.A_Const) (*Expr, error) {
 		e.value = &constant{text: &s}
 		return e, nil
 	case *pg_query.A_Const_Bsval:
-		return nil, Refuse(loc, "bit strings are not supported", "")
+		return nil, Refuse(refusal.Types, loc, "bit strings are not supported", "")
 	}
 	if c.Isnull {
 		e := newExpr(pgtype.UnknownOID, loc)
 		e.value, e.nullable = &constant{}, true
 		return e, nil
 	}
-	return nil, Refuse(loc, "this constant is not supported", "")
+	return nil, Refuse(refusal.Types, loc, "this constant is not supported", "")
 }
 
 // typed makes a constant of a built-in type.
@@ -59,7 +60,7 @@ func badLiteral(oid uint32, typeName, text string, loc int) error {
 	if len(text) > 60 {
 		text = text[:60] + "…"
 	}
-	return Refuse(loc, fmt.Sprintf("%q is not a %s that dpproxy reads", text, typeName), hint)
+	return Refuse(refusal.Types, loc, fmt.Sprintf("%q is not a %s that dpproxy reads", text, typeName), hint)
 }
 
 func constantExpr(oid uint32, c *constant, loc int) *Expr {

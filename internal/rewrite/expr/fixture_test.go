@@ -12,10 +12,10 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 	"github.com/dpproxy/dpproxy/internal/policy/bound"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -103,7 +103,7 @@ func (s *testScope) Column(fields []string, location int) (*Column, error) {
 	if c := s.columns[fields[len(fields)-1]]; c != nil {
 		return c, nil
 	}
-	return nil, Refuse(location, "column "+strings.Join(fields, ".")+" does not exist", "")
+	return nil, Refuse(refusal.Types, location, "column "+strings.Join(fields, ".")+" does not exist", "")
 }
 
 func (s *testScope) Parameter(n int) (uint32, *string, bool) {
@@ -119,7 +119,7 @@ func (s *testScope) Parameter(n int) (uint32, *string, bool) {
 func (s *testScope) Prints(uint32) bool { return true }
 
 func (s *testScope) SubLink(link *pg_query.SubLink, _ []*Expr) (*Expr, error) {
-	return nil, refuseWith(pgerr.FeatureNotSupported, int(link.Location), "subqueries are not supported here", "")
+	return nil, Refuse(refusal.Types, int(link.Location), "subqueries are not supported here", "")
 }
 
 // newScope makes the fixture's columns; enum and domain OIDs are the server's, or made up without one.

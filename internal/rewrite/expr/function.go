@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
@@ -17,13 +18,13 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 	text := describe(&pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: f}})
 	switch {
 	case strings.Contains(name, "."):
-		return nil, Refuse(loc, fmt.Sprintf("function %s is not supported on private rows", name), "")
+		return nil, Refuse(refusal.Function, loc, fmt.Sprintf("function %s is not supported on private rows", name), "")
 	case f.Over != nil:
-		return nil, Refuse(loc, fmt.Sprintf("window function %s is not supported on private rows", name), "use windows over aggregates, or a window partitioned by the privacy unit in a subquery's SELECT list")
+		return nil, Refuse(refusal.Window, loc, fmt.Sprintf("window function %s is not supported on private rows", name), "use windows over aggregates, or a window partitioned by the privacy unit in a subquery's SELECT list")
 	case f.AggStar || f.AggDistinct || f.AggFilter != nil || f.AggWithinGroup || len(f.AggOrder) > 0:
-		return nil, Refuse(loc, fmt.Sprintf("aggregate %s is not allowed here", name), "")
+		return nil, Refuse(refusal.AggregateForm, loc, fmt.Sprintf("aggregate %s is not allowed here", name), "")
 	case f.FuncVariadic:
-		return nil, Refuse(loc, "VARIADIC is not supported on private rows", "")
+		return nil, Refuse(refusal.Function, loc, "VARIADIC is not supported on private rows", "")
 	}
 	nodes := f.Args
 	if name == "make_interval" {
@@ -34,7 +35,7 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 	}
 	for _, a := range nodes {
 		if a.GetNamedArgExpr() != nil {
-			return nil, Refuse(loc, "named arguments are not supported on private rows", "give the arguments in order")
+			return nil, Refuse(refusal.Function, loc, "named arguments are not supported on private rows", "give the arguments in order")
 		}
 	}
 	args, err := b.list(nodes)
@@ -47,11 +48,11 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 		}
 	}
 	if len(pgresolve.Functions(name)) == 0 {
-		return nil, Refuse(loc, fmt.Sprintf("function %s is not supported on private rows", name), "see docs/sql.md for the functions that are")
+		return nil, Refuse(refusal.Function, loc, fmt.Sprintf("function %s is not supported on private rows", name), "see docs/sql.md for the functions that are")
 	}
 	cand := pgresolve.Function(name, baseTypes(args))
 	if cand == nil {
-		return nil, Refuse(loc, fmt.Sprintf("function %s is not supported for %s", name, typeList(args)), "")
+		return nil, Refuse(refusal.Function, loc, fmt.Sprintf("function %s is not supported for %s", name, typeList(args)), "")
 	}
 	return b.resolved(cand, args, functionTemplate(cand.Name, len(cand.Args)), text, loc)
 }
@@ -76,7 +77,7 @@ func (b *builder) sqlValue(f *pg_query.SQLValueFunction) (*Expr, error) {
 		pg_query.SQLValueFunctionOp_SVFOP_LOCALTIME:         pgtype.TimeOID,
 	}[f.Op]
 	if !ok {
-		return nil, Refuse(loc, word+" is not supported on private rows", "")
+		return nil, Refuse(refusal.Function, loc, word+" is not supported on private rows", "")
 	}
 	return b.clock(oid, word, loc)
 }

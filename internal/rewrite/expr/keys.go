@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -49,7 +50,7 @@ func Keys(e *Expr, limit int64, holds ...*Expr) (*KeyList, error) {
 		}
 	}
 	if lister == nil {
-		return nil, Refuse(e.location, fmt.Sprintf("the values of %s cannot be listed, or are more than %d", e.Text(), limit),
+		return nil, Refuse(refusal.KeyValues, e.location, fmt.Sprintf("the values of %s cannot be listed, or are more than %d", e.Text(), limit),
 			"group by a column with declared values, a bounded integer or date, or bucket it: CASE with constants, width_bucket, floor, date_trunc, extract")
 	}
 	p := &printer{columns: lister.columns, nodes: lister.nodes}
@@ -284,5 +285,5 @@ func SelectionKey(e *Expr) (query.Scalar, error) {
 	if x.nondeterministic {
 		hint = `write COLLATE "C"`
 	}
-	return nil, Refuse(e.location, fmt.Sprintf("%s of type %s cannot be a group key without declared values: equal values may be written differently", e.Text(), pgresolve.Display(x.typ)), hint)
+	return nil, Refuse(refusal.KeyValues, e.location, fmt.Sprintf("%s of type %s cannot be a group key without declared values: equal values may be written differently", e.Text(), pgresolve.Display(x.typ)), hint)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -41,7 +42,7 @@ func Measured(e *Expr, rule GridRule) (*Measure, error) {
 		return guarded(x, &Measure{arg: x, Unguarded: query.F("({})::pg_catalog.int4", x.SQL()), Type: pgtype.Int4OID, Hi: 1, Step: bounds.One}), nil
 	}
 	if !pgresolve.IsNumber(x.typ) && !pgresolve.IsTime(x.typ) {
-		return nil, Refuse(e.location, fmt.Sprintf("%s is of type %s, which has no sum", e.Text(), pgresolve.Display(e.typ)), "count it, or aggregate a number, a date or a time")
+		return nil, Refuse(refusal.Types, e.location, fmt.Sprintf("%s is of type %s, which has no sum", e.Text(), pgresolve.Display(e.typ)), "count it, or aggregate a number, a date or a time")
 	}
 	if x.typ == pgtype.TimeOID {
 		y := *x
@@ -49,7 +50,7 @@ func Measured(e *Expr, rule GridRule) (*Measure, error) {
 		x = &y
 	}
 	if !x.bounds.Finite() {
-		return nil, Refuse(e.location, fmt.Sprintf("%s has no bounds, so one unit could change the answer by any amount", e.Text()),
+		return nil, Refuse(refusal.NoBounds, e.location, fmt.Sprintf("%s has no bounds, so one unit could change the answer by any amount", e.Text()),
 			"aggregate columns with declared bounds, or LEAST(GREATEST(x, low), high)")
 	}
 	step := rule.Step
@@ -59,7 +60,7 @@ func Measured(e *Expr, rule GridRule) (*Measure, error) {
 	m := &Measure{arg: x, Step: step}
 	steps := stepsOf(x, step)
 	if tooMany := func(r *big.Rat) bool { return new(big.Rat).Abs(r).Cmp(maxSteps) > 0 }; tooMany(steps.Lo) || tooMany(steps.Hi) {
-		return nil, Refuse(e.location, fmt.Sprintf("%s has too many grid steps of %s within its bounds %s", e.Text(), bounds.Decimal(step), x.bounds), "declare narrower bounds, or a coarser grid")
+		return nil, Refuse(refusal.Grid, e.location, fmt.Sprintf("%s has too many grid steps of %s within its bounds %s", e.Text(), bounds.Decimal(step), x.bounds), "declare narrower bounds, or a coarser grid")
 	}
 	m.Lo, m.Hi, m.Type = steps.Lo.Num().Int64(), steps.Hi.Num().Int64(), pgtype.Int8OID
 	if steps.Within(intRange(pgtype.Int4OID)) {

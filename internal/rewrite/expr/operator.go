@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
@@ -38,7 +39,7 @@ func (b *builder) aExpr(a *pg_query.A_Expr) (*Expr, error) {
 		args = append(args, e)
 	}
 	if len(args) == 0 || a.Rexpr == nil {
-		return nil, Refuse(loc, "postfix operators are not supported", "")
+		return nil, Refuse(refusal.Operator, loc, "postfix operators are not supported", "")
 	}
 	text := describeOperator(a)
 	switch a.Kind {
@@ -51,7 +52,7 @@ func (b *builder) aExpr(a *pg_query.A_Expr) (*Expr, error) {
 	case pg_query.A_Expr_Kind_AEXPR_LIKE, pg_query.A_Expr_Kind_AEXPR_ILIKE, pg_query.A_Expr_Kind_AEXPR_SIMILAR:
 		return b.operator(name, args, text, loc)
 	}
-	return nil, Refuse(loc, text+" is not supported in a row-level expression", "")
+	return nil, Refuse(refusal.Operator, loc, text+" is not supported in a row-level expression", "")
 }
 
 // operatorName accepts an unqualified operator or one of pg_catalog.
@@ -62,7 +63,7 @@ func operatorName(parts []*pg_query.Node, loc int) (string, error) {
 	case len(parts) == 2 && parts[0].GetString_().GetSval() == "pg_catalog":
 		return parts[1].GetString_().GetSval(), nil
 	}
-	return "", Refuse(loc, "operators of other schemas than pg_catalog are not supported", "")
+	return "", Refuse(refusal.Operator, loc, "operators of other schemas than pg_catalog are not supported", "")
 }
 
 // operator resolves and builds a unary or binary operator over built operands.
@@ -72,7 +73,7 @@ func (b *builder) operator(name string, args []*Expr, text string, loc int) (*Ex
 	}
 	cand := pgresolve.Operator(name, baseTypes(args))
 	if cand == nil {
-		return nil, Refuse(loc, fmt.Sprintf("operator %s is not supported for %s", name, typeList(args)), "")
+		return nil, Refuse(refusal.Operator, loc, fmt.Sprintf("operator %s is not supported for %s", name, typeList(args)), "")
 	}
 	tmpl := "({0} OPERATOR(pg_catalog." + cand.Name + ") {1})"
 	if len(cand.Args) == 1 {
@@ -88,7 +89,7 @@ func (b *builder) enumComparison(name string, args []*Expr, text string, loc int
 		enum = args[1]
 	}
 	if _, ok := comparisons[name]; !ok {
-		return nil, Refuse(loc, fmt.Sprintf("operator %s is not supported for enums", name), "cast the enum to text")
+		return nil, Refuse(refusal.Operator, loc, fmt.Sprintf("operator %s is not supported for enums", name), "cast the enum to text")
 	}
 	c := &call{b: b, cand: &pgresolve.Candidate{Name: name}, loc: loc, text: text, tmpl: "({0} OPERATOR(pg_catalog." + name + ") {1})"}
 	for _, a := range args {
@@ -106,7 +107,7 @@ func (b *builder) between(a *pg_query.A_Expr) (*Expr, error) {
 	loc := int(a.Location)
 	limits := a.GetRexpr().GetList().GetItems()
 	if len(limits) != 2 {
-		return nil, Refuse(loc, "BETWEEN needs two limits", "")
+		return nil, Refuse(refusal.Construct, loc, "BETWEEN needs two limits", "")
 	}
 	all, err := b.list(append([]*pg_query.Node{a.Lexpr}, limits...))
 	if err != nil {

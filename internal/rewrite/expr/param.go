@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
@@ -14,7 +15,7 @@ func (b *builder) paramRef(p *pg_query.ParamRef) (*Expr, error) {
 	n, loc := int(p.Number), int(p.Location)
 	oid, value, known := b.scope.Parameter(n)
 	if oid == 0 || oid == pgtype.UnknownOID {
-		return nil, Refuse(loc, fmt.Sprintf("the type of parameter $%d is not known", n), fmt.Sprintf("write a cast, such as $%d::integer", n))
+		return nil, Refuse(refusal.Parameter, loc, fmt.Sprintf("the type of parameter $%d is not known", n), fmt.Sprintf("write a cast, such as $%d::integer", n))
 	}
 	if t := pgresolve.ElementType(oid); t != nil {
 		return b.arrayParam(n, t.OID, value, known, loc)
@@ -23,7 +24,7 @@ func (b *builder) paramRef(p *pg_query.ParamRef) (*Expr, error) {
 		return enumParam(n, oid, value, known, loc), nil
 	}
 	if !supported(oid) {
-		return nil, Refuse(loc, fmt.Sprintf("parameter $%d is of a type that is not supported on private rows", n), "cast the parameter to text, a number, a date or a boolean")
+		return nil, Refuse(refusal.Parameter, loc, fmt.Sprintf("parameter $%d is of a type that is not supported on private rows", n), "cast the parameter to text, a number, a date or a boolean")
 	}
 	e := newExpr(oid, loc)
 	switch {

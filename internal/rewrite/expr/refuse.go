@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
 // Refusal says why an expression cannot be accepted: the client's error, and where its cause begins.
@@ -20,20 +21,15 @@ func (r *Refusal) Error() string { return r.Err.Error() }
 // Unwrap gives the client's error.
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// Refuse makes a refusal with SQLSTATE 0A000 at a byte location.
-func Refuse(location int, message, hint string) error {
-	return refuseWith(pgerr.FeatureNotSupported, location, message, hint)
-}
-
-func refuseWith(code string, location int, message, hint string) error {
-	var options []pgerr.Option
-	if hint != "" {
-		options = append(options, pgerr.Hint("%s", sentence(hint)))
-	}
-	return &Refusal{Err: pgerr.New(code, message, options...), Location: location}
+// Refuse makes a refusal at a byte location.
+func Refuse(reason refusal.Reason, location int, message, hint string) error {
+	return &Refusal{Err: refusal.New(reason, message, pgerr.Hint("%s", sentence(hint))), Location: location}
 }
 
 // sentence writes a hint as PostgreSQL writes hints: from a capital to a full stop.
 func sentence(hint string) string {
+	if hint == "" {
+		return ""
+	}
 	return strings.ToUpper(hint[:1]) + strings.TrimSuffix(hint[1:], ".") + "."
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
@@ -23,7 +24,7 @@ func (b *builder) operand(n *pg_query.Node) ([]*Expr, error) {
 // rowOperator builds a comparison of two rows, IS [NOT] DISTINCT FROM included.
 func (b *builder) rowOperator(a *pg_query.A_Expr, name string, loc int) (*Expr, error) {
 	if a.Lexpr.GetRowExpr() == nil || a.Rexpr.GetRowExpr() == nil {
-		return nil, Refuse(loc, "a row can be compared with a row only", "compare the columns one by one, with AND")
+		return nil, Refuse(refusal.RowValue, loc, "a row can be compared with a row only", "compare the columns one by one, with AND")
 	}
 	left, err := b.operand(a.Lexpr)
 	if err != nil {
@@ -47,7 +48,7 @@ func (b *builder) rowOperator(a *pg_query.A_Expr, name string, loc int) (*Expr, 
 			return b.distinct([]*Expr{l, r}, distinct, text, loc)
 		})
 	}
-	return nil, Refuse(loc, text+" is not supported for rows", "compare the columns one by one, with AND")
+	return nil, Refuse(refusal.RowValue, loc, text+" is not supported for rows", "compare the columns one by one, with AND")
 }
 
 // compareRows compares rows: = and <> column by column, the others by the first columns that differ.
@@ -58,7 +59,7 @@ func (b *builder) compareRows(name string, left, right []*Expr, text string, loc
 	}
 	e, err := pairwise(word, left, right, text, loc, func(l, r *Expr) (*Expr, error) {
 		if _, ok := comparisons[name]; !ok {
-			return nil, Refuse(loc, fmt.Sprintf("operator %s is not supported for rows", name), "compare the columns one by one, with AND")
+			return nil, Refuse(refusal.RowValue, loc, fmt.Sprintf("operator %s is not supported for rows", name), "compare the columns one by one, with AND")
 		}
 		return b.operator(name, []*Expr{l, r}, text, loc)
 	})
@@ -80,7 +81,7 @@ func (b *builder) compareRows(name string, left, right []*Expr, text string, loc
 // pairwise joins what f makes of the columns of two rows.
 func pairwise(word string, left, right []*Expr, text string, loc int, f func(l, r *Expr) (*Expr, error)) (*Expr, error) {
 	if len(left) != len(right) || len(left) == 0 {
-		return nil, Refuse(loc, "the rows have different numbers of columns, or none", "")
+		return nil, Refuse(refusal.RowValue, loc, "the rows have different numbers of columns, or none", "")
 	}
 	var all []*Expr
 	for i := range left {
@@ -105,7 +106,7 @@ func (b *builder) rowIn(a *pg_query.A_Expr, name string, loc int) (*Expr, error)
 	var all []*Expr
 	for _, n := range a.GetRexpr().GetList().GetItems() {
 		if n.GetRowExpr() == nil {
-			return nil, Refuse(loc, "a row can be compared with a row only", "write IN ((1, 2), (3, 4))")
+			return nil, Refuse(refusal.RowValue, loc, "a row can be compared with a row only", "write IN ((1, 2), (3, 4))")
 		}
 		right, err := b.operand(n)
 		if err != nil {
@@ -118,7 +119,7 @@ func (b *builder) rowIn(a *pg_query.A_Expr, name string, loc int) (*Expr, error)
 		all = append(all, e)
 	}
 	if len(all) == 0 {
-		return nil, Refuse(loc, "IN needs a list of values", "")
+		return nil, Refuse(refusal.Construct, loc, "IN needs a list of values", "")
 	}
 	word := "OR"
 	if name == "<>" {
@@ -134,7 +135,7 @@ func (b *builder) rowNullTest(n *pg_query.NullTest, row *pg_query.RowExpr) (*Exp
 	var all []*Expr
 	for _, a := range row.Args {
 		if a.GetRowExpr() != nil { // it is a value of its own, and not NULL
-			return nil, Refuse(int(n.Location), "rows of rows are not supported", "")
+			return nil, Refuse(refusal.RowValue, int(n.Location), "rows of rows are not supported", "")
 		}
 		e, err := b.nullTest(&pg_query.NullTest{Arg: a, Nulltesttype: n.Nulltesttype, Location: n.Location})
 		if err != nil {
@@ -143,7 +144,7 @@ func (b *builder) rowNullTest(n *pg_query.NullTest, row *pg_query.RowExpr) (*Exp
 		all = append(all, e)
 	}
 	if len(all) == 0 {
-		return nil, Refuse(int(n.Location), "a row without columns is not supported", "")
+		return nil, Refuse(refusal.RowValue, int(n.Location), "a row without columns is not supported", "")
 	}
 	return join("AND", all), nil
 }
@@ -152,7 +153,7 @@ func (b *builder) rowNullTest(n *pg_query.NullTest, row *pg_query.RowExpr) (*Exp
 // cast to types that are compared with each other.
 func Compared(name string, left, right []*Expr, scope Scope, location int) (l, r []query.Scalar, err error) {
 	if _, ok := comparisons[name]; !ok {
-		return nil, nil, Refuse(location, fmt.Sprintf("operator %s with ANY and ALL is not supported on private rows", name), "compare with =, <>, <, <=, > or >=")
+		return nil, nil, Refuse(refusal.Operator, location, fmt.Sprintf("operator %s with ANY and ALL is not supported on private rows", name), "compare with =, <>, <, <=, > or >=")
 	}
 	b := newBuilder(scope)
 	for i := range left {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
@@ -73,7 +74,7 @@ func intArith(c *call) (*Expr, error) {
 		return e, nil
 	}
 	if !safe.Within(intRange(e.typ)) {
-		return nil, c.refuse(fmt.Sprintf("it may overflow %s, as it may be anything in %s", pgresolve.Display(e.typ), safe), "only columns with declared bounds can be computed with; or cast an operand to bigint or numeric")
+		return nil, c.refuse(refusal.Overflow, fmt.Sprintf("it may overflow %s, as it may be anything in %s", pgresolve.Display(e.typ), safe), "only columns with declared bounds can be computed with; or cast an operand to bigint or numeric")
 	}
 	e.bounds = limits
 	e.nonzero = c.cand.Name == "*" && x.nonzero && y.nonzero
@@ -91,10 +92,10 @@ func (c *call) divisor(e *Expr) (bounds.Interval, error) {
 		return b, nil
 	}
 	if b.Finite() && b.Lo.Sign() == 0 && b.Hi.Sign() == 0 {
-		return b, c.refuse(y.Text()+" is always 0", "")
+		return b, c.refuse(refusal.Division, y.Text()+" is always 0", "")
 	}
 	if y.granule() == nil {
-		return b, c.refuse("0 lies within the bounds "+b.String()+" of "+y.Text(), "write CASE WHEN y > 0.01 THEN x / y END with the least y that matters, or GREATEST(y, 0.01)")
+		return b, c.refuse(refusal.Division, "0 lies within the bounds "+b.String()+" of "+y.Text(), "write CASE WHEN y > 0.01 THEN x / y END with the least y that matters, or GREATEST(y, 0.01)")
 	}
 	if !y.nonzero {
 		zero := "0::" + pgresolve.Qualified(y.typ, -1)
@@ -161,7 +162,7 @@ const mostDigits = 1000
 
 func (c *call) sized(e *Expr) error {
 	if limit := bounds.Pow10(mostDigits); e.bounds.Lo.Cmp(neg(limit)) < 0 || e.bounds.Hi.Cmp(limit) > 0 {
-		return c.refuse(fmt.Sprintf("it may have more than %d digits", mostDigits), "")
+		return c.refuse(refusal.Overflow, fmt.Sprintf("it may have more than %d digits", mostDigits), "")
 	}
 	return nil
 }
@@ -213,14 +214,14 @@ func floatArith(c *call) (*Expr, error) {
 	}
 	if c.cand.Name == "*" {
 		if !ok || x.quantum+y.quantum > leastQuantum(e.typ) {
-			return nil, c.refuse("it may underflow "+pgresolve.Display(e.typ), "cast the operands to numeric")
+			return nil, c.refuse(refusal.Overflow, "it may underflow "+pgresolve.Display(e.typ), "cast the operands to numeric")
 		}
 		e.quantum = x.quantum + y.quantum
 		e.nonzero = x.nonzero && y.nonzero
 	}
 	e.bounds, ok = roundFloats(operate(c.cand.Name, x.bounds, y.bounds), e.typ)
 	if !ok {
-		return nil, c.refuse("it may overflow "+pgresolve.Display(e.typ), "")
+		return nil, c.refuse(refusal.Overflow, "it may overflow "+pgresolve.Display(e.typ), "")
 	}
 	return e, nil
 }
@@ -233,15 +234,15 @@ func floatQuo(c *call) (*Expr, error) {
 	}
 	x, y := c.args[0], c.args[1]
 	if y.bounds.Contains(bounds.Zero) {
-		return nil, c.refuse("0 lies within the bounds "+y.bounds.String()+" of "+y.Text(), "write CASE WHEN y > 0.01 THEN x / y END with the least y that matters, or GREATEST(y, 0.01)")
+		return nil, c.refuse(refusal.Division, "0 lies within the bounds "+y.bounds.String()+" of "+y.Text(), "write CASE WHEN y > 0.01 THEN x / y END with the least y that matters, or GREATEST(y, 0.01)")
 	}
 	if x.quantum < 0 {
-		return nil, c.refuse("it may underflow "+pgresolve.Display(e.typ), "cast the operands to numeric")
+		return nil, c.refuse(refusal.Overflow, "it may underflow "+pgresolve.Display(e.typ), "cast the operands to numeric")
 	}
 	e.quantum = floatQuantum(quo(bounds.Pow2(-x.quantum), bounds.Max(y.bounds.Abs().Hi, bounds.One)), e.typ)
 	var ok bool
 	if e.bounds, ok = roundFloats(x.bounds.Quo(y.bounds), e.typ); !ok || e.quantum > leastQuantum(e.typ) {
-		return nil, c.refuse("it may overflow or underflow "+pgresolve.Display(e.typ), "")
+		return nil, c.refuse(refusal.Overflow, "it may overflow or underflow "+pgresolve.Display(e.typ), "")
 	}
 	e.nonzero = x.nonzero
 	return e, nil
@@ -252,7 +253,7 @@ func negate(c *call) (*Expr, error) {
 	x := c.args[0]
 	e.scale, e.quantum, e.nonzero, e.bounds = x.scale, x.quantum, x.nonzero, x.bounds.Neg()
 	if pgresolve.IsInt(e.typ) && !e.provisional && !x.safe().Neg().Within(intRange(e.typ)) {
-		return nil, c.refuse("it may overflow "+pgresolve.Display(e.typ), "only columns with declared bounds can be computed with; or cast to numeric")
+		return nil, c.refuse(refusal.Overflow, "it may overflow "+pgresolve.Display(e.typ), "only columns with declared bounds can be computed with; or cast to numeric")
 	}
 	return e, nil
 }
@@ -272,7 +273,7 @@ func absolute(c *call) (*Expr, error) {
 		e.bounds = bounds.Interval{} // NaN
 	}
 	if pgresolve.IsInt(e.typ) && !e.provisional && !x.safe().Abs().Within(intRange(e.typ)) {
-		return nil, c.refuse("it may overflow "+pgresolve.Display(e.typ), "only columns with declared bounds can be computed with; or cast to numeric")
+		return nil, c.refuse(refusal.Overflow, "it may overflow "+pgresolve.Display(e.typ), "only columns with declared bounds can be computed with; or cast to numeric")
 	}
 	return e, nil
 }

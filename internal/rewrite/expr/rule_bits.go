@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
@@ -59,7 +60,7 @@ func shift(c *call) (*Expr, error) {
 	}
 	width := intRange(e.typ).Hi.Num().BitLen()
 	if !n.safe().Within(bounds.Between(0, int64(width)-1)) {
-		return nil, c.refuse(fmt.Sprintf("the shift may lie outside 0 to %d", width-1), "write a constant, or LEAST(GREATEST(n, 0), 30)")
+		return nil, c.refuse(refusal.ArgumentRange, fmt.Sprintf("the shift may lie outside 0 to %d", width-1), "write a constant, or LEAST(GREATEST(n, 0), 30)")
 	}
 	least, most := bounds.Pow2(int(n.safe().Lo.Num().Int64())), bounds.Pow2(int(n.safe().Hi.Num().Int64()))
 	if c.cand.Name == ">>" {
@@ -68,7 +69,7 @@ func shift(c *call) (*Expr, error) {
 	}
 	safe := x.safe().Mul(bounds.New(least, most))
 	if !safe.Within(intRange(e.typ)) {
-		return nil, c.refuse(fmt.Sprintf("it may overflow %s, as it may be anything in %s", pgresolve.Display(e.typ), safe), "only columns with declared bounds can be computed with; or cast to bigint")
+		return nil, c.refuse(refusal.Overflow, fmt.Sprintf("it may overflow %s, as it may be anything in %s", pgresolve.Display(e.typ), safe), "only columns with declared bounds can be computed with; or cast to bigint")
 	}
 	e.bounds = x.bounds.Mul(bounds.New(least, most))
 	return e, nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
@@ -24,15 +25,15 @@ func widthBucket(c *call) (*Expr, error) {
 	lo, hi, n := c.args[1], c.args[2], c.args[3]
 	for _, a := range c.args[1:] {
 		if b := a.bounds; !b.Finite() || b.Lo.Cmp(b.Hi) != 0 {
-			return nil, c.refuse(a.Text()+" is not a constant", "write constant limits and a constant count")
+			return nil, c.refuse(refusal.ConstantNeeded, a.Text()+" is not a constant", "write constant limits and a constant count")
 		}
 	}
 	if lo.bounds.Lo.Cmp(hi.bounds.Lo) == 0 || n.bounds.Lo.Sign() <= 0 || n.bounds.Lo.Cmp(rat(1<<30)) > 0 {
-		return nil, c.refuse("the limits must differ and the count be above 0", "")
+		return nil, c.refuse(refusal.ArgumentRange, "the limits must differ and the count be above 0", "")
 	}
 	if pgresolve.IsFloat(lo.typ) { // hi − lo must not overflow
 		if limit := bounds.Pow10(300); lo.bounds.Abs().Hi.Cmp(limit) > 0 || hi.bounds.Abs().Hi.Cmp(limit) > 0 {
-			return nil, c.refuse("the limits are too large", "")
+			return nil, c.refuse(refusal.ArgumentRange, "the limits are too large", "")
 		}
 	}
 	e.bounds = bounds.New(bounds.Zero, add(n.bounds.Lo, bounds.One))
@@ -47,11 +48,11 @@ func thresholds(c *call, _ string) (*Expr, error) {
 	x, array := c.args[0], c.args[1]
 	list := pgresolve.ElementType(array.typ)
 	if list == nil || array.value == nil {
-		return nil, c.refuse("its thresholds are not a constant array", "write width_bucket(x, ARRAY[0, 18, 65])")
+		return nil, c.refuse(refusal.ConstantNeeded, "its thresholds are not a constant array", "write width_bucket(x, ARRAY[0, 18, 65])")
 	}
 	oid, ok := pgresolve.CommonType([]uint32{x.baseType(), list.OID})
 	if !ok || !pgresolve.IsNumber(oid) && !pgresolve.IsTime(oid) || oid == pgtype.IntervalOID {
-		return nil, c.refuse("its operand and its thresholds have no common type", "")
+		return nil, c.refuse(refusal.Types, "its operand and its thresholds have no common type", "")
 	}
 	x, err := c.b.coerce(x, oid, x)
 	if err != nil {
@@ -81,11 +82,11 @@ func thresholds(c *call, _ string) (*Expr, error) {
 func (c *call) ascending(items []*Expr) error {
 	for i, item := range items {
 		if item.value == nil || !item.bounds.Finite() || i > 0 && items[i-1].bounds.Hi.Cmp(item.bounds.Lo) > 0 {
-			return c.refuse("its thresholds are not ascending constants", "")
+			return c.refuse(refusal.ConstantNeeded, "its thresholds are not ascending constants", "")
 		}
 	}
 	if len(items) == 0 || len(items) > 10000 {
-		return c.refuse(fmt.Sprintf("it has %d thresholds", len(items)), "")
+		return c.refuse(refusal.ArgumentRange, fmt.Sprintf("it has %d thresholds", len(items)), "")
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
@@ -32,7 +33,7 @@ func (c *call) part(i int, what string, within bounds.Interval) (limits bounds.I
 		return within, false, nil
 	}
 	if !x.safe().Finite() || !x.safe().Within(within) {
-		return within, false, c.refuse(fmt.Sprintf("the %s may lie outside %s", what, within), fmt.Sprintf("write LEAST(GREATEST(%s, %s), %s)", x.Text(), bounds.Decimal(within.Lo), bounds.Decimal(within.Hi)))
+		return within, false, c.refuse(refusal.ArgumentRange, fmt.Sprintf("the %s may lie outside %s", what, within), fmt.Sprintf("write LEAST(GREATEST(%s, %s), %s)", x.Text(), bounds.Decimal(within.Lo), bounds.Decimal(within.Hi)))
 	}
 	return x.bounds, true, nil
 }
@@ -135,7 +136,7 @@ func intervalArguments(nodes []*pg_query.Node, loc int) ([]*pg_query.Node, error
 			}
 		}
 		if at < 0 || at >= len(out) || out[at] != nil {
-			return nil, Refuse(loc, "make_interval has no such argument", "its arguments are years, months, weeks, days, hours, mins and secs")
+			return nil, Refuse(refusal.Function, loc, "make_interval has no such argument", "its arguments are years, months, weeks, days, hours, mins and secs")
 		}
 		out[at] = n
 	}
@@ -160,7 +161,7 @@ func makeInterval(c *call) (*Expr, error) {
 	at := part(4, 3600).Add(part(5, 60)).Add(part(6, 1)).Scale(microsPerSec).Widen(bounds.One)
 	e.spread = add(mul(add(mul(months.Abs().Hi, rat(31)), days.Abs().Hi), microsPerDay), at.Abs().Hi)
 	if e.spread.Cmp(rat(1e17)) > 0 {
-		return nil, c.refuse("it may overflow interval", "declare narrower bounds")
+		return nil, c.refuse(refusal.Overflow, "it may overflow interval", "declare narrower bounds")
 	}
 	e.monthless = months.Lo.Sign() == 0 && months.Hi.Sign() == 0
 	epoch := func(r *big.Rat) *big.Rat { return (&span{months: r.Num().Int64(), micros: bounds.Zero}).epoch() }
@@ -189,10 +190,10 @@ func dateBin(c *call) (*Expr, error) {
 		return e, nil
 	}
 	if stride.value == nil || stride.value.span.months != 0 || stride.bounds.Lo.Sign() <= 0 {
-		return nil, c.refuse("its stride is not a constant of days and time above 0", "write a constant, as date_bin('15 minutes', x, '2000-01-01')")
+		return nil, c.refuse(refusal.ConstantNeeded, "its stride is not a constant of days and time above 0", "write a constant, as date_bin('15 minutes', x, '2000-01-01')")
 	}
 	if origin.value == nil || !origin.bounds.Within(timestampSafe) {
-		return nil, c.refuse("its origin is not a constant", "write a constant, as date_bin('15 minutes', x, '2000-01-01')")
+		return nil, c.refuse(refusal.ConstantNeeded, "its origin is not a constant", "write a constant, as date_bin('15 minutes', x, '2000-01-01')")
 	}
 	known, err := c.finite()
 	if !known || err != nil {

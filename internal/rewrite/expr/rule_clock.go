@@ -1,6 +1,10 @@
 package expr
 
-import "github.com/jackc/pgx/v5/pgtype"
+import (
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/refusal"
+)
 
 var clockRules = []rule{
 	{names: "now transaction_timestamp statement_timestamp", total: "always", build: moment},
@@ -10,7 +14,7 @@ var clockRules = []rule{
 // moment builds the functions that give the time of the statement.
 func moment(c *call, _ string) (*Expr, error) {
 	if len(c.args) > 0 {
-		return nil, Refuse(c.loc, c.text+" takes no arguments", "")
+		return nil, Refuse(refusal.Function, c.loc, c.text+" takes no arguments", "")
 	}
 	return c.b.clock(pgtype.TimestamptzOID, c.text, c.loc)
 }

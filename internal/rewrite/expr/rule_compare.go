@@ -3,6 +3,7 @@ package expr
 import (
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
@@ -43,7 +44,7 @@ func (c *call) collations(e *Expr) error {
 			continue
 		}
 		if e.collation != "" {
-			return c.refuse("its operands have different collations", `write COLLATE "C" after one of them`)
+			return c.refuse(refusal.Collation, "its operands have different collations", `write COLLATE "C" after one of them`)
 		}
 		e.collation = a.collation
 	}

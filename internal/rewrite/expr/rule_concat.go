@@ -3,6 +3,7 @@ package expr
 import (
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
 
@@ -18,7 +19,7 @@ func concatenate(c *call) (*Expr, error) {
 	for i, a := range c.args {
 		if !pgresolve.IsString(a.typ) {
 			if !supported(a.typ) && !a.isEnum() {
-				return nil, c.refuse(a.Text()+" is of a type that is not supported", "")
+				return nil, c.refuse(refusal.Types, a.Text()+" is of a type that is not supported", "")
 			}
 			if err := c.printed(a); err != nil {
 				return nil, err
@@ -33,7 +34,7 @@ func concatenate(c *call) (*Expr, error) {
 	c.args = args
 	c.tmpl = "({0} OPERATOR(pg_catalog.||) {1})"
 	if length > 16*maxChars {
-		return nil, c.refuse("the result may be too long", "shorten the operands with left(x, n)")
+		return nil, c.refuse(refusal.TextLength, "the result may be too long", "shorten the operands with left(x, n)")
 	}
 	return c.textResult(length)
 }
@@ -59,7 +60,7 @@ func concat(c *call, name string) (*Expr, error) {
 	}
 	c.args, c.tmpl = args, functionTemplate(name, len(args))
 	if len(args) == 0 || length > 16*maxChars {
-		return nil, c.refuse("the result may be too long", "shorten the operands with left(x, n)")
+		return nil, c.refuse(refusal.TextLength, "the result may be too long", "shorten the operands with left(x, n)")
 	}
 	e, err := c.textResult(length)
 	if err != nil {
@@ -74,7 +75,7 @@ func (b *builder) castText(x *Expr, text string) (*Expr, error) {
 		return b.coerce(x, pgtype.TextOID, x)
 	}
 	if !supported(x.typ) && !x.isEnum() {
-		return nil, Refuse(x.location, x.Text()+" is of a type that is not supported in "+text, "")
+		return nil, Refuse(refusal.Types, x.location, x.Text()+" is of a type that is not supported in "+text, "")
 	}
 	if x.typ == pgtype.BoolOID { // the cast prints true and false
 		c := &call{args: []*Expr{x}, loc: x.location, text: x.Text(), tmpl: `pg_catalog."left"(({0})::pg_catalog.text, 1)`}

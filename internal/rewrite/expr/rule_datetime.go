@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 )
 
@@ -33,7 +34,7 @@ var datetimeRules = []rule{
 // inside refuses results outside the range in which calendar functions work.
 func (c *call) inside(e *Expr, r bounds.Interval) (*Expr, error) {
 	if !e.bounds.Within(r) {
-		return nil, c.refuse("the result may lie out of range", "declare narrower bounds")
+		return nil, c.refuse(refusal.Overflow, "the result may lie out of range", "declare narrower bounds")
 	}
 	return e, nil
 }
@@ -125,7 +126,7 @@ func stampShift(c *call) (*Expr, error) {
 	}
 	e.bounds = operate(c.cand.Name, micros(at), shift)
 	if !operate(c.cand.Name, micros(at), wayOf(by)).Within(timestampRange) {
-		return nil, c.refuse("it may lie out of range before all fields of the interval are added", "declare narrower bounds")
+		return nil, c.refuse(refusal.Overflow, "it may lie out of range before all fields of the interval are added", "declare narrower bounds")
 	}
 	return c.inside(e, timestampSafe)
 }
@@ -174,7 +175,7 @@ func timeShift(c *call) (*Expr, error) {
 	e := c.result(pgtype.TimeOID)
 	for _, a := range c.args {
 		if a.typ == pgtype.IntervalOID && !a.bounds.Finite() && !a.provisional && !isNull(a) {
-			return nil, c.refuse(a.Text()+" has no bounds", "")
+			return nil, c.refuse(refusal.NoBounds, a.Text()+" has no bounds", "")
 		}
 	}
 	e.bounds = dayRange
@@ -194,7 +195,7 @@ func spanSum(c *call) (*Expr, error) {
 	}
 	e.spread = add(spreadOf(c.args[0]), spreadOf(c.args[1]))
 	if e.spread.Cmp(mostSpread) > 0 { // fields of both signs cancel out in the epoch, and overflow one by one
-		return nil, c.refuse("a field of it may overflow", "declare narrower bounds")
+		return nil, c.refuse(refusal.Overflow, "a field of it may overflow", "declare narrower bounds")
 	}
 	return c.inside(e, spanSafe)
 }
@@ -232,7 +233,7 @@ func spanScale(c *call) (*Expr, error) {
 	factor := f.bounds.Abs().Hi
 	if c.cand.Name == "/" {
 		if f.bounds.Contains(bounds.Zero) {
-			return nil, c.refuse("0 lies within the bounds "+f.bounds.String()+" of "+f.Text(), "write CASE WHEN y > 0.01 THEN x / y END with the least y that matters")
+			return nil, c.refuse(refusal.Division, "0 lies within the bounds "+f.bounds.String()+" of "+f.Text(), "write CASE WHEN y > 0.01 THEN x / y END with the least y that matters")
 		}
 		e.bounds = x.bounds.Quo(f.bounds)
 		factor = new(big.Rat).Inv(f.bounds.Abs().Lo)
@@ -247,7 +248,7 @@ func spanScale(c *call) (*Expr, error) {
 	}
 	e.bounds = e.bounds.Widen(slack)
 	if e.spread.Cmp(rat(1e17)) > 0 || factor.Cmp(bounds.Pow10(9)) > 0 || spreadOf(x).Cmp(rat(1e17)) > 0 {
-		return nil, c.refuse("it may overflow interval", "")
+		return nil, c.refuse(refusal.Overflow, "it may overflow interval", "")
 	}
 	return e, nil
 }
@@ -261,7 +262,7 @@ func age(c *call) (*Expr, error) {
 	}
 	for _, a := range c.args {
 		if !a.bounds.Within(timestampSafe) {
-			return nil, c.refuse(a.Text()+" may lie out of range", "declare narrower bounds")
+			return nil, c.refuse(refusal.Overflow, a.Text()+" may lie out of range", "declare narrower bounds")
 		}
 	}
 	distance := c.args[0].bounds.Sub(c.args[1].bounds)
@@ -304,7 +305,7 @@ func zone(c *call) (*Expr, error) {
 func offset(c *call) (*Expr, error) {
 	if by := c.args[0]; !by.provisional && !isNull(by) {
 		if by.value == nil || by.value.span.months != 0 || by.value.span.days != 0 || by.bounds.Abs().Hi.Cmp(zoneMax) > 0 {
-			return nil, c.refuse("the offset is not a constant of hours and minutes", "write INTERVAL '2 hours', or a zone's name")
+			return nil, c.refuse(refusal.ConstantNeeded, "the offset is not a constant of hours and minutes", "write INTERVAL '2 hours', or a zone's name")
 		}
 	}
 	return c.zoned()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
@@ -81,29 +82,29 @@ func (c *call) extractStamp(e *Expr, field string) (*Expr, error) {
 	x := c.args[1]
 	// date_part of a date goes through timestamp, which has every field; extract has the date's own
 	if x.typ == pgtype.DateOID && c.cand.Name == "extract" && !slices.Contains(dayFields, field) {
-		return nil, c.refuse(fmt.Sprintf("a date has no field %q", field), "cast it to timestamp")
+		return nil, c.refuse(refusal.DateField, fmt.Sprintf("a date has no field %q", field), "cast it to timestamp")
 	}
 	if strings.HasPrefix(field, "timezone") && x.typ != pgtype.TimestamptzOID {
-		return nil, c.refuse(fmt.Sprintf("%s has no field %q", pgresolve.Display(x.typ), field), "")
+		return nil, c.refuse(refusal.DateField, fmt.Sprintf("%s has no field %q", pgresolve.Display(x.typ), field), "")
 	}
 	if i, ok := cyclic[field]; ok {
 		e.bounds = i
 		e.nullable = e.nullable || !x.bounds.Finite()
 		if x.typ == pgtype.DateOID && c.cand.Name == "date_part" && !x.bounds.Within(dateSafe) && !x.provisional {
-			return nil, c.refuse(x.Text()+" may lie out of range", "write extract(field FROM x), or declare bounds")
+			return nil, c.refuse(refusal.Overflow, x.Text()+" may lie out of range", "write extract(field FROM x), or declare bounds")
 		}
 		return c.fraction(e, field)
 	}
 	grow, ok := growing[field]
 	if !ok {
-		return nil, c.refuse(fmt.Sprintf("the field %q is not supported", field), "")
+		return nil, c.refuse(refusal.DateField, fmt.Sprintf("the field %q is not supported", field), "")
 	}
 	if known, err := c.finite(); !known || err != nil {
 		return e, err
 	}
 	b := micros(x)
 	if !b.Within(timestampSafe) {
-		return nil, c.refuse(x.Text()+" may lie out of range", "declare narrower bounds")
+		return nil, c.refuse(refusal.Overflow, x.Text()+" may lie out of range", "declare narrower bounds")
 	}
 	if x.typ == pgtype.TimestamptzOID && field != "epoch" {
 		b = b.Widen(zoneMax)
@@ -148,7 +149,7 @@ func (c *call) extractTime(e *Expr, field string) (*Expr, error) {
 	case "minute", "second", "milliseconds", "microseconds":
 		e.bounds = cyclic[field]
 	default:
-		return nil, c.refuse(fmt.Sprintf("a time has no field %q", field), "")
+		return nil, c.refuse(refusal.DateField, fmt.Sprintf("a time has no field %q", field), "")
 	}
 	return c.fraction(e, field)
 }
@@ -180,10 +181,10 @@ func (c *call) extractSpan(e *Expr, field string) (*Expr, error) {
 			e.bounds = bounds.New(neg(days), days).Trunc()
 		}
 	default:
-		return nil, c.refuse(fmt.Sprintf("the field %q of an interval is not supported", field), "write extract(epoch FROM x) / 3600 for hours")
+		return nil, c.refuse(refusal.DateField, fmt.Sprintf("the field %q of an interval is not supported", field), "write extract(epoch FROM x) / 3600 for hours")
 	}
 	if field == "day" && !noMonths(c.args[1]) {
-		return nil, c.refuse("the days of an interval may be any number", "write extract(epoch FROM x) / 86400")
+		return nil, c.refuse(refusal.DateField, "the days of an interval may be any number", "write extract(epoch FROM x) / 86400")
 	}
 	return c.fraction(e, field)
 }
@@ -276,14 +277,14 @@ func dateTrunc(c *call) (*Expr, error) {
 	}
 	unit, ok := truncUnits[field]
 	if !ok {
-		return nil, c.refuse(fmt.Sprintf("the field %q is not supported", field), "write second, minute, hour, day, week, month, quarter, year or decade")
+		return nil, c.refuse(refusal.DateField, fmt.Sprintf("the field %q is not supported", field), "write second, minute, hour, day, week, month, quarter, year or decade")
 	}
 	if known, err := c.finite(); !known || err != nil {
 		return e, err
 	}
 	x := c.args[1]
 	if !x.bounds.Within(timestampSafe) {
-		return nil, c.refuse(x.Text()+" may lie out of range", "declare narrower bounds")
+		return nil, c.refuse(refusal.Overflow, x.Text()+" may lie out of range", "declare narrower bounds")
 	}
 	e.bounds = bounds.New(sub(x.bounds.Lo, mul(new(big.Rat).SetFloat64(unit.days), microsPerDay)), x.bounds.Hi)
 	if e.typ == pgtype.TimestamptzOID { // the zone's offset may differ at the truncated time, which may even be later

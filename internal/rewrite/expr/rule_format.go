@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
 var formatRules = []rule{
@@ -112,14 +114,14 @@ func toChar(c *call) (*Expr, error) {
 	}
 	f, ok := readFormat(format)
 	if !ok {
-		return nil, c.refuse("its format holds something else than YYYY, YY, IYYY, Q, MM, Mon, Month, DD, DDD, D, ID, Dy, Day, WW, W, IW, HH24, HH12, AM, MI, SS, FM, separators and quoted text", "")
+		return nil, c.refuse(refusal.Format, "its format holds something else than YYYY, YY, IYYY, Q, MM, Mon, Month, DD, DDD, D, ID, Dy, Day, WW, W, IW, HH24, HH12, AM, MI, SS, FM, separators and quoted text", "")
 	}
 	x := c.args[0]
 	if known, err := c.finite(); !known || err != nil {
 		return e, err
 	}
 	if !micros(x).Within(timestampSafe) {
-		return nil, c.refuse(x.Text()+" may lie out of range", "declare narrower bounds")
+		return nil, c.refuse(refusal.Overflow, x.Text()+" may lie out of range", "declare narrower bounds")
 	}
 	e.maxLen = f.width
 	e.series = charSeries(c, f)
@@ -138,7 +140,7 @@ func numberChar(c *call) (*Expr, error) {
 		return e, err
 	}
 	if !numberFormat.MatchString(format) {
-		return nil, c.refuse("its format holds something else than 9, 0, commas, a point, FM, and S, SG or MI at the beginning or end", "write a format such as 'FM999,990.00'")
+		return nil, c.refuse(refusal.Format, "its format holds something else than 9, 0, commas, a point, FM, and S, SG or MI at the beginning or end", "write a format such as 'FM999,990.00'")
 	}
 	if known, err := c.finite(); !known || err != nil {
 		return e, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
@@ -63,7 +64,7 @@ func (c *call) roundable() error {
 	limit := bounds.Pow10(100)
 	within := x.bounds.Intersect(bounds.New(neg(limit), limit))
 	if x.col == nil || within.Empty() {
-		return c.refuse(x.Text()+" may have as many digits as a numeric holds", "write LEAST(GREATEST(x, low), high)")
+		return c.refuse(refusal.Overflow, x.Text()+" may have as many digits as a numeric holds", "write LEAST(GREATEST(x, low), high)")
 	}
 	y := *x
 	y.bounds, y.clamp = within, true
@@ -99,7 +100,7 @@ func roundDigits(c *call) (*Expr, error) {
 		return e, nil
 	}
 	if !n.safe().Within(bounds.Between(-1000, 1000)) || n.value == nil {
-		return nil, c.refuse("the number of digits is not a constant from -1000 to 1000", "write a constant, as round(x, 2)")
+		return nil, c.refuse(refusal.ConstantNeeded, "the number of digits is not a constant from -1000 to 1000", "write a constant, as round(x, 2)")
 	}
 	digits := int(n.bounds.Lo.Num().Int64())
 	e.scale = max(0, digits)
@@ -130,18 +131,18 @@ func monotone(name string, least float64, f func(float64) float64) func(c *call)
 		x := c.args[0]
 		lo, hi, ok := floats(x.bounds)
 		if !ok {
-			return nil, c.refuse("the bounds "+x.bounds.String()+" are too large", "")
+			return nil, c.refuse(refusal.ArgumentRange, "the bounds "+x.bounds.String()+" are too large", "")
 		}
 		if least >= 0 && (x.bounds.Lo.Sign() < 0 || least > 0 && x.bounds.Lo.Sign() == 0 || lo < least) {
 			need := "at least 0"
 			if least > 0 {
 				need = "above 0"
 			}
-			return nil, c.refuse(fmt.Sprintf("the bounds %s of %s are not %s", x.bounds, x.Text(), need), "write "+name+"(GREATEST(x, 0.01)), or CASE WHEN x > 0.01 THEN … END")
+			return nil, c.refuse(refusal.ArgumentRange, fmt.Sprintf("the bounds %s of %s are not %s", x.bounds, x.Text(), need), "write "+name+"(GREATEST(x, 0.01)), or CASE WHEN x > 0.01 THEN … END")
 		}
 		e.bounds, ok = around(f(lo), f(hi), e.typ)
 		if !ok {
-			return nil, c.refuse("it may overflow", "write "+name+"(LEAST(GREATEST(x, low), high))")
+			return nil, c.refuse(refusal.Overflow, "it may overflow", "write "+name+"(LEAST(GREATEST(x, low), high))")
 		}
 		switch {
 		case name == "sqrt":
@@ -157,13 +158,13 @@ func monotone(name string, least float64, f func(float64) float64) func(c *call)
 		case x.quantum >= 0: // |cbrt x|, |sinh x| and multiples of x are no smaller than x, times a constant
 			e.quantum = x.quantum + 70
 		case pgresolve.IsFloat(e.typ):
-			return nil, c.refuse("it may underflow", "cast the argument to numeric and back")
+			return nil, c.refuse(refusal.Overflow, "it may underflow", "cast the argument to numeric and back")
 		}
 		if !pgresolve.IsFloat(e.typ) {
 			e.quantum = -1
 		}
 		if e.quantum > leastQuantum(e.typ) {
-			return nil, c.refuse("it may underflow", "cast the argument to numeric")
+			return nil, c.refuse(refusal.Overflow, "it may underflow", "cast the argument to numeric")
 		}
 		return e, nil
 	}
@@ -198,12 +199,12 @@ func exponential(c *call) (*Expr, error) {
 	}
 	x := c.args[0]
 	if !x.bounds.Within(bounds.Between(-700, 700)) {
-		return nil, c.refuse(fmt.Sprintf("the bounds %s of %s are not within [-700, 700]", x.bounds, x.Text()), "write exp(LEAST(GREATEST(x, -700), 700))")
+		return nil, c.refuse(refusal.ArgumentRange, fmt.Sprintf("the bounds %s of %s are not within [-700, 700]", x.bounds, x.Text()), "write exp(LEAST(GREATEST(x, -700), 700))")
 	}
 	lo, hi, _ := floats(x.bounds)
 	limits, ok := around(math.Exp(lo), math.Exp(hi), e.typ)
 	if !ok {
-		return nil, c.refuse("it may overflow", "")
+		return nil, c.refuse(refusal.Overflow, "it may overflow", "")
 	}
 	e.bounds = limits
 	if pgresolve.IsFloat(e.typ) {
@@ -229,7 +230,7 @@ func power(c *call) (*Expr, error) {
 	xl, xh, ok1 := floats(x.bounds)
 	yl, yh, ok2 := floats(y.bounds)
 	if !ok1 || !ok2 || xl <= 0 {
-		return nil, c.refuse(fmt.Sprintf("the bounds %s of %s are not above 0", x.bounds, x.Text()), "write power(GREATEST(x, 0.01), y), or a constant whole exponent")
+		return nil, c.refuse(refusal.ArgumentRange, fmt.Sprintf("the bounds %s of %s are not above 0", x.bounds, x.Text()), "write power(GREATEST(x, 0.01), y), or a constant whole exponent")
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, base := range []float64{xl, xh} { // monotone in each argument: extremes lie at the corners
@@ -239,15 +240,15 @@ func power(c *call) (*Expr, error) {
 		}
 	}
 	if lo < 1e-280 || hi > 1e280 {
-		return nil, c.refuse("it may overflow or underflow", "")
+		return nil, c.refuse(refusal.Overflow, "it may overflow or underflow", "")
 	}
 	// the ends of the base's bounds are rounded to floats, and the power of what is off by a share of s is off by y·s
 	if !y.bounds.Within(bounds.Between(-1000, 1000)) {
-		return nil, c.refuse(fmt.Sprintf("the bounds %s of the exponent are not within [-1000, 1000]", y.bounds), "write power(x, LEAST(GREATEST(y, -1000), 1000))")
+		return nil, c.refuse(refusal.ArgumentRange, fmt.Sprintf("the bounds %s of the exponent are not within [-1000, 1000]", y.bounds), "write power(x, LEAST(GREATEST(y, -1000), 1000))")
 	}
 	limits, ok := around(lo*(1-1e-12), hi*(1+1e-12), e.typ)
 	if !ok {
-		return nil, c.refuse("it may overflow", "")
+		return nil, c.refuse(refusal.Overflow, "it may overflow", "")
 	}
 	e.bounds = limits
 	e.bounds.Lo = bounds.Max(e.bounds.Lo, bounds.Zero)
@@ -277,12 +278,12 @@ func wholePower(c *call, e, x *Expr, n int) (*Expr, error) {
 	}
 	q := max(x.quantum, 0) * max(n, 1)
 	if x.quantum < 0 || q+60 > leastQuantum(e.typ) {
-		return nil, c.refuse("it may underflow", "cast the base to numeric")
+		return nil, c.refuse(refusal.Overflow, "it may underflow", "cast the base to numeric")
 	}
 	e.quantum = q + 60
 	var ok bool
 	if e.bounds, ok = roundFloats(i, e.typ); !ok {
-		return nil, c.refuse("it may overflow", "")
+		return nil, c.refuse(refusal.Overflow, "it may overflow", "")
 	}
 	return e, nil
 }
@@ -298,7 +299,7 @@ func logarithm(c *call) (*Expr, error) {
 	bl, bh, ok1 := floats(base)
 	xl, xh, ok2 := floats(x)
 	if !ok1 || !ok2 || bl < 1.001 || xl < 1e-100 {
-		return nil, c.refuse(fmt.Sprintf("the bounds %s of the base are not above 1, or %s of the argument not above 0", base, x), "write log(2, GREATEST(x, 0.01))")
+		return nil, c.refuse(refusal.ArgumentRange, fmt.Sprintf("the bounds %s of the base are not above 1, or %s of the argument not above 0", base, x), "write log(2, GREATEST(x, 0.01))")
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, b := range []float64{bl, bh} {
@@ -309,7 +310,7 @@ func logarithm(c *call) (*Expr, error) {
 	}
 	limits, ok := around(lo, hi, pgtype.NumericOID)
 	if !ok {
-		return nil, c.refuse("it may overflow", "")
+		return nil, c.refuse(refusal.Overflow, "it may overflow", "")
 	}
 	e.bounds = limits.Widen(bounds.Pow10(-12))
 	return e, nil
@@ -350,7 +351,7 @@ func arc(c *call) (*Expr, error) {
 	}
 	x := c.args[0]
 	if !x.bounds.Within(bounds.Between(-1, 1)) {
-		return nil, c.refuse(fmt.Sprintf("the bounds %s of %s are not within [-1, 1]", x.bounds, x.Text()), "write "+c.cand.Name+"(LEAST(GREATEST(x, -1), 1))")
+		return nil, c.refuse(refusal.ArgumentRange, fmt.Sprintf("the bounds %s of %s are not within [-1, 1]", x.bounds, x.Text()), "write "+c.cand.Name+"(LEAST(GREATEST(x, -1), 1))")
 	}
 	e.bounds = bounds.Between(-2, 2)
 	if c.cand.Name == "acos" {
@@ -385,7 +386,7 @@ func divisors(c *call) (*Expr, error) {
 		most = mul(x.safe().Abs().Hi, y.safe().Abs().Hi)
 	}
 	if !intRange(e.typ).Contains(most) {
-		return nil, c.refuse("it may overflow "+pgresolve.Display(e.typ), "only columns with declared bounds can be computed with; or cast to bigint")
+		return nil, c.refuse(refusal.Overflow, "it may overflow "+pgresolve.Display(e.typ), "only columns with declared bounds can be computed with; or cast to bigint")
 	}
 	e.bounds = bounds.New(bounds.Zero, most)
 	return e, nil

@@ -3,6 +3,7 @@ package expr
 import (
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 )
 
@@ -13,7 +14,7 @@ var nullRules = []rule{
 // countNulls builds num_nulls and num_nonnulls, which take operands of any type.
 func countNulls(c *call, name string) (*Expr, error) {
 	if len(c.args) == 0 {
-		return nil, Refuse(c.loc, c.text+" needs an argument", "")
+		return nil, Refuse(refusal.Function, c.loc, c.text+" needs an argument", "")
 	}
 	c.tmpl = functionTemplate(name, len(c.args))
 	e := c.result(pgtype.Int4OID)

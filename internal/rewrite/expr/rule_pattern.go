@@ -6,6 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
 // Patterns are constants, validated here: PostgreSQL raises on a bad one only when a row is matched, and a pattern with many
@@ -69,13 +71,13 @@ func (c *call) escapedPattern(isLike bool, loc int) (*Expr, error) {
 		return e, nil
 	}
 	if len([]rune(escape)) > 1 {
-		return nil, c.refuse("an escape must be one character or empty", "")
+		return nil, c.refuse(refusal.Pattern, "an escape must be one character or empty", "")
 	}
 	if isLike {
 		return typed(pgtype.TextOID, escaped(pattern, escape), loc)
 	}
 	if escape != `\` || !similarForm(pattern) {
-		return nil, c.refuse("this pattern is not supported",
+		return nil, c.refuse(refusal.Pattern, "this pattern is not supported",
 			`SIMILAR TO takes letters, %, _, |, [abc], (…) and *, + or ? after what holds none of them; or write several LIKE with OR`)
 	}
 	d := &call{args: c.args[:1], loc: loc, text: c.text, tmpl: "pg_catalog.similar_to_escape({0})"}
@@ -118,7 +120,7 @@ func like(c *call) (*Expr, error) {
 	}
 	if known {
 		if len(pattern) > maxPattern {
-			return nil, c.refuse(fmt.Sprintf("the pattern is longer than %d bytes", maxPattern), "")
+			return nil, c.refuse(refusal.Pattern, fmt.Sprintf("the pattern is longer than %d bytes", maxPattern), "")
 		}
 		wildcards, after := 0, false
 		previous := rune(0)
@@ -130,10 +132,10 @@ func like(c *call) (*Expr, error) {
 			after = r == '\\' && !after
 		}
 		if after {
-			return nil, c.refuse("the pattern ends with an escape character", `write \\ for a backslash`)
+			return nil, c.refuse(refusal.Pattern, "the pattern ends with an escape character", `write \\ for a backslash`)
 		}
 		if wildcards > maxWildcards {
-			return nil, c.refuse(fmt.Sprintf("the pattern has more than %d %%", maxWildcards), "")
+			return nil, c.refuse(refusal.Pattern, fmt.Sprintf("the pattern has more than %d %%", maxWildcards), "")
 		}
 	}
 	if strings.HasSuffix(c.cand.Name, "*") {
@@ -145,7 +147,7 @@ func like(c *call) (*Expr, error) {
 // similarTo bounds ~ with a pattern that SIMILAR TO made.
 func similarTo(c *call) (*Expr, error) {
 	if p := c.args[1]; !p.regex && !p.provisional && !isNull(p) {
-		return nil, c.refuse("regular expressions are not supported on private rows", "write LIKE or SIMILAR TO")
+		return nil, c.refuse(refusal.Pattern, "regular expressions are not supported on private rows", "write LIKE or SIMILAR TO")
 	}
 	c.args = []*Expr{limited(c.args[0]), c.args[1]}
 	return c.result(pgtype.BoolOID), c.deterministic()

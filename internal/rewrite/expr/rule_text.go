@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 )
@@ -75,7 +76,7 @@ func (c *call) constantText(i int, what string) (s string, known bool, err error
 	}
 	text, ok := a.constantText()
 	if !ok {
-		return "", false, c.refuse(what+" is not a constant", "write a constant or a parameter")
+		return "", false, c.refuse(refusal.ConstantNeeded, what+" is not a constant", "write a constant or a parameter")
 	}
 	if text == nil {
 		return "", false, nil
@@ -111,7 +112,7 @@ func (c *call) constantInt(i int, what string) (n int64, known bool, err error) 
 		return 0, false, nil
 	}
 	if a.value == nil || !a.bounds.Finite() {
-		return 0, false, c.refuse(what+" is not a constant", "write a constant or a parameter")
+		return 0, false, c.refuse(refusal.ConstantNeeded, what+" is not a constant", "write a constant or a parameter")
 	}
 	return a.bounds.Lo.Num().Int64(), true, nil
 }
@@ -122,7 +123,7 @@ func trimSet(c *call) (*Expr, error) {
 		return nil, err
 	}
 	if known && len(set) > 100 {
-		return nil, c.refuse("the set of characters is longer than 100 bytes", "")
+		return nil, c.refuse(refusal.TextLength, "the set of characters is longer than 100 bytes", "")
 	}
 	x := limited(c.args[0])
 	c.args = []*Expr{x, c.args[1]}
@@ -137,7 +138,7 @@ func leftRight(c *call) (*Expr, error) {
 	if k := c.args[1]; k.provisional || isNull(k) || !k.safe().Contains(rat(-1<<31)) {
 		return c.textResult(n)
 	}
-	return nil, c.refuse("its length may be anything", "write a constant length, or LEAST(GREATEST(n, 0), 100)")
+	return nil, c.refuse(refusal.TextLength, "its length may be anything", "write a constant length, or LEAST(GREATEST(n, 0), 100)")
 }
 
 // position raises under a collation that is not deterministic.
@@ -148,7 +149,7 @@ func position(c *call) (*Expr, error) {
 		return nil, err
 	}
 	if known && len(s) > 1000 {
-		return nil, c.refuse("what to look for is longer than 1000 bytes", "")
+		return nil, c.refuse(refusal.TextLength, "what to look for is longer than 1000 bytes", "")
 	}
 	x := limited(c.args[0])
 	e.args = []*Expr{x, c.args[1]}
@@ -163,7 +164,7 @@ func (c *call) deterministic() error {
 		return err
 	}
 	if e.nondeterministic {
-		return c.refuse("its collation is not deterministic", `write COLLATE "C"`)
+		return c.refuse(refusal.Collation, "its collation is not deterministic", `write COLLATE "C"`)
 	}
 	return nil
 }
@@ -179,7 +180,7 @@ func substring(c *call) (*Expr, error) {
 	if len(c.args) == 3 {
 		n := c.args[2]
 		if i := n.safe(); !n.provisional && !isNull(n) && (i.Lo == nil || i.Lo.Sign() < 0) {
-			return nil, c.refuse("its length may be negative", "write a constant length, or GREATEST(n, 0)")
+			return nil, c.refuse(refusal.ArgumentRange, "its length may be negative", "write a constant length, or GREATEST(n, 0)")
 		}
 		if k, known, err := c.constantInt(2, ""); known && err == nil && (maxLen < 0 || k < int64(maxLen)) {
 			maxLen = int(k)
@@ -203,7 +204,7 @@ func replace(c *call) (*Expr, error) {
 		length *= max(1, len(to))
 	}
 	if len(to) > 100 || length > 100*maxChars {
-		return nil, c.refuse("the result may be too long", "shorten the operand with left(x, n)")
+		return nil, c.refuse(refusal.TextLength, "the result may be too long", "shorten the operand with left(x, n)")
 	}
 	c.args = []*Expr{x, c.args[1], c.args[2]}
 	e, err := c.textResult(length)
@@ -222,7 +223,7 @@ func splitPart(c *call) (*Expr, error) {
 		return nil, err
 	}
 	if known && (n < 1 || n > 1000) {
-		return nil, c.refuse("the field number is not from 1 to 1000", "")
+		return nil, c.refuse(refusal.ArgumentRange, "the field number is not from 1 to 1000", "")
 	}
 	x := limited(c.args[0])
 	c.args = []*Expr{x, c.args[1], c.args[2]}
@@ -244,11 +245,11 @@ func pad(c *call) (*Expr, error) {
 			return nil, err
 		}
 		if len(fill) > 100 {
-			return nil, c.refuse("the filling is longer than 100 bytes", "")
+			return nil, c.refuse(refusal.TextLength, "the filling is longer than 100 bytes", "")
 		}
 	}
 	if known && n > 1000 {
-		return nil, c.refuse("the length is above 1000", "")
+		return nil, c.refuse(refusal.TextLength, "the length is above 1000", "")
 	}
 	return c.textResult(int(max(n, 0)))
 }
@@ -263,7 +264,7 @@ func translate(c *call) (*Expr, error) {
 			return nil, err
 		}
 		if len(set) > 100 {
-			return nil, c.refuse(what+" are longer than 100 bytes", "")
+			return nil, c.refuse(refusal.TextLength, what+" are longer than 100 bytes", "")
 		}
 	}
 	x := limited(c.args[0])
@@ -287,7 +288,7 @@ func repeat(c *call) (*Expr, error) {
 	}
 	x := limited(c.args[0])
 	if known && (n > 1000 || max(n, 0)*int64(x.maxLen) > 16*maxChars) {
-		return nil, c.refuse("the result may be too long", "shorten the operand with left(x, n)")
+		return nil, c.refuse(refusal.TextLength, "the result may be too long", "shorten the operand with left(x, n)")
 	}
 	c.args = []*Expr{x, c.args[1]}
 	return c.textResult(int(max(n, 0)) * x.maxLen)
@@ -308,7 +309,7 @@ func overlay(c *call) (*Expr, error) {
 			return nil, err
 		}
 		if known && (n < int64(3-i) || n > maxChars) {
-			return nil, c.refuse(what+" is out of range", "write a start from 1, and a length from 0")
+			return nil, c.refuse(refusal.ArgumentRange, what+" is out of range", "write a start from 1, and a length from 0")
 		}
 	}
 	x := limited(c.args[0])

@@ -7,6 +7,8 @@ import (
 	_ "time/tzdata" // the same names on every machine
 
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
 // zoneAreas are the areas of names that PostgreSQL never takes for an abbreviation or a POSIX rule.
@@ -30,7 +32,7 @@ func zoneName(name string) bool {
 // one raises when a row arrives. So PostgreSQL reads a time of that zone before.
 func (c *call) zoneExists(name string) error {
 	if !zoneName(name) {
-		return c.refuse(fmt.Sprintf("%q is not a time zone that is known here", name), "write UTC or a name such as Europe/Berlin")
+		return c.refuse(refusal.TimeZone, fmt.Sprintf("%q is not a time zone that is known here", name), "write UTC or a name such as Europe/Berlin")
 	}
 	if name == "UTC" || name == "GMT" {
 		return nil

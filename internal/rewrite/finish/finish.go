@@ -5,7 +5,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
 	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
@@ -36,7 +36,7 @@ func placeholder(block int) string { return fmt.Sprintf("dpproxy_block_%d", bloc
 // read of its placeholder.
 func (b *finisher) rewrite(s *pg_query.SelectStmt, e *bind.Env) error {
 	if s == nil {
-		return pgerr.New(pgerr.InsufficientPrivilege, "only SELECT is available")
+		return refusal.New(refusal.ReadOnly, "only SELECT is available")
 	}
 	k, err := b.KindOf(s, e)
 	if err != nil {
@@ -47,9 +47,9 @@ func (b *finisher) rewrite(s *pg_query.SelectStmt, e *bind.Env) error {
 	}
 	switch {
 	case s.IntoClause != nil:
-		return pgerr.New(pgerr.InsufficientPrivilege, "SELECT INTO writes")
+		return refusal.New(refusal.ReadOnly, "SELECT INTO writes")
 	case len(s.LockingClause) > 0:
-		return pgerr.New(pgerr.InsufficientPrivilege, "row locks are not available")
+		return refusal.New(refusal.ReadOnly, "row locks are not available")
 	}
 	inner, err := b.rewriteCTEs(s, e)
 	if err != nil {
@@ -84,10 +84,10 @@ func (b *finisher) rewrite(s *pg_query.SelectStmt, e *bind.Env) error {
 // refuseRows refuses an answer of private rows, or of groups that are one unit's each.
 func (b *finisher) refuseRows(s *pg_query.SelectStmt) error {
 	if sqltree.Aggregates(s) {
-		return b.Refuse(pgerr.InsufficientPrivilege, sqltree.FirstTarget(s), "each of these groups holds rows of one person alone, and is never returned",
+		return b.Refuse(refusal.UnitKey, sqltree.FirstTarget(s), "each of these groups holds rows of one person alone, and is never returned",
 			"Aggregate the groups: SELECT avg(n) FROM (SELECT key, count(*) AS n … GROUP BY key) t. Or group by columns with a declared domain.")
 	}
-	return b.Refuse(pgerr.InsufficientPrivilege, sqltree.FirstTarget(s), "rows of a private table are never returned",
+	return b.Refuse(refusal.Rows, sqltree.FirstTarget(s), "rows of a private table are never returned",
 		"Aggregate them: count(*), sum, avg, min, max or a percentile, GROUP BY columns with a declared domain.")
 }
 
@@ -116,11 +116,11 @@ func (b *finisher) rewriteItem(n *pg_query.Node, e *bind.Env) error {
 		if w := b.View(v.RangeVar); w != nil {
 			return b.rewriteView(n, v.RangeVar, w)
 		}
-		return b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("relation %q cannot be combined with released aggregates", v.RangeVar.Relname), "Only tables of the policy can.")
+		return b.Refuse(refusal.BesideReleased, n, fmt.Sprintf("relation %q cannot be combined with released aggregates", v.RangeVar.Relname), "Only tables of the policy can.")
 	case *pg_query.Node_RangeFunction:
 		return b.checkFunctions(n)
 	}
-	return b.Refuse(pgerr.FeatureNotSupported, n, "this kind of FROM item cannot be combined with released aggregates", "")
+	return b.Refuse(refusal.BesideReleased, n, "this kind of FROM item cannot be combined with released aggregates", "")
 }
 
 // checkFunctions allows generate_series and unnest in FROM.
@@ -129,7 +129,7 @@ func (b *finisher) checkFunctions(n *pg_query.Node) error {
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
 		if f := n.GetFuncCall(); f != nil && failed == nil {
 			if name := sqltree.FunctionName(f); name != "generate_series" && name != "unnest" {
-				failed = b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("function %s in FROM cannot be combined with released aggregates", name), "Use generate_series and unnest.")
+				failed = b.Refuse(refusal.BesideReleased, n, fmt.Sprintf("function %s in FROM cannot be combined with released aggregates", name), "Use generate_series and unnest.")
 			}
 		}
 		return failed == nil

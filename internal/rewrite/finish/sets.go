@@ -6,7 +6,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
 )
 
@@ -59,7 +59,7 @@ func (b *finisher) groupingSets(s *pg_query.SelectStmt, sc *bind.Scope) (*groupi
 		}
 		g.sets = product
 		if len(g.sets) > maxSets {
-			return nil, b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("more than %d grouping sets", maxSets), "Every grouping set is a release of its own: name the sets that you need.")
+			return nil, b.Refuse(refusal.GroupingSets, n, fmt.Sprintf("more than %d grouping sets", maxSets), "Every grouping set is a release of its own: name the sets that you need.")
 		}
 	}
 	return g, nil
@@ -125,7 +125,7 @@ func (b *finisher) setsOf(n *pg_query.Node, s *pg_query.SelectStmt, sc *bind.Sco
 		return out, nil
 	case pg_query.GroupingSetKind_GROUPING_SET_CUBE:
 		if len(parts) > 5 {
-			return nil, b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("more than %d grouping sets", maxSets), "Use GROUPING SETS.")
+			return nil, b.Refuse(refusal.GroupingSets, n, fmt.Sprintf("more than %d grouping sets", maxSets), "Use GROUPING SETS.")
 		}
 		var out [][]int
 		for mask := 1<<len(parts) - 1; mask >= 0; mask-- {

@@ -8,6 +8,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
 	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
@@ -80,7 +81,7 @@ func (b *finisher) template(in catalog.Input, tree *pg_query.SelectStmt) (*Templ
 		return nil, sqltree.WithoutPosition(err)
 	}
 	if len(r.Supplies) > 0 || len(r.Assignments) > 0 {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "settings and dpproxy's own tables cannot be used together with private tables", pgerr.Hint("Ask for them in a statement of their own."))
+		return nil, refusal.New(refusal.OwnTables, "settings and dpproxy's own tables cannot be used together with private tables", pgerr.Hint("Ask for them in a statement of their own."))
 	}
 	t.on = schema.RouteShadow
 	if r.Route == catalog.Public {

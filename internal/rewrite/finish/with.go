@@ -3,7 +3,7 @@ package finish
 import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
@@ -23,7 +23,7 @@ func (b *finisher) rewriteCTEs(s *pg_query.SelectStmt, e *bind.Env) (*bind.Env, 
 		c := n.GetCommonTableExpr()
 		query := c.Ctequery.GetSelectStmt()
 		if query == nil {
-			return nil, b.Refuse(pgerr.InsufficientPrivilege, n, "data-modifying WITH is not available", "")
+			return nil, b.Refuse(refusal.ReadOnly, n, "data-modifying WITH is not available", "")
 		}
 		k, err := b.KindOf(original.Ctes[i].GetCommonTableExpr().Ctequery.GetSelectStmt(), before)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
@@ -53,7 +54,7 @@ func CanonicalText(sql query.Scalar, x *expr.Column) (query.Scalar, error) {
 			return sql, nil
 		}
 	}
-	return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("equal values of %q may be written differently, so rows of one person cannot be told apart by it", x.Name),
+	return nil, refusal.New(refusal.KeyValues, fmt.Sprintf("equal values of %q may be written differently, so rows of one person cannot be told apart by it", x.Name),
 		pgerr.Hint("Cast it to another type, or leave it out."))
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
@@ -20,7 +21,7 @@ func (b *Base) ReachUnit(r *Relation) error {
 			return pgerr.New(pgerr.InternalError, "the foreign-key chain of the policy leaves the private tables")
 		}
 		if !uniqueColumn(m, r.Chain.column) {
-			return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s.%s is not unique in the main database, so rows of %s cannot be traced to one unit", t.Name.Relation, r.Chain.column, r.Tables[0].Name.Relation),
+			return refusal.New(refusal.Database, fmt.Sprintf("%s.%s is not unique in the main database, so rows of %s cannot be traced to one unit", t.Name.Relation, r.Chain.column, r.Tables[0].Name.Relation),
 				pgerr.Hint("Ask the administrator for a unique index on that column."))
 		}
 		alias := b.NewAlias()
@@ -43,7 +44,7 @@ func (b *Base) ReachUnit(r *Relation) error {
 func (b *Base) chainStep(t *policy.Table, via *Column) (*Chain, error) {
 	to := t.Unit.Via
 	if !b.Schema.ViaEquality(t) {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%s.%s and %s.%s have types or collations that do not compare as one, so rows of %s cannot be traced to one %s",
+		return nil, refusal.New(refusal.Database, fmt.Sprintf("%s.%s and %s.%s have types or collations that do not compare as one, so rows of %s cannot be traced to one %s",
 			t.Name.Relation, to.Column, to.References.Relation, to.ReferencesColumn, t.Name.Relation, t.Unit.Name),
 			pgerr.Hint("Ask the administrator to give both columns one type and collation."))
 	}

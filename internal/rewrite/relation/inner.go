@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
@@ -162,7 +163,7 @@ func (b *Base) combineFrom(items []*Relation, start int, class map[*Column]int, 
 		next, set, ofUnit := pickItem(left, class, placed, fixed, out)
 		r := left[next]
 		if set == nil && r.MaxRowsPerUnit == 0 && out.Private() {
-			return nil, nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)),
+			return nil, nil, refusal.New(refusal.JoinMultiplies, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)),
 				pgerr.Hint("Join public tables on their primary key or another unique key."))
 		}
 		out.addJoinWork(r, set)

@@ -6,7 +6,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
@@ -24,7 +24,7 @@ func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relatio
 		return b.publicLeftJoin(n, l, r, conds, equal, shown, using)
 	}
 	if kind == pg_query.JoinType_JOIN_FULL && l.Private() != r.Private() {
-		return nil, b.Refuse(pgerr.FeatureNotSupported, n, "an outer join that keeps the rows of a public table cannot be counted",
+		return nil, b.Refuse(refusal.PublicRowsKept, n, "an outer join that keeps the rows of a public table cannot be counted",
 			"Use an inner join: GROUP BY a declared domain returns every key, empty ones too.")
 	}
 	set, err := b.matchedOnce(n, kind, l, r, equal)
@@ -60,7 +60,7 @@ func (b *Base) matchedOnce(n *pg_query.Node, kind pg_query.JoinType, l, r *Relat
 	}
 	set := r.UniqueOver(covered)
 	if l.Private() && r.MaxRowsPerUnit == 0 && set == nil {
-		return nil, b.Refuse(pgerr.FeatureNotSupported, n, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)), "Join public tables on their primary key or another unique key.")
+		return nil, b.Refuse(refusal.JoinMultiplies, n, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)), "Join public tables on their primary key or another unique key.")
 	}
 	return set, nil
 }
@@ -140,7 +140,7 @@ func (r *Relation) hideMerged(using []string, optional *Relation) {
 // fullJoin keeps both sides' rows: a unit has at most max(a·b, a+b), and a·b if all its rows match each other.
 func (b *Base) fullJoin(l, r *Relation, conds []*expr.Expr, equal Equalities, shown []*Column, using []string) (*Relation, error) {
 	if !l.Private() {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, "a FULL JOIN of public tables cannot be combined with private tables")
+		return nil, refusal.New(refusal.FromItem, "a FULL JOIN of public tables cannot be combined with private tables")
 	}
 	merged, err := b.mergeColumns(l, r, using)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
@@ -29,7 +30,7 @@ func (b *Base) publicLeftJoin(n *pg_query.Node, l, r *Relation, conds []*expr.Ex
 	}
 	set := l.UniqueOver(covered)
 	if set == nil {
-		return nil, b.Refuse(pgerr.FeatureNotSupported, n, "this outer join keeps the rows of a public table, and its condition is not on that table's unique key",
+		return nil, b.Refuse(refusal.PublicRowsKept, n, "this outer join keeps the rows of a public table, and its condition is not on that table's unique key",
 			"Join the public table on its primary key, use an inner join, or aggregate the private rows in a subquery first and join its result.")
 	}
 	if err := b.ReachUnit(r); err != nil {
@@ -130,5 +131,5 @@ func (b *Base) HoldsForAdded(p *Preserved, condition query.Scalar, x *expr.Expr)
 }
 
 // ErrPreserved refuses what would read the rows that an outer join of a public table adds.
-var ErrPreserved = pgerr.New(pgerr.FeatureNotSupported, "an outer join that keeps the rows of a public table can only be aggregated, without conditions that hold where the private columns are NULL",
+var ErrPreserved = refusal.New(refusal.PublicRowsKept, "an outer join that keeps the rows of a public table can only be aggregated, without conditions that hold where the private columns are NULL",
 	pgerr.Hint("Put the conditions into ON, or use an inner join."))

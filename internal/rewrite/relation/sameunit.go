@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
@@ -60,7 +61,7 @@ func (b *Base) sameUnit(items []*Relation, class map[*Column]int) error {
 		private = append(private, r)
 		group[r] = len(private)
 		if r.UnitName != private[0].UnitName {
-			return pgerr.New(pgerr.FeatureNotSupported, MixedUnits(private[0].UnitName, r.UnitName))
+			return refusal.New(refusal.MixedUnits, MixedUnits(private[0].UnitName, r.UnitName))
 		}
 	}
 	join := func(a, c *Relation) {
@@ -83,7 +84,7 @@ func (b *Base) sameUnit(items []*Relation, class map[*Column]int) error {
 	}
 	for _, r := range private {
 		if group[r] != group[private[0]] {
-			return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("tables %s and %s are joined, but not on their %s", itemName(private[0]), itemName(r), r.UnitName),
+			return refusal.New(refusal.JoinOnUnit, fmt.Sprintf("tables %s and %s are joined, but not on their %s", itemName(private[0]), itemName(r), r.UnitName),
 				pgerr.Hint("Add a join condition that equates the %s columns of both tables.", r.UnitName))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
@@ -16,7 +17,7 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 		return nil, pgerr.New(pgerr.UndefinedTable, fmt.Sprintf("relation %q does not exist", t.Name.Relation))
 	}
 	if meta.Kind == 'v' || meta.Kind == 'm' {
-		return nil, pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("%q is a view: list it under views, not tables", t.Name.Relation))
+		return nil, refusal.New(refusal.Database, fmt.Sprintf("%q is a view: list it under views, not tables", t.Name.Relation))
 	}
 	alias := b.NewAlias()
 	r := &Relation{From: tableSource(meta, alias), Tables: []*policy.Table{t}, MaxRows: t.MaxRows, Proofs: []schema.Proof{meta.ShapeProof()}}

@@ -7,6 +7,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
@@ -24,12 +25,12 @@ const MaxConstants = 10000
 type ConstantScope struct{ *Base }
 
 func (s ConstantScope) Column(fields []string, location int) (*expr.Column, error) {
-	return nil, s.RefuseAt(pgerr.FeatureNotSupported, location, fmt.Sprintf("column %q cannot be used here", fields[len(fields)-1]),
+	return nil, s.RefuseAt(refusal.SubqueryForm, location, fmt.Sprintf("column %q cannot be used here", fields[len(fields)-1]),
 		"A list of values in a query over private tables holds constants only.")
 }
 
 func (s ConstantScope) SubLink(l *pg_query.SubLink, _ []*expr.Expr) (*expr.Expr, error) {
-	return nil, s.Refuse(pgerr.FeatureNotSupported, &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}}, "a subquery cannot be used here",
+	return nil, s.Refuse(refusal.SubqueryForm, &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}}, "a subquery cannot be used here",
 		"A list of values in a query over private tables holds constants only.")
 }
 
@@ -70,7 +71,7 @@ func (b *Base) FoldConstants(from query.Source, cols []*Column) (*Relation, erro
 		}
 	}
 	if len(rows) > MaxConstants {
-		return nil, pgerr.New(pgerr.StatementTooComplex, fmt.Sprintf("a list of values in a query over private tables has more than %d rows", MaxConstants), pgerr.Hint("Narrow it."))
+		return nil, refusal.New(refusal.TooMuchWork, fmt.Sprintf("a list of values in a query over private tables has more than %d rows", MaxConstants), pgerr.Hint("Narrow it."))
 	}
 	r.MaxRowsPerUnit = max(1, int64(len(rows)))
 	r.publicRows, r.Steps = r.MaxRowsPerUnit, expr.MulSteps(r.MaxRowsPerUnit, constantSteps)

@@ -6,8 +6,8 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
@@ -190,7 +190,7 @@ func (b *Base) CheckSteps(steps int64, tables []*policy.Table, n *pg_query.Node,
 	if steps-b.Allowance(tables) <= MaxUnitSteps {
 		return nil
 	}
-	return b.Refuse(pgerr.StatementTooComplex, n, fmt.Sprintf("%s may take more than %d steps for the rows of one unit", what, int64(MaxUnitSteps)), hint)
+	return b.Refuse(refusal.TooMuchWork, n, fmt.Sprintf("%s may take more than %d steps for the rows of one unit", what, int64(MaxUnitSteps)), hint)
 }
 
 // MostConditionSteps bounds what the conditions of one query level may take for a row, where several tables are read. Of two tables

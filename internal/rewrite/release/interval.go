@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
-	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -18,20 +18,20 @@ func (k *Block) PlanIntervals(b *relation.Base, list []bind.Interval) error {
 	for _, i := range list {
 		c := &k.Columns[i.Call]
 		if len(c.Releases) == 0 {
-			return b.Refuse(pgerr.FeatureNotSupported, i.Node, "this aggregate has no interval", "")
+			return b.Refuse(refusal.Interval, i.Node, "this aggregate has no interval", "")
 		}
 		first := k.Releases[c.Releases[0]]
 		chained := first.Kind == mechanism.SumGivenCount && len(c.Releases) == 2
 		alone := len(c.Releases) == 1 && first.Kind != mechanism.SumGivenCount || c.Parts
 		if i.What == aggregate.DerivedStddev {
 			if !chained && !alone && first.Kind != mechanism.Quantile {
-				return b.Refuse(pgerr.FeatureNotSupported, i.Node, "noise_stddev is available for counts, sums, averages and quantiles", "Ask for noise_stddev of a count or an average of the same column instead.")
+				return b.Refuse(refusal.Interval, i.Node, "noise_stddev is available for counts, sums, averages and quantiles", "Ask for noise_stddev of a count or an average of the same column instead.")
 			}
 			k.Intervals = append(k.Intervals, query.F("{} * {}::float8", k.deriveOf(i.Call, i.What), fmt.Sprintf("%g", stepOf(first))))
 			continue
 		}
 		if !chained && !alone || c.Type == pgtype.BoolOID {
-			return b.Refuse(pgerr.FeatureNotSupported, i.Node, "intervals are available for counts, sums, averages and quantiles", "Ask for the interval of an average or a sum instead.")
+			return b.Refuse(refusal.Interval, i.Node, "intervals are available for counts, sums, averages and quantiles", "Ask for the interval of an average or a sum instead.")
 		}
 		k.Intervals = append(k.Intervals, k.intervalEnd(i.Call, i.What))
 	}

@@ -9,7 +9,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
-	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -78,7 +78,7 @@ func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) e
 			k.Proofs = append(k.Proofs, g.distinct())
 		}
 		if size > MaxKeys {
-			return b.Refuse(pgerr.FeatureNotSupported, groups[0], fmt.Sprintf("the group keys have more than %d combinations", MaxKeys), "Group by fewer or coarser keys, or narrow them in WHERE.")
+			return b.Refuse(refusal.TooManyGroups, groups[0], fmt.Sprintf("the group keys have more than %d combinations", MaxKeys), "Group by fewer or coarser keys, or narrow them in WHERE.")
 		}
 	}
 	if listed || len(groups) == 0 {
@@ -109,7 +109,7 @@ func (b *Planner) newKey(k *Block, sc *bind.Scope, n *pg_query.Node) (*Key, erro
 		g.perUnit = g.perUnit && ok && source.PerUnit
 	}
 	if e.OfUnit() {
-		return nil, b.Refuse(pgerr.InsufficientPrivilege, n, fmt.Sprintf("%s identifies one %s and cannot be a group key of an answer", e.Text(), k.Source.UnitName), "Group by the unit inside a subquery and aggregate its rows.")
+		return nil, b.Refuse(refusal.UnitKey, n, fmt.Sprintf("%s identifies one %s and cannot be a group key of an answer", e.Text(), k.Source.UnitName), "Group by the unit inside a subquery and aggregate its rows.")
 	}
 	if c := e.Column(); c != nil {
 		g.ColumnCollation = c.Collation
@@ -220,7 +220,7 @@ func (b *Planner) keyValues(g *Key, holds []*expr.Expr) error {
 		return err
 	}
 	if len(rows) > MaxKeys {
-		return expr.Refuse(g.Location(), fmt.Sprintf("the group key has more than %d values", MaxKeys), "Group by a coarser key, or narrow it in WHERE.")
+		return expr.Refuse(refusal.TooManyGroups, g.Location(), fmt.Sprintf("the group key has more than %d values", MaxKeys), "Group by a coarser key, or narrow it in WHERE.")
 	}
 	null := !list.Exact && g.Nullable()
 	for _, r := range rows {

@@ -3,7 +3,7 @@ package release
 import (
 	"fmt"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
@@ -17,14 +17,14 @@ func (b *Planner) preservedBlock(k *Block, calls []*aggregate.Call) error {
 	}
 	for _, g := range k.Keys {
 		if p.Reads(g.Expr) {
-			return b.RefuseAt(pgerr.FeatureNotSupported, g.Location(), "an outer join that keeps the rows of a public table has to be grouped by columns of that table", "Use an inner join.")
+			return b.RefuseAt(refusal.PublicRowsKept, g.Location(), "an outer join that keeps the rows of a public table has to be grouped by columns of that table", "Use an inner join.")
 		}
 	}
 	for _, c := range calls {
 		if b.ignoresAdded(k, c) {
 			continue
 		}
-		return b.RefuseAt(pgerr.FeatureNotSupported, c.Location, fmt.Sprintf("%s also reads the rows of the public table that no private row joins", c.Text),
+		return b.RefuseAt(refusal.PublicRowsKept, c.Location, fmt.Sprintf("%s also reads the rows of the public table that no private row joins", c.Text),
 			"Aggregate columns of the private table, use an inner join, or, for count(*), group by the public table's key without conditions on it.")
 	}
 	return nil

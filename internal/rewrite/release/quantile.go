@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -15,7 +16,7 @@ import (
 func (b *Planner) planQuantile(k *Block, c *aggregate.Call) (query.Scalar, []int, error) {
 	e := c.Args[0]
 	if !pgresolve.IsNumber(c.Type) && c.Type != pgtype.DateOID && (!pgresolve.IsTime(c.Type) || c.Type == pgtype.TimeOID) {
-		return nil, nil, pgerr.New(pgerr.InsufficientPrivilege, fmt.Sprintf("%s would return a value of a private row", c.Text), pgerr.Hint("Ask for min, max and percentiles of numbers, dates and times with bounds."))
+		return nil, nil, refusal.New(refusal.ReturnsValues, fmt.Sprintf("%s would return a value of a private row", c.Text), pgerr.Hint("Ask for min, max and percentiles of numbers, dates and times with bounds."))
 	}
 	a, err := b.measured(k, e)
 	if err != nil {
@@ -46,7 +47,7 @@ func (b *Planner) planQuantile(k *Block, c *aggregate.Call) (query.Scalar, []int
 	}
 	if !c.Array {
 		if len(values) != 1 {
-			return nil, nil, pgerr.New(pgerr.FeatureNotSupported, "a percentile needs one fraction")
+			return nil, nil, refusal.New(refusal.AggregateForm, "a percentile needs one fraction")
 		}
 		return values[0], uses, nil
 	}

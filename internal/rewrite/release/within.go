@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
@@ -20,13 +21,13 @@ func (k *Block) PlanWithin(b *relation.Base, list []bind.Within) error {
 		column := k.Columns[w.Call]
 		counted := len(column.Releases) == 1 && column.Type != pgtype.BoolOID && column.Type != pgtype.IntervalOID
 		if !counted || k.Releases[column.Releases[0]].Kind != mechanism.Scalar {
-			return b.Refuse(pgerr.FeatureNotSupported, w.Node, fmt.Sprintf("the margin of %s follows from released values, and cannot be chosen before", column.Name),
+			return b.Refuse(refusal.Margin, w.Node, fmt.Sprintf("the margin of %s follows from released values, and cannot be chosen before", column.Name),
 				"Only counts, and sums of numbers that the query does not average too, keep a margin: the average of n rows is as far off as their sum, divided by n.")
 		}
 		r := &k.Releases[column.Releases[0]]
 		steps := int64(math.Min(w.Margin/stepOf(*r), bounds.MaxTotal))
 		if steps < 1 {
-			return b.Refuse(pgerr.InvalidParameterValue, w.Node, fmt.Sprintf("a margin of %g is finer than the grid of %s, %g", w.Margin, column.Name, stepOf(*r)), "Ask for a wider margin.")
+			return b.Error(pgerr.InvalidParameterValue, w.Node, fmt.Sprintf("a margin of %g is finer than the grid of %s, %g", w.Margin, column.Name, stepOf(*r)), "Ask for a wider margin.")
 		}
 		if r.Margin == 0 || steps < r.Margin {
 			r.Margin = steps

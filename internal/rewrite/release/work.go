@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -42,7 +42,7 @@ func (k *Block) weigh(calls []*aggregate.Call) {
 // checkBlockWork refuses a block which, with those before it, is too much work.
 func (b *Planner) checkBlockWork(k *Block, calls []*aggregate.Call, before []*Block) error {
 	if len(k.Source.Tables) > 1 && b.ConditionSteps > relation.MostConditionSteps {
-		return b.Refuse(pgerr.StatementTooComplex, nil, fmt.Sprintf("a condition may take more than %d steps for a row, where several tables are read", relation.MostConditionSteps),
+		return b.Refuse(refusal.TooMuchWork, nil, fmt.Sprintf("a condition may take more than %d steps for a row, where several tables are read", relation.MostConditionSteps),
 			"Compare with simpler expressions, or filter one table in a statement of its own.")
 	}
 	total := int64(0)

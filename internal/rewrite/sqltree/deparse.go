@@ -6,6 +6,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
 // Deparse prints a query and proves that the print means the same: it is parsed again and the trees are compared. The
@@ -24,7 +25,7 @@ func Deparse(s *pg_query.SelectStmt) (string, error) {
 	if err != nil || ok {
 		return text, err
 	}
-	return "", pgerr.New(pgerr.FeatureNotSupported, "the expression above the aggregates cannot be printed safely",
+	return "", refusal.New(refusal.AnotherForm, "the expression above the aggregates cannot be printed safely",
 		pgerr.Hint("Simplify the expression: write conditions with CASE, or use a subquery."))
 }
 

@@ -6,7 +6,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
 // KnownNodes lists the node types that may occur anywhere in a private statement, by their name in the grammar's protobuf.
@@ -31,9 +31,9 @@ func RefuseUnknown(t Text, n *pg_query.Node) error {
 			return failed == nil
 		}
 		if strings.HasSuffix(string(field.Name()), "_stmt") {
-			failed = t.Refuse(pgerr.InsufficientPrivilege, n, "permission denied: dpproxy is read-only", "")
+			failed = t.Refuse(refusal.ReadOnly, n, "permission denied: dpproxy is read-only", "")
 		} else {
-			failed = t.Refuse(pgerr.FeatureNotSupported, n, string(field.Message().Name())+" is not supported over private tables", "")
+			failed = t.Refuse(refusal.Construct, n, string(field.Message().Name())+" is not supported over private tables", "")
 		}
 		return false
 	})

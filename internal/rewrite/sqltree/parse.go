@@ -11,6 +11,7 @@ import (
 	"github.com/pganalyze/pg_query_go/v6/parser"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
 const (
@@ -77,7 +78,7 @@ func split(sql string, tree *pg_query.ParseResult) ([]*Statement, error) {
 
 func guardText(sql string, maxBytes int) error {
 	if len(sql) > maxBytes {
-		return pgerr.New(pgerr.ProgramLimitExceeded, fmt.Sprintf("statement of %d bytes exceeds the limit of %d", len(sql), maxBytes),
+		return refusal.New(refusal.TooLong, fmt.Sprintf("statement of %d bytes exceeds the limit of %d", len(sql), maxBytes),
 			pgerr.Hint("Send less text, or ask the administrator to raise limits.sql_bytes."))
 	}
 	if !utf8.ValidString(sql) {
@@ -160,7 +161,7 @@ func deepens(t pg_query.Token) bool {
 
 // TooComplex refuses a statement beyond the limits of parsing and planning.
 func TooComplex(what string) error {
-	return pgerr.New(pgerr.StatementTooComplex, "statement is too complex: "+what, pgerr.Hint("Split the query."))
+	return refusal.New(refusal.TooComplex, "statement is too complex: "+what, pgerr.Hint("Split the query."))
 }
 
 // syntaxError gives the parser's error PostgreSQL's shape.

@@ -8,6 +8,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 )
 
 // Text is the statement that locations of nodes count in.
@@ -21,17 +22,19 @@ func (t Text) Position(location int) int {
 	return utf8.RuneCountInString(string(t)[:location]) + 1
 }
 
-// Refuse makes an error at a node.
-func (t Text) Refuse(code string, n *pg_query.Node, message, hint string) error {
-	return t.RefuseAt(code, LocationOf(n), message, hint)
+// Refuse makes a refusal at a node.
+func (t Text) Refuse(reason refusal.Reason, n *pg_query.Node, message, hint string) error {
+	return t.RefuseAt(reason, LocationOf(n), message, hint)
 }
 
-func (t Text) RefuseAt(code string, location int, message, hint string) error {
-	options := []pgerr.Option{pgerr.At(t.Position(location))}
-	if hint != "" {
-		options = append(options, pgerr.Hint("%s", hint))
-	}
-	return pgerr.New(code, message, options...)
+// RefuseAt makes a refusal at a byte offset.
+func (t Text) RefuseAt(reason refusal.Reason, location int, message, hint string) error {
+	return refusal.New(reason, message, pgerr.At(t.Position(location)), pgerr.Hint("%s", hint))
+}
+
+// Error makes an error at a node that PostgreSQL would raise as well.
+func (t Text) Error(code string, n *pg_query.Node, message, hint string) error {
+	return pgerr.New(code, message, pgerr.At(t.Position(LocationOf(n))), pgerr.Hint("%s", hint))
 }
 
 // Located gives an error without a position the position of n.

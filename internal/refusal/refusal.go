@@ -1,0 +1,20 @@
+package refusal
+
+import (
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+)
+
+// Page is where the reasons are explained, as hints name it.
+const Page = "docs/refusals.md"
+
+// New makes a refusal. Its hint says which form is answered, or nothing, and ends with the reason's section of Page.
+func New(reason Reason, message string, options ...pgerr.Option) *pgconn.PgError {
+	e := pgerr.New(reason.Code(), message, options...)
+	if e.Hint != "" {
+		e.Hint += " "
+	}
+	e.Hint += "See " + Page + "#" + reason.Anchor()
+	return e
+}
