@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -15,6 +16,7 @@ type units struct {
 	ms      []release.Measurement
 	counted query.Scalar // condition of the rows that count against the bound
 	weighed bool         // a unit may have more such rows than it counts with
+	rowsAt  int          // the column of their number
 	totals  []int        // measurements whose magnitudes have to be added up over the unit's groups
 }
 
@@ -23,7 +25,7 @@ func (t *builder) groupsOfUnits(ms []release.Measurement) query.Query {
 	u := &units{builder: t, ms: ms}
 	u.plan()
 	rows := ms
-	if u.weighed {
+	if u.rowsAt == len(ms) {
 		rows = append(rows[:len(rows):len(rows)], release.Measurement{Where: u.counted})
 	}
 	from := t.numbered(t.aggregated(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), "s", rows), append([]string{"u"}, numbered("s", len(rows))...))
@@ -36,8 +38,9 @@ func (t *builder) groupsOfUnits(ms []release.Measurement) query.Query {
 	if u.weighed {
 		// The planner merges this level into the next, so that only those units are hashed that have too many rows.
 		kept := append(named(unitsAlias, columns...), query.Output{X: u.kept(), Name: "n_kept"}, query.Output{X: u.hash(), Name: "h"})
-		for _, i := range u.totals {
-			if t.k.Spread {
+		if t.k.Spread {
+			kept = append(kept, named(unitsAlias, "n_all")...)
+			for _, i := range u.totals {
 				kept = append(kept, named(unitsAlias, total(i))...)
 			}
 		}
@@ -78,6 +81,10 @@ func (u *units) plan() {
 			u.counted = query.F("({})", query.List{Between: " OR ", Of: list})
 		}
 	}
+	u.rowsAt = slices.IndexFunc(u.ms, func(m release.Measurement) bool { return m.CountsRows(u.counted) })
+	if u.rowsAt < 0 && u.weighed {
+		u.rowsAt = len(u.ms)
+	}
 }
 
 // picked keeps the groups that a unit counts in, where the policy bounds their number. The condition does it at the next level.
@@ -104,10 +111,9 @@ func (u *units) windows() []query.Output {
 	}
 	var out []query.Output
 	if u.weighed {
-		all, upto := over(u.rows()), over(u.rows())
+		all, upto := over(u.weight()), over(u.weight())
 		upto.Order, upto.Frame = columns(unitsAlias, u.groupNames()), oneByOne
-		// No query reads 2^63 rows, and each integer compares these: an int8 faster than a numeric.
-		out = append(out, query.Output{X: query.F("({})::pg_catalog.int8", all), Name: "n_all"}, query.Output{X: query.F("({})::pg_catalog.int8", upto), Name: "n_upto"})
+		out = append(out, query.Output{X: all, Name: "n_all"}, query.Output{X: upto, Name: "n_upto"})
 	}
 	for _, i := range u.totals {
 		out = append(out, query.Output{X: over(u.magnitudes(i)), Name: total(i)})
@@ -131,10 +137,20 @@ func (u *units) magnitudes(i int) query.Scalar {
 // total names the column of the magnitudes of the i-th integer in all groups of a unit.
 func total(i int) string { return fmt.Sprintf("t%d", i+1) }
 
-// column gives the column of the i-th integer; that behind the last is the number of rows that count.
+// column gives the column of the i-th integer.
 func (u *units) column(i int) query.Column { return unitsAlias.Column(fmt.Sprintf("s%d", i+1)) }
 
-func (u *units) rows() query.Column { return u.column(len(u.ms)) }
+// rows is the column of the rows of a unit in a group that count against the bound.
+func (u *units) rows() query.Column { return u.column(u.rowsAt) }
+
+// weight is what a group has of its unit's bound: its rows, or 2^31-1 where there are more and the bound is less. A sum of int4 is several
+// times as fast as one of int8.
+func (u *units) weight() query.Scalar {
+	if u.k.Source.MaxRowsPerUnit >= math.MaxInt32 {
+		return u.rows()
+	}
+	return query.F("LEAST({}, {})::pg_catalog.int4", u.rows(), int64(math.MaxInt32))
+}
 
 // keptRows is the column of the rows that a unit counts with in a group.
 var keptRows = unitsAlias.Column("n_kept")
@@ -143,9 +159,18 @@ var keptRows = unitsAlias.Column("n_kept")
 func (u *units) kept() query.UnitRows {
 	of := query.UnitRows{Rows: u.rows(), Most: u.k.Source.MaxRowsPerUnit, Hash: u.hash()}
 	if u.k.Spread {
-		of.All, of.Upto = unitsAlias.Column("n_all"), unitsAlias.Column("n_upto")
+		of.Rows, of.All, of.Upto = u.weight(), unitsAlias.Column("n_all"), unitsAlias.Column("n_upto")
 	}
 	return of
+}
+
+// whole says that a unit has no more rows than it counts with.
+func (u *units) whole() query.Scalar {
+	all := u.rows()
+	if u.k.Spread {
+		all = unitsAlias.Column("n_all")
+	}
+	return query.F("{} <= {}", all, u.k.Source.MaxRowsPerUnit)
 }
 
 // hash prints a whole number ≥ 0 that the unit alone decides.
@@ -169,7 +194,7 @@ func (u *units) byRows(i int) query.Scalar {
 	if m.CountsRows(u.counted) {
 		return keptRows
 	}
-	share := query.UnitShare{X: u.column(i), Rows: u.rows(), Kept: keptRows, Hash: unitsAlias.Column("h")}
+	share := query.UnitShare{Whole: u.whole(), X: u.column(i), Rows: u.rows(), Kept: keptRows, Hash: unitsAlias.Column("h")}
 	for _, j := range release.Together(u.ms, i) {
 		if j < i && !m.Total && m.Counts() {
 			share.Before = append(share.Before, u.column(j))

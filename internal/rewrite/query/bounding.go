@@ -37,8 +37,10 @@ func (r UnitRows) write(w *writer) {
 
 // UnitShare reduces an integer of one unit in one group as a number of rows that it is of is reduced there, from Rows to Kept, and rounds
 // it by the unit's hash. Within ±M for each of Rows, it comes out within ±M for each of Kept. With numbers of other rows before it, which
-// are ≥ 0 as X is, it is what X adds to the reduced sum: so all of them together come out within what the sum of all would.
+// are ≥ 0 as X is, it is what X adds to the reduced sum: so all of them together come out within what the sum of all would. Whole holds for
+// units whose rows are all kept, which is most of them, and spares them the rest.
 type UnitShare struct {
+	Whole         Scalar
 	X, Rows, Kept Scalar
 	Before        []Scalar
 	Hash          Scalar // of the unit, ≥ 0
@@ -54,7 +56,7 @@ func (s UnitShare) write(w *writer) {
 		before := F("({})::pg_catalog.numeric", List{" + ", s.Before})
 		reduced = F("{} - {}", share(F("({} + {})", before, x)), share(before))
 	}
-	F("CASE WHEN {} < {} THEN ({})::pg_catalog.int8 ELSE {} END", s.Kept, s.Rows, reduced, s.X).write(w)
+	F("CASE WHEN {} OR {} >= {} THEN {} ELSE ({})::pg_catalog.int8 END", s.Whole, s.Kept, s.Rows, s.X, reduced).write(w)
 }
 
 // UnitTotal reduces an integer of one unit in one group so that the magnitudes of those in all its groups, which are Total, add up to at
