@@ -112,16 +112,16 @@ func signedInterval(v pgtype.Interval) string {
 
 // Constants are a statement's parameters and constants, as the shadow reads them.
 type Constants struct {
-	Parameters rewrite.Values
-	Literals   []*rewrite.Canonical // in the order of rewrite.Constants
-	Conditions []*rewrite.Canonical
+	Parameters  rewrite.Values
+	Literals    []*rewrite.Canonical // in the order of rewrite.Constants
+	Expressions []*rewrite.Canonical
 }
 
-// Constants has the shadow read parameters and literals by their types' input functions, as the session would, and evaluate conditions, in
-// one round trip. A value that cannot be read, or a condition that cannot be evaluated, fails it as a whole.
+// Constants has the shadow read parameters and literals by their types' input functions, as the session would, and evaluate expressions, in
+// one round trip. A value that cannot be read, or an expression that cannot be evaluated, fails it as a whole.
 func (b *Backend) Constants(ctx context.Context, p Parameters, c rewrite.Constants, s Settings) (*Constants, error) {
 	n, l := len(p.Values), len(c.Literals)
-	if n+l+len(c.Conditions) == 0 {
+	if n+l+len(c.Expressions) == 0 {
 		return &Constants{}, nil
 	}
 	values, formats, oids := slices.Clone(p.Values), make([]int16, n, n+l), slices.Clone(p.Types)
@@ -136,8 +136,8 @@ func (b *Backend) Constants(ctx context.Context, p Parameters, c rewrite.Constan
 		outputs = append(outputs, "$"+strconv.Itoa(i+1))
 	}
 	results := slices.Clone(oids)
-	for _, condition := range c.Conditions {
-		outputs, results = append(outputs, "("+condition+")"), append(results, pgtype.BoolOID)
+	for _, x := range c.Expressions {
+		outputs, results = append(outputs, "("+x.SQL+")"), append(results, x.Type)
 	}
 	request := Request{SQL: "SELECT " + strings.Join(outputs, ", "), Parameters: values, Types: oids, Formats: formats}
 	rows, err := b.shadow.canonicalRows(ctx, request, s.planning(b.path), results)

@@ -70,7 +70,7 @@ type lookup struct {
 }
 
 // constants asks the shadow for the values of the parameters and for what the analysis has foreseen, in one round trip. What cannot be
-// answered so is asked on its own, where the plan needs it: a condition may fail that no plan would evaluate.
+// answered so is asked on its own, where the plan needs it: an expression may fail that no plan would evaluate.
 func (c *call) constants(ctx context.Context) (lookup, error) {
 	l := lookup{ctx: ctx, state: c.state, settings: backendSettings(c.scope), asked: c.analysis.Constants(), literals: new(int)}
 	parameters := backend.Parameters{Values: c.values, Formats: c.formats, Types: c.analysis.parameters}
@@ -78,7 +78,7 @@ func (c *call) constants(ctx context.Context) (lookup, error) {
 	if l.answers, err = c.state.databases.Constants(ctx, parameters, l.asked, l.settings); err == nil {
 		return l, nil
 	}
-	if len(l.asked.Literals)+len(l.asked.Conditions) == 0 || ctx.Err() != nil {
+	if len(l.asked.Literals)+len(l.asked.Expressions) == 0 || ctx.Err() != nil {
 		return l, err
 	}
 	l.answers, err = c.state.databases.Constants(ctx, parameters, rewrite.Constants{}, l.settings)
@@ -91,7 +91,7 @@ func (l lookup) foreseen() bool { return *l.literals == 0 }
 // key is equal for values and constants that plan alike.
 func (l lookup) key() string {
 	var key strings.Builder
-	for _, values := range [][]*rewrite.Canonical{l.answers.Parameters, l.answers.Literals, l.answers.Conditions} {
+	for _, values := range [][]*rewrite.Canonical{l.answers.Parameters, l.answers.Literals, l.answers.Expressions} {
 		for _, v := range values {
 			if v == nil {
 				key.WriteString("-")
@@ -141,11 +141,10 @@ func (l lookup) Literal(oid uint32, text string) (rewrite.Canonical, error) {
 	return *read.Literals[0], nil // input functions of a type's text give no NULL
 }
 
-// Condition answers what was foreseen.
-func (l lookup) Condition(n int) (holds, known bool) {
-	if n >= len(l.answers.Conditions) {
-		return false, false
+// Expression answers what was foreseen.
+func (l lookup) Expression(n int) (value *rewrite.Canonical, known bool) {
+	if n >= len(l.answers.Expressions) {
+		return nil, false
 	}
-	c := l.answers.Conditions[n]
-	return c != nil && *c == "t", true
+	return l.answers.Expressions[n], true
 }

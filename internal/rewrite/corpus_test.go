@@ -1,6 +1,7 @@
 package rewrite_test
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,10 +40,13 @@ func TestCorpus(t *testing.T) {
 	})
 }
 
+// corpusFiles chooses the files of the corpus that TestOracle and TestSensitivity ask: go test -run TestOracle -corpus '02_*'.
+var corpusFiles = flag.String("corpus", "*", "files of the corpus to ask")
+
 // corpus reads all queries of the corpus without checking them.
 func corpus(t testing.TB) []corpusQuery {
 	var all []corpusQuery
-	files, err := filepath.Glob("testdata/corpus/*")
+	files, err := filepath.Glob(filepath.Join("testdata/corpus", *corpusFiles))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestOracle(t *testing.T) {
 	var asked []*answer
 	for name, session := range sessions {
 		answered := wide.as(session).answers(t)
-		if session == plain && len(answered) < 250 {
+		if session == plain && *corpusFiles == "*" && len(answered) < 250 {
 			t.Errorf("only %d queries of the corpus are answered", len(answered))
 		}
 		t.Logf("%s: %d answers", name, len(answered))

@@ -175,7 +175,7 @@ func (l lookup) Rows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
 	return l.w.backend.Evaluate(context.Background(), q, l.w.session)
 }
 
-func (lookup) Condition(int) (holds, known bool) { return false, false }
+func (lookup) Expression(int) (value *rewrite.Canonical, known bool) { return nil, false }
 
 func (l lookup) Literal(oid uint32, text string) (rewrite.Canonical, error) {
 	if pinned := l.w.clock[text]; pinned != "" {

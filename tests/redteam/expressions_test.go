@@ -121,8 +121,24 @@ func (g *generator) constant(k kind) string {
 	case g.chance(3):
 		g.values = append(g.values, nil)
 		return fmt.Sprintf("$%d::%s", len(g.values), k)
+	case g.chance(6):
+		return g.computed(k, g.literal(k, text))
 	}
 	return g.literal(k, text)
+}
+
+// computed is an operation on constants whose value is that of a constant.
+func (g *generator) computed(k kind, literal string) string {
+	forms := []string{"COALESCE(NULL, %s)", "NULLIF(%s, NULL)", "CASE WHEN length('ab') > 1 THEN %s END", "GREATEST(%s, NULL)"}
+	switch k {
+	case texts:
+		forms = append(forms, "(%s || '')", "left(%s, 20)", "split_part(%s, '|', 1)")
+	case integers, numerics, floats, dates:
+		forms = append(forms, "(%s + 0)")
+	case timestamps, instants:
+		forms = append(forms, "(%s - interval '0')")
+	}
+	return fmt.Sprintf(pick(g, forms), literal)
 }
 
 func (g *generator) literal(k kind, text string) string {

@@ -37,8 +37,11 @@ func (s rowScope) Column(fields []string, location int) (*expr.Column, error) {
 	}
 	return nil, expr.Refuse(refusal.Types, location, "no such column", "")
 }
-func (rowScope) Parameter(int) (uint32, *string, bool)             { return 0, nil, false }
-func (rowScope) Literal(uint32, string) (string, bool, error)      { return "", false, nil }
+func (rowScope) Parameter(int) (uint32, *string, bool)        { return 0, nil, false }
+func (rowScope) Literal(uint32, string) (string, bool, error) { return "", false, nil }
+func (rowScope) Compute(*pg_query.Node, uint32, query.Scalar) (*string, bool, error) {
+	return nil, false, nil
+}
 func (rowScope) Prints(uint32) bool                                { return true }
 func (s rowScope) Expression(n *pg_query.Node) (*expr.Expr, error) { return expr.Build(n, s) }
 func (s rowScope) Condition(n *pg_query.Node) (*expr.Expr, error)  { return expr.BuildBoolean(n, s) }

@@ -13,6 +13,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
@@ -93,11 +94,15 @@ func (s *Scope) resolve(fields []string) (*relation.Column, error) {
 	return nil, nil
 }
 
-// Parameter, Literal and Prints are the same at every level.
+// Parameter, Literal, Compute and Prints are the same at every level.
 func (s *Scope) Parameter(n int) (uint32, *string, bool) { return s.binder.Parameter(n) }
 
 func (s *Scope) Literal(oid uint32, text string) (string, bool, error) {
 	return s.binder.Literal(oid, text)
+}
+
+func (s *Scope) Compute(n *pg_query.Node, oid uint32, sql query.Scalar) (*string, bool, error) {
+	return s.binder.Compute(n, oid, sql)
 }
 
 func (s *Scope) Prints(oid uint32) bool { return s.binder.Prints(oid) }

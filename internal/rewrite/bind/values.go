@@ -42,7 +42,7 @@ func (b *Binder) listedRows(columns [][]*pg_query.Node) (*relation.Relation, err
 	var names []string
 	for i, cells := range columns {
 		// Columns of VALUES and arrays have the type that COALESCE would give their cells (select_common_type).
-		typed, err := b.ConstantExpr(&pg_query.Node{Node: &pg_query.Node_CoalesceExpr{CoalesceExpr: &pg_query.CoalesceExpr{Args: cells}}})
+		typed, err := b.ConstantOf(cells)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package catalog_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"sort"
 	"strings"
 	"testing"
@@ -129,6 +130,27 @@ func TestFunctionLists(t *testing.T) {
 		if n == 0 && op != "BETWEEN" {
 			t.Errorf("operator %s does not exist", op)
 		}
+	}
+}
+
+// TestConstantsAreComputedByPureFunctions: what pgresolve knows may be computed of constants on the shadow.
+func TestConstantsAreComputedByPureFunctions(t *testing.T) {
+	text, err := os.ReadFile("../pgresolve/catalog.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions := 0
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if f[0] != "func" {
+			continue
+		}
+		if functions++; !catalog.PureFunctions[f[1]] {
+			t.Errorf("%s is on no list of what may run on the shadow", f[1])
+		}
+	}
+	if functions < 200 {
+		t.Errorf("only %d functions", functions)
 	}
 }
 

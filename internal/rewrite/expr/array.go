@@ -245,7 +245,7 @@ func (b *builder) arrayFrom(items []*Expr, elem uint32, loc int) (*Expr, error) 
 	e := newExpr(t.Array, loc)
 	e.value = &constant{}
 	for _, x := range items {
-		if x.value == nil || x.value.items != nil {
+		if x.value == nil && !x.provisional || x.value != nil && x.value.items != nil || len(x.Columns()) > 0 {
 			return nil, Refuse(refusal.Array, x.location, x.Text()+" is not a constant: arrays hold constants and parameters only", "compare with OR, or write IN (…)")
 		}
 		x, err := b.coerce(x, elem, x)
@@ -302,6 +302,8 @@ func (b *builder) arrayParam(n int, elem uint32, value *string, known bool, loc 
 func (b *builder) arrayCast(e *Expr, elem uint32, loc int) (*Expr, error) {
 	t := pgresolve.LookupType(elem)
 	switch {
+	case b.typesOnly && e.typ != pgtype.UnknownOID && e.typ != t.Array:
+		return b.typedCast(e, t.Array, -1, e.Text(), loc)
 	case e.typ == pgtype.UnknownOID && e.value.text != nil:
 		return b.arrayText(*e.value.text, elem, loc)
 	case e.typ == t.Array:

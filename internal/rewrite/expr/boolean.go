@@ -47,13 +47,23 @@ func (b *builder) boolExpr(n *pg_query.BoolExpr) (*Expr, error) {
 	}
 	switch n.Boolop {
 	case pg_query.BoolExprType_AND_EXPR:
-		return join("AND", args), nil
+		return b.asWritten(join("AND", args)), nil
 	case pg_query.BoolExprType_OR_EXPR:
-		return join("OR", args), nil
+		return b.asWritten(join("OR", args)), nil
 	case pg_query.BoolExprType_NOT_EXPR:
 		return not(args[0]), nil
 	}
 	return nil, Refuse(refusal.Construct, int(n.Location), "this boolean operator is not supported", "")
+}
+
+// asWritten keeps the order of operands that are not proven total: one may keep another from failing.
+func (b *builder) asWritten(e *Expr) *Expr {
+	if !b.typesOnly {
+		return e
+	}
+	out := *e
+	out.op = ""
+	return &out
 }
 
 // join connects conditions with AND or OR. In three-valued logic the result is NULL only if an operand may be.

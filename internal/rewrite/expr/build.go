@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 // maxDepth limits how deep expressions may nest. One level costs a few Go stack frames here and C frames in PostgreSQL.
@@ -26,6 +27,9 @@ type Scope interface {
 	// the clock ("today", "now") is the same everywhere in a statement, and is read anew for each statement. It is not
 	// known before parameter values are.
 	Literal(oid uint32, text string) (value string, known bool, err error)
+	// Compute has PostgreSQL compute sql, of a type, which is what n means and reads no row, and gives its value in canonical text
+	// form; nil is NULL. It is not known before parameter values are.
+	Compute(n *pg_query.Node, oid uint32, sql query.Scalar) (value *string, known bool, err error)
 	// Prints says whether the session prints values of a type as main does, whose settings never change: dates as ISO, intervals
 	// in PostgreSQL's own style.
 	Prints(oid uint32) bool
@@ -75,6 +79,8 @@ type builder struct {
 	rules   *ruleTable
 	narrows []map[*Column]Narrowing // what holds in the CASE branch being built, outermost first
 	depth   int
+
+	typesOnly bool // nothing is proven: the expression will be a constant (see computed)
 }
 
 // newBuilder makes a builder that knows every rule.
@@ -86,7 +92,10 @@ func (b *builder) expr(n *pg_query.Node) (*Expr, error) {
 		return nil, Refuse(refusal.TooComplex, -1, fmt.Sprintf("expression nests deeper than %d levels", maxDepth), "")
 	}
 	defer func() { b.depth-- }()
-	e, err := b.node(n)
+	e, err := b.computed(n)
+	if err == nil && e == nil {
+		e, err = b.node(n)
+	}
 	if err != nil {
 		return nil, err
 	}

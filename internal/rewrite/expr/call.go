@@ -23,6 +23,9 @@ type call struct {
 
 // resolved looks up the rule of a candidate, coerces the arguments and applies it.
 func (b *builder) resolved(cand *pgresolve.Candidate, args []*Expr, tmpl, text string, loc int) (*Expr, error) {
+	if b.typesOnly {
+		return b.typedCall(&call{cand: cand, loc: loc, text: text, tmpl: tmpl, b: b}, args)
+	}
 	r, ok := b.rules.bySignature[cand.Signature()]
 	if !ok {
 		return nil, Refuse(refusal.Function, loc, fmt.Sprintf("%s of %s is not supported on private rows", text, typeList(args)), b.rules.similar(cand))

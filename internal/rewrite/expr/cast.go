@@ -79,7 +79,7 @@ func (b *builder) typeNamed(n *pg_query.TypeName, loc int) (castTarget, error) {
 	if len(n.ArrayBounds) > 0 {
 		t.array = true
 	}
-	if !supported(t.oid) || t.oid == pgtype.NameOID {
+	if t.oid == pgtype.NameOID || !supported(t.oid) && !(b.typesOnly && constantType(t.oid)) {
 		return t, bad
 	}
 	if !t.modify(n.Typmods) {
@@ -128,6 +128,9 @@ func (b *builder) cast(e *Expr, to uint32, typmod int32, text string, loc int) (
 	if x := folded(e, to); x != nil && typmod < 0 {
 		x.text = text
 		return x, nil
+	}
+	if b.typesOnly {
+		return b.typedCast(e, to, typmod, text, loc)
 	}
 	x := e.Read()
 	c := &call{b: b, args: []*Expr{x}, loc: loc, text: text, tmpl: castTemplate}

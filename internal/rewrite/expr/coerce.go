@@ -25,6 +25,8 @@ func (b *builder) coerce(e *Expr, to uint32, at *Expr) (*Expr, error) {
 	}
 	if e.typ == pgtype.UnknownOID {
 		switch {
+		case b.typesOnly && !supported(to) && constantType(to) && e.value.text != nil:
+			return typedLiteral(e, to)
 		case to == pgtype.UnknownOID || pgresolve.LookupType(to) == nil || pgresolve.LookupType(to).Category == 'P':
 			to = pgtype.TextOID
 		}

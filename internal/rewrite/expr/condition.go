@@ -111,6 +111,11 @@ func (b *builder) coalesce(n *pg_query.CoalesceExpr) (*Expr, error) {
 	return e, nil
 }
 
+// AnyOf builds an expression whose value may be that of each of several, of the type that COALESCE gives them.
+func AnyOf(nodes []*pg_query.Node, scope Scope) (*Expr, error) {
+	return newBuilder(scope).coalesce(&pg_query.CoalesceExpr{Args: nodes})
+}
+
 // minMax builds GREATEST and LEAST, which ignore NULL: they are NULL only if all operands are.
 func (b *builder) minMax(n *pg_query.MinMaxExpr) (*Expr, error) {
 	name := "GREATEST"

@@ -33,6 +33,7 @@
 // Build works without parameter values, for the cached analysis, and again with them. Without, whatever depends on a value
 // is accepted provisionally; with, everything is proven. The clock, and dates and times that are not in ISO form, are read by
 // PostgreSQL (Scope.Literal) when the values are known, and are constants from then on.
+// So are operations on constants and parameters (computed): no rule bounds them.
 //
 // CONTRIBUTING.md says how a function is added.
 package expr

@@ -89,6 +89,7 @@ type testScope struct {
 	values  []*string
 	known   bool
 	ask     func(oid uint32, text string) (string, error)
+	compute func(oid uint32, sql string) (*string, error)
 }
 
 func (s *testScope) Literal(oid uint32, text string) (string, bool, error) {
@@ -97,6 +98,15 @@ func (s *testScope) Literal(oid uint32, text string) (string, bool, error) {
 	}
 	value, err := s.ask(oid, text)
 	return value, true, err
+}
+
+// Compute asks the server, as literal does.
+func (s *testScope) Compute(_ *pg_query.Node, oid uint32, sql query.Scalar) (*string, bool, error) {
+	if s.compute == nil {
+		return nil, false, nil
+	}
+	value, err := s.compute(oid, query.Text(sql))
+	return value, err == nil, err
 }
 
 func (s *testScope) Column(fields []string, location int) (*Column, error) {
@@ -183,7 +193,7 @@ func startServer(t *testing.T) *server {
 		t.Fatal(err)
 	}
 	sv.scope = newScope(t, enum, domain)
-	sv.scope.ask = sv.literal
+	sv.scope.ask, sv.scope.compute = sv.literal, sv.compute
 	var columns []string
 	for _, f := range fixture {
 		columns = append(columns, f.name+" "+f.sql)
@@ -230,6 +240,22 @@ func (s *server) literal(oid uint32, text string) (string, error) {
 		return "", result.Err
 	}
 	return string(result.Rows[0][0]), nil
+}
+
+// compute evaluates an expression of a type under the connection's settings.
+func (s *server) compute(oid uint32, sql string) (*string, error) {
+	result := s.conn.PgConn().ExecParams(context.Background(), "SELECT "+sql, nil, nil, nil, nil).Read()
+	if result.Err != nil {
+		return nil, result.Err
+	}
+	if got := result.FieldDescriptions[0].DataTypeOID; got != oid {
+		return nil, fmt.Errorf("%s has type %d, not %d", sql, got, oid)
+	}
+	if result.Rows[0][0] == nil {
+		return nil, nil
+	}
+	value := string(result.Rows[0][0])
+	return &value, nil
 }
 
 // text runs a query and gives its rows as text; NULL is nil.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -37,12 +38,13 @@ type Base struct {
 // Foreseen are the constants that the analysis of a statement found, for all its plans.
 type Foreseen struct {
 	schema.Constants
-	conditions map[string]int // by place: index into Conditions
+	places map[string]int // of expressions: index into Expressions
 }
 
 // findings are what a planning has found out.
 type findings struct {
 	literals map[schema.Literal]schema.Canonical // what the shadow has read: the clock stands still within a statement
+	computed map[string]*schema.Canonical        // and what it has computed
 	aliases  int
 	Domains  map[string][]schema.Canonical // what Distinct gave, for the fingerprint
 
@@ -52,9 +54,9 @@ type findings struct {
 // New begins a planning. f is what the statement's analysis has foreseen; nil for an analysis.
 func New(s *schema.Schema, settings schema.Settings, d schema.Description, text string, f *Foreseen) *Base {
 	if f == nil {
-		f = &Foreseen{conditions: map[string]int{}}
+		f = &Foreseen{places: map[string]int{}}
 	}
-	return &Base{Foreseen: f, Text: sqltree.Text(text), Schema: s, Settings: settings, Desc: d, findings: &findings{literals: map[schema.Literal]schema.Canonical{}, Domains: map[string][]schema.Canonical{}}}
+	return &Base{Foreseen: f, Text: sqltree.Text(text), Schema: s, Settings: settings, Desc: d, findings: &findings{literals: map[schema.Literal]schema.Canonical{}, computed: map[string]*schema.Canonical{}, Domains: map[string][]schema.Canonical{}}}
 }
 
 // NewAlias names one more FROM item.
@@ -140,25 +142,50 @@ func (b *Base) Literal(oid uint32, text string) (string, bool, error) {
 
 // Holds evaluates a condition that reads no column: one that is never true costs nothing. Before values are known it is foreseen.
 func (b *Base) Holds(c *expr.Expr) (holds, known bool) {
-	place := fmt.Sprintf("%s %d %s", b.InView, c.Location(), c.Text())
-	n, foreseen := b.conditions[place]
+	value, known, err := b.evaluate(fmt.Sprintf("%s %d %s", b.InView, c.Location(), c.Text()), pgtype.BoolOID, c.SQL())
+	return value != nil && *value == "t", known && err == nil
+}
+
+// Compute evaluates an operation on constants, once per statement. Where it fails, it fails as the client's own text.
+func (b *Base) Compute(n *pg_query.Node, oid uint32, sql query.Scalar) (*string, bool, error) {
+	key := fmt.Sprintf("%d %s", oid, sqltree.TreeKey(n))
+	if value, ok := b.computed[key]; ok {
+		return (*string)(value), true, nil
+	}
+	value, known, err := b.evaluate(key, oid, sql)
+	if known && err == nil {
+		b.computed[key] = value
+	}
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) {
+		own := *pe
+		own.Position = int32(b.Position(sqltree.LocationOf(n))) // not that in our text
+		err = &own
+	}
+	return (*string)(value), known, err
+}
+
+// evaluate has the shadow compute SQL that reads no row. Before values are known it is foreseen; place says which of the statement's
+// expressions it is.
+func (b *Base) evaluate(place string, oid uint32, sql query.Scalar) (value *schema.Canonical, known bool, err error) {
+	n, foreseen := b.places[place]
 	if b.Lookup == nil {
 		if !foreseen {
-			b.conditions[place] = len(b.Conditions)
-			b.Conditions = append(b.Conditions, query.Text(c.SQL()))
+			b.places[place] = len(b.Expressions)
+			b.Expressions = append(b.Expressions, schema.Expression{Type: oid, SQL: query.Text(sql)})
 		}
-		return false, false
+		return nil, false, nil
 	}
 	if foreseen {
-		if holds, known := b.Lookup.Condition(n); known {
-			return holds, true
+		if value, known := b.Lookup.Expression(n); known {
+			return value, true, nil
 		}
 	}
-	rows, err := b.Lookup.Rows(schema.Query{SQL: "SELECT (" + query.Text(c.SQL()) + ")", Types: []uint32{pgtype.BoolOID}})
+	rows, err := b.Lookup.Rows(schema.Query{SQL: "SELECT (" + query.Text(sql) + ")", Types: []uint32{oid}})
 	if err != nil || len(rows) != 1 {
-		return false, false
+		return nil, false, err
 	}
-	return IsTrue(rows), true
+	return rows[0][0], true, nil
 }
 
 // Prints compares the session's styles with main's.

@@ -39,6 +39,12 @@ func (b *Base) ConstantExpr(n *pg_query.Node) (*expr.Expr, error) {
 	return x, b.Refusal(err)
 }
 
+// ConstantOf describes a column that holds each of these constants in a row.
+func (b *Base) ConstantOf(cells []*pg_query.Node) (*expr.Expr, error) {
+	x, err := expr.AnyOf(cells, ConstantScope{b})
+	return x, b.Refusal(err)
+}
+
 // FoldConstants evaluates a FROM item without tables on the shadow. cols describe its columns; their references hold within it.
 func (b *Base) FoldConstants(from query.Source, cols []*Column) (*Relation, error) {
 	r := &Relation{constants: true, Proven: true}

@@ -29,15 +29,21 @@ type Lookup interface {
 	// Literal has the shadow read a constant of a type as the session would. It is asked anew each time: "today" and "now" are
 	// constants too.
 	Literal(oid uint32, text string) (Canonical, error)
-	// Condition says whether the n-th condition of the statement's Constants holds; not known where nobody has asked.
-	Condition(n int) (holds, known bool)
+	// Expression gives the value of the n-th expression of the statement's Constants; nil is NULL. Not known where nobody has asked.
+	Expression(n int) (value *Canonical, known bool)
 }
 
 // Constants are what a statement asks of the shadow before it can be planned, whatever else the plan will need: with the parameters'
 // values, they are one question.
 type Constants struct {
-	Literals   []Literal
-	Conditions []string // boolean expressions over the statement's parameters
+	Literals    []Literal
+	Expressions []Expression
+}
+
+// Expression is one over the statement's parameters that reads no row, with its type.
+type Expression struct {
+	Type uint32
+	SQL  string
 }
 
 // Literal is a constant as the statement writes it, with its type.
