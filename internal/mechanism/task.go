@@ -12,6 +12,7 @@ type task struct {
 	delta   float64 // Δ: of one group
 	total   float64 // Δ₁: of all groups together
 	groups  float64 // K
+	row     float64 // M: how far one row moves a group, where rows add up to Δ₁; else 1
 	layered bool    // other releases may use up the rest of the same unit's rows
 	g       Guarantee
 	open    bool // no finite range to calibrate on: one end is open, or the range follows from a count
@@ -20,13 +21,13 @@ type task struct {
 
 // oneGroup is the task of a release in which a unit is in one group.
 func oneGroup(v Range, delta float64, g Guarantee) task {
-	return task{v: v, delta: delta, total: delta, groups: 1, g: g}
+	return task{v: v, delta: delta, total: delta, groups: 1, row: 1, g: g}
 }
 
 // newTask reduces a release whose defaults are filled in. A quantile and a selection have no range that bounds how far
 // one unit moves them.
 func newTask(r Release, g Guarantee) (task, error) {
-	t := task{delta: float64(r.Sensitivity), total: float64(r.Total), groups: float64(r.Groups), layered: r.Layered(), g: g}
+	t := task{delta: float64(r.Sensitivity), total: float64(r.Total), groups: float64(r.Groups), row: math.Max(1, float64(r.Row)), layered: r.Layered(), g: g}
 	if r.Total == 0 {
 		t.total = t.delta * t.groups
 	}
@@ -126,7 +127,7 @@ func (t task) pureLoss(n kernel, b Bounding) float64 {
 	}
 	rounding := t.most() * epsFloor
 	if len(t.v) > 1 { // not concave, but l(d+e) ≤ l(d) + l(e)
-		return math.Min(t.total*l(1), t.groups*l(t.step())) + rounding
+		return math.Min(t.spread(l), math.Min(t.total*l(1), t.groups*l(t.step()))) + rounding
 	}
 	return t.even(l) + rounding
 }
@@ -182,6 +183,14 @@ func (t task) curve(d design) Curve {
 	}
 	for i, a := range Orders {
 		all.Renyi[i] = math.Min(all.Pure, t.renyi(d.kernel, d.bounding, a))
+		if d.bounding == Truncate && !t.open && t.most() > 1 {
+			all.Renyi[i] = math.Min(all.Renyi[i], t.spread(func(moved float64) float64 { return t.truncatedRenyi(d.kernel, a, moved) }))
+		}
 	}
 	return all
+}
+
+// truncatedRenyi is the divergence of order a in one group at distance d, exact to within the search for it.
+func (t task) truncatedRenyi(n kernel, a, d float64) float64 {
+	return n.truncatedRenyi(t.v, a, d, t.truncatedLoss(n, d)*(1+renyiSlack)+epsFloor)
 }

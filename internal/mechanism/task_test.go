@@ -27,7 +27,7 @@ func TestWorstAllocation(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	for range 600 {
 		span, delta, total, groups := 1+r.Int64N(6), 1+r.Int64N(5), 1+r.Int64N(7), 1+r.IntN(4)
-		tk := task{v: Range{{0, span}}, delta: float64(delta), total: float64(total), groups: float64(groups)}
+		tk := task{v: Range{{0, span}}, delta: float64(delta), total: float64(total), groups: float64(groups), row: 1}
 		power := 1 + 2*r.Float64()
 		convex := func(d float64) float64 { return math.Pow(d, power) }
 		concave := func(d float64) float64 { return math.Pow(d, 1/power) }
@@ -54,6 +54,58 @@ func TestWorstAllocation(t *testing.T) {
 		tk.layered = true
 		if got := tk.worst(convex); got < packed*(1-1e-12) {
 			t.Fatalf("in a layer: %g, by enumeration %g", got, packed)
+		}
+	}
+}
+
+// The knapsack against every way to spread rows over groups, for costs of any shape.
+func TestKnapsack(t *testing.T) {
+	r := rand.New(rand.NewPCG(23, 24))
+	for range 400 {
+		rows, groups := 1+r.IntN(7), 1+r.IntN(4)
+		cost := make([]float64, 2+r.IntN(rows))
+		for n := 1; n < len(cost); n++ {
+			cost[n] = cost[n-1] + r.Float64()
+		}
+		most := 0.0
+		allocations(rows, groups, func(n []int) {
+			sum := 0.0
+			for _, d := range n {
+				sum += cost[min(d, len(cost)-1)]
+			}
+			most = math.Max(most, sum)
+		})
+		if got := knapsack(cost, rows, groups); math.Abs(got-most) > 1e-12 {
+			t.Fatalf("%d rows in %d groups at %v: %g, by enumeration %g", rows, groups, cost, got, most)
+		}
+	}
+}
+
+// Truncated noise over several groups is charged what the worst spread of a unit's rows costs, not a bound on it: its curve against every
+// spread of the exact divergences of one group.
+func TestTruncationOverGroupsIsExact(t *testing.T) {
+	const rows, groups, row = 4, 3, 2
+	for _, noise := range []Noise{Laplace, Gaussian} {
+		for _, v := range []Range{{{0, 30}}, {{0, 9}, {12, 30}}} {
+			if noise == Laplace && len(v) > 1 {
+				continue // its curve is that of the pure loss
+			}
+			release := Release{Kind: Scalar, Range: v, Sensitivity: rows * row, Total: rows * row, Row: row, Groups: groups, Choice: Choice{Noise: noise, Bounding: Truncate}}
+			p, err := prepare(release, Guarantee{Epsilon: .5, Order: Orders[12]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			table, curve := p.Tabulate(), p.Curve()
+			for _, i := range []int{0, 6, 12, 18} {
+				cost := make([]float64, rows+1)
+				for n := 1; n <= rows; n++ {
+					cost[n] = math.Max(cost[n-1], math.Max(table.Renyi(Orders[i], []int{n * row}).Value, table.Renyi(Orders[i], []int{n*row - 1}).Value))
+				}
+				worst := knapsack(cost, rows, groups)
+				if curve.Renyi[i] < worst*(1-1e-9) || curve.Renyi[i] > worst*1.02 {
+					t.Errorf("%s in %v at order %g: charged %g, the worst spread costs %g", noise, v, Orders[i], curve.Renyi[i], worst)
+				}
+			}
 		}
 	}
 }
