@@ -175,6 +175,14 @@ func (p *Prepared) choose(c Choice) error {
 			p.chosen = i
 		}
 	}
+	if chosen := p.candidates[p.chosen]; chosen.Bounding == Truncate && !p.task.open && p.task.most() > 1 {
+		p.task.exact = true
+		sharper, err := p.task.candidate(chosen.Noise, chosen.Bounding, chosen.Calibration)
+		if err != nil {
+			return err
+		}
+		p.candidates[p.chosen] = sharper
+	}
 	p.candidates[p.chosen].Chosen = true
 	return nil
 }

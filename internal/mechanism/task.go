@@ -13,6 +13,7 @@ type task struct {
 	total   float64 // Δ₁: of all groups together
 	groups  float64 // K
 	row     float64 // M: how far one row moves a group, where rows add up to Δ₁; else 1
+	exact   bool    // truncation is charged by the worst spread over groups, which is dear to find, and not by a bound on it
 	layered bool    // other releases may use up the rest of the same unit's rows
 	g       Guarantee
 	open    bool // no finite range to calibrate on: one end is open, or the range follows from a count
@@ -167,8 +168,15 @@ func (t task) renyi(n kernel, b Bounding, a float64) float64 {
 	if t.open {
 		return known
 	}
+	h := func(d float64) float64 {
+		return n.truncatedRenyi(t.v, a, d, t.truncatedLoss(n, d)*(1+renyiSlack)+epsFloor)
+	}
 	// Exact to within the search for one group, and for any number of groups that move by one step.
-	return math.Min(known, t.most()*n.truncatedRenyi(t.v, a, c, one*(1+renyiSlack)+epsFloor))
+	known = math.Min(known, t.most()*h(c))
+	if t.exact {
+		known = math.Min(known, t.spread(h))
+	}
+	return known
 }
 
 // curve is what the release costs over all its groups (for a range that follows from a count, the supremum over all of
@@ -183,14 +191,6 @@ func (t task) curve(d design) Curve {
 	}
 	for i, a := range Orders {
 		all.Renyi[i] = math.Min(all.Pure, t.renyi(d.kernel, d.bounding, a))
-		if d.bounding == Truncate && !t.open && t.most() > 1 {
-			all.Renyi[i] = math.Min(all.Renyi[i], t.spread(func(moved float64) float64 { return t.truncatedRenyi(d.kernel, a, moved) }))
-		}
 	}
 	return all
-}
-
-// truncatedRenyi is the divergence of order a in one group at distance d, exact to within the search for it.
-func (t task) truncatedRenyi(n kernel, a, d float64) float64 {
-	return n.truncatedRenyi(t.v, a, d, t.truncatedLoss(n, d)*(1+renyiSlack)+epsFloor)
 }
