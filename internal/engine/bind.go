@@ -32,10 +32,9 @@ type private struct {
 	*calibrated
 
 	// What keptAnswers knows of the statement (kept.go).
-	key         string     // of the answer; empty: answers are not kept
-	answer      []released // kept, or measured just now; nil: to be measured
-	duplicateOf *private   // the same question before it in one message, which was charged for both
-	flightDone  func()     // ends the question's time in flight; nil: it is not in flight
+	key        string     // of the answer; empty: answers are not kept
+	answer     []released // kept, or measured just now; nil: to be measured
+	flightDone func()     // ends the question's time in flight; nil: it is not in flight
 
 	// What the charge has left behind, for the NOTICE.
 	spent   float64 // by how much what is left fell for this statement; 0 where it cost nothing

@@ -118,7 +118,7 @@ func (w *world) journalUntil(t *testing.T, rows session.Rows, err error) []strin
 	return w.take()
 }
 
-// TestWhoDoesNotWait: another analyst, another question, a message of several, and whoever keeps no answers.
+// TestWhoDoesNotWait: another analyst, another question, and whoever keeps no answers.
 func TestWhoDoesNotWait(t *testing.T) {
 	for _, c := range []struct{ name, rules, transcript string }{
 		{"another analyst", "", `
@@ -143,18 +143,6 @@ func TestWhoDoesNotWait(t *testing.T) {
 			check
 			> charge b
 			spend 50`},
-		{"a message of several statements", "", `
-			> bind a SELECT count(*) FROM patients
-			describe
-			check
-			> charge a
-			spend 50
-			> bind b SELECT count(*) FROM patients
-			check
-			> bind c SELECT ward FROM wards
-			describe
-			> charge b c
-			spend 50`},
 		{"a policy that keeps no answers", "answers: {ttl: 0}", `
 			> bind a SELECT count(*) FROM patients
 			describe
@@ -175,14 +163,6 @@ func TestWhoDoesNotWait(t *testing.T) {
 			> ask SELECT count(*) FROM patients
 			check
 			ERROR 53400 this would take the epsilon spent from 100 to 150; your budget is 125`},
-		{"a policy that keeps no answers, and one message", "answers: {ttl: 0}", `
-			> bind a SELECT count(*) FROM patients
-			describe
-			check
-			> bind b SELECT count(*) FROM patients
-			check
-			> charge a b
-			spend 50, 50`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)

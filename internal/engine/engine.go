@@ -33,8 +33,7 @@ type Engine struct {
 // releaser charges statements over private rows, and releases their answers. There are two: direct does both for each
 // statement that it is given (charge.go, measure.go), and keptAnswers around it spares those whose answer is known (kept.go).
 type releaser interface {
-	// charge is all or nothing. alone says that the message has no other statement.
-	charge(ctx context.Context, scope session.Scope, statements []*private, alone bool) error
+	charge(ctx context.Context, scope session.Scope, p *private) error
 	measure(ctx context.Context, p *private) ([]released, error)
 }
 

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/dpproxy/dpproxy/internal/command"
-	"github.com/dpproxy/dpproxy/internal/session"
 )
 
 // TestLoadIsAllOrNothing: a reload that fails leaves the old policy in force.
@@ -120,7 +119,7 @@ func TestQuotasComeBack(t *testing.T) {
 			if c.fault != "" {
 				w.do(t, "fault "+c.fault+" "+c.as)
 			}
-			if err := w.engine.Charge(w.ctx, w.scope, []session.Bound{b}); err != nil {
+			if err := w.engine.Charge(w.ctx, w.scope, b); err != nil {
 				t.Fatal(err)
 			}
 			if rows, err := b.Execute(w.ctx); err == nil {

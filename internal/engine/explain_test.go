@@ -13,7 +13,6 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
-	"github.com/dpproxy/dpproxy/internal/session"
 )
 
 // renyi makes the tests' policy one with a budget that pays for tens of statements, whose divergences add up.
@@ -58,7 +57,7 @@ func TestExplainForetellsTheCharge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := w.engine.Charge(w.ctx, w.scope, []session.Bound{b}); err != nil {
+			if err := w.engine.Charge(w.ctx, w.scope, b); err != nil {
 				t.Fatal(err)
 			}
 			after, err := w.ledger.Balance(context.Background(), "alice")
@@ -190,36 +189,6 @@ func TestDrawOfJointNoise(t *testing.T) {
 	// 5% of the draws are beyond the margin: six standard deviations, which chance exceeds less than once in 10⁸ runs.
 	if mean, six := .05*draws, 6*math.Sqrt(.05*.95*draws); float64(beyond) > mean+six || float64(beyond) < mean-six {
 		t.Errorf("%d of %d draws are beyond the 95%% margin", beyond, draws)
-	}
-}
-
-// TestEachStatementHasItsOwnFall: statements that are charged together spend what they would one after the other, and one that is asked
-// twice spends nothing the second time.
-func TestEachStatementHasItsOwnFall(t *testing.T) {
-	ask := func(w *world, sql string) session.Bound {
-		b, err := w.bind(sql)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	const first, second = "SELECT count(*) FROM patients WHERE age > 20", "SELECT count(*) FROM patients WHERE age > 30"
-	together, apart := newWorld(t, renyi...), newWorld(t, renyi...)
-	bounds := []session.Bound{ask(together, first), ask(together, first), ask(together, "SELECT ward FROM wards"), ask(together, second)}
-	if err := together.engine.Charge(together.ctx, together.scope, bounds); err != nil {
-		t.Fatal(err)
-	}
-	var want []float64
-	for _, sql := range []string{first, second} {
-		b := ask(apart, sql)
-		if err := apart.engine.Charge(apart.ctx, apart.scope, []session.Bound{b}); err != nil {
-			t.Fatal(err)
-		}
-		want = append(want, b.(*private).spent)
-	}
-	got := []float64{bounds[0].(*private).spent, bounds[1].(*private).spent, bounds[3].(*private).spent}
-	if diff := cmp.Diff([]float64{want[0], 0, want[1]}, got); diff != "" || want[1] <= 0 || want[0] <= want[1] {
-		t.Errorf("%s", diff)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // keptAnswers spares charge and measure where the analyst has asked the same question before. Its answer is in the ledger
-// (answers.ttl), is being measured for another session of theirs, or comes of an earlier statement of the same message.
+// (answers.ttl), or is being measured for another session of theirs.
 type keptAnswers struct {
 	releaser
 	ledger   Ledger
@@ -20,33 +20,15 @@ type keptAnswers struct {
 	inFlight inFlight
 }
 
-// charge finds out whose answers are known, and has the others charged. The same question asked again in one message waits
-// for the answer to the first, and costs nothing.
-func (k *keptAnswers) charge(ctx context.Context, scope session.Scope, statements []*private, alone bool) error {
-	for _, p := range statements {
-		p.leaveFlight() // of a charge that its message did not use
-		p.duplicateOf = nil
+// charge finds out whether the answer is known, and has the statement charged if not.
+func (k *keptAnswers) charge(ctx context.Context, scope session.Scope, p *private) error {
+	p.leaveFlight() // of a charge that was not used
+	if err := k.acquire(ctx, p); err != nil {
+		return err
 	}
-	if alone && len(statements) == 1 { // with several, two messages could wait for each other
-		if err := k.acquire(ctx, statements[0]); err != nil {
-			return err
-		}
-	}
-	asked := map[string]*private{}
-	for _, p := range statements {
-		switch {
-		case p.key == "" || !p.costs():
-		case asked[p.key] != nil:
-			p.duplicateOf = asked[p.key]
-		default:
-			asked[p.key] = p
-		}
-	}
-	err := k.releaser.charge(ctx, scope, statements, alone)
+	err := k.releaser.charge(ctx, scope, p)
 	if err != nil {
-		for _, p := range statements {
-			p.leaveFlight()
-		}
+		p.leaveFlight()
 	}
 	return err
 }
@@ -83,16 +65,8 @@ func (p *private) leaveFlight() {
 // measure gives the answer that is known, or has it measured and keeps it.
 func (k *keptAnswers) measure(ctx context.Context, p *private) ([]released, error) {
 	defer p.leaveFlight()
-	if err := p.current(); err != nil { // the message may have waited for others of its statements since the charge
+	if err := p.current(); err != nil { // a client may be slow to take the description of its rows
 		return nil, err
-	}
-	if first := p.duplicateOf; first != nil && p.answer == nil {
-		p.answer, p.duplicateOf = first.answer, nil
-		if p.answer == nil { // the first has failed, or has not run: a cursor that nobody fetched from
-			if err := k.charge(ctx, p.scope, []*private{p}, true); err != nil {
-				return nil, err
-			}
-		}
 	}
 	if p.answer != nil {
 		p.engine.metrics.Statement("cached")

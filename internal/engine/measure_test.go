@@ -81,7 +81,7 @@ func TestFinishIsBounded(t *testing.T) {
 		w.fake.result[i] = make([]byte, session.MaxStored/64)
 	}
 	p := w.mustBind(t, question)
-	if err := w.engine.Charge(w.ctx, w.scope, []session.Bound{p}); err != nil {
+	if err := w.engine.Charge(w.ctx, w.scope, p); err != nil {
 		t.Fatal(err)
 	}
 	var refused *pgconn.PgError

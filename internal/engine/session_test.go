@@ -31,7 +31,7 @@ func TestSessions(t *testing.T) {
 		left  string
 	}{
 		{
-			"a message that fails before its FETCH does not hold up the next FETCH",
+			"a FETCH behind one that fails is not charged",
 			[]string{
 				"DECLARE c NO SCROLL CURSOR WITH HOLD FOR SELECT ward FROM wards", "FETCH c",
 				"DECLARE k CURSOR WITH HOLD FOR " + question,
@@ -39,23 +39,27 @@ func TestSessions(t *testing.T) {
 			},
 			[]string{
 				"describe", "DECLARE CURSOR", "run on public", "close", "row ", "FETCH 1", "describe", "check", "DECLARE CURSOR",
-				"spend 50", "ERROR 55000 cursor can only scan forward",
-				"spend 50", "measure", "keep", "run on shadow", "close", "dpproxy: epsilon 50 spent, 25 left", "row {41}", "FETCH 1",
+				"ERROR 55000 cursor can only scan forward",
+				"spend 50", "measure", "keep", "run on shadow", "close", "dpproxy: epsilon 50 spent, 75 left", "row {41}", "FETCH 1",
 			},
-			"25",
+			"75",
 		},
 		{
-			"a text whose last statement does not fit the budget runs none of them",
+			"a text whose last statement does not fit the budget",
 			[]string{"SET dpproxy.epsilon = 60; " + question + "; SET dpproxy.epsilon = 50; " + question + "; " + question + " WHERE age > 30"},
-			[]string{"describe", "check", "check", "describe", "check", "ERROR 53400 this would take the epsilon spent from 0 to 160; your budget is 125"},
-			"125",
+			[]string{
+				"SET", "describe", "check", "spend 60", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: epsilon 60 spent, 65 left", "SELECT 1",
+				"SET", "check", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: epsilon 50 spent, 15 left", "SELECT 1",
+				"describe", "check", "ERROR 53400 this would take the epsilon spent from 110 to 160; your budget is 125",
+			},
+			"15",
 		},
 		{
 			"the same question twice in one text",
 			[]string{question + "; " + question},
 			[]string{
-				"describe", "check", "describe", "check", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: epsilon 50 spent, 75 left", "SELECT 1",
-				"run on shadow", "close", "row {41}", "dpproxy: epsilon 0 spent, 75 left", "SELECT 1",
+				"describe", "check", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: epsilon 50 spent, 75 left", "SELECT 1",
+				"describe", "run on shadow", "close", "row {41}", "dpproxy: epsilon 0 spent, 75 left", "SELECT 1",
 			},
 			"75",
 		},
@@ -66,10 +70,13 @@ func TestSessions(t *testing.T) {
 			"75",
 		},
 		{
-			"a refused statement charges nothing of its text",
+			"a refused statement comes after the answers to those before it",
 			[]string{question + "; SELECT id FROM patients"},
-			[]string{"describe", "check", "describe", "ERROR 42501 rows of a private table are never returned"},
-			"125",
+			[]string{
+				"describe", "check", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: epsilon 50 spent, 75 left", "SELECT 1",
+				"describe", "ERROR 42501 rows of a private table are never returned",
+			},
+			"75",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

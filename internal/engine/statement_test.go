@@ -687,152 +687,6 @@ func TestStatements(t *testing.T) {
 			close
 			> left
 			left 125`},
-		{"one charge for a message, all or nothing", `
-			> bind a SELECT count(*) FROM patients
-			describe
-			check
-			> bind b SELECT count(*) FROM patients WHERE age > 30
-			describe
-			check
-			> bind c SELECT count(*) FROM patients WHERE age > 40
-			describe
-			check
-			> charge a b c
-			ERROR 53400 this would take the epsilon spent from 0 to 150; your budget is 125
-			> left
-			left 125
-			> charge a b
-			spend 50, 50
-			> run a
-			measure
-			keep
-			run on shadow
-			close
-			row {41}
-			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left
-			> run b
-			measure
-			keep
-			run on shadow
-			close
-			row {41}
-			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left
-			> left
-			left 25`},
-		{"the same question twice in one message is charged once", `
-			> bind a SELECT count(*) FROM patients
-			describe
-			check
-			> bind b SELECT count(*) FROM patients
-			check
-			> charge a b
-			spend 50
-			> run a
-			measure
-			keep
-			run on shadow
-			close
-			row {41}
-			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
-			> run b
-			run on shadow
-			close
-			row {41}
-			SELECT 1
-			NOTICE dpproxy: epsilon 0 spent, 75 left
-			> left
-			left 75
-			> metrics
-			cached 1
-			private 1
-			charged 50`},
-		{"the second is charged when the first has failed", `
-			> bind a SELECT count(*) FROM patients
-			describe
-			check
-			> bind b SELECT count(*) FROM patients
-			check
-			> charge a b
-			spend 50
-			> fault measure lost
-			> fault measure lost
-			> run a
-			measure
-			measure
-			ERROR XX000 the main database failed while measuring
-			> run b
-			spend 50
-			measure
-			keep
-			run on shadow
-			close
-			row {41}
-			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left
-			> left
-			left 25`},
-		{"the second is charged when the first has not run", `
-			> bind a SELECT count(*) FROM patients
-			describe
-			check
-			> bind b SELECT count(*) FROM patients
-			check
-			> charge a b
-			spend 50
-			> run b
-			spend 50
-			measure
-			keep
-			run on shadow
-			close
-			row {41}
-			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left
-			> left
-			left 25`},
-		{"the second is refused when its own charge does not fit", `
-			> ask SELECT count(*) FROM patients WHERE age > 30
-			describe
-			check
-			spend 50
-			measure
-			keep
-			run on shadow
-			close
-			row {41}
-			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
-			> bind a SELECT count(*) FROM patients
-			describe
-			check
-			> bind b SELECT count(*) FROM patients
-			check
-			> charge a b
-			spend 50
-			> run b
-			ERROR 53400 this would take the epsilon spent from 100 to 150; your budget is 125
-			> left
-			left 25`},
-		{"the second is refused when the first has failed for good", `
-			> bind a SELECT count(*) FROM patients
-			describe
-			check
-			> bind b SELECT count(*) FROM patients
-			check
-			> charge a b
-			spend 50
-			> fault measure error
-			> run a
-			measure
-			fail
-			ERROR XX000 the main database failed while measuring
-			> run b
-			ERROR 55000 this statement failed on the database before and is refused until an administrator clears it
-			> left
-			left 75`},
 		{"a cancel that comes while a failure is recorded leaves it recorded", `
 			> bind a SELECT count(*) FROM patients
 			describe
@@ -932,8 +786,9 @@ func TestStatements(t *testing.T) {
 			check
 			> bind b SELECT ward FROM wards
 			describe
-			> charge a b
+			> charge a
 			spend 50
+			> charge b
 			> reload
 			> run a
 			ERROR 0A000 cached plan must not change result type

@@ -49,10 +49,10 @@ var faults = map[string]error{
 //
 //	prepare NAME SQL     keeps a prepared statement
 //	bind NAME SQL|VALUE  prepares and binds, or binds the prepared statement of that name
-//	charge NAME…         charges the bound statements in one message
+//	charge NAME          charges a bound statement
 //	run NAME             executes one and reads its rows; leave NAME reads none
-//	void NAME            says that the message ended before it ran
-//	ask SQL              bind, charge and run in one message
+//	void NAME            says that it will not run
+//	ask SQL              bind, charge and run
 //	explain SQL          binds EXPLAIN and shows its head
 //	fault CALL NAME      has the next such call fail
 //	cancel [at CALL]     cancels now, or while that call runs
@@ -88,11 +88,7 @@ func (w *world) do(t *testing.T, line string) {
 		report(err)
 		w.bound[name] = b
 	case "charge":
-		var bounds []session.Bound
-		for _, n := range strings.Fields(rest) {
-			bounds = append(bounds, w.bound[n])
-		}
-		report(w.engine.Charge(w.ctx, w.scope, bounds))
+		report(w.engine.Charge(w.ctx, w.scope, w.bound[name]))
 	case "run", "leave":
 		rows, err := w.bound[name].Execute(w.ctx)
 		if report(err) && verb == "run" {
@@ -104,7 +100,7 @@ func (w *world) do(t *testing.T, line string) {
 		w.bound[name].(session.Voider).Void()
 	case "ask":
 		b, err := w.bind(rest)
-		if report(err) && report(w.engine.Charge(w.ctx, w.scope, []session.Bound{b})) {
+		if report(err) && report(w.engine.Charge(w.ctx, w.scope, b)) {
 			if rows, err := b.Execute(w.ctx); report(err) {
 				w.read(rows)
 			}
@@ -112,7 +108,7 @@ func (w *world) do(t *testing.T, line string) {
 		w.fresh()
 	case "explain":
 		b, err := w.bind("EXPLAIN " + rest)
-		if report(err) && report(w.engine.Charge(w.ctx, w.scope, []session.Bound{b})) {
+		if report(err) && report(w.engine.Charge(w.ctx, w.scope, b)) {
 			for _, line := range b.(explained).lines {
 				if !strings.HasPrefix(line, "release:") {
 					w.add("row %s", line)

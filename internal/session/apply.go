@@ -17,13 +17,9 @@ type step struct {
 	arguments []command.Arg // values of the parameters of a command
 	formats   []int16       // result formats
 	query     *query        // once bound: the statement's own, that of DECLARE or of EXECUTE
-
-	// dry analyses only: nothing is charged, executed or moved; what a run would have to charge for is collected in spend.
-	dry   bool
-	spend []*query
 }
 
-// apply analyses and, unless the step is dry, runs one statement on a state.
+// apply runs one statement on a state. The rows of a query are left to read.
 func (s *Session) apply(ctx context.Context, st *state, x *step) (*result, error) {
 	if err := st.usable(x.statement.Command); err != nil {
 		return nil, err
@@ -45,7 +41,6 @@ func (s *Session) applyQuery(ctx context.Context, st *state, x *step) (*result, 
 		x.query = q
 	}
 	st.tx.asked = true
-	x.spend = append(x.spend, x.query)
 	return &result{columns: x.query.columns, query: x.query}, nil
 }
 

@@ -59,10 +59,6 @@ func (s *Session) fetch(ctx context.Context, st *state, x *step, c command.Fetch
 	if p.query == nil {
 		return nil, pgerr.New(pgerr.ObjectNotInState, `cursor "`+c.Name+`" returns no rows`)
 	}
-	if x.dry {
-		x.spend = append(x.spend, p.query)
-		return &result{}, nil
-	}
 	if err := s.load(ctx, p.query); err != nil {
 		return nil, err
 	}

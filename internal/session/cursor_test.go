@@ -187,8 +187,8 @@ func TestCursors(t *testing.T) {
 			E 25P01 DECLARE CURSOR can only be used in transaction blocks
 			Z I
 			> Q DECLARE c CURSOR FOR SELECT counts(1); FETCH c
-			charge SELECT counts(1)
 			C DECLARE CURSOR
+			charge SELECT counts(1)
 			run SELECT counts(1)
 			T x:25
 			N NOTICE epsilon spent
@@ -347,7 +347,7 @@ func TestCursors(t *testing.T) {
 			> Q FETCH h
 			E 22012 division by zero
 			Z I`},
-		{"FETCH of two cursors in one text charges both before the first runs", `
+		{"FETCH of two cursors in one text charges each when it runs", `
 			> Q DECLARE a CURSOR WITH HOLD FOR SELECT counts(1)
 			C DECLARE CURSOR
 			Z I
@@ -356,12 +356,12 @@ func TestCursors(t *testing.T) {
 			Z I
 			> Q FETCH a; FETCH b; FETCH a
 			charge SELECT counts(1)
-			charge SELECT counts(2)
 			run SELECT counts(1)
 			T x:25
 			N NOTICE epsilon spent
 			D 1
 			C FETCH 1
+			charge SELECT counts(2)
 			run SELECT counts(2)
 			T x:25
 			N NOTICE epsilon spent

@@ -18,9 +18,8 @@ type Engine interface {
 	// Parse splits a text and checks its syntax: no names, no backend. Empty and comment-only texts give no statement.
 	Parse(sql string) ([]Statement, error)
 
-	// Charge spends for every bound statement that needs it: all or nothing, durable when it returns. Each bound is charged
-	// before its Execute, in the same message; a charge that its message did not use is void, and the next one pays again.
-	Charge(ctx context.Context, scope Scope, bounds []Bound) error
+	// Charge spends for a bound statement if that needs it, durable when it returns. It comes right before Execute, or Void.
+	Charge(ctx context.Context, scope Scope, bound Bound) error
 
 	// CheckSetting has the backend validate a setting that only PostgreSQL can judge: "TimeZone" (a zone, a number of hours,
 	// or INTERVAL '+00:00'; what set_config takes). It returns the value as SHOW prints it; an error is 22023.
@@ -61,8 +60,8 @@ type Bound interface {
 	Execute(ctx context.Context) (Rows, error)
 }
 
-// Voider is implemented by a Bound that holds something between its charge and its Execute. Void gives it up: the message
-// ended before it came to Execute.
+// Voider is implemented by a Bound that holds something between its charge and its Execute. Void gives it up: the client went
+// away before it came to Execute.
 type Voider interface {
 	Void()
 }

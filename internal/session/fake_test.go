@@ -57,14 +57,12 @@ func (p fakeParsed) Prepare(context.Context, Scope, []uint32) (Prepared, error) 
 	return fakePrepared(p), nil
 }
 
-func (e *fakeEngine) Charge(_ context.Context, _ Scope, bounds []Bound) error {
-	if len(bounds) > e.budget {
+func (e *fakeEngine) Charge(_ context.Context, _ Scope, bound Bound) error {
+	if e.budget == 0 {
 		return pgerr.New(pgerr.BudgetExceeded, "over budget")
 	}
-	e.budget -= len(bounds)
-	for _, b := range bounds {
-		e.log = append(e.log, "charge "+b.(fakeBound).sql)
-	}
+	e.budget--
+	e.log = append(e.log, "charge "+bound.(fakeBound).sql)
 	return nil
 }
 

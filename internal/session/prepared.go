@@ -98,7 +98,6 @@ func (s *Session) execute(ctx context.Context, st *state, x *step, c command.Exe
 		}
 		x.query = newQuery(bound, named.prepared, x.formats, elsewhere)
 	}
-	x.spend = append(x.spend, x.query)
 	return &result{columns: x.query.columns, query: x.query}, nil
 }
 

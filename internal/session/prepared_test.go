@@ -103,17 +103,23 @@ func TestPreparedStatements(t *testing.T) {
 			Z I
 			> budget 1
 			> Q EXECUTE p; SELECT 1
-			E 53400 over budget
-			Z I
-			> budget 2
-			> Q EXECUTE p; EXECUTE p
-			charge SELECT rows(1, 1)
 			charge SELECT rows(1, 1)
 			T x:25
 			run SELECT rows(1, 1)
 			D x
 			N NOTICE epsilon spent
 			C SELECT 1
+			E 53400 over budget
+			Z I
+			> budget 2
+			> Q EXECUTE p; EXECUTE p
+			charge SELECT rows(1, 1)
+			T x:25
+			run SELECT rows(1, 1)
+			D x
+			N NOTICE epsilon spent
+			C SELECT 1
+			charge SELECT rows(1, 1)
 			T x:25
 			run SELECT rows(1, 1)
 			D x
@@ -122,8 +128,8 @@ func TestPreparedStatements(t *testing.T) {
 			Z I`},
 		{"PREPARE and EXECUTE in one text", `
 			> Q PREPARE p AS SELECT rows(1, 1); EXECUTE p
-			charge SELECT rows(1, 1)
 			C PREPARE
+			charge SELECT rows(1, 1)
 			T x:25
 			run SELECT rows(1, 1)
 			D x
@@ -134,9 +140,9 @@ func TestPreparedStatements(t *testing.T) {
 			E 42P05 prepared statement "p" already exists
 			Z I
 			> Q DEALLOCATE p; PREPARE p AS SELECT rows(5, 1); EXECUTE p; DEALLOCATE p
-			charge SELECT rows(5, 1)
 			C DEALLOCATE
 			C PREPARE
+			charge SELECT rows(5, 1)
 			T x:25
 			run SELECT rows(5, 1)
 			D x

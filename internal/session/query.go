@@ -12,8 +12,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// query carries one bound statement through charge and execution. Portals share it with their copies on which a simple query is
-// decided, so it is charged and executed once.
+// query carries one bound statement through charge and execution.
 type query struct {
 	bound   Bound
 	columns []pgconn.FieldDescription // with formats; nil: no rows
@@ -66,10 +65,8 @@ func (s *Session) start(ctx context.Context, q *query) (Rows, error) {
 	if q.err != nil {
 		return nil, q.err
 	}
-	if !q.charged {
-		if err := s.charge(ctx, []*query{q}); err != nil {
-			return nil, err
-		}
+	if err := s.charge(ctx, q); err != nil {
+		return nil, err
 	}
 	q.executed = true
 	rows, err := q.bound.Execute(ctx)
@@ -80,27 +77,24 @@ func (s *Session) start(ctx context.Context, q *query) (Rows, error) {
 	return rows, nil
 }
 
-// charge spends for several queries at once, or for none of them.
-func (s *Session) charge(ctx context.Context, queries []*query) error {
-	var bounds []Bound
-	for _, q := range queries {
-		if !q.charged {
-			bounds = append(bounds, q.bound)
-		}
-	}
-	if len(bounds) == 0 {
+// charge spends for a query, once.
+func (s *Session) charge(ctx context.Context, q *query) error {
+	if q.charged {
 		return nil
 	}
-	if err := s.engine.Charge(ctx, s.scope(s.state), bounds); err != nil {
-		if len(bounds) == 1 {
-			return withOffset(err, queries[0].offset)
-		}
-		return err
+	if err := s.engine.Charge(ctx, s.scope(s.state), q.bound); err != nil {
+		return withOffset(err, q.offset)
 	}
-	for _, q := range queries {
-		q.charged = true
-	}
+	q.charged = true
 	return nil
+}
+
+// void forgets the charge of a query that will not run.
+func (q *query) void() {
+	q.charged = false
+	if v, ok := q.bound.(Voider); ok {
+		v.Void()
+	}
 }
 
 // each runs the query and hands over its rows one by one; they are not kept.

@@ -30,41 +30,19 @@ func expect(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// TestOneRefusalRefusesTheText is the rule of docs/protocol.md: one error, nothing run, nothing charged, nothing set.
-func TestOneRefusalRefusesTheText(t *testing.T) {
+// TestTheFirstErrorEndsTheText: what stands before it has run, has been sent and stays charged; what is behind it has not run.
+func TestTheFirstErrorEndsTheText(t *testing.T) {
 	s, e := mustOpen(t, nil)
-	expect(t, "refused last", ask(s, "SET application_name = 'x'; BEGIN; SELECT rows(1, 1); PREPARE p AS SELECT 1; SELECT refused()"), "error ERROR: refused (SQLSTATE 42501)", "I")
-	expect(t, "engine", e.log)
-	expect(t, "setting", ask(s, "SHOW application_name"), "columns 1", "row ", "SHOW", "I")
-	expect(t, "statement", ask(s, "EXECUTE p"), `error ERROR: prepared statement "p" does not exist (SQLSTATE 26000)`, "I")
+	got := ask(s, "SET application_name = 'x'; SELECT rows(1, 1); PREPARE p AS SELECT 1; SELECT refused(); SELECT rows(2, 1)")
+	expect(t, "client", got, "SET", "columns 1", "row x", "NOTICE epsilon spent", "SELECT 1", "PREPARE", "error ERROR: refused (SQLSTATE 42501)", "I")
+	expect(t, "engine", e.log, "charge SELECT rows(1, 1)", "run SELECT rows(1, 1)")
+	expect(t, "the implicit transaction has taken the setting back", ask(s, "SHOW application_name"), "columns 1", "row ", "SHOW", "I")
 	e.budget = 1
-	expect(t, "over budget together", ask(s, "SELECT rows(1, 1); SELECT rows(1, 1)"), "error ERROR: over budget (SQLSTATE 53400)", "I")
-	expect(t, "engine", e.log)
-	expect(t, "in budget alone", ask(s, "SELECT rows(1, 1)"), "columns 1", "row x", "NOTICE epsilon spent", "SELECT 1", "I")
-}
-
-// TestAllAreChargedBeforeTheFirstRuns, and a failure of one keeps the charges of all.
-func TestAllAreChargedBeforeTheFirstRuns(t *testing.T) {
-	s, e := mustOpen(t, nil)
-	got := ask(s, "SELECT rows(1, 1); SELECT fails(); SELECT rows(2, 1)")
-	expect(t, "client", got, "columns 1", "row x", "NOTICE epsilon spent", "SELECT 1", "columns 1", "error private detail", "I")
-	expect(t, "engine", e.log, "charge SELECT rows(1, 1)", "charge SELECT fails()", "charge SELECT rows(2, 1)", "run SELECT rows(1, 1)",
-		"run SELECT fails()", "void SELECT rows(2, 1)")
-}
-
-// TestChargeOfAStatementThatDidNotRunIsVoid: a cursor does not keep what a message that failed was charged for it.
-func TestChargeOfAStatementThatDidNotRunIsVoid(t *testing.T) {
-	s, e := mustOpen(t, nil)
-	ask(s, "DECLARE k CURSOR WITH HOLD FOR SELECT rows(1, 1)")
-	for range 2 {
-		e.log = nil
-		expect(t, "failing", ask(s, "SELECT fails(); FETCH k"), "columns 1", "error private detail", "I")
-		expect(t, "engine", e.log, "charge SELECT fails()", "charge SELECT rows(1, 1)", "run SELECT fails()", "void SELECT rows(1, 1)")
-	}
+	got = ask(s, "SELECT rows(1, 1); SELECT rows(1, 1); SELECT rows(1, 1)")
+	expect(t, "over budget", got, "columns 1", "row x", "NOTICE epsilon spent", "SELECT 1", "error ERROR: over budget (SQLSTATE 53400)", "I")
 	e.log = nil
-	ask(s, "FETCH k; MOVE 0 FROM k")
-	ask(s, "FETCH k")
-	expect(t, "engine at last", e.log, "charge SELECT rows(1, 1)", "run SELECT rows(1, 1)")
+	expect(t, "a syntax error comes first", ask(s, "SELECT rows(1, 1); SELEC")[1:], "I")
+	expect(t, "engine", e.log)
 }
 
 // TestAClientThatGoesAwayVoidsItsCharge: nothing waits for a statement that was charged and will not run.
@@ -81,7 +59,7 @@ type goneClient struct{ *recorder }
 
 func (goneClient) RowDescription([]pgconn.FieldDescription) error { return net.ErrClosed }
 
-// TestStatementsSeeTheSettingsBeforeThem even though nothing has run when they are analysed.
+// TestStatementsSeeTheSettingsBeforeThem in one text.
 func TestStatementsSeeTheSettingsBeforeThem(t *testing.T) {
 	s, e := mustOpen(t, nil)
 	ask(s, "SET dpproxy.epsilon = 0.2; SELECT rows(1, 1); SET dpproxy.epsilon = 0.3; SELECT rows(1, 1); RESET dpproxy.epsilon; SELECT rows(1, 1)")

@@ -29,10 +29,8 @@ func TestSimpleQueries(t *testing.T) {
 			Z T
 			> Q SELECT sleeps(); SELECT 1
 			charge SELECT sleeps()
-			charge SELECT 1
 			T x:25
 			run SELECT sleeps()
-			void SELECT 1
 			E 57014 canceling statement due to statement timeout
 			Z E
 			> Q ROLLBACK
@@ -45,15 +43,15 @@ func TestSimpleQueries(t *testing.T) {
 			> Q ;
 			I
 			Z I`},
-		{"several statements are charged together, then run", `
+		{"several statements run one after the other", `
 			> Q SELECT rows(1, 1); SELECT rows(2, 3)
 			charge SELECT rows(1, 1)
-			charge SELECT rows(2, 3)
 			T x:25
 			run SELECT rows(1, 1)
 			D x
 			N NOTICE epsilon spent
 			C SELECT 1
+			charge SELECT rows(2, 3)
 			T x:25
 			run SELECT rows(2, 3)
 			D xxx
@@ -61,8 +59,14 @@ func TestSimpleQueries(t *testing.T) {
 			N NOTICE epsilon spent
 			C SELECT 2
 			Z I`},
-		{"one refusal refuses the text", `
+		{"a refusal ends the text", `
 			> Q SELECT rows(1, 1); SELECT refused()
+			charge SELECT rows(1, 1)
+			T x:25
+			run SELECT rows(1, 1)
+			D x
+			N NOTICE epsilon spent
+			C SELECT 1
 			E 42501 refused at 27
 			Z I
 			> Q SHOW application_name
@@ -72,41 +76,45 @@ func TestSimpleQueries(t *testing.T) {
 			Z I`},
 		{"a refusal has its position in the whole text", `
 			> Q SELECT rows(0, 1);  SELECT refused()
+			charge SELECT rows(0, 1)
+			T x:25
+			run SELECT rows(0, 1)
+			N NOTICE epsilon spent
+			C SELECT 0
 			E 42501 refused at 28
 			Z I`},
 		{"a syntax error refuses the text", `
 			> Q SELECT rows(1, 1); SELEC
 			E 42601 syntax error at or near "SELEC"
 			Z I`},
-		{"over budget together, in budget alone", `
+		{"the budget ends within a text", `
 			> budget 1
 			> Q SELECT rows(1, 1); SELECT rows(1, 1)
-			E 53400 over budget
-			Z I
-			> Q SELECT rows(1, 1)
 			charge SELECT rows(1, 1)
 			T x:25
 			run SELECT rows(1, 1)
 			D x
 			N NOTICE epsilon spent
 			C SELECT 1
+			E 53400 over budget
+			Z I
+			> Q SELECT rows(1, 1)
+			E 53400 over budget
 			Z I
 			> Q SELECT rows(1, 1)
 			E 53400 over budget
 			Z I`},
-		{"a statement that fails keeps the charges before it and voids those behind it", `
+		{"a statement that fails ends the text", `
 			> Q SELECT rows(1, 1); SELECT fails(); SELECT rows(1, 1)
-			charge SELECT rows(1, 1)
-			charge SELECT fails()
 			charge SELECT rows(1, 1)
 			T x:25
 			run SELECT rows(1, 1)
 			D x
 			N NOTICE epsilon spent
 			C SELECT 1
+			charge SELECT fails()
 			T x:25
 			run SELECT fails()
-			void SELECT rows(1, 1)
 			E XX000 private detail
 			Z I`},
 		{"rows before a failure are sent", `
@@ -140,13 +148,25 @@ func TestSimpleQueries(t *testing.T) {
 			E 42P02 there is no parameter $1 at 8
 			Z I
 			> Q SELECT rows(1, 1); SELECT $1
+			charge SELECT rows(1, 1)
+			T x:25
+			run SELECT rows(1, 1)
+			D x
+			N NOTICE epsilon spent
+			C SELECT 1
 			E 42P02 there is no parameter $1 at 27
 			Z I`},
-		{"COPY is refused, whatever else the text holds", `
+		{"COPY of a table is refused", `
 			> Q COPY patients TO STDOUT
 			E 42501 permission denied: COPY is not allowed through dpproxy
 			Z I
 			> Q SELECT rows(1, 1); COPY patients FROM STDIN
+			charge SELECT rows(1, 1)
+			T x:25
+			run SELECT rows(1, 1)
+			D x
+			N NOTICE epsilon spent
+			C SELECT 1
 			E 42501 permission denied: COPY is not allowed through dpproxy
 			Z I
 			> Q BEGIN

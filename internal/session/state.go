@@ -1,8 +1,6 @@
 package session
 
 import (
-	"maps"
-
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/command"
@@ -19,26 +17,13 @@ const (
 	maxSavepoints    = 1000
 )
 
-// state holds everything that a statement may change. A simple query is decided on a copy of it.
+// state holds everything that a statement may change.
 type state struct {
 	layers     layers
 	tx         transaction
 	statements map[string]*preparedStatement
 	text       int // bytes of the statements' texts
 	portals    map[string]*portal
-}
-
-// clone copies a state: changes of the copy do not change the original. Statements are immutable. Results are shared, so that
-// each is computed once.
-func (st *state) clone() *state {
-	c := *st
-	c.statements = maps.Clone(st.statements)
-	c.portals = make(map[string]*portal, len(st.portals))
-	for name, p := range st.portals {
-		copied := *p
-		c.portals[name] = &copied
-	}
-	return &c
 }
 
 // preparedStatement holds what Parse or PREPARE has stored.

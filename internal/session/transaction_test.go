@@ -324,8 +324,8 @@ func TestTransactions(t *testing.T) {
 			Z I`},
 		{"several statements are one implicit block", `
 			> Q SET application_name = 'x'; SELECT fails()
-			charge SELECT fails()
 			C SET
+			charge SELECT fails()
 			T x:25
 			run SELECT fails()
 			E XX000 private detail
@@ -348,8 +348,8 @@ func TestTransactions(t *testing.T) {
 			Z I`},
 		{"BEGIN in a text outlives it", `
 			> Q BEGIN; SELECT rows(1, 1)
-			charge SELECT rows(1, 1)
 			C BEGIN
+			charge SELECT rows(1, 1)
 			T x:25
 			run SELECT rows(1, 1)
 			D x
@@ -361,8 +361,8 @@ func TestTransactions(t *testing.T) {
 			Z I`},
 		{"what opens a block fails in it", `
 			> Q BEGIN; SELECT fails()
-			charge SELECT fails()
 			C BEGIN
+			charge SELECT fails()
 			T x:25
 			run SELECT fails()
 			E XX000 private detail

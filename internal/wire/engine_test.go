@@ -127,17 +127,14 @@ func (p fakeParsed) Prepare(context.Context, session.Scope, []uint32) (session.P
 	return &fakePrepared{engine: p.engine, text: text, known: k}, nil
 }
 
-func (e *fakeEngine) Charge(_ context.Context, _ session.Scope, bounds []session.Bound) error {
+func (e *fakeEngine) Charge(_ context.Context, _ session.Scope, bound session.Bound) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, b := range bounds {
-		if text := b.(*fakeBound).text; e.denied != "" && text == e.denied {
-			return pgerr.New(pgerr.BudgetExceeded, "privacy budget exceeded")
-		}
+	text := bound.(*fakeBound).text
+	if e.denied != "" && text == e.denied {
+		return pgerr.New(pgerr.BudgetExceeded, "privacy budget exceeded")
 	}
-	for _, b := range bounds {
-		e.charged = append(e.charged, b.(*fakeBound).text)
-	}
+	e.charged = append(e.charged, text)
 	return nil
 }
 
