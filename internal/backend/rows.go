@@ -3,12 +3,16 @@ package backend
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 // Request is a statement for shadow or public. Parameters are in the formats that Formats names (length 0, 1 or n, as in
@@ -85,6 +89,7 @@ func (p *pool) start(ctx context.Context, conn *pgxpool.Conn, r Request, pins []
 // a fixed text about everything else.
 func (p *pool) clientError(ctx context.Context, err error) error {
 	var pgError *pgconn.PgError
+	var long *pgproto3.ExceededMaxBodyLenErr
 	switch {
 	case err == nil:
 		return nil
@@ -92,6 +97,9 @@ func (p *pool) clientError(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	case errors.As(err, &pgError) && !connectionLost(err):
 		return pgError
+	case errors.As(err, &long):
+		return pgerr.New(pgerr.ProgramLimitExceeded, fmt.Sprintf("a row of the result has %d bytes, more than %d", long.ActualBodyLen, long.MaxExpectedBodyLen),
+			pgerr.Hint("Return shorter values."))
 	}
 	return p.unreachable(err)
 }

@@ -360,3 +360,27 @@ func TestBackendRestartIsNotNoticedBetweenStatements(t *testing.T) {
 		t.Errorf("measure while down: %v", err)
 	}
 }
+
+// TestARowOverTheLimit: the client learns that its row is too large, and the next statement has a connection.
+func TestARowOverTheLimit(t *testing.T) {
+	b := connected(t)
+	ctx := context.Background()
+	for _, sql := range []string{"SELECT repeat('x', 70000000)", "SELECT repeat('x', n) FROM (VALUES (1), (70000000)) v(n)"} {
+		rows, err := b.Shadow(ctx, Request{SQL: sql})
+		for err == nil {
+			_, err = rows.Next()
+		}
+		var e *pgconn.PgError
+		if !errors.As(err, &e) || e.Code != "54000" || !strings.Contains(e.Message, "more than 67108864") {
+			t.Errorf("%s: %v, want 54000", sql, err)
+		}
+	}
+	rows, err := b.Shadow(ctx, Request{SQL: "SELECT 1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	if row, err := rows.Next(); err != nil || string(row[0]) != "1" {
+		t.Errorf("%q, %v", row, err)
+	}
+}

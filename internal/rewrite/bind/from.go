@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -147,6 +148,7 @@ func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside
 	} else if joined, err = b.outerJoin(n, j.Jointype, left, right, on); err != nil {
 		return nil, err
 	}
+	mergedFirst(joined.Columns, on.using)
 	if j.Alias != nil {
 		if err := joined.AsRelation().SetAlias(j.Alias.Aliasname, sqltree.StringList(j.Alias.Colnames)); err != nil {
 			return nil, err
@@ -215,6 +217,17 @@ func innerJoin(left, right *relation.JoinGraph, on *onClause) *relation.JoinGrap
 	both.Equal.Merge(right.Equal)
 	both.Equal.Merge(on.equal)
 	return both
+}
+
+// mergedFirst puts the columns that USING has merged where * has them: before all others.
+func mergedFirst(columns []*relation.Column, using []string) {
+	place := func(c *relation.Column) int {
+		if i := slices.Index(using, c.Name); i >= 0 && !c.Hidden {
+			return i
+		}
+		return len(using)
+	}
+	slices.SortStableFunc(columns, func(a, b *relation.Column) int { return cmp.Compare(place(a), place(b)) })
 }
 
 // outerJoin solves both sides and joins them as one relation.

@@ -25,6 +25,7 @@ func (b *Binder) groupedRows(s *pg_query.SelectStmt, src *relation.Relation, e *
 	}
 	d := relation.NewDerived(b.Base, src)
 	c := NewAggregateSplitter(b, sc, d.Table(), groups)
+	c.oneSet = true
 	list, err := sc.Targets(s.TargetList)
 	if err != nil {
 		return nil, err

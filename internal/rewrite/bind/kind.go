@@ -1,8 +1,6 @@
 package bind
 
 import (
-	"fmt"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/refusal"
@@ -136,5 +134,5 @@ func (b *Binder) KindOfItem(n *pg_query.Node, e *Env) (Kind, error) {
 	case *pg_query.Node_RangeTableSample:
 		return 0, b.Refuse(refusal.Tablesample, n, "TABLESAMPLE is not supported", "Leave it out: noise takes nothing from large tables.")
 	}
-	return 0, b.Refuse(refusal.FromItem, n, fmt.Sprintf("this kind of FROM item is not supported: %T", n.GetNode()), "")
+	return 0, b.Refuse(refusal.FromItem, n, "this kind of FROM item is not supported", "Use tables, subqueries, joins, VALUES and functions.")
 }

@@ -164,12 +164,12 @@ func (s *Scope) Targets(list []*pg_query.Node) ([]Target, error) {
 			out = append(out, Target{Name: sqltree.OutputName(t), Node: t.Val})
 			continue
 		}
-		table := ""
+		columns := s.rel.Visible()
 		if len(ref.Fields) > 1 {
-			table = ref.Fields[len(ref.Fields)-2].GetString_().GetSval()
+			columns = s.rel.OfTable(ref.Fields[len(ref.Fields)-2].GetString_().GetSval())
 		}
-		for _, c := range s.rel.Visible() {
-			if c.Name != "" && (table == "" || c.Table == table) {
+		for _, c := range columns {
+			if c.Name != "" {
 				out = append(out, Target{Name: c.Name, Column: c})
 			}
 		}

@@ -24,6 +24,7 @@ type AggregateSplitter struct {
 	Intervals  []Interval
 	Withins    []Within
 	Grouping   [][]int                       // arguments of GROUPING(…), as indexes into keys
+	oneSet     bool                          // there are no grouping sets: GROUPING(…) is 0
 	OnSubquery func(*pg_query.SubLink) error // handles subqueries; nil: refused
 }
 
@@ -195,6 +196,9 @@ func (c *AggregateSplitter) groupingCall(n *pg_query.Node, g *pg_query.GroupingF
 			return nil, false, c.b.Refuse(refusal.GroupingSets, n, "arguments to GROUPING must be grouping expressions of the associated query level", "")
 		}
 		set = append(set, at)
+	}
+	if c.oneSet {
+		return pg_query.MakeAConstIntNode(0, -1), false, nil
 	}
 	c.Grouping = append(c.Grouping, set)
 	return sqltree.ColumnRef(c.table, fmt.Sprintf("g%d", len(c.Grouping))), false, nil

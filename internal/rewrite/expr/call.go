@@ -55,8 +55,11 @@ func typeList(args []*Expr) string {
 	names := make([]string, len(args))
 	for i, a := range args {
 		names[i] = pgresolve.Display(a.baseType())
-		if a.isEnum() {
+		switch {
+		case a.isEnum():
 			names[i] = "an enum"
+		case a.baseType() == pgtype.UnknownOID:
+			names[i] = "an untyped literal"
 		}
 	}
 	return strings.Join(names, " and ")

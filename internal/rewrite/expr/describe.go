@@ -45,6 +45,8 @@ func describeDepth(n *pg_query.Node, depth int) string {
 			return describeDepth(v.FuncCall.Args[0], depth) // SIMILAR TO and ESCAPE
 		}
 		return functionWord(v.FuncCall) + "(" + describeList(v.FuncCall.Args, depth) + ")"
+	case *pg_query.Node_SqlvalueFunction:
+		return strings.TrimSuffix(strings.TrimPrefix(v.SqlvalueFunction.Op.String(), "SVFOP_"), "_N")
 	case *pg_query.Node_TypeCast:
 		var parts []string
 		for _, p := range v.TypeCast.GetTypeName().GetNames() {
@@ -203,12 +205,32 @@ func functionWord(f *pg_query.FuncCall) string {
 	return strings.Join(parts, ".")
 }
 
-// nodeName gives the kind of a parse node, for constructs that have no rule.
+// nodeName says in SQL's words what a construct is that has no rule.
 func nodeName(n *pg_query.Node) string {
-	if n.GetNode() == nil {
+	switch n.GetNode().(type) {
+	case nil:
 		return "an empty expression"
+	case *pg_query.Node_RowExpr:
+		return "a row in parentheses"
+	case *pg_query.Node_List:
+		return "a list"
+	case *pg_query.Node_AIndirection:
+		return "a subscript or field"
+	case *pg_query.Node_GroupingFunc:
+		return "GROUPING"
+	case *pg_query.Node_GroupingSet:
+		return "ROLLUP, CUBE or GROUPING SETS"
+	case *pg_query.Node_SetToDefault:
+		return "DEFAULT"
+	case *pg_query.Node_XmlExpr, *pg_query.Node_XmlSerialize:
+		return "XML"
+	case *pg_query.Node_CurrentOfExpr:
+		return "CURRENT OF"
+	case *pg_query.Node_JsonFuncExpr, *pg_query.Node_JsonObjectConstructor, *pg_query.Node_JsonArrayConstructor,
+		*pg_query.Node_JsonArrayQueryConstructor, *pg_query.Node_JsonIsPredicate, *pg_query.Node_JsonParseExpr, *pg_query.Node_JsonScalarExpr:
+		return "JSON"
 	}
-	return strings.TrimPrefix(fmt.Sprintf("%T", n.GetNode()), "*pg_query.Node_")
+	return "this construct"
 }
 
 // locationOf gives the byte offset of a node, where its kind has one.

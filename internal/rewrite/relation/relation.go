@@ -1,6 +1,7 @@
 package relation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -211,6 +212,7 @@ type Column struct {
 	HoldsUnit   bool // the unit of its row, or NULL on the optional side of an outer join
 	PerUnit     bool // a function of the unit: the same in all rows of one unit
 	Hidden      bool // merged by USING or NATURAL: only reachable with its table's name
+	place       int  // in its table, as table.* has it
 	// Literal is the untyped literal that a SELECT list gives as this output: a set operation may make it another type.
 	Literal *expr.Expr
 }
@@ -226,13 +228,19 @@ func (c *Column) copied() *Column {
 func (r *Relation) Private() bool { return r.Unit != nil || r.Chain != nil }
 
 // SetAlias renames the relation for the analyst: every column gets the table name; names replaces column names from the left.
+// Names of tables behind the alias are gone.
 func (r *Relation) SetAlias(table string, names []string) error {
 	visible := r.Visible()
 	if len(names) > len(visible) {
 		return pgerr.New(pgerr.SyntaxError, fmt.Sprintf("table %q has %d columns available but %d columns specified", table, len(visible), len(names)))
 	}
+	for _, c := range r.Columns {
+		if c.Hidden {
+			c.Table, c.Name = "", ""
+		}
+	}
 	for i, c := range visible {
-		c.Table = table
+		c.Table, c.place = table, i
 		if i < len(names) {
 			c.Name = names[i]
 		}
@@ -252,6 +260,18 @@ func (r *Relation) Visible() []*Column {
 		}
 	}
 	return v
+}
+
+// OfTable lists the columns that table.* means: those that a join has merged are among them.
+func (r *Relation) OfTable(table string) []*Column {
+	var list []*Column
+	for _, c := range r.Columns {
+		if c.Table == table && c.Name != "" {
+			list = append(list, c)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *Column) int { return cmp.Compare(a.place, b.place) })
+	return list
 }
 
 // SetOneRowPerUnit notes that the SQL lets through at most one row of each unit: every column is a function of the unit then.
