@@ -174,6 +174,14 @@ func (b *Backend) Evaluate(ctx context.Context, q rewrite.Query, s Settings) ([]
 	return b.shadow.canonicalRows(ctx, Request{SQL: q.SQL}, s.planning(b.path), q.Types)
 }
 
+// PublicRows runs a query over public tables alone.
+func (b *Backend) PublicRows(ctx context.Context, q rewrite.Query, s Settings) ([][]*rewrite.Canonical, error) {
+	if b.public == nil {
+		return nil, b.policy.MissingDSN("public")
+	}
+	return b.public.canonicalRows(ctx, Request{SQL: q.SQL}, s.planning(b.path), q.Types)
+}
+
 // Distinct returns the distinct non-NULL values of a public column of a type, ordered by the column (P10).
 func (b *Backend) Distinct(ctx context.Context, c policy.ColumnOf, oid uint32, s Settings) ([]rewrite.Canonical, error) {
 	if b.public == nil {

@@ -45,9 +45,10 @@ func keepable(p *rewrite.Plan) bool {
 	return keys <= planKeys
 }
 
-// rowsKey names a query and the settings under which its constants are read.
+// rowsKey names a query, where it runs, and the settings under which its constants are read.
 type rowsKey struct {
 	sql      string
+	public   bool
 	settings backend.Settings
 }
 
@@ -116,11 +117,20 @@ func (l lookup) Distinct(column policy.ColumnOf, oid uint32) ([]rewrite.Canonica
 }
 
 func (l lookup) Rows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
-	key := rowsKey{q.SQL, l.settings}
+	return l.cached(q, false, l.state.databases.Evaluate)
+}
+
+func (l lookup) PublicRows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
+	return l.cached(q, true, l.state.databases.PublicRows)
+}
+
+// cached asks a database what nobody has asked of late.
+func (l lookup) cached(q rewrite.Query, public bool, ask func(context.Context, rewrite.Query, backend.Settings) ([][]*rewrite.Canonical, error)) ([][]*rewrite.Canonical, error) {
+	key := rowsKey{q.SQL, public, l.settings}
 	if rows, ok := l.state.lookups.rows.Get(key); ok {
 		return rows, nil
 	}
-	rows, err := l.state.databases.Evaluate(l.ctx, q, l.settings)
+	rows, err := ask(l.ctx, q, l.settings)
 	if err == nil {
 		l.state.lookups.rows.Add(key, rows)
 	}

@@ -244,6 +244,10 @@ func (d *fakeDatabases) Evaluate(_ context.Context, q rewrite.Query, _ backend.S
 	return rows, d.fault("evaluate")
 }
 
+func (d *fakeDatabases) PublicRows(context.Context, rewrite.Query, backend.Settings) ([][]*rewrite.Canonical, error) {
+	return nil, d.fault("public")
+}
+
 func (d *fakeDatabases) Distinct(context.Context, policy.ColumnOf, uint32, backend.Settings) ([]rewrite.Canonical, error) {
 	d.add("distinct")
 	return []rewrite.Canonical{"north", "south"}, d.fault("distinct")

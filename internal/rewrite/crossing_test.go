@@ -59,12 +59,16 @@ func repeated(p rewrite.Proof) (rewrite.Proof, bool) {
 		p.Values.Text = text[:to] + ", " + text[from:to] + text[to:]
 		return p, true
 	}
-	list := *p.Values.Parameters[0].Value
-	if list == "{}" {
-		return p, false
+	var parameters []rewrite.Parameter
+	for _, q := range p.Values.Parameters {
+		list := *q.Value
+		if list == "{}" {
+			return p, false
+		}
+		doubled := list[:len(list)-1] + "," + list[1:]
+		parameters = append(parameters, rewrite.Parameter{Type: q.Type, Value: &doubled})
 	}
-	doubled := list[:len(list)-1] + "," + list[1:]
-	p.Values.Parameters = []rewrite.Parameter{{Type: p.Values.Parameters[0].Type, Value: &doubled}}
+	p.Values.Parameters = parameters
 	return p, true
 }
 
@@ -191,8 +195,9 @@ func (w *world) readAlike(a, b *rewrite.Plan) bool {
 			continue
 		}
 		_, domain, _ := strings.Cut(p.Values.Text, " FROM ")
+		domain, _, _ = strings.Cut(domain, " GROUP BY ")
 		read := func(p rewrite.Proof) string {
-			rows, err := w.query(rewrite.SQL{Text: "SELECT pg_catalog.array_agg(d.k)::text FROM " + domain, Parameters: p.Values.Parameters}, nil)
+			rows, err := w.query(rewrite.SQL{Text: "SELECT pg_catalog.array_agg(d::text)::text FROM " + domain, Parameters: p.Values.Parameters}, nil)
 			if err != nil || rows[0][0] == nil {
 				return fmt.Sprint(err)
 			}

@@ -1,6 +1,7 @@
 package rewrite_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -269,10 +270,13 @@ func joinsEveryValue(q query.Query) query.Query {
 		return q
 	}
 	v := query.Named("v")
-	return &query.Select{
-		Outputs: []query.Output{{X: query.F("{}{}", v.Column("k"), o.Equality), Name: "k"}, {X: v.Column("o"), Name: "o"}},
-		From:    &query.Function{Call: query.F("pg_catalog.unnest({})", o.Values), Ordinality: true, As: v, Columns: []string{"k", "o"}},
+	s := &query.Select{From: query.Unnest(v, o.Arrays, true)}
+	for i, equality := range o.Equalities {
+		name := fmt.Sprintf("k%d", i+1)
+		s.Outputs = append(s.Outputs, query.Output{X: query.F("{}{}", v.Column(name), equality), Name: name})
 	}
+	s.Outputs = append(s.Outputs, query.Output{X: v.Column("o"), Name: "o"})
+	return s
 }
 
 // everyGroup lets a row join all values of a domain.

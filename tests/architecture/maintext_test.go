@@ -29,7 +29,7 @@ var editPlaces = map[string]string{
 // the text of a query for main again.
 var textPlaces = map[string]string{
 	"internal/rewrite/plan.go":               "what main is asked",
-	"internal/rewrite/release/keys.go":       "a proof, which main is asked",
+	"internal/rewrite/release/domain.go":     "a proof, which main is asked",
 	"internal/rewrite/relation/values.go":    "a list for the shadow, and the proof of its values",
 	"internal/rewrite/relation/preserved.go": "a condition for the shadow",
 	"internal/rewrite/relation/base.go":      "a condition for the shadow",
@@ -119,7 +119,7 @@ func edits(file *ast.File) bool {
 // isRefusal says that a call makes an error, whose message and hint may quote SQL.
 func isRefusal(call *ast.CallExpr) bool {
 	name := selector(call.Fun)
-	return strings.HasPrefix(name, "pgerr.") || strings.HasSuffix(name, ".Refuse") || strings.HasSuffix(name, ".RefuseAt")
+	return strings.HasPrefix(name, "pgerr.") || strings.HasPrefix(name, "refusal.") || strings.HasSuffix(name, ".Refuse") || strings.HasSuffix(name, ".RefuseAt")
 }
 
 // selector is package.Name, or the last two names of a longer chain.

@@ -29,6 +29,8 @@ func attacks() []statement {
 		`SELECT x.k, count(*) FROM (SELECT id, CASE WHEN smoker THEN 0.1::float8 ELSE 0.2 END AS w FROM patients) p JOIN (VALUES (0.1::float8), (0.10000000000000001), (0.10000000000000002)) AS x(k) ON x.k = p.w GROUP BY x.k`,
 		`SELECT count(*) FROM (SELECT id, CASE WHEN smoker THEN 0.1::float8 ELSE 0.2 END AS w FROM patients) p WHERE (SELECT x.k FROM (VALUES (0.1::float8), (0.10000000000000002)) x(k) WHERE x.k = p.w) IS NOT NULL`,
 		`SELECT m.label, count(*) FROM samples s JOIN moments m ON m.f = s.f GROUP BY m.label`,
+		`SELECT m.*, count(*) FROM samples s JOIN moments m ON m.at = s.tk GROUP BY m.at`,
+		`SELECT m.label, m.f, s.b, count(*), avg(s.f) FROM samples s LEFT JOIN moments m ON m.at = s.tk AND s.b GROUP BY m.label, m.f, s.b`,
 		`SELECT count(*) FROM samples s JOIN moments m ON m.at = s.tz`,
 		// Texts that are equal under the column's collation alone.
 		`SELECT ci, count(*) FROM samples GROUP BY ci`,

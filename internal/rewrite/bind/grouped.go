@@ -111,7 +111,7 @@ func (b *Binder) groupedSubselect(c *AggregateSplitter, d *relation.Derived, sc 
 	for _, col := range out.Columns {
 		col.Table = d.Table()
 	}
-	out.Unique = []relation.UniqueSet{b.UniqueGroups(keys)}
+	out.Unique = c.uniqueGroups(keys)
 	out.Order = []query.Scalar{}
 	for _, k := range keys {
 		out.Order = append(out.Order, k.Value.Ref)
@@ -133,7 +133,7 @@ func (b *Binder) groupedSubselect(c *AggregateSplitter, d *relation.Derived, sc 
 func (b *Binder) addKeys(c *AggregateSplitter, d *relation.Derived, sc *Scope) (perUnit bool, err error) {
 	src, out := d.Source, d.Result
 	perUnit = src.Private()
-	for i, n := range c.groups {
+	for i, n := range c.Groups {
 		name := fmt.Sprintf("k%d", i+1)
 		if col := sc.bare(n); col != nil {
 			if err := d.PassKey(col, name); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
@@ -16,9 +17,12 @@ import (
 type AggregateSplitter struct {
 	b          *Binder
 	Scope      *Scope
-	table      string   // name of the relation that stands in
-	keys       []string // scope keys of the group expressions, in order
-	groups     []*pg_query.Node
+	table      string           // name of the relation that stands in
+	keys       []string         // scope keys of the group expressions, in order
+	Groups     []*pg_query.Node // those of GROUP BY, and then columns that they determine
+	given      int              // how many are of GROUP BY
+	determined []schema.Proof   // what the others rest on, each once
+	Answer     bool             // the groups are of an answer: only public columns may join those of GROUP BY
 	Calls      []*pg_query.FuncCall
 	index      map[string]int // scope key of a call → position in calls
 	Intervals  []Interval
@@ -105,7 +109,7 @@ func (b *Binder) groupColumns(s *pg_query.SelectStmt, src *relation.Relation) ([
 }
 
 func NewAggregateSplitter(b *Binder, sc *Scope, table string, groups []*pg_query.Node) *AggregateSplitter {
-	c := &AggregateSplitter{b: b, Scope: sc, table: table, groups: groups, index: map[string]int{}}
+	c := &AggregateSplitter{b: b, Scope: sc, table: table, Groups: groups, given: len(groups), index: map[string]int{}}
 	for _, n := range groups {
 		c.keys = append(c.keys, sc.Key(n))
 	}
@@ -156,6 +160,9 @@ func (c *AggregateSplitter) replace(n *pg_query.Node) (*pg_query.Node, bool, err
 		return n, false, c.OnSubquery(l)
 	}
 	if r := n.GetColumnRef(); r != nil {
+		if proof := c.determinedBy(n); proof != nil {
+			return c.determine(n, *proof), false, nil
+		}
 		return nil, false, c.b.Refuse(refusal.Ungrouped, n, fmt.Sprintf("column %q must appear in the GROUP BY clause or be used in an aggregate function", sqltree.RefText(r)),
 			"Rows of private tables are never returned: aggregate the column, or group by it.")
 	}

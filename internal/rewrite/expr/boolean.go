@@ -186,6 +186,19 @@ func Conjuncts(conditions ...*Expr) []query.Scalar {
 	return query.Sorted(out)
 }
 
+// Split takes conjunctions apart.
+func Split(conditions []*Expr) []*Expr {
+	var out []*Expr
+	for _, e := range conditions {
+		if e.op == "AND" {
+			out = append(out, Split(e.args)...)
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
 // Predicate makes a boolean expression of SQL that the caller made, for subqueries. columns are those of the outer query
 // that sql reads, work is what main does for it. joined is the SQL where the expression is one of the conditions of a WHERE, and
 // PostgreSQL may make a join of it; nil: the same.

@@ -85,11 +85,7 @@ func (l *keyLister) hold(e *Expr, holds []*Expr) []string {
 		}
 	}
 	var out []string
-	for _, h := range holds {
-		if h.op == "AND" {
-			out = append(out, l.hold(e, h.args)...)
-			continue
-		}
+	for _, h := range Split(holds) {
 		p := &printer{columns: map[*Column]query.Scalar{}}
 		readable := !h.provisional
 		for _, c := range h.Columns() {

@@ -28,10 +28,12 @@ func (b *finisher) rewriteBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	b.aliases++
 	alias := fmt.Sprintf("dp%d", b.aliases)
 	c := bind.NewAggregateSplitter(b.Binder, sc, alias, sets.keys)
+	c.Answer = true
 	c.OnSubquery = func(l *pg_query.SubLink) error { return b.rewriteSubLink(l, e) }
 	if err := b.splitClauses(s, c, e); err != nil {
 		return err
 	}
+	sets.addToAll(c.Groups[len(sets.keys):])
 	// Subqueries of the target list may have added blocks of their own: this block's place comes after them.
 	l := &level{rows: rows, env: e, groups: sets, calls: c.Calls, withins: c.Withins, intervals: c.Intervals, grouping: c.Grouping}
 	if e == nil {

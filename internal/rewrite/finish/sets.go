@@ -65,6 +65,16 @@ func (b *finisher) groupingSets(s *pg_query.SelectStmt, sc *bind.Scope) (*groupi
 	return g, nil
 }
 
+// addToAll adds expressions to every set, which determines them.
+func (g *groupings) addToAll(nodes []*pg_query.Node) {
+	for _, n := range nodes {
+		for i, set := range g.sets {
+			g.sets[i] = append(slices.Clone(set), len(g.keys))
+		}
+		g.keys = append(g.keys, n)
+	}
+}
+
 func unite(l, r []int) []int {
 	out := slices.Clone(l)
 	for _, i := range r {

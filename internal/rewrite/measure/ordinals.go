@@ -16,23 +16,19 @@ func (t *builder) numbered(rows query.Query, rest []string) query.Query {
 	}
 	var ordinal query.Scalar
 	from := query.Source(&query.Derived{Query: rows, As: keyedAlias})
-	var where []query.Scalar
-	for i, g := range k.Keys {
-		d, key := query.Named(fmt.Sprintf("d%d", i+1)), keyedAlias.Column(fmt.Sprintf("k%d", i+1))
-		kind, o := "INNER", query.Scalar(d.Column("o"))
-		if g.Null() {
-			kind = "LEFT"
-			o = query.F("CASE WHEN {} IS NULL THEN {} ELSE {} END", key, len(g.Values), d.Column("o"))
-			where = append(where, query.F("({}) IS NOT NULL", o))
+	for i, d := range k.Domains {
+		as := query.Named(fmt.Sprintf("d%d", i+1))
+		var same []query.Scalar
+		for j, at := range d.At {
+			same = append(same, d.Same(j, keyedAlias.Column(fmt.Sprintf("k%d", at+1)), as.Column(fmt.Sprintf("k%d", j+1)))...)
 		}
-		same := query.F("{}{} OPERATOR(pg_catalog.=) {}{}", key, g.Equality(), d.Column("k"), g.Equality())
-		from = &query.Join{Kind: kind, Left: from, Right: &query.Derived{Query: &query.Ordinals{Values: g.Domain(), Equality: g.Equality()}, As: d}, On: []query.Scalar{same}}
+		from = &query.Join{Kind: "INNER", Left: from, Right: &query.Derived{Query: d.Ordinals(), As: as}, On: same}
 		if i == 0 {
-			ordinal = query.F("({})", o)
+			ordinal = as.Column("o")
 		} else {
-			ordinal = query.F("(({} - 1) * {} + ({}))", ordinal, len(g.Values), o)
+			ordinal = query.F("(({} - 1) * {} + {})", ordinal, len(d.Tuples), as.Column("o"))
 		}
 	}
 	outputs := append([]query.Output{{X: query.F("{}::pg_catalog.int8", ordinal), Name: "o"}}, named(keyedAlias, rest...)...)
-	return &query.Select{Outputs: outputs, From: from, Where: where}
+	return &query.Select{Outputs: outputs, From: from}
 }

@@ -1,5 +1,7 @@
 package query
 
+import "fmt"
+
 // The nodes in this file are what a sensitivity rests on: each bounds what one unit adds to an answer. They are types of their own so that
 // tests can take one away, and see that it was needed.
 
@@ -94,18 +96,39 @@ type First struct {
 
 func (f First) write(w *writer) { F("{} <= {}", f.Rank, f.N).write(w) }
 
-// Ordinals gives each value of an array its first place there: k and o. Values that are equal by Equality, a COLLATE clause or nothing,
-// are one row, so a row that joins on k with the same equality meets at most one.
+// Ordinals gives each row of some arrays of one length its first place there: k1, k2… and o. Rows that are equal by Equalities, a COLLATE
+// clause or nothing for each array, are one, and NULL is equal to NULL; so a row that joins on all of k1, k2… with the same equalities
+// meets at most one.
 type Ordinals struct {
-	Values   Scalar
-	Equality string
+	Arrays     []Scalar
+	Equalities []string
 }
 
 func (o *Ordinals) writeQuery(w *writer) {
 	v := Named("v")
-	from := &Function{Call: F("pg_catalog.unnest({})", o.Values), Ordinality: true, As: v, Columns: []string{"k", "o"}}
-	(&Select{
-		Outputs: []Output{{F("{}{}", v.Column("k"), o.Equality), "k"}, {F("min({})", v.Column("o")), "o"}},
-		From:    from, Groups: 1,
-	}).writeQuery(w)
+	s := &Select{From: Unnest(v, o.Arrays, true), Groups: len(o.Arrays)}
+	for i, equality := range o.Equalities {
+		name := fmt.Sprintf("k%d", i+1)
+		s.Outputs = append(s.Outputs, Output{F("{}{}", v.Column(name), equality), name})
+	}
+	s.Outputs = append(s.Outputs, Output{F("min({})", v.Column("o")), "o"})
+	s.writeQuery(w)
+}
+
+// Unnest makes a FROM item of the rows of some arrays of one length: k1, k2…, and their place o if it is asked for.
+func Unnest(as *Alias, arrays []Scalar, ordinality bool) *Function {
+	f := &Function{Ordinality: ordinality, As: as}
+	calls := make([]Scalar, len(arrays))
+	for i, a := range arrays {
+		calls[i] = F("pg_catalog.unnest({})", a)
+		f.Columns = append(f.Columns, fmt.Sprintf("k%d", i+1))
+	}
+	f.Call = calls[0]
+	if len(calls) > 1 {
+		f.Call = F("ROWS FROM ({})", List{", ", calls})
+	}
+	if ordinality {
+		f.Columns = append(f.Columns, "o")
+	}
+	return f
 }

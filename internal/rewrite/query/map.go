@@ -84,7 +84,7 @@ func (m Map) OfQuery(q Query) Query {
 		q = &s
 	case *Ordinals:
 		s := *v
-		s.Values = m.OfScalar(v.Values)
+		s.Arrays = m.scalars(v.Arrays)
 		q = &s
 	case once:
 		q = once{m.OfSource(v.from), m.scalars(v.columns)}

@@ -77,8 +77,8 @@ func TestPrint(t *testing.T) {
 		"Select of first rows": {&Select{DistinctOn: []Scalar{x, y}, Outputs: one.Outputs, Groups: 2, Fence: FenceParallel}, `SELECT DISTINCT ON (t1.x, t2."Y") 1 GROUP BY 1, 2 OFFSET '0'`},
 		"SetOp":                {&SetOp{Op: "EXCEPT ALL", Of: []Query{one, one, one}}, "SELECT 1 EXCEPT ALL SELECT 1 EXCEPT ALL SELECT 1"},
 		"Ordinals": {
-			&Ordinals{Values: Raw("$1"), Equality: ` COLLATE "C"`},
-			`SELECT v.k COLLATE "C" AS k, min(v.o) AS o FROM pg_catalog.unnest($1) WITH ORDINALITY AS v (k, o) GROUP BY 1`,
+			&Ordinals{Arrays: []Scalar{Raw("$1")}, Equalities: []string{` COLLATE "C"`}},
+			`SELECT v.k1 COLLATE "C" AS k1, min(v.o) AS o FROM pg_catalog.unnest($1) WITH ORDINALITY AS v (k1, o) GROUP BY 1`,
 		},
 		"Once": {Once(visits(a), []Scalar{x}), `SELECT NOT EXISTS (SELECT FROM "public"."visits" AS t1 GROUP BY t1.x HAVING count(*) > 1)`},
 	} {
@@ -161,7 +161,7 @@ func everything(a *Alias) Query {
 		Compared{Left: []Scalar{x}, Op: "=", Word: "ANY", Query: leaf})
 	from := Product{
 		&Values{Rows: [][]Scalar{{x}}, As: a}, &Function{Call: x, As: a}, &Derived{Query: &SetOp{Op: "UNION ALL", Of: []Query{leaf, leaf}}, As: a},
-		&Join{Kind: "FULL", Left: visits(a), Right: &Derived{Query: &Ordinals{Values: x}, As: a}, On: []Scalar{x}},
+		&Join{Kind: "FULL", Left: visits(a), Right: &Derived{Query: &Ordinals{Arrays: []Scalar{x}, Equalities: []string{""}}, As: a}, On: []Scalar{x}},
 	}
 	return &SetOp{Op: "UNION", Of: []Query{
 		&Select{DistinctOn: []Scalar{x}, Outputs: []Output{{X: scalar}}, From: from, Where: []Scalar{x}, OrderBy: []Scalar{x}},

@@ -60,6 +60,8 @@ func NewDerived(b *Base, src *Relation) *Derived {
 	d := &Derived{Source: src, Alias: b.NewAlias(), Passed: map[*Column]*Column{}}
 	d.Result = &Relation{UnitName: src.UnitName, MaxRowsPerUnit: src.MaxRowsPerUnit, Proven: src.Proven, MaxRows: src.MaxRows, Tables: src.Tables, Proofs: src.Proofs, Plan: src.Plan, Empty: src.Empty, Correlated: src.Correlated, publicRows: src.publicRows, Steps: src.Steps}
 	if src.Private() {
+		d.Result.public = src.publicPart().holding(src.Conditions)
+		d.Result.public.columns = map[string]publicColumn{}
 		d.Outputs = append(d.Outputs, query.Output{X: src.Unit, Name: "u"})
 		d.Result.Unit = d.Alias.Column("u")
 	}
@@ -90,6 +92,9 @@ func (d *Derived) passAs(c *Column, name string, sql query.Scalar) {
 	x.Source = &n
 	d.Result.Columns = append(d.Result.Columns, &n)
 	d.Passed[c] = &n
+	if public, ok := d.Source.public.columns[query.Key(c.Value.Ref)]; ok && d.Source.Private() {
+		d.Result.public.columns[query.Key(x.Ref)] = public
+	}
 	if slices.Contains(d.Source.UnitColumns, c) {
 		d.Result.UnitColumns = append(d.Result.UnitColumns, &n)
 	}

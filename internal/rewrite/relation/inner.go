@@ -107,6 +107,7 @@ func (b *Base) SolveJoins(j *JoinGraph, where *Equalities) (*Relation, error) {
 			return nil, err
 		}
 	}
+	out.public = out.public.equating(equal.pairs)
 	b.NoteConditions(j.Conditions)
 	out.AddFilterWork(j.Items, j.Conditions)
 	out.Columns = append(j.Columns, hiddenColumns(out, j.Columns)...)
@@ -127,7 +128,7 @@ func (b *Base) combine(j *JoinGraph, class map[*Column]int, fixed []*Column) (*R
 		r, facts, err := b.combineFrom(j.Items, i, class, fixed)
 		if err != nil {
 			failed = err
-		} else if best == nil || r.MaxRowsPerUnit < best.MaxRowsPerUnit || r.MaxRowsPerUnit == best.MaxRowsPerUnit && r.Proven && !best.Proven {
+		} else if best == nil || r.MaxRowsPerUnit < best.MaxRowsPerUnit || r.MaxRowsPerUnit == best.MaxRowsPerUnit && (r.Proven && !best.Proven || r.Proven == best.Proven && len(best.Unique) == 0 && len(r.Unique) > 0) {
 			best, perUnit = r, facts
 		}
 	}
@@ -197,6 +198,7 @@ func (r *Relation) takeParts(items []*Relation, root *Relation) {
 		r.Tables = append(r.Tables, o.Tables...)
 		r.Proofs = append(r.Proofs, o.Proofs...)
 		r.Correlated = append(r.Correlated, o.Correlated...)
+		r.public = r.public.and(o.publicPart())
 		r.Empty = r.Empty || o.Empty
 		if o != root {
 			r.UnitColumns = append(r.UnitColumns, o.UnitColumns...)

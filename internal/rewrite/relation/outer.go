@@ -72,6 +72,7 @@ func (b *Base) leftJoin(l, r *Relation, conds []*expr.Expr, set *UniqueSet, show
 		Unique: slices.Clone(l.Unique), Order: l.Order, OrderProofs: l.OrderProofs, publicRows: l.publicRows, Steps: l.Steps, Empty: l.Empty,
 		Where: l.Where, Conditions: l.Conditions, Columns: shown, Tables: append(slices.Clone(l.Tables), r.Tables...), Proofs: append(slices.Clone(l.Proofs), r.Proofs...),
 	}
+	out.public = l.publicPart().leftJoined(r.publicPart(), conds, r.Private())
 	out.addJoinWork(r, set)
 	out.multiply(r, set)
 	b.NoteConditions(conds)

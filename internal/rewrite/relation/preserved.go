@@ -48,6 +48,7 @@ func (b *Base) publicLeftJoin(n *pg_query.Node, l, r *Relation, conds []*expr.Ex
 	out.Tables = append(slices.Clone(r.Tables), l.Tables...)
 	out.Proofs = append(slices.Clone(r.Proofs), l.Proofs...)
 	out.Empty = r.Empty || l.Empty
+	out.public = r.publicPart().and(l.publicPart())
 	if set.Proof != nil {
 		out.Proofs = append(out.Proofs, *set.Proof)
 	}

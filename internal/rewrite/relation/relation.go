@@ -173,10 +173,11 @@ type Relation struct {
 	publicRows     int64    // of public rows: how many there are, for their work alone
 	Steps          int64    // the most that main does for the rows of one unit; of public rows, for all (work.go)
 
-	Preserved *Preserved // public rows that a LEFT JOIN keeps; the relation itself is the inner join
-	constants bool       // the statement alone gives its rows
-	Lateral   bool       // reads columns of items beside it: all that is known of it holds per row of those
-	Empty     bool       // a condition that is never true holds no row: nothing is measured
+	public    publicParts // of a private relation: the public rows that its rows hold
+	Preserved *Preserved  // public rows that a LEFT JOIN keeps; the relation itself is the inner join
+	constants bool        // the statement alone gives its rows
+	Lateral   bool        // reads columns of items beside it: all that is known of it holds per row of those
+	Empty     bool        // a condition that is never true holds no row: nothing is measured
 
 	Unique []UniqueSet    // sets of columns that hold each combination at most once
 	Order  []query.Scalar // total order of the rows of one unit; nil: none is known (docs/privacy.md P8a)

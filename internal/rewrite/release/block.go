@@ -20,12 +20,13 @@ type Block struct {
 	Source                   *relation.Relation
 	Steps                    int64 // the most that main does for the rows of one unit (work.go)
 	Keys                     []*Key
-	MaxPartitionsContributed int64 // K: the most groups that one unit counts in
-	PicksGroups              bool  // the policy bounds K, and the SQL has to choose groups (docs/privacy.md P11)
-	Spread                   bool  // the rows of one unit may fall into several groups
-	groups                   int64 // G: how many groups there are; 0: nobody knows
-	Selected                 bool  // partition selection decides which groups exist
-	clamped                  bool  // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
+	Domains                  []*Domain // of all keys; nil under selection
+	MaxPartitionsContributed int64     // K: the most groups that one unit counts in
+	PicksGroups              bool      // the policy bounds K, and the SQL has to choose groups (docs/privacy.md P11)
+	Spread                   bool      // the rows of one unit may fall into several groups
+	groups                   int64     // G: how many groups there are; 0: nobody knows
+	Selected                 bool      // partition selection decides which groups exist
+	clamped                  bool      // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
 
 	Proofs []schema.Proof // of the keys' values
 

@@ -2,6 +2,7 @@ package release
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 )
@@ -25,14 +26,29 @@ func (k *Block) Explain(i int, releases []mechanism.Release) []string {
 		}
 		lines = append(lines, line)
 	}
-	for _, g := range k.Keys {
-		how := fmt.Sprintf("%d values", len(g.Values))
-		if k.Selected {
-			how = "partition selection"
-		}
-		lines = append(lines, fmt.Sprintf("  key %s: %s", g.Text(), how))
-	}
+	lines = append(lines, k.explainKeys()...)
 	return append(lines, k.Source.Plan.Lines("  ")...)
+}
+
+// explainKeys says of the keys how many values they have: each, or several in combination.
+func (k *Block) explainKeys() (lines []string) {
+	if k.Selected {
+		for _, g := range k.Keys {
+			lines = append(lines, fmt.Sprintf("  key %s: partition selection", g.Text()))
+		}
+	}
+	for _, d := range k.Domains {
+		if len(d.Keys) == 1 {
+			lines = append(lines, fmt.Sprintf("  key %s: %d values", d.Keys[0].Text(), len(d.Tuples)))
+			continue
+		}
+		names := make([]string, len(d.Keys))
+		for i, g := range d.Keys {
+			names[i] = g.Text()
+		}
+		lines = append(lines, fmt.Sprintf("  keys %s: %d combinations", strings.Join(names, ", "), len(d.Tuples)))
+	}
+	return lines
 }
 
 // bound says what one unit adds to the whole answer.

@@ -3,9 +3,9 @@ package release
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -20,12 +20,12 @@ import (
 // MaxKeys bounds the product of the key domains of one block: every key is released.
 const MaxKeys = 20000
 
-// Key is one group expression and the values that it may take.
+// Key is one group expression.
 type Key struct {
 	*expr.Expr
-	ColumnCollation string              // of a bare column
-	Values          []*schema.Canonical // in order, NULL last; nil under selection
-	Selection       query.Scalar        // in canonical text, under selection
+	node            *pg_query.Node
+	ColumnCollation string       // of a bare column
+	Selection       query.Scalar // in canonical text, under selection
 	perUnit         bool
 }
 
@@ -40,20 +40,9 @@ func (g *Key) Equality() string {
 	return " COLLATE " + g.Collation()
 }
 
-// Null says that the values include NULL.
-func (g *Key) Null() bool {
-	n := len(g.Values)
-	return n > 0 && g.Values[n-1] == nil
-}
-
 // groupKeys types the group expressions and finds their values, or falls back to partition selection.
 func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) error {
 	perUnit := true
-	var undeclared error
-	holds := k.Source.Conditions
-	if k.Source.Preserved != nil {
-		holds = k.Source.Preserved.Conditions // rows of the public table come back whatever the join says
-	}
 	for _, n := range groups {
 		g, err := b.newKey(k, sc, n)
 		if err != nil {
@@ -61,9 +50,10 @@ func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) e
 		}
 		perUnit = perUnit && g.perUnit
 		k.Keys = append(k.Keys, g)
-		if err := b.keyValues(g, holds); err != nil && undeclared == nil {
-			undeclared = b.Located(b.Refusal(err), n)
-		}
+	}
+	undeclared, err := b.findDomains(k, sc)
+	if err != nil {
+		return err
 	}
 	if undeclared != nil {
 		if err := b.selectKeys(k, undeclared); err != nil {
@@ -72,10 +62,10 @@ func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) e
 	}
 	listed := !k.Selected && b.Lookup != nil // the values of all keys are known
 	size := int64(1)
-	for _, g := range k.Keys {
+	for _, d := range k.Domains {
 		if listed {
-			size *= int64(len(g.Values))
-			k.Proofs = append(k.Proofs, g.distinct())
+			size *= int64(len(d.Tuples))
+			k.Proofs = append(k.Proofs, d.distinct())
 		}
 		if size > MaxKeys {
 			return b.Refuse(refusal.TooManyGroups, groups[0], fmt.Sprintf("the group keys have more than %d combinations", MaxKeys), "Group by fewer or coarser keys, or narrow them in WHERE.")
@@ -88,22 +78,52 @@ func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) e
 	return nil
 }
 
+// findDomains lists the values of the keys: of those that read public rows alone, the combinations there; of any other, its own.
+// undeclared says why the values of a key do not follow from anything.
+func (b *Planner) findDomains(k *Block, sc *bind.Scope) (undeclared, err error) {
+	xs := make([]*expr.Expr, len(k.Keys))
+	for i, g := range k.Keys {
+		xs[i] = g.Expr
+	}
+	of := make([]*Domain, len(k.Keys))
+	for _, s := range b.PublicSources(k.Source, xs) {
+		d, err := b.publicDomain(k, s)
+		if err != nil {
+			return nil, b.Located(b.Refusal(err), k.Keys[s.Of[0]].node)
+		}
+		for _, i := range s.Of {
+			of[i] = d
+		}
+	}
+	holds := k.Source.Conditions
+	if k.Source.Preserved != nil {
+		holds = k.Source.Preserved.Conditions // rows of the public table come back whatever the join says
+	}
+	for i, g := range k.Keys {
+		if of[i] == nil {
+			if err := b.declarePublic(g, sc); err != nil {
+				return nil, err
+			}
+			values, err := b.keyValues(g, holds)
+			if err != nil && undeclared == nil {
+				undeclared = b.Located(b.Refusal(err), g.node)
+			}
+			of[i] = &Domain{Keys: []*Key{g}, At: []int{i}, Tuples: values}
+		}
+		if !slices.Contains(k.Domains, of[i]) {
+			k.Domains = append(k.Domains, of[i])
+		}
+	}
+	return undeclared, nil
+}
+
 // newKey types one group expression, and refuses one that identifies the unit.
 func (b *Planner) newKey(k *Block, sc *bind.Scope, n *pg_query.Node) (*Key, error) {
 	e, err := sc.Expression(n)
 	if err != nil {
 		return nil, err
 	}
-	declared, err := b.declarePublic(e)
-	if err != nil {
-		return nil, err
-	}
-	if declared {
-		if e, err = sc.Expression(n); err != nil {
-			return nil, err
-		}
-	}
-	g := &Key{Expr: e, perUnit: true}
+	g := &Key{Expr: e, node: n, perUnit: true}
 	for _, c := range e.Columns() {
 		source, ok := c.Source.(*relation.Column)
 		g.perUnit = g.perUnit && ok && source.PerUnit
@@ -117,37 +137,19 @@ func (b *Planner) newKey(k *Block, sc *bind.Scope, n *pg_query.Node) (*Key, erro
 	return g, nil
 }
 
-// distinct gives what main has to prove of a declared key: its values differ under the equality that compares the key (P25).
-func (g *Key) distinct() schema.Proof {
-	d := query.Named("d")
-	return schema.Proof{
-		Of: "the values of " + g.Text(),
-		Values: query.Print(&query.Select{
-			Outputs: []query.Output{{X: query.F("count({}) = count(DISTINCT {}{})", d.Column("k"), d.Column("k"), g.Equality())}},
-			From:    &query.Function{Call: query.F("pg_catalog.unnest({})", g.Domain()), As: d, Columns: []string{"k"}},
-		}),
-	}
-}
-
-// Domain prints the array of a declared key's values, in the key's type.
-func (g *Key) Domain() query.Scalar {
-	list := schema.TextArray(g.Values)
-	return query.F("({}::pg_catalog.text[])::{}[]", Parameter(pgtype.TextArrayOID, list), g.TypeName())
-}
-
 // Parameter makes a parameter of the query that has a value.
 func Parameter(oid uint32, value schema.Canonical) query.Scalar {
 	return &query.Parameter{Parameter: schema.Parameter{Type: oid, Value: &value}}
 }
 
 // declarePublic gives the columns of public tables in a key their distinct values as a domain (docs/privacy.md P10), where the key
-// needs one, and says whether it did: the key is then to be built again. Columns with too many values stay as they are.
-func (b *Planner) declarePublic(e *expr.Expr) (bool, error) {
-	if _, err := expr.Keys(e, MaxKeys); err == nil {
-		return false, nil
+// needs one, and types it again. Columns with too many values stay as they are.
+func (b *Planner) declarePublic(g *Key, sc *bind.Scope) error {
+	if _, err := expr.Keys(g.Expr, MaxKeys); err == nil {
+		return nil
 	}
 	declared := false
-	for _, c := range e.Columns() {
+	for _, c := range g.Columns() {
 		source, ok := c.Source.(*relation.Column)
 		if !ok || c.Domain != nil {
 			continue
@@ -159,7 +161,7 @@ func (b *Planner) declarePublic(e *expr.Expr) (bool, error) {
 		if b.Lookup != nil {
 			var err error
 			if values, err = b.Lookup.Distinct(source.Origin, c.Type); err != nil {
-				return false, err
+				return err
 			}
 			if len(values) > MaxKeys {
 				continue
@@ -168,7 +170,14 @@ func (b *Planner) declarePublic(e *expr.Expr) (bool, error) {
 		}
 		c.Domain, declared = relation.Texts(values), true
 	}
-	return declared, nil
+	if !declared {
+		return nil
+	}
+	e, err := sc.Expression(g.node)
+	if err == nil {
+		g.Expr = e
+	}
+	return err
 }
 
 // boundGroups finds the most groups that one unit counts in: as many as it has rows, as there are, or as the policy says (0: it does not).
@@ -198,42 +207,37 @@ func (b *Planner) maxGroupsPerUnit(src *relation.Relation) int64 {
 	return c
 }
 
-// keyValues lists the values of a key, by a query without tables on the shadow.
-func (b *Planner) keyValues(g *Key, holds []*expr.Expr) error {
+// keyValues lists the values of a key, NULL last, by a query without tables on the shadow.
+func (b *Planner) keyValues(g *Key, holds []*expr.Expr) (values [][]*schema.Canonical, err error) {
 	if err := b.publicDomains(g.Expr); err != nil {
-		return err
+		return nil, err
 	}
 	if b.Lookup == nil && g.Provisional() {
-		g.Values = []*schema.Canonical{}
-		return nil
+		return nil, nil
 	}
 	list, err := expr.Keys(g.Expr, MaxKeys, holds...)
-	if err != nil {
-		return err
-	}
-	g.Values = []*schema.Canonical{}
-	if b.Lookup == nil {
-		return nil
+	if err != nil || b.Lookup == nil {
+		return nil, err
 	}
 	rows, err := b.Lookup.Rows(schema.Query{SQL: list.SQL, Types: []uint32{g.Type()}})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(rows) > MaxKeys {
-		return expr.Refuse(refusal.TooManyGroups, g.Location(), fmt.Sprintf("the group key has more than %d values", MaxKeys), "Group by a coarser key, or narrow it in WHERE.")
+		return nil, expr.Refuse(refusal.TooManyGroups, g.Location(), fmt.Sprintf("the group key has more than %d values", MaxKeys), "Group by a coarser key, or narrow it in WHERE.")
 	}
 	null := !list.Exact && g.Nullable()
 	for _, r := range rows {
 		if r[0] != nil {
-			g.Values = append(g.Values, r[0])
+			values = append(values, r)
 		} else if list.Exact {
 			null = true
 		}
 	}
 	if null {
-		g.Values = append(g.Values, nil)
+		values = append(values, []*schema.Canonical{nil})
 	}
-	return nil
+	return values, nil
 }
 
 // publicDomains declares the public columns of a key by their values (docs/privacy.md P10).
@@ -266,9 +270,8 @@ func (b *Planner) selectKeys(k *Block, cause error) error {
 	if b.Schema.Policy.Accounting.Delta <= 0 {
 		return cause
 	}
-	k.Selected = true
+	k.Selected, k.Domains = true, nil
 	for _, g := range k.Keys {
-		g.Values = nil
 		canonical, err := expr.SelectionKey(g.Expr)
 		if err != nil {
 			var pe *pgconn.PgError
@@ -290,14 +293,18 @@ func (k *Block) SelectRelease() *mechanism.Release {
 	return &mechanism.Release{Name: "groups", Kind: mechanism.Selection, Range: mechanism.Range{{Lo: 0, Hi: mechanism.NoUpper}}, Sensitivity: 1, Total: k.MaxPartitionsContributed, Groups: int(k.MaxPartitionsContributed), Weight: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 }
 
-// Product lists the keys in the order of their ordinals: the last key runs fastest.
+// Product lists the keys in the order of their ordinals: the last domain runs fastest.
 func (k *Block) Product() [][]*schema.Canonical {
-	rows := [][]*schema.Canonical{{}}
-	for _, g := range k.Keys {
-		var next [][]*schema.Canonical
+	rows := [][]*schema.Canonical{make([]*schema.Canonical, len(k.Keys))}
+	for _, d := range k.Domains {
+		next := make([][]*schema.Canonical, 0, len(rows)*len(d.Tuples))
 		for _, r := range rows {
-			for _, v := range g.Values {
-				next = append(next, append(append([]*schema.Canonical{}, r...), v))
+			for _, t := range d.Tuples {
+				row := slices.Clone(r)
+				for i, at := range d.At {
+					row[at] = t[i]
+				}
+				next = append(next, row)
 			}
 		}
 		rows = next

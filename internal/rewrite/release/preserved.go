@@ -2,6 +2,7 @@ package release
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
@@ -40,9 +41,8 @@ func (b *Planner) ignoresAdded(k *Block, c *aggregate.Call) bool {
 			return true
 		}
 	}
-	if !c.Star || c.Filter != nil || p.Key == nil || len(k.Keys) != 1 {
+	if !c.Star || c.Filter != nil || p.Key == nil {
 		return false
 	}
-	col := k.Keys[0].Column()
-	return col != nil && col.Source == any(p.Key)
+	return slices.ContainsFunc(k.Keys, func(g *Key) bool { return g.Column() != nil && g.Column().Source == any(p.Key) })
 }

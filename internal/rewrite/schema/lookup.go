@@ -26,6 +26,8 @@ type Lookup interface {
 	Distinct(c policy.ColumnOf, oid uint32) ([]Canonical, error)
 	// Rows evaluates a query without tables on the shadow, where it means what it means on main.
 	Rows(q Query) ([][]*Canonical, error)
+	// PublicRows evaluates a query over public tables alone, which means there what it means on main (P10a).
+	PublicRows(q Query) ([][]*Canonical, error)
 	// Literal has the shadow read a constant of a type as the session would. It is asked anew each time: "today" and "now" are
 	// constants too.
 	Literal(oid uint32, text string) (Canonical, error)

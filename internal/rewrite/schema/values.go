@@ -2,19 +2,20 @@ package schema
 
 import "strings"
 
-// TextArray prints non-NULL values as a PostgreSQL array of text.
+// TextArray prints values as a PostgreSQL array of text; nil is NULL.
 func TextArray(values []*Canonical) Canonical {
 	var sb strings.Builder
 	sb.WriteByte('{')
 	first := true
 	for _, v := range values {
-		if v == nil {
-			continue
-		}
 		if !first {
 			sb.WriteByte(',')
 		}
 		first = false
+		if v == nil {
+			sb.WriteString("NULL")
+			continue
+		}
 		sb.WriteByte('"')
 		sb.WriteString(strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(string(*v)))
 		sb.WriteByte('"')

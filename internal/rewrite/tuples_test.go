@@ -1,0 +1,65 @@
+package rewrite_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/rewritetest"
+)
+
+// TestPublicRowsChange: what becomes of a public row between plan and measure takes its group away, and moves or fails nothing else.
+func TestPublicRowsChange(t *testing.T) {
+	ctx, w := context.Background(), theWorld
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := w.main.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.pin(plain)
+	exec(rewritetest.Hostile(rand.New(rand.NewPCG(3, 4))))
+	exec("INSERT INTO patients (id, name, score, diagnosis, ward, admitted) SELECT 7000 + i, 'Zoe', 0, 'flu', (ARRAY['icu', 'er', 'onc'])[i % 3 + 1], '2021-01-01' FROM generate_series(1, 60) i")
+	asked, err := w.ask("SELECT w.ward, w.name, w.floor, count(*) FROM patients p JOIN wards w ON w.ward = p.ward GROUP BY w.ward", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := func() map[string]int64 {
+		t.Helper()
+		w.measuring()
+		if !w.allProven(asked.plan) {
+			t.Error("a proof fails")
+		}
+		all, err := w.run(asked.plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]int64{}
+		for i, name := range all[0].keys {
+			out[fmt.Sprint(*all[0].texts[i][0])] = all[0].values[name][0]
+		}
+		return out
+	}
+	before := counts()
+	if len(before) != 3 || before["icu"] < 20 || before["er"] < 20 || before["onc"] < 20 {
+		t.Fatalf("counts %v, want those of three wards", before)
+	}
+	for _, change := range []struct{ do, undo, gone string }{
+		{"UPDATE wards SET name = 'Renamed' WHERE ward = 'icu'", "UPDATE wards SET name = 'Intensive care' WHERE ward = 'icu'", "icu"},
+		{"DELETE FROM wards WHERE ward = 'er'", "INSERT INTO wards VALUES ('er', 'Emergency', 0, 12)", "er"},
+		{"UPDATE wards SET floor = 1 WHERE ward = 'onc'", "UPDATE wards SET floor = 2 WHERE ward = 'onc'", "onc"},
+	} {
+		exec(change.do)
+		after := counts()
+		exec(change.undo)
+		for ward, n := range before {
+			if ward == change.gone {
+				n = 0
+			}
+			if after[ward] != n {
+				t.Errorf("%s: %d in %s, want %d", change.do, after[ward], ward, n)
+			}
+		}
+	}
+}
