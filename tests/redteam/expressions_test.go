@@ -339,6 +339,9 @@ func (g *generator) aggregate() string {
 		text = pick(g, []string{"stddev(", "var_pop("}) + g.number() + ")"
 	case 6:
 		text = "count(DISTINCT " + g.expr(pick(g, kinds), 1) + ")"
+		if g.chance(50) {
+			text = pick(g, []string{"sum", "avg", "stddev"}) + "(DISTINCT " + g.number() + ")"
+		}
 	case 7:
 		text = pick(g, []string{"percentile_cont(0.5)", "percentile_disc(0.9)"}) + " WITHIN GROUP (ORDER BY " + g.number() + ")"
 	case 8:

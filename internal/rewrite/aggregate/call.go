@@ -31,6 +31,7 @@ type Call struct {
 	Args       []*expr.Expr
 	Filter     *expr.Expr // nil: none
 	Distinct   bool
+	By         *expr.Expr // of a symmetric aggregate: the argument counts once for each value of this; nil: none
 	Star       bool
 	Fractions  []float64
 	Array      bool // percentile of an array of fractions
@@ -50,6 +51,9 @@ var valueAggregates = map[string]bool{
 
 // NewUnitCall types an aggregate call over the rows of sc, as it is written.
 func NewUnitCall(b *relation.Base, f *pg_query.FuncCall, sc Scope) (*Call, error) {
+	if x, key := sqltree.ByKey(f); x != nil {
+		return newSymmetric(b, f, x, key, sc)
+	}
 	node := &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: f}}
 	c := &Call{Name: sqltree.FunctionName(f), Distinct: f.AggDistinct, Star: f.AggStar, Location: int(f.Location)}
 	if s := synonyms[c.Name]; s != "" {
@@ -186,11 +190,50 @@ func setType(b *relation.Base, c *Call, node *pg_query.Node) error {
 	if c.Type = resultType(c); c.Type == 0 {
 		return b.Refuse(refusal.Aggregate, node, fmt.Sprintf("aggregate %s is not supported for this type", c.Text), "")
 	}
-	if c.Distinct && c.Name != "count" && c.Name != "min" && c.Name != "max" && c.Name != "bool_and" && c.Name != "bool_or" {
-		return b.Refuse(refusal.AggregateForm, node, fmt.Sprintf("%s with DISTINCT is not supported", c.Name), "Use count(DISTINCT …).")
+	if c.Distinct && !distinctNumbers[c.Name] && c.Name != "count" && c.Name != "min" && c.Name != "max" && c.Name != "bool_and" && c.Name != "bool_or" {
+		return b.Refuse(refusal.AggregateForm, node, fmt.Sprintf("%s with DISTINCT is not supported", c.Name), "Use count, sum, avg or a variance with DISTINCT.")
 	}
 	return nil
 }
+
+// Values is the expression of which each value counts once; nil: each row does.
+func (c *Call) Values() *expr.Expr {
+	if c.Distinct {
+		return c.Args[0]
+	}
+	return c.By
+}
+
+// Rows prints which rows an aggregate of numbers reads: where the filter holds, and no argument is NULL.
+func (c *Call) Rows() query.Scalar {
+	var guards []query.Scalar
+	for _, x := range c.Args {
+		guards = append(guards, NotNull(x))
+	}
+	if c.By != nil {
+		guards = append(guards, NotNull(c.By))
+	}
+	return c.Condition(guards...)
+}
+
+// None prints what a sum is over no rows.
+func (c *Call) None() query.Scalar {
+	if c.Zero {
+		return query.Raw("0")
+	}
+	return query.Raw("NULL")
+}
+
+// Scaled prints the value of a symmetric aggregate, which counts millionths.
+func (c *Call) Scaled(x query.Scalar) query.Scalar {
+	if c.By == nil {
+		return x
+	}
+	return query.F("({} * {})", x, int64(sqltree.Millionths))
+}
+
+// distinctNumbers are aggregates of numbers that DISTINCT changes.
+var distinctNumbers = map[string]bool{"sum": true, "avg": true, "var_pop": true, "var_samp": true, "stddev_pop": true, "stddev_samp": true}
 
 // resultType gives the type of an aggregate over its first argument's type; 0 where there is no such aggregate.
 func resultType(c *Call) uint32 {

@@ -98,6 +98,11 @@ func NewArgument(b *relation.Base, src *relation.Relation, e *expr.Expr) (*Argum
 	return a, nil
 }
 
+// exact says that no two values of the argument lie in one step of its grid.
+func (a *Argument) exact(e *expr.Expr) bool {
+	return e.Scale() >= 0 && a.Step.Cmp(bounds.Pow10(-e.Scale())) <= 0
+}
+
 // Gaps lists the open ranges between the policy's valid ranges, in the argument's units.
 func (a *Argument) Gaps() []bounds.Interval {
 	var out []bounds.Interval

@@ -55,9 +55,17 @@ func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Ov
 		return nil, nil, refusal.New(refusal.AggregatePerUnit, fmt.Sprintf("%s is not supported inside a per-%s subquery", c.Name, src.UnitName),
 			pgerr.Hint("Use count, sum, avg, min, max, a variance, a percentile, bool_and or bool_or there."))
 	}
+	if c.By != nil {
+		return nil, nil, refusal.New(refusal.AggregatePerUnit, fmt.Sprintf("a symmetric aggregate is not supported inside a per-%s subquery", src.UnitName), pgerr.Hint("Aggregate the table in a subquery of its own, and join that."))
+	}
 	a, err := NewArgument(b, src, e)
 	if err != nil {
 		return nil, nil, err
+	}
+	if c.Distinct && distinctNumbers[c.Name] {
+		if a.PerUnit = nil; !a.exact(e) {
+			return nil, nil, refusal.New(refusal.AggregatePerUnit, fmt.Sprintf("%s is not supported inside a per-%s subquery: values that differ by less than its grid would count as one", c.Text, src.UnitName), pgerr.Hint("Round the argument: round(x, 2)."))
+		}
 	}
 	sql, err := unitNumber(src, c, a, x, rows)
 	return x, sql, err
@@ -139,6 +147,11 @@ func RowValue(e *expr.Expr, name string) (*expr.Column, query.Scalar) {
 // the rest of the call: which rows it reads.
 func unitNumber(src *relation.Relation, c *Call, a *Argument, x *expr.Column, rows rowsOf) (query.Scalar, error) {
 	argument, step, steps := a.SQL, a.Step, bounds.Between(a.Lo, a.Hi)
+	number := query.Scalar(query.Raw("*"))
+	if c.Distinct && distinctNumbers[c.Name] {
+		argument = query.F("DISTINCT {}", argument)
+		number = argument
+	}
 	of := func(share *big.Rat, widths ...*big.Rat) bounds.Interval {
 		for _, w := range widths {
 			share = new(big.Rat).Mul(share, w)
@@ -178,7 +191,7 @@ func unitNumber(src *relation.Relation, c *Call, a *Argument, x *expr.Column, ro
 	}
 	value := query.F("({})::numeric * {}", rows.call(c.of(argument)), Decimal(step))
 	if c.Name == "avg" {
-		value = query.F("({})::numeric * {} / NULLIF({}, 0)", rows.call(query.F("sum({})", argument)), Decimal(step), rows.call(query.Raw("count(*)")))
+		value = query.F("({})::numeric * {} / NULLIF({}, 0)", rows.call(query.F("sum({})", argument)), Decimal(step), rows.call(query.F("count({})", number)))
 	}
 	return numberAs(c.Type, value, x.Bounds), nil
 }

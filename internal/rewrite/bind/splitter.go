@@ -133,6 +133,9 @@ func (c *AggregateSplitter) replace(n *pg_query.Node) (*pg_query.Node, bool, err
 			}
 		}
 	}
+	if call := sqltree.SymmetricSum(n); call != nil {
+		return sqltree.ColumnRef(c.table, fmt.Sprintf("a%d", c.call(call)+1)), false, nil
+	}
 	if sqltree.IsAggregate(n) {
 		return sqltree.ColumnRef(c.table, fmt.Sprintf("a%d", c.call(n)+1)), false, nil
 	}

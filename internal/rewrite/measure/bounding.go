@@ -16,11 +16,11 @@ func (t *builder) pickOrder(of *query.Alias) []query.Scalar {
 	return append([]query.Scalar{t.hashed("hashtextextended", text)}, groups...)
 }
 
-// ranked keeps, of rows that name their unit, the first of each unit by order, in at most the groups that it counts in. column is what a
+// ranked keeps, of rows that name their unit, the first of each unit by order, in at most the groups that it counts in. rest is what a
 // row has besides its unit and its group.
-func (t *builder) ranked(rows query.Query, column string, order []query.Scalar, first int64) query.Query {
+func (t *builder) ranked(rows query.Query, rest []string, order []query.Scalar, first int64) query.Query {
 	w, groups := rankedAlias, t.groupNames()
-	unit, all := []query.Scalar{w.Column("u")}, append(append([]string{"u"}, groups...), column)
+	unit, all := []query.Scalar{w.Column("u")}, slices.Concat([]string{"u"}, groups, rest)
 	if t.k.PicksGroups {
 		pick := query.Pick{Partition: unit, Order: t.pickOrder(w), Groups: true}
 		inner := &query.Select{Outputs: append(named(w, all...), query.Output{X: pick, Name: "pick_group"}), From: &query.Derived{Query: rows, As: w}}
@@ -28,5 +28,5 @@ func (t *builder) ranked(rows query.Query, column string, order []query.Scalar, 
 	}
 	pick := query.Pick{Partition: unit, Order: append(slices.Clone(order), columns(w, groups)...)}
 	inner := &query.Select{Outputs: append(named(w, all...), query.Output{X: pick, Name: "pick"}), From: &query.Derived{Query: rows, As: w}}
-	return &query.Select{Outputs: named(w, append(groups, column)...), From: &query.Derived{Query: inner, As: w}, Where: []query.Scalar{query.First{Rank: w.Column("pick"), N: first}}}
+	return &query.Select{Outputs: named(w, append(groups, rest...)...), From: &query.Derived{Query: inner, As: w}, Where: []query.Scalar{query.First{Rank: w.Column("pick"), N: first}}}
 }

@@ -27,7 +27,7 @@ func Histogram(b *relation.Base, k *release.Block, h release.Histogram) query.Qu
 	} else {
 		rows = t.numbered(src.Select(append(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), step)...), []string{"u", "z"})
 		z := rankedAlias.Column("z")
-		rows = t.ranked(rows, "z", []query.Scalar{t.hashed("hashint8extended", z), z}, h.MaxRowsPerUnit)
+		rows = t.ranked(rows, []string{"z"}, []query.Scalar{t.hashed("hashint8extended", z), z}, h.MaxRowsPerUnit)
 	}
 	return &query.Select{Outputs: append(outputs, query.Output{X: number}), From: &query.Derived{Query: rows, As: sparseAlias}, Groups: groups}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
@@ -45,7 +44,7 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 	return nil
 }
 
-func (k *Block) planCount(c *aggregate.Call) (_ query.Scalar, _ []int, err error) {
+func (k *Block) planCount(c *aggregate.Call) (query.Scalar, []int, error) {
 	if c.Star {
 		_, released := k.index["count "+query.Key(c.Condition())] // an average needs it, and says the same number
 		if parts := k.parts[c]; parts != nil && k.Source.Preserved == nil && !released {
@@ -68,26 +67,11 @@ func (k *Block) planCount(c *aggregate.Call) (_ query.Scalar, _ []int, err error
 		i := k.units(c.Text, condition)
 		return ReleasedColumn(i), []int{i}, nil
 	}
-	value := x.SQL()
-	if k.Source.MaxRowsPerUnit > 1 || !k.Source.Proven {
-		// One unit's values are merged and ranked: equal ones have to look alike (docs/privacy.md P15).
-		if value, err = expr.SelectionKey(x); err != nil {
-			return nil, nil, err
-		}
+	values, err := k.distinct(x, condition)
+	if err != nil {
+		return nil, nil, err
 	}
-	i, isNew := k.release("distinct "+query.Key(value)+" "+query.Key(condition), func() mechanism.Release {
-		top := int64(mechanism.NoUpper)
-		if k.Source.MaxRows > 0 {
-			top = k.Source.MaxRows
-		}
-		if col := x.Column(); col != nil && col.Domain != nil {
-			top = min(top, int64(len(col.Domain)))
-		}
-		return mechanism.Release{Name: c.Text, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: k.Source.MaxRowsPerUnit, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
-	})
-	if isNew {
-		k.Measurements = append(k.Measurements, Measurement{Release: i, Distinct: value, Where: condition, lo: 0, Hi: k.Source.MaxRowsPerUnit})
-	}
+	i := k.countDistinct(c.Text, x, values)
 	return ReleasedColumn(i), []int{i}, nil
 }
 
@@ -129,26 +113,25 @@ func partsOf(calls []*aggregate.Call) map[*aggregate.Call][]*aggregate.Call {
 }
 
 func (b *Planner) planSum(k *Block, c *aggregate.Call) (query.Scalar, []int, error) {
-	a, err := b.measured(k, c.Args[0])
+	if c.Values() != nil {
+		return b.planDistinctSum(k, c)
+	}
+	a, err := b.measured(k, c, c.Args[0])
 	if err != nil {
 		return nil, nil, err
 	}
-	condition := c.Condition(aggregate.NotNull(c.Args[0]))
+	condition := c.Rows()
 	if one := big.NewRat(1, 1); a.Lo == 1 && a.Hi == 1 && a.Step.Cmp(one) == 0 {
 		i := k.count(c.Text, condition) // as pivots count: sum(CASE WHEN … THEN 1 ELSE 0 END)
 		return convert(c.Type, query.F("{}::numeric", k.orNull(ReleasedColumn(i))), one), []int{i}, nil
 	}
 	if n, ok := k.index["count "+query.Key(condition)]; ok && k.betterGivenCount(a, condition) {
-		i, doubledCenter, err := k.sumGivenCount(c.Text, a, condition, n)
+		i, doubledCenter, err := k.sumGivenCount(c.Text, a, k.rows(condition), n)
 		if err != nil {
 			return nil, nil, err
 		}
 		sum := convert(c.Type, query.F("round(({}::numeric + ({})::numeric * {}) / 2)", ReleasedColumn(i), doubledCenter, ReleasedColumn(n)), a.Step)
-		none := query.Raw("NULL")
-		if c.Zero {
-			none = "0"
-		}
-		return query.F("CASE WHEN {} > 0 THEN {} ELSE {} END", ReleasedColumn(n), sum, none), []int{i, n}, nil
+		return query.F("CASE WHEN {} > 0 THEN {} ELSE {} END", ReleasedColumn(n), sum, c.None()), []int{i, n}, nil
 	}
 	i, err := k.plainSum(c.Text, a, condition)
 	return convert(c.Type, query.F("{}::numeric", k.orNull(ReleasedColumn(i))), a.Step), []int{i}, err
@@ -157,10 +140,10 @@ func (b *Planner) planSum(k *Block, c *aggregate.Call) (query.Scalar, []int, err
 // betterGivenCount says that a sum is less noisy as Σ(2x − 2c) beside the count of its rows, which is released anyway, than by itself: with
 // noise in proportion to what one unit moves, 4·U² against those of Σ(2x − 2c) and 2c·n. Where an average has released the former it costs nothing.
 func (k *Block) betterGivenCount(a *aggregate.Argument, condition query.Scalar) bool {
-	if _, known := k.index[fmt.Sprintf("sum given count %s %s", query.Key(a.SQL), query.Key(condition))]; known {
+	if _, known := k.index[givenKey(a, k.rows(condition))]; known {
 		return true
 	}
-	c := k.center(a)
+	c := centerOf(a, k.Source.MaxRowsPerUnit)
 	ulo, uhi := aggregate.UnitBounds(a.Lo, a.Hi, k.Source.MaxRowsPerUnit, a.PerUnit)
 	alone, count := 2*float64(max(bounds.Abs(ulo), bounds.Abs(uhi))), float64(c.doubled)*float64(k.Source.MaxRowsPerUnit)
 	return float64(c.most)*float64(c.most)+count*count < alone*alone
@@ -175,13 +158,16 @@ func (k *Block) orNull(column query.Scalar) query.Scalar {
 }
 
 func (b *Planner) planAvg(k *Block, c *aggregate.Call) (query.Scalar, []int, error) {
-	a, err := b.measured(k, c.Args[0])
+	a, err := b.measured(k, c, c.Args[0])
 	if err != nil {
 		return nil, nil, err
 	}
-	condition := c.Condition(aggregate.NotNull(c.Args[0]))
-	n := k.count("count("+c.Args[0].Text()+")", condition)
-	s, doubledCenter, err := k.sumGivenCount(c.Text, a, condition, n)
+	values, count, err := k.readBy(c, c.Rows())
+	if err != nil {
+		return nil, nil, err
+	}
+	n := count()
+	s, doubledCenter, err := k.sumGivenCount(c.Text, a, values, n)
 	if err != nil {
 		return nil, nil, err
 	}

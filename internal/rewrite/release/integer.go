@@ -19,7 +19,7 @@ type Measurement struct {
 	argument query.Scalar // of a sum
 	Where    query.Scalar // condition of the rows; nil: all
 	lo, Hi   int64
-	Distinct query.Scalar // count(DISTINCT this) of the rows instead
+	Distinct query.Scalar // each value of this counts once, in at most Hi pairs of a value and a group for a unit
 	Count    int          // of a sum given its count: the release of that count
 	given    bool         // it is one
 
@@ -137,6 +137,14 @@ func (m *Measurement) Given(ms []Measurement) (at int, ok bool) {
 
 // Counts says that the integer is a number of rows.
 func (m *Measurement) Counts() bool { return m.row == nil && m.Distinct == nil }
+
+// Integer prints what one row adds; nil: rows are counted.
+func (m *Measurement) Integer() query.Scalar {
+	if m.row == nil {
+		return nil
+	}
+	return m.row.sql(Direct, 0)
+}
 
 // CountsRows says that the integer is the number of rows where condition holds.
 func (m *Measurement) CountsRows(condition query.Scalar) bool {

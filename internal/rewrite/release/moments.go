@@ -48,8 +48,8 @@ func newMoment(a *aggregate.Argument) moment {
 }
 
 // release releases Σ(2x − 2c) of the argument, and derives Σw = Σ(2x − 2·Lo)/coarse − W·n from it.
-func (m *moment) release(k *Block, name string, condition query.Scalar, n int) (int, error) {
-	i, doubledCenter, err := k.sumGivenCount(name, m.argument, condition, n)
+func (m *moment) release(k *Block, name string, of read, n int) (int, error) {
+	i, doubledCenter, err := k.sumGivenCount(name, m.argument, of, n)
 	if err != nil {
 		return 0, err
 	}
@@ -79,42 +79,45 @@ func (m moment) squares(q, n int) query.Scalar {
 }
 
 // momentSum releases Σ over rows of an integer in [−most, most], given the count n.
-func (k *Block) momentSum(name string, row rowText, condition query.Scalar, most int64, n int) (int, error) {
-	key := "moment " + query.Key(row(Direct)) + " " + query.Key(condition)
+func (k *Block) momentSum(name string, row rowText, of read, most int64, n int) (int, error) {
+	key := "moment " + query.Key(row(Direct)) + " " + of.key()
 	if i, ok := k.index[key]; ok {
 		return i, nil
 	}
-	d := bounds.WideMul(most, k.Source.MaxRowsPerUnit)
+	d := bounds.WideMul(most, of.most)
 	if d > aggregate.MaxSensitivity {
 		return 0, aggregate.TooFine(name)
 	}
 	i, _ := k.release(key, func() mechanism.Release {
-		return mechanism.Release{Name: name, Kind: mechanism.SumGivenCount, Sensitivity: d, Row: most, PerRow: mechanism.Interval{Lo: -most, Hi: most}, CountRef: n, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		r := mechanism.Release{Name: name, Kind: mechanism.SumGivenCount, Sensitivity: d, PerRow: mechanism.Interval{Lo: -most, Hi: most}, CountRef: n, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		if of.distinct == nil {
+			r.Row = most
+		}
+		return r
 	})
-	k.Measurements = append(k.Measurements, Measurement{Release: i, row: &summand{of: row, factor: 1, lo: -most, hi: most}, Where: condition, lo: -d, Hi: d, ByRows: true, given: true, Count: n})
+	k.Measurements = append(k.Measurements, of.measurement(Measurement{Release: i, row: &summand{of: row, factor: 1, lo: -most, hi: most}, lo: -d, Hi: d, ByRows: true, given: true, Count: n}))
 	return i, nil
 }
 
 // planMoments plans variances, standard deviations, covariances and regressions.
 func (b *Planner) planMoments(k *Block, c *aggregate.Call) (query.Scalar, []int, error) {
-	guards := make([]query.Scalar, 0, 2)
-	for _, e := range c.Args {
-		guards = append(guards, aggregate.NotNull(e))
+	of, count, err := k.readBy(c, c.Rows())
+	if err != nil {
+		return nil, nil, err
 	}
-	condition := c.Condition(guards...)
-	n := k.count("count("+c.Args[0].Text()+")", condition)
+	n := count()
 	if c.Name == "regr_count" {
 		return ReleasedColumn(n), []int{n}, nil
 	}
 	uses := []int{n}
 	var m []moment
 	for _, e := range c.Args {
-		a, err := b.measured(k, e)
+		a, err := b.measured(k, c, e)
 		if err != nil {
 			return nil, nil, err
 		}
 		x := newMoment(a)
-		i, err := x.release(k, fmt.Sprintf("sum of %s in %s", e.Text(), c.Text), condition, n)
+		i, err := x.release(k, fmt.Sprintf("sum of %s in %s", e.Text(), c.Text), of, n)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -132,7 +135,7 @@ func (b *Planner) planMoments(k *Block, c *aggregate.Call) (query.Scalar, []int,
 		if strings.HasPrefix(c.Name, "covar") {
 			break
 		}
-		j, err := k.momentSum(fmt.Sprintf("sum of %s² in %s", c.Args[i].Text(), c.Text), x.squared(), condition, x.width*x.width, n)
+		j, err := k.momentSum(fmt.Sprintf("sum of %s² in %s", c.Args[i].Text(), c.Text), x.squared(), of, x.width*x.width, n)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -141,7 +144,7 @@ func (b *Planner) planMoments(k *Block, c *aggregate.Call) (query.Scalar, []int,
 	if len(m) == 1 {
 		return variance(c, m[0], ReleasedColumn(n), q[0]), uses, nil
 	}
-	p, err := k.momentSum(fmt.Sprintf("sum of %s·%s in %s", c.Args[0].Text(), c.Args[1].Text(), c.Text), m[0].times(m[1]), condition, m[0].width*m[1].width, n)
+	p, err := k.momentSum(fmt.Sprintf("sum of %s·%s in %s", c.Args[0].Text(), c.Args[1].Text(), c.Text), m[0].times(m[1]), of, m[0].width*m[1].width, n)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -18,7 +18,7 @@ func (b *Planner) planQuantile(k *Block, c *aggregate.Call) (query.Scalar, []int
 	if !pgresolve.IsNumber(c.Type) && c.Type != pgtype.DateOID && (!pgresolve.IsTime(c.Type) || c.Type == pgtype.TimeOID) {
 		return nil, nil, refusal.New(refusal.ReturnsValues, fmt.Sprintf("%s would return a value of a private row", c.Text), pgerr.Hint("Ask for min, max and percentiles of numbers, dates and times with bounds."))
 	}
-	a, err := b.measured(k, e)
+	a, err := b.measured(k, c, e)
 	if err != nil {
 		return nil, nil, err
 	}

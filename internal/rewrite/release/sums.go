@@ -10,14 +10,14 @@ import (
 )
 
 // sumGivenCount releases Σ(2x − 2c), whose range follows from the count n (docs/privacy.md P13). x is the argument.
-func (k *Block) sumGivenCount(name string, a *aggregate.Argument, condition query.Scalar, count int) (release int, doubledCenter int64, err error) {
-	center := k.center(a)
+func (k *Block) sumGivenCount(name string, a *aggregate.Argument, of read, count int) (release int, doubledCenter int64, err error) {
+	center := centerOf(a, of.most)
 	if center.most > aggregate.MaxSensitivity {
 		return 0, 0, aggregate.TooFine(name)
 	}
-	release, isNew := k.release(fmt.Sprintf("sum given count %s %s", query.Key(a.SQL), query.Key(condition)), func() mechanism.Release {
+	release, isNew := k.release(givenKey(a, of), func() mechanism.Release {
 		r := mechanism.Release{Name: name, Kind: mechanism.SumGivenCount, Sensitivity: center.most, PerRow: center.row, CountRef: count, Choice: k.choice(a.Policy)}
-		if !center.byPolicy {
+		if !center.byPolicy && of.distinct == nil {
 			r.Row = center.most / k.Source.MaxRowsPerUnit
 		}
 		step, _ := a.Step.Float64()
@@ -26,12 +26,17 @@ func (k *Block) sumGivenCount(name string, a *aggregate.Argument, condition quer
 	})
 	k.doubledCenter[release] = center.doubled
 	if isNew {
-		k.Measurements = append(k.Measurements, Measurement{
-			Release: release, row: ofArgument(a.Measure, 2, -center.doubled), argument: a.SQL, Where: condition,
+		k.Measurements = append(k.Measurements, of.measurement(Measurement{
+			Release: release, row: ofArgument(a.Measure, 2, -center.doubled), argument: a.SQL,
 			lo: center.lo, Hi: center.hi, ByRows: true, Total: center.byPolicy, given: true, Count: count,
-		})
+		}))
 	}
 	return release, center.doubled, nil
+}
+
+// givenKey names the release of Σ(2x − 2c) of what is read.
+func givenKey(a *aggregate.Argument, of read) string {
+	return fmt.Sprintf("sum given count %s %s", query.Key(a.SQL), of.key())
 }
 
 // center is a choice of 2c for Σ(2x − 2c), with what one unit adds to that sum.
@@ -43,10 +48,9 @@ type center struct {
 	byPolicy bool               // most is less than what the rows allow
 }
 
-// center takes the c of {mid, lo, hi, 0} for which one unit moves the sum least.
-func (k *Block) center(a *aggregate.Argument) center {
+// centerOf takes the c of {mid, lo, hi, 0} for which one unit with so many rows moves the sum least.
+func centerOf(a *aggregate.Argument, rows int64) center {
 	best := center{most: -1}
-	rows := k.Source.MaxRowsPerUnit
 	for _, m := range []int64{a.Lo + a.Hi, 2 * a.Lo, 2 * a.Hi, 0} {
 		c := center{doubled: m, row: mechanism.Interval{Lo: 2*a.Lo - m, Hi: 2*a.Hi - m}}
 		c.lo, c.hi = aggregate.UnitBounds(c.row.Lo, c.row.Hi, rows, nil)
