@@ -128,6 +128,9 @@ func (e *ProofError) Error() string {
 	if e.Proof.Of != "" {
 		return "main compares as equal some of " + e.Proof.Of
 	}
+	if e.Proof.Values.Text != "" {
+		return "a row may meet more rows of main's public tables than when the statement was planned"
+	}
 	if e.Proof.Shape != "" {
 		return fmt.Sprintf("main's table %s has changed", e.Proof.Relation)
 	}

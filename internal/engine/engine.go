@@ -124,7 +124,7 @@ func (e *Engine) reread(ctx context.Context, old *state) {
 		return
 	}
 	fresh := *old
-	fresh.schema = schema
+	fresh.schema, fresh.lookups = schema, newLookups() // public rows are read again, too
 	if fresh.analyses, err = lru.New[analysisKey, *analysed](analysisCacheSize); err == nil && e.state.CompareAndSwap(old, &fresh) {
 		e.log.Warn("main has changed; its catalogs were read again")
 	}

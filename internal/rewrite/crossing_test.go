@@ -123,6 +123,10 @@ func (l sloppy) Rows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
 	return l.text(l.w.backend.Shadow, q.SQL)
 }
 
+func (l sloppy) PublicRows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
+	return l.text(l.w.backend.Public, q.SQL)
+}
+
 func (l sloppy) Distinct(c policy.ColumnOf, oid uint32) ([]rewrite.Canonical, error) {
 	return l.lookup.Distinct(c, oid)
 }

@@ -176,7 +176,6 @@ func (l lookup) Rows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
 }
 
 func (lookup) Expression(int) (value *rewrite.Canonical, known bool) { return nil, false }
-
 func (l lookup) PublicRows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
 	return l.w.backend.PublicRows(context.Background(), q, l.w.session)
 }

@@ -31,6 +31,7 @@ var textPlaces = map[string]string{
 	"internal/rewrite/plan.go":               "what main is asked",
 	"internal/rewrite/release/domain.go":     "a proof, which main is asked",
 	"internal/rewrite/relation/values.go":    "a list for the shadow, and the proof of its values",
+	"internal/rewrite/relation/meeting.go":   "a number of public rows, and its proof",
 	"internal/rewrite/relation/preserved.go": "a condition for the shadow",
 	"internal/rewrite/relation/base.go":      "a condition for the shadow",
 	"internal/rewrite/finish/text.go":        "the finish query, for the shadow",

@@ -19,7 +19,7 @@ type source struct {
 // generate writes the i-th random statement of a seed.
 func generate(seed uint64, i int) statement {
 	g := newGenerator(rand.New(rand.NewPCG(seed, 1000+uint64(i))))
-	sql := pick(g, []func() string{g.grouped, g.grouped, g.grouped, g.total, g.derivedKey, g.derivedKey, g.aboveGroups, g.perUnit, g.perUnit, g.setOperation, g.windowed, g.distinct, g.lateral, g.pivoted, g.pivoted, g.pivoted, g.branches})()
+	sql := pick(g, []func() string{g.grouped, g.grouped, g.grouped, g.total, g.derivedKey, g.derivedKey, g.aboveGroups, g.perUnit, g.perUnit, g.setOperation, g.windowed, g.distinct, g.lateral, g.pivoted, g.pivoted, g.pivoted, g.branches, g.spine})()
 	st := statement{source: fmt.Sprintf("random statement %d", i), number: i}
 	// Alternatives that were not taken have parameters too: count those that are left.
 	st.sql = parameter.ReplaceAllStringFunc(sql, func(old string) string {
@@ -122,6 +122,26 @@ func (g *generator) derivedKey() string {
 // joined joins constants on an expression.
 func (g *generator) joined(on string, k kind) string {
 	return pick(g, []string{" JOIN ", " JOIN ", " LEFT JOIN "}) + g.relation(k) + " AS x(k) ON x.k = " + on
+}
+
+// spine keeps the rows of a list, or of a public table, that no private row meets.
+func (g *generator) spine() string {
+	s := g.simple("a")
+	g.cols, g.subs = s.cols, s.subs
+	k := pick(g, kinds)
+	kept, key, on := g.relation(k)+" AS x(k)", "x.k", "x.k = "+g.expr(k, 1)
+	switch g.IntN(4) {
+	case 0:
+		on = g.expr(k, 1) + pick(g, []string{" >= ", " > "}) + "x.k"
+		if g.chance(50) {
+			on += " AND " + g.expr(k, 1) + " < x.k"
+		}
+	case 1:
+		kept, key = pick(g, []string{"moments m", "(SELECT DISTINCT label, day FROM moments) m"}), pick(g, []string{"m.label", "m.day"})
+		on = pick(g, []string{"m.label = " + g.expr(texts, 1), "m.day <= " + g.expr(dates, 1), "m.day = " + g.expr(timestamps, 1)})
+	}
+	return "SELECT " + key + " AS k1, " + pick(g, []string{"count(" + s.unit + ")", "count(*) FILTER (WHERE " + s.unit + " IS NOT NULL)", "sum(" + g.number() + ")"}) +
+		" FROM " + kept + " LEFT JOIN " + s.from + " ON " + on + " GROUP BY k1"
 }
 
 // aboveGroups filters released groups by their key.

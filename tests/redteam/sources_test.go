@@ -89,7 +89,7 @@ func (g *generator) source() source {
 		b.unit, b.cols, b.subs = a.unit, append(slices.Clone(a.cols), b.cols...), append(slices.Clone(a.subs), b.subs...)
 		return b
 	}
-	switch g.IntN(16) {
+	switch g.IntN(18) {
 	case 0, 1:
 		return join(g.simple("b"), "")
 	case 2:
@@ -117,6 +117,16 @@ func (g *generator) source() source {
 		a = table("samples", "a")
 		a.from += " JOIN moments m ON m.at = a.tk"
 		a.cols = append(a.cols, column{"m.label", texts, false, true}, column{"m.f", floats, false, true}, column{"m.day", dates, false, true}, column{"m.at", instants, false, true})
+		return a
+	case 10:
+		a = table("visits", "a")
+		a.from += pick(g, []string{" JOIN", " LEFT JOIN"}) + " shifts s ON s.ward = a.ward" + pick(g, []string{"", " AND a.visited >= s.begins AND a.visited < s.ends", " AND s.code = a.minutes"})
+		a.cols = append(a.cols, column{"s.part", texts, false, true}, column{"s.begins", dates, false, true}, column{"s.code", numerics, false, true})
+		return a
+	case 11:
+		a = table("samples", "a")
+		a.from += " JOIN moments m ON " + pick(g, []string{"m.label = a.ci", "m.day = a.d", "m.f <= a.f", "m.day = a.ts", "m.at > a.tz AND m.at <= a.tk"})
+		a.cols = append(a.cols, column{"m.label", texts, false, true}, column{"m.day", dates, false, true})
 		return a
 	case 8, 9:
 		k := pick(g, kinds)

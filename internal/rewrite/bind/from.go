@@ -138,6 +138,9 @@ func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside
 	if err != nil {
 		return nil, err
 	}
+	if err := b.foldKept(j.Jointype, left, right); err != nil {
+		return nil, b.Located(err, n)
+	}
 	on, err := b.joinConditions(n, j, left, right, e)
 	if err != nil {
 		return nil, err
@@ -155,6 +158,31 @@ func (b *Binder) joinExpr(n *pg_query.Node, j *pg_query.JoinExpr, e *Env, beside
 		}
 	}
 	return joined, nil
+}
+
+// foldKept reads the public side of an outer join whose rows are kept, unless it is a table: its rows are the groups, whatever they are
+// computed from.
+func (b *Binder) foldKept(kind pg_query.JoinType, left, right *relation.JoinGraph) error {
+	kept, other := left, right
+	switch kind {
+	case pg_query.JoinType_JOIN_RIGHT:
+		kept, other = right, left
+	case pg_query.JoinType_JOIN_LEFT:
+	default:
+		return nil
+	}
+	if kept.AsRelation().Private() || !other.AsRelation().Private() {
+		return nil
+	}
+	r, err := b.SolveJoins(kept, nil)
+	if err != nil || r.Listed() {
+		return err
+	}
+	if r, err = b.FoldPublic(r); err != nil {
+		return err
+	}
+	*kept = relation.JoinGraph{Items: []*relation.Relation{r}, Columns: r.Columns}
+	return nil
 }
 
 // onClause holds what ON, USING and NATURAL say of a join.

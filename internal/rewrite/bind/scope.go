@@ -213,6 +213,25 @@ func (s *Scope) noteEquality(n *pg_query.Node, q *relation.Equalities) {
 		q.Fixed = append(q.Fixed, l)
 	case r != nil && s.fixes(r, a.Lexpr):
 		q.Fixed = append(q.Fixed, r)
+	case l != nil:
+		s.noteComputed(l, a.Rexpr, q)
+	case r != nil:
+		s.noteComputed(r, a.Lexpr, q)
+	}
+}
+
+// noteComputed notes a condition column = expression. What cannot be built is refused where the condition is.
+func (s *Scope) noteComputed(c *relation.Column, n *pg_query.Node, q *relation.Equalities) {
+	subquery := false
+	sqltree.Visit(n, func(n *pg_query.Node) bool {
+		subquery = subquery || n.GetSubLink() != nil
+		return !subquery
+	})
+	if subquery {
+		return
+	}
+	if x, err := s.Expression(n); err == nil {
+		q.AddComputed(c, x)
 	}
 }
 

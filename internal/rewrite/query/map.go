@@ -140,3 +140,35 @@ func (m Map) scalars(list []Scalar) []Scalar {
 	}
 	return out
 }
+
+// Closed says that a query reads columns of its own FROM items alone.
+func Closed(q Query) bool {
+	own, read := map[*Alias]bool{}, map[*Alias]bool{}
+	Map{
+		Scalar: func(x Scalar) Scalar {
+			if c, ok := x.(Column); ok {
+				read[c.Of] = true
+			}
+			return x
+		},
+		Source: func(s Source) Source {
+			switch v := s.(type) {
+			case *Table:
+				own[v.As] = true
+			case *Values:
+				own[v.As] = true
+			case *Function:
+				own[v.As] = true
+			case *Derived:
+				own[v.As] = true
+			}
+			return s
+		},
+	}.OfQuery(q)
+	for a := range read {
+		if !own[a] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,11 +1,8 @@
 package relation
 
 import (
-	"fmt"
 	"slices"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
-	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
@@ -39,19 +36,83 @@ func (j *JoinGraph) AsRelation() *Relation {
 
 // Equalities are classes of columns that are equal in every row of an inner join.
 type Equalities struct {
-	pairs [][2]*Column
-	Fixed []*Column // equal to a constant
+	pairs    [][2]*Column
+	computed []computed
+	Fixed    []*Column // equal to a constant
+}
+
+// computed says that a column equals at most one of several values that differ among themselves, once the columns of are known: what is
+// computed of those is compared with it as a value of its own type.
+type computed struct {
+	column *Column
+	of     []*Column
 }
 
 func (q *Equalities) Add(l, r *Column) {
 	if expr.SameEquality(l.Value, r.Value) {
 		q.pairs = append(q.pairs, [2]*Column{l, r})
+		return
 	}
+	q.AddComputed(l, expr.Read(r.Value, -1))
+	q.AddComputed(r, expr.Read(l.Value, -1))
+}
+
+// AddComputed notes a condition column = expression.
+func (q *Equalities) AddComputed(c *Column, x *expr.Expr) {
+	if of := sources(x); len(of) > 0 && expr.ComparedAs(expr.Read(c.Value, -1), x) {
+		q.computed = append(q.computed, computed{c, of})
+	}
+}
+
+// sources are the columns that an expression is a function of; nil where a subquery computes it, or where it is a constant.
+func sources(x *expr.Expr) []*Column {
+	var of []*Column
+	for _, c := range x.Columns() {
+		source, ok := c.Source.(*Column)
+		if !ok || x.HasSubquery() {
+			return nil
+		}
+		of = append(of, source)
+	}
+	return of
+}
+
+// within says that all columns are those of one of the relations.
+func within(of []*Column, there ...*Relation) bool {
+	return !slices.ContainsFunc(of, func(c *Column) bool {
+		return !slices.ContainsFunc(there, func(r *Relation) bool { return slices.Contains(r.Columns, c) })
+	})
 }
 
 func (q *Equalities) Merge(o Equalities) {
 	q.pairs = append(q.pairs, o.pairs...)
+	q.computed = append(q.computed, o.computed...)
 	q.Fixed = append(q.Fixed, o.Fixed...)
+}
+
+// tie says that an equality demands a column of each of two sides: neither may be NULL.
+func (q *Equalities) tie(a, b []*Column) bool {
+	return slices.ContainsFunc(q.pairs, func(p [2]*Column) bool {
+		return slices.Contains(a, p[0]) && slices.Contains(b, p[1]) || slices.Contains(a, p[1]) && slices.Contains(b, p[0])
+	})
+}
+
+// equated says which columns of a relation the equalities tie to those of items that are there already, or to constants.
+func (q *Equalities) equated(r *Relation, class map[*Column]int, there ...*Relation) map[*Column]bool {
+	known := map[int]bool{}
+	for c, n := range class {
+		known[n] = known[n] || within([]*Column{c}, there...)
+	}
+	out := map[*Column]bool{}
+	for _, c := range r.Columns {
+		out[c] = class[c] != 0 && known[class[c]] || slices.Contains(q.Fixed, c)
+	}
+	for _, e := range q.computed {
+		if slices.Contains(r.Columns, e.column) && within(e.of, there...) {
+			out[e.column] = true
+		}
+	}
+	return out
 }
 
 // classes gives every column that occurs the number of its class.
@@ -96,14 +157,17 @@ func (b *Base) SolveJoins(j *JoinGraph, where *Equalities) (*Relation, error) {
 	out := j.Items[0]
 	if len(j.Items) > 1 {
 		if slices.ContainsFunc(j.Items, func(r *Relation) bool { return r.Preserved != nil }) {
-			return nil, ErrPreserved
+			if err := b.solvePreserved(j, equal); err != nil {
+				return nil, err
+			}
+			return b.SolveJoins(j, where)
 		}
 		class := equal.classes()
 		if err := b.sameUnit(j.Items, class); err != nil {
 			return nil, err
 		}
 		var err error
-		if out, err = b.combine(j, class, equal.Fixed); err != nil {
+		if out, err = b.combine(j, class, &equal); err != nil {
 			return nil, err
 		}
 	}
@@ -117,7 +181,7 @@ func (b *Base) SolveJoins(j *JoinGraph, where *Equalities) (*Relation, error) {
 }
 
 // combine orders the items so that the fewest factors multiply the rows per unit, and joins them.
-func (b *Base) combine(j *JoinGraph, class map[*Column]int, fixed []*Column) (*Relation, error) {
+func (b *Base) combine(j *JoinGraph, class map[*Column]int, equal *Equalities) (*Relation, error) {
 	var best *Relation
 	var perUnit map[*Column]bool
 	var failed error
@@ -125,7 +189,7 @@ func (b *Base) combine(j *JoinGraph, class map[*Column]int, fixed []*Column) (*R
 		if root.Lateral || !root.Private() && hasPrivate(j.Items) {
 			continue
 		}
-		r, facts, err := b.combineFrom(j.Items, i, class, fixed)
+		r, facts, err := b.combineFrom(j, i, class, equal)
 		if err != nil {
 			failed = err
 		} else if best == nil || r.MaxRowsPerUnit < best.MaxRowsPerUnit || r.MaxRowsPerUnit == best.MaxRowsPerUnit && (r.Proven && !best.Proven || r.Proven == best.Proven && len(best.Unique) == 0 && len(r.Unique) > 0) {
@@ -143,29 +207,25 @@ func (b *Base) combine(j *JoinGraph, class map[*Column]int, fixed []*Column) (*R
 
 // combineFrom joins the items in the order that starts with one of them: each next one is found by a unique set where there is one.
 // perUnit says which columns are functions of the unit in that order.
-func (b *Base) combineFrom(items []*Relation, start int, class map[*Column]int, fixed []*Column) (_ *Relation, perUnit map[*Column]bool, err error) {
+func (b *Base) combineFrom(j *JoinGraph, start int, class map[*Column]int, equal *Equalities) (_ *Relation, perUnit map[*Column]bool, err error) {
+	items := slices.Clone(j.Items)
 	root := items[start]
 	out := &Relation{
 		Unit: root.Unit, UnitColumns: slices.Clone(root.UnitColumns), UnitName: root.UnitName, MaxRowsPerUnit: root.MaxRowsPerUnit, Proven: root.Proven, MaxRows: root.MaxRows,
 		publicRows: root.publicRows, Steps: root.Steps, Unique: slices.Clone(root.Unique), Order: root.Order, OrderProofs: root.OrderProofs,
 	}
 	perUnit = map[*Column]bool{}
-	placed := map[int]bool{}
-	place := func(r *Relation) {
-		for _, c := range r.Columns {
-			if class[c] != 0 {
-				placed[class[c]] = true
-			}
-		}
-	}
-	place(root)
+	there := []*Relation{root}
 	left := slices.Delete(slices.Clone(items), start, start+1)
 	for len(left) > 0 {
-		next, set, ofUnit := pickItem(left, class, placed, fixed, out)
+		equated := func(r *Relation) map[*Column]bool { return equal.equated(r, class, there...) }
+		next, set, ofUnit := pickItem(left, equated, out)
 		r := left[next]
-		if set == nil && r.MaxRowsPerUnit == 0 && out.Private() {
-			return nil, nil, refusal.New(refusal.JoinMultiplies, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)),
-				pgerr.Hint("Join public tables on their primary key or another unique key."))
+		if set == nil && out.Private() && r.meetsMany() {
+			if r, err = b.meeting(r, equated(r), j.Conditions, there...); err != nil {
+				return nil, nil, err
+			}
+			items[slices.Index(items, left[next])] = r
 		}
 		out.addJoinWork(r, set)
 		out.multiply(r, set)
@@ -179,7 +239,7 @@ func (b *Base) combineFrom(items []*Relation, start int, class map[*Column]int, 
 				perUnit[c] = true
 			}
 		}
-		place(r)
+		there = append(there, r)
 		left = slices.Delete(left, next, next+1)
 	}
 	out.takeParts(items, root)
@@ -209,17 +269,12 @@ func (r *Relation) takeParts(items []*Relation, root *Relation) {
 
 // pickItem takes an item that adds no row if there is one, and a lateral one after all that it may read. ofUnit says that what it
 // adds is a function of the unit.
-func pickItem(left []*Relation, class map[*Column]int, placed map[int]bool, fixed []*Column, out *Relation) (next int, set *UniqueSet, ofUnit bool) {
+func pickItem(left []*Relation, equated func(*Relation) map[*Column]bool, out *Relation) (next int, set *UniqueSet, ofUnit bool) {
 	for i, r := range left {
 		if r.Lateral && i > 0 {
 			continue
 		}
-		covered := map[*Column]bool{}
-		for _, c := range r.Columns {
-			if class[c] != 0 && placed[class[c]] || slices.Contains(fixed, c) {
-				covered[c] = true
-			}
-		}
+		covered := equated(r)
 		if out.Private() && r.Private() {
 			for _, c := range r.UnitColumns {
 				covered[c] = true // equal by sameUnit

@@ -1,7 +1,6 @@
 package relation
 
 import (
-	"fmt"
 	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -17,19 +16,26 @@ func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relatio
 	if kind == pg_query.JoinType_JOIN_RIGHT {
 		l, r = r, l
 	}
-	if l.Preserved != nil || r.Preserved != nil {
+	switch {
+	case r.Preserved != nil || l.Preserved != nil && kind == pg_query.JoinType_JOIN_FULL:
 		return nil, ErrPreserved
-	}
-	if kind != pg_query.JoinType_JOIN_FULL && !l.Private() && r.Private() {
-		return b.publicLeftJoin(n, l, r, conds, equal, shown, using)
+	case l.Preserved != nil:
+		return b.afterPreserved(n, l, keptJoin{nil, r, conds, equal, using}, shown)
+	case kind != pg_query.JoinType_JOIN_FULL && !l.Private() && r.Private():
+		return b.publicLeftJoin(n, keptJoin{l, r, conds, equal, using}, shown)
 	}
 	if kind == pg_query.JoinType_JOIN_FULL && l.Private() != r.Private() {
 		return nil, b.Refuse(refusal.PublicRowsKept, n, "an outer join that keeps the rows of a public table cannot be counted",
 			"Use an inner join: GROUP BY a declared domain returns every key, empty ones too.")
 	}
-	set, err := b.matchedOnce(n, kind, l, r, equal)
+	set, err := b.matchedOnce(kind, l, r, equal)
 	if err != nil {
 		return nil, err
+	}
+	if set == nil && l.Private() && r.meetsMany() {
+		if r, err = b.meeting(r, equal.equated(r, equal.classes(), l), conds, l); err != nil {
+			return nil, b.Located(err, n)
+		}
 	}
 	if kind == pg_query.JoinType_JOIN_FULL {
 		return b.fullJoin(l, r, conds, equal, shown, using)
@@ -39,7 +45,7 @@ func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relatio
 
 // matchedOnce proves that both sides of an outer join have one unit in every joined row. It gives the unique set by which a row of l
 // meets at most one of r; nil where it may meet several.
-func (b *Base) matchedOnce(n *pg_query.Node, kind pg_query.JoinType, l, r *Relation, equal Equalities) (*UniqueSet, error) {
+func (b *Base) matchedOnce(kind pg_query.JoinType, l, r *Relation, equal Equalities) (*UniqueSet, error) {
 	class := equal.classes()
 	bothPrivate := l.Private() && r.Private()
 	if bothPrivate {
@@ -47,22 +53,13 @@ func (b *Base) matchedOnce(n *pg_query.Node, kind pg_query.JoinType, l, r *Relat
 			return nil, err
 		}
 	}
-	covered := map[*Column]bool{}
-	for _, c := range r.Columns {
-		if class[c] != 0 && slices.ContainsFunc(l.Columns, func(d *Column) bool { return class[d] == class[c] }) {
-			covered[c] = true
-		}
-	}
+	covered := equal.equated(r, class, l)
 	if bothPrivate {
 		for _, c := range r.UnitColumns {
 			covered[c] = true
 		}
 	}
-	set := r.UniqueOver(covered)
-	if l.Private() && r.MaxRowsPerUnit == 0 && set == nil {
-		return nil, b.Refuse(refusal.JoinMultiplies, n, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)), "Join public tables on their primary key or another unique key.")
-	}
-	return set, nil
+	return r.UniqueOver(covered), nil
 }
 
 // leftJoin keeps the rows of l. set is the unique set by which each meets at most one of r; nil: it may meet several.

@@ -19,45 +19,139 @@ type Preserved struct {
 	Key        *Column      // unique column of the one public table, all of whose rows are kept; nil: there is none, or some are dropped
 	optional   []*Column    // of the private side
 	Conditions []*expr.Expr // the analyst's that hold for the added rows too
+	join       keptJoin
+}
+
+// keptJoin is the join as it was written: another one may take its place.
+type keptJoin struct {
+	public, private *Relation
+	conds           []*expr.Expr
+	equal           Equalities
+	using           []string
 }
 
 // publicLeftJoin makes public LEFT JOIN private: the inner join is measured, and every public key is returned.
-func (b *Base) publicLeftJoin(n *pg_query.Node, l, r *Relation, conds []*expr.Expr, equal Equalities, shown []*Column, using []string) (*Relation, error) {
-	class := equal.classes()
-	covered := map[*Column]bool{}
-	for _, c := range l.Columns {
-		covered[c] = class[c] != 0 && slices.ContainsFunc(r.Columns, func(d *Column) bool { return class[d] == class[c] })
-	}
-	set := l.UniqueOver(covered)
+func (b *Base) publicLeftJoin(n *pg_query.Node, j keptJoin, shown []*Column) (*Relation, error) {
+	l, r, conds, equal := j.public, j.private, j.conds, j.equal
+	equated := equal.equated(l, equal.classes(), r)
+	set := l.UniqueOver(equated)
+	met := l
 	if set == nil {
-		return nil, b.Refuse(refusal.PublicRowsKept, n, "this outer join keeps the rows of a public table, and its condition is not on that table's unique key",
-			"Join the public table on its primary key, use an inner join, or aggregate the private rows in a subquery first and join its result.")
+		var err error
+		if met, err = b.meeting(l, equated, conds, r); err != nil {
+			return nil, b.Located(err, n)
+		}
 	}
 	if err := b.ReachUnit(r); err != nil {
 		return nil, err
 	}
 	out := *r
-	out.Preserved = &Preserved{optional: slices.Clone(r.Columns), Conditions: l.Conditions}
-	if len(set.Columns) == 1 && len(l.Tables) <= 1 && len(l.Where) == 0 && !l.Empty {
-		out.Preserved.Key = set.Columns[0]
-	}
+	out.Preserved = &Preserved{optional: slices.Clone(r.Columns), Conditions: l.Conditions, join: j}
 	out.Columns = append(slices.Clone(shown), append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
 	out.From = query.Product{l.From, r.From}
 	out.Where = append(append(slices.Clone(r.Where), l.Where...), expr.Conjuncts(conds...)...)
 	out.Conditions = append(append(slices.Clone(r.Conditions), l.Conditions...), conds...)
 	out.Tables = append(slices.Clone(r.Tables), l.Tables...)
-	out.Proofs = append(slices.Clone(r.Proofs), l.Proofs...)
 	out.Empty = r.Empty || l.Empty
 	out.public = r.publicPart().and(l.publicPart())
-	if set.Proof != nil {
-		out.Proofs = append(out.Proofs, *set.Proof)
-	}
+	out.Proofs = append(slices.Clone(r.Proofs), met.Proofs...)
 	out.addJoinWork(l, set)
+	out.multiply(met, set)
+	out.branches = nil
+	if key := l.key(); key != nil && len(l.Tables) <= 1 && len(l.Where) == 0 && !l.Empty {
+		out.Preserved.Key = key.Columns[0]
+		if key.Proof != nil {
+			out.Proofs = append(out.Proofs, *key.Proof)
+		}
+	}
 	b.NoteConditions(conds)
 	out.AddFilterWork([]*Relation{l, r}, conds)
-	out.hideMerged(using, r)
-	out.Plan = NewPlanNode("left join that keeps public rows, "+out.RowBound(), l.Plan, r.Plan)
+	out.hideMerged(j.using, r)
+	out.Plan = NewPlanNode("left join that keeps public rows, "+out.RowBound(), met.Plan, r.Plan)
 	return &out, nil
+}
+
+// afterPreserved joins one more relation to public LEFT JOIN private, by another LEFT JOIN. On columns of the private side it is a join of
+// that side; on public columns, one of the public side (docs/privacy.md P6).
+func (b *Base) afterPreserved(n *pg_query.Node, l *Relation, next keptJoin, shown []*Column) (*Relation, error) {
+	p, r := l.Preserved, next.private
+	of := append([]*Column{}, r.Columns...)
+	switch {
+	case readWithin(next.conds, append(of, p.optional...)) && next.equal.tie(p.optional, r.Columns):
+		inner, err := b.OuterJoin(n, pg_query.JoinType_JOIN_LEFT, p.join.private, r, next.conds, next.equal, next.using)
+		if err != nil {
+			return nil, err
+		}
+		j := p.join
+		j.private = inner
+		return b.publicLeftJoin(n, j, shown)
+	case !r.Private() && readWithin(next.conds, append(of, p.join.public.Columns...)):
+		public, err := b.OuterJoin(n, pg_query.JoinType_JOIN_LEFT, p.join.public, r, next.conds, next.equal, next.using)
+		if err != nil {
+			return nil, err
+		}
+		j := p.join
+		j.public = public
+		return b.publicLeftJoin(n, j, shown)
+	case r.Private():
+		return nil, b.Refuse(refusal.PublicRowsKept, n, "two private tables are joined to the rows of a public table, and not to each other",
+			"Aggregate each in a subquery of its own, and LEFT JOIN their results to the public table.")
+	}
+	return nil, ErrPreserved
+}
+
+// solvePreserved joins more items to public LEFT JOIN private, by inner joins. A condition on columns of the private side drops the rows that
+// the outer join adds; public items that are joined to the public side are a part of that.
+func (b *Base) solvePreserved(j *JoinGraph, equal Equalities) error {
+	at := slices.IndexFunc(j.Items, func(r *Relation) bool { return r.Preserved != nil })
+	p := j.Items[at].Preserved
+	others := slices.Delete(slices.Clone(j.Items), at, at+1)
+	if slices.ContainsFunc(others, func(r *Relation) bool { return r.Preserved != nil || r.Lateral }) {
+		return ErrPreserved
+	}
+	var columns []*Column
+	for _, r := range others {
+		columns = append(columns, r.Columns...)
+	}
+	if equal.tie(p.optional, columns) || slices.ContainsFunc(j.Conditions, func(c *expr.Expr) bool { return b.DropsAdded(p, c) }) {
+		j.Items[at].Preserved = nil
+		return nil
+	}
+	if hasPrivate(others) || !readWithin(j.Conditions, append(columns, p.join.public.Columns...)) {
+		return ErrPreserved
+	}
+	public, err := b.SolveJoins(&JoinGraph{Items: append([]*Relation{p.join.public}, others...), Columns: append(slices.Clone(p.join.public.Columns), columns...), Conditions: j.Conditions, Equal: equal}, nil)
+	if err != nil {
+		return err
+	}
+	kept := p.join
+	kept.public = public
+	r, err := b.publicLeftJoin(nil, kept, j.Columns)
+	if err == nil {
+		*j = JoinGraph{Items: []*Relation{r}, Columns: j.Columns}
+	}
+	return err
+}
+
+// readWithin says that conditions read these columns alone.
+func readWithin(conds []*expr.Expr, columns []*Column) bool {
+	all := &Relation{Columns: columns}
+	return !slices.ContainsFunc(conds, func(c *expr.Expr) bool {
+		return slices.ContainsFunc(c.Columns(), func(x *expr.Column) bool {
+			source, ok := x.Source.(*Column)
+			return !ok || !within([]*Column{source}, all)
+		})
+	})
+}
+
+// key finds a column in which the rows of a public relation differ; nil if none is known.
+func (r *Relation) key() *UniqueSet {
+	for i, set := range r.Unique {
+		if len(set.Columns) == 1 {
+			return &r.Unique[i]
+		}
+	}
+	return nil
 }
 
 // PreservedWhere applies WHERE: a condition that is not true of the added rows leaves the inner join, one on public columns some of them.
@@ -72,7 +166,7 @@ func (b *Base) PreservedWhere(r *Relation, conds []*expr.Expr) error {
 	if slices.ContainsFunc(conds, func(c *expr.Expr) bool { return r.Preserved.Reads(c) }) {
 		return ErrPreserved
 	}
-	r.Preserved = &Preserved{optional: r.Preserved.optional, Conditions: slices.Concat(r.Preserved.Conditions, conds)}
+	r.Preserved = &Preserved{optional: r.Preserved.optional, Conditions: slices.Concat(r.Preserved.Conditions, conds), join: r.Preserved.join}
 	return nil
 }
 

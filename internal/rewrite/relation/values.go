@@ -47,6 +47,48 @@ func (b *Base) ConstantOf(cells []*pg_query.Node) (*expr.Expr, error) {
 
 // FoldConstants evaluates a FROM item without tables on the shadow. cols describe its columns; their references hold within it.
 func (b *Base) FoldConstants(from query.Source, cols []*Column) (*Relation, error) {
+	r, ok, err := b.folded(&query.Select{From: from}, cols, schema.Lookup.Rows)
+	if err == nil && !ok {
+		err = refusal.New(refusal.TooMuchWork, fmt.Sprintf("a list of values in a query over private tables has more than %d rows", MaxConstants), pgerr.Hint("Narrow it."))
+	}
+	return r, err
+}
+
+// FoldPublic reads the rows of a public relation, which are constants from then on: the statement means these, whatever becomes of the
+// tables (docs/privacy.md P4b). It gives the relation itself where that has too many rows.
+func (b *Base) FoldPublic(r *Relation) (*Relation, error) {
+	rows := r.Select()
+	if !query.Closed(rows) || r.Lateral {
+		return r, nil
+	}
+	var cols []*Column
+	for _, c := range r.Columns {
+		if c.Name == "" {
+			continue
+		}
+		cols = append(cols, c)
+		if _, err := CanonicalText(c.Value.Ref, c.Value); err == nil {
+			rows.OrderBy = append(rows.OrderBy, c.Value.Ref) // one question, however often the rows are read
+		}
+	}
+	out, ok, err := b.folded(rows, cols, r.ask)
+	if err != nil || !ok {
+		return r, err
+	}
+	out.Plan = NewPlanNode(fmt.Sprintf("public rows that were read: %d", out.publicRows), r.Plan)
+	return out, nil
+}
+
+// ask evaluates a query over the tables of a public relation.
+func (r *Relation) ask(l schema.Lookup, q schema.Query) ([][]*schema.Canonical, error) {
+	if len(r.Tables) == 0 {
+		return l.Rows(q)
+	}
+	return l.PublicRows(q)
+}
+
+// folded evaluates a query whose outputs are columns; false: it has more rows than are listed.
+func (b *Base) folded(of *query.Select, cols []*Column, ask func(schema.Lookup, schema.Query) ([][]*schema.Canonical, error)) (*Relation, bool, error) {
 	r := &Relation{constants: true, Proven: true}
 	alias := b.NewAlias()
 	var outputs []query.Scalar
@@ -59,25 +101,26 @@ func (b *Base) FoldConstants(from query.Source, cols []*Column) (*Relation, erro
 		x.Ref, x.Source, x.Domain = alias.Column(name), &n, []string{} // known at Plan
 		n.Value = &x
 		r.Columns = append(r.Columns, &n)
-		outputs, names, types = append(outputs, c.Value.Ref), append(names, name), append(types, c.Value.Type)
+		outputs, names, types = append(outputs, c.Value.Ref), append(names, name), append(types, c.Value.Equality().Type)
 	}
 	for _, c := range cols {
 		canonical, err := CanonicalText(c.Value.Ref, c.Value)
 		if err != nil {
 			canonical = query.Raw("NULL::" + c.Value.TypeName)
 		}
-		outputs, types = append(outputs, canonical), append(types, c.Value.Type)
+		outputs, types = append(outputs, canonical), append(types, c.Value.Equality().Type)
 	}
 	var rows [][]*schema.Canonical
 	if b.Lookup != nil {
+		list := *of
+		list.Outputs, list.Limit = UnnamedOutputs(outputs), MaxConstants+1
 		var err error
-		list := &query.Select{Outputs: UnnamedOutputs(outputs), From: from, Limit: MaxConstants + 1}
-		if rows, err = b.Lookup.Rows(schema.Query{SQL: query.Print(list).Text, Types: types}); err != nil {
-			return nil, err
+		if rows, err = ask(b.Lookup, schema.Query{SQL: query.Print(&list).Text, Types: types}); err != nil {
+			return nil, false, err
 		}
 	}
 	if len(rows) > MaxConstants {
-		return nil, refusal.New(refusal.TooMuchWork, fmt.Sprintf("a list of values in a query over private tables has more than %d rows", MaxConstants), pgerr.Hint("Narrow it."))
+		return nil, false, nil
 	}
 	r.MaxRowsPerUnit = max(1, int64(len(rows)))
 	r.publicRows, r.Steps = r.MaxRowsPerUnit, expr.MulSteps(r.MaxRowsPerUnit, constantSteps)
@@ -85,7 +128,7 @@ func (b *Base) FoldConstants(from query.Source, cols []*Column) (*Relation, erro
 	r.From = &query.Values{Rows: r.literals(rows), As: alias, Columns: names}
 	b.constantKeys(r, rows)
 	r.Plan = NewPlanNode(fmt.Sprintf("constants, rows: %d", len(rows)))
-	return r, nil
+	return r, true, nil
 }
 
 // literals prints the rows of a relation of constants.
@@ -170,6 +213,12 @@ func (b *Base) constantKeys(r *Relation, rows [][]*schema.Canonical) {
 // OneRow makes the one row without columns of a SELECT without FROM.
 func (b *Base) OneRow() *Relation {
 	return &Relation{From: oneValue(b.NewAlias()), constants: true, MaxRowsPerUnit: 1, Proven: true, publicRows: 1, Steps: constantSteps, Unique: []UniqueSet{{}}, Order: []query.Scalar{}, Plan: NewPlanNode("constants, rows: 1")}
+}
+
+// Listed says that the rows of a public relation are those of a table, or of the statement itself.
+func (r *Relation) Listed() bool {
+	_, table := r.From.(*query.Table)
+	return r.constants || table && len(r.Where) == 0
 }
 
 // Foldable says that the outputs of a relation of constants read nothing else.

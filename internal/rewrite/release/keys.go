@@ -267,7 +267,7 @@ func (b *Planner) publicDomains(e *expr.Expr) error {
 
 // selectKeys turns to partition selection; cause says why the keys are not declared.
 func (b *Planner) selectKeys(k *Block, cause error) error {
-	if b.Schema.Policy.Accounting.Delta <= 0 {
+	if b.Schema.Policy.Accounting.Delta <= 0 || k.Source.Preserved != nil { // public rows come back whoever joins them
 		return cause
 	}
 	k.Selected, k.Domains = true, nil

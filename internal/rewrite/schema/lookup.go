@@ -65,7 +65,7 @@ type Query struct {
 //   - Columns of Relation hold each combination at most once: a valid, immediate, non-partial, non-expression unique index over
 //     exactly these columns, or a subset of them (P1);
 //   - Values is true: a query over public values alone, which asks whether they differ under the equality that the measure query
-//     compares them by (P25). Of names them for the analyst.
+//     compares them by (P25), of what Of names for the analyst; or, without Of, how many rows of public tables agree (P4e).
 type Proof struct {
 	Relation policy.Name
 	Shape    string

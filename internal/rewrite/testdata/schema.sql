@@ -2,6 +2,7 @@ CREATE TYPE mood AS ENUM ('bad', 'so-so', 'good');
 CREATE DOMAIN rating AS int CHECK (VALUE BETWEEN 0 AND 10);
 CREATE TABLE wards (ward text PRIMARY KEY, name text NOT NULL, floor int NOT NULL, beds int NOT NULL);
 CREATE TABLE floors (floor int PRIMARY KEY, label text NOT NULL);
+CREATE TABLE shifts (shift_id int PRIMARY KEY, ward text, part text NOT NULL, begins date, ends date, code numeric);
 CREATE TABLE patients (
   id bigint PRIMARY KEY, name text NOT NULL, age int, income numeric(10,2), weight float8, height real, score smallint NOT NULL,
   diagnosis text NOT NULL, ward text, admitted date NOT NULL, seen timestamptz, stay interval, smoker boolean, mood mood, stars rating, note text COLLATE "C");
@@ -15,3 +16,5 @@ CREATE TABLE staff (staff_id int PRIMARY KEY, ward text NOT NULL, wage int NOT N
 CREATE VIEW visit_costs AS SELECT p.id, p.diagnosis, v.cost, v.minutes FROM patients p JOIN visits v ON v.patient_id = p.id;
 INSERT INTO wards VALUES ('icu', 'Intensive care', 1, 8), ('er', 'Emergency', 0, 12), ('onc', 'Oncology', 2, 20);
 INSERT INTO floors VALUES (0, 'ground'), (1, 'first'), (2, 'second');
+INSERT INTO shifts VALUES (1, 'icu', 'early', '2020-01-01', '2020-07-01', 1), (2, 'icu', 'late', '2020-07-01', '2021-01-01', 2), (3, 'icu', 'late', '2020-07-01', '2021-01-01', 2.0),
+  (4, 'er', 'early', '2020-03-01', '2020-04-01', 30), (5, NULL, 'early', NULL, '2021-01-01', NULL), (6, NULL, 'late', '2021-01-01', NULL, 5), (7, 'closed', 'night', '2021-06-01', '2021-01-01', 60);
