@@ -10,6 +10,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
@@ -115,15 +116,25 @@ func (c *call) calibratedPlan(ctx context.Context) (*calibrated, error) {
 // planned takes the plan of the statement with these values from the cache, or makes it. A plan follows from the statement, the policy,
 // the values, and the lists in lookups.
 func (c *call) planned(l lookup) (*rewrite.Plan, error) {
-	key := planKey{c.analysis, l.key()}
+	options := rewrite.Options{HashKey: c.state.secret, KeepsEmpty: c.keepsEmpty()}
+	key := planKey{c.analysis, l.key(), options}
 	if plan, ok := c.state.lookups.plans.Get(key); ok {
 		return plan, nil
 	}
-	plan, err := c.analysis.Plan(l.answers.Parameters, l, rewrite.Options{HashKey: c.state.secret})
+	plan, err := c.analysis.Plan(l.answers.Parameters, l, options)
 	if err == nil && l.foreseen() && keepable(plan) {
 		c.state.lookups.plans.Add(key, plan)
 	}
 	return plan, c.engine.reported(err, c.scope.Analyst)
+}
+
+// keepsEmpty says whether groups without rows are answers too: as the session says, else as the policy.
+func (c *call) keepsEmpty() bool {
+	wanted := c.scope.Settings.EmptyGroups()
+	if wanted == "" {
+		wanted = c.state.policy.Defaults.EmptyGroups
+	}
+	return wanted == policy.KeepEmptyGroups
 }
 
 // current refuses what was bound before a reload. A portal or a cursor may wait for long, and the connections that it was

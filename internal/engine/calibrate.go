@@ -49,6 +49,9 @@ func (c *call) calibrate(plan *rewrite.Plan) (*calibrated, error) {
 		return nil, refusal.New(refusal.NoMechanism, "no mechanism answers this within the rules: "+err.Error(),
 			pgerr.Hint("Ask for fewer aggregates or raise dpproxy.epsilon; if the mechanism is at fault, the administrator can change it in the policy."))
 	}
+	if err := p.checkThreshold(); err != nil {
+		return nil, err
+	}
 	if p.epsilon > plan.EpsilonMax {
 		return nil, pgerr.New(pgerr.InvalidParameterValue,
 			fmt.Sprintf("this statement would cost epsilon %s; at most %s is allowed", number(p.epsilon), number(plan.EpsilonMax)),

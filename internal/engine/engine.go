@@ -111,7 +111,7 @@ func (e *Engine) load(ctx context.Context, p *policy.Policy, d databases) error 
 			rewrite.RouteShadow:  newQuota(p.Pool.Shadow, p.Pool.Wait),
 			rewrite.RoutePublic:  newQuota(p.Pool.Public, p.Pool.Wait),
 		},
-		info: session.Info{Parameters: parameters, Database: main.Database, Epsilon: p.Defaults.Epsilon, EpsilonMax: p.Defaults.EpsilonMax},
+		info: session.Info{Parameters: parameters, Database: main.Database, Epsilon: p.Defaults.Epsilon, EpsilonMax: p.Defaults.EpsilonMax, EmptyGroups: p.Defaults.EmptyGroups},
 	})
 	return nil
 }

@@ -26,7 +26,10 @@ type explanation struct {
 	Cached   bool          `json:"cached"`
 	Releases []releaseInfo `json:"releases"`
 	Plan     []string      `json:"plan"`
-	LeftOut  string        `json:"left_out,omitempty"` // which rows the answer leaves out
+	LeftOut  string        `json:"left_out,omitempty"`        // which rows the answer leaves out
+	Empty    string        `json:"empty_groups,omitempty"`    // dropped or kept; of declared keys
+	Selected int64         `json:"group_threshold,omitempty"` // groups of about fewer units are not shown; 0: keys are declared
+	Groups   []string      `json:"groups,omitempty"`          // hints
 	Measure  []string      `json:"measure"`
 	Blocks   []blockInfo   `json:"blocks"`
 	Finish   string        `json:"finish"`
@@ -84,7 +87,11 @@ func (e explained) Execute(context.Context) (session.Rows, error) {
 }
 
 func (c *call) explain(ctx context.Context, p *calibrated) (explanation, error) {
-	x := explanation{Plan: p.plan.Explain, LeftOut: leftOut(p.plan), Finish: p.plan.Finish.SQL, Delta: p.charge.SelectionDelta}
+	x := explanation{
+		Plan: p.plan.Explain, LeftOut: leftOut(p.plan), Empty: emptyGroups(p.plan), Groups: p.groupHints(),
+		Finish: p.plan.Finish.SQL, Delta: p.charge.SelectionDelta,
+	}
+	x.Selected, _ = p.threshold()
 	if p.releases() {
 		x.Epsilon, x.Price = p.epsilon, describePrice(p)
 	}

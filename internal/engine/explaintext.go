@@ -40,6 +40,12 @@ func (x explanation) lines() []string {
 	if x.LeftOut != "" {
 		out = append(out, "left out: "+x.LeftOut)
 	}
+	if x.Empty != "" {
+		out = append(out, "empty groups: "+x.Empty)
+	}
+	for _, hint := range x.Groups {
+		out = append(out, "groups: "+hint)
+	}
 	return out
 }
 

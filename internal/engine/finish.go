@@ -24,6 +24,7 @@ import (
 // pages slowly holds no connection.
 func (p *private) finish(ctx context.Context, values []released) (session.Rows, error) {
 	defer p.engine.stage("finish", time.Now())
+	values = p.shown(values)
 	r := backend.Request{SQL: p.plan.Finish.SQL, ResultFormats: p.resultFormats, Settings: backendSettings(p.scope)}
 	for _, arg := range p.plan.Finish.Args {
 		value, format, err := p.finishArg(arg, values)
@@ -121,7 +122,7 @@ func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int
 	return value, 0, err
 }
 
-// noiseThreshold returns what the noise of an empty count exceeds with a probability of at most 5%: its margin, whichever mechanism made
+// noiseThreshold returns what the noise of a count or a sum of nothing exceeds with a probability of at most 5%: its margin, whichever mechanism made
 // it (docs/mechanisms.md §8).
 func noiseThreshold(count *mechanism.Prepared) int64 { return int64(math.Ceil(count.PlannedMargin())) }
 

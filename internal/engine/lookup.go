@@ -31,6 +31,7 @@ type lookups struct {
 type planKey struct {
 	statement *analysed
 	values    string // lookup.key
+	options   rewrite.Options
 }
 
 // planKeys is how many keys a plan may release that is kept: the lists of long ones would fill the memory.

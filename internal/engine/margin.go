@@ -97,8 +97,8 @@ func (p *calibrated) keeps(w wantedMargin) bool {
 	for i, block := range p.blocks {
 		for j, prepared := range block.releases {
 			r := p.plan.Blocks[i].Releases[j]
-			if r.Margin > 0 {
-				continue // has its own
+			if r.Margin > 0 || !p.plan.Blocks[i].Asked(j) {
+				continue // has its own, or is not shown
 			}
 			allowed := w.value
 			if w.share {

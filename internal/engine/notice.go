@@ -20,8 +20,16 @@ func (p *private) notice(answer []released) *pgconn.Notice {
 		Severity: "NOTICE", SeverityUnlocalized: "NOTICE", Code: "00000",
 		Message: fmt.Sprintf("dpproxy: epsilon %s spent, %s left", number(p.spent), number(p.balance.EpsilonLeft)),
 		Detail:  strings.Join(p.margins(answer), "\n"),
-		Hint:    leftOut(p.plan),
+		Hint:    strings.Join(p.hints(), " "),
 	}
+}
+
+// hints says which rows the answer leaves out, and which groups.
+func (p *calibrated) hints() []string {
+	if rows := leftOut(p.plan); rows != "" {
+		return append([]string{rows}, p.groupHints()...)
+	}
+	return p.groupHints()
 }
 
 // leftOut says what the policy leaves out of the answer, and whether the margins cover it; empty where nothing is left out.

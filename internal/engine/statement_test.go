@@ -23,7 +23,7 @@ func TestStatements(t *testing.T) {
 			> metrics
 			private 1
 			charged 50`},
-		{"a grouped statement has a row for each key of its domain", `
+		{"a grouped statement has a row for each key that rows have, or for each: one question", `
 			> ask SELECT ward, count(*) FROM patients GROUP BY ward
 			describe
 			evaluate
@@ -33,9 +33,16 @@ func TestStatements(t *testing.T) {
 			keep
 			run on shadow
 			close
+			row {north} | {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> set dpproxy.empty_groups keep
+			> ask SELECT ward, count(*) FROM patients GROUP BY ward
+			run on shadow
+			close
 			row {north,south} | {41,0}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left`},
+			NOTICE dpproxy: epsilon 0 spent, 75 left`},
 		{"a statement of public tables costs nothing", `
 			> ask SELECT ward FROM wards
 			describe

@@ -45,13 +45,16 @@ func (v value) delta() (float64, bool) {
 
 // readDefaults fills p.Defaults; the grid is kept apart because it reaches columns through their tables.
 func readDefaults(v value, p *Policy) overrides {
-	o := v.object("epsilon", "epsilon_max", "mechanism", "max_groups_per_unit", "grid")
+	o := v.object("epsilon", "epsilon_max", "mechanism", "max_groups_per_unit", "grid", "empty_groups")
 	d := overrides{
-		Defaults: Defaults{Epsilon: defaultEpsilon, EpsilonMax: defaultEpsilonMax},
+		Defaults: Defaults{Epsilon: defaultEpsilon, EpsilonMax: defaultEpsilonMax, EmptyGroups: DropEmptyGroups},
 		method:   p.Accounting.Method,
 		moves:    true,
 	}.read(o)
 	d.moves = false
+	if word, ok := o.get("empty_groups").oneOf(DropEmptyGroups, KeepEmptyGroups); ok {
+		d.EmptyGroups = word
+	}
 	p.Defaults = d.Defaults
 	return d
 }

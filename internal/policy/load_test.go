@@ -79,7 +79,7 @@ func TestContractExample(t *testing.T) {
 		},
 		Ledger:     "file:" + here + "/dpproxy.ledger",
 		Accounting: Accounting{Method: RDP, Delta: 1e-6, SelectionDeltaShare: 0.5},
-		Defaults:   Defaults{Epsilon: 0.5, EpsilonMax: 1, MaxGroupsPerUnit: 1},
+		Defaults:   Defaults{Epsilon: 0.5, EpsilonMax: 1, MaxGroupsPerUnit: 1, EmptyGroups: DropEmptyGroups},
 		AnswersTTL: 24 * time.Hour,
 		Failures:   5,
 		Timing:     Timing{Steps: 1.25},

@@ -73,8 +73,15 @@ type Accounting struct {
 type Defaults struct {
 	Epsilon, EpsilonMax float64
 	Mechanism           mechanism.Choice
-	MaxGroupsPerUnit    int // 0: any number
+	MaxGroupsPerUnit    int    // 0: any number
+	EmptyGroups         string // of statements, without SET: DropEmptyGroups or KeepEmptyGroups
 }
+
+// What happens to groups of declared keys that no row is in.
+const (
+	DropEmptyGroups = "drop"
+	KeepEmptyGroups = "keep"
+)
 
 // Auth says how analysts prove who they are.
 type Auth struct {

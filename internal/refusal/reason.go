@@ -38,6 +38,7 @@ const (
 	// Group keys.
 	TooManyGroups
 	KeyValues
+	SmallGroups
 	GroupingSets
 
 	// Aggregates.
@@ -125,6 +126,7 @@ var reasons = [count]struct{ anchor, code string }{
 
 	TooManyGroups: {"too-many-groups", pgerr.FeatureNotSupported},
 	KeyValues:     {"values-of-a-key", pgerr.FeatureNotSupported},
+	SmallGroups:   {"small-groups", pgerr.FeatureNotSupported},
 	GroupingSets:  {"grouping-sets", pgerr.FeatureNotSupported},
 
 	NoBounds:         {"no-bounds", pgerr.FeatureNotSupported},

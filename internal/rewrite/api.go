@@ -55,7 +55,8 @@ func Parse(sql string, maxBytes int) ([]*Statement, error) { return sqltree.Pars
 
 // Options are what a plan needs from the running proxy.
 type Options struct {
-	HashKey string // secret of the group selection (docs/privacy.md P11)
+	HashKey    string // secret of the group selection (docs/privacy.md P11)
+	KeepsEmpty bool   // SET dpproxy.empty_groups = keep
 }
 
 // Plan is one private statement, ready to be charged and run.
@@ -86,13 +87,20 @@ type Block struct {
 	Select   *mechanism.Release // partition selection on units; nil with declared keys
 	Releases []mechanism.Release
 	Columns  []Column
-	Steps    int64 // the most that main does for the rows of one unit, in steps of a few nanoseconds
+
+	// DropsEmpty says that only groups are shown in which one of the releases Exists is not 0, or one of Suggests is beyond its noise: all
+	// are 0 over no rows. PostgreSQL has no groups without rows.
+	DropsEmpty       bool
+	Exists, Suggests []int // indexes into Releases; none where no row can be: no group is shown
+
+	Steps int64 // the most that main does for the rows of one unit, in steps of a few nanoseconds
 
 	// Where a unit may have rows in more groups than it counts in, Picked is how many it counts in, and Unit is its kind; else 0.
 	Picked int64
 	Unit   string
 	// Rows is R, where a unit may have more rows than the R that it counts with; 0: it counts with all its rows, which main proves.
-	Rows int64
+	Rows     int64
+	MostRows int64 // a public bound on the rows of all groups; 0: nobody knows one
 	// LeftOut is the share of rows that the administrator says is beyond Rows; nil: unknown.
 	LeftOut *float64
 }

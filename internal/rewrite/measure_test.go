@@ -90,6 +90,17 @@ func (e *exact) group(k *rewrite.Block, name string, texts []*string) {
 	}
 }
 
+// drop leaves out the groups that are not shown.
+func (e *exact) drop(k *rewrite.Block) {
+	keys, texts := e.keys, e.texts
+	e.keys, e.texts = nil, nil
+	for g, name := range keys {
+		if values := noiseless(k, e, name); k.Shows(func(release int) int64 { return values[release] }, func(int) int64 { return 0 }) {
+			e.keys, e.texts = append(e.keys, name), append(e.texts, texts[g])
+		}
+	}
+}
+
 // row finds the group of a measured row and returns what follows the group.
 func (e *exact) row(k *rewrite.Block, r []*string) (string, []*string) {
 	if k.Select == nil {
@@ -247,6 +258,9 @@ func (w *world) finish(q *question) (*pgconn.Result, error) {
 	measured, err := w.run(q.plan)
 	if err != nil {
 		return nil, err
+	}
+	for i, e := range measured {
+		e.drop(&q.plan.Blocks[i])
 	}
 	var values [][]byte
 	var types []uint32

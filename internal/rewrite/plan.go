@@ -18,7 +18,7 @@ type planning struct{ *finish.Planned }
 // planning begins one planning: it plans the statement's blocks for the values of its parameters.
 func (a *Analysis) planning(v Values, lookup Lookup, o Options) (*planning, error) {
 	base := a.base()
-	base.Values, base.Lookup, base.HashKey = v, lookup, o.HashKey
+	base.Values, base.Lookup, base.HashKey, base.KeepsEmpty = v, lookup, o.HashKey, o.KeepsEmpty
 	planned, err := finish.Plan(base, a.template)
 	if err != nil {
 		return nil, base.Refusal(err)
@@ -57,8 +57,8 @@ func (b *planning) printBlocks(p *Plan) []int {
 	for i, k := range b.Blocks {
 		block := Block{}
 		if !k.Source.Empty {
-			block = Block{Releases: k.Releases, Select: k.SelectRelease(), Columns: k.Columns, Steps: k.Steps}
-			block.Unit = k.Source.UnitName
+			block = Block{Releases: k.Releases, Select: k.SelectRelease(), Columns: k.Columns, Steps: k.Steps, Exists: k.Exists, Suggests: k.Suggests}
+			block.Unit, block.MostRows = k.Source.UnitName, k.Source.MaxRows
 			if k.PicksGroups {
 				block.Picked = k.MaxPartitionsContributed
 			}
@@ -73,12 +73,14 @@ func (b *planning) printBlocks(p *Plan) []int {
 		for _, g := range k.Keys {
 			block.KeyTypes = append(block.KeyTypes, g.Type())
 		}
+		block.DropsEmpty = k.DropsEmpty
 		if !k.Selected {
 			block.Keys = k.Product()
 		}
 		key := blockKey(&block)
 		if j, ok := seen[key]; ok {
 			index[i] = j
+			p.Blocks[j].addColumns(block.Columns)
 			continue
 		}
 		seen[key], index[i] = len(p.Blocks), len(p.Blocks)
@@ -113,10 +115,33 @@ func blockKey(b *Block) string {
 	return string(text)
 }
 
-// normalised is the block without what differs between equal ones: names, and the work, which follows sizes of public tables that the
-// answer does not.
+// addColumns adds the aggregates of an equal block.
+func (b *Block) addColumns(list []Column) {
+	same := func(a, b Column) bool {
+		return a.Name == b.Name && a.Output == b.Output && a.Type == b.Type && slices.Equal(a.Releases, b.Releases)
+	}
+	for _, c := range list {
+		if !slices.ContainsFunc(b.Columns, func(o Column) bool { return same(c, o) }) {
+			b.Columns = append(b.Columns[:len(b.Columns):len(b.Columns)], c)
+		}
+	}
+}
+
+// Shows says whether a group is shown, by its released values and by how far noise may move them.
+func (b *Block) Shows(value, noise func(release int) int64) bool {
+	return !b.DropsEmpty || slices.ContainsFunc(b.Exists, func(i int) bool { return value(i) != 0 }) ||
+		slices.ContainsFunc(b.Suggests, func(i int) bool { return max(value(i), -value(i)) > noise(i) })
+}
+
+// Asked says whether the statement asks for a release; it may be there to say which groups exist alone.
+func (b *Block) Asked(release int) bool {
+	return slices.ContainsFunc(b.Columns, func(c Column) bool { return slices.Contains(c.Releases, release) })
+}
+
+// normalised is the block without what differs between equal ones: names, and the work and rows, which follow sizes of public tables that
+// the answer does not.
 func (b Block) normalised() Block {
-	b.Columns, b.Steps = nil, 0
+	b.Columns, b.Steps, b.MostRows = nil, 0, 0
 	b.Releases = slices.Clone(b.Releases)
 	for i := range b.Releases {
 		b.Releases[i].Name = ""
@@ -170,6 +195,7 @@ func (b *planning) fingerprint(p *Plan) string {
 	blocks := slices.Clone(p.Blocks)
 	for i := range blocks {
 		blocks[i] = blocks[i].normalised()
+		blocks[i].DropsEmpty, blocks[i].Exists, blocks[i].Suggests = false, nil, nil // which groups are shown follows from what is released
 	}
 	text, err := json.Marshal(parts{blocks, b.Domains, b.Settings})
 	if err != nil {

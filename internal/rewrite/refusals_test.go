@@ -15,7 +15,7 @@ import (
 // withoutStatements are the reasons that no statement over the test's tables leads to: they say what a database or a policy
 // is like, or need a statement too long for a page.
 var withoutStatements = map[refusal.Reason]bool{
-	refusal.TooComplex: true, refusal.Database: true, refusal.EqualValues: true, refusal.NoMechanism: true,
+	refusal.TooComplex: true, refusal.Database: true, refusal.EqualValues: true, refusal.NoMechanism: true, refusal.SmallGroups: true,
 }
 
 // section is one of docs/refusals.md: a statement that is refused, and one that is answered instead.

@@ -278,13 +278,11 @@ func (w *world) verdict(sql string, values [][]byte, printed bool) string {
 	}
 	var b strings.Builder
 	p := q.plan
-	weights := 0
+	releases := 0
 	for _, k := range p.Blocks {
-		for _, r := range k.Releases {
-			weights += r.Weight
-		}
+		releases += len(k.Releases)
 	}
-	fmt.Fprintf(&b, "answered: epsilon %g over %d releases\n", p.Epsilon, weights)
+	fmt.Fprintf(&b, "answered: epsilon %g over %d releases\n", p.Epsilon, releases)
 	for _, l := range p.Explain {
 		fmt.Fprintln(&b, l)
 	}

@@ -105,4 +105,6 @@ type Info struct {
 	Database   string
 	Epsilon    float64 // what a statement costs without SET dpproxy.epsilon
 	EpsilonMax float64 // the most that SET dpproxy.epsilon accepts
+	// EmptyGroups is what dpproxy.empty_groups is without SET.
+	EmptyGroups string
 }

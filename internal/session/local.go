@@ -114,6 +114,8 @@ func (s *Session) show(st *state, p *parameter) string {
 	switch {
 	case p.name == "dpproxy.epsilon" && value == "":
 		return formatFloat(s.info.Epsilon)
+	case p.name == "dpproxy.empty_groups" && value == "":
+		return s.info.EmptyGroups
 	case p.kind == integer:
 		return p.show(value)
 	}

@@ -43,6 +43,9 @@ func (s Settings) Notices() bool { return s.values["dpproxy.notices"] != "off" }
 // Margin returns dpproxy.margin: "20", "2%", or empty.
 func (s Settings) Margin() string { return s.values["dpproxy.margin"] }
 
+// EmptyGroups returns dpproxy.empty_groups: drop or keep; empty where the policy decides.
+func (s Settings) EmptyGroups() string { return s.values["dpproxy.empty_groups"] }
+
 // With returns a copy with one value changed, by its lower-case name.
 func (s Settings) With(name, value string) Settings {
 	m := make(map[string]string, len(s.values)+1)

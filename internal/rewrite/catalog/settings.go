@@ -18,7 +18,7 @@ var sessionSettings = words(`
 	default_transaction_read_only extra_float_digits idle_in_transaction_session_timeout intervalstyle jit lc_messages
 	lc_monetary lc_numeric lc_time lock_timeout role search_path session_authorization standard_conforming_strings
 	statement_timeout timezone transaction_isolation transaction_read_only
-	dpproxy.epsilon dpproxy.notices dpproxy.margin`)
+	dpproxy.epsilon dpproxy.notices dpproxy.margin dpproxy.empty_groups`)
 
 // serverSettings are facts of the server's build and database, the same for everyone.
 var serverSettings = words(`

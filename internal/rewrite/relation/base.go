@@ -31,6 +31,7 @@ type Base struct {
 	Values       schema.Values
 	Lookup       schema.Lookup // nil before values are known: in an analysis
 	HashKey      string        // secret of the choice of groups (P9)
+	KeepsEmpty   bool          // groups without rows are answers too
 	*findings
 	*Foreseen
 }

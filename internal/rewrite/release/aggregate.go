@@ -125,7 +125,7 @@ func (b *Planner) planSum(k *Block, c *aggregate.Call) (query.Scalar, []int, err
 		i := k.count(c.Text, condition) // as pivots count: sum(CASE WHEN … THEN 1 ELSE 0 END)
 		return convert(c.Type, query.F("{}::numeric", k.orNull(ReleasedColumn(i))), one), []int{i}, nil
 	}
-	if n, ok := k.index["count "+query.Key(condition)]; ok && k.betterGivenCount(a, condition) {
+	if n, ok := k.index["count "+query.Key(condition)]; ok && n != k.unasked-1 && k.betterGivenCount(a, condition) {
 		i, doubledCenter, err := k.sumGivenCount(c.Text, a, k.rows(condition), n)
 		if err != nil {
 			return nil, nil, err

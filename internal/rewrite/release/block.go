@@ -26,6 +26,9 @@ type Block struct {
 	Spread                   bool      // the rows of one unit may fall into several groups
 	groups                   int64     // G: how many groups there are; 0: nobody knows
 	Selected                 bool      // partition selection decides which groups exist
+	DropsEmpty               bool      // groups without rows are not shown
+	Exists, Suggests         []int     // releases which say that a group has rows (exists.go)
+	unasked                  int       // 1 + a release that no call asks for; 0: there is none
 	clamped                  bool      // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
 
 	Proofs []schema.Proof // of the keys' values
@@ -79,7 +82,7 @@ func (k *Block) release(key string, define func() mechanism.Release) (int, bool)
 	k.index[key] = len(k.Releases)
 	k.reads[len(k.Releases)] = k.call
 	r := define()
-	r.Weight = 1
+	r.Weight = askedWeight
 	if r.Groups == 0 {
 		r.Groups = int(k.MaxPartitionsContributed)
 	}
@@ -169,7 +172,7 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 	if err := b.preservedBlock(k, typed); err != nil {
 		return nil, err
 	}
-	k.parts = partsOf(typed)
+	k.parts, k.DropsEmpty = partsOf(typed), b.dropsEmpty(k)
 	// A sum is given a count only where that is released anyway: averages come first.
 	for _, c := range typed {
 		if c.Name != "sum" {
@@ -178,11 +181,17 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 			}
 		}
 	}
+	if err := b.countRows(k, typed); err != nil {
+		return nil, err
+	}
 	k.Outputs, k.Columns = nil, nil
 	for _, c := range typed {
 		if err := aggregate.LocatedCall(b.Base, b.plan(k, c), c); err != nil {
 			return nil, err
 		}
+	}
+	if k.DropsEmpty {
+		k.Exists, k.Suggests = k.existence(), k.suggestions()
 	}
 	b.layer(k)
 	if b.Schema.Policy.Accounting.Method == policy.Pure {

@@ -290,7 +290,7 @@ func (k *Block) SelectRelease() *mechanism.Release {
 	if !k.Selected {
 		return nil
 	}
-	return &mechanism.Release{Name: "groups", Kind: mechanism.Selection, Range: mechanism.Range{{Lo: 0, Hi: mechanism.NoUpper}}, Sensitivity: 1, Total: k.MaxPartitionsContributed, Groups: int(k.MaxPartitionsContributed), Weight: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+	return &mechanism.Release{Name: "groups", Kind: mechanism.Selection, Range: mechanism.Range{{Lo: 0, Hi: mechanism.NoUpper}}, Sensitivity: 1, Total: k.MaxPartitionsContributed, Groups: int(k.MaxPartitionsContributed), Weight: askedWeight, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 }
 
 // Product lists the keys in the order of their ordinals: the last domain runs fastest.

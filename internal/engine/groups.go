@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// Which groups an answer has: what PostgreSQL has, as far as released values say it.
+
+// shown leaves out the groups that have no rows, as released values say (docs/privacy.md P17a).
+func (p *calibrated) shown(answer []released) []released {
+	out := slices.Clone(answer)
+	for i := range answer {
+		block := &p.plan.Blocks[i]
+		if block.DropsEmpty {
+			out[i] = answer[i].shownBy(block, func(release int) int64 { return noiseThreshold(p.blocks[i].releases[release]) })
+		}
+	}
+	return out
+}
+
+// shownBy keeps the groups that a block shows.
+func (r released) shownBy(block *rewrite.Block, noise func(release int) int64) released {
+	out := released{Values: make([][]int64, len(r.Values))}
+	for i := range out.Values {
+		out.Values[i] = []int64{} // an empty array, not NULL
+	}
+	for g, key := range r.Keys {
+		if !block.Shows(func(release int) int64 { return r.Values[release][g] }, noise) {
+			continue
+		}
+		out.Keys = append(out.Keys, key)
+		for i := range r.Values {
+			out.Values[i] = append(out.Values[i], r.Values[i][g])
+		}
+	}
+	return out
+}
+
+// emptyGroups says what happens to groups of declared keys that have no rows; empty where there are none.
+func emptyGroups(plan *rewrite.Plan) string {
+	declared := func(b rewrite.Block) bool { return b.Keys != nil && len(b.KeyTypes) > 0 }
+	switch {
+	case slices.ContainsFunc(plan.Blocks, func(b rewrite.Block) bool { return declared(b) && b.DropsEmpty }):
+		return "dropped"
+	case slices.ContainsFunc(plan.Blocks, declared):
+		return "kept"
+	}
+	return ""
+}
+
+// threshold is the greatest number of units below which a group of a partition selection is not shown more often than it is, and the kind
+// of unit; 0 where there is no selection.
+func (p *calibrated) threshold() (units int64, unit string) {
+	for i, block := range p.blocks {
+		if block.selection == nil {
+			continue
+		}
+		if half, _ := block.selection.SelectThreshold(); half > units {
+			units, unit = half, p.plan.Blocks[i].Unit
+		}
+	}
+	return units, unit
+}
+
+// groupHints says which groups an answer has that PostgreSQL does not have, or lacks. It follows from the plan alone.
+func (p *calibrated) groupHints() []string {
+	var hints []string
+	if units, unit := p.threshold(); units > 0 {
+		hints = append(hints, fmt.Sprintf("Groups of fewer than about %d units (%s) are not shown: the keys have no declared values, so partition selection decides. "+
+			"Group by columns with declared values, or ask the administrator to declare them (values).", units, unit))
+	}
+	unread := func(b rewrite.Block) bool {
+		return b.Keys != nil && len(b.KeyTypes) > 0 && !b.DropsEmpty && len(b.Releases) == 0
+	}
+	if slices.ContainsFunc(p.plan.Blocks, unread) {
+		hints = append(hints, "No private row was read: the groups are the declared values of the keys, whether or not a row has them.")
+	}
+	return hints
+}
+
+// checkThreshold refuses a partition selection that shows no group, even if all rows were in one: nobody wants to pay for that.
+func (p *calibrated) checkThreshold() error {
+	for i, block := range p.blocks {
+		most := p.plan.Blocks[i].MostRows
+		if block.selection == nil || most == 0 {
+			continue
+		}
+		if half, _ := block.selection.SelectThreshold(); half > most {
+			return refusal.New(refusal.SmallGroups,
+				fmt.Sprintf("the answer would be empty: groups of fewer than about %d units (%s) are not shown, and there are at most %d rows", half, p.plan.Blocks[i].Unit, most),
+				pgerr.Hint("Group by columns with declared values, raise dpproxy.epsilon, or ask the administrator to declare the values of the keys (values). Nothing was charged."))
+		}
+	}
+	return nil
+}

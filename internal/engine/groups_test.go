@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// TestShownGroups: a group is shown where one of the releases that say so is not 0, with all that was released of it, and no other is.
+func TestShownGroups(t *testing.T) {
+	key := func(s string) []*rewrite.Canonical { c := rewrite.Canonical(s); return []*rewrite.Canonical{&c} }
+	answer := released{
+		Keys:   [][]*rewrite.Canonical{key("a"), key("b"), {nil}, key("d")},
+		Values: [][]int64{{3, 0, 0, 0}, {7, 8, -9, 10}, {0, 0, 5, 0}},
+	}
+	noise := func(int) int64 { return 8 }
+	for _, c := range []struct {
+		name  string
+		block rewrite.Block
+		keys  [][]*rewrite.Canonical
+		want  [][]int64
+	}{
+		{"beyond the noise", rewrite.Block{DropsEmpty: true, Exists: []int{0}, Suggests: []int{1}}, [][]*rewrite.Canonical{key("a"), {nil}, key("d")}, [][]int64{{3, 0, 0}, {7, -9, 10}, {0, 5, 0}}},
+		{"one count", rewrite.Block{DropsEmpty: true, Exists: []int{0}}, [][]*rewrite.Canonical{key("a")}, [][]int64{{3}, {7}, {0}}},
+		{"two parts", rewrite.Block{DropsEmpty: true, Exists: []int{0, 2}}, [][]*rewrite.Canonical{key("a"), {nil}}, [][]int64{{3, 0}, {7, -9}, {0, 5}}},
+		{"no row can be", rewrite.Block{DropsEmpty: true}, nil, [][]int64{{}, {}, {}}},
+	} {
+		if diff := cmp.Diff(released{c.keys, c.want}, answer.shownBy(&c.block, noise)); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+// TestGroupHints: the plan says which groups an answer lacks, or has beyond PostgreSQL's, whatever the data are.
+func TestGroupHints(t *testing.T) {
+	selected := rewrite.Block{KeyTypes: []uint32{25}, Unit: "patient", MostRows: 1000, Select: &mechanism.Release{
+		Name: "groups", Kind: mechanism.Selection, Range: mechanism.Range{{Lo: 0, Hi: mechanism.NoUpper}}, Sensitivity: 1, Total: 1, Groups: 1, Weight: 1, Grid: mechanism.Grid{Step: 1},
+	}}
+	selection, err := mechanism.Prepare(*selected.Select, mechanism.Guarantee{Epsilon: .5, Delta: 1e-9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	half, _ := selection.SelectThreshold()
+	p := &calibrated{plan: &rewrite.Plan{Blocks: []rewrite.Block{selected}}, blocks: []calibratedBlock{{selection: selection}}}
+	const want = "Groups of fewer than about 40 units (patient) are not shown: the keys have no declared values, so partition selection decides. " +
+		"Group by columns with declared values, or ask the administrator to declare them (values)."
+	if diff := cmp.Diff([]string{want}, p.groupHints()); diff != "" || emptyGroups(p.plan) != "" {
+		t.Error(diff, emptyGroups(p.plan))
+	}
+	for most, refused := range map[int64]bool{0: false, half - 1: true, half: false} {
+		p.plan.Blocks[0].MostRows = most
+		if err := p.checkThreshold(); (err != nil) != refused {
+			t.Errorf("at most %d rows, a threshold of %d: %v", most, half, err)
+		}
+	}
+	declared := rewrite.Block{KeyTypes: []uint32{25}, Keys: [][]*rewrite.Canonical{}, Releases: []mechanism.Release{{}}}
+	unread, dropped := declared, declared
+	unread.Releases, dropped.DropsEmpty = nil, true
+	for _, c := range []struct {
+		blocks []rewrite.Block
+		empty  string
+		hints  int
+	}{
+		{[]rewrite.Block{{Keys: [][]*rewrite.Canonical{{}}}}, "", 0},
+		{[]rewrite.Block{declared}, "kept", 0},
+		{[]rewrite.Block{declared, dropped}, "dropped", 0},
+		{[]rewrite.Block{unread}, "kept", 1},
+	} {
+		p := &calibrated{plan: &rewrite.Plan{Blocks: c.blocks}}
+		if got := p.groupHints(); emptyGroups(p.plan) != c.empty || len(got) != c.hints {
+			t.Errorf("empty groups are %q, hints %q; want %q and %d", emptyGroups(p.plan), got, c.empty, c.hints)
+		}
+	}
+}

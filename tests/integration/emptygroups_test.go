@@ -1,0 +1,105 @@
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// TestEmptyGroups asks where noise is nil. No patient has gout, and none is in ward C or in none.
+func TestEmptyGroups(t *testing.T) {
+	p := start(t, strings.Replace(purePolicy(), "epsilon: 0.5, epsilon_max: 5", "epsilon: 500, epsilon_max: 1000", 1), clinic)
+	var notice *pgconn.Notice
+	conn := p.connect(func(c *pgx.ConnConfig) { c.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice = n } })
+	const unread = "No private row was read: the groups are the declared values of the keys, whether or not a row has them."
+	for _, c := range []struct{ sql, dropped, kept, hint string }{
+		{"SELECT diagnosis, count(*) FROM patients GROUP BY diagnosis", "asthma 333, cold 334, flu 333", "asthma 333, cold 334, flu 333, gout 0", ""},
+		{"SELECT diagnosis FROM patients GROUP BY diagnosis", "asthma, cold, flu", "asthma, cold, flu, gout", unread},
+		{"SELECT DISTINCT diagnosis FROM patients ORDER BY 1", "asthma, cold, flu", "asthma, cold, flu, gout", unread},
+		{"SELECT count(*), avg(n) FROM (SELECT diagnosis, count(*) AS n FROM patients WHERE age IS NOT NULL GROUP BY diagnosis) s", "3 326.6666666666666667", "4 245.0000000000000000", ""},
+		{"SELECT diagnosis, sum(cost) AS s FROM visits v JOIN patients p ON p.id = v.patient_id GROUP BY diagnosis ORDER BY s DESC LIMIT 4", "", "", ""},
+		{"SELECT diagnosis, count(DISTINCT id) FROM patients GROUP BY diagnosis ORDER BY 1 DESC", "flu 333, cold 334, asthma 333", "gout 0, flu 333, cold 334, asthma 333", ""},
+		{"SELECT diagnosis, count(*) FILTER (WHERE age > 200) FROM patients GROUP BY diagnosis", "asthma 0, cold 0, flu 0", "asthma 0, cold 0, flu 0, gout 0", ""},
+		{"SELECT ward, count(*) FROM patients WHERE age < 0 GROUP BY ward", "", "A 0, B 0, C 0, NULL 0", ""},
+		{"SELECT ward, count(*) FROM patients WHERE 1 = 0 GROUP BY ward", "", "A 0, B 0, C 0, NULL 0", unread},
+		{"SELECT ward, count(*) FROM patients WHERE age < 0 GROUP BY GROUPING SETS ((ward), ())", "NULL 0", "A 0, B 0, C 0, NULL 0, NULL 0", ""},
+		{"SELECT w.ward, count(p.id) FROM wards w LEFT JOIN patients p ON p.ward = w.ward GROUP BY w.ward ORDER BY 1", "A 500, B 500, C 0", "A 500, B 500, C 0", ""},
+	} {
+		for set, want := range map[string]string{"drop": c.dropped, "keep": c.kept} {
+			got := rowsText(t, conn, "SET dpproxy.empty_groups = "+set+"; "+c.sql)
+			if strings.Contains(c.sql, "LIMIT 4") {
+				if rows := strings.Count(got, ",") + 1; rows != map[string]int{"drop": 3, "keep": 4}[set] {
+					t.Errorf("%s: %s\n%s", set, c.sql, got)
+				}
+				continue
+			}
+			if got != want {
+				t.Errorf("%s: %s\ngives %s\nwant  %s", set, c.sql, got, want)
+			}
+			if hint := notice.Hint; set == "keep" && !strings.Contains(hint, c.hint) || set == "drop" && strings.Contains(hint, unread) && c.kept != "" && !strings.Contains(c.sql, "1 = 0") {
+				t.Errorf("%s: %s\nhint %q", set, c.sql, hint)
+			}
+		}
+	}
+	for set, want := range map[string]string{"drop": "empty groups: dropped", "keep": "empty groups: kept"} {
+		if got := rowsText(t, conn, "SET dpproxy.empty_groups = "+set+"; EXPLAIN SELECT diagnosis, count(*) FROM patients GROUP BY diagnosis"); !strings.Contains(got, want) {
+			t.Errorf("EXPLAIN has no %q:\n%s", want, got)
+		}
+	}
+	if got := rowsText(t, conn, "RESET dpproxy.empty_groups; SHOW dpproxy.empty_groups"); got != "drop" {
+		t.Errorf("dpproxy.empty_groups is %q", got)
+	}
+	var refused *pgconn.PgError
+	if _, err := conn.Exec(context.Background(), "SET dpproxy.empty_groups = hide"); !errors.As(err, &refused) || refused.Code != "22023" {
+		t.Errorf("a value that there is not: %v", err)
+	}
+}
+
+// TestSmallGroupsAreAnnounced: partition selection says what it does not show before it is paid for, and is refused where it shows nothing.
+func TestSmallGroupsAreAnnounced(t *testing.T) {
+	p := start(t, clinicPolicy(), clinic)
+	var notice *pgconn.Notice
+	conn := p.connect(func(c *pgx.ConnConfig) { c.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice = n } })
+	const hint = " units (patient) are not shown"
+	for _, sql := range []string{"SELECT left(name, 9), count(*) FROM patients GROUP BY 1", "SELECT left(name, 7), count(*) FROM patients GROUP BY 1"} {
+		rowsText(t, conn, sql)
+		if !strings.Contains(notice.Hint, hint) {
+			t.Errorf("%s: hint %q", sql, notice.Hint)
+		}
+		if got := rowsText(t, conn, "EXPLAIN "+sql); !strings.Contains(got, hint) {
+			t.Errorf("EXPLAIN %s:\n%s", sql, got)
+		}
+	}
+	few := start(t, strings.Replace(clinicPolicy(), "max_rows: 100000", "max_rows: 20", 1), clinic).connect()
+	before := spent(t, few)
+	var refused *pgconn.PgError
+	_, err := few.Exec(context.Background(), "SELECT left(name, 9), count(*) FROM patients GROUP BY 1")
+	if !errors.As(err, &refused) || refused.Code != "0A000" || refused.Hint == "" || spent(t, few) != before {
+		t.Errorf("a selection that shows nothing: %v, spent %v after %v", err, spent(t, few), before)
+	}
+}
+
+// rowsText asks and prints the rows of the last statement: values with a space between them, rows with a comma.
+func rowsText(t *testing.T, conn *pgx.Conn, sql string) string {
+	t.Helper()
+	results, err := conn.PgConn().Exec(context.Background(), sql).ReadAll()
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	var rows []string
+	for _, row := range results[len(results)-1].Rows {
+		var values []string
+		for _, v := range row {
+			if v == nil {
+				v = []byte("NULL")
+			}
+			values = append(values, string(v))
+		}
+		rows = append(rows, strings.Join(values, " "))
+	}
+	return strings.Join(rows, ", ")
+}
