@@ -16,6 +16,7 @@ const (
 	ProtocolViolation          = "08P01"
 	InvalidParameterValue      = "22023"
 	CharacterNotInRepertoire   = "22021"
+	UntranslatableCharacter    = "22P05" // no such character in the other encoding
 	InFailedTransaction        = "25P02"
 	InvalidStatementName       = "26000"
 	InvalidAuthorization       = "28000"

@@ -3,13 +3,13 @@ package session
 import (
 	"context"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/clientencoding"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
@@ -155,19 +155,13 @@ func (s *Session) checkSpecial(ctx context.Context, st *state, p *parameter, val
 	return checkMargin(value)
 }
 
-var notAlphanumeric = regexp.MustCompile(`[^A-Za-z0-9]`)
-
-// checkEncoding accepts the encodings in which the client's bytes are the server's (docs/protocol.md).
+// checkEncoding accepts the encodings that text can be converted from and to.
 func checkEncoding(p *parameter, value string) (string, error) {
-	// Only letters and digits count, as in clean_encoding_name (src/common/encnames.c): asyncpg also sends quotes.
-	switch strings.ToLower(notAlphanumeric.ReplaceAllString(value, "")) {
-	case "utf8", "unicode":
-		return "UTF8", nil
-	case "sqlascii":
-		return "SQL_ASCII", nil
+	if canonical, ok := clientencoding.Canonical(value); ok {
+		return canonical, nil
 	}
 	e := invalidValue(p.name, value)
-	e.Hint = "dpproxy speaks UTF8 only: SET client_encoding = 'UTF8'."
+	e.Hint = "dpproxy converts no text of this encoding: SET client_encoding = 'UTF8'."
 	return "", e
 }
 

@@ -88,6 +88,9 @@ func (s *Session) Bind(ctx context.Context, b wire.Bind) error {
 	if want := len(st.params()); want != len(b.Parameters) {
 		return pgerr.New(pgerr.ProtocolViolation, "bind message supplies "+itoa(len(b.Parameters))+` parameters, but prepared statement "`+b.Statement+`" requires `+itoa(want))
 	}
+	if b.Parameters, err = s.parameters(st.params(), b); err != nil {
+		return err
+	}
 	if b.Portal == "" {
 		delete(s.state.portals, "")
 	} else if _, taken := s.state.portals[b.Portal]; taken {

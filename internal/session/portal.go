@@ -68,7 +68,7 @@ func (s *Session) stream(ctx context.Context, p *portal, w wire.ResultWriter) er
 	sent := 0
 	err := s.each(ctx, p.query, func(values [][]byte) error {
 		sent++
-		return w.DataRow(values)
+		return s.row(w, p.query.columns, values)
 	})
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (s *Session) page(ctx context.Context, p *portal, maxRows uint32, w wire.Re
 		to = from + int(maxRows)
 	}
 	for _, row := range rows[from:to] {
-		if err := w.DataRow(row); err != nil {
+		if err := s.row(w, p.query.columns, row); err != nil {
 			return err
 		}
 	}
@@ -135,17 +135,17 @@ func (s *Session) executeCommand(ctx context.Context, p *portal, maxRows uint32,
 		}
 		p.columns, p.rows, p.tag = r.columns, r.rows, r.tag
 	}
-	return p.pageCommand(maxRows, w)
+	return s.pageCommand(p, maxRows, w)
 }
 
-func (p *portal) pageCommand(maxRows uint32, w wire.ResultWriter) error {
+func (s *Session) pageCommand(p *portal, maxRows uint32, w wire.ResultWriter) error {
 	rest := p.rows[min(p.at, len(p.rows)):]
 	paged := maxRows > 0 && p.columns != nil && int64(len(rest)) >= int64(maxRows)
 	if paged {
 		rest = rest[:maxRows]
 	}
 	for _, row := range rest {
-		if err := w.DataRow(row); err != nil {
+		if err := s.row(w, p.columns, row); err != nil {
 			return err
 		}
 	}

@@ -163,7 +163,7 @@ func TestSettings(t *testing.T) {
 			> Q SET SESSION AUTHORIZATION DEFAULT
 			C SET
 			Z I`},
-		{"encodings in which bytes stay bytes", `
+		{"encodings", `
 			> Q SET client_encoding = 'utf-8'
 			C SET
 			Z I
@@ -174,8 +174,12 @@ func TestSettings(t *testing.T) {
 			C SET
 			S client_encoding = SQL_ASCII
 			Z I
+			> Q SET client_encoding = 'big5'
+			E 22023 invalid value for parameter "client_encoding": "big5"
+			Z I
 			> Q SET client_encoding = 'latin1'
-			E 22023 invalid value for parameter "client_encoding": "latin1"
+			C SET
+			S client_encoding = LATIN1
 			Z I`},
 		{"DISCARD", `
 			> Q SET application_name = 'x'; PREPARE p AS SELECT 1

@@ -51,7 +51,7 @@ func (s *Session) runSimple(ctx context.Context, x *step, w wire.ResultWriter) e
 		return err
 	}
 	for _, row := range r.rows {
-		if err := w.DataRow(row); err != nil {
+		if err := s.row(w, r.columns, row); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (s *Session) sendQuery(ctx context.Context, q *query, w wire.ResultWriter) 
 			return err
 		}
 	}
-	if err := s.each(ctx, q, w.DataRow); err != nil {
+	if err := s.each(ctx, q, func(values [][]byte) error { return s.row(w, q.columns, values) }); err != nil {
 		return err
 	}
 	if err := s.notify(w, q.notices); err != nil {

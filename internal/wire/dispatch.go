@@ -81,15 +81,23 @@ func (c *conn) handleBadSync(kind byte) bool {
 
 func (c *conn) query(f frame) bool {
 	message, err := decode('Q', f.body)
+	var sql string
 	if err == nil {
-		err = c.run(func(ctx context.Context) error {
-			return c.session.Query(ctx, message.(*pgproto3.Query).String, results{c.w})
-		})
+		sql, err = c.text(message.(*pgproto3.Query).String)
+	}
+	if err == nil {
+		err = c.run(func(ctx context.Context) error { return c.session.Query(ctx, sql, results{c.w}) })
 	}
 	if err != nil && !c.fail(err) {
 		return false
 	}
 	return c.ready() == nil
+}
+
+// text reads what the client has sent in its encoding.
+func (c *conn) text(s string) (string, error) {
+	b, err := c.session.Encoding().Decode([]byte(s))
+	return string(b), err
 }
 
 // functionCall refuses the fast path, which would run any function by its OID.

@@ -13,6 +13,11 @@ func (c *conn) extended(f frame) error {
 	if err != nil {
 		return err
 	}
+	for _, s := range texts(message) {
+		if *s, err = c.text(*s); err != nil {
+			return err
+		}
+	}
 	return c.run(func(ctx context.Context) error {
 		switch m := message.(type) {
 		case *pgproto3.Parse:
@@ -28,6 +33,23 @@ func (c *conn) extended(f frame) error {
 		}
 		return violation("invalid frontend message type %d", f.kind)
 	})
+}
+
+// texts are the strings of a message.
+func texts(message pgproto3.FrontendMessage) []*string {
+	switch m := message.(type) {
+	case *pgproto3.Parse:
+		return []*string{&m.Name, &m.Query}
+	case *pgproto3.Bind:
+		return []*string{&m.DestinationPortal, &m.PreparedStatement}
+	case *pgproto3.Describe:
+		return []*string{&m.Name}
+	case *pgproto3.Execute:
+		return []*string{&m.Portal}
+	case *pgproto3.Close:
+		return []*string{&m.Name}
+	}
+	return nil
 }
 
 func (c *conn) parse(ctx context.Context, m *pgproto3.Parse) error {

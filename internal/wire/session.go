@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/clientencoding"
 )
 
 // Handler opens a session for a client that has authenticated.
@@ -53,6 +55,9 @@ type Session interface {
 	TransactionStatus() byte
 	// IdleTimeout is how long the client may stay silent now (0 means no limit), and the FATAL error that then ends the session.
 	IdleTimeout() (time.Duration, *pgconn.PgError)
+	// Encoding is what the client's text is in now: of what it sends, and of column names, notices and errors. Parameters and
+	// rows are the session's to convert, since their types say which of them are text.
+	Encoding() *clientencoding.Encoding
 	Close()
 }
 

@@ -165,6 +165,7 @@ func (c *conn) login(ctx context.Context, m startupMessage) error {
 		c.server.cancels.remove(c)
 		return err
 	}
+	c.w.encoding = c.session.Encoding
 	if err := c.w.parameters(c.session.Parameters()); err != nil {
 		return c.abandon(err)
 	}

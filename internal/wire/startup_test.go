@@ -162,7 +162,7 @@ func TestStartupParameters(t *testing.T) {
 		t.Errorf("RESET ALL: %q", got)
 	}
 	refused := &client{conn: dial(t, server.addr), params: map[string]string{}}
-	if err := refused.start("alice", "db", "secret", "client_encoding", "LATIN1"); err == nil || !strings.HasPrefix(err.Error(), "FATAL 22023") {
+	if err := refused.start("alice", "db", "secret", "client_encoding", "BIG5"); err == nil || !strings.HasPrefix(err.Error(), "FATAL 22023") {
 		t.Errorf("client_encoding=LATIN1: %v", err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/jackc/pgproto3/v2"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/clientencoding"
 )
 
 const (
@@ -17,14 +19,16 @@ const (
 
 // writer encodes replies into a buffer. Its first error sticks: the connection is lost.
 type writer struct {
-	out     *bufio.Writer
-	scratch []byte
-	row     pgproto3.DataRow
-	err     error
+	out      *bufio.Writer
+	scratch  []byte
+	row      pgproto3.DataRow
+	encoding func() *clientencoding.Encoding // of the session's text
+	err      error
 }
 
 func newWriter(w io.Writer) *writer {
-	return &writer{out: bufio.NewWriterSize(w, writeBuffer)}
+	utf8 := func() *clientencoding.Encoding { return nil }
+	return &writer{out: bufio.NewWriterSize(w, writeBuffer), encoding: utf8}
 }
 
 func (w *writer) send(m pgproto3.BackendMessage) error {
@@ -62,8 +66,12 @@ func (w *writer) dataRow(values [][]byte) error {
 func (w *writer) rowDescription(columns []pgconn.FieldDescription) error {
 	fields := make([]pgproto3.FieldDescription, len(columns))
 	for i, c := range columns {
+		name, err := w.encoding().Encode([]byte(clean(c.Name)))
+		if err != nil {
+			return err
+		}
 		fields[i] = pgproto3.FieldDescription{
-			Name: []byte(clean(c.Name)), TableOID: c.TableOID, TableAttributeNumber: c.TableAttributeNumber,
+			Name: name, TableOID: c.TableOID, TableAttributeNumber: c.TableAttributeNumber,
 			DataTypeOID: c.DataTypeOID, DataTypeSize: c.DataTypeSize, TypeModifier: c.TypeModifier, Format: c.Format,
 		}
 	}
@@ -71,8 +79,16 @@ func (w *writer) rowDescription(columns []pgconn.FieldDescription) error {
 }
 
 func (w *writer) errorResponse(e *pgconn.PgError) error {
-	r := response(e)
+	r := w.response(e)
 	return w.send(&r)
+}
+
+// response speaks the client's encoding.
+func (w *writer) response(e *pgconn.PgError) pgproto3.ErrorResponse {
+	r := response(e)
+	encoding := w.encoding()
+	r.Message, r.Detail, r.Hint = encoding.Lossy(r.Message), encoding.Lossy(r.Detail), encoding.Lossy(r.Hint)
+	return r
 }
 
 func (w *writer) notice(n *pgconn.Notice) error {
@@ -83,13 +99,13 @@ func (w *writer) notice(n *pgconn.Notice) error {
 	if e.Code == "" {
 		e.Code = "00000"
 	}
-	r := pgproto3.NoticeResponse(response(&e))
+	r := pgproto3.NoticeResponse(w.response(&e))
 	return w.send(&r)
 }
 
 func (w *writer) parameters(list []Parameter) error {
 	for _, p := range list {
-		if err := w.send(&pgproto3.ParameterStatus{Name: clean(p.Name), Value: clean(p.Value)}); err != nil {
+		if err := w.send(&pgproto3.ParameterStatus{Name: clean(p.Name), Value: w.encoding().Lossy(clean(p.Value))}); err != nil {
 			return err
 		}
 	}
