@@ -16,8 +16,9 @@ import (
 // analyst's order and then by a key of the rows, so that the choice depends on the unit's rows alone (docs/privacy.md P8).
 func (b *Binder) firstRows(s *pg_query.SelectStmt, src *relation.Relation, e *Env) (*relation.Relation, error) {
 	on := sqltree.DistinctOn(s)
-	if src.Order == nil {
-		return nil, b.Refuse(refusal.RowOrder, sqltree.FirstTarget(s), "the first row needs a total order of the rows, and these have no known key", "Ask the administrator for a primary key on the table.")
+	order, proofs, work, err := src.TotalOrder()
+	if err != nil {
+		return nil, b.Located(err, sqltree.FirstTarget(s))
 	}
 	keys, err := b.firstRowKeys(s, on, src, e)
 	if err != nil {
@@ -28,11 +29,11 @@ func (b *Binder) firstRows(s *pg_query.SelectStmt, src *relation.Relation, e *En
 	r := d.Relation()
 	r.AddColumnWork(src.Size(), src.Columns)
 	r.AddExpressionWork(src.Size(), keys.sorted...)
-	r.AddWork(expr.Work{Row: relation.WindowSteps}, src.Size())
+	r.AddWork(work.Plus(expr.Work{Row: relation.WindowSteps}), src.Size())
 	first := src.Select(d.Outputs...)
-	first.DistinctOn, first.OrderBy = keys.distinct, append(keys.order, src.Order...)
+	first.DistinctOn, first.OrderBy = keys.distinct, append(keys.order, order...)
 	r.From = &query.Derived{Query: first, As: d.Alias}
-	r.Proofs = append(slices.Clone(r.Proofs), src.OrderProofs...)
+	r.Proofs = append(slices.Clone(r.Proofs), proofs...)
 	if keys.perUnit {
 		r.SetOneRowPerUnit()
 	}

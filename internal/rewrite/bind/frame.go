@@ -254,17 +254,19 @@ func (w *windowBinder) over(win *window, total, framed bool) (*query.Over, error
 		return over, nil
 	}
 	src := w.d.Source
-	if src.Order == nil {
-		return nil, refusal.New(refusal.RowOrder, "the window needs a total order of the rows, and these have no known key", pgerr.Hint("Ask the administrator for a primary key on the table."))
+	order, proofs, work, err := src.TotalOrder()
+	if err != nil {
+		return nil, err
 	}
+	w.work = w.work.Plus(work)
 	over.Order = slices.Clone(over.Order)
-	for _, key := range src.Order {
+	for _, key := range order {
 		key = query.F("({})", key)
 		if !slices.ContainsFunc(over.Order, func(o query.Scalar) bool { return query.Equal(o, key) }) {
 			over.Order = append(over.Order, key)
 		}
 	}
-	w.proofs = append(w.proofs, src.OrderProofs...)
+	w.proofs = append(w.proofs, proofs...)
 	if framed && win.frame.whole {
 		over.Frame = query.Raw("ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING")
 	}
