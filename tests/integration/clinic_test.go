@@ -64,6 +64,11 @@ func clinicPolicy(more ...string) string {
 	return policyHead + strings.Join(append([]string{"accounting: {method: rdp, delta: 1e-6}", "defaults: {epsilon: 0.5, epsilon_max: 5}"}, more...), "\n") + "\n"
 }
 
+// everyKeyPolicy shows every declared key, so that noise does not decide which rows there are.
+func everyKeyPolicy() string {
+	return strings.Replace(clinicPolicy(), "epsilon_max: 5}", "epsilon_max: 5, empty_groups: keep}", 1)
+}
+
 // purePolicy adds up ε.
 func purePolicy(more ...string) string {
 	return policyHead + strings.Join(append([]string{"accounting: {method: pure}", "defaults: {epsilon: 0.5, epsilon_max: 5}"}, more...), "\n") + "\n"
