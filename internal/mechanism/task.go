@@ -153,10 +153,9 @@ func (t task) renyi(n kernel, b Bounding, a float64) float64 {
 		return t.worst(plain)
 	}
 	known := math.Inf(1)
-	one := math.Inf(1)
 	if loss := t.pureLoss(n, b); !math.IsInf(loss, 1) {
 		// Randomised response at the loss of one group, as often as it fits into the loss of all: star-shaped.
-		one = loss
+		one := loss
 		if t.most() > 1 {
 			one = t.truncatedLoss(n, c)
 		}
