@@ -9,7 +9,7 @@ export CGO_ENABLED = 1
 # The tools are pinned here, and not in go.mod: their dependencies are not the product's.
 LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help build install-deps lint format vuln test demo demo-check bench accuracy fuzz verify soak crash redteam compose clean
+.PHONY: help build install-deps lint format vuln test demo demo-check bench accuracy questions fuzz verify soak crash redteam compose clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -48,6 +48,9 @@ bench: ## proxied against direct PostgreSQL: overhead per statement, and measure
 
 accuracy: ## errors of the answers to many questions against the truth and their goals, beside plain noise: some minutes
 	$(GO) run ./tests/accuracy
+
+questions: ## what people ask, held against PostgreSQL's own answers: counts by intent, and every question that is refused
+	$(GO) run ./tests/questions -write docs/questions.md
 
 # every fuzz target of every package, one after the other
 fuzz: ## every fuzz target for FUZZTIME (default 20s) each
