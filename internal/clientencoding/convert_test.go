@@ -182,7 +182,7 @@ func TestNames(t *testing.T) {
 		"WIN1252": "WIN1252", "Windows-1252": "WIN1252", "win": "WIN1251", "koi8": "KOI8R", "Shift_JIS": "SJIS", "ISO_8859_5": "ISO_8859_5",
 		"BIG5": "", "MULE_INTERNAL": "", "nosuch": "", "": "",
 	} {
-		if got, ok := clientencoding.Canonical(given); got != want || ok != (want != "") {
+		if got, ok := clientencoding.Name(given); got != want || ok != (want != "") {
 			t.Errorf("%q is %q, want %q", given, got, want)
 		}
 	}
@@ -205,7 +205,7 @@ func FuzzConversion(f *testing.F) {
 	f.Add("SJIS", []byte("a\x81\x40\x81"))
 	f.Add("WIN1252", []byte("\x80\x81"))
 	f.Fuzz(func(t *testing.T, name string, text []byte) {
-		canonical, ok := clientencoding.Canonical(name)
+		canonical, ok := clientencoding.Name(name)
 		if !ok {
 			return
 		}

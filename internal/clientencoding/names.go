@@ -86,8 +86,8 @@ func clean(name string) string {
 	}, name)
 }
 
-// Canonical gives PostgreSQL's name of an encoding that a session can have. It reports false for all others.
-func Canonical(name string) (string, bool) {
+// Name gives PostgreSQL's name of an encoding that a session can have. It reports false for all others.
+func Name(name string) (string, bool) {
 	key := clean(name)
 	if known, ok := aliases[key]; ok {
 		return known, true

@@ -157,7 +157,7 @@ func (s *Session) checkSpecial(ctx context.Context, st *state, p *parameter, val
 
 // checkEncoding accepts the encodings that text can be converted from and to.
 func checkEncoding(p *parameter, value string) (string, error) {
-	if canonical, ok := clientencoding.Canonical(value); ok {
+	if canonical, ok := clientencoding.Name(value); ok {
 		return canonical, nil
 	}
 	e := invalidValue(p.name, value)
