@@ -26,12 +26,26 @@ func (c *call) supply(ctx context.Context, s catalog.Supply) ([]byte, error) {
 	case catalog.SupplyColumns:
 		return c.columnsColumn(s.Name)
 	case catalog.SupplySetting:
-		if value := c.scope.Settings.Get(s.Name); value != "" {
+		if value := c.setting(s.Name); value != "" {
 			return []byte(value), nil
 		}
 		return nil, nil
 	}
 	return nil, fmt.Errorf("supply kind %d is unknown", s.Kind)
+}
+
+// setting gives a session's setting as SHOW prints it: where it is not set, as the policy has it.
+func (c *call) setting(name string) string {
+	value, defaults := c.scope.Settings.Get(name), c.state.policy.Defaults
+	switch {
+	case value != "":
+		return value
+	case name == "dpproxy.epsilon":
+		return strconv.FormatFloat(defaults.Epsilon, 'g', -1, 64)
+	case name == "dpproxy.empty_groups":
+		return defaults.EmptyGroups
+	}
+	return ""
 }
 
 // budgetColumn gives one column of dpproxy.budget, which has one row: the analyst's.

@@ -50,8 +50,15 @@ func TestEmptyGroups(t *testing.T) {
 			t.Errorf("EXPLAIN has no %q:\n%s", want, got)
 		}
 	}
-	if got := rowsText(t, conn, "RESET dpproxy.empty_groups; SHOW dpproxy.empty_groups"); got != "drop" {
-		t.Errorf("dpproxy.empty_groups is %q", got)
+	for sql, want := range map[string]string{
+		"RESET dpproxy.empty_groups; SHOW dpproxy.empty_groups":                               "drop",
+		"SELECT current_setting('dpproxy.empty_groups'), current_setting('dpproxy.epsilon')":  "drop 500",
+		"SET dpproxy.empty_groups = keep; SELECT current_setting('dpproxy.empty_groups')":     "keep",
+		"SELECT set_config('dpproxy.empty_groups', 'drop', false); SHOW dpproxy.empty_groups": "drop",
+	} {
+		if got := rowsText(t, conn, "RESET ALL; "+sql); got != want {
+			t.Errorf("%s gives %q, want %q", sql, got, want)
+		}
 	}
 	var refused *pgconn.PgError
 	if _, err := conn.Exec(context.Background(), "SET dpproxy.empty_groups = hide"); !errors.As(err, &refused) || refused.Code != "22023" {

@@ -13,7 +13,7 @@ var sessions = []session{
 	{"plain", "", false},
 	{"digits_few", "SET extra_float_digits = -15; SET TimeZone = 'UTC';", false},
 	{"digits_zero", "SET extra_float_digits = 0; SET IntervalStyle = 'iso_8601'; SET TimeZone = 'America/New_York';", true},
-	{"digits_all", "SET extra_float_digits = 3; SET IntervalStyle = 'sql_standard'; SET DateStyle = 'ISO, YMD';", false},
+	{"digits_all", "SET extra_float_digits = 3; SET IntervalStyle = 'sql_standard'; SET DateStyle = 'ISO, YMD'; SET dpproxy.empty_groups = keep;", false},
 	{"kolkata", "SET DateStyle = 'SQL, DMY'; SET TimeZone = 'Asia/Kolkata';", false},
 	{"overlap", "SET DateStyle = 'SQL, MDY'; SET TimeZone = 'EST5CST-20,M3.2.0,M11.1.0';", false},
 	{"new_york", "SET DateStyle = 'Postgres, MDY'; SET TimeZone = 'America/New_York'; SET extra_float_digits = 0;", true},
