@@ -12,12 +12,12 @@ import (
 const (
 	leastQuestions = 430
 	leastAnswered  = 0.87 // of the questions that can be answered
-	leastFaithful  = 0.76 // of the answers
+	leastFaithful  = 0.98 // of the answers
 )
 
 // missing are the queries of TPC-H that are not what they have to be so far. A query that becomes right is to be taken off.
 var missing = map[string]verdict{
-	"Q1 pricing summary report": other, "Q13 customer distribution": other, "Q9 product type profit measure": gap, "Q17 small-quantity-order revenue": gap,
+	"Q9 product type profit measure": gap, "Q17 small-quantity-order revenue": gap,
 	"Q18 by year": gap, "Q19 discounted revenue": gap, "Q20 potential part promotion": gap, "Q21 suppliers who kept orders waiting": gap, "Q22 global sales opportunity": gap,
 }
 
