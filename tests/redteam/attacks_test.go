@@ -51,6 +51,8 @@ func attacks() []statement {
 		// A float that two units are equal as.
 		`SELECT count(*) FROM (SELECT id::float8 AS u, age FROM patients UNION ALL SELECT patient_id, minutes FROM visits) s`,
 		`SELECT count(*) FROM patients p JOIN visits v ON v.patient_id::float8 = p.id::float8`,
+		// A value that comes with several integers, of which a unit counts with some.
+		`SELECT SUM(DISTINCT (CAST(FLOOR(COALESCE(v.minutes, 0) * (1000000*1.0)) AS DECIMAL(65))) + ('x' || MD5(v.urgent::varchar))::bit(64)::bigint::DECIMAL(65) * 18446744073709551616 + ('x' || SUBSTR(MD5(v.urgent::varchar), 17))::bit(64)::bigint::DECIMAL(65)) - SUM(DISTINCT ('x' || MD5(v.urgent::varchar))::bit(64)::bigint::DECIMAL(65) * 18446744073709551616 + ('x' || SUBSTR(MD5(v.urgent::varchar), 17))::bit(64)::bigint::DECIMAL(65)) FROM visits v`,
 		// Measure queries of unequal width.
 		`SELECT code, count(DISTINCT ci) FROM samples GROUP BY code`,
 		`SELECT name, count(DISTINCT age) FROM patients GROUP BY name`,

@@ -24,8 +24,9 @@ func (t *builder) distinctOf(m release.Measurement) query.Query {
 	}
 	rows := src.Select(append(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), values...)...)
 	rows.Distinct = true
-	v := rankedAlias.Column("v")
-	ranked := t.ranked(t.numbered(rows, append([]string{"u"}, rest...)), rest, []query.Scalar{t.hashed("hashtextextended", query.F("{}::pg_catalog.text", v)), v}, m.Hi)
+	hash := t.hashed("hashtextextended", query.F("{}::pg_catalog.text", rankedAlias.Column("v")))
+	order := append([]query.Scalar{hash}, columns(rankedAlias, rest)...) // a total one: a value may come with several integers
+	ranked := t.ranked(t.numbered(rows, append([]string{"u"}, rest...)), rest, order, m.Hi)
 	if len(rest) > 1 {
 		return t.addedOnce(ranked)
 	}
