@@ -74,9 +74,15 @@ func NewArgument(b *relation.Base, src *relation.Relation, e *expr.Expr) (*Argum
 			grids = append(grids, t.Grid)
 		}
 	}
-	m, err := expr.Measured(e, expr.GridRule{Step: gridStep(BaseType(e), grids...), Foreign: b.Foreign(src)})
+	rule := expr.GridRule{Step: gridStep(BaseType(e), grids...), Foreign: b.Foreign(src)}
+	m, err := expr.Measured(e, rule)
 	if err != nil {
 		return nil, err
+	}
+	if rule.Step == nil && e.Column() == nil {
+		if m, err = coarser(e, m, rule, src.MaxRowsPerUnit); err != nil {
+			return nil, err
+		}
 	}
 	if step, _ := m.Step.Float64(); step < finestStep || step > 1/finestStep {
 		return nil, TooFine(e.Text())
@@ -96,6 +102,22 @@ func NewArgument(b *relation.Base, src *relation.Relation, e *expr.Expr) (*Argum
 		a.valid = append(a.valid, relation.RangeOf(v))
 	}
 	return a, nil
+}
+
+// coarser measures a computed number on a grid of ten, a hundred, … times the steps of its type, until sums of it fit. Nobody has asked for
+// those steps: an epoch has them, whatever the seconds of what it is of.
+func coarser(e *expr.Expr, m *expr.Measure, rule expr.GridRule, rows int64) (*expr.Measure, error) {
+	if BaseType(e) != pgtype.NumericOID {
+		return m, nil
+	}
+	for bounds.WideMul(2*max(bounds.Abs(m.Lo), bounds.Abs(m.Hi)), rows) > MaxSensitivity {
+		var err error
+		rule.Step = new(big.Rat).Mul(m.Step, big.NewRat(10, 1))
+		if m, err = expr.Measured(e, rule); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
 }
 
 // exact says that no two values of the argument lie in one step of its grid.

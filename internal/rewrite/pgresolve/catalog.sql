@@ -8,7 +8,7 @@ WHERE s.oid < 10000 AND t.oid < 10000 AND s.oid <> t.oid ORDER BY 2, 3;
 -- oper: name left(- for prefix) right result
 SELECT 'oper', oprname, coalesce(l.typname, '-'), r.typname, t.typname FROM pg_operator
 LEFT JOIN pg_type l ON l.oid = oprleft JOIN pg_type r ON r.oid = oprright JOIN pg_type t ON t.oid = oprresult
-WHERE oprnamespace = 'pg_catalog'::regnamespace AND oprname IN ('+','-','*','/','%','^','@','|/','||/','=','<>','<','<=','>','>=','||','~~','!~~','~~*','!~~*','~','!~','^@','&','|','#','<<','>>')
+WHERE oprnamespace = 'pg_catalog'::regnamespace AND oprname IN ('+','-','*','/','%','^','@','|/','||/','=','<>','<','<=','>','>=','||','~~','!~~','~~*','!~~*','~','!~','~*','!~*','^@','&','|','#','<<','>>')
 ORDER BY oprname COLLATE "C", pg_operator.oid;
 -- func: name result arguments. What stands here may be computed of constants on the shadow: it is not volatile, and reads and does nothing else.
 SELECT 'func', proname, t.typname, array_to_string(ARRAY(SELECT a.typname FROM unnest(proargtypes) WITH ORDINALITY u(o, n) JOIN pg_type a ON a.oid = u.o ORDER BY n), ' ') FROM pg_proc

@@ -205,7 +205,54 @@ func Conjuncts(n *pg_query.Node) []*pg_query.Node {
 	if pairs := rowEquality(n); pairs != nil {
 		return pairs
 	}
+	if common := repeated(n); common != nil {
+		return common
+	}
 	return []*pg_query.Node{n}
+}
+
+// repeated takes the conditions that every arm of an OR repeats out of it, as PostgreSQL does (prepqual.c): (a AND b) OR (a AND c) is
+// a AND (b OR c), for every value of NULL too. nil where there are none.
+func repeated(n *pg_query.Node) []*pg_query.Node {
+	or := n.GetBoolExpr()
+	if or == nil || or.Boolop != pg_query.BoolExprType_OR_EXPR {
+		return nil
+	}
+	arms, in := make([][]*pg_query.Node, len(or.Args)), map[string]int{}
+	for i, a := range or.Args {
+		arms[i] = Conjuncts(a)
+		seen := map[string]bool{}
+		for _, q := range arms[i] {
+			if key := TreeKey(q); !seen[key] {
+				seen[key] = true
+				in[key]++
+			}
+		}
+	}
+	everywhere := func(q *pg_query.Node) bool { return in[TreeKey(q)] == len(arms) }
+	var common []*pg_query.Node
+	taken := map[string]bool{}
+	for _, q := range arms[0] {
+		if key := TreeKey(q); everywhere(q) && !taken[key] {
+			taken[key], common = true, append(common, q)
+		}
+	}
+	if common == nil {
+		return nil
+	}
+	left := &pg_query.BoolExpr{Boolop: or.Boolop, Location: or.Location}
+	for _, arm := range arms {
+		rest := slices.DeleteFunc(slices.Clone(arm), everywhere)
+		switch len(rest) {
+		case 0:
+			return common // the arm holds wherever they do
+		case 1:
+			left.Args = append(left.Args, rest[0])
+		default:
+			left.Args = append(left.Args, &pg_query.Node{Node: &pg_query.Node_BoolExpr{BoolExpr: &pg_query.BoolExpr{Boolop: pg_query.BoolExprType_AND_EXPR, Args: rest, Location: or.Location}}})
+		}
+	}
+	return append(common, &pg_query.Node{Node: &pg_query.Node_BoolExpr{BoolExpr: left}})
 }
 
 // rowEquality gives a = c and b = d for (a, b) = (c, d), which PostgreSQL reads as their conjunction (make_row_comparison_op); nil for
