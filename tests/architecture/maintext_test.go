@@ -21,6 +21,7 @@ var editPlaces = map[string]string{
 	"internal/rewrite/expr/literal.go":         "what the analyst wrote as a constant",
 	"internal/rewrite/expr/literal_time.go":    "what the analyst wrote as a time",
 	"internal/rewrite/expr/rule_format.go":     "a format of to_char",
+	"internal/rewrite/expr/regexp.go":          "a regular expression, for what it may hold",
 	"internal/rewrite/expr/rule_pattern.go":    "a pattern of LIKE",
 	"internal/rewrite/expr/rule_arithmetic.go": "a template that is not filled in yet",
 }
