@@ -129,7 +129,7 @@ func (e *ProofError) Error() string {
 		return "main compares as equal some of " + e.Proof.Of
 	}
 	if e.Proof.Values.Text != "" {
-		return "a row may meet more rows of main's public tables than when the statement was planned"
+		return "main's public tables are not as the plan has read them"
 	}
 	if e.Proof.Shape != "" {
 		return fmt.Sprintf("main's table %s has changed", e.Proof.Relation)

@@ -174,11 +174,13 @@ func (b *planning) costs(p *Plan) {
 
 // proofs collects what the plan relies on, each once.
 func (b *planning) proofs(p *Plan) {
+	all := slices.Clone(b.PublicProofs)
 	for _, k := range b.Blocks {
-		for _, f := range slices.Concat(k.Source.Proofs, k.Proofs) {
-			if !slices.ContainsFunc(p.Proofs, f.Equal) {
-				p.Proofs = append(p.Proofs, f)
-			}
+		all = append(all, slices.Concat(k.Source.Proofs, k.Proofs)...)
+	}
+	for _, f := range all {
+		if !slices.ContainsFunc(p.Proofs, f.Equal) {
+			p.Proofs = append(p.Proofs, f)
 		}
 	}
 }

@@ -63,3 +63,40 @@ func TestPublicRowsChange(t *testing.T) {
 		}
 	}
 }
+
+// TestPublicBoundsChange: bounds that were read from public rows are proven of them as long as they hold, and not when a row has left them.
+func TestPublicBoundsChange(t *testing.T) {
+	ctx, w := context.Background(), theWorld
+	asked, err := w.ask("SELECT sum(w.beds), avg(w.floor + 1) FROM patients p JOIN wards w ON w.ward = p.ward", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	holding := func() (holds []bool) {
+		for _, p := range asked.plan.Proofs {
+			if p.Values.Text != "" && p.Of == "" {
+				holds = append(holds, w.proven(t, p))
+			}
+		}
+		return holds
+	}
+	for _, c := range []struct{ change, want string }{
+		{"UPDATE wards SET beds = beds", "[true true]"},
+		{"UPDATE wards SET beds = 9 WHERE ward = 'icu'", "[true true]"},
+		{"UPDATE wards SET beds = 7 WHERE ward = 'icu'", "[false true]"},
+		{"UPDATE wards SET beds = 21 WHERE ward = 'icu'", "[false true]"},
+		{"UPDATE wards SET floor = 3 WHERE ward = 'icu'", "[true false]"},
+		{"DELETE FROM wards", "[true true]"},
+	} {
+		for _, sql := range []string{"BEGIN", c.change} {
+			if _, err := w.main.Exec(ctx, sql); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := fmt.Sprint(holding()); got != c.want {
+			t.Errorf("%s: the proofs hold: %s, want %s", c.change, got, c.want)
+		}
+		if _, err := w.main.Exec(ctx, "ROLLBACK"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -29,16 +29,17 @@ var editPlaces = map[string]string{
 // textPlaces are the files where a tree becomes a text, and what that is for. Whoever adds one decides here that nothing reads or edits
 // the text of a query for main again.
 var textPlaces = map[string]string{
-	"internal/rewrite/plan.go":               "what main is asked",
-	"internal/rewrite/release/domain.go":     "a proof, which main is asked",
-	"internal/rewrite/relation/values.go":    "a list for the shadow, and the proof of its values",
-	"internal/rewrite/relation/meeting.go":   "a number of public rows, and its proof",
-	"internal/rewrite/relation/preserved.go": "a condition for the shadow",
-	"internal/rewrite/relation/base.go":      "a condition for the shadow",
-	"internal/rewrite/finish/text.go":        "the finish query, for the shadow",
-	"internal/rewrite/expr/keys.go":          "domains, for the shadow",
-	"internal/rewrite/expr/series.go":        "domains, for the shadow",
-	"internal/rewrite/expr/rule_calendar.go": "domains, for the shadow",
+	"internal/rewrite/plan.go":                  "what main is asked",
+	"internal/rewrite/release/domain.go":        "a proof, which main is asked",
+	"internal/rewrite/relation/values.go":       "a list for the shadow, and the proof of its values",
+	"internal/rewrite/relation/publicbounds.go": "a question to the public tables, and its proof",
+	"internal/rewrite/relation/meeting.go":      "a number of public rows, and its proof",
+	"internal/rewrite/relation/preserved.go":    "a condition for the shadow",
+	"internal/rewrite/relation/base.go":         "a condition for the shadow",
+	"internal/rewrite/finish/text.go":           "the finish query, for the shadow",
+	"internal/rewrite/expr/keys.go":             "domains, for the shadow",
+	"internal/rewrite/expr/series.go":           "domains, for the shadow",
+	"internal/rewrite/expr/rule_calendar.go":    "domains, for the shadow",
 }
 
 // statementPlaces are the files that hold SELECTs as text. None is for main. Package catalog, which asks the shadow alone, has many.

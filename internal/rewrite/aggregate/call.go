@@ -22,6 +22,8 @@ import (
 type Scope interface {
 	Expression(n *pg_query.Node) (*expr.Expr, error)
 	Condition(n *pg_query.Node) (*expr.Expr, error)
+	// Bounded builds an expression that is wanted with bounds.
+	Bounded(n *pg_query.Node) (*expr.Expr, error)
 }
 
 // Call is an aggregate call with its type, and its arguments as bounded expressions.
@@ -69,8 +71,12 @@ func NewUnitCall(b *relation.Base, f *pg_query.FuncCall, sc Scope) (*Call, error
 		}
 		args = []*pg_query.Node{f.AggOrder[0].GetSortBy().Node}
 	}
+	build := sc.Bounded
+	if c.Name == "count" {
+		build = sc.Expression
+	}
 	for _, a := range args {
-		x, err := sc.Expression(a)
+		x, err := build(a)
 		if err != nil {
 			return nil, err
 		}

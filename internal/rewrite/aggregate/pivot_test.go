@@ -44,6 +44,7 @@ func (rowScope) Compute(*pg_query.Node, uint32, query.Scalar) (*string, bool, er
 }
 func (rowScope) Prints(uint32) bool                                { return true }
 func (s rowScope) Expression(n *pg_query.Node) (*expr.Expr, error) { return expr.Build(n, s) }
+func (s rowScope) Bounded(n *pg_query.Node) (*expr.Expr, error)    { return expr.Build(n, s) }
 func (s rowScope) Condition(n *pg_query.Node) (*expr.Expr, error)  { return expr.BuildBoolean(n, s) }
 
 func (rowScope) SubLink(*pg_query.SubLink, []*expr.Expr) (*expr.Expr, error) {

@@ -109,14 +109,58 @@ func (s *Scope) Prints(oid uint32) bool { return s.binder.Prints(oid) }
 
 // Condition builds a boolean expression over the scope.
 func (s *Scope) Condition(n *pg_query.Node) (*expr.Expr, error) {
-	e, err := expr.BuildBoolean(n, s)
-	return e, s.binder.Refusal(err)
+	return s.build(n, expr.BuildBoolean)
 }
 
 // Expression builds a row-level expression over the scope.
 func (s *Scope) Expression(n *pg_query.Node) (*expr.Expr, error) {
-	e, err := expr.Build(n, s)
+	return s.build(n, expr.Build)
+}
+
+// Bounded builds an expression which the caller wants to have bounds.
+func (s *Scope) Bounded(n *pg_query.Node) (*expr.Expr, error) {
+	e, err := s.Expression(n)
+	if err != nil || !relation.IsUnbounded(e) || !s.rel.Private() {
+		return e, err // what is computed of public rows alone gets its bounds where it is read
+	}
+	if bounded, err := s.boundPublic(n); err != nil || !bounded {
+		return e, err
+	}
+	return s.Expression(n)
+}
+
+// build builds an expression. Where it is refused, public columns in it get the bounds of their rows first.
+func (s *Scope) build(n *pg_query.Node, build func(*pg_query.Node, expr.Scope) (*expr.Expr, error)) (*expr.Expr, error) {
+	e, err := build(n, s)
+	var refused *expr.Refusal
+	if errors.As(err, &refused) {
+		bounded, failed := s.boundPublic(n)
+		if failed != nil {
+			return nil, failed
+		}
+		if bounded {
+			e, err = build(n, s)
+		}
+	}
 	return e, s.binder.Refusal(err)
+}
+
+// boundPublic gives public columns that an expression reads the bounds of their rows, and says whether one has new ones.
+func (s *Scope) boundPublic(n *pg_query.Node) (bounded bool, failed error) {
+	sqltree.Visit(n, func(n *pg_query.Node) bool {
+		for at := s; at != nil && failed == nil; at = at.outer {
+			c := at.bare(n)
+			if c == nil {
+				continue
+			}
+			var changed bool
+			changed, failed = s.binder.BoundPublic(at.rel, c)
+			bounded = bounded || changed
+			break
+		}
+		return failed == nil
+	})
+	return bounded, failed
 }
 
 // constant evaluates a condition that reads no column.

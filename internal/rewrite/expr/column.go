@@ -38,7 +38,7 @@ type Column struct {
 	Subquery               bool  // a subquery computes it, for one row
 
 	choices     []*Expr // the column holds values of these expressions, each over its own columns; nil: not computed
-	provisional bool    // they wait for parameter values
+	provisional bool    // these, or its bounds, wait for parameter values
 }
 
 // Read makes an expression of a bare column. Refusals point to location.
@@ -162,6 +162,9 @@ func (c *Column) Narrow(limits bounds.Interval) {
 	c.Bounds = limits
 	c.hold(held, ok)
 }
+
+// AwaitBounds notes that the bounds of the column are not known before the values of parameters are.
+func (c *Column) AwaitBounds() { c.provisional = true }
 
 // KeepOutNull notes that a condition of a WHERE holds for no NULL.
 func (c *Column) KeepOutNull() {

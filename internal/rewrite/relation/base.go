@@ -49,6 +49,8 @@ type findings struct {
 	aliases  int
 	Domains  map[string][]schema.Canonical // what Distinct gave, for the fingerprint
 
+	PublicProofs []schema.Proof // of the bounds of public columns (P10b)
+
 	ConditionSteps int64 // the most work of one level's conditions for a row (NoteConditions)
 }
 

@@ -26,9 +26,9 @@ func (j *JoinGraph) Add(o *JoinGraph) {
 func (j *JoinGraph) AsRelation() *Relation {
 	r := &Relation{Columns: j.Columns}
 	for _, item := range j.Items {
-		if item.Private() {
+		r.public = r.public.and(item.publicPart())
+		if item.Private() && !r.Private() {
 			r.Unit, r.Chain, r.UnitName = item.Unit, item.Chain, item.UnitName
-			break
 		}
 	}
 	return r

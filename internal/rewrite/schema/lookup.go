@@ -64,8 +64,9 @@ type Query struct {
 //   - Relation still has the Shape that the plan was made for: the types and collations of its columns (P1);
 //   - Columns of Relation hold each combination at most once: a valid, immediate, non-partial, non-expression unique index over
 //     exactly these columns, or a subset of them (P1);
-//   - Values is true: a query over public values alone, which asks whether they differ under the equality that the measure query
-//     compares them by (P25), of what Of names for the analyst; or, without Of, how many rows of public tables agree (P4e).
+//   - Values is true: a query over public values or rows alone. With Of, it asks whether values differ under the equality that the
+//     measure query compares them by (P25), and Of names them for the analyst; without, whether public rows are as the plan has read
+//     them (P4e, P10b).
 type Proof struct {
 	Relation policy.Name
 	Shape    string
