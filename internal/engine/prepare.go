@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,6 +66,7 @@ func (p *prepared) sameTypes(a *analysed) bool {
 // analyse takes the analysis from the cache, or makes it.
 func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st *rewrite.Statement, types []uint32) (*analysed, error) {
 	key := analysisKey{st.SQL, typesKey(types), rewriteSettings(scope)}
+	key.settings.TablesIn = s.info.Database
 	if a, ok := s.analyses.Get(key); ok {
 		return a, nil
 	}
@@ -85,6 +87,10 @@ func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st 
 	analysis, err := rewrite.Analyze(s.schema, st, description(described), key.settings)
 	if err != nil {
 		return nil, e.reported(err, scope.Analyst)
+	}
+	if scope.Database == session.Maintenance && s.info.Database != session.Maintenance && analysis.Route != rewrite.RouteShadow {
+		return nil, pgerr.New(pgerr.UndefinedTable, fmt.Sprintf("the tables are in database %q", s.info.Database),
+			pgerr.Hint("Connect to that database: %q has the catalogs alone.", session.Maintenance))
 	}
 	if len(analysis.Assignments) > 0 {
 		return nil, refusal.New(refusal.OwnTables, "set_config() is answered on its own, not inside another query",

@@ -22,6 +22,9 @@ type Handler struct {
 // maxZones bounds the memory of time zones.
 const maxZones = 1000
 
+// Maintenance is the database that tools connect to for a list of databases (psql -l). It has the catalogs and no tables.
+const Maintenance = "postgres"
+
 // NewHandler returns a handler whose sessions put their statements to engine.
 func NewHandler(engine Engine) *Handler {
 	return &Handler{engine: engine, zones: map[string]string{}}
@@ -35,7 +38,7 @@ func (h *Handler) Open(ctx context.Context, startup wire.Startup) (wire.Session,
 	if err != nil {
 		return nil, err
 	}
-	if info.Database != "" && startup.Database != info.Database {
+	if info.Database != "" && startup.Database != info.Database && startup.Database != Maintenance {
 		return nil, pgerr.New(pgerr.InvalidCatalogName, `database "`+startup.Database+`" does not exist`, pgerr.Fatal())
 	}
 	s := &Session{handler: h, engine: h.engine, startup: startup, info: info, lastReported: map[string]string{}}

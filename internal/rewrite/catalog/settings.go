@@ -20,6 +20,31 @@ var sessionSettings = words(`
 	statement_timeout timezone transaction_isolation transaction_read_only
 	dpproxy.epsilon dpproxy.notices dpproxy.margin dpproxy.empty_groups`)
 
+// ownSettings are shown in pg_settings beside PostgreSQL's, so that clients complete and describe their names. The type is
+// PostgreSQL's word; values are those of an enum.
+var ownSettings = []struct{ name, vartype, values, description string }{
+	{"dpproxy.epsilon", "real", "", "What one statement over private tables costs."},
+	{"dpproxy.margin", "string", "", "The margin that counts and sums are to have: a number, or a share of the valid range as '2%'."},
+	{"dpproxy.notices", "bool", "", "Report cost and margins after each private statement."},
+	{"dpproxy.empty_groups", "enum", "{keep,drop}", "Whether groups in which nobody counts are returned."},
+}
+
+// shownSettings prints their rows of pg_settings.
+func (c *checker) shownSettings() string {
+	rows := make([]string, len(ownSettings))
+	for i, s := range ownSettings {
+		values := "NULL"
+		if s.values != "" {
+			values = sqltext.Literal(s.values)
+		}
+		rows[i] = "(" + sqltext.Literal(s.name) + ", " + c.supply(Supply{Kind: SupplySetting, Name: s.name, Type: "text"}) + "::pg_catalog.text, " +
+			sqltext.Literal(s.vartype) + ", " + values + ", " + sqltext.Literal(s.description) + ")"
+	}
+	return "SELECT r.* FROM (VALUES " + strings.Join(rows, ", ") + ") AS v (n, s, t, e, d) CROSS JOIN LATERAL pg_catalog.jsonb_populate_record(" +
+		"NULL::pg_catalog.pg_settings, pg_catalog.jsonb_build_object('name', v.n, 'setting', v.s, 'vartype', v.t, 'enumvals', v.e::pg_catalog.text[], 'short_desc', v.d, " +
+		"'category', 'dpproxy', 'context', 'user', 'source', 'session', 'pending_restart', false)) AS r"
+}
+
 // serverSettings are facts of the server's build and database, the same for everyone.
 var serverSettings = words(`
 	block_size in_hot_standby integer_datetimes is_superuser lc_collate lc_ctype max_function_args max_identifier_length

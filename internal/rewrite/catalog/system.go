@@ -75,9 +75,7 @@ func noRows(relation string) string {
 func (c *checker) filteredRelation(relation string) string {
 	switch relation {
 	case "pg_database":
-		return populate("pg_catalog.pg_database AS d", "d", fmt.Sprintf(
-			"pg_catalog.jsonb_build_object('datname', %s, 'datallowconn', true, 'datistemplate', false, 'datconnlimit', -1, 'datacl', NULL, 'datfrozenxid', '3', 'datminmxid', '1')",
-			sqltext.EscapedLiteral(c.in.Database)), "d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()")
+		return c.databases()
 	case "pg_roles":
 		return c.roles("pg_roles", "oid", "rolname", "'rolconnlimit', -1, 'rolconfig', NULL, 'rolvaliduntil', NULL")
 	case "pg_user":
@@ -86,13 +84,27 @@ func (c *checker) filteredRelation(relation string) string {
 		return populate("pg_catalog.pg_tablespace AS t", "t", "'{\"spcacl\": null, \"spcoptions\": null}'::pg_catalog.jsonb",
 			"t.spcname IN ('pg_default', 'pg_global')")
 	case "pg_settings":
-		return "SELECT * FROM pg_catalog.pg_settings AS s WHERE pg_catalog.lower(s.name) IN (" + settingNames + ")"
+		return "SELECT * FROM pg_catalog.pg_settings AS s WHERE pg_catalog.lower(s.name) IN (" + settingNames + ") UNION ALL " + c.shownSettings()
 	}
 	if strings.HasSuffix(relation, "_indexes") {
 		return statistics(relation, "pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS x ON x.oid = i.indexrelid JOIN pg_catalog.pg_class AS c ON c.oid = i.indrelid",
 			"'indexrelid', i.indexrelid, 'indexrelname', x.relname, ")
 	}
 	return statistics(relation, "pg_catalog.pg_class AS c", "")
+}
+
+// databases shows the client's database in the place of the shadow; and the one that has the tables, if that is another.
+func (c *checker) databases() string {
+	overrides := func(name string) string {
+		return fmt.Sprintf("pg_catalog.jsonb_build_object('datname', %s, 'datallowconn', true, 'datistemplate', false, 'datconnlimit', -1, 'datacl', NULL, 'datfrozenxid', '3', 'datminmxid', '1')",
+			sqltext.EscapedLiteral(name))
+	}
+	const own = "d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
+	shown := populate("pg_catalog.pg_database AS d", "d", overrides(c.in.Database), own)
+	if c.in.TablesIn == "" || c.in.TablesIn == c.in.Database {
+		return shown
+	}
+	return shown + " UNION ALL " + populate("pg_catalog.pg_database AS d", "d", overrides(c.in.TablesIn), own)
 }
 
 // roles shows the owners of what the shadow holds, and the shadow's role under the client's name.

@@ -10,6 +10,7 @@ import (
 type Settings struct {
 	TimeZone, DateStyle, IntervalStyle string
 	User, Database                     string // what the client connected as
+	TablesIn                           string // the database that has the policy's tables; it may not be Database
 }
 
 // Canonical is a value in a text form that PostgreSQL reads as that very value whatever its settings are: ISO dates, instants in
