@@ -102,8 +102,13 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// start makes a database, sets up a proxy in front of it and starts it. dsn is how an analyst connects.
 func start(t *testing.T) (server *pgserver.Server, db, dsn string) {
+	t.Helper()
+	return startWith(t, schema, policy)
+}
+
+// startWith makes a database, sets up a proxy in front of it and starts it. dsn is how an analyst connects.
+func startWith(t *testing.T, schema, policy string) (server *pgserver.Server, db, dsn string) {
 	t.Helper()
 	server, db = pgservertest.Database(t, schema)
 	admin := server.DSN(db, "postgres")

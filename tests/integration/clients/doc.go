@@ -2,5 +2,8 @@
 // each client, one file for each thing that it does. Its test sends all of it to a running dpproxy.
 //
 // A statement ends with a line that is a semicolon; lines "-- $1 = 'x'" in front of it are the values of its parameters.
+// What users ask through these clients is in questions.txt of their folders: "-- answered", "-- refused CODE: words" with
+// "-- instead: a form that is answered", or "-- missing: what has to be there", which the test holds against what happens.
+//
 // {class:patients} and {type:severity} are replaced by OIDs.
 package clients
