@@ -3,7 +3,9 @@ package bind
 import (
 	"slices"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/refusal"
@@ -179,9 +181,26 @@ func (s *Scope) joinUnits(r *relation.Relation, test []*expr.Expr) *relation.Col
 	return nil
 }
 
+// expressionOf gives the value of a subquery that is nothing but an expression: (SELECT TIMESTAMP '2024-01-01'). nil: it is more than
+// that, or an untyped literal, which is a text in a SELECT list and nowhere else.
+func (s *Scope) expressionOf(sub *pg_query.SelectStmt) (*expr.Expr, error) {
+	bare := &pg_query.SelectStmt{TargetList: sub.TargetList, LimitOption: sub.LimitOption, Op: sub.Op}
+	if len(sub.TargetList) != 1 || sub.Op != pg_query.SetOperation_SETOP_NONE || !proto.Equal(sub, bare) || sqltree.Aggregates(sub) {
+		return nil, nil
+	}
+	x, err := s.Expression(sub.TargetList[0].GetResTarget().Val)
+	if err != nil || x.Type() == pgtype.UnknownOID {
+		return nil, err
+	}
+	return x, nil
+}
+
 // lookup binds a scalar subquery that gives a column of one row, of a public relation or of the outer row's own unit. That it has at
 // most one is proven; it is printed as an aggregate all the same, since a second row would be an error that a private row raises.
 func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
+	if x, err := s.expressionOf(sub); x != nil || err != nil {
+		return x, err
+	}
 	s.read = nil
 	r, err := s.subqueryRows(sub)
 	if err != nil {

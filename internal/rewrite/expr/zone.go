@@ -16,7 +16,7 @@ var zoneAreas = []string{"Africa/", "America/", "Antarctica/", "Asia/", "Atlanti
 
 // zoneName says whether a time zone is known here by this name. A server may lack it: see zoneExists.
 func zoneName(name string) bool {
-	if name == "UTC" || name == "GMT" {
+	if name == "UTC" || name == "GMT" || name == "Etc/UTC" {
 		return true
 	}
 	for _, area := range zoneAreas {
