@@ -25,7 +25,7 @@ INSERT INTO wards VALUES ('north', 1), ('south', 2), ('east', 3);
 INSERT INTO patients SELECT i, 18 + i * 7 % 73, 100 + i * 13 % 800, (ARRAY['flu', 'cold', 'asthma'])[1 + i % 3], (ARRAY['north', 'south', 'east'])[1 + i % 7 % 3],
 	date '2023-01-01' + i * 11 % 700, 'canary' || i FROM generate_series(1, 1500) i;
 INSERT INTO visits SELECT i, 1 + i % 1500, (ARRAY['north', 'south', 'east'])[1 + i % 11 % 3], 1 + i * 17 % 990, 1 + i * 5 % 95,
-	timestamp '2023-01-01' + i * 7919 % 700 * interval '1 day' + i % 24 * interval '1 hour' FROM generate_series(1, 4500) i;
+	timestamp '2023-01-01' + i * 7919 % 540 * interval '1 day' + i % 24 * interval '1 hour' FROM generate_series(1, 4500) i;
 ANALYZE;
 `
 
@@ -48,7 +48,7 @@ tables:
   visits:
     privacy_unit: {name: patient, column: patient_id}
     max_rows_per_unit: 5
-    columns: {visit_id: {}, patient_id: {}, ward: {values_from: wards.ward}, cost: {bounds: [0, 1000]}, minutes: {bounds: [0, 100]}, at: {bounds: [2023-01-01, 2024-12-31]}}
+    columns: {visit_id: {}, patient_id: {}, ward: {values_from: wards.ward}, cost: {bounds: [0, 1000]}, minutes: {bounds: [0, 100]}, at: {bounds: [2023-01-01, "2024-06-30 23:59:59"]}}
   wards: {public: true}
 `
 
