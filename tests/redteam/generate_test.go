@@ -19,7 +19,7 @@ type source struct {
 // generate writes the i-th random statement of a seed.
 func generate(seed uint64, i int) statement {
 	g := newGenerator(rand.New(rand.NewPCG(seed, 1000+uint64(i))))
-	sql := pick(g, []func() string{g.grouped, g.grouped, g.grouped, g.total, g.derivedKey, g.derivedKey, g.aboveGroups, g.perUnit, g.perUnit, g.setOperation, g.windowed, g.distinct, g.lateral, g.pivoted, g.pivoted, g.pivoted, g.branches, g.spine})()
+	sql := pick(g, []func() string{g.grouped, g.grouped, g.grouped, g.total, g.derivedKey, g.derivedKey, g.aboveGroups, g.perUnit, g.perUnit, g.setOperation, g.windowed, g.distinct, g.lateral, g.pivoted, g.pivoted, g.pivoted, g.branches, g.spine, g.byPrivate})()
 	st := statement{source: fmt.Sprintf("random statement %d", i), number: i}
 	// Alternatives that were not taken have parameters too: count those that are left.
 	st.sql = parameter.ReplaceAllStringFunc(sql, func(old string) string {
@@ -142,6 +142,28 @@ func (g *generator) spine() string {
 	}
 	return "SELECT " + key + " AS k1, " + pick(g, []string{"count(" + s.unit + ")", "count(*) FILTER (WHERE " + s.unit + " IS NOT NULL)", "sum(" + g.number() + ")"}) +
 		" FROM " + kept + " LEFT JOIN " + s.from + " ON " + on + " GROUP BY k1"
+}
+
+// byPrivate asks of public rows which private ones there are.
+func (g *generator) byPrivate() string {
+	s := g.simple("a")
+	g.cols, g.subs = s.cols, s.subs
+	k := pick(g, kinds)
+	from, key := g.relation(k)+" AS x(k)", "x.k"
+	cond := g.expr(k, 1) + pick(g, []string{" = ", " = ", " >= "}) + key
+	if g.chance(30) {
+		from, key, cond = "moments m", "m.label", pick(g, []string{"m.label = " + g.expr(texts, 1), "m.day = " + g.expr(dates, 1), "m.at > a.tz AND m.at <= a.tk"})
+	}
+	if g.chance(40) {
+		cond += " AND " + g.condition(1)
+	}
+	switch g.IntN(3) {
+	case 0:
+		return "SELECT " + key + " FROM " + from + " WHERE " + pick(g, []string{"", "NOT "}) + "EXISTS (SELECT 1 FROM " + s.from + " WHERE " + cond + ")"
+	case 1:
+		return "SELECT count(*) FROM " + from + " LEFT JOIN " + s.from + " ON " + cond + " WHERE " + s.unit + " IS NULL"
+	}
+	return "SELECT " + key + ", (SELECT " + pick(g, []string{"count(*)", "sum(" + g.number() + ")", "avg(" + g.number() + ")"}) + " FROM " + s.from + " WHERE " + cond + ") FROM " + from
 }
 
 // aboveGroups filters released groups by their key.

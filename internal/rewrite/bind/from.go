@@ -30,6 +30,20 @@ func (b *Binder) fromItem(n *pg_query.Node, e *Env, beside *relation.JoinGraph) 
 	return nil, b.Refuse(refusal.FromItem, n, "this kind of FROM item cannot be combined with private tables", "Use tables, subqueries and joins.")
 }
 
+// Columns binds FROM items to resolve names: they are not joined.
+func (b *Binder) Columns(from []*pg_query.Node, e *Env) (*relation.Relation, error) {
+	probe := *b
+	all := &relation.JoinGraph{}
+	for _, n := range from {
+		j, err := probe.fromItem(n, e, all)
+		if err != nil {
+			return nil, err
+		}
+		all.Add(j)
+	}
+	return all.AsRelation(), nil
+}
+
 // fromRelation binds a table, view, CTE or subquery under its alias.
 func (b *Binder) fromRelation(n *pg_query.Node, e *Env, beside *relation.JoinGraph) (*relation.Relation, error) {
 	var r *relation.Relation

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"fmt"
+	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -160,6 +161,7 @@ func (c *AggregateSplitter) replace(n *pg_query.Node) (*pg_query.Node, bool, err
 				return nil, false, err
 			}
 		}
+		c.replaceKeys(l.Subselect.GetSelectStmt(), nil)
 		return n, false, c.OnSubquery(l)
 	}
 	if r := n.GetColumnRef(); r != nil {
@@ -170,6 +172,49 @@ func (c *AggregateSplitter) replace(n *pg_query.Node) (*pg_query.Node, bool, err
 			"Rows of private tables are never returned: aggregate the column, or group by it.")
 	}
 	return n, true, nil
+}
+
+// replaceKeys replaces group keys that a subquery reads by the names of their tables, where no FROM item of its own has that name. own are
+// those of the queries around it, within the expression.
+func (c *AggregateSplitter) replaceKeys(s *pg_query.SelectStmt, own []string) {
+	if s == nil || len(c.keys) == 0 {
+		return
+	}
+	if s.Op != pg_query.SetOperation_SETOP_NONE {
+		c.replaceKeys(s.Larg, own)
+		c.replaceKeys(s.Rarg, own)
+		return
+	}
+	here := slices.Clone(own)
+	for _, n := range s.FromClause {
+		sqltree.Visit(n, func(n *pg_query.Node) bool {
+			here = append(here, sqltree.ItemName(n))
+			return n.GetRangeSubselect() == nil
+		})
+	}
+	var replace func(n *pg_query.Node) (*pg_query.Node, bool, error)
+	replace = func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+		if sub := n.GetRangeSubselect(); sub != nil {
+			c.replaceKeys(sub.Subquery.GetSelectStmt(), own)
+			return n, false, nil
+		}
+		if l := n.GetSubLink(); l != nil {
+			l.Testexpr, _ = sqltree.RewriteNode(l.Testexpr, replace)
+			c.replaceKeys(l.Subselect.GetSelectStmt(), here)
+			return n, false, nil
+		}
+		ref := n.GetColumnRef()
+		if ref == nil || len(ref.Fields) != 2 || slices.Contains(here, ref.Fields[0].GetString_().GetSval()) {
+			return n, true, nil
+		}
+		if i := slices.Index(c.keys, c.Scope.Key(n)); i >= 0 {
+			return sqltree.ColumnRef(c.table, fmt.Sprintf("k%d", i+1)), false, nil
+		}
+		return n, false, nil
+	}
+	if err := sqltree.RewriteNodes(s.ProtoReflect(), replace); err != nil {
+		panic(err) // the callback gives none
+	}
 }
 
 // call registers an aggregate call once.

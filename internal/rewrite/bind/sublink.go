@@ -76,6 +76,10 @@ func (s *Scope) existsRows(sub *pg_query.SelectStmt) (*relation.Relation, error)
 	if sub.Op != pg_query.SetOperation_SETOP_NONE || sqltree.Aggregates(sub) || len(sub.DistinctClause) > 0 || sub.WithClause != nil || len(sub.ValuesLists) > 0 {
 		return s.subqueryRows(sub)
 	}
+	if sub.LimitCount.GetAConst().GetIval().GetIval() > 0 && sub.LimitOffset == nil { // one row is as good as all
+		sub = sqltree.Clone(sub)
+		sub.LimitCount = nil
+	}
 	if err := plainSubquery(sub); err != nil {
 		return nil, err
 	}

@@ -17,12 +17,14 @@ type finisher struct {
 	*Planned
 	levels  []*level // by placeholder
 	aliases int
+	compare map[*pg_query.SelectStmt]bool // whose count is compared with 0
 }
 
 // Cut takes a statement apart at its release blocks: what is above them becomes a template, which is the same for all values of its
 // parameters. query is a copy that Cut changes; in says which names the template may use.
 func Cut(b *relation.Base, query *pg_query.SelectStmt, in catalog.Input) (*Template, error) {
-	f := &finisher{Planned: &Planned{Binder: bind.New(b)}}
+	f := &finisher{Planned: &Planned{Binder: bind.New(b)}, compare: map[*pg_query.SelectStmt]bool{}}
+	(&correlator{Binder: f.Binder, compare: f.compare}).query(query, nil)
 	if err := f.rewrite(query, nil); err != nil {
 		return nil, b.Refusal(err)
 	}

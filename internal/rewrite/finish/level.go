@@ -18,6 +18,7 @@ type level struct {
 	withins   []bind.Within
 	intervals []bind.Interval
 	grouping  [][]int
+	compared  bool           // EXISTS compares its count with 0
 	outputs   map[int]string // by index of the call: the result column that is this call and nothing else
 }
 
@@ -62,6 +63,7 @@ func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 		if err := k.PlanIntervals(p.Base, l.intervals); err != nil {
 			return err
 		}
+		k.Compared = l.compared
 		for call, name := range l.outputs {
 			k.Columns[call].Output = name
 		}

@@ -31,7 +31,8 @@ type Block struct {
 	unasked                  int       // 1 + a release that no call asks for; 0: there is none
 	clamped                  bool      // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
 
-	Proofs []schema.Proof // of the keys' values
+	Proofs   []schema.Proof // of the keys' values
+	Compared bool           // the statement asks of its count whether it is more than 0
 
 	Measurements  []Measurement // integers, in the order of the measure query's columns
 	Histograms    []Histogram   // quantile releases by expression

@@ -26,6 +26,9 @@ func (k *Block) Explain(i int, releases []mechanism.Release) []string {
 		}
 		lines = append(lines, line)
 	}
+	if k.Compared {
+		lines = append(lines, "  EXISTS holds where this count is more than 0, with its noise")
+	}
 	lines = append(lines, k.explainKeys()...)
 	return append(lines, k.Source.Plan.Lines("  ")...)
 }

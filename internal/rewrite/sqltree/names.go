@@ -118,3 +118,28 @@ func FunctionName(f *pg_query.FuncCall) string {
 	}
 	return names[len(names)-1]
 }
+
+// ItemName gives the name by which columns of a FROM item are called; "" for one that has none, and for any other node.
+func ItemName(n *pg_query.Node) string {
+	var alias *pg_query.Alias
+	name := ""
+	switch v := n.GetNode().(type) {
+	case *pg_query.Node_RangeVar:
+		alias, name = v.RangeVar.Alias, v.RangeVar.Relname
+	case *pg_query.Node_RangeSubselect:
+		alias = v.RangeSubselect.Alias
+	case *pg_query.Node_JoinExpr:
+		alias = v.JoinExpr.Alias
+	case *pg_query.Node_RangeFunction:
+		alias = v.RangeFunction.Alias
+		if calls := v.RangeFunction.Functions; len(calls) == 1 && len(calls[0].GetList().GetItems()) > 0 {
+			if f := calls[0].GetList().Items[0].GetFuncCall(); f != nil {
+				name = FunctionName(f)
+			}
+		}
+	}
+	if alias != nil {
+		return alias.Aliasname
+	}
+	return name
+}

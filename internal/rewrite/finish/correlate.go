@@ -1,0 +1,246 @@
+package finish
+
+import (
+	"fmt"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+)
+
+// correlator gives subqueries over private rows that read public rows around them a form that can be released: for every combination of
+// the public values that such a subquery reads, a block releases its aggregates, or the number of its rows, and the subquery reads those
+// (docs/privacy.md P20a).
+type correlator struct {
+	*bind.Binder
+	blocks  int
+	compare map[*pg_query.SelectStmt]bool // whose count is compared with 0
+}
+
+// query rewrites a query in place, its FROM items and CTEs first. What it does not understand it leaves, to be refused later.
+func (c *correlator) query(s *pg_query.SelectStmt, e *bind.Env) {
+	if s == nil {
+		return
+	}
+	if s.WithClause != nil {
+		before := e
+		for i, n := range s.WithClause.Ctes {
+			c.query(n.GetCommonTableExpr().GetCtequery().GetSelectStmt(), before)
+			before = bind.WithCTEs(&pg_query.WithClause{Ctes: s.WithClause.Ctes[i : i+1]}, before)
+		}
+		e = before
+	}
+	if s.Op != pg_query.SetOperation_SETOP_NONE {
+		c.query(s.Larg, e)
+		c.query(s.Rarg, e)
+		return
+	}
+	for _, n := range s.FromClause {
+		sqltree.Visit(n, func(n *pg_query.Node) bool {
+			if sub := n.GetRangeSubselect(); sub != nil {
+				c.query(sub.Subquery.GetSelectStmt(), e)
+			}
+			return n.GetRangeSubselect() == nil && n.GetSubLink() == nil
+		})
+	}
+	c.antiJoins(s, e)
+	c.expressions(s, e)
+}
+
+// expressions rewrites the subqueries in a query's expressions.
+func (c *correlator) expressions(s *pg_query.SelectStmt, e *bind.Env) {
+	private := false
+	for _, n := range s.FromClause {
+		k, err := c.KindOfItem(n, e)
+		if err != nil {
+			return
+		}
+		private = private || k == bind.Private
+	}
+	if private && !sqltree.Aggregates(s) {
+		return
+	}
+	around := &outer{correlator: c, env: e, items: itemsOf(s.FromClause), private: private}
+	for _, n := range s.TargetList {
+		t := n.GetResTarget()
+		name := sqltree.OutputName(t)
+		if val := around.rewritten(t.Val); val != t.Val {
+			t.Val, t.Name = val, name // the subquery gave the output its name
+		}
+	}
+	lists := [][]*pg_query.Node{s.SortClause}
+	if !private {
+		lists = append(lists, s.FromClause, s.GroupClause, s.DistinctClause, s.WindowClause)
+		s.WhereClause = around.rewritten(s.WhereClause)
+	}
+	s.HavingClause = around.rewritten(s.HavingClause)
+	for _, list := range lists {
+		for i := range list {
+			list[i] = around.rewritten(list[i])
+		}
+	}
+}
+
+// item is a FROM item that columns may be named of.
+type item struct {
+	name string
+	node *pg_query.Node
+}
+
+// itemsOf lists the tables, subselects and functions of a FROM clause.
+func itemsOf(from []*pg_query.Node) []item {
+	var all []item
+	for _, n := range from {
+		switch v := n.GetNode().(type) {
+		case *pg_query.Node_RangeVar:
+			all = append(all, item{sqltree.ItemName(n), n})
+		case *pg_query.Node_RangeSubselect:
+			if !v.RangeSubselect.Lateral {
+				all = append(all, item{sqltree.ItemName(n), n})
+			}
+		case *pg_query.Node_RangeFunction:
+			if !v.RangeFunction.Lateral {
+				all = append(all, item{sqltree.ItemName(n), n})
+			}
+		case *pg_query.Node_JoinExpr:
+			if v.JoinExpr.Alias == nil {
+				all = append(all, itemsOf([]*pg_query.Node{v.JoinExpr.Larg, v.JoinExpr.Rarg})...)
+			}
+		}
+	}
+	return all
+}
+
+// outer is a query level whose expressions hold subqueries.
+type outer struct {
+	*correlator
+	env     *bind.Env
+	items   []item
+	private bool // it aggregates private rows
+}
+
+// rewritten rewrites the subqueries of an expression.
+func (o *outer) rewritten(n *pg_query.Node) *pg_query.Node {
+	if n.GetNode() == nil {
+		return n
+	}
+	out, err := sqltree.RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+		if n.GetRangeSubselect() != nil {
+			return n, false, nil
+		}
+		l := n.GetSubLink()
+		if l == nil {
+			return n, !o.private || !sqltree.IsAggregate(n), nil // what aggregates of private rows read is no public row's
+		}
+		l.Testexpr = o.rewritten(l.Testexpr)
+		o.query(l.Subselect.GetSelectStmt(), o.env)
+		if r := o.subquery(l); r != nil {
+			return r, false, nil
+		}
+		return n, false, nil
+	})
+	if err != nil {
+		panic(err) // the callback gives none
+	}
+	return out
+}
+
+// column finds the public item that a name at this level is of. Of several items, a bare name has to be a column of one public table.
+func (o *outer) column(ref *pg_query.ColumnRef) (of item, name string, ok bool) {
+	for _, f := range ref.Fields {
+		if f.GetString_() == nil {
+			return of, "", false
+		}
+	}
+	fields := sqltree.StringList(ref.Fields)
+	name = fields[len(fields)-1]
+	for _, it := range o.items {
+		v := it.node.GetRangeVar()
+		has := len(fields) == 2 && it.name == fields[0]
+		if len(fields) == 1 && len(o.items) == 1 {
+			has = true
+		} else if len(fields) == 1 && v != nil && (v.Schemaname != "" || o.env.FindCTE(v.Relname) == nil) {
+			t := o.Table(v)
+			has = t != nil && o.Schema.Column(t.Name, name) != nil
+		}
+		if !has {
+			continue
+		}
+		k, err := o.KindOfItem(it.node, o.env)
+		return it, name, err == nil && k == bind.Public
+	}
+	return of, "", false
+}
+
+// subquery gives the form of a subquery over private rows; nil leaves it as it is.
+func (o *outer) subquery(l *pg_query.SubLink) *pg_query.Node {
+	s := l.Subselect.GetSelectStmt()
+	exists := l.SubLinkType == pg_query.SubLinkType_EXISTS_SUBLINK
+	member := l.SubLinkType == pg_query.SubLinkType_ANY_SUBLINK && (len(l.OperName) == 0 || len(l.OperName) == 1 && l.OperName[0].GetString_().GetSval() == "=")
+	scalar := l.SubLinkType == pg_query.SubLinkType_EXPR_SUBLINK
+	if s == nil || !exists && !member && !scalar || !plain(s, exists || member) || scalar != sqltree.Aggregates(s) || (scalar || member) && len(s.TargetList) != 1 {
+		return nil
+	}
+	private := false
+	for _, n := range s.FromClause {
+		k, err := o.KindOfItem(n, o.env)
+		if err != nil {
+			return nil
+		}
+		private = private || k == bind.Private
+	}
+	if !private {
+		return nil
+	}
+	columns, err := o.Columns(s.FromClause, o.env)
+	if err != nil {
+		return nil
+	}
+	d := &decorrelation{outer: o, inner: columns, defined: defined(s)}
+	conds := sqltree.Conjuncts(sqltree.Clone(s.WhereClause))
+	for i := range conds {
+		conds[i] = d.replaced(conds[i], false)
+	}
+	switch {
+	case scalar:
+		return d.scalar(l, s, conds)
+	case member:
+		x := d.outside(sqltree.Clone(l.Testexpr))
+		conds = append(conds, operator("=", sqltree.Clone(s.TargetList[0].GetResTarget().Val), x))
+		if d.failed || l.Testexpr.GetRowExpr() != nil {
+			return nil
+		}
+		known := &pg_query.CaseWhen{Expr: nullTest(l.Testexpr, pg_query.NullTestType_IS_NOT_NULL), Result: d.exists(l, s, conds)}
+		return &pg_query.Node{Node: &pg_query.Node_CaseExpr{CaseExpr: &pg_query.CaseExpr{Args: []*pg_query.Node{{Node: &pg_query.Node_CaseWhen{CaseWhen: known}}}}}}
+	}
+	if d.failed {
+		return nil
+	}
+	return d.exists(l, s, conds)
+}
+
+// plain says that a subquery is a SELECT of rows, or of aggregates over all of them. Where only its rows count, their order does not, nor a
+// LIMIT that leaves one.
+func plain(s *pg_query.SelectStmt, rows bool) bool {
+	limited := s.LimitCount != nil && !(rows && s.LimitCount.GetAConst().GetIval().GetIval() > 0)
+	return s.Op == pg_query.SetOperation_SETOP_NONE && s.WithClause == nil && len(s.GroupClause) == 0 && s.HavingClause == nil && len(s.DistinctClause) == 0 &&
+		len(s.WindowClause) == 0 && len(s.LockingClause) == 0 && len(s.ValuesLists) == 0 && s.LimitOffset == nil && !limited && (rows || len(s.SortClause) == 0)
+}
+
+// defined lists the names of all FROM items in a query.
+func defined(s *pg_query.SelectStmt) map[string]bool {
+	names := map[string]bool{}
+	sqltree.Visit(&pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: s}}, func(n *pg_query.Node) bool {
+		for _, it := range itemsOf([]*pg_query.Node{n}) {
+			names[it.name] = true
+		}
+		return true
+	})
+	return names
+}
+
+func (c *correlator) alias(kind string) string {
+	c.blocks++
+	return fmt.Sprintf("dp%s%d", kind, c.blocks)
+}
