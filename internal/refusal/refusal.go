@@ -9,9 +9,13 @@ import (
 // Page is where the reasons are explained, as hints name it.
 const Page = "docs/refusals.md"
 
-// New makes a refusal. Its hint says which form is answered, or nothing, and ends with the reason's section of Page.
+// New makes a refusal. Its hint says which form is answered, as the options have it or the reason in general,
+// and ends with the reason's section of Page.
 func New(reason Reason, message string, options ...pgerr.Option) *pgconn.PgError {
 	e := pgerr.New(reason.Code(), message, options...)
+	if e.Hint == "" {
+		e.Hint = reasons[reason].instead
+	}
 	if e.Hint != "" {
 		e.Hint += " "
 	}

@@ -219,7 +219,7 @@ func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 	}
 	if r.Private() && !s.semiJoined(r) {
 		return nil, s.binder.Refuse(refusal.SubqueryOnUnit, node, "a scalar subquery over a private table must equate the units of both tables",
-			"Add WHERE inner.unit = outer.unit, or equate a key that determines the unit.")
+			s.tieHint(r))
 	}
 	one := r.UniqueOver(nil)
 	if one == nil {
@@ -247,6 +247,14 @@ func (s *Scope) refuseIn(node *pg_query.Node) error {
 		"Write IN of their unit columns, or of a key that determines the unit, or add WHERE inner.unit = outer.unit to the subquery.")
 }
 
+// tieHint says how a subquery's rows are tied to the unit of the row outside.
+func (s *Scope) tieHint(r *relation.Relation) string {
+	if !s.rel.Private() {
+		return "Count the private rows by the key of the public table in a subquery of FROM, and compare the counts above it."
+	}
+	return relation.EquateUnits("Add to the subquery's WHERE", s.rel, r)
+}
+
 // sameKind refuses a subquery over tables that protect another kind of unit.
 func (s *Scope) sameKind(node *pg_query.Node, r *relation.Relation) error {
 	if !s.rel.Private() || !r.Private() || r.UnitName == s.rel.UnitName {
@@ -272,7 +280,7 @@ func (s *Scope) exists(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 	}
 	if r.Private() && !s.semiJoined(r) {
 		return nil, s.binder.Refuse(refusal.SubqueryOnUnit, node, "EXISTS over a private table must equate the units of both tables",
-			"Add WHERE inner.unit = outer.unit, or equate a key that determines the unit.")
+			s.tieHint(r))
 	}
 	if err := s.sameKind(node, r); err != nil {
 		return nil, err

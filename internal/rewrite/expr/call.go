@@ -97,7 +97,7 @@ func (c *call) finite() (known bool, err error) {
 			if pgresolve.IsTime(a.typ) && a.typ != pgtype.IntervalOID {
 				low, high = "'2020-01-01'", "'2029-12-31'"
 			}
-			return false, c.refuse(refusal.NoBounds, a.Text()+" has no bounds", fmt.Sprintf("only columns whose bounds the policy declares can be computed with; LEAST(GREATEST(x, %s), %s) bounds any", low, high))
+			return false, c.refuse(refusal.NoBounds, a.Text()+" has no bounds", fmt.Sprintf("only columns whose bounds the policy declares can be computed with; LEAST(GREATEST(%s, %s), %s) bounds this one", a.Text(), low, high))
 		}
 	}
 	return known, nil

@@ -51,7 +51,7 @@ func Measured(e *Expr, rule GridRule) (*Measure, error) {
 	}
 	if !x.bounds.Finite() {
 		return nil, Refuse(refusal.NoBounds, e.location, fmt.Sprintf("%s has no bounds, so one unit could change the answer by any amount", e.Text()),
-			"aggregate columns with declared bounds, or LEAST(GREATEST(x, low), high)")
+			fmt.Sprintf("aggregate columns with declared bounds, or write LEAST(GREATEST(%s, low), high)", e.Text()))
 	}
 	step := rule.Step
 	if step == nil || step.Sign() <= 0 {

@@ -95,7 +95,7 @@ func (c *call) divisor(e *Expr) (bounds.Interval, error) {
 		return b, c.refuse(refusal.Division, y.Text()+" is always 0", "")
 	}
 	if y.granule() == nil {
-		return b, c.refuse(refusal.Division, "0 lies within the bounds "+b.String()+" of "+y.Text(), "write CASE WHEN y > 0.01 THEN x / y END with the least y that matters, or GREATEST(y, 0.01)")
+		return b, c.refuse(refusal.Division, "0 lies within the bounds "+b.String()+" of "+y.Text(), atLeast(c.args[0].Text(), y.Text()))
 	}
 	if !y.nonzero {
 		zero := "0::" + pgresolve.Qualified(y.typ, -1)
@@ -226,6 +226,17 @@ func floatArith(c *call) (*Expr, error) {
 	return e, nil
 }
 
+// atLeast writes a quotient of a divisor that is kept from 0.
+func atLeast(x, y string) string {
+	if strings.Contains(x, " ") {
+		x = "(" + x + ")"
+	}
+	if strings.Contains(y, " ") {
+		y = "(" + y + ")"
+	}
+	return fmt.Sprintf("write CASE WHEN %s > 0.01 THEN %s / %s END with the least divisor that matters, or divide by GREATEST(%s, 0.01)", y, x, y, y)
+}
+
 func floatQuo(c *call) (*Expr, error) {
 	e := c.result(c.cand.Result)
 	known, err := c.finite()
@@ -234,7 +245,7 @@ func floatQuo(c *call) (*Expr, error) {
 	}
 	x, y := c.args[0], c.args[1]
 	if y.bounds.Contains(bounds.Zero) {
-		return nil, c.refuse(refusal.Division, "0 lies within the bounds "+y.bounds.String()+" of "+y.Text(), "write CASE WHEN y > 0.01 THEN x / y END with the least y that matters, or GREATEST(y, 0.01)")
+		return nil, c.refuse(refusal.Division, "0 lies within the bounds "+y.bounds.String()+" of "+y.Text(), atLeast(c.args[0].Text(), y.Text()))
 	}
 	if x.quantum < 0 {
 		return nil, c.refuse(refusal.Overflow, "it may underflow "+pgresolve.Display(e.typ), "cast the operands to numeric")

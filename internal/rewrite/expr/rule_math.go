@@ -138,7 +138,7 @@ func monotone(name string, least float64, f func(float64) float64) func(c *call)
 			if least > 0 {
 				need = "above 0"
 			}
-			return nil, c.refuse(refusal.ArgumentRange, fmt.Sprintf("the bounds %s of %s are not %s", x.bounds, x.Text(), need), "write "+name+"(GREATEST(x, 0.01)), or CASE WHEN x > 0.01 THEN … END")
+			return nil, c.refuse(refusal.ArgumentRange, fmt.Sprintf("the bounds %s of %s are not %s", x.bounds, x.Text(), need), fmt.Sprintf("write %s(GREATEST(%s, 0.01)), or CASE WHEN %s > 0.01 THEN %s(%s) END", name, x.Text(), x.Text(), name, x.Text()))
 		}
 		e.bounds, ok = around(f(lo), f(hi), e.typ)
 		if !ok {

@@ -3,6 +3,7 @@ package relation
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -85,10 +86,30 @@ func (b *Base) sameUnit(items []*Relation, class map[*Column]int) error {
 	for _, r := range private {
 		if group[r] != group[private[0]] {
 			return refusal.New(refusal.JoinOnUnit, fmt.Sprintf("tables %s and %s are joined, but not on their %s", itemName(private[0]), itemName(r), r.UnitName),
-				pgerr.Hint("Add a join condition that equates the %s columns of both tables.", r.UnitName))
+				pgerr.Hint("%s", EquateUnits("Add to the join", private[0], r)))
 		}
 	}
 	return nil
+}
+
+// EquateUnits is a hint that adds the condition under which two items are of one unit, by the analyst's names where they have
+// columns for it.
+func EquateUnits(add string, a, c *Relation) string {
+	x, y := unitColumnName(a), unitColumnName(c)
+	if x == "" || y == "" {
+		return fmt.Sprintf("Equate a key that determines the %s of %s with one of %s: the %s itself, or a foreign key of the policy.", a.UnitName, itemName(c), itemName(a), a.UnitName)
+	}
+	return fmt.Sprintf("%s: AND %s = %s.", add, y, x)
+}
+
+// unitColumnName is how the analyst may write the unit of an item's rows, "" where no column holds it.
+func unitColumnName(r *Relation) string {
+	for _, c := range r.Columns {
+		if c.IsUnit && c.Name != "" {
+			return strings.TrimPrefix(c.Table+"."+c.Name, ".")
+		}
+	}
+	return ""
 }
 
 // linked says that two items have the same unit, by columns that the join equates, and adds what main has to prove for it.
