@@ -135,7 +135,7 @@ func (b *Block) Shows(value, noise func(release int) int64) bool {
 
 // Asked says whether the statement asks for a release; it may be there to say which groups exist alone.
 func (b *Block) Asked(release int) bool {
-	return slices.ContainsFunc(b.Columns, func(c Column) bool { return slices.Contains(c.Releases, release) })
+	return !slices.Contains(b.Exists, release) || slices.ContainsFunc(b.Columns, func(c Column) bool { return slices.Contains(c.Releases, release) })
 }
 
 // normalised is the block without what differs between equal ones: names, and the work and rows, which follow sizes of public tables that
