@@ -986,7 +986,7 @@ func TestStatements(t *testing.T) {
 			> ask SELECT current_setting('TimeZone'), name FROM pg_settings
 			describe
 			run on shadow
-			row UTC
+			row UTC | 50 |  |  | drop
 			SELECT 1
 			close`},
 		{"intervals of released values", `
