@@ -326,7 +326,9 @@ func (g *generator) number() string {
 // aggregate is one that is released.
 func (g *generator) aggregate() string {
 	text := "count(*)"
-	switch g.IntN(11) {
+	switch g.IntN(12) {
+	case 9:
+		return symmetric(g.number(), g.expr(pick(g, kinds), 1))
 	case 0:
 		text = "count(" + g.expr(pick(g, kinds), 1) + ")"
 	case 1:

@@ -130,7 +130,10 @@ func (g *generator) spine() string {
 	g.cols, g.subs = s.cols, s.subs
 	k := pick(g, kinds)
 	kept, key, on := g.relation(k)+" AS x(k)", "x.k", "x.k = "+g.expr(k, 1)
-	switch g.IntN(4) {
+	switch g.IntN(5) {
+	case 2:
+		kept, key = pick(g, []string{"slots m", "(SELECT ci, i, j, d, tz FROM slots) m"}), pick(g, []string{"m.ci", "m.i", "m.d"})
+		on = pick(g, []string{"m.ci = " + g.expr(texts, 1), "m.i = " + g.expr(integers, 1), "m.i <= " + g.expr(numerics, 1), "m.d = " + g.expr(dates, 1), "m.tz <= " + g.expr(instants, 1)})
 	case 0:
 		on = g.expr(k, 1) + pick(g, []string{" >= ", " > "}) + "x.k"
 		if g.chance(50) {

@@ -90,3 +90,9 @@ func (g *generator) branches() string {
 	}
 	return "SELECT " + aggregates + " FROM " + from
 }
+
+// symmetric sums a number once for each value of a key, as Looker writes it.
+func symmetric(number, key string) string {
+	hash := "('x' || MD5((" + key + ")::varchar))::bit(64)::bigint::DECIMAL * 18446744073709551616 + ('x' || SUBSTR(MD5((" + key + ")::varchar), 17))::bit(64)::bigint::DECIMAL"
+	return "SUM(DISTINCT (CAST(FLOOR(COALESCE(" + number + ", 0) * (1000000*1.0)) AS DECIMAL)) + " + hash + ") - SUM(DISTINCT " + hash + ")"
+}

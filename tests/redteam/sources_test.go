@@ -53,6 +53,20 @@ var tables = map[string]source{
 	"faces": {unit: "@.patient_id", cols: []column{
 		{"@.ci", texts, false, true}, {"@.plain", texts, false, true}, {"@.f", floats, true, false}, {"@.tk", instants, false, true}, {"@.tz", instants, true, false}, {"@.lefty", booleans, true, true},
 	}, subs: []string{"@.ci IN (SELECT label FROM moments)", "@.plain IN ('e', 'E')", "@.tk IN (SELECT at FROM moments WHERE f > 0.1)", "(SELECT e.f FROM moments e WHERE e.at = @.tk) > 0"}},
+	"entries": {unit: "@.patient_id", cols: []column{
+		{"@.ci", texts, false, true},
+		{"@.padded", texts, false, false},
+		{"@.note", texts, false, true},
+		{"@.f", floats, true, false},
+		{"@.r", floats, true, false},
+		{"@.n", numerics, true, true},
+		{"@.iv", intervals, true, false},
+		{"@.tz", instants, true, false},
+		{"@.ts", timestamps, true, false},
+		{"@.d", dates, true, false},
+		{"@.i", integers, true, true},
+		{"@.b", booleans, true, true},
+	}, subs: []string{"@.i IN (SELECT i FROM slots)", "@.ci IN (SELECT ci FROM slots WHERE b)", "(SELECT max(e.j) FROM slots e WHERE e.i = @.i) > 3"}},
 	"lab_results": {unit: "", cols: []column{{"@.kind", texts, false, true}, {"@.value", floats, true, false}}},
 	"profiles":    {unit: "@.patient_id", cols: []column{{"@.city", texts, false, false}, {"@.height", integers, true, true}}},
 }
@@ -74,7 +88,7 @@ func table(name, alias string) source {
 
 // simple is one table that has a unit column.
 func (g *generator) simple(alias string) source {
-	return table(pick(g, []string{"patients", "patients", "visits", "samples", "samples", "faces"}), alias)
+	return table(pick(g, []string{"patients", "patients", "visits", "samples", "samples", "faces", "entries", "entries"}), alias)
 }
 
 // source is a table, or a join of several.
@@ -89,7 +103,7 @@ func (g *generator) source() source {
 		b.unit, b.cols, b.subs = a.unit, append(slices.Clone(a.cols), b.cols...), append(slices.Clone(a.subs), b.subs...)
 		return b
 	}
-	switch g.IntN(18) {
+	switch g.IntN(20) {
 	case 0, 1:
 		return join(g.simple("b"), "")
 	case 2:
@@ -127,6 +141,14 @@ func (g *generator) source() source {
 		a = table("samples", "a")
 		a.from += " JOIN moments m ON " + pick(g, []string{"m.label = a.ci", "m.day = a.d", "m.f <= a.f", "m.day = a.ts", "m.at > a.tz AND m.at <= a.tk"})
 		a.cols = append(a.cols, column{"m.label", texts, false, true}, column{"m.day", dates, false, true})
+		return a
+	case 12, 13:
+		a = table("entries", "a")
+		a.from += pick(g, []string{" JOIN", " LEFT JOIN"}) + " slots s ON " + pick(g, []string{
+			"s.i = a.i", "s.i <= a.i AND a.i < s.j", "s.i < a.i AND a.i <= s.j AND s.b = a.b", "s.n = a.n", "s.n = a.i", "s.f = a.f", "s.padded = a.padded", "s.note = a.padded", "s.note = a.note", "s.ci = a.ci", "s.ci = a.note",
+			"s.iv = a.iv", "s.tz = a.tz", "s.ts = a.tz", "s.tz <= a.tz AND a.tz < s.until", "s.ts = a.ts", "s.ts = a.d", "s.d = a.ts", "s.d <= a.d AND a.d <= s.last", "s.d <= a.tz AND a.tz < s.last", "s.i + 1 = a.i", "s.i % 2 = a.i % 2", "s.mood = a.mood",
+		})
+		a.cols = append(a.cols, column{"s.slot_id", integers, false, true}, column{"s.note", texts, false, true}, column{"s.ci", texts, false, true}, column{"s.n", numerics, false, true}, column{"s.j", integers, true, true}, column{"s.tz", instants, false, true}, column{"s.d", dates, false, true}, column{"s.f", floats, false, true})
 		return a
 	case 8, 9:
 		k := pick(g, kinds)

@@ -6,7 +6,8 @@ import (
 )
 
 // SamplesSchema adds tables of the types that mislead: values that are equal and look different, that look equal and differ, or
-// that are read differently in another session.
+// that are read differently in another session. The rows of entries have no key, and many are alike in some columns; many rows of slots
+// meet one of theirs.
 const SamplesSchema = `
 CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE COLLATION accents (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
@@ -21,6 +22,13 @@ CREATE TABLE samples (sample_id bigint PRIMARY KEY, patient_id bigint, ci text C
   n numeric, d date, ts timestamp, tz moment, tk timestamptz, iv interval, mood mood, raw bytea, big bigint, b boolean);
 CREATE INDEX ON samples (patient_id);
 CREATE TABLE faces (patient_id bigint PRIMARY KEY, ci text COLLATE ci, plain text COLLATE accents NOT NULL, f amount, tk timestamptz, tz moment, lefty boolean);
+CREATE TABLE entries (patient_id bigint, ci text COLLATE ci, padded char(6), note text, f float8, r real, n numeric, iv interval, tz timestamptz, ts timestamp, d date, i int, mood mood, b boolean, place serial);
+CREATE TABLE slots (slot_id int PRIMARY KEY, ci text COLLATE ci, padded char(6), note text, f float8, n numeric, iv interval, tz timestamptz, until timestamptz, ts timestamp, d date, last date, i int, j int, mood mood, b boolean);
+INSERT INTO slots SELECT g, (ARRAY['a', 'A', 'b', 'B', NULL])[g % 5 + 1], (ARRAY['a', 'a ', 'b', 'A', NULL, ''])[g % 6 + 1], (ARRAY['a', 'a ', 'A', NULL, 'b', ''])[g % 6 + 1], (ARRAY[0, '-0', 'NaN', 1, 0.1, NULL])[g % 6 + 1]::float8,
+  (ARRAY['0', '0.0', 'NaN', '1', '1.00', '2', NULL])[g % 7 + 1]::numeric, (ARRAY['1 mon', '30 days', '720 hours', '0', NULL])[g % 5 + 1]::interval,
+  (ARRAY['2020-11-01 05:30Z', '2020-11-01 06:30Z', '2020-03-08 07:30Z', '-infinity', NULL])[g % 5 + 1]::timestamptz, (ARRAY['2020-11-01 07:30Z', '2020-11-01 06:30Z', '2021-03-08 07:30Z', 'infinity', NULL])[g % 5 + 1]::timestamptz,
+  (ARRAY['2020-11-01 01:30', '2020-11-01 01:00', '2020-03-08 02:30', '2020-03-08 03:30', NULL])[g % 5 + 1]::timestamp, (ARRAY['2020-01-01', '2020-03-08', '2020-11-01', '2020-06-16', NULL])[g % 5 + 1]::date, (ARRAY['2020-01-02', '2021-03-08', '2020-11-01', '2020-06-16', NULL])[g % 5 + 1]::date,
+  (ARRAY[0, 1, 2, 3, NULL, -1])[g % 6 + 1], (ARRAY[3, 1, NULL, 9, 5, 0])[g % 6 + 1], (ARRAY['bad', 'so-so', NULL])[g % 3 + 1]::mood, g % 3 = 1 FROM generate_series(1, 20) g;
 `
 
 // SamplesPolicy is the policy of these tables.
@@ -57,18 +65,37 @@ const SamplesPolicy = `
       tk:    {values_from: moments.at}
       tz:    {bounds: ["2020-01-01", "2022-01-01"]}
       lefty: {}
+  entries:
+    privacy_unit: {name: patient, column: patient_id}
+    max_rows_per_unit: 3
+    columns:
+      patient_id: {}
+      ci:     {}
+      padded: {}
+      note:   {}
+      f:      {bounds: [-1, 1]}
+      r:      {bounds: [-1, 1]}
+      n:      {bounds: [-5, 5]}
+      iv:     {bounds: ["0 s", "30 days"]}
+      tz:     {bounds: ["2020-01-01", "2022-01-01"]}
+      ts:     {bounds: ["2020-01-01", "2022-01-01"]}
+      d:      {bounds: [2020-01-01, 2021-12-31]}
+      i:      {bounds: [-5, 5]}
+      mood:   {}
+      b:      {}
   moments: {public: true}
+  slots:   {public: true}
 `
 
 // WithoutSamples is what Without is for these tables.
 func WithoutSamples(unit int) string {
-	return fmt.Sprintf("DELETE FROM samples WHERE patient_id = %[1]d; DELETE FROM faces WHERE patient_id = %[1]d;\n", Units[unit])
+	return fmt.Sprintf("DELETE FROM samples WHERE patient_id = %[1]d; DELETE FROM faces WHERE patient_id = %[1]d; DELETE FROM entries WHERE patient_id = %[1]d;\n", Units[unit])
 }
 
 // Samples is the SQL of their rows.
 func Samples(random *rand.Rand) string {
 	h := hostile{random: random}
-	h.b.WriteString("TRUNCATE samples, faces;\n")
+	h.b.WriteString("TRUNCATE samples, faces, entries;\n")
 	row := 0
 	for _, id := range Units {
 		for range h.choose(0, 1, 3, 8) {
@@ -81,6 +108,13 @@ func Samples(random *rand.Rand) string {
 	}
 	for _, id := range Units[:h.choose(len(Units), len(Units)-1)] {
 		h.insert("faces", id, h.spelling(), "coalesce("+h.spelling()+", 'e')", h.float(), h.moment(), h.stamp(), h.pick("NULL", "true", "false"))
+	}
+	for _, id := range Units {
+		for range h.choose(0, 1, 3, 5, 9) {
+			h.insert("entries", h.unit(id), h.pick("NULL", "'a'", "'A'", "'b'"), h.pick("NULL", "'a'", "'a '", "'b'", "'A'"), h.pick("NULL", "'a'", "'a '", "'A'"), h.pick("NULL", "'-0'", "0", "'NaN'", "1", "0.1"),
+				h.pick("NULL", "'-0'", "0", "'NaN'", "1", "0.1"), h.pick("NULL", "0", "0.0", "'NaN'", "1", "1.00"), h.pick("NULL", "'1 mon'", "'30 days'", "'720 hours'", "'0'"), h.moment(), h.stamp(), h.date(),
+				h.pick("NULL", "0", "1", "2", "-1", "7"), h.pick("NULL", "'bad'", "'so-so'"), h.pick("NULL", "true", "false"))
+		}
 	}
 	return h.b.String()
 }
