@@ -16,6 +16,11 @@ type Measurement struct {
 	Queries  []MeasureQuery
 	Proofs   []rewrite.Proof // made again in the same snapshot
 	Settings Settings
+
+	// Stages says, for each stage of the statement, behind how many of Queries it is answered. Answer gives its rows, which later queries
+	// read; it is called when all rows of the queries before it have been given to each.
+	Stages []int
+	Answer func(ctx context.Context, stage int) ([][]*rewrite.Canonical, error)
 }
 
 // MeasureQuery is one query that rewrite printed. Its first columns are group keys of the types Keys; the others are Integers.
@@ -38,14 +43,21 @@ const batchRows = 256
 // beginMeasure gives all queries of a statement one state of main.
 const beginMeasure = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
+// batch is what the reader passes to the caller: rows, or the question for a stage's.
+type batch struct {
+	rows   []MeasureRow
+	stage  int
+	answer chan<- [][]*rewrite.Canonical // nil: rows
+}
+
 // Measure runs all queries in one REPEATABLE READ, READ ONLY transaction on main, so that they see one state of it, and
 // calls each for every row, in the order of Queries.
 //
 // Whatever goes wrong on main is a *MeasureError, or a *ProofError where main does not bear the plan out any more; a *pgconn.PgError
-// (53300) says that no connection became free in time. When ctx ends first, Measure returns its cause at once, whatever main
+// (53300) says that no connection became free in time. What Answer says is returned as it is. When ctx ends first, Measure returns its cause at once, whatever main
 // is doing: its query is cancelled behind the client's back and its outcome is discarded (docs/threat-model.md).
 func (b *Backend) Measure(ctx context.Context, m Measurement, each func(MeasureRow) error) error {
-	batches := make(chan []MeasureRow, 4)
+	batches := make(chan batch, 4)
 	failed := make(chan error, 1)
 	// The reader gets a context of its own, so that it also ends when each refuses a row.
 	reading, stop := context.WithCancel(ctx)
@@ -58,7 +70,7 @@ func (b *Backend) Measure(ctx context.Context, m Measurement, each func(MeasureR
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case batch, more := <-batches:
+		case next, more := <-batches:
 			if !more {
 				if err := <-failed; err != nil {
 					if ctx.Err() != nil {
@@ -68,7 +80,14 @@ func (b *Backend) Measure(ctx context.Context, m Measurement, each func(MeasureR
 				}
 				return nil
 			}
-			for _, row := range batch {
+			if next.answer != nil {
+				rows, err := m.Answer(ctx, next.stage)
+				if err != nil {
+					return err
+				}
+				next.answer <- rows
+			}
+			for _, row := range next.rows {
 				if err := each(row); err != nil {
 					return err
 				}
@@ -78,7 +97,7 @@ func (b *Backend) Measure(ctx context.Context, m Measurement, each func(MeasureR
 }
 
 // measure retries once on a connection that was dead before it answered BEGIN: nothing was read then.
-func (b *Backend) measure(ctx context.Context, m Measurement, out chan<- []MeasureRow) error {
+func (b *Backend) measure(ctx context.Context, m Measurement, out chan<- batch) error {
 	for attempt := 0; ; attempt++ {
 		conn, err := b.main.acquire(ctx)
 		if err != nil {
@@ -86,11 +105,9 @@ func (b *Backend) measure(ctx context.Context, m Measurement, out chan<- []Measu
 		}
 		tx := begin(ctx, conn, beginMeasure, m.Settings.mainPins())
 		b.sendProofs(tx, proofsOf(m.Proofs))
-		for _, q := range m.Queries {
-			values, types := b.parameters(q.SQL)
-			tx.pipeline.SendQueryParams(q.SQL.Text, values, types, nil, q.formats())
-		}
-		if err := tx.send(); err != nil {
+		run := &measureRun{Backend: b, Measurement: m, tx: tx, out: out}
+		run.queue()
+		if err := tx.sendFirst(len(m.Stages) == 0); err != nil {
 			_ = tx.end() // the first error decides
 			if attempt == 0 && ctx.Err() == nil && connectionLost(err) {
 				b.main.pool.Reset()
@@ -98,7 +115,7 @@ func (b *Backend) measure(ctx context.Context, m Measurement, out chan<- []Measu
 			}
 			return err
 		}
-		err = readMeasures(ctx, tx, m, out)
+		err = run.read(ctx)
 		if end := tx.end(); err == nil {
 			err = end
 		}
@@ -106,28 +123,85 @@ func (b *Backend) measure(ctx context.Context, m Measurement, out chan<- []Measu
 	}
 }
 
-func readMeasures(ctx context.Context, tx *transaction, m Measurement, out chan<- []MeasureRow) error {
-	if err := readProofs(tx, proofsOf(m.Proofs)); err != nil {
-		return err
-	}
-	for i, q := range m.Queries {
-		reader, err := tx.reader()
-		if err != nil {
-			return err
-		}
-		if err := readQuery(ctx, reader, i, q.Keys, out); err != nil {
-			return err
-		}
-	}
-	return nil
+// measureRun is one measurement in its transaction.
+type measureRun struct {
+	*Backend
+	Measurement
+	tx      *transaction
+	out     chan<- batch
+	queued  int                      // so many queries are queued
+	answers [][][]*rewrite.Canonical // of stages
 }
 
-func readQuery(ctx context.Context, reader *pgconn.ResultReader, query int, keys []uint32, out chan<- []MeasureRow) error {
-	batch := make([]MeasureRow, 0, batchRows)
+// upto says how many queries can be queued: those before the next stage.
+func (r *measureRun) upto() int {
+	if n := len(r.answers); n < len(r.Stages) {
+		return r.Stages[n]
+	}
+	return len(r.Queries)
+}
+
+// queue queues the queries up to the next stage.
+func (r *measureRun) queue() {
+	for ; r.queued < r.upto(); r.queued++ {
+		q := r.Queries[r.queued]
+		sql := q.SQL.With(r.answers)
+		values, types := r.parameters(sql)
+		r.tx.pipeline.SendQueryParams(sql.Text, values, types, nil, q.formats())
+	}
+}
+
+// read reads all answers, and asks for the stages' in between.
+func (r *measureRun) read(ctx context.Context) error {
+	if err := readProofs(r.tx, proofsOf(r.Proofs)); err != nil {
+		return err
+	}
+	for read := 0; ; {
+		for ; read < r.queued; read++ {
+			reader, err := r.tx.reader()
+			if err != nil {
+				return err
+			}
+			if err := readQuery(ctx, reader, read, r.Queries[read].Keys, r.out); err != nil {
+				return err
+			}
+		}
+		if len(r.answers) == len(r.Stages) {
+			return nil
+		}
+		if err := r.ask(ctx); err != nil {
+			return err
+		}
+		r.queue()
+		if err := r.tx.sendMore(len(r.answers) == len(r.Stages)); err != nil {
+			return err
+		}
+	}
+}
+
+// ask gets the rows of the next stage.
+func (r *measureRun) ask(ctx context.Context) error {
+	answer := make(chan [][]*rewrite.Canonical, 1)
+	select {
+	case r.out <- batch{stage: len(r.answers), answer: answer}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case rows := <-answer:
+		r.answers = append(r.answers, rows)
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func readQuery(ctx context.Context, reader *pgconn.ResultReader, query int, keys []uint32, out chan<- batch) error {
+	rows := make([]MeasureRow, 0, batchRows)
 	flush := func() error {
 		select {
-		case out <- batch:
-			batch = make([]MeasureRow, 0, batchRows)
+		case out <- batch{rows: rows}:
+			rows = make([]MeasureRow, 0, batchRows)
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -138,7 +212,7 @@ func readQuery(ctx context.Context, reader *pgconn.ResultReader, query int, keys
 		if err != nil {
 			return err
 		}
-		if batch = append(batch, row); len(batch) == batchRows {
+		if rows = append(rows, row); len(rows) == batchRows {
 			if err := flush(); err != nil {
 				return err
 			}

@@ -33,9 +33,12 @@ func begin(ctx context.Context, conn *pgxpool.Conn, how string, pins []pin) *tra
 }
 
 // send queues COMMIT and Sync, sends everything, and reads the answers to BEGIN and the pins.
-func (t *transaction) send() error {
-	t.pipeline.SendQueryParams("COMMIT", nil, nil, nil, nil)
-	if err := t.pipeline.Sync(); err != nil {
+func (t *transaction) send() error { return t.sendFirst(true) }
+
+// sendFirst sends what is queued, and reads the answers to BEGIN and the pins. Unless it is the last of the transaction, more may be queued
+// once all answers are read.
+func (t *transaction) sendFirst(last bool) error {
+	if err := t.sendMore(last); err != nil {
 		return err
 	}
 	for range 2 {
@@ -50,9 +53,20 @@ func (t *transaction) send() error {
 	return nil
 }
 
+// sendMore sends what is queued, with COMMIT where it is the last.
+func (t *transaction) sendMore(last bool) error {
+	if last {
+		t.pipeline.SendQueryParams("COMMIT", nil, nil, nil, nil)
+	}
+	return t.pipeline.Sync()
+}
+
 // reader returns the result of the next queued query.
 func (t *transaction) reader() (*pgconn.ResultReader, error) {
 	result, err := t.pipeline.GetResults()
+	if _, between := result.(*pgconn.PipelineSync); between {
+		result, err = t.pipeline.GetResults()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,8 @@ type private struct {
 	*call
 	*calibrated
 
+	stages [][][]*rewrite.Canonical // what the stages have answered so far: [stage][row][column]
+
 	// What keptAnswers knows of the statement (kept.go).
 	key        string     // of the answer; empty: answers are not kept
 	answer     []released // kept, or measured just now; nil: to be measured
@@ -84,7 +86,7 @@ func (c *call) bindPrivate(ctx context.Context) (session.Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkFinish(ctx, cal.plan.Finish); err != nil {
+	if err := c.checkFinish(ctx, cal.plan); err != nil {
 		return nil, err
 	}
 	p := &private{call: c, calibrated: cal}

@@ -14,8 +14,22 @@ import (
 )
 
 // checkFinish has PostgreSQL prepare the finish query before anything is charged: its types must be those that the client
-// knows. Texts repeat, so each is checked once for an analysis.
-func (c *call) checkFinish(ctx context.Context, f rewrite.Finish) error {
+// knows. So must those of the stages be what main will read.
+func (c *call) checkFinish(ctx context.Context, p *rewrite.Plan) error {
+	for _, s := range p.Stages {
+		if err := c.checkTypes(ctx, s.Query, s.Types); err != nil {
+			return err
+		}
+	}
+	types := make([]uint32, len(c.analysis.columns))
+	for i, column := range c.analysis.columns {
+		types[i] = column.DataTypeOID
+	}
+	return c.checkTypes(ctx, p.Finish, types)
+}
+
+// checkTypes holds a query over released values to the types of its columns. Texts repeat, so each is checked once for an analysis.
+func (c *call) checkTypes(ctx context.Context, f rewrite.Finish, columns []uint32) error {
 	if _, checked := c.analysis.finished.Load(f.SQL); checked {
 		return nil
 	}
@@ -28,8 +42,7 @@ func (c *call) checkFinish(ctx context.Context, f rewrite.Finish) error {
 		c.engine.log.Error("finish query refused", "analyst", c.scope.Analyst, "error", err.Error())
 		return errFinish()
 	}
-	same := slices.EqualFunc(described.Fields, c.analysis.columns, func(a, b pgconn.FieldDescription) bool { return a.DataTypeOID == b.DataTypeOID })
-	if !same {
+	if !slices.EqualFunc(described.Fields, columns, func(a pgconn.FieldDescription, oid uint32) bool { return a.DataTypeOID == oid }) {
 		c.engine.log.Error("finish query has other types than the statement", "analyst", c.scope.Analyst)
 		return errFinish()
 	}

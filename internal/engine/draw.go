@@ -17,16 +17,14 @@ type released struct {
 // sources hands out generators: each is used by one statement at a time.
 var sources = sync.Pool{New: func() any { return mechanism.NewSource() }}
 
-// draw releases every block.
-func (p *private) draw(exact []measured) []released {
-	defer p.engine.stage("draw", time.Now())
+// draw releases the blocks behind those of the answer so far, up to one: each block is drawn once, whatever follows.
+func (m *measuring) draw(upto int) {
+	defer m.engine.stage("draw", time.Now())
 	source := sources.Get().(*mechanism.Source)
 	defer sources.Put(source)
-	answer := make([]released, len(p.blocks))
-	for i, b := range p.blocks {
-		answer[i] = b.draw(source, p.plan.Blocks[i].Releases, exact[i])
+	for i := len(m.answer); i < upto; i++ {
+		m.answer = append(m.answer, m.blocks[i].draw(source, m.plan.Blocks[i].Releases, m.collectors[i].sorted()))
 	}
-	return answer
 }
 
 // draw releases a block, in a fixed order: the selection, the joint noise of each group, then one draw for each other release of each group.

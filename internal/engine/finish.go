@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,15 +25,17 @@ import (
 // pages slowly holds no connection.
 func (p *private) finish(ctx context.Context, values []released) (session.Rows, error) {
 	defer p.engine.stage("finish", time.Now())
-	values = p.shown(values)
-	r := backend.Request{SQL: p.plan.Finish.SQL, ResultFormats: p.resultFormats, Settings: backendSettings(p.scope)}
-	for _, arg := range p.plan.Finish.Args {
-		value, format, err := p.finishArg(arg, values)
-		if err != nil {
+	if slices.ContainsFunc(p.plan.Finish.Args, func(a rewrite.FinishArg) bool { return a.Given != nil }) {
+		if err := p.answerStages(ctx, values); err != nil {
 			return nil, err
 		}
-		r.Parameters, r.Formats, r.Types = append(r.Parameters, value), append(r.Formats, format), append(r.Types, arg.Type)
 	}
+	values = p.shown(values)
+	r, err := p.finishRequest(p.plan.Finish, values)
+	if err != nil {
+		return nil, err
+	}
+	r.ResultFormats = p.resultFormats
 	on := p.plan.Finish.On
 	release, err := p.state.quotas[on].Acquire(ctx, p.scope.Analyst)
 	if err != nil {
@@ -65,10 +68,26 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 	return answer, nil
 }
 
+// finishRequest binds the parameters of a query over released values.
+func (p *private) finishRequest(f rewrite.Finish, values []released) (backend.Request, error) {
+	r := backend.Request{SQL: f.SQL, Settings: backendSettings(p.scope)}
+	for _, arg := range f.Args {
+		value, format, err := p.finishArg(arg, values)
+		if err != nil {
+			return r, err
+		}
+		r.Parameters, r.Formats, r.Types = append(r.Parameters, value), append(r.Formats, format), append(r.Types, arg.Type)
+	}
+	return r, nil
+}
+
 // finishArg encodes one parameter of the finish query.
 func (p *private) finishArg(arg rewrite.FinishArg, answer []released) (value []byte, format int16, err error) {
 	if arg.Parameter > 0 {
 		return p.values[arg.Parameter-1], backend.FormatAt(p.formats, arg.Parameter-1), nil
+	}
+	if arg.Given != nil {
+		return []byte(arg.Given.List(p.stages)), 0, nil
 	}
 	block := answer[arg.Block]
 	if arg.Key >= 0 {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -36,10 +37,7 @@ func (d direct) measure(ctx context.Context, p *private) ([]released, error) {
 			return err
 		}
 		defer release()
-		exact, err := p.askMain(ctx)
-		if err == nil {
-			answer = p.draw(exact)
-		}
+		answer, err = p.askMain(ctx)
 		return err
 	})
 	if err != nil {
@@ -55,27 +53,36 @@ type measureFailure interface {
 	Code() string // the SQLSTATE, for the log
 }
 
-// askMain asks main, and once more under the same charge if main was lost: nothing of the first attempt has been released.
-func (p *private) askMain(ctx context.Context) ([]measured, error) {
-	defer p.engine.stage("measure", time.Now())
-	exact, err := p.askMainOnce(ctx)
-	var failure measureFailure
-	if errors.As(err, &failure) && failure.Lost() && ctx.Err() == nil {
-		p.engine.log.Warn("main was lost while measuring; the statement is measured again",
-			"analyst", p.scope.Analyst, "fingerprint", p.plan.Fingerprint, "sqlstate", failure.Code())
-		exact, err = p.askMainOnce(ctx)
-	}
-	return exact, err
+// measuring is one attempt to measure a statement, and to draw its answer.
+type measuring struct {
+	*private
+	collectors []*collector
+	answer     []released // of the blocks that are drawn
 }
 
-// askMainOnce runs every measure query of the plan in one snapshot of main.
-func (p *private) askMainOnce(ctx context.Context) ([]measured, error) {
-	collectors := make([]*collector, len(p.plan.Blocks))
+// askMain measures and draws. It asks main once more under the same charge if main was lost, unless something was drawn before: a second
+// draw would be a second release.
+func (p *private) askMain(ctx context.Context) ([]released, error) {
+	defer p.engine.stage("measure", time.Now())
+	m := &measuring{private: p}
+	err := m.ask(ctx)
+	var failure measureFailure
+	if errors.As(err, &failure) && failure.Lost() && len(m.answer) == 0 && ctx.Err() == nil {
+		p.engine.log.Warn("main was lost while measuring; the statement is measured again",
+			"analyst", p.scope.Analyst, "fingerprint", p.plan.Fingerprint, "sqlstate", failure.Code())
+		m = &measuring{private: p}
+		err = m.ask(ctx)
+	}
+	return m.answer, err
+}
+
+// ask runs every measure query of the plan in one snapshot of main, and draws the blocks of a stage before it is answered.
+func (m *measuring) ask(ctx context.Context) error {
 	var take []func(backend.MeasureRow) error // by query
-	for i := range p.plan.Blocks {
-		block := &p.plan.Blocks[i]
+	for i := range m.plan.Blocks {
+		block := &m.plan.Blocks[i]
 		c := newCollector(block)
-		collectors[i] = c
+		m.collectors = append(m.collectors, c)
 		if block.Measure.Text != "" {
 			take = append(take, c.row)
 		}
@@ -84,22 +91,23 @@ func (p *private) askMainOnce(ctx context.Context) ([]measured, error) {
 		}
 	}
 	if len(take) > 0 {
-		err := p.state.databases.Measure(ctx, p.measurement(p.scope), func(row backend.MeasureRow) error { return take[row.Query](row) })
-		if err != nil {
-			return nil, err
+		measurement := m.measurement(m.scope)
+		measurement.Answer = m.stageRows
+		if err := m.state.databases.Measure(ctx, measurement, func(row backend.MeasureRow) error { return take[row.Query](row) }); err != nil {
+			return err
 		}
 	}
-	exact := make([]measured, len(collectors))
-	for i, c := range collectors {
-		exact[i] = c.sorted()
-	}
-	return exact, nil
+	m.draw(len(m.plan.Blocks))
+	return nil
 }
 
 // measurement collects the queries and proofs that the plan asks of main.
 func (p *calibrated) measurement(scope session.Scope) backend.Measurement {
 	m := backend.Measurement{Proofs: p.plan.Proofs, Settings: backendSettings(scope)}
 	for i := range p.plan.Blocks {
+		for len(m.Stages) < len(p.plan.Stages) && p.plan.Stages[len(m.Stages)].Blocks <= i {
+			m.Stages = append(m.Stages, len(m.Queries))
+		}
 		block := &p.plan.Blocks[i]
 		var keys []uint32 // under selection; else the group is an ordinal
 		group := 1
@@ -124,6 +132,10 @@ func (p *calibrated) measurement(scope session.Scope) backend.Measurement {
 // against the analyst's limit, and the statement is refused to them from now on. They see the error only once that is
 // recorded. If the ledger fails they see its error, as they would after an answer.
 func (p *private) measureFailed(ctx context.Context, err error) error {
+	var unanswered *stageError
+	if errors.As(err, &unanswered) { // released values say so: it passes where an answer would
+		return cmp.Or(p.engine.ledger.Releasable(ctx, p.scope.Analyst), unanswered.err)
+	}
 	// Whether a cancel came first is decided where the measure ended, and once: one that comes now must not leave a failure uncounted.
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		return err

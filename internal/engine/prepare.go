@@ -84,7 +84,15 @@ func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st 
 	if err != nil {
 		return nil, err
 	}
-	analysis, err := rewrite.Analyze(s.schema, st, description(described), key.settings)
+	d := description(described)
+	d.Describe = func(sql string) ([]rewrite.ColumnDescription, error) {
+		other, err := s.databases.Describe(ctx, sql, described.ParamOIDs, backendSettings(scope))
+		if err != nil {
+			return nil, err
+		}
+		return description(other).Columns, nil
+	}
+	analysis, err := rewrite.Analyze(s.schema, st, d, key.settings)
 	if err != nil {
 		return nil, e.reported(err, scope.Analyst)
 	}

@@ -188,11 +188,15 @@ func (d *fakeDatabases) Describe(_ context.Context, sql string, _ []uint32, _ ba
 	return d.description(sql), d.fault("describe")
 }
 
-func (d *fakeDatabases) DescribeOn(_ context.Context, _ rewrite.Route, _ string, types []uint32, _ backend.Settings) (*pgconn.StatementDescription, error) {
+func (d *fakeDatabases) DescribeOn(_ context.Context, _ rewrite.Route, sql string, types []uint32, _ backend.Settings) (*pgconn.StatementDescription, error) {
 	out := &pgconn.StatementDescription{ParamOIDs: types}
 	for _, oid := range types {
 		switch oid {
 		case pgtype.Int8ArrayOID:
+			if strings.Contains(sql, "array_agg") { // of a stage
+				out.Fields = append(out.Fields, pgconn.FieldDescription{DataTypeOID: pgtype.Int8ArrayOID + d.shift})
+				continue
+			}
 			out.Fields = append(out.Fields, pgconn.FieldDescription{DataTypeOID: pgtype.Int8OID + d.shift})
 		case pgtype.TextArrayOID:
 			out.Fields = append(out.Fields, pgconn.FieldDescription{DataTypeOID: pgtype.TextOID})
@@ -274,7 +278,17 @@ func (d *fakeDatabases) Measure(ctx context.Context, m backend.Measurement, each
 	if d.rows != nil {
 		return nil
 	}
+	answered := 0
 	for q, query := range m.Queries {
+		for answered < len(m.Stages) && m.Stages[answered] == q {
+			if _, err := m.Answer(ctx, answered); err != nil {
+				return err
+			}
+			answered++
+			if err := d.fault("later"); err != nil {
+				return err
+			}
+		}
 		row := backend.MeasureRow{Query: q, Integers: []int64{1}}
 		for len(row.Integers) < query.Integers {
 			row.Integers = append(row.Integers, 41)
@@ -284,6 +298,12 @@ func (d *fakeDatabases) Measure(ctx context.Context, m backend.Measurement, each
 		}
 	}
 	return nil
+}
+
+func (d *fakeDatabases) StageRows(context.Context, rewrite.Route, backend.Request, rewrite.Query) ([][]*rewrite.Canonical, error) {
+	d.add("stage")
+	value := rewrite.Canonical("7")
+	return [][]*rewrite.Canonical{{&value}}, d.fault("stage")
 }
 
 func (d *fakeDatabases) Run(ctx context.Context, route rewrite.Route, r backend.Request) (backendRows, error) {

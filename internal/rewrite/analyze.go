@@ -25,7 +25,7 @@ type Analysis struct {
 	settings Settings
 	desc     schema.Description
 	sql      string
-	template *finish.Template // private statements
+	cut      *finish.Statement // private statements
 	foreseen *relation.Foreseen
 }
 
@@ -40,6 +40,7 @@ func Analyze(s *Schema, st *sqltree.Statement, d schema.Description, settings Se
 		st = x.Inner
 	}
 	a := &Analysis{schema: s, settings: settings, desc: d, sql: st.SQL}
+	a.desc.Describe = nil // nobody is asked once the statement is analysed
 	query := st.Node.GetSelectStmt()
 	if query == nil || catalog.Empty(st.Node) || !mentionsPrivate(s, st.Node) {
 		return a, a.open(st)
@@ -52,7 +53,8 @@ func Analyze(s *Schema, st *sqltree.Statement, d schema.Description, settings Se
 	if err := sqltree.RefuseUnknown(b.Text, st.Node); err != nil {
 		return nil, err
 	}
-	a.template, err = finish.Cut(b, sqltree.Clone(query), a.catalogInput())
+	b.Desc.Describe = d.Describe
+	a.cut, err = finish.Cut(b, sqltree.Clone(query), a.catalogInput())
 	a.foreseen = b.Foreseen
 	return a, err
 }

@@ -22,6 +22,7 @@ type (
 	Lookup         = schema.Lookup
 	Query          = schema.Query
 	Proof          = schema.Proof
+	StageColumn    = schema.StageColumn
 	SQL            = schema.SQL
 	Parameter      = schema.Parameter
 	Constants      = schema.Constants
@@ -36,6 +37,7 @@ type (
 	Column    = release.Column
 	Finish    = finish.Query
 	FinishArg = finish.Arg
+	Stage     = finish.Stage
 	Derived   = aggregate.Derived
 )
 
@@ -65,6 +67,7 @@ type Plan struct {
 	Epsilon     float64 // of the whole statement before SET dpproxy.epsilon caps it; table overrides applied
 	EpsilonMax  float64
 	Blocks      []Block
+	Stages      []Stage // what is answered between the blocks: later ones read it
 	Finish      Finish
 	Proofs      []Proof  // what main has to prove, before the charge and again inside the measure transaction
 	Explain     []string // plan tree, one line each: unit, row bounds, column bounds, sensitivities

@@ -3,6 +3,7 @@ package rewrite
 import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/measure"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
 // Trees plans a private statement and gives, for each block of its plan, the queries for main before they are printed: that of Measure
@@ -13,8 +14,13 @@ func (a *Analysis) Trees(v Values, lookup Lookup, o Options) ([][]query.Query, e
 		return nil, err
 	}
 	var all [][]query.Query
-	for i, number := range b.printBlocks(&Plan{}) {
-		if k := b.Blocks[i]; number == len(all) { // not equal to an earlier block
+	p, planned := &Plan{}, []*release.Block{}
+	var numbers []int
+	for _, q := range b.queries {
+		numbers = append(numbers, b.printBlocks(q, p, &planned)...)
+	}
+	for i, number := range numbers {
+		if k := b.blocks()[i]; number == len(all) { // not equal to an earlier block
 			var trees []query.Query
 			if totals, _ := measure.Integers(b.Base, k); totals != nil && !k.Source.Empty {
 				trees = append(trees, totals)

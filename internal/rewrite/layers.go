@@ -8,12 +8,12 @@ import (
 
 // numberLayers numbers the layers of a statement: blocks number theirs from 1 each. Blocks of which one at most reads the only row of a
 // unit share layers: the first of one block is the first of the others, and so on, since a unit moves the releases of one block alone
-// (docs/privacy.md P12a).
-func numberLayers(blocks []Block, planned []*release.Block) {
+// (docs/privacy.md P12a). stage gives that of a block: those of different stages are measured one after the other, and share none.
+func numberLayers(blocks []Block, planned []*release.Block, stage func(int) int) {
 	families := [][]int{}
 	for i := range blocks {
 		at := slices.IndexFunc(families, func(family []int) bool {
-			return !slices.ContainsFunc(family, func(j int) bool { return !release.Exclude(planned[i], planned[j]) })
+			return !slices.ContainsFunc(family, func(j int) bool { return stage(i) != stage(j) || !release.Exclude(planned[i], planned[j]) })
 		})
 		if at < 0 {
 			families = append(families, []int{i})

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
@@ -27,17 +28,42 @@ type exact struct {
 	bins   map[string]map[int][]bin
 }
 
-// run measures a plan on main, exactly.
-func (w *world) run(p *rewrite.Plan) ([]*exact, error) {
-	var all []*exact
-	for i := range p.Blocks {
-		e, err := w.runBlock(&p.Blocks[i])
+// run measures a plan on main, exactly, and answers its stages without noise.
+func (w *world) run(q *question) (all []*exact, stages [][][]*rewrite.Canonical, err error) {
+	for i := range q.plan.Blocks {
+		for len(stages) < len(q.plan.Stages) && q.plan.Stages[len(stages)].Blocks <= i {
+			stage := q.plan.Stages[len(stages)]
+			var shown []*exact
+			for j, e := range all {
+				kept := *e
+				kept.drop(&q.plan.Blocks[j])
+				shown = append(shown, &kept)
+			}
+			values, types := finishArguments(q, stage.Query, shown, stages)
+			r := backend.Request{SQL: stage.Query.SQL, Parameters: values, Types: types, Settings: w.session}
+			rows, err := w.backend.StageRows(context.Background(), stage.Query.On, r, stage.List)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", stage.Query.SQL, err)
+			}
+			stages = append(stages, rows)
+		}
+		e, err := w.runBlock(given(&q.plan.Blocks[i], stages))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		all = append(all, e)
 	}
-	return all, nil
+	return all, stages, nil
+}
+
+// given is a block whose queries have what stages answer.
+func given(k *rewrite.Block, stages [][][]*rewrite.Canonical) *rewrite.Block {
+	out := *k
+	out.Measure, out.Histograms = k.Measure.With(stages), slices.Clone(k.Histograms)
+	for i := range out.Histograms {
+		out.Histograms[i].Measure = out.Histograms[i].Measure.With(stages)
+	}
+	return &out
 }
 
 func (w *world) runBlock(k *rewrite.Block) (*exact, error) {
@@ -255,29 +281,38 @@ func quantile(bins []bin, r mechanism.Release) int64 {
 
 // finish runs the finish query over noiseless values.
 func (w *world) finish(q *question) (*pgconn.Result, error) {
-	measured, err := w.run(q.plan)
+	measured, stages, err := w.run(q)
 	if err != nil {
 		return nil, err
 	}
 	for i, e := range measured {
 		e.drop(&q.plan.Blocks[i])
 	}
-	var values [][]byte
-	var types []uint32
-	for _, a := range q.plan.Finish.Args {
-		types = append(types, a.Type)
-		if a.Parameter > 0 {
-			values = append(values, q.values[a.Parameter-1])
-			continue
-		}
-		values = append(values, []byte(argument(&q.plan.Blocks[a.Block], measured[a.Block], a)))
-	}
+	values, types := finishArguments(q, q.plan.Finish, measured, stages)
 	w.client()
 	result := read(w.main.PgConn().ExecParams(context.Background(), q.plan.Finish.SQL, values, types, nil, exactFormats(q.described.Fields)))
 	if result.Err != nil {
 		return nil, fmt.Errorf("%s: %w", q.plan.Finish.SQL, result.Err)
 	}
 	return result, nil
+}
+
+// finishArguments are the parameters of a query over noiseless values.
+func finishArguments(q *question, f rewrite.Finish, measured []*exact, stages [][][]*rewrite.Canonical) (values [][]byte, types []uint32) {
+	for _, a := range f.Args {
+		types = append(types, a.Type)
+		if a.Parameter > 0 {
+			values = append(values, q.values[a.Parameter-1])
+			continue
+		}
+		if a.Given != nil {
+			list := a.Given.List(stages)
+			values = append(values, []byte(list))
+			continue
+		}
+		values = append(values, []byte(argument(&q.plan.Blocks[a.Block], measured[a.Block], a)))
+	}
+	return values, types
 }
 
 // read is Read, with the columns of a result without rows, too.

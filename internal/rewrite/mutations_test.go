@@ -112,7 +112,7 @@ func nodes(m query.Map) func(*probed) bool {
 	return func(b *probed) bool {
 		made := false
 		for i, tree := range b.trees {
-			sql := query.Print(m.OfQuery(tree))
+			sql := b.print(m.OfQuery(tree))
 			made = made || sql.Text != b.sql[i].Text
 			b.sql[i] = sql
 		}

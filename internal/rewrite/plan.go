@@ -4,26 +4,33 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/finish"
 	"github.com/dpproxy/dpproxy/internal/rewrite/measure"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
-// planning is one planning of a private statement.
-type planning struct{ *finish.Planned }
+// planning is one planning of a private statement: the blocks of its queries, those of its stages before its own.
+type planning struct {
+	*relation.Base
+	cut     *finish.Statement
+	queries []*finish.Planned
+	seen    map[string]int // blocks of the plan, by blockKey
+}
 
 // planning begins one planning: it plans the statement's blocks for the values of its parameters.
 func (a *Analysis) planning(v Values, lookup Lookup, o Options) (*planning, error) {
 	base := a.base()
 	base.Values, base.Lookup, base.HashKey, base.KeepsEmpty = v, lookup, o.HashKey, o.KeepsEmpty
-	planned, err := finish.Plan(base, a.template)
+	queries, err := finish.Plan(base, a.cut)
 	if err != nil {
 		return nil, base.Refusal(err)
 	}
-	return &planning{planned}, nil
+	return &planning{base, a.cut, queries, map[string]int{}}, nil
 }
 
 // Plan computes what is charged and run for a private statement, with the values of its parameters.
@@ -34,27 +41,59 @@ func (a *Analysis) Plan(v Values, lookup Lookup, o Options) (_ *Plan, err error)
 		return nil, err
 	}
 	p := &Plan{}
-	index := b.printBlocks(p)
-	if err := b.verifyPlan(p, index); err != nil {
+	var planned []*release.Block // of each block of the plan
+	var index [][]int
+	for i, q := range b.queries {
+		index = append(index, b.printBlocks(q, p, &planned))
+		p.Finish = b.cut.Queries[i].Print(q, index[i])
+		if i < len(b.queries)-1 {
+			p.Stages = append(p.Stages, b.cut.Stage(i, p.Finish, len(p.Blocks)))
+		}
+	}
+	numberLayers(p.Blocks, planned, p.stage)
+	b.explain(p, index)
+	if err := b.verifyPlan(p, planned); err != nil {
 		return nil, &Fault{What: err.Error()}
 	}
 	b.costs(p)
-	p.Finish = a.template.Print(b.Planned, index)
 	b.proofs(p)
-	for i, k := range b.Blocks {
-		p.Explain = append(p.Explain, k.Explain(i, p.Blocks[index[i]].Releases)...)
-	}
 	p.Fingerprint = b.fingerprint(p)
 	return p, nil
 }
 
-// printBlocks prints the measure queries; equal blocks are measured once. It returns, for every planned block, its number in
-// the plan.
-func (b *planning) printBlocks(p *Plan) []int {
-	index := make([]int, len(b.Blocks))
-	seen := map[string]int{}
-	var planned []*release.Block // of each block of the plan
-	for i, k := range b.Blocks {
+// explain prints the plan tree of every block, under the stage that it is released for.
+func (b *planning) explain(p *Plan, index [][]int) {
+	before, explained := 0, map[int]bool{} // those of the stages before
+	for i, q := range b.queries {
+		if i < len(b.queries)-1 {
+			p.Explain = append(p.Explain, fmt.Sprintf("stage %d: answered first, for the rows of what follows", i+1))
+		}
+		for j, k := range q.Blocks {
+			if !explained[index[i][j]] {
+				p.Explain = append(p.Explain, k.Explain(before, p.Blocks[index[i][j]].Releases)...)
+				before++
+			}
+		}
+		for _, number := range index[i] {
+			explained[number] = true
+		}
+	}
+}
+
+// stage is the number of stages that are answered before a block is measured.
+func (p *Plan) stage(block int) int {
+	n := 0
+	for n < len(p.Stages) && p.Stages[n].Blocks <= block {
+		n++
+	}
+	return n
+}
+
+// printBlocks adds the measure queries of a query's blocks to the plan; equal blocks are measured once. It returns, for every planned block,
+// its number in the plan.
+func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.Block) []int {
+	index := make([]int, len(q.Blocks))
+	for i, k := range q.Blocks {
 		block := Block{}
 		if !k.Source.Empty {
 			block = Block{Releases: k.Releases, Select: k.SelectRelease(), Columns: k.Columns, Steps: k.Steps, Exists: k.Exists, Suggests: k.Suggests}
@@ -78,32 +117,40 @@ func (b *planning) printBlocks(p *Plan) []int {
 			block.Keys = k.Product()
 		}
 		key := blockKey(&block)
-		if j, ok := seen[key]; ok {
+		if j, ok := b.seen[key]; ok {
 			index[i] = j
 			p.Blocks[j].addColumns(block.Columns)
 			continue
 		}
-		seen[key], index[i] = len(p.Blocks), len(p.Blocks)
-		p.Blocks, planned = append(p.Blocks, block), append(planned, k)
+		b.seen[key], index[i] = len(p.Blocks), len(p.Blocks)
+		p.Blocks, *planned = append(p.Blocks, block), append(*planned, k)
 	}
-	numberLayers(p.Blocks, planned)
 	return index
 }
 
 // verifyPlan holds every query for main to its block.
-func (b *planning) verifyPlan(p *Plan, index []int) error {
-	for i, k := range b.Blocks {
-		block := &p.Blocks[index[i]]
-		if err := measure.Verify(b.Base, block.Measure.Text, k.Source.Tables); err != nil {
+func (b *planning) verifyPlan(p *Plan, planned []*release.Block) error {
+	for i := range p.Blocks {
+		block, tables := &p.Blocks[i], planned[i].Source.Tables
+		if err := measure.Verify(b.Base, block.Measure.Text, tables); err != nil {
 			return err
 		}
 		for _, h := range block.Histograms {
-			if err := measure.Verify(b.Base, h.Measure.Text, k.Source.Tables); err != nil {
+			if err := measure.Verify(b.Base, h.Measure.Text, tables); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// blocks lists the planned blocks of all queries.
+func (b *planning) blocks() []*release.Block {
+	var all []*release.Block
+	for _, q := range b.queries {
+		all = append(all, q.Blocks...)
+	}
+	return all
 }
 
 // blockKey is equal for blocks that measure and release the same.
@@ -153,7 +200,7 @@ func (b Block) normalised() Block {
 func (b *planning) costs(p *Plan) {
 	p.Epsilon, p.EpsilonMax = b.Schema.Policy.Defaults.Epsilon, b.Schema.Policy.Defaults.EpsilonMax
 	first := true
-	for _, k := range b.Blocks {
+	for _, k := range b.blocks() {
 		for _, t := range k.Source.Tables {
 			if t.Public {
 				continue
@@ -175,7 +222,7 @@ func (b *planning) costs(p *Plan) {
 // proofs collects what the plan relies on, each once.
 func (b *planning) proofs(p *Plan) {
 	all := slices.Clone(b.PublicProofs)
-	for _, k := range b.Blocks {
+	for _, k := range b.blocks() {
 		all = append(all, slices.Concat(k.Source.Proofs, k.Proofs)...)
 	}
 	for _, f := range all {
@@ -189,8 +236,13 @@ func (b *planning) proofs(p *Plan) {
 // main runs, so two questions that could have different answers never share one. What the finish query computes of the
 // released values, and how it names them, is no part of it: it is free.
 func (b *planning) fingerprint(p *Plan) string {
+	type question struct {
+		SQL        string
+		Parameters []*Canonical
+	}
 	type parts struct {
 		Blocks   []Block
+		Stages   []question // what a stage computes is read by measures
 		Domains  map[string][]Canonical
 		Settings Settings
 	}
@@ -199,7 +251,17 @@ func (b *planning) fingerprint(p *Plan) string {
 		blocks[i] = blocks[i].normalised()
 		blocks[i].DropsEmpty, blocks[i].Exists, blocks[i].Suggests = false, nil, nil // which groups are shown follows from what is released
 	}
-	text, err := json.Marshal(parts{blocks, b.Domains, b.Settings})
+	var stages []question
+	for _, s := range p.Stages {
+		q := question{SQL: s.Query.SQL}
+		for _, a := range s.Query.Args {
+			if a.Parameter > 0 {
+				q.Parameters = append(q.Parameters, b.Values[a.Parameter-1])
+			}
+		}
+		stages = append(stages, q)
+	}
+	text, err := json.Marshal(parts{blocks, stages, b.Domains, b.Settings})
 	if err != nil {
 		panic(err) // plain data
 	}

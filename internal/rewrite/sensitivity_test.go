@@ -61,13 +61,18 @@ type probed struct {
 	trees []query.Query
 	sql   []rewrite.SQL
 	whole *exact // of the database with all units
+
+	stages [][][]*rewrite.Canonical // what the stages before the block answer: the same for all neighbours
 }
+
+// print prints a query of the block for main.
+func (b *probed) print(q query.Query) rewrite.SQL { return query.Print(q).With(b.stages) }
 
 // copied shares with b what no mutation changes in place.
 func (b *probed) copied() *probed {
 	block := *b.block
 	block.Releases = slices.Clone(block.Releases)
-	return &probed{query: b.query, block: &block, trees: b.trees, sql: slices.Clone(b.sql)}
+	return &probed{query: b.query, block: &block, trees: b.trees, sql: slices.Clone(b.sql), stages: b.stages}
 }
 
 // probes are the blocks of the corpus that measure something, each once. The clock is stopped: a statement is planned twice.
@@ -75,6 +80,26 @@ func probes(t *testing.T, w *world) []*probed {
 	w = w.then()
 	var all []*probed
 	seen := map[string]bool{}
+	add := func(b *probed) {
+		key := ""
+		if b.block.Measure.Text != "" {
+			b.sql = append(b.sql, b.block.Measure)
+		}
+		for _, h := range b.block.Histograms {
+			b.sql = append(b.sql, h.Measure)
+		}
+		for j, s := range b.sql {
+			values, _ := bound(s)
+			key += fmt.Sprintf("%s\x00%q", s.Text, values)
+			if printed := b.print(b.trees[j]); printed.Text != s.Text {
+				t.Fatalf("%s: the tree is printed as\n%s\nand the plan has\n%s", b.query.file, printed.Text, s.Text)
+			}
+		}
+		if !seen[key] && len(b.sql) > 0 {
+			seen[key] = true
+			all = append(all, b)
+		}
+	}
 	for _, q := range corpus(t) {
 		asked, err := w.ask(q.sql, parameters(q.params))
 		if err != nil || asked.plan == nil {
@@ -85,23 +110,8 @@ func probes(t *testing.T, w *world) []*probed {
 			t.Fatalf("%s: %v", q.file, err)
 		}
 		for i := range asked.plan.Blocks {
-			b := &probed{query: q, block: &asked.plan.Blocks[i], trees: trees[i]}
-			key := ""
-			if b.block.Measure.Text != "" {
-				b.sql = append(b.sql, b.block.Measure)
-			}
-			for _, h := range b.block.Histograms {
-				b.sql = append(b.sql, h.Measure)
-			}
-			for j, s := range b.sql {
-				key += s.Text + "\x00" + fmt.Sprint(s.Parameters)
-				if printed := query.Print(b.trees[j]); printed.Text != s.Text {
-					t.Fatalf("%s: the tree is printed as\n%s\nand the plan has\n%s", q.file, printed.Text, s.Text)
-				}
-			}
-			if !seen[key] && len(b.sql) > 0 {
-				seen[key] = true
-				all = append(all, b)
+			for _, stages := range stageAnswers(asked.plan, i) {
+				add(&probed{query: q, block: given(&asked.plan.Blocks[i], stages), trees: trees[i], stages: stages})
 			}
 		}
 	}

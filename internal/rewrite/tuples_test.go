@@ -31,7 +31,7 @@ func TestPublicRowsChange(t *testing.T) {
 		if !w.allProven(asked.plan) {
 			t.Error("a proof fails")
 		}
-		all, err := w.run(asked.plan)
+		all, _, err := w.run(asked)
 		if err != nil {
 			t.Fatal(err)
 		}

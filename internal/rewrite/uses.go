@@ -25,7 +25,7 @@ func Uses(s *Schema, n policy.Name) []ColumnUse {
 		return nil
 	}
 	out := make([]ColumnUse, len(meta.Columns))
-	b := bind.New(relation.New(s, Settings{}, schema.Description{}, "", nil))
+	b := bind.New(relation.New(s, Settings{}, schema.Description{}, "", nil), nil)
 	v := &pg_query.RangeVar{Schemaname: n.Schema, Relname: n.Relation}
 	r, err := b.RelationByName(v, nil)
 	var shown []*relation.Column

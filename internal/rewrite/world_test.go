@@ -229,6 +229,17 @@ func (w *world) ask(sql string, values [][]byte) (*question, error) {
 	for _, f := range q.described.Fields {
 		d.Columns = append(d.Columns, rewrite.ColumnDescription{Name: f.Name, Type: f.DataTypeOID, Typmod: f.TypeModifier})
 	}
+	d.Describe = func(sql string) ([]rewrite.ColumnDescription, error) {
+		other, err := w.backend.Describe(context.Background(), sql, d.ParameterTypes, w.session)
+		if err != nil {
+			return nil, err
+		}
+		var columns []rewrite.ColumnDescription
+		for _, f := range other.Fields {
+			columns = append(columns, rewrite.ColumnDescription{Name: f.Name, Type: f.DataTypeOID, Typmod: f.TypeModifier})
+		}
+		return columns, nil
+	}
 	if q.analysis, err = rewrite.Analyze(w.schema, statements[0], d, w.settings()); err != nil {
 		return nil, err
 	}
@@ -297,11 +308,11 @@ func (w *world) verdict(sql string, values [][]byte, printed bool) string {
 			fmt.Fprintf(&b, "histogram: %s\n", h.Measure.Text)
 		}
 	}
-	on := "shadow"
-	if p.Finish.On == rewrite.RoutePublic {
-		on = "public"
+	on := map[rewrite.Route]string{rewrite.RouteShadow: "shadow", rewrite.RoutePublic: "public"}
+	for i, s := range p.Stages {
+		fmt.Fprintf(&b, "stage %d on %s: %s\n", i+1, on[s.Query.On], s.Query.SQL)
 	}
-	fmt.Fprintf(&b, "finish on %s: %s\n", on, p.Finish.SQL)
+	fmt.Fprintf(&b, "finish on %s: %s\n", on[p.Finish.On], p.Finish.SQL)
 	return b.String()
 }
 

@@ -73,6 +73,16 @@ func attacks() []statement {
 		`SELECT count(*), sum(t.s) FROM visits v JOIN (SELECT visit_id, sum(value) AS s FROM lab_results GROUP BY visit_id) t ON t.visit_id = v.visit_id`,
 		`SELECT count(*), avg(n) FROM (SELECT visit_id, kind, count(*) AS n FROM lab_results GROUP BY 1, 2 HAVING sum(value) > 5) t`,
 		`SELECT count(*) FROM visits a JOIN (SELECT DISTINCT visit_id FROM visits WHERE urgent) b ON b.visit_id = a.visit_id`,
+		// Released values that main reads as constants: under collations that find them equal, as floats, times and NULL, in joins that they
+		// must not multiply.
+		`SELECT count(*), sum(cost) FROM visits WHERE cost > 0.5 * (SELECT avg(cost) FROM visits)`,
+		`SELECT count(*) FROM samples s JOIN (SELECT ci AS k, count(*) AS n FROM faces GROUP BY ci) t ON t.k = s.ci`,
+		`SELECT count(*) FROM faces f WHERE f.ci IN (SELECT ci FROM faces GROUP BY ci ORDER BY count(*) DESC LIMIT 2)`,
+		`SELECT count(*) FROM samples s JOIN (SELECT tk AS k, avg(f) AS a FROM samples GROUP BY tk) t ON t.k = s.tk AND s.f > t.a`,
+		`SELECT s.code, count(*) FROM samples s JOIN (SELECT code, max(tz) AS z FROM samples GROUP BY code ORDER BY 2 DESC LIMIT 2) t ON t.code = s.code AND s.tz <= t.z GROUP BY s.code`,
+		`SELECT count(*) FROM visits WHERE starts > (SELECT max(starts) - interval '1 mon' FROM visits) OR starts IS NULL`,
+		`SELECT count(*) FROM patients p, (SELECT ward, count(*) AS n FROM visits GROUP BY ward ORDER BY 2 DESC LIMIT 3) t WHERE p.age > t.n`,
+		`SELECT count(*) FROM (SELECT patient_id, sum(cost) AS s FROM visits GROUP BY patient_id HAVING sum(cost) > (SELECT avg(cost) FROM visits)) t`,
 	} {
 		all = append(all, statement{source: "known attack", number: i, sql: sql})
 	}

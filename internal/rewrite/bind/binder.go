@@ -14,11 +14,18 @@ type Binder struct {
 	kinds    Kinds  // what KindOf has found, shared too
 	known    Kinds  // what the analysis has found
 	unitName string // the one unit kind of the query
+	stages   Stages
+}
+
+// Stages plans the queries over released values whose rows a measure reads (docs/privacy.md P28).
+type Stages interface {
+	// Stage plans a query that stands by itself, or finds the one that was planned before.
+	Stage(b *relation.Base, query *pg_query.SelectStmt) (*relation.Stage, error)
 }
 
 // New begins to bind the queries of a statement.
-func New(b *relation.Base) *Binder {
-	return &Binder{Base: b, levels: new(int), kinds: Kinds{}}
+func New(b *relation.Base, stages Stages) *Binder {
+	return &Binder{Base: b, levels: new(int), kinds: Kinds{}, stages: stages}
 }
 
 // kindKey names a query at a place.

@@ -129,8 +129,7 @@ func (b *Binder) mustRelation(s *pg_query.SelectStmt, e *Env) (*relation.Relatio
 		return nil, err
 	}
 	if r == nil {
-		return nil, refusal.New(refusal.AgainstReleased, "released aggregates cannot be joined with private rows",
-			pgerr.Hint("Aggregate first, then join the released results with each other."))
+		return b.stageRows(s, e)
 	}
 	return r, nil
 }

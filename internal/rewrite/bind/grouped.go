@@ -26,6 +26,7 @@ func (b *Binder) groupedRows(s *pg_query.SelectStmt, src *relation.Relation, e *
 	d := relation.NewDerived(b.Base, src)
 	c := NewAggregateSplitter(b, sc, d.Table(), groups)
 	c.oneSet = true
+	c.OnSubquery = sc.keepStage
 	list, err := sc.Targets(s.TargetList)
 	if err != nil {
 		return nil, err

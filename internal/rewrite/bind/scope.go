@@ -131,6 +131,7 @@ func (s *Scope) Bounded(n *pg_query.Node) (*expr.Expr, error) {
 
 // build builds an expression. Where it is refused, public columns in it get the bounds of their rows first.
 func (s *Scope) build(n *pg_query.Node, build func(*pg_query.Node, expr.Scope) (*expr.Expr, error)) (*expr.Expr, error) {
+	n = s.hoisted(n)
 	e, err := build(n, s)
 	var refused *expr.Refusal
 	if errors.As(err, &refused) {

@@ -37,13 +37,16 @@ func (s *Scope) answer(node *pg_query.Node, l *pg_query.SubLink, test []*expr.Ex
 			return x, err
 		}
 	}
-	k, err := s.binder.KindOf(sub, &Env{outer: s.env, scope: s})
+	k, correlated, err := s.kindOfSubquery(sub)
 	if err != nil {
 		return nil, err
 	}
-	if k == Released {
-		return nil, s.binder.Refuse(refusal.AgainstReleased, node, "private rows cannot be compared with an aggregate over private rows",
-			"Ask for the aggregate first and write its value as a constant.")
+	if k == Released && correlated {
+		return nil, s.binder.Refuse(refusal.AgainstReleased, node, "this aggregate over private rows reads the row that it is compared with",
+			"Aggregate by itself: WHERE x > (SELECT avg(x) FROM t). Or aggregate per unit: WHERE inner.unit = outer.unit.")
+	}
+	if k == Released && l.SubLinkType == pg_query.SubLinkType_EXPR_SUBLINK {
+		return s.stageValue(node, sub)
 	}
 	switch l.SubLinkType {
 	case pg_query.SubLinkType_EXISTS_SUBLINK:
@@ -228,8 +231,13 @@ func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 	if one.Proof != nil {
 		r.Proofs = append(slices.Clone(r.Proofs), *one.Proof)
 	}
+	return s.valueOf(node, r)
+}
+
+// valueOf reads the one column of a relation of one row at most.
+func (s *Scope) valueOf(node *pg_query.Node, r *relation.Relation) (*expr.Expr, error) {
 	s.use(r)
-	c, value, ok := relation.SingleValue(v[0])
+	c, value, ok := relation.SingleValue(r.Visible()[0])
 	if !ok {
 		return nil, s.binder.Refuse(refusal.SubqueryForm, node, "a value of this type cannot be looked up", "Write EXISTS, or join the table on its key.")
 	}

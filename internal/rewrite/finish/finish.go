@@ -7,8 +7,6 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
-	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
-	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
@@ -18,17 +16,7 @@ type finisher struct {
 	levels  []*level // by placeholder
 	aliases int
 	compare map[*pg_query.SelectStmt]bool // whose count is compared with 0
-}
-
-// Cut takes a statement apart at its release blocks: what is above them becomes a template, which is the same for all values of its
-// parameters. query is a copy that Cut changes; in says which names the template may use.
-func Cut(b *relation.Base, query *pg_query.SelectStmt, in catalog.Input) (*Template, error) {
-	f := &finisher{Planned: &Planned{Binder: bind.New(b)}, compare: map[*pg_query.SelectStmt]bool{}}
-	(&correlator{Binder: f.Binder, compare: f.compare}).query(query, nil)
-	if err := f.rewrite(query, nil); err != nil {
-		return nil, b.Refusal(err)
-	}
-	return f.template(in, query)
+	stage   bool                          // the query is a stage's: the client does not see its columns
 }
 
 // placeholder names a block in the finish tree; Plan replaces it by the text that reads the released values.

@@ -1,6 +1,8 @@
 package finish
 
 import (
+	"slices"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
@@ -27,22 +29,7 @@ type Planned struct {
 	*bind.Binder
 	Blocks []*release.Block
 	reads  []placeholderRead // by placeholder
-}
-
-// Plan plans the blocks of an analysed statement for the values that b knows.
-func Plan(b *relation.Base, t *Template) (*Planned, error) {
-	p := &Planned{Binder: bind.New(b)}
-	p.Know(t.kinds)
-	for _, l := range t.levels {
-		src, err := p.Source(l.rows, l.env)
-		if err != nil {
-			return nil, err
-		}
-		if err := p.add(l, src, bind.NewScope(p.Binder, src, l.env)); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
+	before []*release.Block  // of the stages before
 }
 
 // add plans the blocks of a level, one for each grouping set.
@@ -53,7 +40,7 @@ func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 		for _, i := range set {
 			nodes = append(nodes, l.groups.keys[i])
 		}
-		k, err := (&release.Planner{Base: p.Base}).NewBlock(src, sc, nodes, l.calls, p.Blocks)
+		k, err := (&release.Planner{Base: p.Base}).NewBlock(src, sc, nodes, l.calls, slices.Concat(p.before, p.Blocks))
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
@@ -53,7 +54,23 @@ func (f *printer) block(u placeholderRead, set []int, k *release.Block, number i
 	if len(from) > 0 {
 		text += " FROM " + strings.Join(from, " CROSS JOIN ")
 	}
+	for i, c := range k.Kept {
+		word := " AND "
+		if i == 0 {
+			word = " WHERE "
+		}
+		text += word + f.condition(c)
+	}
 	return text
+}
+
+// condition prints a condition that reads rows of stages.
+func (f *printer) condition(c query.Scalar) string {
+	sql := query.TextWith(c, len(f.args))
+	for _, p := range sql.Parameters {
+		f.args = append(f.args, Arg{Type: p.Type, Key: -1, Release: -1, Given: p.Given})
+	}
+	return "(" + sql.Text + ")"
 }
 
 // keyOutputs selects the keys k1, k2… of all grouping sets: NULL for those that this set lacks.
@@ -66,11 +83,7 @@ func keyOutputs(u placeholderRead, set []int, k *release.Block) []string {
 			continue
 		}
 		g := k.Keys[at]
-		value := fmt.Sprintf("x.k%d::%s", at+1, g.TypeName())
-		if g.ColumnCollation != "" {
-			value += " COLLATE " + g.ColumnCollation
-		}
-		outputs = append(outputs, fmt.Sprintf("%s AS k%d", value, i+1))
+		outputs = append(outputs, fmt.Sprintf("%s AS k%d", query.Text(g.Shown(at)), i+1))
 	}
 	return outputs
 }
@@ -135,11 +148,37 @@ type Query struct {
 	Args []Arg
 }
 
-// Arg says what a finish parameter is bound to: a client parameter, a block's key column, a block's release, or a
+// Stage is a query over the values that are released of a plan's first blocks. Its rows are Given parameters of measure queries of the blocks
+// behind those, and of no others (docs/privacy.md P28).
+type Stage struct {
+	Blocks int          // so many blocks are released before it
+	Query  Query        // one row: an array for each column, or NULL where there are no rows
+	Types  []uint32     // of the arrays
+	List   schema.Query // makes rows of the arrays, which are its parameters
+	Rows   int64        // the most rows that it may have
+}
+
+// stage prints the query of a stage, of which rows gives the rows.
+func stage(s *relation.Stage, rows Query, blocks int) Stage {
+	out := Stage{Blocks: blocks, Query: rows, Rows: s.Rows, Types: s.ArrayTypes()}
+	var names, arrays, lists []string
+	for i, c := range s.Columns {
+		name := fmt.Sprintf("c%d", i+1)
+		names, arrays = append(names, name), append(arrays, "pg_catalog.array_agg(s."+name+")")
+		lists = append(lists, fmt.Sprintf("pg_catalog.unnest($%d::%s[])", i+1, schema.TypeName(c.Type)))
+		out.List.Types = append(out.List.Types, c.Type)
+	}
+	out.Query.SQL = fmt.Sprintf("SELECT %s FROM (SELECT * FROM (%s) AS f LIMIT %d) AS s (%s)", strings.Join(arrays, ", "), rows.SQL, s.Rows+1, strings.Join(names, ", "))
+	out.List.SQL = "SELECT * FROM ROWS FROM (" + strings.Join(lists, ", ") + ")"
+	return out
+}
+
+// Arg says what a finish parameter is bound to: a client parameter, a column of a stage, a block's key column, a block's release, or a
 // derived quantity of a release or of an aggregate (docs/mechanisms.md, section 8).
 type Arg struct {
 	Type      uint32 // of the parameter; arrays for keys (text[]) and releases (int8[])
 	Parameter int    // 1-based client parameter, or 0
+	Given     *schema.StageColumn
 	Block     int
 	Key       int               // index into the block's keys, or -1
 	Release   int               // index into the block's releases, or -1

@@ -141,13 +141,16 @@ func (m Map) scalars(list []Scalar) []Scalar {
 	return out
 }
 
-// Closed says that a query reads columns of its own FROM items alone.
+// Closed says that a query reads columns of its own FROM items alone, and no released value.
 func Closed(q Query) bool {
-	own, read := map[*Alias]bool{}, map[*Alias]bool{}
+	own, read, released := map[*Alias]bool{}, map[*Alias]bool{}, false
 	Map{
 		Scalar: func(x Scalar) Scalar {
-			if c, ok := x.(Column); ok {
-				read[c.Of] = true
+			switch v := x.(type) {
+			case Column:
+				read[v.Of] = true
+			case *Parameter:
+				released = released || v.Given != nil
 			}
 			return x
 		},
@@ -170,5 +173,5 @@ func Closed(q Query) bool {
 			return false
 		}
 	}
-	return true
+	return !released
 }

@@ -30,6 +30,13 @@ func Print(q Query) schema.SQL {
 	return schema.SQL{Text: w.out.String(), Parameters: w.parameters}
 }
 
+// TextWith writes an expression by itself, for the shadow: its parameters are numbered behind n others.
+func TextWith(x Scalar, n int) schema.SQL {
+	w := &writer{numbers: map[int]int{}, places: map[*Parameter]int{}, before: n}
+	x.write(w)
+	return schema.SQL{Text: w.out.String(), Parameters: w.parameters}
+}
+
 // Text writes an expression by itself, its aliases numbered from 1. It is for the shadow: it has no parameters.
 func Text(x Scalar) string {
 	w := &writer{numbers: map[int]int{}}
@@ -78,6 +85,7 @@ type writer struct {
 	numbers    map[int]int // of aliases, by ID; nil: they keep their IDs, for Key
 	places     map[*Parameter]int
 	parameters []schema.Parameter
+	before     int // parameters of the text around
 }
 
 func (w *writer) text(s string) { w.out.WriteString(s) }
@@ -99,7 +107,12 @@ func (w *writer) alias(a *Alias) {
 
 func (w *writer) parameter(p *Parameter) {
 	if w.places == nil { // Key, Text: the value itself
-		if p.Value == nil {
+		if p.Given != nil {
+			if w.numbers != nil {
+				panic("query: the shadow is asked about a value that no stage has answered yet")
+			}
+			fmt.Fprintf(&w.out, "stage(%d, %d)", p.Given.Stage, p.Given.Column)
+		} else if p.Value == nil {
 			w.text("NULL")
 		} else {
 			w.text(sqltext.EscapedLiteral(string(*p.Value)))
@@ -109,7 +122,7 @@ func (w *writer) parameter(p *Parameter) {
 	n, known := w.places[p]
 	if !known {
 		w.parameters = append(w.parameters, p.Parameter)
-		n = len(w.parameters)
+		n = w.before + len(w.parameters)
 		w.places[p] = n
 	}
 	w.text("$" + strconv.Itoa(n))

@@ -27,6 +27,10 @@ func (r *Relation) meetsMany() bool {
 // demands lets together meet one row (alike). How many these are is read when the statement is planned, and comes with what main has to
 // prove for it when it measures (docs/privacy.md P4e). equated are columns that the join ties to those of others, or to constants.
 func (b *Base) meeting(r *Relation, equated map[*Column]bool, conds []*expr.Expr, others ...*Relation) (*Relation, error) {
+	if slices.ContainsFunc(r.Columns, func(c *Column) bool { return c.Stage != nil }) {
+		return nil, refusal.New(refusal.JoinMultiplies, fmt.Sprintf("the join with the aggregates of %s may multiply private rows", itemName(r)),
+			pgerr.Hint("Join them on the columns that they are grouped by, or add a LIMIT to them."))
+	}
 	a := newAlike(r, equated, conds, others)
 	if r.constants && a.knowsNothing() {
 		return r, nil

@@ -210,10 +210,11 @@ type Column struct {
 	Origin      policy.ColumnOf // the table column whose value it is, of a row of the same unit; zero for computed ones
 	Policy      *policy.Column  // what the policy says of it; nil for computed and public ones
 	IsUnit      bool
-	HoldsUnit   bool // the unit of its row, or NULL on the optional side of an outer join
-	PerUnit     bool // a function of the unit: the same in all rows of one unit
-	Hidden      bool // merged by USING or NATURAL: only reachable with its table's name
-	place       int  // in its table, as table.* has it
+	HoldsUnit   bool         // the unit of its row, or NULL on the optional side of an outer join
+	PerUnit     bool         // a function of the unit: the same in all rows of one unit
+	Stage       query.Source // the FROM item of the rows of a stage whose column it is, unchanged; nil: of no stage
+	Hidden      bool         // merged by USING or NATURAL: only reachable with its table's name
+	place       int          // in its table, as table.* has it
 	// Literal is the untyped literal that a SELECT list gives as this output: a set operation may make it another type.
 	Literal *expr.Expr
 }

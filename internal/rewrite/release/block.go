@@ -45,6 +45,7 @@ type Block struct {
 	Derived       []DerivedQuantity
 	Columns       []Column
 	Intervals     []query.Scalar // each dpproxy.interval_low, interval_high and noise_stddev
+	Kept          []query.Scalar // conditions on the keys of a group that is shown, as stages answer
 	Outputs       []query.Scalar // each call, over the released columns r1, r2…
 }
 
@@ -194,6 +195,7 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 	if k.DropsEmpty {
 		k.Exists, k.Suggests = k.existence(), k.suggestions()
 	}
+	k.Kept = k.keptByStages()
 	b.layer(k)
 	if b.Schema.Policy.Accounting.Method == policy.Pure {
 		k.sumsByRows()

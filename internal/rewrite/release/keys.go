@@ -40,6 +40,15 @@ func (g *Key) Equality() string {
 	return " COLLATE " + g.Collation()
 }
 
+// Shown prints the i-th key as the finish query reads it.
+func (g *Key) Shown(i int) query.Scalar {
+	value := query.F("x.k{}::{}", i+1, g.TypeName())
+	if g.ColumnCollation == "" {
+		return value
+	}
+	return query.F("{} COLLATE {}", value, g.ColumnCollation)
+}
+
 // groupKeys types the group expressions and finds their values, or falls back to partition selection.
 func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) error {
 	perUnit := true

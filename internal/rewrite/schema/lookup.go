@@ -83,6 +83,9 @@ func (p Proof) Equal(o Proof) bool {
 }
 
 func sameParameter(a, b Parameter) bool {
+	if (a.Given == nil) != (b.Given == nil) || a.Given != nil && *a.Given != *b.Given {
+		return false
+	}
 	return a.Type == b.Type && (a.Value == nil) == (b.Value == nil) && (a.Value == nil || *a.Value == *b.Value)
 }
 
@@ -96,4 +99,31 @@ type SQL struct {
 type Parameter struct {
 	Type  uint32
 	Value *Canonical
+	Given *StageColumn // the value is known once a stage of the statement is answered; nil: it is Value
+}
+
+// StageColumn is a column of the rows that a stage of a statement answers, numbered from 0 (docs/privacy.md P28). A parameter of it is an
+// array of text, in the order of the rows.
+type StageColumn struct{ Stage, Column int }
+
+// List is an array of the column's values: stages are [stage][row][column].
+func (c StageColumn) List(stages [][][]*Canonical) Canonical {
+	values := make([]*Canonical, len(stages[c.Stage]))
+	for i, row := range stages[c.Stage] {
+		values[i] = row[c.Column]
+	}
+	return TextArray(values)
+}
+
+// With is the SQL with the values that stages have answered: [stage][row][column].
+func (q SQL) With(stages [][][]*Canonical) SQL {
+	out := SQL{Text: q.Text, Parameters: slices.Clone(q.Parameters)}
+	for i, p := range q.Parameters {
+		if p.Given == nil {
+			continue
+		}
+		list := p.Given.List(stages)
+		out.Parameters[i] = Parameter{Type: p.Type, Value: &list}
+	}
+	return out
 }

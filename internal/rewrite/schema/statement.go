@@ -4,6 +4,8 @@ package schema
 type Description struct {
 	ParameterTypes []uint32
 	Columns        []ColumnDescription
+	// Describe has the shadow describe another SELECT over the same parameters and tables; nil where nobody can be asked.
+	Describe func(sql string) ([]ColumnDescription, error)
 }
 
 // ColumnDescription is one column of the shadow's row description.

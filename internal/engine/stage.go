@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// maxStageBytes bounds what a stage sends to main.
+const maxStageBytes = 8 << 20
+
+// stageError is why a stage could not be answered. It is computed from released values, so it may be told.
+type stageError struct{ err error }
+
+func (e *stageError) Error() string { return e.err.Error() }
+func (e *stageError) Unwrap() error { return e.err }
+
+// stageRows releases the blocks that a stage reads, and answers it (docs/privacy.md P28).
+func (m *measuring) stageRows(ctx context.Context, number int) ([][]*rewrite.Canonical, error) {
+	m.draw(m.plan.Stages[number].Blocks)
+	if err := m.answerStage(ctx, m.answer); err != nil {
+		return nil, &stageError{err}
+	}
+	return m.stages[number], nil
+}
+
+// answerStages answers what has not been answered of the stages: an answer that was kept has none of them. They follow from it.
+func (p *private) answerStages(ctx context.Context, values []released) error {
+	for len(p.stages) < len(p.plan.Stages) {
+		if err := p.answerStage(ctx, values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answerStage answers the next stage.
+func (p *private) answerStage(ctx context.Context, values []released) error {
+	s := p.plan.Stages[len(p.stages)]
+	r, err := p.finishRequest(s.Query, p.shown(values))
+	if err != nil {
+		return err
+	}
+	release, err := p.state.quotas[s.Query.On].Acquire(ctx, p.scope.Analyst)
+	if err != nil {
+		return err
+	}
+	defer release()
+	rows, err := p.state.databases.StageRows(ctx, s.Query.On, r, s.List)
+	if err != nil {
+		return err
+	}
+	bytes := 0
+	for _, row := range rows {
+		for _, value := range row {
+			if value != nil {
+				bytes += len(*value)
+			}
+		}
+	}
+	switch {
+	case int64(len(rows)) > s.Rows:
+		return pgerr.New(pgerr.StatementTooComplex, fmt.Sprintf("a query over released values that private rows are compared with has more than %d rows", s.Rows), pgerr.Hint("Add a LIMIT to it."))
+	case bytes > maxStageBytes:
+		return pgerr.New(pgerr.StatementTooComplex, "a query over released values that private rows are compared with returns too much text", pgerr.Hint("Shorten it, or add a LIMIT."))
+	}
+	p.stages = append(p.stages, rows)
+	return nil
+}

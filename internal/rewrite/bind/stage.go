@@ -1,0 +1,177 @@
+package bind
+
+import (
+	"slices"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+)
+
+// stageRows gives the rows of a query over released values to the private rows around it (docs/privacy.md P28).
+func (b *Binder) stageRows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error) {
+	if b.stages == nil {
+		return nil, refusal.New(refusal.AgainstReleased, "released aggregates cannot be joined with private rows here")
+	}
+	query, err := standalone(s, e)
+	if err != nil {
+		return nil, err
+	}
+	stage, err := b.stages.Stage(b.Base, query)
+	if err != nil {
+		return nil, err
+	}
+	return b.StageRows(stage), nil
+}
+
+// stageValue binds a scalar subquery over released values. Its stage is SELECT (subquery): one row, or PostgreSQL's own error where the
+// subquery has several.
+func (s *Scope) stageValue(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
+	if n := sub.LimitCount.GetAConst().GetIval(); len(sub.GroupClause) > 0 && n.GetIval() != 1 {
+		return nil, s.binder.Refuse(refusal.SeveralRows, node, "this subquery may return more than one row", "Leave GROUP BY out, or write IN or LIMIT 1.")
+	}
+	r, err := s.binder.stageRows(selectOf(node), s.env)
+	if err != nil {
+		return nil, s.binder.Located(err, node)
+	}
+	return s.valueOf(node, r)
+}
+
+// keepStage lets a scalar subquery over released values stand among the aggregates of one unit.
+func (s *Scope) keepStage(l *pg_query.SubLink) error {
+	k, correlated, err := s.kindOfSubquery(l.Subselect.GetSelectStmt())
+	if err != nil || k == Released && !correlated {
+		return err
+	}
+	return s.binder.Refuse(refusal.SubqueryForm, &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}}, "a subquery cannot be used here over private rows", "Join on the unit instead.")
+}
+
+// selectOf makes SELECT x.
+func selectOf(x *pg_query.Node) *pg_query.SelectStmt {
+	return &pg_query.SelectStmt{
+		LimitOption: pg_query.LimitOption_LIMIT_OPTION_DEFAULT, Op: pg_query.SetOperation_SETOP_NONE,
+		TargetList: []*pg_query.Node{{Node: &pg_query.Node_ResTarget{ResTarget: &pg_query.ResTarget{Val: x}}}},
+	}
+}
+
+// hoisted computes with released values where no noise is needed and no row can make it fail: what an expression computes of scalar
+// subqueries over released values and of constants alone becomes one such subquery.
+func (s *Scope) hoisted(n *pg_query.Node) *pg_query.Node {
+	if !hasScalarSubquery(n) {
+		return n
+	}
+	out, err := sqltree.RewriteNode(sqltree.Clone(n), func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+		if n.GetSubLink() != nil {
+			return n, false, nil
+		}
+		if !computes(n) || !s.ofReleasedValues(n) {
+			return n, true, nil
+		}
+		return &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: &pg_query.SubLink{
+			SubLinkType: pg_query.SubLinkType_EXPR_SUBLINK, Location: int32(sqltree.LocationOf(n)),
+			Subselect: &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: selectOf(n)}},
+		}}}, false, nil
+	})
+	if err != nil {
+		return n
+	}
+	return out
+}
+
+func hasScalarSubquery(n *pg_query.Node) bool {
+	found := false
+	sqltree.Visit(n, func(n *pg_query.Node) bool {
+		found = found || n.GetSubLink().GetSubLinkType() == pg_query.SubLinkType_EXPR_SUBLINK
+		return !found && n.GetSubLink() == nil
+	})
+	return found
+}
+
+// computes says that a node is an operation of its operands.
+func computes(n *pg_query.Node) bool {
+	switch v := n.GetNode().(type) {
+	case *pg_query.Node_AExpr:
+		return v.AExpr.Kind == pg_query.A_Expr_Kind_AEXPR_OP
+	case *pg_query.Node_FuncCall, *pg_query.Node_TypeCast, *pg_query.Node_CoalesceExpr, *pg_query.Node_MinMaxExpr:
+		return true
+	}
+	return false
+}
+
+// ofReleasedValues says that an expression has scalar subqueries over released values, and reads nothing else but constants.
+func (s *Scope) ofReleasedValues(n *pg_query.Node) bool {
+	found, alone := false, true
+	sqltree.Visit(n, func(n *pg_query.Node) bool {
+		if l := n.GetSubLink(); l != nil {
+			k, correlated, err := s.kindOfSubquery(l.Subselect.GetSelectStmt())
+			released := err == nil && k == Released && !correlated && l.SubLinkType == pg_query.SubLinkType_EXPR_SUBLINK
+			found, alone = found || released, alone && released
+			return false
+		}
+		alone = alone && n.GetColumnRef() == nil
+		return alone
+	})
+	return found && alone
+}
+
+// kindOfSubquery says what the rows of a subquery are, and whether its FROM or WHERE reads a column of this level.
+func (s *Scope) kindOfSubquery(sub *pg_query.SelectStmt) (k Kind, correlated bool, err error) {
+	before := len(s.read)
+	k, err = s.binder.KindOf(sub, &Env{outer: s.env, scope: s})
+	correlated = len(s.read) > before
+	s.read = s.read[:before]
+	return k, correlated, err
+}
+
+// standalone makes a query of its own of one at a place of the statement: with the CTEs that it reads.
+func standalone(s *pg_query.SelectStmt, e *Env) (*pg_query.SelectStmt, error) {
+	out := sqltree.Clone(s)
+	needed := tablesOf(&pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: out}})
+	var ctes []*pg_query.Node
+	for ; e != nil; e = e.outer {
+		for name, c := range e.ctes {
+			if !needed[name] {
+				continue
+			}
+			if slices.ContainsFunc(ctes, func(n *pg_query.Node) bool { return n.GetCommonTableExpr().Ctename == name }) {
+				return nil, refusal.New(refusal.AgainstReleased, "WITH names two queries alike, and an aggregate that private rows are compared with reads them", pgerr.Hint("Give each of them a name of its own."))
+			}
+			cte := &pg_query.CommonTableExpr{
+				Ctename: name, Ctematerialized: pg_query.CTEMaterialize_CTEMaterializeDefault,
+				Ctequery: &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: sqltree.Clone(c.query)}},
+			}
+			for _, column := range c.columns {
+				cte.Aliascolnames = append(cte.Aliascolnames, pg_query.MakeStrNode(column))
+			}
+			node := &pg_query.Node{Node: &pg_query.Node_CommonTableExpr{CommonTableExpr: cte}}
+			ctes = append([]*pg_query.Node{node}, ctes...)
+			for name := range tablesOf(node) {
+				needed[name] = true
+			}
+		}
+	}
+	if len(ctes) == 0 {
+		return out, nil
+	}
+	if out.WithClause == nil {
+		out.WithClause = &pg_query.WithClause{}
+	}
+	out.WithClause.Ctes = append(ctes, out.WithClause.Ctes...)
+	return out, nil
+}
+
+// tablesOf names the relations that a tree reads without naming their schema.
+func tablesOf(n *pg_query.Node) map[string]bool {
+	names := map[string]bool{}
+	sqltree.Visit(n, func(n *pg_query.Node) bool {
+		if v := n.GetRangeVar(); v != nil && v.Schemaname == "" {
+			names[v.Relname] = true
+		}
+		return true
+	})
+	return names
+}
