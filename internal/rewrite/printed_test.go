@@ -14,9 +14,9 @@ import (
 
 // notMeasured are the nodes that no measure query has.
 var notMeasured = map[string]string{
-	"once":     "a proof asks it",
-	"ladder":   "Clamp is written as one",
-	"Name":     "the finish query reads released columns by it",
+	"once":   "a proof asks it",
+	"ladder": "Clamp is written as one",
+	"Name":   "the finish query reads released columns by it",
 }
 
 // TestEveryNodeIsPrinted: every node type of package query is in the SQL of a query of the corpus that is marked sql, so that a change
