@@ -11,13 +11,13 @@ import (
 // floors only rise.
 const (
 	leastQuestions = 430
-	leastAnswered  = 0.94 // of the questions that can be answered
+	leastAnswered  = 0.96 // of the questions that can be answered
 	leastFaithful  = 0.98 // of the answers
 )
 
 // missing are the queries of TPC-H that are not what they have to be so far. A query that becomes right is to be taken off.
 var missing = map[string]verdict{
-	"Q17 small-quantity-order revenue": gap, "Q18 by year": gap, "Q19 discounted revenue": other, "Q21 suppliers who kept orders waiting": gap, "Q22 global sales opportunity": gap,
+	"Q17 small-quantity-order revenue": gap, "Q18 by year": gap, "Q19 discounted revenue": other, "Q21 suppliers who kept orders waiting": gap,
 }
 
 // TestQuestions asks every question of every world, and holds the shares of answers to what is reached.
