@@ -11,13 +11,16 @@ import (
 
 // Which groups an answer has: what PostgreSQL has, as far as released values say it.
 
+// plainly not 0 is a count or a sum that is so many margins from it: by its noise alone it is there once in 100,000 groups at most.
+const plainly = 4
+
 // shown leaves out the groups that have no rows, as released values say (docs/privacy.md P17a).
 func (p *calibrated) shown(answer []released) []released {
 	out := slices.Clone(answer)
 	for i := range answer {
 		block := &p.plan.Blocks[i]
 		if block.DropsEmpty {
-			out[i] = answer[i].shownBy(block, func(release int) int64 { return noiseThreshold(p.blocks[i].releases[release]) })
+			out[i] = answer[i].shownBy(block, func(release int) int64 { return plainly * noiseThreshold(p.blocks[i].releases[release]) })
 		}
 	}
 	return out

@@ -22,7 +22,8 @@ func jointReleases(counts int) []mechanism.Release {
 }
 
 // TestJointIntervalsCover draws aggregates from joint noise of up to 40 releases: two of its coordinates are uncorrelated, but the more
-// there are, the nearer are both to a uniform noise, whose 95% quantile says little of their sum. False alarms as in TestIntervalsCover.
+// there are, the nearer are both to a uniform noise, whose 95% quantile says little of their sum: the interval of an average beside 40
+// releases holds 99.2%. False alarms as in TestIntervalsCover.
 func TestJointIntervalsCover(t *testing.T) {
 	const draws, rows = 8000, 400
 	parts := rewrite.Column{Type: pgtype.Int8OID, Releases: []int{0, 2}, Parts: true}
@@ -65,7 +66,7 @@ func TestJointIntervalsCover(t *testing.T) {
 			}
 		}
 		for k, name := range []string{"count", "average", "sum", "count of parts"} {
-			if !stattest.AtLeast(hits[k], draws, .94) || !stattest.AtMost(hits[k], draws, .985) {
+			if !stattest.AtLeast(hits[k], draws, .94) || !stattest.AtMost(hits[k], draws, .995) {
 				t.Errorf("%d releases: the interval of a %s holds the answer in %d of %d draws", len(list), name, hits[k], draws)
 			}
 		}
