@@ -50,7 +50,7 @@ func (b *builder) oneSide(name string, l, r *Expr) *test {
 	if col == nil || col.col == r.col {
 		return nil
 	}
-	t := &test{kind: testComparison, col: col.col, name: name, bounds: b.inUnitsOf(col.typ, r), integral: pgresolve.IsInt(col.typ) || col.typ == pgtype.DateOID}
+	t := &test{kind: testComparison, col: col.col, name: name, bounds: b.inUnitsOf(col.typ, r), integral: stepwise(col.typ)}
 	if text, ok := r.Constant(); ok {
 		if text == nil {
 			return nil
@@ -62,6 +62,11 @@ func (b *builder) oneSide(name string, l, r *Expr) *test {
 		return nil
 	}
 	return t
+}
+
+// stepwise says that the values of a type are whole numbers of its units: dates of days, timestamps and times of microseconds.
+func stepwise(oid uint32) bool {
+	return pgresolve.IsInt(oid) || pgresolve.IsTime(oid) && oid != pgtype.IntervalOID
 }
 
 // inUnitsOf gives the bounds of a value that a column of type oid is compared with, in that type's units; open where they do not compare
