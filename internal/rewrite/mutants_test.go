@@ -191,7 +191,7 @@ func unfilteredCount(x query.Scalar) query.Scalar {
 }
 
 func unorderedFirst(s *query.Select) {
-	if s.DistinctOn != nil {
+	if _, released := s.From.(*query.Function); s.DistinctOn != nil && !released { // rows of a stage are no unit's
 		s.OrderBy = s.OrderBy[:len(s.OrderBy)-1]
 	}
 }

