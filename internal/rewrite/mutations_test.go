@@ -98,7 +98,7 @@ var mutations = []mutation{
 			b.block.Releases[i].Groups--
 		}
 		return true
-	}, 700, 0.92},
+	}, 700, 0.9},
 }
 
 func halfSensitivity(b *probed) bool {
