@@ -24,6 +24,11 @@ func TestCommands(t *testing.T) {
 	for sql, want := range map[string]Command{
 		"BEGIN":                            Begin{},
 		"begin work read only, deferrable": Begin{Modes: Modes{ReadOnly: flag(true), Deferrable: flag(true)}},
+		"COPY (SELECT ')' || (1) /* ) */) TO STDOUT": Copy{SQL: "SELECT ')' || (1) /* ) */", Offset: 6, CopyOptions: CopyOptions{Delimiter: '\t', Quote: '"', Escape: '"', Null: `\N`}},
+		"COPY ( VALUES (1)) TO STDOUT CSV HEADER NULL 'x'": Copy{
+			SQL: "VALUES (1)", Offset: 7,
+			CopyOptions: CopyOptions{Format: CopyCSV, Delimiter: ',', Quote: '"', Escape: '"', Null: "x", Header: true},
+		},
 		"START TRANSACTION ISOLATION LEVEL SERIALIZABLE READ WRITE": Begin{Start: true, Modes: Modes{Isolation: "serializable", ReadOnly: flag(false)}},
 		"COMMIT":                      Commit{},
 		"END AND CHAIN":               Commit{Chain: true},
@@ -135,13 +140,14 @@ func TestQueries(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	for sql, code := range map[string]string{
-		"COPY t TO STDOUT":          "42501",
-		"COPY (SELECT 1) TO STDOUT": "42501",
-		"COPY t FROM PROGRAM 'x'":   "42501",
-		"INSERT INTO t VALUES (1)":  "42501",
-		"UPDATE t SET a = 1":        "42501",
-		"DELETE FROM t":             "42501",
-		"MERGE INTO t USING u ON true WHEN MATCHED THEN DELETE":               "42501",
+		"COPY t TO STDOUT":                                      "42501",
+		"COPY (SELECT 1) TO '/tmp/x'":                           "42501",
+		"COPY (SELECT 1) TO PROGRAM 'x'":                        "42501",
+		"COPY t FROM PROGRAM 'x'":                               "42501",
+		"INSERT INTO t VALUES (1)":                              "42501",
+		"UPDATE t SET a = 1":                                    "42501",
+		"DELETE FROM t":                                         "42501",
+		"MERGE INTO t USING u ON true WHEN MATCHED THEN DELETE": "42501",
 		"WITH x AS (DELETE FROM t RETURNING *) INSERT INTO u SELECT * FROM x": "42501",
 		"TRUNCATE t":                      "42501",
 		"LOCK TABLE t":                    "42501",

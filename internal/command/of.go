@@ -34,6 +34,8 @@ func Of(node *pg_query.Node, sql string) (Command, bool) {
 		return fetch(n.FetchStmt), true
 	case *pg_query.Node_ClosePortalStmt:
 		return CloseCursor{Name: n.ClosePortalStmt.Portalname}, true
+	case *pg_query.Node_CopyStmt:
+		return copyTo(n.CopyStmt, sql), true
 	case *pg_query.Node_ListenStmt:
 		return Listen{Channel: n.ListenStmt.Conditionname}, true
 	case *pg_query.Node_UnlistenStmt:

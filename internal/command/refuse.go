@@ -10,11 +10,6 @@ import (
 // refuse words the refusal of a statement that is neither a question nor a session command.
 func refuse(node *pg_query.Node) Refused {
 	switch n := node.GetNode().(type) {
-	case *pg_query.Node_CopyStmt:
-		if n.CopyStmt.IsFrom {
-			return denied("COPY", readOnlyHint)
-		}
-		return denied("COPY", "Send a SELECT with aggregates and let the client write the file, as psql does with \\g FILE.")
 	case *pg_query.Node_DoStmt:
 		return unsupported("DO")
 	case *pg_query.Node_CallStmt:

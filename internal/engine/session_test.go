@@ -21,6 +21,9 @@ func (c client) CommandComplete(tag string) error               { c.add("%s", ta
 func (c client) EmptyQuery() error                              { return nil }
 func (c client) PortalSuspended() error                         { return nil }
 func (c client) Notice(n *pgconn.Notice) error                  { c.add("%s", n.Message); return nil }
+func (c client) CopyOut(byte, int) error                        { return nil }
+func (c client) CopyData([]byte) error                          { return nil }
+func (c client) CopyDone() error                                { return nil }
 
 // TestSessions plays texts to sessions over the engine: (texts) → (messages, charges).
 func TestSessions(t *testing.T) {

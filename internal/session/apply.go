@@ -98,6 +98,8 @@ func (s *Session) applyCommand(ctx context.Context, st *state, x *step) (*result
 		return s.declare(ctx, st, x, c)
 	case command.Fetch:
 		return s.fetch(ctx, st, x, c)
+	case command.Copy:
+		return s.copyTo(ctx, st, c)
 	case command.CloseCursor:
 		return st.closeCursor(c)
 	case command.Constraints:
@@ -116,7 +118,7 @@ func (s *Session) applyCommand(ctx context.Context, st *state, x *step) (*result
 // PlannedStmtRequiresSnapshot (src/backend/tcop/pquery.c).
 func takesSnapshot(c command.Command) bool {
 	switch c.(type) {
-	case command.Prepare, command.Execute, command.Deallocate, command.Declare, command.CloseCursor, command.Discard, command.Functions, command.DoUnlisten:
+	case command.Prepare, command.Execute, command.Deallocate, command.Declare, command.Copy, command.CloseCursor, command.Discard, command.Functions, command.DoUnlisten:
 		return true
 	}
 	return false

@@ -180,6 +180,12 @@ func (r *recorder) EmptyQuery() error                { return r.add("empty") }
 func (r *recorder) PortalSuspended() error           { return r.add("suspended") }
 func (r *recorder) Notice(n *pgconn.Notice) error    { return r.add("%s %s", n.Severity, n.Message) }
 
+func (r *recorder) CopyOut(format byte, columns int) error {
+	return r.add("copy %d %d", format, columns)
+}
+func (r *recorder) CopyData(data []byte) error { return r.add("data %.20q", data) }
+func (r *recorder) CopyDone() error            { return r.add("done") }
+
 // open starts a session with a budget of ten statements.
 func open(parameters map[string]string) (*Session, *fakeEngine, error) {
 	e := &fakeEngine{budget: 10}

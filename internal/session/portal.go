@@ -126,6 +126,9 @@ func (s *Session) executeCommand(ctx context.Context, p *portal, maxRows uint32,
 			return err
 		}
 		p.done = true
+		if r.copying != nil {
+			return s.sendCopy(ctx, r.copying, w)
+		}
 		if r.query != nil { // EXECUTE: from now on this portal is its query
 			p.query = r.query
 			if maxRows == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// inner parses and prepares the statement inside PREPARE or DECLARE.
+// inner parses and prepares the statement inside PREPARE, DECLARE or COPY.
 func (s *Session) inner(ctx context.Context, st *state, sql string, offset int, types []uint32) (Statement, Prepared, error) {
 	list, err := s.engine.Parse(sql)
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *Session) inner(ctx context.Context, st *state, sql string, offset int, 
 		return Statement{}, nil, r.Err
 	}
 	if list[0].Command != nil {
-		return Statement{}, nil, pgerr.New(pgerr.FeatureNotSupported, "only queries can be prepared or declared this way")
+		return Statement{}, nil, pgerr.New(pgerr.FeatureNotSupported, "only queries can be prepared, declared or copied this way")
 	}
 	prepared, err := list[0].Parsed.Prepare(ctx, s.scope(st), types)
 	return list[0], prepared, withOffset(err, offset)

@@ -42,6 +42,9 @@ func (s *Session) runSimple(ctx context.Context, x *step, w wire.ResultWriter) e
 	if r.query != nil {
 		return s.sendQuery(ctx, r.query, w)
 	}
+	if r.copying != nil {
+		return s.sendCopy(ctx, r.copying, w)
+	}
 	if r.columns != nil {
 		if err := w.RowDescription(r.columns); err != nil {
 			return err

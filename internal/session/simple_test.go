@@ -172,14 +172,45 @@ func TestSimpleQueries(t *testing.T) {
 			> Q BEGIN
 			C BEGIN
 			Z T
-			> Q COPY (SELECT 1) TO STDOUT
-			E 42501 permission denied: COPY is not allowed through dpproxy
+			> Q COPY (INSERT INTO t VALUES (1) RETURNING a) TO STDOUT
+			E 42501 permission denied: INSERT is not allowed through dpproxy
 			Z E
 			> Q SELECT rows(1, 1)
 			E 25P02 current transaction is aborted, commands ignored until end of transaction block
 			Z E
 			> Q END
 			C ROLLBACK
+			Z I`},
+		{"COPY of a query sends its rows", `
+			> Q COPY (SELECT counts(2)) TO STDOUT
+			charge SELECT counts(2)
+			H 0 1
+			run SELECT counts(2)
+			d "1\n"
+			d "2\n"
+			c
+			N NOTICE epsilon spent
+			C COPY 2
+			Z I
+			> Q COPY (SELECT refused()) TO STDOUT
+			E 42501 refused at 14
+			Z I
+			> Q COPY (SELECT breaks(1)) TO STDOUT
+			charge SELECT breaks(1)
+			H 0 1
+			run SELECT breaks(1)
+			d "x\n"
+			E 22012 division by zero at 14
+			Z I
+			> budget 0
+			> Q COPY (SELECT counts(2)) TO STDOUT
+			E 53400 over budget
+			Z I
+			> Q COPY (SELECT $1) TO STDOUT
+			E 42P02 there is no parameter $1 at 14
+			Z I
+			> Q COPY (SELECT set_config('application_name', 'x', false)) TO STDOUT
+			E 0A000 only queries can be prepared, declared or copied this way
 			Z I`},
 		{"what changes data or schema is refused", `
 			> Q INSERT INTO t VALUES (1)

@@ -116,7 +116,8 @@ var errAborted error = pgerr.New(pgerr.InFailedTransaction, "current transaction
 type result struct {
 	columns []pgconn.FieldDescription
 	rows    [][][]byte
-	query   *query // in the place of rows: all rows of a query
+	query   *query   // in the place of rows: all rows of a query
+	copying *copying // likewise, as COPY data
 	tag     string
 	notices []*pgconn.Notice
 }

@@ -49,6 +49,12 @@ func (c *conversation) EmptyQuery() error                { return c.add("I") }
 func (c *conversation) PortalSuspended() error           { return c.add("s") }
 func (c *conversation) Notice(n *pgconn.Notice) error    { return c.add("N %s %s", n.Severity, n.Message) }
 
+func (c *conversation) CopyOut(format byte, columns int) error {
+	return c.add("H %d %d", format, columns)
+}
+func (c *conversation) CopyData(data []byte) error { return c.add("d %q", data) }
+func (c *conversation) CopyDone() error            { return c.add("c") }
+
 // describe prints columns with their types, and a b where they are binary.
 func describe(columns []pgconn.FieldDescription) string {
 	var out []string

@@ -177,6 +177,10 @@ func render(message pgproto3.BackendMessage) string {
 			}
 		}
 		return out
+	case *pgproto3.CopyOutResponse:
+		return fmt.Sprintf("CopyOutResponse %d %d", m.OverallFormat, m.ColumnFormatCodes)
+	case *pgproto3.CopyData:
+		return "CopyData " + strconv.QuoteToASCII(string(m.Data))
 	case *pgproto3.CommandComplete:
 		return "CommandComplete " + string(m.CommandTag)
 	case *pgproto3.ReadyForQuery:

@@ -70,15 +70,26 @@ var repertoire = map[string]known{
 	"SELECT n FROM generate_series(1, 0) AS n":         {columns: []pgconn.FieldDescription{column("n", pgtype.Int4OID, 4)}, rows: series(1, 0)},
 	"SELECT n FROM generate_series(1, 200000) AS n":    {columns: []pgconn.FieldDescription{column("n", pgtype.Int4OID, 4)}, rows: series(1, 200000)},
 	"SELECT 10/(2-n) AS q FROM generate_series(1,2) n": {columns: []pgconn.FieldDescription{column("q", pgtype.Int4OID, 4)}, rows: series(10, 10), fails: pgerr.New("22012", "division by zero")},
-	"SELECT $1::int4 AS v":                             {params: []uint32{pgtype.Int4OID}, columns: []pgconn.FieldDescription{column("v", pgtype.Int4OID, 4)}, rows: echo},
-	"SELECT $1::text AS t":                             {params: []uint32{pgtype.TextOID}, columns: []pgconn.FieldDescription{column("t", pgtype.TextOID, -1)}, rows: echo},
-	"SELECT nosuch":                                    {prepare: pgerr.New(pgerr.UndefinedColumn, `column "nosuch" does not exist`, pgerr.At(8))},
-	"SELECT * FROM nosuch":                             {prepare: pgerr.New(pgerr.UndefinedTable, `relation "nosuch" does not exist`, pgerr.At(15))},
-	"SELECT pg_sleep(60)":                              {columns: []pgconn.FieldDescription{column("pg_sleep", 2278, 4)}, rows: constant(), sleeps: true},
-	"SELECT":                                           {columns: []pgconn.FieldDescription{}, rows: constant([]any{})},
-	"SELECT internal":                                  {columns: []pgconn.FieldDescription{column("x", pgtype.Int4OID, 4)}, rows: constant(), fails: io.ErrNoProgress},
-	"SELECT panic":                                     {prepare: errPanic{}},
+	awkward: {
+		columns: []pgconn.FieldDescription{column("n", pgtype.Int4OID, 4), column(`a,"b`, pgtype.TextOID, -1)},
+		rows:    constant([]any{int32(1), "a\tb,c"}, []any{int32(2), "back\\slash \"q\" 'é'"}, []any{nil, ""}, []any{int32(4), nil}, []any{int32(5), "\n\r\b\f\v\x01"}, []any{int32(6), `\N`}, []any{int32(7), `\.`}),
+	},
+	alone:                  {columns: []pgconn.FieldDescription{column("a", pgtype.TextOID, -1)}, rows: constant([]any{`\.`}, []any{""}, []any{nil})},
+	"SELECT $1::int4 AS v": {params: []uint32{pgtype.Int4OID}, columns: []pgconn.FieldDescription{column("v", pgtype.Int4OID, 4)}, rows: echo},
+	"SELECT $1::text AS t": {params: []uint32{pgtype.TextOID}, columns: []pgconn.FieldDescription{column("t", pgtype.TextOID, -1)}, rows: echo},
+	"SELECT nosuch":        {prepare: pgerr.New(pgerr.UndefinedColumn, `column "nosuch" does not exist`, pgerr.At(8))},
+	"SELECT * FROM nosuch": {prepare: pgerr.New(pgerr.UndefinedTable, `relation "nosuch" does not exist`, pgerr.At(15))},
+	"SELECT pg_sleep(60)":  {columns: []pgconn.FieldDescription{column("pg_sleep", 2278, 4)}, rows: constant(), sleeps: true},
+	"SELECT":               {columns: []pgconn.FieldDescription{}, rows: constant([]any{})},
+	"SELECT internal":      {columns: []pgconn.FieldDescription{column("x", pgtype.Int4OID, 4)}, rows: constant(), fails: io.ErrNoProgress},
+	"SELECT panic":         {prepare: errPanic{}},
 }
+
+// What COPY has to escape.
+const (
+	awkward = `SELECT * FROM (VALUES (1, E'a\tb,c'), (2, E'back\\slash "q" ''é'''), (NULL, ''), (4, NULL), (5, E'\n\r\b\f\x0b\x01'), (6, E'\\N'), (7, E'\\.')) v (n, "a,""b")`
+	alone   = `SELECT * FROM (VALUES (E'\\.'), (''), (NULL)) v (a)`
+)
 
 // errPanic makes Prepare panic.
 type errPanic struct{}

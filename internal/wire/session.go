@@ -83,4 +83,8 @@ type ResultWriter interface {
 	EmptyQuery() error
 	PortalSuspended() error
 	Notice(n *pgconn.Notice) error
+	// CopyOut begins COPY … TO STDOUT: its format is 0 for text, 1 for binary, and so is that of each of its columns.
+	CopyOut(format byte, columns int) error
+	CopyData(data []byte) error
+	CopyDone() error
 }

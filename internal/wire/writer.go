@@ -125,3 +125,13 @@ func (r results) CommandComplete(tag string) error {
 func (r results) EmptyQuery() error             { return r.w.send(&pgproto3.EmptyQueryResponse{}) }
 func (r results) PortalSuspended() error        { return r.w.send(&pgproto3.PortalSuspended{}) }
 func (r results) Notice(n *pgconn.Notice) error { return r.w.notice(n) }
+
+func (r results) CopyOut(format byte, columns int) error {
+	codes := make([]uint16, columns)
+	for i := range codes {
+		codes[i] = uint16(format)
+	}
+	return r.w.send(&pgproto3.CopyOutResponse{OverallFormat: format, ColumnFormatCodes: codes})
+}
+func (r results) CopyData(data []byte) error { return r.w.send(&pgproto3.CopyData{Data: data}) }
+func (r results) CopyDone() error            { return r.w.send(&pgproto3.CopyDone{}) }

@@ -44,7 +44,7 @@ var allowed = map[string]string{
 	"ledger":                 "mechanism pgerr policy",
 	"pgserver":               "",
 	"pgserver/pgservertest":  "pgserver",
-	"command":                "pgerr refusal",
+	"command":                "clientencoding pgerr refusal",
 	"session":                "clientencoding command pgerr wire",
 	"introspect":             "policy rewrite",
 	"backend":                "introspect pgerr policy rewrite",

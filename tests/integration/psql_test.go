@@ -31,6 +31,12 @@ func TestPsql(t *testing.T) {
 		{"refused", "SELECT * FROM patients LIMIT 1;\nSELECT 'still here';", []string{"ERROR:  ", "HINT:  ", "still here"}, []string{"Patient "}},
 		{"several", `SELECT 1 \; SELECT name FROM patients \; SELECT 2;`, []string{"ERROR:"}, []string{"Patient "}},
 		{"copy", `\copy patients TO STDOUT`, []string{"ERROR:"}, []string{"Patient "}},
+		{"copy rows", `\copy (SELECT name FROM patients) TO STDOUT`, []string{"ERROR:"}, []string{"Patient "}},
+		{
+			"copy an answer", `\copy (SELECT diagnosis, count(*) >= 0 AS fine, NULL AS n FROM patients GROUP BY 1 ORDER BY 1) TO STDOUT WITH (FORMAT csv, HEADER, DELIMITER ';', NULL 'nil')`,
+			[]string{"diagnosis;fine;n\nasthma;t;nil\ncold;t;nil\n", "NOTICE:  dpproxy: epsilon "},
+			[]string{"ERROR"},
+		},
 		{"cursor", "\\set FETCH_COUNT 2\nSELECT ward FROM wards ORDER BY ward;", []string{" A", " B", " C"}, nil},
 		{"transaction", "BEGIN;\nSELECT 1/0;\nSELECT 1;\nROLLBACK;\nSELECT 'after';", []string{"division by zero", "current transaction is aborted", "after"}, nil},
 		{"prepare with what only the database knows", "PREPARE q (int) AS SELECT count(*) FROM patients WHERE age > $1;\nEXECUTE q((SELECT 30));\nEXECUTE q((TABLE patients));\nEXECUTE q(age);", []string{"EXECUTE takes constants and what can be computed from constants", `column "age" does not exist`}, []string{"row"}},

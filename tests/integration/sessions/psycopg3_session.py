@@ -78,5 +78,12 @@ try:
     raise AssertionError("COPY was not refused")
 except errors.InsufficientPrivilege:
     conn.rollback()
+with conn.cursor() as c:
+    for options in ("", "(FORMAT binary)"):
+        with c.copy(f"COPY (SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY 1) TO STDOUT {options}") as copy:
+            copy.set_types(["text", "int8"])
+            rows = list(copy.rows())
+        assert [r[0] for r in rows] == ["asthma", "cold", "flu", "gout"] and all(isinstance(r[1], int) for r in rows), rows
+conn.commit()
 conn.close()
 sys.stdout.write("ok\n")
