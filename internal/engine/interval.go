@@ -41,8 +41,11 @@ func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (i
 		return i.within(float64(z)-lo, hi-float64(z)), true
 	}
 	n := r.Values[c.Releases[1]][g]
+	margins := func(r float64) (z, n float64) {
+		return mechanism.PairMargins(p.blocks[block].releases[c.Releases[0]], p.blocks[block].releases[c.Releases[1]], r)
+	}
 	if c.Parts {
-		m := math.Hypot(p.blocks[block].releases[c.Releases[0]].Spread(), p.blocks[block].releases[c.Releases[1]].Spread())
+		m := wholeSteps(margins(1))
 		i := interval{m, m, whole}
 		i.addLeftOut(share, float64(z+n), 0, mostSteps)
 		return i.within(float64(z+n), mostSteps), true
@@ -50,14 +53,12 @@ func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (i
 	if n <= 0 {
 		return interval{}, false
 	}
-	sum := chained{
-		row: first.PerRow,
-		z:   float64(z), n: float64(n),
-		marginZ: p.blocks[block].releases[c.Releases[0]].Spread(),
-		marginN: p.blocks[block].releases[c.Releases[1]].Spread(),
-	}
-	if sum.row.Lo == sum.row.Hi {
-		sum.marginZ = 0 // z is n times that
+	sum := chained{row: first.PerRow, z: float64(z), n: float64(n), margins: margins}
+	if sum.row.Lo == sum.row.Hi { // z is n times that
+		sum.margins = func(r float64) (float64, float64) {
+			_, n := margins(r)
+			return 0, n
+		}
 	}
 	if c.Average {
 		return sum.average(float64(c.DoubledCenter), share, whole), true
@@ -65,26 +66,25 @@ func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (i
 	return sum.total(float64(c.DoubledCenter), share, whole), true
 }
 
-// chained is a released sum z of released n rows, n > 0, each of which adds a value within row. The margins are those of the noises: the
-// distance to the end of a range, which caps the margin of a release alone, says nothing of two.
+// chained is a released sum z of released n rows, n > 0, each of which adds a value within row. The margin of z − r·n is √(z² + r²·n²) of
+// margins(r).
 type chained struct {
-	row              mechanism.Interval
-	z, n             float64
-	marginZ, marginN float64
+	row     mechanism.Interval
+	z, n    float64
+	margins func(r float64) (z, n float64)
 }
 
-// roundingStep is what a margin in whole steps may fall short of the quantile of the continuous noise: half a step. It matters where the
-// margin is one of two that are combined as if their noises were continuous.
-const roundingStep = .5
+// wholeSteps is the margin of a sum of two released numbers in whole steps, as the sum is.
+func wholeSteps(one, other float64) float64 { return math.Floor(math.Hypot(one, other) + 1e-9) }
 
 // average gives the interval of z/n, in steps of z: all r for which z − r·n, whose margin is √(marginZ² + r²·marginN²), may be 0
 // (Fieller 1954). That is z/n ± √(marginZ² + (z/n)²·marginN²)/n where n is many times its margin. It is the range of a row where n may be 0.
 // What is averaged is half of z/n + center.
 func (s chained) average(center, share float64, whole bool) interval {
 	i := interval{math.Inf(1), math.Inf(1), whole}
-	m := s.marginN + roundingStep
+	marginZ, m := s.margins(s.z / s.n)
 	if d := s.n*s.n - m*m; d > 0 {
-		root := math.Sqrt(s.z*s.z*m*m+d*s.marginZ*s.marginZ) * s.n
+		root := math.Sqrt(s.z*s.z*m*m+d*marginZ*marginZ) * s.n
 		i.below, i.above = (root-s.z*m*m)/d, (root+s.z*m*m)/d
 	}
 	lo, hi := float64(s.row.Lo), float64(s.row.Hi)
@@ -107,16 +107,19 @@ func (s chained) average(center, share float64, whole bool) interval {
 // total gives the interval of z + center·n, in steps of z. A true sum beyond the range that follows from n is released as that range's
 // end, and is further off by the same rows that n lacks: they count at the end instead of the center.
 func (s chained) total(center, share float64, whole bool) interval {
-	m := s.marginN + roundingStep
+	margin := func(each float64) float64 {
+		z, n := s.margins(each)
+		return wholeSteps(z, each*n)
+	}
 	lo, hi := float64(s.row.Lo), float64(s.row.Hi)
 	each := math.Abs(center)
-	if s.z+math.Hypot(s.marginZ, hi*m) >= hi*s.n {
+	if s.z+margin(hi) >= hi*s.n {
 		each = math.Max(each, math.Abs(center+hi))
 	}
-	if s.z-math.Hypot(s.marginZ, lo*m) <= lo*s.n {
+	if s.z-margin(lo) <= lo*s.n {
 		each = math.Max(each, math.Abs(center+lo))
 	}
-	most := math.Hypot(s.marginZ, each*m)
+	most := margin(each)
 	i := interval{most, most, whole}
 	value := s.z + center*s.n
 	lowest, highest := -math.Inf(1), math.Inf(1) // of the sum, whatever n is

@@ -221,6 +221,9 @@ func TestIntervalsOfRowsLeftOut(t *testing.T) {
 	}
 }
 
+// noMargins are those of no noise.
+func noMargins(float64) (z, n float64) { return 0, 0 }
+
 // TestAveragesOfRowsLeftOut: an average of values of one sign is further off by a share of itself, since no more than that share of rows and
 // of sums is left out; by no more than that share of the range, which holds for all; and stays within the range.
 func TestAveragesOfRowsLeftOut(t *testing.T) {
@@ -239,7 +242,7 @@ func TestAveragesOfRowsLeftOut(t *testing.T) {
 		{"values of both signs", 0, 0, 12, 12},
 		{"nearly one sign", width - 1, 0, 12, 12},
 	} {
-		i := chained{row: row, z: c.each * n, n: n, marginN: -roundingStep}.average(c.center, share, true)
+		i := chained{row: row, z: c.each * n, n: n, margins: noMargins}.average(c.center, share, true)
 		if math.Abs(i.below/n-c.below) > 1e-9 || math.Abs(i.above/n-c.above) > 1e-9 {
 			t.Errorf("%s: −%g +%g, want −%g +%g", c.name, i.below/n, i.above/n, c.below, c.above)
 		}
@@ -249,7 +252,7 @@ func TestAveragesOfRowsLeftOut(t *testing.T) {
 		for _, sum := range []float64{1 - share, 1} {
 			const truth = 40. // the average, of values in [0, 2·width] in halves
 			kept := truth * sum / rows
-			i := chained{row: row, z: (kept - width) * n, n: n, marginN: -roundingStep}.average(width, share, true)
+			i := chained{row: row, z: (kept - width) * n, n: n, margins: noMargins}.average(width, share, true)
 			if kept-i.below/n > truth+1e-9 || truth-1e-9 > kept+i.above/n {
 				t.Errorf("%g of the rows and %g of the sum are kept: %g −%g +%g does not hold %g", rows, sum, kept, i.below/n, i.above/n, truth)
 			}

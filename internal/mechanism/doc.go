@@ -21,7 +21,7 @@
 //	task.go, layers.go         several groups of one unit, several releases of disjoint rows
 //	calibrate.go               κ from a guarantee
 //	candidate.go, prepare.go   the mechanisms of one release, the choice, the public interface
-//	margin.go                  95% margins, standard deviations, ε for a margin
+//	margin.go, pair.go         95% margins, of two releases too, standard deviations, ε for a margin
 //	box.go                     joint Gaussian noise on a box
 //	vector.go                  the releases of a block
 //	cube.go, cube_law.go,      joint noise for several of them: sampler, errors, choice, enumeration

@@ -177,22 +177,6 @@ func (p *Prepared) PlannedMargin() float64 {
 	return math.Min(p.quantile(), float64(p.task.v.hull().span()))
 }
 
-// jointDeviations is the least spread of a coordinate of joint noise, in standard deviations: what the sum of two needs, 2.12 for a vector
-// of two, 2.09 of three, 1.92 of forty. The 95% quantile of one is 2.06, 2.01 and 1.72 of them: many are each nearly uniform in a box.
-const jointDeviations = 2.1
-
-// Spread is the margin of a release as it counts beside that of another, where squares of margins add up: the 95% quantile of the noise,
-// which no range caps, or what coordinates of one vector of joint noise need (docs/mechanisms.md, section 8).
-func (p *Prepared) Spread() float64 {
-	switch {
-	case p.quantile == nil:
-		return 0
-	case p.cube != nil:
-		return math.Max(p.quantile(), jointDeviations*p.cube.marginal(p.coordinate).rmse())
-	}
-	return p.quantile()
-}
-
 // EpsilonForMargin is the least guarantee, to three digits of its Epsilon, at which the mechanism that Prepare would
 // choose has a 95% margin of at most margin grid steps before anything is released. g.Delta and g.Order say what is
 // guaranteed; g.Epsilon is the most that may be spent. It is an error if that is not enough, or if the release has no

@@ -1,0 +1,135 @@
+package mechanism
+
+import (
+	"math"
+	"sync"
+)
+
+// roundingStep is what a margin in whole steps may fall short of the quantile of the continuous noise: half a step. It matters where the
+// margin is one of two that are combined as if their noises were continuous.
+const roundingStep = .5
+
+// PairMargins are margins of two releases whose squares add up: |x − r·y| of their noises exceeds √(mx² + r²·my²) with probability at most
+// 5%. They depend on r slowly, so they serve for others nearby. No range caps them, unlike the margin of a release alone: its ends say nothing
+// of two (docs/mechanisms.md, section 8).
+func PairMargins(x, y *Prepared, r float64) (mx, my float64) {
+	if x.cube == nil || x.cube != y.cube {
+		return x.spread(), y.spread() + roundingStep
+	}
+	t := x.cube.deviations(x.coordinate, y.coordinate, math.Abs(r))
+	return t * x.cube.marginal(x.coordinate).rmse(), t * x.cube.marginal(y.coordinate).rmse()
+}
+
+// spread is the 95% quantile of a release's noise.
+func (p *Prepared) spread() float64 {
+	if p.quantile == nil {
+		return 0
+	}
+	return p.quantile()
+}
+
+const (
+	ratioSteps = 32   // of x − r·y between x alone and one row moving both as far
+	ratioEnd   = 1e-3 // a noise that is so much less than the other is added to it at its worst
+	boxesApart = 8    // of the tabulated ones: 1/8 of the scale of their law or less
+)
+
+// deviations is the 95% quantile of |x − r·y|, r ≥ 0, over its standard deviation: 2.0 to 2.1 for a vector of two, between 1.7 and 1.9 for
+// one of forty. Up to the r at which one row moves both as far, which is what averages have, it is that of the next of ratioSteps.
+func (c *Cube) deviations(x, y int, r float64) float64 {
+	mx, my := c.move(x), c.move(y)
+	if whole := mx / my / ratioSteps; r < mx/my {
+		r = whole * math.Round(r/whole)
+	}
+	return c.pairs.quantile(pair{mx, my, r}, func() float64 {
+		lx, ly := c.marginal(x), c.marginal(y)
+		var m float64
+		switch ratio := r * my / mx; {
+		case ratio < ratioEnd || ratio > 1/ratioEnd:
+			m = lx.spread() + r*ly.spread()
+		case r < 1:
+			m = c.pairSpread(my, mx, r, 1)
+		default:
+			m = c.pairSpread(mx, my, 1, r)
+		}
+		return m / math.Hypot(lx.rmse(), r*ly.rmse())
+	})
+}
+
+// move is M, how far one row moves a coordinate.
+func (c *Cube) move(at int) float64 {
+	for _, a := range c.axes {
+		if a.at == at {
+			return float64(a.row)
+		}
+	}
+	return 0
+}
+
+// pairSpread is the least m that |fine·x − coarse·y| exceeds with probability at most 5%, fine ≤ coarse, where a row moves x and y by those
+// moves: with x uniform on the reals of its box instead of the integers, and half a step of it more, which is all that that can hide.
+func (c *Cube) pairSpread(moveFine, moveCoarse, fine, coarse float64) float64 {
+	all := 0.0
+	for i := boxesApart / 2; i < len(c.law.weight); i += boxesApart {
+		all += c.law.weight[i]
+	}
+	exceeded := func(m float64) float64 {
+		p := 0.0
+		for i := boxesApart / 2; i < len(c.law.weight); i += boxesApart {
+			k := c.law.shell[i] / float64(c.shells)
+			p += c.law.weight[i] * beyond(m, fine*(math.Floor(k*moveFine)+.5), coarse, math.Floor(k*moveCoarse))
+		}
+		return p / all
+	}
+	lo, hi := 0., 1.
+	for exceeded(hi) > 1-confidence {
+		lo, hi = hi, 2*hi
+	}
+	for hi-lo > 1e-4*hi {
+		if mid := (lo + hi) / 2; exceeded(mid) > 1-confidence {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi + fine/2
+}
+
+// beyond is P(|u − step·j| > m) of u uniform on [−reach, reach] and a whole number j uniform on [−half, half]: by symmetry twice
+// P(u > m + step·j), which falls from 1 to 0 over 2·reach, so that its sum over j is a difference of two sums of max(0, top − step·i).
+func beyond(m, reach, step, half float64) float64 {
+	ramp := func(top float64) float64 {
+		if top <= 0 {
+			return 0
+		}
+		last := math.Min(2*half, math.Floor(top/step))
+		return (last + 1) * (top - step*last/2)
+	}
+	top := step*half - m
+	return (ramp(top+reach) - ramp(top-reach)) / (reach * (2*half + 1))
+}
+
+// pairs memoises quantiles of two coordinates. It is emptied when it is full.
+type pairs struct {
+	sync.Mutex
+	m map[pair]float64
+}
+
+// pair are the moves of two coordinates, and r.
+type pair struct{ x, y, r float64 }
+
+const pairsMax = 4096
+
+func (p *pairs) quantile(key pair, find func() float64) float64 {
+	p.Lock()
+	defer p.Unlock()
+	q, known := p.m[key]
+	if !known {
+		q = find()
+		if p.m == nil || len(p.m) >= pairsMax {
+			p.m = map[pair]float64{}
+		}
+		p.m[key] = q
+	}
+	return q
+}
