@@ -54,7 +54,9 @@ func Analyze(s *Schema, st *sqltree.Statement, d schema.Description, settings Se
 		return nil, err
 	}
 	b.Desc.Describe = d.Describe
-	a.cut, err = finish.Cut(b, sqltree.Clone(query), a.catalogInput())
+	query = sqltree.Clone(query)
+	sqltree.DropLimits(query)
+	a.cut, err = finish.Cut(b, query, a.catalogInput())
 	a.foreseen = b.Foreseen
 	return a, err
 }

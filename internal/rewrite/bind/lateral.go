@@ -84,7 +84,7 @@ func (b *Binder) lateralFirst(sub *pg_query.SelectStmt, e *Env, around *Scope) (
 	one := sub.LimitCount.GetAConst().GetIval().GetIval() == 1 && sub.LimitOffset == nil && sub.LimitOption == pg_query.LimitOption_LIMIT_OPTION_COUNT
 	plain := sqltree.Clone(sub)
 	plain.LimitCount = nil
-	if !one || sub.Op != pg_query.SetOperation_SETOP_NONE || len(sub.GroupClause)+len(sub.DistinctClause)+len(sub.ValuesLists) > 0 || sub.WithClause != nil || plainSubquery(plain) != nil {
+	if !one || sub.Op != pg_query.SetOperation_SETOP_NONE || len(sub.GroupClause)+len(sub.DistinctClause)+len(sub.ValuesLists) > 0 || sub.WithClause != nil || b.plainSubquery(plain) != nil {
 		return nil, b.Refuse(refusal.Limit, sub.LimitCount, "a LATERAL subquery can only have LIMIT 1, over a plain SELECT", "Use LIMIT 1, or number the rows per unit.")
 	}
 	src, err := b.Source(plain, e)

@@ -21,7 +21,7 @@ const maxScalarText = 16 << 10
 // bounds of its value. nil: the subquery has another form.
 func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Expr, error) {
 	if sub.Op != pg_query.SetOperation_SETOP_NONE || len(sub.GroupClause) > 0 || sub.HavingClause != nil || len(sub.DistinctClause) > 0 ||
-		sub.WithClause != nil || len(sub.SortClause) > 0 || len(sub.TargetList) != 1 || !sqltree.Aggregates(sub) || plainSubquery(sub) != nil {
+		sub.WithClause != nil || len(sub.SortClause) > 0 || len(sub.TargetList) != 1 || !sqltree.Aggregates(sub) || s.binder.plainSubquery(sub) != nil {
 		return nil, nil
 	}
 	inner := *s.binder

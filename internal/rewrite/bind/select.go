@@ -20,7 +20,7 @@ func (b *Binder) rows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error
 		return nil, err
 	}
 	e = WithCTEs(s.WithClause, e)
-	if err := plainSubquery(s); err != nil {
+	if err := b.plainSubquery(s); err != nil {
 		return nil, err
 	}
 	if s.Op != pg_query.SetOperation_SETOP_NONE {
@@ -70,9 +70,9 @@ func (b *Binder) distinctGroups(s *pg_query.SelectStmt, r *relation.Relation) (*
 }
 
 // plainSubquery refuses the clauses that choose among rows.
-func plainSubquery(s *pg_query.SelectStmt) error {
+func (b *Binder) plainSubquery(s *pg_query.SelectStmt) error {
 	switch {
-	case s.LimitCount != nil || s.LimitOffset != nil:
+	case !b.choosesNothing(s.LimitCount, false) || !b.choosesNothing(s.LimitOffset, true):
 		return refusal.New(refusal.Limit, "LIMIT and OFFSET choose among rows of different persons", pgerr.Hint("Put LIMIT above the aggregate, or keep some rows of each unit: row_number() OVER (PARTITION BY unit ORDER BY …) <= 3."))
 	case len(s.LockingClause) > 0:
 		return refusal.New(refusal.ReadOnly, "row locks are not available")
@@ -80,6 +80,19 @@ func plainSubquery(s *pg_query.SelectStmt) error {
 		return refusal.New(refusal.ReadOnly, "SELECT INTO writes")
 	}
 	return nil
+}
+
+// choosesNothing says that there is no LIMIT or OFFSET, or a parameter that is NULL or OFFSET 0. An analysis knows no values: there every
+// parameter passes, and each plan looks again. Constants that choose nothing are gone (sqltree.DropLimits).
+func (b *Binder) choosesNothing(n *pg_query.Node, offset bool) bool {
+	if n == nil {
+		return true
+	}
+	if n.GetParamRef() == nil {
+		return false
+	}
+	_, value, known := b.Parameter(int(n.GetParamRef().Number))
+	return !known || value == nil || offset && *value == "0"
 }
 
 // Source binds FROM and WHERE.

@@ -83,7 +83,7 @@ func (s *Scope) existsRows(sub *pg_query.SelectStmt) (*relation.Relation, error)
 		sub = sqltree.Clone(sub)
 		sub.LimitCount = nil
 	}
-	if err := plainSubquery(sub); err != nil {
+	if err := inner.plainSubquery(sub); err != nil {
 		return nil, err
 	}
 	r, err := inner.Source(sub, e)
