@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"strconv"
 
+	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
@@ -95,9 +97,9 @@ func (k *keptAnswers) keep(ctx context.Context, p *private) {
 	}
 }
 
-// findAnswer looks for an answer that the analyst has already paid for.
+// findAnswer looks for an answer that the analyst has already paid for. One whose stages have read the clock answers no later question.
 func (p *private) findAnswer(ctx context.Context) (err error) {
-	if p.state.policy.AnswersTTL > 0 {
+	if p.state.policy.AnswersTTL > 0 && !slices.ContainsFunc(p.plan.Stages, func(s rewrite.Stage) bool { return s.Query.Clock }) {
 		p.key = p.answerKey(p.calibrated)
 		p.answer, err = p.storedAnswer(ctx, p.key)
 	}
@@ -110,10 +112,14 @@ func (c *call) answerKey(p *calibrated) string {
 	h := sha256.New()
 	settings := rewriteSettings(c.scope)
 	exact := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	for _, part := range []string{
+	parts := []string{
 		c.scope.Analyst, p.plan.Fingerprint, exact(p.epsilon), exact(p.price.Epsilon), exact(p.price.Order),
 		settings.TimeZone, settings.DateStyle, settings.IntervalStyle, c.state.policy.Version,
-	} {
+	}
+	if len(p.plan.Stages) > 0 { // they may print numbers
+		parts = append(parts, backendSettings(c.scope).ExtraFloatDigits, backendSettings(c.scope).ByteaOutput)
+	}
+	for _, part := range parts {
 		h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
 	}
 	return hex.EncodeToString(h.Sum(nil))

@@ -31,13 +31,13 @@ func (p *private) Execute(ctx context.Context) (session.Rows, error) {
 func (d direct) measure(ctx context.Context, p *private) ([]released, error) {
 	d.metrics.Statement("private")
 	var answer []released
-	err := pace{p.state.policy.Timing, time.Now, sleepOn}.run(ctx, func() error {
+	err := pace{p.state.policy.Timing, time.Now, sleepOn}.run(ctx, func(hold func() error) error {
 		release, err := p.state.quotas[rewrite.RoutePrivate].Acquire(ctx, p.scope.Analyst)
 		if err != nil {
 			return err
 		}
 		defer release()
-		answer, err = p.askMain(ctx)
+		answer, err = p.askMain(ctx, hold)
 		return err
 	})
 	if err != nil {
@@ -57,20 +57,21 @@ type measureFailure interface {
 type measuring struct {
 	*private
 	collectors []*collector
-	answer     []released // of the blocks that are drawn
+	answer     []released   // of the blocks that are drawn
+	hold       func() error // until a public moment
 }
 
 // askMain measures and draws. It asks main once more under the same charge if main was lost, unless something was drawn before: a second
 // draw would be a second release.
-func (p *private) askMain(ctx context.Context) ([]released, error) {
+func (p *private) askMain(ctx context.Context, hold func() error) ([]released, error) {
 	defer p.engine.stage("measure", time.Now())
-	m := &measuring{private: p}
+	m := &measuring{private: p, hold: hold}
 	err := m.ask(ctx)
 	var failure measureFailure
 	if errors.As(err, &failure) && failure.Lost() && len(m.answer) == 0 && ctx.Err() == nil {
 		p.engine.log.Warn("main was lost while measuring; the statement is measured again",
 			"analyst", p.scope.Analyst, "fingerprint", p.plan.Fingerprint, "sqlstate", failure.Code())
-		m = &measuring{private: p}
+		m = &measuring{private: p, hold: hold}
 		err = m.ask(ctx)
 	}
 	return m.answer, err

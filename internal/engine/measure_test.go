@@ -67,7 +67,7 @@ func TestMeasureShape(t *testing.T) {
 		w := newWorld(t)
 		p := w.mustBind(t, question)
 		w.fake.rows = []backend.MeasureRow{row}
-		if _, err := p.askMain(w.ctx); !errors.Is(err, errMeasureShape) {
+		if _, err := p.askMain(w.ctx, nil); !errors.Is(err, errMeasureShape) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -17,9 +17,13 @@ type stageError struct{ err error }
 func (e *stageError) Error() string { return e.err.Error() }
 func (e *stageError) Unwrap() error { return e.err }
 
-// stageRows releases the blocks that a stage reads, and answers it (docs/privacy.md P28).
+// stageRows releases the blocks that a stage reads, and answers it (docs/privacy.md P28). Others can see that the shadow works on it, so
+// it begins at a public moment.
 func (m *measuring) stageRows(ctx context.Context, number int) ([][]*rewrite.Canonical, error) {
 	m.draw(m.plan.Stages[number].Blocks)
+	if err := m.hold(); err != nil {
+		return nil, err
+	}
 	if err := m.answerStage(ctx, m.answer); err != nil {
 		return nil, &stageError{err}
 	}
@@ -52,20 +56,33 @@ func (p *private) answerStage(ctx context.Context, values []released) error {
 	if err != nil {
 		return err
 	}
-	bytes := 0
-	for _, row := range rows {
-		for _, value := range row {
-			if value != nil {
-				bytes += len(*value)
-			}
-		}
-	}
-	switch {
-	case int64(len(rows)) > s.Rows:
-		return pgerr.New(pgerr.StatementTooComplex, fmt.Sprintf("a query over released values that private rows are compared with has more than %d rows", s.Rows), pgerr.Hint("Add a LIMIT to it."))
-	case bytes > maxStageBytes:
-		return pgerr.New(pgerr.StatementTooComplex, "a query over released values that private rows are compared with returns too much text", pgerr.Hint("Shorten it, or add a LIMIT."))
+	if err := checkStage(s, rows); err != nil {
+		return err
 	}
 	p.stages = append(p.stages, rows)
+	return nil
+}
+
+// checkStage refuses rows that are more, or longer, than what main does with them was bounded for.
+func checkStage(s rewrite.Stage, rows [][]*rewrite.Canonical) error {
+	const what = "a query over released values that private rows are compared with "
+	if int64(len(rows)) > s.Rows {
+		return pgerr.New(pgerr.StatementTooComplex, fmt.Sprintf(what+"has more than %d rows", s.Rows), pgerr.Hint("Add a LIMIT to it."))
+	}
+	bytes := 0
+	for _, row := range rows {
+		for i, value := range row {
+			if value == nil {
+				continue
+			}
+			if s.TooLong(i, *value) {
+				return pgerr.New(pgerr.StatementTooComplex, what+"returns a text or a number that is too long", pgerr.Hint("Shorten it: left(x, 100), round(x, 10)."))
+			}
+			bytes += len(*value)
+		}
+	}
+	if bytes > maxStageBytes {
+		return pgerr.New(pgerr.StatementTooComplex, what+"returns too much text", pgerr.Hint("Shorten it, or add a LIMIT."))
+	}
 	return nil
 }

@@ -20,14 +20,22 @@ type pace struct {
 }
 
 // run does the work and returns at the moment that follows its end. If ctx ends before that moment, the outcome is ctx's
-// cause, whether the work had ended or not: a cancel or a time-out that shows which would time the work more finely.
-func (p pace) run(ctx context.Context, work func() error) error {
-	started := p.now()
-	err := work()
-	elapsed := p.now().Sub(started)
-	p.sleep(ctx, moment(p.timing, elapsed)-elapsed)
-	if ctx.Err() != nil {
+// cause, whether the work had ended or not: a cancel or a time-out that shows which would time the work more finely. The work holds
+// wherever it does what others can see.
+func (p pace) run(ctx context.Context, work func(hold func() error) error) error {
+	started, over := p.now(), false
+	hold := func() error {
+		if over { // a cancel has been waited for
+			return context.Cause(ctx)
+		}
+		elapsed := p.now().Sub(started)
+		p.sleep(ctx, moment(p.timing, elapsed)-elapsed)
+		over = ctx.Err() != nil
 		return context.Cause(ctx)
+	}
+	err := work(hold)
+	if ended := hold(); ended != nil {
+		return ended
 	}
 	return err
 }

@@ -82,7 +82,7 @@ func TestPaceHoldsEveryOutcome(t *testing.T) {
 		for _, took := range []time.Duration{130 * ms, 140 * ms, 151 * ms} {
 			clock := &fakeClock{}
 			start := clock.now
-			err := clock.pace(policy.Timing{Steps: 2}).run(context.Background(), func() error {
+			err := clock.pace(policy.Timing{Steps: 2}).run(context.Background(), func(func() error) error {
 				clock.now = clock.now.Add(took)
 				return outcome
 			})
@@ -96,10 +96,30 @@ func TestPaceHoldsEveryOutcome(t *testing.T) {
 	}
 }
 
-// TestPaceOfCancels cancels at 150 ms: before the work has ended and after it. Nobody can tell which.
+// TestPaceHoldsWhatOthersSee: a stage is asked of the shadow at a public moment, and the outcome has another.
+func TestPaceHoldsWhatOthersSee(t *testing.T) {
+	for _, took := range []time.Duration{65 * ms, 100 * ms, 128 * ms} {
+		clock := &fakeClock{}
+		start := clock.now
+		var seen time.Duration
+		err := clock.pace(policy.Timing{Steps: 2}).run(context.Background(), func(hold func() error) error {
+			clock.now = clock.now.Add(took)
+			err := hold()
+			seen = clock.now.Sub(start)
+			clock.now = clock.now.Add(took / 10)
+			return err
+		})
+		if left := clock.now.Sub(start); err != nil || seen != 128*ms || left != 256*ms {
+			t.Errorf("after %v it is seen at %v and leaves at %v (%v), want 128ms and 256ms", took, seen, left, err)
+		}
+	}
+}
+
+// TestPaceOfCancels cancels at 150 ms: before the work has ended, while it holds, and after it. Nobody can tell which.
 func TestPaceOfCancels(t *testing.T) {
+	const holding = 129 * ms
 	canceled := pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
-	for _, took := range []time.Duration{130 * ms, 170 * ms} {
+	for _, took := range []time.Duration{holding, 130 * ms, 170 * ms} {
 		clock := &fakeClock{}
 		start := clock.now
 		ctx, cancel := context.WithCancelCause(context.Background())
@@ -109,7 +129,11 @@ func TestPaceOfCancels(t *testing.T) {
 			sleep(ctx, d)
 			cancel(canceled)
 		}
-		err := p.run(ctx, func() error {
+		err := p.run(ctx, func(hold func() error) error {
+			if took == holding {
+				clock.now = clock.now.Add(took)
+				return hold()
+			}
 			if took > 150*ms { // Measure returns as soon as its context ends
 				clock.now = clock.now.Add(150 * ms)
 				cancel(canceled)

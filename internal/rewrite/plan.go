@@ -238,6 +238,7 @@ func (b *planning) proofs(p *Plan) {
 func (b *planning) fingerprint(p *Plan) string {
 	type question struct {
 		SQL        string
+		Args       []FinishArg // which released values it reads
 		Parameters []*Canonical
 	}
 	type parts struct {
@@ -257,7 +258,9 @@ func (b *planning) fingerprint(p *Plan) string {
 		for _, a := range s.Query.Args {
 			if a.Parameter > 0 {
 				q.Parameters = append(q.Parameters, b.Values[a.Parameter-1])
+				a.Parameter = len(q.Parameters)
 			}
+			q.Args = append(q.Args, a)
 		}
 		stages = append(stages, q)
 	}

@@ -1,6 +1,9 @@
 package rewrite_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // asked is a statement with its parameters' values, "a|b|NULL".
 type asked struct{ sql, params string }
@@ -66,6 +69,13 @@ func TestSameQuestion(t *testing.T) {
 		{{"SELECT count(*) FROM patients WHERE weight > 1.5", ""}, {"SELECT count(*) FROM patients WHERE weight > $1", "1.50"}},
 		{{"SELECT avg(LEAST(age, 50)) FROM patients", ""}, {"SELECT avg(LEAST(age, $1)) FROM patients", "50"}},
 		{{"SELECT avg(LEAST(age, $1)) FROM patients", "51"}},
+		{
+			{"SELECT count(*) FROM patients WHERE age > (SELECT avg(age) FROM patients) - $1::int", "3"},
+			{"SELECT $1, count(*) FROM patients WHERE age > (SELECT avg(age) FROM patients) - $2::int", "x|3"},
+		},
+		{{"SELECT count(*) FROM patients WHERE age > (SELECT avg(age) FROM patients) - $1::int", "4"}},
+		{{"SELECT count(*) FROM patients WHERE age > " + stageOf("smokers + visits") + " AND age < " + stageOf("smokers - visits"), ""}},
+		{{"SELECT count(*) FROM patients WHERE age > " + stageOf("smokers + visits") + " AND age < " + stageOf("visits - smokers"), ""}},
 	}
 	seen := map[string]string{}
 	for _, group := range groups {
@@ -87,6 +97,11 @@ func TestSameQuestion(t *testing.T) {
 			}
 		}
 	}
+}
+
+// stageOf makes a stage of the number of smokers and that of visits.
+func stageOf(of string) string {
+	return "(SELECT " + strings.NewReplacer("smokers", "(SELECT count(*) FROM patients WHERE smoker)", "visits", "(SELECT count(*) FROM visits)").Replace(of) + ")"
 }
 
 // TestClockIsPartOfTheQuestion: what depends on the clock is another question on another day.

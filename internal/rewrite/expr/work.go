@@ -38,8 +38,8 @@ func addSteps(a, b int64) int64 { return min(a+b, MostWork) }
 
 // Lengths that count where the type has none. A longer value takes longer, as it does in all that PostgreSQL does with it.
 const (
-	unknownChars  = 1024 // of a text
-	unknownDigits = 40   // of a numeric
+	UnknownChars  = 1024 // of a text
+	UnknownDigits = 40   // of a numeric
 )
 
 // cost says what an operation takes besides what every operation on its types does. Numbers are as measured on PostgreSQL 15.
@@ -173,7 +173,7 @@ func (e *Expr) digits() int64 {
 		if x.baseType() != pgtype.NumericOID {
 			continue
 		}
-		d := int64(unknownDigits)
+		d := int64(UnknownDigits)
 		if x.scale >= 0 {
 			d = int64(x.scale) + 1
 		}
@@ -237,7 +237,7 @@ func (e *Expr) length() int64 {
 			return n
 		}
 	}
-	return unknownChars
+	return UnknownChars
 }
 
 // pattern counts the further steps for each character of a text because of the constant that it is matched with.

@@ -44,6 +44,7 @@ type Template struct {
 	text         []string // of the finish query, around the reads of released values
 	placeholders []int    // which placeholder each read is of
 	on           schema.Route
+	clock        bool  // it reads the clock
 	args         []Arg // the client's parameters that it uses, numbered without gaps
 }
 
@@ -57,7 +58,7 @@ func (t *Template) Print(p *Planned, index []int) Query {
 		text.WriteString("(" + f.union(p.reads[read], index) + ")")
 	}
 	text.WriteString(t.text[len(t.placeholders)])
-	return Query{SQL: text.String(), On: t.on, Args: f.args}
+	return Query{SQL: text.String(), On: t.on, Clock: t.clock, Args: f.args}
 }
 
 // template deparses the finish tree and checks every name in it.
@@ -67,6 +68,7 @@ func (b *finisher) template(in catalog.Input, tree *pg_query.SelectStmt) (*Templ
 		return nil, err
 	}
 	b.stubs(tree)
+	t.clock = sqltree.ReadsClock(&pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: tree}})
 	text, err := sqltree.Deparse(tree)
 	if err != nil {
 		return nil, err

@@ -143,9 +143,10 @@ func (f *printer) arrays(k *release.Block, number int) (arrays, names []string) 
 
 // Query is the client's statement with each block replaced by unnest() of released values.
 type Query struct {
-	SQL  string
-	On   schema.Route // RouteShadow, or RoutePublic where it reads public tables
-	Args []Arg
+	SQL   string
+	On    schema.Route // RouteShadow, or RoutePublic where it reads public tables
+	Clock bool         // it reads the clock: its answer may be another at another time
+	Args  []Arg
 }
 
 // Stage is a query over the values that are released of a plan's first blocks. Its rows are Given parameters of measure queries of the blocks
@@ -171,6 +172,11 @@ func stage(s *relation.Stage, rows Query, blocks int) Stage {
 	out.Query.SQL = fmt.Sprintf("SELECT %s FROM (SELECT * FROM (%s) AS f LIMIT %d) AS s (%s)", strings.Join(arrays, ", "), rows.SQL, s.Rows+1, strings.Join(names, ", "))
 	out.List.SQL = "SELECT * FROM ROWS FROM (" + strings.Join(lists, ", ") + ")"
 	return out
+}
+
+// TooLong says that a value of a column is longer than counts in the work of the measure queries that read it (docs/privacy.md P22a).
+func (s Stage) TooLong(column int, value schema.Canonical) bool {
+	return relation.TooLong(s.List.Types[column], value)
 }
 
 // Arg says what a finish parameter is bound to: a client parameter, a column of a stage, a block's key column, a block's release, or a

@@ -2,6 +2,7 @@ package relation
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -27,6 +28,17 @@ func StageType(oid uint32) bool {
 	case pgtype.BoolOID, pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.NumericOID, pgtype.Float4OID, pgtype.Float8OID, pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID,
 		pgtype.DateOID, pgtype.TimestampOID, pgtype.TimestamptzOID, pgtype.IntervalOID, pgtype.UUIDOID:
 		return true
+	}
+	return false
+}
+
+// TooLong says that a value of a type is longer than counts in the work of what reads it (docs/privacy.md P22a).
+func TooLong(oid uint32, value schema.Canonical) bool {
+	switch {
+	case oid == pgtype.NumericOID:
+		return len(value) > expr.UnknownDigits+len("-0.")
+	case pgresolve.IsString(oid):
+		return utf8.RuneCountInString(string(value)) > expr.UnknownChars
 	}
 	return false
 }
