@@ -44,11 +44,11 @@ func hostileValue(oid uint32, i int) *rewrite.Canonical {
 	case pgtype.BoolOID:
 		list = []rewrite.Canonical{"t", "f"}
 	case pgtype.Int2OID:
-		list = []rewrite.Canonical{"30", "-32768", "32767"}
+		list = []rewrite.Canonical{"30", "-32768", "32767", "0"}
 	case pgtype.Int4OID:
-		list = []rewrite.Canonical{"30", "-2147483648", "2147483647"}
+		list = []rewrite.Canonical{"30", "-2147483648", "2147483647", "0"}
 	case pgtype.Int8OID:
-		list = []rewrite.Canonical{"1", "-9223372036854775808", "9223372036854775807"}
+		list = []rewrite.Canonical{"1", "-9223372036854775808", "9223372036854775807", "0"}
 	case pgtype.NumericOID:
 		list = []rewrite.Canonical{"30.5", "NaN", "-Infinity", "1e400", "-0.00000001"}
 	case pgtype.Float4OID, pgtype.Float8OID:

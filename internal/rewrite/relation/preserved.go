@@ -170,6 +170,9 @@ func (b *Base) PreservedWhere(r *Relation, conds []*expr.Expr) error {
 	return nil
 }
 
+// Rows are the public rows that are kept, but for those that a WHERE drops.
+func (p *Preserved) Rows() *Relation { return p.join.public }
+
 // Reads says that an expression reads a private column.
 func (p *Preserved) Reads(x *expr.Expr) bool {
 	return slices.ContainsFunc(x.Columns(), p.Has)

@@ -195,7 +195,10 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 	if k.DropsEmpty {
 		k.Exists, k.Suggests = k.existence(), k.suggestions()
 	}
-	k.Kept = k.keptByStages()
+	var err error
+	if k.Kept, err = b.keptByStages(k); err != nil {
+		return nil, err
+	}
 	b.layer(k)
 	if b.Schema.Policy.Accounting.Method == policy.Pure {
 		k.sumsByRows()
