@@ -28,7 +28,7 @@ func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (i
 	z := r.Values[c.Releases[0]][g]
 	share, whole := leftOutShare(b, first)
 	switch {
-	case len(c.Releases) > 2 || c.Type == pgtype.BoolOID:
+	case len(c.Releases) > 2 || c.Choice || c.Type == pgtype.BoolOID:
 		return interval{}, false
 	case first.Kind == mechanism.Quantile: // nothing better than the range is public, and it always holds
 		lo, hi := p.blocks[block].releases[c.Releases[0]].Interval(z, 0)

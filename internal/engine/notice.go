@@ -113,6 +113,9 @@ func names(plan *rewrite.Plan) func(rewrite.Column) string {
 // margin returns the least and the greatest 95% margin of an aggregate over the groups that were released: how far the further end of its
 // interval is from the value. Percentiles have none: nothing better than their range is public.
 func (p *calibrated) margin(block int, column rewrite.Column, r released) (least, most float64, ok bool) {
+	if column.Choice {
+		return 0, 0, false
+	}
 	first := p.plan.Blocks[block].Releases[column.Releases[0]]
 	if first.Kind == mechanism.Quantile {
 		return 0, 0, false

@@ -33,7 +33,7 @@ var allowed = map[string]string{
 	"rewrite/query":          "policy rewrite/schema rewrite/sqltext",
 	"rewrite/expr":           "pgerr refusal rewrite/bounds rewrite/pgresolve rewrite/query rewrite/schema rewrite/sqltext",
 	"rewrite/relation":       "pgerr policy policy/bound refusal rewrite/bounds rewrite/expr rewrite/pgresolve rewrite/query rewrite/schema rewrite/sqltext rewrite/sqltree",
-	"rewrite/aggregate":      "pgerr policy refusal rewrite/bounds rewrite/expr rewrite/pgresolve rewrite/query rewrite/relation rewrite/schema rewrite/sqltree",
+	"rewrite/aggregate":      "pgerr policy refusal rewrite/bounds rewrite/expr rewrite/pgresolve rewrite/query rewrite/relation rewrite/schema rewrite/sqltext rewrite/sqltree",
 	"rewrite/bind":           "pgerr refusal rewrite/aggregate rewrite/bounds rewrite/expr rewrite/pgresolve rewrite/query rewrite/relation rewrite/schema rewrite/sqltext rewrite/sqltree",
 	"rewrite/release":        "mechanism pgerr policy refusal rewrite/aggregate rewrite/bind rewrite/bounds rewrite/expr rewrite/pgresolve rewrite/query rewrite/relation rewrite/schema",
 	"rewrite/measure":        "policy rewrite/bounds rewrite/expr rewrite/query rewrite/relation rewrite/release rewrite/sqltree",

@@ -41,6 +41,7 @@ type Call struct {
 	Type       uint32
 	Location   int
 	Zero       bool // a sum of ELSE 0: over no row that counts it is 0, not NULL
+	Mode       *Mode
 }
 
 var synonyms = map[string]string{"every": "bool_and", "variance": "var_samp", "stddev": "stddev_samp"}

@@ -14,6 +14,12 @@ const mostPrints = 4
 // Work bounds what an aggregate does with a row.
 func (c *Call) Work() expr.Work {
 	w := expr.Work{Row: relation.GroupSteps}
+	if c.Mode != nil {
+		for _, part := range c.Mode.Counts {
+			w = w.Plus(part.Work())
+		}
+		return w
+	}
 	of := c.Args
 	if c.Filter != nil {
 		of = append(slices.Clone(of), c.Filter)

@@ -27,6 +27,8 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 		output, uses, err = b.planAvg(k, c)
 	case "bool_and", "bool_or":
 		output, uses = k.planBool(c)
+	case "mode":
+		output, uses = k.planMode(c)
 	case "min", "max", "percentile_cont", "percentile_disc":
 		output, uses, err = b.planQuantile(k, c)
 	default:
@@ -36,7 +38,7 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 		return b.Refusal(err)
 	}
 	k.Outputs = append(k.Outputs, output)
-	column := Column{Name: c.Text, Type: c.Type, Releases: uses, Average: c.Name == "avg", Parts: c.Name == "count" && len(uses) == 2}
+	column := Column{Name: c.Text, Type: c.Type, Releases: uses, Average: c.Name == "avg", Parts: c.Name == "count" && len(uses) == 2, Choice: c.Mode != nil}
 	if (c.Name == "sum" || c.Name == "avg") && len(uses) == 2 {
 		column.DoubledCenter = k.doubledCenter[uses[0]]
 	}

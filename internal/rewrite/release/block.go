@@ -165,7 +165,7 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 	}
 	var typed []*aggregate.Call
 	for _, f := range calls {
-		c, err := aggregate.NewCall(b.Base, f, sc)
+		c, err := b.newCall(k, f, sc)
 		if err != nil {
 			return nil, err
 		}
@@ -216,6 +216,7 @@ type Column struct {
 	// How two releases, a sum z given its count n, or two counts, make the value, with Step that of z's grid:
 	Parts         bool  // z + n, two counts
 	Average       bool  // Step·(z/n + DoubledCenter)
+	Choice        bool  // the greatest of the counts chooses it
 	DoubledCenter int64 // else Step·(z + DoubledCenter·n)
 }
 

@@ -17,7 +17,7 @@ import (
 func (k *Block) PlanIntervals(b *relation.Base, list []bind.Interval) error {
 	for _, i := range list {
 		c := &k.Columns[i.Call]
-		if len(c.Releases) == 0 {
+		if len(c.Releases) == 0 || c.Choice {
 			return b.Refuse(refusal.Interval, i.Node, "this aggregate has no interval", "")
 		}
 		first := k.Releases[c.Releases[0]]

@@ -22,7 +22,7 @@ func (b *Planner) preservedBlock(k *Block, calls []*aggregate.Call) error {
 		}
 	}
 	for _, c := range calls {
-		if b.ignoresAdded(k, c) {
+		if !slices.ContainsFunc(c.Parts(), func(part *aggregate.Call) bool { return !b.ignoresAdded(k, part) }) {
 			continue
 		}
 		return b.RefuseAt(refusal.PublicRowsKept, c.Location, fmt.Sprintf("%s also reads the rows of the public table that no private row joins", c.Text),

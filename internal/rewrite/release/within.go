@@ -19,7 +19,7 @@ import (
 func (k *Block) PlanWithin(b *relation.Base, list []bind.Within) error {
 	for _, w := range list {
 		column := k.Columns[w.Call]
-		counted := len(column.Releases) == 1 && column.Type != pgtype.BoolOID && column.Type != pgtype.IntervalOID
+		counted := len(column.Releases) == 1 && column.Type != pgtype.BoolOID && column.Type != pgtype.IntervalOID && !column.Choice
 		if !counted || k.Releases[column.Releases[0]].Kind != mechanism.Scalar {
 			return b.Refuse(refusal.Margin, w.Node, fmt.Sprintf("the margin of %s follows from released values, and cannot be chosen before", column.Name),
 				"Only counts, and sums of numbers that the query does not average too, keep a margin: the average of n rows is as far off as their sum, divided by n.")
