@@ -25,22 +25,14 @@ func jointReleases(counts int) []mechanism.Release {
 // are, the nearer are both to a uniform noise, whose 95% quantile says little of their sum. Averages and sums have noise of many steps: their
 // intervals hold 95%, of counts what whole numbers allow. False alarms as in TestIntervalsCover.
 func TestJointIntervalsCover(t *testing.T) {
-	const draws, rows, noise, whole = 20000, 1000, .96, .975
-	kinds := []struct {
-		name   string
-		column rewrite.Column
-		most   float64
-	}{
-		{"count", alone, whole},
-		{"average", average, noise},
-		{"sum", total, noise},
-		{"sum of values far from 0", rewrite.Column{Type: pgtype.Int8OID, Releases: []int{1, 0}, DoubledCenter: 100 * width}, whole},
-		{"count of parts", rewrite.Column{Type: pgtype.Int8OID, Releases: []int{0, 2}, Parts: true}, whole},
-	}
+	const draws, rows = 10000, 400
 	source := mechanism.NewSource()
-	for _, counts := range []int{1, 2, 4, 10, 38} {
-		list := jointReleases(counts)
-		prepared, err := mechanism.PrepareVector(list, mechanism.Guarantee{Epsilon: .1 * float64(len(list))})
+	for _, c := range []struct {
+		counts         int
+		epsilon, whole float64 // ε of each release, and how many draws an interval of whole numbers holds at most
+	}{{1, .1, .965}, {2, .25, .975}, {4, .1, .965}, {10, .25, .99}, {38, .1, .975}, {38, .25, .99}} {
+		list := jointReleases(c.counts)
+		prepared, err := mechanism.PrepareVector(list, mechanism.Guarantee{Epsilon: c.epsilon * float64(len(list))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,10 +47,10 @@ func TestJointIntervalsCover(t *testing.T) {
 				exact[i] = []int64{rows}
 			}
 			exact[1][0] = rows * each
-			hits := make([]int, len(kinds))
+			hits := make([]int, len(jointKinds))
 			for range draws {
 				r := b.draw(source, list, measured{keys: make([][]*rewrite.Canonical, 1), exact: exact})
-				for k, kind := range kinds {
+				for k, kind := range jointKinds {
 					i, ok := p.interval(0, kind.column, r, 0)
 					if !ok {
 						t.Fatal("no interval")
@@ -69,13 +61,30 @@ func TestJointIntervalsCover(t *testing.T) {
 					}
 				}
 			}
-			for k, kind := range kinds {
-				if !stattest.AtLeast(hits[k], draws, .945) || !stattest.AtMost(hits[k], draws, kind.most) {
+			for k, kind := range jointKinds {
+				most := .96
+				if kind.whole {
+					most = c.whole
+				}
+				if !stattest.AtLeast(hits[k], draws, .945) || !stattest.AtMost(hits[k], draws, most) {
 					t.Errorf("%d releases, %d per row: the interval of a %s holds the answer in %d of %d draws", len(list), each, kind.name, hits[k], draws)
 				}
 			}
 		}
 	}
+}
+
+// jointKinds are what may follow from jointReleases; whole numbers are where few steps of noise are.
+var jointKinds = []struct {
+	name   string
+	column rewrite.Column
+	whole  bool
+}{
+	{"count", alone, true},
+	{"average", average, false},
+	{"sum", total, false},
+	{"sum of values far from 0", rewrite.Column{Type: pgtype.Int8OID, Releases: []int{1, 0}, DoubledCenter: 100 * width}, false},
+	{"count of parts", rewrite.Column{Type: pgtype.Int8OID, Releases: []int{0, 2}, Parts: true}, true},
 }
 
 // wanted is what the first release of a column would have to be for the aggregate to be true.
