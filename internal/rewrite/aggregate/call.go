@@ -31,7 +31,8 @@ type Call struct {
 	Name       string // canonical: every → bool_and, variance → var_samp, stddev → stddev_samp
 	Text       string // as the analyst would call it
 	Args       []*expr.Expr
-	Filter     *expr.Expr // nil: none
+	Row        []*expr.Expr // of count(DISTINCT (a, b)), which has no other arguments
+	Filter     *expr.Expr   // nil: none
 	Distinct   bool
 	By         *expr.Expr // of a symmetric aggregate: the argument counts once for each value of this; nil: none
 	Star       bool

@@ -20,9 +20,9 @@ func (c *Call) Work() expr.Work {
 		}
 		return w
 	}
-	of := c.Args
+	of := slices.Concat(c.Args, c.Row)
 	if c.Filter != nil {
-		of = append(slices.Clone(of), c.Filter)
+		of = append(of, c.Filter)
 	}
 	for _, x := range of {
 		w = w.Plus(x.Work().Repeated(mostPrints))

@@ -59,6 +59,10 @@ func (k *Block) planCount(c *aggregate.Call) (query.Scalar, []int, error) {
 		}
 		return ReleasedColumn(i), []int{i}, nil
 	}
+	if c.Row != nil {
+		i, err := k.countRowValues(c)
+		return ReleasedColumn(i), []int{i}, err
+	}
 	x := c.Args[0]
 	condition := c.Condition(aggregate.NotNull(x))
 	if !c.Distinct {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
@@ -73,20 +74,51 @@ func (k *Block) mostValues(x *expr.Expr) int64 {
 
 // countDistinct releases the number of distinct values of x.
 func (k *Block) countDistinct(name string, x *expr.Expr, values read) int {
+	return k.countValues(name, values, mostOf(x))
+}
+
+// mostOf is how many values an expression has: those of its domain, if it has one.
+func mostOf(x *expr.Expr) int64 {
+	if col := x.Column(); col != nil && col.Domain != nil {
+		return int64(len(col.Domain))
+	}
+	return mechanism.NoUpper
+}
+
+// countValues releases the number of distinct values that are read, of at most so many.
+func (k *Block) countValues(name string, values read, most int64) int {
 	i, isNew := k.release("distinct "+values.key(), func() mechanism.Release {
 		top := int64(mechanism.NoUpper)
 		if k.Source.MaxRows > 0 {
 			top = k.Source.MaxRows
 		}
-		if col := x.Column(); col != nil && col.Domain != nil {
-			top = min(top, int64(len(col.Domain)))
-		}
-		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: values.most, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: min(top, most)}}, Sensitivity: values.most, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
 	if isNew {
 		k.Measurements = append(k.Measurements, values.measurement(Measurement{Release: i}))
 	}
 	return i
+}
+
+// countRowValues releases the number of distinct rows of values. In a row NULL is a value like any other, so each column has to be in the
+// form in which equal values look alike, and the row is never NULL (docs/privacy.md P15).
+func (k *Block) countRowValues(c *aggregate.Call) (int, error) {
+	values := read{where: c.Condition(), most: k.Source.MaxRowsPerUnit}
+	keys := make([]query.Scalar, len(c.Row))
+	most := int64(1)
+	for i, x := range c.Row {
+		var err error
+		if keys[i], err = expr.SelectionKey(x); err != nil {
+			return 0, err
+		}
+		if n := mostOf(x); n >= bounds.MaxTotal/most {
+			most = mechanism.NoUpper
+		} else if most < mechanism.NoUpper {
+			most *= n + 1 // NULL
+		}
+	}
+	values.distinct = query.F("ROW({})", query.List{Between: ", ", Of: keys})
+	return k.countValues(c.Text, values, most), nil
 }
 
 // readBy finds what an aggregate of numbers reads, and the number of it that it needs.

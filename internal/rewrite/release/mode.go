@@ -17,6 +17,9 @@ const maxModeValues = 256
 // newCall types an aggregate call whose value is to be released. That of mode() is computed of the released counts of each value that its
 // argument may have, and of these alone (docs/privacy.md P13a).
 func (b *Planner) newCall(k *Block, f *pg_query.FuncCall, sc *bind.Scope) (*aggregate.Call, error) {
+	if aggregate.RowArgument(f) != nil {
+		return aggregate.NewRowCount(b.Base, f, sc)
+	}
 	node := aggregate.ModeArgument(f)
 	if node == nil {
 		return aggregate.NewCall(b.Base, f, sc)
