@@ -5,6 +5,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
@@ -16,6 +17,7 @@ type correlator struct {
 	*bind.Binder
 	blocks  int
 	compare map[*pg_query.SelectStmt]bool // whose count is compared with 0
+	refused error                         // of what it understands and cannot be released
 }
 
 // query rewrites a query in place, its FROM items and CTEs first. What it does not understand it leaves, to be refused later.
@@ -61,7 +63,9 @@ func (c *correlator) expressions(s *pg_query.SelectStmt, e *bind.Env) {
 	if private && !sqltree.Aggregates(s) {
 		return
 	}
-	around := &outer{correlator: c, env: e, items: itemsOf(s.FromClause), private: private}
+	around := &outer{correlator: c, env: e, items: itemsOf(s.FromClause), private: private, holds: map[*pg_query.SubLink]bool{}}
+	around.conditions(s.WhereClause)
+	around.conditions(s.HavingClause)
 	for _, n := range s.TargetList {
 		t := n.GetResTarget()
 		name := sqltree.OutputName(t)
@@ -78,6 +82,29 @@ func (c *correlator) expressions(s *pg_query.SelectStmt, e *bind.Env) {
 	for _, list := range lists {
 		for i := range list {
 			list[i] = around.rewritten(list[i])
+		}
+	}
+}
+
+// conditionsOf notes those of FILTER, CASE WHEN and ON.
+func (o *outer) conditionsOf(n *pg_query.Node) {
+	o.conditions(n.GetFuncCall().GetAggFilter())
+	o.conditions(n.GetJoinExpr().GetQuals())
+	if c := n.GetCaseExpr(); c != nil && c.Arg.GetNode() == nil {
+		for _, when := range c.Args {
+			o.conditions(when.GetCaseWhen().GetExpr())
+		}
+	}
+}
+
+// conditions notes the subqueries of a WHERE that drop a row alike where they are false and where they are NULL.
+func (o *outer) conditions(where *pg_query.Node) {
+	if l := where.GetSubLink(); l != nil {
+		o.holds[l] = true
+	}
+	if x := where.GetBoolExpr(); x != nil && x.Boolop != pg_query.BoolExprType_NOT_EXPR {
+		for _, a := range x.Args {
+			o.conditions(a)
 		}
 	}
 }
@@ -117,7 +144,8 @@ type outer struct {
 	*correlator
 	env     *bind.Env
 	items   []item
-	private bool // it aggregates private rows
+	private bool                       // it aggregates private rows
+	holds   map[*pg_query.SubLink]bool // conditions that may as well be false where they are NULL
 }
 
 // rewritten rewrites the subqueries of an expression.
@@ -129,6 +157,7 @@ func (o *outer) rewritten(n *pg_query.Node) *pg_query.Node {
 		if n.GetRangeSubselect() != nil {
 			return n, false, nil
 		}
+		o.conditionsOf(n)
 		l := n.GetSubLink()
 		if l == nil {
 			return n, !o.private || !sqltree.IsAggregate(n), nil // what aggregates of private rows read is no public row's
@@ -209,6 +238,11 @@ func (o *outer) subquery(l *pg_query.SubLink) *pg_query.Node {
 		x := d.outside(sqltree.Clone(l.Testexpr))
 		conds = append(conds, operator("=", sqltree.Clone(s.TargetList[0].GetResTarget().Val), x))
 		if d.failed || l.Testexpr.GetRowExpr() != nil {
+			return nil
+		}
+		if !o.holds[l] && !d.neverNull(s) {
+			o.refused = o.Refuse(refusal.SubqueryForm, &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: l}}, "a NULL among these private rows would decide for all public rows",
+				"Add WHERE … IS NOT NULL to the subquery, or write NOT EXISTS.")
 			return nil
 		}
 		known := &pg_query.CaseWhen{Expr: nullTest(l.Testexpr, pg_query.NullTestType_IS_NOT_NULL), Result: d.exists(l, s, conds)}

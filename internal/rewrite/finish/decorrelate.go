@@ -176,6 +176,37 @@ func (d *decorrelation) public() []*pg_query.Node {
 	return all
 }
 
+// neverNull says that what IN compares is NULL in no row of the subquery: by schema, or by its WHERE.
+func (d *decorrelation) neverNull(s *pg_query.SelectStmt) bool {
+	column := func(n *pg_query.Node) *relation.Column {
+		ref := n.GetColumnRef()
+		if ref == nil || len(ref.Fields) > 2 {
+			return nil
+		}
+		names := append([]string{""}, sqltree.StringList(ref.Fields)...)
+		c, err := d.inner.Find(names[len(names)-2], names[len(names)-1])
+		if err != nil {
+			return nil
+		}
+		return c
+	}
+	x := s.TargetList[0].GetResTarget().GetVal()
+	c := column(x)
+	if c == nil || !c.Value.Nullable {
+		return c != nil || x.GetAConst() != nil && !x.GetAConst().Isnull
+	}
+	for _, q := range sqltree.Conjuncts(s.WhereClause) {
+		if t := q.GetNullTest(); t.GetNulltesttype() == pg_query.NullTestType_IS_NOT_NULL && column(t.GetArg()) == c {
+			return true
+		}
+		a := q.GetAExpr()
+		if a.GetKind() == pg_query.A_Expr_Kind_AEXPR_OP && comparisonNames[a.Name[len(a.Name)-1].GetString_().GetSval()] && (column(a.Lexpr) == c || column(a.Rexpr) == c) {
+			return true
+		}
+	}
+	return false
+}
+
 // matches makes the conditions that find the combination of the row around.
 func (d *decorrelation) matches(alias string) []*pg_query.Node {
 	var all []*pg_query.Node

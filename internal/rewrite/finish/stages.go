@@ -59,7 +59,10 @@ func Cut(b *relation.Base, query *pg_query.SelectStmt, in catalog.Input) (*State
 
 func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (*Template, error) {
 	f := &finisher{Planned: &Planned{Binder: bind.New(b, c)}, compare: map[*pg_query.SelectStmt]bool{}, stage: stage}
-	(&correlator{Binder: f.Binder, compare: f.compare}).query(query, nil)
+	correlated := &correlator{Binder: f.Binder, compare: f.compare}
+	if correlated.query(query, nil); correlated.refused != nil {
+		return nil, correlated.refused
+	}
 	if err := f.rewrite(query, nil); err != nil {
 		return nil, err
 	}
