@@ -83,6 +83,9 @@ func attacks() []statement {
 		`SELECT count(*) FROM visits WHERE starts > (SELECT max(starts) - interval '1 mon' FROM visits) OR starts IS NULL`,
 		`SELECT count(*) FROM patients p, (SELECT ward, count(*) AS n FROM visits GROUP BY ward ORDER BY 2 DESC LIMIT 3) t WHERE p.age > t.n`,
 		`SELECT count(*) FROM (SELECT patient_id, sum(cost) AS s FROM visits GROUP BY patient_id HAVING sum(cost) > (SELECT avg(cost) FROM visits)) t`,
+		`SELECT count(*), sum(cost) FROM visits v WHERE cost > 0.5 * (SELECT avg(i.cost) FROM visits i WHERE i.ward = v.ward)`,
+		`SELECT count(*) FROM samples s WHERE f > (SELECT avg(e.f) FROM samples e WHERE e.ci = s.ci)`,
+		`SELECT count(*) FROM lab_results l, visits v, wards w WHERE v.visit_id = l.visit_id AND w.ward = v.ward AND w.floor > 0 AND l.value > (SELECT avg(i.minutes) FROM visits i WHERE i.ward = w.ward)`,
 	} {
 		all = append(all, statement{source: "known attack", number: i, sql: sql})
 	}

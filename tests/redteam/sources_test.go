@@ -32,7 +32,7 @@ var tables = map[string]source{
 	}, subs: []string{
 		"EXISTS (SELECT 1 FROM lab_results e WHERE e.visit_id = @.visit_id)", "@.visit_id IN (SELECT e.visit_id FROM lab_results e GROUP BY 1 HAVING sum(e.value) > 20)", "EXISTS (SELECT 1 FROM visits e WHERE e.patient_id = @.patient_id AND e.visited > @.visited)",
 		"(SELECT e.age FROM patients e WHERE e.id = @.patient_id) > 30", "@.ward IN (SELECT ward FROM wards WHERE beds > 10)",
-		"@.cost > (SELECT avg(e.cost) FROM visits e WHERE e.urgent)", "@.ward IN (SELECT e.ward FROM visits e GROUP BY e.ward ORDER BY sum(e.cost) DESC LIMIT 2)",
+		"@.cost > (SELECT avg(e.cost) FROM visits e WHERE e.urgent)", "@.cost > (SELECT avg(e.cost) FROM visits e WHERE e.ward = @.ward)", "@.ward IN (SELECT e.ward FROM visits e GROUP BY e.ward ORDER BY sum(e.cost) DESC LIMIT 2)",
 	}},
 	"samples": {unit: "@.patient_id", cols: []column{
 		{"@.ci", texts, false, true},

@@ -68,7 +68,7 @@ func (s *Scope) hoisted(n *pg_query.Node) *pg_query.Node {
 		if n.GetSubLink() != nil {
 			return n, false, nil
 		}
-		if !computes(n) || !s.ofReleasedValues(n) {
+		if !Computes(n) || !s.ofReleasedValues(n) {
 			return n, true, nil
 		}
 		return &pg_query.Node{Node: &pg_query.Node_SubLink{SubLink: &pg_query.SubLink{
@@ -91,8 +91,8 @@ func hasScalarSubquery(n *pg_query.Node) bool {
 	return found
 }
 
-// computes says that a node is an operation of its operands.
-func computes(n *pg_query.Node) bool {
+// Computes says that a node is an operation of its operands.
+func Computes(n *pg_query.Node) bool {
 	switch v := n.GetNode().(type) {
 	case *pg_query.Node_AExpr:
 		return v.AExpr.Kind == pg_query.A_Expr_Kind_AEXPR_OP
@@ -116,6 +116,16 @@ func (s *Scope) ofReleasedValues(n *pg_query.Node) bool {
 		return alone
 	})
 	return found && alone
+}
+
+// ComparedAs says that an expression over another level equals at most one of several values of n that differ (docs/privacy.md P4).
+func (s *Scope) ComparedAs(n *pg_query.Node, other *Scope, x *pg_query.Node) bool {
+	value, err := s.Expression(n)
+	if err != nil {
+		return false
+	}
+	compared, err := other.Expression(x)
+	return err == nil && expr.ComparedAs(value, compared)
 }
 
 // kindOfSubquery says what the rows of a subquery are, and whether its FROM or WHERE reads a column of this level.

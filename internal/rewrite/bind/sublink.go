@@ -43,7 +43,7 @@ func (s *Scope) answer(node *pg_query.Node, l *pg_query.SubLink, test []*expr.Ex
 	}
 	if k == Released && correlated {
 		return nil, s.binder.Refuse(refusal.AgainstReleased, node, "this aggregate over private rows reads the row that it is compared with",
-			"Aggregate by itself: WHERE x > (SELECT avg(x) FROM t). Or aggregate per unit: WHERE inner.unit = outer.unit.")
+			"Aggregate by itself: WHERE x > (SELECT avg(x) FROM t). Or tie them by nothing but equal keys: WHERE inner.key = outer.key.")
 	}
 	if k == Released && l.SubLinkType == pg_query.SubLinkType_EXPR_SUBLINK {
 		return s.stageValue(node, sub)

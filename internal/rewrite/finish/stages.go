@@ -58,6 +58,7 @@ func Cut(b *relation.Base, query *pg_query.SelectStmt, in catalog.Input) (*State
 }
 
 func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (*Template, error) {
+	keyed := stage && isMap(query)
 	f := &finisher{Planned: &Planned{Binder: bind.New(b, c)}, compare: map[*pg_query.SelectStmt]bool{}, stage: stage}
 	correlated := &correlator{Binder: f.Binder, compare: f.compare}
 	if correlated.query(query, nil); correlated.refused != nil {
@@ -66,7 +67,26 @@ func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (
 	if err := f.rewrite(query, nil); err != nil {
 		return nil, err
 	}
-	return f.template(c.in, query)
+	t, err := f.template(c.in, query)
+	if err != nil || !keyed {
+		return t, err
+	}
+	t.keyed = true
+	return t, f.checkKeys()
+}
+
+// checkKeys refuses a map whose keys are not known beforehand, or too many: a key that noise hides would change what it means, and rows that
+// main does not get would be paid for.
+func (p *Planned) checkKeys() error {
+	k := p.Blocks[len(p.Blocks)-1]
+	if k.Selected {
+		return refusal.New(refusal.AgainstReleased, "rows are compared with an aggregate of the rows that have the same key, whose values are not declared",
+			pgerr.Hint("Declare the values of the key in the policy, or compare with an aggregate over all rows: WHERE x > (SELECT avg(x) FROM t)."))
+	}
+	if n := len(k.Product()); n > maxStageRows {
+		return refusal.New(refusal.TooManyGroups, fmt.Sprintf("rows are compared with aggregates of %d keys, and not more than %d may be", n, maxStageRows), pgerr.Hint("Compare with fewer or coarser keys, or narrow those of a public table in WHERE."))
+	}
+	return nil
 }
 
 // Stage cuts the query of a stage, once.
@@ -108,7 +128,7 @@ func described(b *relation.Base, text string) ([]schema.ColumnDescription, error
 	columns, err := b.Desc.Describe(text)
 	if err != nil {
 		return nil, refusal.New(refusal.AgainstReleased, "this aggregate over private rows reads the row that it is compared with",
-			pgerr.Hint("Aggregate by itself: WHERE x > (SELECT avg(x) FROM t). Or aggregate per unit: WHERE inner.unit = outer.unit."))
+			pgerr.Hint("Aggregate by itself: WHERE x > (SELECT avg(x) FROM t). Or tie them by nothing but equal keys: WHERE inner.key = outer.key."))
 	}
 	for _, c := range columns {
 		if !relation.StageType(c.Type) {
@@ -145,6 +165,11 @@ func Plan(b *relation.Base, s *Statement) ([]*Planned, error) {
 				return nil, err
 			}
 			if err := p.add(l, src, bind.NewScope(p.Binder, src, l.env)); err != nil {
+				return nil, err
+			}
+		}
+		if t.keyed {
+			if err := p.checkKeys(); err != nil {
 				return nil, err
 			}
 		}

@@ -40,6 +40,7 @@ func (b *finisher) stubs(tree *pg_query.SelectStmt) {
 type Template struct {
 	levels []*level // by placeholder
 	kinds  bind.Kinds
+	keyed  bool // a map (docs/privacy.md P28a): the values of its keys have to be known
 
 	text         []string // of the finish query, around the reads of released values
 	placeholders []int    // which placeholder each read is of

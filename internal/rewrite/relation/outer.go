@@ -65,7 +65,7 @@ func (b *Base) matchedOnce(kind pg_query.JoinType, l, r *Relation, equal Equalit
 // leftJoin keeps the rows of l. set is the unique set by which each meets at most one of r; nil: it may meet several.
 func (b *Base) leftJoin(l, r *Relation, conds []*expr.Expr, set *UniqueSet, shown []*Column, using []string) *Relation {
 	out := &Relation{
-		Unit: l.Unit, UnitColumns: l.UnitColumns, UnitName: l.UnitName, MaxRowsPerUnit: l.MaxRowsPerUnit, Proven: l.Proven, MaxRows: l.MaxRows,
+		Unit: l.Unit, Chain: l.Chain, UnitColumns: l.UnitColumns, UnitName: l.UnitName, MaxRowsPerUnit: l.MaxRowsPerUnit, Proven: l.Proven, MaxRows: l.MaxRows,
 		Unique: slices.Clone(l.Unique), Order: l.Order, OrderProofs: l.OrderProofs, publicRows: l.publicRows, Steps: l.Steps, Empty: l.Empty,
 		Where: l.Where, Conditions: l.Conditions, Columns: shown, Tables: append(slices.Clone(l.Tables), r.Tables...), Proofs: append(slices.Clone(l.Proofs), r.Proofs...),
 	}
