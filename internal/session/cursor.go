@@ -75,9 +75,9 @@ func (s *Session) fetch(ctx context.Context, st *state, x *step, c command.Fetch
 	r.columns = p.query.columns
 	r.rows = make([][][]byte, 0, n)
 	for i := range n {
-		row := p.query.rows[from+i]
+		row := p.query.rows.row(from + i)
 		if backward {
-			row = p.query.rows[to-1-i]
+			row = p.query.rows.row(to - 1 - i)
 		}
 		r.rows = append(r.rows, row)
 	}
@@ -97,7 +97,7 @@ func (p *portal) takeNotices() []*pgconn.Notice {
 // move moves the cursor as PostgreSQL's DoPortalRunFetch does, and returns the rows that it passes over as a range of
 // indexes. FETCH 0, RELATIVE 0 and ABSOLUTE stay on one row.
 func (p *portal) move(c command.Fetch) (from, to int, backward bool, err error) {
-	rows := len(p.query.rows)
+	rows := p.query.rows.len()
 	if !c.All && c.Count < 0 && c.Direction == command.Forward {
 		c.Direction, c.Count = command.Backward, -c.Count
 	} else if !c.All && c.Count < 0 && c.Direction == command.Backward {
@@ -131,10 +131,10 @@ func (p *portal) move(c command.Fetch) (from, to int, backward bool, err error) 
 // looksBack says what PostgreSQL cannot do with a NO SCROLL cursor. It steps back even to fetch the current row again, and
 // ABSOLUTE starts from the first row when that is nearer than the current one.
 func (p *portal) looksBack(c command.Fetch) bool {
-	onRow := p.at > 0 && p.at <= len(p.query.rows)
+	onRow := p.at > 0 && p.at <= p.query.rows.len()
 	switch {
 	case c.Direction == command.Absolute && c.Count > 0:
-		if c.Count-1 <= int64(min(p.at, len(p.query.rows))/2) {
+		if c.Count-1 <= int64(min(p.at, p.query.rows.len())/2) {
 			return p.at > 0
 		}
 		return c.Count <= int64(p.at)

@@ -66,6 +66,11 @@ type Voider interface {
 	Void()
 }
 
+// Sized is implemented by a Bound that may hold much until it is executed: Bytes says about how much.
+type Sized interface {
+	Bytes() int
+}
+
 // Describer is implemented by a Bound that cannot give every column in the format that Bind asked for. Otherwise the
 // columns are Prepared.Columns with those formats.
 type Describer interface {

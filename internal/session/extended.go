@@ -100,9 +100,6 @@ func (s *Session) Bind(ctx context.Context, b wire.Bind) error {
 	for _, v := range b.Parameters {
 		p.bytes += columnOverhead + len(v)
 	}
-	if s.stored()+p.bytes > MaxStored {
-		return errStored
-	}
 	if st.statement != nil {
 		err := s.timed(ctx, func(ctx context.Context) error { return s.bindPortal(ctx, p, b) })
 		if err != nil {

@@ -130,6 +130,12 @@ func (b fakeBound) Execute(ctx context.Context) (Rows, error) {
 	return r, nil
 }
 
+// Bytes is what "holds(n)" says.
+func (b fakeBound) Bytes() (n int) {
+	_, _ = fmt.Sscanf(b.sql, "SELECT holds(%d)", &n)
+	return n
+}
+
 func (b fakeBound) Void() { b.e.log = append(b.e.log, "void "+b.sql) }
 
 // fakeRows are left rows of size bytes, or the numbers from 1 where size is 0, or the values of the parameters.

@@ -32,6 +32,17 @@ type portal struct {
 	inner     *query // of DECLARE
 }
 
+// held is how many bytes a portal takes.
+func (p *portal) held() int {
+	n := p.bytes
+	for _, q := range []*query{p.query, p.inner} {
+		if q != nil {
+			n += q.bytes()
+		}
+	}
+	return n
+}
+
 // Execute runs a portal, or goes on with one that was suspended.
 func (s *Session) Execute(ctx context.Context, name string, maxRows uint32, w wire.ResultWriter) error {
 	p, err := s.state.portal(name)
@@ -86,14 +97,14 @@ func (s *Session) page(ctx context.Context, p *portal, maxRows uint32, w wire.Re
 	if err := s.load(ctx, p.query); err != nil {
 		return err
 	}
-	rows := p.query.rows
-	from := min(p.at, len(rows))
-	to := len(rows)
-	if maxRows > 0 && int64(from)+int64(maxRows) <= int64(len(rows)) {
+	rows := &p.query.rows
+	from := min(p.at, rows.len())
+	to := rows.len()
+	if maxRows > 0 && int64(from)+int64(maxRows) <= int64(to) {
 		to = from + int(maxRows)
 	}
-	for _, row := range rows[from:to] {
-		if err := s.row(w, p.query.columns, row); err != nil {
+	for i := from; i < to; i++ {
+		if err := s.row(w, p.query.columns, rows.row(i)); err != nil {
 			return err
 		}
 	}
@@ -106,7 +117,7 @@ func (s *Session) page(ctx context.Context, p *portal, maxRows uint32, w wire.Re
 		p.at = to
 		return w.PortalSuspended()
 	}
-	p.at = len(rows) + 1
+	p.at = rows.len() + 1
 	return w.CommandComplete(commandTag(p.query.tag, to-from))
 }
 

@@ -122,11 +122,12 @@ func (s *Session) compute(ctx context.Context, st *state, sql string) ([]*string
 	if err := s.load(ctx, q); err != nil {
 		return nil, err
 	}
-	if len(q.rows) != 1 {
+	if q.rows.len() != 1 {
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "set-returning functions are not allowed in EXECUTE parameters")
 	}
-	args := make([]*string, len(q.rows[0]))
-	for i, v := range q.rows[0] {
+	row := q.rows.row(0)
+	args := make([]*string, len(row))
+	for i, v := range row {
 		if v != nil {
 			text := string(v)
 			args[i] = &text

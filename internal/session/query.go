@@ -14,7 +14,7 @@ import (
 
 // query carries one bound statement through charge and execution.
 type query struct {
-	bound   Bound
+	bound   Bound                     // until it is executed
 	columns []pgconn.FieldDescription // with formats; nil: no rows
 	offset  int                       // characters before the statement in the client's text, or elsewhere
 
@@ -23,8 +23,7 @@ type query struct {
 	err      error // of the execution: it is not tried again
 
 	// After load the whole result is here.
-	rows    [][][]byte
-	bytes   int
+	rows    packedRows
 	tag     string
 	notices []*pgconn.Notice
 }
@@ -69,7 +68,9 @@ func (s *Session) start(ctx context.Context, q *query) (Rows, error) {
 		return nil, err
 	}
 	q.executed = true
-	rows, err := q.bound.Execute(ctx)
+	bound := q.bound
+	q.bound = nil
+	rows, err := bound.Execute(ctx)
 	if err != nil {
 		q.err = withOffset(err, q.offset)
 		return nil, q.err
@@ -131,12 +132,11 @@ func (s *Session) load(ctx context.Context, q *query) error {
 	if q.executed {
 		return q.err
 	}
-	room := MaxStored - s.stored()
 	rows, err := s.start(ctx, q)
 	if err != nil {
 		return err // where it was the charge, a later FETCH may be charged
 	}
-	q.err = q.store(rows, room)
+	q.err = q.store(rows, MaxStored-s.state.stored())
 	return q.err
 }
 
@@ -158,24 +158,21 @@ func (q *query) store(rows Rows, room int) error {
 			return err
 		}
 	}
-	if kept.bytes > room {
+	if kept.rows.bytes() > room {
 		return errStored
 	}
-	q.rows, q.bytes = kept.rows, kept.bytes
+	q.rows = kept.rows
 	return nil
 }
 
 var errStored = pgerr.New(pgerr.ProgramLimitExceeded, "the session's open cursors hold too much data",
 	pgerr.Hint("Close cursors, or fetch the whole result without one."))
 
-// stored counts the bytes that open portals hold.
-func (s *Session) stored() int {
-	n := 0
-	for _, p := range s.state.portals {
-		n += p.bytes
-		if p.query != nil {
-			n += p.query.bytes
-		}
+// bytes is what a query holds: its plan before it is executed, its rows after.
+func (q *query) bytes() int {
+	n := q.rows.bytes()
+	if s, ok := q.bound.(Sized); ok {
+		n += s.Bytes()
 	}
 	return n
 }

@@ -174,6 +174,22 @@ func TestHeldThingsAreBounded(t *testing.T) {
 		t.Errorf("savepoints: %q", last)
 	}
 	s, _ = mustOpen(t, nil)
+	if err = s.Parse(ctx, "half", "SELECT holds("+itoa(MaxStored/2)+")", nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		for _, portal := range []string{"first", "second"} {
+			if err := s.Bind(ctx, wire.Bind{Portal: portal, Statement: "half"}); err != nil {
+				t.Errorf("%s plan of half of what a session may hold: %v", portal, err)
+			}
+		}
+		if err := s.Bind(ctx, wire.Bind{Portal: "third", Statement: "half"}); code(err) != pgerr.ProgramLimitExceeded {
+			t.Errorf("third plan: %v", err)
+		}
+		for _, portal := range []string{"first", "second"} {
+			s.ClosePortal(portal)
+		}
+	}
 	for i := range maxPlaceholders + 1 {
 		last = ask(s, "SET my.p"+itoa(i)+" = 1")
 	}

@@ -93,6 +93,9 @@ func (st *state) addPortal(p *portal) error {
 	if len(st.portals) >= maxPortals {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "too many open cursors", pgerr.Hint("CLOSE those that are no longer needed."))
 	}
+	if st.stored()+p.held() > MaxStored {
+		return errStored
+	}
 	p.sequence = st.tx.next()
 	st.portals[p.name] = p
 	return nil
@@ -125,4 +128,13 @@ type result struct {
 // warn adds a WARNING.
 func (r *result) warn(code, message string) {
 	r.notices = append(r.notices, &pgconn.Notice{Severity: "WARNING", SeverityUnlocalized: "WARNING", Code: code, Message: message})
+}
+
+// stored counts the bytes that open portals hold.
+func (st *state) stored() int {
+	n := 0
+	for _, p := range st.portals {
+		n += p.held()
+	}
+	return n
 }

@@ -49,15 +49,16 @@ func TestRowsAreCopiedOnce(t *testing.T) {
 		if err := q.store(c.rows, 1000); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		got := append(bytes.Clone(q.rows[0][0]), q.rows[1][0]...)
-		if string(got) != c.values || q.rows[0][1] != nil || q.rows[0][2] == nil || len(q.notices) != 1 {
-			t.Errorf("%s: %q, %v, %d notices", name, got, q.rows[0], len(q.notices))
+		first, second := q.rows.row(0), q.rows.row(1)
+		got := append(bytes.Clone(first[0]), second[0]...)
+		if string(got) != c.values || first[1] != nil || first[2] == nil || len(q.notices) != 1 {
+			t.Errorf("%s: %q, %v, %d notices", name, got, first, len(q.notices))
 		}
-		if same := &q.rows[0] == &stored.rows[0]; same != c.same {
+		if same := &q.rows.values[0] == &stored.rows.values[0]; same != c.same {
 			t.Errorf("%s: taken over: %v, want %v", name, same, c.same)
 		}
-		if want := 2 * (rowOverhead + 3*columnOverhead + 1); q.bytes != want {
-			t.Errorf("%s: %d bytes, want %d", name, q.bytes, want)
+		if want := 2 * (rowOverhead + 3*columnOverhead + 1); q.rows.bytes() != want {
+			t.Errorf("%s: %d bytes, want %d", name, q.rows.bytes(), want)
 		}
 	}
 }
@@ -104,7 +105,7 @@ func TestACursorOverARefusedResultStaysRefused(t *testing.T) {
 			t.Errorf("%v, want %v", err, errStored)
 		}
 	}
-	if q.rows != nil || q.bytes != 0 {
-		t.Errorf("%d rows and %d bytes are held", len(q.rows), q.bytes)
+	if q.rows.len() != 0 {
+		t.Errorf("%d rows and %d bytes are held", q.rows.len(), q.rows.bytes())
 	}
 }
