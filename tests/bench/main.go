@@ -2,6 +2,7 @@
 // one run: absolute times depend on the machine, ratios much less.
 //
 //	bench tpch [-sf 0.2]   measure queries against the plain queries, unit = customer
+//	bench keys             statements that release 10,000 to 1,000,000 groups
 //	bench overhead         the same public statement direct, through PgBouncer, and through dpproxy
 package main
 
@@ -26,7 +27,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("usage: bench tpch|overhead")
+		return fmt.Errorf("usage: bench tpch|keys|overhead")
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	sf := flags.Float64("sf", 0.2, "TPC-H scale factor")
@@ -42,6 +43,8 @@ func run(ctx context.Context, args []string) error {
 	switch args[0] {
 	case "tpch":
 		return tpch(ctx, h, *sf, *rounds)
+	case "keys":
+		return keys(ctx, h, *rounds)
 	case "overhead":
 		return overhead(ctx, h, *rounds)
 	}

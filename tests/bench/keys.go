@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// keys measures statements that release a count for each of many keys of a public table; half of them have rows.
+func keys(ctx context.Context, h *harness, rounds int) error {
+	if err := loadTPCH(ctx, h, 0.01); err != nil {
+		return err
+	}
+	const items = `
+CREATE TABLE codes (n int PRIMARY KEY, label text NOT NULL);
+INSERT INTO codes SELECT g, 'item-' || g FROM generate_series(1, 1000000) g;
+CREATE TABLE items (custkey int NOT NULL, code int NOT NULL);
+INSERT INTO items SELECT 1 + g % 150000, 1 + g % 500000 FROM generate_series(1, 1000000) g`
+	if err := h.admin(ctx, "bench", items); err != nil {
+		return err
+	}
+	if err := h.admin(ctx, "bench", "VACUUM ANALYZE"); err != nil {
+		return err
+	}
+	if err := h.serve(ctx); err != nil {
+		return err
+	}
+	direct, proxied, err := h.connections(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer direct.Close(ctx)
+	defer proxied.Close(ctx)
+	fmt.Printf("%10s %12s %12s %8s %10s %14s\n", "keys", "plain", "statement", "ratio", "keys/s", "most memory")
+	for _, n := range []int{10_000, 100_000, 1_000_000} {
+		sql := fmt.Sprintf("SELECT label, count(*) FROM items JOIN codes ON n = code WHERE n <= %d GROUP BY label", n)
+		var plain, statement []time.Duration
+		for range rounds {
+			p, err := drain(ctx, direct, sql)
+			if err != nil {
+				return err
+			}
+			s, err := drain(ctx, proxied, sql)
+			if err != nil {
+				return err
+			}
+			plain, statement = append(plain, p), append(statement, s)
+		}
+		peak, err := h.peak()
+		if err != nil {
+			return err
+		}
+		p, s := median(plain), median(statement)
+		fmt.Printf("%10d %12s %12s %8.2f %10.0f %11d MB\n", n, milliseconds(p), milliseconds(s), float64(s)/float64(p), float64(n)/s.Seconds(), peak>>20)
+	}
+	return nil
+}
+
+// drain reads an answer and forgets it.
+func drain(ctx context.Context, conn *pgx.Conn, sql string) (time.Duration, error) {
+	began := time.Now()
+	results := conn.PgConn().Exec(ctx, sql)
+	for results.NextResult() {
+		reader := results.ResultReader()
+		for reader.NextRow() {
+		}
+	}
+	return time.Since(began), results.Close()
+}
+
+// peak is the most memory that the proxy has held, in bytes; 0 where the system does not say.
+func (h *harness) peak() (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.proxy.Process.Pid))
+	if os.IsNotExist(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	kilobytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	return kilobytes << 10, err
+}
