@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
@@ -169,6 +170,11 @@ func FormatAt(formats []int16, i int) int16 {
 	return formats[i]
 }
 
+// What plans ask for is bounded: nobody releases more keys than rewrite.MostKeys, and no column of them is longer.
+const listBytes = 64 << 20
+
+var errLongList = pgerr.New(pgerr.ProgramLimitExceeded, "the values that the statement needs take more than 64 MB", pgerr.Hint("Group by fewer or shorter keys."))
+
 // Evaluate runs a query without tables on the shadow, where it means what it means on main.
 func (b *Backend) Evaluate(ctx context.Context, q rewrite.Query, s Settings) ([][]*rewrite.Canonical, error) {
 	return b.shadow.canonicalRows(ctx, Request{SQL: q.SQL}, s.planning(b.path), q.Types)
@@ -189,7 +195,7 @@ func (b *Backend) Distinct(ctx context.Context, c policy.ColumnOf, oid uint32, s
 	}
 	column, table := pgx.Identifier{c.Column}.Sanitize(), pgx.Identifier{c.Table.Schema, c.Table.Relation}.Sanitize()
 	rows, err := b.public.canonicalRows(ctx, Request{
-		SQL: "SELECT DISTINCT " + column + " AS k FROM " + table + " WHERE " + column + " IS NOT NULL ORDER BY k",
+		SQL: "SELECT DISTINCT " + column + " AS k FROM " + table + " WHERE " + column + " IS NOT NULL ORDER BY k LIMIT " + strconv.Itoa(rewrite.MostKeys+1),
 	}, s.planning(b.path), []uint32{oid})
 	if err != nil {
 		return nil, err
@@ -216,7 +222,15 @@ func (p *pool) canonicalRows(ctx context.Context, r Request, pins []pin, oids []
 	}
 	var all [][]*rewrite.Canonical
 	var failed error
+	bytes := 0
 	err = rows.Each(func(row [][]byte) {
+		for _, v := range row {
+			bytes += len(v)
+		}
+		if bytes > listBytes {
+			all, failed = nil, errLongList
+			return
+		}
 		values := make([]*rewrite.Canonical, len(row))
 		for i, v := range row {
 			if values[i], err = canonical(oids[i], v); err != nil {

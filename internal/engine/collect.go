@@ -14,44 +14,57 @@ import (
 
 // measured holds the exact integers of one block. They never leave the engine.
 type measured struct {
-	keys       [][]*rewrite.Canonical  // of the groups below, under partition selection; else the block's declared keys
+	keys       rewrite.Keys            // of the groups below, under partition selection; else the block's declared keys
 	units      []int64                 // [group], under partition selection
 	exact      [][]int64               // [release][group]
-	histograms [][]mechanism.Histogram // [release][group], for quantiles
+	histograms [][]mechanism.Histogram // [release][group], of quantiles; else nil
 }
 
 // collector sorts the rows of a block's measure queries into groups. Groups without a row are zero.
 type collector struct {
 	block *rewrite.Block
 	m     measured
-	index map[string]int // group name → position, under partition selection
+	found rewrite.KeyRows // under partition selection
+	index map[string]int  // group name → position there
 }
 
 func newCollector(block *rewrite.Block) *collector {
 	c := &collector{block: block, index: map[string]int{}}
 	c.m.exact = make([][]int64, len(block.Releases))
 	c.m.histograms = make([][]mechanism.Histogram, len(block.Releases))
-	for _, key := range block.Keys {
-		c.addGroup(key)
+	if block.Keys == nil {
+		return c
+	}
+	c.m.keys = block.Keys
+	for i, release := range block.Releases {
+		if release.Kind == mechanism.Quantile {
+			c.m.histograms[i] = make([]mechanism.Histogram, block.Keys.Len())
+		} else {
+			c.m.exact[i] = make([]int64, block.Keys.Len())
+		}
 	}
 	return c
 }
 
+// addGroup adds one that partition selection has to decide about.
 func (c *collector) addGroup(key []*rewrite.Canonical) int {
-	for i := range c.block.Releases {
-		c.m.exact[i] = append(c.m.exact[i], 0)
-		c.m.histograms[i] = append(c.m.histograms[i], nil)
+	for i, release := range c.block.Releases {
+		if release.Kind == mechanism.Quantile {
+			c.m.histograms[i] = append(c.m.histograms[i], nil)
+		} else {
+			c.m.exact[i] = append(c.m.exact[i], 0)
+		}
 	}
-	c.m.keys = append(c.m.keys, key)
+	c.found = append(c.found, key)
 	c.m.units = append(c.m.units, 0)
-	return len(c.m.keys) - 1
+	return len(c.found) - 1
 }
 
 // group finds the group of a row and returns the integers behind it.
 func (c *collector) group(row backend.MeasureRow) (int, []int64, error) {
 	if c.block.Select == nil {
 		ordinal := row.Integers[0]
-		if ordinal < 1 || ordinal > int64(len(c.block.Keys)) {
+		if ordinal < 1 || ordinal > int64(c.block.Keys.Len()) {
 			return 0, nil, errMeasureShape
 		}
 		return int(ordinal - 1), row.Integers[1:], nil
@@ -111,22 +124,32 @@ func (c *collector) sorted() measured {
 	if c.block.Select == nil {
 		return c.m
 	}
-	order := make([]int, len(c.m.keys))
+	order := make([]int, len(c.found))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return strings.Compare(keyName(c.m.keys[a]), keyName(c.m.keys[b])) })
-	m := measured{keys: permute(c.m.keys, order), units: permute(c.m.units, order)}
-	for i := range c.m.exact {
-		m.exact = append(m.exact, permute(c.m.exact[i], order))
-		m.histograms = append(m.histograms, permute(c.m.histograms[i], order))
-	}
-	return m
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(keyName(c.found[a]), keyName(c.found[b])) })
+	c.m.keys = c.found
+	return c.m.of(order)
 }
 
-func permute[T any](in []T, order []int) []T {
-	out := make([]T, len(order))
-	for to, from := range order {
+// of takes groups in this order.
+func (m measured) of(groups []int) measured {
+	out := measured{keys: part{m.keys, groups}, units: pick(m.units, groups)}
+	for i := range m.exact {
+		out.exact = append(out.exact, pick(m.exact[i], groups))
+		out.histograms = append(out.histograms, pick(m.histograms[i], groups))
+	}
+	return out
+}
+
+// pick takes what groups have; nil stays nil.
+func pick[T any](in []T, groups []int) []T {
+	if in == nil {
+		return nil
+	}
+	out := make([]T, len(groups))
+	for to, from := range groups {
 		out[to] = in[from]
 	}
 	return out

@@ -22,7 +22,7 @@ func key(fields ...string) []*rewrite.Canonical {
 
 func TestCollectorFillsDeclaredGroups(t *testing.T) {
 	block := &rewrite.Block{
-		Keys:     [][]*rewrite.Canonical{key("asthma"), key("cold"), key("flu")},
+		Keys:     rewrite.KeyRows{key("asthma"), key("cold"), key("flu")},
 		Releases: make([]mechanism.Release, 2),
 		Measured: []int{1, 0},
 	}
@@ -50,6 +50,7 @@ func TestCollectorOrdersSelectedGroupsByKey(t *testing.T) {
 		Releases: make([]mechanism.Release, 2), Measured: []int{0},
 		Histograms: []rewrite.Histogram{{Releases: []int{1}}},
 	}
+	block.Releases[1].Kind = mechanism.Quantile
 	c := newCollector(block)
 	for _, row := range []backend.MeasureRow{
 		{Keys: key("b", "NULL"), Integers: []int64{7, 70}},
@@ -82,7 +83,7 @@ func TestDrawKeepsChainedSumsInTheirRange(t *testing.T) {
 		{Kind: mechanism.SumGivenCount, Sensitivity: 60, PerRow: mechanism.Interval{Lo: -60, Hi: 60}, CountRef: 1, Groups: 1, Weight: 1},
 		{Kind: mechanism.Scalar, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 1000}}, Groups: 1, Weight: 1},
 	}
-	plan := &rewrite.Plan{Blocks: []rewrite.Block{{Releases: releases, Keys: [][]*rewrite.Canonical{{}}}}}
+	plan := &rewrite.Plan{Blocks: []rewrite.Block{{Releases: releases, Keys: rewrite.KeyRows{{}}}}}
 	p, err := shareBudget(plan, statementBudget{epsilon: 0.1})
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +93,7 @@ func TestDrawKeepsChainedSumsInTheirRange(t *testing.T) {
 	}
 	source := mechanism.NewSource()
 	for range 2000 {
-		r := p.blocks[0].draw(source, releases, measured{keys: [][]*rewrite.Canonical{{}}, exact: [][]int64{{-90000}, {3}}})
+		r := p.blocks[0].draw(source, releases, measured{keys: rewrite.KeyRows{{}}, exact: [][]int64{{-90000}, {3}}})
 		n, sum := r.Values[1][0], r.Values[0][0]
 		if n < 0 || n > 1000 || sum < -60*n || sum > 60*n {
 			t.Fatalf("released count %d and sum %d", n, sum)

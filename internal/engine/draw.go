@@ -10,8 +10,8 @@ import (
 
 // released is one block after its noise: the analyst may see everything in it. Kept answers are lists of these.
 type released struct {
-	Keys   [][]*rewrite.Canonical // group keys, in the order in which they are shown
-	Values [][]int64              // [release][group], grid steps
+	Keys   rewrite.Keys // of the groups, in the order in which they are shown
+	Values [][]int64    // [release][group], grid steps
 }
 
 // sources hands out generators: each is used by one statement at a time.
@@ -29,55 +29,57 @@ func (m *measuring) draw(upto int) {
 
 // draw releases a block, in a fixed order: the selection, the joint noise of each group, then one draw for each other release of each group.
 func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Release, m measured) released {
-	var out released
-	groups := make([]int, 0, len(m.keys))
-	for g := range m.keys {
-		if b.selection == nil || b.selection.Select(src, m.units[g]) {
-			groups = append(groups, g)
-			out.Keys = append(out.Keys, m.keys[g])
+	if b.selection != nil {
+		var selected []int
+		for g := range m.keys.Len() {
+			if b.selection.Select(src, m.units[g]) {
+				selected = append(selected, g)
+			}
 		}
+		m = m.of(selected)
 	}
-	out.Values = make([][]int64, len(releases))
+	groups := m.keys.Len()
+	out := released{Keys: m.keys, Values: make([][]int64, len(releases))}
 	for i := range releases {
-		out.Values[i] = make([]int64, len(groups))
+		out.Values[i] = make([]int64, groups)
 	}
-	noise := b.jointNoise(src, len(groups))
+	noise := b.jointNoise(src, groups)
 	for _, i := range drawOrder(releases) {
 		prepared := b.releases[i]
 		cube, coordinate := prepared.Joint()
-		for at, g := range groups {
+		for g := range groups {
 			count := int64(0)
 			if releases[i].Kind == mechanism.SumGivenCount {
-				count = out.Values[releases[i].CountRef][at]
+				count = out.Values[releases[i].CountRef][g]
 			}
 			switch {
 			case cube != nil:
-				out.Values[i][at] = prepared.Bound(m.exact[i][g], noise[cube][at][coordinate], count)
+				out.Values[i][g] = prepared.Bound(m.exact[i][g], noise[cube][g*cube.Dimension()+coordinate], count)
 			case releases[i].Kind == mechanism.Quantile:
-				out.Values[i][at] = prepared.DrawQuantile(src, m.histograms[i][g])
+				out.Values[i][g] = prepared.DrawQuantile(src, m.histograms[i][g])
 			default:
-				out.Values[i][at] = prepared.Draw(src, m.exact[i][g], count)
+				out.Values[i][g] = prepared.Draw(src, m.exact[i][g], count)
 			}
 		}
 	}
 	return out
 }
 
-// jointNoise draws one vector for each group from each joint mechanism of the block: [group][coordinate].
-func (b calibratedBlock) jointNoise(src *mechanism.Source, groups int) map[*mechanism.Cube][][]int64 {
-	var out map[*mechanism.Cube][][]int64
+// jointNoise draws one vector for each group from each joint mechanism of the block, one behind the other.
+func (b calibratedBlock) jointNoise(src *mechanism.Source, groups int) map[*mechanism.Cube][]int64 {
+	var out map[*mechanism.Cube][]int64
 	for _, prepared := range b.releases {
 		cube, _ := prepared.Joint()
 		if cube == nil || out[cube] != nil {
 			continue
 		}
-		vectors := make([][]int64, groups)
-		for g := range vectors {
-			vectors[g] = make([]int64, cube.Dimension())
-			cube.Draw(src, vectors[g])
+		d := cube.Dimension()
+		vectors := make([]int64, groups*d)
+		for g := range groups {
+			cube.Draw(src, vectors[g*d:(g+1)*d])
 		}
 		if out == nil {
-			out = map[*mechanism.Cube][][]int64{}
+			out = map[*mechanism.Cube][]int64{}
 		}
 		out[cube] = vectors
 	}

@@ -118,7 +118,7 @@ func (c *call) explain(ctx context.Context, p *calibrated) (explanation, error) 
 
 // explainBudget says what would be left, and whether the answer is known. If the ledger would refuse the statement, it says why.
 func (c *call) explainBudget(ctx context.Context, p *calibrated, x *explanation) error {
-	answer, err := c.storedAnswer(ctx, c.answerKey(p))
+	answer, err := c.storedAnswer(ctx, p, c.answerKey(p))
 	if err != nil {
 		return err
 	}

@@ -157,7 +157,7 @@ func TestDrawOfJointNoise(t *testing.T) {
 		Name: "sum(x)", Kind: mechanism.SumGivenCount, PerRow: mechanism.Interval{Lo: -60, Hi: 60}, CountRef: 0,
 		Sensitivity: 3000, Total: 3000, Row: 60, Groups: 12, Weight: 1, Grid: mechanism.Grid{Step: 1},
 	}
-	plan := &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{Releases: []mechanism.Release{count, sum}, Keys: [][]*rewrite.Canonical{{}, {}}}}}
+	plan := &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{Releases: []mechanism.Release{count, sum}, Keys: rewrite.KeyRows{{}, {}}}}}
 	p := shared(t, plan, budgetOf(policy.Pure, 10, .5))
 	for i, r := range p.blocks[0].releases {
 		if cube, at := r.Joint(); cube == nil || at != i {

@@ -49,7 +49,7 @@ type chargeInfo struct {
 
 func describeBlock(b *rewrite.Block) blockInfo {
 	info := blockInfo{
-		Measure: b.Measure.Text, Measured: append([]int{}, b.Measured...), Keys: len(b.Keys), KeyColumns: len(b.KeyTypes), Releases: []chargeInfo{}, Steps: b.Steps,
+		Measure: b.Measure.Text, Measured: append([]int{}, b.Measured...), Keys: groups(b), KeyColumns: len(b.KeyTypes), Releases: []chargeInfo{}, Steps: b.Steps,
 		Unit: b.Unit, Rows: b.Rows, Picked: b.Picked,
 	}
 	for _, h := range b.Histograms {

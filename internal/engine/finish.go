@@ -91,12 +91,7 @@ func (p *private) finishArg(arg rewrite.FinishArg, answer []released) (value []b
 	}
 	block := answer[arg.Block]
 	if arg.Key >= 0 {
-		keys := make([]*string, len(block.Keys))
-		for g, key := range block.Keys {
-			keys[g] = (*string)(key[arg.Key])
-		}
-		value, err = encodeText(pgtype.TextArrayOID, keys)
-		return value, 0, err
+		return []byte(rewrite.KeyArray(block.Keys, arg.Key)), 0, nil
 	}
 	released := block.Values[arg.Release]
 	if arg.Derived == "" {
@@ -108,8 +103,8 @@ func (p *private) finishArg(arg rewrite.FinishArg, answer []released) (value []b
 
 // derivedArg encodes a function of released values and public quantities: one element for each group, NULL where it has none.
 func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int16, error) {
-	steps, deviations := make([]*int64, len(block.Keys)), make([]*float64, len(block.Keys))
-	for g := range block.Keys {
+	steps, deviations := make([]*int64, block.Keys.Len()), make([]*float64, block.Keys.Len())
+	for g := range block.Keys.Len() {
 		switch arg.Derived {
 		case rewrite.DerivedLow, rewrite.DerivedHigh:
 			i, ok := p.interval(arg.Block, *arg.Column, block, g)

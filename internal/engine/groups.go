@@ -28,20 +28,37 @@ func (p *calibrated) shown(answer []released) []released {
 
 // shownBy keeps the groups that a block shows.
 func (r released) shownBy(block *rewrite.Block, noise func(release int) int64) released {
-	out := released{Values: make([][]int64, len(r.Values))}
-	for i := range out.Values {
-		out.Values[i] = []int64{} // an empty array, not NULL
+	var shown []int
+	for g := range r.Keys.Len() {
+		if block.Shows(func(release int) int64 { return r.Values[release][g] }, noise) {
+			shown = append(shown, g)
+		}
 	}
-	for g, key := range r.Keys {
-		if !block.Shows(func(release int) int64 { return r.Values[release][g] }, noise) {
-			continue
-		}
-		out.Keys = append(out.Keys, key)
-		for i := range r.Values {
-			out.Values[i] = append(out.Values[i], r.Values[i][g])
-		}
+	out := released{Keys: part{r.Keys, shown}, Values: make([][]int64, len(r.Values))}
+	for i, values := range r.Values {
+		out.Values[i] = pick(values, shown)
 	}
 	return out
+}
+
+// part are some of many groups, in this order. It implements rewrite.Keys.
+type part struct {
+	rewrite.Keys
+	groups []int
+}
+
+func (p part) Len() int { return len(p.groups) }
+
+func (p part) Value(group, column int) *rewrite.Canonical {
+	return p.Keys.Value(p.groups[group], column)
+}
+
+// groups is how many groups a block has; 0 under partition selection.
+func groups(b *rewrite.Block) int {
+	if b.Keys == nil {
+		return 0
+	}
+	return b.Keys.Len()
 }
 
 // emptyGroups says what happens to groups of declared keys that have no rows; empty where there are none.

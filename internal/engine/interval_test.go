@@ -54,7 +54,7 @@ func calibratedFor(t *testing.T, block rewrite.Block, g mechanism.Guarantee) *ca
 
 // one is a block of one group in which these values were released.
 func one(values ...int64) released {
-	r := released{Keys: make([][]*rewrite.Canonical, 1)}
+	r := released{Keys: make(rewrite.KeyRows, 1)}
 	for _, v := range values {
 		r.Values = append(r.Values, []int64{v})
 	}
@@ -265,7 +265,7 @@ func TestDerivedArguments(t *testing.T) {
 	share := .2
 	releases := chainedReleases(laplace, laplace)
 	releases[0].Sensitivity, releases[1].Sensitivity = 50, 50*width
-	r := released{Keys: make([][]*rewrite.Canonical, 2), Values: [][]int64{{4000, 0}, {120000, 0}}}
+	r := released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{4000, 0}, {120000, 0}}}
 	for _, c := range []struct {
 		name    string
 		leftOut *float64

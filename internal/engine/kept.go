@@ -57,6 +57,11 @@ func (p *private) Void() { p.leaveFlight() }
 
 var _ session.Voider = (*private)(nil)
 
+// Bytes implements session.Sized.
+func (p *private) Bytes() int { return p.plan.Bytes() }
+
+var _ session.Sized = (*private)(nil)
+
 // leaveFlight ends the question's time in flight: who waits for its answer goes on.
 func (p *private) leaveFlight() {
 	if p.flightDone != nil {
@@ -88,7 +93,7 @@ func (k *keptAnswers) keep(ctx context.Context, p *private) {
 	if p.key == "" {
 		return
 	}
-	encoded, err := json.Marshal(p.answer)
+	encoded, err := json.Marshal(p.kept(p.answer))
 	if err == nil {
 		err = k.ledger.PutAnswer(ctx, p.key, encoded, p.state.policy.AnswersTTL)
 	}
@@ -101,7 +106,7 @@ func (k *keptAnswers) keep(ctx context.Context, p *private) {
 func (p *private) findAnswer(ctx context.Context) (err error) {
 	if p.state.policy.AnswersTTL > 0 && !slices.ContainsFunc(p.plan.Stages, func(s rewrite.Stage) bool { return s.Query.Clock }) {
 		p.key = p.answerKey(p.calibrated)
-		p.answer, err = p.storedAnswer(ctx, p.key)
+		p.answer, err = p.storedAnswer(ctx, p.calibrated, p.key)
 	}
 	return err
 }
@@ -125,14 +130,47 @@ func (c *call) answerKey(p *calibrated) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func (c *call) storedAnswer(ctx context.Context, key string) ([]released, error) {
-	stored, found, err := c.engine.ledger.Answer(ctx, key)
+// storedAnswer reads what the ledger keeps of a statement; nil: nothing.
+func (c *call) storedAnswer(ctx context.Context, p *calibrated, key string) ([]released, error) {
+	text, found, err := c.engine.ledger.Answer(ctx, key)
 	if err != nil || !found {
 		return nil, err
 	}
-	var answer []released
-	if err := json.Unmarshal(stored, &answer); err != nil {
+	var blocks []keptBlock
+	if err := json.Unmarshal(text, &blocks); err != nil {
 		return nil, err
 	}
+	answer := make([]released, len(blocks))
+	for i, b := range blocks {
+		answer[i] = released{p.plan.Blocks[i].Keys, b.Values}
+		if p.plan.Blocks[i].Keys == nil {
+			answer[i].Keys = b.Selected
+		}
+	}
 	return answer, nil
+}
+
+// keptBlock is a released block as the ledger keeps it: without its keys where they are declared, since the plan has them.
+type keptBlock struct {
+	Selected rewrite.KeyRows `json:",omitempty"`
+	Values   [][]int64
+}
+
+// kept makes what the ledger keeps of an answer.
+func (p *calibrated) kept(answer []released) []keptBlock {
+	blocks := make([]keptBlock, len(answer))
+	for i, r := range answer {
+		blocks[i].Values = r.Values
+		if p.plan.Blocks[i].Keys != nil {
+			continue
+		}
+		for g := range r.Keys.Len() {
+			key := make([]*rewrite.Canonical, len(p.plan.Blocks[i].KeyTypes))
+			for k := range key {
+				key[k] = r.Keys.Value(g, k)
+			}
+			blocks[i].Selected = append(blocks[i].Selected, key)
+		}
+	}
+	return blocks
 }

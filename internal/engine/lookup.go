@@ -20,10 +20,13 @@ const lookupLife = 10 * time.Second
 
 const lookupCacheSize = 256
 
+// cachedValues bounds what the lists of one kind hold together: some 100 MB.
+const cachedValues = 1_000_000
+
 // lookups caches the lists that plans read from public tables and from the shadow, and the plans.
 type lookups struct {
-	domains *expirable.LRU[policy.ColumnOf, []rewrite.Canonical]
-	rows    *expirable.LRU[rowsKey, [][]*rewrite.Canonical]
+	domains *lists[policy.ColumnOf, rewrite.Canonical]
+	rows    *lists[rowsKey, []*rewrite.Canonical]
 	plans   *expirable.LRU[planKey, *rewrite.Plan] // nobody changes a plan
 }
 
@@ -41,7 +44,7 @@ const planKeys = 1000
 func keepable(p *rewrite.Plan) bool {
 	keys := 0
 	for i := range p.Blocks {
-		keys += len(p.Blocks[i].Keys)
+		keys += groups(&p.Blocks[i])
 	}
 	return keys <= planKeys
 }
@@ -55,8 +58,8 @@ type rowsKey struct {
 
 func newLookups() *lookups {
 	return &lookups{
-		domains: expirable.NewLRU[policy.ColumnOf, []rewrite.Canonical](lookupCacheSize, nil, lookupLife),
-		rows:    expirable.NewLRU[rowsKey, [][]*rewrite.Canonical](lookupCacheSize, nil, lookupLife),
+		domains: newLists[policy.ColumnOf, rewrite.Canonical](),
+		rows:    newLists[rowsKey, []*rewrite.Canonical](),
 		plans:   expirable.NewLRU[planKey, *rewrite.Plan](lookupCacheSize, nil, lookupLife),
 	}
 }
@@ -107,12 +110,12 @@ func (l lookup) key() string {
 }
 
 func (l lookup) Distinct(column policy.ColumnOf, oid uint32) ([]rewrite.Canonical, error) {
-	if values, ok := l.state.lookups.domains.Get(column); ok {
+	if values, ok := l.state.lookups.domains.get(column); ok {
 		return values, nil
 	}
 	values, err := l.state.databases.Distinct(l.ctx, column, oid, l.settings)
 	if err == nil {
-		l.state.lookups.domains.Add(column, values)
+		l.state.lookups.domains.add(column, values)
 	}
 	return values, err
 }
@@ -128,12 +131,12 @@ func (l lookup) PublicRows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
 // cached asks a database what nobody has asked of late.
 func (l lookup) cached(q rewrite.Query, public bool, ask func(context.Context, rewrite.Query, backend.Settings) ([][]*rewrite.Canonical, error)) ([][]*rewrite.Canonical, error) {
 	key := rowsKey{q.SQL, public, l.settings}
-	if rows, ok := l.state.lookups.rows.Get(key); ok {
+	if rows, ok := l.state.lookups.rows.get(key); ok {
 		return rows, nil
 	}
 	rows, err := ask(l.ctx, q, l.settings)
 	if err == nil {
-		l.state.lookups.rows.Add(key, rows)
+		l.state.lookups.rows.add(key, rows)
 	}
 	return rows, err
 }

@@ -121,7 +121,7 @@ func (p *calibrated) margin(block int, column rewrite.Column, r released) (least
 		return 0, 0, false
 	}
 	least = math.Inf(1)
-	for g := range r.Keys {
+	for g := range r.Keys.Len() {
 		i, has := p.interval(block, column, r, g)
 		if !has {
 			continue

@@ -33,14 +33,14 @@ func TestStatements(t *testing.T) {
 			keep
 			run on shadow
 			close
-			row {north} | {41}
+			row {"north"} | {41}
 			SELECT 1
 			NOTICE dpproxy: epsilon 50 spent, 75 left
 			> set dpproxy.empty_groups keep
 			> ask SELECT ward, count(*) FROM patients GROUP BY ward
 			run on shadow
 			close
-			row {north,south} | {41,0}
+			row {"north","south"} | {41,0}
 			SELECT 1
 			NOTICE dpproxy: epsilon 0 spent, 75 left`},
 		{"a statement of public tables costs nothing", `

@@ -18,6 +18,8 @@ type (
 	Equality       = schema.Equality
 	Settings       = schema.Settings
 	Canonical      = schema.Canonical
+	Keys           = schema.Keys
+	KeyRows        = schema.KeyRows
 	Values         = schema.Values
 	Lookup         = schema.Lookup
 	Query          = schema.Query
@@ -52,6 +54,14 @@ const (
 	DerivedThreshold = aggregate.DerivedThreshold
 )
 
+// KeyArray prints a column of keys as a PostgreSQL array of text.
+func KeyArray(keys Keys, column int) Canonical {
+	return schema.TextArray(schema.KeyColumn(keys, column))
+}
+
+// MostKeys is how many groups a statement may release.
+var MostKeys = int(release.KeyLimits.Listed)
+
 // Parse splits and parses a text of at most maxBytes bytes (see sqltree.Parse).
 func Parse(sql string, maxBytes int) ([]*Statement, error) { return sqltree.Parse(sql, maxBytes) }
 
@@ -85,7 +95,7 @@ type Block struct {
 	// Histograms measure the Quantile releases.
 	Histograms []Histogram
 
-	Keys     [][]*Canonical // group keys, in the order in which they are released; one empty row for a single group; nil under selection
+	Keys     Keys // of the groups, in the order in which they are released; one of no columns for a single group; nil under selection
 	KeyTypes []uint32
 	Select   *mechanism.Release // partition selection on units; nil with declared keys
 	Releases []mechanism.Release

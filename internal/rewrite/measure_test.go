@@ -68,9 +68,7 @@ func given(k *rewrite.Block, stages [][][]*rewrite.Canonical) *rewrite.Block {
 
 func (w *world) runBlock(k *rewrite.Block) (*exact, error) {
 	e := &exact{units: map[string]int64{}, values: map[string][]int64{}, bins: map[string]map[int][]bin{}}
-	for i, key := range k.Keys {
-		e.group(k, strconv.Itoa(i+1), plainTexts(key))
-	}
+	e.declared(k)
 	if k.Measure.Text != "" {
 		rows, err := w.query(k.Measure, groupFormats(k, len(k.Measured)+1))
 		if err != nil {
@@ -175,12 +173,18 @@ func number(text *string) int64 {
 	return n
 }
 
-func plainTexts(values []*rewrite.Canonical) []*string {
-	out := make([]*string, len(values))
-	for i, v := range values {
-		out[i] = (*string)(v)
+// declared adds the groups of declared keys.
+func (e *exact) declared(k *rewrite.Block) {
+	if k.Keys == nil {
+		return
 	}
-	return out
+	for g := range k.Keys.Len() {
+		key := make([]*string, len(k.KeyTypes))
+		for i := range key {
+			key[i] = (*string)(k.Keys.Value(g, i))
+		}
+		e.group(k, strconv.Itoa(g+1), key)
+	}
 }
 
 // bound are a query's parameters as main gets them.

@@ -61,6 +61,19 @@ func (a *Analysis) Plan(v Values, lookup Lookup, o Options) (_ *Plan, err error)
 	return p, nil
 }
 
+// Bytes is about how much memory a plan takes: that of its keys, here and in its queries.
+func (p *Plan) Bytes() int {
+	n := 0
+	for i := range p.Blocks {
+		for _, parameter := range p.Blocks[i].Measure.Parameters {
+			if parameter.Value != nil {
+				n += 3 * len(*parameter.Value)
+			}
+		}
+	}
+	return n
+}
+
 // explain prints the plan tree of every block, under the stage that it is released for.
 func (b *planning) explain(p *Plan, index [][]int) {
 	before, explained := 0, map[int]bool{} // those of the stages before
@@ -159,7 +172,8 @@ func blockKey(b *Block) string {
 	if err != nil {
 		panic(err) // plain data
 	}
-	return string(text)
+	sum := sha256.Sum256(text)
+	return string(sum[:])
 }
 
 // addColumns adds the aggregates of an equal block.

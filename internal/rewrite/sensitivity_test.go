@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -216,9 +215,7 @@ func (p *probe) measure(t *testing.T) []*exact {
 // collect is runBlock for results that are at hand.
 func collect(k *rewrite.Block, results [][][]*string) *exact {
 	e := &exact{units: map[string]int64{}, values: map[string][]int64{}, bins: map[string]map[int][]bin{}}
-	for i, key := range k.Keys {
-		e.group(k, strconv.Itoa(i+1), plainTexts(key))
-	}
+	e.declared(k)
 	if k.Measure.Text != "" {
 		for _, r := range results[0] {
 			name, rest := e.row(k, r)

@@ -77,7 +77,7 @@ func uses(b *bind.Binder, r *relation.Relation, c *relation.Column) string {
 	if e.Bounds().Finite() {
 		uses = "filter, aggregate"
 	}
-	_, notListed := expr.Keys(e, release.MaxKeys)
+	_, notListed := expr.Keys(e, release.KeyLimits)
 	_, notSelected := expr.SelectionKey(e)
 	switch accounting := b.Schema.Policy.Accounting; {
 	case notListed == nil:

@@ -37,7 +37,7 @@ func FuzzBuild(f *testing.F) {
 			if m, err := Measured(e, GridRule{}); err == nil {
 				texts = append(texts, query.Text(m.SQL))
 			}
-			if k, err := Keys(e, 100); err == nil {
+			if k, err := Keys(e, Limits{100, 100}); err == nil {
 				texts = append(texts, "("+k.SQL+")")
 			}
 			for _, sql := range texts {

@@ -11,46 +11,75 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
+
+// Limits bound how many values a key may have.
+type Limits struct {
+	Listed   int64 // where every column in it has values that somebody listed: it has few others
+	Computed int64 // where they follow from bounds or from the expression: a row may have few of them
+}
+
+// Of gives the limit of a list.
+func (l Limits) Of(computed bool) int64 {
+	if computed {
+		return l.Computed
+	}
+	return l.Listed
+}
 
 // KeyList is a query whose first column, k, lists every value that a key expression may take, each once, in a fixed order, NULL
 // last. It reads no table and can run on the shadow.
 type KeyList struct {
-	SQL   string
-	Size  int64 // upper bound of the number of rows
-	Exact bool  // the key was computed of its columns' values: else NULL may be in the list or not, whether the key has it or not
+	SQL      string
+	Size     int64 // upper bound of the number of rows
+	Computed bool  // which of Limits holds
+	Exact    bool  // the key was computed of its columns' values: else NULL may be in the list or not, whether the key has it or not
 }
 
 // keyLister finds the parts of a key expression whose values can be listed, and prints the query that evaluates the key for every
 // combination of them.
 type keyLister struct {
-	limit   int64
+	limits  Limits
 	columns map[*Column]query.Scalar // listed columns
 	nodes   map[*Expr]query.Scalar   // listed sub-expressions
-	from    []string
-	serial  int // names of atoms are never reused
-	size    int64
+	serial  int                      // names of atoms are never reused
+	atoms
 }
 
+// atoms are what a query lists the combinations of.
+type atoms struct {
+	from     []string
+	size     int64
+	computed bool // one is not of listed values
+}
+
+// within says that there are not too many combinations.
+func (l *keyLister) within() bool { return l.size <= l.limits.Of(l.computed) }
+
 // Keys lists a key expression's values where they follow from domains, bounds or the expression itself; an error says why
-// they do not and what would help. limit bounds the rows that the query may produce. Values are left out that would contradict
+// they do not and what would help. Values are left out that would contradict
 // the conditions that hold in every row.
 //
 // It prefers to list the columns themselves, which gives exactly the values that can occur. Else it lists the smallest sub-expressions
 // that it can by what they are, which may give some that cannot.
-func Keys(e *Expr, limit int64, holds ...*Expr) (*KeyList, error) {
+func Keys(e *Expr, limits Limits, holds ...*Expr) (*KeyList, error) {
 	var lister *keyLister
-	exact := false
+	exact, computed := false, false
 	for _, byColumns := range []bool{true, false} {
-		l := &keyLister{limit: limit, columns: map[*Column]query.Scalar{}, nodes: map[*Expr]query.Scalar{}, size: 1}
+		l := &keyLister{limits: limits, columns: map[*Column]query.Scalar{}, nodes: map[*Expr]query.Scalar{}, atoms: atoms{size: 1}}
 		if l.list(e, byColumns) {
 			lister, exact = l, byColumns
 			break
 		}
+		computed = computed || l.computed
 	}
 	if lister == nil {
-		return nil, Refuse(refusal.KeyValues, e.location, fmt.Sprintf("the values of %s cannot be listed, or are more than %d", e.Text(), limit),
+		if !computed {
+			return nil, Refuse(refusal.TooManyGroups, e.location, fmt.Sprintf("the values of %s are more than %d", e.Text(), limits.Listed), "group by a coarser key, or narrow it in WHERE")
+		}
+		return nil, Refuse(refusal.KeyValues, e.location, fmt.Sprintf("the values of %s cannot be listed, or are more than %d", e.Text(), limits.Computed),
 			"group by a column with declared values, a bounded integer or date, or bucket it: CASE with constants, width_bucket, floor, date_trunc, extract")
 	}
 	p := &printer{columns: lister.columns, nodes: lister.nodes}
@@ -69,9 +98,10 @@ func Keys(e *Expr, limit int64, holds ...*Expr) (*KeyList, error) {
 		}
 	}
 	return &KeyList{
-		SQL:   "SELECT d.k FROM (SELECT DISTINCT " + query.Text(p.print(e)) + " AS k" + from + where + ") AS d ORDER BY " + order,
-		Size:  lister.size,
-		Exact: exact,
+		SQL:      "SELECT d.k FROM (SELECT DISTINCT " + query.Text(p.print(e)) + " AS k" + from + where + ") AS d ORDER BY " + order,
+		Size:     lister.size,
+		Computed: lister.computed,
+		Exact:    exact,
 	}, nil
 }
 
@@ -111,13 +141,13 @@ func (l *keyLister) list(e *Expr, byColumns bool) bool {
 		if name, ok := l.columns[e.col]; ok && l.listed(query.Text(name)) {
 			return true
 		}
-		list, n := columnSeries(e, l.limit)
+		list, n, computed := columnSeries(e, l.limits)
 		if list == "" {
+			l.computed = true
 			return false
 		}
-		name := l.atom(list, n)
-		l.columns[e.col] = name
-		return l.size <= l.limit
+		l.columns[e.col] = l.atom(list, n, computed)
+		return l.within()
 	}
 	if byColumns {
 		return e.verbatim == nil && l.listAll(e.args, true)
@@ -125,11 +155,11 @@ func (l *keyLister) list(e *Expr, byColumns bool) bool {
 	if e.series != nil && l.listOwn(e) {
 		return true
 	}
-	saved, size := len(l.from), l.size
+	saved := l.atoms
 	if e.verbatim == nil && l.listAll(e.args, false) {
 		return true
 	}
-	l.from, l.size = l.from[:saved], size
+	l.atoms = saved
 	return l.listOwn(e)
 }
 
@@ -144,12 +174,13 @@ func (l *keyLister) listAll(args []*Expr, byColumns bool) bool {
 
 // listOwn lists e by what it is.
 func (l *keyLister) listOwn(e *Expr) bool {
-	list, n := ownSeries(e, l.limit)
+	list, n := ownSeries(e, l.limits.Computed)
 	if list == "" {
+		l.computed = true
 		return false
 	}
-	l.nodes[e] = l.atom(list, n)
-	return l.size <= l.limit
+	l.nodes[e] = l.atom(list, n, true)
+	return l.within()
 }
 
 // listed says that an atom is still part of FROM: trying a sub-expression in vain takes its atoms away.
@@ -163,44 +194,43 @@ func (l *keyLister) listed(name string) bool {
 }
 
 // atom adds one listed part to FROM.
-func (l *keyLister) atom(list string, n int64) query.Scalar {
+func (l *keyLister) atom(list string, n int64, computed bool) query.Scalar {
 	l.serial++
 	name := fmt.Sprintf("a%d", l.serial)
 	l.from = append(l.from, "("+list+") AS "+name+"(v)")
-	if l.size > l.limit/max(n, 1) {
-		l.size = l.limit + 1
+	if n = max(n, 1); l.size > l.limits.Listed/n {
+		l.size = l.limits.Listed + 1
 	} else {
 		l.size *= n
 	}
+	l.computed = l.computed || computed
 	return query.Raw(name + ".v")
 }
 
-// columnSeries lists a column's values, NULL included.
-func columnSeries(e *Expr, limit int64) (list string, n int64) {
+// columnSeries lists a column's values, NULL included, and says whether they were computed (Limits).
+func columnSeries(e *Expr, limits Limits) (list string, n int64, computed bool) {
 	c := e.col
 	x := *e.relabelled()
 	switch {
 	case c.Domain != nil:
-		quoted := make([]string, len(c.Domain))
-		for i, v := range c.Domain {
-			quoted[i] = sqltext.Literal(v)
-		}
-		list = "SELECT u.v::" + columnType(&x) + " AS v FROM pg_catalog.unnest(ARRAY[" + strings.Join(quoted, ", ") + "]::pg_catalog.text[]) AS u(v)"
+		values := schema.TextArray(schema.Texts(c.Domain))
+		list = "SELECT u.v::" + columnType(&x) + " AS v FROM pg_catalog.unnest(" + sqltext.Literal(string(values)) + "::pg_catalog.text[]) AS u(v)"
 		n = int64(len(c.Domain))
 	default:
-		list, n = ownSeries(&x, limit)
-		if s := choiceSeries(&x, limit); s != nil && (list == "" || s.size < n) {
-			list, n = s.query, s.size
+		list, n = ownSeries(&x, limits.Computed)
+		computed = !e.isEnum() && !isBoolean(c)
+		if s := choiceSeries(&x, limits); s != nil && (list == "" || s.size < n) {
+			list, n, computed = s.query, s.size, s.computed
 		}
 		if list == "" {
-			return "", 0
+			return "", 0, computed
 		}
 	}
 	if e.nullable {
 		list += " UNION ALL SELECT NULL::" + columnType(&x)
 		n++
 	}
-	return list, n
+	return list, n, computed
 }
 
 // columnType prints the type of listed values: that of the column, with its typmod.

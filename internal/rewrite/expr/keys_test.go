@@ -1,10 +1,12 @@
 package expr
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
@@ -119,7 +121,7 @@ func TestKeys(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			k, err := Keys(e, 200000)
+			k, err := Keys(e, Limits{200000, 200000})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,8 +162,42 @@ func TestNoKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(text, err)
 		}
-		if k, err := Keys(e, 10000); err == nil {
+		if k, err := Keys(e, Limits{10000, 10000}); err == nil {
 			t.Errorf("%s is listed by %s", text, k.SQL)
+		}
+	}
+}
+
+// TestKeyLimits: more values may be listed than computed of bounds, and what is made of both is computed.
+func TestKeyLimits(t *testing.T) {
+	scope := offlineScope(t)
+	for _, c := range []struct {
+		text     string
+		limits   Limits
+		computed bool
+		refused  refusal.Reason // where any is
+	}{
+		{text: "diag", limits: Limits{Listed: 4, Computed: 1}},
+		{text: "b", limits: Limits{Listed: 4, Computed: 1}},
+		{text: "diag", limits: Limits{Listed: 3, Computed: 3}, refused: refusal.TooManyGroups},
+		{text: "i2", limits: Limits{Listed: 103, Computed: 103}, computed: true},
+		{text: "i2", limits: Limits{Listed: 1000, Computed: 100}, refused: refusal.KeyValues},
+		{text: "left(diag, i2)", limits: Limits{Listed: 1000, Computed: 412}, computed: true},
+		{text: "left(diag, i2)", limits: Limits{Listed: 1000, Computed: 100}, refused: refusal.KeyValues},
+	} {
+		e, err := Build(parseExpr(t, c.text), scope)
+		if err != nil {
+			t.Fatal(c.text, err)
+		}
+		k, err := Keys(e, c.limits)
+		var refused *Refusal
+		switch {
+		case errors.As(err, &refused):
+			if refused.Reason != c.refused || c.refused == 0 {
+				t.Errorf("%s under %v is refused: %v", c.text, c.limits, err)
+			}
+		case c.refused != 0 || k.Computed != c.computed:
+			t.Errorf("%s under %v: computed %v", c.text, c.limits, k.Computed)
 		}
 	}
 }

@@ -12,7 +12,8 @@ import (
 // Refusal says why an expression cannot be accepted: the client's error, and where its cause begins.
 type Refusal struct {
 	Err      *pgconn.PgError // without position
-	Location int             // byte offset in the parsed text; −1: unknown
+	Reason   refusal.Reason
+	Location int // byte offset in the parsed text; −1: unknown
 }
 
 // Error gives the message.
@@ -23,7 +24,7 @@ func (r *Refusal) Unwrap() error { return r.Err }
 
 // Refuse makes a refusal at a byte location.
 func Refuse(reason refusal.Reason, location int, message, hint string) error {
-	return &Refusal{Err: refusal.New(reason, message, pgerr.Hint("%s", sentence(hint))), Location: location}
+	return &Refusal{Err: refusal.New(reason, message, pgerr.Hint("%s", sentence(hint))), Reason: reason, Location: location}
 }
 
 // sentence writes a hint as PostgreSQL writes hints: from a capital to a full stop.

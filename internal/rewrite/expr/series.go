@@ -20,6 +20,8 @@ import (
 type series struct {
 	query string
 	size  int64 // rows at most
+
+	computed bool // a column's values were not listed by somebody
 }
 
 // constantSeries lists the constants among which a CASE chooses; nil if one of them is none.
@@ -38,18 +40,19 @@ func constantSeries(choices []*Expr) *series {
 }
 
 // choiceSeries lists what the expressions that computed a column may be; nil where that does not follow from them.
-func choiceSeries(e *Expr, limit int64) *series {
+func choiceSeries(e *Expr, limits Limits) *series {
 	s := &series{}
 	var parts []string
 	for _, x := range e.col.choices {
-		list, err := Keys(x, limit)
+		list, err := Keys(x, limits)
 		if err != nil {
 			return nil
 		}
 		parts = append(parts, "SELECT c.k::"+columnType(e)+" AS v FROM ("+list.SQL+") AS c(k) WHERE c.k IS NOT NULL")
 		s.size += list.Size
+		s.computed = s.computed || list.Computed
 	}
-	if len(parts) == 0 || s.size > limit {
+	if len(parts) == 0 || s.size > limits.Of(s.computed) {
 		return nil
 	}
 	s.query = strings.Join(parts, " UNION ALL ")

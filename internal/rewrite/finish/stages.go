@@ -83,7 +83,7 @@ func (p *Planned) checkKeys() error {
 		return refusal.New(refusal.AgainstReleased, "rows are compared with an aggregate of the rows that have the same key, whose values are not declared",
 			pgerr.Hint("Declare the values of the key in the policy, or compare with an aggregate over all rows: WHERE x > (SELECT avg(x) FROM t)."))
 	}
-	if n := len(k.Product()); n > maxStageRows {
+	if n := k.Product().Len(); n > maxStageRows {
 		return refusal.New(refusal.TooManyGroups, fmt.Sprintf("rows are compared with aggregates of %d keys, and not more than %d may be", n, maxStageRows), pgerr.Hint("Compare with fewer or coarser keys, or narrow those of a public table in WHERE."))
 	}
 	return nil

@@ -26,7 +26,7 @@ func (t *builder) numbered(rows query.Query, rest []string) query.Query {
 		if i == 0 {
 			ordinal = as.Column("o")
 		} else {
-			ordinal = query.F("(({} - 1) * {} + {})", ordinal, len(d.Tuples), as.Column("o"))
+			ordinal = query.F("(({} - 1) * {} + {})", ordinal, d.Tuples.Len(), as.Column("o"))
 		}
 	}
 	outputs := append([]query.Output{{X: query.F("{}::pg_catalog.int8", ordinal), Name: "o"}}, named(keyedAlias, rest...)...)

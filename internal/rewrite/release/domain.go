@@ -16,26 +16,22 @@ import (
 // Domain lists what some keys of a block may be together: the values of one, or the combinations of several that public rows hold
 // (docs/privacy.md P10, P10a).
 type Domain struct {
-	Keys   []*Key
-	At     []int                 // the places of Keys in the block
-	Tuples [][]*schema.Canonical // values of Keys, each combination once, in order; nil is NULL
+	Keys     []*Key
+	At       []int         // the places of Keys in the block
+	Tuples   *schema.Table // values of Keys, each combination once, in order; nil where Lookup is
+	Computed bool          // they follow from bounds (expr.Limits)
+
+	arrays []query.Scalar
 }
 
 // HoldsNull says that the i-th key may be NULL.
-func (d *Domain) HoldsNull(i int) bool {
-	for _, t := range d.Tuples {
-		if t[i] == nil {
-			return true
-		}
-	}
-	return false
-}
+func (d *Domain) HoldsNull(i int) bool { return d.Tuples.HoldsNull(i) }
 
 // value gives a value of the i-th key; nil: it has none but NULL.
 func (d *Domain) value(i int) *schema.Canonical {
-	for _, t := range d.Tuples {
-		if t[i] != nil {
-			return t[i]
+	for row := range d.Tuples.Len() {
+		if v := d.Tuples.Value(row, i); v != nil {
+			return v
 		}
 	}
 	return nil
@@ -43,15 +39,12 @@ func (d *Domain) value(i int) *schema.Canonical {
 
 // Arrays prints the keys' values, an array for each in its type.
 func (d *Domain) Arrays() []query.Scalar {
-	out := make([]query.Scalar, len(d.Keys))
-	for i, g := range d.Keys {
-		column := make([]*schema.Canonical, len(d.Tuples))
-		for j, t := range d.Tuples {
-			column[j] = t[i]
+	if d.arrays == nil {
+		for i, g := range d.Keys {
+			d.arrays = append(d.arrays, query.F("({}::pg_catalog.text[])::{}[]", Parameter(pgtype.TextArrayOID, schema.TextArray(schema.KeyColumn(d.Tuples, i))), g.TypeName()))
 		}
-		out[i] = query.F("({}::pg_catalog.text[])::{}[]", Parameter(pgtype.TextArrayOID, schema.TextArray(column)), g.TypeName())
 	}
-	return out
+	return d.arrays
 }
 
 // Ordinals numbers the combinations.
@@ -101,7 +94,7 @@ func (b *Planner) publicDomain(k *Block, s relation.PublicSource) (*Domain, erro
 		return d, nil // known at Plan
 	}
 	as := query.Named("d")
-	list := &query.Select{From: &query.Derived{Query: s.Rows, As: as}, Limit: MaxKeys + 1}
+	list := &query.Select{From: &query.Derived{Query: s.Rows, As: as}, Limit: KeyLimits.Listed + 1}
 	s.Rows.Distinct = true
 	var types []uint32
 	for i, g := range d.Keys {
@@ -122,9 +115,9 @@ func (b *Planner) publicDomain(k *Block, s relation.PublicSource) (*Domain, erro
 	if err != nil {
 		return nil, err
 	}
-	if len(rows) > MaxKeys {
-		return nil, expr.Refuse(refusal.TooManyGroups, d.Keys[0].Location(), fmt.Sprintf("the group keys have more than %d combinations in public rows", MaxKeys), "Group by fewer or coarser keys, or narrow them in WHERE.")
+	if int64(len(rows)) > KeyLimits.Listed {
+		return nil, expr.Refuse(refusal.TooManyGroups, d.Keys[0].Location(), fmt.Sprintf("the group keys have more than %d combinations in public rows", KeyLimits.Listed), "Group by fewer or coarser keys, or narrow them in WHERE.")
 	}
-	d.Tuples = rows
+	d.Tuples = schema.Pack(rows, len(d.Keys))
 	return d, nil
 }

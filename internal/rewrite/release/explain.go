@@ -42,14 +42,14 @@ func (k *Block) explainKeys() (lines []string) {
 	}
 	for _, d := range k.Domains {
 		if len(d.Keys) == 1 {
-			lines = append(lines, fmt.Sprintf("  key %s: %d values", d.Keys[0].Text(), len(d.Tuples)))
+			lines = append(lines, fmt.Sprintf("  key %s: %d values", d.Keys[0].Text(), d.Tuples.Len()))
 			continue
 		}
 		names := make([]string, len(d.Keys))
 		for i, g := range d.Keys {
 			names[i] = g.Text()
 		}
-		lines = append(lines, fmt.Sprintf("  keys %s: %d combinations", strings.Join(names, ", "), len(d.Tuples)))
+		lines = append(lines, fmt.Sprintf("  keys %s: %d combinations", strings.Join(names, ", "), d.Tuples.Len()))
 	}
 	return lines
 }

@@ -17,8 +17,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// MaxKeys bounds the product of the key domains of one block: every key is released.
-const MaxKeys = 20000
+// KeyLimits bound the combinations of the keys of one block: every one of them is released, whether or not a row has it. A key of a million
+// takes some 200 bytes of memory for each, until the answer is read.
+var KeyLimits = expr.Limits{Listed: 1_000_000, Computed: 20_000}
 
 // Key is one group expression.
 type Key struct {
@@ -70,14 +71,15 @@ func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) e
 		}
 	}
 	listed := !k.Selected && b.Lookup != nil // the values of all keys are known
-	size := int64(1)
+	size, computed := int64(1), false
 	for _, d := range k.Domains {
 		if listed {
-			size *= int64(len(d.Tuples))
+			size *= int64(d.Tuples.Len())
 			k.Proofs = append(k.Proofs, d.distinct())
 		}
-		if size > MaxKeys {
-			return b.Refuse(refusal.TooManyGroups, groups[0], fmt.Sprintf("the group keys have more than %d combinations", MaxKeys), "Group by fewer or coarser keys, or narrow them in WHERE.")
+		computed = computed || d.Computed
+		if most := KeyLimits.Of(computed); size > most {
+			return b.Refuse(refusal.TooManyGroups, groups[0], fmt.Sprintf("the group keys have more than %d combinations", most), "Group by fewer or coarser keys, or narrow them in WHERE.")
 		}
 	}
 	if listed || len(groups) == 0 {
@@ -113,11 +115,15 @@ func (b *Planner) findDomains(k *Block, sc *bind.Scope) (undeclared, err error) 
 			if err := b.declarePublic(g, sc); err != nil {
 				return nil, err
 			}
-			values, err := b.keyValues(g, holds)
-			if err != nil && undeclared == nil {
-				undeclared = b.Located(b.Refusal(err), g.node)
+			of[i] = &Domain{Keys: []*Key{g}, At: []int{i}}
+			err := b.listValues(of[i], holds)
+			var refused *expr.Refusal
+			switch located := b.Located(b.Refusal(err), g.node); {
+			case errors.As(err, &refused) && refused.Reason == refusal.TooManyGroups:
+				return nil, located // they are declared: nobody has asked for a selection
+			case err != nil && undeclared == nil:
+				undeclared = located
 			}
-			of[i] = &Domain{Keys: []*Key{g}, At: []int{i}, Tuples: values}
 		}
 		if !slices.Contains(k.Domains, of[i]) {
 			k.Domains = append(k.Domains, of[i])
@@ -154,7 +160,7 @@ func Parameter(oid uint32, value schema.Canonical) query.Scalar {
 // declarePublic gives the columns of public tables in a key their distinct values as a domain (docs/privacy.md P10), where the key
 // needs one, and types it again. Columns with too many values stay as they are.
 func (b *Planner) declarePublic(g *Key, sc *bind.Scope) error {
-	if _, err := expr.Keys(g.Expr, MaxKeys); err == nil {
+	if _, err := expr.Keys(g.Expr, KeyLimits); err == nil {
 		return nil
 	}
 	declared := false
@@ -172,7 +178,7 @@ func (b *Planner) declarePublic(g *Key, sc *bind.Scope) error {
 			if values, err = b.Lookup.Distinct(source.Origin, c.Type); err != nil {
 				return err
 			}
-			if len(values) > MaxKeys {
+			if int64(len(values)) > KeyLimits.Listed {
 				continue
 			}
 			b.UsesDomain(source.Origin, values)
@@ -216,25 +222,24 @@ func (b *Planner) maxGroupsPerUnit(src *relation.Relation) int64 {
 	return c
 }
 
-// keyValues lists the values of a key, NULL last, by a query without tables on the shadow.
-func (b *Planner) keyValues(g *Key, holds []*expr.Expr) (values [][]*schema.Canonical, err error) {
+// listValues lists the values of a key, NULL last, by a query without tables on the shadow.
+func (b *Planner) listValues(d *Domain, holds []*expr.Expr) error {
+	g := d.Keys[0]
 	if err := b.publicDomains(g.Expr); err != nil {
-		return nil, err
+		return err
 	}
 	if b.Lookup == nil && g.Provisional() {
-		return nil, nil
+		return nil
 	}
-	list, err := expr.Keys(g.Expr, MaxKeys, holds...)
+	list, err := expr.Keys(g.Expr, KeyLimits, holds...)
 	if err != nil || b.Lookup == nil {
-		return nil, err
+		return err
 	}
 	rows, err := b.Lookup.Rows(schema.Query{SQL: list.SQL, Types: []uint32{g.Type()}})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if len(rows) > MaxKeys {
-		return nil, expr.Refuse(refusal.TooManyGroups, g.Location(), fmt.Sprintf("the group key has more than %d values", MaxKeys), "Group by a coarser key, or narrow it in WHERE.")
-	}
+	var values [][]*schema.Canonical
 	null := !list.Exact && g.Nullable()
 	for _, r := range rows {
 		if r[0] != nil {
@@ -246,7 +251,8 @@ func (b *Planner) keyValues(g *Key, holds []*expr.Expr) (values [][]*schema.Cano
 	if null {
 		values = append(values, []*schema.Canonical{nil})
 	}
-	return values, nil
+	d.Tuples, d.Computed = schema.Pack(values, 1), list.Computed
+	return nil
 }
 
 // publicDomains declares the public columns of a key by their values (docs/privacy.md P10).
@@ -300,23 +306,4 @@ func (k *Block) SelectRelease() *mechanism.Release {
 		return nil
 	}
 	return &mechanism.Release{Name: "groups", Kind: mechanism.Selection, Range: mechanism.Range{{Lo: 0, Hi: mechanism.NoUpper}}, Sensitivity: 1, Total: k.MaxPartitionsContributed, Groups: int(k.MaxPartitionsContributed), Weight: askedWeight, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
-}
-
-// Product lists the keys in the order of their ordinals: the last domain runs fastest.
-func (k *Block) Product() [][]*schema.Canonical {
-	rows := [][]*schema.Canonical{make([]*schema.Canonical, len(k.Keys))}
-	for _, d := range k.Domains {
-		next := make([][]*schema.Canonical, 0, len(rows)*len(d.Tuples))
-		for _, r := range rows {
-			for _, t := range d.Tuples {
-				row := slices.Clone(r)
-				for i, at := range d.At {
-					row[at] = t[i]
-				}
-				next = append(next, row)
-			}
-		}
-		rows = next
-	}
-	return rows
 }

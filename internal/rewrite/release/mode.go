@@ -47,14 +47,14 @@ func (b *Planner) modeValues(k *Block, g *Key, sc *bind.Scope) ([]string, error)
 	if err := b.declarePublic(g, sc); err != nil {
 		return nil, err
 	}
-	tuples, err := b.keyValues(g, k.Source.Conditions)
-	if err != nil {
+	domain := &Domain{Keys: []*Key{g}}
+	if err := b.listValues(domain, k.Source.Conditions); err != nil {
 		return nil, refuse("returns values of private rows, and those of " + g.Text() + " are not declared")
 	}
 	var values []string
-	for _, t := range tuples {
-		if t[0] != nil {
-			values = append(values, string(*t[0]))
+	for i := range domain.Tuples.Len() {
+		if v := domain.Tuples.Value(i, 0); v != nil {
+			values = append(values, string(*v))
 		}
 	}
 	if len(values) > maxModeValues {

@@ -100,5 +100,5 @@ func (k *Block) touched() int {
 	case k.groups > 0:
 		return int(k.groups)
 	}
-	return MaxKeys
+	return int(KeyLimits.Listed)
 }

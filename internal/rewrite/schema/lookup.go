@@ -108,11 +108,7 @@ type StageColumn struct{ Stage, Column int }
 
 // List is an array of the column's values: stages are [stage][row][column].
 func (c StageColumn) List(stages [][][]*Canonical) Canonical {
-	values := make([]*Canonical, len(stages[c.Stage]))
-	for i, row := range stages[c.Stage] {
-		values[i] = row[c.Column]
-	}
-	return TextArray(values)
+	return TextArray(KeyColumn(KeyRows(stages[c.Stage]), c.Column))
 }
 
 // With is the SQL with the values that stages have answered: [stage][row][column].
