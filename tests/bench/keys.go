@@ -17,9 +17,7 @@ func keys(ctx context.Context, h *harness, rounds int) error {
 		return err
 	}
 	const items = `
-CREATE TABLE codes (n int PRIMARY KEY, label text NOT NULL);
 INSERT INTO codes SELECT g, 'item-' || g FROM generate_series(1, 1000000) g;
-CREATE TABLE items (custkey int NOT NULL, code int NOT NULL);
 INSERT INTO items SELECT 1 + g % 150000, 1 + g % 500000 FROM generate_series(1, 1000000) g`
 	if err := h.admin(ctx, "bench", items); err != nil {
 		return err

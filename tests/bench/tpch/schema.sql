@@ -64,3 +64,7 @@ CREATE TABLE lineitem_stored (
 INSERT INTO lineitem_stored
 SELECT o_custkey, l_returnflag, l_linestatus, l_shipdate, l_quantity * 100, l_extendedprice * 100, l_discount * 100, l_tax * 100
 FROM lineitem JOIN orders ON l_orderkey = o_orderkey ORDER BY l_orderkey, l_linenumber;
+
+-- What bench keys fills.
+CREATE TABLE codes (n int PRIMARY KEY, label text NOT NULL);
+CREATE TABLE items (custkey int NOT NULL, code int NOT NULL);
