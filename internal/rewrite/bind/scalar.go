@@ -55,6 +55,7 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 		}
 		d.Result.AddWork(call.Work(), r.Size())
 	}
+	d.KeepKeyed()
 	x, err := (&Scope{binder: s.binder, rel: d.Result, env: e}).Expression(output)
 	if err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 		return nil, s.binder.Refuse(refusal.TooComplex, node, "the subquery is too complex", "Join on the unit with a GROUP BY subquery instead.")
 	}
 	value := asColumn(x, sql)
-	value.Column().Work, value.Column().Subquery = x.Work().Plus(expr.Work{Row: d.Result.Steps + relation.PairSteps}), true
+	value.Column().Work, value.Column().Subquery = x.Work().Plus(expr.Work{Row: d.Result.MetSteps() + relation.PairSteps}), true
 	return value, nil
 }
 

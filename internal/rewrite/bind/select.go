@@ -214,6 +214,7 @@ func (b *Binder) project(s *pg_query.SelectStmt, src *relation.Relation, e *Env)
 		}
 	}
 	r := d.Relation()
+	d.KeepKeyed()
 	if src.Foldable(computed) {
 		return b.FoldConstants(r.From, r.Columns)
 	}

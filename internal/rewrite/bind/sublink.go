@@ -182,6 +182,7 @@ func (s *Scope) joinUnits(r *relation.Relation, test []*expr.Expr) *relation.Col
 		if proof, ok := s.binder.UnitEqual(c, outer); ok {
 			r.Proofs = append(slices.Clone(r.Proofs), proof...)
 			r.Where = append(slices.Clone(r.Where), relation.Equals(c.Value.Ref, outer.Value.Ref))
+			r.Correlated = append(slices.Clone(r.Correlated), relation.Correlation{Inner: c, Outer: outer, Scope: s})
 			return outer
 		}
 	}

@@ -27,7 +27,7 @@ func (r *Relation) Project(cols []*Column, names []string) *Relation {
 			out.Columns = append(out.Columns, h)
 		}
 	}
-	out.UnitColumns, out.Unique = nil, nil
+	out.UnitColumns, out.Unique, out.keyed = nil, nil, r.keyed.through(used)
 	for _, c := range r.UnitColumns {
 		if used[c] != nil {
 			out.UnitColumns = append(out.UnitColumns, used[c])
@@ -58,7 +58,7 @@ type Derived struct {
 
 func NewDerived(b *Base, src *Relation) *Derived {
 	d := &Derived{Source: src, Alias: b.NewAlias(), Passed: map[*Column]*Column{}}
-	d.Result = &Relation{UnitName: src.UnitName, MaxRowsPerUnit: src.MaxRowsPerUnit, Proven: src.Proven, MaxRows: src.MaxRows, Tables: src.Tables, Proofs: src.Proofs, Plan: src.Plan, Empty: src.Empty, Correlated: src.Correlated, publicRows: src.publicRows, Steps: src.Steps}
+	d.Result = &Relation{UnitName: src.UnitName, MaxRowsPerUnit: src.MaxRowsPerUnit, Proven: src.Proven, MaxRows: src.MaxRows, Tables: src.Tables, Proofs: src.Proofs, Plan: src.Plan, Empty: src.Empty, Correlated: src.Correlated, publicRows: src.publicRows, Steps: src.Steps, once: src.once}
 	if src.Private() {
 		d.Result.public = src.publicPart().holding(src.Conditions)
 		d.Result.public.columns = map[string]publicColumn{}

@@ -57,7 +57,7 @@ func (b *Base) publicLeftJoin(n *pg_query.Node, j keptJoin, shown []*Column) (*R
 	out.Proofs = append(slices.Clone(r.Proofs), met.Proofs...)
 	out.addJoinWork(l, set)
 	out.multiply(met, set)
-	out.branches = nil
+	out.branches, out.keyed = nil, nil
 	if key := l.key(); key != nil && len(l.Tables) <= 1 && len(l.Where) == 0 && !l.Empty {
 		out.Preserved.Key = key.Columns[0]
 		if key.Proof != nil {

@@ -172,6 +172,8 @@ type Relation struct {
 	branches       []branch // of a UNION ALL, or the one scan that its rows are of; nil: not known
 	publicRows     int64    // of public rows: how many there are, for their work alone
 	Steps          int64    // the most that main does for the rows of one unit; of public rows, for all (work.go)
+	once           int64    // how much of it does not grow with the rows
+	keyed          keyed
 
 	public    publicParts // of a private relation: the public rows that its rows hold
 	Preserved *Preserved  // public rows that a LEFT JOIN keeps; the relation itself is the inner join

@@ -67,6 +67,7 @@ func (b *Base) scanUnique(r *Relation, m *schema.Relation) {
 			continue // a nullable or unlisted column: many rows with NULL are possible, or the analyst cannot name it
 		}
 		r.Unique = append(r.Unique, UniqueSet{set, &schema.Proof{Relation: m.Name, Columns: names}})
+		r.noteKeyed(set)
 		if r.Order == nil {
 			for _, c := range set {
 				r.Order = append(r.Order, c.Value.Ref)

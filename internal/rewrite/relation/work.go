@@ -76,7 +76,7 @@ func (r *Relation) AddExpressionWork(rows int64, of ...*expr.Expr) {
 
 // AddWork adds work for a number of rows.
 func (r *Relation) AddWork(w expr.Work, rows int64) {
-	r.Steps = min(r.Steps+w.Times(rows), expr.MostWork)
+	r.Steps, r.once = min(r.Steps+w.Times(rows), expr.MostWork), min(r.once+w.Once, expr.MostWork)
 }
 
 // AddColumnWork adds the work of reading columns for a number of rows.
@@ -133,20 +133,24 @@ func (r *Relation) FoundByIndex() bool {
 	if one == nil || one.Proof == nil {
 		return false
 	}
-	r.Steps = lookupSteps + r.Steps/r.Size()
+	r.Steps, r.once, r.keyed = lookupSteps+r.Steps/r.Size(), 0, nil
 	return true
 }
 
 // SubqueryWork bounds the work of a subquery for a row of the query around it: once for all rows where it reads nothing of them.
 // compared is that of comparing a value with one of its rows, 0 for EXISTS and scalar subqueries.
 func SubqueryWork(r *Relation, correlated, hashed bool, compared int64) expr.Work {
+	rows, steps := r.Size(), r.Steps
+	if correlated {
+		rows, steps = r.met()
+	}
 	each := int64(0)
 	if compared > 0 {
-		each = expr.MulSteps(r.Size(), compared+rowSteps)
+		each = expr.MulSteps(rows, compared+rowSteps)
 	}
 	table := expr.MulSteps(r.Size(), hashSteps)
 	if correlated {
-		return expr.Work{Row: r.Steps + each + PairSteps, Once: table}
+		return expr.Work{Row: steps + each + PairSteps, Once: table}
 	}
 	if hashed && r.Size() <= hashedRows {
 		each = min(each, compared+rowSteps)
