@@ -80,10 +80,14 @@ func isEquality(x query.Scalar) bool {
 	return operator == "=" && len(columns) == 2 && columns[0].Of != columns[1].Of
 }
 
-// openJoin drops one equality of columns: the first that a query joins by, other than to ordinals.
+// openJoin drops one equality of columns: the first that a query joins by, other than to ordinals. One with public rows gives a unit
+// more rows and no other ones, so it stays where those do not matter.
 func openJoin(b *probed) bool {
-	done := false
-	open := func(on []query.Scalar) []query.Scalar {
+	done, bound := false, boundByRows(b, 1)
+	open := func(on []query.Scalar, of ...query.Source) []query.Scalar {
+		if bound && slices.ContainsFunc(of, isPublic) {
+			return on
+		}
 		at := slices.IndexFunc(on, isEquality)
 		if done || at < 0 {
 			return on
@@ -98,7 +102,7 @@ func openJoin(b *probed) bool {
 				return s
 			}
 			out := *j
-			out.On = joinedBy(open(j.On))
+			out.On = joinedBy(open(j.On, j.Left, j.Right))
 			return &out
 		},
 		Query: func(q query.Query) query.Query {
@@ -106,14 +110,27 @@ func openJoin(b *probed) bool {
 			if !ok {
 				return q
 			}
-			if _, product := s.From.(query.Product); !product {
+			product, ok := s.From.(query.Product)
+			if !ok {
 				return q
 			}
 			out := *s
-			out.Where = open(s.Where)
+			out.Where = open(s.Where, product...)
 			return &out
 		},
 	})(b)
+}
+
+// isPublic says that a FROM item has no table with private rows.
+func isPublic(s query.Source) bool {
+	public := true
+	query.Map{Source: func(s query.Source) query.Source {
+		if t, ok := s.(*query.Table); ok && !slices.Contains([]string{"wards", "floors", "shifts"}, t.Name.Relation) {
+			public = false
+		}
+		return s
+	}}.OfSource(s)
+	return public
 }
 
 // openExists drops what a subquery equates with the row around it.

@@ -50,11 +50,14 @@ type probe struct {
 	w     *world
 	plans []*probed
 	runs  int
+
+	databases int // that it has built
 }
 
-// probed is one block of one corpus query.
+// probed is one block of one corpus query, with one answer of the stages before it.
 type probed struct {
 	query corpusQuery
+	of    *rewrite.Block // as planned: one for all answers of its stages
 	block *rewrite.Block
 	names []string // prepared statements: Measure, then Histograms
 	trees []query.Query
@@ -71,7 +74,7 @@ func (b *probed) print(q query.Query) rewrite.SQL { return query.Print(q).With(b
 func (b *probed) copied() *probed {
 	block := *b.block
 	block.Releases = slices.Clone(block.Releases)
-	return &probed{query: b.query, block: &block, trees: b.trees, sql: slices.Clone(b.sql), stages: b.stages}
+	return &probed{query: b.query, of: b.of, block: &block, trees: b.trees, sql: slices.Clone(b.sql), stages: b.stages}
 }
 
 // probes are the blocks of the corpus that measure something, each once. The clock is stopped: a statement is planned twice.
@@ -110,7 +113,8 @@ func probes(t *testing.T, w *world) []*probed {
 		}
 		for i := range asked.plan.Blocks {
 			for _, stages := range stageAnswers(asked.plan, i) {
-				add(&probed{query: q, block: given(&asked.plan.Blocks[i], stages), trees: trees[i], stages: stages})
+				of := &asked.plan.Blocks[i]
+				add(&probed{query: q, of: of, block: given(of, stages), trees: trees[i], stages: stages})
 			}
 		}
 	}
@@ -140,6 +144,9 @@ func (p *probe) forget(t *testing.T) {
 func (p *probe) prepare(t *testing.T) {
 	ctx := context.Background()
 	p.w.measuring()
+	if _, err := p.w.main.Exec(ctx, "SET jit = off"); err != nil { // seconds for a plan of faulty SQL that looks expensive
+		t.Fatal(err)
+	}
 	for i, b := range p.plans {
 		for j, s := range b.sql {
 			_, types := bound(s)
@@ -152,18 +159,22 @@ func (p *probe) prepare(t *testing.T) {
 	}
 }
 
-// drop leaves out, from now on, the plans with a problem, and says which.
+// drop leaves out, from now on, the blocks with a problem, whatever their stages answer, and says which.
 func (p *probe) drop(problem func(i int, b *probed) string) (problems []string) {
-	var sound []*probed
+	found := map[*rewrite.Block]bool{}
 	for i, b := range p.plans {
 		if text := problem(i, b); text != "" {
 			problems = append(problems, fmt.Sprintf("%s: %s\n%s", b.query.file, b.query.sql, text))
-		} else {
-			sound = append(sound, b)
+			found[b.of] = true
 		}
 	}
-	p.plans = sound
+	p.plans = slices.DeleteFunc(p.plans, func(b *probed) bool { return found[b.of] })
 	return problems
+}
+
+// blocks are those that are still tried, each once.
+func (p *probe) blocks() []*probed {
+	return slices.CompactFunc(slices.Clone(p.plans), func(a, b *probed) bool { return a.of == b.of })
 }
 
 // fails says that a plan fails on the database as it is: that would end the pipeline of all.
@@ -239,9 +250,9 @@ func collect(k *rewrite.Block, results [][][]*string) *exact {
 	return e
 }
 
-// database builds one hostile database and compares it with all its neighbours, whose rows lie in another order on disk, and with
-// itself without the rows that belong to no unit, which count nowhere. It returns the problems of the plans, one each, and leaves those
-// plans out from now on.
+// database builds one hostile database and compares it with all its neighbours, whose rows lie in another order on disk and are read in
+// another one, and with itself without the rows that belong to no unit, which count nowhere. It returns the problems of the plans, one
+// each, and leaves those plans out from now on.
 func (p *probe) database(t *testing.T, random *rand.Rand) []string {
 	ctx := context.Background()
 	exec := func(sql string) {
@@ -251,7 +262,8 @@ func (p *probe) database(t *testing.T, random *rand.Rand) []string {
 		}
 	}
 	p.w.pin(plain)
-	exec(rewritetest.Hostile(random))
+	exec(rewritetest.Hostile(random, p.databases))
+	p.databases++
 	p.w.measuring()
 	problems := p.drop(func(_ int, b *probed) string { return p.fails(b) })
 	for i, e := range p.measure(t) {
@@ -268,6 +280,8 @@ func (p *probe) database(t *testing.T, random *rand.Rand) []string {
 		}
 		return ""
 	})...)
+	exec("SET enable_hashagg = off; SET enable_hashjoin = off; DISCARD PLANS")
+	defer exec("RESET enable_hashagg; RESET enable_hashjoin")
 	for unit, id := range rewritetest.Units {
 		exec("BEGIN")
 		exec(rewritetest.Without(unit))

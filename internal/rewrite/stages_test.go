@@ -23,7 +23,11 @@ func stageAnswers(p *rewrite.Plan, block int) [][][][]*rewrite.Canonical {
 			for i := range stageRows {
 				var row []*rewrite.Canonical
 				for c, oid := range s.List.Types {
-					row = append(row, hostileValue(oid, i/2+variant*(c+1)))
+					value := hostileValue(oid, i/2+variant*(c+1))
+					if variant == 0 {
+						value = ordinaryValue(oid, i/2)
+					}
+					row = append(row, value)
 				}
 				rows = append(rows, row)
 			}
@@ -70,4 +74,24 @@ func hostileValue(oid uint32, i int) *rewrite.Canonical {
 		return &list[i]
 	}
 	return nil
+}
+
+// ordinaryValue gives a value that is in many rows, or that many rows are above or below.
+func ordinaryValue(oid uint32, i int) *rewrite.Canonical {
+	var list []rewrite.Canonical
+	switch oid {
+	case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.NumericOID, pgtype.Float4OID, pgtype.Float8OID:
+		list = []rewrite.Canonical{"30", "5", "1", "0"}
+	case pgtype.DateOID:
+		list = []rewrite.Canonical{"2020-01-01", "2020-02-10", "2020-01-03", "2021-12-05"}
+	case pgtype.TimestampOID:
+		list = []rewrite.Canonical{"2020-01-01 00:00:00", "2021-01-15 00:00:00"}
+	case pgtype.TimestamptzOID:
+		list = []rewrite.Canonical{"2020-01-01 00:00:00+00", "2021-01-15 00:00:00+00"}
+	case pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID:
+		list = []rewrite.Canonical{"icu", "er", "asthma", "flu"}
+	default:
+		return hostileValue(oid, i)
+	}
+	return &list[i%len(list)]
 }

@@ -19,7 +19,7 @@ func TestPublicRowsChange(t *testing.T) {
 		}
 	}
 	w.pin(plain)
-	exec(rewritetest.Hostile(rand.New(rand.NewPCG(3, 4))))
+	exec(rewritetest.Hostile(rand.New(rand.NewPCG(3, 4)), 0))
 	exec("INSERT INTO patients (id, name, score, diagnosis, ward, admitted) SELECT 7000 + i, 'Zoe', 0, 'flu', (ARRAY['icu', 'er', 'onc'])[i % 3 + 1], '2021-01-01' FROM generate_series(1, 60) i")
 	asked, err := w.ask("SELECT w.ward, w.name, w.floor, count(*) FROM patients p JOIN wards w ON w.ward = p.ward GROUP BY w.ward", nil)
 	if err != nil {

@@ -58,7 +58,7 @@ var onDisk = []string{"visits.visit_id", "lab_results.lab_id", "patients.id", "p
 func (j *judge) database(seed uint64) {
 	j.databases++
 	random := rand.New(rand.NewPCG(seed, 2))
-	j.exec(rewritetest.Hostile(random) + rewritetest.Samples(random))
+	j.exec(rewritetest.Hostile(random, int(seed%100)) + rewritetest.Samples(random))
 	where := fmt.Sprintf("database %d", seed)
 	j.run(where, planners[0].set, "", j.records, func(r *judged, e []*exact) error { r.whole = e; return nil })
 	again := func(r *judged, e []*exact) error {

@@ -18,7 +18,8 @@ func TestJudgeFindsFaults(t *testing.T) {
 	one := func(sql string, sensitivity int64) block {
 		return block{Measure: sql, Measured: []int{0}, Keys: 1, Releases: count(sensitivity, 1)}
 	}
-	wards := "SELECT CASE ward WHEN 'icu' THEN 1 WHEN 'er' THEN 2 ELSE 3 END::int8, sum(LEAST(n, 4)) FROM (" + unitVisits + ") AS u GROUP BY 1"
+	wards := "SELECT o, sum(LEAST(n, 4)) FROM (SELECT patient_id, CASE ward WHEN 'icu' THEN 1 WHEN 'er' THEN 2 ELSE 3 END::int8 AS o, sum(n) AS n FROM (" +
+		unitVisits + ") AS v GROUP BY 1, 2) AS u GROUP BY 1"
 	conn := databasesOf(t, 1)[0]
 	for _, fault := range []struct {
 		name  string

@@ -51,7 +51,7 @@ func newWorld(t *testing.T, judges int) *world {
 		pgservertest.Exec(t, w.main.DSN("postgres", pgserver.Superuser), "DROP DATABASE IF EXISTS "+w.database+"_shadow WITH (FORCE)")
 	})
 	random := rand.New(rand.NewPCG(*seed, 1))
-	pgservertest.Exec(t, w.main.DSN(w.database, pgserver.Superuser), rewritetest.Hostile(random)+rewritetest.Samples(random))
+	pgservertest.Exec(t, w.main.DSN(w.database, pgserver.Superuser), rewritetest.Hostile(random, 0)+rewritetest.Samples(random))
 	w.serve(context.Background())
 	return w
 }
