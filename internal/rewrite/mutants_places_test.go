@@ -9,12 +9,20 @@ import (
 
 // Plans that a fault cannot make wrong have no place for it. What says so is proven, and never a share of what is found.
 
+// groups is how many there are; 0 where they are selected.
+func groups(b *probed) int {
+	if b.block.Keys == nil {
+		return 0
+	}
+	return b.block.Keys.Len()
+}
+
 // boundByRows says that what bounds a unit's rows over the whole answer, behind the join with the groups, bounds all that the plan
 // declares, however many rows the unit has there (docs/privacy.md P11): a unit may be in as many groups as it may have rows, or as there
 // are, when each is there so many times.
 func boundByRows(b *probed, times int) bool {
 	for _, r := range b.block.Releases {
-		if r.Row == 0 || int64(r.Groups) < r.Total/r.Row && (len(b.block.Keys) == 0 || r.Groups < times*len(b.block.Keys)) {
+		if r.Row == 0 || int64(r.Groups) < r.Total/r.Row && (groups(b) == 0 || r.Groups < times*groups(b)) {
 			return false
 		}
 	}
@@ -25,7 +33,7 @@ func boundByRows(b *probed, times int) bool {
 // what counts rows alone counts as many of them in any order.
 func joinsEveryGroup(b *probed) bool {
 	shares := hasNode(b, func(x query.Scalar) bool { _, ok := x.(query.UnitShare); return ok })
-	all := !slices.ContainsFunc(b.block.Releases, func(r mechanism.Release) bool { return r.Groups < len(b.block.Keys) })
+	all := !slices.ContainsFunc(b.block.Releases, func(r mechanism.Release) bool { return r.Groups < groups(b) })
 	return (shares || !all || !boundByRows(b, 1)) && nodes(query.Map{Source: everyGroup})(b)
 }
 
@@ -61,6 +69,6 @@ func grouped(change func(*probed) bool) func(*probed) bool {
 		negative := slices.ContainsFunc(b.block.Releases, func(r mechanism.Release) bool {
 			return r.PerRow.Lo < 0 || len(r.Range) > 0 && r.Range[0].Lo < 0
 		})
-		return (negative || len(b.block.Keys) != 1) && change(b)
+		return (negative || groups(b) != 1) && change(b)
 	}
 }
