@@ -40,6 +40,9 @@ func (w *world) run(q *question) (all []*exact, stages [][][]*rewrite.Canonical,
 				shown = append(shown, &kept)
 			}
 			values, types := finishArguments(q, stage.Query, shown, stages)
+			if err := w.checkTypes(stage, types); err != nil {
+				return nil, nil, err
+			}
 			r := backend.Request{SQL: stage.Query.SQL, Parameters: values, Types: types, Settings: w.session}
 			rows, err := w.backend.StageRows(context.Background(), stage.Query.On, r, stage.List)
 			if err != nil {
@@ -54,6 +57,20 @@ func (w *world) run(q *question) (all []*exact, stages [][][]*rewrite.Canonical,
 		all = append(all, e)
 	}
 	return all, stages, nil
+}
+
+// checkTypes holds the columns of a stage to what main reads, as the engine does before the charge.
+func (w *world) checkTypes(s rewrite.Stage, parameters []uint32) error {
+	described, err := w.backend.DescribeOn(context.Background(), s.Query.On, s.Query.SQL, parameters, w.session)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Query.SQL, err)
+	}
+	for i, f := range described.Fields {
+		if f.DataTypeOID != s.Types[i] {
+			return fmt.Errorf("%s: column %d has type %d, main reads %d", s.Query.SQL, i+1, f.DataTypeOID, s.Types[i])
+		}
+	}
+	return nil
 }
 
 // given is a block whose queries have what stages answer.

@@ -165,7 +165,7 @@ func stage(s *relation.Stage, rows Query, blocks int) Stage {
 	var names, arrays, lists []string
 	for i, c := range s.Columns {
 		name := fmt.Sprintf("c%d", i+1)
-		names, arrays = append(names, name), append(arrays, "pg_catalog.array_agg(s."+name+")")
+		names, arrays = append(names, name), append(arrays, fmt.Sprintf("pg_catalog.array_agg(s.%s::%s)", name, schema.TypeName(c.Type))) // of a domain's own type
 		lists = append(lists, fmt.Sprintf("pg_catalog.unnest($%d::%s[])", i+1, schema.TypeName(c.Type)))
 		out.List.Types = append(out.List.Types, c.Type)
 	}
