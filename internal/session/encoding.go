@@ -58,6 +58,14 @@ func (s *Session) parameters(types []uint32, b wire.Bind) ([][]byte, error) {
 // converted converts the text in a value: all of it in text form; in binary form that of texts, and of arrays and rows of
 // them. Binary forms of other types hold none.
 func converted(convert func([]byte) ([]byte, error), oid uint32, format int16, v []byte) ([]byte, error) {
+	return convertedWithin(convert, oid, format, v, 0)
+}
+
+// convertedWithin converts a value that stands so many levels deep in arrays and rows.
+func convertedWithin(convert func([]byte) ([]byte, error), oid uint32, format int16, v []byte, level int) ([]byte, error) {
+	if level > maxNested { // each level copies what is in it
+		return nil, errBinary
+	}
 	if format == pgtype.TextFormatCode {
 		return convert(v)
 	}
@@ -71,20 +79,23 @@ func converted(convert func([]byte) ([]byte, error), oid uint32, format int16, v
 		text, err := convert(v[1:])
 		return append([]byte{v[0]}, text...), err
 	case pgtype.RecordOID:
-		return convertedRow(convert, v)
+		return convertedRow(convert, v, level)
 	}
 	if t, known := typeNames.TypeForOID(oid); known {
 		if _, array := t.Codec.(*pgtype.ArrayCodec); array {
-			return convertedArray(convert, v)
+			return convertedArray(convert, v, level)
 		}
 	}
 	return v, nil
 }
 
+// maxNested bounds arrays and rows in arrays and rows.
+const maxNested = 20
+
 var errBinary error = pgerr.New("22P03", "incorrect binary data format")
 
 // convertedArray walks over array_send's format: dimensions, flags, the elements' type, two numbers for each dimension, elements.
-func convertedArray(convert func([]byte) ([]byte, error), v []byte) ([]byte, error) {
+func convertedArray(convert func([]byte) ([]byte, error), v []byte, level int) ([]byte, error) {
 	const head, dimension = 12, 8
 	if len(v) < head {
 		return nil, errBinary
@@ -97,7 +108,7 @@ func convertedArray(convert func([]byte) ([]byte, error), v []byte) ([]byte, err
 	oid := binary.BigEndian.Uint32(v[8:])
 	for rest := v[start:]; len(rest) > 0; {
 		var err error
-		if out, rest, err = convertedField(convert, oid, out, rest); err != nil {
+		if out, rest, err = convertedField(convert, oid, out, rest, level); err != nil {
 			return nil, err
 		}
 	}
@@ -105,7 +116,7 @@ func convertedArray(convert func([]byte) ([]byte, error), v []byte) ([]byte, err
 }
 
 // convertedRow walks over record_send's format: the number of columns, then the type and the value of each.
-func convertedRow(convert func([]byte) ([]byte, error), v []byte) ([]byte, error) {
+func convertedRow(convert func([]byte) ([]byte, error), v []byte, level int) ([]byte, error) {
 	const head, typ = 4, 4
 	if len(v) < head {
 		return nil, errBinary
@@ -117,7 +128,7 @@ func convertedRow(convert func([]byte) ([]byte, error), v []byte) ([]byte, error
 		}
 		var err error
 		oid := binary.BigEndian.Uint32(rest)
-		if out, rest, err = convertedField(convert, oid, append(out, rest[:typ]...), rest[typ:]); err != nil {
+		if out, rest, err = convertedField(convert, oid, append(out, rest[:typ]...), rest[typ:], level); err != nil {
 			return nil, err
 		}
 	}
@@ -125,7 +136,7 @@ func convertedRow(convert func([]byte) ([]byte, error), v []byte) ([]byte, error
 }
 
 // convertedField appends a length and a value to out; -1 is NULL.
-func convertedField(convert func([]byte) ([]byte, error), oid uint32, out, in []byte) (to, rest []byte, err error) {
+func convertedField(convert func([]byte) ([]byte, error), oid uint32, out, in []byte, level int) (to, rest []byte, err error) {
 	const length = 4
 	if len(in) < length {
 		return nil, nil, errBinary
@@ -137,7 +148,7 @@ func convertedField(convert func([]byte) ([]byte, error), oid uint32, out, in []
 	if n < 0 || int(n) > len(in)-length {
 		return nil, nil, errBinary
 	}
-	value, err := converted(convert, oid, pgtype.BinaryFormatCode, in[length:length+int(n)])
+	value, err := convertedWithin(convert, oid, pgtype.BinaryFormatCode, in[length:length+int(n)], level+1)
 	if err != nil {
 		return nil, nil, err
 	}
