@@ -26,6 +26,9 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 	case f.FuncVariadic:
 		return nil, Refuse(refusal.Function, loc, "VARIADIC is not supported on private rows", "")
 	}
+	if e, err := b.rangeFunction(f, name); e != nil || err != nil {
+		return e, err
+	}
 	nodes := f.Args
 	if name == "make_interval" {
 		var err error

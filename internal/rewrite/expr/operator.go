@@ -27,6 +27,9 @@ func (b *builder) aExpr(a *pg_query.A_Expr) (*Expr, error) {
 	if a.Lexpr.GetRowExpr() != nil || a.Rexpr.GetRowExpr() != nil {
 		return b.rowOperator(a, name, loc)
 	}
+	if e, err := b.rangeOperator(a, name); e != nil || err != nil {
+		return e, err
+	}
 	var args []*Expr
 	for _, n := range []*pg_query.Node{a.Lexpr, a.Rexpr} {
 		if n == nil {
