@@ -11,7 +11,7 @@ import (
 // floors only rise.
 const (
 	leastQuestions = 430
-	leastAnswered  = 0.96 // of the questions that can be answered
+	leastAnswered  = 0.98 // of the questions that can be answered
 	leastFaithful  = 0.98 // of the answers
 )
 

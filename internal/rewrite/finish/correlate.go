@@ -46,6 +46,7 @@ func (c *correlator) query(s *pg_query.SelectStmt, e *bind.Env) {
 			return n.GetRangeSubselect() == nil && n.GetSubLink() == nil
 		})
 	}
+	seriesOfOutputs(s)
 	c.maps(s, e)
 	c.antiJoins(s, e)
 	c.expressions(s, e)

@@ -30,7 +30,11 @@ func (b *finisher) rewriteCTEs(s *pg_query.SelectStmt, e *bind.Env) (*bind.Env, 
 			return nil, err
 		}
 		if k != bind.Private {
-			if err := b.rewrite(query, before); err != nil {
+			within := before
+			if k == bind.Public && s.WithClause.Recursive { // it may read itself
+				within = bind.WithCTEs(&pg_query.WithClause{Recursive: true, Ctes: original.Ctes[i : i+1]}, before)
+			}
+			if err := b.rewrite(query, within); err != nil {
 				return nil, err
 			}
 			kept = append(kept, n)
