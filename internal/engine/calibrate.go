@@ -30,8 +30,23 @@ type calibrated struct {
 
 // calibratedBlock holds the mechanisms of one release block, in the order of its releases.
 type calibratedBlock struct {
-	selection *mechanism.Prepared // nil with declared keys
+	selection *mechanism.Prepared       // nil with declared keys, and where a released count decides
+	threshold *mechanism.CountThreshold // of that count, which is release by
+	by        int
 	releases  []*mechanism.Prepared
+}
+
+// selects gives the number of units from which on a group is shown with probability ½ or more, and from which on but for a chance below
+// 1e-9. false: the groups are declared.
+func (b calibratedBlock) selects() (half, always int64, ok bool) {
+	switch {
+	case b.selection != nil:
+		half, always = b.selection.SelectThreshold()
+		return half, always, true
+	case b.threshold != nil:
+		return b.threshold.Least, b.threshold.Always, true
+	}
+	return 0, 0, false
 }
 
 // calibrate chooses a mechanism for each release of the plan within what the statement may cost.
@@ -181,14 +196,19 @@ func (p *calibrated) ownMargins() bool {
 
 // calibrateBlock calibrates the releases of one block, each for its weight's part of the price.
 func (p price) calibrateBlock(block *rewrite.Block, w weights, b statementBudget) (out calibratedBlock, err error) {
-	if block.Select != nil {
+	if block.Select != nil && block.SelectBy == 0 {
 		g := p.divide(max(block.Select.Weight, 1), w.total)
 		g.Delta = b.selectionDelta
 		if out.selection, err = mechanism.Prepare(*block.Select, g); err != nil {
 			return out, fmt.Errorf("partition selection: %w", err)
 		}
 	}
-	out.releases, err = p.calibrateReleases(block.Releases, w, b)
+	if out.releases, err = p.calibrateReleases(block.Releases, w, b); err != nil || block.SelectBy == 0 {
+		return out, err
+	}
+	out.by = block.SelectBy - 1
+	threshold, err := out.releases[out.by].CountThreshold(b.selectionDelta)
+	out.threshold = &threshold
 	return out, err
 }
 
@@ -200,6 +220,8 @@ func (p *calibrated) composed(selectionDelta float64) ledger.Charge {
 	for i, block := range p.blocks {
 		if block.selection != nil {
 			releases, prepared = append(releases, *p.plan.Blocks[i].Select), append(prepared, block.selection)
+		}
+		if p.plan.Blocks[i].Select != nil {
 			charge.SelectionDelta += selectionDelta
 		}
 		releases, prepared = append(releases, p.plan.Blocks[i].Releases...), append(prepared, block.releases...)
@@ -214,8 +236,7 @@ func (p *calibrated) composed(selectionDelta float64) ledger.Charge {
 func (p *calibrated) expectedLoss(b statementBudget) float64 {
 	sum := 0.0
 	for i, block := range p.plan.Blocks {
-		if block.Select != nil {
-			half, _ := p.blocks[i].selection.SelectThreshold()
+		if half, _, ok := p.blocks[i].selects(); ok {
 			e := math.Sqrt2 * float64(half) / math.Log(1/b.selectionDelta)
 			sum += e * e
 		}

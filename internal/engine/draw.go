@@ -28,6 +28,7 @@ func (m *measuring) draw(upto int) {
 }
 
 // draw releases a block, in a fixed order: the selection, the joint noise of each group, then one draw for each other release of each group.
+// Where a count decides which groups are shown, what was drawn for others is seen by nobody.
 func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Release, m measured) released {
 	if b.selection != nil {
 		var selected []int
@@ -61,6 +62,24 @@ func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Releas
 				out.Values[i][g] = prepared.Draw(src, m.exact[i][g], count)
 			}
 		}
+	}
+	if b.threshold == nil {
+		return out
+	}
+	var shown []int
+	for g, count := range out.Values[b.by] {
+		if m.exact[b.by][g] > 0 && count >= b.threshold.Least {
+			shown = append(shown, g)
+		}
+	}
+	return out.of(shown)
+}
+
+// of takes groups in this order.
+func (r released) of(groups []int) released {
+	out := released{Keys: part{r.Keys, groups}, Values: make([][]int64, len(r.Values))}
+	for i, values := range r.Values {
+		out.Values[i] = pick(values, groups)
 	}
 	return out
 }

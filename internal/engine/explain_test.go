@@ -204,4 +204,42 @@ func TestDescribedSelections(t *testing.T) {
 	if got := describeSelection(ways[0], 0).Mechanism; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	plan.Blocks[0].SelectBy = 1
+	const by = "partition selection: by the released value of count(*), with no noise of its own; a group appears with"
+	if got := describeSelection(shared(t, plan, budgetOf(policy.RDP, 20, .5)), 0); !strings.HasPrefix(got.Mechanism, by) || got.Price.Epsilon+got.Price.Divergence != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestCountsDecide: a released count that says which groups are shown costs less than a selection beside it: at ε 1 groups of 24 people are
+// shown as often as not, with noise below 1.5. Groups of one person are not shown.
+func TestCountsDecide(t *testing.T) {
+	beside := statementOf(1, countUpTo(mechanism.NoUpper))
+	beside.Blocks[0].Select = &mechanism.Release{Name: "units", Kind: mechanism.Selection, Sensitivity: 1, Groups: 1, Weight: 1}
+	alone := statementOf(1, countUpTo(mechanism.NoUpper))
+	alone.Blocks[0].Select, alone.Blocks[0].SelectBy = beside.Blocks[0].Select, 1
+	budget := budgetOf(policy.RDP, 5, 1)
+	before, p := shared(t, beside, budget), shared(t, alone, budget)
+	was, _, _ := before.blocks[0].selects()
+	half, always, ok := p.blocks[0].selects()
+	if noise := p.blocks[0].releases[0].Chosen().RMSEAverage; !ok || half > 24 || half > was*2/3 || noise > 1.5 {
+		t.Errorf("shown from %d on, noise %g; with a selection of its own from %d on", half, noise, was)
+	}
+	if p.charge.SelectionDelta != budget.selectionDelta || p.epsilon != 1 {
+		t.Errorf("charged for ε %g and δ %g", p.epsilon, p.charge.SelectionDelta)
+	}
+	m := measured{keys: rewrite.KeyRows{{}, {}, {}, {}}, exact: [][]int64{{0, 1, half, always}}, histograms: [][]mechanism.Histogram{nil}}
+	source, seen := mechanism.NewSource(), map[int64]int{}
+	for range 2000 {
+		r := p.blocks[0].draw(source, alone.Blocks[0].Releases, m)
+		for g := range r.Keys.Len() {
+			seen[m.exact[0][r.Keys.(part).groups[g]]]++
+			if r.Values[0][g] < half {
+				t.Errorf("a group with a count of %d is shown, from %d on it is", r.Values[0][g], half)
+			}
+		}
+	}
+	if seen[0] > 0 || seen[1] > 0 || seen[half] < 700 || seen[always] != 2000 {
+		t.Errorf("shown of 2000 times: %v", seen)
+	}
 }

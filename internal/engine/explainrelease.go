@@ -61,11 +61,17 @@ func (p priceInfo) String() string {
 
 // describeSelection describes the partition selection of a block.
 func describeSelection(c *calibrated, block int) releaseInfo {
-	p := c.blocks[block].selection
+	b := c.blocks[block]
 	info := describeCharged(*c.plan.Blocks[block].Select)
-	info.Price = c.price.info(p.Epsilon())
-	half, always := p.SelectThreshold()
-	info.Mechanism = fmt.Sprintf("partition selection: a group appears with probability 1/2 or more from %d units on, and but for a chance below 1e-9 from %d on", half, always)
+	half, always, _ := b.selects()
+	decides := ""
+	if b.selection != nil {
+		info.Price = c.price.info(b.selection.Epsilon())
+	} else {
+		info.Price = c.price.info(0)
+		decides = fmt.Sprintf("by the released value of %s, with no noise of its own; ", c.plan.Blocks[block].Releases[b.by].Name)
+	}
+	info.Mechanism = fmt.Sprintf("partition selection: %sa group appears with probability 1/2 or more from %d units on, and but for a chance below 1e-9 from %d on", decides, half, always)
 	return info
 }
 

@@ -34,11 +34,7 @@ func (r released) shownBy(block *rewrite.Block, noise func(release int) int64) r
 			shown = append(shown, g)
 		}
 	}
-	out := released{Keys: part{r.Keys, shown}, Values: make([][]int64, len(r.Values))}
-	for i, values := range r.Values {
-		out.Values[i] = pick(values, shown)
-	}
-	return out
+	return r.of(shown)
 }
 
 // part are some of many groups, in this order. It implements rewrite.Keys.
@@ -77,10 +73,7 @@ func emptyGroups(plan *rewrite.Plan) string {
 // of unit; 0 where there is no selection.
 func (p *calibrated) threshold() (units int64, unit string) {
 	for i, block := range p.blocks {
-		if block.selection == nil {
-			continue
-		}
-		if half, _ := block.selection.SelectThreshold(); half > units {
+		if half, _, ok := block.selects(); ok && half > units {
 			units, unit = half, p.plan.Blocks[i].Unit
 		}
 	}
@@ -107,10 +100,7 @@ func (p *calibrated) groupHints() []string {
 func (p *calibrated) checkThreshold() error {
 	for i, block := range p.blocks {
 		most := p.plan.Blocks[i].MostRows
-		if block.selection == nil || most == 0 {
-			continue
-		}
-		if half, _ := block.selection.SelectThreshold(); half > most {
+		if half, _, ok := block.selects(); ok && most > 0 && half > most {
 			return refusal.New(refusal.SmallGroups,
 				fmt.Sprintf("the answer would be empty: groups of fewer than about %d units (%s) are not shown, and there are at most %d rows", half, p.plan.Blocks[i].Unit, most),
 				pgerr.Hint("Group by columns with declared values, raise dpproxy.epsilon, or ask the administrator to declare the values of the keys (values). Nothing was charged."))

@@ -137,7 +137,7 @@ func weigh(plan *rewrite.Plan) weights {
 	w := weights{layers: map[int]int{}, wide: map[int]bool{}}
 	first := map[int]int{} // of a layer: its first block
 	for i, block := range plan.Blocks {
-		if block.Select != nil {
+		if block.Select != nil && block.SelectBy == 0 {
 			w.total += max(block.Select.Weight, 1)
 		}
 		for _, r := range block.Releases {

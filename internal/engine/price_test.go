@@ -93,7 +93,7 @@ func coversWhatIsDrawn(t rapid.TB, p *calibrated) {
 		}
 		sum, layers, joint := 0.0, map[int]float64{}, map[*mechanism.Cube]bool{}
 		for k, block := range p.plan.Blocks {
-			if block.Select != nil {
+			if block.Select != nil && block.SelectBy == 0 {
 				sum += at(p.blocks[k].selection.Curve())
 			}
 			for j, r := range block.Releases {
@@ -244,6 +244,10 @@ func TestPricesOfRandomStatements(t *testing.T) {
 			block := rewrite.Block{Releases: rapid.SliceOfN(release, 1, 4).Draw(t, "releases")}
 			if method == policy.RDP && rapid.Bool().Draw(t, "selected") {
 				block.Select = &mechanism.Release{Name: "units", Kind: mechanism.Selection, Sensitivity: 1, Groups: rapid.IntRange(1, 4).Draw(t, "groups"), Weight: 2}
+				if rapid.Bool().Draw(t, "by a count") {
+					block.Releases = append(block.Releases, countUpTo(1000000))
+					block.SelectBy = len(block.Releases)
+				}
 			}
 			plan.Blocks = append(plan.Blocks, block)
 		}

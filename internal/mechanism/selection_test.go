@@ -237,3 +237,106 @@ func TestThresholdTable(t *testing.T) {
 		}
 	}
 }
+
+// TestCountThresholds: a group of one unit is shown with a probability of at most δ/K by the law of the count that decides, added up point by
+// point, and with more by the next lower threshold.
+func TestCountThresholds(t *testing.T) {
+	settings := 0
+	for _, order := range []float64{0, 8, 64} {
+		for _, epsilon := range []float64{.05, .1, .2, .5, 1, 2, 4} {
+			for _, delta := range []float64{1e-5, 1e-6, 1e-8, 1e-10} {
+				for _, k := range []int{1, 2, 5} {
+					for _, top := range []int64{NoUpper, 5000} {
+						for _, choice := range []Choice{{Laplace, Fold, ""}, {Laplace, Truncate, ""}, {Laplace, Clamp, ""}, {Gaussian, Fold, ""}, {Gaussian, Truncate, ""}} {
+							r := Release{Kind: Scalar, Range: Range{{0, top}}, Sensitivity: 1, Groups: k, Choice: choice}
+							p, err := Prepare(r, Guarantee{Epsilon: epsilon, Order: order})
+							if err != nil {
+								continue // Gaussian noise without a divergence
+							}
+							x, err := p.CountThreshold(delta)
+							if err != nil {
+								t.Fatal(err)
+							}
+							settings++
+							n := p.Chosen().kernel
+							far := math.Min(math.Ceil(60*n.scale()), float64(min(top, 1<<40)-1))
+							shown := func(least float64) float64 { // P(released ≥ least | 1 unit)
+								noise := mass(n, least-1, far)
+								switch choice.Bounding {
+								case Truncate:
+									return noise / mass(n, -1, far)
+								case Fold:
+									noise += mass(n, least+2, far)
+								}
+								return noise / n.total()
+							}
+							if shown(float64(x.Least))*float64(k) > delta || shown(float64(x.Least-1))*float64(k) < delta*(1-1e-3) {
+								t.Errorf("top %d %v %v, ε %g at order %g, δ %g, K %d: a group of one unit is shown with %g, from one less with %g", top, x, choice, epsilon, order, delta, k,
+									shown(float64(x.Least)), shown(float64(x.Least-1)))
+							}
+							if hidden := mass(n, float64(x.Always-x.Least+1), far) / n.total(); hidden > 1e-9 {
+								t.Errorf("%d units are hidden with %g", x.Always, hidden)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	if settings < 1000 {
+		t.Errorf("%d settings", settings)
+	}
+	denoised, err := Prepare(Release{Kind: Scalar, Range: Range{{0, 50}}, Sensitivity: 1, Choice: Choice{Bounding: Denoise}}, Guarantee{Epsilon: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := denoised.CountThreshold(1e-6); err == nil {
+		t.Error("a posterior mean decides")
+	}
+}
+
+// TestJointCountThreshold: the same of a count that has joint noise, whose law is added up over the boxes one by one.
+func TestJointCountThreshold(t *testing.T) {
+	for _, epsilon := range []float64{.3, 1, 3} {
+		list := []Release{
+			{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 1, Total: 1, Groups: 1, Row: 1, Weight: 1},
+			{Kind: Scalar, Range: Range{{NoLower, NoUpper}}, Sensitivity: 60, Total: 60, Groups: 1, Row: 60, Weight: 1},
+		}
+		prepared, err := PrepareVector(list, Guarantee{Epsilon: epsilon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cube, _ := prepared[0].Joint()
+		if cube == nil {
+			t.Fatal("no joint noise")
+		}
+		x, err := prepared[0].CountThreshold(1e-6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Of the box k the count takes half = ⌊k·row/shells⌋ points to either side; its weight is q^k times the points of all coordinates.
+		shown, all := map[int64]float64{}, 0.0
+		for k := 0.0; k < 80/cube.kernel.kappa; k++ {
+			w := math.Exp(-cube.kernel.kappa * k)
+			half := 0.0
+			for _, a := range cube.axes {
+				w *= 2*cube.halfAt(a, k) + 1
+				if a.at == 0 {
+					half = cube.halfAt(a, k)
+				}
+			}
+			all += w
+			for _, least := range []int64{x.Least, x.Least - 1} {
+				for _, from := range []float64{float64(least) - 1, float64(least) + 2} {
+					shown[least] += w * math.Max(0, half-from+1) / (2*half + 1)
+				}
+			}
+		}
+		if at := shown[x.Least] / all; at > 1e-6 || shown[x.Least-1]/all < at {
+			t.Errorf("ε %g: a group of one unit is shown with %g from %d on, with %g from one less on", epsilon, at, x.Least, shown[x.Least-1]/all)
+		}
+		if below := shown[x.Least-1] / all; below < 1e-6*(1-2*jointTail) {
+			t.Errorf("ε %g: %d would do: %g", epsilon, x.Least-1, below)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package mechanism
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // threshold keeps a group if its number of units plus discrete Gaussian noise reaches tau: a group with one unit with
 // probability at most δ, and none without units.
@@ -31,6 +34,50 @@ func (t *threshold) keep(src *Source, units int64) bool {
 func (t *threshold) thresholds() (half, always int64) {
 	reach := leastInteger(math.Ceil(t.reach()), func(m float64) bool { return t.tail(m+1) <= 1e-9 })
 	return t.tau, t.tau + int64(reach)
+}
+
+// CountThreshold decides by a released count of units, or of rows of which every unit has one at most, whether its group is shown: one
+// noise serves both (docs/mechanisms.md, section 10).
+type CountThreshold struct {
+	Least  int64 // that the released count has to reach: that of a group of one unit does with a probability of at most δ/K
+	Always int64 // so many units are shown but for a chance below 1e-9
+}
+
+// jointTail is how much the tabulated law of joint noise may be below the true one, relatively, at any point of its tail: its boxes are
+// 1/128 of their scale apart. jointCut is how much of the tail it may leave out.
+const jointTail, jointCut = .03, 1e-15
+
+// CountThreshold finds the threshold of a count for a selection with this δ over its K groups. An error says why there is none.
+func (p *Prepared) CountThreshold(delta float64) (CountThreshold, error) {
+	tail, reach := p.tail()
+	var reached func(m float64) float64 // by one unit
+	switch c := p.Chosen(); c.Bounding {
+	case Clamp:
+		reached = func(m float64) float64 { return tail(m - 1) }
+	case Fold: // what is below 0 returns
+		reached = func(m float64) float64 { return tail(m-1) + tail(m+2) }
+	case Truncate:
+		v := p.task.v
+		all := c.design.at(v, 1).log()
+		reached = func(m float64) float64 {
+			return math.Exp(c.design.below(v, 1, m, float64(v.hull().Hi)).log()-all) * (1 + 1e-9)
+		}
+	default:
+		return CountThreshold{}, fmt.Errorf("a count with %s cannot decide which groups are shown: use fold, truncate or clamp", c.Bounding)
+	}
+	least := leastInteger(reach, func(m float64) bool { return m >= 1 && reached(m) <= delta/p.task.most()*(1-1e-9) })
+	more := leastInteger(reach, func(m float64) bool { return tail(m+1) <= 1e-9 })
+	return CountThreshold{int64(least), int64(least + more)}, nil
+}
+
+// tail bounds P(noise ≥ m) of a release from above, for m up to reach.
+func (p *Prepared) tail() (tail func(m float64) float64, reach float64) {
+	if p.cube == nil {
+		n := p.Chosen().design.kernel
+		return n.tail, math.Ceil(n.reach())
+	}
+	law := p.cube.marginal(p.coordinate)
+	return func(m float64) float64 { return law.sums(m, law.reach()).m0*(1+jointTail) + jointCut }, law.reach()
 }
 
 // curve is that of the noise in every group; no pure ε bounds it.

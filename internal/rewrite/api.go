@@ -98,6 +98,7 @@ type Block struct {
 	Keys     Keys // of the groups, in the order in which they are released; one of no columns for a single group; nil under selection
 	KeyTypes []uint32
 	Select   *mechanism.Release // partition selection on units; nil with declared keys
+	SelectBy int                // under selection: 1 + the release whose value decides, without noise of the selection's own; 0: there is none
 	Releases []mechanism.Release
 	Columns  []Column
 

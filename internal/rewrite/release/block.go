@@ -26,6 +26,7 @@ type Block struct {
 	Spread                   bool      // the rows of one unit may fall into several groups
 	groups                   int64     // G: how many groups there are; 0: nobody knows
 	Selected                 bool      // partition selection decides which groups exist
+	SelectBy                 int       // 1 + the release that it decides by; 0: by noise of its own
 	DropsEmpty               bool      // groups without rows are not shown
 	Exists, Suggests         []int     // releases which say that a group has rows (exists.go)
 	unasked                  int       // 1 + a release that no call asks for; 0: there is none
@@ -192,6 +193,7 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 			return nil, err
 		}
 	}
+	k.SelectBy = k.selectBy()
 	if k.DropsEmpty {
 		k.Exists, k.Suggests = k.existence(), k.suggestions()
 	}

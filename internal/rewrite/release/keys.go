@@ -300,6 +300,18 @@ func (b *Planner) selectKeys(k *Block, cause error) error {
 	return nil
 }
 
+// selectBy finds a released count of units, or of rows of which every unit has one at most: what its value says of a group's units is what a
+// selection needs to know, so it decides (docs/mechanisms.md, section 10). 0: there is none; else it is 1 + the release.
+func (k *Block) selectBy() int {
+	for _, what := range []string{"count ", "units "} {
+		i, ok := k.index[what+query.Key(nil)]
+		if ok && k.Selected && k.Releases[i].Sensitivity == 1 && k.Releases[i].Choice.Bounding != mechanism.Denoise {
+			return 1 + i
+		}
+	}
+	return 0
+}
+
 // SelectRelease gives the partition selection on the number of units; nil where the keys are declared.
 func (k *Block) SelectRelease() *mechanism.Release {
 	if !k.Selected {
