@@ -2,6 +2,7 @@ package expr
 
 import (
 	"math/big"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -46,6 +47,9 @@ func (b *builder) comparisonTest(name string, l, r *Expr) *test {
 }
 
 func (b *builder) oneSide(name string, l, r *Expr) *test {
+	if l.yearOf != nil {
+		return yearTest(name, l.yearOf, r)
+	}
 	col := plainColumn(l)
 	if col == nil || col.col == r.col {
 		return nil
@@ -60,6 +64,33 @@ func (b *builder) oneSide(name string, l, r *Expr) *test {
 	}
 	if t.bounds.Open() && r.bounds.Open() && !t.hasText && !t.constant {
 		return nil
+	}
+	return t
+}
+
+// yearTest reads extract(year FROM column) = 2024 as what it says of the column: it lies between the beginnings of two years.
+func yearTest(name string, x, r *Expr) *test {
+	col := plainColumn(x)
+	year := r.bounds
+	if col == nil || r.value == nil || !year.Finite() || !year.Lo.IsInt() || year.Lo.Cmp(rat(1)) < 0 || year.Hi.Cmp(rat(9998)) > 0 || year.Lo.Cmp(year.Hi) != 0 {
+		return nil
+	}
+	begins := func(year *big.Rat) *big.Rat {
+		day := rat(time.Date(int(year.Num().Int64()), 1, 1, 0, 0, 0, 0, time.UTC).Unix() / 86400)
+		if col.typ == pgtype.DateOID {
+			return day
+		}
+		return mul(day, microsPerDay)
+	}
+	first, next := begins(year.Lo), begins(add(year.Lo, bounds.One))
+	t := &test{kind: testComparison, col: col.col, name: name, bounds: bounds.Point(first), integral: true, constant: true}
+	switch name {
+	case "=", "<>":
+		t.bounds = bounds.New(first, sub(next, bounds.One))
+	case "<=":
+		t.name, t.bounds = "<", bounds.Point(next)
+	case ">":
+		t.name, t.bounds = ">=", bounds.Point(next)
 	}
 	return t
 }

@@ -26,6 +26,7 @@ type Expr struct {
 	nondeterministic bool             // the collation is not deterministic: equality is not byte equality
 	monthless        bool             // an interval whose months are 0
 	spread           *big.Rat         // intervals: at most this many microseconds in its fields, whatever their signs, a month counting 31 days
+	yearOf           *Expr            // of extract(year FROM …): the date or timestamp
 	distance         *bounds.Interval // of age(): microseconds between its operands
 	regex            bool             // a pattern that SIMILAR TO made, validated
 	labels           []string

@@ -298,7 +298,11 @@ func zone(c *call) (*Expr, error) {
 			return nil, err
 		}
 	}
-	return c.zoned()
+	away := zoneMax
+	if universal(name) {
+		away = bounds.Zero
+	}
+	return c.zoned(away)
 }
 
 // offset bounds AT TIME ZONE INTERVAL '2 hours'. Months and days raise an error.
@@ -308,16 +312,16 @@ func offset(c *call) (*Expr, error) {
 			return nil, c.refuse(refusal.ConstantNeeded, "the offset is not a constant of hours and minutes", "write INTERVAL '2 hours', or a zone's name")
 		}
 	}
-	return c.zoned()
+	return c.zoned(zoneMax)
 }
 
-// zoned moves a timestamp between a zone and UTC.
-func (c *call) zoned() (*Expr, error) {
+// zoned moves a timestamp between UTC and a zone that is so far away at most.
+func (c *call) zoned(away *big.Rat) (*Expr, error) {
 	e := c.result(c.cand.Result)
 	known, err := c.finite()
 	if !known || err != nil {
 		return e, err
 	}
-	e.bounds = c.args[1].bounds.Widen(zoneMax)
+	e.bounds = c.args[1].bounds.Widen(away)
 	return c.inside(e, timestampSafe)
 }

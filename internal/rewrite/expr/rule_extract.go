@@ -116,6 +116,9 @@ func (c *call) extractStamp(e *Expr, field string) (*Expr, error) {
 		}
 	}
 	e.bounds = grow(c, b)
+	if field == "year" && x.typ != pgtype.TimestamptzOID {
+		e.yearOf = x
+	}
 	return c.fraction(e, field)
 }
 

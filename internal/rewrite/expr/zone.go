@@ -16,7 +16,7 @@ var zoneAreas = []string{"Africa/", "America/", "Antarctica/", "Asia/", "Atlanti
 
 // zoneName says whether a time zone is known here by this name. A server may lack it: see zoneExists.
 func zoneName(name string) bool {
-	if name == "UTC" || name == "GMT" || name == "Etc/UTC" {
+	if universal(name) {
 		return true
 	}
 	for _, area := range zoneAreas {
@@ -27,6 +27,9 @@ func zoneName(name string) bool {
 	}
 	return false
 }
+
+// universal says that a zone's times are those of UTC.
+func universal(name string) bool { return name == "UTC" || name == "GMT" || name == "Etc/UTC" }
 
 // zoneExists refuses a time zone that PostgreSQL does not have. Servers differ in old names and in new ones, and a function that is given
 // one raises when a row arrives. So PostgreSQL reads a time of that zone before.

@@ -45,8 +45,16 @@ func spelling(c *Column) (query.Scalar, error) {
 	case base == pgtype.BoolOID, base == pgtype.UUIDOID:
 		return x.Ref, nil
 	case base == pgtype.BPCharOID && typmod < 0: // its blanks at the end are no part of its text, and octet_length counts them
-		return nil, refusal.New(refusal.RowOrder, fmt.Sprintf("these rows have no known key, and values of %q that look alike may differ in blanks", c.Name),
+		return nil, refusal.New(refusal.RowOrder, fmt.Sprintf("these rows have no known key, and values of %s that look alike may differ in blanks", nameOf(c)),
 			pgerr.Hint("Cast the column to text in a subquery, or ask the administrator for a primary key on the table."))
 	}
 	return query.F(`({})::pg_catalog.text COLLATE pg_catalog."C"`, x.Ref), nil
+}
+
+// nameOf names a column for an analyst. One that a subquery does not select has no name there.
+func nameOf(c *Column) string {
+	if c.Name == "" {
+		return "a column that is not selected"
+	}
+	return fmt.Sprintf("%q", c.Name)
 }
