@@ -170,7 +170,7 @@ func FormatAt(formats []int16, i int) int16 {
 	return formats[i]
 }
 
-// What plans ask for is bounded: nobody releases more keys than rewrite.MostKeys, and no column of them is longer.
+// What plans ask for is bounded: no list has more than rewrite.MostListed values, and no column of them is longer.
 const listBytes = 64 << 20
 
 var errLongList = pgerr.New(pgerr.ProgramLimitExceeded, "the values that the statement needs take more than 64 MB", pgerr.Hint("Group by fewer or shorter keys."))
@@ -188,14 +188,14 @@ func (b *Backend) PublicRows(ctx context.Context, q rewrite.Query, s Settings) (
 	return b.public.canonicalRows(ctx, Request{SQL: q.SQL}, s.planning(b.path), q.Types)
 }
 
-// Distinct returns the distinct non-NULL values of a public column of a type, ordered by the column (P10).
+// Distinct returns the distinct non-NULL values of a public column of a type, ordered by the column (P10), at most one more than may be listed.
 func (b *Backend) Distinct(ctx context.Context, c policy.ColumnOf, oid uint32, s Settings) ([]rewrite.Canonical, error) {
 	if b.public == nil {
 		return nil, b.policy.MissingDSN("public")
 	}
 	column, table := pgx.Identifier{c.Column}.Sanitize(), pgx.Identifier{c.Table.Schema, c.Table.Relation}.Sanitize()
 	rows, err := b.public.canonicalRows(ctx, Request{
-		SQL: "SELECT DISTINCT " + column + " AS k FROM " + table + " WHERE " + column + " IS NOT NULL ORDER BY k LIMIT " + strconv.Itoa(rewrite.MostKeys+1),
+		SQL: "SELECT DISTINCT " + column + " AS k FROM " + table + " WHERE " + column + " IS NOT NULL ORDER BY k LIMIT " + strconv.Itoa(rewrite.MostListed+1),
 	}, s.planning(b.path), []uint32{oid})
 	if err != nil {
 		return nil, err

@@ -54,12 +54,16 @@ func (c *liveCheck) checkDomain(ctx context.Context, path string, listed *policy
 		c.found.problem("%s: %s.%s is no column of a public table in the policy", path, from.Table, from.Column)
 		return nil
 	}
-	if c.schema.Equality(column).Same(c.schema.Equality(source)) {
-		return nil // what is distinct there is distinct here
-	}
 	values, err := c.backend.Distinct(ctx, *from, source.Type, backend.Settings{})
 	if err != nil {
 		return err
+	}
+	if len(values) > rewrite.MostListed {
+		c.found.problem("%s: %s.%s has more than %d different values: group by a coarser column, or leave %s out", path, from.Table, from.Column, rewrite.MostListed, key)
+		return nil
+	}
+	if c.schema.Equality(column).Same(c.schema.Equality(source)) {
+		return nil // what is distinct there is distinct here
 	}
 	texts := make([]string, len(values))
 	for i, v := range values {

@@ -59,8 +59,8 @@ func KeyArray(keys Keys, column int) Canonical {
 	return schema.TextArray(schema.KeyColumn(keys, column))
 }
 
-// MostKeys is how many groups a statement may release.
-var MostKeys = int(release.KeyLimits.Listed)
+// MostListed is how many values a list may have that a plan is made with.
+const MostListed = schema.MostListed
 
 // Parse splits and parses a text of at most maxBytes bytes (see sqltree.Parse).
 func Parse(sql string, maxBytes int) ([]*Statement, error) { return sqltree.Parse(sql, maxBytes) }

@@ -118,11 +118,27 @@ func meet(a, b map[*Column]Narrowing) map[*Column]Narrowing {
 		case old.Domain == nil:
 			old.Domain = n.Domain
 		case n.Domain != nil:
-			old.Domain = slices.DeleteFunc(slices.Clone(old.Domain), func(v string) bool { return !slices.Contains(n.Domain, v) })
+			both := setOf(n.Domain)
+			old.Domain = slices.DeleteFunc(slices.Clone(old.Domain), func(v string) bool { return !both[v] })
 		}
 		out[c] = old
 	}
 	return out
+}
+
+// setOf has the values of a domain, of which there may be many.
+func setOf(domain []string) map[string]bool {
+	set := make(map[string]bool, len(domain))
+	for _, v := range domain {
+		set[v] = true
+	}
+	return set
+}
+
+// union gives the values of both domains, each once.
+func union(a, b []string) []string {
+	known := setOf(a)
+	return append(slices.Clone(a), slices.DeleteFunc(slices.Clone(b), func(v string) bool { return known[v] })...)
 }
 
 // either gives what two conditions say of which one holds.
@@ -135,12 +151,7 @@ func either(a, b map[*Column]Narrowing) map[*Column]Narrowing {
 		}
 		n := Narrowing{Bounds: x.Bounds.Hull(y.Bounds), NotNull: x.NotNull && y.NotNull}
 		if x.Domain != nil && y.Domain != nil {
-			n.Domain = slices.Clone(x.Domain)
-			for _, v := range y.Domain {
-				if !slices.Contains(n.Domain, v) {
-					n.Domain = append(n.Domain, v)
-				}
-			}
+			n.Domain = union(x.Domain, y.Domain)
 		}
 		out[c] = n
 	}

@@ -1,8 +1,6 @@
 package expr
 
 import (
-	"slices"
-
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
@@ -30,12 +28,7 @@ func Unify(scope Scope, l, r *Expr) (x, y *Expr, c *Column, err error) {
 	}
 	c.choices = both
 	if x == l && y == r && l.col != nil && r.col != nil && l.col.Domain != nil && r.col.Domain != nil {
-		c.Domain = slices.Clone(l.col.Domain)
-		for _, v := range r.col.Domain {
-			if !slices.Contains(c.Domain, v) {
-				c.Domain = append(c.Domain, v)
-			}
-		}
+		c.Domain = union(l.col.Domain, r.col.Domain)
 	}
 	return x, y, c, nil
 }

@@ -1,8 +1,12 @@
 package relation
 
 import (
+	"fmt"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/policy/bound"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -29,12 +33,10 @@ func (b *Base) columnOf(alias *query.Alias, m *schema.Column, p *policy.Column) 
 	}
 	c.Domain = p.Values
 	if p.ValuesFrom != nil && b.Lookup != nil {
-		values, err := b.Lookup.Distinct(*p.ValuesFrom, b.publicType(*p.ValuesFrom))
-		if err != nil {
+		var err error
+		if c.Domain, err = b.PublicValues(*p.ValuesFrom, b.publicType(*p.ValuesFrom)); err != nil {
 			return nil, err
 		}
-		c.Domain = Texts(values)
-		b.UsesDomain(*p.ValuesFrom, values)
 	} else if p.ValuesFrom != nil {
 		c.Domain = []string{} // known at Plan
 	}
@@ -42,6 +44,20 @@ func (b *Base) columnOf(alias *query.Alias, m *schema.Column, p *policy.Column) 
 		c.Bounds = RangeOf(*m.Bounds)
 	}
 	return c, nil
+}
+
+// PublicValues are the different values of a public column, which the plan then depends on (docs/privacy.md P10). It is refused where they are
+// too many to be listed: what is left out of a list would count as no value.
+func (b *Base) PublicValues(c policy.ColumnOf, oid uint32) ([]string, error) {
+	values, err := b.Lookup.Distinct(c, oid)
+	if err != nil {
+		return nil, err
+	}
+	if len(values) > schema.MostListed {
+		return nil, refusal.New(refusal.TooManyGroups, fmt.Sprintf("%s.%s has more than %d values", c.Table, c.Column, schema.MostListed), pgerr.Hint("Group by a coarser key."))
+	}
+	b.UsesDomain(c, values)
+	return Texts(values), nil
 }
 
 // RangeOf gives a policy's range as an interval of expr.

@@ -19,7 +19,7 @@ import (
 
 // KeyLimits bound the combinations of the keys of one block: every one of them is released, whether or not a row has it. A key of a million
 // takes some 200 bytes of memory for each, until the answer is read.
-var KeyLimits = expr.Limits{Listed: 1_000_000, Computed: 20_000}
+var KeyLimits = expr.Limits{Listed: schema.MostListed, Computed: 20_000}
 
 // Key is one group expression.
 type Key struct {
@@ -158,7 +158,7 @@ func Parameter(oid uint32, value schema.Canonical) query.Scalar {
 }
 
 // declarePublic gives the columns of public tables in a key their distinct values as a domain (docs/privacy.md P10), where the key
-// needs one, and types it again. Columns with too many values stay as they are.
+// needs one, and types it again.
 func (b *Planner) declarePublic(g *Key, sc *bind.Scope) error {
 	if _, err := expr.Keys(g.Expr, KeyLimits); err == nil {
 		return nil
@@ -172,18 +172,14 @@ func (b *Planner) declarePublic(g *Key, sc *bind.Scope) error {
 		if t := b.Schema.Policy.Table(source.Origin.Table); t == nil || !t.Public {
 			continue
 		}
-		var values []schema.Canonical // known at Plan
-		if b.Lookup != nil {
-			var err error
-			if values, err = b.Lookup.Distinct(source.Origin, c.Type); err != nil {
-				return err
-			}
-			if int64(len(values)) > KeyLimits.Listed {
-				continue
-			}
-			b.UsesDomain(source.Origin, values)
+		c.Domain, declared = []string{}, true // known at Plan
+		if b.Lookup == nil {
+			continue
 		}
-		c.Domain, declared = relation.Texts(values), true
+		var err error
+		if c.Domain, err = b.PublicValues(source.Origin, c.Type); err != nil {
+			return err
+		}
 	}
 	if !declared {
 		return nil
@@ -270,12 +266,10 @@ func (b *Planner) publicDomains(e *expr.Expr) error {
 		if b.Lookup == nil {
 			continue
 		}
-		values, err := b.Lookup.Distinct(c.Origin, x.Type)
-		if err != nil {
+		var err error
+		if x.Domain, err = b.PublicValues(c.Origin, x.Type); err != nil {
 			return err
 		}
-		x.Domain = relation.Texts(values)
-		b.UsesDomain(c.Origin, values)
 	}
 	return nil
 }

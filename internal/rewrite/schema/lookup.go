@@ -21,9 +21,13 @@ type Canonical string
 // Values are a statement's parameters, read by the shadow; nil is NULL.
 type Values []*Canonical
 
+// MostListed is how many values a list may have that a plan is made with.
+const MostListed = 1_000_000
+
 // Lookup answers what a plan has to know beyond the schema. No method reads a private row.
 type Lookup interface {
-	// Distinct returns the distinct non-NULL values of a public column of a type, ordered by the column (P10).
+	// Distinct returns the distinct non-NULL values of a public column of a type, ordered by the column (P10); where there are more than
+	// MostListed, the first ones and one more.
 	Distinct(c policy.ColumnOf, oid uint32) ([]Canonical, error)
 	// Rows evaluates a query without tables on the shadow, where it means what it means on main.
 	Rows(q Query) ([][]*Canonical, error)
