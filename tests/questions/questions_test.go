@@ -17,7 +17,7 @@ const (
 
 // missing are the queries of TPC-H that are not what they have to be so far. A query that becomes right is to be taken off.
 var missing = map[string]verdict{
-	"Q17 small-quantity-order revenue": other, "Q19 discounted revenue": other,
+	"Q19 discounted revenue": other,
 }
 
 // TestQuestions asks every question of every world, and holds the shares of answers to what is reached.
