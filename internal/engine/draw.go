@@ -27,8 +27,8 @@ func (m *measuring) draw(upto int) {
 	}
 }
 
-// draw releases a block, in a fixed order: the selection, the joint noise of each group, then one draw for each other release of each group.
-// Where a count decides which groups are shown, what was drawn for others is seen by nobody.
+// draw releases a block, in a fixed order: the selection, the joint noise of each group, the families of quantiles, then one draw for each
+// other release of each group. Where a count decides which groups are shown, what was drawn for others is seen by nobody.
 func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Release, m measured) released {
 	if b.selection != nil {
 		var selected []int
@@ -45,6 +45,7 @@ func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Releas
 		out.Values[i] = make([]int64, groups)
 	}
 	noise := b.jointNoise(src, groups)
+	b.drawFamilies(src, releases, m, out)
 	for _, i := range drawOrder(releases) {
 		prepared := b.releases[i]
 		cube, coordinate := prepared.Joint()
@@ -54,6 +55,7 @@ func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Releas
 				count = out.Values[releases[i].CountRef][g]
 			}
 			switch {
+			case releases[i].InFamily():
 			case cube != nil:
 				out.Values[i][g] = prepared.Bound(m.exact[i][g], noise[cube][g*cube.Dimension()+coordinate], count)
 			case releases[i].Kind == mechanism.Quantile:
@@ -63,6 +65,7 @@ func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Releas
 			}
 		}
 	}
+	out.keepOrder(releases)
 	if b.threshold == nil {
 		return out
 	}
@@ -82,6 +85,39 @@ func (r released) of(groups []int) released {
 		out.Values[i] = pick(values, groups)
 	}
 	return out
+}
+
+// drawFamilies draws the quantiles that are drawn together.
+func (b calibratedBlock) drawFamilies(src *mechanism.Source, releases []mechanism.Release, m measured, out released) {
+	for _, members := range mechanism.Families(releases) {
+		for g := range m.keys.Len() {
+			values := mechanism.DrawFamily(src, releases, members, b.releases, m.histograms[members[0]][g])
+			for k, i := range members {
+				out.Values[i][g] = values[k]
+			}
+		}
+	}
+}
+
+// keepOrder moves the least and the greatest value of a column to the quantiles of it that are further out: noise may have put them inside.
+func (r released) keepOrder(releases []mechanism.Release) {
+	for i, extreme := range releases {
+		if extreme.Family == 0 || extreme.InFamily() {
+			continue
+		}
+		for j, q := range releases {
+			if q.Family != extreme.Family || !q.InFamily() {
+				continue
+			}
+			for g, z := range r.Values[j] {
+				if extreme.Fraction < q.Fraction {
+					r.Values[i][g] = min(r.Values[i][g], z)
+				} else {
+					r.Values[i][g] = max(r.Values[i][g], z)
+				}
+			}
+		}
+	}
 }
 
 // jointNoise draws one vector for each group from each joint mechanism of the block, one behind the other.

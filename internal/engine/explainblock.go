@@ -36,7 +36,8 @@ type histogramInfo struct {
 // chargeInfo says what the charge of one release covers, in grid steps: one unit moves the exact integer of one group by at most
 // Sensitivity, those of all groups together by at most Total, and at most Groups of them. Row is how far one of its rows moves them, where
 // Total is Row times the rows of a unit; 0 where it is not. Releases of the same Layer > 0, over all blocks, read disjoint rows: what one
-// unit moves of each, as parts of their Totals, adds up to at most 1. Of a quantile the integers are the rows in its histogram.
+// unit moves of each, as parts of their Totals, adds up to at most 1. Of a quantile the integers are the rows in its histogram; those of
+// the same Family > 0 are drawn together from one, whose rows count once.
 type chargeInfo struct {
 	Name        string         `json:"name"`
 	Kind        mechanism.Kind `json:"kind"`
@@ -45,6 +46,7 @@ type chargeInfo struct {
 	Groups      int            `json:"groups_per_unit"`
 	Row         int64          `json:"row"`
 	Layer       int            `json:"layer"`
+	Family      int            `json:"family,omitempty"`
 }
 
 func describeBlock(b *rewrite.Block) blockInfo {
@@ -70,7 +72,11 @@ func describeCharge(r mechanism.Release) chargeInfo {
 	if t := totalOf(r); t < math.MaxInt64 {
 		total = int64(t)
 	}
-	return chargeInfo{r.Name, r.Kind, r.Sensitivity, total, max(r.Groups, 1), r.Row, r.Layer}
+	info := chargeInfo{Name: r.Name, Kind: r.Kind, Sensitivity: r.Sensitivity, Total: total, Groups: max(r.Groups, 1), Row: r.Row, Layer: r.Layer}
+	if r.InFamily() {
+		info.Family = r.Family
+	}
+	return info
 }
 
 // bound says which rows of one unit count; empty where all do.

@@ -82,6 +82,9 @@ func describeRelease(c *calibrated, block, release int) releaseInfo {
 	info.Price = c.price.info(p.Epsilon())
 	if r.Kind == mechanism.Quantile {
 		info.Mechanism, info.Geometry = "exponential mechanism on ranks", "L1"
+		if n := mechanism.Together(c.plan.Blocks[block].Releases, release); n > 1 {
+			info.Mechanism += fmt.Sprintf(", by halving for %d quantiles on %d levels", n, mechanism.Levels(n))
+		}
 		return info
 	}
 	chosen := p.Chosen()

@@ -126,7 +126,7 @@ func (p price) divide(weight, total int) mechanism.Guarantee {
 }
 
 // weights says how the releases of a statement share its price. A layer has its weight once, wherever in the statement its releases
-// stand; a release that cannot share a layer's, and a selection, is one of its own.
+// stand, and so has a family of quantiles; a release that cannot share a layer's, and a selection, is one of its own.
 type weights struct {
 	layers map[int]int
 	wide   map[int]bool // layers with releases in several blocks
@@ -136,6 +136,7 @@ type weights struct {
 func weigh(plan *rewrite.Plan) weights {
 	w := weights{layers: map[int]int{}, wide: map[int]bool{}}
 	first := map[int]int{} // of a layer: its first block
+	seen := map[int]bool{} // families
 	for i, block := range plan.Blocks {
 		if block.Select != nil && block.SelectBy == 0 {
 			w.total += max(block.Select.Weight, 1)
@@ -143,7 +144,10 @@ func weigh(plan *rewrite.Plan) weights {
 		for _, r := range block.Releases {
 			weight := max(r.Weight, 1)
 			if !r.Layered() {
-				w.total += weight
+				if !r.InFamily() || !seen[r.Family] {
+					w.total += weight
+				}
+				seen[r.Family] = seen[r.Family] || r.InFamily()
 				continue
 			}
 			if at, known := first[r.Layer]; !known {
@@ -169,12 +173,17 @@ func (w weights) of(r mechanism.Release) int {
 
 // sum returns the weight of several releases of a block together.
 func (w weights) sum(list []mechanism.Release) int {
-	sum, seen := 0, map[int]bool{}
+	sum, layers, families := 0, map[int]bool{}, map[int]bool{}
 	for _, r := range list {
-		if !r.Layered() || !seen[r.Layer] {
-			sum += w.of(r)
+		switch {
+		case r.Layered() && layers[r.Layer], !r.Layered() && r.InFamily() && families[r.Family]:
+			continue
+		case r.Layered():
+			layers[r.Layer] = true
+		case r.InFamily():
+			families[r.Family] = true
 		}
-		seen[r.Layer] = seen[r.Layer] || r.Layered()
+		sum += w.of(r)
 	}
 	return sum
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -75,8 +76,8 @@ func shared(t testing.TB, plan *rewrite.Plan, b statementBudget) *calibrated {
 	return p
 }
 
-// coversWhatIsDrawn holds the charge against the curves of the mechanisms, composed here: releases add up, but for those of one layer, and
-// joint noise costs what one vector does.
+// coversWhatIsDrawn holds the charge against the curves of the mechanisms, composed here: releases add up, but for those of one layer,
+// joint noise costs what one vector does, and quantiles of one family what the dearest way down through them does.
 func coversWhatIsDrawn(t rapid.TB, p *calibrated) {
 	t.Helper()
 	charged, pure := p.charge.Curve, p.charge.Curve.Pure
@@ -93,6 +94,22 @@ func coversWhatIsDrawn(t rapid.TB, p *calibrated) {
 		}
 		sum, layers, joint := 0.0, map[int]float64{}, map[*mechanism.Cube]bool{}
 		for k, block := range p.plan.Blocks {
+			for _, members := range mechanism.Families(block.Releases) {
+				var way func(from, to int) float64
+				way = func(from, to int) float64 {
+					if from == to {
+						return 0
+					}
+					middle := (from + to) / 2
+					return at(p.blocks[k].releases[members[middle]].Curve()) + max(way(from, middle), way(middle+1, to))
+				}
+				cost := way(0, len(members))
+				if r := block.Releases[members[0]]; r.Layered() {
+					layers[r.Layer] = max(layers[r.Layer], cost)
+				} else {
+					sum += cost
+				}
+			}
 			if block.Select != nil && block.SelectBy == 0 {
 				sum += at(p.blocks[k].selection.Curve())
 			}
@@ -100,6 +117,7 @@ func coversWhatIsDrawn(t rapid.TB, p *calibrated) {
 				curve := p.blocks[k].releases[j].Curve()
 				cube, _ := p.blocks[k].releases[j].Joint()
 				switch {
+				case r.InFamily():
 				case cube != nil && !joint[cube]:
 					joint[cube] = true
 					sum += at(mechanism.PureCurve(cube.Epsilon()))
@@ -239,9 +257,16 @@ func TestPricesOfRandomStatements(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		method := rapid.SampledFrom([]policy.Method{policy.RDP, policy.Pure}).Draw(t, "method")
 		budget := rapid.SampledFrom([]float64{.2, 2, 10, 50}).Draw(t, "budget")
-		plan := &rewrite.Plan{EpsilonMax: 2}
+		plan, families := &rewrite.Plan{EpsilonMax: 2}, 0
 		for range rapid.IntRange(1, 2).Draw(t, "blocks") {
 			block := rewrite.Block{Releases: rapid.SliceOfN(release, 1, 4).Draw(t, "releases")}
+			families++
+			layer := rapid.IntRange(0, 3).Draw(t, "layer of quantiles")
+			for i, q := range rapid.SliceOfN(rapid.Float64Range(0, 1), 0, 5).Draw(t, "quantiles") {
+				r := mechanism.Release{Kind: mechanism.Quantile, Range: mechanism.Range{{Hi: 1000}}, Fraction: q, Family: families, Sensitivity: 3, Total: 3, Groups: 2, Layer: layer}
+				r.Name, r.Weight = fmt.Sprint("quantile ", i), 3
+				block.Releases = append(block.Releases, r)
+			}
 			if method == policy.RDP && rapid.Bool().Draw(t, "selected") {
 				block.Select = &mechanism.Release{Name: "units", Kind: mechanism.Selection, Sensitivity: 1, Groups: rapid.IntRange(1, 4).Draw(t, "groups"), Weight: 2}
 				if rapid.Bool().Draw(t, "by a count") {

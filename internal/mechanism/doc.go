@@ -28,6 +28,8 @@
 //	cube_vector.go,
 //	cube_verify.go
 //	quantile.go                exponential mechanism on ranks
+//	family.go,                 several quantiles of the same rows; their enumeration
+//	family_verify.go
 //	selection.go, threshold.go partition selection: optimal, and by a Gaussian threshold
 //	paper.go, croft.go         the papers' own calibrations
 //	verify.go, table.go        proof by enumeration; all mechanisms side by side

@@ -1,6 +1,9 @@
 package mechanism
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Layered says whether a release may share a layer's charge: its divergence, divided by the rows that cause it, must not
 // fall with them. That holds for noise that is bounded afterwards and for quantiles; truncation costs most for the first
@@ -9,19 +12,29 @@ func (r Release) Layered() bool {
 	return r.Layer > 0 && r.Kind != Selection && r.Choice.Bounding != Truncate && r.Choice.Calibration != Paper
 }
 
-// layers groups the indices of a list by layer, in the order of the list. Releases that cannot share are alone.
+// layers groups the indices of a list by layer, and families of quantiles that are in none, in the order of the list. Releases that cannot
+// share are alone.
 func layers(list []Release) [][]int {
+	type group struct{ layer, family int }
 	var out [][]int
-	at := map[int]int{}
+	at := map[group]int{}
 	for i, r := range list {
-		if k, known := at[r.Layer]; known && r.Layered() {
-			out[k] = append(out[k], i)
+		g := group{}
+		switch {
+		case r.Layered():
+			g.layer = r.Layer
+		case r.InFamily():
+			g.family = r.Family
+		default:
+			out = append(out, []int{i})
 			continue
 		}
-		if r.Layered() {
-			at[r.Layer] = len(out)
+		k, known := at[g]
+		if !known {
+			k, at[g] = len(out), len(out)
+			out = append(out, nil)
 		}
-		out = append(out, []int{i})
+		out[k] = append(out[k], i)
 	}
 	return out
 }
@@ -48,15 +61,26 @@ func share(list []Release, g Guarantee) []Guarantee {
 }
 
 // Compose is what a list of releases costs together: a layer costs, at every order, what the dearest of its members
-// does, and joint noise what one vector costs; everything else adds up. prepared[i] is the mechanism of list[i].
+// does, joint noise what one vector costs, and a family of quantiles what the dearest way down does; everything else adds up. prepared[i] is
+// the mechanism of list[i].
 func Compose(list []Release, prepared []*Prepared) Curve {
 	var total Curve
 	vectors := map[*Cube]bool{}
+	whole := map[int]Curve{} // of the first release of a family
+	for _, sorted := range Families(list) {
+		whole[slices.Min(sorted)] = familyCurve(sorted, prepared)
+	}
 	for _, members := range layers(list) {
 		var layer Curve
 		for _, i := range members {
 			cube, _ := prepared[i].Joint()
+			curve, first := whole[i]
 			switch {
+			case list[i].InFamily() && !first: // in its family's
+			case first && list[i].Layered():
+				layer = layer.max(curve)
+			case first:
+				total = total.Add(curve)
 			case cube != nil && !vectors[cube]:
 				vectors[cube] = true
 				total = total.Add(PureCurve(cube.epsilon))

@@ -125,7 +125,7 @@ func (p *Prepared) hullAt(count int64) (Interval, bool) {
 	case p.release.Kind == Selection, p.release.Kind == SumGivenCount && count <= 0:
 		return Interval{}, false
 	case p.release.Kind == Quantile:
-		return p.rank.hull, true
+		return p.rank.v.hull(), true
 	}
 	h := p.rangeAt(count).hull()
 	return h, h.Lo < h.Hi

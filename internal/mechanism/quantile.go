@@ -22,10 +22,11 @@ const rankBits = 20
 // bounded range ε, hence ε²/8-zCDP (Dong, Durfee and Rogers 2020).
 type rankSampler struct {
 	v        Range
-	hull     Interval
 	kernel          // per 2^−20 of a rank
 	fraction uint64 // q·2^20
 	fixed    int64  // min, max: the target's distance from the end of the ranks, in rows
+	cells    uint64 // of each point, where it cuts the rows for others of its family
+	far      uint64 // the distance that stands for all greater ones there
 }
 
 // The rows of a unit may be spread over groups; the divergence is star-shaped in them, so the worst is as many groups as
@@ -39,7 +40,7 @@ func (p *Prepared) prepareQuantile() error {
 	if lo || hi {
 		return fmt.Errorf("a quantile needs a range with both ends")
 	}
-	s := &rankSampler{v: v, hull: v.hull(), fraction: uint64(math.Round(r.Fraction * (1 << rankBits)))}
+	s := &rankSampler{v: v, fraction: r.rank()}
 	points := 0.0
 	for _, i := range v {
 		points += float64(i.span()) + 1
@@ -52,6 +53,7 @@ func (p *Prepared) prepareQuantile() error {
 		eps = epsilonAt(f, parts, p.guarantee.Epsilon*(1-epsMargin))
 	}
 	s.kernel = newKernel(Laplace, eps/(2*delta)/(1<<rankBits))
+	s.cutBy(points)
 	if s.fraction == 0 || s.fraction == 1<<rankBits {
 		// At rank 0 every point below the least value would be as good as it: aim where the weight of the points beyond
 		// has fallen to that of one point.
@@ -74,66 +76,101 @@ func (p *Prepared) prepareQuantile() error {
 // quantileRenyi is min(αε²/8, the curve of every ε-DP mechanism), for one group.
 func quantileRenyi(a, eps float64) float64 { return math.Min(pureRenyi(a, eps), a*eps*eps/8) }
 
-// run is a block of grid points with the same score.
+// run is a block of grid points with the same score, or of cells of a point.
 type run struct {
 	lo   int64
 	n    uint64
 	dist uint64 // 2^−20 ranks
+	rows uint64 // of cells of a point that rows have: how many do
+	cell uint64 // the first of them
 }
 
-// runs cuts the grid at the values of the histogram. Values outside the range are clamped into it; negative counts are
-// taken as 0.
-func (s *rankSampler) runs(h Histogram) []run {
-	var rows uint64
-	for _, b := range h {
-		rows += uint64(max(b.Count, 0))
+// target is the rank that is aimed at, in 2^−20 ranks.
+func (s *rankSampler) target(rows uint64) uint64 {
+	switch s.fraction {
+	case 0:
+		return min(uint64(s.fixed), rows) << rankBits
+	case 1 << rankBits:
+		return (rows - min(uint64(s.fixed), rows)) << rankBits
 	}
-	target := rows * s.fraction
-	if s.fraction == 0 {
-		target = min(uint64(s.fixed), rows) << rankBits
-	} else if s.fraction == 1<<rankBits {
-		target = (rows - min(uint64(s.fixed), rows)) << rankBits
+	return rows * s.fraction
+}
+
+// distance is how far the target is from the ranks below to upTo.
+func distance(target, below, upTo uint64) uint64 {
+	below, upTo = below<<rankBits, upTo<<rankBits
+	switch {
+	case target < below:
+		return below - target
+	case target > upTo:
+		return target - upTo
 	}
-	list := make([]run, 0, 2*len(h)+len(s.v))
+	return 0
+}
+
+// runs cuts the grid of v at the values of h, which is bounded by it.
+func (s *rankSampler) runs(h Histogram, v Range) []run {
+	target := s.target(h.rows())
+	list := make([]run, 0, 2*len(h)+len(v))
 	add := func(lo, hi int64, below, upTo uint64) {
-		below, upTo = below<<rankBits, upTo<<rankBits
-		dist := uint64(0)
-		if target < below {
-			dist = below - target
-		} else if target > upTo {
-			dist = target - upTo
-		}
-		for _, i := range s.v {
+		dist := distance(target, below, upTo)
+		for _, i := range v {
 			if a, b := max(lo, i.Lo), min(hi, i.Hi); a <= b {
-				list = append(list, run{a, uint64(b-a) + 1, dist})
+				list = append(list, run{lo: a, n: uint64(b-a) + 1, dist: dist})
 			}
 		}
 	}
-	next, below := s.hull.Lo, uint64(0)
-	for i := 0; i < len(h); {
-		at, here := s.hull.clamp(h[i].Step), uint64(0)
-		for ; i < len(h) && s.hull.clamp(h[i].Step) == at; i++ {
-			here += uint64(max(h[i].Count, 0))
+	hull, below := v.hull(), uint64(0)
+	next := hull.Lo
+	for _, bin := range h {
+		if next < bin.Step {
+			add(next, bin.Step-1, below, below)
 		}
-		if next < at {
-			add(next, at-1, below, below)
-		}
-		add(at, at, below, below+here)
-		below += here
-		next = at + 1
+		add(bin.Step, bin.Step, below, below+uint64(bin.Count))
+		below += uint64(bin.Count)
+		next = bin.Step + 1
 	}
-	if next <= s.hull.Hi {
-		add(next, s.hull.Hi, below, below)
+	if next <= hull.Hi {
+		add(next, hull.Hi, below, below)
 	}
 	return list
+}
+
+// within moves values into a range, adds up those that are equal then, and leaves out counts that are not positive.
+func (h Histogram) within(hull Interval) Histogram {
+	out := make(Histogram, 0, len(h))
+	for _, b := range h {
+		at := hull.clamp(b.Step)
+		switch last := len(out) - 1; {
+		case b.Count <= 0:
+		case last >= 0 && out[last].Step == at:
+			out[last].Count += b.Count
+		default:
+			out = append(out, Bin{at, b.Count})
+		}
+	}
+	return out
+}
+
+// rows counts them.
+func (h Histogram) rows() (n uint64) {
+	for _, b := range h {
+		n += uint64(b.Count)
+	}
+	return n
 }
 
 // DrawQuantile releases a grid point. It draws the same number of random words whatever the histogram is, but for a
 // rejection with a probability below |grid|/2^64; its time grows with the number of distinct values, as that of the
 // measure query does.
 func (p *Prepared) DrawQuantile(src *Source, h Histogram) int64 {
-	s := p.rank
-	list := s.runs(h)
+	list := p.rank.runs(h.within(p.rank.v.hull()), p.rank.v)
+	r, offset := p.rank.choose(src, list)
+	return r.lo + int64(offset)
+}
+
+// choose draws a run by its weight, and one of its points or cells.
+func (s *rankSampler) choose(src *Source, list []run) (chosen run, offset uint64) {
 	best := list[0].dist
 	for _, r := range list {
 		best = min(best, r.dist)
@@ -145,7 +182,7 @@ func (p *Prepared) DrawQuantile(src *Source, h Histogram) int64 {
 	}
 	for {
 		if offset, ok := uniform64(src.Uint64(), list[i].n); ok {
-			return list[i].lo + int64(offset)
+			return list[i], offset
 		}
 	}
 }

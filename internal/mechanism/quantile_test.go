@@ -35,7 +35,7 @@ func (p *Prepared) quantilePMF(h Histogram) map[int64]float64 {
 		for z := i.Lo; z <= i.Hi; z++ {
 			var below, upTo float64
 			for _, b := range h {
-				step := s.hull.clamp(b.Step)
+				step := s.v.hull().clamp(b.Step)
 				if step < z {
 					below += float64(b.Count)
 				}
@@ -152,7 +152,7 @@ func TestPickBigAgrees(t *testing.T) {
 	p := prepareQuantile(t, .5, Range{{0, 50}}, 2, Guarantee{Epsilon: 1.5})
 	src := seededSource(8)
 	for _, h := range histograms {
-		list := p.rank.runs(h)
+		list := p.rank.runs(h.within(p.rank.v.hull()), p.rank.v)
 		best := list[0].dist
 		for _, r := range list {
 			best = min(best, r.dist)

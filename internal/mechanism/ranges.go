@@ -51,6 +51,16 @@ func (v Interval) span() uint64 { return uint64(v.Hi) - uint64(v.Lo) }
 // clamp is the nearest point of the interval.
 func (v Interval) clamp(x int64) int64 { return max(v.Lo, min(v.Hi, x)) }
 
+// has says whether a closed range has a point.
+func (r Range) has(x int64) bool {
+	for _, v := range r {
+		if v.Lo <= x && x <= v.Hi {
+			return true
+		}
+	}
+	return false
+}
+
 // nearest is the nearest point of a closed range; of two equally near ones the lower.
 func (r Range) nearest(x int64) int64 {
 	best := r[0].clamp(x)

@@ -90,6 +90,8 @@ type Release struct {
 	PerRow   Interval
 	CountRef int
 
-	// Quantile: the fraction in [0,1]; 0 is min, 1 is max.
+	// Quantile: the fraction in [0,1]; 0 is min, 1 is max. Quantiles of one Family (> 0, numbered over the statement) are of the same rows:
+	// those between the ends are drawn together (docs/mechanisms.md, section 9).
 	Fraction float64
+	Family   int
 }

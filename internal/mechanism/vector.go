@@ -9,7 +9,16 @@ import "fmt"
 // open; all of them count the same rows of a unit. The others keep their share.
 func PrepareVector(list []Release, g Guarantee) ([]*Prepared, error) {
 	out := make([]*Prepared, len(list))
-	for i, part := range share(list, g) {
+	parts := share(list, g)
+	for _, sorted := range Families(list) {
+		if err := prepareFamily(list, sorted, 0, 1<<rankBits, parts[sorted[0]], out); err != nil {
+			return nil, err
+		}
+	}
+	for i, part := range parts {
+		if list[i].InFamily() {
+			continue
+		}
 		p, err := Prepare(list[i], part)
 		if err != nil {
 			return nil, err

@@ -21,27 +21,44 @@ func numberLayers(blocks []Block, planned []*release.Block, stage func(int) int)
 			families[at] = append(families[at], i)
 		}
 	}
-	before := 0
+	before, quantiles := 0, 0
 	for _, family := range families {
 		most := 0
 		for _, i := range family {
 			blocks[i].Releases = slices.Clone(blocks[i].Releases)
 			most = max(most, shift(blocks[i], before, len(family) > 1))
+			quantiles = numberFamilies(blocks[i], quantiles)
 		}
 		before += most
 	}
 }
 
+// numberFamilies numbers the families of quantiles of a block from before + 1, and returns the last number.
+func numberFamilies(b Block, before int) int {
+	last := before
+	for i := range b.Releases {
+		if local := b.Releases[i].Family; local > 0 {
+			b.Releases[i].Family = before + local
+			last = max(last, before+local)
+		}
+	}
+	return last
+}
+
 // shift numbers the layers of a block from before + 1, and returns how many there are. Without shared, a release that is alone stays so.
 func shift(b Block, before int, shared bool) int {
-	numbers, n := map[int]int{}, 0
+	type layer struct{ number, family int }
+	numbers, n := map[layer]int{}, 0
 	for i := range b.Releases {
-		local := b.Releases[i].Layer
-		if local == 0 && !shared {
+		local := layer{number: b.Releases[i].Layer}
+		if local.number == 0 && !shared {
 			continue
 		}
+		if local.number == 0 && b.Releases[i].InFamily() {
+			local.family = b.Releases[i].Family // which reads the same rows
+		}
 		number, known := numbers[local]
-		if !known || local == 0 {
+		if !known || local == (layer{}) {
 			n++
 			number = before + n
 			numbers[local] = number

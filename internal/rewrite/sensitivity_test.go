@@ -352,7 +352,7 @@ func compare(k *rewrite.Block, a, b *exact) string {
 	}
 	rows := map[string]int64{} // by group: whole rows that move what rows bound
 	mostRows := int64(0)
-	layers := map[int]float64{}
+	layers, families := map[int]float64{}, map[int]float64{}
 	for i, r := range k.Releases {
 		moved, total := 0, int64(0)
 		for n := range names {
@@ -380,7 +380,11 @@ func compare(k *rewrite.Block, a, b *exact) string {
 			return fmt.Sprintf("%s moves by %d in all groups, declared %d", r.Name, total, r.Total)
 		}
 		if r.Layer > 0 {
-			if layers[r.Layer] += float64(total) / float64(r.Total); layers[r.Layer] > 1+1e-9 {
+			share := float64(total) / float64(r.Total)
+			if r.InFamily() { // the rows of a family count once
+				share, families[r.Family] = max(0, share-families[r.Family]), max(share, families[r.Family])
+			}
+			if layers[r.Layer] += share; layers[r.Layer] > 1+1e-9 {
 				return fmt.Sprintf("the releases of layer %d move by %g of what is declared for one", r.Layer, layers[r.Layer])
 			}
 		}

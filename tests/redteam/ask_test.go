@@ -49,6 +49,7 @@ type charge struct {
 	Groups      int `json:"groups_per_unit"`
 	Row         int64
 	Layer       int
+	Family      int
 }
 
 // texts are the measure queries of a block, in the order in which they run.

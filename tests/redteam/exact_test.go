@@ -150,7 +150,7 @@ func (b block) neighbours(x, y *exact) error {
 		}
 	}
 	rows, mostRows := map[string]int64{}, int64(0)
-	layers := map[int]float64{}
+	layers, families := map[int]float64{}, map[int]float64{}
 	for i, r := range b.Releases {
 		moved := func(g string) int64 { return distance(x.values[g][i], y.values[g][i]) }
 		if r.Kind == "quantile" {
@@ -161,7 +161,11 @@ func (b block) neighbours(x, y *exact) error {
 			return err
 		}
 		if r.Layer > 0 {
-			if layers[r.Layer] += float64(total) / float64(r.Total); layers[r.Layer] > 1+1e-9 {
+			share := float64(total) / float64(r.Total)
+			if r.Family > 0 { // its rows count once
+				share, families[r.Family] = max(0, share-families[r.Family]), max(share, families[r.Family])
+			}
+			if layers[r.Layer] += share; layers[r.Layer] > 1+1e-9 {
 				return fmt.Errorf("the releases of layer %d move by %g of what is charged for one of them", r.Layer, layers[r.Layer])
 			}
 		}

@@ -34,6 +34,11 @@ func (c *VerifyCmd) Run(out io.Writer) error {
 		return err
 	}
 	s.merge(joint)
+	several, err := quantileFamilies()
+	if err != nil {
+		return err
+	}
+	s.merge(several)
 	fmt.Fprintf(out, "%d combinations of L (1 to %d), sensitivity (1 to L) and epsilon (0.01 to 10); %d mechanisms enumerated\n", c.Combinations, c.Longest, s.Mechanisms)
 	for _, r := range s.Checks {
 		fmt.Fprintf(out, "  %-46s %6d checks, worst found/claimed %.12f\n", r.Name, r.Count, r.Worst)
@@ -74,6 +79,7 @@ const (
 	checkJoint
 	checkJointLaw
 	checkJointReleased
+	checkFamilies
 	checkKinds
 )
 
@@ -110,7 +116,7 @@ func newSummary() Summary {
 		"pure: worst log-ratio", "rdp: Rényi curve at every order", "rdp: delta at the statement's epsilon",
 		"ranges with gaps: worst log-ratio", "several groups: worst log-ratio", "several groups: Rényi curve",
 		"several groups, disjoint releases", "joint: worst log-ratio", "joint: deviation from q^N(x)",
-		"joint: released counts and sums",
+		"joint: released counts and sums", "several quantiles",
 	} {
 		s.Checks[i].Name = name
 	}

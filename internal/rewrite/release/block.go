@@ -201,6 +201,7 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 	if k.Kept, err = b.keptByStages(k); err != nil {
 		return nil, err
 	}
+	k.families()
 	b.layer(k)
 	if b.Schema.Policy.Accounting.Method == policy.Pure {
 		k.sumsByRows()

@@ -13,10 +13,13 @@ func (k *Block) Explain(i int, releases []mechanism.Release) []string {
 		return []string{fmt.Sprintf("block %d: no row can satisfy the condition; nothing is measured", i+1)}
 	}
 	lines := []string{fmt.Sprintf("block %d: %d releases, %s", i+1, len(releases), k.bound())}
-	for _, r := range releases {
+	for j, r := range releases {
 		line := fmt.Sprintf("  %s: %s, sensitivity %d × %g", r.Name, r.Kind, r.Sensitivity, stepOf(r))
 		if r.Total > r.Sensitivity {
 			line += fmt.Sprintf(", %d × %g in all groups", r.Total, stepOf(r))
+		}
+		if mechanism.Together(releases, j) > 1 {
+			line += fmt.Sprintf(", drawn together %d", r.Family)
 		}
 		if r.Layer > 0 {
 			line += fmt.Sprintf(", disjoint rows %d", r.Layer)

@@ -22,11 +22,19 @@ func (b *Planner) layer(k *Block) {
 	}
 	var layers [][]int // of releases
 	kinds := []string{}
-	at := map[int]int{} // the layer of a release
+	at := map[int]int{}    // the layer of a release
+	first := map[int]int{} // of a family: its first member
 	for i := range k.Releases {
 		kind := k.layerKind(i, at)
 		if kind == "" {
 			continue
+		}
+		if r := k.Releases[i]; r.InFamily() {
+			if j, known := first[r.Family]; known { // a family is in one layer: it reads the rows of one condition
+				layers[at[j]], at[i] = append(layers[at[j]], i), at[j]
+				continue
+			}
+			first[r.Family] = i
 		}
 		l := 0
 		for l < len(layers) && (kinds[l] != kind || !disjoint(i, layers[l])) {
@@ -39,7 +47,7 @@ func (b *Planner) layer(k *Block) {
 	}
 	number := 0
 	for _, members := range layers {
-		if len(members) < 2 {
+		if !slices.ContainsFunc(members, func(i int) bool { return !k.sameFamily(i, members[0]) }) {
 			continue
 		}
 		number++
@@ -50,6 +58,12 @@ func (b *Planner) layer(k *Block) {
 			}
 		}
 	}
+}
+
+// sameFamily says that two releases are one, or of one family.
+func (k *Block) sameFamily(i, j int) bool {
+	a, b := k.Releases[i], k.Releases[j]
+	return i == j || a.InFamily() && b.InFamily() && a.Family == b.Family
 }
 
 // layerKind names the kind of a release's layer: releases of one kind are bounded together if they are disjoint. Empty: of none. at has the

@@ -54,6 +54,26 @@ func (b *Planner) planQuantile(k *Block, c *aggregate.Call) (query.Scalar, []int
 	return query.F("ARRAY[{}]", query.List{Between: ", ", Of: values}), uses, nil
 }
 
+// families notes which quantiles are of the same rows: those between the ends are drawn together, and cost what one of them would on each
+// level of halving (docs/privacy.md P16a).
+func (k *Block) families() {
+	number := 0
+	for _, h := range k.Histograms {
+		if len(h.Releases) < 2 {
+			continue
+		}
+		number++
+		for _, i := range h.Releases {
+			k.Releases[i].Family = number
+		}
+		for _, i := range h.Releases {
+			if n := mechanism.Together(k.Releases, i); n > 1 {
+				k.Releases[i].Weight = askedWeight * mechanism.Levels(n)
+			}
+		}
+	}
+}
+
 // histogram adds a release to the histogram of its argument.
 func (k *Block) histogram(sql, where query.Scalar, release int) {
 	for i := range k.Histograms {
