@@ -106,7 +106,7 @@ func TestExplainOfCharges(t *testing.T) {
 	for _, want := range []string{
 		"sensitivity: 10000 in one group, 30000 over all groups of one unit, which are at most 12", "for the L2 sensitivity",
 		fmt.Sprintf("its part: divergence %s of order %s", number(p.price.Epsilon/3), number(p.price.Order)),
-		"considered: laplace fold, rmse", "considered: gaussian fold at order " + number(p.price.Order), fmt.Sprintf("budget for %d such statements", p.fits),
+		"considered: laplace clamp, rmse", "considered: gaussian clamp at order " + number(p.price.Order), fmt.Sprintf("budget for %d such statements", p.fits),
 	} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("no %q in\n%s", want, lines)

@@ -60,10 +60,10 @@ func (t task) admissible(noise Noise, b Bounding, c Calibration) error {
 		return fmt.Errorf("bounding %q is unknown: use truncate, fold, denoise or clamp", b)
 	case c != Tight && c != Paper:
 		return fmt.Errorf("calibration %q is unknown: use tight or paper", c)
-	case noise == Gaussian && b != Truncate && t.g.pure():
-		return fmt.Errorf("gaussian noise with %s has no pure epsilon: use truncate, laplace noise, or accounting with a delta", b)
 	case noise == Gaussian && t.g.pure() && t.open:
 		return fmt.Errorf("gaussian noise has a pure epsilon on a fixed finite range only: use laplace noise")
+	case noise == Gaussian && b != Truncate && t.g.pure():
+		return fmt.Errorf("gaussian noise with %s has no pure epsilon: use truncate, laplace noise, or accounting with a delta", b)
 	case b == Denoise && t.open:
 		return fmt.Errorf("denoise needs a fixed finite range: use fold or truncate")
 	case b == Denoise && t.v.hull().span() > 1<<52:

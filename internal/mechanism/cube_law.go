@@ -169,14 +169,7 @@ func (m *marginal) squaredError(v Interval, s float64) float64 {
 
 // errors are the average and the worst root mean squared error of noise that is folded into v, as design.errors has them.
 func (m *marginal) errors(v Interval) (average, worst float64) {
-	a, span := float64(v.Lo), float64(v.span())
-	steps := math.Min(span, averagePoints-1)
-	sum := 0.0
-	for i := 0.0; i <= steps; i++ {
-		e := m.squaredError(v, a+math.Round(i*span/steps))
-		sum, worst = sum+e, math.Max(worst, e)
-	}
-	return math.Sqrt(sum / (steps + 1)), math.Sqrt(worst)
+	return averaged(v, m.rmse(), func(s float64) float64 { return m.squaredError(v, s) })
 }
 
 // loss is the exact ε of the noise as sampled.

@@ -20,7 +20,8 @@
 //	renyi.go
 //	task.go, layers.go         several groups of one unit, several releases of disjoint rows
 //	calibrate.go               κ from a guarantee
-//	candidate.go, prepare.go   the mechanisms of one release, the choice, the public interface
+//	candidate.go, choice.go,   the mechanisms of one release, the choice, the public interface
+//	prepare.go
 //	margin.go, pair.go         95% margins, of two releases too, standard deviations, ε for a margin
 //	box.go                     joint Gaussian noise on a box
 //	vector.go                  the releases of a block

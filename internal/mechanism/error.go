@@ -117,45 +117,49 @@ func (n kernel) posterior(a, b, y float64) float64 {
 	return math.Max(a, math.Min(b, y+u.m1/u.m0))
 }
 
-// averagePoints is how many equally spaced true values, both bounds among them, an average error is taken over.
-const averagePoints = 21
+// denseSpan is the longest range whose true values are all visited for an average error.
+const denseSpan = 63
 
-// errors are the root mean squared errors: averaged over equally spaced true values in the hull, and at the worst of
-// them. Denoising is averaged over the uniform prior that it assumes instead: all true values, densely.
+// errors are the root mean squared errors: over a uniform true value in the hull, and at the worst of those visited.
 func (d design) errors() (average, worst float64) {
-	h := d.v.hull()
-	a, span := float64(h.Lo), float64(h.span())
-	steps := math.Min(span, averagePoints-1)
-	sum := 0.0
-	for i := 0.0; i <= steps; i++ {
-		s := a
-		if steps > 0 {
-			s += math.Round(i * span / steps)
-		}
-		e := d.squaredError(s)
-		sum += e
-		worst = math.Max(worst, e)
-	}
-	average = math.Sqrt(sum / (steps + 1))
-	if d.bounding == Denoise && span >= averagePoints {
-		average = d.denseAverage(a, span)
-	}
-	return average, math.Sqrt(worst)
+	return averaged(d.v.hull(), d.scale(), d.squaredError)
 }
 
-// denseAverage integrates the squared error: it changes within a few scales of a bound and is flat beyond, so each
+// averaged are the root means over h, and the largest, of a squared error that belongs to noise of that scale.
+func averaged(h Interval, scale float64, squaredError func(s float64) float64) (average, worst float64) {
+	a, span := float64(h.Lo), float64(h.span())
+	at := func(s float64) float64 {
+		e := squaredError(s)
+		worst = math.Max(worst, e)
+		return e
+	}
+	if span > denseSpan {
+		average = integrated(a, span, scale, at) / span
+		at(a) // not among the nodes
+		at(a + span)
+		return math.Sqrt(average), math.Sqrt(worst)
+	}
+	for i := 0.0; i <= span; i++ {
+		average += at(a + i)
+	}
+	return math.Sqrt(average / (span + 1)), math.Sqrt(worst)
+}
+
+// integrated is the integral of a squared error. It changes within a few scales of a bound and is flat beyond, so each
 // bound gets two panels and the middle one.
-func (d design) denseAverage(a, span float64) float64 {
-	edge := math.Min(span/2, 6*d.scale())
+func integrated(a, span, scale float64, at func(s float64) float64) (sum float64) {
+	edge := math.Min(span/2, 6*scale)
 	cuts := []float64{a, a + edge/3, a + edge, a + span - edge, a + span - edge/3, a + span}
-	sum := 0.0
 	for i := 0; i+1 < len(cuts); i++ {
 		p, q := cuts[i], cuts[i+1]
+		if p == q {
+			continue
+		}
 		for j, x := range gauss5X {
-			sum += d.squaredError(math.Round((p+q)/2+x*(q-p)/2)) * gauss5W[j] * (q - p) / 2
+			sum += at(math.Round((p+q)/2+x*(q-p)/2)) * gauss5W[j] * (q - p) / 2
 		}
 	}
-	return math.Sqrt(sum / span)
+	return sum
 }
 
 // The 5-point Gauss–Legendre rule.

@@ -135,13 +135,10 @@ func check(r *Release, g Guarantee) error {
 	return nil
 }
 
-// choose fills in the candidates that the choice leaves open and takes the one with the least average error; of equal
-// ones the first (truncate before fold, laplace before gaussian).
+// choose fills in the candidates that the choice leaves open, and takes one whose average error is the least or close to
+// it (docs/mechanisms.md, section 12).
 func (p *Prepared) choose(c Choice) error {
-	noises, boundings, calibration := []Noise{Laplace, Gaussian}, []Bounding{Truncate, Fold}, Tight
-	if p.task.layered {
-		boundings = []Bounding{Fold}
-	}
+	noises, boundings, calibration := []Noise{Laplace, Gaussian}, preference, Tight
 	if c.Noise != "" {
 		noises = []Noise{c.Noise}
 	}
@@ -155,8 +152,11 @@ func (p *Prepared) choose(c Choice) error {
 		boundings = []Bounding{Truncate}
 	}
 	var first error
-	for _, n := range noises {
-		for _, b := range boundings {
+	for _, b := range boundings {
+		for _, n := range noises {
+			if c.Bounding == "" && !p.worthwhile(n, b) {
+				continue
+			}
 			candidate, err := p.task.candidate(n, b, calibration)
 			if err != nil {
 				if first == nil {
@@ -170,11 +170,7 @@ func (p *Prepared) choose(c Choice) error {
 	if len(p.candidates) == 0 {
 		return first
 	}
-	for i, x := range p.candidates {
-		if x.RMSEAverage < p.candidates[p.chosen].RMSEAverage*(1-1e-9) {
-			p.chosen = i
-		}
-	}
+	p.chosen = best(p.candidates)
 	if chosen := p.candidates[p.chosen]; chosen.Bounding == Truncate && !p.task.open && p.task.most() > 1 {
 		p.task.exact = true
 		sharper, err := p.task.candidate(chosen.Noise, chosen.Bounding, chosen.Calibration)

@@ -18,7 +18,7 @@ const (
 	Truncate Bounding = "truncate" // condition on the valid set
 	Fold     Bounding = "fold"     // reflect at the bounds
 	Denoise  Bounding = "denoise"  // posterior mean under a uniform prior on the range
-	Clamp    Bounding = "clamp"    // nearest valid value; baseline, never chosen by auto
+	Clamp    Bounding = "clamp"    // nearest valid value
 
 	Tight Calibration = "tight"
 	Paper Calibration = "paper"

@@ -117,6 +117,17 @@ func normalise(row []float64, top float64) {
 	}
 }
 
+// RMSE is the root mean squared error over a uniform true value.
+func (t Distribution) RMSE() float64 {
+	sum := 0.0
+	for s, row := range t.Log {
+		for z, p := range row {
+			sum += math.Exp(p) * float64((z-s)*(z-s))
+		}
+	}
+	return math.Sqrt(sum / float64(len(t.Log)))
+}
+
 // LogRatio enumerates all pairs at the given distances and all outputs.
 func (t Distribution) LogRatio(distances []int) Worst {
 	w := Worst{Value: math.Inf(-1)}

@@ -134,6 +134,6 @@ func printTable(out io.Writer, rows []mechanism.Candidate) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%.5g\t%.5g\t%.4g\t%.4g\n",
 			mark, r.Noise, r.Bounding, r.Guarantee, r.Calibration, r.Scale, r.Loss, r.RMSEAverage, r.RMSEWorst)
 	}
-	fmt.Fprintln(w, "\n* what auto takes: the least average error among truncate and fold")
+	fmt.Fprintln(w, "\n* what auto takes")
 	return w.Flush()
 }

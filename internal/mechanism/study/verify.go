@@ -94,20 +94,27 @@ func Sweep(combinations int, longest int64, seed uint64) Summary {
 func inParallel(n int, one func(i int) Summary) Summary {
 	total := newSummary()
 	var mu sync.Mutex
+	eachInParallel(n, func(i int) {
+		s := one(i)
+		mu.Lock()
+		total.merge(s)
+		mu.Unlock()
+	})
+	return total
+}
+
+// eachInParallel calls do for 0 to n−1.
+func eachInParallel(n int, do func(i int)) {
 	var group sync.WaitGroup
 	workers := runtime.GOMAXPROCS(0)
 	for w := range workers {
 		group.Go(func() {
 			for i := w; i < n; i += workers {
-				s := one(i)
-				mu.Lock()
-				total.merge(s)
-				mu.Unlock()
+				do(i)
 			}
 		})
 	}
 	group.Wait()
-	return total
 }
 
 func newSummary() Summary {

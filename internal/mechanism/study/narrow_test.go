@@ -1,0 +1,47 @@
+package study
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the table of narrow ranges into docs/mechanisms.md")
+
+const mechanismsPage = "../../../docs/mechanisms.md"
+
+// TestNarrowTable holds the table of docs/mechanisms.md, section 12, and its promise. -update writes all of it; its last rows take a
+// minute and are not compared.
+func TestNarrowTable(t *testing.T) {
+	longest := int64(20)
+	if *update {
+		longest = 50
+	}
+	rows, err := Narrow(longest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if r.Sensitivity == 1 && r.worst() > 1.02 {
+			t.Errorf("L %d, sensitivity 1: auto errs %.3f times the optimum", r.Length, r.worst())
+		}
+	}
+	page, err := os.ReadFile(mechanismsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const from, to = "<!-- narrow -->\n", "<!-- /narrow -->"
+	before, rest, ok := strings.Cut(string(page), from)
+	table, after, closed := strings.Cut(rest, to)
+	switch want := narrowTable(rows); {
+	case !ok || !closed:
+		t.Fatalf("%s has no %s", mechanismsPage, strings.TrimSpace(from))
+	case *update:
+		if err := os.WriteFile(mechanismsPage, []byte(before+from+want+to+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case !strings.HasPrefix(table, want):
+		t.Errorf("docs/mechanisms.md has\n%s\nwant\n%s\nwrite it with: go test ./internal/mechanism/study -run NarrowTable -update", table, want)
+	}
+}
