@@ -52,17 +52,22 @@ func (c *correlator) query(s *pg_query.SelectStmt, e *bind.Env) {
 	c.expressions(s, e)
 }
 
-// expressions rewrites the subqueries in a query's expressions.
-func (c *correlator) expressions(s *pg_query.SelectStmt, e *bind.Env) {
-	private := false
+// overPrivate says that a query has a private item in FROM.
+func (c *correlator) overPrivate(s *pg_query.SelectStmt, e *bind.Env) (private bool, err error) {
 	for _, n := range s.FromClause {
 		k, err := c.KindOfItem(n, e)
 		if err != nil {
-			return
+			return false, err
 		}
 		private = private || k == bind.Private
 	}
-	if private && !sqltree.Aggregates(s) {
+	return private, nil
+}
+
+// expressions rewrites the subqueries in a query's expressions.
+func (c *correlator) expressions(s *pg_query.SelectStmt, e *bind.Env) {
+	private, err := c.overPrivate(s, e)
+	if err != nil || private && !sqltree.Aggregates(s) {
 		return
 	}
 	around := &outer{correlator: c, env: e, items: itemsOf(s.FromClause), private: private, holds: map[*pg_query.SubLink]bool{}}

@@ -24,15 +24,7 @@ func (c *correlator) maps(s *pg_query.SelectStmt, e *bind.Env) {
 	if !hasScalarSubquery(s) {
 		return
 	}
-	private := false
-	for _, n := range s.FromClause {
-		k, err := c.KindOfItem(n, e)
-		if err != nil {
-			return
-		}
-		private = private || k == bind.Private
-	}
-	if !private {
+	if private, err := c.overPrivate(s, e); err != nil || !private {
 		return
 	}
 	columns, err := c.Columns(s.FromClause, e)
