@@ -16,6 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
@@ -184,9 +185,11 @@ func serve(t *testing.T, policy string) string {
 type statement struct {
 	sql        string
 	parameters []*string
+	types      []uint32 // of the parameters, 0 where the client does not say
+	prepared   bool     // as a statement with a name
 }
 
-var parameterLine = regexp.MustCompile(`^-- \$\d+ = (?:'(.*)'|NULL)$`)
+var parameterLine = regexp.MustCompile(`^-- \$\d+(?: (\w+))? = (?:'(.*)'|NULL)$`)
 
 func statements(t *testing.T, file string) []statement {
 	t.Helper()
@@ -200,12 +203,14 @@ func statements(t *testing.T, file string) []statement {
 		lines := strings.Split(strings.TrimSpace(part), "\n")
 		for len(lines) > 0 && (strings.HasPrefix(lines[0], "--") || lines[0] == "") {
 			if m := parameterLine.FindStringSubmatch(lines[0]); m != nil {
-				value := strings.ReplaceAll(m[1], "''", "'")
+				value := strings.ReplaceAll(m[2], "''", "'")
 				s.parameters = append(s.parameters, &value)
+				s.types = append(s.types, typeOID(t, file, m[1]))
 				if strings.HasSuffix(lines[0], "= NULL") {
 					s.parameters[len(s.parameters)-1] = nil
 				}
 			}
+			s.prepared = s.prepared || lines[0] == "-- prepared"
 			lines = lines[1:]
 		}
 		if s.sql = strings.Join(lines, "\n"); s.sql != "" {
@@ -213,6 +218,18 @@ func statements(t *testing.T, file string) []statement {
 		}
 	}
 	return out
+}
+
+func typeOID(t *testing.T, file, name string) uint32 {
+	t.Helper()
+	if name == "" {
+		return 0
+	}
+	known, ok := pgtype.NewMap().TypeForName(name)
+	if !ok {
+		t.Fatalf("%s: a parameter has the unknown type %s", file, name)
+	}
+	return known.OID
 }
 
 // connection is one of the two sides, with the OIDs that its catalogs show.
@@ -276,7 +293,7 @@ func (c *connection) run(st statement) answer {
 				values[i] = []byte(c.fill(*p))
 			}
 		}
-		c.read(&a, c.conn.ExecParams(ctx, c.fill(st.sql), values, nil, nil, nil))
+		c.read(&a, c.conn.ExecParams(ctx, c.fill(st.sql), values, st.types, nil, nil))
 		return a
 	}
 	results := c.conn.Exec(ctx, c.fill(st.sql))

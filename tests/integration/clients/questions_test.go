@@ -67,11 +67,11 @@ var (
 	insteadLine = regexp.MustCompile(`^-- instead: (.*)$`)
 )
 
-// TestQuestions asks what tools ask when their users look at charts: recorded statements, beside the catalog queries of TestClients.
+// TestQuestions asks what tools ask when their users look at charts: recorded statements and modelled ones, beside the catalog queries of TestClients.
 func TestQuestions(t *testing.T) {
 	server, db, dsn := startWith(t, questionsSchema, questionsPolicy)
 	files, err := filepath.Glob("*/questions.txt")
-	if err != nil || len(files) < 12 {
+	if err != nil || len(files) < 14 {
 		t.Fatalf("%d files: %v", len(files), err)
 	}
 	plain, proxied := connect(t, server.DSN(db, "clients_plain")), connect(t, dsn)
@@ -159,16 +159,32 @@ type table struct {
 	err     error
 }
 
-// table runs one statement by the extended protocol, all in text form.
-func (c *connection) table(st statement) table {
-	var a table
+// table runs one statement by the extended protocol, all in text form, by name where the client gives it one.
+func (c *connection) table(st statement) (a table) {
 	values := make([][]byte, len(st.parameters))
 	for i, p := range st.parameters {
 		if p != nil {
 			values[i] = []byte(*p)
 		}
 	}
-	r := c.conn.ExecParams(context.Background(), st.sql, values, nil, nil, nil)
+	ctx := context.Background()
+	if st.prepared {
+		if _, a.err = c.conn.Prepare(ctx, "named", st.sql, st.types); a.err != nil {
+			return a
+		}
+		defer func() {
+			if err := c.conn.Deallocate(ctx, "named"); err != nil && a.err == nil {
+				a.err = err
+			}
+		}()
+		a.read(c.conn.ExecPrepared(ctx, "named", values, nil, nil))
+		return a
+	}
+	a.read(c.conn.ExecParams(ctx, st.sql, values, st.types, nil, nil))
+	return a
+}
+
+func (a *table) read(r *pgconn.ResultReader) {
 	for r.NextRow() {
 		row := make([]string, len(r.Values()))
 		for i, v := range r.Values() {
@@ -183,7 +199,6 @@ func (c *connection) table(st statement) table {
 		a.columns = append(a.columns, fmt.Sprintf("%s %d", f.Name, f.DataTypeOID))
 	}
 	_, a.err = r.Close()
-	return a
 }
 
 // differs compares names, types and rows. Where rows are ordered, one column at least comes in the same order: the one that they
