@@ -62,7 +62,7 @@ func (t task) kappa(noise Noise, b Bounding) float64 {
 		return maxKappa
 	case t.g.atOrder():
 		return t.orderKappa(noise, b)
-	case noise == Laplace || t.g.pure():
+	case noise != Gaussian || t.g.pure():
 		return t.pureKappa(noise, b)
 	}
 	// The search over positions is certified, not exact: on ranges short against the sensitivity's noise the pure
@@ -86,7 +86,11 @@ func (t task) profile(n kernel, b Bounding, eps float64) float64 {
 // pureKappa is the tight κ under ε-DP. Plain Laplace noise: κ·Σd = ε.
 func (t task) pureKappa(noise Noise, b Bounding) float64 {
 	want, all := target(t.g.Epsilon), t.parts()*t.step()
-	if noise == Laplace && b != Truncate {
+	switch {
+	case noise == Staircase:
+		_, stairs := t.stairPeriod()
+		return math.Min(maxKappa, want/stairs)
+	case noise == Laplace && b != Truncate:
 		return math.Min(maxKappa, want/all)
 	}
 	f := func(kappa float64) float64 { return t.pureLoss(newKernel(noise, kappa), b) }
@@ -98,14 +102,27 @@ func (t task) pureKappa(noise Noise, b Bounding) float64 {
 	return rising(f, lo*(1-1e-11), hi, want)
 }
 
+// kernel is noise of that κ, with the period that suits the task.
+func (t task) kernel(noise Noise, kappa float64) kernel {
+	if noise == Staircase {
+		period, _ := t.stairPeriod()
+		return newStairs(kappa, uint64(math.Max(1, period)))
+	}
+	return newKernel(noise, kappa)
+}
+
 // orderKappa is the tight κ for a divergence at one order.
 func (t task) orderKappa(noise Noise, b Bounding) float64 {
 	a, want := t.g.Order, t.g.Epsilon*(1-epsMargin)
-	f := func(kappa float64) float64 { return t.renyi(newKernel(noise, kappa), b, a) }
+	f := func(kappa float64) float64 { return t.renyi(t.kernel(noise, kappa), b, a) }
 	// Plain Gaussian noise costs ακΣd². The divergence of a loss P is at most P and αP²/2, and P ≤ 2κΣd.
 	lo := want / (a * t.worst(func(d float64) float64 { return d * d }) * (1 + 2*renyiSlack))
-	if noise == Laplace {
+	switch noise {
+	case Laplace:
 		lo = math.Max(want, math.Sqrt(2*want/a)) / (2 * t.parts() * t.step())
+	case Staircase:
+		_, stairs := t.stairPeriod()
+		lo = math.Max(want, math.Sqrt(2*want/a)) / (2 * stairs)
 	}
 	for f(lo) > want {
 		lo /= 2

@@ -54,8 +54,8 @@ func (c Candidate) Uses(epsilon, delta float64) int {
 // admissible says why a mechanism cannot be used for this task; nil if it can.
 func (t task) admissible(noise Noise, b Bounding, c Calibration) error {
 	switch {
-	case noise != Laplace && noise != Gaussian:
-		return fmt.Errorf("noise %q is unknown: use laplace or gaussian", noise)
+	case noise != Laplace && noise != Gaussian && noise != Staircase:
+		return fmt.Errorf("noise %q is unknown: use laplace, gaussian or staircase", noise)
 	case b != Truncate && b != Fold && b != Denoise && b != Clamp:
 		return fmt.Errorf("bounding %q is unknown: use truncate, fold, denoise or clamp", b)
 	case c != Tight && c != Paper:
@@ -74,6 +74,8 @@ func (t task) admissible(noise Noise, b Bounding, c Calibration) error {
 		return fmt.Errorf("truncation over %g groups leaves epsilon %g each: the least that can be calibrated is %g", t.most(), t.g.Epsilon/t.most(), minEps)
 	case c == Paper && b != Truncate:
 		return fmt.Errorf("the papers calibrate truncation only, not %s: use calibration tight", b)
+	case noise == Staircase:
+		return t.stairsAdmissible(b)
 	}
 	return nil
 }
@@ -96,7 +98,7 @@ func (t task) candidate(noise Noise, b Bounding, c Calibration) (Candidate, erro
 	if c == Paper && kappa < maxKappa { // a one-point range has nothing to calibrate
 		kappa = math.Min(kappa, t.paperKappa(noise))
 	}
-	d.kernel = newKernel(noise, kappa)
+	d.kernel = t.kernel(noise, kappa)
 	if b != Truncate && d.kernel.log(2*limit) > -farExponent {
 		return Candidate{}, fmt.Errorf("%s noise of scale %.3g is too wide to %s: its sampler ends at 2^61 grid steps: use a coarser grid or a larger epsilon", noise, d.scale(), b)
 	}
@@ -129,7 +131,7 @@ func (t task) loss(d design, calibration Calibration) float64 {
 		return t.g.Epsilon // calibrated on this very profile
 	}
 	lo, hi := 0.0, t.g.Epsilon
-	if d.noise == Laplace {
+	if d.noise != Gaussian {
 		hi = t.pureLoss(d.kernel, d.bounding)
 	}
 	for range 24 {

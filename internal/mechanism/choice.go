@@ -15,14 +15,14 @@ const denoiseReach = 24
 
 // worthwhile says whether auto compares a mechanism that has not been asked for. A unit's other rows may be in other
 // releases of a layer, where truncation is charged too much (section 13).
-func (p *Prepared) worthwhile(n Noise, b Bounding) bool {
+func (p *Prepared) worthwhile(b Bounding, n Noise) bool {
 	switch b {
 	case Truncate:
 		return !p.task.layered
 	case Denoise:
 		for _, c := range p.candidates { // its noise is that of clamp
 			if c.Noise == n && c.Bounding == Clamp {
-				return !p.task.open && float64(p.task.v.hull().span()) <= denoiseReach*c.Scale
+				return !p.task.open && !p.release.Decides && float64(p.task.v.hull().span()) <= denoiseReach*c.Scale
 			}
 		}
 		return false
@@ -30,20 +30,28 @@ func (p *Prepared) worthwhile(n Noise, b Bounding) bool {
 	return true
 }
 
-// best is the index of the candidate that auto takes: the one with the least average error of the first bounding that
-// comes near the least of all.
+// stairsGain says whether auto compares staircase noise: with stairs of one step it is Laplace noise, and the pure ε of one stair has to
+// be neither small nor more than it may be. A sum that is divided by its count keeps another noise: the margin of the two would
+// be wider (pair.go).
+func (p *Prepared) stairsGain() bool {
+	period, stairs := p.task.stairPeriod()
+	if period < 2 || period > longestStair || p.release.Kind == SumGivenCount {
+		return false
+	}
+	g := p.guarantee
+	return !g.pure() || g.Epsilon >= minStair*stairs && g.Epsilon <= maxStair*stairs
+}
+
+// best is the index of the candidate that auto takes: the first whose average error is near the least of all.
 func best(list []Candidate) int {
 	least := math.Inf(1)
 	for _, c := range list {
 		least = math.Min(least, c.RMSEAverage)
 	}
-	at := -1
 	for i, c := range list {
-		switch {
-		case c.RMSEAverage > least*(1+nearlyEqual):
-		case at < 0 || c.Bounding == list[at].Bounding && c.RMSEAverage < list[at].RMSEAverage*(1-1e-9):
-			at = i
+		if c.RMSEAverage <= least*(1+nearlyEqual) {
+			return i
 		}
 	}
-	return at
+	return 0
 }

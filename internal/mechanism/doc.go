@@ -2,7 +2,7 @@
 //
 // Everything lies on a public integer grid. A mechanism is three choices that do not depend on one another:
 //
-//	noise      laplace: weight exp(−κ|d|)   gaussian: weight exp(−κd²)      d an integer
+//	noise      laplace: weight exp(−κ|d|)   gaussian: weight exp(−κd²)      staircase: exp(−κ·stairs)      d an integer
 //	bounding   truncate, fold, denoise, clamp
 //	guarantee  pure ε, or a Rényi divergence of one order, or (ε, δ); always with a Rényi curve for the ledger
 //
@@ -12,6 +12,7 @@
 //	release.go, curve.go       what is released, what it costs
 //	kernel.go, fixedexp.go,    κ and its exact exponents; exp(−y) in 64 bits and in any precision
 //	bigexp.go
+//	stairs.go                  staircase noise: sums, divergences, its period
 //	sampler.go, uniform.go,    integer sampling with a constant number of draws
 //	draw.go, source.go
 //	ranges.go                  valid sets: checks, folding, segments

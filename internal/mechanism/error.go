@@ -18,15 +18,11 @@ func (d design) squaredError(s float64) float64 {
 		u := d.at(d.v, s)
 		return u.m2 / u.m0
 	case d.bounding == Denoise || len(d.v) > 1:
-		return d.sampledError(s)
+		return d.sampledError(s, d.post)
 	case d.bounding == Clamp:
 		return d.clampedError(a, b, s)
 	}
-	far := 50 / d.kappa
-	if d.noise == Gaussian {
-		far = math.Sqrt(far)
-	}
-	return foldedError(a, b, s, d.total(), far, d.sums)
+	return foldedError(a, b, s, d.total(), d.distance(50), d.sums)
 }
 
 // total is Σ w over all integers.
@@ -78,10 +74,10 @@ func foldedError(a, b, s, total, far float64, run func(lo, count float64) sums) 
 }
 
 // sampledError sums over the noisy value, on a coarse grid where the noise is wide.
-func (d design) sampledError(s float64) float64 {
+func (d design) sampledError(s float64, post func(y float64) float64) float64 {
 	sum, mass := 0.0, 0.0
 	d.eachNoisy(s, func(y, w float64) {
-		e := d.post(y) - s
+		e := post(y) - s
 		sum, mass = sum+w*e*e, mass+w
 	})
 	return sum / mass
@@ -89,10 +85,7 @@ func (d design) sampledError(s float64) float64 {
 
 // eachNoisy visits noisy values around s with their weights, at most about 240 of them.
 func (d design) eachNoisy(s float64, visit func(y, w float64)) {
-	reach := 24 / d.kappa
-	if d.noise == Gaussian {
-		reach = math.Sqrt(reach)
-	}
+	reach := d.distance(24)
 	step := math.Max(1, math.Floor(reach/120))
 	for i := -math.Floor(reach / step); i*step <= reach; i++ {
 		visit(s+i*step, math.Exp(d.log(i*step)))
@@ -122,7 +115,30 @@ const denseSpan = 63
 
 // errors are the root mean squared errors: over a uniform true value in the hull, and at the worst of those visited.
 func (d design) errors() (average, worst float64) {
-	return averaged(d.v.hull(), d.scale(), d.squaredError)
+	squaredError := d.squaredError
+	if d.bounding == Denoise {
+		post := d.samplePosts()
+		squaredError = func(s float64) float64 { return d.sampledError(s, post) }
+	}
+	return averaged(d.v.hull(), d.scale(), squaredError)
+}
+
+// samplePosts is post at up to 512 noisy values, and between them on straight lines: the posterior mean is the dearest part of an error.
+func (d design) samplePosts() func(y float64) float64 {
+	h := d.v.hull()
+	from := float64(h.Lo) - d.distance(24) - 1
+	length := float64(h.Hi) - from + d.distance(24) + 2
+	step := math.Max(1, math.Ceil(length/512))
+	from = math.Floor(from)
+	list := make([]float64, int(length/step)+3)
+	for i := range list {
+		list[i] = d.post(from + float64(i)*step)
+	}
+	return func(y float64) float64 {
+		at := (y - from) / step
+		i := int(at)
+		return list[i] + (at-float64(i))*(list[i+1]-list[i])
+	}
 }
 
 // averaged are the root means over h, and the largest, of a squared error that belongs to noise of that scale.

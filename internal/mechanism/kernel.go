@@ -13,12 +13,14 @@ const limit = 1 << 60
 // maxKappa bounds κ from above. At 64 the noise is 0 but for one draw in 10²⁷; a larger ε buys nothing more.
 const maxKappa = 64
 
-// kernel is integer noise: weight exp(−κ·g(d)), g(d) = |d| or d², with κ = k/2^m exactly.
+// kernel is integer noise: weight exp(−κ·g(d)), g(d) = |d|, d² or a number of stairs, with κ = k/2^m exactly.
 type kernel struct {
 	noise Noise
 	kappa float64
 	k     uint64
 	m     int
+
+	period, inner uint64 // Staircase: P and r (stairs.go)
 }
 
 // newKernel takes κ as it is: a float64 is a dyadic rational. κ is capped at maxKappa.
@@ -28,10 +30,13 @@ func newKernel(noise Noise, kappa float64) kernel {
 	return kernel{noise: noise, kappa: kappa, k: uint64(frac * (1 << 53)), m: 53 - exp}
 }
 
-// Scale is λ = 1/κ of the Laplace noise, σ = 1/√(2κ) of the Gaussian, in grid steps.
+// Scale is λ = 1/κ of the Laplace noise, σ = 1/√(2κ) of the Gaussian, in grid steps; of the staircase half of all weight over that of 0.
 func (n kernel) scale() float64 {
-	if n.noise == Laplace {
+	switch n.noise {
+	case Laplace:
 		return 1 / n.kappa
+	case Staircase:
+		return float64(n.inner) + float64(n.period)/math.Expm1(n.kappa)
 	}
 	return 1 / math.Sqrt(2*n.kappa)
 }
@@ -44,10 +49,24 @@ func kappaOf(noise Noise, scale float64) float64 {
 	return 1 / (2 * scale * scale)
 }
 
-// log is the logarithm of the weight at a real distance.
+// distance is where the weight is exp(−exponent).
+func (n kernel) distance(exponent float64) float64 {
+	switch n.noise {
+	case Laplace:
+		return exponent / n.kappa
+	case Staircase:
+		return exponent / n.kappa * float64(n.period)
+	}
+	return math.Sqrt(exponent / n.kappa)
+}
+
+// log is the logarithm of the weight at a real distance; of the staircase at a whole one.
 func (n kernel) log(d float64) float64 {
-	if n.noise == Laplace {
+	switch n.noise {
+	case Laplace:
 		return -n.kappa * math.Abs(d)
+	case Staircase:
+		return -n.kappa * n.stair(math.Abs(d))
 	}
 	return -n.kappa * d * d
 }
@@ -55,8 +74,11 @@ func (n kernel) log(d float64) float64 {
 // exponent returns κ·g(d) as a 64.64 fixed-point number, rounded down (error < 2^−64), saturated at the top.
 func (n kernel) exponent(d uint64) (hi, lo uint64) {
 	g1, g0 := uint64(0), d
-	if n.noise == Gaussian {
+	switch n.noise {
+	case Gaussian:
 		g1, g0 = bits.Mul64(d, d)
+	case Staircase: // d ≤ 2^62 and P ≤ 2^60: no overflow
+		g0 = (d + n.period - n.inner) / n.period
 	}
 	c, p0 := bits.Mul64(g0, n.k)
 	p2, p1 := bits.Mul64(g1, n.k)
@@ -98,8 +120,11 @@ func shift192(p2, p1, p0 uint64, s int) (hi, lo uint64) {
 // bigExponent returns num and m with κ·g(d) = num/2^m, exactly.
 func (n kernel) bigExponent(d uint64) (num *big.Int, m int) {
 	num = new(big.Int).SetUint64(d)
-	if n.noise == Gaussian {
+	switch n.noise {
+	case Gaussian:
 		num.Mul(num, num)
+	case Staircase:
+		num.SetUint64((d + n.period - n.inner) / n.period)
 	}
 	return num.Mul(num, new(big.Int).SetUint64(n.k)), n.m
 }

@@ -12,13 +12,16 @@ const confidence = 0.95
 // plainSpread is the least m with P(|d| > m) ≤ 5% for the untruncated noise. It holds for every bounding of an interval:
 // folding and clamping bring a value no further from a true value inside, and truncation removes more of the far part
 // than of the near part on either side (docs/mechanisms.md, proposition 8).
-func (n kernel) plainSpread() float64 {
+func (n kernel) plainSpread() float64 { return n.plainQuantile(confidence) }
+
+// plainQuantile is the least m with P(|d| ≤ m) ≥ probability for the untruncated noise.
+func (n kernel) plainQuantile(probability float64) float64 {
 	far := math.Ceil(n.reach())
 	all := n.sums(0, far+1).m0
 	total := 2*all - 1
 	return leastInteger(far, func(m float64) bool {
 		inside := 2*n.sums(0, m+1).m0 - 1
-		return inside >= confidence*total
+		return inside >= probability*total
 	})
 }
 

@@ -33,10 +33,12 @@ func (n kernel) sums(lo, count float64) sums {
 		s := n.sums(-hi, count)
 		s.m1 = -s.m1
 		return s
-	case n.noise == Laplace && lo < 0:
+	case n.noise != Gaussian && lo < 0:
 		return n.sums(lo, -lo).add(n.sums(0, hi+1))
 	case n.noise == Laplace:
 		return n.laplaceSums(lo, count)
+	case n.noise == Staircase:
+		return n.stairSums(lo, count)
 	}
 	return n.gaussianSums(lo, hi)
 }

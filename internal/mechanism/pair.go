@@ -13,11 +13,28 @@ const roundingStep = .5
 // 5%. They depend on r slowly, so they serve for others nearby. No range caps them, unlike the margin of a release alone: its ends say nothing
 // of two (docs/mechanisms.md, section 8).
 func PairMargins(x, y *Prepared, r float64) (mx, my float64) {
-	if x.cube == nil || x.cube != y.cube {
+	switch {
+	case x.Chosen().Noise == Staircase || y.Chosen().Noise == Staircase:
+		// Its tails are no shorter beside another noise: each has half of the 5%, and a + b ≤ √(2a² + 2b²).
+		return math.Sqrt2 * x.wideSpread(), math.Sqrt2 * (y.wideSpread() + roundingStep)
+	case x.cube == nil || x.cube != y.cube:
 		return x.spread(), y.spread() + roundingStep
 	}
 	t := x.cube.deviations(x.coordinate, y.coordinate, math.Abs(r))
 	return t * x.cube.marginal(x.coordinate).rmse(), t * x.cube.marginal(y.coordinate).rmse()
+}
+
+// wideSpread is at least the 97.5% quantile of a release's error.
+func (p *Prepared) wideSpread() float64 {
+	switch c := p.Chosen(); {
+	case p.quantile == nil:
+		return 0
+	case p.cube != nil:
+		return 2 * p.quantile() // its marginal laws have tails shorter than exponential ones
+	case c.bounding == Clamp, c.bounding == Fold:
+		return c.plainQuantile((1 + confidence) / 2)
+	}
+	return float64(p.task.v.hull().span())
 }
 
 // spread is the 95% quantile of a release's noise.

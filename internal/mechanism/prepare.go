@@ -44,7 +44,7 @@ const preparedMax = 512 // at most some 60 kB each, 0.5 MB for a selection
 // Sensitivity 0 is treated as 1: no answer is ever released without noise. A sensitivity above the range's length is
 // that length. A one-point range releases its point and costs nothing.
 func Prepare(r Release, g Guarantee) (*Prepared, error) {
-	key := fmt.Sprint(r.Kind, r.Range, r.Sensitivity, r.Total, r.Groups, r.Row, r.Layered(), r.Choice, r.PerRow, r.Fraction, g)
+	key := fmt.Sprint(r.Kind, r.Range, r.Sensitivity, r.Total, r.Groups, r.Row, r.Layered(), r.Decides, r.Choice, r.PerRow, r.Fraction, g)
 	prepared.Lock()
 	p := prepared.m[key]
 	prepared.Unlock()
@@ -138,7 +138,7 @@ func check(r *Release, g Guarantee) error {
 // choose fills in the candidates that the choice leaves open, and takes one whose average error is the least or close to
 // it (docs/mechanisms.md, section 12).
 func (p *Prepared) choose(c Choice) error {
-	noises, boundings, calibration := []Noise{Laplace, Gaussian}, preference, Tight
+	noises, boundings, calibration := []Noise{Laplace, Gaussian, Staircase}, preference, Tight
 	if c.Noise != "" {
 		noises = []Noise{c.Noise}
 	}
@@ -154,7 +154,7 @@ func (p *Prepared) choose(c Choice) error {
 	var first error
 	for _, b := range boundings {
 		for _, n := range noises {
-			if c.Bounding == "" && !p.worthwhile(n, b) {
+			if c.Bounding == "" && !p.worthwhile(b, n) || c.Noise == "" && n == Staircase && !p.stairsGain() {
 				continue
 			}
 			candidate, err := p.task.candidate(n, b, calibration)

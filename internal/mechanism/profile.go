@@ -16,17 +16,15 @@ const (
 // plainProfile is δ(ε) of untruncated noise at distance c. It is also that of every fold, and bounds Gaussian truncation
 // (docs/mechanisms.md, proposition 5).
 func (n kernel) plainProfile(c, eps float64) float64 {
+	if n.noise == Staircase {
+		return n.stairProfile(c, eps)
+	}
 	far := math.Min(math.Ceil(n.reach())+c, limit)
 	return n.hockeyStick(Range{{Lo: -int64(far), Hi: int64(far)}}, 0, c, eps, -far)
 }
 
 // reach is a distance beyond which weights are below 2^−1000 of the largest.
-func (n kernel) reach() float64 {
-	if n.noise == Gaussian {
-		return math.Sqrt(700 / n.kappa)
-	}
-	return 700 / n.kappa
-}
+func (n kernel) reach() float64 { return n.distance(700) }
 
 // truncatedProfile bounds δ(ε) of truncation from above, over all true values: on a cell [p, q] of positions the divergence
 // of (s, s+c) is at most that of (p, q+c), because it grows with either distance. The untruncated profile caps it for the

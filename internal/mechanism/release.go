@@ -12,8 +12,9 @@ type Bounding string
 type Calibration string
 
 const (
-	Laplace  Noise = "laplace"
-	Gaussian Noise = "gaussian"
+	Laplace   Noise = "laplace"
+	Gaussian  Noise = "gaussian"
+	Staircase Noise = "staircase"
 
 	Truncate Bounding = "truncate" // condition on the valid set
 	Fold     Bounding = "fold"     // reflect at the bounds
@@ -83,6 +84,7 @@ type Release struct {
 	Weight      int   // share of the statement's ε, which a layer has once (docs/privacy.md P18)
 	Choice      Choice
 	Grid        Grid
+	Decides     bool  `json:"-"`          // a count that decides which groups are shown: a denoised one could not reach its threshold
 	Margin      int64 `json:",omitempty"` // 95% margin to keep, in place of a share of ε by Weight; 0 means that none is asked for
 
 	// SumGivenCount: the exact sum of n rows lies in [n·PerRow.Lo, n·PerRow.Hi]; CountRef is the index, in the block's

@@ -15,11 +15,14 @@ const renyiTolerance = 1e-3
 // and Laplace noise have bounds of the first order only, which do not repay long searches.
 const renyiSteps, renyiShortSteps = 120, 24
 
-// plainRenyi is the divergence of order a of untruncated noise at distance c: exact for the Laplace, αc²κ for the
+// plainRenyi is the divergence of order a of untruncated noise at distance c: exact for the Laplace and one stair, αc²κ for the
 // Gaussian (which bounds the discrete one: Canonne, Kamath and Steinke 2020, proposition 5).
 func (n kernel) plainRenyi(a, c float64) float64 {
-	if n.noise == Gaussian {
+	switch n.noise {
+	case Gaussian:
 		return a * c * c * n.kappa * (1 + renyiSlack)
+	case Staircase:
+		return n.stairRenyi(a, c)
 	}
 	k := n.kappa
 	p := -math.Expm1(-k) // Σ over one side = 1/p

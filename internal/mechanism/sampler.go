@@ -58,11 +58,7 @@ func newStaircase(n kernel, exponent float64) *sampler {
 	if q := n.scale() / 64; q >= 2 {
 		s.b = uint(math.Min(maxBlockBits, math.Floor(math.Log2(q))))
 	}
-	end := exponent / n.kappa
-	if n.noise == Gaussian {
-		end = math.Sqrt(end)
-	}
-	blocks := int(math.Min(end, 4*limit)/float64(uint64(1)<<s.b)) + 1 // no distance is beyond 2·limit
+	blocks := int(math.Min(n.distance(exponent), 4*limit)/float64(uint64(1)<<s.b)) + 1 // no distance is beyond 2·limit
 	s.body = uint64(blocks) << s.b
 	s.env, s.cum = make([]uint64, blocks), make([]uint64, blocks+1)
 	for j := range s.env {

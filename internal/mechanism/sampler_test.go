@@ -99,8 +99,14 @@ func TestDrawMatchesPMF(t *testing.T) {
 		{Gaussian, 700, Truncate, Range{{0, 10}, {50, 300}}, 14},
 		{Gaussian, 3, Fold, Range{{0, 10}}, 2},
 		{Gaussian, 400, Fold, Range{{0, 300}}, 2},
+		{Staircase, .4, Clamp, Range{{0, 40}}, 2}, // the scale is 1/κ, the stairs are 10 steps long
+		{Staircase, 1, Clamp, Range{{-40, 40}}, 0},
+		{Staircase, 3, Denoise, Range{{0, 40}}, 31},
 	} {
 		d := design{newKernel(c.noise, kappaOf(c.noise, c.scale)), c.b, c.v}
+		if c.noise == Staircase {
+			d.kernel = newStairs(1/c.scale, 10)
+		}
 		p := fixed(d)
 		counts := map[int64]int{}
 		for range draws {

@@ -23,7 +23,7 @@ func Table(steps, delta int64, g Guarantee) ([]Candidate, error) {
 	var list []Candidate
 	for _, q := range guarantees {
 		t := oneGroup(auto.task.v, float64(delta), q)
-		for _, n := range []Noise{Gaussian, Laplace} {
+		for _, n := range []Noise{Gaussian, Laplace, Staircase} {
 			for _, b := range []Bounding{Truncate, Fold, Denoise, Clamp} {
 				for _, c := range []Calibration{Paper, Tight} {
 					row, err := t.candidate(n, b, c)

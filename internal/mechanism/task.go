@@ -119,6 +119,9 @@ func (t task) pureLoss(n kernel, b Bounding) float64 {
 		return 0
 	case n.noise == Gaussian && (b != Truncate || t.open):
 		return math.Inf(1)
+	case n.noise == Staircase:
+		_, stairs := t.stairPeriod()
+		return stairs * n.kappa
 	case b != Truncate:
 		return t.worst(func(d float64) float64 { return n.kappa * d })
 	}
@@ -149,7 +152,10 @@ func (t task) renyi(n kernel, b Bounding, a float64) float64 {
 		return 0
 	}
 	plain := func(d float64) float64 { return n.plainRenyi(a, d) }
-	if b != Truncate {
+	switch {
+	case n.noise == Staircase:
+		return t.stairWorst(plain)
+	case b != Truncate:
 		return t.worst(plain)
 	}
 	known := math.Inf(1)
@@ -185,7 +191,7 @@ func (t task) curve(d design) Curve {
 		return Curve{}
 	}
 	all := Curve{Pure: t.pureLoss(d.kernel, d.bounding)*(1+renyiSlack) + epsFloor, Renyi: make([]float64, len(Orders))}
-	if t.g.pure() || d.noise == Laplace && !t.g.atOrder() {
+	if t.g.pure() || d.noise != Gaussian && !t.g.atOrder() {
 		all.Pure = t.g.Epsilon // what was asked for, without the rounding of its calibration
 	}
 	for i, a := range Orders {

@@ -69,10 +69,7 @@ func (d design) truncatedRow(row []float64, s int64, logs []float64) {
 // noisy lists, for every noisy value from from on, the output that it is mapped to. It is the same list for every true
 // value, so that no noise is cut off for one of them alone.
 func (d design) noisy(n int) (outputs []int, from int64) {
-	far := verifyReach / d.kappa
-	if d.noise == Gaussian {
-		far = math.Sqrt(far)
-	}
+	far := d.distance(verifyReach)
 	h := d.v.hull()
 	from = h.Lo - int64(far) - 2*int64(n)
 	for x := from; x <= h.Hi+int64(far)+2*int64(n); x++ {

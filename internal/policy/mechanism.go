@@ -30,7 +30,7 @@ func (v value) mechanism(method Method) (c mechanism.Choice, ok bool) {
 	}
 	before := len(v.w.problems)
 	o := v.object("noise", "bounding", "calibration")
-	c.Noise = mechanism.Noise(o.get("noise").orAuto(string(mechanism.Laplace), string(mechanism.Gaussian)))
+	c.Noise = mechanism.Noise(o.get("noise").orAuto(string(mechanism.Laplace), string(mechanism.Gaussian), string(mechanism.Staircase)))
 	c.Bounding = mechanism.Bounding(o.get("bounding").orAuto(string(mechanism.Truncate), string(mechanism.Fold),
 		string(mechanism.Denoise), string(mechanism.Clamp)))
 	c.Calibration = mechanism.Calibration(o.get("calibration").orAuto(string(mechanism.Tight), string(mechanism.Paper)))
@@ -39,6 +39,9 @@ func (v value) mechanism(method Method) (c mechanism.Choice, ok bool) {
 	}
 	if c.Noise == mechanism.Gaussian && method == Pure && c.Bounding != "" && c.Bounding != mechanism.Truncate {
 		o.get("bounding").fail("gaussian noise satisfies pure ε-DP when it is truncated to the range, not with %s", c.Bounding)
+	}
+	if c.Noise == mechanism.Staircase && (c.Bounding == mechanism.Truncate || c.Calibration == mechanism.Paper) {
+		o.get("noise").fail("staircase noise is bounded afterwards: use clamp, fold or denoise, and the calibration tight")
 	}
 	switch {
 	case c.Noise == mechanism.Gaussian && method == Pure:

@@ -88,8 +88,8 @@ func TestTableChoice(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--range=1", "--sensitivity=1", "--epsilon=1"}, "laplace denoise pure tight"},
-		{[]string{"--range=10", "--sensitivity=1", "--epsilon=1"}, "laplace denoise pure tight"},
+		{[]string{"--range=1", "--sensitivity=1", "--epsilon=1"}, "staircase denoise pure tight"},
+		{[]string{"--range=10", "--sensitivity=1", "--epsilon=1"}, "staircase denoise pure tight"},
 		{[]string{"--range=100", "--sensitivity=1", "--epsilon=0.5", "--delta=1e-6"}, "laplace clamp rdp tight"},
 		{[]string{"--range=100", "--sensitivity=1", "--epsilon=0.5", "--grid=1"}, "laplace clamp pure tight"},
 	} {

@@ -193,7 +193,9 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 			return nil, err
 		}
 	}
-	k.SelectBy = k.selectBy()
+	if k.SelectBy = k.selectBy(); k.SelectBy > 0 {
+		k.Releases[k.SelectBy-1].Decides = true
+	}
 	if k.DropsEmpty {
 		k.Exists, k.Suggests = k.existence(), k.suggestions()
 	}
