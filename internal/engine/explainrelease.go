@@ -24,6 +24,7 @@ type releaseInfo struct {
 	Total       float64         `json:"total"`           // of all groups together
 	Groups      int             `json:"groups_per_unit"` // the most that one unit moves
 	Range       string          `json:"valid_range"`
+	Grid        float64         `json:"grid,omitempty"` // the numbers that are added up are multiples of it; 0: whole numbers
 	Mechanism   string          `json:"mechanism"`
 	Geometry    string          `json:"geometry,omitempty"` // the norm in which the mechanism measures what one unit moves
 	Scale       float64         `json:"scale"`
@@ -118,8 +119,23 @@ func describeRelease(c *calibrated, block, release int) releaseInfo {
 // describeCharged describes what one unit moves.
 func describeCharged(r mechanism.Release) releaseInfo {
 	return releaseInfo{
-		Name: r.Name, Kind: r.Kind, Sensitivity: float64(r.Sensitivity) * stepOf(r), Total: totalOf(r) * stepOf(r), Groups: max(r.Groups, 1), Range: rangeText(r),
+		Name: r.Name, Kind: r.Kind, Sensitivity: float64(r.Sensitivity) * stepOf(r), Total: totalOf(r) * stepOf(r), Groups: max(r.Groups, 1), Range: rangeText(r), Grid: gridOf(r),
 	}
+}
+
+// gridOf is what the numbers of a release are multiples of; 0 for whole numbers.
+func gridOf(r mechanism.Release) float64 {
+	grid := stepOf(r)
+	if grid == 1 { // whole numbers, or a moment's, which have units of their own
+		return 0
+	}
+	if r.Kind == mechanism.SumGivenCount { // of 2x − 2c (docs/privacy.md P13)
+		grid *= 2
+	}
+	if grid == 1 {
+		return 0
+	}
+	return grid
 }
 
 // stepOf is how large one grid step is, in the value's own units.

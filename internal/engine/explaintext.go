@@ -57,6 +57,9 @@ func (r releaseInfo) lines() []string {
 		"valid range: " + r.Range,
 		"mechanism: " + r.mechanismLine(),
 	}
+	if r.Grid != 0 {
+		out = append(out, fmt.Sprintf("grid: rounded to multiples of %s; LEAST(GREATEST(x, low), high) narrows bounds, and with them grid and noise", number(r.Grid)))
+	}
 	switch {
 	case r.Margin != nil:
 		out = append(out, "margin: ±"+number(*r.Margin)+" (95%)")

@@ -168,6 +168,8 @@ func (b *Binder) addAggregates(c *AggregateSplitter, d *relation.Derived, sc *Sc
 	if !d.Source.Private() {
 		add = aggregate.AddPublicAggregate
 	}
+	var calls []*aggregate.Call
+	var columns []*expr.Column
 	for i, f := range c.Calls {
 		call, err := aggregate.NewUnitCall(b.Base, f, sc)
 		if err != nil {
@@ -177,6 +179,10 @@ func (b *Binder) addAggregates(c *AggregateSplitter, d *relation.Derived, sc *Sc
 			return aggregate.LocatedCall(b.Base, b.Refusal(err), call)
 		}
 		d.Result.AddWork(call.Work(), d.Source.Size())
+		calls, columns = append(calls, call), append(columns, d.Result.Columns[len(d.Result.Columns)-1].Value)
+	}
+	if d.Source.Private() {
+		aggregate.NoteParts(calls, columns)
 	}
 	return nil
 }

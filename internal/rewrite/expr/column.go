@@ -36,6 +36,8 @@ type Column struct {
 	Chars                  int64 // of a public text: how many it has on average; 0: unknown
 	Work                   Work  // of computing it, where a subselect or a subquery does
 	Subquery               bool  // a subquery computes it, for one row
+	// PartOf lists columns of the same row, none of them negative and none less than this one, which is not negative either (docs/privacy.md P8d).
+	PartOf []query.Scalar
 
 	choices     []*Expr // the column holds values of these expressions, each over its own columns; nil: not computed
 	provisional bool    // these, or its bounds, wait for parameter values

@@ -64,6 +64,9 @@ func intArith(c *call) (*Expr, error) {
 			e.nullable = true
 		}
 		limits, safe = x.bounds.QuoApart(divisor, bounds.One).Trunc(), x.safe().QuoApart(divisor, bounds.One).Trunc()
+		if share, ok := x.shares(y); ok && !limits.Intersect(share.Trunc()).Empty() {
+			limits = limits.Intersect(share.Trunc())
+		}
 	} else {
 		limits, safe = operate(c.cand.Name, x.bounds, y.bounds), operate(c.cand.Name, x.safe(), y.safe())
 	}
@@ -185,17 +188,14 @@ func numericQuo(c *call) (*Expr, error) {
 		e.nullable = e.nullable || !y.nonzero
 	}
 	e.bounds = x.bounds.QuoApart(b, least)
+	if share, ok := x.shares(y); ok && !e.bounds.Intersect(share).Empty() {
+		e.bounds = e.bounds.Intersect(share)
+	}
 	if c.cand.Name == "div" {
 		e.bounds, e.scale = e.bounds.Trunc(), 0
 	} else {
-		exact := e.bounds
-		e.bounds = e.bounds.WidenRelative(bounds.Pow10(-12)).Widen(bounds.Pow10(-16)).Short()
-		if exact.Lo.Sign() >= 0 { // rounding keeps the sign
-			e.bounds.Lo = bounds.Max(e.bounds.Lo, bounds.Zero)
-		}
-		if exact.Hi.Sign() <= 0 {
-			e.bounds.Hi = bounds.Min(e.bounds.Hi, bounds.Zero)
-		}
+		whole := bounds.New(bounds.Floor(e.bounds.Lo), bounds.Ceil(e.bounds.Hi)) // rounding takes nothing past a whole number
+		e.bounds = e.bounds.WidenRelative(bounds.Pow10(-12)).Widen(bounds.Pow10(-16)).Short().Intersect(whole)
 	}
 	return e, c.sized(e)
 }

@@ -87,7 +87,7 @@ func (d *Derived) PassKey(c *Column, name string) error {
 func (d *Derived) passAs(c *Column, name string, sql query.Scalar) {
 	n := *c
 	x := *c.Value
-	x.Ref = d.output(sql)
+	x.Ref, x.PartOf = d.output(sql), nil
 	n.Name, n.Table, n.Hidden, n.Literal, n.Value = name, "", false, nil, &x
 	x.Source = &n
 	d.Result.Columns = append(d.Result.Columns, &n)
