@@ -179,6 +179,9 @@ func listTest(name string, anyOf bool, left *Expr, all []*Expr) *test {
 	if !(name == "=" && anyOf || name == "<>" && !anyOf) {
 		return nil
 	}
+	if left.yearOf != nil {
+		return yearsTest(name, left.yearOf, all)
+	}
 	col := plainColumn(left)
 	if col == nil || pgresolve.IsString(left.typ) && left.nondeterministic {
 		return nil

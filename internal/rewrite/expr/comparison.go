@@ -95,6 +95,37 @@ func yearTest(name string, x, r *Expr) *test {
 	return t
 }
 
+// yearsTest reads extract(year FROM column) IN (2023, 2024) as one year or the other; with <>, as neither.
+func yearsTest(name string, x *Expr, all []*Expr) *test {
+	or := &test{kind: testOr}
+	holdsNull := false
+	for _, e := range all {
+		item := e.args[1]
+		for item.exactCast() {
+			item = item.args[0]
+		}
+		if isNull(item) {
+			holdsNull = true
+			continue
+		}
+		year := yearTest("=", x, item)
+		if year == nil {
+			return nil
+		}
+		or.args = append(or.args, year)
+	}
+	if or.args == nil {
+		return nil
+	}
+	for _, year := range or.args {
+		year.constant = !holdsNull // not in the list may be NULL
+	}
+	if name == "<>" {
+		return &test{kind: testNot, args: []*test{or}}
+	}
+	return or
+}
+
 // stepwise says that the values of a type are whole numbers of its units: dates of days, timestamps and times of microseconds.
 func stepwise(oid uint32) bool {
 	return pgresolve.IsInt(oid) || pgresolve.IsTime(oid) && oid != pgtype.IntervalOID
