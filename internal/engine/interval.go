@@ -30,9 +30,9 @@ func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (i
 	switch {
 	case len(c.Releases) > 2 || c.Choice || c.Type == pgtype.BoolOID:
 		return interval{}, false
-	case first.Kind == mechanism.Quantile: // nothing better than the range is public, and it always holds
+	case first.Kind == mechanism.Quantile:
 		lo, hi := p.blocks[block].releases[c.Releases[0]].Interval(z, 0)
-		return interval{float64(z - lo), float64(hi - z), true}, len(c.Releases) == 1
+		return ofQuantile(first, float64(z-lo), float64(hi-z)), len(c.Releases) == 1
 	case len(c.Releases) == 1:
 		m := p.blocks[block].releases[c.Releases[0]].Margin(z, 0)
 		i := interval{m, m, whole}
@@ -64,6 +64,21 @@ func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (i
 		return sum.average(float64(c.DoubledCenter), share, whole), true
 	}
 	return sum.total(float64(c.DoubledCenter), share, whole), true
+}
+
+// ofQuantile gives the interval of a quantile between the ends of its range, which always holds. What is released of the greatest value is not
+// above it but for 5%, and of the least not below (docs/mechanisms.md, section 9), unless other quantiles have moved it (keepOrder). Rows that
+// are left out lie in such an interval too.
+func ofQuantile(r mechanism.Release, below, above float64) interval {
+	i := interval{below, above, true}
+	if r.Extreme() && r.Family == 0 {
+		if r.Fraction > .5 {
+			i.below = 0
+		} else {
+			i.above = 0
+		}
+	}
+	return i
 }
 
 // chained is a released sum z of released n rows, n > 0, each of which adds a value within row. The margin of z − r·n is √(z² + r²·n²) of

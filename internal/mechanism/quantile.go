@@ -19,12 +19,12 @@ const rankBits = 20
 // rankSampler is the exponential mechanism on the grid (docs/mechanisms.md, section 9): a point z has weight exp(−κ·dist), where dist is the
 // distance of the target rank from [#<z, #≤z]. Adding a unit with up to m rows moves the target by q·m and the ranks by
 // up to m in the same direction, so the distance by at most max(q, 1−q)·m = Δ; with κ = ε/2Δ the release is ε-DP, and of
-// bounded range ε, hence ε²/8-zCDP (Dong, Durfee and Rogers 2020).
+// bounded range ε, hence ε²/8-zCDP (Dong, Durfee and Rogers 2020). The least and the greatest value have a score of their own (aside).
 type rankSampler struct {
 	v        Range
 	kernel          // per 2^−20 of a rank
 	fraction uint64 // q·2^20
-	fixed    int64  // min, max: the target's distance from the end of the ranks, in rows
+	aside    uint64 // min, max: the target's distance from the end of the ranks, in rows
 	cells    uint64 // of each point, where it cuts the rows for others of its family
 	far      uint64 // the distance that stands for all greater ones there
 }
@@ -52,13 +52,15 @@ func (p *Prepared) prepareQuantile() error {
 		f := func(eps float64) float64 { return parts * quantileRenyi(p.guarantee.Order, eps) }
 		eps = epsilonAt(f, parts, p.guarantee.Epsilon*(1-epsMargin))
 	}
-	s.kernel = newKernel(Laplace, eps/(2*delta)/(1<<rankBits))
-	s.cutBy(points)
-	if s.fraction == 0 || s.fraction == 1<<rankBits {
-		// At rank 0 every point below the least value would be as good as it: aim where the weight of the points beyond
-		// has fallen to that of one point.
-		s.fixed = int64(math.Min(1<<40, math.Ceil(2*delta*math.Log(points)/eps)))
+	rank := eps / (2 * delta)
+	if r.Extreme() {
+		// At rank 0 every point below the least value would be as good as it: aim where all points beyond it together have 1/20 of the weight
+		// of the best. A step towards them counts three times as much as one the other way, so that this is not far.
+		rank = eps / ((1 + overshoot) * delta)
+		s.aside = uint64(math.Min(1<<40, math.Ceil((math.Log(points)+math.Log(1/(1-confidence)))/(overshoot*rank))))
 	}
+	s.kernel = newKernel(Laplace, rank/(1<<rankBits))
+	s.cutBy(points)
 	p.rank = s
 	p.curve = func() Curve {
 		c := Curve{Pure: parts * eps * (1 + renyiSlack), Renyi: make([]float64, len(Orders))}
@@ -76,6 +78,10 @@ func (p *Prepared) prepareQuantile() error {
 // quantileRenyi is min(αε²/8, the curve of every ε-DP mechanism), for one group.
 func quantileRenyi(a, eps float64) float64 { return math.Min(pureRenyi(a, eps), a*eps*eps/8) }
 
+// overshoot is how much more it counts that the least or the greatest value would lie beyond its target, towards the empty end of the grid,
+// than inside of it. From 2 to 4 errors differ by some percent.
+const overshoot = 3
+
 // run is a block of grid points with the same score, or of cells of a point.
 type run struct {
 	lo   int64
@@ -89,11 +95,32 @@ type run struct {
 func (s *rankSampler) target(rows uint64) uint64 {
 	switch s.fraction {
 	case 0:
-		return min(uint64(s.fixed), rows) << rankBits
+		return s.aside << rankBits
 	case 1 << rankBits:
-		return (rows - min(uint64(s.fixed), rows)) << rankBits
+		return (rows - s.aside) << rankBits
 	}
 	return rows * s.fraction
+}
+
+// padded adds rows at the far end of the grid to those that a least or a greatest value is of, as many as its target is aside: where there are
+// fewer, that end is the target, and not what lies beyond the rows.
+func (s *rankSampler) padded(h Histogram, hull Interval) Histogram {
+	switch s.fraction {
+	case 0:
+		return append(h[:len(h):len(h)], Bin{hull.Hi, int64(s.aside)}).within(hull)
+	case 1 << rankBits:
+		return append(Histogram{{hull.Lo, int64(s.aside)}}, h...).within(hull)
+	}
+	return h
+}
+
+// score is the distance from the target to the ranks below to upTo.
+func (s *rankSampler) score(target, below, upTo uint64) uint64 {
+	dist := distance(target, below, upTo)
+	if s.fraction == 0 && target > upTo<<rankBits || s.fraction == 1<<rankBits && target < below<<rankBits {
+		return overshoot * dist
+	}
+	return dist
 }
 
 // distance is how far the target is from the ranks below to upTo.
@@ -110,10 +137,11 @@ func distance(target, below, upTo uint64) uint64 {
 
 // runs cuts the grid of v at the values of h, which is bounded by it.
 func (s *rankSampler) runs(h Histogram, v Range) []run {
+	h = s.padded(h, v.hull())
 	target := s.target(h.rows())
 	list := make([]run, 0, 2*len(h)+len(v))
 	add := func(lo, hi int64, below, upTo uint64) {
-		dist := distance(target, below, upTo)
+		dist := s.score(target, below, upTo)
 		for _, i := range v {
 			if a, b := max(lo, i.Lo), min(hi, i.Hi); a <= b {
 				list = append(list, run{lo: a, n: uint64(b-a) + 1, dist: dist})

@@ -21,6 +21,7 @@ const (
 
 const peopleSchema = `
 CREATE TABLE patients (id bigint PRIMARY KEY, age int NOT NULL);
+CREATE TABLE payments (customer_id bigint NOT NULL, amount numeric(5,2) NOT NULL);
 CREATE TABLE visits (patient_id bigint NOT NULL REFERENCES patients, ward text NOT NULL, cost numeric(10,2) NOT NULL, minutes int NOT NULL);`
 
 func wardName(i int) string { return fmt.Sprintf("w%d", i) }
@@ -61,6 +62,31 @@ func loadPeople(ctx context.Context, conn *pgx.Conn) error {
 	if _, err := conn.CopyFrom(ctx, pgx.Identifier{"visits"}, columns, pgx.CopyFromRows(visits)); err != nil {
 		return err
 	}
+	if _, err := conn.CopyFrom(ctx, pgx.Identifier{"payments"}, []string{"customer_id", "amount"}, pgx.CopyFromRows(makePayments())); err != nil {
+		return err
+	}
 	_, err := conn.Exec(ctx, "CREATE INDEX ON visits (patient_id); ANALYZE")
 	return err
+}
+
+// prices says how many of 16,000 payments have each price, from 0.99 on, as in the sample database Pagila.
+var prices = []int{2979, 618, 3542, 1050, 3789, 1306, 1119, 621, 486, 257, 104, 8}
+
+// makePayments makes 12 to 46 payments of each of 599 customers.
+func makePayments() (rows [][]any) {
+	r := rand.New(rand.NewPCG(seed, 2))
+	all := 0
+	for _, n := range prices {
+		all += n
+	}
+	for id := range int64(599) {
+		for range min(max(int(26.8+5.2*r.NormFloat64()), 12), 46) {
+			dollars, at := 0, r.IntN(all)
+			for ; at >= prices[dollars]; dollars++ {
+				at -= prices[dollars]
+			}
+			rows = append(rows, []any{id, pgtype.Numeric{Int: big.NewInt(int64(100*dollars + 99)), Exp: -2, Valid: true}})
+		}
+	}
+	return rows
 }

@@ -23,6 +23,8 @@ var rows = []row{
 	{"grouped", groupedRow},
 	{"single", singleRow},
 	{"variance", varianceRow},
+	{"quantiles", quantilesRow},
+	{"extremes", extremesRow},
 	{"margin", marginRow},
 	{"statements", statementsRow},
 	{"noise", noiseRow},

@@ -6,7 +6,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
-// Histogram makes the sparse histogram of a quantile's argument: group, grid step, rows; at most h.MaxRowsPerUnit rows of a unit.
+// Histogram makes the sparse histogram of a quantile's argument: group, grid step, rows; at most h.MaxRowsPerUnit rows of a unit, or one in
+// each group that it counts in, its least or greatest.
 func Histogram(b *relation.Base, k *release.Block, h release.Histogram) query.Query {
 	t := &builder{b: b, k: k}
 	src, step := k.Source.FilteredBy(h.Where), query.Output{X: h.SQL, Name: "z"}
@@ -17,17 +18,33 @@ func Histogram(b *relation.Base, k *release.Block, h release.Histogram) query.Qu
 	}
 	var rows query.Query
 	number := query.Scalar(query.Raw("count(*)"))
-	if k.Single() {
+	switch {
+	case k.Single():
 		keys := append(t.keyNames(), "z")
 		rows = &query.Select{
 			Outputs: append(named(rankedAlias, keys...), query.Output{X: number, Name: "n"}),
 			From:    &query.Derived{Query: src.Select(append(t.keyOutputs(), step)...), As: rankedAlias}, Groups: len(keys),
 		}
 		rows, number = t.numbered(rows, []string{"z", "n"}), query.F("sum({})", sparseAlias.Column("n"))
-	} else {
+	case h.Extreme != "":
+		rows = t.extremes(src, h)
+	default:
 		rows = t.numbered(src.Select(append(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), step)...), []string{"u", "z"})
 		z := rankedAlias.Column("z")
 		rows = t.ranked(rows, []string{"z"}, []query.Scalar{t.hashed("hashint8extended", z), z}, h.MaxRowsPerUnit)
 	}
 	return &query.Select{Outputs: append(outputs, query.Output{X: number}), From: &query.Derived{Query: rows, As: sparseAlias}, Groups: groups}
+}
+
+// extremes gives groups and the least or the greatest step of each unit in each.
+func (t *builder) extremes(src *relation.Relation, h release.Histogram) query.Query {
+	own := src.Select(append([]query.Output{t.unitOutput()}, t.keyOutputs()...)...)
+	own.Groups = len(own.Outputs)
+	own.Outputs = append(own.Outputs, query.Output{X: query.F("pg_catalog.{}({})", query.Raw(h.Extreme), h.SQL), Name: "z"})
+	rows := t.numbered(own, []string{"u", "z"})
+	if !t.k.Spread {
+		return rows // one group, which has one row of the unit
+	}
+	z := rankedAlias.Column("z")
+	return t.ranked(rows, []string{"z"}, []query.Scalar{t.hashed("hashint8extended", z), z}, t.k.MaxPartitionsContributed)
 }

@@ -55,6 +55,7 @@ type Histogram struct {
 	SQL, Where     query.Scalar
 	Releases       []int
 	MaxRowsPerUnit int64
+	Extreme        string // min or max: of each unit's rows in a group that one alone counts; empty: all rows do
 }
 
 // DerivedQuantity is a quantity of a release, or of an aggregate, that the finish query needs in addition to the released integers.

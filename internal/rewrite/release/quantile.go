@@ -2,6 +2,7 @@ package release
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -37,7 +38,11 @@ func (b *Planner) planQuantile(k *Block, c *aggregate.Call) (query.Scalar, []int
 			q = 1 - q
 		}
 		i, isNew := k.release(fmt.Sprintf("quantile %s %s %g", query.Key(a.SQL), query.Key(condition), q), func() mechanism.Release {
-			return mechanism.Release{Name: c.Text, Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: a.Lo, Hi: a.Hi}}, Sensitivity: k.Source.MaxRowsPerUnit, Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}, Fraction: q}
+			r := mechanism.Release{Name: c.Text, Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: a.Lo, Hi: a.Hi}}, Sensitivity: k.Source.MaxRowsPerUnit, Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}, Fraction: q}
+			if r.Extreme() && !k.Single() {
+				r.Sensitivity, r.Total = 1, k.MaxPartitionsContributed
+			}
+			return r
 		})
 		if isNew {
 			k.histogram(a.SQL, condition, i)
@@ -59,14 +64,23 @@ func (b *Planner) planQuantile(k *Block, c *aggregate.Call) (query.Scalar, []int
 func (k *Block) families() {
 	number := 0
 	for _, h := range k.Histograms {
-		if len(h.Releases) < 2 {
+		if h.Extreme != "" || k.Releases[h.Releases[0]].Family > 0 {
+			continue
+		}
+		var members []int
+		for _, other := range k.Histograms {
+			if query.Equal(h.SQL, other.SQL) && query.Equal(h.Where, other.Where) {
+				members = append(members, other.Releases...)
+			}
+		}
+		if len(members) < 2 || !slices.ContainsFunc(members, func(i int) bool { return !k.Releases[i].Extreme() }) {
 			continue
 		}
 		number++
-		for _, i := range h.Releases {
+		for _, i := range members {
 			k.Releases[i].Family = number
 		}
-		for _, i := range h.Releases {
+		for _, i := range members {
 			if n := mechanism.Together(k.Releases, i); n > 1 {
 				k.Releases[i].Weight = askedWeight * mechanism.Levels(n)
 			}
@@ -74,13 +88,21 @@ func (k *Block) families() {
 	}
 }
 
-// histogram adds a release to the histogram of its argument.
+// histogram adds a release to the histogram of its argument. The least and the greatest value are of what is the least or the greatest of
+// each unit in a group, where it may have several rows (docs/privacy.md P16b).
 func (k *Block) histogram(sql, where query.Scalar, release int) {
+	extreme := ""
+	if r := k.Releases[release]; r.Extreme() && !k.Single() {
+		extreme = "min"
+		if r.Fraction > .5 {
+			extreme = "max"
+		}
+	}
 	for i := range k.Histograms {
-		if query.Equal(k.Histograms[i].SQL, sql) && query.Equal(k.Histograms[i].Where, where) {
-			k.Histograms[i].Releases = append(k.Histograms[i].Releases, release)
+		if h := &k.Histograms[i]; h.Extreme == extreme && query.Equal(h.SQL, sql) && query.Equal(h.Where, where) {
+			h.Releases = append(h.Releases, release)
 			return
 		}
 	}
-	k.Histograms = append(k.Histograms, Histogram{SQL: sql, Where: where, Releases: []int{release}, MaxRowsPerUnit: k.Source.MaxRowsPerUnit})
+	k.Histograms = append(k.Histograms, Histogram{SQL: sql, Where: where, Releases: []int{release}, MaxRowsPerUnit: k.Source.MaxRowsPerUnit, Extreme: extreme})
 }
