@@ -23,6 +23,7 @@ type cli struct {
 	Init      initCommand    `cmd:"" help:"Print a first policy from a database's schema, never from its data."`
 	Explain   explainCommand `cmd:"" help:"Say what a statement would cost and how well it would be answered."`
 	Budget    budgetCommand  `cmd:"" help:"Show and administer budgets."`
+	Profile   profileCommand `cmd:"" help:"Release bounds, rows per unit and domains with noise, as keys of the policy."`
 	Mechanism study.Command  `cmd:"" help:"Study the mechanisms: calibrations, proofs by enumeration, figures."`
 	Demo      demoCommand    `cmd:"" help:"A clinic to ask: own PostgreSQL, data, policy and proxy, until Ctrl-C."`
 	Passwd    passwdCommand  `cmd:"" help:"Read a password and print its SCRAM-SHA-256 verifier for the policy file."`

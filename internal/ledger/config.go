@@ -40,6 +40,9 @@ func ConfigOf(p *policy.Policy) Config {
 	for name, a := range p.Analysts {
 		c.Analysts[name] = a.Budget
 	}
+	if p.Profile != nil {
+		c.Analysts[policy.ProfileAccount] = *p.Profile
+	}
 	return c
 }
 

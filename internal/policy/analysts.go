@@ -67,8 +67,11 @@ func readAnalysts(o object, p *Policy) {
 		if name == "" || len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl) {
 			at.fail("a login is 1 to %d bytes without control characters", maxName)
 		}
-		if name == "*" {
+		switch name {
+		case "*":
 			at.fail("dpproxy budget calls all analysts together so")
+		case ProfileAccount:
+			at.fail("dpproxy budget calls what dpproxy profile spends so")
 		}
 		a := readAnalyst(at, name, p)
 		if other, twice := certificates[a.Certificate]; twice && a.Certificate != "" {
@@ -81,6 +84,10 @@ func readAnalysts(o object, p *Policy) {
 		p.Budget = readBudget(top, p)
 	} else if len(p.Analysts) > 1 {
 		all.note("no budget for all analysts together: what %d colluding analysts learn is bounded by the sum of their budgets", len(p.Analysts))
+	}
+	p.Profile = p.Budget
+	if own := o.get("profile"); own.given() {
+		p.Profile = readBudget(own, p)
 	}
 	p.statementDelta()
 }
@@ -164,8 +171,10 @@ func (p *Policy) statementDelta() {
 			least = min(least, a.Budget.Delta)
 		}
 	}
-	if p.Budget != nil && p.Budget.Delta > 0 {
-		least = min(least, p.Budget.Delta)
+	for _, b := range []*Budget{p.Budget, p.Profile} {
+		if b != nil && b.Delta > 0 {
+			least = min(least, b.Delta)
+		}
 	}
 	p.Accounting.Delta = least
 }

@@ -24,6 +24,7 @@ type Policy struct {
 	Failures   int // of main that one analyst may cause per budget period
 	Auth       Auth
 	Budget     *Budget // all analysts together; nil: none
+	Profile    *Budget // of `dpproxy profile`: its own, else that of all analysts together; nil: none
 	Metrics    string  // listen address; empty: none
 	Limits     Limits
 	Pool       Pool
@@ -95,6 +96,9 @@ type Budget struct {
 	Epsilon, Delta float64
 	Every          time.Duration
 }
+
+// ProfileAccount is the name under which the ledger keeps what `dpproxy profile` spends. No analyst has it.
+const ProfileAccount = "*profile"
 
 // Limits protect the proxy.
 type Limits struct{ Connections, PerAddress, SQLBytes int }

@@ -57,9 +57,10 @@ var allowed = map[string]string{
 	"ledger/stores/bolt":     "ledger ledger/accounting ledger/pagecheck ledger/stores/answers",
 	"ledger/stores/postgres": "ledger ledger/accounting ledger/stores/answers",
 	"ledger/stores":          "ledger ledger/stores/bolt ledger/stores/postgres",
-	"ledger/admin":           "ledger ledger/accounting ledger/stores",
+	"ledger/admin":           "ledger ledger/accounting ledger/stores policy",
 	"provision":              "backend introspect ledger/stores/postgres policy rewrite rewrite/catalog verifier",
 	"server":                 "backend engine ledger ledger/accounting ledger/admin ledger/stores metrics policy provision session wire",
+	"profile":                "backend engine ledger ledger/accounting mechanism policy provision rewrite session",
 	"demo":                   "pgerr pgserver policy provision server",
 }
 

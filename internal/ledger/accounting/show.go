@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
 // Show describes the accounts of a ledger, and those of the policy's analysts that have no record yet.
@@ -23,6 +24,9 @@ func (r *Rules) Show(accounts map[string]Account, refused map[string]int, now ti
 	out := make([]ledger.AccountSummary, 0, len(accounts)+1)
 	for _, name := range slices.Sorted(maps.Keys(accounts)) {
 		a := accounts[name]
+		if name == policy.ProfileAccount && a.Records == 0 {
+			continue // nobody has profiled
+		}
 		out = append(out, r.describe(a, refused[name], NotBefore(now, &a)))
 	}
 	if _, listed := r.limits[GroupName]; bounded && listed {

@@ -45,6 +45,11 @@ func (c *Client) call(ctx context.Context, method, path, analyst string) (*http.
 	if err != nil {
 		return nil, err
 	}
+	return c.send(ctx, request)
+}
+
+// send makes a request whose error is the ledger's own.
+func (c *Client) send(ctx context.Context, request *http.Request) (*http.Response, error) {
 	answer, err := c.http.Do(request)
 	if err != nil {
 		return nil, lost(ctx, err)
@@ -54,7 +59,7 @@ func (c *Client) call(ctx context.Context, method, path, analyst string) (*http.
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode == http.StatusNotFound {
-		return nil, fmt.Errorf("the running dpproxy does not know %s %s: it has another version", method, path)
+		return nil, fmt.Errorf("the running dpproxy does not know %s %s: it has another version", request.Method, request.URL.Path)
 	}
 	var f failure
 	if err := json.NewDecoder(answer.Body).Decode(&f); err != nil {

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net"
@@ -71,24 +70,19 @@ func Serve(ctx context.Context, path string, l ledger.Admin, log *slog.Logger) e
 	return fmt.Errorf("ledger: socket %s: %w", path, err)
 }
 
-// handler has one path for each method of ledger.Admin.
+// handler has one path for each method of ledger.Admin, and one for Profiler.
 func handler(l ledger.Admin) http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, call func(ctx context.Context, analyst string) (any, error)) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			answer, err := call(r.Context(), r.URL.Query().Get("analyst"))
-			status := http.StatusOK
-			if err != nil {
-				status, answer = http.StatusInternalServerError, failure{err.Error()}
-			}
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(status)
-			_ = json.NewEncoder(deadlineWriter{w}).Encode(answer) // fails if the caller is gone
+			reply(w, answer, err)
 		})
 	}
 	handle("GET /show", func(ctx context.Context, _ string) (any, error) { return l.Show(ctx) })
 	handle("POST /reset", func(ctx context.Context, analyst string) (any, error) { return l.Reset(ctx, analyst) })
 	handle("POST /clear", func(ctx context.Context, analyst string) (any, error) { return l.Clear(ctx, analyst) })
+	mux.HandleFunc("POST /profile", func(w http.ResponseWriter, r *http.Request) { profile(w, r, l) })
 	handle("GET /verify", func(ctx context.Context, _ string) (any, error) { return l.Verify(ctx) })
 	mux.HandleFunc("GET /export", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/jsonl")

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/admin"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/profile"
+	"github.com/dpproxy/dpproxy/internal/server"
+)
+
+type profileCommand struct {
+	policyFlag
+	Table    string  `placeholder:"T" help:"Profile this table; without it, every private one."`
+	Epsilon  float64 `required:"" placeholder:"E" help:"What all of it may cost together."`
+	Quantile float64 `default:"0.99" placeholder:"Q" help:"Share of the units that the bounds are to hold: from 0.5 to 0.9999 (0.99)."`
+	Write    bool    `help:"Write the keys into the policy file too, and keep its comments."`
+}
+
+// Help is shown by --help.
+func (profileCommand) Help() string {
+	return "Releases bounds, rows per unit, the share left out and domains of texts, with noise, as keys of the policy. It is " +
+		"charged to the budget profile: of the policy, if there is one, and to that of all analysts together, before anything is read."
+}
+
+func (c *profileCommand) Run(ctx context.Context, s *streams) error {
+	p, err := c.prepare()
+	if err != nil {
+		return err
+	}
+	l, err := admin.OpenProfiler(ctx, p.Ledger, ledger.ConfigOf(p))
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	found, err := profile.Run(ctx, p, l, profile.Options{Table: c.Table, Epsilon: c.Epsilon, Quantile: c.Quantile}, newLog(s.err))
+	if err != nil {
+		return err
+	}
+	s.say("profile: epsilon %s of its budget is spent, %s left", number(found.Balance.EpsilonSpent), number(found.Balance.EpsilonLeft))
+	for _, remark := range found.Remarks {
+		fmt.Fprintf(s.err, "note: %s\n", remark)
+	}
+	if len(found.Keys) == 0 {
+		return errors.Join(errors.New("no key was found"), found.Failed)
+	}
+	fmt.Fprint(s.out, policy.Print(found.Keys))
+	if c.Write {
+		err = rewritePolicy(c.Policy, found.Keys)
+	}
+	return errors.Join(err, found.Failed)
+}
+
+// prepare reads the policy and checks the flags.
+func (c *profileCommand) prepare() (*policy.Policy, error) {
+	wrong := func(format string, args ...any) error {
+		return &failure{code: exitUsage, err: fmt.Errorf(format, args...)}
+	}
+	p, err := c.load()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Need(server.Needs(p)...); err != nil {
+		return nil, err
+	}
+	switch {
+	case !(c.Epsilon > 0) || math.IsInf(c.Epsilon, 0):
+		return nil, wrong("--epsilon must be above 0")
+	case !(c.Quantile >= 0.5 && c.Quantile <= 0.9999):
+		return nil, wrong("--quantile must be from 0.5 to 0.9999")
+	case p.Profile == nil:
+		return nil, &failure{exitUsage, fmt.Errorf("%s: there is no budget to profile with", c.Policy),
+			"write profile: {epsilon: 5}, or budget: {epsilon: 40} for all analysts together"}
+	}
+	return p, nil
+}
+
+// rewritePolicy writes keys into a policy file, all or none.
+func rewritePolicy(file string, keys []policy.Key) error {
+	path, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if data, err = policy.Edit(file, data, keys); err != nil {
+		return err
+	}
+	fresh, err := os.CreateTemp(filepath.Dir(path), ".policy-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(fresh.Name())
+	if err := errors.Join(fresh.Chmod(info.Mode().Perm()), writeAll(fresh, data)); err != nil {
+		return err
+	}
+	return os.Rename(fresh.Name(), path)
+}
+
+// writeAll writes to a file, durably, and closes it.
+func writeAll(f *os.File, data []byte) error {
+	_, err := f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}

@@ -1,0 +1,151 @@
+package profile
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// grid is an ascending public list of values, as PostgreSQL reads them. It follows from a column's type alone.
+type grid struct {
+	values []string // what may be printed
+	limits []string // thresholds for the upper end: a value is at or above limits[i] if it is above values[i]
+	array  uint32   // type of both as an array
+}
+
+// steps are those of a decade: neighbours are 1.2 times apart, about.
+var steps = []string{"1", "1.2", "1.5", "1.8", "2.2", "2.7", "3.3", "3.9", "4.7", "5.6", "6.8", "8.2"}
+
+// StepRatio is about how far apart two neighbours of a numeric grid are.
+const StepRatio = 1.2
+
+// decimal prints an exact number without an exponent.
+func decimal(x *big.Rat) string {
+	s := x.FloatString(12)
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}
+
+// power is 10^n.
+func power(n int) *big.Rat {
+	x := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(n, -n))), nil))
+	if n < 0 {
+		x.Inv(x)
+	}
+	return x
+}
+
+// magnitudes lists the steps from 10^low up to most; with whole set, integers alone.
+func magnitudes(low int, most *big.Rat, whole bool) []*big.Rat {
+	var list []*big.Rat
+	add := func(x *big.Rat) {
+		if x.Cmp(most) <= 0 && (len(list) == 0 || x.Cmp(list[len(list)-1]) > 0) && (!whole || x.IsInt()) {
+			list = append(list, x)
+		}
+	}
+	for n := low; power(n).Cmp(most) <= 0; n++ {
+		if whole && n == 0 { // 1.2 is none of them, and 7 is one
+			for k := int64(1); k < 10; k++ {
+				add(new(big.Rat).SetInt64(k))
+			}
+			continue
+		}
+		for _, s := range steps {
+			x, _ := new(big.Rat).SetString(s)
+			add(x.Mul(x, power(n)))
+		}
+	}
+	return list
+}
+
+// rowsGrid are the numbers of rows that a unit may have: 1 to most.
+func rowsGrid(most int) grid {
+	g := grid{array: pgtype.Int8ArrayOID}
+	top := new(big.Rat).SetInt64(int64(most))
+	list := magnitudes(0, top, true)
+	if list[len(list)-1].Cmp(top) < 0 {
+		list = append(list, top)
+	}
+	for _, x := range list {
+		g.values = append(g.values, decimal(x))
+		g.limits = append(g.limits, decimal(new(big.Rat).Add(x, big.NewRat(1, 1))))
+	}
+	return g
+}
+
+// numberGrid has 0 and the steps of both signs, up to times the most of a column.
+func numberGrid(n *number, times int64) grid {
+	next := new(big.Rat)
+	if n.exact {
+		next = power(-n.scale)
+	}
+	sizes := magnitudes(-n.scale, product(n.most, times), n.scale == 0 && n.exact)
+	var list []*big.Rat
+	for i := len(sizes) - 1; i >= 0; i-- {
+		list = append(list, new(big.Rat).Neg(sizes[i]))
+	}
+	list = append(append(list, new(big.Rat)), sizes...)
+	g := grid{array: n.array}
+	for _, x := range list {
+		g.values = append(g.values, decimal(x))
+		g.limits = append(g.limits, decimal(new(big.Rat).Add(x, next)))
+	}
+	return g
+}
+
+// monthGrid has the first of each month; the upper end of a range of days is the last of one.
+func monthGrid(array uint32) grid {
+	g := grid{array: array}
+	for day := time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() <= 2200; day = day.AddDate(0, 1, 0) {
+		g.values, g.limits = append(g.values, day.Format(time.DateOnly)), append(g.limits, day.Format(time.DateOnly))
+	}
+	if array == pgtype.TimestamptzArrayOID {
+		for i, v := range g.values {
+			g.limits[i] = v + " 00:00:00+00"
+		}
+	}
+	return g
+}
+
+// clockGrid has the quarters of an hour.
+func clockGrid() grid {
+	g := grid{array: pgtype.TimeArrayOID}
+	for minute := 0; minute <= 24*60; minute += 15 {
+		g.values = append(g.values, fmt.Sprintf("%02d:%02d", minute/60, minute%60))
+	}
+	g.limits = g.values
+	return g
+}
+
+// literal prints a list as a parameter of PostgreSQL.
+func literal(list []string) []byte { return []byte("{" + strings.Join(quotedTimes(list), ",") + "}") }
+
+// quotedTimes puts values with blanks into quotes.
+func quotedTimes(list []string) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		if out[i] = v; strings.Contains(v, " ") {
+			out[i] = `"` + v + `"`
+		}
+	}
+	return out
+}
+
+// lower is the greatest value at or below what is in cell z, of width_bucket over values.
+func (g grid) lower(z int) string { return g.values[max(z-1, 0)] }
+
+// upper is the least value at or above what is in cell z, of width_bucket over limits.
+func (g grid) upper(z int) string { return g.values[min(z, len(g.values)-1)] }
+
+func product(x *big.Rat, k int64) *big.Rat { return new(big.Rat).Mul(x, new(big.Rat).SetInt64(k)) }
+
+// times multiplies a decimal number.
+func times(text string, k int64) string {
+	x, ok := new(big.Rat).SetString(text)
+	if !ok {
+		panic("no number: " + text) // grids print numbers
+	}
+	return decimal(product(x, k))
+}
