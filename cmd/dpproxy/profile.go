@@ -74,9 +74,11 @@ func (c *profileCommand) prepare() (*policy.Policy, error) {
 		return nil, wrong("--epsilon must be above 0")
 	case !(c.Quantile >= 0.5 && c.Quantile <= 0.9999):
 		return nil, wrong("--quantile must be from 0.5 to 0.9999")
-	case p.Profile == nil:
-		return nil, &failure{exitUsage, fmt.Errorf("%s: there is no budget to profile with", c.Policy),
-			"write profile: {epsilon: 5}, or budget: {epsilon: 40} for all analysts together"}
+	case p.ProfileBudget() == nil:
+		return nil, &failure{
+			exitUsage, fmt.Errorf("%s: there is no budget to profile with", c.Policy),
+			"write profile: {epsilon: 5}, or budget: {epsilon: 40} for all analysts together",
+		}
 	}
 	return p, nil
 }

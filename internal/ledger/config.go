@@ -40,8 +40,8 @@ func ConfigOf(p *policy.Policy) Config {
 	for name, a := range p.Analysts {
 		c.Analysts[name] = a.Budget
 	}
-	if p.Profile != nil {
-		c.Analysts[policy.ProfileAccount] = *p.Profile
+	if b := p.ProfileBudget(); b != nil {
+		c.Analysts[policy.ProfileAccount] = *b
 	}
 	return c
 }

@@ -85,7 +85,6 @@ func readAnalysts(o object, p *Policy) {
 	} else if len(p.Analysts) > 1 {
 		all.note("no budget for all analysts together: what %d colluding analysts learn is bounded by the sum of their budgets", len(p.Analysts))
 	}
-	p.Profile = p.Budget
 	if own := o.get("profile"); own.given() {
 		p.Profile = readBudget(own, p)
 	}

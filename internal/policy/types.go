@@ -24,7 +24,7 @@ type Policy struct {
 	Failures   int // of main that one analyst may cause per budget period
 	Auth       Auth
 	Budget     *Budget // all analysts together; nil: none
-	Profile    *Budget // of `dpproxy profile`: its own, else that of all analysts together; nil: none
+	Profile    *Budget // of `dpproxy profile`; nil: none of its own
 	Metrics    string  // listen address; empty: none
 	Limits     Limits
 	Pool       Pool
@@ -183,6 +183,14 @@ type Grid struct {
 // HasPublicTable reports whether databases.public is needed.
 func (p *Policy) HasPublicTable() bool {
 	return slices.ContainsFunc(p.Tables, func(t *Table) bool { return t.Public })
+}
+
+// ProfileBudget is what `dpproxy profile` may spend: its own budget, else that of all analysts together; nil: none.
+func (p *Policy) ProfileBudget() *Budget {
+	if p.Profile != nil {
+		return p.Profile
+	}
+	return p.Budget
 }
 
 // Table finds a table; nil when the policy does not list it.

@@ -39,6 +39,7 @@ func (t *till) Preview(context.Context, string, []ledger.Charge) (ledger.Balance
 }
 
 func (*till) Balance(context.Context, string) (ledger.Balance, error) { return ledger.Balance{}, nil }
+
 func (*till) History(context.Context, string, int) ([]ledger.HistoryEntry, error) {
 	return nil, nil
 }

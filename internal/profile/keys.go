@@ -18,10 +18,17 @@ type findings struct {
 	result *Result
 	rows   map[*policy.Table]string            // max_rows_per_unit that was found
 	sums   map[*policy.Table]map[string]string // upper ends of per_unit, of columns that are never below 0
+	units  map[place]float64                   // how many there are, at least
+}
+
+// place is a column, or, without one, a table.
+type place struct {
+	table  *policy.Table
+	column string
 }
 
 func newFindings(r *Result) *findings {
-	return &findings{r, map[*policy.Table]string{}, map[*policy.Table]map[string]string{}}
+	return &findings{r, map[*policy.Table]string{}, map[*policy.Table]map[string]string{}, map[place]float64{}}
 }
 
 func (f *findings) key(q *question, name, value, comment string) {
@@ -55,8 +62,14 @@ func (f *findings) take(at *answer, fraction float64) {
 	if !f.usable(at) {
 		return
 	}
-	if at.kind == valuesKind {
+	switch at.kind {
+	case valuesKind:
 		f.takeValues(at)
+		return
+	case unitsKind:
+		if n, err := strconv.ParseFloat(at.rows[0][0], 64); err == nil {
+			f.units[place{at.table, at.column}] = n
+		}
 		return
 	}
 	cells := make([]int, len(at.cells))
@@ -70,6 +83,9 @@ func (f *findings) take(at *answer, fraction float64) {
 	}
 	off := rankError(at.charge.Curve.Pure/float64(at.releases), fraction, at.points)
 	unit := at.table.Unit.Name
+	if !f.enough(at, off, fraction) {
+		return
+	}
 	if at.kind == rowsKind {
 		rows := at.cells[0].upper(cells[0])
 		f.rows[at.table] = rows
@@ -83,6 +99,17 @@ func (f *findings) take(at *answer, fraction float64) {
 	}
 	f.key(at.question, "bounds", pair(low, high), fmt.Sprintf("%.4g- and %.4g-quantile of each %s's least and greatest, %s", 1-fraction, fraction, unit, ranks(off)))
 	f.takeSum(at, cells, off, fraction)
+}
+
+// enough says whether there are units enough that a quantile does not lie beyond all values, which says nothing of them.
+func (f *findings) enough(at *answer, off int, fraction float64) bool {
+	beyond := (1 - fraction) * f.units[place{at.table, at.column}]
+	if float64(off) <= beyond {
+		return true
+	}
+	f.remark(at.question, "too little is known at this epsilon: a rank is off by up to %d of each %s (95 %%), and about %.0f are beyond the %.4g-quantile; take a larger --epsilon or a lower --quantile",
+		off, at.table.Unit.Name, max(0, beyond), fraction)
+	return false
 }
 
 // takeSum reads the bounds of a unit's sum.

@@ -143,7 +143,7 @@ type parts struct {
 func share(first []*question) parts {
 	total := 0.0
 	for _, q := range first {
-		total += float64(q.releases)
+		total += q.weight
 		if q.kind == rowsKind || q.kind == boundsKind && len(q.cells) > 2 && !q.signed {
 			total += 2
 		}
@@ -151,7 +151,7 @@ func share(first []*question) parts {
 	return parts{total}
 }
 
-func (p parts) of(q *question) float64 { return float64(q.releases) / p.total }
+func (p parts) of(q *question) float64 { return q.weight / p.total }
 
 // rankError is by how many units a quantile may be beside its rank, 95 % of the time: the exponential mechanism on points
 // values at ε (docs/mechanisms.md, section 9).

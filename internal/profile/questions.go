@@ -19,16 +19,18 @@ type question struct {
 	sql      string
 	types    []uint32 // of the parameters
 	values   [][]byte
-	releases int    // of equal weight
-	points   int    // of the finest grid among them
-	cells    []grid // of the columns of the answer
-	signed   bool   // the column may be below 0
+	weight   float64 // its part of the price
+	releases int     // of equal weight
+	points   int     // of the finest grid among them
+	cells    []grid  // of the columns of the answer
+	signed   bool    // the column may be below 0
 }
 
 type kind int
 
 const (
-	rowsKind   kind = iota // rows of a unit
+	unitsKind  kind = iota // how many units there are, at least
+	rowsKind               // rows of a unit
 	boundsKind             // least and greatest value of a unit, and its sum where a unit may have several rows
 	valuesKind             // values that units have
 	beyondKind             // what is beyond the bounds that the first phase printed
@@ -63,11 +65,12 @@ func (s source) perUnit(aggregates ...string) string {
 func questionsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table, fraction float64) []*question {
 	var list []*question
 	from, keys, one := sourceOf(p, t), keyColumns(p, s, t), oneRow(s, t)
+	add := func(q *question) { list = append(list, unitsOf(q, from), q) }
 	if !one {
 		q := &question{table: t, kind: rowsKind}
 		q.quantile(fraction, "n", rowsGrid(max(t.MaxRowsPerUnit, mostRows)), true)
 		q.from(from.perUnit("count(*) AS n"))
-		list = append(list, q)
+		add(q)
 	}
 	for _, c := range t.Columns {
 		relation := s.Relations[t.Name]
@@ -76,20 +79,37 @@ func questionsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table, fraction 
 		}
 		column := relation.Column(c.Name)
 		if n := numberOf(s, column, c); n != nil {
-			list = append(list, boundsOf(t, c, n, from, one, fraction))
+			add(boundsOf(t, c, n, from, one, fraction))
 		} else if g, ok := timesOf(s, column); ok && c.Bounds != nil {
 			q := &question{table: t, column: c.Name, kind: boundsKind}
 			q.quantile(1-fraction, "low", g, false)
 			q.quantile(fraction, "high", g, true)
 			q.from(from.perUnit("min("+from.column(c.Name)+") AS low", "max("+from.column(c.Name)+") AS high"))
-			list = append(list, q)
+			add(q)
 		} else if isText(s, column) && c.Values == nil && c.ValuesFrom == nil && selects(p) {
 			x := from.column(c.Name)
-			list = append(list, &question{table: t, column: c.Name, kind: valuesKind, releases: 1,
-				sql: fmt.Sprintf("SELECT %s AS v FROM %s GROUP BY %s", x, from.from, x)})
+			list = append(list, &question{
+				table: t, column: c.Name, kind: valuesKind, weight: 1, releases: 1,
+				sql: fmt.Sprintf("SELECT %s AS v FROM %s GROUP BY %s", x, from.from, x),
+			})
 		}
 	}
 	return list
+}
+
+// unitsWeight is small: a count is off by less than the rank of a quantile of its price.
+const unitsWeight = 0.25
+
+// unitsOf asks how many units there are that a quantile is over.
+func unitsOf(of *question, from source) *question {
+	value := "1"
+	if of.column != "" {
+		value = "max(" + from.column(of.column) + ")"
+	}
+	return &question{
+		table: of.table, column: of.column, kind: unitsKind, weight: unitsWeight, releases: 1,
+		sql: "SELECT dpproxy.interval_low(count(x)) AS q1 FROM " + from.perUnit(value+" AS x"),
+	}
 }
 
 // selects says whether there is a δ for partition selection.
@@ -139,6 +159,7 @@ func (q *question) quantile(fraction float64, of string, g grid, upper bool) {
 	}
 	q.sql += fmt.Sprintf("percentile_disc(%.6g) WITHIN GROUP (ORDER BY width_bucket(%s, $%d)) AS q%d", fraction, of, len(q.types), len(q.types))
 	q.releases++
+	q.weight++
 	q.points = max(q.points, len(list)+1)
 	q.cells = append(q.cells, g)
 }
@@ -162,6 +183,7 @@ func beyond(p *policy.Policy, t *policy.Table, rows string, sums map[string]stri
 		all := fmt.Sprintf("sum(least(greatest(%s, 0), %s))", of, wide)
 		outputs = append(outputs, "dpproxy.interval_high("+over+")", "dpproxy.interval_low("+all+")")
 		q.releases += 2
+		q.weight += 2
 	}
 	add("n", rows)
 	for _, c := range t.Columns {
