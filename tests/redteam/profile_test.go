@@ -62,7 +62,7 @@ func TestProfileReadsWhatWasCharged(t *testing.T) {
 	ctx := context.Background()
 	p := w.policy(strings.Replace(w.main.DSN(w.database, "dp_main"), net.JoinHostPort(w.main.Host, strconv.Itoa(w.main.Port)), w.relay.Addr(), 1))
 	p.Profile = &policy.Budget{Epsilon: 1e6, Delta: 0.5}
-	options := profile.Options{Epsilon: 50, Quantile: 0.99}
+	options := profile.Options{Epsilon: 5000, Quantile: 0.5} // five units, of which as many are to be on either side
 
 	refused := &watchful{t: t, w: w, refuse: true}
 	if _, err := profile.Run(ctx, p, refused, options, slog.New(slog.DiscardHandler)); err == nil || refused.calls != 1 {
