@@ -10,9 +10,9 @@ import (
 // What is reached of the goals, which are 95 % of what can be answered and PostgreSQL's rows in all of those answers. The
 // floors only rise.
 const (
-	leastQuestions = 430
-	leastAnswered  = 0.98 // of the questions that can be answered
-	leastFaithful  = 0.98 // of the answers
+	leastQuestions = 445
+	leastAnswered  = 0.985 // of the questions that can be answered
+	leastFaithful  = 0.985 // of the answers
 )
 
 // missing are the queries of TPC-H that are not what they have to be so far. A query that becomes right is to be taken off.
