@@ -89,16 +89,20 @@ func (t task) candidate(noise Noise, b Bounding, c Calibration) (Candidate, erro
 	if err := t.admissible(noise, b, c); err != nil {
 		return Candidate{}, err
 	}
-	d := design{bounding: b, v: t.v}
-	out := Candidate{Noise: noise, Bounding: b, Guarantee: "pure", Calibration: c}
-	if !t.g.pure() {
-		out.Guarantee = "rdp"
-	}
 	kappa := t.kappa(noise, b)
 	if c == Paper && kappa < maxKappa { // a one-point range has nothing to calibrate
 		kappa = math.Min(kappa, t.paperKappa(noise))
 	}
-	d.kernel = t.kernel(noise, kappa)
+	return t.at(t.kernel(noise, kappa), b, c)
+}
+
+// at is the mechanism with that noise, and its error.
+func (t task) at(n kernel, b Bounding, c Calibration) (Candidate, error) {
+	noise, d := n.noise, design{n, b, t.v}
+	out := Candidate{Noise: noise, Bounding: b, Guarantee: "pure", Calibration: c}
+	if !t.g.pure() {
+		out.Guarantee = "rdp"
+	}
 	if b != Truncate && d.kernel.log(2*limit) > -farExponent {
 		return Candidate{}, fmt.Errorf("%s noise of scale %.3g is too wide to %s: its sampler ends at 2^61 grid steps: use a coarser grid or a larger epsilon", noise, d.scale(), b)
 	}

@@ -73,6 +73,10 @@ func TestTableNumbers(t *testing.T) {
 		{[]string{"--range=1000", "--sensitivity=1", "--epsilon=1"}, "gaussian truncate pure tight", 31.22, 5e-4},
 		{[]string{"--box=10,8", "--sensitivity=4.47213595499958", "--epsilon=0.5"}, "gaussian truncate pure paper", math.Sqrt(170.27), 1e-4},
 		{[]string{"--box=10,8", "--sensitivity=4.47213595499958", "--epsilon=0.5"}, "gaussian truncate pure tight", math.Sqrt(61.39), 1e-4},
+		// True values may lie in the gap.
+		{[]string{"--range=0:1,20:21", "--sensitivity=2", "--epsilon=1"}, "laplace truncate pure tight", 3.9449, 1e-4},
+		{[]string{"--range=0:1,20:21", "--sensitivity=2", "--epsilon=1"}, "laplace truncate pure paper", 4, 1e-4},
+		{[]string{"--range=-5:5", "--sensitivity=1", "--epsilon=1"}, "gaussian truncate pure tight", 2.758, 5e-4},
 		// σ 8.06 at ε = .5, δ = 1e-6 on the exact profile (docs/mechanisms.md, section 5).
 		{[]string{"--range=10000", "--sensitivity=1", "--epsilon=0.5", "--delta=1e-6"}, "gaussian fold rdp tight", 8.06, 1e-3},
 	} {
@@ -81,6 +85,43 @@ func TestTableNumbers(t *testing.T) {
 			t.Errorf("%v, %s: scale %g, want %g", c.args, c.row, got.Scale, c.scale)
 		}
 	}
+}
+
+// What a given scale costs: the loss of Chen and Hale's σ, a plain Laplace, and the profile that calibration inverts.
+func TestTableAtScale(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		row  string
+		loss float64
+	}{
+		{[]string{"--range=10", "--sensitivity=1", "--scale=3.6072"}, "gaussian truncate pure given", .5374},
+		{[]string{"--range=10", "--sensitivity=1", "--scale=2"}, "laplace fold pure given", .5},
+		{[]string{"--range=10000", "--sensitivity=1", "--scale=8.0597", "--delta=1e-6"}, "gaussian fold rdp given", .5},
+		{[]string{"--range=0:1,20:21", "--sensitivity=2", "--scale=3.9449"}, "laplace truncate pure given", 1},
+		{[]string{"--box=10,8", "--sensitivity=4.47213595499958", "--scale=5.6868"}, "gaussian truncate pure given", 1},
+	} {
+		near(t, c.row, tableLoss(t, c.args...)[c.row], c.loss, 1e-3)
+	}
+}
+
+func tableLoss(t *testing.T, args ...string) map[string]float64 {
+	t.Helper()
+	text, err := run(t, append([]string{"table", "--json"}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []row
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	losses := map[string]float64{}
+	for _, r := range list {
+		if r.Chosen {
+			t.Errorf("%v: a row of a given scale is chosen", args)
+		}
+		losses[strings.Join([]string{r.Noise, r.Bounding, r.Guarantee, r.Calibration}, " ")] = r.Loss
+	}
+	return losses
 }
 
 func TestTableChoice(t *testing.T) {
@@ -117,6 +158,14 @@ func TestTableBadInput(t *testing.T) {
 		{[]string{"--range=10", "--sensitivity=1", "--epsilon=1e-9"}, "the least that can be calibrated"},
 		{[]string{"--range=10", "--box=1,2", "--sensitivity=1", "--epsilon=1"}, "can't be used together"},
 		{[]string{"--sensitivity=1", "--epsilon=1"}, "missing flags"},
+		{[]string{"--range=10", "--sensitivity=1"}, "missing flags"},
+		{[]string{"--range=10", "--sensitivity=1", "--epsilon=1", "--scale=1"}, "can't be used together"},
+		{[]string{"--range=10", "--sensitivity=1", "--scale=-1"}, "--scale is -1"},
+		{[]string{"--range=0:1,x", "--sensitivity=1", "--epsilon=1"}, `"x" is no interval`},
+		{[]string{"--range=0:1,1:2", "--sensitivity=1", "--epsilon=1"}, `"1:2" begins before`},
+		{[]string{"--range=1:0", "--sensitivity=1", "--epsilon=1"}, "is no interval"},
+		{[]string{"--range=0:NaN", "--sensitivity=1", "--epsilon=1"}, "is no interval"},
+		{[]string{"--range=0:0.1,0.2:0.4", "--sensitivity=1", "--epsilon=1", "--grid=1"}, "shorter than one step"},
 	} {
 		_, err := run(t, append([]string{"table"}, c.args...)...)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

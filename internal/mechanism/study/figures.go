@@ -43,7 +43,7 @@ func Figures() ([]Figure, error) {
 // densities are those of Laplace noise near a bound: true value 1 in [0, 10], Δ = ε = 1.
 func densities() (Figure, error) {
 	const perUnit, length, bin = 80, 10, 8 // denoised values leave gaps on a grid: bins of 0.1 smooth them
-	rows, err := mechanism.Table(length*perUnit, perUnit, mechanism.Guarantee{Epsilon: 1})
+	rows, err := mechanism.Table(mechanism.Range{{Lo: 0, Hi: length * perUnit}}, perUnit, mechanism.Guarantee{Epsilon: 1})
 	if err != nil {
 		return Figure{}, err
 	}
@@ -76,7 +76,7 @@ func errorsBy(name, title, x string, from, to float64, at func(x float64) (l, ep
 		v := from * math.Pow(to/from, float64(i)/(points-1))
 		l, eps := at(v)
 		const delta = 1 << 24
-		rows, err := mechanism.Table(int64(math.Round(l*delta)), delta, mechanism.Guarantee{Epsilon: eps})
+		rows, err := mechanism.Table(mechanism.Range{{Lo: 0, Hi: int64(math.Round(l * delta))}}, delta, mechanism.Guarantee{Epsilon: eps})
 		if err != nil {
 			return f, err
 		}

@@ -12,13 +12,14 @@ import (
 
 // TableCmd prints one row per noise, bounding, guarantee and calibration.
 type TableCmd struct {
-	Range       float64   `help:"Length L of the valid range." placeholder:"L" xor:"shape" required:""`
-	Box         []float64 `help:"Side lengths of a box instead, joint Gaussian noise." placeholder:"L1,L2" xor:"shape" required:""`
-	Sensitivity float64   `help:"How far one unit moves the value; on a box in the L2 norm." placeholder:"Δ" required:""`
-	Epsilon     float64   `help:"Pure ε, or the ε of (ε, δ)." placeholder:"ε" required:""`
-	Delta       float64   `help:"Add the mechanisms of (ε, δ)-DP at this δ." placeholder:"δ"`
-	Grid        float64   `help:"Step of the integer grid; without it the continuum, as in the papers." placeholder:"G"`
-	JSON        bool      `help:"An array of objects." name:"json"`
+	Range       validRange `help:"Valid range: its length L, or its intervals, with gaps between them." placeholder:"L|A:B,C:D" xor:"shape" required:""`
+	Box         []float64  `help:"Side lengths of a box instead, joint Gaussian noise." placeholder:"L1,L2" xor:"shape" required:""`
+	Sensitivity float64    `help:"How far one unit moves the value; on a box in the L2 norm." placeholder:"Δ" required:""`
+	Epsilon     float64    `help:"Pure ε, or the ε of (ε, δ)." placeholder:"ε" xor:"noise" required:""`
+	Scale       float64    `help:"A scale instead, λ or σ: what every mechanism costs there." placeholder:"S" xor:"noise" required:""`
+	Delta       float64    `help:"Add the mechanisms of (ε, δ)-DP at this δ." placeholder:"δ"`
+	Grid        float64    `help:"Step of the integer grid; without it the continuum, as in the papers." placeholder:"G"`
+	JSON        bool       `help:"An array of objects." name:"json"`
 }
 
 // continuum is how many grid steps stand for the continuum: finer than any digit that is printed.
@@ -38,34 +39,47 @@ func (c *TableCmd) Run(out io.Writer) error {
 		e.SetIndent("", "  ")
 		return e.Encode(rows)
 	}
-	return printTable(out, rows)
+	return printTable(out, rows, c.Scale > 0)
 }
 
-func (c *TableCmd) rows() ([]mechanism.Candidate, error) {
+// check names the flag that is wrong. largest is the longest length that the grid has to resolve.
+func (c *TableCmd) check() (largest float64, err error) {
+	noise, scale := "--epsilon", c.Epsilon
+	if c.Scale != 0 {
+		noise, scale = "--scale", c.Scale
+	}
 	for _, f := range []struct {
 		name  string
 		value float64
-	}{{"--sensitivity", c.Sensitivity}, {"--epsilon", c.Epsilon}} {
+	}{{"--sensitivity", c.Sensitivity}, {noise, scale}} {
 		if !(f.value > 0) || math.IsInf(f.value, 0) {
-			return nil, fmt.Errorf("%s is %g: it must be a positive number", f.name, f.value)
+			return 0, fmt.Errorf("%s is %g: it must be a positive number", f.name, f.value)
 		}
 	}
 	if !(c.Delta >= 0 && c.Delta < 1) {
-		return nil, fmt.Errorf("--delta is %g: it must be 0 or between 0 and 1", c.Delta)
+		return 0, fmt.Errorf("--delta is %g: it must be 0 or between 0 and 1", c.Delta)
 	}
 	if !(c.Grid >= 0) || math.IsInf(c.Grid, 0) {
-		return nil, fmt.Errorf("--grid is %g: it must be a positive number", c.Grid)
+		return 0, fmt.Errorf("--grid is %g: it must be a positive number", c.Grid)
 	}
 	sides := c.Box
 	if len(sides) == 0 {
-		sides = []float64{c.Range}
+		sides = []float64{c.Range.length()}
+		largest = c.Range.farthest()
 	}
-	largest := 0.0
 	for _, l := range sides {
 		if !(l > 0) || math.IsInf(l, 0) {
-			return nil, fmt.Errorf("the range has length %g: it must be a positive number", l)
+			return 0, fmt.Errorf("the range has length %g: it must be a positive number", l)
 		}
 		largest = math.Max(largest, l)
+	}
+	return largest, nil
+}
+
+func (c *TableCmd) rows() ([]mechanism.Candidate, error) {
+	largest, err := c.check()
+	if err != nil {
+		return nil, err
 	}
 	grid := c.Grid
 	if grid == 0 {
@@ -77,11 +91,16 @@ func (c *TableCmd) rows() ([]mechanism.Candidate, error) {
 	if len(c.Box) > 0 {
 		return c.boxRows(grid)
 	}
-	steps, delta := int64(math.Round(c.Range/grid)), int64(math.Ceil(c.Sensitivity/grid*(1-1e-12)))
-	if steps < 1 {
-		return nil, fmt.Errorf("--range is %g: shorter than one step of --grid %g", c.Range, grid)
+	v, delta := c.Range.on(grid), int64(math.Ceil(c.Sensitivity/grid*(1-1e-12)))
+	if v[0].Lo == v[len(v)-1].Hi {
+		return nil, fmt.Errorf("--range is %g long: shorter than one step of --grid %g", c.Range.length(), grid)
 	}
-	rows, err := mechanism.Table(steps, delta, mechanism.Guarantee{Epsilon: c.Epsilon, Delta: c.Delta})
+	var rows []mechanism.Candidate
+	if c.Scale > 0 {
+		rows, err = mechanism.TableAt(v, delta, c.Scale/grid, c.Delta)
+	} else {
+		rows, err = mechanism.Table(v, delta, mechanism.Guarantee{Epsilon: c.Epsilon, Delta: c.Delta})
+	}
 	for i := range rows {
 		rows[i].Scale *= grid
 		rows[i].RMSEAverage *= grid
@@ -108,12 +127,19 @@ func (c *TableCmd) boxRows(grid float64) ([]mechanism.Candidate, error) {
 			Scale: scale * grid, Loss: loss, RMSEAverage: average * grid, RMSEWorst: worst * grid,
 		}
 	}
+	l1 := math.Sqrt(float64(len(lengths))) * delta
+	if s := c.Scale / grid; s > 0 {
+		return []mechanism.Candidate{
+			row(mechanism.Gaussian, mechanism.Truncate, mechanism.Given, s, mechanism.BoxLoss(lengths, delta, s*s)),
+			row(mechanism.Laplace, mechanism.Fold, mechanism.Given, s, l1/s),
+		}, nil
+	}
 	paper := mechanism.ChenHaleBoxVariance(lengths, delta, c.Epsilon)
 	tight := mechanism.BoxVariance(lengths, delta, c.Epsilon)
 	rows := []mechanism.Candidate{
 		row(mechanism.Gaussian, mechanism.Truncate, mechanism.Paper, math.Sqrt(paper), mechanism.BoxLoss(lengths, delta, paper)),
 		row(mechanism.Gaussian, mechanism.Truncate, mechanism.Tight, math.Sqrt(tight), mechanism.BoxLoss(lengths, delta, tight)),
-		row(mechanism.Laplace, mechanism.Fold, mechanism.Tight, math.Sqrt(float64(len(lengths)))*delta/c.Epsilon, c.Epsilon),
+		row(mechanism.Laplace, mechanism.Fold, mechanism.Tight, l1/c.Epsilon, c.Epsilon),
 	}
 	best := 1
 	if rows[2].RMSEAverage < rows[1].RMSEAverage {
@@ -123,7 +149,7 @@ func (c *TableCmd) boxRows(grid float64) ([]mechanism.Candidate, error) {
 	return rows, nil
 }
 
-func printTable(out io.Writer, rows []mechanism.Candidate) error {
+func printTable(out io.Writer, rows []mechanism.Candidate, given bool) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\tnoise\tbounding\tguarantee\tcalibration\tscale\tloss\trmse average\trmse worst")
 	for _, r := range rows {
@@ -134,6 +160,10 @@ func printTable(out io.Writer, rows []mechanism.Candidate) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%.5g\t%.5g\t%.4g\t%.4g\n",
 			mark, r.Noise, r.Bounding, r.Guarantee, r.Calibration, r.Scale, r.Loss, r.RMSEAverage, r.RMSEWorst)
 	}
-	fmt.Fprintln(w, "\n* what auto takes")
+	if given {
+		fmt.Fprintln(w, "\nloss: the exact ε at this scale; rdp: that of (ε, δ)")
+	} else {
+		fmt.Fprintln(w, "\n* what auto takes")
+	}
 	return w.Flush()
 }
