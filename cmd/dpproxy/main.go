@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/dpproxy/dpproxy/internal/mechanism/papers"
 	"github.com/dpproxy/dpproxy/internal/mechanism/study"
 )
 
@@ -25,6 +26,7 @@ type cli struct {
 	Budget    budgetCommand  `cmd:"" help:"Show and administer budgets."`
 	Profile   profileCommand `cmd:"" help:"Release bounds, rows per unit and domains with noise, as keys of the policy."`
 	Mechanism study.Command  `cmd:"" help:"Study the mechanisms: calibrations, proofs by enumeration, figures."`
+	Paper     papers.Command `cmd:"" help:"The papers behind the mechanisms, recomputed: tables, figures, and where they are wrong."`
 	Demo      demoCommand    `cmd:"" help:"A clinic to ask: own PostgreSQL, data, policy and proxy, until Ctrl-C."`
 	Passwd    passwdCommand  `cmd:"" help:"Read a password and print its SCRAM-SHA-256 verifier for the policy file."`
 }

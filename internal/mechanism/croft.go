@@ -2,13 +2,27 @@ package mechanism
 
 import "math"
 
-// CroftScale is the uniform λ of Croft et al., theorem 2 and corollary 1, for a closed range: the largest of 3n+2 lower
-// bounds, n the number of finite gaps, each found by bisection in (0, 2Δ/ε] (lemma 10). What is not in the range is a
-// constraint; the outer two span to infinity. A grid interval [A, B] stands for [A−½, B+½].
+// CroftScale is the uniform λ of Croft et al., theorem 2 and corollary 1, for a closed range: the largest of CroftBounds.
 func CroftScale(v Range, delta, eps float64) float64 {
-	top := 2 * delta / eps
 	worst := 0.0
-	try := func(ok func(lambda float64) bool) {
+	for _, b := range CroftBounds(v, delta, eps) {
+		worst = math.Max(worst, b.Scale)
+	}
+	return worst
+}
+
+// CroftBound is one of the lower bounds on the scale of Croft et al.
+type CroftBound struct {
+	Lemma int     // 7: for one span; 9: across a gap
+	At    float64 // the location, in grid steps: an end of a span; the right end of a gap
+	Scale float64
+}
+
+// CroftBounds are their 3n+2 lower bounds, n the number of finite gaps, each found by bisection in (0, 2Δ/ε] (lemma 10).
+// What is not in the range is a constraint; the outer two span to infinity. A grid interval [A, B] stands for [A−½, B+½].
+func CroftBounds(v Range, delta, eps float64) (bounds []CroftBound) {
+	top := 2 * delta / eps
+	try := func(lemma int, at float64, ok func(lambda float64) bool) {
 		lo, hi := 0.0, top
 		for hi-lo > 1e-12*top {
 			if mid := (lo + hi) / 2; ok(mid) {
@@ -17,16 +31,16 @@ func CroftScale(v Range, delta, eps float64) float64 {
 				lo = mid
 			}
 		}
-		worst = math.Max(worst, hi)
+		bounds = append(bounds, CroftBound{lemma, at, hi})
 	}
 	for i, x := range v {
 		a, b := float64(x.Lo)-.5, float64(x.Hi)+.5
 		// Lemma 7, formula (60), at the right end of the span and, mirrored, at its left end.
-		try(func(l float64) bool {
+		try(7, b, func(l float64) bool {
 			left, right := constraintMass(v, b, l)
 			return croftSlope(left, right, delta, l) <= eps
 		})
-		try(func(l float64) bool {
+		try(7, a, func(l float64) bool {
 			left, right := constraintMass(v, a, l)
 			return croftSlope(right, left, delta, l) <= eps
 		})
@@ -34,7 +48,7 @@ func CroftScale(v Range, delta, eps float64) float64 {
 			// Lemma 9, formula (37), for the two ends of the gap.
 			d1 := float64(v[i+1].Lo) - .5
 			gap := d1 - b
-			try(func(l float64) bool {
+			try(9, d1, func(l float64) bool {
 				left, right := constraintMass(v, d1, l)
 				s := -math.Expm1(-gap/l) / 2
 				grow := gap / l
@@ -43,7 +57,7 @@ func CroftScale(v Range, delta, eps float64) float64 {
 			})
 		}
 	}
-	return worst
+	return bounds
 }
 
 // croftSlope is the left side of (60), Δ(2L₁−1)/(λ(L₁+R₁−1)).

@@ -99,8 +99,12 @@ func studied(v Range, delta int64) (Release, error) {
 	return r, nil
 }
 
-// Divergence bounds, to within its search, the Rényi divergence of order a of truncation to v at a given scale, over all pairs of true
-// values in its hull at distance delta or less.
+// Divergence bounds, to within its search, the Rényi divergence of order a of truncation to v at a given scale, over all
+// pairs of true values in its hull at distance delta or less; at the order +Inf it is the exact pure ε.
 func Divergence(noise Noise, v Range, delta int64, scale, a float64) float64 {
-	return oneGroup(v, float64(delta), Guarantee{}).renyi(newKernel(noise, kappaOf(noise, scale)), Truncate, a)
+	t, n := oneGroup(v, float64(delta), Guarantee{}), newKernel(noise, kappaOf(noise, scale))
+	if math.IsInf(a, 1) {
+		return t.pureLoss(n, Truncate)
+	}
+	return t.renyi(n, Truncate, a)
 }

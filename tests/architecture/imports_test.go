@@ -18,6 +18,7 @@ var allowed = map[string]string{
 	"mechanism":              "",
 	"mechanism/optimum":      "",
 	"mechanism/study":        "mechanism mechanism/optimum",
+	"mechanism/papers":       "mechanism mechanism/study",
 	"mechanism/stattest":     "",
 	"policy/bound":           "",
 	"verifier":               "",

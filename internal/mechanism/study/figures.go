@@ -11,15 +11,28 @@ import (
 type Figure struct {
 	Name, Title, X, Y string
 	LogX, LogY        bool
-	LegendLeft        bool    // the lines leave space there
-	MaxY              float64 // 0: as the data
+	LegendLeft        bool // the lines leave space there
+	LegendBottom      bool
+	LegendRoom        bool     // there is none between the lines: it stands on their right
+	MaxY              float64  // 0: as the data
+	FromZero          bool     // the y axis begins at 0
+	YNames            []string // heights 1, 2, … are these, and nothing else
+	Bands             []Band
 	Lines             []Line
 }
 
-// Line is one curve.
+// Line is one curve. It is broken where Y is NaN.
 type Line struct {
-	Name string
-	X, Y []float64
+	Name   string // "": none in the legend
+	X, Y   []float64
+	Dashed bool
+	Color  int // lines of one number > 0 have one colour; 0: its place among the lines
+}
+
+// Band is a shaded part of the x axis.
+type Band struct {
+	Name   string
+	Lo, Hi float64
 }
 
 // Figures computes all figures.
@@ -37,7 +50,7 @@ func Figures() ([]Figure, error) {
 		return nil, err
 	}
 	byRange.LegendLeft = true
-	return []Figure{density, byEpsilon, byRange, figure1()}, nil
+	return []Figure{density, byEpsilon, byRange, Figure1()}, nil
 }
 
 // densities are those of Laplace noise near a bound: true value 1 in [0, 10], Δ = ε = 1.
@@ -95,8 +108,8 @@ func errorsBy(name, title, x string, from, to float64, at func(x float64) (l, ep
 	return f, nil
 }
 
-// figure1 is figure 1 of Chen and Hale, with the tight calibration added: variances on the box [0, 10]×[1, 9], Δ = 2√5.
-func figure1() Figure {
+// Figure1 is figure 1 of Chen and Hale, with the tight calibration added: variances on the box [0, 10]×[1, 9], Δ = 2√5.
+func Figure1() Figure {
 	const grid = 1 << 24
 	lengths, delta := []float64{10 * grid, 8 * grid}, 2*math.Sqrt(5)*grid
 	f := Figure{Name: "figure1", Title: "Variance on [0, 10]×[1, 9], Δ = 2√5 (Chen and Hale, figure 1)", X: "ε", Y: "σ²", LogY: true, Lines: []Line{

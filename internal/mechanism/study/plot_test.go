@@ -40,7 +40,7 @@ func TestPlot(t *testing.T) {
 
 // The paper's two curves and the tight one below them.
 func TestFigure1(t *testing.T) {
-	f := figure1()
+	f := Figure1()
 	for i := range f.Lines[0].X {
 		if !(f.Lines[2].Y[i] < f.Lines[1].Y[i] && f.Lines[1].Y[i] < f.Lines[0].Y[i]) {
 			t.Errorf("epsilon %g: %g, %g, %g are not in order", f.Lines[0].X[i], f.Lines[0].Y[i], f.Lines[1].Y[i], f.Lines[2].Y[i])
