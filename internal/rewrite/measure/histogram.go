@@ -42,8 +42,8 @@ func (t *builder) extremes(src *relation.Relation, h release.Histogram) query.Qu
 	own.Groups = len(own.Outputs)
 	own.Outputs = append(own.Outputs, query.Output{X: query.F("pg_catalog.{}({})", query.Raw(h.Extreme), h.SQL), Name: "z"})
 	rows := t.numbered(own, []string{"u", "z"})
-	if !t.k.Spread {
-		return rows // one group, which has one row of the unit
+	if !t.k.Spread || t.k.InEveryGroup() {
+		return rows // each group has one row of the unit
 	}
 	z := rankedAlias.Column("z")
 	return t.ranked(rows, []string{"z"}, []query.Scalar{t.hashed("hashint8extended", z), z}, t.k.MaxPartitionsContributed)

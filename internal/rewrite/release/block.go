@@ -101,6 +101,9 @@ func (k *Block) release(key string, define func() mechanism.Release) (int, bool)
 // no per-unit aggregation is needed.
 func (k *Block) Single() bool { return k.Source.MaxRowsPerUnit == 1 && k.Source.Proven && !k.clamped }
 
+// InEveryGroup says that a unit may count in all groups: there are no more.
+func (k *Block) InEveryGroup() bool { return k.groups > 0 && k.MaxPartitionsContributed >= k.groups }
+
 // count releases the number of rows where condition holds.
 func (k *Block) count(name string, condition query.Scalar) int {
 	i, isNew := k.release("count "+query.Key(condition), func() mechanism.Release {
