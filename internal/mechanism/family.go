@@ -59,8 +59,8 @@ func prepareFamily(list []Release, sorted []int, lo, hi uint64, g Guarantee, out
 	middle := len(sorted) / 2
 	r := list[sorted[middle]]
 	at := r.rank()
-	fraction := math.Round(float64(at-lo) / float64(hi-lo) * (1 << rankBits))
-	r.Fraction = math.Min(math.Max(fraction, 1), 1<<rankBits-1) / (1 << rankBits) // of the part
+	fraction := math.Round(float64(at-lo) / math.Max(1, float64(hi-lo)) * (1 << rankBits)) // no ranks are between equal ones
+	r.Fraction = math.Min(math.Max(fraction, 1), 1<<rankBits-1) / (1 << rankBits)          // of the part
 	own, rest := g, g
 	own.Epsilon = g.Epsilon / float64(Levels(len(sorted)))
 	rest.Epsilon -= own.Epsilon

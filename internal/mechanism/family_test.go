@@ -164,3 +164,16 @@ func TestDecilesAreSharper(t *testing.T) {
 		}
 	}
 }
+
+// Fractions that are one when they are rounded are quantiles like others.
+func TestFamilyOfEqualRanks(t *testing.T) {
+	var fractions []float64
+	for i := range 15 {
+		fractions = append(fractions, .5+1e-12*float64(i))
+	}
+	list, members := familyOf(Range{{0, 100}}, 1, fractions...)
+	z := DrawFamily(seededSource(9), list, members, prepareAll(t, list, Guarantee{Epsilon: 1}), Histogram{{0, 50}, {50, 900}, {100, 50}})
+	if !slices.IsSorted(z) {
+		t.Errorf("%v", z)
+	}
+}

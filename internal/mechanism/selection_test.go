@@ -340,3 +340,55 @@ func TestJointCountThreshold(t *testing.T) {
 		}
 	}
 }
+
+// TestCountsThatSelect: auto takes a mechanism that has a threshold for a count that decides, however short its range is.
+func TestCountsThatSelect(t *testing.T) {
+	denoised := 0
+	for _, top := range []int64{3, 10, 100, 1000} {
+		for _, order := range []float64{0, 8} {
+			for _, epsilon := range []float64{1e-4, .05, .3, 1} {
+				r := Release{Kind: Scalar, Range: Range{{0, top}}, Sensitivity: 1}
+				beside, err := Prepare(r, Guarantee{Epsilon: epsilon, Order: order})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if beside.Chosen().Bounding == Denoise {
+					denoised++
+				}
+				r.Decides = true
+				p, err := Prepare(r, Guarantee{Epsilon: epsilon, Order: order})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := p.CountThreshold(1e-9); err != nil {
+					t.Errorf("up to %d, ε %g at order %g: %v", top, epsilon, order, err)
+				}
+			}
+		}
+	}
+	if denoised < 5 {
+		t.Errorf("denoised elsewhere in %d settings: the test shows little", denoised)
+	}
+}
+
+// TestJointCountOfManyGroups: where δ/K is below what the law of joint noise is known to, no threshold is made up.
+func TestJointCountOfManyGroups(t *testing.T) {
+	const groups = 1 << 17
+	list := []Release{
+		{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 1, Total: groups, Groups: groups, Row: 1, Weight: 1},
+		{Kind: Scalar, Range: Range{{NoLower, NoUpper}}, Sensitivity: 60, Total: 60 * groups, Groups: groups, Row: 60, Weight: 1},
+	}
+	prepared, err := PrepareVector(list, Guarantee{Epsilon: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cube, _ := prepared[0].Joint(); cube == nil {
+		t.Fatal("no joint noise")
+	}
+	if x, err := prepared[0].CountThreshold(5e-11); err == nil {
+		t.Errorf("groups are shown from %d on", x.Least)
+	}
+	if _, err := prepared[0].CountThreshold(1e-6); err != nil {
+		t.Error(err)
+	}
+}

@@ -65,7 +65,11 @@ func (p *Prepared) CountThreshold(delta float64) (CountThreshold, error) {
 	default:
 		return CountThreshold{}, fmt.Errorf("a count with %s cannot decide which groups are shown: use fold, truncate or clamp", c.Bounding)
 	}
-	least := leastInteger(reach, func(m float64) bool { return m >= 1 && reached(m) <= delta/p.task.most()*(1-1e-9) })
+	few := func(m float64) bool { return m >= 1 && reached(m) <= delta/p.task.most()*(1-1e-9) }
+	if !few(reach) {
+		return CountThreshold{}, fmt.Errorf("delta %g over %g groups is too small for the law of joint noise to say which groups are shown", delta, p.task.most())
+	}
+	least := leastInteger(reach, few)
 	more := leastInteger(reach, func(m float64) bool { return tail(m+1) <= 1e-9 })
 	return CountThreshold{int64(least), int64(least + more)}, nil
 }
@@ -77,7 +81,7 @@ func (p *Prepared) tail() (tail func(m float64) float64, reach float64) {
 		return n.tail, math.Ceil(n.reach())
 	}
 	law := p.cube.marginal(p.coordinate)
-	return func(m float64) float64 { return law.sums(m, law.reach()).m0*(1+jointTail) + jointCut }, law.reach()
+	return func(m float64) float64 { return law.sums(m, law.reach()).m0*(1+jointTail) + jointCut }, math.Ceil(law.reach())
 }
 
 // curve is that of the noise in every group; no pure ε bounds it.
