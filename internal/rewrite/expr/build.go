@@ -73,18 +73,25 @@ func BuildBoolean(node *pg_query.Node, scope Scope) (*Expr, error) {
 	return b.boolean(e)
 }
 
+// mostBuilt limits how many nodes are built for one expression, however little of it is printed in the end: ranges write their bounds out
+// several times each. That takes half a second.
+const mostBuilt = 10 * maxWeight
+
 // builder builds one expression.
 type builder struct {
 	scope   Scope
 	rules   *ruleTable
 	narrows []map[*Column]Narrowing // what holds in the CASE branch being built, outermost first
 	depth   int
+	built   *int // nodes so far, those of constants among them
 
 	typesOnly bool // nothing is proven: the expression will be a constant (see computed)
 }
 
 // newBuilder makes a builder that knows every rule.
-func newBuilder(scope Scope) *builder { return &builder{scope: scope, rules: allRules} }
+func newBuilder(scope Scope) *builder {
+	return &builder{scope: scope, rules: allRules, built: new(int)}
+}
 
 // expr builds any expression. Unknown literals keep the type unknown.
 func (b *builder) expr(n *pg_query.Node) (*Expr, error) {
@@ -92,6 +99,9 @@ func (b *builder) expr(n *pg_query.Node) (*Expr, error) {
 		return nil, Refuse(refusal.TooComplex, -1, fmt.Sprintf("expression nests deeper than %d levels", maxDepth), "")
 	}
 	defer func() { b.depth-- }()
+	if *b.built++; *b.built > mostBuilt {
+		return nil, tooLarge(n)
+	}
 	e, err := b.computed(n)
 	if err == nil && e == nil {
 		e, err = b.node(n)
@@ -103,9 +113,13 @@ func (b *builder) expr(n *pg_query.Node) (*Expr, error) {
 		e.text = describe(n)
 	}
 	if e.weigh() > maxWeight {
-		return nil, Refuse(refusal.TooComplex, locationOf(n), "the expression is too large once it is written out", "write it with fewer BETWEEN and IN inside each other")
+		return nil, tooLarge(n)
 	}
 	return e, nil
+}
+
+func tooLarge(n *pg_query.Node) error {
+	return Refuse(refusal.TooComplex, locationOf(n), "the expression is too large once it is written out", "write it with fewer BETWEEN, IN and ranges inside each other")
 }
 
 // weigh counts the nodes that print, shared ones as often as they do: BETWEEN writes its operand twice, so thirty of them inside each

@@ -26,7 +26,7 @@ func (b *builder) computed(n *pg_query.Node) (*Expr, error) {
 		return nil, nil
 	}
 	types := newBuilder(b.scope)
-	types.depth, types.typesOnly = b.depth, true
+	types.depth, types.built, types.typesOnly = b.depth, b.built, true
 	e, err := types.node(n)
 	if err != nil || !supported(e.typ) && pgresolve.ElementType(e.typ) == nil {
 		return nil, nil // what is wrong with it, building it anew says
