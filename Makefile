@@ -41,9 +41,10 @@ demo: build ## a clinic to ask, in one minute: own PostgreSQL, data, policy, pro
 demo-check: build ## the same without a person: exit status 0 if the answers are right
 	./bin/dpproxy demo --install --check
 
-bench: ## proxied against direct PostgreSQL: overhead per statement, and measure queries against plain ones
+bench: ## proxied against direct PostgreSQL: overhead per statement, measure queries against plain ones, and many groups
 	$(GO) run ./tests/bench overhead
 	$(GO) run ./tests/bench tpch
+	$(GO) run ./tests/bench keys
 	$(GO) test -run '^$$' -bench BenchmarkStep -benchtime 3x ./internal/rewrite
 
 accuracy: ## errors of the answers to many questions against the truth and their goals, beside plain noise: some minutes
