@@ -84,7 +84,7 @@ type Release struct {
 	Weight      int   // share of the statement's ε, which a layer has once (docs/privacy.md P18)
 	Choice      Choice
 	Grid        Grid
-	Decides     bool  `json:"-"`          // a count that decides which groups are shown: a denoised one could not reach its threshold
+	Decides     bool  `json:"-"`          // decides which groups are shown: a denoised one reaches no threshold, and is never 0
 	Margin      int64 `json:",omitempty"` // 95% margin to keep, in place of a share of ε by Weight; 0 means that none is asked for
 
 	// SumGivenCount: the exact sum of n rows lies in [n·PerRow.Lo, n·PerRow.Hi]; CountRef is the index, in the block's

@@ -63,3 +63,27 @@ var sameKeys = cmp.Comparer(func(a, b rewrite.Keys) bool {
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 })
+
+// TestCountsDecide: a count by which groups are shown says so: no mechanism may be taken for it that is never 0 over no rows.
+func TestCountsDecide(t *testing.T) {
+	for sql, want := range map[string]bool{
+		"SELECT ward, count(*) FROM visits GROUP BY ward":          true, // without rows it is not shown
+		"SELECT ward, sum(cost) FROM visits GROUP BY ward":         true,
+		"SELECT name, count(*) FROM patients GROUP BY name":        true, // its value is the selection
+		"SELECT count(*) FROM visits":                              false,
+		"SELECT ward, avg(minutes) FROM visits GROUP BY ROLLUP(1)": true,
+	} {
+		q, err := theWorld.ask(sql, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		block := q.plan.Blocks[0]
+		decides := block.SelectBy > 0 && block.Releases[block.SelectBy-1].Decides
+		for _, i := range block.Exists {
+			decides = block.Releases[i].Decides
+		}
+		if decides != want {
+			t.Errorf("%s: a count decides: %v", sql, decides)
+		}
+	}
+}

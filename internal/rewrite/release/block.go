@@ -202,6 +202,9 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 	}
 	if k.DropsEmpty {
 		k.Exists, k.Suggests = k.existence(), k.suggestions()
+		for _, i := range k.Exists {
+			k.Releases[i].Decides = true
+		}
 	}
 	var err error
 	if k.Kept, err = b.keptByStages(k); err != nil {
