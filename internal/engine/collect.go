@@ -29,7 +29,7 @@ type collector struct {
 }
 
 func newCollector(block *rewrite.Block) *collector {
-	c := &collector{block: block, index: map[string]int{}}
+	c := &collector{block: block, m: measured{keys: rewrite.KeyRows{}}, index: map[string]int{}}
 	c.m.exact = make([][]int64, len(block.Releases))
 	c.m.histograms = make([][]mechanism.Histogram, len(block.Releases))
 	if block.Keys == nil {

@@ -15,7 +15,7 @@ import (
 
 // mutationDatabases are tried before a mutation counts as undetected; of mutations of a few plans, four times as many.
 const (
-	mutationDatabases = 20
+	mutationDatabases = 28
 	fewPlans          = 25
 )
 

@@ -122,7 +122,7 @@ func TestMarginsDecideTheCost(t *testing.T) {
 	for sql, want := range map[string]string{
 		"SELECT avg(age) FROM patients":                     "0A000",
 		"SELECT dpproxy.within(sum(age), 1) FROM patients":  "22023",
-		"SELECT dpproxy.within(count(*), 4.) FROM visits v": "22023", // up to 10 rows of one unit
+		"SELECT dpproxy.within(count(*), .5) FROM visits v": "22023", // up to 10 rows of one unit
 	} {
 		before := spent(t, conn)
 		_, err := conn.Exec(ctx, sql)

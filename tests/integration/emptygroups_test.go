@@ -81,7 +81,7 @@ func TestSmallGroupsAreAnnounced(t *testing.T) {
 			t.Errorf("EXPLAIN %s:\n%s", sql, got)
 		}
 	}
-	few := start(t, strings.Replace(clinicPolicy(), "max_rows: 100000", "max_rows: 20", 1), clinic).connect()
+	few := start(t, strings.Replace(clinicPolicy(), "max_rows: 100000", "max_rows: 5", 1), clinic).connect()
 	before := spent(t, few)
 	var refused *pgconn.PgError
 	_, err := few.Exec(context.Background(), "SELECT left(name, 9), count(*) FROM patients GROUP BY 1")
