@@ -110,3 +110,19 @@ func TestKeyNamesAreDistinct(t *testing.T) {
 		names[keyName(k)] = k
 	}
 }
+
+// TestBlocksThatNoRowCanBeIn: where a condition holds for no row and keys are not declared, nothing is measured and there are no groups.
+func TestBlocksThatNoRowCanBeIn(t *testing.T) {
+	block := rewrite.Block{KeyTypes: []uint32{25}}
+	p := &calibrated{plan: &rewrite.Plan{Blocks: []rewrite.Block{block}}, blocks: []calibratedBlock{{}}}
+	r := p.blocks[0].draw(mechanism.NewSource(), nil, newCollector(&block).sorted())
+	block.DropsEmpty = true
+	for name, keys := range map[string]rewrite.Keys{"drawn": r.Keys, "shown": r.shownBy(&block, nil).Keys} {
+		if keys.Len() != 0 {
+			t.Errorf("%s: %d groups", name, keys.Len())
+		}
+	}
+	if kept := p.kept([]released{r}); len(kept) != 1 || len(kept[0].Selected) != 0 {
+		t.Errorf("kept: %v", kept)
+	}
+}
