@@ -40,10 +40,12 @@ func (p *proxy) spentBy(t *testing.T, user string) float64 {
 	return v
 }
 
-// answersPolicy has two analysts of equal rights, whose answers are kept, with so much noise that two answers are seldom equal.
+// answersPolicy has two analysts of equal rights, whose answers are kept, with so much noise that two answers are seldom equal. No sum is near
+// an end of its range, where clamping would make many answers one.
 func answersPolicy() string {
 	return strings.NewReplacer("defaults: {epsilon: 1000,", "defaults: {epsilon: 0.001,", "answers: {ttl: 0}\n", "",
-		"analysts:\n", "analysts:\n  bob: {password: \"@VERIFIER@\", budget: {epsilon: 1000}}\n").Replace(townPolicy)
+		"analysts:\n", "analysts:\n  bob: {password: \"@VERIFIER@\", budget: {epsilon: 1000}}\n",
+		"price:  {bounds: [0, 1000]}", "price:  {bounds: [-1000, 1000]}").Replace(townPolicy)
 }
 
 // startAbroad serves foreign tables: who locks one of far has measures wait that main has parsed, planned and begun.
