@@ -123,7 +123,7 @@ func maximise(top []float64, delta float64, f, slope func(i int, c float64) floa
 // every coordinate of a box.
 func BoxErrors(noise Noise, b Bounding, scale float64, lengths []float64) (average, worst float64) {
 	for _, l := range lengths {
-		d := design{newKernel(noise, kappaOf(noise, scale)), b, boxSide(l)}
+		d := design{kernel: newKernel(noise, kappaOf(noise, scale)), bounding: b, v: boxSide(l)}
 		a, w := d.errors()
 		average += a * a
 		worst += w * w

@@ -77,7 +77,10 @@ func (t task) kappa(noise Noise, b Bounding) float64 {
 
 // profile is δ(ε) in one group.
 func (t task) profile(n kernel, b Bounding, eps float64) float64 {
-	if b == Truncate && !t.open {
+	switch {
+	case b == Cells:
+		return responseProfile(n.kappa, eps)
+	case b == Truncate && !t.open:
 		return n.truncatedProfile(t.v, t.delta, eps)
 	}
 	return n.plainProfile(t.step(), eps)
@@ -88,8 +91,7 @@ func (t task) pureKappa(noise Noise, b Bounding) float64 {
 	want, all := target(t.g.Epsilon), t.parts()*t.step()
 	switch {
 	case noise == Staircase:
-		_, stairs := t.stairPeriod()
-		return math.Min(maxKappa, want/stairs)
+		return math.Min(maxKappa, want/t.stairs(b))
 	case noise == Laplace && b != Truncate:
 		return math.Min(maxKappa, want/all)
 	}
@@ -103,8 +105,11 @@ func (t task) pureKappa(noise Noise, b Bounding) float64 {
 }
 
 // kernel is noise of that κ, with the period that suits the task.
-func (t task) kernel(noise Noise, kappa float64) kernel {
-	if noise == Staircase {
+func (t task) kernel(noise Noise, b Bounding, kappa float64) kernel {
+	switch {
+	case b == Cells:
+		return response(kappa)
+	case noise == Staircase:
 		period, _ := t.stairPeriod()
 		return newStairs(kappa, uint64(math.Max(1, period)))
 	}
@@ -114,15 +119,14 @@ func (t task) kernel(noise Noise, kappa float64) kernel {
 // orderKappa is the tight κ for a divergence at one order.
 func (t task) orderKappa(noise Noise, b Bounding) float64 {
 	a, want := t.g.Order, t.g.Epsilon*(1-epsMargin)
-	f := func(kappa float64) float64 { return t.renyi(t.kernel(noise, kappa), b, a) }
+	f := func(kappa float64) float64 { return t.renyi(t.kernel(noise, b, kappa), b, a) }
 	// Plain Gaussian noise costs ακΣd². The divergence of a loss P is at most P and αP²/2, and P ≤ 2κΣd.
 	lo := want / (a * t.worst(func(d float64) float64 { return d * d }) * (1 + 2*renyiSlack))
 	switch noise {
 	case Laplace:
 		lo = math.Max(want, math.Sqrt(2*want/a)) / (2 * t.parts() * t.step())
 	case Staircase:
-		_, stairs := t.stairPeriod()
-		lo = math.Max(want, math.Sqrt(2*want/a)) / (2 * stairs)
+		lo = math.Max(want, math.Sqrt(2*want/a)) / (2 * t.stairs(b))
 	}
 	for f(lo) > want {
 		lo /= 2

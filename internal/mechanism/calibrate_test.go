@@ -38,7 +38,7 @@ func TestPureLossIsExact(t *testing.T) {
 		noise := []Noise{Laplace, Gaussian}[r.IntN(2)]
 		n := newKernel(noise, kappaOf(noise, math.Pow(10, -.3+2.3*r.Float64())))
 		delta := 1 + r.IntN(int(v.hull().span())+5)
-		d := design{n, Truncate, v}
+		d := design{kernel: n, bounding: Truncate, v: v}
 		table := d.tabulate()
 		var all []int
 		for c := 1; c <= delta; c++ {
@@ -96,7 +96,7 @@ func TestDivergencesGrowWithDistance(t *testing.T) {
 	for range 60 {
 		v := randomRange(r, 24)
 		noise := []Noise{Laplace, Gaussian}[r.IntN(2)]
-		table := design{newKernel(noise, kappaOf(noise, math.Pow(10, -.3+1.6*r.Float64()))), Truncate, v}.tabulate()
+		table := design{kernel: newKernel(noise, kappaOf(noise, math.Pow(10, -.3+1.6*r.Float64()))), bounding: Truncate, v: v}.tabulate()
 		n := len(table.Log)
 		value := func(s, u int) [3]float64 {
 			pair := Distribution{Log: [][]float64{table.Log[s], table.Log[u]}}
@@ -123,7 +123,7 @@ func TestTruncatedGaussianIsBelowPlain(t *testing.T) {
 		n := newKernel(Gaussian, kappaOf(Gaussian, math.Pow(10, -.5+2*r.Float64())))
 		delta := 1 + r.IntN(int(length))
 		eps := math.Pow(10, -2+3*r.Float64())
-		table := design{n, Truncate, Range{{0, length}}}.tabulate()
+		table := design{kernel: n, bounding: Truncate, v: Range{{0, length}}}.tabulate()
 		found := table.HockeyStick(eps, []int{delta}).Value
 		if plain := n.plainProfile(float64(delta), eps); found > plain*(1+1e-9)+1e-15 {
 			t.Fatalf("σ %g, L %d, Δ %d, ε %g: δ %g, untruncated %g", n.scale(), length, delta, eps, found, plain)

@@ -11,7 +11,7 @@ type Candidate struct {
 	Bounding    Bounding    `json:"bounding"`
 	Guarantee   string      `json:"guarantee"` // "pure" or "rdp": what the scale is calibrated for
 	Calibration Calibration `json:"calibration"`
-	Scale       float64     `json:"scale"`        // λ or σ, in grid steps
+	Scale       float64     `json:"scale"`        // λ or σ, in grid steps; the mean length of Cells
 	Loss        float64     `json:"loss"`         // what the guarantee bounds, over all groups: the exact ε or divergence, as sampled
 	RMSEAverage float64     `json:"rmse_average"` // grid steps, over a uniform true value
 	RMSEWorst   float64     `json:"rmse_worst"`   // at the worst true value
@@ -56,8 +56,8 @@ func (t task) admissible(noise Noise, b Bounding, c Calibration) error {
 	switch {
 	case noise != Laplace && noise != Gaussian && noise != Staircase:
 		return fmt.Errorf("noise %q is unknown: use laplace, gaussian or staircase", noise)
-	case b != Truncate && b != Fold && b != Denoise && b != Clamp:
-		return fmt.Errorf("bounding %q is unknown: use truncate, fold, denoise or clamp", b)
+	case b != Truncate && b != Fold && b != Denoise && b != Clamp && b != Cells:
+		return fmt.Errorf("bounding %q is unknown: use truncate, fold, denoise, clamp or cells", b)
 	case c != Tight && c != Paper:
 		return fmt.Errorf("calibration %q is unknown: use tight or paper", c)
 	case noise == Gaussian && t.g.pure() && t.open:
@@ -74,6 +74,8 @@ func (t task) admissible(noise Noise, b Bounding, c Calibration) error {
 		return fmt.Errorf("truncation over %g groups leaves epsilon %g each: the least that can be calibrated is %g", t.most(), t.g.Epsilon/t.most(), minEps)
 	case c == Paper && b != Truncate:
 		return fmt.Errorf("the papers calibrate truncation only, not %s: use calibration tight", b)
+	case b == Cells:
+		return t.cellsAdmissible(noise)
 	case noise == Staircase:
 		return t.stairsAdmissible(b)
 	}
@@ -93,12 +95,15 @@ func (t task) candidate(noise Noise, b Bounding, c Calibration) (Candidate, erro
 	if c == Paper && kappa < maxKappa { // a one-point range has nothing to calibrate
 		kappa = math.Min(kappa, t.paperKappa(noise))
 	}
-	return t.at(t.kernel(noise, kappa), b, c)
+	if b == Cells && kappa < minStair {
+		return Candidate{}, fmt.Errorf("cells of epsilon %.3g in one group tell next to nothing: use denoise", kappa)
+	}
+	return t.at(t.kernel(noise, b, kappa), b, c)
 }
 
 // at is the mechanism with that noise, and its error.
 func (t task) at(n kernel, b Bounding, c Calibration) (Candidate, error) {
-	noise, d := n.noise, design{n, b, t.v}
+	noise, d := n.noise, design{kernel: n, bounding: b, v: t.v}
 	out := Candidate{Noise: noise, Bounding: b, Guarantee: "pure", Calibration: c}
 	if !t.g.pure() {
 		out.Guarantee = "rdp"
@@ -109,7 +114,12 @@ func (t task) at(n kernel, b Bounding, c Calibration) (Candidate, error) {
 	if noise == Gaussian && b == Truncate && len(t.v) > 1 && !d.gapReachable() {
 		return Candidate{}, fmt.Errorf("gaussian noise cannot cross a gap of that width: use laplace noise or fold")
 	}
-	out.design, out.Scale = d, d.scale()
+	out.Scale = d.scale()
+	if b == Cells {
+		d.cells = newCut(t.v.hull(), n.kappa)
+		out.Scale = float64(t.v.hull().span()+1) / float64(len(d.cells.point))
+	}
+	out.design = d
 	out.loss = func() float64 { return t.loss(d, c) }
 	if t.open {
 		out.RMSEAverage = d.openErrors()

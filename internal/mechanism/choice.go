@@ -5,7 +5,7 @@ import "math"
 // preference are the boundings that auto compares. Of those with nearly equal errors it takes the first: a clamped answer
 // has no bias away from the bounds, a denoised one is drawn to the middle everywhere. Folding errs more than clamping where the noise
 // is narrow against the range, and more than denoising where it is wide.
-var preference = []Bounding{Clamp, Truncate, Denoise}
+var preference = []Bounding{Clamp, Truncate, Denoise, Cells}
 
 // nearlyEqual is how much more than the least an average error may be for a preferred bounding to be taken.
 const nearlyEqual = .01
@@ -26,6 +26,8 @@ func (p *Prepared) worthwhile(b Bounding, n Noise) bool {
 			}
 		}
 		return false
+	case Cells:
+		return n == Staircase && p.cellsGain()
 	}
 	return true
 }

@@ -21,6 +21,9 @@ func (p *Prepared) Draw(s *Source, exact, count int64) int64 {
 	}
 	c := &p.candidates[p.chosen]
 	smp := p.sampler()
+	if c.bounding == Cells {
+		return c.drawCell(s, smp, exact)
+	}
 	var storage [4]segment
 	if c.bounding != Truncate {
 		y := exact + signed(smp.draw(s, &smp.plain))

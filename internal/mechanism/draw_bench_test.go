@@ -21,7 +21,7 @@ func BenchmarkDraw(b *testing.B) {
 		{"gaussian/fold/2^32", Gaussian, 1 << 30, Fold, Range{{0, 1 << 32}}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			p := fixed(design{newKernel(c.noise, kappaOf(c.noise, c.scale)), c.b, c.v})
+			p := fixed(design{kernel: newKernel(c.noise, kappaOf(c.noise, c.scale)), bounding: c.b, v: c.v})
 			src := NewSource()
 			h := c.v.hull()
 			b.ReportAllocs()

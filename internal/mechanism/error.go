@@ -7,6 +7,7 @@ type design struct {
 	kernel
 	bounding Bounding
 	v        Range // closed
+	cells    *cut  // of Cells
 }
 
 // squaredError is E(z−s)² at the true value s.
@@ -14,6 +15,8 @@ func (d design) squaredError(s float64) float64 {
 	h := d.v.hull()
 	a, b := float64(h.Lo), float64(h.Hi)
 	switch {
+	case d.bounding == Cells:
+		return d.cellError(s)
 	case d.bounding == Truncate:
 		u := d.at(d.v, s)
 		return u.m2 / u.m0

@@ -54,6 +54,8 @@ func (d design) spread(open bool) float64 {
 	interval := len(d.v) == 1
 	wide := float64(h.span()) > 8*d.scale()
 	switch {
+	case d.bounding == Cells:
+		return d.worstOver(d.cellSpread)
 	case interval && (open || wide || d.bounding == Fold || d.bounding == Clamp):
 		return d.plainSpread()
 	case d.bounding == Truncate:

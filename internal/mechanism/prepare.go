@@ -139,8 +139,11 @@ func check(r *Release, g Guarantee) error {
 // it (docs/mechanisms.md, section 12).
 func (p *Prepared) choose(c Choice) error {
 	noises, boundings, calibration := []Noise{Laplace, Gaussian, Staircase}, preference, Tight
-	if c.Noise != "" {
+	switch {
+	case c.Noise != "":
 		noises = []Noise{c.Noise}
+	case c.Bounding == Cells:
+		noises = []Noise{Staircase}
 	}
 	if c.Bounding != "" {
 		boundings = []Bounding{c.Bounding}
@@ -154,7 +157,7 @@ func (p *Prepared) choose(c Choice) error {
 	var first error
 	for _, b := range boundings {
 		for _, n := range noises {
-			if c.Bounding == "" && !p.worthwhile(b, n) || c.Noise == "" && n == Staircase && !p.stairsGain() {
+			if c.Bounding == "" && !p.worthwhile(b, n) || c.Noise == "" && n == Staircase && b != Cells && !p.stairsGain() {
 				continue
 			}
 			candidate, err := p.task.candidate(n, b, calibration)

@@ -8,6 +8,9 @@ type Noise string
 // Bounding keeps a noisy value inside its valid set.
 type Bounding string
 
+// Blurs says whether 0 may not be among what is released, so that no threshold may rest on it.
+func (b Bounding) Blurs() bool { return b == Denoise || b == Cells }
+
 // Calibration says whose scale is used for a noise, a bounding and a guarantee.
 type Calibration string
 
@@ -20,6 +23,7 @@ const (
 	Fold     Bounding = "fold"     // reflect at the bounds
 	Denoise  Bounding = "denoise"  // posterior mean under a uniform prior on the range
 	Clamp    Bounding = "clamp"    // nearest valid value
+	Cells    Bounding = "cells"    // randomised response on cells of a short range; with Staircase only
 
 	Tight Calibration = "tight"
 	Paper Calibration = "paper"

@@ -103,7 +103,7 @@ func TestDrawMatchesPMF(t *testing.T) {
 		{Staircase, 1, Clamp, Range{{-40, 40}}, 0},
 		{Staircase, 3, Denoise, Range{{0, 40}}, 31},
 	} {
-		d := design{newKernel(c.noise, kappaOf(c.noise, c.scale)), c.b, c.v}
+		d := design{kernel: newKernel(c.noise, kappaOf(c.noise, c.scale)), bounding: c.b, v: c.v}
 		if c.noise == Staircase {
 			d.kernel = newStairs(1/c.scale, 10)
 		}
@@ -144,7 +144,7 @@ func TestDrawsAreConstant(t *testing.T) {
 		{Gaussian, 1e12, Truncate, Range{{0, 1 << 32}}},
 		{Laplace, .5, Truncate, Range{{0, 1}, {1000, 1001}}},
 	} {
-		p := fixed(design{newKernel(c.noise, kappaOf(c.noise, c.scale)), c.b, c.v})
+		p := fixed(design{kernel: newKernel(c.noise, kappaOf(c.noise, c.scale)), bounding: c.b, v: c.v})
 		src := seededSource(3)
 		h := c.v.hull()
 		for _, s := range []int64{h.Lo, h.Lo + 1, h.Lo + int64(h.span()/2), h.Hi - 1, h.Hi} {
@@ -174,7 +174,7 @@ func TestTailsMatchPMF(t *testing.T) {
 		{Gaussian, 3, .1, Range{{-20, 20}}},
 		{Gaussian, 200, .5, Range{{0, 900}}},
 	} {
-		d := design{newKernel(c.noise, kappaOf(c.noise, c.scale)), Truncate, c.v}
+		d := design{kernel: newKernel(c.noise, kappaOf(c.noise, c.scale)), bounding: Truncate, v: c.v}
 		p := fixed(d)
 		smp := newStaircase(d.kernel, c.exponent)
 		p.sampler = func() *sampler { return smp }
@@ -203,7 +203,7 @@ func TestWideScales(t *testing.T) {
 		n := newKernel(c.noise, kappaOf(c.noise, c.scale))
 		const s = 1 << 52
 		v := Range{{0, 2 * s}}
-		p := fixed(design{n, c.b, v})
+		p := fixed(design{kernel: n, bounding: c.b, v: v})
 		width := math.Round(c.scale / 8)
 		counts, want := map[int]int{}, map[int]float64{}
 		for range draws {

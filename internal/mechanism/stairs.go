@@ -122,11 +122,25 @@ func (n kernel) stairProfile(d, eps float64) float64 {
 	if eps >= loss {
 		return 0
 	}
-	response := -math.Expm1(eps-loss) / (1 + math.Exp(-loss)) // randomised response, the worst there is
+	response := responseProfile(loss, eps)
 	if stairs > 1 {
 		return response
 	}
 	return math.Min(response, n.changed(d)*(1+renyiSlack)*-math.Expm1(eps-n.kappa))
+}
+
+// responseProfile is δ(ε) of randomised response, the worst there is with that pure loss.
+func responseProfile(loss, eps float64) float64 {
+	return math.Max(0, -math.Expm1(eps-loss)/(1+math.Exp(-loss)))
+}
+
+// stairs is how many stairs one unit can move over all groups: one in every group that it moves, where the noise is on Cells.
+func (t task) stairs(b Bounding) float64 {
+	if b == Cells {
+		return math.Min(t.groups, math.Ceil(t.total/t.row))
+	}
+	_, stairs := t.stairPeriod()
+	return stairs
 }
 
 // stairPeriod is how far values may be apart for one stair, and how many stairs one unit can move over all groups: as far as a unit

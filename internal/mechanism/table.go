@@ -8,7 +8,7 @@ import (
 // Given marks the rows of TableAt: a scale that nothing is calibrated for. No policy can ask for it.
 const Given Calibration = "given"
 
-var tableBoundings = []Bounding{Truncate, Fold, Denoise, Clamp}
+var tableBoundings = []Bounding{Truncate, Fold, Denoise, Clamp, Cells}
 
 // Table calibrates every noise, bounding and calibration for a scalar release on a closed range, as a study: pure ε, and
 // (ε, δ) too if Delta is above 0. The candidate that `auto` would take under that accounting is marked.

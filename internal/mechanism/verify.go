@@ -33,18 +33,23 @@ func (d design) tabulate() Distribution {
 	var noisy []int
 	var from int64
 	logs := make([]float64, n)
-	if d.bounding == Truncate {
+	switch d.bounding {
+	case Cells:
+	case Truncate:
 		for i := range logs {
 			logs[i] = d.log(float64(i))
 		}
-	} else {
+	default:
 		noisy, from = d.noisy(n)
 	}
 	for s := range t.Log {
 		t.Log[s] = make([]float64, n)
-		if d.bounding == Truncate {
+		switch d.bounding {
+		case Cells:
+			d.cellsRow(t.Log[s], int64(s))
+		case Truncate:
 			d.truncatedRow(t.Log[s], int64(s), logs)
-		} else {
+		default:
 			d.imagesRow(t.Log[s], h.Lo+int64(s), noisy, from)
 		}
 	}

@@ -32,7 +32,7 @@ func (v value) mechanism(method Method) (c mechanism.Choice, ok bool) {
 	o := v.object("noise", "bounding", "calibration")
 	c.Noise = mechanism.Noise(o.get("noise").orAuto(string(mechanism.Laplace), string(mechanism.Gaussian), string(mechanism.Staircase)))
 	c.Bounding = mechanism.Bounding(o.get("bounding").orAuto(string(mechanism.Truncate), string(mechanism.Fold),
-		string(mechanism.Denoise), string(mechanism.Clamp)))
+		string(mechanism.Denoise), string(mechanism.Clamp), string(mechanism.Cells)))
 	c.Calibration = mechanism.Calibration(o.get("calibration").orAuto(string(mechanism.Tight), string(mechanism.Paper)))
 	if len(v.w.problems) > before {
 		return c, false
@@ -40,14 +40,17 @@ func (v value) mechanism(method Method) (c mechanism.Choice, ok bool) {
 	if c.Noise == mechanism.Gaussian && method == Pure && c.Bounding != "" && c.Bounding != mechanism.Truncate {
 		o.get("bounding").fail("gaussian noise satisfies pure ε-DP when it is truncated to the range, not with %s", c.Bounding)
 	}
+	if c.Bounding == mechanism.Cells && (c.Noise == mechanism.Laplace || c.Noise == mechanism.Gaussian) {
+		o.get("noise").fail("cells are released with staircase noise, not with %s", string(c.Noise))
+	}
 	if c.Noise == mechanism.Staircase && (c.Bounding == mechanism.Truncate || c.Calibration == mechanism.Paper) {
-		o.get("noise").fail("staircase noise is bounded afterwards: use clamp, fold or denoise, and the calibration tight")
+		o.get("noise").fail("staircase noise is bounded afterwards: use clamp, fold, denoise or cells, and the calibration tight")
 	}
 	switch {
 	case c.Noise == mechanism.Gaussian && method == Pure:
 		o.get("noise").note("gaussian noise under method: pure %s", needsRange)
-	case c.Bounding == mechanism.Denoise:
-		o.get("bounding").note("denoise %s", needsRange)
+	case c.Bounding == mechanism.Denoise, c.Bounding == mechanism.Cells:
+		o.get("bounding").note("%s %s", string(c.Bounding), needsRange)
 	}
 	if c.Calibration == mechanism.Paper && c.Bounding != "" && c.Bounding != mechanism.Truncate {
 		o.get("calibration").fail("the papers calibrate truncate; %s has the calibration tight", c.Bounding)

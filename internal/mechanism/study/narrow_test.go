@@ -23,11 +23,7 @@ func TestNarrowTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range rows {
-		most := 1.05
-		if r.Length < 2*r.Sensitivity {
-			most = 1.1
-		}
-		if r.worst() > most {
+		if r.worst() > 1.051 {
 			t.Errorf("L %d, sensitivity %d: auto errs %.3f times the optimum", r.Length, r.Sensitivity, r.worst())
 		}
 	}

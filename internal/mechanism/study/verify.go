@@ -201,7 +201,7 @@ func one(r *rand.Rand, i int, longest int64) Summary {
 // choices are all mechanisms that a policy can name.
 var choices = func() (list []mechanism.Choice) {
 	for _, n := range []mechanism.Noise{mechanism.Laplace, mechanism.Gaussian, mechanism.Staircase} {
-		for _, b := range []mechanism.Bounding{mechanism.Truncate, mechanism.Fold, mechanism.Denoise, mechanism.Clamp} {
+		for _, b := range []mechanism.Bounding{mechanism.Truncate, mechanism.Fold, mechanism.Denoise, mechanism.Clamp, mechanism.Cells} {
 			for _, c := range []mechanism.Calibration{mechanism.Tight, mechanism.Paper} {
 				list = append(list, mechanism.Choice{Noise: n, Bounding: b, Calibration: c})
 			}

@@ -299,7 +299,7 @@ func (b *Planner) selectKeys(k *Block, cause error) error {
 func (k *Block) selectBy() int {
 	for _, what := range []string{"count ", "units "} {
 		i, ok := k.index[what+query.Key(nil)]
-		if ok && k.Selected && k.Releases[i].Sensitivity == 1 && k.Releases[i].Choice.Bounding != mechanism.Denoise {
+		if ok && k.Selected && k.Releases[i].Sensitivity == 1 && !k.Releases[i].Choice.Bounding.Blurs() {
 			return 1 + i
 		}
 	}
