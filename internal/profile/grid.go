@@ -3,6 +3,8 @@ package profile
 import (
 	"fmt"
 	"math/big"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,8 +14,10 @@ import (
 // grid is an ascending public list of values, as PostgreSQL reads them. It follows from a column's type alone.
 type grid struct {
 	values []string // what may be printed
+	floors []string // thresholds for the lower end: a value is at or above floors[i] if it is at or above values[i]; nil: values
 	limits []string // thresholds for the upper end: a value is at or above limits[i] if it is above values[i]
-	array  uint32   // type of both as an array
+	array  uint32   // type of the thresholds as an array
+	of     string   // what is compared with them, of a value %s; empty: the value
 }
 
 // steps are those of a decade: neighbours are 1.2 times apart, about.
@@ -109,14 +113,63 @@ func monthGrid(array uint32) grid {
 	return g
 }
 
-// clockGrid has the quarters of an hour.
+// clockGrid has the quarters of an hour, and the last second of a day.
 func clockGrid() grid {
 	g := grid{array: pgtype.TimeArrayOID}
-	for minute := 0; minute <= 24*60; minute += 15 {
-		g.values = append(g.values, fmt.Sprintf("%02d:%02d", minute/60, minute%60))
+	for minute := 0; minute < 24*60; minute += 15 {
+		v := fmt.Sprintf("%02d:%02d", minute/60, minute%60)
+		g.values, g.limits = append(g.values, v), append(g.limits, v+":00.000001")
 	}
-	g.limits = g.values
+	g.values, g.limits = append(g.values, "23:59:59"), append(g.limits, "23:59:59.000001")
 	return g
+}
+
+// longest is the length of time, of either sign, up to which intervals are looked at.
+const longest = "36525 days"
+
+// durationGrid has lengths of time, of both signs, from a second to a century. They are compared as bounds are: by their seconds.
+func durationGrid() grid {
+	g := grid{array: pgtype.Float8ArrayOID, of: "extract(epoch FROM %s)::float8"}
+	type length struct {
+		name    string
+		seconds int64
+	}
+	var list []length
+	for _, unit := range []struct {
+		name    string
+		seconds int64
+		counts  []int64
+	}{
+		{"seconds", 1, []int64{1, 2, 5, 10, 15, 20, 30, 45}},
+		{"minutes", 60, []int64{1, 2, 5, 10, 15, 20, 30, 45}},
+		{"hours", 3600, []int64{1, 2, 3, 4, 6, 8, 12, 18}},
+		{"days", 86400, []int64{1, 2, 3, 4, 5, 7, 10, 14, 21, 30, 45, 60, 90, 120, 180, 270, 365, 500, 730, 1100, 1830, 2750, 3660, 7310, 18270, 36525}},
+	} {
+		for _, n := range unit.counts {
+			list = append(list, length{fmt.Sprintf("%d %s", n, unit.name), n * unit.seconds})
+		}
+	}
+	add := func(name string, seconds int64) {
+		g.values = append(g.values, name)
+		g.floors = append(g.floors, strconv.FormatInt(seconds, 10))
+		g.limits = append(g.limits, decimal(new(big.Rat).Add(new(big.Rat).SetInt64(seconds), big.NewRat(1, 1_000_000))))
+	}
+	for _, l := range slices.Backward(list) {
+		add("-"+l.name, -l.seconds)
+	}
+	add("0 days", 0)
+	for _, l := range list {
+		add(l.name, l.seconds)
+	}
+	return g
+}
+
+// compared is what is compared with the thresholds.
+func (g grid) compared(value string) string {
+	if g.of == "" {
+		return value
+	}
+	return fmt.Sprintf(g.of, value)
 }
 
 // literal prints a list as a parameter of PostgreSQL.

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -42,6 +43,23 @@ func TestGridsAscend(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d values, %s to %s", name, len(g.values), g.values[0], g.values[len(g.values)-1])
+	}
+}
+
+// TestDurationsAscend: thresholds ascend as what is printed does.
+func TestDurationsAscend(t *testing.T) {
+	g := durationGrid()
+	seconds := map[string]int64{"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}
+	last := math.Inf(-1)
+	for i, v := range g.values {
+		n, unit, _ := strings.Cut(v, " ")
+		count, err := strconv.ParseInt(n, 10, 64)
+		floor, err2 := strconv.ParseFloat(g.floors[i], 64)
+		limit, err3 := strconv.ParseFloat(g.limits[i], 64)
+		if err != nil || err2 != nil || err3 != nil || floor != float64(count*seconds[unit]) || !(last < floor && floor < limit) {
+			t.Errorf("%s: at or above %s, above %s", v, g.floors[i], g.limits[i])
+		}
+		last = limit
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
@@ -200,7 +201,13 @@ func (f *findings) order(tables []*policy.Table) {
 	slices.SortStableFunc(f.result.Keys, func(a, b policy.Key) int { return place(a) - place(b) })
 }
 
-func pair(low, high string) string { return "[" + low + ", " + high + "]" }
+// pair prints bounds. What has a colon is quoted: not every reader of YAML takes it for text.
+func pair(low, high string) string {
+	if strings.Contains(low+high, ":") {
+		return policy.List([]string{low, high})
+	}
+	return "[" + low + ", " + high + "]"
+}
 
 // sign is that of a decimal number.
 func sign(text string) int {

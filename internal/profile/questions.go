@@ -84,7 +84,8 @@ func questionsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table, fraction 
 			q := &question{table: t, column: c.Name, kind: boundsKind}
 			q.quantile(1-fraction, "low", g, false)
 			q.quantile(fraction, "high", g, true)
-			q.from(from.perUnit("min("+from.column(c.Name)+") AS low", "max("+from.column(c.Name)+") AS high"))
+			x := from.column(c.Name)
+			q.from(from.perUnit(g.compared("min("+x+")")+" AS low", g.compared("max("+x+")")+" AS high"))
 			add(q)
 		} else if isText(s, column) && c.Values == nil && c.ValuesFrom == nil && selects(p) {
 			x := from.column(c.Name)
@@ -147,8 +148,11 @@ func cast(n *number) string {
 // quantile adds one to the statement: of the cells of a grid in which the values of the units lie.
 func (q *question) quantile(fraction float64, of string, g grid, upper bool) {
 	list := g.values
-	if upper {
+	switch {
+	case upper:
 		list = g.limits
+	case g.floors != nil:
+		list = g.floors
 	}
 	if g.array == pgtype.NumericArrayOID && (of == "low" || of == "high") {
 		of += "::numeric"

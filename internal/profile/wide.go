@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -37,6 +38,9 @@ func wide(p *policy.Policy, s *rewrite.Schema, epsilon float64) *policy.Policy {
 		for _, column := range t.Columns {
 			wider := &policy.Column{Name: column.Name}
 			if r := s.Relations[t.Name]; r != nil && r.Column(column.Name) != nil {
+				if baseType(s, r.Column(column.Name)) == pgtype.IntervalOID {
+					wider.Bounds, wider.Grid = &policy.Bounds{Lo: "-" + longest, Hi: longest}, &policy.Grid{Duration: time.Second}
+				}
 				if n := numberOf(s, r.Column(column.Name), column); n != nil {
 					wider.Bounds = &policy.Bounds{Lo: "-" + decimal(n.most), Hi: decimal(n.most)}
 					wider.Grid = &policy.Grid{Number: decimal(power(-n.scale))}
@@ -122,6 +126,8 @@ func timesOf(s *rewrite.Schema, c *rewrite.RelationColumn) (grid, bool) {
 		return monthGrid(pgtype.TimestamptzArrayOID), true
 	case pgtype.TimeOID:
 		return clockGrid(), true
+	case pgtype.IntervalOID:
+		return durationGrid(), true
 	}
 	return grid{}, false
 }

@@ -99,6 +99,27 @@ func TestProfileIsChargedAndWritten(t *testing.T) {
 	}
 }
 
+// TestProfileOfEveryType: with noise that is nil, the printed bounds are the true quantiles on their grids.
+func TestProfileOfEveryType(t *testing.T) {
+	p := start(t, townPolicy+"profile: {epsilon: 1000000}\n", town)
+	out, problems, code := p.profile("--table", "people", "--epsilon", "100000", "--quantile", "0.9855", "--write")
+	if code != 0 {
+		t.Fatalf("profile: exit %d\n%s", code, problems)
+	}
+	for _, want := range []string{
+		"age:\n        bounds: [10, 100]", "weight:\n        bounds: [47, 150]", "height:\n        bounds: [1, 8.2]", "price:\n        bounds: [10, 100]",
+		"seen:\n        bounds: [2024-06-01, 2024-07-01]", "met:\n        bounds: [2024-06-01, 2024-07-01]", "day:\n        bounds: [2024-06-01, 2024-10-01]",
+		"hour:\n        bounds: [\"00:00\", \"19:00\"]", "stay:\n        bounds: [-2 days, 3 days]",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("printed without %q:\n%s\n%s", want, out, problems)
+		}
+	}
+	if checked, err := p.command("check").CombinedOutput(); err != nil {
+		t.Errorf("check: %v\n%s", err, checked)
+	}
+}
+
 func (p *proxy) read() string {
 	p.t.Helper()
 	text, err := os.ReadFile(p.policy)
