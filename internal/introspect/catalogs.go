@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
 //go:embed sql/relations.sql
@@ -24,6 +25,9 @@ var ShapeSQL string
 
 //go:embed sql/unique.sql
 var uniqueSQL string
+
+//go:embed sql/foreign.sql
+var foreignSQL string
 
 //go:embed sql/types.sql
 var typesSQL string
@@ -46,6 +50,7 @@ type catalogRelation struct {
 	columns    []catalogColumn
 	unique     [][]string
 	primaryKey []string
+	foreign    []rewrite.ForeignKey
 }
 
 type catalogColumn struct {
@@ -106,7 +111,7 @@ func Read(ctx context.Context, conn *pgx.Conn, names []policy.Name) (*Catalogs, 
 	}
 	r := &catalogReader{tx: tx, found: &Catalogs{relations: map[policy.Name]*catalogRelation{}, types: map[uint32]catalogType{}}, byOID: map[uint32]*catalogRelation{}}
 	for _, step := range []func(context.Context) error{
-		func(ctx context.Context) error { return r.readRelations(ctx, names) }, r.readShapes, r.readColumns, r.readUnique, r.readTypes,
+		func(ctx context.Context) error { return r.readRelations(ctx, names) }, r.readShapes, r.readColumns, r.readUnique, r.readForeign, r.readTypes,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("reading the catalogs: %w", err)
@@ -193,6 +198,18 @@ func (r *catalogReader) readUnique(ctx context.Context) error {
 		if primary {
 			c.primaryKey = columns
 		}
+		return nil
+	}, r.oids)
+}
+
+func (r *catalogReader) readForeign(ctx context.Context) error {
+	return r.rows(ctx, foreignSQL, func(rows pgx.Rows) error {
+		var relation uint32
+		var k rewrite.ForeignKey
+		if err := rows.Scan(&relation, &k.Column, &k.References.Schema, &k.References.Relation, &k.ReferencesColumn); err != nil {
+			return err
+		}
+		r.byOID[relation].foreign = append(r.byOID[relation].foreign, k)
 		return nil
 	}, r.oids)
 }

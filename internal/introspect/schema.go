@@ -120,6 +120,11 @@ func join(p *policy.Policy, main, shadow *Catalogs, name policy.Name) (*rewrite.
 	if allListed(r, m.primaryKey) {
 		r.PrimaryKey = m.primaryKey
 	}
+	for _, k := range m.foreign {
+		if r.Column(k.Column) != nil {
+			r.Foreign = append(r.Foreign, k)
+		}
+	}
 	return r, nil
 }
 

@@ -14,6 +14,7 @@ type (
 	Schema         = schema.Schema
 	Relation       = schema.Relation
 	RelationColumn = schema.Column
+	ForeignKey     = schema.ForeignKey
 	Type           = schema.Type
 	Equality       = schema.Equality
 	Settings       = schema.Settings

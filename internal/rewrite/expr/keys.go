@@ -226,7 +226,7 @@ func columnSeries(e *Expr, limits Limits) (list string, n int64, computed bool) 
 			return "", 0, computed
 		}
 	}
-	if e.nullable {
+	if e.nullable && !c.Matched {
 		list += " UNION ALL SELECT NULL::" + columnType(&x)
 		n++
 	}

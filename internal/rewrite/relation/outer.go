@@ -40,7 +40,7 @@ func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relatio
 	if kind == pg_query.JoinType_JOIN_FULL {
 		return b.fullJoin(l, r, conds, equal, shown, using)
 	}
-	return b.leftJoin(l, r, conds, set, shown, using), nil
+	return b.leftJoin(l, r, conds, equal, set, shown, using), nil
 }
 
 // matchedOnce proves that both sides of an outer join have one unit in every joined row. It gives the unique set by which a row of l
@@ -63,13 +63,12 @@ func (b *Base) matchedOnce(kind pg_query.JoinType, l, r *Relation, equal Equalit
 }
 
 // leftJoin keeps the rows of l. set is the unique set by which each meets at most one of r; nil: it may meet several.
-func (b *Base) leftJoin(l, r *Relation, conds []*expr.Expr, set *UniqueSet, shown []*Column, using []string) *Relation {
+func (b *Base) leftJoin(l, r *Relation, conds []*expr.Expr, equal Equalities, set *UniqueSet, shown []*Column, using []string) *Relation {
 	out := &Relation{
 		Unit: l.Unit, Chain: l.Chain, UnitColumns: l.UnitColumns, UnitName: l.UnitName, MaxRowsPerUnit: l.MaxRowsPerUnit, Proven: l.Proven, MaxRows: l.MaxRows,
 		Unique: slices.Clone(l.Unique), Order: l.Order, OrderProofs: l.OrderProofs, publicRows: l.publicRows, Steps: l.Steps, Empty: l.Empty,
 		Where: l.Where, Conditions: l.Conditions, Columns: shown, Tables: append(slices.Clone(l.Tables), r.Tables...), Proofs: append(slices.Clone(l.Proofs), r.Proofs...),
 	}
-	out.public = l.publicPart().leftJoined(r.publicPart(), conds, r.Private())
 	out.addJoinWork(r, set)
 	out.multiply(r, set)
 	b.NoteConditions(conds)
@@ -83,7 +82,12 @@ func (b *Base) leftJoin(l, r *Relation, conds []*expr.Expr, set *UniqueSet, show
 	}
 	out.From = &query.Join{Kind: "LEFT", Left: l.From, Right: r.From, On: on}
 	out.Columns = append(out.Columns, append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
-	nullExtend(r.Columns)
+	if b.matchesAll(l, r, conds, equal) {
+		r.matchAll(l, conds, equal, out)
+	} else {
+		out.public = l.publicPart().leftJoined(r.publicPart(), conds, r.Private())
+		nullExtend(r.Columns)
+	}
 	out.hideMerged(using, r)
 	out.Plan = NewPlanNode("left join, "+out.RowBound(), l.Plan, r.Plan)
 	return out
@@ -120,7 +124,7 @@ func (b *Base) sameUnitOuter(kind pg_query.JoinType, l, r *Relation, class map[*
 func nullExtend(cols []*Column) {
 	for _, c := range cols {
 		c.Value.OfUnit = c.Value.OfUnit || c.Value.Unit
-		c.Value.Nullable, c.IsUnit, c.PerUnit, c.Value.Unit = true, false, false, false
+		c.Value.Nullable, c.Value.Matched, c.IsUnit, c.PerUnit, c.Value.Unit = true, false, false, false, false
 	}
 }
 

