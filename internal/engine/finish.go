@@ -103,7 +103,7 @@ func (p *private) finishArg(arg rewrite.FinishArg, answer []released) (value []b
 
 // derivedArg encodes a function of released values and public quantities: one element for each group, NULL where it has none.
 func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int16, error) {
-	steps, deviations := make([]*int64, block.Keys.Len()), make([]*float64, block.Keys.Len())
+	steps, floats := make([]*int64, block.Keys.Len()), make([]*float64, block.Keys.Len())
 	for g := range block.Keys.Len() {
 		switch arg.Derived {
 		case rewrite.DerivedLow, rewrite.DerivedHigh:
@@ -115,6 +115,10 @@ func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int
 			if arg.Derived == rewrite.DerivedHigh {
 				by = i.above
 			}
+			if arg.Column.Moments != nil {
+				floats[g] = &by
+				continue
+			}
 			steps[g] = new(int64)
 			*steps[g] = int64(math.Ceil(by))
 		case rewrite.DerivedThreshold:
@@ -122,14 +126,14 @@ func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int
 			*steps[g] = noiseThreshold(p.blocks[arg.Block].releases[arg.Release])
 		case rewrite.DerivedStddev:
 			if sd, ok := p.deviation(arg.Block, *arg.Column, block, g); ok {
-				deviations[g] = &sd
+				floats[g] = &sd
 			}
 		default:
 			return nil, 0, fmt.Errorf("finish argument %q is unknown", arg.Derived)
 		}
 	}
-	if arg.Derived == rewrite.DerivedStddev {
-		value, err := encodeText(pgtype.Float8ArrayOID, deviations)
+	if arg.Derived == rewrite.DerivedStddev || arg.Column != nil && arg.Column.Moments != nil {
+		value, err := encodeText(pgtype.Float8ArrayOID, floats)
 		return value, 0, err
 	}
 	value, err := encodeText(pgtype.Int8ArrayOID, steps)

@@ -10,7 +10,7 @@ import (
 )
 
 // interval is the 95% interval of an aggregate in one group: the answer lies between value − below and value + above. Both are in grid
-// steps of the aggregate's first release, an average's in those of its sum. They follow from released values and public quantities alone
+// steps of the aggregate's first release, an average's in those of its sum, those of moments in the aggregate's own unit. They follow from released values and public quantities alone
 // (docs/mechanisms.md §8).
 type interval struct {
 	below, above float64
@@ -20,14 +20,16 @@ type interval struct {
 // mostSteps bounds the ends of an interval: released values lie within ±2^60, and twice as far still fits an int8.
 const mostSteps = 1 << 60
 
-// interval is false where an aggregate has none: variances and regressions, because theirs does not follow simply from those of their
-// sums, booleans, and averages and sums of a group without rows, which are NULL.
+// interval is false where an aggregate has none: booleans, averages and intercepts of regressions, and whatever is NULL, as averages and sums
+// of a group without rows are.
 func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (interval, bool) {
 	b := &p.plan.Blocks[block]
 	first := b.Releases[c.Releases[0]]
 	z := r.Values[c.Releases[0]][g]
 	share, whole := leftOutShare(b, first)
 	switch {
+	case c.Moments != nil:
+		return p.moments(block, c, r, g)
 	case len(c.Releases) > 2 || c.Choice || c.Type == pgtype.BoolOID:
 		return interval{}, false
 	case first.Kind == mechanism.Quantile:

@@ -37,7 +37,8 @@ type Cube struct {
 	shell   func() *geometric
 	law     *cubeLaw
 	axisLaw []func() *marginal // by coordinate
-	pairs   *pairs
+	pairs   *quantiles[pair]
+	combine *quantiles[combination]
 }
 
 // axis is a coordinate: at is its place in the vector, row is M.
@@ -76,7 +77,7 @@ func NewCube(shape CubeShape, epsilon float64) (*Cube, error) {
 	case !(shells >= 1 && shells <= cubeShells):
 		return nil, fmt.Errorf("%g boxes per row for epsilon %g: joint noise needs between 1 and 2^40", shells, epsilon)
 	}
-	c := &Cube{rows: shape.Rows, shells: uint64(shells), epsilon: epsilon, pairs: &pairs{}}
+	c := &Cube{rows: shape.Rows, shells: uint64(shells), epsilon: epsilon, pairs: &quantiles[pair]{}, combine: &quantiles[combination]{}}
 	c.kernel = newKernel(Laplace, target(epsilon)/(rows*shells))
 	if c.kernel.kappa < cubeStep {
 		return nil, fmt.Errorf("epsilon %g for %d rows per unit is too small for joint noise", epsilon, shape.Rows)

@@ -151,12 +151,12 @@ func (m *marginal) reach() float64 { return m.half[len(m.half)-1] }
 // rmse is the root mean squared noise.
 func (m *marginal) rmse() float64 { return math.Sqrt(2 * m.upTo(m.reach()).m2) }
 
-// spread is the least margin that |noise| exceeds with probability at most 5%; it holds for folded noise too (docs/mechanisms.md,
-// proposition 8).
-func (m *marginal) spread() float64 {
+// spread is the least margin that |noise| exceeds with probability at most 1 − probability; it holds for folded noise too
+// (docs/mechanisms.md, proposition 8).
+func (m *marginal) spread(probability float64) float64 {
 	const rounding = 1e-5 // of the midpoint rule
 	return leastInteger(m.reach(), func(h float64) bool {
-		return 2*m.upTo(h).m0-m.point[0] >= confidence+rounding*(1-confidence)
+		return 2*m.upTo(h).m0-m.point[0] >= probability+rounding*(1-probability)
 	})
 }
 

@@ -142,7 +142,8 @@ func (p *Prepared) withJoint(candidate Candidate, c *Cube, at int, chosen bool) 
 	q.guarantee = Guarantee{Epsilon: c.epsilon / float64(c.Dimension())}
 	q.cube, q.coordinate = c, at
 	q.curve = sync.OnceValue(candidate.curve)
-	q.quantile = sync.OnceValue(c.marginal(at).spread)
+	q.quantiles = &quantiles[float64]{}
+	q.quantile = sync.OnceValue(func() float64 { return q.spreadAt(confidence) })
 	return &q
 }
 

@@ -9,12 +9,9 @@ import (
 // confidence is the probability that |released − true| stays within a margin, whatever the true value is.
 const confidence = 0.95
 
-// plainSpread is the least m with P(|d| > m) ≤ 5% for the untruncated noise. It holds for every bounding of an interval:
+// plainQuantile is the least m with P(|d| ≤ m) ≥ probability for the untruncated noise. It holds for every bounding of an interval:
 // folding and clamping bring a value no further from a true value inside, and truncation removes more of the far part
 // than of the near part on either side (docs/mechanisms.md, proposition 8).
-func (n kernel) plainSpread() float64 { return n.plainQuantile(confidence) }
-
-// plainQuantile is the least m with P(|d| ≤ m) ≥ probability for the untruncated noise.
 func (n kernel) plainQuantile(probability float64) float64 {
 	far := math.Ceil(n.reach())
 	all := n.sums(0, far+1).m0
@@ -48,8 +45,8 @@ func leastInteger(hi float64, ok func(float64) bool) float64 {
 	return hi
 }
 
-// spread is the 95% quantile of |released − true| at the worst true value: a function of public quantities.
-func (d design) spread(open bool) float64 {
+// spread is the quantile of |released − true| at a probability and at the worst true value: a function of public quantities.
+func (d design) spread(open bool, probability float64) float64 {
 	h := d.v.hull()
 	interval := len(d.v) == 1
 	wide := float64(h.span()) > 8*d.scale()
@@ -57,15 +54,15 @@ func (d design) spread(open bool) float64 {
 	case d.bounding == Cells:
 		return d.worstOver(d.cellSpread)
 	case interval && (open || wide || d.bounding == Fold || d.bounding == Clamp):
-		return d.plainSpread()
+		return d.plainQuantile(probability)
 	case d.bounding == Truncate:
-		m := d.worstOver(d.truncatedSpread)
+		m := d.worstOver(func(s float64) float64 { return d.truncatedSpread(s, probability) })
 		if interval {
-			m = math.Min(m, d.plainSpread())
+			m = math.Min(m, d.plainQuantile(probability))
 		}
 		return m
 	}
-	return d.worstOver(d.sampledSpread)
+	return d.worstOver(func(s float64) float64 { return d.sampledSpread(s, probability) })
 }
 
 // worstOver takes the maximum over positions: all of them, or 33 with a percent for those between.
@@ -83,15 +80,15 @@ func (d design) worstOver(f func(s float64) float64) float64 {
 	return math.Ceil(worst * (1 + slack))
 }
 
-func (d design) truncatedSpread(s float64) float64 {
+func (d design) truncatedSpread(s, probability float64) float64 {
 	all := d.at(d.v, s)
 	return leastInteger(float64(d.v.hull().span()), func(m float64) bool {
 		in := d.below(d.v, s, s-m, s+m)
-		return in.m0 > 0 && math.Exp(in.log()-all.log()) >= confidence
+		return in.m0 > 0 && math.Exp(in.log()-all.log()) >= probability
 	})
 }
 
-func (d design) sampledSpread(s float64) float64 {
+func (d design) sampledSpread(s, probability float64) float64 {
 	type point struct{ e, w float64 }
 	var list []point
 	total := 0.0
@@ -102,11 +99,31 @@ func (d design) sampledSpread(s float64) float64 {
 	sort.Slice(list, func(i, j int) bool { return list[i].e < list[j].e })
 	sum := 0.0
 	for _, p := range list {
-		if sum += p.w; sum >= confidence*total {
+		if sum += p.w; sum >= probability*total {
 			return p.e
 		}
 	}
 	return float64(d.v.hull().span())
+}
+
+// ErrorQuantile is the least m that |released − true| exceeds with a probability of at most 1 − probability, whatever the true value is, before the
+// range caps it; 0 for a release without noise of that kind.
+func (p *Prepared) ErrorQuantile(probability float64) float64 {
+	switch {
+	case p.quantile == nil:
+		return 0
+	case probability == confidence:
+		return p.quantile()
+	}
+	return p.quantiles.find(probability, func() float64 { return p.spreadAt(probability) })
+}
+
+// spreadAt is the quantile of a release's noise.
+func (p *Prepared) spreadAt(probability float64) float64 {
+	if p.cube != nil {
+		return p.cube.marginal(p.coordinate).spread(probability)
+	}
+	return p.Chosen().spread(p.task.open, probability)
 }
 
 // Margin is half the width of a 95% interval around a released value, in grid steps: |released − true| exceeds it with

@@ -69,7 +69,7 @@ func TestMarginIsTight(t *testing.T) {
 	for _, scale := range []float64{1.3, 17, 1e5} {
 		for _, noise := range []Noise{Laplace, Gaussian} {
 			n := newKernel(noise, kappaOf(noise, scale))
-			m := n.plainSpread()
+			m := n.plainQuantile(confidence)
 			inside := func(m float64) float64 { return (2*n.sums(0, m+1).m0 - 1) / n.total() }
 			smaller := math.Floor(m * (1 - 1e-6))
 			if smaller == m {

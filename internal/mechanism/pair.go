@@ -58,12 +58,12 @@ func (c *Cube) deviations(x, y int, r float64) float64 {
 	if whole := mx / my / ratioSteps; r < mx/my {
 		r = whole * math.Round(r/whole)
 	}
-	return c.pairs.quantile(pair{mx, my, r}, func() float64 {
+	return c.pairs.find(pair{mx, my, r}, func() float64 {
 		lx, ly := c.marginal(x), c.marginal(y)
 		var m float64
 		switch ratio := r * my / mx; {
 		case ratio < ratioEnd || ratio > 1/ratioEnd:
-			m = lx.spread() + r*ly.spread()
+			m = lx.spread(confidence) + r*ly.spread(confidence)
 		case r < 1:
 			m = c.pairSpread(my, mx, r, 1)
 		default:
@@ -126,27 +126,27 @@ func beyond(m, reach, step, half float64) float64 {
 	return (ramp(top+reach) - ramp(top-reach)) / (reach * (2*half + 1))
 }
 
-// pairs memoises quantiles of two coordinates. It is emptied when it is full.
-type pairs struct {
+// quantiles memoises quantiles of errors. It is emptied when it is full.
+type quantiles[K comparable] struct {
 	sync.Mutex
-	m map[pair]float64
+	m map[K]float64
 }
 
 // pair are the moves of two coordinates, and r.
 type pair struct{ x, y, r float64 }
 
-const pairsMax = 4096
+const quantilesMax = 4096
 
-func (p *pairs) quantile(key pair, find func() float64) float64 {
-	p.Lock()
-	defer p.Unlock()
-	q, known := p.m[key]
+func (l *quantiles[K]) find(key K, find func() float64) float64 {
+	l.Lock()
+	defer l.Unlock()
+	q, known := l.m[key]
 	if !known {
 		q = find()
-		if p.m == nil || len(p.m) >= pairsMax {
-			p.m = map[pair]float64{}
+		if l.m == nil || len(l.m) >= quantilesMax {
+			l.m = map[K]float64{}
 		}
-		p.m[key] = q
+		l.m[key] = q
 	}
 	return q
 }

@@ -23,9 +23,10 @@ type Prepared struct {
 	cube       *Cube // joint noise that it is a coordinate of; nil: none
 	coordinate int
 
-	quantile func() float64 // 95% quantile of |released − true|, before the range caps it
-	rank     *rankSampler   // Quantile
-	units    selection      // Selection
+	quantile  func() float64      // 95% quantile of |released − true|, before the range caps it
+	quantiles *quantiles[float64] // others, by their probability
+	rank      *rankSampler        // Quantile
+	units     selection           // Selection
 }
 
 // prepared memoises Prepare: it is a pure function of the release's shape and the guarantee. The map is emptied when it
@@ -78,7 +79,7 @@ func prepare(r Release, g Guarantee) (*Prepared, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	p := &Prepared{release: r, guarantee: g, task: t}
+	p := &Prepared{release: r, guarantee: g, task: t, quantiles: &quantiles[float64]{}}
 	switch r.Kind {
 	case Quantile:
 		return p, p.prepareQuantile()
@@ -91,7 +92,7 @@ func prepare(r Release, g Guarantee) (*Prepared, error) {
 	c := p.Chosen()
 	p.sampler = sync.OnceValue(func() *sampler { return newSampler(c.kernel) })
 	p.curve = sync.OnceValue(c.curve)
-	p.quantile = sync.OnceValue(func() float64 { return c.spread(t.open) })
+	p.quantile = sync.OnceValue(func() float64 { return p.spreadAt(confidence) })
 	return p, nil
 }
 

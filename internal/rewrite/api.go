@@ -38,6 +38,8 @@ type (
 	Statement = sqltree.Statement
 	Explain   = sqltree.Explain
 	Column    = release.Column
+	Moments   = release.Moments
+	Moment    = release.Moment
 	Finish    = finish.Query
 	FinishArg = finish.Arg
 	Stage     = finish.Stage

@@ -29,6 +29,7 @@ var rows = []row{
 	{"statements", statementsRow},
 	{"noise", noiseRow},
 	{"coverage", coverageRow},
+	{"intervals", intervalsRow},
 }
 
 // cheap is how many times more often a question of few rows is asked.

@@ -6,7 +6,8 @@ type Derived string
 
 const (
 	// DerivedLow and DerivedHigh are how far the answer may lie below and above a released aggregate: what its first release has to be
-	// lowered or raised by for the end of the 95% interval; grid steps of that release, int8[].
+	// lowered or raised by for the end of the 95% interval; grid steps of that release, int8[]. Of an aggregate of moments it is in its own
+	// unit, float8[].
 	DerivedLow    Derived = "low"
 	DerivedHigh   Derived = "high"
 	DerivedStddev Derived = "stddev" // of the aggregate's noise, in grid steps of its first release, float8[]

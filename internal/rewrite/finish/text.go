@@ -132,7 +132,7 @@ func (f *printer) arrays(k *release.Block, number int) (arrays, names []string) 
 	}
 	for _, d := range k.Derived {
 		oid, cast := uint32(pgtype.Int8ArrayOID), "int8[]"
-		if d.Quantity == aggregate.DerivedStddev {
+		if d.Quantity == aggregate.DerivedStddev || d.Column != nil && d.Column.Moments != nil {
 			oid, cast = pgtype.Float8ArrayOID, "float8[]"
 		}
 		arrays = append(arrays, f.arg(Arg{Type: oid, Block: number, Key: -1, Release: d.Release, Column: d.Column, Derived: d.Quantity}, cast))

@@ -16,6 +16,7 @@ import (
 func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 	var output query.Scalar
 	var uses []int
+	var moments *Moments
 	var err error
 	k.call = c
 	switch c.Name {
@@ -32,13 +33,13 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 	case "min", "max", "percentile_cont", "percentile_disc":
 		output, uses, err = b.planQuantile(k, c)
 	default:
-		output, uses, err = b.planMoments(k, c)
+		output, uses, moments, err = b.planMoments(k, c)
 	}
 	if err != nil {
 		return b.Refusal(err)
 	}
 	k.Outputs = append(k.Outputs, output)
-	column := Column{Name: c.Text, Type: c.Type, Releases: uses, Average: c.Name == "avg", Parts: c.Name == "count" && len(uses) == 2, Choice: c.Mode != nil}
+	column := Column{Name: c.Text, Type: c.Type, Releases: uses, Average: c.Name == "avg", Parts: c.Name == "count" && len(uses) == 2, Choice: c.Mode != nil, Moments: moments}
 	if (c.Name == "sum" || c.Name == "avg") && len(uses) == 2 {
 		column.DoubledCenter = k.doubledCenter[uses[0]]
 	}

@@ -230,6 +230,8 @@ type Column struct {
 	Average       bool  // Step·(z/n + DoubledCenter)
 	Choice        bool  // the greatest of the counts chooses it
 	DoubledCenter int64 // else Step·(z + DoubledCenter·n)
+
+	Moments *Moments `json:",omitempty"` // nil: it is no variance, covariance or correlation
 }
 
 // ReleasedColumn names a released column in the finish query.

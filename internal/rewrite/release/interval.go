@@ -30,8 +30,13 @@ func (k *Block) PlanIntervals(b *relation.Base, list []bind.Interval) error {
 			k.Intervals = append(k.Intervals, query.F("{} * {}::float8", k.deriveOf(i.Call, i.What), fmt.Sprintf("%g", stepOf(first))))
 			continue
 		}
-		if !chained && !alone || c.Type == pgtype.BoolOID {
-			return b.Refuse(refusal.Interval, i.Node, "intervals are available for counts, sums, averages and quantiles", "Ask for the interval of an average or a sum instead.")
+		moments := c.Moments != nil
+		if !chained && !alone && !moments || c.Type == pgtype.BoolOID {
+			return b.Refuse(refusal.Interval, i.Node, "intervals are available for counts, sums, averages, variances, correlations and single quantiles", "Ask for the interval of an average or a sum instead.")
+		}
+		if moments {
+			k.Intervals = append(k.Intervals, k.momentEnd(i.Call, i.What))
+			continue
 		}
 		k.Intervals = append(k.Intervals, k.intervalEnd(i.Call, i.What))
 	}
@@ -53,6 +58,36 @@ func (k *Block) intervalEnd(call int, what aggregate.Derived) query.Scalar {
 		return x
 	}}.OfScalar(k.Outputs[call])
 	return query.F("CASE WHEN {} IS NOT NULL THEN {} END", by, formula)
+}
+
+// momentEnd prints an aggregate of moments less, or more, what it may be off, in its own unit, and within what it can be.
+func (k *Block) momentEnd(call int, what aggregate.Derived) query.Scalar {
+	c, sign := k.Columns[call], "-"
+	if what == aggregate.DerivedHigh {
+		sign = "+"
+	}
+	by := k.deriveOf(call, what)
+	if c.Type == pgtype.NumericOID {
+		by = query.F("{}::numeric", by)
+	}
+	end := query.F("({} "+sign+" {})", k.Outputs[call], by)
+	if within := c.Moments.within(); within != "" {
+		return query.F("CASE WHEN {} IS NOT NULL THEN "+within+" END", end, end)
+	}
+	return end
+}
+
+// within prints what keeps a value among those that the aggregate can have; empty where nothing has to.
+func (m *Moments) within() string {
+	switch m.Name {
+	case "corr":
+		return "GREATEST(-1::float8, LEAST(1::float8, {}))"
+	case "regr_r2":
+		return "GREATEST(0::float8, LEAST(1::float8, {}))"
+	case "covar_pop", "covar_samp":
+		return ""
+	}
+	return "GREATEST({}, 0)" // of a variance or a standard deviation
 }
 
 // deriveOf asks for a derived quantity of an aggregate and names its column.
