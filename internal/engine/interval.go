@@ -34,7 +34,14 @@ func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (i
 		return interval{}, false
 	case first.Kind == mechanism.Quantile:
 		lo, hi := p.blocks[block].releases[c.Releases[0]].Interval(z, 0)
-		return ofQuantile(first, float64(z-lo), float64(hi-z)), len(c.Releases) == 1
+		i := ofQuantile(first, float64(z-lo), float64(hi-z))
+		if c.Low > 0 {
+			i.below = math.Max(0, float64(z-r.Values[c.Low-1][g]))
+		}
+		if c.High > 0 {
+			i.above = math.Max(0, float64(r.Values[c.High-1][g]-z))
+		}
+		return i, len(c.Releases) == 1
 	case len(c.Releases) == 1:
 		m := p.blocks[block].releases[c.Releases[0]].Margin(z, 0)
 		i := interval{m, m, whole}

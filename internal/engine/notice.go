@@ -111,13 +111,13 @@ func names(plan *rewrite.Plan) func(rewrite.Column) string {
 }
 
 // margin returns the least and the greatest 95% margin of an aggregate over the groups that were released: how far the further end of its
-// interval is from the value. Percentiles have none: nothing better than their range is public.
+// interval is from the value. Percentiles have one where both ends are asked for: nothing better than their range is public of others.
 func (p *calibrated) margin(block int, column rewrite.Column, r released) (least, most float64, ok bool) {
 	if column.Choice {
 		return 0, 0, false
 	}
 	first := p.plan.Blocks[block].Releases[column.Releases[0]]
-	if first.Kind == mechanism.Quantile {
+	if first.Kind == mechanism.Quantile && (column.Low == 0 || column.High == 0) {
 		return 0, 0, false
 	}
 	least = math.Inf(1)

@@ -29,16 +29,27 @@ func (s *rankSampler) cutBy(points float64) {
 	s.far = uint64(math.Min(1<<62, math.Ceil(farthest/s.kappa)))
 }
 
-// rank is the fraction in 2^−20.
-func (r Release) rank() uint64 { return uint64(math.Round(r.Fraction * (1 << rankBits))) }
+// rank is the fraction in 2^−20: rounded outwards where it is an end.
+func (r Release) rank() uint64 {
+	q := r.Fraction * (1 << rankBits)
+	switch {
+	case r.End < 0:
+		return uint64(math.Floor(q))
+	case r.End > 0:
+		return uint64(math.Ceil(q))
+	}
+	return uint64(math.Round(q))
+}
 
 // Extreme says whether a quantile is the least or the greatest value.
 func (r Release) Extreme() bool {
-	return r.Kind == Quantile && (r.rank() == 0 || r.rank() == 1<<rankBits)
+	return r.Kind == Quantile && r.End == 0 && (r.rank() == 0 || r.rank() == 1<<rankBits)
 }
 
 // InFamily says whether a release is a quantile that is drawn with others of its family. The least and the greatest value are not.
-func (r Release) InFamily() bool { return r.Kind == Quantile && r.Family > 0 && !r.Extreme() }
+func (r Release) InFamily() bool {
+	return r.Kind == Quantile && r.Family > 0 && r.End == 0 && !r.Extreme()
+}
 
 // Levels is how many levels halving has for so many quantiles: ⌈log₂(k+1)⌉.
 func Levels(quantiles int) int { return bits.Len(uint(quantiles)) }

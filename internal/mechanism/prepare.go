@@ -45,7 +45,7 @@ const preparedMax = 512 // at most some 60 kB each, 0.5 MB for a selection
 // Sensitivity 0 is treated as 1: no answer is ever released without noise. A sensitivity above the range's length is
 // that length. A one-point range releases its point and costs nothing.
 func Prepare(r Release, g Guarantee) (*Prepared, error) {
-	key := fmt.Sprint(r.Kind, r.Range, r.Sensitivity, r.Total, r.Groups, r.Row, r.Layered(), r.Decides, r.Choice, r.PerRow, r.Fraction, g)
+	key := fmt.Sprint(r.Kind, r.Range, r.Sensitivity, r.Total, r.Groups, r.Row, r.Layered(), r.Decides, r.Choice, r.PerRow, r.Fraction, r.End, g)
 	prepared.Lock()
 	p := prepared.m[key]
 	prepared.Unlock()

@@ -19,12 +19,14 @@ const rankBits = 20
 // rankSampler is the exponential mechanism on the grid (docs/mechanisms.md, section 9): a point z has weight exp(−κ·dist), where dist is the
 // distance of the target rank from [#<z, #≤z]. Adding a unit with up to m rows moves the target by q·m and the ranks by
 // up to m in the same direction, so the distance by at most max(q, 1−q)·m = Δ; with κ = ε/2Δ the release is ε-DP, and of
-// bounded range ε, hence ε²/8-zCDP (Dong, Durfee and Rogers 2020). The least and the greatest value have a score of their own (aside).
+// bounded range ε, hence ε²/8-zCDP (Dong, Durfee and Rogers 2020). The least and the greatest value have a score of their own (aside), and the ends of an
+// interval a target that is so many rows further out.
 type rankSampler struct {
 	v        Range
 	kernel          // per 2^−20 of a rank
 	fraction uint64 // q·2^20
-	aside    uint64 // min, max: the target's distance from the end of the ranks, in rows
+	end      int    // −1, 1: it is the lower, the upper end of the interval of a quantile
+	aside    uint64 // of an end, min, max: the target's distance from the rank that is asked for, in rows
 	cells    uint64 // of each point, where it cuts the rows for others of its family
 	far      uint64 // the distance that stands for all greater ones there
 }
@@ -40,7 +42,7 @@ func (p *Prepared) prepareQuantile() error {
 	if lo || hi {
 		return fmt.Errorf("a quantile needs a range with both ends")
 	}
-	s := &rankSampler{v: v, fraction: r.rank()}
+	s := &rankSampler{v: v, fraction: r.rank(), end: r.End}
 	points := 0.0
 	for _, i := range v {
 		points += float64(i.span()) + 1
@@ -53,7 +55,14 @@ func (p *Prepared) prepareQuantile() error {
 		eps = epsilonAt(f, parts, p.guarantee.Epsilon*(1-epsMargin))
 	}
 	rank := eps / (2 * delta)
-	if r.Extreme() {
+	switch {
+	case r.End != 0:
+		aside := math.Ceil((math.Log(points)+math.Log(2/(1-confidence)))/rank) + 1
+		if aside > 1<<40 {
+			return fmt.Errorf("%d rows per unit: the interval of a quantile at epsilon %g is too wide", r.Sensitivity, eps)
+		}
+		s.aside = uint64(aside)
+	case r.Extreme():
 		// At rank 0 every point below the least value would be as good as it: aim where all points beyond it together have 1/20 of the weight
 		// of the best. A step towards them counts three times as much as one the other way, so that this is not far.
 		rank = eps / ((1 + overshoot) * delta)
@@ -91,8 +100,14 @@ type run struct {
 	cell uint64 // the first of them
 }
 
-// target is the rank that is aimed at, in 2^−20 ranks.
+// target is the rank that is aimed at, in 2^−20 ranks, of padded rows.
 func (s *rankSampler) target(rows uint64) uint64 {
+	switch {
+	case s.end < 0: // of the rows; those that are added have the first ranks
+		return (rows - s.aside) * s.fraction
+	case s.end > 0:
+		return (rows-s.aside)*s.fraction + s.aside<<rankBits
+	}
 	switch s.fraction {
 	case 0:
 		return s.aside << rankBits
@@ -103,8 +118,14 @@ func (s *rankSampler) target(rows uint64) uint64 {
 }
 
 // padded adds rows at the far end of the grid to those that a least or a greatest value is of, as many as its target is aside: where there are
-// fewer, that end is the target, and not what lies beyond the rows.
+// fewer, that end is the target, and not what lies beyond the rows. An end of an interval has them at its own end of the grid.
 func (s *rankSampler) padded(h Histogram, hull Interval) Histogram {
+	switch {
+	case s.end < 0:
+		return append(Histogram{{hull.Lo, int64(s.aside)}}, h...).within(hull)
+	case s.end > 0:
+		return append(h[:len(h):len(h)], Bin{hull.Hi, int64(s.aside)}).within(hull)
+	}
 	switch s.fraction {
 	case 0:
 		return append(h[:len(h):len(h)], Bin{hull.Hi, int64(s.aside)}).within(hull)
@@ -117,7 +138,7 @@ func (s *rankSampler) padded(h Histogram, hull Interval) Histogram {
 // score is the distance from the target to the ranks below to upTo.
 func (s *rankSampler) score(target, below, upTo uint64) uint64 {
 	dist := distance(target, below, upTo)
-	if s.fraction == 0 && target > upTo<<rankBits || s.fraction == 1<<rankBits && target < below<<rankBits {
+	if s.end == 0 && (s.fraction == 0 && target > upTo<<rankBits || s.fraction == 1<<rankBits && target < below<<rankBits) {
 		return overshoot * dist
 	}
 	return dist

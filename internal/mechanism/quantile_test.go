@@ -25,11 +25,14 @@ func (p *Prepared) quantilePMF(h Histogram) map[int64]float64 {
 		rows += b.Count
 	}
 	target, below1, above1, hull := float64(s.fraction)/(1<<rankBits)*float64(rows), 1., 1., s.v.hull()
-	switch s.fraction {
-	case 0: // a value too low is worse
-		target, below1 = float64(s.aside), overshoot
-	case 1 << rankBits:
-		target, above1 = float64(rows)-float64(s.aside), overshoot
+	lowest, highest := s.end < 0, s.end > 0
+	switch {
+	case s.end != 0:
+		target += float64(s.end) * float64(s.aside)
+	case s.fraction == 0: // a value too low is worse
+		target, below1, lowest, highest = float64(s.aside), overshoot, false, true
+	case s.fraction == 1<<rankBits:
+		target, above1, lowest, highest = float64(rows)-float64(s.aside), overshoot, true, false
 	}
 	out, total := map[int64]float64{}, 0.0
 	for _, i := range s.v {
@@ -45,7 +48,7 @@ func (p *Prepared) quantilePMF(h Histogram) map[int64]float64 {
 				}
 			}
 			score := math.Max(0, math.Max(above1*(below-target), below1*(target-upTo)))
-			if s.fraction == 0 && z == hull.Hi && target >= below || s.fraction == 1<<rankBits && z == hull.Lo && target <= upTo {
+			if highest && z == hull.Hi && target >= below || lowest && z == hull.Lo && target <= upTo {
 				score = 0 // that end of the grid stands for all ranks beyond it
 			}
 			out[z] = math.Exp(-s.kappa * (1 << rankBits) * score)
@@ -66,12 +69,26 @@ var histograms = []Histogram{
 	{{0, 50}, {50, 50}},
 }
 
+// prepareEnd prepares an end of the interval of a quantile.
+func prepareEnd(t *testing.T, q float64, end int, v Range, rows int64, g Guarantee) *Prepared {
+	t.Helper()
+	p, err := Prepare(Release{Kind: Quantile, Range: v, Sensitivity: rows, Fraction: q, End: end}, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 func TestQuantileMatchesPMF(t *testing.T) {
 	const draws = 60000
 	src := seededSource(5)
-	for _, q := range []float64{0, .25, .5, .9, 1} {
+	for _, c := range []struct {
+		q   float64
+		end int
+	}{{0, 0}, {.25, 0}, {.5, 0}, {.9, 0}, {1, 0}, {.5, -1}, {.9, 1}, {0, -1}, {1, 1}} {
+		q := c.q
 		for _, v := range []Range{{{0, 50}}, {{0, 9}, {30, 50}}} {
-			p := prepareQuantile(t, q, v, 2, Guarantee{Epsilon: 1.5})
+			p := prepareEnd(t, q, c.end, v, 2, Guarantee{Epsilon: 1.5})
 			for i, h := range histograms {
 				counts := map[int64]int{}
 				for range draws {
@@ -89,8 +106,12 @@ func TestQuantileMatchesPMF(t *testing.T) {
 func TestQuantileIsPrivate(t *testing.T) {
 	const rows, eps = 2, 1.0
 	v := Range{{0, 6}}
-	for _, q := range []float64{0, .3, .5, 1} {
-		p := prepareQuantile(t, q, v, rows, Guarantee{Epsilon: eps})
+	for _, c := range []struct {
+		q   float64
+		end int
+	}{{0, 0}, {.3, 0}, {.5, 0}, {1, 0}, {.5, -1}, {.5, 1}, {.3, -1}, {0, -1}, {.9, 1}} {
+		q := c.q
+		p := prepareEnd(t, q, c.end, v, rows, Guarantee{Epsilon: eps})
 		worst, span := 0.0, 0.0
 		base := []Histogram{nil, {{3, 1}}, {{0, 2}, {3, 5}}, {{1, 4}, {5, 4}}, {{6, 7}}, {{0, 30}, {6, 31}}, {{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}}}
 		for _, h := range base {
@@ -209,6 +230,87 @@ func TestExtremesAreNotBeyond(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Whatever the rows are, a quantile as PostgreSQL has it is above what is released as the lower end of its interval, and below the upper one,
+// but for 2.5%: by enumeration.
+func TestEndsHoldTheQuantile(t *testing.T) {
+	for _, v := range []Range{{{0, 50}}, {{-3, 2000}}} {
+		for _, eps := range []float64{.01, .3, 4} {
+			for i, h := range append(histograms[1:len(histograms):len(histograms)], Histogram{{7, 1}, {8, 3}}, Histogram{{20, 1000}}, Histogram{{5, 11}, {20, 60}}, Histogram{{3, 400}, {30, 400}, {31, 1}}) {
+				h := h.within(v.hull())
+				for _, q := range []float64{.001, .25, .5, 2. / 3, .9} {
+					n := float64(h.rows())
+					rank := q*n + 1 - q
+					low, high := h.at(math.Floor(rank)), h.at(math.Ceil(rank)) // percentile_cont lies between, percentile_disc is one of them
+					for _, end := range []int{-1, 1} {
+						p, beyond := prepareEnd(t, q, end, v, 2, Guarantee{Epsilon: eps}), 0.0
+						for z, w := range p.quantilePMF(h) {
+							if end < 0 && z > low || end > 0 && z < high {
+								beyond += w
+							}
+						}
+						if beyond > .025 {
+							t.Errorf("end %d of quantile %g of histogram %d on %v at epsilon %g is beyond it with %g", end, q, i, v, eps, beyond)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// Of rows of which a share is left out, whichever they are, the ends hold the quantile of all: by enumeration.
+func TestEndsHoldTheQuantileOfRowsLeftOut(t *testing.T) {
+	const share = .1
+	v := Range{{0, 50}}
+	for i, all := range []Histogram{{{0, 30}, {10, 40}, {11, 20}, {40, 110}}, {{0, 50}, {50, 50}}, {{3, 400}, {30, 400}, {31, 200}}} {
+		n := float64(all.rows())
+		for _, kept := range []Histogram{all.without(int64(share*n), false), all.without(int64(share*n), true), all} {
+			for _, q := range []float64{.05, .25, .5, .8, .97} {
+				rank, lost := q*n+1-q, share/(1-share)
+				for _, end := range []int{-1, 1} {
+					f := math.Max(0, q-(1-q)*lost)
+					if end > 0 {
+						f = math.Min(1, q+q*lost)
+					}
+					p, beyond := prepareEnd(t, f, end, v, 1, Guarantee{Epsilon: 2}), 0.0
+					for z, w := range p.quantilePMF(kept) {
+						if end < 0 && z > all.at(math.Floor(rank)) || end > 0 && z < all.at(math.Ceil(rank)) {
+							beyond += w
+						}
+					}
+					if beyond > .025 {
+						t.Errorf("end %d of quantile %g of histogram %d is beyond it with %g", end, q, i, beyond)
+					}
+				}
+			}
+		}
+	}
+}
+
+// without leaves out the least or the greatest rows.
+func (h Histogram) without(rows int64, greatest bool) Histogram {
+	out := append(Histogram{}, h...)
+	for i := range out {
+		at := &out[i]
+		if greatest {
+			at = &out[len(out)-1-i]
+		}
+		taken := min(rows, at.Count)
+		at.Count, rows = at.Count-taken, rows-taken
+	}
+	return out
+}
+
+// at is the row of a rank from 1 on.
+func (h Histogram) at(rank float64) int64 {
+	for _, b := range h {
+		if rank -= float64(b.Count); rank <= 0 {
+			return b.Step
+		}
+	}
+	return h[len(h)-1].Step
 }
 
 func TestQuantileMargins(t *testing.T) {

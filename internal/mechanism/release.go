@@ -100,4 +100,5 @@ type Release struct {
 	// those between the ends are drawn together (docs/mechanisms.md, section 9).
 	Fraction float64
 	Family   int
+	End      int `json:",omitempty"` // −1, 1: what is released is below, above the quantile but for 2.5%, for its interval; never in a family
 }

@@ -36,7 +36,7 @@ func TestIntervalEnds(t *testing.T) {
 		{"max(seen)", "patients", []int64{1600000000}, 60, 1, "2020-09-13 12:26:40+00|2020-09-13 12:25:40+00|2020-09-13 12:26:41+00"},
 		{"max(starts)", "visits", []int64{1600000000}, 60, 1, "2020-09-13 12:26:40|2020-09-13 12:25:40|2020-09-13 12:26:41"},
 		{"max(stay)", "patients", []int64{90}, 60, 1, "00:01:30|00:00:30|00:01:31"},
-		{"percentile_disc(0.5) WITHIN GROUP (ORDER BY age)", "patients", []int64{40}, 40, 80, "40|0|120"},
+		{"percentile_disc(0.5) WITHIN GROUP (ORDER BY age)", "patients", []int64{40, 30, 50}, 10, 15, "40|30|55"},
 	} {
 		sql := "SELECT " + c.aggregate + ", dpproxy.interval_low(" + c.aggregate + "), dpproxy.interval_high(" + c.aggregate + ") FROM " + c.from
 		w := theWorld.then()

@@ -43,6 +43,7 @@ type Call struct {
 	Location   int
 	Zero       bool // a sum of ELSE 0: over no row that counts it is 0, not NULL
 	Mode       *Mode
+	Ends       []Derived // of its interval: those that are asked for
 }
 
 var synonyms = map[string]string{"every": "bool_and", "variance": "var_samp", "stddev": "stddev_samp"}

@@ -40,7 +40,7 @@ func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 		for _, i := range set {
 			nodes = append(nodes, l.groups.keys[i])
 		}
-		k, err := (&release.Planner{Base: p.Base}).NewBlock(src, sc, nodes, l.calls, slices.Concat(p.before, p.Blocks))
+		k, err := (&release.Planner{Base: p.Base}).NewBlock(src, sc, nodes, l.calls, l.intervals, slices.Concat(p.before, p.Blocks))
 		if err != nil {
 			return err
 		}

@@ -161,9 +161,9 @@ func (k *Block) choice(p *policy.Column) mechanism.Choice {
 	return mechanism.Choice{}
 }
 
-// NewBlock plans the releases of an aggregating query over private rows: groups and calls are what it was split into, before are the
-// blocks of the statement so far.
-func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_query.Node, calls []*pg_query.FuncCall, before []*Block) (*Block, error) {
+// NewBlock plans the releases of an aggregating query over private rows: groups, calls and intervals are what it was split into, before are
+// the blocks of the statement so far.
+func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_query.Node, calls []*pg_query.FuncCall, intervals []bind.Interval, before []*Block) (*Block, error) {
 	k := &Block{Source: src, index: map[string]int{}, doubledCenter: map[int]int64{}, reads: map[int]*aggregate.Call{}}
 	if err := b.groupKeys(k, sc, groups); err != nil {
 		return nil, err
@@ -175,6 +175,9 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 			return nil, err
 		}
 		typed = append(typed, c)
+	}
+	for _, i := range intervals {
+		typed[i.Call].Ends = append(typed[i.Call].Ends, i.What)
 	}
 	if err := b.preservedBlock(k, typed); err != nil {
 		return nil, err
@@ -232,6 +235,9 @@ type Column struct {
 	DoubledCenter int64 // else Step·(z + DoubledCenter·n)
 
 	Moments *Moments `json:",omitempty"` // nil: it is no variance, covariance or correlation
+	// 1 + the releases that are the ends of the interval of a quantile; 0: it is that of the range.
+	Low  int `json:",omitempty"`
+	High int `json:",omitempty"`
 }
 
 // ReleasedColumn names a released column in the finish query.

@@ -59,6 +59,32 @@ func (b *Planner) planQuantile(k *Block, c *aggregate.Call) (query.Scalar, []int
 	return query.F("ARRAY[{}]", query.List{Between: ", ", Of: values}), uses, nil
 }
 
+// quantileEnd releases an end of the interval of a quantile, if it is asked for: at a rank which is further out by what noise may hide, and by
+// the share of rows that is left out (docs/privacy.md P16c). It returns −1 where there is none: where that share is unknown, or the least or the
+// greatest value is asked for.
+func (k *Block) quantileEnd(c *aggregate.Call, of int, what aggregate.Derived) int {
+	q, share := k.Releases[of], new(float64)
+	if !k.Source.Proven {
+		_, share = k.LeftOut()
+	}
+	if !slices.Contains(c.Ends, what) || q.Extreme() || k.PicksGroups || share == nil || *share >= 1 {
+		return -1
+	}
+	i, isNew := k.release(fmt.Sprintf("%s end of quantile %d", what, of), func() mechanism.Release {
+		r, lost := q, *share/(1-*share) // rows that are left out for each that is kept
+		r.Name, r.End, r.Fraction = fmt.Sprintf("%s end of %s", what, q.Name), -1, max(0, q.Fraction-(1-q.Fraction)*lost)
+		if what == aggregate.DerivedHigh {
+			r.End, r.Fraction = 1, min(1, q.Fraction+q.Fraction*lost)
+		}
+		return r
+	})
+	if isNew {
+		h := slices.IndexFunc(k.Histograms, func(h Histogram) bool { return slices.Contains(h.Releases, of) })
+		k.Histograms[h].Releases = append(k.Histograms[h].Releases, i)
+	}
+	return i
+}
+
 // families notes which quantiles are of the same rows: those between the ends are drawn together, and cost what one of them would on each
 // level of halving (docs/privacy.md P16a).
 func (k *Block) families() {
@@ -73,6 +99,7 @@ func (k *Block) families() {
 				members = append(members, other.Releases...)
 			}
 		}
+		members = slices.DeleteFunc(members, func(i int) bool { return k.Releases[i].End != 0 })
 		if len(members) < 2 || !slices.ContainsFunc(members, func(i int) bool { return !k.Releases[i].Extreme() }) {
 			continue
 		}
