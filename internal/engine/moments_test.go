@@ -99,7 +99,7 @@ var rowKinds = []struct {
 	{"ages", func(r *rand.Rand) (y, x float64) {
 		return math.Round(math.Max(0, math.Min(110, 47+22*r.NormFloat64()))), math.Round(math.Min(xTop, 10*r.ExpFloat64()))
 	}},
-	{"rows at one end", func(r *rand.Rand) (y, x float64) { return 0, xTop }},
+	{"rows at one end", func(*rand.Rand) (y, x float64) { return 0, xTop }},
 	{"rows at both ends", func(r *rand.Rand) (y, x float64) { s := float64(r.IntN(2)); return s * yTop, s * xTop }},
 	{"rows that differ little", func(r *rand.Rand) (y, x float64) {
 		y = float64(90 + r.IntN(5))
