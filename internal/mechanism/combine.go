@@ -60,16 +60,16 @@ func independent(list []Term) bool {
 const (
 	// mostCombined are the coordinates whose sum has 2^mostCombined corners.
 	mostCombined = 4
-	// combinedSteps are the ratios of two factors that are told apart.
-	combinedSteps = 16
+	// combinedSteps are the ratios of two factors that are told apart: of sums of more than three, fewer are.
+	combinedSteps, fewerSteps = 16, 8
 	// combinedApart are boxes of the tabulated ones: 1/8 of the scale of their law or less.
 	combinedApart = 16
 )
 
-// combination is a sum of coordinates: how far one row moves them, and what it moves the sum by them in 1/combinedSteps of the most.
+// combination is a sum of coordinates: how far one row moves them, and by how much the sum with them, over the most that it does.
 type combination struct {
 	moves  [mostCombined]float64
-	ratios [mostCombined]int
+	ratios [mostCombined]float64
 	wrong  float64
 }
 
@@ -85,9 +85,12 @@ func (c *Cube) combined(list []Term, wrong float64) float64 {
 		most, steps = math.Max(most, factor*move), steps+factor
 	}
 	slices.SortFunc(parts, func(a, b part) int { return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(b.move, a.move)) })
-	key := combination{wrong: wrong}
+	key, told := combination{wrong: wrong}, float64(combinedSteps)
+	if len(parts) > 3 {
+		told = fewerSteps
+	}
 	for i, p := range parts {
-		key.moves[i], key.ratios[i] = p.move, int(math.Ceil(combinedSteps*p.size/most))
+		key.moves[i], key.ratios[i] = p.move, math.Ceil(told*p.size/most)/told
 	}
 	return most*c.combine.find(key, func() float64 { return c.combinedSpread(key) }) + steps*roundingStep
 }
@@ -105,7 +108,7 @@ func (c *Cube) combinedSpread(key combination) float64 {
 		for i := combinedApart / 2; i < len(c.law.weight); i += combinedApart {
 			n := 0
 			for n < mostCombined && key.ratios[n] > 0 {
-				sides[n] = (c.law.shell[i]/float64(c.shells) + roundingStep/key.moves[n]) * float64(key.ratios[n]) / combinedSteps
+				sides[n] = (c.law.shell[i]/float64(c.shells) + roundingStep/key.moves[n]) * key.ratios[n]
 				n++
 			}
 			p += c.law.weight[i] * beyondUniform(m, sides[:n])
