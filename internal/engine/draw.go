@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 type released struct {
 	Keys   rewrite.Keys // of the groups, in the order in which they are shown
 	Values [][]int64    // [release][group], grid steps
+	noisy  [][]int64    // the same as they were drawn, where levels were made to add up; nil: Values are
 }
 
 // sources hands out generators: each is used by one statement at a time.
@@ -84,7 +86,27 @@ func (r released) of(groups []int) released {
 	for i, values := range r.Values {
 		out.Values[i] = pick(values, groups)
 	}
+	for _, values := range r.noisy {
+		out.noisy = append(out.noisy, pick(values, groups))
+	}
 	return out
+}
+
+// copied has values of its own, beside those that were drawn.
+func (r released) copied() released {
+	out := released{Keys: r.Keys, noisy: r.Values}
+	for _, values := range r.Values {
+		out.Values = append(out.Values, slices.Clone(values))
+	}
+	return out
+}
+
+// drawn is the answer before levels were made to add up.
+func (r released) drawn() released {
+	if r.noisy == nil {
+		return r
+	}
+	return released{Keys: r.Keys, Values: r.noisy}
 }
 
 // drawFamilies draws the quantiles that are drawn together.

@@ -30,7 +30,7 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 			return nil, err
 		}
 	}
-	values = p.shown(values)
+	values = p.presented(values)
 	r, err := p.finishRequest(p.plan.Finish, values)
 	if err != nil {
 		return nil, err

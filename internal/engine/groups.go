@@ -18,23 +18,27 @@ const plainly = 4
 func (p *calibrated) shown(answer []released) []released {
 	out := slices.Clone(answer)
 	for i := range answer {
-		block := &p.plan.Blocks[i]
-		if block.DropsEmpty {
-			out[i] = answer[i].shownBy(block, func(release int) int64 { return plainly * noiseThreshold(p.blocks[i].releases[release]) })
+		if p.plan.Blocks[i].DropsEmpty {
+			out[i] = answer[i].of(p.shownGroups(i, answer[i]))
 		}
 	}
 	return out
 }
 
-// shownBy keeps the groups that a block shows.
-func (r released) shownBy(block *rewrite.Block, noise func(release int) int64) released {
+// shownGroups lists the groups of a block that are shown.
+func (p *calibrated) shownGroups(block int, r released) []int {
+	return r.shownBy(&p.plan.Blocks[block], func(release int) int64 { return plainly * noiseThreshold(p.blocks[block].releases[release]) })
+}
+
+// shownBy lists the groups that a block shows.
+func (r released) shownBy(block *rewrite.Block, noise func(release int) int64) []int {
 	var shown []int
 	for g := range r.Keys.Len() {
 		if block.Shows(func(release int) int64 { return r.Values[release][g] }, noise) {
 			shown = append(shown, g)
 		}
 	}
-	return r.of(shown)
+	return shown
 }
 
 // part are some of many groups, in this order. It implements rewrite.Keys.

@@ -28,7 +28,7 @@ func TestShownGroups(t *testing.T) {
 		{"two parts", rewrite.Block{DropsEmpty: true, Exists: []int{0, 2}}, [][]*rewrite.Canonical{key("a"), {nil}}, [][]int64{{3, 0}, {7, -9}, {0, 5}}},
 		{"no row can be", rewrite.Block{DropsEmpty: true}, nil, [][]int64{{}, {}, {}}},
 	} {
-		got := answer.shownBy(&c.block, noise)
+		got := answer.of(answer.shownBy(&c.block, noise))
 		var keys [][]*rewrite.Canonical
 		for g := range got.Keys.Len() {
 			keys = append(keys, []*rewrite.Canonical{got.Keys.Value(g, 0)})

@@ -21,8 +21,53 @@ type interval struct {
 const mostSteps = 1 << 60
 
 // interval is false where an aggregate has none: booleans, averages and intercepts of regressions, and whatever is NULL, as averages and sums
-// of a group without rows are.
+// of a group without rows are. Where levels were made to add up it is the interval of what was drawn, and reaches to the value that is shown:
+// it holds the answer as often (docs/mechanisms.md, section 17).
 func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (interval, bool) {
+	i, ok := p.drawnInterval(block, c, r.drawn(), g)
+	if r.noisy == nil {
+		return i, ok
+	}
+	is, by := p.steps(block, c, r, g)
+	switch {
+	case by <= 0:
+		return interval{}, false
+	case !ok: // no rows were drawn
+		return p.drawnInterval(block, c, r, g)
+	}
+	was, drawnBy := p.steps(block, c, r.drawn(), g)
+	i.below = math.Max(0, i.below/drawnBy+is-was) * by
+	i.above = math.Max(0, i.above/drawnBy+was-is) * by
+	return i, true
+}
+
+// steps gives the value of an aggregate in one group, in the steps of its interval, and by what these are divided: 1, or of an average its
+// rows; 0 where the value is NULL.
+func (p *calibrated) steps(block int, c rewrite.Column, r released, g int) (value, by float64) {
+	if c.Moments != nil {
+		if e, ok := p.moment(block, c, r, g); ok {
+			return e.at, 1
+		}
+		return 0, 0
+	}
+	z := float64(r.Values[c.Releases[0]][g])
+	if len(c.Releases) == 1 {
+		return z, 1
+	}
+	n := float64(r.Values[c.Releases[1]][g])
+	switch {
+	case c.Parts:
+		return z + n, 1
+	case n <= 0:
+		return 0, 0
+	case c.Average:
+		return z / n, n
+	}
+	return z + float64(c.DoubledCenter)*n, 1
+}
+
+// drawnInterval is the interval of an aggregate as it was drawn.
+func (p *calibrated) drawnInterval(block int, c rewrite.Column, r released, g int) (interval, bool) {
 	b := &p.plan.Blocks[block]
 	first := b.Releases[c.Releases[0]]
 	z := r.Values[c.Releases[0]][g]

@@ -142,7 +142,7 @@ func (c *call) storedAnswer(ctx context.Context, p *calibrated, key string) ([]r
 	}
 	answer := make([]released, len(blocks))
 	for i, b := range blocks {
-		answer[i] = released{p.plan.Blocks[i].Keys, b.Values}
+		answer[i] = released{Keys: p.plan.Blocks[i].Keys, Values: b.Values}
 		if p.plan.Blocks[i].Keys == nil {
 			answer[i].Keys = b.Selected
 		}

@@ -60,22 +60,29 @@ type rowMoments struct {
 
 // moments gives the interval of an aggregate of moments, in its own unit; false where it has none: it is NULL there.
 func (p *calibrated) moments(block int, c rewrite.Column, r released, g int) (interval, bool) {
+	e, ok := p.moment(block, c, r, g)
+	if !ok {
+		return interval{}, false
+	}
+	b := &p.plan.Blocks[block]
+	_, whole := leftOutShare(b, b.Releases[c.Moments.Of[0].Sum])
+	return interval{math.Max(0, e.at-e.lo), math.Max(0, e.hi-e.at), whole}, true
+}
+
+// moment gives an aggregate of moments with its interval.
+func (p *calibrated) moment(block int, c rewrite.Column, r released, g int) (estimate, bool) {
 	b := &p.plan.Blocks[block]
 	n := r.Values[c.Releases[0]][g]
 	if n <= 0 || strings.HasSuffix(c.Moments.Name, "_samp") && n == 1 {
-		return interval{}, false
+		return estimate{}, false
 	}
-	share, whole := leftOutShare(b, b.Releases[c.Moments.Of[0].Sum])
+	share, _ := leftOutShare(b, b.Releases[c.Moments.Of[0].Sum])
 	m := &rowMoments{Moments: c.Moments, n: float64(n), share: share, count: p.blocks[block].releases[c.Releases[0]]}
 	m.released = func(i int) (*mechanism.Prepared, float64) {
 		return p.blocks[block].releases[i], float64(r.Values[i][g])
 	}
 	m.locate()
-	e, ok := m.aggregate()
-	if !ok {
-		return interval{}, false
-	}
-	return interval{math.Max(0, e.at-e.lo), math.Max(0, e.hi-e.at), whole}, true
+	return m.aggregate()
 }
 
 // locate finds the means, and how many rows there may be.

@@ -43,7 +43,7 @@ func (p *private) answerStages(ctx context.Context, values []released) error {
 // answerStage answers the next stage.
 func (p *private) answerStage(ctx context.Context, values []released) error {
 	s := p.plan.Stages[len(p.stages)]
-	r, err := p.finishRequest(s.Query, p.shown(values))
+	r, err := p.finishRequest(s.Query, p.presented(values[:s.Blocks]))
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,8 @@ type (
 	Finish    = finish.Query
 	FinishArg = finish.Arg
 	Stage     = finish.Stage
+	Level     = finish.Level
+	Pair      = release.Pair
 	Derived   = aggregate.Derived
 )
 
@@ -81,6 +83,7 @@ type Plan struct {
 	EpsilonMax  float64
 	Blocks      []Block
 	Stages      []Stage // what is answered between the blocks: later ones read it
+	Levels      []Level // of Blocks: what adds up, each block in one other at most, and both of one stage
 	Finish      Finish
 	Proofs      []Proof  // what main has to prove, before the charge and again inside the measure transaction
 	Explain     []string // plan tree, one line each: unit, row bounds, column bounds, sensitivities

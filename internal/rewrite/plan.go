@@ -51,6 +51,7 @@ func (a *Analysis) Plan(v Values, lookup Lookup, o Options) (_ *Plan, err error)
 		}
 	}
 	numberLayers(p.Blocks, planned, p.stage)
+	b.levels(p, index)
 	b.explain(p, index)
 	if err := b.verifyPlan(p, planned); err != nil {
 		return nil, &Fault{What: err.Error()}
@@ -77,6 +78,7 @@ func (p *Plan) Bytes() int {
 // explain prints the plan tree of every block, under the stage that it is released for.
 func (b *planning) explain(p *Plan, index [][]int) {
 	before, explained := 0, map[int]bool{} // those of the stages before
+	number := map[int]int{}                // as it is printed first, by block
 	for i, q := range b.queries {
 		if i < len(b.queries)-1 {
 			p.Explain = append(p.Explain, fmt.Sprintf("stage %d: answered first, for the rows of what follows", i+1))
@@ -85,12 +87,16 @@ func (b *planning) explain(p *Plan, index [][]int) {
 			if !explained[index[i][j]] {
 				p.Explain = append(p.Explain, k.Explain(before, p.Blocks[index[i][j]].Releases)...)
 				before++
+				if number[index[i][j]] == 0 {
+					number[index[i][j]] = before
+				}
 			}
 		}
 		for _, number := range index[i] {
 			explained[number] = true
 		}
 	}
+	p.Explain = append(p.Explain, p.explainLevels(number)...)
 }
 
 // stage is the number of stages that are answered before a block is measured.

@@ -20,7 +20,8 @@ import (
 // answer maps a group's key to its numbers; a statement without groups has one row, with the key "". NULL is NaN.
 type answer map[string][]float64
 
-// question is one statement: SELECT [key,] aggregates FROM from [GROUP BY key].
+// question is one statement: SELECT [key,] aggregates FROM from [GROUP BY key]. With the keys that rollup and unionAll make it has a total
+// too, whose key is "".
 type question struct {
 	proxy      string
 	key        string
@@ -28,12 +29,25 @@ type question struct {
 	from       string
 }
 
+const (
+	rollup   = "ROLLUP "
+	unionAll = "UNION ALL "
+)
+
 func (q question) sql() string {
 	list := strings.Join(q.aggregates, ", ")
 	if q.key == "" {
 		return "SELECT " + list + " FROM " + q.from
 	}
-	return "SELECT " + q.key + ", " + list + " FROM " + q.from + " GROUP BY " + q.key
+	if key, ok := strings.CutPrefix(q.key, rollup); ok {
+		return "SELECT " + key + ", " + list + " FROM " + q.from + " GROUP BY ROLLUP (" + key + ")"
+	}
+	key, total := strings.CutPrefix(q.key, unionAll)
+	grouped := "SELECT " + key + ", " + list + " FROM " + q.from + " GROUP BY " + key
+	if total {
+		return grouped + " UNION ALL SELECT NULL, " + list + " FROM " + q.from
+	}
+	return grouped
 }
 
 // withIntervals has the announced interval's ends after each aggregate.

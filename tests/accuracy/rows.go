@@ -28,6 +28,7 @@ var rows = []row{
 	{"margin", marginRow},
 	{"statements", statementsRow},
 	{"noise", noiseRow},
+	{"levels", levelsRow},
 	{"coverage", coverageRow},
 	{"intervals", intervalsRow},
 }

@@ -15,6 +15,7 @@ const module = "github.com/dpproxy/dpproxy/internal/"
 var allowed = map[string]string{
 	"pgerr":                  "",
 	"refusal":                "pgerr",
+	"consistency":            "",
 	"mechanism":              "",
 	"mechanism/optimum":      "",
 	"mechanism/study":        "mechanism mechanism/optimum",
@@ -50,7 +51,7 @@ var allowed = map[string]string{
 	"session":                "clientencoding command pgerr wire",
 	"introspect":             "policy rewrite",
 	"backend":                "introspect pgerr policy rewrite",
-	"engine":                 "backend command ledger ledger/accounting mechanism pgerr policy refusal rewrite rewrite/catalog session",
+	"engine":                 "backend command consistency ledger ledger/accounting mechanism pgerr policy refusal rewrite rewrite/catalog session",
 	"ledger/accounting":      "ledger mechanism pgerr policy",
 	"ledger/ledgertest":      "ledger mechanism pgserver pgserver/pgservertest policy",
 	"ledger/pagecheck":       "",

@@ -35,6 +35,7 @@ type KeyList struct {
 	SQL      string
 	Size     int64 // upper bound of the number of rows
 	Computed bool  // which of Limits holds
+	Whole    bool  // no row has another value: nothing in it was declared
 	Exact    bool  // the key was computed of its columns' values: else NULL may be in the list or not, whether the key has it or not
 }
 
@@ -101,6 +102,7 @@ func Keys(e *Expr, limits Limits, holds ...*Expr) (*KeyList, error) {
 		SQL:      "SELECT d.k FROM (SELECT DISTINCT " + query.Text(p.print(e)) + " AS k" + from + where + ") AS d ORDER BY " + order,
 		Size:     lister.size,
 		Computed: lister.computed,
+		Whole:    lister.whole(),
 		Exact:    exact,
 	}, nil
 }
@@ -131,6 +133,16 @@ func (l *keyLister) hold(e *Expr, holds []*Expr) []string {
 		}
 	}
 	return out
+}
+
+// whole says that columns are listed by their types alone.
+func (l *keyLister) whole() bool {
+	for c := range l.columns {
+		if c.Domain != nil || !isBoolean(c) && c.EnumLabels == nil {
+			return false
+		}
+	}
+	return true
 }
 
 func isBoolean(c *Column) bool { return c.Type == pgtype.BoolOID }

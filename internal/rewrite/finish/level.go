@@ -28,6 +28,7 @@ type level struct {
 type Planned struct {
 	*bind.Binder
 	Blocks []*release.Block
+	Levels []Level
 	reads  []placeholderRead // by placeholder
 	before []*release.Block  // of the stages before
 }
@@ -66,6 +67,40 @@ func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 			u.types = append(u.types, e.TypeName())
 		}
 	}
+	p.Levels = append(p.Levels, levels(u, p.Blocks)...)
 	p.reads = append(p.reads, u)
 	return nil
+}
+
+// Level says that the groups of a block are parts of those of another.
+type Level struct {
+	Block, Of int   // of the blocks that the query reads
+	Keys      []int // by key of Of: the same key of Block
+	Pairs     []release.Pair
+}
+
+// levels finds for each grouping set one that has the most of its keys, and not all, where releases of the two add up.
+func levels(u placeholderRead, blocks []*release.Block) (out []Level) {
+	for i, fine := range u.sets {
+		best := Level{Block: u.blocks[i]}
+		for j, coarse := range u.sets {
+			if len(coarse) >= len(fine) || best.Pairs != nil && len(coarse) <= len(best.Keys) {
+				continue
+			}
+			keys := make([]int, len(coarse))
+			for at, key := range coarse {
+				keys[at] = slices.Index(fine, key)
+			}
+			if slices.Contains(keys, -1) {
+				continue
+			}
+			if pairs := blocks[u.blocks[i]].PartsOf(blocks[u.blocks[j]]); pairs != nil {
+				best.Of, best.Keys, best.Pairs = u.blocks[j], keys, pairs
+			}
+		}
+		if best.Pairs != nil {
+			out = append(out, best)
+		}
+	}
+	return out
 }

@@ -20,6 +20,7 @@ type Domain struct {
 	At       []int         // the places of Keys in the block
 	Tuples   *schema.Table // values of Keys, each combination once, in order; nil where Lookup is
 	Computed bool          // they follow from bounds (expr.Limits)
+	Whole    bool          // no row has keys that are not among them, but where public rows have changed
 
 	arrays []query.Scalar
 }
@@ -86,7 +87,7 @@ func (d *Domain) distinct() schema.Proof {
 
 // publicDomain lists the combinations of keys in public rows.
 func (b *Planner) publicDomain(k *Block, s relation.PublicSource) (*Domain, error) {
-	d := &Domain{At: s.Of}
+	d := &Domain{At: s.Of, Whole: true}
 	for _, i := range s.Of {
 		d.Keys = append(d.Keys, k.Keys[i])
 	}

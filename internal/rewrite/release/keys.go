@@ -247,7 +247,7 @@ func (b *Planner) listValues(d *Domain, holds []*expr.Expr) error {
 	if null {
 		values = append(values, []*schema.Canonical{nil})
 	}
-	d.Tuples, d.Computed = schema.Pack(values, 1), list.Computed
+	d.Tuples, d.Computed, d.Whole = schema.Pack(values, 1), list.Computed, list.Whole
 	return nil
 }
 

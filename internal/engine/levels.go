@@ -1,0 +1,267 @@
+package engine
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/consistency"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// presented is what is shown of an answer: its groups that have rows, with numbers that add up. It follows from released values and the
+// plan (docs/privacy.md P17a, P17b), so what is kept of an answer are the values as they were released. The blocks of a stage do not look
+// at those behind it: what a stage has read stays what it was.
+func (p *calibrated) presented(answer []released) []released {
+	a := &adding{calibrated: p}
+	for _, l := range p.plan.Levels {
+		if l.Block < len(answer) && l.Of < len(answer) {
+			a.levels = append(a.levels, levelOf(l, answer))
+		}
+	}
+	if a.levels == nil {
+		return p.shown(answer)
+	}
+	for _, r := range answer {
+		a.answer = append(a.answer, r.copied())
+	}
+	// Counts that say which groups there are come first: the others add up over those that are shown.
+	a.settle(func(l rewrite.Level, pair rewrite.Pair) bool { return a.exists(l, pair) })
+	a.hide()
+	a.settle(func(l rewrite.Level, pair rewrite.Pair) bool { return !a.exists(l, pair) && !a.chained(l, pair) })
+	a.settle(a.chained)
+	a.keepRanges()
+	return a.answer
+}
+
+// adding is an answer whose levels are made to add up.
+type adding struct {
+	*calibrated
+	answer []released
+	levels []addedLevel
+}
+
+// addedLevel knows of each group of a block in which group of the coarser block it is.
+type addedLevel struct {
+	rewrite.Level
+	group []int // -1: in none
+}
+
+func levelOf(l rewrite.Level, answer []released) addedLevel {
+	out := addedLevel{Level: l}
+	fine, coarse := answer[l.Block].Keys, answer[l.Of].Keys
+	at := map[string]int{}
+	key := make([]*rewrite.Canonical, len(l.Keys))
+	for g := range coarse.Len() {
+		for i := range key {
+			key[i] = coarse.Value(g, i)
+		}
+		at[keyName(key)] = g
+	}
+	for g := range fine.Len() {
+		for i, column := range l.Keys {
+			key[i] = fine.Value(g, column)
+		}
+		of, ok := at[keyName(key)]
+		if !ok {
+			of = -1
+		}
+		out.group = append(out.group, of)
+	}
+	return out
+}
+
+func (a *adding) exists(l rewrite.Level, pair rewrite.Pair) bool {
+	return slices.Contains(a.plan.Blocks[l.Block].Exists, pair.Release)
+}
+
+func (a *adding) chained(l rewrite.Level, pair rewrite.Pair) bool {
+	return a.plan.Blocks[l.Block].Releases[pair.Release].Kind == mechanism.SumGivenCount
+}
+
+// hide leaves out the groups that are not shown, as they come to stand.
+func (a *adding) hide() {
+	kept := make([][]int, len(a.answer)) // by old group: the new one, or -1
+	for i := range a.answer {
+		groups := a.shownGroups(i, a.answer[i])
+		kept[i] = slices.Repeat([]int{-1}, a.answer[i].Keys.Len())
+		for to, from := range groups {
+			kept[i][from] = to
+		}
+		a.answer[i] = a.answer[i].of(groups)
+	}
+	for i, l := range a.levels {
+		group := make([]int, a.answer[l.Block].Keys.Len())
+		for from, to := range kept[l.Block] {
+			if to < 0 {
+				continue
+			}
+			group[to] = -1
+			if of := l.group[from]; of >= 0 {
+				group[to] = kept[l.Of][of]
+			}
+		}
+		a.levels[i].group = group
+	}
+}
+
+// settle makes the releases of the pairs that are asked for add up.
+func (a *adding) settle(asked func(rewrite.Level, rewrite.Pair) bool) {
+	f := forest{adding: a, numbers: map[place][]*consistency.Number{}, pairs: map[place]rewrite.Pair{}, parts: map[*consistency.Number]bool{}}
+	for _, l := range a.levels {
+		for _, pair := range l.Pairs {
+			if asked(l.Level, pair) {
+				f.add(l, pair)
+			}
+		}
+	}
+	var roots []*consistency.Number
+	for _, at := range f.order {
+		for _, n := range f.numbers[at] {
+			if !f.parts[n] {
+				roots = append(roots, n)
+			}
+		}
+	}
+	consistency.Settle(roots)
+	for _, at := range f.order {
+		a.take(at, f.pairs[at], f.numbers[at])
+	}
+}
+
+// place is a release of a block.
+type place struct{ block, release int }
+
+// forest holds what is settled together.
+type forest struct {
+	*adding
+	numbers map[place][]*consistency.Number // by group; nil: they are too large to be added up
+	pairs   map[place]rewrite.Pair          // one that it is in
+	order   []place
+	parts   map[*consistency.Number]bool // those that are parts of others
+}
+
+// add says that one release of a level is parts of another.
+func (f *forest) add(l addedLevel, pair rewrite.Pair) {
+	fine, coarse := f.of(place{l.Block, pair.Release}, pair), f.of(place{l.Of, pair.Of}, pair)
+	if fine == nil || coarse == nil {
+		return
+	}
+	parts := make([][]*consistency.Number, len(coarse)) // of groups that are not shown nothing is added
+	for g, to := range l.group {
+		if to >= 0 {
+			parts[to] = append(parts[to], fine[g])
+		}
+	}
+	apart := f.countsApart(l, pair)
+	for g, n := range coarse {
+		if apart[g] {
+			continue
+		}
+		n.Sums = append(n.Sums, consistency.Sum{Parts: parts[g], More: pair.More, Less: pair.Less})
+		for _, p := range parts[g] {
+			f.parts[p] = true
+		}
+	}
+}
+
+// countsApart says of a sum given its count in which groups that count does not add up, and with it not the range of the sum; of others it
+// is nowhere so.
+func (f *forest) countsApart(l addedLevel, pair rewrite.Pair) []bool {
+	block, of := f.answer[l.Block], f.answer[l.Of]
+	apart := make([]bool, of.Keys.Len())
+	if !f.chained(l.Level, pair) {
+		return apart
+	}
+	fine, coarse := f.plan.Blocks[l.Block].Releases[pair.Release].CountRef, f.plan.Blocks[l.Of].Releases[pair.Of].CountRef
+	sums := make([]int64, len(apart))
+	for g, to := range l.group {
+		if to >= 0 {
+			sums[to] += block.Values[fine][g]
+		}
+	}
+	for g, sum := range sums {
+		apart[g] = sum != of.Values[coarse][g]
+	}
+	return apart
+}
+
+// of makes the numbers of a release, once.
+func (f *forest) of(at place, pair rewrite.Pair) []*consistency.Number {
+	list, known := f.numbers[at]
+	if known {
+		return list
+	}
+	r := f.plan.Blocks[at.block].Releases[at.release]
+	deviation := f.blocks[at.block].releases[at.release].Chosen().RMSEAverage
+	values := f.answer[at.block].Values
+	list = make([]*consistency.Number, len(values[at.release]))
+	for g, z := range values[at.release] {
+		n := &consistency.Number{Value: float64(z), Deviation: deviation}
+		if r.Kind == mechanism.SumGivenCount {
+			rows := max(0, values[r.CountRef][g])
+			if pair.Doubled {
+				n.Value, n.Deviation = (n.Value+float64(pair.DoubledCenter)*float64(rows))/2, deviation/2
+			}
+			lo, hi := perRow(r, pair)
+			n.Lo, n.Hi = multiplied(lo, rows), multiplied(hi, rows)
+		} else {
+			n.Lo, n.Hi = max(r.Range[0].Lo, -mostSteps), min(r.Range[0].Hi, mostSteps)
+		}
+		if list[g] = n; math.Abs(n.Value) > consistency.Most {
+			list = nil
+			break
+		}
+	}
+	f.numbers[at], f.pairs[at] = list, pair
+	if list != nil {
+		f.order = append(f.order, at)
+	}
+	return list
+}
+
+// perRow bounds what a row adds to what adds up.
+func perRow(r mechanism.Release, pair rewrite.Pair) (lo, hi int64) {
+	if pair.Doubled {
+		return (r.PerRow.Lo + pair.DoubledCenter) / 2, (r.PerRow.Hi + pair.DoubledCenter) / 2
+	}
+	return r.PerRow.Lo, r.PerRow.Hi
+}
+
+// multiplied is a·b, as far as that goes.
+func multiplied(a, b int64) int64 {
+	return int64(math.Max(-mostSteps, math.Min(mostSteps, float64(a)*float64(b))))
+}
+
+// take puts the numbers of a release into the answer.
+func (a *adding) take(at place, pair rewrite.Pair, numbers []*consistency.Number) {
+	r, values := a.plan.Blocks[at.block].Releases[at.release], a.answer[at.block].Values
+	for g, n := range numbers {
+		if !n.Joined {
+			continue
+		}
+		z := n.Settled
+		if r.Kind == mechanism.SumGivenCount && pair.Doubled {
+			z = 2*z - pair.DoubledCenter*max(0, values[r.CountRef][g])
+		}
+		values[at.release][g] = z
+	}
+}
+
+// keepRanges puts every sum into the range that follows from its count, where that has changed.
+func (a *adding) keepRanges() {
+	for i, block := range a.plan.Blocks[:len(a.answer)] {
+		for j, r := range block.Releases {
+			if r.Kind != mechanism.SumGivenCount {
+				continue
+			}
+			values, drawn := a.answer[i].Values, a.answer[i].noisy[r.CountRef]
+			for g, n := range values[r.CountRef] {
+				if n == drawn[g] {
+					continue
+				}
+				values[j][g] = max(multiplied(r.PerRow.Lo, max(0, n)), min(multiplied(r.PerRow.Hi, max(0, n)), values[j][g]))
+			}
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// rollup is calibrated for GROUP BY ROLLUP (a, b) of so many values of each, as SELECT count(*), avg(x), sum(x) asks for it, and a sum of
+// its own. Σ(2x − 2c) of a row lies in [−width, width], where x is in [0, width].
+func rollup(t *testing.T, a, b int, noise mechanism.Choice, epsilon float64, drops bool) *calibrated {
+	t.Helper()
+	text := func(i int) *rewrite.Canonical { c := rewrite.Canonical(fmt.Sprint(i)); return &c }
+	var keys [3]rewrite.KeyRows
+	for i := range a {
+		keys[1] = append(keys[1], []*rewrite.Canonical{text(i)})
+		for j := range b {
+			keys[0] = append(keys[0], []*rewrite.Canonical{text(j), text(i)}) // in another order than those of the coarser block
+		}
+	}
+	keys[2] = rewrite.KeyRows{nil}
+	plan := &rewrite.Plan{}
+	for i := range 3 {
+		block := rewrite.Block{Keys: keys[i], KeyTypes: make([]uint32, 2-i), LeftOut: new(float64), Columns: []rewrite.Column{alone, average, total}}
+		block.Releases = append(chainedReleases(noise, noise), scalar(0, mechanism.NoUpper, width, noise))
+		if block.Columns = append(block.Columns, rewrite.Column{Releases: []int{2}}); drops && i < 2 {
+			block.DropsEmpty, block.Exists = true, []int{0}
+		}
+		plan.Blocks = append(plan.Blocks, block)
+	}
+	pairs := []rewrite.Pair{{More: true}, {Release: 1, Of: 1, Doubled: true, DoubledCenter: width, More: true}, {Release: 2, Of: 2, More: true}}
+	plan.Levels = []rewrite.Level{{Block: 0, Of: 1, Keys: []int{1}, Pairs: pairs}, {Block: 1, Of: 2, Pairs: pairs}}
+	p := &calibrated{plan: plan}
+	for i, block := range plan.Blocks {
+		q := calibratedFor(t, block, mechanism.Guarantee{Epsilon: epsilon})
+		p.blocks = append(p.blocks, q.blocks[0])
+		p.blocks[i].threshold = nil
+	}
+	return p
+}
+
+// exactly gives what is measured of each block where groups of the finest have so many rows, each of which adds x.
+func exactly(p *calibrated, rows func(g int) int64, x int64) []measured {
+	out := make([]measured, 3)
+	for i, block := range p.plan.Blocks {
+		out[i].keys, out[i].exact, out[i].histograms = block.Keys, make([][]int64, 3), make([][]mechanism.Histogram, 3)
+		for r := range out[i].exact {
+			out[i].exact[r] = make([]int64, block.Keys.Len())
+		}
+	}
+	perA := out[0].keys.Len() / out[1].keys.Len()
+	for g := range out[0].keys.Len() {
+		for i, at := range []int{g, g / perA, 0} {
+			for r, each := range []int64{1, 2*x - width, x} {
+				out[i].exact[r][at] += each * rows(g)
+			}
+		}
+	}
+	return out
+}
+
+func drawAll(p *calibrated, exact []measured) (answer []released) {
+	source := mechanism.NewSource()
+	for i, b := range p.blocks {
+		answer = append(answer, b.draw(source, p.plan.Blocks[i].Releases, exact[i]))
+	}
+	return answer
+}
+
+// sums are the count, the sum given it and the sum of its own of a group, as they are shown.
+func sums(r released, g int) [3]int64 {
+	n, z := r.Values[0][g], r.Values[1][g]
+	given := int64(0)
+	if n > 0 {
+		given = (z + width*n) / 2
+	}
+	return [3]int64{n, given, r.Values[2][g]}
+}
+
+// unequal says in which group levels do not add up.
+func unequal(p *calibrated, answer []released) string {
+	for _, l := range p.plan.Levels {
+		fine, coarse := answer[l.Block], answer[l.Of]
+		level := levelOf(l, answer)
+		added := make([][3]int64, coarse.Keys.Len())
+		for g := range fine.Keys.Len() {
+			for i, x := range sums(fine, g) {
+				added[level.group[g]][i] += x
+			}
+		}
+		for g, want := range added {
+			if got := sums(coarse, g); got != want {
+				return fmt.Sprintf("group %d of block %d is %v, its parts are %v", g, l.Of, got, want)
+			}
+		}
+	}
+	return ""
+}
+
+// TestLevelsAddUp: counts, sums given them and sums of their own add up, of many rows and of few; no count is below 0, no group that is
+// shown where groups without rows are not has none, and every sum is one that so many rows can have.
+func TestLevelsAddUp(t *testing.T) {
+	for _, drops := range []bool{false, true} {
+		for name, rows := range map[string]func(int) int64{
+			"many": func(g int) int64 { return 300 + int64(g) }, "few": func(g int) int64 { return int64(g % 3) }, "none": func(int) int64 { return 0 },
+			"some": func(g int) int64 { return int64(g%4) / 3 * 200 },
+		} {
+			p := rollup(t, 3, 4, laplace, 1, drops)
+			exact := exactly(p, rows, 20)
+			apart := 0
+			for range 1000 {
+				drawn := drawAll(p, exact)
+				answer := p.presented(drawn)
+				if unequal(p, answer) != "" {
+					apart++
+				}
+				for i, r := range answer {
+					for g, n := range r.Values[0] {
+						if z := r.Values[1][g]; n < 0 || z < -width*n || z > width*n || r.Values[2][g] < 0 || drops && i < 2 && n == 0 {
+							t.Fatalf("%s: group %d of block %d: %d rows, sums %d and %d", name, g, i, n, z, r.Values[2][g])
+						}
+					}
+				}
+			}
+			if !stattest.AtMost(apart, 1000, .003) {
+				t.Errorf("%s, empty groups dropped %v: %d of 1000 answers do not add up", name, drops, apart)
+			}
+		}
+	}
+}
+
+// TestPresentedAgain: an answer that was kept is shown as it was, since what is kept are the values as they were drawn.
+func TestPresentedAgain(t *testing.T) {
+	p := rollup(t, 3, 4, laplace, 1, true)
+	drawn := drawAll(p, exactly(p, func(g int) int64 { return int64(g % 4) }, 20))
+	kept, err := json.Marshal(p.kept(drawn))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := p.presented(drawn)
+	if again, _ := json.Marshal(p.kept(drawn)); string(again) != string(kept) {
+		t.Errorf("%s was drawn and became %s", kept, again)
+	}
+	for i, again := range p.presented(drawn) {
+		if diff := cmp.Diff(answer[i].Values, again.Values); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// TestRowsInNoGroup: a total has rows that are in no group, and nothing is moved by more than noise would.
+func TestRowsInNoGroup(t *testing.T) {
+	p := rollup(t, 3, 4, laplace, 1, true)
+	exact := exactly(p, func(int) int64 { return 300 }, 20)
+	for r := range exact[2].exact {
+		exact[2].exact[r][0] *= 2
+	}
+	drawn := drawAll(p, exact)
+	answer := p.presented(drawn)
+	for r := range 3 {
+		if answer[2].Values[r][0] != drawn[2].Values[r][0] {
+			t.Errorf("release %d of the total was %d and is %d", r, drawn[2].Values[r][0], answer[2].Values[r][0])
+		}
+	}
+	if got := slices.Max(answer[1].Values[0]); got > 1300 {
+		t.Errorf("a group of 1200 rows has %d", got)
+	}
+}
+
+// TestLevelsOfAStage: blocks behind those of a stage have no part in it.
+func TestLevelsOfAStage(t *testing.T) {
+	p := rollup(t, 3, 4, laplace, 1, false)
+	drawn := drawAll(p, exactly(p, func(int) int64 { return 300 }, 20))
+	p.plan.Levels = p.plan.Levels[:1] // the last is of another stage
+	early, late := p.presented(drawn[:2]), p.presented(drawn)
+	for i := range early {
+		if diff := cmp.Diff(early[i].Values, late[i].Values); diff != "" {
+			t.Error(diff)
+		}
+	}
+	p.plan.Levels = []rewrite.Level{{Block: 1, Of: 2, Pairs: []rewrite.Pair{{}}}}
+	if got := p.presented(drawn[:2]); !cmp.Equal(got[1].Values, drawn[1].Values) {
+		t.Errorf("a block that was not there had a part: %v", got[1].Values)
+	}
+}
+
+// TestErrorsOfLevelsFall, and announced intervals hold the answer as often as they did.
+func TestErrorsOfLevelsFall(t *testing.T) {
+	for name, noise := range map[string]mechanism.Choice{"laplace": laplace, "clamped": {Noise: mechanism.Laplace, Bounding: mechanism.Clamp}} {
+		const rounds, x = 3000, 20
+		p := rollup(t, 4, 3, noise, .5, false)
+		exact := exactly(p, func(g int) int64 { return 100 + 10*int64(g) }, x)
+		var before, after [3][4]float64
+		var hits, all [3][4]int
+		for range rounds {
+			drawn := drawAll(p, exact)
+			answer := p.presented(drawn)
+			for i, block := range p.plan.Blocks {
+				for g := range block.Keys.Len() {
+					for c, column := range block.Columns {
+						truth, by := p.steps(i, column, released{Values: exact[i].exact}, g)
+						was, drawnBy := p.steps(i, column, drawn[i], g)
+						is, isBy := p.steps(i, column, answer[i], g)
+						if by <= 0 || drawnBy <= 0 || isBy <= 0 {
+							continue
+						}
+						before[i][c] += (was - truth) * (was - truth)
+						after[i][c] += (is - truth) * (is - truth)
+						if m, ok := p.interval(i, column, answer[i], g); ok {
+							all[i][c]++
+							if is-m.below/isBy <= truth+1e-6 && truth <= is+m.above/isBy+1e-6 {
+								hits[i][c]++
+							}
+						}
+					}
+				}
+			}
+		}
+		for i := range p.plan.Blocks {
+			for c, column := range p.plan.Blocks[i].Columns {
+				ratio := math.Sqrt(after[i][c] / before[i][c])
+				t.Logf("%s, block %d, %v: RMSE × %.3f, coverage %.4f", name, i+1, column.Releases, ratio, float64(hits[i][c])/float64(all[i][c]))
+				if ratio > 1.02 || !column.Average && ratio > .97 {
+					t.Errorf("%s, block %d, %v: RMSE × %.3f", name, i+1, column.Releases, ratio)
+				}
+				if !stattest.AtLeast(hits[i][c], all[i][c], .94) {
+					t.Errorf("%s, block %d, %v: %d of %d intervals hold the answer", name, i+1, column.Releases, hits[i][c], all[i][c])
+				}
+			}
+		}
+	}
+}
