@@ -60,6 +60,8 @@ func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Releas
 			case releases[i].InFamily():
 			case cube != nil:
 				out.Values[i][g] = prepared.Bound(m.exact[i][g], noise[cube][g*cube.Dimension()+coordinate], count)
+			case releases[i].End != 0:
+				out.Values[i][g] = prepared.DrawEnd(src, m.histograms[i][g], out.Values[releases[i].CountRef][g])
 			case releases[i].Kind == mechanism.Quantile:
 				out.Values[i][g] = prepared.DrawQuantile(src, m.histograms[i][g])
 			default:
@@ -163,12 +165,12 @@ func (b calibratedBlock) jointNoise(src *mechanism.Source, groups int) map[*mech
 	return out
 }
 
-// drawOrder puts the counts before the sums that are chained to them.
+// drawOrder puts counts and quantiles before the sums and ends that are chained to them.
 func drawOrder(releases []mechanism.Release) []int {
 	order := make([]int, 0, len(releases))
 	for _, chained := range []bool{false, true} {
 		for i, r := range releases {
-			if (r.Kind == mechanism.SumGivenCount) == chained {
+			if (r.Kind == mechanism.SumGivenCount || r.End != 0) == chained {
 				order = append(order, i)
 			}
 		}

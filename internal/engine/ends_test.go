@@ -63,7 +63,7 @@ func TestQuantileIntervalsCover(t *testing.T) {
 					if !stattest.AtLeast(hits, draws, .95) {
 						t.Errorf("epsilon %g, quantile %g of %d %s: the interval holds %g in %d of %d draws", g.Epsilon, q, rows, kind.name, truth, hits, draws)
 					}
-					if rows == 20000 && g.Epsilon >= 1 && kind.name == "ages" && width > 4 {
+					if rows == 20000 && g.Epsilon >= 1 && kind.name == "ages" && width > 3 {
 						t.Errorf("epsilon %g, quantile %g of %d %s: the interval is %g years wide", g.Epsilon, q, rows, kind.name, width)
 					}
 				}

@@ -81,10 +81,10 @@ func (p *calibrated) drawnInterval(block int, c rewrite.Column, r released, g in
 		lo, hi := p.blocks[block].releases[c.Releases[0]].Interval(z, 0)
 		i := ofQuantile(first, float64(z-lo), float64(hi-z))
 		if c.Low > 0 {
-			i.below = math.Max(0, float64(z-r.Values[c.Low-1][g]))
+			i.below = float64(z - r.Values[c.Low-1][g])
 		}
 		if c.High > 0 {
-			i.above = math.Max(0, float64(r.Values[c.High-1][g]-z))
+			i.above = float64(r.Values[c.High-1][g] - z)
 		}
 		return i, len(c.Releases) == 1
 	case len(c.Releases) == 1:

@@ -25,7 +25,9 @@ type rankSampler struct {
 	v        Range
 	kernel          // per 2^−20 of a rank
 	fraction uint64 // q·2^20
-	end      int    // −1, 1: it is the lower, the upper end of the interval of a quantile
+	end      int    // −1, 1: it is the lower, the upper end of the interval of a quantile; v are its bands of over
+	over     Interval
+	bands    bands
 	aside    uint64 // of an end, min, max: the target's distance from the rank that is asked for, in rows
 	cells    uint64 // of each point, where it cuts the rows for others of its family
 	far      uint64 // the distance that stands for all greater ones there
@@ -57,11 +59,9 @@ func (p *Prepared) prepareQuantile() error {
 	rank := eps / (2 * delta)
 	switch {
 	case r.End != 0:
-		aside := math.Ceil((math.Log(points)+math.Log(2/(1-confidence)))/rank) + 1
-		if aside > 1<<40 {
-			return fmt.Errorf("%d rows per unit: the interval of a quantile at epsilon %g is too wide", r.Sensitivity, eps)
+		if err := s.prepareEnd(v.hull(), rank); err != nil {
+			return err
 		}
-		s.aside = uint64(aside)
 	case r.Extreme():
 		// At rank 0 every point below the least value would be as good as it: aim where all points beyond it together have 1/20 of the weight
 		// of the best. A step towards them counts three times as much as one the other way, so that this is not far.

@@ -79,6 +79,30 @@ func prepareEnd(t *testing.T, q float64, end int, v Range, rows int64, g Guarant
 	return p
 }
 
+// endPMF is the law of an end beside a released quantile.
+func (p *Prepared) endPMF(h Histogram, quantile int64) map[int64]float64 {
+	out := map[int64]float64{}
+	for band, w := range p.quantilePMF(p.rank.inBands(h, quantile)) {
+		out[p.rank.endOf(band, quantile)] += w
+	}
+	return out
+}
+
+// TestBands: every distance is in one band, and those of the bands rise.
+func TestBands(t *testing.T) {
+	for _, span := range []int64{0, 1, 7, 120, 1 << 20, 1 << 60} {
+		c := bandsOver(span)
+		if c.of(-5) != 0 || c.furthest(len(c)-1) < span || len(c) > 400 {
+			t.Errorf("%d: %d bands", span, len(c))
+		}
+		for i, from := range c {
+			if c.of(from) != i || c.of(min(span, c.furthest(i))) != i || i > 0 && c.furthest(i-1) != from-1 {
+				t.Errorf("%d: band %d from %d to %d", span, i, from, c.furthest(i))
+			}
+		}
+	}
+}
+
 func TestQuantileMatchesPMF(t *testing.T) {
 	const draws = 60000
 	src := seededSource(5)
@@ -91,10 +115,14 @@ func TestQuantileMatchesPMF(t *testing.T) {
 			p := prepareEnd(t, q, c.end, v, 2, Guarantee{Epsilon: 1.5})
 			for i, h := range histograms {
 				counts := map[int64]int{}
-				for range draws {
-					counts[p.DrawQuantile(src, h)]++
+				draw, pmf := func() int64 { return p.DrawQuantile(src, h) }, p.quantilePMF
+				if c.end != 0 {
+					draw, pmf = func() int64 { return p.DrawEnd(src, h, 20) }, func(h Histogram) map[int64]float64 { return p.endPMF(h, 20) }
 				}
-				if got, limit := stattest.ChiSquare(counts, p.quantilePMF(h)); got > limit {
+				for range draws {
+					counts[draw()]++
+				}
+				if got, limit := stattest.ChiSquare(counts, pmf(h)); got > limit {
 					t.Errorf("quantile %g of histogram %d on %v: chi-square %.1f above %.1f", q, i, v, got, limit)
 				}
 			}
@@ -112,14 +140,18 @@ func TestQuantileIsPrivate(t *testing.T) {
 	}{{0, 0}, {.3, 0}, {.5, 0}, {1, 0}, {.5, -1}, {.5, 1}, {.3, -1}, {0, -1}, {.9, 1}} {
 		q := c.q
 		p := prepareEnd(t, q, c.end, v, rows, Guarantee{Epsilon: eps})
+		pmf := p.quantilePMF
+		if c.end != 0 {
+			pmf = func(h Histogram) map[int64]float64 { return p.quantilePMF(p.rank.inBands(h, 3)) }
+		}
 		worst, span := 0.0, 0.0
 		base := []Histogram{nil, {{3, 1}}, {{0, 2}, {3, 5}}, {{1, 4}, {5, 4}}, {{6, 7}}, {{0, 30}, {6, 31}}, {{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}}}
 		for _, h := range base {
-			a := p.quantilePMF(h)
+			a := pmf(h)
 			for x := int64(0); x <= 6; x++ {
 				for y := x; y <= 6; y++ {
 					for _, extra := range []Histogram{{{x, 1}}, {{x, 1}, {y, 1}}} {
-						b := p.quantilePMF(merge(h, extra))
+						b := pmf(merge(h, extra))
 						lo, hi := math.Inf(1), math.Inf(-1)
 						for z := range a {
 							r := math.Log(a[z] / b[z])
@@ -232,7 +264,7 @@ func TestExtremesAreNotBeyond(t *testing.T) {
 	}
 }
 
-// Whatever the rows are, a quantile as PostgreSQL has it is above what is released as the lower end of its interval, and below the upper one,
+// Whatever the rows are, and whatever is released of it, a quantile as PostgreSQL has it is above what is released as the lower end of its interval, and below the upper one,
 // but for 2.5%: by enumeration.
 func TestEndsHoldTheQuantile(t *testing.T) {
 	for _, v := range []Range{{{0, 50}}, {{-3, 2000}}} {
@@ -244,14 +276,17 @@ func TestEndsHoldTheQuantile(t *testing.T) {
 					rank := q*n + 1 - q
 					low, high := h.at(math.Floor(rank)), h.at(math.Ceil(rank)) // percentile_cont lies between, percentile_disc is one of them
 					for _, end := range []int{-1, 1} {
-						p, beyond := prepareEnd(t, q, end, v, 2, Guarantee{Epsilon: eps}), 0.0
-						for z, w := range p.quantilePMF(h) {
-							if end < 0 && z > low || end > 0 && z < high {
-								beyond += w
+						p := prepareEnd(t, q, end, v, 2, Guarantee{Epsilon: eps})
+						for _, released := range []int64{v[0].Lo, low - 3, low, high, 49, v[0].Hi} {
+							beyond := 0.0
+							for z, w := range p.endPMF(h, v[0].clamp(released)) {
+								if end < 0 && z > low || end > 0 && z < high {
+									beyond += w
+								}
 							}
-						}
-						if beyond > .025 {
-							t.Errorf("end %d of quantile %g of histogram %d on %v at epsilon %g is beyond it with %g", end, q, i, v, eps, beyond)
+							if beyond > .025 {
+								t.Errorf("end %d of quantile %g of histogram %d on %v at epsilon %g is beyond it with %g where %d is released of it", end, q, i, v, eps, beyond, released)
+							}
 						}
 					}
 				}
@@ -275,7 +310,7 @@ func TestEndsHoldTheQuantileOfRowsLeftOut(t *testing.T) {
 						f = math.Min(1, q+q*lost)
 					}
 					p, beyond := prepareEnd(t, f, end, v, 1, Guarantee{Epsilon: 2}), 0.0
-					for z, w := range p.quantilePMF(kept) {
+					for z, w := range p.endPMF(kept, 20) {
 						if end < 0 && z > all.at(math.Floor(rank)) || end > 0 && z < all.at(math.Ceil(rank)) {
 							beyond += w
 						}

@@ -94,11 +94,11 @@ type Release struct {
 	// SumGivenCount: the exact sum of n rows lies in [n·PerRow.Lo, n·PerRow.Hi]; CountRef is the index, in the block's
 	// releases, of the count n̂ that fixes the range.
 	PerRow   Interval
-	CountRef int
+	CountRef int // of an End: that of the quantile
 
 	// Quantile: the fraction in [0,1]; 0 is min, 1 is max. Quantiles of one Family (> 0, numbered over the statement) are of the same rows:
 	// those between the ends are drawn together (docs/mechanisms.md, section 9).
 	Fraction float64
 	Family   int
-	End      int `json:",omitempty"` // −1, 1: what is released is below, above the quantile but for 2.5%, for its interval; never in a family
+	End      int `json:",omitempty"` // −1, 1: what is released is below, above the quantile but for 2.5%, for its interval
 }

@@ -72,7 +72,7 @@ func (k *Block) quantileEnd(c *aggregate.Call, of int, what aggregate.Derived) i
 	}
 	i, isNew := k.release(fmt.Sprintf("%s end of quantile %d", what, of), func() mechanism.Release {
 		r, lost := q, *share/(1-*share) // rows that are left out for each that is kept
-		r.Name, r.End, r.Fraction = fmt.Sprintf("%s end of %s", what, q.Name), -1, max(0, q.Fraction-(1-q.Fraction)*lost)
+		r.Name, r.CountRef, r.End, r.Fraction = fmt.Sprintf("%s end of %s", what, q.Name), of, -1, max(0, q.Fraction-(1-q.Fraction)*lost)
 		if what == aggregate.DerivedHigh {
 			r.End, r.Fraction = 1, min(1, q.Fraction+q.Fraction*lost)
 		}
