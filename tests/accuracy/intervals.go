@@ -19,7 +19,7 @@ func intervalsRow(ctx context.Context, w *world, n int) ([]figure, error) {
 		{question{renyi, "", []string{"variance(age)", "stddev(age)"}, "patients"}, cheap * n, 3},
 		{question{pure, "ward", []string{"stddev(minutes)", "covar_pop(cost, minutes)"}, "visits"}, n, 3},
 		{question{renyi, "", []string{"corr(cost, minutes)"}, "visits"}, cheap * n, 0},
-		{question{pure, "", []string{"percentile_cont(0.5) WITHIN GROUP (ORDER BY age)"}, "patients"}, cheap * n, 0},
+		{question{pure, "", []string{"percentile_cont(0.5) WITHIN GROUP (ORDER BY cost)"}, "visits"}, n, 0},
 		{question{pure, "ward", []string{"percentile_cont(0.75) WITHIN GROUP (ORDER BY cost)"}, "visits"}, n, 0},
 		{question{renyi, "ward", []string{"percentile_cont(0.5) WITHIN GROUP (ORDER BY minutes)"}, "visits"}, n, 0},
 	} {
