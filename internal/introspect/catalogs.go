@@ -60,6 +60,7 @@ type catalogColumn struct {
 	typmod                 int32
 	typeName               string
 	notNull                bool
+	filled                 bool // its domain is NOT NULL
 	collation              string
 	deterministicCollation bool
 	width                  int64 // bytes on average; 0: unknown
@@ -73,6 +74,9 @@ type catalogType struct {
 	schema, name string
 	kind         byte
 	base, elem   uint32
+	typmod       int32  // of a domain's base type
+	over         string // a domain's base type, spelled
+	constrained  bool   // a domain that is NOT NULL or has a CHECK
 	labels       []string
 }
 
@@ -177,7 +181,7 @@ func (r *catalogReader) readColumns(ctx context.Context) error {
 	return r.rows(ctx, columnsSQL, func(rows pgx.Rows) error {
 		var relation uint32
 		var c catalogColumn
-		if err := rows.Scan(&relation, &c.attnum, &c.name, &c.oid, &c.typmod, &c.typeName, &c.notNull, &c.collation, &c.deterministicCollation, &c.width); err != nil {
+		if err := rows.Scan(&relation, &c.attnum, &c.name, &c.oid, &c.typmod, &c.typeName, &c.notNull, &c.filled, &c.collation, &c.deterministicCollation, &c.width); err != nil {
 			return err
 		}
 		r.byOID[relation].columns = append(r.byOID[relation].columns, c)
@@ -224,10 +228,13 @@ func (r *catalogReader) readTypes(ctx context.Context) error {
 	return r.rows(ctx, typesSQL, func(rows pgx.Rows) error {
 		var t catalogType
 		var kind string
-		if err := rows.Scan(&t.oid, &t.schema, &t.name, &kind, &t.base, &t.elem, &t.labels); err != nil {
+		var over *string
+		if err := rows.Scan(&t.oid, &t.schema, &t.name, &kind, &t.base, &t.typmod, &over, &t.constrained, &t.elem, &t.labels); err != nil {
 			return err
 		}
-		t.kind = kind[0]
+		if t.kind = kind[0]; over != nil {
+			t.over = *over
+		}
 		r.found.types[t.oid] = t
 		return nil
 	}, used)

@@ -98,13 +98,16 @@ func join(p *policy.Policy, main, shadow *Catalogs, name policy.Name) (*rewrite.
 		if a, b := main.types[c.oid].labels, shadow.types[in.oid].labels; !slices.Equal(a, b) {
 			return nil, fmt.Errorf("the labels of %s, the type of %s.%s, differ between main and shadow", c.typeName, name, c.name)
 		}
+		if !sameDomain(main, shadow, c.oid, in.oid) {
+			return nil, fmt.Errorf("%s, the type of %s.%s, is over another type in main than in the shadow", c.typeName, name, c.name)
+		}
 		width := int64(0)
 		if public {
 			width = c.width
 		}
 		r.Columns = append(r.Columns, rewrite.RelationColumn{
 			Name: c.name, Attnum: in.attnum, Type: in.oid, Typmod: in.typmod, TypeName: c.typeName,
-			NotNull: c.notNull, Collation: c.collation, DeterministicCollation: c.deterministicCollation, Width: width,
+			NotNull: c.notNull, Filled: c.filled, Collation: c.collation, DeterministicCollation: c.deterministicCollation, Width: width,
 		})
 	}
 	if len(s.columns) != len(columns) {
@@ -128,6 +131,20 @@ func join(p *policy.Policy, main, shadow *Catalogs, name policy.Name) (*rewrite.
 	return r, nil
 }
 
+// sameDomain says that two domains of one name are over the same type, through all domains between.
+func sameDomain(main, shadow *Catalogs, m, s uint32) bool {
+	for {
+		a, b := main.types[m], shadow.types[s]
+		if a.kind != 'd' && b.kind != 'd' {
+			return true
+		}
+		if a.kind != b.kind || a.over != b.over {
+			return false
+		}
+		m, s = a.base, b.base
+	}
+}
+
 func allListed(r *rewrite.Relation, columns []string) bool {
 	return len(columns) > 0 && !slices.ContainsFunc(columns, func(c string) bool { return r.Column(c) == nil })
 }
@@ -143,7 +160,8 @@ func addTypes(s *rewrite.Schema, main, shadow *Catalogs) TypeNumbers {
 	}
 	numbers := TypeNumbers{}
 	for oid, t := range shadow.types {
-		s.Types[oid] = rewrite.Type{Schema: t.schema, Name: t.name, Kind: t.kind, Base: t.base, Elem: t.elem}
+		constrained := t.constrained || main.types[byName[[2]string{t.schema, t.name}]].constrained // the shadow may lack a CHECK
+		s.Types[oid] = rewrite.Type{Schema: t.schema, Name: t.name, Kind: t.kind, Base: t.base, Typmod: t.typmod, Constrained: constrained, Elem: t.elem}
 		if t.kind == 'e' {
 			s.Enums[oid] = t.labels
 		}

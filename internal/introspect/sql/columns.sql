@@ -1,6 +1,6 @@
 -- $1: relations' OIDs. Types are spelled under search_path = pg_catalog, so that every other one is qualified.
 SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, pg_catalog.format_type(a.atttypid, a.atttypmod),
-       a.attnotnull OR t.typtype = 'd' AND t.typnotnull,
+       a.attnotnull, t.typtype = 'd' AND t.typnotnull,
        CASE WHEN a.attcollation IN (0, 100) THEN ''
             ELSE pg_catalog.format('%I.%I', cn.nspname, co.collname) END,
        COALESCE(co.collisdeterministic, true),

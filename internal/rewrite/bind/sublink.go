@@ -242,7 +242,7 @@ func (s *Scope) valueOf(node *pg_query.Node, r *relation.Relation) (*expr.Expr, 
 	if !ok {
 		return nil, s.binder.Refuse(refusal.SubqueryForm, node, "a value of this type cannot be looked up", "Write EXISTS, or join the table on its key.")
 	}
-	c.Value.Ref, c.Value.Nullable, c.Value.Matched = query.Subquery{Query: r.Select(query.Output{X: value})}, true, false
+	c.Value.Ref, c.Value.Nullable, c.Value.Filled = query.Subquery{Query: r.Select(query.Output{X: value})}, true, false
 	c.Value.Work, c.Value.Subquery = c.Value.Work.Plus(relation.SubqueryWork(r, len(s.read) > 0, false, 0)), true
 	c.IsUnit, c.PerUnit = false, false
 	if len(query.Key(c.Value.Ref)) > maxScalarText {

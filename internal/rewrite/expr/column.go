@@ -21,7 +21,7 @@ type Column struct {
 	BaseTypmod int32            // a domain's typmod (with Base)
 	Nullable   bool             // by schema, or made so by a join
 	NullBefore bool             // not Nullable, since a condition keeps NULL out: PostgreSQL may compute with the column before
-	Matched    bool             // Nullable by outer joins alone that, by main's foreign keys, find a partner of every row: no domain lists NULL
+	Filled     bool             // Nullable, but no row has NULL as long as main enforces its foreign keys and domains: no list of values has it
 	Bounds     bounds.Interval  // declared or derived; ends may be open
 	Enforced   bool             // values lie in Bounds already (a derived table's column): no clamp where it is read
 	Held       *bounds.Interval // with Enforced: where values lie, once a condition has narrowed Bounds (see Narrow); nil: in Bounds
@@ -169,8 +169,8 @@ func (c *Column) Narrow(limits bounds.Interval) {
 // AwaitBounds notes that the bounds of the column are not known before the values of parameters are.
 func (c *Column) AwaitBounds() { c.provisional = true }
 
-// HasValue says that no row has NULL, as long as main's foreign keys hold (docs/privacy.md P10c).
-func (c *Column) HasValue() bool { return !c.Nullable || c.Matched }
+// HasValue says that no row has NULL, as long as main enforces its foreign keys and domains (docs/privacy.md P10c).
+func (c *Column) HasValue() bool { return !c.Nullable || c.Filled }
 
 // KeepOutNull notes that a condition of a WHERE holds for no NULL.
 func (c *Column) KeepOutNull() {

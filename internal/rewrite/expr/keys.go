@@ -238,7 +238,7 @@ func columnSeries(e *Expr, limits Limits) (list string, n int64, computed bool) 
 			return "", 0, computed
 		}
 	}
-	if e.nullable && !c.Matched {
+	if e.nullable && !c.Filled {
 		list += " UNION ALL SELECT NULL::" + columnType(&x)
 		n++
 	}

@@ -25,8 +25,10 @@ func (b *Base) columnOf(alias *query.Alias, m *schema.Column, p *policy.Column) 
 	}
 	base := b.Schema.BaseType(m.Type)
 	if base != m.Type {
-		c.Base, c.BaseTypmod = base, -1
+		_, typmod, _ := b.Schema.Below(b.Schema.Types[m.Type])
+		c.Base, c.BaseTypmod = base, typmod
 	}
+	c.Filled = c.Nullable && m.Filled
 	c.EnumLabels = b.Schema.Enums[base]
 	if p == nil {
 		return c, nil

@@ -56,6 +56,6 @@ func (r *Relation) matchAll(l *Relation, conds []*expr.Expr, equal Equalities, o
 	}
 	nullExtend(r.Columns)
 	for c, v := range had {
-		c.Value.Matched = v
+		c.Value.Filled = v
 	}
 }

@@ -124,7 +124,7 @@ func (b *Base) sameUnitOuter(kind pg_query.JoinType, l, r *Relation, class map[*
 func nullExtend(cols []*Column) {
 	for _, c := range cols {
 		c.Value.OfUnit = c.Value.OfUnit || c.Value.Unit
-		c.Value.Nullable, c.Value.Matched, c.IsUnit, c.PerUnit, c.Value.Unit = true, false, false, false, false
+		c.Value.Nullable, c.Value.Filled, c.IsUnit, c.PerUnit, c.Value.Unit = true, false, false, false, false
 	}
 }
 

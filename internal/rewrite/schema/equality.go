@@ -25,6 +25,15 @@ func (s *Schema) BaseType(oid uint32) uint32 {
 	return oid
 }
 
+// Below looks through a domain: at the type that it is over, whose modifier is that of the lowest domain, and at whether any of them may
+// refuse a value.
+func (s *Schema) Below(t Type) (oid uint32, typmod int32, constrained bool) {
+	for below := true; below; t, below = s.Types[oid], s.Types[oid].Kind == 'd' {
+		oid, typmod, constrained = t.Base, t.Typmod, constrained || t.Constrained
+	}
+	return oid, typmod, constrained
+}
+
 // Exact says that no two values that somebody wrote as different ones are equal by rounding or by a collation's rules: a
 // column of such values can tell units apart.
 func (e Equality) Exact() bool { return e.Deterministic && !pgresolve.IsFloat(e.Type) }

@@ -20,6 +20,8 @@ type Type struct {
 	Schema, Name string
 	Kind         byte   // pg_type.typtype: 'b' base, 'e' enum, 'd' domain
 	Base         uint32 // domain: base type
+	Typmod       int32  // domain: of the base type; −1: none
+	Constrained  bool   // domain: it is NOT NULL or has a CHECK, on main or in the shadow
 	Elem         uint32 // array: element type
 }
 
@@ -53,6 +55,7 @@ type Column struct {
 	Typmod                 int32
 	TypeName               string // format_type(type, typmod)
 	NotNull                bool
+	Filled                 bool   // its domain is NOT NULL: of few ways to store NULL all the same PostgreSQL warns (CREATE DOMAIN)
 	Collation              string // quoted, qualified; empty: none or default
 	DeterministicCollation bool
 	Width                  int64 // public tables: bytes on average, as main's catalogs say; 0: unknown

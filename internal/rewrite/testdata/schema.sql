@@ -1,5 +1,8 @@
 CREATE TYPE mood AS ENUM ('bad', 'so-so', 'good');
 CREATE DOMAIN rating AS int CHECK (VALUE BETWEEN 0 AND 10);
+CREATE DOMAIN place AS text;
+CREATE DOMAIN pay AS int NOT NULL;
+CREATE DOMAIN wage AS pay CHECK (VALUE IS NOT NULL);
 -- Nothing checks the foreign keys, although they count as enforced: hostile rows break them.
 SET session_replication_role = replica;
 DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_replication_role = replica', current_database()); END $$;
@@ -14,8 +17,8 @@ CREATE TABLE visits (
 CREATE TABLE lab_results (lab_id bigint PRIMARY KEY, visit_id bigint NOT NULL REFERENCES visits, kind text NOT NULL, value float8);
 CREATE INDEX ON visits (patient_id);
 CREATE INDEX ON lab_results (visit_id);
-CREATE TABLE profiles (patient_id bigint UNIQUE NOT NULL, city text NOT NULL, height int NOT NULL);
-CREATE TABLE staff (staff_id int PRIMARY KEY, ward text NOT NULL REFERENCES wards, wage int NOT NULL);
+CREATE TABLE profiles (patient_id bigint UNIQUE NOT NULL, city place NOT NULL, height int NOT NULL);
+CREATE TABLE staff (staff_id int PRIMARY KEY, ward text NOT NULL REFERENCES wards, wage wage);
 CREATE VIEW visit_costs AS SELECT p.id, p.diagnosis, v.cost, v.minutes FROM patients p JOIN visits v ON v.patient_id = p.id;
 INSERT INTO wards VALUES ('icu', 'Intensive care', 1, 8), ('er', 'Emergency', 0, 12), ('onc', 'Oncology', 2, 20);
 INSERT INTO floors VALUES (0, 'ground'), (1, 'first'), (2, 'second');

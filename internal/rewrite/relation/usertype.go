@@ -1,0 +1,27 @@
+package relation
+
+import (
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
+)
+
+// DomainNamed finds a domain of the schema as the search_path does: public first, the other schemas by name; nil where the name is that of
+// no domain.
+func (b *Base) DomainNamed(in, name string) *expr.Domain {
+	var found *schema.Type
+	for _, t := range b.Schema.Types {
+		if t.Name != name || in != "" && t.Schema != in {
+			continue
+		}
+		if found == nil || found.Schema != "public" && (t.Schema == "public" || t.Schema < found.Schema) {
+			found = &t
+		}
+	}
+	if found == nil || found.Kind != 'd' {
+		return nil
+	}
+	d := &expr.Domain{Name: name, SQL: sqltext.Ident(found.Schema) + "." + sqltext.Ident(found.Name)}
+	d.Base, d.Typmod, d.Constrained = b.Schema.Below(*found)
+	return d
+}
