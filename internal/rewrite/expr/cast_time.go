@@ -31,10 +31,15 @@ func (c *call) timeCast(out, x *Expr, to uint32) error {
 		return c.boundedCast(out)
 	case from == pgtype.TimestampOID && to == pgtype.DateOID:
 		out.bounds = b.Map(stamp)
+		c.castDays(out, x)
 	case from == pgtype.TimestamptzOID && to == pgtype.DateOID:
 		out.bounds = b.Widen(zoneMax).Map(stamp)
+		c.castDays(out, x)
 	case from == pgtype.TimestampOID && to == pgtype.TimestamptzOID, from == pgtype.TimestamptzOID && to == pgtype.TimestampOID:
 		out.bounds = b.Widen(zoneMax)
+		if from == pgtype.TimestamptzOID {
+			out.local = localsOf(x)
+		}
 		return c.boundedCast(out)
 	case (from == pgtype.TimestampOID || from == pgtype.TimestamptzOID) && to == pgtype.TimeOID:
 		out.bounds = dayRange
@@ -53,6 +58,13 @@ func (c *call) timeCast(out, x *Expr, to uint32) error {
 		return c.refuse(refusal.Cast, fmt.Sprintf("a cast from %s to %s is not supported", pgresolve.Display(from), pgresolve.Display(to)), "")
 	}
 	return nil
+}
+
+// castDays lists the dates of local times.
+func (c *call) castDays(out, x *Expr) {
+	if r := localsOf(x); r != nil && x.bounds.Finite() {
+		out.series = r.days(x.bounds)
+	}
 }
 
 // boundedCast requires a result within the calendar's range; refusing an infinite one keeps it simple.

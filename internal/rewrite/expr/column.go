@@ -172,6 +172,17 @@ func (c *Column) AwaitBounds() { c.provisional = true }
 // HasValue says that no row has NULL, as long as main enforces its foreign keys and domains (docs/privacy.md P10c).
 func (c *Column) HasValue() bool { return !c.Nullable || c.Filled }
 
+// BaseName spells the column's type; of a domain, the type that it is over.
+func (c *Column) BaseName() string {
+	switch {
+	case pgresolve.LookupType(c.Base) != nil:
+		return pgresolve.Qualified(c.Base, c.BaseTypmod)
+	case pgresolve.LookupType(c.Type) != nil:
+		return pgresolve.Qualified(c.Type, c.Typmod)
+	}
+	return c.TypeName
+}
+
 // KeepOutNull notes that a condition of a WHERE holds for no NULL.
 func (c *Column) KeepOutNull() {
 	c.Nullable, c.NullBefore = false, c.Nullable || c.NullBefore

@@ -49,8 +49,9 @@ type Expr struct {
 	value       *constant
 	param       int // $n, 0: none
 
-	series *series // values can be listed without listing the columns read
-	test   *test   // what a condition says of columns; nil: nothing known
+	local  *localRange // of a local time whose bounds are wider, since no zone is known for certain
+	series *series     // values can be listed without listing the columns read
+	test   *test       // what a condition says of columns; nil: nothing known
 }
 
 // Type is the type OID that PostgreSQL's row description gives to the expression: a domain's base type.
@@ -59,8 +60,13 @@ func (e *Expr) Type() uint32 { return e.baseType() }
 // Typmod is the type modifier, −1 where PostgreSQL gives none.
 func (e *Expr) Typmod() int32 { return e.relabelled().typmod }
 
-// TypeName is the type as a cast prints it.
-func (e *Expr) TypeName() string { return e.typeName }
+// TypeName is the type as a cast prints it: of a domain, which may refuse NULL, the type that it is over.
+func (e *Expr) TypeName() string {
+	if e.col != nil && e.typ == e.col.Type {
+		return e.col.BaseName()
+	}
+	return e.typeName
+}
 
 // Nullable says whether a value may be NULL.
 func (e *Expr) Nullable() bool { return e.nullable }

@@ -164,7 +164,7 @@ func (l *keyLister) list(e *Expr, byColumns bool) bool {
 	if byColumns {
 		return e.verbatim == nil && l.listAll(e.args, true)
 	}
-	if e.series != nil && l.listOwn(e) {
+	if e.series != nil && !e.series.loose && l.listOwn(e) {
 		return true
 	}
 	saved := l.atoms

@@ -323,5 +323,8 @@ func (c *call) zoned(away *big.Rat) (*Expr, error) {
 		return e, err
 	}
 	e.bounds = c.args[1].bounds.Widen(away)
+	if away.Sign() > 0 {
+		c.zoneTimes(e)
+	}
 	return c.inside(e, timestampSafe)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 var extractRules = []rule{
@@ -105,6 +106,9 @@ func (c *call) extractStamp(e *Expr, field string) (*Expr, error) {
 	b := micros(x)
 	if !b.Within(timestampSafe) {
 		return nil, c.refuse(refusal.Overflow, x.Text()+" may lie out of range", "declare narrower bounds")
+	}
+	if r := localsOf(x); r != nil && field != "epoch" && field != "julian" {
+		e.series = r.fields(c.cand.Name, field, b, grow(c, b))
 	}
 	if x.typ == pgtype.TimestamptzOID && field != "epoch" {
 		b = b.Widen(zoneMax)
@@ -271,6 +275,18 @@ var truncUnits = map[string]struct {
 	"milliseconds": {1.0 / 86400e3, "1 millisecond"}, "microseconds": {1.0 / 86400e6, "1 microsecond"},
 }
 
+// zonedTruncs lists date_trunc(field, instant, zone), which is the truncated local time, as an instant again, in whole days.
+func (c *call) zonedTruncs(e *Expr, field string) {
+	unit, zone := truncUnits[field], query.Text((&printer{}).print(c.args[2]))
+	if unit.days < 1 {
+		return
+	}
+	local := *c.args[1]
+	local.typ, local.local = pgtype.TimestampOID, localTimes(local.bounds, "pg_catalog.timezone("+zone+", %s)")
+	e.series = truncSeries(&local, field, unit.step, unit.days, local.bounds)
+	e.series.query = fmt.Sprintf("SELECT DISTINCT pg_catalog.timezone(%s, z.v) AS v FROM (%s) AS z(v)", zone, e.series.query)
+}
+
 func dateTrunc(c *call) (*Expr, error) {
 	e := c.result(c.cand.Result)
 	field, known, err := c.timeField()
@@ -302,9 +318,11 @@ func dateTrunc(c *call) (*Expr, error) {
 			if err := c.zoneExists(name); err != nil {
 				return nil, err
 			}
+			c.zonedTruncs(e, field)
 		}
 		return e, nil
 	}
-	e.series = truncSeries(e.typ, field, unit.step, unit.days, x.bounds)
+	e.series = truncSeries(x, field, unit.step, unit.days, x.bounds)
+	e.series.loose = x.col == nil
 	return e, nil
 }

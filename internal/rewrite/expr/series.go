@@ -22,6 +22,7 @@ type series struct {
 	size  int64 // rows at most
 
 	computed bool // a column's values were not listed by somebody
+	loose    bool // the values of what the expression reads, where those can be listed, give fewer
 }
 
 // constantSeries lists the constants among which a CASE chooses; nil if one of them is none.
@@ -131,10 +132,17 @@ func floatLiteral(oid uint32, r *big.Rat) string {
 	return fmt.Sprintf("'%v'::pg_catalog.float8", f)
 }
 
-// truncSeries lists date_trunc over a bounded range. Evaluated with the session's time zone, it gives what main gives.
-func truncSeries(oid uint32, field, step string, days float64, b bounds.Interval) *series {
+// truncSeries lists date_trunc of x over its bounds, or over a range within. Evaluated with the session's time zone, it gives what main gives.
+func truncSeries(x *Expr, field, step string, days float64, b bounds.Interval) *series {
+	oid := uint32(pgtype.TimestampOID)
+	if x.typ == pgtype.TimestamptzOID {
+		oid = pgtype.TimestamptzOID
+	}
 	n, _ := quo(b.Width(), microsPerDay).Float64()
 	lo, hi := valueLiteral(oid, b.Lo, false), valueLiteral(oid, b.Hi, true)
+	if x.local != nil && b.Hi.Cmp(x.bounds.Hi) == 0 {
+		lo, hi = x.local.lo, x.local.hi
+	}
 	name := sqltext.Literal(field) + "::pg_catalog.text"
 	// a few more steps at the end: in steps of days a zone's change of offset may leave the last one out
 	return &series{
@@ -163,11 +171,7 @@ func charSeries(c *call, f charFormat) *series {
 	if cycle > 0 {
 		hi = bounds.Min(hi, add(b.Lo, mul(rat(cycle), microsPerDay)))
 	}
-	typ := uint32(pgtype.TimestampOID)
-	if x.typ == pgtype.TimestamptzOID {
-		typ = pgtype.TimestamptzOID
-	}
-	s := truncSeries(typ, f.unit, truncUnits[f.unit].step, truncUnits[f.unit].days, bounds.New(b.Lo, hi))
+	s := truncSeries(x, f.unit, truncUnits[f.unit].step, truncUnits[f.unit].days, bounds.New(b.Lo, hi))
 	s.query = "SELECT pg_catalog.to_char(g.v, " + query.Text((&printer{}).print(c.args[1])) + ") AS v FROM (" + s.query + ") AS g(v)"
 	return s
 }

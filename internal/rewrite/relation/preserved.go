@@ -9,7 +9,6 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
-	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
@@ -212,7 +211,7 @@ func (b *Base) HoldsForAdded(p *Preserved, condition query.Scalar, x *expr.Expr)
 			at, items = len(items), append(items, &item{as: ref.Of})
 		}
 		if i := items[at]; !slices.Contains(i.names, ref.Name) {
-			i.names, i.values = append(i.names, ref.Name), append(i.values, query.Raw("NULL::"+baseName(c)))
+			i.names, i.values = append(i.names, ref.Name), append(i.values, query.Raw("NULL::"+c.BaseName()))
 		}
 	}
 	if len(items) == 0 || x.HasSubquery() {
@@ -227,14 +226,6 @@ func (b *Base) HoldsForAdded(p *Preserved, condition query.Scalar, x *expr.Expr)
 	}
 	rows, err := b.Lookup.Rows(schema.Query{SQL: query.Print(&query.Select{Outputs: []query.Output{{X: query.F("({})", condition)}}, From: from}).Text, Types: []uint32{pgtype.BoolOID}})
 	return err == nil && IsTrue(rows)
-}
-
-// baseName spells a column's type; of a domain, which may refuse NULL, the type that it is over.
-func baseName(c *expr.Column) string {
-	if pgresolve.LookupType(c.Base) == nil {
-		return c.TypeName
-	}
-	return pgresolve.Qualified(c.Base, c.BaseTypmod)
 }
 
 // ErrPreserved refuses what would read the rows that an outer join of a public table adds.

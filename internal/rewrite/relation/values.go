@@ -106,7 +106,7 @@ func (b *Base) folded(of *query.Select, cols []*Column, ask func(schema.Lookup, 
 	for _, c := range cols {
 		canonical, err := CanonicalText(c.Value.Ref, c.Value)
 		if err != nil {
-			canonical = query.Raw("NULL::" + c.Value.TypeName)
+			canonical = query.Raw("NULL::" + c.Value.BaseName())
 		}
 		outputs, types = append(outputs, canonical), append(types, c.Value.Equality().Type)
 	}
@@ -143,7 +143,7 @@ func (r *Relation) literals(rows [][]*schema.Canonical) [][]query.Scalar {
 			if row[i] != nil {
 				text = sqltext.EscapedLiteral(string(*row[i]))
 			}
-			lists[j] = append(lists[j], query.Raw(text+"::"+c.Value.TypeName))
+			lists[j] = append(lists[j], query.Raw(text+"::"+c.Value.BaseName()))
 		}
 	}
 	return lists

@@ -1,0 +1,71 @@
+package introspect
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/dpproxy/dpproxy/internal/pgserver"
+	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+// TestDomains: what a domain is over is read with its constraints, and a change of them changes the shape of tables that have it.
+func TestDomains(t *testing.T) {
+	server, db := pgservertest.Database(t, `CREATE DOMAIN price AS numeric(10,2); CREATE DOMAIN fee AS price; CREATE TABLE bills (id int, fee fee)`)
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, server.DSN(db, pgserver.Superuser))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(ctx) })
+	name := policy.Name{Schema: "public", Relation: "bills"}
+	p := &policy.Policy{Tables: []*policy.Table{{Name: name, Public: true}}}
+	shapes := map[string]string{}
+	for _, c := range []struct {
+		change              string
+		constrained, filled bool
+	}{
+		{"SELECT", false, false},
+		{"ALTER DOMAIN price ADD CONSTRAINT positive CHECK (VALUE > 0)", true, false},
+		{"ALTER DOMAIN price DROP CONSTRAINT positive; ALTER DOMAIN price ADD CONSTRAINT positive CHECK (VALUE >= 0)", true, false},
+		{"ALTER DOMAIN fee SET NOT NULL", true, true},
+		{"ALTER DOMAIN price DROP CONSTRAINT positive", true, true},
+	} {
+		if _, err := conn.Exec(ctx, c.change); err != nil {
+			t.Fatal(err)
+		}
+		found, err := Read(ctx, conn, []policy.Name{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, _, err := Schema(p, found, found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		column := s.Relations[name].Column("fee")
+		oid, typmod, constrained := s.Below(s.Types[column.Type])
+		if oid != 1700 || typmod != 10<<16+2+4 || constrained != c.constrained || column.NotNull || column.Filled != c.filled {
+			t.Errorf("after %s: over %d (%d), constrained: %v, %+v", c.change, oid, typmod, constrained, column)
+		}
+		if other, known := shapes[s.Relations[name].Shape]; known {
+			t.Errorf("after %s the shape is as after %s", c.change, other)
+		}
+		shapes[s.Relations[name].Shape] = c.change
+	}
+	shadow, err := Read(ctx, conn, []policy.Name{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(ctx, "DROP TABLE bills; DROP DOMAIN fee, price; CREATE DOMAIN price AS float8; CREATE DOMAIN fee AS price; CREATE TABLE bills (id int, fee fee)"); err != nil {
+		t.Fatal(err)
+	}
+	main, err := Read(ctx, conn, []policy.Name{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if SameShape(p, main, shadow) {
+		t.Error("a domain over another type on main is not noticed")
+	}
+}
