@@ -45,9 +45,9 @@ func TestDomains(t *testing.T) {
 			t.Fatal(err)
 		}
 		column := s.Relations[name].Column("fee")
-		oid, typmod, constrained := s.Below(s.Types[column.Type])
-		if oid != 1700 || typmod != 10<<16+2+4 || constrained != c.constrained || column.NotNull || column.Filled != c.filled {
-			t.Errorf("after %s: over %d (%d), constrained: %v, %+v", c.change, oid, typmod, constrained, column)
+		d := s.Below(s.Types[column.Type])
+		if d.Base != 1700 || d.Typmod != 10<<16+2+4 || d.Constrained != c.constrained || d.Collated || column.NotNull || column.Filled != c.filled {
+			t.Errorf("after %s: %+v, %+v", c.change, d, column)
 		}
 		if other, known := shapes[s.Relations[name].Shape]; known {
 			t.Errorf("after %s the shape is as after %s", c.change, other)

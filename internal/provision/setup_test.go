@@ -139,7 +139,7 @@ func TestSetupMakesAShadowThatSchemaAccepts(t *testing.T) {
 	if c := patients.Column("name"); c.TypeName != "character varying(40)" || c.Collation != `pg_catalog."C"` || c.NotNull || c.Typmod != 44 {
 		t.Errorf("name = %+v", c)
 	}
-	if c := patients.Column("small"); c.TypeName != `"Odd Schema".small` || !c.NotNull || s.Types[c.Type].Kind != 'd' || s.Types[s.Types[c.Type].Base].Name != "positive" {
+	if c := patients.Column("small"); c.TypeName != `"Odd Schema".small` || c.NotNull || !c.Filled || s.Types[c.Type].Kind != 'd' || s.Types[s.Types[c.Type].Base].Name != "positive" {
 		t.Errorf("small = %+v, %+v", c, s.Types[c.Type])
 	}
 	mood := patients.Column("mood")

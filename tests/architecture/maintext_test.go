@@ -39,6 +39,7 @@ var textPlaces = map[string]string{
 	"internal/rewrite/finish/text.go":           "the finish query, for the shadow",
 	"internal/rewrite/expr/keys.go":             "domains, for the shadow",
 	"internal/rewrite/expr/series.go":           "domains, for the shadow",
+	"internal/rewrite/expr/local.go":            "domains, for the shadow",
 	"internal/rewrite/expr/rule_calendar.go":    "domains, for the shadow",
 }
 
@@ -50,6 +51,7 @@ var statementPlaces = map[string]string{
 	"internal/rewrite/finish/text.go":        "the finish query",
 	"internal/rewrite/expr/keys.go":          "domains, for the shadow",
 	"internal/rewrite/expr/series.go":        "domains, for the shadow",
+	"internal/rewrite/expr/local.go":         "domains, for the shadow",
 	"internal/rewrite/expr/rule_calendar.go": "domains, for the shadow",
 	"internal/rewrite/expr/rule_math.go":     "domains, for the shadow",
 }

@@ -18,6 +18,7 @@ type Domain struct {
 	Base        uint32 // the type that it is over
 	Typmod      int32  // of that type; −1: none
 	Constrained bool   // it, or a domain below it, is NOT NULL or has a CHECK
+	Collated    bool   // its collation is not that of the type: what is cast would be compared in another way
 }
 
 // domainNamed takes a domain for the target of a cast.
@@ -27,7 +28,7 @@ func (b *builder) domainNamed(parts []string, n *pg_query.TypeName, t *castTarge
 		in = parts[0]
 	}
 	d := b.scope.DomainNamed(in, name)
-	if d == nil || len(parts) > 2 || len(n.ArrayBounds) > 0 || len(n.Typmods) > 0 || !supported(d.Base) || d.Base == pgtype.NameOID || !castTypmod(d.Base, d.Typmod) {
+	if d == nil || d.Collated || len(parts) > 2 || len(n.ArrayBounds) > 0 || len(n.Typmods) > 0 || !supported(d.Base) || d.Base == pgtype.NameOID || !castTypmod(d.Base, d.Typmod) {
 		return false
 	}
 	t.oid, t.typmod, t.name, t.domain = d.Base, d.Typmod, pgresolve.Qualified(d.Base, -1), d

@@ -21,6 +21,9 @@ func (b *builder) paramRef(p *pg_query.ParamRef) (*Expr, error) {
 		return b.arrayParam(n, t.OID, value, known, loc)
 	}
 	if category, _ := pgresolve.Category(oid); category == 'E' {
+		if b.typesOnly { // it prints its value, which is not known yet
+			return nil, Refuse(refusal.Parameter, loc, fmt.Sprintf("parameter $%d is of a type that is not computed in advance", n), "")
+		}
 		return enumParam(n, oid, value, known, loc), nil
 	}
 	if !supported(oid) {

@@ -11,7 +11,6 @@ import (
 	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
-	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
 var extractRules = []rule{
@@ -273,18 +272,6 @@ var truncUnits = map[string]struct {
 	"second": {1.0 / 86400, "1 second"}, "minute": {1.0 / 1440, "1 minute"}, "hour": {1.0 / 24, "1 hour"}, "day": {1, "1 day"}, "week": {7, "7 days"},
 	"month": {31, "1 mon"}, "quarter": {92, "3 mons"}, "year": {366, "1 year"}, "decade": {3653, "10 years"}, "century": {36525, "100 years"},
 	"milliseconds": {1.0 / 86400e3, "1 millisecond"}, "microseconds": {1.0 / 86400e6, "1 microsecond"},
-}
-
-// zonedTruncs lists date_trunc(field, instant, zone), which is the truncated local time, as an instant again, in whole days.
-func (c *call) zonedTruncs(e *Expr, field string) {
-	unit, zone := truncUnits[field], query.Text((&printer{}).print(c.args[2]))
-	if unit.days < 1 {
-		return
-	}
-	local := *c.args[1]
-	local.typ, local.local = pgtype.TimestampOID, localTimes(local.bounds, "pg_catalog.timezone("+zone+", %s)")
-	e.series = truncSeries(&local, field, unit.step, unit.days, local.bounds)
-	e.series.query = fmt.Sprintf("SELECT DISTINCT pg_catalog.timezone(%s, z.v) AS v FROM (%s) AS z(v)", zone, e.series.query)
 }
 
 func dateTrunc(c *call) (*Expr, error) {

@@ -25,8 +25,7 @@ func (b *Base) columnOf(alias *query.Alias, m *schema.Column, p *policy.Column) 
 	}
 	base := b.Schema.BaseType(m.Type)
 	if base != m.Type {
-		_, typmod, _ := b.Schema.Below(b.Schema.Types[m.Type])
-		c.Base, c.BaseTypmod = base, typmod
+		c.Base, c.BaseTypmod = base, b.Schema.Below(b.Schema.Types[m.Type]).Typmod
 	}
 	c.Filled = c.Nullable && m.Filled
 	c.EnumLabels = b.Schema.Enums[base]

@@ -21,7 +21,6 @@ func (b *Base) DomainNamed(in, name string) *expr.Domain {
 	if found == nil || found.Kind != 'd' {
 		return nil
 	}
-	d := &expr.Domain{Name: name, SQL: sqltext.Ident(found.Schema) + "." + sqltext.Ident(found.Name)}
-	d.Base, d.Typmod, d.Constrained = b.Schema.Below(*found)
-	return d
+	d := b.Schema.Below(*found)
+	return &expr.Domain{Name: name, SQL: sqltext.Ident(d.Schema) + "." + sqltext.Ident(d.Name), Base: d.Base, Typmod: d.Typmod, Constrained: d.Constrained, Collated: d.Collated}
 }

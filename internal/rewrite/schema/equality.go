@@ -25,13 +25,13 @@ func (s *Schema) BaseType(oid uint32) uint32 {
 	return oid
 }
 
-// Below looks through a domain: at the type that it is over, whose modifier is that of the lowest domain, and at whether any of them may
-// refuse a value.
-func (s *Schema) Below(t Type) (oid uint32, typmod int32, constrained bool) {
-	for below := true; below; t, below = s.Types[oid], s.Types[oid].Kind == 'd' {
-		oid, typmod, constrained = t.Base, t.Typmod, constrained || t.Constrained
+// Below gives a domain as one that is over no other domain, and has what holds of any between.
+func (s *Schema) Below(t Type) Type {
+	for below := s.Types[t.Base]; below.Kind == 'd'; below = s.Types[t.Base] {
+		t.Base, t.Typmod = below.Base, below.Typmod
+		t.Constrained, t.Collated = t.Constrained || below.Constrained, t.Collated || below.Collated
 	}
-	return oid, typmod, constrained
+	return t
 }
 
 // Exact says that no two values that somebody wrote as different ones are equal by rounding or by a collation's rules: a

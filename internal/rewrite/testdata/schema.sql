@@ -1,6 +1,7 @@
 CREATE TYPE mood AS ENUM ('bad', 'so-so', 'good');
 CREATE DOMAIN rating AS int CHECK (VALUE BETWEEN 0 AND 10);
 CREATE DOMAIN place AS text;
+CREATE DOMAIN motto AS text COLLATE "C";
 CREATE DOMAIN pay AS int NOT NULL;
 CREATE DOMAIN wage AS pay CHECK (VALUE IS NOT NULL);
 -- Nothing checks the foreign keys, although they count as enforced: hostile rows break them.
@@ -11,7 +12,7 @@ CREATE TABLE wards (ward text PRIMARY KEY, name text NOT NULL, floor int NOT NUL
 CREATE TABLE shifts (shift_id int PRIMARY KEY, ward text, part text NOT NULL, begins date, ends date, code numeric);
 CREATE TABLE patients (
   id bigint PRIMARY KEY, name text NOT NULL, age int, income numeric(10,2), weight float8, height real, score smallint NOT NULL,
-  diagnosis text NOT NULL, ward text, admitted date NOT NULL, seen timestamptz, stay interval, smoker boolean, mood mood, stars rating, note text COLLATE "C");
+  diagnosis text NOT NULL, ward text, admitted date NOT NULL, seen timestamptz, stay interval, smoker boolean, mood mood, stars rating, note motto);
 CREATE TABLE visits (
   visit_id bigint PRIMARY KEY, patient_id bigint, ward text NOT NULL, visited date NOT NULL, cost numeric(10,2), minutes int NOT NULL, starts timestamp, urgent boolean NOT NULL);
 CREATE TABLE lab_results (lab_id bigint PRIMARY KEY, visit_id bigint NOT NULL REFERENCES visits, kind text NOT NULL, value float8);
