@@ -92,7 +92,40 @@ func yearTest(name string, x, r *Expr) *test {
 	case ">":
 		t.name, t.bounds = ">=", bounds.Point(next)
 	}
+	if col.typ == pgtype.TimestamptzOID {
+		return t.inAnyZone()
+	}
 	return t
+}
+
+// inAnyZone is what a test of a local time says of the instant, whatever the zone: where it is true, the instant is no further away than
+// any zone is. Where it is false nothing is known, hence the part without a test.
+func (t *test) inAnyZone() *test {
+	side := func(name string, end *big.Rat) *test {
+		out := *t
+		out.name, out.bounds = name, bounds.Point(end)
+		return &out
+	}
+	first, last := side(">=", sub(t.bounds.Lo, zoneMax)), side("<=", add(t.bounds.Hi, zoneMax))
+	switch t.name {
+	case "=":
+		return &test{kind: testAnd, args: []*test{first, last, nil}}
+	case ">=":
+		return &test{kind: testAnd, args: []*test{first, nil}}
+	case "<":
+		return &test{kind: testAnd, args: []*test{last, nil}}
+	}
+	return nil
+}
+
+// unlessNull notes that the condition may be NULL where the column is not.
+func (t *test) unlessNull() {
+	if t != nil {
+		t.constant = false
+		for _, a := range t.args {
+			a.unlessNull()
+		}
+	}
 }
 
 // yearsTest reads extract(year FROM column) IN (2023, 2024) as one year or the other; with <>, as neither.
@@ -117,8 +150,8 @@ func yearsTest(name string, x *Expr, all []*Expr) *test {
 	if or.args == nil {
 		return nil
 	}
-	for _, year := range or.args {
-		year.constant = !holdsNull // not in the list may be NULL
+	if holdsNull {
+		or.unlessNull() // not in the list may be NULL
 	}
 	if name == "<>" {
 		return &test{kind: testNot, args: []*test{or}}

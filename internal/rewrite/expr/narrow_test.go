@@ -68,6 +68,12 @@ func TestNarrow(t *testing.T) {
 		{"tz < date '2020-07-01'", "tz", "[1420070400000000, 1593554399999999]", true, nil},
 		{"tz < '2021-03-28'", "tz", "[1420070400000000, 1616885999999999]", true, nil}, // before the offset changes
 		{"tz >= '2020-01-01 00:00:00Z'", "tz", "[1577836800000000, 1798675200000000]", true, nil},
+		{"extract(year FROM tz) = 2020", "tz", "[1577232000000000, 1610063999999999]", true, nil}, // and 168 hours
+		{"extract(year FROM tz) < 2020", "tz", "[1420070400000000, 1578441600000000]", true, nil},
+		{"2019 < date_part('year', tz)", "tz", "[1577232000000000, 1798675200000000]", true, nil},
+		{"extract(year FROM tz) IN (2018, 2020)", "tz", "[1514160000000000, 1610063999999999]", true, nil},
+		{"NOT extract(year FROM tz) > 2020", "tz", "[1420070400000000, 1798675200000000]", false, nil},
+		{"extract(year FROM tz) <> 2020", "tz", "[1420070400000000, 1798675200000000]", false, nil},
 		{"diag = 'flu'", "diag", "[∞, ∞]", true, []string{"flu"}},
 		{"diag IN ('flu', 'cold')", "diag", "[∞, ∞]", true, []string{"flu", "cold"}},
 		{"diag = 'flu' OR diag = 'cold'", "diag", "[∞, ∞]", true, []string{"flu", "cold"}},

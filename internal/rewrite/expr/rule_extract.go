@@ -119,7 +119,7 @@ func (c *call) extractStamp(e *Expr, field string) (*Expr, error) {
 		}
 	}
 	e.bounds = grow(c, b)
-	if field == "year" && x.typ != pgtype.TimestamptzOID {
+	if field == "year" {
 		e.yearOf = x
 	}
 	return c.fraction(e, field)
