@@ -233,6 +233,25 @@ func TestShareIsNearest(t *testing.T) {
 	}
 }
 
+// TestShareOfDistantParts: estimates far outside of their ranges, with noise as different as can be.
+func TestShareOfDistantParts(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	for range 2000 {
+		parts := make([]*Number, 1+r.IntN(6))
+		var top int64
+		for i := range parts {
+			parts[i] = &Number{Hi: 1 + r.Int64N(1000), estimate: 1e6 * (r.Float64() - .5), variance: math.Pow(10, 12*r.Float64()-6)}
+			top += parts[i].Hi
+		}
+		total := r.Int64N(top + 1)
+		if by := multiplier(parts, float64(total)); !share(parts, total) {
+			t.Fatalf("no share of %d", total)
+		} else if sum, _, _ := slopes(parts, by); math.Abs(sum-float64(total)) > float64(len(parts)) {
+			t.Errorf("total %d: the multiplier gives %g", total, sum)
+		}
+	}
+}
+
 // TestErrorsFall: of noise without bounds, the squared errors of the total and of the groups are those of theory: k/(k+1) of what they were.
 func TestErrorsFall(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))

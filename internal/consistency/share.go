@@ -52,40 +52,56 @@ func (n *Number) moved(by float64) float64 {
 	return math.Max(float64(n.Lo), math.Min(float64(n.Hi), n.estimate+by*n.variance))
 }
 
-// multiplier finds by how much parts have to be moved for the total: their sum grows with it.
+// multiplier finds by how much parts have to be moved for the total. Their sum grows with it in straight lines, so this is Newton's method,
+// which halves what is left where it would leave that. It ends where rounding decides the rest.
 func multiplier(parts []*Number, total float64) float64 {
-	var estimate, variance float64
-	sum := func(by float64) (s float64) {
-		for _, p := range parts {
-			s += p.moved(by)
-		}
-		return s
-	}
-	for _, p := range parts {
-		estimate, variance = estimate+p.estimate, variance+p.variance
-	}
-	free := (total - estimate) / variance // where no range is in the way
-	if math.Abs(sum(free)-total) < .5 {
-		return free
-	}
-	width := math.Abs(free) + 1/variance
-	lo, hi := free-width, free+width
-	for ; sum(lo) > total && width < math.MaxFloat64/4; lo -= width {
-		width *= 2
-	}
-	for ; sum(hi) < total && width < math.MaxFloat64/4; hi += width {
-		width *= 2
-	}
-	for range 100 {
-		middle := lo + (hi-lo)/2
-		if middle <= lo || middle >= hi {
+	by, lo, hi := 0., math.Inf(-1), math.Inf(1)
+	for range 200 {
+		sum, up, down := slopes(parts, by)
+		missing, s := total-sum, up
+		if math.Abs(missing) < .25 {
 			break
 		}
-		if sum(middle) < total {
-			lo = middle
+		if missing > 0 {
+			lo = by
 		} else {
-			hi = middle
+			hi, s = by, down
+		}
+		next := s.corner
+		if s.slope > 0 {
+			next = by + missing/s.slope
+		}
+		if next <= lo || next >= hi {
+			next = lo + (hi-lo)/2
+		}
+		if next == by || math.IsNaN(next) || math.IsInf(next, 0) {
+			break
+		}
+		by = next
+	}
+	return by
+}
+
+// side is how the sum of parts changes to one side of a multiplier: with which slope, and where the next part begins to move.
+type side struct{ slope, corner float64 }
+
+func slopes(parts []*Number, by float64) (sum float64, up, down side) {
+	up.corner, down.corner = math.Inf(1), math.Inf(-1)
+	for _, p := range parts {
+		sum += p.moved(by)
+		lo, hi := (float64(p.Lo)-p.estimate)/p.variance, (float64(p.Hi)-p.estimate)/p.variance
+		switch {
+		case by < lo:
+			up.corner = math.Min(up.corner, lo)
+		case by < hi:
+			up.slope += p.variance
+		}
+		switch {
+		case by > hi:
+			down.corner = math.Max(down.corner, hi)
+		case by > lo:
+			down.slope += p.variance
 		}
 	}
-	return hi
+	return sum, up, down
 }

@@ -156,16 +156,17 @@ func pick[T any](in []T, groups []int) []T {
 }
 
 // keyName is a group's identity: length-prefixed fields, so that no two keys share one.
-func keyName(key []*rewrite.Canonical) string {
-	var b strings.Builder
+func keyName(key []*rewrite.Canonical) string { return string(appendKeyName(nil, key)) }
+
+func appendKeyName(to []byte, key []*rewrite.Canonical) []byte {
 	for _, k := range key {
 		if k == nil {
-			b.WriteString("-;")
+			to = append(to, "-;"...)
 			continue
 		}
-		b.WriteString(strconv.Itoa(len(*k)))
-		b.WriteByte(':')
-		b.WriteString(string(*k))
+		to = strconv.AppendInt(to, int64(len(*k)), 10)
+		to = append(to, ':')
+		to = append(to, *k...)
 	}
-	return b.String()
+	return to
 }

@@ -51,7 +51,7 @@ func levelOf(l rewrite.Level, answer []released) addedLevel {
 	out := addedLevel{Level: l}
 	fine, coarse := answer[l.Block].Keys, answer[l.Of].Keys
 	at := map[string]int{}
-	key := make([]*rewrite.Canonical, len(l.Keys))
+	key, name := make([]*rewrite.Canonical, len(l.Keys)), []byte{}
 	for g := range coarse.Len() {
 		for i := range key {
 			key[i] = coarse.Value(g, i)
@@ -62,7 +62,8 @@ func levelOf(l rewrite.Level, answer []released) addedLevel {
 		for i, column := range l.Keys {
 			key[i] = fine.Value(g, column)
 		}
-		of, ok := at[keyName(key)]
+		name = appendKeyName(name[:0], key)
+		of, ok := at[string(name)]
 		if !ok {
 			of = -1
 		}
@@ -105,75 +106,106 @@ func (a *adding) hide() {
 	}
 }
 
-// settle makes the releases of the pairs that are asked for add up.
+// settle makes the releases of the pairs that are asked for add up, those that have to do with each other at a time: there may be a million
+// groups.
 func (a *adding) settle(asked func(rewrite.Level, rewrite.Pair) bool) {
-	f := forest{adding: a, numbers: map[place][]*consistency.Number{}, pairs: map[place]rewrite.Pair{}, parts: map[*consistency.Number]bool{}}
-	for _, l := range a.levels {
-		for _, pair := range l.Pairs {
-			if asked(l.Level, pair) {
-				f.add(l, pair)
+	for _, chain := range a.chains(asked) {
+		f := forest{adding: a, numbers: map[place][]consistency.Number{}, part: map[place][]bool{}, pairs: map[place]rewrite.Pair{}}
+		for _, l := range chain {
+			f.add(l)
+		}
+		var roots []*consistency.Number
+		for at, numbers := range f.numbers {
+			for g := range numbers {
+				if !f.part[at][g] {
+					roots = append(roots, &numbers[g])
+				}
 			}
 		}
-	}
-	var roots []*consistency.Number
-	for _, at := range f.order {
-		for _, n := range f.numbers[at] {
-			if !f.parts[n] {
-				roots = append(roots, n)
-			}
+		consistency.Settle(roots)
+		for at, numbers := range f.numbers {
+			a.take(at, f.pairs[at], numbers)
 		}
-	}
-	consistency.Settle(roots)
-	for _, at := range f.order {
-		a.take(at, f.pairs[at], f.numbers[at])
 	}
 }
 
 // place is a release of a block.
 type place struct{ block, release int }
 
+// link says that one release of a level is parts of another.
+type link struct {
+	addedLevel
+	pair rewrite.Pair
+}
+
+func (l link) fine() place   { return place{l.Block, l.pair.Release} }
+func (l link) coarse() place { return place{l.Of, l.pair.Of} }
+
+// touches says that two links have a release in common.
+func (l link) touches(o link) bool {
+	return l.fine() == o.fine() || l.fine() == o.coarse() || l.coarse() == o.fine() || l.coarse() == o.coarse()
+}
+
+// chains lists the links that are asked for, those that have to do with each other together.
+func (a *adding) chains(asked func(rewrite.Level, rewrite.Pair) bool) (chains [][]link) {
+	for _, level := range a.levels {
+		for _, pair := range level.Pairs {
+			if !asked(level.Level, pair) {
+				continue
+			}
+			l := link{level, pair}
+			chain := []link{l}
+			chains = slices.DeleteFunc(chains, func(other []link) bool {
+				together := slices.ContainsFunc(other, l.touches)
+				if together {
+					chain = append(chain, other...)
+				}
+				return together
+			})
+			chains = append(chains, chain)
+		}
+	}
+	return chains
+}
+
 // forest holds what is settled together.
 type forest struct {
 	*adding
-	numbers map[place][]*consistency.Number // by group; nil: they are too large to be added up
-	pairs   map[place]rewrite.Pair          // one that it is in
-	order   []place
-	parts   map[*consistency.Number]bool // those that are parts of others
+	numbers map[place][]consistency.Number // by group; nil: they are too large to be added up
+	part    map[place][]bool               // whether they are parts of others
+	pairs   map[place]rewrite.Pair         // one that it is in
 }
 
-// add says that one release of a level is parts of another.
-func (f *forest) add(l addedLevel, pair rewrite.Pair) {
-	fine, coarse := f.of(place{l.Block, pair.Release}, pair), f.of(place{l.Of, pair.Of}, pair)
+// add adds a link.
+func (f *forest) add(l link) {
+	fine, coarse := f.of(l.fine(), l.pair), f.of(l.coarse(), l.pair)
 	if fine == nil || coarse == nil {
 		return
 	}
 	parts := make([][]*consistency.Number, len(coarse)) // of groups that are not shown nothing is added
+	apart := f.countsApart(l)
 	for g, to := range l.group {
-		if to >= 0 {
-			parts[to] = append(parts[to], fine[g])
+		if to >= 0 && !apart[to] {
+			parts[to] = append(parts[to], &fine[g])
+			f.part[l.fine()][g] = true
 		}
 	}
-	apart := f.countsApart(l, pair)
-	for g, n := range coarse {
-		if apart[g] {
-			continue
-		}
-		n.Sums = append(n.Sums, consistency.Sum{Parts: parts[g], More: pair.More, Less: pair.Less})
-		for _, p := range parts[g] {
-			f.parts[p] = true
+	for g := range coarse {
+		if !apart[g] {
+			coarse[g].Sums = append(coarse[g].Sums, consistency.Sum{Parts: parts[g], More: l.pair.More, Less: l.pair.Less})
 		}
 	}
 }
 
 // countsApart says of a sum given its count in which groups that count does not add up, and with it not the range of the sum; of others it
 // is nowhere so.
-func (f *forest) countsApart(l addedLevel, pair rewrite.Pair) []bool {
+func (f *forest) countsApart(l link) []bool {
 	block, of := f.answer[l.Block], f.answer[l.Of]
 	apart := make([]bool, of.Keys.Len())
-	if !f.chained(l.Level, pair) {
+	if !f.chained(l.Level, l.pair) {
 		return apart
 	}
-	fine, coarse := f.plan.Blocks[l.Block].Releases[pair.Release].CountRef, f.plan.Blocks[l.Of].Releases[pair.Of].CountRef
+	fine, coarse := f.plan.Blocks[l.Block].Releases[l.pair.Release].CountRef, f.plan.Blocks[l.Of].Releases[l.pair.Of].CountRef
 	sums := make([]int64, len(apart))
 	for g, to := range l.group {
 		if to >= 0 {
@@ -187,7 +219,7 @@ func (f *forest) countsApart(l addedLevel, pair rewrite.Pair) []bool {
 }
 
 // of makes the numbers of a release, once.
-func (f *forest) of(at place, pair rewrite.Pair) []*consistency.Number {
+func (f *forest) of(at place, pair rewrite.Pair) []consistency.Number {
 	list, known := f.numbers[at]
 	if known {
 		return list
@@ -195,9 +227,10 @@ func (f *forest) of(at place, pair rewrite.Pair) []*consistency.Number {
 	r := f.plan.Blocks[at.block].Releases[at.release]
 	deviation := f.blocks[at.block].releases[at.release].Chosen().RMSEAverage
 	values := f.answer[at.block].Values
-	list = make([]*consistency.Number, len(values[at.release]))
+	list = make([]consistency.Number, len(values[at.release]))
 	for g, z := range values[at.release] {
-		n := &consistency.Number{Value: float64(z), Deviation: deviation}
+		n := &list[g]
+		n.Value, n.Deviation = float64(z), deviation
 		if r.Kind == mechanism.SumGivenCount {
 			rows := max(0, values[r.CountRef][g])
 			if pair.Doubled {
@@ -208,15 +241,12 @@ func (f *forest) of(at place, pair rewrite.Pair) []*consistency.Number {
 		} else {
 			n.Lo, n.Hi = max(r.Range[0].Lo, -mostSteps), min(r.Range[0].Hi, mostSteps)
 		}
-		if list[g] = n; math.Abs(n.Value) > consistency.Most {
+		if math.Abs(n.Value) > consistency.Most {
 			list = nil
 			break
 		}
 	}
-	f.numbers[at], f.pairs[at] = list, pair
-	if list != nil {
-		f.order = append(f.order, at)
-	}
+	f.numbers[at], f.part[at], f.pairs[at] = list, make([]bool, len(list)), pair
 	return list
 }
 
@@ -234,9 +264,10 @@ func multiplied(a, b int64) int64 {
 }
 
 // take puts the numbers of a release into the answer.
-func (a *adding) take(at place, pair rewrite.Pair, numbers []*consistency.Number) {
+func (a *adding) take(at place, pair rewrite.Pair, numbers []consistency.Number) {
 	r, values := a.plan.Blocks[at.block].Releases[at.release], a.answer[at.block].Values
-	for g, n := range numbers {
+	for g := range numbers {
+		n := &numbers[g]
 		if !n.Joined {
 			continue
 		}

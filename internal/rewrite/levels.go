@@ -25,10 +25,14 @@ func (p *Plan) explainLevels(number map[int]int) (lines []string) {
 	for _, l := range p.Levels {
 		of := p.Blocks[l.Of].Releases
 		var names []string
+		where := ""
 		for _, pair := range l.Pairs {
 			names = append(names, of[pair.Of].Name)
+			if pair.More || pair.Less {
+				where = " where noise explains the difference"
+			}
 		}
-		lines = append(lines, fmt.Sprintf("groups of block %d are made to add up to those of block %d: %s", number[l.Block], number[l.Of], strings.Join(names, ", ")))
+		lines = append(lines, fmt.Sprintf("groups of block %d are made to add up to those of block %d%s: %s", number[l.Block], number[l.Of], where, strings.Join(names, ", ")))
 	}
 	return lines
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // levelsQuestion asks for three levels, whose keys have every value that there can be: nothing but noise sets a total apart from its groups.
-const levelsQuestion = `SELECT grouping(smoker, age < 50), smoker, age < 50, count(*), sum(age), sum(income), count(*) FILTER (WHERE diagnosis = 'flu')%s
-	FROM patients WHERE income >= %d GROUP BY ROLLUP (smoker, age < 50)`
+const levelsQuestion = `SELECT grouping(floor, smoker), floor, smoker, count(*), sum(age), sum(income), count(*) FILTER (WHERE diagnosis = 'flu')%s
+	FROM patients p JOIN wards w ON w.ward = p.ward WHERE income >= %d GROUP BY ROLLUP (floor, smoker)`
 
 // TestLevelsAddUp asks at the default ε: counts and sums of all levels add up to the last digit, whether empty groups are shown or not.
 func TestLevelsAddUp(t *testing.T) {
@@ -31,6 +31,27 @@ func TestLevelsAddUp(t *testing.T) {
 			if diff := apart(rows); diff != "" {
 				t.Errorf("%s, empty groups: %s: %s", name, set, diff)
 			}
+		}
+	}
+}
+
+// TestGroupingSetsAddUp: the groups of two grouping sets are both parts of one total.
+func TestGroupingSetsAddUp(t *testing.T) {
+	conn := start(t, purePolicy(), clinic).connect()
+	for i := range 10 {
+		sums := map[int32]int64{}
+		rows, err := conn.Query(context.Background(), fmt.Sprintf(`SELECT grouping(floor, smoker), count(*)
+			FROM patients p JOIN wards w ON w.ward = p.ward WHERE income >= %d GROUP BY GROUPING SETS ((floor), (smoker), ())`, i*8000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var set int32
+		var n int64
+		if _, err := pgx.ForEachRow(rows, []any{&set, &n}, func() error { sums[set] += n; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if sums[1] != sums[3] || sums[2] != sums[3] {
+			t.Errorf("%d by floor, %d by smoker, %d in all", sums[1], sums[2], sums[3])
 		}
 	}
 }

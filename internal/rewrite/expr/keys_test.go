@@ -163,6 +163,27 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestWholeKeys: values that somebody declared, and bounds, may not be all that rows have. age > 200 is true of a row beyond its bounds.
+func TestWholeKeys(t *testing.T) {
+	scope := offlineScope(t)
+	for text, whole := range map[string]bool{
+		"b": true, "NOT nb": true, "CASE WHEN b THEN 'yes' ELSE 'no' END": true, "t ~ 'x'": true,
+		"age": false, "disc": false, "age > 200": false, "b AND age < 50": false, "diag": false, "diag = 'flu' OR b": false,
+	} {
+		e, err := Build(parseExpr(t, text), scope)
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		k, err := Keys(e, Limits{10000, 10000})
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		if k.Whole != whole {
+			t.Errorf("%s: whole is %v\n%s", text, k.Whole, k.SQL)
+		}
+	}
+}
+
 // TestNoKeys: expressions whose values cannot be listed.
 func TestNoKeys(t *testing.T) {
 	scope := offlineScope(t)

@@ -59,7 +59,7 @@ func (k *Block) rest(release int, coarser *Block) (more, less bool) {
 	if whole {
 		return false, false
 	}
-	m := k.Measurements[slices.IndexFunc(k.Measurements, func(m Measurement) bool { return m.Release == release })]
+	m := k.measurement(release)
 	if m.row == nil {
 		return true, false
 	}
@@ -73,11 +73,10 @@ func (k *Block) rest(release int, coarser *Block) (more, less bool) {
 // addsUp says that a release of several groups together is the sum of what it is in each, but for how the integers of a unit that is over
 // its bounds are rounded.
 func (k *Block) addsUp(release int) bool {
-	at := slices.IndexFunc(k.Measurements, func(m Measurement) bool { return m.Release == release })
-	if at < 0 || len(k.Releases[release].Range) > 1 {
+	m := k.measurement(release)
+	if m == nil || len(k.Releases[release].Range) > 1 {
 		return false
 	}
-	m := k.Measurements[at]
 	mixed := m.Total && m.lo < 0 && m.Hi > 0 && !(k.Source.Proven && m.byRows) // what is bounded are magnitudes, group by group
 	return m.Distinct == nil && !(m.Once && k.Spread) && !mixed
 }
