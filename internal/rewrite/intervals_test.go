@@ -2,6 +2,7 @@ package rewrite_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,6 +100,58 @@ func TestCentersOfColumns(t *testing.T) {
 			if r := q.plan.Blocks[0].Releases[c.Releases[0]]; len(c.Releases) == 2 && (c.DoubledCenter != 120 || r.PerRow.Lo != -120 || r.PerRow.Hi != 120) {
 				t.Errorf("%s: values in %v around %d", c.Name, r.PerRow, c.DoubledCenter)
 			}
+		}
+	}
+}
+
+// TestEndsOfQuantiles: the ends of the interval of a quantile are those that are asked for, further out by the rows that are left out; none
+// where it is unknown how many these are.
+func TestEndsOfQuantiles(t *testing.T) {
+	share := func(s float64) *float64 { return &s }
+	type end struct {
+		side     int
+		fraction float64
+	}
+	for _, c := range []struct {
+		leftOut *float64
+		ask     string
+		q       string
+		want    []end
+	}{
+		{nil, "low", "0.5", nil},
+		{share(0), "low", "0.5", []end{{-1, .5}}},
+		{share(0), "high", "0.5", []end{{1, .5}}},
+		{share(.1), "low", "0.5", []end{{-1, .5 - .5/9}}},
+		{share(.1), "high", "0.5", []end{{1, .5 + .5/9}}},
+		{share(.1), "low", "0.05", []end{{-1, 0}}},
+		{share(.1), "high", "0.95", []end{{1, 1}}},
+		{share(0), "low", "1", nil},
+	} {
+		w := theWorld.then()
+		of, p := *w.schema, *w.schema.Policy
+		p.Tables = nil
+		for _, table := range of.Policy.Tables {
+			if table.Name.Relation == "visits" {
+				visits := *table
+				visits.LeftOut, table = c.leftOut, &visits
+			}
+			p.Tables = append(p.Tables, table)
+		}
+		of.Policy = &p
+		w.schema = &of
+		q, err := w.ask("SELECT dpproxy.interval_"+c.ask+"(percentile_cont("+c.q+") WITHIN GROUP (ORDER BY minutes)) FROM visits", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []end
+		for _, r := range q.plan.Blocks[0].Releases {
+			if r.End != 0 {
+				got = append(got, end{r.End, r.Fraction})
+			}
+		}
+		same := func(a, b end) bool { return a.side == b.side && math.Abs(a.fraction-b.fraction) < 1e-9 }
+		if !slices.EqualFunc(got, c.want, same) {
+			t.Errorf("%s end of %s: %v, want %v", c.ask, c.q, got, c.want)
 		}
 	}
 }
