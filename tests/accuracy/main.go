@@ -4,7 +4,7 @@
 //
 //	accuracy                          the whole table: some minutes
 //	accuracy -only single,noise       some rows of it
-//	accuracy -write docs/accuracy.md  the table between the page's markers too
+//	accuracy -write docs/accuracy.md  the table between the page's markers too; with -only, its lines of those rows
 package main
 
 import (
@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string) error {
 	fmt.Print(table(figures))
 	fmt.Fprintf(os.Stderr, "accuracy: done in %s\n", time.Since(began).Round(time.Second))
 	if *page != "" {
-		if err := write(*page, table(figures)); err != nil {
+		if err := write(*page, table(figures), *only == ""); err != nil {
 			return err
 		}
 	}
