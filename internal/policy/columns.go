@@ -28,7 +28,7 @@ func readColumns(v value, s tableSource, d overrides) {
 	for _, name := range all.names {
 		at := all.get(name)
 		if c := s.add(at, name); c != nil {
-			readColumn(at, c, d)
+			readColumn(at, s.Table, c, d)
 		}
 	}
 }
@@ -48,8 +48,8 @@ func (s tableSource) add(at value, name string) *Column {
 	return c
 }
 
-func readColumn(v value, c *Column, d overrides) {
-	o := v.object("bounds", "values", "values_from", "valid", "per_unit", "grid", "mechanism")
+func readColumn(v value, t *Table, c *Column, d overrides) {
+	o := v.object("bounds", "values", "values_from", "valid", "per_unit", "grid", "mechanism", "of_one_unit")
 	bounds := o.get("bounds").pair()
 	valid := readValid(o.get("valid"))
 	if len(valid) > 0 {
@@ -73,6 +73,7 @@ func readColumn(v value, c *Column, d overrides) {
 		c.Bounds = &b
 	}
 	readDomain(o, c)
+	readOneUnit(o.get("of_one_unit"), t, c)
 	readPerUnit(o.get("per_unit"), c, bounds)
 	readColumnGrid(o.get("grid"), c, bounds, d)
 	if m, ok := o.get("mechanism").mechanism(d.method); ok {
@@ -114,6 +115,32 @@ func readDomain(o object, c *Column) {
 			return
 		}
 		c.ValuesFrom = &column
+	}
+}
+
+// readOneUnit reads true, or the column that says whose each value is.
+func readOneUnit(v value, t *Table, c *Column) {
+	switch {
+	case !v.given() || v.null():
+	case t.Public:
+		v.fail("has no meaning for a public table")
+	case c.Values != nil || c.ValuesFrom != nil:
+		v.fail("excludes a domain: what all may list is no key of one unit's rows")
+	case v.isBoolean():
+		if one, ok := v.boolean(); ok && one {
+			c.OfOneUnit = &ColumnOf{t.Name, c.Name}
+		}
+	default:
+		s, ok := v.text()
+		if !ok {
+			return
+		}
+		column, message := columnOf(s)
+		if message != "" {
+			v.fail("must be true, or the column whose values these are: %s", message)
+			return
+		}
+		c.OfOneUnit = &column
 	}
 }
 

@@ -14,6 +14,9 @@ func checkReferences(p *Policy, sources []tableSource) {
 			if c.ValuesFrom != nil {
 				r.domain(s, c)
 			}
+			if c.OfOneUnit != nil && s.Unit != nil {
+				r.oneUnit(s, c)
+			}
 		}
 	}
 }
@@ -106,6 +109,34 @@ func (r references) domain(s tableSource, c *Column) {
 		at.fail("table %s is not public, so its values are not a public domain", c.ValuesFrom.Table)
 	case target.Columns != nil && target.Column(c.ValuesFrom.Column) == nil:
 		target.listed(at, c.ValuesFrom.Column)
+	}
+}
+
+// oneUnit checks the column that says whose the values of another are: it says so of its own.
+func (r references) oneUnit(s tableSource, c *Column) {
+	v := s.columns[c.Name]
+	at := object{value: v, fields: v.fieldsOf("of_one_unit")}.get("of_one_unit")
+	if s.Unit.Column == c.Name {
+		at.fail("%s is the unit itself", c.Name)
+		return
+	}
+	target, ok := r.sources[c.OfOneUnit.Table]
+	switch {
+	case !ok:
+		at.fail("table %s is not listed", c.OfOneUnit.Table)
+		return
+	case target.Public:
+		at.fail("table %s is public: it has no privacy unit", c.OfOneUnit.Table)
+		return
+	}
+	says := target.Column(c.OfOneUnit.Column)
+	switch {
+	case says == nil:
+		target.listed(at, c.OfOneUnit.Column)
+	case says.OfOneUnit == nil || *says.OfOneUnit != *c.OfOneUnit:
+		at.fail("write of_one_unit: true at %s.columns.%s too", target.at.path, says.Name)
+	case target.Unit != nil && target.Unit.Name != "" && s.Unit.Name != "" && target.Unit.Name != s.Unit.Name:
+		at.fail("the unit of %s is %s, and that of %s is %s", target.Name, target.Unit.Name, s.Name, s.Unit.Name)
 	}
 }
 

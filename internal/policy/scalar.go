@@ -48,12 +48,17 @@ func (v value) oneOf(words ...string) (string, bool) {
 	return "", false
 }
 
+// isBoolean says that the value is written as true or false are.
+func (v value) isBoolean() bool {
+	return v.node != nil && v.node.Kind == yaml.ScalarNode && v.node.ShortTag() == "!!bool"
+}
+
 // boolean reads true or false.
 func (v value) boolean() (b, ok bool) {
 	if !v.given() {
 		return false, false
 	}
-	if v.node.Kind == yaml.ScalarNode && v.node.ShortTag() == "!!bool" {
+	if v.isBoolean() {
 		switch strings.ToLower(v.node.Value) {
 		case "true":
 			return true, true

@@ -163,6 +163,7 @@ type Column struct {
 	PerUnit    *Bounds   // clamp of one unit's sum in a whole answer
 	Grid       *Grid
 	Mechanism  *mechanism.Choice // nil: the table's
+	OfOneUnit  *ColumnOf         `json:",omitempty"` // each value is in rows of one unit alone, in this column's table and in that column's: the column itself, or the one whose values these are; nil: not declared
 }
 
 // Bounds are inclusive texts that package bound reads, Lo ≤ Hi.

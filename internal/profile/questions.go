@@ -87,7 +87,7 @@ func questionsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table, fraction 
 			x := from.column(c.Name)
 			q.from(from.perUnit(g.compared("min("+x+")")+" AS low", g.compared("max("+x+")")+" AS high"))
 			add(q)
-		} else if isText(s, column) && c.Values == nil && c.ValuesFrom == nil && selects(p) {
+		} else if isText(s, column) && c.Values == nil && c.ValuesFrom == nil && c.OfOneUnit == nil && selects(p) {
 			x := from.column(c.Name)
 			list = append(list, &question{
 				table: t, column: c.Name, kind: valuesKind, weight: 1, releases: 1,

@@ -59,14 +59,17 @@ func (w *world) fill(random *rand.Rand, patients int) error {
 		staff = append(staff, fmt.Sprintf("(%d, %s, %d)", id, pick("icu", "er", "onc"), random.IntN(101)))
 	}
 	var b strings.Builder
-	b.WriteString("TRUNCATE patients, visits, lab_results, profiles, staff;\n")
+	b.WriteString("TRUNCATE patients, visits, lab_results, profiles, staff, calls, ratings;\n")
 	for _, t := range []struct {
 		name string
 		rows []string
 	}{{"patients", people}, {"visits", visits}, {"lab_results", labs}, {"profiles", profiles}, {"staff", staff}} {
 		fmt.Fprintf(&b, "INSERT INTO %s VALUES %s;\n", t.name, strings.Join(t.rows, ",\n"))
 	}
-	b.WriteString("ANALYZE")
+	b.WriteString(`INSERT INTO calls SELECT row_number() OVER (), 10 * g + s, CASE WHEN g % 12 > 0 THEN g END, (ARRAY['web', 'phone'])[1 + (g / 3 + s + c) % 2], g * 37 * s % 601, CASE WHEN s > 1 AND g % 5 > 0 THEN 10 * g + 1 END
+		FROM generate_series(1, (SELECT max(id) FROM patients)) g CROSS JOIN LATERAL generate_series(1, g % 4) s CROSS JOIN LATERAL generate_series(1, 1 + (g / 7 + s) % 2) c;
+	INSERT INTO ratings SELECT DISTINCT session_id, patient_id, 1 + (session_id % 5)::int FROM calls WHERE session_id % 3 > 0;
+	ANALYZE`)
 	_, err := w.main.Exec(context.Background(), b.String())
 	return err
 }
@@ -75,6 +78,8 @@ func (w *world) fill(random *rand.Rand, patients int) error {
 func (w *world) dropUnitless() error {
 	_, err := w.main.Exec(context.Background(), `
 		DELETE FROM visits WHERE patient_id IS NULL;
+		DELETE FROM calls WHERE patient_id IS NULL;
+		DELETE FROM ratings WHERE of_patient IS NULL;
 		DELETE FROM lab_results l WHERE NOT EXISTS (SELECT FROM visits v WHERE v.visit_id = l.visit_id)`)
 	return err
 }

@@ -58,14 +58,20 @@ func releases(b *bind.Binder, v *pg_query.RangeVar) bool {
 	return err == nil && k == bind.Released
 }
 
+// ofUnits are the uses of units, and of keys of one unit.
+const ofUnits = "count(DISTINCT), join, group by inside a subquery"
+
 func uses(b *bind.Binder, r *relation.Relation, c *relation.Column) string {
 	switch {
 	case !r.Private():
 		return "anything"
 	case c.IsUnit || c.Value.Unit:
-		return "count(DISTINCT), join, group by inside a subquery"
+		return ofUnits
 	case r.Chain != nil && r.Chain.Via == c:
 		return "join"
+	}
+	if _, declared := b.OneUnitKey(c); declared {
+		return ofUnits
 	}
 	e, err := expr.Build(&pg_query.Node{Node: &pg_query.Node_ColumnRef{ColumnRef: &pg_query.ColumnRef{
 		Fields: []*pg_query.Node{pg_query.MakeStrNode(c.Name)},

@@ -18,6 +18,8 @@ func TestUses(t *testing.T) {
 		{"patients", "ward", "", "filter, count, group by"},
 		{"lab_results", "visit_id", "", "join"},
 		{"lab_results", "lab_id", "", frequent},
+		{"calls", "session_id", "", unit},
+		{"calls", "follows", "", unit},
 		{"wards", "beds", "", "anything"},
 		{"visit_costs", "id", "", unit},
 		{"visit_costs", "diagnosis", "", "filter, count, group by"},

@@ -47,12 +47,19 @@ func sameRow(a, b *relation.Column) bool {
 }
 
 // uniqueGroups adds that the groups differ in the keys of GROUP BY alone, where the other columns follow from these.
-func (c *AggregateSplitter) uniqueGroups(keys []*relation.Column) []relation.UniqueSet {
-	all := []relation.UniqueSet{c.b.UniqueGroups(keys)}
-	given := c.b.UniqueGroups(keys[:c.given])
-	if len(c.determined) == 1 && (given.Proof == nil || given.Proof.Equal(c.determined[0])) {
+func (c *AggregateSplitter) uniqueGroups(d *relation.Derived, keys []*relation.Column) []relation.UniqueSet {
+	set := d.UniqueGroups(c.b.Base, keys)
+	if set == nil {
+		return nil
+	}
+	all := []relation.UniqueSet{*set}
+	if len(c.determined) != 1 {
+		return all
+	}
+	given := d.UniqueGroups(c.b.Base, keys[:c.given])
+	if given.Proof == nil || given.Proof.Equal(c.determined[0]) {
 		given.Proof = &c.determined[0]
-		all = append(all, given)
+		all = append(all, *given)
 	}
 	return all
 }

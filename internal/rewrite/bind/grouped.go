@@ -3,6 +3,7 @@ package bind
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -75,6 +76,28 @@ func (b *Binder) groupedRows(s *pg_query.SelectStmt, src *relation.Relation, e *
 	return r, nil
 }
 
+// oneUnitKeys refuses groups by a key of one unit that may be NULL and no other that determines the unit: those of NULL would be rows of
+// several units (docs/privacy.md P4f).
+func (b *Binder) oneUnitKeys(s *pg_query.SelectStmt, src *relation.Relation) error {
+	if !src.Private() || !sqltree.Aggregates(s) && len(s.DistinctClause) == 0 {
+		return nil
+	}
+	keys, err := b.groupColumns(s, src)
+	if err != nil || slices.ContainsFunc(keys, func(c *relation.Column) bool { return c != nil && b.DeterminesUnit(c) }) {
+		return err
+	}
+	for _, c := range keys {
+		if c == nil {
+			continue
+		}
+		if _, declared := b.OneUnitKey(c); declared {
+			return b.Refuse(refusal.UnitKey, sqltree.FirstTarget(s), fmt.Sprintf("%s may be NULL, and the group of NULL would hold rows of more than one %s", c.Name, src.UnitName),
+				fmt.Sprintf("Add to the WHERE: %s IS NOT NULL.", strings.TrimPrefix(c.Table+"."+c.Name, ".")))
+		}
+	}
+	return nil
+}
+
 // having filters the groups by a condition over the columns that hold them.
 func (b *Binder) having(condition *pg_query.Node, groups *relation.Relation, e *Env) error {
 	if condition == nil {
@@ -112,7 +135,7 @@ func (b *Binder) groupedSubselect(c *AggregateSplitter, d *relation.Derived, sc 
 	for _, col := range out.Columns {
 		col.Table = d.Table()
 	}
-	out.Unique = c.uniqueGroups(keys)
+	out.Unique = c.uniqueGroups(d, keys)
 	out.Order = []query.Scalar{}
 	for _, k := range keys {
 		out.Order = append(out.Order, k.Value.Ref)

@@ -69,7 +69,11 @@ func (b *Binder) findKind(s *pg_query.SelectStmt, e *Env) (Kind, error) {
 		return 0, err
 	}
 	for _, c := range keys {
-		if c != nil && (c.IsUnit || c.Value.Domain == nil && b.DeterminesUnit(c)) {
+		if c == nil {
+			continue
+		}
+		_, declared := b.OneUnitKey(c) // one that may be NULL is refused: oneUnitKeys
+		if c.IsUnit || declared || c.Value.Domain == nil && b.DeterminesUnit(c) {
 			return Private, nil
 		}
 	}

@@ -36,6 +36,9 @@ func (b *Binder) rows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error
 	if src.Preserved != nil {
 		return nil, relation.ErrPreserved
 	}
+	if err := b.oneUnitKeys(s, src); err != nil {
+		return nil, err
+	}
 	if sqltree.Aggregates(s) {
 		r, err := b.groupedRows(s, src, e)
 		if err != nil || len(s.DistinctClause) == 0 {

@@ -17,14 +17,18 @@ func (b *Base) DistinctRows(r *Relation) (*Relation, error) {
 			return nil, err
 		}
 	}
+	keys := slices.Clone(d.Result.Columns)
+	set := d.UniqueGroups(b, keys)
 	out := *d.Result
 	out.AddColumnWork(r.Size(), r.Visible())
 	out.AddWork(expr.Work{Row: WindowSteps}, r.Size())
 	distinct := r.Select(d.Outputs...)
 	distinct.Distinct = true
 	out.From = &query.Derived{Query: distinct, As: d.Alias}
-	out.Unique = []UniqueSet{b.UniqueGroups(slices.Clone(out.Columns))}
-	for _, c := range out.Columns {
+	if set != nil {
+		out.Unique = []UniqueSet{*set}
+	}
+	for _, c := range keys {
 		out.Order = append(out.Order, c.Value.Ref)
 	}
 	if constant && r.Private() {

@@ -29,6 +29,8 @@ func (j *JoinGraph) AsRelation() *Relation {
 		r.public = r.public.and(item.publicPart())
 		if item.Private() && !r.Private() {
 			r.Unit, r.Chain, r.UnitName = item.Unit, item.Chain, item.UnitName
+		} else if item.Private() {
+			r.open = true
 		}
 	}
 	return r
@@ -155,6 +157,7 @@ func (b *Base) SolveJoins(j *JoinGraph, where *Equalities) (*Relation, error) {
 		equal.Merge(*where)
 	}
 	out := j.Items[0]
+	var ties []query.Scalar
 	if len(j.Items) > 1 {
 		if slices.ContainsFunc(j.Items, func(r *Relation) bool { return r.Preserved != nil }) {
 			if err := b.solvePreserved(j, equal); err != nil {
@@ -163,10 +166,10 @@ func (b *Base) SolveJoins(j *JoinGraph, where *Equalities) (*Relation, error) {
 			return b.SolveJoins(j, where)
 		}
 		class := equal.classes()
-		if err := b.sameUnit(j.Items, class); err != nil {
+		var err error
+		if ties, err = b.sameUnit(j.Items, class); err != nil {
 			return nil, err
 		}
-		var err error
 		if out, err = b.combine(j, class, &equal); err != nil {
 			return nil, err
 		}
@@ -175,7 +178,7 @@ func (b *Base) SolveJoins(j *JoinGraph, where *Equalities) (*Relation, error) {
 	b.NoteConditions(j.Conditions)
 	out.AddFilterWork(j.Items, j.Conditions)
 	out.Columns = append(j.Columns, hiddenColumns(out, j.Columns)...)
-	out.Where = append(out.Where, expr.Conjuncts(j.Conditions...)...)
+	out.Where = slices.Concat(out.Where, expr.Conjuncts(j.Conditions...), ties)
 	out.Conditions = append(out.Conditions, j.Conditions...)
 	return out, nil
 }

@@ -28,7 +28,7 @@ func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relatio
 		return nil, b.Refuse(refusal.PublicRowsKept, n, "an outer join that keeps the rows of a public table cannot be counted",
 			"Use an inner join: GROUP BY a declared domain returns every key, empty ones too.")
 	}
-	set, err := b.matchedOnce(kind, l, r, equal)
+	set, ties, err := b.matchedOnce(kind, l, r, equal)
 	if err != nil {
 		return nil, err
 	}
@@ -38,19 +38,20 @@ func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relatio
 		}
 	}
 	if kind == pg_query.JoinType_JOIN_FULL {
-		return b.fullJoin(l, r, conds, equal, shown, using)
+		return b.fullJoin(l, r, conds, ties, equal, shown, using)
 	}
+	r.Where = slices.Concat(r.Where, ties) // of ON
 	return b.leftJoin(l, r, conds, equal, set, shown, using), nil
 }
 
-// matchedOnce proves that both sides of an outer join have one unit in every joined row. It gives the unique set by which a row of l
-// meets at most one of r; nil where it may meet several.
-func (b *Base) matchedOnce(kind pg_query.JoinType, l, r *Relation, equal Equalities) (*UniqueSet, error) {
+// matchedOnce proves that both sides of an outer join have one unit in every joined row, with ties among its conditions. It gives the unique
+// set by which a row of l meets at most one of r; nil where it may meet several.
+func (b *Base) matchedOnce(kind pg_query.JoinType, l, r *Relation, equal Equalities) (once *UniqueSet, ties []query.Scalar, err error) {
 	class := equal.classes()
 	bothPrivate := l.Private() && r.Private()
 	if bothPrivate {
-		if err := b.sameUnitOuter(kind, l, r, class); err != nil {
-			return nil, err
+		if ties, err = b.sameUnitOuter(kind, l, r, class); err != nil {
+			return nil, nil, err
 		}
 	}
 	covered := equal.equated(r, class, l)
@@ -59,7 +60,7 @@ func (b *Base) matchedOnce(kind pg_query.JoinType, l, r *Relation, equal Equalit
 			covered[c] = true
 		}
 	}
-	return r.UniqueOver(covered), nil
+	return r.UniqueOver(covered), ties, nil
 }
 
 // leftJoin keeps the rows of l. set is the unique set by which each meets at most one of r; nil: it may meet several.
@@ -95,7 +96,7 @@ func (b *Base) leftJoin(l, r *Relation, conds []*expr.Expr, equal Equalities, se
 
 // sameUnitOuter does what sameUnit does where a side's rows may stay without a partner: there the other side's unit is NULL, so a side
 // that is kept reaches its unit by a join of its own.
-func (b *Base) sameUnitOuter(kind pg_query.JoinType, l, r *Relation, class map[*Column]int) error {
+func (b *Base) sameUnitOuter(kind pg_query.JoinType, l, r *Relation, class map[*Column]int) (ties []query.Scalar, err error) {
 	kept := []*Relation{l}
 	if kind == pg_query.JoinType_JOIN_FULL {
 		kept = append(kept, r)
@@ -105,8 +106,8 @@ func (b *Base) sameUnitOuter(kind pg_query.JoinType, l, r *Relation, class map[*
 		chains[i] = side.Chain
 	}
 	before := []query.Source{l.From, r.From}
-	if err := b.sameUnit([]*Relation{l, r}, class); err != nil {
-		return err
+	if ties, err = b.sameUnit([]*Relation{l, r}, class); err != nil {
+		return nil, err
 	}
 	for i, side := range kept {
 		if chains[i] == nil || side.From != before[i] {
@@ -114,10 +115,10 @@ func (b *Base) sameUnitOuter(kind pg_query.JoinType, l, r *Relation, class map[*
 		}
 		side.Unit, side.Chain = nil, chains[i]
 		if err := b.ReachUnit(side); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return ties, nil
 }
 
 // nullExtend makes columns those of an outer join's optional side: nullable, and no unit any more (docs/privacy.md P5).
@@ -140,7 +141,7 @@ func (r *Relation) hideMerged(using []string, optional *Relation) {
 }
 
 // fullJoin keeps both sides' rows: a unit has at most max(a·b, a+b), and a·b if all its rows match each other.
-func (b *Base) fullJoin(l, r *Relation, conds []*expr.Expr, equal Equalities, shown []*Column, using []string) (*Relation, error) {
+func (b *Base) fullJoin(l, r *Relation, conds []*expr.Expr, ties []query.Scalar, equal Equalities, shown []*Column, using []string) (*Relation, error) {
 	if !l.Private() {
 		return nil, refusal.New(refusal.FromItem, "a FULL JOIN of public tables cannot be combined with private tables")
 	}
@@ -158,7 +159,7 @@ func (b *Base) fullJoin(l, r *Relation, conds []*expr.Expr, equal Equalities, sh
 	out.Unit = query.F("COALESCE({}, {})", l.Unit, r.Unit)
 	out.AddWork(expr.Work{Row: expr.MulSteps(r.MaxRowsPerUnit, PairSteps), Once: r.Steps}, l.MaxRowsPerUnit)
 	out.AddExpressionWork(out.MaxRowsPerUnit, conds...)
-	out.From = &query.Join{Kind: "FULL", Left: b.filtered(l), Right: b.filtered(r), On: expr.Conjuncts(conds...)}
+	out.From = &query.Join{Kind: "FULL", Left: b.filtered(l), Right: b.filtered(r), On: slices.Concat(expr.Conjuncts(conds...), ties)}
 	out.Columns = append(out.Columns, append(hiddenColumns(l, shown), hiddenColumns(r, shown)...)...)
 	nullExtend(l.Columns)
 	nullExtend(r.Columns)

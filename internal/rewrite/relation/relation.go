@@ -177,6 +177,7 @@ type Relation struct {
 
 	public    publicParts // of a private relation: the public rows that its rows hold
 	Preserved *Preserved  // public rows that a LEFT JOIN keeps; the relation itself is the inner join
+	open      bool        // its items are not joined yet: Unit is that of the first private one
 	constants bool        // the statement alone gives its rows
 	Lateral   bool        // reads columns of items beside it: all that is known of it holds per row of those
 	Empty     bool        // a condition that is never true holds no row: nothing is measured

@@ -9,13 +9,14 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 // SameUnitType says that the units of the private tables are equal where PostgreSQL says so, and only there: in float8, which
 // bigint and numeric may become, two units are one.
 func (b *Base) SameUnitType(tables []*policy.Table) bool {
-	var first *schema.Equality
+	var seen []schema.Equality
 	for _, t := range tables {
 		for t != nil && t.Unit != nil && t.Unit.Via != nil {
 			t = b.Schema.Policy.Table(t.Unit.Via.References)
@@ -28,10 +29,10 @@ func (b *Base) SameUnitType(tables []*policy.Table) bool {
 			return false
 		}
 		e := b.Schema.Equality(c)
-		if first != nil && !first.Same(e) {
+		if slices.ContainsFunc(seen, func(o schema.Equality) bool { return !o.Same(e) }) {
 			return false
 		}
-		first = &e
+		seen = append(seen, e)
 	}
 	return true
 }
@@ -39,20 +40,21 @@ func (b *Base) SameUnitType(tables []*policy.Table) bool {
 // Correlation is a condition inner column = outer column of a subquery, which holds in every row.
 type Correlation struct {
 	Inner, Outer *Column
-	Scope        any // the query level that the outer column is of
+	Scope        any  // the query level that the outer column is of
+	Tied         bool // the subquery's rows are of the outer row's unit (TieTo)
 }
 
 // lateralSameUnit says that a LATERAL item has the unit of the item that it reads.
 func (b *Base) lateralSameUnit(a, c *Relation) bool {
 	return slices.ContainsFunc(a.Correlated, func(q Correlation) bool {
 		_, ok := b.UnitEqual(q.Inner, q.Outer)
-		return ok && slices.Contains(c.Columns, q.Outer)
+		return (ok || q.Tied) && slices.Contains(c.Columns, q.Outer)
 	})
 }
 
 // sameUnit resolves foreign-key chains, preferring tables that the analyst has joined already, and proves that all
-// private items carry the same unit in every joined row.
-func (b *Base) sameUnit(items []*Relation, class map[*Column]int) error {
+// private items carry the same unit in every joined row. ties are conditions that the join has to demand for it, too.
+func (b *Base) sameUnit(items []*Relation, class map[*Column]int) (ties []query.Scalar, err error) {
 	group := map[*Relation]int{} // items with the same number have the same unit
 	var private []*Relation
 	for _, r := range items {
@@ -62,7 +64,7 @@ func (b *Base) sameUnit(items []*Relation, class map[*Column]int) error {
 		private = append(private, r)
 		group[r] = len(private)
 		if r.UnitName != private[0].UnitName {
-			return refusal.New(refusal.MixedUnits, MixedUnits(private[0].UnitName, r.UnitName))
+			return nil, refusal.New(refusal.MixedUnits, MixedUnits(private[0].UnitName, r.UnitName))
 		}
 	}
 	join := func(a, c *Relation) {
@@ -81,15 +83,26 @@ func (b *Base) sameUnit(items []*Relation, class map[*Column]int) error {
 		}
 	}
 	if err := b.followChains(private, class, join); err != nil {
-		return err
+		return nil, err
+	}
+	for i, a := range private {
+		for _, c := range private[i+1:] {
+			if group[a] == group[c] {
+				continue
+			}
+			if on := b.tied(a, c, class); on != nil {
+				ties = append(ties, on)
+				join(a, c)
+			}
+		}
 	}
 	for _, r := range private {
 		if group[r] != group[private[0]] {
-			return refusal.New(refusal.JoinOnUnit, fmt.Sprintf("tables %s and %s are joined, but not on their %s", itemName(private[0]), itemName(r), r.UnitName),
+			return nil, refusal.New(refusal.JoinOnUnit, fmt.Sprintf("tables %s and %s are joined, but not on their %s", itemName(private[0]), itemName(r), r.UnitName),
 				pgerr.Hint("%s", EquateUnits("Add to the join", private[0], r)))
 		}
 	}
-	return nil
+	return ties, nil
 }
 
 // EquateUnits is a hint that adds the condition under which two items are of one unit, by the analyst's names where they have
@@ -163,24 +176,30 @@ func (b *Base) RowKeys(c *Column) []policy.ColumnOf {
 }
 
 // DeterminesUnit says that rows with one value of a column are one unit's, and that every row has a value: it is the unit, or names a row
-// of a private table (docs/privacy.md P4a).
+// of a private table (docs/privacy.md P4a), or is a key of one unit (P4f).
 func (b *Base) DeterminesUnit(c *Column) bool {
-	return c.IsUnit || !c.Value.Nullable && len(b.RowKeys(c)) > 0
+	return c.IsUnit || !c.Value.Nullable && len(b.unitKeys(c)) > 0
 }
 
 // UniqueGroups is what holds of the groups of a unit's rows by some columns: each combination of their values is one group. Where the unit
-// is not among them another unit might have the same, but for a column that determines it, which main proves.
-func (b *Base) UniqueGroups(columns []*Column) UniqueSet {
-	set := UniqueSet{Columns: columns}
-	if slices.ContainsFunc(columns, func(c *Column) bool { return c.IsUnit }) {
+// is not among them another unit might have the same, but for a column that determines it, which main proves: with any other the unit is one
+// of the set, without a name. nil: no column holds it.
+func (d *Derived) UniqueGroups(b *Base, columns []*Column) *UniqueSet {
+	set := &UniqueSet{Columns: columns}
+	if !d.Source.Private() || slices.ContainsFunc(columns, func(c *Column) bool { return c.IsUnit }) {
 		return set
 	}
 	for _, c := range columns {
 		if keys := b.RowKeys(c); len(keys) > 0 {
 			set.Proof = &schema.Proof{Relation: keys[0].Table, Columns: []string{keys[0].Column}}
-			break
+			return set
 		}
 	}
+	unit := d.unitColumn()
+	if unit == nil {
+		return nil
+	}
+	set.Columns = append(slices.Clone(columns), unit)
 	return set
 }
 

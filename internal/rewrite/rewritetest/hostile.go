@@ -17,7 +17,7 @@ var Units = []int64{1, 2, -3, 1 << 53, 1<<53 + 1}
 func Hostile(random *rand.Rand, number int) string {
 	h := hostile{random: random}
 	h.b.WriteString("SET session_replication_role = replica;\n") // no foreign key is checked
-	h.b.WriteString("TRUNCATE patients, visits, lab_results, profiles, staff;\n")
+	h.b.WriteString("TRUNCATE patients, visits, lab_results, profiles, staff, calls, ratings;\n")
 	one := random.IntN(len(Units) - 1) // a patient
 	other := (one + 1 + random.IntN(len(Units)-2)) % (len(Units) - 1)
 	alone := number%3 == 1 // this unit alone has rows beside visits
@@ -40,19 +40,39 @@ func Hostile(random *rand.Rand, number int) string {
 		}
 		h.insert("staff", i+1, h.ward(), h.pick("0", "100", "50", "2147483647", "-2147483648"))
 	}
+	h.calls(number)
 	return h.b.String()
+}
+
+// calls of all units are in few sessions: what the policy says of their numbers is not true. A stream of its own leaves the other tables as
+// they are.
+func (h *hostile) calls(number int) {
+	h.random, h.ordinary = rand.New(rand.NewPCG(uint64(number), 6)), false
+	call := 0
+	for _, id := range Units {
+		session := func() string { return h.pick("1", "2", "3", strconv.FormatInt(id, 10), strconv.Itoa(call)) }
+		for range h.choose(0, 1, 6, 30) {
+			call++
+			h.insert("calls", call, session(), h.unit(id), h.pick("'web'", "'phone'", "'fax'"), h.pick("0", "60", "600", "-1", "2147483647"), h.pick("NULL", session()))
+		}
+		for range h.choose(0, 1, 4, 12) {
+			h.insert("ratings", session(), h.unit(id), h.pick("1", "5", "3", "-2147483648", "2147483647"))
+		}
+	}
 }
 
 // Without is the SQL that removes a unit, by its place in Units, with all its rows.
 func Without(unit int) string {
 	return fmt.Sprintf(`DELETE FROM lab_results l USING visits v WHERE v.visit_id = l.visit_id AND v.patient_id = %[1]d;
 		DELETE FROM visits WHERE patient_id = %[1]d; DELETE FROM profiles WHERE patient_id = %[1]d; DELETE FROM patients WHERE id = %[1]d;
-		DELETE FROM staff WHERE staff_id = %[2]d;
+		DELETE FROM calls WHERE patient_id = %[1]d; DELETE FROM ratings WHERE of_patient = %[1]d; DELETE FROM staff WHERE staff_id = %[2]d;
 		`, Units[unit], unit+1)
 }
 
 // Unitless is the SQL that removes the rows that belong to no unit.
 const Unitless = `DELETE FROM visits WHERE patient_id IS NULL;
+	DELETE FROM calls WHERE patient_id IS NULL;
+	DELETE FROM ratings r WHERE NOT EXISTS (SELECT FROM patients p WHERE p.id = r.of_patient);
 	DELETE FROM lab_results l WHERE NOT EXISTS (SELECT FROM visits v WHERE v.visit_id = l.visit_id);
 	`
 

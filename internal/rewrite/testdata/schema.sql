@@ -19,6 +19,10 @@ CREATE TABLE lab_results (lab_id bigint PRIMARY KEY, visit_id bigint NOT NULL RE
 CREATE INDEX ON visits (patient_id);
 CREATE INDEX ON lab_results (visit_id);
 CREATE TABLE profiles (patient_id bigint UNIQUE NOT NULL, city place NOT NULL, height int NOT NULL);
+CREATE TABLE calls (call_id bigint PRIMARY KEY, session_id bigint NOT NULL, patient_id bigint, kind text NOT NULL, seconds int NOT NULL, follows bigint);
+CREATE TABLE ratings (session_id bigint NOT NULL, of_patient bigint, stars int NOT NULL);
+CREATE INDEX ON calls (patient_id);
+CREATE INDEX ON ratings (of_patient);
 CREATE TABLE staff (staff_id int PRIMARY KEY, ward text NOT NULL REFERENCES wards, wage wage);
 CREATE VIEW visit_costs AS SELECT p.id, p.diagnosis, v.cost, v.minutes FROM patients p JOIN visits v ON v.patient_id = p.id;
 INSERT INTO wards VALUES ('icu', 'Intensive care', 1, 8), ('er', 'Emergency', 0, 12), ('onc', 'Oncology', 2, 20);
