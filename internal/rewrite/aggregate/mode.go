@@ -6,6 +6,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
@@ -64,4 +65,26 @@ func countOf(b *relation.Base, f *pg_query.FuncCall, value string, sc Scope) (*C
 		}}}
 	}
 	return NewCall(b, count, sc)
+}
+
+// NewGroupCall types an aggregate call whose value is none of an answer: mode() too, which picks a value of the group's rows.
+func NewGroupCall(b *relation.Base, f *pg_query.FuncCall, sc Scope) (*Call, error) {
+	argument := ModeArgument(f)
+	if argument == nil {
+		return NewUnitCall(b, f, sc)
+	}
+	order := f.AggOrder[0].GetSortBy().SortbyDir
+	if order == pg_query.SortByDir_SORTBY_USING {
+		return nil, b.Refuse(refusal.AggregateForm, argument, "ORDER BY … USING is not supported", "Use ASC or DESC.")
+	}
+	x, err := sc.Expression(argument)
+	if err != nil {
+		return nil, err
+	}
+	c := &Call{Name: "mode", Args: []*expr.Expr{x}, Descending: order == pg_query.SortByDir_SORTBY_DESC, Type: x.Type(), Location: int(f.Location)}
+	c.Text = callText(c)
+	if f.AggFilter != nil {
+		c.Filter, err = sc.Condition(f.AggFilter)
+	}
+	return c, err
 }

@@ -34,7 +34,7 @@ func AddPublicAggregate(_ *relation.Base, d *relation.Derived, c *Call, name str
 	switch c.Name {
 	case "count":
 		x.Nullable, x.Bounds, x.Scale = false, bounds.Interval{Lo: new(big.Rat)}, 0
-	case "min", "max":
+	case "min", "max", "mode":
 		x, sql, err := unitPick(c, true, rowsOf{where: c.Condition()})
 		if err == nil {
 			d.AddColumn(x, sql, name, false)

@@ -46,6 +46,8 @@ func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Ov
 	case "bool_and", "bool_or":
 		x.Nullable = true
 		return x, rowsOf{c.Condition(), over}.call(c.of(e.SQL())), nil
+	case "mode":
+		return unitPick(c, x.Nullable, rows)
 	case "min", "max", "percentile_disc":
 		if c.Type != pgtype.IntervalOID { // equal intervals may differ in days and hours: those are computed as numbers
 			return unitPick(c, x.Nullable, rows)
@@ -53,7 +55,7 @@ func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Ov
 	case "sum", "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp", "percentile_cont":
 	default:
 		return nil, nil, refusal.New(refusal.AggregatePerUnit, fmt.Sprintf("%s is not supported inside a per-%s subquery", c.Name, src.UnitName),
-			pgerr.Hint("Use count, sum, avg, min, max, a variance, a percentile, bool_and or bool_or there."))
+			pgerr.Hint("Use count, sum, avg, min, max, mode, a variance, a percentile, bool_and or bool_or there."))
 	}
 	if c.By != nil {
 		return nil, nil, refusal.New(refusal.AggregatePerUnit, fmt.Sprintf("a symmetric aggregate is not supported inside a per-%s subquery", src.UnitName), pgerr.Hint("Aggregate the table in a subquery of its own, and join that."))
@@ -93,9 +95,12 @@ func (c *Call) of(argument query.Scalar) query.Scalar {
 	switch c.Name {
 	case "sum", "min", "max", "bool_and", "bool_or":
 		return query.F("{}({})", c.Name, argument)
-	case "percentile_cont", "percentile_disc":
+	case "percentile_cont", "percentile_disc", "mode":
 		if c.Descending {
 			argument = query.F("{} DESC", argument)
+		}
+		if c.Name == "mode" {
+			return query.F("pg_catalog.mode() WITHIN GROUP (ORDER BY {})", argument)
 		}
 		return query.F("pg_catalog.{}('{}'::pg_catalog.float8) WITHIN GROUP (ORDER BY {})", c.Name, strconv.FormatFloat(c.Fractions[0], 'g', -1, 64), argument)
 	}

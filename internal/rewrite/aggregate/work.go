@@ -27,7 +27,7 @@ func (c *Call) Work() expr.Work {
 	for _, x := range of {
 		w = w.Plus(x.Work().Repeated(mostPrints))
 	}
-	if c.Distinct || len(c.Fractions) > 0 || c.Name == "min" || c.Name == "max" {
+	if c.Distinct || len(c.Fractions) > 0 || c.Name == "mode" || c.Name == "min" || c.Name == "max" {
 		w.Row += relation.WindowSteps
 	}
 	return w

@@ -194,7 +194,7 @@ func (b *Binder) addAggregates(c *AggregateSplitter, d *relation.Derived, sc *Sc
 	var calls []*aggregate.Call
 	var columns []*expr.Column
 	for i, f := range c.Calls {
-		call, err := aggregate.NewUnitCall(b.Base, f, sc)
+		call, err := aggregate.NewGroupCall(b.Base, f, sc)
 		if err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 		return nil, err
 	}
 	for i, f := range c.Calls {
-		call, err := aggregate.NewUnitCall(s.binder.Base, f, sc)
+		call, err := aggregate.NewGroupCall(s.binder.Base, f, sc)
 		if err != nil {
 			return nil, err
 		}
