@@ -175,10 +175,10 @@ func (b *Base) RowKeys(c *Column) []policy.ColumnOf {
 	return slices.DeleteFunc(keys, func(k policy.ColumnOf) bool { return !uniqueColumn(b.Schema.Relations[k.Table], k.Column) })
 }
 
-// DeterminesUnit says that rows with one value of a column are one unit's, and that every row has a value: it is the unit, or names a row
-// of a private table (docs/privacy.md P4a), or is a key of one unit (P4f).
+// DeterminesUnit says that rows with one value of a column are one unit's, and that every row has a value, by main's foreign keys where an
+// outer join could have left it out: it is the unit, or names a row of a private table (docs/privacy.md P4a), or is a key of one unit (P4f).
 func (b *Base) DeterminesUnit(c *Column) bool {
-	return c.IsUnit || !c.Value.Nullable && len(b.unitKeys(c)) > 0
+	return c.IsUnit || c.Value.HasValue() && (c.HoldsUnit || len(b.unitKeys(c)) > 0)
 }
 
 // UniqueGroups is what holds of the groups of a unit's rows by some columns: each combination of their values is one group. Where the unit
@@ -190,7 +190,7 @@ func (d *Derived) UniqueGroups(b *Base, columns []*Column) *UniqueSet {
 		return set
 	}
 	for _, c := range columns {
-		if keys := b.RowKeys(c); len(keys) > 0 {
+		if keys := b.RowKeys(c); len(keys) > 0 && !c.Value.Nullable {
 			set.Proof = &schema.Proof{Relation: keys[0].Table, Columns: []string{keys[0].Column}}
 			return set
 		}
