@@ -46,10 +46,11 @@ const (
 // mainPins: the search_path holds nothing that a user could have made, and a row-level policy that would hide rows from
 // main's role is an error instead of a silent filter. The costs let the planner parallelise a join below a leader's
 // GROUP BY unit. An expression is compiled when a first row reaches it, which takes tens of milliseconds and
-// would tell that there is one: nothing is compiled.
+// would tell that there is one: nothing is compiled. Names are quoted as where the shapes of tables were read.
 func (s Settings) mainPins() []pin {
 	return append(s.common(isoDates, intervals),
 		pin{"search_path", "pg_catalog, pg_temp"},
+		pin{"quote_all_identifiers", "off"},
 		pin{"extra_float_digits", allDigits},
 		pin{"row_security", "off"},
 		pin{"jit", "off"},

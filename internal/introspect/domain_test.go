@@ -69,3 +69,31 @@ func TestDomains(t *testing.T) {
 		t.Error("a domain over another type on main is not noticed")
 	}
 }
+
+// TestShapesDoNotDependOnSettings: main proves shapes in the zone of a session, so no constant of a constraint may be printed in one.
+func TestShapesDoNotDependOnSettings(t *testing.T) {
+	server, db := pgservertest.Database(t, `CREATE DOMAIN recent AS timestamptz CHECK (VALUE > '2020-01-01 00:00+00' AND VALUE - interval '1 day 02:00' > '2019-01-01 00:00+00');
+		CREATE TABLE "Days" (id int PRIMARY KEY, day date NOT NULL); CREATE TABLE "Events" (at recent, "Day" int REFERENCES "Days")`)
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, server.DSN(db, pgserver.Superuser))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(ctx) })
+	name := policy.Name{Schema: "public", Relation: "Events"}
+	shape := ""
+	for _, settings := range []string{"SELECT", "SET TimeZone = 'Asia/Tokyo'", "SET DateStyle = 'German, DMY'", "SET IntervalStyle = 'iso_8601'", "SET extra_float_digits = 0"} {
+		if _, err := conn.Exec(ctx, settings); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Read(ctx, conn, []policy.Name{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := c.relations[name].shape; shape == "" {
+			shape = found
+		} else if found != shape {
+			t.Errorf("another shape after %s", settings)
+		}
+	}
+}

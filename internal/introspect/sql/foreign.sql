@@ -1,5 +1,5 @@
 -- $1: relations' OIDs. Foreign keys of one column that hold for every row: validated, checked at the end of each statement, with
--- all four triggers that enforce one (of both tables) enabled. shape.sql has the same ones.
+-- all four triggers that enforce one (of both tables) enabled. shape.sql changes with each of these.
 SELECT k.conrelid, a.attname, n.nspname, c.relname, r.attname
 FROM pg_catalog.pg_constraint k
 JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[1]
