@@ -31,26 +31,6 @@ func (c Candidate) shown() Candidate {
 	return c
 }
 
-// sees it; the share of the budget that one takes is 1/Uses.
-func (c Candidate) Uses(epsilon, delta float64) int {
-	if c.curve == nil {
-		return 0
-	}
-	curve := c.curve()
-	most := 0
-	if curve.Pure > 0 {
-		most = int(math.Min(1e6, epsilon/curve.Pure*(1+1e-9)))
-	}
-	for i, r := range curve.Renyi {
-		if room := epsilon - EpsilonAt(Orders[i], 0, delta); delta > 0 && room > 0 && r > 0 {
-			// The conversion is affine in R where it is positive.
-			room = epsilon - (EpsilonAt(Orders[i], 1e3, delta) - 1e3)
-			most = max(most, int(math.Min(1e6, room/r)))
-		}
-	}
-	return most
-}
-
 // admissible says why a mechanism cannot be used for this task; nil if it can.
 func (t task) admissible(noise Noise, b Bounding, c Calibration) error {
 	switch {

@@ -64,10 +64,7 @@ func (p page) figures() (list []study.Figure) {
 	return list
 }
 
-const (
-	textWidth     = 100
-	markdownWidth = 120
-)
+const textWidth = 100
 
 // text is the page for a terminal.
 func (p page) text() string {
@@ -91,33 +88,6 @@ func (p page) text() string {
 	return b.String()
 }
 
-// markdown is the page for docs/papers.md, with its figures in a folder.
-func (p page) markdown(folder string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\n%s", p.title, wrap(p.source+" `dpproxy paper "+p.name+"`", markdownWidth))
-	for _, x := range p.blocks {
-		b.WriteByte('\n')
-		switch x := x.(type) {
-		case heading:
-			fmt.Fprintf(&b, "### %s\n", x)
-		case prose:
-			b.WriteString(wrap(linked(x), markdownWidth))
-		case finding:
-			b.WriteString(wrap("**Wrong:** "+linked(x), markdownWidth))
-		case table:
-			b.WriteString(x.markdown())
-		case study.Figure:
-			fmt.Fprintf(&b, "![%s](%s/%s.svg)\n", x.Title, folder, x.Name)
-		}
-	}
-	return b.String()
-}
-
-// linked is what is said, with a link to the other page.
-func linked[T ~string](s T) string {
-	return strings.ReplaceAll(string(s), "docs/mechanisms.md", "[mechanisms.md](mechanisms.md)")
-}
-
 // text aligns the columns: the first to the left, the others to the right.
 func (t table) text() string {
 	width := make([]int, len(t.head))
@@ -138,17 +108,6 @@ func (t table) text() string {
 			}
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	return b.String()
-}
-
-func (t table) markdown() string {
-	var b strings.Builder
-	for i, row := range append([][]string{t.head}, t.rows...) {
-		fmt.Fprintf(&b, "| %s |\n", strings.ReplaceAll(strings.Join(row, "\x00"), "\x00", " | "))
-		if i == 0 {
-			b.WriteString("|---" + strings.Repeat("|---:", len(t.head)-1) + "|\n")
-		}
 	}
 	return b.String()
 }

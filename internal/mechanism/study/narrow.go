@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -77,15 +76,6 @@ func (r *NarrowRow) fill() error {
 		r.Chosen = append(r.Chosen, fmt.Sprintf("%s %s", p.Chosen().Noise, p.Chosen().Bounding))
 	}
 	return nil
-}
-
-// worst is the largest ratio of auto's error to the least there is.
-func (r NarrowRow) worst() float64 {
-	ratios := make([]float64, len(r.Auto))
-	for i := range ratios {
-		ratios[i] = r.Auto[i] / r.Optimum[i]
-	}
-	return slices.Max(ratios)
 }
 
 // narrowTable is the table of docs/mechanisms.md, section 12: the least error, and how many times that auto's is.

@@ -3,6 +3,7 @@ package study
 import (
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -44,4 +45,13 @@ func TestNarrowTable(t *testing.T) {
 	case !strings.HasPrefix(table, want):
 		t.Errorf("docs/mechanisms.md has\n%s\nwant\n%s\nwrite it with: go test ./internal/mechanism/study -run NarrowTable -update", table, want)
 	}
+}
+
+// worst is the largest ratio of auto's error to the least there is.
+func (r NarrowRow) worst() float64 {
+	ratios := make([]float64, len(r.Auto))
+	for i := range ratios {
+		ratios[i] = r.Auto[i] / r.Optimum[i]
+	}
+	return slices.Max(ratios)
 }
