@@ -38,6 +38,9 @@ func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Ov
 	if c.Name == "count" {
 		return x, unitCount(src, c, x, over, some), nil
 	}
+	if unitPairs[c.Name] {
+		return unitPair(b, src, c, over)
+	}
 	e := c.Args[0]
 	rows := rowsOf{c.Condition(NotNull(e)), over}
 	x.TypeName, x.OfUnit = schema.TypeName(c.Type), e.OfUnit()
@@ -55,7 +58,7 @@ func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Ov
 	case "sum", "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp", "percentile_cont":
 	default:
 		return nil, nil, refusal.New(refusal.AggregatePerUnit, fmt.Sprintf("%s is not supported inside a per-%s subquery", c.Name, src.UnitName),
-			pgerr.Hint("Use count, sum, avg, min, max, mode, a variance, a percentile, bool_and or bool_or there."))
+			pgerr.Hint("Use count, sum, avg, min, max, mode, a variance, a covariance, corr, regr_slope, a percentile, bool_and or bool_or there."))
 	}
 	if c.By != nil {
 		return nil, nil, refusal.New(refusal.AggregatePerUnit, fmt.Sprintf("a symmetric aggregate is not supported inside a per-%s subquery", src.UnitName), pgerr.Hint("Aggregate the table in a subquery of its own, and join that."))
@@ -187,16 +190,21 @@ func unitNumber(src *relation.Relation, c *Call, a *Argument, x *expr.Column, ro
 	case "stddev_samp":
 		steps, x.Nullable = of(big.NewRat(70711, 100000), width), true // more than √½
 	}
-	if step.Cmp(leastStep) < 0 {
-		return nil, TooFine(c.Text)
-	}
 	x.Bounds = steps.Scale(step)
-	if !x.Bounds.Within(representable(c.Type)) {
-		return nil, refusal.New(refusal.Overflow, c.Text+" may overflow its type", pgerr.Hint("Narrow the bounds of its argument with LEAST and GREATEST, or cast it to numeric."))
-	}
 	value := query.F("({})::numeric * {}", rows.call(c.of(argument)), Decimal(step))
 	if c.Name == "avg" {
 		value = query.F("({})::numeric * {} / NULLIF({}, 0)", rows.call(query.F("sum({})", argument)), Decimal(step), rows.call(query.F("count({})", number)))
+	}
+	return boundedNumber(c, x, value, step)
+}
+
+// boundedNumber clamps a number that counts in steps to the bounds of x, and casts it to the type of the call.
+func boundedNumber(c *Call, x *expr.Column, value query.Scalar, step *big.Rat) (query.Scalar, error) {
+	if step.Cmp(leastStep) < 0 {
+		return nil, TooFine(c.Text)
+	}
+	if !x.Bounds.Within(representable(c.Type)) {
+		return nil, refusal.New(refusal.Overflow, c.Text+" may overflow its type", pgerr.Hint("Narrow the bounds of its argument with LEAST and GREATEST, or cast it to numeric."))
 	}
 	return numberAs(c.Type, value, x.Bounds), nil
 }

@@ -19,9 +19,9 @@ import (
 
 // does adds the work of a window function's call.
 func (w *windowBinder) does(f *pg_query.FuncCall, win *window) error {
-	w.work = w.work.Plus(win.work).Plus(expr.Work{Row: relation.WindowSteps})
+	work := win.work.Plus(expr.Work{Row: relation.WindowSteps})
 	if !win.frame.grows && !ranking[sqltree.FunctionName(f)] { // the frame of each row is read anew
-		w.work.Row += expr.MulSteps(w.d.Source.Size(), relation.FrameSteps)
+		work.Row += expr.MulSteps(w.d.Source.Size(), relation.FrameSteps)
 	}
 	for _, n := range append(slices.Clone(f.Args), f.AggFilter) {
 		if n == nil {
@@ -31,8 +31,9 @@ func (w *windowBinder) does(f *pg_query.FuncCall, win *window) error {
 		if err != nil {
 			return err
 		}
-		w.work = w.work.Plus(x.Work()).Plus(x.Work())
+		work = work.Plus(x.Work()).Plus(x.Work())
 	}
+	w.work = w.work.Plus(work.Repeated(aggregate.Computed(f)))
 	return nil
 }
 
