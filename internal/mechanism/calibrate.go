@@ -79,7 +79,7 @@ func (t task) kappa(noise Noise, b Bounding) float64 {
 func (t task) profile(n kernel, b Bounding, eps float64) float64 {
 	switch {
 	case b == Cells:
-		return responseProfile(n.kappa, eps)
+		return n.cellProfile(eps)
 	case b == Truncate && !t.open:
 		return n.truncatedProfile(t.v, t.delta, eps)
 	}
@@ -90,7 +90,7 @@ func (t task) profile(n kernel, b Bounding, eps float64) float64 {
 func (t task) pureKappa(noise Noise, b Bounding) float64 {
 	want, all := target(t.g.Epsilon), t.parts()*t.step()
 	switch {
-	case noise == Staircase:
+	case noise == Staircase || b == Cells:
 		return math.Min(maxKappa, want/t.stairs(b))
 	case noise == Laplace && b != Truncate:
 		return math.Min(maxKappa, want/all)
@@ -107,7 +107,7 @@ func (t task) pureKappa(noise Noise, b Bounding) float64 {
 // kernel is noise of that κ, with the period that suits the task.
 func (t task) kernel(noise Noise, b Bounding, kappa float64) kernel {
 	switch {
-	case b == Cells:
+	case b == Cells && noise == Staircase:
 		return response(kappa)
 	case noise == Staircase:
 		period, _ := t.stairPeriod()
@@ -122,11 +122,11 @@ func (t task) orderKappa(noise Noise, b Bounding) float64 {
 	f := func(kappa float64) float64 { return t.renyi(t.kernel(noise, b, kappa), b, a) }
 	// Plain Gaussian noise costs ακΣd². The divergence of a loss P is at most P and αP²/2, and P ≤ 2κΣd.
 	lo := want / (a * t.worst(func(d float64) float64 { return d * d }) * (1 + 2*renyiSlack))
-	switch noise {
-	case Laplace:
-		lo = math.Max(want, math.Sqrt(2*want/a)) / (2 * t.parts() * t.step())
-	case Staircase:
+	switch {
+	case noise == Staircase || b == Cells:
 		lo = math.Max(want, math.Sqrt(2*want/a)) / (2 * t.stairs(b))
+	case noise == Laplace:
+		lo = math.Max(want, math.Sqrt(2*want/a)) / (2 * t.parts() * t.step())
 	}
 	for f(lo) > want {
 		lo /= 2

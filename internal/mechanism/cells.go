@@ -5,15 +5,27 @@ import (
 	"math"
 )
 
-// Cells are randomised response (Warner 1965): a short range is cut into cells, that of the true value is drawn with e^κ times the probability
-// of each other one, and a point of the range is released for it. Where one unit can move a value from one end of its range to the other, enumeration
-// finds nothing that errs less (docs/mechanisms.md, section 16). The noise is a staircase on the numbers of the cells, truncated to
-// these: one stair at every distance, and the same sum of weights wherever the true value is.
+// Cells cut a short range: noise is on the number of the true value's cell, and a point of the range is released for each number (docs/mechanisms.md,
+// section 16).
+//
+// With a staircase they are randomised response (Warner 1965): the true value's cell is drawn with e^κ times the probability of each other one. Where
+// one unit can move a value from one end of its range to the other, enumeration finds nothing that errs less. The staircase is truncated
+// to the numbers: one stair at every distance, and the same sum of weights wherever the true value is.
+//
+// With Laplace noise (ladder.go) one unit moves a value to the next cell at most.
 
 // cut is a short range cut into cells, in order.
 type cut struct {
 	last  []int64 // the last value of each
 	point []int64 // what is released of each
+}
+
+// cut is that for a noise.
+func (t task) cut(n kernel) *cut {
+	if n.noise == Laplace {
+		return newLadder(t.v.hull(), n.kappa, int(t.step()))
+	}
+	return newCut(t.v.hull(), n.kappa)
 }
 
 // longestCells is the longest range that is cut: its points are few enough to try all cuts.
@@ -93,12 +105,19 @@ func (c *cut) of(x int64) int {
 	return i
 }
 
+// cellLog is the logarithm of the probability of cell i where the true value is in cell own.
+func (d design) cellLog(own, i int) float64 {
+	if d.noise == Laplace {
+		return ladderLog(d.kappa, own, i, len(d.cells.point))
+	}
+	return d.log(float64(i-own)) - math.Log1p(float64(len(d.cells.point)-1)*math.Exp(d.log(1)))
+}
+
 // each visits the points with their probabilities at the true value s.
 func (d design) each(s float64, visit func(point, probability float64)) {
 	own := d.cells.of(int64(s))
-	total := 1 + float64(len(d.cells.point)-1)*math.Exp(d.log(1))
 	for i, z := range d.cells.point {
-		visit(float64(z), math.Exp(d.log(float64(i-own)))/total)
+		visit(float64(z), math.Exp(d.cellLog(own, i)))
 	}
 }
 
@@ -108,8 +127,8 @@ func (d design) cellError(s float64) (sum float64) {
 	return sum
 }
 
-// cellSpread is the 95% quantile of |z−s|.
-func (d design) cellSpread(s float64) float64 {
+// cellSpread is the quantile of |z−s| at a probability.
+func (d design) cellSpread(s, probability float64) float64 {
 	return leastInteger(float64(d.v.hull().span()), func(m float64) bool {
 		inside := 0.0
 		d.each(s, func(z, p float64) {
@@ -117,11 +136,11 @@ func (d design) cellSpread(s float64) float64 {
 				inside += p
 			}
 		})
-		return inside >= confidence
+		return inside >= probability
 	})
 }
 
-// cellsRow fills in the logarithms of the probabilities of all outputs at the true value s.
+// cellsRow fills in the logarithms of the probabilities of all outputs at the true value s. Cells may have the same point.
 func (d design) cellsRow(row []float64, s int64) {
 	h := d.v.hull()
 	for z := range row {
@@ -129,24 +148,27 @@ func (d design) cellsRow(row []float64, s int64) {
 	}
 	own := d.cells.of(h.Lo + s)
 	for i, z := range d.cells.point {
-		row[z-h.Lo] = d.log(float64(i - own))
+		l, known := d.cellLog(own, i), row[z-h.Lo]
+		row[z-h.Lo] = math.Max(l, known) + math.Log1p(math.Exp(-math.Abs(l-known)))
 	}
-	normalise(row, 0)
 }
 
 // drawCell draws a cell and releases its point.
 func (d design) drawCell(s *Source, smp *sampler, exact int64) int64 {
-	own := int64(d.cells.of(exact))
+	own, last := int64(d.cells.of(exact)), int64(len(d.cells.point))-1
+	if d.noise == Laplace {
+		return d.cells.point[Interval{0, last}.clamp(own+signed(smp.draw(s, &smp.plain)))]
+	}
 	var storage [4]segment
-	smp.propose(&s.scratch, Range{{0, int64(len(d.cells.point)) - 1}}.segments(own, storage[:0]))
+	smp.propose(&s.scratch, Range{{0, last}}.segments(own, storage[:0]))
 	return d.cells.point[own+signed(smp.draw(s, &s.scratch))]
 }
 
 // cellsAdmissible says why there are no cells for this task.
 func (t task) cellsAdmissible(noise Noise) error {
 	switch {
-	case noise != Staircase:
-		return fmt.Errorf("cells are released with one stair of noise: use noise staircase, or another bounding")
+	case noise == Gaussian:
+		return fmt.Errorf("cells are released with staircase or laplace noise, or use another bounding")
 	case t.open || len(t.v) > 1 || t.v.hull().span() > longestCells:
 		return fmt.Errorf("cells need a fixed range without gaps, of at most %d grid steps: use clamp, fold or denoise", longestCells)
 	case t.layered:
@@ -155,8 +177,11 @@ func (t task) cellsAdmissible(noise Noise) error {
 	return nil
 }
 
-// cellsGain says whether auto compares cells: where one unit moves the value over the whole range. A point may be 0 or not, whatever
-// the true value, and no groups are shown by that.
-func (p *Prepared) cellsGain() bool {
-	return p.task.cellsAdmissible(Staircase) == nil && 2*p.task.step() >= float64(p.task.v.hull().span()) && !p.release.Decides
+// cellsGain says whether auto compares cells: staircases where one unit moves the value over half the range or more, a ladder where it
+// moves it by some steps. A point may be 0 or not, whatever the true value, and no groups are shown by that.
+func (p *Prepared) cellsGain(n Noise) bool {
+	if p.release.Decides || p.task.cellsAdmissible(n) != nil {
+		return false
+	}
+	return n == Laplace && p.task.step() > 1 || n == Staircase && 2*p.task.step() >= float64(p.task.v.hull().span())
 }

@@ -67,8 +67,23 @@ func TestCellDraws(t *testing.T) {
 	for _, c := range []struct {
 		length int64
 		eps    float64
-	}{{1, .6}, {3, 2}, {10, 5}, {10, 2}, {63, 6}, {63, 1}, {5, 12}} {
-		p := prepareCells(t, Release{Range: Range{{-2, c.length - 2}}, Sensitivity: c.length}, Guarantee{Epsilon: c.eps})
+		step   int64
+		noise  Noise
+	}{
+		{1, .6, 1, Staircase},
+		{3, 2, 3, Staircase},
+		{10, 5, 10, Staircase},
+		{10, 2, 10, Staircase},
+		{63, 6, 63, Staircase},
+		{63, 1, 63, Staircase},
+		{5, 12, 5, Staircase},
+		{1, 1, 1, Laplace},
+		{5, 2, 3, Laplace},
+		{10, .7, 2, Laplace},
+		{63, 3, 9, Laplace},
+		{63, .6, 1, Laplace},
+	} {
+		p := prepareCells(t, Release{Range: Range{{-2, c.length - 2}}, Sensitivity: c.step, Choice: Choice{Noise: c.noise}}, Guarantee{Epsilon: c.eps})
 		law := p.Tabulate()
 		for _, s := range []int64{-2, c.length/2 - 2, c.length - 2} {
 			counts, want := map[int64]int{}, map[int64]float64{}
@@ -103,6 +118,9 @@ func TestCellsCost(t *testing.T) {
 		r      Release
 		groups float64
 	}{
+		{Release{Range: Range{{0, 5}}, Sensitivity: 3, Choice: Choice{Noise: Laplace}}, 1},
+		{Release{Range: Range{{0, 40}}, Sensitivity: 9, Total: 20, Row: 5, Groups: 9, Choice: Choice{Noise: Laplace}}, 4},
+		{Release{Range: Range{{0, 12}}, Sensitivity: 4, Total: 6, Groups: 3, Choice: Choice{Noise: Laplace}}, 3},
 		{Release{Range: Range{{0, 5}}, Sensitivity: 5}, 1},
 		{Release{Range: Range{{0, 5}}, Sensitivity: 9, Groups: 3}, 3},
 		{Release{Range: Range{{0, 40}}, Sensitivity: 40, Total: 40, Row: 10, Groups: 7}, 4},
@@ -110,7 +128,8 @@ func TestCellsCost(t *testing.T) {
 	} {
 		for _, g := range []Guarantee{{Epsilon: 6}, {Epsilon: 3, Order: order}, {Epsilon: 6, Delta: 1e-6}} {
 			p := prepareCells(t, c.r, g)
-			law, all := p.Tabulate(), Distances(64, len(p.Tabulate().Log))
+			law := p.Tabulate()
+			all := Distances(int(c.r.Sensitivity), len(law.Log))
 			pure, one := law.LogRatio(all).Value, p.Chosen().kappa
 			near(t, "log-ratio of a group", pure, one, 1e-9)
 			if curve := p.Curve(); c.groups*pure > curve.Pure*(1+1e-12) {
@@ -140,7 +159,7 @@ func TestCellsWhere(t *testing.T) {
 		{Release{Range: Range{{0, 64}}, Sensitivity: 64}, "at most 63"},
 		{Release{Range: Range{{0, NoUpper}}, Sensitivity: 4}, "fixed range"},
 		{Release{Range: Range{{0, 3}, {7, 10}}, Sensitivity: 10}, "without gaps"},
-		{Release{Range: short, Sensitivity: 10, Choice: Choice{Noise: Laplace}}, "noise staircase"},
+		{Release{Range: short, Sensitivity: 10, Choice: Choice{Noise: Gaussian}}, "no pure epsilon"},
 		{Release{Range: short, Sensitivity: 10, Groups: 20}, "use denoise"},
 		{Release{Range: short, Sensitivity: 10, Total: 10, Row: 1, Groups: 3, Layer: 1}, "other releases"},
 	} {
@@ -165,5 +184,8 @@ func TestCellsWhere(t *testing.T) {
 	}
 	if got := auto(Release{Range: short, Sensitivity: 1}); got == Cells {
 		t.Error("cells where one unit moves one step")
+	}
+	if p := prepareCells(t, Release{Range: short, Sensitivity: 5}, Guarantee{Epsilon: 2}); p.Chosen().Noise != Laplace {
+		t.Errorf("half of the range moves, and cells are of %s noise", p.Chosen().Noise)
 	}
 }

@@ -27,7 +27,7 @@ func (p *Prepared) worthwhile(b Bounding, n Noise) bool {
 		}
 		return false
 	case Cells:
-		return n == Staircase && p.cellsGain()
+		return p.cellsGain(n)
 	}
 	return true
 }

@@ -52,7 +52,7 @@ func (d design) spread(open bool, probability float64) float64 {
 	wide := float64(h.span()) > 8*d.scale()
 	switch {
 	case d.bounding == Cells:
-		return d.worstOver(d.cellSpread)
+		return d.worstOver(func(s float64) float64 { return d.cellSpread(s, probability) })
 	case interval && (open || wide || d.bounding == Fold || d.bounding == Clamp):
 		return d.plainQuantile(probability)
 	case d.bounding == Truncate:

@@ -144,7 +144,7 @@ func (p *Prepared) choose(c Choice) error {
 	case c.Noise != "":
 		noises = []Noise{c.Noise}
 	case c.Bounding == Cells:
-		noises = []Noise{Staircase}
+		noises = []Noise{Staircase, Laplace}
 	}
 	if c.Bounding != "" {
 		boundings = []Bounding{c.Bounding}

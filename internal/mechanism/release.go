@@ -23,7 +23,7 @@ const (
 	Fold     Bounding = "fold"     // reflect at the bounds
 	Denoise  Bounding = "denoise"  // posterior mean under a uniform prior on the range
 	Clamp    Bounding = "clamp"    // nearest valid value
-	Cells    Bounding = "cells"    // randomised response on cells of a short range; with Staircase only
+	Cells    Bounding = "cells"    // of a short range: randomised response, with Staircase, or Laplace noise
 
 	Tight Calibration = "tight"
 	Paper Calibration = "paper"

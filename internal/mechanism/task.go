@@ -119,7 +119,7 @@ func (t task) pureLoss(n kernel, b Bounding) float64 {
 		return 0
 	case n.noise == Gaussian && (b != Truncate || t.open):
 		return math.Inf(1)
-	case n.noise == Staircase:
+	case n.noise == Staircase || b == Cells:
 		return t.stairs(b) * n.kappa
 	case b != Truncate:
 		return t.worst(func(d float64) float64 { return n.kappa * d })
@@ -153,7 +153,7 @@ func (t task) renyi(n kernel, b Bounding, a float64) float64 {
 	plain := func(d float64) float64 { return n.plainRenyi(a, d) }
 	switch {
 	case b == Cells:
-		return t.stairs(b) * pureRenyi(a, n.kappa*(1+renyiSlack))
+		return t.stairs(b) * n.cellRenyi(a)
 	case n.noise == Staircase:
 		return t.stairWorst(plain)
 	case b != Truncate:

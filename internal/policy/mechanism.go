@@ -40,8 +40,8 @@ func (v value) mechanism(method Method) (c mechanism.Choice, ok bool) {
 	if c.Noise == mechanism.Gaussian && method == Pure && c.Bounding != "" && c.Bounding != mechanism.Truncate {
 		o.get("bounding").fail("gaussian noise satisfies pure ε-DP when it is truncated to the range, not with %s", c.Bounding)
 	}
-	if c.Bounding == mechanism.Cells && (c.Noise == mechanism.Laplace || c.Noise == mechanism.Gaussian) {
-		o.get("noise").fail("cells are released with staircase noise, not with %s", string(c.Noise))
+	if c.Bounding == mechanism.Cells && c.Noise == mechanism.Gaussian {
+		o.get("noise").fail("cells are released with staircase or laplace noise, not with %s", string(c.Noise))
 	}
 	if c.Noise == mechanism.Staircase && (c.Bounding == mechanism.Truncate || c.Calibration == mechanism.Paper) {
 		o.get("noise").fail("staircase noise is bounded afterwards: use clamp, fold, denoise or cells, and the calibration tight")
