@@ -19,7 +19,7 @@ func newLadder(h Interval, kappa float64, step int) *cut {
 		// Without the last cut the last cell is the longer one.
 		for m := len(starts); m >= max(2, len(starts)-1); m-- {
 			ends := append(starts[1:m:m], n)
-			if cost, points := ladderCost(ends, n, kappa); cost < least {
+			if cost, points := ladderCost(ends, kappa); cost < least {
 				least, best = cost, &cut{}
 				for i, end := range ends {
 					best.last, best.point = append(best.last, h.Lo+int64(end)-1), append(best.point, h.Lo+points[i])
@@ -30,8 +30,8 @@ func newLadder(h Interval, kappa float64, step int) *cut {
 	return best
 }
 
-// ladderCost is the sum of the squared errors over [0, n), cut at ends, with the best points.
-func ladderCost(ends []int, n int, kappa float64) (sum float64, points []int64) {
+// ladderCost is the sum of the squared errors over [0, last end), cut at ends, with the best points.
+func ladderCost(ends []int, kappa float64) (sum float64, points []int64) {
 	for i := range ends {
 		all, from := powers{}, 0
 		for own, end := range ends {

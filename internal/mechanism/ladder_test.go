@@ -13,7 +13,7 @@ func TestLadderIsTheBest(t *testing.T) {
 				least := math.Inf(1)
 				for ends := 1; ends < 1<<length; ends++ {
 					if list := endsOf(ends, length); inner(list, step) {
-						cost, _ := ladderCost(list, length+1, kappa)
+						cost, _ := ladderCost(list, kappa)
 						least = math.Min(least, math.Sqrt(cost/float64(length+1)))
 					}
 				}
