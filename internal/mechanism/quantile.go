@@ -249,7 +249,7 @@ func (s *rankSampler) pick(list []run, best, u1, u0 uint64) (int, bool) {
 		points += r.n
 	}
 	// at = u·total/2^128. The true place and every bound of a run are within expSlack·points + 2 of the computed ones.
-	at1, at0, _ := uniform128(u1, u0, hi, lo)
+	at1, at0, _, _ := product128(u1, u0, hi, lo)
 	e1, e0 := bits.Mul64(points, 2*expSlack)
 	e0, c := bits.Add64(e0, 4, 0)
 	e1 += c

@@ -376,3 +376,28 @@ func BenchmarkQuantile(b *testing.B) {
 		p.DrawQuantile(src, h)
 	}
 }
+
+// Where a grid is so long that a word of 128 bits is often not uniform on its weights, the inversion takes it all the same: it is of a
+// fraction, and what pick decides is what more digits would.
+func TestPickOnLongGrids(t *testing.T) {
+	s := &rankSampler{kernel: newKernel(Laplace, 1.0/(1<<rankBits))}
+	src := seededSource(11)
+	for _, shift := range []uint{62, 61, 60, 50} {
+		list := []run{{n: 1 << shift / 7, dist: 9 << rankBits}, {n: 1 << shift / 3}, {n: 5, dist: 2 << rankBits}, {n: 1 << shift / 5, dist: 1 << rankBits}}
+		decided := 0
+		for range 4000 {
+			u1, u0 := src.Uint64(), src.Uint64()
+			got, ok := s.pick(list, 0, u1, u0)
+			if !ok {
+				continue
+			}
+			decided++
+			if want := s.pickBig(src, list, 0, u1, u0); got != want {
+				t.Fatalf("%d points: %x %x chooses run %d instead of %d", uint64(1)<<shift, u1, u0, got, want)
+			}
+		}
+		if decided < 3990 {
+			t.Errorf("%d points: %d of 4000 decided", uint64(1)<<shift, decided)
+		}
+	}
+}

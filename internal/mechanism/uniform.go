@@ -17,7 +17,17 @@ func uniform64(word, n uint64) (uint64, bool) {
 
 // uniform128 is uniform64 on 128 bits: two words to [0, n), n = nHi·2^64 + nLo ≥ 1.
 func uniform128(u1, u0, nHi, nLo uint64) (hi, lo uint64, ok bool) {
-	// (u1,u0)·(nHi,nLo) = (r3,r2,r1,r0); the answer is (r3,r2), the fraction (r1,r0).
+	hi, lo, r1, r0 := product128(u1, u0, nHi, nLo)
+	if r1 < nHi || r1 == nHi && r0 < nLo {
+		if below128(r1, r0, nHi, nLo) {
+			return 0, 0, false
+		}
+	}
+	return hi, lo, true
+}
+
+// product128 is (u1,u0)·(nHi,nLo) = (r3,r2,r1,r0): n times a fraction u/2^128 is (r3,r2), and (r1,r0) behind the point.
+func product128(u1, u0, nHi, nLo uint64) (r3, r2, r1, r0 uint64) {
 	c0, r0 := bits.Mul64(u0, nLo)
 	aHi, aLo := bits.Mul64(u0, nHi)
 	bHi, bLo := bits.Mul64(u1, nLo)
@@ -27,13 +37,7 @@ func uniform128(u1, u0, nHi, nLo uint64) (hi, lo uint64, ok bool) {
 	r2, k3 := bits.Add64(aHi, bHi, 0)
 	r2, k4 := bits.Add64(r2, cLo, 0)
 	r2, k5 := bits.Add64(r2, k1+k2, 0)
-	r3 := cHi + k3 + k4 + k5
-	if r1 < nHi || r1 == nHi && r0 < nLo {
-		if below128(r1, r0, nHi, nLo) {
-			return 0, 0, false
-		}
-	}
-	return r3, r2, true
+	return cHi + k3 + k4 + k5, r2, r1, r0
 }
 
 // below128 says whether (hi,lo) < 2^128 mod n.
