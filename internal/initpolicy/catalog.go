@@ -27,7 +27,7 @@ type column struct {
 	Name    string
 	Type    string // format_type
 	Base    uint32 // OID of the type, or of a domain's
-	Class   string // number, date, timestamp, interval, boolean, text, enum, composite, other
+	Class   string // number, date, timestamp, interval, range, boolean, text, enum, composite, other
 	NotNull bool
 	Labels  []string // of an enum
 }

@@ -14,6 +14,7 @@ SELECT json_build_object(
                 WHEN b.oid = 'date'::regtype THEN 'date'
                 WHEN b.oid IN ('timestamp'::regtype, 'timestamptz'::regtype) THEN 'timestamp'
                 WHEN b.typcategory = 'T' THEN 'interval'
+                WHEN b.oid IN ('int4range'::regtype, 'int8range'::regtype, 'numrange'::regtype, 'daterange'::regtype, 'tsrange'::regtype, 'tstzrange'::regtype) THEN 'range'
                 WHEN b.oid = 'oid'::regtype OR b.typname LIKE 'reg%' THEN 'other'
                 WHEN b.typcategory = 'N' AND b.oid <> 'money'::regtype THEN 'number'
                 WHEN b.typcategory = 'B' THEN 'boolean'

@@ -25,7 +25,7 @@ CREATE TABLE patients (
 	kind text CHECK (kind IN ('in', 'out''side')), admitted date CHECK (admitted >= '2015-01-01' AND admitted <= '2026-12-31'),
 	weight float8 CHECK (weight > 0 OR weight IS NULL), floor int CHECK (floor > 0.5 AND floor < 9.5), how severity, odd pair);
 COMMENT ON TABLE patients IS 'One row per patient.';
-CREATE TABLE visits (visit_id bigint PRIMARY KEY, patient_id bigint REFERENCES patients, "Cost" numeric(10,2));
+CREATE TABLE visits (visit_id bigint PRIMARY KEY, patient_id bigint REFERENCES patients, "Cost" numeric(10,2), during tstzrange, pauses tstzmultirange);
 CREATE TABLE results (visit_id bigint REFERENCES visits, value float8, reviewer bigint REFERENCES patients(id));
 CREATE TABLE notes (visit_id bigint UNIQUE REFERENCES visits, note text);
 CREATE SCHEMA misc;

@@ -115,6 +115,8 @@ func (d *document) column(p protected, c column, f facts) (value, remark string)
 		return "{}", " REVIEW: bounds: [lower, upper] are needed for sums and averages"
 	case c.Class == "date" || c.Class == "timestamp" || c.Class == "interval":
 		return "{}", " REVIEW: bounds: [from, to] are needed for averages and groups"
+	case c.Class == "range":
+		return "{}", " REVIEW: bounds: [from, to] of its ends are needed for averages and groups of these"
 	}
 	return "{}", ""
 }

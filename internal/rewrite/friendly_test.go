@@ -59,7 +59,7 @@ func (w *world) fill(random *rand.Rand, patients int) error {
 		staff = append(staff, fmt.Sprintf("(%d, %s, %d)", id, pick("icu", "er", "onc"), random.IntN(101)))
 	}
 	var b strings.Builder
-	b.WriteString("TRUNCATE patients, visits, lab_results, profiles, staff, calls, ratings;\n")
+	b.WriteString("TRUNCATE patients, visits, lab_results, profiles, staff, calls, ratings, bookings;\n")
 	for _, t := range []struct {
 		name string
 		rows []string
@@ -69,6 +69,13 @@ func (w *world) fill(random *rand.Rand, patients int) error {
 	b.WriteString(`INSERT INTO calls SELECT row_number() OVER (), 10 * g + s, CASE WHEN g % 12 > 0 THEN g END, (ARRAY['web', 'phone'])[1 + (g / 3 + s + c) % 2], g * 37 * s % 601, CASE WHEN s > 1 AND g % 5 > 0 THEN 10 * g + 1 END
 		FROM generate_series(1, (SELECT max(id) FROM patients)) g CROSS JOIN LATERAL generate_series(1, g % 4) s CROSS JOIN LATERAL generate_series(1, 1 + (g / 7 + s) % 2) c;
 	INSERT INTO ratings SELECT DISTINCT session_id, patient_id, 1 + (session_id % 5)::int FROM calls WHERE session_id % 3 > 0;
+	INSERT INTO bookings SELECT row_number() OVER (), CASE WHEN g % 13 > 0 THEN g END, (ARRAY['icu', 'er', 'onc'])[1 + (g + s) % 3],
+		CASE WHEN g % 11 = 0 THEN NULL WHEN g % 7 = 0 THEN 'empty' WHEN (g + s) % 9 = 0 THEN daterange(day, NULL) WHEN (g + s) % 10 = 0 THEN daterange(NULL, day, '[]') ELSE daterange(day, day + g % 20, '[]') END,
+		CASE WHEN g % 11 = 5 THEN NULL WHEN g % 7 = 3 THEN 'empty' WHEN (g + s) % 9 = 4 THEN tstzrange(moment, NULL) ELSE tstzrange(moment, moment + g % 90 * interval '1 hour', '[]') END,
+		CASE WHEN g % 7 = 4 THEN '(,)' ELSE tsrange(moment::timestamp, moment::timestamp + g % 90 * interval '1 hour', '()') END,
+		int4range(g % 40, g % 40 + s, '[]'), CASE WHEN g % 8 > 0 THEN numrange(g % 150 / 10.0, g % 150 / 10.0 + s * 1.25, '(]') END, int8range(g, g + s), NULL
+		FROM generate_series(1, (SELECT max(id)::int FROM patients)) g CROSS JOIN LATERAL generate_series(1, g % 5) s
+		CROSS JOIN LATERAL (SELECT date '2020-01-01' + (g * 7 + s * 50) % 700 AS day, timestamptz '2020-01-01 00:00Z' + (g * 11 + s * 300) % 17400 * interval '1 hour' AS moment) d;
 	ANALYZE`)
 	_, err := w.main.Exec(context.Background(), b.String())
 	return err
@@ -79,6 +86,7 @@ func (w *world) dropUnitless() error {
 	_, err := w.main.Exec(context.Background(), `
 		DELETE FROM visits WHERE patient_id IS NULL;
 		DELETE FROM calls WHERE patient_id IS NULL;
+		DELETE FROM bookings WHERE patient_id IS NULL;
 		DELETE FROM ratings WHERE of_patient IS NULL;
 		DELETE FROM lab_results l WHERE NOT EXISTS (SELECT FROM visits v WHERE v.visit_id = l.visit_id)`)
 	return err

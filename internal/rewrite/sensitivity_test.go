@@ -285,7 +285,7 @@ func (p *probe) database(t *testing.T, random *rand.Rand) []string {
 	for unit, id := range rewritetest.Units {
 		exec("BEGIN")
 		exec(rewritetest.Without(unit))
-		exec(rewritetest.Reordered("%s DESC", "visits.visit_id", "lab_results.lab_id", "calls.call_id", "ratings.session_id"))
+		exec(rewritetest.Reordered("%s DESC", "visits.visit_id", "lab_results.lab_id", "calls.call_id", "ratings.session_id", "bookings.booking_id"))
 		less := p.measure(t)
 		exec("ROLLBACK")
 		problems = append(problems, p.drop(func(i int, b *probed) string {

@@ -80,6 +80,9 @@ func uses(b *bind.Binder, r *relation.Relation, c *relation.Column) string {
 		return "none"
 	}
 	uses := "filter, count"
+	if c.Value.HasBoundedEnds() {
+		return "filter, count, aggregate and group by lower() and upper()"
+	}
 	if e.Bounds().Finite() {
 		uses = "filter, aggregate"
 	}

@@ -154,7 +154,7 @@ func refusal(err error) error {
 }
 
 // privateTable finds a private table in SQL that dpproxy wrote.
-var privateTable = regexp.MustCompile(`"public"\."(patients|visits|lab_results|profiles|staff|calls|ratings|samples|faces|entries)"`)
+var privateTable = regexp.MustCompile(`"public"\."(patients|visits|lab_results|profiles|staff|calls|ratings|bookings|samples|faces|entries)"`)
 
 // match takes from what main executed the queries of private rows. They must be those of the blocks, in one snapshot.
 func (r *record) match(executed []relay.Query) error {

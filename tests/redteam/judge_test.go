@@ -52,7 +52,7 @@ var expensive = []struct{ name, set string }{
 const tooLong = "60s"
 
 // onDisk are the tables whose rows are moved about.
-var onDisk = []string{"visits.visit_id", "lab_results.lab_id", "calls.call_id", "ratings.session_id", "patients.id", "profiles.patient_id", "samples.sample_id", "staff.staff_id", "faces.patient_id", "entries.place"}
+var onDisk = []string{"visits.visit_id", "lab_results.lab_id", "calls.call_id", "ratings.session_id", "bookings.booking_id", "patients.id", "profiles.patient_id", "samples.sample_id", "staff.staff_id", "faces.patient_id", "entries.place"}
 
 // database builds one hostile database, measures it in several ways, and compares it with all its neighbours.
 func (j *judge) database(seed uint64) {

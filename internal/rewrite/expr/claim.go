@@ -228,7 +228,7 @@ func (c *claims) operandsNotNull(e *Expr) *claim {
 }
 
 // lax are the functions that may give a value where an operand is NULL.
-var lax = []string{"concat", "concat_ws", "num_nulls", "num_nonnulls", "overlaps"}
+var lax = []string{"concat", "concat_ws", "num_nulls", "num_nonnulls", "overlaps", "int4range", "int8range", "numrange", "daterange", "tsrange", "tstzrange"}
 
 // strict says that the operation is NULL wherever an operand is. Of pg_catalog's operators and functions all are that have a rule, but
 // lax ones.

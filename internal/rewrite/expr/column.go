@@ -40,6 +40,10 @@ type Column struct {
 	// PartOf lists columns of the same row, none of them negative and none less than this one, which is not negative either (docs/privacy.md P8d).
 	PartOf []query.Scalar
 
+	ends  [2]*Column // of a range: its ends, once something has read them
+	of    *Column    // the range of which this is an end
+	which int        // and which one
+
 	choices     []*Expr // the column holds values of these expressions, each over its own columns; nil: not computed
 	provisional bool    // these, or its bounds, wait for parameter values
 }
@@ -62,13 +66,18 @@ func (b *builder) columnRef(r *pg_query.ColumnRef) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := columnExpr(c, int(r.Location))
+	return b.underConditions(c, int(r.Location)), nil
+}
+
+// underConditions reads a column in the branch of a CASE that is being built.
+func (b *builder) underConditions(c *Column, loc int) *Expr {
+	e := columnExpr(c, loc)
 	for _, m := range b.narrows {
 		if n, ok := m[c]; ok {
 			e = e.narrowed(n)
 		}
 	}
-	return e, nil
+	return e
 }
 
 // columnExpr makes an expression of a bare column, with bounds that its type represents exactly.
@@ -122,6 +131,9 @@ func (e *Expr) AsColumn(ref query.Scalar, name string) *Column {
 		c.hold(e.held())
 		if e.typ == e.col.Type {
 			c.Base, c.BaseTypmod = e.col.Base, e.col.BaseTypmod
+		}
+		if e.col.isRange() {
+			c.Bounds, c.ends = e.col.Bounds, e.col.ends
 		}
 	}
 	return c

@@ -21,6 +21,7 @@ const (
 	testNull                       // col IS NULL
 	testTrue                       // args[0] IS TRUE
 	testFalse                      // args[0] IS FALSE
+	testEnds                       // of a range: args, of ends that are not NULL
 )
 
 // test keeps of a condition what narrows columns.

@@ -24,6 +24,7 @@ type Expr struct {
 	provisional      bool
 	collation        string           // quoted and qualified; empty: default
 	nondeterministic bool             // the collation is not deterministic: equality is not byte equality
+	within           bounds.Interval  // of a range that is computed: its ends lie in it
 	monthless        bool             // an interval whose months are 0
 	spread           *big.Rat         // intervals: at most this many microseconds in its fields, whatever their signs, a month counting 31 days
 	yearOf           *Expr            // of extract(year FROM …): the date or timestamp
@@ -97,7 +98,12 @@ func (e *Expr) Text() string { return e.text }
 
 // Column is the column that the expression is, bare or clamped by Read; nil for anything else. The SQL of a bare column is not
 // clamped: whoever makes a column of its own of it prints Read, or leaves Enforced unset.
-func (e *Expr) Column() *Column { return e.col }
+func (e *Expr) Column() *Column {
+	if e.col != nil && e.col.of != nil {
+		return nil // an end of a range is computed
+	}
+	return e.col
+}
 
 // Untyped says that the expression is a literal to which nothing but its place would give a type: 'a' or NULL, taken for text.
 func (e *Expr) Untyped() bool { return e.untyped }
@@ -111,20 +117,27 @@ func (e *Expr) Constant() (value *string, ok bool) {
 	return e.value.text, true
 }
 
-// Columns lists the columns that the expression reads, in order, each once.
-func (e *Expr) Columns() []*Column { return e.columns(func(*Expr) bool { return true }) }
+// Columns lists the columns that the expression reads, in order, each once: of the ends of a range, the range.
+func (e *Expr) Columns() []*Column { return e.columns(func(*Expr) bool { return true }, false) }
 
 // direct lists the columns that the expression computes with: Columns without those that only its subqueries read, of which
 // it knows nothing but whether the predicate holds.
-func (e *Expr) direct() []*Column { return e.columns(func(x *Expr) bool { return x.verbatim == nil }) }
+func (e *Expr) direct() []*Column {
+	return e.columns(func(x *Expr) bool { return x.verbatim == nil }, false)
+}
 
-func (e *Expr) columns(below func(*Expr) bool) []*Column {
+// columns lists columns; apart: the ends of a range as columns of their own.
+func (e *Expr) columns(below func(*Expr) bool, apart bool) []*Column {
 	var out []*Column
 	seen := map[*Column]bool{}
 	e.walk(func(x *Expr) bool {
-		if x.col != nil && !seen[x.col] {
-			seen[x.col] = true
-			out = append(out, x.col)
+		c := x.col
+		if c != nil && c.of != nil && !apart {
+			c = c.of
+		}
+		if c != nil && !seen[c] {
+			seen[c] = true
+			out = append(out, c)
 		}
 		return below(x)
 	})

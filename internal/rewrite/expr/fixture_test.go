@@ -43,6 +43,20 @@ var (
 	hostileText    = []string{"''", "' '", `'\'`, "'%'", "'_'", "'ß'", "'İstanbul'", "'日本語'", "'a''b'", "E'\\t\\n'", "repeat('x', 5000)", "repeat('é', 300)", "'asthma '", "'$1'", "'A%b_c'"}
 )
 
+// hostileRanges are ranges between any two of the values, empty ones, and ones that begin or end nowhere.
+func hostileRanges(typ string, values ...string) []string {
+	out := []string{"'empty'", "'(,)'"}
+	for _, a := range values {
+		out = append(out, fmt.Sprintf("%s('%s', NULL)", typ, a), fmt.Sprintf("%s(NULL, '%s')", typ, a))
+		for _, b := range values {
+			if a != b {
+				out = append(out, fmt.Sprintf("(SELECT %[1]s(least(lower(x), lower(y)), greatest(lower(x), lower(y))) FROM (SELECT %[1]s('%[2]s', NULL) AS x, %[1]s('%[3]s', NULL) AS y) v)", typ, a, b))
+			}
+		}
+	}
+	return out
+}
+
 var fixture = []fixtureColumn{
 	{name: "i2", sql: "int2", oid: pgtype.Int2OID, typmod: -1, lo: "0", hi: "100", benign: []string{"0", "7", "100", "55"}, hostile: []string{"-32768", "32767", "-1", "101"}},
 	{name: "i4", sql: "int4", oid: pgtype.Int4OID, typmod: -1, lo: "-50", hi: "120", benign: []string{"-50", "-1", "1", "33", "120"}, hostile: []string{"-2147483648", "2147483647", "0", "-51", "121"}},
@@ -77,6 +91,11 @@ var fixture = []fixtureColumn{
 	{name: "utz", sql: "timestamptz", oid: pgtype.TimestamptzOID, typmod: -1, benign: []string{"'2020-02-29 12:00+00'"}, hostile: hostileStamp},
 	{name: "uiv", sql: "interval", oid: pgtype.IntervalOID, typmod: -1, benign: []string{"'1 day'"}, hostile: []string{"'178000000 years'", "'-178000000 years'", "'2147483647 days'", "'-178956970 years -8 mons -2147483648 days -2562047788:00:54.775807'"}},
 	{name: "dom", sql: "percent", oid: 0, typmod: -1, lo: "0", hi: "100", benign: []string{"0", "50", "100"}, hostile: []string{"1000", "-5"}},
+	{name: "dr", sql: "daterange", oid: pgtype.DaterangeOID, typmod: -1, lo: "2015-01-01", hi: "2026-12-31", benign: []string{"'[2015-01-01,2020-02-29)'", "'[2020-02-29,2020-02-29]'", "'[2021-03-28,)'", "'(,2026-12-31)'", "'empty'"}, hostile: hostileRanges("daterange", "infinity", "-infinity", "4713-01-01 BC", "5874897-12-31", "2030-01-01")},
+	{name: "tzr", sql: "tstzrange", oid: pgtype.TstzrangeOID, typmod: -1, lo: "2015-01-01", hi: "2026-12-31", benign: []string{"'[2015-01-01 12:00+00,2021-03-28 01:30+00]'", "'(2021-03-28 01:30+00,2024-10-27 01:30+00)'", "'empty'"}, hostile: hostileRanges("tstzrange", "infinity", "-infinity", "4713-01-01 00:00:00 BC", "294276-12-31 23:59:59.999999", "2021-03-28 02:30:00")},
+	{name: "ir", sql: "int4range", oid: pgtype.Int4rangeOID, typmod: -1, lo: "0", hi: "100", benign: []string{"'[0,100)'", "'[7,7]'", "'(3,)'", "'empty'"}, hostile: hostileRanges("int4range", "2147483647", "-2147483648", "-1", "101", "50")},
+	{name: "nr", sql: "numrange", oid: pgtype.NumrangeOID, typmod: -1, lo: "-1000", hi: "1000.5", benign: []string{"'[0.001,3.14159265358979323846]'", "'(-2.5,1000.5)'", "'[1,1]'"}, hostile: hostileRanges("numrange", "NaN", "-1e300", "1e300", "Infinity", "-0.0001")},
+	{name: "ur", sql: "int8range", oid: pgtype.Int8rangeOID, typmod: -1, benign: []string{"'[0,5)'", "'[-7,)'"}, hostile: hostileRanges("int8range", "9223372036854775807", "-9223372036854775808", "0")},
 	{name: "j", sql: "jsonb", oid: 3802, typmod: -1, benign: []string{"'{}'"}, hostile: []string{"'null'"}},
 }
 

@@ -120,7 +120,7 @@ func (l *keyLister) hold(e *Expr, holds []*Expr) []string {
 	for _, h := range Split(holds) {
 		p := &printer{columns: map[*Column]query.Scalar{}}
 		readable := !h.provisional
-		for _, c := range h.Columns() {
+		for _, c := range h.columns(func(*Expr) bool { return true }, true) {
 			p.columns[c] = byRef[query.Key(c.Ref)]
 			readable = readable && p.columns[c] != nil
 		}

@@ -109,6 +109,13 @@ var keyCases = []struct {
 	{"make_interval(years => age / 10)", 13},
 	{"num_nulls(i4, d)", 3},
 	{"(age, i2) = (1, 2)", 2},
+	{"lower(ir)", 101},
+	{"upper(dr) - lower(dr) > 7", 2},
+	{"date_trunc('month', upper(dr))", 144},
+	{"extract(year FROM lower(tzr))", 13},
+	{"dr @> date '2020-02-29'", 2},
+	{"isempty(dr)", 2},
+	{"lower(dr * daterange('2020-02-27', '2020-03-02'))", 5},
 }
 
 // TestKeys lists keys on the server and holds the list against the values of many rows: none may be missing, none twice.

@@ -69,6 +69,18 @@ func narrowTest(t *test, s sense) map[*Column]Narrowing {
 			return narrowTest(t.args[0], isFalse)
 		}
 		return narrowTest(t.args[0], notFalse)
+	case testEnds:
+		if s != isTrue {
+			return nil
+		}
+		ends := map[*Column]Narrowing{}
+		for _, a := range t.args {
+			for c, n := range narrowTest(a, isTrue) {
+				n.NotNull = false
+				ends[c] = n
+			}
+		}
+		return ends
 	case testComparison:
 		if !t.constant && (s == notTrue || s == notFalse) {
 			return nil // the other side may be NULL

@@ -6,7 +6,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
-// A range is no value here: what is asked of one is said of its bounds. PostgreSQL raises an error where a range's lower bound is above its
+// A range of columns is no value here: what is asked of one is said of its bounds. PostgreSQL raises an error where a range's lower bound is above its
 // upper one, and no row may; such a range is empty.
 
 // rangeElements are the types that ranges are of.
@@ -27,11 +27,19 @@ type rangeOf struct {
 // constantRange reads the text of a range, without quotes: its brackets and its bounds.
 func constantRange(text string) (flags, lower, upper string, ok bool) {
 	text = strings.TrimSpace(text)
-	if len(text) < 3 || strings.ContainsAny(text, `"\`) || strings.Count(text, ",") != 1 {
+	if len(text) < 3 || strings.Count(text, ",") != 1 {
 		return "", "", "", false
 	}
 	lower, upper, _ = strings.Cut(text[1:len(text)-1], ",")
-	return text[:1] + text[len(text)-1:], strings.TrimSpace(lower), strings.TrimSpace(upper), true
+	for _, end := range []*string{&lower, &upper} {
+		if *end = strings.TrimSpace(*end); len(*end) > 2 && strings.HasPrefix(*end, `"`) && strings.HasSuffix(*end, `"`) {
+			*end = (*end)[1 : len(*end)-1]
+		}
+		if strings.ContainsAny(*end, `"\`) {
+			return "", "", "", false
+		}
+	}
+	return text[:1] + text[len(text)-1:], lower, upper, true
 }
 
 // asRange reads an operand that is a range; nil where it is none.
@@ -51,8 +59,12 @@ func asRange(n *pg_query.Node) *rangeOf {
 	if len(names) != 1 || len(c.TypeName.ArrayBounds) > 0 {
 		return nil
 	}
-	name := names[0].GetString_().GetSval()
-	flags, lower, upper, ok := constantRange(c.Arg.GetAConst().GetSval().GetSval())
+	return rangeText(names[0].GetString_().GetSval(), c.Arg.GetAConst().GetSval().GetSval(), int(c.Location))
+}
+
+// rangeText reads the text of a range of a type; nil where it is none that is understood.
+func rangeText(name, text string, loc int) *rangeOf {
+	flags, lower, upper, ok := constantRange(text)
 	if rangeElements[name] == "" || !ok {
 		return nil
 	}
@@ -60,7 +72,7 @@ func asRange(n *pg_query.Node) *rangeOf {
 		if text == "" {
 			return nil
 		}
-		return pg_query.MakeAConstStrNode(text, c.Location)
+		return pg_query.MakeAConstStrNode(text, int32(loc))
 	}
 	return newRange(name, end(lower), end(upper), flags)
 }

@@ -13,6 +13,11 @@ func (b *builder) rangeOperator(a *pg_query.A_Expr, name string) (*Expr, error) 
 	}
 	left, right := asRange(a.Lexpr), asRange(a.Rexpr)
 	loc := int(a.Location)
+	if left == nil || right == nil || name != "&&" {
+		if e, err := b.rangeComparison(a, name); e != nil || err != nil {
+			return e, err
+		}
+	}
 	var n *pg_query.Node
 	switch {
 	case name == "@>" && left != nil && right == nil:
@@ -31,8 +36,11 @@ func (b *builder) rangeOperator(a *pg_query.A_Expr, name string) (*Expr, error) 
 	return named(e, describeOperator(a)), err
 }
 
-// rangeFunction builds lower(range), upper(range) and isempty(range); nil for anything else.
+// rangeFunction builds lower(range), upper(range), isempty(range) and, of what is a range by itself, its kin; nil for anything else.
 func (b *builder) rangeFunction(f *pg_query.FuncCall, name string) (*Expr, error) {
+	if e, err := b.endFunction(f, name); e != nil || err != nil {
+		return e, err
+	}
 	if len(f.Args) != 1 || name != "lower" && name != "upper" && name != "isempty" {
 		return nil, nil
 	}
@@ -52,7 +60,7 @@ func (b *builder) rangeFunction(f *pg_query.FuncCall, name string) (*Expr, error
 	case "upper":
 		end := r.upper
 		if end != nil && r.upperIn && discreteRanges[r.name] {
-			end = compareNodes("+", end, pg_query.MakeAConstIntNode(1, -1))
+			end = next(end)
 		}
 		n = r.where(end)
 	}
@@ -138,6 +146,11 @@ func (r *rangeOf) where(bound *pg_query.Node) *pg_query.Node {
 func (r *rangeOf) element(n *pg_query.Node) *pg_query.Node {
 	typ := &pg_query.TypeName{Names: []*pg_query.Node{pg_query.MakeStrNode("pg_catalog"), pg_query.MakeStrNode(rangeElements[r.name])}, Typemod: -1}
 	return &pg_query.Node{Node: &pg_query.Node_TypeCast{TypeCast: &pg_query.TypeCast{Arg: n, TypeName: typ, Location: int32(locationOf(n))}}}
+}
+
+// next is the integer or date behind a bound.
+func next(n *pg_query.Node) *pg_query.Node {
+	return compareNodes("+", n, pg_query.MakeAConstIntNode(1, -1))
 }
 
 // isConstant says that a bound is a constant, which is not NULL: newRange has left that out.

@@ -69,6 +69,7 @@ func intArith(c *call) (*Expr, error) {
 		}
 	} else {
 		limits, safe = operate(c.cand.Name, x.bounds, y.bounds), operate(c.cand.Name, x.safe(), y.safe())
+		limits = c.spanned(limits)
 	}
 	if e.provisional {
 		return e, nil
@@ -155,7 +156,7 @@ func numericArith(c *call) (*Expr, error) {
 	if !known || err != nil {
 		return e, err
 	}
-	e.bounds = operate(c.cand.Name, x.bounds, y.bounds).Short()
+	e.bounds = c.spanned(operate(c.cand.Name, x.bounds, y.bounds)).Short()
 	e.nonzero = c.cand.Name == "*" && x.nonzero && y.nonzero && e.scale >= 0 && e.scale < 16000
 	return e, c.sized(e)
 }

@@ -46,7 +46,7 @@ func dateDifference(c *call) (*Expr, error) {
 	if !known || err != nil {
 		return e, err
 	}
-	e.bounds = c.args[0].bounds.Sub(c.args[1].bounds)
+	e.bounds = c.spanned(c.args[0].bounds.Sub(c.args[1].bounds))
 	return c.inside(e, intRange(pgtype.Int4OID))
 }
 
@@ -138,7 +138,7 @@ func stampDifference(c *call) (*Expr, error) {
 	if !known || err != nil {
 		return e, err
 	}
-	e.bounds, e.monthless = c.args[0].bounds.Sub(c.args[1].bounds), true
+	e.bounds, e.monthless = c.spanned(c.args[0].bounds.Sub(c.args[1].bounds)), true
 	return c.inside(e, spanSafe)
 }
 

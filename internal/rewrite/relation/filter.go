@@ -34,11 +34,12 @@ func (r *Relation) Narrow() {
 		added = expr.Narrow(expr.And(r.Preserved.Conditions...))
 	}
 	for _, c := range r.Columns {
-		n, ok := known[c.Value]
+		holds := known
 		if r.Preserved != nil && !r.Preserved.Has(c.Value) {
-			n, ok = added[c.Value] // groups are of the rows of the public table that the join adds, too
+			holds = added // groups are of the rows of the public table that the join adds, too
 		}
-		if !ok {
+		n, ok := holds[c.Value]
+		if c.Value = c.Value.NarrowEnds(holds); !ok {
 			continue
 		}
 		x := *c.Value

@@ -17,7 +17,7 @@ var Units = []int64{1, 2, -3, 1 << 53, 1<<53 + 1}
 func Hostile(random *rand.Rand, number int) string {
 	h := hostile{random: random}
 	h.b.WriteString("SET session_replication_role = replica;\n") // no foreign key is checked
-	h.b.WriteString("TRUNCATE patients, visits, lab_results, profiles, staff, calls, ratings;\n")
+	h.b.WriteString("TRUNCATE patients, visits, lab_results, profiles, staff, calls, ratings, bookings;\n")
 	one := random.IntN(len(Units) - 1) // a patient
 	other := (one + 1 + random.IntN(len(Units)-2)) % (len(Units) - 1)
 	alone := number%3 == 1 // this unit alone has rows beside visits
@@ -41,6 +41,7 @@ func Hostile(random *rand.Rand, number int) string {
 		h.insert("staff", i+1, h.ward(), h.pick("0", "100", "50", "2147483647", "-2147483648"))
 	}
 	h.calls(number)
+	h.bookings(number)
 	return h.b.String()
 }
 
@@ -65,13 +66,14 @@ func (h *hostile) calls(number int) {
 func Without(unit int) string {
 	return fmt.Sprintf(`DELETE FROM lab_results l USING visits v WHERE v.visit_id = l.visit_id AND v.patient_id = %[1]d;
 		DELETE FROM visits WHERE patient_id = %[1]d; DELETE FROM profiles WHERE patient_id = %[1]d; DELETE FROM patients WHERE id = %[1]d;
-		DELETE FROM calls WHERE patient_id = %[1]d; DELETE FROM ratings WHERE of_patient = %[1]d; DELETE FROM staff WHERE staff_id = %[2]d;
+		DELETE FROM calls WHERE patient_id = %[1]d; DELETE FROM bookings WHERE patient_id = %[1]d; DELETE FROM ratings WHERE of_patient = %[1]d; DELETE FROM staff WHERE staff_id = %[2]d;
 		`, Units[unit], unit+1)
 }
 
 // Unitless is the SQL that removes the rows that belong to no unit.
 const Unitless = `DELETE FROM visits WHERE patient_id IS NULL;
 	DELETE FROM calls WHERE patient_id IS NULL;
+	DELETE FROM bookings WHERE patient_id IS NULL;
 	DELETE FROM ratings r WHERE NOT EXISTS (SELECT FROM patients p WHERE p.id = r.of_patient);
 	DELETE FROM lab_results l WHERE NOT EXISTS (SELECT FROM visits v WHERE v.visit_id = l.visit_id);
 	`

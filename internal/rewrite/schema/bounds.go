@@ -28,6 +28,16 @@ func (s *Schema) ReadBounds() error {
 // readBounds reads what the policy says of a column whose type, or whose domain's, is base.
 func (m *Column) readBounds(base uint32, p *policy.Column) error {
 	m.Bounds, m.Valid, m.PerUnit = nil, nil, nil
+	if bound.IsRange(base) {
+		switch {
+		case p.Valid != nil:
+			return fmt.Errorf("valid: the values of a range are not averaged: write bounds, which are those of its ends (%s)", m.TypeName)
+		case p.PerUnit != nil:
+			return fmt.Errorf("per_unit: the values of a range are not added up (%s)", m.TypeName)
+		case p.Grid != nil:
+			return fmt.Errorf("grid: the values of a range are not added up: give the table a grid (%s)", m.TypeName)
+		}
+	}
 	for _, v := range p.Valid {
 		r, err := bound.ForColumn(base, v.Lo, v.Hi)
 		if err != nil {

@@ -21,6 +21,8 @@ CREATE INDEX ON lab_results (visit_id);
 CREATE TABLE profiles (patient_id bigint UNIQUE NOT NULL, city place NOT NULL, height int NOT NULL);
 CREATE TABLE calls (call_id bigint PRIMARY KEY, session_id bigint NOT NULL, patient_id bigint, kind text NOT NULL, seconds int NOT NULL, follows bigint);
 CREATE TABLE ratings (session_id bigint NOT NULL, of_patient bigint, stars int NOT NULL);
+CREATE TABLE bookings (booking_id bigint PRIMARY KEY, patient_id bigint, ward text NOT NULL, stay daterange, at tstzrange, planned tsrange NOT NULL, rooms int4range NOT NULL, dose numrange, serials int8range, days datemultirange);
+CREATE INDEX ON bookings (patient_id);
 CREATE INDEX ON calls (patient_id);
 CREATE INDEX ON ratings (of_patient);
 CREATE TABLE staff (staff_id int PRIMARY KEY, ward text NOT NULL REFERENCES wards, wage wage);
