@@ -10,9 +10,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// StageRows answers a stage of a statement (docs/privacy.md P28): r computes an array for each column, as the session would, and list makes
-// rows of them, whose values are canonical (P24). The arrays stay in the database's own form in between.
-func (b *Backend) StageRows(ctx context.Context, on rewrite.Route, r Request, list rewrite.Query) ([][]*rewrite.Canonical, error) {
+// StageRows answers a stage of a statement (docs/privacy.md P28), or reads a query over public tables (P4g): r computes so many arrays, one for
+// each column, as the session would, and list makes rows of them, whose values are canonical (P24). The arrays stay in the database's own form in between.
+func (b *Backend) StageRows(ctx context.Context, on rewrite.Route, r Request, columns int, list rewrite.Query) ([][]*rewrite.Canonical, error) {
 	p, run := b.shadow, b.Shadow
 	if on == rewrite.RoutePublic {
 		p, run = b.public, b.Public
@@ -31,7 +31,7 @@ func (b *Backend) StageRows(ctx context.Context, on rewrite.Route, r Request, li
 	}); err != nil {
 		return nil, err
 	}
-	if len(arrays) != len(list.Types) {
+	if len(arrays) != columns {
 		return nil, fmt.Errorf("%w: %d columns of a stage", errProtocol, len(arrays))
 	}
 	if !slices.ContainsFunc(arrays, func(a []byte) bool { return a != nil }) {

@@ -29,8 +29,8 @@ type databases interface {
 	CheckMeasure(ctx context.Context, m backend.Measurement) error
 	Measure(ctx context.Context, m backend.Measurement, each func(backend.MeasureRow) error) error
 
-	// StageRows answers a stage of a statement.
-	StageRows(ctx context.Context, on rewrite.Route, r backend.Request, list rewrite.Query) ([][]*rewrite.Canonical, error)
+	// StageRows answers a stage of a statement, or reads a query over public tables, of so many columns.
+	StageRows(ctx context.Context, on rewrite.Route, r backend.Request, columns int, list rewrite.Query) ([][]*rewrite.Canonical, error)
 
 	// Run starts a statement on the shadow or, for RoutePublic, on the connection that reads public tables.
 	Run(ctx context.Context, route rewrite.Route, r backend.Request) (backendRows, error)

@@ -69,6 +69,7 @@ type lookup struct {
 	ctx      context.Context
 	state    *state
 	settings backend.Settings
+	call     *call
 	asked    rewrite.Constants  // what the statement's analysis has foreseen
 	answers  *backend.Constants // to that
 	literals *int               // how many others were asked for
@@ -77,7 +78,7 @@ type lookup struct {
 // constants asks the shadow for the values of the parameters and for what the analysis has foreseen, in one round trip. What cannot be
 // answered so is asked on its own, where the plan needs it: an expression may fail that no plan would evaluate.
 func (c *call) constants(ctx context.Context) (lookup, error) {
-	l := lookup{ctx: ctx, state: c.state, settings: backendSettings(c.scope), asked: c.analysis.Constants(), literals: new(int)}
+	l := lookup{ctx: ctx, state: c.state, settings: backendSettings(c.scope), call: c, asked: c.analysis.Constants(), literals: new(int)}
 	parameters := backend.Parameters{Values: c.values, Formats: c.formats, Types: c.analysis.parameters}
 	var err error
 	if l.answers, err = c.state.databases.Constants(ctx, parameters, l.asked, l.settings); err == nil {
@@ -95,18 +96,20 @@ func (l lookup) foreseen() bool { return *l.literals == 0 }
 
 // key is equal for values and constants that plan alike.
 func (l lookup) key() string {
+	return canonicalKey(l.answers.Parameters) + canonicalKey(l.answers.Literals) + canonicalKey(l.answers.Expressions)
+}
+
+// canonicalKey is equal for equal values.
+func canonicalKey(values []*rewrite.Canonical) string {
 	var key strings.Builder
-	for _, values := range [][]*rewrite.Canonical{l.answers.Parameters, l.answers.Literals, l.answers.Expressions} {
-		for _, v := range values {
-			if v == nil {
-				key.WriteString("-")
-				continue
-			}
-			fmt.Fprintf(&key, "%d:%s", len(*v), *v)
+	for _, v := range values {
+		if v == nil {
+			key.WriteString("-")
+			continue
 		}
-		key.WriteString(";")
+		fmt.Fprintf(&key, "%d:%s", len(*v), *v)
 	}
-	return key.String()
+	return key.String() + ";"
 }
 
 func (l lookup) Distinct(column policy.ColumnOf, oid uint32) ([]rewrite.Canonical, error) {
@@ -139,6 +142,49 @@ func (l lookup) cached(q rewrite.Query, public bool, ask func(context.Context, r
 		l.state.lookups.rows.add(key, rows)
 	}
 	return rows, err
+}
+
+// keptBytes bounds what is kept of the rows of one query of a client's: who writes it says how long they are.
+const keptBytes = 1 << 20
+
+// Listed runs a query of the client's own, as one that reads public tables alone is run: under the client's settings, and as one of the
+// statements that the analyst may run at a time. One that reads the clock is asked each time.
+func (l lookup) Listed(q rewrite.ClientQuery) ([][]*rewrite.Canonical, error) {
+	r := backend.Request{SQL: q.SQL, Settings: l.settings}
+	var values []*rewrite.Canonical
+	for _, n := range q.Parameters {
+		values = append(values, l.answers.Parameters[n-1])
+		r.Parameters, r.Formats = append(r.Parameters, l.call.values[n-1]), append(r.Formats, backend.FormatAt(l.call.formats, n-1))
+		r.Types = append(r.Types, l.call.analysis.parameters[n-1])
+	}
+	key := rowsKey{q.SQL + canonicalKey(values), q.On == rewrite.RoutePublic, l.settings}
+	if q.Clock {
+		*l.literals++
+	} else if rows, ok := l.state.lookups.rows.get(key); ok {
+		return rows, nil
+	}
+	release, err := l.state.quotas[q.On].Acquire(l.ctx, l.call.scope.Analyst)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	rows, err := l.state.databases.StageRows(l.ctx, q.On, r, q.Columns, q.List)
+	if err == nil && !q.Clock && bytesOf(rows) <= keptBytes {
+		l.state.lookups.rows.add(key, rows)
+	}
+	return rows, err
+}
+
+// bytesOf is how long values are together.
+func bytesOf(rows [][]*rewrite.Canonical) (n int) {
+	for _, row := range rows {
+		for _, v := range row {
+			if v != nil {
+				n += len(*v)
+			}
+		}
+	}
+	return n
 }
 
 // Literal asks the shadow for what was not foreseen, each time: the clock is read this way too.

@@ -52,7 +52,7 @@ func (p *private) answerStage(ctx context.Context, values []released) error {
 		return err
 	}
 	defer release()
-	rows, err := p.state.databases.StageRows(ctx, s.Query.On, r, s.List)
+	rows, err := p.state.databases.StageRows(ctx, s.Query.On, r, len(s.Types), s.List)
 	if err != nil {
 		return err
 	}

@@ -300,10 +300,14 @@ func (d *fakeDatabases) Measure(ctx context.Context, m backend.Measurement, each
 	return nil
 }
 
-func (d *fakeDatabases) StageRows(context.Context, rewrite.Route, backend.Request, rewrite.Query) ([][]*rewrite.Canonical, error) {
-	d.add("stage")
+func (d *fakeDatabases) StageRows(_ context.Context, on rewrite.Route, r backend.Request, _ int, list rewrite.Query) ([][]*rewrite.Canonical, error) {
+	d.add("stage%s", map[bool]string{true: fmt.Sprintf(" on public with %q", r.Parameters)}[on == rewrite.RoutePublic])
 	value := rewrite.Canonical("7")
-	return [][]*rewrite.Canonical{{&value}}, d.fault("stage")
+	row := make([]*rewrite.Canonical, len(list.Types))
+	for i := range row {
+		row[i] = &value
+	}
+	return [][]*rewrite.Canonical{row}, d.fault("stage")
 }
 
 func (d *fakeDatabases) Run(ctx context.Context, route rewrite.Route, r backend.Request) (backendRows, error) {

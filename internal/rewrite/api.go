@@ -24,6 +24,7 @@ type (
 	Values         = schema.Values
 	Lookup         = schema.Lookup
 	Query          = schema.Query
+	ClientQuery    = schema.ClientQuery
 	Proof          = schema.Proof
 	StageColumn    = schema.StageColumn
 	SQL            = schema.SQL

@@ -37,12 +37,12 @@ func FuzzRewrite(f *testing.F) {
 			}
 			one := rewrite.Canonical("1")
 			values := rewrite.Values{&one, &one, &one, &one}
-			p, err := a.Plan(values, lookup{theWorld.then()}, rewrite.Options{HashKey: "k"})
+			p, err := a.Plan(values, lookup{w: theWorld.then()}, rewrite.Options{HashKey: "k"})
 			if err != nil {
 				mustBeClientError(t, sql, err)
 				continue
 			}
-			again, err := a.Plan(values, lookup{theWorld.then()}, rewrite.Options{HashKey: "k"})
+			again, err := a.Plan(values, lookup{w: theWorld.then()}, rewrite.Options{HashKey: "k"})
 			if err != nil || again.Fingerprint != p.Fingerprint {
 				t.Fatalf("%q: two plans of one statement differ: %v", sql, err)
 			}

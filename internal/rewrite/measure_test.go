@@ -44,7 +44,7 @@ func (w *world) run(q *question) (all []*exact, stages [][][]*rewrite.Canonical,
 				return nil, nil, err
 			}
 			r := backend.Request{SQL: stage.Query.SQL, Parameters: values, Types: types, Settings: w.session}
-			rows, err := w.backend.StageRows(context.Background(), stage.Query.On, r, stage.List)
+			rows, err := w.backend.StageRows(context.Background(), stage.Query.On, r, len(stage.Types), stage.List)
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", stage.Query.SQL, err)
 			}

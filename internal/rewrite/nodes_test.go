@@ -65,7 +65,7 @@ func TestEveryNodeType(t *testing.T) {
 			q := &rewrite.Statement{SQL: statements[0].SQL, Node: tree}
 			a, err := rewrite.Analyze(theWorld.schema, q, rewrite.Description{}, settings)
 			if err == nil && a.Route == rewrite.RoutePrivate {
-				_, err = a.Plan(nil, lookup{theWorld}, rewrite.Options{})
+				_, err = a.Plan(nil, lookup{w: theWorld}, rewrite.Options{})
 			}
 			var pe *pgconn.PgError
 			switch {

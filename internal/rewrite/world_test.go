@@ -165,7 +165,10 @@ func (w *world) as(session backend.Settings) *world {
 }
 
 // lookup answers a plan's questions from the shadow and the public tables.
-type lookup struct{ w *world }
+type lookup struct {
+	w *world
+	q *question // whose plan asks; nil: it has no parameters that a query over public tables reads
+}
 
 func (l lookup) Distinct(c policy.ColumnOf, oid uint32) ([]rewrite.Canonical, error) {
 	return l.w.backend.Distinct(context.Background(), c, oid, l.w.session)
@@ -178,6 +181,14 @@ func (l lookup) Rows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
 func (lookup) Expression(int) (value *rewrite.Canonical, known bool) { return nil, false }
 func (l lookup) PublicRows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
 	return l.w.backend.PublicRows(context.Background(), q, l.w.session)
+}
+
+func (l lookup) Listed(q rewrite.ClientQuery) ([][]*rewrite.Canonical, error) {
+	r := backend.Request{SQL: q.SQL, Settings: l.w.session}
+	for _, n := range q.Parameters {
+		r.Parameters, r.Types = append(r.Parameters, l.q.values[n-1]), append(r.Types, l.q.described.ParamOIDs[n-1])
+	}
+	return l.w.backend.StageRows(context.Background(), q.On, r, q.Columns, q.List)
 }
 
 func (l lookup) Literal(oid uint32, text string) (rewrite.Canonical, error) {
@@ -250,7 +261,7 @@ func (w *world) ask(sql string, values [][]byte) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.plan, err = q.analysis.Plan(read, lookup{w}, planOptions)
+	q.plan, err = q.analysis.Plan(read, lookup{w, q}, planOptions)
 	return q, err
 }
 
@@ -272,7 +283,7 @@ func (w *world) trees(q *question) ([][]query.Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.analysis.Trees(read, lookup{w}, planOptions)
+	return q.analysis.Trees(read, lookup{w, q}, planOptions)
 }
 
 // verdict is what a corpus file records of a statement, asked at a fixed time; with printed also its SQL for main and for the shadow.

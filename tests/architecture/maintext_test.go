@@ -49,6 +49,7 @@ var statementPlaces = map[string]string{
 	"internal/rewrite/relation/base.go":      "a condition for the shadow",
 	"internal/rewrite/release/aggregate.go":  "an expression of the finish query",
 	"internal/rewrite/finish/text.go":        "the finish query",
+	"internal/rewrite/finish/read.go":        "a question about collations, for the shadow",
 	"internal/rewrite/expr/keys.go":          "domains, for the shadow",
 	"internal/rewrite/expr/series.go":        "domains, for the shadow",
 	"internal/rewrite/expr/local.go":         "domains, for the shadow",

@@ -15,12 +15,16 @@ type Binder struct {
 	known    Kinds  // what the analysis has found
 	unitName string // the one unit kind of the query
 	stages   Stages
+
+	partOfRead bool // of a public query that is read as a whole if it cannot be bound
 }
 
-// Stages plans the queries over released values whose rows a measure reads (docs/privacy.md P28).
+// Stages plans the queries that are answered apart from the measures that read their rows. Each stands by itself.
 type Stages interface {
-	// Stage plans a query that stands by itself, or finds the one that was planned before.
+	// Stage plans one over released values (docs/privacy.md P28), or finds the one that was planned before.
 	Stage(b *relation.Base, query *pg_query.SelectStmt) (*relation.Stage, error)
+	// Read does so for one over public tables alone (docs/privacy.md P4g), and plans none that is not wanted; nil where there is none.
+	Read(b *relation.Base, query *pg_query.SelectStmt, wanted bool) (*relation.PublicQuery, error)
 }
 
 // New begins to bind the queries of a statement.

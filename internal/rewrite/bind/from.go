@@ -51,8 +51,13 @@ func (b *Binder) fromRelation(n *pg_query.Node, e *Env, beside *relation.JoinGra
 	var alias *pg_query.Alias
 	name := ""
 	if f := n.GetRangeFunction(); f != nil {
-		r, err = b.functionRows(n, f)
-		if alias = f.Alias; err == nil && alias == nil {
+		if r, err = b.functionRows(n, f); err != nil {
+			if r, err = b.readItem(n, e, err); err != nil {
+				return nil, err
+			}
+			return r, r.SetAlias(sqltree.ItemName(n), nil)
+		}
+		if alias = f.Alias; alias == nil {
 			return r, nil
 		}
 	} else if s := n.GetRangeSubselect(); s != nil {
@@ -86,7 +91,12 @@ func (b *Binder) RelationByName(v *pg_query.RangeVar, e *Env) (*relation.Relatio
 	if v.Schemaname == "" {
 		if c := e.FindCTE(v.Relname); c != nil {
 			if c.early {
-				return nil, refusal.New(refusal.Recursive, fmt.Sprintf("%q of WITH RECURSIVE cannot be combined with private tables", v.Relname), pgerr.Hint("Write JOIN generate_series(1, n) for a number of steps."))
+				r, err := b.readItem(&pg_query.Node{Node: &pg_query.Node_RangeVar{RangeVar: &pg_query.RangeVar{Relname: v.Relname, Inh: true, Relpersistence: "p"}}}, e,
+					refusal.New(refusal.Recursive, fmt.Sprintf("%q of WITH RECURSIVE cannot be combined with private tables", v.Relname), pgerr.Hint("Write JOIN generate_series(1, n) for a number of steps.")))
+				if err != nil {
+					return nil, err
+				}
+				return r, r.SetAlias(v.Relname, nil)
 			}
 			r, err := b.mustRelation(c.query, c.env)
 			if err != nil {
@@ -124,14 +134,16 @@ func ViewQuery(w *schema.Relation) (*pg_query.SelectStmt, error) {
 
 // mustRelation binds a subquery that has to be rows, private or public, below an aggregate.
 func (b *Binder) mustRelation(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error) {
-	r, err := b.rows(s, e)
-	if err != nil {
+	k, err := b.KindOf(s, e)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if r == nil {
+	case k == Released:
 		return b.stageRows(s, e)
+	case k == Public:
+		return b.publicRows(s, e)
 	}
-	return r, nil
+	return b.rows(s, e)
 }
 
 // joinExpr binds a JOIN. An inner one joins the graph of its items; any other becomes one relation.

@@ -13,12 +13,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// rows binds a query whose rows are private or public; nil if they are released values.
+// rows binds a query whose rows are private or public.
 func (b *Binder) rows(s *pg_query.SelectStmt, e *Env) (*relation.Relation, error) {
-	k, err := b.KindOf(s, e)
-	if err != nil || k == Released {
-		return nil, err
-	}
 	e = WithCTEs(s.WithClause, e)
 	if err := b.plainSubquery(s); err != nil {
 		return nil, err
@@ -75,6 +71,8 @@ func (b *Binder) distinctGroups(s *pg_query.SelectStmt, r *relation.Relation) (*
 // plainSubquery refuses the clauses that choose among rows.
 func (b *Binder) plainSubquery(s *pg_query.SelectStmt) error {
 	switch {
+	case b.partOfRead && (s.LimitCount != nil || s.LimitOffset != nil):
+		return refusal.New(refusal.Limit, "LIMIT and OFFSET beside private rows choose among rows of public tables alone", pgerr.Hint("Write them in a query that reads public tables of the policy, and no row around it."))
 	case !b.choosesNothing(s.LimitCount, false) || !b.choosesNothing(s.LimitOffset, true):
 		return refusal.New(refusal.Limit, "LIMIT and OFFSET choose among rows of different persons", pgerr.Hint("Put LIMIT above the aggregate, or keep some rows of each unit: row_number() OVER (PARTITION BY unit ORDER BY …) <= 3."))
 	case len(s.LockingClause) > 0:

@@ -1,11 +1,8 @@
 package bind
 
 import (
-	"slices"
-
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
@@ -135,53 +132,4 @@ func (s *Scope) kindOfSubquery(sub *pg_query.SelectStmt) (k Kind, correlated boo
 	correlated = len(s.read) > before
 	s.read = s.read[:before]
 	return k, correlated, err
-}
-
-// standalone makes a query of its own of one at a place of the statement: with the CTEs that it reads.
-func standalone(s *pg_query.SelectStmt, e *Env) (*pg_query.SelectStmt, error) {
-	out := sqltree.Clone(s)
-	needed := tablesOf(&pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: out}})
-	var ctes []*pg_query.Node
-	for ; e != nil; e = e.outer {
-		for name, c := range e.ctes {
-			if !needed[name] {
-				continue
-			}
-			if slices.ContainsFunc(ctes, func(n *pg_query.Node) bool { return n.GetCommonTableExpr().Ctename == name }) {
-				return nil, refusal.New(refusal.AgainstReleased, "WITH names two queries alike, and an aggregate that private rows are compared with reads them", pgerr.Hint("Give each of them a name of its own."))
-			}
-			cte := &pg_query.CommonTableExpr{
-				Ctename: name, Ctematerialized: pg_query.CTEMaterialize_CTEMaterializeDefault,
-				Ctequery: &pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: sqltree.Clone(c.query)}},
-			}
-			for _, column := range c.columns {
-				cte.Aliascolnames = append(cte.Aliascolnames, pg_query.MakeStrNode(column))
-			}
-			node := &pg_query.Node{Node: &pg_query.Node_CommonTableExpr{CommonTableExpr: cte}}
-			ctes = append([]*pg_query.Node{node}, ctes...)
-			for name := range tablesOf(node) {
-				needed[name] = true
-			}
-		}
-	}
-	if len(ctes) == 0 {
-		return out, nil
-	}
-	if out.WithClause == nil {
-		out.WithClause = &pg_query.WithClause{}
-	}
-	out.WithClause.Ctes = append(ctes, out.WithClause.Ctes...)
-	return out, nil
-}
-
-// tablesOf names the relations that a tree reads without naming their schema.
-func tablesOf(n *pg_query.Node) map[string]bool {
-	names := map[string]bool{}
-	sqltree.Visit(n, func(n *pg_query.Node) bool {
-		if v := n.GetRangeVar(); v != nil && v.Schemaname == "" {
-			names[v.Relname] = true
-		}
-		return true
-	})
-	return names
 }

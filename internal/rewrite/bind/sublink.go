@@ -234,6 +234,9 @@ func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 			s.tieHint(r))
 	}
 	one := r.UniqueOver(nil)
+	if one == nil && s.binder.MayBeOneRow(r) {
+		one = &relation.UniqueSet{}
+	}
 	if one == nil {
 		return nil, s.binder.Refuse(refusal.SeveralRows, node, "this subquery may return more than one row", "Equate a unique key in its WHERE, aggregate with max or min, or write IN.")
 	}

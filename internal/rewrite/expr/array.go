@@ -95,6 +95,13 @@ func (b *builder) anyAll(a *pg_query.A_Expr) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if l := a.Rexpr.GetSubLink(); l.GetSubLinkType() == pg_query.SubLinkType_ARRAY_SUBLINK { // with its elements, which are the subquery's rows
+		kind := pg_query.SubLinkType_ANY_SUBLINK
+		if a.Kind == pg_query.A_Expr_Kind_AEXPR_OP_ALL {
+			kind = pg_query.SubLinkType_ALL_SUBLINK
+		}
+		return b.subLink(&pg_query.SubLink{SubLinkType: kind, Testexpr: a.Lexpr, OperName: a.Name, Subselect: l.Subselect, Location: l.Location})
+	}
 	left, err := b.expr(a.Lexpr)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,8 @@ import (
 // most, and itself, last.
 type Statement struct {
 	Queries []*Template
-	stages  map[string]*relation.Stage // by text
+	stages  map[string]*relation.Stage       // by text
+	reads   map[string]*relation.PublicQuery // by text; nil: it cannot be read
 }
 
 // Stage prints the i-th stage, whose rows a query gives and which is answered when so many blocks are released.
@@ -48,7 +49,7 @@ type cutter struct {
 // Cut takes a statement apart at its release blocks: what is above them becomes a template, which is the same for all values of its
 // parameters. query is a copy that Cut changes; in says which names the template may use.
 func Cut(b *relation.Base, query *pg_query.SelectStmt, in catalog.Input) (*Statement, error) {
-	c := &cutter{Statement: &Statement{stages: map[string]*relation.Stage{}}, in: in}
+	c := &cutter{Statement: &Statement{stages: map[string]*relation.Stage{}, reads: map[string]*relation.PublicQuery{}}, in: in}
 	t, err := c.cut(b, query, false)
 	if err != nil {
 		return nil, b.Refusal(err)

@@ -162,16 +162,25 @@ type Stage struct {
 // stage prints the query of a stage, of which rows gives the rows.
 func stage(s *relation.Stage, rows Query, blocks int) Stage {
 	out := Stage{Blocks: blocks, Query: rows, Rows: s.Rows, Types: s.ArrayTypes()}
-	var names, arrays, lists []string
+	var types, lists []string
 	for i, c := range s.Columns {
-		name := fmt.Sprintf("c%d", i+1)
-		names, arrays = append(names, name), append(arrays, fmt.Sprintf("pg_catalog.array_agg(s.%s::%s)", name, schema.TypeName(c.Type))) // of a domain's own type
-		lists = append(lists, fmt.Sprintf("pg_catalog.unnest($%d::%s[])", i+1, schema.TypeName(c.Type)))
+		types = append(types, schema.TypeName(c.Type))
+		lists = append(lists, fmt.Sprintf("pg_catalog.unnest($%d::%s[])", i+1, types[i]))
 		out.List.Types = append(out.List.Types, c.Type)
 	}
-	out.Query.SQL = fmt.Sprintf("SELECT %s FROM (SELECT * FROM (%s) AS f LIMIT %d) AS s (%s)", strings.Join(arrays, ", "), rows.SQL, s.Rows+1, strings.Join(names, ", "))
+	out.Query.SQL = arraysOf(rows.SQL, types, s.Rows+1)
 	out.List.SQL = "SELECT * FROM ROWS FROM (" + strings.Join(lists, ", ") + ")"
 	return out
+}
+
+// arraysOf makes an array of each column of a query, which may be of a domain over the type, and of the first so many rows.
+func arraysOf(sql string, types []string, rows int64) string {
+	var names, arrays []string
+	for i, typ := range types {
+		name := fmt.Sprintf("c%d", i+1)
+		names, arrays = append(names, name), append(arrays, fmt.Sprintf("pg_catalog.array_agg(s.%s::%s)", name, typ))
+	}
+	return fmt.Sprintf("SELECT %s FROM (SELECT * FROM (%s) AS f LIMIT %d) AS s (%s)", strings.Join(arrays, ", "), sql, rows, strings.Join(names, ", "))
 }
 
 // TooLong says that a value of a column is longer than counts in the work of the measure queries that read it (docs/privacy.md P22a).

@@ -47,7 +47,8 @@ type findings struct {
 	literals map[schema.Literal]schema.Canonical // what the shadow has read: the clock stands still within a statement
 	computed map[string]*schema.Canonical        // and what it has computed
 	aliases  int
-	Domains  map[string][]schema.Canonical // what Distinct gave, for the fingerprint
+	Domains  map[string][]schema.Canonical    // what Distinct gave, for the fingerprint
+	listed   map[string][][]*schema.Canonical // what Listed gave, by its SQL
 
 	PublicProofs []schema.Proof // of the bounds of public columns (P10b)
 
@@ -59,7 +60,7 @@ func New(s *schema.Schema, settings schema.Settings, d schema.Description, text 
 	if f == nil {
 		f = &Foreseen{places: map[string]int{}}
 	}
-	return &Base{Foreseen: f, Text: sqltree.Text(text), Schema: s, Settings: settings, Desc: d, findings: &findings{literals: map[schema.Literal]schema.Canonical{}, computed: map[string]*schema.Canonical{}, Domains: map[string][]schema.Canonical{}}}
+	return &Base{Foreseen: f, Text: sqltree.Text(text), Schema: s, Settings: settings, Desc: d, findings: &findings{literals: map[schema.Literal]schema.Canonical{}, computed: map[string]*schema.Canonical{}, Domains: map[string][]schema.Canonical{}, listed: map[string][][]*schema.Canonical{}}}
 }
 
 // NewAlias names one more FROM item.

@@ -205,7 +205,7 @@ func (b *Base) constantKeys(r *Relation, rows [][]*schema.Canonical) {
 			}
 		}
 	}
-	if len(rows) == 1 {
+	if len(rows) == 1 || len(rows) == 0 && b.Lookup != nil {
 		r.Unique = append(r.Unique, UniqueSet{})
 	}
 }
@@ -214,6 +214,9 @@ func (b *Base) constantKeys(r *Relation, rows [][]*schema.Canonical) {
 func (b *Base) OneRow() *Relation {
 	return &Relation{From: oneValue(b.NewAlias()), constants: true, MaxRowsPerUnit: 1, Proven: true, publicRows: 1, Steps: constantSteps, Unique: []UniqueSet{{}}, Order: []query.Scalar{}, Plan: NewPlanNode("constants, rows: 1")}
 }
+
+// MayBeOneRow says that the rows of a relation of constants are not known yet.
+func (b *Base) MayBeOneRow(r *Relation) bool { return r.constants && b.Lookup == nil }
 
 // Listed says that the rows of a public relation are those of a table, or of the statement itself.
 func (r *Relation) Listed() bool {

@@ -33,6 +33,8 @@ type Lookup interface {
 	Rows(q Query) ([][]*Canonical, error)
 	// PublicRows evaluates a query over public tables alone, which means there what it means on main (P10a).
 	PublicRows(q Query) ([][]*Canonical, error)
+	// Listed evaluates a query of the client's over public tables alone, or over none (P4g).
+	Listed(q ClientQuery) ([][]*Canonical, error)
 	// Literal has the shadow read a constant of a type as the session would. It is asked anew each time: "today" and "now" are
 	// constants too.
 	Literal(oid uint32, text string) (Canonical, error)
@@ -63,6 +65,17 @@ type Literal struct {
 type Query struct {
 	SQL   string
 	Types []uint32
+}
+
+// ClientQuery is a SELECT in the client's own words, which mean what the session's settings say. Where it runs, its values are arrays until
+// they are spelled, as those of a stage are.
+type ClientQuery struct {
+	SQL        string // one row: an array for each column, or NULL where there are no rows
+	On         Route
+	Columns    int
+	Parameters []int // of the client, as the SQL numbers them
+	Clock      bool  // it reads the clock: its rows may be others at another time
+	List       Query // makes rows of the arrays, which are its parameters
 }
 
 // Proof is a fact that a sensitivity rests on and that main proves in its own snapshot. It is one of three kinds:

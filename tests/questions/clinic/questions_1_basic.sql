@@ -176,6 +176,9 @@ SELECT class, name FROM (SELECT d.class, d.name, rank() OVER (PARTITION BY d.cla
 -- The ward with the longest visits
 SELECT ward FROM visits GROUP BY ward ORDER BY avg(minutes) DESC FETCH FIRST ROW ONLY;
 
+-- Patients of the four largest wards
+SELECT w.name, count(p.id) FROM (SELECT ward, name FROM wards ORDER BY beds DESC, name LIMIT 4) w LEFT JOIN patients p ON p.ward = w.ward GROUP BY w.name ORDER BY w.name;
+
 -- The five most expensive patients
 -- refused: it names people
 SELECT p.name, sum(v.cost) FROM patients p JOIN visits v ON v.patient_id = p.id GROUP BY p.id ORDER BY 2 DESC LIMIT 5;

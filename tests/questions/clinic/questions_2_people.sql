@@ -247,6 +247,18 @@ GROUP BY p.diagnosis ORDER BY p.diagnosis;
 -- Is there a doctor of each specialty in every ward?
 SELECT ward, count(DISTINCT specialty) FROM doctors GROUP BY ward ORDER BY ward;
 
+-- Visits by the size of the ward
+SELECT w.place, count(*) FROM visits v JOIN (SELECT ward, rank() OVER (ORDER BY beds DESC) AS place FROM wards) w ON w.ward = v.ward GROUP BY w.place ORDER BY w.place;
+
+-- Visits to the longest-serving doctor of each ward
+SELECT d.ward, d.name, count(*) FROM visits v JOIN (SELECT DISTINCT ON (ward) ward, doctor_id, name FROM doctors ORDER BY ward, hired, doctor_id) d ON d.doctor_id = v.doctor_id GROUP BY d.ward, d.name ORDER BY d.ward;
+
+-- Prescriptions of drugs that cost more than the median
+SELECT count(*) FROM prescriptions WHERE drug_id IN (SELECT drug_id FROM drugs WHERE price > (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY price) FROM drugs));
+
+-- Days of treatment by price quartile of the drug
+SELECT q.quartile, avg(r.days) FROM prescriptions r JOIN (SELECT drug_id, ntile(4) OVER (ORDER BY price) AS quartile FROM drugs) q USING (drug_id) GROUP BY q.quartile ORDER BY q.quartile;
+
 # Text and search
 
 -- Patients by first letter

@@ -301,6 +301,12 @@ LIMIT 5;
 -- Ten products by revenue
 SELECT product_id, sum(amount) AS revenue FROM order_lines GROUP BY product_id ORDER BY revenue DESC LIMIT 10;
 
+-- Units of the ten dearest products
+SELECT p.name, sum(i.quantity) FROM order_items i JOIN (SELECT product_id, name FROM products ORDER BY list_price DESC, product_id LIMIT 10) p ON p.product_id = i.product_id GROUP BY p.name ORDER BY p.name;
+
+-- Orders with one of the five newest products
+SELECT count(DISTINCT order_id) FROM order_items WHERE product_id = ANY (ARRAY(SELECT product_id FROM products ORDER BY launched DESC, product_id LIMIT 5));
+
 -- The three countries with the highest average order value
 SELECT co.name, avg(o.total) AS aov FROM orders o JOIN countries co ON co.code = o.ship_country GROUP BY co.name ORDER BY aov DESC LIMIT 3;
 

@@ -313,6 +313,22 @@ FROM order_items i JOIN products p USING (product_id) GROUP BY band ORDER BY ban
 -- Average age of product in days when it is sold
 SELECT avg(o.ordered_at::date - p.launched) FROM orders o JOIN order_items i USING (order_id, customer_id) JOIN products p USING (product_id);
 
+-- Revenue by main category, with the categories below it
+WITH RECURSIVE tree AS (
+  SELECT category_id, name AS main FROM categories WHERE parent_id IS NULL
+  UNION ALL
+  SELECT c.category_id, t.main FROM categories c JOIN tree t ON c.parent_id = t.category_id)
+SELECT t.main, sum(i.quantity * i.unit_price) AS revenue FROM order_items i JOIN products p USING (product_id) JOIN tree t USING (category_id) GROUP BY t.main ORDER BY t.main;
+
+-- Returns by how a price compares with its category
+SELECT x.dear, avg(i.returned::int) AS returned FROM order_items i
+JOIN (SELECT product_id, list_price > avg(list_price) OVER (PARTITION BY category_id) AS dear FROM products) x ON x.product_id = i.product_id
+GROUP BY x.dear ORDER BY x.dear;
+
+-- Units by ABC class of the catalogue
+WITH shares AS (SELECT product_id, sum(list_price) OVER (ORDER BY list_price DESC, product_id) / sum(list_price) OVER () AS share FROM products)
+SELECT CASE WHEN s.share <= 0.5 THEN 'A' WHEN s.share <= 0.8 THEN 'B' ELSE 'C' END AS class, sum(i.quantity) FROM order_items i JOIN shares s USING (product_id) GROUP BY 1 ORDER BY 1;
+
 # Text and search
 
 -- Reviews that mention breaking
