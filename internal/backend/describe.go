@@ -43,7 +43,7 @@ func (b *Backend) DescribeOn(ctx context.Context, route rewrite.Route, sql strin
 }
 
 func describe(ctx context.Context, conn *pgxpool.Conn, sql string, types []uint32, pins []pin) (*pgconn.StatementDescription, error) {
-	tx := begin(ctx, conn, "BEGIN READ ONLY", pins)
+	tx := beginGuarded(ctx, conn, pins)
 	tx.pipeline.SendPrepare("", sql, types)
 	err := tx.send()
 	var result any

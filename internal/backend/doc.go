@@ -4,9 +4,10 @@
 //	shadow  holds the schema and no row; checks, describes and finishes statements (rows.go, describe.go)
 //	public  reads public tables (rows.go, canonical.go)
 //
-// Every statement runs in a READ ONLY transaction of its own that begins by pinning what could change its meaning
-// (pins.go), all of it in one round trip. Nothing is left on a pooled connection: no prepared statement, no setting, so
-// a transaction pooler may stand in front of each database.
+// Every statement runs in a READ ONLY transaction of its own, in one round trip, after what could change its meaning is pinned (pins.go). A
+// connection keeps its pins, and they are sent again when the next statement has others; what a client's statement sets is undone
+// with a savepoint (transaction.go). Where a transaction pooler stands in front of a database, which is noticed, each
+// transaction pins its own. No prepared statement is left.
 //
 // What main reports at run time never leaves this package: it becomes a MeasureError, which has one text (errors.go).
 // What shadow and public report comes back as *pgconn.PgError and may be shown, since neither can read a private row.

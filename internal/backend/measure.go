@@ -40,9 +40,6 @@ type MeasureRow struct {
 // batchRows is how many rows pass from the reader to the caller at once.
 const batchRows = 256
 
-// beginMeasure gives all queries of a statement one state of main.
-const beginMeasure = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-
 // batch is what the reader passes to the caller: rows, or the question for a stage's.
 type batch struct {
 	rows   []MeasureRow

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"context"
 	"strconv"
 	"strings"
 
@@ -89,8 +90,44 @@ func or(value, otherwise string) string {
 	return value
 }
 
-// pinSQL sets all pins for the rest of the transaction in one statement; the values are its parameters.
-func pinSQL(pins []pin) (string, [][]byte) {
+// pinned is what is known of a connection.
+type pinned struct {
+	pins   []pin // that it has; nil: unknown
+	pooled bool  // a pooler stands before the server, and may give it to others between two transactions
+}
+
+// pinnedKey is its place in the connection's own data.
+const pinnedKey = "dpproxy"
+
+func pinnedOf(conn *pgx.Conn) *pinned {
+	known, _ := conn.PgConn().CustomData()[pinnedKey].(*pinned)
+	return known
+}
+
+// remember makes a new connection one whose pins are remembered, unless there is a pooler: such a one makes up the process ID that it
+// gives to its clients.
+func remember(ctx context.Context, conn *pgx.Conn) error {
+	var pid uint32
+	if err := conn.QueryRow(ctx, "SELECT pg_catalog.pg_backend_pid()").Scan(&pid); err != nil {
+		return err
+	}
+	conn.PgConn().CustomData()[pinnedKey] = &pinned{pooled: pid != conn.PgConn().PID()}
+	return nil
+}
+
+// unpin gives a connection the settings that it began with, as for reading catalogs: how these are printed must not depend on who was here before.
+func unpin(ctx context.Context, conn *pgx.Conn) error {
+	known := pinnedOf(conn)
+	if known.pooled {
+		return nil
+	}
+	known.pins = nil
+	_, err := conn.Exec(ctx, "RESET ALL")
+	return err
+}
+
+// pinSQL sets all pins in one statement, for the rest of the transaction where local; the values are its parameters.
+func pinSQL(pins []pin, local bool) (string, [][]byte) {
 	var sql strings.Builder
 	values := make([][]byte, len(pins))
 	sql.WriteString("SELECT ")
@@ -98,7 +135,7 @@ func pinSQL(pins []pin) (string, [][]byte) {
 		if i > 0 {
 			sql.WriteString(", ")
 		}
-		sql.WriteString("pg_catalog.set_config('" + p.name + "', $" + strconv.Itoa(i+1) + ", true)")
+		sql.WriteString("pg_catalog.set_config('" + p.name + "', $" + strconv.Itoa(i+1) + ", " + strconv.FormatBool(local) + ")")
 		values[i] = []byte(p.value)
 	}
 	return sql.String(), values

@@ -60,6 +60,7 @@ func poolConfig(name, dsn string) (*pgxpool.Config, error) {
 	}
 	config.MaxConnLifetime, config.MaxConnLifetimeJitter = lifetime, lifetime/10
 	config.HealthCheckPeriod = 30 * time.Second
+	config.AfterConnect = remember
 	prepareConnection(config.ConnConfig)
 	return config, nil
 }

@@ -71,7 +71,7 @@ func (p *pool) rows(ctx context.Context, r Request, pins []pin) (*Rows, error) {
 }
 
 func (p *pool) start(ctx context.Context, conn *pgxpool.Conn, r Request, pins []pin) (*Rows, error) {
-	tx := begin(ctx, conn, "BEGIN READ ONLY", pins)
+	tx := beginGuarded(ctx, conn, pins)
 	tx.pipeline.SendQueryParams(r.SQL, r.Parameters, r.Types, r.Formats, r.ResultFormats)
 	err := tx.send()
 	var reader *pgconn.ResultReader

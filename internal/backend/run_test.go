@@ -99,6 +99,90 @@ func TestRowsRunPinnedAndReadOnly(t *testing.T) {
 	}
 }
 
+// TestNothingIsLeftOnAConnection: a function that sets something for its session, a setting that is refused and a statement that fails, each before a
+// statement that has to find its own pins and the server's own settings for the rest.
+func TestNothingIsLeftOnAConnection(t *testing.T) {
+	b := connected(t, `CREATE FUNCTION leave() RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+		PERFORM set_config('TimeZone', 'Asia/Tokyo', false); PERFORM set_config('work_mem', '77kB', false); PERFORM set_config('search_path', 'pg_catalog', false);
+		PERFORM set_config('standard_conforming_strings', 'off', false); PERFORM set_config('default_transaction_read_only', 'off', false);
+		PERFORM set_config('session_replication_role', 'replica', false); RETURN current_setting('TimeZone'); END $$`,
+		"CREATE VIEW leaves AS SELECT leave() AS zone", "CREATE FUNCTION fail() RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM leave(); RETURN 1 / 0; END $$")
+	ctx := context.Background()
+	const settings = `SELECT current_setting('TimeZone'), current_setting('work_mem'), current_setting('search_path'), current_setting('standard_conforming_strings'),
+		current_setting('session_replication_role'), current_setting('transaction_read_only')`
+	state := func(s Settings) string {
+		rows, err := b.Public(ctx, Request{SQL: settings, Settings: s}) // its pool has one connection
+		return strings.Join(collect(t, rows, err)[0], " | ")
+	}
+	before, berlin := state(Settings{}), state(Settings{TimeZone: "Europe/Berlin"})
+	for name, leave := range map[string]func(Settings){
+		"a view": func(s Settings) {
+			rows, err := b.Public(ctx, Request{SQL: "SELECT zone FROM leaves", Settings: s})
+			if got := collect(t, rows, err)[0][0]; got != "Asia/Tokyo" {
+				t.Errorf("the view sees %q", got)
+			}
+		},
+		"an error": func(s Settings) {
+			rows, err := b.Public(ctx, Request{SQL: "SELECT fail()", Settings: s})
+			if err == nil {
+				err = rows.Each(func([][]byte) {})
+			}
+			if code(err) != "22012" {
+				t.Errorf("fail(): %v", err)
+			}
+		},
+		"a zone that there is not": func(s Settings) {
+			s.TimeZone = "Mars"
+			if _, err := b.Public(ctx, Request{SQL: "SELECT leave()", Settings: s}); code(err) != "22023" {
+				t.Errorf("Mars: %v", err)
+			}
+		},
+		"rows that nobody reads": func(s Settings) {
+			rows, err := b.Public(ctx, Request{SQL: "SELECT leave() FROM generate_series(1, 10)", Settings: s})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows.Close()
+		},
+		"a description": func(s Settings) {
+			if _, err := b.DescribeOn(ctx, rewrite.RoutePublic, "SELECT leave()", nil, s); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		for _, s := range []Settings{{}, {TimeZone: "Europe/Berlin"}} {
+			leave(s)
+			if got := state(Settings{}); got != before {
+				t.Errorf("after %s under %q: %s, want %s", name, s.TimeZone, got, before)
+			}
+			leave(s)
+			if got := state(Settings{TimeZone: "Europe/Berlin"}); got != berlin {
+				t.Errorf("after %s under %q: %s, want %s", name, s.TimeZone, got, berlin)
+			}
+		}
+	}
+}
+
+// TestCatalogsAreReadUnpinned: who was on a connection before decides nothing that is read of the catalogs.
+func TestCatalogsAreReadUnpinned(t *testing.T) {
+	b := connected(t)
+	ctx := context.Background()
+	rows, err := b.Public(ctx, Request{SQL: "SELECT 1", Settings: Settings{TimeZone: "Asia/Tokyo"}})
+	collect(t, rows, err)
+	conn, err := b.public.acquire(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	if err := unpin(ctx, conn.Conn()); err != nil {
+		t.Fatal(err)
+	}
+	changed := 0
+	if err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_settings WHERE setting IS DISTINCT FROM reset_val AND source = 'session'").Scan(&changed); err != nil || changed > 0 {
+		t.Errorf("%d settings are a session's, %v", changed, err)
+	}
+}
+
 func TestRowsKeepFormatsAndStopAnywhere(t *testing.T) {
 	b := connected(t)
 	ctx := context.Background()
@@ -257,7 +341,6 @@ func TestPoolWaitEndsWith53300(t *testing.T) {
 		t.Errorf("error = %v", err)
 	}
 	held.Close()
-	b.main.wait = 30 * time.Millisecond
 	for range 2 { // all of main's connections
 		conn, err := b.main.acquire(context.Background())
 		if err != nil {
@@ -265,6 +348,7 @@ func TestPoolWaitEndsWith53300(t *testing.T) {
 		}
 		defer conn.Release()
 	}
+	b.main.wait = 30 * time.Millisecond
 	if err := b.Measure(context.Background(), Measurement{}, func(MeasureRow) error { return nil }); code(err) != "53300" {
 		t.Errorf("measure: %v", err)
 	}

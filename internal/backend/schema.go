@@ -34,6 +34,9 @@ func (p *pool) catalogs(ctx context.Context, names []policy.Name) (*introspect.C
 		return nil, err
 	}
 	defer conn.Release()
+	if err := unpin(ctx, conn.Conn()); err != nil {
+		return nil, p.unreachable(err)
+	}
 	c, err := introspect.Read(ctx, conn.Conn(), names)
 	if err != nil {
 		return nil, fmt.Errorf("databases.%s: %w", p.name, err)

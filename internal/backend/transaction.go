@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -11,25 +12,65 @@ import (
 // textOID makes the pins' parameters text, whatever set_config is overloaded with.
 const textOID = 25
 
-// transaction sends one READ ONLY transaction on a pooled connection as one pipeline: BEGIN, pins, then whatever the
-// caller adds, COMMIT, Sync. A server reads the pins before it reads the text that they protect.
+// transaction sends one READ ONLY transaction on a pooled connection as one pipeline: pins that the connection does not have, BEGIN, then
+// whatever the caller adds, COMMIT, Sync. A server reads the pins before it reads the text that they protect.
 type transaction struct {
 	conn     *pgxpool.Conn
 	pipeline *pgconn.Pipeline
 	pins     []pin
+	guarded  bool // what it adds is undone before COMMIT
+	before   int  // so many answers come before those of what the caller adds
 }
 
-// begin queues BEGIN and the pins.
+const (
+	beginRead = "BEGIN READ ONLY"
+	// beginMeasure gives all queries of a statement one state of main.
+	beginMeasure = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+)
+
+// begin queues a transaction for SQL that dpproxy wrote.
 func begin(ctx context.Context, conn *pgxpool.Conn, how string, pins []pin) *transaction {
 	t := &transaction{conn: conn, pins: pins, pipeline: conn.Conn().PgConn().StartPipeline(ctx)}
-	t.pipeline.SendQueryParams(how, nil, nil, nil, nil)
-	sql, values := pinSQL(pins)
+	pinned := pinnedOf(conn.Conn())
+	if pinned.pooled {
+		t.queue(how)
+		t.pin(true)
+		return t
+	}
+	if !slices.Equal(pinned.pins, pins) {
+		t.pin(false)
+		t.pipeline.SendPipelineSync() // or BEGIN would take the pins into its transaction
+		pinned.pins = nil             // until the answer is known
+	}
+	t.queue(how)
+	return t
+}
+
+// beginGuarded queues a transaction for a client's SQL. A setting that a function of it changes for the session is undone with the
+// savepoint: what a connection is remembered to have, it has. To end with ROLLBACK would do the same, and fill a database's statistics with
+// what looks like failures.
+func beginGuarded(ctx context.Context, conn *pgxpool.Conn, pins []pin) *transaction {
+	t := begin(ctx, conn, beginRead, pins)
+	t.queue("SAVEPOINT guard")
+	t.guarded = true
+	return t
+}
+
+// queue queues a command whose answer sendFirst reads.
+func (t *transaction) queue(sql string) {
+	t.pipeline.SendQueryParams(sql, nil, nil, nil, nil)
+	t.before++
+}
+
+// pin queues all pins: for the transaction that has begun, or for the connection.
+func (t *transaction) pin(local bool) {
+	sql, values := pinSQL(t.pins, local)
 	types := make([]uint32, len(values))
 	for i := range types {
 		types[i] = textOID
 	}
 	t.pipeline.SendQueryParams(sql, values, types, nil, nil)
-	return t
+	t.before++
 }
 
 // send queues COMMIT and Sync, sends everything, and reads the answers to BEGIN and the pins.
@@ -41,7 +82,7 @@ func (t *transaction) sendFirst(last bool) error {
 	if err := t.sendMore(last); err != nil {
 		return err
 	}
-	for range 2 {
+	for range t.before {
 		reader, err := t.reader()
 		if err != nil {
 			return err
@@ -50,11 +91,15 @@ func (t *transaction) sendFirst(last bool) error {
 			return err
 		}
 	}
+	pinnedOf(t.conn.Conn()).pins = t.pins
 	return nil
 }
 
 // sendMore sends what is queued, with COMMIT where it is the last.
 func (t *transaction) sendMore(last bool) error {
+	if last && t.guarded {
+		t.pipeline.SendQueryParams("ROLLBACK TO guard", nil, nil, nil, nil)
+	}
 	if last {
 		t.pipeline.SendQueryParams("COMMIT", nil, nil, nil, nil)
 	}

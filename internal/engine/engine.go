@@ -58,6 +58,7 @@ type state struct {
 	policy    *policy.Policy
 	schema    *rewrite.Schema
 	databases databases
+	texts     *lru.Cache[string, []session.Statement]
 	analyses  *lru.Cache[analysisKey, *analysed]
 	lookups   *lookups
 	quotas    map[rewrite.Route]*quota   // of the pool that serves the route; RoutePrivate: main's
@@ -100,12 +101,16 @@ func (e *Engine) load(ctx context.Context, p *policy.Policy, d databases) error 
 	if err != nil {
 		return fmt.Errorf("databases.main: %w", err)
 	}
+	texts, err := lru.New[string, []session.Statement](parsedTexts)
+	if err != nil {
+		return err
+	}
 	analyses, err := lru.New[analysisKey, *analysed](analysisCacheSize)
 	if err != nil {
 		return err
 	}
 	e.state.Store(&state{
-		policy: p, schema: schema, databases: d, analyses: analyses, lookups: newLookups(), secret: secret, budgets: statementBudgets(p),
+		policy: p, schema: schema, databases: d, texts: texts, analyses: analyses, lookups: newLookups(), secret: secret, budgets: statementBudgets(p),
 		quotas: map[rewrite.Route]*quota{
 			rewrite.RoutePrivate: newQuota(p.Pool.Main, p.Pool.Wait),
 			rewrite.RouteShadow:  newQuota(p.Pool.Shadow, p.Pool.Wait),

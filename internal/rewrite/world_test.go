@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/pgserver"
@@ -18,6 +19,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/provision"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
 // world is a PostgreSQL server with the test's tables, a shadow made by setup, and the schema that rewrite sees.
@@ -230,6 +232,13 @@ func (w *world) ask(sql string, values [][]byte) (*question, error) {
 		return nil, fmt.Errorf("%d statements", len(statements))
 	}
 	q.sql = statements[0].SQL
+	// The engine gives the same tree to all who send the same text.
+	tree := sqltree.Clone(statements[0].Node)
+	defer func() {
+		if !proto.Equal(tree, statements[0].Node) {
+			panic("the analysis changed the tree of " + sql)
+		}
+	}()
 	if x := statements[0].Explain(); x != nil {
 		q.sql = x.Inner.SQL
 	}
