@@ -40,6 +40,7 @@ var textPlaces = map[string]string{
 	"internal/rewrite/expr/keys.go":             "domains, for the shadow",
 	"internal/rewrite/expr/series.go":           "domains, for the shadow",
 	"internal/rewrite/expr/local.go":            "domains, for the shadow",
+	"internal/rewrite/expr/truncated.go":        "limits of a column, for the shadow",
 	"internal/rewrite/expr/rule_calendar.go":    "domains, for the shadow",
 }
 
@@ -53,6 +54,7 @@ var statementPlaces = map[string]string{
 	"internal/rewrite/expr/keys.go":          "domains, for the shadow",
 	"internal/rewrite/expr/series.go":        "domains, for the shadow",
 	"internal/rewrite/expr/local.go":         "domains, for the shadow",
+	"internal/rewrite/expr/truncated.go":     "limits of a column, for the shadow",
 	"internal/rewrite/expr/rule_calendar.go": "domains, for the shadow",
 	"internal/rewrite/expr/rule_math.go":     "domains, for the shadow",
 }

@@ -160,7 +160,7 @@ func (b *builder) scalarArray(name string, left, arr *Expr, anyOf bool, text str
 	for _, x := range items {
 		e.nullable = e.nullable || x.nullable
 	}
-	e.test = listTest(op.Name, anyOf, first.args[0], all)
+	e.test = b.listTest(op.Name, anyOf, first.args[0], all)
 	return e, nil
 }
 
@@ -182,14 +182,14 @@ func (b *builder) arrayAs(arr *Expr, all []*Expr, elem uint32, loc int) (_ *Expr
 }
 
 // listTest gives what x = ANY (constants) says: x is one of them; <> ALL is its negation.
-func listTest(name string, anyOf bool, left *Expr, all []*Expr) *test {
+func (b *builder) listTest(name string, anyOf bool, left *Expr, all []*Expr) *test {
 	if !(name == "=" && anyOf || name == "<>" && !anyOf) {
 		return nil
 	}
-	if left.yearOf != nil {
-		return yearsTest(name, left.yearOf, all)
-	}
 	col := plainColumn(left)
+	if col == nil && (left.yearOf != nil || truncatedColumn(left) != nil) {
+		return b.itemsTest(name, left, all)
+	}
 	if col == nil || pgresolve.IsString(left.typ) && left.nondeterministic {
 		return nil
 	}

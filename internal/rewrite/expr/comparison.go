@@ -2,7 +2,6 @@ package expr
 
 import (
 	"math/big"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -49,10 +48,13 @@ func (b *builder) comparisonTest(name string, l, r *Expr) *test {
 
 func (b *builder) oneSide(name string, l, r *Expr) *test {
 	if l.yearOf != nil {
-		return yearTest(name, l.yearOf, r)
+		return b.yearTest(name, l.yearOf, r)
 	}
 	col := plainColumn(l)
-	if col == nil || col.col == r.col {
+	if col == nil {
+		return b.truncatedTest(name, l, r)
+	}
+	if col.col == r.col {
 		return nil
 	}
 	t := &test{kind: testComparison, col: col.col, name: name, bounds: b.inUnitsOf(col.typ, r), integral: stepwise(col.typ)}
@@ -70,53 +72,23 @@ func (b *builder) oneSide(name string, l, r *Expr) *test {
 }
 
 // yearTest reads extract(year FROM column) = 2024 as what it says of the column: it lies between the beginnings of two years.
-func yearTest(name string, x, r *Expr) *test {
-	col := plainColumn(x)
-	year := r.bounds
+func (b *builder) yearTest(name string, x, r *Expr) *test {
+	col, year := localColumn(x), r.bounds
+	if c := plainColumn(x); c != nil && c.typ == pgtype.DateOID {
+		col = &truncated{col: c}
+	}
 	if col == nil || r.value == nil || !year.Finite() || !year.Lo.IsInt() || year.Lo.Cmp(rat(1)) < 0 || year.Hi.Cmp(rat(9998)) > 0 || year.Lo.Cmp(year.Hi) != 0 {
 		return nil
 	}
-	begins := func(year *big.Rat) *big.Rat {
-		day := rat(time.Date(int(year.Num().Int64()), 1, 1, 0, 0, 0, 0, time.UTC).Unix() / 86400)
-		if col.typ == pgtype.DateOID {
-			return day
-		}
-		return mul(day, microsPerDay)
-	}
-	first, next := begins(year.Lo), begins(add(year.Lo, bounds.One))
-	t := &test{kind: testComparison, col: col.col, name: name, bounds: bounds.Point(first), integral: true, constant: true}
+	n := int(year.Lo.Num().Int64())
+	first, next := yearBegins(n), yearBegins(n+1)
 	switch name {
-	case "=", "<>":
-		t.bounds = bounds.New(first, sub(next, bounds.One))
-	case "<=":
-		t.name, t.bounds = "<", bounds.Point(next)
-	case ">":
-		t.name, t.bounds = ">=", bounds.Point(next)
-	}
-	if col.typ == pgtype.TimestamptzOID {
-		return t.inAnyZone()
-	}
-	return t
-}
-
-// inAnyZone is what a test of a local time says of the instant, whatever the zone: where it is true, the instant is no further away than
-// any zone is. Where it is false nothing is known, hence the part without a test.
-func (t *test) inAnyZone() *test {
-	side := func(name string, end *big.Rat) *test {
-		out := *t
-		out.name, out.bounds = name, bounds.Point(end)
-		return &out
-	}
-	first, last := side(">=", sub(t.bounds.Lo, zoneMax)), side("<=", add(t.bounds.Hi, zoneMax))
-	switch t.name {
-	case "=":
-		return &test{kind: testAnd, args: []*test{first, last, nil}}
-	case ">=":
-		return &test{kind: testAnd, args: []*test{first, nil}}
 	case "<":
-		return &test{kind: testAnd, args: []*test{last, nil}}
+		next = first
+	case ">":
+		first = next
 	}
-	return nil
+	return b.localTest(col, name, first, next)
 }
 
 // unlessNull notes that the condition may be NULL where the column is not.
@@ -129,8 +101,8 @@ func (t *test) unlessNull() {
 	}
 }
 
-// yearsTest reads extract(year FROM column) IN (2023, 2024) as one year or the other; with <>, as neither.
-func yearsTest(name string, x *Expr, all []*Expr) *test {
+// itemsTest reads extract(year FROM column) IN (2023, 2024), and column::date IN (…), as one item or the other; with <>, as neither.
+func (b *builder) itemsTest(name string, x *Expr, all []*Expr) *test {
 	or := &test{kind: testOr}
 	holdsNull := false
 	for _, e := range all {
@@ -142,11 +114,11 @@ func yearsTest(name string, x *Expr, all []*Expr) *test {
 			holdsNull = true
 			continue
 		}
-		year := yearTest("=", x, item)
-		if year == nil {
+		one := b.oneSide("=", x, item)
+		if one == nil {
 			return nil
 		}
-		or.args = append(or.args, year)
+		or.args = append(or.args, one)
 	}
 	if or.args == nil {
 		return nil
