@@ -26,6 +26,9 @@ type calibrated struct {
 	blocks  []calibratedBlock
 	charge  ledger.Charge
 	other   *calibrated // the way to pay that was not taken; nil: there is none
+
+	budget statementBudget // that it was calibrated for
+	later  later
 }
 
 // calibratedBlock holds the mechanisms of one release block, in the order of its releases.
@@ -34,6 +37,7 @@ type calibratedBlock struct {
 	threshold *mechanism.CountThreshold // of that count, which is release by
 	by        int
 	releases  []*mechanism.Prepared
+	wanted    map[int]float64 // margins that averages have to keep, in steps per row, by the sum that is charged once the counts are released
 }
 
 // selects gives the number of units from which on a group is shown with probability ½ or more, and from which on but for a chance below
@@ -150,10 +154,9 @@ const (
 
 // calibrate calibrates the releases of a plan for one way to pay. It is an error if they do not keep dpproxy.margin.
 func (p price) calibrate(plan *rewrite.Plan, b statementBudget) (*calibrated, error) {
-	out := &calibrated{plan: plan, epsilon: b.epsilon, price: p}
-	weights := weigh(plan)
+	out := &calibrated{plan: plan, epsilon: b.epsilon, price: p, budget: b, later: p.laterOf(plan, b)}
 	for i := range plan.Blocks {
-		block, err := p.calibrateBlock(&plan.Blocks[i], weights, b)
+		block, err := p.calibrateBlock(&plan.Blocks[i], out.later, b)
 		if err != nil {
 			return nil, err
 		}
@@ -168,18 +171,26 @@ func (p price) calibrate(plan *rewrite.Plan, b statementBudget) (*calibrated, er
 // settle finds out what the statement costs. One whose releases have margins of their own costs what they need; any other costs what was
 // asked.
 func (p *calibrated) settle(b statementBudget) {
-	p.charge = p.composed(b.selectionDelta)
+	p.charge = p.composed(func(int, int) bool { return true })
 	paid := p.price.paidBy(p.charge.Curve)
 	if p.ownMargins() || paid > p.price.Epsilon*(1+shareRounding) {
 		p.epsilon = b.nominal(paid, p.price.order)
 	}
-	// Shares of ε need not add up to ε in floating point; a statement that pays ε costs exactly its ε.
-	if math.Abs(p.charge.Curve.Pure-p.epsilon) <= shareRounding*p.epsilon {
-		p.charge.Curve.Pure = p.epsilon
-	}
-	p.charge.Epsilon = p.epsilon
+	p.charge = costing(p.epsilon, p.charge)
 	p.share, _ = b.room.Share(mechanism.LaplaceCurve(p.epsilon))
 	p.fits, p.loss = b.holds(p.charge), p.expectedLoss(b)
+	if p.chargedInParts() {
+		p.charge = p.firstCharge()
+	}
+}
+
+// costing gives a charge its nominal ε. Shares of ε need not add up to ε in floating point; what pays ε costs exactly its ε.
+func costing(epsilon float64, c ledger.Charge) ledger.Charge {
+	if math.Abs(c.Curve.Pure-epsilon) <= shareRounding*epsilon {
+		c.Curve.Pure = epsilon
+	}
+	c.Epsilon = epsilon
+	return c
 }
 
 // ownMargins says whether a release has a margin of its own.
@@ -195,15 +206,16 @@ func (p *calibrated) ownMargins() bool {
 }
 
 // calibrateBlock calibrates the releases of one block, each for its weight's part of the price.
-func (p price) calibrateBlock(block *rewrite.Block, w weights, b statementBudget) (out calibratedBlock, err error) {
+func (p price) calibrateBlock(block *rewrite.Block, l later, b statementBudget) (out calibratedBlock, err error) {
 	if block.Select != nil && block.SelectBy == 0 {
-		g := p.divide(max(block.Select.Weight, 1), w.total)
+		g := p.divide(max(block.Select.Weight, 1), l.whole.total)
 		g.Delta = b.selectionDelta
 		if out.selection, err = mechanism.Prepare(*block.Select, g); err != nil {
 			return out, fmt.Errorf("partition selection: %w", err)
 		}
 	}
-	if out.releases, err = p.calibrateReleases(block.Releases, w, b); err != nil || block.SelectBy == 0 {
+	out.wanted = b.wantedAverages(block)
+	if out.releases, err = p.calibrateReleases(block, out.wanted, l, b); err != nil || block.SelectBy == 0 {
 		return out, err
 	}
 	out.by = block.SelectBy - 1
@@ -212,23 +224,30 @@ func (p price) calibrateBlock(block *rewrite.Block, w weights, b statementBudget
 	return out, err
 }
 
-// composed returns the charge for all releases and selections together; a selection has a δ of its own.
-func (p *calibrated) composed(selectionDelta float64) ledger.Charge {
+// composed returns the charge for selections and some releases together; a selection, which is release −1 of its block, has a δ of its own.
+func (p *calibrated) composed(of func(block, release int) bool) ledger.Charge {
 	charge := ledger.Charge{Fingerprint: p.plan.Fingerprint}
 	var releases []mechanism.Release
 	var prepared []*mechanism.Prepared
 	for i, block := range p.blocks {
-		if block.selection != nil {
+		if of(i, selection) && block.selection != nil {
 			releases, prepared = append(releases, *p.plan.Blocks[i].Select), append(prepared, block.selection)
 		}
-		if p.plan.Blocks[i].Select != nil {
-			charge.SelectionDelta += selectionDelta
+		if of(i, selection) && p.plan.Blocks[i].Select != nil {
+			charge.SelectionDelta += p.budget.selectionDelta
 		}
-		releases, prepared = append(releases, p.plan.Blocks[i].Releases...), append(prepared, block.releases...)
+		for j, r := range p.plan.Blocks[i].Releases {
+			if of(i, j) {
+				releases, prepared = append(releases, r), append(prepared, block.releases[j])
+			}
+		}
 	}
 	charge.Curve = mechanism.Compose(releases, prepared)
 	return charge
 }
+
+// selection stands for a block's partition selection among its releases.
+const selection = -1
 
 // expectedLoss compares ways to pay: the sum of the expected squared errors of all releases, each in units of its sensitivity, times the
 // part of the budget that the statement takes, because an error falls with the root of that. Ranks count as Laplace noise of their pure ε

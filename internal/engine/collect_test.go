@@ -93,7 +93,7 @@ func TestDrawKeepsChainedSumsInTheirRange(t *testing.T) {
 	}
 	source := mechanism.NewSource()
 	for range 2000 {
-		r := p.blocks[0].draw(source, releases, measured{keys: rewrite.KeyRows{{}}, exact: [][]int64{{-90000}, {3}}})
+		r, _ := p.blocks[0].draw(source, releases, measured{keys: rewrite.KeyRows{{}}, exact: [][]int64{{-90000}, {3}}})
 		n, sum := r.Values[1][0], r.Values[0][0]
 		if n < 0 || n > 1000 || sum < -60*n || sum > 60*n {
 			t.Fatalf("released count %d and sum %d", n, sum)
@@ -115,7 +115,7 @@ func TestKeyNamesAreDistinct(t *testing.T) {
 func TestBlocksThatNoRowCanBeIn(t *testing.T) {
 	block := rewrite.Block{KeyTypes: []uint32{25}}
 	p := &calibrated{plan: &rewrite.Plan{Blocks: []rewrite.Block{block}}, blocks: []calibratedBlock{{}}}
-	r := p.blocks[0].draw(mechanism.NewSource(), nil, newCollector(&block).sorted())
+	r, _ := p.blocks[0].draw(mechanism.NewSource(), nil, newCollector(&block).sorted())
 	block.DropsEmpty = true
 	for name, keys := range map[string]rewrite.Keys{"drawn": r.Keys, "shown": r.of(r.shownBy(&block, nil)).Keys} {
 		if keys.Len() != 0 {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -11,27 +12,42 @@ import (
 
 // released is one block after its noise: the analyst may see everything in it. Kept answers are lists of these.
 type released struct {
-	Keys   rewrite.Keys // of the groups, in the order in which they are shown
-	Values [][]int64    // [release][group], grid steps
-	noisy  [][]int64    // the same as they were drawn, where levels were made to add up; nil: Values are
+	Keys   rewrite.Keys    // of the groups, in the order in which they are shown
+	Values [][]int64       // [release][group], grid steps
+	noisy  [][]int64       // the same as they were drawn, where levels were made to add up; nil: Values are
+	chosen map[int]float64 // what releases have that were charged behind the first charge: ε, or divergence
 }
 
 // sources hands out generators: each is used by one statement at a time.
 var sources = sync.Pool{New: func() any { return mechanism.NewSource() }}
 
-// draw releases the blocks behind those of the answer so far, up to one: each block is drawn once, whatever follows.
-func (m *measuring) draw(upto int) {
+// draw releases the blocks behind those of the answer so far, up to one: each block is drawn once, whatever follows. Sums that are charged
+// once the counts are released are drawn after that.
+func (m *measuring) draw(ctx context.Context, upto int) error {
+	from := len(m.answer)
+	shown := m.drawCharged(upto)
+	if !slices.ContainsFunc(m.blocks[from:upto], func(b calibratedBlock) bool { return len(b.wanted) > 0 }) {
+		return nil
+	}
+	return m.drawParts(ctx, from, shown)
+}
+
+// drawCharged draws all but these sums, and gives the integers of the groups that are shown.
+func (m *measuring) drawCharged(upto int) (shown []measured) {
 	defer m.engine.stage("draw", time.Now())
 	source := sources.Get().(*mechanism.Source)
 	defer sources.Put(source)
 	for i := len(m.answer); i < upto; i++ {
-		m.answer = append(m.answer, m.blocks[i].draw(source, m.plan.Blocks[i].Releases, m.collectors[i].sorted()))
+		r, of := m.blocks[i].draw(source, m.plan.Blocks[i].Releases, m.collectors[i].sorted())
+		m.answer, shown = append(m.answer, r), append(shown, of)
 	}
+	return shown
 }
 
 // draw releases a block, in a fixed order: the selection, the joint noise of each group, the families of quantiles, then one draw for each
-// other release of each group. Where a count decides which groups are shown, what was drawn for others is seen by nobody.
-func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Release, m measured) released {
+// other release of each group. Where a count decides which groups are shown, what was drawn for others is seen by nobody. It gives the exact
+// integers of the groups that are shown, too, and leaves out the sums that are not charged yet.
+func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Release, m measured) (released, measured) {
 	if b.selection != nil {
 		var selected []int
 		for g := range m.keys.Len() {
@@ -42,36 +58,27 @@ func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Releas
 		m = m.of(selected)
 	}
 	groups := m.keys.Len()
-	out := released{Keys: m.keys, Values: make([][]int64, len(releases))}
+	out := released{Keys: m.keys, Values: make([][]int64, len(releases)), chosen: map[int]float64{}}
 	for i := range releases {
 		out.Values[i] = make([]int64, groups)
 	}
 	noise := b.jointNoise(src, groups)
 	b.drawFamilies(src, releases, m, out)
 	for _, i := range drawOrder(releases) {
-		prepared := b.releases[i]
-		cube, coordinate := prepared.Joint()
-		for g := range groups {
-			count := int64(0)
-			if releases[i].Kind == mechanism.SumGivenCount {
-				count = out.Values[releases[i].CountRef][g]
+		cube, coordinate := b.releases[i].Joint()
+		switch {
+		case releases[i].InFamily(), b.wanted[i] > 0:
+		case cube != nil:
+			for g := range groups {
+				out.Values[i][g] = b.releases[i].Bound(m.exact[i][g], noise[cube][g*cube.Dimension()+coordinate], out.countOf(releases[i], g))
 			}
-			switch {
-			case releases[i].InFamily():
-			case cube != nil:
-				out.Values[i][g] = prepared.Bound(m.exact[i][g], noise[cube][g*cube.Dimension()+coordinate], count)
-			case releases[i].End != 0:
-				out.Values[i][g] = prepared.DrawEnd(src, m.histograms[i][g], out.Values[releases[i].CountRef][g])
-			case releases[i].Kind == mechanism.Quantile:
-				out.Values[i][g] = prepared.DrawQuantile(src, m.histograms[i][g])
-			default:
-				out.Values[i][g] = prepared.Draw(src, m.exact[i][g], count)
-			}
+		default:
+			b.drawRelease(src, releases, i, m, out)
 		}
 	}
 	out.keepOrder(releases)
 	if b.threshold == nil {
-		return out
+		return out, m
 	}
 	var shown []int
 	for g, count := range out.Values[b.by] {
@@ -79,12 +86,27 @@ func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Releas
 			shown = append(shown, g)
 		}
 	}
-	return out.of(shown)
+	return out.of(shown), m.of(shown)
+}
+
+// drawRelease draws a release whose noise is its own, for each group.
+func (b calibratedBlock) drawRelease(src *mechanism.Source, releases []mechanism.Release, i int, m measured, out released) {
+	prepared := b.releases[i]
+	for g := range m.keys.Len() {
+		switch {
+		case releases[i].End != 0:
+			out.Values[i][g] = prepared.DrawEnd(src, m.histograms[i][g], out.Values[releases[i].CountRef][g])
+		case releases[i].Kind == mechanism.Quantile:
+			out.Values[i][g] = prepared.DrawQuantile(src, m.histograms[i][g])
+		default:
+			out.Values[i][g] = prepared.Draw(src, m.exact[i][g], out.countOf(releases[i], g))
+		}
+	}
 }
 
 // of takes groups in this order.
 func (r released) of(groups []int) released {
-	out := released{Keys: part{r.Keys, groups}, Values: make([][]int64, len(r.Values))}
+	out := released{Keys: part{r.Keys, groups}, Values: make([][]int64, len(r.Values)), chosen: r.chosen}
 	for i, values := range r.Values {
 		out.Values[i] = pick(values, groups)
 	}
@@ -96,7 +118,7 @@ func (r released) of(groups []int) released {
 
 // copied has values of its own, beside those that were drawn.
 func (r released) copied() released {
-	out := released{Keys: r.Keys, noisy: r.Values}
+	out := released{Keys: r.Keys, noisy: r.Values, chosen: r.chosen}
 	for _, values := range r.Values {
 		out.Values = append(out.Values, slices.Clone(values))
 	}
@@ -108,7 +130,7 @@ func (r released) drawn() released {
 	if r.noisy == nil {
 		return r
 	}
-	return released{Keys: r.Keys, Values: r.noisy}
+	return released{Keys: r.Keys, Values: r.noisy, chosen: r.chosen}
 }
 
 // drawFamilies draws the quantiles that are drawn together.

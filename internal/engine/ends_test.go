@@ -49,7 +49,7 @@ func TestQuantileIntervalsCover(t *testing.T) {
 					truth := values[int(low)-1]*(1-part) + values[int(math.Ceil(rank))-1]*part
 					hits, width := 0, 0.0
 					for range draws {
-						r := b.draw(source, list, measured{keys: make(rewrite.KeyRows, 1), histograms: [][]mechanism.Histogram{{h}, {h}, {h}}})
+						r, _ := b.draw(source, list, measured{keys: make(rewrite.KeyRows, 1), histograms: [][]mechanism.Histogram{{h}, {h}, {h}}})
 						i, ok := p.interval(0, column, r, 0)
 						if !ok || !i.whole {
 							t.Fatal("no interval")

@@ -22,6 +22,7 @@ type explanation struct {
 	Price    *priceInfo    `json:"price,omitempty"`              // nil: nothing is released
 	Spent    *float64      `json:"epsilon_spent,omitempty"`      // by how much what is left would fall; nil: Refused
 	Left     *float64      `json:"epsilon_left_after,omitempty"` // nil: Refused
+	Averages string        `json:"averages,omitempty"`           // how sums of averages with a margin are charged
 	Refused  string        `json:"refused,omitempty"`            // by the ledger: over budget, or failed before
 	Cached   bool          `json:"cached"`
 	Releases []releaseInfo `json:"releases"`
@@ -93,7 +94,7 @@ func (c *call) explain(ctx context.Context, p *calibrated) (explanation, error) 
 	}
 	x.Selected, _ = p.threshold()
 	if p.releases() {
-		x.Epsilon, x.Price = p.epsilon, describePrice(p)
+		x.Epsilon, x.Price, x.Averages = p.charge.Epsilon, describePrice(p), p.ofAverages()
 	}
 	if err := c.explainBudget(ctx, p, &x); err != nil {
 		return x, err

@@ -175,7 +175,7 @@ func TestDrawOfJointNoise(t *testing.T) {
 	const draws = 4000
 	beyond := 0
 	for range draws {
-		r := p.blocks[0].draw(source, plan.Blocks[0].Releases, measured{keys: plan.Blocks[0].Keys, exact: exact})
+		r, _ := p.blocks[0].draw(source, plan.Blocks[0].Releases, measured{keys: plan.Blocks[0].Keys, exact: exact})
 		for g := range exact[0] {
 			n, sum := r.Values[0][g], r.Values[1][g]
 			if n < 0 || n > 1000000 || sum < -60*n || sum > 60*n {
@@ -231,7 +231,7 @@ func TestCountsDecide(t *testing.T) {
 	m := measured{keys: rewrite.KeyRows{{}, {}, {}, {}}, exact: [][]int64{{0, 1, half, always}}, histograms: [][]mechanism.Histogram{nil}}
 	source, seen := mechanism.NewSource(), map[int64]int{}
 	for range 2000 {
-		r := p.blocks[0].draw(source, alone.Blocks[0].Releases, m)
+		r, _ := p.blocks[0].draw(source, alone.Blocks[0].Releases, m)
 		for g := range r.Keys.Len() {
 			seen[m.exact[0][r.Keys.(part).groups[g]]]++
 			if r.Values[0][g] < half {

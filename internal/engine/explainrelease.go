@@ -28,7 +28,8 @@ type releaseInfo struct {
 	Mechanism   string          `json:"mechanism"`
 	Geometry    string          `json:"geometry,omitempty"` // the norm in which the mechanism measures what one unit moves
 	Scale       float64         `json:"scale"`
-	Margin      *float64        `json:"margin,omitempty"` // nil: depends on a released count, or there is none
+	Margin      *float64        `json:"margin,omitempty"`        // nil: depends on a released count, or there is none
+	Wanted      float64         `json:"wanted_margin,omitempty"` // of the average, where its count is large enough; Price is the most that it costs then
 	Candidates  []candidateInfo `json:"candidates,omitempty"`
 }
 
@@ -86,6 +87,11 @@ func describeRelease(c *calibrated, block, release int) releaseInfo {
 		if n := mechanism.Together(c.plan.Blocks[block].Releases, release); n > 1 {
 			info.Mechanism += fmt.Sprintf(", by halving for %d quantiles on %d levels", n, mechanism.Levels(n))
 		}
+		return info
+	}
+	if margin := c.blocks[block].wanted[release]; margin > 0 {
+		info.Price = c.price.info(c.mostOfSum(block, release).Epsilon)
+		info.Mechanism, info.Wanted = "the least noise that keeps the margin of the average, chosen once its count is released", margin*stepOf(r)
 		return info
 	}
 	chosen := p.Chosen()

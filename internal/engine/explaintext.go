@@ -18,6 +18,9 @@ func (x explanation) lines() []string {
 	if x.Spent != nil {
 		out = append(out, "epsilon spent by it: "+number(*x.Spent), "epsilon left after it: "+number(*x.Left))
 	}
+	if x.Averages != "" {
+		out = append(out, "averages: "+x.Averages)
+	}
 	if x.Refused != "" {
 		out = append(out, "it would be refused: "+x.Refused)
 	}
@@ -52,7 +55,7 @@ func (x explanation) lines() []string {
 func (r releaseInfo) lines() []string {
 	out := []string{
 		"release: " + r.Name,
-		"its part: " + r.Price.String(),
+		"its part: " + r.part(),
 		r.sensitivityLine(),
 		"valid range: " + r.Range,
 		"mechanism: " + r.mechanismLine(),
@@ -61,6 +64,8 @@ func (r releaseInfo) lines() []string {
 		out = append(out, fmt.Sprintf("grid: rounded to multiples of %s; LEAST(GREATEST(x, low), high) narrows bounds, and with them grid and noise", number(r.Grid)))
 	}
 	switch {
+	case r.Wanted > 0:
+		out = append(out, "margin: ±"+number(r.Wanted)+" (95%) of the average, where its count is large enough")
 	case r.Margin != nil:
 		out = append(out, "margin: ±"+number(*r.Margin)+" (95%)")
 	case r.Kind == mechanism.SumGivenCount:
@@ -74,6 +79,14 @@ func (r releaseInfo) lines() []string {
 		out = append(out, fmt.Sprintf("%s, rmse %s steps, budget for %d such statements", line, number(c.RMSEAverage), c.Price.Statements))
 	}
 	return out
+}
+
+// part is what a release has of the price.
+func (r releaseInfo) part() string {
+	if r.Wanted > 0 {
+		return "at most " + r.Price.String()
+	}
+	return r.Price.String()
 }
 
 func (r releaseInfo) sensitivityLine() string {

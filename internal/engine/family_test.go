@@ -33,7 +33,7 @@ func TestQuantilesKeepTheirOrder(t *testing.T) {
 		for range releases {
 			m.histograms = append(m.histograms, groups)
 		}
-		out := p.blocks[0].draw(src, releases, m)
+		out, _ := p.blocks[0].draw(src, releases, m)
 		for g := range groups {
 			rising := []int64{out.Values[1][g], out.Values[2][g], out.Values[3][g], out.Values[0][g], out.Values[4][g]}
 			if !slices.IsSorted(rising) {

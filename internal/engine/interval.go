@@ -150,12 +150,8 @@ func wholeSteps(one, other float64) float64 { return math.Floor(math.Hypot(one, 
 // (Fieller 1954). That is z/n ± √(marginZ² + (z/n)²·marginN²)/n where n is many times its margin. It is the range of a row where n may be 0.
 // What is averaged is half of z/n + center.
 func (s chained) average(center, share float64, whole bool) interval {
-	i := interval{math.Inf(1), math.Inf(1), whole}
-	marginZ, m := s.margins(s.z / s.n)
-	if d := s.n*s.n - m*m; d > 0 {
-		root := math.Sqrt(s.z*s.z*m*m+d*marginZ*marginZ) * s.n
-		i.below, i.above = (root-s.z*m*m)/d, (root+s.z*m*m)/d
-	}
+	i := interval{whole: whole}
+	i.below, i.above = s.fieller()
 	lo, hi := float64(s.row.Lo), float64(s.row.Hi)
 	i = i.within(s.z-lo*s.n, hi*s.n-s.z)
 	// The rows that are left out may all lie at an end.
@@ -171,6 +167,25 @@ func (s chained) average(center, share float64, whole bool) interval {
 	}
 	i.below, i.above = i.below+down, i.above+up
 	return i.within(s.z-lo*s.n, hi*s.n-s.z)
+}
+
+// fieller gives the ends of that, before the range of a row keeps them.
+func (s chained) fieller() (below, above float64) {
+	marginZ, m := s.margins(s.z / s.n)
+	d := s.n*s.n - m*m
+	if d <= 0 {
+		return math.Inf(1), math.Inf(1)
+	}
+	root := math.Sqrt(s.z*s.z*m*m+d*marginZ*marginZ) * s.n
+	return (root - s.z*m*m) / d, (root + s.z*m*m) / d
+}
+
+// widestAverage bounds the margin of z/n, in steps of z, whatever z is: it grows with |z|. It falls with n.
+func (s chained) widestAverage() float64 {
+	lo, hi := float64(s.row.Lo), float64(s.row.Hi)
+	s.z = math.Max(math.Abs(lo), math.Abs(hi)) * s.n
+	_, above := s.fieller()
+	return math.Min(above/s.n, hi-lo)
 }
 
 // total gives the interval of z + center·n, in steps of z. A true sum beyond the range that follows from n is released as that range's

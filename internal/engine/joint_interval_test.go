@@ -49,7 +49,7 @@ func TestJointIntervalsCover(t *testing.T) {
 			exact[1][0] = rows * each
 			hits := make([]int, len(jointKinds))
 			for range draws {
-				r := b.draw(source, list, measured{keys: make(rewrite.KeyRows, 1), exact: exact})
+				r, _ := b.draw(source, list, measured{keys: make(rewrite.KeyRows, 1), exact: exact})
 				for k, kind := range jointKinds {
 					i, ok := p.interval(0, kind.column, r, 0)
 					if !ok {

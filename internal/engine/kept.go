@@ -108,6 +108,9 @@ func (p *private) findAnswer(ctx context.Context) (err error) {
 		p.key = p.answerKey(p.calibrated)
 		p.answer, err = p.storedAnswer(ctx, p.calibrated, p.key)
 	}
+	if p.answer != nil {
+		p.calibrated, err = p.drawn(p.answer)
+	}
 	return err
 }
 
@@ -120,6 +123,13 @@ func (c *call) answerKey(p *calibrated) string {
 	parts := []string{
 		c.scope.Analyst, p.plan.Fingerprint, exact(p.epsilon), exact(p.price.Epsilon), exact(p.price.Order),
 		settings.TimeZone, settings.DateStyle, settings.IntervalStyle, c.state.policy.Version,
+	}
+	for i := range p.blocks {
+		for j := range p.plan.Blocks[i].Releases {
+			if margin := p.blocks[i].wanted[j]; margin > 0 {
+				parts = append(parts, "margin", strconv.Itoa(i), strconv.Itoa(j), exact(margin))
+			}
+		}
 	}
 	if len(p.plan.Stages) > 0 { // they may print numbers
 		parts = append(parts, backendSettings(c.scope).ExtraFloatDigits, backendSettings(c.scope).ByteaOutput)
@@ -142,7 +152,7 @@ func (c *call) storedAnswer(ctx context.Context, p *calibrated, key string) ([]r
 	}
 	answer := make([]released, len(blocks))
 	for i, b := range blocks {
-		answer[i] = released{Keys: p.plan.Blocks[i].Keys, Values: b.Values}
+		answer[i] = released{Keys: p.plan.Blocks[i].Keys, Values: b.Values, chosen: b.Chosen}
 		if p.plan.Blocks[i].Keys == nil {
 			answer[i].Keys = b.Selected
 		}
@@ -154,13 +164,14 @@ func (c *call) storedAnswer(ctx context.Context, p *calibrated, key string) ([]r
 type keptBlock struct {
 	Selected rewrite.KeyRows `json:",omitempty"`
 	Values   [][]int64
+	Chosen   map[int]float64 `json:",omitempty"` // of released
 }
 
 // kept makes what the ledger keeps of an answer.
 func (p *calibrated) kept(answer []released) []keptBlock {
 	blocks := make([]keptBlock, len(answer))
 	for i, r := range answer {
-		blocks[i].Values = r.Values
+		blocks[i].Values, blocks[i].Chosen = r.Values, r.chosen
 		if p.plan.Blocks[i].Keys != nil {
 			continue
 		}

@@ -70,7 +70,8 @@ func exactly(p *calibrated, rows func(g int) int64, x int64) []measured {
 func drawAll(p *calibrated, exact []measured) (answer []released) {
 	source := mechanism.NewSource()
 	for i, b := range p.blocks {
-		answer = append(answer, b.draw(source, p.plan.Blocks[i].Releases, exact[i]))
+		r, _ := b.draw(source, p.plan.Blocks[i].Releases, exact[i])
+		answer = append(answer, r)
 	}
 	return answer
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,19 +39,25 @@ func parseMargin(text string) (wantedMargin, error) {
 const marginTolerance = 1e-3
 
 // budgetFor finds the least nominal ε at which every release of the plan keeps the margin at public quantities. If little more is enough
-// with noise that is paid at order ∞, it is that much (worthNoPure). A release whose range
-// follows from a count, or that is drawn from ranks, has no margin before it is drawn and is refused.
+// with noise that is paid at order ∞, it is that much (worthNoPure). Where there are averages it is no less than what is set: their counts
+// have their part of that (averages.go). Any other release whose range follows from a count, or that is drawn from ranks, has no margin
+// before it is drawn and is refused.
 func (w wantedMargin) budgetFor(plan *rewrite.Plan, b statementBudget) (statementBudget, error) {
+	least := 0.0
 	for _, block := range plan.Blocks {
-		for _, r := range block.Releases {
-			if r.Kind != mechanism.Scalar {
+		for j, r := range block.Releases {
+			switch {
+			case r.Kind == mechanism.Scalar:
+			case averages(&block, j):
+				least = math.Min(b.epsilon, plan.EpsilonMax)
+			default:
 				return b, refusal.New(refusal.Margin, fmt.Sprintf("dpproxy.margin does not apply to %s: its margin follows from released values, and cannot be chosen before", r.Name),
-					pgerr.Hint("RESET dpproxy.margin and SET dpproxy.epsilon. Or ask for count(*) and sum() in a statement of their own: the average of n rows is as far off as their sum, divided by n."))
+					pgerr.Hint("RESET dpproxy.margin and SET dpproxy.epsilon. Or ask for counts, averages, and sums that are not averaged too, in a statement of their own."))
 			}
 		}
 	}
 	b.margin = &w
-	cheapest, err := leastEpsilon(plan.EpsilonMax, func(epsilon float64) error {
+	cheapest, err := leastEpsilon(least, plan.EpsilonMax, func(epsilon float64) error {
 		b.epsilon = epsilon
 		_, err := prepareWays(plan, b)
 		return err
@@ -58,7 +65,7 @@ func (w wantedMargin) budgetFor(plan *rewrite.Plan, b statementBudget) (statemen
 	if err != nil {
 		return b, err
 	}
-	atInfinity, err := leastEpsilon(plan.EpsilonMax, func(epsilon float64) error {
+	atInfinity, err := leastEpsilon(least, plan.EpsilonMax, func(epsilon float64) error {
 		b.epsilon = epsilon
 		first := b.prices(epsilon)[0]
 		if first.order != accounting.Infinite {
@@ -76,12 +83,15 @@ func (w wantedMargin) budgetFor(plan *rewrite.Plan, b statementBudget) (statemen
 // errNotPure means that order ∞ is not the cheapest.
 var errNotPure = errors.New("a finite order is cheaper")
 
-// leastEpsilon finds the least ε up to most at which try succeeds; its error is that at most.
-func leastEpsilon(most float64, try func(epsilon float64) error) (float64, error) {
+// leastEpsilon finds the least ε between least and most at which try succeeds; its error is that at most.
+func leastEpsilon(least, most float64, try func(epsilon float64) error) (float64, error) {
+	if least > 0 && try(least) == nil {
+		return least, nil
+	}
 	if err := try(most); err != nil {
 		return 0, err
 	}
-	low, high := 0.0, most
+	low, high := least, most
 	for high-low > marginTolerance*high {
 		if middle := (low + high) / 2; try(middle) == nil {
 			high = middle
@@ -97,8 +107,8 @@ func (p *calibrated) keeps(w wantedMargin) bool {
 	for i, block := range p.blocks {
 		for j, prepared := range block.releases {
 			r := p.plan.Blocks[i].Releases[j]
-			if r.Margin > 0 || !p.plan.Blocks[i].Asked(j) {
-				continue // has its own, or is not shown
+			if r.Margin > 0 || block.wanted[j] > 0 || !shownItself(&p.plan.Blocks[i], j) {
+				continue // has its own, or keeps it later, or is not shown
 			}
 			allowed := w.value
 			if w.share {
@@ -114,4 +124,27 @@ func (p *calibrated) keeps(w wantedMargin) bool {
 		}
 	}
 	return true
+}
+
+// shownItself says whether a release is shown, but for one that averages are divided by.
+func shownItself(block *rewrite.Block, release int) bool {
+	counts := false
+	for _, c := range block.Columns {
+		if !slices.Contains(c.Releases, release) {
+			continue
+		}
+		if !c.Average {
+			return true
+		}
+		counts = true
+	}
+	return !counts && block.Asked(release)
+}
+
+// perRow is the margin of an average, in steps per row of its sum. The valid range of an average is that of a row.
+func (w wantedMargin) perRow(sum mechanism.Release) float64 {
+	if w.share {
+		return w.value * float64(sum.PerRow.Hi-sum.PerRow.Lo)
+	}
+	return w.value / stepOf(sum)
 }

@@ -98,8 +98,7 @@ func (m *measuring) ask(ctx context.Context) error {
 			return err
 		}
 	}
-	m.draw(len(m.plan.Blocks))
-	return nil
+	return m.draw(ctx, len(m.plan.Blocks))
 }
 
 // measurement collects the queries and proofs that the plan asks of main.

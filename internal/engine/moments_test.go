@@ -135,7 +135,7 @@ func TestMomentIntervalsCover(t *testing.T) {
 					exact, truth := rowsOf(y, x)
 					hits, all := map[string]int{}, map[string]int{}
 					for range draws {
-						r := b.draw(source, list, measured{keys: make(rewrite.KeyRows, 1), exact: exact})
+						r, _ := b.draw(source, list, measured{keys: make(rewrite.KeyRows, 1), exact: exact})
 						for _, name := range names {
 							c := momentColumn(name)
 							i, ok := p.interval(0, c, r, 0)

@@ -20,7 +20,9 @@ func (e *stageError) Unwrap() error { return e.err }
 // stageRows releases the blocks that a stage reads, and answers it (docs/privacy.md P28). Others can see that the shadow works on it, so
 // it begins at a public moment.
 func (m *measuring) stageRows(ctx context.Context, number int) ([][]*rewrite.Canonical, error) {
-	m.draw(m.plan.Stages[number].Blocks)
+	if err := m.draw(ctx, m.plan.Stages[number].Blocks); err != nil {
+		return nil, err
+	}
 	if err := m.hold(); err != nil {
 		return nil, err
 	}

@@ -6,38 +6,47 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
 // calibrateReleases shares the price over a block's releases by weight. A release that has to keep a margin costs what the margin needs,
-// instead of its part, but no more than the most that the whole statement may.
-func (p price) calibrateReleases(list []mechanism.Release, w weights, b statementBudget) ([]*mechanism.Prepared, error) {
+// instead of its part, but no more than the most that the whole statement may. Sums of wanted averages, and counts that are there for them
+// alone, have noise of their own (averages.go).
+func (p price) calibrateReleases(block *rewrite.Block, wanted map[int]float64, l later, b statementBudget) ([]*mechanism.Prepared, error) {
 	var shared []mechanism.Release
-	for _, r := range list {
-		if r.Margin == 0 {
-			r.Weight = w.of(r)
-			if w.wide[r.Layer] {
+	var at []int // of these
+	most := b.priceAt(b.most, p.order).Guarantee
+	out := make([]*mechanism.Prepared, len(block.Releases))
+	for i, r := range block.Releases {
+		var err error
+		switch out[i], err = l.prepareFirst(block, wanted, i); {
+		case err != nil:
+			return nil, err
+		case out[i] != nil:
+			continue
+		case r.Margin == 0:
+			r.Weight = l.whole.of(r)
+			if l.whole.wide[r.Layer] {
 				r.Row = 0 // joint noise belongs to one block, and would be charged beside what the layer costs in the others
 			}
-			shared = append(shared, r)
+			shared, at = append(shared, r), append(at, i)
+			continue
 		}
-	}
-	var prepared []*mechanism.Prepared
-	var err error
-	if len(shared) > 0 {
-		if prepared, err = mechanism.PrepareVector(shared, p.divide(w.sum(shared), w.total)); err != nil {
-			return nil, err
-		}
-	}
-	most := b.priceAt(b.most, p.order).Guarantee
-	out := make([]*mechanism.Prepared, len(list))
-	for i, r := range list {
-		if r.Margin == 0 {
-			out[i], prepared = prepared[0], prepared[1:]
-		} else if out[i], err = prepareWithin(r, most); errors.Is(err, errTooNarrow) {
+		if out[i], err = prepareWithin(r, most); errors.Is(err, errTooNarrow) {
 			return nil, tooNarrow(fmt.Sprintf("%s for %s", number(float64(r.Margin)*r.Grid.Step), r.Name), b.most)
 		} else if err != nil {
 			return nil, err
 		}
+	}
+	if len(shared) == 0 {
+		return out, nil
+	}
+	prepared, err := mechanism.PrepareVector(shared, p.divide(l.whole.sum(shared), l.whole.total))
+	if err != nil {
+		return nil, err
+	}
+	for i, to := range at {
+		out[to] = prepared[i]
 	}
 	return out, nil
 }

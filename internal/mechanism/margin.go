@@ -210,20 +210,27 @@ func EpsilonForMargin(r Release, margin float64, g Guarantee) (Guarantee, error)
 	if !(margin > 0) {
 		return g, fmt.Errorf("%s: a margin of %g cannot be reached: it must be positive", r.Name, margin)
 	}
+	least, ok, err := LeastGuarantee(r, g, func(p *Prepared) bool { return p.PlannedMargin() <= margin })
+	if err == nil && !ok {
+		err = fmt.Errorf("%s: a margin of %g grid steps needs more than epsilon %g", r.Name, margin, g.Epsilon)
+	}
+	return least, err
+}
+
+// LeastGuarantee is the least guarantee, to three digits of its Epsilon, at which the mechanism that Prepare would choose is good enough,
+// at most g. false: not even that is.
+func LeastGuarantee(r Release, g Guarantee, enough func(*Prepared) bool) (Guarantee, bool, error) {
 	at := func(eps float64) Guarantee { return Guarantee{Epsilon: eps, Delta: g.Delta, Order: g.Order} }
 	fits := func(eps float64) (ok bool, least float64, err error) {
 		p, err := Prepare(r, at(eps))
 		if err != nil {
 			return false, 0, err
 		}
-		return p.PlannedMargin() <= margin, p.task.least(), nil
+		return enough(p), p.task.least(), nil
 	}
 	ok, least, err := fits(g.Epsilon)
-	if err != nil {
-		return g, err
-	}
-	if !ok {
-		return g, fmt.Errorf("%s: a margin of %g grid steps needs more than epsilon %g", r.Name, margin, g.Epsilon)
+	if err != nil || !ok {
+		return g, false, err
 	}
 	lo, hi := math.Max(least*1.001, g.Epsilon/1e6), g.Epsilon
 	if g.atOrder() { // a divergence falls with the square of ε
@@ -231,7 +238,7 @@ func EpsilonForMargin(r Release, margin float64, g Guarantee) (Guarantee, error)
 	}
 	if lo < hi {
 		if ok, _, _ := fits(lo); ok {
-			return at(lo), nil
+			return at(lo), true, nil
 		}
 	}
 	for hi > lo*1.001 {
@@ -242,5 +249,5 @@ func EpsilonForMargin(r Release, margin float64, g Guarantee) (Guarantee, error)
 			lo = mid
 		}
 	}
-	return at(hi), nil
+	return at(hi), true, nil
 }

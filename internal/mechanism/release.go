@@ -91,6 +91,9 @@ type Release struct {
 	Decides     bool  `json:"-"`          // decides which groups are shown: a denoised one reaches no threshold, and is never 0
 	Margin      int64 `json:",omitempty"` // 95% margin to keep, in place of a share of ε by Weight; 0 means that none is asked for
 
+	// SumGivenCount: 95% margin to keep of what it is per row, in grid steps. It is chosen once the count is released; 0: none is asked for.
+	RowMargin float64 `json:",omitempty"`
+
 	// SumGivenCount: the exact sum of n rows lies in [n·PerRow.Lo, n·PerRow.Hi]; CountRef is the index, in the block's
 	// releases, of the count n̂ that fixes the range.
 	PerRow   Interval

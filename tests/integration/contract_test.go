@@ -120,7 +120,8 @@ func TestMarginsDecideTheCost(t *testing.T) {
 	}
 	near("dpproxy.margin", cost("SET dpproxy.margin = '20'; SELECT count(*) FROM patients WHERE age > 13"), laplace20)
 	for sql, want := range map[string]string{
-		"SELECT avg(age) FROM patients":                     "0A000",
+		"SELECT max(age) FROM patients":                     "0A000",
+		"SELECT sum(age), avg(age) FROM patients":           "0A000",
 		"SELECT dpproxy.within(sum(age), 1) FROM patients":  "22023",
 		"SELECT dpproxy.within(count(*), .5) FROM visits v": "22023", // up to 10 rows of one unit
 	} {

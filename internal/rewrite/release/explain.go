@@ -27,6 +27,9 @@ func (k *Block) Explain(i int, releases []mechanism.Release) []string {
 		if r.Margin > 0 {
 			line += fmt.Sprintf(", margin %d × %g", r.Margin, stepOf(r))
 		}
+		if r.RowMargin > 0 {
+			line += fmt.Sprintf(", margin of the average %g", r.RowMargin*stepOf(r))
+		}
 		lines = append(lines, line)
 	}
 	if k.Compared {

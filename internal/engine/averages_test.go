@@ -1,0 +1,429 @@
+package engine
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// averageOf is a statement of one average: of values in [−width/2, width/2], of one row of each unit.
+func averageOf() *rewrite.Plan {
+	list := chainedReleases(mechanism.Choice{}, mechanism.Choice{})
+	list[0].Row, list[0].Weight, list[1].Row, list[1].Weight = 1, 1, width, 1
+	return &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{Releases: list, Columns: []rewrite.Column{average}}}}
+}
+
+// averagesWithin calibrates it at ε = 0.5 for a margin.
+func averagesWithin(t testing.TB, method policy.Method, margin float64) *calibrated {
+	t.Helper()
+	plan := averageOf()
+	b, err := wantedMargin{text: "m", value: margin}.budgetFor(plan, budgetOf(method, 10, .5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := shareBudget(plan, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// drawnFor draws the count of a group of so many rows whose values are each so much, and what is charged behind it. It gives the answer, the
+// mechanisms, and what all parts cost at the order of the price.
+func drawnFor(t testing.TB, p *calibrated, source *mechanism.Source, each int64, rows ...int64) (answer []released, last *calibrated, paid float64) {
+	t.Helper()
+	m := measured{keys: make(rewrite.KeyRows, len(rows)), exact: [][]int64{rows, nil}}
+	for _, n := range rows {
+		m.exact[1] = append(m.exact[1], each*n)
+	}
+	r, shown := p.blocks[0].draw(source, p.plan.Blocks[0].Releases, m)
+	answer, last = []released{r}, p
+	if slices.Max(r.Values[1]) != 0 || slices.Min(r.Values[1]) != 0 {
+		t.Fatal("the sum is drawn before it is charged")
+	}
+	paid = p.price.paidBy(p.charge.Curve)
+	draw := func(part nextPart) {
+		last = last.with(part)
+		paid += p.price.paidBy(last.partOf(func(i, j int) bool { return part[[2]int{i, j}] != nil }).Curve)
+		for at, prepared := range part {
+			last.blocks[0].drawRelease(source, p.plan.Blocks[0].Releases, at[1], shown, r)
+			r.chosen[at[1]] = prepared.Epsilon()
+		}
+	}
+	counts := last.betterCounts(answer, 0)
+	if len(counts) > 0 {
+		draw(counts)
+	}
+	if sums := last.sums(answer, 0, counts); len(sums) > 0 {
+		draw(sums)
+	}
+	return answer, last, paid
+}
+
+// widestOf is the widest margin of a group of so many released rows, whatever its sum is released as.
+func (p *calibrated) widestOf(n int64) (widest float64) {
+	for _, each := range []float64{-width, -width / 3, 0, 1, width} {
+		if _, m, ok := p.margin(0, average, one(n, int64(each*float64(n)))); ok {
+			widest = math.Max(widest, m)
+		}
+	}
+	return widest
+}
+
+// TestAveragesKeepTheirMargin: whatever sum is released, the margin of an average is at most what was asked for in every group in which that
+// can be had for the most that the statement may cost, and hardly less in the smallest of them; all parts together cost no more.
+func TestAveragesKeepTheirMargin(t *testing.T) {
+	source := mechanism.NewSource()
+	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
+		for _, c := range []struct {
+			margin float64
+			rows   []int64
+			kept   int     // groups, from the first on
+			most   float64 // ε under pure accounting
+		}{
+			{.5, []int64{1000000}, 1, .04},
+			{.5, []int64{30000}, 1, .04},
+			{.5, []int64{3000}, 1, .25},
+			{.5, []int64{1000}, 1, .7},
+			{.5, []int64{3000, 1000, 300, 3, 0}, 2, .7},
+			{2, []int64{5000, 400, 5}, 2, .5},
+			{20, []int64{50}, 1, 1},
+		} {
+			p := averagesWithin(t, method, c.margin)
+			answer, last, paid := drawnFor(t, p, source, 7, c.rows...)
+			if most := p.budget.priceAt(p.budget.most, p.price.order).Epsilon; paid > most*(1+1e-9) || method == policy.Pure && paid > c.most {
+				t.Errorf("%s %v: %g is paid, of at most %g", method, c, paid, most)
+			}
+			for g, n := range answer[0].Values[0] {
+				m := last.widestOf(n)
+				if g < c.kept && m > c.margin {
+					t.Errorf("%s %v: the margin of %d rows is %g", method, c, n, m)
+				}
+				if g == c.kept-1 && len(answer[0].chosen) == 2 && m < .8*c.margin {
+					t.Errorf("%s %v: the margin of the smallest group is %g: it was paid too much for", method, c, m)
+				}
+			}
+			again, err := p.drawn(answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j := range again.blocks[0].releases {
+				if a, b := again.blocks[0].releases[j], last.blocks[0].releases[j]; a.Epsilon() != b.Epsilon() || a.Chosen().Scale != b.Chosen().Scale {
+					t.Errorf("%s %v: the noise of release %d of a kept answer is not known again", method, c, j)
+				}
+			}
+		}
+	}
+}
+
+// TestAveragesWithoutTheirMargin: where it can be had in no group count and sum have their parts, as without a margin, where there are no
+// rows nothing is charged behind the count, and where no number of rows would do the statement is refused.
+func TestAveragesWithoutTheirMargin(t *testing.T) {
+	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
+		p := averagesWithin(t, method, .5)
+		few := []released{{Values: [][]int64{{100, 7}, {0, 0}}}}
+		counts := p.betterCounts(few, 0)
+		sums := p.with(counts).sums(few, 0, counts)
+		last, part := p.with(counts).with(sums), p.price.Epsilon/2
+		for j, prepared := range last.blocks[0].releases {
+			if got := prepared.Epsilon(); math.Abs(got/part-1) > 1e-9 {
+				t.Errorf("%s: release %d has %g, want %g", method, j, got, part)
+			}
+		}
+		none := []released{{Values: [][]int64{{0, 0}, {0, 0}}}}
+		if len(p.betterCounts(none, 0)) > 0 || len(p.sums(none, 0, nil)) > 0 {
+			t.Errorf("%s: no rows cost something", method)
+		}
+		plan := averageOf()
+		plan.Blocks[0].Releases[0].Range[0].Hi = 100
+		var refused *pgconn.PgError
+		if _, err := (wantedMargin{text: "0.5", value: .5}).budgetFor(plan, budgetOf(method, 10, .5)); !errors.As(err, &refused) || refused.Code != "22023" {
+			t.Errorf("%s: a margin that would take more rows than there may be: %v", method, err)
+		}
+	}
+}
+
+// TestAveragesWithinCover draws counts, calibrates better counts and sums for them, and draws those: the margin is what was asked for or less,
+// and holds the answer in 95% of the draws. A wrong alarm has a chance below 1e-6.
+func TestAveragesWithinCover(t *testing.T) {
+	const draws = 1000
+	source := mechanism.NewSource()
+	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
+		for _, rows := range []int64{1200, 20000} {
+			p := averagesWithin(t, method, .5)
+			for _, each := range []int64{0, width / 2, width} {
+				hits := 0
+				for range draws {
+					answer, last, _ := drawnFor(t, p, source, each, rows)
+					r := answer[0]
+					_, margin, ok := last.margin(0, average, r)
+					if !ok || margin > .5 {
+						t.Fatalf("%s: margin %g of %d rows", method, margin, r.Values[0][0])
+					}
+					if off := float64(r.Values[1][0])/float64(r.Values[0][0]) - float64(each); math.Abs(off)*.5 <= margin+1e-9 {
+						hits++
+					}
+				}
+				if !stattest.AtLeast(hits, draws, .945) {
+					t.Errorf("%s: averages of %d in %d rows are within their margin in %d of %d draws", method, each, rows, hits, draws)
+				}
+			}
+		}
+	}
+}
+
+// TestMarginsOfOtherAggregates: a sum that is averaged and shown too, or a variance, has no margin before it is drawn, and counts that are
+// shown keep theirs from the first charge on.
+func TestMarginsOfOtherAggregates(t *testing.T) {
+	plan := averageOf()
+	plan.Blocks[0].Columns = append(plan.Blocks[0].Columns, total)
+	var refused *pgconn.PgError
+	if _, err := (wantedMargin{text: "8", value: 8}).budgetFor(plan, budgetOf(policy.Pure, 10, .5)); !errors.As(err, &refused) || refused.Code != "0A000" {
+		t.Errorf("a sum that is averaged too: %v", err)
+	}
+	plan = averageOf()
+	plan.Blocks[0].Columns = append(plan.Blocks[0].Columns, alone)
+	b, err := wantedMargin{text: "8", value: 8}.budgetFor(plan, budgetOf(policy.Pure, 10, .5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := shareBudget(plan, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := p.blocks[0].releases[0].PlannedMargin(); m > 8 || b.epsilon <= .5 {
+		t.Errorf("the count's margin is %g at epsilon %g", m, b.epsilon)
+	}
+}
+
+// TestChargedTwice plays statements whose averages keep a margin: each charge is on disk before what it is for is drawn, and an error in
+// between leaves what was charged.
+func TestChargedTwice(t *testing.T) {
+	for _, c := range []struct{ name, transcript string }{
+		{"the counts are charged, then the sum, and the answer is kept", `
+			> set dpproxy.margin 2
+			> ask SELECT avg(age), count(age) FROM patients
+			describe
+			check
+			spend 25
+			measure
+			spend 2.374
+			keep
+			run on shadow
+			close
+			row 20 | 41
+			SELECT 1
+			NOTICE dpproxy: epsilon 27.37 spent, 97.63 left
+			> ask SELECT avg(age), count(age) FROM patients
+			run on shadow
+			close
+			row 20 | 41
+			SELECT 1
+			NOTICE dpproxy: epsilon 0 spent, 97.63 left
+			> left
+			left 97.626
+			> metrics
+			cached 1
+			private 1
+			charged 27.37
+			> set dpproxy.margin 3
+			> ask SELECT avg(age), count(age) FROM patients
+			check
+			spend 25
+			measure
+			spend 1.515
+			keep
+			run on shadow
+			close
+			row 20 | 41
+			SELECT 1
+			NOTICE dpproxy: epsilon 26.51 spent, 71.11 left`},
+		{"EXPLAIN says what may be charged, and charges nothing", `
+			> set dpproxy.margin 2
+			> explain SELECT avg(age), count(age) FROM patients
+			describe
+			check
+			row epsilon: 25
+			row price: epsilon 50, budget for 2 such statements
+			row epsilon spent by it: 25
+			row epsilon left after it: 100
+			row averages: their sums, and better counts where the margins need them, are charged once the counts are released: at most epsilon 35
+			> left
+			left 125`},
+		{"the second charge does not fit: the first stays", `
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row 20 | 41
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> ask SELECT count(*) FROM patients WHERE age > 30
+			describe
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row 20 | 41
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 25 left
+			> set dpproxy.margin 2
+			> ask SELECT avg(age), count(age) FROM patients
+			describe
+			check
+			spend 25
+			measure
+			ERROR 53400 this would take the epsilon spent from 125 to 127.374; your budget is 125
+			> left
+			left 0
+			> ask SELECT avg(age), count(age) FROM patients
+			check
+			ERROR 53400 this would take the epsilon spent from 125 to 150; your budget is 125`},
+		{"the ledger does not take the second charge: nothing more is drawn", `
+			> set dpproxy.margin 2
+			> fault spend not
+			> fault spend disk
+			> ask SELECT avg(age), count(age) FROM patients
+			describe
+			check
+			spend 25
+			measure
+			ERROR 58030 the budget ledger is unavailable
+			> left
+			left 100
+			> ask SELECT avg(age), count(age) FROM patients
+			check
+			spend 25
+			measure
+			spend 2.374
+			keep
+			run on shadow
+			close
+			row 20 | 41
+			SELECT 1
+			NOTICE dpproxy: epsilon 27.37 spent, 72.63 left`},
+		{"the failures are used up by then", `
+			> set dpproxy.margin 2
+			> fault spend not
+			> fault spend used up
+			> ask SELECT avg(age), count(age) FROM patients
+			describe
+			check
+			spend 25
+			measure
+			ERROR 55000 failures are used up
+			> left
+			left 100`},
+		{"cancelled while main measures: there is no second charge", `
+			> set dpproxy.margin 2
+			> bind a SELECT avg(age), count(age) FROM patients
+			describe
+			check
+			> charge a
+			spend 25
+			> cancel at measure
+			> run a
+			measure
+			ERROR 57014 canceling statement due to user request
+			> left
+			left 100`},
+		{"cancelled at the second charge: nothing more is drawn", `
+			> set dpproxy.margin 2
+			> bind a SELECT avg(age), count(age) FROM patients
+			describe
+			check
+			> charge a
+			spend 25
+			> cancel at spend
+			> run a
+			measure
+			ERROR 57014 canceling statement due to user request
+			> left
+			left 100`},
+		{"main fails: there is no second charge", `
+			> set dpproxy.margin 2
+			> fault measure error
+			> ask SELECT avg(age), count(age) FROM patients
+			describe
+			check
+			spend 25
+			measure
+			fail
+			ERROR XX000 the main database failed while measuring
+			> left
+			left 100`},
+		{"main is lost and measures again: each is charged once", `
+			> set dpproxy.margin 2
+			> fault measure lost
+			> ask SELECT avg(age), count(age) FROM patients
+			describe
+			check
+			spend 25
+			measure
+			measure
+			spend 2.374
+			keep
+			run on shadow
+			close
+			row 20 | 41
+			SELECT 1
+			NOTICE dpproxy: epsilon 27.37 spent, 97.63 left
+			> left
+			left 97.626`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.fake.result = [][]byte{[]byte("20"), []byte("41")}
+			w.run(t, c.transcript)
+		})
+	}
+}
+
+// TestChargedInThreeParts: a count that is there for an average alone is charged for what tells how many rows there are, then for what the
+// margin needs, and then the sum. Each part is on disk before it is drawn, and what fails leaves what was charged.
+func TestChargedInThreeParts(t *testing.T) {
+	const sql = "SELECT avg(age), 7 FROM patients"
+	for failing := range 4 { // 0: none
+		w := newWorld(t)
+		w.fake.result = [][]byte{[]byte("20"), []byte("7")}
+		w.do(t, "set dpproxy.margin 2")
+		for i := 1; i <= failing; i++ {
+			w.do(t, map[bool]string{true: "fault spend disk", false: "fault spend not"}[i == failing])
+		}
+		w.do(t, "ask "+sql)
+		want := 3
+		if failing > 0 {
+			want = failing - 1
+		}
+		if w.count("spend") != want || (w.count("row") == 1) != (failing == 0) || (w.count("keep") == 1) != (failing == 0) {
+			t.Errorf("part %d fails: %q", failing, w.take())
+		}
+		if left := w.left(); (left == "125") != (want == 0) {
+			t.Errorf("part %d fails: %s is left", failing, left)
+		}
+		if failing > 0 {
+			continue
+		}
+		before := w.left()
+		first := w.take()
+		w.do(t, "ask "+sql)
+		if lines := w.take(); w.left() != before || !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "NOTICE dpproxy: epsilon 0 spent") }) {
+			t.Errorf("asked again after %q: %q, %s left", first, lines, w.left())
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+)
+
+// chargedInParts says whether sums are charged once the counts are released.
+func (p *calibrated) chargedInParts() bool {
+	return slices.ContainsFunc(p.blocks, func(b calibratedBlock) bool { return len(b.wanted) > 0 })
+}
+
+// firstCharge is that for all but these sums.
+func (p *calibrated) firstCharge() ledger.Charge {
+	return p.partOf(func(i, j int) bool { return j == selection || p.blocks[i].wanted[j] == 0 })
+}
+
+// partOf is a charge for some releases.
+func (p *calibrated) partOf(of func(block, release int) bool) ledger.Charge {
+	c := p.composed(of)
+	return costing(p.budget.nominal(p.price.paidBy(c.Curve), p.price.order), c)
+}
+
+// nextPart is what is charged next for the blocks behind from, given what was released of them: better mechanisms, by block and release.
+type nextPart map[[2]int]*mechanism.Prepared
+
+// betterCounts is the part of the counts.
+func (p *calibrated) betterCounts(answer []released, from int) nextPart {
+	part := nextPart{}
+	for i := from; i < len(answer); i++ {
+		for j := range p.blocks[i].wanted {
+			k := p.plan.Blocks[i].Releases[j].CountRef
+			if _, known := part[[2]int{i, k}]; known || !anyRow(answer[i].Values[k]) {
+				continue
+			}
+			if better := p.betterCount(i, k, answer[i].Values[k]); better != nil {
+				part[[2]int{i, k}] = better
+			}
+		}
+	}
+	return part
+}
+
+// sums is the part of the sums. They may cost what a better count leaves them; where there are no rows they cost nothing.
+func (p *calibrated) sums(answer []released, from int, counts nextPart) nextPart {
+	part := nextPart{}
+	for i := from; i < len(answer); i++ {
+		for j := range p.blocks[i].wanted {
+			k := p.plan.Blocks[i].Releases[j].CountRef
+			if !anyRow(answer[i].Values[k]) {
+				continue
+			}
+			most := p.mostOfSum(i, j)
+			if better := counts[[2]int{i, k}]; better != nil {
+				most.Epsilon *= 1 - better.Epsilon()/p.mostOfCount(i, k).Epsilon/2
+			}
+			part[[2]int{i, j}] = p.sumWithin(i, j, answer[i].Values[k], most)
+		}
+	}
+	return part
+}
+
+func anyRow(counts []int64) bool {
+	return slices.ContainsFunc(counts, func(n int64) bool { return n > 0 })
+}
+
+// with is the statement with the mechanisms of a part.
+func (p *calibrated) with(part nextPart) *calibrated {
+	out := *p
+	out.blocks = slices.Clone(p.blocks)
+	for at, prepared := range part {
+		b := &out.blocks[at[0]]
+		b.releases = slices.Clone(b.releases)
+		b.releases[at[1]] = prepared
+	}
+	return &out
+}
+
+// drawn is the statement with the mechanisms that an answer was drawn with.
+func (p *calibrated) drawn(answer []released) (*calibrated, error) {
+	part := nextPart{}
+	for i, r := range answer {
+		for j, epsilon := range r.chosen {
+			prepared, err := mechanism.Prepare(unjoined(p.plan.Blocks[i].Releases[j]), mechanism.Guarantee{Epsilon: epsilon, Order: p.price.Order})
+			if err != nil {
+				return nil, err
+			}
+			part[[2]int{i, j}] = prepared
+		}
+	}
+	return p.with(part), nil
+}
+
+// drawParts charges and draws what is left of the blocks behind from, of whose groups shown has the exact integers.
+func (m *measuring) drawParts(ctx context.Context, from int, shown []measured) error {
+	counts := m.betterCounts(m.answer, from)
+	if err := m.drawPart(ctx, counts, from, shown); err != nil {
+		return err
+	}
+	return m.drawPart(ctx, m.sums(m.answer, from, counts), from, shown)
+}
+
+// drawPart charges a part, and draws it once that is on disk. Others can see the charge, so it is at a public moment; the ledger refuses it
+// where it would not let an answer pass. What was charged before stays charged.
+func (m *measuring) drawPart(ctx context.Context, part nextPart, from int, shown []measured) error {
+	if len(part) == 0 {
+		return nil
+	}
+	if err := m.hold(); err != nil {
+		return err
+	}
+	next := m.with(part)
+	if err := m.chargePart(ctx, next.partOf(func(i, j int) bool { return part[[2]int{i, j}] != nil })); err != nil {
+		return &stageError{err}
+	}
+	m.calibrated = next
+	defer m.engine.stage("draw", time.Now())
+	source := sources.Get().(*mechanism.Source)
+	defer sources.Put(source)
+	for i := from; i < len(m.answer); i++ {
+		for j := range m.plan.Blocks[i].Releases {
+			if prepared := part[[2]int{i, j}]; prepared != nil {
+				m.blocks[i].drawRelease(source, m.plan.Blocks[i].Releases, j, shown[i-from], m.answer[i])
+				m.answer[i].chosen[j] = prepared.Epsilon()
+			}
+		}
+	}
+	return nil
+}
+
+// chargePart charges a part beside what was charged.
+func (m *measuring) chargePart(ctx context.Context, charge ledger.Charge) error {
+	defer m.engine.stage("charge", time.Now())
+	charge.Query, charge.Policy = m.charge.Query, m.charge.Policy
+	balance, err := m.engine.ledger.Spend(ctx, m.scope.Analyst, []ledger.Charge{charge})
+	if err != nil {
+		return err
+	}
+	m.balance = balance
+	m.spent += balance.Falls[0]
+	m.engine.metrics.Charged(charge.Epsilon)
+	return nil
+}
