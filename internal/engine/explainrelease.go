@@ -84,7 +84,11 @@ func describeRelease(c *calibrated, block, release int) releaseInfo {
 	info.Price = c.price.info(p.Epsilon())
 	if r.Kind == mechanism.Quantile {
 		info.Mechanism, info.Geometry = "exponential mechanism on ranks", "L1"
-		if n := mechanism.Together(c.plan.Blocks[block].Releases, release); n > 1 {
+		n := mechanism.Together(c.plan.Blocks[block].Releases, release)
+		if epsilon, joint := p.Jointly(); joint {
+			info.Price = c.price.info(epsilon)
+			info.Mechanism += fmt.Sprintf(", jointly for %d quantiles", n)
+		} else if n > 1 {
 			info.Mechanism += fmt.Sprintf(", by halving for %d quantiles on %d levels", n, mechanism.Levels(n))
 		}
 		return info

@@ -3,6 +3,7 @@ package engine
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -10,9 +11,15 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// Quantiles of the same rows rise with their fractions, the least and the greatest value among them, in every group.
+// Quantiles of the same rows rise with their fractions, the least and the greatest value among them, in every group: by halving and jointly.
+// EXPLAIN says which.
 func TestQuantilesKeepTheirOrder(t *testing.T) {
-	fractions := []float64{.75, 0, .1, .5, 1}
+	t.Run("halving", func(t *testing.T) { quantilesRise(t, policy.RDP, "by halving for 4 quantiles on 3 levels") })
+	t.Run("joint", func(t *testing.T) { quantilesRise(t, policy.Pure, "jointly for 4 quantiles") })
+}
+
+func quantilesRise(t *testing.T, method policy.Method, explained string) {
+	fractions := []float64{.75, 0, .1, .5, .3, 1}
 	var releases []mechanism.Release
 	for _, q := range fractions {
 		releases = append(releases, mechanism.Release{
@@ -20,7 +27,10 @@ func TestQuantilesKeepTheirOrder(t *testing.T) {
 		})
 	}
 	plan := &rewrite.Plan{EpsilonMax: 2, Blocks: []rewrite.Block{{Releases: releases, Keys: rewrite.KeyRows{nil, nil}}}}
-	p := shared(t, plan, budgetOf(policy.RDP, 20, .5))
+	p := shared(t, plan, budgetOf(method, 20, .5))
+	if info := describeRelease(p, 0, 0); !strings.HasSuffix(info.Mechanism, explained) {
+		t.Errorf("EXPLAIN says %q", info.Mechanism)
+	}
 	src, random := mechanism.NewSource(), rand.New(rand.NewPCG(1, 2))
 	for range 300 {
 		m := measured{keys: plan.Blocks[0].Keys, exact: make([][]int64, len(releases))}
@@ -35,7 +45,7 @@ func TestQuantilesKeepTheirOrder(t *testing.T) {
 		}
 		out, _ := p.blocks[0].draw(src, releases, m)
 		for g := range groups {
-			rising := []int64{out.Values[1][g], out.Values[2][g], out.Values[3][g], out.Values[0][g], out.Values[4][g]}
+			rising := []int64{out.Values[1][g], out.Values[2][g], out.Values[4][g], out.Values[3][g], out.Values[0][g], out.Values[5][g]}
 			if !slices.IsSorted(rising) {
 				t.Fatalf("%v does not rise", rising)
 			}

@@ -104,6 +104,12 @@ func coversWhatIsDrawn(t rapid.TB, p *calibrated) {
 					return at(p.blocks[k].releases[members[middle]].Curve()) + max(way(from, middle), way(middle+1, to))
 				}
 				cost := way(0, len(members))
+				if _, jointly := p.blocks[k].releases[members[0]].Jointly(); jointly {
+					halving := cost
+					if cost = at(mechanism.FamilyCurve(members, p.blocks[k].releases)); cost < halving {
+						t.Fatalf("quantiles that are drawn jointly cost %g, and by halving of many rows %g", cost, halving)
+					}
+				}
 				if r := block.Releases[members[0]]; r.Layered() {
 					layers[r.Layer] = max(layers[r.Layer], cost)
 				} else {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Quantiles of the same rows are drawn by halving (Kaplan, Schnapp and Stemmer 2022; docs/mechanisms.md, section 9): the middle one first,
+// Quantiles of the same rows are drawn jointly (jointquantiles.go), or by halving (Kaplan, Schnapp and Stemmer 2022; docs/mechanisms.md, section 9): the middle one first,
 // then those below it from the rows and the grid below it, and those above from the rest. A row is in one part of each level, so a level
 // costs what one quantile does. The point that is drawn may have many rows: each point has cells, and the cell that is drawn says how many
 // of these rows are below.
@@ -86,13 +86,21 @@ func prepareFamily(list []Release, sorted []int, lo, hi uint64, g Guarantee, out
 	return prepareFamily(list, sorted[middle+1:], at, hi, rest, out)
 }
 
-// familyCurve is what the quantiles of a family cost, sorted by their fractions: at every order the dearest way down.
-func familyCurve(sorted []int, prepared []*Prepared) Curve {
+// FamilyCurve is what the quantiles of a family cost, sorted by their fractions, as they are drawn.
+func FamilyCurve(sorted []int, prepared []*Prepared) Curve {
+	if joint := prepared[sorted[0]].joint; joint != nil {
+		return joint.curve
+	}
+	return halvingCurve(sorted, prepared)
+}
+
+// halvingCurve is what they cost where they are drawn by halving: at every order the dearest way down.
+func halvingCurve(sorted []int, prepared []*Prepared) Curve {
 	if len(sorted) == 0 {
 		return Curve{}
 	}
 	middle := len(sorted) / 2
-	below, above := familyCurve(sorted[:middle], prepared), familyCurve(sorted[middle+1:], prepared)
+	below, above := halvingCurve(sorted[:middle], prepared), halvingCurve(sorted[middle+1:], prepared)
 	return prepared[sorted[middle]].Curve().Add(below.max(above))
 }
 
@@ -127,12 +135,15 @@ func Together(list []Release, i int) (n int) {
 }
 
 // DrawFamily releases the quantiles of one family: of a list of releases those that members names, with the mechanisms that PrepareVector has
-// made of them, from the histogram that they share. What it releases rises with the fractions. Each takes three random words, as alone.
+// made of them, from the histogram that they share. What it releases rises with the fractions. How many random words it takes follows from
+// released values and public quantities: three for each by halving, as alone.
 func DrawFamily(src *Source, list []Release, members []int, prepared []*Prepared, h Histogram) []int64 {
 	sorted := byFraction(list, members)
-	root := prepared[sorted[len(sorted)/2]].rank
-	values := map[int]int64{}
-	drawFamily(src, sorted, prepared, part{h.within(root.v.hull()), root.v}, values)
+	root := prepared[sorted[len(sorted)/2]]
+	h, values := h.within(root.rank.v.hull()), map[int]int64{}
+	if !root.joint.draw(src, sorted, h, values) {
+		drawFamily(src, sorted, prepared, part{h, root.rank.v}, values)
+	}
 	out := make([]int64, len(members))
 	for k, i := range members {
 		out[k] = values[i]

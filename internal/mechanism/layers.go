@@ -61,14 +61,14 @@ func share(list []Release, g Guarantee) []Guarantee {
 }
 
 // Compose is what a list of releases costs together: a layer costs, at every order, what the dearest of its members
-// does, joint noise what one vector costs, and a family of quantiles what the dearest way down does; everything else adds up. prepared[i] is
+// does, joint noise what one vector costs, and a family of quantiles what FamilyCurve says; everything else adds up. prepared[i] is
 // the mechanism of list[i].
 func Compose(list []Release, prepared []*Prepared) Curve {
 	var total Curve
 	vectors := map[*Cube]bool{}
 	whole := map[int]Curve{} // of the first release of a family
 	for _, sorted := range Families(list) {
-		whole[slices.Min(sorted)] = familyCurve(sorted, prepared)
+		whole[slices.Min(sorted)] = FamilyCurve(sorted, prepared)
 	}
 	for _, members := range layers(list) {
 		var layer Curve

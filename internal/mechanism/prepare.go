@@ -26,6 +26,7 @@ type Prepared struct {
 	quantile  func() float64      // 95% quantile of |released − true|, before the range caps it
 	quantiles *quantiles[float64] // others, by their probability
 	rank      *rankSampler        // Quantile
+	joint     *jointQuantiles     // of a family that is drawn jointly; nil: by halving, or alone
 	units     selection           // Selection
 }
 

@@ -11,7 +11,7 @@ func PrepareVector(list []Release, g Guarantee) ([]*Prepared, error) {
 	out := make([]*Prepared, len(list))
 	parts := share(list, g)
 	for _, sorted := range Families(list) {
-		if err := prepareFamily(list, sorted, 0, 1<<rankBits, parts[sorted[0]], out); err != nil {
+		if err := prepareQuantiles(list, sorted, parts[sorted[0]], out); err != nil {
 			return nil, err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 )
 
-// familyCase is quantiles of one column, drawn by halving, of which one unit has up to rows rows.
+// familyCase is quantiles of one column, drawn jointly or by halving, of which one unit has up to rows rows.
 type familyCase struct {
 	fractions []float64
 	rows      int64
@@ -15,7 +15,7 @@ type familyCase struct {
 }
 
 func familyCases() (list []familyCase) {
-	for _, fractions := range [][]float64{{.25, .5, .75}, {.5, .9}, {.1, .2, .8, .95}} {
+	for _, fractions := range [][]float64{{.25, .5, .75}, {.5, .9}, {.1, .2, .8, .95}, {.2, .4, .5, .6, .9}} {
 		for rows := int64(1); rows <= 2; rows++ {
 			for _, g := range []mechanism.Guarantee{{Epsilon: .5}, {Epsilon: 4}, {Epsilon: .3, Order: mechanism.Orders[24]}} {
 				list = append(list, familyCase{fractions, rows, g})
@@ -28,6 +28,10 @@ func familyCases() (list []familyCase) {
 func (c familyCase) String() string {
 	return fmt.Sprintf("quantiles %v, %d rows, epsilon %g at order %g", c.fractions, c.rows, c.g.Epsilon, c.g.Order)
 }
+
+// Quantiles that are drawn jointly have 2^jointDigits cells per point here, and released numbers of rows up to mostCount. Where such a family is
+// drawn by halving, because many rows were released, it is charged the same.
+const jointDigits, mostCount = 1, 30
 
 // familyPoints is the length of the grid, and familyRows the most rows of the smaller of two neighbours.
 const familyPoints, familyRows = 3, 3
@@ -67,23 +71,33 @@ func (c familyCase) enumerate(rows int64) (Summary, error) {
 	}
 	s.Mechanisms++
 	laws, curve := mechanism.NewFamilyLaws(list, members, prepared), mechanism.Compose(list, prepared)
+	joint, drawnJointly := mechanism.NewJointLaws(prepared[0], jointDigits)
+	if drawnJointly {
+		curve = joint.Curve()
+	}
 	bases := append(smallHistograms(familyRows), mechanism.Histogram{{Step: 0, Count: 2}, {Step: 1, Count: 30}, {Step: 2, Count: 1}})
 	for _, h := range bases {
-		p := laws.Of(h)
 		for _, unit := range smallHistograms(int(rows)) {
-			q := laws.Of(merged(h, unit))
 			at := fmt.Sprintf("%v, %v and %v", c, h, unit)
-			for _, i := range someOrders {
-				found, claimed, rounding := math.Max(divergence(p, q, i), divergence(q, p, i)), curve.Pure, 1e-13
-				if i >= 0 {
-					a := mechanism.Orders[i]
-					claimed, rounding = curve.Renyi[i], 1e-13*a/(a-1)
-				}
-				s.note(checkFamilies, found, claimed, rounding, at)
+			compare(&s, checkFamilies, laws.Of(h), laws.Of(merged(h, unit)), curve, at)
+			for count := int64(0); drawnJointly && count <= mostCount; count += 1 + count/5 {
+				compare(&s, checkJointFamilies, joint.Of(h, count), joint.Of(merged(h, unit), count), curve, fmt.Sprintf("%s, %d released", at, count))
 			}
 		}
 	}
 	return s, nil
+}
+
+// compare holds two laws against what is charged.
+func compare(s *Summary, kind int, p, q map[string]float64, curve mechanism.Curve, at string) {
+	for _, i := range someOrders {
+		found, claimed, rounding := math.Max(divergence(p, q, i), divergence(q, p, i)), curve.Pure, 1e-13
+		if i >= 0 {
+			a := mechanism.Orders[i]
+			claimed, rounding = curve.Renyi[i], 1e-13*a/(a-1)
+		}
+		s.note(kind, found, claimed, rounding, at)
+	}
 }
 
 // smallHistograms are all with up to rows rows.

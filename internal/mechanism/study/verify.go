@@ -80,6 +80,7 @@ const (
 	checkJointLaw
 	checkJointReleased
 	checkFamilies
+	checkJointFamilies
 	checkKinds
 )
 
@@ -123,7 +124,7 @@ func newSummary() Summary {
 		"pure: worst log-ratio", "rdp: Rényi curve at every order", "rdp: delta at the statement's epsilon",
 		"ranges with gaps: worst log-ratio", "several groups: worst log-ratio", "several groups: Rényi curve",
 		"several groups, disjoint releases", "joint: worst log-ratio", "joint: deviation from q^N(x)",
-		"joint: released counts and sums", "several quantiles",
+		"joint: released counts and sums", "several quantiles", "several quantiles, joint",
 	} {
 		s.Checks[i].Name = name
 	}
