@@ -62,6 +62,10 @@ func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (
 	keyed := stage && isMap(query)
 	f := &finisher{Planned: &Planned{Binder: bind.New(b, c)}, compare: map[*pg_query.SelectStmt]bool{}, stage: stage}
 	correlated := &correlator{Binder: f.Binder, compare: f.compare}
+	limit := 0
+	if !stage {
+		limit = correlated.existence(query)
+	}
 	if correlated.query(query, nil); correlated.refused != nil {
 		return nil, correlated.refused
 	}
@@ -69,10 +73,13 @@ func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (
 		return nil, err
 	}
 	t, err := f.template(c.in, query)
-	if err != nil || !keyed {
-		return t, err
+	if err != nil {
+		return nil, err
 	}
-	t.keyed = true
+	t.keyed, t.limit = keyed, limit
+	if !keyed {
+		return t, nil
+	}
 	return t, f.checkKeys()
 }
 
@@ -158,6 +165,9 @@ func Plan(b *relation.Base, s *Statement) ([]*Planned, error) {
 	var all []*Planned
 	var before []*release.Block
 	for _, t := range s.Queries {
+		if err := t.checkExistence(b); err != nil {
+			return nil, err
+		}
 		p := &Planned{Binder: bind.New(b, stagesOf{s}), before: before}
 		p.Know(t.kinds)
 		for _, l := range t.levels {

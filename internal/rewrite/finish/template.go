@@ -41,6 +41,7 @@ type Template struct {
 	levels []*level // by placeholder
 	kinds  bind.Kinds
 	keyed  bool // a map (docs/privacy.md P28a): the values of its keys have to be known
+	limit  int  // the parameter that has to be 1, for the statement asks whether there is a row; 0: none
 
 	text         []string // of the finish query, around the reads of released values
 	placeholders []int    // which placeholder each read is of

@@ -33,6 +33,9 @@ SELECT sum(p.days * d.price) AS cost FROM prescriptions p JOIN drugs d USING (dr
 -- Oldest and youngest patient
 SELECT max(age), min(age) FROM patients;
 
+-- Is there a child with diabetes?
+SELECT 1 AS one FROM patients WHERE age < 10 AND diagnosis = 'diabetes' LIMIT 1;
+
 -- How many visits were urgent?
 SELECT count(*) FROM visits WHERE urgency = 'high';
 
