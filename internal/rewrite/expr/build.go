@@ -86,6 +86,7 @@ type builder struct {
 	narrows []map[*Column]Narrowing // what holds in the CASE branch being built, outermost first
 	depth   int
 	built   *int // nodes so far, those of constants among them
+	apart   bool // operands of a comparison are built: a quotient may be as large as its type holds
 
 	typesOnly bool // nothing is proven: the expression will be a constant (see computed)
 }

@@ -26,7 +26,8 @@
 //
 // PostgreSQL raises on underflow too: 1e-200 * 1e-200 is an error. So a float column that takes part in arithmetic is read
 // with tiny values flushed to zero, and each float expression carries a quantum: its values are multiples of 2^-quantum.
-// Products and quotients are accepted while quanta prove that no nonzero result is subnormal.
+// Products and quotients are accepted while quanta prove that no nonzero result is subnormal. Where a quotient is compared, its
+// divisor may be 0, and is read as NULL then: any other is at least one quantum away from 0.
 //
 // # Parameters
 //

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -35,7 +36,7 @@ func (b *builder) aExpr(a *pg_query.A_Expr) (*Expr, error) {
 		if n == nil {
 			continue
 		}
-		e, err := b.similarPattern(a, n)
+		e, err := b.compared(a.Kind == pg_query.A_Expr_Kind_AEXPR_OP && comparisons[name].not != "", func() (*Expr, error) { return b.similarPattern(a, n) })
 		if err != nil {
 			return nil, err
 		}
@@ -56,6 +57,22 @@ func (b *builder) aExpr(a *pg_query.A_Expr) (*Expr, error) {
 		return b.operator(name, args, text, loc)
 	}
 	return nil, Refuse(refusal.Operator, loc, text+" is not supported in a row-level expression", "")
+}
+
+// compared builds an operand of a comparison, whose bounds nobody asks for: there a float may be divided by what may be 0, as NULL where it
+// is. Elsewhere that is refused, since what is divided by little is as large as a float may be, and so would be the noise of its average.
+func (b *builder) compared(is bool, build func() (*Expr, error)) (*Expr, error) {
+	e, err := build()
+	var refused *Refusal
+	if !is || b.apart || !errors.As(err, &refused) || refused.Reason != refusal.Division {
+		return e, err
+	}
+	b.apart = true
+	defer func() { b.apart = false }()
+	if e, again := build(); again == nil {
+		return e, nil
+	}
+	return nil, err
 }
 
 // operatorName accepts an unqualified operator or one of pg_catalog.
@@ -112,9 +129,13 @@ func (b *builder) between(a *pg_query.A_Expr) (*Expr, error) {
 	if len(limits) != 2 {
 		return nil, Refuse(refusal.Construct, loc, "BETWEEN needs two limits", "")
 	}
-	all, err := b.list(append([]*pg_query.Node{a.Lexpr}, limits...))
-	if err != nil {
-		return nil, err
+	var all []*Expr
+	for _, n := range append([]*pg_query.Node{a.Lexpr}, limits...) {
+		e, err := b.compared(true, func() (*Expr, error) { return b.expr(n) })
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
 	}
 	text := describeOperator(a)
 	inside := func(lo, hi *Expr) (*Expr, error) {

@@ -19,7 +19,7 @@ var arithmeticRules = []rule{
 	{names: "+ - *", args: "float4|float8,float4|float8", total: "bounded operands; bounds prove that nothing overflows or underflows", apply: floatArith},
 	{names: "/ div", args: "numeric,numeric", total: "bounded operands; 0 outside the divisor's bounds, or a divisor with a fixed number of digits (0: NULL)", apply: numericQuo},
 	{names: "% mod", args: "numeric,numeric", total: "bounded operands; 0 outside the divisor's bounds, or a divisor with a fixed number of digits (0: NULL)", apply: remainder},
-	{names: "/", args: "float4|float8,float4|float8", total: "bounded operands; 0 outside the divisor's bounds", apply: floatQuo},
+	{names: "/", args: "float4|float8,float4|float8", total: "bounded operands; 0 outside the divisor's bounds, or an operand of a comparison (0: NULL)", apply: floatQuo},
 	{names: "-", args: "int2|int4|int8", total: "bounds prove that the result fits", apply: negate},
 	{names: "-", args: "numeric|float4|float8", total: "always", apply: negate},
 	{names: "+", args: "int2|int4|int8|numeric|float4|float8", total: "always", apply: identity},
@@ -245,7 +245,13 @@ func floatQuo(c *call) (*Expr, error) {
 		return e, err
 	}
 	x, y := c.args[0], c.args[1]
-	if y.bounds.Contains(bounds.Zero) {
+	least, zero := bounds.One, y.bounds.Contains(bounds.Zero)
+	if zero && c.b.apart && y.quantum >= 0 && (y.bounds.Lo.Sign() != 0 || y.bounds.Hi.Sign() != 0) {
+		least = bounds.Pow2(-y.quantum) // nothing but 0 is nearer to 0
+		if !y.nonzero {
+			e.tmpl, e.nullable = strings.ReplaceAll(e.tmpl, "{1}", "NULLIF({1}, "+floatLiteral(y.typ, bounds.Zero)+")"), true
+		}
+	} else if zero {
 		return nil, c.refuse(refusal.Division, "0 lies within the bounds "+y.bounds.String()+" of "+y.Text(), atLeast(c.args[0].Text(), y.Text()))
 	}
 	if x.quantum < 0 {
@@ -253,7 +259,7 @@ func floatQuo(c *call) (*Expr, error) {
 	}
 	e.quantum = floatQuantum(quo(bounds.Pow2(-x.quantum), bounds.Max(y.bounds.Abs().Hi, bounds.One)), e.typ)
 	var ok bool
-	if e.bounds, ok = roundFloats(x.bounds.Quo(y.bounds), e.typ); !ok || e.quantum > leastQuantum(e.typ) {
+	if e.bounds, ok = roundFloats(x.bounds.QuoApart(y.bounds, least), e.typ); !ok || e.quantum > leastQuantum(e.typ) {
 		return nil, c.refuse(refusal.Overflow, "it may overflow or underflow "+pgresolve.Display(e.typ), "")
 	}
 	e.nonzero = x.nonzero
