@@ -36,8 +36,10 @@ func TestLocalLimits(t *testing.T) {
 		{"<+1345>-13:45", "2020-03-01", true},
 	} {
 		s.exec(t, "SET TimeZone = '"+zone.name+"'")
-		values := []string{"tz::date", "date(tz)", "date_trunc('day', tz)", "date_trunc('week', tz)", "date_trunc('month', tz)", "tz::timestamp", "date_trunc('month', tz::timestamp)", "date_trunc('hour', tz::timestamp)",
-			"ts::date", "date_trunc('quarter', ts)", "date_trunc('minute', ts)", "date_trunc('month', d)", "date_trunc('year', d)", "date_trunc('week', d::timestamp)"}
+		values := []string{
+			"tz::date", "date(tz)", "date_trunc('day', tz)", "date_trunc('week', tz)", "date_trunc('month', tz)", "tz::timestamp", "date_trunc('month', tz::timestamp)", "date_trunc('hour', tz::timestamp)",
+			"ts::date", "date_trunc('quarter', ts)", "date_trunc('minute', ts)", "date_trunc('month', d)", "date_trunc('year', d)", "date_trunc('week', d::timestamp)",
+		}
 		if zoneName(zone.name) {
 			values = append(values, "tz AT TIME ZONE '"+zone.name+"'", "(tz AT TIME ZONE '"+zone.name+"')::date", "date_trunc('month', tz AT TIME ZONE '"+zone.name+"')")
 		}
