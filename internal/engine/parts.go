@@ -2,8 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -138,10 +142,21 @@ func (m *measuring) chargePart(ctx context.Context, charge ledger.Charge) error 
 	charge.Query, charge.Policy = m.charge.Query, m.charge.Policy
 	balance, err := m.engine.ledger.Spend(ctx, m.scope.Analyst, []ledger.Charge{charge})
 	if err != nil {
-		return err
+		return keptCharge(err)
 	}
 	m.balance = balance
 	m.spent += balance.Falls[0]
 	m.engine.metrics.Charged(charge.Epsilon)
 	return nil
+}
+
+// keptCharge tells the analyst that the parts before stay charged.
+func keptCharge(err error) error {
+	var refused *pgconn.PgError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	told := *refused
+	told.Hint = strings.TrimSpace(told.Hint + " The counts of this statement were charged before its sums, and stay charged.")
+	return &told
 }
