@@ -215,6 +215,11 @@ func (o *outer) subquery(l *pg_query.SubLink) *pg_query.Node {
 	exists := l.SubLinkType == pg_query.SubLinkType_EXISTS_SUBLINK
 	member := l.SubLinkType == pg_query.SubLinkType_ANY_SUBLINK && (len(l.OperName) == 0 || len(l.OperName) == 1 && l.OperName[0].GetString_().GetSval() == "=")
 	scalar := l.SubLinkType == pg_query.SubLinkType_EXPR_SUBLINK
+	groups := s.GetGroupClause()
+	if scalar && len(groups) > 0 {
+		s = sqltree.Clone(s)
+		s.GroupClause = nil
+	}
 	if s == nil || !exists && !member && !scalar || !plain(s, exists || member) || scalar != sqltree.Aggregates(s) || (scalar || member) && len(s.TargetList) != 1 {
 		return nil
 	}
@@ -233,7 +238,12 @@ func (o *outer) subquery(l *pg_query.SubLink) *pg_query.Node {
 	if err != nil {
 		return nil
 	}
-	d := &decorrelation{outer: o, inner: columns, defined: defined(s)}
+	d := &decorrelation{outer: o, inner: columns, defined: defined(s), grouped: len(groups) > 0}
+	for _, g := range groups {
+		if !d.oneValue(g, s.WhereClause) {
+			return nil
+		}
+	}
 	conds := sqltree.Conjuncts(sqltree.Clone(s.WhereClause))
 	for i := range conds {
 		conds[i] = d.replaced(conds[i], false)

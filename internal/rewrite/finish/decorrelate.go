@@ -16,6 +16,7 @@ type decorrelation struct {
 	defined map[string]bool    // the names of FROM items in it
 	columns []outerColumn
 	failed  bool // it reads what is not public
+	grouped bool // a scalar one: it has a row if there are rows (oneValue)
 }
 
 // outerColumn is a public column that the subquery reads.
@@ -231,7 +232,7 @@ func (d *decorrelation) exists(l *pg_query.SubLink, s *pg_query.SelectStmt, cond
 	return sublink(pg_query.SubLinkType_EXISTS_SUBLINK, out, l.Location)
 }
 
-// scalar reads the released aggregates: over no rows a count is 0 and any other NULL. Without public columns the subquery is a block already.
+// scalar reads the released aggregates: over no rows a count is 0 and any other NULL, or all are if it is grouped. Without public columns the subquery is a block already.
 func (d *decorrelation) scalar(l *pg_query.SubLink, s *pg_query.SelectStmt, conds []*pg_query.Node) *pg_query.Node {
 	alias := d.alias("b")
 	var outputs []*pg_query.Node
@@ -240,7 +241,7 @@ func (d *decorrelation) scalar(l *pg_query.SubLink, s *pg_query.SelectStmt, cond
 		if sqltree.IsAggregate(n) {
 			outputs = append(outputs, d.replaced(sqltree.Clone(n), false))
 			read := sqltree.ColumnRef(alias, fmt.Sprintf("a%d", len(outputs)))
-			if sqltree.FunctionName(n.GetFuncCall()) == "count" {
+			if sqltree.FunctionName(n.GetFuncCall()) == "count" && !d.grouped {
 				read = coalesce(read, pg_query.MakeAConstIntNode(0, -1))
 			}
 			return read, false, nil
@@ -260,6 +261,11 @@ func (d *decorrelation) scalar(l *pg_query.SubLink, s *pg_query.SelectStmt, cond
 		return nil
 	}
 	one, out := newSelect(), newSelect()
+	if d.grouped {
+		out.TargetList = []*pg_query.Node{target(sqltree.OutputName(t), value)}
+		out.FromClause, out.WhereClause = []*pg_query.Node{subselect(d.block(s, conds, outputs), alias)}, and(d.matches(alias))
+		return sublink(pg_query.SubLinkType_EXPR_SUBLINK, out, l.Location)
+	}
 	one.TargetList = []*pg_query.Node{target("one", pg_query.MakeAConstIntNode(1, -1))}
 	out.TargetList = []*pg_query.Node{target(sqltree.OutputName(t), value)}
 	out.FromClause = []*pg_query.Node{join(pg_query.JoinType_JOIN_LEFT, subselect(one, d.alias("o")), subselect(d.block(s, conds, outputs), alias), and(d.matches(alias)))}

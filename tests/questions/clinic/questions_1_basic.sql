@@ -36,6 +36,9 @@ SELECT max(age), min(age) FROM patients;
 -- Is there a child with diabetes?
 SELECT 1 AS one FROM patients WHERE age < 10 AND diagnosis = 'diabetes' LIMIT 1;
 
+-- Urgent visits of each ward, as Django writes a subquery
+SELECT w.name, (SELECT COUNT(*) AS "n" FROM visits U0 WHERE (U0.urgency = 'high' AND U0.ward = (w.ward)) GROUP BY U0.ward) AS n FROM wards w ORDER BY w.name;
+
 -- How many visits were urgent?
 SELECT count(*) FROM visits WHERE urgency = 'high';
 

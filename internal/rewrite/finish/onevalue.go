@@ -1,0 +1,40 @@
+package finish
+
+import (
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+)
+
+// oneValue says that a key of GROUP BY has one value in all rows of the subquery: its WHERE equates it with a public column of the row around.
+// So there is one group, or none.
+func (d *decorrelation) oneValue(key, where *pg_query.Node) bool {
+	if key.GetColumnRef() == nil {
+		return false
+	}
+	for _, cond := range sqltree.Conjuncts(where) {
+		a := cond.GetAExpr()
+		if a.GetKind() != pg_query.A_Expr_Kind_AEXPR_OP || a.Name[len(a.Name)-1].GetString_().GetSval() != "=" {
+			continue
+		}
+		if d.equates(key, a.Lexpr, a.Rexpr) || d.equates(key, a.Rexpr, a.Lexpr) {
+			return true
+		}
+	}
+	return false
+}
+
+// equates says that inner is the key, and that only one of its values can be equal to a public column around.
+func (d *decorrelation) equates(key, inner, around *pg_query.Node) bool {
+	if !sameExpression(key, inner) || around.GetColumnRef() == nil || d.around(around.GetColumnRef(), false) == nil {
+		return false
+	}
+	of, _, _ := d.outer.column(around.GetColumnRef())
+	columns, err := d.Columns([]*pg_query.Node{of.node}, d.env)
+	if err != nil {
+		return false
+	}
+	own := bind.NewScope(d.Binder, d.inner, d.env)
+	return own.ComparedAs(inner, bind.NewScope(d.Binder, columns, d.env), around)
+}
