@@ -10,10 +10,11 @@ import (
 // number hides most of the noise, and by ward.
 func quantilesRow(ctx context.Context, w *world, n int) (figures []figure, err error) {
 	for _, ask := range []struct {
-		key         string
-		times, what int // of the questions; of the single ones, by how much the error has to be less
-	}{{"", 4, 2}, {"ward", 10, 5}} {
-		more, err := deciles(ctx, w, ask.key, max(12, n/ask.times), float64(ask.what))
+		key              string
+		together, single int     // how often each is asked
+		less             float64 // by how much the error has to be less
+	}{{"", 2 * n, 3 * n / 4, 5}, {"ward", n / 10, n / 10, 5}} {
+		more, err := deciles(ctx, w, ask.key, max(12, ask.together), max(12, ask.single), ask.less)
 		if err != nil {
 			return nil, err
 		}
@@ -22,7 +23,7 @@ func quantilesRow(ctx context.Context, w *world, n int) (figures []figure, err e
 	return figures, nil
 }
 
-func deciles(ctx context.Context, w *world, key string, n int, goal float64) ([]figure, error) {
+func deciles(ctx context.Context, w *world, key string, n, singles int, goal float64) ([]figure, error) {
 	q := question{proxy: pure, key: key, from: "visits"}
 	for i := 1; i <= 9; i++ {
 		q.aggregates = append(q.aggregates, fmt.Sprintf("percentile_cont(0.%d) WITHIN GROUP (ORDER BY cost)", i))
@@ -34,7 +35,7 @@ func deciles(ctx context.Context, w *world, key string, n int, goal float64) ([]
 	var one, nine []float64
 	for i, aggregate := range q.aggregates {
 		single := question{proxy: pure, key: key, aggregates: []string{aggregate}, from: q.from}
-		apart, err := w.askAt(ctx, single, n, 1.0/9)
+		apart, err := w.askAt(ctx, single, singles, 1.0/9)
 		if err != nil {
 			return nil, err
 		}
