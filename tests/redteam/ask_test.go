@@ -99,20 +99,23 @@ func (w *world) ask(conn *pgconn.PgConn, s session, st statement) (*record, erro
 	if plans[0].Refused != "" {
 		w.t.Fatalf("the budget of %s does not last: %s", s.analyst(), plans[0].Refused)
 	}
-	if _, err := w.relay.Take(); err != nil {
+	before, err := w.relay.Take()
+	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.pinned.note(before)
 	failed := conn.ExecParams(ctx, st.sql, values, nil, formats, nil).Read().Err
 	executed, err := w.relay.Take()
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	defer w.pinned.note(executed)
 	r := &record{statement: st, session: s, blocks: plans[0].Blocks}
 	if failed != nil {
 		r.queries = executed
 		return r, refusal(failed)
 	}
-	return r, r.match(executed)
+	return r, r.match(executed, w.pinned)
 }
 
 // encode prints the parameters as the session sends them.
@@ -157,7 +160,7 @@ func refusal(err error) error {
 var privateTable = regexp.MustCompile(`"public"\."(patients|visits|lab_results|profiles|staff|calls|ratings|bookings|samples|faces|entries)"`)
 
 // match takes from what main executed the queries of private rows. They must be those of the blocks, in one snapshot.
-func (r *record) match(executed []relay.Query) error {
+func (r *record) match(executed []relay.Query, known pinned) error {
 	var want []string
 	for _, b := range r.blocks {
 		want = append(want, b.texts()...)
@@ -177,7 +180,20 @@ func (r *record) match(executed []relay.Query) error {
 			return fmt.Errorf("query %d is not the one that was charged\nexecuted: %s\ncharged:  %s", i+1, q.SQL, want[i])
 		}
 	}
+	r.pins = known[conn]
 	return r.findPins(executed, conn)
+}
+
+// pinned are the settings that each connection to main has kept from earlier statements.
+type pinned map[int]relay.Query
+
+// note remembers the settings that connections keep beyond the transaction in which they were made.
+func (p pinned) note(executed []relay.Query) {
+	for _, q := range executed {
+		if strings.Contains(q.SQL, "set_config(") && strings.HasSuffix(q.SQL, ", false)") {
+			p[q.Conn] = q
+		}
+	}
 }
 
 // findPins finds the transaction of the measure queries, and its settings.

@@ -80,25 +80,31 @@ func TestJudgeFindsFaults(t *testing.T) {
 func TestMatchFindsWhatWasNotCharged(t *testing.T) {
 	const measure, other = `SELECT 1, count(*) FROM ONLY "public"."patients" AS t1 WHERE t1.a < 'x'`, `SELECT 1, count(*) FROM ONLY "public"."visits" AS t1`
 	begin, pins, commit := "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SELECT pg_catalog.set_config('TimeZone', $1, true)", "COMMIT"
+	kept, ended := pinned{}, pinned{}
+	kept.note([]relay.Query{{Conn: 1, SQL: strings.Replace(pins, "true", "false", 1)}})
+	ended.note([]relay.Query{{Conn: 1, SQL: pins}, {Conn: 2, SQL: strings.Replace(pins, "true", "false", 1)}})
 	for _, c := range []struct {
 		name     string
 		executed []string
 		want     string
+		known    pinned
 	}{
-		{"as charged", []string{begin, pins, "SELECT FROM pg_catalog.pg_class", measure, commit}, ""},
-		{"another constant", []string{begin, pins, strings.Replace(measure, "'x'", "'y'", 1), commit}, ""},
-		{"nothing", []string{begin, pins, commit}, "0 queries of private rows where 1"},
-		{"more", []string{begin, pins, measure, other, commit}, "2 queries of private rows where 1"},
-		{"another query", []string{begin, pins, other, commit}, "is not the one that was charged"},
-		{"no snapshot", []string{"BEGIN READ ONLY", pins, measure, commit}, "measured after"},
-		{"no settings", []string{begin, measure, commit}, "measured after"},
+		{"as kept", []string{begin, measure, commit}, "", kept},
+		{"settings of another transaction or connection", []string{begin, measure, commit}, "measured after", ended},
+		{"as charged", []string{begin, pins, "SELECT FROM pg_catalog.pg_class", measure, commit}, "", nil},
+		{"another constant", []string{begin, pins, strings.Replace(measure, "'x'", "'y'", 1), commit}, "", nil},
+		{"nothing", []string{begin, pins, commit}, "0 queries of private rows where 1", nil},
+		{"more", []string{begin, pins, measure, other, commit}, "2 queries of private rows where 1", nil},
+		{"another query", []string{begin, pins, other, commit}, "is not the one that was charged", nil},
+		{"no snapshot", []string{"BEGIN READ ONLY", pins, measure, commit}, "measured after", nil},
+		{"no settings", []string{begin, measure, commit}, "measured after", nil},
 	} {
 		r := &record{blocks: []block{{Measure: measure}}}
 		var executed []relay.Query
 		for _, sql := range c.executed {
 			executed = append(executed, relay.Query{Conn: 1, SQL: sql})
 		}
-		err := r.match(executed)
+		err := r.match(executed, c.known)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}

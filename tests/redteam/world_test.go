@@ -40,11 +40,12 @@ type world struct {
 	proxy    *server.Server
 	judges   []*pgx.Conn // superuser, each in a database of its own
 	binary   int         // parameters that were sent in binary form
+	pinned   pinned
 }
 
 // newWorld starts everything. The databases to judge in are made before main's has a connection.
 func newWorld(t *testing.T, judges int) *world {
-	w := &world{t: t}
+	w := &world{t: t, pinned: pinned{}}
 	w.main, w.database = pgservertest.Database(t, read(t, "schema.sql")+rewritetest.SamplesSchema)
 	w.judges = copies(t, w.main, w.database, judges)
 	t.Cleanup(func() {
