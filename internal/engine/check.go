@@ -39,6 +39,9 @@ func (c *call) checkTypes(ctx context.Context, f rewrite.Finish, columns []uint3
 	}
 	described, err := c.state.databases.DescribeOn(ctx, f.On, f.SQL, types, backendSettings(c.scope))
 	if err != nil {
+		if !refusesForm(err) { // nobody has looked at the query
+			return err
+		}
 		c.engine.log.Error("finish query refused", "analyst", c.scope.Analyst, "error", err.Error())
 		return errFinish()
 	}
@@ -48,6 +51,13 @@ func (c *call) checkTypes(ctx context.Context, f rewrite.Finish, columns []uint3
 	}
 	c.analysis.finished.Store(f.SQL, true)
 	return nil
+}
+
+// refusesForm says whether PostgreSQL has looked at a query and does not take it: it knows no such syntax, name, type or feature, a
+// constant is none of its type, or the query is too large. Everything else, a lost connection, a limit or a cancel, says nothing of the query.
+func refusesForm(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && len(refused.Code) == 5 && slices.Contains([]string{"0A", "22", "42", "54"}, refused.Code[:2])
 }
 
 // errFinish refuses what rewrite planned and PostgreSQL does not take. Nothing has been charged.

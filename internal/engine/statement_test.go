@@ -409,6 +409,38 @@ func TestStatements(t *testing.T) {
 			ERROR 0A000 this form of the query cannot be finished over released values
 			> left
 			left 125`},
+		{"the shadow has no connection to check the finish query: the client gets the reason", `
+			> fault finish busy
+			> ask SELECT count(*) FROM patients
+			describe
+			ERROR 53300 no connection became free
+			> ask SELECT count(*) FROM patients
+			check
+			spend 50
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left`},
+		{"the shadow is lost while it checks the finish query", `
+			> fault finish unreachable
+			> ask SELECT count(*) FROM patients
+			describe
+			ERROR 57P03 dpproxy cannot reach the shadow database at the moment
+			> fault finish gone
+			> ask SELECT count(*) FROM patients
+			internal: connection reset by peer
+			> left
+			left 125`},
+		{"a cancel ends the check of the finish query", `
+			> fault finish cancelled
+			> ask SELECT count(*) FROM patients
+			describe
+			ERROR 57014 canceling statement due to user request
+			> left
+			left 125`},
 		{"main is lost once: it is asked again under one charge", `
 			> fault measure lost
 			> ask SELECT count(*) FROM patients

@@ -32,17 +32,19 @@ func (refusedByMain) Unwrap() error { return &backend.RefusedError{} }
 
 // faults are what calls can be made to fail with.
 var faults = map[string]error{
-	"lost":       mainFailed{lost: true},
-	"error":      mainFailed{},
-	"busy":       pgerr.New(pgerr.TooManyConnections, "no connection became free"),
-	"refused":    refusedByMain{},
-	"unproven":   &backend.ProofError{Proof: rewrite.Proof{Columns: []string{"id"}}},
-	"equal":      &backend.ProofError{Proof: rewrite.Proof{Of: "the listed values"}},
-	"disk":       pgerr.New(pgerr.IOError, "the budget ledger is unavailable"),
-	"syntax":     pgerr.New(pgerr.UndefinedColumn, `column "x" does not exist`),
-	"used up":    pgerr.New(pgerr.ObjectNotInState, "failures are used up"),
-	"gone":       errors.New("connection reset by peer"),
-	"unreadable": pgerr.New("22P02", "invalid input syntax"),
+	"lost":        mainFailed{lost: true},
+	"error":       mainFailed{},
+	"busy":        pgerr.New(pgerr.TooManyConnections, "no connection became free"),
+	"refused":     refusedByMain{},
+	"unproven":    &backend.ProofError{Proof: rewrite.Proof{Columns: []string{"id"}}},
+	"equal":       &backend.ProofError{Proof: rewrite.Proof{Of: "the listed values"}},
+	"cancelled":   errCanceled,
+	"unreachable": pgerr.New(backend.CannotConnectNow, "dpproxy cannot reach the shadow database at the moment"),
+	"disk":        pgerr.New(pgerr.IOError, "the budget ledger is unavailable"),
+	"syntax":      pgerr.New(pgerr.UndefinedColumn, `column "x" does not exist`),
+	"used up":     pgerr.New(pgerr.ObjectNotInState, "failures are used up"),
+	"gone":        errors.New("connection reset by peer"),
+	"unreadable":  pgerr.New("22P02", "invalid input syntax"),
 }
 
 // do runs one line of a transcript; what happens is written into the journal.
