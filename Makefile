@@ -67,7 +67,7 @@ verify: build ## prove every mechanism's guarantee by enumeration
 soak: ## 500 clients that connect, ask, cancel and vanish at random, for two minutes
 	$(GO) test -count=1 -timeout 20m -v -run Soak ./tests/integration
 
-crash: ## kill the ledger and the proxy between charge and answer, many times
+crash: ## kill the ledger and the proxy between charge and answer, CRASHES times on each kind of ledger (default 50)
 	$(GO) test -count=1 -run 'Crash|Kill|Durab' ./internal/ledger/... ./tests/integration/...
 
 redteam: ## hold what main executes for 5000 random statements and the corpus against what was charged (SEED=n)

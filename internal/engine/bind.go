@@ -37,6 +37,7 @@ type private struct {
 	// What keptAnswers knows of the statement (kept.go).
 	key        string     // of the answer; empty: answers are not kept
 	answer     []released // kept, or measured just now; nil: to be measured
+	claimed    bool       // in the ledger, and not answered yet
 	flightDone func()     // ends the question's time in flight; nil: it is not in flight
 
 	// What the charge has left behind, for the NOTICE.

@@ -36,7 +36,9 @@ func (d direct) charge(ctx context.Context, scope session.Scope, p *private) (er
 		return err
 	}
 	defer d.stage("charge", time.Now())
-	if p.balance, err = d.ledger.Spend(ctx, scope.Analyst, []ledger.Charge{p.calibrated.charge}); err != nil {
+	charge := p.calibrated.charge
+	charge.Question = p.key
+	if p.balance, err = d.ledger.Spend(ctx, scope.Analyst, []ledger.Charge{charge}); err != nil {
 		return err
 	}
 	p.spent = p.balance.Falls[0]

@@ -4,10 +4,12 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
 )
 
 // inFlightLimit ends the wait for the same question: after it, the one that waits is charged and measured itself.
-const inFlightLimit = 30 * time.Second
+const inFlightLimit = ledger.Lease
 
 // inFlight holds the questions that are charged and not answered yet. The same question of the same analyst waits for the
 // answer, which is then kept: a dashboard that sends one statement from many connections pays once.

@@ -1,20 +1,25 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"slices"
 	"strconv"
+	"time"
 
+	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
 // keptAnswers spares charge and measure where the analyst has asked the same question before. Its answer is in the ledger
-// (answers.ttl), or is being measured for another session of theirs.
+// (answers.ttl), or is being measured for another session of theirs: of this proxy (inFlight) or of another one, whose claim is in the
+// ledger.
 type keptAnswers struct {
 	releaser
 	ledger   Ledger
@@ -28,11 +33,36 @@ func (k *keptAnswers) charge(ctx context.Context, scope session.Scope, p *privat
 	if err := k.acquire(ctx, p); err != nil {
 		return err
 	}
-	err := k.releaser.charge(ctx, scope, p)
+	err := k.chargeUnasked(ctx, scope, p)
 	if err != nil {
 		p.leaveFlight()
 	}
 	return err
+}
+
+// How long it waits between two looks for the answer of another proxy. How far that is from the first look, and not what is measured, decides.
+const firstLook, laterLook = 10 * time.Millisecond, 160 * time.Millisecond
+
+// chargeUnasked charges, unless another proxy has claimed the question. It waits for that one's answer, or the end of the claim.
+func (k *keptAnswers) chargeUnasked(ctx context.Context, scope session.Scope, p *private) error {
+	for pause := firstLook; ; pause = min(2*pause, laterLook) {
+		costs := p.costs()
+		err := k.releaser.charge(ctx, scope, p)
+		if !errors.Is(err, ledger.ErrAsked) {
+			p.claimed = err == nil && costs && p.key != ""
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done(): // the ledger says how it ended
+		}
+		if err := p.findAnswer(ctx); err != nil {
+			return err
+		}
+		if p.answer != nil {
+			p.leaveFlight()
+		}
+	}
 }
 
 // acquire puts a question in flight. While the analyst is asking the same question from another connection, it waits for
@@ -64,6 +94,10 @@ var _ session.Sized = (*private)(nil)
 
 // leaveFlight ends the question's time in flight: who waits for its answer goes on.
 func (p *private) leaveFlight() {
+	if p.claimed { // and has no answer that others could take
+		p.engine.ledger.GiveUp(p.key)
+		p.claimed = false
+	}
 	if p.flightDone != nil {
 		p.flightDone()
 	}
@@ -79,27 +113,46 @@ func (k *keptAnswers) measure(ctx context.Context, p *private) ([]released, erro
 		p.engine.metrics.Statement("cached")
 		return p.answer, nil
 	}
+	asked := p.calibrated // with the mechanisms that were chosen before anything was drawn
 	answer, err := k.releaser.measure(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	p.answer = answer
-	k.keep(ctx, p)
-	return answer, nil
-}
-
-// keep stores an answer. A store that fails costs the analyst a second charge later, and nothing else.
-func (k *keptAnswers) keep(ctx context.Context, p *private) {
-	if p.key == "" {
-		return
-	}
-	encoded, err := json.Marshal(p.kept(p.answer))
-	if err == nil {
-		err = k.ledger.PutAnswer(ctx, p.key, encoded, p.state.policy.AnswersTTL)
-	}
-	if err != nil {
+	if err := k.keep(ctx, p, asked); err != nil {
 		k.log.Error("answer not kept", "analyst", p.scope.Analyst, "error", err.Error())
 	}
+	return p.answer, nil
+}
+
+// keep stores the answer. Where another proxy has stored one since this statement's claim ended, that is the answer, and what was drawn here
+// is given to nobody (docs/privacy.md P23a). A store that fails costs the analyst a second charge later, and nothing else.
+func (k *keptAnswers) keep(ctx context.Context, p *private, asked *calibrated) error {
+	if p.key == "" {
+		return nil
+	}
+	encoded, err := json.Marshal(p.kept(p.answer))
+	if err != nil {
+		return err
+	}
+	first, err := k.ledger.PutAnswer(ctx, p.key, encoded, p.state.policy.AnswersTTL)
+	if err != nil {
+		return err
+	}
+	p.claimed = false
+	if bytes.Equal(first, encoded) {
+		return nil
+	}
+	answer, err := decodeAnswer(asked.plan, first)
+	if err != nil {
+		return err
+	}
+	drawn, err := asked.drawn(answer)
+	if err != nil {
+		return err
+	}
+	p.calibrated, p.answer, p.stages = drawn, answer, nil
+	return nil
 }
 
 // findAnswer looks for an answer that the analyst has already paid for. One whose stages have read the clock answers no later question.
@@ -146,14 +199,19 @@ func (c *call) storedAnswer(ctx context.Context, p *calibrated, key string) ([]r
 	if err != nil || !found {
 		return nil, err
 	}
+	return decodeAnswer(p.plan, text)
+}
+
+// decodeAnswer is the inverse of kept.
+func decodeAnswer(plan *rewrite.Plan, text []byte) ([]released, error) {
 	var blocks []keptBlock
 	if err := json.Unmarshal(text, &blocks); err != nil {
 		return nil, err
 	}
 	answer := make([]released, len(blocks))
 	for i, b := range blocks {
-		answer[i] = released{Keys: p.plan.Blocks[i].Keys, Values: b.Values, chosen: b.Chosen}
-		if p.plan.Blocks[i].Keys == nil {
+		answer[i] = released{Keys: plan.Blocks[i].Keys, Values: b.Values, chosen: b.Chosen}
+		if plan.Blocks[i].Keys == nil {
 			answer[i].Keys = b.Selected
 		}
 	}

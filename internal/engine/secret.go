@@ -21,10 +21,6 @@ func groupSecret(ctx context.Context, l ledger.Ledger) (string, error) {
 		return string(stored), err
 	}
 	fresh := rand.Text()
-	if err := l.PutAnswer(ctx, secretKey, []byte(fresh), secretLife); err != nil {
-		return "", err
-	}
-	// Another proxy may have been first or last; all take what is stored now.
-	stored, _, err = l.Answer(ctx, secretKey)
+	stored, err = l.PutAnswer(ctx, secretKey, []byte(fresh), secretLife) // of another proxy, if that was first
 	return string(stored), err
 }

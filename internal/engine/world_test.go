@@ -387,12 +387,12 @@ func (l watchedLedger) Answer(ctx context.Context, key string) ([]byte, bool, er
 	return l.Store.Answer(ctx, key)
 }
 
-func (l watchedLedger) PutAnswer(ctx context.Context, key string, answer []byte, ttl time.Duration) error {
+func (l watchedLedger) PutAnswer(ctx context.Context, key string, answer []byte, ttl time.Duration) ([]byte, error) {
 	if key != secretKey {
 		l.add("keep")
 	}
 	if err := l.fault("keep"); err != nil {
-		return err
+		return nil, err
 	}
 	return l.Store.PutAnswer(ctx, key, answer, ttl)
 }

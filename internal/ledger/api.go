@@ -16,6 +16,7 @@ type Charge struct {
 	Epsilon        float64         // nominal: what pure accounting charges, and what dpproxy.history shows
 	Curve          mechanism.Curve // composed over all releases; includes the ε of partition selections
 	SelectionDelta float64         // δ of all partition selections; 0 if there are none
+	Question       string          // key of the answer that is paid for; empty: it is not kept
 }
 
 // Balance is an analyst's budget in the current period. EpsilonSpent is the number that the filter compares with the
@@ -37,7 +38,8 @@ type HistoryEntry struct {
 // Ledger admits and records charges, durably, and keeps answers. Implementations are safe for concurrent use.
 // Errors are *pgconn.PgError: 53400 over budget, 55000 fingerprint refused or failures used up, 58030 store unavailable.
 type Ledger interface {
-	// Spend admits all charges or none, and returns once they are on disk.
+	// Spend admits all charges or none, and returns once they are on disk. It claims their questions for Lease. ErrAsked means
+	// that one of them has an answer, or that another proxy has claimed it.
 	Spend(ctx context.Context, analyst string, charges []Charge) (Balance, error)
 	Balance(ctx context.Context, analyst string) (Balance, error)
 	// History lists an analyst's charges of all periods, latest first. A limit ≤ 0 means no limit.
@@ -46,7 +48,10 @@ type Ledger interface {
 	// Answer returns a stored answer (released integers, opaque to the ledger) that has not expired. The caller puts the
 	// analyst into the key, so that nobody gets another analyst's answer (docs/budget.md, «Answers for free»).
 	Answer(ctx context.Context, key string) ([]byte, bool, error)
-	PutAnswer(ctx context.Context, key string, answer []byte, ttl time.Duration) error
+	// PutAnswer keeps an answer, unless one is kept already that has not expired, and returns the one that is kept.
+	PutAnswer(ctx context.Context, key string, answer []byte, ttl time.Duration) ([]byte, error)
+	// GiveUp ends a claim of Spend: there will be no answer. It does not wait.
+	GiveUp(key string)
 
 	// Fail counts a failure of main and refuses its fingerprint to the analyst from now on. The caller may report the
 	// failure to the analyst only if Fail returns nil. Beyond the policy's limit it records nothing and returns 55000.

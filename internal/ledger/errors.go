@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -12,6 +13,14 @@ import (
 
 // ErrClosed is the reason why a ledger is unavailable after Close.
 var ErrClosed = errors.New("the ledger is closed")
+
+// ErrAsked means that nothing was charged, because the question has been answered or another proxy is answering it. It is not
+// for clients: the caller looks for the answer, and asks again.
+var ErrAsked = errors.New("the question is being answered")
+
+// Lease is how long others wait for whoever has charged a question and not answered it. After it they are charged for it, and
+// measure it, themselves.
+const Lease = 30 * time.Second
 
 // InvalidCharge is the error of a charge that no correct plan causes. ClientError hides its reason from clients.
 type InvalidCharge struct{ Reason error }

@@ -49,10 +49,11 @@ func (t *till) Answer(_ context.Context, key string) ([]byte, bool, error) {
 	return value, ok, nil
 }
 
-func (t *till) PutAnswer(_ context.Context, key string, value []byte, _ time.Duration) error {
+func (t *till) PutAnswer(_ context.Context, key string, value []byte, _ time.Duration) ([]byte, error) {
 	t.kept[key] = value
-	return nil
+	return value, nil
 }
+func (*till) GiveUp(string)                                        {}
 func (*till) Fail(context.Context, string, string) error           { return nil }
 func (*till) Releasable(context.Context, string) error             { return nil }
 func (*till) Failed(context.Context, string, string) (bool, error) { return false, nil }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
@@ -22,8 +23,16 @@ func (l metered) observe(operation string, since time.Time, records int, err err
 	l.metrics.Ledger(operation, time.Since(since), records, err)
 }
 
+// observeSpend counts no error where the question is being answered.
+func (l metered) observeSpend(since time.Time, charges int, err error) {
+	if errors.Is(err, ledger.ErrAsked) {
+		charges, err = 0, nil
+	}
+	l.observe("spend", since, charges, err)
+}
+
 func (l metered) Spend(ctx context.Context, analyst string, charges []ledger.Charge) (b ledger.Balance, err error) {
-	defer func(since time.Time) { l.observe("spend", since, len(charges), err) }(time.Now())
+	defer func(since time.Time) { l.observeSpend(since, len(charges), err) }(time.Now())
 	return l.Store.Spend(ctx, analyst, charges)
 }
 
@@ -37,7 +46,7 @@ func (l metered) Answer(ctx context.Context, key string) (answer []byte, found b
 	return l.Store.Answer(ctx, key)
 }
 
-func (l metered) PutAnswer(ctx context.Context, key string, answer []byte, ttl time.Duration) (err error) {
+func (l metered) PutAnswer(ctx context.Context, key string, answer []byte, ttl time.Duration) (kept []byte, err error) {
 	defer func(since time.Time) { l.observe("keep", since, 1, err) }(time.Now())
 	return l.Store.PutAnswer(ctx, key, answer, ttl)
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/ledgertest"
@@ -49,6 +50,11 @@ func crashChild() int {
 	left.Store(n)
 	at := func(here string) {
 		if here == step && left.Add(-1) == 0 {
+			if os.Getenv("LEDGER_TEST_STOP") != "" {
+				syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+				time.Sleep(200 * time.Millisecond) // the signal may go to another thread first
+				return
+			}
 			syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
 		}
@@ -97,14 +103,20 @@ func crashChild() int {
 // crash runs a child to its end by SIGKILL.
 func crash(t *testing.T, dsn, released, step string, count int, more ...string) {
 	t.Helper()
-	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), "LEDGER_TEST_CHILD=crash", "LEDGER_TEST_DSN="+dsn, "LEDGER_TEST_RELEASED="+released,
-		"LEDGER_TEST_STEP="+step, "LEDGER_TEST_COUNT="+strconv.Itoa(count))
-	child.Env = append(child.Env, more...)
+	child := child(dsn, released, step, count, more...)
 	out, err := child.CombinedOutput()
 	if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
 		t.Fatalf("the child at step %s ended with %v: %s", step, err, out)
 	}
+}
+
+// child is a process that charges, and meets its fate at the n-th time that it gets to a step.
+func child(dsn, released, step string, count int, more ...string) *exec.Cmd {
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), "LEDGER_TEST_CHILD=crash", "LEDGER_TEST_DSN="+dsn, "LEDGER_TEST_RELEASED="+released,
+		"LEDGER_TEST_STEP="+step, "LEDGER_TEST_COUNT="+strconv.Itoa(count))
+	c.Env = append(c.Env, more...)
+	return c
 }
 
 // charged opens the ledger, proves its totals, and returns how often ε = 1 was charged.

@@ -8,8 +8,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("LEDGER_TEST_CHILD") != "" {
+	switch os.Getenv("LEDGER_TEST_CHILD") {
+	case "crash":
 		os.Exit(crashChild())
+	case "ask":
+		os.Exit(askChild())
 	}
 	os.Exit(ledgertest.Run(m))
 }

@@ -161,7 +161,7 @@ func TestRestartKeepsEverything(t *testing.T) {
 		if err := first.Fail(ctx, "alice", "bad"); err != nil {
 			t.Fatal(err)
 		}
-		if err := first.PutAnswer(ctx, "key", []byte("42"), time.Hour); err != nil {
+		if _, err := first.PutAnswer(ctx, "key", []byte("42"), time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		if err := first.Close(); err != nil {

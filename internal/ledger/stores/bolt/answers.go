@@ -55,23 +55,31 @@ func (b *batch) fillAnswers(tx *bbolt.Tx, now []byte) error {
 	return nil
 }
 
-// PutAnswer keeps an answer. Answer returns it at once; the next commit, within answerDelay, writes it.
-func (s *Store) PutAnswer(_ context.Context, key string, answer []byte, ttl time.Duration) error {
+// PutAnswer keeps an answer, unless there is one. Answer returns it at once; the next commit, within answerDelay, writes it.
+func (s *Store) PutAnswer(ctx context.Context, key string, answer []byte, ttl time.Duration) ([]byte, error) {
 	if ttl <= 0 {
-		return nil
+		return answer, nil
+	}
+	s.putting.Lock()
+	defer s.putting.Unlock()
+	if first, there, err := s.Answer(ctx, key); err == nil && there {
+		return first, nil
 	}
 	hash, expires := answers.Hash(key), s.now().Add(ttl).Truncate(time.Microsecond)
 	sealed := s.sealer.Seal(hash, expires, answer)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.usable() != nil {
-		return nil // nobody will ask: every charge is refused from now on
+		return answer, nil // nobody will ask: every charge is refused from now on
 	}
 	s.serial++
 	s.answers[hash] = pendingAnswer{serial: s.serial, expires: expires, sealed: sealed}
 	s.wake()
-	return nil
+	return answer, nil
 }
+
+// GiveUp does nothing: one process has the file, and knows what it is asking.
+func (s *Store) GiveUp(string) {}
 
 // Answer returns what PutAnswer kept, until it expires.
 func (s *Store) Answer(_ context.Context, key string) ([]byte, bool, error) {

@@ -36,7 +36,7 @@ func sample(t testing.TB) []byte {
 	if err := s.Fail(ctx, "alice", "bad"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.PutAnswer(ctx, "key", []byte("answer"), time.Hour); err != nil {
+	if _, err := s.PutAnswer(ctx, "key", []byte("answer"), time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -221,7 +221,7 @@ func TestAfterAFailedWriteNothingIsServed(t *testing.T) {
 	ledgertest.WantCode(t, err, "58030")
 	_, _, err = s.Answer(ctx, "key")
 	ledgertest.WantCode(t, err, "58030")
-	if err := s.PutAnswer(ctx, "key", []byte("1"), time.Hour); err != nil {
+	if _, err := s.PutAnswer(ctx, "key", []byte("1"), time.Hour); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.Show(ctx); err == nil || !strings.Contains(err.Error(), bbolterrors.ErrDatabaseNotOpen.Error()) {

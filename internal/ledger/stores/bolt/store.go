@@ -34,6 +34,7 @@ type Store struct {
 	rules   atomic.Pointer[accounting.Rules]
 	work    chan struct{} // holds a token when there is something to commit
 	stopped chan struct{} // closed when run has returned
+	putting sync.Mutex    // held by PutAnswer: the first answer is kept
 
 	mu       sync.Mutex                    // guards what follows
 	queue    []*request                    // for the next commit

@@ -12,11 +12,17 @@ import (
 // purgeBatch is the number of expired answers that one PutAnswer removes at most.
 const purgeBatch = 64
 
-// PutAnswer keeps an answer and removes some that have expired. Its commit does not wait for the disk: a crash that loses
+// putSQL replaces a claim, whoever has it, and an answer that has expired. Two proxies answer one question where one of them took
+// longer than its claim: the first answer is kept.
+const putSQL = `INSERT INTO dpproxy_ledger.answer VALUES ($1, $2, $3)
+	ON CONFLICT (hash) DO UPDATE SET expires = excluded.expires, sealed = excluded.sealed
+	WHERE octet_length(answer.sealed) = 16 OR answer.expires <= $4`
+
+// PutAnswer keeps an answer, unless there is one, and removes some that have expired. Its commit does not wait for the disk: a crash that loses
 // an answer costs its analyst another charge.
-func (s *Store) PutAnswer(ctx context.Context, key string, answer []byte, ttl time.Duration) error {
+func (s *Store) PutAnswer(ctx context.Context, key string, answer []byte, ttl time.Duration) ([]byte, error) {
 	if ttl <= 0 {
-		return nil
+		return answer, nil
 	}
 	now, hash := s.now(), answers.Hash(key)
 	expires := now.Add(ttl).Truncate(time.Microsecond)
@@ -24,22 +30,25 @@ func (s *Store) PutAnswer(ctx context.Context, key string, answer []byte, ttl ti
 	defer cancel()
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return s.unavailable(ctx, "keeping an answer", err)
+		return nil, s.unavailable(ctx, "keeping an answer", err)
 	}
 	defer conn.Release()
 	put := &pipeline{}
 	put.exec("BEGIN")
 	put.exec("SET LOCAL synchronous_commit = off")
-	put.exec(`INSERT INTO dpproxy_ledger.answer VALUES ($1, $2, $3)
-		ON CONFLICT (hash) DO UPDATE SET expires = excluded.expires, sealed = excluded.sealed`,
-		[]byte(hash), expires, s.sealer.Seal(hash, expires, answer))
+	put.exec(putSQL, []byte(hash), expires, s.sealer.Seal(hash, expires, answer), now)
+	var sealed []byte
+	put.row("SELECT expires, sealed FROM dpproxy_ledger.answer WHERE hash = $1", []any{[]byte(hash)}, &expires, &sealed)
 	put.exec(`DELETE FROM dpproxy_ledger.answer WHERE hash IN (SELECT hash FROM dpproxy_ledger.answer WHERE expires <= $1
 		ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED)`, now, purgeBatch)
 	put.exec("COMMIT")
 	if err := put.run(ctx, conn); err != nil {
-		return s.unavailable(ctx, "keeping an answer", err)
+		return nil, s.unavailable(ctx, "keeping an answer", err)
 	}
-	return nil
+	if kept, ok := s.sealer.Open(s.rules.Load().Log, hash, expires, sealed); ok {
+		return kept, nil
+	}
+	return answer, nil
 }
 
 // Answer returns what PutAnswer kept, until it expires.
@@ -52,7 +61,7 @@ func (s *Store) Answer(ctx context.Context, key string) ([]byte, bool, error) {
 	if err != nil {
 		return nil, false, s.unavailable(ctx, "reading an answer", err)
 	}
-	if sealed == nil || !s.now().Before(expires) {
+	if len(sealed) <= markBytes || !s.now().Before(expires) {
 		return nil, false, nil
 	}
 	answer, ok := s.sealer.Open(s.rules.Load().Log, hash, expires, sealed)

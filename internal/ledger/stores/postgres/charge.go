@@ -10,7 +10,7 @@ import (
 // Spend admits all charges or none, and returns once they are on disk.
 func (s *Store) Spend(ctx context.Context, analyst string, charges []ledger.Charge) (ledger.Balance, error) {
 	var balance ledger.Balance
-	r := &request{analyst: analyst, fingerprints: fingerprints(charges), decide: func(b *accounting.Book) (err error) {
+	r := &request{analyst: analyst, fingerprints: fingerprints(charges), questions: questions(charges), decide: func(b *accounting.Book) (err error) {
 		balance, err = b.Spend(charges)
 		return err
 	}}
@@ -37,6 +37,7 @@ func (s *Store) Fail(ctx context.Context, analyst, fingerprint string) error {
 type request struct {
 	analyst      string
 	fingerprints []string                     // that decide asks about
+	questions    [][]byte                     // hashes of those that it claims
 	decide       func(*accounting.Book) error // on the account of analyst; its entries are written if it returns nil
 	done         chan error
 }

@@ -19,10 +19,12 @@ import (
 const groupLock = 0x6470_6772_6f75_7001
 
 // beginSQL makes the commit durable whatever the database's default is, and bounds how long the transaction can hold a
-// lock.
+// lock. The server counts the time in which it waits for the proxy's next round trip; from version 17 on also that in which it
+// waits for the rest of one.
 const beginSQL = `SELECT set_config('lock_timeout', $2, true), set_config('idle_in_transaction_session_timeout', $3, true),
 	set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
 		ELSE current_setting('synchronous_commit') END, true),
+	CASE WHEN current_setting('server_version_num')::int4 >= 170000 THEN set_config('transaction_timeout', $4, true) END,
 	pg_advisory_xact_lock_shared($1)`
 
 // accountsSQL locks an account and the group's, always in this order: DESC puts the group's empty name last.
@@ -50,25 +52,34 @@ func (s *Store) commit(analyst string, requests []*request) {
 func (s *Store) attempt(r *accounting.Rules, analyst string, requests []*request, replies []error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), exchangeTimeout)
 	defer cancel()
-	conn, b, err := s.lock(ctx, r, analyst, requests)
+	asked := make(map[string]bool)
+	conn, b, err := s.lock(ctx, r, analyst, requests, asked)
 	if err != nil && ctx.Err() == nil && !isServerError(err) {
 		// The server may have been restarted since the pool connected. Nothing is charged yet.
 		s.pool.Reset()
-		conn, b, err = s.lock(ctx, r, analyst, requests)
+		conn, b, err = s.lock(ctx, r, analyst, requests, asked)
 	}
 	if err != nil {
 		return err
 	}
 	defer conn.Release() // closes the connection if it is still in a transaction
+	var claims [][]byte
 	for i, request := range requests {
-		replies[i] = ledger.ClientError(r.Log, request.decide(b))
+		if slices.ContainsFunc(request.questions, func(hash []byte) bool { return asked[string(hash)] }) {
+			replies[i] = ledger.ErrAsked
+		} else if replies[i] = ledger.ClientError(r.Log, request.decide(b)); replies[i] == nil {
+			claims = append(claims, request.questions...)
+			for _, hash := range request.questions {
+				asked[string(hash)] = true
+			}
+		}
 	}
 	r.Reached("decided")
 	if len(b.Entries) == 0 {
 		_, err := conn.Exec(ctx, "ROLLBACK")
 		return err
 	}
-	return s.write(ctx, conn, b)
+	return s.write(ctx, conn, b, claims)
 }
 
 // isServerError says whether the server itself answered with err; otherwise the connection is broken.
@@ -77,8 +88,8 @@ func isServerError(err error) bool {
 	return errors.As(err, &e) && !strings.HasPrefix(e.Code, "57P") // 57P01…57P03: the server is stopping or starting
 }
 
-// lock begins a transaction, locks the accounts, and returns a book on them.
-func (s *Store) lock(ctx context.Context, r *accounting.Rules, analyst string, requests []*request) (_ *pgxpool.Conn, _ *accounting.Book, err error) {
+// lock begins a transaction, locks the accounts, and returns a book on them. It adds the questions that are answered, or claimed, to asked.
+func (s *Store) lock(ctx context.Context, r *accounting.Rules, analyst string, requests []*request, asked map[string]bool) (_ *pgxpool.Conn, _ *accounting.Book, err error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -89,8 +100,9 @@ func (s *Store) lock(ctx context.Context, r *accounting.Rules, analyst string, r
 		}
 	}()
 	var fingerprints []string
+	var hashes [][]byte
 	for _, request := range requests {
-		fingerprints = append(fingerprints, request.fingerprints...)
+		fingerprints, hashes = append(fingerprints, request.fingerprints...), append(hashes, request.questions...)
 	}
 	own := accounting.NewAccount(analyst)
 	var group *accounting.Account
@@ -98,7 +110,7 @@ func (s *Store) lock(ctx context.Context, r *accounting.Rules, analyst string, r
 	var refused []string
 	begin := &pipeline{}
 	begin.exec("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
-	begin.exec(beginSQL, int64(groupLock), milliseconds(lockTimeout), milliseconds(exchangeTimeout))
+	begin.exec(beginSQL, int64(groupLock), milliseconds(lockTimeout), milliseconds(heldTimeout), milliseconds(exchangeTimeout))
 	known := false
 	accounts := func(p *pipeline) {
 		p.accounts(analyst, func(name string, a accounting.Account) {
@@ -109,6 +121,7 @@ func (s *Store) lock(ctx context.Context, r *accounting.Rules, analyst string, r
 			}
 		})
 		p.row(nowSQL, []any{analyst, fingerprints}, &now, &refused)
+		s.asked(p, hashes, asked)
 	}
 	accounts(begin)
 	if err := begin.run(ctx, conn); err != nil {
@@ -140,8 +153,8 @@ func (s *Store) lock(ctx context.Context, r *accounting.Rules, analyst string, r
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// write adds the book's entries, stores its accounts, and commits, in one round trip.
-func (s *Store) write(ctx context.Context, conn *pgxpool.Conn, b *accounting.Book) error {
+// write adds the book's entries, stores its accounts and claims, and commits, in one round trip.
+func (s *Store) write(ctx context.Context, conn *pgxpool.Conn, b *accounting.Book, claims [][]byte) error {
 	var (
 		names, fingerprints []string
 		numbers             []int64
@@ -166,6 +179,7 @@ func (s *Store) write(ctx context.Context, conn *pgxpool.Conn, b *accounting.Boo
 	if b.Group != nil {
 		store.exec(update, accounting.GroupName, b.Group.Encode())
 	}
+	s.claim(store, claims)
 	// COMMIT can be in the same round trip: after an error the server skips everything up to the end of the batch.
 	store.commit()
 	b.Rules.Reached("written")

@@ -28,6 +28,7 @@ import (
 type Store struct {
 	pool   *pgxpool.Pool
 	sealer answers.Sealer
+	mark   []byte // of this process's claims
 	rules  atomic.Pointer[accounting.Rules]
 
 	mu      sync.Mutex
@@ -36,9 +37,10 @@ type Store struct {
 	closing bool
 }
 
-// Limits of one exchange with the ledger's database. A proxy that hangs must not keep an account locked, and a session
-// should get the error before its client gives up.
+// Limits of one exchange with the ledger's database. A proxy that hangs must not keep an account locked: the server takes the
+// lock away before others give up waiting for it. And a session should get the error before its client gives up.
 const (
+	heldTimeout     = 3 * time.Second
 	lockTimeout     = 5 * time.Second
 	exchangeTimeout = 15 * time.Second
 )
@@ -59,7 +61,7 @@ func Open(ctx context.Context, dsn string, c ledger.Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	s := &Store{pool: pool, queues: make(map[string][]*request)}
+	s := &Store{pool: pool, mark: newMark(), queues: make(map[string][]*request)}
 	s.rules.Store(r)
 	if err := s.prepare(ctx); err != nil {
 		pool.Close()
