@@ -41,11 +41,12 @@ demo: build ## a clinic to ask, in one minute: own PostgreSQL, data, policy, pro
 demo-check: build ## the same without a person: exit status 0 if the answers are right
 	./bin/dpproxy demo --install --check
 
-bench: ## proxied against direct PostgreSQL: overhead per statement, measure queries against plain ones, and many groups
+bench: ## proxied against direct PostgreSQL: overhead per statement, measure queries against plain ones, many groups, and charges per second
 	$(GO) run ./tests/bench overhead
 	$(GO) run ./tests/bench tpch
 	$(GO) run ./tests/bench keys
 	$(GO) test -run '^$$' -bench BenchmarkStep -benchtime 3x ./internal/rewrite
+	$(GO) test -run '^$$' -bench 'Bare|File|Tables|Verify' ./internal/ledger/stores
 
 accuracy: ## errors of the answers to many questions against the truth and their goals, beside plain noise: some minutes
 	$(GO) run ./tests/accuracy

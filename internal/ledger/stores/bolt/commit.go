@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
+	"github.com/dpproxy/dpproxy/internal/ledger/stores/gather"
 )
 
 // answerDelay is how long an answer may wait in memory for a commit that writes it too. A crash that loses an answer costs
@@ -15,14 +16,20 @@ const answerDelay = 100 * time.Millisecond
 // run commits whatever has queued up until the store is closed. Under load one fsync carries many charges.
 func (s *Store) run() {
 	defer close(s.stopped)
+	var sessions gather.Gather
 	for {
+		if s.queued() > 0 {
+			sessions.Wait(s.queued, s.work)
+		}
 		s.mu.Lock()
 		waiting, answers, closing := s.queue, len(s.answers) > 0, s.closing
 		s.queue = nil
 		s.mu.Unlock()
 		switch {
 		case len(waiting) > 0 || closing && answers:
+			began := time.Now()
 			s.commit(waiting)
+			sessions.Committed(len(waiting), time.Since(began))
 		case closing:
 			return
 		case answers:
@@ -35,6 +42,13 @@ func (s *Store) run() {
 			<-s.work
 		}
 	}
+}
+
+// queued is how many requests wait.
+func (s *Store) queued() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queue)
 }
 
 // commit decides requests on copies of the accounts, writes the resulting entries in one transaction, and only then keeps

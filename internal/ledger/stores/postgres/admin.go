@@ -116,13 +116,18 @@ func storedAccounts(ctx context.Context, tx pgx.Tx) (map[string]accounting.Accou
 	if err != nil {
 		return nil, err
 	}
+	defer rows.Close()
 	out := make(map[string]accounting.Account)
-	err = eachAccount(rows, func(name string, a accounting.Account) {
+	for rows.Next() {
+		name, a, err := scanAccount(rows)
+		if err != nil {
+			return nil, err
+		}
 		if a.Records > 0 { // an account of a first charge that was refused has no record
 			out[name] = a
 		}
-	})
-	return out, err
+	}
+	return out, rows.Err()
 }
 
 // Export writes every record as a line of JSON.

@@ -53,34 +53,20 @@ func (s *Store) do(ctx context.Context, r *request) error {
 		s.mu.Unlock()
 		return ledger.Unavailable(s.rules.Load().Log, "charging", ledger.ErrClosed)
 	}
-	queue, served := s.queues[r.analyst]
-	s.queues[r.analyst] = append(queue, r)
-	if !served {
-		s.serving.Add(1)
-		go s.serve(r.analyst)
+	s.queues[r.analyst] = append(s.queues[r.analyst], r)
+	if !s.leading && !s.apart[r.analyst] {
+		s.leading = true
+		s.serving.Go(s.lead)
 	}
 	s.mu.Unlock()
+	select {
+	case s.work <- struct{}{}:
+	default:
+	}
 	select {
 	case err := <-r.done:
 		return err
 	case <-ctx.Done():
 		return ledger.Canceled(ctx)
-	}
-}
-
-// serve commits an analyst's requests until none waits.
-func (s *Store) serve(analyst string) {
-	defer s.serving.Done()
-	for {
-		s.mu.Lock()
-		requests := s.queues[analyst]
-		if len(requests) == 0 {
-			delete(s.queues, analyst)
-			s.mu.Unlock()
-			return
-		}
-		s.queues[analyst] = nil
-		s.mu.Unlock()
-		s.commit(analyst, requests)
 	}
 }

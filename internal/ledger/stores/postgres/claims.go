@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/stores/answers"
 )
@@ -41,28 +39,6 @@ func questions(charges []ledger.Charge) (hashes [][]byte) {
 		}
 	}
 	return hashes
-}
-
-// asked queues askedSQL, and adds what it finds to found.
-func (s *Store) asked(p *pipeline, hashes [][]byte, found map[string]bool) {
-	if len(hashes) == 0 {
-		return
-	}
-	p.queue(func(results pgx.BatchResults) error {
-		rows, err := results.Query()
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var hash []byte
-			if err := rows.Scan(&hash); err != nil {
-				return err
-			}
-			found[string(hash)] = true
-		}
-		return rows.Err()
-	}, askedSQL, hashes, s.now())
 }
 
 // claim queues the claims of questions that are charged.

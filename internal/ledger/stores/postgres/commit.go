@@ -4,82 +4,68 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 )
 
-// groupLock is the advisory lock that keeps the group's account from being created during a charge: charges take it shared.
-const groupLock = 0x6470_6772_6f75_7001
-
-// beginSQL makes the commit durable whatever the database's default is, and bounds how long the transaction can hold a
-// lock. The server counts the time in which it waits for the proxy's next round trip; from version 17 on also that in which it
-// waits for the rest of one.
-const beginSQL = `SELECT set_config('lock_timeout', $2, true), set_config('idle_in_transaction_session_timeout', $3, true),
-	set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
-		ELSE current_setting('synchronous_commit') END, true),
-	CASE WHEN current_setting('server_version_num')::int4 >= 170000 THEN set_config('transaction_timeout', $4, true) END,
-	pg_advisory_xact_lock_shared($1)`
-
-// accountsSQL locks an account and the group's, always in this order: DESC puts the group's empty name last.
-const accountsSQL = `SELECT name, state FROM dpproxy_ledger.account WHERE name IN ($1, '') ORDER BY name DESC FOR UPDATE`
-
-// nowSQL comes after the locks, because time passes while a transaction waits for them.
-const nowSQL = `SELECT clock_timestamp(), ARRAY (SELECT fingerprint FROM dpproxy_ledger.record WHERE analyst = $1 AND kind = 3
-	AND fingerprint = ANY ($2) AND n > coalesce((SELECT max(n) FROM dpproxy_ledger.record WHERE analyst = $1 AND kind = 4), 0))`
-
-// commit decides one analyst's requests in one transaction and answers them when it is on disk.
-func (s *Store) commit(analyst string, requests []*request) {
+// commit decides requests in one transaction and answers them when it is on disk. Either there is one account, whose lock it waits for;
+// or it returns the requests of those accounts that are locked, or have no row yet, unanswered.
+func (s *Store) commit(work map[string][]*request, wait bool) (locked map[string][]*request) {
 	r := s.rules.Load()
-	replies := make([]error, len(requests))
-	err := s.attempt(r, analyst, requests, replies)
+	replies := make(map[*request]error)
+	locked, err := s.attempt(r, work, wait, replies)
 	r.Reached("committed")
-	for i, request := range requests {
-		if err != nil && replies[i] == nil {
-			replies[i] = ledger.Unavailable(r.Log, "charging", err)
+	for analyst, requests := range work {
+		if err == nil && locked[analyst] != nil {
+			continue
 		}
-		request.done <- replies[i]
+		for _, request := range requests {
+			reply := replies[request]
+			if err != nil && reply == nil {
+				reply = ledger.Unavailable(r.Log, "charging", err)
+			}
+			request.done <- reply
+		}
 	}
+	if err != nil {
+		return nil
+	}
+	return locked
 }
 
 // attempt runs the transaction. It sets the replies of the requests that are refused.
-func (s *Store) attempt(r *accounting.Rules, analyst string, requests []*request, replies []error) error {
+func (s *Store) attempt(r *accounting.Rules, work map[string][]*request, wait bool, replies map[*request]error) (locked map[string][]*request, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), exchangeTimeout)
 	defer cancel()
-	asked := make(map[string]bool)
-	conn, b, err := s.lock(ctx, r, analyst, requests, asked)
+	t, err := s.lock(ctx, r, work, wait)
 	if err != nil && ctx.Err() == nil && !isServerError(err) {
 		// The server may have been restarted since the pool connected. Nothing is charged yet.
 		s.pool.Reset()
-		conn, b, err = s.lock(ctx, r, analyst, requests, asked)
+		t, err = s.lock(ctx, r, work, wait)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer conn.Release() // closes the connection if it is still in a transaction
-	var claims [][]byte
-	for i, request := range requests {
-		if slices.ContainsFunc(request.questions, func(hash []byte) bool { return asked[string(hash)] }) {
-			replies[i] = ledger.ErrAsked
-		} else if replies[i] = ledger.ClientError(r.Log, request.decide(b)); replies[i] == nil {
-			claims = append(claims, request.questions...)
-			for _, hash := range request.questions {
-				asked[string(hash)] = true
-			}
+	defer t.conn.Release() // closes the connection if it is still in a transaction
+	locked = make(map[string][]*request)
+	for analyst, requests := range work {
+		if t.own[analyst] == nil {
+			locked[analyst] = requests
+			continue
 		}
+		t.decide(analyst, requests, replies)
 	}
 	r.Reached("decided")
-	if len(b.Entries) == 0 {
-		_, err := conn.Exec(ctx, "ROLLBACK")
-		return err
+	if len(t.entries()) == 0 {
+		_, err := t.conn.Exec(ctx, "ROLLBACK")
+		return locked, err
 	}
-	return s.write(ctx, conn, b, claims)
+	return locked, s.write(ctx, t)
 }
 
 // isServerError says whether the server itself answered with err; otherwise the connection is broken.
@@ -88,81 +74,61 @@ func isServerError(err error) bool {
 	return errors.As(err, &e) && !strings.HasPrefix(e.Code, "57P") // 57P01…57P03: the server is stopping or starting
 }
 
-// lock begins a transaction, locks the accounts, and returns a book on them. It adds the questions that are answered, or claimed, to asked.
-func (s *Store) lock(ctx context.Context, r *accounting.Rules, analyst string, requests []*request, asked map[string]bool) (_ *pgxpool.Conn, _ *accounting.Book, err error) {
-	conn, err := s.pool.Acquire(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() {
-		if err != nil {
-			conn.Release()
-		}
-	}()
-	var fingerprints []string
-	var hashes [][]byte
+// decide runs an analyst's requests on a book of theirs, one after the other. The account of all analysts together goes from book to book.
+func (t *transaction) decide(analyst string, requests []*request, replies map[*request]error) {
+	book := t.book(analyst)
+	t.books = append(t.books, book)
 	for _, request := range requests {
-		fingerprints, hashes = append(fingerprints, request.fingerprints...), append(hashes, request.questions...)
-	}
-	own := accounting.NewAccount(analyst)
-	var group *accounting.Account
-	var now time.Time
-	var refused []string
-	begin := &pipeline{}
-	begin.exec("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
-	begin.exec(beginSQL, int64(groupLock), milliseconds(lockTimeout), milliseconds(heldTimeout), milliseconds(exchangeTimeout))
-	known := false
-	accounts := func(p *pipeline) {
-		p.accounts(analyst, func(name string, a accounting.Account) {
-			if name == analyst {
-				own, known = a, true
-			} else {
-				group = &a
-			}
-		})
-		p.row(nowSQL, []any{analyst, fingerprints}, &now, &refused)
-		s.asked(p, hashes, asked)
-	}
-	accounts(begin)
-	if err := begin.run(ctx, conn); err != nil {
-		return nil, nil, err
-	}
-	if !known { // without a row there is nothing to lock
-		again := &pipeline{}
-		again.exec(`INSERT INTO dpproxy_ledger.account VALUES ($1, $2) ON CONFLICT DO NOTHING`, analyst, own.Encode())
-		accounts(again)
-		if err := again.run(ctx, conn); err != nil {
-			return nil, nil, err
+		if slices.ContainsFunc(request.questions, func(hash []byte) bool { return t.asked[string(hash)] }) {
+			replies[request] = ledger.ErrAsked
+			continue
+		}
+		if err := request.decide(book); err != nil {
+			replies[request] = ledger.ClientError(t.rules.Log, err)
+			continue
+		}
+		t.claims = append(t.claims, request.questions...)
+		for _, hash := range request.questions {
+			t.asked[string(hash)] = true
 		}
 	}
-	if r.BoundsGroup() && group == nil && analyst != accounting.GroupName {
-		return nil, nil, errors.New("the account of all analysts together is missing")
-	}
+	t.group = book.Group
+}
+
+// book returns a book on a locked account.
+func (t *transaction) book(analyst string) *accounting.Book {
 	var b *accounting.Book
-	b = accounting.NewBook(r, r.Time(now), own, group, func(fingerprint string, cleared uint64) bool {
+	b = accounting.NewBook(t.rules, t.rules.Time(t.now), *t.own[analyst], t.group, func(fingerprint string, cleared uint64) bool {
 		for _, e := range b.Entries {
 			if e.Kind == accounting.KindFail && e.Fingerprint == fingerprint && e.Number > cleared {
 				return true
 			}
 		}
-		// Where cleared is a later record than own's, one of these requests is the clearing: what the query found is cleared.
-		return cleared == own.Cleared && slices.Contains(refused, fingerprint)
+		return t.failed[failure{analyst, fingerprint}] > cleared
 	})
-	return conn, b, nil
+	return b
 }
 
-func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+// entries are the records that the transaction writes.
+func (t *transaction) entries() (all []accounting.Entry) {
+	for _, b := range t.books {
+		all = append(all, b.Entries...)
+	}
+	return all
+}
 
-// write adds the book's entries, stores its accounts and claims, and commits, in one round trip.
-func (s *Store) write(ctx context.Context, conn *pgxpool.Conn, b *accounting.Book, claims [][]byte) error {
+// write adds the entries, stores the accounts and claims, and commits, in one round trip.
+func (s *Store) write(ctx context.Context, t *transaction) error {
 	var (
 		names, fingerprints []string
 		numbers             []int64
 		times               []time.Time
 		kinds               []int16
 		payloads, chains    [][]byte
+		changed             []string
+		states              [][]byte
 	)
-	for _, e := range b.Entries {
+	for _, e := range t.entries() {
 		names = append(names, e.Analyst)
 		numbers = append(numbers, int64(e.Number))
 		times = append(times, e.At)
@@ -171,17 +137,22 @@ func (s *Store) write(ctx context.Context, conn *pgxpool.Conn, b *accounting.Boo
 		payloads = append(payloads, e.Payload)
 		chains = append(chains, e.Chain[:])
 	}
+	for _, b := range t.books {
+		if len(b.Entries) > 0 {
+			changed, states = append(changed, b.Account.Name), append(states, b.Account.Encode())
+		}
+	}
+	if t.group != nil {
+		changed, states = append(changed, accounting.GroupName), append(states, t.group.Encode())
+	}
 	store := &pipeline{}
 	store.exec(`INSERT INTO dpproxy_ledger.record SELECT * FROM unnest($1::text[], $2::int8[], $3::timestamptz[], $4::int2[],
 		$5::text[], $6::bytea[], $7::bytea[])`, names, numbers, times, kinds, fingerprints, payloads, chains)
-	const update = `UPDATE dpproxy_ledger.account SET state = $2 WHERE name = $1`
-	store.exec(update, b.Account.Name, b.Account.Encode())
-	if b.Group != nil {
-		store.exec(update, accounting.GroupName, b.Group.Encode())
-	}
-	s.claim(store, claims)
+	store.exec(`UPDATE dpproxy_ledger.account a SET state = changed.state FROM unnest($1::text[], $2::bytea[]) changed (name, state)
+		WHERE a.name = changed.name`, changed, states)
+	s.claim(store, t.claims)
 	// COMMIT can be in the same round trip: after an error the server skips everything up to the end of the batch.
 	store.commit()
-	b.Rules.Reached("written")
-	return store.run(ctx, conn)
+	t.rules.Reached("written")
+	return store.run(ctx, t.conn)
 }

@@ -46,15 +46,21 @@ func (p *pipeline) row(sql string, args []any, to ...any) {
 	p.queue(func(results pgx.BatchResults) error { return results.QueryRow().Scan(to...) }, sql, args...)
 }
 
-// accounts queues the query that locks and loads an account and the group's, as far as they exist.
-func (p *pipeline) accounts(name string, to func(name string, a accounting.Account)) {
+// rows queues a query and reads each of its rows.
+func (p *pipeline) rows(each func(pgx.Rows) error, sql string, args ...any) {
 	p.queue(func(results pgx.BatchResults) error {
 		rows, err := results.Query()
 		if err != nil {
 			return err
 		}
-		return eachAccount(rows, to)
-	}, accountsSQL, name)
+		defer rows.Close()
+		for rows.Next() {
+			if err := each(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	}, sql, args...)
 }
 
 // run sends the statements and reads their results up to the first error.
@@ -69,20 +75,14 @@ func (p *pipeline) run(ctx context.Context, conn *pgxpool.Conn) (err error) {
 	return nil
 }
 
-// eachAccount reads rows of account names and states.
-func eachAccount(rows pgx.Rows, to func(name string, a accounting.Account)) error {
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		var state []byte
-		if err := rows.Scan(&name, &state); err != nil {
-			return err
-		}
-		a, err := accounting.DecodeAccount(name, state)
-		if err != nil {
-			return accounting.AccountError(name, err)
-		}
-		to(name, a)
+// scanAccount reads an account's name and state. If the state is damaged it returns the name all the same.
+func scanAccount(rows pgx.Rows) (name string, a accounting.Account, err error) {
+	var state []byte
+	if err = rows.Scan(&name, &state); err != nil {
+		return "", a, err
 	}
-	return rows.Err()
+	if a, err = accounting.DecodeAccount(name, state); err != nil {
+		err = accounting.AccountError(name, err)
+	}
+	return name, a, err
 }

@@ -55,6 +55,10 @@ func (s *Store) unavailable(ctx context.Context, doing string, err error) error 
 	return ledger.Unavailable(s.rules.Load().Log, doing, err)
 }
 
+// nowSQL reads the server's time and which of some statements are refused.
+const nowSQL = `SELECT clock_timestamp(), ARRAY (SELECT fingerprint FROM dpproxy_ledger.record WHERE analyst = $1 AND kind = 3
+	AND fingerprint = ANY ($2) AND n > coalesce((SELECT max(n) FROM dpproxy_ledger.record WHERE analyst = $1 AND kind = 4), 0))`
+
 // peek returns a book on the accounts as they are now, without a lock. Nobody writes its entries.
 func (s *Store) peek(ctx context.Context, doing, analyst string, charges []ledger.Charge) (*accounting.Book, error) {
 	rules, own := s.rules.Load(), accounting.NewAccount(analyst)

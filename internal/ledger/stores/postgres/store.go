@@ -1,8 +1,8 @@
 // Package postgres keeps a ledger in tables of a PostgreSQL database that several proxies share.
 //
-// A charge takes two round trips: one begins a transaction, locks the accounts and loads them; the other adds the records,
-// stores the accounts and commits (commit.go, pipeline.go). Requests of one analyst that wait in this process share a
-// transaction (charge.go). schema.sql has the tables; the ledger's role can add records but not change them.
+// A charge takes two round trips: one begins a transaction, locks the accounts and loads them (lock.go); the other adds the
+// records, stores the accounts and commits (commit.go, pipeline.go). Requests that wait in this process share a transaction,
+// whoever's they are (lead.go). schema.sql has the tables; the ledger's role can add records but not change them.
 package postgres
 
 import (
@@ -23,16 +23,21 @@ import (
 )
 
 // Store is the ledger in a PostgreSQL database that several proxies share. A transaction locks the analyst's
-// account, then the group's if there is one: the process that holds the rows decides. Requests of one analyst that wait
-// in this process are decided together in one transaction.
+// account, then the group's if there is one: the process that holds the rows decides. Requests that wait in this process
+// are decided together in one transaction.
 type Store struct {
 	pool   *pgxpool.Pool
 	sealer answers.Sealer
 	mark   []byte // of this process's claims
 	rules  atomic.Pointer[accounting.Rules]
 
-	mu      sync.Mutex
-	queues  map[string][]*request // by analyst; an entry exists while a goroutine serves it
+	work    chan struct{} // holds a token when a request has come
+	waiters chan struct{} // holds a token for each transaction that may wait for an account's lock
+
+	mu      sync.Mutex            // guards what follows
+	queues  map[string][]*request // that wait, by analyst
+	leading bool                  // lead is running
+	apart   map[string]bool       // analysts whose requests do not wait for lead (serveApart)
 	serving sync.WaitGroup
 	closing bool
 }
@@ -61,7 +66,10 @@ func Open(ctx context.Context, dsn string, c ledger.Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	s := &Store{pool: pool, mark: newMark(), queues: make(map[string][]*request)}
+	s := &Store{
+		pool: pool, mark: newMark(), work: make(chan struct{}, 1), waiters: make(chan struct{}, max(1, pool.Config().MaxConns/2)),
+		queues: make(map[string][]*request), apart: make(map[string]bool),
+	}
 	s.rules.Store(r)
 	if err := s.prepare(ctx); err != nil {
 		pool.Close()
