@@ -100,7 +100,7 @@ func (b *Planner) publicDomain(k *Block, s relation.PublicSource) (*Domain, erro
 	var types []uint32
 	for i, g := range d.Keys {
 		name := fmt.Sprintf("k%d", i+1)
-		s.Rows.Outputs[i].X, s.Rows.Outputs[i].Name = query.F("({}){}", s.Rows.Outputs[i].X, g.Equality()), name
+		s.Rows.Outputs[i].X, s.Rows.Outputs[i].Name = query.F("({}){}", s.Rows.Outputs[i].X, g.listedAs()), name
 		list.Outputs = append(list.Outputs, query.Output{X: as.Column(name)})
 		order := query.F("{}", as.Column(name))
 		if g.Collatable() {

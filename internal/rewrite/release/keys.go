@@ -41,6 +41,15 @@ func (g *Key) Equality() string {
 	return " COLLATE " + g.Collation()
 }
 
+// listedAs prints the collation under which the key's values are told apart where they are listed, by bytes. The default collation tells
+// the same values apart, as all do that are deterministic, and a list that is sorted by bytes needs one fast sort for both.
+func (g *Key) listedAs() string {
+	if g.Collatable() && g.Collation() == "" {
+		return ` COLLATE pg_catalog."C"`
+	}
+	return g.Equality()
+}
+
 // Shown prints the i-th key as the finish query reads it.
 func (g *Key) Shown(i int) query.Scalar {
 	value := query.F("x.k{}::{}", i+1, g.TypeName())
