@@ -26,6 +26,9 @@ type collector struct {
 	m     measured
 	found rewrite.KeyRows // under partition selection
 	index map[string]int  // group name → position there
+
+	places *places // of the declared keys, where main names groups by them
+	taken  []bool  // declared keys that have come
 }
 
 func newCollector(block *rewrite.Block) *collector {
@@ -36,6 +39,9 @@ func newCollector(block *rewrite.Block) *collector {
 		return c
 	}
 	c.m.keys = block.Keys
+	if block.ByKey {
+		c.places, c.taken = newPlaces(block.Keys, len(block.KeyTypes)), make([]bool, block.Keys.Len())
+	}
 	for i, release := range block.Releases {
 		if release.Kind == mechanism.Quantile {
 			c.m.histograms[i] = make([]mechanism.Histogram, block.Keys.Len())
@@ -60,8 +66,14 @@ func (c *collector) addGroup(key []*rewrite.Canonical) int {
 	return len(c.found) - 1
 }
 
+// dropped is the group of a row whose keys are not declared: public rows have changed since they were listed (docs/privacy.md P26a).
+const dropped = -1
+
 // group finds the group of a row and returns the integers behind it.
 func (c *collector) group(row backend.MeasureRow) (int, []int64, error) {
+	if c.places != nil {
+		return c.places.of(row.Keys), row.Integers, nil
+	}
 	if c.block.Select == nil {
 		ordinal := row.Integers[0]
 		if ordinal < 1 || ordinal > int64(c.block.Keys.Len()) {
@@ -90,6 +102,15 @@ func (c *collector) row(row backend.MeasureRow) error {
 	if len(integers) != len(c.block.Measured) {
 		return errMeasureShape
 	}
+	if g == dropped {
+		return nil
+	}
+	if c.taken != nil {
+		if c.taken[g] {
+			return errMeasureShape // two rows would be one group: each is bounded by itself
+		}
+		c.taken[g] = true
+	}
 	for i, release := range c.block.Measured {
 		c.m.exact[release][g] = integers[i]
 	}
@@ -104,6 +125,9 @@ func (c *collector) bin(h rewrite.Histogram, row backend.MeasureRow) error {
 	}
 	if len(integers) != 2 {
 		return errMeasureShape
+	}
+	if g == dropped {
+		return nil
 	}
 	for _, release := range h.Releases {
 		c.m.histograms[release][g] = append(c.m.histograms[release][g], mechanism.Bin{Step: integers[0], Count: integers[1]})
@@ -160,13 +184,16 @@ func keyName(key []*rewrite.Canonical) string { return string(appendKeyName(nil,
 
 func appendKeyName(to []byte, key []*rewrite.Canonical) []byte {
 	for _, k := range key {
-		if k == nil {
-			to = append(to, "-;"...)
-			continue
-		}
-		to = strconv.AppendInt(to, int64(len(*k)), 10)
-		to = append(to, ':')
-		to = append(to, *k...)
+		to = appendKeyValue(to, k)
 	}
 	return to
+}
+
+func appendKeyValue(to []byte, k *rewrite.Canonical) []byte {
+	if k == nil {
+		return append(to, "-;"...)
+	}
+	to = strconv.AppendInt(to, int64(len(*k)), 10)
+	to = append(to, ':')
+	return append(to, *k...)
 }

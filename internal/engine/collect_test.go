@@ -44,6 +44,41 @@ func TestCollectorFillsDeclaredGroups(t *testing.T) {
 	}
 }
 
+// TestCollectorDropsKeys: main names groups by keys. Those that are not declared are dropped, and no two rows are one group.
+func TestCollectorDropsKeys(t *testing.T) {
+	block := &rewrite.Block{
+		ByKey: true, KeyTypes: []uint32{25, 23}, Keys: rewrite.KeyRows{key("asthma", "1"), key("cold", "NULL"), key("NULL", "1")},
+		Releases: make([]mechanism.Release, 2), Measured: []int{0}, Histograms: []rewrite.Histogram{{Releases: []int{1}}},
+	}
+	block.Releases[1].Kind = mechanism.Quantile
+	c := newCollector(block)
+	for _, row := range []backend.MeasureRow{
+		{Keys: key("NULL", "1"), Integers: []int64{3}}, {Keys: key("flu", "1"), Integers: []int64{9}}, {Keys: key("asthma", "1"), Integers: []int64{1}},
+		{Keys: key("asthma", "NULL"), Integers: []int64{9}},
+	} {
+		if err := c.row(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, row := range []backend.MeasureRow{{Keys: key("cold", "NULL"), Integers: []int64{4, 2}}, {Keys: key("cold", "1"), Integers: []int64{4, 2}}} {
+		if err := c.bin(block.Histograms[0], row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := c.sorted()
+	if diff := cmp.Diff([]int64{1, 0, 3}, m.exact[0]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]mechanism.Histogram{nil, {{Step: 4, Count: 2}}, nil}, m.histograms[1]); diff != "" {
+		t.Error(diff)
+	}
+	for _, bad := range []backend.MeasureRow{{Keys: key("asthma", "1"), Integers: []int64{1}}, {Keys: key("cold", "NULL"), Integers: []int64{1, 1}}} {
+		if c.row(bad) == nil {
+			t.Errorf("row %v was taken", bad.Integers)
+		}
+	}
+}
+
 func TestCollectorOrdersSelectedGroupsByKey(t *testing.T) {
 	block := &rewrite.Block{
 		Select: &mechanism.Release{}, KeyTypes: []uint32{25, 25},

@@ -13,12 +13,13 @@ import (
 // within the block.
 type blockInfo struct {
 	// Measure returns one row for each group that is not empty: the group, then one integer for each entry of Measured.
-	// With a selection, the group is KeyColumns texts and its number of units; without, one ordinal from 1 to Keys.
+	// With a selection, the group is KeyColumns texts and its number of units; with ByKey, the texts alone; else one ordinal from 1 to Keys.
 	Measure    string          `json:"measure,omitempty"`
 	Measured   []int           `json:"measured"` // the release of each integer
 	Histograms []histogramInfo `json:"histograms,omitempty"`
 	Keys       int             `json:"keys"` // 0: the groups are selected by their number of units
 	KeyColumns int             `json:"key_columns"`
+	ByKey      bool            `json:"by_key,omitempty"`    // rows whose keys are not among the public ones are dropped
 	Selection  *chargeInfo     `json:"selection,omitempty"` // nil: the groups are public
 	Releases   []chargeInfo    `json:"releases"`
 	Steps      int64           `json:"steps_per_unit"`          // the most that main does for one unit's rows
@@ -51,7 +52,7 @@ type chargeInfo struct {
 
 func describeBlock(b *rewrite.Block) blockInfo {
 	info := blockInfo{
-		Measure: b.Measure.Text, Measured: append([]int{}, b.Measured...), Keys: groups(b), KeyColumns: len(b.KeyTypes), Releases: []chargeInfo{}, Steps: b.Steps,
+		Measure: b.Measure.Text, Measured: append([]int{}, b.Measured...), Keys: groups(b), KeyColumns: len(b.KeyTypes), ByKey: b.ByKey, Releases: []chargeInfo{}, Steps: b.Steps,
 		Unit: b.Unit, Rows: b.Rows, Picked: b.Picked,
 	}
 	for _, h := range b.Histograms {

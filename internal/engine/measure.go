@@ -109,9 +109,9 @@ func (p *calibrated) measurement(scope session.Scope) backend.Measurement {
 			m.Stages = append(m.Stages, len(m.Queries))
 		}
 		block := &p.plan.Blocks[i]
-		var keys []uint32 // under selection; else the group is an ordinal
+		var keys []uint32 // where they name a group; else it is an ordinal
 		group := 1
-		if block.Select != nil {
+		if block.Select != nil || block.ByKey {
 			keys, group = block.KeyTypes, 0
 		}
 		if block.Measure.Text != "" {

@@ -94,7 +94,8 @@ type Plan struct {
 type Block struct {
 	// Measure returns one row per non-empty group: first the group, then one exact integer (numeric or bigint) per entry
 	// of Measured. With declared keys the group is one bigint, the key's 1-based ordinal in Keys (1 for a single group);
-	// under selection it is the key columns (nullable, of KeyTypes), followed by the number of units in the group.
+	// under ByKey it is the key columns (nullable, of KeyTypes), and rows of keys that are not among Keys are dropped; under selection too,
+	// followed by the number of units in the group.
 	// Groups that it does not return are all zero. Text is empty where Measured is.
 	Measure  SQL
 	Measured []int // indexes into Releases
@@ -104,6 +105,7 @@ type Block struct {
 
 	Keys     Keys // of the groups, in the order in which they are released; one of no columns for a single group; nil under selection
 	KeyTypes []uint32
+	ByKey    bool               // main names a group by its keys, also where they are declared: public rows hold them (docs/privacy.md P26a)
 	Select   *mechanism.Release // partition selection on units; nil with declared keys
 	SelectBy int                // under selection: 1 + the release whose value decides, without noise of the selection's own; 0: there is none
 	Releases []mechanism.Release

@@ -87,7 +87,11 @@ func (w *world) runBlock(k *rewrite.Block) (*exact, error) {
 	e := &exact{units: map[string]int64{}, values: map[string][]int64{}, bins: map[string]map[int][]bin{}}
 	e.declared(k)
 	if k.Measure.Text != "" {
-		rows, err := w.query(k.Measure, groupFormats(k, len(k.Measured)+1))
+		integers := len(k.Measured)
+		if k.Select != nil {
+			integers++ // units
+		}
+		rows, err := w.query(k.Measure, groupFormats(k, integers))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", k.Measure.Text, err)
 		}
@@ -142,8 +146,15 @@ func (e *exact) drop(k *rewrite.Block) {
 	}
 }
 
-// row finds the group of a measured row and returns what follows the group.
+// row finds the group of a measured row and returns what follows the group. Keys that are not declared are a group of their own: a fault
+// that compare sees.
 func (e *exact) row(k *rewrite.Block, r []*string) (string, []*string) {
+	if k.ByKey {
+		n := len(k.KeyTypes)
+		name := keyName(r[:n])
+		e.group(k, name, r[:n])
+		return name, r[n:]
+	}
 	if k.Select == nil {
 		e.group(k, *r[0], nil) // an ordinal beyond the domain is a group of its own: a fault that compare sees
 		return *r[0], r[1:]
@@ -200,7 +211,11 @@ func (e *exact) declared(k *rewrite.Block) {
 		for i := range key {
 			key[i] = (*string)(k.Keys.Value(g, i))
 		}
-		e.group(k, strconv.Itoa(g+1), key)
+		name := strconv.Itoa(g + 1)
+		if k.ByKey {
+			name = keyName(key)
+		}
+		e.group(k, name, key)
 	}
 }
 
@@ -219,7 +234,7 @@ func bound(q rewrite.SQL) (values [][]byte, types []uint32) {
 
 // groupFormats asks for keys in binary whose text depends on the session's settings, and for n integers behind the group.
 func groupFormats(k *rewrite.Block, n int) []int16 {
-	if k.Select == nil {
+	if k.Select == nil && !k.ByKey {
 		return nil
 	}
 	var fields []pgconn.FieldDescription

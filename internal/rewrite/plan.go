@@ -71,6 +71,9 @@ func (p *Plan) Bytes() int {
 				n += 3 * len(*parameter.Value)
 			}
 		}
+		if p.Blocks[i].ByKey {
+			n += release.KeyBytes(p.Blocks[i].Keys)
+		}
 	}
 	return n
 }
@@ -115,7 +118,7 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 	for i, k := range q.Blocks {
 		block := Block{}
 		if !k.Source.Empty {
-			block = Block{Releases: k.Releases, Select: k.SelectRelease(), SelectBy: k.SelectBy, Columns: k.Columns, Steps: k.Steps, Exists: k.Exists, Suggests: k.Suggests}
+			block = Block{Releases: k.Releases, Select: k.SelectRelease(), SelectBy: k.SelectBy, Columns: k.Columns, Steps: k.Steps, Exists: k.Exists, Suggests: k.Suggests, ByKey: k.ByKey}
 			block.Unit, block.MostRows = k.Source.UnitName, k.Source.MaxRows
 			if k.PicksGroups {
 				block.Picked = k.MaxPartitionsContributed

@@ -29,7 +29,8 @@ type block struct {
 	Measured   []int
 	Histograms []histogram
 	Keys       int
-	KeyColumns int `json:"key_columns"`
+	KeyColumns int  `json:"key_columns"`
+	ByKey      bool `json:"by_key"`
 	Selection  *charge
 	Releases   []charge
 }

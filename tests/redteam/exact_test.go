@@ -66,7 +66,7 @@ func (b block) collect(results [][][][]byte) (*exact, error) {
 // group reads what a row begins with, and the integers behind it.
 func (b block) group(row [][]byte) (string, []int64, error) {
 	first, name := 0, ""
-	if b.Selection != nil {
+	if b.Selection != nil || b.ByKey {
 		first = b.KeyColumns
 		for _, key := range row[:first] {
 			name += strconv.Quote(string(key)) + map[bool]string{true: "N", false: ""}[key == nil] + " "
@@ -80,7 +80,7 @@ func (b block) group(row [][]byte) (string, []int64, error) {
 		}
 		integers = append(integers, n)
 	}
-	if b.Selection != nil {
+	if b.Selection != nil || b.ByKey {
 		return name, integers, nil
 	}
 	if len(integers) == 0 || row[0] == nil || integers[0] < 1 || integers[0] > int64(b.Keys) {

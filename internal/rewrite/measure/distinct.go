@@ -40,7 +40,7 @@ var distinctValues = query.Output{X: query.F("count(DISTINCT {})", rankedAlias.C
 // countedOnce counts the values of rows that no unit has two of.
 func (t *builder) countedOnce(of query.Query) query.Query {
 	rows := &query.Select{Outputs: append(named(rankedAlias, t.keyNames()...), distinctValues), From: &query.Derived{Query: of, As: rankedAlias}, Groups: len(t.k.Keys)}
-	if t.k.Selected || len(t.k.Keys) == 0 {
+	if t.byKeys() {
 		return rows
 	}
 	return &query.Select{

@@ -64,13 +64,13 @@ func Integers(b *relation.Base, k *release.Block) (query.Query, []int) {
 // keyNames gives the names of the key columns: k1, k2….
 func (t *builder) keyNames() []string { return numbered("k", len(t.k.Keys)) }
 
-// groupNames gives the columns that identify a group once its keys are numbered: its ordinal, or under selection its keys.
+// byKeys says that groups are named by their keys, and are not numbered.
+func (t *builder) byKeys() bool { return t.k.Selected || t.k.ByKey || len(t.k.Keys) == 0 }
+
+// groupNames gives the columns that identify a group: the ordinal of its keys, or the keys themselves.
 func (t *builder) groupNames() []string {
-	if t.k.Selected {
+	if t.byKeys() {
 		return t.keyNames()
-	}
-	if len(t.k.Keys) == 0 {
-		return nil
 	}
 	return []string{"o"}
 }
@@ -80,7 +80,7 @@ func (t *builder) keyOutputs() []query.Output {
 	var out []query.Output
 	for i, g := range t.k.Keys {
 		sql := g.SQL()
-		if t.k.Selected {
+		if t.byKeys() {
 			sql = g.Selection
 		} else if g.Collation() != "" {
 			sql = query.F("{}{}", sql, g.Equality()) // what is one group here is one value of the domain
@@ -125,7 +125,7 @@ func (t *builder) groupsOf(ms []release.Measurement) query.Query {
 		return t.groupsOfUnits(ms)
 	}
 	rows := t.aggregated(t.keyOutputs(), "m", ms)
-	if k.Selected || len(k.Keys) == 0 {
+	if t.byKeys() {
 		return rows
 	}
 	groups := named(unitsAlias, t.groupNames()...)

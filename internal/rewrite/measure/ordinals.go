@@ -7,11 +7,11 @@ import (
 )
 
 // numbered replaces the keys of rows by the ordinal o of their combination in the domains, and keeps the columns named in rest.
-// No key of a row leaves main (P10), and a row joins at most one ordinal, whatever the domains hold: equal values are one row of
+// No key of a row but those of public ones leaves main (P10, P26a), and a row joins at most one ordinal, whatever the domains hold: equal values are one row of
 // what is joined, grouped by the very equality that the join compares by (P26).
 func (t *builder) numbered(rows query.Query, rest []string) query.Query {
 	k := t.k
-	if k.Selected || len(k.Keys) == 0 {
+	if t.byKeys() {
 		return rows
 	}
 	var ordinal query.Scalar

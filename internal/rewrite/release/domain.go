@@ -21,6 +21,7 @@ type Domain struct {
 	Tuples   *schema.Table // values of Keys, each combination once, in order; nil where Lookup is
 	Computed bool          // they follow from bounds (expr.Limits)
 	Whole    bool          // no row has keys that are not among them, but where public rows have changed
+	public   bool          // they are combinations of rows of public tables
 
 	arrays []query.Scalar
 }
@@ -87,7 +88,7 @@ func (d *Domain) distinct() schema.Proof {
 
 // publicDomain lists the combinations of keys in public rows.
 func (b *Planner) publicDomain(k *Block, s relation.PublicSource) (*Domain, error) {
-	d := &Domain{At: s.Of, Whole: true}
+	d := &Domain{At: s.Of, Whole: true, public: s.Tables}
 	for _, i := range s.Of {
 		d.Keys = append(d.Keys, k.Keys[i])
 	}

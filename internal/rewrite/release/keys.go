@@ -26,7 +26,7 @@ type Key struct {
 	*expr.Expr
 	node            *pg_query.Node
 	ColumnCollation string       // of a bare column
-	Selection       query.Scalar // in canonical text, under selection
+	Selection       query.Scalar // in canonical text, where main names groups by their keys
 	perUnit         bool
 }
 
@@ -80,11 +80,14 @@ func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) e
 		}
 	}
 	listed := !k.Selected && b.Lookup != nil // the values of all keys are known
+	k.ByKey = k.namedByKeys()
 	size, computed := int64(1), false
 	for _, d := range k.Domains {
 		if listed {
 			size *= int64(d.Tuples.Len())
-			k.Proofs = append(k.Proofs, d.distinct())
+			if !k.ByKey {
+				k.Proofs = append(k.Proofs, d.distinct())
+			}
 		}
 		computed = computed || d.Computed
 		if most := KeyLimits.Of(computed); size > most {

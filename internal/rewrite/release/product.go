@@ -36,6 +36,16 @@ func (k *Block) Product() schema.Keys {
 	return p
 }
 
+// KeyBytes is about how much memory declared keys take.
+func KeyBytes(keys schema.Keys) (n int) {
+	if p, ok := keys.(*product); ok {
+		for _, t := range p.domains {
+			n += t.Bytes()
+		}
+	}
+	return n
+}
+
 // Len implements schema.Keys.
 func (p *product) Len() int { return p.size }
 

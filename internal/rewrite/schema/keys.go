@@ -75,6 +75,16 @@ func (t *Table) Len() int {
 	return t.rows
 }
 
+// Bytes is how much memory its values take.
+func (t *Table) Bytes() (n int) {
+	if t != nil {
+		for _, c := range t.columns {
+			n += len(c.text) + 4*len(c.ends)
+		}
+	}
+	return n
+}
+
 // HoldsNull says that a value of a column is NULL.
 func (t *Table) HoldsNull(column int) bool { return t != nil && t.columns[column].nulls > 0 }
 

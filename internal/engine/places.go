@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"hash/maphash"
+	"math/bits"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// places finds keys in a list of many: a table of hashes that holds a place for each key, and not the key.
+type places struct {
+	keys    rewrite.Keys
+	columns int
+	seed    maphash.Seed
+	slots   []uint32 // 1 + the place of a key, near its hash; 0: free
+	name    []byte   // of the key that is looked for, and
+	other   []byte   // of one in the list
+}
+
+func newPlaces(keys rewrite.Keys, columns int) *places {
+	p := &places{keys: keys, columns: columns, seed: maphash.MakeSeed()}
+	p.slots = make([]uint32, 1<<bits.Len(uint(keys.Len())*3/2)) // a third of them is free at least
+	for g := range keys.Len() {
+		p.other = p.listed(g)
+		at := p.slot(p.other)
+		for p.slots[at] != 0 {
+			at = p.next(at)
+		}
+		p.slots[at] = uint32(g) + 1
+	}
+	return p
+}
+
+// listed names a key of the list.
+func (p *places) listed(g int) []byte {
+	name := p.other[:0]
+	for column := range p.columns {
+		name = appendKeyValue(name, p.keys.Value(g, column))
+	}
+	return name
+}
+
+func (p *places) slot(name []byte) int {
+	return int(maphash.Bytes(p.seed, name)) & (len(p.slots) - 1)
+}
+
+func (p *places) next(at int) int { return (at + 1) & (len(p.slots) - 1) }
+
+// of gives the first place of a key, or dropped.
+func (p *places) of(key []*rewrite.Canonical) int {
+	p.name = appendKeyName(p.name[:0], key)
+	for at := p.slot(p.name); p.slots[at] != 0; at = p.next(at) {
+		g := int(p.slots[at] - 1)
+		if p.other = p.listed(g); string(p.other) == string(p.name) {
+			return g
+		}
+	}
+	return dropped
+}

@@ -1,0 +1,30 @@
+package engine
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// TestPlaces: every key of a list is found at its first place, and no other key is.
+func TestPlaces(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 3, 1000, 4096, 5461} {
+		var keys rewrite.KeyRows
+		for i := range n {
+			keys = append(keys, key(strconv.Itoa(i/2), strconv.Itoa(i%2))) // "1", "12" and "11", "2" are different keys
+		}
+		keys = append(keys, keys...)
+		p := newPlaces(keys, 2)
+		for i := range n {
+			if g := p.of(keys[i]); g != i {
+				t.Fatalf("the %d-th of %d keys is found at %d", i, n, g)
+			}
+		}
+		for _, other := range [][]*rewrite.Canonical{key("-1", "0"), key("NULL", "0"), key(strconv.Itoa(n), "NULL"), key("", "")} {
+			if g := p.of(other); g != dropped {
+				t.Errorf("%q is found among %d keys, at %d", keyName(other), n, g)
+			}
+		}
+	}
+}
