@@ -53,7 +53,9 @@ func TestCollectorDropsKeys(t *testing.T) {
 	block.Releases[1].Kind = mechanism.Quantile
 	c := newCollector(block)
 	for _, row := range []backend.MeasureRow{
-		{Keys: key("NULL", "1"), Integers: []int64{3}}, {Keys: key("flu", "1"), Integers: []int64{9}}, {Keys: key("asthma", "1"), Integers: []int64{1}},
+		{Keys: key("NULL", "1"), Integers: []int64{3}},
+		{Keys: key("flu", "1"), Integers: []int64{9}},
+		{Keys: key("asthma", "1"), Integers: []int64{1}},
 		{Keys: key("asthma", "NULL"), Integers: []int64{9}},
 	} {
 		if err := c.row(row); err != nil {

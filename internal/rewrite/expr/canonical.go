@@ -67,6 +67,10 @@ func (p *printer) comparand(x, other *Expr) query.Scalar {
 			oid = pgtype.Int4OID
 		}
 		return query.Raw(valueLiteral(oid, x.bounds.Lo, false))
+	case x.typ == pgtype.TimestampOID && other.typ == pgtype.DateOID:
+		if day := quo(x.bounds.Lo, microsPerDay); day.IsInt() && day.Sign() >= 0 { // dates compare as their midnights do, at less cost
+			return query.Raw(valueLiteral(pgtype.DateOID, day, false))
+		}
 	case x.typ == pgtype.NumericOID && x.value.scale <= 60:
 		return query.Raw(valueLiteral(pgtype.NumericOID, x.bounds.Lo, false))
 	}
