@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"slices"
@@ -25,17 +26,17 @@ type collector struct {
 	block *rewrite.Block
 	m     measured
 	found rewrite.KeyRows // under partition selection
-	index map[string]int  // group name → position there
 
-	places *places // of the declared keys, where main names groups by them
+	places *places // of the keys, where main names groups by them: of those declared, or of those found
 	taken  []bool  // declared keys that have come
 }
 
 func newCollector(block *rewrite.Block) *collector {
-	c := &collector{block: block, m: measured{keys: rewrite.KeyRows{}}, index: map[string]int{}}
+	c := &collector{block: block, m: measured{keys: rewrite.KeyRows{}}}
 	c.m.exact = make([][]int64, len(block.Releases))
 	c.m.histograms = make([][]mechanism.Histogram, len(block.Releases))
 	if block.Keys == nil {
+		c.places = newPlaces(&c.found, len(block.KeyTypes))
 		return c
 	}
 	c.m.keys = block.Keys
@@ -71,21 +72,17 @@ const dropped = -1
 
 // group finds the group of a row and returns the integers behind it.
 func (c *collector) group(row backend.MeasureRow) (int, []int64, error) {
-	if c.places != nil {
-		return c.places.of(row.Keys), row.Integers, nil
-	}
-	if c.block.Select == nil {
+	if c.places == nil {
 		ordinal := row.Integers[0]
 		if ordinal < 1 || ordinal > int64(c.block.Keys.Len()) {
 			return 0, nil, errMeasureShape
 		}
 		return int(ordinal - 1), row.Integers[1:], nil
 	}
-	name := keyName(row.Keys)
-	g, known := c.index[name]
-	if !known {
+	g := c.places.of(row.Keys)
+	if g == dropped && c.block.Select != nil {
 		g = c.addGroup(row.Keys)
-		c.index[name] = g
+		c.places.add(g)
 	}
 	return g, row.Integers, nil
 }
@@ -152,7 +149,7 @@ func (c *collector) sorted() measured {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return strings.Compare(keyName(c.found[a]), keyName(c.found[b])) })
+	slices.SortFunc(order, func(a, b int) int { return compareKeys(c.found[a], c.found[b]) })
 	c.m.keys = c.found
 	return c.m.of(order)
 }
@@ -189,11 +186,36 @@ func appendKeyName(to []byte, key []*rewrite.Canonical) []byte {
 	return to
 }
 
+// compareKeys orders keys of as many columns as their names are ordered.
+func compareKeys(a, b []*rewrite.Canonical) int {
+	for i, x := range a {
+		y := b[i]
+		if x != nil && y != nil && len(*x) == len(*y) {
+			if order := strings.Compare(string(*x), string(*y)); order != 0 {
+				return order
+			}
+			continue
+		}
+		if x == nil && y == nil {
+			continue
+		}
+		var one, other [32]byte // their lengths, or that they are NULL, decide
+		return bytes.Compare(appendKeyLength(one[:0], x), appendKeyLength(other[:0], y))
+	}
+	return 0
+}
+
 func appendKeyValue(to []byte, k *rewrite.Canonical) []byte {
+	if to = appendKeyLength(to, k); k != nil {
+		to = append(to, *k...)
+	}
+	return to
+}
+
+func appendKeyLength(to []byte, k *rewrite.Canonical) []byte {
 	if k == nil {
 		return append(to, "-;"...)
 	}
 	to = strconv.AppendInt(to, int64(len(*k)), 10)
-	to = append(to, ':')
-	return append(to, *k...)
+	return append(to, ':')
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -161,5 +162,23 @@ func TestBlocksThatNoRowCanBeIn(t *testing.T) {
 	}
 	if kept := p.kept([]released{r}); len(kept) != 1 || len(kept[0].Selected) != 0 {
 		t.Errorf("kept: %v", kept)
+	}
+}
+
+// TestCompareKeys: keys are ordered as their names are.
+func TestCompareKeys(t *testing.T) {
+	fields := []string{"NULL", "", "a", "b", "ab", "-;", "0123456789", "012345678", "01234567890", "é"}
+	var keys [][]*rewrite.Canonical
+	for _, a := range fields {
+		for _, b := range fields {
+			keys = append(keys, key(a, b))
+		}
+	}
+	for _, a := range keys {
+		for _, b := range keys {
+			if got, want := compareKeys(a, b), strings.Compare(keyName(a), keyName(b)); got != want {
+				t.Errorf("%q and %q compare as %d, their names as %d", keyName(a), keyName(b), got, want)
+			}
+		}
 	}
 }

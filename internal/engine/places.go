@@ -19,16 +19,34 @@ type places struct {
 
 func newPlaces(keys rewrite.Keys, columns int) *places {
 	p := &places{keys: keys, columns: columns, seed: maphash.MakeSeed()}
-	p.slots = make([]uint32, 1<<bits.Len(uint(keys.Len())*3/2)) // a third of them is free at least
-	for g := range keys.Len() {
-		p.other = p.listed(g)
-		at := p.slot(p.other)
-		for p.slots[at] != 0 {
-			at = p.next(at)
-		}
-		p.slots[at] = uint32(g) + 1
-	}
+	p.fill(keys.Len())
 	return p
+}
+
+// fill makes a table of the first n keys, of which a third is free at least.
+func (p *places) fill(n int) {
+	p.slots = make([]uint32, 1<<bits.Len(uint(n)*3/2))
+	for g := range n {
+		p.put(g)
+	}
+}
+
+func (p *places) put(g int) {
+	p.other = p.listed(g)
+	at := p.slot(p.other)
+	for p.slots[at] != 0 {
+		at = p.next(at)
+	}
+	p.slots[at] = uint32(g) + 1
+}
+
+// add adds the g-th key, which is the last of the list.
+func (p *places) add(g int) {
+	if (g+1)*3/2 >= len(p.slots) {
+		p.fill(g + 1)
+		return
+	}
+	p.put(g)
 }
 
 // listed names a key of the list.

@@ -7,6 +7,24 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
+// TestPlacesGrow: keys that are added one by one are found.
+func TestPlacesGrow(t *testing.T) {
+	var keys rewrite.KeyRows
+	p := newPlaces(&keys, 1)
+	for n := range 3000 {
+		if g := p.of(key(strconv.Itoa(n))); g != dropped {
+			t.Fatalf("the %d-th key is found at %d before it is added", n, g)
+		}
+		keys = append(keys, key(strconv.Itoa(n)))
+		p.add(n)
+		for _, at := range []int{0, n / 2, n} {
+			if g := p.of(keys[at]); g != at {
+				t.Fatalf("of %d keys, the %d-th is found at %d", n+1, at, g)
+			}
+		}
+	}
+}
+
 // TestPlaces: every key of a list is found at its first place, and no other key is.
 func TestPlaces(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 1000, 4096, 5461} {
