@@ -68,3 +68,4 @@ FROM lineitem JOIN orders ON l_orderkey = o_orderkey ORDER BY l_orderkey, l_line
 -- What bench keys fills.
 CREATE TABLE codes (n int PRIMARY KEY, label text NOT NULL);
 CREATE TABLE items (custkey int NOT NULL, code int NOT NULL);
+CREATE TABLE events (custkey int NOT NULL, kind int NOT NULL);
