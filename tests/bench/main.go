@@ -4,6 +4,7 @@
 //	bench tpch [-sf 0.2]   measure queries against the plain queries, unit = customer
 //	bench keys             statements that release 10,000 to 1,000,000 groups
 //	bench overhead         the same public statement direct, through PgBouncer, and through dpproxy
+//	bench scale            what a larger installation would cost, by simulation (docs/scale.md)
 package main
 
 import (
@@ -14,6 +15,8 @@ import (
 	"os/signal"
 	"slices"
 	"time"
+
+	"github.com/dpproxy/dpproxy/tests/bench/scale"
 )
 
 func main() {
@@ -27,13 +30,17 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("usage: bench tpch|keys|overhead")
+		return fmt.Errorf("usage: bench tpch|keys|overhead|scale")
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	sf := flags.Float64("sf", 0.2, "TPC-H scale factor")
 	rounds := flags.Int("rounds", 6, "interleaved rounds; the first is dropped")
+	page := flags.String("write", "", "scale: the page to write the tables into")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
+	}
+	if args[0] == "scale" { // needs no server
+		return scale.Print(ctx, os.Stdout, *page)
 	}
 	h, err := start(ctx)
 	if err != nil {
