@@ -19,6 +19,7 @@ build: ## bin/dpproxy (the first build compiles PostgreSQL's parser: half a minu
 
 install-deps: ## install what the tests need and is missing: PostgreSQL and client libraries
 	./tests/integration/install.sh
+	./tests/integration/citus.sh
 
 lint: ## golangci-lint: go vet, gofumpt and the list of .golangci.yml (half a minute)
 	@echo "== lint"

@@ -19,21 +19,22 @@ func (b *Backend) CheckMeasure(ctx context.Context, m Measurement) error {
 		if err != nil {
 			return err
 		}
-		tx := begin(ctx, conn, beginMeasure, m.Settings.mainPins())
+		tx := begin(ctx, conn, measureOn(conn), m.Settings.mainPins())
 		b.sendProofs(tx, proofsOf(m.Proofs))
 		for _, q := range m.Queries {
 			_, oids := b.parameters(q.SQL)
 			tx.pipeline.SendPrepare("", q.SQL.Text, oids)
 		}
+		explained := b.sendExplains(tx, m)
 		err = tx.send()
 		sent := err == nil
 		if sent {
-			err = readCheck(tx, m)
+			err = readCheck(tx, m, explained)
 		}
 		if end := tx.end(); err == nil {
 			err = end
 		}
-		if !sent && attempt == 0 && ctx.Err() == nil && connectionLost(err) {
+		if attempt == 0 && ctx.Err() == nil && (!sent && connectionLost(err) || conflicts(err)) {
 			b.check.pool.Reset()
 			continue
 		}
@@ -41,7 +42,21 @@ func (b *Backend) CheckMeasure(ctx context.Context, m Measurement) error {
 	}
 }
 
-func readCheck(tx *transaction, m Measurement) error {
+// sendExplains has the coordinator of a Citus cluster plan the queries: which joins it takes it says when it plans, and not when it parses. It asks no
+// worker, and knows nothing of their rows. It returns the number of answers.
+func (b *Backend) sendExplains(tx *transaction, m Measurement) int {
+	if !pinnedOf(tx.conn.Conn()).citus {
+		return 0
+	}
+	tx.pipeline.SendQueryParams(planAlone.setSQL(), nil, nil, nil, nil)
+	for _, q := range m.Queries {
+		values, types := b.parameters(q.SQL)
+		tx.pipeline.SendQueryParams("EXPLAIN (COSTS OFF) "+q.SQL.Text, values, types, nil, nil)
+	}
+	return 1 + len(m.Queries)
+}
+
+func readCheck(tx *transaction, m Measurement, explained int) error {
 	if err := readProofs(tx, proofsOf(m.Proofs)); err != nil {
 		return err
 	}
@@ -53,6 +68,11 @@ func readCheck(tx *transaction, m Measurement) error {
 		description, ok := result.(*pgconn.StatementDescription)
 		if !ok || len(description.Fields) != len(q.Keys)+q.Integers {
 			return fmt.Errorf("%w: not the columns of a measure", errProtocol)
+		}
+	}
+	for range explained {
+		if _, err := tx.answer(); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -73,7 +93,7 @@ func (b *Backend) checkError(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	case errors.As(err, &proof):
 		return proof
-	case errors.As(err, &refused) && !connectionLost(err), errors.Is(err, errProtocol):
+	case errors.As(err, &refused) && !connectionLost(err) && !conflicts(err), errors.Is(err, errProtocol):
 		return &RefusedError{err}
 	}
 	return b.check.unreachable(err)

@@ -77,6 +77,12 @@ func lostCode(code string) bool {
 // decide at most how long the query is exposed to it, which the duration of an answer tells as well.
 func conflictCode(code string) bool { return code == "40001" || code == "40P01" }
 
+// conflicts reports whether a standby ended a query because it blocks replay, with or without its connection.
+func conflicts(err error) bool {
+	var pgError *pgconn.PgError
+	return errors.As(err, &pgError) && conflictCode(pgError.Code)
+}
+
 // errProtocol marks what cannot come from a broken connection: main answered, but not with what was asked for.
 var errProtocol = errors.New("unexpected answer")
 

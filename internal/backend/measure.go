@@ -48,7 +48,7 @@ type batch struct {
 }
 
 // Measure runs all queries in one REPEATABLE READ, READ ONLY transaction on main, so that they see one state of it, and
-// calls each for every row, in the order of Queries.
+// calls each for every row, in the order of Queries. The workers of a Citus cluster see one state each for each query.
 //
 // Whatever goes wrong on main is a *MeasureError, or a *ProofError where main does not bear the plan out any more; a *pgconn.PgError
 // (53300) says that no connection became free in time. What Answer says is returned as it is. When ctx ends first, Measure returns its cause at once, whatever main
@@ -100,7 +100,8 @@ func (b *Backend) measure(ctx context.Context, m Measurement, out chan<- batch) 
 		if err != nil {
 			return &notAcquired{err}
 		}
-		tx := begin(ctx, conn, beginMeasure, m.Settings.mainPins())
+		tx := begin(ctx, conn, measureOn(conn), m.Settings.mainPins())
+		b.holdTables(tx, m.Queries)
 		b.sendProofs(tx, proofsOf(m.Proofs))
 		run := &measureRun{Backend: b, Measurement: m, tx: tx, out: out}
 		run.queue()
@@ -117,6 +118,17 @@ func (b *Backend) measure(ctx context.Context, m Measurement, out chan<- batch) 
 			err = end
 		}
 		return err
+	}
+}
+
+// holdTables locks what the queries read before the proofs, where no snapshot keeps the two together.
+func (b *Backend) holdTables(tx *transaction, queries []MeasureQuery) {
+	if !pinnedOf(tx.conn.Conn()).citus {
+		return
+	}
+	for _, q := range queries {
+		_, types := b.parameters(q.SQL)
+		tx.hold(q.SQL.Text, types)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // Settings are the session settings that reach a backend. Empty ones have PostgreSQL's defaults. PostgreSQL judges
@@ -94,6 +95,7 @@ func or(value, otherwise string) string {
 type pinned struct {
 	pins   []pin // that it has; nil: unknown
 	pooled bool  // a pooler stands before the server, and may give it to others between two transactions
+	citus  bool  // the server asks workers, over connections of its own, which get the settings of a transaction alone
 }
 
 // pinnedKey is its place in the connection's own data.
@@ -104,21 +106,29 @@ func pinnedOf(conn *pgx.Conn) *pinned {
 	return known
 }
 
-// remember makes a new connection one whose pins are remembered, unless there is a pooler: such a one makes up the process ID that it
-// gives to its clients.
+// rememberSQL asks who answers, and whether it is the coordinator of a Citus cluster.
+const rememberSQL = "SELECT pg_catalog.pg_backend_pid(), EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'citus')"
+
+// remember makes a new connection one whose pins are remembered, unless there is a pooler or there are workers: a pooler makes up the
+// process ID that it gives to its clients.
 func remember(ctx context.Context, conn *pgx.Conn) error {
 	var pid uint32
-	if err := conn.QueryRow(ctx, "SELECT pg_catalog.pg_backend_pid()").Scan(&pid); err != nil {
+	known := &pinned{}
+	if err := conn.QueryRow(ctx, rememberSQL).Scan(&pid, &known.citus); err != nil {
 		return err
 	}
-	conn.PgConn().CustomData()[pinnedKey] = &pinned{pooled: pid != conn.PgConn().PID()}
+	known.pooled = pid != conn.PgConn().PID()
+	conn.PgConn().CustomData()[pinnedKey] = known
 	return nil
 }
+
+// local says that pins hold for a transaction, and not for the connection.
+func (p *pinned) local() bool { return p.pooled || p.citus }
 
 // unpin gives a connection the settings that it began with, as for reading catalogs: how these are printed must not depend on who was here before.
 func unpin(ctx context.Context, conn *pgx.Conn) error {
 	known := pinnedOf(conn)
-	if known.pooled {
+	if known.local() {
 		return nil
 	}
 	known.pins = nil
@@ -139,6 +149,21 @@ func pinSQL(pins []pin, local bool) (string, [][]byte) {
 		values[i] = []byte(p.value)
 	}
 	return sql.String(), values
+}
+
+// propagate has Citus send the settings of a transaction to the workers: those of SET LOCAL, and not those of set_config.
+var propagate = pin{"citus.propagate_set_commands", "local"}
+
+// planAlone keeps an EXPLAIN on the coordinator.
+var planAlone = pin{"citus.explain_distributed_queries", "off"}
+
+// setSQL sets a pin for the rest of the transaction. A list of schemas is one already; other values are constants.
+func (p pin) setSQL() string {
+	value := p.value
+	if p.name != "search_path" {
+		value = sqltext.EscapedLiteral(value)
+	}
+	return "SET LOCAL " + p.name + " = " + value
 }
 
 // searchPath lists the policy's schemas: public first, the others by name. pg_catalog is searched before them, as in

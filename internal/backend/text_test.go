@@ -43,3 +43,19 @@ func TestTextArray(t *testing.T) {
 		}
 	}
 }
+
+// TestSettingsAsSQL: a value is one constant, whatever a client wrote, and a list of schemas stays one.
+func TestSettingsAsSQL(t *testing.T) {
+	for _, c := range []struct {
+		of   pin
+		want string
+	}{
+		{pin{"TimeZone", `x'; DROP TABLE t; --\'`}, `SET LOCAL TimeZone = E'x''; DROP TABLE t; --\\'''`},
+		{pin{"TimeZone", "<+1345>-13:45"}, `SET LOCAL TimeZone = '<+1345>-13:45'`},
+		{pin{"search_path", `public, "a ""b", pg_temp`}, `SET LOCAL search_path = public, "a ""b", pg_temp`},
+	} {
+		if got := c.of.setSQL(); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}

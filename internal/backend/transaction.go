@@ -20,6 +20,7 @@ type transaction struct {
 	pins     []pin
 	guarded  bool // what it adds is undone before COMMIT
 	before   int  // so many answers come before those of what the caller adds
+	held     int  // and so many descriptions, behind them
 }
 
 const (
@@ -28,13 +29,22 @@ const (
 	beginMeasure = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 )
 
+// measureOn says how a measure begins. The workers of a Citus cluster read each query as of when it reaches them, whatever the isolation;
+// READ COMMITTED lets the proofs see what is behind the locks that hold takes (docs/privacy.md P1).
+func measureOn(conn *pgxpool.Conn) string {
+	if pinnedOf(conn.Conn()).citus {
+		return beginRead
+	}
+	return beginMeasure
+}
+
 // begin queues a transaction for SQL that dpproxy wrote.
 func begin(ctx context.Context, conn *pgxpool.Conn, how string, pins []pin) *transaction {
 	t := &transaction{conn: conn, pins: pins, pipeline: conn.Conn().PgConn().StartPipeline(ctx)}
 	pinned := pinnedOf(conn.Conn())
-	if pinned.pooled {
+	if pinned.local() {
 		t.queue(how)
-		t.pin(true)
+		t.pinLocally(pinned.citus)
 		return t
 	}
 	if !slices.Equal(pinned.pins, pins) {
@@ -73,10 +83,22 @@ func (t *transaction) pin(local bool) {
 	t.before++
 }
 
+// pinLocally queues all pins for the transaction that has begun; through its coordinator, for the workers of a Citus cluster as well.
+func (t *transaction) pinLocally(citus bool) {
+	if !citus {
+		t.pin(true)
+		return
+	}
+	t.queue(propagate.setSQL())
+	for _, p := range t.pins {
+		t.queue(p.setSQL())
+	}
+}
+
 // send queues COMMIT and Sync, sends everything, and reads the answers to BEGIN and the pins.
 func (t *transaction) send() error { return t.sendFirst(true) }
 
-// sendFirst sends what is queued, and reads the answers to BEGIN and the pins. Unless it is the last of the transaction, more may be queued
+// sendFirst sends what is queued, and reads the answers to BEGIN, the pins and what is held. Unless it is the last of the transaction, more may be queued
 // once all answers are read.
 func (t *transaction) sendFirst(last bool) error {
 	if err := t.sendMore(last); err != nil {
@@ -91,8 +113,20 @@ func (t *transaction) sendFirst(last bool) error {
 			return err
 		}
 	}
+	for range t.held {
+		if _, err := t.pipeline.GetResults(); err != nil {
+			return err
+		}
+	}
 	pinnedOf(t.conn.Conn()).pins = t.pins
 	return nil
+}
+
+// hold queues the parse of a query, which locks the tables that it reads until the transaction ends: no index of theirs can be dropped and
+// no column changed meanwhile.
+func (t *transaction) hold(sql string, types []uint32) {
+	t.pipeline.SendPrepare("", sql, types)
+	t.held++
 }
 
 // sendMore sends what is queued, with COMMIT where it is the last.

@@ -43,6 +43,7 @@ type catalogRelation struct {
 	oid        uint32
 	kind       byte
 	inherits   bool
+	spread     bool
 	definition string
 	shape      string
 	rowLevel   bool  // row-level security applies to us
@@ -116,7 +117,7 @@ func Read(ctx context.Context, conn *pgx.Conn, names []policy.Name) (*Catalogs, 
 	}
 	r := &catalogReader{tx: tx, found: &Catalogs{relations: map[policy.Name]*catalogRelation{}, types: map[uint32]catalogType{}}, byOID: map[uint32]*catalogRelation{}}
 	for _, step := range []func(context.Context) error{
-		func(ctx context.Context) error { return r.readRelations(ctx, names) }, r.readShapes, r.readColumns, r.readUnique, r.readForeign, r.readTypes,
+		func(ctx context.Context) error { return r.readRelations(ctx, names) }, r.readSpread, r.readShapes, r.readColumns, r.readUnique, r.readForeign, r.readTypes,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("reading the catalogs: %w", err)
@@ -165,6 +166,23 @@ func (r *catalogReader) readRelations(ctx context.Context, names []policy.Name) 
 		r.oids = append(r.oids, c.oid)
 		return nil
 	}, schemas, relations)
+}
+
+// readSpread finds the tables of a Citus cluster that are not the coordinator's alone.
+func (r *catalogReader) readSpread(ctx context.Context) error {
+	var citus bool
+	scan := func(rows pgx.Rows) error { return rows.Scan(&citus) }
+	if err := r.rows(ctx, "SELECT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'citus')", scan); err != nil || !citus {
+		return err
+	}
+	return r.rows(ctx, "SELECT logicalrelid::pg_catalog.oid FROM pg_catalog.pg_dist_partition WHERE logicalrelid = ANY ($1::oid[])", func(rows pgx.Rows) error {
+		var relation uint32
+		err := rows.Scan(&relation)
+		if c := r.byOID[relation]; c != nil {
+			c.spread = true
+		}
+		return err
+	}, r.oids)
 }
 
 // readShapes reads each table's shape by the query that proves it later, so that the two are compared as they are.

@@ -21,6 +21,8 @@ type Options struct {
 	Password string
 	// Durable turns fsync on: for measuring, not for keeping.
 	Durable bool
+	// Programs is the folder of initdb and postgres; empty: what Find finds.
+	Programs string
 	// Settings are added to the server's command line, "name" → "value".
 	Settings map[string]string
 	// Log receives the server's log; nil: kept only for error messages.

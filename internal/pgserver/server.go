@@ -40,9 +40,11 @@ const startTimeout = 2 * time.Minute
 func Start(ctx context.Context, o Options) (_ *Server, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	bin, err := Find()
-	if err != nil {
-		return nil, err
+	bin := o.Programs
+	if bin == "" {
+		if bin, err = Find(); err != nil {
+			return nil, err
+		}
 	}
 	a, err := serverAccount()
 	if err != nil {

@@ -70,7 +70,7 @@ func shadowMark(p *policy.Policy, d dsns) string {
 }
 
 // session settings of every step: names are spelled alike, strings are read alike.
-const stepSettings = "SET search_path = pg_catalog, pg_temp; SET standard_conforming_strings = on; SET client_min_messages = warning"
+const stepSettings = "SET search_path = pg_catalog, pg_temp; SET standard_conforming_strings = on; SET client_min_messages = warning; SET citus.multi_shard_modify_mode = sequential"
 
 // steps lists all of setup, in order.
 func steps(p *policy.Policy, d dsns) []step {

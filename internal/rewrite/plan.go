@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/finish"
 	"github.com/dpproxy/dpproxy/internal/rewrite/measure"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -30,8 +32,18 @@ func (a *Analysis) planning(v Values, lookup Lookup, o Options) (*planning, erro
 	if err != nil {
 		return nil, base.Refusal(err)
 	}
-	return &planning{base, a.cut, queries, map[string]int{}}, nil
+	b := &planning{base, a.cut, queries, map[string]int{}}
+	for _, k := range b.blocks() {
+		if base.Spread(k.Source) && k.ReadsDomains() {
+			return nil, errSpread
+		}
+	}
+	return b, nil
 }
+
+// errSpread is for what workers cannot send.
+var errSpread = refusal.New(refusal.AnotherForm, "the main database is distributed, and cannot group by columns of a domain type or count distinct rows",
+	pgerr.Hint("Nothing was charged. Group by other columns, or count the distinct values of one column."))
 
 // Plan computes what is charged and run for a private statement, with the values of its parameters.
 func (a *Analysis) Plan(v Values, lookup Lookup, o Options) (_ *Plan, err error) {

@@ -29,7 +29,7 @@ func TestTPCH(t *testing.T) {
 	schema := strings.ReplaceAll(read("schema.sql"), ":sf", "0.002")
 	verifier := "SCRAM-SHA-256$4096:0Hgp0DUP9zdWDNNc0OInIw==$ohxdOJ2SS2VSCywhxKyGM6ZJhLyvI+s/UtB+STXwJk0=:NNmL6gplFdt//qbFoG+Kq8nVDfV/E+k29zOR8e8c1uc="
 	rules := strings.NewReplacer("@METRICS@", "127.0.0.1:0", "@VERIFIER@", verifier).Replace(read("policy.yaml"))
-	w, err := newWorld(context.Background(), theServer, "tpch", "BENCH_", schema, rules)
+	w, err := newWorld(context.Background(), theServer, "tpch", "BENCH_", rules, schema)
 	if err != nil {
 		t.Fatal(err)
 	}

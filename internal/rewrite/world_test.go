@@ -63,7 +63,7 @@ func runWorld(m *testing.M) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	theWorld, err = newWorld(ctx, server, "clinic", "REWRITE_TEST_", string(schema), string(rules))
+	theWorld, err = newWorld(ctx, server, "clinic", "REWRITE_TEST_", string(rules), string(schema))
 	if err != nil {
 		return 1, err
 	}
@@ -73,7 +73,7 @@ func runWorld(m *testing.M) (int, error) {
 
 // newWorld makes a database from a schema, a shadow by setup, and reads what rewrite sees of them. The policy's DSNs are
 // ${PREFIX_MAIN} and so on.
-func newWorld(ctx context.Context, server *pgserver.Server, name, prefix, schema, policyText string) (*world, error) {
+func newWorld(ctx context.Context, server *pgserver.Server, name, prefix, policyText string, schema ...string) (*world, error) {
 	admin, err := pgx.Connect(ctx, server.DSN("postgres", pgserver.Superuser))
 	if err != nil {
 		return nil, err
@@ -88,8 +88,10 @@ func newWorld(ctx context.Context, server *pgserver.Server, name, prefix, schema
 	if w.main, err = pgx.Connect(ctx, server.DSN(name, pgserver.Superuser)); err != nil {
 		return nil, err
 	}
-	if _, err := w.main.Exec(ctx, schema); err != nil {
-		return nil, err
+	for _, sql := range schema {
+		if _, err := w.main.Exec(ctx, sql); err != nil {
+			return nil, fmt.Errorf("%w in %.200s", err, sql)
+		}
 	}
 	for suffix, dsn := range map[string]string{
 		"MAIN": server.DSN(name, "dp_main"), "SHADOW": server.DSN(name+"_shadow", "dp_shadow"),

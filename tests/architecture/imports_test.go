@@ -50,7 +50,7 @@ var allowed = map[string]string{
 	"command":                "clientencoding pgerr refusal",
 	"session":                "clientencoding command pgerr wire",
 	"introspect":             "policy rewrite",
-	"backend":                "introspect pgerr policy rewrite",
+	"backend":                "introspect pgerr policy rewrite rewrite/sqltext",
 	"engine":                 "backend command consistency ledger ledger/accounting mechanism pgerr policy refusal rewrite rewrite/catalog session",
 	"ledger/accounting":      "ledger mechanism pgerr policy",
 	"ledger/ledgertest":      "ledger mechanism pgserver pgserver/pgservertest policy",

@@ -35,7 +35,8 @@ func (c *conversions) read(m *expr.Measure) query.Scalar { return m.Over(c.name)
 var rowsAlias = query.Named("r")
 
 // aggregated selects keys, and the integers of ms as prefix1, prefix2…, of groups by the keys. Where aggregates share a costly conversion
-// it runs in a subquery, which OFFSET keeps the planner from merging into the aggregates, where it would run for each.
+// it runs in a subquery, which OFFSET keeps the planner from merging into the aggregates, where it would run for each; but what other
+// servers read they aggregate as well.
 func (t *builder) aggregated(keys []query.Output, prefix string, ms []release.Measurement) *query.Select {
 	rows := t.k.Source.MaxRowsPerUnit
 	if t.k.Single() {
@@ -56,7 +57,7 @@ func (t *builder) aggregated(keys []query.Output, prefix string, ms []release.Me
 		}
 		through = append(through, query.Output{X: m.Aggregate(c.read, where, rows), Name: name})
 	}
-	if !c.shared || t.b.Foreign(t.k.Source) {
+	if !c.shared || t.b.Foreign(t.k.Source) || t.b.Spread(t.k.Source) {
 		out := t.k.Source.Select(append(slices.Clone(keys), direct...)...)
 		out.Groups = len(keys)
 		return out

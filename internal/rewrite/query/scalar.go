@@ -202,11 +202,22 @@ type Compared struct {
 func (c Compared) write(w *writer) {
 	left := Scalar(List{", ", c.Left})
 	if len(c.Left) > 1 {
-		left = F("ROW({})", left)
+		left = Row(c.Left)
 	}
 	F("({} OPERATOR(pg_catalog.{}) {} ", left, c.Op, c.Word).write(w)
 	w.parenthesised(c.Query)
 	w.text(")")
+}
+
+const rowBegins = "ROW("
+
+// Row makes one value of several.
+func Row(of []Scalar) Scalar { return F(rowBegins+"{})", List{", ", of}) }
+
+// IsRow says that a scalar is one of Row.
+func IsRow(x Scalar) bool {
+	f, ok := x.(Form)
+	return ok && f.Text[0] == rowBegins
 }
 
 // Parameter is a value that is sent apart from the text. Each Parameter is one $n, however often the query reads it.

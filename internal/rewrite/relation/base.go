@@ -237,6 +237,15 @@ func (b *Base) MayBeForeign(r *Relation) bool {
 	})
 }
 
+// Spread says that servers read the rows of a relation each as of a moment of its own: what is true of all rows at one moment need not be so
+// of those that a query reads.
+func (b *Base) Spread(r *Relation) bool {
+	return slices.ContainsFunc(r.Tables, func(t *policy.Table) bool {
+		m := b.Schema.Relations[t.Name]
+		return m != nil && m.Spread
+	})
+}
+
 // HashSeed derives the seed of group selection from the proxy's secret.
 func (b *Base) HashSeed() schema.Canonical {
 	sum := sha256.Sum256([]byte("dpproxy group selection\x00" + b.HashKey))

@@ -21,7 +21,8 @@ type branch struct {
 }
 
 // scanned notes that the relation is a scan of a table. What is read of a foreign table, or of a partition that is one, is not
-// known to be the table's own rows, compared by the rules of the declared types.
+// known to be the table's own rows, compared by the rules of the declared types; and where each of several scans reads rows as of a
+// moment of its own, one row may be in two of them.
 func (r *Relation) scanned(t *policy.Table, as *query.Alias, foreign bool) {
 	if r.Private() && !foreign {
 		r.branches = []branch{{table: t.Name, as: as, tableRows: r.MaxRowsPerUnit, tableProven: r.Proven}}

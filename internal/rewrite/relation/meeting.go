@@ -35,7 +35,7 @@ func (b *Base) meeting(r *Relation, equated map[*Column]bool, conds []*expr.Expr
 	if r.constants && a.knowsNothing() {
 		return r, nil
 	}
-	if r.Lateral || b.MayBeForeign(r) || !query.Closed(a.rows()) {
+	if r.Lateral || b.MayBeForeign(r) || b.Spread(r) || !query.Closed(a.rows()) {
 		return nil, refusal.New(refusal.JoinMultiplies, fmt.Sprintf("the join with public table %s may multiply private rows", itemName(r)),
 			pgerr.Hint("Join public tables on their primary key or another unique key."))
 	}

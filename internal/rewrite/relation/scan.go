@@ -41,7 +41,7 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 	} else if err := b.scanUnit(r, t); err != nil {
 		return nil, err
 	}
-	r.scanned(t, alias, meta.Kind != 'r')
+	r.scanned(t, alias, meta.Kind != 'r' || meta.Spread)
 	r.addScanWork(t, meta)
 	return r, nil
 }

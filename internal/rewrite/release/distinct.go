@@ -2,6 +2,7 @@ package release
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
@@ -100,6 +101,14 @@ func (k *Block) countValues(name string, values read, most int64) int {
 	return i
 }
 
+// ReadsDomains says that a key is computed from a column of a domain, or that whole rows are counted: what the workers of a Citus cluster do not
+// send as the types that the coordinator expects.
+func (k *Block) ReadsDomains() bool {
+	domain := func(c *expr.Column) bool { return c.Base != 0 }
+	return slices.ContainsFunc(k.Keys, func(g *Key) bool { return slices.ContainsFunc(g.Columns(), domain) }) ||
+		slices.ContainsFunc(k.Measurements, func(m Measurement) bool { return query.IsRow(m.Distinct) })
+}
+
 // countRowValues releases the number of distinct rows of values. In a row NULL is a value like any other, so each column has to be in the
 // form in which equal values look alike, and the row is never NULL (docs/privacy.md P15).
 func (k *Block) countRowValues(c *aggregate.Call) (int, error) {
@@ -117,7 +126,7 @@ func (k *Block) countRowValues(c *aggregate.Call) (int, error) {
 			most *= n + 1 // NULL
 		}
 	}
-	values.distinct = query.F("ROW({})", query.List{Between: ", ", Of: keys})
+	values.distinct = query.Row(keys)
 	return k.countValues(c.Text, values, most), nil
 }
 

@@ -31,6 +31,7 @@ type Relation struct {
 	Name       policy.Name
 	Kind       byte   // pg_class.relkind: 'r', 'p', 'f', 'v'
 	Inherits   bool   // has inheritance children that are not partitions
+	Spread     bool   // other servers read it, each as of a moment of its own: its rows, or copies of them, are on the workers of a Citus cluster
 	OID        uint32 // in the shadow
 	Columns    []Column
 	Unique     [][]string // valid, immediate, non-partial, non-expression unique indexes, by column names; primary key first
