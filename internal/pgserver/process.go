@@ -72,7 +72,7 @@ func (p *process) read(stderr io.Reader, log io.Writer) {
 			p.tail = p.tail[1:]
 		}
 		p.mu.Unlock()
-		if !isReady && strings.Contains(line, "database system is ready to accept connections") {
+		if !isReady && strings.Contains(line, "database system is ready to accept") {
 			isReady = true
 			close(p.ready)
 		}
