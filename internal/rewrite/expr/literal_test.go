@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -112,4 +113,31 @@ func FuzzLiteral(f *testing.F) {
 			t.Errorf("%q comes apart as %v", quoted, items)
 		}
 	})
+}
+
+// TestInstantsAsText: PostgreSQL reads what is written of an instant as that instant, at the ends of calendars, too.
+func TestInstantsAsText(t *testing.T) {
+	s := startServer(t)
+	s.exec(t, "SET TimeZone = 'Asia/Kathmandu'")
+	ask := func(literal, sql string) {
+		got, err := s.text("SELECT (" + sql + ")::text")
+		if err != nil || show(got[0][0]) != "true" {
+			t.Errorf("%s is written as %s: %v, %v", sql, literal, got, err)
+		}
+	}
+	const leapDay = -719469 // of 1 BC
+	for _, day := range []int64{0, -1, 59, 11016, -719162, -719163, leapDay, leapDay + 1, leapDay - 1461, -2440587, 2932896, 2932897, 106751990, 2145042905} {
+		literal := valueLiteral(pgtype.DateOID, big.NewRat(day, 1), false)
+		ask(literal, fmt.Sprintf("%s - '1970-01-01'::date = %d", literal, day))
+		if day > 106751990 {
+			continue // later than timestamps are
+		}
+		for _, second := range []int64{0, 1, 86399} {
+			micros := big.NewRat((day*86400+second)*1_000_000, 1)
+			literal := valueLiteral(pgtype.TimestampOID, micros, false)
+			ask(literal, fmt.Sprintf("%s = '1970-01-01'::timestamp + interval '%d days %d seconds'", literal, day, second))
+			literal = valueLiteral(pgtype.TimestamptzOID, micros, false)
+			ask(literal, fmt.Sprintf("%s = '1970-01-01'::timestamp AT TIME ZONE 'UTC' + interval '%d hours %d seconds'", literal, day*24, second))
+		}
+	}
 }

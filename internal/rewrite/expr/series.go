@@ -89,16 +89,20 @@ func valueLiteral(oid uint32, r *big.Rat, up bool) string {
 func timeText(oid uint32, r *big.Rat, up bool) string {
 	switch oid {
 	case pgtype.DateOID:
-		return stampText(mul(whole(r, up), microsPerDay), "2006-01-02")
+		return stampText(time.Unix(whole(r, up).Num().Int64()*24*60*60, 0), "2006-01-02")
 	case pgtype.TimestampOID:
-		return stampText(whole(r, up), "2006-01-02 15:04:05.999999")
+		return stampText(instant(r, up), "2006-01-02 15:04:05.999999")
 	case pgtype.TimestamptzOID:
-		return stampText(whole(r, up), "2006-01-02 15:04:05.999999") + "+00"
+		return stampText(instant(r, up), "2006-01-02 15:04:05.999999") + "+00"
 	}
 	if r.Cmp(microsPerDay) >= 0 {
 		return "24:00:00"
 	}
-	return stampText(whole(r, up), "15:04:05.999999")
+	return instant(r, up).Format("15:04:05.999999")
+}
+
+func instant(micros *big.Rat, up bool) time.Time {
+	return time.UnixMicro(whole(micros, up).Num().Int64()).UTC()
 }
 
 func whole(r *big.Rat, up bool) *big.Rat {
@@ -110,16 +114,14 @@ func whole(r *big.Rat, up bool) *big.Rat {
 
 func wholeText(r *big.Rat, up bool) string { return whole(r, up).Num().String() }
 
-// stampText formats microseconds since 1970; years before 1 are written with BC.
-func stampText(micros *big.Rat, layout string) string {
-	n := micros.Num().Int64()
-	t := time.UnixMicro(n).UTC()
-	if year := t.Year(); year <= 0 {
-		return t.AddDate(1-2*year, 0, 0).Format(layout) + " BC" // year 0 is 1 BC
-	} else if year > 9999 && strings.HasPrefix(layout, "2006") {
-		return fmt.Sprintf("%d", year) + t.Format(layout[len("2006"):])
+// stampText formats a day or an instant, in UTC; years before 1 are written with BC.
+func stampText(t time.Time, layout string) string {
+	t = t.UTC()
+	year, era := t.Year(), ""
+	if year <= 0 { // year 0 is 1 BC
+		year, era = 1-year, " BC"
 	}
-	return t.Format(layout)
+	return fmt.Sprintf("%04d", year) + t.Format(strings.TrimPrefix(layout, "2006")) + era
 }
 
 // floatLiteral prints the shortest text that reads as the float.
