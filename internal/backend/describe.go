@@ -3,9 +3,10 @@ package backend
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -43,22 +44,23 @@ func (b *Backend) DescribeOn(ctx context.Context, route rewrite.Route, sql strin
 }
 
 func describe(ctx context.Context, conn *pgxpool.Conn, sql string, types []uint32, pins []pin) (*pgconn.StatementDescription, error) {
-	tx := beginGuarded(ctx, conn, pins)
-	tx.pipeline.SendPrepare("", sql, types)
-	err := tx.send()
-	var result any
-	if err == nil {
-		result, err = tx.pipeline.GetResults()
-	}
-	if end := tx.end(); err == nil {
-		err = end
-	}
+	g, err := guard(ctx, conn, pins, &pgproto3.Parse{Query: sql, ParameterOIDs: types}, &pgproto3.Describe{ObjectType: 'S'})
 	if err != nil {
 		return nil, err
 	}
-	description, ok := result.(*pgconn.StatementDescription)
-	if !ok {
-		return nil, fmt.Errorf("%w: %T instead of a description", errProtocol, result)
+	description := &pgconn.StatementDescription{}
+	for described := false; !described && g.err == nil; {
+		switch m := g.receive().(type) {
+		case *pgproto3.ParameterDescription:
+			description.ParamOIDs = slices.Clone(m.ParameterOIDs)
+		case *pgproto3.RowDescription:
+			description.Fields, described = columnsOf(m), true
+		case *pgproto3.NoData:
+			described = true
+		}
+	}
+	if err := g.end(); err != nil {
+		return nil, err
 	}
 	return description, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
@@ -93,9 +94,11 @@ func or(value, otherwise string) string {
 
 // pinned is what is known of a connection.
 type pinned struct {
-	pins   []pin // that it has; nil: unknown
-	pooled bool  // a pooler stands before the server, and may give it to others between two transactions
-	citus  bool  // the server asks workers, over connections of its own, which get the settings of a transaction alone
+	pins    []pin // that it has; nil: unknown
+	pooled  bool  // a pooler stands before the server, and may give it to others between two transactions
+	citus   bool  // the server asks workers, over connections of its own, which get the settings of a transaction alone
+	watcher *ctxwatch.ContextWatcher
+	buffer  []byte // for messages
 }
 
 // pinnedKey is its place in the connection's own data.
@@ -113,7 +116,7 @@ const rememberSQL = "SELECT pg_catalog.pg_backend_pid(), EXISTS (SELECT FROM pg_
 // process ID that it gives to its clients.
 func remember(ctx context.Context, conn *pgx.Conn) error {
 	var pid uint32
-	known := &pinned{}
+	known := &pinned{watcher: ctxwatch.NewContextWatcher(cancelRequests(conn.PgConn()))}
 	if err := conn.QueryRow(ctx, rememberSQL).Scan(&pid, &known.citus); err != nil {
 		return err
 	}
@@ -156,6 +159,15 @@ var propagate = pin{"citus.propagate_set_commands", "local"}
 
 // planAlone keeps an EXPLAIN on the coordinator.
 var planAlone = pin{"citus.explain_distributed_queries", "off"}
+
+// propagated sets pins for the rest of a transaction, on the workers of a Citus cluster as well.
+func propagated(pins []pin) []string {
+	list := []string{propagate.setSQL()}
+	for _, p := range pins {
+		list = append(list, p.setSQL())
+	}
+	return list
+}
 
 // setSQL sets a pin for the rest of the transaction. A list of schemas is one already; other values are constants.
 func (p pin) setSQL() string {

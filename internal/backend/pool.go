@@ -73,10 +73,12 @@ func prepareConnection(c *pgx.ConnConfig) {
 	}
 	c.MaxProtocolMessageBodyLen = maxMessage
 	c.DefaultQueryExecMode = pgx.QueryExecModeExec // leaves no prepared statement behind
-	// The default closes the connection when a statement is cancelled; a cancel request keeps it.
-	c.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: cancelGrace}
-	}
+	c.BuildContextWatcherHandler = cancelRequests
+}
+
+// cancelRequests stops statements whose context ends. pgconn's default closes the connection; a cancel request keeps it.
+func cancelRequests(conn *pgconn.PgConn) ctxwatch.Handler {
+	return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: cancelGrace}
 }
 
 // Connect opens a connection of its own, outside the pools: for provisioning. name is its key in the policy's databases;

@@ -1,11 +1,11 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -31,10 +31,9 @@ type Request struct {
 type Rows struct {
 	ctx     context.Context // of the statement: its end explains a failure
 	pool    *pool
-	tx      *transaction
-	reader  *pgconn.ResultReader
+	guarded *guarded
 	columns []pgconn.FieldDescription
-	tag     pgconn.CommandTag
+	tag     string
 	done    error // what Next returns from now on
 }
 
@@ -71,18 +70,40 @@ func (p *pool) rows(ctx context.Context, r Request, pins []pin) (*Rows, error) {
 }
 
 func (p *pool) start(ctx context.Context, conn *pgxpool.Conn, r Request, pins []pin) (*Rows, error) {
-	tx := beginGuarded(ctx, conn, pins)
-	tx.pipeline.SendQueryParams(r.SQL, r.Parameters, r.Types, r.Formats, r.ResultFormats)
-	err := tx.send()
-	var reader *pgconn.ResultReader
-	if err == nil {
-		reader, err = tx.reader()
-	}
+	g, err := guard(ctx, conn, pins, &pgproto3.Parse{Query: r.SQL, ParameterOIDs: r.Types},
+		&pgproto3.Bind{ParameterFormatCodes: r.Formats, Parameters: r.Parameters, ResultFormatCodes: r.ResultFormats},
+		&pgproto3.Describe{ObjectType: 'P'}, &pgproto3.Execute{})
 	if err != nil {
-		_ = tx.end() // the first error is the one that explains
 		return nil, err
 	}
-	return &Rows{ctx: ctx, pool: p, tx: tx, reader: reader, columns: slices.Clone(reader.FieldDescriptions())}, nil
+	rows := &Rows{ctx: ctx, pool: p, guarded: g}
+	for {
+		switch m := g.receive().(type) {
+		case nil:
+			return nil, g.end()
+		case *pgproto3.RowDescription:
+			rows.columns = columnsOf(m)
+			return rows, nil
+		case *pgproto3.NoData:
+			if _, err := rows.next(); !errors.Is(err, io.EOF) {
+				return nil, err
+			}
+			rows.done = io.EOF
+			return rows, nil
+		}
+	}
+}
+
+// columnsOf copies a description out of the connection's buffer.
+func columnsOf(m *pgproto3.RowDescription) []pgconn.FieldDescription {
+	columns := make([]pgconn.FieldDescription, len(m.Fields))
+	for i, f := range m.Fields {
+		columns[i] = pgconn.FieldDescription{
+			Name: string(f.Name), TableOID: f.TableOID, TableAttributeNumber: f.TableAttributeNumber,
+			DataTypeOID: f.DataTypeOID, DataTypeSize: f.DataTypeSize, TypeModifier: f.TypeModifier, Format: f.Format,
+		}
+	}
+	return columns
 }
 
 // clientError reduces a failure on shadow or public to what a client may see: PostgreSQL's own words about its statement, and
@@ -108,25 +129,34 @@ func (p *pool) clientError(ctx context.Context, err error) error {
 func (r *Rows) Columns() []pgconn.FieldDescription { return r.columns }
 
 // Tag returns the command tag, once Next has returned io.EOF.
-func (r *Rows) Tag() string { return r.tag.String() }
+func (r *Rows) Tag() string { return r.tag }
 
 // Next returns the raw values of the next row, valid until the following call, or io.EOF after the last one.
 func (r *Rows) Next() ([][]byte, error) {
 	if r.done != nil {
 		return nil, r.done
 	}
-	if r.reader.NextRow() {
-		return r.reader.Values(), nil
+	values, err := r.next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = r.pool.clientError(r.ctx, err)
 	}
-	tag, err := r.reader.Close()
-	if end := r.tx.end(); err == nil {
-		err = end
+	r.done = err
+	return values, err
+}
+
+// next gives the connection back behind the last row.
+func (r *Rows) next() ([][]byte, error) {
+	for {
+		switch m := r.guarded.receive().(type) {
+		case *pgproto3.DataRow:
+			return m.Values, nil
+		case *pgproto3.CommandComplete:
+			r.tag = string(m.CommandTag)
+			return nil, cmp.Or(r.guarded.end(), io.EOF)
+		case nil, *pgproto3.EmptyQueryResponse:
+			return nil, cmp.Or(r.guarded.end(), io.EOF)
+		}
 	}
-	r.tag, r.done = tag, io.EOF
-	if err != nil {
-		r.done = r.pool.clientError(r.ctx, err)
-	}
-	return nil, r.done
 }
 
 // drainTime is how long Close reads on before it gives the connection up: cheaper than a new one.
@@ -139,25 +169,19 @@ func (r *Rows) Close() {
 		return
 	}
 	r.done = errClosed
-	conn := r.tx.conn.Conn().PgConn()
 	cancelled := make(chan struct{})
 	timer := time.AfterFunc(drainTime, func() {
 		defer close(cancelled)
 		ctx, cancel := context.WithTimeout(context.Background(), cancelGrace)
 		defer cancel()
-		_ = conn.CancelRequest(ctx) // if it fails, closing the connection has to do
+		_ = r.guarded.pg.CancelRequest(ctx) // if it fails, closing the connection has to do
 	})
-	// Errors of a statement that nobody waits for are nobody's.
-	_, _ = r.reader.Close()
-	if timer.Stop() {
-		_ = r.tx.end()
-		return
+	r.guarded.drain()
+	if !timer.Stop() {
+		<-cancelled
+		discard(r.guarded.pg)
 	}
-	<-cancelled
-	ctx, cancel := context.WithTimeout(context.Background(), cancelGrace)
-	defer cancel()
-	_ = conn.Close(ctx)
-	r.tx.conn.Release()
+	_ = r.guarded.end() // errors of a statement that nobody waits for are nobody's
 }
 
 var errClosed = errors.New("rows are closed")

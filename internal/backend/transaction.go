@@ -12,15 +12,16 @@ import (
 // textOID makes the pins' parameters text, whatever set_config is overloaded with.
 const textOID = 25
 
-// transaction sends one READ ONLY transaction on a pooled connection as one pipeline: pins that the connection does not have, BEGIN, then
+func textOIDs(n int) []uint32 { return slices.Repeat([]uint32{textOID}, n) }
+
+// transaction sends one READ ONLY transaction for SQL that dpproxy wrote on a pooled connection, as one pipeline: pins that the connection does not have, BEGIN, then
 // whatever the caller adds, COMMIT, Sync. A server reads the pins before it reads the text that they protect.
 type transaction struct {
 	conn     *pgxpool.Conn
 	pipeline *pgconn.Pipeline
 	pins     []pin
-	guarded  bool // what it adds is undone before COMMIT
-	before   int  // so many answers come before those of what the caller adds
-	held     int  // and so many descriptions, behind them
+	before   int // so many answers come before those of what the caller adds
+	held     int // and so many descriptions, behind them
 }
 
 const (
@@ -38,7 +39,7 @@ func measureOn(conn *pgxpool.Conn) string {
 	return beginMeasure
 }
 
-// begin queues a transaction for SQL that dpproxy wrote.
+// begin queues a transaction.
 func begin(ctx context.Context, conn *pgxpool.Conn, how string, pins []pin) *transaction {
 	t := &transaction{conn: conn, pins: pins, pipeline: conn.Conn().PgConn().StartPipeline(ctx)}
 	pinned := pinnedOf(conn.Conn())
@@ -56,16 +57,6 @@ func begin(ctx context.Context, conn *pgxpool.Conn, how string, pins []pin) *tra
 	return t
 }
 
-// beginGuarded queues a transaction for a client's SQL. A setting that a function of it changes for the session is undone with the
-// savepoint: what a connection is remembered to have, it has. To end with ROLLBACK would do the same, and fill a database's statistics with
-// what looks like failures.
-func beginGuarded(ctx context.Context, conn *pgxpool.Conn, pins []pin) *transaction {
-	t := begin(ctx, conn, beginRead, pins)
-	t.queue("SAVEPOINT guard")
-	t.guarded = true
-	return t
-}
-
 // queue queues a command whose answer sendFirst reads.
 func (t *transaction) queue(sql string) {
 	t.pipeline.SendQueryParams(sql, nil, nil, nil, nil)
@@ -75,11 +66,7 @@ func (t *transaction) queue(sql string) {
 // pin queues all pins: for the transaction that has begun, or for the connection.
 func (t *transaction) pin(local bool) {
 	sql, values := pinSQL(t.pins, local)
-	types := make([]uint32, len(values))
-	for i := range types {
-		types[i] = textOID
-	}
-	t.pipeline.SendQueryParams(sql, values, types, nil, nil)
+	t.pipeline.SendQueryParams(sql, values, textOIDs(len(values)), nil, nil)
 	t.before++
 }
 
@@ -89,9 +76,8 @@ func (t *transaction) pinLocally(citus bool) {
 		t.pin(true)
 		return
 	}
-	t.queue(propagate.setSQL())
-	for _, p := range t.pins {
-		t.queue(p.setSQL())
+	for _, sql := range propagated(t.pins) {
+		t.queue(sql)
 	}
 }
 
@@ -131,9 +117,6 @@ func (t *transaction) hold(sql string, types []uint32) {
 
 // sendMore sends what is queued, with COMMIT where it is the last.
 func (t *transaction) sendMore(last bool) error {
-	if last && t.guarded {
-		t.pipeline.SendQueryParams("ROLLBACK TO guard", nil, nil, nil, nil)
-	}
 	if last {
 		t.pipeline.SendQueryParams("COMMIT", nil, nil, nil, nil)
 	}
@@ -156,20 +139,9 @@ func (t *transaction) reader() (*pgconn.ResultReader, error) {
 	return reader, nil
 }
 
-// end reads what is left, makes sure that no transaction stays open, and gives the connection back. A connection in doubt
-// is closed. It returns the first error that the rest of the pipeline reported.
+// end reads what is left, and gives the connection back. It returns the first error that the rest of the pipeline reported.
 func (t *transaction) end() error {
 	err := t.pipeline.Close()
-	conn := t.conn.Conn().PgConn()
-	if !conn.IsClosed() && conn.TxStatus() != 'I' {
-		// The statement failed or was stopped before COMMIT. The caller's context may be done, so it has no say here.
-		ctx, cancel := context.WithTimeout(context.Background(), cancelGrace)
-		if _, rollback := conn.Exec(ctx, "ROLLBACK").ReadAll(); rollback != nil {
-			// Nothing is lost by closing it, and the pool makes a new one.
-			_ = conn.Close(ctx)
-		}
-		cancel()
-	}
-	t.conn.Release()
+	giveBack(t.conn)
 	return err
 }

@@ -1,0 +1,207 @@
+package backend
+
+import (
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// guarded is one statement of a client's on a pooled connection, in a READ ONLY transaction of its own: pins that the connection does not have,
+// BEGIN, a savepoint, the statement, the end of both, Sync. All of it is one write, and the messages that answer it are read one by one.
+//
+// A setting that a function of the statement changes for the session is undone with the savepoint: what a connection is remembered to have, it
+// has. To end with ROLLBACK would do the same, and fill a database's statistics with what looks like failures.
+//
+// It is not pgconn's Pipeline, which guards against a server that answers before it has read everything. Here the server has read the
+// statement when it answers it, and what follows is short.
+type guarded struct {
+	conn   *pgxpool.Conn
+	pg     *pgconn.PgConn
+	known  *pinned
+	before int   // so many commands are to complete before the statement
+	syncs  int   // so many answers to Sync are to come
+	err    error // the first that was reported
+}
+
+// The commands around a statement.
+var (
+	guardBegin = commands(beginRead, "SAVEPOINT guard")
+	guardEnd   = append(commands("ROLLBACK TO guard", "COMMIT"), encoded(&pgproto3.Sync{})...)
+)
+
+// commands encodes commands whose answers nobody needs to have described.
+func commands(list ...string) (out []byte) {
+	for _, sql := range list {
+		out = append(out, encoded(&pgproto3.Parse{Query: sql}, &pgproto3.Bind{}, &pgproto3.Execute{})...)
+	}
+	return out
+}
+
+// encoded encodes messages that are short.
+func encoded(messages ...pgproto3.FrontendMessage) []byte {
+	out, err := appendMessages(nil, messages)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func appendMessages(out []byte, messages []pgproto3.FrontendMessage) (_ []byte, err error) {
+	for _, m := range messages {
+		if out, err = m.Encode(out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// keptBuffer is the longest buffer for messages that a connection keeps, bytes.
+const keptBuffer = 64 << 10
+
+// guard sends a client's statement, and reads the answers to what is before it. The caller reads the statement's, and ends it.
+func guard(ctx context.Context, conn *pgxpool.Conn, pins []pin, statement ...pgproto3.FrontendMessage) (*guarded, error) {
+	g := &guarded{conn: conn, pg: conn.Conn().PgConn(), known: pinnedOf(conn.Conn())}
+	if ctx.Err() != nil {
+		conn.Release()
+		return nil, context.Cause(ctx)
+	}
+	out, err := g.encode(pins, statement)
+	if err != nil {
+		conn.Release()
+		return nil, err
+	}
+	g.known.watcher.Watch(ctx)
+	if _, err := g.pg.Conn().Write(out); err != nil {
+		g.broken(err)
+	}
+	for g.err == nil && g.before > 0 {
+		if message := g.receive(); isA[*pgproto3.CommandComplete](message) {
+			g.before--
+		}
+	}
+	if g.err != nil {
+		return nil, g.end()
+	}
+	g.known.pins = pins
+	return g, nil
+}
+
+// encode makes all of the transaction.
+func (g *guarded) encode(pins []pin, statement []pgproto3.FrontendMessage) ([]byte, error) {
+	out := g.known.buffer[:0]
+	g.before, g.syncs = 2, 1
+	switch {
+	case g.known.local(): // the transaction has pins of its own
+		out = append(out, commands(beginRead)...)
+		if list := propagated(pins); g.known.citus {
+			out = append(out, commands(list...)...)
+			g.before += len(list)
+		} else {
+			out = append(out, pinMessages(pins, true)...)
+			g.before++
+		}
+		out = append(out, commands("SAVEPOINT guard")...)
+	case slices.Equal(g.known.pins, pins):
+		out = append(out, guardBegin...)
+	default: // with a Sync, or BEGIN would take the pins into its transaction
+		out = append(out, pinMessages(pins, false)...)
+		out = append(out, encoded(&pgproto3.Sync{})...)
+		out = append(out, guardBegin...)
+		g.before, g.syncs = 3, 2
+		g.known.pins = nil // until the answer is known
+	}
+	out, err := appendMessages(out, statement)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, guardEnd...)
+	if g.known.buffer = nil; cap(out) <= keptBuffer {
+		g.known.buffer = out
+	}
+	return out, nil
+}
+
+// pinMessages encodes the command that sets pins.
+func pinMessages(pins []pin, local bool) []byte {
+	sql, values := pinSQL(pins, local)
+	return encoded(&pgproto3.Parse{Query: sql, ParameterOIDs: textOIDs(len(values))}, &pgproto3.Bind{Parameters: values}, &pgproto3.Execute{})
+}
+
+func isA[M pgproto3.BackendMessage](message pgproto3.BackendMessage) bool {
+	_, is := message.(M)
+	return is
+}
+
+// receive returns the next message, valid until the following call; nil: the server reported an error, or the connection is lost.
+func (g *guarded) receive() pgproto3.BackendMessage {
+	if g.syncs == 0 {
+		g.fail(errProtocol) // or it would wait for ever
+		return nil
+	}
+	message, err := g.pg.ReceiveMessage(context.Background()) // the watcher knows the statement's
+	if err != nil {
+		g.broken(err)
+		return nil
+	}
+	switch m := message.(type) {
+	case *pgproto3.ErrorResponse:
+		g.fail(pgconn.ErrorResponseToPgError(m))
+		return nil
+	case *pgproto3.ReadyForQuery:
+		g.syncs--
+	}
+	return message
+}
+
+// fail keeps the first error: it is the one that explains.
+func (g *guarded) fail(err error) {
+	if g.err == nil {
+		g.err = err
+	}
+}
+
+// broken gives the connection up.
+func (g *guarded) broken(err error) {
+	g.fail(err)
+	g.syncs = 0
+	discard(g.pg)
+}
+
+// drain reads what is left.
+func (g *guarded) drain() {
+	for g.syncs > 0 {
+		g.receive()
+	}
+}
+
+// end reads what is left, and gives the connection back. It returns the first error of all.
+func (g *guarded) end() error {
+	g.drain()
+	g.known.watcher.Unwatch()
+	giveBack(g.conn)
+	return g.err
+}
+
+// giveBack makes sure that no transaction stays open, and gives the connection back. One in doubt is closed.
+func giveBack(conn *pgxpool.Conn) {
+	pg := conn.Conn().PgConn()
+	if !pg.IsClosed() && pg.TxStatus() != 'I' {
+		// The statement failed or was stopped before COMMIT. The caller's context may be done, so it has no say here.
+		ctx, cancel := context.WithTimeout(context.Background(), cancelGrace)
+		if _, err := pg.Exec(ctx, "ROLLBACK").ReadAll(); err != nil {
+			discard(pg)
+		}
+		cancel()
+	}
+	conn.Release()
+}
+
+// discard closes a connection. Nothing is lost with it, and the pool makes a new one.
+func discard(pg *pgconn.PgConn) {
+	ctx, cancel := context.WithTimeout(context.Background(), cancelGrace)
+	defer cancel()
+	_ = pg.Close(ctx)
+}
