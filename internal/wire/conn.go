@@ -20,7 +20,7 @@ import (
 // readBuffer is the size of a connection's read buffer in bytes.
 const readBuffer = 8 << 10
 
-// conn is one client connection. All of it but the reader goroutine and running belongs to the goroutine of serve.
+// conn is one client connection. All of it but inbox, reader and running belongs to the goroutine of serve.
 type conn struct {
 	server    *Server
 	host      string
@@ -40,6 +40,7 @@ type conn struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	inbox   *inbox
+	reader  reader
 	session Session
 	skip    bool // discard everything until Sync: an extended message failed
 	failed  bool // an error was sent since the last ReadyForQuery

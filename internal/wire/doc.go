@@ -7,7 +7,8 @@
 //	server.go slots.go            accept, count, drain
 //	startup.go packet.go tls.go   from the first byte to the first ReadyForQuery
 //	auth.go scram.go throttle.go  who the client is
-//	frame.go inbox.go loop.go     messages in: length-checked, bounded, read ahead
+//	frame.go inbox.go reader.go   messages in: length-checked, bounded, read ahead of what takes long
+//	loop.go                       from one message to the next
 //	decode.go                     one message body, checked byte by byte, then decoded by pgproto3
 //	dispatch.go extended.go       one method per message
 //	writer.go errors.go           messages out: buffered; what an error may say
@@ -24,8 +25,8 @@
 //  4. A client certificate that maps to an analyst settles the identity; else SCRAM-SHA-256, or -PLUS bound to the
 //     server's certificate. Users that do not exist run the same exchange.
 //  5. Handler.Open makes the session. ParameterStatus, BackendKeyData, notices, ReadyForQuery.
-//  6. Two goroutines serve the connection. One reads frames into the inbox, bounded in bytes, and cancels the connection's
-//     context when the client goes away. The other takes them out, in order, and calls the session.
+//  6. One goroutine reads messages and calls the session, in order. While a message takes long, another reads ahead into the
+//     inbox, bounded in bytes, and cancels the connection's context when the client goes away (reader.go).
 //  7. Replies are flushed by Sync, Flush, an error, or a full buffer. After an error in an extended message everything
 //     up to Sync is skipped; there is one ReadyForQuery per Sync and per simple query, whatever happened.
 //

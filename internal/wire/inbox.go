@@ -4,9 +4,9 @@ import (
 	"sync"
 )
 
-// inbox holds the messages that were read and not yet handled. The goroutine that reads fills it and the one that
-// handles empties it, so that a slow statement never stops the reading: a client may send a long pipeline before it
-// reads its first reply, and its going away is noticed at once.
+// inbox holds the messages that were read ahead and not yet handled, and knows who reads the stream: the goroutine that handles messages,
+// or another while one of them takes long (reader.go). So a slow statement does not stop the reading: a client may send a
+// long pipeline before it reads its first reply, and its going away is noticed.
 //
 // Its size is bounded in bytes; a full inbox stops the reading, and then the write timeout ends a client that does
 // not read either.
@@ -17,6 +17,17 @@ type inbox struct {
 	frames []frame
 	bytes  int
 	err    error // why reading ended; delivered after the frames
+
+	ahead   bool           // another goroutine reads
+	readers sync.WaitGroup // that goroutine
+	waiting bool           // for what it reads
+	closed  bool           // nothing is to be read any more
+
+	// The message that is handled.
+	busy  bool
+	begun uint64 // its number
+	seen  uint64 // the number of the one that look has last seen
+	armed bool   // look will be called
 
 	ready chan struct{} // holds a token when there may be something to take
 	space chan struct{} // holds a token when there may be room
@@ -56,45 +67,100 @@ func (b *inbox) reserve(n int, done <-chan struct{}) bool {
 	}
 }
 
-// put adds a frame whose size was reserved.
-func (b *inbox) put(f frame) {
+// claim takes the room of a message that is handled at once.
+func (b *inbox) claim(f frame) {
+	b.mu.Lock()
+	b.bytes += len(f.body) + frameOverhead
+	b.mu.Unlock()
+}
+
+// put adds a frame whose size was reserved. It returns false to the goroutine that reads ahead when it need not go on: the one that handles
+// messages was waiting for this one, and reads the next itself.
+func (b *inbox) put(f frame) (more bool) {
 	b.mu.Lock()
 	b.frames = append(b.frames, f)
+	more = !b.waiting
+	b.ahead, b.waiting = more, false
 	b.mu.Unlock()
 	signal(b.ready)
+	return more
 }
 
 // end says that nothing more will come.
 func (b *inbox) end(err error) {
 	b.mu.Lock()
-	b.err = err
+	b.err, b.ahead = err, false
 	b.mu.Unlock()
 	signal(b.ready)
 }
 
-// take returns the oldest frame. ok is false when there is none yet: wait for ready. A frame's reservation is given
-// back by release, after it was handled.
-func (b *inbox) take() (f frame, ok bool, err error) {
+// take returns the oldest frame, or why reading ended. Where there is neither, ahead says whether another goroutine reads: wait for ready.
+// A frame's reservation is given back by release, after it was handled.
+func (b *inbox) take() (f frame, ok, ahead bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.frames) == 0 {
-		b.frames = nil
-		return frame{}, false, b.err
+		b.frames, b.waiting = nil, b.ahead
+		return frame{}, false, b.ahead, b.err
 	}
 	f, b.frames[0] = b.frames[0], frame{}
 	b.frames = b.frames[1:]
-	return f, true, nil
+	return f, true, b.ahead, nil
 }
 
+// readAhead makes the caller have another goroutine read, unless nothing is left to read.
+func (b *inbox) readAhead() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.startReader()
+}
+
+func (b *inbox) startReader() bool {
+	if b.ahead || b.closed || b.err != nil {
+		return false
+	}
+	b.ahead = true
+	b.readers.Add(1)
+	return true
+}
+
+// begin notes that a message is handled. It says whether look is to be called after a while.
+func (b *inbox) begin() (arm bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.begun++
+	arm, b.busy, b.armed = !b.armed, true, true
+	if arm {
+		b.seen = b.begun
+	}
+	return arm
+}
+
+// look makes the caller read ahead where the message that is handled is still the one of the last time. Else it says whether to look again.
+func (b *inbox) look() (read, again bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.busy && b.seen == b.begun {
+		b.armed = false
+		return b.startReader(), false
+	}
+	b.seen, b.armed = b.begun, b.busy
+	return false, b.busy
+}
+
+// close ends the reading, of a stream that is closed already.
+func (b *inbox) close() {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.readers.Wait()
+}
+
+// release ends the handling of a message.
 func (b *inbox) release(f frame) {
 	b.mu.Lock()
+	b.busy = false
 	b.bytes -= len(f.body) + frameOverhead
 	b.mu.Unlock()
 	signal(b.space)
-}
-
-func (b *inbox) empty() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.frames) == 0 && b.err == nil
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgproto3/v2"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
@@ -16,14 +15,7 @@ func (c *conn) loop() {
 	defer c.log.Info("session closed")
 	defer c.session.Close()
 	defer c.server.cancels.remove(c)
-	c.inbox = newInbox(c.server.config.Limits.Pipeline)
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		c.read()
-	}()
-	// The reader ends when the connection is closed, and the connection ends with the reader.
-	defer func() { <-gone }()
+	defer c.startReading()()
 	defer c.raw.Close()
 	defer c.cancel(errClientGone)
 	defer context.AfterFunc(c.server.ctx, c.raw.hurry)()
@@ -33,6 +25,7 @@ func (c *conn) loop() {
 			c.finish(err)
 			return
 		}
+		c.begin()
 		start := time.Now()
 		more := c.handleSafely(f)
 		c.server.config.Metrics.Message(messageName(f.kind), time.Since(start))
@@ -52,75 +45,6 @@ func (c *conn) handleSafely(f frame) (more bool) {
 		}
 	}()
 	return c.handle(f)
-}
-
-// read fills the inbox until the stream ends, and then cancels what runs: nobody waits for it any more.
-func (c *conn) read() {
-	limit := c.server.config.Limits.Message
-	for {
-		kind, size, err := readHeader(c.r)
-		if err == nil && !c.inbox.reserve(reservation(size, limit), c.ctx.Done()) {
-			err = errClientGone
-		}
-		var f frame
-		if err == nil {
-			f, err = readBody(c.r, kind, size, limit)
-		}
-		if err != nil {
-			if !errors.Is(err, errLength) {
-				c.cancel(errClientGone)
-			}
-			c.inbox.end(err)
-			return
-		}
-		c.inbox.put(f)
-	}
-}
-
-// reservation returns what a message takes of the inbox: one that is thrown away takes nothing.
-func reservation(size, limit int) int {
-	if size > limit {
-		return 0
-	}
-	return size
-}
-
-// errIdle carries the error that ends a session whose client stays silent for too long.
-type errIdle struct{ reason *pgconn.PgError }
-
-func (e errIdle) Error() string { return e.reason.Message }
-
-// next waits for a message, for the idle timeout, or for the server to stop.
-func (c *conn) next() (frame, error) {
-	var timeout <-chan time.Time
-	var reason *pgconn.PgError
-	if c.inbox.empty() {
-		// Nothing is pending: what was written is left in the buffer only if the client has yet to ask for it.
-		if d, e := c.session.IdleTimeout(); d > 0 && c.atRest {
-			timer := time.NewTimer(d)
-			defer timer.Stop()
-			timeout, reason = timer.C, e
-		}
-	}
-	for {
-		f, ok, err := c.inbox.take()
-		if ok || err != nil {
-			return f, err
-		}
-		var draining <-chan struct{}
-		if c.atRest {
-			draining = c.server.draining
-		}
-		select {
-		case <-c.inbox.ready:
-		case <-timeout:
-			return frame{}, errIdle{reason}
-		case <-draining:
-			return frame{}, errShutdown
-		case <-c.server.ctx.Done():
-			return frame{}, errShutdown
-		}
-	}
 }
 
 // finish says goodbye where there is something to say.

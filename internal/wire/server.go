@@ -18,7 +18,8 @@ type Server struct {
 
 	ctx      context.Context // ends when the server is closed
 	cancel   context.CancelCauseFunc
-	draining chan struct{} // closed by Shutdown
+	draining context.Context // ends when Shutdown begins
+	drain    context.CancelFunc
 
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}
@@ -37,8 +38,9 @@ func New(config Config) (*Server, error) {
 	}
 	s := &Server{
 		config: config, throttle: newThrottle(), slots: newSlots(config.Limits), cancels: newCancels(),
-		draining: make(chan struct{}), listeners: map[net.Listener]struct{}{},
+		listeners: map[net.Listener]struct{}{},
 	}
+	s.draining, s.drain = context.WithCancel(context.Background())
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s, nil
 }
@@ -66,7 +68,7 @@ func (s *Server) Serve(l net.Listener) error {
 			select {
 			case <-time.After(pause):
 				continue
-			case <-s.draining:
+			case <-s.draining.Done():
 				return ErrServerClosed
 			}
 		}
@@ -171,7 +173,7 @@ func (s *Server) stop() {
 	for l := range s.listeners {
 		l.Close()
 	}
-	close(s.draining)
+	s.drain()
 }
 
 // hostOf returns the part of an address that limits count by: the IPv4 address, the IPv6 network of 64 bits (whoever has one

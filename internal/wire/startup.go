@@ -119,7 +119,7 @@ func (c *conn) admit() error {
 		return fatal(pgerr.TooManyConnections, "too many connections from this address")
 	}
 	select {
-	case <-c.server.draining:
+	case <-c.server.draining.Done():
 		return fatal("57P03", "the database system is shutting down")
 	default:
 	}

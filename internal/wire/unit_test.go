@@ -100,7 +100,7 @@ func TestInboxIsBounded(t *testing.T) {
 		t.Fatal("a full inbox took a message")
 	case <-time.After(20 * time.Millisecond):
 	}
-	f, ok, err := b.take()
+	f, ok, _, err := b.take()
 	if !ok || err != nil || len(f.body) != 5000 {
 		t.Fatalf("took %d bytes, %v, %v", len(f.body), ok, err)
 	}
