@@ -106,7 +106,12 @@ func Name(name string) (string, bool) {
 }
 
 // For gives the encoding of a canonical name; nil where bytes need no conversion.
-func For(canonical string) *Encoding { return encodings[clean(canonical)] }
+func For(canonical string) *Encoding {
+	if canonical == UTF8 { // each message asks
+		return nil
+	}
+	return encodings[clean(canonical)]
+}
 
 // Encoding converts text from and to one encoding. A nil one leaves text as it is.
 type Encoding struct {

@@ -33,6 +33,9 @@ func (q *quota) Acquire(ctx context.Context, analyst string) (release func(), er
 		q.slots[analyst] = slots
 	}
 	q.mu.Unlock()
+	if ctx.Err() == nil && slots.TryAcquire(1) {
+		return sync.OnceFunc(func() { slots.Release(1) }), nil
+	}
 	waiting := ctx
 	if q.wait > 0 {
 		var cancel context.CancelFunc

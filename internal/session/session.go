@@ -20,6 +20,7 @@ type Session struct {
 	info         Info
 	state        *state
 	lastReported map[string]string // reported settings as the client knows them
+	lastSettings Settings          // that they are from
 }
 
 var _ wire.Session = (*Session)(nil)
@@ -44,6 +45,11 @@ func (s *Session) Parameters() []wire.Parameter {
 
 // changed lists the reported settings that the client does not know yet.
 func (s *Session) changed() []wire.Parameter {
+	settings := s.state.layers.current
+	if settings.same(s.lastSettings) {
+		return nil
+	}
+	s.lastSettings = settings
 	var list []wire.Parameter
 	for _, p := range reported {
 		if value := s.show(s.state, lookup(p.name)); value != s.lastReported[p.name] {

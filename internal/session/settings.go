@@ -2,6 +2,7 @@ package session
 
 import (
 	"maps"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -11,6 +12,11 @@ type Settings struct{ values map[string]string }
 
 // Get returns a setting by its lower-case name; empty when it is not set.
 func (s Settings) Get(name string) string { return s.values[name] }
+
+// same says that two snapshots are one.
+func (s Settings) same(other Settings) bool {
+	return reflect.ValueOf(s.values).UnsafePointer() == reflect.ValueOf(other.values).UnsafePointer()
+}
 
 // TimeZone changes what a statement means (docs/privacy.md P24).
 func (s Settings) TimeZone() string { return s.values["timezone"] }
