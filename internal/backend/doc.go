@@ -6,8 +6,8 @@
 //
 // Every statement runs in a READ ONLY transaction of its own, in one round trip, after what could change its meaning is pinned (pins.go). A
 // connection keeps its pins, and they are sent again when the next statement has others; what a client's statement sets is undone
-// with a savepoint (transaction.go). Where a transaction pooler stands in front of a database, which is noticed, each
-// transaction pins its own. No prepared statement is left.
+// with a savepoint (guarded.go). Where a transaction pooler stands in front of a database, which is noticed, each
+// transaction pins its own. No prepared statement is left, but for BEGIN and what else is around a client's (guarded.go).
 //
 // What main reports at run time never leaves this package: it becomes a MeasureError, which has one text (errors.go).
 // What shadow and public report comes back as *pgconn.PgError and may be shown, since neither can read a private row.

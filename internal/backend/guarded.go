@@ -1,12 +1,16 @@
 package backend
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 // guarded is one statement of a client's on a pooled connection, in a READ ONLY transaction of its own: pins that the connection does not have,
@@ -21,16 +25,40 @@ type guarded struct {
 	conn   *pgxpool.Conn
 	pg     *pgconn.PgConn
 	known  *pinned
-	before int   // so many commands are to complete before the statement
-	syncs  int   // so many answers to Sync are to come
-	err    error // the first that was reported
+	before int       // so many commands are to complete before the statement
+	syncs  int       // so many answers to Sync are to come
+	tags   [2]string // of the last commands, where they are those around the statement
+	err    error     // the first that was reported
 }
 
-// The commands around a statement.
+// The commands around a statement. A connection that is its server's own has them prepared: parsing them anew takes a sixth of what a server
+// does for a short statement. Their tags are checked, as a function of the statement could prepare others by the same names.
 var (
-	guardBegin = commands(beginRead, "SAVEPOINT guard")
-	guardEnd   = append(commands("ROLLBACK TO guard", "COMMIT"), encoded(&pgproto3.Sync{})...)
+	beginTags, endTags = [2]string{"BEGIN", "SAVEPOINT"}, [2]string{"ROLLBACK", "COMMIT"}
+
+	guardCommands = []struct{ name, sql string }{
+		{"dpproxy_begin", beginRead}, {"dpproxy_savepoint", "SAVEPOINT guard"}, {"dpproxy_rollback", "ROLLBACK TO guard"}, {"dpproxy_commit", "COMMIT"},
+	}
+	preparedBegin, preparedEnd = prepared(guardCommands[0].name, guardCommands[1].name), prepared(guardCommands[2].name, guardCommands[3].name)
+	syncMessage                = encoded(&pgproto3.Sync{})
 )
+
+// prepareGuard prepares the commands around statements.
+func prepareGuard(ctx context.Context, pg *pgconn.PgConn) error {
+	pipeline := pg.StartPipeline(ctx)
+	for _, c := range guardCommands {
+		pipeline.SendPrepare(c.name, c.sql, nil)
+	}
+	return cmp.Or(pipeline.Sync(), pipeline.Close())
+}
+
+// prepared encodes prepared commands whose answers nobody needs to have described.
+func prepared(names ...string) (out []byte) {
+	for _, name := range names {
+		out = append(out, encoded(&pgproto3.Bind{PreparedStatement: name}, &pgproto3.Execute{})...)
+	}
+	return out
+}
 
 // commands encodes commands whose answers nobody needs to have described.
 func commands(list ...string) (out []byte) {
@@ -82,6 +110,9 @@ func guard(ctx context.Context, conn *pgxpool.Conn, pins []pin, statement ...pgp
 			g.before--
 		}
 	}
+	if !g.known.local() {
+		g.checkBegin()
+	}
 	if g.err != nil {
 		return nil, g.end()
 	}
@@ -89,9 +120,20 @@ func guard(ctx context.Context, conn *pgxpool.Conn, pins []pin, statement ...pgp
 	return g, nil
 }
 
+// checkBegin gives up a connection on which BEGIN and SAVEPOINT are not what they were.
+func (g *guarded) checkBegin() {
+	ofPins := g.before > len(beginTags)
+	switch {
+	case g.err == nil && g.tags == beginTags, g.err != nil && (ofPins || connectionLost(g.err)):
+	default:
+		g.err = nil
+		g.broken(errGuard)
+	}
+}
+
 // encode makes all of the transaction.
 func (g *guarded) encode(pins []pin, statement []pgproto3.FrontendMessage) ([]byte, error) {
-	out := g.known.buffer[:0]
+	out, end := g.known.buffer[:0], preparedEnd
 	g.before, g.syncs = 2, 1
 	switch {
 	case g.known.local(): // the transaction has pins of its own
@@ -104,12 +146,13 @@ func (g *guarded) encode(pins []pin, statement []pgproto3.FrontendMessage) ([]by
 			g.before++
 		}
 		out = append(out, commands("SAVEPOINT guard")...)
+		end = commands("ROLLBACK TO guard", "COMMIT")
 	case slices.Equal(g.known.pins, pins):
-		out = append(out, guardBegin...)
+		out = append(out, preparedBegin...)
 	default: // with a Sync, or BEGIN would take the pins into its transaction
 		out = append(out, pinMessages(pins, false)...)
-		out = append(out, encoded(&pgproto3.Sync{})...)
-		out = append(out, guardBegin...)
+		out = append(out, syncMessage...)
+		out = append(out, preparedBegin...)
 		g.before, g.syncs = 3, 2
 		g.known.pins = nil // until the answer is known
 	}
@@ -117,7 +160,7 @@ func (g *guarded) encode(pins []pin, statement []pgproto3.FrontendMessage) ([]by
 	if err != nil {
 		return nil, err
 	}
-	out = append(out, guardEnd...)
+	out = append(append(out, end...), syncMessage...)
 	if g.known.buffer = nil; cap(out) <= keptBuffer {
 		g.known.buffer = out
 	}
@@ -150,11 +193,26 @@ func (g *guarded) receive() pgproto3.BackendMessage {
 	case *pgproto3.ErrorResponse:
 		g.fail(pgconn.ErrorResponseToPgError(m))
 		return nil
+	case *pgproto3.CommandComplete:
+		g.tags[0], g.tags[1] = g.tags[1], guardTag(m.CommandTag)
 	case *pgproto3.ReadyForQuery:
 		g.syncs--
 	}
 	return message
 }
+
+// guardTag is a tag, where it is one of the commands around a statement.
+func guardTag(tag []byte) string {
+	for _, known := range []string{beginTags[0], beginTags[1], endTags[0], endTags[1]} {
+		if string(tag) == known {
+			return known
+		}
+	}
+	return ""
+}
+
+// errGuard is a connection on which the commands around statements are not what was prepared.
+var errGuard = errors.New("a function of the database has changed the prepared statements of its connection")
 
 // fail keeps the first error: it is the one that explains.
 func (g *guarded) fail(err error) {
@@ -180,6 +238,13 @@ func (g *guarded) drain() {
 // end reads what is left, and gives the connection back. It returns the first error of all.
 func (g *guarded) end() error {
 	g.drain()
+	var refused *pgconn.PgError
+	switch {
+	case g.err == nil && g.tags != endTags:
+		g.broken(errGuard)
+	case errors.As(g.err, &refused) && refused.Code == pgerr.InvalidStatementName: // one of those is gone
+		discard(g.pg)
+	}
 	g.known.watcher.Unwatch()
 	giveBack(g.conn)
 	return g.err

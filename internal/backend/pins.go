@@ -122,6 +122,9 @@ func remember(ctx context.Context, conn *pgx.Conn) error {
 	}
 	known.pooled = pid != conn.PgConn().PID()
 	conn.PgConn().CustomData()[pinnedKey] = known
+	if !known.local() {
+		return prepareGuard(ctx, conn.PgConn())
+	}
 	return nil
 }
 

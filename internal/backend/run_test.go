@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -158,6 +159,36 @@ func TestNothingIsLeftOnAConnection(t *testing.T) {
 			leave(s)
 			if got := state(Settings{TimeZone: "Europe/Berlin"}); got != berlin {
 				t.Errorf("after %s under %q: %s, want %s", name, s.TimeZone, got, berlin)
+			}
+		}
+	}
+}
+
+// TestPreparedCommandsAreWhatTheyWere: a function that takes away what a connection has prepared, or puts something else in its place, costs
+// that connection, and nobody's settings.
+func TestPreparedCommandsAreWhatTheyWere(t *testing.T) {
+	const function = `CREATE FUNCTION %s() RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM set_config('work_mem', '77kB', false); %s RETURN 1; END $$`
+	var functions []string
+	for _, c := range guardCommands {
+		take := "EXECUTE 'DEALLOCATE " + c.name + "';"
+		functions = append(functions, fmt.Sprintf(function, "take_"+c.name, take),
+			fmt.Sprintf(function, "replace_"+c.name, take+" EXECUTE 'PREPARE "+c.name+" AS SELECT 1';"))
+	}
+	b := connected(t, functions...)
+	ctx := context.Background()
+	state := func() string {
+		rows, err := b.Public(ctx, Request{SQL: "SELECT current_setting('work_mem'), current_setting('TimeZone'), current_setting('transaction_read_only')"})
+		return strings.Join(collect(t, rows, err)[0], " | ")
+	}
+	before := state()
+	for _, c := range guardCommands {
+		for _, f := range []string{"take_", "replace_"} {
+			rows, err := b.Public(ctx, Request{SQL: "SELECT " + f + c.name + "()"}) // its pool has one connection
+			if err == nil {
+				_ = rows.Each(func([][]byte) {}) // the statement may fail at its end
+			}
+			if got := state(); got != before {
+				t.Errorf("after %s%s: %s, want %s", f, c.name, got, before)
 			}
 		}
 	}
