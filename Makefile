@@ -9,13 +9,16 @@ export CGO_ENABLED = 1
 # The tools are pinned here, and not in go.mod: their dependencies are not the product's.
 LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help build install-deps lint format vuln test demo demo-check bench accuracy questions fuzz verify soak crash redteam compose clean
+.PHONY: help build packages install-deps lint format vuln test demo demo-check bench accuracy questions fuzz verify soak crash redteam compose clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 build: ## bin/dpproxy (the first build compiles PostgreSQL's parser: half a minute)
 	$(GO) build -trimpath -o bin/dpproxy ./cmd/dpproxy
+
+packages: ## dist: a binary that runs on any Linux, .deb and .rpm
+	./packaging/build.sh
 
 install-deps: ## install what the tests need and is missing: PostgreSQL and client libraries
 	./tests/integration/install.sh
@@ -79,5 +82,5 @@ redteam: ## hold what main executes for 5000 random statements and the corpus ag
 compose: ## check docker-compose.yml and the Dockerfile
 	$(GO) test -count=1 -run Compose ./tests/integration/...
 
-clean: ## remove bin and node_modules
-	rm -rf bin tests/integration/node_modules
+clean: ## remove bin, dist and node_modules
+	rm -rf bin dist tests/integration/node_modules

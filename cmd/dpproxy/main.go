@@ -11,9 +11,12 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	mangokong "github.com/alecthomas/mango-kong"
+	kongcompletion "github.com/jotaen/kong-completion"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism/papers"
 	"github.com/dpproxy/dpproxy/internal/mechanism/study"
+	"github.com/dpproxy/dpproxy/internal/version"
 )
 
 // cli declares the command line; its tags are the help text.
@@ -29,6 +32,11 @@ type cli struct {
 	Paper     papers.Command `cmd:"" help:"The papers behind the mechanisms, recomputed: tables, figures, and where they are wrong."`
 	Demo      demoCommand    `cmd:"" help:"A clinic to ask: own PostgreSQL, data, policy and proxy, until Ctrl-C."`
 	Passwd    passwdCommand  `cmd:"" help:"Read a password and print its SCRAM-SHA-256 verifier for the policy file."`
+
+	Completion kongcompletion.Completion `cmd:"" help:"Say how a shell completes commands and flags."`
+
+	Version kong.VersionFlag  `help:"Print the version."`
+	Man     mangokong.ManFlag `hidden:"" help:"Print the manual page."`
 }
 
 // streams are what a command reads and writes.
@@ -53,12 +61,17 @@ func run(args []string, s *streams) int {
 		kong.Writers(s.out, s.err),
 		kong.Exit(func(c int) { exited, code = true, c }), // --help
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Vars{"version": version.Of().String()},
 		kong.Bind(s, commands),
 		kong.BindTo(s.out, (*io.Writer)(nil)), // for the mechanism commands
 		kong.BindTo(ctx, (*context.Context)(nil)),
 	)
 	if err != nil {
 		return s.report(err)
+	}
+	kongcompletion.Register(parser) // answers the shell, and ends, where one asks what may follow
+	if exited {
+		return code
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
+
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/server"
 )
@@ -47,6 +49,7 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	s.say("listening on %s", srv.Addr())
+	notify(log, daemon.SdNotifyReady)
 	reloading, stopReloads := context.WithCancel(context.Background())
 	defer stopReloads()
 	var reloads sync.WaitGroup
@@ -64,6 +67,13 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 			reloads.Wait()
 			return drain(srv, signals, log)
 		}
+	}
+}
+
+// notify tells systemd, where it started the proxy (sd_notify(3)).
+func notify(log *slog.Logger, state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		log.Warn("systemd was not told", "state", state, "error", err)
 	}
 }
 
@@ -89,6 +99,7 @@ func reload(ctx context.Context, srv *server.Server, log *slog.Logger) {
 func drain(srv *server.Server, signals <-chan os.Signal, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
+	notify(log, daemon.SdNotifyStopping)
 	log.Info("stopping: running statements may finish; a second signal stops now", "seconds", drainTime.Seconds())
 	go func() {
 		for sig := range signals {

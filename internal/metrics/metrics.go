@@ -10,6 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/dpproxy/dpproxy/internal/version"
 )
 
 // Metrics holds every counter. It is safe for concurrent use.
@@ -66,9 +68,18 @@ func New() *Metrics {
 		}, []string{"result"}),
 		ledger: newLedgerMetrics(),
 	}
-	m.registry.MustRegister(m.connections, m.opened, m.refused, m.logins, m.messages, m.errors, m.statements, m.stages,
+	m.registry.MustRegister(build(), m.connections, m.opened, m.refused, m.logins, m.messages, m.errors, m.statements, m.stages,
 		m.epsilon, m.reloads, m.ledger.calls, m.ledger.records, m.ledger.errors, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// build is 1, with labels that say which dpproxy runs.
+func build() prometheus.Collector {
+	v := version.Of()
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "dpproxy_build_info", Help: "Always 1; the labels say which build runs.",
+		ConstLabels: prometheus.Labels{"version": v.Version, "revision": v.Revision, "goversion": v.Go},
+	}, func() float64 { return 1 })
 }
 
 // ConnectionOpened counts an accepted connection.

@@ -1,0 +1,3 @@
+#compdef dpproxy
+autoload -U +X bashcompinit && bashcompinit
+complete -o default -o bashdefault -C /usr/bin/dpproxy dpproxy
