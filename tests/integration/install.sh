@@ -34,6 +34,7 @@ need nodejs command -v node
 need npm command -v npm
 need default-jdk-headless javac -version
 need libpostgresql-jdbc-java jdbc
+need prometheus command -v promtool
 need rpm command -v rpm
 need odbc-postgresql odbc
 need unixodbc command -v isql
