@@ -55,15 +55,19 @@ func corpus(t testing.TB) []corpusQuery {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, readCorpus(filepath.Base(f), string(text))...)
+		all = append(all, readCorpus(t, filepath.Base(f), string(text))...)
 	}
 	return all
 }
 
 // readCorpus finds the queries of one datadriven file.
-func readCorpus(file, text string) []corpusQuery {
+func readCorpus(t testing.TB, file, text string) []corpusQuery {
+	queries, err := rewritetest.Queries(file, text)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var all []corpusQuery
-	for _, q := range rewritetest.Queries(file, text) {
+	for _, q := range queries {
 		all = append(all, corpusQuery{file: q.File, sql: q.SQL, params: q.Params, expected: q.Expected, printed: q.Printed})
 	}
 	return all

@@ -50,7 +50,7 @@ func corpusTable(t *testing.T) string {
 		}
 		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
 		fmt.Fprintf(&b, "\n### %s\n\n| statement | |\n|---|---|\n", strings.TrimSuffix(title, "."))
-		for _, q := range readCorpus(filepath.Base(f), string(text)) {
+		for _, q := range readCorpus(t, filepath.Base(f), string(text)) {
 			verdict := cell(verdictOf(string(text), q.sql))
 			if q.expected != "" {
 				verdict += fmt.Sprintf(", as PostgreSQL answers `%s`", cell(q.expected))

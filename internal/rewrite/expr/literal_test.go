@@ -141,3 +141,14 @@ func TestInstantsAsText(t *testing.T) {
 		}
 	}
 }
+
+func TestIntervalsAsText(t *testing.T) {
+	for micros, want := range map[int64]string{
+		0: "0:00:00.000000", 1: "0:00:00.000001", -1: "-0:00:00.000001", 59_999_999: "0:00:59.999999", 3_600_000_000: "1:00:00.000000", -5_025_000_000: "-1:23:45.000000",
+		86_400_000_000: "24:00:00.000000", 1 << 53: "2501999:47:34.740992",
+	} {
+		if got := intervalText(big.NewInt(micros)); got != want {
+			t.Errorf("%d microseconds are written %s, want %s", micros, got, want)
+		}
+	}
+}

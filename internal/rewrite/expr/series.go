@@ -80,9 +80,20 @@ func valueLiteral(oid uint32, r *big.Rat, up bool) string {
 		}
 		return sqltext.Literal(wholeText(r, up)) + typ
 	case oid == pgtype.IntervalOID:
-		return sqltext.Literal(wholeText(r, up)+" microseconds") + typ
+		return sqltext.Literal(intervalText(whole(r, up).Num())) + typ
 	}
 	return sqltext.Literal(timeText(oid, r, up)) + typ
+}
+
+// intervalText writes microseconds as hours, minutes and seconds: before version 15, PostgreSQL reads no field of an interval beyond int4.
+func intervalText(micros *big.Int) string {
+	sign := ""
+	if micros.Sign() < 0 {
+		sign = "-"
+	}
+	seconds, fraction := new(big.Int).QuoRem(new(big.Int).Abs(micros), big.NewInt(1e6), new(big.Int))
+	hours, rest := new(big.Int).QuoRem(seconds, big.NewInt(60*60), new(big.Int))
+	return fmt.Sprintf("%s%d:%02d:%02d.%06d", sign, hours, rest.Int64()/60, rest.Int64()%60, fraction)
 }
 
 // timeText writes a date, time or timestamp in canonical units in ISO form.

@@ -43,13 +43,17 @@ func Corpus(folder string) ([]Query, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Queries(filepath.Base(f), string(text))...)
+		queries, err := Queries(filepath.Base(f), string(text))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, queries...)
 	}
 	return all, nil
 }
 
 // Queries finds the queries of one datadriven file.
-func Queries(file, text string) []Query {
+func Queries(file, text string) ([]Query, error) {
 	var all []Query
 	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); i++ {
@@ -59,6 +63,9 @@ func Queries(file, text string) []Query {
 		at := i
 		var sql []string
 		for i++; lines[i] != "----"; i++ {
+			if lines[i] == "oracle" {
+				return nil, fmt.Errorf("%s:%d: the block oracle stands inside of a query: it begins behind the query's verdict", file, i+1)
+			}
 			sql = append(sql, lines[i])
 		}
 		text := strings.TrimSpace(strings.Join(sql, "\n"))
@@ -69,5 +76,5 @@ func Queries(file, text string) []Query {
 		marks, params, _ := strings.Cut(strings.TrimSuffix(lines[at], ")"), "params=(")
 		all = append(all, Query{File: fmt.Sprintf("%s:%d", file, at+1), SQL: text, Params: params, Printed: strings.Contains(marks, " sql")})
 	}
-	return all
+	return all, nil
 }
