@@ -24,6 +24,11 @@ import (
 func connected(t *testing.T, sql ...string) *Backend {
 	t.Helper()
 	s, db := pgservertest.Database(t, sql...)
+	return connectedTo(t, s.DSN(db, pgserver.Superuser))
+}
+
+func connectedTo(t *testing.T, dsn string) *Backend {
+	t.Helper()
 	p := &policy.Policy{
 		Pool: policy.Pool{Main: 2, Shadow: 2, Public: 1, Wait: 2 * time.Second},
 		Tables: []*policy.Table{
@@ -31,7 +36,6 @@ func connected(t *testing.T, sql ...string) *Backend {
 			{Name: policy.Name{Schema: "public", Relation: "p"}, Public: true},
 		},
 	}
-	dsn := s.DSN(db, pgserver.Superuser)
 	p.Databases.Main, p.Databases.Shadow, p.Databases.Public = dsn, dsn, dsn
 	b, err := Open(context.Background(), p, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -46,6 +46,7 @@ func TestCitus(t *testing.T) {
 			}
 		}
 	}
+	t.Logf("%d of them have windows", c.windows)
 	t.Logf("%d measure queries, of which Citus does not plan %d; of every third one in a plain session, %d, the coordinator aggregates %d", c.answered+c.failed, c.failed, c.explained, c.pulled)
 	if *corpusFiles == "*" && (c.explained < 350 || 20*c.pulled > c.explained || 30*c.failed > c.answered) {
 		t.Error("too few of them are aggregated by the workers")
@@ -61,6 +62,7 @@ type citusTest struct {
 
 	answered, failed  int
 	explained, pulled int
+	windows           int // queries with a window over each unit's groups
 }
 
 // compare measures a query in both worlds, once in each zone.
@@ -89,9 +91,17 @@ func (c *citusTest) compare(file string, m backend.Measurement) {
 	if c.answered++; !c.explains || c.answered%3 > 0 {
 		return
 	}
-	if c.explained++; c.many.pulls(sql) {
+	c.explained++
+	plan := c.many.explained(sql)
+	if plan.pulls() {
 		c.pulled++
 		c.Logf("%s is aggregated by the coordinator", file)
+	}
+	// A unit's rows lie together, so the sum over them is the workers'.
+	if above, _, _ := strings.Cut(plan.text, "Custom Scan (Citus Adaptive)"); strings.Contains(plan.text, "WindowAgg") {
+		if c.windows++; strings.Contains(above, "WindowAgg") {
+			c.Errorf("%s: the coordinator computes a window over units:\n%s", file, plan.text)
+		}
 	}
 }
 
@@ -172,8 +182,11 @@ func (w *world) translated(q rewrite.SQL, to *world) rewrite.SQL {
 // to the workers.
 var answeredRows, received = regexp.MustCompile(`actual rows=(\d+)`), regexp.MustCompile(`Custom Scan \(Citus Adaptive\) \(actual rows=(\d+)`)
 
-// pulls says that the coordinator gets more than what every shard says of every group.
-func (w *world) pulls(q rewrite.SQL) bool {
+// distributedPlan is how the cluster answered a query.
+type distributedPlan struct{ text string }
+
+// explained answers a query, and says how.
+func (w *world) explained(q rewrite.SQL) distributedPlan {
 	w.measuring()
 	values, types := bound(q)
 	for i := range types {
@@ -190,6 +203,11 @@ func (w *world) pulls(q rewrite.SQL) bool {
 		text.Write(row[0])
 		text.WriteByte('\n')
 	}
+	return distributedPlan{text.String()}
+}
+
+// pulls says that the coordinator gets more than what every shard says of every group.
+func (p distributedPlan) pulls() bool {
 	number := func(m []string) int {
 		n, err := strconv.Atoi(m[1])
 		if err != nil {
@@ -197,9 +215,9 @@ func (w *world) pulls(q rewrite.SQL) bool {
 		}
 		return n
 	}
-	groups := number(answeredRows.FindStringSubmatch(text.String()))
+	groups := number(answeredRows.FindStringSubmatch(p.text))
 	most := 0
-	for _, m := range received.FindAllStringSubmatch(text.String(), -1) {
+	for _, m := range received.FindAllStringSubmatch(p.text, -1) {
 		most = max(most, number(m))
 	}
 	return most > citusShards*max(1, groups)
