@@ -2,7 +2,6 @@ package rewrite_test
 
 import (
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -223,7 +222,7 @@ func TestFencesChangeNothing(t *testing.T) {
 			t.Fatal(problems)
 		}
 		for j, b := range without.plans {
-			if !reflect.DeepEqual(b.whole, results[i][j]) {
+			if !sameIntegers(b.block, b.whole, results[i][j]) { // groups come in the order of a plan
 				t.Errorf("%s: %s: without a fence it measures something else\n%s", b.query.file, b.query.sql, b.sql[0].Text)
 			}
 		}
