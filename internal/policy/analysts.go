@@ -96,6 +96,11 @@ func readAnalyst(v value, name string, p *Policy) *Analyst {
 	o := v.object("password", "certificate", "budget")
 	password := o.get("password")
 	if s, ok := password.text(); ok {
+		s, err := v.w.expand(s)
+		if err != nil {
+			password.fail("%s", err)
+			return a
+		}
 		if message := verifierProblem(s); message != "" {
 			password.fail("%s", message)
 		}

@@ -4,12 +4,9 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
-
-var environment = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // readDatabases reads the connection strings: databases, ledger, and auth.dsn.
 func readDatabases(o object, p *Policy) {
@@ -97,27 +94,6 @@ func (p *Policy) dsn(v value, key string) string {
 	return s
 }
 
-// expand replaces ${NAME}. A variable that is unset or empty is noted: only a command that uses the key fails.
-func (p *Policy) expand(v value, key, s string) (string, bool) {
-	unset := ""
-	s = environment.ReplaceAllStringFunc(s, func(m string) string {
-		name := m[2 : len(m)-1]
-		text, ok := v.w.getenv(name)
-		if (!ok || text == "") && unset == "" {
-			unset = name
-		}
-		return text
-	})
-	if unset != "" {
-		p.Databases.Unset[key] = unset
-		problem := v.problem()
-		problem.Message = fmt.Sprintf("the environment variable %s is not set", unset)
-		p.missing[key] = problem
-		return "", false
-	}
-	return s, true
-}
-
 // isDSN looks for the form alone; the driver reads the string when it connects.
 func isDSN(s string) bool {
 	if strings.HasPrefix(s, "postgres://") || strings.HasPrefix(s, "postgresql://") {
@@ -174,8 +150,8 @@ func (p *Policy) connection(key string) string {
 
 // MissingDSN says why a connection of databases is not there.
 func (p *Policy) MissingDSN(key string) error {
-	if name, ok := p.Databases.Unset[key]; ok {
-		return fmt.Errorf("databases.%s: the environment variable %s is not set", key, name)
+	if why, ok := p.Databases.Unset[key]; ok {
+		return fmt.Errorf("databases.%s: %s", key, why)
 	}
 	return fmt.Errorf("databases.%s is missing in the policy", key)
 }

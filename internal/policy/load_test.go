@@ -75,7 +75,7 @@ func TestContractExample(t *testing.T) {
 		TLS:    &TLS{here + "/server.crt", here + "/server.key", here + "/ca.crt"},
 		Databases: Databases{
 			Main: "postgres://dpproxy_main@db/clinic", Shadow: "postgres://dpproxy_shadow@db/clinic_shadow",
-			Public: "postgres://dpproxy_public@db/clinic", Unset: map[string]string{"admin": "DPPROXY_ADMIN_DSN"},
+			Public: "postgres://dpproxy_public@db/clinic", Unset: map[string]string{"admin": "the environment variable DPPROXY_ADMIN_DSN is not set"},
 		},
 		Ledger:     "file:" + here + "/dpproxy.ledger",
 		Accounting: Accounting{Method: RDP, Delta: 1e-6, SelectionDeltaShare: 0.5},
@@ -208,7 +208,7 @@ func TestEnvironment(t *testing.T) {
 	if p.Databases.Public != "postgres://u@db/x" || p.Databases.Main != "" || p.Databases.AdminShadow != "" {
 		t.Errorf("databases: %+v", p.Databases)
 	}
-	if diff := cmp.Diff(map[string]string{"main": "DP_MAIN", "admin.shadow": "DP_EMPTY"}, p.Databases.Unset); diff != "" {
+	if diff := cmp.Diff(map[string]string{"main": "the environment variable DP_MAIN is not set", "admin.shadow": "the environment variable DP_EMPTY is not set"}, p.Databases.Unset); diff != "" {
 		t.Error(diff)
 	}
 	if p.Ledger != "file:/etc/dp/dpproxy.ledger" {

@@ -41,11 +41,11 @@ type Policy struct {
 // TLS names PEM files; relative paths are resolved from the policy's folder.
 type TLS struct{ Cert, Key, ClientCA string }
 
-// Databases holds the DSNs, with ${ENV} expanded. An unset variable leaves the DSN empty and its name in Unset.
+// Databases holds the DSNs, with their secrets. One that is not there leaves the DSN empty, and the reason in Unset.
 type Databases struct {
 	Main, Shadow, Public                string
 	AdminMain, AdminShadow, AdminLedger string            // equal where the policy gives one admin DSN
-	Unset                               map[string]string // databases key → name of the environment variable that is not set
+	Unset                               map[string]string // databases key → why its DSN is not known
 }
 
 // Timing says when the outcome of a measure may be known: Steps^k milliseconds after the statement started, and from there
