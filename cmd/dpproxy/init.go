@@ -8,8 +8,9 @@ import (
 )
 
 type initCommand struct {
-	Main string `required:"" placeholder:"DSN" env:"DPPROXY_MAIN_DSN" help:"The database to protect; a role that may see its tables' definitions."`
-	Unit string `placeholder:"TABLE" help:"The table with one row per unit to protect; without it, the likeliest one."`
+	Main   string   `required:"" placeholder:"DSN" env:"DPPROXY_MAIN_DSN" help:"The database to protect; a role that may see its tables' definitions."`
+	Unit   string   `placeholder:"TABLE" help:"The table with one row per unit to protect; without it, the likeliest one."`
+	Public []string `placeholder:"TABLE,…" help:"Tables that hold nobody's rows."`
 }
 
 // Help is shown by --help.
@@ -18,7 +19,7 @@ func (initCommand) Help() string {
 }
 
 func (c *initCommand) Run(ctx context.Context, s *streams) error {
-	text, err := initpolicy.Print(ctx, c.Main, c.Unit)
+	text, err := initpolicy.Print(ctx, c.Main, initpolicy.Options{Unit: c.Unit, Public: c.Public})
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,7 @@
--- One JSON object per table that the role may read: see catalog.go. No row and no statistics are read.
+-- One JSON object per table or view in a schema that the role may use: see catalog.go. No row and no statistics are read.
 SELECT json_build_object(
+    'oid', c.oid::int8,
+    'kind', c.relkind::text,
     'schema', n.nspname,
     'name', c.relname,
     'comment', coalesce(obj_description(c.oid, 'pg_class'), ''),
@@ -21,6 +23,7 @@ SELECT json_build_object(
                 WHEN b.typcategory = 'S' THEN 'text'
                 ELSE 'other' END,
             'NotNull', a.attnotnull,
+            'Generated', a.attgenerated <> '',
             'Labels', (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = b.oid)
         ) ORDER BY a.attnum), '[]')
         FROM pg_attribute a
@@ -40,15 +43,6 @@ SELECT json_build_object(
         FROM pg_index i
         WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
           AND i.indpred IS NULL AND i.indexprs IS NULL),
-    'keys', (
-        SELECT coalesce(json_agg(json_build_object(
-            'Column', a.attname, 'Schema', fn.nspname, 'Table', f.relname, 'Target', fa.attname) ORDER BY k.conname), '[]')
-        FROM pg_constraint k
-        JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[1]
-        JOIN pg_class f ON f.oid = k.confrelid
-        JOIN pg_namespace fn ON fn.oid = f.relnamespace
-        JOIN pg_attribute fa ON fa.attrelid = k.confrelid AND fa.attnum = k.confkey[1]
-        WHERE k.conrelid = c.oid AND k.contype = 'f' AND cardinality(k.conkey) = 1),
     'checks', (
         SELECT coalesce(json_agg(pg_get_constraintdef(k.oid) ORDER BY k.conname), '[]')
         FROM pg_constraint k
@@ -56,7 +50,8 @@ SELECT json_build_object(
 )
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('r', 'p', 'f') AND NOT c.relispartition
+WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND NOT c.relispartition
+  AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
   AND n.nspname NOT IN ('information_schema', 'dpproxy', 'dpproxy_ledger') AND n.nspname NOT LIKE 'pg\_%'
   AND has_schema_privilege(n.oid, 'USAGE')
 ORDER BY n.nspname, c.relname

@@ -14,8 +14,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/verifier"
 )
 
-// Print connects to a database and returns a policy for it. unit names the table of units; empty: the likeliest one.
-func Print(ctx context.Context, dsn, unit string) (string, error) {
+// Print connects to a database and returns a policy for it.
+func Print(ctx context.Context, dsn string, o Options) (string, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return "", err
@@ -25,14 +25,14 @@ func Print(ctx context.Context, dsn, unit string) (string, error) {
 		return "", err
 	}
 	defer conn.Close(ctx)
-	tables, err := read(ctx, conn)
+	c, err := read(ctx, conn)
 	if err != nil {
 		return "", err
 	}
-	if len(tables) == 0 {
+	if len(c.tables) == 0 {
 		return "", fmt.Errorf("database %s has no table that %s may see", config.Database, config.User)
 	}
-	p, err := newPlan(tables, unit)
+	p, err := newPlan(c, o)
 	if err != nil {
 		return "", err
 	}
@@ -41,7 +41,7 @@ func Print(ctx context.Context, dsn, unit string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d := &document{tables: tables, plan: p, verifier: v, main: address(config, config.Database), shadow: address(config, config.Database+"_shadow")}
+	d := &document{plan: p, verifier: v, main: address(config, config.Database), shadow: address(config, config.Database+"_shadow")}
 	return d.print(), nil
 }
 

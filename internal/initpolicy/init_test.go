@@ -2,6 +2,7 @@ package initpolicy_test
 
 import (
 	"context"
+	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,80 +17,112 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-const clinic = `
-CREATE TYPE severity AS ENUM ('low', 'high');
-CREATE TYPE pair AS (a int, b int);
-CREATE TABLE wards (ward text PRIMARY KEY, floor int);
-CREATE TABLE patients (
-	id bigint PRIMARY KEY, name text, age int CHECK (age BETWEEN 0 AND 120), ward text REFERENCES wards,
-	kind text CHECK (kind IN ('in', 'out''side')), admitted date CHECK (admitted >= '2015-01-01' AND admitted <= '2026-12-31'),
-	weight float8 CHECK (weight > 0 OR weight IS NULL), floor int CHECK (floor > 0.5 AND floor < 9.5), how severity, odd pair);
-COMMENT ON TABLE patients IS 'One row per patient.';
-CREATE TABLE visits (visit_id bigint PRIMARY KEY, patient_id bigint REFERENCES patients, "Cost" numeric(10,2), during tstzrange, pauses tstzmultirange);
-CREATE TABLE results (visit_id bigint REFERENCES visits, value float8, reviewer bigint REFERENCES patients(id));
-CREATE TABLE notes (visit_id bigint UNIQUE REFERENCES visits, note text);
-CREATE SCHEMA misc;
-CREATE TABLE misc."Odd.Name" (x int);
-INSERT INTO patients (id, name, age) VALUES (1, 'Canary', 77);
-ANALYZE;
-`
+var update = flag.Bool("update", false, "write testdata/*.want anew")
 
-func TestPolicyFromASchema(t *testing.T) {
-	s, name := pgservertest.Database(t, clinic)
-	text, err := initpolicy.Print(context.Background(), s.DSN(name, pgserver.Superuser), "")
+// schema makes a database of a file of testdata and returns its address.
+func schema(t *testing.T, file string) string {
+	t.Helper()
+	sql, err := os.ReadFile(filepath.Join("testdata", file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "policy.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p, err := policy.Load(file)
-	if err != nil {
-		t.Fatalf("it does not pass its own check: %v\n%s", err, text)
-	}
-	_, tables, _ := strings.Cut(text, "\ntables:\n")
-	if strings.Contains(text, "Canary") || strings.Contains(tables, "77") {
-		t.Error("a row's value is in the policy")
-	}
-	want, err := os.ReadFile("testdata/clinic.want")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), tables); diff != "" {
-		t.Errorf("tables differ (-want +got):\n%s", diff)
-	}
-	if !regexp.MustCompile(`^postgres://dpproxy_main@127.0.0.1:\d+/test_[0-9_]+$`).MatchString(p.Databases.Main) {
-		t.Errorf("main is %s", p.Databases.Main)
+	s, name := pgservertest.Database(t, string(sql))
+	return s.DSN(name, pgserver.Superuser)
+}
+
+// TestPoliciesFromSchemas compares the tables of the policies with testdata/*.want; each policy passes its own check.
+func TestPoliciesFromSchemas(t *testing.T) {
+	for want, c := range map[string]struct {
+		schema string
+		initpolicy.Options
+	}{
+		"clinic.want":        {schema: "clinic.sql"},
+		"clinic_visits.want": {"clinic.sql", initpolicy.Options{Unit: "visits"}},
+		"rental.want":        {schema: "rental.sql"},
+		"rental_public.want": {"rental.sql", initpolicy.Options{Public: []string{"film", "category", "film_category", "inventory", "country", "city", "store"}}},
+		"music.want":         {schema: "music.sql"},
+		"music_public.want":  {"music.sql", initpolicy.Options{Unit: "Customer", Public: []string{"Track", "Album", "Artist"}}},
+	} {
+		t.Run(want, func(t *testing.T) {
+			text, err := initpolicy.Print(context.Background(), schema(t, c.schema), c.Options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(t.TempDir(), "policy.yaml")
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p, err := policy.Load(file)
+			if err != nil {
+				t.Fatalf("it does not pass its own check: %v\n%s", err, text)
+			}
+			if !regexp.MustCompile(`^postgres://dpproxy_main@127.0.0.1:\d+/test_[0-9_]+$`).MatchString(p.Databases.Main) {
+				t.Errorf("main is %s", p.Databases.Main)
+			}
+			_, tables, _ := strings.Cut(text, "\ntables:\n")
+			if strings.Contains(text, "Canary") || strings.Contains(tables, "77") {
+				t.Error("a row's value is in the policy")
+			}
+			golden := filepath.Join("testdata", want)
+			if *update {
+				if err := os.WriteFile(golden, []byte(tables), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wanted, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(wanted), tables); diff != "" {
+				t.Errorf("tables differ (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
-func TestUnitByName(t *testing.T) {
-	s, name := pgservertest.Database(t, clinic)
-	dsn := s.DSN(name, pgserver.Superuser)
-	text, err := initpolicy.Print(context.Background(), dsn, "visits")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range []string{
-		"  # REVIEW: a visit is what is protected, because of named on the command line; --unit TABLE takes another table.",
-		"    privacy_unit: {name: visit, column: visit_id}",
-		"  # patients: {public: true}",
+// TestNoPrivateTableIsPublic names tables of people by hand, and wants every table of people out of what is offered.
+func TestNoPrivateTableIsPublic(t *testing.T) {
+	for file, private := range map[string][]string{
+		"rental.sql": {"customer", "rental", "payment", "message", "complaint", "best_customers"},
+		"music.sql":  {"Customer", "Invoice", "InvoiceLine", "Refund", "Wallet", "WalletEntry", "Device", "DeviceLog", "DeviceLogPart"},
 	} {
-		if !strings.Contains(text, line+"\n") {
-			t.Errorf("lacks %q in\n%s", line, text)
+		dsn := schema(t, file)
+		text, err := initpolicy.Print(context.Background(), dsn, initpolicy.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, offered, _ := strings.Cut(text, "--public ")
+		offered, _, _ = strings.Cut(offered, "\n")
+		for _, name := range private {
+			if strings.Contains(","+offered+",", ","+name+",") {
+				t.Errorf("%s: %s is offered as public", file, name)
+			}
+			if _, err := initpolicy.Print(context.Background(), dsn, initpolicy.Options{Public: []string{name}}); err == nil || !strings.Contains(err.Error(), "is not public: ") {
+				t.Errorf("%s: --public %s: %v", file, name, err)
+			}
 		}
 	}
-	for bad, want := range map[string]string{"nowhere": "tables with a primary key of one column: ", "results": ""} {
-		if _, err := initpolicy.Print(context.Background(), dsn, bad); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("--unit %s: %v", bad, err)
+}
+
+func TestWrongNames(t *testing.T) {
+	dsn := schema(t, "clinic.sql")
+	for _, c := range []struct {
+		initpolicy.Options
+		want string
+	}{
+		{initpolicy.Options{Unit: "nowhere"}, "there is no table nowhere; the likeliest ones: patients, wards, visits"},
+		{initpolicy.Options{Unit: "results"}, "no primary key of one column"},
+		{initpolicy.Options{Public: []string{"nowhere"}}, "which --public names"},
+	} {
+		if _, err := initpolicy.Print(context.Background(), dsn, c.Options); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c.Options, err)
 		}
 	}
 }
 
 func TestEmptyDatabase(t *testing.T) {
 	s, name := pgservertest.Database(t)
-	if text, err := initpolicy.Print(context.Background(), s.DSN(name, pgserver.Superuser), ""); err == nil {
+	if text, err := initpolicy.Print(context.Background(), s.DSN(name, pgserver.Superuser), initpolicy.Options{}); err == nil {
 		t.Errorf("got\n%s", text)
 	}
 }

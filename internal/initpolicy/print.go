@@ -6,17 +6,18 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dpproxy/dpproxy/internal/policy/bound"
+	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
 // document holds everything that the printer needs.
 type document struct {
-	tables   []*table
-	plan     *plan
+	*plan
 	main     string // DSN without user and password
 	shadow   string
 	verifier string
 }
+
+type writer = func(format string, args ...any)
 
 // print writes the policy.
 func (d *document) print() string {
@@ -31,8 +32,12 @@ func (d *document) print() string {
 	w("databases:")
 	w("  main:   %s", quote(strings.Replace(d.main, "//", "//dpproxy_main@", 1)))
 	w("  shadow: %s", quote(strings.Replace(d.shadow, "//", "//dpproxy_shadow@", 1)))
-	w("  # for tables that are `{public: true}` below:")
-	w("  # public: %s", quote(strings.Replace(d.main, "//", "//dpproxy_public@", 1)))
+	public := "public: " + quote(strings.Replace(d.main, "//", "//dpproxy_public@", 1))
+	if len(d.public) > 0 {
+		w("  %s", public)
+	} else {
+		w("  # %s    # as soon as a table is public", public)
+	}
 	w("  admin:  ${DPPROXY_ADMIN_DSN}")
 	w("")
 	w("accounting: {method: rdp, delta: 1e-6}")
@@ -45,113 +50,87 @@ func (d *document) print() string {
 	w("")
 	w("# What is not listed does not exist for an analyst.")
 	w("tables:")
-	if d.plan.root == nil {
-		w("  # REVIEW: no table of persons was found; name one with --unit TABLE.")
-	} else {
-		w("  # REVIEW: a %s is what is protected, because of %s; --unit TABLE takes another table.", d.plan.unit, d.plan.reason)
-	}
+	d.units(w)
 	for _, t := range d.tables {
-		if p, ok := d.plan.protected[t]; ok {
-			d.private(w, p)
-		} else {
-			d.undecided(w, t)
+		if d.protects(t) {
+			d.private(w, d.root.reach.tables[t])
 		}
 	}
+	for _, t := range d.public {
+		w("")
+		d.comment(w, t)
+		if why := d.suspicion(t); why != "" {
+			w("  # REVIEW: %s.", why)
+		}
+		w("  %s: {public: true}", quote(t.title()))
+	}
+	d.undecided(w)
 	return b.String()
 }
 
-type writer = func(format string, args ...any)
+// mostOthers is how many other candidates are named.
+const mostOthers = 6
 
-func (d *document) private(w writer, p protected) {
-	w("")
-	d.comment(w, p.table)
-	w("  %s:", quote(p.title()))
-	if p.via == nil {
-		w("    privacy_unit: {name: %s, column: %s}", quote(d.plan.unit), quote(p.column))
-	} else {
-		target := table{Schema: p.via.Schema, Name: p.via.Table}
-		w("    privacy_unit: {name: %s, via: {column: %s, references: %s}}", quote(d.plan.unit), quote(p.via.Column),
-			quote(target.title()+"."+quoteName(p.via.Target)))
+// units says what is protected, and what could be in its place.
+func (d *document) units(w writer) {
+	if d.root == nil {
+		w("  # REVIEW: no table of persons was found; name one with --unit TABLE.")
+		return
 	}
-	if len(p.also) > 0 {
-		w("    # REVIEW: %s leads to a %s too; a row belongs to one of them only.", quoteList(p.also), d.plan.unit)
-	}
-	if p.column != "" && p.unique(p.column) {
-		w("    max_rows_per_unit: 1")
-	} else {
-		w("    max_rows_per_unit: 100                        # REVIEW: a %s acts as at most so many rows in a whole answer", d.plan.unit)
-		w("    # left_out: 0.01                              # REVIEW: at most this share of the rows is beyond that, if you know")
-	}
-	w("    # max_rows: 1000000                           # a public upper bound makes counts two-sided")
-	w("    columns:")
-	known := checked(p.table)
-	for _, c := range p.Columns {
-		if c.Class == "composite" {
-			w("      # %s: {}  # %s: composite types are not supported", quote(c.Name), c.Type)
-			continue
+	w("  # REVIEW: %s is what is protected, because of %s.", policy.Indefinite(d.unit), d.reason)
+	if len(d.others) > 0 {
+		var flags []string
+		for _, u := range d.others[:min(len(d.others), mostOthers)] {
+			flags = append(flags, fmt.Sprintf("--unit %s (%s)", u.title(), tables(len(u.reach.tables))))
 		}
-		value, remark := d.column(p, c, known[c.Name])
-		w("      %-30s # %s", quote(c.Name)+": "+value, strings.Join(strings.Fields(c.Type+remark), " "))
+		w("  # Others, with the tables of which they protect the rows: %s", strings.Join(flags, ", "))
 	}
 }
 
-// column says what the schema knows of a column.
-func (d *document) column(p protected, c column, f facts) (value, remark string) {
-	_, unbounded := bound.ForColumn(c.Base, f.lo, f.hi)
-	switch {
-	case c.Name == p.column:
-		return "{}", ": the " + d.plan.unit + "'s key; never returned"
-	case p.via != nil && c.Name == p.via.Column:
-		return "{}", ": leads to the " + d.plan.unit + "; never returned"
-	case d.outside(p, c.Name) != "":
-		return "{}", " REVIEW: values_from: " + d.outside(p, c.Name) + " gives it a domain, if that table is public"
-	case len(c.Labels) > 0:
-		return "{values: " + quoteList(c.Labels) + "}", ""
-	case len(f.values) > 0 && c.Class == "text":
-		return "{values: " + quoteList(f.values) + "}", ", from a CHECK constraint"
-	case unbounded == nil:
-		return fmt.Sprintf("{bounds: [%s, %s]}", f.lo, f.hi), ", from a CHECK constraint"
-	case c.Class == "number" && !p.unique(c.Name) && !d.isForeign(p, c.Name):
-		return "{}", " REVIEW: bounds: [lower, upper] are needed for sums and averages"
-	case c.Class == "date" || c.Class == "timestamp" || c.Class == "interval":
-		return "{}", " REVIEW: bounds: [from, to] are needed for averages and groups"
-	case c.Class == "range":
-		return "{}", " REVIEW: bounds: [from, to] of its ends are needed for averages and groups of these"
+func tables(n int) string {
+	if n == 1 {
+		return "1 table"
 	}
-	return "{}", ""
+	return fmt.Sprintf("%d tables", n)
 }
 
-func (d *document) isForeign(p protected, column string) bool {
-	for _, k := range p.Keys {
-		if k.Column == column {
-			return true
+// undecided names the tables that are not in the policy.
+func (d *document) undecided(w writer) {
+	if len(d.offered) > 0 {
+		w("")
+		w("  # REVIEW: neither keys nor names lead from these tables to %s. If nobody's data is in them: dpproxy init … --public %s", d.someone(), shellList(d.offered))
+	}
+	if len(d.kept) > 0 {
+		w("")
+		w("  # Not offered as public:")
+		for _, k := range d.kept {
+			w("  #   %s: %s", k.title(), k.why)
 		}
 	}
-	return false
 }
 
-// outside returns the column that a foreign key points to in a table that is not protected; empty: none.
-func (d *document) outside(p protected, column string) string {
-	for _, k := range p.Keys {
-		if k.Column != column {
-			continue
-		}
-		for _, t := range d.tables {
-			if _, private := d.plan.protected[t]; !private && t.Schema == k.Schema && t.Name == k.Table {
-				return t.title() + "." + quoteName(k.Target)
-			}
-		}
+// someone names a unit, where there is one.
+func (d *document) someone() string {
+	if d.root == nil {
+		return "people"
 	}
-	return ""
+	return policy.Indefinite(d.unit)
 }
 
-// undecided writes a table out of reach of the unit as a comment.
-func (d *document) undecided(w writer, t *table) {
-	w("")
-	d.comment(w, t)
-	w("  # REVIEW: no foreign key leads from here to the unit. If nobody's data is in it:")
-	w("  # %s: {public: true}", quote(t.title()))
+// shellList writes names as the value of one flag.
+func shellList(all []*table) string {
+	names := make([]string, len(all))
+	for i, t := range all {
+		names[i] = t.title()
+	}
+	list := strings.Join(names, ",")
+	if plainList.MatchString(list) {
+		return list
+	}
+	return "'" + strings.ReplaceAll(list, "'", `'\''`) + "'"
 }
+
+var plainList = regexp.MustCompile(`^[A-Za-z0-9_.,]+$`)
 
 func (d *document) comment(w writer, t *table) {
 	for line := range strings.Lines(t.Comment) {

@@ -1,136 +1,126 @@
 package initpolicy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
-// people are words in names of tables whose rows are persons, or records of one.
-var people = []string{
-	"patient", "person", "people", "user", "customer", "client", "member", "employee", "student", "subject",
-	"account", "household", "citizen", "resident", "driver", "passenger", "guest", "subscriber", "donor", "voter", "applicant",
-	"worker", "teacher", "pupil", "participant", "respondent", "tenant", "player", "visitor",
+// People whom an institution serves, and people who work for it: words in names of tables whose rows are persons, or records
+// of one. The first are what is mostly to be protected where a database has both.
+var (
+	served = []string{
+		"patient", "person", "people", "user", "customer", "client", "member", "student", "subject", "household", "citizen",
+		"resident", "passenger", "guest", "subscriber", "donor", "voter", "applicant", "pupil", "participant", "respondent",
+		"tenant", "player", "visitor", "borrower", "policyholder", "taxpayer", "child",
+	}
+	serving = []string{
+		"employee", "staff", "worker", "teacher", "driver", "account", "contact", "doctor", "physician", "nurse", "agent",
+		"officer", "professor", "salesperson", "seller", "author", "contractor",
+	}
+)
+
+// personalFacts are names of columns that hold facts about one person, also where their table has another name: an address that customers share a
+// table for with shops.
+var personalFacts = map[string]bool{
+	"email": true, "mail": true, "phone": true, "mobile": true, "telephone": true, "fax": true, "street": true, "address": true, "birthday": true,
+	"birthdate": true, "birth": true, "dob": true, "ssn": true, "passport": true, "iban": true, "password": true, "passwd": true, "surname": true,
+	"firstname": true, "lastname": true, "fullname": true, "salary": true, "gender": true,
 }
 
-// protected pairs a table with the way from its rows to a unit.
-type protected struct {
+// personal reports whether a column's name is one of these facts: birth_date, LastName, email2.
+func personal(column string) bool {
+	words := strings.FieldsFunc(strings.ToLower(spaced(column)), func(r rune) bool { return !unicode.IsLetter(r) })
+	if slices.Contains(words, "id") {
+		return false // refers to where it stands
+	}
+	return personalFacts[strings.Join(words, "")] || slices.ContainsFunc(words, func(w string) bool { return personalFacts[w] })
+}
+
+// Ranks of tables by name, the likeliest last.
+const (
+	noPerson = iota
+	ofServing
+	ofServed
+)
+
+// candidate is a table whose rows may be units.
+type candidate struct {
 	*table
-	column string      // holds the unit's key; empty with via
-	via    *foreignKey // leads to a table that is protected
-	also   []string    // other columns that lead to a unit
+	rank  int
+	reach reached
 }
 
-// plan says for every table whose rows it holds.
-type plan struct {
-	unit      string // "patient"
-	root      *table // the table of units; nil: none was found
-	protected map[*table]protected
-	reason    string // why this root
-}
-
-// newPlan finds the table of units, or takes the one that is named, and all tables with a foreign key to it, directly or
-// through others.
-func newPlan(tables []*table, named string) (*plan, error) {
-	p := &plan{protected: map[*table]protected{}}
-	best := 0
-	for _, t := range tables {
-		if len(t.PrimaryKey) != 1 {
-			if named != "" && matches(t, named) {
-				return nil, fmt.Errorf("table %s has no primary key of one column, which a unit needs", t.title())
+// candidates lists the tables whose rows may be units, the likeliest first.
+func (c *catalog) candidates() []candidate {
+	var all []candidate
+	for _, t := range c.tables {
+		if len(t.PrimaryKey) == 1 && t.Kind != "f" && !c.graph.HasChildren(c.relation(t)) {
+			if u := (candidate{t, rank(t.Name), c.reach(t)}); u.rank > noPerson || len(u.reach.tables) > 1 {
+				all = append(all, u)
 			}
-			continue
 		}
-		score, reason := 0, ""
-		reached := len(reach(tables, t)) - 1
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(len(b.reach.tables), len(a.reach.tables)))
+	})
+	return all
+}
+
+// rank says what a table's name tells of its rows: its last word, as in app_users and CrmCustomer.
+func rank(name string) int {
+	words := strings.FieldsFunc(spaced(name), func(r rune) bool { return !unicode.IsLetter(r) })
+	if len(words) == 0 {
+		return noPerson
+	}
+	switch last := singular(words[len(words)-1]); {
+	case slices.Contains(served, last):
+		return ofServed
+	case slices.Contains(serving, last):
+		return ofServing
+	}
+	return noPerson
+}
+
+// spaced separates the words of a name like CrmCustomer.
+func spaced(name string) string {
+	var b strings.Builder
+	before := ' '
+	for _, r := range name {
+		if unicode.IsUpper(r) && unicode.IsLower(before) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return b.String()
+}
+
+// root takes the likeliest candidate, or the table that is named.
+func root(all []candidate, c *catalog, named string) (*candidate, string, error) {
+	if named == "" {
 		switch {
-		case named != "" && matches(t, named):
-			score, reason = 1<<30, "named on the command line"
-		case named != "":
-		case slices.ContainsFunc(people, func(w string) bool { return strings.Contains(strings.ToLower(t.Name), w) }):
-			score, reason = 1000+reached, "its name"
-		case reached > 0:
-			score, reason = reached, fmt.Sprintf("foreign keys of %d other tables lead to it", reached)
+		case len(all) == 0:
+			return nil, "", nil
+		case all[0].rank > noPerson:
+			return new(all[0]), "its name", nil
 		}
-		if score > best {
-			best, p.root, p.reason = score, t, reason
+		return new(all[0]), fmt.Sprintf("foreign keys of %d other tables lead to it", len(all[0].reach.tables)-1), nil
+	}
+	t := c.named(named)
+	if t == nil {
+		var titles []string
+		for _, u := range all {
+			titles = append(titles, u.title())
 		}
+		return nil, "", fmt.Errorf("there is no table %s; the likeliest ones: %s", named, strings.Join(titles, ", "))
 	}
-	if named != "" && p.root == nil {
-		return nil, fmt.Errorf("there is no table %s; tables with a primary key of one column: %s", named, strings.Join(candidates(tables), ", "))
+	if len(t.PrimaryKey) != 1 {
+		return nil, "", fmt.Errorf("table %s has no primary key of one column, which a unit needs", t.title())
 	}
-	if p.root != nil {
-		p.unit = strings.Join(strings.Fields(singular(p.root.Name)), "_")
-		p.protected = reach(tables, p.root)
-	}
-	return p, nil
-}
-
-// candidates returns the tables whose rows may be units.
-func candidates(tables []*table) []string {
-	var names []string
-	for _, t := range tables {
-		if len(t.PrimaryKey) == 1 {
-			names = append(names, t.title())
-		}
-	}
-	return names
-}
-
-func matches(t *table, name string) bool {
-	return name == t.Name || name == t.Schema+"."+t.Name || name == t.title()
-}
-
-// reach walks foreign keys backwards from the units, nearest tables first.
-func reach(tables []*table, root *table) map[*table]protected {
-	found := map[*table]protected{root: {table: root, column: root.PrimaryKey[0]}}
-	for grown := true; grown; {
-		grown = false
-		level := map[*table]protected{}
-		for _, t := range tables {
-			if _, done := found[t]; done {
-				continue
-			}
-			if p, ok := step(t, root, found); ok {
-				level[t] = p
-				grown = true
-			}
-		}
-		for t, p := range level {
-			found[t] = p
-		}
-	}
-	return found
-}
-
-// step finds a key of t into a table that is protected; a direct one to the unit is better than a chain.
-func step(t, root *table, found map[*table]protected) (protected, bool) {
-	p := protected{table: t}
-	var chain *foreignKey
-	for i, k := range t.Keys {
-		for target := range found {
-			if k.Schema != target.Schema || k.Table != target.Name || !target.unique(k.Target) {
-				continue
-			}
-			if target == root && k.Target == root.PrimaryKey[0] {
-				if p.column == "" {
-					p.column = k.Column
-				} else {
-					p.also = append(p.also, k.Column)
-				}
-			} else if chain == nil {
-				chain = &t.Keys[i]
-			} else {
-				p.also = append(p.also, k.Column)
-			}
-		}
-	}
-	if p.column == "" {
-		p.via = chain
-	} else if chain != nil {
-		p.also = append(p.also, chain.Column)
-	}
-	return p, p.column != "" || p.via != nil
+	return &candidate{t, rank(t.Name), c.reach(t)}, "the command line", nil
 }
 
 // singular makes "patient" of "patients"; good enough for a name that a person may change.
@@ -139,6 +129,8 @@ func singular(name string) string {
 	switch {
 	case name == "people":
 		return "person"
+	case name == "children":
+		return "child"
 	case strings.HasSuffix(name, "ies"):
 		return strings.TrimSuffix(name, "ies") + "y"
 	case strings.HasSuffix(name, "s") && !strings.HasSuffix(name, "ss"):

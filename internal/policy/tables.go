@@ -42,7 +42,7 @@ func readTables(v value, p *Policy, d overrides) []tableSource {
 }
 
 func readTable(v value, n Name, d overrides) tableSource {
-	o := v.object("public", "privacy_unit", "max_rows_per_unit", "max_rows", "columns",
+	o := v.object("public", "refers_to_people", "privacy_unit", "max_rows_per_unit", "max_rows", "columns",
 		"epsilon", "epsilon_max", "mechanism", "max_groups_per_unit", "grid", "left_out")
 	t := &Table{Name: n}
 	s := tableSource{Table: t, at: o, columns: map[string]value{}}
@@ -56,7 +56,11 @@ func readTable(v value, n Name, d overrides) tableSource {
 				o.get(key).fail("has no meaning for a public table")
 			}
 		}
+		t.RefersToPeople = readRefersToPeople(o.get("refers_to_people"))
 	} else {
+		if o.has("refers_to_people") {
+			o.get("refers_to_people").fail("has a meaning for a public table alone")
+		}
 		s.unit = readUnit(o, t)
 		rows := o.get("max_rows_per_unit")
 		t.MaxRowsPerUnit = rows.count(1, maxRowsPerUnit)
@@ -75,6 +79,26 @@ func readTable(v value, n Name, d overrides) tableSource {
 	}
 	readColumns(o.get("columns"), s, d)
 	return s
+}
+
+// readRefersToPeople reads the columns of which the administrator says that they make no row a person's.
+func readRefersToPeople(v value) []string {
+	var names []string
+	for _, item := range v.items() {
+		switch name, ok := item.text(); {
+		case !ok:
+		case name == "" || len(name) > maxName:
+			item.fail("a column's name is 1 to %d bytes", maxName)
+		case slices.Contains(names, name):
+			item.fail("%s is listed twice", name)
+		default:
+			names = append(names, name)
+		}
+	}
+	if v.given() && v.empty() {
+		v.fail("must name at least one column")
+	}
+	return names
 }
 
 // readLeftOut reads a share, 0 included; nil where there is none.

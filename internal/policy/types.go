@@ -126,9 +126,10 @@ func (n Name) String() string { return n.Schema + "." + n.Relation }
 type Table struct {
 	Name             Name
 	Public           bool
-	Unit             *Unit // nil for public tables
-	MaxRowsPerUnit   int   // in a whole answer; rewrite enforces it or proves 1 from an index
-	MaxRows          int64 // 0: unknown
+	RefersToPeople   []string `json:",omitempty"` // columns of a public table that lead to people, whose facts its rows are not
+	Unit             *Unit    // nil for public tables
+	MaxRowsPerUnit   int      // in a whole answer; rewrite enforces it or proves 1 from an index
+	MaxRows          int64    // 0: unknown
 	Epsilon          float64
 	EpsilonMax       float64
 	Mechanism        mechanism.Choice

@@ -49,7 +49,7 @@ func CheckLive(ctx context.Context, p *policy.Policy, b *backend.Backend) (*Find
 	} else if err := c.checkRoles(ctx, d); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context) error{c.checkDatabases, c.checkPublic, c.checkReadable, c.checkCitus} {
+	for _, step := range []func(context.Context) error{c.checkDatabases, c.checkPublic, c.checkPeople, c.checkReadable, c.checkCitus} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,162 @@
+package initpolicy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpproxy/dpproxy/internal/lineage"
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+// Options say what a person knows better than the schema.
+type Options struct {
+	Unit   string   // the table of units; empty: the likeliest one
+	Public []string // tables that hold nobody's rows
+}
+
+// plan says of every table whose rows it holds.
+type plan struct {
+	*catalog
+	unit    string     // "patient"
+	root    *candidate // the table of units; nil: none was found
+	reason  string     // why this root
+	others  []candidate
+	public  []*table // named on the command line
+	offered []*table // nobody's rows, as far as the schema tells
+	kept    []kept   // the others
+}
+
+// kept is a table that may hold people's rows and that is not protected.
+type kept struct {
+	*table
+	why string
+}
+
+func newPlan(c *catalog, o Options) (*plan, error) {
+	p := &plan{catalog: c, others: c.candidates()}
+	var err error
+	if p.root, p.reason, err = root(p.others, c, o.Unit); err != nil {
+		return nil, err
+	}
+	if p.root != nil {
+		p.unit = strings.Join(strings.Fields(singular(p.root.Name)), "_")
+		p.others = slices.DeleteFunc(p.others, func(u candidate) bool { return u.table == p.root.table || u.rank < min(p.root.rank, ofServing) })
+	}
+	public := map[*table]bool{}
+	for _, name := range o.Public {
+		t := c.named(name)
+		if t == nil {
+			return nil, fmt.Errorf("there is no table %s, which --public names", name)
+		}
+		if why := p.leads(t); why != "" {
+			return nil, fmt.Errorf("table %s is not public: %s", t.title(), why)
+		}
+		public[t] = true
+	}
+	for _, t := range c.tables {
+		if p.protects(t) {
+			continue
+		}
+		why := p.leads(t)
+		if why == "" {
+			why = p.suspicion(t)
+		}
+		switch {
+		case public[t]:
+			p.public = append(p.public, t)
+		case why != "":
+			p.kept = append(p.kept, kept{t, why})
+		default:
+			p.offered = append(p.offered, t)
+		}
+	}
+	return p, nil
+}
+
+func (p *plan) protects(t *table) bool {
+	if p.root == nil {
+		return false
+	}
+	_, ok := p.root.reach.tables[t]
+	return ok
+}
+
+// people reports whether a relation's rows are the unit's.
+func (p *plan) people(r *lineage.Relation) bool {
+	t := p.table(r)
+	return t != nil && (p.protects(t) || p.root != nil && p.root.reach.lost[t] != "")
+}
+
+// leads says why a table's rows are the unit's, by the constraints of the schema; empty: they are not.
+func (p *plan) leads(t *table) string {
+	switch {
+	case p.root == nil:
+		return ""
+	case p.protects(t):
+		return "its rows are those of " + policy.Indefinite(p.unit)
+	case p.root.reach.lost[t] != "":
+		return p.root.reach.lost[t]
+	}
+	return p.way(t, p.people)
+}
+
+// way says how a table leads to some others.
+func (p *plan) way(t *table, to func(*lineage.Relation) bool) string {
+	never := func(*lineage.Relation) bool { return false }
+	for _, l := range p.graph.Leads(p.relation(t), to, never) {
+		if l.Key == nil {
+			return "it shows rows of " + p.called(l.People)
+		}
+		return fmt.Sprintf("%s leads to %s", strings.Join(l.Key.Columns, ", "), p.called(l.People))
+	}
+	return ""
+}
+
+func (p *plan) called(r *lineage.Relation) string {
+	return (&table{Schema: p.graph.Root(r).Name.Schema, Name: p.graph.Root(r).Name.Relation}).title()
+}
+
+// suspicion says why a table may hold people's rows although no constraint says so; empty: nothing tells.
+func (p *plan) suspicion(t *table) string {
+	if t.Kind == "f" {
+		return "a foreign table, whose rows another server holds"
+	}
+	if c := p.looksLike(t); c != "" {
+		return fmt.Sprintf("%s has the name and type of %s's key", c, policy.Indefinite(p.unit))
+	}
+	if rank(t.Name) > noPerson {
+		return "its name says that its rows are people"
+	}
+	alike := func(r *lineage.Relation) bool {
+		x := p.table(r)
+		return x != nil && x != t && p.looksLike(x) != ""
+	}
+	if why := p.way(t, alike); why != "" {
+		return why
+	}
+	for _, c := range t.Columns {
+		if personal(c.Name) {
+			return fmt.Sprintf("%s reads like a fact about a person", c.Name)
+		}
+	}
+	for _, k := range p.graph.Keys(p.relation(t)) {
+		if x := p.table(k.To); x != nil && rank(x.Name) > noPerson && !p.protects(x) {
+			return fmt.Sprintf("%s leads to %s, whose name says that they are people; if its rows are not about them: {public: true, refers_to_people: [%s]}", strings.Join(k.Columns, ", "), x.title(), strings.Join(k.Columns, ", "))
+		}
+	}
+	return ""
+}
+
+// looksLike returns a column with the name and type of the unit's key.
+func (p *plan) looksLike(t *table) string {
+	if p.root == nil || p.protects(t) {
+		return ""
+	}
+	key := lineage.UnitKey{Unit: p.unit, Table: policy.Name{Schema: p.root.Schema, Relation: p.root.Name}, Column: p.root.PrimaryKey[0]}
+	found := p.graph.Suspects(p.relation(t), key)
+	if len(found) == 0 {
+		return ""
+	}
+	return found[0]
+}

@@ -1,0 +1,120 @@
+package provision
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/pgserver"
+	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+// TestPublicTablesOfPeople makes one table after the other public whose rows are patients' in some way.
+func TestPublicTablesOfPeople(t *testing.T) {
+	p, s := clinic(t)
+	b := setUp(t, p)
+	database := databaseOf(t, p)
+	b.Close()
+	dsn := s.DSN(database, pgserver.Superuser)
+	for _, c := range []struct {
+		name, sql string
+		public    string   // the table that the policy lists as public
+		vouched   []string // its refers_to_people
+		want      string   // the only problem; empty: none
+		advice    string
+	}{
+		{"nobody's", "CREATE TABLE x (id bigint PRIMARY KEY, bed int)", "x", nil, "", ""},
+		{"a key", "CREATE TABLE x (patient bigint REFERENCES patients)", "x", nil,
+			"tables.public.x.public: its foreign key x_patient_fkey (patient) leads to public.patients, whose rows are a patient's: write privacy_unit: {name: patient, column: patient} in its place; or, if the rows here are facts about the institution and not about that patient, write refers_to_people: [patient] beside public: true", ""},
+		{"a key of facts about the institution", "CREATE TABLE x (patient bigint REFERENCES patients)", "x", []string{"patient"}, "", ""},
+		{"one of two keys", "CREATE TABLE x (head bigint REFERENCES patients, patient bigint REFERENCES patients)", "x", []string{"head"}, "x_patient_fkey (patient)", ""},
+		{"a key that nothing enforces", "CREATE TABLE x (patient bigint); ALTER TABLE x ADD FOREIGN KEY (patient) REFERENCES patients NOT VALID; ALTER TABLE x DISABLE TRIGGER ALL", "x", nil, "x_patient_fkey (patient)", ""},
+		{"a key of two columns", "ALTER TABLE patients ADD UNIQUE (id, age); CREATE TABLE x (p bigint, a int, FOREIGN KEY (p, a) REFERENCES patients (id, age))", "x", []string{"a"}, "x_p_a_fkey (p, a) leads to public.patients", ""},
+		{"a key of a partition", "CREATE TABLE x (p bigint) PARTITION BY RANGE (p); CREATE TABLE x1 PARTITION OF x FOR VALUES FROM (0) TO (9); CREATE TABLE x2 PARTITION OF x FOR VALUES FROM (9) TO (99); ALTER TABLE x2 ADD FOREIGN KEY (p) REFERENCES patients", "x", nil,
+			"its foreign key x2_p_fkey (p), that of public.x2, with which it shares rows, leads to public.patients", ""},
+		{"a key of a partition's partition", "CREATE TABLE x (p bigint) PARTITION BY RANGE (p); CREATE TABLE x1 PARTITION OF x FOR VALUES FROM (0) TO (9) PARTITION BY RANGE (p); CREATE TABLE x2 PARTITION OF x1 FOR VALUES FROM (0) TO (9); ALTER TABLE x2 ADD FOREIGN KEY (p) REFERENCES patients", "x", nil, "that of public.x2", ""},
+		{"keys of all partitions", "CREATE TABLE x (p bigint REFERENCES patients) PARTITION BY RANGE (p); CREATE TABLE x1 PARTITION OF x FOR VALUES FROM (0) TO (9); CREATE TABLE x2 PARTITION OF x FOR VALUES FROM (9) TO (99)", "x", []string{"p"}, "", ""},
+		{"a key of a child, by a column that the table has not", "CREATE TABLE x (note text); CREATE TABLE y (p bigint REFERENCES patients) INHERITS (x)", "x", nil, "y_p_fkey (p), that of public.y", ""},
+		{"a key of a parent", "CREATE TABLE y (p bigint REFERENCES patients); CREATE TABLE x () INHERITS (y)", "x", nil, "y_p_fkey (p), that of public.y", ""},
+		{"the other parent of a child", "CREATE TABLE y (p bigint REFERENCES patients); CREATE TABLE x (note text); CREATE TABLE z () INHERITS (x, y)", "x", nil, "y_p_fkey (p)", ""},
+		{"a sibling", "CREATE TABLE y (note text); CREATE TABLE z (p bigint REFERENCES patients) INHERITS (y); CREATE TABLE x () INHERITS (y)", "x", nil, "", ""},
+		{"a chain through a table that is not listed", "CREATE TABLE y (id int PRIMARY KEY, p bigint REFERENCES patients); CREATE TABLE x (y int REFERENCES y)", "x", nil, "x_y_fkey (y) leads by public.y to public.patients, whose rows are a patient's: list public.y with a privacy_unit", ""},
+		{"a chain into a private table", `CREATE TABLE x (v bigint REFERENCES "Odd Schema"."vi""sits")`, "x", nil, `via: {column: v, references: Odd Schema.vi"sits.Visit Id}`, ""},
+		{"a chain that comes back", "CREATE TABLE x (id int PRIMARY KEY, y int); CREATE TABLE y (id int PRIMARY KEY, x int REFERENCES x); ALTER TABLE x ADD FOREIGN KEY (y) REFERENCES y", "x", nil, "", ""},
+		{"a chain into a partition of a private table", `CREATE TABLE x (v bigint REFERENCES "Odd Schema".v1)`, "x", nil, "x_v_fkey (v) leads to", ""},
+		{"a public table that refers", "ALTER TABLE wards ADD chief bigint REFERENCES patients; CREATE TABLE x (ward text REFERENCES wards)", "wards", []string{"chief"}, "", ""},
+		{"the name and type of a key", "CREATE TABLE x (patient_id int, id bigint, note text)", "x", nil, "", "tables.public.x.public: patient_id has the name and type of a patient's key"},
+		{"the name of a key, which the policy knows", "CREATE TABLE x (patient_id int)", "x", []string{"patient_id"}, "", ""},
+		{"the name of a key and another type", "CREATE TABLE x (patient_id text)", "x", nil, "", ""},
+		{"a misspelled column", "CREATE TABLE x (chief bigint)", "x", []string{"chef"}, "tables.public.x.refers_to_people: main has no such column as chef", ""},
+		{"a partition of a private table", "SELECT", "Odd Schema.v1", nil, `it shows rows of Odd Schema.vi"sits, which are a patient's`, ""},
+		{"a child of a private table", "SELECT", "child", nil, "it shows rows of public.parent", ""},
+		{"a parent of a private table", "CREATE TABLE x (id bigint); ALTER TABLE patients INHERIT x", "x", nil, "it shows rows of public.patients", ""},
+		{"a view over a private table", "SELECT", "costs", nil, "it shows rows of public.patients", ""}, // and refused as a view, below
+		{"a foreign table that comes back", "CREATE SERVER IF NOT EXISTS loop FOREIGN DATA WRAPPER postgres_fdw; CREATE FOREIGN TABLE x (a int) SERVER loop OPTIONS (table_name 'patients')", "x", nil, "it shows rows of public.patients", ""},
+		{"a foreign table over a view", "CREATE SERVER IF NOT EXISTS loop FOREIGN DATA WRAPPER postgres_fdw; CREATE FOREIGN TABLE x (a int) SERVER loop OPTIONS (table_name 'costs')", "x", nil, "it shows rows of ", ""},
+		{"a foreign table over a materialised view over a view", "CREATE SERVER IF NOT EXISTS loop FOREIGN DATA WRAPPER postgres_fdw; CREATE MATERIALIZED VIEW y AS SELECT * FROM costs; CREATE FOREIGN TABLE x (a int) SERVER loop OPTIONS (table_name 'y')", "x", nil, "it shows rows of ", ""},
+		{"a foreign partition", "CREATE SERVER IF NOT EXISTS loop FOREIGN DATA WRAPPER postgres_fdw; CREATE TABLE x (id bigint) PARTITION BY RANGE (id); CREATE FOREIGN TABLE y PARTITION OF x FOR VALUES FROM (0) TO (9) SERVER loop OPTIONS (table_name 'patients')", "x", nil, "it shows rows of public.patients", ""},
+		{"a foreign table of another database", "CREATE SERVER IF NOT EXISTS other FOREIGN DATA WRAPPER postgres_fdw OPTIONS (dbname 'weather'); CREATE FOREIGN TABLE x (a int) SERVER other OPTIONS (table_name 'patients')", "x", nil, "", "is a foreign table"},
+		{"the table that names the units", "CREATE TABLE x (id bigint PRIMARY KEY); ALTER TABLE patients ADD FOREIGN KEY (id) REFERENCES x NOT VALID", "x", nil, "patients_id_fkey (id) of public.patients references it, so each of its rows is a patient: give it privacy_unit: {name: patient, column: id}", ""},
+		{"the table that names the units, which everybody may read", "CREATE TABLE x (id bigint PRIMARY KEY); ALTER TABLE patients ADD FOREIGN KEY (id) REFERENCES x NOT VALID", "x", []string{"id"}, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pgservertest.Exec(t, dsn, "CREATE EXTENSION IF NOT EXISTS postgres_fdw; "+c.sql)
+			defer pgservertest.Exec(t, dsn, dropSQL)
+			schema, relation, ok := strings.Cut(c.public, ".")
+			if !ok {
+				schema, relation = "public", c.public
+			}
+			changed := *p
+			changed.Tables = append(changed.Tables[:3:3], &policy.Table{Name: policy.Name{Schema: schema, Relation: relation}, Public: true, RefersToPeople: c.vouched})
+			found := check(t, &changed)
+			var said []string
+			for _, problem := range strings.Split(problemsOf(found), "\n") {
+				if strings.HasPrefix(problem, "tables.") && (strings.Contains(problem, ".public: ") || strings.Contains(problem, "refers_to_people: main")) {
+					said = append(said, problem)
+				}
+			}
+			if c.want == "" && len(said) > 0 || c.want != "" && (len(said) != 1 || !strings.Contains(said[0], c.want)) {
+				t.Errorf("problems:\n%s\nwant %q", strings.Join(said, "\n"), c.want)
+			}
+			var advice []string
+			for _, line := range found.Advice {
+				if strings.Contains(line, ".public: ") {
+					advice = append(advice, line)
+				}
+			}
+			if c.advice == "" && len(advice) > 0 || c.advice != "" && (len(advice) != 1 || !strings.Contains(advice[0], c.advice)) {
+				t.Errorf("advice:\n%s\nwant %q", strings.Join(advice, "\n"), c.advice)
+			}
+		})
+	}
+	for _, kind := range []struct{ create, want string }{
+		{"CREATE VIEW x AS SELECT * FROM costs", "tables.public.x is a view"},
+		{"CREATE MATERIALIZED VIEW x AS SELECT * FROM costs", "tables.public.x is a materialised view"},
+	} {
+		pgservertest.Exec(t, dsn, kind.create)
+		changed := *p
+		changed.Tables = append(changed.Tables[:3:3], &policy.Table{Name: policy.Name{Schema: "public", Relation: "x"}, Public: true})
+		mustSay(t, check(t, &changed), kind.want)
+		pgservertest.Exec(t, dsn, strings.Replace(kind.create[:strings.Index(kind.create, " AS")], "CREATE", "DROP", 1))
+	}
+}
+
+func problemsOf(f *Findings) string {
+	if err := f.Err(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// dropSQL drops whatever a case made.
+const dropSQL = `DO $$ DECLARE name text; kind text; BEGIN
+	IF EXISTS (SELECT FROM pg_inherits WHERE inhparent = to_regclass('x') AND inhrelid = 'patients'::regclass) THEN ALTER TABLE patients NO INHERIT x; END IF;
+	FOREACH name IN ARRAY ARRAY['x', 'y', 'z'] LOOP
+		SELECT CASE relkind WHEN 'f' THEN 'FOREIGN TABLE' WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END INTO kind FROM pg_class WHERE oid = to_regclass(name);
+		IF FOUND THEN EXECUTE 'DROP ' || kind || ' ' || name || ' CASCADE'; END IF;
+	END LOOP;
+	ALTER TABLE wards DROP COLUMN IF EXISTS chief;
+	ALTER TABLE patients DROP CONSTRAINT IF EXISTS patients_id_fkey, DROP CONSTRAINT IF EXISTS patients_id_age_key CASCADE;
+END $$`
