@@ -49,5 +49,14 @@ func (s *streams) checkLive(ctx context.Context, p *policy.Policy) error {
 	for _, line := range found.Advice {
 		fmt.Fprintf(s.out, "advice: %s\n", line)
 	}
-	return found.Err()
+	if err := found.Err(); err != nil {
+		return err
+	}
+	refused, err := server.CheckViews(ctx, p, newLog(s.err))
+	for _, v := range p.Views {
+		if why := refused[v]; why != nil {
+			fmt.Fprintf(s.out, "advice: views: %s cannot be asked: %s\n", v, explained(why))
+		}
+	}
+	return err
 }

@@ -42,7 +42,9 @@ func Print(ctx context.Context, dsn string, o Options) (string, error) {
 		return "", err
 	}
 	d := &document{plan: p, verifier: v, main: address(config, config.Database), shadow: address(config, config.Database+"_shadow")}
-	return d.print(), nil
+	printed := d.print()
+	views, err := d.viewsOf(ctx, conn, printed)
+	return printed + views, err
 }
 
 // address returns a DSN without user and password.

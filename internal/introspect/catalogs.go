@@ -93,6 +93,17 @@ func (c *Catalogs) Private(p *policy.Policy) []uint32 {
 	return oids
 }
 
+// Listed returns the catalogs as a shadow has them: the listed columns alone.
+func (c *Catalogs) Listed(p *policy.Policy) *Catalogs {
+	shadow := &Catalogs{relations: map[policy.Name]*catalogRelation{}, types: c.types}
+	for name, r := range c.relations {
+		fresh := *r
+		fresh.columns = listed(p, r)
+		shadow.relations[name] = &fresh
+	}
+	return shadow
+}
+
 func (r *catalogRelation) column(name string) *catalogColumn {
 	for i := range r.columns {
 		if r.columns[i].name == name {

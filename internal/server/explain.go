@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/dpproxy/dpproxy/internal/engine"
 	"github.com/dpproxy/dpproxy/internal/ledger"
@@ -23,20 +27,62 @@ func Explain(ctx context.Context, p *policy.Policy, log *slog.Logger, analyst st
 		return nil, err
 	}
 	defer st.close()
-	e, err := engine.New(ctx, p, st.backend, untouched{p}, metrics.New(), slog.New(slog.DiscardHandler))
+	e, err := explainer(ctx, st)
 	if err != nil {
 		return nil, err
 	}
-	info, err := e.Info(ctx)
+	scope, err := explainScope(ctx, e, analyst, epsilon)
 	if err != nil {
 		return nil, err
+	}
+	return e.Explain(ctx, scope, sql)
+}
+
+// CheckViews plans a count of the rows of every view that the policy lists, as an analyst's, and returns why one cannot be
+// asked.
+func CheckViews(ctx context.Context, p *policy.Policy, log *slog.Logger) (map[policy.Name]error, error) {
+	found := map[policy.Name]error{}
+	if len(p.Views) == 0 {
+		return found, nil
+	}
+	st, err := open(ctx, p, log)
+	if err != nil {
+		return nil, err
+	}
+	defer st.close()
+	e, err := explainer(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	scope, err := explainScope(ctx, e, slices.Min(slices.Collect(maps.Keys(p.Analysts))), 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range p.Views {
+		if _, err := e.Explain(ctx, scope, "SELECT count(*) FROM "+pgx.Identifier{v.Schema, v.Relation}.Sanitize()); err != nil {
+			found[v] = err
+		}
+	}
+	return found, nil
+}
+
+// explainer is an engine without a ledger.
+func explainer(ctx context.Context, st *state) (*engine.Engine, error) {
+	return engine.New(ctx, st.policy, st.backend, untouched{st.policy}, metrics.New(), slog.New(slog.DiscardHandler))
+}
+
+// explainScope is an analyst's session in which nothing but epsilon was set; 0 is the policy's.
+func explainScope(ctx context.Context, e *engine.Engine, analyst string, epsilon float64) (session.Scope, error) {
+	info, err := e.Info(ctx)
+	if err != nil {
+		return session.Scope{}, err
 	}
 	settings := session.Settings{}.With("timezone", "UTC").With("datestyle", "ISO, MDY").With("intervalstyle", "postgres").
 		With("extra_float_digits", "1").With("bytea_output", "hex")
 	if epsilon != 0 {
 		settings = settings.With("dpproxy.epsilon", strconv.FormatFloat(epsilon, 'g', -1, 64))
 	}
-	return e.Explain(ctx, session.Scope{Analyst: analyst, User: analyst, Database: info.Database, Settings: settings}, sql)
+	return session.Scope{Analyst: analyst, User: analyst, Database: info.Database, Settings: settings}, nil
 }
 
 // untouched implements a ledger to explain with: every budget is whole, and nothing can be charged.

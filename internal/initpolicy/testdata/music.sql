@@ -18,3 +18,5 @@ CREATE TABLE "Playlist" ("PlaylistId" int PRIMARY KEY, "Name" text);
 CREATE TABLE "PlaylistTrack" ("PlaylistId" int REFERENCES "Playlist", "TrackId" int REFERENCES "Track", PRIMARY KEY ("PlaylistId", "TrackId"));
 CREATE TABLE "Department" ("DepartmentId" int PRIMARY KEY, "Name" text, "ManagerId" int REFERENCES "Employee");
 CREATE VIEW "Sales" AS SELECT i."CustomerId", l."Amount" FROM "Invoice" i JOIN "InvoiceLine" l USING ("InvoiceId");
+CREATE VIEW "Spending" AS SELECT c."Country", sum(i."Total") AS total FROM "Customer" c JOIN "Invoice" i USING ("CustomerId") GROUP BY 1;
+CREATE VIEW "Reps" AS SELECT c."CustomerId", e."LastName" FROM "Customer" c JOIN "Employee" e ON e."EmployeeId" = c."SupportRepId";
