@@ -14,6 +14,7 @@ import (
 type databases interface {
 	// Schema and ServerParameters read catalogs when a policy is loaded.
 	Schema(ctx context.Context) (*rewrite.Schema, error)
+	Fits(ctx context.Context, s *rewrite.Schema) (bool, error)
 	ServerParameters(ctx context.Context) (map[string]string, error)
 
 	// The shadow checks statements, settings and values.

@@ -121,6 +121,18 @@ func (e *Engine) load(ctx context.Context, p *policy.Policy, d databases) error 
 	return nil
 }
 
+// Refresh compares main and shadow with the schema that statements are planned by, and reads it again if they have changed in a way that the policy
+// allows: an analyst need not run into it. An error says how they do not fit the policy, or that one did not answer; then the old schema stays, and
+// statements over what has changed are refused before the charge.
+func (e *Engine) Refresh(ctx context.Context) error {
+	s := e.state.Load()
+	fits, err := s.databases.Fits(ctx, s.schema)
+	if err == nil && !fits {
+		e.reread(ctx, s)
+	}
+	return err
+}
+
 // reread replaces the schema after main has changed: an index that a plan rests on is gone, for example. It drops all analyses.
 func (e *Engine) reread(ctx context.Context, old *state) {
 	schema, err := old.databases.Schema(ctx)

@@ -162,6 +162,10 @@ func (d *fakeDatabases) Schema(context.Context) (*rewrite.Schema, error) {
 	return d.schema, d.fault("schema")
 }
 
+func (d *fakeDatabases) Fits(_ context.Context, s *rewrite.Schema) (bool, error) {
+	return s == d.schema, d.fault("fits")
+}
+
 func (d *fakeDatabases) ServerParameters(context.Context) (map[string]string, error) {
 	return map[string]string{"server_version": "15.18"}, d.fault("parameters")
 }

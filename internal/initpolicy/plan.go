@@ -104,13 +104,14 @@ func (p *plan) leads(t *table) string {
 // way says how a table leads to some others.
 func (p *plan) way(t *table, to func(*lineage.Relation) bool) string {
 	never := func(*lineage.Relation) bool { return false }
-	for _, l := range p.graph.Leads(p.relation(t), to, never) {
-		if l.Key == nil {
-			return "it shows rows of " + p.called(l.People)
-		}
-		return fmt.Sprintf("%s leads to %s", strings.Join(l.Key.Columns, ", "), p.called(l.People))
+	switch leads := p.graph.Leads(p.relation(t), to, never); {
+	case len(leads) == 0:
+		return ""
+	case leads[0].Key == nil:
+		return "it shows rows of " + p.called(leads[0].People)
+	default:
+		return fmt.Sprintf("%s leads to %s", strings.Join(leads[0].Key.Columns, ", "), p.called(leads[0].People))
 	}
-	return ""
 }
 
 func (p *plan) called(r *lineage.Relation) string {

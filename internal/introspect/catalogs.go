@@ -65,6 +65,7 @@ type catalogColumn struct {
 	collation              string
 	deterministicCollation bool
 	width                  int64 // bytes on average; 0: unknown
+	unreadable             bool  // by the role that asks
 }
 
 // spelled names the column's type and, where there is one, its collation.
@@ -211,7 +212,7 @@ func (r *catalogReader) readColumns(ctx context.Context) error {
 	return r.rows(ctx, columnsSQL, func(rows pgx.Rows) error {
 		var relation uint32
 		var c catalogColumn
-		if err := rows.Scan(&relation, &c.attnum, &c.name, &c.oid, &c.typmod, &c.typeName, &c.notNull, &c.filled, &c.collation, &c.deterministicCollation, &c.width); err != nil {
+		if err := rows.Scan(&relation, &c.attnum, &c.name, &c.oid, &c.typmod, &c.typeName, &c.notNull, &c.filled, &c.collation, &c.deterministicCollation, &c.width, &c.unreadable); err != nil {
 			return err
 		}
 		r.byOID[relation].columns = append(r.byOID[relation].columns, c)

@@ -3,6 +3,9 @@ package introspect
 import (
 	"errors"
 	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
@@ -47,6 +50,29 @@ func CheckMain(p *policy.Policy, main *Catalogs) error {
 			report("views: main has no view %s, or its role may not use schema %s", v, v.Schema)
 		} else if r.kind != 'v' {
 			report("views: %s is no plain view: list a table under tables; a materialised view cannot be protected", v)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// checkReadable reports listed columns that main's role may not read: grants that another policy's setup took back, or that came after the
+// last setup. Without this the first statement would be charged, and fail.
+func checkReadable(p *policy.Policy, main *Catalogs) error {
+	var problems []error
+	for _, t := range p.Tables {
+		r := main.relations[t.Name]
+		if r == nil {
+			continue
+		}
+		var missing []string
+		for _, c := range listed(p, r) {
+			if c.unreadable {
+				missing = append(missing, pgx.Identifier{c.name}.Sanitize())
+			}
+		}
+		if len(missing) > 0 {
+			problems = append(problems, fmt.Errorf("databases.main: its role may not read %s (%s): run dpproxy setup, or GRANT SELECT",
+				pgx.Identifier{t.Name.Schema, t.Name.Relation}.Sanitize(), strings.Join(missing, ", ")))
 		}
 	}
 	return errors.Join(problems...)

@@ -21,7 +21,7 @@ type TypeNumbers map[uint32]uint32
 // A policy that names what main does not have, a shadow that differs from main, bounds that do not fit their columns, and
 // units that main's types cannot tell apart are errors; all of a kind are reported together.
 func Schema(p *policy.Policy, main, shadow *Catalogs) (*rewrite.Schema, TypeNumbers, error) {
-	if err := CheckMain(p, main); err != nil {
+	if err := errors.Join(CheckMain(p, main), checkReadable(p, main)); err != nil {
 		return nil, nil, err
 	}
 	s := &rewrite.Schema{Policy: p, Relations: map[policy.Name]*rewrite.Relation{}, Enums: map[uint32][]string{}, Types: map[uint32]rewrite.Type{}}

@@ -28,6 +28,7 @@ type Metrics struct {
 	stages      *prometheus.HistogramVec
 	epsilon     prometheus.Counter
 	reloads     *prometheus.CounterVec
+	stale       prometheus.Gauge
 	ledger      ledgerMetrics
 }
 
@@ -66,10 +67,11 @@ func New() *Metrics {
 			Name: "dpproxy_reloads_total",
 			Help: "Policy reloads, by result.",
 		}, []string{"result"}),
+		stale:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "dpproxy_shadow_stale", Help: "1 while the databases are not what the policy says, as of the last look; the log has what differs."}),
 		ledger: newLedgerMetrics(),
 	}
 	m.registry.MustRegister(build(), m.connections, m.opened, m.refused, m.logins, m.messages, m.errors, m.statements, m.stages,
-		m.epsilon, m.reloads, m.ledger.calls, m.ledger.records, m.ledger.errors, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		m.epsilon, m.reloads, m.stale, m.ledger.calls, m.ledger.records, m.ledger.errors, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -115,6 +117,15 @@ func (m *Metrics) Charged(epsilon float64) {
 	if epsilon > 0 { // a counter panics if it is decreased
 		m.epsilon.Add(epsilon)
 	}
+}
+
+// Stale says whether the databases are what the policy says.
+func (m *Metrics) Stale(stale bool) {
+	value := 0.0
+	if stale {
+		value = 1
+	}
+	m.stale.Set(value)
 }
 
 // Reloaded counts a policy reload.

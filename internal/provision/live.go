@@ -84,11 +84,11 @@ func (c *liveCheck) connect(ctx context.Context) error {
 		if to.name == "public" && !c.policy.HasPublicTable() {
 			continue
 		}
-		conn, err := backend.Connect(ctx, to.name, to.dsn, "")
+		conn, err := open(ctx, to.name, to.dsn)
 		if err != nil {
 			return err
 		}
-		*to.into = &connection{to.name, conn}
+		*to.into = conn
 	}
 	return nil
 }

@@ -54,6 +54,7 @@ func (s *Server) reload(ctx context.Context) error {
 		return err
 	}
 	s.state.Store(fresh)
+	s.drifted(nil) // it was checked just now
 	s.retire(old)
 	s.sayUnchanged(old.policy, p)
 	return nil

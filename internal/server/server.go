@@ -40,6 +40,7 @@ type Server struct {
 
 	reloading sync.Mutex // one reload at a time
 	state     atomic.Pointer[state]
+	drift     atomic.Pointer[string] // what the last look has found; nil: there was none
 }
 
 var errStopped = errors.New("the server has stopped")
@@ -113,6 +114,7 @@ func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, 
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	s.run("administrator's socket", func() error { return admin.Serve(serving, admin.SocketPath(p.Ledger), s.ledger, log) })
+	s.run("watch", s.watch)
 	s.run("listener "+s.listener.Addr().String(), func() error { return s.wire.Serve(s.listener) })
 	return s, nil
 }
@@ -133,13 +135,16 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // Failed delivers an error when a listener has ended by itself.
 func (s *Server) Failed() <-chan error { return s.failed }
 
-// Ready tells whether every database and the ledger answer.
+// Ready tells whether every database and the ledger answer, and whether the databases are what the policy says.
 func (s *Server) Ready(ctx context.Context) error {
 	st := s.state.Load()
 	if st == nil {
 		return errStopped
 	}
 	if err := st.backend.Ping(ctx); err != nil {
+		return err
+	}
+	if err := s.stale(); err != nil {
 		return err
 	}
 	for name := range st.policy.Analysts {

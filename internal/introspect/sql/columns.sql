@@ -5,8 +5,10 @@ SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, pg_catalog.form
             ELSE pg_catalog.format('%I.%I', cn.nspname, co.collname) END,
        COALESCE(co.collisdeterministic, true),
        COALESCE((SELECT pg_catalog.max(s.avg_width) FROM pg_catalog.pg_stats s JOIN pg_catalog.pg_class c ON c.relname = s.tablename
-                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = s.schemaname WHERE c.oid = a.attrelid AND s.attname = a.attname), 0)::bigint
+                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = s.schemaname WHERE c.oid = a.attrelid AND s.attname = a.attname), 0)::bigint,
+       NOT (pg_catalog.has_schema_privilege(r.relnamespace, 'USAGE') AND pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT'))
 FROM pg_catalog.pg_attribute a
+JOIN pg_catalog.pg_class r ON r.oid = a.attrelid
 JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_catalog.pg_collation co ON co.oid = a.attcollation
 LEFT JOIN pg_catalog.pg_namespace cn ON cn.oid = co.collnamespace

@@ -1,10 +1,10 @@
 -- $1, $2: a table's schema and name. What a plan takes for granted of it besides its indexes: what kind of relation it is, whether
--- row-level security applies to us, the name, type, collation and nullability of every column, what domains demand if it has a column of
+-- row-level security applies to us, whether we may read each column, the name, type, collation and nullability of every column, what domains demand if it has a column of
 -- one, and its foreign keys with how many of their triggers are enabled. Runs on main, in each measure: what it joins takes time to plan,
 -- and no setting of a session may change it, so constraints with constants are compared as they are stored.
 SELECT pg_catalog.md5(pg_catalog.concat_ws(' ', c.relkind, EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE c.relkind = 'r' AND h.inhparent = c.oid),
-  pg_catalog.row_security_active(c.oid),
-  (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', pg_catalog.quote_ident(a.attname), a.atttypid, a.atttypmod, a.attnotnull, a.attcollation, co.collisdeterministic, CASE WHEN ty.typtype = 'd' THEN
+  pg_catalog.row_security_active(c.oid), pg_catalog.has_schema_privilege(n.oid, 'USAGE'),
+  (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', pg_catalog.quote_ident(a.attname), a.atttypid, a.atttypmod, a.attnotnull, a.attcollation, co.collisdeterministic, pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT'), CASE WHEN ty.typtype = 'd' THEN
      (SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', d.oid, d.typbasetype, d.typtypmod, d.typnotnull,
         (SELECT pg_catalog.string_agg(k.conbin::text, ' ' ORDER BY k.conname) FROM pg_catalog.pg_constraint k WHERE k.contypid = d.oid)), ' ' ORDER BY d.oid)
       FROM pg_catalog.pg_type d WHERE d.typtype = 'd') END), ', ' ORDER BY a.attnum)

@@ -1,0 +1,81 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/provision"
+)
+
+const (
+	watchEvery = time.Minute
+	lookTime   = 30 * time.Second // for one look, after which it counts as not answered
+)
+
+// watch looks every minute whether the databases are still what the policy says.
+func (s *Server) watch() error {
+	ticks := time.NewTicker(watchEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-s.serving.Done():
+			return nil
+		case <-ticks.C:
+			s.look()
+		}
+	}
+}
+
+// look compares the databases with the policy, and says what has changed: by the metric, /readyz, and one log line per problem when the problems
+// change. Databases that do not answer are Ready's to report. No private row is read.
+func (s *Server) look() {
+	s.reloading.Lock() // a reload checks by itself
+	defer s.reloading.Unlock()
+	st := s.state.Load()
+	if st == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.serving, lookTime)
+	defer cancel()
+	if st.backend.Ping(ctx) != nil {
+		return
+	}
+	drift := s.engine.Refresh(ctx)
+	found, err := provision.CheckDrift(ctx, st.policy)
+	if ctx.Err() != nil {
+		return
+	}
+	if err == nil {
+		err = found.Err()
+	}
+	s.drifted(errors.Join(drift, err))
+}
+
+// drifted takes over what a look has found; nil: the databases are what the policy says.
+func (s *Server) drifted(err error) {
+	now := ""
+	if err != nil {
+		now = err.Error()
+	}
+	s.metrics.Stale(err != nil)
+	if before := s.drift.Swap(&now); before != nil && *before == now || before == nil && now == "" {
+		return
+	}
+	if err == nil {
+		s.log.Info("the databases are what the policy says again")
+	}
+	for line := range strings.Lines(now) {
+		s.log.Error("the databases have changed: statements over this are refused, free of charge, until it is mended; then run dpproxy setup, and send SIGHUP", "problem", strings.TrimSpace(line))
+	}
+}
+
+// stale says that the last look found changes; nil: it did not.
+func (s *Server) stale() error {
+	if now := s.drift.Load(); now != nil && *now != "" {
+		return fmt.Errorf("the databases are not what the policy says: %s", strings.ReplaceAll(*now, "\n", "; "))
+	}
+	return nil
+}
