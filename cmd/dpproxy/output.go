@@ -39,6 +39,11 @@ func (s *streams) report(err error) int {
 		fmt.Fprintln(s.err, problems)
 		return exitUsage
 	}
+	var located *policy.Located
+	if errors.As(err, &located) {
+		fmt.Fprintln(s.err, located)
+		return exitFailed
+	}
 	for line := range strings.Lines(err.Error()) { // joined errors have one each
 		fmt.Fprintf(s.err, "dpproxy: error: %s\n", strings.TrimSuffix(line, "\n"))
 	}

@@ -137,7 +137,7 @@ func (e *Engine) Refresh(ctx context.Context) error {
 func (e *Engine) reread(ctx context.Context, old *state) {
 	schema, err := old.databases.Schema(ctx)
 	if err != nil {
-		e.log.Error("main's catalogs could not be read again", "error", err.Error())
+		e.log.Error("main's catalogs could not be read again", "error", old.policy.Locate(err).Error())
 		return
 	}
 	fresh := *old

@@ -36,6 +36,7 @@ var typesSQL string
 type Catalogs struct {
 	relations map[policy.Name]*catalogRelation
 	types     map[uint32]catalogType
+	others    map[string][]string // names of all relations by schema, where one that was asked for is missing: what may be meant
 }
 
 type catalogRelation struct {
@@ -114,6 +115,14 @@ func (r *catalogRelation) column(name string) *catalogColumn {
 	return nil
 }
 
+func (r *catalogRelation) names() []string {
+	names := make([]string, len(r.columns))
+	for i, c := range r.columns {
+		names[i] = c.name
+	}
+	return names
+}
+
 // catalogPins make every connection spell names alike.
 const catalogPins = `SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL standard_conforming_strings = on; SET LOCAL quote_all_identifiers = off`
 
@@ -129,7 +138,8 @@ func Read(ctx context.Context, conn *pgx.Conn, names []policy.Name) (*Catalogs, 
 	}
 	r := &catalogReader{tx: tx, found: &Catalogs{relations: map[policy.Name]*catalogRelation{}, types: map[uint32]catalogType{}}, byOID: map[uint32]*catalogRelation{}}
 	for _, step := range []func(context.Context) error{
-		func(ctx context.Context) error { return r.readRelations(ctx, names) }, r.readSpread, r.readShapes, r.readColumns, r.readUnique, r.readForeign, r.readTypes,
+		func(ctx context.Context) error { return r.readRelations(ctx, names) },
+		func(ctx context.Context) error { return r.readOthers(ctx, names) }, r.readSpread, r.readShapes, r.readColumns, r.readUnique, r.readForeign, r.readTypes,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("reading the catalogs: %w", err)
@@ -158,6 +168,29 @@ func (r *catalogReader) rows(ctx context.Context, sql string, scan func(pgx.Rows
 		}
 	}
 	return rows.Err()
+}
+
+// othersSQL lists what names that were not found may be slips of.
+const othersSQL = `SELECT n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = ANY ($1::text[]) AND c.relkind IN ('r', 'p', 'f', 'v', 'm') AND NOT c.relispartition ORDER BY 1, 2`
+
+func (r *catalogReader) readOthers(ctx context.Context, names []policy.Name) error {
+	var schemas []string
+	for _, n := range names {
+		if r.found.relations[n] == nil {
+			schemas = append(schemas, n.Schema)
+		}
+	}
+	if len(schemas) == 0 {
+		return nil
+	}
+	r.found.others = map[string][]string{}
+	return r.rows(ctx, othersSQL, func(rows pgx.Rows) error {
+		var schema, relation string
+		err := rows.Scan(&schema, &relation)
+		r.found.others[schema] = append(r.found.others[schema], relation)
+		return err
+	}, schemas)
 }
 
 func (r *catalogReader) readRelations(ctx context.Context, names []policy.Name) error {

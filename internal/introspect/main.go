@@ -19,37 +19,37 @@ func CheckMain(p *policy.Policy, main *Catalogs) error {
 		r := main.relations[t.Name]
 		switch {
 		case r == nil:
-			report("tables.%s: main has no such table, or its role may not use schema %s", t.Name, t.Name.Schema)
+			report("tables.%s: main has no such table, or its role may not use schema %s%s", t.Name, t.Name.Schema, policy.Suggestion(t.Name.Relation, main.others[t.Name.Schema]))
 			continue
 		case r.kind == 'v':
-			report("tables.%s is a view: list it under views", t.Name)
+			report("tables.%s: it is a view: list it under views", t.Name)
 		case r.kind == 'm':
-			report("tables.%s is a materialised view, whose rows may mix privacy units: list the tables that it reads", t.Name)
+			report("tables.%s: it is a materialised view, whose rows may mix privacy units: list the tables that it reads", t.Name)
 		case r.rowLevel: // measures read public tables too, and fail where rows are hidden from them
-			report("tables.%s has row-level security that applies to main's role: ALTER ROLE … BYPASSRLS for that role, or take the table out of the policy", t.Name)
+			report("tables.%s: it has row-level security that applies to main's role: ALTER ROLE … BYPASSRLS for that role, or take the table out of the policy", t.Name)
 		}
 		for _, c := range t.Columns {
 			column := r.column(c.Name)
 			if column == nil {
-				report("tables.%s.columns.%s: main has no such column", t.Name, c.Name)
+				report("tables.%s.columns.%s: main has no such column%s", t.Name, c.Name, policy.Suggestion(c.Name, r.names()))
 			} else if k := unsupportedKind(main, column.oid); k != "" {
-				report("tables.%s.columns.%s has %s type %s: take the column out of the policy", t.Name, c.Name, k, column.typeName)
+				report("tables.%s.columns.%s: it has %s type %s: take the column out of the policy", t.Name, c.Name, k, column.typeName)
 			}
 		}
 		if t.Public && t.Columns == nil {
 			for _, column := range r.columns {
 				if k := unsupportedKind(main, column.oid); k != "" {
-					report("tables.%s has column %s of %s type %s: list the columns that you want without it", t.Name, column.name, k, column.typeName)
+					report("tables.%s: it has column %s of %s type %s: list the columns that you want without it", t.Name, column.name, k, column.typeName)
 				}
 			}
 		}
 		problems = append(problems, checkUnit(main, t)...)
 	}
-	for _, v := range p.Views {
+	for i, v := range p.Views {
 		if r := main.relations[v]; r == nil {
-			report("views: main has no view %s, or its role may not use schema %s", v, v.Schema)
+			report("views[%d]: main has no view %s, or its role may not use schema %s%s", i, v, v.Schema, policy.Suggestion(v.Relation, main.others[v.Schema]))
 		} else if r.kind != 'v' {
-			report("views: %s is no plain view: list a table under tables; a materialised view cannot be protected", v)
+			report("views[%d]: %s is no plain view: list a table under tables; a materialised view cannot be protected", i, v)
 		}
 	}
 	return errors.Join(problems...)

@@ -31,6 +31,7 @@ type walker struct {
 	getenv   func(string) (string, bool)
 	problems Errors
 	notes    Errors
+	places   places
 	visited  int
 	flooded  bool
 }

@@ -30,7 +30,7 @@ func parse(file string, data []byte, getenv func(string) (string, bool)) (*Polic
 	if err != nil {
 		return nil, Errors{{File: file, Message: "its folder cannot be resolved: " + err.Error()}}
 	}
-	w := &walker{file: file, folder: folder, getenv: getenv}
+	w := &walker{file: file, folder: folder, getenv: getenv, places: places{map[string]place{}, map[string]string{}}}
 	p := &Policy{File: file, missing: map[string]Problem{}}
 	if root, ok := w.document(data); ok {
 		w.policy(root, p)
@@ -42,6 +42,7 @@ func parse(file string, data []byte, getenv func(string) (string, bool)) (*Polic
 	w.notes.sort()
 	p.Notes = w.notes
 	p.Version = p.version()
+	p.places = w.places
 	return p, nil
 }
 
@@ -64,6 +65,9 @@ func (w *walker) policy(root value, p *Policy) {
 	readAuth(o.get("auth"), p)
 	readAnalysts(o, p)
 	tables := readTables(o.get("tables"), p, d)
+	for _, t := range tables {
+		w.places.roots["tables."+t.Name.String()] = t.at.path
+	}
 	readViews(o.get("views"), p)
 	checkReferences(p, tables)
 	readDatabases(o, p)

@@ -5,11 +5,19 @@ import (
 	"strings"
 )
 
+// Suggestion asks whether the known name was meant that is nearest to one that is not known; empty when none is near.
+func Suggestion(name string, known []string) string {
+	if near := nearest(name, known); near != "" {
+		return "; did you mean " + quoted(near) + "?"
+	}
+	return ""
+}
+
 // nearest returns the known name that name is most likely a slip of; empty when none is near.
 func nearest(name string, known []string) string {
 	best, least := "", (len(name)+1)/3
 	for _, k := range known {
-		if d := distance(strings.ToLower(name), k); d <= least && (best == "" || d < least) {
+		if d := distance(strings.ToLower(name), strings.ToLower(k)); d <= least && (best == "" || d < least) {
 			best, least = k, d
 		}
 	}

@@ -35,6 +35,7 @@ type Policy struct {
 	// Notes are no problems; check prints them.
 	Notes Errors
 
+	places  places
 	missing map[string]Problem // key → why its connection string is not known
 }
 

@@ -10,7 +10,7 @@ import (
 // CheckDrift looks, while the proxy runs, for what has changed in main since CheckLive: public tables that lead to people now, and
 // what public may not read any more. What statements rest on is in the schema, which the engine compares. It reads no row.
 func CheckDrift(ctx context.Context, p *policy.Policy) (*Findings, error) {
-	c := &liveCheck{policy: p, found: &Findings{}}
+	c := &liveCheck{policy: p, found: &Findings{policy: p}}
 	if !p.HasPublicTable() {
 		return c.found, nil
 	}

@@ -20,25 +20,26 @@ var databaseSQL string
 
 // Findings collects what the live check found. Every line says what to do.
 type Findings struct {
+	policy   *policy.Policy
 	Problems []error  // serve does not start
-	Advice   []string // what an administrator may want to change
+	Advice   []string // what an administrator may want to change, with places
 }
 
-// Err joins all problems; nil where there are none.
-func (f *Findings) Err() error { return errors.Join(f.Problems...) }
+// Err joins all problems, each with its place in the policy; nil where there are none.
+func (f *Findings) Err() error { return f.policy.Locate(errors.Join(f.Problems...)) }
 
 func (f *Findings) problem(format string, args ...any) {
 	f.Problems = append(f.Problems, fmt.Errorf(format, args...))
 }
 
 func (f *Findings) advise(format string, args ...any) {
-	f.Advice = append(f.Advice, fmt.Sprintf(format, args...))
+	f.Advice = append(f.Advice, f.policy.LocateLine(fmt.Sprintf(format, args...)))
 }
 
 // CheckLive compares the policy with the databases. serve calls it before it listens, and at every reload; check --live
 // prints it. An error means that a database did not answer; what it answered is in the findings. No private row is read.
 func CheckLive(ctx context.Context, p *policy.Policy, b *backend.Backend) (*Findings, error) {
-	c := &liveCheck{policy: p, backend: b, found: &Findings{}}
+	c := &liveCheck{policy: p, backend: b, found: &Findings{policy: p}}
 	defer c.close()
 	if err := c.connect(ctx); err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func TestCheckLiveRefuses(t *testing.T) {
 		{"main lost a column", false, "REVOKE SELECT (age) ON patients FROM %main", "GRANT SELECT (age) ON patients TO %main", `its role may not read "public"."patients" ("age"): run dpproxy setup`},
 		{"superuser", false, "ALTER ROLE %public SUPERUSER", "ALTER ROLE %public NOSUPERUSER", "is superuser"},
 		{"row-level security", false, "ALTER TABLE patients ENABLE ROW LEVEL SECURITY", "ALTER TABLE patients DISABLE ROW LEVEL SECURITY", "row-level security"},
-		{"row-level security of a public table", false, "ALTER TABLE wards ENABLE ROW LEVEL SECURITY", "ALTER TABLE wards DISABLE ROW LEVEL SECURITY", "tables.public.wards has row-level security"},
+		{"row-level security of a public table", false, "ALTER TABLE wards ENABLE ROW LEVEL SECURITY", "ALTER TABLE wards DISABLE ROW LEVEL SECURITY", "tables.public.wards: it has row-level security"},
 		{"rows in the shadow", true, "INSERT INTO wards VALUES ('x')", "DELETE FROM wards", "public.wards has rows"},
 		{"a column of another type", true, "ALTER TABLE wards ALTER beds TYPE bigint", "ALTER TABLE wards ALTER beds TYPE int", "run dpproxy setup"},
 		{"one column too many", true, "ALTER TABLE patients ADD secret text", "ALTER TABLE patients DROP secret", "columns that the policy does not list"},

@@ -94,8 +94,8 @@ func TestPublicTablesOfPeople(t *testing.T) {
 		})
 	}
 	for _, c := range []struct{ kind, want string }{
-		{"VIEW", "tables.public.x is a view"},
-		{"MATERIALIZED VIEW", "tables.public.x is a materialised view"},
+		{"VIEW", "tables.public.x: it is a view"},
+		{"MATERIALIZED VIEW", "tables.public.x: it is a materialised view"},
 	} {
 		pgservertest.Exec(t, dsn, "CREATE "+c.kind+" x AS SELECT * FROM costs")
 		changed := *p

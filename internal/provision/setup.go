@@ -90,7 +90,7 @@ func (e *executor) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return introspect.CheckMain(e.policy, found)
+	return e.policy.Locate(introspect.CheckMain(e.policy, found))
 }
 
 //go:embed sql/beyond.sql

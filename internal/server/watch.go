@@ -43,7 +43,7 @@ func (s *Server) look() {
 	if st.backend.Ping(ctx) != nil {
 		return
 	}
-	drift := s.engine.Refresh(ctx)
+	drift := st.policy.Locate(s.engine.Refresh(ctx))
 	found, err := provision.CheckDrift(ctx, st.policy)
 	if ctx.Err() != nil {
 		return

@@ -115,13 +115,13 @@ func TestDrift(t *testing.T) {
 		return strings.Contains(r.Body.String(), "\ndpproxy_shadow_stale 1\n")
 	}
 	for _, c := range []struct{ name, broken, mend, want string }{
-		{"a renamed column", "ALTER TABLE patients RENAME age TO years", "ALTER TABLE patients RENAME years TO age", "tables.public.patients.columns.age: main has no such column"},
-		{"a renamed table", "ALTER TABLE patients RENAME TO people", "ALTER TABLE people RENAME TO patients", "tables.public.patients: main has no such table"},
+		{"a renamed column", "ALTER TABLE patients RENAME age TO years", "ALTER TABLE patients RENAME years TO age", "tables.patients.columns.age: main has no such column"},
+		{"a renamed table", "ALTER TABLE patients RENAME TO people", "ALTER TABLE people RENAME TO patients", "tables.patients: main has no such table"},
 		{"another type", "ALTER TABLE patients ALTER age TYPE bigint", "ALTER TABLE patients ALTER age TYPE int", "public.patients.age is bigint in main and integer in the shadow"},
 		{"a column that main may not read", "REVOKE SELECT (age) ON patients FROM watch_main", "GRANT SELECT (age) ON patients TO watch_main", `its role may not read "public"."patients" ("age")`},
 		{"a schema that main may not use", "REVOKE USAGE ON SCHEMA public FROM watch_main, PUBLIC", "GRANT USAGE ON SCHEMA public TO watch_main, PUBLIC", `its role may not read "public"."patients" ("id", "age")`},
 		{"row-level security", "ALTER TABLE patients ENABLE ROW LEVEL SECURITY", "ALTER TABLE patients DISABLE ROW LEVEL SECURITY", "row-level security"},
-		{"a dropped column", "ALTER TABLE patients DROP age", "ALTER TABLE patients ADD age int; UPDATE patients SET age = id % 90; GRANT SELECT (age) ON patients TO watch_main", "tables.public.patients.columns.age: main has no such column"},
+		{"a dropped column", "ALTER TABLE patients DROP age", "ALTER TABLE patients ADD age int; UPDATE patients SET age = id % 90; GRANT SELECT (age) ON patients TO watch_main", "tables.patients.columns.age: main has no such column"},
 	} {
 		if err := ask(); err != nil {
 			t.Fatalf("before %s: %v", c.name, err)

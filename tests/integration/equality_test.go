@@ -25,23 +25,23 @@ ALTER TABLE visits ADD note text COLLATE folds;`)
 	for _, c := range []struct{ name, old, fresh, broken, mend, want string }{
 		{
 			name: "a foreign key of another type", old: "via: {column: visit_id,", fresh: "via: {column: value,",
-			want: "tables.public.lab_results.privacy_unit.via: value is double precision and public.visits.visit_id is bigint, which do not compare as one",
+			want: "tables.lab_results.privacy_unit.via: value is double precision and public.visits.visit_id is bigint, which do not compare as one",
 		},
 		{
 			name: "a unit that folds", old: "privacy_unit: {name: patient, column: patient_id}", fresh: "privacy_unit: {name: patient, column: note}",
-			want: "tables.public.visits.privacy_unit.column: note is text COLLATE public.folds (not deterministic)",
+			want: "tables.visits.privacy_unit.column: note is text COLLATE public.folds (not deterministic)",
 		},
 		{
 			name: "values that fold", old: "note:       {}", fresh: "note:       {values: [ann, ANN]}",
-			want: "tables.public.visits.columns.note.values: the column's collation public.folds is not deterministic",
+			want: "tables.visits.columns.note.values: the column's collation public.folds is not deterministic",
 		},
 		{
 			name: "one value twice", old: "cost:       {bounds: [0, 2000]}", fresh: "cost:       {values: [1.0, 1.00]}",
-			want: `tables.public.visits.columns.cost.values: \"1.0\" and \"1.00\" are equal as numeric(10,2)`,
+			want: `tables.visits.columns.cost.values: \"1.0\" and \"1.00\" are equal as numeric(10,2)`,
 		},
 		{
 			name: "row-level security", broken: "ALTER TABLE wards ENABLE ROW LEVEL SECURITY", mend: "ALTER TABLE wards DISABLE ROW LEVEL SECURITY",
-			want: "tables.public.wards has row-level security that applies to main's role",
+			want: "wards: it has row-level security that applies to main's role",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

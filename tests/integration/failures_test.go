@@ -22,7 +22,9 @@ const (
 )
 
 // failing is one of any number of questions that differ in a constant.
-func failing(i int) string { return fmt.Sprintf("SELECT count(*) FROM patients WHERE weight > %d", 40+i) }
+func failing(i int) string {
+	return fmt.Sprintf("SELECT count(*) FROM patients WHERE weight > %d", 40+i)
+}
 
 // failuresUsed is what `budget show --json` says of an analyst.
 func (p *proxy) failuresUsed(analyst string) (used, allowed int) {

@@ -30,14 +30,14 @@ func TestRowLevelSecurity(t *testing.T) {
 			t.Errorf("without ada %v, with ada %v", a, b)
 		}
 		out, err := p.command("check", "--live").CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "people has row-level security") {
+		if err == nil || !strings.Contains(string(out), "people: it has row-level security") {
 			t.Errorf("check --live: %v\n%s", err, out)
 		}
-		if refused, logged := p.reload(t); !refused || !strings.Contains(logged, "people has row-level security") {
+		if refused, logged := p.reload(t); !refused || !strings.Contains(logged, "people: it has row-level security") {
 			t.Errorf("reload: refused %v\n%s", refused, logged)
 		}
 		p.stop()
-		if refused, printed := p.servesNot(t); !refused || !strings.Contains(printed, "people has row-level security") {
+		if refused, printed := p.servesNot(t); !refused || !strings.Contains(printed, "people: it has row-level security") {
 			t.Errorf("serve: refused %v\n%s", refused, printed)
 		}
 	})
