@@ -51,7 +51,7 @@ bench: ## proxied against direct PostgreSQL: overhead per statement, measure que
 	$(GO) run ./tests/bench keys
 	$(GO) run ./tests/bench scale
 	$(GO) test -run '^$$' -bench BenchmarkStep -benchtime 3x ./internal/rewrite
-	$(GO) test -run '^$$' -bench 'Bare|File|Tables|Verify' ./internal/ledger/stores
+	$(GO) test -run '^$$' -bench 'Bare|File|Tables' ./internal/ledger/stores
 
 test-versions: install-deps ## corpus, sensitivities, setup and three clients on PostgreSQL 14 to 18 (VERSIONS="14 18", CORPUS='02_*')
 	./tests/versions/run.sh

@@ -36,7 +36,7 @@ func fallsOf(t testing.TB, method policy.Method, budget float64, c ledger.Charge
 	if err != nil {
 		t.Fatal(err)
 	}
-	book := accounting.NewBook(rules, time.Now(), accounting.NewAccount("alice"), nil, func(string, uint64) bool { return false })
+	book := accounting.NewBook(rules, time.Now(), accounting.NewAccount("alice"), nil)
 	for {
 		b, err := book.Spend([]ledger.Charge{c})
 		if err != nil {

@@ -90,7 +90,8 @@ type Admin interface {
 	// Clear forgets an analyst's failures, so that statements that failed on the database may be asked again. It returns
 	// the number of those statements.
 	Clear(ctx context.Context, analyst string) (int, error)
-	// Verify derives every total from the records and compares. An error says where the first difference is.
+	// Verify derives every total from the records, from the first on, and compares with what is stored and with every
+	// checkpoint. An error says where the first difference is.
 	Verify(ctx context.Context) (Report, error)
 	// Export writes every record as one line of JSON, account by account.
 	Export(ctx context.Context, w io.Writer) error
@@ -119,6 +120,7 @@ type AccountSummary struct {
 
 // Report counts what Verify has read.
 type Report struct {
-	Accounts int    `json:"accounts"`
-	Records  uint64 `json:"records"`
+	Accounts    int    `json:"accounts"`
+	Records     uint64 `json:"records"`
+	Checkpoints uint64 `json:"checkpoints"` // of the records
 }

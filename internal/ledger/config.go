@@ -24,6 +24,8 @@ type Config struct {
 	Clock func() time.Time
 	// Log gets the reasons of errors that clients see without one. nil means that nobody reads them.
 	Log *slog.Logger
+	// Checkpoint is after how many records of an account a checkpoint follows; 0: 128.
+	Checkpoint uint64
 	// Step, if not nil, is called between the steps of a charge. The crash test ends the process there.
 	Step func(name string)
 }
@@ -97,7 +99,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Inherit fills in what a reload does not set: clock, log and steps.
+// Inherit fills in what a reload does not set: clock, log, checkpoints and steps.
 func (c Config) Inherit(old Config) Config {
 	if c.Clock == nil {
 		c.Clock = old.Clock
@@ -107,6 +109,9 @@ func (c Config) Inherit(old Config) Config {
 	}
 	if c.Step == nil {
 		c.Step = old.Step
+	}
+	if c.Checkpoint == 0 {
+		c.Checkpoint = old.Checkpoint
 	}
 	return c
 }

@@ -19,7 +19,7 @@
 //  6. Spend returns once that transaction is on disk. Nothing ever takes a charge back.
 //
 // Both stores append the same records and follow the same rules; they differ in how they lock and commit. Records are
-// never changed or removed. `dpproxy budget verify` derives all totals from them.
+// never changed or removed. `dpproxy budget verify` derives all totals from them, and holds every checkpoint to them.
 //
 // # Glossary
 //
@@ -29,6 +29,8 @@
 //   - period: the time for which a budget holds. A new one begins when `every` has passed, or by `budget reset`.
 //   - order: of a Rényi divergence. At order ∞ divergences are plain ε.
 //   - chain: the hash of a record and of all before it; one changed bit breaks every later link.
+//   - checkpoint: a record of what all before it in its account add up to. A start reads from the latest one on.
+//   - curve: the Rényi divergences of a charge. Records name them by their hash.
 //
 // docs/budget.md has the filter's proof and the file's layout.
 package ledger

@@ -100,7 +100,7 @@ func (u untouched) book(analyst string) (*accounting.Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	return accounting.NewBook(rules, time.Now(), accounting.NewAccount(analyst), nil, func(string, uint64) bool { return false }), nil
+	return accounting.NewBook(rules, time.Now(), accounting.NewAccount(analyst), nil), nil
 }
 
 func (u untouched) Balance(_ context.Context, analyst string) (ledger.Balance, error) {

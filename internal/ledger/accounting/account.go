@@ -1,9 +1,9 @@
 package accounting
 
 import (
-	"encoding/binary"
+	"crypto/sha256"
 	"fmt"
-	"hash/crc32"
+	"slices"
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
@@ -12,9 +12,9 @@ import (
 // Account holds what the records of one analyst add up to; or, under the empty name, of all analysts together. It is a
 // value: stores copy it, change the copy, and keep the copy once its records are on disk.
 type Account struct {
-	Name    string
-	Records uint64 // their number so far
-	Cleared uint64 // number of the latest KindClear
+	Name       string
+	Records    uint64 // their number so far
+	Checkpoint uint64 // number of the latest KindCheckpoint; 0: there is none
 
 	chain    Chain
 	period   uint64
@@ -22,10 +22,33 @@ type Account struct {
 	last     time.Time // of the latest record: the ledger's clock never goes back before it
 	sums     sums      // of the period
 	failures uint64    // of main, since the period began or the latest KindClear
+	refused  []refusal // since the latest KindClear, each once
+
+	// What the account's charges add to the account of all analysts together.
+	charged     time.Time // latest charge
+	groupPeriod uint64    // of the latest charge
+	groupSums   sums      // of the charges in that period
+}
+
+// refusal stands for the fingerprint of a statement that failed: SHA-256, cut to 128 bits.
+type refusal [16]byte
+
+func refusalOf(fingerprint string) (r refusal) {
+	h := sha256.Sum256([]byte(fingerprint))
+	copy(r[:], h[:])
+	return r
 }
 
 // NewAccount returns an account without records.
 func NewAccount(name string) Account { return Account{Name: name} }
+
+// Refuses says whether a statement has failed since the latest KindClear.
+func (a *Account) Refuses(fingerprint string) bool {
+	return slices.Contains(a.refused, refusalOf(fingerprint))
+}
+
+// Refused returns how many statements have failed since the latest KindClear.
+func (a *Account) Refused() int { return len(a.refused) }
 
 // append gives r its place in the account, applies it, and returns its bytes and what it adds to the sums.
 func (a *Account) append(r *Record) ([]byte, sums, error) {
@@ -34,13 +57,16 @@ func (a *Account) append(r *Record) ([]byte, sums, error) {
 		r.Period = a.period
 	}
 	payload := r.encode()
-	added, err := a.apply(r, payload)
+	added, err := a.apply(r, payload, costOf)
 	return payload, added, err
 }
 
+// costOf returns what a record of KindCharge adds to the sums.
+func costOf(r *Record) (sums, error) { return cost(r.chargeOf(), r.Method) }
+
 // apply adds one record, which must be the account's next, and returns what a charge adds to the sums. It is the one
-// place where records become totals: a store's start, `budget verify` and every charge call it.
-func (a *Account) apply(r *Record, payload []byte) (added sums, err error) {
+// place where records become totals: a store's start, `budget verify` and every charge call it. cost is costOf, or does the same.
+func (a *Account) apply(r *Record, payload []byte, cost func(*Record) (sums, error)) (added sums, err error) {
 	if r.Analyst != a.Name {
 		return added, fmt.Errorf("is a record of the %s", title(r.Analyst))
 	}
@@ -49,30 +75,24 @@ func (a *Account) apply(r *Record, payload []byte) (added sums, err error) {
 	}
 	switch r.Kind {
 	case KindPeriod:
-		if a.Records == 0 != (r.Cause == causeFirst) || r.Cause != causeFirst && r.Period != a.period+1 {
-			return added, fmt.Errorf("opens period %d after period %d", r.Period, a.period)
-		}
-		if r.Failures != 0 && r.Failures != a.failures {
-			return added, fmt.Errorf("carries over %d failures of %d", r.Failures, a.failures)
-		}
-		a.period, a.start, a.sums, a.failures = r.Period, r.Start, sums{}, r.Failures
+		err = a.begin(r)
 	case KindCharge:
-		if added, err = cost(r.chargeOf(), r.Method); err != nil {
-			return added, err
-		}
-		if a.Records == 0 || r.Period != a.period {
-			return added, fmt.Errorf("charges period %d, but the account is in period %d", r.Period, a.period)
-		}
-		a.sums = a.sums.add(added)
+		added, err = a.charge(r, cost)
 	case KindFail:
-		if r.Failures != 0 { // versions that did not count failures wrote 0
-			if r.Failures != a.failures+1 {
-				return added, fmt.Errorf("is failure %d after failure %d", r.Failures, a.failures)
-			}
-			a.failures = r.Failures
+		if r.Failures != a.failures+1 {
+			return added, fmt.Errorf("is failure %d after failure %d", r.Failures, a.failures)
+		}
+		a.failures = r.Failures
+		if refused := refusalOf(r.Fingerprint); !slices.Contains(a.refused, refused) {
+			a.refused = append(slices.Clip(a.refused), refused) // copies of the account share the list
 		}
 	case KindClear:
-		a.Cleared, a.failures = r.Number, 0
+		a.refused, a.failures = nil, 0
+	case KindCheckpoint:
+		err = a.confirm(r)
+	}
+	if err != nil {
+		return added, err
 	}
 	a.Records = r.Number
 	a.chain = a.chain.link(payload)
@@ -82,85 +102,78 @@ func (a *Account) apply(r *Record, payload []byte) (added sums, err error) {
 	return added, nil
 }
 
+// begin opens a period.
+func (a *Account) begin(r *Record) error {
+	if a.Records == 0 != (r.Cause == causeFirst) || r.Cause != causeFirst && r.Period != a.period+1 {
+		return fmt.Errorf("opens period %d after period %d", r.Period, a.period)
+	}
+	if r.Failures != 0 && r.Failures != a.failures {
+		return fmt.Errorf("carries over %d failures of %d", r.Failures, a.failures)
+	}
+	a.period, a.start, a.sums, a.failures = r.Period, r.Start, sums{}, r.Failures
+	return nil
+}
+
+// charge adds a charge to the period's sums, and to what the account adds to all analysts together.
+func (a *Account) charge(r *Record, cost func(*Record) (sums, error)) (added sums, err error) {
+	if added, err = cost(r); err != nil {
+		return added, err
+	}
+	if a.Records == 0 || r.Period != a.period {
+		return added, fmt.Errorf("charges period %d, but the account is in period %d", r.Period, a.period)
+	}
+	if r.GroupPeriod < a.groupPeriod {
+		return added, fmt.Errorf("charges period %d of all analysts together after their period %d", r.GroupPeriod, a.groupPeriod)
+	}
+	if r.GroupPeriod > a.groupPeriod {
+		a.groupPeriod, a.groupSums = r.GroupPeriod, sums{}
+	}
+	a.sums, a.groupSums = a.sums.add(added), a.groupSums.add(added)
+	if r.At.After(a.charged) {
+		a.charged = r.At
+	}
+	return added, nil
+}
+
+// confirm takes in a checkpoint, which must say what the records before it add up to.
+func (a *Account) confirm(r *Record) error {
+	state, err := decodeAnyAccount(r.State)
+	if err == nil {
+		err = state.differs("the checkpoint says", *a)
+	}
+	if err != nil {
+		return err
+	}
+	a.Checkpoint = r.Number
+	return nil
+}
+
+// resume returns the account right after a checkpoint, which says itself what came before it.
+func resume(name string, payload []byte, stored Chain) (Account, error) {
+	r, err := DecodeRecord(payload)
+	if err != nil {
+		return Account{}, err
+	}
+	if r.Kind != KindCheckpoint {
+		return Account{}, fmt.Errorf("is no checkpoint, but of kind %d", r.Kind)
+	}
+	a, err := DecodeAccount(name, r.State)
+	if err != nil {
+		return Account{}, err
+	}
+	if _, err := a.apply(r, payload, costOf); err != nil {
+		return Account{}, err
+	}
+	if a.chain != stored {
+		return Account{}, errChecksum(stored)
+	}
+	return a, nil
+}
+
 // chargeOf returns the charge of a record of KindCharge.
 func (r *Record) chargeOf() ledger.Charge {
 	return ledger.Charge{
 		Query: r.Query, Fingerprint: r.Fingerprint, Policy: r.PolicyVersion,
 		Epsilon: r.Epsilon, Curve: r.Curve, SelectionDelta: r.SelectionDelta,
 	}
-}
-
-// accountFormat is the first byte of a stored account.
-const accountFormat = 1
-
-// Encode returns the account's bytes, with a CRC-32C at the end.
-func (a *Account) Encode() []byte {
-	b := []byte{accountFormat}
-	b = appendText(b, a.Name)
-	b = binary.AppendUvarint(b, a.Records)
-	b = append(b, a.chain[:]...)
-	b = binary.AppendUvarint(b, a.period)
-	b = binary.AppendVarint(b, a.start.UnixMicro())
-	b = binary.AppendVarint(b, a.last.UnixMicro())
-	b = binary.AppendUvarint(b, a.Cleared)
-	b = a.sums.appendTo(b)
-	b = appendCount(b, a.failures)
-	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-}
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func (s sums) appendTo(b []byte) []byte {
-	b = s.pure.appendTo(b)
-	b = s.selection.appendTo(b)
-	b = binary.AppendUvarint(b, uint64(len(s.renyi)))
-	for _, a := range s.renyi {
-		b = a.appendTo(b)
-	}
-	return b
-}
-
-// DecodeAccount reads what encode wrote of the account with the given name.
-func DecodeAccount(name string, b []byte) (Account, error) {
-	a, err := decodeAnyAccount(b)
-	if err == nil && a.Name != name {
-		err = fmt.Errorf("holds the %s", title(a.Name))
-	}
-	return a, err
-}
-
-func decodeAnyAccount(b []byte) (Account, error) {
-	var a Account
-	if len(b) < 5 {
-		return a, errShort
-	}
-	body, sum := b[:len(b)-4], binary.BigEndian.Uint32(b[len(b)-4:])
-	if crc32.Checksum(body, castagnoli) != sum {
-		return a, fmt.Errorf("checksum %08x does not match", sum)
-	}
-	d := decoder{rest: body}
-	if v := d.byte(); v != accountFormat {
-		return a, fmt.Errorf("has format %d, which this version does not know", v)
-	}
-	a.Name = d.text()
-	a.Records = d.uvarint()
-	copy(a.chain[:], d.take(uint64(len(a.chain))))
-	a.period = d.uvarint()
-	a.start, a.last = d.time(), d.time()
-	a.Cleared = d.uvarint()
-	a.sums.pure, a.sums.selection = d.amount(), d.amount()
-	if n := d.uvarint(); d.err == nil && n > 0 {
-		if n > uint64(len(d.rest)/16) {
-			return a, errShort
-		}
-		a.sums.renyi = make([]Amount, n)
-		for i := range a.sums.renyi {
-			a.sums.renyi[i] = d.amount()
-		}
-	}
-	a.failures = d.count()
-	if d.err == nil && len(d.rest) > 0 {
-		d.err = fmt.Errorf("has %d bytes too many", len(d.rest))
-	}
-	return a, d.err
 }

@@ -1,6 +1,7 @@
 package accounting
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"math/big"
@@ -179,7 +180,11 @@ func (a Amount) text(digits int) string {
 	return whole + "." + rest
 }
 
+// appendTo appends the number of an amount's bytes, without leading zeros, and these bytes.
 func (a Amount) appendTo(b []byte) []byte {
-	b = binary.BigEndian.AppendUint64(b, a.hi)
-	return binary.BigEndian.AppendUint64(b, a.lo)
+	var whole [16]byte
+	binary.BigEndian.PutUint64(whole[:8], a.hi)
+	binary.BigEndian.PutUint64(whole[8:], a.lo)
+	short := bytes.TrimLeft(whole[:], "\x00")
+	return append(append(b, byte(len(short))), short...)
 }

@@ -13,14 +13,12 @@ type Book struct {
 	now     time.Time // not before the latest record
 	Account Account
 	Group   *Account // nil: the store has no account of all analysts together
-	refused func(fingerprint string, cleared uint64) bool
 	Entries []Entry
 }
 
-// NewBook returns a book on copies of accounts as they are at now. refused says whether a fingerprint of account has
-// failed since the record with the number cleared; methods that charge nothing do not call it.
-func NewBook(r *Rules, now time.Time, a Account, group *Account, refused func(fingerprint string, cleared uint64) bool) *Book {
-	return &Book{Rules: r, now: NotBefore(now, &a, group), Account: a, Group: group, refused: refused}
+// NewBook returns a book on copies of accounts as they are at now.
+func NewBook(r *Rules, now time.Time, a Account, group *Account) *Book {
+	return &Book{Rules: r, now: NotBefore(now, &a, group), Account: a, Group: group}
 }
 
 // Entry is a record as a store writes it.
@@ -28,6 +26,7 @@ type Entry struct {
 	*Record
 	Payload []byte
 	Chain   Chain
+	Curve   []byte // of Record.CurveID, to be stored once; nil: the record names none
 }
 
 // NotBefore returns t in whole microseconds, or the time of the accounts' latest record if that is later: a clock that is
@@ -42,12 +41,21 @@ func NotBefore(t time.Time, accounts ...*Account) time.Time {
 	return t
 }
 
-// write appends one record to a and returns what it adds to the sums.
+// write appends one record to a and returns what it adds to the sums. A checkpoint follows if enough records have since the last one.
 func (b *Book) write(a *Account, r *Record) (sums, error) {
 	r.At = b.now
+	var curve []byte
+	if r.Curve.Renyi != nil {
+		r.CurveID, curve = encodeCurve(r.Curve.Renyi)
+	}
 	payload, added, err := a.append(r)
-	if err == nil {
-		b.Entries = append(b.Entries, Entry{r, payload, a.chain})
+	if err != nil {
+		return added, err
+	}
+	b.Entries = append(b.Entries, Entry{r, payload, a.chain, curve})
+	// The records of all analysts together are few, and do not say what was charged.
+	if a.Name != GroupName && a.Records-a.Checkpoint >= b.Rules.checkpointEvery() {
+		_, err = b.write(a, &Record{Kind: KindCheckpoint, State: a.Encode()})
 	}
 	return added, err
 }
@@ -87,7 +95,7 @@ func (b *Book) Spend(charges []ledger.Charge) (ledger.Balance, error) {
 		return ledger.Balance{}, err
 	}
 	for _, c := range charges {
-		if b.refused(c.Fingerprint, b.Account.Cleared) {
+		if b.Account.Refuses(c.Fingerprint) {
 			return ledger.Balance{}, errRefused()
 		}
 	}
@@ -149,8 +157,8 @@ func (b *Book) charge(charges []ledger.Charge, own limit) (falls []float64, err 
 // Balance returns the account's balance now. A period that is over counts as renewed, though only a charge records that.
 func (b *Book) Balance() ledger.Balance { return b.Rules.balance(b.Account, b.now) }
 
-// Summary describes the account for an administrator, without its refused statements.
-func (b *Book) Summary() ledger.AccountSummary { return b.Rules.describe(b.Account, 0, b.now) }
+// Summary describes the account for an administrator.
+func (b *Book) Summary() ledger.AccountSummary { return b.Rules.describe(b.Account, b.now) }
 
 func (r *Rules) balance(a Account, now time.Time) ledger.Balance {
 	own, known := r.limits[a.Name]
@@ -171,10 +179,14 @@ func (r *Rules) balance(a Account, now time.Time) ledger.Balance {
 	return out
 }
 
-// Clear forgets the account's failures and its refused fingerprints.
-func (b *Book) Clear() error {
+// Clear forgets the account's failures and refused statements, and returns the number of the latter. If there are none it writes nothing.
+func (b *Book) Clear() (int, error) {
+	count := b.Account.Refused()
+	if count == 0 {
+		return 0, nil
+	}
 	_, err := b.write(&b.Account, &Record{Kind: KindClear})
-	return err
+	return count, err
 }
 
 // Reset opens a new period now. Earlier records stay.

@@ -29,7 +29,7 @@ func cost(c ledger.Charge, method policy.Method) (sums, error) {
 	}
 	out := sums{selection: decimal(c.SelectionDelta, deltaDigits), renyi: make([]Amount, len(curve.Renyi))}
 	for i, d := range curve.Renyi {
-		out.renyi[i] = ceil(d)
+		out.renyi[i] = ceil(float64(roundUp(d)))
 	}
 	switch {
 	case method != policy.Pure:

@@ -1,6 +1,7 @@
 package accounting
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -28,23 +29,20 @@ func DecodeRecord(b []byte) (*Record, error) {
 	case KindPeriod:
 		r.Cause = Cause(d.byte())
 		r.Start = d.time()
-		r.Failures = d.count()
+		r.Failures = d.uvarint()
 	case KindFail:
 		r.Fingerprint = d.text()
-		r.Failures = d.count()
+		r.Failures = d.uvarint()
 	case KindClear:
+	case KindCheckpoint:
+		r.State = bytes.Clone(d.take(uint64(len(d.rest))))
 	case KindCharge:
 		d.charge(r)
 	default:
-		if d.err == nil {
-			d.err = fmt.Errorf("has kind %d, which this version does not know", r.Kind)
-		}
+		d.fail(fmt.Errorf("has kind %d, which this version does not know", r.Kind))
 	}
-	if d.err == nil && len(d.rest) > 0 {
-		d.err = fmt.Errorf("has %d bytes too many", len(d.rest))
-	}
-	if d.err != nil {
-		return nil, d.err
+	if err := d.end(); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
@@ -65,23 +63,32 @@ func (d *decoder) charge(r *Record) {
 		r.Method = policy.Pure
 	case m == 2:
 		r.Method = policy.RDP
-	case d.err == nil:
-		d.err = fmt.Errorf("has accounting method %d, which this version does not know", m)
+	default:
+		d.fail(fmt.Errorf("has accounting method %d, which this version does not know", m))
 	}
 	r.Epsilon = d.number()
 	r.SelectionDelta = d.number()
 	r.Curve.Pure = d.number()
-	n := d.uvarint()
-	if d.err == nil && n > uint64(len(d.rest)/8) {
-		d.err = errShort
+	if len(d.rest) > 0 {
+		if copy(r.CurveID[:], d.take(uint64(len(r.CurveID)))); r.CurveID == (CurveID{}) {
+			d.fail(errors.New("names a curve by zeros"))
+		}
 	}
-	if d.err != nil || n == 0 {
-		return
+}
+
+// fail keeps the first error.
+func (d *decoder) fail(err error) {
+	if d.err == nil {
+		d.err = err
 	}
-	r.Curve.Renyi = make([]float64, n)
-	for i := range r.Curve.Renyi {
-		r.Curve.Renyi[i] = d.number()
+}
+
+// end returns the first error. Nothing may be left over.
+func (d *decoder) end() error {
+	if len(d.rest) > 0 {
+		d.fail(fmt.Errorf("has %d bytes too many", len(d.rest)))
 	}
+	return d.err
 }
 
 // take returns the next n bytes.
@@ -115,9 +122,29 @@ func (d *decoder) uint64() uint64 {
 	return 0
 }
 
+// amount reads what Amount.appendTo wrote.
 func (d *decoder) amount() Amount {
-	hi := d.uint64()
-	return Amount{hi, d.uint64()}
+	n := d.byte()
+	b := d.take(uint64(n))
+	if n > 16 || n > 0 && len(b) > 0 && b[0] == 0 {
+		d.fail(errors.New("holds an amount that is not in its shortest form"))
+		return Amount{}
+	}
+	var whole [16]byte
+	copy(whole[16-len(b):], b)
+	return Amount{binary.BigEndian.Uint64(whole[:8]), binary.BigEndian.Uint64(whole[8:])}
+}
+
+// length reads the number of things that follow, each of at least some bytes.
+func (d *decoder) length(each uint64) uint64 {
+	n := d.uvarint()
+	if n > uint64(len(d.rest))/each {
+		d.fail(errShort)
+	}
+	if d.err != nil {
+		return 0
+	}
+	return n
 }
 
 func (d *decoder) uvarint() uint64 {
@@ -134,18 +161,6 @@ func (d *decoder) uvarint() uint64 {
 	}
 	d.rest = d.rest[n:]
 	return v
-}
-
-// count reads what appendCount wrote.
-func (d *decoder) count() uint64 {
-	if d.err != nil || len(d.rest) == 0 {
-		return 0
-	}
-	n := d.uvarint()
-	if n == 0 && d.err == nil {
-		d.err = errors.New("ends with a count of 0, which no version writes")
-	}
-	return n
 }
 
 // time reads microseconds since 1970 (zigzag varint).

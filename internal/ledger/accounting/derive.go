@@ -7,24 +7,48 @@ import (
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
 // Derivation adds up records: every total that a ledger stores follows from them. Feed it each account's records in
-// their order, then call Finish.
+// their order, from the first or from a checkpoint on, then call Finish. Sums are integers that stop at the largest one, so
+// they are the same in whatever order and from whichever checkpoint records are added up.
 type Derivation struct {
 	Accounts map[string]Account
-	Refused  Refusals
-	records  uint64
-	charged  []sums    // of all analysts, by period of the group
-	latest   time.Time // of all charges
+	curves   Curves
+	costs    map[costKey]sums // of charges that came before
+	report   ledger.Report
 }
 
-func NewDerivation() *Derivation {
-	return &Derivation{Accounts: make(map[string]Account), Refused: make(Refusals)}
+// costKey is all that the cost of a record depends on.
+type costKey struct {
+	method                   policy.Method
+	curve                    CurveID
+	epsilon, pure, selection float64
+}
+
+// costsKept bounds the memory for costs: most records repeat those of a few kinds of statements.
+const costsKept = 4096
+
+func NewDerivation(curves Curves) *Derivation {
+	return &Derivation{Accounts: make(map[string]Account), curves: curves, costs: make(map[costKey]sums)}
 }
 
 // Next returns the number of the record that is due in an account.
 func (d *Derivation) Next(name string) uint64 { return d.Accounts[name].Records + 1 }
+
+// Resume begins an account at a checkpoint: its record of that number, with its bytes and the chain that was stored with it.
+func (d *Derivation) Resume(name string, number uint64, payload []byte, stored Chain) error {
+	a, err := resume(name, payload, stored)
+	if err == nil && a.Records != number {
+		err = fmt.Errorf("has number %d", a.Records)
+	}
+	if err != nil {
+		return RecordError(name, number, err)
+	}
+	d.Accounts[name] = a
+	return nil
+}
 
 // Add takes an account's next record, with its bytes and the chain that was stored with it.
 func (d *Derivation) Add(name string, payload []byte, stored Chain) error {
@@ -36,82 +60,86 @@ func (d *Derivation) Add(name string, payload []byte, stored Chain) error {
 		return RecordError(name, d.Next(name), err)
 	}
 	d.Accounts[name] = a
-	d.records++
+	d.report.Records++
 	return nil
 }
 
 func (d *Derivation) apply(a *Account, payload []byte, stored Chain) error {
 	if a.chain.link(payload) != stored {
-		return fmt.Errorf("checksum %x does not match", stored)
+		return errChecksum(stored)
 	}
 	r, err := DecodeRecord(payload)
 	if err != nil {
 		return err
 	}
-	added, err := a.apply(r, payload)
-	if err != nil {
-		return err
+	if r.Kind == KindCheckpoint {
+		d.report.Checkpoints++
 	}
-	switch r.Kind {
-	case KindFail:
-		d.Refused.Add(r)
-	case KindCharge:
-		return d.chargeGroup(r, added)
-	}
-	return nil
+	_, err = a.apply(r, payload, d.cost)
+	return err
 }
 
-// maxGroupPeriods bounds the memory that a damaged record can ask for.
-const maxGroupPeriods = 1 << 20
+// errChecksum is the error of a record that is not the one whose chain is stored.
+func errChecksum(stored Chain) error { return fmt.Errorf("checksum %x does not match", stored) }
 
-// chargeGroup adds a charge to the group's period in which it was made.
-func (d *Derivation) chargeGroup(r *Record, added sums) error {
-	if r.GroupPeriod >= maxGroupPeriods {
-		return fmt.Errorf("period %d of all analysts together exceeds the limit of %d: the record is damaged", r.GroupPeriod, maxGroupPeriods)
+// cost is costOf for a record whose curve is stored apart.
+func (d *Derivation) cost(r *Record) (sums, error) {
+	key := costKey{r.Method, r.CurveID, r.Epsilon, r.Curve.Pure, r.SelectionDelta}
+	if known, ok := d.costs[key]; ok {
+		return known, nil
 	}
-	for uint64(len(d.charged)) <= r.GroupPeriod {
-		d.charged = append(d.charged, sums{})
+	if err := r.find(d.curves); err != nil {
+		return sums{}, err
 	}
-	d.charged[r.GroupPeriod] = d.charged[r.GroupPeriod].add(added)
-	if r.At.After(d.latest) {
-		d.latest = r.At
+	added, err := costOf(r)
+	if err != nil {
+		return sums{}, err
 	}
-	return nil
+	if len(d.costs) >= costsKept {
+		clear(d.costs)
+	}
+	d.costs[key] = added
+	return added, nil
 }
 
 // Finish completes the account of all analysts together, if there is one: its own records say only when its periods
 // began.
 func (d *Derivation) Finish() {
 	if g, ok := d.Accounts[GroupName]; ok {
-		d.Accounts[GroupName] = d.complete(g)
+		d.Accounts[GroupName] = Together(g, d.Accounts)
 	}
+	d.report.Accounts = len(d.Accounts)
 }
 
-// complete adds the charges of the group's period to its account.
-func (d *Derivation) complete(g Account) Account {
-	if g.period < uint64(len(d.charged)) {
-		g.sums = g.sums.add(d.charged[g.period])
-	}
-	if d.latest.After(g.last) {
-		g.last = d.latest
+// Together adds what accounts were charged in the group's period to its account.
+func Together(g Account, accounts map[string]Account) Account {
+	for name, a := range accounts {
+		if name == GroupName {
+			continue
+		}
+		if a.groupPeriod == g.period {
+			g.sums = g.sums.add(a.groupSums)
+		}
+		if a.charged.After(g.last) {
+			g.last = a.charged
+		}
 	}
 	return g
 }
 
-// OpenGroup begins the account of all analysts together in a ledger that has none. Everything that was charged before
-// counts in it.
-func (d *Derivation) OpenGroup(r *Rules, now time.Time) (Account, Entry, error) {
-	b := NewBook(r, now, NewAccount(GroupName), &Account{last: d.latest}, nil)
+// OpenGroup begins the account of all analysts together in a ledger that has none. Everything that the accounts were charged
+// before counts in it.
+func OpenGroup(r *Rules, now time.Time, accounts map[string]Account) (Account, Entry, error) {
+	before := Together(NewAccount(GroupName), accounts)
+	b := NewBook(r, now, NewAccount(GroupName), &before)
 	if err := b.open(&b.Account); err != nil {
 		return Account{}, Entry{}, err
 	}
-	return d.complete(b.Account), b.Entries[0], nil
+	return Together(b.Account, accounts), b.Entries[0], nil
 }
 
 // Report counts what was added up.
-func (d *Derivation) Report() ledger.Report {
-	return ledger.Report{Accounts: len(d.Accounts), Records: d.records}
-}
+func (d *Derivation) Report() ledger.Report { return d.report }
 
 // Compare returns an error unless the stored accounts equal the derived ones.
 func (d *Derivation) Compare(stored map[string]Account) error {
@@ -120,42 +148,14 @@ func (d *Derivation) Compare(stored map[string]Account) error {
 		if !known {
 			return fmt.Errorf("%s: its %d records are missing", title(name), stored[name].Records)
 		}
-		if err := stored[name].differs(derived); err != nil {
-			return err
+		if err := stored[name].differs("its totals say", derived); err != nil {
+			return AccountError(name, err)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Accounts)) {
 		if _, known := stored[name]; !known {
 			return fmt.Errorf("%s: its totals are missing", title(name))
 		}
-	}
-	return nil
-}
-
-// differs returns an error that names the first difference of a stored account from the one derived from its records.
-func (a Account) differs(derived Account) error {
-	where := func(what string, stored, derived any) error {
-		return fmt.Errorf("%s: its totals say %s %v, its records say %v", title(a.Name), what, stored, derived)
-	}
-	switch {
-	case a.Records != derived.Records:
-		return where("records", a.Records, derived.Records)
-	case a.chain != derived.chain:
-		return where("chain", fmt.Sprintf("%x", a.chain), fmt.Sprintf("%x", derived.chain))
-	case a.period != derived.period || !a.start.Equal(derived.start):
-		return where("period", a.start, derived.start)
-	case a.Cleared != derived.Cleared:
-		return where("latest clearing", a.Cleared, derived.Cleared)
-	case a.failures != derived.failures:
-		return where("failures", a.failures, derived.failures)
-	case !a.last.Equal(derived.last):
-		return where("latest record at", a.last, derived.last)
-	case a.sums.pure != derived.sums.pure:
-		return where("epsilon", a.sums.pure, derived.sums.pure)
-	case a.sums.selection != derived.sums.selection:
-		return where("selection delta", a.sums.selection.text(deltaDigits), derived.sums.selection.text(deltaDigits))
-	case !slices.Equal(a.sums.renyi, derived.sums.renyi):
-		return where("Rényi divergences", a.sums.renyi, derived.sums.renyi)
 	}
 	return nil
 }

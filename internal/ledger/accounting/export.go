@@ -29,16 +29,20 @@ type exported struct {
 	SelectionDelta float64    `json:"selection_delta,omitempty"`
 	PureEpsilon    *float64   `json:"pure_epsilon,omitempty"`
 	Renyi          []*float64 `json:"renyi,omitempty"`
+	State          string     `json:"state,omitempty"`
 	Chain          string     `json:"chain"`
 }
 
-var kindNames = map[Kind]string{KindPeriod: "period", KindCharge: "charge", KindFail: "fail", KindClear: "clear"}
+var kindNames = map[Kind]string{KindPeriod: "period", KindCharge: "charge", KindFail: "fail", KindClear: "clear", KindCheckpoint: "checkpoint"}
 
 var causeNames = map[Cause]string{causeFirst: "first", causeElapsed: "elapsed", causeReset: "reset"}
 
 // ExportRecord writes one stored record as a line of JSON.
-func ExportRecord(w io.Writer, payload []byte, stored Chain) error {
+func ExportRecord(w io.Writer, payload []byte, stored Chain, curves Curves) error {
 	r, err := DecodeRecord(payload)
+	if err == nil {
+		err = r.find(curves)
+	}
 	if err != nil {
 		return err
 	}
@@ -46,6 +50,7 @@ func ExportRecord(w io.Writer, payload []byte, stored Chain) error {
 		Analyst: r.Analyst, Record: r.Number, At: r.At, Kind: kindNames[r.Kind], Period: r.Period,
 		Cause: causeNames[r.Cause], Failures: r.Failures, Fingerprint: r.Fingerprint, Query: r.Query, Policy: r.PolicyVersion,
 		Method: string(r.Method), Epsilon: r.Epsilon, SelectionDelta: r.SelectionDelta, Chain: hex.EncodeToString(stored[:]),
+		State: hex.EncodeToString(r.State),
 	}
 	if r.Analyst == GroupName {
 		out.Analyst = ledger.AllAnalysts

@@ -15,10 +15,11 @@ import (
 type Kind byte
 
 const (
-	KindPeriod Kind = iota + 1 // opens a period: the account's sums start from 0
-	KindCharge                 // adds to the sums
-	KindFail                   // counts a failure of main and refuses its fingerprint from now on
-	KindClear                  // forgets all failures and refused fingerprints
+	KindPeriod     Kind = iota + 1 // opens a period: the account's sums start from 0
+	KindCharge                     // adds to the sums
+	KindFail                       // counts a failure of main and refuses its fingerprint from now on
+	KindClear                      // forgets all failures and refused fingerprints
+	KindCheckpoint                 // says what the account's records before it add up to
 )
 
 // Cause says why a period began.
@@ -50,14 +51,17 @@ type Record struct {
 	Method         policy.Method
 	Epsilon        float64
 	SelectionDelta float64
-	Curve          mechanism.Curve
+	Curve          mechanism.Curve // its divergences are stored apart: DecodeRecord leaves them out
+	CurveID        CurveID         // of the divergences; zero: the curve has none
+
+	State []byte // checkpoint: the account before it (Account.Encode)
 }
 
 // recordFormat is the first byte of every record.
-const recordFormat = 1
+const recordFormat = 2
 
 // FormatVersion is the version of what stores write: records, accounts and their layout.
-const FormatVersion = 1
+const FormatVersion = 2
 
 // EncodeOrders returns mechanism.Orders as float64 bits. A store keeps them: divergences at other orders do not add up
 // with these.
@@ -85,7 +89,7 @@ func (c Chain) link(payload []byte) Chain {
 // encode returns the record's bytes: the format, then the fields in the order of the struct, numbers as minimal varints,
 // texts with their length in front. Times are microseconds since 1970, UTC.
 func (r *Record) encode() []byte {
-	b := make([]byte, 0, 64+len(r.Analyst)+len(r.Fingerprint)+len(r.Query)+len(r.PolicyVersion)+8*len(r.Curve.Renyi))
+	b := make([]byte, 0, 96+len(r.Analyst)+len(r.Fingerprint)+len(r.Query)+len(r.PolicyVersion)+len(r.State))
 	b = append(b, recordFormat, byte(r.Kind))
 	b = appendText(b, r.Analyst)
 	b = binary.AppendUvarint(b, r.Number)
@@ -95,10 +99,12 @@ func (r *Record) encode() []byte {
 	case KindPeriod:
 		b = append(b, byte(r.Cause))
 		b = binary.AppendVarint(b, r.Start.UnixMicro())
-		b = appendCount(b, r.Failures)
+		b = binary.AppendUvarint(b, r.Failures)
 	case KindFail:
 		b = appendText(b, r.Fingerprint)
-		b = appendCount(b, r.Failures)
+		b = binary.AppendUvarint(b, r.Failures)
+	case KindCheckpoint:
+		b = append(b, r.State...)
 	case KindCharge:
 		b = binary.AppendUvarint(b, r.GroupPeriod)
 		b = appendText(b, r.Fingerprint)
@@ -108,9 +114,8 @@ func (r *Record) encode() []byte {
 		b = appendNumber(b, r.Epsilon)
 		b = appendNumber(b, r.SelectionDelta)
 		b = appendNumber(b, r.Curve.Pure)
-		b = binary.AppendUvarint(b, uint64(len(r.Curve.Renyi)))
-		for _, d := range r.Curve.Renyi {
-			b = appendNumber(b, d)
+		if r.CurveID != (CurveID{}) {
+			b = append(b, r.CurveID[:]...)
 		}
 	}
 	return b
@@ -131,15 +136,6 @@ func methodByte(m policy.Method) byte {
 
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
-// appendCount ends a record or an account with a number, unless that is 0: versions that did not count failures wrote
-// none.
-func appendCount(b []byte, n uint64) []byte {
-	if n == 0 {
-		return b
-	}
-	return binary.AppendUvarint(b, n)
 }
 
 func appendNumber(b []byte, x float64) []byte {

@@ -14,6 +14,16 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
+// someAccount has some of everything.
+func someAccount() *Account {
+	at := time.Date(2026, 11, 21, 2, 30, 0, 123456000, time.UTC)
+	s := sums{pure: unbounded, selection: Amount{lo: 1}, renyi: []Amount{{}, {lo: 255}, {hi: 1}}}
+	return &Account{
+		Name: "alice", Records: 6, Checkpoint: 3, chain: Chain{1}, period: 8, start: at, last: at.Add(time.Hour), sums: s, failures: 2,
+		refused: []refusal{{1}, {2}}, charged: at, groupPeriod: 4, groupSums: sums{pure: Amount{lo: 7}},
+	}
+}
+
 // someRecords are one of each kind.
 func someRecords() []*Record {
 	at := time.Date(2026, 11, 21, 2, 30, 0, 123456000, time.UTC)
@@ -22,14 +32,14 @@ func someRecords() []*Record {
 		{
 			Kind: KindCharge, Analyst: "alice", Number: 2, At: at, Period: 3, GroupPeriod: 4, Fingerprint: "f", Query: "SELECT 'ä'",
 			PolicyVersion: "v", Method: policy.RDP, Epsilon: 0.5, SelectionDelta: 1e-9,
-			Curve: mechanism.Curve{Pure: math.Inf(1), Renyi: []float64{0.1, 0.2, math.Inf(1)}},
+			Curve: mechanism.Curve{Pure: math.Inf(1)}, CurveID: CurveID{1},
 		},
 		{Kind: KindCharge, Analyst: "alice", Number: 3, At: at, Method: policy.Pure, Epsilon: 0.5, Curve: mechanism.Curve{Pure: 0.5}},
-		{Kind: KindFail, Analyst: "alice", Number: 4, At: at, Fingerprint: "f"},
 		{Kind: KindFail, Analyst: "alice", Number: 4, At: at, Fingerprint: "f", Failures: 300},
 		{Kind: KindClear, Analyst: "alice", Number: 5, At: at},
 		{Kind: KindPeriod, Number: 300, At: at, Period: 7, Cause: causeReset, Start: at.Add(-time.Hour)},
 		{Kind: KindPeriod, Analyst: "alice", Number: 6, At: at, Period: 8, Cause: causeElapsed, Start: at, Failures: 5},
+		{Kind: KindCheckpoint, Analyst: "alice", Number: 7, At: at, Period: 8, State: someAccount().Encode()},
 	}
 }
 
@@ -66,19 +76,20 @@ func FuzzDecodeRecord(f *testing.F) {
 }
 
 func FuzzDecodeAccount(f *testing.F) {
-	a := Account{Name: "alice"}
-	body := func() []byte { b := a.Encode(); return b[:len(b)-4] }
-	f.Add(body())
-	for _, r := range someRecords()[:1] {
+	seed := func(a Account) { b := a.Encode(); f.Add(b[:len(b)-4]) }
+	a := NewAccount("alice")
+	seed(a)
+	seed(*someAccount())
+	for _, r := range []*Record{
+		{Kind: KindPeriod, Cause: causeFirst},
+		{Kind: KindCharge, Method: policy.Pure, Epsilon: 0.5, Curve: mechanism.Curve{Pure: 0.5}},
+		{Kind: KindFail, Fingerprint: "f", Failures: 1},
+	} {
 		if _, _, err := a.append(r); err != nil {
 			f.Fatal(err)
 		}
+		seed(a)
 	}
-	c := *someRecords()[2]
-	if _, _, err := a.append(&c); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(body())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)) // else nothing gets past the checksum
 		a, err := decodeAnyAccount(b)

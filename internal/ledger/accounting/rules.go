@@ -47,5 +47,14 @@ func NewRules(c ledger.Config) (*Rules, error) {
 // Reload returns the rules of a reloaded policy. What c leaves out stays as it is in r.
 func (r *Rules) Reload(c ledger.Config) (*Rules, error) { return NewRules(c.Inherit(r.Config)) }
 
+// checkpointEvery is after how many records of an account a checkpoint follows. It has about 700 bytes, or twice that where the period
+// of all analysts together is another one; a record has some 300.
+func (r *Rules) checkpointEvery() uint64 {
+	if r.Checkpoint > 0 {
+		return r.Checkpoint
+	}
+	return 128
+}
+
 // BoundsGroup says whether the policy has a budget for all analysts together.
 func (r *Rules) BoundsGroup() bool { return r.Group != nil }

@@ -12,7 +12,7 @@ import (
 )
 
 // Show describes the accounts of a ledger, and those of the policy's analysts that have no record yet.
-func (r *Rules) Show(accounts map[string]Account, refused map[string]int, now time.Time) []ledger.AccountSummary {
+func (r *Rules) Show(accounts map[string]Account, now time.Time) []ledger.AccountSummary {
 	for name := range r.limits {
 		if _, ok := accounts[name]; !ok {
 			accounts[name] = NewAccount(name)
@@ -27,17 +27,17 @@ func (r *Rules) Show(accounts map[string]Account, refused map[string]int, now ti
 		if name == policy.ProfileAccount && a.Records == 0 {
 			continue // nobody has profiled
 		}
-		out = append(out, r.describe(a, refused[name], NotBefore(now, &a)))
+		out = append(out, r.describe(a, NotBefore(now, &a)))
 	}
 	if _, listed := r.limits[GroupName]; bounded && listed {
-		out = append(out, r.describe(group, 0, now))
+		out = append(out, r.describe(group, now))
 	}
 	return out
 }
 
 // describe returns an account as the administrator sees it.
-func (r *Rules) describe(a Account, refused int, now time.Time) ledger.AccountSummary {
-	out := ledger.AccountSummary{Analyst: a.Name, Records: a.Records, Refused: refused}
+func (r *Rules) describe(a Account, now time.Time) ledger.AccountSummary {
+	out := ledger.AccountSummary{Analyst: a.Name, Records: a.Records, Refused: a.Refused()}
 	if a.Name == GroupName {
 		out.Analyst = ledger.AllAnalysts
 	} else {

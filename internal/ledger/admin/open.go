@@ -45,7 +45,7 @@ type emptyLedger struct{ rules *accounting.Rules }
 var errEmpty = errors.New("there is no ledger yet: dpproxy serve creates it")
 
 func (e emptyLedger) Show(context.Context) ([]ledger.AccountSummary, error) {
-	return e.rules.Show(make(map[string]accounting.Account), nil, e.rules.Time(time.Now())), nil
+	return e.rules.Show(make(map[string]accounting.Account), e.rules.Time(time.Now())), nil
 }
 
 func (emptyLedger) Reset(context.Context, string) (ledger.AccountSummary, error) {

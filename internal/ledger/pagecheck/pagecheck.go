@@ -46,7 +46,8 @@ type metaPage struct {
 type checker struct {
 	file *os.File
 	metaPage
-	used map[uint64]bool
+	used    []bool   // by page number
+	buffers [][]byte // the page that is being checked at each depth
 }
 
 // Check returns an error unless every page that bbolt may read is complete, has the type that its place asks for, and is
@@ -63,10 +64,11 @@ func Check(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	c := &checker{file: f, metaPage: meta, used: map[uint64]bool{0: true, 1: true}}
-	if need := int64(c.high) * c.pageSize; info.Size() < need {
-		return fmt.Errorf("it ends at byte %d, within page %d; its %d pages need %d bytes", info.Size(), info.Size()/c.pageSize, c.high, need)
+	if need := int64(meta.high) * meta.pageSize; info.Size() < need {
+		return fmt.Errorf("it ends at byte %d, within page %d; its %d pages need %d bytes", info.Size(), info.Size()/meta.pageSize, meta.high, need)
 	}
+	c := &checker{file: f, metaPage: meta, used: make([]bool, meta.high), buffers: make([][]byte, deepestBucket+2)}
+	c.used[0], c.used[1] = true, true
 	if err := c.tree(c.root, nil, nil, 0); err != nil {
 		return err
 	}
@@ -130,20 +132,23 @@ func readMeta(f *os.File, at int64) (metaPage, error) {
 	}, nil
 }
 
-// page reads a page with its overflow and marks it as used.
-func (c *checker) page(id uint64) ([]byte, error) {
+// page reads a page with its overflow and marks it as used. Its bytes are valid until the next page of that depth.
+func (c *checker) page(id uint64, depth int) ([]byte, error) {
 	where := func(format string, args ...any) error {
 		return fmt.Errorf("page %d at byte %d: "+format, append([]any{id, int64(id) * c.pageSize}, args...)...)
 	}
 	if id < 2 || id >= c.high {
 		return nil, fmt.Errorf("page %d is referred to, but the file has %d pages", id, c.high)
 	}
-	head := make([]byte, pageHeader)
-	if _, err := c.file.ReadAt(head, int64(id)*c.pageSize); err != nil {
+	if depth > deepestBucket {
+		return nil, fmt.Errorf("page %d: nested more than %d deep", id, deepestBucket)
+	}
+	b, err := c.read(id, 0, depth)
+	if err != nil {
 		return nil, where("%w", err)
 	}
-	more := uint64(native.Uint32(head[12:]))
-	if got := native.Uint64(head); got != id {
+	more := uint64(native.Uint32(b[12:]))
+	if got := native.Uint64(b); got != id {
 		return nil, where("it is marked as page %d", got)
 	}
 	if id+more >= c.high {
@@ -155,16 +160,29 @@ func (c *checker) page(id uint64) ([]byte, error) {
 		}
 		c.used[i] = true
 	}
-	b := make([]byte, int64(more+1)*c.pageSize)
-	if _, err := c.file.ReadAt(b, int64(id)*c.pageSize); err != nil {
+	if more == 0 {
+		return b, nil
+	}
+	if b, err = c.read(id, more, depth); err != nil {
 		return nil, where("%w", err)
 	}
 	return b, nil
 }
 
+// read reads a page and a number of those that follow it.
+func (c *checker) read(id, more uint64, depth int) ([]byte, error) {
+	size := int(more+1) * int(c.pageSize)
+	if cap(c.buffers[depth]) < size {
+		c.buffers[depth] = make([]byte, size)
+	}
+	b := c.buffers[depth][:size]
+	_, err := c.file.ReadAt(b, int64(id)*c.pageSize)
+	return b, err
+}
+
 // tree checks the pages of a bucket below page id, whose keys lie in [from, to); nil is open.
 func (c *checker) tree(id uint64, from, to []byte, depth int) error {
-	b, err := c.page(id)
+	b, err := c.page(id, depth)
 	if err != nil {
 		return err
 	}
@@ -186,48 +204,67 @@ func (c *checker) elements(b, from, to []byte, depth int) error {
 	if pageHeader+count*pageElement > len(b) || flags == flagBranch && count == 0 {
 		return fmt.Errorf("%d entries do not fit", count)
 	}
-	keys := make([][]byte, count)
-	values := make([][]byte, count) // leaves; nil unless a bucket
-	children := make([]uint64, count)
+	var last []byte
+	refers := flags == flagBranch
 	for i := range count {
-		at := uint64(pageHeader + i*pageElement)
-		e := b[at : at+pageElement]
-		var pos, ksize, vsize uint64
-		if flags == flagBranch {
-			pos, ksize, children[i] = uint64(native.Uint32(e)), uint64(native.Uint32(e[4:])), native.Uint64(e[8:])
-		} else {
-			pos, ksize, vsize = uint64(native.Uint32(e[4:])), uint64(native.Uint32(e[8:])), uint64(native.Uint32(e[12:]))
-		}
-		start := at + pos
-		if start+ksize+vsize > uint64(len(b)) || start < uint64(pageHeader+count*pageElement) {
+		e, ok := readElement(b, flags, count, i)
+		if !ok {
 			return fmt.Errorf("entry %d lies outside the page", i)
 		}
-		keys[i] = b[start : start+ksize]
-		if i > 0 && bytes.Compare(keys[i-1], keys[i]) >= 0 ||
-			from != nil && bytes.Compare(keys[i], from) < 0 || to != nil && bytes.Compare(keys[i], to) >= 0 {
+		if i > 0 && bytes.Compare(last, e.key) >= 0 ||
+			from != nil && bytes.Compare(e.key, from) < 0 || to != nil && bytes.Compare(e.key, to) >= 0 {
 			return fmt.Errorf("entry %d is out of order", i)
 		}
-		if flags == flagLeaf && native.Uint32(e)&leafIsBucket != 0 {
-			values[i] = b[start+ksize : start+ksize+vsize]
-		}
+		last, refers = e.key, refers || e.bucket != nil
 	}
-	for i := range count {
-		if err := c.below(flags, keys, values, children, i, to, depth); err != nil {
+	for i := 0; refers && i < count; i++ {
+		if err := c.below(b, flags, count, i, to, depth); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// below follows entry i: a branch's page, or a bucket in a leaf.
-func (c *checker) below(flags uint16, keys, values [][]byte, children []uint64, i int, to []byte, depth int) error {
+// element is one entry of a branch or leaf page.
+type element struct {
+	key    []byte
+	child  uint64 // branch: page number
+	bucket []byte // leaf: of a bucket; else nil
+}
+
+// readElement reads entry i of count, unless it lies outside the page.
+func readElement(b []byte, flags uint16, count, i int) (element, bool) {
+	var e element
+	at := uint64(pageHeader + i*pageElement)
+	head := b[at : at+pageElement]
+	var pos, ksize, vsize uint64
 	if flags == flagBranch {
-		if i+1 < len(keys) {
-			to = keys[i+1]
-		}
-		return c.tree(children[i], keys[i], to, depth+1)
+		pos, ksize, e.child = uint64(native.Uint32(head)), uint64(native.Uint32(head[4:])), native.Uint64(head[8:])
+	} else {
+		pos, ksize, vsize = uint64(native.Uint32(head[4:])), uint64(native.Uint32(head[8:])), uint64(native.Uint32(head[12:]))
 	}
-	bucket := values[i]
+	start := at + pos
+	if start+ksize+vsize > uint64(len(b)) || start < uint64(pageHeader+count*pageElement) {
+		return e, false
+	}
+	e.key = b[start : start+ksize]
+	if flags == flagLeaf && native.Uint32(head)&leafIsBucket != 0 {
+		e.bucket = b[start+ksize : start+ksize+vsize]
+	}
+	return e, true
+}
+
+// below follows entry i of a sound page: a branch's page, or a bucket in a leaf.
+func (c *checker) below(b []byte, flags uint16, count, i int, to []byte, depth int) error {
+	e, _ := readElement(b, flags, count, i)
+	if flags == flagBranch {
+		if i+1 < count {
+			next, _ := readElement(b, flags, count, i+1)
+			to = next.key
+		}
+		return c.tree(e.child, e.key, to, depth+1)
+	}
+	bucket := e.bucket
 	if bucket == nil {
 		return nil
 	}
@@ -248,7 +285,7 @@ func (c *checker) free() error {
 	if c.freelist == noFreelist {
 		return nil
 	}
-	b, err := c.page(c.freelist)
+	b, err := c.page(c.freelist, 0)
 	if err != nil {
 		return err
 	}
@@ -272,8 +309,14 @@ func (c *checker) free() error {
 		}
 		c.used[id] = true
 	}
-	if uint64(len(c.used)) != c.high {
-		return where("%d pages are neither in use nor free", c.high-uint64(len(c.used)))
+	neither := 0
+	for _, used := range c.used {
+		if !used {
+			neither++
+		}
+	}
+	if neither > 0 {
+		return where("%d pages are neither in use nor free", neither)
 	}
 	return nil
 }

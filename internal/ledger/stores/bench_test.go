@@ -113,26 +113,3 @@ func benchSpend(b *testing.B, dsn string, sessions int, analysts ...string) {
 		return err
 	})
 }
-
-// BenchmarkVerify derives all totals of a ledger of 10 000 charges: what every start does.
-func BenchmarkVerify(b *testing.B) {
-	const charges = 10000
-	s, err := stores.Open(context.Background(), "file:"+filepath.Join(b.TempDir(), "ledger"), ledgertest.PureConfig(1e12))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	batch := make([]ledger.Charge, charges)
-	for i := range batch {
-		batch[i] = benchCharge()
-	}
-	if _, err := s.Spend(context.Background(), "alice", batch); err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if _, err := s.Verify(context.Background()); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(charges*float64(b.N)/b.Elapsed().Seconds(), "records/s")
-}

@@ -64,7 +64,7 @@ func crashChild() int {
 		return 2
 	}
 	config := ledgertest.PureConfig(1e9)
-	config.Step, config.Failures = at, 1e9
+	config.Step, config.Failures, config.Checkpoint = at, 1e9, 3
 	s, err := stores.Open(context.Background(), os.Getenv("LEDGER_TEST_DSN"), config)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -49,7 +49,7 @@ func askChild() int {
 		return 2
 	}
 	config := ledgertest.PureConfig(1e9)
-	config.Step = at
+	config.Step, config.Checkpoint = at, 3
 	s, err := stores.Open(context.Background(), os.Getenv("LEDGER_TEST_DSN"), config)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -128,9 +128,10 @@ func run(t *rapid.T, dsn string) {
 		every:    rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "every"),
 		accounts: map[string]*modelAccount{}, clock: clock,
 	}
+	checkpoint := rapid.Uint64Range(1, 6).Draw(t, "checkpoint")
 	config := func() ledger.Config {
 		c := ledgertest.PureConfig(0)
-		c.Failures = m.limit
+		c.Failures, c.Checkpoint = m.limit, checkpoint
 		c.Clock, c.Analysts = clock.Now, map[string]policy.Budget{}
 		for name, b := range m.budgets {
 			budget := policy.Budget{Epsilon: float64(b) / 100, Every: m.every}

@@ -10,8 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger/stores/postgres"
 )
 
-// Open opens the ledger that dsn names: "file:PATH" or "postgres://…". It creates a file if there is none, and checks an
-// existing one to the last record; the file stays locked until Close. A PostgreSQL ledger must have been set up (postgres.SetupSQL).
+// Open opens the ledger that dsn names: "file:PATH" or "postgres://…". It creates a file if there is none, and proves
+// the totals of an existing one by its latest checkpoints and the records after them; the file stays locked until Close. A PostgreSQL ledger must have been set up (postgres.SetupSQL).
 func Open(ctx context.Context, dsn string, c ledger.Config) (ledger.Store, error) {
 	if ledger.IsPostgres(dsn) {
 		s, err := postgres.Open(ctx, dsn, c)

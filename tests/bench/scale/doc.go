@@ -13,7 +13,7 @@ type Measured struct {
 	Decide    float64 // CPU of one charge in the proxy
 	Insert    float64 // CPU of one charge's records on the ledger's server
 	Begin     float64 // CPU of one transaction on the ledger's server, without its charges
-	Read      float64 // records that a start derives from, each
+	Read      float64 // records that `budget verify` adds up, each
 
 	RoundTrip float64 // assumed: between machines of one data centre
 	Flush     float64 // assumed: one flush of the log to a solid-state disk

@@ -25,7 +25,7 @@ func Sizes(ctx context.Context, site Site, m Measured) (string, error) {
 		return "", err
 	}
 	year := 365 * site.perDay()
-	t := newTable("what", "bytes", "a year of the site", "derived in")
+	t := newTable("what", "bytes", "a year of the site", "verified in")
 	for _, c := range []struct {
 		name  string
 		bytes float64

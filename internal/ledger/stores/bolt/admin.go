@@ -1,7 +1,6 @@
 package bolt
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -22,11 +21,7 @@ func (s *Store) Show(context.Context) ([]ledger.AccountSummary, error) {
 	if err := s.usable(); err != nil {
 		return nil, err
 	}
-	refused := make(map[string]int, len(s.refused))
-	for name := range s.refused {
-		refused[name] = s.refused.Count(name, s.accounts[name].Cleared)
-	}
-	return s.rules.Load().Show(maps.Clone(s.accounts), refused, s.now()), nil
+	return s.rules.Load().Show(maps.Clone(s.accounts), s.now()), nil
 }
 
 // usable returns why the ledger serves nobody, or nil if it serves. The caller holds mu.
@@ -72,13 +67,12 @@ func (s *Store) Clear(ctx context.Context, analyst string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	s.mu.Lock()
-	count := s.refused.Count(name, s.accounts[name].Cleared)
-	s.mu.Unlock()
-	if count == 0 {
-		return 0, nil
-	}
-	return count, s.administer(ctx, name, func(b *accounting.Book) error { return b.Clear() })
+	var count int
+	err = s.administer(ctx, name, func(b *accounting.Book) (err error) {
+		count, err = b.Clear()
+		return err
+	})
+	return count, err
 }
 
 // has says whether the ledger has an account of that name.
@@ -90,18 +84,7 @@ func (s *Store) has(name string) (bool, error) {
 }
 
 // Verify reads the file again and derives all its totals.
-func (s *Store) Verify(context.Context) (ledger.Report, error) {
-	var out ledger.Report
-	err := s.db.View(func(tx *bbolt.Tx) error {
-		d, err := derive(tx)
-		out = d.Report()
-		return err
-	})
-	if err != nil {
-		return out, fmt.Errorf("ledger %s is damaged: %w", s.path, err)
-	}
-	return out, nil
-}
+func (s *Store) Verify(ctx context.Context) (ledger.Report, error) { return s.verify(ctx.Err) }
 
 // exportBatch is the number of records that one read transaction copies. Transactions stay short because a file that grows
 // waits for its readers: a single one would let a stalled export hold up every charge.
@@ -109,34 +92,30 @@ const exportBatch = 256
 
 // Export writes every record as a line of JSON.
 func (s *Store) Export(ctx context.Context, w io.Writer) error {
-	buffered := bufio.NewWriter(w)
 	var after [2][]byte // account key and record key that were written last
-	for more := true; more; {
-		var values [][]byte
-		err := s.db.View(func(tx *bbolt.Tx) error {
-			values, after = nextRecords(tx.Bucket(bucketLog), after)
-			return ctx.Err()
+	for {
+		var lines bytes.Buffer
+		err := s.db.View(func(tx *bbolt.Tx) (err error) {
+			after, err = exportRecords(&lines, tx, after)
+			return errors.Join(err, ctx.Err())
 		})
-		for _, value := range values {
-			payload, stored, split := splitRecord(value)
-			if err = errors.Join(err, split); err != nil {
-				break
-			}
-			err = accounting.ExportRecord(buffered, payload, stored)
-		}
 		if err != nil {
 			return fmt.Errorf("ledger %s: %w", s.path, err)
 		}
-		more = len(values) > 0
+		if lines.Len() == 0 {
+			return nil
+		}
+		if _, err := w.Write(lines.Bytes()); err != nil {
+			return err
+		}
 	}
-	return buffered.Flush()
 }
 
-// nextRecords copies up to exportBatch records that follow a position, and returns the position of the last one.
-func nextRecords(logs *bbolt.Bucket, after [2][]byte) (values [][]byte, position [2][]byte) {
-	accounts := logs.Cursor()
-	key, _ := accounts.Seek(after[0])
-	for ; key != nil; key, _ = accounts.Next() {
+// exportRecords writes up to exportBatch records that follow a position, and returns the position of the last one.
+func exportRecords(w io.Writer, tx *bbolt.Tx, after [2][]byte) (position [2][]byte, err error) {
+	logs, curves := tx.Bucket(bucketLog), curvesOf(tx)
+	accounts, written := logs.Cursor(), 0
+	for key, _ := accounts.Seek(after[0]); key != nil; key, _ = accounts.Next() {
 		records := logs.Bucket(key).Cursor()
 		k, v := records.First()
 		if bytes.Equal(key, after[0]) {
@@ -145,12 +124,19 @@ func nextRecords(logs *bbolt.Bucket, after [2][]byte) (values [][]byte, position
 			}
 		}
 		for ; k != nil; k, v = records.Next() {
-			if len(values) == exportBatch {
-				return values, after
+			if written == exportBatch {
+				return after, nil
 			}
-			values = append(values, bytes.Clone(v))
+			payload, stored, err := splitRecord(v)
+			if err == nil {
+				err = accounting.ExportRecord(w, payload, stored, curves)
+			}
+			if err != nil {
+				return after, err
+			}
+			written++
 			after = [2][]byte{bytes.Clone(key), bytes.Clone(k)}
 		}
 	}
-	return values, after
+	return after, nil
 }

@@ -122,9 +122,8 @@ func (s *Store) account(name string) accounting.Account {
 
 // decide runs a request on copies of its accounts and takes their changes into the batch, unless it fails.
 func (b *batch) decide(r *request) error {
-	refused := func(fingerprint string, cleared uint64) bool { return b.refuses(r.analyst, fingerprint, cleared) }
 	if r.analyst == accounting.GroupName {
-		k := accounting.NewBook(b.rules, b.now, b.group, nil, refused)
+		k := accounting.NewBook(b.rules, b.now, b.group, nil)
 		if err := r.decide(k); err != nil {
 			return err
 		}
@@ -132,23 +131,11 @@ func (b *batch) decide(r *request) error {
 		return nil
 	}
 	group := b.group
-	k := accounting.NewBook(b.rules, b.now, b.account(r.analyst), &group, refused)
+	k := accounting.NewBook(b.rules, b.now, b.account(r.analyst), &group)
 	if err := r.decide(k); err != nil {
 		return err
 	}
 	b.entries, b.group = append(b.entries, k.Entries...), *k.Group
 	b.accounts[r.analyst] = k.Account
 	return nil
-}
-
-// refuses looks at the failures on disk and at those of this batch.
-func (b *batch) refuses(analyst, fingerprint string, cleared uint64) bool {
-	for _, e := range b.entries {
-		if e.Kind == accounting.KindFail && e.Analyst == analyst && e.Fingerprint == fingerprint && e.Number > cleared {
-			return true
-		}
-	}
-	b.store.mu.Lock()
-	defer b.store.mu.Unlock()
-	return b.store.refused.Refuses(analyst, fingerprint, cleared)
 }

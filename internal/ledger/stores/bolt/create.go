@@ -80,7 +80,7 @@ func createFile(path string) (err error) {
 		return fmt.Errorf("ledger %s cannot be created: %w", path, err)
 	}
 	err = errors.Join(db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{bucketMeta, bucketLog, bucketAccounts, bucketAnswers, bucketExpiry} {
+		for _, name := range buckets {
 			if _, err := tx.CreateBucket(name); err != nil {
 				return err
 			}

@@ -11,10 +11,15 @@ import (
 var (
 	bucketMeta     = []byte("meta")     // format, orders, key of the answers
 	bucketLog      = []byte("log")      // account key → bucket: number (8 bytes, big-endian) → record, chain
+	bucketCurves   = []byte("curves")   // number (8 bytes, big-endian) → curve
+	bucketCurveIDs = []byte("curveids") // accounting.CurveID → number
 	bucketAccounts = []byte("accounts") // account key → account
 	bucketAnswers  = []byte("answers")  // hash of the answer's key → expiry, sealed answer
 	bucketExpiry   = []byte("expiry")   // expiry, hash → nothing
 )
+
+// buckets are those that every ledger has.
+var buckets = [][]byte{bucketMeta, bucketLog, bucketCurves, bucketCurveIDs, bucketAccounts, bucketAnswers, bucketExpiry}
 
 var (
 	metaFormat = []byte("format")

@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"go.etcd.io/bbolt"
@@ -10,10 +11,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger/stores/answers"
 )
 
-// load reads the whole ledger and derives every total.
+// load derives every total from the latest checkpoints and the records that follow them.
 func (s *Store) load() error {
 	return s.db.View(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{bucketMeta, bucketLog, bucketAccounts, bucketAnswers, bucketExpiry} {
+		for _, name := range buckets {
 			if tx.Bucket(name) == nil {
 				return fmt.Errorf("ledger %s: it is a bbolt file but no ledger: it has no bucket %q", s.path, name)
 			}
@@ -29,32 +30,46 @@ func (s *Store) load() error {
 		if s.sealer, err = answers.NewSealer(bytes.Clone(meta.Get(metaKey))); err != nil {
 			return fmt.Errorf("ledger %s, bucket meta, key of the answers: %w", s.path, err)
 		}
-		d, err := derive(tx)
+		d, err := derive(tx, false, func() error { return nil })
 		if err != nil {
 			return fmt.Errorf("ledger %s is damaged: %w. "+repairHint, s.path, err)
 		}
-		s.accounts, s.refused = d.Accounts, d.Refused
+		s.accounts = d.Accounts
 		return nil
 	})
 }
 
-// derive adds up all records and compares the totals with the accounts that are stored with them.
-func derive(tx *bbolt.Tx) (*accounting.Derivation, error) {
-	d := accounting.NewDerivation()
+// derive adds up records and compares the totals with the accounts that are stored with them: all records, or those of each
+// account that follow its latest checkpoint. It ends early if stop returns an error.
+func derive(tx *bbolt.Tx, all bool, stop func() error) (*accounting.Derivation, error) {
+	d := accounting.NewDerivation(curvesOf(tx))
+	stored, err := storedAccounts(tx)
+	if err != nil {
+		return d, err
+	}
 	logs := tx.Bucket(bucketLog)
-	err := logs.ForEachBucket(func(key []byte) error {
+	err = logs.ForEachBucket(func(key []byte) error {
 		name, ok := accountName(key)
 		if !ok {
 			return fmt.Errorf("bucket log: %q is not an account", key)
 		}
-		return addRecords(d, name, logs.Bucket(key))
+		from := stored[name].Checkpoint
+		if all {
+			from = 0
+		}
+		return addRecords(d, name, logs.Bucket(key), from, stop)
 	})
 	if err != nil {
 		return d, err
 	}
 	d.Finish()
+	return d, d.Compare(stored)
+}
+
+// storedAccounts reads all accounts.
+func storedAccounts(tx *bbolt.Tx) (map[string]accounting.Account, error) {
 	stored := make(map[string]accounting.Account)
-	err = tx.Bucket(bucketAccounts).ForEach(func(key, value []byte) error {
+	err := tx.Bucket(bucketAccounts).ForEach(func(key, value []byte) error {
 		name, ok := accountName(key)
 		if !ok {
 			return fmt.Errorf("bucket accounts: %q is not an account", key)
@@ -66,15 +81,29 @@ func derive(tx *bbolt.Tx) (*accounting.Derivation, error) {
 		stored[name] = a
 		return nil
 	})
-	if err != nil {
-		return d, err
-	}
-	return d, d.Compare(stored)
+	return stored, err
 }
 
-// addRecords adds up the records of one account, which must be numbered without gaps.
-func addRecords(d *accounting.Derivation, name string, log *bbolt.Bucket) error {
-	return log.ForEach(func(key, value []byte) error {
+// addRecords adds up the records of one account, which must be numbered without gaps, from the checkpoint with a number on; 0: from
+// the first.
+func addRecords(d *accounting.Derivation, name string, log *bbolt.Bucket, checkpoint uint64, stop func() error) error {
+	cursor := log.Cursor()
+	key, value := cursor.First()
+	if checkpoint > 0 {
+		key, value = cursor.Seek(recordKey(checkpoint))
+		if !bytes.Equal(key, recordKey(checkpoint)) {
+			return accounting.RecordError(name, checkpoint, errors.New("the checkpoint is missing"))
+		}
+		payload, stored, err := splitRecord(value)
+		if err == nil {
+			err = d.Resume(name, checkpoint, payload, stored)
+		}
+		if err != nil {
+			return err
+		}
+		key, value = cursor.Next()
+	}
+	for ; key != nil; key, value = cursor.Next() {
 		due := d.Next(name)
 		if !bytes.Equal(key, recordKey(due)) {
 			return accounting.RecordError(name, due, fmt.Errorf("missing, the next key is %x", key))
@@ -83,6 +112,9 @@ func addRecords(d *accounting.Derivation, name string, log *bbolt.Bucket) error 
 		if err != nil {
 			return accounting.RecordError(name, due, err)
 		}
-		return d.Add(name, payload, stored)
-	})
+		if err := errors.Join(d.Add(name, payload, stored), stop()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

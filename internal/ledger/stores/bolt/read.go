@@ -38,12 +38,7 @@ func (s *Store) peek(doing, analyst string) (*accounting.Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	refused := func(fingerprint string, cleared uint64) bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.refused.Refuses(analyst, fingerprint, cleared)
-	}
-	return accounting.NewBook(s.rules.Load(), s.now(), own, &group, refused), nil
+	return accounting.NewBook(s.rules.Load(), s.now(), own, &group), nil
 }
 
 // Balance returns what an analyst has spent and has left.
@@ -71,9 +66,7 @@ func (s *Store) Failed(_ context.Context, analyst, fingerprint string) (bool, er
 	if err != nil {
 		return false, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.refused.Refuses(analyst, fingerprint, a.Cleared), nil
+	return a.Refuses(fingerprint), nil
 }
 
 // History lists an analyst's charges, latest first. A limit ≤ 0 means no limit.

@@ -3,7 +3,7 @@
 // Spend and the other calls that record something queue a request (charge.go). The goroutine decides all requests that
 // wait, as one batch (commit.go), writes the batch in one transaction (write.go), and answers the callers once that is on
 // disk. Reads use the accounts in memory (read.go). A start checks the file's pages (create.go) and derives every total
-// from the records (load.go). layout.go has the buckets and keys.
+// from the latest checkpoints and the records that follow them (load.go). layout.go has the buckets and keys.
 package bolt
 
 import (
@@ -35,19 +35,19 @@ type Store struct {
 	work    chan struct{} // holds a token when there is something to commit
 	stopped chan struct{} // closed when run has returned
 	putting sync.Mutex    // held by PutAnswer: the first answer is kept
+	audited chan struct{} // closed when audit has returned
 
 	mu       sync.Mutex                    // guards what follows
 	queue    []*request                    // for the next commit
 	closing  bool                          // no more requests
 	broken   error                         // after a failed write the file's state is unknown: nothing is served until a restart
 	accounts map[string]accounting.Account // by name, as on disk
-	refused  accounting.Refusals
-	answers  map[string]pendingAnswer // not yet on disk, by hash
-	serial   uint64                   // of answers
+	answers  map[string]pendingAnswer      // not yet on disk, by hash
+	serial   uint64                        // of answers
 }
 
-// Open opens the file at path, or makes it, and proves that every total in it follows from its records. The file stays
-// locked until Close.
+// Open opens the file at path, or makes it, and proves that every total in it follows from its latest checkpoints and the
+// records after them. Then audit proves the rest. The file stays locked until Close.
 func Open(path string, c ledger.Config) (*Store, error) {
 	r, err := accounting.NewRules(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func Open(path string, c ledger.Config) (*Store, error) {
 	}
 	s := &Store{
 		path: path, db: db,
-		work: make(chan struct{}, 1), stopped: make(chan struct{}),
+		work: make(chan struct{}, 1), stopped: make(chan struct{}), audited: make(chan struct{}),
 		answers: make(map[string]pendingAnswer),
 	}
 	s.rules.Store(r)
@@ -70,6 +70,7 @@ func Open(path string, c ledger.Config) (*Store, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	go s.run()
+	go s.audit()
 	return s, nil
 }
 
@@ -106,6 +107,7 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.wake()
 	<-s.stopped
+	<-s.audited
 	if again {
 		return nil
 	}

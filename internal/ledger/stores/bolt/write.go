@@ -39,8 +39,14 @@ func (b *batch) fill(tx *bbolt.Tx) error {
 		if err != nil {
 			return err
 		}
-		log.FillPercent = 0.95 // keys only grow
+		log.FillPercent = keysGrow
 		if err := log.Put(recordKey(e.Number), append(e.Payload, e.Chain[:]...)); err != nil {
+			return err
+		}
+		if e.Curve == nil {
+			continue
+		}
+		if err := putCurve(tx, e.CurveID, e.Curve); err != nil {
 			return err
 		}
 	}
@@ -97,11 +103,6 @@ func (s *Store) keep(b *batch) {
 	maps.Copy(s.accounts, b.accounts)
 	if b.group.Records > 0 {
 		s.accounts[accounting.GroupName] = b.group
-	}
-	for _, e := range b.entries {
-		if e.Kind == accounting.KindFail {
-			s.refused.Add(e.Record)
-		}
 	}
 	s.forget(b.answers)
 }

@@ -10,7 +10,7 @@ import (
 // Spend admits all charges or none, and returns once they are on disk.
 func (s *Store) Spend(ctx context.Context, analyst string, charges []ledger.Charge) (ledger.Balance, error) {
 	var balance ledger.Balance
-	r := &request{analyst: analyst, fingerprints: fingerprints(charges), questions: questions(charges), decide: func(b *accounting.Book) (err error) {
+	r := &request{analyst: analyst, questions: questions(charges), decide: func(b *accounting.Book) (err error) {
 		balance, err = b.Spend(charges)
 		return err
 	}}
@@ -20,14 +20,6 @@ func (s *Store) Spend(ctx context.Context, analyst string, charges []ledger.Char
 	return balance, nil
 }
 
-func fingerprints(charges []ledger.Charge) []string {
-	var out []string
-	for _, c := range charges {
-		out = append(out, c.Fingerprint)
-	}
-	return out
-}
-
 // Fail counts a failure of main and refuses its fingerprint to an analyst from now on.
 func (s *Store) Fail(ctx context.Context, analyst, fingerprint string) error {
 	return s.do(ctx, &request{analyst: analyst, decide: func(b *accounting.Book) error { return b.Fail(fingerprint) }})
@@ -35,11 +27,10 @@ func (s *Store) Fail(ctx context.Context, analyst, fingerprint string) error {
 
 // request is one caller's change to an account. serve answers on done once the change is on disk.
 type request struct {
-	analyst      string
-	fingerprints []string                     // that decide asks about
-	questions    [][]byte                     // hashes of those that it claims
-	decide       func(*accounting.Book) error // on the account of analyst; its entries are written if it returns nil
-	done         chan error
+	analyst   string
+	questions [][]byte                     // hashes of those that it claims
+	decide    func(*accounting.Book) error // on the account of analyst; its entries are written if it returns nil
+	done      chan error
 }
 
 // do queues a request and waits for its commit. If ctx ends first, the request stays queued.

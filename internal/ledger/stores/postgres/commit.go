@@ -97,16 +97,7 @@ func (t *transaction) decide(analyst string, requests []*request, replies map[*r
 
 // book returns a book on a locked account.
 func (t *transaction) book(analyst string) *accounting.Book {
-	var b *accounting.Book
-	b = accounting.NewBook(t.rules, t.rules.Time(t.now), *t.own[analyst], t.group, func(fingerprint string, cleared uint64) bool {
-		for _, e := range b.Entries {
-			if e.Kind == accounting.KindFail && e.Fingerprint == fingerprint && e.Number > cleared {
-				return true
-			}
-		}
-		return t.failed[failure{analyst, fingerprint}] > cleared
-	})
-	return b
+	return accounting.NewBook(t.rules, t.rules.Time(t.now), *t.own[analyst], t.group)
 }
 
 // entries are the records that the transaction writes.
@@ -120,20 +111,19 @@ func (t *transaction) entries() (all []accounting.Entry) {
 // write adds the entries, stores the accounts and claims, and commits, in one round trip.
 func (s *Store) write(ctx context.Context, t *transaction) error {
 	var (
-		names, fingerprints []string
-		numbers             []int64
-		times               []time.Time
-		kinds               []int16
-		payloads, chains    [][]byte
-		changed             []string
-		states              [][]byte
+		names            []string
+		numbers          []int64
+		times            []time.Time
+		kinds            []int16
+		payloads, chains [][]byte
+		changed          []string
+		states           [][]byte
 	)
 	for _, e := range t.entries() {
 		names = append(names, e.Analyst)
 		numbers = append(numbers, int64(e.Number))
 		times = append(times, e.At)
 		kinds = append(kinds, int16(e.Kind))
-		fingerprints = append(fingerprints, e.Fingerprint)
 		payloads = append(payloads, e.Payload)
 		chains = append(chains, e.Chain[:])
 	}
@@ -146,13 +136,18 @@ func (s *Store) write(ctx context.Context, t *transaction) error {
 		changed, states = append(changed, accounting.GroupName), append(states, t.group.Encode())
 	}
 	store := &pipeline{}
+	keep := s.curves.put(store, t.entries())
 	store.exec(`INSERT INTO dpproxy_ledger.record SELECT * FROM unnest($1::text[], $2::int8[], $3::timestamptz[], $4::int2[],
-		$5::text[], $6::bytea[], $7::bytea[])`, names, numbers, times, kinds, fingerprints, payloads, chains)
+		$5::bytea[], $6::bytea[])`, names, numbers, times, kinds, payloads, chains)
 	store.exec(`UPDATE dpproxy_ledger.account a SET state = changed.state FROM unnest($1::text[], $2::bytea[]) changed (name, state)
 		WHERE a.name = changed.name`, changed, states)
 	s.claim(store, t.claims)
 	// COMMIT can be in the same round trip: after an error the server skips everything up to the end of the batch.
 	store.commit()
 	t.rules.Reached("written")
-	return store.run(ctx, t.conn)
+	err := store.run(ctx, t.conn)
+	if err == nil {
+		keep()
+	}
+	return err
 }

@@ -31,13 +31,6 @@ const (
 	accountsSQL   = oneAccountSQL + ` SKIP LOCKED`
 )
 
-// failedSQL finds the last failure of each of these statements.
-const failedSQL = `SELECT r.analyst, r.fingerprint, max(r.n) FROM unnest($1::text[], $2::text[]) wanted (analyst, fingerprint)
-	JOIN dpproxy_ledger.record r ON r.analyst = wanted.analyst AND r.fingerprint = wanted.fingerprint AND r.kind = 3 GROUP BY 1, 2`
-
-// failure is a statement that failed.
-type failure struct{ analyst, fingerprint string }
-
 // transaction is a charge in progress: it has locked accounts.
 type transaction struct {
 	conn   *pgxpool.Conn
@@ -45,7 +38,6 @@ type transaction struct {
 	now    time.Time
 	own    map[string]*accounting.Account // that are locked, by name
 	group  *accounting.Account            // nil: there is none, or it is the one in own
-	failed map[failure]uint64             // number of the last one's record
 	asked  map[string]bool                // questions that are answered or claimed, by hash
 	books  []*accounting.Book
 	claims [][]byte // hashes of questions
@@ -63,10 +55,7 @@ func (s *Store) lock(ctx context.Context, r *accounting.Rules, work map[string][
 			conn.Release()
 		}
 	}()
-	t := &transaction{
-		conn: conn, rules: r, own: make(map[string]*accounting.Account),
-		failed: make(map[failure]uint64), asked: make(map[string]bool),
-	}
+	t := &transaction{conn: conn, rules: r, own: make(map[string]*accounting.Account), asked: make(map[string]bool)}
 	begin := &pipeline{}
 	begin.exec("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
 	begin.exec(beginSQL, int64(groupLock), milliseconds(lockTimeout), milliseconds(heldTimeout), milliseconds(exchangeTimeout))
@@ -92,15 +81,12 @@ func (s *Store) lock(ctx context.Context, r *accounting.Rules, work map[string][
 
 // load queues what locks the accounts and reads what the requests ask about.
 func (s *Store) load(p *pipeline, t *transaction, lockSQL string, work map[string][]*request) {
-	var names, analysts, fingerprints []string
+	var names []string
 	var hashes [][]byte
 	for analyst, requests := range work {
 		names = append(names, analyst)
 		for _, request := range requests {
 			hashes = append(hashes, request.questions...)
-			for _, f := range request.fingerprints {
-				analysts, fingerprints = append(analysts, analyst), append(fingerprints, f)
-			}
 		}
 	}
 	p.rows(func(rows pgx.Rows) error {
@@ -118,15 +104,6 @@ func (s *Store) load(p *pipeline, t *transaction, lockSQL string, work map[strin
 	}, oneAccountSQL, []string{accounting.GroupName})
 	// After the locks, because time passes while a transaction waits for them.
 	p.row("SELECT clock_timestamp()", nil, &t.now)
-	if len(fingerprints) > 0 {
-		p.rows(func(rows pgx.Rows) error {
-			var f failure
-			var n int64
-			err := rows.Scan(&f.analyst, &f.fingerprint, &n)
-			t.failed[f] = uint64(n)
-			return err
-		}, failedSQL, analysts, fingerprints)
-	}
 	if len(hashes) > 0 {
 		p.rows(func(rows pgx.Rows) error {
 			var hash []byte

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,7 +12,7 @@ import (
 
 // Releasable returns an error if the analyst's failures are used up.
 func (s *Store) Releasable(ctx context.Context, analyst string) error {
-	b, err := s.peek(ctx, "counting failures", analyst, nil)
+	b, err := s.peek(ctx, "counting failures", analyst)
 	if err != nil {
 		return err
 	}
@@ -55,22 +54,17 @@ func (s *Store) unavailable(ctx context.Context, doing string, err error) error 
 	return ledger.Unavailable(s.rules.Load().Log, doing, err)
 }
 
-// nowSQL reads the server's time and which of some statements are refused.
-const nowSQL = `SELECT clock_timestamp(), ARRAY (SELECT fingerprint FROM dpproxy_ledger.record WHERE analyst = $1 AND kind = 3
-	AND fingerprint = ANY ($2) AND n > coalesce((SELECT max(n) FROM dpproxy_ledger.record WHERE analyst = $1 AND kind = 4), 0))`
-
 // peek returns a book on the accounts as they are now, without a lock. Nobody writes its entries.
-func (s *Store) peek(ctx context.Context, doing, analyst string, charges []ledger.Charge) (*accounting.Book, error) {
+func (s *Store) peek(ctx context.Context, doing, analyst string) (*accounting.Book, error) {
 	rules, own := s.rules.Load(), accounting.NewAccount(analyst)
 	var group *accounting.Account
 	var now time.Time
-	var refused []string
-	err := s.read(ctx, `SELECT now, coalesce(name, ''), state, refused FROM (`+nowSQL+`) moment (now, refused)
+	err := s.read(ctx, `SELECT now, coalesce(name, ''), state FROM clock_timestamp() now
 		LEFT JOIN dpproxy_ledger.account ON name IN ($1, '')`,
-		[]any{analyst, fingerprints(charges)}, func(row pgx.Rows) error {
+		[]any{analyst}, func(row pgx.Rows) error {
 			var name string
 			var state []byte
-			if err := row.Scan(&now, &name, &state, &refused); err != nil || state == nil {
+			if err := row.Scan(&now, &name, &state); err != nil || state == nil {
 				return err
 			}
 			a, err := accounting.DecodeAccount(name, state)
@@ -84,14 +78,12 @@ func (s *Store) peek(ctx context.Context, doing, analyst string, charges []ledge
 	if err != nil {
 		return nil, s.unavailable(ctx, doing, err)
 	}
-	return accounting.NewBook(rules, rules.Time(now), own, group, func(fingerprint string, _ uint64) bool {
-		return slices.Contains(refused, fingerprint)
-	}), nil
+	return accounting.NewBook(rules, rules.Time(now), own, group), nil
 }
 
 // Balance returns what an analyst has spent and has left.
 func (s *Store) Balance(ctx context.Context, analyst string) (ledger.Balance, error) {
-	b, err := s.peek(ctx, "reading a balance", analyst, nil)
+	b, err := s.peek(ctx, "reading a balance", analyst)
 	if err != nil {
 		return ledger.Balance{}, err
 	}
@@ -100,7 +92,7 @@ func (s *Store) Balance(ctx context.Context, analyst string) (ledger.Balance, er
 
 // Preview is Spend without charging.
 func (s *Store) Preview(ctx context.Context, analyst string, charges []ledger.Charge) (ledger.Balance, error) {
-	b, err := s.peek(ctx, "previewing a charge", analyst, charges)
+	b, err := s.peek(ctx, "previewing a charge", analyst)
 	if err != nil {
 		return ledger.Balance{}, err
 	}
@@ -110,14 +102,11 @@ func (s *Store) Preview(ctx context.Context, analyst string, charges []ledger.Ch
 
 // Failed says whether a fingerprint is refused to an analyst.
 func (s *Store) Failed(ctx context.Context, analyst, fingerprint string) (bool, error) {
-	failed := false
-	err := s.read(ctx, `SELECT EXISTS (SELECT FROM dpproxy_ledger.record WHERE analyst = $1 AND kind = 3 AND fingerprint = $2
-		AND n > coalesce((SELECT max(n) FROM dpproxy_ledger.record WHERE analyst = $1 AND kind = 4), 0))`,
-		[]any{analyst, fingerprint}, func(row pgx.Rows) error { return row.Scan(&failed) })
+	b, err := s.peek(ctx, "reading failures", analyst)
 	if err != nil {
-		return false, s.unavailable(ctx, "reading failures", err)
+		return false, err
 	}
-	return failed, nil
+	return b.Account.Refuses(fingerprint), nil
 }
 
 // History lists an analyst's charges, latest first. A limit ≤ 0 means no limit.

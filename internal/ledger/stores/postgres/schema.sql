@@ -17,14 +17,17 @@ CREATE TABLE IF NOT EXISTS dpproxy_ledger.record (
     analyst     text COLLATE "C" NOT NULL,
     n           bigint NOT NULL CHECK (n > 0), -- of the analyst, without gaps
     at          timestamptz NOT NULL,
-    kind        smallint NOT NULL,             -- 1 period, 2 charge, 3 failed statement, 4 failures cleared
-    fingerprint text COLLATE "C" NOT NULL,
+    kind        smallint NOT NULL,             -- 1 period, 2 charge, 3 failed statement, 4 failures cleared, 5 checkpoint
     payload     bytea NOT NULL,                -- the record itself: `dpproxy budget export` prints it
     chain       bytea NOT NULL,                -- hash of the record and of all before it
     PRIMARY KEY (analyst, n)
 );
-CREATE INDEX IF NOT EXISTS record_failed ON dpproxy_ledger.record (analyst, fingerprint) WHERE kind = 3;
-CREATE INDEX IF NOT EXISTS record_cleared ON dpproxy_ledger.record (analyst, n) WHERE kind = 4;
+
+-- Rényi divergences of charges, which name them.
+CREATE TABLE IF NOT EXISTS dpproxy_ledger.curve (
+    id          bytea PRIMARY KEY, -- hash of the divergences
+    divergences bytea NOT NULL
+);
 
 CREATE TABLE IF NOT EXISTS dpproxy_ledger.answer (
     hash    bytea PRIMARY KEY,
@@ -40,8 +43,11 @@ END $$;
 DROP TRIGGER IF EXISTS append_only ON dpproxy_ledger.record;
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON dpproxy_ledger.record
     FOR EACH STATEMENT EXECUTE FUNCTION dpproxy_ledger.refuse();
+DROP TRIGGER IF EXISTS append_only ON dpproxy_ledger.curve;
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON dpproxy_ledger.curve
+    FOR EACH STATEMENT EXECUTE FUNCTION dpproxy_ledger.refuse();
 
 GRANT USAGE ON SCHEMA dpproxy_ledger TO :role;
-GRANT SELECT, INSERT ON dpproxy_ledger.meta, dpproxy_ledger.record TO :role;
+GRANT SELECT, INSERT ON dpproxy_ledger.meta, dpproxy_ledger.record, dpproxy_ledger.curve TO :role;
 GRANT SELECT, INSERT, UPDATE ON dpproxy_ledger.account TO :role;
 GRANT SELECT, INSERT, UPDATE, DELETE ON dpproxy_ledger.answer TO :role;

@@ -28,6 +28,7 @@ import (
 type Store struct {
 	pool   *pgxpool.Pool
 	sealer answers.Sealer
+	curves curves
 	mark   []byte // of this process's claims
 	rules  atomic.Pointer[accounting.Rules]
 

@@ -12,6 +12,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/ledgertest"
 	"github.com/dpproxy/dpproxy/internal/ledger/stores/postgres"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -120,6 +121,7 @@ func TestLedgersRoleCanOnlyAdd(t *testing.T) {
 		}
 		for _, sql := range []string{
 			"DELETE FROM dpproxy_ledger.record", "UPDATE dpproxy_ledger.record SET n = n", "TRUNCATE dpproxy_ledger.record",
+			"DELETE FROM dpproxy_ledger.curve", "UPDATE dpproxy_ledger.curve SET id = id", "TRUNCATE dpproxy_ledger.curve",
 		} {
 			_, err := conn.Exec(ctx, sql)
 			ledgertest.WantCode(t, err, tt.code)
@@ -130,24 +132,31 @@ func TestLedgersRoleCanOnlyAdd(t *testing.T) {
 
 func TestVerifyFindsForgedTables(t *testing.T) {
 	for _, tt := range []struct{ forge, want string }{
-		{`DELETE FROM dpproxy_ledger.record WHERE n = 3`, `account "alice", record 3`},
-		{`DELETE FROM dpproxy_ledger.record WHERE n = 4`, `account "alice": its totals say records 4, its records say 3`},
+		{`DELETE FROM dpproxy_ledger.record WHERE n = 4`, `account "alice", record 4`},
+		{`DELETE FROM dpproxy_ledger.record WHERE n = 6`, `account "alice": its totals say records 6, its records say 5`},
+		{`UPDATE dpproxy_ledger.record SET payload = set_byte(payload, 60, 1) WHERE kind = 5 AND n = 3`, `account "alice", record 3: checksum`},
+		{`DELETE FROM dpproxy_ledger.record WHERE kind = 5 AND n = 3`, `account "alice", record 3: `},
+		{`DELETE FROM dpproxy_ledger.curve`, `account "alice", record 2: curve`},
+		{`UPDATE dpproxy_ledger.curve SET divergences = set_byte(divergences, 9, 1)`, `its bytes do not match`},
 		{`UPDATE dpproxy_ledger.record SET payload = set_byte(payload, 20, 1) WHERE n = 2`, `account "alice", record 2: checksum`},
 		{`UPDATE dpproxy_ledger.account SET state = set_byte(state, 12, 1) WHERE name = 'alice'`, `account "alice": checksum`},
 		{`DELETE FROM dpproxy_ledger.account`, `account "alice": its totals are missing`},
 		{`UPDATE dpproxy_ledger.account SET name = 'bob'`, `account "bob": holds the account "alice"`},
 	} {
 		dsn, ctx := newLedger(t), context.Background()
-		s := open(t, dsn, ledgertest.PureConfig(10))
-		for range 3 {
-			if _, err := s.Spend(ctx, "alice", []ledger.Charge{ledgertest.PureCharge(1)}); err != nil {
+		c, charge := ledgertest.PureConfig(10), ledgertest.PureCharge(1)
+		c.Checkpoint, charge.Curve = 2, mechanism.PureCurve(1)
+		s := open(t, dsn, c)
+		for range 3 { // period, charge, checkpoint, charge, …
+			if _, err := s.Spend(ctx, "alice", []ledger.Charge{charge}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if r, err := s.Verify(ctx); err != nil || r.Records != 4 || r.Accounts != 1 {
+		if r, err := s.Verify(ctx); err != nil || r.Records != 6 || r.Accounts != 1 || r.Checkpoints != 2 {
 			t.Fatalf("before: %+v, %v", r, err)
 		}
-		pgservertest.Exec(t, ledgertest.Superuser(t, dsn), `ALTER TABLE dpproxy_ledger.record DISABLE TRIGGER append_only; `+tt.forge)
+		pgservertest.Exec(t, ledgertest.Superuser(t, dsn), `ALTER TABLE dpproxy_ledger.record DISABLE TRIGGER append_only;
+			ALTER TABLE dpproxy_ledger.curve DISABLE TRIGGER append_only; `+tt.forge)
 		if _, err := s.Verify(ctx); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.forge, err, tt.want)
 		}
