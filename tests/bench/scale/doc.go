@@ -22,7 +22,7 @@ type Measured struct {
 // Figures are the ones of docs/scale.md.
 var Figures = Measured{
 	RowOfSum: 234e-9, RowOfMany: 2.7e-6, Merge: 1e-6, Plan: 4e-3,
-	Decide: 5e-6, Insert: 60e-6, Begin: 150e-6, Read: 1.0 / 70e3,
+	Decide: 5e-6, Insert: 60e-6, Begin: 150e-6, Read: 1.0 / 100e3,
 	RoundTrip: 0.5e-3, Flush: 1e-3,
 }
 

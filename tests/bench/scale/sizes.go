@@ -21,18 +21,14 @@ const statement = 300
 // sample is how many charges or answers a size is taken from.
 const sample = 20_000
 
-// chargeBytes writes charges to a ledger in a file and returns by how many bytes each lets it grow.
-func chargeBytes(ctx context.Context, method policy.Method) (float64, error) {
-	curve := mechanism.Curve{Pure: 0.1}
-	if method == policy.RDP {
-		curve = mechanism.PureCurve(0.1)
-	}
+// chargeBytes writes charges to a ledger in a file and returns by how many bytes each lets it grow. curve is that of the i-th.
+func chargeBytes(ctx context.Context, method policy.Method, curve func(i int) mechanism.Curve) (float64, error) {
 	return growth(ctx, method, func(l ledger.Ledger) error {
 		batch := make([]ledger.Charge, sample)
 		for i := range batch {
 			batch[i] = ledger.Charge{
 				Query: strings.Repeat("q", statement), Fingerprint: strings.Repeat("f", 64), Policy: strings.Repeat("v", 16),
-				Epsilon: 0.1, Curve: curve,
+				Epsilon: 0.1, Curve: curve(i),
 			}
 		}
 		_, err := l.Spend(ctx, "alice", batch)

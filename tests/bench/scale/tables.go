@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
@@ -16,21 +17,22 @@ const seed = 1
 
 // Sizes prints what a ledger's file grows by, measured, and what that is in a year of the site.
 func Sizes(ctx context.Context, site Site, m Measured) (string, error) {
-	pure, err := chargeBytes(ctx, policy.Pure)
-	if err != nil {
-		return "", err
-	}
-	rdp, err := chargeBytes(ctx, policy.RDP)
-	if err != nil {
-		return "", err
-	}
 	year := 365 * site.perDay()
 	t := newTable("what", "bytes", "a year of the site", "verified in")
 	for _, c := range []struct {
-		name  string
-		bytes float64
-	}{{"charge, pure", pure}, {"charge, rdp", rdp}} {
-		t.row(c.name, fmt.Sprintf("%.0f", c.bytes), gigabytes(c.bytes*year), duration(year*m.Read))
+		name   string
+		method policy.Method
+		curve  func(i int) mechanism.Curve
+	}{
+		{"charge, pure", policy.Pure, func(int) mechanism.Curve { return mechanism.Curve{Pure: 0.1} }},
+		{"charge, rdp", policy.RDP, func(int) mechanism.Curve { return mechanism.LaplaceCurve(0.1) }},
+		{"charge, rdp, with a curve of its own", policy.RDP, func(i int) mechanism.Curve { return mechanism.LaplaceCurve(0.1 - float64(i)*1e-9) }},
+	} {
+		bytes, err := chargeBytes(ctx, c.method, c.curve)
+		if err != nil {
+			return "", err
+		}
+		t.row(c.name, fmt.Sprintf("%.0f", bytes), gigabytes(bytes*year), duration(year*m.Read))
 	}
 	for _, integers := range []int{1, 12, 100, 1000} {
 		bytes, err := answerBytes(ctx, integers)
