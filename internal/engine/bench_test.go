@@ -32,11 +32,7 @@ func BenchmarkBind(b *testing.B) {
 				if c.name == "other values" {
 					call.state.lookups.plans.Purge()
 				}
-				l, err := call.constants(context.Background())
-				if err != nil {
-					b.Fatal(err)
-				}
-				if _, err := call.planned(l); err != nil {
+				if _, err := call.calibratedPlan(context.Background()); err != nil {
 					b.Fatal(err)
 				}
 			}

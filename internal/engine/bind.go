@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -100,35 +99,6 @@ func (c *call) bindPrivate(ctx context.Context) (session.Bound, error) {
 		}
 	}
 	return p, nil
-}
-
-// calibratedPlan plans the statement with its values, and chooses a mechanism for each release.
-func (c *call) calibratedPlan(ctx context.Context) (*calibrated, error) {
-	defer c.engine.stage("plan", time.Now())
-	l, err := c.constants(ctx)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := c.planned(l)
-	if err != nil {
-		return nil, err
-	}
-	return c.calibrate(plan)
-}
-
-// planned takes the plan of the statement with these values from the cache, or makes it. A plan follows from the statement, the policy,
-// the values, and the lists in lookups.
-func (c *call) planned(l lookup) (*rewrite.Plan, error) {
-	options := rewrite.Options{HashKey: c.state.secret, KeepsEmpty: c.keepsEmpty()}
-	key := planKey{c.analysis, l.key(), options}
-	if plan, ok := c.state.lookups.plans.Get(key); ok {
-		return plan, nil
-	}
-	plan, err := c.analysis.Plan(l.answers.Parameters, l, options)
-	if err == nil && l.foreseen() && keepable(plan) {
-		c.state.lookups.plans.Add(key, plan)
-	}
-	return plan, c.engine.reported(err, c.scope.Analyst)
 }
 
 // keepsEmpty says whether groups without rows are answers too: as the session says, else as the policy.

@@ -23,30 +23,13 @@ const lookupCacheSize = 256
 // cachedValues bounds what the lists of one kind hold together: some 100 MB.
 const cachedValues = 1_000_000
 
-// lookups caches the lists that plans read from public tables and from the shadow, and the plans.
+// lookups caches the lists that plans read from public tables and from the shadow, and what statements that repeat need (repeat.go).
 type lookups struct {
-	domains *lists[policy.ColumnOf, rewrite.Canonical]
-	rows    *lists[rowsKey, []*rewrite.Canonical]
-	plans   *expirable.LRU[planKey, *rewrite.Plan] // nobody changes a plan
-}
-
-// planKey names everything that a plan depends on, but the lists.
-type planKey struct {
-	statement *analysed
-	values    string // lookup.key
-	options   rewrite.Options
-}
-
-// planKeys is how many keys a plan may release that is kept: the lists of long ones would fill the memory.
-const planKeys = 1000
-
-// keepable says that a plan is small.
-func keepable(p *rewrite.Plan) bool {
-	keys := 0
-	for i := range p.Blocks {
-		keys += groups(&p.Blocks[i])
-	}
-	return keys <= planKeys
+	domains   *lists[policy.ColumnOf, rewrite.Canonical]
+	rows      *lists[rowsKey, []*rewrite.Canonical]
+	constants *expirable.LRU[constantsKey, *backend.Constants]
+	plans     *expirable.LRU[planKey, *rewrite.Plan]
+	choices   *expirable.LRU[choiceKey, *calibrated]
 }
 
 // rowsKey names a query, where it runs, and the settings under which its constants are read.
@@ -58,9 +41,11 @@ type rowsKey struct {
 
 func newLookups() *lookups {
 	return &lookups{
-		domains: newLists[policy.ColumnOf, rewrite.Canonical](),
-		rows:    newLists[rowsKey, []*rewrite.Canonical](),
-		plans:   expirable.NewLRU[planKey, *rewrite.Plan](lookupCacheSize, nil, lookupLife),
+		domains:   newLists[policy.ColumnOf, rewrite.Canonical](),
+		rows:      newLists[rowsKey, []*rewrite.Canonical](),
+		constants: expirable.NewLRU[constantsKey, *backend.Constants](lookupCacheSize, nil, lookupLife),
+		plans:     expirable.NewLRU[planKey, *rewrite.Plan](lookupCacheSize, nil, lookupLife),
+		choices:   expirable.NewLRU[choiceKey, *calibrated](lookupCacheSize, nil, lookupLife),
 	}
 }
 
@@ -73,22 +58,6 @@ type lookup struct {
 	asked    rewrite.Constants  // what the statement's analysis has foreseen
 	answers  *backend.Constants // to that
 	literals *int               // how many others were asked for
-}
-
-// constants asks the shadow for the values of the parameters and for what the analysis has foreseen, in one round trip. What cannot be
-// answered so is asked on its own, where the plan needs it: an expression may fail that no plan would evaluate.
-func (c *call) constants(ctx context.Context) (lookup, error) {
-	l := lookup{ctx: ctx, state: c.state, settings: backendSettings(c.scope), call: c, asked: c.analysis.Constants(), literals: new(int)}
-	parameters := backend.Parameters{Values: c.values, Formats: c.formats, Types: c.analysis.parameters}
-	var err error
-	if l.answers, err = c.state.databases.Constants(ctx, parameters, l.asked, l.settings); err == nil {
-		return l, nil
-	}
-	if len(l.asked.Literals)+len(l.asked.Expressions) == 0 || ctx.Err() != nil {
-		return l, err
-	}
-	l.answers, err = c.state.databases.Constants(ctx, parameters, rewrite.Constants{}, l.settings)
-	return l, err
 }
 
 // foreseen says that a plan needed no literal beyond those in the key: another may be the time.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -156,6 +157,7 @@ type fakeDatabases struct {
 	shift  uint32               // what a fault adds to a finish query's type
 	rows   []backend.MeasureRow // of main; nil: 41 in the first group
 	result [][]byte             // the row of the shadow; nil: its parameters
+	asked  atomic.Int32         // for constants
 }
 
 func (d *fakeDatabases) Schema(context.Context) (*rewrite.Schema, error) {
@@ -213,11 +215,15 @@ func (d *fakeDatabases) CheckSetting(_ context.Context, _, value string) (string
 	return value, d.fault("setting")
 }
 
-// Constants gives values and literals as they are written.
+// Constants gives values and literals as they are written; for the clock, the same moment each time.
 func (d *fakeDatabases) Constants(_ context.Context, p backend.Parameters, c rewrite.Constants, _ backend.Settings) (*backend.Constants, error) {
+	d.asked.Add(1)
 	out := &backend.Constants{Parameters: canonicals(p.Values)}
 	for _, l := range c.Literals {
 		text := rewrite.Canonical(l.Text)
+		if text == "now" {
+			text = "2026-01-01 00:00:00+00"
+		}
 		out.Literals = append(out.Literals, &text)
 	}
 	return out, d.fault("read")

@@ -31,6 +31,7 @@ type (
 	Parameter      = schema.Parameter
 	Constants      = schema.Constants
 	Literal        = schema.Literal
+	Expression     = schema.Expression
 
 	Description       = schema.Description
 	ColumnDescription = schema.ColumnDescription
@@ -70,6 +71,9 @@ const MostListed = schema.MostListed
 
 // Parse splits and parses a text of at most maxBytes bytes (see sqltree.Parse).
 func Parse(sql string, maxBytes int) ([]*Statement, error) { return sqltree.Parse(sql, maxBytes) }
+
+// MayReadClock says whether an expression as dpproxy prints it, or a value of any type, may mean something else at another time.
+func MayReadClock(text string) bool { return sqltree.MayReadClock(text) }
 
 // Options are what a plan needs from the running proxy.
 type Options struct {

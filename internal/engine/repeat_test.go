@@ -1,0 +1,91 @@
+package engine
+
+import "testing"
+
+// TestRepeatedStatementsAskOnce: constants are asked for once for each list of values, and each time where they may read the clock.
+func TestRepeatedStatementsAskOnce(t *testing.T) {
+	const plain, clock = "SELECT count(*) FROM patients WHERE age > $1", "SELECT count(*) FROM patients WHERE age > $1 AND now() > '2020-01-01 00:00:00+00'"
+	for _, c := range []struct {
+		name, sql string
+		values    []string
+		want      int32
+	}{
+		{"the same value", plain, []string{"7", "7", "7"}, 1},
+		{"another value", plain, []string{"7", "8", "7"}, 2},
+		{"the clock", clock, []string{"7", "7"}, 2},
+		{"no value", "SELECT count(*) FROM patients WHERE age > 7", []string{"", ""}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			plans := map[any]bool{}
+			for _, v := range c.values {
+				var values []string
+				if v != "" {
+					values = []string{v}
+				}
+				bound, err := w.bind(c.sql, values...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				plans[bound.(*private).calibrated] = true
+			}
+			if got := w.fake.asked.Load(); got != c.want {
+				t.Errorf("asked %d times, want %d", got, c.want)
+			}
+			if c.want == 1 && len(plans) != 1 {
+				t.Errorf("%d plans, want 1", len(plans))
+			}
+		})
+	}
+}
+
+// TestValuesThatReadTheClock: what a type's input function may read the clock for is asked for each time.
+func TestValuesThatReadTheClock(t *testing.T) {
+	for _, c := range []struct {
+		oid   uint32
+		value string
+		want  bool
+	}{
+		{23, "7", false},
+		{25, "today", false},
+		{1082, "2026-01-01", false},
+		{1082, "today", true},
+		{1184, "NOW", true},
+		{1182, "{2026-01-01,Tomorrow}", true},
+		{3912, "[yesterday,2026-01-01)", true},
+		{99999, "(now)", true},
+		{1186, "1 day", false},
+	} {
+		if got := readsClock(c.oid, c.value); got != c.want {
+			t.Errorf("readsClock(%d, %q) = %v", c.oid, c.value, got)
+		}
+	}
+}
+
+// TestSettingsChooseOtherMechanisms: a statement that repeats under another ε, margin or analyst is calibrated for it.
+func TestSettingsChooseOtherMechanisms(t *testing.T) {
+	w := newWorld(t)
+	costs := func() float64 {
+		t.Helper()
+		bound, err := w.bind("SELECT count(*) FROM patients")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bound.(*private).charge.Epsilon
+	}
+	settings := w.scope.Settings
+	for range 2 {
+		w.scope.Settings = settings
+		if got := costs(); got != 50 {
+			t.Errorf("ε = %g, want 50", got)
+		}
+		w.scope.Settings = settings.With("dpproxy.epsilon", "2")
+		if got := costs(); got != 2 {
+			t.Errorf("ε = %g, want 2", got)
+		}
+		w.scope.Settings = settings.With("dpproxy.margin", "30")
+		if got := costs(); got >= 2 {
+			t.Errorf("with a wide margin ε = %g", got)
+		}
+	}
+}
