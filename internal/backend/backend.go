@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/dpproxy/dpproxy/internal/introspect"
@@ -21,6 +22,8 @@ type Backend struct {
 	shadow *pool
 	public *pool // nil: no public table
 	types  atomic.Pointer[introspect.TypeNumbers]
+
+	pinSets *lru.Cache[pinsKey, *pinSet]
 }
 
 // checkConns is the size of the pool check: parse analysis and reading catalogs take milliseconds.
@@ -29,7 +32,11 @@ const checkConns = 2
 // Open connects to every database that the policy needs. The error says which one failed and what to do. Where a
 // database does not answer later, clients get a fixed text and log gets the reason.
 func Open(ctx context.Context, p *policy.Policy, log *slog.Logger) (*Backend, error) {
-	b := &Backend{policy: p, path: searchPath(p)}
+	pinSets, err := lru.New[pinsKey, *pinSet](keptPins)
+	if err != nil {
+		return nil, err
+	}
+	b := &Backend{policy: p, path: searchPath(p), pinSets: pinSets}
 	open := []struct {
 		key   string
 		dsn   string

@@ -140,8 +140,9 @@ func (b *Backend) Constants(ctx context.Context, p Parameters, c rewrite.Constan
 	for _, x := range c.Expressions {
 		outputs, results = append(outputs, "("+x.SQL+")"), append(results, x.Type)
 	}
-	request := Request{SQL: "SELECT " + strings.Join(outputs, ", "), Parameters: values, Types: oids, Formats: formats}
-	rows, err := b.shadow.canonicalRows(ctx, request, s.planning(b.path), results)
+	clock := slices.ContainsFunc(c.Expressions, func(x rewrite.Expression) bool { return rewrite.MayReadClock(x.SQL) })
+	request := Request{SQL: "SELECT " + strings.Join(outputs, ", "), Parameters: values, Types: oids, Formats: formats, Repeats: !clock}
+	rows, err := b.shadow.canonicalRows(ctx, request, b.pins(planning, s), results)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +178,7 @@ var errLongList = pgerr.New(pgerr.ProgramLimitExceeded, "the values that the sta
 
 // Evaluate runs a query without tables on the shadow, where it means what it means on main.
 func (b *Backend) Evaluate(ctx context.Context, q rewrite.Query, s Settings) ([][]*rewrite.Canonical, error) {
-	return b.shadow.canonicalRows(ctx, Request{SQL: q.SQL}, s.planning(b.path), q.Types)
+	return b.shadow.canonicalRows(ctx, Request{SQL: q.SQL}, b.pins(planning, s), q.Types)
 }
 
 // PublicRows runs a query over public tables alone.
@@ -185,7 +186,7 @@ func (b *Backend) PublicRows(ctx context.Context, q rewrite.Query, s Settings) (
 	if b.public == nil {
 		return nil, b.policy.MissingDSN("public")
 	}
-	return b.public.canonicalRows(ctx, Request{SQL: q.SQL}, s.planning(b.path), q.Types)
+	return b.public.canonicalRows(ctx, Request{SQL: q.SQL}, b.pins(planning, s), q.Types)
 }
 
 // Distinct returns the distinct non-NULL values of a public column of a type, ordered by the column (P10), at most one more than may be listed.
@@ -196,7 +197,7 @@ func (b *Backend) Distinct(ctx context.Context, c policy.ColumnOf, oid uint32, s
 	column, table := pgx.Identifier{c.Column}.Sanitize(), pgx.Identifier{c.Table.Schema, c.Table.Relation}.Sanitize()
 	rows, err := b.public.canonicalRows(ctx, Request{
 		SQL: "SELECT DISTINCT " + column + " AS k FROM " + table + " WHERE " + column + " IS NOT NULL ORDER BY k LIMIT " + strconv.Itoa(rewrite.MostListed+1),
-	}, s.planning(b.path), []uint32{oid})
+	}, b.pins(planning, s), []uint32{oid})
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +209,7 @@ func (b *Backend) Distinct(ctx context.Context, c policy.ColumnOf, oid uint32, s
 }
 
 // canonicalRows reads all rows of a query whose columns have these types.
-func (p *pool) canonicalRows(ctx context.Context, r Request, pins []pin, oids []uint32) ([][]*rewrite.Canonical, error) {
+func (p *pool) canonicalRows(ctx context.Context, r Request, pins *pinSet, oids []uint32) ([][]*rewrite.Canonical, error) {
 	r.ResultFormats = canonicalFormats(oids)
 	rows, err := p.rows(ctx, r, pins)
 	if err != nil {

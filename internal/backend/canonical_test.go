@@ -46,13 +46,13 @@ func TestCanonicalMeansOneValue(t *testing.T) {
 					t.Fatalf("%q of type %d under %+v: %v", text, oid, from, err)
 				}
 				for _, to := range hostileSessions {
-					for _, pins := range [][]pin{to.clientPins(b.path), to.planning(b.path)} {
+					for _, pins := range []*pinSet{b.pins(answering, to), b.pins(planning, to)} {
 						typed := "pg_catalog.record_send(ROW(($1::text)::@))"
 						same := strings.ReplaceAll("SELECT "+typed+" = "+strings.Replace(typed, "$1", "$2", 1), "@", typeOf(oid))
 						rows, err := b.shadow.rows(ctx, Request{SQL: same, Parameters: [][]byte{[]byte(*read.Literals[0]), []byte(text)}, Types: []uint32{textOID, textOID}}, pins)
 						got := collect(t, rows, err)
 						if got[0][0] != "t" {
-							t.Errorf("type %d: %q became %q under %+v, which is another value under %+v", oid, text, *read.Literals[0], from, pins)
+							t.Errorf("type %d: %q became %q under %+v, which is another value under %+v", oid, text, *read.Literals[0], from, pins.list)
 						}
 					}
 				}

@@ -1,11 +1,15 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // CheckMeasure has main parse every query of a measurement and prove what it rests on, before anything is charged (P27). Parsing is
@@ -19,22 +23,8 @@ func (b *Backend) CheckMeasure(ctx context.Context, m Measurement) error {
 		if err != nil {
 			return err
 		}
-		tx := begin(ctx, conn, measureOn(conn), m.Settings.mainPins())
-		b.sendProofs(tx, proofsOf(m.Proofs))
-		for _, q := range m.Queries {
-			_, oids := b.parameters(q.SQL)
-			tx.pipeline.SendPrepare("", q.SQL.Text, oids)
-		}
-		explained := b.sendExplains(tx, m)
-		err = tx.send()
-		sent := err == nil
-		if sent {
-			err = readCheck(tx, m, explained)
-		}
-		if end := tx.end(); err == nil {
-			err = end
-		}
-		if attempt == 0 && ctx.Err() == nil && (!sent && connectionLost(err) || conflicts(err)) {
+		began, err := b.checkOn(ctx, conn, m)
+		if attempt == 0 && ctx.Err() == nil && (!began && connectionLost(err) || conflicts(err)) {
 			b.check.pool.Reset()
 			continue
 		}
@@ -42,40 +32,107 @@ func (b *Backend) CheckMeasure(ctx context.Context, m Measurement) error {
 	}
 }
 
-// sendExplains has the coordinator of a Citus cluster plan the queries: which joins it takes it says when it plans, and not when it parses. It asks no
-// worker, and knows nothing of their rows. It returns the number of answers.
-func (b *Backend) sendExplains(tx *transaction, m Measurement) int {
-	if !pinnedOf(tx.conn.Conn()).citus {
-		return 0
+// checkOn asks on a connection. began says that it was there to be asked.
+func (b *Backend) checkOn(ctx context.Context, conn *pgxpool.Conn, m Measurement) (began bool, _ error) {
+	known, pins := pinnedOf(conn.Conn()), b.pins(measuring, m.Settings)
+	c := &checking{Measurement: m, known: known, questions: b.questions(m.Proofs)}
+	var messages []pgproto3.FrontendMessage
+	find := func(sql string, types []uint32, values [][]byte) *statement {
+		key, s := statementKey{sql, typesKey(types), pins}, &statement{}
+		if short(values) {
+			s = known.find(b.check, key)
+		}
+		if !s.parsed {
+			c.parsing = append(c.parsing, prepares{key, s})
+		}
+		return s
 	}
-	tx.pipeline.SendQueryParams(planAlone.setSQL(), nil, nil, nil, nil)
+	for _, q := range c.questions {
+		messages = append(messages, find(q.sql, q.types, q.values).messages(q.sql, q.types, pgproto3.Bind{Parameters: q.values})...)
+	}
 	for _, q := range m.Queries {
-		values, types := b.parameters(q.SQL)
-		tx.pipeline.SendQueryParams("EXPLAIN (COSTS OFF) "+q.SQL.Text, values, types, nil, nil)
+		_, types := b.parameters(q.SQL)
+		s := find(q.SQL.Text, types, nil) // which is not executed
+		if !s.parsed {
+			messages = append(messages, &pgproto3.Parse{Name: s.name, Query: q.SQL.Text, ParameterOIDs: types})
+		}
+		messages = append(messages, &pgproto3.Describe{ObjectType: 'S', Name: s.name}) // which parses it anew where a table has changed
 	}
-	return 1 + len(m.Queries)
+	if known.citus {
+		messages = append(messages, b.explains(m)...)
+	}
+	g, err := guard(ctx, conn, pins, messages...)
+	if err != nil {
+		return false, err
+	}
+	failed := c.read(g) // a proof that fails explains what main objects to behind it
+	end := g.end()
+	return true, cmp.Or(failed, end)
 }
 
-func readCheck(tx *transaction, m Measurement, explained int) error {
-	if err := readProofs(tx, proofsOf(m.Proofs)); err != nil {
-		return err
-	}
+// explains have the coordinator of a Citus cluster plan the queries: which joins it takes it says when it plans, and not when it parses. It asks no
+// worker, and knows nothing of their rows.
+func (b *Backend) explains(m Measurement) []pgproto3.FrontendMessage {
+	list := []pgproto3.FrontendMessage{&pgproto3.Parse{Query: planAlone.setSQL()}, &pgproto3.Bind{}, &pgproto3.Execute{}}
 	for _, q := range m.Queries {
-		result, err := tx.pipeline.GetResults()
-		if err != nil {
-			return err
+		values, types := b.parameters(q.SQL)
+		list = append(list, &pgproto3.Parse{Query: "EXPLAIN (COSTS OFF) " + q.SQL.Text, ParameterOIDs: types}, &pgproto3.Bind{Parameters: values}, &pgproto3.Execute{})
+	}
+	return list
+}
+
+// checking reads what main answers to a check.
+type checking struct {
+	Measurement
+	known     *pinned
+	questions []question
+	parsing   []prepares // statements that are parsed, in order
+}
+
+// read gives the first objection. What main reports is the guard's to say.
+func (c *checking) read(g *guarded) error {
+	for _, q := range c.questions {
+		var column [][]byte
+		for done := false; !done; {
+			switch m := c.next(g).(type) {
+			case nil:
+				return nil
+			case *pgproto3.DataRow:
+				column = append(column, slices.Clone(m.Values[0]))
+			case *pgproto3.CommandComplete:
+				done = true
+			}
 		}
-		description, ok := result.(*pgconn.StatementDescription)
-		if !ok || len(description.Fields) != len(q.Keys)+q.Integers {
-			return fmt.Errorf("%w: not the columns of a measure", errProtocol)
+		if err := q.check(column); err != nil {
+			return err
 		}
 	}
-	for range explained {
-		if _, err := tx.answer(); err != nil {
-			return err
+	for _, q := range c.Queries {
+		for done := false; !done; {
+			switch m := c.next(g).(type) {
+			case nil:
+				return nil
+			case *pgproto3.RowDescription:
+				if len(m.Fields) != len(q.Keys)+q.Integers {
+					return fmt.Errorf("%w: not the columns of a measure", errProtocol)
+				}
+				done = true
+			case *pgproto3.NoData:
+				return fmt.Errorf("%w: not the columns of a measure", errProtocol)
+			}
 		}
 	}
 	return nil
+}
+
+// next reads a message, and notes what has been parsed.
+func (c *checking) next(g *guarded) pgproto3.BackendMessage {
+	message := g.receive()
+	if isA[*pgproto3.ParseComplete](message) && len(c.parsing) > 0 {
+		c.known.prepared(c.parsing[0].key, c.parsing[0].statement)
+		c.parsing = c.parsing[1:]
+	}
+	return message
 }
 
 // RefusedError says that main does not take a measure query. Its text is for the administrator's log.

@@ -21,9 +21,9 @@ func (b *Backend) Describe(ctx context.Context, sql string, types []uint32, s Se
 
 // DescribeOn is Describe where the statement will run: the shadow, or public for RoutePublic.
 func (b *Backend) DescribeOn(ctx context.Context, route rewrite.Route, sql string, types []uint32, s Settings) (*pgconn.StatementDescription, error) {
-	p := b.shadow
+	p, pins := b.shadow, b.pins(answering, s)
 	if route == rewrite.RoutePublic {
-		if p = b.public; p == nil {
+		if p, pins = b.public, b.pins(reading, s); p == nil {
 			return nil, b.policy.MissingDSN("public")
 		}
 	}
@@ -32,7 +32,7 @@ func (b *Backend) DescribeOn(ctx context.Context, route rewrite.Route, sql strin
 		if err != nil {
 			return nil, err
 		}
-		description, err := describe(ctx, conn, sql, types, s.clientPins(b.path))
+		description, err := describe(ctx, conn, sql, types, pins)
 		if err == nil {
 			return description, nil
 		}
@@ -43,7 +43,7 @@ func (b *Backend) DescribeOn(ctx context.Context, route rewrite.Route, sql strin
 	}
 }
 
-func describe(ctx context.Context, conn *pgxpool.Conn, sql string, types []uint32, pins []pin) (*pgconn.StatementDescription, error) {
+func describe(ctx context.Context, conn *pgxpool.Conn, sql string, types []uint32, pins *pinSet) (*pgconn.StatementDescription, error) {
 	g, err := guard(ctx, conn, pins, &pgproto3.Parse{Query: sql, ParameterOIDs: types}, &pgproto3.Describe{ObjectType: 'S'})
 	if err != nil {
 		return nil, err

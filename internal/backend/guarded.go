@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -37,11 +36,13 @@ var (
 	beginTags, endTags = [2]string{"BEGIN", "SAVEPOINT"}, [2]string{"ROLLBACK", "COMMIT"}
 
 	guardCommands = []struct{ name, sql string }{
-		{"dpproxy_begin", beginRead}, {"dpproxy_savepoint", "SAVEPOINT guard"}, {"dpproxy_rollback", "ROLLBACK TO guard"}, {"dpproxy_commit", "COMMIT"},
+		{"dpproxy_begin", beginRead}, {"dpproxy_savepoint", "SAVEPOINT guard"}, {"dpproxy_rollback", "ROLLBACK TO guard"}, {guardCommit, "COMMIT"}, {guardMeasure, beginMeasure},
 	}
 	preparedBegin, preparedEnd = prepared(guardCommands[0].name, guardCommands[1].name), prepared(guardCommands[2].name, guardCommands[3].name)
 	syncMessage                = encoded(&pgproto3.Sync{})
 )
+
+const guardCommit, guardMeasure = "dpproxy_commit", "dpproxy_measure"
 
 // prepareGuard prepares the commands around statements.
 func prepareGuard(ctx context.Context, pg *pgconn.PgConn) error {
@@ -90,7 +91,7 @@ func appendMessages(out []byte, messages []pgproto3.FrontendMessage) (_ []byte, 
 const keptBuffer = 64 << 10
 
 // guard sends a client's statement, and reads the answers to what is before it. The caller reads the statement's, and ends it.
-func guard(ctx context.Context, conn *pgxpool.Conn, pins []pin, statement ...pgproto3.FrontendMessage) (*guarded, error) {
+func guard(ctx context.Context, conn *pgxpool.Conn, pins *pinSet, statement ...pgproto3.FrontendMessage) (*guarded, error) {
 	g := &guarded{conn: conn, pg: conn.Conn().PgConn(), known: pinnedOf(conn.Conn())}
 	if ctx.Err() != nil {
 		conn.Release()
@@ -132,25 +133,28 @@ func (g *guarded) checkBegin() {
 }
 
 // encode makes all of the transaction.
-func (g *guarded) encode(pins []pin, statement []pgproto3.FrontendMessage) ([]byte, error) {
+func (g *guarded) encode(pins *pinSet, statement []pgproto3.FrontendMessage) ([]byte, error) {
 	out, end := g.known.buffer[:0], preparedEnd
+	for _, name := range g.known.drops() {
+		out = append(out, encoded(&pgproto3.Close{ObjectType: 'S', Name: name})...)
+	}
 	g.before, g.syncs = 2, 1
 	switch {
 	case g.known.local(): // the transaction has pins of its own
 		out = append(out, commands(beginRead)...)
-		if list := propagated(pins); g.known.citus {
+		if list := propagated(pins.list); g.known.citus {
 			out = append(out, commands(list...)...)
 			g.before += len(list)
 		} else {
-			out = append(out, pinMessages(pins, true)...)
+			out = append(out, pinMessages(pins.list, true)...)
 			g.before++
 		}
 		out = append(out, commands("SAVEPOINT guard")...)
 		end = commands("ROLLBACK TO guard", "COMMIT")
-	case slices.Equal(g.known.pins, pins):
+	case g.known.pins == pins:
 		out = append(out, preparedBegin...)
 	default: // with a Sync, or BEGIN would take the pins into its transaction
-		out = append(out, pinMessages(pins, false)...)
+		out = append(out, pins.session...)
 		out = append(out, syncMessage...)
 		out = append(out, preparedBegin...)
 		g.before, g.syncs = 3, 2
@@ -165,12 +169,6 @@ func (g *guarded) encode(pins []pin, statement []pgproto3.FrontendMessage) ([]by
 		g.known.buffer = out
 	}
 	return out, nil
-}
-
-// pinMessages encodes the command that sets pins.
-func pinMessages(pins []pin, local bool) []byte {
-	sql, values := pinSQL(pins, local)
-	return encoded(&pgproto3.Parse{Query: sql, ParameterOIDs: textOIDs(len(values))}, &pgproto3.Bind{Parameters: values}, &pgproto3.Execute{})
 }
 
 func isA[M pgproto3.BackendMessage](message pgproto3.BackendMessage) bool {

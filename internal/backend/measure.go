@@ -100,10 +100,12 @@ func (b *Backend) measure(ctx context.Context, m Measurement, out chan<- batch) 
 		if err != nil {
 			return &notAcquired{err}
 		}
-		tx := begin(ctx, conn, measureOn(conn), m.Settings.mainPins())
+		tx := b.main.begin(ctx, conn, b.pins(measuring, m.Settings))
 		b.holdTables(tx, m.Queries)
-		b.sendProofs(tx, proofsOf(m.Proofs))
-		run := &measureRun{Backend: b, Measurement: m, tx: tx, out: out}
+		run := &measureRun{Backend: b, Measurement: m, questions: b.questions(m.Proofs), tx: tx, out: out}
+		for _, q := range run.questions {
+			tx.query(q.sql, q.values, q.types, nil)
+		}
 		run.queue()
 		if err := tx.sendFirst(len(m.Stages) == 0); err != nil {
 			_ = tx.end() // the first error decides
@@ -136,10 +138,11 @@ func (b *Backend) holdTables(tx *transaction, queries []MeasureQuery) {
 type measureRun struct {
 	*Backend
 	Measurement
-	tx      *transaction
-	out     chan<- batch
-	queued  int                      // so many queries are queued
-	answers [][][]*rewrite.Canonical // of stages
+	questions []question
+	tx        *transaction
+	out       chan<- batch
+	queued    int                      // so many queries are queued
+	answers   [][][]*rewrite.Canonical // of stages
 }
 
 // upto says how many queries can be queued: those before the next stage.
@@ -156,14 +159,20 @@ func (r *measureRun) queue() {
 		q := r.Queries[r.queued]
 		sql := q.SQL.With(r.answers)
 		values, types := r.parameters(sql)
-		r.tx.pipeline.SendQueryParams(sql.Text, values, types, nil, q.formats())
+		r.tx.query(sql.Text, values, types, q.formats())
 	}
 }
 
 // read reads all answers, and asks for the stages' in between.
 func (r *measureRun) read(ctx context.Context) error {
-	if err := readProofs(r.tx, proofsOf(r.Proofs)); err != nil {
-		return err
+	for _, q := range r.questions {
+		rows, err := r.tx.answer()
+		if err == nil {
+			err = q.check(rows)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	for read := 0; ; {
 		for ; read < r.queued; read++ {

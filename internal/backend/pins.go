@@ -62,6 +62,11 @@ func (s Settings) mainPins() []pin {
 	)
 }
 
+// publicPins have a client's text planned for the values of its parameters each time, as if it were not prepared: rows of public tables may be many.
+func (s Settings) publicPins(path string) []pin {
+	return append(s.clientPins(path), pin{"plan_cache_mode", "force_custom_plan"})
+}
+
 // clientPins returns the pins of shadow and public for the client's text. pg_temp comes last, so that nothing temporary hides a listed
 // name.
 func (s Settings) clientPins(path string) []pin {
@@ -69,9 +74,9 @@ func (s Settings) clientPins(path string) []pin {
 		append(shadowPins(path), pin{"extra_float_digits", or(s.ExtraFloatDigits, "1")}, pin{"bytea_output", or(s.ByteaOutput, "hex")})...)
 }
 
-// planning pins let shadow and public read values as the session does, compute what main will compute, and print it canonically. The
+// planningPins let shadow and public read values as the session does, compute what main will compute, and print it canonically. The
 // order of day and month, and the style of intervals, decide how input is read; what has been read once means the same under any.
-func (s Settings) planning(path string) []pin {
+func (s Settings) planningPins(path string) []pin {
 	dateStyle := isoDates
 	if _, order, found := strings.Cut(s.DateStyle, ","); found {
 		dateStyle = "ISO," + order
@@ -94,11 +99,13 @@ func or(value, otherwise string) string {
 
 // pinned is what is known of a connection.
 type pinned struct {
-	pins    []pin // that it has; nil: unknown
-	pooled  bool  // a pooler stands before the server, and may give it to others between two transactions
-	citus   bool  // the server asks workers, over connections of its own, which get the settings of a transaction alone
+	pins    *pinSet // that it has; nil: unknown
+	pooled  bool    // a pooler stands before the server, and may give it to others between two transactions
+	citus   bool    // the server asks workers, over connections of its own, which get the settings of a transaction alone
 	watcher *ctxwatch.ContextWatcher
 	buffer  []byte // for messages
+
+	statements *statements
 }
 
 // pinnedKey is its place in the connection's own data.
@@ -116,7 +123,7 @@ const rememberSQL = "SELECT pg_catalog.pg_backend_pid(), EXISTS (SELECT FROM pg_
 // process ID that it gives to its clients.
 func remember(ctx context.Context, conn *pgx.Conn) error {
 	var pid uint32
-	known := &pinned{watcher: ctxwatch.NewContextWatcher(cancelRequests(conn.PgConn()))}
+	known := &pinned{statements: newStatements(), watcher: ctxwatch.NewContextWatcher(cancelRequests(conn.PgConn()))}
 	if err := conn.QueryRow(ctx, rememberSQL).Scan(&pid, &known.citus); err != nil {
 		return err
 	}

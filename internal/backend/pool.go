@@ -34,6 +34,7 @@ type pool struct {
 	pool *pgxpool.Pool
 	wait time.Duration // for a free connection; 0 means no limit
 	log  *slog.Logger
+	seen *seen
 }
 
 func openPool(ctx context.Context, name, dsn string, limit int, wait time.Duration, log *slog.Logger) (*pool, error) {
@@ -50,7 +51,7 @@ func openPool(ctx context.Context, name, dsn string, limit int, wait time.Durati
 		opened.Close()
 		return nil, cannotConnect(name, config.ConnConfig, err)
 	}
-	return &pool{name: name, pool: opened, wait: wait, log: log}, nil
+	return &pool{name: name, pool: opened, wait: wait, log: log, seen: newSeen()}, nil
 }
 
 func poolConfig(name, dsn string) (*pgxpool.Config, error) {

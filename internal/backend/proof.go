@@ -2,11 +2,13 @@ package backend
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/introspect"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
 // indexSQL is true where a unique index over the columns @columns or a subset of them holds for every row that a scan of the relation
@@ -26,98 +28,74 @@ const indexSQL = `EXISTS (
       JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum
       WHERE k.at <= i.indnkeyatts AND a.attname::text <> ALL (w.fact::text[])))`
 
-const textArrayOID = 1009
-
-// failingSQL returns the places of those relations, of the lists $1 to $3, of which a fact is not true. One query asks for all: most
-// of what a question to the catalogs takes is its planning.
-func failingSQL(fact string) string {
-	return `SELECT w.at FROM ROWS FROM (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[]), pg_catalog.unnest($3::text[])) WITH ORDINALITY AS w (schema, relation, fact, at)
-WHERE NOT COALESCE(` + fact + `, false) ORDER BY 1`
+// failingSQL returns the places of those relations, of three lists, of which a fact is not true. One query asks for all: most of what a
+// question to the catalogs takes is its planning. It has no parameters, so that a connection on which it is prepared plans it once.
+func failingSQL(fact string, proofs []rewrite.Proof, of func(rewrite.Proof) string) string {
+	lists := make([][]string, 3)
+	for _, p := range proofs {
+		for i, text := range []string{p.Relation.Schema, p.Relation.Relation, of(p)} {
+			lists[i] = append(lists[i], text)
+		}
+	}
+	var arrays []string
+	for _, list := range lists {
+		arrays = append(arrays, "pg_catalog.unnest("+sqltext.EscapedLiteral(textArray(list))+"::text[])")
+	}
+	return "SELECT w.at FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") WITH ORDINALITY AS w (schema, relation, fact, at)\nWHERE NOT COALESCE(" + fact + ", false) ORDER BY 1"
 }
 
-var (
-	failingIndexes = failingSQL(indexSQL)
-	failingShapes  = failingSQL("(" + strings.NewReplacer("$1::text", "w.schema", "$2::text", "w.relation").Replace(introspect.ShapeSQL) + ") = w.fact")
-)
+var shapeSQL = "(" + strings.NewReplacer("$1::text", "w.schema", "$2::text", "w.relation").Replace(introspect.ShapeSQL) + ") = w.fact"
 
-// proofSet sorts a plan's proofs by kind.
-type proofSet struct{ shapes, indexes, values []rewrite.Proof }
+// question is one that main answers for proofs.
+type question struct {
+	sql    string
+	values [][]byte
+	types  []uint32
+	of     []rewrite.Proof
+}
 
-func proofsOf(all []rewrite.Proof) (set proofSet) {
-	for _, p := range all {
+// questions are what main is asked to prove.
+func (b *Backend) questions(proofs []rewrite.Proof) (list []question) {
+	var shapes, indexes, values []rewrite.Proof
+	for _, p := range proofs {
 		switch {
 		case p.Values.Text != "":
-			set.values = append(set.values, p)
+			values = append(values, p)
 		case p.Shape != "":
-			set.shapes = append(set.shapes, p)
+			shapes = append(shapes, p)
 		default:
-			set.indexes = append(set.indexes, p)
+			indexes = append(indexes, p)
 		}
 	}
-	return set
+	if len(shapes) > 0 {
+		list = append(list, question{sql: failingSQL(shapeSQL, shapes, func(p rewrite.Proof) string { return p.Shape }), of: shapes})
+	}
+	if len(indexes) > 0 {
+		list = append(list, question{sql: failingSQL(indexSQL, indexes, func(p rewrite.Proof) string { return textArray(p.Columns) }), of: indexes})
+	}
+	for _, p := range values {
+		given, types := b.parameters(p.Values)
+		list = append(list, question{p.Values.Text, given, types, []rewrite.Proof{p}})
+	}
+	return list
 }
 
-// sendProofs queues the questions that readProofs reads the answers of.
-func (b *Backend) sendProofs(tx *transaction, set proofSet) {
-	send := func(sql string, proofs []rewrite.Proof, fact func(rewrite.Proof) string) {
-		if len(proofs) == 0 {
-			return
+// check gives a *ProofError for the first proof that the answer's rows say fails.
+func (q question) check(rows [][]byte) error {
+	if q.of[0].Values.Text != "" {
+		if len(rows) != 1 || string(rows[0]) != "t" {
+			return &ProofError{q.of[0]}
 		}
-		lists := make([][]string, 3)
-		for _, p := range proofs {
-			for i, text := range []string{p.Relation.Schema, p.Relation.Relation, fact(p)} {
-				lists[i] = append(lists[i], text)
-			}
-		}
-		values := [][]byte{[]byte(textArray(lists[0])), []byte(textArray(lists[1])), []byte(textArray(lists[2]))}
-		tx.pipeline.SendQueryParams(sql, values, []uint32{textArrayOID, textArrayOID, textArrayOID}, nil, nil)
+		return nil
 	}
-	send(failingShapes, set.shapes, func(p rewrite.Proof) string { return p.Shape })
-	send(failingIndexes, set.indexes, func(p rewrite.Proof) string { return textArray(p.Columns) })
-	for _, p := range set.values {
-		values, oids := b.parameters(p.Values)
-		tx.pipeline.SendQueryParams(p.Values.Text, values, oids, nil, nil)
+	if len(rows) == 0 {
+		return nil
 	}
-}
-
-// readProofs gives a *ProofError for the first proof that fails.
-func readProofs(tx *transaction, set proofSet) error {
-	for _, proofs := range [][]rewrite.Proof{set.shapes, set.indexes} {
-		if len(proofs) == 0 {
-			continue
-		}
-		rows, err := tx.answer()
-		if err != nil {
-			return err
-		}
-		if len(rows) > 0 {
-			at, err := strconv.Atoi(string(rows[0][0]))
-			if err != nil || at < 1 || at > len(proofs) {
-				return errProtocol
-			}
-			return &ProofError{proofs[at-1]}
-		}
+	at, err := strconv.Atoi(string(rows[0]))
+	if err != nil || at < 1 || at > len(q.of) {
+		return errProtocol
 	}
-	for _, p := range set.values {
-		rows, err := tx.answer()
-		if err != nil {
-			return err
-		}
-		if len(rows) != 1 || string(rows[0][0]) != "t" {
-			return &ProofError{p}
-		}
-	}
-	return nil
-}
-
-// answer reads the whole result of the next queued query.
-func (t *transaction) answer() ([][][]byte, error) {
-	reader, err := t.reader()
-	if err != nil {
-		return nil, err
-	}
-	result := reader.Read()
-	return result.Rows, result.Err
+	return &ProofError{q.of[at-1]}
 }
 
 // ProofError says that main does not bear out what a plan rests on: an index that has gone or a table that has changed, so that Schema
@@ -151,4 +129,17 @@ func textArray(values []string) string {
 	}
 	b.WriteByte('}')
 	return b.String()
+}
+
+// answer reads the first column of the whole result of the next queued query.
+func (t *transaction) answer() (column [][]byte, _ error) {
+	reader, err := t.reader()
+	if err != nil {
+		return nil, err
+	}
+	for reader.NextRow() {
+		column = append(column, slices.Clone(reader.Values()[0]))
+	}
+	_, err = reader.Close()
+	return column, err
 }

@@ -24,6 +24,7 @@ type Request struct {
 	Formats       []int16
 	ResultFormats []int16
 	Settings      Settings
+	Repeats       bool // SQL means the same whenever it is parsed, and may come again: it reads no clock
 }
 
 // Rows is a result that streams from a backend. It holds a connection until Close or until Next returned an error. Its
@@ -39,7 +40,7 @@ type Rows struct {
 
 // Shadow runs a statement on the shadow. Errors are *pgconn.PgError as the shadow words them, or pgerr's own.
 func (b *Backend) Shadow(ctx context.Context, r Request) (*Rows, error) {
-	return b.shadow.rows(ctx, r, r.Settings.clientPins(b.path))
+	return b.shadow.rows(ctx, r, b.pins(answering, r.Settings))
 }
 
 // Public runs a statement on the connection that reads public tables.
@@ -47,49 +48,65 @@ func (b *Backend) Public(ctx context.Context, r Request) (*Rows, error) {
 	if b.public == nil {
 		return nil, b.policy.MissingDSN("public")
 	}
-	return b.public.rows(ctx, r, r.Settings.clientPins(b.path))
+	return b.public.rows(ctx, r, b.pins(reading, r.Settings))
 }
 
-// rows starts a statement. A connection that died while it was idle (the server was restarted) is replaced once: nothing
-// has reached the client yet, and the statement changes nothing.
-func (p *pool) rows(ctx context.Context, r Request, pins []pin) (*Rows, error) {
+// rows starts a statement. A connection that died while it was idle (the server was restarted) is replaced once, and so is a statement whose
+// tables have changed since it was prepared: nothing has reached the client yet, and the statement changes nothing.
+func (p *pool) rows(ctx context.Context, r Request, pins *pinSet) (*Rows, error) {
 	for attempt := 0; ; attempt++ {
 		conn, err := p.acquire(ctx)
 		if err != nil {
 			return nil, err
 		}
-		rows, err := p.start(ctx, conn, r, pins)
-		if err == nil {
+		rows, stale, err := p.start(ctx, conn, r, pins)
+		lost := err != nil && !stale && connectionLost(err)
+		switch {
+		case err == nil:
 			return rows, nil
-		}
-		if attempt > 0 || ctx.Err() != nil || !connectionLost(err) {
+		case attempt > 0 || ctx.Err() != nil || !lost && !stale:
 			return nil, p.clientError(ctx, err)
+		case lost:
+			p.pool.Reset()
 		}
-		p.pool.Reset()
 	}
 }
 
-func (p *pool) start(ctx context.Context, conn *pgxpool.Conn, r Request, pins []pin) (*Rows, error) {
-	g, err := guard(ctx, conn, pins, &pgproto3.Parse{Query: r.SQL, ParameterOIDs: r.Types},
-		&pgproto3.Bind{ParameterFormatCodes: r.Formats, Parameters: r.Parameters, ResultFormatCodes: r.ResultFormats},
-		&pgproto3.Describe{ObjectType: 'P'}, &pgproto3.Execute{})
+// start begins a statement. stale says that it failed because of how it had been prepared.
+func (p *pool) start(ctx context.Context, conn *pgxpool.Conn, r Request, pins *pinSet) (_ *Rows, stale bool, _ error) {
+	known, s, key := pinnedOf(conn.Conn()), &statement{}, statementKey{}
+	if r.Repeats && short(r.Parameters) {
+		key = statementKey{r.SQL, typesKey(r.Types), pins}
+		s = known.find(p, key)
+	}
+	bind := pgproto3.Bind{ParameterFormatCodes: r.Formats, Parameters: r.Parameters, ResultFormatCodes: r.ResultFormats}
+	g, err := guard(ctx, conn, pins, s.messages(r.SQL, r.Types, bind)...)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	rows := &Rows{ctx: ctx, pool: p, guarded: g}
 	for {
 		switch m := g.receive().(type) {
 		case nil:
-			return nil, g.end()
+			stale = known.forget(key, g.err)
+			return nil, stale, g.end()
+		case *pgproto3.ParseComplete:
+			known.prepared(key, s)
+		case *pgproto3.BindComplete:
+			if s.columns != nil {
+				rows.columns = formatted(s.columns, r.ResultFormats)
+				return rows, false, nil
+			}
 		case *pgproto3.RowDescription:
 			rows.columns = columnsOf(m)
-			return rows, nil
+			s.columns = formatted(rows.columns, nil)
+			return rows, false, nil
 		case *pgproto3.NoData:
 			if _, err := rows.next(); !errors.Is(err, io.EOF) {
-				return nil, err
+				return nil, false, err
 			}
 			rows.done = io.EOF
-			return rows, nil
+			return rows, false, nil
 		}
 	}
 }

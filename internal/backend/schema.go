@@ -14,6 +14,7 @@ func (b *Backend) Schema(ctx context.Context) (*rewrite.Schema, error) {
 	s, numbers, err := b.readSchema(ctx)
 	if err == nil {
 		b.types.Store(&numbers)
+		b.pinSets.Purge() // what was prepared for other tables is not executed any more
 	}
 	return s, err
 }

@@ -37,5 +37,5 @@ func (b *Backend) StageRows(ctx context.Context, on rewrite.Route, r Request, co
 	if !slices.ContainsFunc(arrays, func(a []byte) bool { return a != nil }) {
 		return nil, nil // no rows
 	}
-	return p.canonicalRows(ctx, Request{SQL: list.SQL, Parameters: arrays, Formats: r.ResultFormats}, r.Settings.planning(b.path), list.Types)
+	return p.canonicalRows(ctx, Request{SQL: list.SQL, Parameters: arrays, Formats: r.ResultFormats}, b.pins(planning, r.Settings), list.Types)
 }

@@ -3,6 +3,8 @@ package backend
 import (
 	"context"
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 func TestIntegral(t *testing.T) {
@@ -32,7 +34,7 @@ func TestMeasureRowRefusesWhatIsNoInteger(t *testing.T) {
 func TestTextArray(t *testing.T) {
 	b := connected(t)
 	values := []string{"plain", `quo"te`, `back\slash`, "comma,brace}{", "", "NULL", " blank ", "ünï\ncode"}
-	rows, err := b.Public(context.Background(), Request{SQL: "SELECT unnest($1::text[])", Parameters: [][]byte{[]byte(textArray(values))}, Types: []uint32{textArrayOID}})
+	rows, err := b.Public(context.Background(), Request{SQL: "SELECT unnest($1::text[])", Parameters: [][]byte{[]byte(textArray(values))}, Types: []uint32{pgtype.TextArrayOID}})
 	got := collect(t, rows, err)
 	if len(got) != len(values) {
 		t.Fatalf("%d values, want %d", len(got), len(values))

@@ -18,10 +18,20 @@ func textOIDs(n int) []uint32 { return slices.Repeat([]uint32{textOID}, n) }
 // whatever the caller adds, COMMIT, Sync. A server reads the pins before it reads the text that they protect.
 type transaction struct {
 	conn     *pgxpool.Conn
+	pool     *pool
+	known    *pinned
 	pipeline *pgconn.Pipeline
-	pins     []pin
+	pins     *pinSet
 	before   int // so many answers come before those of what the caller adds
 	held     int // and so many descriptions, behind them
+
+	preparing []prepares // statements whose descriptions are to come, in order
+}
+
+// prepares is a statement that a transaction prepares.
+type prepares struct {
+	key       statementKey
+	statement *statement
 }
 
 const (
@@ -39,22 +49,49 @@ func measureOn(conn *pgxpool.Conn) string {
 	return beginMeasure
 }
 
-// begin queues a transaction.
-func begin(ctx context.Context, conn *pgxpool.Conn, how string, pins []pin) *transaction {
-	t := &transaction{conn: conn, pins: pins, pipeline: conn.Conn().PgConn().StartPipeline(ctx)}
-	pinned := pinnedOf(conn.Conn())
-	if pinned.local() {
-		t.queue(how)
-		t.pinLocally(pinned.citus)
+// begin queues a transaction for a measure.
+func (p *pool) begin(ctx context.Context, conn *pgxpool.Conn, pins *pinSet) *transaction {
+	t := &transaction{conn: conn, pool: p, known: pinnedOf(conn.Conn()), pins: pins, pipeline: conn.Conn().PgConn().StartPipeline(ctx)}
+	if t.known.local() {
+		t.queue(measureOn(conn))
+		t.pinLocally(t.known.citus)
 		return t
 	}
-	if !slices.Equal(pinned.pins, pins) {
+	for _, name := range t.known.drops() {
+		t.pipeline.SendDeallocate(name)
+	}
+	if t.known.pins != pins {
 		t.pin(false)
 		t.pipeline.SendPipelineSync() // or BEGIN would take the pins into its transaction
-		pinned.pins = nil             // until the answer is known
+		t.known.pins = nil            // until the answer is known
 	}
-	t.queue(how)
+	t.pipeline.SendQueryPrepared(guardMeasure, nil, nil, nil)
+	t.before++
 	return t
+}
+
+// query queues a query whose answer reader gives. One that comes again is prepared.
+func (t *transaction) query(sql string, values [][]byte, types []uint32, formats []int16) {
+	key := statementKey{sql, typesKey(types), t.pins}
+	at := slices.IndexFunc(t.preparing, func(p prepares) bool { return p.key == key })
+	if at >= 0 {
+		t.pipeline.SendQueryPrepared(t.preparing[at].statement.name, values, nil, formats)
+		return
+	}
+	s := &statement{}
+	if short(values) {
+		s = t.known.find(t.pool, key)
+	}
+	switch {
+	case s.name == "":
+		t.pipeline.SendQueryParams(sql, values, types, nil, formats)
+	case s.columns != nil:
+		t.pipeline.SendQueryStatement(&pgconn.StatementDescription{Name: s.name, Fields: s.columns}, values, nil, formats)
+	default:
+		t.pipeline.SendPrepare(s.name, sql, types)
+		t.preparing = append(t.preparing, prepares{key, s})
+		t.pipeline.SendQueryPrepared(s.name, values, nil, formats)
+	}
 }
 
 // queue queues a command whose answer sendFirst reads.
@@ -65,7 +102,7 @@ func (t *transaction) queue(sql string) {
 
 // pin queues all pins: for the transaction that has begun, or for the connection.
 func (t *transaction) pin(local bool) {
-	sql, values := pinSQL(t.pins, local)
+	sql, values := pinSQL(t.pins.list, local)
 	t.pipeline.SendQueryParams(sql, values, textOIDs(len(values)), nil, nil)
 	t.before++
 }
@@ -76,13 +113,10 @@ func (t *transaction) pinLocally(citus bool) {
 		t.pin(true)
 		return
 	}
-	for _, sql := range propagated(t.pins) {
+	for _, sql := range propagated(t.pins.list) {
 		t.queue(sql)
 	}
 }
-
-// send queues COMMIT and Sync, sends everything, and reads the answers to BEGIN and the pins.
-func (t *transaction) send() error { return t.sendFirst(true) }
 
 // sendFirst sends what is queued, and reads the answers to BEGIN, the pins and what is held. Unless it is the last of the transaction, more may be queued
 // once all answers are read.
@@ -104,7 +138,7 @@ func (t *transaction) sendFirst(last bool) error {
 			return err
 		}
 	}
-	pinnedOf(t.conn.Conn()).pins = t.pins
+	t.known.pins = t.pins
 	return nil
 }
 
@@ -118,25 +152,38 @@ func (t *transaction) hold(sql string, types []uint32) {
 // sendMore sends what is queued, with COMMIT where it is the last.
 func (t *transaction) sendMore(last bool) error {
 	if last {
-		t.pipeline.SendQueryParams("COMMIT", nil, nil, nil, nil)
+		if t.known.local() {
+			t.pipeline.SendQueryParams("COMMIT", nil, nil, nil, nil)
+		} else {
+			t.pipeline.SendQueryPrepared(guardCommit, nil, nil, nil)
+		}
 	}
 	return t.pipeline.Sync()
 }
 
 // reader returns the result of the next queued query.
 func (t *transaction) reader() (*pgconn.ResultReader, error) {
-	result, err := t.pipeline.GetResults()
-	if _, between := result.(*pgconn.PipelineSync); between {
-		result, err = t.pipeline.GetResults()
+	for {
+		result, err := t.pipeline.GetResults()
+		if err != nil {
+			return nil, err
+		}
+		switch r := result.(type) {
+		case *pgconn.ResultReader:
+			return r, nil
+		case *pgconn.PipelineSync, *pgconn.CloseComplete:
+		case *pgconn.StatementDescription:
+			if len(t.preparing) == 0 {
+				return nil, fmt.Errorf("%w: a description", errProtocol)
+			}
+			next := t.preparing[0]
+			t.preparing = t.preparing[1:]
+			next.statement.columns = r.Fields
+			t.known.prepared(next.key, next.statement)
+		default:
+			return nil, fmt.Errorf("%w: %T instead of rows", errProtocol, result)
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	reader, ok := result.(*pgconn.ResultReader)
-	if !ok {
-		return nil, fmt.Errorf("%w: %T instead of rows", errProtocol, result)
-	}
-	return reader, nil
 }
 
 // end reads what is left, and gives the connection back. It returns the first error that the rest of the pipeline reported.

@@ -70,7 +70,7 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 
 // finishRequest binds the parameters of a query over released values.
 func (p *private) finishRequest(f rewrite.Finish, values []released) (backend.Request, error) {
-	r := backend.Request{SQL: f.SQL, Settings: backendSettings(p.scope)}
+	r := backend.Request{SQL: f.SQL, Settings: backendSettings(p.scope), Repeats: !f.Clock}
 	for _, arg := range f.Args {
 		value, format, err := p.finishArg(arg, values)
 		if err != nil {

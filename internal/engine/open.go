@@ -35,7 +35,7 @@ func (o *open) Execute(ctx context.Context) (session.Rows, error) {
 	}
 	r := backend.Request{
 		SQL: o.analysis.SQL, Parameters: o.values, Types: o.analysis.parameters, Formats: o.formats,
-		ResultFormats: o.resultFormats, Settings: backendSettings(o.scope),
+		ResultFormats: o.resultFormats, Settings: backendSettings(o.scope), Repeats: !o.analysis.Clock,
 	}
 	if len(o.supplied) > 0 {
 		r.Parameters, r.Formats = nil, nil

@@ -20,6 +20,7 @@ type Analysis struct {
 	SQL         string               // what runs on the shadow or as public; empty for private statements
 	Supplies    []catalog.Supply     // parameters that SQL has beyond the client's
 	Assignments []catalog.Assignment // settings that set_config() calls in it change
+	Clock       bool                 // SQL may mean something else at another time, where it is parsed at another
 
 	schema   *Schema
 	settings Settings
@@ -79,7 +80,7 @@ func (a *Analysis) open(st *sqltree.Statement) error {
 	if r.Route == catalog.Public {
 		a.Route = schema.RoutePublic
 	}
-	a.SQL, a.Supplies, a.Assignments = r.SQL, r.Supplies, r.Assignments
+	a.SQL, a.Supplies, a.Assignments, a.Clock = r.SQL, r.Supplies, r.Assignments, sqltree.ReadsClock(st.Node)
 	return nil
 }
 

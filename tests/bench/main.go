@@ -3,6 +3,7 @@
 //
 //	bench tpch [-sf 0.2]   measure queries against the plain queries, unit = customer
 //	bench keys             statements that release 10,000 to 1,000,000 groups
+//	bench stages           where the time of a private statement goes
 //	bench overhead         the same public statement direct, through PgBouncer, and through dpproxy
 //	bench scale            what a larger installation would cost, by simulation (docs/scale.md)
 package main
@@ -30,7 +31,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("usage: bench tpch|keys|overhead|scale")
+		return fmt.Errorf("usage: bench tpch|keys|stages|overhead|scale")
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	sf := flags.Float64("sf", 0.2, "TPC-H scale factor")
@@ -52,6 +53,8 @@ func run(ctx context.Context, args []string) error {
 		return tpch(ctx, h, *sf, *rounds)
 	case "keys":
 		return keys(ctx, h, *rounds)
+	case "stages":
+		return stages(ctx, h, 100**rounds)
 	case "overhead":
 		return overhead(ctx, h, *rounds)
 	}

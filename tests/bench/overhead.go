@@ -20,12 +20,6 @@ type target struct{ name, dsn string }
 // overhead runs one public aggregate, about 2 ms on PostgreSQL, over every way there, at 1, 8 and 32 connections and in
 // pgx's three protocol modes. It prints throughput and latency as ratios to the direct connection in the same round.
 func overhead(ctx context.Context, h *harness, rounds int) error {
-	if err := tinyTPCH(ctx, h); err != nil {
-		return err
-	}
-	if err := h.serve(ctx); err != nil {
-		return err
-	}
 	if err := stages(ctx, h, 100*rounds); err != nil {
 		return err
 	}
