@@ -177,16 +177,16 @@ const listBytes = 64 << 20
 var errLongList = pgerr.New(pgerr.ProgramLimitExceeded, "the values that the statement needs take more than 64 MB", pgerr.Hint("Group by fewer or shorter keys."))
 
 // Evaluate runs a query without tables on the shadow, where it means what it means on main.
-func (b *Backend) Evaluate(ctx context.Context, q rewrite.Query, s Settings) ([][]*rewrite.Canonical, error) {
-	return b.shadow.canonicalRows(ctx, Request{SQL: q.SQL}, b.pins(planning, s), q.Types)
+func (b *Backend) Evaluate(ctx context.Context, q rewrite.Query, s Settings) (*rewrite.Table, error) {
+	return b.shadow.canonicalTable(ctx, Request{SQL: q.SQL}, b.pins(planning, s), q.Types)
 }
 
 // PublicRows runs a query over public tables alone.
-func (b *Backend) PublicRows(ctx context.Context, q rewrite.Query, s Settings) ([][]*rewrite.Canonical, error) {
+func (b *Backend) PublicRows(ctx context.Context, q rewrite.Query, s Settings) (*rewrite.Table, error) {
 	if b.public == nil {
 		return nil, b.policy.MissingDSN("public")
 	}
-	return b.public.canonicalRows(ctx, Request{SQL: q.SQL}, b.pins(planning, s), q.Types)
+	return b.public.canonicalTable(ctx, Request{SQL: q.SQL}, b.pins(planning, s), q.Types)
 }
 
 // Distinct returns the distinct non-NULL values of a public column of a type, ordered by the column (P10), at most one more than may be listed.
@@ -209,38 +209,52 @@ func (b *Backend) Distinct(ctx context.Context, c policy.ColumnOf, oid uint32, s
 }
 
 // canonicalRows reads all rows of a query whose columns have these types.
-func (p *pool) canonicalRows(ctx context.Context, r Request, pins *pinSet, oids []uint32) ([][]*rewrite.Canonical, error) {
+func (p *pool) canonicalRows(ctx context.Context, r Request, pins *pinSet, oids []uint32) (all [][]*rewrite.Canonical, err error) {
+	err = p.eachCanonical(ctx, r, pins, oids, func(row []*rewrite.Canonical) { all = append(all, slices.Clone(row)) })
+	return all, err
+}
+
+// canonicalTable reads rows of which there may be many.
+func (p *pool) canonicalTable(ctx context.Context, r Request, pins *pinSet, oids []uint32) (*rewrite.Table, error) {
+	table := rewrite.NewTable(len(oids))
+	if err := p.eachCanonical(ctx, r, pins, oids, table.Add); err != nil {
+		return nil, err
+	}
+	return table, nil
+}
+
+// eachCanonical calls f for all rows of a query whose columns have these types. f does not keep the row.
+func (p *pool) eachCanonical(ctx context.Context, r Request, pins *pinSet, oids []uint32, f func([]*rewrite.Canonical)) error {
 	r.ResultFormats = canonicalFormats(oids)
 	rows, err := p.rows(ctx, r, pins)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer rows.Close()
-	for i, f := range rows.Columns() {
-		if i >= len(oids) || binary(f.DataTypeOID) != binary(oids[i]) {
-			return nil, fmt.Errorf("%w: column %d has type %d", errProtocol, i+1, f.DataTypeOID)
+	if columns := len(rows.Columns()); columns != len(oids) {
+		return fmt.Errorf("%w: %d columns instead of %d", errProtocol, columns, len(oids))
+	}
+	for i, c := range rows.Columns() {
+		if binary(c.DataTypeOID) != binary(oids[i]) {
+			return fmt.Errorf("%w: column %d has type %d", errProtocol, i+1, c.DataTypeOID)
 		}
 	}
-	var all [][]*rewrite.Canonical
 	var failed error
-	bytes := 0
+	bytes, values := 0, make([]*rewrite.Canonical, len(oids))
 	err = rows.Each(func(row [][]byte) {
-		for _, v := range row {
-			bytes += len(v)
-		}
-		if bytes > listBytes {
-			all, failed = nil, errLongList
-			return
-		}
-		values := make([]*rewrite.Canonical, len(row))
 		for i, v := range row {
+			if bytes += len(v); bytes > listBytes {
+				failed = errLongList
+				return
+			}
 			if values[i], err = canonical(oids[i], v); err != nil {
 				failed = err
+				return
 			}
 		}
-		all = append(all, values)
+		f(values)
 	})
-	return all, errors.Join(err, failed)
+	return errors.Join(err, failed)
 }
 
 // parameters returns a query's values, with main's OIDs for types that are not built in: the two databases number those differently.

@@ -77,7 +77,7 @@ func TestEvaluateIsCanonical(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := rows[0]
+		got := rows.Rows()[0]
 		if *got[0] != "2019-11-03 05:00:00Z" || *got[1] != "-1 mons +2 days +00:00:00.000000" || *got[2] != "0.30000000000000004" || got[3] != nil || !strings.HasPrefix(string(*got[4]), "2019-11-0") {
 			t.Errorf("under %+v: %s %s %s %s", s, *got[0], *got[1], *got[2], strconv.Quote(string(*got[4])))
 		}

@@ -37,8 +37,8 @@ type MeasureRow struct {
 	Integers []int64              // NULL counts as 0: the sum over no rows
 }
 
-// batchRows is how many rows pass from the reader to the caller at once.
-const batchRows = 256
+// So many rows pass from the reader to the caller at once; the first few by themselves, as most answers have no more.
+const firstRows, batchRows = 8, 256
 
 // batch is what the reader passes to the caller: rows, or the question for a stage's.
 type batch struct {
@@ -215,22 +215,27 @@ func (r *measureRun) ask(ctx context.Context) error {
 }
 
 func readQuery(ctx context.Context, reader *pgconn.ResultReader, query int, keys []uint32, out chan<- batch) error {
-	rows := make([]MeasureRow, 0, batchRows)
+	var rows []MeasureRow
+	size := firstRows
 	flush := func() error {
 		select {
 		case out <- batch{rows: rows}:
-			rows = make([]MeasureRow, 0, batchRows)
+			rows, size = nil, batchRows
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 	for reader.NextRow() {
-		row, err := measureRow(query, keys, reader.Values())
-		if err != nil {
+		values := reader.Values()
+		if rows == nil {
+			rows = measureRows(size, query, keys, len(values))
+		}
+		rows = rows[:len(rows)+1]
+		if err := rows[len(rows)-1].read(keys, values); err != nil {
 			return err
 		}
-		if rows = append(rows, row); len(rows) == batchRows {
+		if len(rows) == size {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -242,19 +247,29 @@ func readQuery(ctx context.Context, reader *pgconn.ResultReader, query int, keys
 	return flush()
 }
 
+// measureRows makes room for so many rows that are to be read, and for all of their columns.
+func measureRows(size, query int, keys []uint32, columns int) []MeasureRow {
+	rows := make([]MeasureRow, size)
+	width := max(0, columns-len(keys))
+	integers, texts := make([]int64, size*width), make([]*rewrite.Canonical, size*len(keys))
+	for i := range rows {
+		rows[i] = MeasureRow{Query: query, Integers: integers[i*width : (i+1)*width : (i+1)*width]}
+		if n := len(keys); n > 0 {
+			rows[i].Keys = texts[i*n : (i+1)*n : (i+1)*n]
+		}
+	}
+	return rows[:0]
+}
+
 // formats asks for keys as canonical takes them, and for integers as text.
 func (q MeasureQuery) formats() []int16 {
 	return append(canonicalFormats(q.Keys), make([]int16, q.Integers)...)
 }
 
-// measureRow copies a row out of the connection's buffer.
-func measureRow(query int, keys []uint32, values [][]byte) (MeasureRow, error) {
-	if len(values) < len(keys) {
-		return MeasureRow{}, fmt.Errorf("%w: %d columns, %d of them keys", errProtocol, len(values), len(keys))
-	}
-	row := MeasureRow{Query: query, Integers: make([]int64, len(values)-len(keys))}
-	if len(keys) > 0 {
-		row.Keys = make([]*rewrite.Canonical, len(keys))
+// read copies a row out of the connection's buffer.
+func (row *MeasureRow) read(keys []uint32, values [][]byte) error {
+	if len(values) != len(keys)+len(row.Integers) {
+		return fmt.Errorf("%w: %d columns, %d of them keys", errProtocol, len(values), len(keys))
 	}
 	for i, v := range values {
 		switch {
@@ -262,19 +277,19 @@ func measureRow(query int, keys []uint32, values [][]byte) (MeasureRow, error) {
 		case i < len(keys):
 			key, err := canonical(keys[i], v)
 			if err != nil {
-				return MeasureRow{}, fmt.Errorf("%w: column %d of a measure is no key of its type", errProtocol, i+1)
+				return fmt.Errorf("%w: column %d of a measure is no key of its type", errProtocol, i+1)
 			}
 			row.Keys[i] = key
 		default:
 			n, err := strconv.ParseInt(integral(string(v)), 10, 64)
 			if err != nil {
 				// The value is private: the error says where, not what.
-				return MeasureRow{}, fmt.Errorf("%w: column %d of a measure is no 64-bit integer", errProtocol, i+1)
+				return fmt.Errorf("%w: column %d of a measure is no 64-bit integer", errProtocol, i+1)
 			}
 			row.Integers[i-len(keys)] = n
 		}
 	}
-	return row, nil
+	return nil
 }
 
 // integral drops the fraction that a numeric with a scale prints when it holds an integer: "12.00" is 12.

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"strconv"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -16,17 +17,39 @@ func TestIntegral(t *testing.T) {
 }
 
 func TestMeasureRowRefusesWhatIsNoInteger(t *testing.T) {
+	read := func(keys []uint32, columns int, values ...[]byte) (MeasureRow, error) {
+		row := measureRows(1, 1, keys, columns)[:1][0]
+		return row, row.read(keys, values)
+	}
 	for _, v := range []string{"1.5", "NaN", "9223372036854775808", "Ms Canary", ""} {
-		if row, err := measureRow(0, nil, [][]byte{[]byte(v)}); err == nil {
+		if row, err := read(nil, 1, []byte(v)); err == nil {
 			t.Errorf("%q became %v", v, row.Integers)
 		}
 	}
-	if _, err := measureRow(0, []uint32{textOID, textOID}, [][]byte{nil}); err == nil {
-		t.Error("a missing column was accepted")
+	for _, columns := range []int{1, 3} {
+		if _, err := read([]uint32{textOID, textOID}, columns, nil); err == nil {
+			t.Errorf("a row of 1 column instead of %d was accepted", columns)
+		}
 	}
-	row, err := measureRow(1, []uint32{textOID}, [][]byte{nil, []byte("-7"), nil})
-	if err != nil || row.Keys[0] != nil || row.Integers[0] != -7 || row.Integers[1] != 0 {
+	row, err := read([]uint32{textOID}, 3, nil, []byte("-7"), nil)
+	if err != nil || row.Query != 1 || row.Keys[0] != nil || row.Integers[0] != -7 || row.Integers[1] != 0 {
 		t.Errorf("row = %+v, %v", row, err)
+	}
+}
+
+// TestMeasureRowsAreApart: a row of a batch has no other's values.
+func TestMeasureRowsAreApart(t *testing.T) {
+	keys := []uint32{textOID}
+	rows := measureRows(2, 0, keys, 2)[:2]
+	for i, text := range []string{"1", "2"} {
+		if err := rows[i].read(keys, [][]byte{[]byte(text), []byte(text)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range []int64{1, 2} {
+		if row := rows[i]; row.Integers[0] != want || string(*row.Keys[0]) != strconv.FormatInt(want, 10) || cap(row.Integers) != 1 || cap(row.Keys) != 1 {
+			t.Errorf("row %d is %+v", i, row)
+		}
 	}
 }
 

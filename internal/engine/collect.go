@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -25,21 +24,21 @@ type measured struct {
 type collector struct {
 	block *rewrite.Block
 	m     measured
-	found rewrite.KeyRows // under partition selection
+	found *rewrite.Table // under partition selection: the keys that have come
 
 	places *places // of the keys, where main names groups by them: of those declared, or of those found
 	taken  []bool  // declared keys that have come
 }
 
 func newCollector(block *rewrite.Block) *collector {
-	c := &collector{block: block, m: measured{keys: rewrite.KeyRows{}}}
+	c := &collector{block: block, found: rewrite.NewTable(len(block.KeyTypes))}
 	c.m.exact = make([][]int64, len(block.Releases))
 	c.m.histograms = make([][]mechanism.Histogram, len(block.Releases))
-	if block.Keys == nil {
-		c.places = newPlaces(&c.found, len(block.KeyTypes))
+	if c.m.keys = block.Keys; block.Keys == nil {
+		c.m.keys = c.found
+		c.places = newPlaces(c.found, len(block.KeyTypes))
 		return c
 	}
-	c.m.keys = block.Keys
 	if block.ByKey {
 		c.places, c.taken = newPlaces(block.Keys, len(block.KeyTypes)), make([]bool, block.Keys.Len())
 	}
@@ -62,9 +61,9 @@ func (c *collector) addGroup(key []*rewrite.Canonical) int {
 			c.m.exact[i] = append(c.m.exact[i], 0)
 		}
 	}
-	c.found = append(c.found, key)
+	c.found.Add(key)
 	c.m.units = append(c.m.units, 0)
-	return len(c.found) - 1
+	return c.found.Len() - 1
 }
 
 // dropped is the group of a row whose keys are not declared: public rows have changed since they were listed (docs/privacy.md P26a).
@@ -145,12 +144,11 @@ func (c *collector) sorted() measured {
 	if c.block.Select == nil {
 		return c.m
 	}
-	order := make([]int, len(c.found))
+	order := make([]int, c.found.Len())
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return compareKeys(c.found[a], c.found[b]) })
-	c.m.keys = c.found
+	slices.SortFunc(order, func(a, b int) int { return compareKeys(c.found, a, b, len(c.block.KeyTypes)) })
 	return c.m.of(order)
 }
 
@@ -176,46 +174,48 @@ func pick[T any](in []T, groups []int) []T {
 	return out
 }
 
-// keyName is a group's identity: length-prefixed fields, so that no two keys share one.
-func keyName(key []*rewrite.Canonical) string { return string(appendKeyName(nil, key)) }
-
-func appendKeyName(to []byte, key []*rewrite.Canonical) []byte {
-	for _, k := range key {
-		to = appendKeyValue(to, k)
-	}
-	return to
-}
-
-// compareKeys orders keys of as many columns as their names are ordered.
-func compareKeys(a, b []*rewrite.Canonical) int {
-	for i, x := range a {
-		y := b[i]
-		if x != nil && y != nil && len(*x) == len(*y) {
-			if order := strings.Compare(string(*x), string(*y)); order != 0 {
+// compareKeys orders two keys of a list, of so many columns, as their names are ordered.
+func compareKeys(keys rewrite.Keys, a, b, columns int) int {
+	for i := range columns {
+		x, isX := keys.Value(a, i)
+		y, isY := keys.Value(b, i)
+		if isX && isY && len(x) == len(y) {
+			if order := cmp.Compare(x, y); order != 0 {
 				return order
 			}
 			continue
 		}
-		if x == nil && y == nil {
+		if !isX && !isY {
 			continue
 		}
 		var one, other [32]byte // their lengths, or that they are NULL, decide
-		return bytes.Compare(appendKeyLength(one[:0], x), appendKeyLength(other[:0], y))
+		return bytes.Compare(appendKeyLength(one[:0], x, isX), appendKeyLength(other[:0], y, isY))
 	}
 	return 0
 }
 
-func appendKeyValue(to []byte, k *rewrite.Canonical) []byte {
-	if to = appendKeyLength(to, k); k != nil {
-		to = append(to, *k...)
+// appendKeyName appends a group's identity: length-prefixed fields, so that no two keys share one.
+func appendKeyName(to []byte, key []*rewrite.Canonical) []byte {
+	for _, k := range key {
+		if k == nil {
+			to = appendKeyLength(to, "", false)
+			continue
+		}
+		to = append(appendKeyLength(to, *k, true), *k...)
 	}
 	return to
 }
 
-func appendKeyLength(to []byte, k *rewrite.Canonical) []byte {
-	if k == nil {
+// appendKeyValue appends one column of the name of a key in a list.
+func appendKeyValue(to []byte, keys rewrite.Keys, group, column int) []byte {
+	v, notNull := keys.Value(group, column)
+	return append(appendKeyLength(to, v, notNull), v...)
+}
+
+func appendKeyLength(to []byte, v rewrite.Canonical, notNull bool) []byte {
+	if !notNull {
 		return append(to, "-;"...)
 	}
-	to = strconv.AppendInt(to, int64(len(*k)), 10)
+	to = strconv.AppendInt(to, int64(len(v)), 10)
 	return append(to, ':')
 }

@@ -139,6 +139,8 @@ func TestDrawKeepsChainedSumsInTheirRange(t *testing.T) {
 	}
 }
 
+func keyName(key []*rewrite.Canonical) string { return string(appendKeyName(nil, key)) }
+
 func TestKeyNamesAreDistinct(t *testing.T) {
 	names := map[string][]*rewrite.Canonical{}
 	for _, k := range [][]*rewrite.Canonical{key("a", "b"), key("ab", ""), key("", "ab"), key("NULL", "ab"), key("1:a"), key("a"), {}, key("NULL"), key("-;")} {
@@ -174,10 +176,18 @@ func TestCompareKeys(t *testing.T) {
 			keys = append(keys, key(a, b))
 		}
 	}
-	for _, a := range keys {
-		for _, b := range keys {
-			if got, want := compareKeys(a, b), strings.Compare(keyName(a), keyName(b)); got != want {
+	list := rewrite.KeyRows(keys)
+	for i, a := range keys {
+		for j, b := range keys {
+			if got, want := compareKeys(list, i, j, 2), strings.Compare(keyName(a), keyName(b)); got != want {
 				t.Errorf("%q and %q compare as %d, their names as %d", keyName(a), keyName(b), got, want)
+			}
+			var name []byte
+			for column := range a {
+				name = appendKeyValue(name, list, i, column)
+			}
+			if string(name) != keyName(a) {
+				t.Errorf("in the list %q has the name %q", keyName(a), name)
 			}
 		}
 	}

@@ -22,8 +22,8 @@ type databases interface {
 	DescribeOn(ctx context.Context, route rewrite.Route, sql string, types []uint32, s backend.Settings) (*pgconn.StatementDescription, error)
 	CheckSetting(ctx context.Context, name, value string) (string, error)
 	Constants(ctx context.Context, p backend.Parameters, c rewrite.Constants, s backend.Settings) (*backend.Constants, error)
-	Evaluate(ctx context.Context, q rewrite.Query, s backend.Settings) ([][]*rewrite.Canonical, error)
-	PublicRows(ctx context.Context, q rewrite.Query, s backend.Settings) ([][]*rewrite.Canonical, error)
+	Evaluate(ctx context.Context, q rewrite.Query, s backend.Settings) (*rewrite.Table, error)
+	PublicRows(ctx context.Context, q rewrite.Query, s backend.Settings) (*rewrite.Table, error)
 	Distinct(ctx context.Context, c policy.ColumnOf, oid uint32, s backend.Settings) ([]rewrite.Canonical, error)
 
 	// Main parses measure queries, and runs them.

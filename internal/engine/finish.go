@@ -2,9 +2,7 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -15,14 +13,11 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
-	"github.com/dpproxy/dpproxy/internal/pgerr"
-	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// finish has PostgreSQL compute the client's rows from released values. The result is kept in memory, so that a client that
-// pages slowly holds no connection.
+// finish has PostgreSQL compute the client's rows from released values.
 func (p *private) finish(ctx context.Context, values []released) (session.Rows, error) {
 	defer p.engine.stage("finish", time.Now())
 	if slices.ContainsFunc(p.plan.Finish.Args, func(a rewrite.FinishArg) bool { return a.Given != nil }) {
@@ -36,36 +31,15 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 		return nil, err
 	}
 	r.ResultFormats = p.resultFormats
-	on := p.plan.Finish.On
-	release, err := p.state.quotas[on].Acquire(ctx, p.scope.Analyst)
+	rows, err := p.start(ctx, p.plan.Finish.On, r)
 	if err != nil {
 		return nil, err
-	}
-	defer release()
-	rows, err := p.state.databases.Run(ctx, on, r)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	answer := session.NewStored(p.columns())
-	for {
-		row, err := rows.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if answer.Add(row) > session.MaxStored { // keys are 20000 at most, but the analyst may join them with generate_series
-			return nil, refusal.New(refusal.TooMuchWork, "the answer is too large", pgerr.Hint("Return fewer rows: joins of released values with other rows multiply them."))
-		}
 	}
 	var notices []*pgconn.Notice
 	if p.scope.Settings.Notices() {
 		notices = append(notices, p.notice(values))
 	}
-	answer.Complete("SELECT "+strconv.Itoa(answer.Len()), notices...)
-	return answer, nil
+	return held(rows, notices)
 }
 
 // finishRequest binds the parameters of a query over released values.
@@ -91,12 +65,11 @@ func (p *private) finishArg(arg rewrite.FinishArg, answer []released) (value []b
 	}
 	block := answer[arg.Block]
 	if arg.Key >= 0 {
-		return []byte(rewrite.KeyArray(block.Keys, arg.Key)), 0, nil
+		return rewrite.KeyArray(block.Keys, arg.Key), 0, nil
 	}
 	released := block.Values[arg.Release]
 	if arg.Derived == "" {
-		value, err = encodeText(pgtype.Int8ArrayOID, released)
-		return value, 0, err
+		return integerArray(released), 0, nil
 	}
 	return p.derivedArg(arg, block)
 }
@@ -143,6 +116,19 @@ func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int
 // noiseThreshold returns what the noise of a count or a sum of nothing exceeds with a probability of at most 5%: its margin, whichever mechanism made
 // it (docs/mechanisms.md §8).
 func noiseThreshold(count *mechanism.Prepared) int64 { return int64(math.Ceil(count.PlannedMargin())) }
+
+// integerArray prints whole numbers, of which there may be many, as a PostgreSQL array in text form.
+func integerArray(values []int64) []byte {
+	out := make([]byte, 0, 4*len(values)+2)
+	out = append(out, '{')
+	for i, v := range values {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = strconv.AppendInt(out, v, 10)
+	}
+	return append(out, '}')
+}
 
 // encodeText prints a Go slice as a PostgreSQL array in text form.
 func encodeText(oid uint32, v any) ([]byte, error) {

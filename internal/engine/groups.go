@@ -49,7 +49,7 @@ type part struct {
 
 func (p part) Len() int { return len(p.groups) }
 
-func (p part) Value(group, column int) *rewrite.Canonical {
+func (p part) Value(group, column int) (v rewrite.Canonical, notNull bool) {
 	return p.Keys.Value(p.groups[group], column)
 }
 

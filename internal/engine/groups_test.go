@@ -31,7 +31,7 @@ func TestShownGroups(t *testing.T) {
 		got := answer.of(answer.shownBy(&c.block, noise))
 		var keys [][]*rewrite.Canonical
 		for g := range got.Keys.Len() {
-			keys = append(keys, []*rewrite.Canonical{got.Keys.Value(g, 0)})
+			keys = append(keys, rewrite.KeyRow(got.Keys, g, 1))
 		}
 		if diff := cmp.Diff(c.keys, keys) + cmp.Diff(c.want, got.Values); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)

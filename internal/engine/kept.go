@@ -234,11 +234,7 @@ func (p *calibrated) kept(answer []released) []keptBlock {
 			continue
 		}
 		for g := range r.Keys.Len() {
-			key := make([]*rewrite.Canonical, len(p.plan.Blocks[i].KeyTypes))
-			for k := range key {
-				key[k] = r.Keys.Value(g, k)
-			}
-			blocks[i].Selected = append(blocks[i].Selected, key)
+			blocks[i].Selected = append(blocks[i].Selected, rewrite.KeyRow(r.Keys, g, len(p.plan.Blocks[i].KeyTypes)))
 		}
 	}
 	return blocks

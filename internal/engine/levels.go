@@ -51,18 +51,19 @@ func levelOf(l rewrite.Level, answer []released) addedLevel {
 	out := addedLevel{Level: l}
 	fine, coarse := answer[l.Block].Keys, answer[l.Of].Keys
 	at := map[string]int{}
-	key, name := make([]*rewrite.Canonical, len(l.Keys)), []byte{}
+	var name []byte
 	for g := range coarse.Len() {
-		for i := range key {
-			key[i] = coarse.Value(g, i)
+		name = name[:0]
+		for i := range l.Keys {
+			name = appendKeyValue(name, coarse, g, i)
 		}
-		at[keyName(key)] = g
+		at[string(name)] = g
 	}
 	for g := range fine.Len() {
-		for i, column := range l.Keys {
-			key[i] = fine.Value(g, column)
+		name = name[:0]
+		for _, column := range l.Keys {
+			name = appendKeyValue(name, fine, g, column)
 		}
-		name = appendKeyName(name[:0], key)
 		of, ok := at[string(name)]
 		if !ok {
 			of = -1

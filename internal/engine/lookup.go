@@ -25,8 +25,9 @@ const cachedValues = 1_000_000
 
 // lookups caches the lists that plans read from public tables and from the shadow, and what statements that repeat need (repeat.go).
 type lookups struct {
-	domains   *lists[policy.ColumnOf, rewrite.Canonical]
-	rows      *lists[rowsKey, []*rewrite.Canonical]
+	domains   *lists[policy.ColumnOf, []rewrite.Canonical]
+	rows      *lists[rowsKey, *rewrite.Table]
+	listed    *lists[rowsKey, [][]*rewrite.Canonical]
 	constants *expirable.LRU[constantsKey, *backend.Constants]
 	plans     *expirable.LRU[planKey, *rewrite.Plan]
 	choices   *expirable.LRU[choiceKey, *calibrated]
@@ -41,8 +42,9 @@ type rowsKey struct {
 
 func newLookups() *lookups {
 	return &lookups{
-		domains:   newLists[policy.ColumnOf, rewrite.Canonical](),
-		rows:      newLists[rowsKey, []*rewrite.Canonical](),
+		domains:   newLists[policy.ColumnOf](func(list []rewrite.Canonical) int { return len(list) }),
+		rows:      newLists[rowsKey]((*rewrite.Table).Len),
+		listed:    newLists[rowsKey](func(list [][]*rewrite.Canonical) int { return len(list) }),
 		constants: expirable.NewLRU[constantsKey, *backend.Constants](lookupCacheSize, nil, lookupLife),
 		plans:     expirable.NewLRU[planKey, *rewrite.Plan](lookupCacheSize, nil, lookupLife),
 		choices:   expirable.NewLRU[choiceKey, *calibrated](lookupCacheSize, nil, lookupLife),
@@ -92,16 +94,16 @@ func (l lookup) Distinct(column policy.ColumnOf, oid uint32) ([]rewrite.Canonica
 	return values, err
 }
 
-func (l lookup) Rows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
+func (l lookup) Rows(q rewrite.Query) (*rewrite.Table, error) {
 	return l.cached(q, false, l.state.databases.Evaluate)
 }
 
-func (l lookup) PublicRows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
+func (l lookup) PublicRows(q rewrite.Query) (*rewrite.Table, error) {
 	return l.cached(q, true, l.state.databases.PublicRows)
 }
 
 // cached asks a database what nobody has asked of late.
-func (l lookup) cached(q rewrite.Query, public bool, ask func(context.Context, rewrite.Query, backend.Settings) ([][]*rewrite.Canonical, error)) ([][]*rewrite.Canonical, error) {
+func (l lookup) cached(q rewrite.Query, public bool, ask func(context.Context, rewrite.Query, backend.Settings) (*rewrite.Table, error)) (*rewrite.Table, error) {
 	key := rowsKey{q.SQL, public, l.settings}
 	if rows, ok := l.state.lookups.rows.get(key); ok {
 		return rows, nil
@@ -129,7 +131,7 @@ func (l lookup) Listed(q rewrite.ClientQuery) ([][]*rewrite.Canonical, error) {
 	key := rowsKey{q.SQL + canonicalKey(values), q.On == rewrite.RoutePublic, l.settings}
 	if q.Clock {
 		*l.literals++
-	} else if rows, ok := l.state.lookups.rows.get(key); ok {
+	} else if rows, ok := l.state.lookups.listed.get(key); ok {
 		return rows, nil
 	}
 	release, err := l.state.quotas[q.On].Acquire(l.ctx, l.call.scope.Analyst)
@@ -139,7 +141,7 @@ func (l lookup) Listed(q rewrite.ClientQuery) ([][]*rewrite.Canonical, error) {
 	defer release()
 	rows, err := l.state.databases.StageRows(l.ctx, q.On, r, q.Columns, q.List)
 	if err == nil && !q.Clock && bytesOf(rows) <= keptBytes {
-		l.state.lookups.rows.add(key, rows)
+		l.state.lookups.listed.add(key, rows)
 	}
 	return rows, err
 }

@@ -2,12 +2,10 @@ package engine
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/dpproxy/dpproxy/internal/backend"
-	"github.com/dpproxy/dpproxy/internal/session"
 )
 
 func (w *world) mustBind(t *testing.T, sql string) *private {
@@ -73,22 +71,50 @@ func TestMeasureShape(t *testing.T) {
 	}
 }
 
-// TestFinishIsBounded: released values may be joined with generate_series. The answer is charged and kept.
-func TestFinishIsBounded(t *testing.T) {
-	w := newWorld(t)
-	w.fake.result = make([][]byte, 65)
-	for i := range w.fake.result {
-		w.fake.result[i] = make([]byte, session.MaxStored/64)
-	}
-	p := w.mustBind(t, question)
-	if err := w.engine.Charge(w.ctx, w.scope, p); err != nil {
-		t.Fatal(err)
-	}
-	var refused *pgconn.PgError
-	if _, err := p.Execute(w.ctx); !errors.As(err, &refused) || refused.Code != "54001" {
-		t.Errorf("%v, want 54001", err)
-	}
-	if w.count("keep") != 1 || w.count("close") != 1 {
-		t.Errorf("answer kept and connection given back? %v", w.take())
+// TestLongAnswersStream: an answer that is not long holds no connection when Execute returns, a longer one until it is read or closed. Either
+// is whole, and ends with its tag and notices.
+func TestLongAnswersStream(t *testing.T) {
+	for _, c := range []struct {
+		what   string
+		rows   int
+		bytes  int
+		closed int // connections that are given back before a row is read
+	}{{"short", 3, 10, 1}, {"nothing", 0, 0, 1}, {"long", 5, heldBytes / 2, 0}, {"long at its end", 1, heldBytes, 0}} {
+		for _, read := range []int{0, 1, c.rows + 1} {
+			w := newWorld(t)
+			w.fake.result, w.fake.results = [][]byte{make([]byte, c.bytes)}, &c.rows
+			p := w.mustBind(t, question)
+			if err := w.engine.Charge(w.ctx, w.scope, p); err != nil {
+				t.Fatal(err)
+			}
+			w.take()
+			rows, err := p.Execute(w.ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := w.count("close"); n != c.closed {
+				t.Errorf("%s: %d connections are given back", c.what, n)
+			}
+			n := 0
+			for range read {
+				row, err := rows.Next()
+				if err != nil {
+					break
+				}
+				if n++; len(row) != 1 || len(row[0]) != c.bytes {
+					t.Fatalf("%s: row %d has another length", c.what, n)
+				}
+			}
+			if n != min(read, c.rows) {
+				t.Errorf("%s: %d rows of %d", c.what, n, c.rows)
+			}
+			if read > c.rows && (rows.Tag() != "SELECT "+strconv.Itoa(c.rows) || len(rows.Notices()) != 1) {
+				t.Errorf("%s: %s and %d notices", c.what, rows.Tag(), len(rows.Notices()))
+			}
+			rows.Close()
+			if n := w.count("close"); n != 1 {
+				t.Errorf("%s: %d connections are given back in the end", c.what, n)
+			}
+		}
 	}
 }

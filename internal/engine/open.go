@@ -51,16 +51,25 @@ func (o *open) Execute(ctx context.Context) (session.Rows, error) {
 		verdict = "public"
 	}
 	o.engine.metrics.Statement(verdict)
-	release, err := o.state.quotas[o.analysis.Route].Acquire(ctx, o.scope.Analyst)
+	rows, err := o.start(ctx, o.analysis.Route, r)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := o.state.databases.Run(ctx, o.analysis.Route, r)
+	return rows, nil
+}
+
+// start runs a statement as one of those that the analyst may run there at a time.
+func (c *call) start(ctx context.Context, on rewrite.Route, r backend.Request) (*openRows, error) {
+	release, err := c.state.quotas[on].Acquire(ctx, c.scope.Analyst)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.state.databases.Run(ctx, on, r)
 	if err != nil {
 		release()
 		return nil, err
 	}
-	return &openRows{backendRows: rows, columns: o.columns(), release: release}, nil
+	return &openRows{backendRows: rows, columns: c.columns(), release: release}, nil
 }
 
 // openRows describes a backend's rows to the client, and gives up the analyst's quota with their connection.

@@ -53,7 +53,7 @@ func (p *places) add(g int) {
 func (p *places) listed(g int) []byte {
 	name := p.other[:0]
 	for column := range p.columns {
-		name = appendKeyValue(name, p.keys.Value(g, column))
+		name = appendKeyValue(name, p.keys, g, column)
 	}
 	return name
 }

@@ -158,6 +158,8 @@ type fakeDatabases struct {
 	rows   []backend.MeasureRow // of main; nil: 41 in the first group
 	result [][]byte             // the row of the shadow; nil: its parameters
 	asked  atomic.Int32         // for constants
+
+	results *int // how many such rows; nil: one
 }
 
 func (d *fakeDatabases) Schema(context.Context) (*rewrite.Schema, error) {
@@ -241,24 +243,24 @@ func canonicals(values [][]byte) rewrite.Values {
 }
 
 // Evaluate answers TRUE to every condition, and gives the wards where texts are asked for.
-func (d *fakeDatabases) Evaluate(_ context.Context, q rewrite.Query, _ backend.Settings) ([][]*rewrite.Canonical, error) {
+func (d *fakeDatabases) Evaluate(_ context.Context, q rewrite.Query, _ backend.Settings) (*rewrite.Table, error) {
 	d.add("evaluate")
 	values := []rewrite.Canonical{"t"}
 	if q.Types[0] == pgtype.TextOID {
 		values = []rewrite.Canonical{"north", "south"}
 	}
-	var rows [][]*rewrite.Canonical
+	rows := rewrite.NewTable(len(q.Types))
 	for i := range values {
 		row := make([]*rewrite.Canonical, len(q.Types))
 		for at := range row {
 			row[at] = &values[i]
 		}
-		rows = append(rows, row)
+		rows.Add(row)
 	}
 	return rows, d.fault("evaluate")
 }
 
-func (d *fakeDatabases) PublicRows(context.Context, rewrite.Query, backend.Settings) ([][]*rewrite.Canonical, error) {
+func (d *fakeDatabases) PublicRows(context.Context, rewrite.Query, backend.Settings) (*rewrite.Table, error) {
 	return nil, d.fault("public")
 }
 
@@ -329,16 +331,21 @@ func (d *fakeDatabases) Run(ctx context.Context, route rewrite.Route, r backend.
 	if d.result != nil {
 		row = d.result
 	}
-	return &fakeRows{journal: d.journal, ctx: ctx, row: row}, nil
+	rows := &fakeRows{journal: d.journal, ctx: ctx, row: row, left: 1}
+	if d.results != nil {
+		rows.left = *d.results
+	}
+	rows.all = rows.left
+	return rows, nil
 }
 
-// fakeRows is one row: the parameters of its statement.
+// fakeRows is one row, or several times the same: the parameters of its statement.
 type fakeRows struct {
 	*journal
-	ctx    context.Context
-	row    [][]byte
-	sent   bool
-	closed bool
+	ctx       context.Context
+	row       [][]byte
+	all, left int
+	closed    bool
 }
 
 func (r *fakeRows) Next() ([][]byte, error) {
@@ -348,13 +355,13 @@ func (r *fakeRows) Next() ([][]byte, error) {
 	if r.ctx.Err() != nil {
 		return nil, context.Cause(r.ctx)
 	}
-	if r.sent {
+	if r.left == 0 {
 		return nil, io.EOF
 	}
-	r.sent = true
+	r.left--
 	return r.row, nil
 }
-func (r *fakeRows) Tag() string { return "SELECT 1" }
+func (r *fakeRows) Tag() string { return "SELECT " + strconv.Itoa(r.all) }
 func (r *fakeRows) Close() {
 	if !r.closed {
 		r.add("close")

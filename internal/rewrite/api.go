@@ -21,6 +21,7 @@ type (
 	Canonical      = schema.Canonical
 	Keys           = schema.Keys
 	KeyRows        = schema.KeyRows
+	Table          = schema.Table
 	Values         = schema.Values
 	Lookup         = schema.Lookup
 	Query          = schema.Query
@@ -62,9 +63,15 @@ const (
 )
 
 // KeyArray prints a column of keys as a PostgreSQL array of text.
-func KeyArray(keys Keys, column int) Canonical {
-	return schema.TextArray(schema.KeyColumn(keys, column))
+func KeyArray(keys Keys, column int) []byte {
+	return schema.AppendTextArray(nil, schema.KeyColumn(keys, column))
 }
+
+// NewTable makes a table of so many columns, which has no rows yet.
+func NewTable(columns int) *Table { return schema.NewTable(columns) }
+
+// KeyRow gives the key of one group; nil is NULL.
+func KeyRow(keys Keys, group, columns int) []*Canonical { return schema.KeyRow(keys, group, columns) }
 
 // MostListed is how many values a list may have that a plan is made with.
 const MostListed = schema.MostListed

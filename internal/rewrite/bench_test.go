@@ -27,7 +27,7 @@ func BenchmarkPlan(b *testing.B) {
 	})
 	b.Run("plan", func(b *testing.B) {
 		b.ReportAllocs()
-		l := cachedLookup{lookup{w: theWorld}, map[string][][]*rewrite.Canonical{}, map[string][]rewrite.Canonical{}}
+		l := cachedLookup{lookup{w: theWorld}, map[string]*rewrite.Table{}, map[string][]rewrite.Canonical{}}
 		for b.Loop() {
 			if _, err := q.analysis.Plan(nil, l, rewrite.Options{HashKey: "x"}); err != nil {
 				b.Fatal(err)

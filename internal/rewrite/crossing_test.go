@@ -94,16 +94,17 @@ func closing(text string) int {
 // sloppy is a lookup whose values cross as text in the session's own settings: what Canonical is there to prevent.
 type sloppy struct{ lookup }
 
-func (l sloppy) text(run func(context.Context, backend.Request) (*backend.Rows, error), sql string) (all [][]*rewrite.Canonical, err error) {
+func (l sloppy) text(run func(context.Context, backend.Request) (*backend.Rows, error), sql string) (*rewrite.Table, error) {
 	rows, err := run(context.Background(), backend.Request{SQL: sql, Settings: l.w.session})
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
+	table := rewrite.NewTable(len(rows.Columns()))
 	for {
 		row, err := rows.Next()
 		if errors.Is(err, io.EOF) {
-			return all, nil
+			return table, nil
 		}
 		if err != nil {
 			return nil, err
@@ -115,15 +116,15 @@ func (l sloppy) text(run func(context.Context, backend.Request) (*backend.Rows, 
 				values[i] = &text
 			}
 		}
-		all = append(all, values)
+		table.Add(values)
 	}
 }
 
-func (l sloppy) Rows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
+func (l sloppy) Rows(q rewrite.Query) (*rewrite.Table, error) {
 	return l.text(l.w.backend.Shadow, q.SQL)
 }
 
-func (l sloppy) PublicRows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
+func (l sloppy) PublicRows(q rewrite.Query) (*rewrite.Table, error) {
 	return l.text(l.w.backend.Public, q.SQL)
 }
 

@@ -208,8 +208,8 @@ func (e *exact) declared(k *rewrite.Block) {
 	}
 	for g := range k.Keys.Len() {
 		key := make([]*string, len(k.KeyTypes))
-		for i := range key {
-			key[i] = (*string)(k.Keys.Value(g, i))
+		for i, v := range rewrite.KeyRow(k.Keys, g, len(key)) {
+			key[i] = (*string)(v)
 		}
 		name := strconv.Itoa(g + 1)
 		if k.ByKey {

@@ -178,12 +178,12 @@ func (l lookup) Distinct(c policy.ColumnOf, oid uint32) ([]rewrite.Canonical, er
 	return l.w.backend.Distinct(context.Background(), c, oid, l.w.session)
 }
 
-func (l lookup) Rows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
+func (l lookup) Rows(q rewrite.Query) (*rewrite.Table, error) {
 	return l.w.backend.Evaluate(context.Background(), q, l.w.session)
 }
 
 func (lookup) Expression(int) (value *rewrite.Canonical, known bool) { return nil, false }
-func (l lookup) PublicRows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
+func (l lookup) PublicRows(q rewrite.Query) (*rewrite.Table, error) {
 	return l.w.backend.PublicRows(context.Background(), q, l.w.session)
 }
 
@@ -374,11 +374,11 @@ func parameters(text string) [][]byte {
 // cachedLookup asks each question once, as the engine does.
 type cachedLookup struct {
 	lookup
-	rows     map[string][][]*rewrite.Canonical
+	rows     map[string]*rewrite.Table
 	distinct map[string][]rewrite.Canonical
 }
 
-func (l cachedLookup) Rows(q rewrite.Query) ([][]*rewrite.Canonical, error) {
+func (l cachedLookup) Rows(q rewrite.Query) (*rewrite.Table, error) {
 	if r, ok := l.rows[q.SQL]; ok {
 		return r, nil
 	}

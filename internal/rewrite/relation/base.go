@@ -186,10 +186,10 @@ func (b *Base) evaluate(place string, oid uint32, sql query.Scalar) (value *sche
 		}
 	}
 	rows, err := b.Lookup.Rows(schema.Query{SQL: "SELECT (" + query.Text(sql) + ")", Types: []uint32{oid}})
-	if err != nil || len(rows) != 1 {
+	if err != nil || rows.Len() != 1 {
 		return nil, false, err
 	}
-	return rows[0][0], true, nil
+	return rows.Rows()[0][0], true, nil
 }
 
 // Prints compares the session's styles with main's.
@@ -217,8 +217,12 @@ func (b *Base) Refusal(err error) error {
 }
 
 // IsTrue reads the answer to a question of one boolean.
-func IsTrue(rows [][]*schema.Canonical) bool {
-	return len(rows) == 1 && rows[0][0] != nil && *rows[0][0] == "t"
+func IsTrue(rows *schema.Table) bool {
+	if rows.Len() != 1 {
+		return false
+	}
+	value, _ := rows.Value(0, 0)
+	return value == "t"
 }
 
 // Foreign says that a relation reads a foreign table: postgres_fdw pushes CASE down, LEAST and GREATEST not.

@@ -37,20 +37,21 @@ func (b *Base) BoundPublic(r *Relation, c *Column) (bool, error) {
 		x.AwaitBounds()
 		return true, nil
 	}
-	found, err := b.Lookup.PublicRows(schema.Query{SQL: query.Print(ends).Text, Types: []uint32{base, base}})
-	if err != nil || len(found) != 1 {
+	table, err := b.Lookup.PublicRows(schema.Query{SQL: query.Print(ends).Text, Types: []uint32{base, base}})
+	if err != nil || table.Len() != 1 {
 		return false, err
 	}
-	within, known := valuesWithin(base, found[0])
+	found := table.Rows()[0]
+	within, known := valuesWithin(base, found)
 	if !known {
 		return false, nil
 	}
-	if found[0][0] != nil {
+	if found[0] != nil {
 		typ := pgresolve.Qualified(base, -1)
 		end := func(v *schema.Canonical) query.Scalar {
 			return query.F("({}::pg_catalog.text)::{}", &query.Parameter{Parameter: schema.Parameter{Type: pgtype.TextOID, Value: v}}, typ)
 		}
-		ends.Outputs = UnnamedOutputs([]query.Scalar{query.F("COALESCE({} OPERATOR(pg_catalog.>=) {} AND {} OPERATOR(pg_catalog.<=) {}, true)", least, end(found[0][0]), most, end(found[0][1]))})
+		ends.Outputs = UnnamedOutputs([]query.Scalar{query.F("COALESCE({} OPERATOR(pg_catalog.>=) {} AND {} OPERATOR(pg_catalog.<=) {}, true)", least, end(found[0]), most, end(found[1]))})
 	} else {
 		ends.Outputs = UnnamedOutputs([]query.Scalar{query.F("{} IS NULL", least)})
 	}

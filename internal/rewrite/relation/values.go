@@ -47,7 +47,7 @@ func (b *Base) ConstantOf(cells []*pg_query.Node) (*expr.Expr, error) {
 
 // FoldConstants evaluates a FROM item without tables on the shadow. cols describe its columns; their references hold within it.
 func (b *Base) FoldConstants(from query.Source, cols []*Column) (*Relation, error) {
-	r, ok, err := b.folded(&query.Select{From: from}, cols, schema.Lookup.Rows)
+	r, ok, err := b.folded(&query.Select{From: from}, cols, onShadow)
 	if err == nil && !ok {
 		err = refusal.New(refusal.TooMuchWork, fmt.Sprintf("a list of values in a query over private tables has more than %d rows", MaxConstants), pgerr.Hint("Narrow it."))
 	}
@@ -82,9 +82,16 @@ func (b *Base) FoldPublic(r *Relation) (*Relation, error) {
 // ask evaluates a query over the tables of a public relation.
 func (r *Relation) ask(l schema.Lookup, q schema.Query) ([][]*schema.Canonical, error) {
 	if len(r.Tables) == 0 {
-		return l.Rows(q)
+		return onShadow(l, q)
 	}
-	return l.PublicRows(q)
+	table, err := l.PublicRows(q)
+	return table.Rows(), err
+}
+
+// onShadow evaluates a query without tables.
+func onShadow(l schema.Lookup, q schema.Query) ([][]*schema.Canonical, error) {
+	table, err := l.Rows(q)
+	return table.Rows(), err
 }
 
 // folded evaluates a query whose outputs are columns; false: it has more rows than are listed.

@@ -32,8 +32,8 @@ func (d *Domain) HoldsNull(i int) bool { return d.Tuples.HoldsNull(i) }
 // value gives a value of the i-th key; nil: it has none but NULL.
 func (d *Domain) value(i int) *schema.Canonical {
 	for row := range d.Tuples.Len() {
-		if v := d.Tuples.Value(row, i); v != nil {
-			return v
+		if v, known := d.Tuples.Value(row, i); known {
+			return &v
 		}
 	}
 	return nil
@@ -113,13 +113,13 @@ func (b *Planner) publicDomain(k *Block, s relation.PublicSource) (*Domain, erro
 	if s.Tables {
 		ask = b.Lookup.PublicRows
 	}
-	rows, err := ask(schema.Query{SQL: query.Print(list).Text, Types: types})
+	tuples, err := ask(schema.Query{SQL: query.Print(list).Text, Types: types})
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(rows)) > KeyLimits.Listed {
+	if int64(tuples.Len()) > KeyLimits.Listed {
 		return nil, expr.Refuse(refusal.TooManyGroups, d.Keys[0].Location(), fmt.Sprintf("the group keys have more than %d combinations in public rows", KeyLimits.Listed), "Group by fewer or coarser keys, or narrow them in WHERE.")
 	}
-	d.Tuples = schema.Pack(rows, len(d.Keys))
+	d.Tuples = tuples
 	return d, nil
 }

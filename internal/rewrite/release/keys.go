@@ -18,7 +18,7 @@ import (
 )
 
 // KeyLimits bound the combinations of the keys of one block: every one of them is released, whether or not a row has it. A key of a million
-// takes some 200 bytes of memory for each, until the answer is read.
+// takes less than 200 bytes of memory for each, until the answer is read.
 var KeyLimits = expr.Limits{Listed: schema.MostListed, Computed: 20_000}
 
 // Key is one group expression.
@@ -247,19 +247,19 @@ func (b *Planner) listValues(d *Domain, holds []*expr.Expr) error {
 	if err != nil {
 		return err
 	}
-	var values [][]*schema.Canonical
+	values := schema.NewTable(1)
 	null := !list.Exact && g.Nullable()
-	for _, r := range rows {
-		if r[0] != nil {
-			values = append(values, r)
+	for v := range schema.KeyColumn(rows, 0) {
+		if v != nil {
+			values.Add([]*schema.Canonical{v})
 		} else if list.Exact {
 			null = true
 		}
 	}
 	if null {
-		values = append(values, []*schema.Canonical{nil})
+		values.Add([]*schema.Canonical{nil})
 	}
-	d.Tuples, d.Computed, d.Whole = schema.Pack(values, 1), list.Computed, list.Whole
+	d.Tuples, d.Computed, d.Whole = values, list.Computed, list.Whole
 	return nil
 }
 

@@ -53,8 +53,8 @@ func (b *Planner) modeValues(k *Block, g *Key, sc *bind.Scope) ([]string, error)
 	}
 	var values []string
 	for i := range domain.Tuples.Len() {
-		if v := domain.Tuples.Value(i, 0); v != nil {
-			values = append(values, string(*v))
+		if v, known := domain.Tuples.Value(i, 0); known {
+			values = append(values, string(v))
 		}
 	}
 	if len(values) > maxModeValues {

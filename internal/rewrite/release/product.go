@@ -50,7 +50,7 @@ func KeyBytes(keys schema.Keys) (n int) {
 func (p *product) Len() int { return p.size }
 
 // Value implements schema.Keys.
-func (p *product) Value(group, column int) *schema.Canonical {
+func (p *product) Value(group, column int) (v schema.Canonical, notNull bool) {
 	c := p.columns[column]
 	return c.table.Value(group/c.stride%c.table.Len(), c.column)
 }

@@ -6,9 +6,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// TestTable: a table has the values that were packed, NULL apart from the empty text, and no other table has its hash.
+func tableOf(rows [][]*Canonical, columns int) *Table {
+	table := NewTable(columns)
+	for _, row := range rows {
+		table.Add(row)
+	}
+	return table
+}
+
+// TestTable: a table has the values that were added, NULL apart from the empty text, and no other table has its hash.
 func TestTable(t *testing.T) {
 	rows := func(lines ...string) (out [][]*Canonical) {
 		for _, line := range lines {
@@ -33,15 +42,18 @@ func TestTable(t *testing.T) {
 		if len(list) > 0 {
 			width = len(list[0])
 		}
-		table := Pack(list, width)
+		table := tableOf(list, width)
 		if table.Len() != len(list) {
 			t.Fatalf("table %d has %d rows", i, table.Len())
 		}
+		if diff := cmp.Diff(list, table.Rows(), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("table %d as rows: %s", i, diff)
+		}
 		for r, row := range list {
+			if diff := cmp.Diff(row, KeyRow(KeyRows(list), r, width)); diff != "" {
+				t.Errorf("list %d, row %d: %s", i, r, diff)
+			}
 			for c, want := range row {
-				if diff := cmp.Diff(want, table.Value(r, c)); diff != "" {
-					t.Errorf("table %d, row %d, column %d: %s", i, r, c, diff)
-				}
 				if want == nil && !table.HoldsNull(c) {
 					t.Errorf("table %d, column %d: its NULL is not known", i, c)
 				}
@@ -54,7 +66,7 @@ func TestTable(t *testing.T) {
 		}
 		seen[string(h.Sum(nil))] = i
 	}
-	if (*Table)(nil).Len() != 0 || (*Table)(nil).HoldsNull(0) || Pack(rows("a", ""), 1).HoldsNull(0) {
+	if (*Table)(nil).Len() != 0 || (*Table)(nil).HoldsNull(0) || tableOf(rows("a", ""), 1).HoldsNull(0) {
 		t.Error("rows or NULL where there are none")
 	}
 }

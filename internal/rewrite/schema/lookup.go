@@ -30,9 +30,9 @@ type Lookup interface {
 	// MostListed, the first ones and one more.
 	Distinct(c policy.ColumnOf, oid uint32) ([]Canonical, error)
 	// Rows evaluates a query without tables on the shadow, where it means what it means on main.
-	Rows(q Query) ([][]*Canonical, error)
+	Rows(q Query) (*Table, error)
 	// PublicRows evaluates a query over public tables alone, which means there what it means on main (P10a).
-	PublicRows(q Query) ([][]*Canonical, error)
+	PublicRows(q Query) (*Table, error)
 	// Listed evaluates a query of the client's over public tables alone, or over none (P4g).
 	Listed(q ClientQuery) ([][]*Canonical, error)
 	// Literal has the shadow read a constant of a type as the session would. It is asked anew each time: "today" and "now" are

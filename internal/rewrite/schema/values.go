@@ -1,32 +1,33 @@
 package schema
 
-import (
-	"iter"
-	"strings"
-)
-
-var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+import "iter"
 
 // TextArray prints values as a PostgreSQL array of text; nil is NULL.
-func TextArray(values iter.Seq[*Canonical]) Canonical {
-	var sb strings.Builder
-	sb.WriteByte('{')
+func TextArray(values iter.Seq[*Canonical]) Canonical { return Canonical(AppendTextArray(nil, values)) }
+
+// AppendTextArray appends what TextArray prints.
+func AppendTextArray(to []byte, values iter.Seq[*Canonical]) []byte {
+	to = append(to, '{')
 	first := true
 	for v := range values {
 		if !first {
-			sb.WriteByte(',')
+			to = append(to, ',')
 		}
 		first = false
 		if v == nil {
-			sb.WriteString("NULL")
+			to = append(to, "NULL"...)
 			continue
 		}
-		sb.WriteByte('"')
-		_, _ = quoted.WriteString(&sb, string(*v)) // a Builder takes everything
-		sb.WriteByte('"')
+		to = append(to, '"')
+		for _, c := range []byte(*v) {
+			if c == '"' || c == '\\' {
+				to = append(to, '\\')
+			}
+			to = append(to, c)
+		}
+		to = append(to, '"')
 	}
-	sb.WriteByte('}')
-	return Canonical(sb.String())
+	return append(to, '}')
 }
 
 // Texts are texts that are canonical.
@@ -40,14 +41,5 @@ func Texts(values []string) iter.Seq[*Canonical] {
 	}
 }
 
-// joined is the texts of values of this length altogether, one behind the other.
-func joined(values iter.Seq[*Canonical], length int) Canonical {
-	var sb strings.Builder
-	sb.Grow(length)
-	for v := range values {
-		if v != nil {
-			sb.WriteString(string(*v))
-		}
-	}
-	return Canonical(sb.String())
-}
+// between is the text of one value.
+func (p *packed) between(start, end uint32) Canonical { return Canonical(p.text.String()[start:end]) }

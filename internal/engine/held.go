@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"errors"
+	"io"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/session"
+)
+
+// heldBytes is how much of an answer is held in memory until the client takes it.
+const heldBytes = 8 << 20
+
+// heldRows are an answer over released values: the first rows in memory, and what is longer as it comes.
+type heldRows struct {
+	*openRows
+	first   *session.Stored
+	notices []*pgconn.Notice
+}
+
+// held reads the first rows of an answer. A client that pages slowly holds no connection of an answer that is not longer, and an error of
+// computing one reaches it instead of the first row.
+func held(rows *openRows, notices []*pgconn.Notice) (session.Rows, error) {
+	first := session.NewStored(rows.columns)
+	for {
+		row, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			rows.Close()
+			first.Complete(rows.Tag(), notices...)
+			return first, nil
+		}
+		if err != nil {
+			rows.Close()
+			return nil, err
+		}
+		if first.Add(row) >= heldBytes {
+			return &heldRows{rows, first, notices}, nil
+		}
+	}
+}
+
+// Next implements session.Rows.
+func (r *heldRows) Next() ([][]byte, error) {
+	row, err := r.first.Next()
+	if errors.Is(err, io.EOF) {
+		return r.openRows.Next()
+	}
+	return row, err
+}
+
+// Notices implements session.Rows.
+func (r *heldRows) Notices() []*pgconn.Notice { return r.notices }
