@@ -230,6 +230,9 @@ func (b *Base) combineFrom(j *JoinGraph, start int, class map[*Column]int, equal
 			}
 			items[slices.Index(items, left[next])] = r
 		}
+		if set != nil && !ofUnit && !r.Private() && !r.Lateral {
+			ofUnit = set.within(equal.equated(r, class, functionsOfUnit(there, perUnit)))
+		}
 		out.addJoinWork(r, set)
 		out.multiply(r, set)
 		if set == nil || !ofUnit {
@@ -247,6 +250,19 @@ func (b *Base) combineFrom(j *JoinGraph, start int, class map[*Column]int, equal
 	}
 	out.takeParts(items, root)
 	return out, perUnit, nil
+}
+
+// functionsOfUnit has the columns of joined items that are functions of the unit.
+func functionsOfUnit(items []*Relation, perUnit map[*Column]bool) *Relation {
+	r := &Relation{}
+	for i, item := range items {
+		for _, c := range item.Columns {
+			if !item.Lateral && (perUnit[c] || c.IsUnit || i == 0 && c.PerUnit) {
+				r.Columns = append(r.Columns, c)
+			}
+		}
+	}
+	return r
 }
 
 // takeParts gives the join of items what they consist of, in their order; r has the unit columns of root.

@@ -367,16 +367,16 @@ func (r *Relation) Find(table, name string) (*Column, error) {
 
 // UniqueOver finds a unique set among the columns; nil if there is none.
 func (r *Relation) UniqueOver(cols map[*Column]bool) *UniqueSet {
-	for i, set := range r.Unique {
-		all := true
-		for _, c := range set.Columns {
-			all = all && cols[c]
-		}
-		if all {
+	for i := range r.Unique {
+		if r.Unique[i].within(cols) {
 			return &r.Unique[i]
 		}
 	}
 	return nil
+}
+
+func (s *UniqueSet) within(cols map[*Column]bool) bool {
+	return !slices.ContainsFunc(s.Columns, func(c *Column) bool { return !cols[c] })
 }
 
 // Equals compares operands of one type; both sides of every use have a type whose equality is pg_catalog's.
