@@ -10,11 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpproxy/dpproxy/internal/pgserver"
+	"github.com/dpproxy/dpproxy/tests/redteam/relay"
 )
 
 //go:embed tpch/policy.yaml
@@ -29,6 +31,8 @@ type harness struct {
 	addr   string // of the running proxy
 
 	metrics string // its metrics listener
+
+	relay *relay.Relay // between the proxy and main; nil: there is none
 }
 
 const password = "bench"
@@ -39,7 +43,7 @@ func start(ctx context.Context) (*harness, error) {
 		return nil, err
 	}
 	h := &harness{dir: dir, binary: filepath.Join(dir, "dpproxy")}
-	build := exec.CommandContext(ctx, "go", "build", "-o", h.binary, "./cmd/dpproxy")
+	build := exec.CommandContext(ctx, "go", "build", "-o", h.binary, "github.com/dpproxy/dpproxy/cmd/dpproxy")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return nil, fmt.Errorf("go build: %w", err)
@@ -54,6 +58,9 @@ func (h *harness) stop() {
 	if h.proxy != nil {
 		_ = h.proxy.Process.Signal(os.Interrupt)
 		_ = h.proxy.Wait()
+	}
+	if h.relay != nil {
+		h.relay.Close()
 	}
 	if h.server != nil {
 		h.server.Stop()
@@ -89,7 +96,7 @@ func (h *harness) serve(ctx context.Context) error {
 		return err
 	}
 	env := append(os.Environ(),
-		"BENCH_MAIN="+h.server.DSN("bench", "bench_main"), "BENCH_SHADOW="+h.server.DSN("bench_shadow", "bench_shadow"),
+		"BENCH_MAIN="+h.mainDSN(), "BENCH_SHADOW="+h.server.DSN("bench_shadow", "bench_shadow"),
 		"BENCH_PUBLIC="+h.server.DSN("bench", "bench_public"), "BENCH_ADMIN="+h.server.DSN("bench", pgserver.Superuser))
 	setup := exec.CommandContext(ctx, h.binary, "setup", "--policy", file)
 	setup.Env, setup.Stderr = env, os.Stderr
@@ -115,6 +122,25 @@ func (h *harness) serve(ctx context.Context) error {
 		fmt.Fprintln(os.Stderr, lines.Text())
 	}
 	return fmt.Errorf("dpproxy serve ended before it listened")
+}
+
+// mainDSN leads to main, through the relay where there is one.
+func (h *harness) mainDSN() string {
+	dsn := h.server.DSN("bench", "bench_main")
+	if h.relay == nil {
+		return dsn
+	}
+	return strings.Replace(dsn, h.serverAddress(), h.relay.Addr(), 1)
+}
+
+func (h *harness) serverAddress() string {
+	return net.JoinHostPort(h.server.Host, strconv.Itoa(h.server.Port))
+}
+
+// record puts a relay before main, which tells what the proxy asks there. It has to come before serve.
+func (h *harness) record() (err error) {
+	h.relay, err = relay.Start(h.serverAddress())
+	return err
 }
 
 func (h *harness) proxyDSN() string {

@@ -1,7 +1,7 @@
 // Command bench measures dpproxy against PostgreSQL itself, on a throw-away server, and prints ratios that were measured in
 // one run: absolute times depend on the machine, ratios much less.
 //
-//	bench tpch [-sf 0.2]   measure queries against the plain queries, unit = customer
+//	bench tpch [-sf 0.2]   measure queries against the plain queries and those that were written by hand, unit = customer
 //	bench keys             statements that release 10,000 to 1,000,000 groups
 //	bench stages           where the time of a private statement goes
 //	bench overhead         the same public statement direct, through PgBouncer, and through dpproxy
@@ -36,6 +36,7 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	sf := flags.Float64("sf", 0.2, "TPC-H scale factor")
 	rounds := flags.Int("rounds", 6, "interleaved rounds; the first is dropped")
+	only := flags.String("only", "", "tpch: queries whose name has this")
 	page := flags.String("write", "", "scale: the page to write the tables into")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
@@ -50,7 +51,7 @@ func run(ctx context.Context, args []string) error {
 	defer h.stop()
 	switch args[0] {
 	case "tpch":
-		return tpch(ctx, h, *sf, *rounds)
+		return tpch(ctx, h, *sf, *rounds, *only)
 	case "keys":
 		return keys(ctx, h, *rounds)
 	case "stages":

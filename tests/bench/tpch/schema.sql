@@ -65,6 +65,13 @@ INSERT INTO lineitem_stored
 SELECT o_custkey, l_returnflag, l_linestatus, l_shipdate, l_quantity * 100, l_extendedprice * 100, l_discount * 100, l_tax * 100
 FROM lineitem JOIN orders ON l_orderkey = o_orderkey ORDER BY l_orderkey, l_linenumber;
 
+-- One row for each unit, and values that are missing.
+CREATE TABLE people (id int PRIMARY KEY, city text NOT NULL, age int, income numeric(12,2));
+INSERT INTO people
+SELECT i, (ARRAY['Aalen','Bonn','Celle','Dessau','Essen','Fulda','Gera','Halle','Ilmenau','Jena','Kiel','Lahr','Mainz','Neuss','Olpe','Passau','Rheine','Speyer',
+           'Trier','Ulm'])[1 + h(i, 30, 20)], nullif(h(i, 31, 101), 0), nullif(h(i, 32, 101), 0) * 1000 + h(i, 33, 100000) / 100.0
+FROM generate_series(1, (5000000 * :sf)::int) i;
+
 -- What bench keys fills.
 CREATE TABLE codes (n int PRIMARY KEY, label text NOT NULL);
 CREATE TABLE items (custkey int NOT NULL, code int NOT NULL);

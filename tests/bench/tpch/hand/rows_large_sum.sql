@@ -1,0 +1,3 @@
+SELECT array_position('{Aalen,Bonn,Celle,Dessau,Essen,Fulda,Gera,Halle,Ilmenau,Jena,Kiel,Lahr,Mainz,Neuss,Olpe,Passau,Rheine,Speyer,Trier,Ulm}', city), count(*),
+       sum(LEAST(GREATEST(income::float8 * 100, 0), 20000000)::int) FILTER (WHERE income IS NOT NULL)
+FROM people GROUP BY city

@@ -1,0 +1,3 @@
+SELECT array_position('{AUTOMOBILE,BUILDING,FURNITURE,HOUSEHOLD,MACHINERY}', c_mktsegment), count(*),
+       sum(LEAST(GREATEST(c_acctbal::float8 * 100, -100000), 1000000)::int)
+FROM customer GROUP BY c_mktsegment

@@ -1,0 +1,1 @@
+SELECT city, count(*) FROM people GROUP BY city ORDER BY city

@@ -1,0 +1,1 @@
+SELECT city, sum(income) FROM people GROUP BY city ORDER BY city
