@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -60,6 +61,7 @@ listen: 127.0.0.1:0
 databases: {main: %q, shadow: %q, admin: %q}
 accounting: {method: pure}
 metrics: {listen: 127.0.0.1:0}
+log: {statements: true}
 analysts:
   alice: {password: %q, budget: {epsilon: 10}}
 tables:
@@ -230,8 +232,9 @@ func TestServe(t *testing.T) {
 	if out := s.run("budget", "verify"); !strings.HasPrefix(out, "ok: ") {
 		t.Error(out)
 	}
-	if out := s.run("budget", "export"); strings.Count(out, `"kind":"charge"`) != 2 {
-		t.Errorf("export:\n%s", out)
+	export := s.run("budget", "export")
+	if strings.Count(export, `"kind":"charge"`) != 2 {
+		t.Errorf("export:\n%s", export)
 	}
 	if got := s.get("/readyz"); got != "200 ok\n" {
 		t.Errorf("readyz: %s", got)
@@ -260,6 +263,41 @@ func TestServe(t *testing.T) {
 	}
 	if log := strings.Join(s.log, "\n"); strings.Contains(log, "54321") || strings.Contains(log, "secret") || strings.Contains(log, "SCRAM-SHA") {
 		t.Errorf("the log holds a statement or a password:\n%s", log)
+	}
+	s.checkStatements(export)
+}
+
+// checkStatements holds the lines of statements in the log against what the ledger has exported.
+func (s *site) checkStatements(export string) {
+	s.t.Helper()
+	fingerprints := map[string]string{} // by analyst, who was charged once
+	for line := range strings.Lines(export) {
+		var record struct{ Analyst, Kind, Fingerprint string }
+		if err := json.Unmarshal([]byte(line), &record); err != nil {
+			s.t.Fatal(err)
+		}
+		if record.Kind == "charge" {
+			fingerprints[record.Analyst] = record.Fingerprint
+		}
+	}
+	var got []string
+	for _, line := range s.log {
+		var e struct {
+			Msg, Analyst, Verdict, SQLSTATE, Fingerprint string
+			Epsilon                                      float64
+			LE                                           float64 `json:"le_seconds"`
+		}
+		if json.Unmarshal([]byte(line), &e) != nil || e.Msg != "statement" {
+			continue
+		}
+		if e.Verdict != "refused" && e.LE < 0.001 {
+			s.t.Errorf("no duration: %s", line)
+		}
+		got = append(got, fmt.Sprintf("%s %s %s %g %t", e.Analyst, e.Verdict, e.SQLSTATE, e.Epsilon, e.Fingerprint != "" && e.Fingerprint == fingerprints[e.Analyst]))
+	}
+	want := []string{"alice private 00000 0.5 true", "alice cached 00000 0 true", "bob private 00000 0.5 true"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Errorf("statements in the log (-want +got):\n%s\n%s", diff, export)
 	}
 }
 

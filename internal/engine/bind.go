@@ -24,6 +24,22 @@ type call struct {
 	formats       []int16
 	values        [][]byte
 	resultFormats []int16
+	account       session.Account
+}
+
+// Account implements session.Accounted.
+func (c *call) Account() session.Account { return c.account }
+
+// counted says how the statement is answered.
+func (c *call) counted(verdict string) {
+	c.account.Verdict = verdict
+	c.engine.metrics.Statement(verdict)
+}
+
+// charged adds to what the statement was charged.
+func (c *call) charged(epsilon float64) {
+	c.account.Epsilon += epsilon
+	c.engine.metrics.Charged(epsilon)
 }
 
 // private is a bound statement over private rows.
@@ -69,7 +85,7 @@ func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int1
 		return nil, pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type",
 			pgerr.Hint("The database has changed since the statement was prepared. Prepare it again."))
 	}
-	c := &call{p.engine, s, scope, a, p.statement.SQL, formats, values, resultFormats}
+	c := &call{engine: p.engine, state: s, scope: scope, analysis: a, sql: p.statement.SQL, formats: formats, values: values, resultFormats: resultFormats}
 	switch {
 	case a.explain != nil:
 		return c.bindExplain(ctx, a.explain.JSON)
@@ -89,6 +105,7 @@ func (c *call) bindPrivate(ctx context.Context) (session.Bound, error) {
 	if err := c.checkFinish(ctx, cal.plan); err != nil {
 		return nil, err
 	}
+	c.account.Fingerprint = cal.plan.Fingerprint
 	p := &private{call: c, calibrated: cal}
 	if err := p.findAnswer(ctx); err != nil {
 		return nil, err

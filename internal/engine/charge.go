@@ -42,6 +42,6 @@ func (d direct) charge(ctx context.Context, scope session.Scope, p *private) (er
 		return err
 	}
 	p.spent = p.balance.Falls[0]
-	d.metrics.Charged(p.charge.Epsilon)
+	p.charged(p.charge.Epsilon)
 	return nil
 }

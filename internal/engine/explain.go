@@ -78,7 +78,7 @@ type explained struct {
 }
 
 func (e explained) Execute(context.Context) (session.Rows, error) {
-	e.engine.metrics.Statement("explain")
+	e.counted("explain")
 	rows := session.NewStored(e.columns())
 	for _, line := range e.lines {
 		rows.Add([][]byte{[]byte(line)})

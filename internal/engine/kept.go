@@ -110,7 +110,7 @@ func (k *keptAnswers) measure(ctx context.Context, p *private) ([]released, erro
 		return nil, err
 	}
 	if p.answer != nil {
-		p.engine.metrics.Statement("cached")
+		p.counted("cached")
 		return p.answer, nil
 	}
 	asked := p.calibrated // with the mechanisms that were chosen before anything was drawn

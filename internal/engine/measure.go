@@ -29,7 +29,7 @@ func (p *private) Execute(ctx context.Context) (session.Rows, error) {
 // answer pass only while the analyst has failures left (ledger.Releasable). So when the last failure is counted, all statements of
 // that analyst which are being measured end in the same way.
 func (d direct) measure(ctx context.Context, p *private) ([]released, error) {
-	d.metrics.Statement("private")
+	p.counted("private")
 	var answer []released
 	err := pace{p.state.policy.Timing, time.Now, sleepOn}.run(ctx, func(hold func() error) error {
 		release, err := p.state.quotas[rewrite.RoutePrivate].Acquire(ctx, p.scope.Analyst)

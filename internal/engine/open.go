@@ -50,7 +50,7 @@ func (o *open) Execute(ctx context.Context) (session.Rows, error) {
 	if o.analysis.Route == rewrite.RoutePublic {
 		verdict = "public"
 	}
-	o.engine.metrics.Statement(verdict)
+	o.counted(verdict)
 	rows, err := o.start(ctx, o.analysis.Route, r)
 	if err != nil {
 		return nil, err

@@ -146,7 +146,7 @@ func (m *measuring) chargePart(ctx context.Context, charge ledger.Charge) error 
 	}
 	m.balance = balance
 	m.spent += balance.Falls[0]
-	m.engine.metrics.Charged(charge.Epsilon)
+	m.charged(charge.Epsilon)
 	return nil
 }
 

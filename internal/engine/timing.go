@@ -29,7 +29,7 @@ func (p pace) run(ctx context.Context, work func(hold func() error) error) error
 			return context.Cause(ctx)
 		}
 		elapsed := p.now().Sub(started)
-		p.sleep(ctx, moment(p.timing, elapsed)-elapsed)
+		p.sleep(ctx, Moment(p.timing, elapsed)-elapsed)
 		over = ctx.Err() != nil
 		return context.Cause(ctx)
 	}
@@ -40,9 +40,9 @@ func (p pace) run(ctx context.Context, work func(hold func() error) error) error
 	return err
 }
 
-// moment returns the first moment at or after elapsed at which an outcome may be known: the least power of t.Steps in milliseconds,
+// Moment returns the first moment at or after elapsed at which an outcome may be known: the least power of t.Steps in milliseconds,
 // and from there the next multiple of t.Quantum.
-func moment(t policy.Timing, elapsed time.Duration) time.Duration {
+func Moment(t policy.Timing, elapsed time.Duration) time.Duration {
 	at := elapsed
 	if t.Steps > 1 {
 		power := float64(time.Millisecond)

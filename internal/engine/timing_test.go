@@ -34,8 +34,8 @@ func TestMoment(t *testing.T) {
 		{"a multiple of the quantum itself", policy.Timing{Quantum: 50 * ms}, 100 * ms, 100 * ms},
 		{"off", policy.Timing{}, 123456, 123456},
 	} {
-		if got := moment(c.timing, c.elapsed); got != c.want {
-			t.Errorf("%s: moment(%v) = %v, want %v", c.name, c.elapsed, got, c.want)
+		if got := Moment(c.timing, c.elapsed); got != c.want {
+			t.Errorf("%s: Moment(%v) = %v, want %v", c.name, c.elapsed, got, c.want)
 		}
 	}
 }
@@ -57,9 +57,9 @@ func TestMomentsAreFew(t *testing.T) {
 		seen := map[time.Duration]bool{}
 		last := time.Duration(0)
 		for elapsed := c.from; elapsed <= c.to; elapsed += 100 * time.Microsecond {
-			at := moment(c.timing, elapsed)
+			at := Moment(c.timing, elapsed)
 			if at < elapsed || at < last {
-				t.Fatalf("%s: moment(%v) = %v after %v", c.name, elapsed, at, last)
+				t.Fatalf("%s: Moment(%v) = %v after %v", c.name, elapsed, at, last)
 			}
 			seen[at], last = true, at
 		}

@@ -87,6 +87,7 @@ func TestContractExample(t *testing.T) {
 		Auth:       Auth{Method: "scram"},
 		Budget:     &Budget{Epsilon: 40, Delta: 1e-6},
 		Metrics:    "127.0.0.1:9187",
+		Log:        Log{Statements: true},
 		Limits:     Limits{500, 100, 32768},
 		Pool:       Pool{8, 8, 4, 10 * time.Second},
 		Analysts: map[string]*Analyst{

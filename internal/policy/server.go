@@ -61,6 +61,7 @@ func readServer(o object, p *Policy) {
 	} else if metrics.given() && !metrics.has("listen") {
 		metrics.get("listen").fail("missing: the address of the metrics listener, such as 127.0.0.1:9187")
 	}
+	p.Log.Statements, _ = o.get("log").object("statements").get("statements").boolean()
 
 	limits := o.get("limits").object("connections", "per_address", "sql_bytes")
 	p.Limits = Limits{

@@ -26,6 +26,7 @@ type Policy struct {
 	Budget     *Budget // all analysts together; nil: none
 	Profile    *Budget // of `dpproxy profile`; nil: none of its own
 	Metrics    string  // listen address; empty: none
+	Log        Log
 	Limits     Limits
 	Pool       Pool
 	Analysts   map[string]*Analyst
@@ -100,6 +101,11 @@ type Budget struct {
 
 // ProfileAccount is the name under which the ledger keeps what `dpproxy profile` spends. No analyst has it.
 const ProfileAccount = "*profile"
+
+// Log says what goes to the log beside events of the proxy itself.
+type Log struct {
+	Statements bool // a line for each statement
+}
 
 // Limits protect the proxy.
 type Limits struct{ Connections, PerAddress, SQLBytes int }

@@ -94,8 +94,10 @@ func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, 
 	if err != nil {
 		return nil, err
 	}
+	sessions := session.NewHandler(s.engine)
+	sessions.Observe(s.statement)
 	s.wire, err = wire.New(wire.Config{
-		Handler:       session.NewHandler(s.engine),
+		Handler:       sessions,
 		Authenticator: (*authenticator)(s),
 		TLS:           s.tlsConfig,
 		RequireTLS:    !p.Insecure,

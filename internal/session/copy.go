@@ -77,7 +77,7 @@ func (s *Session) sendCopy(ctx context.Context, c *copying, w wire.ResultWriter)
 		return err
 	}
 	if err := c.begin(w); err != nil {
-		c.query.void()
+		s.void(c.query)
 		return err
 	}
 	sent := 0

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -11,7 +12,8 @@ import (
 )
 
 // Parse prepares one statement. A failed Parse stores nothing, but drops the unnamed statement that was there.
-func (s *Session) Parse(ctx context.Context, name, sql string, parameterTypes []uint32) error {
+func (s *Session) Parse(ctx context.Context, name, sql string, parameterTypes []uint32) (err error) {
+	defer func(since time.Time) { s.ended(ctx, since, true, err) }(time.Now())
 	if name == "" {
 		s.state.dropStatement("")
 	}
@@ -77,7 +79,8 @@ func (st *preparedStatement) params() []uint32 {
 }
 
 // Bind makes a portal. The engine analyses the statement with its values; nothing is charged.
-func (s *Session) Bind(ctx context.Context, b wire.Bind) error {
+func (s *Session) Bind(ctx context.Context, b wire.Bind) (err error) {
+	defer func(since time.Time) { s.ended(ctx, since, true, err) }(time.Now())
 	st, err := s.state.statement(b.Statement)
 	if err != nil {
 		return err

@@ -13,7 +13,8 @@ import (
 
 // Handler opens sessions over one engine. It is safe for concurrent use.
 type Handler struct {
-	engine Engine
+	engine  Engine
+	observe func(Event) // nil: nobody is told
 
 	mu    sync.Mutex
 	zones map[string]string // values of TimeZone that the backend has canonicalised

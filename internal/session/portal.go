@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -44,7 +45,9 @@ func (p *portal) held() int {
 }
 
 // Execute runs a portal, or goes on with one that was suspended.
-func (s *Session) Execute(ctx context.Context, name string, maxRows uint32, w wire.ResultWriter) error {
+func (s *Session) Execute(ctx context.Context, name string, maxRows uint32, w wire.ResultWriter) (err error) {
+	quiet := true
+	defer func(since time.Time) { s.ended(ctx, since, quiet, err) }(time.Now())
 	p, err := s.state.portal(name)
 	if err != nil {
 		return err
@@ -54,7 +57,7 @@ func (s *Session) Execute(ctx context.Context, name string, maxRows uint32, w wi
 	}
 	var c command.Command
 	if p.query == nil {
-		c = p.prepared.statement.Command
+		c, quiet = p.prepared.statement.Command, p.done
 	}
 	if err := s.state.usable(c); err != nil {
 		return err

@@ -71,6 +71,7 @@ func (s *Session) start(ctx context.Context, q *query) (Rows, error) {
 	bound := q.bound
 	q.bound = nil
 	rows, err := bound.Execute(ctx)
+	s.ran(bound)
 	if err != nil {
 		q.err = withOffset(err, q.offset)
 		return nil, q.err
@@ -84,6 +85,7 @@ func (s *Session) charge(ctx context.Context, q *query) error {
 		return nil
 	}
 	if err := s.engine.Charge(ctx, s.scope(s.state), q.bound); err != nil {
+		s.ran(q.bound)
 		return withOffset(err, q.offset)
 	}
 	q.charged = true
@@ -91,7 +93,8 @@ func (s *Session) charge(ctx context.Context, q *query) error {
 }
 
 // void forgets the charge of a query that will not run.
-func (q *query) void() {
+func (s *Session) void(q *query) {
+	s.ran(q.bound)
 	q.charged = false
 	if v, ok := q.bound.(Voider); ok {
 		v.Void()

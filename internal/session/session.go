@@ -21,6 +21,7 @@ type Session struct {
 	state        *state
 	lastReported map[string]string // reported settings as the client knows them
 	lastSettings Settings          // that they are from
+	accounts     []Account         // of the statements that the message has run
 }
 
 var _ wire.Session = (*Session)(nil)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"github.com/dpproxy/dpproxy/internal/command"
 	"github.com/dpproxy/dpproxy/internal/wire"
@@ -10,9 +11,11 @@ import (
 // Query runs the statements of a simple-query text one after the other, as PostgreSQL does: the syntax of all is checked first,
 // and the first that fails ends the text. What those before it have sent and were charged stays.
 func (s *Session) Query(ctx context.Context, sql string, w wire.ResultWriter) error {
+	started := time.Now()
 	s.CloseStatement("")
 	parsed, err := s.engine.Parse(sql)
 	if err != nil {
+		s.ended(ctx, started, true, err)
 		return err
 	}
 	if len(parsed) == 0 {
@@ -21,9 +24,12 @@ func (s *Session) Query(ctx context.Context, sql string, w wire.ResultWriter) er
 	s.state.tx.many = len(parsed) > 1
 	for i := range parsed {
 		x := &step{statement: parsed[i]}
-		if err := s.timed(ctx, func(ctx context.Context) error { return s.runSimple(ctx, x, w) }); err != nil {
+		err := s.timed(ctx, func(ctx context.Context) error { return s.runSimple(ctx, x, w) })
+		s.ended(ctx, started, false, err)
+		if err != nil {
 			return err
 		}
+		started = time.Now()
 	}
 	return nil
 }
@@ -79,7 +85,7 @@ func (s *Session) sendQuery(ctx context.Context, q *query, w wire.ResultWriter) 
 	}
 	if q.columns != nil {
 		if err := w.RowDescription(q.columns); err != nil {
-			q.void()
+			s.void(q)
 			return err
 		}
 	}
