@@ -58,6 +58,8 @@ type private struct {
 	// What the charge has left behind, for the NOTICE.
 	spent   float64 // by how much what is left fell for this statement; 0 where it cost nothing
 	balance ledger.Balance
+
+	figured []figure // how far each aggregate may be off, once it is answered
 }
 
 // Bind plans the statement with its values. It costs nothing and reads no private row.

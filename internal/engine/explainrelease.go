@@ -77,8 +77,28 @@ func describeSelection(c *calibrated, block int) releaseInfo {
 	return info
 }
 
-// describeRelease describes one release of a block with its mechanism.
+// describeRelease describes one release of a block with its mechanism, and those that were considered.
 func describeRelease(c *calibrated, block, release int) releaseInfo {
+	info := describeNoise(c, block, release)
+	if info.Scale == 0 {
+		return info
+	}
+	for _, way := range []*calibrated{c, c.other} {
+		if way == nil {
+			continue
+		}
+		for _, candidate := range way.blocks[block].releases[release].Candidates() {
+			candidate.Chosen = candidate.Chosen && way == c
+			price := way.price.info(way.blocks[block].releases[release].Epsilon())
+			price.Statements = way.fits
+			info.Candidates = append(info.Candidates, candidateInfo{candidate, price})
+		}
+	}
+	return info
+}
+
+// describeNoise describes one release of a block with its mechanism.
+func describeNoise(c *calibrated, block, release int) releaseInfo {
 	r, p := c.plan.Blocks[block].Releases[release], c.blocks[block].releases[release]
 	info := describeCharged(r)
 	info.Price = c.price.info(p.Epsilon())
@@ -107,17 +127,6 @@ func describeRelease(c *calibrated, block, release int) releaseInfo {
 		info.Geometry = "L2"
 	default:
 		info.Geometry = "L1"
-	}
-	for _, way := range []*calibrated{c, c.other} {
-		if way == nil {
-			continue
-		}
-		for _, candidate := range way.blocks[block].releases[release].Candidates() {
-			candidate.Chosen = candidate.Chosen && way == c
-			price := way.price.info(way.blocks[block].releases[release].Epsilon())
-			price.Statements = way.fits
-			info.Candidates = append(info.Candidates, candidateInfo{candidate, price})
-		}
 	}
 	if r.Kind == mechanism.Scalar {
 		margin := p.PlannedMargin() * stepOf(r)

@@ -35,9 +35,10 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 	if err != nil {
 		return nil, err
 	}
+	p.figured = p.figures(values)
 	var notices []*pgconn.Notice
 	if p.scope.Settings.Notices() {
-		notices = append(notices, p.notice(values))
+		notices = append(notices, p.notice())
 	}
 	return held(rows, notices)
 }

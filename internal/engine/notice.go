@@ -15,11 +15,11 @@ import (
 )
 
 // notice says what the statement cost, what is left, how far each aggregate may be off, and what the policy left out.
-func (p *private) notice(answer []released) *pgconn.Notice {
+func (p *private) notice() *pgconn.Notice {
 	return &pgconn.Notice{
 		Severity: "NOTICE", SeverityUnlocalized: "NOTICE", Code: "00000",
 		Message: fmt.Sprintf("dpproxy: epsilon %s spent, %s left", number(p.spent), number(p.balance.EpsilonLeft)),
-		Detail:  strings.Join(p.margins(answer), "\n"),
+		Detail:  strings.Join(margins(p.figured), "\n"),
 		Hint:    strings.Join(p.hints(), " "),
 	}
 }
@@ -53,35 +53,49 @@ func leftOut(plan *rewrite.Plan) string {
 	return strings.Join(hints, " ")
 }
 
-// margins has a line for each aggregate that has a margin: «name: ±6», or «name: ±6 to ±40» where groups differ.
-func (p *calibrated) margins(answer []released) []string {
-	type line struct {
-		label       string
-		typ         uint32
-		least, most float64
-	}
-	var lines []line
+// figure is how far an aggregate may be off.
+type figure struct {
+	label       string
+	typ         uint32
+	block       int
+	column      rewrite.Column // the first of that label
+	known       bool           // it has margins: from the least to the widest of its groups
+	least, most float64
+}
+
+// figures has one for each aggregate: those that the client cannot tell apart have one together.
+func (p *calibrated) figures(answer []released) []figure {
+	var list []figure
 	named := names(p.plan)
 	for i, block := range p.plan.Blocks {
 		for _, column := range block.Columns {
-			least, most, ok := p.margin(i, column, answer[i])
-			if !ok {
-				continue
+			if len(column.Releases) == 0 {
+				continue // a constant
 			}
-			label := named(column)
-			at := slices.IndexFunc(lines, func(l line) bool { return l.label == label })
-			if at < 0 {
-				at = len(lines)
-				lines = append(lines, line{label, column.Type, least, most})
+			f := figure{label: named(column), typ: column.Type, block: i, column: column}
+			f.least, f.most, f.known = p.margin(i, column, answer[i])
+			at := slices.IndexFunc(list, func(other figure) bool { return other.label == f.label })
+			switch {
+			case at < 0:
+				list = append(list, f)
+			case !list[at].known:
+				list[at] = f
+			case f.known:
+				list[at].least, list[at].most = math.Min(list[at].least, f.least), math.Max(list[at].most, f.most)
 			}
-			l := &lines[at]
-			l.least, l.most = math.Min(l.least, least), math.Max(l.most, most)
 		}
 	}
-	var out []string
-	for _, l := range lines {
-		text := l.label + ": ±" + amount(l.typ, l.least)
-		if most := amount(l.typ, l.most); most != amount(l.typ, l.least) {
+	return list
+}
+
+// margins has a line for each aggregate that has a margin: «name: ±6», or «name: ±6 to ±40» where groups differ.
+func margins(list []figure) (out []string) {
+	for _, f := range list {
+		if !f.known {
+			continue
+		}
+		text := f.label + ": ±" + amount(f.typ, f.least)
+		if most := amount(f.typ, f.most); most != amount(f.typ, f.least) {
 			text += " to ±" + most
 		}
 		out = append(out, text)
@@ -137,9 +151,7 @@ func (p *calibrated) margin(block int, column rewrite.Column, r released) (least
 
 // amount prints a margin of a value of a type: of times, whose steps are microseconds, as an interval.
 func amount(oid uint32, v float64) string {
-	switch oid {
-	case pgtype.TimestampOID, pgtype.TimestamptzOID, pgtype.IntervalOID, pgtype.TimeOID:
-	default:
+	if !isTime(oid) {
 		return number(v)
 	}
 	seconds := v / 1e6
@@ -150,6 +162,15 @@ func amount(oid uint32, v float64) string {
 	}
 	rest := int64(math.Ceil(seconds - days*86400))
 	return fmt.Sprintf("%s%02d:%02d:%02d", text, rest/3600, rest/60%60, rest%60)
+}
+
+// isTime says that an aggregate's steps are microseconds.
+func isTime(oid uint32) bool {
+	switch oid {
+	case pgtype.TimestampOID, pgtype.TimestamptzOID, pgtype.IntervalOID, pgtype.TimeOID:
+		return true
+	}
+	return false
 }
 
 // number prints a figure for people: four significant digits, no exponent where it reads well.

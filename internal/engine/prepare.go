@@ -33,6 +33,7 @@ type analysed struct {
 	parameters []uint32
 	columns    []pgconn.FieldDescription // format 0; nil: no result
 	timeless   bool                      // its constants are the same at any time
+	reworded   bool                      // positions in it are not those of the client's text
 	finished   sync.Map                  // texts of finish queries whose types are checked
 }
 
@@ -76,26 +77,22 @@ func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st 
 	if err != nil {
 		return nil, err
 	}
-	text := st.SQL
 	explain := st.Explain()
-	if explain != nil {
-		text = explain.Inner.SQL
-	}
-	described, err := s.databases.Describe(ctx, text, types, backendSettings(scope))
+	analysis, described, err := e.describe(ctx, s, scope, st, types, key.settings)
 	if err != nil {
 		return nil, err
 	}
-	d := description(described)
-	d.Describe = func(sql string) ([]rewrite.ColumnDescription, error) {
-		other, err := s.databases.Describe(ctx, sql, described.ParamOIDs, backendSettings(scope))
-		if err != nil {
-			return nil, err
+	reworded := false
+	if key.settings.Intervals {
+		var wider *rewrite.Statement
+		if wider, reworded, err = analysis.WithIntervals(st, s.policy.Limits.SQLBytes); err != nil {
+			return nil, e.reported(err, scope.Analyst)
 		}
-		return description(other).Columns, nil
-	}
-	analysis, err := rewrite.Analyze(s.schema, st, d, key.settings)
-	if err != nil {
-		return nil, e.reported(err, scope.Analyst)
+		if reworded {
+			if analysis, described, err = e.describe(ctx, s, scope, wider, described.ParamOIDs, key.settings); err != nil {
+				return nil, rewrite.WithoutPosition(err)
+			}
+		}
 	}
 	if scope.Database == session.Maintenance && s.info.Database != session.Maintenance && analysis.Route != rewrite.RouteShadow {
 		return nil, pgerr.New(pgerr.UndefinedTable, fmt.Sprintf("the tables are in database %q", s.info.Database),
@@ -105,7 +102,7 @@ func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st 
 		return nil, refusal.New(refusal.OwnTables, "set_config() is answered on its own, not inside another query",
 			pgerr.Hint("Write SET, or SELECT set_config(…) with nothing beside it."))
 	}
-	a := &analysed{Analysis: analysis, explain: explain, parameters: described.ParamOIDs, timeless: timeless(analysis.Constants())}
+	a := &analysed{Analysis: analysis, explain: explain, parameters: described.ParamOIDs, timeless: timeless(analysis.Constants()), reworded: reworded}
 	switch {
 	case explain != nil:
 		a.columns = explainColumns(explain)
@@ -116,6 +113,31 @@ func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st 
 	}
 	s.analyses.Add(key, a)
 	return a, nil
+}
+
+// describe has the shadow check a statement, of an EXPLAIN the one inside, and analyses it.
+func (e *Engine) describe(ctx context.Context, s *state, scope session.Scope, st *rewrite.Statement, types []uint32, settings rewrite.Settings) (*rewrite.Analysis, *pgconn.StatementDescription, error) {
+	text := st.SQL
+	if explain := st.Explain(); explain != nil {
+		text = explain.Inner.SQL
+	}
+	described, err := s.databases.Describe(ctx, text, types, backendSettings(scope))
+	if err != nil {
+		return nil, nil, err
+	}
+	d := description(described)
+	d.Describe = func(sql string) ([]rewrite.ColumnDescription, error) {
+		other, err := s.databases.Describe(ctx, sql, described.ParamOIDs, backendSettings(scope))
+		if err != nil {
+			return nil, err
+		}
+		return description(other).Columns, nil
+	}
+	analysis, err := rewrite.Analyze(s.schema, st, d, settings)
+	if err != nil {
+		return nil, nil, e.reported(err, scope.Analyst)
+	}
+	return analysis, described, nil
 }
 
 // reported logs a fault of the analysis, which the client sees only as a refusal.
@@ -157,7 +179,7 @@ func typesKey(types []uint32) string {
 func rewriteSettings(scope session.Scope) rewrite.Settings {
 	return rewrite.Settings{
 		TimeZone: scope.Settings.TimeZone(), DateStyle: scope.Settings.DateStyle(), IntervalStyle: scope.Settings.IntervalStyle(),
-		User: scope.User, Database: scope.Database,
+		User: scope.User, Database: scope.Database, MaxRows: scope.Settings.MaxRows(), Intervals: scope.Settings.Intervals(),
 	}
 }
 

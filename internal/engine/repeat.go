@@ -143,7 +143,9 @@ func (c *call) planned(l lookup) (plan *rewrite.Plan, kept bool, err error) {
 	if plan, ok := c.state.lookups.plans.Get(key); ok {
 		return plan, true, nil
 	}
-	plan, err = c.analysis.Plan(l.answers.Parameters, l, options)
+	if plan, err = c.analysis.Plan(l.answers.Parameters, l, options); err != nil && c.analysis.reworded {
+		err = rewrite.WithoutPosition(err)
+	}
 	if kept = err == nil && l.foreseen() && keepable(plan); kept {
 		c.state.lookups.plans.Add(key, plan)
 	}

@@ -25,6 +25,8 @@ func (c *call) supply(ctx context.Context, s catalog.Supply) ([]byte, error) {
 		return c.historyColumn(ctx, s.Name)
 	case catalog.SupplyColumns:
 		return c.columnsColumn(s.Name)
+	case catalog.SupplyLast:
+		return c.lastColumn(s.Name)
 	case catalog.SupplySetting:
 		if value := c.setting(s.Name); value != "" {
 			return []byte(value), nil

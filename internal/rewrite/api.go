@@ -79,6 +79,9 @@ const MostListed = schema.MostListed
 // Parse splits and parses a text of at most maxBytes bytes (see sqltree.Parse).
 func Parse(sql string, maxBytes int) ([]*Statement, error) { return sqltree.Parse(sql, maxBytes) }
 
+// WithoutPosition gives an error of a text that the client has not written.
+func WithoutPosition(err error) error { return sqltree.WithoutPosition(err) }
+
 // MayReadClock says whether an expression as dpproxy prints it, or a value of any type, may mean something else at another time.
 func MayReadClock(text string) bool { return sqltree.MayReadClock(text) }
 

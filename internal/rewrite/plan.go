@@ -299,7 +299,9 @@ func (b *planning) fingerprint(p *Plan) string {
 		}
 		stages = append(stages, q)
 	}
-	text, err := json.Marshal(parts{blocks, stages, b.Domains, b.Settings})
+	settings := b.Settings
+	settings.MaxRows, settings.Intervals = 0, false // blocks have what the first bounds; the second is computed of an answer
+	text, err := json.Marshal(parts{blocks, stages, b.Domains, settings})
 	if err != nil {
 		panic(err) // plain data
 	}

@@ -30,6 +30,8 @@ type world struct {
 	main    *pgx.Conn         // superuser
 	clock   map[string]string // what "today" and "now" are read as; nil: as they are
 	session backend.Settings  // of the analyst
+	maxRows int               // SET dpproxy.max_rows
+	wide    bool              // SET dpproxy.intervals
 	pinned  *backend.Settings // what main has now
 }
 
@@ -132,7 +134,10 @@ var sessions = map[string]backend.Settings{
 }
 
 func (w *world) settings() rewrite.Settings {
-	return rewrite.Settings{TimeZone: w.session.TimeZone, DateStyle: w.session.DateStyle, IntervalStyle: w.session.IntervalStyle, User: "alice", Database: "clinic"}
+	return rewrite.Settings{
+		TimeZone: w.session.TimeZone, DateStyle: w.session.DateStyle, IntervalStyle: w.session.IntervalStyle, User: "alice", Database: "clinic",
+		MaxRows: w.maxRows, Intervals: w.wide,
+	}
 }
 
 // pin gives main these settings.

@@ -98,6 +98,22 @@ type Scope struct {
 	Database  string // what current_database() shows
 	ProcessID uint32 // what pg_backend_pid() shows
 	Settings  Settings
+	Last      []Released // what the session's last private statement has released
+}
+
+// Released is an aggregate of a private statement that was answered.
+type Released struct {
+	Column    string // as the NOTICE names it
+	Mechanism string
+	Scale     float64  // of the noise, in the aggregate's unit; 0: it has none that is one number
+	Margin    *float64 // the widest 95% margin among the groups, in the aggregate's unit, of times in seconds; nil: none is known
+	LeftOut   *float64 // the share of rows that are left out; nil: unknown
+	Epsilon   float64  // that the whole statement has spent
+}
+
+// Releaser is implemented by a Bound over private rows. Released says what it has released, once it is executed.
+type Releaser interface {
+	Released() []Released
 }
 
 // Info describes backend and policy to a session.

@@ -76,6 +76,9 @@ func (s *Session) start(ctx context.Context, q *query) (Rows, error) {
 		q.err = withOffset(err, q.offset)
 		return nil, q.err
 	}
+	if r, ok := bound.(Releaser); ok {
+		s.released = r.Released()
+	}
 	return rows, nil
 }
 

@@ -22,6 +22,7 @@ type Session struct {
 	lastReported map[string]string // reported settings as the client knows them
 	lastSettings Settings          // that they are from
 	accounts     []Account         // of the statements that the message has run
+	released     []Released        // by the last private statement
 }
 
 var _ wire.Session = (*Session)(nil)
@@ -30,7 +31,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 // scope says for whom and how a statement runs in a state.
 func (s *Session) scope(st *state) Scope {
-	return Scope{Analyst: s.startup.Analyst, User: s.startup.User, Database: s.startup.Database, ProcessID: s.startup.ProcessID, Settings: st.layers.current}
+	return Scope{Analyst: s.startup.Analyst, User: s.startup.User, Database: s.startup.Database, ProcessID: s.startup.ProcessID, Settings: st.layers.current, Last: s.released}
 }
 
 // Parameters lists what is reported at startup.

@@ -52,6 +52,18 @@ func (s Settings) Margin() string { return s.values["dpproxy.margin"] }
 // EmptyGroups returns dpproxy.empty_groups: drop or keep; empty where the policy decides.
 func (s Settings) EmptyGroups() string { return s.values["dpproxy.empty_groups"] }
 
+// MaxRows returns dpproxy.max_rows: a bound below the policy's max_rows_per_unit; 0 where the policy decides.
+func (s Settings) MaxRows() int {
+	n, err := strconv.Atoi(s.values["dpproxy.max_rows"])
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Intervals returns dpproxy.intervals: whether each aggregate x is followed by x_low and x_high.
+func (s Settings) Intervals() bool { return s.values["dpproxy.intervals"] == "on" }
+
 // With returns a copy with one value changed, by its lower-case name.
 func (s Settings) With(name, value string) Settings {
 	m := make(map[string]string, len(s.values)+1)

@@ -46,11 +46,6 @@ type Within struct {
 	Node   *pg_query.Node
 }
 
-func isWithin(f *pg_query.FuncCall) bool {
-	names := sqltree.StringList(f.Funcname)
-	return len(names) == 2 && names[0] == "dpproxy" && names[1] == "within"
-}
-
 // within replaces such a call by the aggregate.
 func (c *AggregateSplitter) within(n *pg_query.Node, f *pg_query.FuncCall) (*pg_query.Node, bool, error) {
 	if len(f.Args) != 2 || !sqltree.IsAggregate(f.Args[0]) {

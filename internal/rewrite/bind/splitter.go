@@ -144,7 +144,7 @@ func (c *AggregateSplitter) replace(n *pg_query.Node) (*pg_query.Node, bool, err
 		if what := intervalFunction(f); what != "" {
 			return c.interval(n, f, what)
 		}
-		if isWithin(f) {
+		if sqltree.IsWithin(f) {
 			return c.within(n, f)
 		}
 	}

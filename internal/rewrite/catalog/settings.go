@@ -18,7 +18,7 @@ var sessionSettings = words(`
 	default_transaction_read_only extra_float_digits idle_in_transaction_session_timeout intervalstyle jit lc_messages
 	lc_monetary lc_numeric lc_time lock_timeout role search_path session_authorization standard_conforming_strings
 	statement_timeout timezone transaction_isolation transaction_read_only
-	dpproxy.epsilon dpproxy.notices dpproxy.margin dpproxy.empty_groups`)
+	dpproxy.epsilon dpproxy.notices dpproxy.margin dpproxy.empty_groups dpproxy.max_rows dpproxy.intervals`)
 
 // ownSettings are shown in pg_settings beside PostgreSQL's, so that clients complete and describe their names. The type is
 // PostgreSQL's word; values are those of an enum.
@@ -27,6 +27,8 @@ var ownSettings = []struct{ name, vartype, values, description string }{
 	{"dpproxy.margin", "string", "", "The margin that counts and sums are to have: a number, or a share of the valid range as '2%'."},
 	{"dpproxy.notices", "bool", "", "Report cost and margins after each private statement."},
 	{"dpproxy.empty_groups", "enum", "{keep,drop}", "Whether groups in which nobody counts are returned."},
+	{"dpproxy.max_rows", "integer", "", "Count each unit with at most so many rows; 0 is what the policy allows."},
+	{"dpproxy.intervals", "bool", "", "Return the ends of its 95% interval, x_low and x_high, behind each aggregate x."},
 }
 
 // shownSettings prints their rows of pg_settings.

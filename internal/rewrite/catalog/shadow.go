@@ -66,6 +66,14 @@ var ownRelations = []ownRelation{
 	{"history", "What you asked and what it cost: your own statements.", SupplyHistory, []Column{
 		{"at", "timestamp with time zone"}, {"query", "text"}, {"epsilon", "double precision"},
 	}},
+	{"last", "What your last statement over private tables has released: one row for each aggregate.", SupplyLast, []Column{
+		{"column_name", "text"},
+		{"mechanism", "text"},
+		{"scale", "double precision"},
+		{"margin", "double precision"},
+		{"left_out", "double precision"},
+		{"epsilon", "double precision"},
+	}},
 }
 
 const shadowHead = `CREATE SCHEMA IF NOT EXISTS dpproxy;

@@ -7,6 +7,7 @@ const (
 	SupplyBudget  SupplyKind = iota // one column of dpproxy.budget, as an array with one element for each row
 	SupplyColumns                   // one column of dpproxy.columns
 	SupplyHistory                   // one column of dpproxy.history
+	SupplyLast                      // one column of dpproxy.last
 	SupplySetting                   // the session's value of the setting Name, as SHOW prints it; NULL if unset
 )
 

@@ -12,6 +12,7 @@ import (
 
 // rewriteBlock plans a release block and makes the query read its placeholder.
 func (b *finisher) rewriteBlock(s *pg_query.SelectStmt, e *bind.Env) error {
+	b.outermost = b.outermost || s == b.root
 	rows := &pg_query.SelectStmt{FromClause: s.FromClause, WhereClause: s.WhereClause}
 	src, err := b.Source(rows, e)
 	if err != nil {

@@ -17,6 +17,9 @@ type finisher struct {
 	aliases int
 	compare map[*pg_query.SelectStmt]bool // whose count is compared with 0
 	stage   bool                          // the query is a stage's: the client does not see its columns
+	root    *pg_query.SelectStmt
+
+	outermost bool // root is a release block
 }
 
 // placeholder names a block in the finish tree; Plan replaces it by the text that reads the released values.

@@ -20,8 +20,11 @@ import (
 // most, and itself, last.
 type Statement struct {
 	Queries []*Template
-	stages  map[string]*relation.Stage       // by text
-	reads   map[string]*relation.PublicQuery // by text; nil: it cannot be read
+	// Outermost says that the statement itself aggregates private rows, and not a subquery of it alone.
+	Outermost bool
+
+	stages map[string]*relation.Stage       // by text
+	reads  map[string]*relation.PublicQuery // by text; nil: it cannot be read
 }
 
 // Stage prints the i-th stage, whose rows a query gives and which is answered when so many blocks are released.
@@ -60,7 +63,7 @@ func Cut(b *relation.Base, query *pg_query.SelectStmt, in catalog.Input) (*State
 
 func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (*Template, error) {
 	keyed := stage && isMap(query)
-	f := &finisher{Planned: &Planned{Binder: bind.New(b, c)}, compare: map[*pg_query.SelectStmt]bool{}, stage: stage}
+	f := &finisher{Planned: &Planned{Binder: bind.New(b, c)}, compare: map[*pg_query.SelectStmt]bool{}, stage: stage, root: query}
 	correlated := &correlator{Binder: f.Binder, compare: f.compare}
 	limit := 0
 	if !stage {
@@ -71,6 +74,9 @@ func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (
 	}
 	if err := f.rewrite(query, nil); err != nil {
 		return nil, err
+	}
+	if !stage {
+		c.Outermost = f.outermost
 	}
 	t, err := f.template(c.in, query)
 	if err != nil {

@@ -19,6 +19,7 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 	if meta.Kind == 'v' || meta.Kind == 'm' {
 		return nil, refusal.New(refusal.Database, fmt.Sprintf("%q is a view: list it under views, not tables", t.Name.Relation))
 	}
+	t = b.lowered(t)
 	alias := b.NewAlias()
 	r := &Relation{From: tableSource(meta, alias), Tables: []*policy.Table{t}, MaxRows: t.MaxRows, Proofs: []schema.Proof{meta.ShapeProof()}}
 	for i := range meta.Columns {
@@ -44,6 +45,16 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 	r.scanned(t, alias, meta.Kind != 'r' || meta.Spread)
 	r.addScanWork(t, meta)
 	return r, nil
+}
+
+// lowered has a unit count with fewer of a table's rows where the session wants that. How many are left out then, nobody vouches for.
+func (b *Base) lowered(t *policy.Table) *policy.Table {
+	if most := b.Settings.MaxRows; most > 0 && most < t.MaxRowsPerUnit {
+		fewer := *t
+		fewer.MaxRowsPerUnit, fewer.LeftOut = most, nil
+		return &fewer
+	}
+	return t
 }
 
 // tableSource reads a table; ONLY keeps inheritance children, which have indexes of their own, out of what an index proves.

@@ -17,30 +17,42 @@ import (
 func (k *Block) PlanIntervals(b *relation.Base, list []bind.Interval) error {
 	for _, i := range list {
 		c := &k.Columns[i.Call]
+		if b.Settings.Intervals && i.What != aggregate.DerivedStddev && !k.hasInterval(c) {
+			k.Intervals = append(k.Intervals, query.F("CASE WHEN false THEN {} END", k.Outputs[i.Call]))
+			continue
+		}
 		if len(c.Releases) == 0 || c.Choice {
 			return b.Refuse(refusal.Interval, i.Node, "this aggregate has no interval", "")
 		}
 		first := k.Releases[c.Releases[0]]
-		chained := first.Kind == mechanism.SumGivenCount && len(c.Releases) == 2
-		alone := len(c.Releases) == 1 && first.Kind != mechanism.SumGivenCount || c.Parts
 		if i.What == aggregate.DerivedStddev {
-			if !chained && !alone && first.Kind != mechanism.Quantile {
+			if !k.oneNoise(c) && first.Kind != mechanism.Quantile {
 				return b.Refuse(refusal.Interval, i.Node, "noise_stddev is available for counts, sums, averages and quantiles", "Ask for noise_stddev of a count or an average of the same column instead.")
 			}
 			k.Intervals = append(k.Intervals, query.F("{} * {}::float8", k.deriveOf(i.Call, i.What), fmt.Sprintf("%g", stepOf(first))))
 			continue
 		}
-		moments := c.Moments != nil
-		if !chained && !alone && !moments || c.Type == pgtype.BoolOID {
+		if !k.hasInterval(c) {
 			return b.Refuse(refusal.Interval, i.Node, "intervals are available for counts, sums, averages, variances, correlations and single quantiles", "Ask for the interval of an average or a sum instead.")
 		}
-		if moments {
+		if c.Moments != nil {
 			k.Intervals = append(k.Intervals, k.momentEnd(i.Call, i.What))
 			continue
 		}
 		k.Intervals = append(k.Intervals, k.intervalEnd(i.Call, i.What))
 	}
 	return nil
+}
+
+// oneNoise says that an aggregate is as far off as one release, which its formula grows with.
+func (k *Block) oneNoise(c *Column) bool {
+	first := k.Releases[c.Releases[0]]
+	chained := first.Kind == mechanism.SumGivenCount && len(c.Releases) == 2
+	return chained || len(c.Releases) == 1 && first.Kind != mechanism.SumGivenCount || c.Parts
+}
+
+func (k *Block) hasInterval(c *Column) bool {
+	return len(c.Releases) > 0 && !c.Choice && (c.Moments != nil || k.oneNoise(c)) && c.Type != pgtype.BoolOID
 }
 
 // intervalEnd prints the aggregate's formula with its first release lowered or raised: every formula grows with that. NULL stays NULL,

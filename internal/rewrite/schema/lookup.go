@@ -11,6 +11,8 @@ type Settings struct {
 	TimeZone, DateStyle, IntervalStyle string
 	User, Database                     string // what the client connected as
 	TablesIn                           string // the database that has the policy's tables; it may not be Database
+	MaxRows                            int    // bounds the rows of a unit where the policy allows more; 0: it does not
+	Intervals                          bool   // an aggregate without an interval has NULL ends, and is no refusal
 }
 
 // Canonical is a value in a text form that PostgreSQL reads as that very value whatever its settings are: ISO dates, instants in

@@ -119,6 +119,20 @@ func FunctionName(f *pg_query.FuncCall) string {
 	return names[len(names)-1]
 }
 
+// own is the schema of dpproxy's functions.
+const own = "dpproxy"
+
+// IsWithin recognises dpproxy.within(agg, margin): the aggregate itself.
+func IsWithin(f *pg_query.FuncCall) bool {
+	names := StringList(f.Funcname)
+	return len(names) == 2 && names[0] == own && names[1] == "within"
+}
+
+// OwnCall calls one of dpproxy's functions.
+func OwnCall(name string, argument *pg_query.Node) *pg_query.Node {
+	return pg_query.MakeFuncCallNode([]*pg_query.Node{pg_query.MakeStrNode(own), pg_query.MakeStrNode(name)}, []*pg_query.Node{argument}, -1)
+}
+
 // ItemName gives the name by which columns of a FROM item are called; "" for one that has none, and for any other node.
 func ItemName(n *pg_query.Node) string {
 	var alias *pg_query.Alias
