@@ -26,8 +26,8 @@ func (d *document) private(w writer, p protected) {
 	if p.column != "" && p.unique(p.column) && !d.graph.HasChildren(d.relation(p.table)) {
 		w("    max_rows_per_unit: 1")
 	} else {
-		w("    max_rows_per_unit: 100                        # REVIEW: %s acts as at most so many rows in a whole answer", policy.Indefinite(d.unit))
-		w("    # left_out: 0.01                              # REVIEW: at most this share of the rows is beyond that, if you know")
+		w("    max_rows_per_unit: 100                        # %s acts as at most so many rows in a whole answer", policy.Indefinite(d.unit))
+		w("    # left_out: 0.01                              # at most this share of the rows is beyond that, if you know")
 	}
 	w("    # max_rows: 1000000                           # a public upper bound makes counts two-sided")
 	w("    columns:")
@@ -61,11 +61,11 @@ func (d *document) column(p protected, c column, f facts) (value, remark string)
 	case unbounded == nil:
 		return fmt.Sprintf("{bounds: [%s, %s]}", f.lo, f.hi), ", from a CHECK constraint"
 	case c.Class == "number" && !p.unique(c.Name) && !d.isForeign(p, c.Name):
-		return "{}", " REVIEW: bounds: [lower, upper] are needed for sums and averages"
+		return "{}", ": sums and averages need bounds: [lower, upper]"
 	case c.Class == "date" || c.Class == "timestamp" || c.Class == "interval":
-		return "{}", " REVIEW: bounds: [from, to] are needed for averages and groups"
+		return "{}", ": averages and groups need bounds: [from, to]"
 	case c.Class == "range":
-		return "{}", " REVIEW: bounds: [from, to] of its ends are needed for averages and groups of these"
+		return "{}", ": averages and groups of its ends need bounds: [from, to]"
 	}
 	return "{}", ""
 }

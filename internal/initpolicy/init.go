@@ -36,12 +36,13 @@ func Print(ctx context.Context, dsn string, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// A password that nobody knows keeps the file valid, and everybody out until it is replaced.
-	v, err := verifier.New(rand.Text())
-	if err != nil {
-		return "", err
+	d := &document{plan: p, Options: o, database: config.Database, main: address(config, config.Database), shadow: address(config, config.Database+"_shadow")}
+	if d.Verifier == "" {
+		// A password that nobody knows keeps the file valid, and everybody out until it is replaced.
+		if d.Verifier, err = verifier.New(rand.Text()); err != nil {
+			return "", err
+		}
 	}
-	d := &document{plan: p, verifier: v, main: address(config, config.Database), shadow: address(config, config.Database+"_shadow")}
 	printed := d.print()
 	views, err := d.viewsOf(ctx, conn, printed)
 	return printed + views, err

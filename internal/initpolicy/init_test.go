@@ -56,7 +56,7 @@ func TestPoliciesFromSchemas(t *testing.T) {
 			if err != nil {
 				t.Fatalf("it does not pass its own check: %v\n%s", err, text)
 			}
-			if !regexp.MustCompile(`^postgres://dpproxy_main@127.0.0.1:\d+/test_[0-9_]+$`).MatchString(p.Databases.Main) {
+			if !regexp.MustCompile(`^postgres://dpproxy_test_[0-9_]+_main@127.0.0.1:\d+/test_[0-9_]+$`).MatchString(p.Databases.Main) {
 				t.Errorf("main is %s", p.Databases.Main)
 			}
 			_, tables, _ := strings.Cut(text, "\ntables:\n")

@@ -11,8 +11,11 @@ import (
 
 // Options say what a person knows better than the schema.
 type Options struct {
-	Unit   string   // the table of units; empty: the likeliest one
-	Public []string // tables that hold nobody's rows
+	Unit     string   // the table of units; empty: the likeliest one
+	Public   []string // tables that hold nobody's rows
+	Analyst  string   // their name; empty: "analyst"
+	Verifier string   // of their password; empty: of one that nobody knows
+	Secrets  string   // the folder with the passwords of the roles, one file each (Roles); empty: they have none
 }
 
 // plan says of every table whose rows it holds.

@@ -2,6 +2,7 @@ package initpolicy
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -12,9 +13,28 @@ import (
 // document holds everything that the printer needs.
 type document struct {
 	*plan
+	Options
+	database string
 	main     string // DSN without user and password
 	shadow   string
-	verifier string
+}
+
+// Roles are the connections of a policy, each with a role and a password of its own.
+var Roles = []string{"main", "shadow", "public"}
+
+// mostRole is how much of a database's name goes into those of its roles, bytes: PostgreSQL cuts names at 63.
+const mostRole = 40
+
+var notInRole = regexp.MustCompile(`[^a-z0-9_]+`)
+
+// dsn gives an address one of the roles. They carry the database's name: policies for several databases of one cluster must not share roles.
+func (d *document) dsn(role, address string) string {
+	name := notInRole.ReplaceAllString(strings.ToLower(d.database), "_")
+	login := "dpproxy_" + name[:min(len(name), mostRole)] + "_" + role
+	if d.Secrets != "" {
+		login += ":${file:" + path.Join(d.Secrets, role) + "}"
+	}
+	return strconv.Quote(strings.Replace(address, "//", "//"+login+"@", 1))
 }
 
 type writer = func(format string, args ...any)
@@ -24,15 +44,20 @@ func (d *document) print() string {
 	var b strings.Builder
 	w := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	w("# A first policy, from the schema alone: no row was read. Look at every line that says REVIEW.")
+	w("# Rows per unit, bounds and values are yours to write, or `dpproxy profile --write` releases them from the rows, once setup has run.")
 	w("# docs/policy.md explains every key; `dpproxy check --policy FILE` checks this file, --live against the databases.")
 	w("version: 1")
 	w("listen: 127.0.0.1:6432")
 	w("")
-	w("# Roles without rights of their own; `dpproxy setup` makes them. Put passwords into the environment: ${NAME}.")
+	if d.Secrets == "" {
+		w("# Roles without rights of their own; `dpproxy setup` makes them. Passwords are ${NAME}, from the environment, or ${file:PATH}.")
+	} else {
+		w("# Roles without rights of their own, with passwords in files; `dpproxy setup` makes them.")
+	}
 	w("databases:")
-	w("  main:   %s", quote(strings.Replace(d.main, "//", "//dpproxy_main@", 1)))
-	w("  shadow: %s", quote(strings.Replace(d.shadow, "//", "//dpproxy_shadow@", 1)))
-	public := "public: " + quote(strings.Replace(d.main, "//", "//dpproxy_public@", 1))
+	w("  main:   %s", d.dsn("main", d.main))
+	w("  shadow: %s", d.dsn("shadow", d.shadow))
+	public := "public: " + d.dsn("public", d.main)
 	if len(d.public) > 0 {
 		w("  %s", public)
 	} else {
@@ -45,8 +70,11 @@ func (d *document) print() string {
 	w("budget: {epsilon: 40, delta: 1e-6}                # all analysts together")
 	w("")
 	w("analysts:")
-	w("  # REVIEW: nobody knows this password. Put what `dpproxy passwd` prints in its place.")
-	w("  analyst: {password: %q, budget: {epsilon: 10, delta: 1e-6, every: 30d}}", d.verifier)
+	if d.Analyst == "" {
+		d.Analyst = "analyst"
+		w("  # REVIEW: nobody knows this password. Put what `dpproxy passwd` prints in its place.")
+	}
+	w("  %s: {password: %q, budget: {epsilon: 10, delta: 1e-6, every: 30d}}", quote(d.Analyst), d.Verifier)
 	w("")
 	w("# What is not listed does not exist for an analyst.")
 	w("tables:")

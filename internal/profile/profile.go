@@ -94,7 +94,7 @@ func (a *asker) profile(ctx context.Context, p *policy.Policy, s *rewrite.Schema
 		first = append(first, questionsOf(p, s, t, o.Quantile)...)
 	}
 	if len(first) == 0 {
-		return nil, errors.New("nothing to profile: no unit has several rows, and there are no numbers, bounded times or texts")
+		return nil, errors.New("nothing to profile: no unit has several rows, and there are no numbers, times or texts")
 	}
 	parts := share(first)
 	epsilon := func(q *question) float64 { return divide(p, o.Epsilon, parts.of(q)) }

@@ -79,8 +79,11 @@ func questionsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table, fraction 
 		}
 		column := relation.Column(c.Name)
 		if n := numberOf(s, column, c); n != nil {
+			if c.Values != nil || c.ValuesFrom != nil || refers(s, relation, c.Name) {
+				continue
+			}
 			add(boundsOf(t, c, n, from, one, fraction))
-		} else if g, ok := timesOf(s, column); ok && c.Bounds != nil {
+		} else if g, ok := timesOf(s, column); ok {
 			q := &question{table: t, column: c.Name, kind: boundsKind}
 			q.quantile(1-fraction, "low", g, false)
 			q.quantile(fraction, "high", g, true)

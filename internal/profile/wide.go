@@ -161,6 +161,19 @@ func keyColumns(p *policy.Policy, s *rewrite.Schema, t *policy.Table) map[string
 	return keys
 }
 
+// refers says whether a number names rows: by a key, or by the name that is unique in another table, as where foreign keys are on partitions.
+func refers(s *rewrite.Schema, r *rewrite.Relation, column string) bool {
+	if slices.Contains(r.PrimaryKey, column) || slices.ContainsFunc(r.Foreign, func(k rewrite.ForeignKey) bool { return k.Column == column }) {
+		return true
+	}
+	for _, other := range s.Relations {
+		if slices.ContainsFunc(other.Unique, func(u []string) bool { return len(u) == 1 && u[0] == column }) {
+			return true
+		}
+	}
+	return false
+}
+
 // oneRow says whether a unique index proves that a unit has one row.
 func oneRow(s *rewrite.Schema, t *policy.Table) bool {
 	r := s.Relations[t.Name]
