@@ -60,7 +60,7 @@ func newSite(t *testing.T) *site {
 listen: 127.0.0.1:0
 databases: {main: %q, shadow: %q, admin: %q}
 accounting: {method: pure}
-metrics: {listen: 127.0.0.1:0}
+metrics: {listen: 127.0.0.1:0, analysts: true}
 log: {statements: true}
 analysts:
   alice: {password: %q, budget: {epsilon: 10}}
@@ -240,9 +240,13 @@ func TestServe(t *testing.T) {
 		t.Errorf("readyz: %s", got)
 	}
 	metrics := s.get("/metrics")
+	if !strings.Contains(metrics, `dpproxy_budget_epsilon_left{analyst="alice"} `) {
+		t.Error("metrics lack budgets")
+	}
 	for _, line := range []string{
 		"dpproxy_epsilon_charged_total 1", `dpproxy_reloads_total{result="ok"} 1`,
-		`dpproxy_reloads_total{result="failed"} 2`, "dpproxy_login_failures_total 1", `dpproxy_pool_max_connections{database="main"} 8`,
+		`dpproxy_reloads_total{result="failed"} 2`, "dpproxy_login_failures_total 1", `dpproxy_analyst_statements_total{analyst="alice",verdict="cached"} 1`,
+		`dpproxy_pool_max_connections{database="main"} 8`,
 	} {
 		if !strings.Contains(metrics, "\n"+line+"\n") {
 			t.Errorf("metrics lack %s:\n%s", line, metrics)

@@ -1,8 +1,8 @@
 // Package metrics counts what the proxy does. It serves the counts to Prometheus at /metrics, and /healthz and /readyz.
 //
 // Metrics implements the hook interfaces that wire and engine declare. It has its own registry. No label holds SQL, a
-// name of the schema, a value or an analyst: operators may see them, but dashboards reach other people too.
-// `dpproxy budget show` has what each analyst has spent.
+// name of the schema or a value: operators may see them, but dashboards reach other people too. Analysts are named only where
+// the policy says `metrics: {analysts: true}` (analysts.go).
 package metrics
 
 import (
@@ -30,6 +30,7 @@ type Metrics struct {
 	reloads     *prometheus.CounterVec
 	stale       prometheus.Gauge
 	ledger      ledgerMetrics
+	analysts    *analysts
 }
 
 // buckets are durations in seconds, from a kept answer to a long measure query.
@@ -68,10 +69,10 @@ func New() *Metrics {
 			Help: "Policy reloads, by result.",
 		}, []string{"result"}),
 		stale:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "dpproxy_shadow_stale", Help: "1 while the databases are not what the policy says, as of the last look; the log has what differs."}),
-		ledger: newLedgerMetrics(),
+		ledger: newLedgerMetrics(), analysts: newAnalysts(),
 	}
 	m.registry.MustRegister(build(), m.connections, m.opened, m.refused, m.logins, m.messages, m.errors, m.statements, m.stages,
-		m.epsilon, m.reloads, m.stale, m.ledger.calls, m.ledger.records, m.ledger.errors, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		m.epsilon, m.reloads, m.stale, m.ledger.calls, m.ledger.records, m.ledger.errors, m.analysts, m.analysts.statements, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +43,8 @@ func TestCountsAreServed(t *testing.T) {
 	m.Ledger("answer", time.Millisecond, 0, errors.New("gone"))
 	m.Reloaded(true)
 	m.Reloaded(false)
+	m.AnalystStatement("alice", "private")
+	m.Budgets([]metrics.Budget{{Analyst: "alice", Spent: 0.5, Left: 9.5}, {Analyst: "*", Spent: math.Inf(1), Left: -1e-17}})
 	m.Pools(func() map[string]metrics.Pool {
 		return map[string]metrics.Pool{"main": {Total: 3, Idle: 1, Max: 8, Acquired: 42, WaitSeconds: 1.5}}
 	})
@@ -65,6 +69,11 @@ func TestCountsAreServed(t *testing.T) {
 		`dpproxy_reloads_total{result="failed"} 1`,
 		`dpproxy_pool_connections{database="main"} 3`,
 		`dpproxy_pool_acquired_total{database="main"} 42`,
+		`dpproxy_budget_epsilon_spent{analyst="alice"} 0.5`,
+		`dpproxy_budget_epsilon_left{analyst="alice"} 9.5`,
+		`dpproxy_budget_epsilon_spent{analyst="*"} +Inf`,
+		`dpproxy_budget_epsilon_left{analyst="*"} 0`,
+		`dpproxy_analyst_statements_total{analyst="alice",verdict="private"} 1`,
 		"go_goroutines ",
 	} {
 		if !strings.Contains(body, "\n"+line) {
@@ -73,6 +82,30 @@ func TestCountsAreServed(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(body)
+	}
+}
+
+// TestAnalystsInMetricsAreBounded: whoever can make many analysts does not make many series.
+func TestAnalystsInMetricsAreBounded(t *testing.T) {
+	m := metrics.New()
+	var budgets []metrics.Budget
+	for i := range 1100 {
+		name := "analyst" + strconv.Itoa(i)
+		m.AnalystStatement(name, "private")
+		budgets = append(budgets, metrics.Budget{Analyst: name})
+	}
+	m.Budgets(budgets)
+	h := m.Handler(func(context.Context) error { return nil }, slog.Default())
+	_, body := get(t, h, "/metrics")
+	if n := strings.Count(body, "\ndpproxy_analyst_statements_total{"); n != 1001 || !strings.Contains(body, `{analyst="*other",verdict="private"} 100`) {
+		t.Errorf("%d analysts", n)
+	}
+	if n := strings.Count(body, "\ndpproxy_budget_epsilon_left{"); n != 1000 {
+		t.Errorf("%d budgets", n)
+	}
+	m.Budgets(nil)
+	if _, body = get(t, h, "/metrics"); strings.Contains(body, "dpproxy_budget") {
+		t.Error("budgets are served that nobody asked for")
 	}
 }
 

@@ -55,7 +55,8 @@ func readServer(o object, p *Policy) {
 	}
 	readTiming(o.get("timing").object("steps", "quantum"), p)
 	p.Failures = o.get("failures").object("per_period").get("per_period").count(defaultFailures, maxFailures)
-	metrics := o.get("metrics").object("listen")
+	metrics := o.get("metrics").object("listen", "analysts")
+	p.AnalystMetrics, _ = metrics.get("analysts").boolean()
 	if address, ok := metrics.get("listen").address(); ok {
 		p.Metrics = address
 	} else if metrics.given() && !metrics.has("listen") {

@@ -12,26 +12,27 @@ type Policy struct {
 	File    string // as named on the command line
 	Version string // hex SHA-256 of what the file means for answers; part of cache and ledger records
 
-	Listen     string
-	Insecure   bool
-	TLS        *TLS // nil: none
-	Databases  Databases
-	Ledger     string // absolute "file:/…" or "postgres://…"
-	Accounting Accounting
-	Defaults   Defaults
-	AnswersTTL time.Duration // 0: no answer cache
-	Timing     Timing
-	Failures   int // of main that one analyst may cause per budget period
-	Auth       Auth
-	Budget     *Budget // all analysts together; nil: none
-	Profile    *Budget // of `dpproxy profile`; nil: none of its own
-	Metrics    string  // listen address; empty: none
-	Log        Log
-	Limits     Limits
-	Pool       Pool
-	Analysts   map[string]*Analyst
-	Tables     []*Table
-	Views      []Name
+	Listen         string
+	Insecure       bool
+	TLS            *TLS // nil: none
+	Databases      Databases
+	Ledger         string // absolute "file:/…" or "postgres://…"
+	Accounting     Accounting
+	Defaults       Defaults
+	AnswersTTL     time.Duration // 0: no answer cache
+	Timing         Timing
+	Failures       int // of main that one analyst may cause per budget period
+	Auth           Auth
+	Budget         *Budget // all analysts together; nil: none
+	Profile        *Budget // of `dpproxy profile`; nil: none of its own
+	Metrics        string  // listen address; empty: none
+	AnalystMetrics bool    // also with the names of analysts
+	Log            Log
+	Limits         Limits
+	Pool           Pool
+	Analysts       map[string]*Analyst
+	Tables         []*Table
+	Views          []Name
 
 	// Notes are no problems; check prints them.
 	Notes Errors

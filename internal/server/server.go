@@ -117,6 +117,7 @@ func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, 
 	}
 	s.run("administrator's socket", func() error { return admin.Serve(serving, admin.SocketPath(p.Ledger), s.ledger, log) })
 	s.run("watch", s.watch)
+	s.run("budgets in the metrics", s.budgets)
 	s.run("listener "+s.listener.Addr().String(), func() error { return s.wire.Serve(s.listener) })
 	return s, nil
 }

@@ -9,10 +9,16 @@ import (
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// statement writes the line of one statement to the log, if the policy in force asks for it.
+// statement counts one statement and writes its line to the log, as far as the policy in force asks for it.
 func (s *Server) statement(e session.Event) {
 	st := s.state.Load()
-	if st == nil || !st.policy.Log.Statements {
+	if st == nil {
+		return
+	}
+	if st.policy.AnalystMetrics {
+		s.metrics.AnalystStatement(e.Analyst, e.Verdict)
+	}
+	if !st.policy.Log.Statements {
 		return
 	}
 	attributes := []any{

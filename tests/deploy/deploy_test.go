@@ -36,6 +36,8 @@ func served(t *testing.T) (names map[string]bool, answers func(path string) int)
 	m.Stage("charge", time.Millisecond)
 	m.Ledger("spend", time.Millisecond, 1, errors.New("gone"))
 	m.Reloaded(true)
+	m.AnalystStatement("alice", "private")
+	m.Budgets([]metrics.Budget{{Analyst: "alice", Spent: 1, Left: 9}})
 	m.Pools(func() map[string]metrics.Pool { return map[string]metrics.Pool{"main": {}} })
 	h := m.Handler(func(context.Context) error { return nil }, slog.New(slog.DiscardHandler))
 	get := func(path string) *httptest.ResponseRecorder {

@@ -17,11 +17,13 @@ import (
 // Show lists all accounts.
 func (s *Store) Show(context.Context) ([]ledger.AccountSummary, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.usable(); err != nil {
+	err := s.usable()
+	accounts, now := maps.Clone(s.accounts), s.now()
+	s.mu.Unlock() // charges go on while the accounts are described
+	if err != nil {
 		return nil, err
 	}
-	return s.rules.Load().Show(maps.Clone(s.accounts), s.now()), nil
+	return s.rules.Load().Show(accounts, now), nil
 }
 
 // usable returns why the ledger serves nobody, or nil if it serves. The caller holds mu.
