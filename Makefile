@@ -20,7 +20,7 @@ build: ## bin/dpproxy (the first build compiles PostgreSQL's parser: half a minu
 packages: ## dist: a binary that runs on any Linux, .deb and .rpm
 	./packaging/build.sh
 
-install-deps: ## install what the tests need and is missing: PostgreSQL and client libraries
+install-deps: ## install what the tests need and is missing: PostgreSQL, client libraries, a browser
 	./tests/integration/install.sh
 	./tests/integration/citus.sh
 
@@ -86,4 +86,4 @@ compose: ## check docker-compose.yml and the Dockerfile
 	$(GO) test -count=1 -run Compose ./tests/integration/...
 
 clean: ## remove bin, dist and node_modules
-	rm -rf bin dist tests/integration/node_modules tests/versions/node_modules
+	rm -rf bin dist tests/integration/node_modules tests/console/node_modules tests/versions/node_modules

@@ -10,6 +10,7 @@ type demoCommand struct {
 	Check    bool   `help:"Run the queries, look at the answers, and end: the exit code is the verdict."`
 	Install  bool   `help:"Install PostgreSQL with the system's package manager if it is missing."`
 	Listen   string `placeholder:"ADDR" help:"Address of the proxy; without it, 127.0.0.1:6432, or a free port if that is taken."`
+	Console  string `placeholder:"ADDR" help:"Address of the console; without it, 127.0.0.1:6480, or a free port if that is taken."`
 	Patients int    `placeholder:"N" help:"Size of the data set; without it, 120000."`
 	Load     string `placeholder:"DSN" help:"Only load the data set into this database, unless it is there already."`
 }
@@ -24,5 +25,5 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	if c.Load != "" {
 		return demo.LoadOnce(ctx, c.Load, c.Patients)
 	}
-	return demo.Run(ctx, demo.Options{Check: c.Check, Install: c.Install, Listen: c.Listen, Patients: c.Patients}, s.out, s.err)
+	return demo.Run(ctx, demo.Options{Check: c.Check, Install: c.Install, Listen: c.Listen, Console: c.Console, Patients: c.Patients}, s.out, s.err)
 }

@@ -24,6 +24,7 @@ import (
 type Options struct {
 	Check    bool   // run the queries, look at the answers, end: the exit status is the verdict
 	Install  bool   // install PostgreSQL with the system's package manager if it is missing
+	Console  string // address of the console; empty: 127.0.0.1:6480, or a free port if that is taken
 	Listen   string // empty: the policy's address, or a free port on it if that is taken
 	Patients int    // 0: Patients
 }
@@ -35,6 +36,8 @@ const (
 	database = "clinic"
 	// listenAddress is that of policies/clinic.yaml.
 	listenAddress = "127.0.0.1:6432"
+	// consoleAddress is the console's usual one.
+	consoleAddress = "127.0.0.1:6480"
 	// stopTime is how long sessions may go on after Ctrl-C.
 	stopTime = 2 * time.Second
 )
@@ -126,12 +129,13 @@ func (d *demo) writePolicy(ctx context.Context) (err error) {
 	role := func(db, role string) string {
 		return strings.Replace(d.postgres.DSN(db, role), "@", ":"+rand.Text()+"@", 1)
 	}
+	listen := d.address(d.options.Listen, listenAddress)
 	text := strings.NewReplacer(
 		"${DPPROXY_MAIN_DSN}", role(database, "dpproxy_main"),
 		"${DPPROXY_SHADOW_DSN}", role(database+"_shadow", "dpproxy_shadow"),
 		"${DPPROXY_PUBLIC_DSN}", role(database, "dpproxy_public"),
 		"${DPPROXY_ADMIN_DSN}", d.postgres.DSN(database, pgserver.Superuser),
-		"listen: "+listenAddress, "listen: "+d.address(),
+		"listen: "+listenAddress, "listen: "+listen+"\nconsole: {listen: "+d.address(d.options.Console, consoleAddress)+"}",
 	).Replace(policies.Clinic)
 	file := filepath.Join(dir, "clinic.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -147,18 +151,18 @@ func (d *demo) writePolicy(ctx context.Context) (err error) {
 	return nil
 }
 
-// address chooses where the proxy listens: as asked for, else as in the policy, else on a free port.
-func (d *demo) address() string {
-	if d.options.Listen != "" {
-		return d.options.Listen
+// address chooses where to listen: as asked for, else as usual, else on a free port.
+func (d *demo) address(asked, usual string) string {
+	if asked != "" {
+		return asked
 	}
-	l, err := net.Listen("tcp", listenAddress)
+	l, err := net.Listen("tcp", usual)
 	if err != nil {
-		d.say("%s is taken, so the proxy gets a free port", listenAddress)
+		d.say("%s is taken, so a free port takes its place", usual)
 		return "127.0.0.1:0"
 	}
 	_ = l.Close() // a listener without connections
-	return listenAddress
+	return usual
 }
 
 func (d *demo) serve(ctx context.Context) (err error) {

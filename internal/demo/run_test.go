@@ -30,7 +30,7 @@ func TestRunCheck(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, &out)
 		}
 	}
-	if !strings.Contains(progress.String(), "taken, so the proxy gets a free port") {
+	if !strings.Contains(progress.String(), "is taken, so a free port takes its place") {
 		t.Errorf("progress:\n%s", &progress)
 	}
 }

@@ -72,7 +72,7 @@ func (d *demo) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(d.out, "\nYour turn, until Ctrl-C (the password is %s, the analyst has a budget):\n\n    psql \"postgres://%s:%s@%s/%s\"\n\n",
-		password, analyst, password, net.JoinHostPort(host, port), database)
+	fmt.Fprintf(d.out, "\nYour turn, until Ctrl-C (the password is %s, the analyst has a budget):\n\n    psql \"postgres://%s:%s@%s/%s\"\n\n"+
+		"Or in a browser, as %s: http://%s\n\n", password, analyst, password, net.JoinHostPort(host, port), database, analyst, d.proxy.ConsoleAddr())
 	return nil
 }

@@ -55,6 +55,7 @@ func readServer(o object, p *Policy) {
 	}
 	readTiming(o.get("timing").object("steps", "quantum"), p)
 	p.Failures = o.get("failures").object("per_period").get("per_period").count(defaultFailures, maxFailures)
+	readConsole(o.get("console"), p)
 	metrics := o.get("metrics").object("listen", "analysts")
 	p.AnalystMetrics, _ = metrics.get("analysts").boolean()
 	if address, ok := metrics.get("listen").address(); ok {

@@ -21,7 +21,8 @@ type Policy struct {
 	Defaults       Defaults
 	AnswersTTL     time.Duration // 0: no answer cache
 	Timing         Timing
-	Failures       int // of main that one analyst may cause per budget period
+	Failures       int      // of main that one analyst may cause per budget period
+	Console        *Console // nil: none
 	Auth           Auth
 	Budget         *Budget // all analysts together; nil: none
 	Profile        *Budget // of `dpproxy profile`; nil: none of its own
@@ -106,6 +107,12 @@ const ProfileAccount = "*profile"
 // Log says what goes to the log beside events of the proxy itself.
 type Log struct {
 	Statements bool // a line for each statement
+}
+
+// Console is where browsers connect to.
+type Console struct {
+	Listen string
+	Names  []string // of this server beside its addresses and those of its certificate, in lower case
 }
 
 // Limits protect the proxy.

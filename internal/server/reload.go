@@ -76,6 +76,8 @@ func (s *Server) sayUnchanged(old, fresh *policy.Policy) {
 	for key, changed := range map[string]bool{
 		"listen":             old.Listen != fresh.Listen,
 		"insecure":           old.Insecure != fresh.Insecure,
+		"console.listen":     listenOf(old.Console) != listenOf(fresh.Console),
+		"tls of the console": fresh.Console != nil && (old.TLS == nil) != (fresh.TLS == nil),
 		"metrics.listen":     old.Metrics != fresh.Metrics,
 		"ledger":             old.Ledger != fresh.Ledger,
 		"limits.connections": old.Limits.Connections != fresh.Limits.Connections,

@@ -32,6 +32,7 @@ type Server struct {
 	wire    *wire.Server
 
 	listener net.Listener
+	console  net.Addr        // nil: no console
 	monitor  *http.Server    // nil: no metrics listener
 	failed   chan error      // why a listener ended by itself
 	serving  context.Context // ends with the server
@@ -68,7 +69,7 @@ func Needs(p *policy.Policy) []string {
 // Start checks everything, and then listens and serves until Shutdown or Close. ctx bounds the checks only.
 func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, err error) {
 	serving, stop := context.WithCancel(context.Background())
-	s := &Server{log: log, metrics: metrics.New(), failed: make(chan error, 3), serving: serving, stop: stop}
+	s := &Server{log: log, metrics: metrics.New(), failed: make(chan error, 8), serving: serving, stop: stop}
 	defer func() {
 		if err != nil {
 			s.release()
@@ -114,6 +115,9 @@ func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, 
 	}
 	if s.listener, err = net.Listen("tcp", p.Listen); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
+	}
+	if err := s.consoleOn(p); err != nil {
+		return nil, err
 	}
 	s.run("administrator's socket", func() error { return admin.Serve(serving, admin.SocketPath(p.Ledger), s.ledger, log) })
 	s.run("watch", s.watch)

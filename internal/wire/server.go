@@ -179,6 +179,9 @@ func (s *Server) stop() {
 // hostOf returns the part of an address that limits count by: the IPv4 address, the IPv6 network of 64 bits (whoever has one
 // of its addresses has them all), or one name for all Unix sockets.
 func hostOf(addr net.Addr) string {
+	if inside, ok := addr.(Inside); ok {
+		addr = inside.Addr
+	}
 	t, ok := addr.(*net.TCPAddr)
 	switch {
 	case !ok:
@@ -188,3 +191,7 @@ func hostOf(addr net.Addr) string {
 	}
 	return t.IP.Mask(net.CIDRMask(64, 128)).String()
 }
+
+// Inside is the address of a client whose bytes a listener of another protocol brings, in this process. Limits and throttle
+// count it as that client. TLS is that listener's business.
+type Inside struct{ net.Addr }

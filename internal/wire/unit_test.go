@@ -150,6 +150,7 @@ func TestHosts(t *testing.T) {
 		&net.TCPAddr{IP: net.ParseIP("2001:db8:1:2:ffff::1"), Port: 2}: "2001:db8:1:2::",
 		&net.TCPAddr{IP: net.IPv6loopback}:                             "::1",
 		&net.UnixAddr{Name: "/tmp/s", Net: "unix"}:                     "unix",
+		Inside{Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 9}}: "10.0.0.1",
 	} {
 		if got := hostOf(address); got != want {
 			t.Errorf("%v counts as %s, want %s", address, got, want)

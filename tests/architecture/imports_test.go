@@ -64,7 +64,8 @@ var allowed = map[string]string{
 	"ledger/stores":          "ledger ledger/stores/bolt ledger/stores/postgres",
 	"ledger/admin":           "ledger ledger/accounting ledger/stores policy",
 	"provision":              "backend introspect ledger/stores/postgres lineage policy rewrite rewrite/catalog verifier",
-	"server":                 "backend engine ledger ledger/accounting ledger/admin ledger/stores metrics policy provision session wire",
+	"console":                "ledger metrics pgerr policy wire",
+	"server":                 "backend console engine ledger ledger/accounting ledger/admin ledger/stores metrics policy provision session wire",
 	"profile":                "backend engine ledger ledger/accounting mechanism policy provision rewrite session",
 	"demo":                   "pgerr pgserver policy provision server",
 }

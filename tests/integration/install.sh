@@ -38,10 +38,15 @@ need prometheus command -v promtool
 need rpm command -v rpm
 need odbc-postgresql odbc
 need unixodbc command -v isql
+need chromium command -v chromium
 
-node_modules() { # node-postgres and postgres.js, from npm, as package-lock.json pins them
-	cd "$(dirname "$0")"
-	[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund --ignore-scripts
+node_modules() { # node-postgres and postgres.js, and axe-core for the console, from npm, as each package-lock.json pins them
+	for folder in "$(dirname "$0")" "$(dirname "$0")/../console"; do
+		(
+			cd "$folder"
+			[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund --ignore-scripts
+		)
+	done
 }
 
 if [ -z "$missing" ]; then

@@ -183,3 +183,31 @@ func TestOpenAdminWithoutAProxy(t *testing.T) {
 		t.Errorf("show: %+v, %v", accounts, err)
 	}
 }
+
+// TestTokens: a token comes from the running proxy alone, is good once, and the ledger knows its hash alone.
+func TestTokens(t *testing.T) {
+	c, ctx := ledgertest.PureConfig(1), context.Background()
+	dsn, s := served(t, c)
+	connect(t, dsn)
+	token, err := Token(ctx, dsn, c)
+	if err != nil || len(token) < 26 {
+		t.Fatalf("%q, %v", token, err)
+	}
+	if _, found, _ := s.Answer(ctx, token); found || strings.Contains(tokenKey(token), token) {
+		t.Error("the ledger holds the token itself")
+	}
+	for _, c := range []struct {
+		token string
+		want  bool
+	}{{"", false}, {token + "x", false}, {token, true}, {token, false}} {
+		if ok, err := Redeem(ctx, s, c.token); ok != c.want || err != nil {
+			t.Errorf("%q lets in: %v, %v", c.token, ok, err)
+		}
+	}
+	if again, err := Token(ctx, dsn, c); err != nil || again == token {
+		t.Errorf("%q, %v", again, err)
+	}
+	if _, err := Token(ctx, "file:"+filepath.Join(t.TempDir(), "ledger"), c); err == nil || !strings.Contains(err.Error(), "no running dpproxy") {
+		t.Errorf("a token without a proxy: %v", err)
+	}
+}

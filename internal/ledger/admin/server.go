@@ -70,7 +70,7 @@ func Serve(ctx context.Context, path string, l ledger.Admin, log *slog.Logger) e
 	return fmt.Errorf("ledger: socket %s: %w", path, err)
 }
 
-// handler has one path for each method of ledger.Admin, and one for Profiler.
+// handler has one path for each method of ledger.Admin, one for Profiler, and one for tokens.
 func handler(l ledger.Admin) http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, call func(ctx context.Context, analyst string) (any, error)) {
@@ -83,6 +83,7 @@ func handler(l ledger.Admin) http.Handler {
 	handle("POST /reset", func(ctx context.Context, analyst string) (any, error) { return l.Reset(ctx, analyst) })
 	handle("POST /clear", func(ctx context.Context, analyst string) (any, error) { return l.Clear(ctx, analyst) })
 	mux.HandleFunc("POST /profile", func(w http.ResponseWriter, r *http.Request) { profile(w, r, l) })
+	handle("POST /token", func(ctx context.Context, _ string) (any, error) { return newToken(ctx, l) })
 	handle("GET /verify", func(ctx context.Context, _ string) (any, error) { return l.Verify(ctx) })
 	mux.HandleFunc("GET /export", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/jsonl")

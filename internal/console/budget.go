@@ -1,0 +1,159 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// budgetPage is what is left, and what took the rest.
+type budgetPage struct {
+	Total, Spent, Left, Delta float64
+	Share                     float64 // spent, in hundredths
+	Ends                      string
+	In                        string // how long that is
+	Steps                     *line  // prices, added up over time
+	Added                     float64
+	Questions                 []asked
+}
+
+// asked is a question of the analyst's own past.
+type asked struct {
+	At      time.Time
+	SQL     string
+	Epsilon float64
+}
+
+const (
+	budgetSQL  = "SELECT epsilon_total, epsilon_spent, epsilon_left, delta, period_ends FROM dpproxy.budget"
+	historySQL = "SELECT at, query, epsilon FROM dpproxy.history ORDER BY at DESC LIMIT $1 OFFSET $2"
+	perPage    = 50
+	inBurnDown = 500 // questions
+	listed     = 15  // of them
+)
+
+// history reads the analyst's own questions, latest first: the ledger's view has no others.
+func history(ctx context.Context, c *client, limit, offset int) ([]asked, error) {
+	a, err := c.ask(ctx, price{}, historySQL, strconv.Itoa(limit), strconv.Itoa(offset))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]asked, len(a.Rows))
+	for i := range a.Rows {
+		at, err := time.Parse("2006-01-02 15:04:05Z07", a.text(i, "at"))
+		if err != nil {
+			return nil, err
+		}
+		list[i] = asked{at, a.text(i, "query"), float(a.text(i, "epsilon"))}
+	}
+	return list, nil
+}
+
+func float(s string) float64 {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+func (c *Console) showBudget(w http.ResponseWriter, r *http.Request, x *session) {
+	a, err := x.client.ask(r.Context(), price{}, budgetSQL)
+	if err != nil || len(a.Rows) != 1 {
+		c.refuse(w, r, err)
+		return
+	}
+	p := budgetPage{
+		Total: float(a.text(0, "epsilon_total")), Spent: float(a.text(0, "epsilon_spent")),
+		Left: float(a.text(0, "epsilon_left")), Delta: float(a.text(0, "delta")),
+	}
+	if p.Total > 0 {
+		p.Share = min(100, 100*p.Spent/p.Total)
+	}
+	if at, err := time.Parse("2006-01-02 15:04:05Z07", a.text(0, "period_ends")); err == nil {
+		p.Ends, p.In = moment(at), remaining(time.Until(at))
+	}
+	questions, err := history(r.Context(), x.client, inBurnDown, 0)
+	if err != nil {
+		c.refuse(w, r, err)
+		return
+	}
+	p.Steps, p.Added = burnDown(questions)
+	p.Questions = questions[:min(listed, len(questions))]
+	c.render(w, r, http.StatusOK, "budget", "Budget", p)
+}
+
+// burnDown adds the prices of questions up, from the earliest to the latest, as steps.
+func burnDown(latestFirst []asked) (*line, float64) {
+	total := 0.0
+	for _, q := range latestFirst {
+		total += q.Epsilon
+	}
+	if len(latestFirst) < 2 || total == 0 {
+		return nil, total
+	}
+	first, last := latestFirst[len(latestFirst)-1].At, latestFirst[0].At
+	width := last.Sub(first).Seconds()
+	if width <= 0 {
+		return nil, total
+	}
+	var b strings.Builder
+	b.WriteString("M0 100")
+	sum := 0.0
+	for i := len(latestFirst) - 1; i >= 0; i-- {
+		q := latestFirst[i]
+		b.WriteString("H" + coordinate(100*q.At.Sub(first).Seconds()/width))
+		sum += q.Epsilon
+		b.WriteString("V" + coordinate(100-96*sum/total))
+	}
+	return &line{Path: b.String(), First: moment(first), Last: moment(last), Top: number(total), Bottom: "0"}, total
+}
+
+// remaining says how long a time is, to its two greatest units.
+func remaining(d time.Duration) string {
+	hours, minutes := int(d.Hours()), int(d.Minutes())%60
+	switch {
+	case d <= 0:
+		return "no time"
+	case hours >= 48:
+		return strconv.Itoa(hours/24) + " days"
+	case hours >= 1 && minutes > 0:
+		return strconv.Itoa(hours) + " h " + strconv.Itoa(minutes) + " min"
+	case hours >= 1:
+		return strconv.Itoa(hours) + " h"
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + " s"
+	}
+	return strconv.Itoa(minutes) + " min"
+}
+
+// historyPage is a page of the analyst's own questions.
+type historyPage struct {
+	Questions      []asked
+	Page           int
+	Newer, Older   int // 0: there is none
+	Kept           string
+	HasNewer, More bool
+}
+
+func (c *Console) showHistory(w http.ResponseWriter, r *http.Request, x *session) {
+	at, err := strconv.Atoi(r.URL.Query().Get("page"))
+	if err != nil || at < 1 || at > 1000 {
+		at = 1
+	}
+	questions, err := history(r.Context(), x.client, perPage+1, (at-1)*perPage)
+	if err != nil {
+		c.refuse(w, r, err)
+		return
+	}
+	p := historyPage{Questions: questions, Page: at, Newer: at - 1, Older: at + 1, HasNewer: at > 1, More: len(questions) > perPage}
+	if p.More {
+		p.Questions = questions[:perPage]
+	}
+	if ttl := c.config.Proxy.Policy().AnswersTTL; ttl > 0 {
+		p.Kept = remaining(ttl)
+	}
+	c.render(w, r, http.StatusOK, "history", "History", p)
+}

@@ -1,0 +1,234 @@
+package console
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// chart shows a column of an answer by a key, with the margin in which 95% of such answers are.
+type chart struct {
+	Column, Key string
+	Margin      string
+	Widest      bool // Margin is the widest of several: some keys have a narrower one
+	Single      *single
+	Bars        []bar
+	Line        *line
+	Left        int // keys that are not drawn
+	Lo, Hi      string
+	Zero        float64 // where 0 is, in hundredths of the width
+}
+
+// single is an answer of one number.
+type single struct{ Value, Margin string }
+
+// bar is drawn from 0 to its value, in hundredths of the width.
+type bar struct {
+	Key, Value   string
+	From, Width  float64
+	Low, High    float64 // ends of the error bar
+	Missing, Has bool
+}
+
+// line is drawn in hundredths of width and height.
+type line struct {
+	Path        string
+	Points      []point
+	First, Last string
+	Top, Bottom string
+}
+
+type point struct{ X, Y, Low, High float64 }
+
+const (
+	maxCharts = 4
+	maxBars   = 40
+	maxPoints = 500
+)
+
+// widest is a column's margin, the widest where there are several.
+type widest struct {
+	margin  float64
+	several bool
+}
+
+// margins reads the lines of a notice, «name: ±6» or «name: ±6 to ±40»: the widest of each column. Those of times are no numbers.
+func margins(lines []string) map[string]widest {
+	found := map[string]widest{}
+	for _, l := range lines {
+		at := strings.LastIndex(l, ": ±")
+		if at < 0 {
+			continue
+		}
+		text := l[at+len(": ±"):]
+		_, most, several := strings.Cut(text, " to ±")
+		if several {
+			text = most
+		}
+		if m, err := strconv.ParseFloat(text, 64); err == nil && m >= 0 && !math.IsInf(m, 0) {
+			found[l[:at]] = widest{m, several}
+		}
+	}
+	return found
+}
+
+// charts draws the columns of numbers that have a margin, by the first column that has none.
+func charts(a *answer, margins map[string]widest) []chart {
+	key := slices.IndexFunc(a.Columns, func(k column) bool { _, has := margins[k.Name]; return !has && !bound95(k.Name, margins) })
+	var list []chart
+	for i, k := range a.Columns {
+		m, has := margins[k.Name]
+		if !has || !isNumber(k.OID) || len(list) == maxCharts || len(a.Rows) == 0 {
+			continue
+		}
+		ch := chart{Column: k.Name, Margin: number(m.margin), Widest: m.several}
+		switch {
+		case len(a.Rows) == 1 && (key < 0 || key > i):
+			ch.Single = &single{figure(a.Rows[0][i].Text), number(m.margin)}
+		case key < 0:
+			continue
+		default:
+			ch.Key = a.Columns[key].Name
+			ch.draw(a, key, i, m.margin)
+		}
+		list = append(list, ch)
+	}
+	return list
+}
+
+// bound95 says whether a column is one end of another's interval.
+func bound95(name string, margins map[string]widest) bool {
+	for _, suffix := range []string{"_low", "_high"} {
+		if base, ok := strings.CutSuffix(name, suffix); ok {
+			if _, has := margins[base]; has {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// datum is a row of a chart.
+type datum struct {
+	key            string
+	at             float64 // of a key that is a time or a number
+	value          float64
+	low, high      float64
+	text           string
+	missing, fixed bool // fixed: at is its place
+}
+
+func (ch *chart) draw(a *answer, key, value int, margin float64) {
+	low := slices.IndexFunc(a.Columns, func(k column) bool { return k.Name == a.Columns[value].Name+"_low" })
+	high := slices.IndexFunc(a.Columns, func(k column) bool { return k.Name == a.Columns[value].Name+"_high" })
+	var data []datum
+	for _, row := range a.Rows {
+		d := datum{key: row[key].Text, text: figure(row[value].Text)}
+		if row[key].Null {
+			d.key = "NULL"
+		}
+		v, err := strconv.ParseFloat(row[value].Text, 64)
+		d.missing = err != nil || math.IsNaN(v) || math.IsInf(v, 0)
+		d.value, d.low, d.high = v, v-margin, v+margin
+		if low >= 0 && high >= 0 {
+			l, errLow := strconv.ParseFloat(row[low].Text, 64)
+			h, errHigh := strconv.ParseFloat(row[high].Text, 64)
+			if errLow == nil && errHigh == nil {
+				d.low, d.high = l, h
+			}
+		}
+		d.at, d.fixed = place(a.Columns[key].OID, row[key])
+		data = append(data, d)
+	}
+	whole := !slices.ContainsFunc(data, func(d datum) bool { return !d.fixed || d.missing })
+	if whole && len(data) > 2 && (isTime(a.Columns[key].OID) || len(data) > 12) && len(data) <= maxPoints {
+		ch.Line = lineOf(data)
+		return
+	}
+	if len(data) > maxBars {
+		ch.Left, data = len(data)-maxBars, data[:maxBars]
+	}
+	ch.bars(data)
+}
+
+// place is where a key stands on an axis.
+func place(oid uint32, k cell) (float64, bool) {
+	if k.Null {
+		return 0, false
+	}
+	if isTime(oid) {
+		for _, layout := range []string{"2006-01-02", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07"} {
+			if t, err := time.Parse(layout, k.Text); err == nil {
+				return float64(t.Unix()), true
+			}
+		}
+		return 0, false
+	}
+	if !isNumber(oid) {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(k.Text, 64)
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+}
+
+// span is the least interval that holds 0, every value and every error bar.
+func span(data []datum) (lo, hi float64) {
+	for _, d := range data {
+		if !d.missing {
+			lo, hi = math.Min(lo, math.Min(d.low, d.value)), math.Max(hi, math.Max(d.high, d.value))
+		}
+	}
+	if hi == lo {
+		hi = lo + 1
+	}
+	return lo, hi
+}
+
+func (ch *chart) bars(data []datum) {
+	lo, hi := span(data)
+	x := func(v float64) float64 { return 100 * (v - lo) / (hi - lo) }
+	ch.Zero = x(0)
+	for _, d := range data {
+		b := bar{Key: d.key, Value: d.text, Missing: d.missing}
+		if !d.missing {
+			b.From, b.Width = math.Min(x(0), x(d.value)), math.Abs(x(d.value)-x(0))
+			b.Low, b.High, b.Has = x(d.low), x(d.high), d.high > d.low
+		}
+		ch.Bars = append(ch.Bars, b)
+	}
+}
+
+func lineOf(data []datum) *line {
+	data = slices.Clone(data)
+	slices.SortStableFunc(data, func(a, b datum) int {
+		switch {
+		case a.at < b.at:
+			return -1
+		case a.at > b.at:
+			return 1
+		}
+		return 0
+	})
+	lo, hi := span(data)
+	first, last := data[0], data[len(data)-1]
+	width := last.at - first.at
+	if width == 0 {
+		width = 1
+	}
+	y := func(v float64) float64 { return 100 - 100*(v-lo)/(hi-lo) }
+	l := &line{First: first.key, Last: last.key, Top: number(hi), Bottom: number(lo)}
+	var b strings.Builder
+	for i, d := range data {
+		p := point{1 + 98*(d.at-first.at)/width, y(d.value), y(d.low), y(d.high)}
+		l.Points = append(l.Points, p)
+		command := "L"
+		if i == 0 {
+			command = "M"
+		}
+		b.WriteString(command + coordinate(p.X) + " " + coordinate(p.Y))
+	}
+	l.Path = b.String()
+	return l
+}

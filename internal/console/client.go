@@ -1,0 +1,217 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+)
+
+const (
+	connectTimeout = 20 * time.Second // a throttled login takes up to 5 s
+	cancelTimeout  = 15 * time.Second // for a cancelled statement to end, before its connection is given up
+
+	// What a page keeps of an answer. The rest is read and dropped: asked again, the same question costs nothing while its
+	// answer is kept.
+	maxRows  = 10_000
+	maxBytes = 4 << 20 // with cellBytes for each value
+	// cellBytes is what a value takes beside its text.
+	cellBytes = 24
+)
+
+// client is an analyst's connection to the wire. Its methods wait for each other.
+type client struct {
+	conn    *pgconn.PgConn
+	turn    chan struct{} // holds one element: whoever took it may use conn
+	notices []*pgconn.Notice
+	lost    atomic.Bool
+}
+
+// wireTemplate is what every connection has in common. Nothing of the environment has a part in it.
+func wireTemplate() (*pgconn.Config, error) {
+	config, err := pgconn.ParseConfig("host=console port=1 user=console dbname=console password=none sslmode=disable " +
+		"require_auth=scram-sha-256 channel_binding=disable target_session_attrs=any")
+	if err != nil {
+		return nil, err
+	}
+	config.RuntimeParams = map[string]string{"application_name": "dpproxy console", "client_encoding": "UTF8"}
+	config.Fallbacks, config.ValidateConnect = nil, nil
+	config.ConnectTimeout = connectTimeout
+	config.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"console"}, nil }
+	return config, nil
+}
+
+// connect logs in. A *pgconn.PgError is what the wire says to any client. The password is not kept.
+func connect(ctx context.Context, config *pgconn.Config, dial func(context.Context) (net.Conn, error), user, password, database string) (*client, error) {
+	c := &client{turn: make(chan struct{}, 1)}
+	config = config.Copy()
+	config.User, config.Password, config.Database = user, password, database
+	config.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }
+	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { c.notices = append(c.notices, n) }
+	config.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: cancelTimeout}
+	}
+	var err error
+	c.conn, err = pgconn.ConnectConfig(ctx, config)
+	config.Password = "" // the connection keeps its configuration
+	if err != nil {
+		return nil, err
+	}
+	c.turn <- struct{}{}
+	return c, nil
+}
+
+// close ends the session of the wire, without waiting for a statement that runs: the wire stops it.
+func (c *client) close() { _ = c.conn.Conn().Close() }
+
+// answer is what one statement gave.
+type answer struct {
+	Columns []column
+	Rows    [][]cell
+	Beyond  int // rows that were not kept
+	Notices []*pgconn.Notice
+	SQL     string
+	Price   price
+}
+
+type column struct {
+	Name string
+	OID  uint32
+}
+
+type cell struct {
+	Text string
+	Null bool
+}
+
+// price is what the analyst offers for a statement: an ε, or the margin that they want; neither: the policy's ε.
+type price struct{ Epsilon, Margin string }
+
+// errNoRows refuses, before anything is charged, statements that a page has no use for: SET, COPY, BEGIN.
+var errNoRows = pgerr.New(pgerr.FeatureNotSupported, "this statement returns no rows, and was not run",
+	pgerr.Hint("Ask a SELECT. The console sets epsilon and margin itself; connect with psql for everything else."))
+
+// ask runs one statement at a price. It leaves nothing behind in the session: whatever was asked before, the same text means the same.
+func (c *client) ask(ctx context.Context, p price, sql string, parameters ...string) (*answer, error) {
+	select {
+	case <-c.turn:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() {
+		c.lost.Store(c.conn.IsClosed())
+		c.turn <- struct{}{}
+	}()
+	if err := c.settle(ctx, p); err != nil {
+		return nil, err
+	}
+	// One statement alone can be prepared: what the dry run shows is what runs.
+	prepared, err := c.conn.Prepare(ctx, "", sql, nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(prepared.Fields) == 0:
+		return nil, errNoRows
+	case len(prepared.ParamOIDs) != len(parameters):
+		return nil, pgerr.New(pgerr.FeatureNotSupported, "there is no value for $1", pgerr.Hint("Write the value in its place."))
+	}
+	values := make([][]byte, len(parameters))
+	for i, v := range parameters {
+		values[i] = []byte(v)
+	}
+	a := &answer{SQL: sql, Price: p}
+	for _, f := range prepared.Fields {
+		a.Columns = append(a.Columns, column{f.Name, f.DataTypeOID})
+	}
+	if err := a.read(c.conn.ExecPrepared(ctx, "", values, nil, nil)); err != nil {
+		return nil, err
+	}
+	a.Notices, c.notices = c.notices, nil
+	return a, nil
+}
+
+// settle gives the session the settings of one statement, and forgets those of the one before.
+func (c *client) settle(ctx context.Context, p price) error {
+	if _, err := c.conn.Exec(ctx, "RESET ALL").ReadAll(); err != nil {
+		return err
+	}
+	for name, value := range map[string]string{"dpproxy.epsilon": p.Epsilon, "dpproxy.margin": p.Margin} {
+		if value == "" {
+			continue
+		}
+		set := c.conn.ExecParams(ctx, "SELECT set_config($1, $2, false)", [][]byte{[]byte(name), []byte(value)}, nil, nil, nil)
+		if _, err := set.Close(); err != nil {
+			return err
+		}
+	}
+	c.notices = nil
+	return nil
+}
+
+// read takes the rows over.
+func (a *answer) read(r *pgconn.ResultReader) error {
+	bytes := 0
+	for r.NextRow() {
+		for _, v := range r.Values() {
+			bytes += len(v) + cellBytes
+		}
+		if len(a.Rows) == maxRows || bytes > maxBytes {
+			a.Beyond++
+			continue
+		}
+		row := make([]cell, len(r.Values()))
+		for i, v := range r.Values() {
+			row[i] = cell{string(v), v == nil}
+		}
+		a.Rows = append(a.Rows, row)
+	}
+	_, err := r.Close()
+	return err
+}
+
+// text is a value by row and column, empty where it is NULL.
+func (a *answer) text(row int, name string) string {
+	for i, c := range a.Columns {
+		if c.Name == name {
+			return a.Rows[row][i].Text
+		}
+	}
+	return ""
+}
+
+// refusal is an error as a page shows it.
+type refusal struct{ Code, Message, Detail, Hint, Near string }
+
+// explained says of an error what the client may know. Errors of the wire are made for it; others are not shown.
+func explained(err error, sql string, offset int) refusal {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return refusal{Message: "The proxy gave no answer that can be shown here.", Hint: "Load the page again, and log in if it asks you to."}
+	}
+	r := refusal{Code: e.Code, Message: e.Message, Detail: e.Detail, Hint: e.Hint}
+	if at := int(e.Position) - offset; at > 0 {
+		r.Near = near(sql, at)
+	}
+	return r
+}
+
+// near quotes the text from a position on, which counts characters from 1, up to the end of its line.
+func near(sql string, position int) string {
+	runes := []rune(sql)
+	if position > len(runes) {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(runes[position-1:]), "\n")
+	if short := []rune(line); len(short) > 40 {
+		line = string(short[:40]) + "…"
+	}
+	return fmt.Sprintf("near “%s”", line)
+}

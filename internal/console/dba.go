@@ -1,0 +1,194 @@
+package console
+
+import (
+	"maps"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/metrics"
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+// dbaPage is what runs, and what was spent. Its numbers are the ledger's and the proxy's own, none is of private rows.
+type dbaPage struct {
+	Accounts             []accountRow
+	Statements, Refusals []trend
+	Since                string
+	Connections          float64
+	LoginFailures        float64
+	Pools                []poolRow
+	Drift                bool
+}
+
+type accountRow struct {
+	ledger.AccountSummary
+	Name  string
+	Spent float64
+	Share float64 // in hundredths
+	Ends  string
+}
+
+type poolRow struct {
+	Name string
+	metrics.Pool
+	Used int32
+}
+
+// verdicts and codes say in words what metrics count.
+var (
+	verdicts = map[string]string{
+		"private": "answered from private rows", "cached": "answered again, free", "public": "over public tables", "shadow": "over catalogs and settings",
+		"explain": "dry runs", "refused": "refused by analysis",
+	}
+	codes = map[string]string{
+		"42501": "rows or values about a person, writing, a catalog that is not listed", "0A000": "SQL that the analysis does not support",
+		"53400": "over budget", "42P01": "no such table", "42703": "no such column", "42601": "syntax", "XX000": "main failed while measuring",
+		"57014": "cancelled, or took too long", "58030": "the ledger does not answer", "53300": "too many connections", "54000": "statement too large",
+		"54001": "statement too deep", "3D000": "wrong database", "28P01": "wrong password", "28000": "not allowed to log in", "22023": "a setting's value",
+		"55000": "failed before, or failures used up", "57P01": "the proxy stopped", "42883": "no such function", "42803": "grouping", "42704": "no such setting",
+	}
+)
+
+func (c *Console) showDBA(w http.ResponseWriter, r *http.Request, _ *session) {
+	accounts, err := c.config.Proxy.Accounts(r.Context())
+	if err != nil {
+		c.refuse(w, r, err)
+		return
+	}
+	counts, err := c.config.Proxy.Counts()
+	if err != nil {
+		c.refuse(w, r, err)
+		return
+	}
+	p := dbaPage{
+		Since: c.samples.since(), Connections: counts.Connections, LoginFailures: counts.LoginFailures, Drift: counts.Stale,
+		Statements: c.samples.trends(counts, func(m metrics.Counts) map[string]float64 { return m.Statements }, verdicts),
+		Refusals:   c.samples.trends(counts, func(m metrics.Counts) map[string]float64 { return m.Errors }, codes),
+	}
+	for _, a := range accounts {
+		row := accountRow{AccountSummary: a, Name: a.Analyst}
+		if a.Analyst == ledger.AllAnalysts {
+			row.Name = "all together"
+		}
+		if a.EpsilonSpent != nil {
+			row.Spent = *a.EpsilonSpent
+		}
+		if a.EpsilonTotal > 0 {
+			row.Share = min(100, 100*row.Spent/a.EpsilonTotal)
+		}
+		if a.PeriodEnds != nil {
+			row.Ends = moment(*a.PeriodEnds)
+		}
+		p.Accounts = append(p.Accounts, row)
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts.Pools)) {
+		p.Pools = append(p.Pools, poolRow{name, counts.Pools[name], counts.Pools[name].Total - counts.Pools[name].Idle})
+	}
+	c.render(w, r, http.StatusOK, "dba", "Overview", p)
+}
+
+// policyPage is the policy that is in force. It has neither passwords nor connection strings: they are not put into it.
+type policyPage struct {
+	File, Version    string
+	Remarks          []string
+	Facts            [][2]string
+	Analysts         []analystRow
+	Tables           []tableRow
+	Compared         bool
+	Problems, Advice []string
+	Failed           string
+}
+
+type analystRow struct{ Name, How, Epsilon, Delta, Every string }
+
+type tableRow struct {
+	Name, Unit, Rows string
+	Columns          []string
+}
+
+func (c *Console) showPolicy(w http.ResponseWriter, r *http.Request, _ *session) {
+	c.render(w, r, http.StatusOK, "policy", "Policy", c.policyPage())
+}
+
+// comparePolicy does what `dpproxy check --live` does.
+func (c *Console) comparePolicy(w http.ResponseWriter, r *http.Request, _ *session) {
+	p := c.policyPage()
+	p.Compared = true
+	var err error
+	if p.Problems, p.Advice, err = c.config.Proxy.Compare(r.Context()); err != nil {
+		p.Failed = err.Error()
+	}
+	c.render(w, r, http.StatusOK, "policy", "Policy", p)
+}
+
+func (c *Console) policyPage() policyPage {
+	in := c.config.Proxy.Policy()
+	p := policyPage{File: filepath.Base(in.File), Version: in.Version, Facts: [][2]string{
+		{"Accounting", string(in.Accounting.Method)},
+		{"ε of a statement", number(in.Defaults.Epsilon) + ", at most " + number(in.Defaults.EpsilonMax)},
+		{"Answers are kept for", remaining(in.AnswersTTL)},
+		{"Answers leave", leaving(in.Timing)},
+		{"Failures per analyst and period", number(float64(in.Failures))},
+		{"Log in", in.Auth.Method},
+	}}
+	for _, n := range in.Notes {
+		p.Remarks = append(p.Remarks, n.String())
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.Analysts)) {
+		a := in.Analysts[name]
+		row := analystRow{Name: name, Epsilon: number(a.Budget.Epsilon), Delta: number(a.Budget.Delta), How: "password"}
+		switch {
+		case a.Certificate != "":
+			row.How = "certificate of " + a.Certificate
+		case in.Auth.Method == policy.AuthQuery:
+			row.How = "password, by auth.query"
+		}
+		if a.Budget.Every > 0 {
+			row.Every = remaining(a.Budget.Every)
+		}
+		p.Analysts = append(p.Analysts, row)
+	}
+	for _, t := range in.Tables {
+		p.Tables = append(p.Tables, tableOf(t))
+	}
+	return p
+}
+
+// leaving says when answers from private rows may leave.
+func leaving(t policy.Timing) string {
+	text := "as soon as they are there"
+	if t.Steps > 0 {
+		text = "at powers of " + number(t.Steps) + ", in milliseconds"
+	}
+	if t.Quantum > 0 {
+		text += ", on multiples of " + t.Quantum.String()
+	}
+	return text
+}
+
+func tableOf(t *policy.Table) tableRow {
+	row := tableRow{Name: t.Name.String(), Unit: "public"}
+	if t.Unit != nil {
+		row.Unit = t.Unit.Name + " by " + t.Unit.Column
+		if t.Unit.Via != nil {
+			row.Unit = t.Unit.Name + " through " + t.Unit.Via.Column + " to " + t.Unit.Via.References.String()
+		}
+		row.Rows = number(float64(t.MaxRowsPerUnit))
+	}
+	for _, k := range t.Columns {
+		text := k.Name
+		switch {
+		case k.Bounds != nil:
+			text += " [" + k.Bounds.Lo + ", " + k.Bounds.Hi + "]"
+		case k.Values != nil:
+			text += " {" + strings.Join(k.Values, ", ") + "}"
+		case k.ValuesFrom != nil:
+			text += " values of " + k.ValuesFrom.Table.String() + "." + k.ValuesFrom.Column
+		}
+		row.Columns = append(row.Columns, text)
+	}
+	return row
+}

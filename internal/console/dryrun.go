@@ -1,0 +1,224 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// dryRun is what EXPLAIN foretells of a question: free, and the same whatever the data.
+type dryRun struct {
+	Refused *refusal
+	Free    bool // nothing private is read
+	Plan    explanation
+	Parts   []part
+	Offers  []offer
+	Chosen  price
+}
+
+// explanation is what the console reads of EXPLAIN (FORMAT JSON).
+type explanation struct {
+	Epsilon  float64   `json:"epsilon"`
+	Delta    float64   `json:"delta"`
+	Spent    *float64  `json:"epsilon_spent"`
+	Left     *float64  `json:"epsilon_left_after"`
+	Averages string    `json:"averages"`
+	Refused  string    `json:"refused"`
+	Cached   bool      `json:"cached"`
+	Releases []release `json:"releases"`
+	Plan     []string  `json:"plan"`
+	LeftOut  string    `json:"left_out"`
+	Empty    string    `json:"empty_groups"`
+	Selected int64     `json:"group_threshold"`
+	Groups   []string  `json:"groups"`
+	Measure  []string  `json:"measure"`
+	Price    *struct {
+		Statements int `json:"statements"`
+	} `json:"price"`
+}
+
+// release is one of its releases.
+type release struct {
+	Name        string   `json:"name"`
+	Kind        string   `json:"kind"`
+	Sensitivity float64  `json:"sensitivity"`
+	Range       string   `json:"valid_range"`
+	Mechanism   string   `json:"mechanism"`
+	Scale       float64  `json:"scale"`
+	Margin      *float64 `json:"margin"`
+	Wanted      float64  `json:"wanted_margin"`
+}
+
+// Kinds of releases (mechanism.Kind).
+const (
+	kindScalar  = "scalar"
+	kindChained = "chained" // a sum whose range follows from a released count: an average
+)
+
+// part is a release as a page shows it.
+type part struct {
+	Name, Margin, How string
+	Range             string
+	Density           *density
+}
+
+// offer is what another price would buy: the margins of the scalar releases.
+type offer struct {
+	Epsilon float64
+	Margins []string
+	Chosen  bool
+}
+
+const explainPrefix = "EXPLAIN (FORMAT JSON) "
+
+// explain makes a dry run of one statement at a price.
+func explain(ctx context.Context, c *client, p price, sql string) (explanation, bool, error) {
+	a, err := c.ask(ctx, p, explainPrefix+sql)
+	if err != nil {
+		return explanation{}, false, err
+	}
+	if len(a.Rows) != 1 || len(a.Columns) != 1 {
+		return explanation{}, false, fmt.Errorf("EXPLAIN gave %d rows", len(a.Rows))
+	}
+	var list []explanation
+	if err := json.Unmarshal([]byte(a.Rows[0][0].Text), &list); err != nil || len(list) != 1 {
+		return explanation{}, true, nil // a line that says so: nothing private is read
+	}
+	return list[0], false, nil
+}
+
+func (c *Console) dryRun(w http.ResponseWriter, r *http.Request, x *session) {
+	d := c.dry(r, x, c.askPage(r))
+	c.write(w, http.StatusOK, "ask", "dryrun", &d)
+}
+
+// dry asks what the question would cost, and what it would at other prices.
+func (c *Console) dry(r *http.Request, x *session, p askPage) dryRun {
+	d := dryRun{Chosen: p.Price}
+	plan, free, err := explain(r.Context(), x.client, p.Price, p.SQL)
+	if err != nil {
+		e := explained(err, p.SQL, utf8.RuneCountInString(explainPrefix))
+		d.Refused = &e
+		return d
+	}
+	d.Plan, d.Free = plan, free
+	for _, rel := range plan.Releases {
+		d.Parts = append(d.Parts, rel.part())
+	}
+	if len(offerMargins(plan)) > 0 {
+		d.Offers = c.offers(r.Context(), x.client, p, plan)
+	}
+	return d
+}
+
+// offers are the margins at prices around the one that is chosen. The client's other requests wait meanwhile: there are few.
+func (c *Console) offers(ctx context.Context, conn *client, p askPage, plan explanation) []offer {
+	var list []offer
+	at := nearest(p.Prices, plan.Epsilon)
+	steps := []int{at - 4, at - 2, at, at + 2, at + 4}
+	if last := len(p.Prices) - 1; at < last && at+2 > last {
+		steps[3] = last
+	}
+	for _, i := range steps {
+		if i < 0 || i >= len(p.Prices) {
+			continue
+		}
+		if i == at && p.Price.Margin == "" {
+			list = append(list, offer{plan.Epsilon, offerMargins(plan), true})
+			continue
+		}
+		other, _, err := explain(ctx, conn, price{Epsilon: strconv.FormatFloat(p.Prices[i], 'g', -1, 64)}, p.SQL)
+		if err == nil {
+			list = append(list, offer{p.Prices[i], offerMargins(other), false})
+		}
+	}
+	return list
+}
+
+// offerMargins are the margins that are known before anything is released.
+func offerMargins(x explanation) []string {
+	var out []string
+	for _, r := range x.Releases {
+		if m := r.margin(); m != "" {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// part describes a release in the words of its column.
+func (r release) part() part {
+	p := part{Name: r.Name, Margin: r.margin(), Range: r.Range}
+	if p.Range == "groups with enough units" {
+		p.Range = ""
+	}
+	p.How = r.Mechanism
+	if r.Kind == kindScalar && r.Margin != nil {
+		p.Density = densityOf(r)
+	}
+	if r.Kind == kindChained {
+		p.Range = ""
+	}
+	return p
+}
+
+// example is a number of rows for which the margin of an average is shown: it falls as they grow.
+const example = 1000
+
+// margin says how far a released value may be off; empty where nothing is known before.
+func (r release) margin() string {
+	switch {
+	case r.Wanted > 0:
+		return "±" + number(r.Wanted) + " where enough rows count"
+	case r.Margin != nil:
+		return "±" + number(*r.Margin)
+	case r.Kind == kindChained && r.Scale > 0:
+		// The noise of the sum, which is taken around the middle of the bounds, over the rows. That of their number adds little.
+		return fmt.Sprintf("about ±%s over %s rows", number(quantile95(r.Mechanism)*r.Scale/example), number(example))
+	}
+	return ""
+}
+
+// quantile95 is the distance, in scales, that 95% of the noise does not exceed.
+func quantile95(mechanism string) float64 {
+	if strings.HasPrefix(mechanism, "laplace") {
+		return math.Log(20)
+	}
+	return 1.96
+}
+
+// priceSteps are the steps of the slider below the dearest price; each is a √2 of the one before.
+const priceSteps = 12
+
+// prices are what the slider offers: from a 64th of the most that a statement may cost up to it, and among them the policy's own.
+func prices(own, most float64) []float64 {
+	list := make([]float64, priceSteps+1)
+	for i := range list {
+		list[i] = rounded(most * math.Exp2(float64(i-priceSteps)/2))
+	}
+	list[priceSteps] = most
+	list[nearest(list, own)] = own
+	return list
+}
+
+// rounded leaves two significant digits, rounded down: the greatest of a list must not rise.
+func rounded(v float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
+	f, _ := strconv.ParseFloat(strconv.FormatFloat(math.Floor(v/unit+1e-9)*unit, 'g', 6, 64), 64)
+	return f
+}
+
+func nearest(list []float64, v float64) int {
+	best := 0
+	for i, p := range list {
+		if math.Abs(math.Log(p/v)) < math.Abs(math.Log(list[best]/v)) {
+			best = i
+		}
+	}
+	return best
+}

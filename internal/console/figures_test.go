@@ -1,0 +1,221 @@
+package console
+
+import (
+	"encoding/csv"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+func TestMargins(t *testing.T) {
+	got := margins([]string{"count: ±6", "avg(a): ±1.5 to ±40", "when: ±1 days 02:00:00", "a: ±1: ±7", "no margin", "x: ±-3", "y: ±+Inf"})
+	want := map[string]widest{"count": {6, false}, "avg(a)": {40, true}, "a: ±1": {7, false}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(widest{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// table makes an answer.
+func table(columns []column, rows ...[]string) *answer {
+	a := &answer{Columns: columns}
+	for _, r := range rows {
+		var row []cell
+		for _, v := range r {
+			row = append(row, cell{strings.TrimPrefix(v, "NULL"), v == "NULL"})
+		}
+		a.Rows = append(a.Rows, row)
+	}
+	return a
+}
+
+var (
+	ward   = column{"ward", pgtype.TextOID}
+	count  = column{"count", pgtype.Int8OID}
+	month  = column{"month", pgtype.DateOID}
+	counts = map[string]widest{"count": {10, false}}
+)
+
+func TestBars(t *testing.T) {
+	list := charts(table([]column{ward, count}, []string{"a", "90"}, []string{"NULL", "-10"}, []string{"c", "NULL"}), counts)
+	if len(list) != 1 || len(list[0].Bars) != 3 || list[0].Key != "ward" {
+		t.Fatalf("%+v", list)
+	}
+	// The axis goes from −20, the lowest end of an error bar, to 100.
+	x := func(v float64) float64 { return 100 * (v + 20) / 120 }
+	for i, want := range []bar{
+		{Key: "a", Value: "90", From: x(0), Width: x(90) - x(0), Low: x(80), High: 100, Has: true},
+		{Key: "NULL", Value: "−10", From: x(-10), Width: x(0) - x(-10), Low: 0, High: x(0), Has: true},
+		{Key: "c", Missing: true},
+	} {
+		if diff := cmp.Diff(want, list[0].Bars[i], cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-9 })); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// TestIntervalsOfTheAnswer: where a column has its interval beside it, the error bars are those.
+func TestIntervalsOfTheAnswer(t *testing.T) {
+	low, high := column{"count_low", pgtype.Int8OID}, column{"count_high", pgtype.Int8OID}
+	list := charts(table([]column{ward, count, low, high}, []string{"a", "50", "40", "100"}), counts)
+	if len(list) != 1 || list[0].Bars[0].Low != 40 || list[0].Bars[0].High != 100 {
+		t.Errorf("%+v", list)
+	}
+}
+
+func TestLines(t *testing.T) {
+	list := charts(table([]column{month, count}, []string{"2026-03-01", "30"}, []string{"2026-01-01", "10"}, []string{"2026-02-01", "20"}), counts)
+	if len(list) != 1 || list[0].Line == nil {
+		t.Fatalf("%+v", list)
+	}
+	l := list[0].Line
+	if l.First != "2026-01-01" || l.Last != "2026-03-01" || len(l.Points) != 3 || l.Points[0].X != 1 || l.Points[2].X != 99 || l.Points[0].Y <= l.Points[2].Y {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestWhatIsNotDrawn(t *testing.T) {
+	for name, a := range map[string]*answer{
+		"no margin":   table([]column{ward, {"x", pgtype.Int8OID}}, []string{"a", "1"}),
+		"no number":   table([]column{ward, {"count", pgtype.TextOID}}, []string{"a", "1"}),
+		"no rows":     table([]column{ward, count}),
+		"nothing but": table([]column{count}, []string{"1"}, []string{"2"}),
+	} {
+		if list := charts(a, counts); len(list) != 0 {
+			t.Errorf("%s: %+v", name, list)
+		}
+	}
+	if one := charts(table([]column{count}, []string{"1234"}), counts); len(one) != 1 || one[0].Single == nil || one[0].Single.Value != "1\u202f234" {
+		t.Errorf("%+v", one)
+	}
+	many := table([]column{ward, count})
+	for i := range maxBars + 7 {
+		many.Rows = append(many.Rows, []cell{{Text: strconv.Itoa(i)}, {Text: "1"}})
+	}
+	if list := charts(many, counts); len(list[0].Bars) != maxBars || list[0].Left != 7 {
+		t.Errorf("%d bars, %d left", len(list[0].Bars), list[0].Left)
+	}
+}
+
+func TestEnds(t *testing.T) {
+	inf := math.Inf(1)
+	for text, want := range map[string][2]float64{
+		"[0, 1000000]": {0, 1e6}, "[-∞, ∞]": {-inf, inf}, "[-2.5, ∞]": {-2.5, inf}, "[0, 1] ∪ [3, 4]": {}, "groups with enough units": {}, "": {}, "[1, 0]": {},
+		"[n·-60, n·60], n the released count": {}, "[NaN, 1]": {},
+	} {
+		lo, hi, single := ends(text)
+		if single != (want[1] != want[0]) || single && (lo != want[0] || hi != want[1]) {
+			t.Errorf("%s: %g, %g, %v", text, lo, hi, single)
+		}
+	}
+}
+
+// TestDensities: a drawn law is a law (its whole weight, with what a clamp leaves at the ends, is 1), and its figure stays within its frame.
+func TestDensities(t *testing.T) {
+	for _, noise := range []string{"gaussian", "laplace"} {
+		for _, bounding := range []string{"clamp", "truncate"} {
+			for _, at := range []float64{0, 3, 50} {
+				l := law{noise, bounding, 10, 0, 100}
+				sum := 0.0
+				const steps = 200000
+				for i := range steps {
+					sum += l.weight((float64(i)+.5)*100/steps-at) / l.scale * 100 / steps
+				}
+				sum /= l.inside(at)
+				if bounding == "clamp" {
+					sum += l.below(l.lo-at) + 1 - l.below(l.hi-at)
+				}
+				if math.Abs(sum-1) > 1e-6 {
+					t.Errorf("%s %s at %g has weight %g", noise, bounding, at, sum)
+				}
+			}
+			for _, valid := range []string{"[0, 1000000]", "[0, 30]", "[-∞, ∞]", "[-∞, 5]", "[7, ∞]"} {
+				margin := 20.0
+				d := densityOf(release{Kind: kindScalar, Range: valid, Mechanism: noise + " " + bounding, Scale: 10, Margin: &margin})
+				if d == nil {
+					t.Fatalf("%s %s in %s is not drawn", noise, bounding, valid)
+				}
+				for _, path := range []string{d.Inside, d.AtEnd} {
+					for _, pair := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune("MLZ", r) }) {
+						x, y, _ := strings.Cut(pair, " ")
+						if float(x) < 0 || float(x) > 100 || float(y) < 0 || float(y) > height {
+							t.Errorf("%s %s in %s: the point %s is outside", noise, bounding, valid, pair)
+						}
+					}
+				}
+			}
+		}
+	}
+	margin := 1.0
+	for _, mechanism := range []string{"exponential mechanism on ranks", "staircase clamp", "laplace denoise", "gaussian cells", "laplace clamp, joint for 2 releases"} {
+		if densityOf(release{Kind: kindScalar, Range: "[0, 9]", Mechanism: mechanism, Scale: 1, Margin: &margin}) != nil {
+			t.Errorf("%s is drawn, whose shape the console does not know", mechanism)
+		}
+	}
+}
+
+func TestPrices(t *testing.T) {
+	for _, c := range [][2]float64{{.5, 1}, {1, 1}, {.01, 10}, {.3, .35}, {1e-6, 1}} {
+		list := prices(c[0], c[1])
+		for i := 1; i < len(list); i++ {
+			if list[i] <= list[i-1] && c[0] > c[1]/64 {
+				t.Errorf("%v: %v does not rise", c, list)
+			}
+		}
+		if list[nearest(list, c[0])] != c[0] || list[len(list)-1] > c[1] {
+			t.Errorf("%v: %v", c, list)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for text, want := range map[string]string{
+		"1234567": "1\u202f234\u202f567", "-1234.5": "−1\u202f234.5", "999": "999", "1e5": "1e5", "NaN": "NaN", "2026-01-01": "2026-01-01", "": "", "-": "-",
+		"62.1412315930388220": "62.14", "0.5": "0.5",
+	} {
+		if got := figure(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	for v, want := range map[float64]string{1e-6: "1e−6", math.Inf(1): "∞", .84550: "0.8455", 3900829: "3\u202f900\u202f829", 0: "0", 1e20: "1e20"} {
+		if got := number(v); got != want {
+			t.Errorf("%g: %s, want %s", v, got, want)
+		}
+	}
+}
+
+func TestCSV(t *testing.T) {
+	a := table([]column{{"@sum", pgtype.TextOID}, count}, []string{"=1+1", "-5"}, []string{"plain, \"quoted\"", "NULL"}, []string{"\tx", "7"})
+	var b strings.Builder
+	if err := a.writeCSV(csv.NewWriter(&b)); err != nil {
+		t.Fatal(err)
+	}
+	if want := "'@sum,count\n'=1+1,-5\n\"plain, \"\"quoted\"\"\",\n'\tx,7\n"; b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
+	}
+}
+
+func TestScript(t *testing.T) {
+	for want, p := range map[string]price{
+		"SELECT 1;": {},
+		"SET dpproxy.epsilon = '0.2';\nSELECT 1;": {Epsilon: "0.2"},
+		"SET dpproxy.margin = '2''%';\nSELECT 1;": {Margin: "2'%"},
+	} {
+		if got := script(p, " SELECT 1; \n"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestRises(t *testing.T) {
+	if rises([]float64{1, 2, 3}) != "" || rises([]float64{1, 1, 1, 1, 1, 1, 1}) != "" {
+		t.Error("too little is drawn")
+	}
+	// A counter that fell was reset: nothing is drawn downwards.
+	if got := rises([]float64{0, 2, 2, 4, 3, 4}); got != "M0 100V6.00H20.00V100.00H40.00V6.00H60.00V100.00H80.00V53.00H100.00V100Z" {
+		t.Error(got)
+	}
+}

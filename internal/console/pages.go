@@ -1,0 +1,156 @@
+package console
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"html/template"
+	"net/http"
+	"path"
+)
+
+// pageNames are the pages, each a template that fills in layout.html.
+var pageNames = []string{"login", "dbalogin", "fail", "ask", "columns", "budget", "history", "dba", "policy"}
+
+// parsePages reads the templates. fragments.html has what pages and scripts both show.
+func parsePages() (map[string]*template.Template, error) {
+	pages := map[string]*template.Template{}
+	for _, name := range pageNames {
+		t, err := template.New("layout.html").Funcs(functions).ParseFS(templates, "templates/layout.html", "templates/fragments.html", "templates/"+name+".html")
+		if err != nil {
+			return nil, err
+		}
+		pages[name] = t
+	}
+	return pages, nil
+}
+
+// page is what layout.html shows.
+type page struct {
+	Name, Title   string
+	Analyst       string
+	LoggedIn      bool
+	Administrator bool
+	CSRF          string
+	Data          any
+}
+
+// render writes a page.
+func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, name, title string, data any) {
+	p := page{Name: name, Title: title, Data: data}
+	if x := c.sessions.find(c.identifier(r), hostOf(r)); x != nil {
+		p.LoggedIn, p.Analyst, p.Administrator, p.CSRF = true, x.analyst, x.administrator(), x.csrf
+	}
+	c.write(w, status, name, "layout.html", p)
+}
+
+// write executes a template to its end before a byte is sent, so that a fault is no half page.
+func (c *Console) write(w http.ResponseWriter, status int, name, block string, data any) {
+	var out bytes.Buffer
+	if err := c.pages[name].ExecuteTemplate(&out, block, data); err != nil {
+		c.config.Log.Error("a console page failed", "page", name, "error", err)
+		http.Error(w, "This page failed; the log has the reason.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(out.Bytes()) // fails if the browser is gone
+}
+
+// fail says why there is no page.
+func (c *Console) fail(w http.ResponseWriter, r *http.Request, status int, why string) {
+	if isFragment(r) {
+		c.write(w, status, "fail", "refusal", refusal{Message: why})
+		return
+	}
+	c.write(w, status, "fail", "layout.html", page{Name: "fail", Title: http.StatusText(status), Data: why})
+}
+
+// routes has every address of the console. ServeMux answers other methods with 405.
+func (c *Console) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /login", c.showLogin)
+	mux.HandleFunc("POST /login", c.login)
+	mux.HandleFunc("GET /dba/login", c.showTokenForm)
+	mux.HandleFunc("POST /dba/login", c.redeem)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/ask", http.StatusSeeOther) })
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		c.fail(w, r, http.StatusNotFound, "There is no such page.")
+	})
+	mux.Handle("GET /assets/", served())
+
+	analyst := func(pattern string, h func(http.ResponseWriter, *http.Request, *session)) {
+		mux.HandleFunc(pattern, c.only(false, h))
+	}
+	analyst("GET /ask", c.showAsk)
+	analyst("POST /ask", c.ask)
+	analyst("POST /dryrun", c.dryRun)
+	analyst("GET /answer.csv", c.download)
+	analyst("GET /columns", c.showColumns)
+	analyst("GET /budget", c.showBudget)
+	analyst("GET /history", c.showHistory)
+	dba := func(pattern string, h func(http.ResponseWriter, *http.Request, *session)) {
+		mux.HandleFunc(pattern, c.only(true, h))
+	}
+	dba("GET /dba", c.showDBA)
+	dba("GET /dba/policy", c.showPolicy)
+	dba("POST /dba/policy", c.comparePolicy)
+	mux.HandleFunc("POST /logout", c.either(c.logout))
+	return mux
+}
+
+// only gives a page to sessions of one kind, and what changes something to requests with the session's token.
+func (c *Console) only(administrator bool, h func(http.ResponseWriter, *http.Request, *session)) http.HandlerFunc {
+	return c.either(func(w http.ResponseWriter, r *http.Request, x *session) {
+		if x.administrator() != administrator {
+			c.fail(w, r, http.StatusForbidden, "This page is not for who is logged in.")
+			return
+		}
+		h(w, r, x)
+	})
+}
+
+// either gives a page to every session.
+func (c *Console) either(h func(http.ResponseWriter, *http.Request, *session)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		x := c.sessions.find(c.identifier(r), hostOf(r))
+		switch {
+		case x == nil && isFragment(r):
+			c.write(w, http.StatusUnauthorized, "fail", "gone", nil)
+		case x == nil && len(r.URL.Path) >= 4 && r.URL.Path[:4] == "/dba":
+			http.Redirect(w, r, "/dba/login", http.StatusSeeOther)
+		case x == nil:
+			http.Redirect(w, r, "/login", http.StatusSeeOther)
+		case changes(r) && !x.mayAct(r):
+			c.fail(w, r, http.StatusForbidden, "This form is of an earlier session. Go back, and load its page again.")
+		default:
+			h(w, r, x)
+		}
+	}
+}
+
+// isFragment says whether a script asks for a part of a page.
+func isFragment(r *http.Request) bool { return r.Header.Get("Dpproxy-Part") != "" }
+
+// contentTypes are those of the assets; what the machine believes of endings has no part in it.
+var contentTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+
+// served answers with what is embedded. Browsers ask each time whether it has changed.
+func served() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := assets.ReadFile("assets/" + path.Base(r.URL.Path))
+		if err != nil || r.URL.Path != "/assets/"+path.Base(r.URL.Path) {
+			http.NotFound(w, r)
+			return
+		}
+		sum := sha256.Sum256(body)
+		w.Header().Set("Cache-Control", "no-cache")
+		w.Header().Set("ETag", `"`+hex.EncodeToString(sum[:8])+`"`)
+		w.Header().Set("Content-Type", contentTypes[path.Ext(r.URL.Path)])
+		if r.Header.Get("If-None-Match") == w.Header().Get("ETag") {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = w.Write(body) // fails if the browser is gone
+	})
+}

@@ -1,0 +1,187 @@
+package console_test
+
+import (
+	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestOneStatementAsItWasShown: what the dry run did not show does not run, and the dry run runs nothing.
+func TestOneStatementAsItWasShown(t *testing.T) {
+	w := newWorld(t)
+	v := w.visitor().login("alice")
+	const count = "SELECT count(*) FROM patients"
+	for _, sql := range []string{
+		count + "; " + count, "1; " + count, "(" + count + "); " + count, "ANALYZE " + count, "COPY (" + count + ") TO STDOUT", "BEGIN", "SET dpproxy.epsilon = 1",
+		"PREPARE p AS " + count, "DECLARE c CURSOR WITH HOLD FOR " + count, "EXECUTE p", "SELECT count(*) FROM patients WHERE age = $1", "", ";", "-- nothing",
+		"DROP TABLE patients", "COPY patients FROM STDIN", "LISTEN x", "\x00", strings.Repeat("(", 40000), strings.Repeat("a", 60000),
+	} {
+		for _, path := range []string{"/dryrun", "/ask"} {
+			r := v.do(path, url.Values{"csrf": {v.csrf}, "sql": {sql}, "do": {"run"}}, "Dpproxy-Part", "1")
+			if r.StatusCode != http.StatusOK || !strings.Contains(r.body, `class="refusal"`) {
+				t.Errorf("%s of %.60q: %s\n%s", path, sql, r.Status, short(r.body))
+			}
+		}
+	}
+	v.ask("SELECT set_config('dpproxy.epsilon', '1', false), set_config('dpproxy.margin', '1', false), set_config('dpproxy.notices', 'off', false)")
+	if r := v.do("/dryrun", url.Values{"csrf": {v.csrf}, "sql": {count}}, "Dpproxy-Part", "1"); !strings.Contains(r.body, "ε 0.5") {
+		t.Errorf("a statement has changed the price of the next: %s", r.body)
+	}
+	if spent := w.spent("alice"); spent != 0 {
+		t.Errorf("%g was charged", spent)
+	}
+	if r := v.ask(count, "margin", "20'; DROP"); !strings.Contains(r.body, "invalid value for parameter") {
+		t.Errorf("a margin of words: %s", r.body)
+	}
+	if r := v.ask(count, "step", "12", "margin", ""); !strings.Contains(r.body, "spent") || !strings.Contains(r.body, "SET dpproxy.epsilon = &#39;1&#39;") {
+		t.Errorf("the dearest step: %s", r.body)
+	}
+}
+
+// TestGuessing: wrong passwords are the wire's: counted, slowed down, and alike for names that exist and others.
+func TestGuessing(t *testing.T) {
+	w := newWorld(t)
+	var texts []string
+	for _, user := range []string{"alice", "nobody"} {
+		r := w.visitor().do("/login", url.Values{"user": {user}, "password": {"wrong"}})
+		if r.StatusCode != http.StatusUnauthorized || r.Header.Get("Set-Cookie") != "" {
+			t.Errorf("%s: %s", user, r.Status)
+		}
+		texts = append(texts, strings.ReplaceAll(r.body, user, "…"))
+	}
+	if texts[0] != texts[1] {
+		t.Error("the page tells names that exist from others")
+	}
+	wants(t, "failed login", texts[0], "certificate")
+	for _, form := range []url.Values{
+		{},
+		{"user": {"alice"}},
+		{"password": {"demo"}},
+		{"user": {"alice"}, "password": {strings.Repeat("x", 5000)}},
+		{"user": {"alice\x00"}, "password": {"demo"}},
+		{"user": {"alice' --"}, "password": {"demo"}},
+		{"user": {"ALICE"}, "password": {"demo"}},
+	} {
+		if r := w.visitor().do("/login", form); r.StatusCode == http.StatusSeeOther {
+			t.Errorf("%v is let in", form)
+		}
+	}
+	if log := w.log.String(); !strings.Contains(log, "password authentication failed") || strings.Contains(log, "password=demo") {
+		t.Errorf("the log of failed logins:\n%s", log)
+	}
+}
+
+// TestTokensAreGoodOnce: for one login, and for those that dpproxy made.
+func TestTokensAreGoodOnce(t *testing.T) {
+	w := newWorld(t)
+	token := w.token()
+	for _, c := range []struct {
+		token string
+		want  int
+	}{{"", 401}, {"administrator", 401}, {strings.ToLower(token), 401}, {token + " ", 401}, {token, 303}, {token, 401}, {w.token(), 303}} {
+		if r := w.visitor().do("/dba/login", url.Values{"token": {c.token}}); r.StatusCode != c.want {
+			t.Errorf("%q: %s, want %d", c.token, r.Status, c.want)
+		}
+	}
+}
+
+// TestTLS: with a certificate there is HTTPS alone, and a cookie that pages without TLS can neither set nor get.
+func TestTLS(t *testing.T) {
+	cert, key := certificate(t)
+	w := newWorld(t, "accounting: {method", "tls: {cert: "+cert+", key: "+key+"}\naccounting: {method")
+	v := w.visitor()
+	v.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	r := v.do("/login", url.Values{"user": {"alice"}, "password": {"demo"}})
+	if set := r.Header.Get("Set-Cookie"); r.StatusCode != http.StatusSeeOther || !strings.HasPrefix(set, "__Host-dpproxy=") || !strings.Contains(set, "; Secure") {
+		t.Errorf("%s %s", r.Status, set)
+	}
+	if r := v.read("/ask").ask("SELECT count(*) FROM patients"); !strings.Contains(r.body, "spent") {
+		t.Errorf("%s %s", r.Status, r.body)
+	}
+	for host, want := range map[string]int{"console.test": 200, "evil.test": 421} {
+		if r := v.do("/login", nil, "Host", host); r.StatusCode != want {
+			t.Errorf("%s: %s", host, r.Status)
+		}
+	}
+	old := &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11}
+	if conn, err := tls.Dial("tcp", w.proxy.ConsoleAddr().String(), old); err == nil {
+		conn.Close()
+		t.Error("TLS 1.1 is spoken")
+	}
+	plain := w.visitor()
+	w.url = strings.Replace(w.url, "https", "http", 1)
+	if r := plain.do("/login", nil); r.StatusCode != http.StatusBadRequest || strings.Contains(r.body, "password") {
+		t.Errorf("HTTP is answered: %s %s", r.Status, r.body)
+	}
+}
+
+// certificate makes one of console.test, signed by itself.
+func certificate(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"console.test"}, NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+// TestCrowds: sessions count as connections of their address, and many connections of one address are closed.
+func TestCrowds(t *testing.T) {
+	w := newWorld(t, "accounting: {method", "limits: {per_address: 3}\naccounting: {method")
+	for range 3 {
+		w.visitor().login("alice")
+	}
+	r := w.visitor().do("/login", url.Values{"user": {"alice"}, "password": {"demo"}})
+	if r.StatusCode != http.StatusUnauthorized || !strings.Contains(r.body, "too many connections from this address") {
+		t.Errorf("a fourth session of an address that may have three: %s\n%s", r.Status, r.body)
+	}
+	var open []net.Conn
+	closed := 0
+	for range 60 {
+		conn, err := net.Dial("tcp", w.proxy.ConsoleAddr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		open = append(open, conn)
+	}
+	for _, conn := range open {
+		_ = conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		if _, err := bufio.NewReader(conn).ReadByte(); err == io.EOF {
+			closed++
+		}
+	}
+	if closed == 0 {
+		t.Error("60 silent connections of one address stay open")
+	}
+}
