@@ -158,7 +158,7 @@ func (l later) prepareFirst(block *rewrite.Block, wanted map[int]float64, releas
 		if sum := block.Releases[j]; sum.CountRef == release {
 			rows := wantedAverage{sum, margin}.leastRows(r, l.mostOf(sum, 0))
 			if rows == 0 {
-				return nil, tooNarrow(fmt.Sprintf("%s for %s", number(margin*stepOf(sum)), sum.Name), l.most)
+				return nil, tooNarrow(fmt.Sprintf("%s for %s", number(margin*stepOf(sum)), sum.Name), l.most, "")
 			}
 			least = min(least, rows)
 		}

@@ -162,8 +162,10 @@ func (p price) calibrate(plan *rewrite.Plan, b statementBudget) (*calibrated, er
 		}
 		out.blocks = append(out.blocks, block)
 	}
-	if b.margin != nil && !out.keeps(*b.margin) {
-		return nil, tooNarrow(b.margin.text, b.most)
+	if b.margin != nil {
+		if least := out.least(*b.margin); least > b.margin.value {
+			return nil, tooNarrow(b.margin.text, b.most, b.margin.print(least))
+		}
 	}
 	return out, nil
 }

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -241,5 +243,47 @@ func TestCountsDecide(t *testing.T) {
 	}
 	if seen[0] > 0 || seen[1] > 0 || seen[half] < 700 || seen[always] != 2000 {
 		t.Errorf("shown of 2000 times: %v", seen)
+	}
+}
+
+// TestUnits: values and their differences are printed as the analyst's types are.
+func TestUnits(t *testing.T) {
+	for _, c := range []struct {
+		oid                  uint32
+		of                   float64
+		wantValue, wantApart string
+	}{
+		{pgtype.Int8OID, 1500000, "1500000", "1500000"},
+		{pgtype.NumericOID, 0.25, "0.25", "0.25"},
+		{pgtype.DateOID, 16436, "2015-01-01", "16436 days"},
+		{pgtype.TimestamptzOID, 1420070400e6, "2015-01-01", "16436 days 00:00:00"},
+		{pgtype.TimestampOID, 1420074061e6, "2015-01-01 01:01:01", "16436 days 01:01:01"},
+		{pgtype.TimeOID, 3661e6, "01:01:01", "01:01:01"},
+		{pgtype.IntervalOID, -90061e6, "-1 days 01:01:01", "-1 days 01:01:01"},
+	} {
+		u := unit{oid: c.oid}
+		if value, apart := u.value(c.of), u.difference(c.of); value != c.wantValue || apart != c.wantApart {
+			t.Errorf("%d: %s and %s, want %s and %s", c.oid, value, apart, c.wantValue, c.wantApart)
+		}
+	}
+	for v, want := range map[float64]string{6.001: "6.01", 40: "40", 123456: "124000", 0.00123001: "0.00124", 5: "5"} {
+		if got := plain(roundedUp(v)); got != want {
+			t.Errorf("%g rounded up: %s, want %s", v, got, want)
+		}
+	}
+}
+
+// TestExplainInUnits: nothing in an explanation counts in steps of a grid.
+func TestExplainInUnits(t *testing.T) {
+	w := newWorld(t, renyi...)
+	_, lines := explainedBoth(t, w, "SELECT count(*), avg(age), max(age) FROM patients")
+	text := strings.Join(lines, "\n")
+	for _, want := range []string{"of an average over n rows about ±", "sensitivity: 1 of the ranks in one group"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if wrong := regexp.MustCompile(`rmse \S+ steps|e\+[0-9]`).FindString(text); wrong != "" {
+		t.Errorf("%s in\n%s", wrong, text)
 	}
 }

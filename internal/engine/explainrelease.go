@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -31,6 +30,10 @@ type releaseInfo struct {
 	Margin      *float64        `json:"margin,omitempty"`        // nil: depends on a released count, or there is none
 	Wanted      float64         `json:"wanted_margin,omitempty"` // of the average, where its count is large enough; Price is the most that it costs then
 	Candidates  []candidateInfo `json:"candidates,omitempty"`
+
+	unit  unit
+	step  float64 // what a step of the candidates' errors is, in the value's own units
+	ofSum float64 // a sum given its count: 95 % margin of it
 }
 
 // candidateInfo is a mechanism that was considered, at the price of the statement.
@@ -101,6 +104,8 @@ func describeRelease(c *calibrated, block, release int) releaseInfo {
 func describeNoise(c *calibrated, block, release int) releaseInfo {
 	r, p := c.plan.Blocks[block].Releases[release], c.blocks[block].releases[release]
 	info := describeCharged(r)
+	info.unit, info.step = unitOf(&c.plan.Blocks[block], release), stepOf(r)
+	info.Range = rangeText(r, info.unit)
 	info.Price = c.price.info(p.Epsilon())
 	if r.Kind == mechanism.Quantile {
 		info.Mechanism, info.Geometry = "exponential mechanism on ranks", "L1"
@@ -128,17 +133,22 @@ func describeNoise(c *calibrated, block, release int) releaseInfo {
 	default:
 		info.Geometry = "L1"
 	}
-	if r.Kind == mechanism.Scalar {
-		margin := p.PlannedMargin() * stepOf(r)
+	if margin := p.PlannedMargin() * stepOf(r); r.Kind == mechanism.Scalar {
 		info.Margin = &margin
+	} else {
+		info.ofSum = margin
 	}
 	return info
 }
 
 // describeCharged describes what one unit moves.
 func describeCharged(r mechanism.Release) releaseInfo {
+	step := stepOf(r)
+	if r.Kind == mechanism.Quantile { // what moves is a rank
+		step = 1
+	}
 	return releaseInfo{
-		Name: r.Name, Kind: r.Kind, Sensitivity: float64(r.Sensitivity) * stepOf(r), Total: totalOf(r) * stepOf(r), Groups: max(r.Groups, 1), Range: rangeText(r), Grid: gridOf(r),
+		Name: r.Name, Kind: r.Kind, Sensitivity: float64(r.Sensitivity) * step, Total: totalOf(r) * step, Groups: max(r.Groups, 1), Range: rangeText(r, unit{}), Grid: gridOf(r),
 	}
 }
 
@@ -166,7 +176,7 @@ func stepOf(r mechanism.Release) float64 {
 }
 
 // rangeText prints the valid range in the value's own units.
-func rangeText(r mechanism.Release) string {
+func rangeText(r mechanism.Release, u unit) string {
 	step := stepOf(r)
 	if r.Kind == mechanism.Selection {
 		return "groups with enough units"
@@ -178,10 +188,10 @@ func rangeText(r mechanism.Release) string {
 		case mechanism.NoUpper:
 			return "∞"
 		}
-		return strconv.FormatFloat(r.Grid.Origin+step*float64(z), 'g', 15, 64)
+		return u.value(r.Grid.Origin + step*float64(z))
 	}
 	if r.Kind == mechanism.SumGivenCount {
-		return fmt.Sprintf("[n·%s, n·%s], n the released count", number(step*float64(r.PerRow.Lo)), number(step*float64(r.PerRow.Hi)))
+		return fmt.Sprintf("[n·%s, n·%s], n the released count", u.difference(step*float64(r.PerRow.Lo)), u.difference(step*float64(r.PerRow.Hi)))
 	}
 	text := ""
 	for i, v := range r.Range {

@@ -13,7 +13,7 @@ func (x explanation) lines() []string {
 		out[0] += ", delta: " + number(x.Delta)
 	}
 	if x.Price != nil {
-		out = append(out, fmt.Sprintf("price: %s, budget for %d such statements", x.Price, x.Price.Statements))
+		out = append(out, fmt.Sprintf("price: %s, budget for %s", x.Price, suchStatements(x.Price.Statements)))
 	}
 	if x.Spent != nil {
 		out = append(out, "epsilon spent by it: "+number(*x.Spent), "epsilon left after it: "+number(*x.Left))
@@ -61,13 +61,15 @@ func (r releaseInfo) lines() []string {
 		"mechanism: " + r.mechanismLine(),
 	}
 	if r.Grid != 0 {
-		out = append(out, fmt.Sprintf("grid: rounded to multiples of %s; LEAST(GREATEST(x, low), high) narrows bounds, and with them grid and noise", number(r.Grid)))
+		out = append(out, fmt.Sprintf("grid: rounded to multiples of %s; LEAST(GREATEST(x, low), high) narrows bounds, and with them grid and noise", r.unit.difference(r.Grid)))
 	}
 	switch {
 	case r.Wanted > 0:
-		out = append(out, "margin: ±"+number(r.Wanted)+" (95%) of the average, where its count is large enough")
+		out = append(out, "margin: ±"+r.unit.difference(r.Wanted)+" (95%) of the average, where its count is large enough")
 	case r.Margin != nil:
-		out = append(out, "margin: ±"+number(*r.Margin)+" (95%)")
+		out = append(out, "margin: ±"+r.unit.difference(*r.Margin)+" (95%)")
+	case r.unit.average:
+		out = append(out, fmt.Sprintf("margin: follows from the released values; of an average over n rows about ±%s / n (95%%)", r.unit.difference(r.ofSum)))
 	case r.Kind == mechanism.SumGivenCount:
 		out = append(out, "margin: follows from the released values")
 	}
@@ -76,9 +78,21 @@ func (r releaseInfo) lines() []string {
 		if c.Price.Order > 0 {
 			line += " at order " + number(c.Price.Order)
 		}
-		out = append(out, fmt.Sprintf("%s, rmse %s steps, budget for %d such statements", line, number(c.RMSEAverage), c.Price.Statements))
+		out = append(out, fmt.Sprintf("%s, rmse %s, budget for %s", line, r.unit.difference(c.RMSEAverage*r.step), suchStatements(c.Price.Statements)))
 	}
 	return out
+}
+
+// suchStatements counts statements as far as anybody asks them.
+func suchStatements(n int) string {
+	const many = 1_000_000
+	switch {
+	case n == 1:
+		return "1 such statement"
+	case n > many:
+		return "more than a million such statements"
+	}
+	return fmt.Sprintf("%d such statements", n)
 }
 
 // part is what a release has of the price.
@@ -90,9 +104,13 @@ func (r releaseInfo) part() string {
 }
 
 func (r releaseInfo) sensitivityLine() string {
-	text := fmt.Sprintf("sensitivity: %s in one group", number(r.Sensitivity))
+	moves := r.unit.difference
+	if r.Kind == mechanism.Quantile {
+		moves = func(ranks float64) string { return number(ranks) + " of the ranks" }
+	}
+	text := fmt.Sprintf("sensitivity: %s in one group", moves(r.Sensitivity))
 	if r.Groups > 1 {
-		text += fmt.Sprintf(", %s over all groups of one unit, which are at most %d", number(r.Total), r.Groups)
+		text += fmt.Sprintf(", %s over all groups of one unit, which are at most %d", moves(r.Total), r.Groups)
 	}
 	return text
 }
@@ -101,5 +119,5 @@ func (r releaseInfo) mechanismLine() string {
 	if r.Scale == 0 {
 		return r.Mechanism
 	}
-	return fmt.Sprintf("%s, scale %s, for the %s sensitivity", r.Mechanism, number(r.Scale), r.Geometry)
+	return fmt.Sprintf("%s, scale %s, for the %s sensitivity", r.Mechanism, r.unit.difference(r.Scale), r.Geometry)
 }

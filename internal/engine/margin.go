@@ -102,29 +102,43 @@ func leastEpsilon(least, most float64, try func(epsilon float64) error) (float64
 	return high, nil
 }
 
-// keeps says whether every release is within the wanted margin wherever in its range the released value lies.
-func (p *calibrated) keeps(w wantedMargin) bool {
+// least is the least margin, in the units or as the share of the wanted one, that every release keeps wherever in its range the released value
+// lies. Infinite: a share of a range without an end.
+func (p *calibrated) least(w wantedMargin) float64 {
+	least := 0.0
 	for i, block := range p.blocks {
 		for j, prepared := range block.releases {
 			r := p.plan.Blocks[i].Releases[j]
 			if r.Margin > 0 || block.wanted[j] > 0 || !shownItself(&p.plan.Blocks[i], j) {
 				continue // has its own, or keeps it later, or is not shown
 			}
-			allowed := w.value
+			margin := prepared.PlannedMargin() * r.Grid.Step
 			if w.share {
-				width := r.Range[len(r.Range)-1].Hi - r.Range[0].Lo
-				if r.Range[0].Lo == mechanism.NoLower || r.Range[len(r.Range)-1].Hi == mechanism.NoUpper {
-					return false
+				lo, hi := r.Range[0].Lo, r.Range[len(r.Range)-1].Hi
+				if lo == mechanism.NoLower || hi == mechanism.NoUpper {
+					return math.Inf(1)
 				}
-				allowed *= float64(width) * r.Grid.Step
+				margin /= float64(hi-lo) * r.Grid.Step
 			}
-			if prepared.PlannedMargin()*r.Grid.Step > allowed {
-				return false
-			}
+			least = math.Max(least, margin)
 		}
 	}
-	return true
+	return least
 }
+
+// print writes a margin of the same kind, rounded up, as SET dpproxy.margin takes it; empty: there is none.
+func (w wantedMargin) print(margin float64) string {
+	switch {
+	case math.IsInf(margin, 1):
+		return ""
+	case w.share:
+		return plain(roundedUp(100*margin)) + "%"
+	}
+	return plain(roundedUp(margin))
+}
+
+// plain writes a number without an exponent.
+func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // shownItself says whether a release is shown, but for one that averages are divided by.
 func shownItself(block *rewrite.Block, release int) bool {

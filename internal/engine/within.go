@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
@@ -33,7 +34,7 @@ func (p price) calibrateReleases(block *rewrite.Block, wanted map[int]float64, l
 			continue
 		}
 		if out[i], err = prepareWithin(r, most); errors.Is(err, errTooNarrow) {
-			return nil, tooNarrow(fmt.Sprintf("%s for %s", number(float64(r.Margin)*r.Grid.Step), r.Name), b.most)
+			return nil, tooNarrow(fmt.Sprintf("%s for %s", number(float64(r.Margin)*r.Grid.Step), r.Name), b.most, leastWithin(r, most))
 		} else if err != nil {
 			return nil, err
 		}
@@ -67,9 +68,22 @@ func prepareWithin(r mechanism.Release, g mechanism.Guarantee) (*mechanism.Prepa
 	return mechanism.Prepare(r, wanted)
 }
 
-// tooNarrow refuses a margin that would cost more than the statement may.
-func tooNarrow(margin string, most float64) error {
+// leastWithin is the least margin that a release keeps for g, as a text; empty: it has none in advance.
+func leastWithin(r mechanism.Release, g mechanism.Guarantee) string {
+	p, err := mechanism.Prepare(r, g)
+	if err != nil {
+		return ""
+	}
+	return number(math.Ceil(p.PlannedMargin()) * stepOf(r))
+}
+
+// tooNarrow refuses a margin that would cost more than the statement may, and says the least that can be had; empty: it is not known.
+func tooNarrow(margin string, most float64, least string) error {
+	hint := "Ask for a wider margin, or for fewer aggregates at once."
+	if least != "" {
+		hint = fmt.Sprintf("The least margin that can be had is ±%s. Ask for that or a wider one, or for fewer aggregates at once.", least)
+	}
 	return pgerr.New(pgerr.InvalidParameterValue,
 		fmt.Sprintf("a margin of ±%s would cost more than epsilon %s, the most that this statement may cost", margin, number(most)),
-		pgerr.Hint("Ask for a wider margin, or for fewer aggregates at once."))
+		pgerr.Hint("%s", hint))
 }

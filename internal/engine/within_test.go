@@ -2,7 +2,10 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -45,6 +48,45 @@ func TestWithin(t *testing.T) {
 	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
 		if _, err := shareBudget(plan, budgetOf(method, 10, .5)); !errors.As(err, &refused) || refused.Code != "22023" {
 			t.Errorf("%s: a margin of 1: %v", method, err)
+		}
+	}
+}
+
+// TestLeastMargin: a refused margin names one that can be had, and little less than which cannot.
+func TestLeastMargin(t *testing.T) {
+	told := regexp.MustCompile(`least margin that can be had is ±(\S+)\. Ask`)
+	plan := &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{Releases: []mechanism.Release{countUpTo(1000)}}}}
+	for _, wanted := range []string{"0.001", "0.0000001%"} {
+		try := func(margin string) (string, error) {
+			w, err := parseMargin(margin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = w.budgetFor(plan, budgetOf(policy.RDP, 10, .5))
+			if refused := (*pgconn.PgError)(nil); errors.As(err, &refused) {
+				return refused.Hint, err
+			}
+			return "", err
+		}
+		hint, err := try(wanted)
+		least := told.FindStringSubmatch(hint)
+		if least == nil {
+			t.Fatalf("%s: %v, hint %q", wanted, err, hint)
+		}
+		if _, err := try(least[1]); err != nil {
+			t.Errorf("%s: %s is refused: %v", wanted, least[1], err)
+		}
+		number, share := strings.CutSuffix(least[1], "%")
+		var value float64
+		if _, err := fmt.Sscan(number, &value); err != nil {
+			t.Fatal(err)
+		}
+		less := plain(value / 2)
+		if share {
+			less += "%"
+		}
+		if _, err := try(less); err == nil {
+			t.Errorf("%s: half of the least margin %s can be had", wanted, least[1])
 		}
 	}
 }
