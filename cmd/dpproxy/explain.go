@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -33,10 +31,10 @@ func (c *explainCommand) Run(ctx context.Context, s *streams) error {
 	if err := p.Need(server.Needs(p)...); err != nil {
 		return err
 	}
-	switch {
-	case c.Analyst == "":
-		c.Analyst = slices.Min(slices.Collect(maps.Keys(p.Analysts)))
-	case p.Analysts[c.Analyst] == nil:
+	if c.Analyst == "" {
+		c.Analyst = p.AnyAnalyst()
+	}
+	if p.Analysts[c.Analyst] == nil && p.GroupOf(c.Analyst) == "" {
 		return fmt.Errorf("analyst %q is not in the policy", c.Analyst)
 	}
 	lines, err := server.Explain(ctx, p, newLog(s.err), c.Analyst, c.Epsilon, c.SQL)

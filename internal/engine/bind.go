@@ -76,7 +76,7 @@ func (p *prepared) Bind(ctx context.Context, scope session.Scope, formats []int1
 
 func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int16, values [][]byte, resultFormats []int16) (session.Bound, error) {
 	s := p.engine.state.Load()
-	if s.policy.Analysts[scope.Analyst] == nil {
+	if !s.policy.Knows(scope.Analyst) {
 		return nil, errRemoved()
 	}
 	a, err := p.engine.analyse(ctx, s, scope, p.statement, p.types)
@@ -134,7 +134,7 @@ func (c *call) keepsEmpty() bool {
 func (c *call) current() error {
 	now := c.engine.state.Load()
 	switch {
-	case now.policy.Analysts[c.scope.Analyst] == nil:
+	case !now.policy.Knows(c.scope.Analyst):
 		return errRemoved()
 	case now.databases == c.state.databases:
 		return nil

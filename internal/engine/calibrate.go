@@ -82,7 +82,7 @@ func (c *call) calibrate(plan *rewrite.Plan) (*calibrated, error) {
 
 // budget takes what the statement may cost from SET dpproxy.epsilon or dpproxy.margin; without them, from the policy.
 func (c *call) budget(plan *rewrite.Plan) (statementBudget, error) {
-	b := c.state.budgets[c.scope.Analyst]
+	b := c.state.budgets[c.state.budgetKey(c.scope.Analyst)]
 	b.epsilon, b.most = plan.Epsilon, plan.EpsilonMax
 	if set := c.scope.Settings.Epsilon(); set > 0 {
 		b.epsilon = set

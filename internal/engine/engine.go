@@ -62,7 +62,7 @@ type state struct {
 	analyses  *lru.Cache[analysisKey, *analysed]
 	lookups   *lookups
 	quotas    map[rewrite.Route]*quota   // of the pool that serves the route; RoutePrivate: main's
-	budgets   map[string]statementBudget // of each analyst, without the ε of a statement
+	budgets   map[string]statementBudget // by budgetKey, without the ε of a statement
 	info      session.Info
 	secret    string // key of the hash that chooses a unit's groups (docs/privacy.md P11)
 }

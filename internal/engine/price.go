@@ -19,14 +19,28 @@ type statementBudget struct {
 	margin         *wantedMargin // dpproxy.margin; nil: none is set
 }
 
-// statementBudgets returns what a statement of each analyst may cost, but for its ε.
+// statementBudgets returns what a statement of each analyst, and of one of each group, may cost, but for its ε.
 func statementBudgets(p *policy.Policy) map[string]statementBudget {
 	config := ledger.ConfigOf(p)
+	for name, b := range config.Groups {
+		config.Analysts[groupKey+name] = b
+	}
 	out := make(map[string]statementBudget, len(config.Analysts))
 	for analyst := range config.Analysts {
 		out[analyst] = statementBudget{room: accounting.RoomOf(config, analyst), selectionDelta: config.SelectionDelta(analyst)}
 	}
 	return out
+}
+
+// groupKey stands before the names of groups in state.budgets. No analyst's name has a control character.
+const groupKey = "\x00"
+
+// budgetKey says whose budget an analyst has.
+func (s *state) budgetKey(analyst string) string {
+	if _, own := s.budgets[analyst]; own {
+		return analyst
+	}
+	return groupKey + s.policy.GroupOf(analyst)
 }
 
 // price is one way to pay for a statement: the guarantee that its releases share at one order (docs/budget.md, «What a statement costs»).

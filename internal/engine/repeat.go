@@ -30,7 +30,7 @@ func (c *call) calibratedPlan(ctx context.Context) (*calibrated, error) {
 	if !kept {
 		return c.calibrate(plan)
 	}
-	key := choiceKey{plan, c.scope.Analyst, c.scope.Settings.Epsilon(), c.scope.Settings.Margin()}
+	key := choiceKey{plan, c.scope.Analyst, c.state.budgetKey(c.scope.Analyst), c.scope.Settings.Epsilon(), c.scope.Settings.Margin()}
 	if chosen, ok := c.state.lookups.choices.Get(key); ok {
 		return chosen, nil
 	}
@@ -45,6 +45,7 @@ func (c *call) calibratedPlan(ctx context.Context) (*calibrated, error) {
 type choiceKey struct {
 	plan    *rewrite.Plan
 	analyst string
+	budget  string // its key
 	epsilon float64
 	margin  string
 }

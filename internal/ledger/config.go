@@ -16,8 +16,10 @@ type Config struct {
 	Method              policy.Method
 	SelectionDeltaShare float64 // δ_sel's part of every budget's δ
 	Analysts            map[string]policy.Budget
-	Group               *policy.Budget // all analysts together; nil: not bounded
-	Failures            int            // of main that one analyst may cause per period
+	Groups              map[string]policy.Budget    // of analysts who are not in Analysts
+	GroupOf             func(analyst string) string // the group of one of those; empty: none. nil: there are no groups
+	Group               *policy.Budget              // all analysts together; nil: not bounded
+	Failures            int                         // of main that one analyst may cause per period
 
 	// Clock returns the time of day. If it is nil, a file uses the system's clock and PostgreSQL the database's. It may
 	// jump: the ledger never goes back before its own latest record.
@@ -41,6 +43,9 @@ func ConfigOf(p *policy.Policy) Config {
 	}
 	for name, a := range p.Analysts {
 		c.Analysts[name] = a.Budget
+	}
+	if p.Auth.DefaultGroup != "" {
+		c.Groups, c.GroupOf = p.Groups, p.GroupOf
 	}
 	if b := p.ProfileBudget(); b != nil {
 		c.Analysts[policy.ProfileAccount] = *b
@@ -89,6 +94,9 @@ func (c Config) Validate() error {
 			complain("an analyst has an empty name")
 		}
 		check("analyst "+name, c.Analysts[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
+		check("group "+name, c.Groups[name])
 	}
 	if c.Group != nil {
 		check("all analysts together", *c.Group)

@@ -1,9 +1,9 @@
 package policy
 
 import (
+	"regexp"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/dpproxy/dpproxy/internal/verifier"
 )
@@ -19,7 +19,7 @@ const (
 )
 
 func readAuth(v value, p *Policy) {
-	o := v.object("method", "dsn", "query")
+	o := v.object("method", "dsn", "query", "default_group")
 	p.Auth.Method = AuthSCRAM
 	if o.has("query") && !o.has("method") {
 		p.Auth.Method = AuthQuery
@@ -29,7 +29,7 @@ func readAuth(v value, p *Policy) {
 	}
 	query := o.get("query")
 	if p.Auth.Method != AuthQuery {
-		for _, key := range []string{"dsn", "query"} {
+		for _, key := range []string{"dsn", "query", "default_group"} {
 			if o.has(key) {
 				o.get(key).fail("needs method: query")
 			}
@@ -43,6 +43,7 @@ func readAuth(v value, p *Policy) {
 	if !o.has("dsn") {
 		o.get("dsn").fail("missing: the connection on which the query runs")
 	}
+	p.Auth.DefaultGroup = o.get("default_group").group(p)
 	text, ok := query.text()
 	switch {
 	case !query.given():
@@ -51,20 +52,26 @@ func readAuth(v value, p *Policy) {
 		query.fail("must use $1, the user who logs in")
 	case ok:
 		p.Auth.Query = text
+		if p.Auth.DefaultGroup != "" && namesTheLogin.MatchString(text) {
+			query.note("returns $1 as the name, so that every spelling of a login that it finds is an analyst with a budget; return the column")
+		}
 	}
 }
+
+// namesTheLogin finds queries whose first column is what the client has sent.
+var namesTheLogin = regexp.MustCompile(`(?i)^\s*SELECT\s+\$1`)
 
 func readAnalysts(o object, p *Policy) {
 	v := o.get("analysts")
 	all := v.object()
 	p.Analysts = map[string]*Analyst{}
-	if v.empty() {
+	if v.empty() && p.Auth.DefaultGroup == "" {
 		v.fail("missing: at least one analyst, with a budget")
 	}
 	certificates := map[string]string{}
 	for _, name := range all.names {
 		at := all.get(name)
-		if name == "" || len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl) {
+		if !validName(name) {
 			at.fail("a login is 1 to %d bytes without control characters", maxName)
 		}
 		switch name {
@@ -82,6 +89,8 @@ func readAnalysts(o object, p *Policy) {
 	}
 	if top := o.get("budget"); top.given() {
 		p.Budget = readBudget(top, p)
+	} else if p.Auth.DefaultGroup != "" {
+		o.get("auth").note("whoever can add users to auth.dsn makes budgets: nothing bounds what these learn together; write budget: {epsilon: …}, for all analysts together")
 	} else if len(p.Analysts) > 1 {
 		all.note("no budget for all analysts together: what %d colluding analysts learn is bounded by the sum of their budgets", len(p.Analysts))
 	}
@@ -93,7 +102,7 @@ func readAnalysts(o object, p *Policy) {
 
 func readAnalyst(v value, name string, p *Policy) *Analyst {
 	a := &Analyst{Name: name}
-	o := v.object("password", "certificate", "budget")
+	o := v.object("password", "certificate", "group", "budget")
 	password := o.get("password")
 	if s, ok := password.text(); ok {
 		s, err := v.w.expand(s)
@@ -126,12 +135,16 @@ func readAnalyst(v value, name string, p *Policy) *Analyst {
 			certificate.fail("missing, and auth.method is certificate")
 		}
 	}
-	budget := o.get("budget")
-	if !budget.given() || budget.null() {
+	budget, group := o.get("budget"), o.get("group")
+	a.Group = group.group(p)
+	switch {
+	case budget.given() && !budget.null():
+		a.Budget = *readBudget(budget, p)
+	case !group.given():
 		v.fail("has no budget; write budget: {epsilon: 10}")
-		return a
+	default:
+		a.Budget = p.Groups[a.Group]
 	}
-	a.Budget = *readBudget(budget, p)
 	return a
 }
 
@@ -173,6 +186,11 @@ func (p *Policy) statementDelta() {
 	for _, a := range p.Analysts {
 		if a.Budget.Delta > 0 {
 			least = min(least, a.Budget.Delta)
+		}
+	}
+	for _, b := range p.Groups {
+		if b.Delta > 0 {
+			least = min(least, b.Delta)
 		}
 	}
 	for _, b := range []*Budget{p.Budget, p.Profile} {

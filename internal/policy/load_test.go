@@ -91,6 +91,7 @@ func TestContractExample(t *testing.T) {
 		Log:            Log{Statements: true},
 		Limits:         Limits{500, 100, 32768},
 		Pool:           Pool{8, 8, 4, 10 * time.Second},
+		Groups:         map[string]Budget{},
 		Analysts: map[string]*Analyst{
 			"alice": {Name: "alice", Verifier: verifierText, Budget: Budget{10, 1e-6, 30 * 24 * time.Hour}},
 			"app":   {Name: "app", Certificate: "app.example", Budget: Budget{Epsilon: 5, Delta: 1e-6}},

@@ -31,6 +31,8 @@ type Policy struct {
 	Log            Log
 	Limits         Limits
 	Pool           Pool
+	Groups         map[string]Budget // of their analysts, each of whom has it for themselves
+	Members        *Members          // users that the policy does not list; nil: none has logged in
 	Analysts       map[string]*Analyst
 	Tables         []*Table
 	Views          []Name
@@ -90,9 +92,10 @@ const (
 
 // Auth says how analysts prove who they are.
 type Auth struct {
-	Method string // "scram", "certificate" or "query"
-	DSN    string // query: where verifiers are
-	Query  string // query: $1 = user; columns name, verifier
+	Method       string // "scram", "certificate" or "query"
+	DSN          string // query: where verifiers are
+	Query        string // query: $1 = user; columns name, verifier, and group if there are three
+	DefaultGroup string // query: of users that the policy does not list and the query names no group of; empty: they are not admitted
 }
 
 // Budget bounds an analyst's composed (ε, δ), per period if Every is not 0.
@@ -129,6 +132,7 @@ type Analyst struct {
 	Name        string
 	Verifier    string // SCRAM-SHA-256$…; empty with certificates and auth by query
 	Certificate string // CN or SAN
+	Group       string // whose budget it is, for each of its analysts; empty: their own
 	Budget      Budget
 }
 

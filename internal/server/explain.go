@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
-	"slices"
 	"strconv"
 	"time"
 
@@ -54,7 +52,7 @@ func CheckViews(ctx context.Context, p *policy.Policy, log *slog.Logger) (map[po
 	if err != nil {
 		return nil, err
 	}
-	scope, err := explainScope(ctx, e, slices.Min(slices.Collect(maps.Keys(p.Analysts))), 0)
+	scope, err := explainScope(ctx, e, p.AnyAnalyst(), 0)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func newIdentity(ctx context.Context, p *policy.Policy) (*identity, error) {
 		return nil, fmt.Errorf("auth.dsn: %w", err)
 	}
 	// A query that cannot run would refuse every login: try it with a name that nobody has.
-	if _, _, err := i.query(ctx, "\x01"); err != nil {
+	if _, err := i.query(ctx, "\x01"); err != nil {
 		i.pool.Close()
 		return nil, fmt.Errorf("auth.query: %w", err)
 	}
@@ -66,27 +66,55 @@ func (i *identity) verifier(ctx context.Context, user string) (wire.Credential, 
 		return wire.Credential{Analyst: analyst.Name, Verifier: analyst.Verifier}, true, nil
 	}
 	// The query runs for users who are not listed too: they take as long.
-	verifier, found, err := i.query(ctx, user)
-	if err != nil || !found || !listed {
+	row, err := i.query(ctx, user)
+	switch {
+	case err != nil || row.verifier == nil || row.name != user:
 		return wire.Credential{}, false, err
+	case listed:
+		return wire.Credential{Analyst: analyst.Name, Verifier: *row.verifier}, true, nil
+	case i.policy.Members == nil || i.policy.MemberOf(user, row.group) == "":
+		return wire.Credential{}, false, nil
 	}
-	return wire.Credential{Analyst: analyst.Name, Verifier: verifier}, true, nil
+	i.policy.Members.Found(user, row.group)
+	return wire.Credential{Analyst: user, Verifier: *row.verifier}, true, nil
 }
 
-// query runs auth.query. A row for another name, or without a password, is none.
-func (i *identity) query(ctx context.Context, user string) (verifier string, found bool, err error) {
+// login is a row of auth.query.
+type login struct {
+	name     string
+	verifier *string // nil: there is no row, or it has no password
+	group    string  // empty: the row names none
+}
+
+// query runs auth.query.
+func (i *identity) query(ctx context.Context, user string) (login, error) {
 	ctx, cancel := context.WithTimeout(ctx, authTimeout)
 	defer cancel()
-	var name string
-	var stored *string
-	err = i.pool.QueryRow(ctx, i.policy.Auth.Query, user).Scan(&name, &stored)
+	rows, err := i.pool.Query(ctx, i.policy.Auth.Query, user)
+	if err != nil {
+		return login{}, err
+	}
+	found, err := pgx.CollectOneRow(rows, func(row pgx.CollectableRow) (l login, err error) {
+		var group *string
+		into := []any{&l.name, &l.verifier, &group}
+		err = row.Scan(into[:max(2, min(3, len(row.FieldDescriptions())))]...)
+		if group != nil {
+			l.group = *group
+		}
+		return l, err
+	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return "", false, nil
+		return login{}, columns(rows)
 	}
-	if err != nil || name != user || stored == nil {
-		return "", false, err
+	return found, err
+}
+
+// columns refuses a query whose rows would not be logins.
+func columns(rows pgx.Rows) error {
+	if n := len(rows.FieldDescriptions()); n != 2 && n != 3 {
+		return fmt.Errorf("returns %d columns, and not name, verifier and perhaps group", n)
 	}
-	return *stored, true, nil
+	return nil
 }
 
 // certificate finds the analyst of a certificate: by common name, or by the first alternative name that fits.
@@ -105,6 +133,18 @@ func (i *identity) certificate(cert *x509.Certificate) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// admitting opens sessions for clients who have authenticated, and so makes members of those whom the policy does not list.
+type admitting struct {
+	wire.Handler
+	members *policy.Members
+}
+
+// Open implements wire.Handler.
+func (h admitting) Open(ctx context.Context, startup wire.Startup) (wire.Session, error) {
+	h.members.Admit(startup.Analyst)
+	return h.Handler.Open(ctx, startup)
 }
 
 // authenticator answers wire from the policy that is in force.

@@ -93,12 +93,54 @@ func TestVerifiersOfADatabase(t *testing.T) {
 	}
 }
 
+// TestUsersWhomThePolicyDoesNotList are those with a group that the policy has, where it has a default one.
+func TestUsersWhomThePolicyDoesNotList(t *testing.T) {
+	s, name := pgservertest.Database(t, `CREATE TABLE logins (name text PRIMARY KEY, verifier text, team text);
+		INSERT INTO logins VALUES ('alice', 'va', NULL), ('bob', 'vb', NULL), ('carol', 'vc', 'clinicians'), ('dave', 'vd', 'elsewhere'), ('erin', NULL, NULL), ('*', 'vs', NULL)`)
+	p := &policy.Policy{
+		Auth:     policy.Auth{Method: policy.AuthQuery, DSN: s.DSN(name, pgserver.Superuser), Query: "SELECT name, verifier, team FROM logins WHERE name = $1"},
+		Analysts: map[string]*policy.Analyst{"alice": {Name: "alice"}},
+		Groups:   map[string]policy.Budget{"visitors": {Epsilon: 1}, "clinicians": {Epsilon: 1}},
+		Members:  policy.NewMembers(),
+	}
+	i, err := newIdentity(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.close()
+	for _, c := range []struct {
+		defaultGroup string
+		admitted     string
+	}{{"", "alice"}, {"visitors", "alice bob carol"}} {
+		p.Auth.DefaultGroup = c.defaultGroup
+		var admitted []string
+		for _, user := range []string{"alice", "bob", "carol", "dave", "erin", "*", "frank"} {
+			got, ok, err := i.verifier(context.Background(), user)
+			if err != nil || ok && (got.Analyst != user || got.Verifier != "v"+user[:1]) {
+				t.Errorf("%s: %+v, %v", user, got, err)
+			}
+			if ok {
+				admitted = append(admitted, user)
+			}
+		}
+		if got := strings.Join(admitted, " "); got != c.admitted {
+			t.Errorf("with the default group %q: %s, want %s", c.defaultGroup, got, c.admitted)
+		}
+	}
+	p.Members.Admit("bob")
+	p.Members.Admit("carol")
+	if p.GroupOf("bob") != "visitors" || p.GroupOf("carol") != "clinicians" {
+		t.Errorf("bob has %q, carol %q", p.GroupOf("bob"), p.GroupOf("carol"))
+	}
+}
+
 func TestAuthQueryIsTriedBeforeListening(t *testing.T) {
 	s, name := pgservertest.Database(t)
 	for query, want := range map[string]string{
-		"SELECT a, b FROM nowhere WHERE a = $1":     "auth.query",
-		"SELECT $1::text":                           "auth.query", // one column
-		"SELECT $1::text, 1/0 WHERE $1 IS NOT NULL": "auth.query",
+		"SELECT a, b FROM nowhere WHERE a = $1": "auth.query",
+		"SELECT $1::text":                       "auth.query", // one column
+		"SELECT a, b, c, d FROM (VALUES ('', '', '', '')) t(a, b, c, d) WHERE a = $1": "auth.query: returns 4 columns",
+		"SELECT $1::text, 1/0 WHERE $1 IS NOT NULL":                                   "auth.query",
 	} {
 		p := &policy.Policy{Auth: policy.Auth{Method: policy.AuthQuery, DSN: s.DSN(name, pgserver.Superuser), Query: query}}
 		i, err := newIdentity(context.Background(), p)

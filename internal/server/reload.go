@@ -33,6 +33,7 @@ func (s *Server) reload(ctx context.Context) error {
 	if err := p.Need(Needs(p)...); err != nil {
 		return err
 	}
+	p.Members = s.members
 	fresh, err := open(ctx, p, s.log)
 	if err != nil {
 		return err

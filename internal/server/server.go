@@ -42,6 +42,7 @@ type Server struct {
 	reloading sync.Mutex // one reload at a time
 	state     atomic.Pointer[state]
 	drift     atomic.Pointer[string] // what the last look has found; nil: there was none
+	members   *policy.Members
 }
 
 var errStopped = errors.New("the server has stopped")
@@ -69,12 +70,13 @@ func Needs(p *policy.Policy) []string {
 // Start checks everything, and then listens and serves until Shutdown or Close. ctx bounds the checks only.
 func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, err error) {
 	serving, stop := context.WithCancel(context.Background())
-	s := &Server{log: log, metrics: metrics.New(), failed: make(chan error, 8), serving: serving, stop: stop}
+	s := &Server{log: log, metrics: metrics.New(), failed: make(chan error, 8), members: policy.NewMembers(), serving: serving, stop: stop}
 	defer func() {
 		if err != nil {
 			s.release()
 		}
 	}()
+	p.Members = s.members
 	st, err := open(ctx, p, log)
 	if err != nil {
 		return nil, err
@@ -98,7 +100,7 @@ func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, 
 	sessions := session.NewHandler(s.engine)
 	sessions.Observe(s.statement)
 	s.wire, err = wire.New(wire.Config{
-		Handler:       sessions,
+		Handler:       admitting{sessions, s.members},
 		Authenticator: (*authenticator)(s),
 		TLS:           s.tlsConfig,
 		RequireTLS:    !p.Insecure,
@@ -154,11 +156,8 @@ func (s *Server) Ready(ctx context.Context) error {
 	if err := s.stale(); err != nil {
 		return err
 	}
-	for name := range st.policy.Analysts {
-		_, err := s.ledger.Balance(ctx, name)
-		return err // one account is enough to see that the store answers
-	}
-	return nil
+	_, err := s.ledger.Balance(ctx, st.policy.AnyAnalyst()) // one account is enough to see that the store answers
+	return err
 }
 
 // Shutdown stops accepting, lets running statements finish until ctx is done, and releases everything.

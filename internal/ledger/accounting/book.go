@@ -64,7 +64,7 @@ func (b *Book) write(a *Account, r *Record) (sums, error) {
 func (b *Book) open(a *Account) (err error) {
 	if a.Records == 0 {
 		_, err = b.write(a, &Record{Kind: KindPeriod, Cause: causeFirst, Start: b.now})
-	} else if start, elapsed := a.elapsed(b.Rules.limits[a.Name].every, b.now); elapsed {
+	} else if start, elapsed := a.elapsed(b.Rules.every(a.Name), b.now); elapsed {
 		_, err = b.write(a, &Record{
 			Kind: KindPeriod, Cause: causeElapsed, Period: a.period + 1, Start: start, Failures: b.Rules.carried(*a),
 		})
@@ -87,7 +87,7 @@ func (a *Account) elapsed(every time.Duration, now time.Time) (time.Time, bool) 
 
 // Spend admits all charges or none. An error leaves the book unchanged.
 func (b *Book) Spend(charges []ledger.Charge) (ledger.Balance, error) {
-	own, known := b.Rules.limits[b.Account.Name]
+	own, known := b.Rules.limit(b.Account.Name)
 	if !known {
 		return ledger.Balance{}, errNoBudget(b.Account.Name)
 	}
@@ -161,7 +161,7 @@ func (b *Book) Balance() ledger.Balance { return b.Rules.balance(b.Account, b.no
 func (b *Book) Summary() ledger.AccountSummary { return b.Rules.describe(b.Account, b.now) }
 
 func (r *Rules) balance(a Account, now time.Time) ledger.Balance {
-	own, known := r.limits[a.Name]
+	own, known := r.limit(a.Name)
 	if !known {
 		return ledger.Balance{}
 	}

@@ -24,7 +24,7 @@ func (b *Book) CheckFailures() error {
 
 // failures returns how many failures count against an account at now.
 func (r *Rules) failures(a Account, now time.Time) uint64 {
-	if _, elapsed := a.elapsed(r.limits[a.Name].every, now); elapsed {
+	if _, elapsed := a.elapsed(r.every(a.Name), now); elapsed {
 		return r.carried(a)
 	}
 	return a.failures

@@ -14,7 +14,8 @@ const GroupName = ""
 // Rules is a Config with one filter for each budget. It is immutable.
 type Rules struct {
 	ledger.Config
-	limits map[string]limit // by account name; the group's only if the policy has one
+	limits map[string]limit // by account name; that of all analysts together only if the policy has one
+	groups map[string]limit // of analysts who are not listed
 }
 
 // limit is one budget.
@@ -38,10 +39,29 @@ func NewRules(c ledger.Config) (*Rules, error) {
 	for name, b := range c.Analysts {
 		add(name, b)
 	}
+	r.groups = make(map[string]limit, len(c.Groups))
+	for name, b := range c.Groups {
+		r.groups[name] = limit{newFilter(b, c.Method, c.SelectionDeltaShare), b.Every}
+	}
 	if c.Group != nil {
 		add(GroupName, *c.Group)
 	}
 	return r, nil
+}
+
+// limit returns the budget of an account: its own, or that of its group. Members of a group share no budget: each has the whole of it.
+func (r *Rules) limit(account string) (limit, bool) {
+	if own, ok := r.limits[account]; ok || account == GroupName || r.GroupOf == nil {
+		return own, ok
+	}
+	own, ok := r.groups[r.GroupOf(account)]
+	return own, ok
+}
+
+// every is the period of an account's budget; 0: it has none.
+func (r *Rules) every(account string) time.Duration {
+	own, _ := r.limit(account)
+	return own.every
 }
 
 // Reload returns the rules of a reloaded policy. What c leaves out stays as it is in r.

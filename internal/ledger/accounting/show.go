@@ -43,7 +43,7 @@ func (r *Rules) describe(a Account, now time.Time) ledger.AccountSummary {
 	} else {
 		out.FailuresUsed, out.FailuresAllowed = r.failures(a, now), r.Failures
 	}
-	own, listed := r.limits[a.Name]
+	own, listed := r.limit(a.Name)
 	out.Listed = listed
 	if a.Records > 0 {
 		start, _ := a.elapsed(own.every, now)
