@@ -105,7 +105,7 @@ type Scope struct {
 type Released struct {
 	Column    string // as the NOTICE names it
 	Mechanism string
-	Scale     float64  // of the noise, in the aggregate's unit; 0: it has none that is one number
+	Scale     float64  // of the noise, in the aggregate's unit, of an average in its sum's; 0: it has none that is one number
 	Margin    *float64 // the widest 95% margin among the groups, in the aggregate's unit, of times in seconds; nil: none is known
 	LeftOut   *float64 // the share of rows that are left out; nil: unknown
 	Epsilon   float64  // that the whole statement has spent

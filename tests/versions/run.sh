@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs what depends on PostgreSQL's version against each supported one: introspection and setup, the corpus against the truth and against the
+# Runs what depends on PostgreSQL's version against each supported one: introspection and setup, connections, the ledger, the corpus against the truth and against the
 # sensitivities that were claimed, and three clients. The servers come from npm, for Linux on amd64; psql is the machine's.
 # VERSIONS="14 18" chooses; CORPUS='02_*' chooses files of the corpus.
 set -euo pipefail
@@ -21,7 +21,7 @@ for version in ${VERSIONS:-14 15 16 17 18}; do
 	programs=$servers/postgres-$version/native/bin
 	echo "== $("$programs/postgres" --version)"
 	try() { PATH="$programs:$PATH" go test -count=1 -timeout 60m "$@" || failed="$failed $version"; }
-	try ./internal/introspect ./internal/provision
+	try ./internal/introspect ./internal/provision ./internal/backend ./internal/ledger/stores/postgres
 	try ./internal/rewrite -run 'TestOracle|TestSensitivity' -corpus "${CORPUS:-*}"
 	try ./tests/integration -run 'TestPsql|TestPgx|TestLibPq'
 done
