@@ -133,6 +133,20 @@ func TestAlerts(t *testing.T) {
 			}
 		}
 	}
+	page, err := os.ReadFile("../../docs/monitoring.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range file.Groups[0].Rules {
+		if !strings.Contains(string(page), "| `"+rule.Alert+"` |") {
+			t.Errorf("docs/monitoring.md does not say what to do about %s", rule.Alert)
+		}
+	}
+	for _, name := range regexp.MustCompile(`\bdpproxy_\w+[\[{]`).FindAllString(string(page), -1) {
+		if name = name[:len(name)-1]; !names[name] {
+			t.Errorf("docs/monitoring.md: no proxy serves %s", name)
+		}
+	}
 	promtool(t, "test", "rules", "../../deploy/prometheus/alerts_test.yaml")
 }
 
