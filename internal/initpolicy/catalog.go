@@ -31,6 +31,7 @@ type column struct {
 	Type      string // format_type
 	Base      uint32 // OID of the type, or of a domain's
 	Class     string // number, date, timestamp, interval, range, boolean, text, enum, composite, other
+	Comment   string
 	NotNull   bool
 	Generated bool
 	Labels    []string // of an enum

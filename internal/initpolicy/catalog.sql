@@ -22,6 +22,7 @@ SELECT json_build_object(
                 WHEN b.typcategory = 'B' THEN 'boolean'
                 WHEN b.typcategory = 'S' THEN 'text'
                 ELSE 'other' END,
+            'Comment', coalesce(col_description(c.oid, a.attnum), ''),
             'NotNull', a.attnotnull,
             'Generated', a.attgenerated <> '',
             'Labels', (SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = b.oid)

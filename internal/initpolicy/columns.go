@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/dpproxy/dpproxy/internal/lineage"
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -23,13 +24,24 @@ func (d *document) private(w writer, p protected) {
 	if len(p.also) > 0 {
 		w("    # REVIEW: %s leads to %s too; a row belongs to one of them only.", quoteList(p.also), policy.Indefinite(d.unit))
 	}
-	if p.column != "" && p.unique(p.column) && !d.graph.HasChildren(d.relation(p.table)) {
+	said, remark := d.said(p.table)
+	switch {
+	case said.MaxRowsPerUnit > 0:
+		w("    max_rows_per_unit: %-26d # as its comment says", said.MaxRowsPerUnit)
+	case p.column != "" && p.unique(p.column) && !d.graph.HasChildren(d.relation(p.table)):
 		w("    max_rows_per_unit: 1")
-	} else {
+	default:
 		w("    max_rows_per_unit: 100                        # %s acts as at most so many rows in a whole answer", policy.Indefinite(d.unit))
 		w("    # left_out: 0.01                              # at most this share of the rows is beyond that, if you know")
 	}
-	w("    # max_rows: 1000000                           # a public upper bound makes counts two-sided")
+	if said.MaxRows > 0 {
+		w("    max_rows: %-35d # as its comment says", said.MaxRows)
+	} else {
+		w("    # max_rows: 1000000                           # a public upper bound makes counts two-sided")
+	}
+	if remark != "" {
+		w("    # REVIEW: %s", remark)
+	}
 	w("    columns:")
 	known := checked(p.table)
 	for _, c := range p.Columns {
@@ -42,14 +54,38 @@ func (d *document) private(w writer, p protected) {
 	}
 }
 
+// said reads what a table's comment says of rows, or what is wrong with it.
+func (d *document) said(t *table) (*policy.Table, string) {
+	_, said, err := policy.TableComment(t.Comment)
+	if err != nil {
+		return &policy.Table{}, "its comment: " + oneLine(err)
+	}
+	return said, ""
+}
+
+// printed keeps what others have written inside a comment of the policy.
+func printed(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s)
+}
+
 // column says what the schema knows of a column.
 func (d *document) column(p protected, c column, f facts) (value, remark string) {
 	_, unbounded := bound.ForColumn(c.Base, f.lo, f.hi)
+	said, _, unread := policy.ColumnComment(c.Comment)
 	switch {
 	case c.Name == p.column:
 		return "{}", ": the " + d.unit + "'s key; never returned"
 	case p.via != nil && c.Name == p.via.column:
 		return "{}", ": leads to the " + d.unit + "; never returned"
+	case said != "":
+		return said, ", as its comment says"
+	case unread != nil:
+		return "{}", " REVIEW: its comment: " + oneLine(unread)
 	case d.domain(p, c.Name) != "":
 		return "{values_from: " + quote(d.domain(p, c.Name)) + "}", ""
 	case d.outside(p, c.Name) != "":

@@ -40,6 +40,7 @@ func TestPoliciesFromSchemas(t *testing.T) {
 		"clinic_visits.want": {"clinic.sql", initpolicy.Options{Unit: "visits"}},
 		"rental.want":        {schema: "rental.sql"},
 		"rental_public.want": {"rental.sql", initpolicy.Options{Public: []string{"film", "category", "film_category", "inventory", "country", "city", "store"}}},
+		"comments.want":      {schema: "comments.sql"},
 		"music.want":         {schema: "music.sql"},
 		"music_public.want":  {"music.sql", initpolicy.Options{Unit: "Customer", Public: []string{"Track", "Album", "Artist"}}},
 	} {

@@ -44,6 +44,9 @@ func newPlan(c *catalog, o Options) (*plan, error) {
 	}
 	if p.root != nil {
 		p.unit = strings.Join(strings.Fields(singular(p.root.Name)), "_")
+		if _, said, err := policy.TableComment(p.root.Comment); err == nil && said.Unit != nil && said.Unit.Name != "" {
+			p.unit = said.Unit.Name
+		}
 		p.others = slices.DeleteFunc(p.others, func(u candidate) bool { return u.table == p.root.table || u.rank < min(p.root.rank, ofServing) })
 	}
 	public := map[*table]bool{}

@@ -162,7 +162,7 @@ var plainList = regexp.MustCompile(`^[A-Za-z0-9_.,]+$`)
 
 func (d *document) comment(w writer, t *table) {
 	for line := range strings.Lines(t.Comment) {
-		w("  # %s", strings.TrimSpace(line))
+		w("  # %s", strings.TrimSpace(printed(line)))
 	}
 }
 

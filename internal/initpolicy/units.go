@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
 // People whom an institution serves, and people who work for it: words in names of tables whose rows are persons, or records
@@ -100,6 +102,9 @@ func spaced(name string) string {
 
 // root takes the likeliest candidate, or the table that is named.
 func root(all []candidate, c *catalog, named string) (*candidate, string, error) {
+	if t := c.declared(); named == "" && t != nil {
+		return &candidate{t, rank(t.Name), c.reach(t)}, "its comment", nil
+	}
 	if named == "" {
 		switch {
 		case len(all) == 0:
@@ -121,6 +126,21 @@ func root(all []candidate, c *catalog, named string) (*candidate, string, error)
 		return nil, "", fmt.Errorf("table %s has no primary key of one column, which a unit needs", t.title())
 	}
 	return &candidate{t, rank(t.Name), c.reach(t)}, "the command line", nil
+}
+
+// declared finds the table of which a comment says that its primary key is a unit; nil: there is none, or several.
+func (c *catalog) declared() (found *table) {
+	for _, t := range c.tables {
+		_, said, err := policy.TableComment(t.Comment)
+		if err != nil || said.Unit == nil || len(t.PrimaryKey) != 1 || said.Unit.Column != t.PrimaryKey[0] {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = t
+	}
+	return found
 }
 
 // singular makes "patient" of "patients"; good enough for a name that a person may change.

@@ -65,6 +65,9 @@ func CheckLive(ctx context.Context, p *policy.Policy, b *backend.Backend) (*Find
 		}
 	}
 	adviseUnits(c.schema, c.found)
+	if err := c.adviseComments(ctx); err != nil {
+		return nil, err
+	}
 	return c.found, c.adviseIndexes(ctx)
 }
 
