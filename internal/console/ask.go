@@ -26,12 +26,12 @@ type askPage struct {
 // outcome is what a question gave: an answer, or a refusal.
 type outcome struct {
 	ID      int
-	Answer  *answer
 	Notice  string
 	Details []string
 	Hint    string
 	Charts  []chart
-	Shown   [][]cell
+	Heads   []shown
+	Shown   [][]shown
 	More    int // rows that the page leaves out
 	Refused *refusal
 	Script  string // the question with its price, as psql takes it
@@ -106,10 +106,7 @@ func outcomeOf(a *answer, err error, p askPage) *outcome {
 		o.Refused = &e
 		return o
 	}
-	o.Answer, o.Shown = a, a.Rows
-	if len(o.Shown) > shownRows {
-		o.Shown = o.Shown[:shownRows]
-	}
+	o.Heads, o.Shown = a.shown()
 	o.More = len(a.Rows) + a.Beyond - len(o.Shown)
 	for _, n := range a.Notices {
 		if strings.HasPrefix(n.Message, "dpproxy: ") {
@@ -121,6 +118,48 @@ func outcomeOf(a *answer, err error, p askPage) *outcome {
 	}
 	o.Charts = charts(a, margins(o.Details))
 	return o
+}
+
+// shown is a cell of a page's table.
+type shown struct {
+	Text         string
+	Number, Soft bool
+}
+
+// shown lays an answer out: the two ends of an interval are one column, and figures have the digits that mean something.
+func (a *answer) shown() (heads []shown, rows [][]shown) {
+	ends := a.intervals()
+	rows = make([][]shown, min(shownRows, len(a.Rows)))
+	for i := 0; i < len(a.Columns); i++ {
+		numeric := isNumber(a.Columns[i].OID)
+		heads = append(heads, shown{Text: a.Columns[i].Name, Number: numeric})
+		for r := range rows {
+			rows[r] = append(rows[r], a.Rows[r][i].shown(numeric))
+		}
+		if e, ok := ends[i]; ok {
+			heads = append(heads, shown{Text: "95 %", Number: numeric})
+			for r := range rows {
+				low, high := a.Rows[r][e.low].shown(numeric), a.Rows[r][e.high].shown(numeric)
+				text := low.Text + " … " + high.Text
+				if a.Rows[r][e.low].Null || a.Rows[r][e.high].Null {
+					text = "unknown"
+				}
+				rows[r] = append(rows[r], shown{text, numeric, true})
+			}
+			i = e.high
+		}
+	}
+	return heads, rows
+}
+
+func (c cell) shown(numeric bool) shown {
+	switch {
+	case c.Null:
+		return shown{"NULL", numeric, true}
+	case numeric:
+		return shown{figure(c.Text), true, false}
+	}
+	return shown{c.Text, false, false}
 }
 
 // script is the question as it is asked in psql.

@@ -74,19 +74,42 @@ func margins(lines []string) map[string]widest {
 	return found
 }
 
-// charts draws the columns of numbers that have a margin, by the first column that has none.
+// charts draws the columns of numbers that have a margin or an interval, by the first column that has neither.
 func charts(a *answer, margins map[string]widest) []chart {
-	key := slices.IndexFunc(a.Columns, func(k column) bool { _, has := margins[k.Name]; return !has && !bound95(k.Name, margins) })
+	ends := a.intervals()
+	inside := func(i int) bool { // of somebody else's interval
+		for _, e := range ends {
+			if i == e.low || i == e.high {
+				return true
+			}
+		}
+		return false
+	}
+	valued := func(i int) bool {
+		_, has := margins[a.Columns[i].Name]
+		_, bounded := ends[i]
+		return has || bounded
+	}
+	key := -1
+	for i := range a.Columns {
+		if !valued(i) && !inside(i) {
+			key = i
+			break
+		}
+	}
 	var list []chart
 	for i, k := range a.Columns {
-		m, has := margins[k.Name]
-		if !has || !isNumber(k.OID) || len(list) == maxCharts || len(a.Rows) == 0 {
+		if !valued(i) || !isNumber(k.OID) || len(list) == maxCharts || len(a.Rows) == 0 {
 			continue
 		}
-		ch := chart{Column: k.Name, Margin: number(m.margin), Widest: m.several}
+		m, has := margins[k.Name]
+		ch := chart{Column: k.Name, Widest: m.several}
+		if has {
+			ch.Margin = number(m.margin)
+		}
 		switch {
 		case len(a.Rows) == 1 && (key < 0 || key > i):
-			ch.Single = &single{figure(a.Rows[0][i].Text), number(m.margin)}
+			ch.Single = &single{figure(a.Rows[0][i].Text), ch.Margin}
 		case key < 0:
 			continue
 		default:
@@ -98,16 +121,18 @@ func charts(a *answer, margins map[string]widest) []chart {
 	return list
 }
 
-// bound95 says whether a column is one end of another's interval.
-func bound95(name string, margins map[string]widest) bool {
-	for _, suffix := range []string{"_low", "_high"} {
-		if base, ok := strings.CutSuffix(name, suffix); ok {
-			if _, has := margins[base]; has {
-				return true
-			}
+// interval names the columns that hold the ends of another's interval.
+type interval struct{ low, high int }
+
+// intervals finds, by column, the columns x_low and x_high of a column x: dpproxy.intervals puts them behind it.
+func (a *answer) intervals() map[int]interval {
+	found := map[int]interval{}
+	for i := 0; i+2 < len(a.Columns); i++ {
+		if name := a.Columns[i].Name; a.Columns[i+1].Name == name+"_low" && a.Columns[i+2].Name == name+"_high" {
+			found[i] = interval{i + 1, i + 2}
 		}
 	}
-	return false
+	return found
 }
 
 // datum is a row of a chart.
@@ -121,8 +146,7 @@ type datum struct {
 }
 
 func (ch *chart) draw(a *answer, key, value int, margin float64) {
-	low := slices.IndexFunc(a.Columns, func(k column) bool { return k.Name == a.Columns[value].Name+"_low" })
-	high := slices.IndexFunc(a.Columns, func(k column) bool { return k.Name == a.Columns[value].Name+"_high" })
+	ends, bounded := a.intervals()[value]
 	var data []datum
 	for _, row := range a.Rows {
 		d := datum{key: row[key].Text, text: figure(row[value].Text)}
@@ -132,9 +156,9 @@ func (ch *chart) draw(a *answer, key, value int, margin float64) {
 		v, err := strconv.ParseFloat(row[value].Text, 64)
 		d.missing = err != nil || math.IsNaN(v) || math.IsInf(v, 0)
 		d.value, d.low, d.high = v, v-margin, v+margin
-		if low >= 0 && high >= 0 {
-			l, errLow := strconv.ParseFloat(row[low].Text, 64)
-			h, errHigh := strconv.ParseFloat(row[high].Text, 64)
+		if bounded {
+			l, errLow := strconv.ParseFloat(row[ends.low].Text, 64)
+			h, errHigh := strconv.ParseFloat(row[ends.high].Text, 64)
 			if errLow == nil && errHigh == nil {
 				d.low, d.high = l, h
 			}

@@ -143,7 +143,7 @@ func (c *client) settle(ctx context.Context, p price) error {
 	if _, err := c.conn.Exec(ctx, "RESET ALL").ReadAll(); err != nil {
 		return err
 	}
-	for name, value := range map[string]string{"dpproxy.epsilon": p.Epsilon, "dpproxy.margin": p.Margin} {
+	for name, value := range map[string]string{"dpproxy.epsilon": p.Epsilon, "dpproxy.margin": p.Margin, "dpproxy.intervals": "on"} {
 		if value == "" {
 			continue
 		}

@@ -52,6 +52,7 @@ type release struct {
 	Scale       float64  `json:"scale"`
 	Margin      *float64 `json:"margin"`
 	Wanted      float64  `json:"wanted_margin"`
+	Unit        string   `json:"unit"` // what the numbers count: microseconds or days; empty: themselves
 }
 
 // Kinds of releases (mechanism.Kind).
@@ -145,7 +146,8 @@ func offerMargins(x explanation) []string {
 	var out []string
 	for _, r := range x.Releases {
 		if m := r.margin(); m != "" {
-			out = append(out, m)
+			m, _, _ = strings.Cut(m, " over ") // the release itself says over how many
+			out = append(out, strings.Replace(m, "about ±", "≈ ±", 1))
 		}
 	}
 	return out
@@ -158,13 +160,24 @@ func (r release) part() part {
 		p.Range = ""
 	}
 	p.How = r.Mechanism
-	if r.Kind == kindScalar && r.Margin != nil {
+	if r.Kind == kindScalar && r.Margin != nil && r.Unit == "" {
 		p.Density = densityOf(r)
 	}
-	if r.Kind == kindChained {
+	if r.Kind == kindChained || r.Unit != "" {
 		p.Range = ""
 	}
 	return p
+}
+
+// amount prints a distance between values of a release.
+func (r release) amount(v float64) string {
+	switch r.Unit {
+	case "":
+		return number(v)
+	case "microseconds":
+		return duration(v / 1e6)
+	}
+	return number(v) + " " + r.Unit
 }
 
 // example is a number of rows for which the margin of an average is shown: it falls as they grow.
@@ -174,12 +187,12 @@ const example = 1000
 func (r release) margin() string {
 	switch {
 	case r.Wanted > 0:
-		return "±" + number(r.Wanted) + " where enough rows count"
+		return "±" + r.amount(r.Wanted) + " where enough rows count"
 	case r.Margin != nil:
-		return "±" + number(*r.Margin)
+		return "±" + r.amount(*r.Margin)
 	case r.Kind == kindChained && r.Scale > 0:
 		// The noise of the sum, which is taken around the middle of the bounds, over the rows. That of their number adds little.
-		return fmt.Sprintf("about ±%s over %s rows", number(quantile95(r.Mechanism)*r.Scale/example), number(example))
+		return fmt.Sprintf("about ±%s over %s rows", r.amount(quantile95(r.Mechanism)*r.Scale/example), number(example))
 	}
 	return ""
 }

@@ -61,8 +61,27 @@ func TestBars(t *testing.T) {
 func TestIntervalsOfTheAnswer(t *testing.T) {
 	low, high := column{"count_low", pgtype.Int8OID}, column{"count_high", pgtype.Int8OID}
 	list := charts(table([]column{ward, count, low, high}, []string{"a", "50", "40", "100"}), counts)
-	if len(list) != 1 || list[0].Bars[0].Low != 40 || list[0].Bars[0].High != 100 {
+	if len(list) != 1 || list[0].Bars[0].Low != 40 || list[0].Bars[0].High != 100 || list[0].Key != "ward" {
 		t.Errorf("%+v", list)
+	}
+}
+
+// TestIntervalsOfEqualNames: each column has the interval that stands behind it.
+func TestIntervalsOfEqualNames(t *testing.T) {
+	low, high := column{"avg_low", pgtype.Int8OID}, column{"avg_high", pgtype.Int8OID}
+	avg := column{"avg", pgtype.Int8OID}
+	a := table([]column{ward, avg, low, high, avg, low, high}, []string{"a", "50", "0", "100", "20", "NULL", "NULL"})
+	list := charts(a, nil)
+	if len(list) != 2 || list[0].Bars[0].Low != 0 || list[0].Bars[0].High != 100 || list[0].Margin != "" || list[1].Bars[0].Has {
+		t.Errorf("%+v", list)
+	}
+	heads, rows := a.shown()
+	var line []string
+	for i := range heads {
+		line = append(line, heads[i].Text+"="+rows[0][i].Text)
+	}
+	if got, want := strings.Join(line, "; "), "ward=a; avg=50; 95 %=0 … 100; avg=20; 95 %=unknown"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 
@@ -183,6 +202,22 @@ func TestNumbers(t *testing.T) {
 	for v, want := range map[float64]string{1e-6: "1e−6", math.Inf(1): "∞", .84550: "0.8455", 3900829: "3\u202f900\u202f829", 0: "0", 1e20: "1e20"} {
 		if got := number(v); got != want {
 			t.Errorf("%g: %s, want %s", v, got, want)
+		}
+	}
+}
+
+// TestMarginsOfReleases: in the unit of the column, times as durations.
+func TestMarginsOfReleases(t *testing.T) {
+	margin := 11351440166000.0
+	for want, r := range map[string]release{
+		"±131.4 days":                        {Kind: kindScalar, Margin: &margin, Unit: "microseconds"},
+		"about ±2.23 h over 1\u202f000 rows": {Kind: kindChained, Scale: 4095547817162, Unit: "microseconds", Mechanism: "gaussian clamp"},
+		"about ±0.5879 over 1\u202f000 rows": {Kind: kindChained, Scale: 300 - .05, Mechanism: "gaussian clamp"},
+		"±30 s where enough rows count":      {Kind: kindChained, Wanted: 3e7, Unit: "microseconds"},
+		"":                                   {Kind: "quantile"},
+	} {
+		if got := r.margin(); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // functions are what templates may call. None makes HTML.
 var functions = template.FuncMap{
-	"number": number, "moment": moment, "coordinate": coordinate, "isNumber": isNumber, "figure": figure,
+	"number": number, "moment": moment, "coordinate": coordinate,
 	"last": func(list []float64) int { return len(list) - 1 },
 	"list": func(values ...any) []any { return values },
 }
@@ -59,6 +59,19 @@ func figure(s string) string {
 		return number(v)
 	}
 	return amount(s)
+}
+
+// duration prints seconds in the unit that they are of the size of.
+func duration(seconds float64) string {
+	for _, unit := range []struct {
+		name    string
+		seconds float64
+	}{{"days", 86400}, {"h", 3600}, {"min", 60}} {
+		if seconds >= 2*unit.seconds {
+			return number(seconds/unit.seconds) + " " + unit.name
+		}
+	}
+	return number(seconds) + " s"
 }
 
 // moment prints a time in UTC, as sessions of the console do.

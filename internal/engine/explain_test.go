@@ -114,6 +114,14 @@ func TestExplainOfCharges(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, lines)
 		}
 	}
+	if info.Unit != "" {
+		t.Errorf("a sum of numbers is in %s", info.Unit)
+	}
+	plan.Blocks[0].Columns = []rewrite.Column{{Releases: []int{1, 0}, Type: pgtype.IntervalOID}}
+	if of, number := describeRelease(p, 0, 1).Unit, describeRelease(p, 0, 0).Unit; of != "microseconds" || number != "" {
+		t.Errorf("of an average of intervals the sum is in %q, its count in %q", of, number)
+	}
+	plan.Blocks[0].Columns = nil
 	chosen := 0
 	for _, c := range info.Candidates {
 		if c.Chosen {

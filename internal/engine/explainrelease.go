@@ -29,6 +29,7 @@ type releaseInfo struct {
 	Scale       float64         `json:"scale"`
 	Margin      *float64        `json:"margin,omitempty"`        // nil: depends on a released count, or there is none
 	Wanted      float64         `json:"wanted_margin,omitempty"` // of the average, where its count is large enough; Price is the most that it costs then
+	Unit        string          `json:"unit,omitempty"`          // microseconds or days: of times and dates, whose numbers here count those; empty: the value's own
 	Candidates  []candidateInfo `json:"candidates,omitempty"`
 
 	unit  unit
@@ -105,7 +106,7 @@ func describeNoise(c *calibrated, block, release int) releaseInfo {
 	r, p := c.plan.Blocks[block].Releases[release], c.blocks[block].releases[release]
 	info := describeCharged(r)
 	info.unit, info.step = unitOf(&c.plan.Blocks[block], release), stepOf(r)
-	info.Range = rangeText(r, info.unit)
+	info.Range, info.Unit = rangeText(r, info.unit), info.unit.counts()
 	info.Price = c.price.info(p.Epsilon())
 	if r.Kind == mechanism.Quantile {
 		info.Mechanism, info.Geometry = "exponential mechanism on ranks", "L1"

@@ -29,6 +29,17 @@ func unitOf(block *rewrite.Block, release int) unit {
 	return unit{block.Columns[i].Type, block.Columns[i].Average}
 }
 
+// counts is what numbers of the unit count; empty for plain numbers.
+func (u unit) counts() string {
+	switch {
+	case u.oid == pgtype.DateOID:
+		return "days"
+	case isTime(u.oid):
+		return "microseconds"
+	}
+	return ""
+}
+
 // value prints one value.
 func (u unit) value(v float64) string {
 	at := time.UnixMicro(int64(v)).UTC()

@@ -290,7 +290,7 @@ func TestSpreadsheets(t *testing.T) {
 	if err != nil || len(records) != 2 {
 		t.Fatalf("%v: %s", err, r.body)
 	}
-	if records[0][0] != "'=cmd|'x'" || records[1][0] != `'=HYPERLINK("http://x")` || records[1][2] != "-1.5" {
+	if records[0][0] != "'=cmd|'x'" || records[1][0] != `'=HYPERLINK("http://x")` || records[1][4] != "-1.5" {
 		t.Errorf("%q", records)
 	}
 	if got := r.Header.Get("Content-Disposition"); !strings.HasPrefix(got, "attachment") {

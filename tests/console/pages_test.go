@@ -98,6 +98,17 @@ func TestADayAtTheConsole(t *testing.T) {
 		b.await("#outcome .plot .line")
 		wants(t, "answer", b.text("#outcome"), "count by year")
 		b.open("/ask")
+		b.press("#sql", "SELECT ward, avg(age), avg(income) FROM patients GROUP BY 1 ORDER BY 2 DESC")
+		b.await("#dryrun .part")
+		b.click("button[value=run]")
+		b.await("#outcome .bars")
+		wants(t, "answer", b.text("#outcome"), "95 %", " … ")
+		if widths := eval[int](b, `new Set([...document.querySelectorAll('#outcome .chart')[0].querySelectorAll('.error:nth-of-type(1)')]
+			.map(e => (e.getAttribute('x2') - e.getAttribute('x1')).toFixed(2))).size`); widths < 5 {
+			t.Errorf("the error bars of 10 wards have %d widths: each ward has its own", widths)
+		}
+		b.picture("ask-intervals")
+		b.open("/ask")
 		b.press("#sql", "SELECT count(*), avg(age) FROM patients")
 		b.click("button[value=run]")
 		b.await("#outcome .single")
