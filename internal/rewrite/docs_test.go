@@ -11,11 +11,11 @@ import (
 
 // supportTable is the page that holds the generated table, below its marker.
 const (
-	supportTable = "../../docs/sql.md"
+	supportTable = "../../docs/reference/statements.md"
 	tableMarker  = "<!-- The rest of this page is generated from internal/rewrite/testdata/corpus: go test ./internal/rewrite -run TestSupportTable -rewrite -->\n"
 )
 
-// TestSupportTable holds docs/sql.md against the corpus.
+// TestSupportTable holds docs/reference/statements.md against the corpus.
 func TestSupportTable(t *testing.T) {
 	page, err := os.ReadFile(supportTable)
 	if err != nil {
