@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -124,5 +125,46 @@ func collect(v any, keys map[string]bool) {
 		for _, child := range v {
 			collect(child, keys)
 		}
+	}
+}
+
+// TestEditorSchemaDescribes: every key that may stand in a policy says in an editor what it is for. Conditions (if, not) are no keys.
+func TestEditorSchemaDescribes(t *testing.T) {
+	data, err := os.ReadFile("../../policies/policy.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema any
+	if err := json.Unmarshal(data, &schema); err != nil {
+		t.Fatal(err)
+	}
+	keys := 0
+	var walk func(node any, path string)
+	walk = func(node any, path string) {
+		switch n := node.(type) {
+		case []any:
+			for _, v := range n {
+				walk(v, path)
+			}
+		case map[string]any:
+			properties, _ := n["properties"].(map[string]any)
+			for key, v := range properties {
+				of, _ := v.(map[string]any)
+				if said, _ := of["description"].(string); len(said) < 10 {
+					t.Errorf("%s.%s has no description", path, key)
+				}
+				keys++
+				walk(v, path+"."+key)
+			}
+			for key, v := range n {
+				if key != "properties" && key != "if" && key != "not" {
+					walk(v, path)
+				}
+			}
+		}
+	}
+	walk(schema, "policy")
+	if keys < 90 {
+		t.Errorf("%d keys were looked at", keys)
 	}
 }
