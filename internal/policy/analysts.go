@@ -16,17 +16,19 @@ const (
 	AuthSCRAM       = "scram"
 	AuthCertificate = "certificate"
 	AuthQuery       = "query"
+	AuthLDAP        = "ldap"
 )
 
 func readAuth(v value, p *Policy) {
-	o := v.object("method", "dsn", "query", "default_group")
+	o := v.object("method", "dsn", "query", "default_group", "url", "dn", "ca")
 	p.Auth.Method = AuthSCRAM
 	if o.has("query") && !o.has("method") {
 		p.Auth.Method = AuthQuery
 	}
-	if s, ok := o.get("method").oneOf(AuthSCRAM, AuthCertificate, AuthQuery); ok {
+	if s, ok := o.get("method").oneOf(AuthSCRAM, AuthCertificate, AuthQuery, AuthLDAP); ok {
 		p.Auth.Method = s
 	}
+	readLDAP(o, p)
 	query := o.get("query")
 	if p.Auth.Method != AuthQuery {
 		for _, key := range []string{"dsn", "query", "default_group"} {

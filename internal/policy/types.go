@@ -92,10 +92,18 @@ const (
 
 // Auth says how analysts prove who they are.
 type Auth struct {
-	Method       string // "scram", "certificate" or "query"
+	Method       string // "scram", "certificate", "query" or "ldap"
 	DSN          string // query: where verifiers are
 	Query        string // query: $1 = user; columns name, verifier, and group if there are three
+	LDAP         LDAP   // ldap: the directory
 	DefaultGroup string // query: of users that the policy does not list and the query names no group of; empty: they are not admitted
+}
+
+// LDAP says where a password is proved by a bind.
+type LDAP struct {
+	URL string // ldaps://host:port
+	DN  string // with one %s, where the user's name goes
+	CA  string // PEM file of who signs the directory's certificate; empty: those that the system trusts
 }
 
 // Budget bounds an analyst's composed (ε, δ), per period if Every is not 0.

@@ -23,12 +23,18 @@ const (
 
 // identity knows the analysts of one policy.
 type identity struct {
-	policy *policy.Policy
-	pool   *pgxpool.Pool // auth by query; nil: verifiers are in the policy
+	policy    *policy.Policy
+	pool      *pgxpool.Pool // auth by query; nil: verifiers are in the policy
+	directory *directory    // auth by LDAP; nil: passwords are proved by SCRAM
 }
 
 func newIdentity(ctx context.Context, p *policy.Policy) (*identity, error) {
 	i := &identity{policy: p}
+	if p.Auth.Method == policy.AuthLDAP {
+		var err error
+		i.directory, err = newDirectory(p.Auth.LDAP)
+		return i, err
+	}
 	if p.Auth.Method != policy.AuthQuery {
 		return i, nil
 	}

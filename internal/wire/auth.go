@@ -21,7 +21,7 @@ type Authenticator interface {
 	Verifier(ctx context.Context, user string) (Credential, bool, error)
 	// Certificate maps a client certificate that TLS has verified to an analyst.
 	Certificate(cert *x509.Certificate) (analyst string, ok bool)
-	// Passwords reports whether clients without a mapped certificate may authenticate with SCRAM.
+	// Passwords reports whether clients without a mapped certificate may authenticate with a password.
 	Passwords() bool
 }
 
@@ -37,6 +37,9 @@ func (c *conn) authenticate(ctx context.Context, m startupMessage) (analyst stri
 		c.server.throttle.failed(c.host)
 		c.server.config.Metrics.LoginFailed()
 		return "", fatal(pgerr.InvalidAuthorization, "connection requires a valid client certificate of user %q", m.user)
+	}
+	if checker, ok := auth.(PasswordChecker); ok && checker.ChecksPasswords() {
+		return c.cleartext(ctx, m.user, checker)
 	}
 	return c.scram(ctx, m.user)
 }

@@ -23,7 +23,8 @@
 //     the first ReadyForQuery.
 //  3. Newer minor versions and _pq_ options are answered with NegotiateProtocolVersion: 3.0, none of them.
 //  4. A client certificate that maps to an analyst settles the identity; else SCRAM-SHA-256, or -PLUS bound to the
-//     server's certificate. Users that do not exist run the same exchange.
+//     server's certificate, or a password in cleartext that the authenticator proves (cleartext.go), over TLS alone. Users that do not
+//     exist run the same exchange.
 //  5. Handler.Open makes the session. ParameterStatus, BackendKeyData, notices, ReadyForQuery.
 //  6. One goroutine reads messages and calls the session, in order. While a message takes long, another reads ahead into the
 //     inbox, bounded in bytes, and cancels the connection's context when the client goes away (reader.go).

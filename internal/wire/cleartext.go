@@ -1,0 +1,56 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/jackc/pgproto3/v2"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+)
+
+// PasswordChecker is implemented by an Authenticator that may have passwords proved elsewhere, by a directory that wants to see them.
+type PasswordChecker interface {
+	// ChecksPasswords reports whether that is how clients without a mapped certificate authenticate now, in the place of SCRAM.
+	ChecksPasswords() bool
+	// CheckPassword returns the analyst that a user is who knows the password; false: they are none, or it is wrong, which looks the same.
+	CheckPassword(ctx context.Context, user, password string) (analyst string, ok bool, err error)
+}
+
+// cleartext asks for the password itself. Only a client behind TLS is asked: nobody else may read it.
+func (c *conn) cleartext(ctx context.Context, user string, checker PasswordChecker) (analyst string, err error) {
+	if c.tls == nil {
+		e := fatal(pgerr.InvalidAuthorization, "this server takes passwords over TLS only")
+		e.Hint = "Connect with sslmode=verify-full, or at least sslmode=require."
+		return "", e
+	}
+	if err := c.sendNow(&pgproto3.AuthenticationCleartextPassword{}); err != nil {
+		return "", err
+	}
+	body, err := c.readPassword()
+	if err != nil {
+		return "", err
+	}
+	password, rest, ended := bytes.Cut(body, []byte{0})
+	if !ended || len(rest) > 0 {
+		return "", fatal(pgerr.ProtocolViolation, "invalid password packet size")
+	}
+	// The wait comes first: it bounds how often the directory is asked, too.
+	if err := c.server.throttle.wait(ctx, c.host); err != nil {
+		return "", err
+	}
+	ok := false
+	if len(password) > 0 { // an LDAP bind without a password succeeds as nobody (RFC 4513, 5.1.2)
+		if analyst, ok, err = checker.CheckPassword(ctx, user, string(password)); err != nil {
+			return "", err
+		}
+	}
+	if !ok || analyst == "" {
+		c.server.throttle.failed(c.host)
+		c.server.config.Metrics.LoginFailed()
+		c.log.Info("password authentication failed", "user", user)
+		return "", fatal(pgerr.InvalidPassword, "password authentication failed for user %q", user)
+	}
+	c.server.throttle.succeeded(c.host)
+	return analyst, nil
+}
