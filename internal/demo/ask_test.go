@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// asked is one statement of docs/ask.md with the rows that the page shows.
+// asked is one statement of a page with the rows that the page shows.
 type asked struct {
 	sql     string
 	header  []string
@@ -22,12 +22,12 @@ type asked struct {
 	rows    [][]string
 }
 
-// TestAskPage follows docs/ask.md in a demo of its own, as the demo's analyst and with that analyst's budget: every statement is answered, with
-// the page's columns and rows, and the page's numbers are near those of another draw.
+// TestAskPage follows docs/ask.md, and the README, in a demo of its own, as the demo's analyst and with that analyst's budget: every statement is
+// answered, with the page's columns and rows, and the page's numbers are near those of another draw.
 func TestAskPage(t *testing.T) {
-	statements := readPage(t)
-	if len(statements) < 10 {
-		t.Fatalf("the page has %d statements", len(statements))
+	statements := append(readPage(t, "../../docs/ask.md"), readPage(t, "../../README.md")...)
+	if len(statements) < 18 {
+		t.Fatalf("the pages have %d statements", len(statements))
 	}
 	dsn := runningDemo(t)
 	ctx := context.Background()
@@ -60,10 +60,10 @@ func TestAskPage(t *testing.T) {
 	}
 }
 
-// readPage finds the transcripts of the page.
-func readPage(t *testing.T) (all []asked) {
+// readPage finds the transcripts of a page.
+func readPage(t *testing.T, file string) (all []asked) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/ask.md")
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,10 @@ func readPage(t *testing.T) (all []asked) {
 				for _, column := range s.header {
 					s.margins = append(s.margins, marginOf(column, lines[:i-1]))
 				}
-				for _, row := range lines[i+1 : len(lines)-1] { // the last one counts them
+				for _, row := range lines[i+1:] {
+					if strings.HasPrefix(row, "(") { // counts them
+						break
+					}
 					s.rows = append(s.rows, cells(row))
 				}
 				all = append(all, s)
