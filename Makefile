@@ -9,7 +9,7 @@ export CGO_ENABLED = 1
 # The tools are pinned here, and not in go.mod: their dependencies are not the product's.
 LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help build packages install-deps lint format vuln test demo demo-check bench accuracy questions test-versions fuzz verify soak crash redteam compose clean
+.PHONY: help build packages install-deps lint format vuln test demo demo-check bench site accuracy questions test-versions fuzz verify soak crash redteam compose clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -56,6 +56,9 @@ bench: ## proxied against direct PostgreSQL: overhead per statement, measure que
 test-versions: install-deps ## corpus, sensitivities, setup and three clients on PostgreSQL 14 to 18 (VERSIONS="14 18", CORPUS='02_*')
 	./tests/versions/run.sh
 
+site: ## docs as a site with search, into dist/site (needs npm)
+	./site/build.sh
+
 accuracy: ## errors of the answers to many questions against the truth and their goals, beside plain noise: some minutes
 	$(GO) run ./tests/accuracy
 
@@ -86,4 +89,4 @@ compose: ## check docker-compose.yml and the Dockerfile
 	$(GO) test -count=1 -run Compose ./tests/integration/...
 
 clean: ## remove bin, dist and node_modules
-	rm -rf bin dist tests/integration/node_modules tests/console/node_modules tests/versions/node_modules
+	rm -rf bin dist site/node_modules site/pages tests/integration/node_modules tests/console/node_modules tests/versions/node_modules

@@ -43,7 +43,7 @@ func readRepository(t *testing.T) *repository {
 			return err
 		}
 		if d.IsDir() {
-			if d.Name() == ".git" || d.Name() == "node_modules" || name == "bin" {
+			if d.Name() == ".git" || d.Name() == "node_modules" || name == "bin" || name == "dist" || name == "site/pages" {
 				return filepath.SkipDir
 			}
 			return nil
