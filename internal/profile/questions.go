@@ -79,7 +79,7 @@ func questionsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table, fraction 
 		}
 		column := relation.Column(c.Name)
 		if n := numberOf(s, column, c); n != nil {
-			if c.Values != nil || c.ValuesFrom != nil || refers(s, relation, c.Name) {
+			if c.Values != nil || c.ValuesFrom != nil || refers(s, relation, column) {
 				continue
 			}
 			add(boundsOf(t, c, n, from, one, fraction))

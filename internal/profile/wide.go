@@ -162,10 +162,15 @@ func keyColumns(p *policy.Policy, s *rewrite.Schema, t *policy.Table) map[string
 	return keys
 }
 
-// refers says whether a number names rows: by a key, or by the name that is unique in another table, as where foreign keys are on partitions.
-func refers(s *rewrite.Schema, r *rewrite.Relation, column string) bool {
+// refers says whether a number names rows: by a key, or as an integer of the name that is unique in another table, as where foreign keys are on
+// partitions.
+func refers(s *rewrite.Schema, r *rewrite.Relation, c *rewrite.RelationColumn) bool {
+	column := c.Name
 	if slices.Contains(r.PrimaryKey, column) || slices.ContainsFunc(r.Foreign, func(k rewrite.ForeignKey) bool { return k.Column == column }) {
 		return true
+	}
+	if c.Type != pgtype.Int2OID && c.Type != pgtype.Int4OID && c.Type != pgtype.Int8OID {
+		return false
 	}
 	for _, other := range s.Relations {
 		if slices.ContainsFunc(other.Unique, func(u []string) bool { return len(u) == 1 && u[0] == column }) {

@@ -44,7 +44,7 @@ func TestMaintenanceDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	names, err = pgx.CollectRows(settings, pgx.RowTo[string])
-	if err != nil || !slices.Equal(names, []string{"dpproxy.empty_groups", "dpproxy.epsilon", "dpproxy.margin", "dpproxy.notices"}) {
+	if err != nil || !slices.Equal(names, []string{"dpproxy.empty_groups", "dpproxy.epsilon", "dpproxy.intervals", "dpproxy.margin", "dpproxy.max_rows", "dpproxy.notices"}) {
 		t.Errorf("settings %v, %v", names, err)
 	}
 }
