@@ -19,7 +19,7 @@ import (
 // with all its neighbours.
 const (
 	hostileDatabases        = 20
-	hostileSessionDatabases = 4
+	hostileSessionDatabases = 6
 )
 
 // TestSensitivity proves by trial what every plan declares: over small random databases full of hostile rows, and every
