@@ -16,7 +16,13 @@ import (
 // checkFinish has PostgreSQL prepare the finish query before anything is charged: its types must be those that the client
 // knows. So must those of the stages be what main will read.
 func (c *call) checkFinish(ctx context.Context, p *rewrite.Plan) error {
+	if err := c.engine.mayRead(p.Finish.On); err != nil {
+		return err
+	}
 	for _, s := range p.Stages {
+		if err := c.engine.mayRead(s.Query.On); err != nil {
+			return err
+		}
 		if err := c.checkTypes(ctx, s.Query, s.Types); err != nil {
 			return err
 		}

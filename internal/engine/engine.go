@@ -27,7 +27,8 @@ type Engine struct {
 	metrics  Metrics
 	log      *slog.Logger
 	state    atomic.Pointer[state]
-	releaser releaser // charges and measures, except where the answer is known
+	withheld atomic.Bool // public tables are (withheld.go)
+	releaser releaser    // charges and measures, except where the answer is known
 }
 
 // releaser charges statements over private rows, and releases their answers. There are two: direct does both for each

@@ -84,6 +84,9 @@ func canonicalKey(values []*rewrite.Canonical) string {
 }
 
 func (l lookup) Distinct(column policy.ColumnOf, oid uint32) ([]rewrite.Canonical, error) {
+	if err := l.call.engine.mayRead(rewrite.RoutePublic); err != nil {
+		return nil, err
+	}
 	if values, ok := l.state.lookups.domains.get(column); ok {
 		return values, nil
 	}
@@ -99,6 +102,9 @@ func (l lookup) Rows(q rewrite.Query) (*rewrite.Table, error) {
 }
 
 func (l lookup) PublicRows(q rewrite.Query) (*rewrite.Table, error) {
+	if err := l.call.engine.mayRead(rewrite.RoutePublic); err != nil {
+		return nil, err
+	}
 	return l.cached(q, true, l.state.databases.PublicRows)
 }
 
@@ -121,6 +127,9 @@ const keptBytes = 1 << 20
 // Listed runs a query of the client's own, as one that reads public tables alone is run: under the client's settings, and as one of the
 // statements that the analyst may run at a time. One that reads the clock is asked each time.
 func (l lookup) Listed(q rewrite.ClientQuery) ([][]*rewrite.Canonical, error) {
+	if err := l.call.engine.mayRead(q.On); err != nil {
+		return nil, err
+	}
 	r := backend.Request{SQL: q.SQL, Settings: l.settings}
 	var values []*rewrite.Canonical
 	for _, n := range q.Parameters {

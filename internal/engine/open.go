@@ -33,6 +33,9 @@ func (o *open) Execute(ctx context.Context) (session.Rows, error) {
 	if err := o.current(); err != nil {
 		return nil, err
 	}
+	if err := o.engine.mayRead(o.analysis.Route); err != nil {
+		return nil, err
+	}
 	r := backend.Request{
 		SQL: o.analysis.SQL, Parameters: o.values, Types: o.analysis.parameters, Formats: o.formats,
 		ResultFormats: o.resultFormats, Settings: backendSettings(o.scope), Repeats: !o.analysis.Clock,

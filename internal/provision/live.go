@@ -22,6 +22,7 @@ var databaseSQL string
 type Findings struct {
 	policy   *policy.Policy
 	Problems []error  // serve does not start
+	Exposed  bool     // of CheckDrift: one of them is about rows of people that are read as public
 	Advice   []string // what an administrator may want to change, with places
 }
 

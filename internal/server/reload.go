@@ -55,7 +55,8 @@ func (s *Server) reload(ctx context.Context) error {
 		return err
 	}
 	s.state.Store(fresh)
-	s.drifted(nil) // it was checked just now
+	s.engine.Withhold(false) // it was checked just now
+	s.drifted(nil)
 	s.retire(old)
 	s.sayUnchanged(old.policy, p)
 	return nil

@@ -48,6 +48,9 @@ func (s *Server) look() {
 	if ctx.Err() != nil {
 		return
 	}
+	if found != nil {
+		s.engine.Withhold(found.Exposed)
+	}
 	if err == nil {
 		err = found.Err()
 	}
@@ -68,7 +71,7 @@ func (s *Server) drifted(err error) {
 		s.log.Info("the databases are what the policy says again")
 	}
 	for line := range strings.Lines(now) {
-		s.log.Error("the databases have changed: statements over this are refused, free of charge, until it is mended; then run dpproxy setup, and send SIGHUP", "problem", strings.TrimSpace(line))
+		s.log.Error("the databases have changed: what rests on this is refused, free of charge, until it is mended; then run dpproxy setup, and send SIGHUP", "problem", strings.TrimSpace(line))
 	}
 }
 

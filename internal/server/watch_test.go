@@ -160,10 +160,41 @@ func TestDrift(t *testing.T) {
 	if err := ask(); err != nil {
 		t.Errorf("after a column that the policy does not list: %v", err)
 	}
-	pgservertest.Exec(t, main, "ALTER TABLE wards ADD chief bigint REFERENCES patients")
+	const rows, joined, read = "SELECT ward FROM wards", "SELECT w.ward, p.n FROM wards w, (SELECT count(*) AS n FROM patients) p", "SELECT count(*) FROM patients p JOIN wards w ON w.beds = p.age"
+	for _, c := range []struct{ name, broken, mend, want string }{
+		{"a public table that leads to people", "ALTER TABLE wards ADD chief bigint REFERENCES patients", "ALTER TABLE wards DROP chief", "its foreign key wards_chief_fkey (chief) leads to public.patients"},
+		{"private rows that public can read", "GRANT SELECT ON patients TO watch_public", "REVOKE SELECT ON patients FROM watch_public", "role watch_public can read private rows of public.patients"},
+	} {
+		pgservertest.Exec(t, main, c.broken)
+		s.look()
+		if said := log.since(); !strings.Contains(said, c.want) || !stale() {
+			t.Errorf("%s: stale %v\n%s", c.name, stale(), said)
+		}
+		before := spent()
+		for _, sql := range []string{rows, joined, read} {
+			var refused *pgconn.PgError
+			if _, err := conn.Exec(ctx, sql); !asPg(err, &refused) || refused.Code != "0A000" || !strings.Contains(refused.Message, "withheld") {
+				t.Errorf("%s: %s: %v", c.name, sql, err)
+			}
+		}
+		if now := spent(); now != before {
+			t.Errorf("%s: epsilon %v spent, %v before", c.name, now, before)
+		}
+		if err := ask(); err != nil {
+			t.Errorf("%s, over a private table alone: %v", c.name, err)
+		}
+		pgservertest.Exec(t, main, c.mend)
+		s.look()
+		for _, sql := range []string{rows, joined, read} {
+			if _, err := conn.Exec(ctx, sql); err != nil {
+				t.Errorf("%s, mended: %s: %v", c.name, sql, err)
+			}
+		}
+	}
+	pgservertest.Exec(t, main, "REVOKE SELECT ON wards FROM watch_public")
 	s.look()
-	if said := log.since(); !strings.Contains(said, "its foreign key wards_chief_fkey (chief) leads to public.patients") || !stale() {
-		t.Errorf("a public table that leads to people: stale %v\n%s", stale(), said)
+	if _, err := conn.Exec(ctx, rows); err == nil || strings.Contains(err.Error(), "withheld") || !stale() {
+		t.Errorf("a public table that public may not read: stale %v, %v", stale(), err)
 	}
 }
 
