@@ -39,7 +39,7 @@ func TestSetupLeavesACurrentShadowAlone(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		now := number()
-		if (now != last) != c.anew || strings.Contains(log.String(), "is up to date") == c.anew {
+		if (now != last) != c.anew || strings.Contains(log.String(), "_shadow: up to date") == c.anew {
 			t.Errorf("%s: made anew %v, want %v\n%s", c.name, now != last, c.anew, &log)
 		}
 		last = now

@@ -49,7 +49,7 @@ func Setup(ctx context.Context, p *policy.Policy, log io.Writer) error {
 				return err
 			}
 			if current {
-				fmt.Fprintln(log, "dpproxy: setup: the shadow database is up to date")
+				fmt.Fprintln(log, "dpproxy: setup: "+inDatabase(e.dsns.shadow)+"up to date")
 			}
 		}
 		if s.on == onShadow && current {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/ledger/stores/postgres"
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -75,6 +76,7 @@ const stepSettings = "SET search_path = pg_catalog, pg_temp; SET standard_confor
 // steps lists all of setup, in order.
 func steps(p *policy.Policy, d dsns) []step {
 	shadow := quoteLiteral(d.shadow.Database)
+	inMain, inShadow := inDatabase(d.main), inDatabase(d.shadow)
 	all := []step{}
 	add := func(on target, a action, about, sql string) {
 		all = append(all, step{on: on, action: a, about: about, sql: sql})
@@ -83,23 +85,23 @@ func steps(p *policy.Policy, d dsns) []step {
 	for _, r := range mainRoles(p, d) {
 		all = append(all, roleSteps(onMain, r)...)
 	}
-	add(onMain, run, "grants in main: what the policy lists, no more", "BEGIN")
+	add(onMain, run, "", "BEGIN")
 	for _, r := range mainRoles(p, d) {
-		add(onMain, runEach, "take back what an earlier policy listed", bind(revokeSQL, r.name))
-		add(onMain, run, "", r.grants)
+		add(onMain, runEach, inMain+"role "+r.name+" loses what an earlier policy listed", bind(revokeSQL, r.name))
+		add(onMain, run, inMain+"role "+r.name+" may read what this policy lists, no more", r.grants)
 	}
 	add(onMain, run, "", "COMMIT")
 	all = append(all,
-		step{on: onMain, action: keep, name: keptCreate, about: "how main was created", sql: bind(createSQL, d.shadow.Database)},
-		step{on: onMain, action: keep, name: keptShadow, about: "the shape of the policy's tables", sql: bind(shadowSQL, relationsJSON(p))})
+		step{on: onMain, action: keep, name: keptCreate, about: inMain + "how it was created", sql: bind(createSQL, d.shadow.Database)},
+		step{on: onMain, action: keep, name: keptShadow, about: inMain + "the shape of the policy's tables", sql: bind(shadowSQL, relationsJSON(p))})
 
 	all = append(all, roleSteps(onShadowCluster, role{name: d.shadow.User, password: d.shadow.Password})...)
-	add(onShadowCluster, runEach, "the shadow database", "SELECT :'"+keptCreate+"' WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = "+shadow+")")
+	add(onShadowCluster, runEach, inShadow+"created, if it is not there", "SELECT :'"+keptCreate+"' WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = "+shadow+")")
 
-	add(onShadow, run, "its contents, made anew as a whole or not at all", "BEGIN")
+	add(onShadow, run, inShadow+"its contents, made anew as a whole or not at all", "BEGIN")
 	add(onShadow, run, "", resetSQL)
 	add(onShadow, run, "", ":"+keptShadow)
-	add(onShadow, run, "what analysts may name besides the tables", catalog.ShadowSQL())
+	add(onShadow, run, inShadow+"what analysts may name besides the tables", catalog.ShadowSQL())
 	add(onShadow, run, "", shadowGrants(p, d.shadow))
 	add(onShadow, runEach, "", ownRole("SELECT "+quoteLiteral(catalog.RoleSQL(d.shadow.User)), d.shadow.User)+
 		" AND (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user)")
@@ -108,6 +110,9 @@ func steps(p *policy.Policy, d dsns) []step {
 	return append(all, ledgerSteps(d)...)
 }
 
+// inDatabase begins what a step says of itself.
+func inDatabase(c *pgconn.Config) string { return "database " + c.Database + ": " }
+
 // ledgerSteps make a shared ledger's role, database and schema; none for a ledger in a file.
 func ledgerSteps(d dsns) []step {
 	if d.ledger == nil {
@@ -115,9 +120,9 @@ func ledgerSteps(d dsns) []step {
 	}
 	database, user := identifier(d.ledger.Database), identifier(d.ledger.User)
 	return append(roleSteps(onLedgerCluster, role{name: d.ledger.User, password: d.ledger.Password}),
-		step{on: onLedgerCluster, action: runEach, about: "the ledger's database", sql: "SELECT " + quoteLiteral("CREATE DATABASE "+database+" ENCODING 'UTF8' TEMPLATE template0") +
+		step{on: onLedgerCluster, action: runEach, about: inDatabase(d.ledger) + "created, if it is not there", sql: "SELECT " + quoteLiteral("CREATE DATABASE "+database+" ENCODING 'UTF8' TEMPLATE template0") +
 			" WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = " + quoteLiteral(d.ledger.Database) + ")"},
-		step{on: onLedger, action: run, about: "the ledger's schema", sql: postgres.SetupSQL(d.ledger.User)},
+		step{on: onLedger, action: run, about: inDatabase(d.ledger) + "the ledger's schema", sql: postgres.SetupSQL(d.ledger.User)},
 		step{on: onLedger, action: run, sql: "GRANT CONNECT ON DATABASE " + database + " TO " + user})
 }
 

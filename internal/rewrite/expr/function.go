@@ -51,7 +51,7 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 		}
 	}
 	if len(pgresolve.Functions(name)) == 0 {
-		return nil, Refuse(refusal.Function, loc, fmt.Sprintf("function %s is not supported on private rows", name), "see docs/sql.md for the functions that are")
+		return nil, Refuse(refusal.Function, loc, fmt.Sprintf("function %s is not supported on private rows", name), "")
 	}
 	cand := pgresolve.Function(name, baseTypes(args))
 	if cand == nil {
