@@ -18,15 +18,17 @@ import (
 type profileCommand struct {
 	policyFlag
 	Table    string  `placeholder:"T" help:"Profile this table; without it, every private one."`
-	Epsilon  float64 `required:"" placeholder:"E" help:"What all of it may cost together."`
+	Epsilon  float64 `required:"" placeholder:"E" help:"All of it costs together what one statement at this epsilon does."`
 	Quantile float64 `default:"0.99" placeholder:"Q" help:"Share of the units that the bounds are to hold: from 0.5 to 0.9999 (0.99)."`
 	Write    bool    `help:"Write the keys into the policy file too, and keep its comments."`
+	DryRun   bool    `help:"Say what it would take of the budget, and end."`
 }
 
 // Help is shown by --help.
 func (profileCommand) Help() string {
 	return "Releases bounds, rows per unit, the share left out and domains of texts, with noise, as keys of the policy. It is " +
-		"charged to the budget profile: of the policy, if there is one, and to that of all analysts together, before anything is read."
+		"charged to the budget profile: of the policy, if there is one, and to that of all analysts together, before anything is read. Where one statement fits N times into a budget, so does one " +
+		"profile at its epsilon; but a first charge lets epsilon left fall by more, as it also pays for turning Rényi divergences into epsilon."
 }
 
 func (c *profileCommand) Run(ctx context.Context, s *streams) error {
@@ -39,8 +41,13 @@ func (c *profileCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	defer l.Close()
-	found, err := profile.Run(ctx, p, l, profile.Options{Table: c.Table, Epsilon: c.Epsilon, Quantile: c.Quantile}, newLog(s.err))
-	if err != nil {
+	agree := func(price profile.Price) bool {
+		s.say("profile: %d statements share the price of one at epsilon %s, of which the whole budget holds %.3g; epsilon left will fall by about %.3g, to %.3g",
+			price.Statements, number(c.Epsilon), price.Holds, price.Falls, price.Left)
+		return !c.DryRun
+	}
+	found, err := profile.Run(ctx, p, l, profile.Options{Table: c.Table, Epsilon: c.Epsilon, Quantile: c.Quantile, Agree: agree}, newLog(s.err))
+	if err != nil || found == nil {
 		return err
 	}
 	s.say("profile: epsilon %s of its budget is spent, %s left", number(found.Balance.EpsilonSpent), number(found.Balance.EpsilonLeft))

@@ -12,15 +12,14 @@ import (
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/engine"
 	"github.com/dpproxy/dpproxy/internal/ledger"
-	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
-	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// Ledger charges a profile durably. admin.OpenProfiler opens one.
+// Ledger charges a profile durably, and says before what that would leave. admin.OpenProfiler opens one.
 type Ledger interface {
 	Profile(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error)
+	Preview(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error)
 }
 
 // till implements the engine's ledger: it collects the charges of statements, to be paid together. It keeps nothing else.
@@ -115,15 +114,20 @@ func (a *asker) bind(ctx context.Context, q *question, epsilon float64) (session
 	return bound, scope, err
 }
 
-// ask asks questions, each at its ε. All that are not refused are charged together, durably, before the first is measured
-// (docs/privacy.md P29). The error is the ledger's; nothing was measured then.
-func (a *asker) ask(ctx context.Context, list []*question, epsilon func(*question) float64) ([]*answer, ledger.Balance, error) {
-	var answers []*answer
-	bounds := map[*answer]session.Bound{}
+// planned are questions with their charges, none of which is made yet.
+type planned struct {
+	answers []*answer
+	bounds  map[*answer]session.Bound // of those that are not refused
+	charges []ledger.Charge
+}
+
+// plan plans questions, each at its ε. It costs nothing and reads no private row.
+func (a *asker) plan(ctx context.Context, list []*question, epsilon func(*question) float64) (planned, error) {
+	p := planned{bounds: map[*answer]session.Bound{}}
 	a.till.charges = nil
 	for _, q := range list {
 		at := &answer{question: q}
-		answers = append(answers, at)
+		p.answers = append(p.answers, at)
 		bound, scope, err := a.bind(ctx, q, epsilon(q))
 		before := len(a.till.charges)
 		if err == nil {
@@ -133,24 +137,31 @@ func (a *asker) ask(ctx context.Context, list []*question, epsilon func(*questio
 			continue
 		}
 		if len(a.till.charges) != before+1 {
-			return nil, ledger.Balance{}, fmt.Errorf("%s %s would not be charged", q.table.Name, q.column)
+			return p, fmt.Errorf("%s %s would not be charged", q.table.Name, q.column)
 		}
-		at.charge, bounds[at] = a.till.charges[before], bound
+		at.charge, p.bounds[at] = a.till.charges[before], bound
 	}
-	if len(bounds) == 0 {
-		return answers, ledger.Balance{}, nil
+	p.charges = a.till.charges
+	return p, nil
+}
+
+// ask asks what is planned. All of it is charged together, durably, before the first is measured (docs/privacy.md P29). The
+// error is the ledger's; nothing was measured then.
+func (a *asker) ask(ctx context.Context, p planned) (ledger.Balance, error) {
+	if len(p.charges) == 0 {
+		return ledger.Balance{}, nil
 	}
-	balance, err := a.ledger.Profile(ctx, a.till.charges)
+	balance, err := a.ledger.Profile(ctx, p.charges)
 	if err != nil {
-		return nil, ledger.Balance{}, err
+		return ledger.Balance{}, err
 	}
-	for _, at := range answers {
-		if bound := bounds[at]; bound != nil {
+	for _, at := range p.answers {
+		if bound := p.bounds[at]; bound != nil {
 			at.paid = true
 			at.rows, at.err = read(ctx, bound)
 		}
 	}
-	return answers, balance, nil
+	return balance, nil
 }
 
 // read measures a statement, which is charged, and reads its answer.
@@ -175,24 +186,4 @@ func read(ctx context.Context, bound session.Bound) ([][]string, error) {
 		}
 		out = append(out, texts)
 	}
-}
-
-// divide returns the ε at which a statement takes a part of what one at epsilon takes of the account's budget, so that
-// statements whose parts add up to 1 cost what that one does (docs/budget.md, «What a statement costs»).
-func divide(p *policy.Policy, epsilon, part float64) float64 {
-	if p.Accounting.Method == policy.Pure {
-		return epsilon * part
-	}
-	room := accounting.RoomOf(ledger.ConfigOf(p), policy.ProfileAccount)
-	whole, _ := room.Share(mechanism.LaplaceCurve(epsilon))
-	low, high := 0.0, epsilon
-	for range 60 {
-		middle := (low + high) / 2
-		if share, _ := room.Share(mechanism.LaplaceCurve(middle)); share <= part*whole {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low
 }

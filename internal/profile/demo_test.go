@@ -44,6 +44,10 @@ func (g *generous) Profile(context.Context, []ledger.Charge) (ledger.Balance, er
 	return ledger.Balance{}, nil
 }
 
+func (*generous) Preview(context.Context, []ledger.Charge) (ledger.Balance, error) {
+	return ledger.Balance{}, nil
+}
+
 // clinic is the demo's, with its policy.
 func clinic(t *testing.T, patients int) (*policy.Policy, *pgx.Conn) {
 	ctx := context.Background()

@@ -41,6 +41,21 @@ func power(n int) *big.Rat {
 	return x
 }
 
+// Years are whole numbers far from 0 that lie close together: steps by a ratio would be centuries.
+const firstYear, lastYear, yearStep = 1900, 2100, 5
+
+// withYears puts the years among whole numbers that ascend, as far as they go.
+func withYears(list []*big.Rat) []*big.Rat {
+	most := list[len(list)-1]
+	for y := int64(firstYear); y <= lastYear; y += yearStep {
+		if x := new(big.Rat).SetInt64(y); x.Cmp(most) < 0 {
+			list = append(list, x)
+		}
+	}
+	slices.SortFunc(list, (*big.Rat).Cmp)
+	return slices.CompactFunc(list, func(a, b *big.Rat) bool { return a.Cmp(b) == 0 })
+}
+
 // magnitudes lists the steps from 10^low up to most; with whole set, integers alone.
 func magnitudes(low int, most *big.Rat, whole bool) []*big.Rat {
 	var list []*big.Rat
@@ -79,7 +94,7 @@ func rowsGrid(most int) grid {
 	return g
 }
 
-// numberGrid has 0 and the steps of both signs, up to times the most of a column.
+// numberGrid has 0, the steps of both signs, up to times the most of a column, and, of whole numbers, years.
 func numberGrid(n *number, times int64) grid {
 	next := new(big.Rat)
 	if n.exact {
@@ -91,6 +106,9 @@ func numberGrid(n *number, times int64) grid {
 		list = append(list, new(big.Rat).Neg(sizes[i]))
 	}
 	list = append(append(list, new(big.Rat)), sizes...)
+	if n.exact && n.scale == 0 {
+		list = withYears(list)
+	}
 	g := grid{array: n.array}
 	for _, x := range list {
 		g.values = append(g.values, decimal(x))

@@ -78,6 +78,19 @@ func TestCellsHoldTheirValues(t *testing.T) {
 	}
 }
 
+// TestYearsAreFound: birth years of 1920 to 2005 get bounds that are no wider than a few years.
+func TestYearsAreFound(t *testing.T) {
+	g := numberGrid(&number{0, true, big.NewRat(1<<15-1, 1), pgtype.NumericArrayOID}, 1)
+	below := slices.Index(g.values, "1920")
+	above := slices.Index(g.values, "2005")
+	if below < 0 || above < 0 || g.limits[above] != "2006" || g.values[below+1] != "1925" {
+		t.Errorf("the grid has %v", g.values)
+	}
+	if small := numberGrid(&number{0, true, big.NewRat(100, 1), pgtype.NumericArrayOID}, 1); slices.Contains(small.values, "1920") {
+		t.Errorf("numbers up to 100 have %v", small.values)
+	}
+}
+
 func TestFloatsAreSeenAsTheirBoundsSay(t *testing.T) {
 	for _, c := range []struct {
 		bounds *policy.Bounds

@@ -18,7 +18,7 @@ const mostValues = 100
 type findings struct {
 	result *Result
 	rows   map[*policy.Table]string            // max_rows_per_unit that was found
-	sums   map[*policy.Table]map[string]string // upper ends of per_unit, of columns that are never below 0
+	sums   map[*policy.Table]map[string]string // upper ends of per_unit, of columns whose lower bound is not below 0
 	units  map[place]float64                   // how many there are, at least
 }
 
@@ -120,7 +120,8 @@ func (f *findings) takeSum(at *answer, cells []int, off int, fraction float64) {
 	}
 	last := len(cells) - 1
 	low, high := "0", at.cells[last].upper(cells[last])
-	if at.signed {
+	signed := sign(at.cells[0].lower(cells[0])) < 0 // with the bounds that were found
+	if signed {
 		if low = at.cells[2].lower(cells[2]); sign(low) > 0 {
 			low = "0"
 		}
@@ -133,8 +134,8 @@ func (f *findings) takeSum(at *answer, cells []int, off int, fraction float64) {
 		return
 	}
 	f.key(at.question, "per_unit", pair(low, high), fmt.Sprintf("%.4g-quantile of each %s's sum, %s", fraction, at.table.Unit.Name, ranks(off)))
-	if at.signed {
-		f.remark(at.question, "left_out does not count its sums, which may be below 0")
+	if signed {
+		f.remark(at.question, "left_out does not count its sums, as they may be below 0")
 	} else {
 		if f.sums[at.table] == nil {
 			f.sums[at.table] = map[string]string{}
@@ -183,7 +184,7 @@ func (f *findings) takeBeyond(at *answer) {
 		f.remark(at.question, "no left_out: too little is known at this epsilon")
 		return
 	}
-	f.key(at.question, "left_out", value, fmt.Sprintf("at most (95 %%), over the whole table; what a %s has beyond %d times a bound is not in it", at.table.Unit.Name, beyondFactor))
+	f.key(at.question, "left_out", value, fmt.Sprintf("at most (95 %%), over the whole table; what a %s has below 0 or beyond %d times a bound is not in it", at.table.Unit.Name, beyondFactor))
 }
 
 // order puts the keys in the order of the policy.

@@ -20,6 +20,8 @@ type Options struct {
 	Table    string  // empty: every private table
 	Epsilon  float64 // of everything together
 	Quantile float64 // of rows, values and sums, over units
+	// Agree is asked before anything is charged; false ends the profile. nil agrees.
+	Agree func(Price) bool
 }
 
 // Result is what was found.
@@ -30,7 +32,7 @@ type Result struct {
 	Failed  error // something that was charged could not be measured
 }
 
-// Run profiles. Where nothing is charged it returns an error.
+// Run profiles. Where nothing is charged it returns an error, or, where Agree did not, no result.
 func Run(ctx context.Context, p *policy.Policy, l Ledger, o Options, log *slog.Logger) (*Result, error) {
 	tables, err := chosen(p, o.Table)
 	if err != nil {
@@ -98,13 +100,23 @@ func (a *asker) profile(ctx context.Context, p *policy.Policy, s *rewrite.Schema
 	}
 	parts := share(first)
 	epsilon := func(q *question) float64 { return divide(p, o.Epsilon, parts.of(q)) }
-	answers, balance, err := a.ask(ctx, first, epsilon)
+	plan, err := a.plan(ctx, first, epsilon)
+	if err != nil {
+		return nil, err
+	}
+	if o.Agree != nil && len(plan.charges) > 0 {
+		price, err := a.priceOf(ctx, p, plan, o.Epsilon, parts)
+		if err != nil || !o.Agree(price) {
+			return nil, err
+		}
+	}
+	balance, err := a.ask(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
 	r := &Result{Balance: balance}
 	found := newFindings(r)
-	for _, at := range answers {
+	for _, at := range plan.answers {
 		found.take(at, o.Quantile)
 	}
 	a.beyond(ctx, p, tables, found, epsilon)
@@ -123,35 +135,20 @@ func (a *asker) beyond(ctx context.Context, p *policy.Policy, tables []*policy.T
 	if len(list) == 0 {
 		return
 	}
-	answers, balance, err := a.ask(ctx, list, epsilon)
+	plan, err := a.plan(ctx, list, epsilon)
+	var balance ledger.Balance
+	if err == nil {
+		balance, err = a.ask(ctx, plan)
+	}
 	if err != nil {
 		found.result.Failed = errors.Join(found.result.Failed, fmt.Errorf("left_out: %w", err))
 		return
 	}
 	found.result.Balance = balance
-	for _, at := range answers {
+	for _, at := range plan.answers {
 		found.takeBeyond(at)
 	}
 }
-
-// parts say how questions share a price.
-type parts struct {
-	total float64
-}
-
-// share gives each release of both phases the same part. Of the second phase it is known how many it has at most.
-func share(first []*question) parts {
-	total := 0.0
-	for _, q := range first {
-		total += q.weight
-		if q.kind == rowsKind || q.kind == boundsKind && len(q.cells) > 2 && !q.signed {
-			total += 2
-		}
-	}
-	return parts{total}
-}
-
-func (p parts) of(q *question) float64 { return q.weight / p.total }
 
 // rankError is by how many units a quantile may be beside its rank, 95 % of the time: the exponential mechanism on points
 // values at ε (docs/mechanisms.md, section 9).

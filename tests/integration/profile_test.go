@@ -57,7 +57,11 @@ func TestProfileIsChargedAndWritten(t *testing.T) {
 	if all := p.spent(); len(all) != 3 || all["*"] != 0 {
 		t.Fatalf("spent before: %v", all)
 	}
-	out, problems, code := p.profile("--table", "visits", "--epsilon", "50", "--write")
+	out, problems, code := p.profile("--table", "visits", "--epsilon", "50", "--dry-run")
+	if code != 0 || out != "" || !strings.Contains(problems, "of which the whole budget holds 1.2; epsilon left will fall by about 50, to 10") || p.spent()["*"] != 0 {
+		t.Errorf("a dry run: exit %d, printed %q, spent %v\n%s", code, out, p.spent(), problems)
+	}
+	out, problems, code = p.profile("--table", "visits", "--epsilon", "50", "--write")
 	if code != 0 {
 		t.Fatalf("profile: exit %d\n%s", code, problems)
 	}

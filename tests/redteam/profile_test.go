@@ -27,6 +27,10 @@ type watchful struct {
 	ran    []relay.Query // measure queries so far
 }
 
+func (*watchful) Preview(context.Context, []ledger.Charge) (ledger.Balance, error) {
+	return ledger.Balance{}, nil
+}
+
 func (l *watchful) Profile(_ context.Context, charges []ledger.Charge) (ledger.Balance, error) {
 	if l.calls++; len(charges) == 0 {
 		l.t.Error("nothing is charged")

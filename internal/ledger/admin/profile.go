@@ -15,15 +15,18 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// Spender is the part of a ledger that charges.
+// Spender is the part of a ledger that charges, and that says what it would charge.
 type Spender interface {
 	Spend(ctx context.Context, analyst string, charges []ledger.Charge) (ledger.Balance, error)
+	ledger.Previewer
 }
 
 // Profiler charges what `dpproxy profile` releases, to the account that is kept for it.
 type Profiler interface {
 	// Profile admits all charges or none, and returns once they are on disk.
 	Profile(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error)
+	// Preview returns the balance or the error that Profile would return now. It writes nothing.
+	Preview(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error)
 	Close() error
 }
 
@@ -48,24 +51,40 @@ func OpenProfiler(ctx context.Context, dsn string, c ledger.Config) (Profiler, e
 }
 
 // direct charges without a running proxy.
-type direct struct{ ledger.Store }
+type direct struct{ store ledger.Store }
 
 func (d direct) Profile(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error) {
-	return d.Spend(ctx, policy.ProfileAccount, charges)
+	return d.store.Spend(ctx, policy.ProfileAccount, charges)
 }
+
+func (d direct) Preview(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error) {
+	return d.store.Preview(ctx, policy.ProfileAccount, charges)
+}
+
+func (d direct) Close() error { return d.store.Close() }
 
 // chargesBytes bounds the body of a call: some kilobytes for each charge.
 const chargesBytes = 32 << 20
 
-// Profile has the running proxy charge. The charges travel as gob, which has infinities.
-func (c *Client) Profile(ctx context.Context, charges []ledger.Charge) (balance ledger.Balance, err error) {
+// Profile has the running proxy charge.
+func (c *Client) Profile(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error) {
+	return c.charges(ctx, "/profile", charges)
+}
+
+// Preview asks the running proxy what Profile would do.
+func (c *Client) Preview(ctx context.Context, charges []ledger.Charge) (ledger.Balance, error) {
+	return c.charges(ctx, "/preview", charges)
+}
+
+// charges sends charges. They travel as gob, which has infinities.
+func (c *Client) charges(ctx context.Context, path string, charges []ledger.Charge) (balance ledger.Balance, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errNoAnswer)
 	defer cancel()
 	var body bytes.Buffer
 	if err := gob.NewEncoder(&body).Encode(charges); err != nil {
 		return balance, err
 	}
-	target := url.URL{Scheme: "http", Host: "dpproxy", Path: "/profile"}
+	target := url.URL{Scheme: "http", Host: "dpproxy", Path: path}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), &body)
 	if err != nil {
 		return balance, err
@@ -77,8 +96,8 @@ func (c *Client) Profile(ctx context.Context, charges []ledger.Charge) (balance 
 	return balance, decode(ctx, answer, &balance)
 }
 
-// profile charges the account of `dpproxy profile`, and no other.
-func profile(w http.ResponseWriter, r *http.Request, l ledger.Admin) {
+// profile charges the account of `dpproxy profile`, and no other, or says what that would do.
+func profile(w http.ResponseWriter, r *http.Request, l ledger.Admin, preview bool) {
 	balance, err := func() (ledger.Balance, error) {
 		spender, ok := l.(Spender)
 		if !ok {
@@ -87,6 +106,9 @@ func profile(w http.ResponseWriter, r *http.Request, l ledger.Admin) {
 		var charges []ledger.Charge
 		if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, chargesBytes)).Decode(&charges); err != nil {
 			return ledger.Balance{}, err
+		}
+		if preview {
+			return spender.Preview(r.Context(), policy.ProfileAccount, charges)
 		}
 		return spender.Spend(r.Context(), policy.ProfileAccount, charges)
 	}()

@@ -70,7 +70,7 @@ func Serve(ctx context.Context, path string, l ledger.Admin, log *slog.Logger) e
 	return fmt.Errorf("ledger: socket %s: %w", path, err)
 }
 
-// handler has one path for each method of ledger.Admin, one for Profiler, and one for tokens.
+// handler has one path for each method of ledger.Admin, two for Profiler, and one for tokens.
 func handler(l ledger.Admin) http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, call func(ctx context.Context, analyst string) (any, error)) {
@@ -82,7 +82,8 @@ func handler(l ledger.Admin) http.Handler {
 	handle("GET /show", func(ctx context.Context, _ string) (any, error) { return l.Show(ctx) })
 	handle("POST /reset", func(ctx context.Context, analyst string) (any, error) { return l.Reset(ctx, analyst) })
 	handle("POST /clear", func(ctx context.Context, analyst string) (any, error) { return l.Clear(ctx, analyst) })
-	mux.HandleFunc("POST /profile", func(w http.ResponseWriter, r *http.Request) { profile(w, r, l) })
+	mux.HandleFunc("POST /profile", func(w http.ResponseWriter, r *http.Request) { profile(w, r, l, false) })
+	mux.HandleFunc("POST /preview", func(w http.ResponseWriter, r *http.Request) { profile(w, r, l, true) })
 	handle("POST /token", func(ctx context.Context, _ string) (any, error) { return newToken(ctx, l) })
 	handle("GET /verify", func(ctx context.Context, _ string) (any, error) { return l.Verify(ctx) })
 	mux.HandleFunc("GET /export", func(w http.ResponseWriter, r *http.Request) {
