@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
@@ -24,7 +25,7 @@ func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 		fmt.Fprintf(s.err, "note: %s\n", note)
 	}
 	if c.Live {
-		if err := s.checkLive(ctx, p); err != nil {
+		if err := s.checkAllLive(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -32,11 +33,23 @@ func (c *checkCommand) Run(ctx context.Context, s *streams) error {
 	return nil
 }
 
-// checkLive reads catalogs and no private row.
-func (s *streams) checkLive(ctx context.Context, p *policy.Policy) error {
-	if err := p.Need(server.Needs(p)...); err != nil {
+// checkAllLive looks at every database, also when one is not what the policy says.
+func (s *streams) checkAllLive(ctx context.Context, p *policy.Policy) error {
+	if err := server.Need(p); err != nil {
 		return err
 	}
+	if err := provision.CheckApart(p); err != nil {
+		return err
+	}
+	var failed []error
+	for _, one := range p.Each() {
+		failed = append(failed, one.In(s.checkLive(ctx, one)))
+	}
+	return errors.Join(failed...)
+}
+
+// checkLive reads catalogs and no private row.
+func (s *streams) checkLive(ctx context.Context, p *policy.Policy) error {
 	b, err := backend.Open(ctx, p, newLog(s.err))
 	if err != nil {
 		return err
@@ -55,7 +68,7 @@ func (s *streams) checkLive(ctx context.Context, p *policy.Policy) error {
 	refused, err := server.CheckViews(ctx, p, newLog(s.err))
 	for _, v := range p.Views {
 		if why := refused[v]; why != nil {
-			fmt.Fprintf(s.out, "advice: views: %s cannot be asked: %s\n", v, explained(why))
+			fmt.Fprintln(s.out, "advice:", p.Titled(fmt.Sprintf("views: %s cannot be asked: %s", v, explained(why))))
 		}
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 
 type explainCommand struct {
 	policyFlag
+	databaseFlag
 	Analyst string  `placeholder:"NAME" help:"Explain for this analyst; without it, for the first of the policy by name."`
 	Epsilon float64 `placeholder:"E" help:"Explain at this epsilon, as after SET dpproxy.epsilon."`
 	SQL     string  `arg:"" name:"statement" help:"One SELECT."`
@@ -24,11 +25,8 @@ func (explainCommand) Help() string {
 }
 
 func (c *explainCommand) Run(ctx context.Context, s *streams) error {
-	p, err := c.load()
+	p, err := c.one(c.policyFlag)
 	if err != nil {
-		return err
-	}
-	if err := p.Need(server.Needs(p)...); err != nil {
 		return err
 	}
 	if c.Analyst == "" {

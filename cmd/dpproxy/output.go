@@ -34,6 +34,13 @@ func (s *streams) report(err error) int {
 	if err == nil {
 		return 0
 	}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		code := 0
+		for _, one := range several.Unwrap() {
+			code = max(code, s.report(one))
+		}
+		return code
+	}
 	var problems policy.Errors
 	if errors.As(err, &problems) {
 		fmt.Fprintln(s.err, problems)
@@ -44,7 +51,7 @@ func (s *streams) report(err error) int {
 		fmt.Fprintln(s.err, located)
 		return exitFailed
 	}
-	for line := range strings.Lines(err.Error()) { // joined errors have one each
+	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintf(s.err, "dpproxy: error: %s\n", strings.TrimSuffix(line, "\n"))
 	}
 	code := exitFailed

@@ -12,11 +12,11 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger/admin"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/profile"
-	"github.com/dpproxy/dpproxy/internal/server"
 )
 
 type profileCommand struct {
 	policyFlag
+	databaseFlag
 	Table    string  `placeholder:"T" help:"Profile this table; without it, every private one."`
 	Epsilon  float64 `required:"" placeholder:"E" help:"All of it costs together what one statement at this epsilon does."`
 	Quantile float64 `default:"0.99" placeholder:"Q" help:"Share of the units that the bounds are to hold: from 0.5 to 0.9999 (0.99)."`
@@ -57,9 +57,9 @@ func (c *profileCommand) Run(ctx context.Context, s *streams) error {
 	if len(found.Keys) == 0 {
 		return errors.Join(errors.New("no key was found"), found.Failed)
 	}
-	fmt.Fprint(s.out, policy.Print(found.Keys))
+	fmt.Fprint(s.out, policy.Print(p.Name, found.Keys))
 	if c.Write {
-		err = rewritePolicy(c.Policy, found.Keys)
+		err = rewritePolicy(p, found.Keys)
 	}
 	return errors.Join(err, found.Failed)
 }
@@ -69,11 +69,8 @@ func (c *profileCommand) prepare() (*policy.Policy, error) {
 	wrong := func(format string, args ...any) error {
 		return &failure{code: exitUsage, err: fmt.Errorf(format, args...)}
 	}
-	p, err := c.load()
+	p, err := c.one(c.policyFlag)
 	if err != nil {
-		return nil, err
-	}
-	if err := p.Need(server.Needs(p)...); err != nil {
 		return nil, err
 	}
 	switch {
@@ -91,8 +88,8 @@ func (c *profileCommand) prepare() (*policy.Policy, error) {
 }
 
 // rewritePolicy writes keys into a policy file, all or none.
-func rewritePolicy(file string, keys []policy.Key) error {
-	path, err := filepath.EvalSymlinks(file)
+func rewritePolicy(p *policy.Policy, keys []policy.Key) error {
+	path, err := filepath.EvalSymlinks(p.File)
 	if err != nil {
 		return err
 	}
@@ -104,7 +101,7 @@ func rewritePolicy(file string, keys []policy.Key) error {
 	if err != nil {
 		return err
 	}
-	if data, err = policy.Edit(file, data, keys); err != nil {
+	if data, err = policy.Edit(p.File, data, p.Name, keys); err != nil {
 		return err
 	}
 	fresh, err := os.CreateTemp(filepath.Dir(path), ".policy-")

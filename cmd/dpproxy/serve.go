@@ -34,7 +34,7 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Need(server.Needs(p)...); err != nil {
+	if err := server.Need(p); err != nil {
 		return err
 	}
 	log := newLog(s.err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/provision"
 	"github.com/dpproxy/dpproxy/internal/server"
 )
@@ -24,24 +25,39 @@ func (c *setupCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	needs := server.Needs(p)
+	var admins []string
 	if !c.Print {
-		needs = append(needs, "admin.main", "admin.shadow")
+		admins = []string{"admin.main", "admin.shadow"}
 	}
-	if err := p.Need(needs...); err != nil {
+	if err := server.Need(p, admins...); err != nil {
 		return err
 	}
-	if c.Print {
-		script, err := provision.SetupScript(p)
-		if err != nil {
+	if err := provision.CheckApart(p); err != nil {
+		return err
+	}
+	for _, one := range p.Each() {
+		if one.Name != "" && !c.Print {
+			s.say("setup: database %s", one.Name)
+		}
+		if err := c.setup(ctx, s, one); err != nil {
 			return err
 		}
-		fmt.Fprint(s.out, script)
-		return nil
 	}
-	if err := provision.Setup(ctx, p, s.err); err != nil {
+	if !c.Print {
+		s.say("setup: done")
+	}
+	return nil
+}
+
+// setup does one database.
+func (c *setupCommand) setup(ctx context.Context, s *streams, p *policy.Policy) error {
+	if !c.Print {
+		return provision.Setup(ctx, p, s.err)
+	}
+	script, err := provision.SetupScript(p)
+	if err != nil {
 		return err
 	}
-	s.say("setup: done")
-	return nil
+	_, err = fmt.Fprint(s.out, script)
+	return err
 }

@@ -151,8 +151,12 @@ func (c *Console) policyPage() policyPage {
 		}
 		p.Analysts = append(p.Analysts, row)
 	}
-	for _, t := range in.Tables {
-		p.Tables = append(p.Tables, tableOf(t))
+	for _, one := range in.Each() {
+		for _, t := range one.Tables {
+			row := tableOf(t)
+			row.Name = one.Titled(row.Name)
+			p.Tables = append(p.Tables, row)
+		}
 	}
 	return p
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -26,47 +27,73 @@ const tooManyLogins = "Other logins from your address are still being looked at.
 type loginPage struct {
 	User         string
 	Problem      string
-	Certificates bool // nobody has a password
+	Certificates bool             // nobody has a password
+	Databases    []databaseChoice // one is no choice
+}
+
+type databaseChoice struct {
+	Name   string
+	Chosen bool
 }
 
 func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
-	c.render(w, r, http.StatusOK, "login", "Log in", c.loginPage("", ""))
+	c.render(w, r, http.StatusOK, "login", "Log in", c.loginPage("", r.URL.Query().Get("database"), ""))
 }
 
-func (c *Console) loginPage(user, problem string) loginPage {
-	return loginPage{user, problem, c.config.Proxy.Policy().Auth.Method == policy.AuthCertificate}
+func (c *Console) loginPage(user, database, problem string) loginPage {
+	p := loginPage{User: user, Problem: problem, Certificates: c.config.Proxy.Policy().Auth.Method == policy.AuthCertificate}
+	for _, name := range c.config.Databases() {
+		p.Databases = append(p.Databases, databaseChoice{name, name == database})
+	}
+	return p
+}
+
+// database is the one that a form names, or the only one; empty where there is none such.
+func (c *Console) database(named string) string {
+	names := c.config.Databases()
+	switch {
+	case slices.Contains(names, named):
+		return named
+	case len(names) == 1:
+		return names[0]
+	}
+	return ""
 }
 
 // login proves a password by logging in to the wire with it. Whatever the wire does with wrong ones, it does here.
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
-	user, password := r.PostFormValue("user"), r.PostFormValue("password")
+	user, password, database := r.PostFormValue("user"), r.PostFormValue("password"), c.database(r.PostFormValue("database"))
+	if database == "" {
+		c.render(w, r, http.StatusUnprocessableEntity, "login", "Log in", c.loginPage(user, "", "Choose a database."))
+		return
+	}
 	if user == "" || password == "" || len(user) > maxUser || len(password) > maxPassword || strings.ContainsRune(user+password, 0) {
-		c.render(w, r, http.StatusUnprocessableEntity, "login", "Log in", c.loginPage(user, "Type your name and your password."))
+		c.render(w, r, http.StatusUnprocessableEntity, "login", "Log in", c.loginPage(user, database, "Type your name and your password."))
 		return
 	}
 	release, ok := c.logins.take(hostOf(r))
 	if !ok {
-		c.render(w, r, http.StatusTooManyRequests, "login", "Log in", c.loginPage(user, tooManyLogins))
+		c.render(w, r, http.StatusTooManyRequests, "login", "Log in", c.loginPage(user, database, tooManyLogins))
 		return
 	}
-	conn, err := c.connect(r, user, password)
+	conn, err := c.connect(r, user, password, database)
 	release()
 	if err != nil {
 		c.config.Log.Info("no console session", "remote", r.RemoteAddr, "error", code(err))
-		c.render(w, r, http.StatusUnauthorized, "login", "Log in", c.loginPage(user, wording(err)))
+		c.render(w, r, http.StatusUnauthorized, "login", "Log in", c.loginPage(user, database, wording(err)))
 		return
 	}
-	c.admit(w, r, &session{analyst: user, client: conn, host: hostOf(r)}, "/ask")
+	c.admit(w, r, &session{analyst: user, database: database, client: conn, host: hostOf(r)}, "/ask")
 }
 
-func (c *Console) connect(r *http.Request, user, password string) (*client, error) {
+func (c *Console) connect(r *http.Request, user, password, database string) (*client, error) {
 	address, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return nil, err
 	}
 	from := net.TCPAddrFromAddrPort(netip.AddrPortFrom(address.Addr().Unmap(), address.Port()))
 	dial := func(ctx context.Context) (net.Conn, error) { return c.config.Dial(ctx, from) }
-	return connect(r.Context(), c.wire, dial, user, password, c.config.Database())
+	return connect(r.Context(), c.wire, dial, user, password, database)
 }
 
 // wording is what a login form says of an error of the wire.

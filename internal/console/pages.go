@@ -29,6 +29,7 @@ func parsePages() (map[string]*template.Template, error) {
 type page struct {
 	Name, Title   string
 	Analyst       string
+	Database      string // where there are several
 	LoggedIn      bool
 	Administrator bool
 	CSRF          string
@@ -40,6 +41,9 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, nam
 	p := page{Name: name, Title: title, Data: data}
 	if x := c.sessions.find(c.identifier(r), hostOf(r)); x != nil {
 		p.LoggedIn, p.Analyst, p.Administrator, p.CSRF = true, x.analyst, x.administrator(), x.csrf
+		if len(c.config.Databases()) > 1 {
+			p.Database = x.database
+		}
 	}
 	c.write(w, status, name, "layout.html", p)
 }

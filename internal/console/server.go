@@ -36,8 +36,8 @@ const (
 type Config struct {
 	// Dial opens a connection to the wire on behalf of a client.
 	Dial func(ctx context.Context, client net.Addr) (net.Conn, error)
-	// Database is what analysts connect to.
-	Database func() string
+	// Databases are what analysts connect to: one at least, while the proxy does not stop.
+	Databases func() []string
 	// TLS is that of the wire; nil: the console speaks HTTP. Whether it does is settled by Secure.
 	TLS    func() *tls.Config
 	Secure bool

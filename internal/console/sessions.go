@@ -20,11 +20,12 @@ const (
 
 // session is a browser that has logged in.
 type session struct {
-	analyst string  // empty: an administrator
-	client  *client // nil: an administrator
-	host    string  // the address that logged in, which alone may use it
-	csrf    string
-	created time.Time
+	analyst  string  // empty: an administrator
+	database string  // that the analyst asks
+	client   *client // nil: an administrator
+	host     string  // the address that logged in, which alone may use it
+	csrf     string
+	created  time.Time
 
 	mu      sync.Mutex
 	used    time.Time

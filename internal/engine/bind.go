@@ -76,8 +76,8 @@ func (p *prepared) Bind(ctx context.Context, scope session.Scope, formats []int1
 
 func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int16, values [][]byte, resultFormats []int16) (session.Bound, error) {
 	s := p.engine.state.Load()
-	if !s.policy.Knows(scope.Analyst) {
-		return nil, errRemoved()
+	if err := p.engine.knows(s, scope.Analyst); err != nil {
+		return nil, err
 	}
 	a, err := p.engine.analyse(ctx, s, scope, p.statement, p.types)
 	if err != nil {
@@ -133,10 +133,10 @@ func (c *call) keepsEmpty() bool {
 // bound to are closed by then, whether or not the reload changed anything for the statement.
 func (c *call) current() error {
 	now := c.engine.state.Load()
-	switch {
-	case !now.policy.Knows(c.scope.Analyst):
-		return errRemoved()
-	case now.databases == c.state.databases:
+	if err := c.engine.knows(now, c.scope.Analyst); err != nil {
+		return err
+	}
+	if now.databases == c.state.databases {
 		return nil
 	}
 	return pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type",

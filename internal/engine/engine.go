@@ -28,6 +28,7 @@ type Engine struct {
 	log      *slog.Logger
 	state    atomic.Pointer[state]
 	withheld atomic.Bool // public tables are (withheld.go)
+	removed  atomic.Bool // the policy has no such database any more
 	releaser releaser    // charges and measures, except where the answer is known
 }
 
@@ -71,7 +72,7 @@ type state struct {
 // New returns an engine that answers under p. The backend and the ledger stay the caller's to close.
 func New(ctx context.Context, p *policy.Policy, b *backend.Backend, l Ledger, m Metrics, log *slog.Logger) (*Engine, error) {
 	e := newEngine(l, m, log)
-	return e, e.Load(ctx, p, b)
+	return e, e.load(ctx, p, connections{b})
 }
 
 func newEngine(l Ledger, m Metrics, log *slog.Logger) *Engine {
@@ -80,46 +81,69 @@ func newEngine(l Ledger, m Metrics, log *slog.Logger) *Engine {
 	return e
 }
 
-// Load replaces policy and backend. Statements that are running keep the old ones. On an error nothing has changed.
-func (e *Engine) Load(ctx context.Context, p *policy.Policy, b *backend.Backend) error {
-	return e.load(ctx, p, connections{b})
+// Load reads what another policy of the database, and its backend, need. Nothing has changed until use is called, which replaces the old ones;
+// statements that are running keep them.
+func (e *Engine) Load(ctx context.Context, p *policy.Policy, b *backend.Backend) (use func(), err error) {
+	fresh, err := e.read(ctx, p, connections{b})
+	return func() { e.state.Store(fresh) }, err
 }
 
 func (e *Engine) load(ctx context.Context, p *policy.Policy, d databases) error {
-	schema, err := d.Schema(ctx)
-	if err != nil {
-		return err
+	fresh, err := e.read(ctx, p, d)
+	if err == nil {
+		e.state.Store(fresh)
 	}
+	return err
+}
+
+func (e *Engine) read(ctx context.Context, p *policy.Policy, d databases) (*state, error) {
 	secret, err := groupSecret(ctx, e.ledger)
 	if err != nil {
-		return fmt.Errorf("ledger: %w", err)
+		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	parameters, err := d.ServerParameters(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	main, err := pgconn.ParseConfig(p.Databases.Main)
+	name := p.Name
+	if name == "" {
+		main, err := pgconn.ParseConfig(p.Databases.Main)
+		if err != nil {
+			return nil, fmt.Errorf("databases.main: %w", err)
+		}
+		name = main.Database
+	}
+	schema, err := readSchema(ctx, d, name)
 	if err != nil {
-		return fmt.Errorf("databases.main: %w", err)
+		return nil, err
 	}
 	texts, err := lru.New[string, []session.Statement](parsedTexts)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	analyses, err := lru.New[analysisKey, *analysed](analysisCacheSize)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	e.state.Store(&state{
+	return &state{
 		policy: p, schema: schema, databases: d, texts: texts, analyses: analyses, lookups: newLookups(), secret: secret, budgets: statementBudgets(p),
 		quotas: map[rewrite.Route]*quota{
 			rewrite.RoutePrivate: newQuota(p.Pool.Main, p.Pool.Wait),
 			rewrite.RouteShadow:  newQuota(p.Pool.Shadow, p.Pool.Wait),
 			rewrite.RoutePublic:  newQuota(p.Pool.Public, p.Pool.Wait),
 		},
-		info: session.Info{Parameters: parameters, Database: main.Database, Epsilon: p.Defaults.Epsilon, EpsilonMax: p.Defaults.EpsilonMax, EmptyGroups: p.Defaults.EmptyGroups},
-	})
-	return nil
+		info: session.Info{Parameters: parameters, Database: name, Epsilon: p.Defaults.Epsilon, EpsilonMax: p.Defaults.EpsilonMax, EmptyGroups: p.Defaults.EmptyGroups},
+	}, nil
+}
+
+// readSchema reads the catalogs of the database that clients know by a name.
+func readSchema(ctx context.Context, d databases, name string) (*rewrite.Schema, error) {
+	schema, err := d.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	schema.Databases = append([]string{name}, schema.Policy.Beside...)
+	return schema, nil
 }
 
 // Refresh compares main and shadow with the schema that statements are planned by, and reads it again if they have changed in a way that the policy
@@ -136,7 +160,7 @@ func (e *Engine) Refresh(ctx context.Context) error {
 
 // reread replaces the schema after main has changed: an index that a plan rests on is gone, for example. It drops all analyses.
 func (e *Engine) reread(ctx context.Context, old *state) {
-	schema, err := old.databases.Schema(ctx)
+	schema, err := readSchema(ctx, old.databases, old.info.Database)
 	if err != nil {
 		e.log.Error("main's catalogs could not be read again", "error", old.policy.Locate(err).Error())
 		return
@@ -156,7 +180,16 @@ func (e *Engine) CheckSetting(ctx context.Context, name, value string) (string, 
 // Info implements session.Engine.
 func (e *Engine) Info(context.Context) (session.Info, error) { return e.state.Load().info, nil }
 
-// errRemoved means that a policy reload removed the analyst of an open session.
-func errRemoved() error {
-	return pgerr.New(pgerr.InvalidAuthorization, "analyst is no longer in the policy", pgerr.Fatal())
+// Remove ends the sessions of a database that the policy has no more, each at its next statement.
+func (e *Engine) Remove() { e.removed.Store(true) }
+
+// knows refuses the statements of a session whose analyst, or whose database, a policy reload has removed.
+func (e *Engine) knows(s *state, analyst string) error {
+	switch {
+	case e.removed.Load():
+		return pgerr.New(pgerr.InvalidCatalogName, fmt.Sprintf("database %q is no longer in the policy", s.info.Database), pgerr.Fatal())
+	case !s.policy.Knows(analyst):
+		return pgerr.New(pgerr.InvalidAuthorization, "analyst is no longer in the policy", pgerr.Fatal())
+	}
+	return nil
 }

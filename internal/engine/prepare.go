@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,10 +64,22 @@ func (p *prepared) sameTypes(a *analysed) bool {
 	return slices.Equal(p.parameters, a.parameters) && slices.EqualFunc(p.columns, a.columns, same)
 }
 
+// named lists databases: database "clinic", or databases "clinic", "trials".
+func named(databases []string) string {
+	word := "database "
+	if len(databases) > 1 {
+		word = "databases "
+	}
+	quoted := make([]string, len(databases))
+	for i, name := range databases {
+		quoted[i] = strconv.Quote(name)
+	}
+	return word + strings.Join(quoted, ", ")
+}
+
 // analyse takes the analysis from the cache, or makes it.
 func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st *rewrite.Statement, types []uint32) (*analysed, error) {
 	key := analysisKey{st.SQL, typesKey(types), rewriteSettings(scope)}
-	key.settings.TablesIn = s.info.Database
 	if a, ok := s.analyses.Get(key); ok {
 		return a, nil
 	}
@@ -95,8 +106,8 @@ func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st 
 		}
 	}
 	if scope.Database == session.Maintenance && s.info.Database != session.Maintenance && analysis.Route != rewrite.RouteShadow {
-		return nil, pgerr.New(pgerr.UndefinedTable, fmt.Sprintf("the tables are in database %q", s.info.Database),
-			pgerr.Hint("Connect to that database: %q has the catalogs alone.", session.Maintenance))
+		return nil, pgerr.New(pgerr.UndefinedTable, "the tables are in "+named(s.schema.Databases),
+			pgerr.Hint("Connect there: %q has the catalogs alone.", session.Maintenance))
 	}
 	if len(analysis.Assignments) > 0 {
 		return nil, refusal.New(refusal.OwnTables, "set_config() is answered on its own, not inside another query",

@@ -47,7 +47,7 @@ func readComment(comment string, read func(value)) (string, error) {
 	if found == nil {
 		return "", nil
 	}
-	w := &walker{file: "comment", places: places{map[string]place{}, map[string]string{}}}
+	w := &walker{file: "comment", places: map[string]place{}}
 	if len(found[1]) > maxComment {
 		return "", Errors{{File: w.file, Message: "is too long"}}
 	}

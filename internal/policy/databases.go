@@ -8,13 +8,10 @@ import (
 	"strings"
 )
 
-// readDatabases reads the connection strings: databases, ledger, and auth.dsn.
-func readDatabases(o object, p *Policy) {
-	p.Databases.Unset = map[string]string{}
-	v := o.get("databases")
-	d := v.object("main", "shadow", "public", "admin")
-	if !v.given() {
-		v.fail("missing: the connections main and shadow")
+// readConnections reads the connection strings of one database.
+func readConnections(d object, p *Policy) {
+	if !d.given() {
+		d.fail("missing: the connections main and shadow")
 	} else {
 		for _, key := range []string{"main", "shadow"} {
 			if !d.has(key) {
@@ -31,7 +28,6 @@ func readDatabases(o object, p *Policy) {
 	p.Databases.Public = p.dsn(d.get("public"), "public")
 	checkLogins(p.Databases, d.get("shadow"), d.get("public"))
 	p.readAdmin(d.get("admin"))
-	p.readLedger(o.get("ledger"))
 }
 
 func (p *Policy) readAdmin(v value) {
@@ -117,7 +113,7 @@ func (p *Policy) Need(keys ...string) error {
 		case unset:
 			missing = append(missing, problem)
 		case p.connection(key) == "":
-			missing = append(missing, Problem{File: p.File, Path: "databases." + key, Message: "missing: this command needs it"})
+			missing = append(missing, Problem{File: p.File, Path: p.places.inFile("databases." + key), Message: "missing: this command needs it"})
 		}
 	}
 	if len(missing) == 0 {

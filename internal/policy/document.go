@@ -31,7 +31,7 @@ type walker struct {
 	getenv   func(string) (string, bool)
 	problems Errors
 	notes    Errors
-	places   places
+	places   map[string]place
 	visited  int
 	flooded  bool
 }

@@ -46,8 +46,21 @@ func quotedScalar(s string) string {
 	return b.String()
 }
 
-// Print writes keys as a part of a policy file.
-func Print(keys []Key) string {
+// Print writes keys as a part of a policy file; database is empty where the file has one.
+func Print(database string, keys []Key) string {
+	text := printTables(keys)
+	if database == "" {
+		return text
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "databases:\n  %s:\n", plainOrQuoted(database))
+	for line := range strings.Lines(text) {
+		b.WriteString("    " + line)
+	}
+	return b.String()
+}
+
+func printTables(keys []Key) string {
 	var b strings.Builder
 	b.WriteString("tables:\n")
 	var table Name
@@ -98,11 +111,11 @@ func plainOrQuoted(s string) string {
 	return quotedScalar(s)
 }
 
-// Edit writes keys into the text of a policy file and keeps all else as it is, comments among it. The result is a valid
-// policy, or there is an error and nothing to write.
-func Edit(file string, data []byte, keys []Key) ([]byte, error) {
+// Edit writes keys into the text of a policy file and keeps all else as it is, comments among it; database is empty where the
+// file has one. The result is a valid policy, or there is an error and nothing to write.
+func Edit(file string, data []byte, database string, keys []Key) ([]byte, error) {
 	for _, k := range keys {
-		changed, err := edit(data, k)
+		changed, err := edit(data, database, k)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w; write it by hand", file, k.path(), err)
 		}
@@ -124,13 +137,18 @@ func (k Key) path() string {
 var errForm = errors.New("the file has a form here that is not edited")
 
 // edit writes one key.
-func edit(data []byte, k Key) ([]byte, error) {
+func edit(data []byte, database string, k Key) ([]byte, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		return nil, err
 	}
 	text := newText(data)
-	node := field(doc.Content[0], func(key string) bool { return key == "tables" })
+	node := doc.Content[0]
+	if database != "" {
+		node = field(node, func(key string) bool { return key == "databases" })
+		node = field(node, func(key string) bool { return key == database })
+	}
+	node = field(node, func(key string) bool { return key == "tables" })
 	node = field(node, func(key string) bool { n, _ := relation(key); return n == k.Table })
 	if k.Column != "" {
 		node = field(node, func(key string) bool { return key == "columns" })

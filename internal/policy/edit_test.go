@@ -52,7 +52,7 @@ func TestEditKeepsTheRest(t *testing.T) {
 		{Table: odd, Name: "max_rows_per_unit", Value: "3"},
 		{Table: odd, Column: "v", Name: "bounds", Value: "[0, 1]"},
 	}
-	got, err := Edit("p.yaml", []byte(text), keys)
+	got, err := Edit("p.yaml", []byte(text), "", keys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestEditRefusesWhatItCannotWrite(t *testing.T) {
 		if _, err := Parse("p.yaml", []byte(c.text)); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if got, err := Edit("p.yaml", []byte(c.text), []Key{c.key}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if got, err := Edit("p.yaml", []byte(c.text), "", []Key{c.key}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v\n%s", name, err, got)
 		}
 	}
@@ -102,7 +102,7 @@ func TestEditRefusesWhatItCannotWrite(t *testing.T) {
 
 func TestPrintedKeysAreYAML(t *testing.T) {
 	visits := Name{"public", "visits"}
-	text := Print([]Key{
+	text := Print("", []Key{
 		{Table: visits, Name: "max_rows_per_unit", Value: "47", Comment: "rows"},
 		{Table: visits, Column: "no", Name: "bounds", Value: "[22, 10000]", Comment: "x"},
 		{Table: visits, Column: "no", Name: "per_unit", Value: "[0, 39000]", Comment: "y"},

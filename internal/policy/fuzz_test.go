@@ -21,10 +21,12 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := parse("policy.yaml", data, func(string) (string, bool) { return "", false })
 		if err == nil {
-			if p == nil || len(p.Version) != 64 || len(p.Tables) == 0 || len(p.Analysts) == 0 && p.Auth.DefaultGroup == "" {
-				t.Fatalf("accepted, but incomplete: %+v", p)
+			for _, one := range p.Each() {
+				if len(one.Version) != 64 || len(one.Tables) == 0 || len(one.Analysts) == 0 && one.Auth.DefaultGroup == "" {
+					t.Fatalf("accepted, but incomplete: %+v", one)
+				}
+				checkInvariants(t, one)
 			}
-			checkInvariants(t, p)
 			return
 		}
 		var problems Errors

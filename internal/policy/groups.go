@@ -81,13 +81,15 @@ func (p *Policy) AnyAnalyst() string {
 	return slices.Min(slices.Collect(maps.Keys(p.Analysts)))
 }
 
-// Knows says whether an analyst may ask: the policy lists them, or they have logged in as one of a group that it still has.
+// Knows says whether an analyst may ask: the policy lists them, or they have logged in as one of a group that it still has; and the database is
+// open to them.
 func (p *Policy) Knows(analyst string) bool {
-	if p.Analysts[analyst] != nil {
-		return true
+	if a := p.Analysts[analyst]; a != nil {
+		return p.Access.allows(analyst, a.Group)
 	}
 	named, admitted := p.Members.group(analyst)
-	return admitted && p.MemberOf(analyst, named) != ""
+	group := p.MemberOf(analyst, named)
+	return admitted && group != "" && p.Access.allows(analyst, group)
 }
 
 // validName says whether a login or a group may have this name.

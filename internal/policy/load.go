@@ -30,8 +30,8 @@ func parse(file string, data []byte, getenv func(string) (string, bool)) (*Polic
 	if err != nil {
 		return nil, Errors{{File: file, Message: "its folder cannot be resolved: " + err.Error()}}
 	}
-	w := &walker{file: file, folder: folder, getenv: getenv, places: places{map[string]place{}, map[string]string{}}}
-	p := &Policy{File: file, missing: map[string]Problem{}}
+	w := &walker{file: file, folder: folder, getenv: getenv, places: map[string]place{}}
+	p := &Policy{File: file, missing: map[string]Problem{}, Databases: Databases{Unset: map[string]string{}}}
 	if root, ok := w.document(data); ok {
 		w.policy(root, p)
 	}
@@ -42,7 +42,6 @@ func parse(file string, data []byte, getenv func(string) (string, bool)) (*Polic
 	w.notes.sort()
 	p.Notes = w.notes
 	p.Version = p.version()
-	p.places = w.places
 	return p, nil
 }
 
@@ -65,11 +64,10 @@ func (w *walker) policy(root value, p *Policy) {
 	readGroups(o.get("groups"), p)
 	readAuth(o.get("auth"), p)
 	readAnalysts(o, p)
-	tables := readTables(o.get("tables"), p, d)
-	for _, t := range tables {
-		w.places.roots["tables."+t.Name.String()] = t.at.path
+	p.readLedger(o.get("ledger"))
+	if databases := o.get("databases"); databases.namesDatabases() {
+		readSeveral(o, databases, p, d)
+	} else {
+		readDatabase(databases.object("main", "shadow", "public", "admin"), o, p, d)
 	}
-	readViews(o.get("views"), p)
-	checkReferences(p, tables)
-	readDatabases(o, p)
 }

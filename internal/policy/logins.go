@@ -43,3 +43,38 @@ func checkLogins(d Databases, shadow, public value) {
 		public.fail("names main's role %s, which reads private rows: public needs one of its own", user)
 	}
 }
+
+// checkApart reports connections of two databases that can never be right together; at is where those of one are.
+func checkApart(one *Policy, at object, other *Policy) {
+	type side struct{ main, shadow, public login }
+	sides := func(p *Policy) side {
+		return side{loginOf(p.Databases.Main), loginOf(p.Databases.Shadow), loginOf(p.Databases.Public)}
+	}
+	mine, theirs := sides(one), sides(other)
+	shadow, public := at.get("shadow"), at.get("public")
+	switch {
+	case mine.shadow.sameDatabase(theirs.shadow):
+		shadow.fail("is the shadow of %s, too: each needs one of its own", other.Name)
+	case mine.shadow.sameDatabase(theirs.main):
+		shadow.fail("names the main database of %s", other.Name)
+	case mine.main.sameDatabase(theirs.shadow):
+		at.get("main").fail("names the shadow of %s", other.Name)
+	}
+	for _, reader := range []struct {
+		at         value
+		login, key login
+	}{{shadow, mine.shadow, theirs.main}, {public, mine.public, theirs.main}, {at.get("main"), mine.main, theirs.shadow}, {at.get("main"), mine.main, theirs.public}} {
+		if reader.login.sameRole(reader.key) {
+			reader.at.fail("names the role %s, which %s uses for something else: one that reads private rows is that of main alone", reader.login.user, other.Name)
+		}
+	}
+}
+
+// sameDatabase and sameRole compare what both connections say by themselves.
+func (l login) sameDatabase(o login) bool {
+	return l.host == o.host && l.port == o.port && l.database == o.database && l.database != ""
+}
+
+func (l login) sameRole(o login) bool {
+	return l.host == o.host && l.port == o.port && l.user == o.user && l.user != ""
+}

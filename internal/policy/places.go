@@ -2,10 +2,10 @@ package policy
 
 import "strings"
 
-// places maps the paths of the file's values to where they stand.
+// places are the paths of the file's values, and where they stand.
 type places struct {
 	at    map[string]place
-	roots map[string]string // the full name of a table, tables.public.patients → its path in the file, tables.patients
+	roots map[string]string // paths as checks spell them, tables.public.patients → as the file does, tables.patients
 }
 
 // place is a line and a column, from 1.
@@ -60,7 +60,7 @@ func (p *Policy) locate(line string) (Problem, bool) {
 // inFile spells the path of a table as the file does.
 func (p places) inFile(path string) string {
 	for full, file := range p.roots {
-		if rest, ok := strings.CutPrefix(path, full); ok && (rest == "" || rest[0] == '.') {
+		if rest, ok := strings.CutPrefix(path, full); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
 			return file + rest
 		}
 	}

@@ -10,6 +10,7 @@ import (
 // Policy is a policy file after validation: every default is filled in, every reference resolved.
 type Policy struct {
 	File    string // as named on the command line
+	Name    string // what clients call the database, where the file has several; empty: as main's connection does
 	Version string // hex SHA-256 of what the file means for answers; part of cache and ledger records
 
 	Listen         string
@@ -36,6 +37,9 @@ type Policy struct {
 	Analysts       map[string]*Analyst
 	Tables         []*Table
 	Views          []Name
+	Beside         []string  // names of the other databases of the file
+	Access         *Access   // nil: every analyst may connect
+	Several        []*Policy // each database of the file as a policy of its own, that has all but connections, tables and views in common; nil: there is one
 
 	// Notes are no problems; check prints them.
 	Notes Errors

@@ -35,7 +35,7 @@ func (w *walker) value(node, at *yaml.Node, path string) value {
 		w.fail(at.Line, at.Column, path, fmt.Sprintf("the tag %s is not understood: write the plain value", node.Tag))
 		return value{w: w, at: at, path: path}
 	}
-	w.places.at[path] = place{at.Line, at.Column}
+	w.places[path] = place{at.Line, at.Column}
 	return value{w: w, node: node, at: at, path: path}
 }
 

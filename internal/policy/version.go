@@ -20,14 +20,20 @@ func (p *Policy) version() string {
 	if u, err := url.Parse(p.Databases.Main); err == nil {
 		database = u.Host + u.Path
 	}
+	var several []string
+	for _, d := range p.Several {
+		several = append(several, d.Version)
+	}
 	text, err := json.Marshal(struct {
 		Format     int
+		Name       string   `json:",omitempty"`
+		Several    []string `json:",omitempty"`
 		Database   string
 		Accounting Accounting
 		Defaults   Defaults
 		Tables     []*Table
 		Views      []Name
-	}{1, database, p.Accounting, p.Defaults, tables, views})
+	}{1, p.Name, several, database, p.Accounting, p.Defaults, tables, views})
 	if err != nil {
 		panic(err) // every field is a finite number, a text or a list of those
 	}

@@ -34,7 +34,7 @@ func (f *Findings) problem(format string, args ...any) {
 }
 
 func (f *Findings) advise(format string, args ...any) {
-	f.Advice = append(f.Advice, f.policy.LocateLine(fmt.Sprintf(format, args...)))
+	f.Advice = append(f.Advice, f.policy.Titled(f.policy.LocateLine(fmt.Sprintf(format, args...))))
 }
 
 // CheckLive compares the policy with the databases. serve calls it before it listens, and at every reload; check --live

@@ -15,7 +15,7 @@ func SetupScript(p *policy.Policy) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	b.WriteString("-- dpproxy setup: roles, their grants, and the shadow database. Run as superuser:\n" +
+	b.WriteString("-- " + p.Titled("dpproxy setup: roles, their grants, and the shadow database. Run as superuser:") + "\n" +
 		"--     psql -X -f THIS_FILE postgres\n" +
 		"-- It may be run again at any time; it changes no role that it did not make.\n" +
 		"\\set ON_ERROR_STOP on\n")

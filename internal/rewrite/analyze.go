@@ -88,7 +88,7 @@ func (a *Analysis) open(st *sqltree.Statement) error {
 func (a *Analysis) catalogInput() catalog.Input {
 	in := catalog.Input{
 		Public: map[policy.Name][]string{}, Private: map[policy.Name]bool{}, Types: map[policy.Name]bool{},
-		User: a.settings.User, Database: a.settings.Database, TablesIn: a.settings.TablesIn, Parameters: len(a.desc.ParameterTypes), ParameterTypes: a.desc.ParameterTypes,
+		User: a.settings.User, Database: a.settings.Database, Databases: a.schema.Databases, Parameters: len(a.desc.ParameterTypes), ParameterTypes: a.desc.ParameterTypes,
 		Schemas: a.schema.Policy.Schemas(),
 	}
 	for _, t := range a.schema.Policy.Tables {

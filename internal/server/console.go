@@ -21,13 +21,13 @@ func (s *Server) consoleOn(p *policy.Policy) error {
 	}
 	pipe := console.NewPipe()
 	c, err := console.New(console.Config{
-		Dial:     pipe.Dial,
-		Database: func() string { return s.database() },
-		TLS:      func() *tls.Config { return s.tlsConfig() },
-		Secure:   p.TLS != nil,
-		Names:    func() []string { return s.names() },
-		Proxy:    &administration{s},
-		Log:      s.log,
+		Dial:      pipe.Dial,
+		Databases: s.databases,
+		TLS:       func() *tls.Config { return s.tlsConfig() },
+		Secure:    p.TLS != nil,
+		Names:     func() []string { return s.names() },
+		Proxy:     &administration{s},
+		Log:       s.log,
 	})
 	if err != nil {
 		return fmt.Errorf("console: %w", err)
@@ -50,13 +50,15 @@ func (s *Server) consoleOn(p *policy.Policy) error {
 // ConsoleAddr returns where browsers connect to; nil: there is no console.
 func (s *Server) ConsoleAddr() net.Addr { return s.console }
 
-// database is what analysts connect to.
-func (s *Server) database() string {
-	info, err := s.engine.Info(s.serving)
-	if err != nil {
-		return ""
+// databases names what analysts connect to.
+func (s *Server) databases() []string {
+	var names []string
+	if st := s.state.Load(); st != nil {
+		for _, d := range st.databases {
+			names = append(names, d.name(s.serving))
+		}
 	}
-	return info.Database
+	return names
 }
 
 // names lists names of the console beside its addresses.
@@ -94,14 +96,17 @@ func (a *administration) Compare(ctx context.Context) (problems, advice []string
 	if st == nil {
 		return nil, nil, errStopped
 	}
-	found, err := provision.CheckLive(ctx, st.policy, st.backend)
-	if err != nil {
-		return nil, nil, err
+	for _, d := range st.databases {
+		found, err := provision.CheckLive(ctx, d.policy, d.backend)
+		if err != nil {
+			return nil, nil, d.policy.In(err)
+		}
+		for _, p := range found.Problems {
+			problems = append(problems, p.Error())
+		}
+		advice = append(advice, found.Advice...)
 	}
-	for _, p := range found.Problems {
-		problems = append(problems, p.Error())
-	}
-	return problems, found.Advice, nil
+	return problems, advice, nil
 }
 
 // Redeem looks a token up where `dpproxy console` put it.

@@ -25,7 +25,7 @@ func Explain(ctx context.Context, p *policy.Policy, log *slog.Logger, analyst st
 		return nil, err
 	}
 	defer st.close()
-	e, err := explainer(ctx, st)
+	e, err := explainer(ctx, st.databases[0])
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func CheckViews(ctx context.Context, p *policy.Policy, log *slog.Logger) (map[po
 		return nil, err
 	}
 	defer st.close()
-	e, err := explainer(ctx, st)
+	e, err := explainer(ctx, st.databases[0])
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func CheckViews(ctx context.Context, p *policy.Policy, log *slog.Logger) (map[po
 }
 
 // explainer is an engine without a ledger.
-func explainer(ctx context.Context, st *state) (*engine.Engine, error) {
-	return engine.New(ctx, st.policy, st.backend, untouched{st.policy}, metrics.New(), slog.New(slog.DiscardHandler))
+func explainer(ctx context.Context, d *database) (*engine.Engine, error) {
+	return engine.New(ctx, d.policy, d.backend, untouched{d.policy}, metrics.New(), slog.New(slog.DiscardHandler))
 }
 
 // explainScope is an analyst's session in which nothing but epsilon was set; 0 is the policy's.

@@ -141,18 +141,6 @@ func (i *identity) certificate(cert *x509.Certificate) (string, bool) {
 	return "", false
 }
 
-// admitting opens sessions for clients who have authenticated, and so makes members of those whom the policy does not list.
-type admitting struct {
-	wire.Handler
-	members *policy.Members
-}
-
-// Open implements wire.Handler.
-func (h admitting) Open(ctx context.Context, startup wire.Startup) (wire.Session, error) {
-	h.members.Admit(startup.Analyst)
-	return h.Handler.Open(ctx, startup)
-}
-
 // authenticator answers wire from the policy that is in force.
 type authenticator Server
 

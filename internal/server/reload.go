@@ -30,10 +30,10 @@ func (s *Server) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Need(Needs(p)...); err != nil {
+	if err := Need(p); err != nil {
 		return err
 	}
-	p.Members = s.members
+	p.SetMembers(s.members)
 	fresh, err := open(ctx, p, s.log)
 	if err != nil {
 		return err
@@ -47,15 +47,15 @@ func (s *Server) reload(ctx context.Context) error {
 		fresh.close()
 		return err
 	}
-	if err := s.engine.Load(ctx, p, fresh.backend); err != nil {
+	use, err := s.load(ctx, old, fresh)
+	if err != nil {
 		fresh.close()
 		if back := s.ledger.Reconfigure(ctx, s.ledgerConfig(old.policy)); back != nil {
 			return fmt.Errorf("%w (and the ledger keeps the new budgets: %w)", err, back)
 		}
 		return err
 	}
-	s.state.Store(fresh)
-	s.engine.Withhold(false) // it was checked just now
+	use()
 	s.drifted(nil)
 	s.retire(old)
 	s.sayUnchanged(old.policy, p)

@@ -7,19 +7,15 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/dpproxy/dpproxy/internal/backend"
-	"github.com/dpproxy/dpproxy/internal/engine"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/admin"
 	"github.com/dpproxy/dpproxy/internal/ledger/stores"
 	"github.com/dpproxy/dpproxy/internal/metrics"
 	"github.com/dpproxy/dpproxy/internal/policy"
-	"github.com/dpproxy/dpproxy/internal/session"
 	"github.com/dpproxy/dpproxy/internal/wire"
 )
 
@@ -28,7 +24,6 @@ type Server struct {
 	log     *slog.Logger
 	metrics *metrics.Metrics
 	ledger  ledger.Store
-	engine  *engine.Engine
 	wire    *wire.Server
 
 	listener net.Listener
@@ -49,22 +44,10 @@ var errStopped = errors.New("the server has stopped")
 
 // state holds what a reload replaces.
 type state struct {
-	policy   *policy.Policy
-	backend  *backend.Backend
-	identity *identity
-	tls      tlsSource
-}
-
-// Needs lists the connections that serve uses: policy.Need says which of them are not known.
-func Needs(p *policy.Policy) []string {
-	keys := []string{"main", "shadow"}
-	if slices.ContainsFunc(p.Tables, func(t *policy.Table) bool { return t.Public }) {
-		keys = append(keys, "public")
-	}
-	if p.Auth.Method == policy.AuthQuery {
-		keys = append(keys, "auth.dsn")
-	}
-	return append(keys, "ledger")
+	policy    *policy.Policy // what the databases have in common
+	databases []*database    // in the order of the file
+	identity  *identity
+	tls       tlsSource
 }
 
 // Start checks everything, and then listens and serves until Shutdown or Close. ctx bounds the checks only.
@@ -76,7 +59,7 @@ func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, 
 			s.release()
 		}
 	}()
-	p.Members = s.members
+	p.SetMembers(s.members)
 	st, err := open(ctx, p, log)
 	if err != nil {
 		return nil, err
@@ -90,17 +73,17 @@ func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, 
 		return nil, err // s.ledger stays a plain nil, which release asks for
 	}
 	s.ledger = metered{store, s.metrics}
-	if s.engine, err = engine.New(ctx, p, st.backend, s.ledger, s.metrics, log); err != nil {
-		return nil, err
+	for _, d := range st.databases {
+		if err := s.answer(ctx, d); err != nil {
+			return nil, d.policy.In(err)
+		}
 	}
 	mock, err := mockSecret(ctx, s.ledger)
 	if err != nil {
 		return nil, err
 	}
-	sessions := session.NewHandler(s.engine)
-	sessions.Observe(s.statement)
 	s.wire, err = wire.New(wire.Config{
-		Handler:       admitting{sessions, s.members},
+		Handler:       (*router)(s),
 		Authenticator: (*authenticator)(s),
 		TLS:           s.tlsConfig,
 		RequireTLS:    !p.Insecure,
@@ -150,8 +133,10 @@ func (s *Server) Ready(ctx context.Context) error {
 	if st == nil {
 		return errStopped
 	}
-	if err := st.backend.Ping(ctx); err != nil {
-		return err
+	for _, d := range st.databases {
+		if err := d.backend.Ping(ctx); err != nil {
+			return d.policy.In(err)
+		}
 	}
 	if err := s.stale(); err != nil {
 		return err
@@ -216,10 +201,15 @@ func (s *Server) pools() map[string]metrics.Pool {
 	if st == nil {
 		return pools
 	}
-	for name, stat := range st.backend.Stats() {
-		pools[name] = metrics.Pool{
-			Total: stat.TotalConns(), Idle: stat.IdleConns(), Max: stat.MaxConns(),
-			Acquired: stat.AcquireCount(), WaitSeconds: stat.AcquireDuration().Seconds(),
+	for _, d := range st.databases {
+		for name, stat := range d.backend.Stats() {
+			if d.policy.Name != "" {
+				name = d.policy.Name + "." + name
+			}
+			pools[name] = metrics.Pool{
+				Total: stat.TotalConns(), Idle: stat.IdleConns(), Max: stat.MaxConns(),
+				Acquired: stat.AcquireCount(), WaitSeconds: stat.AcquireDuration().Seconds(),
+			}
 		}
 	}
 	return pools

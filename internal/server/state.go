@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -23,8 +24,15 @@ func open(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *state, er
 	if st.tls, err = loadTLS(p.TLS); err != nil {
 		return nil, err
 	}
-	if st.backend, err = backend.Open(ctx, p, log); err != nil {
+	if err := provision.CheckApart(p); err != nil {
 		return nil, err
+	}
+	for _, one := range p.Each() {
+		d := &database{policy: one}
+		if d.backend, err = backend.Open(ctx, one, log); err != nil {
+			return nil, one.In(err)
+		}
+		st.databases = append(st.databases, d)
 	}
 	if st.identity, err = newIdentity(ctx, p); err != nil {
 		return nil, err
@@ -34,22 +42,28 @@ func open(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *state, er
 
 // check compares the databases with the policy. No private row is read.
 func (st *state) check(ctx context.Context, log *slog.Logger) error {
-	found, err := provision.CheckLive(ctx, st.policy, st.backend)
-	if err != nil {
-		return err
+	var problems []error
+	advice := 0
+	for _, d := range st.databases {
+		found, err := provision.CheckLive(ctx, d.policy, d.backend)
+		if err != nil {
+			return d.policy.In(err)
+		}
+		advice += len(found.Advice)
+		problems = append(problems, found.Err())
 	}
-	if len(found.Advice) > 0 {
-		log.Info("dpproxy check --live has advice", "lines", len(found.Advice))
+	if advice > 0 {
+		log.Info("dpproxy check --live has advice", "lines", advice)
 	}
-	return found.Err()
+	return errors.Join(problems...)
 }
 
 func (st *state) close() {
 	if st.identity != nil {
 		st.identity.close()
 	}
-	if st.backend != nil {
-		st.backend.Close()
+	for _, d := range st.databases {
+		d.backend.Close()
 	}
 }
 

@@ -38,23 +38,35 @@ func (s *Server) look() {
 	if st == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(s.serving, lookTime)
+	var drift []error
+	for _, d := range st.databases {
+		d.look(s.serving)
+		drift = append(drift, d.drift)
+	}
+	if s.serving.Err() == nil {
+		s.drifted(errors.Join(drift...))
+	}
+}
+
+// look compares one database with its policy, if it answers.
+func (d *database) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	if st.backend.Ping(ctx) != nil {
+	if d.backend.Ping(ctx) != nil {
 		return
 	}
-	drift := st.policy.Locate(s.engine.Refresh(ctx))
-	found, err := provision.CheckDrift(ctx, st.policy)
+	drift := d.policy.Locate(d.engine.Refresh(ctx))
+	found, err := provision.CheckDrift(ctx, d.policy)
 	if ctx.Err() != nil {
 		return
 	}
 	if found != nil {
-		s.engine.Withhold(found.Exposed)
+		d.engine.Withhold(found.Exposed)
 	}
 	if err == nil {
 		err = found.Err()
 	}
-	s.drifted(errors.Join(drift, err))
+	d.drift = errors.Join(drift, err)
 }
 
 // drifted takes over what a look has found; nil: the databases are what the policy says.

@@ -32,8 +32,8 @@ type Input struct {
 	Schemas []string
 	// User and Database are what the client connected as.
 	User, Database string
-	// TablesIn is the database that has the policy's tables: pg_database lists it, too.
-	TablesIn string
+	// Databases are those that clients can connect to: pg_database lists them, too.
+	Databases []string
 	// Parameters is how many parameters the client binds; Check adds its own behind them and behind those in the text.
 	Parameters int
 	// ParameterTypes are their types, where known; nil skips the check of types.

@@ -93,7 +93,7 @@ func (c *checker) filteredRelation(relation string) string {
 	return statistics(relation, "pg_catalog.pg_class AS c", "")
 }
 
-// databases shows the client's database in the place of the shadow; and the one that has the tables, if that is another.
+// databases shows the client's database in the place of the shadow, and the others that clients can connect to.
 func (c *checker) databases() string {
 	overrides := func(name string) string {
 		return fmt.Sprintf("pg_catalog.jsonb_build_object('datname', %s, 'datallowconn', true, 'datistemplate', false, 'datconnlimit', -1, 'datacl', NULL, 'datfrozenxid', '3', 'datminmxid', '1')",
@@ -101,10 +101,12 @@ func (c *checker) databases() string {
 	}
 	const own = "d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
 	shown := populate("pg_catalog.pg_database AS d", "d", overrides(c.in.Database), own)
-	if c.in.TablesIn == "" || c.in.TablesIn == c.in.Database {
-		return shown
+	for _, name := range c.in.Databases {
+		if name != c.in.Database {
+			shown += " UNION ALL " + populate("pg_catalog.pg_database AS d", "d", overrides(name), own)
+		}
 	}
-	return shown + " UNION ALL " + populate("pg_catalog.pg_database AS d", "d", overrides(c.in.TablesIn), own)
+	return shown
 }
 
 // roles shows the owners of what the shadow holds, and the shadow's role under the client's name.

@@ -10,7 +10,6 @@ import (
 type Settings struct {
 	TimeZone, DateStyle, IntervalStyle string
 	User, Database                     string // what the client connected as
-	TablesIn                           string // the database that has the policy's tables; it may not be Database
 	MaxRows                            int    // bounds the rows of a unit where the policy allows more; 0: it does not
 	Intervals                          bool   // an aggregate without an interval has NULL ends, and is no refusal
 }

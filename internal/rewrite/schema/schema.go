@@ -10,6 +10,7 @@ import (
 // Schema holds what introspection knows of the relations that the policy lists: main's catalogs, never main's rows. Pure data.
 type Schema struct {
 	Policy    *policy.Policy
+	Databases []string // that clients can connect to, the one with these relations first
 	Relations map[policy.Name]*Relation
 	Enums     map[uint32][]string // enum type OID → labels in order
 	Types     map[uint32]Type     // every type that a listed column has, by OID (shadow's OIDs)

@@ -1,0 +1,56 @@
+package provision
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/policy"
+)
+
+// CheckApart compares the connections of the databases of one file, with what the environment adds to them: each needs a shadow of its own, and
+// a role that reads private rows of one is that of main alone.
+func CheckApart(p *policy.Policy) error {
+	var problems []error
+	var all []dsns
+	for _, one := range p.Several {
+		d, err := parseDSNs(one)
+		if err != nil {
+			problems = append(problems, one.Locate(err))
+			continue
+		}
+		for i, other := range all {
+			if why := d.notApart(other, p.Several[i].Name); why != nil {
+				problems = append(problems, one.Locate(why))
+			}
+		}
+		all = append(all, d)
+	}
+	return errors.Join(problems...)
+}
+
+func (d dsns) notApart(other dsns, name string) error {
+	sameDatabase := func(a, b *pgconn.Config) bool { return same(a, b) && a.Database == b.Database }
+	sameRole := func(a, b *pgconn.Config) bool { return a != nil && b != nil && same(a, b) && a.User == b.User }
+	switch {
+	case sameDatabase(d.shadow, other.shadow):
+		return fmt.Errorf("databases.shadow: is the shadow of %s, too: each needs one of its own", name)
+	case sameDatabase(d.shadow, other.main):
+		return fmt.Errorf("databases.shadow: names the main database of %s", name)
+	case sameDatabase(d.main, other.shadow):
+		return fmt.Errorf("databases.main: names the shadow of %s", name)
+	case sameRole(d.shadow, other.main), sameRole(d.public, other.main):
+		return fmt.Errorf("databases: the role %s of shadow or public reads private rows of %s: one that does is that of main alone", other.main.User, name)
+	case sameRole(d.main, other.shadow), sameRole(d.main, other.public):
+		return fmt.Errorf("databases.main: names the role %s, which %s uses for shadow or public: one that reads private rows is that of main alone", d.main.User, name)
+	}
+	for _, a := range []*pgconn.Config{d.main, d.shadow, d.public} {
+		for _, b := range []*pgconn.Config{other.main, other.shadow, other.public} {
+			if sameRole(a, b) && a.Password != b.Password {
+				return fmt.Errorf("databases: the role %s has another password for %s, and setup can give it one", a.User, name)
+			}
+		}
+	}
+	return nil
+}
