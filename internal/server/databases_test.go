@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,6 +46,7 @@ func newHospital(t *testing.T) *hospital {
 		t: t, log: &locked{}, file: filepath.Join(t.TempDir(), "policy.yaml"), of: map[string]string{}, admin: map[string]string{},
 		common: fmt.Sprintf(`version: 1
 listen: 127.0.0.1:0
+console: {listen: 127.0.0.1:0}
 accounting: {method: rdp, delta: 1e-6}
 defaults: {epsilon: 1}
 analysts: {alice: {password: %q, budget: {epsilon: 100}}, bob: {password: %q, budget: {epsilon: 100}}}
@@ -247,5 +251,60 @@ func TestDriftOfOne(t *testing.T) {
 	one[string](t, clinic, "SELECT ward FROM wards")
 	if err := h.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "trials") || strings.Contains(err.Error(), "clinic") {
 		t.Errorf("ready: %v", err)
+	}
+}
+
+// TestConsoleOfSeveral: an analyst of the console chooses a database where there are several, and asks that one.
+func TestConsoleOfSeveral(t *testing.T) {
+	h := newHospital(t)
+	base := "http://" + h.ConsoleAddr().String()
+	page := func(client *http.Client, method, path string, form url.Values) (status int, text string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(form.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Origin", base)
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(body)
+	}
+	for _, c := range []struct {
+		user, database string
+		status         int
+		want           string // on the page of what may be asked, or of the login
+	}{
+		{"alice", "clinic", 200, "alice in clinic"},
+		{"alice", "trials", 200, "alice in trials"},
+		{"bob", "trials", 401, "permission denied for database"},
+		{"alice", "postgres", 422, "Choose a database"},
+		{"alice", "", 422, "Choose a database"},
+	} {
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := &http.Client{Jar: jar}
+		if _, text := page(client, "GET", "/login", nil); !strings.Contains(text, "<option>clinic</option><option>trials</option>") {
+			t.Fatalf("no choice of databases in\n%s", text)
+		}
+		status, text := page(client, "POST", "/login", url.Values{"user": {c.user}, "password": {"secret"}, "database": {c.database}})
+		if status == 200 {
+			_, text = page(client, "GET", "/columns", nil)
+			if strings.Contains(text, "wards") != (c.database == "clinic") {
+				t.Errorf("%s in %q sees the tables of another database:\n%s", c.user, c.database, text)
+			}
+		}
+		if status != c.status || !strings.Contains(text, c.want) {
+			t.Errorf("%s in %q: %d\n%s", c.user, c.database, status, text)
+		}
 	}
 }
