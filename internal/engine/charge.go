@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
@@ -35,10 +36,14 @@ func (d direct) charge(ctx context.Context, scope session.Scope, p *private) (er
 		}
 		return err
 	}
-	defer d.stage("charge", time.Now())
+	since := time.Now()
 	charge := p.calibrated.charge
 	charge.Question = p.key
-	if p.balance, err = d.ledger.Spend(ctx, scope.Analyst, []ledger.Charge{charge}); err != nil {
+	if p.balance, err = d.ledger.Spend(ctx, scope.Analyst, []ledger.Charge{charge}); errors.Is(err, ledger.ErrAsked) {
+		return err // it is asked again
+	}
+	d.stage(ctx, "charge", since)
+	if err != nil {
 		return err
 	}
 	p.spent = p.balance.Falls[0]

@@ -34,7 +34,7 @@ func (m *measuring) draw(ctx context.Context, upto int) error {
 
 // drawCharged draws all but these sums, and gives the integers of the groups that are shown.
 func (m *measuring) drawCharged(upto int) (shown []measured) {
-	defer m.engine.stage("draw", time.Now())
+	defer m.engine.privately("draw", time.Now())
 	source := sources.Get().(*mechanism.Source)
 	defer sources.Put(source)
 	for i := len(m.answer); i < upto; i++ {

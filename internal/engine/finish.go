@@ -19,7 +19,7 @@ import (
 
 // finish has PostgreSQL compute the client's rows from released values.
 func (p *private) finish(ctx context.Context, values []released) (session.Rows, error) {
-	defer p.engine.stage("finish", time.Now())
+	defer p.engine.stage(ctx, "finish", time.Now())
 	if slices.ContainsFunc(p.plan.Finish.Args, func(a rewrite.FinishArg) bool { return a.Given != nil }) {
 		if err := p.answerStages(ctx, values); err != nil {
 			return nil, err

@@ -31,7 +31,8 @@ func (p *private) Execute(ctx context.Context) (session.Rows, error) {
 func (d direct) measure(ctx context.Context, p *private) ([]released, error) {
 	p.counted("private")
 	var answer []released
-	err := pace{p.state.policy.Timing, time.Now, sleepOn}.run(ctx, func(hold func() error) error {
+	trace := session.TraceOf(ctx)
+	err := pace{p.state.policy.Timing, time.Now, sleepOn, trace}.run(ctx, func(hold func() error) error {
 		release, err := p.state.quotas[rewrite.RoutePrivate].Acquire(ctx, p.scope.Analyst)
 		if err != nil {
 			return err
@@ -43,7 +44,11 @@ func (d direct) measure(ctx context.Context, p *private) ([]released, error) {
 	if err != nil {
 		return nil, p.measureFailed(ctx, err)
 	}
-	return answer, d.ledger.Releasable(ctx, p.scope.Analyst)
+	if err := d.ledger.Releasable(ctx, p.scope.Analyst); err != nil {
+		return nil, err
+	}
+	trace.Mark("draw")
+	return answer, nil
 }
 
 // measureFailure tells the engine about a failure of main while it measured. backend.MeasureError implements it.
@@ -64,7 +69,7 @@ type measuring struct {
 // askMain measures and draws. It asks main once more under the same charge if main was lost, unless something was drawn before: a second
 // draw would be a second release.
 func (p *private) askMain(ctx context.Context, hold func() error) ([]released, error) {
-	defer p.engine.stage("measure", time.Now())
+	defer p.engine.privately("measure", time.Now())
 	m := &measuring{private: p, hold: hold}
 	err := m.ask(ctx)
 	var failure measureFailure

@@ -35,7 +35,7 @@ func (e *Engine) Parse(sql string) ([]session.Statement, error) {
 	}
 	statements := make([]session.Statement, len(list))
 	for i, st := range list {
-		statements[i] = session.Statement{SQL: st.SQL, Offset: st.Offset}
+		statements[i] = session.Statement{SQL: st.SQL, Offset: st.Offset, Word: command.Word(st.Node)}
 		if c, ok := command.Of(st.Node, st.SQL); ok {
 			statements[i].Command = c
 		} else {

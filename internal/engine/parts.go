@@ -122,7 +122,7 @@ func (m *measuring) drawPart(ctx context.Context, part nextPart, from int, shown
 		return &stageError{err}
 	}
 	m.calibrated = next
-	defer m.engine.stage("draw", time.Now())
+	defer m.engine.privately("draw", time.Now())
 	source := sources.Get().(*mechanism.Source)
 	defer sources.Put(source)
 	for i := from; i < len(m.answer); i++ {
@@ -138,7 +138,7 @@ func (m *measuring) drawPart(ctx context.Context, part nextPart, from int, shown
 
 // chargePart charges a part beside what was charged.
 func (m *measuring) chargePart(ctx context.Context, charge ledger.Charge) error {
-	defer m.engine.stage("charge", time.Now())
+	defer m.engine.stage(ctx, "charge", time.Now())
 	charge.Query, charge.Policy = m.charge.Query, m.charge.Policy
 	balance, err := m.engine.ledger.Spend(ctx, m.scope.Analyst, []ledger.Charge{charge})
 	if err != nil {

@@ -83,7 +83,7 @@ func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st 
 	if a, ok := s.analyses.Get(key); ok {
 		return a, nil
 	}
-	defer e.stage("analyse", time.Now())
+	defer e.stage(ctx, "analyse", time.Now())
 	st, err := localized(st, scope.Database, s.policy.Limits.SQLBytes)
 	if err != nil {
 		return nil, err
@@ -201,4 +201,11 @@ func backendSettings(scope session.Scope) backend.Settings {
 	}
 }
 
-func (e *Engine) stage(name string, since time.Time) { e.metrics.Stage(name, time.Since(since)) }
+// stage tells the metrics how long a stage took, and ctx's trace what may be told of it.
+func (e *Engine) stage(ctx context.Context, name string, since time.Time) {
+	e.metrics.Stage(name, time.Since(since))
+	session.TraceOf(ctx).Stage(name, since)
+}
+
+// privately tells the metrics alone: the duration may depend on private rows.
+func (e *Engine) privately(name string, since time.Time) { e.metrics.Stage(name, time.Since(since)) }

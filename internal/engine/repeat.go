@@ -18,7 +18,7 @@ import (
 
 // calibratedPlan plans the statement with its values, and chooses a mechanism for each release.
 func (c *call) calibratedPlan(ctx context.Context) (*calibrated, error) {
-	defer c.engine.stage("plan", time.Now())
+	defer c.engine.stage(ctx, "plan", time.Now())
 	l, err := c.constants(ctx)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/session"
 )
 
 // pace delays the outcome of work on private rows until a public moment. Its clock is a field for the tests.
@@ -17,6 +18,7 @@ type pace struct {
 	timing policy.Timing
 	now    func() time.Time
 	sleep  func(context.Context, time.Duration)
+	trace  *session.Trace // is told the public moments alone; nil: there is none
 }
 
 // run does the work and returns at the moment that follows its end. If ctx ends before that moment, the outcome is ctx's
@@ -24,19 +26,27 @@ type pace struct {
 // wherever it does what others can see.
 func (p pace) run(ctx context.Context, work func(hold func() error) error) error {
 	started, over := p.now(), false
+	from := p.trace.At(started)
+	p.trace.Hold(from)
 	hold := func() error {
 		if over { // a cancel has been waited for
 			return context.Cause(ctx)
 		}
 		elapsed := p.now().Sub(started)
-		p.sleep(ctx, Moment(p.timing, elapsed)-elapsed)
-		over = ctx.Err() != nil
+		at := Moment(p.timing, elapsed)
+		p.sleep(ctx, at-elapsed)
+		if over = ctx.Err() != nil; !over || canceled(ctx) {
+			p.trace.Hold(from.Add(at))
+		} // else nobody has seen when it ended
 		return context.Cause(ctx)
 	}
 	err := work(hold)
-	if ended := hold(); ended != nil {
+	ended := hold()
+	p.trace.Measured("measure", from)
+	if ended != nil {
 		return ended
 	}
+	p.trace.Release(func(since time.Duration) time.Duration { return Moment(p.timing, since) })
 	return err
 }
 
@@ -69,12 +79,17 @@ func sleepOn(ctx context.Context, d time.Duration) {
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
-		var cause *pgconn.PgError
-		if errors.As(context.Cause(ctx), &cause) && cause.Code == pgerr.QueryCanceled {
+		if canceled(ctx) {
 			select {
 			case <-timer.C:
 			case <-time.After(cancelWait):
 			}
 		}
 	}
+}
+
+// canceled says that a cancel or a time-out has ended ctx: the client waits for the outcome.
+func canceled(ctx context.Context) bool {
+	var cause *pgconn.PgError
+	return errors.As(context.Cause(ctx), &cause) && cause.Code == pgerr.QueryCanceled
 }

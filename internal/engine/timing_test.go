@@ -73,7 +73,7 @@ func TestMomentsAreFew(t *testing.T) {
 type fakeClock struct{ now time.Time }
 
 func (c *fakeClock) pace(t policy.Timing) pace {
-	return pace{t, func() time.Time { return c.now }, func(_ context.Context, d time.Duration) { c.now = c.now.Add(d) }}
+	return pace{t, func() time.Time { return c.now }, func(_ context.Context, d time.Duration) { c.now = c.now.Add(d) }, nil}
 }
 
 func TestPaceHoldsEveryOutcome(t *testing.T) {

@@ -466,7 +466,22 @@ type world struct {
 func newWorld(t testing.TB, replace ...string) *world {
 	t.Helper()
 	p := parsePolicy(t, replace...)
-	j := &journal{}
+	j, store := &journal{}, openLedger(t, p)
+	w := &world{journal: j, t: t, ledger: store, metrics: &counted{verdicts: map[string]int{}}, bound: map[string]session.Bound{}, known: map[string]session.Prepared{}}
+	w.engine = newEngine(watchedLedger{store, j}, w.metrics, slog.New(slog.DiscardHandler))
+	w.fake = &fakeDatabases{journal: j, schema: clinicSchema(p)}
+	if err := w.engine.load(context.Background(), p, w.fake); err != nil {
+		t.Fatal(err)
+	}
+	settings := session.Settings{}.With("timezone", "UTC").With("datestyle", "ISO, MDY").With("intervalstyle", "postgres")
+	w.scope = session.Scope{Analyst: "alice", User: "alice", Database: "clinic", Settings: settings}
+	w.fresh()
+	return w
+}
+
+// openLedger opens a ledger until the test ends.
+func openLedger(t testing.TB, p *policy.Policy) ledger.Store {
+	t.Helper()
 	config := ledger.ConfigOf(p)
 	config.Log = slog.New(slog.DiscardHandler)
 	store, err := stores.Open(context.Background(), "file:"+filepath.Join(t.TempDir(), "ledger"), config)
@@ -478,16 +493,7 @@ func newWorld(t testing.TB, replace ...string) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{journal: j, t: t, ledger: store, metrics: &counted{verdicts: map[string]int{}}, bound: map[string]session.Bound{}, known: map[string]session.Prepared{}}
-	w.engine = newEngine(watchedLedger{store, j}, w.metrics, config.Log)
-	w.fake = &fakeDatabases{journal: j, schema: clinicSchema(p)}
-	if err := w.engine.load(context.Background(), p, w.fake); err != nil {
-		t.Fatal(err)
-	}
-	settings := session.Settings{}.With("timezone", "UTC").With("datestyle", "ISO, MDY").With("intervalstyle", "postgres")
-	w.scope = session.Scope{Analyst: "alice", User: "alice", Database: "clinic", Settings: settings}
-	w.fresh()
-	return w
+	return store
 }
 
 // patience ends a statement that waits for what does not come: sooner than a question in flight ends by itself.

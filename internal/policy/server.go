@@ -64,6 +64,7 @@ func readServer(o object, p *Policy) {
 		metrics.get("listen").fail("missing: the address of the metrics listener, such as 127.0.0.1:9187")
 	}
 	p.Log.Statements, _ = o.get("log").object("statements").get("statements").boolean()
+	readTracing(o.get("tracing"), p)
 
 	limits := o.get("limits").object("connections", "per_address", "sql_bytes")
 	p.Limits = Limits{

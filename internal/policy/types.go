@@ -30,6 +30,7 @@ type Policy struct {
 	Metrics        string  // listen address; empty: none
 	AnalystMetrics bool    // also with the names of analysts
 	Log            Log
+	Tracing        *Tracing // nil: none
 	Limits         Limits
 	Pool           Pool
 	Groups         map[string]Budget // of their analysts, each of whom has it for themselves

@@ -60,6 +60,7 @@ func (s *Server) answer(ctx context.Context, d *database) (err error) {
 	}
 	d.sessions = session.NewHandler(d.engine)
 	d.sessions.Observe(s.statement)
+	d.sessions.Trace(s.traces)
 	return nil
 }
 

@@ -4,11 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"time"
 
@@ -28,17 +26,9 @@ type directory struct {
 
 func newDirectory(l policy.LDAP) (*directory, error) {
 	d := &directory{LDAP: l, tls: &tls.Config{MinVersion: tls.VersionTLS12}, open: semaphore.NewWeighted(authConnections)}
-	if l.CA != "" {
-		pem, err := os.ReadFile(l.CA)
-		if err != nil {
-			return nil, fmt.Errorf("auth.ca: %w", err)
-		}
-		d.tls.RootCAs = x509.NewCertPool()
-		if !d.tls.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("auth.ca: no certificate in %s", l.CA)
-		}
-	}
-	return d, nil
+	var err error
+	d.tls.RootCAs, err = authorities("auth.ca", l.CA)
+	return d, err
 }
 
 // dn is a user's name in the directory. What has a meaning in a name is escaped, so that nobody can write a part of it.

@@ -16,6 +16,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger/stores"
 	"github.com/dpproxy/dpproxy/internal/metrics"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/tracing"
 	"github.com/dpproxy/dpproxy/internal/wire"
 )
 
@@ -48,6 +49,7 @@ type state struct {
 	databases []*database    // in the order of the file
 	identity  *identity
 	tls       tlsSource
+	tracer    *tracing.Tracer // nil: none
 }
 
 // Start checks everything, and then listens and serves until Shutdown or Close. ctx bounds the checks only.

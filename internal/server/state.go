@@ -11,6 +11,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/provision"
+	"github.com/dpproxy/dpproxy/internal/tracing"
 )
 
 // open makes all that belongs to one policy.
@@ -22,6 +23,9 @@ func open(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *state, er
 		}
 	}()
 	if st.tls, err = loadTLS(p.TLS); err != nil {
+		return nil, err
+	}
+	if st.tracer, err = openTracer(p.Tracing, log); err != nil {
 		return nil, err
 	}
 	if err := provision.CheckApart(p); err != nil {
@@ -65,6 +69,21 @@ func (st *state) close() {
 	for _, d := range st.databases {
 		d.backend.Close()
 	}
+	if st.tracer != nil {
+		_ = st.tracer.Close() // the proxy ends all the same
+	}
+}
+
+// openTracer begins to send traces, if the policy says where to; nil: it does not.
+func openTracer(p *policy.Tracing, log *slog.Logger) (*tracing.Tracer, error) {
+	if p == nil {
+		return nil, nil
+	}
+	roots, err := authorities("tracing.ca", p.CA)
+	if err != nil {
+		return nil, err
+	}
+	return tracing.Open(p, roots, log)
 }
 
 const (

@@ -9,7 +9,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// statement counts one statement and writes its line to the log, as far as the policy in force asks for it.
+// statement counts one statement, writes its line to the log and sends its trace, as far as the policy in force asks for it.
 func (s *Server) statement(e session.Event) {
 	st := s.state.Load()
 	if st == nil {
@@ -17,6 +17,9 @@ func (s *Server) statement(e session.Event) {
 	}
 	if st.policy.AnalystMetrics {
 		s.metrics.AnalystStatement(e.Analyst, e.Verdict)
+	}
+	if st.tracer != nil && e.Trace != nil { // a reload may have come in between
+		st.tracer.Statement(e)
 	}
 	if !st.policy.Log.Statements {
 		return
@@ -29,6 +32,12 @@ func (s *Server) statement(e session.Event) {
 		attributes = append(attributes, slog.String("fingerprint", e.Fingerprint))
 	}
 	s.log.Info("statement", attributes...)
+}
+
+// traces says whether the policy in force asks for traces.
+func (s *Server) traces() bool {
+	st := s.state.Load()
+	return st != nil && st.tracer != nil
 }
 
 // durationBucket is the upper bound of a duration: 1 ms, 3 ms, 10 ms, 30 ms and so on. It starts from a public moment of the policy's timing, so

@@ -23,18 +23,29 @@ func loadTLS(t *policy.TLS) (tlsSource, error) {
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	if t.ClientCA != "" {
-		pem, err := os.ReadFile(t.ClientCA)
-		if err != nil {
-			return nil, fmt.Errorf("tls.client_ca: %w", err)
-		}
-		config.ClientCAs = x509.NewCertPool()
-		if !config.ClientCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("tls.client_ca: no certificate in %s", t.ClientCA)
+		if config.ClientCAs, err = authorities("tls.client_ca", t.ClientCA); err != nil {
+			return nil, err
 		}
 		// Analysts with passwords need no certificate, but an invalid one is refused.
 		config.ClientAuth = tls.VerifyClientCertIfGiven
 	}
 	return config, nil
+}
+
+// authorities reads who signs certificates from the PEM file of a policy's key. Without a file it is nil: those that the system trusts.
+func authorities(key, file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s: no certificate in %s", key, file)
+	}
+	return pool, nil
 }
 
 // tlsConfig runs once per handshake, so that a reload reaches new connections.

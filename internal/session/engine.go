@@ -33,6 +33,7 @@ type Engine interface {
 type Statement struct {
 	SQL     string
 	Offset  int             // characters before SQL in the client's text
+	Word    string          // command.Word
 	Command command.Command // what the session does itself; nil: the engine's
 	Parsed  Parsed          // what the engine does; nil where Command is not
 }

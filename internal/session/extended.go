@@ -13,20 +13,23 @@ import (
 
 // Parse prepares one statement. A failed Parse stores nothing, but drops the unnamed statement that was there.
 func (s *Session) Parse(ctx context.Context, name, sql string, parameterTypes []uint32) (err error) {
-	defer func(since time.Time) { s.ended(ctx, since, true, err) }(time.Now())
+	since := time.Now()
+	ctx = s.traced(ctx, since)
+	defer func() { s.ended(ctx, since, true, err) }()
 	if name == "" {
 		s.state.dropStatement("")
 	}
-	parsed, err := s.engine.Parse(sql)
+	parsed, err := s.parse(sql)
 	if err != nil {
 		return err
 	}
 	if len(parsed) > 1 {
 		return pgerr.New(pgerr.SyntaxError, "cannot insert multiple commands into a prepared statement")
 	}
-	st := &preparedStatement{name: name}
+	st := &preparedStatement{name: name, trace: s.trace}
 	if len(parsed) == 1 {
 		st.statement = &parsed[0]
+		s.trace.of(st.statement, new(*Trace))
 		if err := s.state.usable(st.statement.Command); err != nil {
 			return err
 		}
@@ -80,11 +83,14 @@ func (st *preparedStatement) params() []uint32 {
 
 // Bind makes a portal. The engine analyses the statement with its values; nothing is charged.
 func (s *Session) Bind(ctx context.Context, b wire.Bind) (err error) {
-	defer func(since time.Time) { s.ended(ctx, since, true, err) }(time.Now())
+	since := time.Now()
+	ctx = s.traced(ctx, since)
+	defer func() { s.ended(ctx, since, true, err) }()
 	st, err := s.state.statement(b.Statement)
 	if err != nil {
 		return err
 	}
+	s.trace.of(st.statement, &st.trace)
 	if err := s.state.usable(st.command()); err != nil {
 		return err
 	}
@@ -99,7 +105,7 @@ func (s *Session) Bind(ctx context.Context, b wire.Bind) (err error) {
 	} else if _, taken := s.state.portals[b.Portal]; taken {
 		return pgerr.New(pgerr.DuplicateCursor, `cursor "`+b.Portal+`" already exists`)
 	}
-	p := &portal{name: b.Portal, prepared: st, formats: b.ResultFormats}
+	p := &portal{name: b.Portal, prepared: st, formats: b.ResultFormats, trace: s.trace}
 	for _, v := range b.Parameters {
 		p.bytes += columnOverhead + len(v)
 	}

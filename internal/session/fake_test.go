@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -37,7 +38,7 @@ func (e *fakeEngine) Parse(sql string) ([]Statement, error) {
 			end = int(raw.StmtLocation + raw.StmtLen)
 		}
 		text := strings.TrimLeft(sql[raw.StmtLocation:end], " ")
-		st := Statement{SQL: strings.TrimSpace(text), Offset: end - len(text)}
+		st := Statement{SQL: strings.TrimSpace(text), Offset: end - len(text), Word: command.Word(raw.Stmt)}
 		st.Command, _ = command.Of(raw.Stmt, sql[raw.StmtLocation:end])
 		st.Parsed = fakeParsed{e, st.SQL}
 		list = append(list, st)
@@ -50,14 +51,16 @@ type fakeParsed struct {
 	sql string
 }
 
-func (p fakeParsed) Prepare(context.Context, Scope, []uint32) (Prepared, error) {
+func (p fakeParsed) Prepare(ctx context.Context, _ Scope, _ []uint32) (Prepared, error) {
+	TraceOf(ctx).Stage("analyse", time.Now())
 	if p.sql == "SELECT refused()" {
 		return nil, pgerr.New(pgerr.InsufficientPrivilege, "refused", pgerr.At(8))
 	}
 	return fakePrepared(p), nil
 }
 
-func (e *fakeEngine) Charge(_ context.Context, _ Scope, bound Bound) error {
+func (e *fakeEngine) Charge(ctx context.Context, _ Scope, bound Bound) error {
+	TraceOf(ctx).Stage("charge", time.Now())
 	if e.budget == 0 {
 		return pgerr.New(pgerr.BudgetExceeded, "over budget")
 	}
@@ -101,12 +104,14 @@ func (p fakePrepared) Columns() []pgconn.FieldDescription {
 	return columns
 }
 
-func (p fakePrepared) Bind(_ context.Context, scope Scope, _ []int16, values [][]byte, _ []int16) (Bound, error) {
+func (p fakePrepared) Bind(ctx context.Context, scope Scope, _ []int16, values [][]byte, _ []int16) (Bound, error) {
+	TraceOf(ctx).Stage("plan", time.Now())
 	p.e.scopes = append(p.e.scopes, scope)
 	return fakeBound{p, values}, nil
 }
 
 func (b fakeBound) Execute(ctx context.Context) (Rows, error) {
+	TraceOf(ctx).Stage("finish", time.Now())
 	b.e.log = append(b.e.log, "run "+b.sql)
 	switch {
 	case strings.HasPrefix(b.sql, "SELECT fails"):

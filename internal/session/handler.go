@@ -15,6 +15,7 @@ import (
 type Handler struct {
 	engine  Engine
 	observe func(Event) // nil: nobody is told
+	traces  func() bool // nil: no
 
 	mu    sync.Mutex
 	zones map[string]string // values of TimeZone that the backend has canonicalised

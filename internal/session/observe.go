@@ -16,6 +16,7 @@ type Event struct {
 	Analyst  string
 	SQLSTATE string        // that the client got; 00000: no error, 08006: the client was gone
 	Took     time.Duration // of the message that ran or refused it, from its arrival to its end
+	Trace    *Trace        // nil: none was asked for
 }
 
 // Account is what an engine says of a statement that it was given to run.
@@ -39,6 +40,9 @@ const (
 
 // Observe has f told of every statement. It is called once, before the first session opens; f returns at once.
 func (h *Handler) Observe(f func(Event)) { h.observe = f }
+
+// Trace has events hold a trace while on says so. It is called once, before the first session opens.
+func (h *Handler) Trace(on func() bool) { h.traces = on }
 
 // ran remembers a statement that the engine was given to run by this message.
 func (s *Session) ran(b Bound) {
@@ -75,9 +79,15 @@ func (s *Session) ended(ctx context.Context, since time.Time, quiet bool, err er
 			accounts = append(accounts, Account{Verdict: verdictSession})
 		}
 	}
-	took := time.Since(since)
+	now := time.Now()
+	if s.trace != nil {
+		s.trace.Ended = s.trace.At(now)
+	}
 	for i, a := range accounts {
-		e := Event{Account: a, Analyst: s.startup.Analyst, SQLSTATE: "00000", Took: took}
+		e := Event{Account: a, Analyst: s.startup.Analyst, SQLSTATE: "00000", Took: now.Sub(since), Trace: s.trace}
+		if i < len(accounts)-1 && e.Trace != nil { // an argument of the last one, which has the stages
+			e.Trace = &Trace{Operation: s.trace.Operation, Began: s.trace.Began, Ended: s.trace.Ended}
+		}
 		if i == len(accounts)-1 && err != nil {
 			e.SQLSTATE = sqlstate(ctx, err)
 		}

@@ -23,6 +23,7 @@ type portal struct {
 	query *query
 	at    int // position: 0 before the first row, n on row n, one more than there are rows behind the last
 
+	trace     *Trace             // of what came before it is executed
 	prepared  *preparedStatement // of Bind; nil: DECLARE has made the cursor
 	arguments []command.Arg      // values of a command's parameters
 	formats   []int16            // result formats of a command
@@ -46,11 +47,15 @@ func (p *portal) held() int {
 
 // Execute runs a portal, or goes on with one that was suspended.
 func (s *Session) Execute(ctx context.Context, name string, maxRows uint32, w wire.ResultWriter) (err error) {
-	quiet := true
-	defer func(since time.Time) { s.ended(ctx, since, quiet, err) }(time.Now())
+	quiet, since := true, time.Now()
+	ctx = s.traced(ctx, since)
+	defer func() { s.ended(ctx, since, quiet, err) }()
 	p, err := s.state.portal(name)
 	if err != nil {
 		return err
+	}
+	if p.prepared != nil {
+		s.trace.of(p.prepared.statement, &p.trace)
 	}
 	if p.query == nil && p.prepared.statement == nil {
 		return w.EmptyQuery()

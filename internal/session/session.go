@@ -22,6 +22,7 @@ type Session struct {
 	lastReported map[string]string // reported settings as the client knows them
 	lastSettings Settings          // that they are from
 	accounts     []Account         // of the statements that the message has run
+	trace        *Trace            // of the statement that the message is about; nil: nobody wants it
 	released     []Released        // by the last private statement
 }
 

@@ -11,9 +11,10 @@ import (
 // Query runs the statements of a simple-query text one after the other, as PostgreSQL does: the syntax of all is checked first,
 // and the first that fails ends the text. What those before it have sent and were charged stays.
 func (s *Session) Query(ctx context.Context, sql string, w wire.ResultWriter) error {
-	started := time.Now()
+	started, client := time.Now(), ctx
+	ctx = s.traced(client, started)
 	s.CloseStatement("")
-	parsed, err := s.engine.Parse(sql)
+	parsed, err := s.parse(sql)
 	if err != nil {
 		s.ended(ctx, started, true, err)
 		return err
@@ -24,12 +25,14 @@ func (s *Session) Query(ctx context.Context, sql string, w wire.ResultWriter) er
 	s.state.tx.many = len(parsed) > 1
 	for i := range parsed {
 		x := &step{statement: parsed[i]}
+		s.trace.of(&parsed[i], new(*Trace))
 		err := s.timed(ctx, func(ctx context.Context) error { return s.runSimple(ctx, x, w) })
 		s.ended(ctx, started, false, err)
 		if err != nil {
 			return err
 		}
 		started = time.Now()
+		ctx = s.traced(client, started)
 	}
 	return nil
 }

@@ -32,6 +32,7 @@ type preparedStatement struct {
 	statement *Statement // nil: empty query
 	prepared  Prepared   // of the statement itself, or of the one inside DECLARE; nil for other commands
 	types     []uint32   // parameter types of commands
+	trace     *Trace     // of Parse; nil: it was told with a Bind
 }
 
 func (s *preparedStatement) size() int {

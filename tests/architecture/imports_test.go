@@ -64,8 +64,10 @@ var allowed = map[string]string{
 	"ledger/stores":          "ledger ledger/stores/bolt ledger/stores/postgres",
 	"ledger/admin":           "ledger ledger/accounting ledger/stores policy",
 	"provision":              "backend introspect ledger/stores/postgres lineage policy rewrite rewrite/catalog verifier",
+	"tracing":                "policy session version",
+	"tracing/tracingtest":    "",
 	"console":                "ledger metrics pgerr policy wire",
-	"server":                 "backend console engine ledger ledger/accounting ledger/admin ledger/stores metrics policy provision session wire",
+	"server":                 "backend console engine ledger ledger/accounting ledger/admin ledger/stores metrics pgerr policy provision session tracing wire",
 	"profile":                "backend engine ledger ledger/accounting mechanism policy provision rewrite session",
 	"demo":                   "pgerr pgserver policy provision server",
 }
@@ -78,6 +80,7 @@ var onlyIn = map[string][]string{
 	"go.etcd.io/bbolt":                     {"ledger"},
 	"github.com/xdg-go/scram":              {"wire", "verifier"},
 	"github.com/prometheus/client_golang/": {"metrics"},
+	"go.opentelemetry.io/":                 {"tracing"},
 }
 
 func TestImportsRunDownwards(t *testing.T) {
