@@ -35,10 +35,11 @@ type client struct {
 	lost    atomic.Bool
 }
 
-// wireTemplate is what every connection has in common. Nothing of the environment has a part in it.
+// wireTemplate is what every connection has in common. Nothing of the environment has a part in it. The password itself goes to the wire
+// alone, in this process, where a directory proves it.
 func wireTemplate() (*pgconn.Config, error) {
 	config, err := pgconn.ParseConfig("host=console port=1 user=console dbname=console password=none sslmode=disable " +
-		"require_auth=scram-sha-256 channel_binding=disable target_session_attrs=any")
+		"require_auth=scram-sha-256,password channel_binding=disable target_session_attrs=any")
 	if err != nil {
 		return nil, err
 	}

@@ -96,13 +96,21 @@ type policyPage struct {
 	Remarks          []string
 	Facts            [][2]string
 	Analysts         []analystRow
+	Groups           []groupRow
 	Tables           []tableRow
 	Compared         bool
 	Problems, Advice []string
 	Failed           string
 }
 
-type analystRow struct{ Name, How, Epsilon, Delta, Every string }
+type analystRow struct{ Name, How, Group, Epsilon, Delta, Every string }
+
+// groupRow is a group as the policy has it. Users whom it does not list have logged in, or have not; nobody's name is shown for that.
+type groupRow struct {
+	Name, Epsilon, Delta, Every string
+	Default                     bool // of users whom the policy does not list
+	Listed                      int  // analysts of the policy
+}
 
 type tableRow struct {
 	Name, Unit, Rows string
@@ -137,17 +145,20 @@ func (c *Console) policyPage() policyPage {
 	for _, n := range in.Notes {
 		p.Remarks = append(p.Remarks, n.String())
 	}
+	for _, name := range slices.Sorted(maps.Keys(in.Groups)) {
+		p.Groups = append(p.Groups, groupOf(in, name))
+	}
 	for _, name := range slices.Sorted(maps.Keys(in.Analysts)) {
 		a := in.Analysts[name]
-		row := analystRow{Name: name, Epsilon: number(a.Budget.Epsilon), Delta: number(a.Budget.Delta), How: "password"}
+		row := analystRow{Name: name, Group: a.Group, How: "password"}
+		row.Epsilon, row.Delta, row.Every = budget(a.Budget)
 		switch {
 		case a.Certificate != "":
 			row.How = "certificate of " + a.Certificate
 		case in.Auth.Method == policy.AuthQuery:
 			row.How = "password, by auth.query"
-		}
-		if a.Budget.Every > 0 {
-			row.Every = remaining(a.Budget.Every)
+		case in.Auth.Method == policy.AuthLDAP:
+			row.How = "password, by LDAP"
 		}
 		p.Analysts = append(p.Analysts, row)
 	}
@@ -159,6 +170,25 @@ func (c *Console) policyPage() policyPage {
 		}
 	}
 	return p
+}
+
+// budget is one in words; every is empty where it has no period.
+func budget(b policy.Budget) (epsilon, delta, every string) {
+	if b.Every > 0 {
+		every = remaining(b.Every)
+	}
+	return number(b.Epsilon), number(b.Delta), every
+}
+
+func groupOf(in *policy.Policy, name string) groupRow {
+	row := groupRow{Name: name, Default: in.Auth.DefaultGroup == name}
+	row.Epsilon, row.Delta, row.Every = budget(in.Groups[name])
+	for _, a := range in.Analysts {
+		if a.Group == name {
+			row.Listed++
+		}
+	}
+	return row
 }
 
 // leaving says when answers from private rows may leave.

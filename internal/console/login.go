@@ -92,7 +92,8 @@ func (c *Console) connect(r *http.Request, user, password, database string) (*cl
 		return nil, err
 	}
 	from := net.TCPAddrFromAddrPort(netip.AddrPortFrom(address.Addr().Unmap(), address.Port()))
-	dial := func(ctx context.Context) (net.Conn, error) { return c.config.Dial(ctx, from) }
+	private := r.TLS != nil || from.IP.IsLoopback()
+	dial := func(ctx context.Context) (net.Conn, error) { return c.config.Dial(ctx, from, private) }
 	return connect(r.Context(), c.wire, dial, user, password, database)
 }
 

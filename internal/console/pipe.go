@@ -37,11 +37,12 @@ func (p *Pipe) Close() error {
 // Addr implements net.Listener.
 func (p *Pipe) Addr() net.Addr { return wire.Inside{Addr: &net.TCPAddr{}} }
 
-// Dial connects on behalf of a client, by whose address the server counts the connection.
-func (p *Pipe) Dial(ctx context.Context, client net.Addr) (net.Conn, error) {
+// Dial connects on behalf of a client, by whose address the server counts the connection. private says that the client's bytes came here
+// behind TLS or from this machine: what a network carries in the clear may not become a password that wire asks for in cleartext.
+func (p *Pipe) Dial(ctx context.Context, client net.Addr, private bool) (net.Conn, error) {
 	near, far := net.Pipe()
 	select {
-	case p.conns <- from{far, wire.Inside{Addr: client}}:
+	case p.conns <- from{far, wire.Inside{Addr: client, Private: private}}:
 		return near, nil
 	case <-p.done:
 		return nil, net.ErrClosed

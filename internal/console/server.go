@@ -34,8 +34,8 @@ const (
 
 // Config is what a console needs of the proxy around it. Its functions follow the policy that is in force.
 type Config struct {
-	// Dial opens a connection to the wire on behalf of a client.
-	Dial func(ctx context.Context, client net.Addr) (net.Conn, error)
+	// Dial opens a connection to the wire on behalf of a client, and says whether nobody can read what that sends.
+	Dial func(ctx context.Context, client net.Addr, private bool) (net.Conn, error)
 	// Databases are what analysts connect to: one at least, while the proxy does not stop.
 	Databases func() []string
 	// TLS is that of the wire; nil: the console speaks HTTP. Whether it does is settled by Secure.

@@ -97,19 +97,19 @@ func TestPipe(t *testing.T) {
 		}
 	}()
 	client := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 7}
-	near, err := p.Dial(context.Background(), client)
+	near, err := p.Dial(context.Background(), client, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer near.Close()
 	far := <-accepted
 	defer far.Close()
-	if inside, ok := far.RemoteAddr().(wire.Inside); !ok || inside.Addr != client {
+	if inside, ok := far.RemoteAddr().(wire.Inside); !ok || inside.Addr != client || !inside.Private {
 		t.Errorf("it comes from %v", far.RemoteAddr())
 	}
 	p.Close()
 	p.Close()
-	if _, err := p.Dial(context.Background(), client); !errors.Is(err, net.ErrClosed) {
+	if _, err := p.Dial(context.Background(), client, false); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("dial: %v", err)
 	}
 	if _, err := p.Accept(); !errors.Is(err, net.ErrClosed) {

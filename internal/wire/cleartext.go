@@ -17,9 +17,15 @@ type PasswordChecker interface {
 	CheckPassword(ctx context.Context, user, password string) (analyst string, ok bool, err error)
 }
 
+// private reports whether nobody between the client and this process can read what it sends.
+func (c *conn) private() bool {
+	inside, ok := c.raw.RemoteAddr().(Inside)
+	return c.tls != nil || ok && inside.Private
+}
+
 // cleartext asks for the password itself. Only a client behind TLS is asked: nobody else may read it.
 func (c *conn) cleartext(ctx context.Context, user string, checker PasswordChecker) (analyst string, err error) {
-	if c.tls == nil {
+	if !c.private() {
 		e := fatal(pgerr.InvalidAuthorization, "this server takes passwords over TLS only")
 		e.Hint = "Connect with sslmode=verify-full, or at least sslmode=require."
 		return "", e

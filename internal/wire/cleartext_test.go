@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"net"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -53,6 +54,52 @@ func TestPasswordsInCleartext(t *testing.T) {
 		}
 		if len(asked) != c.asked {
 			t.Errorf("%s: the directory was asked %q", c.name, asked)
+		}
+	}
+}
+
+// within is a listener of this process: its connections say whose bytes they bring, and whether those were private on their way.
+type within struct {
+	net.Listener
+	private bool
+}
+
+func (l within) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return brought{conn, l.private}, nil
+}
+
+type brought struct {
+	net.Conn
+	private bool
+}
+
+func (c brought) RemoteAddr() net.Addr {
+	return wire.Inside{Addr: c.Conn.RemoteAddr(), Private: c.private}
+}
+
+// TestPasswordsFromWithin: a listener of this process that says that nobody read along is as good as TLS, and another one is not.
+func TestPasswordsFromWithin(t *testing.T) {
+	ca := newAuthority(t)
+	var asked []string
+	server := startTLSServer(t, ca, func(c *wire.Config) { c.Authenticator = directory{newAuth(), &asked} })
+	for private, code := range map[bool]string{true: "", false: "28000"} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = server.Serve(within{l, private}) }()
+		asked = nil
+		_, err = connectPgx(t, l.Addr().String(), "alice", nil, nil)
+		var e *pgconn.PgError
+		if code == "" && err != nil || code != "" && (!errors.As(err, &e) || e.Code != code) {
+			t.Errorf("private %v: %v, want SQLSTATE %q", private, err, code)
+		}
+		if private != (len(asked) == 1) {
+			t.Errorf("private %v: the directory was asked %q", private, asked)
 		}
 	}
 }

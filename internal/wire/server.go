@@ -193,5 +193,8 @@ func hostOf(addr net.Addr) string {
 }
 
 // Inside is the address of a client whose bytes a listener of another protocol brings, in this process. Limits and throttle
-// count it as that client. TLS is that listener's business.
-type Inside struct{ net.Addr }
+// count it as that client. TLS is that listener's business. No connection of a network has such an address.
+type Inside struct {
+	net.Addr
+	Private bool // what the client sends to that listener is behind TLS, or never leaves this machine
+}

@@ -78,8 +78,8 @@ func TestVerifiersAndLedgersElsewhere(t *testing.T) {
 	s, db := pgservertest.Database(t, "CREATE TABLE logins (name text, verifier text); INSERT INTO logins VALUES ('alice', '"+verifier+"'), ('unlisted', '"+verifier+"')")
 	w := newWorld(t, "ledger: file:dpproxy.ledger", `ledger: "`+s.DSN(db, pgserver.Superuser)+`"
 auth: {method: query, dsn: "`+s.DSN(db, pgserver.Superuser)+`", query: "SELECT name, verifier FROM logins WHERE name = $1"}`,
-		`password: "SCRAM-SHA-256$4096:0Hgp0DUP9zdWDNNc0OInIw==$ohxdOJ2SS2VSCywhxKyGM6ZJhLyvI+s/UtB+STXwJk0=:NNmL6gplFdt//qbFoG+Kq8nVDfV/E+k29zOR8e8c1uc="`, "",
-		`password: "SCRAM-SHA-256$4096:g6n9Ooh3n4fxuAPCBwd8PQ==$5tgLsouGXKw/PEOWekcHhXv2n+fHsMV2abRZYLdtOsQ=:TZncrntHYQ+smtMw+qceiAwEhL6K7/llUKLfHAq35R8="`, "")
+		aliceLogin, "",
+		bobLogin, "")
 	wants(t, "alice's question", w.visitor().login("alice").ask("SELECT count(*) FROM patients").body, "spent")
 	for _, user := range []string{"bob", "unlisted"} {
 		if r := w.visitor().do("/login", url.Values{"user": {user}, "password": {"demo"}}); r.StatusCode != http.StatusUnauthorized {

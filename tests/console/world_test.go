@@ -53,6 +53,12 @@ const hostileRules = `
       age: {bounds: [0, 90]}
 `
 
+// The passwords of the clinic's analysts, as its policy has them.
+const (
+	aliceLogin = `password: "SCRAM-SHA-256$4096:0Hgp0DUP9zdWDNNc0OInIw==$ohxdOJ2SS2VSCywhxKyGM6ZJhLyvI+s/UtB+STXwJk0=:NNmL6gplFdt//qbFoG+Kq8nVDfV/E+k29zOR8e8c1uc="`
+	bobLogin   = `password: "SCRAM-SHA-256$4096:g6n9Ooh3n4fxuAPCBwd8PQ==$5tgLsouGXKw/PEOWekcHhXv2n+fHsMV2abRZYLdtOsQ=:TZncrntHYQ+smtMw+qceiAwEhL6K7/llUKLfHAq35R8="`
+)
+
 // withHostile adds that table to the clinic's policy.
 var withHostile = []string{"\n  wards: {public: true}", hostileRules + "\n  wards: {public: true}"}
 
