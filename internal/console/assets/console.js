@@ -1,6 +1,12 @@
 // The pages work without this file. With it, Ask looks up the cost while one types, and an answer comes without a new page.
 'use strict';
 
+// copies shows the buttons that need a script.
+const copies = (within) => {
+  for (const button of within.querySelectorAll('[data-copy]')) button.hidden = false;
+};
+copies(document);
+
 const form = document.getElementById('ask');
 if (form) {
   const sql = document.getElementById('sql');
@@ -35,6 +41,7 @@ if (form) {
       method: 'POST', body: new URLSearchParams(new FormData(form)), headers: {'Dpproxy-Part': '1'}, signal, redirect: 'error',
     });
     into.innerHTML = await answer.text();
+    copies(into);
   };
 
   const look = async () => {
@@ -99,8 +106,8 @@ if (form) {
     }
   });
   stop.addEventListener('click', () => { if (running) running.abort(); });
-  for (const chip of form.querySelectorAll('[data-sql]')) {
-    chip.addEventListener('click', () => { sql.value = chip.dataset.sql; sql.focus(); soon(); });
+  for (const chip of form.querySelectorAll('button[form=first]')) {
+    chip.addEventListener('click', (e) => { e.preventDefault(); sql.value = chip.value; sql.focus(); soon(); });
   }
   showPrice();
   look();
