@@ -132,7 +132,7 @@ func (e *Engine) read(ctx context.Context, p *policy.Policy, d databases) (*stat
 			rewrite.RouteShadow:  newQuota(p.Pool.Shadow, p.Pool.Wait),
 			rewrite.RoutePublic:  newQuota(p.Pool.Public, p.Pool.Wait),
 		},
-		info: session.Info{Parameters: parameters, Database: name, Epsilon: p.Defaults.Epsilon, EpsilonMax: p.Defaults.EpsilonMax, EmptyGroups: p.Defaults.EmptyGroups},
+		info: session.Info{Parameters: parameters, Database: name, Epsilon: p.Defaults.Epsilon, EpsilonMax: p.Defaults.EpsilonMax, EmptyGroups: p.Defaults.EmptyGroups, Intervals: p.Defaults.Intervals},
 	}, nil
 }
 

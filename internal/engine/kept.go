@@ -171,7 +171,7 @@ func (p *private) findAnswer(ctx context.Context) (err error) {
 // with which noise the answer was drawn, hence what its margins are.
 func (c *call) answerKey(p *calibrated) string {
 	h := sha256.New()
-	settings := rewriteSettings(c.scope)
+	settings := c.state.rewriteSettings(c.scope)
 	exact := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	parts := []string{
 		c.scope.Analyst, p.plan.Fingerprint, exact(p.epsilon), exact(p.price.Epsilon), exact(p.price.Order),

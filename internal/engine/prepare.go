@@ -79,7 +79,7 @@ func named(databases []string) string {
 
 // analyse takes the analysis from the cache, or makes it.
 func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st *rewrite.Statement, types []uint32) (*analysed, error) {
-	key := analysisKey{st.SQL, typesKey(types), rewriteSettings(scope)}
+	key := analysisKey{st.SQL, typesKey(types), s.rewriteSettings(scope)}
 	if a, ok := s.analyses.Get(key); ok {
 		return a, nil
 	}
@@ -187,10 +187,11 @@ func typesKey(types []uint32) string {
 	return b.String()
 }
 
-func rewriteSettings(scope session.Scope) rewrite.Settings {
+// rewriteSettings are the session's, and the policy's where it has set none.
+func (s *state) rewriteSettings(scope session.Scope) rewrite.Settings {
 	return rewrite.Settings{
 		TimeZone: scope.Settings.TimeZone(), DateStyle: scope.Settings.DateStyle(), IntervalStyle: scope.Settings.IntervalStyle(),
-		User: scope.User, Database: scope.Database, MaxRows: scope.Settings.MaxRows(), Intervals: scope.Settings.Intervals(),
+		User: scope.User, Database: scope.Database, MaxRows: scope.Settings.MaxRows(), Intervals: scope.Settings.Intervals(s.policy.Defaults.Intervals),
 	}
 }
 

@@ -46,6 +46,10 @@ func (c *call) setting(name string) string {
 		return strconv.FormatFloat(defaults.Epsilon, 'g', -1, 64)
 	case name == "dpproxy.empty_groups":
 		return defaults.EmptyGroups
+	case name == "dpproxy.intervals" && defaults.Intervals:
+		return "on"
+	case name == "dpproxy.intervals":
+		return "off"
 	}
 	return ""
 }

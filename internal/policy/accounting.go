@@ -45,7 +45,7 @@ func (v value) delta() (float64, bool) {
 
 // readDefaults fills p.Defaults; the grid is kept apart because it reaches columns through their tables.
 func readDefaults(v value, p *Policy) overrides {
-	o := v.object("epsilon", "epsilon_max", "mechanism", "max_groups_per_unit", "grid", "empty_groups")
+	o := v.object("epsilon", "epsilon_max", "mechanism", "max_groups_per_unit", "grid", "empty_groups", "intervals")
 	d := overrides{
 		Defaults: Defaults{Epsilon: defaultEpsilon, EpsilonMax: defaultEpsilonMax, EmptyGroups: DropEmptyGroups},
 		method:   p.Accounting.Method,
@@ -54,6 +54,9 @@ func readDefaults(v value, p *Policy) overrides {
 	d.moves = false
 	if word, ok := o.get("empty_groups").oneOf(DropEmptyGroups, KeepEmptyGroups); ok {
 		d.EmptyGroups = word
+	}
+	if word, ok := o.get("intervals").oneOf("off", "on"); ok {
+		d.Intervals = word == "on"
 	}
 	p.Defaults = d.Defaults
 	return d

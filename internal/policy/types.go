@@ -87,6 +87,7 @@ type Defaults struct {
 	Mechanism           mechanism.Choice
 	MaxGroupsPerUnit    int    // 0: any number
 	EmptyGroups         string // of statements, without SET: DropEmptyGroups or KeepEmptyGroups
+	Intervals           bool   // of statements, without SET: x_low and x_high behind each aggregate x
 }
 
 // What happens to groups of declared keys that no row is in.

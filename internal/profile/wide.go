@@ -26,7 +26,7 @@ func wide(p *policy.Policy, s *rewrite.Schema, epsilon float64) *policy.Policy {
 	w.Analysts = map[string]*policy.Analyst{policy.ProfileAccount: {Name: policy.ProfileAccount, Budget: *p.ProfileBudget()}}
 	w.Auth.DefaultGroup = ""
 	w.Defaults.Epsilon, w.Defaults.EpsilonMax = epsilon, epsilon
-	w.Defaults.EmptyGroups = policy.DropEmptyGroups
+	w.Defaults.EmptyGroups, w.Defaults.Intervals = policy.DropEmptyGroups, false
 	w.AnswersTTL, w.Views, w.Tables = 0, nil, nil
 	for _, t := range p.Tables {
 		if t.Public {

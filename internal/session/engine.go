@@ -129,4 +129,6 @@ type Info struct {
 	EpsilonMax float64 // the most that SET dpproxy.epsilon accepts
 	// EmptyGroups is what dpproxy.empty_groups is without SET.
 	EmptyGroups string
+	// Intervals is what dpproxy.intervals is without SET.
+	Intervals bool
 }

@@ -116,6 +116,10 @@ func (s *Session) show(st *state, p *parameter) string {
 		return formatFloat(s.info.Epsilon)
 	case p.name == "dpproxy.empty_groups" && value == "":
 		return s.info.EmptyGroups
+	case p.name == "dpproxy.intervals" && value == "" && s.info.Intervals:
+		return "on"
+	case p.name == "dpproxy.intervals" && value == "":
+		return "off"
 	case p.kind == integer:
 		return p.show(value)
 	}

@@ -96,7 +96,7 @@ var meaning = []parameter{
 	{name: "dpproxy.margin", kind: special},
 	{name: "dpproxy.empty_groups", kind: enum, values: []string{"drop", "keep"}},
 	{name: "dpproxy.max_rows", kind: integer, initial: "0", max: maxInt},
-	{name: "dpproxy.intervals", kind: boolean, initial: "off"},
+	{name: "dpproxy.intervals", kind: boolean},
 	{name: "extra_float_digits", kind: integer, initial: "1", min: -15, max: 3},
 	{name: "bytea_output", kind: enum, initial: "hex", values: []string{"escape", "hex"}},
 	{name: "client_min_messages", kind: enum, initial: "notice", values: []string{"debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"}},

@@ -61,8 +61,13 @@ func (s Settings) MaxRows() int {
 	return n
 }
 
-// Intervals returns dpproxy.intervals: whether each aggregate x is followed by x_low and x_high.
-func (s Settings) Intervals() bool { return s.values["dpproxy.intervals"] == "on" }
+// Intervals returns dpproxy.intervals: whether each aggregate x is followed by x_low and x_high. byPolicy is what holds without SET.
+func (s Settings) Intervals(byPolicy bool) bool {
+	if value := s.values["dpproxy.intervals"]; value != "" {
+		return value == "on"
+	}
+	return byPolicy
+}
 
 // With returns a copy with one value changed, by its lower-case name.
 func (s Settings) With(name, value string) Settings {

@@ -3,6 +3,7 @@ package integration_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -91,5 +92,43 @@ func TestIntervalsForToolsWithoutNotices(t *testing.T) {
 	}
 	if err := conn.QueryRow(ctx, "SELECT margin FROM dpproxy.last WHERE column_name = 'sum'").Scan(&last); err != nil || last <= 1.5*fewer {
 		t.Errorf("margin %v with fewer rows, %v without, %v", fewer, last, err)
+	}
+}
+
+// TestIntervalsOfThePolicy: without SET the policy decides, and SHOW, current_setting and pg_settings say so.
+func TestIntervalsOfThePolicy(t *testing.T) {
+	p := start(t, strings.Replace(clinicPolicy(), "epsilon_max: 5}", "epsilon_max: 5, intervals: on}", 1), clinic)
+	conn := p.connect()
+	for _, c := range []struct {
+		set     string
+		columns []string
+		shown   string
+	}{
+		{"RESET ALL", []string{"n", "n_low", "n_high"}, "on"},
+		{"SET dpproxy.intervals = off", []string{"n"}, "off"},
+		{"SET dpproxy.intervals = on", []string{"n", "n_low", "n_high"}, "on"},
+		{"RESET dpproxy.intervals", []string{"n", "n_low", "n_high"}, "on"},
+	} {
+		if got := rowsText(t, conn, c.set+"; SHOW dpproxy.intervals"); got != c.shown {
+			t.Errorf("%s: SHOW gives %q", c.set, got)
+		}
+		const told = "SELECT current_setting('dpproxy.intervals'), setting FROM pg_settings WHERE name = 'dpproxy.intervals'"
+		if got := rowsText(t, conn, told); got != c.shown+" "+c.shown {
+			t.Errorf("%s: the catalogs say %q", c.set, got)
+		}
+		for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeDescribeExec} {
+			rows, err := conn.Query(context.Background(), "SELECT count(*) AS n FROM patients", mode)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, f := range rows.FieldDescriptions() {
+				names = append(names, f.Name)
+			}
+			rows.Close()
+			if rows.Err() != nil || !slices.Equal(names, c.columns) {
+				t.Errorf("%s, %s: columns %q, %v", c.set, mode, names, rows.Err())
+			}
+		}
 	}
 }
