@@ -32,7 +32,7 @@ func (d direct) measure(ctx context.Context, p *private) ([]released, error) {
 	p.counted("private")
 	var answer []released
 	trace := session.TraceOf(ctx)
-	err := pace{p.state.policy.Timing, time.Now, sleepOn, trace}.run(ctx, func(hold func() error) error {
+	err := pace{p.state.policy.Timing, trace}.run(ctx, func(hold func() error) error {
 		release, err := p.state.quotas[rewrite.RoutePrivate].Acquire(ctx, p.scope.Analyst)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
@@ -69,29 +70,23 @@ func TestMomentsAreFew(t *testing.T) {
 	}
 }
 
-// fakeClock passes only where a test says so.
-type fakeClock struct{ now time.Time }
-
-func (c *fakeClock) pace(t policy.Timing) pace {
-	return pace{t, func() time.Time { return c.now }, func(_ context.Context, d time.Duration) { c.now = c.now.Add(d) }, nil}
-}
-
 func TestPaceHoldsEveryOutcome(t *testing.T) {
 	failed := errors.New("main failed")
 	for name, outcome := range map[string]error{"an answer": nil, "a failure": failed} {
 		for _, took := range []time.Duration{130 * ms, 140 * ms, 151 * ms} {
-			clock := &fakeClock{}
-			start := clock.now
-			err := clock.pace(policy.Timing{Steps: 2}).run(context.Background(), func(func() error) error {
-				clock.now = clock.now.Add(took)
-				return outcome
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				err := pace{timing: policy.Timing{Steps: 2}}.run(t.Context(), func(func() error) error {
+					time.Sleep(took)
+					return outcome
+				})
+				if !errors.Is(err, outcome) {
+					t.Errorf("%s after %v: %v", name, took, err)
+				}
+				if got := time.Since(start); got != 256*ms {
+					t.Errorf("%s after %v leaves at %v, want 256ms", name, took, got)
+				}
 			})
-			if !errors.Is(err, outcome) {
-				t.Errorf("%s after %v: %v", name, took, err)
-			}
-			if got := clock.now.Sub(start); got != 256*ms {
-				t.Errorf("%s after %v leaves at %v, want 256ms", name, took, got)
-			}
 		}
 	}
 }
@@ -99,63 +94,74 @@ func TestPaceHoldsEveryOutcome(t *testing.T) {
 // TestPaceHoldsWhatOthersSee: a stage is asked of the shadow at a public moment, and the outcome has another.
 func TestPaceHoldsWhatOthersSee(t *testing.T) {
 	for _, took := range []time.Duration{65 * ms, 100 * ms, 128 * ms} {
-		clock := &fakeClock{}
-		start := clock.now
-		var seen time.Duration
-		err := clock.pace(policy.Timing{Steps: 2}).run(context.Background(), func(hold func() error) error {
-			clock.now = clock.now.Add(took)
-			err := hold()
-			seen = clock.now.Sub(start)
-			clock.now = clock.now.Add(took / 10)
-			return err
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			var seen time.Duration
+			err := pace{timing: policy.Timing{Steps: 2}}.run(t.Context(), func(hold func() error) error {
+				time.Sleep(took)
+				err := hold()
+				seen = time.Since(start)
+				time.Sleep(took / 10)
+				return err
+			})
+			if left := time.Since(start); err != nil || seen != 128*ms || left != 256*ms {
+				t.Errorf("after %v it is seen at %v and leaves at %v (%v), want 128ms and 256ms", took, seen, left, err)
+			}
 		})
-		if left := clock.now.Sub(start); err != nil || seen != 128*ms || left != 256*ms {
-			t.Errorf("after %v it is seen at %v and leaves at %v (%v), want 128ms and 256ms", took, seen, left, err)
+	}
+}
+
+// TestPaceOfWhoLeaves: a statement ends at 150 ms, by a cancel or with its client, before its work has ended, while it holds, and after it.
+// However long main takes to stop, nobody can tell which.
+func TestPaceOfWhoLeaves(t *testing.T) {
+	for _, cause := range []error{pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request"), errors.New("client went away")} {
+		for _, took := range []time.Duration{65 * ms, 129 * ms, 149 * ms, 150 * ms, 170 * ms, time.Hour} {
+			for _, stops := range []time.Duration{0, 3 * ms, 200 * ms, time.Second} {
+				for _, holds := range []bool{false, true} {
+					synctest.Test(t, func(t *testing.T) {
+						ctx, cancel := context.WithCancelCause(t.Context())
+						start := time.Now()
+						time.AfterFunc(150*ms, func() { cancel(cause) })
+						err := pace{timing: policy.Timing{Steps: 4, Quantum: 300 * ms}}.run(ctx, func(hold func() error) error {
+							select {
+							case <-time.After(took):
+							case <-ctx.Done():
+								time.Sleep(stops)
+								return context.Cause(ctx)
+							}
+							if holds {
+								return hold()
+							}
+							return nil
+						})
+						if !errors.Is(err, cause) {
+							t.Errorf("work of %v: %v, want the cause", took, err)
+						}
+						if got := time.Since(start); got != 150*ms+leaveWait {
+							t.Errorf("work of %v that stops after %v ends at %v, want %v", took, stops, got, 150*ms+leaveWait)
+						}
+					})
+				}
+			}
 		}
 	}
 }
 
-// TestPaceOfCancels cancels at 150 ms: before the work has ended, while it holds, and after it. Nobody can tell which.
-func TestPaceOfCancels(t *testing.T) {
-	const holding = 129 * ms
-	canceled := pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
-	for _, took := range []time.Duration{holding, 130 * ms, 170 * ms} {
-		clock := &fakeClock{}
-		start := clock.now
-		ctx, cancel := context.WithCancelCause(context.Background())
-		p := clock.pace(policy.Timing{Steps: 2})
-		sleep := p.sleep
-		p.sleep = func(ctx context.Context, d time.Duration) {
-			sleep(ctx, d)
-			cancel(canceled)
+// TestPaceOfSlowStops: where main takes longer than leaveWait to stop, whole ones tell of it.
+func TestPaceOfSlowStops(t *testing.T) {
+	on, off := pace{timing: policy.Timing{Steps: 2}}, pace{}
+	for _, c := range []struct {
+		p               pace
+		left, now, want time.Duration
+	}{
+		{on, 150 * ms, 150 * ms, 1150 * ms},
+		{on, 150 * ms, 1150 * ms, 1150 * ms},
+		{on, 150 * ms, 1151 * ms, 2150 * ms},
+		{on, 0, 3500 * ms, 4000 * ms},
+		{off, 150 * ms, 170 * ms, 170 * ms},
+	} {
+		if got := c.p.after(c.left, c.now); got != c.want {
+			t.Errorf("left at %v and stopped at %v: %v, want %v", c.left, c.now, got, c.want)
 		}
-		err := p.run(ctx, func(hold func() error) error {
-			if took == holding {
-				clock.now = clock.now.Add(took)
-				return hold()
-			}
-			if took > 150*ms { // Measure returns as soon as its context ends
-				clock.now = clock.now.Add(150 * ms)
-				cancel(canceled)
-				return context.Cause(ctx)
-			}
-			clock.now = clock.now.Add(took)
-			return nil
-		})
-		if !errors.Is(err, error(canceled)) {
-			t.Errorf("work of %v: %v, want the cancel", took, err)
-		}
-		if got := clock.now.Sub(start); got != 256*ms {
-			t.Errorf("work of %v: the cancel leaves at %v, want 256ms", took, got)
-		}
-	}
-}
-
-// TestSleepEndsWithTheStatement would take an hour if it did not.
-func TestSleepEndsWithTheStatement(*testing.T) {
-	for _, cause := range []error{errors.New("client went away"), pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")} {
-		ctx, cancel := context.WithCancelCause(context.Background())
-		cancel(cause)
-		sleepOn(ctx, time.Hour)
 	}
 }

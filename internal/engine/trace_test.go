@@ -79,8 +79,8 @@ func TestTracesTellPublicMomentsAlone(t *testing.T) {
 		{"main fails", faults["error"], nil, "", fmt.Sprintf(before, "XX000", "128ms end 129ms")},
 		{"main fails, and the ledger", faults["error"], nil, "fail", fmt.Sprintf(before, "58030", "128ms end 129ms")},
 		{"the ledger lets no answer pass", nil, nil, "releasable", fmt.Sprintf(before, "58030", "128ms end 129ms")},
-		{"a cancel", nil, errCanceled, "", fmt.Sprintf(before, "57014", "128ms end 128ms")},
-		{"a client that goes away", nil, gone, "", fmt.Sprintf(before, "08006", "0s end 0s")},
+		{"a cancel", nil, errCanceled, "", fmt.Sprintf(before, "57014", "1.12s end 1.12s")},
+		{"a client that goes away", nil, gone, "", fmt.Sprintf(before, "08006", "1.12s end 1.12s")},
 	} {
 		for _, took := range []time.Duration{65 * ms, 100 * ms, 119 * ms, 121 * ms, 128 * ms} {
 			for _, stops := range []time.Duration{0, 3 * ms} {
@@ -106,6 +106,35 @@ func TestTracesTellPublicMomentsAlone(t *testing.T) {
 					})
 				})
 			}
+		}
+	}
+}
+
+// TestWhoLeavesFreesTheQuestionLater: an analyst asks a question over two connections, and leaves the one that is measured at a time of their choice.
+// When the other goes on does not tell whether main had finished by then.
+func TestWhoLeavesFreesTheQuestionLater(t *testing.T) {
+	for _, took := range []time.Duration{65 * ms, 119 * ms, 121 * ms, time.Hour} {
+		for _, stops := range []time.Duration{0, 3 * ms, 300 * ms} {
+			w := newWorld(t, "timing: {steps: 1.25}", "timing: {steps: 2}")
+			synctest.Test(t, func(t *testing.T) {
+				s, _ := w.told(t)
+				begun := time.Now()
+				w.measures(took, stops, nil) // the first of them
+				time.AfterFunc(120*ms, func() { w.cancel(errors.New("client went away")) })
+				go func() { _ = s.Query(w.ctx, question, client{w.journal}) }()
+				time.Sleep(10 * ms)
+				other, err := session.NewHandler(w.engine).Open(context.Background(), wire.Startup{Analyst: "alice", User: "alice", Database: "clinic", Notice: func(*pgconn.Notice) {}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := other.Query(context.Background(), question, client{&journal{}}); err != nil {
+					t.Error(err)
+				}
+				const want = 120*ms + leaveWait + ms
+				if got := time.Since(begun); got != want {
+					t.Errorf("a measure of %v, which stops after %v: the other connection is answered at %v, want %v", took, stops, got, want)
+				}
+			})
 		}
 	}
 }
