@@ -1018,7 +1018,7 @@ func TestStatements(t *testing.T) {
 			> ask SELECT current_setting('TimeZone'), name FROM pg_settings
 			describe
 			run on shadow
-			row UTC | 50 |  |  | drop |  |
+			row UTC | 50 |  |  | drop |  | off
 			SELECT 1
 			close`},
 		{"intervals of released values", `
