@@ -97,6 +97,7 @@ type policyPage struct {
 	Facts            [][2]string
 	Analysts         []analystRow
 	Groups           []groupRow
+	Unlisted         bool // users whom the policy does not list may log in
 	Tables           []tableRow
 	Compared         bool
 	Problems, Advice []string
@@ -145,6 +146,7 @@ func (c *Console) policyPage() policyPage {
 	for _, n := range in.Notes {
 		p.Remarks = append(p.Remarks, n.String())
 	}
+	p.Unlisted = in.Auth.DefaultGroup != ""
 	for _, name := range slices.Sorted(maps.Keys(in.Groups)) {
 		p.Groups = append(p.Groups, groupOf(in, name))
 	}

@@ -13,7 +13,12 @@ const question = "SELECT ward, count(*) AS patients FROM patients WHERE smoker G
 
 // TestADayAtTheConsole walks through every page, as analyst and as administrator, on a desk and on a telephone.
 func TestADayAtTheConsole(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, "\nanalysts:\n", `
+groups:
+  researchers: {budget: {epsilon: 10, delta: 1e-6, every: 30d}}
+  students: {budget: {epsilon: 2, delta: 1e-7}}
+analysts:
+  carol: {group: students, `+aliceLogin+"}\n")
 	b := newBrowser(t, w)
 	b.open("/")
 	b.picture("login")
@@ -136,7 +141,7 @@ func TestADayAtTheConsole(t *testing.T) {
 	b.open("/dba/policy")
 	b.click("main form button")
 	b.await(".good")
-	wants(t, "policy", b.text("main"), "No problem.", "public.patients", "rdp", "password")
+	wants(t, "policy", b.text("main"), "No problem.", "public.patients", "rdp", "password", "carol", "students", "researchers", "Each analyst of a group")
 	for _, secret := range []string{"SCRAM-SHA-256$", "postgres://"} {
 		if strings.Contains(eval[string](b, "document.documentElement.outerHTML"), secret) {
 			t.Errorf("the policy's page has %s", secret)
