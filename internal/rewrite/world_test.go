@@ -145,14 +145,12 @@ func (w *world) pin(s backend.Settings) {
 	if *w.pinned == s {
 		return
 	}
-	for name, value := range map[string]string{
-		"TimeZone": s.TimeZone, "DateStyle": s.DateStyle, "IntervalStyle": s.IntervalStyle, "extra_float_digits": s.ExtraFloatDigits, "bytea_output": s.ByteaOutput,
-	} {
-		// Not through pgx, which would prepare it: other tests drop whatever is prepared.
-		set := w.main.PgConn().ExecParams(context.Background(), "SELECT set_config($1, $2, false)", [][]byte{[]byte(name), []byte(value)}, nil, nil, nil)
-		if _, err := set.Close(); err != nil {
-			panic(err)
-		}
+	const set = "SELECT set_config('TimeZone', $1, false), set_config('DateStyle', $2, false), set_config('IntervalStyle', $3, false), " +
+		"set_config('extra_float_digits', $4, false), set_config('bytea_output', $5, false)"
+	values := [][]byte{[]byte(s.TimeZone), []byte(s.DateStyle), []byte(s.IntervalStyle), []byte(s.ExtraFloatDigits), []byte(s.ByteaOutput)}
+	// Not through pgx, which would prepare it: other tests drop whatever is prepared.
+	if _, err := w.main.PgConn().ExecParams(context.Background(), set, values, nil, nil, nil).Close(); err != nil {
+		panic(err)
 	}
 	*w.pinned = s
 }
