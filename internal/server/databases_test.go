@@ -49,6 +49,7 @@ listen: 127.0.0.1:0
 console: {listen: 127.0.0.1:0}
 accounting: {method: rdp, delta: 1e-6}
 defaults: {epsilon: 1}
+log: {statements: true}
 analysts: {alice: {password: %q, budget: {epsilon: 100}}, bob: {password: %q, budget: {epsilon: 100}}}
 databases:
 `, v, v),
@@ -175,6 +176,12 @@ func TestSeveralDatabases(t *testing.T) {
 	for _, c := range []struct{ user, database, code string }{{"alice", "research", "3D000"}, {"bob", "trials", "42501"}, {"alice", strings.TrimSuffix(clinic.Config().Database, "c"), "3D000"}} {
 		_, err := h.login(c.user, c.database)
 		ledgertest.WantCode(t, err, c.code)
+	}
+	said := h.log.since()
+	for _, database := range []string{"clinic", "trials"} {
+		if want := "msg=statement analyst=alice database=" + database + " verdict=private"; !strings.Contains(said, want) {
+			t.Errorf("no %q in the log:\n%s", want, said)
+		}
 	}
 	r := httptest.NewRecorder()
 	h.metrics.Handler(h.Ready, slog.New(slog.DiscardHandler)).ServeHTTP(r, httptest.NewRequest("GET", "/metrics", nil))

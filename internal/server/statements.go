@@ -25,7 +25,7 @@ func (s *Server) statement(e session.Event) {
 		return
 	}
 	attributes := []any{
-		slog.String("analyst", e.Analyst), slog.String("verdict", e.Verdict), slog.String("sqlstate", e.SQLSTATE),
+		slog.String("analyst", e.Analyst), slog.String("database", e.Database), slog.String("verdict", e.Verdict), slog.String("sqlstate", e.SQLSTATE),
 		slog.Float64("epsilon", e.Epsilon), slog.Float64("le_seconds", durationBucket(st.policy.Timing, e.Took).Seconds()),
 	}
 	if e.Fingerprint != "" {

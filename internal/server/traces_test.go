@@ -114,7 +114,7 @@ func told(t *testing.T, spans []*trace.Span) []string {
 				t.Errorf("a fingerprint is %q", f)
 			}
 		}
-		for _, known := range []string{"db.system.name", "db.response.status_code", "db.operation.name", "dpproxy.analyst", "dpproxy.verdict", "dpproxy.epsilon", "dpproxy.fingerprint"} {
+		for _, known := range []string{"db.system.name", "db.namespace", "db.response.status_code", "db.operation.name", "dpproxy.analyst", "dpproxy.verdict", "dpproxy.epsilon", "dpproxy.fingerprint"} {
 			delete(is, known)
 		}
 		bare(t, root, len(is))

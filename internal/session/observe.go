@@ -14,6 +14,7 @@ import (
 type Event struct {
 	Account
 	Analyst  string
+	Database string        // that the client has connected to
 	SQLSTATE string        // that the client got; 00000: no error, 08006: the client was gone
 	Took     time.Duration // of the message that ran or refused it, from its arrival to its end
 	Trace    *Trace        // nil: none was asked for
@@ -84,7 +85,7 @@ func (s *Session) ended(ctx context.Context, since time.Time, quiet bool, err er
 		s.trace.Ended = s.trace.At(now)
 	}
 	for i, a := range accounts {
-		e := Event{Account: a, Analyst: s.startup.Analyst, SQLSTATE: "00000", Took: now.Sub(since), Trace: s.trace}
+		e := Event{Account: a, Analyst: s.startup.Analyst, Database: s.startup.Database, SQLSTATE: "00000", Took: now.Sub(since), Trace: s.trace}
 		if i < len(accounts)-1 && e.Trace != nil { // an argument of the last one, which has the stages
 			e.Trace = &Trace{Operation: s.trace.Operation, Began: s.trace.Began, Ended: s.trace.Ended}
 		}

@@ -87,6 +87,7 @@ func (t *Tracer) Statement(e session.Event) {
 func attributes(e session.Event) []attribute.KeyValue {
 	list := []attribute.KeyValue{
 		attribute.String("db.system.name", "postgresql"),
+		attribute.String("db.namespace", e.Database),
 		attribute.String("db.response.status_code", e.SQLSTATE),
 		attribute.String("dpproxy.analyst", e.Analyst),
 		attribute.String("dpproxy.verdict", e.Verdict),

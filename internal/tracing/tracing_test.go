@@ -27,7 +27,7 @@ var began = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 func statement(sqlstate string) session.Event {
 	at := func(ms int) time.Time { return began.Add(time.Duration(ms) * time.Millisecond) }
 	return session.Event{
-		Analyst: "alice", SQLSTATE: sqlstate, Account: session.Account{Verdict: "private", Epsilon: 0.5, Fingerprint: "b64cf0"},
+		Analyst: "alice", Database: "clinic", SQLSTATE: sqlstate, Account: session.Account{Verdict: "private", Epsilon: 0.5, Fingerprint: "b64cf0"},
 		Trace: &session.Trace{Operation: "SELECT", Began: began, Ended: at(12), Stages: []session.Stage{
 			{Name: "parse", Began: began, Ended: at(1)}, {Name: "measure", Began: at(1), Ended: at(10)}, {Name: "draw", Began: at(10), Ended: at(10)},
 		}},
@@ -53,7 +53,7 @@ func TestSpans(t *testing.T) {
 	c := tracingtest.New(t)
 	tracer, log := open(t, &policy.Tracing{Endpoint: c.URL, Share: 1, Headers: map[string]string{"authorization": "Bearer t0ken"}})
 	tracer.Statement(statement("00000"))
-	tracer.Statement(session.Event{Analyst: "bob", SQLSTATE: "42601", Account: session.Account{Verdict: "refused"}, Trace: &session.Trace{Began: began, Ended: began}})
+	tracer.Statement(session.Event{Analyst: "bob", Database: "trials", SQLSTATE: "42601", Account: session.Account{Verdict: "refused"}, Trace: &session.Trace{Began: began, Ended: began}})
 	if err := tracer.Close(); err != nil {
 		t.Error(err)
 	}
@@ -94,11 +94,11 @@ func TestSpans(t *testing.T) {
 	want := []*trace.Span{
 		child("parse", 0, 1), child("measure", 1, 10), child("draw", 10, 10),
 		{Name: "SELECT", Kind: trace.Span_SPAN_KIND_SERVER, StartTimeUnixNano: at(0), EndTimeUnixNano: at(12), Status: &trace.Status{}, Attributes: []*common.KeyValue{
-			text("db.system.name", "postgresql"), text("db.response.status_code", "00000"), text("dpproxy.analyst", "alice"), text("dpproxy.verdict", "private"),
+			text("db.system.name", "postgresql"), text("db.namespace", "clinic"), text("db.response.status_code", "00000"), text("dpproxy.analyst", "alice"), text("dpproxy.verdict", "private"),
 			epsilon(0.5), text("db.operation.name", "SELECT"), text("dpproxy.fingerprint", "b64cf0"),
 		}},
 		{Name: "statement", Kind: trace.Span_SPAN_KIND_SERVER, StartTimeUnixNano: at(0), EndTimeUnixNano: at(0), Status: &trace.Status{Code: trace.Status_STATUS_CODE_ERROR}, Attributes: []*common.KeyValue{
-			text("db.system.name", "postgresql"), text("db.response.status_code", "42601"), text("dpproxy.analyst", "bob"), text("dpproxy.verdict", "refused"), epsilon(0),
+			text("db.system.name", "postgresql"), text("db.namespace", "trials"), text("db.response.status_code", "42601"), text("dpproxy.analyst", "bob"), text("dpproxy.verdict", "refused"), epsilon(0),
 		}},
 	}
 	for i, span := range spans {
