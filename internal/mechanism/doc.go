@@ -24,6 +24,7 @@
 //	candidate.go, choice.go,   the mechanisms of one release, the choice, the public interface
 //	prepare.go
 //	margin.go, pair.go         95% margins, of two releases too, standard deviations, ε for a margin
+//	outline.go                 what the released value's distribution looks like, for a figure
 //	box.go                     joint Gaussian noise on a box
 //	vector.go                  the releases of a block
 //	cube.go, cube_law.go,      joint noise for several of them: sampler, errors, choice, enumeration
