@@ -52,6 +52,7 @@ type release struct {
 	Scale       float64  `json:"scale"`
 	Margin      *float64 `json:"margin"`
 	Wanted      float64  `json:"wanted_margin"`
+	Density     *law     `json:"density"`
 	Unit        string   `json:"unit"` // what the numbers count: microseconds or days; empty: themselves
 }
 

@@ -119,60 +119,28 @@ func TestWhatIsNotDrawn(t *testing.T) {
 	}
 }
 
-func TestEnds(t *testing.T) {
-	inf := math.Inf(1)
-	for text, want := range map[string][2]float64{
-		"[0, 1000000]": {0, 1e6}, "[-∞, ∞]": {-inf, inf}, "[-2.5, ∞]": {-2.5, inf}, "[0, 1] ∪ [3, 4]": {}, "groups with enough units": {}, "": {}, "[1, 0]": {},
-		"[n·-60, n·60], n the released count": {}, "[NaN, 1]": {},
-	} {
-		lo, hi, single := ends(text)
-		if single != (want[1] != want[0]) || single && (lo != want[0] || hi != want[1]) {
-			t.Errorf("%s: %g, %g, %v", text, lo, hi, single)
-		}
-	}
-}
-
-// TestDensities: a drawn law is a law (its whole weight, with what a clamp leaves at the ends, is 1), and its figure stays within its frame.
+// TestDensities: a law of EXPLAIN is drawn within its frame: steps as high as the probability of a value, but for what stands on one value
+// among many.
 func TestDensities(t *testing.T) {
-	for _, noise := range []string{"gaussian", "laplace"} {
-		for _, bounding := range []string{"clamp", "truncate"} {
-			for _, at := range []float64{0, 3, 50} {
-				l := law{noise, bounding, 10, 0, 100}
-				sum := 0.0
-				const steps = 200000
-				for i := range steps {
-					sum += l.weight((float64(i)+.5)*100/steps-at) / l.scale * 100 / steps
-				}
-				sum /= l.inside(at)
-				if bounding == "clamp" {
-					sum += l.below(l.lo-at) + 1 - l.below(l.hi-at)
-				}
-				if math.Abs(sum-1) > 1e-6 {
-					t.Errorf("%s %s at %g has weight %g", noise, bounding, at, sum)
-				}
-			}
-			for _, valid := range []string{"[0, 1000000]", "[0, 30]", "[-∞, ∞]", "[-∞, 5]", "[7, ∞]"} {
-				margin := 20.0
-				d := densityOf(release{Kind: kindScalar, Range: valid, Mechanism: noise + " " + bounding, Scale: 10, Margin: &margin})
-				if d == nil {
-					t.Fatalf("%s %s in %s is not drawn", noise, bounding, valid)
-				}
-				for _, path := range []string{d.Inside, d.AtEnd} {
-					for _, pair := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune("MLZ", r) }) {
-						x, y, _ := strings.Cut(pair, " ")
-						if float(x) < 0 || float(x) > 100 || float(y) < 0 || float(y) > height {
-							t.Errorf("%s %s in %s: the point %s is outside", noise, bounding, valid, pair)
-						}
-					}
-				}
-			}
-		}
-	}
 	margin := 1.0
-	for _, mechanism := range []string{"exponential mechanism on ranks", "staircase clamp", "laplace denoise", "gaussian cells", "laplace clamp, joint for 2 releases"} {
-		if densityOf(release{Kind: kindScalar, Range: "[0, 9]", Mechanism: mechanism, Scale: 1, Margin: &margin}) != nil {
-			t.Errorf("%s is drawn, whose shape the console does not know", mechanism)
-		}
+	few := &law{Lo: 0, Hi: 3, Points: 1, Last: 1, Inside: weights{2, []float64{0, .2, .6, .2}}, End: &weights{0, []float64{.8, .2, 0, 0}}}
+	d := densityOf(release{Range: "[0, 3]", Margin: &margin, Density: few})
+	if d.Inside != "M0 40.00V40.00H25.00V30.30H50.00V10.90H75.00V30.30H100.00V40.00Z" || d.AtEnd != "M0 40.00V1.20H25.00V30.30H50.00V40.00H75.00V40.00H100.00V40.00Z" {
+		t.Errorf("%s, at its end %s", d.Inside, d.AtEnd)
+	}
+	if d.Bar != [2]float64{25, 75} || d.True != 62.5 || d.Value != "2" || d.End != "0" || d.Lo != "0" || d.Hi != "3" || !strings.Contains(d.Alt, "[0, 3]") {
+		t.Errorf("%+v", d)
+	}
+
+	// The first part has .5 on one value; the last part has a single point, with the density of the others.
+	many := &law{Lo: -1, Hi: 7, Points: 2, Last: 1, Inside: weights{3, []float64{.7, .1, .1, .1, .05}}}
+	d = densityOf(release{Range: "[-1, 7]", Margin: &margin, Density: many})
+	low := coordinate(height * (1 - most/spike))
+	if want := "M0 40.00V1.20H22.22V" + low + "H44.44V" + low + "H66.67V" + low + "H88.89V" + low + "H100.00V40.00Z"; d.Inside != want || d.AtEnd != "" || d.End != "" {
+		t.Errorf("%s, want %s; at its end %q", d.Inside, want, d.AtEnd)
+	}
+	if d := densityOf(release{Range: "[0, 3]", Margin: &margin}); d != nil {
+		t.Errorf("%+v", d)
 	}
 }
 

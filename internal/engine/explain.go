@@ -57,7 +57,7 @@ func (c *call) bindExplain(ctx context.Context, asJSON bool) (session.Bound, err
 	if err := c.checkMeasure(ctx, p); err != nil {
 		return nil, err
 	}
-	x, err := c.explain(ctx, p)
+	x, err := c.explain(ctx, p, asJSON)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,8 @@ func (e explained) Execute(context.Context) (session.Rows, error) {
 	return rows, nil
 }
 
-func (c *call) explain(ctx context.Context, p *calibrated) (explanation, error) {
+// explain describes a statement; text has no use for densities.
+func (c *call) explain(ctx context.Context, p *calibrated, densities bool) (explanation, error) {
 	x := explanation{
 		Plan: p.plan.Explain, LeftOut: leftOut(p.plan), Empty: emptyGroups(p.plan), Groups: p.groupHints(),
 		Finish: p.plan.Finish.SQL, Delta: p.charge.SelectionDelta,
@@ -111,7 +112,11 @@ func (c *call) explain(ctx context.Context, p *calibrated) (explanation, error) 
 			x.Releases = append(x.Releases, describeSelection(p, i))
 		}
 		for j := range block.Releases {
-			x.Releases = append(x.Releases, describeRelease(p, i, j))
+			info := describeRelease(p, i, j)
+			if densities {
+				info.Density = describeDensity(p, i, j)
+			}
+			x.Releases = append(x.Releases, info)
 		}
 	}
 	return x, nil

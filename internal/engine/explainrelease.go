@@ -31,6 +31,7 @@ type releaseInfo struct {
 	Wanted      float64         `json:"wanted_margin,omitempty"` // of the average, where its count is large enough; Price is the most that it costs then
 	Unit        string          `json:"unit,omitempty"`          // microseconds or days: of times and dates, whose numbers here count those; empty: the value's own
 	Candidates  []candidateInfo `json:"candidates,omitempty"`
+	Density     *densityInfo    `json:"density,omitempty"` // nil: it depends on rows or a released count, or the range has gaps
 
 	unit  unit
 	step  float64 // what a step of the candidates' errors is, in the value's own units

@@ -23,7 +23,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-var update = flag.Bool("update", false, "write the table and the figure of docs/budget.md anew")
+var update = flag.Bool("update", false, "write the table and the figure of docs/budget.md, and testdata, anew")
 
 const (
 	figureDoc  = "../../docs/budget.md"
