@@ -27,23 +27,10 @@ func TestOracle(t *testing.T) {
 	}
 	theWorld.indexed(t)
 	wide := theWorld.withGroups(1 << 20)
-	worlds, asked := map[string]*world{}, map[string][]*answer{}
-	for name, session := range sessions {
-		worlds[name] = wide.as(session).connected(t)
-	}
+	worlds, asked := wide.inSessions(t), map[string][]*answer{}
 	var mu sync.Mutex
-	each := func(what string, do func(t *testing.T, name string)) {
-		t.Run(what, func(t *testing.T) {
-			for name := range sessions {
-				t.Run(name, func(t *testing.T) {
-					t.Parallel()
-					do(t, name)
-				})
-			}
-		})
-	}
-	each("asked", func(t *testing.T, name string) {
-		answered := worlds[name].answers(t)
+	each(t, "asked", worlds, func(t *testing.T, name string, w *world) {
+		answered := w.answers(t)
 		if name == "plain" && *corpusFiles == "*" && len(answered) < 250 {
 			t.Errorf("only %d queries of the corpus are answered", len(answered))
 		}
@@ -56,10 +43,10 @@ func TestOracle(t *testing.T) {
 		t.Fatal(err)
 	}
 	wide.neighbours(t)
-	each("compared", func(t *testing.T, name string) {
+	each(t, "compared", worlds, func(t *testing.T, name string, w *world) {
 		for _, a := range asked[name] {
-			if d := a.world.compare(a); d != "" {
-				t.Errorf("%s: %s\nin session %+v\n%s\nmeasure: %s\nfinish: %s", a.file, a.sql, a.world.session, d, a.asked.plan.Blocks[0].Measure.Text, a.asked.plan.Finish.SQL)
+			if d := w.compare(a); d != "" {
+				t.Errorf("%s: %s\nin session %+v\n%s\nmeasure: %s\nfinish: %s", a.file, a.sql, w.session, d, a.asked.plan.Blocks[0].Measure.Text, a.asked.plan.Finish.SQL)
 			}
 		}
 	})
@@ -78,7 +65,7 @@ func (w *world) answers(t *testing.T) []*answer {
 			t.Errorf("%s: %s\nin session %+v\n%v", q.file, q.sql, w.session, err)
 			continue
 		}
-		answered = append(answered, &answer{q, w, asked, got})
+		answered = append(answered, &answer{q, asked, got})
 	}
 	return answered
 }
@@ -86,7 +73,6 @@ func (w *world) answers(t *testing.T) []*answer {
 // answer is the noiseless answer to a query of the corpus.
 type answer struct {
 	corpusQuery
-	world *world
 	asked *question
 	rows  *pgconn.Result
 }
@@ -168,16 +154,32 @@ func (w *world) original(q *question, sql string) *pgconn.Result {
 	return read(w.main.PgConn().ExecParams(context.Background(), sql, q.values, types, nil, exactFormats(q.described.Fields)))
 }
 
-// connected is the world with a connection of its own to main.
-func (w *world) connected(t *testing.T) *world {
-	main, err := pgx.ConnectConfig(context.Background(), w.main.Config().Copy())
-	if err != nil {
-		t.Fatal(err)
+// inSessions is the world in each session, with a connection of its own to main.
+func (w *world) inSessions(t *testing.T) map[string]*world {
+	worlds := map[string]*world{}
+	for name, session := range sessions {
+		main, err := pgx.ConnectConfig(context.Background(), w.main.Config().Copy())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = main.Close(context.Background()) })
+		of := w.as(session)
+		of.main, of.pinned = main, &backend.Settings{}
+		worlds[name] = of
 	}
-	t.Cleanup(func() { _ = main.Close(context.Background()) })
-	out := *w
-	out.main, out.pinned = main, &backend.Settings{}
-	return &out
+	return worlds
+}
+
+// each tests the sessions beside each other, and waits for all.
+func each(t *testing.T, what string, worlds map[string]*world, do func(t *testing.T, name string, w *world)) {
+	t.Run(what, func(t *testing.T) {
+		for name, w := range worlds {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				do(t, name, w)
+			})
+		}
+	})
 }
 
 // indexed has main answer the original statements sooner, some of which look for rows by columns that no plan needs an index on.

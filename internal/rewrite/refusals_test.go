@@ -119,5 +119,5 @@ func (w *world) answeredAs(s pageStatement) string {
 	if err != nil {
 		return err.Error()
 	}
-	return w.compare(&answer{corpusQuery{sql: s.sql}, w, asked, got})
+	return w.compare(&answer{corpusQuery{sql: s.sql}, asked, got})
 }

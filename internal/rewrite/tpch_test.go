@@ -54,7 +54,7 @@ func TestTPCH(t *testing.T) {
 				t.Fatal(err)
 			}
 			expected := strings.Replace(tpchExpected[filepath.Base(f)], "@", sql, 1)
-			if d := w.compare(&answer{corpusQuery{expected: expected}, w, q, got}); d != "" {
+			if d := w.compare(&answer{corpusQuery{expected: expected}, q, got}); d != "" {
 				t.Error(d)
 			}
 		})
