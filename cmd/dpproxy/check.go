@@ -42,28 +42,32 @@ func (s *streams) checkAllLive(ctx context.Context, p *policy.Policy) error {
 		return err
 	}
 	var failed []error
+	var all []*provision.Findings
 	for _, one := range p.Each() {
-		failed = append(failed, one.In(s.checkLive(ctx, one)))
+		found, err := s.checkLive(ctx, one)
+		if failed = append(failed, one.In(err)); found != nil {
+			all = append(all, found)
+		}
 	}
-	return errors.Join(failed...)
+	return errors.Join(append(failed, provision.SameMain(all))...)
 }
 
 // checkLive reads catalogs and no private row.
-func (s *streams) checkLive(ctx context.Context, p *policy.Policy) error {
+func (s *streams) checkLive(ctx context.Context, p *policy.Policy) (*provision.Findings, error) {
 	b, err := backend.Open(ctx, p, newLog(s.err))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer b.Close()
 	found, err := provision.CheckLive(ctx, p, b)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, line := range found.Advice {
 		fmt.Fprintf(s.out, "advice: %s\n", line)
 	}
 	if err := found.Err(); err != nil {
-		return err
+		return found, err
 	}
 	refused, err := server.CheckViews(ctx, p, newLog(s.err))
 	for _, v := range p.Views {
@@ -71,5 +75,5 @@ func (s *streams) checkLive(ctx context.Context, p *policy.Policy) error {
 			fmt.Fprintln(s.out, "advice:", p.Titled(fmt.Sprintf("views: %s cannot be asked: %s", v, explained(why))))
 		}
 	}
-	return err
+	return found, err
 }

@@ -92,8 +92,7 @@ func (c *Console) connect(r *http.Request, user, password, database string) (*cl
 		return nil, err
 	}
 	from := net.TCPAddrFromAddrPort(netip.AddrPortFrom(address.Addr().Unmap(), address.Port()))
-	private := r.TLS != nil || from.IP.IsLoopback()
-	dial := func(ctx context.Context) (net.Conn, error) { return c.config.Dial(ctx, from, private) }
+	dial := func(ctx context.Context) (net.Conn, error) { return c.config.Dial(ctx, from, r.TLS != nil) }
 	return connect(r.Context(), c.wire, dial, user, password, database)
 }
 

@@ -32,12 +32,14 @@ func (d direct) measure(ctx context.Context, p *private) ([]released, error) {
 	p.counted("private")
 	var answer []released
 	trace := session.TraceOf(ctx)
+	free := func() {} // the analyst's slot, at a public moment: another statement of theirs may wait for it
+	defer func() { free() }()
 	err := pace{p.state.policy.Timing, trace}.run(ctx, func(hold func() error) error {
 		release, err := p.state.quotas[rewrite.RoutePrivate].Acquire(ctx, p.scope.Analyst)
 		if err != nil {
 			return err
 		}
-		defer release()
+		free = release
 		answer, err = p.askMain(ctx, hold)
 		return err
 	})

@@ -47,7 +47,11 @@ type prepared struct {
 
 // Prepare has the shadow check names and types, then analyses. Refusals that need no parameter value come from here.
 func (p parsed) Prepare(ctx context.Context, scope session.Scope, parameterTypes []uint32) (session.Prepared, error) {
-	a, err := p.engine.analyse(ctx, p.engine.state.Load(), scope, p.statement, parameterTypes)
+	s := p.engine.state.Load()
+	if err := p.engine.knows(s, scope.Analyst); err != nil {
+		return nil, err
+	}
+	a, err := p.engine.analyse(ctx, s, scope, p.statement, parameterTypes)
 	if err != nil {
 		p.engine.metrics.Statement("refused")
 		return nil, err

@@ -19,7 +19,7 @@ type pace struct {
 // cause, whether the work had ended or not, and comes at a moment that follows from when ctx ended: a cancel, a time-out or a client that
 // leaves would time the work more finely. The work holds wherever it does what others can see.
 func (p pace) run(ctx context.Context, work func(hold func() error) error) error {
-	started, over := time.Now(), false
+	started := time.Now()
 	from := p.trace.At(started)
 	p.trace.Hold(from)
 	var left time.Duration
@@ -30,25 +30,25 @@ func (p pace) run(ctx context.Context, work func(hold func() error) error) error
 	})
 	defer stop()
 	hold := func() error {
-		if over {
-			return context.Cause(ctx)
-		}
 		elapsed := time.Since(started)
 		at := Moment(p.timing, elapsed)
 		select {
 		case <-time.After(at - elapsed):
 		case <-gone:
 		}
-		if over = ctx.Err() != nil; over {
-			<-gone
-			at = p.after(left, time.Since(started))
-			time.Sleep(at - time.Since(started))
+		if ctx.Err() == nil {
+			p.trace.Hold(from.Add(at))
 		}
-		p.trace.Hold(from.Add(at))
-		return context.Cause(ctx)
+		return context.Cause(ctx) // if there is one, it is for nobody yet
 	}
 	err := work(hold)
 	ended := hold()
+	if ended != nil {
+		<-gone
+		at := p.after(left, time.Since(started))
+		time.Sleep(at - time.Since(started))
+		p.trace.Hold(from.Add(at))
+	}
 	p.trace.Measured("measure", from)
 	if ended != nil {
 		return ended

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/session"
 	"github.com/dpproxy/dpproxy/internal/wire"
 )
@@ -123,16 +124,58 @@ func TestWhoLeavesFreesTheQuestionLater(t *testing.T) {
 				time.AfterFunc(120*ms, func() { w.cancel(errors.New("client went away")) })
 				go func() { _ = s.Query(w.ctx, question, client{w.journal}) }()
 				time.Sleep(10 * ms)
-				other, err := session.NewHandler(w.engine).Open(context.Background(), wire.Startup{Analyst: "alice", User: "alice", Database: "clinic", Notice: func(*pgconn.Notice) {}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := other.Query(context.Background(), question, client{&journal{}}); err != nil {
-					t.Error(err)
-				}
+				w.askBeside(t, question)
 				const want = 120*ms + leaveWait + ms
 				if got := time.Since(begun); got != want {
 					t.Errorf("a measure of %v, which stops after %v: the other connection is answered at %v, want %v", took, stops, got, want)
+				}
+			})
+		}
+	}
+}
+
+// askBeside asks over another connection of the analyst's.
+func (w *world) askBeside(t *testing.T, sql string) {
+	t.Helper()
+	s, err := session.NewHandler(w.engine).Open(context.Background(), wire.Startup{Analyst: "alice", User: "alice", Database: "clinic", Notice: func(*pgconn.Notice) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Query(context.Background(), sql, client{&journal{}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSlotsTellPublicMomentsAlone: a statement of the analyst's that waits until one of theirs has ended on main sees its moment, and not when main
+// was done; also where that one is cancelled at 120 ms, before its first stage or in it.
+func TestSlotsTellPublicMomentsAlone(t *testing.T) {
+	const end = 120*ms + leaveWait + ms
+	for _, c := range []struct {
+		name, sql string
+		ends      error
+		took      []time.Duration
+		want      time.Duration
+	}{
+		{"an answer", question, nil, []time.Duration{66 * ms, 90 * ms, 120 * ms}, 128*ms + ms},
+		{"a cancel", question, errCanceled, []time.Duration{66 * ms, 119 * ms, 121 * ms, time.Hour}, end},
+		{"a cancel in a stage", staged, errCanceled, []time.Duration{66 * ms, 119 * ms, 121 * ms, time.Hour}, end},
+	} {
+		for _, took := range c.took {
+			w := newWorld(t, "timing: {steps: 1.25}", "timing: {steps: 2}\npool: {main: 2}")
+			synctest.Test(t, func(t *testing.T) {
+				s, _ := w.told(t)
+				begun := time.Now()
+				w.measures(took, 3*ms, nil)
+				if c.ends != nil {
+					time.AfterFunc(120*ms, func() { w.cancel(c.ends) })
+				}
+				go func() { _ = s.Query(w.ctx, c.sql, client{w.journal}) }()
+				time.Sleep(60 * ms)
+				w.askBeside(t, question+" WHERE age > 1")
+				// Its own moment is a power of 2 ms after it began to wait.
+				want := 60*ms + Moment(policy.Timing{Steps: 2}, c.want-ms-60*ms)
+				if got := time.Since(begun); got != want {
+					t.Errorf("%s after %v on main: the other connection is answered at %v, want %v", c.name, took, got, want)
 				}
 			})
 		}

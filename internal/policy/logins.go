@@ -53,6 +53,8 @@ func checkApart(one *Policy, at object, other *Policy) {
 	mine, theirs := sides(one), sides(other)
 	shadow, public := at.get("shadow"), at.get("public")
 	switch {
+	case mine.main.sameDatabase(theirs.main):
+		at.get("main").fail("is the main database of %s, too: list its tables under one name", other.Name)
 	case mine.shadow.sameDatabase(theirs.shadow):
 		shadow.fail("is the shadow of %s, too: each needs one of its own", other.Name)
 	case mine.shadow.sameDatabase(theirs.main):

@@ -24,7 +24,7 @@ var mostSteps = new(big.Rat).SetInt64(1 << 48)
 func wide(p *policy.Policy, s *rewrite.Schema, epsilon float64) *policy.Policy {
 	w := *p
 	w.Analysts = map[string]*policy.Analyst{policy.ProfileAccount: {Name: policy.ProfileAccount, Budget: *p.ProfileBudget()}}
-	w.Auth.DefaultGroup = ""
+	w.Auth.DefaultGroup, w.Access = "", nil
 	w.Defaults.Epsilon, w.Defaults.EpsilonMax = epsilon, epsilon
 	w.Defaults.EmptyGroups, w.Defaults.Intervals = policy.DropEmptyGroups, false
 	w.AnswersTTL, w.Views, w.Tables = 0, nil, nil

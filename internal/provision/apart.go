@@ -30,10 +30,26 @@ func CheckApart(p *policy.Policy) error {
 	return errors.Join(problems...)
 }
 
+// SameMain compares what live checks of the databases of one file have found: two names for one main are refused, since what is private by one of
+// them could be public by the other. It sees through aliases of a server, and standbys.
+func SameMain(found []*Findings) error {
+	var problems []error
+	for i, f := range found {
+		for _, other := range found[:i] {
+			if f.main == other.main && f.main != "" {
+				problems = append(problems, f.policy.Locate(fmt.Errorf("databases.main: is the main database of %s, too: list its tables under one name", other.policy.Name)))
+			}
+		}
+	}
+	return errors.Join(problems...)
+}
+
 func (d dsns) notApart(other dsns, name string) error {
 	sameDatabase := func(a, b *pgconn.Config) bool { return same(a, b) && a.Database == b.Database }
 	sameRole := func(a, b *pgconn.Config) bool { return a != nil && b != nil && same(a, b) && a.User == b.User }
 	switch {
+	case sameDatabase(d.main, other.main):
+		return fmt.Errorf("databases.main: is the main database of %s, too: list its tables under one name", name)
 	case sameDatabase(d.shadow, other.shadow):
 		return fmt.Errorf("databases.shadow: is the shadow of %s, too: each needs one of its own", name)
 	case sameDatabase(d.shadow, other.main):

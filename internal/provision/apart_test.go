@@ -17,7 +17,7 @@ func TestCheckApart(t *testing.T) {
 		trials     policy.Databases
 	}{
 		{"apart", "", policy.Databases{Main: "postgres://tm@db/trials", Shadow: "postgres://ts@db/trials_shadow"}},
-		{"one main, by one role, with a shadow for each", "", policy.Databases{Main: "postgres://cm:x@db/clinic", Shadow: "postgres://ts@db/trials_shadow"}},
+		{"one main, with a shadow for each", "is the main database of clinic, too", policy.Databases{Main: "postgres://cm:x@db/clinic", Shadow: "postgres://ts@db/trials_shadow"}},
 		{"the shadow by PGHOST", "is the shadow of clinic", policy.Databases{Main: "postgres://tm@db/trials", Shadow: "user=ts dbname=clinic_shadow"}},
 		{"the same names on another server", "", policy.Databases{Main: "postgres://cm@other/clinic", Shadow: "postgres://cs@other/clinic_shadow"}},
 		{"a shadow that is a main", "names the main database of clinic", policy.Databases{Main: "postgres://tm@db/trials", Shadow: "postgres://ts@db/clinic"}},

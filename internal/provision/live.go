@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -21,6 +22,7 @@ var databaseSQL string
 // Findings collects what the live check found. Every line says what to do.
 type Findings struct {
 	policy   *policy.Policy
+	main     string   // identifies main among the databases of a file; empty: there is one
 	Problems []error  // serve does not start
 	Exposed  bool     // of CheckDrift: one of them is about rows of people that are read as public
 	Advice   []string // what an administrator may want to change, with places
@@ -51,7 +53,7 @@ func CheckLive(ctx context.Context, p *policy.Policy, b *backend.Backend) (*Find
 	} else if err := c.checkRoles(ctx, d); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context) error{c.checkDatabases, c.checkPublic, c.checkPeople, c.checkReadable, c.checkCitus} {
+	for _, step := range []func(context.Context) error{c.identify, c.checkDatabases, c.checkPublic, c.checkPeople, c.checkReadable, c.checkCitus} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -135,6 +137,16 @@ func (c *liveCheck) checkDatabases(ctx context.Context) error {
 
 // sameDatabaseSQL identifies a database: a standby has the number of its primary.
 const sameDatabaseSQL = "SELECT oid::text || ' ' || datname FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()"
+
+// identify finds out which database main is, where there are several: SameMain compares them.
+func (c *liveCheck) identify(ctx context.Context) error {
+	if c.policy.Name == "" {
+		return nil
+	}
+	found, err := c.main.strings(ctx, "SELECT system_identifier::text FROM pg_catalog.pg_control_system() UNION ALL "+sameDatabaseSQL)
+	c.found.main = strings.Join(found, " ")
+	return err
+}
 
 // checkPublic makes sure that public reads main's database, or a standby of it, and no other.
 func (c *liveCheck) checkPublic(ctx context.Context) error {

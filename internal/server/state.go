@@ -47,6 +47,7 @@ func open(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *state, er
 // check compares the databases with the policy. No private row is read.
 func (st *state) check(ctx context.Context, log *slog.Logger) error {
 	var problems []error
+	var all []*provision.Findings
 	advice := 0
 	for _, d := range st.databases {
 		found, err := provision.CheckLive(ctx, d.policy, d.backend)
@@ -54,8 +55,9 @@ func (st *state) check(ctx context.Context, log *slog.Logger) error {
 			return d.policy.In(err)
 		}
 		advice += len(found.Advice)
-		problems = append(problems, found.Err())
+		problems, all = append(problems, found.Err()), append(all, found)
 	}
+	problems = append(problems, provision.SameMain(all))
 	if advice > 0 {
 		log.Info("dpproxy check --live has advice", "lines", advice)
 	}
