@@ -144,6 +144,7 @@ func (p *Prepared) withJoint(candidate Candidate, c *Cube, at int, chosen bool) 
 	q.curve = sync.OnceValue(candidate.curve)
 	q.quantiles = &quantiles[float64]{}
 	q.quantile = sync.OnceValue(func() float64 { return q.spreadAt(confidence) })
+	q.outline = sync.OnceValue(q.newOutline)
 	return &q
 }
 

@@ -23,8 +23,15 @@ const (
 	outlineMargins = 5   // to either side of the true value
 )
 
-// Outline is nil of releases that are no scalars, and of ranges with gaps or of one point.
+// Outline is nil of releases that are no scalars, and of ranges with gaps or of one point. It is shared: whoever gets it must not change it.
 func (p *Prepared) Outline() *Outline {
+	if p.outline == nil {
+		return nil
+	}
+	return p.outline()
+}
+
+func (p *Prepared) newOutline() *Outline {
 	v, openLo, openHi := p.release.Range.closed()
 	if p.release.Kind != Scalar || len(v) != 1 || v[0].Lo == v[0].Hi {
 		return nil

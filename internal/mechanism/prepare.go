@@ -25,6 +25,7 @@ type Prepared struct {
 
 	quantile  func() float64      // 95% quantile of |released − true|, before the range caps it
 	quantiles *quantiles[float64] // others, by their probability
+	outline   func() *Outline     // Scalar
 	rank      *rankSampler        // Quantile
 	joint     *jointQuantiles     // of a family that is drawn jointly; nil: by halving, or alone
 	units     selection           // Selection
@@ -94,6 +95,7 @@ func prepare(r Release, g Guarantee) (*Prepared, error) {
 	p.sampler = sync.OnceValue(func() *sampler { return newSampler(c.kernel) })
 	p.curve = sync.OnceValue(c.curve)
 	p.quantile = sync.OnceValue(func() float64 { return p.spreadAt(confidence) })
+	p.outline = sync.OnceValue(p.newOutline)
 	return p, nil
 }
 

@@ -319,9 +319,13 @@ func TestConsoleOfSeveral(t *testing.T) {
 // TestOneMainByTwoNames: what is private by one name could be public by the other.
 func TestOneMainByTwoNames(t *testing.T) {
 	h := newHospital(t)
-	again := strings.NewReplacer("  clinic:\n", "  ward:\n", "clinic_main@127.0.0.1", "clinic_main@localhost").Replace(h.of["clinic"])
-	shadow := h.of["trials"][strings.Index(h.of["trials"], "    shadow:"):]
-	h.of["ward"] = again[:strings.Index(again, "    shadow:")] + shadow[:strings.Index(shadow, "    public:")] + again[strings.Index(again, "    public:"):]
+	ward := strings.NewReplacer("  clinic:\n", "  ward:\n", "clinic_main@127.0.0.1", "clinic_main@localhost").Replace(h.of["clinic"])
+	shadowOf := func(part string) string {
+		_, shadow, _ := strings.Cut(part, "    shadow:")
+		shadow, _, _ = strings.Cut(shadow, "    public:")
+		return shadow
+	}
+	h.of["ward"] = strings.Replace(ward, shadowOf(ward), shadowOf(h.of["trials"]), 1)
 	h.write("clinic", "ward")
 	err := h.Reload(t.Context())
 	if err == nil || !strings.Contains(h.of["ward"], "@localhost") || !strings.Contains(err.Error(), "databases.ward.main: is the main database of clinic, too") {
