@@ -37,7 +37,7 @@ vuln: ## govulncheck: known vulnerabilities in what the code calls; skipped wher
 
 test: install-deps lint vuln ## everything: lint, vuln, and unit, property, statistics and integration tests with real clients
 	@echo "== tests"
-	@$(GO) test -count=1 -timeout 40m ./internal/rewrite ./... # that which takes longest begins first
+	@$(GO) test -count=1 -timeout 40m ./internal/rewrite ./tests/integration/... ./... # those that take longest begin first
 
 demo: build ## a clinic to ask, in one minute: own PostgreSQL, data, policy, proxy; until Ctrl-C
 	./bin/dpproxy demo --install
