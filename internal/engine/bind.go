@@ -70,8 +70,9 @@ func (p *prepared) Bind(ctx context.Context, scope session.Scope, formats []int1
 	}
 	if err != nil {
 		p.engine.metrics.Statement("refused")
+		return nil, p.placed(err)
 	}
-	return bound, err
+	return bound, nil
 }
 
 func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int16, values [][]byte, resultFormats []int16) (session.Bound, error) {

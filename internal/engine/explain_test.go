@@ -3,13 +3,16 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -40,6 +43,24 @@ func explainedBoth(t *testing.T, w *world, sql string) (x explanation, lines []s
 		}
 	}
 	return x, lines
+}
+
+// TestPlacesInExplain: an error stands where the client has written what is wrong, counted in characters, as without EXPLAIN.
+func TestPlacesInExplain(t *testing.T) {
+	position := func(sql string) int32 {
+		var e *pgconn.PgError
+		if _, err := newWorld(t).bind(sql); !errors.As(err, &e) || e.Position == 0 {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		return e.Position
+	}
+	for _, sql := range []string{"SELECT id FROM patients", "SELECT count(*), string_agg(ward, ',') FROM patients"} {
+		for _, before := range []string{"EXPLAIN ", "/* é */ EXPLAIN (FORMAT JSON)\n"} {
+			if got, want := position(before+sql), position(sql)+int32(utf8.RuneCountInString(before)); got != want {
+				t.Errorf("%s%s: at %d, want %d", before, sql, got, want)
+			}
+		}
+	}
 }
 
 // TestExplainForetellsTheCharge: EXPLAIN says by how much what is left falls, statement after statement, under both methods; and text and

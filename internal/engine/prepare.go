@@ -54,9 +54,21 @@ func (p parsed) Prepare(ctx context.Context, scope session.Scope, parameterTypes
 	a, err := p.engine.analyse(ctx, s, scope, p.statement, parameterTypes)
 	if err != nil {
 		p.engine.metrics.Statement("refused")
-		return nil, err
+		return nil, p.placed(err)
 	}
 	return &prepared{parsed: p, types: parameterTypes, parameters: a.parameters, columns: a.columns}, nil
+}
+
+// placed has the position of an error count from the beginning of an EXPLAIN: what is analysed is the statement inside it.
+func (p parsed) placed(err error) error {
+	x := p.statement.Explain()
+	var e *pgconn.PgError
+	if x == nil || !errors.As(err, &e) || e.Position == 0 {
+		return err
+	}
+	moved := *e
+	moved.Position += int32(x.Inner.Offset - p.statement.Offset)
+	return &moved
 }
 
 func (p *prepared) Params() []uint32                   { return p.parameters }
