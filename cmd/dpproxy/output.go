@@ -34,9 +34,9 @@ func (s *streams) report(err error) int {
 	if err == nil {
 		return 0
 	}
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
+	if several := joined(err); several != nil {
 		code := 0
-		for _, one := range several.Unwrap() {
+		for _, one := range several {
 			code = max(code, s.report(one))
 		}
 		return code
@@ -63,6 +63,15 @@ func (s *streams) report(err error) int {
 		}
 	}
 	return code
+}
+
+// joined are the errors that errors.Join has put together; nil of one that says more than they do.
+func joined(err error) []error {
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok || err.Error() != errors.Join(several.Unwrap()...).Error() {
+		return nil
+	}
+	return several.Unwrap()
 }
 
 // say writes to the person at the terminal what is not the command's result.

@@ -37,7 +37,7 @@ type databaseChoice struct {
 }
 
 func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
-	c.render(w, r, http.StatusOK, "login", "Log in", c.loginPage("", r.URL.Query().Get("database"), ""))
+	c.render(w, r, http.StatusOK, "login", "Log in", c.loginPage("", "", ""))
 }
 
 func (c *Console) loginPage(user, database, problem string) loginPage {

@@ -13,19 +13,17 @@ import (
 // a role that reads private rows of one is that of main alone.
 func CheckApart(p *policy.Policy) error {
 	var problems []error
-	var all []dsns
-	for _, one := range p.Several {
-		d, err := parseDSNs(one)
-		if err != nil {
-			problems = append(problems, one.Locate(err))
-			continue
+	all := make([]dsns, len(p.Several))
+	for i, one := range p.Several {
+		var err error
+		if all[i], err = parseDSNs(one); err != nil {
+			return one.Locate(err)
 		}
-		for i, other := range all {
-			if why := d.notApart(other, p.Several[i].Name); why != nil {
+		for j, other := range all[:i] {
+			if why := all[i].notApart(other, p.Several[j].Name); why != nil {
 				problems = append(problems, one.Locate(why))
 			}
 		}
-		all = append(all, d)
 	}
 	return errors.Join(problems...)
 }

@@ -143,7 +143,7 @@ func (c *liveCheck) identify(ctx context.Context) error {
 	if c.policy.Name == "" {
 		return nil
 	}
-	found, err := c.main.strings(ctx, "SELECT system_identifier::text FROM pg_catalog.pg_control_system() UNION ALL "+sameDatabaseSQL)
+	found, err := c.main.strings(ctx, "SELECT system_identifier::text || ' ' || ("+sameDatabaseSQL+") FROM pg_catalog.pg_control_system()")
 	c.found.main = strings.Join(found, " ")
 	return err
 }

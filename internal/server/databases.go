@@ -18,7 +18,7 @@ import (
 type database struct {
 	policy  *policy.Policy
 	backend *backend.Backend
-	drift   error // what the last look has found; whoever looks holds Server.reloading
+	drift   error // what the last look has found; who reads it holds Server.reloading
 
 	engine   *engine.Engine
 	sessions *session.Handler

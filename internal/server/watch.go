@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/provision"
@@ -38,9 +39,13 @@ func (s *Server) look() {
 	if st == nil {
 		return
 	}
+	var looks sync.WaitGroup // one that does not answer keeps nobody from the others
+	for _, d := range st.databases {
+		looks.Go(func() { d.look(s.serving) })
+	}
+	looks.Wait()
 	var drift []error
 	for _, d := range st.databases {
-		d.look(s.serving)
 		drift = append(drift, d.drift)
 	}
 	if s.serving.Err() == nil {

@@ -196,5 +196,5 @@ func hostOf(addr net.Addr) string {
 // count it as that client. TLS is that listener's business. No connection of a network has such an address.
 type Inside struct {
 	net.Addr
-	Private bool // what the client sends to that listener is behind TLS, or never leaves this machine
+	Private bool // what the client sends to that listener is behind TLS
 }
