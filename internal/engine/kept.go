@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -171,11 +172,14 @@ func (p *private) findAnswer(ctx context.Context) (err error) {
 // with which noise the answer was drawn, hence what its margins are.
 func (c *call) answerKey(p *calibrated) string {
 	h := sha256.New()
-	settings := c.state.rewriteSettings(c.scope)
+	settings := backendSettings(c.scope)
+	if len(p.plan.Stages) == 0 { // which may print numbers
+		settings.ExtraFloatDigits, settings.ByteaOutput = "", ""
+	}
 	exact := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	parts := []string{
 		c.scope.Analyst, p.plan.Fingerprint, exact(p.epsilon), exact(p.price.Epsilon), exact(p.price.Order),
-		settings.TimeZone, settings.DateStyle, settings.IntervalStyle, c.state.policy.Version,
+		fmt.Sprintf("%q", settings), c.state.policy.Version,
 	}
 	for i := range p.blocks {
 		for j := range p.plan.Blocks[i].Releases {
@@ -183,9 +187,6 @@ func (c *call) answerKey(p *calibrated) string {
 				parts = append(parts, "margin", strconv.Itoa(i), strconv.Itoa(j), exact(margin))
 			}
 		}
-	}
-	if len(p.plan.Stages) > 0 { // they may print numbers
-		parts = append(parts, backendSettings(c.scope).ExtraFloatDigits, backendSettings(c.scope).ByteaOutput)
 	}
 	for _, part := range parts {
 		h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))

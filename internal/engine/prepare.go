@@ -23,6 +23,7 @@ type analysisKey struct {
 	sql      string
 	types    string // parameter types as the client gave them
 	settings rewrite.Settings
+	sent     backend.Settings // what constants and public rows are read under, hence its plans
 }
 
 // analysed is a cached analysis with the types that the shadow found.
@@ -95,7 +96,7 @@ func named(databases []string) string {
 
 // analyse takes the analysis from the cache, or makes it.
 func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st *rewrite.Statement, types []uint32) (*analysed, error) {
-	key := analysisKey{st.SQL, typesKey(types), s.rewriteSettings(scope)}
+	key := analysisKey{st.SQL, typesKey(types), s.rewriteSettings(scope), backendSettings(scope)}
 	if a, ok := s.analyses.Get(key); ok {
 		return a, nil
 	}
@@ -211,6 +212,7 @@ func (s *state) rewriteSettings(scope session.Scope) rewrite.Settings {
 	}
 }
 
+// backendSettings are all of the session's that reach a backend.
 func backendSettings(scope session.Scope) backend.Settings {
 	return backend.Settings{
 		TimeZone: scope.Settings.TimeZone(), DateStyle: scope.Settings.DateStyle(), IntervalStyle: scope.Settings.IntervalStyle(),

@@ -119,8 +119,8 @@ func readsClock(oid uint32, value string) bool {
 
 // planKey names everything that a plan depends on, but the lists.
 type planKey struct {
-	statement *analysed
-	values    string // lookup.key
+	statement *analysed // under the settings of its own key
+	values    string    // lookup.key
 	options   rewrite.Options
 }
 
