@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -147,6 +148,25 @@ func TestAveragesWithoutTheirMargin(t *testing.T) {
 		var refused *pgconn.PgError
 		if _, err := (wantedMargin{text: "0.5", value: .5}).budgetFor(plan, budgetOf(method, 10, .5)); !errors.As(err, &refused) || refused.Code != "22023" {
 			t.Errorf("%s: a margin that would take more rows than there may be: %v", method, err)
+		}
+	}
+}
+
+// TestAveragesFitTheBudget: the budget holds as many such statements as EXPLAIN says, in all their parts: no more over hardly enough rows, and
+// many more over many.
+func TestAveragesFitTheBudget(t *testing.T) {
+	source := mechanism.NewSource()
+	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
+		p := averagesWithin(t, method, .5)
+		list := p.plan.Blocks[0].Releases
+		least := wantedAverage{list[1], p.blocks[0].wanted[1]}.leastRows(list[0], p.later.mostOf(list[1], 0))
+		for _, c := range []struct{ rows, most int64 }{{least, 2}, {100 * least, math.MaxInt64}} {
+			_, _, paid := drawnFor(t, p, source, 7, c.rows)
+			answered := accounting.Fits(paid / p.budget.room.At(p.price.order))
+			if answered < p.fits || int64(answered/p.fits) > c.most || c.rows > least && answered < 5*p.fits {
+				t.Errorf("%s: of averages over %d rows EXPLAIN promises %d, and %d are answered", method, c.rows, p.fits, answered)
+			}
+			t.Logf("%s: %d rows: at least %d, and %d are answered", method, c.rows, p.fits, answered)
 		}
 	}
 }

@@ -21,7 +21,7 @@ type calibrated struct {
 	epsilon float64 // nominal
 	price   price   // what the releases share; those with a margin of their own cost what that needs
 	share   float64 // of the analyst's whole budget that the price of the nominal ε takes
-	fits    int     // how many such statements the whole budget holds
+	fits    int     // how many such statements the whole budget holds: of one that is charged in parts, at least
 	loss    float64 // what to compare ways to pay by
 	blocks  []calibratedBlock
 	charge  ledger.Charge
@@ -182,6 +182,7 @@ func (p *calibrated) settle(b statementBudget) {
 	p.share, _ = b.room.Share(mechanism.LaplaceCurve(p.epsilon))
 	p.fits, p.loss = b.holds(p.charge), p.expectedLoss(b)
 	if p.chargedInParts() {
+		p.fits = b.fits(p.later.price.Epsilon/b.room.At(p.price.order), p.charge.SelectionDelta)
 		p.charge = p.firstCharge()
 	}
 }

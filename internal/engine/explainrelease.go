@@ -12,7 +12,9 @@ type priceInfo struct {
 	Epsilon    float64 `json:"epsilon,omitempty"`    // pure; 0: Divergence is shared
 	Divergence float64 `json:"divergence,omitempty"` // Rényi divergence of Order
 	Order      float64 `json:"order,omitempty"`
+	AtMost     bool    `json:"at_most,omitempty"`    // what is released first decides how much it is
 	Statements int     `json:"statements,omitempty"` // of a statement: how many such statements the whole budget holds
+	AtLeast    bool    `json:"at_least,omitempty"`   // Statements are: each may cost less
 }
 
 type releaseInfo struct {
@@ -46,9 +48,20 @@ type candidateInfo struct {
 
 // describePrice describes what the statement's releases share.
 func describePrice(p *calibrated) *priceInfo {
-	info := p.price.info(p.price.Epsilon)
-	info.Statements = p.fits
+	whole := p.price
+	if p.chargedInParts() {
+		whole = p.later.price
+	}
+	info := p.statement(whole.Epsilon)
+	info.AtMost = info.AtLeast
 	return &info
+}
+
+// statement describes an amount that is spent in a statement.
+func (p *calibrated) statement(amount float64) priceInfo {
+	info := p.price.info(amount)
+	info.Statements, info.AtLeast = p.fits, p.chargedInParts()
+	return info
 }
 
 // info describes an amount of what the price is paid in.
@@ -60,10 +73,14 @@ func (p price) info(amount float64) priceInfo {
 }
 
 func (p priceInfo) String() string {
-	if p.Order == 0 {
-		return "epsilon " + number(p.Epsilon)
+	text := "epsilon " + number(p.Epsilon)
+	if p.Order != 0 {
+		text = fmt.Sprintf("divergence %s of order %s", number(p.Divergence), number(p.Order))
 	}
-	return fmt.Sprintf("divergence %s of order %s", number(p.Divergence), number(p.Order))
+	if p.AtMost {
+		return "at most " + text
+	}
+	return text
 }
 
 // describeSelection describes the partition selection of a block.
@@ -94,8 +111,7 @@ func describeRelease(c *calibrated, block, release int) releaseInfo {
 		}
 		for _, candidate := range way.blocks[block].releases[release].Candidates() {
 			candidate.Chosen = candidate.Chosen && way == c
-			price := way.price.info(way.blocks[block].releases[release].Epsilon())
-			price.Statements = way.fits
+			price := way.statement(way.blocks[block].releases[release].Epsilon())
 			info.Candidates = append(info.Candidates, candidateInfo{candidate, price})
 		}
 	}
@@ -122,6 +138,7 @@ func describeNoise(c *calibrated, block, release int) releaseInfo {
 	}
 	if margin := c.blocks[block].wanted[release]; margin > 0 {
 		info.Price = c.price.info(c.mostOfSum(block, release).Epsilon)
+		info.Price.AtMost = true
 		info.Mechanism, info.Wanted = "the least noise that keeps the margin of the average, chosen once its count is released", margin*stepOf(r)
 		return info
 	}

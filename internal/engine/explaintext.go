@@ -13,7 +13,7 @@ func (x explanation) lines() []string {
 		out[0] += ", delta: " + number(x.Delta)
 	}
 	if x.Price != nil {
-		out = append(out, fmt.Sprintf("price: %s, budget for %s", x.Price, suchStatements(x.Price.Statements)))
+		out = append(out, fmt.Sprintf("price: %s, %s", x.Price, x.Price.budget()))
 	}
 	if x.Spent != nil {
 		out = append(out, "epsilon spent by it: "+number(*x.Spent), "epsilon left after it: "+number(*x.Left))
@@ -55,7 +55,7 @@ func (x explanation) lines() []string {
 func (r releaseInfo) lines() []string {
 	out := []string{
 		"release: " + r.Name,
-		"its part: " + r.part(),
+		"its part: " + r.Price.String(),
 		r.sensitivityLine(),
 		"valid range: " + r.Range,
 		"mechanism: " + r.mechanismLine(),
@@ -78,29 +78,25 @@ func (r releaseInfo) lines() []string {
 		if c.Price.Order > 0 {
 			line += " at order " + number(c.Price.Order)
 		}
-		out = append(out, fmt.Sprintf("%s, rmse %s, budget for %s", line, r.unit.difference(c.RMSEAverage*r.step), suchStatements(c.Price.Statements)))
+		out = append(out, fmt.Sprintf("%s, rmse %s, %s", line, r.unit.difference(c.RMSEAverage*r.step), c.Price.budget()))
 	}
 	return out
 }
 
-// suchStatements counts statements as far as anybody asks them.
-func suchStatements(n int) string {
+// budget counts the statements that the whole budget holds, as far as anybody asks them.
+func (p priceInfo) budget() string {
 	const many = 1_000_000
-	switch {
+	text := "budget for "
+	if p.AtLeast {
+		text += "at least "
+	}
+	switch n := p.Statements; {
 	case n == 1:
-		return "1 such statement"
+		return text + "1 such statement"
 	case n > many:
-		return "more than a million such statements"
+		return "budget for more than a million such statements"
 	}
-	return fmt.Sprintf("%d such statements", n)
-}
-
-// part is what a release has of the price.
-func (r releaseInfo) part() string {
-	if r.Wanted > 0 {
-		return "at most " + r.Price.String()
-	}
-	return r.Price.String()
+	return text + fmt.Sprintf("%d such statements", p.Statements)
 }
 
 func (r releaseInfo) sensitivityLine() string {

@@ -57,7 +57,7 @@ func TestChargedTwice(t *testing.T) {
 			describe
 			check
 			row epsilon: 25
-			row price: epsilon 50, budget for 2 such statements
+			row price: at most epsilon 60, budget for at least 2 such statements
 			row epsilon spent by it: 25
 			row epsilon left after it: 100
 			row averages: their sums, and better counts where the margins need them, are charged once the counts are released: at most epsilon 35

@@ -113,9 +113,15 @@ func (b statementBudget) holds(c ledger.Charge) int {
 	if b.room.Renyi == nil { // pure accounting charges ε
 		curve = mechanism.Curve{Pure: c.Epsilon}
 	}
-	most := b.room.Holds(curve)
-	if c.SelectionDelta > 0 {
-		selections := math.Round(c.SelectionDelta / b.selectionDelta)
+	share, _ := b.room.Share(curve)
+	return b.fits(share, c.SelectionDelta)
+}
+
+// fits returns how many statements the analyst's whole budget holds that take a share of it, and a δ for their selections.
+func (b statementBudget) fits(share, selectionDelta float64) int {
+	most := accounting.Fits(share)
+	if selectionDelta > 0 {
+		selections := math.Round(selectionDelta / b.selectionDelta)
 		most = min(most, ledger.SelectionUses/int(selections))
 	}
 	return most

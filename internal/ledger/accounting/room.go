@@ -59,9 +59,8 @@ func (r Room) At(order int) float64 {
 	return r.Renyi[order]
 }
 
-// Holds returns how many charges of a curve fit into the room, if nothing else is charged.
-func (r Room) Holds(c mechanism.Curve) int {
+// Fits returns how many charges that take a share of a room fit into it, if nothing else is charged.
+func Fits(share float64) int {
 	const rounding = 1e-12 // ten statements of 0.1 fill 1
-	share, _ := r.Share(c)
 	return int(math.Min((1+rounding)/share, 1e9))
 }

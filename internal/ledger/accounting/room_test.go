@@ -38,11 +38,11 @@ func TestRoomIsWhatTheFilterAdmits(t *testing.T) {
 			return s
 		}
 		room := RoomOf(config, "alice")
-		n := room.Holds(curve)
+		share, order := room.Share(curve)
+		n := Fits(share)
 		if n > 1 && !f.admits(times(n-1)) || f.admits(times(n+1)) {
 			t.Errorf("the room holds %d, the filter disagrees", n)
 		}
-		share, order := room.Share(curve)
 		taken := curve.Pure
 		if order != Infinite {
 			taken = curve.Renyi[order]
@@ -55,10 +55,11 @@ func TestRoomIsWhatTheFilterAdmits(t *testing.T) {
 
 func TestRoomOfNothing(t *testing.T) {
 	config := ledger.Config{Method: policy.RDP, Analysts: map[string]policy.Budget{"alice": {Delta: 1e-6}}}
-	if share, order := RoomOf(config, "alice").Share(mechanism.PureCurve(0.5)); !math.IsInf(share, 1) || order != Infinite {
+	share, order := RoomOf(config, "alice").Share(mechanism.PureCurve(0.5))
+	if !math.IsInf(share, 1) || order != Infinite {
 		t.Errorf("a budget of 0 gives a share of %v at order %d", share, order)
 	}
-	if n := RoomOf(config, "alice").Holds(mechanism.PureCurve(0.5)); n != 0 {
+	if n := Fits(share); n != 0 {
 		t.Errorf("a budget of 0 holds %d", n)
 	}
 }
