@@ -210,11 +210,8 @@ func fuDensities(name, title string, at func(mu float64) law) study.Figure {
 // fuEpsilons converts the curves of both algorithms, and holds them against the exact ε.
 func fuEpsilons(sigma, lambda float64) (table, error) {
 	t := table{head: []string{"[a, b]", "Gaussian: paper", "exact", "pure", "Laplace: paper", "exact", "pure"}}
-	gaussian, laplace := math.Inf(1), math.Inf(1)
-	for _, order := range mechanism.Orders {
-		gaussian = math.Min(gaussian, mechanism.EpsilonAt(order, order/(2*sigma*sigma), tail))
-		laplace = math.Min(laplace, mechanism.EpsilonAt(order, mechanism.FuLaplaceRenyi(order, 1, lambda), tail))
-	}
+	gaussian := lemma26(func(order float64) float64 { return order / (2 * sigma * sigma) })
+	laplace := lemma26(func(order float64) float64 { return mechanism.FuLaplaceRenyi(order, 1, lambda) })
 	for _, i := range []interval{{0, 1}, {0, 5}, {0, 20}, {-50, 50}} {
 		row := []any{i}
 		for _, c := range []struct {
@@ -238,6 +235,20 @@ func fuEpsilons(sigma, lambda float64) (table, error) {
 	l, err := exactEpsilon(mechanism.Laplace, mechanism.Fold, far, lambda)
 	t.add("untruncated", gaussian, g, "∞", laplace, l, 1/lambda)
 	return t, err
+}
+
+// lemma26 converts a curve at the best of all orders: those of a ledger, with as many between each two as leave no fourth digit.
+func lemma26(curve func(order float64) float64) float64 {
+	const between = 200
+	best := math.Inf(1)
+	for i, from := range mechanism.Orders[:len(mechanism.Orders)-1] {
+		ratio := (mechanism.Orders[i+1] - 1) / (from - 1)
+		for j := range between + 1 {
+			order := 1 + (from-1)*math.Pow(ratio, float64(j)/between)
+			best = math.Min(best, mechanism.EpsilonAt(order, curve(order), tail))
+		}
+	}
+	return best
 }
 
 // exactEpsilon is ε at the given δ, over all true values in the interval.

@@ -105,6 +105,12 @@ func TestTheorem41(t *testing.T) {
 	near(t, "regime II, root mean square", errorFromZero(interval{2, 5}), 2.93, 5e-3)
 }
 
+// Lemma 2.6 at the best order, which for σ = 3 is 15.14: no order that a ledger has.
+func TestLemma26(t *testing.T) {
+	near(t, "σ = 3", lemma26(func(order float64) float64 { return order / 18 }), 1.557656, 1e-6)
+	near(t, "untruncated Laplace noise", lemma26(func(order float64) float64 { return mechanism.FuLaplaceRenyi(order, 1, 1) }), 1, 1e-4)
+}
+
 // Table 2 of Croft et al. as printed: 1.586 to its last digit, σ₂ below it, below 2 on ranges without ends, and at most 2.
 func TestTable2AsPrinted(t *testing.T) {
 	first := study.CroftDataDependent(0, 1)

@@ -12,7 +12,7 @@ import (
 
 // NarrowCmd compares what auto takes on short ranges with the least error that ε-DP permits.
 type NarrowCmd struct {
-	Longest int64 `help:"The longest range, in grid steps." default:"20" placeholder:"L"`
+	Longest int64 `help:"The longest range, in grid steps." default:"50" placeholder:"L"`
 }
 
 // NarrowRow are the errors for one length and sensitivity, one per narrowEpsilons.

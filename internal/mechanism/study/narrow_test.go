@@ -2,10 +2,13 @@ package study
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/alecthomas/kong"
 )
 
 var update = flag.Bool("update", false, "write the table of narrow ranges into docs/mechanisms.md")
@@ -44,6 +47,29 @@ func TestNarrowTable(t *testing.T) {
 		}
 	case !strings.HasPrefix(table, want):
 		t.Errorf("docs/mechanisms.md has\n%s\nwant\n%s\nwrite it with: go test ./internal/mechanism/study -run NarrowTable -update", table, want)
+	}
+}
+
+// TestNarrowPrintsThePage: the command prints the whole table of docs/mechanisms.md.
+func TestNarrowPrintsThePage(t *testing.T) {
+	var c Command
+	k, err := kong.New(&c, kong.Exit(func(int) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Parse([]string{"narrow"}); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(mechanismsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "<!-- narrow -->")
+	table, _, _ = strings.Cut(table, "<!-- /narrow -->")
+	for _, length := range narrowLengths {
+		if written := strings.Contains(table, fmt.Sprintf("\n| %d, 1 |", length)); written != (length <= c.Narrow.Longest) {
+			t.Errorf("the page has L = %d: %v; the command prints up to %d", length, written, c.Narrow.Longest)
+		}
 	}
 }
 
