@@ -214,13 +214,18 @@ func nearestValid(value query.Scalar, gaps []bounds.Interval) query.Scalar {
 	return query.F("(SELECT CASE{} ELSE y.v END FROM (SELECT {} AS v) AS y)", cases, value)
 }
 
-// planBool compares a noisy count with the noise's own 95% threshold.
+// planBool compares a noisy count with the noise's own 95% threshold: of the units with a row that decides (docs/privacy.md P12c).
 func (k *Block) planBool(c *aggregate.Call) (query.Scalar, []int) {
 	test := query.F("({})", c.Args[0].SQL())
 	if c.Name == "bool_and" {
 		test = query.F("(NOT {})", test)
 	}
-	i := k.count(c.Text, c.Condition(test))
+	condition := c.Condition(test)
+	decide := k.units
+	if k.oneRow() { // rows are units, and share a layer with other rows
+		decide = k.count
+	}
+	i := decide(c.Text, condition)
 	hit := query.F("({} > {})", k.orNull(ReleasedColumn(i)), k.derive(i, aggregate.DerivedThreshold))
 	if c.Name == "bool_and" {
 		hit = query.F("(NOT {})", hit)
