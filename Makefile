@@ -7,9 +7,12 @@ GO    ?= go
 export CGO_ENABLED = 1
 
 # The tools are pinned here, and not in go.mod: their dependencies are not the product's.
+# Packages tested beside each other: one more than two cores, as some wait more than they work.
+TEST_PARALLEL ?= 3
+
 LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help build packages install-deps lint format vuln test demo demo-check bench site accuracy questions test-versions fuzz verify soak crash redteam compose clean
+.PHONY: help build packages install-deps lint format vuln test guards test-all whole demo demo-check bench site accuracy questions test-versions fuzz verify soak crash redteam compose clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -35,9 +38,21 @@ vuln: ## govulncheck: known vulnerabilities in what the code calls; skipped wher
 	@echo "== vuln"
 	@./tests/vulncheck.sh
 
-test: install-deps lint vuln ## everything: lint, vuln, and unit, property, statistics and integration tests with real clients
+# docs/testing.md says what each of these holds. The packages that take longest begin first.
+test: install-deps lint ## for every change, ten minutes on two cores: lint, and every package with its smaller numbers
 	@echo "== tests"
-	@$(GO) test -count=1 -timeout 40m ./internal/rewrite ./tests/integration/... ./... # those that take longest begin first
+	@$(GO) test -short -count=1 -p $(TEST_PARALLEL) -vet=off -timeout 20m ./internal/rewrite ./tests/integration/... ./...
+
+guards: install-deps ## what guards privacy, with all its numbers: corpus under every session, mutations, attacks, red team, enumerations
+	@echo "== guards"
+	@$(GO) test -count=1 -p $(TEST_PARALLEL) -vet=off -timeout 60m ./internal/rewrite ./tests/integration/... ./tests/redteam ./internal/mechanism/study -skip '^TestSoak$$'
+
+test-all: ## everything there is to test, part by part, with a table of times: before a release
+	@./tests/all.sh
+
+whole: install-deps ## every package with all its numbers
+	@echo "== every package"
+	@$(GO) test -count=1 -p $(TEST_PARALLEL) -vet=off -timeout 90m ./internal/rewrite ./tests/integration ./...
 
 demo: build ## a clinic to ask, in one minute: own PostgreSQL, data, policy, proxy; until Ctrl-C
 	./bin/dpproxy demo --install

@@ -32,6 +32,9 @@ type mutation struct {
 // TestMutations proves that TestSensitivity can fail. The faults of nodes are in mutants_test.go and mutants_join_test.go,
 // and which plans have no place for one in mutants_places_test.go.
 func TestMutations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make guards asks it")
+	}
 	all := probes(t, theWorld)
 	for _, m := range mutations {
 		t.Run(m.name, func(t *testing.T) {
@@ -184,6 +187,9 @@ func doubled(b *probed) bool {
 
 // TestDoubledDomains: where a domain holds every value twice, a unit is counted no more often for it.
 func TestDoubledDomains(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make guards asks it")
+	}
 	probe := newProbe(t, theWorld, probes(t, theWorld), doubled)
 	random := rand.New(rand.NewPCG(7, 8))
 	for range mutationDatabases {
@@ -196,6 +202,9 @@ func TestDoubledDomains(t *testing.T) {
 
 // TestFencesChangeNothing: what keeps the planner from another plan changes no integer.
 func TestFencesChangeNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make guards asks it")
+	}
 	fenced := func(b *probed) bool {
 		unfenced := b.copied()
 		return queries(func(s *query.Select) { s.Fence = query.Fence("") })(unfenced)

@@ -157,7 +157,7 @@ func (w *world) original(q *question, sql string) *pgconn.Result {
 // inSessions is the world in each session, with a connection of its own to main.
 func (w *world) inSessions(t *testing.T) map[string]*world {
 	worlds := map[string]*world{}
-	for name, session := range sessions {
+	for name, session := range tried() {
 		main, err := pgx.ConnectConfig(context.Background(), w.main.Config().Copy())
 		if err != nil {
 			t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 const (
 	hostileDatabases        = 20
 	hostileSessionDatabases = 6
+	shortDatabases          = 3 // of either, in `make test`
 )
 
 // TestSensitivity proves by trial what every plan declares: over small random databases full of hostile rows, and every
@@ -27,13 +28,16 @@ const (
 // none moves in more groups than declared.
 func TestSensitivity(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	for name, session := range sessions {
+	for name, session := range tried() {
 		t.Run(name, func(t *testing.T) {
 			w := theWorld.as(session)
 			probe := newProbe(t, w, probes(t, w), nil)
 			databases := hostileSessionDatabases
 			if session == plain {
 				databases = hostileDatabases
+			}
+			if testing.Short() {
+				databases = shortDatabases
 			}
 			for range databases {
 				for _, problem := range probe.database(t, random) {

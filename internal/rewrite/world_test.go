@@ -133,6 +133,14 @@ var sessions = map[string]backend.Settings{
 	"new york": {TimeZone: "America/New_York", DateStyle: "ISO, YMD", IntervalStyle: "postgres", ExtraFloatDigits: "-3", ByteaOutput: "hex"},
 }
 
+// tried are the sessions that tests of the whole corpus run under: in `make test`, the plain one and one hostile one.
+func tried() map[string]backend.Settings {
+	if testing.Short() {
+		return map[string]backend.Settings{"plain": plain, "few": sessions["few"]}
+	}
+	return sessions
+}
+
 func (w *world) settings() rewrite.Settings {
 	return rewrite.Settings{
 		TimeZone: w.session.TimeZone, DateStyle: w.session.DateStyle, IntervalStyle: w.session.IntervalStyle, User: "alice", Database: "clinic",

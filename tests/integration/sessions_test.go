@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,9 @@ func (p *proxy) client(stdin, program string, args ...string) (string, error) {
 	return string(out), err
 }
 
+// fewClients are those that `make test` runs, beside psql, pgx and lib/pq: one for each way to write the protocol that is much used.
+var fewClients = []string{"psycopg 3", "node-postgres", "pgjdbc"}
+
 // TestSessions runs an application's session with every client library: each script ends with the line ok, or says what
 // went wrong. The Python is the system's, for which the packages are.
 func TestSessions(t *testing.T) {
@@ -55,6 +59,9 @@ func TestSessions(t *testing.T) {
 		"Pgtcl":         {"tclsh", "sessions/pgtcl_session.tcl"},
 		"pgjdbc":        {"java", "-cp", "/usr/share/java/postgresql.jar", "sessions/Session.java"},
 	} {
+		if testing.Short() && !slices.Contains(fewClients, name) {
+			continue
+		}
 		group.Go(func() error {
 			out, err := p.client("", command[0], command[1:]...)
 			if err != nil || !strings.HasSuffix(strings.TrimSpace(out), "ok") {

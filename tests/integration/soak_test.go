@@ -33,6 +33,9 @@ const (
 // no goroutine, connection or heap of theirs left, PostgreSQL no more connections than the pools allow, and nobody has
 // overspent.
 func TestSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make soak asks it")
+	}
 	metrics := freeAddress(t)
 	p := start(t, purePolicy(fmt.Sprintf("limits: {connections: %d, per_address: %d}", 2*soakClients, 2*soakClients),
 		"pool: {main: 6, shadow: 10, public: 4, wait: 60s}", fmt.Sprintf("metrics: {listen: %q}", metrics)), clinic)

@@ -14,6 +14,9 @@ import (
 // TestOutcomesWaitForTheirMoment: while an answer waits, nothing that the analyst's other connections see says that main has
 // finished. The quantum is longer than the test.
 func TestOutcomesWaitForTheirMoment(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make guards asks it")
+	}
 	p := start(t, clinicPolicy("timing: {quantum: 1m}"), clinic)
 	ctx := context.Background()
 	other := p.connect()

@@ -123,6 +123,9 @@ var laters = []later{
 // TestReloadBetweenBindAndExecute: a statement that was prepared, bound or declared under one policy and runs under another one does
 // what that one allows: it is refused, and free, where its table or its analyst is gone, and has the new bounds.
 func TestReloadBetweenBindAndExecute(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make guards asks it")
+	}
 	policy := purePolicy("answers: {ttl: 0}")
 	const sql = "SELECT sum(minutes) FROM visits"
 	for _, change := range []struct {

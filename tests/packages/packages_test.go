@@ -32,6 +32,9 @@ var managers = []manager{
 }
 
 func TestPackages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all builds and installs them")
+	}
 	older, newer := build(t, "1.0.0"), build(t, "1.0.1")
 	for _, by := range managers {
 		t.Run(by.name, func(t *testing.T) {

@@ -49,6 +49,9 @@ func TestMain(m *testing.M) {
 const leastAnswered = 0.4
 
 func TestMainExecutesWhatWasCharged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make guards asks it")
+	}
 	t.Logf("seed %d", *seed)
 	w := newWorld(t, judges)
 	v := &violations{t: t, reported: map[string]bool{}}

@@ -6,8 +6,12 @@ import (
 )
 
 func TestVerify(t *testing.T) {
+	combinations := 800
+	if testing.Short() {
+		combinations = 100
+	}
 	var out bytes.Buffer
-	err := (&VerifyCmd{Combinations: 800, Longest: 2000, Seed: 2}).Run(&out)
+	err := (&VerifyCmd{Combinations: combinations, Longest: 2000, Seed: 2}).Run(&out)
 	t.Log(out.String())
 	if err != nil {
 		t.Fatal(err)
