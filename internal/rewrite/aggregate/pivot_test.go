@@ -134,8 +134,8 @@ func TestForeignRowsExcludeNothing(t *testing.T) {
 	name := policy.Name{Schema: "public", Relation: "r"}
 	for kind, want := range map[byte]bool{'r': true, 'f': false, 'p': false} {
 		b := &relation.Base{Schema: &schema.Schema{Relations: map[policy.Name]*schema.Relation{name: {Name: name, Kind: kind}}}}
-		if got := Exclusions(b, &relation.Relation{Tables: []*policy.Table{{Name: name}}}, calls); got[0][1] != want || got[1][0] != want {
-			t.Errorf("%c: %v", kind, got)
+		if got := Exclusions(b, &relation.Relation{Tables: []*policy.Table{{Name: name}}}, calls); got(0, 1) != want || got(1, 0) != want {
+			t.Errorf("%c: %v, want %v", kind, got(0, 1), want)
 		}
 	}
 }

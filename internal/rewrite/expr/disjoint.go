@@ -18,33 +18,34 @@ const (
 )
 
 // Disjoint says that no row fulfils both conditions; nil is fulfilled by every row. False: there is no proof.
-func Disjoint(a, b *Expr) bool { return Exclusions([]*Expr{a, b})[0][1] }
+func Disjoint(a, b *Expr) bool { return Exclusions([]*Expr{a, b})(0, 1) }
 
-// Exclusions says of a list of conditions which pairs no row fulfils both of. A condition that nothing fulfils excludes itself.
-func Exclusions(conditions []*Expr) [][]bool {
+// Exclusions says of a list of conditions which pairs no row fulfils both of. A condition that nothing fulfils excludes itself. Each
+// is read once, and pairs are compared as they are asked for.
+func Exclusions(conditions []*Expr) func(i, j int) bool {
 	read := make([]*claim, len(conditions))
-	for i, e := range conditions {
-		read[i] = claimOf(e, isTrue, query.Key, false)
-	}
-	out := make([][]bool, len(conditions))
-	for i := range out {
-		out[i] = make([]bool, len(conditions))
+	of := func(i int) *claim {
+		if read[i] == nil {
+			read[i] = claimOf(conditions[i], isTrue, query.Key, false)
+		}
+		return read[i]
 	}
 	tries := mostTries
-	for i := range conditions {
-		for j := range i + 1 {
-			out[i][j] = contradict(&tries, read[i], read[j])
-			out[j][i] = out[i][j]
-		}
-	}
-	return out
+	return func(i, j int) bool { return contradict(&tries, of(i), of(j)) }
 }
 
-// DisjointScans is Disjoint for conditions of two scans of one table: no row of it fulfils both. A condition may read a column of its
-// scan alone.
-func DisjointScans(a, b *Expr) bool {
+// Scanned is what conditions claim of the rows of a scan, whose columns alone they read.
+type Scanned struct{ *claim }
+
+// ScanOf reads the conditions of a scan.
+func ScanOf(conditions []*Expr) Scanned {
+	return Scanned{claimOf(And(conditions...), isTrue, query.Text, false)}
+}
+
+// Excludes is Disjoint for two scans of one table: no row of it fulfils the conditions of both.
+func (s Scanned) Excludes(o Scanned) bool {
 	tries := mostTries
-	return contradict(&tries, claimOf(a, isTrue, query.Text, false), claimOf(b, isTrue, query.Text, false))
+	return contradict(&tries, s.claim, o.claim)
 }
 
 // Complement says that b is true exactly where a is not. What the schema says is never NULL counts as such: the price of nothing may
@@ -66,15 +67,18 @@ func claimOf(e *Expr, s sense, key func(query.Scalar) string, trustNull bool) *c
 	return impossible
 }
 
-// contradict says that no row fulfils all claims. tries counts down.
-func contradict(tries *int, claims ...*claim) bool {
-	together := conjunction(claims...)
-	if together.never {
+// contradict says that no row fulfils both claims. tries counts down.
+func contradict(tries *int, a, b *claim) bool {
+	switch {
+	case a.excludes(b):
 		return true
-	}
-	if *tries--; *tries < 0 || len(together.choices) == 0 {
+	case len(a.choices) == 0 && len(b.choices) == 0:
 		return false
 	}
+	if *tries--; *tries < 0 {
+		return false
+	}
+	together := conjunction(a, b)
 	first := slices.MinFunc(together.choices, func(a, b []*claim) int { return len(a) - len(b) })
 	rest := &claim{facts: together.facts}
 	for _, c := range together.choices {
@@ -88,4 +92,20 @@ func contradict(tries *int, claims ...*claim) bool {
 		}
 	}
 	return true
+}
+
+// excludes says that the facts of two claims alone contradict each other.
+func (c *claim) excludes(o *claim) bool {
+	if c.never || o.never {
+		return true
+	}
+	if len(c.facts) > len(o.facts) {
+		c, o = o, c
+	}
+	for key, s := range c.facts {
+		if other, ok := o.facts[key]; ok && s.intersect(other).empty() {
+			return true
+		}
+	}
+	return false
 }

@@ -23,6 +23,8 @@ func (p *point) compare(q *point) int {
 	switch {
 	case p.beyond != q.beyond:
 		return cmp.Compare(p.beyond, q.beyond)
+	case p.number != nil && q.number != nil && p.number.IsInt() && q.number.IsInt(): // Rat.Cmp multiplies
+		return p.number.Num().Cmp(q.number.Num())
 	case p.number != nil && q.number != nil:
 		return p.number.Cmp(q.number)
 	}

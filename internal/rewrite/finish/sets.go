@@ -12,8 +12,9 @@ import (
 
 // groupings holds the grouping sets of a query: one for a plain GROUP BY.
 type groupings struct {
-	keys []*pg_query.Node // all group expressions, each once
-	sets [][]int          // indexes into keys
+	keys  []*pg_query.Node // all group expressions, each once
+	index map[string]int   // of keys, by scope key
+	sets  [][]int          // indexes into keys
 }
 
 // maxSets bounds the grouping sets of one block: each is released on its own.
@@ -32,7 +33,7 @@ type placeholderRead struct {
 // groupingSets resolves GROUP BY with GROUPING SETS, ROLLUP and CUBE.
 func (b *finisher) groupingSets(s *pg_query.SelectStmt, sc *bind.Scope) (*groupings, error) {
 	plain := !slices.ContainsFunc(s.GroupClause, func(n *pg_query.Node) bool { return n.GetGroupingSet() != nil })
-	g := &groupings{sets: [][]int{{}}}
+	g := &groupings{index: map[string]int{}, sets: [][]int{{}}}
 	if plain {
 		nodes, err := b.GroupNodes(s, sc)
 		if err != nil {
@@ -88,13 +89,12 @@ func unite(l, r []int) []int {
 // add registers a group expression.
 func (g *groupings) add(n *pg_query.Node, sc *bind.Scope) int {
 	k := sc.Key(n)
-	for i, o := range g.keys {
-		if sc.Key(o) == k {
-			return i
-		}
+	i, ok := g.index[k]
+	if !ok {
+		i = len(g.keys)
+		g.index[k], g.keys = i, append(g.keys, n)
 	}
-	g.keys = append(g.keys, n)
-	return len(g.keys) - 1
+	return i
 }
 
 // setsOf lists the grouping sets of one GROUP BY item.

@@ -17,7 +17,8 @@ type branch struct {
 	as          *query.Alias
 	tableRows   int64 // of one unit in the whole table
 	tableProven bool
-	conditions  []*expr.Expr // that read columns of the scan alone
+	conditions  []*expr.Expr  // that read columns of the scan alone
+	claims      *expr.Scanned // what they say, once it is asked for
 }
 
 // scanned notes that the relation is a scan of a table. What is read of a foreign table, or of a partition that is one, is not
@@ -25,27 +26,28 @@ type branch struct {
 // moment of its own, one row may be in two of them.
 func (r *Relation) scanned(t *policy.Table, as *query.Alias, foreign bool) {
 	if r.Private() && !foreign {
-		r.branches = []branch{{table: t.Name, as: as, tableRows: r.MaxRowsPerUnit, tableProven: r.Proven}}
+		r.branches = [][]*branch{{{table: t.Name, as: as, tableRows: r.MaxRowsPerUnit, tableProven: r.Proven}}}
 	}
 }
 
-// parts gives the branches that the relation's rows are of.
-func (r *Relation) parts() []branch {
-	switch len(r.branches) {
-	case 0:
-		return []branch{{rows: r.MaxRowsPerUnit, proven: r.Proven}}
-	case 1:
-		one := r.branches[0]
-		one.rows, one.proven = r.MaxRowsPerUnit, r.Proven
-		one.conditions = slices.Clone(one.conditions)
-		for _, c := range r.Conditions {
-			if one.reads(c) {
-				one.conditions = append(one.conditions, c)
-			}
-		}
-		return []branch{one}
+// parts gives the branches that the relation's rows are of, those together that exclude each other.
+func (r *Relation) parts() [][]*branch {
+	switch {
+	case len(r.branches) == 0:
+		return [][]*branch{{{rows: r.MaxRowsPerUnit, proven: r.Proven}}}
+	case len(r.branches) > 1 || len(r.branches[0]) > 1:
+		return r.branches
 	}
-	return r.branches
+	one := *r.branches[0][0]
+	one.rows, one.proven = r.MaxRowsPerUnit, r.Proven
+	one.conditions = slices.Clone(one.conditions)
+	for _, c := range r.Conditions {
+		if one.reads(c) {
+			one.conditions = append(one.conditions, c)
+		}
+	}
+	one.claims = nil
+	return [][]*branch{{&one}}
 }
 
 // reads says that a condition reads columns of the scan and nothing else.
@@ -59,30 +61,28 @@ func (b *branch) reads(c *expr.Expr) bool {
 
 // excludes says that no row of a table is in both branches.
 func (b *branch) excludes(o *branch) bool {
-	return b.as != nil && o.as != nil && b.table == o.table && expr.DisjointScans(expr.And(b.conditions...), expr.And(o.conditions...))
+	return b.as != nil && o.as != nil && b.table == o.table && b.says().Excludes(o.says())
+}
+
+// says reads the branch's conditions, once.
+func (b *branch) says() expr.Scanned {
+	if b.claims == nil {
+		read := expr.ScanOf(b.conditions)
+		b.claims = &read
+	}
+	return *b.claims
 }
 
 // Exclude says that two relations have rows of one table, and no row of it is in both; and that a unit has one such row at most, which
 // main proves of the table.
 func Exclude(a, b *Relation) bool {
 	p, q := a.parts(), b.parts()
-	return len(p) == 1 && len(q) == 1 && p[0].excludes(&q[0]) && p[0].tableRows == 1 && p[0].tableProven
+	return len(p) == 1 && len(q) == 1 && len(p[0]) == 1 && len(q[0]) == 1 && p[0][0].excludes(q[0][0]) && p[0][0].tableRows == 1 && p[0][0].tableProven
 }
 
 // boundOf bounds the rows that all branches have of one unit. Branches that exclude each other have, together, rows of their table each at
 // most once: no more than the table has, and proven if that is (docs/privacy.md P8).
-func boundOf(branches []branch) (rows int64, proven bool) {
-	var groups [][]branch
-	for _, b := range branches {
-		i := slices.IndexFunc(groups, func(g []branch) bool {
-			return !slices.ContainsFunc(g, func(o branch) bool { return !b.excludes(&o) })
-		})
-		if i < 0 {
-			groups = append(groups, []branch{b})
-		} else {
-			groups[i] = append(groups[i], b)
-		}
-	}
+func boundOf(groups [][]*branch) (rows int64, proven bool) {
 	proven = true
 	for i, g := range groups {
 		sum, all := g[0].rows, g[0].proven
@@ -100,13 +100,35 @@ func boundOf(branches []branch) (rows int64, proven bool) {
 	return rows, proven
 }
 
+// together adds groups of branches to others, each to the first that it excludes all of. Over a whole UNION ALL, however it is nested, two
+// branches meet once.
+func together(groups, more [][]*branch) [][]*branch {
+	groups = slices.Clone(groups)
+	for _, g := range more {
+		i := slices.IndexFunc(groups, func(o []*branch) bool { return excludeAll(o, g) })
+		if i < 0 {
+			groups = append(groups, g)
+		} else {
+			groups[i] = slices.Concat(groups[i], g)
+		}
+	}
+	return groups
+}
+
+// excludeAll says that every branch of one group excludes every branch of the other.
+func excludeAll(a, b []*branch) bool {
+	return !slices.ContainsFunc(a, func(p *branch) bool {
+		return slices.ContainsFunc(b, func(q *branch) bool { return !p.excludes(q) })
+	})
+}
+
 // unite makes the relation the UNION ALL of two, as far as rows of one unit go.
 func (r *Relation) unite(a, b *Relation) {
 	r.MaxRowsPerUnit, r.Proven = saturatingAdd(a.MaxRowsPerUnit, b.MaxRowsPerUnit), a.Proven && b.Proven
 	if !a.Private() {
 		return
 	}
-	r.branches = slices.Concat(a.parts(), b.parts())
+	r.branches = together(a.parts(), b.parts())
 	if rows, proven := boundOf(r.branches); rows < r.MaxRowsPerUnit && (proven || !r.Proven) {
 		r.MaxRowsPerUnit, r.Proven = rows, proven
 	}

@@ -196,11 +196,11 @@ type Relation struct {
 	// Of public rows it bounds all, where they are constants; 0: no bound is known.
 	MaxRowsPerUnit int64
 	Proven         bool
-	MaxRows        int64    // public upper bound of all rows; 0: unknown
-	branches       []branch // of a UNION ALL, or the one scan that its rows are of; nil: not known
-	publicRows     int64    // of public rows: how many there are, for their work alone
-	Steps          int64    // the most that main does for the rows of one unit; of public rows, for all (work.go)
-	once           int64    // how much of it does not grow with the rows
+	MaxRows        int64       // public upper bound of all rows; 0: unknown
+	branches       [][]*branch // of a UNION ALL, those together that exclude each other, or the one scan that its rows are of; nil: not known
+	publicRows     int64       // of public rows: how many there are, for their work alone
+	Steps          int64       // the most that main does for the rows of one unit; of public rows, for all (work.go)
+	once           int64       // how much of it does not grow with the rows
 	keyed          keyed
 
 	public    publicParts // of a private relation: the public rows that its rows hold

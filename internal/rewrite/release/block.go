@@ -36,8 +36,9 @@ type Block struct {
 	Proofs   []schema.Proof // of the keys' values
 	Compared bool           // the statement asks of its count whether it is more than 0
 
-	Measurements  []Measurement // integers, in the order of the measure query's columns
-	Histograms    []Histogram   // quantile releases by expression
+	Measurements  []Measurement  // integers, in the order of the measure query's columns
+	Histograms    []Histogram    // quantile releases by expression
+	histograms    map[string]int // of Histograms: an extreme, and its rows
 	Releases      []mechanism.Release
 	index         map[string]int          // what is released already
 	doubledCenter map[int]int64           // of each sum given its count: 2c where Σ(2x − 2c) is released
@@ -57,6 +58,7 @@ type Histogram struct {
 	Releases       []int
 	MaxRowsPerUnit int64
 	Extreme        string // min or max: of each unit's rows in a group that one alone counts; empty: all rows do
+	rows           string // equal for histograms of one argument under one condition
 }
 
 // DerivedQuantity is a quantity of a release, or of an aggregate, that the finish query needs in addition to the released integers.
@@ -165,7 +167,7 @@ func (k *Block) choice(p *policy.Column) mechanism.Choice {
 // NewBlock plans the releases of an aggregating query over private rows: groups, calls and intervals are what it was split into, before are
 // the blocks of the statement so far.
 func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_query.Node, calls []*pg_query.FuncCall, intervals []bind.Interval, before []*Block) (*Block, error) {
-	k := &Block{Source: src, index: map[string]int{}, doubledCenter: map[int]int64{}, reads: map[int]*aggregate.Call{}}
+	k := &Block{Source: src, index: map[string]int{}, histograms: map[string]int{}, doubledCenter: map[int]int64{}, reads: map[int]*aggregate.Call{}}
 	if err := b.groupKeys(k, sc, groups); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func (b *Planner) layer(k *Block) {
 	}
 	exclude := aggregate.Exclusions(b.Base, k.Source, calls)
 	disjoint := func(i int, others []int) bool {
-		return !slices.ContainsFunc(others, func(j int) bool { return !exclude[i][j] })
+		return !slices.ContainsFunc(others, func(j int) bool { return !exclude(i, j) })
 	}
 	var layers [][]int // of releases
 	kinds := []string{}

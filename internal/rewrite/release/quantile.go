@@ -88,28 +88,29 @@ func (k *Block) quantileEnd(c *aggregate.Call, of int, what aggregate.Derived) i
 // families notes which quantiles are of the same rows: those between the ends are drawn together, and cost what one of them would on each
 // level of halving (docs/privacy.md P16a).
 func (k *Block) families() {
+	rows := map[string][]int{} // releases of the histograms over the same rows
+	for _, h := range k.Histograms {
+		rows[h.rows] = append(rows[h.rows], h.Releases...)
+	}
 	number := 0
 	for _, h := range k.Histograms {
 		if h.Extreme != "" || k.Releases[h.Releases[0]].Family > 0 {
 			continue
 		}
-		var members []int
-		for _, other := range k.Histograms {
-			if query.Equal(h.SQL, other.SQL) && query.Equal(h.Where, other.Where) {
-				members = append(members, other.Releases...)
-			}
-		}
-		members = slices.DeleteFunc(members, func(i int) bool { return k.Releases[i].End != 0 })
+		members := slices.DeleteFunc(rows[h.rows], func(i int) bool { return k.Releases[i].End != 0 })
 		if len(members) < 2 || !slices.ContainsFunc(members, func(i int) bool { return !k.Releases[i].Extreme() }) {
 			continue
 		}
 		number++
+		together := 0
 		for _, i := range members {
-			k.Releases[i].Family = number
+			if k.Releases[i].Family = number; k.Releases[i].InFamily() {
+				together++
+			}
 		}
 		for _, i := range members {
-			if n := mechanism.Together(k.Releases, i); n > 1 {
-				k.Releases[i].Weight = askedWeight * mechanism.Levels(n)
+			if together > 1 && k.Releases[i].InFamily() {
+				k.Releases[i].Weight = askedWeight * mechanism.Levels(together)
 			}
 		}
 	}
@@ -125,11 +126,13 @@ func (k *Block) histogram(sql, where query.Scalar, release int) {
 			extreme = "max"
 		}
 	}
-	for i := range k.Histograms {
-		if h := &k.Histograms[i]; h.Extreme == extreme && query.Equal(h.SQL, sql) && query.Equal(h.Where, where) {
-			h.Releases = append(h.Releases, release)
-			return
-		}
+	rows := query.Key(sql) + "\x00" + query.Key(where)
+	key := extreme + "\x00" + rows
+	i, ok := k.histograms[key]
+	if !ok {
+		i = len(k.Histograms)
+		k.histograms[key] = i
+		k.Histograms = append(k.Histograms, Histogram{SQL: sql, Where: where, MaxRowsPerUnit: k.Source.MaxRowsPerUnit, Extreme: extreme, rows: rows})
 	}
-	k.Histograms = append(k.Histograms, Histogram{SQL: sql, Where: where, Releases: []int{release}, MaxRowsPerUnit: k.Source.MaxRowsPerUnit, Extreme: extreme})
+	k.Histograms[i].Releases = append(k.Histograms[i].Releases, release)
 }
