@@ -82,7 +82,7 @@ func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int
 		switch arg.Derived {
 		case rewrite.DerivedLow, rewrite.DerivedHigh:
 			i, ok := p.interval(arg.Block, *arg.Column, block, g)
-			if !ok || !i.whole {
+			if !ok {
 				continue
 			}
 			by := i.below

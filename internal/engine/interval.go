@@ -11,11 +11,8 @@ import (
 
 // interval is the 95% interval of an aggregate in one group: the answer lies between value − below and value + above. Both are in grid
 // steps of the aggregate's first release, an average's in those of its sum, those of moments in the aggregate's own unit. They follow from released values and public quantities alone
-// (docs/mechanisms.md §8).
-type interval struct {
-	below, above float64
-	whole        bool // false: it does not hold for rows that are left out, and how many there are is unknown
-}
+// (docs/mechanisms.md §8). Where it is unknown how many rows are left out, it covers the noise alone, and the answer's HINT says so.
+type interval struct{ below, above float64 }
 
 // mostSteps bounds the ends of an interval: released values lie within ±2^60, and twice as far still fits an int8.
 const mostSteps = 1 << 60
@@ -71,7 +68,7 @@ func (p *calibrated) drawnInterval(block int, c rewrite.Column, r released, g in
 	b := &p.plan.Blocks[block]
 	first := b.Releases[c.Releases[0]]
 	z := r.Values[c.Releases[0]][g]
-	share, whole := leftOutShare(b, first)
+	share := leftOutShare(b, first)
 	switch {
 	case c.Moments != nil:
 		return p.moments(block, c, r, g)
@@ -89,7 +86,7 @@ func (p *calibrated) drawnInterval(block int, c rewrite.Column, r released, g in
 		return i, len(c.Releases) == 1
 	case len(c.Releases) == 1:
 		m := p.blocks[block].releases[c.Releases[0]].Margin(z, 0)
-		i := interval{m, m, whole}
+		i := interval{m, m}
 		lo, hi := float64(max(first.Range[0].Lo, -mostSteps)), float64(min(first.Range[len(first.Range)-1].Hi, mostSteps))
 		i.addLeftOut(share, float64(z), lo, hi)
 		return i.within(float64(z)-lo, hi-float64(z)), true
@@ -100,7 +97,7 @@ func (p *calibrated) drawnInterval(block int, c rewrite.Column, r released, g in
 	}
 	if c.Parts {
 		m := wholeSteps(margins(1))
-		i := interval{m, m, whole}
+		i := interval{m, m}
 		i.addLeftOut(share, float64(z+n), 0, mostSteps)
 		return i.within(float64(z+n), mostSteps), true
 	}
@@ -115,16 +112,16 @@ func (p *calibrated) drawnInterval(block int, c rewrite.Column, r released, g in
 		}
 	}
 	if c.Average {
-		return sum.average(float64(c.DoubledCenter), share, whole), true
+		return sum.average(float64(c.DoubledCenter), share), true
 	}
-	return sum.total(float64(c.DoubledCenter), share, whole), true
+	return sum.total(float64(c.DoubledCenter), share), true
 }
 
 // ofQuantile gives the interval of a quantile between the ends of its range, which always holds. What is released of the greatest value is not
 // above it but for 5%, and of the least not below (docs/mechanisms.md, section 9), unless other quantiles have moved it (keepOrder). Rows that
 // are left out lie in such an interval too.
 func ofQuantile(r mechanism.Release, below, above float64) interval {
-	i := interval{below, above, true}
+	i := interval{below, above}
 	if r.Extreme() && r.Family == 0 {
 		if r.Fraction > .5 {
 			i.below = 0
@@ -149,8 +146,8 @@ func wholeSteps(one, other float64) float64 { return math.Floor(math.Hypot(one, 
 // average gives the interval of z/n, in steps of z: all r for which z − r·n, whose margin is √(marginZ² + r²·marginN²), may be 0
 // (Fieller 1954). That is z/n ± √(marginZ² + (z/n)²·marginN²)/n where n is many times its margin. It is the range of a row where n may be 0.
 // What is averaged is half of z/n + center.
-func (s chained) average(center, share float64, whole bool) interval {
-	i := interval{whole: whole}
+func (s chained) average(center, share float64) interval {
+	i := interval{}
 	i.below, i.above = s.fieller()
 	lo, hi := float64(s.row.Lo), float64(s.row.Hi)
 	i = i.within(s.z-lo*s.n, hi*s.n-s.z)
@@ -190,7 +187,7 @@ func (s chained) widestAverage() float64 {
 
 // total gives the interval of z + center·n, in steps of z. A true sum beyond the range that follows from n is released as that range's
 // end, and is further off by the same rows that n lacks: they count at the end instead of the center.
-func (s chained) total(center, share float64, whole bool) interval {
+func (s chained) total(center, share float64) interval {
 	margin := func(each float64) float64 {
 		z, n := s.margins(each)
 		return wholeSteps(z, each*n)
@@ -204,7 +201,7 @@ func (s chained) total(center, share float64, whole bool) interval {
 		each = math.Max(each, math.Abs(center+lo))
 	}
 	most := margin(each)
-	i := interval{most, most, whole}
+	i := interval{most, most}
 	value := s.z + center*s.n
 	lowest, highest := -math.Inf(1), math.Inf(1) // of the sum, whatever n is
 	if center+lo >= 0 {
@@ -235,18 +232,14 @@ func (i interval) within(below, above float64) interval {
 	return i
 }
 
-// leftOutShare is the share of rows that the release leaves out, and whether that is known; 0 where it leaves out none.
-func leftOutShare(b *rewrite.Block, r mechanism.Release) (share float64, known bool) {
+// leftOutShare is the share of rows that the release leaves out; 0 where it leaves out none, or where that is unknown: where a unit's groups
+// are picked, or nobody says how many rows are beyond its bound.
+func leftOutShare(b *rewrite.Block, r mechanism.Release) float64 {
 	units := b.Rows > 0 && r.Kind == mechanism.Scalar && r.Groups <= 1 && r.Sensitivity < b.Rows // bounded by less than a unit's rows
-	switch {
-	case b.Picked > 0:
-		return 0, false
-	case units:
-		return 0, true
-	case b.LeftOut == nil:
-		return 0, false
+	if b.Picked > 0 || units || b.LeftOut == nil {
+		return 0
 	}
-	return *b.LeftOut, true
+	return *b.LeftOut
 }
 
 // deviation is the root mean squared error of an aggregate in one group if the true values were the released ones, in grid steps of its

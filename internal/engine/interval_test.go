@@ -173,7 +173,8 @@ func TestIntervalStaysInRange(t *testing.T) {
 	}
 }
 
-// TestIntervalsOfRowsLeftOut: a known share of rows that are left out widens an interval, an unknown one leaves none that holds.
+// TestIntervalsOfRowsLeftOut: a known share of rows that are left out widens an interval, an unknown one leaves that of
+// the noise.
 func TestIntervalsOfRowsLeftOut(t *testing.T) {
 	share := func(s float64) *float64 { return &s }
 	releases := append(chainedReleases(laplace, laplace), scalar(mechanism.NoLower, mechanism.NoUpper, 50, laplace))
@@ -187,37 +188,40 @@ func TestIntervalsOfRowsLeftOut(t *testing.T) {
 		block        rewrite.Block
 		column       rewrite.Column
 		below, above float64 // more than without rows left out
-		whole        bool
 	}{
-		{"count, none", rewrite.Block{Rows: 50, LeftOut: share(0)}, alone, 0, 0, true},
-		{"count", rewrite.Block{Rows: 50, LeftOut: share(.2)}, alone, 0, 1000, true},
-		{"sum of values ≥ 0", rewrite.Block{Rows: 50, LeftOut: share(.2)}, total, 0, (120000 + 4000*width) / 4, true},
-		{"sum", rewrite.Block{Rows: 50, LeftOut: share(.2)}, either, 250, 250, true},
-		{"average", rewrite.Block{Rows: 50, LeftOut: share(.1)}, average, 4000 * 12, 4000 * 12, true},
-		{"count, unknown", rewrite.Block{Rows: 50}, alone, 0, 0, false},
-		{"average, unknown", rewrite.Block{Rows: 50}, average, 0, 0, false},
-		{"groups picked", rewrite.Block{Picked: 2, Rows: 50, LeftOut: share(0)}, alone, 0, 0, false},
+		{"count, none", rewrite.Block{Rows: 50, LeftOut: share(0)}, alone, 0, 0},
+		{"count", rewrite.Block{Rows: 50, LeftOut: share(.2)}, alone, 0, 1000},
+		{"sum of values ≥ 0", rewrite.Block{Rows: 50, LeftOut: share(.2)}, total, 0, (120000 + 4000*width) / 4},
+		{"sum", rewrite.Block{Rows: 50, LeftOut: share(.2)}, either, 250, 250},
+		{"average", rewrite.Block{Rows: 50, LeftOut: share(.1)}, average, 4000 * 12, 4000 * 12},
+		{"count, unknown", rewrite.Block{Rows: 50}, alone, 0, 0},
+		{"average, unknown", rewrite.Block{Rows: 50}, average, 0, 0},
+		{"groups picked", rewrite.Block{Picked: 2, Rows: 50, LeftOut: share(0)}, alone, 0, 0},
 	} {
 		c.block.Releases = releases
 		i, ok := calibratedFor(t, c.block, g).interval(0, c.column, r, 0)
 		plain, _ := all.interval(0, c.column, r, 0)
-		if !ok || i.whole != c.whole || math.Abs(i.below-plain.below-c.below) > 1e-6 || math.Abs(i.above-plain.above-c.above) > 1e-6 {
-			t.Errorf("%s: −%g +%g, %v; without rows left out −%g +%g", c.name, i.below, i.above, i.whole, plain.below, plain.above)
+		if !ok || math.Abs(i.below-plain.below-c.below) > 1e-6 || math.Abs(i.above-plain.above-c.above) > 1e-6 {
+			t.Errorf("%s: −%g +%g; without rows left out −%g +%g", c.name, i.below, i.above, plain.below, plain.above)
 		}
 	}
 	// A unit counts once, whatever rows it has; in one of several groups it may count nowhere.
-	units := scalar(0, mechanism.NoUpper, 1, laplace)
-	if i, _ := calibratedFor(t, rewrite.Block{Rows: 50, Releases: []mechanism.Release{units}}, g).interval(0, alone, one(100), 0); !i.whole {
-		t.Error("a number of units leaves nobody out")
-	}
-	perUnit := chainedReleases(laplace, laplace) // Σ(2x − 2c) of one unit is bounded by less than its rows
-	perUnit[1].Sensitivity = 6
-	if i, _ := calibratedFor(t, rewrite.Block{Rows: 50, Releases: perUnit}, g).interval(0, average, one(100, 0), 0); i.whole {
-		t.Error("an average leaves out rows, whatever bounds a unit's sum")
-	}
-	units.Groups = 3
-	if i, _ := calibratedFor(t, rewrite.Block{Rows: 50, Releases: []mechanism.Release{units}}, g).interval(0, alone, one(100), 0); i.whole {
-		t.Error("a number of units in three groups may leave out rows")
+	units, perUnit := scalar(0, mechanism.NoUpper, 1, laplace), chainedReleases(laplace, laplace)
+	perUnit[1].Sensitivity = 6 // Σ(2x − 2c) of one unit is bounded by less than its rows
+	several := units
+	several.Groups = 3
+	for _, c := range []struct {
+		name string
+		r    mechanism.Release
+		want float64
+	}{
+		{"a number of units leaves nobody out", units, 0},
+		{"an average leaves out rows, whatever bounds a unit's sum", perUnit[1], .2},
+		{"a number of units in three groups may leave out rows", several, .2},
+	} {
+		if got := leftOutShare(&rewrite.Block{Rows: 50, LeftOut: share(.2)}, c.r); got != c.want {
+			t.Errorf("%s: %g", c.name, got)
+		}
 	}
 }
 
@@ -242,7 +246,7 @@ func TestAveragesOfRowsLeftOut(t *testing.T) {
 		{"values of both signs", 0, 0, 12, 12},
 		{"nearly one sign", width - 1, 0, 12, 12},
 	} {
-		i := chained{row: row, z: c.each * n, n: n, margins: noMargins}.average(c.center, share, true)
+		i := chained{row: row, z: c.each * n, n: n, margins: noMargins}.average(c.center, share)
 		if math.Abs(i.below/n-c.below) > 1e-9 || math.Abs(i.above/n-c.above) > 1e-9 {
 			t.Errorf("%s: −%g +%g, want −%g +%g", c.name, i.below/n, i.above/n, c.below, c.above)
 		}
@@ -252,7 +256,7 @@ func TestAveragesOfRowsLeftOut(t *testing.T) {
 		for _, sum := range []float64{1 - share, 1} {
 			const truth = 40. // the average, of values in [0, 2·width] in halves
 			kept := truth * sum / rows
-			i := chained{row: row, z: (kept - width) * n, n: n, margins: noMargins}.average(width, share, true)
+			i := chained{row: row, z: (kept - width) * n, n: n, margins: noMargins}.average(width, share)
 			if kept-i.below/n > truth+1e-9 || truth-1e-9 > kept+i.above/n {
 				t.Errorf("%g of the rows and %g of the sum are kept: %g −%g +%g does not hold %g", rows, sum, kept, i.below/n, i.above/n, truth)
 			}

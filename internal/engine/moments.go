@@ -64,9 +64,7 @@ func (p *calibrated) moments(block int, c rewrite.Column, r released, g int) (in
 	if !ok {
 		return interval{}, false
 	}
-	b := &p.plan.Blocks[block]
-	_, whole := leftOutShare(b, b.Releases[c.Moments.Of[0].Sum])
-	return interval{math.Max(0, e.at-e.lo), math.Max(0, e.hi-e.at), whole}, true
+	return interval{math.Max(0, e.at-e.lo), math.Max(0, e.hi-e.at)}, true
 }
 
 // moment gives an aggregate of moments with its interval.
@@ -76,7 +74,7 @@ func (p *calibrated) moment(block int, c rewrite.Column, r released, g int) (est
 	if n <= 0 || strings.HasSuffix(c.Moments.Name, "_samp") && n == 1 {
 		return estimate{}, false
 	}
-	share, _ := leftOutShare(b, b.Releases[c.Moments.Of[0].Sum])
+	share := leftOutShare(b, b.Releases[c.Moments.Of[0].Sum])
 	m := &rowMoments{Moments: c.Moments, n: float64(n), share: share, count: p.blocks[block].releases[c.Releases[0]]}
 	m.released = func(i int) (*mechanism.Prepared, float64) {
 		return p.blocks[block].releases[i], float64(r.Values[i][g])

@@ -32,19 +32,19 @@ func (p *calibrated) hints() []string {
 	return p.groupHints()
 }
 
-// leftOut says what the policy leaves out of the answer, and whether the margins cover it; empty where nothing is left out.
+// leftOut says what the policy leaves out of the answer, and whether margins and intervals cover it; empty where nothing is left out.
 func leftOut(plan *rewrite.Plan) string {
 	var hints []string
 	if at := slices.IndexFunc(plan.Blocks, func(b rewrite.Block) bool { return b.Picked > 0 }); at >= 0 {
 		b := plan.Blocks[at]
 		hints = append(hints, fmt.Sprintf("Each %[1]s counts in at most %[2]d of these groups (max_groups_per_unit): rows of the same %[1]s in other groups are left out, "+
-			"which the margins do not cover. A group asked for alone, by WHERE, has all its rows.", b.Unit, b.Picked))
+			"which margins and intervals do not cover. A group asked for alone, by WHERE, has all its rows.", b.Unit, b.Picked))
 	}
 	if at := slices.IndexFunc(plan.Blocks, func(b rewrite.Block) bool { return b.Rows > 0 && (b.LeftOut == nil || *b.LeftOut > 0) }); at >= 0 {
 		b := plan.Blocks[at]
 		hint := fmt.Sprintf("Rows beyond max_rows_per_unit are left out: more than %[1]d of one %[2]s count as %[1]d. ", b.Rows, b.Unit)
 		if b.LeftOut == nil {
-			hint += "How many there are is unknown, and the margins do not cover them: the administrator can give left_out."
+			hint += "How many there are is unknown: margins and intervals cover the noise alone, and the administrator can give left_out."
 		} else {
 			hint += fmt.Sprintf("They are %s%% of all rows (left_out), which the margins cover.", number(100**b.LeftOut))
 		}

@@ -69,7 +69,7 @@ func readTable(v value, n Name, d overrides) tableSource {
 		}
 		t.LeftOut = readLeftOut(o.get("left_out"))
 		if t.LeftOut == nil && t.MaxRowsPerUnit > 1 {
-			o.get("left_out").note("not given: how many rows are beyond max_rows_per_unit is unknown, so that no interval can account for them")
+			o.get("left_out").note("not given: how many rows are beyond max_rows_per_unit is unknown, so that intervals cover the noise alone: dpproxy profile finds it")
 		}
 	}
 	d = d.read(o)

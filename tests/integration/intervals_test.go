@@ -93,6 +93,10 @@ func TestIntervalsForToolsWithoutNotices(t *testing.T) {
 	if err := conn.QueryRow(ctx, "SELECT margin FROM dpproxy.last WHERE column_name = 'sum'").Scan(&last); err != nil || last <= 1.5*fewer {
 		t.Errorf("margin %v with fewer rows, %v without, %v", fewer, last, err)
 	}
+	var n, low, high *int64 // of a table whose policy does not say what is left out
+	if err := conn.QueryRow(ctx, "SELECT count(*) AS n FROM visits").Scan(&n, &low, &high); err != nil || low == nil || high == nil || *low >= *n || *n >= *high {
+		t.Errorf("visits: %v, %v, %v, %v", n, low, high, err)
+	}
 }
 
 // TestIntervalsOfThePolicy: without SET the policy decides, and SHOW, current_setting and pg_settings say so.
