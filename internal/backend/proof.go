@@ -44,7 +44,7 @@ func failingSQL(fact string, proofs []rewrite.Proof, of func(rewrite.Proof) stri
 	return "SELECT w.at FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") WITH ORDINALITY AS w (schema, relation, fact, at)\nWHERE NOT COALESCE(" + fact + ", false) ORDER BY 1"
 }
 
-var shapeSQL = "(" + strings.NewReplacer("$1::text", "w.schema", "$2::text", "w.relation").Replace(introspect.ShapeSQL) + ") = w.fact"
+var shapeSQL = "(" + introspect.ShapeOf("w.schema", "w.relation") + ") = w.fact"
 
 // question is one that main answers for proofs.
 type question struct {

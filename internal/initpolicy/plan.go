@@ -161,9 +161,9 @@ func (p *plan) looksLike(t *table) string {
 		return ""
 	}
 	key := lineage.UnitKey{Unit: p.unit, Table: policy.Name{Schema: p.root.Schema, Relation: p.root.Name}, Column: p.root.PrimaryKey[0]}
-	found := p.graph.Suspects(p.relation(t), key)
+	found := p.graph.Suspects(key).In(p.relation(t))
 	if len(found) == 0 {
 		return ""
 	}
-	return found[0]
+	return found[0].Column
 }

@@ -18,10 +18,8 @@ var relationsSQL string
 //go:embed sql/columns.sql
 var columnsSQL string
 
-// ShapeSQL names the shape of the table $1.$2: what a plan takes for granted of it.
-//
 //go:embed sql/shape.sql
-var ShapeSQL string
+var shapeSQL string
 
 //go:embed sql/unique.sql
 var uniqueSQL string
@@ -31,6 +29,11 @@ var foreignSQL string
 
 //go:embed sql/types.sql
 var typesSQL string
+
+// ShapeOf is a query for the shape of the table whose schema and name are expressions of type text: what a plan takes for granted of it.
+func ShapeOf(schema, name string) string {
+	return strings.NewReplacer("$1::text", schema, "$2::text", name).Replace(shapeSQL)
+}
 
 // Catalogs holds what one database says of the policy's relations.
 type Catalogs struct {
@@ -82,17 +85,6 @@ type catalogType struct {
 	constrained  bool   // a domain that is NOT NULL or has a CHECK
 	collated     bool   // a domain with a collation of its own
 	labels       []string
-}
-
-// Private returns the OIDs of the private tables and of the views.
-func (c *Catalogs) Private(p *policy.Policy) []uint32 {
-	oids := []uint32{}
-	for name, r := range c.relations {
-		if t := p.Table(name); t == nil || !t.Public {
-			oids = append(oids, r.oid)
-		}
-	}
-	return oids
 }
 
 // Listed returns the catalogs as a shadow has them: the listed columns alone.
@@ -153,6 +145,7 @@ type catalogReader struct {
 	found *Catalogs
 	byOID map[uint32]*catalogRelation
 	oids  []uint32
+	names []string // of relations, without their schemas
 }
 
 // rows runs a catalog query without a named prepared statement: a pooler may be in between.
@@ -208,7 +201,7 @@ func (r *catalogReader) readRelations(ctx context.Context, names []policy.Name) 
 		}
 		c.kind = kind[0]
 		r.found.relations[c.name], r.byOID[c.oid] = c, c
-		r.oids = append(r.oids, c.oid)
+		r.oids, r.names = append(r.oids, c.oid), append(r.names, c.name.Relation)
 		return nil
 	}, schemas, relations)
 }
@@ -230,15 +223,22 @@ func (r *catalogReader) readSpread(ctx context.Context) error {
 	}, r.oids)
 }
 
-// readShapes reads each table's shape by the query that proves it later, so that the two are compared as they are.
+// shapesSQL asks for the shapes of relations $1 by the query that proves one later, so that the two are compared as they are.
+var shapesSQL = "SELECT w.oid, (" + ShapeOf("w.schema", "w.relation") + ")\n" +
+	"FROM ROWS FROM (pg_catalog.unnest($1::oid[]), pg_catalog.unnest($2::text[]), pg_catalog.unnest($3::text[])) w(oid, schema, relation)"
+
 func (r *catalogReader) readShapes(ctx context.Context) error {
-	for name, c := range r.found.relations {
-		scan := func(rows pgx.Rows) error { return rows.Scan(&c.shape) }
-		if err := r.rows(ctx, ShapeSQL, scan, name.Schema, name.Relation); err != nil {
-			return err
-		}
+	schemas := make([]string, len(r.oids))
+	for i, oid := range r.oids {
+		schemas[i] = r.byOID[oid].name.Schema
 	}
-	return nil
+	return r.rows(ctx, shapesSQL, func(rows pgx.Rows) error {
+		var relation uint32
+		var shape string
+		err := rows.Scan(&relation, &shape)
+		r.byOID[relation].shape = shape
+		return err
+	}, r.oids, schemas, r.names)
 }
 
 func (r *catalogReader) readColumns(ctx context.Context) error {
@@ -250,7 +250,7 @@ func (r *catalogReader) readColumns(ctx context.Context) error {
 		}
 		r.byOID[relation].columns = append(r.byOID[relation].columns, c)
 		return nil
-	}, r.oids)
+	}, r.oids, r.names)
 }
 
 func (r *catalogReader) readUnique(ctx context.Context) error {

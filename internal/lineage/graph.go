@@ -38,6 +38,7 @@ type Key struct {
 // Graph is what the catalogs say of a database's relations.
 type Graph struct {
 	all               map[uint32]*Relation
+	named             map[policy.Name]*Relation
 	keys              map[*Relation][]Key
 	parents, children map[*Relation][]*Relation
 	reads             map[*Relation][]*Relation // by a view, or over a foreign server
@@ -51,7 +52,7 @@ type Querier interface {
 // Read reads the graph of a database.
 func Read(ctx context.Context, q Querier) (*Graph, error) {
 	g := &Graph{
-		all: map[uint32]*Relation{}, keys: map[*Relation][]Key{},
+		all: map[uint32]*Relation{}, named: map[policy.Name]*Relation{}, keys: map[*Relation][]Key{},
 		parents: map[*Relation][]*Relation{}, children: map[*Relation][]*Relation{}, reads: map[*Relation][]*Relation{},
 	}
 	rows, err := q.Query(ctx, relationsSQL, pgx.QueryExecModeExec)
@@ -63,7 +64,7 @@ func Read(ctx context.Context, q Querier) (*Graph, error) {
 	_, err = pgx.ForEachRow(rows, []any{&r.OID, &r.Name.Schema, &r.Name.Relation, &kind, &r.Partition, &r.columns, &r.families}, func() error {
 		r.Kind = kind[0]
 		found := r
-		g.all[r.OID] = &found
+		g.all[r.OID], g.named[r.Name] = &found, &found
 		r.columns, r.families = nil, nil
 		return nil
 	})
@@ -107,14 +108,7 @@ func (g *Graph) readEdges(ctx context.Context, q Querier) error {
 func (g *Graph) Relation(oid uint32) *Relation { return g.all[oid] }
 
 // Named finds a relation by its name; nil: there is none.
-func (g *Graph) Named(n policy.Name) *Relation {
-	for _, r := range g.all {
-		if r.Name == n {
-			return r
-		}
-	}
-	return nil
-}
+func (g *Graph) Named(n policy.Name) *Relation { return g.named[n] }
 
 // Root is the table of which a partition is a part; any other relation is its own.
 func (g *Graph) Root(r *Relation) *Relation {

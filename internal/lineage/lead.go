@@ -114,36 +114,61 @@ type UnitKey struct {
 // vague are names that keys of anything have; with a unit's name before it, each is that unit's.
 var vague = []string{"", "id", "key", "no", "nr", "num", "number", "code", "uuid", "guid", "ref"}
 
-// Suspects returns the columns of a relation that have the name and type of a unit's key: nobody has declared what they
-// refer to.
-func (g *Graph) Suspects(r *Relation, key UnitKey) []string {
-	of := g.Named(key.Table)
-	if of == nil {
-		return nil
+// Suspects are the names and types that units' keys have: nobody has declared what such a column refers to.
+type Suspects map[looks]UnitKey
+
+// looks are what a column has in common with a unit's key.
+type looks struct{ name, family string }
+
+// Suspects prepares the search for columns like these keys. A column that is like several counts as the first.
+func (g *Graph) Suspects(keys ...UnitKey) Suspects {
+	s := Suspects{}
+	for _, key := range keys {
+		of := g.Named(key.Table)
+		if of == nil {
+			continue
+		}
+		at := slices.Index(of.columns, key.Column)
+		if at < 0 {
+			continue
+		}
+		names := make([]string, 0, len(vague)+1)
+		for _, v := range vague {
+			names = append(names, squeezed(key.Unit+v))
+		}
+		if name := squeezed(key.Column); !slices.Contains(vague, name) {
+			names = append(names, name)
+		}
+		for _, name := range names {
+			if l := (looks{name, of.families[at]}); s[l] == (UnitKey{}) {
+				s[l] = key
+			}
+		}
 	}
-	at := slices.Index(of.columns, key.Column)
-	if at < 0 {
-		return nil
-	}
-	names := map[string]bool{}
-	for _, v := range vague {
-		names[squeezed(key.Unit+v)] = true
-	}
-	if name := squeezed(key.Column); !slices.Contains(vague, name) {
-		names[name] = true
-	}
-	var found []string
+	return s
+}
+
+// Suspect is a column that looks like a unit's key.
+type Suspect struct {
+	Column string
+	Like   UnitKey
+}
+
+// In returns the columns of a relation that are suspect.
+func (s Suspects) In(r *Relation) (found []Suspect) {
 	for i, c := range r.columns {
-		if names[squeezed(c)] && r.families[i] == of.families[at] {
-			found = append(found, c)
+		if key, known := s[looks{squeezed(c), r.families[i]}]; known {
+			found = append(found, Suspect{c, key})
 		}
 	}
 	return found
 }
 
+var separators = strings.NewReplacer("_", "", " ", "", "-", "")
+
 // squeezed makes one of customer_id, CustomerId and "customer id".
 func squeezed(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", " ", "", "-", "").Replace(name))
+	return strings.ToLower(separators.Replace(name))
 }
 
 // HasColumn reports whether a relation has a column.

@@ -32,6 +32,10 @@ func adviseUnits(s *rewrite.Schema, f *Findings) {
 
 // adviseIndexes names indexes that make measures cheaper, or prove what the policy declares.
 func (c *liveCheck) adviseIndexes(ctx context.Context) error {
+	indexed, err := c.indexed(ctx)
+	if err != nil {
+		return err
+	}
 	for _, t := range c.policy.Tables {
 		r := c.schema.Relations[t.Name]
 		if t.Unit == nil || r == nil {
@@ -50,11 +54,7 @@ func (c *liveCheck) adviseIndexes(ctx context.Context) error {
 				t.Name, column, identifier(t.Name.Schema, t.Name.Relation), identifier(column))
 			continue
 		}
-		indexed, err := c.indexed(ctx, t.Name, column)
-		if err != nil {
-			return err
-		}
-		if !indexed {
+		if !indexed[policy.ColumnOf{Table: t.Name, Column: column}] {
 			c.found.advise("tables.%s: no index begins with %s, by which joins reach the privacy unit: CREATE INDEX ON %s (%s)",
 				t.Name, column, identifier(t.Name.Schema, t.Name.Relation), identifier(column))
 		}
@@ -71,13 +71,23 @@ func provesOne(r *rewrite.Relation, column string) bool {
 	return false
 }
 
-const indexedSQL = `SELECT EXISTS (SELECT FROM pg_catalog.pg_index i
-  JOIN pg_catalog.pg_class c ON c.oid = i.indrelid
-  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-  JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
-  WHERE n.nspname = $1 AND c.relname = $2 AND a.attname = $3 AND i.indisvalid)`
+// indexedSQL: columns with which an index of a table begins, of tables $1, $2.
+const indexedSQL = `SELECT DISTINCT w.schema, w.relation, a.attname
+  FROM ROWS FROM (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[])) w(schema, relation)
+  JOIN pg_catalog.pg_namespace n ON n.nspname = w.schema
+  JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = w.relation
+  JOIN pg_catalog.pg_index i ON i.indrelid = c.oid AND i.indisvalid
+  JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]`
 
-func (c *liveCheck) indexed(ctx context.Context, table policy.Name, column string) (found bool, err error) {
-	err = c.main.each(ctx, indexedSQL, func(rows pgx.Rows) error { return rows.Scan(&found) }, table.Schema, table.Relation, column)
+// indexed finds out with which columns indexes of main's tables begin.
+func (c *liveCheck) indexed(ctx context.Context) (map[policy.ColumnOf]bool, error) {
+	found := map[policy.ColumnOf]bool{}
+	schemas, relations := split(introspect.RelationNames(c.policy))
+	err := c.main.each(ctx, indexedSQL, func(rows pgx.Rows) error {
+		var column policy.ColumnOf
+		err := rows.Scan(&column.Table.Schema, &column.Table.Relation, &column.Column)
+		found[column] = true
+		return err
+	}, schemas, relations)
 	return found, err
 }

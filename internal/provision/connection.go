@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
 // connection asks one database of the policy for its catalogs.
@@ -41,4 +43,12 @@ func (c *connection) strings(ctx context.Context, sql string, args ...any) ([]st
 		return err
 	}, args...)
 	return all, err
+}
+
+// split makes two lists of names, as one query for all of them takes them.
+func split(names []policy.Name) (schemas, relations []string) {
+	for _, n := range names {
+		schemas, relations = append(schemas, n.Schema), append(relations, n.Relation)
+	}
+	return schemas, relations
 }

@@ -56,11 +56,6 @@ func (e *executor) sameShape(ctx context.Context, main, shadow *pgx.Conn) (bool,
 	if !introspect.SameShape(e.policy, inMain, inShadow) {
 		return false, nil
 	}
-	for _, name := range names {
-		var rows bool
-		if err := shadow.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+identifier(name.Schema, name.Relation)+")").Scan(&rows); err != nil || rows {
-			return false, err // making it anew refuses rows, and says so
-		}
-	}
-	return true, nil
+	rows, err := rowsAmong(ctx, shadow, names)
+	return err == nil && len(rows) == 0, err // making it anew refuses rows, and says so
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -14,83 +15,123 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// checkDomains has the shadow read every value of a domain as its column's type: the policy's checks know no types.
-// Nothing but the policy is looked at.
+// declared are the values of a column, as the policy or a public table lists them.
+type declared struct {
+	path   string
+	column *rewrite.RelationColumn
+	values []string
+}
+
+// checkDomains has the shadow read every value of a domain as its column's type: the policy's checks know no types. Columns of one type are
+// one question. Nothing but the policy is looked at.
 func (c *liveCheck) checkDomains(ctx context.Context) error {
+	var types []string
+	of := map[string][]declared{}
 	for _, t := range c.policy.Tables {
 		for _, listed := range t.Columns {
+			if listed.ValuesFrom == nil && listed.Values == nil {
+				continue
+			}
 			column := c.schema.Relations[t.Name].Column(listed.Name)
 			if column == nil {
 				continue
 			}
 			path := fmt.Sprintf("tables.%s.columns.%s", t.Name, listed.Name)
-			if err := c.checkDomain(ctx, path, listed, column); err != nil {
+			d, err := c.declared(ctx, path, listed, column)
+			if err != nil {
 				return err
 			}
+			if name := column.TypeName + introspect.Collate(column); d != nil {
+				if of[name] == nil {
+					types = append(types, name)
+				}
+				of[name] = append(of[name], *d)
+			}
+		}
+	}
+	for _, name := range types {
+		if err := c.checkValues(ctx, of[name]); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// checkDomain makes sure that the values of a domain are different in the column: a row would else belong to the groups of
-// several.
-func (c *liveCheck) checkDomain(ctx context.Context, path string, listed *policy.Column, column *rewrite.RelationColumn) error {
+// declared finds the values of a domain, which have to be different in the column: a row would else belong to the groups of several. nil: there
+// is nothing to ask the shadow.
+func (c *liveCheck) declared(ctx context.Context, path string, listed *policy.Column, column *rewrite.RelationColumn) (*declared, error) {
 	from, key := listed.ValuesFrom, "values"
 	if from != nil {
 		key = "values_from"
-	} else if listed.Values == nil {
-		return nil
 	}
 	path += "." + key
 	if !c.schema.Equality(column).Deterministic {
 		c.found.problem("%s: the column's collation %s is not deterministic, so one row may equal several values: give the column a deterministic collation, or leave %s out", path, column.Collation, key)
-		return nil
+		return nil, nil
 	}
 	if from == nil {
-		return c.checkValues(ctx, path, column, listed.Values)
+		return &declared{path, column, listed.Values}, nil
 	}
 	source := publicColumn(c.schema, *from)
 	if source == nil {
 		c.found.problem("%s: %s.%s is no column of a public table in the policy", path, from.Table, from.Column)
-		return nil
+		return nil, nil
 	}
 	values, err := c.backend.Distinct(ctx, *from, source.Type, backend.Settings{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(values) > rewrite.MostListed {
 		c.found.problem("%s: %s.%s has more than %d different values: group by a coarser column, or leave %s out", path, from.Table, from.Column, rewrite.MostListed, key)
-		return nil
+		return nil, nil
 	}
 	if c.schema.Equality(column).Same(c.schema.Equality(source)) {
-		return nil // what is distinct there is distinct here
+		return nil, nil // what is distinct there is distinct here
 	}
 	texts := make([]string, len(values))
 	for i, v := range values {
 		texts[i] = string(v)
 	}
-	return c.checkValues(ctx, path, column, texts)
+	return &declared{path, column, texts}, nil
 }
 
-// checkValues has the shadow read every value as the column's type, and compare them.
-func (c *liveCheck) checkValues(ctx context.Context, path string, column *rewrite.RelationColumn, values []string) error {
-	for _, v := range values {
-		if ok, err := c.literal(ctx, path, column.TypeName, v); !ok || err != nil {
-			return err
+// checkValues has the shadow read the values of columns of one type, and compare those of each. Where it objects, each is asked by itself.
+func (c *liveCheck) checkValues(ctx context.Context, list []declared) error {
+	var numbers []int32
+	var values []string
+	for i, d := range list {
+		for _, v := range d.values {
+			numbers, values = append(numbers, int32(i)), append(values, v)
 		}
 	}
-	list, err := pgtype.NewMap().Encode(pgtype.TextArrayOID, pgtype.TextFormatCode, values, nil)
+	ofColumns, err := pgtype.NewMap().Encode(pgtype.Int4ArrayOID, pgtype.TextFormatCode, numbers, nil)
 	if err != nil {
 		return err
 	}
-	rows, err := c.backend.Shadow(ctx, backend.Request{SQL: equalValuesSQL(column), Parameters: [][]byte{list}, Types: []uint32{pgtype.TextArrayOID}})
+	texts, err := pgtype.NewMap().Encode(pgtype.TextArrayOID, pgtype.TextFormatCode, values, nil)
+	if err != nil {
+		return err
+	}
+	rows, err := c.backend.Shadow(ctx, backend.Request{
+		SQL:        equalValuesSQL(list[0].column),
+		Parameters: [][]byte{ofColumns, texts}, Types: []uint32{pgtype.Int4ArrayOID, pgtype.TextArrayOID},
+	})
 	if err == nil {
 		err = rows.Each(func(row [][]byte) {
-			c.found.problem("%s: %q and %q are equal as %s: keep one of them", path, row[0], row[1], column.TypeName)
+			if i, malformed := strconv.Atoi(string(row[0])); malformed == nil {
+				c.found.problem("%s: %q and %q are equal as %s: keep one of them", list[i].path, row[1], row[2], list[i].column.TypeName)
+			}
 		})
 	}
-	_, err = c.found.objection(path, err)
-	return err
+	if err == nil || len(list) == 1 {
+		return c.found.objection(list[0].path, err)
+	}
+	for i := range list {
+		if err := c.checkValues(ctx, list[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // publicColumn finds a column of a public table; nil when there is none in the policy.
@@ -102,38 +143,27 @@ func publicColumn(s *rewrite.Schema, c policy.ColumnOf) *rewrite.RelationColumn 
 	return s.Relations[c.Table].Column(c.Column)
 }
 
-// equalValuesSQL finds pairs in a list of texts that are one value of the column.
+// equalValuesSQL finds pairs of values ($2) of a column ($1) that are one value in it.
 func equalValuesSQL(c *rewrite.RelationColumn) string {
-	const list = "pg_catalog.unnest($1) WITH ORDINALITY"
-	value := func(alias string) string {
-		return "CAST(" + alias + ".v AS " + c.TypeName + ")" + introspect.Collate(c)
-	}
-	return "SELECT x.v, y.v FROM " + list + " x(v, at) JOIN " + list + " y(v, at) ON x.at < y.at AND " + value("x") + " = " + value("y") + " ORDER BY x.at, y.at"
-}
-
-// literal has the shadow read a value as a type; PostgreSQL's objection becomes a problem.
-func (c *liveCheck) literal(ctx context.Context, path, typeName, value string) (bool, error) {
-	rows, err := c.backend.Shadow(ctx, backend.Request{SQL: "SELECT CAST($1 AS " + typeName + ")", Parameters: [][]byte{[]byte(value)}, Types: []uint32{pgtype.TextOID}})
-	if err == nil {
-		err = rows.Each(func([][]byte) {})
-	}
-	return c.found.objection(path, err)
+	return "WITH list AS MATERIALIZED (SELECT u.c, u.v, u.at, CAST(u.v AS " + c.TypeName + ")" + introspect.Collate(c) + " AS x\n" +
+		"FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) WITH ORDINALITY u(c, v, at))\n" +
+		"SELECT a.c, a.v, b.v FROM list a JOIN list b ON a.c = b.c AND a.x = b.x AND a.at < b.at ORDER BY a.at, b.at"
 }
 
 // objection makes a problem of what PostgreSQL says against values of the policy. Any other error stays one.
-func (f *Findings) objection(path string, err error) (ok bool, _ error) {
+func (f *Findings) objection(path string, err error) error {
 	var e *pgconn.PgError
 	switch {
 	case err == nil:
-		return true, nil
+		return nil
 	case errors.As(err, &e) && e.Code[:2] == dataException:
 		f.problem("%s: %s", path, e.Message)
-		return false, nil
+		return nil
 	case errors.As(err, &e) && (e.Code == cannotCoerce || e.Code == undefinedFunction):
 		f.problem("%s: a column of this type takes no such key", path)
-		return false, nil
+		return nil
 	}
-	return false, err
+	return err
 }
 
 // SQLSTATEs that a check of a literal may end in.

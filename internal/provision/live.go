@@ -169,16 +169,12 @@ func (c *liveCheck) checkPublic(ctx context.Context) error {
 
 // checkEmpty makes sure that the shadow holds no row.
 func (c *liveCheck) checkEmpty(ctx context.Context) error {
-	for _, name := range introspect.RelationNames(c.policy) {
-		rows, err := c.backend.Shadow(ctx, backend.Request{SQL: "SELECT 1 FROM " + identifier(name.Schema, name.Relation) + " LIMIT 1"})
-		if err != nil {
-			return fmt.Errorf("databases.shadow: %w", err)
-		}
-		if err := rows.Each(func([][]byte) {
-			c.found.problem("databases.shadow: %s has rows; a shadow holds none: find out who wrote them, and empty it", name)
-		}); err != nil {
-			return fmt.Errorf("databases.shadow: %w", err)
-		}
+	found, err := rowsAmong(ctx, c.shadow.conn, introspect.RelationNames(c.policy))
+	if err != nil {
+		return fmt.Errorf("databases.shadow: %w", err)
+	}
+	for _, name := range found {
+		c.found.problem("databases.shadow: %s has rows; a shadow holds none: find out who wrote them, and empty it", name)
 	}
 	return nil
 }

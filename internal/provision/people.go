@@ -18,7 +18,7 @@ func (c *liveCheck) checkPeople(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("databases.main: %w", err)
 	}
-	w := whose{c.policy, g, map[*lineage.Relation]*policy.Table{}}
+	w := whose{policy: c.policy, graph: g, people: map[*lineage.Relation]*policy.Table{}}
 	w.findPeople()
 	for _, t := range c.policy.Tables {
 		if r := g.Named(t.Name); t.Public && r != nil {
@@ -33,26 +33,31 @@ type whose struct {
 	policy *policy.Policy
 	graph  *lineage.Graph
 	people map[*lineage.Relation]*policy.Table // a relation of people's rows → a table of the policy with that unit
+
+	suspects lineage.Suspects
 }
 
-// findPeople finds the private tables, and the tables that their unit columns reference: these name the units.
+// findPeople finds the private tables, the tables that their unit columns reference, which name the units, and what the units' keys look like.
 func (w *whose) findPeople() {
 	for _, t := range w.policy.Tables {
 		if r := w.graph.Named(t.Name); t.Unit != nil && r != nil {
 			w.people[r] = t
 		}
 	}
+	var keys []lineage.UnitKey
 	for _, t := range w.policy.Tables {
 		r := w.graph.Named(t.Name)
 		if t.Unit == nil || t.Unit.Column == "" || r == nil {
 			continue
 		}
+		keys = append(keys, lineage.UnitKey{Unit: t.Unit.Name, Table: t.Name, Column: t.Unit.Column})
 		for _, k := range w.graph.Keys(r) {
 			if root := w.graph.Root(k.To); slices.Contains(k.Columns, t.Unit.Column) && w.people[root] == nil {
 				w.people[root] = t
 			}
 		}
 	}
+	w.suspects = w.graph.Suspects(keys...)
 }
 
 func (w *whose) check(t *policy.Table, r *lineage.Relation, f *Findings) {
@@ -149,16 +154,9 @@ func (w *whose) remedy(l lineage.Lead) string {
 
 // adviseSuspects names columns of a public table that look like a unit's key, though no constraint says so.
 func (w *whose) adviseSuspects(t *policy.Table, r *lineage.Relation, leading map[string]bool, f *Findings) {
-	told := map[string]bool{}
-	for _, of := range w.policy.Tables {
-		if of.Unit == nil || of.Unit.Column == "" {
-			continue
-		}
-		for _, c := range w.graph.Suspects(r, lineage.UnitKey{Unit: of.Unit.Name, Table: of.Name, Column: of.Unit.Column}) {
-			if !told[c] && !leading[c] && !slices.Contains(t.RefersToPeople, c) {
-				told[c] = true
-				f.advise("tables.%s.public: %s has the name and type of %s's key, as in %s: if the rows are theirs, give the table a privacy_unit; if not, refers_to_people: [%s] says so", t.Name, c, policy.Indefinite(of.Unit.Name), of.Name, c)
-			}
+	for _, s := range w.suspects.In(r) {
+		if c := s.Column; !leading[c] && !slices.Contains(t.RefersToPeople, c) {
+			f.advise("tables.%s.public: %s has the name and type of %s's key, as in %s: if the rows are theirs, give the table a privacy_unit; if not, refers_to_people: [%s] says so", t.Name, c, policy.Indefinite(s.Like.Unit), s.Like.Table, c)
 		}
 	}
 }

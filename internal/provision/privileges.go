@@ -3,12 +3,10 @@ package provision
 import (
 	"context"
 	_ "embed"
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/dpproxy/dpproxy/internal/introspect"
 )
 
 //go:embed sql/reach.sql
@@ -94,11 +92,26 @@ func (c *liveCheck) adviseMain(ctx context.Context, role string, private []uint3
 	return nil
 }
 
+// oidsSQL: the relations $1, $2.
+const oidsSQL = `SELECT c.oid FROM ROWS FROM (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[])) w(schema, relation)
+  JOIN pg_catalog.pg_namespace n ON n.nspname = w.schema
+  JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = w.relation AND c.relkind IN ('r', 'p', 'f', 'v', 'm')`
+
 // privateOIDs returns main's private tables and the policy's views.
 func (c *liveCheck) privateOIDs(ctx context.Context) ([]uint32, error) {
-	found, err := introspect.Read(ctx, c.main.conn, introspect.RelationNames(c.policy))
-	if err != nil {
-		return nil, fmt.Errorf("databases.main: %w", err)
+	names := slices.Clone(c.policy.Views)
+	for _, t := range c.policy.Tables {
+		if !t.Public {
+			names = append(names, t.Name)
+		}
 	}
-	return found.Private(c.policy), nil
+	oids := []uint32{}
+	schemas, relations := split(names)
+	err := c.main.each(ctx, oidsSQL, func(rows pgx.Rows) error {
+		var oid uint32
+		err := rows.Scan(&oid)
+		oids = append(oids, oid)
+		return err
+	}, schemas, relations)
+	return oids, err
 }

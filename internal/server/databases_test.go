@@ -240,7 +240,7 @@ func TestDriftOfOne(t *testing.T) {
 	clinic, trials := h.mustLogin("alice", "clinic"), h.mustLogin("alice", "trials")
 	pgservertest.Exec(t, h.admin["trials"], "ALTER TABLE patients RENAME age TO years; CREATE TABLE extra (id int)")
 	pgservertest.Exec(t, h.admin["clinic"], "ALTER TABLE wards ADD chief bigint REFERENCES patients")
-	h.look()
+	h.Look()
 	said := h.log.since()
 	for _, want := range []string{"databases.trials.tables.patients.columns.age: main has no such column", "leads to public.patients"} {
 		if !strings.Contains(said, escaped(want)) {
@@ -254,7 +254,7 @@ func TestDriftOfOne(t *testing.T) {
 		t.Error("a public table that leads to people is read")
 	}
 	pgservertest.Exec(t, h.admin["clinic"], "ALTER TABLE wards DROP chief")
-	h.look()
+	h.Look()
 	one[string](t, clinic, "SELECT ward FROM wards")
 	if err := h.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "trials") || strings.Contains(err.Error(), "clinic") {
 		t.Errorf("ready: %v", err)

@@ -25,14 +25,14 @@ func (s *Server) watch() error {
 		case <-s.serving.Done():
 			return nil
 		case <-ticks.C:
-			s.look()
+			s.Look()
 		}
 	}
 }
 
-// look compares the databases with the policy, and says what has changed: by the metric, /readyz, and one log line per problem when the problems
+// Look compares the databases with the policy, and says what has changed: by the metric, /readyz, and one log line per problem when the problems
 // change. Databases that do not answer are Ready's to report. No private row is read.
-func (s *Server) look() {
+func (s *Server) Look() {
 	s.reloading.Lock() // a reload checks by itself
 	defer s.reloading.Unlock()
 	st := s.state.Load()

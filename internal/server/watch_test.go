@@ -138,16 +138,16 @@ func TestDrift(t *testing.T) {
 		if said := log.since(); !strings.Contains(said, escaped(c.want)) {
 			t.Errorf("%s: a refused statement says in the log\n%s", c.name, said)
 		}
-		s.look()
+		s.Look()
 		if said := log.since(); !strings.Contains(said, escaped(c.want)) || !stale() || s.Ready(ctx) == nil {
 			t.Errorf("%s: stale %v, ready %v, the log\n%s", c.name, stale(), s.Ready(ctx), said)
 		}
-		s.look()
+		s.Look()
 		if said := log.since(); strings.Contains(said, "have changed") {
 			t.Errorf("%s: said twice:\n%s", c.name, said)
 		}
 		pgservertest.Exec(t, main, c.mend)
-		s.look()
+		s.Look()
 		if said := log.since(); !strings.Contains(said, "what the policy says again") || stale() || s.Ready(ctx) != nil {
 			t.Errorf("%s, mended: stale %v, ready %v, the log\n%s", c.name, stale(), s.Ready(ctx), said)
 		}
@@ -156,7 +156,7 @@ func TestDrift(t *testing.T) {
 		}
 	}
 	pgservertest.Exec(t, main, "ALTER TABLE patients ADD note text")
-	s.look()
+	s.Look()
 	if err := ask(); err != nil {
 		t.Errorf("after a column that the policy does not list: %v", err)
 	}
@@ -166,7 +166,7 @@ func TestDrift(t *testing.T) {
 		{"private rows that public can read", "GRANT SELECT ON patients TO watch_public", "REVOKE SELECT ON patients FROM watch_public", "role watch_public can read private rows of public.patients"},
 	} {
 		pgservertest.Exec(t, main, c.broken)
-		s.look()
+		s.Look()
 		if said := log.since(); !strings.Contains(said, c.want) || !stale() {
 			t.Errorf("%s: stale %v\n%s", c.name, stale(), said)
 		}
@@ -184,7 +184,7 @@ func TestDrift(t *testing.T) {
 			t.Errorf("%s, over a private table alone: %v", c.name, err)
 		}
 		pgservertest.Exec(t, main, c.mend)
-		s.look()
+		s.Look()
 		for _, sql := range []string{rows, joined, read} {
 			if _, err := conn.Exec(ctx, sql); err != nil {
 				t.Errorf("%s, mended: %s: %v", c.name, sql, err)
@@ -192,7 +192,7 @@ func TestDrift(t *testing.T) {
 		}
 	}
 	pgservertest.Exec(t, main, "REVOKE SELECT ON wards FROM watch_public")
-	s.look()
+	s.Look()
 	if _, err := conn.Exec(ctx, rows); err == nil || strings.Contains(err.Error(), "withheld") || !stale() {
 		t.Errorf("a public table that public may not read: stale %v, %v", stale(), err)
 	}

@@ -6,7 +6,8 @@ SELECT w.at - 1, n.nspname, c.relname, c.oid, c.relkind::text,
        pg_catalog.row_security_active(c.oid),
        (SELECT COALESCE(pg_catalog.sum(CASE WHEN p.reltuples >= 0 THEN p.reltuples WHEN p.relkind = 'f' THEN 1e6 ELSE pg_catalog.pg_relation_size(p.oid) / 28 END), 0)::bigint
         FROM pg_catalog.pg_class p
-        WHERE p.relkind IN ('r', 'f', 'm') AND (p.oid = c.oid OR c.relkind = 'p' AND p.oid IN (SELECT t.relid FROM pg_catalog.pg_partition_tree(c.oid) t)))
+        WHERE p.relkind IN ('r', 'f', 'm')
+          AND p.oid = ANY (CASE c.relkind WHEN 'p' THEN ARRAY(SELECT t.relid::oid FROM pg_catalog.pg_partition_tree(c.oid) t) ELSE ARRAY[c.oid] END))
 FROM ROWS FROM (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[])) WITH ORDINALITY w(schema, name, at)
 JOIN pg_catalog.pg_namespace n ON n.nspname = w.schema
 JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = w.name
