@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgtype"
 )
@@ -207,9 +209,11 @@ func (a *answer) writeCSV(out *csv.Writer) error {
 	return errors.Join(err, out.Error())
 }
 
-// harmless keeps spreadsheets from taking a text for a formula.
+// harmless keeps spreadsheets from taking a text for a formula: they look behind blanks and line breaks, and take fullwidth signs for signs.
 func harmless(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+	begun := strings.TrimLeftFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) })
+	first, _ := utf8.DecodeRuneInString(begun)
+	if begun != "" && strings.ContainsRune("=+-@＝＋－−＠", first) || s != "" && strings.ContainsRune("\t\r\n", rune(s[0])) {
 		return "'" + s
 	}
 	return s
