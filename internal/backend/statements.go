@@ -24,7 +24,7 @@ import (
 const (
 	keptStatements = 64          // on each connection. A server takes some 50 kB for one
 	seenStatements = 512         // texts of a pool that are known to have come
-	statementBytes = 8 << 10     // of the longest text
+	statementBytes = 8 << 10     // of the longest text, with its types
 	valueBytes     = 1 << 10     // of the longest values together
 	statementLife  = time.Minute // what tables, views and time zones mean may change
 )
@@ -77,7 +77,7 @@ func short(values [][]byte) bool {
 
 // find gives the statement of a text that means the same whenever it is parsed: prepared, to be prepared now, or none because it has not come before.
 func (k *pinned) find(p *pool, key statementKey) *statement {
-	if k.local() || len(key.sql) > statementBytes {
+	if k.local() || len(key.sql)+len(key.types) > statementBytes {
 		return &statement{}
 	}
 	if s, ok := k.statements.byKey.Get(key); ok {

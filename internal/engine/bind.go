@@ -30,6 +30,9 @@ type call struct {
 // Account implements session.Accounted.
 func (c *call) Account() session.Account { return c.account }
 
+// Bytes implements session.Sized.
+func (c *call) Bytes() int { return session.TreeBytes * len(c.sql) }
+
 // counted says how the statement is answered.
 func (c *call) counted(verdict string) {
 	c.account.Verdict = verdict

@@ -18,8 +18,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// analysisCacheSize is the number of analysed statements kept. An analysis takes some 10–100 kB.
-const analysisCacheSize = 1024
+// Of analysed statements the last analysisCacheSize are kept, of long ones fewer: some analysisBytes together.
+const analysisCacheSize, analysisBytes = 1024, 64 << 20
 
 // Engine implements session.Engine over one ledger and, at any time, one policy.
 type Engine struct {
@@ -61,7 +61,7 @@ type state struct {
 	schema    *rewrite.Schema
 	databases databases
 	texts     *lru.Cache[string, []session.Statement]
-	analyses  *lru.Cache[analysisKey, *analysed]
+	analyses  *lists[analysisKey, *analysed]
 	lookups   *lookups
 	quotas    map[rewrite.Route]*quota   // of the pool that serves the route; RoutePrivate: main's
 	budgets   map[string]statementBudget // by budgetKey, without the ε of a statement
@@ -121,12 +121,8 @@ func (e *Engine) read(ctx context.Context, p *policy.Policy, d databases) (*stat
 	if err != nil {
 		return nil, err
 	}
-	analyses, err := lru.New[analysisKey, *analysed](analysisCacheSize)
-	if err != nil {
-		return nil, err
-	}
 	return &state{
-		policy: p, schema: schema, databases: d, texts: texts, analyses: analyses, lookups: newLookups(), secret: secret, budgets: statementBudgets(p),
+		policy: p, schema: schema, databases: d, texts: texts, analyses: newAnalyses(), lookups: newLookups(), secret: secret, budgets: statementBudgets(p),
 		quotas: map[rewrite.Route]*quota{
 			rewrite.RoutePrivate: newQuota(p.Pool.Main, p.Pool.Wait),
 			rewrite.RouteShadow:  newQuota(p.Pool.Shadow, p.Pool.Wait),
@@ -166,8 +162,8 @@ func (e *Engine) reread(ctx context.Context, old *state) {
 		return
 	}
 	fresh := *old
-	fresh.schema, fresh.lookups = schema, newLookups() // public rows are read again, too
-	if fresh.analyses, err = lru.New[analysisKey, *analysed](analysisCacheSize); err == nil && e.state.CompareAndSwap(old, &fresh) {
+	fresh.schema, fresh.lookups, fresh.analyses = schema, newLookups(), newAnalyses() // public rows are read again, too
+	if e.state.CompareAndSwap(old, &fresh) {
 		e.log.Warn("main has changed; its catalogs were read again")
 	}
 }

@@ -79,9 +79,12 @@ type explained struct {
 
 func (e explained) Execute(context.Context) (session.Rows, error) {
 	e.counted("explain")
-	rows := session.NewStored(e.columns())
+	rows := session.NewStored(e.columns(), e.scope.Memory)
 	for _, line := range e.lines {
-		rows.Add([][]byte{[]byte(line)})
+		if err := rows.Add([][]byte{[]byte(line)}); err != nil {
+			rows.Close()
+			return nil, err
+		}
 	}
 	rows.Complete("EXPLAIN")
 	return rows, nil

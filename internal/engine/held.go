@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/memory"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
@@ -21,8 +22,8 @@ type heldRows struct {
 
 // held reads the first rows of an answer. A client that pages slowly holds no connection of an answer that is not longer, and an error of
 // computing one reaches it instead of the first row.
-func held(rows *openRows, notices []*pgconn.Notice) (session.Rows, error) {
-	first := session.NewStored(rows.columns)
+func held(rows *openRows, account *memory.Account, notices []*pgconn.Notice) (session.Rows, error) {
+	first := session.NewStored(rows.columns, account)
 	for {
 		row, err := rows.Next()
 		if errors.Is(err, io.EOF) {
@@ -30,11 +31,15 @@ func held(rows *openRows, notices []*pgconn.Notice) (session.Rows, error) {
 			first.Complete(rows.Tag(), notices...)
 			return first, nil
 		}
+		if err == nil {
+			err = first.Add(row)
+		}
 		if err != nil {
 			rows.Close()
+			first.Close()
 			return nil, err
 		}
-		if first.Add(row) >= heldBytes {
+		if first.Bytes() >= heldBytes {
 			return &heldRows{rows, first, notices}, nil
 		}
 	}
@@ -47,6 +52,12 @@ func (r *heldRows) Next() ([][]byte, error) {
 		return r.openRows.Next()
 	}
 	return row, err
+}
+
+// Close implements session.Rows.
+func (r *heldRows) Close() {
+	r.openRows.Close()
+	r.first.Close()
 }
 
 // Notices implements session.Rows.

@@ -89,7 +89,7 @@ func (p *private) Void() { p.leaveFlight() }
 var _ session.Voider = (*private)(nil)
 
 // Bytes implements session.Sized.
-func (p *private) Bytes() int { return p.plan.Bytes() }
+func (p *private) Bytes() int { return p.call.Bytes() + p.plan.Bytes() }
 
 var _ session.Sized = (*private)(nil)
 

@@ -4,7 +4,7 @@ import "testing"
 
 // TestListsAreBounded by what they hold together: the oldest go, and a list that is added again counts once.
 func TestListsAreBounded(t *testing.T) {
-	l := newLists[string](func(list []int) int { return len(list) })
+	l := newLists[string](lookupCacheSize, lookupLife, cachedValues, func(list []int) int { return len(list) })
 	half := make([]int, cachedValues/2)
 	for _, key := range []string{"a", "b", "b", "c", "c"} {
 		l.add(key, half)

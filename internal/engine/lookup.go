@@ -42,9 +42,9 @@ type rowsKey struct {
 
 func newLookups() *lookups {
 	return &lookups{
-		domains:   newLists[policy.ColumnOf](func(list []rewrite.Canonical) int { return len(list) }),
-		rows:      newLists[rowsKey]((*rewrite.Table).Len),
-		listed:    newLists[rowsKey](func(list [][]*rewrite.Canonical) int { return len(list) }),
+		domains:   newLists[policy.ColumnOf](lookupCacheSize, lookupLife, cachedValues, func(list []rewrite.Canonical) int { return len(list) }),
+		rows:      newLists[rowsKey](lookupCacheSize, lookupLife, cachedValues, (*rewrite.Table).Len),
+		listed:    newLists[rowsKey](lookupCacheSize, lookupLife, cachedValues, func(list [][]*rewrite.Canonical) int { return len(list) }),
 		constants: expirable.NewLRU[constantsKey, *backend.Constants](lookupCacheSize, nil, lookupLife),
 		plans:     expirable.NewLRU[planKey, *rewrite.Plan](lookupCacheSize, nil, lookupLife),
 		choices:   expirable.NewLRU[choiceKey, *calibrated](lookupCacheSize, nil, lookupLife),
@@ -149,7 +149,7 @@ func (l lookup) Listed(q rewrite.ClientQuery) ([][]*rewrite.Canonical, error) {
 	}
 	defer release()
 	rows, err := l.state.databases.StageRows(l.ctx, q.On, r, q.Columns, q.List)
-	if err == nil && !q.Clock && bytesOf(rows) <= keptBytes {
+	if err == nil && !q.Clock && bytesOf(rows)+len(key.sql) <= keptBytes {
 		l.state.lookups.listed.add(key, rows)
 	}
 	return rows, err

@@ -35,6 +35,11 @@ type analysed struct {
 	timeless   bool                      // its constants are the same at any time
 	reworded   bool                      // positions in it are not those of the client's text
 	finished   sync.Map                  // texts of finish queries whose types are checked
+	bytes      int                       // that it takes, about
+}
+
+func newAnalyses() *lists[analysisKey, *analysed] {
+	return newLists[analysisKey](analysisCacheSize, 0, analysisBytes, func(a *analysed) int { return a.bytes })
 }
 
 // prepared implements session.Prepared. The analysis is looked up again at Bind, because settings or the policy may have
@@ -97,7 +102,7 @@ func named(databases []string) string {
 // analyse takes the analysis from the cache, or makes it.
 func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st *rewrite.Statement, types []uint32) (*analysed, error) {
 	key := analysisKey{st.SQL, typesKey(types), s.rewriteSettings(scope), backendSettings(scope)}
-	if a, ok := s.analyses.Get(key); ok {
+	if a, ok := s.analyses.get(key); ok {
 		return a, nil
 	}
 	defer e.stage(ctx, "analyse", time.Now())
@@ -139,7 +144,8 @@ func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st 
 	default:
 		a.columns = described.Fields // as the shadow describes the client's own text
 	}
-	s.analyses.Add(key, a)
+	a.bytes = 2*session.TreeBytes*len(key.sql) + len(key.types) + 4*len(a.parameters)
+	s.analyses.add(key, a)
 	return a, nil
 }
 

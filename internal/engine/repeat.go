@@ -124,8 +124,9 @@ type planKey struct {
 	options   rewrite.Options
 }
 
-// planKeys is how many keys a plan may release that is kept: the lists of long ones would fill the memory.
-const planKeys = 1000
+// planKeys is how many keys a plan may release that is kept, and planValues how long its values may be: the lists of long ones would fill
+// the memory.
+const planKeys, planValues = 1000, 32 << 10
 
 // keepable says that a plan is small.
 func keepable(p *rewrite.Plan) bool {
@@ -147,7 +148,7 @@ func (c *call) planned(l lookup) (plan *rewrite.Plan, kept bool, err error) {
 	if plan, err = c.analysis.Plan(l.answers.Parameters, l, options); err != nil && c.analysis.reworded {
 		err = rewrite.WithoutPosition(err)
 	}
-	if kept = err == nil && l.foreseen() && keepable(plan); kept {
+	if kept = err == nil && l.foreseen() && len(key.values) <= planValues && keepable(plan); kept {
 		c.state.lookups.plans.Add(key, plan)
 	}
 	return plan, kept, c.engine.reported(err, c.scope.Analyst)

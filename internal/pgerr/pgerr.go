@@ -31,6 +31,7 @@ const (
 	DuplicateCursor            = "42P03"
 	DuplicatePreparedStatement = "42P05"
 	TooManyConnections         = "53300" // also: no pool connection in time
+	OutOfMemory                = "53200"
 	BudgetExceeded             = "53400" // configuration_limit_exceeded
 	ProgramLimitExceeded       = "54000" // statement too large
 	StatementTooComplex        = "54001" // too deep

@@ -89,7 +89,7 @@ func TestContractExample(t *testing.T) {
 		Metrics:        "127.0.0.1:9187",
 		AnalystMetrics: true,
 		Log:            Log{Statements: true},
-		Limits:         Limits{500, 100, 32768},
+		Limits:         Limits{500, 100, 32768, 256 << 20},
 		Pool:           Pool{8, 8, 4, 10 * time.Second},
 		Groups:         map[string]Budget{},
 		Analysts: map[string]*Analyst{

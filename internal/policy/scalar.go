@@ -157,6 +157,34 @@ func (v value) duration(lo, hi time.Duration) (time.Duration, bool) {
 	return 0, false
 }
 
+// sizePart is a number of bytes, with PostgreSQL's units, of which each is 1024 of the one before.
+var (
+	sizePart = regexp.MustCompile(`^([0-9]{1,15}) ?(?i:(k|m|g|t)?i?b)?$`)
+	sizeUnit = map[string]int64{"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+)
+
+// bytes reads an amount of memory.
+func (v value) bytes(lo, hi int64) (int64, bool) {
+	if !v.given() {
+		return 0, false
+	}
+	var m []string
+	if v.node.Kind == yaml.ScalarNode && !v.null() {
+		m = sizePart.FindStringSubmatch(v.node.Value)
+	}
+	if m == nil {
+		v.fail("must be an amount of memory such as 256MB or 2GB, not %s", v.kind())
+		return 0, false
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	unit := sizeUnit[strings.ToLower(m[2])]
+	if err != nil || n < (lo+unit-1)/unit || n > hi/unit {
+		v.fail("must be between %dMB and %dGB, not %s", lo>>20, hi>>30, v.node.Value)
+		return 0, false
+	}
+	return n * unit, true
+}
+
 func parseDuration(s string) (time.Duration, bool) {
 	if s == "0" {
 		return 0, true

@@ -16,6 +16,7 @@ const (
 	defaultFailures    = 5
 	defaultConnections = 500
 	defaultPerAddress  = 100
+	defaultMemory      = 256 << 20
 	defaultPool        = 8
 	defaultPublicPool  = 4
 	defaultPoolWait    = 10 * time.Second
@@ -24,6 +25,10 @@ const (
 	// maxSQLBytes is also the default. Longer texts of left recursion (a+a+a…) end the process inside PostgreSQL's
 	// parser, which no recover() sees; 32 KiB is below the shortest one found.
 	maxSQLBytes = 32 << 10
+
+	// A connection may have a quarter of the memory of all: the longest statement that a client may send fits into that.
+	leastMemory = 16 << 20
+	mostMemory  = 1 << 40
 
 	maxFailures    = 1_000_000
 	maxConnections = 100_000
@@ -66,11 +71,15 @@ func readServer(o object, p *Policy) {
 	p.Log.Statements, _ = o.get("log").object("statements").get("statements").boolean()
 	readTracing(o.get("tracing"), p)
 
-	limits := o.get("limits").object("connections", "per_address", "sql_bytes")
+	limits := o.get("limits").object("connections", "per_address", "sql_bytes", "memory")
 	p.Limits = Limits{
 		Connections: limits.get("connections").count(defaultConnections, maxConnections),
 		PerAddress:  limits.get("per_address").count(defaultPerAddress, maxConnections),
 		SQLBytes:    limits.get("sql_bytes").count(maxSQLBytes, maxSQLBytes),
+		Memory:      defaultMemory,
+	}
+	if n, ok := limits.get("memory").bytes(leastMemory, mostMemory); ok {
+		p.Limits.Memory = n
 	}
 	pool := o.get("pool").object("main", "shadow", "public", "wait")
 	p.Pool = Pool{

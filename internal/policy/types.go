@@ -133,7 +133,10 @@ type Console struct {
 }
 
 // Limits protect the proxy.
-type Limits struct{ Connections, PerAddress, SQLBytes int }
+type Limits struct {
+	Connections, PerAddress, SQLBytes int
+	Memory                            int64 // that clients may make the proxy keep, bytes
+}
 
 // Pool sizes the backend pools.
 type Pool struct {

@@ -83,6 +83,7 @@ func (s *Server) sayUnchanged(old, fresh *policy.Policy) {
 		"metrics.listen":     old.Metrics != fresh.Metrics,
 		"ledger":             old.Ledger != fresh.Ledger,
 		"limits.connections": old.Limits.Connections != fresh.Limits.Connections,
+		"limits.memory":      old.Limits.Memory != fresh.Limits.Memory,
 		"limits.per_address": old.Limits.PerAddress != fresh.Limits.PerAddress,
 	} {
 		if changed {

@@ -58,7 +58,7 @@ func (s *Session) bindText(ctx context.Context, st *state, x *step) (*query, err
 	if err != nil {
 		return nil, withOffset(err, x.statement.Offset)
 	}
-	return newQuery(bound, prepared, x.formats, x.statement.Offset), nil
+	return s.newQuery(bound, prepared, x.formats, x.statement.Offset)
 }
 
 func (s *Session) applyCommand(ctx context.Context, st *state, x *step) (*result, error) {

@@ -16,7 +16,8 @@ import (
 // Limits on placeholders such as myapp.user, which PostgreSQL lets anyone set and which mean nothing here.
 const (
 	maxPlaceholders     = 64
-	maxPlaceholderBytes = 1024
+	maxPlaceholderBytes = 16 << 10 // of all names and values; there may be some copies, of savepoints and of what RESET goes back to
+	maxTextBytes        = 1024     // of a setting that any text is good for
 	// maxApplicationName is PostgreSQL's NAMEDATALEN - 1, in bytes.
 	maxApplicationName = 63
 )
@@ -113,7 +114,7 @@ func checkText(p *parameter, value string) (string, error) {
 	if p.name == "application_name" {
 		return applicationName(value), nil
 	}
-	if len(value) > maxPlaceholderBytes {
+	if len(value) > maxTextBytes {
 		return "", invalidValue(p.name, value[:32]+"…")
 	}
 	return value, nil
@@ -201,15 +202,16 @@ func checkPlaceholder(st *state, key, name, value string) *pgconn.PgError {
 	if !strings.Contains(key, ".") || strings.HasPrefix(key, "dpproxy.") {
 		return pgerr.New(pgerr.UndefinedObject, `unrecognized configuration parameter "`+name+`"`)
 	}
-	held := 0
-	for k := range st.layers.current.values {
+	held, bytes := 0, len(key)+len(value)
+	for k, v := range st.layers.current.values {
 		if parameters[k] == nil && k != key {
 			held++
+			bytes += len(k) + len(v)
 		}
 	}
-	if held >= maxPlaceholders || len(key) > maxPlaceholderBytes || len(value) > maxPlaceholderBytes {
+	if held >= maxPlaceholders || bytes > maxPlaceholderBytes {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "too many or too large custom parameters",
-			pgerr.Hint("A session holds %d of at most %d bytes; DISCARD ALL frees them.", maxPlaceholders, maxPlaceholderBytes))
+			pgerr.Hint("A session holds %d of at most %d bytes together; DISCARD ALL frees them.", maxPlaceholders, maxPlaceholderBytes))
 	}
 	return nil
 }

@@ -39,17 +39,23 @@ func (s *Session) copyTo(ctx context.Context, st *state, c command.Copy) (*resul
 	if err != nil {
 		return nil, withOffset(err, c.Offset)
 	}
-	cp := &copying{query: newQuery(bound, prepared, formats, c.Offset), options: c.CopyOptions, encode: s.Encoding()}
+	q, err := s.newQuery(bound, prepared, formats, c.Offset)
+	if err != nil {
+		return nil, err
+	}
+	cp := &copying{query: q, options: c.CopyOptions, encode: s.Encoding()}
 	if c.Encoding != "" {
 		cp.encode = clientencoding.For(c.Encoding)
 	}
 	for _, column := range cp.query.columns {
 		if column.Format != formats[0] {
+			q.free()
 			return nil, pgerr.New(pgerr.FeatureNotSupported, `column "`+column.Name+`" cannot be copied in binary`,
 				pgerr.Hint("Copy it as text, or as CSV."))
 		}
 	}
 	if err := cp.forced(); err != nil {
+		q.free()
 		return nil, err
 	}
 	return &result{copying: cp}, nil
@@ -73,6 +79,7 @@ func (c *copying) forced() error {
 
 // sendCopy charges the query and sends its rows.
 func (s *Session) sendCopy(ctx context.Context, c *copying, w wire.ResultWriter) error {
+	defer c.query.free()
 	if err := s.charge(ctx, c.query); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (s *Session) declare(ctx context.Context, st *state, x *step, c command.Dec
 	if x.query.columns == nil {
 		return nil, pgerr.New("42P11", "DECLARE CURSOR needs a query that returns rows")
 	}
-	p := &portal{name: c.Name, hold: c.Hold, scroll: c.Scroll, query: x.query}
+	p := &portal{name: c.Name, bytes: portalBytes(x.query), outlives: c.Hold, scroll: c.Scroll, query: x.query}
 	return &result{tag: "DECLARE CURSOR"}, st.addPortal(p)
 }
 
@@ -47,7 +47,7 @@ func (s *Session) bindCursor(ctx context.Context, st *state, c command.Declare, 
 	if err != nil {
 		return nil, withOffset(err, c.Offset)
 	}
-	return newQuery(bound, p, result, elsewhere), nil
+	return s.newQuery(bound, p, result, elsewhere)
 }
 
 // fetch does FETCH and MOVE.
@@ -73,6 +73,9 @@ func (s *Session) fetch(ctx context.Context, st *state, x *step, c command.Fetch
 		return r, nil
 	}
 	r.columns = p.query.columns
+	if r.hold, err = st.memory.Take(n * (valueBytes + valueBytes*len(r.columns))); err != nil {
+		return nil, err
+	}
 	r.rows = make([][][]byte, 0, n)
 	for i := range n {
 		row := p.query.rows.row(from + i)
@@ -82,7 +85,10 @@ func (s *Session) fetch(ctx context.Context, st *state, x *step, c command.Fetch
 		r.rows = append(r.rows, row)
 	}
 	if len(x.formats) > 0 {
-		return r, r.transcode(x.formats)
+		if err := r.transcode(x.formats); err != nil {
+			r.hold.Free()
+			return nil, err
+		}
 	}
 	return r, nil
 }
@@ -165,7 +171,7 @@ func (st *state) closeCursor(c command.CloseCursor) (*result, error) {
 	if c.Name == "" {
 		for name, p := range st.portals {
 			if p.query != nil { // not the portal that runs this very command
-				delete(st.portals, name)
+				st.dropPortal(name)
 			}
 		}
 		return &result{tag: "CLOSE CURSOR ALL"}, nil
@@ -173,6 +179,6 @@ func (st *state) closeCursor(c command.CloseCursor) (*result, error) {
 	if _, ok := st.portals[c.Name]; !ok {
 		return nil, pgerr.New(pgerr.InvalidCursorName, `cursor "`+c.Name+`" does not exist`)
 	}
-	delete(st.portals, c.Name)
+	st.dropPortal(c.Name)
 	return &result{tag: "CLOSE CURSOR"}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/command"
+	"github.com/dpproxy/dpproxy/internal/memory"
 )
 
 // Engine answers single statements. It knows nothing of names, portals, cursors and transactions: those are the
@@ -67,7 +68,7 @@ type Voider interface {
 	Void()
 }
 
-// Sized is implemented by a Bound that may hold much until it is executed: Bytes says about how much.
+// Sized is implemented by a Bound that may hold much until it is executed: Bytes says about how much, TreeBytes for its text among it.
 type Sized interface {
 	Bytes() int
 }
@@ -100,6 +101,7 @@ type Scope struct {
 	ProcessID uint32 // what pg_backend_pid() shows
 	Settings  Settings
 	Last      []Released // what the session's last private statement has released
+	Memory    *memory.Account
 }
 
 // Released is an aggregate of a private statement that was answered.

@@ -26,7 +26,7 @@ func (s *Session) Parse(ctx context.Context, name, sql string, parameterTypes []
 	if len(parsed) > 1 {
 		return pgerr.New(pgerr.SyntaxError, "cannot insert multiple commands into a prepared statement")
 	}
-	st := &preparedStatement{name: name, trace: s.trace}
+	st := &preparedStatement{name: name, text: len(sql), trace: s.trace}
 	if len(parsed) == 1 {
 		st.statement = &parsed[0]
 		s.trace.of(st.statement, new(*Trace))
@@ -101,21 +101,42 @@ func (s *Session) Bind(ctx context.Context, b wire.Bind) (err error) {
 		return err
 	}
 	if b.Portal == "" {
-		delete(s.state.portals, "")
+		s.ClosePortal("")
 	} else if _, taken := s.state.portals[b.Portal]; taken {
 		return pgerr.New(pgerr.DuplicateCursor, `cursor "`+b.Portal+`" already exists`)
 	}
 	p := &portal{name: b.Portal, prepared: st, formats: b.ResultFormats, trace: s.trace}
-	for _, v := range b.Parameters {
-		p.bytes += columnOverhead + len(v)
-	}
 	if st.statement != nil {
 		err := s.timed(ctx, func(ctx context.Context) error { return s.bindPortal(ctx, p, b) })
 		if err != nil {
 			return err
 		}
 	}
-	return s.state.addPortal(p)
+	p.bytes = bindBytes(b) + portalBytes(p.query)
+	if err := s.state.addPortal(p); err != nil {
+		if p.query != nil {
+			p.query.hold.Free()
+		}
+		return err
+	}
+	return nil
+}
+
+// bindBytes is how much memory a Bind takes that is kept. Its values are parts of its message, or of a copy in another encoding.
+func bindBytes(b wire.Bind) int {
+	n := len(b.Portal) + len(b.Statement) + 2*(len(b.ParameterFormats)+len(b.ResultFormats))
+	for _, v := range b.Parameters {
+		n += valueBytes + len(v)
+	}
+	return n
+}
+
+// portalBytes is how much a portal takes beside what its query holds.
+func portalBytes(q *query) int {
+	if q == nil {
+		return objectBytes
+	}
+	return objectBytes + columnBytes*len(q.columns)
 }
 
 func (s *Session) bindPortal(ctx context.Context, p *portal, b wire.Bind) error {
@@ -129,8 +150,8 @@ func (s *Session) bindPortal(ctx context.Context, p *portal, b wire.Bind) error 
 		if err != nil {
 			return withOffset(err, st.statement.Offset)
 		}
-		p.query = newQuery(bound, st.prepared, b.ResultFormats, st.statement.Offset)
-		return nil
+		p.query, err = s.newQuery(bound, st.prepared, b.ResultFormats, st.statement.Offset)
+		return err
 	case command.Declare:
 		var err error
 		p.inner, err = s.bindCursor(ctx, s.state, c, st.prepared, b.ParameterFormats, b.Parameters)
@@ -206,4 +227,4 @@ func (s *Session) describeCommand(p *portal) []pgconn.FieldDescription {
 func (s *Session) CloseStatement(name string) { s.state.dropStatement(name) }
 
 // ClosePortal forgets a portal and its rows; an unknown name is no error.
-func (s *Session) ClosePortal(name string) { delete(s.state.portals, name) }
+func (s *Session) ClosePortal(name string) { s.state.dropPortal(name) }

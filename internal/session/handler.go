@@ -21,8 +21,8 @@ type Handler struct {
 	zones map[string]string // values of TimeZone that the backend has canonicalised
 }
 
-// maxZones bounds the memory of time zones.
-const maxZones = 1000
+// maxZones bounds the memory of time zones, zoneBytes the text of each.
+const maxZones, zoneBytes = 1000, 64
 
 // Maintenance is the database that tools connect to for a list of databases (psql -l). It has the catalogs and no tables.
 const Maintenance = "postgres"
@@ -44,7 +44,7 @@ func (h *Handler) Open(ctx context.Context, startup wire.Startup) (wire.Session,
 		return nil, pgerr.New(pgerr.InvalidCatalogName, `database "`+startup.Database+`" does not exist`, pgerr.Fatal())
 	}
 	s := &Session{handler: h, engine: h.engine, startup: startup, info: info, lastReported: map[string]string{}}
-	s.state = &state{statements: map[string]*preparedStatement{}, portals: map[string]*portal{}}
+	s.state = &state{statements: map[string]*preparedStatement{}, portals: map[string]*portal{}, memory: startup.Memory}
 	s.state.layers = newLayers(s.defaults())
 	if err := s.applyStartup(ctx); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (h *Handler) timeZone(ctx context.Context, value string) (string, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.zones) < maxZones {
+	if len(h.zones) < maxZones && len(value) <= zoneBytes {
 		h.zones[value] = canonical
 	}
 	return canonical, nil

@@ -96,9 +96,12 @@ func (st *state) discard(c command.Discard) (*result, error) {
 		if st.tx.block || st.tx.many {
 			return nil, pgerr.New(activeTransaction, "DISCARD ALL cannot run inside a transaction block")
 		}
-		clear(st.portals)
-		clear(st.statements)
-		st.text = 0
+		for name := range st.portals {
+			st.dropPortal(name)
+		}
+		for name := range st.statements {
+			st.dropStatement(name)
+		}
 		st.layers = st.layers.resetAll()
 	}
 	return &result{tag: "DISCARD " + c.What}, nil

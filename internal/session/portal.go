@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/command"
+	"github.com/dpproxy/dpproxy/internal/memory"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/wire"
 )
@@ -16,10 +17,11 @@ type portal struct {
 	name     string
 	sequence int  // when it was made in its transaction; 0: it outlived that
 	dead     bool // its transaction has failed since it was made: not even a COMMIT bound before runs
-	hold     bool
+	outlives bool // its transaction: WITH HOLD
 	scroll   command.Scroll
 
-	bytes int // of the values that were bound
+	bytes int         // of what was bound and described, without the query
+	hold  memory.Hold // of these, while it is open, and of what a command returned
 	query *query
 	at    int // position: 0 before the first row, n on row n, one more than there are rows behind the last
 
@@ -32,17 +34,6 @@ type portal struct {
 	rows      [][][]byte // what the command returned
 	tag       string
 	inner     *query // of DECLARE
-}
-
-// held is how many bytes a portal takes.
-func (p *portal) held() int {
-	n := p.bytes
-	for _, q := range []*query{p.query, p.inner} {
-		if q != nil {
-			n += q.bytes()
-		}
-	}
-	return n
 }
 
 // Execute runs a portal, or goes on with one that was suspended.
@@ -144,7 +135,7 @@ func (s *Session) executeCommand(ctx context.Context, p *portal, maxRows uint32,
 		if err := s.notify(w, r.notices); err != nil {
 			return err
 		}
-		p.done = true
+		p.done, p.inner = true, nil // the query of a DECLARE is the cursor's now
 		if r.copying != nil {
 			return s.sendCopy(ctx, r.copying, w)
 		}
@@ -156,6 +147,7 @@ func (s *Session) executeCommand(ctx context.Context, p *portal, maxRows uint32,
 			return s.page(ctx, p, maxRows, w)
 		}
 		p.columns, p.rows, p.tag = r.columns, r.rows, r.tag
+		p.hold.Join(&r.hold)
 	}
 	return s.pageCommand(p, maxRows, w)
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -12,7 +13,7 @@ import (
 
 // inner parses and prepares the statement inside PREPARE, DECLARE or COPY.
 func (s *Session) inner(ctx context.Context, st *state, sql string, offset int, types []uint32) (Statement, Prepared, error) {
-	list, err := s.engine.Parse(sql)
+	list, err := s.engine.Parse(strings.Clone(sql)) // what is kept of it is not to keep the whole text that it stands in
 	if err != nil {
 		return Statement{}, nil, withOffset(err, offset)
 	}
@@ -46,7 +47,7 @@ func (s *Session) prepare(ctx context.Context, st *state, x *step, c command.Pre
 			return nil, err
 		}
 	}
-	return &result{tag: "PREPARE"}, st.addStatement(&preparedStatement{name: c.Name, statement: &x.inner, prepared: x.prepared})
+	return &result{tag: "PREPARE"}, st.addStatement(&preparedStatement{name: c.Name, text: len(c.SQL), statement: &x.inner, prepared: x.prepared})
 }
 
 // typeNames knows PostgreSQL's built-in types. Reading it is safe for concurrent use.
@@ -96,7 +97,9 @@ func (s *Session) execute(ctx context.Context, st *state, x *step, c command.Exe
 		if err != nil {
 			return nil, withOffset(err, elsewhere)
 		}
-		x.query = newQuery(bound, named.prepared, x.formats, elsewhere)
+		if x.query, err = s.newQuery(bound, named.prepared, x.formats, elsewhere); err != nil {
+			return nil, err
+		}
 	}
 	return &result{columns: x.query.columns, query: x.query}, nil
 }
@@ -118,7 +121,11 @@ func (s *Session) compute(ctx context.Context, st *state, sql string) ([]*string
 	if err != nil {
 		return nil, err
 	}
-	q := newQuery(bound, prepared, nil, 0)
+	q, err := s.newQuery(bound, prepared, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer q.free()
 	if err := s.load(ctx, q); err != nil {
 		return nil, err
 	}

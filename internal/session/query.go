@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/memory"
 )
 
 // query carries one bound statement through charge and execution.
@@ -18,6 +18,7 @@ type query struct {
 	columns []pgconn.FieldDescription // with formats; nil: no rows
 	offset  int                       // characters before the statement in the client's text, or elsewhere
 
+	hold     memory.Hold // of the plan until it is executed, of the rows after
 	charged  bool
 	executed bool
 	err      error // of the execution: it is not tried again
@@ -28,15 +29,24 @@ type query struct {
 	notices []*pgconn.Notice
 }
 
-func newQuery(b Bound, p Prepared, resultFormats []int16, offset int) *query {
+func (s *Session) newQuery(b Bound, p Prepared, resultFormats []int16, offset int) (*query, error) {
 	q := &query{bound: b, offset: offset}
+	if sized, ok := b.(Sized); ok {
+		var err error
+		if q.hold, err = s.state.memory.Take(sized.Bytes()); err != nil {
+			return nil, err
+		}
+	}
 	if d, ok := b.(Describer); ok {
 		q.columns = d.ResultColumns()
 	} else {
 		q.columns = withFormats(p.Columns(), resultFormats)
 	}
-	return q
+	return q, nil
 }
+
+// free gives back what a query holds that no portal keeps.
+func (q *query) free() { q.hold.Free() }
 
 // withFormats gives columns the result formats of a Bind: none, one for all, or one each.
 func withFormats(columns []pgconn.FieldDescription, formats []int16) []pgconn.FieldDescription {
@@ -71,13 +81,14 @@ func (s *Session) start(ctx context.Context, q *query) (Rows, error) {
 	bound := q.bound
 	q.bound = nil
 	rows, err := bound.Execute(ctx)
+	q.hold.Free()
 	s.ran(bound)
 	if err != nil {
 		q.err = withOffset(err, q.offset)
 		return nil, q.err
 	}
 	if r, ok := bound.(Releaser); ok {
-		s.released = r.Released()
+		s.remember(r.Released())
 	}
 	return rows, nil
 }
@@ -142,45 +153,26 @@ func (s *Session) load(ctx context.Context, q *query) error {
 	if err != nil {
 		return err // where it was the charge, a later FETCH may be charged
 	}
-	q.err = q.store(rows, MaxStored-s.state.stored())
+	q.err = q.store(rows, s.state.memory)
 	return q.err
 }
 
-// store keeps rows that take no more bytes than room.
-func (q *query) store(rows Rows, room int) error {
+// store keeps rows, as far as there is memory for them.
+func (q *query) store(rows Rows, account *memory.Account) error {
 	defer rows.Close()
 	kept, inMemory := rows.(*Stored)
 	if inMemory {
 		q.tag, q.notices = kept.tag, kept.notices
 	} else {
-		kept = NewStored(nil)
-		err := q.read(rows, func(row [][]byte) error {
-			if kept.Add(row) > room {
-				return errStored
-			}
-			return nil
-		})
-		if err != nil {
+		kept = NewStored(nil, account)
+		if err := q.read(rows, kept.Add); err != nil {
+			kept.Close()
 			return err
 		}
 	}
-	if kept.rows.bytes() > room {
-		return errStored
-	}
 	q.rows = kept.rows
+	q.hold.Join(&kept.hold)
 	return nil
-}
-
-var errStored = pgerr.New(pgerr.ProgramLimitExceeded, "the session's open cursors hold too much data",
-	pgerr.Hint("Close cursors, or fetch the whole result without one."))
-
-// bytes is what a query holds: its plan before it is executed, its rows after.
-func (q *query) bytes() int {
-	n := q.rows.bytes()
-	if s, ok := q.bound.(Sized); ok {
-		n += s.Bytes()
-	}
-	return n
 }
 
 // elsewhere is the offset of a statement whose text came with an earlier message, in PREPARE or DECLARE.

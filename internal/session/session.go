@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/memory"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/wire"
 )
@@ -24,6 +25,7 @@ type Session struct {
 	accounts     []Account         // of the statements that the message has run
 	trace        *Trace            // of the statement that the message is about; nil: nobody wants it
 	released     []Released        // by the last private statement
+	hold         memory.Hold       // of these
 }
 
 var _ wire.Session = (*Session)(nil)
@@ -32,7 +34,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 // scope says for whom and how a statement runs in a state.
 func (s *Session) scope(st *state) Scope {
-	return Scope{Analyst: s.startup.Analyst, User: s.startup.User, Database: s.startup.Database, ProcessID: s.startup.ProcessID, Settings: st.layers.current, Last: s.released}
+	return Scope{Analyst: s.startup.Analyst, User: s.startup.User, Database: s.startup.Database, ProcessID: s.startup.ProcessID, Settings: st.layers.current, Last: s.released, Memory: st.memory}
 }
 
 // Parameters lists what is reported at startup.
@@ -119,7 +121,20 @@ func (s *Session) timed(ctx context.Context, f func(context.Context) error) erro
 
 var errTimeout = pgerr.New(pgerr.QueryCanceled, "canceling statement due to statement timeout")
 
+// remember keeps what dpproxy.last shows, unless there is no memory for it.
+func (s *Session) remember(list []Released) {
+	s.hold.Free()
+	s.released = nil
+	n := 0
+	for _, r := range list {
+		n += columnBytes + len(r.Column)
+	}
+	if hold, err := s.state.memory.Take(n); err == nil {
+		s.released, s.hold = list, hold
+	}
+}
+
 // Close forgets everything. Nothing outside the session belongs to it: results that were not read are dropped.
 func (s *Session) Close() {
-	s.state.portals, s.state.statements = nil, nil
+	s.state.portals, s.state.statements = nil, nil // what they hold goes with the connection's account
 }

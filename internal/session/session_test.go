@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/memory"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/wire"
 )
@@ -108,21 +109,95 @@ func TestStatementTimeout(t *testing.T) {
 // TestStoredRowsAreBounded opens cursors until the session may hold no more; closing one makes room.
 func TestStoredRowsAreBounded(t *testing.T) {
 	s, _ := mustOpen(t, nil)
+	budget := limited(s, 10<<20)
 	ask(s, "BEGIN")
-	const half = MaxStored / 2 / (1000 + rowOverhead + columnOverhead)
+	const half = 6000 // kB: one fits, two do not
 	for _, name := range []string{"a", "b"} {
 		ask(s, "SAVEPOINT s; DECLARE "+name+" CURSOR FOR SELECT rows("+itoa(half+1)+", 1000)")
 	}
 	if got := ask(s, "MOVE ALL FROM a"); got[len(got)-2] != "MOVE "+itoa(half+1) {
 		t.Fatalf("first cursor: %q", got)
 	}
-	if got := ask(s, "MOVE ALL FROM b"); !strings.Contains(got[0], "54000") || got[1] != "E" {
+	if got := ask(s, "MOVE ALL FROM b"); !strings.Contains(got[0], "53200") || got[1] != "E" {
 		t.Fatalf("second cursor: %q", got)
 	}
 	ask(s, "ROLLBACK")
+	if used := budget.Used(); used != 0 {
+		t.Errorf("%d bytes are held for nothing", used)
+	}
 	ask(s, "BEGIN; DECLARE c CURSOR FOR SELECT rows("+itoa(half+1)+", 1000)")
 	if got := ask(s, "MOVE ALL FROM c"); got[len(got)-2] != "MOVE "+itoa(half+1) {
 		t.Errorf("after closing: %q", got)
+	}
+}
+
+// limited gives a session so many bytes.
+func limited(s *Session, bytes int64) *memory.Budget {
+	budget := memory.New(4 * bytes)
+	s.startup.Memory = budget.Open("alice")
+	s.state.memory = s.startup.Memory
+	return budget
+}
+
+// TestWhatAClientNamesIsCounted: every way to have the session keep something ends with 53200, and what is dropped is given back.
+func TestWhatAClientNamesIsCounted(t *testing.T) {
+	ctx, long, text, large := context.Background(), strings.Repeat("x", 100_000), strings.Repeat("x", 5000), make([]byte, 100_000)
+	query := func(sql string) func(*Session, int) error {
+		return func(s *Session, i int) error {
+			return s.Query(ctx, strings.ReplaceAll(sql, "#", itoa(i)), &recorder{})
+		}
+	}
+	parameter := func(s *Session, i int) error {
+		if i == 0 {
+			if err := s.Parse(ctx, "q", "SELECT $1", nil); err != nil {
+				return err
+			}
+		}
+		return s.Bind(ctx, wire.Bind{Portal: "p" + itoa(i), Statement: "q", Parameters: [][]byte{large}})
+	}
+	for name, keep := range map[string]func(*Session, int) error{
+		"names of statements": func(s *Session, i int) error { return s.Parse(ctx, long+itoa(i), "SELECT 1", nil) },
+		"empty statements":    func(s *Session, i int) error { return s.Parse(ctx, long+itoa(i), "", nil) },
+		"texts":               func(s *Session, i int) error { return s.Parse(ctx, itoa(i), "SELECT 1 /*"+text+"*/", nil) },
+		"commands":            func(s *Session, i int) error { return s.Parse(ctx, itoa(i), "SHOW timezone /*"+text+"*/", nil) },
+		"PREPARE":             query("PREPARE p# AS SELECT 1 /*" + text + "*/"),
+		"parameters":          parameter,
+		"names of portals": func(s *Session, i int) error {
+			if i == 0 {
+				return s.Parse(ctx, "q", "SELECT 1", nil)
+			}
+			return s.Bind(ctx, wire.Bind{Portal: long + itoa(i), Statement: "q"})
+		},
+		"plans":      query("BEGIN; DECLARE c# CURSOR FOR SELECT holds(100000)"),
+		"rows":       query("BEGIN; DECLARE c# CURSOR FOR SELECT rows(100, 1000); MOVE 1 c#"),
+		"savepoints": query("BEGIN; SAVEPOINT s; SAVEPOINT s; SAVEPOINT s; SAVEPOINT s"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, e := mustOpen(t, nil)
+			e.budget = 10000
+			budget := limited(s, 2<<20)
+			var err error
+			for i := 0; i < 1000 && err == nil; i++ {
+				err = keep(s, i)
+			}
+			var e2 *pgconn.PgError
+			if !errors.As(err, &e2) || e2.Code != pgerr.OutOfMemory || e2.Hint == "" {
+				t.Fatalf("%v", err)
+			}
+			if used := budget.Used(); used < 1<<20 || used > 2<<20 {
+				t.Errorf("%d bytes are held where it ends", used)
+			}
+			s.Sync(true)
+			for _, sql := range []string{"ROLLBACK", "DISCARD ALL"} {
+				if err := s.Query(ctx, sql, &recorder{}); err != nil {
+					t.Fatal(err)
+				}
+				s.Sync(false)
+			}
+			if used := budget.Used(); used > 2*columnBytes { // dpproxy.last
+				t.Errorf("%d bytes are held for nothing", used)
+			}
+		})
 	}
 }
 
@@ -144,17 +219,6 @@ func TestHeldThingsAreBounded(t *testing.T) {
 		t.Errorf("%d statements, then %v", len(s.state.statements), err)
 	}
 	ask(s, "DEALLOCATE ALL")
-	if s.state.text != 0 {
-		t.Errorf("%d bytes of text left", s.state.text)
-	}
-	err = nil
-	long := "SELECT '" + strings.Repeat("x", 30000) + "'"
-	for i := 0; i <= maxStatementText/len(long) && err == nil; i++ {
-		err = s.Parse(ctx, "l"+itoa(i), long, nil)
-	}
-	if code(err) != pgerr.ProgramLimitExceeded || s.state.text > maxStatementText {
-		t.Errorf("%d bytes of text, then %v", s.state.text, err)
-	}
 	ask(s, "DEALLOCATE ALL; BEGIN")
 	if err = s.Parse(ctx, "s0", "SELECT 1", nil); err != nil {
 		t.Fatal(err)
@@ -174,7 +238,8 @@ func TestHeldThingsAreBounded(t *testing.T) {
 		t.Errorf("savepoints: %q", last)
 	}
 	s, _ = mustOpen(t, nil)
-	if err = s.Parse(ctx, "half", "SELECT holds("+itoa(MaxStored/2)+")", nil); err != nil {
+	limited(s, 20<<20)
+	if err = s.Parse(ctx, "half", "SELECT holds("+itoa(9<<20)+")", nil); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -183,7 +248,7 @@ func TestHeldThingsAreBounded(t *testing.T) {
 				t.Errorf("%s plan of half of what a session may hold: %v", portal, err)
 			}
 		}
-		if err := s.Bind(ctx, wire.Bind{Portal: "third", Statement: "half"}); code(err) != pgerr.ProgramLimitExceeded {
+		if err := s.Bind(ctx, wire.Bind{Portal: "third", Statement: "half"}); code(err) != pgerr.OutOfMemory {
 			t.Errorf("third plan: %v", err)
 		}
 		for _, portal := range []string{"first", "second"} {

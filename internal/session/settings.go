@@ -123,6 +123,12 @@ func (l layers) resetAll() layers {
 	return fresh
 }
 
+// bytes is about how much memory the maps take that a later SET would replace.
+func (l layers) bytes() int {
+	const entry = 64
+	return entry * (len(l.session.values) + len(l.local) + len(l.current.values))
+}
+
 // withoutLocal returns what a commit leaves.
 func (l layers) withoutLocal() layers {
 	l.local, l.current = nil, l.session

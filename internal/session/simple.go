@@ -54,6 +54,7 @@ func (s *Session) runSimple(ctx context.Context, x *step, w wire.ResultWriter) e
 	if r.copying != nil {
 		return s.sendCopy(ctx, r.copying, w)
 	}
+	defer r.hold.Free()
 	if r.columns != nil {
 		if err := w.RowDescription(r.columns); err != nil {
 			return err
@@ -83,6 +84,7 @@ func (s *Session) described(x *step, err error, w wire.ResultWriter) error {
 }
 
 func (s *Session) sendQuery(ctx context.Context, q *query, w wire.ResultWriter) error {
+	defer q.free()
 	if err := s.charge(ctx, q); err != nil {
 		return err
 	}

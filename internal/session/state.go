@@ -4,17 +4,25 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/command"
+	"github.com/dpproxy/dpproxy/internal/memory"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 // Limits on what one session may hold.
 const (
 	maxStatements = 10000
-	// maxStatementText bounds the texts of all prepared statements together, in bytes; their parse trees are some thirty
-	// times larger.
-	maxStatementText = 2 << 20
-	maxPortals       = 1000
-	maxSavepoints    = 1000
+	maxPortals    = 1000
+	maxSavepoints = 1000
+)
+
+// What is kept takes about so many bytes of memory.
+const (
+	// TreeBytes is for each byte of a statement's text: its parse tree and its analysis.
+	TreeBytes = 40
+	// objectBytes is for each statement, portal and savepoint, columnBytes for each column of one, and valueBytes for each value beside its own.
+	objectBytes = 1024
+	columnBytes = 200
+	valueBytes  = 32
 )
 
 // state holds everything that a statement may change.
@@ -22,24 +30,28 @@ type state struct {
 	layers     layers
 	tx         transaction
 	statements map[string]*preparedStatement
-	text       int // bytes of the statements' texts
 	portals    map[string]*portal
+	memory     *memory.Account // counts all of it
 }
 
 // preparedStatement holds what Parse or PREPARE has stored.
 type preparedStatement struct {
 	name      string
-	statement *Statement // nil: empty query
-	prepared  Prepared   // of the statement itself, or of the one inside DECLARE; nil for other commands
-	types     []uint32   // parameter types of commands
-	trace     *Trace     // of Parse; nil: it was told with a Bind
+	text      int         // bytes of what the client has sent
+	hold      memory.Hold // while it is stored
+	statement *Statement  // nil: empty query
+	prepared  Prepared    // of the statement itself, or of the one inside DECLARE; nil for other commands
+	types     []uint32    // parameter types of commands
+	trace     *Trace      // of Parse; nil: it was told with a Bind
 }
 
-func (s *preparedStatement) size() int {
-	if s.statement == nil {
-		return 0
+// bytes is how much memory a statement takes.
+func (s *preparedStatement) bytes() int {
+	n := objectBytes + len(s.name) + TreeBytes*s.text + 8*len(s.params())
+	if s.prepared != nil {
+		n += columnBytes * len(s.prepared.Columns())
 	}
-	return len(s.statement.SQL)
+	return n
 }
 
 func (st *state) statement(name string) (*preparedStatement, error) {
@@ -60,11 +72,14 @@ func (st *state) addStatement(s *preparedStatement) error {
 		}
 	}
 	st.dropStatement(s.name)
-	if len(st.statements) >= maxStatements || st.text+s.size() > maxStatementText {
-		return pgerr.New(pgerr.ProgramLimitExceeded, "too many or too long prepared statements", pgerr.Hint("DEALLOCATE those that are no longer needed."))
+	if len(st.statements) >= maxStatements {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "too many prepared statements", pgerr.Hint("DEALLOCATE those that are no longer needed."))
+	}
+	var err error
+	if s.hold, err = st.memory.Take(s.bytes()); err != nil {
+		return err
 	}
 	st.statements[s.name] = s
-	st.text += s.size()
 	return nil
 }
 
@@ -78,7 +93,7 @@ func (st *state) freeStatementName(name string) error {
 // dropStatement forgets a prepared statement, if there is one.
 func (st *state) dropStatement(name string) {
 	if s, ok := st.statements[name]; ok {
-		st.text -= s.size()
+		s.hold.Free()
 		delete(st.statements, name)
 	}
 }
@@ -94,12 +109,28 @@ func (st *state) addPortal(p *portal) error {
 	if len(st.portals) >= maxPortals {
 		return pgerr.New(pgerr.ProgramLimitExceeded, "too many open cursors", pgerr.Hint("CLOSE those that are no longer needed."))
 	}
-	if st.stored()+p.held() > MaxStored {
-		return errStored
+	var err error
+	if p.hold, err = st.memory.Take(p.bytes); err != nil {
+		return err
 	}
 	p.sequence = st.tx.next()
 	st.portals[p.name] = p
 	return nil
+}
+
+// dropPortal forgets a portal and its rows, if there is one.
+func (st *state) dropPortal(name string) {
+	p, ok := st.portals[name]
+	if !ok {
+		return
+	}
+	p.hold.Free()
+	for _, q := range []*query{p.query, p.inner} {
+		if q != nil {
+			q.hold.Free()
+		}
+	}
+	delete(st.portals, name)
 }
 
 // usable refuses everything but the end of a failed transaction.
@@ -120,8 +151,9 @@ var errAborted error = pgerr.New(pgerr.InFailedTransaction, "current transaction
 type result struct {
 	columns []pgconn.FieldDescription
 	rows    [][][]byte
-	query   *query   // in the place of rows: all rows of a query
-	copying *copying // likewise, as COPY data
+	query   *query      // in the place of rows: all rows of a query
+	copying *copying    // likewise, as COPY data
+	hold    memory.Hold // of rows
 	tag     string
 	notices []*pgconn.Notice
 }
@@ -129,13 +161,4 @@ type result struct {
 // warn adds a WARNING.
 func (r *result) warn(code, message string) {
 	r.notices = append(r.notices, &pgconn.Notice{Severity: "WARNING", SeverityUnlocalized: "WARNING", Code: code, Message: message})
-}
-
-// stored counts the bytes that open portals hold.
-func (st *state) stored() int {
-	n := 0
-	for _, p := range st.portals {
-		n += p.held()
-	}
-	return n
 }

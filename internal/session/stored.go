@@ -5,11 +5,9 @@ import (
 	"io"
 
 	"github.com/jackc/pgx/v5/pgconn"
-)
 
-// MaxStored bounds what cursors and portals of one session hold, in bytes: their plans, their rows; and one result that an engine holds in
-// memory.
-const MaxStored = 64 << 20
+	"github.com/dpproxy/dpproxy/internal/memory"
+)
 
 // A stored row takes rowOverhead bytes more than its values, and a value columnOverhead more than its bytes.
 const (
@@ -17,11 +15,12 @@ const (
 	columnOverhead = 4
 )
 
-// Stored is a result in memory. It implements Rows. A session takes the rows of one over as they are; it copies those of
+// Stored is a result in memory, which an account counts until it is closed. It implements Rows. A session takes the rows of one over as they are; it copies those of
 // every other result that it has to hold.
 type Stored struct {
 	columns []pgconn.FieldDescription
 	rows    packedRows
+	hold    memory.Hold
 	next    int
 	tag     string
 	notices []*pgconn.Notice
@@ -59,17 +58,23 @@ func (p *packedRows) row(i int) [][]byte {
 	return row
 }
 
-// bytes is how many bytes all rows take.
-func (p *packedRows) bytes() int { return len(p.values) + rowOverhead*len(p.starts) }
+// bytes is how many bytes all rows take, and room for more.
+func (p *packedRows) bytes() int { return cap(p.values) + rowOverhead*cap(p.starts) }
 
 // NewStored returns an empty result of these columns.
-func NewStored(columns []pgconn.FieldDescription) *Stored { return &Stored{columns: columns} }
-
-// Add copies a row, and returns how many bytes all rows take.
-func (s *Stored) Add(row [][]byte) int {
-	s.rows.add(row)
-	return s.rows.bytes()
+func NewStored(columns []pgconn.FieldDescription, account *memory.Account) *Stored {
+	return &Stored{columns: columns, hold: account.Hold()}
 }
+
+// Add copies a row.
+func (s *Stored) Add(row [][]byte) error {
+	before := s.rows.bytes()
+	s.rows.add(row)
+	return s.hold.Grow(s.rows.bytes() - before)
+}
+
+// Bytes is how much memory the rows take.
+func (s *Stored) Bytes() int { return s.rows.bytes() }
 
 // Len is the number of rows.
 func (s *Stored) Len() int { return s.rows.len() }
@@ -86,8 +91,8 @@ func (s *Stored) Tag() string { return s.tag }
 // Notices implements Rows.
 func (s *Stored) Notices() []*pgconn.Notice { return s.notices }
 
-// Close implements Rows. There is nothing to give back.
-func (s *Stored) Close() {}
+// Close implements Rows.
+func (s *Stored) Close() { s.hold.Free() }
 
 // Next implements Rows.
 func (s *Stored) Next() ([][]byte, error) {

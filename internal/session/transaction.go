@@ -4,6 +4,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/command"
+	"github.com/dpproxy/dpproxy/internal/memory"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
@@ -33,6 +34,7 @@ type savepoint struct {
 	name     string
 	layers   layers
 	sequence int
+	hold     memory.Hold
 }
 
 // status returns the byte of ReadyForQuery.
@@ -49,6 +51,15 @@ func (t *transaction) status() byte {
 func (t *transaction) next() int {
 	t.sequence++
 	return t.sequence
+}
+
+// cut forgets all savepoints but the first n.
+func (t *transaction) cut(n int) {
+	for i := range t.savepoints[n:] {
+		t.savepoints[n+i].hold.Free()
+	}
+	clear(t.savepoints[n:])
+	t.savepoints = t.savepoints[:n]
 }
 
 // begin does BEGIN and START TRANSACTION.
@@ -169,10 +180,10 @@ func (st *state) chain(chain bool, modes Settings) {
 func (st *state) endCommitted() {
 	st.layers = st.layers.withoutLocal()
 	for name, p := range st.portals {
-		if p.hold {
+		if p.outlives {
 			p.sequence = 0 // no rollback will find it
 		} else {
-			delete(st.portals, name)
+			st.dropPortal(name)
 		}
 	}
 	st.endTransaction()
@@ -199,13 +210,14 @@ func (st *state) fail() {
 }
 
 func (st *state) endTransaction() {
+	st.tx.cut(0)
 	st.tx = transaction{base: st.layers, many: st.tx.many}
 }
 
 func (st *state) dropYounger(sequence int) {
 	for name, p := range st.portals {
 		if p.sequence > sequence {
-			delete(st.portals, name)
+			st.dropPortal(name)
 		}
 	}
 }
@@ -217,7 +229,11 @@ func (st *state) savepoint(name string) (*result, error) {
 	if len(st.tx.savepoints) >= maxSavepoints {
 		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "too many savepoints", pgerr.Hint("RELEASE those that are no longer needed."))
 	}
-	st.tx.savepoints = append(st.tx.savepoints[:len(st.tx.savepoints):len(st.tx.savepoints)], savepoint{name, st.layers, st.tx.sequence})
+	hold, err := st.memory.Take(objectBytes + st.layers.bytes())
+	if err != nil {
+		return nil, err
+	}
+	st.tx.savepoints = append(st.tx.savepoints, savepoint{name, st.layers, st.tx.sequence, hold})
 	return &result{tag: "SAVEPOINT"}, nil
 }
 
@@ -226,7 +242,7 @@ func (st *state) release(name string) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	st.tx.savepoints = st.tx.savepoints[:i]
+	st.tx.cut(i)
 	return &result{tag: "RELEASE"}, nil
 }
 
@@ -237,7 +253,7 @@ func (st *state) rollbackTo(name string) (*result, error) {
 	}
 	sp := st.tx.savepoints[i]
 	st.layers, st.tx.failed = sp.layers, false
-	st.tx.savepoints = st.tx.savepoints[:i+1]
+	st.tx.cut(i + 1)
 	st.dropYounger(sp.sequence)
 	return &result{tag: "ROLLBACK"}, nil
 }

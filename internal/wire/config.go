@@ -6,6 +6,8 @@ import (
 	"errors"
 	"log/slog"
 	"time"
+
+	"github.com/dpproxy/dpproxy/internal/memory"
 )
 
 // Config says how a Server treats its clients. Zero values take the defaults below.
@@ -38,6 +40,8 @@ type Limits struct {
 	Message int
 	// Pipeline is how many bytes of messages are read ahead of the statement that runs, per connection.
 	Pipeline int
+	// Memory is what clients make the server keep together, in bytes.
+	Memory int64
 }
 
 // Timeouts in which a peer must move.
@@ -72,6 +76,9 @@ func (c Config) withDefaults() (Config, error) {
 		if *d.value <= 0 {
 			*d.value = d.def
 		}
+	}
+	if c.Limits.Memory <= 0 {
+		c.Limits.Memory = memory.Default
 	}
 	if c.Timeouts.Startup <= 0 {
 		c.Timeouts.Startup = DefaultStartup

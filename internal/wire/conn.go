@@ -14,6 +14,7 @@ import (
 
 	"github.com/xdg-go/scram"
 
+	"github.com/dpproxy/dpproxy/internal/memory"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
@@ -42,9 +43,10 @@ type conn struct {
 	inbox   *inbox
 	reader  reader
 	session Session
-	skip    bool // discard everything until Sync: an extended message failed
-	failed  bool // an error was sent since the last ReadyForQuery
-	atRest  bool // ReadyForQuery was the last reply: nothing is pending
+	memory  *memory.Account // from authentication on
+	skip    bool            // discard everything until Sync: an extended message failed
+	failed  bool            // an error was sent since the last ReadyForQuery
+	atRest  bool            // ReadyForQuery was the last reply: nothing is pending
 }
 
 func newConn(s *Server, raw net.Conn, host string, a admission) *conn {
@@ -57,6 +59,7 @@ func newConn(s *Server, raw net.Conn, host string, a admission) *conn {
 
 // serve runs the connection from its first byte to its end.
 func (c *conn) serve() {
+	defer func() { c.memory.Close() }()
 	defer c.raw.Close()
 	defer c.cancel(errClientGone)
 	defer func() {

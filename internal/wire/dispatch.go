@@ -33,8 +33,8 @@ func (c *conn) handle(f frame) bool {
 	if c.skip && f.kind != 'S' {
 		return true
 	}
-	if f.tooLarge > 0 && f.kind != 'd' && f.kind != 'c' && f.kind != 'f' {
-		return c.handleTooLarge(f)
+	if f.refused != nil && f.kind != 'd' && f.kind != 'c' && f.kind != 'f' {
+		return c.handleRefused(f)
 	}
 	if len(f.body) > 0 && (f.kind == 'S' || f.kind == 'H') {
 		return c.handleBadSync(f.kind)
@@ -62,15 +62,14 @@ func (c *conn) handle(f frame) bool {
 	return c.w.err == nil
 }
 
-// handleTooLarge refuses a message that was not even kept.
-func (c *conn) handleTooLarge(f frame) bool {
-	e := newError("ERROR", pgerr.ProgramLimitExceeded, "message of %d bytes exceeds the limit of %d", f.tooLarge, c.server.config.Limits.Message)
+// handleRefused answers a message that was not even kept.
+func (c *conn) handleRefused(f frame) bool {
 	c.atRest = false
 	if f.kind != 'Q' && f.kind != 'F' && f.kind != 'S' {
 		c.skip = true
-		return c.fail(e)
+		return c.fail(f.refused)
 	}
-	return c.fail(e) && c.ready() == nil
+	return c.fail(f.refused) && c.ready() == nil
 }
 
 // handleBadSync refuses a Sync or a Flush that has a body. A Sync is one all the same.

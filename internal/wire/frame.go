@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/dpproxy/dpproxy/internal/memory"
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 const (
@@ -21,8 +24,9 @@ const (
 type frame struct {
 	kind byte
 	body []byte
-	// tooLarge is the length of a body over the limit, which was thrown away.
-	tooLarge int
+	hold memory.Hold // of the body, until the message is handled
+	// refused says why the body was thrown away.
+	refused error
 }
 
 // errLength is a length word that no message can have; the rest of the stream cannot be read.
@@ -44,23 +48,31 @@ func readHeader(r io.Reader) (kind byte, size int, err error) {
 	return header[0], int(length) - 4, nil
 }
 
-// readBody reads a body of size bytes, at most limit. A larger one is thrown away up to maxDrain and returned with
-// tooLarge set; beyond that the stream is given up.
-func readBody(r io.Reader, kind byte, size, limit int) (frame, error) {
-	if size > limit {
+// messageCopies is how often the bytes of a message are in memory while it is handled: as they came, decoded, and on their way through the
+// client's encoding.
+const messageCopies = 4
+
+// readBody reads a body of size bytes, unless it is refused: then it is thrown away up to maxDrain; beyond that the stream is given up.
+func readBody(r io.Reader, kind byte, size int, refused error) (frame, error) {
+	f := frame{kind: kind, refused: refused}
+	if refused != nil {
 		if size > maxDrain {
-			return frame{}, fmt.Errorf("%w: %d bytes in a message of type %q", errLength, size, kind)
+			return f, fmt.Errorf("%w: %d bytes in a message of type %q", errLength, size, kind)
 		}
-		if _, err := io.CopyN(io.Discard, r, int64(size)); err != nil {
-			return frame{}, noEOF(err)
-		}
-		return frame{kind: kind, tooLarge: size}, nil
+		_, err := io.CopyN(io.Discard, r, int64(size))
+		return f, noEOF(err)
 	}
-	body := make([]byte, size)
-	if _, err := io.ReadFull(r, body); err != nil {
-		return frame{}, noEOF(err)
+	f.body = make([]byte, size)
+	_, err := io.ReadFull(r, f.body)
+	return f, noEOF(err)
+}
+
+// tooLarge refuses a body beyond the limit.
+func tooLarge(size, limit int) error {
+	if size <= limit {
+		return nil
 	}
-	return frame{kind: kind, body: body}, nil
+	return newError("ERROR", pgerr.ProgramLimitExceeded, "message of %d bytes exceeds the limit of %d", size, limit)
 }
 
 // noEOF marks the end of a stream inside a message.

@@ -30,7 +30,7 @@ func FuzzFrame(f *testing.F) {
 			kind, size, err := readHeader(r)
 			var got frame
 			if err == nil {
-				got, err = readBody(r, kind, size, limit)
+				got, err = readBody(r, kind, size, tooLarge(size, limit))
 			}
 			if err != nil {
 				if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, errLength) {
@@ -39,9 +39,9 @@ func FuzzFrame(f *testing.F) {
 				return
 			}
 			consumed := before - r.Len()
-			if got.tooLarge > 0 {
-				if got.body != nil || got.tooLarge <= limit || consumed != headerSize+got.tooLarge {
-					t.Fatalf("oversized frame %d bytes, consumed %d", got.tooLarge, consumed)
+			if got.refused != nil {
+				if got.body != nil || size <= limit || consumed != headerSize+size {
+					t.Fatalf("oversized frame %d bytes, consumed %d", size, consumed)
 				}
 				continue
 			}

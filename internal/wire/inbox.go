@@ -2,16 +2,19 @@ package wire
 
 import (
 	"sync"
+
+	"github.com/dpproxy/dpproxy/internal/memory"
 )
 
 // inbox holds the messages that were read ahead and not yet handled, and knows who reads the stream: the goroutine that handles messages,
 // or another while one of them takes long (reader.go). So a slow statement does not stop the reading: a client may send a
 // long pipeline before it reads its first reply, and its going away is noticed.
 //
-// Its size is bounded in bytes; a full inbox stops the reading, and then the write timeout ends a client that does
+// Its size is bounded in bytes, and so is the memory that all connections keep; a full inbox stops the reading, and then the write timeout ends a client that does
 // not read either.
 type inbox struct {
-	limit int
+	limit  int
+	memory *memory.Account
 
 	mu     sync.Mutex
 	frames []frame
@@ -36,8 +39,8 @@ type inbox struct {
 // frameOverhead is what a frame costs besides its body, so that empty messages are bounded too (bytes).
 const frameOverhead = 64
 
-func newInbox(limit int) *inbox {
-	return &inbox{limit: limit, ready: make(chan struct{}, 1), space: make(chan struct{}, 1)}
+func newInbox(limit int, account *memory.Account) *inbox {
+	return &inbox{limit: limit, memory: account, ready: make(chan struct{}, 1), space: make(chan struct{}, 1)}
 }
 
 func signal(c chan struct{}) {
@@ -47,22 +50,27 @@ func signal(c chan struct{}) {
 	}
 }
 
-// reserve waits until a message of n bytes may be read. It returns false when done is closed first. A message larger
-// than the whole inbox is let in when the inbox is empty.
-func (b *inbox) reserve(n int, done <-chan struct{}) bool {
-	n += frameOverhead
+// reserve waits until a message of n bytes may be read. ok is false when done is closed first. A message larger than the whole inbox is
+// let in when the inbox is empty; if there is no memory for it then, full says so.
+func (b *inbox) reserve(n int, done <-chan struct{}) (hold memory.Hold, full error, ok bool) {
 	for {
 		b.mu.Lock()
-		if b.bytes == 0 || b.bytes+n <= b.limit {
-			b.bytes += n
-			b.mu.Unlock()
-			return true
+		if empty := b.bytes == 0; empty || b.bytes+n+frameOverhead <= b.limit {
+			hold, full = b.memory.Take(messageCopies * n)
+			if full != nil && empty {
+				n = 0
+			}
+			if full == nil || empty {
+				b.bytes += n + frameOverhead
+				b.mu.Unlock()
+				return hold, full, true
+			}
 		}
 		b.mu.Unlock()
 		select {
 		case <-b.space:
 		case <-done:
-			return false
+			return memory.Hold{}, nil, false
 		}
 	}
 }
@@ -158,6 +166,7 @@ func (b *inbox) close() {
 
 // release ends the handling of a message.
 func (b *inbox) release(f frame) {
+	f.hold.Free()
 	b.mu.Lock()
 	b.busy = false
 	b.bytes -= len(f.body) + frameOverhead

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/memory"
 )
 
 // patience is how long a message may take before another goroutine reads ahead of it. The one that handles messages reads those that follow
@@ -31,7 +33,7 @@ func (e errIdle) Error() string { return e.reason.Message }
 
 // startReading makes the inbox. stop ends the goroutine that may read ahead, after the connection was closed.
 func (c *conn) startReading() (stop func()) {
-	c.inbox = newInbox(c.server.config.Limits.Pipeline)
+	c.inbox = newInbox(c.server.config.Limits.Pipeline, c.memory)
 	c.reader.slow = time.AfterFunc(time.Hour, c.look)
 	c.reader.slow.Stop()
 	unwatch := context.AfterFunc(c.server.draining, c.interrupt)
@@ -74,12 +76,17 @@ func (c *conn) buffered() bool {
 
 // readNow reads a message to handle it at once.
 func (c *conn) readNow() (frame, error) {
-	limit := c.server.config.Limits.Message
 	kind, size, err := readHeader(c.r)
-	var f frame
-	if err == nil {
-		f, err = readBody(c.r, kind, size, limit)
+	if err != nil {
+		return frame{}, err
 	}
+	refused := tooLarge(size, c.server.config.Limits.Message)
+	var hold memory.Hold
+	if refused == nil {
+		hold, refused = c.memory.Take(messageCopies * size)
+	}
+	f, err := readBody(c.r, kind, size, refused)
+	f.hold = hold
 	if err == nil {
 		c.inbox.claim(f)
 	}
@@ -174,15 +181,11 @@ func (c *conn) look() {
 // waits for it any more.
 func (c *conn) read() {
 	defer c.inbox.readers.Done()
-	limit := c.server.config.Limits.Message
 	for {
 		kind, size, err := readHeader(c.r)
-		if err == nil && !c.inbox.reserve(reservation(size, limit), c.ctx.Done()) {
-			err = errClientGone
-		}
 		var f frame
 		if err == nil {
-			f, err = readBody(c.r, kind, size, limit)
+			f, err = c.readAhead(kind, size)
 		}
 		if err != nil {
 			if !errors.Is(err, errLength) {
@@ -197,10 +200,21 @@ func (c *conn) read() {
 	}
 }
 
-// reservation returns what a message takes of the inbox: one that is thrown away takes nothing.
-func reservation(size, limit int) int {
-	if size > limit {
-		return 0
+// readAhead reads a message behind its header once there is room for it. One that is thrown away takes none.
+func (c *conn) readAhead(kind byte, size int) (frame, error) {
+	refused := tooLarge(size, c.server.config.Limits.Message)
+	room := size
+	if refused != nil {
+		room = 0
 	}
-	return size
+	hold, full, ok := c.inbox.reserve(room, c.ctx.Done())
+	if !ok {
+		return frame{}, errClientGone
+	}
+	if refused == nil {
+		refused = full
+	}
+	f, err := readBody(c.r, kind, size, refused)
+	f.hold = hold
+	return f, err
 }

@@ -130,7 +130,7 @@ func (c *conn) readPassword() ([]byte, error) {
 	if size > maxStartupPacket {
 		return nil, fatal(pgerr.ProtocolViolation, "invalid message length: %d bytes during authentication", size)
 	}
-	f, err := readBody(c.r, kind, size, maxStartupPacket)
+	f, err := readBody(c.r, kind, size, nil)
 	return f.body, err
 }
 

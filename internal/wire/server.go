@@ -7,6 +7,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/dpproxy/dpproxy/internal/memory"
 )
 
 // Server accepts PostgreSQL clients. It is safe for concurrent use.
@@ -15,6 +17,7 @@ type Server struct {
 	throttle *throttle
 	slots    *slots
 	cancels  *cancels
+	memory   *memory.Budget
 
 	ctx      context.Context // ends when the server is closed
 	cancel   context.CancelCauseFunc
@@ -37,13 +40,16 @@ func New(config Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		config: config, throttle: newThrottle(), slots: newSlots(config.Limits), cancels: newCancels(),
+		config: config, throttle: newThrottle(), slots: newSlots(config.Limits), cancels: newCancels(), memory: memory.New(config.Limits.Memory),
 		listeners: map[net.Listener]struct{}{},
 	}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s, nil
 }
+
+// Memory counts what clients make the process keep, of this server and of others that serve the same analysts.
+func (s *Server) Memory() *memory.Budget { return s.memory }
 
 // Serve accepts connections until the listener fails or the server stops; it closes the listener. It may be called for
 // several listeners.

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/clientencoding"
+	"github.com/dpproxy/dpproxy/internal/memory"
 )
 
 // Handler opens a session for a client that has authenticated.
@@ -22,7 +23,8 @@ type Startup struct {
 	Database   string            // as sent, or User
 	Parameters map[string]string // settings from the packet and from its options, without user, database, replication
 	RemoteAddr string
-	ProcessID  uint32 // of BackendKeyData
+	ProcessID  uint32          // of BackendKeyData
+	Memory     *memory.Account // what the connection keeps; it is closed behind the session
 	// Notice queues a notice that is sent before the first ReadyForQuery. It is valid during Open only.
 	Notice func(*pgconn.Notice)
 }

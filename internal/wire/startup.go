@@ -154,11 +154,12 @@ func (c *conn) login(ctx context.Context, m startupMessage) error {
 		return err
 	}
 	c.log = c.log.With("analyst", analyst)
+	c.memory = c.server.memory.Open(analyst)
 	c.server.cancels.add(c)
 	var notices []*pgconn.Notice
 	c.session, err = c.server.config.Handler.Open(ctx, Startup{
 		Analyst: analyst, User: m.user, Database: m.database, Parameters: m.parameters,
-		RemoteAddr: c.raw.RemoteAddr().String(), ProcessID: c.pid,
+		RemoteAddr: c.raw.RemoteAddr().String(), ProcessID: c.pid, Memory: c.memory,
 		Notice: func(n *pgconn.Notice) { notices = append(notices, n) },
 	})
 	if err != nil {

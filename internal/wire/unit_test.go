@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgproto3/v2"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/memory"
 )
 
 func TestSplitOptions(t *testing.T) {
@@ -87,14 +89,18 @@ func TestThrottle(t *testing.T) {
 }
 
 func TestInboxIsBounded(t *testing.T) {
-	b := newInbox(1000)
+	b := newInbox(1000, nil)
 	done := make(chan struct{})
-	if !b.reserve(5000, done) {
+	reserve := func(n int) bool {
+		_, full, ok := b.reserve(n, done)
+		return ok && full == nil
+	}
+	if !reserve(5000) {
 		t.Fatal("an empty inbox refused a large message")
 	}
 	b.put(frame{body: make([]byte, 5000)})
 	blocked := make(chan bool)
-	go func() { blocked <- b.reserve(10, done) }()
+	go func() { blocked <- reserve(10) }()
 	select {
 	case <-blocked:
 		t.Fatal("a full inbox took a message")
@@ -108,10 +114,45 @@ func TestInboxIsBounded(t *testing.T) {
 	if !<-blocked {
 		t.Error("reserve gave up")
 	}
-	go func() { blocked <- b.reserve(5000, done) }()
+	go func() { blocked <- reserve(5000) }()
 	close(done)
 	if <-blocked {
 		t.Error("reserve outlived the connection")
+	}
+}
+
+// TestInboxWaitsForMemory while it holds messages, whose end makes room; an empty one has nothing to wait for, and refuses.
+func TestInboxWaitsForMemory(t *testing.T) {
+	budget := memory.New(16 * messageCopies * 1000)
+	other, account := budget.Open("alice"), budget.Open("alice")
+	b, done := newInbox(1<<20, account), make(chan struct{})
+	hold, full, ok := b.reserve(3000, done)
+	if full != nil || !ok {
+		t.Fatal(full, ok)
+	}
+	first := frame{body: make([]byte, 3000), hold: hold}
+	b.put(first)
+	waited := make(chan error)
+	go func() {
+		_, full, _ := b.reserve(2000, done)
+		waited <- full
+	}()
+	select {
+	case <-waited:
+		t.Fatal("a message was taken for which there is no memory")
+	case <-time.After(20 * time.Millisecond):
+	}
+	f, _, _, _ := b.take()
+	b.release(f)
+	if full := <-waited; full != nil {
+		t.Errorf("once there is room: %v", full)
+	}
+	if _, err := other.Take(messageCopies * 4000); err != nil {
+		t.Fatal(err)
+	}
+	empty := newInbox(1<<20, account)
+	if _, full, ok := empty.reserve(4000, done); full == nil || !ok {
+		t.Error("a message was taken beyond the analyst's share")
 	}
 }
 

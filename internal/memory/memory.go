@@ -1,0 +1,210 @@
+// Package memory counts the bytes that clients make the proxy keep: prepared statements, portals and their rows, messages that wait,
+// answers of the console. What would be too much for one connection, for all connections of one analyst, or for all of them together is
+// refused before it is kept, with SQLSTATE 53200.
+//
+// Counts are estimates from above of what the Go heap holds. What belongs to no client, such as the schema and the caches, has bounds of
+// its own beside these.
+package memory
+
+import (
+	"math"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+)
+
+// Default is how much all clients together may make the proxy keep, bytes.
+const Default = 256 << 20
+
+// An analyst may have half of what all have, and one connection a quarter: nobody can take everything from the others.
+const (
+	analystShare    = 2
+	connectionShare = 4
+	// strangerShare is that of those who have not authenticated: requests of browsers that are being read.
+	strangerShare = 8
+)
+
+// What is kept no more goes back to the operating system a while after so much of the limit has become free. Go by itself keeps it for minutes.
+const (
+	returnShare = 8
+	returnDelay = 2 * time.Second
+)
+
+// Budget is what all clients share. It is safe for concurrent use.
+type Budget struct {
+	limit int64
+
+	mu        sync.Mutex
+	used      int64
+	highest   int64 // of used, since memory was last returned
+	returning bool
+	analysts  map[string]*share
+}
+
+// share is what the connections of one analyst hold.
+type share struct{ used, connections, limit int64 }
+
+// New returns a budget of so many bytes.
+func New(limit int64) *Budget {
+	return &Budget{limit: limit, analysts: map[string]*share{}}
+}
+
+// Account is what one connection holds. A nil account has no limit.
+type Account struct {
+	budget  *Budget
+	analyst string
+	share   *share
+	used    int64
+	limit   int64
+}
+
+// Open begins an account of an analyst's connection; of nobody's, if the name is empty.
+func (b *Budget) Open(analyst string) *Account {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.analysts[analyst]
+	if s == nil {
+		s = &share{limit: b.limit / analystShare}
+		if analyst == "" {
+			s.limit = b.limit / strangerShare
+		}
+		b.analysts[analyst] = s
+	}
+	s.connections++
+	return &Account{budget: b, analyst: analyst, share: s, limit: b.limit / connectionShare}
+}
+
+// Used is how much all clients hold.
+func (b *Budget) Used() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used
+}
+
+// Close gives back all that is held, and ends the account.
+func (a *Account) Close() {
+	if a == nil {
+		return
+	}
+	b := a.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.give(a, a.used)
+	a.limit = 0 // nothing can be held any more
+	if a.share.connections--; a.share.connections == 0 {
+		delete(b.analysts, a.analyst)
+	}
+}
+
+// What each limit says when it is reached.
+var (
+	errConnection = pgerr.New(pgerr.OutOfMemory, "out of memory for this connection",
+		pgerr.Hint("Close prepared statements, portals and cursors that are no longer needed, fetch results without a cursor, or send less at a time."))
+	errAnalyst = pgerr.New(pgerr.OutOfMemory, "out of memory for your connections",
+		pgerr.Hint("Close connections, prepared statements and cursors that are no longer needed, or ask the administrator to raise limits.memory."))
+	errAll = pgerr.New(pgerr.OutOfMemory, "out of memory",
+		pgerr.Hint("Other clients keep much. Try again later, or ask the administrator to raise limits.memory."))
+)
+
+// take counts n bytes more.
+func (a *Account) take(n int64) error {
+	b := a.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case n > a.limit-a.used:
+		return errConnection
+	case n > a.share.limit-a.share.used:
+		return errAnalyst
+	case n > b.limit-b.used:
+		return errAll
+	}
+	a.used += n
+	a.share.used += n
+	b.used += n
+	b.highest = max(b.highest, b.used)
+	return nil
+}
+
+// give counts n bytes less, of those that the account still holds. The budget is locked.
+func (b *Budget) give(a *Account, n int64) {
+	n = min(n, a.used)
+	a.used -= n
+	a.share.used -= n
+	b.used -= n
+	if b.highest-b.used >= b.limit/returnShare && !b.returning {
+		b.returning = true
+		time.AfterFunc(returnDelay, b.giveBack)
+	}
+}
+
+// giveBack returns what is free to the operating system.
+func (b *Budget) giveBack() {
+	b.mu.Lock()
+	b.highest = b.used
+	b.mu.Unlock()
+	debug.FreeOSMemory()
+	b.mu.Lock()
+	b.returning = false
+	b.mu.Unlock()
+}
+
+// Hold is what one thing takes of an account. It belongs to one goroutine at a time. The zero value holds nothing, of no account.
+type Hold struct {
+	account *Account
+	bytes   int64
+}
+
+// Hold begins to count one thing, which takes nothing yet.
+func (a *Account) Hold() Hold { return Hold{account: a} }
+
+// Take begins to count one thing of n bytes.
+func (a *Account) Take(n int) (Hold, error) {
+	h := a.Hold()
+	return h, h.Grow(n)
+}
+
+// Grow counts n bytes more.
+func (h *Hold) Grow(n int) error {
+	if h.account == nil || n <= 0 {
+		return nil
+	}
+	if err := h.account.take(int64(n)); err != nil {
+		return err
+	}
+	h.bytes += int64(n)
+	return nil
+}
+
+// Join counts what another thing of the account has taken with this one.
+func (h *Hold) Join(other *Hold) {
+	if h.account == nil {
+		h.account = other.account
+	}
+	h.bytes += other.bytes
+	other.bytes = 0
+}
+
+// Free gives everything back.
+func (h *Hold) Free() {
+	if h.account == nil || h.bytes == 0 {
+		return
+	}
+	b := h.account.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.give(h.account, h.bytes)
+	h.bytes = 0
+}
+
+// Soft is the limit for Go's garbage collector beside a budget: garbage is collected earlier where clients and caches hold much, and not so
+// early that collecting takes all time.
+func Soft(limit int64) int64 {
+	const ownNeed = 192 << 20 // schema, caches, what statements work with
+	if limit > (math.MaxInt64-ownNeed)/2 {
+		return math.MaxInt64
+	}
+	return 2*limit + ownNeed
+}
