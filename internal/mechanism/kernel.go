@@ -10,6 +10,9 @@ import (
 // every output can be reached from every true value.
 const limit = 1 << 60
 
+// MostSteps is the largest magnitude of a released integer.
+const MostSteps = limit
+
 // maxKappa bounds κ from above. At 64 the noise is 0 but for one draw in 10²⁷; a larger ε buys nothing more.
 const maxKappa = 64
 

@@ -22,6 +22,18 @@ func (r Range) check() error {
 	return nil
 }
 
+// Between is the range of all integers from lo to hi. An end that lies beyond every release is left open.
+func Between(lo, hi int64) Range {
+	v := Interval{lo, hi}
+	if lo < -limit {
+		v.Lo = NoLower
+	}
+	if hi > limit {
+		v.Hi = NoUpper
+	}
+	return Range{v}
+}
+
 // closed returns the range with open ends replaced by ±limit and intervals without a gap joined, and says which ends
 // were open.
 func (r Range) closed() (c Range, openLo, openHi bool) {

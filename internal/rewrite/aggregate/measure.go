@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	MaxSensitivity = 1 << 50 // grid steps; sums of 2^12 such units still fit
-	finestStep     = 1e-280  // released values are integers of grid steps; with such a step, or its inverse, all are finite as float8
+	MaxSensitivity = 1 << 50   // grid steps; sums of 2^12 such units still fit
+	fewSteps       = 1_000_000 // what no grid that nobody has given has less of within the bounds, as that of a float
+	finestStep     = 1e-280    // released values are integers of grid steps; with such a step, or its inverse, all are finite as float8
 )
 
 // TooFine refuses an argument whose sums on the grid are too large, or whose grid is too fine, to be computed exactly.
@@ -60,7 +61,9 @@ type Argument struct {
 	valid   []bounds.Interval // ranges with gaps between them, for averages
 }
 
-func NewArgument(b *relation.Base, src *relation.Relation, e *expr.Expr) (*Argument, error) {
+// NewArgument makes the integer form of an argument. Where nobody has given a grid, and on that of the type it does not fit, it takes ten, a
+// hundred, … times the type's step (docs/privacy.md P13b).
+func NewArgument(b *relation.Base, src *relation.Relation, e *expr.Expr, fits func(*Argument) bool) (*Argument, error) {
 	p := policyColumn(e)
 	if b.Lookup == nil && e.Provisional() {
 		return &Argument{Measure: &expr.Measure{SQL: query.Integer(0), Step: big.NewRat(1, 1), Hi: 1}}, nil // bounds come with the values
@@ -74,18 +77,26 @@ func NewArgument(b *relation.Base, src *relation.Relation, e *expr.Expr) (*Argum
 			grids = append(grids, t.Grid)
 		}
 	}
-	rule := expr.GridRule{Step: gridStep(BaseType(e), grids...), Foreign: b.Foreign(src)}
-	m, err := expr.Measured(e, rule)
+	given := gridStep(BaseType(e), grids...)
+	a, err := newArgument(b, e, p, expr.GridRule{Step: given, Foreign: b.Foreign(src)})
+	for err == nil && given == nil && a.Hi-a.Lo > 10*fewSteps && !fits(a) {
+		step := new(big.Rat).Mul(a.Step, big.NewRat(10, 1))
+		a, err = newArgument(b, e, p, expr.GridRule{Step: step, Foreign: b.Foreign(src)})
+	}
 	if err != nil {
 		return nil, err
 	}
-	if rule.Step == nil && e.Column() == nil {
-		if m, err = coarser(e, m, rule, src.MaxRowsPerUnit); err != nil {
-			return nil, err
-		}
-	}
-	if step, _ := m.Step.Float64(); step < finestStep || step > 1/finestStep {
+	if step, _ := a.Step.Float64(); step < finestStep || step > 1/finestStep {
 		return nil, TooFine(e.Text())
+	}
+	return a, nil
+}
+
+// newArgument makes the integer form of an argument on a grid.
+func newArgument(b *relation.Base, e *expr.Expr, p *policy.Column, rule expr.GridRule) (*Argument, error) {
+	m, err := expr.Measured(e, rule)
+	if err != nil {
+		return nil, err
 	}
 	m.SQL = m.Unguarded // every use filters by guard(e)
 	a := &Argument{Measure: m, Policy: p}
@@ -104,20 +115,10 @@ func NewArgument(b *relation.Base, src *relation.Relation, e *expr.Expr) (*Argum
 	return a, nil
 }
 
-// coarser measures a computed number on a grid of ten, a hundred, … times the steps of its type, until sums of it fit. Nobody has asked for
-// those steps: an epoch has them, whatever the seconds of what it is of.
-func coarser(e *expr.Expr, m *expr.Measure, rule expr.GridRule, rows int64) (*expr.Measure, error) {
-	if BaseType(e) != pgtype.NumericOID {
-		return m, nil
-	}
-	for bounds.WideMul(2*max(bounds.Abs(m.Lo), bounds.Abs(m.Hi)), rows) > MaxSensitivity {
-		var err error
-		rule.Step = new(big.Rat).Mul(m.Step, big.NewRat(10, 1))
-		if m, err = expr.Measured(e, rule); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
+// FitsUnit says that the sums of one unit's rows are as small as those that are released have to be.
+func (a *Argument) FitsUnit(rows int64) bool {
+	lo, hi := UnitBounds(a.Lo, a.Hi, rows, a.PerUnit)
+	return max(-lo, hi) <= MaxSensitivity/2 // of 2x − 2c
 }
 
 // exact says that no two values of the argument lie in one step of its grid.

@@ -35,9 +35,10 @@ func unitPair(b *relation.Base, src *relation.Relation, c *Call, over *query.Ove
 		return out, query.Clamp{X: rows.call(query.Raw("count(*)")), Hi: query.Integer(src.MaxRowsPerUnit)}, nil
 	}
 	var of [2]*Argument
+	fits := func(a *Argument) bool { return a.FitsUnit(src.MaxRowsPerUnit) }
 	for i, e := range c.Args {
 		var err error
-		if of[i], err = NewArgument(b, src, e); err != nil {
+		if of[i], err = NewArgument(b, src, e, fits); err != nil {
 			return nil, nil, err
 		}
 	}

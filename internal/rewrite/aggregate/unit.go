@@ -63,7 +63,7 @@ func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Ov
 	if c.By != nil {
 		return nil, nil, refusal.New(refusal.AggregatePerUnit, fmt.Sprintf("a symmetric aggregate is not supported inside a per-%s subquery", src.UnitName), pgerr.Hint("Aggregate the table in a subquery of its own, and join that."))
 	}
-	a, err := NewArgument(b, src, e)
+	a, err := NewArgument(b, src, e, func(a *Argument) bool { return a.FitsUnit(src.MaxRowsPerUnit) })
 	if err != nil {
 		return nil, nil, err
 	}

@@ -330,11 +330,9 @@ func (r *Relation) multiply(o *Relation, set *UniqueSet) {
 		return
 	}
 	single := r.MaxRowsPerUnit == 1 && r.Proven && o.Private()
+	r.MaxRows = mostJoined(r, o)
 	r.MaxRowsPerUnit, r.publicRows = saturatingMul(r.MaxRowsPerUnit, o.MaxRowsPerUnit), saturatingMul(r.publicRows, o.publicRows)
 	r.Proven = r.Proven && o.Proven
-	if r.MaxRows > 0 {
-		r.MaxRows = saturatingMul(r.MaxRows, o.MaxRowsPerUnit)
-	}
 	r.Unique = nil
 	if single { // each row of the other meets at most one
 		r.Unique = o.Unique
@@ -345,4 +343,15 @@ func (r *Relation) multiply(o *Relation, set *UniqueSet) {
 		r.Order = append(slices.Clone(r.Order), o.Order...)
 		r.OrderProofs = append(slices.Clone(r.OrderProofs), o.OrderProofs...)
 	}
+}
+
+// mostJoined bounds the rows of an inner join: each row of one side meets as many of the other as a unit has there. 0: no bound is known.
+func mostJoined(r, o *Relation) int64 {
+	most := saturatingMul(r.MaxRows, o.MaxRowsPerUnit)
+	if o.Private() && !o.Lateral && o.MaxRows > 0 {
+		if other := saturatingMul(o.MaxRows, r.MaxRowsPerUnit); most == 0 || other < most {
+			most = other
+		}
+	}
+	return most
 }

@@ -72,6 +72,9 @@ func (b *Base) leftJoin(l, r *Relation, conds []*expr.Expr, equal Equalities, se
 	}
 	out.addJoinWork(r, set)
 	out.multiply(r, set)
+	if set == nil && l.Private() {
+		out.MaxRows = saturatingMul(l.MaxRows, r.MaxRowsPerUnit) // rows without a partner are among them
+	}
 	b.NoteConditions(conds)
 	out.AddFilterWork([]*Relation{l, r}, conds)
 	on := append(expr.Conjuncts(conds...), r.Where...)

@@ -110,11 +110,7 @@ func (k *Block) InEveryGroup() bool { return k.groups > 0 && k.MaxPartitionsCont
 // count releases the number of rows where condition holds.
 func (k *Block) count(name string, condition query.Scalar) int {
 	i, isNew := k.release("count "+query.Key(condition), func() mechanism.Release {
-		top := int64(mechanism.NoUpper)
-		if k.Source.MaxRows > 0 {
-			top = k.Source.MaxRows
-		}
-		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: k.Source.MaxRowsPerUnit, Row: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Between(0, k.mostRows()), Sensitivity: k.Source.MaxRowsPerUnit, Row: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
 	if isNew {
 		k.Measurements = append(k.Measurements, Measurement{Release: i, Where: condition, lo: 0, Hi: k.Source.MaxRowsPerUnit, ByRows: true})
@@ -125,11 +121,7 @@ func (k *Block) count(name string, condition query.Scalar) int {
 // units releases the number of units with a row where condition holds.
 func (k *Block) units(name string, condition query.Scalar) int {
 	i, isNew := k.release("units "+query.Key(condition), func() mechanism.Release {
-		top := int64(mechanism.NoUpper)
-		if k.Source.MaxRows > 0 {
-			top = k.Source.MaxRows
-		}
-		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: top}}, Sensitivity: 1, Total: k.MaxPartitionsContributed, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Between(0, k.mostRows()), Sensitivity: 1, Total: k.MaxPartitionsContributed, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
 	if isNew {
 		k.Measurements = append(k.Measurements, Measurement{Release: i, Where: condition, lo: 0, Hi: 1, ByRows: true, Once: true})
@@ -137,18 +129,17 @@ func (k *Block) units(name string, condition query.Scalar) int {
 	return i
 }
 
-// sumRange bounds a sum by the public bound on rows.
-func (k *Block) sumRange(ulo, uhi int64) mechanism.Range {
-	end := func(u int64, open int64) int64 {
-		if u == 0 {
-			return 0
-		}
-		if k.Source.MaxRows == 0 || bounds.Abs(u) > bounds.MaxTotal/k.Source.MaxRows {
-			return open
-		}
-		return u * k.Source.MaxRows
+// mostRows is the public bound on the rows that are read; mechanism.NoUpper where there is none.
+func (k *Block) mostRows() int64 {
+	if k.Source.MaxRows == 0 {
+		return mechanism.NoUpper
 	}
-	return mechanism.Range{{Lo: end(min(0, ulo), mechanism.NoLower), Hi: end(max(0, uhi), mechanism.NoUpper)}}
+	return k.Source.MaxRows
+}
+
+// sumRange bounds the sum of rows, or of units, that add lo to hi each: there are no more units than rows.
+func (k *Block) sumRange(lo, hi int64) mechanism.Range {
+	return mechanism.Between(bounds.WideMul(min(0, lo), k.mostRows()), bounds.WideMul(max(0, hi), k.mostRows()))
 }
 
 // choice gives the mechanism that the policy asks for: the column's, else the first table's.

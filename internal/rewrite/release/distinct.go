@@ -89,11 +89,7 @@ func mostOf(x *expr.Expr) int64 {
 // countValues releases the number of distinct values that are read, of at most so many.
 func (k *Block) countValues(name string, values read, most int64) int {
 	i, isNew := k.release("distinct "+values.key(), func() mechanism.Release {
-		top := int64(mechanism.NoUpper)
-		if k.Source.MaxRows > 0 {
-			top = k.Source.MaxRows
-		}
-		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: min(top, most)}}, Sensitivity: values.most, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Between(0, min(k.mostRows(), most)), Sensitivity: values.most, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
 	if isNew {
 		k.Measurements = append(k.Measurements, values.measurement(Measurement{Release: i}))
@@ -163,7 +159,7 @@ func (b *Planner) planDistinctSum(k *Block, c *aggregate.Call) (query.Scalar, []
 	}
 	step, _ := a.Step.Float64()
 	i, isNew := k.release(fmt.Sprintf("sum %s %s", query.Key(a.SQL), values.key()), func() mechanism.Release {
-		return mechanism.Release{Name: c.Text, Kind: mechanism.Scalar, Range: k.sumRange(lo, hi), Sensitivity: most, Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}}
+		return mechanism.Release{Name: c.Text, Kind: mechanism.Scalar, Range: k.sumRange(a.Lo, a.Hi), Sensitivity: most, Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}}
 	})
 	if isNew {
 		k.Measurements = append(k.Measurements, values.measurement(Measurement{Release: i, row: ofArgument(a.Measure, 1, 0), argument: a.SQL}))

@@ -1,7 +1,9 @@
 package release
 
 import (
+	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 )
@@ -12,7 +14,7 @@ type Planner struct{ *relation.Base }
 // measured gives the integer form of an argument of a block's aggregate, and notes where the policy bounds its sum per unit: not that of
 // distinct values.
 func (b *Planner) measured(k *Block, c *aggregate.Call, e *expr.Expr) (*aggregate.Argument, error) {
-	a, err := aggregate.NewArgument(b.Base, k.Source, e)
+	a, err := aggregate.NewArgument(b.Base, k.Source, e, func(a *aggregate.Argument) bool { return k.fits(c, a) })
 	if err == nil && c.Values() != nil {
 		a.PerUnit = nil
 	}
@@ -20,4 +22,23 @@ func (b *Planner) measured(k *Block, c *aggregate.Call, e *expr.Expr) (*aggregat
 		k.clamped = true
 	}
 	return a, err
+}
+
+// assumedRows is how many rows of a table sums are ready for, where the policy says no max_rows.
+const assumedRows = 1 << 30
+
+// fits says that the integers that a call needs can be released: what it adds up of one unit, and of all rows. Averages, variances and
+// regressions add up differences from a constant between the bounds, quantiles nothing.
+func (k *Block) fits(c *aggregate.Call, a *aggregate.Argument) bool {
+	row, rows := a.Hi-a.Lo, k.Source.MaxRows
+	switch c.Name {
+	case "min", "max", "percentile_cont", "percentile_disc":
+		return true
+	case "sum":
+		row = max(bounds.Abs(a.Lo), bounds.Abs(a.Hi))
+	}
+	if rows == 0 {
+		rows = assumedRows
+	}
+	return a.FitsUnit(k.Source.MaxRowsPerUnit) && bounds.WideMul(row, rows) <= mechanism.MostSteps
 }

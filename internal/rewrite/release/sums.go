@@ -81,7 +81,7 @@ func (k *Block) plainSum(name string, a *aggregate.Argument, condition query.Sca
 	step, _ := a.Step.Float64()
 	follows := k.Selected && k.Spread && !k.PicksGroups && !k.Source.Proven // nothing else bounds the groups that a unit's magnitudes are in
 	i, isNew := k.release("sum "+query.Key(a.SQL)+" "+query.Key(condition), func() mechanism.Release {
-		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: k.sumRange(ulo, uhi), Sensitivity: d, Groups: k.touched(), Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}}
+		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: k.sumRange(max(a.Lo, ulo), min(a.Hi, uhi)), Sensitivity: d, Groups: k.touched(), Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}}
 	})
 	if isNew {
 		k.Measurements = append(k.Measurements, Measurement{Release: i, row: ofArgument(a.Measure, 1, 0), argument: a.SQL, Where: condition, lo: ulo, Hi: uhi, ByRows: follows, Total: !follows || !byRows, byRows: byRows})
