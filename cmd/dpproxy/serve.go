@@ -58,6 +58,12 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 	reloading, stopReloads := context.WithCancel(context.Background())
 	defer stopReloads()
 	var reloads sync.WaitGroup
+	asked := make(chan struct{}, 1) // for a reload: one that waits reads the file as it is then, so one is enough
+	reloads.Go(func() {
+		for range asked {
+			reload(reloading, srv, log)
+		}
+	})
 	for {
 		select {
 		case err := <-srv.Failed():
@@ -65,10 +71,14 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 			return err
 		case sig := <-signals:
 			if sig == syscall.SIGHUP {
-				reloads.Go(func() { reload(reloading, srv, log) })
+				select {
+				case asked <- struct{}{}:
+				default:
+				}
 				continue
 			}
 			stopReloads()
+			close(asked)
 			reloads.Wait()
 			return drain(srv, signals, log)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -22,6 +23,7 @@ type Backend struct {
 	shadow *pool
 	public *pool // nil: no public table
 	types  atomic.Pointer[introspect.TypeNumbers]
+	used   sync.RWMutex // who uses the pools reads; Drain writes
 
 	pinSets *lru.Cache[pinsKey, *pinSet]
 }
@@ -70,12 +72,35 @@ func Open(ctx context.Context, p *policy.Policy, log *slog.Logger) (*Backend, er
 	return b, nil
 }
 
-// Close ends every connection. It waits for statements in flight.
-func (b *Backend) Close() {
+// Use keeps the pools open until Leave. It says false once they are to be closed.
+func (b *Backend) Use() bool { return b.used.TryRLock() }
+
+// Leave ends one Use.
+func (b *Backend) Leave() { b.used.RUnlock() }
+
+// Drain closes what no statement is using, and each other connection as soon as its statement has ended. It waits for those that Use the
+// pools, and lets nobody in any more.
+func (b *Backend) Drain() {
+	for _, p := range b.pools() {
+		p.pool.Reset()
+	}
+	b.used.Lock()
+}
+
+// pools are those that are open.
+func (b *Backend) pools() (list []*pool) {
 	for _, p := range []*pool{b.main, b.check, b.shadow, b.public} {
 		if p != nil {
-			p.pool.Close()
+			list = append(list, p)
 		}
+	}
+	return list
+}
+
+// Close ends every connection. It waits for statements in flight.
+func (b *Backend) Close() {
+	for _, p := range b.pools() {
+		p.pool.Close()
 	}
 }
 

@@ -24,6 +24,7 @@ type call struct {
 	formats       []int16
 	values        [][]byte
 	resultFormats []int16
+	entered       bool // it keeps the connections of its state
 	account       session.Account
 }
 
@@ -68,7 +69,7 @@ type private struct {
 // Bind plans the statement with its values. It costs nothing and reads no private row.
 func (p *prepared) Bind(ctx context.Context, scope session.Scope, formats []int16, values [][]byte, resultFormats []int16) (session.Bound, error) {
 	bound, err := p.bind(ctx, scope, formats, values, resultFormats)
-	if errors.Is(err, errChanged) { // the catalogs have been read again
+	if errors.Is(err, errChanged) || errors.Is(err, ledger.ErrReplanned) { // the catalogs, or the policy, have been read again
 		bound, err = p.bind(ctx, scope, formats, values, resultFormats)
 	}
 	if err != nil {
@@ -79,7 +80,11 @@ func (p *prepared) Bind(ctx context.Context, scope session.Scope, formats []int1
 }
 
 func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int16, values [][]byte, resultFormats []int16) (session.Bound, error) {
-	s := p.engine.state.Load()
+	s, err := p.engine.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer s.databases.Leave()
 	if err := p.engine.knows(s, scope.Analyst); err != nil {
 		return nil, err
 	}
@@ -133,19 +138,30 @@ func (c *call) keepsEmpty() bool {
 	return wanted == policy.KeepEmptyGroups
 }
 
-// current refuses what was bound before a reload. A portal or a cursor may wait for long, and the connections that it was
-// bound to are closed by then, whether or not the reload changed anything for the statement.
-func (c *call) current() error {
+// enter keeps the connections that the statement was bound to until leave: what is charged is answered under the policy that it is
+// charged under. What was bound before a reload is to be bound again, since a portal or a cursor may wait for long.
+func (c *call) enter() error {
 	now := c.engine.state.Load()
 	if err := c.engine.knows(now, c.scope.Analyst); err != nil {
 		return err
 	}
-	if now.databases == c.state.databases {
-		return nil
+	if now.databases != c.state.databases || !now.databases.Use() {
+		return session.ErrReloaded
 	}
-	return pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type",
-		pgerr.Hint("The policy has been read again since the statement was bound. Send it again."))
+	c.entered = true
+	return nil
 }
+
+// leave may be called more than once.
+func (c *call) leave() {
+	if c.entered {
+		c.entered = false
+		c.state.databases.Leave()
+	}
+}
+
+// Void implements session.Voider.
+func (c *call) Void() { c.leave() }
 
 // columns describes the result with the formats that Bind asked for.
 func (c *call) columns() []pgconn.FieldDescription {

@@ -229,7 +229,7 @@ func (p price) calibrateBlock(block *rewrite.Block, l later, b statementBudget) 
 
 // composed returns the charge for selections and some releases together; a selection, which is release −1 of its block, has a δ of its own.
 func (p *calibrated) composed(of func(block, release int) bool) ledger.Charge {
-	charge := ledger.Charge{Fingerprint: p.plan.Fingerprint}
+	charge := ledger.Charge{Fingerprint: p.plan.Fingerprint, Method: p.budget.method}
 	var releases []mechanism.Release
 	var prepared []*mechanism.Prepared
 	for i, block := range p.blocks {

@@ -11,15 +11,20 @@ import (
 
 // Charge spends for a bound statement over private rows whose answer is not known. Others cost nothing.
 func (e *Engine) Charge(ctx context.Context, scope session.Scope, bound session.Bound) error {
-	if c, ok := bound.(interface{ current() error }); ok {
-		if err := c.current(); err != nil {
+	if c, ok := bound.(interface{ enter() error }); ok {
+		if err := c.enter(); err != nil {
 			return err
 		}
 	}
-	if p, ok := bound.(*private); ok {
-		return e.releaser.charge(ctx, scope, p)
+	p, ok := bound.(*private)
+	if !ok {
+		return nil
 	}
-	return nil
+	err := e.releaser.charge(ctx, scope, p)
+	if err != nil {
+		p.leave()
+	}
+	return err
 }
 
 // direct charges and measures every statement that it is given.
@@ -41,6 +46,9 @@ func (d direct) charge(ctx context.Context, scope session.Scope, p *private) (er
 	charge.Question = p.key
 	if p.balance, err = d.ledger.Spend(ctx, scope.Analyst, []ledger.Charge{charge}); errors.Is(err, ledger.ErrAsked) {
 		return err // it is asked again
+	}
+	if errors.Is(err, ledger.ErrReplanned) {
+		return session.ErrReloaded
 	}
 	d.stage(ctx, "charge", since)
 	if err != nil {

@@ -12,6 +12,10 @@ import (
 
 // databases are the connections of one policy, as far as the engine uses them.
 type databases interface {
+	// Use keeps the connections open until Leave, unless they are being closed.
+	Use() bool
+	Leave()
+
 	// Schema and ServerParameters read catalogs when a policy is loaded.
 	Schema(ctx context.Context) (*rewrite.Schema, error)
 	Fits(ctx context.Context, s *rewrite.Schema) (bool, error)

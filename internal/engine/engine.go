@@ -168,9 +168,35 @@ func (e *Engine) reread(ctx context.Context, old *state) {
 	}
 }
 
+// enter gives the state in force. Its connections stay open until Leave, whatever is loaded meanwhile.
+func (e *Engine) enter() (*state, error) {
+	for {
+		s := e.state.Load()
+		if s.databases.Use() {
+			return s, nil
+		}
+		if e.removed.Load() || e.state.Load().databases == s.databases { // no other will come
+			return nil, e.gone(s)
+		}
+	}
+}
+
+// gone refuses the statements of a database whose connections are closed.
+func (e *Engine) gone(s *state) error {
+	if e.removed.Load() {
+		return pgerr.New(pgerr.InvalidCatalogName, fmt.Sprintf("database %q is no longer in the policy", s.info.Database), pgerr.Fatal())
+	}
+	return pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command", pgerr.Fatal())
+}
+
 // CheckSetting has the shadow judge a TimeZone or DateStyle.
 func (e *Engine) CheckSetting(ctx context.Context, name, value string) (string, error) {
-	return e.state.Load().databases.CheckSetting(ctx, name, value)
+	s, err := e.enter()
+	if err != nil {
+		return "", err
+	}
+	defer s.databases.Leave()
+	return s.databases.CheckSetting(ctx, name, value)
 }
 
 // Info implements session.Engine.
@@ -183,7 +209,7 @@ func (e *Engine) Remove() { e.removed.Store(true) }
 func (e *Engine) knows(s *state, analyst string) error {
 	switch {
 	case e.removed.Load():
-		return pgerr.New(pgerr.InvalidCatalogName, fmt.Sprintf("database %q is no longer in the policy", s.info.Database), pgerr.Fatal())
+		return e.gone(s)
 	case !s.policy.Knows(analyst):
 		return pgerr.New(pgerr.InvalidAuthorization, "analyst is no longer in the policy", pgerr.Fatal())
 	}

@@ -78,6 +78,7 @@ type explained struct {
 }
 
 func (e explained) Execute(context.Context) (session.Rows, error) {
+	defer e.leave()
 	e.counted("explain")
 	rows := session.NewStored(e.columns(), e.scope.Memory)
 	for _, line := range e.lines {

@@ -84,7 +84,10 @@ func (k *keptAnswers) acquire(ctx context.Context, p *private) (err error) {
 }
 
 // Void implements session.Voider: nobody waits for a statement that will not run.
-func (p *private) Void() { p.leaveFlight() }
+func (p *private) Void() {
+	p.leaveFlight()
+	p.leave()
+}
 
 var _ session.Voider = (*private)(nil)
 
@@ -107,9 +110,6 @@ func (p *private) leaveFlight() {
 // measure gives the answer that is known, or has it measured and keeps it.
 func (k *keptAnswers) measure(ctx context.Context, p *private) ([]released, error) {
 	defer p.leaveFlight()
-	if err := p.current(); err != nil { // a client may be slow to take the description of its rows
-		return nil, err
-	}
 	if p.answer != nil {
 		p.counted("cached")
 		return p.answer, nil

@@ -18,6 +18,14 @@ import (
 // follows it, in this session and in what others see (a kept answer, a recorded failure, load of the shadow), takes a time
 // that depends on released values alone.
 func (p *private) Execute(ctx context.Context) (session.Rows, error) {
+	rows, err := p.execute(ctx)
+	if err != nil {
+		p.leave()
+	}
+	return rows, err
+}
+
+func (p *private) execute(ctx context.Context) (session.Rows, error) {
 	answer, err := p.engine.releaser.measure(ctx, p)
 	if err != nil {
 		return nil, err

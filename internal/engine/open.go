@@ -30,9 +30,15 @@ func (c *call) bindOpen(ctx context.Context) (session.Bound, error) {
 
 // Execute starts the statement; its rows stream from the backend.
 func (o *open) Execute(ctx context.Context) (session.Rows, error) {
-	if err := o.current(); err != nil {
+	rows, err := o.execute(ctx)
+	if err != nil {
+		o.leave()
 		return nil, err
 	}
+	return rows, nil
+}
+
+func (o *open) execute(ctx context.Context) (*openRows, error) {
 	if err := o.engine.mayRead(o.analysis.Route); err != nil {
 		return nil, err
 	}
@@ -54,14 +60,10 @@ func (o *open) Execute(ctx context.Context) (session.Rows, error) {
 		verdict = "public"
 	}
 	o.counted(verdict)
-	rows, err := o.start(ctx, o.analysis.Route, r)
-	if err != nil {
-		return nil, err
-	}
-	return rows, nil
+	return o.start(ctx, o.analysis.Route, r)
 }
 
-// start runs a statement as one of those that the analyst may run there at a time.
+// start runs a statement as one of those that the analyst may run there at a time. It has left its state when its rows are read, or closed.
 func (c *call) start(ctx context.Context, on rewrite.Route, r backend.Request) (*openRows, error) {
 	release, err := c.state.quotas[on].Acquire(ctx, c.scope.Analyst)
 	if err != nil {
@@ -72,7 +74,10 @@ func (c *call) start(ctx context.Context, on rewrite.Route, r backend.Request) (
 		release()
 		return nil, err
 	}
-	return &openRows{backendRows: rows, columns: c.columns(), release: release}, nil
+	return &openRows{backendRows: rows, columns: c.columns(), release: func() {
+		release()
+		c.leave()
+	}}, nil
 }
 
 // openRows describes a backend's rows to the client, and gives up the analyst's quota with their connection.

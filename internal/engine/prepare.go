@@ -53,7 +53,11 @@ type prepared struct {
 
 // Prepare has the shadow check names and types, then analyses. Refusals that need no parameter value come from here.
 func (p parsed) Prepare(ctx context.Context, scope session.Scope, parameterTypes []uint32) (session.Prepared, error) {
-	s := p.engine.state.Load()
+	s, err := p.engine.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer s.databases.Leave()
 	if err := p.engine.knows(s, scope.Analyst); err != nil {
 		return nil, err
 	}

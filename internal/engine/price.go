@@ -14,6 +14,7 @@ import (
 type statementBudget struct {
 	epsilon        float64 // nominal
 	most           float64 // nominal: the statement's epsilon_max
+	method         policy.Method
 	room           accounting.Room
 	selectionDelta float64       // of each partition selection; 0 under pure accounting
 	margin         *wantedMargin // dpproxy.margin; nil: none is set
@@ -27,7 +28,7 @@ func statementBudgets(p *policy.Policy) map[string]statementBudget {
 	}
 	out := make(map[string]statementBudget, len(config.Analysts))
 	for analyst := range config.Analysts {
-		out[analyst] = statementBudget{room: accounting.RoomOf(config, analyst), selectionDelta: config.SelectionDelta(analyst)}
+		out[analyst] = statementBudget{method: p.Accounting.Method, room: accounting.RoomOf(config, analyst), selectionDelta: config.SelectionDelta(analyst)}
 	}
 	return out
 }

@@ -828,13 +828,52 @@ func TestStatements(t *testing.T) {
 			> charge a
 			spend 50
 			> charge b
-			> reload
+			> drained
+			drained false
+			> reload without alice
 			> run a
-			ERROR 0A000 cached plan must not change result type
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> drained
+			drained false
 			> run b
-			ERROR 0A000 cached plan must not change result type
-			> left
-			left 75`},
+			run on public
+			row
+			SELECT 1
+			close
+			> drained
+			drained true`},
+		{"a charge that fails, a void and an error leave the policy", `
+			> bind a SELECT count(*) FROM patients
+			describe
+			check
+			> fault spend disk
+			> charge a
+			ERROR 58030 the budget ledger is unavailable
+			> drained
+			drained true
+			> bind b SELECT count(*) FROM patients
+			check
+			> charge b
+			spend 50
+			> void b
+			> drained
+			drained true
+			> fault measure error
+			> ask SELECT count(*) FROM patients WHERE age > 7
+			describe
+			check
+			spend 50
+			measure
+			fail
+			ERROR XX000 the main database failed while measuring
+			> drained
+			drained true`},
 		{"a reload that removes the analyst", `
 			> bind a SELECT count(*) FROM patients
 			describe
@@ -842,8 +881,6 @@ func TestStatements(t *testing.T) {
 			> prepare p SELECT count(*) FROM patients
 			> reload without alice
 			> charge a
-			FATAL 28000 analyst is no longer in the policy
-			> run a
 			FATAL 28000 analyst is no longer in the policy
 			> bind p
 			FATAL 28000 analyst is no longer in the policy`},

@@ -59,6 +59,7 @@ var faults = map[string]error{
 //	fault CALL NAME      has the next such call fail
 //	cancel [at CALL]     cancels now, or while that call runs
 //	reload [without X]   loads the policy again
+//	drained              whether no statement uses the connections of the first policy
 //	types · shift        the shadow gives other types to statements · to finish queries
 //	set NAME VALUE · as ANALYST · left · metrics
 func (w *world) do(t *testing.T, line string) {
@@ -131,6 +132,9 @@ func (w *world) do(t *testing.T, line string) {
 	case "uncancel":
 		w.fresh()
 	case "reload":
+		if w.before == nil {
+			w.before = w.fake
+		}
 		if rest == "without alice" {
 			w.reload("\n  alice:", "\n  carol:")
 		} else {
@@ -144,6 +148,16 @@ func (w *world) do(t *testing.T, line string) {
 		w.fake.shift++
 	case "types":
 		w.fake.types++
+	case "drained":
+		old := w.fake
+		if w.before != nil {
+			old = w.before
+		}
+		free := old.used.TryLock()
+		if free {
+			old.used.Unlock()
+		}
+		w.add("drained %t", free)
 	case "left":
 		w.add("left %s", w.left())
 	case "metrics":

@@ -158,9 +158,13 @@ type fakeDatabases struct {
 	rows   []backend.MeasureRow // of main; nil: 41 in the first group
 	result [][]byte             // the row of the shadow; nil: its parameters
 	asked  atomic.Int32         // for constants
+	used   sync.RWMutex
 
 	results *int // how many such rows; nil: one
 }
+
+func (d *fakeDatabases) Use() bool { return d.used.TryRLock() }
+func (d *fakeDatabases) Leave()    { d.used.RUnlock() }
 
 func (d *fakeDatabases) Schema(context.Context) (*rewrite.Schema, error) {
 	return d.schema, d.fault("schema")
@@ -454,6 +458,7 @@ type world struct {
 	t       testing.TB
 	engine  *Engine
 	fake    *fakeDatabases
+	before  *fakeDatabases // of the policy before the first reload; nil: there was none
 	ledger  ledger.Store
 	metrics *counted
 	scope   session.Scope

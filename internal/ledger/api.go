@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
 // Charge is what one statement costs: all its releases together.
@@ -17,7 +18,13 @@ type Charge struct {
 	Curve          mechanism.Curve // composed over all releases; includes the ε of partition selections
 	SelectionDelta float64         // δ of all partition selections; 0 if there are none
 	Question       string          // key of the answer that is paid for; empty: it is not kept
+
+	Method policy.Method // of accounting, that the plan was made for; empty: any
+	Rules  Rules         // Balance.Rules of what the statement was charged before; nil: those in force
 }
+
+// Rules are what a ledger goes by. A reload replaces them; a statement that is charged more than once goes by those of its first charge.
+type Rules any
 
 // Balance is an analyst's budget in the current period. EpsilonSpent is the number that the filter compares with the
 // budget (docs/budget.md, «The filter»).
@@ -26,6 +33,7 @@ type Balance struct {
 	Delta                                   float64
 	PeriodEnds                              time.Time // zero: the budget has no period
 	Falls                                   []float64 // of Spend and Preview: by how much each charge lets EpsilonLeft fall, in their order
+	Rules                                   Rules     `json:"-"` // of Spend and Preview
 }
 
 // HistoryEntry is one line of an analyst's history.
@@ -39,7 +47,7 @@ type HistoryEntry struct {
 // Errors are *pgconn.PgError: 53400 over budget, 55000 fingerprint refused or failures used up, 58030 store unavailable.
 type Ledger interface {
 	// Spend admits all charges or none, and returns once they are on disk. It claims their questions for Lease. ErrAsked means
-	// that one of them has an answer, or that another proxy has claimed it.
+	// that one of them has an answer, or that another proxy has claimed it; ErrReplanned, that a reload has changed the method of accounting.
 	Spend(ctx context.Context, analyst string, charges []Charge) (Balance, error)
 	Balance(ctx context.Context, analyst string) (Balance, error)
 	// History lists an analyst's charges of all periods, latest first. A limit ≤ 0 means no limit.

@@ -18,6 +18,10 @@ var ErrClosed = errors.New("the ledger is closed")
 // for clients: the caller looks for the answer, and asks again.
 var ErrAsked = errors.New("the question is being answered")
 
+// ErrReplanned means that nothing was charged, because the statement was planned for another method of accounting: the caller plans it anew.
+var ErrReplanned error = pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type",
+	pgerr.Hint("The policy's accounting has changed since the statement was planned. Send it again."))
+
 // Lease is how long others wait for whoever has charged a question and not answered it. After it they are charged for it, and
 // measure it, themselves.
 const Lease = 30 * time.Second

@@ -157,7 +157,11 @@ func (a *authenticator) Verifier(ctx context.Context, user string) (wire.Credent
 	if err != nil {
 		return wire.Credential{}, false, err
 	}
-	return i.verifier(ctx, user)
+	found, known, err := i.verifier(ctx, user)
+	if now, _ := a.identity(); err != nil && now != i { // a reload has closed its connections
+		return a.Verifier(ctx, user)
+	}
+	return found, known, err
 }
 
 // Certificate implements wire.Authenticator.

@@ -2,20 +2,27 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
-// statementGrace keeps the connections of a replaced policy open for statements that were planned under it.
-const statementGrace = time.Minute
+// statementGrace is how long a reload waits for the statements that run under the policy before the one in force. So databases see the
+// connections of two policies at a time, and of older ones only those of statements that take longer.
+const statementGrace = 30 * time.Second
 
 // Reload reads the policy file and the certificates again. On an error nothing has changed: the old policy stays.
 func (s *Server) Reload(ctx context.Context) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
+	select {
+	case <-s.drained:
+	case <-time.After(statementGrace):
+		s.log.Warn("statements still run under a policy that was replaced before; their connections stay open until they end")
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	err := s.reload(ctx)
 	s.metrics.Reloaded(err == nil)
 	return err
@@ -42,17 +49,14 @@ func (s *Server) reload(ctx context.Context) error {
 		fresh.close()
 		return err
 	}
-	// Budgets first: a statement that is planned under the new policy must not be charged under the old one's budgets.
-	if err := s.ledger.Reconfigure(ctx, s.ledgerConfig(p)); err != nil {
-		fresh.close()
-		return err
-	}
 	use, err := s.load(ctx, old, fresh)
 	if err != nil {
 		fresh.close()
-		if back := s.ledger.Reconfigure(ctx, s.ledgerConfig(old.policy)); back != nil {
-			return fmt.Errorf("%w (and the ledger keeps the new budgets: %w)", err, back)
-		}
+		return err
+	}
+	// Budgets first: a statement that is planned under the new policy must not be charged under the old one's budgets.
+	if err := s.ledger.Reconfigure(ctx, s.ledgerConfig(p)); err != nil {
+		fresh.close()
 		return err
 	}
 	use()
@@ -62,11 +66,18 @@ func (s *Server) reload(ctx context.Context) error {
 	return nil
 }
 
-// retire closes the connections of a replaced policy after a while, or when the server stops.
+// retire closes the connections of a replaced policy: those that nobody uses at once, and the others when their statements have ended, or
+// the server stops.
 func (s *Server) retire(old *state) {
+	drained := make(chan struct{})
+	s.drained = drained
+	go func() {
+		old.drain()
+		close(drained)
+	}()
 	s.running.Go(func() {
 		select {
-		case <-time.After(statementGrace):
+		case <-drained:
 		case <-s.serving.Done():
 		}
 		old.close()

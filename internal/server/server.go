@@ -35,7 +35,8 @@ type Server struct {
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 
-	reloading sync.Mutex // one reload at a time
+	reloading sync.Mutex      // one reload at a time
+	drained   <-chan struct{} // closed when no statement runs under the policy before the one in force. Who reads it holds reloading
 	state     atomic.Pointer[state]
 	drift     atomic.Pointer[string] // what the last look has found; nil: there was none
 	members   *policy.Members
@@ -56,6 +57,9 @@ type state struct {
 func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, err error) {
 	serving, stop := context.WithCancel(context.Background())
 	s := &Server{log: log, metrics: metrics.New(), failed: make(chan error, 8), members: policy.NewMembers(), serving: serving, stop: stop}
+	none := make(chan struct{})
+	close(none)
+	s.drained = none
 	defer func() {
 		if err != nil {
 			s.release()
@@ -137,6 +141,9 @@ func (s *Server) Ready(ctx context.Context) error {
 	}
 	for _, d := range st.databases {
 		if err := d.backend.Ping(ctx); err != nil {
+			if s.state.Load() != st { // a reload has closed its connections
+				return s.Ready(ctx)
+			}
 			return d.policy.In(err)
 		}
 	}

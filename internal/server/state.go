@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
@@ -62,6 +63,15 @@ func (st *state) check(ctx context.Context, log *slog.Logger) error {
 		log.Info("dpproxy check --live has advice", "lines", advice)
 	}
 	return errors.Join(problems...)
+}
+
+// drain waits until no statement uses the databases.
+func (st *state) drain() {
+	var drains sync.WaitGroup
+	for _, d := range st.databases {
+		drains.Go(d.backend.Drain)
+	}
+	drains.Wait()
 }
 
 func (st *state) close() {

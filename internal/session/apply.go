@@ -46,19 +46,14 @@ func (s *Session) applyQuery(ctx context.Context, st *state, x *step) (*result, 
 
 // bindText prepares and binds a statement of a simple query, which has no parameters.
 func (s *Session) bindText(ctx context.Context, st *state, x *step) (*query, error) {
-	scope := s.scope(st)
-	prepared, err := x.statement.Parsed.Prepare(ctx, scope, nil)
+	prepared, err := x.statement.Parsed.Prepare(ctx, s.scope(st), nil)
 	if err != nil {
 		return nil, withOffset(err, x.statement.Offset)
 	}
 	if len(prepared.Params()) > 0 {
 		return nil, withOffset(noParameter(x.statement.SQL), x.statement.Offset)
 	}
-	bound, err := prepared.Bind(ctx, scope, nil, nil, x.formats)
-	if err != nil {
-		return nil, withOffset(err, x.statement.Offset)
-	}
-	return s.newQuery(bound, prepared, x.formats, x.statement.Offset)
+	return s.bindQuery(ctx, st, prepared, nil, nil, x.formats, x.statement.Offset)
 }
 
 func (s *Session) applyCommand(ctx context.Context, st *state, x *step) (*result, error) {

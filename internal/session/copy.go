@@ -35,11 +35,7 @@ func (s *Session) copyTo(ctx context.Context, st *state, c command.Copy) (*resul
 	if c.Format == command.CopyBinary {
 		formats[0] = pgtype.BinaryFormatCode
 	}
-	bound, err := prepared.Bind(ctx, s.scope(st), nil, nil, formats)
-	if err != nil {
-		return nil, withOffset(err, c.Offset)
-	}
-	q, err := s.newQuery(bound, prepared, formats, c.Offset)
+	q, err := s.bindQuery(ctx, st, prepared, nil, nil, formats, c.Offset)
 	if err != nil {
 		return nil, err
 	}

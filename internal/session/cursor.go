@@ -43,11 +43,11 @@ func (s *Session) bindCursor(ctx context.Context, st *state, c command.Declare, 
 	if c.Binary {
 		result = []int16{1}
 	}
-	bound, err := p.Bind(ctx, s.scope(st), formats, values, result)
-	if err != nil {
-		return nil, withOffset(err, c.Offset)
+	q, err := s.bindQuery(ctx, st, p, formats, values, result, c.Offset)
+	if err == nil {
+		q.offset = elsewhere // FETCH is another message
 	}
-	return s.newQuery(bound, p, result, elsewhere)
+	return q, err
 }
 
 // fetch does FETCH and MOVE.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/command"
 	"github.com/dpproxy/dpproxy/internal/memory"
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
 // Engine answers single statements. It knows nothing of names, portals, cursors and transactions: those are the
@@ -19,7 +20,8 @@ type Engine interface {
 	// Parse splits a text and checks its syntax: no names, no backend. Empty and comment-only texts give no statement.
 	Parse(sql string) ([]Statement, error)
 
-	// Charge spends for a bound statement if that needs it, durable when it returns. It comes right before Execute, or Void.
+	// Charge spends for a bound statement if that needs it, durable when it returns. It comes right before Execute, or Void. ErrReloaded means
+	// that nothing was charged, and that the statement is to be bound again.
 	Charge(ctx context.Context, scope Scope, bound Bound) error
 
 	// CheckSetting has the backend validate a setting that only PostgreSQL can judge: "TimeZone" (a zone, a number of hours,
@@ -29,6 +31,11 @@ type Engine interface {
 	// Info returns what new sessions report and SHOW prints. A policy reload or a backend restart may change it.
 	Info(ctx context.Context) (Info, error)
 }
+
+// ErrReloaded says that the policy has been read again since a statement was bound. Clients read it, in the words at which drivers prepare
+// again, only where it has been each time that the statement was bound.
+var ErrReloaded error = pgerr.New(pgerr.FeatureNotSupported, "cached plan must not change result type",
+	pgerr.Hint("The policy has been read again since the statement was bound. Send it again."))
 
 // Statement is one statement of a text that a client sent.
 type Statement struct {

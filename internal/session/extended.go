@@ -146,11 +146,8 @@ func (s *Session) bindPortal(ctx context.Context, p *portal, b wire.Bind) error 
 		if err := checkFormats(b.ResultFormats, len(st.prepared.Columns())); err != nil {
 			return err
 		}
-		bound, err := st.prepared.Bind(ctx, s.scope(s.state), b.ParameterFormats, b.Parameters, b.ResultFormats)
-		if err != nil {
-			return withOffset(err, st.statement.Offset)
-		}
-		p.query, err = s.newQuery(bound, st.prepared, b.ResultFormats, st.statement.Offset)
+		var err error
+		p.query, err = s.bindQuery(ctx, s.state, st.prepared, b.ParameterFormats, b.Parameters, b.ResultFormats, st.statement.Offset)
 		return err
 	case command.Declare:
 		var err error

@@ -24,6 +24,7 @@ type fakeEngine struct {
 	log    []string // what was asked of the engine, in order
 	budget int      // charges that are left
 	scopes []Scope  // of every Bind
+	reload int      // so many charges come behind a reload
 }
 
 func (e *fakeEngine) Parse(sql string) ([]Statement, error) {
@@ -61,6 +62,10 @@ func (p fakeParsed) Prepare(ctx context.Context, _ Scope, _ []uint32) (Prepared,
 
 func (e *fakeEngine) Charge(ctx context.Context, _ Scope, bound Bound) error {
 	TraceOf(ctx).Stage("charge", time.Now())
+	if e.reload > 0 {
+		e.reload--
+		return ErrReloaded
+	}
 	if e.budget == 0 {
 		return pgerr.New(pgerr.BudgetExceeded, "over budget")
 	}

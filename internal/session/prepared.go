@@ -93,11 +93,7 @@ func (s *Session) execute(ctx context.Context, st *state, x *step, c command.Exe
 				values[i] = []byte(*a)
 			}
 		}
-		bound, err := named.prepared.Bind(ctx, s.scope(st), nil, values, x.formats)
-		if err != nil {
-			return nil, withOffset(err, elsewhere)
-		}
-		if x.query, err = s.newQuery(bound, named.prepared, x.formats, elsewhere); err != nil {
+		if x.query, err = s.bindQuery(ctx, st, named.prepared, nil, values, x.formats, elsewhere); err != nil {
 			return nil, err
 		}
 	}
@@ -117,11 +113,7 @@ func (s *Session) compute(ctx context.Context, st *state, sql string) ([]*string
 	if err != nil {
 		return nil, err
 	}
-	bound, err := prepared.Bind(ctx, s.scope(st), nil, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	q, err := s.newQuery(bound, prepared, nil, 0)
+	q, err := s.bindQuery(ctx, st, prepared, nil, nil, nil, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,8 @@ import (
 
 // query carries one bound statement through charge and execution.
 type query struct {
-	bound   Bound                     // until it is executed
+	bound   Bound // until it is executed
+	bind    func(context.Context) (Bound, error)
 	columns []pgconn.FieldDescription // with formats; nil: no rows
 	offset  int                       // characters before the statement in the client's text, or elsewhere
 
@@ -29,24 +30,38 @@ type query struct {
 	notices []*pgconn.Notice
 }
 
-func (s *Session) newQuery(b Bound, p Prepared, resultFormats []int16, offset int) (*query, error) {
-	q := &query{bound: b, offset: offset}
-	if sized, ok := b.(Sized); ok {
-		var err error
-		if q.hold, err = s.state.memory.Take(sized.Bytes()); err != nil {
-			return nil, err
-		}
+// bindQuery has the engine plan a statement with its values, as of a state.
+func (s *Session) bindQuery(ctx context.Context, st *state, p Prepared, formats []int16, values [][]byte, resultFormats []int16, offset int) (*query, error) {
+	scope := s.scope(st)
+	q := &query{columns: withFormats(p.Columns(), resultFormats), offset: offset}
+	q.bind = func(ctx context.Context) (Bound, error) { return p.Bind(ctx, scope, formats, values, resultFormats) }
+	if err := s.plan(ctx, q); err != nil {
+		return nil, err
 	}
-	if d, ok := b.(Describer); ok {
+	if d, ok := q.bound.(Describer); ok {
 		q.columns = d.ResultColumns()
-	} else {
-		q.columns = withFormats(p.Columns(), resultFormats)
 	}
 	return q, nil
 }
 
 // free gives back what a query holds that no portal keeps.
 func (q *query) free() { q.hold.Free() }
+
+// plan has the engine plan a query, in the place of what was planned before.
+func (s *Session) plan(ctx context.Context, q *query) error {
+	bound, err := q.bind(ctx)
+	if err != nil {
+		return withOffset(err, q.offset)
+	}
+	q.hold.Free()
+	if sized, ok := bound.(Sized); ok {
+		if q.hold, err = s.state.memory.Take(sized.Bytes()); err != nil {
+			return err
+		}
+	}
+	q.bound = bound
+	return nil
+}
 
 // withFormats gives columns the result formats of a Bind: none, one for all, or one each.
 func withFormats(columns []pgconn.FieldDescription, formats []int16) []pgconn.FieldDescription {
@@ -79,7 +94,7 @@ func (s *Session) start(ctx context.Context, q *query) (Rows, error) {
 	}
 	q.executed = true
 	bound := q.bound
-	q.bound = nil
+	q.bound, q.bind = nil, nil
 	rows, err := bound.Execute(ctx)
 	q.hold.Free()
 	s.ran(bound)
@@ -93,12 +108,22 @@ func (s *Session) start(ctx context.Context, q *query) (Rows, error) {
 	return rows, nil
 }
 
-// charge spends for a query, once.
+// mostBinds is how often a query is bound anew: reloads that come faster are refused.
+const mostBinds = 10
+
+// charge spends for a query, once. What was bound before a reload of the policy is bound anew.
 func (s *Session) charge(ctx context.Context, q *query) error {
 	if q.charged {
 		return nil
 	}
-	if err := s.engine.Charge(ctx, s.scope(s.state), q.bound); err != nil {
+	err := s.engine.Charge(ctx, s.scope(s.state), q.bound)
+	for n := 0; n < mostBinds && errors.Is(err, ErrReloaded); n++ {
+		if err := s.plan(ctx, q); err != nil {
+			return err
+		}
+		err = s.engine.Charge(ctx, s.scope(s.state), q.bound)
+	}
+	if err != nil {
 		s.ran(q.bound)
 		return withOffset(err, q.offset)
 	}

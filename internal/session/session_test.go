@@ -46,6 +46,25 @@ func TestTheFirstErrorEndsTheText(t *testing.T) {
 	expect(t, "engine", e.log)
 }
 
+// TestAReloadBeforeTheCharge: the statement is bound anew, with its values and under the settings that it was bound under.
+func TestAReloadBeforeTheCharge(t *testing.T) {
+	s, e := mustOpen(t, nil)
+	e.reload = 2
+	expect(t, "client", ask(s, "SELECT rows(1, 1)"), "columns 1", "row x", "NOTICE epsilon spent", "SELECT 1", "I")
+	expect(t, "engine", e.log, "charge SELECT rows(1, 1)", "run SELECT rows(1, 1)")
+	if len(e.scopes) != 3 {
+		t.Errorf("bound %d times, not 3", len(e.scopes))
+	}
+	ask(s, "BEGIN; SET LOCAL TimeZone = 'Asia/Tokyo'; DECLARE c CURSOR FOR SELECT rows(1, 1); SET LOCAL TimeZone = 'UTC'")
+	e.reload = 1
+	ask(s, "FETCH c")
+	if zone := e.scopes[len(e.scopes)-1].Settings.TimeZone(); zone != "Asia/Tokyo" {
+		t.Errorf("a cursor is bound anew under the time zone %s", zone)
+	}
+	e.reload = mostBinds + 1
+	expect(t, "reloads without end", ask(s, "ROLLBACK; SELECT rows(1, 1)"), "ROLLBACK", "error ERROR: cached plan must not change result type (SQLSTATE 0A000)", "I")
+}
+
 // TestAClientThatGoesAwayVoidsItsCharge: nothing waits for a statement that was charged and will not run.
 func TestAClientThatGoesAwayVoidsItsCharge(t *testing.T) {
 	s, e := mustOpen(t, nil)

@@ -87,6 +87,14 @@ func (a *Account) elapsed(every time.Duration, now time.Time) (time.Time, bool) 
 
 // Spend admits all charges or none. An error leaves the book unchanged.
 func (b *Book) Spend(charges []ledger.Charge) (ledger.Balance, error) {
+	for _, c := range charges {
+		if first, ok := c.Rules.(*Rules); ok {
+			b.Rules = first
+		}
+		if c.Method != "" && c.Method != b.Rules.Method {
+			return ledger.Balance{}, ledger.ErrReplanned
+		}
+	}
 	own, known := b.Rules.limit(b.Account.Name)
 	if !known {
 		return ledger.Balance{}, errNoBudget(b.Account.Name)
@@ -111,7 +119,7 @@ func (b *Book) Spend(charges []ledger.Charge) (ledger.Balance, error) {
 	}
 	*b = try
 	balance := b.Balance()
-	balance.Falls = falls
+	balance.Falls, balance.Rules = falls, b.Rules
 	return balance, nil
 }
 

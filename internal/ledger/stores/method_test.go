@@ -2,6 +2,7 @@ package stores_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -48,6 +49,40 @@ func TestSelectionHasItsOwnDelta(t *testing.T) {
 	if d := ledgertest.PureConfig(1).SelectionDelta("alice"); d != 0 {
 		t.Errorf("a selection under pure accounting has δ = %v", d)
 	}
+}
+
+// TestAStatementGoesByTheRulesOfItsFirstCharge: a reload between two charges of one statement changes neither budget nor method for it.
+func TestAStatementGoesByTheRulesOfItsFirstCharge(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func(ledger.Config) ledger.Store) {
+		c, ctx := ledgertest.PureConfig(10), context.Background()
+		c.Method, c.SelectionDeltaShare = policy.RDP, 0.5
+		c.Analysts["alice"] = policy.Budget{Epsilon: 10, Delta: 1e-6}
+		s := open(c)
+		charge := ledgertest.PureCharge(6)
+		charge.Method = policy.RDP
+		first, err := s.Spend(ctx, "alice", []ledger.Charge{charge})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Reconfigure(ctx, ledgertest.PureConfig(5)); err != nil {
+			t.Fatal(err)
+		}
+		charge = ledgertest.PureCharge(1)
+		charge.Curve.Pure = 1.5 // which pure accounting does not take for 1
+		charge.Method = policy.RDP
+		if _, err := s.Spend(ctx, "alice", []ledger.Charge{charge}); !errors.Is(err, ledger.ErrReplanned) {
+			t.Errorf("a plan for another method: %v", err)
+		}
+		charge.Rules = first.Rules
+		if b, err := s.Spend(ctx, "alice", []ledger.Charge{charge}); err != nil || b.EpsilonSpent != 7.5 {
+			t.Errorf("the second charge of a statement: %+v, %v", b, err)
+		}
+		_, err = s.Spend(ctx, "alice", []ledger.Charge{ledgertest.PureCharge(1)})
+		ledgertest.WantCode(t, err, "53400")
+		if _, err := s.Verify(ctx); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestChangedMethodKeepsWhatWasSpent(t *testing.T) {
