@@ -17,6 +17,7 @@ func Histogram(b *relation.Base, k *release.Block, h release.Histogram) query.Qu
 		outputs, groups = append([]query.Output{{X: theGroup}}, outputs...), 2
 	}
 	var rows query.Query
+	var part []query.Scalar
 	number := query.Scalar(query.Raw("count(*)"))
 	switch {
 	case k.Single():
@@ -28,12 +29,33 @@ func Histogram(b *relation.Base, k *release.Block, h release.Histogram) query.Qu
 		rows, number = t.numbered(rows, []string{"z", "n"}), query.F("sum({})", sparseAlias.Column("n"))
 	case h.Extreme != "":
 		rows = t.extremes(src, h)
+	case h.Together != nil:
+		rows = t.together(h)
+		part = []query.Scalar{query.F("{} = {}", sparseAlias.Column("p"), h.Part)}
 	default:
 		rows = t.numbered(src.Select(append(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), step)...), []string{"u", "z"})
 		z := rankedAlias.Column("z")
 		rows = t.ranked(rows, []string{"z"}, []query.Scalar{t.hashed("hashint8extended", z), z}, h.MaxRowsPerUnit)
 	}
-	return &query.Select{Outputs: append(outputs, query.Output{X: number}), From: &query.Derived{Query: rows, As: sparseAlias}, Groups: groups}
+	return &query.Select{Outputs: append(outputs, query.Output{X: number}), From: &query.Derived{Query: rows, As: sparseAlias}, Where: part, Groups: groups}
+}
+
+// together gives groups, steps z and the histogram p that each is of, of several that read disjoint rows: the first rows of a unit in all of
+// them. Whichever it is asked for, these are the same (docs/privacy.md P12a).
+func (t *builder) together(h release.Histogram) query.Query {
+	var wheres, steps, parts []query.Scalar
+	for i, at := range h.Together {
+		other := t.k.Histograms[at]
+		wheres = append(wheres, other.Where)
+		steps = append(steps, query.F("WHEN {} THEN {}", other.Where, other.SQL))
+		parts = append(parts, query.F("WHEN {} THEN {}", other.Where, i))
+	}
+	choose := func(of []query.Scalar) query.Scalar { return query.F("CASE {} END", query.List{Between: " ", Of: of}) }
+	src := t.k.Source.FilteredBy(query.F("({})", query.List{Between: " OR ", Of: wheres}))
+	rest := []string{"z", "p"}
+	rows := src.Select(append(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), query.Output{X: choose(steps), Name: "z"}, query.Output{X: choose(parts), Name: "p"})...)
+	order := append([]query.Scalar{t.hashed("hashint8extended", rankedAlias.Column("z"))}, columns(rankedAlias, rest)...)
+	return t.ranked(t.numbered(rows, append([]string{"u"}, rest...)), rest, order, h.MaxRowsPerUnit)
 }
 
 // extremes gives groups and the least or the greatest step of each unit in each.

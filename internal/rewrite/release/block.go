@@ -58,6 +58,8 @@ type Histogram struct {
 	Releases       []int
 	MaxRowsPerUnit int64
 	Extreme        string // min or max: of each unit's rows in a group that one alone counts; empty: all rows do
+	Together       []int  // the histograms that read disjoint rows, of which a unit has so many in all; itself among them; nil: it is alone
+	Part           int    // its place among these
 	rows           string // equal for histograms of one argument under one condition
 }
 

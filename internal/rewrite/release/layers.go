@@ -20,12 +20,16 @@ func (b *Planner) layer(k *Block) {
 	disjoint := func(i int, others []int) bool {
 		return !slices.ContainsFunc(others, func(j int) bool { return !exclude(i, j) })
 	}
+	quantiles := k.boundTogether(disjoint)
 	var layers [][]int // of releases
 	kinds := []string{}
 	at := map[int]int{}    // the layer of a release
 	first := map[int]int{} // of a family: its first member
 	for i := range k.Releases {
-		kind := k.layerKind(i, at)
+		kind := quantiles[i]
+		if kind == "" {
+			kind = k.layerKind(i, at)
+		}
 		if kind == "" {
 			continue
 		}
@@ -58,6 +62,40 @@ func (b *Planner) layer(k *Block) {
 			}
 		}
 	}
+}
+
+// mostTogether bounds the histograms that are bounded together: the query of each reads the conditions and arguments of all.
+const mostTogether = 16
+
+// boundTogether finds the histograms that read disjoint rows, where a unit may have several, and names the kind of layer of their releases.
+func (k *Block) boundTogether(disjoint func(i int, others []int) bool) (kinds map[int]string) {
+	type group struct{ histograms, first []int } // with a release of each
+	var groups []*group
+	for at, h := range k.Histograms {
+		i := h.Releases[0]
+		if k.oneRow() || h.Extreme != "" || k.reads[i] == nil || k.reads[i].Filter == nil {
+			continue
+		}
+		g := slices.IndexFunc(groups, func(g *group) bool { return len(g.first) < mostTogether && disjoint(i, g.first) })
+		if g < 0 {
+			g, groups = len(groups), append(groups, &group{})
+		}
+		groups[g].histograms, groups[g].first = append(groups[g].histograms, at), append(groups[g].first, i)
+	}
+	kinds = map[int]string{}
+	for number, g := range groups {
+		if len(g.histograms) == 1 {
+			continue
+		}
+		for part, at := range g.histograms {
+			h := &k.Histograms[at]
+			h.Together, h.Part = g.histograms, part
+			for _, i := range h.Releases {
+				kinds[i] = fmt.Sprintf("quantiles of group %d", number)
+			}
+		}
+	}
+	return kinds
 }
 
 // sameFamily says that two releases are one, or of one family.

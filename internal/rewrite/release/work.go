@@ -30,8 +30,16 @@ func (k *Block) weigh(calls []*aggregate.Call) {
 		r.AddWork(g.Work().Repeated(int64(max(1, strings.Count(query.Key(g.Selection), query.Key(g.SQL()))))), r.MaxRowsPerUnit)
 	}
 	r.Steps = expr.MulSteps(r.Steps, k.queries())
+	together := int64(1) // how often the histogram of a quantile prints the conditions and arguments of others, against once
+	for _, h := range k.Histograms {
+		together = max(together, 2*int64(len(h.Together)))
+	}
 	for _, c := range calls {
-		r.AddWork(c.Work(), r.MaxRowsPerUnit)
+		w := c.Work()
+		if len(c.Fractions) > 0 {
+			w = w.Repeated(together)
+		}
+		r.AddWork(w, r.MaxRowsPerUnit)
 	}
 	if !k.Single() {
 		r.AddWork(expr.Work{Row: relation.OuterSteps}, r.MaxRowsPerUnit)
