@@ -12,8 +12,9 @@ import (
 const (
 	idleTime = 30 * time.Minute // after which a session that asks nothing ends
 	fullTime = 10 * time.Hour   // after which it ends in any case
-	// maxAdministrators bounds their sessions; an analyst's is a connection, of which the wire has a limit.
+	// maxAdministrators bounds their sessions, and maxOfAnalyst those of each analyst: one more ends the one that has been silent for longest.
 	maxAdministrators = 16
+	maxOfAnalyst      = 16
 	// keptAnswers is how many answers a session holds for download.
 	keptAnswers = 2
 )
@@ -92,6 +93,9 @@ func newSessions() *sessions {
 func (s *sessions) begin(x *session) (id string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !x.administrator() {
+		s.makeRoom(x.analyst)
+	}
 	if x.administrator() {
 		count := 0
 		for _, other := range s.open {
@@ -108,6 +112,27 @@ func (s *sessions) begin(x *session) (id string, ok bool) {
 	x.used = x.created
 	s.open[sha256.Sum256([]byte(id))] = x
 	return id, true
+}
+
+// makeRoom ends an analyst's session that has been silent for longest, if there are too many.
+func (s *sessions) makeRoom(analyst string) {
+	var oldest [sha256.Size]byte
+	var least time.Time
+	count := 0
+	for key, x := range s.open {
+		if x.administrator() || x.analyst != analyst {
+			continue
+		}
+		x.mu.Lock()
+		if count++; count == 1 || x.used.Before(least) {
+			oldest, least = key, x.used
+		}
+		x.mu.Unlock()
+	}
+	if count >= maxOfAnalyst {
+		s.open[oldest].end()
+		delete(s.open, oldest)
+	}
 }
 
 // find returns the session of a request; nil: it has none, or it has ended, or it is another client's.

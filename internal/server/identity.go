@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/verifier"
 	"github.com/dpproxy/dpproxy/internal/wire"
 )
 
@@ -26,7 +28,11 @@ type identity struct {
 	policy    *policy.Policy
 	pool      *pgxpool.Pool // auth by query; nil: verifiers are in the policy
 	directory *directory    // auth by LDAP; nil: passwords are proved by SCRAM
+	shapes    []verifier.Shape
 }
+
+// knownShapes is how many analysts auth.query is asked for when it is opened.
+const knownShapes = 16
 
 func newIdentity(ctx context.Context, p *policy.Policy) (*identity, error) {
 	i := &identity{policy: p}
@@ -35,7 +41,11 @@ func newIdentity(ctx context.Context, p *policy.Policy) (*identity, error) {
 		i.directory, err = newDirectory(p.Auth.LDAP)
 		return i, err
 	}
+	names := slices.Sorted(maps.Keys(p.Analysts))
 	if p.Auth.Method != policy.AuthQuery {
+		for _, name := range names {
+			i.shaped(name, p.Analysts[name].Verifier)
+		}
 		return i, nil
 	}
 	config, err := pgxpool.ParseConfig(p.Auth.DSN)
@@ -53,7 +63,24 @@ func newIdentity(ctx context.Context, p *policy.Policy) (*identity, error) {
 		i.pool.Close()
 		return nil, fmt.Errorf("auth.query: %w", err)
 	}
+	for _, name := range names[:min(len(names), knownShapes)] {
+		row, err := i.query(ctx, name)
+		if err != nil {
+			i.pool.Close()
+			return nil, fmt.Errorf("auth.query: %w", err)
+		}
+		if row.verifier != nil {
+			i.shaped(name, *row.verifier)
+		}
+	}
 	return i, nil
+}
+
+// shaped notes how an analyst's verifier looks.
+func (i *identity) shaped(analyst, of string) {
+	if s, ok := verifier.ShapeOf(analyst, of); ok {
+		i.shapes = append(i.shapes, s)
+	}
 }
 
 func (i *identity) close() {
@@ -162,6 +189,15 @@ func (a *authenticator) Verifier(ctx context.Context, user string) (wire.Credent
 		return a.Verifier(ctx, user)
 	}
 	return found, known, err
+}
+
+// Shapes implements wire.Authenticator.
+func (a *authenticator) Shapes() []verifier.Shape {
+	i, err := a.identity()
+	if err != nil {
+		return nil
+	}
+	return i.shapes
 }
 
 // Certificate implements wire.Authenticator.

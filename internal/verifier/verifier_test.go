@@ -131,11 +131,36 @@ func TestParseReadsWhatNewWrites(t *testing.T) {
 // TestMockLooksLikeAnyOther: what does not depend on the password is as New makes it, and the same for a name.
 func TestMockLooksLikeAnyOther(t *testing.T) {
 	secret := []byte("of the server")
-	a := Mock(secret, "eve")
+	a := Mock(secret, "eve", nil)
 	if a.Iters != 4096 || len(a.Salt) != 16 || len(a.StoredKey) != 32 || len(a.ServerKey) != 32 {
 		t.Errorf("unusual sizes in %+v", a)
 	}
-	if !reflect.DeepEqual(a, Mock(secret, "eve")) || reflect.DeepEqual(a, Mock(secret, "mallory")) || reflect.DeepEqual(a, Mock([]byte("another"), "eve")) {
+	if !reflect.DeepEqual(a, Mock(secret, "eve", nil)) || reflect.DeepEqual(a, Mock(secret, "mallory", nil)) || reflect.DeepEqual(a, Mock([]byte("another"), "eve", nil)) {
 		t.Error("credentials do not follow the name and the secret")
+	}
+}
+
+// TestMocksHaveTheShapesOfAnalysts: one for a name, that of one of the analysts, in their proportions; another analyst changes few.
+func TestMocksHaveTheShapesOfAnalysts(t *testing.T) {
+	secret := []byte("of the server")
+	if m := Mock(secret, "eve", []Shape{{"alice", 15000, 24}}); m.Iters != 15000 || len(m.Salt) != 24 {
+		t.Errorf("%d iterations and %d bytes of salt, where all analysts have 15000 and 24", m.Iters, len(m.Salt))
+	}
+	mixed := []Shape{{"a", 4096, 16}, {"b", 4096, 16}, {"c", 15000, 16}, {"d", 4096, 16}}
+	const names = 4000
+	many, changed := 0, 0
+	for i := range names {
+		name := "user" + strconv.Itoa(i)
+		m := Mock(secret, name, mixed)
+		if m.Iters == 15000 {
+			many++
+		}
+		if Mock(secret, name, append([]Shape{{"e", 9000, 16}}, mixed...)).Iters != m.Iters {
+			changed++
+		}
+	}
+	// A quarter, and a fifth: 8 standard deviations are about 220.
+	if many < names/4-220 || many > names/4+220 || changed < names/5-220 || changed > names/5+220 {
+		t.Errorf("of %d names %d look like the one analyst with 15000 iterations; a fifth analyst changes %d", names, many, changed)
 	}
 }

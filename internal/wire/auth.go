@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/verifier"
 )
 
 // Credential holds what authentication needs to know of a user.
@@ -19,6 +20,8 @@ type Authenticator interface {
 	// Verifier returns the credential of the user named in the startup message; false: there is none (which takes as long,
 	// and looks the same to the client, as a wrong password).
 	Verifier(ctx context.Context, user string) (Credential, bool, error)
+	// Shapes are those of the analysts' verifiers, which names without one are made to look like.
+	Shapes() []verifier.Shape
 	// Certificate maps a client certificate that TLS has verified to an analyst.
 	Certificate(cert *x509.Certificate) (analyst string, ok bool)
 	// Passwords reports whether clients without a mapped certificate may authenticate with a password.
@@ -34,7 +37,7 @@ func (c *conn) authenticate(ctx context.Context, m startupMessage) (analyst stri
 		return mapped, nil
 	}
 	if !auth.Passwords() {
-		c.server.throttle.failed(c.host)
+		c.server.throttle.failed(m.user, c.host)
 		c.server.config.Metrics.LoginFailed()
 		return "", fatal(pgerr.InvalidAuthorization, "connection requires a valid client certificate of user %q", m.user)
 	}

@@ -17,6 +17,12 @@ type PasswordChecker interface {
 	CheckPassword(ctx context.Context, user, password string) (analyst string, ok bool, err error)
 }
 
+// inside reports whether the connection is one of this process, for a browser. It takes the slot of a session while it has something to do.
+func (c *conn) inside() bool {
+	_, inside := c.raw.RemoteAddr().(Inside)
+	return inside
+}
+
 // private reports whether nobody between the client and this process can read what it sends.
 func (c *conn) private() bool {
 	inside, ok := c.raw.RemoteAddr().(Inside)
@@ -42,7 +48,7 @@ func (c *conn) cleartext(ctx context.Context, user string, checker PasswordCheck
 		return "", fatal(pgerr.ProtocolViolation, "invalid password packet size")
 	}
 	// The wait comes first: it bounds how often the directory is asked, too.
-	if err := c.server.throttle.wait(ctx, c.host); err != nil {
+	if err := c.server.throttle.wait(ctx, user, c.host); err != nil {
 		return "", err
 	}
 	ok := false
@@ -52,11 +58,11 @@ func (c *conn) cleartext(ctx context.Context, user string, checker PasswordCheck
 		}
 	}
 	if !ok || analyst == "" {
-		c.server.throttle.failed(c.host)
+		c.server.throttle.failed(user, c.host)
 		c.server.config.Metrics.LoginFailed()
 		c.log.Info("password authentication failed", "user", user)
 		return "", fatal(pgerr.InvalidPassword, "password authentication failed for user %q", user)
 	}
-	c.server.throttle.succeeded(c.host)
+	c.server.throttle.succeeded(user, c.host)
 	return analyst, nil
 }

@@ -23,10 +23,10 @@ const readBuffer = 8 << 10
 
 // conn is one client connection. All of it but inbox, reader and running belongs to the goroutine of serve.
 type conn struct {
-	server    *Server
-	host      string
-	admission admission
-	log       *slog.Logger
+	server *Server
+	host   string
+	slot   bool // it counts as a session; slots.mu protects it
+	log    *slog.Logger
 
 	raw     *timedConn
 	stream  net.Conn  // raw, or TLS over it
@@ -49,8 +49,8 @@ type conn struct {
 	atRest  bool            // ReadyForQuery was the last reply: nothing is pending
 }
 
-func newConn(s *Server, raw net.Conn, host string, a admission) *conn {
-	c := &conn{server: s, host: host, admission: a, raw: &timedConn{Conn: raw, timeout: s.config.Timeouts.Write}}
+func newConn(s *Server, raw net.Conn, host string) *conn {
+	c := &conn{server: s, host: host, raw: &timedConn{Conn: raw, timeout: s.config.Timeouts.Write}}
 	c.log = s.config.Logger.With("remote", raw.RemoteAddr().String())
 	c.stream = c.raw
 	c.ctx, c.cancel = context.WithCancelCause(s.ctx)
@@ -107,7 +107,7 @@ func (c *conn) end(err error) {
 	case !own:
 		c.log.Warn("startup failed", "error", err)
 	}
-	if c.admission == admitted { // the others are counted under their own reason
+	if e.Code != pgerr.TooManyConnections { // those are counted under their own reason
 		c.server.config.Metrics.ConnectionRefused("startup")
 	}
 	c.sayGoodbye(asFatal(e))

@@ -42,6 +42,14 @@ func asFatal(e *pgconn.PgError) *pgconn.PgError {
 	return &f
 }
 
+// asError returns an error that ends a statement, in the place of one that ends a connection.
+func asError(err error) error {
+	e, _ := visible(err)
+	f := *e
+	f.Severity, f.SeverityUnlocalized = "ERROR", "ERROR"
+	return &f
+}
+
 // visible returns the error that a client may see, and whether err itself was one. Everything that is not a PgError
 // becomes one fixed text, so that no path of the program can leak by its error texts.
 func visible(err error) (*pgconn.PgError, bool) {

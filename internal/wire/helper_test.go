@@ -8,6 +8,8 @@ import (
 	"encoding/binary"
 	"io"
 	"log/slog"
+
+	"github.com/dpproxy/dpproxy/internal/verifier"
 )
 
 // scriptedConn is a connection whose client has said everything already, and whose replies go nowhere.
@@ -30,3 +32,4 @@ func (noAuthenticator) Verifier(context.Context, string) (Credential, bool, erro
 }
 func (noAuthenticator) Certificate(*x509.Certificate) (string, bool) { return "", false }
 func (noAuthenticator) Passwords() bool                              { return true }
+func (noAuthenticator) Shapes() []verifier.Shape                     { return nil }

@@ -29,7 +29,7 @@ func TestConnectionLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := startServer(t, func(config *wire.Config) { config.Limits = c.limits })
 			login(t, server.addr, "alice", "db", "secret")
-			second := dial(t, server.addr) // counts before it says a word
+			second := login(t, server.addr, "alice", "db", "secret").conn
 			waitFor(t, "53300", func() bool {
 				_, err := connectPgx(t, server.addr, "alice", nil, nil)
 				var e *pgconn.PgError
@@ -68,16 +68,23 @@ func (r *refusals) ConnectionRefused(reason string) {
 	map[string]*atomic.Int32{"total": &r.total, "address": &r.address, "startup": &r.startup}[reason].Add(1)
 }
 
-// TestPoliteRefusalsAreBounded opens far more connections than may be told why they are refused: 32 are kept waiting for
-// their startup message, the others are closed at once.
-func TestPoliteRefusalsAreBounded(t *testing.T) {
+// TestHalfOpenConnectionsTakeNoSlot: connections that say nothing, far more than there may be sessions, end each other and nobody's session;
+// whoever has a password gets in beside them.
+func TestHalfOpenConnectionsTakeNoSlot(t *testing.T) {
 	var count refusals
-	server := startServer(t, func(c *wire.Config) { c.Limits.Connections, c.Metrics = 1, &count })
-	login(t, server.addr, "alice", "db", "secret")
-	for range 100 {
+	server := startServer(t, func(c *wire.Config) { c.Limits.Connections, c.Metrics = 2, &count })
+	open := login(t, server.addr, "alice", "db", "secret")
+	for range 400 {
 		dial(t, server.addr)
 	}
-	waitFor(t, "68 silent refusals", func() bool { return count.total.Load() == 68 })
+	waitFor(t, "the end of the oldest", func() bool { return count.startup.Load() == 400-256 })
+	if got := open.ask(t, "SELECT 1 AS one"); got[1] != `DataRow "1"` {
+		t.Errorf("the open session: %q", got)
+	}
+	second := login(t, server.addr, "alice", "db", "secret")
+	if got := second.ask(t, "SELECT 1 AS one"); got[1] != `DataRow "1"` {
+		t.Errorf("a session that begins beside them: %q", got)
+	}
 }
 
 // TestMetrics counts what a careless client causes.

@@ -27,6 +27,11 @@ func (c *conn) loop() {
 		}
 		c.begin()
 		start := time.Now()
+		if c.inside() && f.refused == nil && f.kind != 'S' && f.kind != 'H' && f.kind != 'X' {
+			if err := c.server.slots.take(c); err != nil {
+				f.refused = asError(err)
+			}
+		}
 		more := c.handleSafely(f)
 		c.server.config.Metrics.Message(messageName(f.kind), time.Since(start))
 		c.inbox.release(f)
@@ -83,6 +88,9 @@ func (c *conn) ready() error {
 		return err
 	}
 	c.failed, c.skip, c.atRest = false, false, true
+	if c.inside() {
+		c.server.slots.give(c)
+	}
 	if err := c.w.send(&pgproto3.ReadyForQuery{TxStatus: c.session.TransactionStatus()}); err != nil {
 		return err
 	}

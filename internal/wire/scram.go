@@ -49,16 +49,16 @@ func (c *conn) scram(ctx context.Context, user string) (analyst string, err erro
 		return "", err
 	}
 	proof, stepErr := conversation.Step(string(final))
-	if err := c.server.throttle.wait(ctx, c.host); err != nil {
+	if err := c.server.throttle.wait(ctx, user, c.host); err != nil {
 		return "", err
 	}
 	if stepErr != nil || !conversation.Valid() || credential.Analyst == "" {
-		c.server.throttle.failed(c.host)
+		c.server.throttle.failed(user, c.host)
 		c.server.config.Metrics.LoginFailed()
 		c.log.Info("password authentication failed", "user", user)
 		return "", fatal(pgerr.InvalidPassword, "password authentication failed for user %q", user)
 	}
-	c.server.throttle.succeeded(c.host)
+	c.server.throttle.succeeded(user, c.host)
 	return credential.Analyst, c.w.send(&pgproto3.AuthenticationSASLFinal{Data: []byte(proof)})
 }
 
@@ -68,7 +68,7 @@ func (c *conn) lookup(ctx context.Context, user string) (Credential, scram.Store
 	if err != nil {
 		return Credential{}, scram.StoredCredentials{}, fmt.Errorf("look up the verifier of %q: %w", user, err)
 	}
-	mock := verifier.Mock(c.server.config.MockSecret, user)
+	mock := verifier.Mock(c.server.config.MockSecret, user, c.server.config.Authenticator.Shapes())
 	if !ok || credential.Analyst == "" {
 		return Credential{}, mock, nil
 	}

@@ -40,7 +40,7 @@ func New(config Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		config: config, throttle: newThrottle(), slots: newSlots(config.Limits), cancels: newCancels(), memory: memory.New(config.Limits.Memory),
+		config: config, throttle: newThrottle(), slots: newSlots(config.Limits, config.Metrics.ConnectionRefused), cancels: newCancels(), memory: memory.New(config.Limits.Memory),
 		listeners: map[net.Listener]struct{}{},
 	}
 	s.draining, s.drain = context.WithCancel(context.Background())
@@ -115,30 +115,28 @@ func (s *Server) isStopped() bool {
 	return s.stopped
 }
 
-// start serves one connection in its own goroutine, within the limits.
+// start serves one connection in its own goroutine.
 func (s *Server) start(raw net.Conn) {
 	host := hostOf(raw.RemoteAddr())
-	admission := s.slots.acquire(host)
-	if admission == refusedSilently {
-		s.config.Metrics.ConnectionRefused("total")
-		raw.Close()
-		return
-	}
 	s.mu.Lock()
 	if s.stopped {
 		s.mu.Unlock()
-		s.slots.release(host, admission)
 		raw.Close()
 		return
 	}
 	s.conns.Add(1)
 	s.mu.Unlock()
+	c := newConn(s, raw, host)
+	if evicted := s.slots.enter(c); evicted != nil {
+		evicted.cancel(net.ErrClosed)
+		evicted.raw.Close()
+	}
 	go func() {
 		defer s.conns.Done()
-		defer s.slots.release(host, admission)
+		defer s.slots.leave(c)
 		s.config.Metrics.ConnectionOpened()
 		defer s.config.Metrics.ConnectionClosed()
-		newConn(s, raw, host, admission).serve()
+		c.serve()
 	}()
 }
 

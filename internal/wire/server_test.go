@@ -13,6 +13,7 @@ import (
 	"github.com/xdg-go/scram"
 
 	"github.com/dpproxy/dpproxy/internal/session"
+	"github.com/dpproxy/dpproxy/internal/verifier"
 	"github.com/dpproxy/dpproxy/internal/wire"
 )
 
@@ -56,6 +57,11 @@ func (a testAuth) Certificate(cert *x509.Certificate) (string, bool) {
 }
 
 func (a testAuth) Passwords() bool { return a.passwords }
+
+func (a testAuth) Shapes() []verifier.Shape {
+	shape, _ := verifier.ShapeOf("alice", a.verifier)
+	return []verifier.Shape{shape}
+}
 
 // testServer is a server over the fake engine.
 type testServer struct {

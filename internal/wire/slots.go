@@ -1,67 +1,131 @@
 package wire
 
-import "sync"
+import (
+	"net"
+	"slices"
+	"sync"
 
-// admission is what the limits say of a new connection.
-type admission int
-
-const (
-	admitted admission = iota
-	refusedTotal
-	refusedAddress
-	// refusedSilently is for when even the polite refusals are too many.
-	refusedSilently
+	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// maxPolite bounds how many connections over the limits wait for an error at the same time; further ones are just closed.
-const maxPolite = 32
+// maxHalfOpen bounds how many connections may be on their way to a session at the same time.
+const maxHalfOpen = 256
 
-// slots counts connections before anything is read from them.
+// slots counts sessions within the limits, and connections that have not authenticated beside them: however many of those there are, no
+// session ends for them. When they are too many, the oldest of the address that has most makes room for the next.
 type slots struct {
-	limits Limits
+	limits  Limits
+	refused func(reason string)
 
-	mu      sync.Mutex
-	total   int
-	polite  int
-	perHost map[string]int
+	mu       sync.Mutex
+	sessions map[string]int // by host
+	total    int
+	halfOpen map[string][]*conn // by host, the oldest first
+	waiting  int
 }
 
-func newSlots(limits Limits) *slots {
-	return &slots{limits: limits, perHost: map[string]int{}}
+func newSlots(limits Limits, refused func(reason string)) *slots {
+	return &slots{limits: limits, refused: refused, sessions: map[string]int{}, halfOpen: map[string][]*conn{}}
 }
 
-// acquire decides on a connection; the caller passes the answer to release when it ends.
-func (s *slots) acquire(host string) admission {
+// enter takes a new connection in. The one that it returns, if any, is to be closed for it.
+func (s *slots) enter(c *conn) (evicted *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	answer := admitted
+	if s.waiting >= maxHalfOpen {
+		most := ""
+		for host, list := range s.halfOpen {
+			if len(list) > len(s.halfOpen[most]) {
+				most = host
+			}
+		}
+		evicted = s.halfOpen[most][0]
+		s.forget(evicted)
+	}
+	s.halfOpen[c.host] = append(s.halfOpen[c.host], c)
+	s.waiting++
+	return evicted
+}
+
+// forget takes a connection from those that are half open, and says whether it was one.
+func (s *slots) forget(c *conn) bool {
+	list := s.halfOpen[c.host]
+	i := slices.Index(list, c)
+	if i < 0 {
+		return false
+	}
+	if s.waiting--; len(list) == 1 {
+		delete(s.halfOpen, c.host)
+	} else {
+		s.halfOpen[c.host] = slices.Delete(list, i, i+1)
+	}
+	return true
+}
+
+// room refuses one more session beyond the limits.
+func (s *slots) room(host string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refusal(host)
+}
+
+// refusal names the limit that is reached; nil: none is.
+func (s *slots) refusal(host string) error {
 	switch {
 	case s.total >= s.limits.Connections:
-		answer = refusedTotal
-	case s.perHost[host] >= s.limits.PerAddress:
-		answer = refusedAddress
+		s.refused("total")
+		return fatal(pgerr.TooManyConnections, "sorry, too many clients already")
+	case s.sessions[host] >= s.limits.PerAddress:
+		s.refused("address")
+		return fatal(pgerr.TooManyConnections, "too many connections from this address")
 	}
-	if answer == admitted {
-		s.total++
-		s.perHost[host]++
-		return admitted
-	}
-	if s.polite >= maxPolite {
-		return refusedSilently
-	}
-	s.polite++
-	return answer
+	return nil
 }
 
-func (s *slots) release(host string, a admission) {
+// authenticated ends a connection's time among those that are half open.
+func (s *slots) authenticated(c *conn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a != admitted {
-		s.polite--
+	if !s.forget(c) {
+		return net.ErrClosed // it has made room for another
+	}
+	return nil
+}
+
+// take gives a connection the slot of a session, unless it has one.
+func (s *slots) take(c *conn) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.slot {
+		return nil
+	}
+	if err := s.refusal(c.host); err != nil {
+		return err
+	}
+	c.slot = true
+	s.total++
+	s.sessions[c.host]++
+	return nil
+}
+
+// give takes a connection's slot back.
+func (s *slots) give(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !c.slot {
 		return
 	}
+	c.slot = false
 	s.total--
-	if s.perHost[host]--; s.perHost[host] == 0 {
-		delete(s.perHost, host)
+	if s.sessions[c.host]--; s.sessions[c.host] == 0 {
+		delete(s.sessions, c.host)
 	}
+}
+
+// leave forgets a connection that has ended.
+func (s *slots) leave(c *conn) {
+	s.give(c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget(c)
 }

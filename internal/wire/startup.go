@@ -110,13 +110,10 @@ func (c *conn) answerSSL(ctx context.Context, in net.Conn) (net.Conn, error) {
 
 // admit refuses, in words, clients over the limits and clients without TLS.
 func (c *conn) admit() error {
-	switch c.admission {
-	case refusedTotal:
-		c.server.config.Metrics.ConnectionRefused("total")
-		return fatal(pgerr.TooManyConnections, "sorry, too many clients already")
-	case refusedAddress:
-		c.server.config.Metrics.ConnectionRefused("address")
-		return fatal(pgerr.TooManyConnections, "too many connections from this address")
+	if !c.inside() {
+		if err := c.server.slots.room(c.host); err != nil {
+			return err
+		}
 	}
 	select {
 	case <-c.server.draining.Done():
@@ -149,6 +146,14 @@ func (c *conn) login(ctx context.Context, m startupMessage) error {
 	analyst, err := c.authenticate(ctx, m)
 	if err != nil {
 		return err
+	}
+	if err := c.server.slots.authenticated(c); err != nil {
+		return err
+	}
+	if !c.inside() {
+		if err := c.server.slots.take(c); err != nil {
+			return err
+		}
 	}
 	if err := c.w.send(&pgproto3.AuthenticationOk{}); err != nil {
 		return err

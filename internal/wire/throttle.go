@@ -2,29 +2,34 @@ package wire
 
 import (
 	"context"
+	"crypto/sha256"
 	"sync"
 	"time"
 )
 
 const (
-	// freeFailures is how many wrong passwords an address may send before answers slow down: people mistype.
-	freeFailures = 5
+	// freeFailures is how many wrong passwords of a user an address may send before answers slow down, and freeOfAddress how many of all
+	// users together: people mistype, and many people may have one address.
+	freeFailures  = 5
+	freeOfAddress = 100
 	// failureDelay is added per failure beyond those, up to maxFailureDelay.
 	failureDelay    = 200 * time.Millisecond
 	maxFailureDelay = 5 * time.Second
 	// failureMemory is how long after its last failure an address is forgotten.
 	failureMemory = 10 * time.Minute
-	// maxThrottled bounds the table of addresses.
+	// maxThrottled bounds the table.
 	maxThrottled = 10000
 )
 
-// throttle slows down addresses that guess passwords. Every answer waits, right ones too: a quick one would tell that
-// the password was right.
+// throttle slows down those who guess passwords. Every answer waits, right ones too: a quick one would tell that the password was right.
 type throttle struct {
-	mu        sync.Mutex
-	addresses map[string]*failures
-	now       func() time.Time
+	mu     sync.Mutex
+	counts map[guesser]*failures
+	now    func() time.Time
 }
+
+// guesser is a user at an address, or an address: names may be long.
+type guesser [sha256.Size]byte
 
 type failures struct {
 	count int
@@ -32,22 +37,31 @@ type failures struct {
 }
 
 func newThrottle() *throttle {
-	return &throttle{addresses: map[string]*failures{}, now: time.Now}
+	return &throttle{counts: map[guesser]*failures{}, now: time.Now}
 }
 
-func (t *throttle) delay(host string) time.Duration {
+func atAddress(host string) guesser    { return sha256.Sum256([]byte(host)) }
+func userAt(user, host string) guesser { return sha256.Sum256([]byte(host + "\x00" + user)) }
+
+func (t *throttle) delay(user, host string) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	f := t.addresses[host]
-	if f == nil || f.count <= freeFailures || t.now().Sub(f.last) > failureMemory {
-		return 0
-	}
-	return min(time.Duration(f.count-freeFailures)*failureDelay, maxFailureDelay)
+	beyond := max(t.failures(userAt(user, host))-freeFailures, t.failures(atAddress(host))-freeOfAddress, 0)
+	return min(time.Duration(beyond)*failureDelay, maxFailureDelay)
 }
 
-// wait delays an answer to host, or ends with ctx.
-func (t *throttle) wait(ctx context.Context, host string) error {
-	d := t.delay(host)
+// failures counts those that are not too long ago.
+func (t *throttle) failures(g guesser) int {
+	f := t.counts[g]
+	if f == nil || t.now().Sub(f.last) > failureMemory {
+		return 0
+	}
+	return f.count
+}
+
+// wait delays an answer to a user at host, or ends with ctx.
+func (t *throttle) wait(ctx context.Context, user, host string) error {
+	d := t.delay(user, host)
 	if d == 0 {
 		return nil
 	}
@@ -61,36 +75,34 @@ func (t *throttle) wait(ctx context.Context, host string) error {
 	}
 }
 
-func (t *throttle) failed(host string) {
+func (t *throttle) failed(user, host string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	if len(t.addresses) >= maxThrottled {
-		t.forget(now)
+	for _, g := range []guesser{userAt(user, host), atAddress(host)} {
+		if len(t.counts) >= maxThrottled {
+			t.forget(now)
+		}
+		n := t.failures(g) + 1
+		t.counts[g] = &failures{n, now}
 	}
-	f := t.addresses[host]
-	if f == nil || now.Sub(f.last) > failureMemory {
-		f = &failures{}
-		t.addresses[host] = f
-	}
-	f.count++
-	f.last = now
 }
 
-func (t *throttle) succeeded(host string) {
+// succeeded forgets the failures of that user at that address. Those of others stay, so that nobody wipes out guesses by a login of their own.
+func (t *throttle) succeeded(user, host string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.addresses, host)
+	delete(t.counts, userAt(user, host))
 }
 
 // forget drops entries: what is old, or else everything (an attacker with ten thousand addresses gains little by it).
 func (t *throttle) forget(now time.Time) {
-	for host, f := range t.addresses {
+	for g, f := range t.counts {
 		if now.Sub(f.last) > failureMemory {
-			delete(t.addresses, host)
+			delete(t.counts, g)
 		}
 	}
-	if len(t.addresses) >= maxThrottled {
-		clear(t.addresses)
+	if len(t.counts) >= maxThrottled {
+		clear(t.counts)
 	}
 }

@@ -50,41 +50,86 @@ func TestThrottle(t *testing.T) {
 	now := time.Unix(1000, 0)
 	th.now = func() time.Time { return now }
 	for range freeFailures {
-		th.failed("a")
+		th.failed("alice", "a")
 	}
-	if d := th.delay("a"); d != 0 {
+	if d := th.delay("alice", "a"); d != 0 {
 		t.Errorf("delay %v after %d failures", d, freeFailures)
 	}
-	th.failed("a")
-	th.failed("a")
-	if d := th.delay("a"); d != 2*failureDelay {
+	for range 2 {
+		th.failed("alice", "a")
+		th.succeeded("mallory", "a") // who logs in between two guesses
+	}
+	if d := th.delay("alice", "a"); d != 2*failureDelay {
 		t.Errorf("delay %v, want %v", d, 2*failureDelay)
 	}
-	for range 100 {
-		th.failed("a")
+	for _, other := range [][2]string{{"bob", "a"}, {"alice", "b"}} {
+		if d := th.delay(other[0], other[1]); d != 0 {
+			t.Errorf("%s at %s waits %v", other[0], other[1], d)
+		}
 	}
-	if d := th.delay("a"); d != maxFailureDelay {
+	for range 100 {
+		th.failed("alice", "a")
+	}
+	if d := th.delay("alice", "a"); d != maxFailureDelay {
 		t.Errorf("delay %v, want %v", d, maxFailureDelay)
 	}
-	if d := th.delay("b"); d != 0 {
-		t.Errorf("another address waits %v", d)
+	th.succeeded("alice", "a")
+	if d := th.delay("bob", "a"); d == 0 || d > 10*failureDelay {
+		t.Errorf("after more than %d failures of an address, another user of it waits %v", freeOfAddress, d)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := th.wait(ctx, "a"); err == nil {
+	if err := th.wait(ctx, "alice", "a"); err == nil {
 		t.Error("wait outlived its context")
 	}
 	now = now.Add(failureMemory + time.Second)
-	if d := th.delay("a"); d != 0 {
+	if d := th.delay("alice", "a"); d != 0 {
 		t.Errorf("delay %v long after", d)
 	}
-	th.failed("a")
-	th.succeeded("a")
 	for i := range 2 * maxThrottled {
-		th.failed(string(rune(i)))
+		th.failed("alice", string(rune(i)))
 	}
-	if n := len(th.addresses); n > maxThrottled {
-		t.Errorf("%d addresses remembered", n)
+	if n := len(th.counts); n > maxThrottled {
+		t.Errorf("%d counts remembered", n)
+	}
+}
+
+// TestHalfOpenConnectionsMakeRoomForEachOther: the oldest of the address that has most ends for the next one, and no session does.
+func TestHalfOpenConnectionsMakeRoomForEachOther(t *testing.T) {
+	s := newSlots(Limits{Connections: 10, PerAddress: 2}, func(string) {})
+	alice := &conn{host: "alice's"}
+	s.enter(alice)
+	if s.authenticated(alice) != nil || s.take(alice) != nil {
+		t.Fatal("no session")
+	}
+	late := &conn{host: "late"}
+	evictions := map[*conn]int{}
+	for i := range 5000 {
+		if i == 4000 {
+			s.enter(late)
+		}
+		if c := s.enter(&conn{host: string(rune('0' + i%60))}); c != nil {
+			evictions[c]++
+		}
+	}
+	if evictions[alice] > 0 || evictions[late] > 0 || s.waiting != maxHalfOpen {
+		t.Errorf("session evicted: %d, another address evicted: %d, %d half open", evictions[alice], evictions[late], s.waiting)
+	}
+	if len(evictions) != 5000-maxHalfOpen { // and the one for late
+		t.Errorf("%d evictions, want %d", len(evictions), 5000-maxHalfOpen)
+	}
+	for c, n := range evictions {
+		if n != 1 || s.authenticated(c) == nil {
+			t.Fatalf("evicted %d times, or let in afterwards", n)
+		}
+	}
+	if err := s.authenticated(late); err != nil {
+		t.Error(err)
+	}
+	s.leave(alice)
+	s.leave(late)
+	if s.total != 0 || len(s.sessions) != 0 || len(s.halfOpen) != 60 {
+		t.Errorf("%d sessions of %d addresses, %d addresses half open", s.total, len(s.sessions), len(s.halfOpen))
 	}
 }
 

@@ -68,7 +68,7 @@ var allowed = map[string]string{
 	"tracing":                "policy session version",
 	"tracing/tracingtest":    "",
 	"console":                "ledger metrics pgerr policy wire",
-	"server":                 "backend console engine ledger ledger/accounting ledger/admin ledger/stores metrics pgerr policy provision session tracing wire",
+	"server":                 "backend console engine ledger ledger/accounting ledger/admin ledger/stores metrics pgerr policy provision session tracing verifier wire",
 	"server/ldaptest":        "",
 	"profile":                "backend engine ledger ledger/accounting mechanism policy provision rewrite session",
 	"demo":                   "pgerr pgserver policy provision server",
