@@ -12,10 +12,11 @@ import (
 
 // released is one block after its noise: the analyst may see everything in it. Kept answers are lists of these.
 type released struct {
-	Keys   rewrite.Keys    // of the groups, in the order in which they are shown
-	Values [][]int64       // [release][group], grid steps
-	noisy  [][]int64       // the same as they were drawn, where levels were made to add up; nil: Values are
-	chosen map[int]float64 // what releases have that were charged behind the first charge: ε, or divergence
+	Keys   rewrite.Keys         // of the groups, in the order in which they are shown
+	Values [][]int64            // [release][group], grid steps
+	noisy  [][]int64            // the same as they were drawn, where levels were made to add up; nil: Values are
+	chosen map[int]float64      // what releases have that were charged behind the first charge: ε, or divergence
+	price  *mechanism.Guarantee // of a kept answer, at which it was drawn; nil: that of the statement
 }
 
 // sources hands out generators: each is used by one statement at a time.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
@@ -168,8 +169,9 @@ func (p *private) findAnswer(ctx context.Context) (err error) {
 	return err
 }
 
-// answerKey is what makes two questions the same (docs/privacy.md P23). The fingerprint holds values and domains; the ε and the price say
-// with which noise the answer was drawn, hence what its margins are.
+// answerKey is what makes two questions the same (docs/privacy.md P23). The fingerprint holds values and domains; the ε says what the
+// answer may cost. The price that follows from it depends on the budget, which a reload may change: it is kept with the answer, and is in
+// the key only where margins choose it.
 func (c *call) answerKey(p *calibrated) string {
 	h := sha256.New()
 	settings := backendSettings(c.scope)
@@ -178,8 +180,11 @@ func (c *call) answerKey(p *calibrated) string {
 	}
 	exact := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	parts := []string{
-		c.scope.Analyst, p.plan.Fingerprint, exact(p.epsilon), exact(p.price.Epsilon), exact(p.price.Order),
+		c.scope.Analyst, p.plan.Fingerprint, exact(p.budget.epsilon), exact(p.budget.selectionDelta),
 		fmt.Sprintf("%q", settings), c.state.policy.Version,
+	}
+	if !p.byEpsilon() {
+		parts = append(parts, exact(p.epsilon), exact(p.price.Epsilon), exact(p.price.Order))
 	}
 	for i := range p.blocks {
 		for j := range p.plan.Blocks[i].Releases {
@@ -211,7 +216,7 @@ func decodeAnswer(plan *rewrite.Plan, text []byte) ([]released, error) {
 	}
 	answer := make([]released, len(blocks))
 	for i, b := range blocks {
-		answer[i] = released{Keys: plan.Blocks[i].Keys, Values: b.Values, chosen: b.Chosen}
+		answer[i] = released{Keys: plan.Blocks[i].Keys, Values: b.Values, chosen: b.Chosen, price: b.Price}
 		if plan.Blocks[i].Keys == nil {
 			answer[i].Keys = b.Selected
 		}
@@ -219,11 +224,32 @@ func decodeAnswer(plan *rewrite.Plan, text []byte) ([]released, error) {
 	return answer, nil
 }
 
+// byEpsilon says that the price of the statement follows from its ε, and not from margins.
+func (p *calibrated) byEpsilon() bool {
+	return p.budget.margin == nil && !p.ownMargins() && !p.chargedInParts()
+}
+
+// paid is the statement at the price that an answer was drawn at: the budget may have changed since.
+func (p *calibrated) paid(answer []released) (*calibrated, error) {
+	if len(answer) == 0 || answer[0].price == nil || *answer[0].price == p.price.Guarantee {
+		return p, nil
+	}
+	then := price{*answer[0].price, slices.Index(mechanism.Orders, answer[0].price.Order)} // Infinite where it is none of them
+	drawn, err := then.calibrate(p.plan, p.budget)
+	if err != nil {
+		return nil, err
+	}
+	out := *p
+	out.price, out.blocks, out.later, out.other = drawn.price, drawn.blocks, drawn.later, nil
+	return &out, nil
+}
+
 // keptBlock is a released block as the ledger keeps it: without its keys where they are declared, since the plan has them.
 type keptBlock struct {
 	Selected rewrite.KeyRows `json:",omitempty"`
 	Values   [][]int64
-	Chosen   map[int]float64 `json:",omitempty"` // of released
+	Chosen   map[int]float64      `json:",omitempty"` // of released
+	Price    *mechanism.Guarantee `json:",omitempty"` // likewise
 }
 
 // kept makes what the ledger keeps of an answer.
@@ -231,6 +257,9 @@ func (p *calibrated) kept(answer []released) []keptBlock {
 	blocks := make([]keptBlock, len(answer))
 	for i, r := range answer {
 		blocks[i].Values, blocks[i].Chosen = r.Values, r.chosen
+		if p.byEpsilon() {
+			blocks[i].Price = &p.price.Guarantee
+		}
 		if p.plan.Blocks[i].Keys != nil {
 			continue
 		}

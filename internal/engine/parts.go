@@ -86,6 +86,10 @@ func (p *calibrated) with(part nextPart) *calibrated {
 
 // drawn is the statement with the mechanisms that an answer was drawn with.
 func (p *calibrated) drawn(answer []released) (*calibrated, error) {
+	p, err := p.paid(answer)
+	if err != nil {
+		return nil, err
+	}
 	part := nextPart{}
 	for i, r := range answer {
 		for j, epsilon := range r.chosen {

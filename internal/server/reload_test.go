@@ -122,3 +122,31 @@ func TestReloadsWhileStatementsRun(t *testing.T) {
 		}
 	}
 }
+
+// TestKeptAnswersStayFree: whatever the budget becomes, also one below what is spent, an answer that is kept is given again.
+func TestKeptAnswersStayFree(t *testing.T) {
+	h := newHospital(t)
+	h.common = strings.Replace(h.common, "databases:\n", "answers: {ttl: 1h}\ndatabases:\n", 1)
+	h.replace()
+	conn := h.mustLogin("alice", "clinic")
+	questions := []string{countPatients, "SELECT avg(age) FROM patients", "SELECT sum(age) FROM patients WHERE age > 30"}
+	var first []string
+	ask := func(sql string) string {
+		t.Helper()
+		return one[string](t, conn, strings.Replace(sql, " FROM", "::text FROM", 1))
+	}
+	for _, sql := range questions {
+		first = append(first, ask(sql))
+	}
+	for _, budget := range []string{"epsilon: 1000", "epsilon: 2", "epsilon: 0.1"} {
+		h.replace("epsilon: 100", budget)
+		for i, sql := range questions {
+			if again := ask(sql); again != first[i] {
+				t.Errorf("%s: %s: %s, and %s before", budget, sql, again, first[i])
+			}
+		}
+	}
+	if _, err := conn.Exec(t.Context(), countPatients+" WHERE age = 7"); err == nil {
+		t.Error("a new question is answered without a budget")
+	}
+}
