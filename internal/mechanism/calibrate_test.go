@@ -115,6 +115,31 @@ func TestDivergencesGrowWithDistance(t *testing.T) {
 	}
 }
 
+// The divergence of truncated noise on a range with gaps is charged as it is: never below enumeration, and hardly above it.
+func TestRenyiWithGaps(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	check := func(v Range, noise Noise, scale, a float64, delta int) {
+		n := newKernel(noise, kappaOf(noise, scale))
+		found := design{kernel: n, bounding: Truncate, v: v}.tabulate().Renyi(a, Distances(delta, int(v.hull().span())+1)).Value
+		charged := n.truncatedRenyi(v, a, float64(delta), n.pureLoss(v, float64(delta)))
+		if found > charged*(1+1e-9)+1e-12 || charged > found*1.01+1e-9 {
+			t.Errorf("%s noise of scale %g on %v, Δ %d, order %g: charged %g, enumerated %g", noise, scale, v, delta, a, charged, found)
+		}
+	}
+	for _, scale := range []float64{.5, 4, 40} {
+		for _, a := range []float64{1.05, 2, 64} {
+			check(Range{{8, 12}, {14, 18}}, Laplace, scale, a, 1)
+		}
+	}
+	for range 200 {
+		v := randomRange(r, 40)
+		check(v, []Noise{Laplace, Gaussian}[r.IntN(2)], math.Pow(10, -.3+2*r.Float64()), 1+math.Pow(10, -1.3+4*r.Float64()), 1+r.IntN(int(v.hull().span())))
+	}
+	// Seen from the middle of a wide gap all weights vanish, and their logarithms are large.
+	check(Range{{0, 3}, {1500, 1503}}, Laplace, .05, 1e5, 1)
+	check(Range{{0, 3}, {1500, 1503}}, Laplace, 2, 1.05, 700)
+}
+
 // Proposition 5 on the grid: truncating Gaussian noise to an interval increases neither δ(ε) nor any Rényi divergence.
 func TestTruncatedGaussianIsBelowPlain(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))

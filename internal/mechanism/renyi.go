@@ -11,8 +11,8 @@ const lnRounding = 4e-16
 // renyiTolerance is how far above the exact supremum a certified value may stay before its search stops.
 const renyiTolerance = 1e-3
 
-// A search splits at most so many cells: what is returned is an upper bound however early it stops. Ranges with gaps
-// and Laplace noise have bounds of the first order only, which do not repay long searches.
+// A search splits at most so many cells: what is returned is an upper bound however early it stops. Laplace noise on an interval and
+// Gaussian noise with gaps do not repay long searches; Laplace noise with gaps does, whose loss is far from what it costs.
 const renyiSteps, renyiShortSteps = 120, 24
 
 // plainRenyi is the divergence of order a of untruncated noise at distance c: exact for the Laplace and one stair, αc²κ for the
@@ -51,9 +51,6 @@ func (n kernel) truncatedRenyi(v Range, a, delta, loss float64) float64 {
 			return known // attained in the middle to within 1e-9
 		}
 	}
-	if n.noise == Laplace && len(v) > 1 {
-		return known
-	}
 	worst := n.renyiSearch(v, a, c, known)
 	if len(v) > 1 {
 		worst = math.Max(worst, n.renyiSearch(mirrored(v), a, c, known))
@@ -76,20 +73,33 @@ func (n kernel) renyiPair(v Range, a, s, t float64) float64 {
 		mix := n.at(v, a*s+(1-a)*t).log()
 		return a*(s-t)*(s-t)*n.kappa + (mix-a*zs+(a-1)*zt)/(a-1)
 	}
-	return (n.laplaceMix(v.hull(), a, s, t) - a*zs + (a-1)*zt) / (a - 1)
+	mix := n.laplaceMix(v, a, s, t)
+	worth := (mix - a*zs + (a-1)*zt) / (a - 1)
+	if len(v) > 1 { // seen from a gap the logarithms are large
+		worth += 1e-15 * (math.Abs(mix) + a*math.Abs(zs) + (a-1)*math.Abs(zt)) / (a - 1)
+	}
+	return worth
 }
 
-// laplaceMix is ln Σ w(z−s)^α w(z−t)^{1−α} over an interval, s ≤ t inside it.
-func (n kernel) laplaceMix(h Interval, a, s, t float64) float64 {
-	k, c := n.kappa, t-s
-	p := -math.Expm1(-k)
-	g := func(count float64) float64 { return -math.Expm1(-k*count) / p }
-	d := (2*a - 1) * k
-	inner := 0.0
-	if c > 1 {
-		inner = math.Exp(-d) * -math.Expm1(-d*(c-1)) / -math.Expm1(-d)
+// laplaceMix is ln Σ w(z−s)^α w(z−t)^{1−α} over a closed range, whole s < t in its hull: geometric sums of what lies left of s, between
+// them, and right of t.
+func (n kernel) laplaceMix(v Range, a, s, t float64) float64 {
+	k, d := n.kappa, (2*a-1)*n.kappa
+	var total sums
+	run := func(rate, exponent, count float64) { // count weights, the largest exp(−exponent)
+		if count > 0 {
+			total = total.add(sums{ref: -exponent, m0: math.Expm1(-rate*count) / math.Expm1(-rate)})
+		}
 	}
-	return k*(a-1)*c + math.Log(g(s-float64(h.Lo)+1)+inner+math.Exp(-d*c)*g(float64(h.Hi)-t+1))
+	for _, i := range v {
+		lo, hi := float64(i.Lo), float64(i.Hi)
+		left, right := math.Min(hi, s), math.Max(lo, t)
+		inner := math.Max(lo, s+1)
+		run(k, k*(s-left), left-lo+1)
+		run(d, d*(inner-s), math.Min(hi, t-1)-inner+1)
+		run(k, d*(t-s)+k*(right-t), hi-right+1)
+	}
+	return k*(a-1)*(t-s) + total.log()
 }
 
 // renyiSearch bounds sup_s D_α(s ‖ s+c) from above; known is a bound that is known anyway.
@@ -99,7 +109,7 @@ func (n kernel) renyiSearch(v Range, a, c, known float64) float64 {
 		bound: func(x cell) float64 { return n.renyiBound(v, a, c, x) },
 		steps: renyiSteps, tolerance: renyiTolerance, enough: known,
 	}
-	if n.noise == Laplace || len(v) > 1 {
+	if (n.noise == Laplace) != (len(v) > 1) {
 		f.steps = renyiShortSteps
 	}
 	h := v.hull()
