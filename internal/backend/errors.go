@@ -51,7 +51,7 @@ func measureError(err error) error {
 	}
 	var pgError *pgconn.PgError
 	if errors.As(err, &pgError) {
-		return &MeasureError{lost: lostCode(pgError.Code) || conflictCode(pgError.Code), code: pgError.Code}
+		return &MeasureError{lost: lostCode(pgError.Code) || Conflict(pgError.Code), code: pgError.Code}
 	}
 	return &MeasureError{lost: connectionLost(err)}
 }
@@ -67,7 +67,7 @@ func lostCode(code string) bool {
 	return strings.HasPrefix(code, "08") && code != pgerr.ProtocolViolation
 }
 
-// conflictCode reports whether a standby ends a query with a code because the query blocks replay.
+// Conflict reports whether a standby ends a query with a code because the query blocks replay.
 //
 // That is no channel for an analyst. Nothing else raises these codes in a READ ONLY transaction at REPEATABLE READ: 40001
 // means an update of a row that has changed since the snapshot, which a SELECT without FOR UPDATE does not make, or a
@@ -75,12 +75,12 @@ func lostCode(code string) bool {
 // conflicts with ACCESS SHARE but those of DDL. What a measure query evaluates raises nothing (docs/privacy.md). A standby
 // conflicts with the snapshot, the locks and the buffers of a query, which are the same whatever the rows hold; the rows
 // decide at most how long the query is exposed to it, which the duration of an answer tells as well.
-func conflictCode(code string) bool { return code == "40001" || code == "40P01" }
+func Conflict(code string) bool { return code == "40001" || code == "40P01" }
 
 // conflicts reports whether a standby ended a query because it blocks replay, with or without its connection.
 func conflicts(err error) bool {
 	var pgError *pgconn.PgError
-	return errors.As(err, &pgError) && conflictCode(pgError.Code)
+	return errors.As(err, &pgError) && Conflict(pgError.Code)
 }
 
 // errProtocol marks what cannot come from a broken connection: main answered, but not with what was asked for.

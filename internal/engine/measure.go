@@ -76,14 +76,25 @@ type measuring struct {
 	hold       func() error // until a public moment
 }
 
-// askMain measures and draws. It asks main once more under the same charge if main was lost, unless something was drawn before: a second
-// draw would be a second release.
+// mostPause is the longest pause before a statement is measured again that a standby has ended.
+const mostPause = 4 * time.Second
+
+// askMain measures and draws. It asks main once more under the same charge if main was lost, and with growing pauses while a standby ends
+// the statement to replay, unless something was drawn before: a second draw would be a second release.
 func (p *private) askMain(ctx context.Context, hold func() error) ([]released, error) {
 	defer p.engine.privately("measure", time.Now())
 	m := &measuring{private: p, hold: hold}
 	err := m.ask(ctx)
 	var failure measureFailure
-	if errors.As(err, &failure) && failure.Lost() && len(m.answer) == 0 && ctx.Err() == nil {
+	for pause := time.Duration(0); errors.As(err, &failure) && failure.Lost() && len(m.answer) == 0 && ctx.Err() == nil; pause = max(2*pause, 50*time.Millisecond) {
+		if pause > mostPause || pause > 0 && !backend.Conflict(failure.Code()) {
+			break
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 		p.engine.log.Warn("main was lost while measuring; the statement is measured again",
 			"analyst", p.scope.Analyst, "fingerprint", p.plan.Fingerprint, "sqlstate", failure.Code())
 		m = &measuring{private: p, hold: hold}

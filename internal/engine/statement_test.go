@@ -457,9 +457,29 @@ func TestStatements(t *testing.T) {
 			NOTICE dpproxy: epsilon 50 spent, 75 left
 			> left
 			left 75`},
+		{"a standby ends it three times: it is asked again under one charge", `
+			> fault measure lost
+			> fault measure lost
+			> fault measure lost
+			> ask SELECT count(*) FROM patients
+			describe
+			check
+			spend 50
+			measure
+			measure
+			measure
+			measure
+			keep
+			run on shadow
+			close
+			row {41}
+			SELECT 1
+			NOTICE dpproxy: epsilon 50 spent, 75 left
+			> left
+			left 75`},
 		{"main is lost twice: the charge stays, and no failure is counted", `
-			> fault measure lost
-			> fault measure lost
+			> fault measure broken
+			> fault measure broken
 			> ask SELECT count(*) FROM patients
 			describe
 			check

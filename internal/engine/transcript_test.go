@@ -18,11 +18,16 @@ import (
 )
 
 // mainFailed is a failure of main as backend reports it.
-type mainFailed struct{ lost bool }
+type mainFailed struct {
+	lost bool
+	code string
+}
 
 func (mainFailed) Error() string { return "main failed" }
 func (f mainFailed) Lost() bool  { return f.lost }
-func (mainFailed) Code() string  { return "40001" }
+func (f mainFailed) Code() string {
+	return f.code
+}
 
 // refusedByMain wraps backend.RefusedError, whose reason only backend can set.
 type refusedByMain struct{}
@@ -32,7 +37,8 @@ func (refusedByMain) Unwrap() error { return &backend.RefusedError{} }
 
 // faults are what calls can be made to fail with.
 var faults = map[string]error{
-	"lost":        mainFailed{lost: true},
+	"lost":        mainFailed{lost: true, code: "40001"},
+	"broken":      mainFailed{lost: true},
 	"error":       mainFailed{},
 	"busy":        pgerr.New(pgerr.TooManyConnections, "no connection became free"),
 	"refused":     refusedByMain{},
