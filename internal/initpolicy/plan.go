@@ -28,6 +28,7 @@ type plan struct {
 	public  []*table // named on the command line
 	offered []*table // nobody's rows, as far as the schema tells
 	kept    []kept   // the others
+	signs   *lineage.Signs
 }
 
 // kept is a table that may hold people's rows and that is not protected.
@@ -43,11 +44,11 @@ func newPlan(c *catalog, o Options) (*plan, error) {
 		return nil, err
 	}
 	if p.root != nil {
-		p.unit = strings.Join(strings.Fields(singular(p.root.Name)), "_")
+		p.unit = strings.Join(strings.Fields(lineage.Singular(p.root.Name)), "_")
 		if _, said, err := policy.TableComment(p.root.Comment); err == nil && said.Unit != nil && said.Unit.Name != "" {
 			p.unit = said.Unit.Name
 		}
-		p.others = slices.DeleteFunc(p.others, func(u candidate) bool { return u.table == p.root.table || u.rank < min(p.root.rank, ofServing) })
+		p.others = slices.DeleteFunc(p.others, func(u candidate) bool { return u.table == p.root.table || u.rank < min(p.root.rank, lineage.OfServing) })
 	}
 	public := map[*table]bool{}
 	for _, name := range o.Public {
@@ -60,13 +61,17 @@ func newPlan(c *catalog, o Options) (*plan, error) {
 		}
 		public[t] = true
 	}
+	p.findSigns(public)
 	for _, t := range c.tables {
 		if p.protects(t) {
 			continue
 		}
 		why := p.leads(t)
 		if why == "" {
-			why = p.suspicion(t)
+			var key bool
+			if why, key = p.suspicion(t); key && public[t] {
+				return nil, fmt.Errorf("table %s is not public: %s; if it is not that key, list the table in the policy as {public: true, refers_to_people: false}", t.title(), why)
+			}
 		}
 		switch {
 		case public[t]:
@@ -91,7 +96,14 @@ func (p *plan) protects(t *table) bool {
 // people reports whether a relation's rows are the unit's.
 func (p *plan) people(r *lineage.Relation) bool {
 	t := p.table(r)
-	return t != nil && (p.protects(t) || p.root != nil && p.root.reach.lost[t] != "")
+	return t != nil && (p.protects(t) || p.root != nil && p.root.reach.lost[t] != "" || p.names(t))
+}
+
+// names reports whether the units' key references a table, so that each of its rows is a unit.
+func (p *plan) names(t *table) bool {
+	return p.root != nil && slices.ContainsFunc(p.graph.Keys(p.relation(p.root.table)), func(k lineage.Key) bool {
+		return slices.Contains(k.Columns, p.root.PrimaryKey[0]) && p.table(k.To) == t
+	})
 }
 
 // leads says why a table's rows are the unit's, by the constraints of the schema; empty: they are not.
@@ -103,6 +115,8 @@ func (p *plan) leads(t *table) string {
 		return "its rows are those of " + policy.Indefinite(p.unit)
 	case p.root.reach.lost[t] != "":
 		return p.root.reach.lost[t]
+	case p.names(t):
+		return fmt.Sprintf("the key of %s references it, so each of its rows is %s", p.root.title(), policy.Indefinite(p.unit))
 	}
 	return p.way(t, p.people)
 }
@@ -124,46 +138,21 @@ func (p *plan) called(r *lineage.Relation) string {
 	return (&table{Schema: p.graph.Root(r).Name.Schema, Name: p.graph.Root(r).Name.Relation}).title()
 }
 
-// suspicion says why a table may hold people's rows although no constraint says so; empty: nothing tells.
-func (p *plan) suspicion(t *table) string {
-	if t.Kind == "f" {
-		return "a foreign table, whose rows another server holds"
+// suspicion says why a table may hold people's rows although no constraint says so, and whether by names and types of keys, which serve
+// refuses; empty: nothing tells.
+func (p *plan) suspicion(t *table) (why string, key bool) {
+	found := p.signs.Of(p.relation(t))
+	if len(found) == 0 {
+		return "", false
 	}
-	if c := p.looksLike(t); c != "" {
-		return fmt.Sprintf("%s has the name and type of %s's key", c, policy.Indefinite(p.unit))
-	}
-	if rank(t.Name) > noPerson {
-		return "its name says that its rows are people"
-	}
-	alike := func(r *lineage.Relation) bool {
-		x := p.table(r)
-		return x != nil && x != t && p.looksLike(x) != ""
-	}
-	if why := p.way(t, alike); why != "" {
-		return why
-	}
-	for _, c := range t.Columns {
-		if personal(c.Name) {
-			return fmt.Sprintf("%s reads like a fact about a person", c.Name)
-		}
-	}
-	for _, k := range p.graph.Keys(p.relation(t)) {
-		if x := p.table(k.To); x != nil && rank(x.Name) > noPerson && !p.protects(x) {
-			return fmt.Sprintf("%s leads to %s, whose name says that they are people; if its rows are not about them: {public: true, refers_to_people: [%s]}", strings.Join(k.Columns, ", "), x.title(), strings.Join(k.Columns, ", "))
-		}
-	}
-	return ""
+	return found[0].Text, found[0].Key
 }
 
-// looksLike returns a column with the name and type of the unit's key.
-func (p *plan) looksLike(t *table) string {
-	if p.root == nil || p.protects(t) {
-		return ""
+// findSigns looks for what names and types tell. Tables that are named on the command line are as public as those of a policy.
+func (p *plan) findSigns(public map[*table]bool) {
+	known := lineage.Known{People: p.people, Public: func(r *lineage.Relation) bool { return public[p.table(r)] }}
+	if p.root != nil {
+		known.Units = []lineage.UnitKey{{Unit: p.unit, Table: policy.Name{Schema: p.root.Schema, Relation: p.root.Name}, Column: p.root.PrimaryKey[0]}}
 	}
-	key := lineage.UnitKey{Unit: p.unit, Table: policy.Name{Schema: p.root.Schema, Relation: p.root.Name}, Column: p.root.PrimaryKey[0]}
-	found := p.graph.Suspects(key).In(p.relation(t))
-	if len(found) == 0 {
-		return ""
-	}
-	return found[0].Column
+	p.signs = p.graph.Signs(known)
 }

@@ -87,7 +87,7 @@ func (d *document) print() string {
 	for _, t := range d.public {
 		w("")
 		d.comment(w, t)
-		if why := d.suspicion(t); why != "" {
+		if why, _ := d.suspicion(t); why != "" {
 			w("  # REVIEW: %s.", why)
 		}
 		w("  %s: {public: true}", quote(t.title()))

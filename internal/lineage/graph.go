@@ -23,8 +23,16 @@ type Relation struct {
 	Name      policy.Name
 	Kind      byte // pg_class.relkind
 	Partition bool
-	columns   []string
-	families  []string // of the columns' types
+	columns   []column
+	key       string // the column that is a key alone; empty: there is none
+}
+
+// column is one of a relation's.
+type column struct {
+	name    string
+	family  string // of types whose values may be one key
+	length  int32  // of a text, characters; 0: no text, or one of a list; -1: without end
+	indexed bool   // by a unique index
 }
 
 // Key is a foreign key; a composite one has several columns.
@@ -61,11 +69,17 @@ func Read(ctx context.Context, q Querier) (*Graph, error) {
 	}
 	var r Relation
 	var kind string
-	_, err = pgx.ForEachRow(rows, []any{&r.OID, &r.Name.Schema, &r.Name.Relation, &kind, &r.Partition, &r.columns, &r.families}, func() error {
-		r.Kind = kind[0]
+	var names, families []string
+	var lengths []int32
+	var indexed []bool
+	scan := []any{&r.OID, &r.Name.Schema, &r.Name.Relation, &kind, &r.Partition, &names, &families, &lengths, &indexed, &r.key}
+	_, err = pgx.ForEachRow(rows, scan, func() error {
 		found := r
+		found.Kind = kind[0]
+		for i, name := range names {
+			found.columns = append(found.columns, column{name, families[i], lengths[i], indexed[i]})
+		}
 		g.all[r.OID], g.named[r.Name] = &found, &found
-		r.columns, r.families = nil, nil
 		return nil
 	})
 	if err != nil {

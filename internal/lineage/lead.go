@@ -1,11 +1,6 @@
 package lineage
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/dpproxy/dpproxy/internal/policy"
-)
+import "slices"
 
 // Lead is one way from a relation's rows to people.
 type Lead struct {
@@ -104,72 +99,16 @@ func (s *search) way(r *Relation, seen map[*Relation]bool) []*Relation {
 	return nil
 }
 
-// UnitKey is a column that holds a unit's key.
-type UnitKey struct {
-	Unit   string // the kind: "customer"
-	Table  policy.Name
-	Column string
-}
-
-// vague are names that keys of anything have; with a unit's name before it, each is that unit's.
-var vague = []string{"", "id", "key", "no", "nr", "num", "number", "code", "uuid", "guid", "ref"}
-
-// Suspects are the names and types that units' keys have: nobody has declared what such a column refers to.
-type Suspects map[looks]UnitKey
-
-// looks are what a column has in common with a unit's key.
-type looks struct{ name, family string }
-
-// Suspects prepares the search for columns like these keys. A column that is like several counts as the first.
-func (g *Graph) Suspects(keys ...UnitKey) Suspects {
-	s := Suspects{}
-	for _, key := range keys {
-		of := g.Named(key.Table)
-		if of == nil {
-			continue
-		}
-		at := slices.Index(of.columns, key.Column)
-		if at < 0 {
-			continue
-		}
-		names := make([]string, 0, len(vague)+1)
-		for _, v := range vague {
-			names = append(names, squeezed(key.Unit+v))
-		}
-		if name := squeezed(key.Column); !slices.Contains(vague, name) {
-			names = append(names, name)
-		}
-		for _, name := range names {
-			if l := (looks{name, of.families[at]}); s[l] == (UnitKey{}) {
-				s[l] = key
-			}
-		}
-	}
-	return s
-}
-
-// Suspect is a column that looks like a unit's key.
-type Suspect struct {
-	Column string
-	Like   UnitKey
-}
-
-// In returns the columns of a relation that are suspect.
-func (s Suspects) In(r *Relation) (found []Suspect) {
-	for i, c := range r.columns {
-		if key, known := s[looks{squeezed(c), r.families[i]}]; known {
-			found = append(found, Suspect{c, key})
-		}
-	}
+// HasColumn reports whether a relation has a column.
+func (r *Relation) HasColumn(name string) bool {
+	_, found := r.column(name)
 	return found
 }
 
-var separators = strings.NewReplacer("_", "", " ", "", "-", "")
-
-// squeezed makes one of customer_id, CustomerId and "customer id".
-func squeezed(name string) string {
-	return strings.ToLower(separators.Replace(name))
+func (r *Relation) column(name string) (column, bool) {
+	i := slices.IndexFunc(r.columns, func(c column) bool { return c.name == name })
+	if i < 0 {
+		return column{}, false
+	}
+	return r.columns[i], true
 }
-
-// HasColumn reports whether a relation has a column.
-func (r *Relation) HasColumn(name string) bool { return slices.Contains(r.columns, name) }

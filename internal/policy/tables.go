@@ -56,7 +56,7 @@ func readTable(v value, n Name, d overrides) tableSource {
 				o.get(key).fail("has no meaning for a public table")
 			}
 		}
-		t.RefersToPeople = readRefersToPeople(o.get("refers_to_people"))
+		t.RefersToPeople, t.RefersToNobody = readRefersToPeople(o.get("refers_to_people"))
 	} else {
 		if o.has("refers_to_people") {
 			o.get("refers_to_people").fail("has a meaning for a public table alone")
@@ -81,9 +81,15 @@ func readTable(v value, n Name, d overrides) tableSource {
 	return s
 }
 
-// readRefersToPeople reads the columns of which the administrator says that they make no row a person's.
-func readRefersToPeople(v value) []string {
-	var names []string
+// readRefersToPeople reads the columns of which the administrator says that they make no row a person's, or false: none of any name does.
+func readRefersToPeople(v value) (names []string, nobody bool) {
+	if v.given() && v.isBoolean() {
+		people, ok := v.boolean()
+		if people {
+			v.fail("true says that the rows are people's: give the table a privacy_unit")
+		}
+		return nil, ok && !people
+	}
 	for _, item := range v.items() {
 		switch name, ok := item.text(); {
 		case !ok:
@@ -98,7 +104,7 @@ func readRefersToPeople(v value) []string {
 	if v.given() && v.empty() {
 		v.fail("must name at least one column")
 	}
-	return names
+	return names, false
 }
 
 // readLeftOut reads a share, 0 included; nil where there is none.

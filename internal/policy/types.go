@@ -163,6 +163,7 @@ type Table struct {
 	Name             Name
 	Public           bool
 	RefersToPeople   []string `json:",omitempty"` // columns of a public table that lead to people, whose facts its rows are not
+	RefersToNobody   bool     `json:",omitempty"` // of a public table: no column leads to people, whatever it is called
 	Unit             *Unit    // nil for public tables
 	MaxRowsPerUnit   int      // in a whole answer; rewrite enforces it or proves 1 from an index
 	MaxRows          int64    // 0: unknown

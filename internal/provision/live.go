@@ -26,6 +26,7 @@ type Findings struct {
 	Problems []error  // serve does not start
 	Exposed  bool     // of CheckDrift: one of them is about rows of people that are read as public
 	Advice   []string // what an administrator may want to change, with places
+	Suspects []string // of Advice: public tables that look like people's
 }
 
 // Err joins all problems, each with its place in the policy; nil where there are none.
@@ -37,6 +38,12 @@ func (f *Findings) problem(format string, args ...any) {
 
 func (f *Findings) advise(format string, args ...any) {
 	f.Advice = append(f.Advice, f.policy.Titled(f.policy.LocateLine(fmt.Sprintf(format, args...))))
+}
+
+// suspect advises on a public table, which serve warns of too.
+func (f *Findings) suspect(format string, args ...any) {
+	f.advise(format, args...)
+	f.Suspects = append(f.Suspects, f.Advice[len(f.Advice)-1])
 }
 
 // CheckLive compares the policy with the databases. serve calls it before it listens, and at every reload; check --live

@@ -20,6 +20,7 @@ func (c *liveCheck) checkPeople(ctx context.Context) error {
 	}
 	w := whose{policy: c.policy, graph: g, people: map[*lineage.Relation]*policy.Table{}}
 	w.findPeople()
+	w.findSigns()
 	for _, t := range c.policy.Tables {
 		if r := g.Named(t.Name); t.Public && r != nil {
 			w.check(t, r, c.found)
@@ -33,31 +34,27 @@ type whose struct {
 	policy *policy.Policy
 	graph  *lineage.Graph
 	people map[*lineage.Relation]*policy.Table // a relation of people's rows → a table of the policy with that unit
-
-	suspects lineage.Suspects
+	signs  *lineage.Signs
 }
 
-// findPeople finds the private tables, the tables that their unit columns reference, which name the units, and what the units' keys look like.
+// findPeople finds the private tables, and the tables that their unit columns reference: these name the units.
 func (w *whose) findPeople() {
 	for _, t := range w.policy.Tables {
 		if r := w.graph.Named(t.Name); t.Unit != nil && r != nil {
 			w.people[r] = t
 		}
 	}
-	var keys []lineage.UnitKey
 	for _, t := range w.policy.Tables {
 		r := w.graph.Named(t.Name)
 		if t.Unit == nil || t.Unit.Column == "" || r == nil {
 			continue
 		}
-		keys = append(keys, lineage.UnitKey{Unit: t.Unit.Name, Table: t.Name, Column: t.Unit.Column})
 		for _, k := range w.graph.Keys(r) {
 			if root := w.graph.Root(k.To); slices.Contains(k.Columns, t.Unit.Column) && w.people[root] == nil {
 				w.people[root] = t
 			}
 		}
 	}
-	w.suspects = w.graph.Suspects(keys...)
 }
 
 func (w *whose) check(t *policy.Table, r *lineage.Relation, f *Findings) {
@@ -66,12 +63,8 @@ func (w *whose) check(t *policy.Table, r *lineage.Relation, f *Findings) {
 		w.checkNamed(t, r, of, f)
 	}
 	isPeople := func(x *lineage.Relation) bool { return w.people[x] != nil && x != r }
-	isPublic := func(x *lineage.Relation) bool {
-		listed := w.policy.Table(x.Name)
-		return listed != nil && listed.Public
-	}
 	leading := map[string]bool{}
-	leads := w.graph.Leads(r, isPeople, isPublic)
+	leads := w.graph.Leads(r, isPeople, w.isPublic)
 	if i := slices.IndexFunc(leads, func(l lineage.Lead) bool { return l.Key == nil }); i >= 0 {
 		l := leads[i]
 		f.problem("%s: it shows rows of %s%s, which are %s's: give it the privacy_unit of that table, or take it out of the policy",
@@ -93,10 +86,12 @@ func (w *whose) check(t *policy.Table, r *lineage.Relation, f *Findings) {
 			f.problem("tables.%s.refers_to_people: main has no such column as %s", t.Name, c)
 		}
 	}
-	w.adviseSuspects(t, r, leading, f)
-	if r.Kind == 'f' {
-		f.advise("%s: it is a foreign table: main's catalogs do not say whose rows another server holds; make sure that they are nobody's", path)
-	}
+	w.checkSigns(t, w.signs.Of(r), leading, f)
+}
+
+func (w *whose) isPublic(r *lineage.Relation) bool {
+	listed := w.policy.Table(r.Name)
+	return listed != nil && listed.Public
 }
 
 // checkNamed looks at a public table that a unit column references: who is in it is public then.
@@ -152,11 +147,48 @@ func (w *whose) remedy(l lineage.Lead) string {
 	return fmt.Sprintf("write privacy_unit: {name: %s, via: {column: %s, references: %s.%s}} in its place", t.Unit.Name, l.Key.Columns[0], t.Name, l.Key.Targets[0])
 }
 
-// adviseSuspects names columns of a public table that look like a unit's key, though no constraint says so.
-func (w *whose) adviseSuspects(t *policy.Table, r *lineage.Relation, leading map[string]bool, f *Findings) {
-	for _, s := range w.suspects.In(r) {
-		if c := s.Column; !leading[c] && !slices.Contains(t.RefersToPeople, c) {
-			f.advise("tables.%s.public: %s has the name and type of %s's key, as in %s: if the rows are theirs, give the table a privacy_unit; if not, refers_to_people: [%s] says so", t.Name, c, policy.Indefinite(s.Like.Unit), s.Like.Table, c)
+// findSigns looks for what names and types tell where no constraint does.
+func (w *whose) findSigns() {
+	known := lineage.Known{People: func(r *lineage.Relation) bool { return w.people[r] != nil }, Public: w.isPublic}
+	for _, t := range w.policy.Tables {
+		if t.Unit != nil && t.Unit.Column != "" {
+			known.Units = append(known.Units, lineage.UnitKey{Unit: t.Unit.Name, Table: t.Name, Column: t.Unit.Column})
 		}
 	}
+	w.signs = w.graph.Signs(known)
+}
+
+// checkSigns refuses a public table with the name and type of the key of people's rows, and says what else looks like people, unless the policy
+// says that it is not.
+func (w *whose) checkSigns(t *policy.Table, signs []lineage.Sign, leading map[string]bool, f *Findings) {
+	if t.RefersToNobody {
+		return
+	}
+	var keys, columns, rest []string
+	for _, s := range signs {
+		switch {
+		case len(s.Columns) > 0 && (vouched(t, s.Columns) || leading[s.Columns[0]]):
+		case s.Content && !shows(t, s.Columns):
+		case s.Key:
+			keys, columns = append(keys, s.Text), append(columns, s.Columns...)
+		default:
+			rest = append(rest, s.Text)
+		}
+	}
+	if len(keys) > 0 {
+		word := "false"
+		if len(columns) > 0 {
+			word = fmt.Sprintf("[%s], or false for the whole table,", strings.Join(columns, ", "))
+		}
+		f.problem("tables.%s.public: %s: if the rows are theirs, give the table a privacy_unit or take it out of the policy; if not, write refers_to_people: %s beside public: true",
+			t.Name, strings.Join(keys, "; "), word)
+	}
+	if len(rest) > 0 {
+		f.suspect("tables.%s.public: it is public, but %s: say refers_to_people: false beside public: true if its rows are nobody's", t.Name, strings.Join(rest, "; "))
+	}
+}
+
+// shows reports whether analysts see one of the columns.
+func shows(t *policy.Table, columns []string) bool {
+	return len(t.Columns) == 0 || slices.ContainsFunc(t.Columns, func(c *policy.Column) bool { return slices.Contains(columns, c.Name) })
 }

@@ -16,9 +16,10 @@ import (
 
 // database is one that analysts connect to. Policy, backend and drift are those of one state; engine and sessions outlive a reload.
 type database struct {
-	policy  *policy.Policy
-	backend *backend.Backend
-	drift   error // what the last look has found; who reads it holds Server.reloading
+	policy   *policy.Policy
+	backend  *backend.Backend
+	suspects []string // public tables that look like people's, which the log has
+	drift    error    // what the last look has found; who reads it holds Server.reloading
 
 	engine   *engine.Engine
 	sessions *session.Handler

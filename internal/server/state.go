@@ -56,6 +56,7 @@ func (st *state) check(ctx context.Context, log *slog.Logger) error {
 			return d.policy.In(err)
 		}
 		advice += len(found.Advice)
+		d.suspected(found.Suspects, log)
 		problems, all = append(problems, found.Err()), append(all, found)
 	}
 	problems = append(problems, provision.SameMain(all))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,7 +43,7 @@ func (s *Server) Look() {
 	}
 	var looks sync.WaitGroup // one that does not answer keeps nobody from the others
 	for _, d := range st.databases {
-		looks.Go(func() { d.look(s.serving) })
+		looks.Go(func() { d.look(s.serving, s.log) })
 	}
 	looks.Wait()
 	var drift []error
@@ -54,7 +56,7 @@ func (s *Server) Look() {
 }
 
 // look compares one database with its policy, if it answers.
-func (d *database) look(ctx context.Context) {
+func (d *database) look(ctx context.Context, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	if d.backend.Ping(ctx) != nil {
@@ -67,11 +69,22 @@ func (d *database) look(ctx context.Context) {
 	}
 	if found != nil {
 		d.engine.Withhold(found.Exposed)
+		d.suspected(found.Suspects, log)
 	}
 	if err == nil {
 		err = found.Err()
 	}
 	d.drift = errors.Join(drift, err)
+}
+
+// suspected warns of public tables that look like people's, once as long as they do.
+func (d *database) suspected(lines []string, log *slog.Logger) {
+	for _, line := range lines {
+		if !slices.Contains(d.suspects, line) {
+			log.Warn("a public table looks like people's", "suspect", line)
+		}
+	}
+	d.suspects = lines
 }
 
 // drifted takes over what a look has found; nil: the databases are what the policy says.
