@@ -231,8 +231,12 @@ func columnSeries(e *Expr, limits Limits) (list string, n int64, computed bool) 
 	default:
 		list, n = ownSeries(&x, limits.Computed)
 		computed = !e.isEnum() && !isBoolean(c)
-		if s := choiceSeries(&x, limits); s != nil && (list == "" || s.size < n) {
+		s := choiceSeries(&x, limits)
+		switch {
+		case s != nil && (list == "" || s.size < n):
 			list, n, computed = s.query, s.size, s.computed
+		case s != nil && len(c.choices) == 1: // it may know of gaps, and of ends that bounds round outward: n counts those, too
+			list = s.query
 		}
 		if list == "" {
 			return "", 0, computed

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +41,7 @@ func constantSeries(choices []*Expr) *series {
 	return s
 }
 
-// choiceSeries lists what the expressions that computed a column may be; nil where that does not follow from them.
+// choiceSeries lists what the expressions that computed a column may be, within its bounds; nil where that does not follow from them.
 func choiceSeries(e *Expr, limits Limits) *series {
 	s := &series{}
 	var parts []string
@@ -49,7 +50,7 @@ func choiceSeries(e *Expr, limits Limits) *series {
 		if err != nil {
 			return nil
 		}
-		parts = append(parts, "SELECT c.k::"+columnType(e)+" AS v FROM ("+list.SQL+") AS c(k) WHERE c.k IS NOT NULL")
+		parts = append(parts, "SELECT c.k::"+columnType(e)+" AS v FROM ("+list.SQL+") AS c(k) WHERE c.k IS NOT NULL"+within(e, "c.k"))
 		s.size += list.Size
 		s.computed = s.computed || list.Computed
 	}
@@ -58,6 +59,21 @@ func choiceSeries(e *Expr, limits Limits) *series {
 	}
 	s.query = strings.Join(parts, " UNION ALL ")
 	return s
+}
+
+// within prints that a listed value lies in e's bounds, which a condition outside may have narrowed.
+func within(e *Expr, value string) (condition string) {
+	oid := e.baseType()
+	if !pgresolve.IsNumber(oid) && !slices.Contains([]uint32{pgtype.DateOID, pgtype.TimestampOID, pgtype.TimestamptzOID}, oid) {
+		return ""
+	}
+	if e.bounds.Lo != nil {
+		condition += " AND " + value + " OPERATOR(pg_catalog.>=) " + boundLiteral(e, e.bounds.Lo, false)
+	}
+	if e.bounds.Hi != nil {
+		condition += " AND " + value + " OPERATOR(pg_catalog.<=) " + boundLiteral(e, e.bounds.Hi, true)
+	}
+	return condition
 }
 
 // boundLiteral prints a bound as a literal of e's type. Bounds of columns are exact in their type (representable). up says
