@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/big"
 	"slices"
+	"time"
 
 	"github.com/dpproxy/dpproxy/internal/policy/bound"
 )
@@ -71,6 +72,7 @@ func readColumn(v value, t *Table, c *Column, d overrides) {
 	if bounds != nil {
 		b := bounds.text()
 		c.Bounds = &b
+		bounds.noteFirst(o.get("bounds"))
 	}
 	readDomain(o, c)
 	readOneUnit(o.get("of_one_unit"), t, c)
@@ -196,6 +198,20 @@ type boundsLiteral struct{ lo, hi bound.Value }
 func (b *boundsLiteral) kind() bound.Kind {
 	k, _ := bound.Comparable(b.lo.Kind, b.hi.Kind)
 	return k
+}
+
+// noteFirst notes that the upper bound is the first instant of a month. It is a value of the column, so that answers by month or year have a
+// group for it.
+func (b *boundsLiteral) noteFirst(at value) {
+	if k := b.kind(); k != bound.Date && k != bound.Timestamp && k != bound.TimestampTZ || !at.given() || b.lo.At.Cmp(b.hi.At) == 0 || !b.hi.At.IsInt() {
+		return
+	}
+	hi := time.UnixMicro(b.hi.At.Num().Int64()).UTC()
+	if hi.Day() != 1 || hi.Truncate(24*time.Hour) != hi {
+		return
+	}
+	at.note("the upper bound is a value of the column, so answers by month or year have a group of %s: where the data end before, write %s, or of a time \"%s 23:59:59.999999\"",
+		hi.Format("2006-01"), hi.AddDate(0, 0, -1).Format(time.DateOnly), hi.AddDate(0, 0, -1).Format(time.DateOnly))
 }
 
 func (b *boundsLiteral) text() Bounds { return Bounds{b.lo.Text, b.hi.Text} }
