@@ -101,7 +101,11 @@ func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int1
 	case a.explain != nil:
 		return c.bindExplain(ctx, a.explain.JSON)
 	case a.Route != rewrite.RoutePrivate:
-		return c.bindOpen(ctx)
+		o, err := c.bindOpen(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return o, nil
 	}
 	return c.bindPrivate(ctx)
 }

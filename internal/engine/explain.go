@@ -47,6 +47,13 @@ func explainColumns(e *rewrite.Explain) []pgconn.FieldDescription {
 
 // bindExplain answers EXPLAIN: nothing is charged, and main parses what it would run.
 func (c *call) bindExplain(ctx context.Context, asJSON bool) (session.Bound, error) {
+	if c.analysis.Refused != "" {
+		o, err := c.bindOpen(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return planned{o}, nil
+	}
 	if c.analysis.Route != rewrite.RoutePrivate {
 		return explained{c, []string{"dpproxy: this statement reads nothing private; it costs no budget"}}, nil
 	}

@@ -54,7 +54,7 @@ func TestPlacesInExplain(t *testing.T) {
 		}
 		return e.Position
 	}
-	for _, sql := range []string{"SELECT id FROM patients", "SELECT count(*), string_agg(ward, ',') FROM patients"} {
+	for _, sql := range []string{"SELECT id, count(*) FROM patients GROUP BY id", "SELECT count(*), string_agg(ward, ',') FROM patients"} {
 		for _, before := range []string{"EXPLAIN ", "/* é */ EXPLAIN (FORMAT JSON)\n"} {
 			if got, want := position(before+sql), position(sql)+int32(utf8.RuneCountInString(before)); got != want {
 				t.Errorf("%s%s: at %d, want %d", before, sql, got, want)

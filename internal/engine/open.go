@@ -16,7 +16,7 @@ type open struct {
 	supplied [][]byte // values of the parameters that rewrite added behind the client's, in text form
 }
 
-func (c *call) bindOpen(ctx context.Context) (session.Bound, error) {
+func (c *call) bindOpen(ctx context.Context) (*open, error) {
 	o := &open{call: c}
 	for _, s := range c.analysis.Supplies {
 		value, err := c.supply(ctx, s)

@@ -1,6 +1,9 @@
 package refusal
 
 import (
+	"errors"
+	"strings"
+
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
@@ -21,4 +24,10 @@ func New(reason Reason, message string, options ...pgerr.Option) *pgconn.PgError
 	}
 	e.Hint += "See " + Page + "#" + reason.Anchor()
 	return e
+}
+
+// Is says whether an error is a refusal for a reason.
+func Is(err error, reason Reason) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && strings.HasSuffix(e.Hint, "#"+reason.Anchor())
 }

@@ -1,6 +1,9 @@
 package rewrite
 
 import (
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgconn"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
@@ -21,6 +24,7 @@ type Analysis struct {
 	Supplies    []catalog.Supply     // parameters that SQL has beyond the client's
 	Assignments []catalog.Assignment // settings that set_config() calls in it change
 	Clock       bool                 // SQL may mean something else at another time, where it is parsed at another
+	Refused     string               // SQL is an EXPLAIN of a statement that would be refused, since it returns rows of private tables
 
 	schema   *Schema
 	settings Settings
@@ -34,7 +38,8 @@ type Analysis struct {
 // analyses the statement inside. What depends on parameter values may still be refused by Plan.
 func Analyze(s *Schema, st *sqltree.Statement, d schema.Description, settings Settings) (_ *Analysis, err error) {
 	defer guarded(&err)
-	if x := st.Explain(); x != nil {
+	explain := st.Explain()
+	if x := explain; x != nil {
 		if x.Analyze {
 			return nil, refusal.New(refusal.ExplainAnalyze, "EXPLAIN ANALYZE would run the query", pgerr.Hint("EXPLAIN without ANALYZE is free and shows what the query would cost."))
 		}
@@ -59,7 +64,27 @@ func Analyze(s *Schema, st *sqltree.Statement, d schema.Description, settings Se
 	sqltree.DropLimits(query)
 	a.cut, err = finish.Cut(b, query, a.catalogInput())
 	a.foreseen = b.Foreseen
+	if explain != nil && !explain.JSON && refusal.Is(err, refusal.Rows) {
+		return a.planned(st, err)
+	}
 	return a, err
+}
+
+// planned answers EXPLAIN of a statement that would return private rows by the plan that PostgreSQL makes of it on the shadow, which has
+// none. Planning evaluates functions of constants, so the statement passes the checks of one that runs there.
+func (a *Analysis) planned(st *sqltree.Statement, refused error) (*Analysis, error) {
+	var why *pgconn.PgError
+	errors.As(refused, &why)
+	in := a.catalogInput()
+	in.Planned = true
+	r, err := catalog.Check(st.Node, st.SQL, in)
+	if err != nil || len(r.Assignments) > 0 {
+		return nil, refused
+	}
+	return &Analysis{
+		Route: schema.RouteShadow, SQL: "EXPLAIN " + r.SQL, Supplies: r.Supplies, Clock: true, Refused: why.Message,
+		schema: a.schema, settings: a.settings, desc: a.desc, sql: a.sql,
+	}, nil
 }
 
 // Constants are what the shadow has to be asked with the values of the parameters, once for each Plan.

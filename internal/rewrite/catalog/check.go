@@ -28,6 +28,8 @@ type Input struct {
 	Private map[policy.Name]bool
 	// Types lists the types that listed columns have and that are not built in: enums, domains.
 	Types map[policy.Name]bool
+	// Planned says that PostgreSQL is asked for the statement's plan on the shadow alone: it returns no row, as one that is Empty.
+	Planned bool
 	// Schemas are the policy's schemas in search order. pg_catalog comes first unless it is in the list.
 	Schemas []string
 	// User and Database are what the client connected as.
@@ -122,7 +124,7 @@ func newChecker(tree *pg_query.Node, text string, in Input) (*checker, error) {
 		return nil, err
 	}
 	c := &checker{
-		in: in, editor: ed, empty: Empty(tree), publicAt: -1, catalogAt: -1, systemAt: -1, ageAt: -1,
+		in: in, editor: ed, empty: in.Planned || Empty(tree), publicAt: -1, catalogAt: -1, systemAt: -1, ageAt: -1,
 		functionAliases: map[string]map[string]bool{}, wholeRows: map[string]bool{}, parameterUses: map[int]int{},
 	}
 	c.survey(tree.ProtoReflect())

@@ -84,6 +84,9 @@ func (c *checker) settingByName(n *pg_query.Node, f *pg_query.FuncCall, names []
 		" AS pg_catalog.text)) AS n(n) WHERE pg_catalog.lower(n.n) IN ("+settingNames+"))")
 }
 
+// dumpsOnly is what pg_dump and pg_dumpall set first of all, by a query that nobody else sends: which relations they will not expand.
+const dumpsOnly = "view, foreign-table"
+
 // setConfig takes set_config(name, value, is_local) for the session.
 func (c *checker) setConfig(f *pg_query.FuncCall) (string, bool, error) {
 	at := int(f.Location)
@@ -91,6 +94,10 @@ func (c *checker) setConfig(f *pg_query.FuncCall) (string, bool, error) {
 		return "", false, c.functionDenied(at, "set_config")
 	}
 	name, ok := constantString(f.Args[0])
+	if value, _ := constantString(f.Args[1]); !ok && value == dumpsOnly {
+		return "", false, c.refuse(refusal.CatalogObject, at, "pg_dump is not answered: dpproxy returns no rows of a table",
+			"Dump the main database itself as its administrator; pg_dump -s there gives the schema alone.")
+	}
 	if !ok {
 		return "", false, c.refuse(refusal.ConstantNeeded, at, "set_config() needs a literal name", "Use SET.")
 	}
