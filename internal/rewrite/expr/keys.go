@@ -15,18 +15,18 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
 )
 
-// Limits bound how many values a key may have.
+// Limits bound how many values a key may have, beside NULL.
 type Limits struct {
 	Listed   int64 // where every column in it has values that somebody listed: it has few others
 	Computed int64 // where they follow from bounds or from the expression: a row may have few of them
 }
 
-// Of gives the limit of a list.
+// Of gives the limit of a list in rows, of which NULL may be one.
 func (l Limits) Of(computed bool) int64 {
 	if computed {
-		return l.Computed
+		return l.Computed + 1
 	}
-	return l.Listed
+	return l.Listed + 1
 }
 
 // KeyList is a query whose first column, k, lists every value that a key expression may take, each once, in a fixed order, NULL
@@ -210,8 +210,8 @@ func (l *keyLister) atom(list string, n int64, computed bool) query.Scalar {
 	l.serial++
 	name := fmt.Sprintf("a%d", l.serial)
 	l.from = append(l.from, "("+list+") AS "+name+"(v)")
-	if n = max(n, 1); l.size > l.limits.Listed/n {
-		l.size = l.limits.Listed + 1
+	if n = max(n, 1); l.size > l.limits.Of(false)/n {
+		l.size = l.limits.Of(false) + 1
 	} else {
 		l.size *= n
 	}

@@ -96,7 +96,7 @@ func (b *Planner) publicDomain(k *Block, s relation.PublicSource) (*Domain, erro
 		return d, nil // known at Plan
 	}
 	as := query.Named("d")
-	list := &query.Select{From: &query.Derived{Query: s.Rows, As: as}, Limit: KeyLimits.Listed + 1}
+	list := &query.Select{From: &query.Derived{Query: s.Rows, As: as}, Limit: KeyLimits.Of(false) + 1}
 	s.Rows.Distinct = true
 	var types []uint32
 	for i, g := range d.Keys {
@@ -117,7 +117,7 @@ func (b *Planner) publicDomain(k *Block, s relation.PublicSource) (*Domain, erro
 	if err != nil {
 		return nil, err
 	}
-	if int64(tuples.Len()) > KeyLimits.Listed {
+	if int64(tuples.Len()) > KeyLimits.Of(false) {
 		return nil, expr.Refuse(refusal.TooManyGroups, d.Keys[0].Location(), fmt.Sprintf("the group keys have more than %d combinations in public rows", KeyLimits.Listed), "Group by fewer or coarser keys, or narrow them in WHERE.")
 	}
 	d.Tuples = tuples

@@ -91,7 +91,7 @@ func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) e
 		}
 		computed = computed || d.Computed
 		if most := KeyLimits.Of(computed); size > most {
-			return b.Refuse(refusal.TooManyGroups, groups[0], fmt.Sprintf("the group keys have more than %d combinations", most), "Group by fewer or coarser keys, or narrow them in WHERE.")
+			return b.Refuse(refusal.TooManyGroups, groups[0], fmt.Sprintf("the group keys have more than %d combinations", most-1), "Group by fewer or coarser keys, or narrow them in WHERE.")
 		}
 	}
 	if listed || len(groups) == 0 {

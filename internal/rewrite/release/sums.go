@@ -100,5 +100,5 @@ func (k *Block) touched() int {
 	case k.groups > 0:
 		return int(k.groups)
 	}
-	return int(KeyLimits.Listed)
+	return int(KeyLimits.Of(false))
 }
