@@ -107,6 +107,14 @@ func (r *catalogRelation) column(name string) *catalogColumn {
 	return nil
 }
 
+func (r *catalogRelation) byName() map[string]*catalogColumn {
+	named := make(map[string]*catalogColumn, len(r.columns))
+	for i := range r.columns {
+		named[r.columns[i].name] = &r.columns[i]
+	}
+	return named
+}
+
 func (r *catalogRelation) names() []string {
 	names := make([]string, len(r.columns))
 	for i, c := range r.columns {

@@ -69,7 +69,8 @@ func listed(p *policy.Policy, r *catalogRelation) []catalogColumn {
 	if t == nil || t.Public && t.Columns == nil {
 		return r.columns
 	}
-	return slices.DeleteFunc(slices.Clone(r.columns), func(c catalogColumn) bool { return t.Column(c.name) == nil })
+	named := t.ByName()
+	return slices.DeleteFunc(slices.Clone(r.columns), func(c catalogColumn) bool { return named[c.name] == nil })
 }
 
 // join makes one relation of what main and shadow say. An error says how the shadow differs.
@@ -86,9 +87,9 @@ func join(p *policy.Policy, main, shadow *Catalogs, name policy.Name) (*rewrite.
 	if public {
 		r.Rows = m.rows
 	}
-	columns := listed(p, m)
+	columns, named := listed(p, m), s.byName()
 	for _, c := range columns {
-		in := s.column(c.name)
+		in := named[c.name]
 		if in == nil {
 			return nil, fmt.Errorf("the shadow's %s has no column %s", name, c.name)
 		}

@@ -242,6 +242,15 @@ func (p *Policy) Table(n Name) *Table {
 	return nil
 }
 
+// ByName gives the listed columns to who looks for many: a table may have 1,600.
+func (t *Table) ByName() map[string]*Column {
+	named := make(map[string]*Column, len(t.Columns))
+	for _, c := range t.Columns {
+		named[c.Name] = c
+	}
+	return named
+}
+
 // Column finds a listed column; nil when it is not listed.
 func (t *Table) Column(name string) *Column {
 	for _, c := range t.Columns {

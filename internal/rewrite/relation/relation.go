@@ -113,8 +113,12 @@ func MixedUnits(a, b string) string {
 // hiddenColumns keeps the nameless columns that carry unit and order of derived items.
 func hiddenColumns(r *Relation, shown []*Column) []*Column {
 	var hidden []*Column
+	isShown := make(map[*Column]bool, len(shown))
+	for _, c := range shown {
+		isShown[c] = true
+	}
 	for _, c := range r.Columns {
-		if !slices.Contains(shown, c) {
+		if !isShown[c] {
 			hidden = append(hidden, c)
 		}
 	}

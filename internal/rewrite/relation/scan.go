@@ -22,9 +22,10 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 	t = b.lowered(t)
 	alias := b.NewAlias()
 	r := &Relation{From: tableSource(meta, alias), Tables: []*policy.Table{t}, MaxRows: t.MaxRows, Proofs: []schema.Proof{meta.ShapeProof()}}
+	listed := t.ByName()
 	for i := range meta.Columns {
 		mc := &meta.Columns[i]
-		pc := t.Column(mc.Name)
+		pc := listed[mc.Name]
 		if pc == nil && t.Columns != nil {
 			continue
 		}
