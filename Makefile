@@ -64,6 +64,7 @@ bench: ## proxied against direct PostgreSQL: overhead per statement, measure que
 	$(GO) run ./tests/bench overhead
 	$(GO) run ./tests/bench tpch
 	$(GO) run ./tests/bench keys
+	$(GO) run ./tests/bench growth
 	$(GO) run ./tests/bench scale
 	$(GO) test -run '^$$' -bench BenchmarkStep -benchtime 3x ./internal/rewrite
 	$(GO) test -run '^$$' -bench 'Bare|File|Tables' ./internal/ledger/stores

@@ -3,6 +3,7 @@
 //
 //	bench tpch [-sf 0.2]   measure queries against the plain queries and those that were written by hand, unit = customer
 //	bench keys             statements that release 10,000 to 1,000,000 groups
+//	bench growth           what grows with tables and columns: setup, start, reload, the look each minute
 //	bench stages           where the time of a private statement goes
 //	bench overhead         the same public statement direct, through PgBouncer, and through dpproxy
 //	bench scale            what a larger installation would cost, by simulation (docs/scale.md)
@@ -31,7 +32,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("usage: bench tpch|keys|stages|overhead|scale")
+		return fmt.Errorf("usage: bench tpch|keys|growth|stages|overhead|scale")
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	sf := flags.Float64("sf", 0.2, "TPC-H scale factor")
@@ -56,6 +57,8 @@ func run(ctx context.Context, args []string) error {
 		return keys(ctx, h, *rounds)
 	case "stages":
 		return stages(ctx, h, 100**rounds)
+	case "growth":
+		return growth(ctx, h, *rounds)
 	case "overhead":
 		return overhead(ctx, h, *rounds)
 	}
