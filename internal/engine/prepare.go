@@ -171,7 +171,7 @@ func (e *Engine) describe(ctx context.Context, s *state, scope session.Scope, st
 		}
 		return description(other).Columns, nil
 	}
-	analysis, err := rewrite.Analyze(s.schema, st, d, settings)
+	analysis, err := rewrite.Analyze(ctx, s.schema, st, d, settings)
 	if err != nil {
 		return nil, nil, e.reported(err, scope.Analyst)
 	}

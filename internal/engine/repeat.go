@@ -145,7 +145,7 @@ func (c *call) planned(l lookup) (plan *rewrite.Plan, kept bool, err error) {
 	if plan, ok := c.state.lookups.plans.Get(key); ok {
 		return plan, true, nil
 	}
-	if plan, err = c.analysis.Plan(l.answers.Parameters, l, options); err != nil && c.analysis.reworded {
+	if plan, err = c.analysis.Plan(l.ctx, l.answers.Parameters, l, options); err != nil && c.analysis.reworded {
 		err = rewrite.WithoutPosition(err)
 	}
 	if kept = err == nil && l.foreseen() && len(key.values) <= planValues && keepable(plan); kept {

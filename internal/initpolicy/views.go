@@ -96,7 +96,7 @@ func analysed(s *rewrite.Schema, v *table) string {
 	list, err := rewrite.Parse("SELECT count(*) FROM "+pgx.Identifier{v.Schema, v.Name}.Sanitize(), maxStatement)
 	if err == nil {
 		count := rewrite.ColumnDescription{Name: "count", Type: pgtype.Int8OID, Typmod: -1}
-		_, err = rewrite.Analyze(s, list[0], rewrite.Description{Columns: []rewrite.ColumnDescription{count}},
+		_, err = rewrite.Analyze(context.Background(), s, list[0], rewrite.Description{Columns: []rewrite.ColumnDescription{count}},
 			rewrite.Settings{TimeZone: "UTC", DateStyle: "ISO, MDY", IntervalStyle: "postgres"})
 	}
 	if err != nil {

@@ -1,9 +1,11 @@
 package rewrite
 
 import (
+	"context"
 	"errors"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
@@ -35,8 +37,8 @@ type Analysis struct {
 }
 
 // Analyze sorts a statement that the shadow has prepared, and refuses what will not be answered. For an EXPLAIN it
-// analyses the statement inside. What depends on parameter values may still be refused by Plan.
-func Analyze(s *Schema, st *sqltree.Statement, d schema.Description, settings Settings) (_ *Analysis, err error) {
+// analyses the statement inside. What depends on parameter values may still be refused by Plan. It stops where ctx ends.
+func Analyze(ctx context.Context, s *Schema, st *sqltree.Statement, d schema.Description, settings Settings) (_ *Analysis, err error) {
 	defer guarded(&err)
 	explain := st.Explain()
 	if x := explain; x != nil {
@@ -55,7 +57,7 @@ func Analyze(s *Schema, st *sqltree.Statement, d schema.Description, settings Se
 		return nil, refusal.New(refusal.AnotherForm, "names that begin with dpproxy_block are reserved")
 	}
 	a.Route = schema.RoutePrivate
-	b := a.base()
+	b := a.base(ctx)
 	if err := sqltree.RefuseUnknown(b.Text, st.Node); err != nil {
 		return nil, err
 	}
@@ -137,8 +139,10 @@ func (a *Analysis) catalogInput() catalog.Input {
 }
 
 // base begins a planning of the statement.
-func (a *Analysis) base() *relation.Base {
-	return relation.New(a.schema, a.settings, a.desc, a.sql, a.foreseen)
+func (a *Analysis) base(ctx context.Context) *relation.Base {
+	b := relation.New(a.schema, a.settings, a.desc, a.sql, a.foreseen)
+	b.Steps = sqltree.NewSteps(ctx)
+	return b
 }
 
 // mentionsPrivate says whether a statement names a private table or a view of the policy anywhere: whatever the analysis

@@ -1,6 +1,7 @@
 package rewrite_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -20,7 +21,7 @@ func BenchmarkPlan(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if _, err := rewrite.Analyze(theWorld.schema, s[0], rewrite.Description{}, settings); err != nil {
+			if _, err := rewrite.Analyze(context.Background(), theWorld.schema, s[0], rewrite.Description{}, settings); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -29,7 +30,7 @@ func BenchmarkPlan(b *testing.B) {
 		b.ReportAllocs()
 		l := cachedLookup{lookup{w: theWorld}, map[string]*rewrite.Table{}, map[string][]rewrite.Canonical{}}
 		for b.Loop() {
-			if _, err := q.analysis.Plan(nil, l, rewrite.Options{HashKey: "x"}); err != nil {
+			if _, err := q.analysis.Plan(context.Background(), nil, l, rewrite.Options{HashKey: "x"}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -159,7 +159,7 @@ func TestSloppyCrossingsAreFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan, err := asked.analysis.Plan(values, sloppy{lookup{w, asked}}, rewrite.Options{HashKey: "test"})
+			plan, err := asked.analysis.Plan(context.Background(), values, sloppy{lookup{w, asked}}, rewrite.Options{HashKey: "test"})
 			if err == nil && w.readAlike(plan, asked.plan) {
 				continue // nothing crosses that main would read as another value
 			}

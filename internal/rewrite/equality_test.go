@@ -1,6 +1,7 @@
 package rewrite_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -65,7 +66,7 @@ tables:
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = rewrite.Analyze(schema, statements[0], rewrite.Description{}, settings)
+			_, err = rewrite.Analyze(context.Background(), schema, statements[0], rewrite.Description{}, settings)
 			var refusal *pgconn.PgError
 			switch {
 			case !c.refused[table] && err != nil:

@@ -1,6 +1,8 @@
 package rewrite
 
 import (
+	"context"
+
 	"github.com/dpproxy/dpproxy/internal/rewrite/measure"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
@@ -9,7 +11,7 @@ import (
 // Trees plans a private statement and gives, for each block of its plan, the queries for main before they are printed: that of Measure
 // where it has one, then those of Histograms.
 func (a *Analysis) Trees(v Values, lookup Lookup, o Options) ([][]query.Query, error) {
-	b, err := a.planning(v, lookup, o)
+	b, err := a.planning(context.Background(), v, lookup, o)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func TestForeseenConstantsPlanAlike(t *testing.T) {
 		if err != nil {
 			continue // the engine asks on the way, too
 		}
-		plan, err := asked.analysis.Plan(answers.Parameters, foreseen{lookup{w, asked}, constants, answers}, rewrite.Options{HashKey: "test"})
+		plan, err := asked.analysis.Plan(context.Background(), answers.Parameters, foreseen{lookup{w, asked}, constants, answers}, rewrite.Options{HashKey: "test"})
 		if err != nil {
 			t.Errorf("%s: %s\n%v", q.file, q.sql, err)
 			continue

@@ -1,6 +1,7 @@
 package rewrite_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -27,7 +28,7 @@ func FuzzRewrite(f *testing.F) {
 			for i := range types {
 				types[i] = 23
 			}
-			a, err := rewrite.Analyze(theWorld.schema, s, rewrite.Description{ParameterTypes: types}, settings)
+			a, err := rewrite.Analyze(context.Background(), theWorld.schema, s, rewrite.Description{ParameterTypes: types}, settings)
 			if err != nil {
 				mustBeClientError(t, sql, err)
 				continue
@@ -37,12 +38,12 @@ func FuzzRewrite(f *testing.F) {
 			}
 			one := rewrite.Canonical("1")
 			values := rewrite.Values{&one, &one, &one, &one}
-			p, err := a.Plan(values, lookup{w: theWorld.then()}, rewrite.Options{HashKey: "k"})
+			p, err := a.Plan(context.Background(), values, lookup{w: theWorld.then()}, rewrite.Options{HashKey: "k"})
 			if err != nil {
 				mustBeClientError(t, sql, err)
 				continue
 			}
-			again, err := a.Plan(values, lookup{w: theWorld.then()}, rewrite.Options{HashKey: "k"})
+			again, err := a.Plan(context.Background(), values, lookup{w: theWorld.then()}, rewrite.Options{HashKey: "k"})
 			if err != nil || again.Fingerprint != p.Fingerprint {
 				t.Fatalf("%q: two plans of one statement differ: %v", sql, err)
 			}

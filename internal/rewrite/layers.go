@@ -3,17 +3,20 @@ package rewrite
 import (
 	"slices"
 
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
 // numberLayers numbers the layers of a statement: blocks number theirs from 1 each. Blocks of which one at most reads the only row of a
 // unit share layers: the first of one block is the first of the others, and so on, since a unit moves the releases of one block alone
 // (docs/privacy.md P12a). stage gives that of a block: those of different stages are measured one after the other, and share none.
-func numberLayers(blocks []Block, planned []*release.Block, stage func(int) int) {
-	families := [][]int{}
+func (b *planning) numberLayers(blocks []Block, planned []*release.Block, stage func(int) int) {
+	families, rows := [][]int{}, make([]*relation.OneRow, len(blocks))
 	for i := range blocks {
+		rows[i] = planned[i].OneRow()
 		at := slices.IndexFunc(families, func(family []int) bool {
-			return !slices.ContainsFunc(family, func(j int) bool { return stage(i) != stage(j) || !release.Exclude(planned[i], planned[j]) })
+			b.Take(len(family))
+			return !slices.ContainsFunc(family, func(j int) bool { return stage(i) != stage(j) || !rows[i].Excludes(rows[j]) })
 		})
 		if at < 0 {
 			families = append(families, []int{i})

@@ -1,6 +1,7 @@
 package rewrite_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -63,9 +64,9 @@ func TestEveryNodeType(t *testing.T) {
 			tree := clone(statements[0].Node)
 			put(tree.GetSelectStmt(), emptyNode(field))
 			q := &rewrite.Statement{SQL: statements[0].SQL, Node: tree}
-			a, err := rewrite.Analyze(theWorld.schema, q, rewrite.Description{}, settings)
+			a, err := rewrite.Analyze(context.Background(), theWorld.schema, q, rewrite.Description{}, settings)
 			if err == nil && a.Route == rewrite.RoutePrivate {
-				_, err = a.Plan(nil, lookup{w: theWorld}, rewrite.Options{})
+				_, err = a.Plan(context.Background(), nil, lookup{w: theWorld}, rewrite.Options{})
 			}
 			var pe *pgconn.PgError
 			switch {
@@ -110,7 +111,7 @@ func TestExpansionIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = rewrite.Analyze(theWorld.schema, statements[0], rewrite.Description{}, settings)
+		_, err = rewrite.Analyze(context.Background(), theWorld.schema, statements[0], rewrite.Description{}, settings)
 		var pe *pgconn.PgError
 		if err != nil && (!errors.As(err, &pe) || pe.Code != "54001") {
 			t.Error(err)

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -25,8 +26,8 @@ type planning struct {
 }
 
 // planning begins one planning: it plans the statement's blocks for the values of its parameters.
-func (a *Analysis) planning(v Values, lookup Lookup, o Options) (*planning, error) {
-	base := a.base()
+func (a *Analysis) planning(ctx context.Context, v Values, lookup Lookup, o Options) (*planning, error) {
+	base := a.base(ctx)
 	base.Values, base.Lookup, base.HashKey, base.KeepsEmpty = v, lookup, o.HashKey, o.KeepsEmpty
 	queries, err := finish.Plan(base, a.cut)
 	if err != nil {
@@ -45,10 +46,10 @@ func (a *Analysis) planning(v Values, lookup Lookup, o Options) (*planning, erro
 var errSpread = refusal.New(refusal.AnotherForm, "the main database is distributed, and cannot group by columns of a domain type or count distinct rows",
 	pgerr.Hint("Nothing was charged. Group by other columns, or count the distinct values of one column."))
 
-// Plan computes what is charged and run for a private statement, with the values of its parameters.
-func (a *Analysis) Plan(v Values, lookup Lookup, o Options) (_ *Plan, err error) {
+// Plan computes what is charged and run for a private statement, with the values of its parameters. It stops where ctx ends.
+func (a *Analysis) Plan(ctx context.Context, v Values, lookup Lookup, o Options) (_ *Plan, err error) {
 	defer guarded(&err)
-	b, err := a.planning(v, lookup, o)
+	b, err := a.planning(ctx, v, lookup, o)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func (a *Analysis) Plan(v Values, lookup Lookup, o Options) (_ *Plan, err error)
 			p.Stages = append(p.Stages, b.cut.Stage(i, p.Finish, len(p.Blocks)))
 		}
 	}
-	numberLayers(p.Blocks, planned, p.stage)
+	b.numberLayers(p.Blocks, planned, p.stage)
 	b.levels(p, index)
 	b.explain(p, index)
 	if err := b.verifyPlan(p, planned); err != nil {
@@ -123,11 +124,15 @@ func (p *Plan) stage(block int) int {
 	return n
 }
 
+// blockSteps is what it takes to print a block, a release or a histogram, and to read that again.
+const blockSteps = 120
+
 // printBlocks adds the measure queries of a query's blocks to the plan; equal blocks are measured once. It returns, for every planned block,
 // its number in the plan.
 func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.Block) []int {
 	index := make([]int, len(q.Blocks))
 	for i, k := range q.Blocks {
+		b.Take(blockSteps * (1 + len(k.Releases) + len(k.Histograms)))
 		block := Block{}
 		if !k.Source.Empty {
 			block = Block{Releases: k.Releases, Select: k.SelectRelease(), SelectBy: k.SelectBy, Columns: k.Columns, Steps: k.Steps, Exists: k.Exists, Suggests: k.Suggests, ByKey: k.ByKey}
@@ -162,14 +167,19 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 	return index
 }
 
+// bytesPerStep is how many bytes of SQL are parsed and walked in a step.
+const bytesPerStep = 1
+
 // verifyPlan holds every query for main to its block.
 func (b *planning) verifyPlan(p *Plan, planned []*release.Block) error {
 	for i := range p.Blocks {
 		block, tables := &p.Blocks[i], planned[i].Source.Tables
+		b.Take(len(block.Measure.Text) / bytesPerStep)
 		if err := measure.Verify(b.Base, block.Measure.Text, tables); err != nil {
 			return err
 		}
 		for _, h := range block.Histograms {
+			b.Take(len(h.Measure.Text) / bytesPerStep)
 			if err := measure.Verify(b.Base, h.Measure.Text, tables); err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package rewrite_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -39,7 +40,7 @@ func TestPlansOfOneAnalysis(t *testing.T) {
 			for range 4 {
 				all.Go(func() {
 					text := rewrite.Canonical(fmt.Sprint(value))
-					got, err := q.analysis.Plan(rewrite.Values{&text}, lookup{theWorld, q}, rewrite.Options{HashKey: "test"})
+					got, err := q.analysis.Plan(context.Background(), rewrite.Values{&text}, lookup{theWorld, q}, rewrite.Options{HashKey: "test"})
 					if err != nil {
 						t.Error(err)
 						return

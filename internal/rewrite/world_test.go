@@ -236,6 +236,11 @@ type question struct {
 
 // ask takes a statement as far as its plan.
 func (w *world) ask(sql string, values [][]byte) (*question, error) {
+	return w.askUntil(context.Background(), sql, values)
+}
+
+// askUntil is ask until a context ends.
+func (w *world) askUntil(ctx context.Context, sql string, values [][]byte) (*question, error) {
 	q := &question{values: values}
 	statements, err := rewrite.Parse(sql, 32768)
 	if err != nil {
@@ -273,7 +278,7 @@ func (w *world) ask(sql string, values [][]byte) (*question, error) {
 		}
 		return columns, nil
 	}
-	if q.analysis, err = rewrite.Analyze(w.schema, statements[0], d, w.settings()); err != nil {
+	if q.analysis, err = rewrite.Analyze(ctx, w.schema, statements[0], d, w.settings()); err != nil {
 		return nil, err
 	}
 	if q.analysis.Route != rewrite.RoutePrivate {
@@ -283,7 +288,7 @@ func (w *world) ask(sql string, values [][]byte) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.plan, err = q.analysis.Plan(read, lookup{w, q}, planOptions)
+	q.plan, err = q.analysis.Plan(ctx, read, lookup{w, q}, planOptions)
 	return q, err
 }
 

@@ -42,9 +42,13 @@ type kindKey struct {
 // places double at every step.
 const maxLevels = 1500
 
+// levelSteps is what a level takes at least.
+const levelSteps = 150
+
 // countLevel counts one query level.
 func (b *Binder) countLevel() error {
 	*b.levels++
+	b.Take(levelSteps)
 	if *b.levels > maxLevels {
 		return sqltree.TooComplex("its subqueries, CTEs and views expand into too many")
 	}

@@ -219,6 +219,7 @@ type onClause struct {
 
 // joinConditions binds the conditions of a join.
 func (b *Binder) joinConditions(n *pg_query.Node, j *pg_query.JoinExpr, left, right *relation.JoinGraph, e *Env) (*onClause, error) {
+	b.Take(2 * (len(left.Columns) + len(right.Columns))) // they are copied, and found by name
 	both := &relation.JoinGraph{Items: append(slices.Clone(left.Items), right.Items...), Columns: append(slices.Clone(left.Columns), right.Columns...)}
 	on := &onClause{using: sqltree.StringList(j.UsingClause)}
 	if j.IsNatural {

@@ -80,6 +80,7 @@ func (s *Scope) resolve(fields []string) (*relation.Column, error) {
 	if len(fields) > 1 {
 		table = fields[len(fields)-2]
 	}
+	s.binder.Take(10 + len(s.rel.Columns)/16)
 	c, err := s.rel.Find(table, name)
 	if c != nil || err != nil {
 		return c, err

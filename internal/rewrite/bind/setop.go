@@ -36,7 +36,7 @@ func (b *Binder) setOperation(s *pg_query.SelectStmt, e *Env) (*relation.Relatio
 		return nil, err
 	}
 	alias := b.NewAlias()
-	out := relation.SetOperation(s.Op, l, r)
+	out := b.SetOperation(s.Op, l, r)
 	left, right, err := b.combineColumns(s, out, alias, l, r)
 	if err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ const mostBuilt = 10 * maxWeight
 type builder struct {
 	scope   Scope
 	rules   *ruleTable
-	narrows []map[*Column]Narrowing // what holds in the CASE branch being built, outermost first
+	narrows []held // what holds in the CASE branch being built, outermost first
 	depth   int
 	built   *int // nodes so far, those of constants among them
 	apart   bool // operands of a comparison are built: a quotient may be as large as its type holds

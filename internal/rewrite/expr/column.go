@@ -71,13 +71,34 @@ func (b *builder) columnRef(r *pg_query.ColumnRef) (*Expr, error) {
 
 // underConditions reads a column in the branch of a CASE that is being built.
 func (b *builder) underConditions(c *Column, loc int) *Expr {
+	i := len(b.narrows)
+	for i > 0 && b.narrows[i-1].read[c] == nil {
+		i--
+	}
 	e := columnExpr(c, loc)
-	for _, m := range b.narrows {
-		if n, ok := m[c]; ok {
+	if i > 0 {
+		e = b.narrows[i-1].read[c]
+	}
+	for ; i < len(b.narrows); i++ {
+		if n, ok := b.narrows[i].says[c]; ok {
 			e = e.narrowed(n)
 		}
+		b.narrows[i].read[c] = e
 	}
-	return e
+	out := *e
+	out.location = loc
+	return &out
+}
+
+// held is a condition that holds in the branch being built, with the columns that were read under it and all before it.
+type held struct {
+	says map[*Column]Narrowing
+	read map[*Column]*Expr
+}
+
+// hold has a condition of known sense hold in what is built next.
+func (b *builder) hold(condition *Expr, s sense) {
+	b.narrows = append(b.narrows, held{narrowTest(condition.test, s), map[*Column]*Expr{}})
 }
 
 // columnExpr makes an expression of a bare column, with bounds that its type represents exactly.

@@ -32,13 +32,13 @@ func (b *builder) caseExpr(n *pg_query.CaseExpr) (*Expr, error) {
 			return nil, err
 		}
 		before := len(b.narrows)
-		b.narrows = append(b.narrows, narrowTest(condition.test, isTrue))
+		b.hold(condition, isTrue)
 		result, err := b.expr(when.GetResult())
 		b.narrows = b.narrows[:before]
 		if err != nil {
 			return nil, err
 		}
-		b.narrows = append(b.narrows, narrowTest(condition.test, notTrue))
+		b.hold(condition, notTrue)
 		conditions, results = append(conditions, condition), append(results, result)
 	}
 	other := nullUnknown(loc)

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"maps"
 	"math/big"
 	"slices"
 
@@ -47,7 +48,7 @@ func narrowTest(t *test, s sense) map[*Column]Narrowing {
 			next := narrowTest(a, s)
 			switch {
 			case i == 0:
-				out = next
+				out = maps.Clone(next)
 			case both:
 				out = meet(out, next)
 			default:
@@ -111,11 +112,10 @@ func (t *test) list(negated bool) Narrowing {
 	return n
 }
 
-// meet gives what two conditions say that both hold.
-func meet(a, b map[*Column]Narrowing) map[*Column]Narrowing {
-	out := map[*Column]Narrowing{}
-	for c, n := range a {
-		out[c] = n
+// meet adds to what conditions say what another says that holds, too.
+func meet(out, b map[*Column]Narrowing) map[*Column]Narrowing {
+	if out == nil {
+		return maps.Clone(b)
 	}
 	for c, n := range b {
 		old, ok := out[c]

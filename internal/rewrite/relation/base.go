@@ -52,6 +52,8 @@ type findings struct {
 
 	PublicProofs []schema.Proof // of the bounds of public columns (P10b)
 
+	*sqltree.Steps // nil: they are not counted
+
 	ConditionSteps int64 // the most work of one level's conditions for a row (NoteConditions)
 }
 

@@ -73,12 +73,20 @@ func (b *branch) says() expr.Scanned {
 	return *b.claims
 }
 
-// Exclude says that two relations have rows of one table, and no row of it is in both; and that a unit has one such row at most, which
-// main proves of the table.
-func Exclude(a, b *Relation) bool {
-	p, q := a.parts(), b.parts()
-	return len(p) == 1 && len(q) == 1 && len(p[0]) == 1 && len(q[0]) == 1 && p[0][0].excludes(q[0][0]) && p[0][0].tableRows == 1 && p[0][0].tableProven
+// OneRow is the one row that each unit has at most in a table, which main proves, where a relation scans it.
+type OneRow struct{ scan *branch }
+
+// OneRow is nil where the relation's rows are not known to be such rows.
+func (r *Relation) OneRow() *OneRow {
+	parts := r.parts()
+	if one := parts[0][0]; len(parts) == 1 && len(parts[0]) == 1 && one.as != nil && one.tableRows == 1 && one.tableProven {
+		return &OneRow{one}
+	}
+	return nil
 }
+
+// Excludes says that two relations have rows of one table, and no row of it is in both.
+func (r *OneRow) Excludes(o *OneRow) bool { return r != nil && o != nil && r.scan.excludes(o.scan) }
 
 // boundOf bounds the rows that all branches have of one unit. Branches that exclude each other have, together, rows of their table each at
 // most once: no more than the table has, and proven if that is (docs/privacy.md P8).
@@ -102,10 +110,13 @@ func boundOf(groups [][]*branch) (rows int64, proven bool) {
 
 // together adds groups of branches to others, each to the first that it excludes all of. Over a whole UNION ALL, however it is nested, two
 // branches meet once.
-func together(groups, more [][]*branch) [][]*branch {
+func (b *Base) together(groups, more [][]*branch) [][]*branch {
 	groups = slices.Clone(groups)
 	for _, g := range more {
-		i := slices.IndexFunc(groups, func(o []*branch) bool { return excludeAll(o, g) })
+		i := slices.IndexFunc(groups, func(o []*branch) bool {
+			b.Take(len(o) * len(g))
+			return excludeAll(o, g)
+		})
 		if i < 0 {
 			groups = append(groups, g)
 		} else {
@@ -123,12 +134,12 @@ func excludeAll(a, b []*branch) bool {
 }
 
 // unite makes the relation the UNION ALL of two, as far as rows of one unit go.
-func (r *Relation) unite(a, b *Relation) {
-	r.MaxRowsPerUnit, r.Proven = saturatingAdd(a.MaxRowsPerUnit, b.MaxRowsPerUnit), a.Proven && b.Proven
-	if !a.Private() {
+func (b *Base) unite(r, l, o *Relation) {
+	r.MaxRowsPerUnit, r.Proven = saturatingAdd(l.MaxRowsPerUnit, o.MaxRowsPerUnit), l.Proven && o.Proven
+	if !l.Private() {
 		return
 	}
-	r.branches = together(a.parts(), b.parts())
+	r.branches = b.together(l.parts(), o.parts())
 	if rows, proven := boundOf(r.branches); rows < r.MaxRowsPerUnit && (proven || !r.Proven) {
 		r.MaxRowsPerUnit, r.Proven = rows, proven
 	}

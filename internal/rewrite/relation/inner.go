@@ -26,7 +26,7 @@ func (j *JoinGraph) Add(o *JoinGraph) {
 func (j *JoinGraph) AsRelation() *Relation {
 	r := &Relation{Columns: j.Columns}
 	for _, item := range j.Items {
-		r.public = r.public.and(item.publicPart())
+		r.public.add(item.publicPart())
 		if item.Private() && !r.Private() {
 			r.Unit, r.Chain, r.UnitName = item.Unit, item.Chain, item.UnitName
 		} else if item.Private() {
@@ -101,10 +101,24 @@ func (q *Equalities) tie(a, b []*Column) bool {
 
 // equated says which columns of a relation the equalities tie to those of items that are there already, or to constants.
 func (q *Equalities) equated(r *Relation, class map[*Column]int, there ...*Relation) map[*Column]bool {
+	return q.tied(r, class, knownClasses(class, there...), there...)
+}
+
+// knownClasses are those that hold a column of one of the relations.
+func knownClasses(class map[*Column]int, there ...*Relation) map[int]bool {
 	known := map[int]bool{}
-	for c, n := range class {
-		known[n] = known[n] || within([]*Column{c}, there...)
+	for _, r := range there {
+		for _, c := range r.Columns {
+			if n := class[c]; n != 0 {
+				known[n] = true
+			}
+		}
 	}
+	return known
+}
+
+// tied is equated, where the classes that items have are known.
+func (q *Equalities) tied(r *Relation, class map[*Column]int, known map[int]bool, there ...*Relation) map[*Column]bool {
 	out := map[*Column]bool{}
 	for _, c := range r.Columns {
 		out[c] = class[c] != 0 && known[class[c]] || slices.Contains(q.Fixed, c)
@@ -198,6 +212,9 @@ func (b *Base) combine(j *JoinGraph, class map[*Column]int, equal *Equalities) (
 		} else if best == nil || r.MaxRowsPerUnit < best.MaxRowsPerUnit || r.MaxRowsPerUnit == best.MaxRowsPerUnit && (r.Proven && !best.Proven || r.Proven == best.Proven && len(best.Unique) == 0 && len(r.Unique) > 0) {
 			best, perUnit = r, facts
 		}
+		if best != nil && best.Private() && best.MaxRowsPerUnit == 1 && best.Proven && len(best.Unique) > 0 {
+			break // none is better
+		}
 	}
 	if best == nil {
 		return nil, failed
@@ -207,6 +224,9 @@ func (b *Base) combine(j *JoinGraph, class map[*Column]int, equal *Equalities) (
 	}
 	return best, nil
 }
+
+// joinSteps is what it takes to look at one more item of a join.
+const joinSteps = 8
 
 // combineFrom joins the items in the order that starts with one of them: each next one is found by a unique set where there is one.
 // perUnit says which columns are functions of the unit in that order.
@@ -221,7 +241,11 @@ func (b *Base) combineFrom(j *JoinGraph, start int, class map[*Column]int, equal
 	there := []*Relation{root}
 	left := slices.Delete(slices.Clone(items), start, start+1)
 	for len(left) > 0 {
-		equated := func(r *Relation) map[*Column]bool { return equal.equated(r, class, there...) }
+		known := knownClasses(class, there...)
+		equated := func(r *Relation) map[*Column]bool {
+			b.Take(joinSteps)
+			return equal.tied(r, class, known, there...)
+		}
 		next, set, ofUnit := pickItem(left, equated, out)
 		r := left[next]
 		if set == nil && out.Private() && r.meetsMany() {
@@ -277,7 +301,7 @@ func (r *Relation) takeParts(items []*Relation, root *Relation) {
 		r.Tables = append(r.Tables, o.Tables...)
 		r.Proofs = append(r.Proofs, o.Proofs...)
 		r.Correlated = append(r.Correlated, o.Correlated...)
-		r.public = r.public.and(o.publicPart())
+		r.public.add(o.publicPart())
 		r.Empty = r.Empty || o.Empty
 		if o != root {
 			r.UnitColumns = append(r.UnitColumns, o.UnitColumns...)

@@ -58,13 +58,21 @@ func (r *Relation) publicPart() publicParts {
 
 // and gives the rows of a join of both.
 func (p publicParts) and(o publicParts) publicParts {
+	out := publicParts{}
+	out.add(p)
+	out.add(o)
+	return out
+}
+
+// add makes the rows those of a join with others. What it adds to is nobody else's.
+func (p *publicParts) add(o publicParts) {
 	n := len(p.items)
-	out := publicParts{items: slices.Concat(p.items, o.items), columns: maps.Clone(p.columns), conditions: slices.Clone(p.conditions)}
-	if out.columns == nil {
-		out.columns = map[string]publicColumn{}
+	p.items = append(p.items, o.items...)
+	if p.columns == nil {
+		p.columns = map[string]publicColumn{}
 	}
 	for key, c := range o.columns {
-		out.columns[key] = publicColumn{c.ref, c.item + n}
+		p.columns[key] = publicColumn{c.ref, c.item + n}
 	}
 	shifted := func(list []publicCondition) []publicCondition {
 		moved := make([]publicCondition, len(list))
@@ -76,11 +84,10 @@ func (p publicParts) and(o publicParts) publicParts {
 		}
 		return moved
 	}
-	for i := n; i < len(out.items); i++ {
-		out.items[i].on = shifted(out.items[i].on)
+	for i := n; i < len(p.items); i++ {
+		p.items[i].on = shifted(p.items[i].on)
 	}
-	out.conditions = append(out.conditions, shifted(o.conditions)...)
-	return out
+	p.conditions = append(p.conditions, shifted(o.conditions)...)
 }
 
 // leftJoined gives the rows of a LEFT JOIN under conditions: o's may be NULLs.

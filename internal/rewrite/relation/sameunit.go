@@ -76,6 +76,7 @@ func (b *Base) sameUnit(items []*Relation, class map[*Column]int) (ties []query.
 		}
 	}
 	for i, a := range private {
+		b.Take(2 * len(private))
 		for _, c := range private[i+1:] {
 			if b.linked(a, c, class) {
 				join(a, c)

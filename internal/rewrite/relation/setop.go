@@ -7,12 +7,12 @@ import (
 )
 
 // SetOperation bounds the rows of a set operation: of one unit, and of all.
-func SetOperation(op pg_query.SetOperation, l, r *Relation) *Relation {
+func (b *Base) SetOperation(op pg_query.SetOperation, l, r *Relation) *Relation {
 	out := &Relation{UnitName: l.UnitName, MaxRowsPerUnit: l.MaxRowsPerUnit, Proven: l.Proven, MaxRows: l.MaxRows, publicRows: l.publicRows, Steps: l.Steps + r.Steps, Tables: append(slices.Clone(l.Tables), r.Tables...), Proofs: append(slices.Clone(l.Proofs), r.Proofs...)}
 	switch {
 	case op == pg_query.SetOperation_SETOP_UNION:
 		out.MaxRows = 0
-		out.unite(l, r)
+		b.unite(out, l, r)
 		out.publicRows = l.publicRows + r.publicRows
 		if l.MaxRows > 0 && r.MaxRows > 0 {
 			out.MaxRows = l.MaxRows + r.MaxRows

@@ -157,6 +157,9 @@ func (k *Block) choice(p *policy.Column) mechanism.Choice {
 	return mechanism.Choice{}
 }
 
+// callSteps is what it takes to plan an aggregate.
+const callSteps = 250
+
 // NewBlock plans the releases of an aggregating query over private rows: groups, calls and intervals are what it was split into, before are
 // the blocks of the statement so far.
 func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_query.Node, calls []*pg_query.FuncCall, intervals []bind.Interval, before []*Block) (*Block, error) {
@@ -166,6 +169,7 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 	}
 	var typed []*aggregate.Call
 	for _, f := range calls {
+		b.Take(callSteps)
 		c, err := b.newCall(k, f, sc)
 		if err != nil {
 			return nil, err

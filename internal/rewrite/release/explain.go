@@ -12,13 +12,19 @@ func (k *Block) Explain(i int, releases []mechanism.Release) []string {
 	if k.Source.Empty {
 		return []string{fmt.Sprintf("block %d: no row can satisfy the condition; nothing is measured", i+1)}
 	}
+	together := map[int]int{} // of a family: those that are drawn together
+	for _, r := range releases {
+		if r.InFamily() {
+			together[r.Family]++
+		}
+	}
 	lines := []string{fmt.Sprintf("block %d: %d releases, %s", i+1, len(releases), k.bound())}
-	for j, r := range releases {
+	for _, r := range releases {
 		line := fmt.Sprintf("  %s: %s, sensitivity %d × %g", r.Name, r.Kind, r.Sensitivity, stepOf(r))
 		if r.Total > r.Sensitivity {
 			line += fmt.Sprintf(", %d × %g in all groups", r.Total, stepOf(r))
 		}
-		if mechanism.Together(releases, j) > 1 {
+		if r.InFamily() && together[r.Family] > 1 {
 			line += fmt.Sprintf(", drawn together %d", r.Family)
 		}
 		if r.Layer > 0 {

@@ -18,6 +18,7 @@ func (b *Planner) layer(k *Block) {
 	}
 	exclude := aggregate.Exclusions(b.Base, k.Source, calls)
 	disjoint := func(i int, others []int) bool {
+		b.Take(len(others))
 		return !slices.ContainsFunc(others, func(j int) bool { return !exclude(i, j) })
 	}
 	quantiles := k.boundTogether(disjoint)
@@ -132,9 +133,12 @@ func (k *Block) layerKind(i int, at map[int]int) string {
 // oneRow says that a unit is proven to have one row.
 func (k *Block) oneRow() bool { return k.Source.MaxRowsPerUnit == 1 && k.Source.Proven }
 
-// Exclude says that one row of a unit, which is all that it has, is read by one of two blocks at most.
-func Exclude(a, b *Block) bool {
-	return a.oneRow() && b.oneRow() && relation.Exclude(a.Source, b.Source)
+// OneRow is the row of a unit that the block reads, where that is all that it has; else nil.
+func (k *Block) OneRow() *relation.OneRow {
+	if !k.oneRow() {
+		return nil
+	}
+	return k.Source.OneRow()
 }
 
 // measurement finds what measures a release; nil: a histogram does.
