@@ -1,6 +1,7 @@
 package sqltree
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -14,26 +15,40 @@ import (
 // Clone copies a tree, so that a cached statement is never changed.
 func Clone[M proto.Message](m M) M { return proto.Clone(m).(M) }
 
-// RewriteNodes replaces nodes below m, top down: f returns the replacement and whether to go on below it.
+// RewriteNodes replaces nodes below m, top down and in the order of the parser's fields: f returns the replacement and whether to go on
+// below it.
 func RewriteNodes(m protoreflect.Message, f func(*pg_query.Node) (*pg_query.Node, bool, error)) error {
-	var failed error
-	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		if fd.Kind() != protoreflect.MessageKind {
-			return true
-		}
+	for _, fd := range messageFields(m) {
 		if !fd.IsList() {
-			failed = rewriteField(v.Message(), func(n *pg_query.Node) { m.Set(fd, protoreflect.ValueOfMessage(n.ProtoReflect())) }, f)
-			return failed == nil
-		}
-		list := v.List()
-		for i := 0; i < list.Len(); i++ {
-			if failed = rewriteField(list.Get(i).Message(), func(n *pg_query.Node) { list.Set(i, protoreflect.ValueOfMessage(n.ProtoReflect())) }, f); failed != nil {
-				return false
+			set := func(n *pg_query.Node) { m.Set(fd, protoreflect.ValueOfMessage(n.ProtoReflect())) }
+			if err := rewriteField(m.Get(fd).Message(), set, f); err != nil {
+				return err
 			}
+			continue
+		}
+		list := m.Get(fd).List()
+		for i := range list.Len() {
+			set := func(n *pg_query.Node) { list.Set(i, protoreflect.ValueOfMessage(n.ProtoReflect())) }
+			if err := rewriteField(list.Get(i).Message(), set, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// messageFields are the fields of m that hold messages, by number: Range has an order that differs from build to build, and what is
+// numbered on the way is printed.
+func messageFields(m protoreflect.Message) []protoreflect.FieldDescriptor {
+	var fields []protoreflect.FieldDescriptor
+	m.Range(func(fd protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+		if fd.Kind() == protoreflect.MessageKind {
+			fields = append(fields, fd)
 		}
 		return true
 	})
-	return failed
+	slices.SortFunc(fields, func(a, b protoreflect.FieldDescriptor) int { return cmp.Compare(a.Number(), b.Number()) })
+	return fields
 }
 
 func rewriteField(m protoreflect.Message, set func(*pg_query.Node), f func(*pg_query.Node) (*pg_query.Node, bool, error)) error {
