@@ -234,6 +234,12 @@ func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 			s.tieHint(r))
 	}
 	one := r.UniqueOver(nil)
+	if one == nil && !r.Private() {
+		x, err := s.readValue(node)
+		if x != nil || err != nil {
+			return x, err
+		}
+	}
 	if one == nil && s.binder.MayBeOneRow(r) {
 		one = &relation.UniqueSet{}
 	}
@@ -243,6 +249,24 @@ func (s *Scope) lookup(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr.Exp
 	if one.Proof != nil {
 		r.Proofs = append(slices.Clone(r.Proofs), *one.Proof)
 	}
+	return s.valueOf(node, r)
+}
+
+// readValue reads a scalar subquery over public tables that stands by itself when the statement is planned, as SELECT (subquery): one row, or
+// PostgreSQL's own error where the subquery has several (docs/privacy.md P4g). nil: it cannot be read.
+func (s *Scope) readValue(node *pg_query.Node) (*expr.Expr, error) {
+	if s.binder.stages == nil || s.binder.partOfRead {
+		return nil, nil
+	}
+	q, err := s.binder.read(selectOf(node), s.env, true)
+	if q == nil || err != nil {
+		return nil, err
+	}
+	r, err := s.binder.ReadRows(q)
+	if err != nil {
+		return nil, s.binder.Located(err, node)
+	}
+	s.read = nil
 	return s.valueOf(node, r)
 }
 

@@ -116,11 +116,23 @@ func (b *finisher) rewriteItem(n *pg_query.Node, e *bind.Env) error {
 	return b.Refuse(refusal.BesideReleased, n, "this kind of FROM item cannot be combined with released aggregates", "")
 }
 
-// checkFunctions allows generate_series and unnest in FROM.
+// checkFunctions allows generate_series and unnest in FROM. What they are given is computed like any expression over released values, but for
+// subqueries, which have no functions.
 func (b *finisher) checkFunctions(n *pg_query.Node) error {
+	given := map[*pg_query.FuncCall]bool{}
+	for _, item := range n.GetRangeFunction().GetFunctions() {
+		for _, argument := range item.GetList().GetItems()[0].GetFuncCall().GetArgs() {
+			sqltree.Visit(argument, func(n *pg_query.Node) bool {
+				if f := n.GetFuncCall(); f != nil {
+					given[f] = true
+				}
+				return n.GetSubLink() == nil
+			})
+		}
+	}
 	var failed error
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
-		if f := n.GetFuncCall(); f != nil && failed == nil {
+		if f := n.GetFuncCall(); f != nil && failed == nil && !given[f] {
 			if name := sqltree.FunctionName(f); name != "generate_series" && name != "unnest" {
 				failed = b.Refuse(refusal.BesideReleased, n, fmt.Sprintf("function %s in FROM cannot be combined with released aggregates", name), "Use generate_series and unnest.")
 			}
