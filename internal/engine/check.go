@@ -27,8 +27,8 @@ func (c *call) checkFinish(ctx context.Context, p *rewrite.Plan) error {
 			return err
 		}
 	}
-	types := make([]uint32, len(c.analysis.columns))
-	for i, column := range c.analysis.columns {
+	types := make([]uint32, len(c.analysis.answer))
+	for i, column := range c.analysis.answer {
 		types[i] = column.DataTypeOID
 	}
 	return c.checkTypes(ctx, p.Finish, types)

@@ -28,7 +28,7 @@ func TestDuplicateInFlight(t *testing.T) {
 			"measure", "fail", "ERROR XX000 the main database failed while measuring",
 			"then", "ERROR 55000 this statement failed on the database before and is refused until an administrator clears it",
 		}},
-		{"the first is lost: the second pays", "fault measure lost\nfault measure lost", []string{
+		{"the first is lost: the second pays", "fault measure broken\nfault measure broken", []string{
 			"measure", "measure", "ERROR XX000 the main database failed while measuring",
 			"then", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 50 spent, 25 left",
 		}},

@@ -61,6 +61,9 @@ func (c *call) bindExplain(ctx context.Context, asJSON bool) (session.Bound, err
 	if err != nil {
 		return nil, err
 	}
+	if err := c.checkFinish(ctx, p.plan); err != nil {
+		return nil, err
+	}
 	if err := c.checkMeasure(ctx, p); err != nil {
 		return nil, err
 	}

@@ -279,7 +279,7 @@ func TestDerivedArguments(t *testing.T) {
 	}{
 		{"low end of a count", &share, alone, rewrite.DerivedLow, "{75,0}"},
 		{"high end of a count", &share, alone, rewrite.DerivedHigh, "{1075,75}"},
-		{"no end where rows are left out", nil, alone, rewrite.DerivedHigh, "{NULL,NULL}"},
+		{"of the noise alone where nobody says what is left out", nil, alone, rewrite.DerivedHigh, "{75,75}"},
 		{"no average of no rows", &share, average, rewrite.DerivedLow, "{100991,NULL}"},
 		{"a threshold", &share, alone, rewrite.DerivedThreshold, "{75,75}"},
 	} {

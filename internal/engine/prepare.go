@@ -32,6 +32,7 @@ type analysed struct {
 	explain    *rewrite.Explain // nil: the statement is no EXPLAIN
 	parameters []uint32
 	columns    []pgconn.FieldDescription // format 0; nil: no result
+	answer     []pgconn.FieldDescription // of the statement, or of the one inside EXPLAIN
 	timeless   bool                      // its constants are the same at any time
 	reworded   bool                      // positions in it are not those of the client's text
 	finished   sync.Map                  // texts of finish queries whose types are checked
@@ -139,7 +140,7 @@ func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st 
 		return nil, refusal.New(refusal.OwnTables, "set_config() is answered on its own, not inside another query",
 			pgerr.Hint("Write SET, or SELECT set_config(…) with nothing beside it."))
 	}
-	a := &analysed{Analysis: analysis, explain: explain, parameters: described.ParamOIDs, timeless: timeless(analysis.Constants()), reworded: reworded}
+	a := &analysed{Analysis: analysis, explain: explain, parameters: described.ParamOIDs, answer: described.Fields, timeless: timeless(analysis.Constants()), reworded: reworded}
 	switch {
 	case explain != nil:
 		a.columns = explainColumns(explain)

@@ -183,14 +183,27 @@ func (d *fakeDatabases) description(sql string) *pgconn.StatementDescription {
 	for range strings.Count(sql, "$1") {
 		out.ParamOIDs = []uint32{pgtype.Int4OID}
 	}
-	list, _, _ := strings.Cut(strings.TrimPrefix(sql, "SELECT "), " FROM ")
-	for _, name := range strings.Split(list, ", ") {
+	for _, name := range outputs(sql) {
 		oid := uint32(pgtype.Int8OID)
 		if name == "ward" {
 			oid = pgtype.TextOID
 		}
 		name, _, _ = strings.Cut(name, "(")
 		out.Fields = append(out.Fields, pgconn.FieldDescription{Name: name, DataTypeOID: oid + d.types, TableOID: 77})
+	}
+	return out
+}
+
+// outputs splits the list of a SELECT at the commas outside of parentheses.
+func outputs(sql string) []string {
+	list, _, _ := strings.Cut(strings.TrimPrefix(sql, "SELECT "), " FROM ")
+	var out []string
+	for _, part := range strings.Split(list, ", ") {
+		if last := len(out) - 1; last >= 0 && strings.Count(out[last], "(") > strings.Count(out[last], ")") {
+			out[last] += ", " + part
+			continue
+		}
+		out = append(out, part)
 	}
 	return out
 }
@@ -202,17 +215,15 @@ func (d *fakeDatabases) Describe(_ context.Context, sql string, _ []uint32, _ ba
 
 func (d *fakeDatabases) DescribeOn(_ context.Context, _ rewrite.Route, sql string, types []uint32, _ backend.Settings) (*pgconn.StatementDescription, error) {
 	out := &pgconn.StatementDescription{ParamOIDs: types}
-	for _, oid := range types {
-		switch oid {
-		case pgtype.Int8ArrayOID:
-			if strings.Contains(sql, "array_agg") { // of a stage
-				out.Fields = append(out.Fields, pgconn.FieldDescription{DataTypeOID: pgtype.Int8ArrayOID + d.shift})
-				continue
-			}
-			out.Fields = append(out.Fields, pgconn.FieldDescription{DataTypeOID: pgtype.Int8OID + d.shift})
-		case pgtype.TextArrayOID:
-			out.Fields = append(out.Fields, pgconn.FieldDescription{DataTypeOID: pgtype.TextOID})
+	for _, output := range outputs(sql) {
+		oid := uint32(pgtype.Int8OID)
+		switch {
+		case strings.HasSuffix(output, "ward"):
+			oid = pgtype.TextOID
+		case strings.Contains(sql, "array_agg"): // of a stage
+			oid = pgtype.Int8ArrayOID
 		}
+		out.Fields = append(out.Fields, pgconn.FieldDescription{DataTypeOID: oid + d.shift})
 	}
 	return out, d.fault("finish")
 }

@@ -207,7 +207,7 @@ func (b *boundsLiteral) noteFirst(at value) {
 		return
 	}
 	hi := time.UnixMicro(b.hi.At.Num().Int64()).UTC()
-	if hi.Day() != 1 || hi.Truncate(24*time.Hour) != hi {
+	if hi.Day() != 1 || !hi.Truncate(24*time.Hour).Equal(hi) {
 		return
 	}
 	at.note("the upper bound is a value of the column, so answers by month or year have a group of %s: where the data end before, write %s, or of a time \"%s 23:59:59.999999\"",

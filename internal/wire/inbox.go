@@ -52,7 +52,7 @@ func signal(c chan struct{}) {
 
 // reserve waits until a message of n bytes may be read. ok is false when done is closed first. A message larger than the whole inbox is
 // let in when the inbox is empty; if there is no memory for it then, full says so.
-func (b *inbox) reserve(n int, done <-chan struct{}) (hold memory.Hold, full error, ok bool) {
+func (b *inbox) reserve(n int, done <-chan struct{}) (hold memory.Hold, ok bool, full error) {
 	for {
 		b.mu.Lock()
 		if empty := b.bytes == 0; empty || b.bytes+n+frameOverhead <= b.limit {
@@ -63,14 +63,14 @@ func (b *inbox) reserve(n int, done <-chan struct{}) (hold memory.Hold, full err
 			if full == nil || empty {
 				b.bytes += n + frameOverhead
 				b.mu.Unlock()
-				return hold, full, true
+				return hold, true, full
 			}
 		}
 		b.mu.Unlock()
 		select {
 		case <-b.space:
 		case <-done:
-			return memory.Hold{}, nil, false
+			return memory.Hold{}, false, nil
 		}
 	}
 }

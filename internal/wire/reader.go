@@ -207,7 +207,7 @@ func (c *conn) readAhead(kind byte, size int) (frame, error) {
 	if refused != nil {
 		room = 0
 	}
-	hold, full, ok := c.inbox.reserve(room, c.ctx.Done())
+	hold, ok, full := c.inbox.reserve(room, c.ctx.Done())
 	if !ok {
 		return frame{}, errClientGone
 	}

@@ -137,7 +137,7 @@ func TestInboxIsBounded(t *testing.T) {
 	b := newInbox(1000, nil)
 	done := make(chan struct{})
 	reserve := func(n int) bool {
-		_, full, ok := b.reserve(n, done)
+		_, ok, full := b.reserve(n, done)
 		return ok && full == nil
 	}
 	if !reserve(5000) {
@@ -171,7 +171,7 @@ func TestInboxWaitsForMemory(t *testing.T) {
 	budget := memory.New(16 * messageCopies * 1000)
 	other, account := budget.Open("alice"), budget.Open("alice")
 	b, done := newInbox(1<<20, account), make(chan struct{})
-	hold, full, ok := b.reserve(3000, done)
+	hold, ok, full := b.reserve(3000, done)
 	if full != nil || !ok {
 		t.Fatal(full, ok)
 	}
@@ -179,7 +179,7 @@ func TestInboxWaitsForMemory(t *testing.T) {
 	b.put(first)
 	waited := make(chan error)
 	go func() {
-		_, full, _ := b.reserve(2000, done)
+		_, _, full := b.reserve(2000, done)
 		waited <- full
 	}()
 	select {
@@ -196,7 +196,7 @@ func TestInboxWaitsForMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	empty := newInbox(1<<20, account)
-	if _, full, ok := empty.reserve(4000, done); full == nil || !ok {
+	if _, ok, full := empty.reserve(4000, done); full == nil || !ok {
 		t.Error("a message was taken beyond the analyst's share")
 	}
 }
