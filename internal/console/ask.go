@@ -81,7 +81,7 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, x *session) {
 	case "price":
 		d := c.dry(r, x, p)
 		p.DryRun = &d
-		c.render(w, r, http.StatusOK, "ask", "Ask", p)
+		c.render(w, r, statusOf(d.Refused), "ask", "Ask", p)
 		return
 	}
 	// A question takes as long as main takes; the page has its time-outs back afterwards.
@@ -89,16 +89,17 @@ func (c *Console) ask(w http.ResponseWriter, r *http.Request, x *session) {
 	_ = control.SetReadDeadline(time.Time{})
 	_ = control.SetWriteDeadline(time.Time{})
 	a, err := x.client.ask(r.Context(), p.Price, p.SQL)
+	defer a.release()
 	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	p.Outcome = outcomeOf(a, err, p)
 	if a != nil {
 		p.Outcome.ID = x.keep(a)
 	}
 	if isFragment(r) {
-		c.write(w, http.StatusOK, "ask", "outcome", p.Outcome)
+		c.write(w, r, statusOf(p.Outcome.Refused), "ask", "outcome", p.Outcome)
 		return
 	}
-	c.render(w, r, http.StatusOK, "ask", "Ask", p)
+	c.render(w, r, statusOf(p.Outcome.Refused), "ask", "Ask", p)
 }
 
 func outcomeOf(a *answer, err error, p askPage) *outcome {
@@ -181,6 +182,7 @@ func script(p price, sql string) string {
 func (c *Console) download(w http.ResponseWriter, r *http.Request, x *session) {
 	id, err := strconv.Atoi(r.URL.Query().Get("id"))
 	a := x.answer(id)
+	defer a.release()
 	if err != nil || a == nil {
 		c.fail(w, r, http.StatusNotFound, "This answer is no longer here. Ask again: while the proxy keeps it, that costs nothing.")
 		return

@@ -40,6 +40,7 @@ func history(ctx context.Context, c *client, limit, offset int) ([]asked, error)
 	if err != nil {
 		return nil, err
 	}
+	defer a.release()
 	list := make([]asked, len(a.Rows))
 	for i := range a.Rows {
 		at, err := time.Parse("2006-01-02 15:04:05Z07", a.text(i, "at"))
@@ -61,6 +62,7 @@ func float(s string) float64 {
 
 func (c *Console) showBudget(w http.ResponseWriter, r *http.Request, x *session) {
 	a, err := x.client.ask(r.Context(), price{}, budgetSQL)
+	defer a.release()
 	if err != nil || len(a.Rows) != 1 {
 		c.refuse(w, r, err)
 		return

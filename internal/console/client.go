@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 
+	"github.com/dpproxy/dpproxy/internal/memory"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
@@ -24,7 +26,7 @@ const (
 	maxRows  = 10_000
 	maxBytes = 4 << 20 // with cellBytes for each value
 	// cellBytes is what a value takes beside its text.
-	cellBytes = 24
+	cellBytes = 40
 )
 
 // client is an analyst's connection to the wire. Its methods wait for each other.
@@ -33,6 +35,8 @@ type client struct {
 	turn    chan struct{} // holds one element: whoever took it may use conn
 	notices []*pgconn.Notice
 	lost    atomic.Bool
+	open    func() *memory.Account // of the analyst, for an answer
+	spare   func()                 // drops answers that are kept, when there is no room for another
 }
 
 // wireTemplate is what every connection has in common. Nothing of the environment has a part in it. The password itself goes to the wire
@@ -81,6 +85,8 @@ type answer struct {
 	Notices []*pgconn.Notice
 	SQL     string
 	Price   price
+	memory  *memory.Account // counts the answer, until nobody holds it
+	holders atomic.Int32
 }
 
 type column struct {
@@ -128,15 +134,38 @@ func (c *client) ask(ctx context.Context, p price, sql string, parameters ...str
 	for i, v := range parameters {
 		values[i] = []byte(v)
 	}
-	a := &answer{SQL: sql, Price: p}
+	a := (&answer{SQL: sql, Price: p, memory: c.open()}).hold()
+	if err := c.run(ctx, a, prepared, values); err != nil {
+		a.release()
+		return nil, err
+	}
+	return a, nil
+}
+
+// run executes the statement of an answer.
+func (c *client) run(ctx context.Context, a *answer, prepared *pgconn.StatementDescription, values [][]byte) error {
+	if err := c.grow(a, answerBytes+len(a.SQL)); err != nil {
+		return err
+	}
 	for _, f := range prepared.Fields {
 		a.Columns = append(a.Columns, column{f.Name, f.DataTypeOID})
 	}
-	if err := a.read(c.conn.ExecPrepared(ctx, "", values, nil, nil)); err != nil {
-		return nil, err
+	if err := c.read(a, c.conn.ExecPrepared(ctx, "", values, nil, nil)); err != nil {
+		return err
 	}
 	a.Notices, c.notices = c.notices, nil
-	return a, nil
+	return nil
+}
+
+// grow counts n bytes more of an answer. Those that the session keeps make room for it.
+func (c *client) grow(a *answer, n int) error {
+	hold := a.memory.Hold() // the account ends with the answer
+	err := hold.Grow(n)
+	if err != nil {
+		c.spare()
+		err = hold.Grow(n)
+	}
+	return err
 }
 
 // settle gives the session the settings of one statement, and forgets those of the one before.
@@ -158,14 +187,20 @@ func (c *client) settle(ctx context.Context, p price) error {
 }
 
 // read takes the rows over.
-func (a *answer) read(r *pgconn.ResultReader) error {
+func (c *client) read(a *answer, r *pgconn.ResultReader) error {
 	bytes := 0
+	var full error
 	for r.NextRow() {
+		size := cellBytes
 		for _, v := range r.Values() {
-			bytes += len(v) + cellBytes
+			size += len(v) + cellBytes
 		}
-		if len(a.Rows) == maxRows || bytes > maxBytes {
+		bytes += size
+		if full != nil || len(a.Rows) == maxRows || bytes > maxBytes {
 			a.Beyond++
+			continue
+		}
+		if full = c.grow(a, size); full != nil {
 			continue
 		}
 		row := make([]cell, len(r.Values()))
@@ -175,7 +210,7 @@ func (a *answer) read(r *pgconn.ResultReader) error {
 		a.Rows = append(a.Rows, row)
 	}
 	_, err := r.Close()
-	return err
+	return cmp.Or(err, full)
 }
 
 // text is a value by row and column, empty where it is NULL.

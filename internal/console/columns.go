@@ -32,6 +32,7 @@ func tablesOf(ctx context.Context, c *client) ([]askable, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer a.release()
 	var tables []askable
 	for i := range a.Rows {
 		name := a.text(i, "table_name")

@@ -84,6 +84,7 @@ func explain(ctx context.Context, c *client, p price, sql string) (explanation, 
 	if err != nil {
 		return explanation{}, false, err
 	}
+	defer a.release()
 	if len(a.Rows) != 1 || len(a.Columns) != 1 {
 		return explanation{}, false, fmt.Errorf("EXPLAIN gave %d rows", len(a.Rows))
 	}
@@ -96,7 +97,7 @@ func explain(ctx context.Context, c *client, p price, sql string) (explanation, 
 
 func (c *Console) dryRun(w http.ResponseWriter, r *http.Request, x *session) {
 	d := c.dry(r, x, c.askPage(r))
-	c.write(w, http.StatusOK, "ask", "dryrun", &d)
+	c.write(w, r, statusOf(d.Refused), "ask", "dryrun", &d)
 }
 
 // dry asks what the question would cost, and what it would at other prices.

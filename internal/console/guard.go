@@ -14,9 +14,6 @@ import (
 const policyOfContent = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// maxForm bounds the body of a request: a statement of the greatest length that the proxy takes, percent-encoded, fits.
-const maxForm = 128 << 10
-
 // guard refuses requests that no page of the console makes, before anything looks at them.
 func (c *Console) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
@@ -37,7 +34,6 @@ func (c *Console) guard(next http.Handler) http.Handler {
 		case origins.Check(r) != nil, changes(r) && !spokenFor(r):
 			c.fail(w, r, http.StatusForbidden, "This request comes from another site, and was not answered.")
 		default:
-			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 			next.ServeHTTP(w, r)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/memory"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
@@ -83,7 +84,9 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		c.render(w, r, http.StatusUnauthorized, "login", "Log in", c.loginPage(user, database, wording(err)))
 		return
 	}
-	c.admit(w, r, &session{analyst: user, database: database, client: conn, host: hostOf(r)}, "/ask")
+	x := &session{analyst: user, database: database, client: conn, host: hostOf(r)}
+	conn.open, conn.spare = func() *memory.Account { return c.config.Memory.Open(user) }, x.forget
+	c.admit(w, r, x, "/ask")
 }
 
 func (c *Console) connect(r *http.Request, user, password, database string) (*client, error) {

@@ -1,7 +1,7 @@
 package console
 
 import (
-	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"html/template"
@@ -45,13 +45,19 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, nam
 			p.Database = x.database
 		}
 	}
-	c.write(w, status, name, "layout.html", p)
+	c.write(w, r, status, name, "layout.html", p)
 }
 
 // write executes a template to its end before a byte is sent, so that a fault is no half page.
-func (c *Console) write(w http.ResponseWriter, status int, name, block string, data any) {
-	var out bytes.Buffer
-	if err := c.pages[name].ExecuteTemplate(&out, block, data); err != nil {
+func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, name, block string, data any) {
+	out := pageBuffer{hold: accountOf(r).Hold()}
+	defer out.hold.Free()
+	err := c.pages[name].ExecuteTemplate(&out, block, data)
+	switch {
+	case outOfMemory(err):
+		c.refuse(w, r.WithContext(context.WithValue(r.Context(), accountKey{}, nil)), err)
+		return
+	case err != nil:
 		c.config.Log.Error("a console page failed", "page", name, "error", err)
 		http.Error(w, "This page failed; the log has the reason.", http.StatusInternalServerError)
 		return
@@ -64,10 +70,10 @@ func (c *Console) write(w http.ResponseWriter, status int, name, block string, d
 // fail says why there is no page.
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, status int, why string) {
 	if isFragment(r) {
-		c.write(w, status, "fail", "refusal", refusal{Message: why})
+		c.write(w, r, status, "fail", "refusal", refusal{Message: why})
 		return
 	}
-	c.write(w, status, "fail", "layout.html", page{Name: "fail", Title: http.StatusText(status), Data: why})
+	c.write(w, r, status, "fail", "layout.html", page{Name: "fail", Title: http.StatusText(status), Data: why})
 }
 
 // routes has every address of the console. ServeMux answers other methods with 405.
@@ -120,7 +126,7 @@ func (c *Console) either(h func(http.ResponseWriter, *http.Request, *session)) h
 		x := c.sessions.find(c.identifier(r), hostOf(r))
 		switch {
 		case x == nil && isFragment(r):
-			c.write(w, http.StatusUnauthorized, "fail", "gone", nil)
+			c.write(w, r, http.StatusUnauthorized, "fail", "gone", nil)
 		case x == nil && len(r.URL.Path) >= 4 && r.URL.Path[:4] == "/dba":
 			http.Redirect(w, r, "/dba/login", http.StatusSeeOther)
 		case x == nil:

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/memory"
 	"github.com/dpproxy/dpproxy/internal/metrics"
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
@@ -44,7 +45,9 @@ type Config struct {
 	// Names lists names of this server beside its addresses and those of its certificate.
 	Names func() []string
 	Proxy Proxy
-	Log   *slog.Logger
+	// Memory counts what clients make the process keep.
+	Memory *memory.Budget
+	Log    *slog.Logger
 }
 
 // Proxy is the running proxy as its administrator may see it. Nothing of it depends on a private row, but for counts of failures.
@@ -88,7 +91,7 @@ func New(config Config) (*Console, error) {
 		return nil, err
 	}
 	c.server = &http.Server{
-		Handler:           c.guard(c.routes()),
+		Handler:           c.guard(c.counted(c.routes())),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: silence,
 		MaxHeaderBytes: maxHeader,
 		ErrorLog:       slog.NewLogLogger(config.Log.Handler(), slog.LevelDebug),

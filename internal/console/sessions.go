@@ -32,6 +32,7 @@ type session struct {
 	used    time.Time
 	serial  int
 	answers map[int]*answer
+	ended   bool
 }
 
 // administrator says whose session it is. There is no way from one kind to the other but a login.
@@ -42,18 +43,33 @@ func (s *session) keep(a *answer) (id int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.serial++
+	if s.ended {
+		return s.serial
+	}
 	if s.answers == nil {
 		s.answers = map[int]*answer{}
 	}
-	s.answers[s.serial] = a
+	s.answers[s.serial] = a.hold()
+	s.answers[s.serial-keptAnswers].release()
 	delete(s.answers, s.serial-keptAnswers)
 	return s.serial
 }
 
+// answer returns one that is kept, for its caller to release.
 func (s *session) answer(id int) *answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.answers[id]
+	return s.answers[id].hold()
+}
+
+// forget drops the answers that are kept.
+func (s *session) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.answers {
+		a.release()
+	}
+	clear(s.answers)
 }
 
 // expired says whether the session has ended by time. One whose question is being answered is not silent.
@@ -70,8 +86,12 @@ func (s *session) touch(now time.Time) {
 	s.used = now
 }
 
-// end closes the connection behind the session.
+// end closes the connection behind the session, and keeps nothing any more.
 func (s *session) end() {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.forget()
 	if s.client != nil {
 		s.client.close()
 	}

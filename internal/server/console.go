@@ -27,6 +27,7 @@ func (s *Server) consoleOn(p *policy.Policy) error {
 		Secure:    p.TLS != nil,
 		Names:     func() []string { return s.names() },
 		Proxy:     &administration{s},
+		Memory:    s.wire.Memory(),
 		Log:       s.log,
 	})
 	if err != nil {

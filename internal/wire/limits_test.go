@@ -6,7 +6,9 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -321,4 +323,63 @@ func TestShutdownWaits(t *testing.T) {
 	if err := <-stopped; err != nil {
 		t.Errorf("Shutdown returned %v", err)
 	}
+}
+
+// TestLoginBesideAFlood: thousands of connections that say nothing, of sixty addresses, and more all the time. A session that is open goes on,
+// and whoever has a password and an address of their own gets in at the first attempt.
+func TestLoginBesideAFlood(t *testing.T) {
+	const many, addresses = 2000, 60
+	files := syscall.Rlimit{}
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		t.Fatal(err)
+	}
+	if files.Cur = files.Max; files.Cur < 3*many {
+		t.Skipf("%d files may be open", files.Cur)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		t.Fatal(err)
+	}
+	server := startServer(t, nil)
+	open := login(t, server.addr, "alice", "db", "secret")
+	flood := func(i int) (net.Conn, error) {
+		from := &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+i%addresses))}
+		return (&net.Dialer{LocalAddr: from}).Dial("tcp", server.addr)
+	}
+	for i := range many {
+		conn, err := flood(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	done, end := context.WithCancel(context.Background())
+	var more atomic.Int64
+	var flooding sync.WaitGroup
+	flooding.Go(func() {
+		for i := 0; done.Err() == nil; i++ {
+			conn, err := flood(i)
+			if err != nil {
+				continue // as many as the system lets
+			}
+			more.Add(1)
+			defer conn.Close()
+			if more.Load() == many {
+				return
+			}
+		}
+	})
+	for i := range 10 {
+		if before := more.Load(); before < many {
+			waitFor(t, "more of the flood", func() bool { return more.Load() > before })
+		}
+		if got := login(t, server.addr, "alice", "db", "secret").ask(t, "SELECT 1 AS one"); got[1] != `DataRow "1"` {
+			t.Errorf("session %d beside the flood: %q", i, got)
+		}
+		if got := open.ask(t, "SELECT 1 AS one"); got[1] != `DataRow "1"` {
+			t.Errorf("the session that was open: %q", got)
+		}
+	}
+	end()
+	flooding.Wait()
+	t.Logf("%d connections that say nothing", many+more.Load())
 }

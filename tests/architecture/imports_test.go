@@ -67,7 +67,7 @@ var allowed = map[string]string{
 	"provision":              "backend introspect ledger/stores/postgres lineage policy rewrite rewrite/catalog verifier",
 	"tracing":                "policy session version",
 	"tracing/tracingtest":    "",
-	"console":                "ledger metrics pgerr policy wire",
+	"console":                "ledger memory metrics pgerr policy wire",
 	"server":                 "backend console engine ledger ledger/accounting ledger/admin ledger/stores metrics pgerr policy provision session tracing verifier wire",
 	"server/ldaptest":        "",
 	"profile":                "backend engine ledger ledger/accounting mechanism policy provision rewrite session",

@@ -187,3 +187,37 @@ func TestCrowds(t *testing.T) {
 		t.Error("60 silent connections of one address stay open")
 	}
 }
+
+// TestMemory: answers that an analyst's sessions keep are counted against the analyst's share. One more is a page with 503 and a hint,
+// another analyst is answered beside it, and a logout gives back what the session has kept.
+func TestMemory(t *testing.T) {
+	w := newWorld(t, "accounting: {method", "limits: {memory: 16MB}\naccounting: {method")
+	const large = "SELECT repeat('x', 900000) AS x FROM wards LIMIT 1"
+	var sessions []*visitor
+	var last reply
+	for len(sessions) < 12 && last.Response == nil {
+		v := w.visitor().login("alice")
+		sessions = append(sessions, v)
+		for range 2 {
+			if r := v.ask(large); r.StatusCode != http.StatusOK {
+				last = r
+				break
+			}
+		}
+	}
+	if last.Response == nil || last.StatusCode != http.StatusServiceUnavailable || len(sessions) < 3 {
+		t.Fatalf("%d sessions keep answers, then %v", len(sessions), last.Response)
+	}
+	wants(t, "a refusal", last.body, "out of memory for your connections", "limits.memory")
+	if r := w.visitor().login("bob").ask(large); r.StatusCode != http.StatusOK {
+		t.Errorf("another analyst: %s\n%s", r.Status, short(r.body))
+	}
+	for _, v := range sessions[:2] {
+		if r := v.do("/logout", url.Values{"csrf": {v.csrf}}); r.StatusCode != http.StatusSeeOther {
+			t.Errorf("logout: %s", r.Status)
+		}
+	}
+	if r := sessions[len(sessions)-1].ask(large); r.StatusCode != http.StatusOK {
+		t.Errorf("after logouts: %s\n%s", r.Status, short(r.body))
+	}
+}
