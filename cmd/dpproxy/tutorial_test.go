@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"flag"
@@ -151,7 +152,7 @@ func (r *reader) run(line, input string) string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
 }
 
-// start runs a command until the test ends, and waits for its first line.
+// start runs a command until the test ends, and waits until it listens. Notes before that are those of check.
 func (r *reader) start(line string, out *strings.Builder) {
 	cmd := r.command("exec " + line)
 	stderr, err := cmd.StderrPipe()
@@ -165,12 +166,14 @@ func (r *reader) start(line string, out *strings.Builder) {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()
 	})
-	first := make([]byte, 200)
-	n, err := stderr.Read(first)
-	if err != nil || !bytes.Contains(first[:n], []byte("listening")) {
-		r.t.Fatalf("%s: %v %s", line, err, first[:n])
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), "listening") {
+			out.WriteString(strings.ReplaceAll(lines.Text(), r.port, "6432") + "\n")
+			return
+		}
 	}
-	out.WriteString(strings.ReplaceAll(string(first[:n]), r.port, "6432"))
+	r.t.Fatalf("%s: it does not listen: %v", line, lines.Err())
 }
 
 // edit replaces the lines of the policy that a block marks with -, by their keys, by those that it marks with +. It returns how many.

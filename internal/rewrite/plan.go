@@ -167,8 +167,8 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 	return index
 }
 
-// bytesPerStep is how many bytes of SQL are parsed and walked in a step. The ladder of a quantile over dates has some 500,000.
-const bytesPerStep = 2
+// bytesPerStep is how many bytes of SQL are parsed and walked in a step. The ladder of a quantile over dates has some 500,000, over times more.
+const bytesPerStep = 4
 
 // verifyPlan holds every query for main to its block.
 func (b *planning) verifyPlan(p *Plan, planned []*release.Block) error {
