@@ -135,7 +135,7 @@ func TestReloadBetweenBindAndExecute(t *testing.T) {
 		{"table gone", unlisted(unlisted(policy, "lab_results"), "visits"), 0},
 		{"column gone", strings.Replace(policy, "      minutes:    {bounds: [0, 600]}\n", "", 1), 0},
 		{"analyst gone", strings.Replace(policy, "  alice:", "  carol:", 1), 0},
-		{"nothing of it", strings.Replace(policy, "ttl: 0", "ttl: 1h", 1), math.Inf(1)},
+		{"answers kept", strings.Replace(policy, "ttl: 0", "ttl: 1h", 1), math.Inf(1)},
 		{"narrower bounds", strings.Replace(policy, "minutes:    {bounds: [0, 600]}", "minutes:    {bounds: [0, 1]}", 1), 4000 + 40*10/0.5},
 	} {
 		for _, l := range laters {
@@ -173,6 +173,11 @@ func TestReloadBetweenBindAndExecute(t *testing.T) {
 				case err == nil:
 					if v, _ := strconv.ParseFloat(string(rows[0][0]), 64); math.Abs(v) > change.most || after <= before {
 						t.Errorf("answer %g, at most %g under the new policy; spent %g, then %g", v, change.most, before, after)
+					}
+					// Only an answer of the new policy's is kept, where that one keeps answers.
+					again := conn.ExecParams(t.Context(), sql, nil, nil, nil, nil).Read()
+					if free := p.totalSpent(t) == after; again.Err != nil || free != (change.name == "answers kept") {
+						t.Errorf("asked again: %v, free %t", again.Err, free)
 					}
 				}
 			})
