@@ -8,7 +8,7 @@ import (
 func TestVerify(t *testing.T) {
 	combinations := 800
 	if testing.Short() {
-		combinations = 100
+		combinations = 50
 	}
 	var out bytes.Buffer
 	err := (&VerifyCmd{Combinations: combinations, Longest: 2000, Seed: 2}).Run(&out)

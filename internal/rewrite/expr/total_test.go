@@ -37,7 +37,10 @@ func canonicalSQL(e *Expr, sql string) string {
 // bounds, is NULL only if it says so, and keeps its scale, quantum and length; the measured integer stays within its steps.
 func TestTotal(t *testing.T) {
 	s := startServer(t)
-	zones := []string{"UTC", "America/New_York", "Asia/Kathmandu", "<X>+167:59", "<Y>-167:59", "AAA167BBB-167,J60/0,J80/0"}
+	zones := []string{"UTC", "America/New_York", "AAA167BBB-167,J60/0,J80/0", "Asia/Kathmandu", "<X>+167:59", "<Y>-167:59"}
+	if testing.Short() {
+		zones = zones[:3]
+	}
 	for _, text := range corpus(t, "testdata/accepted.txt") {
 		t.Run(text, func(t *testing.T) {
 			node := parseExpr(t, strings.TrimPrefix(text, "! "))
