@@ -167,19 +167,16 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 	return index
 }
 
-// bytesPerStep is how many bytes of SQL are parsed and walked in a step. The ladder of a quantile over dates has some 500,000, over times more.
-const bytesPerStep = 4
-
-// verifyPlan holds every query for main to its block.
+// verifyPlan holds every query for main to its block: a step for each byte that is parsed and walked.
 func (b *planning) verifyPlan(p *Plan, planned []*release.Block) error {
 	for i := range p.Blocks {
 		block, tables := &p.Blocks[i], planned[i].Source.Tables
-		b.Take(len(block.Measure.Text) / bytesPerStep)
+		b.Take(len(block.Measure.Text))
 		if err := measure.Verify(b.Base, block.Measure.Text, tables); err != nil {
 			return err
 		}
 		for _, h := range block.Histograms {
-			b.Take(len(h.Measure.Text) / bytesPerStep)
+			b.Take(len(h.Measure.Text))
 			if err := measure.Verify(b.Base, h.Measure.Text, tables); err != nil {
 				return err
 			}

@@ -30,7 +30,7 @@ func (p *polled) Value(any) any { return nil }
 // work that nobody has thought of counting.
 const (
 	shapeBytes      = 4096
-	mostAllocations = 3_000_000
+	mostAllocations = 1_600_000
 )
 
 // TestShapesOfStatements plans statements that grow in one respect each. Whatever is compared with each other, planning ends soon.

@@ -52,7 +52,11 @@ func (p *printer) print(e *Expr) query.Scalar {
 		if err != nil {
 			panic("expr: template " + e.tmpl)
 		}
-		form.Of, form.Text = append(form.Of, p.print(e.args[n])), append(form.Text, "")
+		arg := p.print(e.args[n])
+		if x := e.args[n].value; e.value != nil && x != nil && x.text != nil {
+			arg = query.Raw(sqltext.Literal(*x.text)) // the cast of an array types its items, as their own casts would, in half the text
+		}
+		form.Of, form.Text = append(form.Of, arg), append(form.Text, "")
 	}
 	return form
 }
