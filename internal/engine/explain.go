@@ -73,9 +73,7 @@ func (c *call) bindExplain(ctx context.Context, asJSON bool) (session.Bound, err
 		return nil, err
 	}
 	if !asJSON {
-		lines := x.lines()
-		lines[0] += c.estimate(mostGroups(p.plan))
-		return explained{c, lines}, nil
+		return explained{c, append([]string{"Private answer" + c.estimate(mostGroups(p.plan))}, x.lines()...)}, nil
 	}
 	text, err := json.MarshalIndent([]explanation{x}, "", "  ")
 	if err != nil {
@@ -90,7 +88,7 @@ const openRowsGuess = 1000
 // varlenaGuess is how wide PostgreSQL takes a value to be whose type has no length (get_typavgwidth, lsyscache.c).
 const varlenaGuess = 32
 
-// estimate ends the first line of EXPLAIN as PostgreSQL does: postgres_fdw reads it there under use_remote_estimate, and pushes down what costs
+// estimate ends the first line of EXPLAIN, as PostgreSQL does: postgres_fdw reads it there under use_remote_estimate, and pushes down what costs
 // less. It costs nothing here, so that an aggregate is pushed down; width follows from the types.
 func (c *call) estimate(rows int) string {
 	width := 0

@@ -56,7 +56,8 @@ func TestChargedTwice(t *testing.T) {
 			> explain SELECT avg(age), count(age) FROM patients
 			describe
 			check
-			row epsilon: 25  (cost=0.00..0.00 rows=1 width=0)
+			row Private answer  (cost=0.00..0.00 rows=1 width=0)
+			row epsilon: 25
 			row price: at most epsilon 60, budget for at least 2 such statements
 			row epsilon spent by it: 25
 			row epsilon left after it: 100

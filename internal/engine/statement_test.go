@@ -138,7 +138,8 @@ func TestStatements(t *testing.T) {
 			> explain SELECT count(*) FROM patients
 			describe
 			check
-			row epsilon: 50  (cost=0.00..0.00 rows=1 width=0)
+			row Private answer  (cost=0.00..0.00 rows=1 width=0)
+			row epsilon: 50
 			row price: epsilon 50, budget for 2 such statements
 			row epsilon spent by it: 50
 			row epsilon left after it: 75
@@ -164,7 +165,8 @@ func TestStatements(t *testing.T) {
 			> explain SELECT count(*) FROM patients
 			describe
 			check
-			row epsilon: 50  (cost=0.00..0.00 rows=1 width=0)
+			row Private answer  (cost=0.00..0.00 rows=1 width=0)
+			row epsilon: 50
 			row price: epsilon 50, budget for 2 such statements
 			row epsilon spent by it: 0
 			row epsilon left after it: 75
@@ -172,7 +174,8 @@ func TestStatements(t *testing.T) {
 			> explain SELECT count(*) FROM patients WHERE age > 30
 			describe
 			check
-			row epsilon: 50  (cost=0.00..0.00 rows=1 width=0)
+			row Private answer  (cost=0.00..0.00 rows=1 width=0)
+			row epsilon: 50
 			row price: epsilon 50, budget for 2 such statements
 			row epsilon spent by it: 50
 			row epsilon left after it: 25
@@ -190,7 +193,8 @@ func TestStatements(t *testing.T) {
 			> explain SELECT count(*) FROM patients WHERE age > 40
 			describe
 			check
-			row epsilon: 50  (cost=0.00..0.00 rows=1 width=0)
+			row Private answer  (cost=0.00..0.00 rows=1 width=0)
+			row epsilon: 50
 			row price: epsilon 50, budget for 2 such statements
 			row it would be refused: this would take the epsilon spent from 100 to 150; your budget is 125
 			> left
