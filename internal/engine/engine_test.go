@@ -68,8 +68,9 @@ func TestParse(t *testing.T) {
 // TestExplainCommand is `dpproxy explain`.
 func TestExplainCommand(t *testing.T) {
 	for _, c := range []struct{ sql, first, err string }{
-		{question, "epsilon: 50", ""},
-		{"SELECT ward FROM wards", "dpproxy: this statement reads nothing private; it costs no budget", ""},
+		{question, "Private answer  (cost=0.00..0.00 rows=1 width=0)", ""},
+		{"SELECT ward FROM wards", "dpproxy: this statement reads nothing private; it costs no budget  (cost=0.00..0.00 rows=1000 width=0)", ""},
+		{"SELECT ward, count(*) FROM patients GROUP BY ward", "Private answer  (cost=0.00..0.00 rows=2 width=0)", ""},
 		{"SELECT 1; SELECT 2", "", "ERROR 42601 explain takes exactly one statement"},
 		{"", "", "ERROR 42601 explain takes exactly one statement"},
 		{"SELEC", "", `ERROR 42601 syntax error at or near "SELEC"`},

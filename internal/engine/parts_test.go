@@ -56,6 +56,7 @@ func TestChargedTwice(t *testing.T) {
 			> explain SELECT avg(age), count(age) FROM patients
 			describe
 			check
+			row Private answer  (cost=0.00..0.00 rows=1 width=0)
 			row epsilon: 25
 			row price: at most epsilon 60, budget for at least 2 such statements
 			row epsilon spent by it: 25

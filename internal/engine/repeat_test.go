@@ -39,6 +39,40 @@ func TestRepeatedStatementsAskOnce(t *testing.T) {
 	}
 }
 
+// TestAnswersOfTheirDay: an answer that follows from the clock is kept for its own time: asked again on that day it is free, and another day's is
+// never given as today's, whatever of the statement reads the clock.
+func TestAnswersOfTheirDay(t *testing.T) {
+	for _, c := range []struct{ name, sql string }{
+		{"a day", "SELECT count(*) FROM patients WHERE admitted < current_date"},
+		{"a moment", "SELECT count(*) FROM patients WHERE admitted < now()"},
+		{"a word", "SELECT count(*) FROM patients WHERE admitted < 'today'"},
+		{"a key", "SELECT admitted < current_date, count(*) FROM patients GROUP BY 1"},
+		{"an average", "SELECT avg(current_date - admitted) FROM patients"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, "age: {bounds: [0, 120]}", "age: {bounds: [0, 120]}\n      admitted: {bounds: [2020-01-01, 2030-12-31]}")
+			for _, at := range []struct{ day, left string }{{"2026-01-01", "75"}, {"2026-01-01", "75"}, {"2026-01-02", "25"}, {"2026-01-01", "25"}} {
+				w.fake.clock = map[string]string{"now": at.day + " 00:00:00+00", "today": at.day}
+				bound, err := w.bind(c.sql)
+				if err == nil {
+					err = w.engine.Charge(w.ctx, w.scope, bound)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				rows, err := bound.Execute(w.ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				rows.Close()
+				if left := w.left(); left != at.left {
+					t.Errorf("on %s epsilon %s is left, want %s", at.day, left, at.left)
+				}
+			}
+		})
+	}
+}
+
 // TestValuesThatReadTheClock: what a type's input function may read the clock for is asked for each time.
 func TestValuesThatReadTheClock(t *testing.T) {
 	for _, c := range []struct {

@@ -138,13 +138,14 @@ func TestStatements(t *testing.T) {
 			> explain SELECT count(*) FROM patients
 			describe
 			check
+			row Private answer  (cost=0.00..0.00 rows=1 width=0)
 			row epsilon: 50
 			row price: epsilon 50, budget for 2 such statements
 			row epsilon spent by it: 50
 			row epsilon left after it: 75
 			> explain SELECT ward FROM wards
 			describe
-			row dpproxy: this statement reads nothing private; it costs no budget
+			row dpproxy: this statement reads nothing private; it costs no budget  (cost=0.00..0.00 rows=1000 width=0)
 			> left
 			left 125
 			> metrics
@@ -164,6 +165,7 @@ func TestStatements(t *testing.T) {
 			> explain SELECT count(*) FROM patients
 			describe
 			check
+			row Private answer  (cost=0.00..0.00 rows=1 width=0)
 			row epsilon: 50
 			row price: epsilon 50, budget for 2 such statements
 			row epsilon spent by it: 0
@@ -172,6 +174,7 @@ func TestStatements(t *testing.T) {
 			> explain SELECT count(*) FROM patients WHERE age > 30
 			describe
 			check
+			row Private answer  (cost=0.00..0.00 rows=1 width=0)
 			row epsilon: 50
 			row price: epsilon 50, budget for 2 such statements
 			row epsilon spent by it: 50
@@ -190,6 +193,7 @@ func TestStatements(t *testing.T) {
 			> explain SELECT count(*) FROM patients WHERE age > 40
 			describe
 			check
+			row Private answer  (cost=0.00..0.00 rows=1 width=0)
 			row epsilon: 50
 			row price: epsilon 50, budget for 2 such statements
 			row it would be refused: this would take the epsilon spent from 100 to 150; your budget is 125

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -78,6 +79,9 @@ func clinicSchema(p *policy.Policy) *rewrite.Schema {
 		case "patients":
 			r.Unique, r.PrimaryKey = [][]string{{"id"}}, []string{"id"}
 			r.Columns = []rewrite.RelationColumn{column("id", 1, pgtype.Int4OID, "integer"), column("age", 2, pgtype.Int4OID, "integer"), column("ward", 3, pgtype.TextOID, "text")}
+			if table.Column("admitted") != nil { // of a test's own
+				r.Columns = append(r.Columns, column("admitted", 4, pgtype.DateOID, "date"))
+			}
 		case "wards":
 			r.Columns = []rewrite.RelationColumn{column("ward", 1, pgtype.TextOID, "text")}
 		}
@@ -158,6 +162,7 @@ type fakeDatabases struct {
 	rows   []backend.MeasureRow // of main; nil: 41 in the first group
 	result [][]byte             // the row of the shadow; nil: its parameters
 	asked  atomic.Int32         // for constants
+	clock  map[string]string    // what the shadow reads of its clock; nil: the first of 2026
 	used   sync.RWMutex
 
 	results *int // how many such rows; nil: one
@@ -232,16 +237,25 @@ func (d *fakeDatabases) CheckSetting(_ context.Context, _, value string) (string
 	return value, d.fault("setting")
 }
 
-// Constants gives values and literals as they are written; for the clock, the same moment each time.
+// Constants gives values and literals as they are written; for the clock, what it is set to.
 func (d *fakeDatabases) Constants(_ context.Context, p backend.Parameters, c rewrite.Constants, _ backend.Settings) (*backend.Constants, error) {
 	d.asked.Add(1)
 	out := &backend.Constants{Parameters: canonicals(p.Values)}
 	for _, l := range c.Literals {
 		text := rewrite.Canonical(l.Text)
-		if text == "now" {
-			text = "2026-01-01 00:00:00+00"
-		}
 		out.Literals = append(out.Literals, &text)
+	}
+	clock := d.clock
+	if clock == nil {
+		clock = map[string]string{"now": "2026-01-01 00:00:00+00", "today": "2026-01-01"}
+	}
+	for _, v := range slices.Concat(out.Parameters, out.Literals) {
+		if v == nil {
+			continue
+		}
+		if read, ok := clock[string(*v)]; ok {
+			*v = rewrite.Canonical(read)
+		}
 	}
 	return out, d.fault("read")
 }

@@ -130,7 +130,7 @@ func (d *document) undecided(w writer) {
 	}
 	if len(d.kept) > 0 {
 		w("")
-		w("  # Not offered as public:")
+		w("  # Not offered as public: %d of %s. If the rows of one are nobody's, list it with refers_to_people (docs/policy.md).", len(d.kept), tables(len(d.tables)))
 		for _, k := range d.kept {
 			w("  #   %s: %s", k.title(), k.why)
 		}

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/verifier"
@@ -28,23 +30,21 @@ type identity struct {
 	policy    *policy.Policy
 	pool      *pgxpool.Pool // auth by query; nil: verifiers are in the policy
 	directory *directory    // auth by LDAP; nil: passwords are proved by SCRAM
-	shapes    []verifier.Shape
+
+	mu     sync.Mutex                // guards shapes
+	shapes map[string]verifier.Shape // by user, of every verifier that was read: names without one look like one of them
 }
 
-// knownShapes is how many analysts auth.query is asked for when it is opened.
-const knownShapes = 16
-
 func newIdentity(ctx context.Context, p *policy.Policy) (*identity, error) {
-	i := &identity{policy: p}
+	i := &identity{policy: p, shapes: map[string]verifier.Shape{}}
 	if p.Auth.Method == policy.AuthLDAP {
 		var err error
 		i.directory, err = newDirectory(p.Auth.LDAP)
 		return i, err
 	}
-	names := slices.Sorted(maps.Keys(p.Analysts))
 	if p.Auth.Method != policy.AuthQuery {
-		for _, name := range names {
-			i.shaped(name, p.Analysts[name].Verifier)
+		for name, analyst := range p.Analysts {
+			i.shaped(name, analyst.Verifier)
 		}
 		return i, nil
 	}
@@ -63,24 +63,43 @@ func newIdentity(ctx context.Context, p *policy.Policy) (*identity, error) {
 		i.pool.Close()
 		return nil, fmt.Errorf("auth.query: %w", err)
 	}
-	for _, name := range names[:min(len(names), knownShapes)] {
-		row, err := i.query(ctx, name)
-		if err != nil {
-			i.pool.Close()
-			return nil, fmt.Errorf("auth.query: %w", err)
-		}
-		if row.verifier != nil {
-			i.shaped(name, *row.verifier)
-		}
+	if err := i.readShapes(ctx); err != nil {
+		i.pool.Close()
+		return nil, fmt.Errorf("auth.query: %w", err)
 	}
 	return i, nil
+}
+
+// readShapes asks for every listed analyst: one who is left out, and whose verifier looks like nobody's else, would be told from unknown names.
+func (i *identity) readShapes(ctx context.Context) error {
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(authConnections)
+	for name := range i.policy.Analysts {
+		all.Go(func() error {
+			row, err := i.query(ctx, name)
+			if err == nil && row.verifier != nil && row.name == name {
+				i.shaped(name, *row.verifier)
+			}
+			return err
+		})
+	}
+	return all.Wait()
 }
 
 // shaped notes how an analyst's verifier looks.
 func (i *identity) shaped(analyst, of string) {
 	if s, ok := verifier.ShapeOf(analyst, of); ok {
-		i.shapes = append(i.shapes, s)
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.shapes[analyst] = s
 	}
+}
+
+// known are the shapes of all whose verifiers were read.
+func (i *identity) known() []verifier.Shape {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.Collect(maps.Values(i.shapes))
 }
 
 func (i *identity) close() {
@@ -104,11 +123,13 @@ func (i *identity) verifier(ctx context.Context, user string) (wire.Credential, 
 	case err != nil || row.verifier == nil || row.name != user:
 		return wire.Credential{}, false, err
 	case listed:
+		i.shaped(user, *row.verifier) // which may be a new one
 		return wire.Credential{Analyst: analyst.Name, Verifier: *row.verifier}, true, nil
 	case i.policy.Members == nil || i.policy.MemberOf(user, row.group) == "":
 		return wire.Credential{}, false, nil
 	}
 	i.policy.Members.Found(user, row.group)
+	i.shaped(user, *row.verifier)
 	return wire.Credential{Analyst: user, Verifier: *row.verifier}, true, nil
 }
 
@@ -197,7 +218,7 @@ func (a *authenticator) Shapes() []verifier.Shape {
 	if err != nil {
 		return nil
 	}
-	return i.shapes
+	return i.known()
 }
 
 // Certificate implements wire.Authenticator.

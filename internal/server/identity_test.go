@@ -4,13 +4,19 @@ import (
 	"context"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/verifier"
 	"github.com/dpproxy/dpproxy/internal/wire"
 )
 
@@ -90,6 +96,50 @@ func TestVerifiersOfADatabase(t *testing.T) {
 		if err != nil || got != want || ok != (want.Analyst != "") {
 			t.Errorf("%q: %+v, %v, %v; want %+v", user, got, ok, err, want)
 		}
+	}
+}
+
+// TestUnknownNamesLookLikeEverybody: whatever a real user's verifier shows, some names that do not exist show too, however many analysts are
+// listed, of a user whom only auth.query knows, and of a password that is new.
+func TestUnknownNamesLookLikeEverybody(t *testing.T) {
+	s, name := pgservertest.Database(t, `CREATE TABLE logins (name text PRIMARY KEY, verifier text);
+		CREATE FUNCTION verifier(iterations int) RETURNS text RETURN format('SCRAM-SHA-256$%s:c2FsdA==$%s:%2$s', iterations, encode(sha256(''), 'base64'));
+		INSERT INTO logins SELECT 'analyst' || i, verifier(4096 + i) FROM generate_series(1, 40) i;
+		INSERT INTO logins VALUES ('member', verifier(9000))`)
+	p := &policy.Policy{
+		Auth:     policy.Auth{Method: policy.AuthQuery, DSN: s.DSN(name, pgserver.Superuser), Query: "SELECT name, verifier FROM logins WHERE name = $1", DefaultGroup: "visitors"},
+		Analysts: map[string]*policy.Analyst{},
+		Groups:   map[string]policy.Budget{"visitors": {Epsilon: 1}},
+		Members:  policy.NewMembers(),
+	}
+	var want []int
+	for n := 1; n <= 40; n++ {
+		a := &policy.Analyst{Name: fmt.Sprintf("analyst%d", n)}
+		p.Analysts[a.Name], want = a, append(want, 4096+n)
+	}
+	i, err := newIdentity(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.close()
+	shown := func() []int {
+		seen := map[int]bool{}
+		for n := range 2000 { // one of 42 shapes is missing at random in fewer than one of 10¹⁹ secrets, and the secret is fixed
+			seen[verifier.Mock([]byte("secret"), fmt.Sprintf("nobody%d", n), i.known()).Iters] = true
+		}
+		return slices.Sorted(maps.Keys(seen))
+	}
+	if diff := cmp.Diff(want, shown()); diff != "" {
+		t.Errorf("before anybody logs in (-want +got):\n%s", diff)
+	}
+	pgservertest.Exec(t, s.DSN(name, pgserver.Superuser), "UPDATE logins SET verifier = verifier(8000) WHERE name = 'analyst40'")
+	for _, user := range []string{"member", "analyst40"} {
+		if _, ok, err := i.verifier(t.Context(), user); err != nil || !ok {
+			t.Fatalf("%s: %v", user, err)
+		}
+	}
+	if diff := cmp.Diff(append(want[:39], 8000, 9000), shown()); diff != "" {
+		t.Errorf("after a lookup of others (-want +got):\n%s", diff)
 	}
 }
 
