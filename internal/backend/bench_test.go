@@ -2,7 +2,9 @@ package backend
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -66,6 +68,35 @@ func BenchmarkMeasure(b *testing.B) {
 		if err := backend.Measure(ctx, m, func(MeasureRow) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkProof proves the shape of a table of which a plan relies on two columns, however many others it has.
+func BenchmarkProof(b *testing.B) {
+	for _, columns := range []int{5, 1600} {
+		b.Run(fmt.Sprintf("%d columns", columns), func(b *testing.B) {
+			var more strings.Builder
+			for i := range columns - 2 {
+				fmt.Fprintf(&more, ", c%d int", i)
+			}
+			s, db := pgservertest.Database(b, "CREATE TABLE p (id bigint PRIMARY KEY, n int"+more.String()+")", "CREATE TABLE t ()")
+			backend, ctx := connectedTo(b, s.DSN(db, pgserver.Superuser)), context.Background()
+			schema, err := backend.Schema(ctx)
+			if err != nil {
+				b.Fatal(err)
+			}
+			name := policy.Name{Schema: "public", Relation: "p"}
+			relied := map[policy.ColumnOf]bool{{Table: name, Column: "id"}: true, {Table: name, Column: "n"}: true}
+			m := Measurement{
+				Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: benchmarkSQL}, Keys: []uint32{textOID}}},
+				Proofs:  []rewrite.Proof{schema.Relations[name].ShapeProof(relied)},
+			}
+			for b.Loop() {
+				if err := backend.Measure(ctx, m, func(MeasureRow) error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

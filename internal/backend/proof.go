@@ -26,14 +26,14 @@ const indexSQL = `EXISTS (
     AND NOT EXISTS (
       SELECT FROM pg_catalog.unnest(i.indkey::int2[]) WITH ORDINALITY k(attnum, at)
       JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum
-      WHERE k.at <= i.indnkeyatts AND a.attname::text <> ALL (w.fact::text[])))`
+      WHERE k.at <= i.indnkeyatts AND a.attname::text <> ALL (w.columns::text[])))`
 
-// failingSQL returns the places of those relations, of three lists, of which a fact is not true. One query asks for all: most of what a
+// failingSQL returns the places of those relations of which a fact is not true. One query asks for all: most of what a
 // question to the catalogs takes is its planning. It has no parameters, so that a connection on which it is prepared plans it once.
-func failingSQL(fact string, proofs []rewrite.Proof, of func(rewrite.Proof) string) string {
-	lists := make([][]string, 3)
+func failingSQL(fact string, proofs []rewrite.Proof) string {
+	lists := make([][]string, 4)
 	for _, p := range proofs {
-		for i, text := range []string{p.Relation.Schema, p.Relation.Relation, of(p)} {
+		for i, text := range []string{p.Relation.Schema, p.Relation.Relation, textArray(p.Columns), p.Shape} {
 			lists[i] = append(lists[i], text)
 		}
 	}
@@ -41,10 +41,10 @@ func failingSQL(fact string, proofs []rewrite.Proof, of func(rewrite.Proof) stri
 	for _, list := range lists {
 		arrays = append(arrays, "pg_catalog.unnest("+sqltext.EscapedLiteral(textArray(list))+"::text[])")
 	}
-	return "SELECT w.at FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") WITH ORDINALITY AS w (schema, relation, fact, at)\nWHERE NOT COALESCE(" + fact + ", false) ORDER BY 1"
+	return "SELECT w.at FROM ROWS FROM (" + strings.Join(arrays, ", ") + ") WITH ORDINALITY AS w (schema, relation, columns, shape, at)\nWHERE NOT COALESCE(" + fact + ", false) ORDER BY 1"
 }
 
-var shapeSQL = "(" + introspect.ShapeOf("w.schema", "w.relation") + ") = w.fact"
+var shapeSQL = "(" + introspect.ShapeOf("w.schema", "w.relation", "w.columns::text[]") + ") = w.shape"
 
 // question is one that main answers for proofs.
 type question struct {
@@ -68,10 +68,10 @@ func (b *Backend) questions(proofs []rewrite.Proof) (list []question) {
 		}
 	}
 	if len(shapes) > 0 {
-		list = append(list, question{sql: failingSQL(shapeSQL, shapes, func(p rewrite.Proof) string { return p.Shape }), of: shapes})
+		list = append(list, question{sql: failingSQL(shapeSQL, shapes), of: shapes})
 	}
 	if len(indexes) > 0 {
-		list = append(list, question{sql: failingSQL(indexSQL, indexes, func(p rewrite.Proof) string { return textArray(p.Columns) }), of: indexes})
+		list = append(list, question{sql: failingSQL(indexSQL, indexes), of: indexes})
 	}
 	for _, p := range values {
 		given, types := b.parameters(p.Values)

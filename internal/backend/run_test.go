@@ -27,7 +27,7 @@ func connected(t *testing.T, sql ...string) *Backend {
 	return connectedTo(t, s.DSN(db, pgserver.Superuser))
 }
 
-func connectedTo(t *testing.T, dsn string) *Backend {
+func connectedTo(t testing.TB, dsn string) *Backend {
 	t.Helper()
 	p := &policy.Policy{
 		Pool: policy.Pool{Main: 2, Shadow: 2, Public: 1, Wait: 2 * time.Second},

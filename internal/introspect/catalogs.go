@@ -30,10 +30,14 @@ var foreignSQL string
 //go:embed sql/types.sql
 var typesSQL string
 
-// ShapeOf is a query for the shape of the table whose schema and name are expressions of type text: what a plan takes for granted of it.
-func ShapeOf(schema, name string) string {
-	return strings.NewReplacer("$1::text", schema, "$2::text", name).Replace(shapeSQL)
+// ShapeOf is a query for the shape of a table and of columns of it, as one text: what a plan takes for granted of them. The table's schema and
+// name are expressions of type text, the columns' names one of type text[].
+func ShapeOf(schema, name, columns string) string {
+	return strings.NewReplacer("$1::text", schema, "$2::text", name, "$3::text[]", columns).Replace(shapeSQL)
 }
+
+// shapeLength is how long the shape of a table is, and of a column.
+const shapeLength = 32
 
 // Catalogs holds what one database says of the policy's relations.
 type Catalogs struct {
@@ -70,6 +74,7 @@ type catalogColumn struct {
 	deterministicCollation bool
 	width                  int64 // bytes on average; 0: unknown
 	unreadable             bool  // by the role that asks
+	shape                  string
 }
 
 // spelled names the column's type and, where there is one, its collation.
@@ -139,7 +144,7 @@ func Read(ctx context.Context, conn *pgx.Conn, names []policy.Name) (*Catalogs, 
 	r := &catalogReader{tx: tx, found: &Catalogs{relations: map[policy.Name]*catalogRelation{}, types: map[uint32]catalogType{}}, byOID: map[uint32]*catalogRelation{}}
 	for _, step := range []func(context.Context) error{
 		func(ctx context.Context) error { return r.readRelations(ctx, names) },
-		func(ctx context.Context) error { return r.readOthers(ctx, names) }, r.readSpread, r.readShapes, r.readColumns, r.readUnique, r.readForeign, r.readTypes,
+		func(ctx context.Context) error { return r.readOthers(ctx, names) }, r.readSpread, r.readColumns, r.readShapes, r.readUnique, r.readForeign, r.readTypes,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("reading the catalogs: %w", err)
@@ -231,8 +236,10 @@ func (r *catalogReader) readSpread(ctx context.Context) error {
 	}, r.oids)
 }
 
-// shapesSQL asks for the shapes of relations $1 by the query that proves one later, so that the two are compared as they are.
-var shapesSQL = "SELECT w.oid, (" + ShapeOf("w.schema", "w.relation") + ")\n" +
+// shapesSQL asks for the shapes of relations $1 and of all their columns, in the order of columnsSQL, by the query that proves one later, so
+// that the two are compared as they are.
+var shapesSQL = "SELECT w.oid, (" + ShapeOf("w.schema", "w.relation",
+	"ARRAY(SELECT a.attname FROM pg_catalog.pg_attribute a WHERE a.attrelid = w.oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum)") + ")\n" +
 	"FROM ROWS FROM (pg_catalog.unnest($1::oid[]), pg_catalog.unnest($2::text[]), pg_catalog.unnest($3::text[])) w(oid, schema, relation)"
 
 func (r *catalogReader) readShapes(ctx context.Context) error {
@@ -243,9 +250,18 @@ func (r *catalogReader) readShapes(ctx context.Context) error {
 	return r.rows(ctx, shapesSQL, func(rows pgx.Rows) error {
 		var relation uint32
 		var shape string
-		err := rows.Scan(&relation, &shape)
-		r.byOID[relation].shape = shape
-		return err
+		if err := rows.Scan(&relation, &shape); err != nil {
+			return err
+		}
+		c := r.byOID[relation]
+		if len(shape) != shapeLength*(1+len(c.columns)) {
+			return fmt.Errorf("the shape of %s has %d characters, with %d columns", c.name, len(shape), len(c.columns))
+		}
+		c.shape = shape[:shapeLength]
+		for i := range c.columns {
+			c.columns[i].shape = shape[shapeLength*(i+1):][:shapeLength]
+		}
+		return nil
 	}, r.oids, schemas, r.names)
 }
 

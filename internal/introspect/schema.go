@@ -108,7 +108,7 @@ func join(p *policy.Policy, main, shadow *Catalogs, name policy.Name) (*rewrite.
 		}
 		r.Columns = append(r.Columns, rewrite.RelationColumn{
 			Name: c.name, Attnum: in.attnum, Type: in.oid, Typmod: in.typmod, TypeName: c.typeName,
-			NotNull: c.notNull, Filled: c.filled, Collation: c.collation, DeterministicCollation: c.deterministicCollation, Width: width,
+			NotNull: c.notNull, Filled: c.filled, Collation: c.collation, DeterministicCollation: c.deterministicCollation, Width: width, Shape: c.shape,
 		})
 	}
 	if len(s.columns) != len(columns) {

@@ -268,6 +268,9 @@ func (b *planning) proofs(p *Plan) {
 		all = append(all, slices.Concat(k.Source.Proofs, k.Proofs)...)
 	}
 	for _, f := range all {
+		if f.Shape != "" {
+			f = b.Schema.Relations[f.Relation].ShapeProof(b.Relied)
+		}
 		if !slices.ContainsFunc(p.Proofs, f.Equal) {
 			p.Proofs = append(p.Proofs, f)
 		}

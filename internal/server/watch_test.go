@@ -92,6 +92,34 @@ tables:
 	return s, pg.DSN(db, pgserver.Superuser), conn, log
 }
 
+// TestDriftOfOthers: what has changed of a column is nothing to a statement that does not rely on it, and is refused where one does.
+func TestDriftOfOthers(t *testing.T) {
+	ctx := context.Background()
+	_, main, conn, _ := watched(t)
+	const others, reads = "SELECT count(*) FROM (SELECT * FROM patients WHERE id > %d) p", "SELECT avg(age) FROM patients WHERE id > %d"
+	asked := 0
+	ask := func(sql string) error {
+		asked++ // another question each time: answers are kept
+		_, err := conn.Exec(ctx, fmt.Sprintf(sql, asked))
+		return err
+	}
+	for _, sql := range []string{others, reads} {
+		if err := ask(sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, change := range []string{"ALTER TABLE patients ALTER age TYPE bigint", "REVOKE SELECT (age) ON patients FROM watch_main", "ALTER TABLE patients DROP age"} {
+		pgservertest.Exec(t, main, change)
+		if err := ask(others); err != nil {
+			t.Errorf("%s: a statement that reads another column: %v", change, err)
+		}
+	}
+	var refused *pgconn.PgError
+	if err := ask(reads); !asPg(err, &refused) || refused.Code != "0A000" {
+		t.Errorf("a statement that reads the column: %v", err)
+	}
+}
+
 // TestDrift changes main under a running proxy. A statement over what has changed is refused and costs nothing, and is answered when it is
 // mended; the administrator is told what has changed, once.
 func TestDrift(t *testing.T) {

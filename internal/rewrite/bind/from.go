@@ -238,6 +238,8 @@ func (b *Binder) joinConditions(n *pg_query.Node, j *pg_query.JoinExpr, left, ri
 		if err != nil {
 			return nil, b.Refusal(err)
 		}
+		b.Rely(l.Origin)
+		b.Rely(r.Origin)
 		on.conds = append(on.conds, same)
 		on.equal.Add(l, r)
 	}

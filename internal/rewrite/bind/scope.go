@@ -82,8 +82,12 @@ func (s *Scope) resolve(fields []string) (*relation.Column, error) {
 	}
 	s.binder.Take(10 + len(s.rel.Columns)/16)
 	c, err := s.rel.Find(table, name)
-	if c != nil || err != nil {
-		return c, err
+	if err != nil {
+		return nil, err
+	}
+	if c != nil {
+		s.binder.Rely(c.Origin)
+		return c, nil
 	}
 	if len(fields) == 1 {
 		for _, c := range s.rel.Columns {

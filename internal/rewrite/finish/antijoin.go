@@ -34,7 +34,7 @@ func (c *correlator) antiJoin(s *pg_query.SelectStmt, j *pg_query.JoinExpr, e *b
 	if err != nil || len(items) != 1 {
 		return false
 	}
-	side := &optionalSide{items[0].name, columns, j.Quals}
+	side := &optionalSide{c.Base, items[0].name, columns, j.Quals}
 	var kept []*pg_query.Node
 	found := false
 	for _, q := range sqltree.Conjuncts(s.WhereClause) {
@@ -74,6 +74,7 @@ func (c *correlator) antiJoin(s *pg_query.SelectStmt, j *pg_query.JoinExpr, e *b
 
 // optionalSide is the right side of a LEFT JOIN.
 type optionalSide struct {
+	*relation.Base
 	name    string
 	columns *relation.Relation
 	on      *pg_query.Node
@@ -89,13 +90,15 @@ func (o *optionalSide) has(ref *pg_query.ColumnRef) bool {
 	return len(names) > 1 && names[len(names)-2] == o.name
 }
 
-// neverNull says that the column is not NULL in a row that the join finds: by schema, or by a comparison in ON.
+// neverNull says that the column is not NULL in a row that the join finds: by schema, or by a comparison in ON. What is measured may not
+// name the column.
 func (o *optionalSide) neverNull(ref *pg_query.ColumnRef) bool {
 	last := func(ref *pg_query.ColumnRef) string { return ref.Fields[len(ref.Fields)-1].GetString_().GetSval() }
 	found, err := o.columns.Find("", last(ref))
 	if err != nil || found == nil {
 		return false
 	}
+	o.Rely(found.Origin)
 	if !found.Value.Nullable {
 		return true
 	}

@@ -17,7 +17,7 @@ var measureFunctions = map[string]bool{
 
 // Verify parses a measure query again and holds it to what a plan may say: one SELECT of known nodes, over the
 // tables that the plan reads, with functions of pg_catalog. A fault of a printer, or a constant that were more than a
-// constant, would show here before main sees it.
+// constant, would show here before main sees it. The columns of tables that it reads are those that the plan relies on.
 func Verify(b *relation.Base, text string, tables []*policy.Table) error {
 	if text == "" {
 		return nil
@@ -40,12 +40,19 @@ func Verify(b *relation.Base, text string, tables []*policy.Table) error {
 		}
 	}
 	var wrong error
+	scans := map[string]policy.Name{} // by alias: a text has each once
+	read := map[[2]string]bool{}
 	sqltree.Visit(tree.Stmts[0].Stmt, func(n *pg_query.Node) bool {
 		switch v := n.GetNode().(type) {
 		case *pg_query.Node_RangeVar:
 			if name := (policy.Name{Schema: v.RangeVar.Schemaname, Relation: v.RangeVar.Relname}); !planned[name] {
 				wrong = fmt.Errorf("the measure query reads %s, which its plan does not", name)
+			} else {
+				scans[v.RangeVar.Alias.GetAliasname()] = name
 			}
+		case *pg_query.Node_ColumnRef:
+			names := sqltree.StringList(v.ColumnRef.Fields)
+			read[[2]string{names[0], names[len(names)-1]}] = true
 		case *pg_query.Node_FuncCall:
 			names := sqltree.StringList(v.FuncCall.Funcname)
 			if !(len(names) == 2 && names[0] == "pg_catalog" || len(names) == 1 && measureFunctions[names[0]]) {
@@ -58,5 +65,10 @@ func Verify(b *relation.Base, text string, tables []*policy.Table) error {
 		}
 		return wrong == nil
 	})
+	for of := range read {
+		if table, ok := scans[of[0]]; ok {
+			b.Rely(policy.ColumnOf{Table: table, Column: of[1]})
+		}
+	}
 	return wrong
 }

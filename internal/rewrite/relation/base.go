@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,10 +37,11 @@ type Base struct {
 	*Foreseen
 }
 
-// Foreseen are the constants that the analysis of a statement found, for all its plans.
+// Foreseen are the constants that the analysis of a statement found, for all its plans, and the columns that it relied on.
 type Foreseen struct {
 	schema.Constants
 	places map[string]int // of expressions: index into Expressions
+	relied map[policy.ColumnOf]bool
 }
 
 // findings are what a planning has found out.
@@ -52,6 +54,8 @@ type findings struct {
 
 	PublicProofs []schema.Proof // of the bounds of public columns (P10b)
 
+	Relied map[policy.ColumnOf]bool // whose type, nullability and so on the plan rests on (Rely)
+
 	*sqltree.Steps // nil: they are not counted
 
 	ConditionSteps int64 // the most work of one level's conditions for a row (NoteConditions)
@@ -59,10 +63,13 @@ type findings struct {
 
 // New begins a planning. f is what the statement's analysis has foreseen; nil for an analysis.
 func New(s *schema.Schema, settings schema.Settings, d schema.Description, text string, f *Foreseen) *Base {
+	relied := map[policy.ColumnOf]bool{}
 	if f == nil {
-		f = &Foreseen{places: map[string]int{}}
+		f = &Foreseen{places: map[string]int{}, relied: relied}
+	} else {
+		maps.Copy(relied, f.relied)
 	}
-	return &Base{Foreseen: f, Text: sqltree.Text(text), Schema: s, Settings: settings, Desc: d, findings: &findings{literals: map[schema.Literal]schema.Canonical{}, computed: map[string]*schema.Canonical{}, Domains: map[string][]schema.Canonical{}, listed: map[string][][]*schema.Canonical{}}}
+	return &Base{Foreseen: f, Text: sqltree.Text(text), Schema: s, Settings: settings, Desc: d, findings: &findings{literals: map[schema.Literal]schema.Canonical{}, computed: map[string]*schema.Canonical{}, Domains: map[string][]schema.Canonical{}, Relied: relied, listed: map[string][][]*schema.Canonical{}}}
 }
 
 // NewAlias names one more FROM item.
@@ -70,6 +77,11 @@ func (b *Base) NewAlias() *query.Alias {
 	b.aliases++
 	return &query.Alias{ID: b.aliases}
 }
+
+// Rely notes a table's column that the plan rests on: one that a name of the statement or of a view is resolved to, whatever becomes of the
+// name, as count(x) is count(*) where x is never NULL; one of a unique index; and one that main is asked to read. No more is known of a plan's
+// tables than these say, so what becomes of other columns moves neither a bound nor a query (docs/privacy.md P1).
+func (b *Base) Rely(c policy.ColumnOf) { b.Relied[c] = true }
 
 // UsesDomain notes the values of a public column that the plan rests on.
 func (b *Base) UsesDomain(c policy.ColumnOf, values []schema.Canonical) {

@@ -26,7 +26,7 @@ func (b *Base) ReachUnit(r *Relation) error {
 		}
 		alias := b.NewAlias()
 		r.From = &query.Join{Kind: "INNER", Left: r.From, Right: tableSource(m, alias), On: []query.Scalar{Equals(r.Chain.Via.Value.Ref, alias.Column(sqltext.Ident(r.Chain.column)))}}
-		r.Proofs = append(r.Proofs, m.ShapeProof(), schema.Proof{Relation: t.Name, Columns: []string{r.Chain.column}})
+		r.Proofs = append(r.Proofs, m.ShapeProof(nil), schema.Proof{Relation: t.Name, Columns: []string{r.Chain.column}})
 		r.AddWork(expr.Work{Row: lookupSteps}, r.Size())
 		if t.Unit.Via == nil {
 			return b.endChain(r, t, m, alias)

@@ -21,7 +21,7 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 	}
 	t = b.lowered(t)
 	alias := b.NewAlias()
-	r := &Relation{From: tableSource(meta, alias), Tables: []*policy.Table{t}, MaxRows: t.MaxRows, Proofs: []schema.Proof{meta.ShapeProof()}}
+	r := &Relation{From: tableSource(meta, alias), Tables: []*policy.Table{t}, MaxRows: t.MaxRows, Proofs: []schema.Proof{meta.ShapeProof(nil)}}
 	listed := t.ByName()
 	for i := range meta.Columns {
 		mc := &meta.Columns[i]
@@ -63,7 +63,7 @@ func tableSource(m *schema.Relation, as *query.Alias) query.Source {
 	return &query.Table{Name: m.Name, Only: m.Kind == 'r' && !m.Inherits, As: as}
 }
 
-// scanUnique notes what main's unique indexes prove.
+// scanUnique notes what main's unique indexes prove. Of their columns the plan takes for granted that none is NULL, whatever it reads.
 func (b *Base) scanUnique(r *Relation, m *schema.Relation) {
 	if m.Inherits {
 		return
@@ -79,6 +79,9 @@ func (b *Base) scanUnique(r *Relation, m *schema.Relation) {
 			continue // a nullable or unlisted column: many rows with NULL are possible, or the analyst cannot name it
 		}
 		r.Unique = append(r.Unique, UniqueSet{set, &schema.Proof{Relation: m.Name, Columns: names}})
+		for _, c := range set {
+			b.Rely(c.Origin)
+		}
 		r.noteKeyed(set)
 		if r.Order == nil {
 			for _, c := range set {

@@ -1,6 +1,7 @@
 package relation
 
 import (
+	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
@@ -21,6 +22,18 @@ func (b *Base) DomainNamed(in, name string) *expr.Domain {
 	if found == nil || found.Kind != 'd' {
 		return nil
 	}
+	b.relyOnDomains()
 	d := b.Schema.Below(*found)
 	return &expr.Domain{Name: name, SQL: sqltext.Ident(d.Schema) + "." + sqltext.Ident(d.Name), Base: d.Base, Typmod: d.Typmod, Constrained: d.Constrained, Collated: d.Collated}
+}
+
+// relyOnDomains relies on the columns of domains: the shape of any says what all domains demand.
+func (b *Base) relyOnDomains() {
+	for name, r := range b.Schema.Relations {
+		for _, c := range r.Columns {
+			if b.Schema.Types[c.Type].Kind == 'd' {
+				b.Rely(policy.ColumnOf{Table: name, Column: c.Name})
+			}
+		}
+	}
 }

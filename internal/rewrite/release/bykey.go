@@ -14,7 +14,7 @@ var writtenAlike = []uint32{pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgty
 // namedByKeys says whether main may name a group by its keys, and has no list of them: they are values of public rows, and the list holds
 // every combination that a row may have. Then nothing is dropped on main, and the proxy finds a key's place in the list (docs/privacy.md P26a).
 func (k *Block) namedByKeys() bool {
-	if k.Selected || len(k.Domains) != 1 || !k.Domains[0].public || k.Source.Preserved != nil {
+	if k.Selected || len(k.Domains) != 1 || !k.Domains[0].public {
 		return false
 	}
 	for _, g := range k.Keys {

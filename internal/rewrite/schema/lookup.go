@@ -80,7 +80,8 @@ type ClientQuery struct {
 }
 
 // Proof is a fact that a sensitivity rests on and that main proves in its own snapshot. It is one of three kinds:
-//   - Relation still has the Shape that the plan was made for: the types and collations of its columns (P1);
+//   - Relation still has the Shape that the plan was made for, its own and that of Columns, which the plan relies on: their types, collations
+//     and so on (P1);
 //   - Columns of Relation hold each combination at most once: a valid, immediate, non-partial, non-expression unique index over
 //     exactly these columns, or a subset of them (P1);
 //   - Values is true: a query over public values or rows alone. With Of, it asks whether values differ under the equality that the

@@ -3,6 +3,8 @@
 package schema
 
 import (
+	"strings"
+
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/policy/bound"
 )
@@ -39,7 +41,7 @@ type Relation struct {
 	PrimaryKey []string
 	Foreign    []ForeignKey
 	Definition string // views: pg_get_viewdef
-	Shape      string // names what the plan takes for granted of the table; main proves it (P1)
+	Shape      string // names what a plan takes for granted of the table, whatever columns it reads; main proves it (P1)
 	Rows       int64  // public tables: about how many rows main's catalogs say they have
 }
 
@@ -63,14 +65,26 @@ type Column struct {
 	DeterministicCollation bool
 	Width                  int64 // public tables: bytes on average, as main's catalogs say; 0: unknown
 
+	Shape string // names what a plan takes for granted of the column, if it relies on it; main proves it (P1)
+
 	// What the policy bounds, as values of the column's type (ReadBounds); nil: nothing.
 	Bounds  *bound.Range
 	Valid   []bound.Range
 	PerUnit *bound.Range
 }
 
-// ShapeProof gives what main has to prove of a table that is read (P1).
-func (r *Relation) ShapeProof() Proof { return Proof{Relation: r.Name, Shape: r.Shape} }
+// ShapeProof gives what main has to prove of a table that is read, and of the columns that the plan relies on (P1).
+func (r *Relation) ShapeProof(relied map[policy.ColumnOf]bool) Proof {
+	p := Proof{Relation: r.Name}
+	shapes := []string{r.Shape}
+	for _, c := range r.Columns {
+		if relied[policy.ColumnOf{Table: r.Name, Column: c.Name}] {
+			p.Columns, shapes = append(p.Columns, c.Name), append(shapes, c.Shape)
+		}
+	}
+	p.Shape = strings.Join(shapes, "")
+	return p
+}
 
 // Column finds a column by name; nil when the relation has none.
 func (r *Relation) Column(name string) *Column {

@@ -75,4 +75,5 @@ FROM generate_series(1, (5000000 * :sf)::int) i;
 -- What bench keys fills.
 CREATE TABLE codes (n int PRIMARY KEY, label text NOT NULL);
 CREATE TABLE items (custkey int NOT NULL, code int NOT NULL);
+CREATE TABLE picks (custkey int NOT NULL, code int);
 CREATE TABLE events (custkey int NOT NULL, kind int NOT NULL);
