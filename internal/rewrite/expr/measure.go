@@ -109,7 +109,11 @@ const (
 )
 
 // notNull prints that an expression has a value. Arithmetic that cannot raise has one where its columns do, which costs less.
+// So has a bucket where what is compared with its thresholds has one, and a ladder of them may be long.
 func notNull(x *Expr) query.Scalar {
+	if x.tmpl == thresholdsTemplate {
+		x = x.args[0]
+	}
 	var conditions []query.Scalar
 	plain := rawSafe(x)
 	x.walk(func(e *Expr) bool {

@@ -40,6 +40,8 @@ func widthBucket(c *call) (*Expr, error) {
 	return e, nil
 }
 
+var thresholdsTemplate = functionTemplate("width_bucket", 2)
+
 // thresholds builds width_bucket(value, thresholds) for a constant array in ascending order: total for any value, NaN included.
 func thresholds(c *call, _ string) (*Expr, error) {
 	if len(c.args) != 2 {
@@ -69,7 +71,7 @@ func thresholds(c *call, _ string) (*Expr, error) {
 			return nil, err
 		}
 	}
-	c.args, c.tmpl = []*Expr{x.Read(), array}, functionTemplate("width_bucket", 2)
+	c.args, c.tmpl = []*Expr{x.Read(), array}, thresholdsTemplate
 	e := c.result(pgtype.Int4OID)
 	if provisional {
 		return e, nil
