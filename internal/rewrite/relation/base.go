@@ -33,6 +33,7 @@ type Base struct {
 	Lookup       schema.Lookup // nil before values are known: in an analysis
 	HashKey      string        // secret of the choice of groups (P9)
 	KeepsEmpty   bool          // groups without rows are answers too
+	Named        Names         // by the statement
 	*findings
 	*Foreseen
 }
