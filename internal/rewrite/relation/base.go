@@ -89,6 +89,9 @@ func (b *Base) UsesDomain(c policy.ColumnOf, values []schema.Canonical) {
 	b.Domains[fmt.Sprint(c)] = values
 }
 
+// ReadDomain gives the values of a public column that has been read.
+func (b *Base) ReadDomain(c policy.ColumnOf) []schema.Canonical { return b.Domains[fmt.Sprint(c)] }
+
 // resolved binds a relation's name as the backend's search_path does: public first, the other schemas of the policy by
 // name. Views and tables are one name space.
 func (b *Base) resolved(v *pg_query.RangeVar) policy.Name {

@@ -2,6 +2,7 @@ package release
 
 import (
 	"fmt"
+	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -20,18 +21,19 @@ type Block struct {
 	Source                   *relation.Relation
 	Steps                    int64 // the most that main does for the rows of one unit (work.go)
 	Keys                     []*Key
-	Domains                  []*Domain // of all keys; nil under selection
-	MaxPartitionsContributed int64     // K: the most groups that one unit counts in
-	PicksGroups              bool      // the policy bounds K, and the SQL has to choose groups (docs/privacy.md P11)
-	Spread                   bool      // the rows of one unit may fall into several groups
-	groups                   int64     // G: how many groups there are; 0: nobody knows
-	Selected                 bool      // partition selection decides which groups exist
-	ByKey                    bool      // main names a group by its keys, which public rows hold (docs/privacy.md P26a)
-	SelectBy                 int       // 1 + the release that it decides by; 0: by noise of its own
-	DropsEmpty               bool      // groups without rows are not shown
-	Exists, Suggests         []int     // releases which say that a group has rows (exists.go)
-	unasked                  int       // 1 + a release that no call asks for; 0: there is none
-	clamped                  bool      // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
+	Domains                  []*Domain     // of all keys; nil under selection
+	MaxPartitionsContributed int64         // K: the most groups that one unit counts in
+	PicksGroups              bool          // the policy bounds K, and the SQL has to choose groups (docs/privacy.md P11)
+	Spread                   bool          // the rows of one unit may fall into several groups
+	listing                  *policy.Table // which has Source read no rows of other keys; nil: none
+	groups                   int64         // G: how many groups there are; 0: nobody knows
+	Selected                 bool          // partition selection decides which groups exist
+	ByKey                    bool          // main names a group by its keys, which public rows hold (docs/privacy.md P26a)
+	SelectBy                 int           // 1 + the release that it decides by; 0: by noise of its own
+	DropsEmpty               bool          // groups without rows are not shown
+	Exists, Suggests         []int         // releases which say that a group has rows (exists.go)
+	unasked                  int           // 1 + a release that no call asks for; 0: there is none
+	clamped                  bool          // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
 
 	Proofs   []schema.Proof // of the keys' values
 	Compared bool           // the statement asks of its count whether it is more than 0
@@ -105,6 +107,14 @@ func (k *Block) release(key string, define func() mechanism.Release) (int, bool)
 // Single says that a unit has at most one row, proven, and that nothing narrower than a row's bounds is promised of it:
 // no per-unit aggregation is needed.
 func (k *Block) Single() bool { return k.Source.MaxRowsPerUnit == 1 && k.Source.Proven && !k.clamped }
+
+// Tables are those that its queries read.
+func (k *Block) Tables() []*policy.Table {
+	if k.listing == nil {
+		return k.Source.Tables
+	}
+	return append(slices.Clone(k.Source.Tables), k.listing)
+}
 
 // InEveryGroup says that a unit may count in all groups: there are no more.
 func (k *Block) InEveryGroup() bool { return k.groups > 0 && k.MaxPartitionsContributed >= k.groups }
