@@ -21,22 +21,23 @@ type Block struct {
 	Source                   *relation.Relation
 	Steps                    int64 // the most that main does for the rows of one unit (work.go)
 	Keys                     []*Key
-	Domains                  []*Domain     // of all keys; nil under selection
-	MaxPartitionsContributed int64         // K: the most groups that one unit counts in
-	PicksGroups              bool          // the policy bounds K, and the SQL has to choose groups (docs/privacy.md P11)
-	Spread                   bool          // the rows of one unit may fall into several groups
-	listing                  *policy.Table // which has Source read no rows of other keys; nil: none
-	groups                   int64         // G: how many groups there are; 0: nobody knows
-	Selected                 bool          // partition selection decides which groups exist
-	ByKey                    bool          // main names a group by its keys, which public rows hold (docs/privacy.md P26a)
-	SelectBy                 int           // 1 + the release that it decides by; 0: by noise of its own
-	DropsEmpty               bool          // groups without rows are not shown
-	Exists, Suggests         []int         // releases which say that a group has rows (exists.go)
-	unasked                  int           // 1 + a release that no call asks for; 0: there is none
-	clamped                  bool          // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
+	Domains                  []*Domain // of all keys; nil under selection
+	MaxPartitionsContributed int64     // K: the most groups that one unit counts in
+	PicksGroups              bool      // the policy bounds K, and the SQL has to choose groups (docs/privacy.md P11)
+	Spread                   bool      // the rows of one unit may fall into several groups
+	groups                   int64     // G: how many groups there are; 0: nobody knows
+	Selected                 bool      // partition selection decides which groups exist
+	ByKey                    bool      // main names a group by its keys, which public rows hold (docs/privacy.md P26a)
+	SelectBy                 int       // 1 + the release that it decides by; 0: by noise of its own
+	DropsEmpty               bool      // groups without rows are not shown
+	Exists, Suggests         []int     // releases which say that a group has rows (exists.go)
+	unasked                  int       // 1 + a release that no call asks for; 0: there is none
+	clamped                  bool      // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
 
 	Proofs   []schema.Proof // of the keys' values
 	Compared bool           // the statement asks of its count whether it is more than 0
+
+	listing *policy.Table // of whose keys alone Source has rows (bykey.go); nil: of others, too
 
 	Measurements  []Measurement  // integers, in the order of the measure query's columns
 	Histograms    []Histogram    // quantile releases by expression
