@@ -11,6 +11,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/refusal"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
 	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
 	"github.com/dpproxy/dpproxy/internal/rewrite/finish"
 	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
@@ -34,6 +35,7 @@ type Analysis struct {
 	sql      string
 	cut      *finish.Statement // private statements
 	foreseen *relation.Foreseen
+	named    relation.Names
 }
 
 // Analyze sorts a statement that the shadow has prepared, and refuses what will not be answered. For an EXPLAIN it
@@ -57,6 +59,7 @@ func Analyze(ctx context.Context, s *Schema, st *sqltree.Statement, d schema.Des
 		return nil, refusal.New(refusal.AnotherForm, "names that begin with dpproxy_block are reserved")
 	}
 	a.Route = schema.RoutePrivate
+	a.named = names(s, st.Node)
 	b := a.base(ctx)
 	if err := sqltree.RefuseUnknown(b.Text, st.Node); err != nil {
 		return nil, err
@@ -141,8 +144,29 @@ func (a *Analysis) catalogInput() catalog.Input {
 // base begins a planning of the statement.
 func (a *Analysis) base(ctx context.Context) *relation.Base {
 	b := relation.New(a.schema, a.settings, a.desc, a.sql, a.foreseen)
-	b.Steps = sqltree.NewSteps(ctx)
+	b.Steps, b.Named = sqltree.NewSteps(ctx), a.named
 	return b
+}
+
+// names collects those in a statement and in the views that it reads; nil where it may read columns without naming them.
+func names(s *Schema, n *pg_query.Node) relation.Names {
+	b, all, seen := relation.New(s, Settings{}, schema.Description{}, "", nil), relation.Names{}, map[policy.Name]bool{}
+	var add func(n *pg_query.Node) bool
+	add = func(n *pg_query.Node) bool {
+		return all.Add(n, func(v *pg_query.RangeVar) bool {
+			w := b.View(&pg_query.RangeVar{Schemaname: v.Schemaname, Relname: v.Relname})
+			if w == nil || seen[w.Name] {
+				return true
+			}
+			seen[w.Name] = true
+			query, err := bind.ViewQuery(w)
+			return err == nil && add(&pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: query}})
+		})
+	}
+	if !add(n) {
+		return nil
+	}
+	return all
 }
 
 // mentionsPrivate says whether a statement names a private table or a view of the policy anywhere: whatever the analysis

@@ -170,7 +170,7 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 // verifyPlan holds every query for main to its block: a step for each byte that is parsed and walked.
 func (b *planning) verifyPlan(p *Plan, planned []*release.Block) error {
 	for i := range p.Blocks {
-		block, tables := &p.Blocks[i], planned[i].Source.Tables
+		block, tables := &p.Blocks[i], planned[i].Tables()
 		b.Take(len(block.Measure.Text))
 		if err := measure.Verify(b.Base, block.Measure.Text, tables); err != nil {
 			return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/rewritetest"
@@ -65,6 +67,70 @@ func TestPublicRowsChange(t *testing.T) {
 				t.Errorf("%s: %d in %s, want %d", change.do, after[ward], ward, n)
 			}
 		}
+	}
+}
+
+// TestListedKeys: of a private column with values_from main names the groups whose keys the public table has, and NULL, and no others: not one
+// that a person alone has, and not one that has left the table. No list is sent to it.
+func TestListedKeys(t *testing.T) {
+	ctx, w := context.Background(), theWorld
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := w.main.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.pin(plain)
+	exec(rewritetest.Hostile(rand.New(rand.NewPCG(3, 4)), 0))
+	exec("INSERT INTO patients (id, name, score, diagnosis, ward, age, admitted) SELECT 7000 + i, 'Zoe', 0, 'flu', (ARRAY['icu', 'er', 'secret', NULL])[i % 4 + 1], 30, '2021-01-01' FROM generate_series(1, 80) i")
+	defer exec("DELETE FROM patients WHERE id > 7000")
+	for _, sql := range []string{
+		"SELECT ward, count(*) FROM patients GROUP BY ward",
+		"SELECT ward, count(*) FROM patients WHERE ward <> 'none' OR ward IS NULL GROUP BY ward",
+		"SELECT ward, count(DISTINCT age), sum(DISTINCT age) FROM patients GROUP BY ward",
+		"SELECT ward, percentile_disc(0.5) WITHIN GROUP (ORDER BY age), max(age) FROM patients GROUP BY ward",
+		"SELECT p.ward, count(*), sum(v.cost) FROM patients p JOIN visits v ON v.patient_id = p.id GROUP BY p.ward",
+	} {
+		asked, err := w.ask(sql, nil)
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+			continue
+		}
+		block := &asked.plan.Blocks[0]
+		if !block.ByKey || strings.Contains(block.Measure.Text, "unnest") {
+			t.Errorf("%s: main is sent a list: %s", sql, block.Measure.Text)
+		}
+		named := func() map[string]bool {
+			t.Helper()
+			w.measuring()
+			if !w.allProven(asked.plan) {
+				t.Errorf("%s: a proof fails", sql)
+			}
+			all, _, err := w.run(asked)
+			if err != nil {
+				t.Fatal(err)
+			}
+			declared, names := &exact{values: map[string][]int64{}, bins: map[string]map[int][]bin{}}, map[string]bool{}
+			declared.declared(block)
+			for i, name := range all[0].keys {
+				if declared.values[name] == nil {
+					t.Errorf("%s: main names a group that the list has not", sql)
+				}
+				if ward := all[0].texts[i][0]; ward != nil {
+					names[*ward] = slices.ContainsFunc(all[0].values[name], func(n int64) bool { return n != 0 }) || len(all[0].bins[name]) > 0
+				}
+			}
+			return names
+		}
+		exec("INSERT INTO visits (visit_id, patient_id, ward, visited, minutes, urgent, cost) SELECT 90000 + id, id, 'er', '2021-01-01', 5, true, 7 FROM patients WHERE id > 7000")
+		if got := named(); !got["icu"] || !got["er"] || got["secret"] {
+			t.Errorf("%s: groups %v", sql, got)
+		}
+		exec("UPDATE wards SET ward = 'er2' WHERE ward = 'er'")
+		if got := named(); !got["icu"] || got["er"] {
+			t.Errorf("%s: groups %v once a ward has gone", sql, got)
+		}
+		exec("UPDATE wards SET ward = 'er' WHERE ward = 'er2'; DELETE FROM visits WHERE visit_id > 90000")
 	}
 }
 

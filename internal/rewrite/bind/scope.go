@@ -89,6 +89,9 @@ func (s *Scope) resolve(fields []string) (*relation.Column, error) {
 		s.binder.Rely(c.Origin)
 		return c, nil
 	}
+	if s.binder.Named != nil && !s.binder.Named[name] { // a table may have it all the same
+		return nil, pgerr.New(pgerr.InternalError, fmt.Sprintf("the statement does not name the column %q", name))
+	}
 	if len(fields) == 1 {
 		for _, c := range s.rel.Columns {
 			if c.Table == name {

@@ -33,6 +33,7 @@ type Base struct {
 	Lookup       schema.Lookup // nil before values are known: in an analysis
 	HashKey      string        // secret of the choice of groups (P9)
 	KeepsEmpty   bool          // groups without rows are answers too
+	Named        Names         // by the statement
 	*findings
 	*Foreseen
 }
@@ -87,6 +88,9 @@ func (b *Base) Rely(c policy.ColumnOf) { b.Relied[c] = true }
 func (b *Base) UsesDomain(c policy.ColumnOf, values []schema.Canonical) {
 	b.Domains[fmt.Sprint(c)] = values
 }
+
+// ReadDomain gives the values of a public column that has been read.
+func (b *Base) ReadDomain(c policy.ColumnOf) []schema.Canonical { return b.Domains[fmt.Sprint(c)] }
 
 // resolved binds a relation's name as the backend's search_path does: public first, the other schemas of the policy by
 // name. Views and tables are one name space.

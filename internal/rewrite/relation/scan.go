@@ -22,10 +22,8 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 	t = b.lowered(t)
 	alias := b.NewAlias()
 	r := &Relation{From: tableSource(meta, alias), Tables: []*policy.Table{t}, MaxRows: t.MaxRows, Proofs: []schema.Proof{meta.ShapeProof(nil)}}
-	listed := t.ByName()
-	for i := range meta.Columns {
-		mc := &meta.Columns[i]
-		pc := listed[mc.Name]
+	for _, mc := range b.readable(meta, t) {
+		pc := t.Column(mc.Name)
 		if pc == nil && t.Columns != nil {
 			continue
 		}

@@ -2,6 +2,7 @@ package release
 
 import (
 	"fmt"
+	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -35,6 +36,8 @@ type Block struct {
 
 	Proofs   []schema.Proof // of the keys' values
 	Compared bool           // the statement asks of its count whether it is more than 0
+
+	listing *policy.Table // of whose keys alone Source has rows (bykey.go); nil: of others, too
 
 	Measurements  []Measurement  // integers, in the order of the measure query's columns
 	Histograms    []Histogram    // quantile releases by expression
@@ -105,6 +108,14 @@ func (k *Block) release(key string, define func() mechanism.Release) (int, bool)
 // Single says that a unit has at most one row, proven, and that nothing narrower than a row's bounds is promised of it:
 // no per-unit aggregation is needed.
 func (k *Block) Single() bool { return k.Source.MaxRowsPerUnit == 1 && k.Source.Proven && !k.clamped }
+
+// Tables are those that its queries read.
+func (k *Block) Tables() []*policy.Table {
+	if k.listing == nil {
+		return k.Source.Tables
+	}
+	return append(slices.Clone(k.Source.Tables), k.listing)
+}
 
 // InEveryGroup says that a unit may count in all groups: there are no more.
 func (k *Block) InEveryGroup() bool { return k.groups > 0 && k.MaxPartitionsContributed >= k.groups }

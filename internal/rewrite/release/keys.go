@@ -80,7 +80,7 @@ func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) e
 		}
 	}
 	listed := !k.Selected && b.Lookup != nil // the values of all keys are known
-	k.ByKey = k.namedByKeys()
+	b.nameByKeys(k)
 	size, computed := int64(1), false
 	for _, d := range k.Domains {
 		if listed {
@@ -238,6 +238,11 @@ func (b *Planner) listValues(d *Domain, holds []*expr.Expr) error {
 	}
 	if b.Lookup == nil && g.Provisional() {
 		return nil
+	}
+	if b.Lookup != nil {
+		if d.Tuples = b.asRead(g, holds); d.Tuples != nil {
+			return nil
+		}
 	}
 	list, err := expr.Keys(g.Expr, KeyLimits, holds...)
 	if err != nil || b.Lookup == nil {
