@@ -32,7 +32,7 @@ func (p *polled) Value(any) any { return nil }
 func TestCalibrationStops(t *testing.T) {
 	plan := statementOf(0, mechanism.Release{})
 	for i := range int64(40) {
-		r := countUpTo(1000 + i)
+		r := countUpTo(1000000 + i)
 		r.Sensitivity = 1 + i
 		plan.Blocks[0].Releases = append(plan.Blocks[0].Releases, r)
 	}
@@ -44,7 +44,7 @@ func TestCalibrationStops(t *testing.T) {
 		return err
 	}
 	search := func(ctx context.Context) error {
-		within, err := wantedMargin{text: "50%", value: .5, share: true}.budgetFor(ctx, plan, b)
+		within, err := wantedMargin{text: "200", value: 200}.budgetFor(ctx, plan, b)
 		if err != nil {
 			return err
 		}
