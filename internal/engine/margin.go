@@ -63,7 +63,7 @@ func (w wantedMargin) budgetFor(ctx context.Context, plan *rewrite.Plan, b state
 		_, err := prepareWays(ctx, plan, b)
 		return err
 	})
-	if err != nil {
+	if b.epsilon = cheapest; err != nil || b.room.Renyi == nil { // pure accounting has order ∞ alone
 		return b, err
 	}
 	atInfinity, err := leastEpsilon(least, plan.EpsilonMax, func(epsilon float64) error {

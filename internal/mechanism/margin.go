@@ -1,9 +1,10 @@
 package mechanism
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"sort"
+	"slices"
 )
 
 // confidence is the probability that |released − true| stays within a margin, whatever the true value is.
@@ -97,7 +98,7 @@ func (d design) sampledSpread(s, probability float64, post func(y float64) float
 		list = append(list, point{math.Abs(post(y) - s), w})
 		total += w
 	})
-	sort.Slice(list, func(i, j int) bool { return list[i].e < list[j].e })
+	slices.SortFunc(list, func(a, b point) int { return cmp.Compare(a.e, b.e) })
 	sum := 0.0
 	for _, p := range list {
 		if sum += p.w; sum >= probability*total {
