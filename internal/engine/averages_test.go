@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -26,11 +27,11 @@ func averageOf() *rewrite.Plan {
 func averagesWithin(t testing.TB, method policy.Method, margin float64) *calibrated {
 	t.Helper()
 	plan := averageOf()
-	b, err := wantedMargin{text: "m", value: margin}.budgetFor(plan, budgetOf(method, 10, .5))
+	b, err := wantedMargin{text: "m", value: margin}.budgetFor(context.Background(), plan, budgetOf(method, 10, .5))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := shareBudget(plan, b)
+	p, err := shareBudget(context.Background(), plan, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func TestAveragesKeepTheirMargin(t *testing.T) {
 					t.Errorf("%s %v: the margin of the smallest group is %g: it was paid too much for", method, c, m)
 				}
 			}
-			again, err := p.drawn(answer)
+			again, err := p.drawn(context.Background(), answer)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +147,7 @@ func TestAveragesWithoutTheirMargin(t *testing.T) {
 		plan := averageOf()
 		plan.Blocks[0].Releases[0].Range[0].Hi = 100
 		var refused *pgconn.PgError
-		if _, err := (wantedMargin{text: "0.5", value: .5}).budgetFor(plan, budgetOf(method, 10, .5)); !errors.As(err, &refused) || refused.Code != "22023" {
+		if _, err := (wantedMargin{text: "0.5", value: .5}).budgetFor(context.Background(), plan, budgetOf(method, 10, .5)); !errors.As(err, &refused) || refused.Code != "22023" {
 			t.Errorf("%s: a margin that would take more rows than there may be: %v", method, err)
 		}
 	}
@@ -206,16 +207,16 @@ func TestMarginsOfOtherAggregates(t *testing.T) {
 	plan := averageOf()
 	plan.Blocks[0].Columns = append(plan.Blocks[0].Columns, total)
 	var refused *pgconn.PgError
-	if _, err := (wantedMargin{text: "8", value: 8}).budgetFor(plan, budgetOf(policy.Pure, 10, .5)); !errors.As(err, &refused) || refused.Code != "0A000" {
+	if _, err := (wantedMargin{text: "8", value: 8}).budgetFor(context.Background(), plan, budgetOf(policy.Pure, 10, .5)); !errors.As(err, &refused) || refused.Code != "0A000" {
 		t.Errorf("a sum that is averaged too: %v", err)
 	}
 	plan = averageOf()
 	plan.Blocks[0].Columns = append(plan.Blocks[0].Columns, alone)
-	b, err := wantedMargin{text: "8", value: 8}.budgetFor(plan, budgetOf(policy.Pure, 10, .5))
+	b, err := wantedMargin{text: "8", value: 8}.budgetFor(context.Background(), plan, budgetOf(policy.Pure, 10, .5))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := shareBudget(plan, b)
+	p, err := shareBudget(context.Background(), plan, b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -54,17 +55,19 @@ func (b calibratedBlock) selects() (half, always int64, ok bool) {
 }
 
 // calibrate chooses a mechanism for each release of the plan within what the statement may cost.
-func (c *call) calibrate(plan *rewrite.Plan) (*calibrated, error) {
-	budget, err := c.budget(plan)
+func (c *call) calibrate(ctx context.Context, plan *rewrite.Plan) (*calibrated, error) {
+	budget, err := c.budget(ctx, plan)
 	var p *calibrated
 	if err == nil {
-		p, err = shareBudget(plan, budget)
+		p, err = shareBudget(ctx, plan, budget)
 	}
 	var own *pgconn.PgError
-	if errors.As(err, &own) {
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.As(err, &own):
 		return nil, err
-	}
-	if err != nil {
+	case err != nil:
 		return nil, refusal.New(refusal.NoMechanism, "no mechanism answers this within the rules: "+err.Error(),
 			pgerr.Hint("Ask for fewer aggregates or raise dpproxy.epsilon; if the mechanism is at fault, the administrator can change it in the policy."))
 	}
@@ -81,7 +84,7 @@ func (c *call) calibrate(plan *rewrite.Plan) (*calibrated, error) {
 }
 
 // budget takes what the statement may cost from SET dpproxy.epsilon or dpproxy.margin; without them, from the policy.
-func (c *call) budget(plan *rewrite.Plan) (statementBudget, error) {
+func (c *call) budget(ctx context.Context, plan *rewrite.Plan) (statementBudget, error) {
 	b := c.state.budgets[c.state.budgetKey(c.scope.Analyst)]
 	b.epsilon, b.most = plan.Epsilon, plan.EpsilonMax
 	if set := c.scope.Settings.Epsilon(); set > 0 {
@@ -92,15 +95,15 @@ func (c *call) budget(plan *rewrite.Plan) (statementBudget, error) {
 		if err != nil {
 			return b, err
 		}
-		return wanted.budgetFor(plan, b)
+		return wanted.budgetFor(ctx, plan, b)
 	}
 	return b, nil
 }
 
 // shareBudget shares b over the plan's releases by their weights (docs/privacy.md P18) and calibrates each. Of the ways to pay it takes the
 // one with the least expected error, and order ∞ where that is the cheapest and the other gains little.
-func shareBudget(plan *rewrite.Plan, b statementBudget) (*calibrated, error) {
-	ways, err := prepareWays(plan, b)
+func shareBudget(ctx context.Context, plan *rewrite.Plan, b statementBudget) (*calibrated, error) {
+	ways, err := prepareWays(ctx, plan, b)
 	if err != nil {
 		return nil, err
 	}
@@ -123,11 +126,13 @@ func shareBudget(plan *rewrite.Plan, b statementBudget) (*calibrated, error) {
 }
 
 // prepareWays calibrates the releases of a plan for each way to pay that can answer it, in the order of their prices. If none can, it says
-// why the first cannot.
-func prepareWays(plan *rewrite.Plan, b statementBudget) (ways []*calibrated, first error) {
+// why the first cannot. Where ctx ends it says that, whatever ways it has: what is chosen is kept for others.
+func prepareWays(ctx context.Context, plan *rewrite.Plan, b statementBudget) (ways []*calibrated, first error) {
 	for _, price := range b.prices(b.epsilon) {
-		p, err := price.calibrate(plan, b)
+		p, err := price.calibrate(ctx, plan, b)
 		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
 		case err == nil:
 			ways = append(ways, p)
 		case first == nil:
@@ -153,17 +158,17 @@ const (
 )
 
 // calibrate calibrates the releases of a plan for one way to pay. It is an error if they do not keep dpproxy.margin.
-func (p price) calibrate(plan *rewrite.Plan, b statementBudget) (*calibrated, error) {
+func (p price) calibrate(ctx context.Context, plan *rewrite.Plan, b statementBudget) (*calibrated, error) {
 	out := &calibrated{plan: plan, epsilon: b.epsilon, price: p, budget: b, later: p.laterOf(plan, b)}
 	for i := range plan.Blocks {
-		block, err := p.calibrateBlock(&plan.Blocks[i], out.later, b)
+		block, err := p.calibrateBlock(ctx, &plan.Blocks[i], out.later, b)
 		if err != nil {
 			return nil, err
 		}
 		out.blocks = append(out.blocks, block)
 	}
 	if b.margin != nil {
-		if least := out.least(*b.margin); least > b.margin.value {
+		if least := out.least(ctx, *b.margin); least > b.margin.value {
 			return nil, tooNarrow(b.margin.text, b.most, b.margin.print(least))
 		}
 	}
@@ -209,7 +214,7 @@ func (p *calibrated) ownMargins() bool {
 }
 
 // calibrateBlock calibrates the releases of one block, each for its weight's part of the price.
-func (p price) calibrateBlock(block *rewrite.Block, l later, b statementBudget) (out calibratedBlock, err error) {
+func (p price) calibrateBlock(ctx context.Context, block *rewrite.Block, l later, b statementBudget) (out calibratedBlock, err error) {
 	if block.Select != nil && block.SelectBy == 0 {
 		g := p.divide(max(block.Select.Weight, 1), l.whole.total)
 		g.Delta = b.selectionDelta
@@ -218,7 +223,7 @@ func (p price) calibrateBlock(block *rewrite.Block, l later, b statementBudget) 
 		}
 	}
 	out.wanted = b.wantedAverages(block)
-	if out.releases, err = p.calibrateReleases(block, out.wanted, l, b); err != nil || block.SelectBy == 0 {
+	if out.releases, err = p.calibrateReleases(ctx, block, out.wanted, l, b); err != nil || block.SelectBy == 0 {
 		return out, err
 	}
 	out.by = block.SelectBy - 1

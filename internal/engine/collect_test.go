@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -122,7 +123,7 @@ func TestDrawKeepsChainedSumsInTheirRange(t *testing.T) {
 		{Kind: mechanism.Scalar, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 1000}}, Groups: 1, Weight: 1},
 	}
 	plan := &rewrite.Plan{Blocks: []rewrite.Block{{Releases: releases, Keys: rewrite.KeyRows{{}}}}}
-	p, err := shareBudget(plan, statementBudget{epsilon: 0.1})
+	p, err := shareBudget(context.Background(), plan, statementBudget{epsilon: 0.1})
 	if err != nil {
 		t.Fatal(err)
 	}

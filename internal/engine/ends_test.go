@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -23,7 +24,7 @@ func TestQuantileIntervalsCover(t *testing.T) {
 			for i, end := range []int{0, -1, 1} {
 				list[i] = mechanism.Release{Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Sensitivity: 1, Groups: 1, Fraction: q, End: end}
 			}
-			prepared, err := mechanism.PrepareVector(list, g)
+			prepared, err := mechanism.PrepareVector(context.Background(), list, g)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -227,7 +227,7 @@ func TestDrawOfJointNoise(t *testing.T) {
 func TestDescribedSelections(t *testing.T) {
 	plan := statementOf(1, countUpTo(1000000))
 	plan.Blocks[0].Select = &mechanism.Release{Name: "units", Kind: mechanism.Selection, Sensitivity: 1, Groups: 2, Weight: 1}
-	ways, err := prepareWays(plan, budgetOf(policy.RDP, 20, .5))
+	ways, err := prepareWays(context.Background(), plan, budgetOf(policy.RDP, 20, .5))
 	if err != nil || ways[0].price.Order == 0 {
 		t.Fatalf("no price at a finite order: %v", err)
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"math"
@@ -55,7 +56,7 @@ func buy(t *testing.T, upper int64) bought {
 		r.Choice = choice
 		plan := statementOf(1, r)
 		for _, method := range []policy.Method{policy.Pure, policy.RDP} {
-			b, err := wantedMargin{text: "20", value: figureMargin}.budgetFor(plan, budgetOf(method, epsilon, .5))
+			b, err := wantedMargin{text: "20", value: figureMargin}.budgetFor(context.Background(), plan, budgetOf(method, epsilon, .5))
 			if err != nil {
 				continue // no such mechanism on this range
 			}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -32,7 +33,7 @@ func TestJointIntervalsCover(t *testing.T) {
 		epsilon, whole float64 // ε of each release, and how many draws an interval of whole numbers holds at most
 	}{{1, .1, .965}, {2, .25, .975}, {4, .1, .965}, {10, .25, .99}, {38, .1, .975}, {38, .25, .99}} {
 		list := jointReleases(c.counts)
-		prepared, err := mechanism.PrepareVector(list, mechanism.Guarantee{Epsilon: c.epsilon * float64(len(list))})
+		prepared, err := mechanism.PrepareVector(context.Background(), list, mechanism.Guarantee{Epsilon: c.epsilon * float64(len(list))})
 		if err != nil {
 			t.Fatal(err)
 		}

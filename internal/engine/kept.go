@@ -149,7 +149,7 @@ func (k *keptAnswers) keep(ctx context.Context, p *private, asked *calibrated) e
 	if err != nil {
 		return err
 	}
-	drawn, err := asked.drawn(answer)
+	drawn, err := asked.drawn(ctx, answer)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (p *private) findAnswer(ctx context.Context) (err error) {
 		p.answer, err = p.storedAnswer(ctx, p.calibrated, p.key)
 	}
 	if p.answer != nil {
-		p.calibrated, err = p.drawn(p.answer)
+		p.calibrated, err = p.drawn(ctx, p.answer)
 	}
 	return err
 }
@@ -230,12 +230,12 @@ func (p *calibrated) byEpsilon() bool {
 }
 
 // paid is the statement at the price that an answer was drawn at: the budget may have changed since.
-func (p *calibrated) paid(answer []released) (*calibrated, error) {
+func (p *calibrated) paid(ctx context.Context, answer []released) (*calibrated, error) {
 	if len(answer) == 0 || answer[0].price == nil || *answer[0].price == p.price.Guarantee {
 		return p, nil
 	}
 	then := price{*answer[0].price, slices.Index(mechanism.Orders, answer[0].price.Order)} // Infinite where it is none of them
-	drawn, err := then.calibrate(p.plan, p.budget)
+	drawn, err := then.calibrate(ctx, p.plan, p.budget)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
@@ -14,7 +15,7 @@ func TestAnswersOfOneNoise(t *testing.T) {
 	w := newWorld(t)
 	c := &call{engine: w.engine, state: w.engine.state.Load(), scope: w.scope}
 	b := budgetOf(policy.RDP, 10, .5)
-	ways, err := prepareWays(statementOf(1, countUpTo(1000000)), b)
+	ways, err := prepareWays(context.Background(), statementOf(1, countUpTo(1000000)), b)
 	if err != nil || len(ways) != 2 {
 		t.Fatalf("%d ways to pay: %v", len(ways), err)
 	}
@@ -32,7 +33,7 @@ func TestAnswersOfOneNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn, err := ways[1].drawn(answer)
+	drawn, err := ways[1].drawn(context.Background(), answer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func TestAnswersOfOneNoise(t *testing.T) {
 	if ways[0].epsilon != ways[1].epsilon || c.answerKey(ways[0]) == c.answerKey(ways[1]) {
 		t.Errorf("%s and %s noise share a kept answer at epsilon %g", ways[0].blocks[0].releases[0].Chosen().Noise, ways[1].blocks[0].releases[0].Chosen().Noise, ways[0].epsilon)
 	}
-	again, err := prepareWays(statementOf(1, countUpTo(1000000)), b)
+	again, err := prepareWays(context.Background(), statementOf(1, countUpTo(1000000)), b)
 	if err != nil {
 		t.Fatal(err)
 	}

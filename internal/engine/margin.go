@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -42,7 +43,7 @@ const marginTolerance = 1e-3
 // with noise that is paid at order ∞, it is that much (worthNoPure). Where there are averages it is no less than what is set: their counts
 // have their part of that (averages.go). Any other release whose range follows from a count, or that is drawn from ranks, has no margin
 // before it is drawn and is refused.
-func (w wantedMargin) budgetFor(plan *rewrite.Plan, b statementBudget) (statementBudget, error) {
+func (w wantedMargin) budgetFor(ctx context.Context, plan *rewrite.Plan, b statementBudget) (statementBudget, error) {
 	least := 0.0
 	for _, block := range plan.Blocks {
 		for j, r := range block.Releases {
@@ -59,10 +60,10 @@ func (w wantedMargin) budgetFor(plan *rewrite.Plan, b statementBudget) (statemen
 	b.margin = &w
 	cheapest, err := leastEpsilon(least, plan.EpsilonMax, func(epsilon float64) error {
 		b.epsilon = epsilon
-		_, err := prepareWays(plan, b)
+		_, err := prepareWays(ctx, plan, b)
 		return err
 	})
-	if err != nil {
+	if b.epsilon = cheapest; err != nil || b.room.Renyi == nil { // pure accounting has order ∞ alone
 		return b, err
 	}
 	atInfinity, err := leastEpsilon(least, plan.EpsilonMax, func(epsilon float64) error {
@@ -71,7 +72,7 @@ func (w wantedMargin) budgetFor(plan *rewrite.Plan, b statementBudget) (statemen
 		if first.order != accounting.Infinite {
 			return errNotPure
 		}
-		_, err := first.calibrate(plan, b)
+		_, err := first.calibrate(ctx, plan, b)
 		return err
 	})
 	if b.epsilon = cheapest; err == nil && atInfinity*worthNoPure <= cheapest {
@@ -103,14 +104,17 @@ func leastEpsilon(least, most float64, try func(epsilon float64) error) (float64
 }
 
 // least is the least margin, in the units or as the share of the wanted one, that every release keeps wherever in its range the released value
-// lies. Infinite: a share of a range without an end.
-func (p *calibrated) least(w wantedMargin) float64 {
+// lies. Infinite: a share of a range without an end, or ctx has ended.
+func (p *calibrated) least(ctx context.Context, w wantedMargin) float64 {
 	least := 0.0
 	for i, block := range p.blocks {
 		for j, prepared := range block.releases {
 			r := p.plan.Blocks[i].Releases[j]
 			if r.Margin > 0 || block.wanted[j] > 0 || !shownItself(&p.plan.Blocks[i], j) {
 				continue // has its own, or keeps it later, or is not shown
+			}
+			if ctx.Err() != nil {
+				return math.Inf(1)
 			}
 			margin := prepared.PlannedMargin() * r.Grid.Step
 			if w.share {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -120,7 +121,7 @@ func TestMomentIntervalsCover(t *testing.T) {
 	}{{"joint", []mechanism.Choice{{}}, 0}, {"laplace", []mechanism.Choice{laplace}, 0}, {"gaussian", []mechanism.Choice{gaussian}, 1e-6}, {"either", []mechanism.Choice{laplace, gaussian}, 1e-6}} {
 		for _, epsilon := range []float64{.1, 1, 5} {
 			list := momentReleases(noise.choices...)
-			prepared, err := mechanism.PrepareVector(list, mechanism.Guarantee{Epsilon: epsilon, Delta: noise.delta})
+			prepared, err := mechanism.PrepareVector(context.Background(), list, mechanism.Guarantee{Epsilon: epsilon, Delta: noise.delta})
 			if err != nil {
 				t.Fatal(err)
 			}

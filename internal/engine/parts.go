@@ -85,8 +85,8 @@ func (p *calibrated) with(part nextPart) *calibrated {
 }
 
 // drawn is the statement with the mechanisms that an answer was drawn with.
-func (p *calibrated) drawn(answer []released) (*calibrated, error) {
-	p, err := p.paid(answer)
+func (p *calibrated) drawn(ctx context.Context, answer []released) (*calibrated, error) {
+	p, err := p.paid(ctx, answer)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -69,7 +70,7 @@ func statementOf(n int, r mechanism.Release) *rewrite.Plan {
 
 func shared(t testing.TB, plan *rewrite.Plan, b statementBudget) *calibrated {
 	t.Helper()
-	p, err := shareBudget(plan, b)
+	p, err := shareBudget(context.Background(), plan, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +176,7 @@ func TestStatementsCostTheSame(t *testing.T) {
 // TestCountsOfAMargin: a budget of (10, 1e-6) buys 310 counts of ±20, because Gaussian noise is chosen for many small statements.
 func TestCountsOfAMargin(t *testing.T) {
 	plan := statementOf(1, countUpTo(1000000))
-	b, err := wantedMargin{text: "20", value: 20}.budgetFor(plan, budgetOf(policy.RDP, 10, .5))
+	b, err := wantedMargin{text: "20", value: 20}.budgetFor(context.Background(), plan, budgetOf(policy.RDP, 10, .5))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +229,7 @@ func TestMarginsKeepOrderInfinity(t *testing.T) {
 		want           mechanism.Noise
 	}{{10, 4, mechanism.Laplace}, {10, 20, mechanism.Gaussian}, {20, 6, mechanism.Gaussian}} {
 		wanted := wantedMargin{text: "wanted", value: c.margin}
-		b, err := wanted.budgetFor(plan, budgetOf(policy.RDP, c.budget, .5))
+		b, err := wanted.budgetFor(context.Background(), plan, budgetOf(policy.RDP, c.budget, .5))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -283,7 +284,7 @@ func TestPricesOfRandomStatements(t *testing.T) {
 			plan.Blocks = append(plan.Blocks, block)
 		}
 		b := budgetOf(method, budget, rapid.Float64Range(.5, 2).Draw(t, "epsilon")) // with less, a selection may keep no group
-		p, err := shareBudget(plan, b)
+		p, err := shareBudget(context.Background(), plan, b)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,13 +28,13 @@ func (c *call) calibratedPlan(ctx context.Context) (*calibrated, error) {
 		return nil, err
 	}
 	if !kept {
-		return c.calibrate(plan)
+		return c.calibrate(ctx, plan)
 	}
 	key := choiceKey{plan, c.scope.Analyst, c.state.budgetKey(c.scope.Analyst), c.scope.Settings.Epsilon(), c.scope.Settings.Margin()}
 	if chosen, ok := c.state.lookups.choices.Get(key); ok {
 		return chosen, nil
 	}
-	chosen, err := c.calibrate(plan)
+	chosen, err := c.calibrate(ctx, plan)
 	if err == nil {
 		c.state.lookups.choices.Add(key, chosen)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -13,7 +14,7 @@ import (
 // calibrateReleases shares the price over a block's releases by weight. A release that has to keep a margin costs what the margin needs,
 // instead of its part, but no more than the most that the whole statement may. Sums of wanted averages, and counts that are there for them
 // alone, have noise of their own (averages.go).
-func (p price) calibrateReleases(block *rewrite.Block, wanted map[int]float64, l later, b statementBudget) ([]*mechanism.Prepared, error) {
+func (p price) calibrateReleases(ctx context.Context, block *rewrite.Block, wanted map[int]float64, l later, b statementBudget) ([]*mechanism.Prepared, error) {
 	var shared []mechanism.Release
 	var at []int // of these
 	most := b.priceAt(b.most, p.order).Guarantee
@@ -42,7 +43,7 @@ func (p price) calibrateReleases(block *rewrite.Block, wanted map[int]float64, l
 	if len(shared) == 0 {
 		return out, nil
 	}
-	prepared, err := mechanism.PrepareVector(shared, p.divide(l.whole.sum(shared), l.whole.total))
+	prepared, err := mechanism.PrepareVector(ctx, shared, p.divide(l.whole.sum(shared), l.whole.total))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -26,7 +27,7 @@ func TestWithin(t *testing.T) {
 	}}
 	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
 		b := budgetOf(method, 10, .5)
-		p, err := shareBudget(plan, b)
+		p, err := shareBudget(context.Background(), plan, b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +47,7 @@ func TestWithin(t *testing.T) {
 	plan.Blocks[0].Releases[0].Margin = 1
 	var refused *pgconn.PgError
 	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
-		if _, err := shareBudget(plan, budgetOf(method, 10, .5)); !errors.As(err, &refused) || refused.Code != "22023" {
+		if _, err := shareBudget(context.Background(), plan, budgetOf(method, 10, .5)); !errors.As(err, &refused) || refused.Code != "22023" {
 			t.Errorf("%s: a margin of 1: %v", method, err)
 		}
 	}
@@ -62,7 +63,7 @@ func TestLeastMargin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = w.budgetFor(plan, budgetOf(policy.RDP, 10, .5))
+			_, err = w.budgetFor(context.Background(), plan, budgetOf(policy.RDP, 10, .5))
 			if refused := (*pgconn.PgError)(nil); errors.As(err, &refused) {
 				return refused.Hint, err
 			}

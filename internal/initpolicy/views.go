@@ -37,7 +37,9 @@ func (d *document) viewsOf(ctx context.Context, conn *pgx.Conn, printed string) 
 	for _, v := range d.views {
 		why := d.unread(v)
 		if why == "" && s != nil {
-			problem = analysed(s, v)
+			if problem, err = analysed(ctx, s, v); err != nil {
+				return "", err
+			}
 		}
 		if why = cmp.Or(why, problem); why == "" {
 			asked = append(asked, quote(v.title()))
@@ -91,18 +93,21 @@ func schemaOf(ctx context.Context, conn *pgx.Conn, printed string, views []polic
 	return s, "", nil
 }
 
-// analysed analyses a count of a view's rows; empty: it can be asked.
-func analysed(s *rewrite.Schema, v *table) string {
+// analysed analyses a count of a view's rows; empty: it can be asked. An error: ctx has ended.
+func analysed(ctx context.Context, s *rewrite.Schema, v *table) (string, error) {
 	list, err := rewrite.Parse("SELECT count(*) FROM "+pgx.Identifier{v.Schema, v.Name}.Sanitize(), maxStatement)
 	if err == nil {
 		count := rewrite.ColumnDescription{Name: "count", Type: pgtype.Int8OID, Typmod: -1}
-		_, err = rewrite.Analyze(context.Background(), s, list[0], rewrite.Description{Columns: []rewrite.ColumnDescription{count}},
+		_, err = rewrite.Analyze(ctx, s, list[0], rewrite.Description{Columns: []rewrite.ColumnDescription{count}},
 			rewrite.Settings{TimeZone: "UTC", DateStyle: "ISO, MDY", IntervalStyle: "postgres"})
 	}
-	if err != nil {
-		return oneLine(err)
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
 	}
-	return ""
+	if err != nil {
+		return oneLine(err), nil
+	}
+	return "", nil
 }
 
 // maxStatement bounds a count over one view, bytes: two names of 63 fit.

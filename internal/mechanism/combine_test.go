@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -38,7 +39,7 @@ func TestCombinedMarginsHold(t *testing.T) {
 		{"a coordinate's and another", []Choice{{}, {}, {}, laplace}, Guarantee{Epsilon: 1}, 1},
 	} {
 		list := moments(c.choices...)
-		prepared, err := PrepareVector(list, c.g)
+		prepared, err := PrepareVector(context.Background(), list, c.g)
 		if err != nil {
 			t.Fatal(err)
 		}

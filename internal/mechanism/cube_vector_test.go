@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -53,7 +54,7 @@ func draw(src *Source, list []Release, prepared []*Prepared, exact []int64) []in
 func TestJointCountSumMean(t *testing.T) {
 	const draws, people, years = 20000, 20000, 20000 * 47
 	list := countAndSum(1)
-	prepared, err := PrepareVector(list, Guarantee{Epsilon: 1})
+	prepared, err := PrepareVector(context.Background(), list, Guarantee{Epsilon: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestJointIsChosen(t *testing.T) {
 		{"four layers of two", halves(4), Guarantee{Epsilon: 1}, 8},
 		{"too much epsilon", pair, Guarantee{Epsilon: 400}, 0},
 	} {
-		prepared, err := PrepareVector(c.list, c.g)
+		prepared, err := PrepareVector(context.Background(), c.list, c.g)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,11 +150,11 @@ func TestJointIsChosen(t *testing.T) {
 // A vector of its own for every list, even of the same shape: both are drawn, both are paid for.
 func TestJointIsCountedPerVector(t *testing.T) {
 	list := countAndSum(2)
-	a, err := PrepareVector(list, Guarantee{Epsilon: .5})
+	a, err := PrepareVector(context.Background(), list, Guarantee{Epsilon: .5})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := PrepareVector(list, Guarantee{Epsilon: .5})
+	b, err := PrepareVector(context.Background(), list, Guarantee{Epsilon: .5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +175,7 @@ func TestJointMargins(t *testing.T) {
 		{Kind: SumGivenCount, Sensitivity: 40, Total: 40, Row: 20, PerRow: Interval{-20, 20}, CountRef: 0, Weight: 1},
 		{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 1000, Total: 1000, Row: 500, Weight: 1},
 	}
-	prepared, err := PrepareVector(list, Guarantee{Epsilon: 1})
+	prepared, err := PrepareVector(context.Background(), list, Guarantee{Epsilon: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +235,7 @@ func TestNoPolicyNamesJointNoise(t *testing.T) {
 }
 
 func TestBoundAtTheEnds(t *testing.T) {
-	prepared, err := PrepareVector(countAndSum(1), Guarantee{Epsilon: 1})
+	prepared, err := PrepareVector(context.Background(), countAndSum(1), Guarantee{Epsilon: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

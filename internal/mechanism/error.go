@@ -126,8 +126,12 @@ func (d design) errors() (average, worst float64) {
 	return averaged(d.v.hull(), d.scale(), squaredError)
 }
 
-// samplePosts is post at up to 512 noisy values, and between them on straight lines: the posterior mean is the dearest part of an error.
+// samplePosts is post; of Denoise at up to 512 noisy values, and between them on straight lines: the posterior mean is the dearest part of an
+// error.
 func (d design) samplePosts() func(y float64) float64 {
+	if d.bounding != Denoise {
+		return d.post
+	}
 	h := d.v.hull()
 	from := float64(h.Lo) - d.distance(24) - 1
 	length := float64(h.Hi) - from + d.distance(24) + 2

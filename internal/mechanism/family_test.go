@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -20,7 +21,7 @@ func familyOf(v Range, rows int64, fractions ...float64) (list []Release, member
 
 func prepareAll(t testing.TB, list []Release, g Guarantee) []*Prepared {
 	t.Helper()
-	prepared, err := PrepareVector(list, g)
+	prepared, err := PrepareVector(context.Background(), list, g)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"context"
 	"math"
 	"testing"
 )
@@ -20,7 +21,7 @@ func TestLayersShare(t *testing.T) {
 			t.Errorf("release %d gets %v, want %g", i, g, want[i])
 		}
 	}
-	out, err := PrepareVector(list, Guarantee{Epsilon: 1})
+	out, err := PrepareVector(context.Background(), list, Guarantee{Epsilon: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

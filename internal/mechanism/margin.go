@@ -1,9 +1,10 @@
 package mechanism
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"sort"
+	"slices"
 )
 
 // confidence is the probability that |released − true| stays within a margin, whatever the true value is.
@@ -62,7 +63,8 @@ func (d design) spread(open bool, probability float64) float64 {
 		}
 		return m
 	}
-	return d.worstOver(func(s float64) float64 { return d.sampledSpread(s, probability) })
+	post := d.samplePosts()
+	return d.worstOver(func(s float64) float64 { return d.sampledSpread(s, probability, post) })
 }
 
 // worstOver takes the maximum over positions: all of them, or 33 with a percent for those between.
@@ -88,15 +90,15 @@ func (d design) truncatedSpread(s, probability float64) float64 {
 	})
 }
 
-func (d design) sampledSpread(s, probability float64) float64 {
+func (d design) sampledSpread(s, probability float64, post func(y float64) float64) float64 {
 	type point struct{ e, w float64 }
 	var list []point
 	total := 0.0
 	d.eachNoisy(s, func(y, w float64) {
-		list = append(list, point{math.Abs(d.post(y) - s), w})
+		list = append(list, point{math.Abs(post(y) - s), w})
 		total += w
 	})
-	sort.Slice(list, func(i, j int) bool { return list[i].e < list[j].e })
+	slices.SortFunc(list, func(a, b point) int { return cmp.Compare(a.e, b.e) })
 	sum := 0.0
 	for _, p := range list {
 		if sum += p.w; sum >= probability*total {

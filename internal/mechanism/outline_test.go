@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -95,7 +96,7 @@ func TestOutlineOfOpenRanges(t *testing.T) {
 
 // TestOutlineOfJointNoise: it is folded at the range's one end.
 func TestOutlineOfJointNoise(t *testing.T) {
-	prepared, err := PrepareVector(countAndSum(1), Guarantee{Epsilon: 1})
+	prepared, err := PrepareVector(context.Background(), countAndSum(1), Guarantee{Epsilon: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

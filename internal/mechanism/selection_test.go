@@ -1,6 +1,7 @@
 package mechanism
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -302,7 +303,7 @@ func TestJointCountThreshold(t *testing.T) {
 			{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 1, Total: 1, Groups: 1, Row: 1, Weight: 1},
 			{Kind: Scalar, Range: Range{{NoLower, NoUpper}}, Sensitivity: 60, Total: 60, Groups: 1, Row: 60, Weight: 1},
 		}
-		prepared, err := PrepareVector(list, Guarantee{Epsilon: epsilon})
+		prepared, err := PrepareVector(context.Background(), list, Guarantee{Epsilon: epsilon})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -378,7 +379,7 @@ func TestJointCountOfManyGroups(t *testing.T) {
 		{Kind: Scalar, Range: Range{{0, NoUpper}}, Sensitivity: 1, Total: groups, Groups: groups, Row: 1, Weight: 1},
 		{Kind: Scalar, Range: Range{{NoLower, NoUpper}}, Sensitivity: 60, Total: 60 * groups, Groups: groups, Row: 60, Weight: 1},
 	}
-	prepared, err := PrepareVector(list, Guarantee{Epsilon: 1})
+	prepared, err := PrepareVector(context.Background(), list, Guarantee{Epsilon: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,16 +1,22 @@
 package mechanism
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // PrepareVector prepares the releases of one block, which share one guarantee: every layer gets the part of it that its weight says.
 // Under a pure guarantee it also tries one vector of joint noise for all releases that can be its coordinates, at what their layers
 // have together, and takes it if the sum of their expected squared errors, in units of Total², is smaller (docs/mechanisms.md,
 // section 14). A coordinate is a Scalar with one interval or a SumGivenCount whose Row is set and whose policy leaves the mechanism
-// open; all of them count the same rows of a unit. The others keep their share.
-func PrepareVector(list []Release, g Guarantee) ([]*Prepared, error) {
+// open; all of them count the same rows of a unit. The others keep their share. It stops where ctx ends, between two releases.
+func PrepareVector(ctx context.Context, list []Release, g Guarantee) ([]*Prepared, error) {
 	out := make([]*Prepared, len(list))
 	parts := share(list, g)
 	for _, sorted := range Families(list) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if err := prepareQuantiles(list, sorted, parts[sorted[0]], out); err != nil {
 			return nil, err
 		}
@@ -18,6 +24,9 @@ func PrepareVector(list []Release, g Guarantee) ([]*Prepared, error) {
 	for i, part := range parts {
 		if list[i].InFamily() {
 			continue
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
 		p, err := Prepare(list[i], part)
 		if err != nil {

@@ -67,31 +67,35 @@ var growing = map[string]bool{"round": true, "trunc": true, "floor": true, "ceil
 
 // endOf copies an expression that is an aggregate, or grows with one, with the end of the aggregate's interval in its place; nil: it is none.
 func endOf(n *pg_query.Node, what aggregate.Derived) *pg_query.Node {
-	if sqltree.IsAggregate(n) && ordered[sqltree.FunctionName(n.GetFuncCall())] {
-		return sqltree.OwnCall("interval_"+string(what), sqltree.Clone(n))
+	end := sqltree.Clone(n)
+	at := aggregateIn(&end)
+	if at == nil {
+		return nil
 	}
-	n = sqltree.Clone(n)
-	switch v := n.GetNode().(type) {
+	*at = sqltree.OwnCall("interval_"+string(what), *at)
+	return end
+}
+
+// aggregateIn is the place of the aggregate that an expression is, or grows with; nil: there is none.
+func aggregateIn(at **pg_query.Node) **pg_query.Node {
+	if n := *at; sqltree.IsAggregate(n) && ordered[sqltree.FunctionName(n.GetFuncCall())] {
+		return at
+	}
+	switch v := (*at).GetNode().(type) {
 	case *pg_query.Node_TypeCast:
-		if v.TypeCast.Arg = endOf(v.TypeCast.Arg, what); v.TypeCast.Arg != nil {
-			return n
-		}
+		return aggregateIn(&v.TypeCast.Arg)
 	case *pg_query.Node_CoalesceExpr:
-		args := v.CoalesceExpr.Args
-		if len(args) == 2 && args[1].GetAConst() != nil {
-			if args[0] = endOf(args[0], what); args[0] != nil {
-				return n
-			}
+		if args := v.CoalesceExpr.Args; len(args) == 2 && args[1].GetAConst() != nil {
+			return aggregateIn(&args[0])
 		}
 	case *pg_query.Node_FuncCall:
 		f := v.FuncCall
 		switch {
 		case sqltree.IsWithin(f) && len(f.Args) == 2:
-			return endOf(f.Args[0], what)
+			*at = f.Args[0]
+			return aggregateIn(at)
 		case growing[sqltree.FunctionName(f)] && f.Over == nil && len(f.Args) > 0:
-			if f.Args[0] = endOf(f.Args[0], what); f.Args[0] != nil {
-				return n
-			}
+			return aggregateIn(&f.Args[0])
 		}
 	}
 	return nil

@@ -290,6 +290,12 @@ var shapes = []shape{
 	{"public subqueries", func(n int) string {
 		return "SELECT count(*) FROM patients p WHERE " + line(n, " AND ", "ward IN (SELECT ward FROM wards WHERE beds > %[1]d)")
 	}},
+	{"conditions above items", func(n int) string {
+		return "SELECT count(*) FROM " + line(n, ", ", "(SELECT id,age+1 AS y,age FROM patients) x%[1]d") + " WHERE " + line(n, " AND ", "x%[1]d.id=x0.id AND x%[1]d.age>%[1]d")
+	}},
+	{"conditions above one item", func(n int) string {
+		return "SELECT count(*) FROM (SELECT age+1 AS y," + line(n, ",", "age c%[1]d") + " FROM patients) x, wards w WHERE " + line(n, " AND ", "x.c%[1]d>0")
+	}},
 	{"lateral items", func(n int) string {
 		return "SELECT count(*) FROM patients p" + line(n, "", ", LATERAL (SELECT p.age+%[1]d AS a) l%[1]d")
 	}},

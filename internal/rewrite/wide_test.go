@@ -119,3 +119,26 @@ func TestMaxRows(t *testing.T) {
 		}
 	}
 }
+
+// TestIntervalsOfNestedCalls: the two columns of an expression take work in proportion to it, however deep the aggregate is.
+func TestIntervalsOfNestedCalls(t *testing.T) {
+	nested := func(n int) uint64 {
+		sql := "SELECT " + strings.Repeat("round(", n) + "avg(age)" + strings.Repeat(")", n) + " FROM patients"
+		q, err := theWorld.ask(sql, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := rewrite.Parse(sql, 32768)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := allocations()
+		if _, added, err := q.analysis.WithIntervals(list[0], 32768); err != nil || !added {
+			t.Fatalf("%t, %v", added, err)
+		}
+		return allocations() - before
+	}
+	if few, many := nested(30), nested(120); many > 6*few {
+		t.Errorf("30 calls: %d allocations, 120: %d", few, many)
+	}
+}

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -63,7 +64,7 @@ type exact struct{ count, sum int64 }
 func (t *Summary) pair(p pair, epsilon float64, unit int64) error {
 	at := fmt.Sprintf("count up to %d and sum of [%d, %d], %d rows, epsilon %g", p.most, p.lo, p.hi, p.rows, epsilon)
 	row := max(-p.lo, p.hi)
-	prepared, err := mechanism.PrepareVector([]mechanism.Release{
+	prepared, err := mechanism.PrepareVector(context.Background(), []mechanism.Release{
 		{Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: p.most}}, Sensitivity: p.rows, Total: p.rows, Row: 1},
 		{Kind: mechanism.SumGivenCount, PerRow: mechanism.Interval{Lo: p.lo, Hi: p.hi}, Sensitivity: row * p.rows, Total: row * p.rows, Row: row},
 	}, mechanism.Guarantee{Epsilon: epsilon})

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -65,7 +66,7 @@ func (c familyCase) enumerate(rows int64) (Summary, error) {
 		})
 		members = append(members, i)
 	}
-	prepared, err := mechanism.PrepareVector(list, c.g)
+	prepared, err := mechanism.PrepareVector(context.Background(), list, c.g)
 	if err != nil {
 		return s, fmt.Errorf("%v: %w", c, err)
 	}

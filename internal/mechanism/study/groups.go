@@ -1,6 +1,7 @@
 package study
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -111,7 +112,7 @@ func (t *Summary) oneLayer(c groupCase, list []mechanism.Release, g mechanism.Gu
 	list[0].Layer, list[1].Layer = 1, 1
 	// The second one reads rows that weigh twice as much.
 	list[1].Sensitivity, list[1].Total, list[1].Row = 2*list[1].Sensitivity, 2*list[1].Total, 2*list[1].Row
-	prepared, err := mechanism.PrepareVector(list, g)
+	prepared, err := mechanism.PrepareVector(context.Background(), list, g)
 	if err != nil {
 		return
 	}

@@ -8,22 +8,29 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// pushed moves conditions into the subquery of FROM that they read, as PostgreSQL does: what is computed there of the columns that they
+// pushed moves conditions into the subqueries of FROM that they read, as PostgreSQL does: what is computed there of the columns that they
 // compare has the narrower bounds that it would have if the client had written them there. That is worth it only where something is computed.
-// A condition moves if it reads nothing but columns that a plain subquery passes on. The query stays as it was; a changed copy is returned.
+// A condition moves if it reads nothing but columns that one plain subquery passes on; beside other items an equality stays, as it may make a
+// row of the join one. The query stays as it was; a changed copy is returned.
 func pushed(s *pg_query.SelectStmt) *pg_query.SelectStmt {
-	if s.WhereClause == nil || len(s.FromClause) != 1 {
+	if s.WhereClause == nil {
 		return s
 	}
-	item := s.FromClause[0].GetRangeSubselect()
-	if item == nil || item.Lateral || len(item.Alias.GetColnames()) > 0 || !projects(item.Subquery.GetSelectStmt()) {
-		return s
+	items, alone := joined(s.FromClause), len(s.FromClause) == 1 && s.FromClause[0].GetRangeSubselect() != nil
+	passes := make([]passing, len(items))
+	for i, item := range items {
+		passes[i] = passing{item.Alias.GetAliasname(), item.Subquery.GetSelectStmt().TargetList, alone}
 	}
-	inner := passing{alias: item.Alias.GetAliasname(), list: item.Subquery.GetSelectStmt().TargetList}
-	var moved, left []*pg_query.Node
+	moved, left := map[int][]*pg_query.Node{}, []*pg_query.Node(nil)
 	for _, condition := range sqltree.Conjuncts(s.WhereClause) {
-		if below := inner.below(condition); below != nil {
-			moved = append(moved, below)
+		var below *pg_query.Node
+		first := firstColumn(condition)
+		i := slices.IndexFunc(passes, func(p passing) bool { return p.column(first) != nil })
+		if i >= 0 && (alone || !equates(condition)) {
+			below = passes[i].below(condition)
+		}
+		if below != nil {
+			moved[i] = append(moved[i], below)
 		} else {
 			left = append(left, condition)
 		}
@@ -33,9 +40,44 @@ func pushed(s *pg_query.SelectStmt) *pg_query.SelectStmt {
 	}
 	out := sqltree.Clone(s)
 	out.WhereClause = all(left)
-	sub := out.FromClause[0].GetRangeSubselect().Subquery.GetSelectStmt()
-	sub.WhereClause = all(append(sqltree.Conjuncts(sub.WhereClause), moved...))
+	items = joined(out.FromClause)
+	for i, conditions := range moved {
+		sub := items[i].Subquery.GetSelectStmt()
+		sub.WhereClause = all(append(sqltree.Conjuncts(sub.WhereClause), conditions...))
+	}
 	return out
+}
+
+// joined lists the subqueries of FROM that compute columns of rows and are joined by inner joins alone: a row of theirs that a condition drops
+// is in no row of the join. An alias of a join hides their names.
+func joined(from []*pg_query.Node) (items []*pg_query.RangeSubselect) {
+	for _, n := range from {
+		if j := n.GetJoinExpr(); j != nil && j.Jointype == pg_query.JoinType_JOIN_INNER && j.Alias == nil {
+			items = append(items, joined([]*pg_query.Node{j.Larg, j.Rarg})...)
+		}
+		item := n.GetRangeSubselect()
+		if item != nil && !item.Lateral && len(item.Alias.GetColnames()) == 0 && projects(item.Subquery.GetSelectStmt()) {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// equates says that a condition is an equality.
+func equates(condition *pg_query.Node) bool {
+	a := condition.GetAExpr()
+	return a.GetKind() == pg_query.A_Expr_Kind_AEXPR_OP && slices.Equal(sqltree.StringList(a.GetName()), []string{"="})
+}
+
+// firstColumn is a name of a column in a condition; nil: there is none.
+func firstColumn(condition *pg_query.Node) (first *pg_query.ColumnRef) {
+	sqltree.Visit(condition, func(n *pg_query.Node) bool {
+		if first == nil {
+			first = n.GetColumnRef()
+		}
+		return first == nil
+	})
+	return first
 }
 
 // projects says that a query computes columns of rows, each of which is one of its own.
@@ -49,6 +91,7 @@ func projects(s *pg_query.SelectStmt) bool {
 type passing struct {
 	alias string
 	list  []*pg_query.Node
+	alone bool // in FROM: a column needs no alias to be its
 }
 
 // below is the condition as the subquery would write it; nil: it reads something else, or nothing.
@@ -75,7 +118,10 @@ func (p passing) below(condition *pg_query.Node) *pg_query.Node {
 
 // column is what a name outside stands for; nil: not for one column that is passed on.
 func (p passing) column(ref *pg_query.ColumnRef) *pg_query.Node {
-	path := sqltree.StringList(ref.Fields)
+	path := sqltree.StringList(ref.GetFields())
+	if len(path) == 0 || len(path) == 1 && !p.alone {
+		return nil
+	}
 	name := path[len(path)-1]
 	if name == "" || len(path) > 2 || len(path) == 2 && path[0] != p.alias || len(path) == 1 && name == p.alias { // s.*, or whole rows
 		return nil
