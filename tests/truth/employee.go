@@ -12,8 +12,15 @@ var hires = []float64{
 
 // departments are their people, of 300,000, and what is paid above the least.
 var departments = []struct{ people, pay float64 }{
-	{20211, 21000}, {17346, 20000}, {17786, 6000}, {73485, 9000}, {85707, 9000}, {20117, 7500}, {52245, 29000},
-	{21126, 9500}, {23580, 9000},
+	{20211, 21000},
+	{17346, 20000},
+	{17786, 6000},
+	{73485, 9000},
+	{85707, 9000},
+	{20117, 7500},
+	{52245, 29000},
+	{21126, 9500},
+	{23580, 9000},
 }
 
 // ladders are titles with those that follow, and the share of the people.

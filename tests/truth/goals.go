@@ -20,7 +20,7 @@ var figures = append([]figure{
 	}, {
 		name: "of them within 10 %, median over cells", goal: "≥ 23 on Pagila",
 		of:    each(func(t tally) int { return t.near }),
-		today: map[string]float64{"pagila": 20, "chinook": 1, "employee": 15},
+		today: map[string]float64{"pagila": 19, "chinook": 1, "employee": 15},
 	}, {
 		name: "cells within 10 %, mean over answers", percent: true,
 		of: func(t tally) (float64, float64) { return t.nearCells / float64(t.answered), 0 },
@@ -31,7 +31,7 @@ var figures = append([]figure{
 	}, {
 		name: "the same, mean over answers that show rows", percent: true, goal: "≤ 5 %", most: true,
 		of:    func(t tally) (float64, float64) { return t.invention / float64(t.showing), 0 },
-		today: map[string]float64{"pagila": 0.13, "chinook": 0.01, "employee": 0.01},
+		today: map[string]float64{"pagila": 0.1, "chinook": 0.01, "employee": 0.01},
 	}, {
 		name: "rows that are there and not shown", percent: true, most: true,
 		of: func(t tally) (float64, float64) { return share(t.missing, t.existing) },
