@@ -13,24 +13,21 @@ import (
 // plan (docs/privacy.md P17a, P17b), so what is kept of an answer are the values as they were released. The blocks of a stage do not look
 // at those behind it: what a stage has read stays what it was.
 func (p *calibrated) presented(answer []released) []released {
-	a := &adding{calibrated: p}
+	a := &adding{calibrated: p, answer: slices.Clone(answer)}
 	for _, l := range p.plan.Levels {
 		if l.Block < len(answer) && l.Of < len(answer) {
 			a.levels = append(a.levels, levelOf(l, answer))
 		}
 	}
-	if a.levels == nil {
-		return p.shown(answer)
+	if a.levels != nil {
+		for i, r := range answer {
+			a.answer[i] = r.copied()
+		}
+		a.settle(func(l rewrite.Level, pair rewrite.Pair) bool { return !a.chained(l, pair) })
+		a.settle(a.chained)
+		a.keepRanges()
 	}
-	for _, r := range answer {
-		a.answer = append(a.answer, r.copied())
-	}
-	// Counts that say which groups there are come first: the others add up over those that are shown.
-	a.settle(func(l rewrite.Level, pair rewrite.Pair) bool { return a.exists(l, pair) })
-	a.hide()
-	a.settle(func(l rewrite.Level, pair rewrite.Pair) bool { return !a.exists(l, pair) && !a.chained(l, pair) })
-	a.settle(a.chained)
-	a.keepRanges()
+	a.hide(presence{p, answer, a.levels, map[int][]bool{}})
 	return a.answer
 }
 
@@ -73,37 +70,24 @@ func levelOf(l rewrite.Level, answer []released) addedLevel {
 	return out
 }
 
-func (a *adding) exists(l rewrite.Level, pair rewrite.Pair) bool {
-	return slices.Contains(a.plan.Blocks[l.Block].Exists, pair.Release)
-}
-
 func (a *adding) chained(l rewrite.Level, pair rewrite.Pair) bool {
 	return a.plan.Blocks[l.Block].Releases[pair.Release].Kind == mechanism.SumGivenCount
 }
 
-// hide leaves out the groups that are not shown, as they come to stand.
-func (a *adding) hide() {
-	kept := make([][]int, len(a.answer)) // by old group: the new one, or -1
-	for i := range a.answer {
-		groups := a.shownGroups(i, a.answer[i])
-		kept[i] = slices.Repeat([]int{-1}, a.answer[i].Keys.Len())
-		for to, from := range groups {
-			kept[i][from] = to
+// hide leaves out the groups that are not shown, and those that have come to nothing.
+func (a *adding) hide(present presence) {
+	for i, r := range a.answer {
+		block := &a.plan.Blocks[i]
+		if !block.DropsEmpty {
+			continue
 		}
-		a.answer[i] = a.answer[i].of(groups)
-	}
-	for i, l := range a.levels {
-		group := make([]int, a.answer[l.Block].Keys.Len())
-		for from, to := range kept[l.Block] {
-			if to < 0 {
-				continue
-			}
-			group[to] = -1
-			if of := l.group[from]; of >= 0 {
-				group[to] = kept[l.Of][of]
+		var groups []int
+		for g, shown := range present.of(i) {
+			if shown && block.Shows(func(release int) int64 { return r.Values[release][g] }) {
+				groups = append(groups, g)
 			}
 		}
-		a.levels[i].group = group
+		a.answer[i] = r.of(groups)
 	}
 }
 

@@ -30,12 +30,12 @@ type Block struct {
 	ByKey                    bool      // main names a group by its keys, which public rows hold (docs/privacy.md P26a)
 	SelectBy                 int       // 1 + the release that it decides by; 0: by noise of its own
 	DropsEmpty               bool      // groups without rows are not shown
-	Exists, Suggests         []int     // releases which say that a group has rows (exists.go)
+	Exists                   []int     // releases which say that a group has rows (exists.go)
 	unasked                  int       // 1 + a release that no call asks for; 0: there is none
 	clamped                  bool      // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
 
 	Proofs   []schema.Proof // of the keys' values
-	Compared bool           // the statement asks of its count whether it is more than 0
+	Compared bool           // the statement asks of its count whether there are rows
 
 	listing *policy.Table // of whose keys alone Source has rows (bykey.go); nil: of others, too
 
@@ -174,7 +174,7 @@ const callSteps = 250
 // NewBlock plans the releases of an aggregating query over private rows: groups, calls and intervals are what it was split into, before are
 // the blocks of the statement so far.
 func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_query.Node, calls []*pg_query.FuncCall, intervals []bind.Interval, before []*Block) (*Block, error) {
-	k := &Block{Source: src, index: map[string]int{}, histograms: map[string]int{}, doubledCenter: map[int]int64{}, reads: map[int]*aggregate.Call{}}
+	k := &Block{Source: src, Compared: b.Compared, index: map[string]int{}, histograms: map[string]int{}, doubledCenter: map[int]int64{}, reads: map[int]*aggregate.Call{}}
 	if err := b.groupKeys(k, sc, groups); err != nil {
 		return nil, err
 	}
@@ -215,10 +215,11 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 		k.Releases[k.SelectBy-1].Decides = true
 	}
 	if k.DropsEmpty {
-		k.Exists, k.Suggests = k.existence(), k.suggestions()
+		k.Exists = k.existence()
 		for _, i := range k.Exists {
 			k.Releases[i].Decides = true
 		}
+		k.Exists = append(k.Exists, k.suggestions()...)
 	}
 	var err error
 	if k.Kept, err = b.keptByStages(k); err != nil {

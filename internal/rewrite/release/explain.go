@@ -39,7 +39,7 @@ func (k *Block) Explain(i int, releases []mechanism.Release) []string {
 		lines = append(lines, line)
 	}
 	if k.Compared {
-		lines = append(lines, "  EXISTS holds where this count is more than 0, with its noise")
+		lines = append(lines, "  EXISTS holds where this count can be told from that of no rows (5%)")
 	}
 	lines = append(lines, k.explainKeys()...)
 	return append(lines, k.Source.Plan.Lines("  ")...)
