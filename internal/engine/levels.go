@@ -13,13 +13,13 @@ import (
 // plan (docs/privacy.md P17a, P17b), so what is kept of an answer are the values as they were released. The blocks of a stage do not look
 // at those behind it: what a stage has read stays what it was.
 func (p *calibrated) presented(answer []released) []released {
-	a := &adding{calibrated: p, answer: slices.Clone(answer)}
+	a := &adding{calibrated: p, answer: slices.Clone(answer), present: presence{calibrated: p, answer: answer, known: map[int][]bool{}}}
 	for _, l := range p.plan.Levels {
 		if l.Block < len(answer) && l.Of < len(answer) {
-			a.levels = append(a.levels, levelOf(l, answer))
+			a.present.levels = append(a.present.levels, levelOf(l, answer))
 		}
 	}
-	if a.levels != nil {
+	if a.present.levels != nil {
 		for i, r := range answer {
 			a.answer[i] = r.copied()
 		}
@@ -27,15 +27,15 @@ func (p *calibrated) presented(answer []released) []released {
 		a.settle(a.chained)
 		a.keepRanges()
 	}
-	a.hide(presence{p, answer, a.levels, map[int][]bool{}})
+	a.hide()
 	return a.answer
 }
 
 // adding is an answer whose levels are made to add up.
 type adding struct {
 	*calibrated
-	answer []released
-	levels []addedLevel
+	answer  []released
+	present presence
 }
 
 // addedLevel knows of each group of a block in which group of the coarser block it is.
@@ -75,14 +75,14 @@ func (a *adding) chained(l rewrite.Level, pair rewrite.Pair) bool {
 }
 
 // hide leaves out the groups that are not shown, and those that have come to nothing.
-func (a *adding) hide(present presence) {
+func (a *adding) hide() {
 	for i, r := range a.answer {
 		block := &a.plan.Blocks[i]
 		if !block.DropsEmpty {
 			continue
 		}
 		var groups []int
-		for g, shown := range present.of(i) {
+		for g, shown := range a.present.of(i) {
 			if shown && block.Shows(func(release int) int64 { return r.Values[release][g] }) {
 				groups = append(groups, g)
 			}
@@ -133,7 +133,7 @@ func (l link) touches(o link) bool {
 
 // chains lists the links that are asked for, those that have to do with each other together.
 func (a *adding) chains(asked func(rewrite.Level, rewrite.Pair) bool) (chains [][]link) {
-	for _, level := range a.levels {
+	for _, level := range a.present.levels {
 		for _, pair := range level.Pairs {
 			if !asked(level.Level, pair) {
 				continue
@@ -211,11 +211,11 @@ func (f *forest) of(at place, pair rewrite.Pair) []consistency.Number {
 	}
 	r := f.plan.Blocks[at.block].Releases[at.release]
 	deviation := f.blocks[at.block].releases[at.release].Chosen().RMSEAverage
-	values := f.answer[at.block].Values
+	values, shown := f.answer[at.block].Values, f.present.of(at.block)
 	list = make([]consistency.Number, len(values[at.release]))
 	for g, z := range values[at.release] {
 		n := &list[g]
-		n.Value, n.Deviation = float64(z), deviation
+		n.Value, n.Deviation, n.Unseen = float64(z), deviation, !shown[g]
 		if r.Kind == mechanism.SumGivenCount {
 			rows := max(0, values[r.CountRef][g])
 			if pair.Doubled {
