@@ -65,7 +65,7 @@ type private struct {
 
 	// What is known once it is answered.
 	figured []figure // how far each aggregate may be off
-	omitted string   // how many groups are not shown; empty: all are
+	said    []string // how many groups are not shown, and of how many the place is certain; empty where there is nothing to say
 }
 
 // Bind plans the statement with its values. It costs nothing and reads no private row.

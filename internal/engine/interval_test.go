@@ -291,6 +291,20 @@ func TestDerivedArguments(t *testing.T) {
 	}
 }
 
+// TestNothing: an average has an interval and a deviation where its count exceeds the threshold, and else is NULL.
+func TestNothing(t *testing.T) {
+	p := &private{calibrated: calibratedFor(t, rewrite.Block{Releases: chainedReleases(laplace, laplace)}, mechanism.Guarantee{Epsilon: .1})}
+	column, most := average, p.blocks[0].releases[0].EmptyThreshold()
+	column.Rows = 1
+	r := released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{most, most + 1}, {0, 0}}}
+	for g, want := range []bool{false, true} {
+		_, interval := p.interval(0, column, r, g)
+		if _, deviation := p.deviation(0, column, r, g); interval != want || deviation != want {
+			t.Errorf("of %d rows: an interval %v, a deviation %v", r.Values[0][g], interval, deviation)
+		}
+	}
+}
+
 // TestDeviationOfTwoReleases: their variances add up, and what has no value has no deviation.
 func TestDeviationOfTwoReleases(t *testing.T) {
 	p := &private{calibrated: calibratedFor(t, rewrite.Block{Releases: chainedReleases(laplace, laplace)}, mechanism.Guarantee{Epsilon: .1})}

@@ -26,11 +26,7 @@ func (p *private) notice() *pgconn.Notice {
 
 // told are the hints of an answer: what the plan says, and what released values do.
 func (p *private) told() []string {
-	hints := p.hints()
-	if p.omitted != "" {
-		hints = append(hints, p.omitted)
-	}
-	return hints
+	return append(p.hints(), slices.DeleteFunc(slices.Clone(p.said), func(hint string) bool { return hint == "" })...)
 }
 
 // hints says which rows the answer leaves out, and which groups.

@@ -144,7 +144,7 @@ func (p *Prepared) withJoint(candidate Candidate, c *Cube, at int, chosen bool) 
 	q.curve = sync.OnceValue(candidate.curve)
 	q.quantiles, q.tails = &quantiles[float64]{}, &quantiles[int64]{}
 	q.quantile = sync.OnceValue(func() float64 { return q.spreadAt(confidence) })
-	q.outline = sync.OnceValue(q.newOutline)
+	q.outline, q.threshold = sync.OnceValue(q.newOutline), sync.OnceValue(q.emptyThreshold)
 	return &q
 }
 

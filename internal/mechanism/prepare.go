@@ -27,6 +27,7 @@ type Prepared struct {
 	quantiles *quantiles[float64] // others, by their probability
 	tails     *quantiles[int64]   // EmptyTail
 	denoised  func() *denoised    // of Denoise, for that
+	threshold func() int64        // EmptyThreshold
 	outline   func() *Outline     // Scalar
 	rank      *rankSampler        // Quantile
 	joint     *jointQuantiles     // of a family that is drawn jointly; nil: by halving, or alone
@@ -96,7 +97,7 @@ func prepare(r Release, g Guarantee) (*Prepared, error) {
 	c := p.Chosen()
 	p.sampler = sync.OnceValue(func() *sampler { return newSampler(c.kernel) })
 	p.curve = sync.OnceValue(c.curve)
-	p.denoised = sync.OnceValue(c.newDenoised)
+	p.denoised, p.threshold = sync.OnceValue(c.newDenoised), sync.OnceValue(p.emptyThreshold)
 	p.quantile = sync.OnceValue(func() float64 { return p.spreadAt(confidence) })
 	p.outline = sync.OnceValue(p.newOutline)
 	return p, nil

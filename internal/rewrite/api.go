@@ -41,6 +41,7 @@ type (
 	Statement = sqltree.Statement
 	Explain   = sqltree.Explain
 	Column    = release.Column
+	Order     = release.Order
 	Moments   = release.Moments
 	Moment    = release.Moment
 	Finish    = finish.Query
@@ -128,8 +129,9 @@ type Block struct {
 	// DropsEmpty says that only groups are shown which the releases Exists tell from empty ones: all are 0 over no rows. PostgreSQL has no
 	// groups without rows.
 	DropsEmpty bool
-	Exists     []int // indexes into Releases; none where no row can be: no group is shown
-	Compared   bool  `json:"-"` // the statement asks whether there are rows, and nothing else
+	Exists     []int  // indexes into Releases; none where no row can be: no group is shown
+	Compared   bool   `json:"-"` // the statement asks whether there are rows, and nothing else
+	Order      *Order `json:"-"` // of its groups in the answer; nil: by no aggregate
 
 	Steps int64 // the most that main does for the rows of one unit, in steps of a few nanoseconds
 

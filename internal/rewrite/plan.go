@@ -151,7 +151,7 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 		for _, g := range k.Keys {
 			block.KeyTypes = append(block.KeyTypes, g.Type())
 		}
-		block.DropsEmpty, block.Compared = k.DropsEmpty, k.Compared
+		block.DropsEmpty, block.Compared, block.Order = k.DropsEmpty, k.Compared, k.Order
 		if !k.Selected {
 			block.Keys = k.Product()
 		}

@@ -39,6 +39,9 @@ func (b *finisher) rewriteBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	l := &level{rows: rows, env: e, groups: sets, calls: c.Calls, withins: c.Withins, intervals: c.Intervals, grouping: c.Grouping, compared: b.compare[s], every: b.every[s]}
 	if e == nil && !b.stage {
 		l.outputs = outputs(s, alias)
+		if s == b.root {
+			l.order = orderOf(s, alias)
+		}
 	}
 	if err := b.add(l, src, sc); err != nil {
 		return err

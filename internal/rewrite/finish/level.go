@@ -20,6 +20,7 @@ type level struct {
 	withins   []bind.Within
 	intervals []bind.Interval
 	grouping  [][]int
+	order     *release.Order
 	compared  bool           // EXISTS asks of its count whether there are rows
 	every     bool           // it counts rows for every row around, also those that have none
 	outputs   map[int]string // by index of the call: the result column that is this call and nothing else
@@ -55,6 +56,9 @@ func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 		}
 		for call, name := range l.outputs {
 			k.Columns[call].Output = name
+		}
+		if len(l.groups.sets) == 1 {
+			k.Order = l.order
 		}
 		u.blocks = append(u.blocks, len(p.Blocks))
 		p.Blocks = append(p.Blocks, k)

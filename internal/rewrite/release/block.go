@@ -31,10 +31,12 @@ type Block struct {
 	SelectBy                 int       // 1 + the release that it decides by; 0: by noise of its own
 	DropsEmpty               bool      // groups without rows are not shown
 	Exists                   []int     // releases which say that a group has rows (exists.go)
+	untold                   []string  // calls whose value over no rows no release tells
 	unasked                  int       // 1 + a release that no call asks for; 0: there is none
 	clamped                  bool      // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
 
 	Proofs   []schema.Proof // of the keys' values
+	Order    *Order         // nil: groups are in no order of an aggregate
 	Compared bool           // the statement asks of its count whether there are rows
 
 	listing *policy.Table // of whose keys alone Source has rows (bykey.go); nil: of others, too
@@ -205,7 +207,7 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 	if err := b.countRows(k, typed); err != nil {
 		return nil, err
 	}
-	k.Outputs, k.Columns = nil, nil
+	k.Outputs, k.Columns, k.Derived, k.untold = nil, nil, nil, nil
 	for _, c := range typed {
 		if err := aggregate.LocatedCall(b.Base, b.plan(k, c), c); err != nil {
 			return nil, err
@@ -243,6 +245,7 @@ type Column struct {
 	// How two releases, a sum z given its count n, or two counts, make the value, with Step that of z's grid:
 	Parts         bool  // z + n, two counts
 	Average       bool  // Step·(z/n + DoubledCenter)
+	Rows          int   `json:",omitempty"` // 1 + the count that makes it NULL where it cannot be told from that of no rows; 0: none does
 	Choice        bool  // the greatest of the counts chooses it
 	DoubledCenter int64 // else Step·(z + DoubledCenter·n)
 
@@ -250,6 +253,13 @@ type Column struct {
 	// 1 + the releases that are the ends of the interval of a quantile; 0: it is that of the range.
 	Low  int `json:",omitempty"`
 	High int `json:",omitempty"`
+}
+
+// Order says that the statement sorts the groups by an aggregate first.
+type Order struct {
+	Column     int // of the block's
+	Descending bool
+	Limit      int // so many groups are shown; 0: all, or nobody knows
 }
 
 // ReleasedColumn names a released column in the finish query.
