@@ -47,6 +47,7 @@ func (c *correlator) query(s *pg_query.SelectStmt, e *bind.Env) {
 			return n.GetRangeSubselect() == nil && n.GetSubLink() == nil
 		})
 	}
+	c.totals(s, e)
 	seriesOfOutputs(s)
 	c.maps(s, e)
 	c.antiJoins(s, e)
