@@ -107,7 +107,8 @@ func (n *Number) settle(value int64) {
 	}
 }
 
-// spread shares a number's value over parts. Those that nobody sees get nothing where noise explains that the others are all of it.
+// spread shares a number's value over parts. Those that nobody sees get nothing where noise explains that the others
+// are all of it.
 func (n *Number) spread(parts []*Number, value int64) bool {
 	var seen []*Number
 	sum, variance, bias := 0., n.variance, n.bias

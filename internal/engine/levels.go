@@ -13,7 +13,8 @@ import (
 // plan (docs/privacy.md P17a, P17b), so what is kept of an answer are the values as they were released. The blocks of a stage do not look
 // at those behind it: what a stage has read stays what it was.
 func (p *calibrated) presented(answer []released) []released {
-	a := &adding{calibrated: p, answer: slices.Clone(answer), present: presence{calibrated: p, answer: answer, known: map[int][]bool{}}}
+	present := presence{calibrated: p, answer: answer, known: map[int][]bool{}}
+	a := &adding{calibrated: p, answer: slices.Clone(answer), present: present}
 	for _, l := range p.plan.Levels {
 		if l.Block < len(answer) && l.Of < len(answer) {
 			a.present.levels = append(a.present.levels, levelOf(l, answer))

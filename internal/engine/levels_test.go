@@ -106,9 +106,9 @@ func unequal(p *calibrated, answer []released) string {
 	return ""
 }
 
-// TestLevelsAddUp: counts, sums given them and sums of their own add up, of many rows and of few; no count is below 0, and every sum is one that
-// so many rows can have. Where groups without rows are not shown, no group that is has none, or is part of one that is not; and what is shown adds
-// up, unless groups that have rows, or all, are not.
+// TestLevelsAddUp: counts, sums given them and sums of their own add up, of many rows and of few; no count is below 0,
+// and every sum is one that so many rows can have. Where groups without rows are not shown, no group that is has none,
+// or is part of one that is not; and what is shown adds up, unless groups that have rows, or all, are not.
 func TestLevelsAddUp(t *testing.T) {
 	hides := map[string]bool{"few": true, "none": true}
 	for _, drops := range []bool{false, true} {
@@ -144,7 +144,8 @@ func TestLevelsAddUp(t *testing.T) {
 	}
 }
 
-// orphan says which group is shown and part of one that is not; empty: none. shown has the groups of each block that are.
+// orphan says which group is shown and part of one that is not; empty: none. shown has the groups of each block that
+// are.
 func orphan(p *calibrated, answer, all []released) (wrong string, shown [][]int) {
 	for _, r := range answer {
 		var groups []int

@@ -17,8 +17,8 @@ type ranked struct{ value, margin float64 }
 // mostPlaces bounds the places of which is said whether they are certain.
 const mostPlaces = 1000
 
-// order says how many of the first places of an answer are certain, where it is sorted by an aggregate; empty: all that are shown are, or it
-// is not known (docs/mechanisms.md, section 18).
+// order says how many of the first places of an answer are certain, where it is sorted by an aggregate; empty: all that
+// are shown are, or it is not known (docs/mechanisms.md, section 18).
 func (p *calibrated) order(answer []released) string {
 	for i := range p.plan.Blocks {
 		o := p.plan.Blocks[i].Order
@@ -71,8 +71,8 @@ func (p *calibrated) ranking(block int, c rewrite.Column, r released, descending
 	return list
 }
 
-// certain is how many of the first places are further from all that follow than by the margin of the difference. It ends at the first that
-// is not: so it says more than is true as seldom as one comparison errs.
+// certain is how many of the first places are further from all that follow than by the margin of the difference. It
+// ends at the first that is not: so it says more than is true as seldom as one comparison errs.
 func certain(list []ranked) int {
 	for i, a := range list[:min(len(list), mostPlaces)] {
 		if slices.ContainsFunc(list[i+1:], func(b ranked) bool { return b.value-a.value <= math.Hypot(a.margin, b.margin) }) {

@@ -35,8 +35,9 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestCertainPlaces: of those that are said to be certain one has another group in the true order in 5% of the answers at most, where many are
-// alike, where two are, and where all are as far from the next as a margin. False alarms: 1e-9 each at most.
+// TestCertainPlaces: of those that are said to be certain one has another group in the true order in 5% of the answers
+// at most, where many are alike, where two are, and where all are as far from the next as a margin. False alarms: 1e-9
+// each at most.
 func TestCertainPlaces(t *testing.T) {
 	const rounds, groups = 3000, 12
 	for _, noise := range []mechanism.Choice{laplace, {Noise: mechanism.Gaussian, Bounding: mechanism.Clamp}} {

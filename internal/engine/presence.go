@@ -6,11 +6,12 @@ import (
 	"slices"
 )
 
-// falseShare bounds the expected share of groups without rows among those that are shown, and how often EXISTS holds over no rows.
+// falseShare bounds the expected share of groups without rows among those that are shown, and how often EXISTS holds
+// over no rows.
 const falseShare = .05
 
-// presence finds the groups that released values tell from empty ones, block by block (docs/privacy.md P17a). The values are as they were
-// drawn: the noise of one group is independent of that of others.
+// presence finds the groups that released values tell from empty ones, block by block (docs/privacy.md P17a). The
+// values are as they were drawn: the noise of one group is independent of that of others.
 type presence struct {
 	*calibrated
 	answer []released
@@ -18,8 +19,8 @@ type presence struct {
 	known  map[int][]bool
 }
 
-// of says of each group of a block whether it is shown. Those within groups of another block that are not shown are not, nor do the others
-// have to stand out among them.
+// of says of each group of a block whether it is shown. Those within groups of another block that are not shown are
+// not, nor do the others have to stand out among them.
 func (s *presence) of(block int) []bool {
 	if shown, ok := s.known[block]; ok {
 		return shown
@@ -54,8 +55,9 @@ func (s *presence) of(block int) []bool {
 	return shown
 }
 
-// emptyChance is how likely it is that a group without rows is given values that are as far from 0 as these: where several say that there are
-// rows, so many times the least chance of one, which holds however their noises depend on each other.
+// emptyChance is how likely it is that a group without rows is given values that are as far from 0 as these: where
+// several say that there are rows, so many times the least chance of one, which holds however their noises depend on
+// each other.
 func (s *presence) emptyChance(block, g int) float64 {
 	least, exists := 1.0, s.plan.Blocks[block].Exists
 	for _, i := range exists {
@@ -64,7 +66,8 @@ func (s *presence) emptyChance(block, g int) float64 {
 	return least
 }
 
-// discovered is the greatest of these chances that still tells a group from empty ones (Benjamini and Hochberg 1995); −1: none does.
+// discovered is the greatest of these chances that still tells a group from empty ones (Benjamini and Hochberg 1995);
+// −1: none does.
 func discovered(family []float64) float64 {
 	slices.Sort(family)
 	for k := len(family); k > 0; k-- {

@@ -57,8 +57,8 @@ func keyRows(keys rewrite.Keys) rewrite.KeyRows {
 	return rows
 }
 
-// TestShownGroups: a group is shown where what was released says that it has rows, with all that was released of it, and no other is. How
-// many are not is said.
+// TestShownGroups: a group is shown where what was released says that it has rows, with all that was released of it,
+// and no other is. How many are not is said.
 func TestShownGroups(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -86,9 +86,9 @@ func TestShownGroups(t *testing.T) {
 	}
 }
 
-// TestInventedGroups: of every noise and bounding, by counts, by sums beside them, and where nearly all groups are empty or few are, at most
-// 5% of the groups that are shown have no rows; and of the groups of four margins
-// of rows 19 of 20 are shown. False alarms: below 1e-9 each.
+// TestInventedGroups: of every noise and bounding, by counts, by sums beside them, and where nearly all groups are
+// empty or few are, at most 5% of the groups that are shown have no rows; and of the groups of four margins of rows 19
+// of 20 are shown. False alarms: below 1e-9 each.
 func TestInventedGroups(t *testing.T) {
 	const rounds, groups, epsilon = 1500, 60, .33
 	for _, noise := range []mechanism.Noise{mechanism.Laplace, mechanism.Gaussian, mechanism.Staircase} {
@@ -121,7 +121,8 @@ func TestInventedGroups(t *testing.T) {
 	}
 }
 
-// invented draws and presents, and gives the mean share of groups without rows among those that are shown, and of groups with rows that are.
+// invented draws and presents, and gives the mean share of groups without rows among those that are shown, and of
+// groups with rows that are.
 func invented(p *calibrated, rows func(g int) int64, rounds int) (share, power float64) {
 	source := mechanism.NewSource()
 	block := &p.plan.Blocks[0]

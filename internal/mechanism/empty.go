@@ -7,9 +7,10 @@ import (
 	"sort"
 )
 
-// EmptyTail is the probability that a release over no rows, whose exact value is 0, gives something at least as far from 0 as this: how well
-// a released count or sum says that there are rows. It is that of the law that is drawn from, or a little more (docs/mechanisms.md, section 18).
-// Of what is no scalar, and where 0 is all that can be released, it is 1.
+// EmptyTail is the probability that a release over no rows, whose exact value is 0, gives something at least as far
+// from 0 as this: how well a released count or sum says that there are rows. It is that of the law that is drawn from,
+// or a little more (docs/mechanisms.md, section 18). Of what is no scalar, and where 0 is all that can be released, it
+// is 1.
 func (p *Prepared) EmptyTail(released int64) float64 {
 	v := p.task.v
 	if p.release.Kind != Scalar || len(v) != 1 || v[0].Lo == v[0].Hi || released == 0 {
@@ -40,8 +41,8 @@ func (p *Prepared) emptyTail(h Interval, far int64) (sum float64) {
 	return p.emptyRuns(h, far, d.reach())
 }
 
-// emptyRuns adds the probabilities of the runs of points from far on, to either side. What is further out than noise reaches is left out, as are
-// ends of the range: sums over points that are so far apart would lose their digits.
+// emptyRuns adds the probabilities of the runs of points from far on, to either side. What is further out than noise
+// reaches is left out, as are ends of the range: sums over points that are so far apart would lose their digits.
 func (p *Prepared) emptyRuns(h Interval, far int64, reach float64) (sum float64) {
 	end := int64(math.Min(limit, math.Ceil(reach)+1))
 	h = Interval{max(h.Lo, -end), min(h.Hi, end)}
@@ -58,8 +59,9 @@ func (p *Prepared) emptyRuns(h Interval, far int64, reach float64) (sum float64)
 // emptyRunsMost bounds the runs of noisy values that a law of Denoise is tabulated over.
 const emptyRunsMost = 1 << 12
 
-// denoised is what is released over no rows by Denoise: magnitudes, falling, and the probability of each or more. What is released need not
-// rise with the noisy value, so they are visited: one by one, or where the noise is wide in short runs, each at the further of its ends.
+// denoised is what is released over no rows by Denoise: magnitudes, falling, and the probability of each or more. What
+// is released need not rise with the noisy value, so they are visited: one by one, or where the noise is wide in short
+// runs, each at the further of its ends.
 type denoised struct{ size, tail []float64 }
 
 // denoisedCut bounds the probability of noise that is further out than what is visited.
@@ -93,7 +95,8 @@ func (d *denoised) from(far float64) float64 {
 	return d.tail[n-1]
 }
 
-// EmptyThreshold is the least number that what is released over no rows exceeds in magnitude with a probability of at most 5%.
+// EmptyThreshold is the least number that what is released over no rows exceeds in magnitude with a probability of at
+// most 5%.
 func (p *Prepared) EmptyThreshold() int64 { return p.threshold() }
 
 func (p *Prepared) emptyThreshold() int64 {

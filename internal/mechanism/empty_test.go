@@ -49,8 +49,8 @@ func TestEmptyTailIsTheLaw(t *testing.T) {
 	}
 }
 
-// TestEmptyTailOfOpenRanges: of what is drawn over no rows, no more is as far from 0 as EmptyTail says, and hardly less; of joint noise too.
-// False alarms: 1e-6 for all together at most.
+// TestEmptyTailOfOpenRanges: of what is drawn over no rows, no more is as far from 0 as EmptyTail says, and hardly
+// less; of joint noise too. False alarms: 1e-6 for all together at most.
 func TestEmptyTailOfOpenRanges(t *testing.T) {
 	const draws = 20000
 	src := NewSource()

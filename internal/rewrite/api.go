@@ -126,8 +126,8 @@ type Block struct {
 	Releases []mechanism.Release
 	Columns  []Column
 
-	// DropsEmpty says that only groups are shown which the releases Exists tell from empty ones: all are 0 over no rows. PostgreSQL has no
-	// groups without rows.
+	// DropsEmpty says that only groups are shown which the releases Exists tell from empty ones: all are 0 over no
+	// rows. PostgreSQL has no groups without rows.
 	DropsEmpty bool
 	Exists     []int  // indexes into Releases; none where no row can be: no group is shown
 	Compared   bool   `json:"-"` // the statement asks whether there are rows, and nothing else

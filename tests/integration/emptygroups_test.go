@@ -69,8 +69,9 @@ func TestEmptyGroups(t *testing.T) {
 	}
 }
 
-// TestOfNothing: at the default ε everything but a count is NULL over no rows beside a count, and EXISTS and IN do not hold, but for 5% of the
-// answers; over many rows nothing is NULL. That of no rows is not shown is said. False alarms: 1e-6 each at most.
+// TestOfNothing: at the default ε everything but a count is NULL over no rows beside a count, and EXISTS and IN do not
+// hold, but for 5% of the answers; over many rows nothing is NULL. That of no rows is not shown is said. False alarms:
+// 1e-6 each at most.
 func TestOfNothing(t *testing.T) {
 	const asked = 60
 	p := start(t, strings.ReplaceAll(clinicPolicy(), "epsilon: 40", "epsilon: 4000"), clinic)

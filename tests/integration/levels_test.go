@@ -17,8 +17,8 @@ import (
 const levelsQuestion = `SELECT grouping(floor, smoker), floor, smoker, count(*), sum(age), sum(income), count(*) FILTER (WHERE diagnosis = 'flu')%s
 	FROM patients p JOIN wards w ON w.ward = p.ward WHERE income >= %d GROUP BY ROLLUP (floor, smoker)`
 
-// TestLevelsAddUp asks at the default ε: counts and sums of all levels add up to the last digit, whether empty groups are shown or not. A total of so
-// few rows that none of its groups is shown stands by itself.
+// TestLevelsAddUp asks at the default ε: counts and sums of all levels add up to the last digit, whether empty groups
+// are shown or not. A total of so few rows that none of its groups is shown stands by itself.
 func TestLevelsAddUp(t *testing.T) {
 	for name, policy := range map[string]string{"rdp": clinicPolicy(), "pure": purePolicy()} {
 		p := start(t, policy, clinic)
@@ -104,7 +104,8 @@ func number(v any) float64 {
 	return math.NaN()
 }
 
-// apart says where rows do not add up to those of the next level, or a count is below 0; empty: nowhere. alone: a total may have no groups.
+// apart says where rows do not add up to those of the next level, or a count is below 0; empty: nowhere. alone: a total
+// may have no groups.
 func apart(rows []levelRow, alone bool) string {
 	next := map[int32]int32{0: 1, 1: 3}
 	for _, total := range rows {

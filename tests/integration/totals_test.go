@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestSumsOverGroups: what is added up over a thousand groups, of which nearly none is shown, is within four margins of the truth. False alarms: below
-// 1e-5 of Laplace noise.
+// TestSumsOverGroups: what is added up over a thousand groups, of which nearly none is shown, is within four margins of
+// the truth. False alarms: below 1e-5 of Laplace noise.
 func TestSumsOverGroups(t *testing.T) {
 	p := start(t, strings.ReplaceAll(clinicPolicy(), "epsilon: 40", "epsilon: 4000"), clinic)
 	conn := p.connect()

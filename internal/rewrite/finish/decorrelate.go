@@ -221,7 +221,8 @@ func (d *decorrelation) matches(alias string) []*pg_query.Node {
 	return all
 }
 
-// exists asks whether the released number of rows can be told from that of no rows: where it cannot, the block has no row (docs/privacy.md P17a).
+// exists asks whether the released number of rows can be told from that of no rows: where it cannot, the block has no
+// row (docs/privacy.md P17a).
 func (d *decorrelation) exists(l *pg_query.SubLink, s *pg_query.SelectStmt, conds []*pg_query.Node) *pg_query.Node {
 	block, alias := d.block(s, conds, []*pg_query.Node{countRows()}), d.alias("b")
 	d.compare[block] = true

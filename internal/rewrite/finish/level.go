@@ -77,15 +77,16 @@ func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 	return nil
 }
 
-// Level says that the groups of a block are parts of those of another: what a group is that is not shown, its parts are not either.
+// Level says that the groups of a block are parts of those of another: what a group is that is not shown, its parts are
+// not either.
 type Level struct {
 	Block, Of int            // of the blocks that the query reads
 	Keys      []int          // by key of Of: the same key of Block
 	Pairs     []release.Pair // what adds up, of each block to one other at most
 }
 
-// levels finds for each grouping set those that have its keys but for as few as may be, and among them one, of the most keys, where releases
-// of the two add up.
+// levels finds for each grouping set those that have its keys but for as few as may be, and among them one, of the most
+// keys, where releases of the two add up.
 func levels(u placeholderRead, blocks []*release.Block) (out []Level) {
 	for i := range u.sets {
 		all := coarser(u, i)

@@ -30,5 +30,7 @@ func orderOf(s *pg_query.SelectStmt, alias string) *release.Order {
 	if err != nil {
 		return nil
 	}
-	return &release.Order{Column: call - 1, Descending: by.SortbyDir == pg_query.SortByDir_SORTBY_DESC, Limit: int(s.LimitCount.GetAConst().GetIval().GetIval())}
+	o := &release.Order{Column: call - 1, Descending: by.SortbyDir == pg_query.SortByDir_SORTBY_DESC}
+	o.Limit = int(s.LimitCount.GetAConst().GetIval().GetIval())
+	return o
 }

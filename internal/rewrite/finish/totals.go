@@ -9,9 +9,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// A sum over all groups of what adds up over them, as sum(n) of (SELECT k, count(*) AS n … GROUP BY k) and sum(count(*)) OVER () are, is that
-// of all rows: it is released on its own. Hundreds of counts that are each kept above 0, or of which some are not shown, add up to another
-// (docs/privacy.md P20b).
+// A sum over all groups of what adds up over them, as sum(n) of (SELECT k, count(*) AS n … GROUP BY k) and
+// sum(count(*)) OVER () are, is that of all rows: it is released on its own. Hundreds of counts that are each kept
+// above 0, or of which some are not shown, add up to another (docs/privacy.md P20b).
 
 // totals gives such sums of a query that form, in place.
 func (c *correlator) totals(s *pg_query.SelectStmt, e *bind.Env) {
@@ -32,7 +32,8 @@ func (c *correlator) totals(s *pg_query.SelectStmt, e *bind.Env) {
 	}
 	item := s.FromClause[0].GetRangeSubselect()
 	groups := item.GetSubquery().GetSelectStmt()
-	if groups == nil || item.Lateral || len(item.Alias.GetColnames()) > 0 || !c.groupsPrivate(groups, e) || !allGroups(groups) {
+	renamed := len(item.GetAlias().GetColnames()) > 0
+	if groups == nil || item.Lateral || renamed || !c.groupsPrivate(groups, e) || !allGroups(groups) {
 		return
 	}
 	aggregated := sqltree.Aggregates(s)
@@ -55,8 +56,9 @@ func (c *correlator) totals(s *pg_query.SelectStmt, e *bind.Env) {
 
 // groupsPrivate says that a query aggregates private rows by keys, of which none is the unit's.
 func (c *correlator) groupsPrivate(s *pg_query.SelectStmt, e *bind.Env) bool {
+	sets := func(n *pg_query.Node) bool { return n.GetGroupingSet() != nil }
 	if s.Op != pg_query.SetOperation_SETOP_NONE || len(s.GroupClause) == 0 || s.WithClause != nil ||
-		slices.ContainsFunc(s.GroupClause, func(n *pg_query.Node) bool { return n.GetGroupingSet() != nil }) || slices.ContainsFunc(s.FromClause, outerJoin) {
+		slices.ContainsFunc(s.GroupClause, sets) || slices.ContainsFunc(s.FromClause, outerJoin) {
 		return false
 	}
 	private, err := c.overPrivate(s, e)
@@ -94,10 +96,11 @@ const plainFrame = 1058
 // overAll says that a window function reads all rows.
 func overAll(f *pg_query.FuncCall) bool {
 	w := f.GetOver()
-	return w != nil && w.Name == "" && w.Refname == "" && len(w.PartitionClause) == 0 && len(w.OrderClause) == 0 && w.FrameOptions == plainFrame
+	return w != nil && w.Name == "" && w.Refname == "" && len(w.PartitionClause)+len(w.OrderClause) == 0 && w.FrameOptions == plainFrame
 }
 
-// replaceSums replaces sums in what a query selects and sorts by, where the replacement is not nil. Outputs keep their names.
+// replaceSums replaces sums in what a query selects and sorts by, where the replacement is not nil. Outputs keep their
+// names.
 func (c *correlator) replaceSums(s *pg_query.SelectStmt, of func(sum *pg_query.FuncCall) *pg_query.Node) {
 	replaced := func(n *pg_query.Node) *pg_query.Node {
 		if n.GetNode() == nil {
@@ -135,7 +138,8 @@ func (c *correlator) total(s *pg_query.SelectStmt, x *pg_query.Node) *pg_query.N
 	rows, out, alias := newSelect(), newSelect(), c.alias("t")
 	rows.TargetList = []*pg_query.Node{target("n", sqltree.Clone(x))}
 	rows.FromClause, rows.WhereClause = sqltree.Clone(s).FromClause, sqltree.Clone(s.WhereClause)
-	sum := &pg_query.FuncCall{Funcname: []*pg_query.Node{pg_query.MakeStrNode("sum")}, Args: []*pg_query.Node{sqltree.ColumnRef(alias, "n")}, Funcformat: pg_query.CoercionForm_COERCE_EXPLICIT_CALL}
+	sum := &pg_query.FuncCall{Funcname: []*pg_query.Node{pg_query.MakeStrNode("sum")}, Funcformat: pg_query.CoercionForm_COERCE_EXPLICIT_CALL}
+	sum.Args = []*pg_query.Node{sqltree.ColumnRef(alias, "n")}
 	out.TargetList = []*pg_query.Node{target("", &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: sum}})}
 	out.FromClause = []*pg_query.Node{subselect(rows, alias)}
 	return sublink(pg_query.SubLinkType_EXPR_SUBLINK, out, -1)

@@ -7,7 +7,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Over no rows an aggregate but a count is NULL. Whether there are rows is a secret, which a released count tells (docs/privacy.md P17c).
+// Over no rows an aggregate but a count is NULL. Whether there are rows is a secret, which a released count tells
+// (docs/privacy.md P17c).
 
 // counted finds a released number of the rows, or of their units, where a condition holds; −1: there is none.
 func (k *Block) counted(condition query.Scalar) int {
@@ -33,8 +34,8 @@ func (k *Block) someRows(count int) query.Scalar {
 	return query.F("{} > {}", ReleasedColumn(count), k.derive(count, aggregate.DerivedThreshold))
 }
 
-// nullOverNothing makes the values of a call NULL where a released count of its rows, or of all, cannot be told from that of none. It returns the
-// count; −1 where none tells, or the group is shown because there are rows.
+// nullOverNothing makes the values of a call NULL where a released count of its rows, or of all, cannot be told from
+// that of none. It returns the count; −1 where none tells, or the group is shown because there are rows.
 func (k *Block) nullOverNothing(c *aggregate.Call, condition, value query.Scalar) (out query.Scalar, count int) {
 	count = k.counted(condition)
 	if count < 0 && !k.haveRows() {
