@@ -20,8 +20,13 @@ func (p *private) notice() *pgconn.Notice {
 		Severity: "NOTICE", SeverityUnlocalized: "NOTICE", Code: "00000",
 		Message: fmt.Sprintf("dpproxy: epsilon %s spent, %s left", number(p.spent), number(p.balance.EpsilonLeft)),
 		Detail:  strings.Join(margins(p.figured), "\n"),
-		Hint:    strings.Join(p.hints(), " "),
+		Hint:    strings.Join(p.told(), " "),
 	}
+}
+
+// told are the hints of an answer: what the plan says, and what released values do.
+func (p *private) told() []string {
+	return append(p.hints(), slices.DeleteFunc(slices.Clone(p.said), func(hint string) bool { return hint == "" })...)
 }
 
 // hints says which rows the answer leaves out, and which groups.
