@@ -118,6 +118,15 @@ type explained struct {
 	lines []string
 }
 
+// Bytes implements session.Sized.
+func (e explained) Bytes() int {
+	n := e.call.Bytes()
+	for _, line := range e.lines {
+		n += len(line)
+	}
+	return n
+}
+
 func (e explained) Execute(context.Context) (session.Rows, error) {
 	defer e.leave()
 	e.counted("explain")
