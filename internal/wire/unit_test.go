@@ -73,6 +73,19 @@ func TestThrottle(t *testing.T) {
 	if d := th.delay("alice", "a"); d != maxFailureDelay {
 		t.Errorf("delay %v, want %v", d, maxFailureDelay)
 	}
+	for i := range 3 {
+		if d, ok := th.turn("alice", "a"); !ok || d != time.Duration(i+1)*maxFailureDelay {
+			t.Errorf("attempt %d beside others waits %v, %v", i+1, d, ok)
+		}
+	}
+	if _, ok := th.turn("alice", "a"); ok {
+		t.Error("an attempt waits however many are under way")
+	}
+	now = now.Add(maxFailureDelay)
+	th.failed("alice", "a")
+	if d, ok := th.turn("alice", "a"); !ok || d != 3*maxFailureDelay {
+		t.Errorf("behind two that wait, an attempt waits %v, %v", d, ok)
+	}
 	th.succeeded("alice", "a")
 	if d := th.delay("bob", "a"); d == 0 || d > 10*failureDelay {
 		t.Errorf("after more than %d failures of an address, another user of it waits %v", freeOfAddress, d)
@@ -91,6 +104,12 @@ func TestThrottle(t *testing.T) {
 	}
 	if n := len(th.counts); n > maxThrottled {
 		t.Errorf("%d counts remembered", n)
+	}
+	for i := range 2 * maxThrottled {
+		th.failed(string(rune(i)), "a")
+	}
+	if d := th.delay("bob", "a"); d != maxFailureDelay {
+		t.Errorf("failures of many users make those of their address forgotten: %v", d)
 	}
 }
 
