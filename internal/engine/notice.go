@@ -29,12 +29,11 @@ func (p *private) told() []string {
 	return append(p.hints(), slices.DeleteFunc(slices.Clone(p.said), func(hint string) bool { return hint == "" })...)
 }
 
-// hints says which rows the answer leaves out, and which groups.
+// hints says which rows the answer leaves out, which groups, and what would make it sharper.
 func (p *calibrated) hints() []string {
-	if rows := leftOut(p.plan); rows != "" {
-		return append([]string{rows}, p.groupHints()...)
-	}
-	return p.groupHints()
+	hints := append([]string{leftOut(p.plan)}, p.groupHints()...)
+	hints = append(hints, wideHint(p.plan))
+	return slices.DeleteFunc(hints, func(hint string) bool { return hint == "" })
 }
 
 // leftOut says what the policy leaves out of the answer, and whether margins and intervals cover it; empty where nothing is left out.

@@ -38,18 +38,19 @@ type (
 	ColumnDescription = schema.ColumnDescription
 	Route             = schema.Route
 
-	Statement = sqltree.Statement
-	Explain   = sqltree.Explain
-	Column    = release.Column
-	Order     = release.Order
-	Moments   = release.Moments
-	Moment    = release.Moment
-	Finish    = finish.Query
-	FinishArg = finish.Arg
-	Stage     = finish.Stage
-	Level     = finish.Level
-	Pair      = release.Pair
-	Derived   = aggregate.Derived
+	Statement  = sqltree.Statement
+	Explain    = sqltree.Explain
+	Column     = release.Column
+	Difference = release.Difference
+	Order      = release.Order
+	Moments    = release.Moments
+	Moment     = release.Moment
+	Finish     = finish.Query
+	FinishArg  = finish.Arg
+	Stage      = finish.Stage
+	Level      = finish.Level
+	Pair       = release.Pair
+	Derived    = aggregate.Derived
 )
 
 const (

@@ -220,6 +220,35 @@ func TestInboxWaitsForMemory(t *testing.T) {
 	}
 }
 
+// TestEmptyMessagesAreCounted: there is no end to them but that of memory, whatever the inbox may hold.
+func TestEmptyMessagesAreCounted(t *testing.T) {
+	budget := memory.New(1 << 20)
+	b, done := newInbox(4<<20, budget.Open("alice")), make(chan struct{})
+	close(done)
+	taken := 0
+	for {
+		hold, ok, full := b.reserve(0, done)
+		if full != nil {
+			t.Fatal(full)
+		}
+		if !ok {
+			break
+		}
+		b.put(frame{kind: 'S', hold: hold})
+		taken++
+	}
+	if most := 1 + 1<<18/(2*frameOverhead); taken != most {
+		t.Errorf("%d empty messages were taken, want %d", taken, most)
+	}
+	for range taken {
+		f, _, _, _ := b.take()
+		b.release(f)
+	}
+	if used := budget.Used(); used != 0 {
+		t.Errorf("%d bytes are counted of nothing", used)
+	}
+}
+
 // TestErrorFields holds that no field but S V C M D H P leaves, and that S V C M always do.
 func TestErrorFields(t *testing.T) {
 	full := &pgconn.PgError{

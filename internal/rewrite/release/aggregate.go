@@ -49,11 +49,25 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 	if (c.Name == "sum" || c.Name == "avg") && len(uses) == 2 {
 		column.DoubledCenter = k.doubledCenter[uses[0]]
 	}
+	if c.Name == "sum" || c.Name == "avg" {
+		column.Difference = differenceOf(c.Args[0])
+	}
 	if len(uses) == 1 && k.Releases[uses[0]].Kind == mechanism.Quantile && !c.Array {
 		column.Low, column.High = 1+k.quantileEnd(c, uses[0], aggregate.DerivedLow), 1+k.quantileEnd(c, uses[0], aggregate.DerivedHigh)
 	}
 	k.Columns = append(k.Columns, column)
 	return nil
+}
+
+// differenceOf describes the difference in an aggregated argument, if there is one.
+func differenceOf(argument *expr.Expr) *Difference {
+	d := argument.Difference()
+	if d == nil {
+		return nil
+	}
+	lo, _ := d.Bounds().Lo.Float64()
+	hi, _ := d.Bounds().Hi.Float64()
+	return &Difference{d.Text(), d.Type(), lo, hi}
 }
 
 func (k *Block) planCount(c *aggregate.Call) (query.Scalar, []int, error) {

@@ -253,6 +253,15 @@ type Column struct {
 	// 1 + the releases that are the ends of the interval of a quantile; 0: it is that of the range.
 	Low  int `json:",omitempty"`
 	High int `json:",omitempty"`
+
+	Difference *Difference `json:"-"` // of a sum or an average; nil: none, or something bounds it
+}
+
+// Difference is one of columns whose bounds are as far apart as theirs allow (see expr.Difference), with its bounds.
+type Difference struct {
+	Text   string
+	Type   uint32
+	Lo, Hi float64
 }
 
 // Order says that the statement sorts the groups by an aggregate first.
