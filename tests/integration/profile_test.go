@@ -111,8 +111,9 @@ func TestProfileOfEveryType(t *testing.T) {
 		t.Fatalf("profile: exit %d\n%s", code, problems)
 	}
 	for _, want := range []string{
-		"age:\n        bounds: [10, 100]", "weight:\n        bounds: [47, 150]", "height:\n        bounds: [1, 8.2]", "price:\n        bounds: [10, 100]",
-		"seen:\n        bounds: [2024-06-01, 2024-07-01]", "met:\n        bounds: [2024-06-01, 2024-07-01]", "day:\n        bounds: [2024-06-01, 2024-10-01]",
+		"age:\n        bounds: [0, 100]", "weight:\n        bounds: [47, 150]", "height:\n        bounds: [1, 8.2]", "price:\n        bounds: [0, 100]",
+		"seen:\n        bounds: [\"2024-06-01\", \"2024-06-30 23:59:59.999999\"]", "met:\n        bounds: [\"2024-06-01\", \"2024-06-30 23:59:59.999999\"]",
+		"day:\n        bounds: [2024-06-01, 2024-09-30]",
 		"hour:\n        bounds: [\"00:00\", \"19:00\"]", "stay:\n        bounds: [-2 days, 3 days]",
 	} {
 		if !strings.Contains(out, want) {
