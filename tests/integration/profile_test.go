@@ -165,6 +165,11 @@ func TestProfileOfItsOwnBudget(t *testing.T) {
 	if all := p.spent(); code != 0 || all[policy.ProfileAccount] <= 0 || len(all) != 3 {
 		t.Errorf("exit %d, spent %v\n%s", code, all, problems)
 	}
+	before := p.read()
+	out, problems, code := p.profile("--epsilon", "0.01", "--write")
+	if code != 1 || out != "" || !strings.Contains(problems, "would do. A twentieth of the price is spent") || p.read() != before {
+		t.Errorf("too few for bounds: exit %d, printed %q\n%s", code, out, problems)
+	}
 	for _, c := range []struct {
 		policy string
 		args   []string
