@@ -50,7 +50,7 @@ func leftOut(plan *rewrite.Plan) string {
 		if b.LeftOut == nil {
 			hint += "How many there are is unknown: margins and intervals cover the noise alone, and the administrator can give left_out."
 		} else {
-			hint += fmt.Sprintf("They are %s%% of all rows (left_out), which the margins cover.", number(100**b.LeftOut))
+			hint += fmt.Sprintf("They are at most %s%% of all rows (left_out), which the margins cover.", number(100**b.LeftOut))
 		}
 		hints = append(hints, hint)
 	}
