@@ -273,3 +273,23 @@ func TestErrorsFall(t *testing.T) {
 		}
 	}
 }
+
+// TestUnseenParts: what nobody sees takes nothing from a total where noise explains that the others are all of it, and its share where not.
+func TestUnseenParts(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		total, unseen float64
+		want          [3]int64 // the total, a part that is seen, one that is not
+	}{
+		{"explained", 101, 3, [3]int64{102, 102, 0}},
+		{"rows that nobody sees", 150, 50, [3]int64{150, 100, 50}},
+	} {
+		seen := &Number{Value: 100, Deviation: 2, Hi: 1 << 50}
+		unseen := &Number{Value: c.unseen, Deviation: 2, Hi: 1 << 50, Unseen: true}
+		total := &Number{Value: c.total, Deviation: 2, Hi: 1 << 50, Sums: []Sum{{Parts: []*Number{seen, unseen}}}}
+		Settle([]*Number{total})
+		if got := [3]int64{total.Settled, seen.Settled, unseen.Settled}; got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
