@@ -119,14 +119,42 @@ func (s *Scope) DomainNamed(schema, name string) *expr.Domain {
 
 func (s *Scope) Prints(oid uint32) bool { return s.binder.Prints(oid) }
 
-// Condition builds a boolean expression over the scope.
+// Condition builds a boolean expression over the scope. It reads numbers of one unit as they are, where that is total.
 func (s *Scope) Condition(n *pg_query.Node) (*expr.Expr, error) {
-	return s.build(n, expr.BuildBoolean)
+	exact := &expr.Reading{As: expr.AsExact}
+	x, err := s.build(n, exact.BuildBoolean)
+	if err != nil && exact.Beyond {
+		return s.build(n, expr.BuildBoolean)
+	}
+	return x, err
 }
 
-// Expression builds a row-level expression over the scope.
+// Expression builds a row-level expression over the scope. Where it computes with numbers of one unit it is a column of its own: of what they are,
+// where that is total, with the bounds of what they count as (docs/privacy.md P8e).
 func (s *Scope) Expression(n *pg_query.Node) (*expr.Expr, error) {
-	return s.build(n, expr.Build)
+	reading := &expr.Reading{As: expr.AsExact}
+	exact, err := s.build(n, reading.Build)
+	if !reading.Beyond {
+		return exact, err
+	}
+	x, refused := s.build(n, expr.Build)
+	switch {
+	case err != nil, refused == nil && (x.Column() != nil || !x.Cuts()):
+		return x, refused
+	case refused != nil || x.Covers(exact):
+		return exact, nil
+	}
+	listed, err := s.build(n, (&expr.Reading{As: expr.AsListed}).Build)
+	if err != nil {
+		listed = x
+	}
+	c := &relation.Column{Value: x.Beside(exact, listed), PerUnit: true}
+	for _, read := range exact.Columns() {
+		source, ok := read.Source.(*relation.Column)
+		c.PerUnit = c.PerUnit && ok && source.PerUnit
+	}
+	c.Value.Source = c
+	return expr.Read(c.Value, x.Location()), nil
 }
 
 // Bounded builds an expression which the caller wants to have bounds.
