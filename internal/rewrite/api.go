@@ -138,6 +138,7 @@ type Block struct {
 	// Rows is R, where a unit may have more rows than the R that it counts with; 0: it counts with all its rows, which main proves.
 	Rows     int64
 	MostRows int64 // a public bound on the rows of all groups; 0: nobody knows one
+	Beyond []release.Cut // keys of which some values are in no group
 	// LeftOut is the share of rows that the administrator says is beyond Rows; nil: unknown.
 	LeftOut *float64
 }

@@ -141,6 +141,7 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 				block.Picked = k.MaxPartitionsContributed
 			}
 			block.Rows, block.LeftOut = k.LeftOut()
+			block.Beyond = k.BeyondGroups()
 			if totals, releases := measure.Integers(b.Base, k); totals != nil {
 				block.Measure, block.Measured = query.Print(totals), releases
 			}

@@ -129,6 +129,9 @@ func (s *Scope) Condition(n *pg_query.Node) (*expr.Expr, error) {
 	return x, err
 }
 
+// wholeKeys is how many values an expression over numbers of one unit may have, whatever these are, for all of them to be groups of a key.
+var wholeKeys = expr.Limits{Listed: 1000, Computed: 1000}
+
 // Expression builds a row-level expression over the scope. Where it computes with numbers of one unit it is a column of its own: of what they are,
 // where that is total, with the bounds of what they count as (docs/privacy.md P8e).
 func (s *Scope) Expression(n *pg_query.Node) (*expr.Expr, error) {
@@ -139,14 +142,16 @@ func (s *Scope) Expression(n *pg_query.Node) (*expr.Expr, error) {
 	}
 	x, refused := s.build(n, expr.Build)
 	switch {
-	case err != nil, refused == nil && (x.Column() != nil || !x.Cuts()):
+	case err != nil, refused == nil && x.Column() != nil:
 		return x, refused
-	case refused != nil || x.Covers(exact):
+	case refused != nil || !x.Cuts() || x.Covers(exact):
 		return exact, nil
 	}
-	listed, err := s.build(n, (&expr.Reading{As: expr.AsListed}).Build)
-	if err != nil {
-		listed = x
+	listed := exact
+	if _, err := expr.Keys(exact, wholeKeys); err != nil {
+		if listed, err = s.build(n, (&expr.Reading{As: expr.AsListed}).Build); err != nil {
+			listed = x
+		}
 	}
 	c := &relation.Column{Value: x.Beside(exact, listed), PerUnit: true}
 	for _, read := range exact.Columns() {

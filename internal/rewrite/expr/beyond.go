@@ -3,7 +3,6 @@ package expr
 import (
 	"math/big"
 
-	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
@@ -18,6 +17,7 @@ import (
 type Beyond struct {
 	Most   bounds.Interval // what values beyond count as, where they are added up; an end is open where none lie beyond
 	Listed bounds.Interval // a value that lies beyond these is no group of a key
+	Whole  bool            // all values are groups
 }
 
 // As says how columns with values beyond their bounds are read by more than a comparison.
@@ -97,6 +97,9 @@ func (c *Column) NarrowBeyond(said bounds.Interval) {
 // GoesBeyond says that values may lie beyond the bounds.
 func (c *Column) GoesBeyond() bool { return c.Beyond != nil && !c.Beyond.Most.Open() }
 
+// Computed says that the column is an expression over others.
+func (c *Column) Computed() bool { return c.choices != nil }
+
 // cut says that what is read of a column may be less than what it holds, or more.
 func (e *Expr) cut() bool {
 	if e.col == nil || e.col.Beyond == nil {
@@ -130,12 +133,10 @@ func (e *Expr) ReadsBeyond() bool {
 // Exact reads a bare column as it is.
 func (e *Expr) Exact() *Expr { return (&builder{reading: &Reading{As: AsExact}}).read(e) }
 
-// Covers says that the bounds of an expression hold what the same expression is that reads columns as they are, and so do lists of its values.
+// Covers says that the bounds of a number hold the same expression that reads columns as they are.
 func (e *Expr) Covers(exact *Expr) bool {
-	if base := e.baseType(); pgresolve.IsNumber(base) || pgresolve.IsTime(base) {
-		return exact.bounds.Within(e.bounds)
-	}
-	return exact.series != nil || exact.typ == pgtype.BoolOID
+	base := e.baseType()
+	return (pgresolve.IsNumber(base) || pgresolve.IsTime(base)) && e.bounds.Finite() && exact.bounds.Within(e.bounds)
 }
 
 // Beside makes a column of an expression: exact is what it holds, e has the bounds that it counts with, and listed those of a key.
@@ -146,6 +147,7 @@ func (e *Expr) Beside(exact, listed *Expr) *Column {
 	if c.Reach(held, listed.bounds); c.Beyond == nil { // no number
 		c.Beyond = &Beyond{}
 	}
+	c.Beyond.Whole = exact == listed
 	return c
 }
 
@@ -160,10 +162,10 @@ func (e *Expr) clampedAs() query.Scalar {
 	return e.col.Clamped
 }
 
-// listed gives the values of a column that are groups of a key; of another expression, its bounds.
-func (e *Expr) listed() bounds.Interval {
-	if e.col != nil && e.col.Beyond != nil && !e.clamp && e.col.Beyond.Listed.Finite() {
-		return e.col.Beyond.Listed
+// Listed gives the values of a column that are groups of a key; of another expression, its bounds.
+func (e *Expr) Listed() bounds.Interval {
+	if e.col == nil || e.col.Beyond == nil || e.clamp || !e.col.Beyond.Listed.Finite() || !sameEnds(e.bounds, representable(e.baseType(), e.col.Bounds)) {
+		return e.bounds
 	}
-	return e.bounds
+	return representable(e.baseType(), e.col.Beyond.Listed)
 }
