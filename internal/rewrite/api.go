@@ -137,8 +137,8 @@ type Block struct {
 	Unit   string
 	// Rows is R, where a unit may have more rows than the R that it counts with; 0: it counts with all its rows, which main proves.
 	Rows     int64
-	MostRows int64 // a public bound on the rows of all groups; 0: nobody knows one
-	Beyond []release.Cut // keys of which some values are in no group
+	MostRows int64         // a public bound on the rows of all groups; 0: nobody knows one
+	Beyond   []release.Cut // keys of which some values are in no group
 	// LeftOut is the share of rows that the administrator says is beyond Rows; nil: unknown.
 	LeftOut *float64
 }

@@ -55,11 +55,12 @@ func ends(of bounds.Interval, low, high bool) string {
 // that are not negative, of all units alike. Conditions and keys that read such numbers choose the units that have more of them.
 func (k *Block) sharesCut(c *aggregate.Call, x *expr.Expr) bool {
 	col := x.Column()
-	if c.Name != "sum" && c.Name != "avg" || c.Values() != nil || c.Filter != nil || len(k.Keys) > 0 || col == nil || col.Computed() {
+	if c.Name != "sum" && c.Name != "avg" || c.Values() != nil || col == nil || col.Computed() {
 		return false
 	}
-	alike := !slices.ContainsFunc(k.Source.Conditions, (*expr.Expr).ReadsBeyond)
-	return alike && k.Single() && col.Bounds.Lo != nil && col.Bounds.Lo.Sign() >= 0
+	chosen := slices.ContainsFunc(k.Source.Conditions, (*expr.Expr).ReadsBeyond) || c.Filter != nil && c.Filter.ReadsBeyond() ||
+		slices.ContainsFunc(k.Keys, func(g *Key) bool { return g.ReadsBeyond() })
+	return !chosen && k.Single() && col.Bounds.Lo != nil && col.Bounds.Lo.Sign() >= 0
 }
 
 // BeyondGroups lists keys of which some rows' values are in no group, as they are numbers of one unit beyond the policy's bounds.
