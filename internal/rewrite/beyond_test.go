@@ -64,7 +64,7 @@ func TestNumbersOfOneUnit(t *testing.T) {
 		{sql: `SELECT n, count(*) FROM ` + counts + ` GROUP BY 1 ORDER BY 1`, beyond: true, expected: `SELECT n, count(*) FROM ` + counts + ` WHERE n <= 4 GROUP BY 1 ORDER BY 1`},
 		{
 			sql: `SELECT n, count(*) FROM ` + counts + ` GROUP BY 1 ORDER BY 1`, maxRows: 1, beyond: true,
-			expected: `SELECT n, count(*) FROM ` + counts + ` WHERE n <= 5 GROUP BY 1 ORDER BY 1`,
+			expected: `SELECT n, count(*) FROM ` + counts + ` WHERE n <= 4 GROUP BY 1 ORDER BY 1`,
 		},
 		{
 			sql: `SELECT n / 3 * 3 AS k, count(*) FROM ` + counts + ` GROUP BY 1 ORDER BY 1`, beyond: true,

@@ -7,7 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/refusal"
@@ -58,9 +57,9 @@ func NotNull(e *expr.Expr) query.Scalar {
 type Argument struct {
 	*expr.Measure
 	Policy  *policy.Column
-	PerUnit *bounds.Interval   // in grid steps
-	held    mechanism.Interval // of SQL, in grid steps: Lo and Hi, and more where a unit's numbers are read as they are
-	valid   []bounds.Interval  // ranges with gaps between them, for averages
+	PerUnit *bounds.Interval  // in grid steps
+	held    bounds.Interval   // of SQL, in grid steps: Lo and Hi, and more where a unit's numbers are read as they are
+	valid   []bounds.Interval // ranges with gaps between them, for averages
 }
 
 // NewArgument makes the integer form of an argument. Where nobody has given a grid, and on that of the type it does not fit, it takes ten, a
@@ -101,7 +100,7 @@ func newArgument(b *relation.Base, e *expr.Expr, p *policy.Column, rule expr.Gri
 		return nil, err
 	}
 	m.SQL = m.Unguarded // every use filters by guard(e)
-	a := &Argument{Measure: m, Policy: p, held: mechanism.Interval{Lo: m.Lo, Hi: m.Hi}}
+	a := &Argument{Measure: m, Policy: p, held: bounds.Between(m.Lo, m.Hi)}
 	if p == nil {
 		return a, nil
 	}

@@ -190,7 +190,7 @@ func RowValue(e *expr.Expr, name string) (*expr.Column, query.Scalar) {
 func (a *Argument) sumOf(rows int64, all, some bool) bounds.Interval {
 	least, most, perUnit := a.Lo, a.Hi, a.PerUnit
 	if all {
-		least, most, perUnit = a.held.Lo, a.held.Hi, nil
+		least, most, perUnit = a.held.Lo.Num().Int64(), a.held.Hi.Num().Int64(), nil
 	}
 	lo, hi := UnitBounds(least, most, rows, perUnit)
 	if some && a.Lo > 0 {
@@ -233,7 +233,7 @@ func unitNumber(b *relation.Base, src *relation.Relation, c *Call, a *Argument, 
 	case "stddev_samp":
 		steps, x.Nullable = of(big.NewRat(70711, 100000), width), true // more than √½
 	}
-	held := bounds.Between(a.held.Lo, a.held.Hi).Scale(step)
+	held := a.held.Scale(step)
 	switch x.Bounds = steps.Scale(step); c.Name {
 	case "sum":
 		held = reach(b, src, x, func(rows int64, all bool) bounds.Interval {

@@ -164,8 +164,9 @@ func (e *Expr) clampedAs() query.Scalar {
 
 // Listed gives the values of a column that are groups of a key; of another expression, its bounds.
 func (e *Expr) Listed() bounds.Interval {
-	if e.col == nil || e.col.Beyond == nil || e.clamp || !e.col.Beyond.Listed.Finite() || !sameEnds(e.bounds, representable(e.baseType(), e.col.Bounds)) {
+	c, base := e.col, e.baseType()
+	if c == nil || c.Beyond == nil || e.clamp || !c.Beyond.Listed.Finite() || !sameEnds(e.bounds, representable(base, c.Bounds)) {
 		return e.bounds
 	}
-	return representable(e.baseType(), e.col.Beyond.Listed)
+	return representable(base, c.Beyond.Listed)
 }

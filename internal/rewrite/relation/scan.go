@@ -64,8 +64,8 @@ func (b *Base) DeclaredRows(r *Relation) int64 {
 		if t.Public || slices.Contains(r.Tables[:i], t) {
 			continue
 		}
-		if declared := b.Schema.Policy.Table(t.Name); declared.MaxRowsPerUnit > t.MaxRowsPerUnit {
-			rows = saturatingMul(rows, int64(declared.MaxRowsPerUnit/t.MaxRowsPerUnit+1))
+		if declared, lowered := int64(b.Schema.Policy.Table(t.Name).MaxRowsPerUnit), int64(t.MaxRowsPerUnit); declared > lowered && lowered > 0 {
+			rows = (saturatingMul(rows, declared) + lowered - 1) / lowered
 		}
 	}
 	return rows
