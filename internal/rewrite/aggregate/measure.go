@@ -67,7 +67,7 @@ type Argument struct {
 func NewArgument(b *relation.Base, src *relation.Relation, e *expr.Expr, fits func(*Argument) bool) (*Argument, error) {
 	p := policyColumn(e)
 	if b.Lookup == nil && e.Provisional() {
-		return &Argument{Measure: &expr.Measure{SQL: query.Integer(0), Step: big.NewRat(1, 1), Hi: 1}}, nil // bounds come with the values
+		return &Argument{Measure: &expr.Measure{SQL: query.Integer(0), Step: big.NewRat(1, 1), Hi: 1}, held: bounds.Between(0, 1)}, nil // bounds come with the values
 	}
 	grids := []*policy.Grid{}
 	if p != nil {
