@@ -60,6 +60,9 @@ func cutNumbers(plan *rewrite.Plan) (hints []string) {
 			hints = append(hints, hint)
 		}
 	}
+	for _, text := range plan.CutConditions {
+		say("Numbers of one unit beyond the policy's bounds (max_rows_per_unit, per_unit) count as these in the condition %s.", text)
+	}
 	for _, b := range plan.Blocks {
 		for _, c := range b.Columns {
 			switch {

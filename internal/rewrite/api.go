@@ -100,8 +100,10 @@ type Plan struct {
 	Stages      []Stage // what is answered between the blocks: later ones read it
 	Levels      []Level // of Blocks: what adds up, each block in one other at most, and both of one stage
 	Finish      Finish
-	Proofs      []Proof  // what main has to prove, before the charge and again inside the measure transaction
-	Explain     []string // plan tree, one line each: unit, row bounds, column bounds, sensitivities
+	Proofs      []Proof // what main has to prove, before the charge and again inside the measure transaction
+	// CutConditions read numbers of one unit as what they count as where they are added up, since nothing proves them total otherwise.
+	CutConditions []string
+	Explain       []string // plan tree, one line each: unit, row bounds, column bounds, sensitivities
 }
 
 // Block is one release block: an aggregating SELECT over private rows.

@@ -34,9 +34,11 @@ func TestNumbersOfOneUnit(t *testing.T) {
 		maxRows  int
 		cut      bool // a number counts as less
 		beyond   bool // rows are in no group
+		clamped  bool // a condition reads a number as less
 	}{
 		{sql: `SELECT count(*) FROM ` + counts + ` WHERE n > 30`},
 		{sql: `SELECT count(*) FROM ` + counts + ` WHERE n > 30`, maxRows: 2},
+		{sql: `SELECT count(*) FROM ` + counts + ` WHERE n * n * n > 63`, clamped: true, expected: `SELECT count(*) FROM ` + counts + ` WHERE n >= 4`},
 		{sql: `SELECT count(*) FROM ` + counts + ` WHERE n BETWEEN 3 AND 20 AND total > 1000`},
 		{sql: `SELECT count(*) FROM ` + counts + ` WHERE n % 7 = 3`},
 		{sql: `SELECT count(*) FROM ` + counts + ` WHERE n * 2 + 1 > 60`, maxRows: 2},
@@ -108,6 +110,9 @@ func TestNumbersOfOneUnit(t *testing.T) {
 		k := asked.plan.Blocks[0]
 		if cut := slices.ContainsFunc(k.Columns, func(c release.Column) bool { return c.Cut != nil }); cut != c.cut {
 			t.Errorf("%s: is a number cut? %v", c.sql, cut)
+		}
+		if clamped := len(asked.plan.CutConditions) > 0; clamped != c.clamped {
+			t.Errorf("%s: does a condition read a number clamped? %v", c.sql, clamped)
 		}
 		if beyond := len(k.Beyond) > 0; beyond != c.beyond {
 			t.Errorf("%s: are rows in no group? %v", c.sql, beyond)

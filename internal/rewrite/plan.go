@@ -53,7 +53,7 @@ func (a *Analysis) Plan(ctx context.Context, v Values, lookup Lookup, o Options)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{}
+	p := &Plan{CutConditions: b.CutConditions}
 	var planned []*release.Block // of each block of the plan
 	var index [][]int
 	for i, q := range b.queries {

@@ -123,8 +123,11 @@ func (s *Scope) Prints(oid uint32) bool { return s.binder.Prints(oid) }
 func (s *Scope) Condition(n *pg_query.Node) (*expr.Expr, error) {
 	exact := &expr.Reading{As: expr.AsExact}
 	x, err := s.build(n, exact.BuildBoolean)
-	if err != nil && exact.Beyond {
-		return s.build(n, expr.BuildBoolean)
+	if err == nil || !exact.Beyond {
+		return x, err
+	}
+	if x, err = s.build(n, expr.BuildBoolean); err == nil && x.Cuts() {
+		s.binder.CutConditions = append(s.binder.CutConditions, x.Text())
 	}
 	return x, err
 }
