@@ -160,7 +160,7 @@ func unitCount(b *relation.Base, src *relation.Relation, c *Call, x *expr.Column
 // counted prints a number of rows of one unit, at least so many.
 func counted(b *relation.Base, src *relation.Relation, x *expr.Column, least int64, count query.Scalar) query.Scalar {
 	held := reach(b, src, x, func(rows int64, _ bool) bounds.Interval { return bounds.Between(least, rows) })
-	return query.Clamp{X: count, Hi: query.Integer(held.Hi.Num().Int64())}
+	return query.F("LEAST({}, {})", count, query.Integer(held.Hi.Num().Int64()))
 }
 
 // unitPick prints an aggregate that picks one of the unit's values. Equal ones have one text, so that it does not matter
@@ -259,7 +259,12 @@ func boundedNumber(c *Call, x *expr.Column, held bounds.Interval, value query.Sc
 	if !x.Bounds.Within(representable(c.Type)) {
 		return nil, refusal.New(refusal.Overflow, c.Text+" may overflow its type", pgerr.Hint("Narrow the bounds of its argument with LEAST and GREATEST, or cast it to numeric."))
 	}
-	return numberAs(c.Type, value, held.Intersect(representable(c.Type))), nil
+	held = held.Intersect(representable(c.Type))
+	var clamped query.Scalar = query.Clamp{X: value, Lo: query.Raw(Decimal(held.Lo)), Hi: query.Raw(Decimal(held.Hi))}
+	if x.GoesBeyond() { // no sensitivity rests on it: the number is clamped where it is added up
+		clamped = query.F("LEAST(GREATEST({}, {}), {})", value, query.Raw(Decimal(held.Lo)), query.Raw(Decimal(held.Hi)))
+	}
+	return numberAs(c.Type, query.F("CASE WHEN ({}) IS NOT NULL THEN {} END", value, clamped)), nil
 }
 
 // leastStep keeps results far from where a float would underflow, which raises.
@@ -281,18 +286,17 @@ func representable(typ uint32) bounds.Interval {
 	return bounds.Interval{Lo: new(big.Rat).Neg(most), Hi: most}
 }
 
-// numberAs clamps a numeric and casts it; NULL stays NULL.
-func numberAs(typ uint32, value query.Scalar, bounds bounds.Interval) query.Scalar {
-	clamped := query.F("CASE WHEN ({}) IS NOT NULL THEN {} END", value, query.Clamp{X: value, Lo: query.Raw(Decimal(bounds.Lo)), Hi: query.Raw(Decimal(bounds.Hi))})
+// numberAs casts a numeric.
+func numberAs(typ uint32, number query.Scalar) query.Scalar {
 	switch typ {
 	case pgtype.Int8OID:
-		return query.F("({})::pg_catalog.int8", clamped)
+		return query.F("({})::pg_catalog.int8", number)
 	case pgtype.Float4OID:
-		return query.F("({})::pg_catalog.float4", clamped)
+		return query.F("({})::pg_catalog.float4", number)
 	case pgtype.Float8OID:
-		return query.F("({})::pg_catalog.float8", clamped)
+		return query.F("({})::pg_catalog.float8", number)
 	case pgtype.IntervalOID:
-		return query.F("(({})::pg_catalog.float8 * pg_catalog.make_interval(secs => 0.000001))", clamped)
+		return query.F("(({})::pg_catalog.float8 * pg_catalog.make_interval(secs => 0.000001))", number)
 	}
-	return clamped
+	return number
 }
