@@ -10,6 +10,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
 // width bounds what a row adds: Σ(2x − 2c) lies in [−width, width], where x is in [0, width] and 2c = width.
@@ -221,6 +222,31 @@ func TestIntervalsOfRowsLeftOut(t *testing.T) {
 	} {
 		if got := leftOutShare(&rewrite.Block{Rows: 50, LeftOut: share(.2)}, c.r); got != c.want {
 			t.Errorf("%s: %g", c.name, got)
+		}
+	}
+}
+
+// TestIntervalsOfCutNumbers: a known share of what is beyond makes an interval longer above, an unknown one leaves none.
+func TestIntervalsOfCutNumbers(t *testing.T) {
+	share := func(s float64) *float64 { return &s }
+	p := calibratedFor(t, rewrite.Block{Releases: append(chainedReleases(laplace, laplace), scalar(0, mechanism.NoUpper, 50, laplace))}, mechanism.Guarantee{Epsilon: 2})
+	r := one(4000, 120000, 9000)
+	for name, c := range map[string]struct {
+		column rewrite.Column
+		value  float64
+	}{
+		"sum":     {rewrite.Column{Releases: []int{2}}, 9000},
+		"average": {average, 120000 + float64(average.DoubledCenter)*4000},
+	} {
+		plain, _ := p.interval(0, c.column, r, 0)
+		c.column.Cut = &release.Cut{High: true}
+		if _, ok := p.interval(0, c.column, r, 0); ok {
+			t.Errorf("%s: there is an interval of what nobody knows", name)
+		}
+		c.column.Cut = &release.Cut{High: true, Share: share(.2)}
+		i, ok := p.interval(0, c.column, r, 0)
+		if want := plain.above + (c.value+plain.above)/4; !ok || i.below != plain.below || math.Abs(i.above-want) > 1e-6 {
+			t.Errorf("%s: −%g +%g, want −%g +%g", name, i.below, i.above, plain.below, want)
 		}
 	}
 }

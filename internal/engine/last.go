@@ -15,6 +15,9 @@ func (p *private) Released() []session.Released {
 	for i, f := range p.figured {
 		info := describeNoise(p.calibrated, f.block, f.column.Releases[0])
 		list[i] = session.Released{Column: f.label, Mechanism: info.Mechanism, Scale: inUnit(f.typ, info.Scale), LeftOut: p.plan.Blocks[f.block].LeftOut, Epsilon: p.spent}
+		if f.column.Cut != nil {
+			list[i].LeftOut = f.column.Cut.Share
+		}
 		if f.known {
 			margin := inUnit(f.typ, f.most)
 			list[i].Margin = &margin

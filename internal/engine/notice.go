@@ -54,7 +54,43 @@ func leftOut(plan *rewrite.Plan) string {
 		}
 		hints = append(hints, hint)
 	}
-	return strings.Join(hints, " ")
+	return strings.Join(append(hints, cutNumbers(plan)...), " ")
+}
+
+// cutNumbers says which numbers of one unit count as less than they are, and which are in no group.
+func cutNumbers(plan *rewrite.Plan) (hints []string) {
+	say := func(format string, of ...any) {
+		if hint := fmt.Sprintf(format, of...); !slices.Contains(hints, hint) {
+			hints = append(hints, hint)
+		}
+	}
+	for _, text := range plan.CutConditions {
+		say("Numbers of one unit beyond the policy's bounds (max_rows_per_unit, per_unit) count as these in the condition %s.", text)
+	}
+	for _, b := range plan.Blocks {
+		for _, c := range b.Columns {
+			switch {
+			case c.Cut == nil || c.Cut.Share != nil && *c.Cut.Share == 0:
+			case c.Cut.Share == nil:
+				say("%s of one %s beyond %s counts as that in %s (max_rows_per_unit, per_unit). How much is beyond is unknown: "+
+					"there are no margins and no intervals of it, and the administrator can give left_out.", c.Cut.Of, b.Unit, c.Cut.To, c.Name)
+			default:
+				say("%s of one %s beyond %s counts as that in %s (max_rows_per_unit, per_unit). At most %s%% is beyond (left_out), which the margins cover.",
+					c.Cut.Of, b.Unit, c.Cut.To, c.Name, number(100**c.Cut.Share))
+			}
+		}
+		for _, key := range b.Beyond {
+			switch {
+			case key.High:
+				say("Numbers of one %s beyond the policy's bounds (max_rows_per_unit, per_unit) count as these in the key %s.", b.Unit, key.Of)
+			case key.To == "":
+				say("Rows are in no group where %s is of numbers of one %s beyond the policy's bounds (max_rows_per_unit, per_unit).", key.Of, b.Unit)
+			default:
+				say("Rows are in no group where %s is beyond %s (max_rows_per_unit, per_unit).", key.Of, key.To)
+			}
+		}
+	}
+	return hints
 }
 
 // figure is how far an aggregate may be off.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
 // TestMarginsOfGroups: a line says the least and the greatest margin over the groups, that of the further end of each interval.
@@ -94,6 +95,29 @@ func TestLeftOutIsSaid(t *testing.T) {
 		{rewrite.Block{Rows: 50, Picked: 3, Unit: "patient"}, groups + " " + unknown},
 	} {
 		if got := leftOut(&rewrite.Plan{Blocks: []rewrite.Block{whole, c.block}}); got != c.want {
+			t.Errorf("it says %q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestCutNumbers: what numbers of one unit count as is said, and how sure that is.
+func TestCutNumbers(t *testing.T) {
+	share := func(s float64) *float64 { return &s }
+	of := func(s *float64) rewrite.Block {
+		cut := &release.Cut{Of: "count(*)", To: "70", High: true, Share: s}
+		return rewrite.Block{Unit: "patient", LeftOut: share(0), Columns: []rewrite.Column{{Name: "avg(n)", Cut: cut}}}
+	}
+	const counts = "count(*) of one patient beyond 70 counts as that in avg(n) (max_rows_per_unit, per_unit). "
+	for _, c := range []struct {
+		block rewrite.Block
+		want  string
+	}{
+		{of(nil), counts + "How much is beyond is unknown: there are no margins and no intervals of it, and the administrator can give left_out."},
+		{of(share(.01)), counts + "At most 1% is beyond (left_out), which the margins cover."},
+		{of(share(0)), ""},
+		{rewrite.Block{Unit: "patient", LeftOut: share(0), Beyond: []release.Cut{{Of: "n", To: "70"}}}, "Rows are in no group where n is beyond 70 (max_rows_per_unit, per_unit)."},
+	} {
+		if got := leftOut(&rewrite.Plan{Blocks: []rewrite.Block{c.block, c.block}}); got != c.want {
 			t.Errorf("it says %q, want %q", got, c.want)
 		}
 	}

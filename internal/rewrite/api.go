@@ -102,8 +102,10 @@ type Plan struct {
 	Stages      []Stage // what is answered between the blocks: later ones read it
 	Levels      []Level // of Blocks: which are parts of others, both of one stage; each adds up to one other at most
 	Finish      Finish
-	Proofs      []Proof  // what main has to prove, before the charge and again inside the measure transaction
-	Explain     []string // plan tree, one line each: unit, row bounds, column bounds, sensitivities
+	Proofs      []Proof // what main has to prove, before the charge and again inside the measure transaction
+	// CutConditions read numbers of one unit as what they count as where they are added up, since nothing proves them total otherwise.
+	CutConditions []string
+	Explain       []string // plan tree, one line each: unit, row bounds, column bounds, sensitivities
 }
 
 // Block is one release block: an aggregating SELECT over private rows.
@@ -141,7 +143,8 @@ type Block struct {
 	Unit   string
 	// Rows is R, where a unit may have more rows than the R that it counts with; 0: it counts with all its rows, which main proves.
 	Rows     int64
-	MostRows int64 // a public bound on the rows of all groups; 0: nobody knows one
+	MostRows int64         // a public bound on the rows of all groups; 0: nobody knows one
+	Beyond   []release.Cut // keys of which some values are in no group
 	// LeftOut is the share of rows that the administrator says is beyond Rows; nil: unknown.
 	LeftOut *float64
 }

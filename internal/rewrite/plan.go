@@ -53,7 +53,7 @@ func (a *Analysis) Plan(ctx context.Context, v Values, lookup Lookup, o Options)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{}
+	p := &Plan{CutConditions: b.CutConditions}
 	var planned []*release.Block // of each block of the plan
 	var index [][]int
 	for i, q := range b.queries {
@@ -141,6 +141,7 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 				block.Picked = k.MaxPartitionsContributed
 			}
 			block.Rows, block.LeftOut = k.LeftOut()
+			block.Beyond = k.BeyondGroups()
 			if totals, releases := measure.Integers(b.Base, k); totals != nil {
 				block.Measure, block.Measured = query.Print(totals), releases
 			}

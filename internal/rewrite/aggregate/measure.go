@@ -58,6 +58,7 @@ type Argument struct {
 	*expr.Measure
 	Policy  *policy.Column
 	PerUnit *bounds.Interval  // in grid steps
+	held    bounds.Interval   // of SQL, in grid steps: Lo and Hi, and more where a unit's numbers are read as they are
 	valid   []bounds.Interval // ranges with gaps between them, for averages
 }
 
@@ -66,7 +67,7 @@ type Argument struct {
 func NewArgument(b *relation.Base, src *relation.Relation, e *expr.Expr, fits func(*Argument) bool) (*Argument, error) {
 	p := policyColumn(e)
 	if b.Lookup == nil && e.Provisional() {
-		return &Argument{Measure: &expr.Measure{SQL: query.Integer(0), Step: big.NewRat(1, 1), Hi: 1}}, nil // bounds come with the values
+		return &Argument{Measure: &expr.Measure{SQL: query.Integer(0), Step: big.NewRat(1, 1), Hi: 1}, held: bounds.Between(0, 1)}, nil // bounds come with the values
 	}
 	grids := []*policy.Grid{}
 	if p != nil {
@@ -99,7 +100,7 @@ func newArgument(b *relation.Base, e *expr.Expr, p *policy.Column, rule expr.Gri
 		return nil, err
 	}
 	m.SQL = m.Unguarded // every use filters by guard(e)
-	a := &Argument{Measure: m, Policy: p}
+	a := &Argument{Measure: m, Policy: p, held: bounds.Between(m.Lo, m.Hi)}
 	if p == nil {
 		return a, nil
 	}

@@ -31,8 +31,8 @@ func unitPair(b *relation.Base, src *relation.Relation, c *Call, over *query.Ove
 	}
 	rows := rowsOf{c.Rows(), over}
 	if c.Name == "regr_count" {
-		out.Nullable, out.Bounds, out.Scale = false, bounds.Between(0, src.MaxRowsPerUnit), 0
-		return out, query.Clamp{X: rows.call(query.Raw("count(*)")), Hi: query.Integer(src.MaxRowsPerUnit)}, nil
+		out.Nullable, out.Scale = false, 0
+		return out, counted(b, src, out, 0, rows.call(query.Raw("count(*)"))), nil
 	}
 	var of [2]*Argument
 	fits := func(a *Argument) bool { return a.FitsUnit(src.MaxRowsPerUnit) }
@@ -49,12 +49,15 @@ func unitPair(b *relation.Base, src *relation.Relation, c *Call, over *query.Ove
 		if mean.Name = "avg"; c.Name == "regr_avgx" {
 			argument = p.x
 		}
-		sql, err := unitNumber(src, &mean, argument, out, rows)
+		sql, err := unitNumber(b, src, &mean, argument, out, rows)
 		return out, sql, err
 	}
-	value, step, most := p.statistic(c.Name, src.MaxRowsPerUnit)
-	out.Bounds = bounds.Interval{Lo: new(big.Rat).Neg(most), Hi: most}.Scale(step).Short()
-	sql, err := boundedNumber(c, out, value, step)
+	value, step, _ := p.statistic(c.Name, src.MaxRowsPerUnit)
+	held := reach(b, src, out, func(rows int64, _ bool) bounds.Interval {
+		_, step, most := p.statistic(c.Name, rows)
+		return bounds.Interval{Lo: new(big.Rat).Neg(most), Hi: most}.Scale(step).Short()
+	})
+	sql, err := boundedNumber(c, out, held, value, step)
 	return out, sql, err
 }
 

@@ -36,7 +36,7 @@ func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Ov
 	}
 	x := &expr.Column{Name: c.Text, Type: c.Type, Typmod: -1, Enforced: true, Scale: -1, DeterministicCollation: true}
 	if c.Name == "count" {
-		return x, unitCount(src, c, x, over, some), nil
+		return x, unitCount(b, src, c, x, over, some), nil
 	}
 	if unitPairs[c.Name] {
 		return unitPair(b, src, c, over)
@@ -72,8 +72,37 @@ func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Ov
 			return nil, nil, refusal.New(refusal.AggregatePerUnit, fmt.Sprintf("%s is not supported inside a per-%s subquery: values that differ by less than its grid would count as one", c.Text, src.UnitName), pgerr.Hint("Round the argument: round(x, 2)."))
 		}
 	}
-	sql, err := unitNumber(src, c, a, x, rows)
+	a.readAll(b, src, c)
+	sql, err := unitNumber(b, src, c, a, x, rows)
 	return x, sql, err
+}
+
+// readAll has a sum or an average of numbers of one unit read them as they are, where they fit the grid.
+func (a *Argument) readAll(b *relation.Base, src *relation.Relation, c *Call) {
+	e := c.Args[0]
+	if c.Name != "sum" && c.Name != "avg" || e.Column() == nil || !e.Column().GoesBeyond() {
+		return
+	}
+	all, err := NewArgument(b, src, e.Exact(), func(*Argument) bool { return true })
+	if err == nil && all.Step.Cmp(a.Step) == 0 {
+		a.held, a.SQL = all.held, all.SQL
+	}
+}
+
+// mostUnitRows is how many rows of one unit are counted as they are, whatever the policy says of what counts in an answer.
+const mostUnitRows = math.MaxInt32
+
+// reach says where a number of one unit lies that is computed from all of its rows: its bounds are those of as many as count in an answer, and
+// those of a group of a key of as many as the policy says, whatever the session wants (docs/privacy.md P8e). bounded gives them for a number of rows;
+// all: whatever the policy says.
+func reach(b *relation.Base, src *relation.Relation, x *expr.Column, bounded func(rows int64, all bool) bounds.Interval) (held bounds.Interval) {
+	most := src.MaxRowsPerUnit
+	if !src.Proven {
+		most = max(most, mostUnitRows)
+	}
+	x.Bounds, held = bounded(src.MaxRowsPerUnit, false), bounded(most, true)
+	x.Reach(held, bounded(b.DeclaredRows(src), false))
+	return held
 }
 
 // rowsOf says which of one unit's rows an aggregate reads.
@@ -110,8 +139,8 @@ func (c *Call) of(argument query.Scalar) query.Scalar {
 	return query.F("pg_catalog.{}({})", c.Name, argument)
 }
 
-// unitCount prints a count, which the row bound limits.
-func unitCount(src *relation.Relation, c *Call, x *expr.Column, over *query.Over, some bool) query.Scalar {
+// unitCount prints a count of all rows of a unit.
+func unitCount(b *relation.Base, src *relation.Relation, c *Call, x *expr.Column, over *query.Over, some bool) query.Scalar {
 	argument := query.Scalar(query.Raw("*"))
 	condition := c.Condition()
 	if !c.Star {
@@ -124,8 +153,14 @@ func unitCount(src *relation.Relation, c *Call, x *expr.Column, over *query.Over
 	if condition == nil && some {
 		least = 1
 	}
-	x.TypeName, x.Bounds, x.Scale = schema.TypeName(c.Type), bounds.Between(least, src.MaxRowsPerUnit), 0
-	return query.Clamp{X: rowsOf{condition, over}.call(query.F("count({})", argument)), Hi: query.Integer(src.MaxRowsPerUnit)}
+	x.TypeName, x.Scale = schema.TypeName(c.Type), 0
+	return counted(b, src, x, least, rowsOf{condition, over}.call(query.F("count({})", argument)))
+}
+
+// counted prints a number of rows of one unit, at least so many.
+func counted(b *relation.Base, src *relation.Relation, x *expr.Column, least int64, count query.Scalar) query.Scalar {
+	held := reach(b, src, x, func(rows int64, _ bool) bounds.Interval { return bounds.Between(least, rows) })
+	return query.F("LEAST({}, {})", count, query.Integer(held.Hi.Num().Int64()))
 }
 
 // unitPick prints an aggregate that picks one of the unit's values. Equal ones have one text, so that it does not matter
@@ -151,9 +186,22 @@ func RowValue(e *expr.Expr, name string) (*expr.Column, query.Scalar) {
 	return e.AsColumn(nil, name), e.SQL()
 }
 
-// unitNumber prints a number that is computed from grid-rounded integers, clamped to what they and the row bound allow. rows is
+// sumOf bounds the sum of so many rows, in steps; all: of values as they are, whatever the policy says of a unit's sum. some: of one at least.
+func (a *Argument) sumOf(rows int64, all, some bool) bounds.Interval {
+	least, most, perUnit := a.Lo, a.Hi, a.PerUnit
+	if all {
+		least, most, perUnit = a.held.Lo.Num().Int64(), a.held.Hi.Num().Int64(), nil
+	}
+	lo, hi := UnitBounds(least, most, rows, perUnit)
+	if some && a.Lo > 0 {
+		lo = min(a.Lo, hi)
+	}
+	return bounds.Between(lo, hi)
+}
+
+// unitNumber prints a number that is computed from grid-rounded integers, clamped to what they and the number of rows allow. rows is
 // the rest of the call: which rows it reads.
-func unitNumber(src *relation.Relation, c *Call, a *Argument, x *expr.Column, rows rowsOf) (query.Scalar, error) {
+func unitNumber(b *relation.Base, src *relation.Relation, c *Call, a *Argument, x *expr.Column, rows rowsOf) (query.Scalar, error) {
 	argument, step, steps := a.SQL, a.Step, bounds.Between(a.Lo, a.Hi)
 	number := query.Scalar(query.Raw("*"))
 	if c.Distinct && distinctNumbers[c.Name] {
@@ -168,11 +216,6 @@ func unitNumber(src *relation.Relation, c *Call, a *Argument, x *expr.Column, ro
 	}
 	switch width := steps.Width(); c.Name {
 	case "sum":
-		lo, hi := UnitBounds(a.Lo, a.Hi, src.MaxRowsPerUnit, a.PerUnit)
-		if !x.Nullable && a.Lo > 0 { // of one value at least
-			lo = min(a.Lo, hi)
-		}
-		steps = bounds.Between(lo, hi)
 		if step.IsInt() {
 			x.Scale = 0
 		} else if digits, exact := step.FloatPrec(); exact {
@@ -190,23 +233,38 @@ func unitNumber(src *relation.Relation, c *Call, a *Argument, x *expr.Column, ro
 	case "stddev_samp":
 		steps, x.Nullable = of(big.NewRat(70711, 100000), width), true // more than √½
 	}
-	x.Bounds = steps.Scale(step)
+	held := a.held.Scale(step)
+	switch x.Bounds = steps.Scale(step); c.Name {
+	case "sum":
+		held = reach(b, src, x, func(rows int64, all bool) bounds.Interval {
+			return a.sumOf(rows, all, !x.Nullable).Scale(step)
+		})
+	case "avg":
+		x.Reach(held, x.Bounds)
+	default:
+		held = x.Bounds
+	}
 	value := query.F("({})::numeric * {}", rows.call(c.of(argument)), Decimal(step))
 	if c.Name == "avg" {
 		value = query.F("({})::numeric * {} / NULLIF({}, 0)", rows.call(query.F("sum({})", argument)), Decimal(step), rows.call(query.F("count({})", number)))
 	}
-	return boundedNumber(c, x, value, step)
+	return boundedNumber(c, x, held, value, step)
 }
 
-// boundedNumber clamps a number that counts in steps to the bounds of x, and casts it to the type of the call.
-func boundedNumber(c *Call, x *expr.Column, value query.Scalar, step *big.Rat) (query.Scalar, error) {
+// boundedNumber clamps a number that counts in steps to where it lies, and casts it to the type of the call, which has all values that count.
+func boundedNumber(c *Call, x *expr.Column, held bounds.Interval, value query.Scalar, step *big.Rat) (query.Scalar, error) {
 	if step.Cmp(leastStep) < 0 {
 		return nil, TooFine(c.Text)
 	}
 	if !x.Bounds.Within(representable(c.Type)) {
 		return nil, refusal.New(refusal.Overflow, c.Text+" may overflow its type", pgerr.Hint("Narrow the bounds of its argument with LEAST and GREATEST, or cast it to numeric."))
 	}
-	return numberAs(c.Type, value, x.Bounds), nil
+	held = held.Intersect(representable(c.Type))
+	var clamped query.Scalar = query.Clamp{X: value, Lo: query.Raw(Decimal(held.Lo)), Hi: query.Raw(Decimal(held.Hi))}
+	if x.GoesBeyond() { // no sensitivity rests on it: the number is clamped where it is added up
+		clamped = query.F("LEAST(GREATEST({}, {}), {})", value, query.Raw(Decimal(held.Lo)), query.Raw(Decimal(held.Hi)))
+	}
+	return numberAs(c.Type, query.F("CASE WHEN ({}) IS NOT NULL THEN {} END", value, clamped)), nil
 }
 
 // leastStep keeps results far from where a float would underflow, which raises.
@@ -228,18 +286,17 @@ func representable(typ uint32) bounds.Interval {
 	return bounds.Interval{Lo: new(big.Rat).Neg(most), Hi: most}
 }
 
-// numberAs clamps a numeric and casts it; NULL stays NULL.
-func numberAs(typ uint32, value query.Scalar, bounds bounds.Interval) query.Scalar {
-	clamped := query.F("CASE WHEN ({}) IS NOT NULL THEN {} END", value, query.Clamp{X: value, Lo: query.Raw(Decimal(bounds.Lo)), Hi: query.Raw(Decimal(bounds.Hi))})
+// numberAs casts a numeric.
+func numberAs(typ uint32, number query.Scalar) query.Scalar {
 	switch typ {
 	case pgtype.Int8OID:
-		return query.F("({})::pg_catalog.int8", clamped)
+		return query.F("({})::pg_catalog.int8", number)
 	case pgtype.Float4OID:
-		return query.F("({})::pg_catalog.float4", clamped)
+		return query.F("({})::pg_catalog.float4", number)
 	case pgtype.Float8OID:
-		return query.F("({})::pg_catalog.float8", clamped)
+		return query.F("({})::pg_catalog.float8", number)
 	case pgtype.IntervalOID:
-		return query.F("(({})::pg_catalog.float8 * pg_catalog.make_interval(secs => 0.000001))", clamped)
+		return query.F("(({})::pg_catalog.float8 * pg_catalog.make_interval(secs => 0.000001))", number)
 	}
-	return clamped
+	return number
 }

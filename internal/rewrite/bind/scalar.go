@@ -66,12 +66,19 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 		return nil, err
 	}
 	s.use(r)
-	x = x.Read() // its bounds are enforced where the outer expression relies on them
-	sql := query.Subquery{Query: &query.Select{Outputs: []query.Output{{X: x.SQL()}}, From: &query.Derived{Query: r.Select(d.Outputs...), As: d.Alias}}}
+	subquery := func(x query.Scalar) query.Subquery {
+		return query.Subquery{Query: &query.Select{Outputs: []query.Output{{X: x}}, From: &query.Derived{Query: r.Select(d.Outputs...), As: d.Alias}}}
+	}
+	clamped := x.Read() // its bounds are enforced where the outer expression relies on them
+	if !x.ReadsBeyond() {
+		x = clamped
+	}
+	sql := subquery(x.SQL())
 	if len(query.Key(sql)) > maxScalarText {
 		return nil, s.binder.Refuse(refusal.TooComplex, node, "the subquery is too complex", "Join on the unit with a GROUP BY subquery instead.")
 	}
 	value := asColumn(x, sql)
+	value.Column().Clamped = subquery(clamped.SQL())
 	value.Column().Work, value.Column().Subquery = x.Work().Plus(expr.Work{Row: d.Result.MetSteps() + relation.PairSteps}), true
 	return value, nil
 }

@@ -119,14 +119,50 @@ func (s *Scope) DomainNamed(schema, name string) *expr.Domain {
 
 func (s *Scope) Prints(oid uint32) bool { return s.binder.Prints(oid) }
 
-// Condition builds a boolean expression over the scope.
+// Condition builds a boolean expression over the scope. It reads numbers of one unit as they are, where that is total.
 func (s *Scope) Condition(n *pg_query.Node) (*expr.Expr, error) {
-	return s.build(n, expr.BuildBoolean)
+	exact := &expr.Reading{As: expr.AsExact}
+	x, err := s.build(n, exact.BuildBoolean)
+	if err == nil || !exact.Beyond {
+		return x, err
+	}
+	if x, err = s.build(n, expr.BuildBoolean); err == nil && x.Cuts() {
+		s.binder.CutConditions = append(s.binder.CutConditions, x.Text())
+	}
+	return x, err
 }
 
-// Expression builds a row-level expression over the scope.
+// wholeKeys is how many values an expression over numbers of one unit may have, whatever these are, for all of them to be groups of a key.
+var wholeKeys = expr.Limits{Listed: 1000, Computed: 1000}
+
+// Expression builds a row-level expression over the scope. Where it computes with numbers of one unit it is a column of its own: of what they are,
+// where that is total, with the bounds of what they count as (docs/privacy.md P8e).
 func (s *Scope) Expression(n *pg_query.Node) (*expr.Expr, error) {
-	return s.build(n, expr.Build)
+	reading := &expr.Reading{As: expr.AsExact}
+	exact, err := s.build(n, reading.Build)
+	if !reading.Beyond {
+		return exact, err
+	}
+	x, refused := s.build(n, expr.Build)
+	switch {
+	case err != nil, refused == nil && x.Column() != nil:
+		return x, refused
+	case refused != nil || !x.Cuts() || x.Covers(exact):
+		return exact, nil
+	}
+	listed := exact
+	if _, err := expr.Keys(exact, wholeKeys); err != nil {
+		if listed, err = s.build(n, (&expr.Reading{As: expr.AsListed}).Build); err != nil {
+			listed = x
+		}
+	}
+	c := &relation.Column{Value: x.Beside(exact, listed), PerUnit: true}
+	for _, read := range exact.Columns() {
+		source, ok := read.Source.(*relation.Column)
+		c.PerUnit = c.PerUnit && ok && source.PerUnit
+	}
+	c.Value.Source = c
+	return expr.Read(c.Value, x.Location()), nil
 }
 
 // Bounded builds an expression which the caller wants to have bounds.

@@ -141,19 +141,23 @@ var ranking = map[string]bool{
 	"row_number": true, "rank": true, "dense_rank": true, "percent_rank": true, "cume_dist": true, "ntile": true, "lag": true, "lead": true,
 }
 
+// mostRank is more rows than any table has: one has 2^32 pages at most, and so many parts that it is less than 2^16 of such.
+const mostRank = 1 << 60
+
 // value prints a call and describes its value.
 func (w *windowBinder) value(f *pg_query.FuncCall, win *window, node *pg_query.Node) (*expr.Column, query.Scalar, error) {
 	name := sqltree.FunctionName(f)
 	x := &expr.Column{Name: name + "()", Typmod: -1, Scale: -1, DeterministicCollation: true}
-	number := func(typ uint32, lo, hi int64, enforced bool) {
-		x.Type, x.TypeName, x.Bounds, x.Enforced, x.Scale = typ, schema.TypeName(typ), bounds.Between(lo, hi), enforced, 0
+	number := func(typ uint32, lo, hi int64) {
+		x.Type, x.TypeName, x.Bounds, x.Enforced, x.Scale = typ, schema.TypeName(typ), bounds.Between(lo, hi), true, 0
 	}
 	switch name {
-	case "row_number", "rank", "dense_rank": // at most as many as the unit is said to have rows: clamped where arithmetic reads it
-		number(pgtype.Int8OID, 1, w.d.Source.MaxRowsPerUnit, false)
+	case "row_number", "rank", "dense_rank": // counts as no more than the unit is said to have rows
+		number(pgtype.Int8OID, 1, w.d.Source.MaxRowsPerUnit)
+		x.Reach(bounds.Between(1, mostRank), bounds.Between(1, w.b.DeclaredRows(w.d.Source)))
 		return w.call(x, query.F("pg_catalog.{}()", name), win, name == "row_number", false)
 	case "percent_rank", "cume_dist":
-		number(pgtype.Float8OID, 0, 1, true)
+		number(pgtype.Float8OID, 0, 1)
 		x.Scale = -1
 		return w.call(x, query.F("pg_catalog.{}()", name), win, false, false)
 	case "ntile":
@@ -161,7 +165,7 @@ func (w *windowBinder) value(f *pg_query.FuncCall, win *window, node *pg_query.N
 		if err != nil {
 			return nil, nil, err
 		}
-		number(pgtype.Int4OID, 1, k, true)
+		number(pgtype.Int4OID, 1, k)
 		return w.call(x, query.F("pg_catalog.ntile({})", k), win, true, false)
 	case "lag", "lead", "first_value", "last_value", "nth_value":
 		return w.rowOf(f, win, node)

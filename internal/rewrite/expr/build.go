@@ -41,8 +41,9 @@ type Scope interface {
 }
 
 // Build types and proves one row-level expression. Errors are *Refusal, or what the Scope returned.
-func Build(node *pg_query.Node, scope Scope) (*Expr, error) {
-	b := newBuilder(scope)
+func Build(node *pg_query.Node, scope Scope) (*Expr, error) { return build(node, newBuilder(scope)) }
+
+func build(node *pg_query.Node, b *builder) (*Expr, error) {
 	e, err := b.expr(node)
 	if err != nil {
 		return nil, err
@@ -67,7 +68,10 @@ func Build(node *pg_query.Node, scope Scope) (*Expr, error) {
 
 // BuildBoolean builds the condition of a WHERE, ON, HAVING or FILTER: it coerces the result to boolean.
 func BuildBoolean(node *pg_query.Node, scope Scope) (*Expr, error) {
-	b := newBuilder(scope)
+	return buildBoolean(node, newBuilder(scope))
+}
+
+func buildBoolean(node *pg_query.Node, b *builder) (*Expr, error) {
 	e, err := b.expr(node)
 	if err != nil {
 		return nil, err
@@ -87,6 +91,8 @@ type builder struct {
 	depth   int
 	built   *int // nodes so far, those of constants among them
 	apart   bool // operands of a comparison are built: a quotient may be as large as its type holds
+
+	reading *Reading // of columns with values beyond their bounds; nil: clamped
 
 	typesOnly bool // nothing is proven: the expression will be a constant (see computed)
 }
@@ -185,7 +191,11 @@ func (b *builder) subLink(s *pg_query.SubLink) (*Expr, error) {
 			return nil, err
 		}
 	}
-	return b.scope.SubLink(s, test)
+	x, err := b.scope.SubLink(s, test)
+	if err != nil {
+		return nil, err
+	}
+	return b.read(x), nil
 }
 
 func (b *builder) list(nodes []*pg_query.Node) ([]*Expr, error) {

@@ -25,6 +25,8 @@ type Column struct {
 	Bounds     bounds.Interval  // declared or derived; ends may be open
 	Enforced   bool             // values lie in Bounds already (a derived table's column): no clamp where it is read
 	Held       *bounds.Interval // with Enforced: where values lie, once a condition has narrowed Bounds (see Narrow); nil: in Bounds
+	Beyond     *Beyond          // values lie beyond Bounds; nil: no number of one unit is among them
+	Clamped    query.Scalar     // computes the column clamped to Bounds, in less than clamping Ref takes; nil: nothing does
 	Domain     []string         // declared values in text form; nil: none
 	EnumLabels []string         // Type (or Base) is an enum: its labels in order
 	Unit       bool             // identifies the privacy unit
@@ -75,7 +77,7 @@ func (b *builder) underConditions(c *Column, loc int) *Expr {
 	for i > 0 && b.narrows[i-1].read[c] == nil {
 		i--
 	}
-	e := columnExpr(c, loc)
+	e := b.read(columnExpr(c, loc))
 	if i > 0 {
 		e = b.narrows[i-1].read[c]
 	}
@@ -150,12 +152,18 @@ func (e *Expr) AsColumn(ref query.Scalar, name string) *Column {
 			c.Unit, c.Source = e.col.Unit, e.col.Source
 		}
 		c.hold(e.held())
+		if !e.clamp {
+			c.Beyond = e.col.Beyond
+		}
 		if e.typ == e.col.Type {
 			c.Base, c.BaseTypmod = e.col.Base, e.col.BaseTypmod
 		}
 		if e.col.isRange() {
 			c.Bounds, c.ends = e.col.Bounds, e.col.ends
 		}
+	}
+	if c.Beyond == nil && e.Cuts() { // what is lost is lost
+		c.Beyond = &Beyond{Most: e.bounds, Listed: e.bounds}
 	}
 	return c
 }

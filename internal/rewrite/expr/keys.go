@@ -223,6 +223,7 @@ func (l *keyLister) atom(list string, n int64, computed bool) query.Scalar {
 func columnSeries(e *Expr, limits Limits) (list string, n int64, computed bool) {
 	c := e.col
 	x := *e.relabelled()
+	x.bounds = e.Listed()
 	switch {
 	case c.Domain != nil:
 		values := schema.TextArray(schema.Texts(c.Domain))

@@ -91,6 +91,9 @@ func (p *printer) column(e *Expr) query.Scalar {
 	if !e.clamp || p.raw {
 		return ref
 	}
+	if clamped := e.clampedAs(); clamped != nil {
+		return clamped
+	}
 	if e.typ == pgtype.IntervalOID {
 		return intervalRead(e, ref)
 	}

@@ -23,6 +23,9 @@ func Unify(scope Scope, l, r *Expr) (x, y *Expr, c *Column, err error) {
 	heldX, okX := x.held()
 	heldY, okY := y.held()
 	c.hold(heldX.Hull(heldY), okX && okY)
+	if x.ReadsBeyond() || y.ReadsBeyond() {
+		c.Reach(heldX.Hull(heldY), x.Listed().Hull(y.Listed()))
+	}
 	if x.col != nil && x.typ == x.col.Type {
 		c.Base, c.BaseTypmod = x.col.Base, x.col.BaseTypmod
 	}

@@ -48,6 +48,7 @@ func (r *Relation) Narrow() {
 		} else if n.NotNull && n.Bounds.Empty() {
 			r.Empty = true // age < 5 AND age > 10
 		}
+		x.NarrowBeyond(n.Bounds)
 		if n.NotNull {
 			x.KeepOutNull()
 		}

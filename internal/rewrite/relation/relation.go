@@ -332,7 +332,7 @@ func (r *Relation) limit() {
 			if slices.Contains(r.UnitColumns, c) {
 				continue
 			}
-			if !pgresolve.IsInt(c.Value.Type) || c.Value.Nullable || !c.Value.Bounds.Finite() {
+			if !pgresolve.IsInt(c.Value.Type) || c.Value.Nullable || c.Value.GoesBeyond() || !c.Value.Bounds.Finite() {
 				rows = rowsLimit
 				break
 			}

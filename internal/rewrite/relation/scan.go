@@ -2,6 +2,7 @@ package relation
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -54,6 +55,20 @@ func (b *Base) lowered(t *policy.Table) *policy.Table {
 		return &fewer
 	}
 	return t
+}
+
+// DeclaredRows is a relation's row bound as the policy has it, where the session lowers it.
+func (b *Base) DeclaredRows(r *Relation) int64 {
+	rows := r.MaxRowsPerUnit
+	for i, t := range r.Tables {
+		if t.Public || slices.Contains(r.Tables[:i], t) {
+			continue
+		}
+		if declared, lowered := int64(b.Schema.Policy.Table(t.Name).MaxRowsPerUnit), int64(t.MaxRowsPerUnit); declared > lowered && lowered > 0 {
+			rows = (saturatingMul(rows, declared) + lowered - 1) / lowered
+		}
+	}
+	return rows
 }
 
 // tableSource reads a table; ONLY keeps inheritance children, which have indexes of their own, out of what an index proves.

@@ -55,6 +55,7 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 	if len(uses) == 1 && k.Releases[uses[0]].Kind == mechanism.Quantile && !c.Array {
 		column.Low, column.High = 1+k.quantileEnd(c, uses[0], aggregate.DerivedLow), 1+k.quantileEnd(c, uses[0], aggregate.DerivedHigh)
 	}
+	column.Cut = k.cutOf(c)
 	k.Columns = append(k.Columns, column)
 	return nil
 }

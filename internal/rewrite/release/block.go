@@ -249,6 +249,8 @@ type Column struct {
 	Choice        bool  // the greatest of the counts chooses it
 	DoubledCenter int64 // else Step·(z + DoubledCenter·n)
 
+	Cut *Cut `json:",omitempty"` // nil: no number of one unit is cut
+
 	Moments *Moments `json:",omitempty"` // nil: it is no variance, covariance or correlation
 	// 1 + the releases that are the ends of the interval of a quantile; 0: it is that of the range.
 	Low  int `json:",omitempty"`

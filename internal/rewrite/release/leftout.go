@@ -1,5 +1,7 @@
 package release
 
+import "slices"
+
 // LeftOut says what an answer leaves out: a unit counts with at most so many rows, 0 if that is all that it may have, and this share of rows
 // and sums is beyond what the policy lets a unit add (max_rows_per_unit, per_unit), as the administrator vouches; nil if nobody knows.
 func (k *Block) LeftOut() (rows int64, share *float64) {
@@ -10,17 +12,30 @@ func (k *Block) LeftOut() (rows int64, share *float64) {
 	if !k.Source.Proven {
 		rows = k.Source.MaxRowsPerUnit
 	}
-	kept := 1.0
+	return rows, k.shareBeyond(rows)
+}
+
+// declaredShare is the share of rows and sums beyond what the policy lets a unit add; nil if nobody knows.
+func (k *Block) declaredShare() *float64 {
+	rows := int64(1)
 	for _, t := range k.Source.Tables {
-		if t.Public || t.MaxRowsPerUnit == 1 && rows > 1 {
+		rows = max(rows, int64(t.MaxRowsPerUnit))
+	}
+	return k.shareBeyond(rows)
+}
+
+// shareBeyond is the share of rows beyond the bounds of the tables of which a unit has so many rows.
+func (k *Block) shareBeyond(rows int64) *float64 {
+	kept := 1.0
+	for i, t := range k.Source.Tables {
+		if t.Public || slices.Contains(k.Source.Tables[:i], t) || t.MaxRowsPerUnit == 1 && rows > 1 {
 			continue // the rows beyond the bound are another table's
 		}
 		if t.LeftOut == nil {
-			return rows, nil
+			return nil
 		}
 		kept *= 1 - *t.LeftOut
 	}
-	share = new(float64)
-	*share = 1 - kept
-	return rows, share
+	share := 1 - kept
+	return &share
 }
