@@ -3,29 +3,91 @@ package engine
 import (
 	"fmt"
 
+	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 )
 
-// lines prints the explanation.
-func (x explanation) lines() []string {
-	out := []string{"epsilon: " + number(x.Epsilon)}
-	if x.Delta > 0 {
-		out[0] += ", delta: " + number(x.Delta)
+// lines prints the explanation: what the statement costs and how far its answers may be off, or everything.
+func (x explanation) lines(everything bool) []string {
+	out := x.costLines()
+	if everything {
+		out = append(out, x.planLines()...)
+	} else {
+		for _, r := range x.Releases {
+			of := ""
+			if len(x.Releases) > 1 {
+				of = " for " + r.Name
+			}
+			for _, line := range r.shortLines() {
+				out = append(out, line+of)
+			}
+		}
 	}
-	if x.Price != nil {
-		out = append(out, fmt.Sprintf("price: %s, %s", x.Price, x.Price.budget()))
+	if x.LeftOut != "" {
+		out = append(out, "left out: "+x.LeftOut)
 	}
-	if x.Spent != nil {
-		out = append(out, "epsilon spent by it: "+number(*x.Spent), "epsilon left after it: "+number(*x.Left))
+	if x.Empty != "" {
+		out = append(out, "empty groups: "+x.Empty)
 	}
-	if x.Averages != "" {
-		out = append(out, "averages: "+x.Averages)
+	for _, hint := range x.Groups {
+		out = append(out, "groups: "+hint)
+	}
+	return out
+}
+
+// costLines say what the statement takes of the budget, or why it would not be admitted.
+func (x explanation) costLines() (out []string) {
+	if x.Budget != nil {
+		out = append(out, "share: "+x.Budget.text(x.Cached))
 	}
 	if x.Refused != "" {
 		out = append(out, "it would be refused: "+x.Refused)
 	}
+	if x.Fits != "" {
+		out = append(out, "instead: "+x.Fits)
+	}
 	if x.Cached {
 		out = append(out, "cached: the answer is known and would cost nothing")
+	}
+	epsilon := "epsilon: " + number(x.Epsilon)
+	if x.Delta > 0 {
+		epsilon += ", delta: " + number(x.Delta)
+	}
+	return append(out, epsilon)
+}
+
+func (b budgetInfo) text(cached bool) string {
+	share, left := ledger.Percent(b.Share)+" of your budget", ledger.PercentLeft(b.Left)
+	switch {
+	case cached, b.Share == 0:
+		return "nothing of your budget; " + left + " is left"
+	case b.AtMost && b.Enough == 0:
+		return share + " at first; what follows may take more than is left of " + left
+	case b.AtMost:
+		return fmt.Sprintf("at most %s; %s is left, enough for at least %d such", share, left, b.Enough)
+	}
+	return fmt.Sprintf("%s; %s is left, enough for %d such", share, left, b.Enough)
+}
+
+// shortLines are those of a release that an analyst needs.
+func (r releaseInfo) shortLines() (out []string) {
+	if margin := r.marginLine(); margin != "" {
+		out = append(out, margin)
+	}
+	how := "mechanism: " + r.Mechanism
+	if r.Scale != 0 {
+		how += ", scale " + r.unit.difference(r.Scale)
+	}
+	return append(out, r.sensitivityLine(), how)
+}
+
+// planLines are the price, every release with the mechanisms that were considered, the plan and the work.
+func (x explanation) planLines() (out []string) {
+	if x.Price != nil {
+		out = append(out, fmt.Sprintf("price: %s, %s", x.Price, x.Price.budget()))
+	}
+	if x.Averages != "" {
+		out = append(out, "averages: "+x.Averages)
 	}
 	for _, r := range x.Releases {
 		out = append(out, r.lines()...)
@@ -39,15 +101,6 @@ func (x explanation) lines() []string {
 			out = append(out, fmt.Sprintf("bound of block %d: %s", i+1, bound))
 		}
 		out = append(out, fmt.Sprintf("work of block %d: at most %d steps for the rows of one unit", i+1, block.Steps))
-	}
-	if x.LeftOut != "" {
-		out = append(out, "left out: "+x.LeftOut)
-	}
-	if x.Empty != "" {
-		out = append(out, "empty groups: "+x.Empty)
-	}
-	for _, hint := range x.Groups {
-		out = append(out, "groups: "+hint)
 	}
 	return out
 }
@@ -63,15 +116,8 @@ func (r releaseInfo) lines() []string {
 	if r.Grid != 0 {
 		out = append(out, fmt.Sprintf("grid: rounded to multiples of %s; LEAST(GREATEST(x, low), high) narrows bounds, and with them grid and noise", r.unit.difference(r.Grid)))
 	}
-	switch {
-	case r.Wanted > 0:
-		out = append(out, "margin: ±"+r.unit.difference(r.Wanted)+" (95%) of the average, where its count is large enough")
-	case r.Margin != nil:
-		out = append(out, "margin: ±"+r.unit.difference(*r.Margin)+" (95%)")
-	case r.unit.average:
-		out = append(out, fmt.Sprintf("margin: follows from the released values; of an average over n rows about ±%s / n (95%%)", r.unit.difference(r.ofSum)))
-	case r.Kind == mechanism.SumGivenCount:
-		out = append(out, "margin: follows from the released values")
+	if margin := r.marginLine(); margin != "" {
+		out = append(out, margin)
 	}
 	for _, c := range r.Candidates {
 		line := fmt.Sprintf("  considered: %s %s", c.Noise, c.Bounding)
@@ -81,6 +127,21 @@ func (r releaseInfo) lines() []string {
 		out = append(out, fmt.Sprintf("%s, rmse %s, %s", line, r.unit.difference(c.RMSEAverage*r.step), c.Price.budget()))
 	}
 	return out
+}
+
+// marginLine is empty where there is none.
+func (r releaseInfo) marginLine() string {
+	switch {
+	case r.Wanted > 0:
+		return "margin: ±" + r.unit.difference(r.Wanted) + " (95%) of the average, where its count is large enough"
+	case r.Margin != nil:
+		return "margin: ±" + r.unit.difference(*r.Margin) + " (95%)"
+	case r.unit.average:
+		return fmt.Sprintf("margin: follows from the released values; of an average over n rows about ±%s / n (95%%)", r.unit.difference(r.ofSum))
+	case r.Kind == mechanism.SumGivenCount:
+		return "margin: follows from the released values"
+	}
+	return ""
 }
 
 // budget counts the statements that the whole budget holds, as far as anybody asks them.

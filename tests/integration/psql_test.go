@@ -25,7 +25,7 @@ func TestPsql(t *testing.T) {
 		{"privileges", `\dp patients`, []string{"patients"}, nil},
 		{"schemas", `\dn`, []string{"public"}, nil},
 		{"connection", `\conninfo`, []string{`as user "alice"`}, nil},
-		{"count", "SELECT count(*) >= 0 AS fine FROM patients WHERE smoker;", []string{" t", "NOTICE:  dpproxy: epsilon ", " spent, ", "DETAIL:  count(*): ±"}, nil},
+		{"count", "SELECT count(*) >= 0 AS fine FROM patients WHERE smoker;", []string{" t", "NOTICE:  dpproxy: ", "% of your budget spent, ", "% left, enough for ", "DETAIL:  count(*): ±"}, nil},
 		{"quiet", "SET dpproxy.notices = off;\nSELECT count(*) >= 0 AS fine FROM patients;", []string{" t"}, []string{"NOTICE"}},
 		{"gdesc", `SELECT diagnosis, avg(income) AS income FROM patients GROUP BY 1 \gdesc`, []string{"income    | numeric"}, nil},
 		{"groups", "SELECT diagnosis, count(*) FROM patients GROUP BY diagnosis HAVING count(*) >= 0 ORDER BY 1 LIMIT 2;", []string{" asthma ", " cold "}, []string{" flu "}},
