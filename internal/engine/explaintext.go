@@ -10,18 +10,14 @@ import (
 // lines prints the explanation: what the statement costs and how far its answers may be off, or everything.
 func (x explanation) lines(everything bool) []string {
 	out := x.costLines()
+	epsilon := "epsilon: " + number(x.Epsilon)
+	if x.Delta > 0 {
+		epsilon += ", delta: " + number(x.Delta)
+	}
 	if everything {
-		out = append(out, x.planLines()...)
+		out = append(append(out, epsilon), x.planLines()...)
 	} else {
-		for _, r := range x.Releases {
-			of := ""
-			if len(x.Releases) > 1 {
-				of = " for " + r.Name
-			}
-			for _, line := range r.shortLines() {
-				out = append(out, line+of)
-			}
-		}
+		out = append(append(append(out, x.marginLines()...), epsilon), x.releaseLines()...)
 	}
 	if x.LeftOut != "" {
 		out = append(out, "left out: "+x.LeftOut)
@@ -49,11 +45,35 @@ func (x explanation) costLines() (out []string) {
 	if x.Cached {
 		out = append(out, "cached: the answer is known and would cost nothing")
 	}
-	epsilon := "epsilon: " + number(x.Epsilon)
-	if x.Delta > 0 {
-		epsilon += ", delta: " + number(x.Delta)
+	return out
+}
+
+// named begins a line about one of several releases.
+func (x explanation) named(key string, r releaseInfo) string {
+	if len(x.Releases) > 1 {
+		return key + ": " + r.Name + ": "
 	}
-	return append(out, epsilon)
+	return key + ": "
+}
+
+func (x explanation) marginLines() (out []string) {
+	for _, r := range x.Releases {
+		if margin := r.marginText(); margin != "" && !r.divides {
+			out = append(out, x.named("margin", r)+margin)
+		}
+	}
+	return out
+}
+
+// releaseLines say what one unit moves of each release, and how that is hidden.
+func (x explanation) releaseLines() (out []string) {
+	for _, r := range x.Releases {
+		out = append(out, x.named("sensitivity", r)+r.sensitivityText(), x.named("mechanism", r)+r.Mechanism)
+		if r.Scale != 0 {
+			out[len(out)-1] += ", scale " + r.unit.difference(r.Scale)
+		}
+	}
+	return out
 }
 
 func (b budgetInfo) text(cached bool) string {
@@ -67,18 +87,6 @@ func (b budgetInfo) text(cached bool) string {
 		return fmt.Sprintf("at most %s; %s is left, enough for at least %d such", share, left, b.Enough)
 	}
 	return fmt.Sprintf("%s; %s is left, enough for %d such", share, left, b.Enough)
-}
-
-// shortLines are those of a release that an analyst needs.
-func (r releaseInfo) shortLines() (out []string) {
-	if margin := r.marginLine(); margin != "" {
-		out = append(out, margin)
-	}
-	how := "mechanism: " + r.Mechanism
-	if r.Scale != 0 {
-		how += ", scale " + r.unit.difference(r.Scale)
-	}
-	return append(out, r.sensitivityLine(), how)
 }
 
 // planLines are the price, every release with the mechanisms that were considered, the plan and the work.
@@ -109,15 +117,15 @@ func (r releaseInfo) lines() []string {
 	out := []string{
 		"release: " + r.Name,
 		"its part: " + r.Price.String(),
-		r.sensitivityLine(),
+		"sensitivity: " + r.sensitivityText(),
 		"valid range: " + r.Range,
 		"mechanism: " + r.mechanismLine(),
 	}
 	if r.Grid != 0 {
 		out = append(out, fmt.Sprintf("grid: rounded to multiples of %s; LEAST(GREATEST(x, low), high) narrows bounds, and with them grid and noise", r.unit.difference(r.Grid)))
 	}
-	if margin := r.marginLine(); margin != "" {
-		out = append(out, margin)
+	if margin := r.marginText(); margin != "" {
+		out = append(out, "margin: "+margin)
 	}
 	for _, c := range r.Candidates {
 		line := fmt.Sprintf("  considered: %s %s", c.Noise, c.Bounding)
@@ -129,17 +137,17 @@ func (r releaseInfo) lines() []string {
 	return out
 }
 
-// marginLine is empty where there is none.
-func (r releaseInfo) marginLine() string {
+// marginText is empty where there is none.
+func (r releaseInfo) marginText() string {
 	switch {
 	case r.Wanted > 0:
-		return "margin: ±" + r.unit.difference(r.Wanted) + " (95%) of the average, where its count is large enough"
+		return "±" + r.unit.difference(r.Wanted) + " (95%) of the average, where its count is large enough"
 	case r.Margin != nil:
-		return "margin: ±" + r.unit.difference(*r.Margin) + " (95%)"
+		return "±" + r.unit.difference(*r.Margin) + " (95%)"
 	case r.unit.average:
-		return fmt.Sprintf("margin: follows from the released values; of an average over n rows about ±%s / n (95%%)", r.unit.difference(r.ofSum))
+		return fmt.Sprintf("follows from the released values; of an average over n rows about ±%s / n (95%%)", r.unit.difference(r.ofSum))
 	case r.Kind == mechanism.SumGivenCount:
-		return "margin: follows from the released values"
+		return "follows from the released values"
 	}
 	return ""
 }
@@ -160,12 +168,12 @@ func (p priceInfo) budget() string {
 	return text + fmt.Sprintf("%d such statements", p.Statements)
 }
 
-func (r releaseInfo) sensitivityLine() string {
+func (r releaseInfo) sensitivityText() string {
 	moves := r.unit.difference
 	if r.Kind == mechanism.Quantile {
 		moves = func(ranks float64) string { return number(ranks) + " of the ranks" }
 	}
-	text := fmt.Sprintf("sensitivity: %s in one group", moves(r.Sensitivity))
+	text := fmt.Sprintf("%s in one group", moves(r.Sensitivity))
 	if r.Groups > 1 {
 		text += fmt.Sprintf(", %s over all groups of one unit, which are at most %d", moves(r.Total), r.Groups)
 	}

@@ -58,6 +58,8 @@ func TestChargedTwice(t *testing.T) {
 			check
 			row Private answer  (cost=0.00..0.00 rows=1 width=0)
 			row share: at most 48% of your budget; 100% is left, enough for at least 2 such
+			row margin: count(age): ±0 (95%)
+			row margin: avg(age): ±2 (95%) of the average, where its count is large enough
 			row epsilon: 25
 			> left
 			left 125`},

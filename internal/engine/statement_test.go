@@ -140,6 +140,7 @@ func TestStatements(t *testing.T) {
 			check
 			row Private answer  (cost=0.00..0.00 rows=1 width=0)
 			row share: 40% of your budget; 100% is left, enough for 2 such
+			row margin: ±0 (95%)
 			row epsilon: 50
 			> explain SELECT ward FROM wards
 			describe
@@ -166,12 +167,14 @@ func TestStatements(t *testing.T) {
 			row Private answer  (cost=0.00..0.00 rows=1 width=0)
 			row share: nothing of your budget; 60% is left
 			row cached: the answer is known and would cost nothing
+			row margin: ±0 (95%)
 			row epsilon: 50
 			> explain SELECT count(*) FROM patients WHERE age > 30
 			describe
 			check
 			row Private answer  (cost=0.00..0.00 rows=1 width=0)
 			row share: 40% of your budget; 60% is left, enough for 1 such
+			row margin: ±0 (95%)
 			row epsilon: 50
 			> ask SELECT count(*) FROM patients WHERE age > 30
 			describe
@@ -190,6 +193,7 @@ func TestStatements(t *testing.T) {
 			row Private answer  (cost=0.00..0.00 rows=1 width=0)
 			row it would be refused: this would take 40% of your budget, of which 20% is left
 			row instead: dpproxy.epsilon = 25 still fits, with a margin of ±0 for count(*).
+			row margin: ±0 (95%)
 			row epsilon: 50
 			> left
 			left 25`},

@@ -119,7 +119,7 @@ func (w *world) do(t *testing.T, line string) {
 		b, err := w.bind("EXPLAIN " + rest)
 		if report(err) && report(w.engine.Charge(w.ctx, w.scope, b)) {
 			for _, line := range b.(explained).lines {
-				if strings.HasPrefix(line, "margin:") || strings.HasPrefix(line, "sensitivity:") {
+				if strings.HasPrefix(line, "sensitivity:") {
 					break // what follows is rewrite's
 				}
 				w.add("row %s", line)
