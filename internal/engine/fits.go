@@ -50,7 +50,7 @@ func (c *call) cheaper(ctx context.Context, p *calibrated) *calibrated {
 	if err != nil {
 		return nil
 	}
-	const tries, step = 10, .7
+	const tries, step = 4, .7
 	b := p.budget
 	b.margin, b.epsilon = nil, b.affords(balance.ShareLeft, math.Min(p.epsilon, b.most))
 	for range tries {
