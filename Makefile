@@ -12,7 +12,7 @@ TEST_PARALLEL ?= 3
 
 LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help build packages install-deps lint format vuln test guards test-all whole demo demo-check bench site accuracy questions test-versions fuzz verify soak crash redteam compose clean
+.PHONY: help build packages install-deps lint format vuln test guards test-all whole demo demo-check bench site accuracy questions truth test-versions fuzz verify soak crash redteam compose clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -80,6 +80,9 @@ accuracy: ## errors of the answers to many questions against the truth and their
 
 questions: ## what people ask, held against PostgreSQL's own answers: counts by intent, and every question that is refused
 	$(GO) run ./tests/questions -write docs/questions.md
+
+truth: ## what people ask of databases that nobody has prepared, under the policy of init and profile: nearness, intervals, rows, statements a month
+	$(GO) run ./tests/truth
 
 # every fuzz target of every package, one after the other
 fuzz: ## every fuzz target for FUZZTIME (default 20s) each

@@ -19,7 +19,7 @@ type profileCommand struct {
 	databaseFlag
 	Table    string  `placeholder:"T" help:"Profile this table; without it, every private one."`
 	Epsilon  float64 `required:"" placeholder:"E" help:"All of it costs together what one statement at this epsilon does."`
-	Quantile float64 `default:"0.99" placeholder:"Q" help:"Share of the units that the bounds are to hold: from 0.5 to 0.9999 (0.99)."`
+	Quantile float64 `default:"0.999" placeholder:"Q" help:"Share of the units that the bounds are to hold, where there are enough of them: from 0.5 to 0.9999 (0.999)."`
 	Write    bool    `help:"Write the keys into the policy file too, and keep its comments."`
 	DryRun   bool    `help:"Say what it would take of the budget, and end."`
 }
@@ -41,7 +41,7 @@ func (c *profileCommand) Run(ctx context.Context, s *streams) error {
 	}
 	defer l.Close()
 	agree := func(price profile.Price) bool {
-		s.say("profile: %d statements share the price of one at epsilon %s, of which the whole budget holds %.3g; it takes about %s of the budget, and leaves %s",
+		s.say("profile: at most %d statements share the price of one at epsilon %s, of which the whole budget holds %.3g; it takes about %s of the budget, and leaves %s",
 			price.Statements, number(c.Epsilon), price.Holds, ledger.Percent(price.Share), ledger.PercentLeft(price.Left))
 		return !c.DryRun
 	}
@@ -54,6 +54,9 @@ func (c *profileCommand) Run(ctx context.Context, s *streams) error {
 		fmt.Fprintf(s.err, "note: %s\n", remark)
 	}
 	if len(found.Keys) == 0 {
+		if found.TooFew != nil {
+			return found.TooFew
+		}
 		return errors.Join(errors.New("no key was found"), found.Failed)
 	}
 	fmt.Fprint(s.out, policy.Print(p.Name, found.Keys))

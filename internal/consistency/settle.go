@@ -24,6 +24,7 @@ type Number struct {
 	Value     float64 // as it was released
 	Deviation float64 // of its noise
 	Lo, Hi    int64   // its range
+	Unseen    bool    // nobody sees it: of its value only what it takes from its sum counts
 	Sums      []Sum
 
 	Settled int64 // the whole number that it is made to be
@@ -92,7 +93,7 @@ func (n *Number) settle(value int64) {
 		if s.Dropped {
 			continue
 		}
-		if s.Dropped = !share(s.Parts, value); s.Dropped {
+		if s.Dropped = !n.spread(s.Parts, value); s.Dropped {
 			for _, p := range s.Parts {
 				p.settle(p.whole())
 			}
@@ -104,4 +105,25 @@ func (n *Number) settle(value int64) {
 			p.settle(p.Settled)
 		}
 	}
+}
+
+// spread shares a number's value over parts. Those that nobody sees get nothing where noise explains that the others
+// are all of it.
+func (n *Number) spread(parts []*Number, value int64) bool {
+	var seen []*Number
+	sum, variance, bias := 0., n.variance, n.bias
+	for _, p := range parts {
+		if !p.Unseen {
+			seen, sum, variance, bias = append(seen, p), sum+p.estimate, variance+p.variance, bias+p.bias
+		}
+	}
+	if len(seen) == len(parts) || math.Abs(float64(value)-sum) > apart*math.Sqrt(variance)+bias || !share(seen, value) {
+		return share(parts, value)
+	}
+	for _, p := range parts {
+		if p.Unseen {
+			p.Settled = max(p.Lo, min(p.Hi, 0))
+		}
+	}
+	return true
 }

@@ -224,7 +224,7 @@ func (a *answer) text(row int, name string) string {
 }
 
 // refusal is an error as a page shows it.
-type refusal struct{ Code, Message, Detail, Hint, Near string }
+type refusal struct{ Code, Message, Detail, Hint, Help, Near string }
 
 // explained says of an error what the client may know. Errors of the wire are made for it; others are not shown.
 func explained(err error, sql string, offset int) refusal {
@@ -232,7 +232,7 @@ func explained(err error, sql string, offset int) refusal {
 	if !errors.As(err, &e) {
 		return refusal{Message: "The proxy gave no answer that can be shown here.", Hint: "Load the page again, and log in if it asks you to."}
 	}
-	r := refusal{Code: e.Code, Message: e.Message, Detail: e.Detail, Hint: e.Hint}
+	r := refusal{Code: e.Code, Message: e.Message, Detail: e.Detail, Hint: e.Hint, Help: helpOf(e.Hint)}
 	if at := int(e.Position) - offset; at > 0 {
 		r.Near = near(sql, at)
 	}

@@ -36,6 +36,7 @@ type explanation struct {
 	Empty    string    `json:"empty_groups"`
 	Selected int64     `json:"group_threshold"`
 	Groups   []string  `json:"groups"`
+	Wide     string    `json:"wide"`
 	Measure  []string  `json:"measure"`
 }
 

@@ -47,7 +47,7 @@ func averages(block *rewrite.Block, release int) bool {
 
 // divides says whether a release is a count that averages are divided by, and nothing else: it is not shown, nor says which groups there are.
 func divides(block *rewrite.Block, release int) bool {
-	used := slices.Contains(block.Exists, release) || slices.Contains(block.Suggests, release) || block.SelectBy == release+1 || block.Releases[release].Margin > 0
+	used := slices.Contains(block.Exists, release) || block.SelectBy == release+1 || block.Releases[release].Margin > 0
 	return !used && !slices.ContainsFunc(block.Columns, func(c rewrite.Column) bool { return slices.Contains(c.Releases, release) && !c.Average })
 }
 

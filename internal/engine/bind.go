@@ -67,7 +67,9 @@ type private struct {
 	spent   spending
 	balance ledger.Balance
 
-	figured []figure // how far each aggregate may be off, once it is answered
+	// What is known once it is answered.
+	figured []figure // how far each aggregate may be off
+	said    []string // how many groups are not shown, and of how many the place is certain; empty where there is nothing to say
 }
 
 // Bind plans the statement with its values. It costs nothing and reads no private row.

@@ -157,8 +157,8 @@ func TestBlocksThatNoRowCanBeIn(t *testing.T) {
 	block := rewrite.Block{KeyTypes: []uint32{25}}
 	p := &calibrated{plan: &rewrite.Plan{Blocks: []rewrite.Block{block}}, blocks: []calibratedBlock{{}}}
 	r, _ := p.blocks[0].draw(mechanism.NewSource(), nil, newCollector(&block).sorted())
-	block.DropsEmpty = true
-	for name, keys := range map[string]rewrite.Keys{"drawn": r.Keys, "shown": r.of(r.shownBy(&block, nil)).Keys} {
+	p.plan.Blocks[0].DropsEmpty = true
+	for name, keys := range map[string]rewrite.Keys{"drawn": r.Keys, "shown": p.presented([]released{r})[0].Keys} {
 		if keys.Len() != 0 {
 			t.Errorf("%s: %d groups", name, keys.Len())
 		}

@@ -13,7 +13,7 @@
 // (explain.go), which charges nothing.
 //
 // Each step has its helpers: calibrate.go, margin.go, within.go, averages.go, lookup.go and check.go belong to bind; timing.go,
-// quota.go, collect.go, draw.go and parts.go to measure; notice.go to finish. supply.go has the values of dpproxy.budget, columns and history.
+// quota.go, collect.go, draw.go and parts.go to measure; notice.go to finish. supply.go has the values of dpproxy.budget, columns, history and help.
 //
 // The package does not decide what is private: rewrite does. It knows no names of statements or portals and no
 // transactions: session does.

@@ -32,6 +32,7 @@ type explanation struct {
 	Empty    string        `json:"empty_groups,omitempty"`    // dropped or kept; of declared keys
 	Selected int64         `json:"group_threshold,omitempty"` // groups of about fewer units are not shown; 0: keys are declared
 	Groups   []string      `json:"groups,omitempty"`          // hints
+	Wide     string        `json:"wide,omitempty"`            // what is bounded by more than most values need
 	Measure  []string      `json:"measure"`
 	Blocks   []blockInfo   `json:"blocks"`
 	Finish   string        `json:"finish"`
@@ -125,6 +126,15 @@ type explained struct {
 	lines []string
 }
 
+// Bytes implements session.Sized.
+func (e explained) Bytes() int {
+	n := e.call.Bytes()
+	for _, line := range e.lines {
+		n += len(line)
+	}
+	return n
+}
+
 func (e explained) Execute(context.Context) (session.Rows, error) {
 	defer e.leave()
 	e.counted("explain")
@@ -142,7 +152,7 @@ func (e explained) Execute(context.Context) (session.Rows, error) {
 // explain describes a statement; text has no use for densities.
 func (c *call) explain(ctx context.Context, p *calibrated, densities bool) (explanation, error) {
 	x := explanation{
-		Plan: p.plan.Explain, LeftOut: leftOut(p.plan), Empty: emptyGroups(p.plan), Groups: p.groupHints(),
+		Plan: p.plan.Explain, LeftOut: leftOut(p.plan), Empty: emptyGroups(p.plan), Groups: p.groupHints(), Wide: wideHint(p.plan),
 		Finish: p.plan.Finish.SQL, Delta: p.charge.SelectionDelta,
 	}
 	x.Selected, _ = p.threshold()

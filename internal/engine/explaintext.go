@@ -28,6 +28,9 @@ func (x explanation) lines(everything bool) []string {
 	for _, hint := range x.Groups {
 		out = append(out, "groups: "+hint)
 	}
+	if x.Wide != "" {
+		out = append(out, "wide: "+x.Wide)
+	}
 	return out
 }
 

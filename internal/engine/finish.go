@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
-	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
@@ -25,7 +24,8 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 			return nil, err
 		}
 	}
-	values = p.presented(values)
+	drawn, values := values, p.presented(values)
+	p.said = []string{p.notShown(drawn, values), p.order(values)}
 	r, err := p.finishRequest(p.plan.Finish, values)
 	if err != nil {
 		return nil, err
@@ -78,6 +78,10 @@ func (p *private) finishArg(arg rewrite.FinishArg, answer []released) (value []b
 // derivedArg encodes a function of released values and public quantities: one element for each group, NULL where it has none.
 func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int16, error) {
 	steps, floats := make([]*int64, block.Keys.Len()), make([]*float64, block.Keys.Len())
+	var threshold int64
+	if arg.Derived == rewrite.DerivedThreshold {
+		threshold = p.blocks[arg.Block].releases[arg.Release].EmptyThreshold()
+	}
 	for g := range block.Keys.Len() {
 		switch arg.Derived {
 		case rewrite.DerivedLow, rewrite.DerivedHigh:
@@ -96,8 +100,7 @@ func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int
 			steps[g] = new(int64)
 			*steps[g] = int64(math.Ceil(by))
 		case rewrite.DerivedThreshold:
-			steps[g] = new(int64)
-			*steps[g] = noiseThreshold(p.blocks[arg.Block].releases[arg.Release])
+			steps[g] = &threshold
 		case rewrite.DerivedStddev:
 			if sd, ok := p.deviation(arg.Block, *arg.Column, block, g); ok {
 				floats[g] = &sd
@@ -113,10 +116,6 @@ func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int
 	value, err := encodeText(pgtype.Int8ArrayOID, steps)
 	return value, 0, err
 }
-
-// noiseThreshold returns what the noise of a count or a sum of nothing exceeds with a probability of at most 5%: its margin, whichever mechanism made
-// it (docs/mechanisms.md §8).
-func noiseThreshold(count *mechanism.Prepared) int64 { return int64(math.Ceil(count.PlannedMargin())) }
 
 // integerArray prints whole numbers, of which there may be many, as a PostgreSQL array in text form.
 func integerArray(values []int64) []byte {

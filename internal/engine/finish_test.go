@@ -7,8 +7,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 )
 
-// TestNoiseThreshold: the noise of an empty count exceeds it in 5% of the draws at most, whatever one unit adds.
-func TestNoiseThreshold(t *testing.T) {
+// TestEmptyThreshold: an empty count exceeds it in 5% of the draws at most, whatever one unit adds.
+func TestEmptyThreshold(t *testing.T) {
 	const draws = 10000
 	source := mechanism.NewSource()
 	for _, g := range []mechanism.Guarantee{{Epsilon: .1}, {Epsilon: .5}, {Epsilon: .5, Delta: 1e-6}} {
@@ -19,7 +19,7 @@ func TestNoiseThreshold(t *testing.T) {
 			}
 			hits := 0
 			for range draws {
-				if p.Draw(source, 0, 0) > noiseThreshold(p) {
+				if p.Draw(source, 0, 0) > p.EmptyThreshold() {
 					hits++
 				}
 			}

@@ -11,36 +11,6 @@ import (
 
 // Which groups an answer has: what PostgreSQL has, as far as released values say it.
 
-// plainly not 0 is a count or a sum that is so many margins from it: by its noise alone it is there once in 100,000 groups at most.
-const plainly = 4
-
-// shown leaves out the groups that have no rows, as released values say (docs/privacy.md P17a).
-func (p *calibrated) shown(answer []released) []released {
-	out := slices.Clone(answer)
-	for i := range answer {
-		if p.plan.Blocks[i].DropsEmpty {
-			out[i] = answer[i].of(p.shownGroups(i, answer[i]))
-		}
-	}
-	return out
-}
-
-// shownGroups lists the groups of a block that are shown.
-func (p *calibrated) shownGroups(block int, r released) []int {
-	return r.shownBy(&p.plan.Blocks[block], func(release int) int64 { return plainly * noiseThreshold(p.blocks[block].releases[release]) })
-}
-
-// shownBy lists the groups that a block shows.
-func (r released) shownBy(block *rewrite.Block, noise func(release int) int64) []int {
-	var shown []int
-	for g := range r.Keys.Len() {
-		if block.Shows(func(release int) int64 { return r.Values[release][g] }, noise) {
-			shown = append(shown, g)
-		}
-	}
-	return shown
-}
-
 // part are some of many groups, in this order. It implements rewrite.Keys.
 type part struct {
 	rewrite.Keys
@@ -90,6 +60,9 @@ func (p *calibrated) groupHints() []string {
 	if units, unit := p.threshold(); units > 0 {
 		hints = append(hints, fmt.Sprintf("Groups of fewer than about %d units (%s) are not shown: the keys have no declared values, so partition selection decides. "+
 			"Group by columns with declared values, or ask the administrator to declare them (values).", units, unit))
+	}
+	if slices.ContainsFunc(p.plan.Blocks, func(b rewrite.Block) bool { return b.Compared }) {
+		hints = append(hints, "EXISTS and IN hold where released numbers of rows can be told from that of none, which is wrong in 5% at most.")
 	}
 	unread := func(b rewrite.Block) bool {
 		return b.Keys != nil && len(b.KeyTypes) > 0 && !b.DropsEmpty && len(b.Releases) == 0

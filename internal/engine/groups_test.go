@@ -9,36 +9,6 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// TestShownGroups: a group is shown where one of the releases that say so is not 0, with all that was released of it, and no other is.
-func TestShownGroups(t *testing.T) {
-	key := func(s string) []*rewrite.Canonical { c := rewrite.Canonical(s); return []*rewrite.Canonical{&c} }
-	answer := released{
-		Keys:   rewrite.KeyRows{key("a"), key("b"), {nil}, key("d")},
-		Values: [][]int64{{3, 0, 0, 0}, {7, 8, -9, 10}, {0, 0, 5, 0}},
-	}
-	noise := func(int) int64 { return 8 }
-	for _, c := range []struct {
-		name  string
-		block rewrite.Block
-		keys  [][]*rewrite.Canonical
-		want  [][]int64
-	}{
-		{"beyond the noise", rewrite.Block{DropsEmpty: true, Exists: []int{0}, Suggests: []int{1}}, [][]*rewrite.Canonical{key("a"), {nil}, key("d")}, [][]int64{{3, 0, 0}, {7, -9, 10}, {0, 5, 0}}},
-		{"one count", rewrite.Block{DropsEmpty: true, Exists: []int{0}}, [][]*rewrite.Canonical{key("a")}, [][]int64{{3}, {7}, {0}}},
-		{"two parts", rewrite.Block{DropsEmpty: true, Exists: []int{0, 2}}, [][]*rewrite.Canonical{key("a"), {nil}}, [][]int64{{3, 0}, {7, -9}, {0, 5}}},
-		{"no row can be", rewrite.Block{DropsEmpty: true}, nil, [][]int64{{}, {}, {}}},
-	} {
-		got := answer.of(answer.shownBy(&c.block, noise))
-		var keys [][]*rewrite.Canonical
-		for g := range got.Keys.Len() {
-			keys = append(keys, rewrite.KeyRow(got.Keys, g, 1))
-		}
-		if diff := cmp.Diff(c.keys, keys) + cmp.Diff(c.want, got.Values); diff != "" {
-			t.Errorf("%s: %s", c.name, diff)
-		}
-	}
-}
-
 // TestGroupHints: the plan says which groups an answer lacks, or has beyond PostgreSQL's, whatever the data are.
 func TestGroupHints(t *testing.T) {
 	selected := rewrite.Block{KeyTypes: []uint32{25}, Unit: "patient", MostRows: 1000, Select: &mechanism.Release{

@@ -21,6 +21,9 @@ const mostSteps = 1 << 60
 // of a group without rows are. Where levels were made to add up it is the interval of what was drawn, and reaches to the value that is shown:
 // it holds the answer as often (docs/mechanisms.md, section 17).
 func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (interval, bool) {
+	if p.nothing(block, c, r, g) {
+		return interval{}, false
+	}
 	i, ok := p.drawnInterval(block, c, r.drawn(), g)
 	if r.noisy == nil {
 		return i, ok
@@ -36,6 +39,11 @@ func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (i
 	i.below = math.Max(0, i.below/drawnBy+is-was) * by
 	i.above = math.Max(0, i.above/drawnBy+was-is) * by
 	return i, true
+}
+
+// nothing says that an aggregate is NULL, as it may be over no rows.
+func (p *calibrated) nothing(block int, c rewrite.Column, r released, g int) bool {
+	return c.Rows > 0 && r.Values[c.Rows-1][g] <= p.blocks[block].releases[c.Rows-1].EmptyThreshold()
 }
 
 // steps gives the value of an aggregate in one group, in the steps of its interval, and by what these are divided: 1, or of an average its
@@ -248,6 +256,9 @@ func (p *calibrated) deviation(block int, c rewrite.Column, r released, g int) (
 	first := p.plan.Blocks[block].Releases[c.Releases[0]]
 	z := r.Values[c.Releases[0]][g]
 	sd := p.blocks[block].releases[c.Releases[0]].StdDev(z, r.countOf(first, g))
+	if p.nothing(block, c, r, g) {
+		return 0, false
+	}
 	if len(c.Releases) == 1 {
 		return sd, true
 	}

@@ -281,12 +281,26 @@ func TestDerivedArguments(t *testing.T) {
 		{"high end of a count", &share, alone, rewrite.DerivedHigh, "{1075,75}"},
 		{"of the noise alone where nobody says what is left out", nil, alone, rewrite.DerivedHigh, "{75,75}"},
 		{"no average of no rows", &share, average, rewrite.DerivedLow, "{100991,NULL}"},
-		{"a threshold", &share, alone, rewrite.DerivedThreshold, "{75,75}"},
+		{"a threshold", &share, alone, rewrite.DerivedThreshold, "{58,58}"},
 	} {
 		p := &private{calibrated: calibratedFor(t, rewrite.Block{Releases: releases, Rows: 50, LeftOut: c.leftOut}, mechanism.Guarantee{Epsilon: 2})}
 		got, _, err := p.derivedArg(rewrite.FinishArg{Release: c.column.Releases[0], Column: &c.column, Derived: c.what}, r)
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %s, want %s (%v)", c.name, got, c.want, err)
+		}
+	}
+}
+
+// TestNothing: an average has an interval and a deviation where its count exceeds the threshold, and else is NULL.
+func TestNothing(t *testing.T) {
+	p := &private{calibrated: calibratedFor(t, rewrite.Block{Releases: chainedReleases(laplace, laplace)}, mechanism.Guarantee{Epsilon: .1})}
+	column, most := average, p.blocks[0].releases[0].EmptyThreshold()
+	column.Rows = 1
+	r := released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{most, most + 1}, {0, 0}}}
+	for g, want := range []bool{false, true} {
+		_, interval := p.interval(0, column, r, g)
+		if _, deviation := p.deviation(0, column, r, g); interval != want || deviation != want {
+			t.Errorf("of %d rows: an interval %v, a deviation %v", r.Values[0][g], interval, deviation)
 		}
 	}
 }

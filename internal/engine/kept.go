@@ -92,8 +92,34 @@ func (p *private) Void() {
 
 var _ session.Voider = (*private)(nil)
 
-// Bytes implements session.Sized.
-func (p *private) Bytes() int { return p.call.Bytes() + p.plan.Bytes() }
+// Bytes implements session.Sized: from Bind on each release has its mechanism, and an answer that is known is there.
+func (p *private) Bytes() int {
+	n := p.call.Bytes() + p.plan.Bytes()
+	for i := range p.plan.Blocks {
+		n += releaseBytes * len(p.plan.Blocks[i].Releases)
+	}
+	for i, r := range p.answer {
+		groups, columns := r.Keys.Len(), len(p.plan.Blocks[i].KeyTypes)
+		n += valueBytes * groups * len(r.Values)
+		if p.plan.Blocks[i].Keys != nil {
+			continue // the plan's
+		}
+		for g := range groups {
+			for column := range columns {
+				value, _ := r.Keys.Value(g, column)
+				n += keyBytes + len(value)
+			}
+		}
+	}
+	return n
+}
+
+// What is kept takes about so many bytes: of a release its plan and calibrated mechanism, of an answer an integer, and a key beside its text.
+const (
+	releaseBytes = 16 << 10
+	valueBytes   = 8
+	keyBytes     = 32
+)
 
 var _ session.Sized = (*private)(nil)
 

@@ -3,10 +3,13 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
+	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/session"
 )
 
 // TestAnswersOfOneNoise: what is said of a kept answer is said of the noise that it was drawn with. At one ε that differs between the ways to
@@ -54,5 +57,30 @@ func TestAnswersOfOneNoise(t *testing.T) {
 	ways[0].budget.margin = nil
 	if c.answerKey(ways[0]) != c.answerKey(again[0]) {
 		t.Error("the same question is not recognised")
+	}
+}
+
+// TestBytesOfWhatIsBound: releases count, an answer that is known, its keys where the plan has none, and the lines of an EXPLAIN.
+func TestBytesOfWhatIsBound(t *testing.T) {
+	c := &call{sql: strings.Repeat("x", 100)}
+	key := rewrite.Canonical("abc")
+	releases := make([]mechanism.Release, 2)
+	declared := rewrite.Block{Keys: rewrite.KeyRows{{&key}, {nil}}, KeyTypes: []uint32{25}, Releases: releases}
+	selected := rewrite.Block{KeyTypes: []uint32{25}, Releases: releases}
+	plan := &rewrite.Plan{Blocks: []rewrite.Block{declared, selected}}
+	p := &private{call: c, calibrated: &calibrated{plan: plan}}
+	planned := 100*session.TreeBytes + 4*releaseBytes
+	if n := p.Bytes(); n != planned {
+		t.Errorf("a plan takes %d bytes, want %d", n, planned)
+	}
+	p.answer = []released{
+		{Keys: declared.Keys, Values: [][]int64{{1, 2}, {3, 4}}},
+		{Keys: rewrite.KeyRows{{&key}}, Values: [][]int64{{1}, {2}}},
+	}
+	if n, want := p.Bytes(), planned+6*valueBytes+keyBytes+3; n != want {
+		t.Errorf("with its answer it takes %d bytes, want %d", n, want)
+	}
+	if n, want := (explained{c, []string{"abc", "de"}}).Bytes(), 100*session.TreeBytes+5; n != want {
+		t.Errorf("an explanation takes %d bytes, want %d", n, want)
 	}
 }

@@ -13,32 +13,30 @@ import (
 // plan (docs/privacy.md P17a, P17b), so what is kept of an answer are the values as they were released. The blocks of a stage do not look
 // at those behind it: what a stage has read stays what it was.
 func (p *calibrated) presented(answer []released) []released {
-	a := &adding{calibrated: p}
+	present := presence{calibrated: p, answer: answer, known: map[int][]bool{}}
+	a := &adding{calibrated: p, answer: slices.Clone(answer), present: present}
 	for _, l := range p.plan.Levels {
 		if l.Block < len(answer) && l.Of < len(answer) {
-			a.levels = append(a.levels, levelOf(l, answer))
+			a.present.levels = append(a.present.levels, levelOf(l, answer))
 		}
 	}
-	if a.levels == nil {
-		return p.shown(answer)
+	if a.present.levels != nil {
+		for i, r := range answer {
+			a.answer[i] = r.copied()
+		}
+		a.settle(func(l rewrite.Level, pair rewrite.Pair) bool { return !a.chained(l, pair) })
+		a.settle(a.chained)
+		a.keepRanges()
 	}
-	for _, r := range answer {
-		a.answer = append(a.answer, r.copied())
-	}
-	// Counts that say which groups there are come first: the others add up over those that are shown.
-	a.settle(func(l rewrite.Level, pair rewrite.Pair) bool { return a.exists(l, pair) })
 	a.hide()
-	a.settle(func(l rewrite.Level, pair rewrite.Pair) bool { return !a.exists(l, pair) && !a.chained(l, pair) })
-	a.settle(a.chained)
-	a.keepRanges()
 	return a.answer
 }
 
 // adding is an answer whose levels are made to add up.
 type adding struct {
 	*calibrated
-	answer []released
-	levels []addedLevel
+	answer  []released
+	present presence
 }
 
 // addedLevel knows of each group of a block in which group of the coarser block it is.
@@ -73,37 +71,24 @@ func levelOf(l rewrite.Level, answer []released) addedLevel {
 	return out
 }
 
-func (a *adding) exists(l rewrite.Level, pair rewrite.Pair) bool {
-	return slices.Contains(a.plan.Blocks[l.Block].Exists, pair.Release)
-}
-
 func (a *adding) chained(l rewrite.Level, pair rewrite.Pair) bool {
 	return a.plan.Blocks[l.Block].Releases[pair.Release].Kind == mechanism.SumGivenCount
 }
 
-// hide leaves out the groups that are not shown, as they come to stand.
+// hide leaves out the groups that are not shown, and those that have come to nothing.
 func (a *adding) hide() {
-	kept := make([][]int, len(a.answer)) // by old group: the new one, or -1
-	for i := range a.answer {
-		groups := a.shownGroups(i, a.answer[i])
-		kept[i] = slices.Repeat([]int{-1}, a.answer[i].Keys.Len())
-		for to, from := range groups {
-			kept[i][from] = to
+	for i, r := range a.answer {
+		block := &a.plan.Blocks[i]
+		if !block.DropsEmpty {
+			continue
 		}
-		a.answer[i] = a.answer[i].of(groups)
-	}
-	for i, l := range a.levels {
-		group := make([]int, a.answer[l.Block].Keys.Len())
-		for from, to := range kept[l.Block] {
-			if to < 0 {
-				continue
-			}
-			group[to] = -1
-			if of := l.group[from]; of >= 0 {
-				group[to] = kept[l.Of][of]
+		var groups []int
+		for g, shown := range a.present.of(i) {
+			if shown && block.Shows(func(release int) int64 { return r.Values[release][g] }) {
+				groups = append(groups, g)
 			}
 		}
-		a.levels[i].group = group
+		a.answer[i] = r.of(groups)
 	}
 }
 
@@ -149,7 +134,7 @@ func (l link) touches(o link) bool {
 
 // chains lists the links that are asked for, those that have to do with each other together.
 func (a *adding) chains(asked func(rewrite.Level, rewrite.Pair) bool) (chains [][]link) {
-	for _, level := range a.levels {
+	for _, level := range a.present.levels {
 		for _, pair := range level.Pairs {
 			if !asked(level.Level, pair) {
 				continue
@@ -227,11 +212,11 @@ func (f *forest) of(at place, pair rewrite.Pair) []consistency.Number {
 	}
 	r := f.plan.Blocks[at.block].Releases[at.release]
 	deviation := f.blocks[at.block].releases[at.release].Chosen().RMSEAverage
-	values := f.answer[at.block].Values
+	values, shown := f.answer[at.block].Values, f.present.of(at.block)
 	list = make([]consistency.Number, len(values[at.release]))
 	for g, z := range values[at.release] {
 		n := &list[g]
-		n.Value, n.Deviation = float64(z), deviation
+		n.Value, n.Deviation, n.Unseen = float64(z), deviation, !shown[g]
 		if r.Kind == mechanism.SumGivenCount {
 			rows := max(0, values[r.CountRef][g])
 			if pair.Doubled {

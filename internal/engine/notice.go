@@ -21,7 +21,7 @@ func (p *private) notice() *pgconn.Notice {
 		Severity: "NOTICE", SeverityUnlocalized: "NOTICE", Code: "00000",
 		Message: "dpproxy: " + p.paidText(),
 		Detail:  strings.Join(margins(p.figured), "\n"),
-		Hint:    strings.Join(p.hints(), " "),
+		Hint:    strings.Join(p.told(), " "),
 	}
 }
 
@@ -34,12 +34,16 @@ func (p *private) paidText() string {
 	return fmt.Sprintf("%s of your budget spent, %s, enough for %d like this", ledger.Percent(p.spent.share), left, p.balance.Enough)
 }
 
-// hints says which rows the answer leaves out, and which groups.
+// told are the hints of an answer: what the plan says, and what released values do.
+func (p *private) told() []string {
+	return append(p.hints(), slices.DeleteFunc(slices.Clone(p.said), func(hint string) bool { return hint == "" })...)
+}
+
+// hints says which rows the answer leaves out, which groups, and what would make it sharper.
 func (p *calibrated) hints() []string {
-	if rows := leftOut(p.plan); rows != "" {
-		return append([]string{rows}, p.groupHints()...)
-	}
-	return p.groupHints()
+	hints := append([]string{leftOut(p.plan)}, p.groupHints()...)
+	hints = append(hints, wideHint(p.plan))
+	return slices.DeleteFunc(hints, func(hint string) bool { return hint == "" })
 }
 
 // leftOut says what the policy leaves out of the answer, and whether margins and intervals cover it; empty where nothing is left out.
@@ -56,7 +60,7 @@ func leftOut(plan *rewrite.Plan) string {
 		if b.LeftOut == nil {
 			hint += "How many there are is unknown: margins and intervals cover the noise alone, and the administrator can give left_out."
 		} else {
-			hint += fmt.Sprintf("They are %s%% of all rows (left_out), which the margins cover.", number(100**b.LeftOut))
+			hint += fmt.Sprintf("They are at most %s%% of all rows (left_out), which the margins cover.", number(100**b.LeftOut))
 		}
 		hints = append(hints, hint)
 	}

@@ -80,7 +80,7 @@ func TestLeftOutIsSaid(t *testing.T) {
 		groups  = "Each patient counts in at most 3 of these groups (max_groups_per_unit): rows of the same patient in other groups are left out, which margins and intervals do not cover. A group asked for alone, by WHERE, has all its rows."
 		rows    = "Rows beyond max_rows_per_unit are left out: more than 50 of one patient count as 50. "
 		unknown = rows + "How many there are is unknown: margins and intervals cover the noise alone, and the administrator can give left_out."
-		known   = rows + "They are 1.9% of all rows (left_out), which the margins cover."
+		known   = rows + "They are at most 1.9% of all rows (left_out), which the margins cover."
 	)
 	for _, c := range []struct {
 		block rewrite.Block

@@ -162,7 +162,7 @@ func (e *Engine) describe(ctx context.Context, s *state, scope session.Scope, st
 	}
 	described, err := s.databases.Describe(ctx, text, types, backendSettings(scope))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, pointed(err)
 	}
 	d := description(described)
 	d.Describe = func(sql string) ([]rewrite.ColumnDescription, error) {
@@ -174,9 +174,21 @@ func (e *Engine) describe(ctx context.Context, s *state, scope session.Scope, st
 	}
 	analysis, err := rewrite.Analyze(ctx, s.schema, st, d, settings)
 	if err != nil {
-		return nil, nil, e.reported(err, scope.Analyst)
+		return nil, nil, pointed(e.reported(err, scope.Analyst))
 	}
 	return analysis, described, nil
+}
+
+// pointed adds to the error of a table or column that does not exist, or is not listed, where those are that may be asked. PostgreSQL's own
+// hint stays.
+func pointed(err error) error {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) || e.Hint != "" || e.Code != pgerr.UndefinedTable && e.Code != pgerr.UndefinedColumn {
+		return err
+	}
+	hinted := *e
+	hinted.Hint = "SELECT * FROM dpproxy.columns lists what may be asked."
+	return &hinted
 }
 
 // reported logs a fault of the analysis, which the client sees only as a refusal.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/help"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
@@ -16,7 +17,7 @@ import (
 // historyLimit bounds dpproxy.history to an analyst's latest statements.
 const historyLimit = 10000
 
-// supply gives the value of a parameter in place of dpproxy.budget, columns or history, or of a setting.
+// supply gives the value of a parameter in place of a relation of schema dpproxy, or of a setting.
 func (c *call) supply(ctx context.Context, s catalog.Supply) ([]byte, error) {
 	switch s.Kind {
 	case catalog.SupplyBudget:
@@ -27,6 +28,8 @@ func (c *call) supply(ctx context.Context, s catalog.Supply) ([]byte, error) {
 		return c.columnsColumn(s.Name)
 	case catalog.SupplyLast:
 		return c.lastColumn(s.Name)
+	case catalog.SupplyHelp:
+		return helpColumn(s.Name)
 	case catalog.SupplySetting:
 		if value := c.setting(s.Name); value != "" {
 			return []byte(value), nil
@@ -116,6 +119,26 @@ func (c *call) historyColumn(ctx context.Context, name string) ([]byte, error) {
 		return encodeText(pgtype.Float8ArrayOID, out)
 	}
 	return nil, fmt.Errorf("dpproxy.history has no column %q", name)
+}
+
+// helpColumn gives one column of dpproxy.help, which is the same for everyone.
+func helpColumn(name string) ([]byte, error) {
+	topics, err := help.Topics()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, len(topics))
+	for i, t := range topics {
+		switch name {
+		case "topic":
+			out[i] = t.Name
+		case "text":
+			out[i] = t.Text
+		default:
+			return nil, fmt.Errorf("dpproxy.help has no column %q", name)
+		}
+	}
+	return encodeText(pgtype.TextArrayOID, out)
 }
 
 // columnsColumn gives one column of dpproxy.columns: what the policy lets analysts use, in the policy's order, tables first.

@@ -121,6 +121,39 @@ func personal(all []string) bool {
 	})
 }
 
+var (
+	// apart are words of columns whose values tell rows apart, besides those that end keys.
+	apart = []string{"serial", "zip", "zipcode", "postcode", "postal", "token", "hash", "barcode", "isbn", "ean", "sku"}
+	// written are the last words of texts that are long or are places.
+	written = []string{"text", "bio", "content", "url", "uri", "link", "path", "file", "filename"}
+)
+
+// Says reports whether a word of a column's name is on a list.
+func Says(column string, list ...string) bool {
+	return slices.ContainsFunc(words(column), func(w string) bool { return slices.Contains(list, w) || slices.Contains(list, Singular(w)) })
+}
+
+// Telling reports whether a column's name says that its values tell rows or people apart: keys, and of texts names, addresses and what
+// somebody has written too.
+func Telling(column string, text bool) bool {
+	all := words(column)
+	if len(all) == 0 {
+		return false
+	}
+	last := Singular(all[len(all)-1])
+	key := slices.Contains(vague, last) ||
+		slices.ContainsFunc(vague[1:], func(tail string) bool { return strings.HasSuffix(last, tail) && about([]string{last}) != "" })
+	switch {
+	case Says(column, apart...):
+		return true
+	case !text:
+		return key
+	case last == "code" || last == "gender": // of few values
+		return false
+	}
+	return key || personal(all) || wrote(all) || ends(all, []string{"name"}) || ends(all, describing) || slices.Contains(written, last)
+}
+
 // tails end a word that begins with whom it is about: userid, customername.
 var tails = []string{"id", "key", "no", "nr", "num", "number", "code", "name", "modified"}
 

@@ -142,9 +142,9 @@ func (p *Prepared) withJoint(candidate Candidate, c *Cube, at int, chosen bool) 
 	q.guarantee = Guarantee{Epsilon: c.epsilon / float64(c.Dimension())}
 	q.cube, q.coordinate = c, at
 	q.curve = sync.OnceValue(candidate.curve)
-	q.quantiles = &quantiles[float64]{}
+	q.quantiles, q.tails = &quantiles[float64]{}, &quantiles[int64]{}
 	q.quantile = sync.OnceValue(func() float64 { return q.spreadAt(confidence) })
-	q.outline = sync.OnceValue(q.newOutline)
+	q.outline, q.threshold = sync.OnceValue(q.newOutline), sync.OnceValue(q.emptyThreshold)
 	return &q
 }
 

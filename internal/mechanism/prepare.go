@@ -25,6 +25,9 @@ type Prepared struct {
 
 	quantile  func() float64      // 95% quantile of |released − true|, before the range caps it
 	quantiles *quantiles[float64] // others, by their probability
+	tails     *quantiles[int64]   // EmptyTail
+	denoised  func() *denoised    // of Denoise, for that
+	threshold func() int64        // EmptyThreshold
 	outline   func() *Outline     // Scalar
 	rank      *rankSampler        // Quantile
 	joint     *jointQuantiles     // of a family that is drawn jointly; nil: by halving, or alone
@@ -81,7 +84,7 @@ func prepare(r Release, g Guarantee) (*Prepared, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	p := &Prepared{release: r, guarantee: g, task: t, quantiles: &quantiles[float64]{}}
+	p := &Prepared{release: r, guarantee: g, task: t, quantiles: &quantiles[float64]{}, tails: &quantiles[int64]{}}
 	switch r.Kind {
 	case Quantile:
 		return p, p.prepareQuantile()
@@ -94,6 +97,7 @@ func prepare(r Release, g Guarantee) (*Prepared, error) {
 	c := p.Chosen()
 	p.sampler = sync.OnceValue(func() *sampler { return newSampler(c.kernel) })
 	p.curve = sync.OnceValue(c.curve)
+	p.denoised, p.threshold = sync.OnceValue(c.newDenoised), sync.OnceValue(p.emptyThreshold)
 	p.quantile = sync.OnceValue(func() float64 { return p.spreadAt(confidence) })
 	p.outline = sync.OnceValue(p.newOutline)
 	return p, nil

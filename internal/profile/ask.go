@@ -94,6 +94,7 @@ type answer struct {
 	*question
 	rows   [][]string // NULL is ""
 	charge ledger.Charge
+	off    float64 // how many units it needs beyond its quantile (measureOff)
 	err    error
 	paid   bool // else it was refused, free of charge
 }
@@ -102,7 +103,7 @@ type answer struct {
 func (a *asker) bind(ctx context.Context, q *question, epsilon float64) (session.Bound, session.Scope, error) {
 	scope := a.scope
 	scope.Settings = scope.Settings.With("dpproxy.epsilon", strconv.FormatFloat(epsilon, 'g', -1, 64))
-	list, err := a.engine.Parse(q.sql)
+	list, err := a.engine.Parse(q.text())
 	if err != nil {
 		return nil, scope, err
 	}

@@ -14,6 +14,7 @@ import (
 // grid is an ascending public list of values, as PostgreSQL reads them. It follows from a column's type alone.
 type grid struct {
 	values []string // what may be printed
+	ends   []string // what may be printed as the upper end in place of values; nil: values
 	floors []string // thresholds for the lower end: a value is at or above floors[i] if it is at or above values[i]; nil: values
 	limits []string // thresholds for the upper end: a value is at or above limits[i] if it is above values[i]
 	array  uint32   // type of the thresholds as an array
@@ -117,18 +118,48 @@ func numberGrid(n *number, times int64) grid {
 	return g
 }
 
-// monthGrid has the first of each month; the upper end of a range of days is the last of one.
+// monthGrid has the months. A range begins with one and ends with one.
 func monthGrid(array uint32) grid {
 	g := grid{array: array}
-	for day := time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() <= 2200; day = day.AddDate(0, 1, 0) {
-		g.values, g.limits = append(g.values, day.Format(time.DateOnly)), append(g.limits, day.Format(time.DateOnly))
+	last, zone := "", ""
+	if array != pgtype.DateArrayOID {
+		last = " 23:59:59.999999"
 	}
 	if array == pgtype.TimestamptzArrayOID {
-		for i, v := range g.values {
-			g.limits[i] = v + " 00:00:00+00"
-		}
+		zone = " 00:00:00+00"
+	}
+	for day := time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() <= 2200; day = day.AddDate(0, 1, 0) {
+		next := day.AddDate(0, 1, 0)
+		g.values, g.limits = append(g.values, day.Format(time.DateOnly)), append(g.limits, next.Format(time.DateOnly)+zone)
+		g.ends = append(g.ends, next.AddDate(0, 0, -1).Format(time.DateOnly)+last)
 	}
 	return g
+}
+
+// wholeYears is from how many years on a range of months is printed as one of years.
+const wholeYears = 3
+
+// nearZero is from how many times the lower end on the upper one is so far away that the range is printed from 0 on: it is hardly wider.
+const nearZero = 10
+
+// pair prints the range from what is in cell z of values to what is in cell y of limits; false where that is empty or a single value.
+func (g grid) pair(z, y int) (low, high string, ok bool) {
+	z, y = max(z-1, 0), min(y, len(g.values)-1)
+	if g.ends == nil {
+		low, high = g.values[z], g.values[y]
+		from, isNumber := new(big.Rat).SetString(low)
+		if to, _ := new(big.Rat).SetString(high); isNumber && from.Sign() > 0 && product(from, nearZero).Cmp(to) <= 0 {
+			low = "0"
+		}
+		return low, high, z < y
+	}
+	low, high = g.values[z], g.ends[y]
+	from, _ := strconv.Atoi(low[:4])
+	to, _ := strconv.Atoi(high[:4])
+	if to-from >= wholeYears {
+		low, high = low[:4]+"-01-01", high[:4]+"-12-31"+high[len(time.DateOnly):]
+	}
+	return low, high, z <= y
 }
 
 // clockGrid has the quarters of an hour, and the last second of a day.

@@ -16,10 +16,10 @@ const mostValues = 100
 
 // findings make keys of answers.
 type findings struct {
-	result *Result
-	rows   map[*policy.Table]string            // max_rows_per_unit that was found
-	sums   map[*policy.Table]map[string]string // upper ends of per_unit, of columns whose lower bound is not below 0
-	units  map[place]float64                   // how many there are, at least
+	result  *Result
+	units   map[place]float64 // how many have a value in a column, or rows in a table, at least
+	bounded []*bounded
+	domains []domain
 }
 
 // place is a column, or, without one, a table.
@@ -28,8 +28,29 @@ type place struct {
 	column string
 }
 
-func newFindings(r *Result) *findings {
-	return &findings{r, map[*policy.Table]string{}, map[*policy.Table]map[string]string{}, map[place]float64{}}
+// bounded is a table whose rows per unit are found.
+type bounded struct {
+	table *policy.Table
+	rows  string            // max_rows_per_unit
+	sums  map[string]string // upper ends of per_unit, of columns whose lower bound is not below 0
+	most  int64             // up to how many times a bound a unit counts where it is asked how much is beyond
+}
+
+// domain is a column's values that enough units have.
+type domain struct {
+	*question
+	values []string
+}
+
+func newFindings(r *Result) *findings { return &findings{result: r, units: map[place]float64{}} }
+
+// of returns what is found of a table; nil: nothing is.
+func (f *findings) of(t *policy.Table) *bounded {
+	at := slices.IndexFunc(f.bounded, func(b *bounded) bool { return b.table == t })
+	if at < 0 {
+		return nil
+	}
+	return f.bounded[at]
 }
 
 func (f *findings) key(q *question, name, value, comment string) {
@@ -58,19 +79,13 @@ func (f *findings) usable(at *answer) bool {
 	return false
 }
 
-// take reads an answer of the first phase.
-func (f *findings) take(at *answer, fraction float64) {
+// take reads the answer to a question for bounds, rows or values.
+func (f *findings) take(at *answer) {
 	if !f.usable(at) {
 		return
 	}
-	switch at.kind {
-	case valuesKind:
+	if at.kind == valuesKind {
 		f.takeValues(at)
-		return
-	case unitsKind:
-		if n, err := strconv.ParseFloat(at.rows[0][0], 64); err == nil {
-			f.units[place{at.table, at.column}] = n
-		}
 		return
 	}
 	cells := make([]int, len(at.cells))
@@ -82,39 +97,26 @@ func (f *findings) take(at *answer, fraction float64) {
 		}
 		cells[i] = n
 	}
-	off := rankError(at.charge.Curve.Pure/float64(at.releases), fraction, at.points)
 	unit := at.table.Unit.Name
-	if !f.enough(at, off, fraction) {
-		return
-	}
 	if at.kind == rowsKind {
 		rows := at.cells[0].upper(cells[0])
-		f.rows[at.table] = rows
-		f.key(at.question, "max_rows_per_unit", rows, fmt.Sprintf("%.4g-quantile over each %s, %s", fraction, unit, ranks(off)))
+		most := 1 + max(1, min(3, int64(f.unitsFor(at.question)/(40*at.off))))
+		f.bounded = append(f.bounded, &bounded{at.table, rows, map[string]string{}, most})
+		f.key(at.question, "max_rows_per_unit", rows, fmt.Sprintf("%.4g-quantile over each %s, %s", at.fraction, unit, ranks(at)))
 		return
 	}
-	low, high := at.cells[0].lower(cells[0]), at.cells[1].upper(cells[1])
-	if slices.Index(at.cells[0].values, low) >= slices.Index(at.cells[1].values, high) {
+	low, high, ok := at.cells[0].pair(cells[0], cells[1])
+	if !ok {
 		f.remark(at.question, "not enough of a %s for bounds at this epsilon: the lower would be %s and the upper %s", unit, low, high)
 		return
 	}
-	f.key(at.question, "bounds", pair(low, high), fmt.Sprintf("%.4g- and %.4g-quantile of each %s's least and greatest, %s", 1-fraction, fraction, unit, ranks(off)))
-	f.takeSum(at, cells, off, fraction)
-}
-
-// enough says whether there are units enough that a quantile does not lie beyond all values, which says nothing of them.
-func (f *findings) enough(at *answer, off int, fraction float64) bool {
-	beyond := (1 - fraction) * f.units[place{at.table, at.column}]
-	if float64(off) <= beyond {
-		return true
-	}
-	f.remark(at.question, "too little is known at this epsilon: a rank is off by up to %d of each %s (95 %%), and about %.0f are beyond the %.4g-quantile; take a larger --epsilon or a lower --quantile",
-		off, at.table.Unit.Name, max(0, beyond), fraction)
-	return false
+	f.key(at.question, "bounds", pair(low, high),
+		fmt.Sprintf("%.4g- and %.4g-quantile of each %s's least and greatest, %s", 1-at.fraction, at.fraction, unit, ranks(at)))
+	f.takeSum(at, cells)
 }
 
 // takeSum reads the bounds of a unit's sum.
-func (f *findings) takeSum(at *answer, cells []int, off int, fraction float64) {
+func (f *findings) takeSum(at *answer, cells []int) {
 	if len(cells) < 3 {
 		return
 	}
@@ -133,14 +135,11 @@ func (f *findings) takeSum(at *answer, cells []int, off int, fraction float64) {
 		f.remark(at.question, "no per_unit: most sums are 0")
 		return
 	}
-	f.key(at.question, "per_unit", pair(low, high), fmt.Sprintf("%.4g-quantile of each %s's sum, %s", fraction, at.table.Unit.Name, ranks(off)))
+	f.key(at.question, "per_unit", pair(low, high), fmt.Sprintf("%.4g-quantile of each %s's sum, %s", at.fraction, at.table.Unit.Name, ranks(at)))
 	if signed {
 		f.remark(at.question, "left_out does not count its sums, as they may be below 0")
-	} else {
-		if f.sums[at.table] == nil {
-			f.sums[at.table] = map[string]string{}
-		}
-		f.sums[at.table][at.column] = high
+	} else if b := f.of(at.table); b != nil {
+		b.sums[at.column] = high
 	}
 }
 
@@ -159,20 +158,45 @@ func (f *findings) takeValues(at *answer) {
 	case len(values) > mostValues:
 		f.remark(at.question, "%d values: too many for a domain", len(values))
 	default:
-		f.key(at.question, "values", policy.List(values), "those that enough of a "+at.table.Unit.Name+" have; rows with others will be left out of groups by it")
+		f.domains = append(f.domains, domain{at.question, values})
 	}
 }
 
-// takeBeyond reads an answer of the second phase: of rows and of each sum the most that may be beyond its bound, and the
-// least that there is in all.
-func (f *findings) takeBeyond(at *answer) {
-	if !f.usable(at) {
-		return
+// later is what is asked of what was found.
+func (f *findings) later(p *policy.Policy) []*question {
+	var list []*question
+	for _, b := range f.bounded {
+		list = append(list, beyond(p, *b)...)
 	}
+	for _, d := range f.domains {
+		list = append(list, othersOf(p, place{d.table, d.column}, d.values))
+	}
+	return list
+}
+
+// takeLater reads the answers to that.
+func (f *findings) takeLater(answers []*answer) {
+	for i, at := range answers {
+		if !f.usable(at) {
+			continue
+		}
+		switch at.kind {
+		case beyondKind:
+			if all := answers[i+1]; all.err == nil {
+				f.takeBeyond(at, all)
+			}
+		case othersKind:
+			f.takeOthers(at, f.domains[i-2*len(f.bounded)])
+		}
+	}
+}
+
+// takeBeyond reads of rows and of each sum the most that may be beyond its bound, and the least that there is in all.
+func (f *findings) takeBeyond(at, total *answer) {
 	worst := 0.0
-	for i := 0; i+1 < len(at.rows[0]); i += 2 {
+	for i := range at.rows[0] {
 		over, err := strconv.ParseFloat(at.rows[0][i], 64)
-		all, err2 := strconv.ParseFloat(at.rows[0][i+1], 64)
+		all, err2 := strconv.ParseFloat(total.rows[0][i], 64)
 		if err != nil || err2 != nil || all <= 0 {
 			f.remark(at.question, "no left_out: too little is known at this epsilon")
 			return
@@ -184,7 +208,26 @@ func (f *findings) takeBeyond(at *answer) {
 		f.remark(at.question, "no left_out: too little is known at this epsilon")
 		return
 	}
-	f.key(at.question, "left_out", value, fmt.Sprintf("at most (95 %%), over the whole table; what a %s has below 0 or beyond %d times a bound is not in it", at.table.Unit.Name, beyondFactor))
+	f.key(at.question, "left_out", value,
+		fmt.Sprintf("at most (95 %%), over the whole table; what a %s has below 0 or beyond %d times a bound is not in it",
+			at.table.Unit.Name, f.of(at.table).most))
+}
+
+// mostOthers is the greatest share of units that may have other values than those of a domain.
+const mostOthers = 0.1
+
+// takeOthers reads how many units have other values than those that were found. Where they are many, it is no domain: the names that a few
+// people share, of the many that there are.
+func (f *findings) takeOthers(at *answer, d domain) {
+	others, err := strconv.ParseFloat(at.rows[0][0], 64)
+	share := others / f.unitsFor(d.question)
+	value, ok := atMost(share)
+	if err != nil || !ok || share > mostOthers {
+		f.remark(at.question, "no domain: too many of a %s may have other values than the %d that are often enough", at.table.Unit.Name, len(d.values))
+		return
+	}
+	f.key(at.question, "values", policy.List(d.values),
+		fmt.Sprintf("at most %s of those who have one (95 %%) have others, which groups by it will leave out", value))
 }
 
 // order puts the keys in the order of the policy.
@@ -219,5 +262,7 @@ func sign(text string) int {
 	return x.Sign()
 }
 
-// ranks says how far a quantile may be off.
-func ranks(off int) string { return fmt.Sprintf("± %d of them in rank and a grid step (95 %%)", off) }
+// ranks says how far a quantile may be off at most.
+func ranks(at *answer) string {
+	return fmt.Sprintf("± %.0f of them in rank at most and a grid step (95 %%)", at.off)
+}

@@ -16,24 +16,39 @@ type Price struct {
 	Share, Left float64 // of the budget that it takes, and that is left then
 }
 
-// parts say how questions share a price.
-type parts struct {
-	total float64
+// countPart is the part of the price that units are counted with.
+const countPart = 1. / 20
+
+// shares say how questions share a price.
+type shares struct {
+	policy  *policy.Policy
+	epsilon float64 // of all of it together
 }
 
-// share gives each release of both phases the same part. Of the second phase it is known how many it has at most.
-func share(first []*question) parts {
+// among gives each question its ε, of a part of the price, by their weights and those of what follows from them.
+func (s shares) among(list []*question, part float64) func(*question) float64 {
+	total := weight(list)
+	return func(q *question) float64 { return divide(s.policy, s.epsilon, part*q.weight/total) }
+}
+
+// weight is that of questions and of what follows from them at most.
+func weight(list []*question) float64 {
 	total := 0.0
-	for _, q := range first {
-		total += q.weight
-		if q.kind == rowsKind || q.kind == boundsKind && len(q.cells) > 2 {
-			total += 2
-		}
+	for _, q := range list {
+		total += q.weight + q.later()
 	}
-	return parts{total}
+	return total
 }
 
-func (p parts) of(q *question) float64 { return q.weight / p.total }
+// taken is the part of the price that questions have taken, of what counting left.
+func (s shares) taken(answers []*answer) float64 {
+	var list []*question
+	own := 0.0
+	for _, at := range answers {
+		list, own = append(list, at.question), own+at.weight
+	}
+	return (1 - countPart) * own / weight(list)
+}
 
 // divide returns the ε at which a statement takes a part of what one at epsilon takes of the account's budget, so that
 // statements whose parts add up to 1 cost what that one does (docs/budget.md, «What a statement costs»).
@@ -55,22 +70,23 @@ func divide(p *policy.Policy, epsilon, part float64) float64 {
 	return low
 }
 
-// priceOf says what the first phase would take together with the most that the second may. The error is the ledger's where
-// that is not admitted.
-func (a *asker) priceOf(ctx context.Context, p *policy.Policy, first planned, epsilon float64, parts parts) (Price, error) {
-	done := 0.0
-	for _, at := range first.answers {
-		done += parts.of(at.question)
-	}
-	charges := first.charges
-	if rest := 1 - done - rounding; rest > 0 {
-		charges = append(charges[:len(charges):len(charges)], more(charges, rest/done))
-	}
-	balance, err := a.ledger.Preview(ctx, charges)
+// quote says what counting would take together with all that may follow from it. The error is the ledger's where that is not admitted.
+func (c *course) quote(ctx context.Context, counts planned, all []*question) (Price, error) {
+	p, epsilon := c.price.policy, c.price.epsilon
+	next, err := c.plan(ctx, all, c.price.among(all, 1-countPart))
 	if err != nil {
 		return Price{}, err
 	}
-	price := Price{Statements: len(first.charges), Left: balance.ShareLeft}
+	charges := append(counts.charges[:len(counts.charges):len(counts.charges)], next.charges...)
+	done := countPart + c.price.taken(next.answers)
+	if rest := 1 - done - rounding; rest > 0 {
+		charges = append(charges, more(charges, rest/done))
+	}
+	balance, err := c.ledger.Preview(ctx, charges)
+	if err != nil {
+		return Price{}, err
+	}
+	price := Price{Statements: len(counts.charges) + len(next.charges), Left: balance.ShareLeft}
 	for _, share := range balance.Shares {
 		price.Share += share
 	}

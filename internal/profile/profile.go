@@ -3,7 +3,6 @@ package profile
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"strconv"
@@ -19,7 +18,7 @@ import (
 type Options struct {
 	Table    string  // empty: every private table
 	Epsilon  float64 // of everything together
-	Quantile float64 // of rows, values and sums, over units
+	Quantile float64 // of rows, values and sums, over units, where there are enough of them
 	// Agree is asked before anything is charged; false ends the profile. nil agrees.
 	Agree func(Price) bool
 }
@@ -29,7 +28,8 @@ type Result struct {
 	Keys    []policy.Key
 	Remarks []string // what was not found, and why
 	Balance ledger.Balance
-	Failed  error // something that was charged could not be measured
+	TooFew  error // there are too few units for anything; nil: there are enough
+	Failed  error // something that was charged could not be measured, or could not be charged any more
 }
 
 // Run profiles. Where nothing is charged it returns an error, or, where Agree did not, no result.
@@ -89,72 +89,91 @@ func chosen(p *policy.Policy, name string) ([]*policy.Table, error) {
 	return list, nil
 }
 
-// profile asks in two phases: for bounds, and then which part of rows and sums is beyond them.
+// profile counts units, asks for what so many of them allow, and then which part of rows and sums is beyond what was found.
 func (a *asker) profile(ctx context.Context, p *policy.Policy, s *rewrite.Schema, tables []*policy.Table, o Options) (*Result, error) {
-	var first []*question
+	var all, counts []*question
 	for _, t := range tables {
-		first = append(first, questionsOf(p, s, t, o.Quantile)...)
+		if of := questionsOf(p, s, t); len(of) > 0 {
+			all, counts = append(all, of...), append(counts, unitsOf(p, s, t, of)...)
+		}
 	}
-	if len(first) == 0 {
+	if len(all) == 0 {
 		return nil, errors.New("nothing to profile: no unit has several rows, and there are no numbers, times or texts")
 	}
-	parts := share(first)
-	epsilon := func(q *question) float64 { return divide(p, o.Epsilon, parts.of(q)) }
-	plan, err := a.plan(ctx, first, epsilon)
+	for _, q := range all {
+		q.fraction = o.Quantile
+	}
+	c := &course{asker: a, price: shares{p, o.Epsilon}, most: o.Quantile, findings: newFindings(&Result{})}
+	first, err := a.plan(ctx, counts, c.price.among(counts, countPart))
 	if err != nil {
 		return nil, err
 	}
-	if o.Agree != nil && len(plan.charges) > 0 {
-		price, err := a.priceOf(ctx, p, plan, o.Epsilon, parts)
-		if err != nil || !o.Agree(price) {
+	if o.Agree != nil {
+		whole, err := c.quote(ctx, first, all)
+		if err != nil || !o.Agree(whole) {
 			return nil, err
 		}
 	}
-	balance, err := a.ask(ctx, plan)
-	if err != nil {
+	if c.result.Balance, err = a.ask(ctx, first); err != nil {
 		return nil, err
 	}
-	r := &Result{Balance: balance}
-	found := newFindings(r)
-	for _, at := range plan.answers {
-		found.take(at, o.Quantile)
+	if err := c.follow(ctx, first, all); err != nil {
+		c.result.Failed = errors.Join(c.result.Failed, err)
 	}
-	a.beyond(ctx, p, tables, found, epsilon)
-	found.order(tables)
-	return r, nil
+	c.order(tables)
+	return c.result, nil
 }
 
-// beyond is the second phase. Its questions follow from what the first has released.
-func (a *asker) beyond(ctx context.Context, p *policy.Policy, tables []*policy.Table, found *findings, epsilon func(*question) float64) {
-	var list []*question
-	for _, t := range tables {
-		if rows, ok := found.rows[t]; ok {
-			list = append(list, beyond(p, t, rows, found.sums[t]))
-		}
+// course is a profile on its way.
+type course struct {
+	*asker
+	*findings
+	price shares
+	most  float64 // the quantile that is asked for where there are units enough
+}
+
+// follow goes on from the numbers of units: what is asked next, and whether anything is, follows from what was released.
+func (c *course) follow(ctx context.Context, counted planned, all []*question) error {
+	for _, at := range counted.answers {
+		c.takeUnits(at)
 	}
+	if c.result.Failed != nil {
+		return nil
+	}
+	chosen, err := c.choose(ctx, all)
+	if err != nil || len(chosen.answers) == 0 {
+		return err
+	}
+	if err := c.pay(ctx, chosen); err != nil {
+		return err
+	}
+	for _, at := range chosen.answers {
+		c.take(at)
+	}
+	list := c.later(c.price.policy)
 	if len(list) == 0 {
-		return
+		return nil
 	}
-	plan, err := a.plan(ctx, list, epsilon)
-	var balance ledger.Balance
+	last, err := c.plan(ctx, list, c.price.among(list, 1-countPart-c.price.taken(chosen.answers)))
 	if err == nil {
-		balance, err = a.ask(ctx, plan)
+		err = c.pay(ctx, last)
 	}
-	if err != nil {
-		found.result.Failed = errors.Join(found.result.Failed, fmt.Errorf("left_out: %w", err))
-		return
+	if err == nil {
+		c.takeLater(last.answers)
 	}
-	found.result.Balance = balance
-	for _, at := range plan.answers {
-		found.takeBeyond(at)
-	}
+	return err
 }
 
-// rankError is by how many units a quantile may be beside its rank, 95 % of the time: the exponential mechanism on points
-// values at ε (docs/mechanisms.md, section 9).
-func rankError(epsilon, fraction float64, points int) int {
-	kappa := epsilon / (2 * math.Max(fraction, 1-fraction))
-	return int(math.Ceil(math.Log(float64(points)/0.05) / kappa))
+// pay asks what is planned; the error is the ledger's.
+func (c *course) pay(ctx context.Context, plan planned) error {
+	if len(plan.charges) == 0 {
+		return nil
+	}
+	balance, err := c.ask(ctx, plan)
+	if err == nil {
+		c.result.Balance = balance
+	}
+	return err
 }
 
 // atMost prints a share with two digits, rounded up; false for one that no policy can have.

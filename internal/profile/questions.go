@@ -2,11 +2,13 @@ package profile
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/lineage"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
@@ -16,7 +18,9 @@ type question struct {
 	table    *policy.Table
 	column   string // empty: the table's rows
 	kind     kind
-	sql      string
+	urgency  urgency
+	fraction float64  // of the units that bounds are to hold
+	sql      string   // with lowFraction and highFraction in place of what follows from fraction
 	types    []uint32 // of the parameters
 	values   [][]byte
 	weight   float64 // its part of the price
@@ -33,8 +37,29 @@ const (
 	rowsKind               // rows of a unit
 	boundsKind             // least and greatest value of a unit, and its sum where a unit may have several rows
 	valuesKind             // values that units have
-	beyondKind             // what is beyond the bounds that the first phase printed
+	beyondKind             // what is beyond the bounds that were printed, at most
+	totalKind              // what there is in all, at least
+	othersKind             // how many units have other values than those that were found, at most
 )
+
+// urgency says what is asked first: nothing that comes later may take from it what it needs.
+type urgency int
+
+const (
+	core    urgency = iota // rows of a unit, dates and money
+	numbers                // other numbers, times of a day, and dates of the database's own
+	texts
+	urgencies
+)
+
+// Stands for fractions in the text of a question.
+const lowFraction, highFraction = "{low}", "{high}"
+
+// text is the statement.
+func (q *question) text() string {
+	digits := func(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+	return strings.NewReplacer(lowFraction, digits(1-q.fraction), highFraction, digits(q.fraction)).Replace(q.sql)
+}
 
 // source is a table with what leads from it to the unit (docs/privacy.md P2).
 type source struct {
@@ -61,39 +86,32 @@ func (s source) perUnit(aggregates ...string) string {
 	return fmt.Sprintf("(SELECT %s AS unit, %s FROM %s GROUP BY %s) AS u", s.unit, strings.Join(aggregates, ", "), s.from, s.unit)
 }
 
-// questionsOf lists what the first phase asks of a table.
-func questionsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table, fraction float64) []*question {
+// questionsOf lists what may be asked of a table for its bounds and domains.
+func questionsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table) []*question {
 	var list []*question
 	from, keys, one := sourceOf(p, t), keyColumns(p, s, t), oneRow(s, t)
-	add := func(q *question) { list = append(list, unitsOf(q, from), q) }
 	if !one {
 		q := &question{table: t, kind: rowsKind}
-		q.quantile(fraction, "n", rowsGrid(max(t.MaxRowsPerUnit, mostRows)), true)
+		q.quantile(highFraction, "n", rowsGrid(max(t.MaxRowsPerUnit, mostRows)))
 		q.from(from.perUnit("count(*) AS n"))
-		add(q)
+		list = append(list, q)
 	}
 	for _, c := range t.Columns {
 		relation := s.Relations[t.Name]
 		if relation == nil || relation.Column(c.Name) == nil || keys[c.Name] || c.Valid != nil {
 			continue
 		}
-		column := relation.Column(c.Name)
+		column, domain := relation.Column(c.Name), c.Values != nil || c.ValuesFrom != nil
 		if n := numberOf(s, column, c); n != nil {
-			if c.Values != nil || c.ValuesFrom != nil || refers(s, relation, column) {
-				continue
+			if !domain && !refers(s, relation, column) && !lineage.Telling(c.Name, false) {
+				list = append(list, boundsOf(t, c, n, from, one))
 			}
-			add(boundsOf(t, c, n, from, one, fraction))
 		} else if g, ok := timesOf(s, column); ok {
-			q := &question{table: t, column: c.Name, kind: boundsKind}
-			q.quantile(1-fraction, "low", g, false)
-			q.quantile(fraction, "high", g, true)
-			x := from.column(c.Name)
-			q.from(from.perUnit(g.compared("min("+x+")")+" AS low", g.compared("max("+x+")")+" AS high"))
-			add(q)
-		} else if isText(s, column) && c.Values == nil && c.ValuesFrom == nil && c.OfOneUnit == nil && selects(p) {
+			list = append(list, timeOf(t, c, g, from))
+		} else if isText(s, column) && !domain && c.OfOneUnit == nil && selects(p) && !foreign(relation, c.Name) && !lineage.Telling(c.Name, true) {
 			x := from.column(c.Name)
 			list = append(list, &question{
-				table: t, column: c.Name, kind: valuesKind, weight: 1, releases: 1,
+				table: t, column: c.Name, kind: valuesKind, urgency: texts, weight: 1, releases: 1,
 				sql: fmt.Sprintf("SELECT %s AS v FROM %s GROUP BY %s", x, from.from, x),
 			})
 		}
@@ -101,20 +119,40 @@ func questionsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table, fraction 
 	return list
 }
 
-// unitsWeight is small: a count is off by less than the rank of a quantile of its price.
-const unitsWeight = 0.25
-
-// unitsOf asks how many units there are that a quantile is over.
-func unitsOf(of *question, from source) *question {
-	value := "1"
-	if of.column != "" {
-		value = "max(" + from.column(of.column) + ")"
+// timeOf asks for the bounds of a time.
+func timeOf(t *policy.Table, c *policy.Column, g grid, from source) *question {
+	q := &question{table: t, column: c.Name, kind: boundsKind}
+	if g.ends == nil || lineage.Says(c.Name, "update", "updated", "modified", "changed") {
+		q.urgency = numbers
 	}
-	return &question{
-		table: of.table, column: of.column, kind: unitsKind, weight: unitsWeight, releases: 1,
-		sql: "SELECT dpproxy.interval_low(count(x)) AS q1 FROM " + from.perUnit(value+" AS x"),
-	}
+	q.quantile(lowFraction, "low", g)
+	q.quantile(highFraction, "high", g)
+	x := from.column(c.Name)
+	q.from(from.perUnit(g.compared("min("+x+")")+" AS low", g.compared("max("+x+")")+" AS high"))
+	return q
 }
+
+// unitsOf asks how many units a table has, and how many have a value where one may be missing.
+func unitsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table, of []*question) []*question {
+	var list []*question
+	from := sourceOf(p, t)
+	add := func(column, value string) {
+		list = append(list, &question{
+			table: t, column: column, kind: unitsKind, weight: 1, releases: 1,
+			sql: "SELECT dpproxy.interval_low(count(x)) AS q1 FROM " + from.perUnit(value+" AS x"),
+		})
+	}
+	add("", "1")
+	for _, q := range of {
+		if q.column != "" && !s.Relations[t.Name].Column(q.column).NotNull {
+			add(q.column, "max("+from.column(q.column)+")")
+		}
+	}
+	return list
+}
+
+// money are words of names of columns that are sums of money.
+var money = []string{"amount", "price", "cost", "salary", "income", "fee", "paid", "total", "balance", "charge", "revenue", "wage", "payment"}
 
 // selects says whether there is a δ for partition selection.
 func selects(p *policy.Policy) bool {
@@ -122,18 +160,21 @@ func selects(p *policy.Policy) bool {
 }
 
 // boundsOf asks for the bounds of a number, and for those of a unit's sum.
-func boundsOf(t *policy.Table, c *policy.Column, n *number, from source, one bool, fraction float64) *question {
+func boundsOf(t *policy.Table, c *policy.Column, n *number, from source, one bool) *question {
 	q := &question{table: t, column: c.Name, kind: boundsKind, signed: c.Bounds == nil || strings.HasPrefix(c.Bounds.Lo, "-")}
+	if !(n.exact && n.scale == 2) && !lineage.Says(c.Name, money...) {
+		q.urgency = numbers
+	}
 	x, g := from.column(c.Name), numberGrid(n, 1)
-	q.quantile(1-fraction, "low", g, false)
-	q.quantile(fraction, "high", g, true)
+	q.quantile(lowFraction, "low", g)
+	q.quantile(highFraction, "high", g)
 	aggregates := []string{"min(" + x + ") AS low", "max(" + x + ") AS high"}
 	if !one {
 		wider := numberGrid(n, 1000)
 		if q.signed {
-			q.quantile(1-fraction, "total", wider, false)
+			q.quantile(lowFraction, "total", wider)
 		}
-		q.quantile(fraction, "total", wider, true)
+		q.quantile(highFraction, "total", wider)
 		aggregates = append(aggregates, "sum("+x+")"+cast(n)+" AS total")
 	}
 	q.from(from.perUnit(aggregates...))
@@ -149,10 +190,10 @@ func cast(n *number) string {
 }
 
 // quantile adds one to the statement: of the cells of a grid in which the values of the units lie.
-func (q *question) quantile(fraction float64, of string, g grid, upper bool) {
+func (q *question) quantile(fraction, of string, g grid) {
 	list := g.values
 	switch {
-	case upper:
+	case fraction == highFraction:
 		list = g.limits
 	case g.floors != nil:
 		list = g.floors
@@ -164,7 +205,7 @@ func (q *question) quantile(fraction float64, of string, g grid, upper bool) {
 	if q.sql != "" {
 		q.sql += ", "
 	}
-	q.sql += fmt.Sprintf("percentile_disc(%.6g) WITHIN GROUP (ORDER BY width_bucket(%s, $%d)) AS q%d", fraction, of, len(q.types), len(q.types))
+	q.sql += fmt.Sprintf("percentile_disc(%s) WITHIN GROUP (ORDER BY width_bucket(%s, $%d)) AS q%d", fraction, of, len(q.types), len(q.types))
 	q.releases++
 	q.weight++
 	q.points = max(q.points, len(list)+1)
@@ -174,36 +215,61 @@ func (q *question) quantile(fraction float64, of string, g grid, upper bool) {
 // from completes the statement.
 func (q *question) from(rows string) { q.sql = "SELECT " + q.sql + " FROM " + rows }
 
-// beyondFactor is up to how many times a bound a unit counts where it is asked how much is beyond the bound.
-const beyondFactor = 4
+// Weights of what is asked at last. What is beyond a bound is a small number with noise that is wide beside it; totals are large.
+const beyondWeight, smallWeight = 2, 0.25
 
-// beyond asks, of a table whose bounds are found, which part of its rows and sums is beyond them. A unit's number is cut at
-// beyondFactor times the bound, so that it has a sensitivity.
-func beyond(p *policy.Policy, t *policy.Table, rows string, sums map[string]string) *question {
-	from := sourceOf(p, t)
-	q := &question{table: t, kind: beyondKind}
-	var outputs []string
+// later is what follows from the answer to a question at most, as a weight.
+func (q *question) later() float64 {
+	switch {
+	case q.kind == rowsKind, q.kind == boundsKind && len(q.cells) > 2:
+		return beyondWeight + smallWeight
+	case q.kind == valuesKind:
+		return smallWeight
+	}
+	return 0
+}
+
+// beyond asks, of a table whose bounds are found, how much of its rows and sums is beyond them at most, and how much there is at least. A
+// unit's number is cut at most times the bound, or at the bound, so that it has a sensitivity.
+func beyond(p *policy.Policy, b bounded) []*question {
+	from := sourceOf(p, b.table)
+	over := &question{table: b.table, kind: beyondKind, weight: beyondWeight}
+	all := &question{table: b.table, kind: totalKind, weight: smallWeight}
 	aggregates := []string{"count(*) AS n"}
 	add := func(of, bound string) {
-		wide := times(bound, beyondFactor)
-		over := fmt.Sprintf("sum(least(greatest(%s - %s, 0), %s))", of, bound, times(bound, beyondFactor-1))
-		all := fmt.Sprintf("sum(least(greatest(%s, 0), %s))", of, wide)
-		outputs = append(outputs, "dpproxy.interval_high("+over+")", "dpproxy.interval_low("+all+")")
-		q.releases += 2
-		q.weight += 2
+		for _, q := range []*question{over, all} {
+			if q.releases++; q.releases > 1 {
+				q.sql += ", "
+			}
+		}
+		over.sql += fmt.Sprintf("dpproxy.interval_high(sum(least(greatest(%s - %s, 0), %s))) AS q%d", of, bound, times(bound, b.most-1), over.releases)
+		all.sql += fmt.Sprintf("dpproxy.interval_low(sum(least(greatest(%s, 0), %s))) AS q%d", of, bound, all.releases)
 	}
-	add("n", rows)
-	for _, c := range t.Columns {
-		if bound, ok := sums[c.Name]; ok {
+	add("n", b.rows)
+	for _, c := range b.table.Columns {
+		if bound, ok := b.sums[c.Name]; ok {
 			name := fmt.Sprintf("s%d", len(aggregates))
 			aggregates = append(aggregates, "sum("+from.column(c.Name)+") AS "+name)
 			add(name, bound)
 		}
 	}
-	for i := range outputs {
-		outputs[i] += fmt.Sprintf(" AS q%d", i+1)
+	for _, q := range []*question{over, all} {
+		q.weight *= float64(q.releases)
+		q.from(from.perUnit(aggregates...))
 	}
-	q.sql = strings.Join(outputs, ", ")
-	q.from(from.perUnit(aggregates...))
+	return []*question{over, all}
+}
+
+// othersOf asks how many units have a value that is not on a list.
+func othersOf(p *policy.Policy, at place, values []string) *question {
+	from := sourceOf(p, at.table)
+	quoted := make([]string, len(values))
+	for i, v := range values {
+		quoted[i] = "'" + strings.ReplaceAll(v, "'", "''") + "'"
+	}
+	q := &question{table: at.table, column: at.column, kind: othersKind, weight: smallWeight, releases: 1}
+	q.sql = fmt.Sprintf("SELECT dpproxy.interval_high(count(*)) AS q1 "+
+		"FROM (SELECT %[1]s AS unit FROM %[2]s WHERE %[3]s NOT IN (%[4]s) GROUP BY %[1]s) AS u",
+		from.unit, from.from, from.column(at.column), strings.Join(quoted, ", "))
 	return q
 }

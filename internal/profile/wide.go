@@ -166,7 +166,7 @@ func keyColumns(p *policy.Policy, s *rewrite.Schema, t *policy.Table) map[string
 // partitions.
 func refers(s *rewrite.Schema, r *rewrite.Relation, c *rewrite.RelationColumn) bool {
 	column := c.Name
-	if slices.Contains(r.PrimaryKey, column) || slices.ContainsFunc(r.Foreign, func(k rewrite.ForeignKey) bool { return k.Column == column }) {
+	if slices.Contains(r.PrimaryKey, column) || foreign(r, column) {
 		return true
 	}
 	if c.Type != pgtype.Int2OID && c.Type != pgtype.Int4OID && c.Type != pgtype.Int8OID {
@@ -178,6 +178,11 @@ func refers(s *rewrite.Schema, r *rewrite.Relation, c *rewrite.RelationColumn) b
 		}
 	}
 	return false
+}
+
+// foreign says whether a foreign key begins at a column.
+func foreign(r *rewrite.Relation, column string) bool {
+	return slices.ContainsFunc(r.Foreign, func(k rewrite.ForeignKey) bool { return k.Column == column })
 }
 
 // oneRow says whether a unique index proves that a unit has one row.

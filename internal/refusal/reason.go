@@ -154,7 +154,7 @@ var reasons = [count]struct{ anchor, code, instead string }{
 	DateStyle:      {"dates-as-text", pgerr.FeatureNotSupported, ""},
 	TimeZone:       {"time-zones", pgerr.FeatureNotSupported, ""},
 	Format:         {"formats", pgerr.FeatureNotSupported, "Write a format such as 'YYYY-MM' or 'FM999,990.00'."},
-	Function:       {"functions", pgerr.FeatureNotSupported, "Use one of the functions that docs/functions.md lists."},
+	Function:       {"functions", pgerr.FeatureNotSupported, "Use one of the functions that are listed."},
 	Operator:       {"operators", pgerr.FeatureNotSupported, "Cast one side, so that both have one type."},
 	Types:          {"types", pgerr.FeatureNotSupported, "Cast it to a number, a date, a time, a text or a boolean; anything can be counted."},
 	Array:          {"arrays", pgerr.FeatureNotSupported, "Compare with = ANY (ARRAY[1, 2]), or with an array parameter."},
@@ -189,8 +189,13 @@ func All() []Reason {
 	return all
 }
 
-// Anchor is the section of docs/refusals.md.
+// Anchor is the section of docs/refusals.md, and the topic of dpproxy.help.
 func (r Reason) Anchor() string { return reasons[r].anchor }
+
+// Help is the statement that returns the section.
+func (r Reason) Help() string {
+	return "SELECT text FROM dpproxy.help WHERE topic = '" + r.Anchor() + "'"
+}
 
 // Code is the SQLSTATE.
 func (r Reason) Code() string { return reasons[r].code }

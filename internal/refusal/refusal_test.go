@@ -25,8 +25,8 @@ func TestReasons(t *testing.T) {
 
 func TestHintsEndWithTheSection(t *testing.T) {
 	for _, c := range []struct{ hint, want string }{
-		{"Leave it out.", "Leave it out. See docs/refusals.md#read-only"},
-		{"", reasons[ReadOnly].instead + " See docs/refusals.md#read-only"},
+		{"Leave it out.", "Leave it out. More: SELECT text FROM dpproxy.help WHERE topic = 'read-only'"},
+		{"", reasons[ReadOnly].instead + " More: SELECT text FROM dpproxy.help WHERE topic = 'read-only'"},
 	} {
 		e := New(ReadOnly, "no", pgerr.Hint("%s", c.hint), pgerr.At(7))
 		if e.Hint != c.want || e.Code != pgerr.InsufficientPrivilege || e.Message != "no" || e.Position != 7 {

@@ -38,17 +38,19 @@ type (
 	ColumnDescription = schema.ColumnDescription
 	Route             = schema.Route
 
-	Statement = sqltree.Statement
-	Explain   = sqltree.Explain
-	Column    = release.Column
-	Moments   = release.Moments
-	Moment    = release.Moment
-	Finish    = finish.Query
-	FinishArg = finish.Arg
-	Stage     = finish.Stage
-	Level     = finish.Level
-	Pair      = release.Pair
-	Derived   = aggregate.Derived
+	Statement  = sqltree.Statement
+	Explain    = sqltree.Explain
+	Column     = release.Column
+	Difference = release.Difference
+	Order      = release.Order
+	Moments    = release.Moments
+	Moment     = release.Moment
+	Finish     = finish.Query
+	FinishArg  = finish.Arg
+	Stage      = finish.Stage
+	Level      = finish.Level
+	Pair       = release.Pair
+	Derived    = aggregate.Derived
 )
 
 const (
@@ -98,7 +100,7 @@ type Plan struct {
 	EpsilonMax  float64
 	Blocks      []Block
 	Stages      []Stage // what is answered between the blocks: later ones read it
-	Levels      []Level // of Blocks: what adds up, each block in one other at most, and both of one stage
+	Levels      []Level // of Blocks: which are parts of others, both of one stage; each adds up to one other at most
 	Finish      Finish
 	Proofs      []Proof  // what main has to prove, before the charge and again inside the measure transaction
 	Explain     []string // plan tree, one line each: unit, row bounds, column bounds, sensitivities
@@ -125,10 +127,12 @@ type Block struct {
 	Releases []mechanism.Release
 	Columns  []Column
 
-	// DropsEmpty says that only groups are shown in which one of the releases Exists is not 0, or one of Suggests is beyond its noise: all
-	// are 0 over no rows. PostgreSQL has no groups without rows.
-	DropsEmpty       bool
-	Exists, Suggests []int // indexes into Releases; none where no row can be: no group is shown
+	// DropsEmpty says that only groups are shown which the releases Exists tell from empty ones: all are 0 over no
+	// rows. PostgreSQL has no groups without rows.
+	DropsEmpty bool
+	Exists     []int  // indexes into Releases; none where no row can be: no group is shown
+	Compared   bool   `json:"-"` // the statement asks whether there are rows, and nothing else
+	Order      *Order `json:"-"` // of its groups in the answer; nil: by no aggregate
 
 	Steps int64 // the most that main does for the rows of one unit, in steps of a few nanoseconds
 

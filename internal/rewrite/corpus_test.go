@@ -9,7 +9,6 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/rewritetest"
 )
 
@@ -86,7 +85,7 @@ func TestHintsAreSentences(t *testing.T) {
 		}
 		for line := range strings.Lines(string(text)) {
 			hint, ok := strings.CutPrefix(strings.TrimSpace(line), "hint: ")
-			if hint, _, _ = strings.Cut(hint, "See "+refusal.Page); hint == "" {
+			if hint, _, _ = strings.Cut(hint, "More: SELECT "); hint == "" {
 				continue
 			}
 			if hint = strings.TrimSpace(hint); ok && (hint[:1] != strings.ToUpper(hint[:1]) || !strings.HasSuffix(hint, ".")) {

@@ -55,6 +55,8 @@ func TestIntervalEnds(t *testing.T) {
 				list = "icu,er"
 			case a.Derived == "":
 				list = strings.Repeat(strconv.FormatInt(c.released[a.Release], 10)+",", 2)
+			case a.Derived == rewrite.DerivedThreshold:
+				list = "0,0"
 			case a.Derived == rewrite.DerivedLow:
 				list = strconv.FormatInt(c.low, 10) + ",NULL"
 			case a.Derived == rewrite.DerivedHigh:

@@ -12,8 +12,11 @@ func (b *planning) levels(p *Plan, index [][]int) {
 	for i, q := range b.queries {
 		for _, l := range q.Levels {
 			l.Block, l.Of = index[i][l.Block], index[i][l.Of]
-			known := slices.ContainsFunc(p.Levels, func(o Level) bool { return o.Block == l.Block })
-			if !known && p.stage(l.Block) == p.stage(l.Of) {
+			if slices.ContainsFunc(p.Levels, func(o Level) bool { return o.Block == l.Block && o.Pairs != nil }) {
+				l.Pairs = nil
+			}
+			adds := l.Pairs != nil || p.Blocks[l.Block].DropsEmpty && p.Blocks[l.Of].DropsEmpty
+			if adds && p.stage(l.Block) == p.stage(l.Of) {
 				p.Levels = append(p.Levels, l)
 			}
 		}
@@ -23,6 +26,9 @@ func (b *planning) levels(p *Plan, index [][]int) {
 // explainLevels says which numbers add up, of blocks that have these numbers.
 func (p *Plan) explainLevels(number map[int]int) (lines []string) {
 	for _, l := range p.Levels {
+		if l.Pairs == nil {
+			continue
+		}
 		of := p.Blocks[l.Of].Releases
 		var names []string
 		where := ""

@@ -140,7 +140,7 @@ func (e *exact) drop(k *rewrite.Block) {
 	keys, texts := e.keys, e.texts
 	e.keys, e.texts = nil, nil
 	for g, name := range keys {
-		if values := noiseless(k, e, name); k.Shows(func(release int) int64 { return values[release] }, func(int) int64 { return 0 }) {
+		if values := noiseless(k, e, name); k.Shows(func(release int) int64 { return values[release] }) {
 			e.keys, e.texts = append(e.keys, name), append(e.texts, texts[g])
 		}
 	}

@@ -2,6 +2,7 @@ package rewrite_test
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -71,4 +72,18 @@ func grouped(change func(*probed) bool) func(*probed) bool {
 		})
 		return (negative || groups(b) != 1) && change(b)
 	}
+}
+
+// values is for plans that release more than counts of rows: a row counts once, whatever is in it.
+func values(change func(*probed) bool) func(*probed) bool {
+	return func(b *probed) bool { return !onlyCounts(b) && change(b) }
+}
+
+// counts is for the other plans.
+func counts(change func(*probed) bool) func(*probed) bool {
+	return func(b *probed) bool { return onlyCounts(b) && change(b) }
+}
+
+func onlyCounts(b *probed) bool {
+	return !slices.ContainsFunc(b.block.Releases, func(r mechanism.Release) bool { return !strings.HasPrefix(r.Name, "count(") })
 }

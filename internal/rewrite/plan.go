@@ -135,7 +135,7 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 		b.Take(blockSteps * (1 + len(k.Releases) + len(k.Histograms)))
 		block := Block{}
 		if !k.Source.Empty {
-			block = Block{Releases: k.Releases, Select: k.SelectRelease(), SelectBy: k.SelectBy, Columns: k.Columns, Steps: k.Steps, Exists: k.Exists, Suggests: k.Suggests, ByKey: k.ByKey}
+			block = Block{Releases: k.Releases, Select: k.SelectRelease(), SelectBy: k.SelectBy, Columns: k.Columns, Steps: k.Steps, Exists: k.Exists, ByKey: k.ByKey}
 			block.Unit, block.MostRows = k.Source.UnitName, k.Source.MaxRows
 			if k.PicksGroups {
 				block.Picked = k.MaxPartitionsContributed
@@ -151,7 +151,7 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 		for _, g := range k.Keys {
 			block.KeyTypes = append(block.KeyTypes, g.Type())
 		}
-		block.DropsEmpty = k.DropsEmpty
+		block.DropsEmpty, block.Compared, block.Order = k.DropsEmpty, k.Compared, k.Order
 		if !k.Selected {
 			block.Keys = k.Product()
 		}
@@ -159,6 +159,7 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 		if j, ok := b.seen[key]; ok {
 			index[i] = j
 			p.Blocks[j].addColumns(block.Columns)
+			p.Blocks[j].Compared = p.Blocks[j].Compared && block.Compared
 			continue
 		}
 		b.seen[key], index[i] = len(p.Blocks), len(p.Blocks)
@@ -216,10 +217,9 @@ func (b *Block) addColumns(list []Column) {
 	}
 }
 
-// Shows says whether a group is shown, by its released values and by how far noise may move them.
-func (b *Block) Shows(value, noise func(release int) int64) bool {
-	return !b.DropsEmpty || slices.ContainsFunc(b.Exists, func(i int) bool { return value(i) != 0 }) ||
-		slices.ContainsFunc(b.Suggests, func(i int) bool { return max(value(i), -value(i)) > noise(i) })
+// Shows says whether anything that was released of a group says that it has rows.
+func (b *Block) Shows(value func(release int) int64) bool {
+	return !b.DropsEmpty || slices.ContainsFunc(b.Exists, func(i int) bool { return value(i) != 0 })
 }
 
 // Asked says whether the statement asks for a release; it may be there to say which groups exist alone.
@@ -295,7 +295,7 @@ func (b *planning) fingerprint(p *Plan) string {
 	blocks := slices.Clone(p.Blocks)
 	for i := range blocks {
 		blocks[i] = blocks[i].normalised()
-		blocks[i].DropsEmpty, blocks[i].Exists, blocks[i].Suggests = false, nil, nil // which groups are shown follows from what is released
+		blocks[i].DropsEmpty, blocks[i].Exists = false, nil // which groups are shown follows from what is released
 	}
 	var stages []question
 	for _, s := range p.Stages {

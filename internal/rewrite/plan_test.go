@@ -80,8 +80,8 @@ func TestCountsDecide(t *testing.T) {
 		}
 		block := q.plan.Blocks[0]
 		decides := block.SelectBy > 0 && block.Releases[block.SelectBy-1].Decides
-		for _, i := range block.Exists {
-			decides = block.Releases[i].Decides
+		if len(block.Exists) > 0 { // sums besides say it too, where they are far from 0
+			decides = block.Releases[block.Exists[0]].Decides
 		}
 		if decides != want {
 			t.Errorf("%s: a count decides: %v", sql, decides)

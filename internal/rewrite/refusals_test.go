@@ -77,7 +77,7 @@ func TestRefusalsPage(t *testing.T) {
 			continue
 		}
 		t.Run(reason.Anchor(), func(t *testing.T) {
-			if verdict := wide.refusedAs(s.before); !strings.Contains(verdict, "refused "+reason.Code()) || !strings.HasSuffix(verdict, refusal.Page+"#"+reason.Anchor()+"\n") {
+			if verdict := wide.refusedAs(s.before); !strings.Contains(verdict, "refused "+reason.Code()) || !strings.HasSuffix(verdict, reason.Help()+"\n") {
 				t.Errorf("before: %s\n%s", s.before.sql, verdict)
 			}
 			if d := wide.answeredAs(s.after); d != "" {

@@ -56,7 +56,11 @@ func (b *inbox) reserve(n int, done <-chan struct{}) (hold memory.Hold, ok bool,
 	for {
 		b.mu.Lock()
 		if empty := b.bytes == 0; empty || b.bytes+n+frameOverhead <= b.limit {
-			hold, full = b.memory.Take(messageCopies * n)
+			size := messageCopies * n
+			if !empty { // one message is always taken, and many that are empty are not for nothing
+				size += 2 * frameOverhead
+			}
+			hold, full = b.memory.Take(size)
 			if full != nil && empty {
 				n = 0
 			}

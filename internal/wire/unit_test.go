@@ -73,6 +73,19 @@ func TestThrottle(t *testing.T) {
 	if d := th.delay("alice", "a"); d != maxFailureDelay {
 		t.Errorf("delay %v, want %v", d, maxFailureDelay)
 	}
+	for i := range 3 {
+		if d, ok := th.turn("alice", "a"); !ok || d != time.Duration(i+1)*maxFailureDelay {
+			t.Errorf("attempt %d beside others waits %v, %v", i+1, d, ok)
+		}
+	}
+	if _, ok := th.turn("alice", "a"); ok {
+		t.Error("an attempt waits however many are under way")
+	}
+	now = now.Add(maxFailureDelay)
+	th.failed("alice", "a")
+	if d, ok := th.turn("alice", "a"); !ok || d != 3*maxFailureDelay {
+		t.Errorf("behind two that wait, an attempt waits %v, %v", d, ok)
+	}
 	th.succeeded("alice", "a")
 	if d := th.delay("bob", "a"); d == 0 || d > 10*failureDelay {
 		t.Errorf("after more than %d failures of an address, another user of it waits %v", freeOfAddress, d)
@@ -91,6 +104,12 @@ func TestThrottle(t *testing.T) {
 	}
 	if n := len(th.counts); n > maxThrottled {
 		t.Errorf("%d counts remembered", n)
+	}
+	for i := range 2 * maxThrottled {
+		th.failed(string(rune(i)), "a")
+	}
+	if d := th.delay("bob", "a"); d != maxFailureDelay {
+		t.Errorf("failures of many users make those of their address forgotten: %v", d)
 	}
 }
 
@@ -198,6 +217,35 @@ func TestInboxWaitsForMemory(t *testing.T) {
 	empty := newInbox(1<<20, account)
 	if _, ok, full := empty.reserve(4000, done); full == nil || !ok {
 		t.Error("a message was taken beyond the analyst's share")
+	}
+}
+
+// TestEmptyMessagesAreCounted: there is no end to them but that of memory, whatever the inbox may hold.
+func TestEmptyMessagesAreCounted(t *testing.T) {
+	budget := memory.New(1 << 20)
+	b, done := newInbox(4<<20, budget.Open("alice")), make(chan struct{})
+	close(done)
+	taken := 0
+	for {
+		hold, ok, full := b.reserve(0, done)
+		if full != nil {
+			t.Fatal(full)
+		}
+		if !ok {
+			break
+		}
+		b.put(frame{kind: 'S', hold: hold})
+		taken++
+	}
+	if most := 1 + 1<<18/(2*frameOverhead); taken != most {
+		t.Errorf("%d empty messages were taken, want %d", taken, most)
+	}
+	for range taken {
+		f, _, _, _ := b.take()
+		b.release(f)
+	}
+	if used := budget.Used(); used != 0 {
+		t.Errorf("%d bytes are counted of nothing", used)
 	}
 }
 

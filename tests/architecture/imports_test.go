@@ -15,6 +15,7 @@ const module = "github.com/dpproxy/dpproxy/internal/"
 var allowed = map[string]string{
 	"pgerr":                  "",
 	"refusal":                "pgerr",
+	"help":                   "",
 	"consistency":            "",
 	"mechanism":              "",
 	"mechanism/optimum":      "",
@@ -54,7 +55,7 @@ var allowed = map[string]string{
 	"introspect":             "policy rewrite",
 	"initpolicy":             "introspect lineage policy policy/bound rewrite verifier",
 	"backend":                "introspect pgerr policy rewrite rewrite/sqltext",
-	"engine":                 "backend command consistency ledger ledger/accounting mechanism memory pgerr policy refusal rewrite rewrite/catalog session",
+	"engine":                 "backend command consistency help ledger ledger/accounting mechanism memory pgerr policy refusal rewrite rewrite/catalog session",
 	"ledger/accounting":      "ledger mechanism pgerr policy",
 	"ledger/ledgertest":      "ledger mechanism pgserver pgserver/pgservertest policy",
 	"ledger/pagecheck":       "",
@@ -70,7 +71,7 @@ var allowed = map[string]string{
 	"console":                "ledger memory metrics pgerr policy wire",
 	"server":                 "backend console engine ledger ledger/accounting ledger/admin ledger/stores metrics pgerr policy provision session tracing verifier wire",
 	"server/ldaptest":        "",
-	"profile":                "backend engine ledger ledger/accounting mechanism policy provision rewrite session",
+	"profile":                "backend engine ledger ledger/accounting lineage mechanism policy provision rewrite session",
 	"demo":                   "pgerr pgserver policy provision server",
 }
 

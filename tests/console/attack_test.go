@@ -15,7 +15,7 @@ import (
 
 // pages are what analysts and administrators may open.
 var (
-	analystPages = []string{"/ask", "/columns", "/budget", "/history", "/answer.csv?id=1"}
+	analystPages = []string{"/ask", "/columns", "/budget", "/history", "/help", "/answer.csv?id=1"}
 	dbaPages     = []string{"/dba", "/dba/policy"}
 )
 

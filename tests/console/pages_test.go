@@ -82,7 +82,7 @@ analysts:
 	b.accessible("ask, dark")
 	b.phone()
 	b.narrow("ask")
-	for _, page := range []string{"columns", "budget", "history"} {
+	for _, page := range []string{"columns", "budget", "history", "help"} {
 		b.open("/" + page)
 		b.narrow(page)
 		b.accessible(page + ", dark")

@@ -48,7 +48,7 @@ func TestWithoutScripts(t *testing.T) {
 	b.click("#price")
 	b.until("a margin has a price", func() bool { return strings.Contains(b.text("#dryrun"), "±50") })
 
-	for page, text := range map[string]string{"/budget": "Latest", "/history": question, "/columns": "patients"} {
+	for page, text := range map[string]string{"/budget": "Latest", "/history": question, "/columns": "patients", "/help": "rows-are-never-returned"} {
 		b.click(`nav a[href="` + page + `"]`)
 		b.until(page+" is there", func() bool { return strings.Contains(b.text("main"), text) })
 	}

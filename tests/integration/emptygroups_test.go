@@ -3,11 +3,14 @@ package integration_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 )
 
 // TestEmptyGroups asks where noise is nil. No patient has gout, and none is in ward C or in none.
@@ -63,6 +66,44 @@ func TestEmptyGroups(t *testing.T) {
 	var refused *pgconn.PgError
 	if _, err := conn.Exec(context.Background(), "SET dpproxy.empty_groups = hide"); !errors.As(err, &refused) || refused.Code != "22023" {
 		t.Errorf("a value that there is not: %v", err)
+	}
+}
+
+// TestOfNothing: at the default ε everything but a count is NULL over no rows beside a count, and EXISTS and IN do not
+// hold, but for 5% of the answers; over many rows nothing is NULL. That of no rows is not shown is said. False alarms:
+// 1e-6 each at most.
+func TestOfNothing(t *testing.T) {
+	const asked = 60
+	p := start(t, strings.ReplaceAll(clinicPolicy(), "epsilon: 40", "epsilon: 4000"), clinic)
+	var notice *pgconn.Notice
+	conn := p.connect(func(c *pgx.ConnConfig) { c.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice = n } })
+	const aggregates = "min(age), max(income), avg(weight), percentile_cont(0.5) WITHIN GROUP (ORDER BY age)"
+	counted, exists, wards := 0, 0, 0
+	for i := range asked {
+		none := fmt.Sprintf("FROM patients WHERE age = 99 AND income > 89000 AND weight > 118 AND income >= %d", i)
+		if got := rowsText(t, conn, "SELECT "+aggregates+", count(*) - count(*) "+none); got != "NULL NULL NULL NULL 0" {
+			counted++
+		}
+		if rowsText(t, conn, "SELECT EXISTS (SELECT 1 "+none+")") != "f" {
+			exists++
+		}
+		if rowsText(t, conn, "SELECT ward FROM wards w WHERE ward IN (SELECT ward "+none+" AND ward IS NOT NULL)") != "" {
+			wards++
+		}
+	}
+	for name, wrong := range map[string]int{"aggregates": counted, "EXISTS": exists, "IN": wards} {
+		if !stattest.AtMost(wrong, asked, .1) { // an average and the others have a count each
+			t.Errorf("%s say that there are rows %d times of %d", name, wrong, asked)
+		}
+	}
+	if got := rowsText(t, conn, "SELECT "+aggregates+", count(*) > 0, EXISTS (SELECT 1 FROM patients) FROM patients"); strings.Contains(got, "NULL") || !strings.HasSuffix(got, "t t") {
+		t.Errorf("of all patients: %s", got)
+	}
+	if got := rowsText(t, conn, "EXPLAIN SELECT max(age) FROM patients"); !strings.Contains(got, "max(age) over no rows is a value between its bounds") {
+		t.Errorf("EXPLAIN says nothing of an empty set:\n%s", got)
+	}
+	if rowsText(t, conn, "SELECT ward, count(*) FROM patients WHERE income < 60 GROUP BY ward"); !strings.Contains(notice.Hint, "groups are not shown: they cannot be told from empty ones") {
+		t.Errorf("of wards without patients: %q", notice.Hint)
 	}
 }
 

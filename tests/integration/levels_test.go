@@ -17,7 +17,8 @@ import (
 const levelsQuestion = `SELECT grouping(floor, smoker), floor, smoker, count(*), sum(age), sum(income), count(*) FILTER (WHERE diagnosis = 'flu')%s
 	FROM patients p JOIN wards w ON w.ward = p.ward WHERE income >= %d GROUP BY ROLLUP (floor, smoker)`
 
-// TestLevelsAddUp asks at the default ε: counts and sums of all levels add up to the last digit, whether empty groups are shown or not.
+// TestLevelsAddUp asks at the default ε: counts and sums of all levels add up to the last digit, whether empty groups
+// are shown or not. A total of so few rows that none of its groups is shown stands by itself.
 func TestLevelsAddUp(t *testing.T) {
 	for name, policy := range map[string]string{"rdp": clinicPolicy(), "pure": purePolicy()} {
 		p := start(t, policy, clinic)
@@ -28,7 +29,7 @@ func TestLevelsAddUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			rows := levelRows(t, conn, fmt.Sprintf(levelsQuestion, "", (i/2)*6000)) // the later ones of few rows
-			if diff := apart(rows); diff != "" {
+			if diff := apart(rows, set == "drop"); diff != "" {
 				t.Errorf("%s, empty groups: %s: %s", name, set, diff)
 			}
 		}
@@ -103,13 +104,15 @@ func number(v any) float64 {
 	return math.NaN()
 }
 
-// apart says where rows do not add up to those of the next level, or a count is below 0; empty: nowhere.
-func apart(rows []levelRow) string {
+// apart says where rows do not add up to those of the next level, or a count is below 0; empty: nowhere. alone: a total
+// may have no groups.
+func apart(rows []levelRow, alone bool) string {
 	next := map[int32]int32{0: 1, 1: 3}
 	for _, total := range rows {
-		sums := make([]float64, len(total.numbers))
+		sums, parts := make([]float64, len(total.numbers)), 0
 		for _, r := range rows {
 			if next[r.level] == total.level && r.level != total.level && (total.level == 3 || r.of == total.key) {
+				parts++
 				for i, x := range r.numbers {
 					if !math.IsNaN(x) {
 						sums[i] += x
@@ -122,7 +125,8 @@ func apart(rows []levelRow) string {
 				total.numbers[i] = 0
 			}
 		}
-		if total.level > 0 && fmt.Sprintf("%.2f", sums) != fmt.Sprintf("%.2f", total.numbers) || total.numbers[0] < 0 {
+		adds := total.level > 0 && (parts > 0 || !alone)
+		if adds && fmt.Sprintf("%.2f", sums) != fmt.Sprintf("%.2f", total.numbers) || total.numbers[0] < 0 {
 			return fmt.Sprintf("level %d, %q: %.2f, and its groups are %.2f", total.level, total.key, total.numbers, sums)
 		}
 	}

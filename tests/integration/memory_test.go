@@ -86,7 +86,7 @@ func hoard(t testing.TB, p *proxy, user string, i int) *hoarder {
 func (a *hoarder) close() { _ = a.conn.Conn.Close() }
 
 // hoards is how many ways there are.
-const hoards = 6
+const hoards = 7
 
 // fill keeps one kind of thing until there is no memory for more, and then drops it. It returns how often that was refused.
 func (a *hoarder) fill(way int) (refused int64) {
@@ -111,7 +111,13 @@ func (a *hoarder) fill(way int) (refused int64) {
 				&pgproto3.Query{String: "MOVE 1 FROM c" + name})
 		case 4: // types of parameters
 			batch = append(batch, &pgproto3.Parse{Name: name, Query: "SELECT 1 AS a" + name, ParameterOIDs: types})
-		case 5: // messages that wait for a long statement
+		case 5: // explanations
+			sums := ""
+			for k := range 40 {
+				sums += fmt.Sprintf(", sum(age + %d)", k)
+			}
+			batch = append(batch, &pgproto3.Parse{Query: "EXPLAIN (FORMAT JSON) SELECT count(*)" + sums + " FROM patients"}, &pgproto3.Bind{DestinationPortal: name})
+		case 6: // messages that wait for a long statement
 			return a.pipeline(megabyte)
 		}
 		for _, m := range batch {

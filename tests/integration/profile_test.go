@@ -111,8 +111,9 @@ func TestProfileOfEveryType(t *testing.T) {
 		t.Fatalf("profile: exit %d\n%s", code, problems)
 	}
 	for _, want := range []string{
-		"age:\n        bounds: [10, 100]", "weight:\n        bounds: [47, 150]", "height:\n        bounds: [1, 8.2]", "price:\n        bounds: [10, 100]",
-		"seen:\n        bounds: [2024-06-01, 2024-07-01]", "met:\n        bounds: [2024-06-01, 2024-07-01]", "day:\n        bounds: [2024-06-01, 2024-10-01]",
+		"age:\n        bounds: [0, 100]", "weight:\n        bounds: [47, 150]", "height:\n        bounds: [1, 8.2]", "price:\n        bounds: [0, 100]",
+		"seen:\n        bounds: [\"2024-06-01\", \"2024-06-30 23:59:59.999999\"]", "met:\n        bounds: [\"2024-06-01\", \"2024-06-30 23:59:59.999999\"]",
+		"day:\n        bounds: [2024-06-01, 2024-09-30]",
 		"hour:\n        bounds: [\"00:00\", \"19:00\"]", "stay:\n        bounds: [-2 days, 3 days]",
 	} {
 		if !strings.Contains(out, want) {
@@ -163,6 +164,11 @@ func TestProfileOfItsOwnBudget(t *testing.T) {
 	_, problems, code := p.profile("--table", "public.patients", "--epsilon", "2", "--quantile", "0.9")
 	if all := p.spent(); code != 0 || all[policy.ProfileAccount] <= 0 || len(all) != 3 {
 		t.Errorf("exit %d, spent %v\n%s", code, all, problems)
+	}
+	before := p.read()
+	out, problems, code := p.profile("--epsilon", "0.01", "--write")
+	if code != 1 || out != "" || !strings.Contains(problems, "would do. A twentieth of the price is spent") || p.read() != before {
+		t.Errorf("too few for bounds: exit %d, printed %q\n%s", code, out, problems)
 	}
 	for _, c := range []struct {
 		policy string

@@ -12,7 +12,7 @@
 //     that the client connected as, and no other;
 //   - relations about the cluster or about statistics become subqueries of the same shape without rows, or with zeros;
 //   - current_database(), current_user and their kin, sizes, advisory locks become constants of the same type and name;
-//   - dpproxy.budget, dpproxy.columns, dpproxy.history and dpproxy.last become unnest() of parameters that the engine supplies.
+//   - dpproxy.budget and the other relations of that schema become unnest() of parameters that the engine supplies.
 //
 // The text is edited by token, never deparsed (pg_query's deparser changes the meaning of some valid SQL). The edited text
 // is parsed again and must equal the tree that the edits were meant to produce; if it does not, the statement is refused.

@@ -74,7 +74,7 @@ func (c *checker) allowed(schema, name string, f *pg_query.FuncCall) error {
 
 func (c *checker) functionDenied(at int, name string) error {
 	return c.refuse(refusal.CatalogObject, at, "permission denied for function "+name,
-		"Functions that act, or that read anything but their arguments, are refused; docs/introspection.md has the list of what is allowed.")
+		"Functions that act, or that read anything but their arguments, are refused; the topic introspection of dpproxy.help has the list of what is allowed.")
 }
 
 // arguments visits what a call holds. In the arguments of privilege functions the current user stays the role that runs

@@ -174,7 +174,7 @@ func (c *checker) relationDenied(at int, r *pg_query.RangeVar) error {
 		return pgerr.New(pgerr.UndefinedTable, fmt.Sprintf("relation %q does not exist", strings.Join(relationParts(r), ".")), pgerr.At(c.position(at)))
 	}
 	return c.refuse(refusal.CatalogObject, at, "permission denied for relation "+strings.Join(relationParts(r), "."),
-		"Ask for tables of the policy, or for catalog relations that docs/introspection.md lists.")
+		"Ask for tables of the policy, or for catalog relations that the topic introspection of dpproxy.help lists.")
 }
 
 func (c *checker) policySchema(name string) bool { return contains(c.in.Schemas, name) }

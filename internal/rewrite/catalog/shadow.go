@@ -76,6 +76,9 @@ var ownRelations = []ownRelation{
 		{"left_out", "double precision"},
 		{"epsilon", "double precision"},
 	}},
+	{"help", "Why a question is refused and what to write instead, functions, and settings.", SupplyHelp, []Column{
+		{"topic", "text"}, {"text", "text"},
+	}},
 }
 
 const shadowHead = `CREATE SCHEMA IF NOT EXISTS dpproxy;

@@ -9,6 +9,7 @@ const (
 	SupplyHistory                   // one column of dpproxy.history
 	SupplyLast                      // one column of dpproxy.last
 	SupplySetting                   // the session's value of the setting Name, as SHOW prints it; NULL if unset
+	SupplyHelp                      // one column of dpproxy.help
 )
 
 // Supply is one parameter that Check added behind the client's.

@@ -79,7 +79,7 @@ func (c *checker) policyType(schema, name string) bool {
 
 func (c *checker) typeDenied(at int, names []string) error {
 	return c.refuse(refusal.CatalogObject, at, fmt.Sprintf("permission denied for type %s", strings.Join(names, ".")),
-		"Types of listed columns and most built-in types are allowed; docs/introspection.md has the list.")
+		"Types of listed columns and most built-in types are allowed; the topic introspection of dpproxy.help has the list.")
 }
 
 // OIDs of types that parameters may not have: their input leads to transactions, row places, snapshots,

@@ -251,7 +251,7 @@ func (c *checker) refused(m protoreflect.Message) error {
 	if name := nodeNames[kind]; name != "" {
 		kind = name
 	}
-	return c.refuse(refusal.CatalogForm, at, fmt.Sprintf("%s is not supported here", kind), "See docs/introspection.md for what catalog queries and queries of public tables may use.")
+	return c.refuse(refusal.CatalogForm, at, fmt.Sprintf("%s is not supported here", kind), "What catalog queries and queries of public tables may use is the topic introspection of dpproxy.help.")
 }
 
 // nodeNames gives the SQL words for the nodes that people are most likely to try.

@@ -36,9 +36,12 @@ func (b *finisher) rewriteBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	}
 	sets.addToAll(c.Groups[len(sets.keys):])
 	// Subqueries of the target list may have added blocks of their own: this block's place comes after them.
-	l := &level{rows: rows, env: e, groups: sets, calls: c.Calls, withins: c.Withins, intervals: c.Intervals, grouping: c.Grouping, compared: b.compare[s]}
+	l := &level{rows: rows, env: e, groups: sets, calls: c.Calls, withins: c.Withins, intervals: c.Intervals, grouping: c.Grouping, compared: b.compare[s], every: b.every[s]}
 	if e == nil && !b.stage {
 		l.outputs = outputs(s, alias)
+		if s == b.root {
+			l.order = orderOf(s, alias)
+		}
 	}
 	if err := b.add(l, src, sc); err != nil {
 		return err

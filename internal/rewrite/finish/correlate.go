@@ -16,7 +16,8 @@ import (
 type correlator struct {
 	*bind.Binder
 	blocks  int
-	compare map[*pg_query.SelectStmt]bool // whose count is compared with 0
+	compare map[*pg_query.SelectStmt]bool // of whose count is asked whether there are rows
+	every   map[*pg_query.SelectStmt]bool // which count the rows for each public row
 	refused error                         // of what it understands and cannot be released
 }
 
@@ -46,6 +47,7 @@ func (c *correlator) query(s *pg_query.SelectStmt, e *bind.Env) {
 			return n.GetRangeSubselect() == nil && n.GetSubLink() == nil
 		})
 	}
+	c.totals(s, e)
 	seriesOfOutputs(s)
 	c.maps(s, e)
 	c.antiJoins(s, e)

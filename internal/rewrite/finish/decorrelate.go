@@ -221,7 +221,8 @@ func (d *decorrelation) matches(alias string) []*pg_query.Node {
 	return all
 }
 
-// exists asks whether the released number of rows is more than 0.
+// exists asks whether the released number of rows can be told from that of no rows: where it cannot, the block has no
+// row (docs/privacy.md P17a).
 func (d *decorrelation) exists(l *pg_query.SubLink, s *pg_query.SelectStmt, conds []*pg_query.Node) *pg_query.Node {
 	block, alias := d.block(s, conds, []*pg_query.Node{countRows()}), d.alias("b")
 	d.compare[block] = true
@@ -234,7 +235,7 @@ func (d *decorrelation) exists(l *pg_query.SubLink, s *pg_query.SelectStmt, cond
 
 // scalar reads the released aggregates: over no rows a count is 0 and any other NULL, or all are if it is grouped. Without public columns the subquery is a block already.
 func (d *decorrelation) scalar(l *pg_query.SubLink, s *pg_query.SelectStmt, conds []*pg_query.Node) *pg_query.Node {
-	alias := d.alias("b")
+	alias, counts := d.alias("b"), true
 	var outputs []*pg_query.Node
 	t := s.TargetList[0].GetResTarget()
 	value, err := sqltree.RewriteNode(sqltree.Clone(t.Val), func(n *pg_query.Node) (*pg_query.Node, bool, error) {
@@ -243,6 +244,8 @@ func (d *decorrelation) scalar(l *pg_query.SubLink, s *pg_query.SelectStmt, cond
 			read := sqltree.ColumnRef(alias, fmt.Sprintf("a%d", len(outputs)))
 			if sqltree.FunctionName(n.GetFuncCall()) == "count" && !d.grouped {
 				read = coalesce(read, pg_query.MakeAConstIntNode(0, -1))
+			} else {
+				counts = false
 			}
 			return read, false, nil
 		}
@@ -260,14 +263,15 @@ func (d *decorrelation) scalar(l *pg_query.SubLink, s *pg_query.SelectStmt, cond
 	if d.failed || len(d.columns) == 0 {
 		return nil
 	}
-	one, out := newSelect(), newSelect()
+	one, out, block := newSelect(), newSelect(), d.block(s, conds, outputs)
+	d.every[block] = counts
 	if d.grouped {
 		out.TargetList = []*pg_query.Node{target(sqltree.OutputName(t), value)}
-		out.FromClause, out.WhereClause = []*pg_query.Node{subselect(d.block(s, conds, outputs), alias)}, and(d.matches(alias))
+		out.FromClause, out.WhereClause = []*pg_query.Node{subselect(block, alias)}, and(d.matches(alias))
 		return sublink(pg_query.SubLinkType_EXPR_SUBLINK, out, l.Location)
 	}
 	one.TargetList = []*pg_query.Node{target("one", pg_query.MakeAConstIntNode(1, -1))}
 	out.TargetList = []*pg_query.Node{target(sqltree.OutputName(t), value)}
-	out.FromClause = []*pg_query.Node{join(pg_query.JoinType_JOIN_LEFT, subselect(one, d.alias("o")), subselect(d.block(s, conds, outputs), alias), and(d.matches(alias)))}
+	out.FromClause = []*pg_query.Node{join(pg_query.JoinType_JOIN_LEFT, subselect(one, d.alias("o")), subselect(block, alias), and(d.matches(alias)))}
 	return sublink(pg_query.SubLinkType_EXPR_SUBLINK, out, l.Location)
 }

@@ -15,7 +15,8 @@ type finisher struct {
 	*Planned
 	levels  []*level // by placeholder
 	aliases int
-	compare map[*pg_query.SelectStmt]bool // whose count is compared with 0
+	compare map[*pg_query.SelectStmt]bool // of whose count is asked whether there are rows
+	every   map[*pg_query.SelectStmt]bool // which count the rows for each public row
 	stage   bool                          // the query is a stage's: the client does not see its columns
 	root    *pg_query.SelectStmt
 

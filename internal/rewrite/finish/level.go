@@ -20,7 +20,9 @@ type level struct {
 	withins   []bind.Within
 	intervals []bind.Interval
 	grouping  [][]int
-	compared  bool           // EXISTS compares its count with 0
+	order     *release.Order
+	compared  bool           // EXISTS asks of its count whether there are rows
+	every     bool           // it counts rows for every row around, also those that have none
 	outputs   map[int]string // by index of the call: the result column that is this call and nothing else
 }
 
@@ -35,13 +37,14 @@ type Planned struct {
 
 // add plans the blocks of a level, one for each grouping set.
 func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
+	planner := &release.Planner{Base: p.Base, Compared: l.compared, Every: l.every}
 	u := placeholderRead{sets: l.groups.sets, keys: len(l.groups.keys), grouping: l.grouping}
 	for _, set := range l.groups.sets {
 		var nodes []*pg_query.Node
 		for _, i := range set {
 			nodes = append(nodes, l.groups.keys[i])
 		}
-		k, err := (&release.Planner{Base: p.Base}).NewBlock(src, sc, nodes, l.calls, l.intervals, slices.Concat(p.before, p.Blocks))
+		k, err := planner.NewBlock(src, sc, nodes, l.calls, l.intervals, slices.Concat(p.before, p.Blocks))
 		if err != nil {
 			return err
 		}
@@ -51,9 +54,11 @@ func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 		if err := k.PlanIntervals(p.Base, l.intervals); err != nil {
 			return err
 		}
-		k.Compared = l.compared
 		for call, name := range l.outputs {
 			k.Columns[call].Output = name
+		}
+		if len(l.groups.sets) == 1 {
+			k.Order = l.order
 		}
 		u.blocks = append(u.blocks, len(p.Blocks))
 		p.Blocks = append(p.Blocks, k)
@@ -72,34 +77,49 @@ func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 	return nil
 }
 
-// Level says that the groups of a block are parts of those of another.
+// Level says that the groups of a block are parts of those of another: what a group is that is not shown, its parts are
+// not either.
 type Level struct {
-	Block, Of int   // of the blocks that the query reads
-	Keys      []int // by key of Of: the same key of Block
-	Pairs     []release.Pair
+	Block, Of int            // of the blocks that the query reads
+	Keys      []int          // by key of Of: the same key of Block
+	Pairs     []release.Pair // what adds up, of each block to one other at most
 }
 
-// levels finds for each grouping set one that has the most of its keys, and not all, where releases of the two add up.
+// levels finds for each grouping set those that have its keys but for as few as may be, and among them one, of the most
+// keys, where releases of the two add up.
 func levels(u placeholderRead, blocks []*release.Block) (out []Level) {
-	for i, fine := range u.sets {
-		best := Level{Block: u.blocks[i]}
-		for j, coarse := range u.sets {
-			if len(coarse) >= len(fine) || best.Pairs != nil && len(coarse) <= len(best.Keys) {
-				continue
-			}
-			keys := make([]int, len(coarse))
-			for at, key := range coarse {
-				keys[at] = slices.Index(fine, key)
-			}
-			if slices.Contains(keys, -1) {
-				continue
-			}
-			if pairs := blocks[u.blocks[i]].PartsOf(blocks[u.blocks[j]]); pairs != nil {
-				best.Of, best.Keys, best.Pairs = u.blocks[j], keys, pairs
+	for i := range u.sets {
+		all := coarser(u, i)
+		sums := -1
+		for at, l := range all {
+			if pairs := blocks[l.Block].PartsOf(blocks[l.Of]); pairs != nil && (sums < 0 || len(l.Keys) > len(all[sums].Keys)) {
+				sums, all[at].Pairs = at, pairs
 			}
 		}
-		if best.Pairs != nil {
-			out = append(out, best)
+		for at, l := range all {
+			between := func(m Level) bool {
+				return len(m.Keys) > len(l.Keys) && !slices.ContainsFunc(l.Keys, func(key int) bool { return !slices.Contains(m.Keys, key) })
+			}
+			if at != sums {
+				l.Pairs = nil
+			}
+			if at == sums || len(l.Keys) > 0 && !slices.ContainsFunc(all, between) {
+				out = append(out, l)
+			}
+		}
+	}
+	return out
+}
+
+// coarser lists the grouping sets that have some of the keys of one, and not all.
+func coarser(u placeholderRead, fine int) (out []Level) {
+	for j, set := range u.sets {
+		l := Level{Block: u.blocks[fine], Of: u.blocks[j], Keys: make([]int, len(set))}
+		for at, key := range set {
+			l.Keys[at] = slices.Index(u.sets[fine], key)
+		}
+		if len(set) < len(u.sets[fine]) && !slices.Contains(l.Keys, -1) {
+			out = append(out, l)
 		}
 	}
 	return out

@@ -19,6 +19,7 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 	var uses []int
 	var moments *Moments
 	var err error
+	rows := -1 // the count that decides whether it is NULL
 	k.call = c
 	switch c.Name {
 	case "count":
@@ -26,13 +27,17 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 	case "sum":
 		output, uses, err = b.planSum(k, c)
 	case "avg":
-		output, uses, err = b.planAvg(k, c)
+		if output, uses, err = b.planAvg(k, c); err == nil && !k.saysGroup(uses[1]) {
+			rows = uses[1]
+		}
 	case "bool_and", "bool_or":
 		output, uses = k.planBool(c)
 	case "mode":
 		output, uses = k.planMode(c)
 	case "min", "max", "percentile_cont", "percentile_disc":
-		output, uses, err = b.planQuantile(k, c)
+		if output, uses, err = b.planQuantile(k, c); err == nil {
+			output, rows = k.nullOverNothing(c, c.Rows(), output)
+		}
 	default:
 		output, uses, moments, err = b.planMoments(k, c)
 	}
@@ -40,15 +45,29 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 		return b.Refusal(err)
 	}
 	k.Outputs = append(k.Outputs, output)
-	column := Column{Name: c.Text, Type: c.Type, Releases: uses, Average: c.Name == "avg", Parts: c.Name == "count" && len(uses) == 2, Choice: c.Mode != nil, Moments: moments}
+	column := Column{Name: c.Text, Type: c.Type, Releases: uses, Average: c.Name == "avg", Parts: c.Name == "count" && len(uses) == 2, Choice: c.Mode != nil, Moments: moments, Rows: 1 + rows}
 	if (c.Name == "sum" || c.Name == "avg") && len(uses) == 2 {
 		column.DoubledCenter = k.doubledCenter[uses[0]]
+	}
+	if c.Name == "sum" || c.Name == "avg" {
+		column.Difference = differenceOf(c.Args[0])
 	}
 	if len(uses) == 1 && k.Releases[uses[0]].Kind == mechanism.Quantile && !c.Array {
 		column.Low, column.High = 1+k.quantileEnd(c, uses[0], aggregate.DerivedLow), 1+k.quantileEnd(c, uses[0], aggregate.DerivedHigh)
 	}
 	k.Columns = append(k.Columns, column)
 	return nil
+}
+
+// differenceOf describes the difference in an aggregated argument, if there is one.
+func differenceOf(argument *expr.Expr) *Difference {
+	d := argument.Difference()
+	if d == nil {
+		return nil
+	}
+	lo, _ := d.Bounds().Lo.Float64()
+	hi, _ := d.Bounds().Hi.Float64()
+	return &Difference{d.Text(), d.Type(), lo, hi}
 }
 
 func (k *Block) planCount(c *aggregate.Call) (query.Scalar, []int, error) {
@@ -184,7 +203,8 @@ func (b *Planner) planAvg(k *Block, c *aggregate.Call) (query.Scalar, []int, err
 	}
 	sum := query.F("({}::numeric + ({})::numeric * {})", ReleasedColumn(s), doubledCenter, ReleasedColumn(n))
 	lo, hi := new(big.Rat).Mul(a.Step, big.NewRat(a.Lo, 1)), new(big.Rat).Mul(a.Step, big.NewRat(a.Hi, 1))
-	return average(c.Type, sum, ReleasedColumn(n), a.Step, lo, hi, a.Gaps()), []int{s, n}, nil
+	value := average(c.Type, sum, ReleasedColumn(n), a.Step, lo, hi, a.Gaps())
+	return query.F("CASE WHEN {} THEN {} END", k.someRows(n), value), []int{s, n}, nil
 }
 
 // average prints sum × step / (2n), clamped to the argument's bounds, in the type that PostgreSQL's avg has.
@@ -201,7 +221,7 @@ func average(typ uint32, sum, n query.Scalar, step, lo, hi *big.Rat, gaps []boun
 	if len(gaps) > 0 && typ != pgtype.IntervalOID {
 		value = nearestValid(value, gaps)
 	}
-	return query.F("CASE WHEN {} > 0 THEN {} END", n, value)
+	return value
 }
 
 // nearestValid moves a value out of gaps, to the nearest valid one: post-processing (docs/privacy.md P13).

@@ -30,12 +30,14 @@ type Block struct {
 	ByKey                    bool      // main names a group by its keys, which public rows hold (docs/privacy.md P26a)
 	SelectBy                 int       // 1 + the release that it decides by; 0: by noise of its own
 	DropsEmpty               bool      // groups without rows are not shown
-	Exists, Suggests         []int     // releases which say that a group has rows (exists.go)
+	Exists                   []int     // releases which say that a group has rows (exists.go)
+	untold                   []string  // calls whose value over no rows no release tells
 	unasked                  int       // 1 + a release that no call asks for; 0: there is none
 	clamped                  bool      // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
 
 	Proofs   []schema.Proof // of the keys' values
-	Compared bool           // the statement asks of its count whether it is more than 0
+	Order    *Order         // nil: groups are in no order of an aggregate
+	Compared bool           // the statement asks of its count whether there are rows
 
 	listing *policy.Table // of whose keys alone Source has rows (bykey.go); nil: of others, too
 
@@ -174,7 +176,7 @@ const callSteps = 250
 // NewBlock plans the releases of an aggregating query over private rows: groups, calls and intervals are what it was split into, before are
 // the blocks of the statement so far.
 func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_query.Node, calls []*pg_query.FuncCall, intervals []bind.Interval, before []*Block) (*Block, error) {
-	k := &Block{Source: src, index: map[string]int{}, histograms: map[string]int{}, doubledCenter: map[int]int64{}, reads: map[int]*aggregate.Call{}}
+	k := &Block{Source: src, Compared: b.Compared, index: map[string]int{}, histograms: map[string]int{}, doubledCenter: map[int]int64{}, reads: map[int]*aggregate.Call{}}
 	if err := b.groupKeys(k, sc, groups); err != nil {
 		return nil, err
 	}
@@ -205,7 +207,7 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 	if err := b.countRows(k, typed); err != nil {
 		return nil, err
 	}
-	k.Outputs, k.Columns = nil, nil
+	k.Outputs, k.Columns, k.Derived, k.untold = nil, nil, nil, nil
 	for _, c := range typed {
 		if err := aggregate.LocatedCall(b.Base, b.plan(k, c), c); err != nil {
 			return nil, err
@@ -215,10 +217,11 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 		k.Releases[k.SelectBy-1].Decides = true
 	}
 	if k.DropsEmpty {
-		k.Exists, k.Suggests = k.existence(), k.suggestions()
+		k.Exists = k.existence()
 		for _, i := range k.Exists {
 			k.Releases[i].Decides = true
 		}
+		k.Exists = append(k.Exists, k.suggestions()...)
 	}
 	var err error
 	if k.Kept, err = b.keptByStages(k); err != nil {
@@ -242,6 +245,7 @@ type Column struct {
 	// How two releases, a sum z given its count n, or two counts, make the value, with Step that of z's grid:
 	Parts         bool  // z + n, two counts
 	Average       bool  // Step·(z/n + DoubledCenter)
+	Rows          int   `json:",omitempty"` // 1 + the count that makes it NULL where it cannot be told from that of no rows; 0: none does
 	Choice        bool  // the greatest of the counts chooses it
 	DoubledCenter int64 // else Step·(z + DoubledCenter·n)
 
@@ -249,6 +253,22 @@ type Column struct {
 	// 1 + the releases that are the ends of the interval of a quantile; 0: it is that of the range.
 	Low  int `json:",omitempty"`
 	High int `json:",omitempty"`
+
+	Difference *Difference `json:"-"` // of a sum or an average; nil: none, or something bounds it
+}
+
+// Difference is one of columns whose bounds are as far apart as theirs allow (see expr.Difference), with its bounds.
+type Difference struct {
+	Text   string
+	Type   uint32
+	Lo, Hi float64
+}
+
+// Order says that the statement sorts the groups by an aggregate first.
+type Order struct {
+	Column     int // of the block's
+	Descending bool
+	Limit      int // so many groups are shown; 0: all, or nobody knows
 }
 
 // ReleasedColumn names a released column in the finish query.

@@ -14,10 +14,11 @@ import (
 // rowsOfGroup is the call that counts the rows of a group where the statement does not.
 var rowsOfGroup = &aggregate.Call{Name: "count", Star: true, Text: "rows of a group"}
 
-// dropsEmpty says that groups may be dropped. A row of a public table that a join keeps is a group whatever joins it, a block without keys
-// has one row, and partition selection has decided by then.
+// dropsEmpty says that groups may be dropped. A row of a public table that a join keeps is a group whatever joins it, a
+// block without keys has one row, and partition selection has decided by then. Where the statement asks whether there
+// are rows, those without are dropped in any case.
 func (b *Planner) dropsEmpty(k *Block) bool {
-	return !b.KeepsEmpty && len(k.Keys) > 0 && !k.Selected && k.Source.Preserved == nil
+	return b.Compared || !b.KeepsEmpty && !b.Every && len(k.Keys) > 0 && !k.Selected && k.Source.Preserved == nil
 }
 
 // countRows releases the number of rows of each group where groups may be dropped and no release of the calls says which. It is to be
@@ -44,8 +45,8 @@ func (b *Planner) countRows(k *Block, calls []*aggregate.Call) error {
 // a quarter at most, or by an eighth where it is Gaussian, pays for that.
 const askedWeight = 4
 
-// suggestions finds releases that are 0 over no rows, where the number of rows was not asked for and has little of the price: beyond their
-// noise, they say that there are rows.
+// suggestions finds releases that are 0 over no rows, where the number of rows was not asked for and has little of the
+// price: far from 0, they say that there are rows.
 func (k *Block) suggestions() []int {
 	var out []int
 	for _, m := range k.Measurements {

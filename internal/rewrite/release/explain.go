@@ -39,7 +39,10 @@ func (k *Block) Explain(i int, releases []mechanism.Release) []string {
 		lines = append(lines, line)
 	}
 	if k.Compared {
-		lines = append(lines, "  EXISTS holds where this count is more than 0, with its noise")
+		lines = append(lines, "  EXISTS holds where this count can be told from that of no rows (5%)")
+	}
+	for _, call := range k.untold {
+		lines = append(lines, fmt.Sprintf("  %s over no rows is a value between its bounds: beside count(*) it is NULL", call))
 	}
 	lines = append(lines, k.explainKeys()...)
 	return append(lines, k.Source.Plan.Lines("  ")...)

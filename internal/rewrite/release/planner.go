@@ -9,7 +9,11 @@ import (
 )
 
 // Planner plans release blocks with what one planning knows.
-type Planner struct{ *relation.Base }
+type Planner struct {
+	*relation.Base
+	Compared bool // the statement asks of the block's count whether there are rows
+	Every    bool // it reads every group, also those without rows
+}
 
 // measured gives the integer form of an argument of a block's aggregate, and notes where the policy bounds its sum per unit: not that of
 // distinct values.

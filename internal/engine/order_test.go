@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// TestOrder: how many of the first places are certain, to the end that is shown.
+func TestOrder(t *testing.T) {
+	for _, c := range []struct {
+		values []int64
+		order  rewrite.Order
+		want   string
+	}{
+		{[]int64{5000, 9000, 7000}, rewrite.Order{Descending: true}, ""},
+		{[]int64{5000, 9000, 7000, 4998}, rewrite.Order{Descending: true, Limit: 2}, ""},
+		{[]int64{5000, 9000, 7000, 4998}, rewrite.Order{Descending: true, Limit: 3}, "The first 2 places are certain, place 3 is within the noise."},
+		{[]int64{5000, 9000, 7000, 4998}, rewrite.Order{Descending: true}, "The first 2 places are certain, places 3 to 4 are within the noise."},
+		{[]int64{5000, 9000, 8999, 4998}, rewrite.Order{Descending: true}, "Places 1 to 4 are within the noise."},
+		{[]int64{5000, 9000, 8999, 100}, rewrite.Order{}, "The first 2 places are certain, places 3 to 4 are within the noise."},
+		{[]int64{50, 9000, 8999}, rewrite.Order{}, "The first place is certain, places 2 to 3 are within the noise."},
+		{[]int64{9000}, rewrite.Order{}, ""},
+		{nil, rewrite.Order{}, ""},
+	} {
+		p := countsOf(t, len(c.values), 0, laplace, .33)
+		p.plan.Blocks[0].Columns, p.plan.Blocks[0].Order = []rewrite.Column{alone}, &c.order
+		answer := []released{{Keys: make(rewrite.KeyRows, len(c.values)), Values: [][]int64{c.values}}}
+		if got := p.order(answer); got != c.want {
+			t.Errorf("%v: %q, want %q", c.values, got, c.want)
+		}
+	}
+}
+
+// TestCertainPlaces: of those that are said to be certain one has another group in the true order in 5% of the answers
+// at most, where many are alike, where two are, and where all are as far from the next as a margin. False alarms: 1e-9
+// each at most.
+func TestCertainPlaces(t *testing.T) {
+	const rounds, groups = 3000, 12
+	for _, noise := range []mechanism.Choice{laplace, {Noise: mechanism.Gaussian, Bounding: mechanism.Clamp}} {
+		p := countsOf(t, groups, 0, noise, .33)
+		p.plan.Blocks[0].DropsEmpty, p.plan.Blocks[0].Columns, p.plan.Blocks[0].Order = false, []rewrite.Column{alone}, &rewrite.Order{Descending: true}
+		margin := int64(p.blocks[0].releases[0].PlannedMargin())
+		for name, truth := range map[string]func(g int64) int64{
+			"alike":       func(g int64) int64 { return 10000 + g },
+			"two alike":   func(g int64) int64 { return 10000 + 100*margin*(g-g/11) + g/11 },
+			"by a margin": func(g int64) int64 { return 10000 + margin*g },
+			"by three":    func(g int64) int64 { return 10000 + 3*margin*g },
+		} {
+			wrong, most := 0, 0
+			source := mechanism.NewSource()
+			m := measured{keys: p.plan.Blocks[0].Keys, exact: make([][]int64, 1), histograms: make([][]mechanism.Histogram, 1)}
+			for g := range groups {
+				m.exact[0] = append(m.exact[0], truth(int64(g)))
+			}
+			for range rounds {
+				r, _ := p.blocks[0].draw(source, p.plan.Blocks[0].Releases, m)
+				order := make([]int, groups)
+				for g := range order {
+					order[g] = g
+				}
+				slices.SortFunc(order, func(a, b int) int { return int(r.Values[0][b] - r.Values[0][a]) })
+				sure := certain(p.ranking(0, alone, r, true))
+				most = max(most, sure)
+				if slices.ContainsFunc(order[:sure], func(g int) bool { return order[groups-1-g] != g }) {
+					wrong++
+				}
+			}
+			t.Logf("%s, %s: %d of %d wrong, up to %d places", noise.Noise, name, wrong, rounds, most)
+			if !stattest.AtMost(wrong, rounds, .05) {
+				t.Errorf("%s, %s: %d of %d wrong", noise.Noise, name, wrong, rounds)
+			}
+		}
+	}
+}

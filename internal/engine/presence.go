@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// falseShare bounds the expected share of groups without rows among those that are shown, and how often EXISTS holds
+// over no rows.
+const falseShare = .05
+
+// presence finds the groups that released values tell from empty ones, block by block (docs/privacy.md P17a). The
+// values are as they were drawn: the noise of one group is independent of that of others.
+type presence struct {
+	*calibrated
+	answer []released
+	levels []addedLevel
+	known  map[int][]bool
+}
+
+// of says of each group of a block whether it is shown. Those within groups of another block that are not shown are
+// not, nor do the others have to stand out among them.
+func (s *presence) of(block int) []bool {
+	if shown, ok := s.known[block]; ok {
+		return shown
+	}
+	b, groups := &s.plan.Blocks[block], s.answer[block].Keys.Len()
+	shown := slices.Repeat([]bool{true}, groups)
+	s.known[block] = shown
+	if !b.DropsEmpty {
+		return shown
+	}
+	for _, l := range s.levels {
+		if l.Block != block {
+			continue
+		}
+		within := s.of(l.Of)
+		for g, of := range l.group {
+			shown[g] = of < 0 || within[of]
+		}
+	}
+	chance := make([]float64, groups)
+	var family []float64
+	for g := range shown {
+		if shown[g] {
+			chance[g] = s.emptyChance(block, g)
+			family = append(family, chance[g])
+		}
+	}
+	most := discovered(family)
+	for g := range shown {
+		shown[g] = shown[g] && chance[g] <= most
+	}
+	return shown
+}
+
+// emptyChance is how likely it is that a group without rows is given values that are as far from 0 as these: where
+// several say that there are rows, so many times the least chance of one, which holds however their noises depend on
+// each other.
+func (s *presence) emptyChance(block, g int) float64 {
+	least, exists := 1.0, s.plan.Blocks[block].Exists
+	for _, i := range exists {
+		least = math.Min(least, s.blocks[block].releases[i].EmptyTail(s.answer[block].Values[i][g])*float64(len(exists)))
+	}
+	return least
+}
+
+// discovered is the greatest of these chances that still tells a group from empty ones (Benjamini and Hochberg 1995);
+// −1: none does.
+func discovered(family []float64) float64 {
+	slices.Sort(family)
+	for k := len(family); k > 0; k-- {
+		if chance := family[k-1]; chance <= falseShare*float64(k)/float64(len(family)) {
+			return chance
+		}
+	}
+	return -1
+}
+
+// notShown says how many groups of an answer are not shown; empty: all are.
+func (p *calibrated) notShown(drawn, shown []released) string {
+	all, left := 0, 0
+	for i, b := range p.plan.Blocks {
+		if b.DropsEmpty && len(b.KeyTypes) > 0 && !b.Compared {
+			all, left = all+drawn[i].Keys.Len(), left+drawn[i].Keys.Len()-shown[i].Keys.Len()
+		}
+	}
+	const keep = "SET dpproxy.empty_groups = keep shows all."
+	switch left {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("1 of %d groups is not shown: it cannot be told from an empty one. "+keep, all)
+	}
+	return fmt.Sprintf("%d of %d groups are not shown: they cannot be told from empty ones. "+keep, left, all)
+}
