@@ -55,7 +55,7 @@ func (r *budgetReset) Run(ctx context.Context, c *cli, s *streams) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.out, "%s: a new period, epsilon %s left\n", a.Analyst, number(a.EpsilonLeft))
+		fmt.Fprintf(s.out, "%s: a new period, %s left\n", a.Analyst, ledger.PercentLeft(a.ShareLeft))
 		if a.FailuresAllowed > 0 && a.FailuresUsed >= uint64(a.FailuresAllowed) {
 			fmt.Fprintf(s.out, "%s: the failures stay used up until dpproxy budget clear %s\n", a.Analyst, a.Analyst)
 		}

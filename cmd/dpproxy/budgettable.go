@@ -10,14 +10,14 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger"
 )
 
-// writeAccounts prints one line per analyst.
+// writeAccounts prints one line per analyst: which share of the budget is spent and left, and the ε and δ that a period guarantees.
 func writeAccounts(w io.Writer, accounts []ledger.AccountSummary) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ANALYST\tTOTAL\tSPENT\tLEFT\tDELTA\tPERIOD ENDS\tREFUSED\tFAILURES")
+	fmt.Fprintln(t, "ANALYST\tSPENT\tLEFT\tEPSILON\tDELTA\tPERIOD ENDS\tREFUSED\tFAILURES")
 	for _, a := range accounts {
-		spent := "unbounded"
-		if a.EpsilonSpent != nil {
-			spent = number(*a.EpsilonSpent)
+		spent, left := "-", "-"
+		if a.Listed {
+			spent, left = ledger.Percent(a.ShareSpent), ledger.PercentLeft(a.ShareLeft)
 		}
 		ends := "-"
 		if a.PeriodEnds != nil {
@@ -31,7 +31,7 @@ func writeAccounts(w io.Writer, accounts []ledger.AccountSummary) error {
 		if !a.Listed {
 			remark = " (not in the policy)"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s%s\n", a.Analyst, number(a.EpsilonTotal), spent, number(a.EpsilonLeft),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s%s\n", a.Analyst, spent, left, number(a.EpsilonTotal),
 			number(a.Delta), ends, a.Refused, failures, remark)
 	}
 	return t.Flush()

@@ -27,8 +27,7 @@ type profileCommand struct {
 // Help is shown by --help.
 func (profileCommand) Help() string {
 	return "Releases bounds, rows per unit, the share left out and domains of texts, with noise, as keys of the policy. It is " +
-		"charged to the budget profile: of the policy, if there is one, and to that of all analysts together, before anything is read. Where one statement fits N times into a budget, so does one " +
-		"profile at its epsilon; but a first charge lets epsilon left fall by more, as it also pays for turning Rényi divergences into epsilon."
+		"charged to the budget profile: of the policy, if there is one, and to that of all analysts together, before anything is read. Where one statement fits N times into a budget, so does one profile at its epsilon."
 }
 
 func (c *profileCommand) Run(ctx context.Context, s *streams) error {
@@ -42,15 +41,15 @@ func (c *profileCommand) Run(ctx context.Context, s *streams) error {
 	}
 	defer l.Close()
 	agree := func(price profile.Price) bool {
-		s.say("profile: at most %d statements share the price of one at epsilon %s, of which the whole budget holds %.3g; epsilon left will fall by about %.3g, to %.3g",
-			price.Statements, number(c.Epsilon), price.Holds, price.Falls, price.Left)
+		s.say("profile: at most %d statements share the price of one at epsilon %s, of which the whole budget holds %.3g; it takes about %s of the budget, and leaves %s",
+			price.Statements, number(c.Epsilon), price.Holds, ledger.Percent(price.Share), ledger.PercentLeft(price.Left))
 		return !c.DryRun
 	}
 	found, err := profile.Run(ctx, p, l, profile.Options{Table: c.Table, Epsilon: c.Epsilon, Quantile: c.Quantile, Agree: agree}, newLog(s.err))
 	if err != nil || found == nil {
 		return err
 	}
-	s.say("profile: epsilon %s of its budget is spent, %s left", number(found.Balance.EpsilonSpent), number(found.Balance.EpsilonLeft))
+	s.say("profile: %s of its budget is spent, %s left", ledger.Percent(found.Balance.ShareSpent), ledger.PercentLeft(found.Balance.ShareLeft))
 	for _, remark := range found.Remarks {
 		fmt.Fprintf(s.err, "note: %s\n", remark)
 	}

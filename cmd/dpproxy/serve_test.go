@@ -226,7 +226,7 @@ func TestServe(t *testing.T) {
 	if spent["alice"] != 0.5 || spent["bob"] != 0.5 { // alice asked the same thing twice
 		t.Errorf("spent %v", spent)
 	}
-	if out := s.run("budget", "reset", "bob"); out != "bob: a new period, epsilon 1 left\n" {
+	if out := s.run("budget", "reset", "bob"); out != "bob: a new period, 100% left\n" {
 		t.Error(out)
 	}
 	if out := s.run("budget", "verify"); !strings.HasPrefix(out, "ok: ") {

@@ -6,29 +6,30 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
 )
 
 // budgetPage is what is left, and what took the rest.
 type budgetPage struct {
-	Total, Spent, Left, Delta float64
-	Share                     float64 // spent, in hundredths
-	Ends                      string
-	In                        string // how long that is
-	Steps                     *line  // prices, added up over time
-	Added                     float64
-	Questions                 []asked
+	Spent, Left    float64 // shares
+	Epsilon, Delta float64 // that the period guarantees
+	Ends           string
+	In             string // how long that is
+	Steps          *line  // shares, added up over time
+	Questions      []asked
 }
 
 // asked is a question of the analyst's own past.
 type asked struct {
-	At      time.Time
-	SQL     string
-	Epsilon float64
+	At    time.Time
+	SQL   string
+	Share float64
 }
 
 const (
-	budgetSQL  = "SELECT epsilon_total, epsilon_spent, epsilon_left, delta, period_ends FROM dpproxy.budget"
-	historySQL = "SELECT at, query, epsilon FROM dpproxy.history ORDER BY at DESC LIMIT $1 OFFSET $2"
+	budgetSQL  = "SELECT epsilon_total, delta, period_ends, share_spent, share_left FROM dpproxy.budget"
+	historySQL = "SELECT at, query, share FROM dpproxy.history ORDER BY at DESC LIMIT $1 OFFSET $2"
 	perPage    = 50
 	inBurnDown = 500 // questions
 	listed     = 15  // of them
@@ -47,7 +48,7 @@ func history(ctx context.Context, c *client, limit, offset int) ([]asked, error)
 		if err != nil {
 			return nil, err
 		}
-		list[i] = asked{at, a.text(i, "query"), float(a.text(i, "epsilon"))}
+		list[i] = asked{at, a.text(i, "query"), float(a.text(i, "share"))}
 	}
 	return list, nil
 }
@@ -68,11 +69,8 @@ func (c *Console) showBudget(w http.ResponseWriter, r *http.Request, x *session)
 		return
 	}
 	p := budgetPage{
-		Total: float(a.text(0, "epsilon_total")), Spent: float(a.text(0, "epsilon_spent")),
-		Left: float(a.text(0, "epsilon_left")), Delta: float(a.text(0, "delta")),
-	}
-	if p.Total > 0 {
-		p.Share = min(100, 100*p.Spent/p.Total)
+		Spent: float(a.text(0, "share_spent")), Left: float(a.text(0, "share_left")),
+		Epsilon: float(a.text(0, "epsilon_total")), Delta: float(a.text(0, "delta")),
 	}
 	if at, err := time.Parse("2006-01-02 15:04:05Z07", a.text(0, "period_ends")); err == nil {
 		p.Ends, p.In = moment(at), remaining(time.Until(at))
@@ -82,24 +80,24 @@ func (c *Console) showBudget(w http.ResponseWriter, r *http.Request, x *session)
 		c.refuse(w, r, err)
 		return
 	}
-	p.Steps, p.Added = burnDown(questions)
+	p.Steps = burnDown(questions)
 	p.Questions = questions[:min(listed, len(questions))]
 	c.render(w, r, http.StatusOK, "budget", "Budget", p)
 }
 
-// burnDown adds the prices of questions up, from the earliest to the latest, as steps.
-func burnDown(latestFirst []asked) (*line, float64) {
+// burnDown adds the shares of questions up, from the earliest to the latest, as steps.
+func burnDown(latestFirst []asked) *line {
 	total := 0.0
 	for _, q := range latestFirst {
-		total += q.Epsilon
+		total += q.Share
 	}
 	if len(latestFirst) < 2 || total == 0 {
-		return nil, total
+		return nil
 	}
 	first, last := latestFirst[len(latestFirst)-1].At, latestFirst[0].At
 	width := last.Sub(first).Seconds()
 	if width <= 0 {
-		return nil, total
+		return nil
 	}
 	var b strings.Builder
 	b.WriteString("M0 100")
@@ -107,10 +105,10 @@ func burnDown(latestFirst []asked) (*line, float64) {
 	for i := len(latestFirst) - 1; i >= 0; i-- {
 		q := latestFirst[i]
 		b.WriteString("H" + coordinate(100*q.At.Sub(first).Seconds()/width))
-		sum += q.Epsilon
+		sum += q.Share
 		b.WriteString("V" + coordinate(100-96*sum/total))
 	}
-	return &line{Path: b.String(), First: moment(first), Last: moment(last), Top: number(total), Bottom: "0"}, total
+	return &line{Path: b.String(), First: moment(first), Last: moment(last), Top: ledger.Percent(total), Bottom: "0"}
 }
 
 // remaining says how long a time is, to its two greatest units.

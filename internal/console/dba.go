@@ -25,10 +25,8 @@ type dbaPage struct {
 
 type accountRow struct {
 	ledger.AccountSummary
-	Name  string
-	Spent float64
-	Share float64 // in hundredths
-	Ends  string
+	Name string
+	Ends string
 }
 
 type poolRow struct {
@@ -72,12 +70,6 @@ func (c *Console) showDBA(w http.ResponseWriter, r *http.Request, _ *session) {
 		row := accountRow{AccountSummary: a, Name: a.Analyst}
 		if a.Analyst == ledger.AllAnalysts {
 			row.Name = "all together"
-		}
-		if a.EpsilonSpent != nil {
-			row.Spent = *a.EpsilonSpent
-		}
-		if a.EpsilonTotal > 0 {
-			row.Share = min(100, 100*row.Spent/a.EpsilonTotal)
 		}
 		if a.PeriodEnds != nil {
 			row.Ends = moment(*a.PeriodEnds)

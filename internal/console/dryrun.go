@@ -25,10 +25,10 @@ type dryRun struct {
 type explanation struct {
 	Epsilon  float64   `json:"epsilon"`
 	Delta    float64   `json:"delta"`
-	Spent    *float64  `json:"epsilon_spent"`
-	Left     *float64  `json:"epsilon_left_after"`
+	Budget   *takes    `json:"budget"`
 	Averages string    `json:"averages"`
 	Refused  string    `json:"refused"`
+	Fits     string    `json:"still_fits"`
 	Cached   bool      `json:"cached"`
 	Releases []release `json:"releases"`
 	Plan     []string  `json:"plan"`
@@ -38,9 +38,14 @@ type explanation struct {
 	Groups   []string  `json:"groups"`
 	Wide     string    `json:"wide"`
 	Measure  []string  `json:"measure"`
-	Price    *struct {
-		Statements int `json:"statements"`
-	} `json:"price"`
+}
+
+// takes is what the question would take of the budget.
+type takes struct {
+	Share  float64 `json:"share"`
+	Left   float64 `json:"share_left"`
+	Enough int     `json:"enough_for"`
+	AtMost bool    `json:"at_most"`
 }
 
 // release is one of its releases.

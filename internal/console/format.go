@@ -6,11 +6,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
 )
 
 // functions are what templates may call. None makes HTML.
 var functions = template.FuncMap{
 	"number": number, "moment": moment, "coordinate": coordinate,
+	"percent": ledger.Percent, "left": ledger.PercentLeft, "hundredths": func(share float64) float64 { return 100 * share },
 	"last": func(list []float64) int { return len(list) - 1 },
 	"list": func(values ...any) []any { return values },
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
@@ -271,6 +273,17 @@ func (p *calibrated) mostOfCount(block, release int) mechanism.Guarantee {
 		}
 	}
 	return most
+}
+
+// mostCharge is the most that all parts may cost together: at the order of the price, as nothing is known of it at others.
+func (p *calibrated) mostCharge() ledger.Charge {
+	c := p.charge
+	c.Epsilon, c.Curve = p.later.most, mechanism.Curve{Pure: p.later.price.Epsilon}
+	if p.price.order != accounting.Infinite {
+		c.Curve = mechanism.Curve{Pure: math.Inf(1), Renyi: slices.Repeat([]float64{math.Inf(1)}, len(mechanism.Orders))}
+		c.Curve.Renyi[p.price.order] = p.later.price.Epsilon
+	}
+	return c
 }
 
 // ofAverages says how the sums of averages are charged; empty where they are charged with the rest.

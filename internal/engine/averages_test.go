@@ -159,6 +159,9 @@ func TestAveragesFitTheBudget(t *testing.T) {
 	source := mechanism.NewSource()
 	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
 		p := averagesWithin(t, method, .5)
+		if n := admitted(t, method, 10, p.mostCharge()); n != p.fits {
+			t.Errorf("%s: EXPLAIN promises %d, the ledger admits %d at the most that they may cost", method, p.fits, n)
+		}
 		list := p.plan.Blocks[0].Releases
 		least := wantedAverage{list[1], p.blocks[0].wanted[1]}.leastRows(list[0], p.later.mostOf(list[1], 0))
 		for _, c := range []struct{ rows, most int64 }{{least, 2}, {100 * least, math.MaxInt64}} {

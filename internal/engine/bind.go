@@ -26,6 +26,10 @@ type call struct {
 	resultFormats []int16
 	entered       bool // it keeps the connections of its state
 	account       session.Account
+
+	// What columns of dpproxy.budget and dpproxy.history are taken from: one moment.
+	budgeted *ledger.Balance
+	past     []ledger.HistoryEntry
 }
 
 // Account implements session.Accounted.
@@ -60,7 +64,7 @@ type private struct {
 	flightDone func()     // ends the question's time in flight; nil: it is not in flight
 
 	// What the charge has left behind, for the NOTICE.
-	spent   float64 // by how much what is left fell for this statement; 0 where it cost nothing
+	spent   spending
 	balance ledger.Balance
 
 	// What is known once it is answered.
@@ -101,7 +105,7 @@ func (p *prepared) bind(ctx context.Context, scope session.Scope, formats []int1
 	c := &call{engine: p.engine, state: s, scope: scope, analysis: a, sql: p.statement.SQL, formats: formats, values: values, resultFormats: resultFormats}
 	switch {
 	case a.explain != nil:
-		return c.bindExplain(ctx, a.explain.JSON)
+		return c.bindExplain(ctx, *a.explain)
 	case a.Route != rewrite.RoutePrivate:
 		o, err := c.bindOpen(ctx)
 		if err != nil {

@@ -34,7 +34,7 @@ type direct struct{ *Engine }
 func (p *private) costs() bool { return p.answer == nil && p.releases() }
 
 func (d direct) charge(ctx context.Context, scope session.Scope, p *private) (err error) {
-	p.spent = 0
+	p.spent = spending{}
 	if !p.costs() {
 		if scope.Settings.Notices() {
 			p.balance, err = d.ledger.Balance(ctx, scope.Analyst)
@@ -52,9 +52,22 @@ func (d direct) charge(ctx context.Context, scope session.Scope, p *private) (er
 	}
 	d.stage(ctx, "charge", since)
 	if err != nil {
-		return err
+		return p.sayWhatFits(ctx, p.calibrated, err)
 	}
-	p.spent = p.balance.Falls[0]
-	p.charged(p.charge.Epsilon)
+	p.spend(p.charge, p.balance)
 	return nil
+}
+
+// spending is what a statement was charged; zero where it cost nothing.
+type spending struct {
+	epsilon float64 // nominal, as dpproxy.history has it
+	share   float64 // of the analyst's budget
+}
+
+// spend notes a charge that was made.
+func (p *private) spend(c ledger.Charge, after ledger.Balance) {
+	p.balance = after
+	p.spent.epsilon += c.Epsilon
+	p.spent.share += after.Shares[0]
+	p.charged(c.Epsilon)
 }

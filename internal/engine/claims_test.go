@@ -30,8 +30,8 @@ func TestAnotherProxyIsAsking(t *testing.T) {
 		answers bool // the other proxy, at the third look
 		want    []string
 	}{
-		{"it answers", true, []string{"run on shadow", "close", "row {40}", "SELECT 1", "NOTICE dpproxy: epsilon 0 spent, 125 left"}},
-		{"it gives up", false, []string{"spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 50 spent, 75 left"}},
+		{"it answers", true, []string{"run on shadow", "close", "row {40}", "SELECT 1", "NOTICE dpproxy: nothing spent, 100% left"}},
+		{"it gives up", false, []string{"spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)

@@ -23,7 +23,7 @@ func TestExplainHasDensities(t *testing.T) {
 		w := newWorld(t, "epsilon: 50, epsilon_max: 60", "epsilon: 2, epsilon_max: 4, mechanism: "+choice, "{method: pure}", "{method: rdp, delta: 1e-6}",
 			"budget: {epsilon: 125}", "budget: {epsilon: 20}", "max_rows: 100000", "max_rows: 20")
 		for _, sql := range []string{"SELECT count(*) FROM patients", "SELECT max(age) FROM patients"} {
-			x, lines := explainedBoth(t, w, sql)
+			x, lines, _ := explainedBoth(t, w, sql)
 			if strings.Contains(strings.Join(lines, "\n"), "weights") {
 				t.Errorf("the text has densities:\n%s", strings.Join(lines, "\n"))
 			}

@@ -21,8 +21,8 @@ func TestDuplicateInFlight(t *testing.T) {
 		want   []string
 	}{
 		{"the first succeeds: one charge for both", "", []string{
-			"measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 50 spent, 75 left",
-			"then", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 0 spent, 75 left",
+			"measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this",
+			"then", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: nothing spent, 60% left",
 		}},
 		{"the first fails for good: the second is refused as well", "fault measure error", []string{
 			"measure", "fail", "ERROR XX000 the main database failed while measuring",
@@ -30,19 +30,19 @@ func TestDuplicateInFlight(t *testing.T) {
 		}},
 		{"the first is lost: the second pays", "fault measure broken\nfault measure broken", []string{
 			"measure", "measure", "ERROR XX000 the main database failed while measuring",
-			"then", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 50 spent, 25 left",
+			"then", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: 40% of your budget spent, 20% left, enough for 0 like this",
 		}},
 		{"the first is cancelled: the second pays", "cancel", []string{
 			"ERROR 57014 canceling statement due to user request",
-			"then", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 50 spent, 25 left",
+			"then", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: 40% of your budget spent, 20% left, enough for 0 like this",
 		}},
 		{"the shadow fails for the first: the second is free", "fault run gone", []string{
 			"measure", "keep", "run on shadow", "internal: connection reset by peer",
-			"then", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 0 spent, 75 left",
+			"then", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: nothing spent, 60% left",
 		}},
 		{"the answer cannot be kept: the second pays", "fault keep disk", []string{
-			"measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 50 spent, 75 left",
-			"then", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: epsilon 50 spent, 25 left",
+			"measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this",
+			"then", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "SELECT 1", "NOTICE dpproxy: 40% of your budget spent, 20% left, enough for 0 like this",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -159,10 +159,10 @@ func TestWhoDoesNotWait(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> ask SELECT count(*) FROM patients
 			check
-			ERROR 53400 this would take the epsilon spent from 100 to 150; your budget is 125`},
+			ERROR 53400 this would take 40% of your budget, of which 20% is left`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)

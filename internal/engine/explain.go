@@ -19,12 +19,12 @@ import (
 // what the analyst has done before; no private row has a part in it.
 type explanation struct {
 	Epsilon  float64       `json:"epsilon"`
-	Delta    float64       `json:"delta"`                        // of the partition selections
-	Price    *priceInfo    `json:"price,omitempty"`              // nil: nothing is released
-	Spent    *float64      `json:"epsilon_spent,omitempty"`      // by how much what is left would fall; nil: Refused
-	Left     *float64      `json:"epsilon_left_after,omitempty"` // nil: Refused
-	Averages string        `json:"averages,omitempty"`           // how sums of averages with a margin are charged
-	Refused  string        `json:"refused,omitempty"`            // by the ledger: over budget, or failed before
+	Delta    float64       `json:"delta"`                // of the partition selections
+	Price    *priceInfo    `json:"price,omitempty"`      // nil: nothing is released
+	Budget   *budgetInfo   `json:"budget,omitempty"`     // nil: Refused
+	Averages string        `json:"averages,omitempty"`   // how sums of averages with a margin are charged
+	Refused  string        `json:"refused,omitempty"`    // by the ledger: over budget, or failed before
+	Fits     string        `json:"still_fits,omitempty"` // Refused, and what would not be
 	Cached   bool          `json:"cached"`
 	Releases []releaseInfo `json:"releases"`
 	Plan     []string      `json:"plan"`
@@ -38,6 +38,14 @@ type explanation struct {
 	Finish   string        `json:"finish"`
 }
 
+// budgetInfo says what the statement would take of the analyst's budget as it is now.
+type budgetInfo struct {
+	Share  float64 `json:"share"`             // from 0 to 1
+	Left   float64 `json:"share_left"`        // before it
+	Enough int     `json:"enough_for"`        // such statements
+	AtMost bool    `json:"at_most,omitempty"` // Share is, and Enough at least, as it is charged in parts; if Enough is 0, Share is that of the first
+}
+
 // explainColumns describes EXPLAIN's result.
 func explainColumns(e *rewrite.Explain) []pgconn.FieldDescription {
 	oid := uint32(pgtype.TextOID)
@@ -48,7 +56,7 @@ func explainColumns(e *rewrite.Explain) []pgconn.FieldDescription {
 }
 
 // bindExplain answers EXPLAIN: nothing is charged, and main parses what it would run.
-func (c *call) bindExplain(ctx context.Context, asJSON bool) (session.Bound, error) {
+func (c *call) bindExplain(ctx context.Context, as rewrite.Explain) (session.Bound, error) {
 	if c.analysis.Refused != "" {
 		o, err := c.bindOpen(ctx)
 		if err != nil {
@@ -69,12 +77,12 @@ func (c *call) bindExplain(ctx context.Context, asJSON bool) (session.Bound, err
 	if err := c.checkMeasure(ctx, p); err != nil {
 		return nil, err
 	}
-	x, err := c.explain(ctx, p, asJSON)
+	x, err := c.explain(ctx, p, as.JSON)
 	if err != nil {
 		return nil, err
 	}
-	if !asJSON {
-		return explained{c, append([]string{"Private answer" + c.estimate(mostGroups(p.plan))}, x.lines()...)}, nil
+	if !as.JSON {
+		return explained{c, append([]string{"Private answer" + c.estimate(mostGroups(p.plan))}, x.lines(as.Verbose)...)}, nil
 	}
 	text, err := json.MarshalIndent([]explanation{x}, "", "  ")
 	if err != nil {
@@ -176,30 +184,39 @@ func (c *call) explain(ctx context.Context, p *calibrated, densities bool) (expl
 	return x, nil
 }
 
-// explainBudget says what would be left, and whether the answer is known. If the ledger would refuse the statement, it says why.
+// explainBudget says what the statement would take, and whether the answer is known. If the ledger would refuse the statement, it says why.
 func (c *call) explainBudget(ctx context.Context, p *calibrated, x *explanation) error {
 	answer, err := c.storedAnswer(ctx, p, c.answerKey(p))
 	if err != nil {
 		return err
 	}
 	x.Cached = answer != nil && c.state.policy.AnswersTTL > 0
-	var after ledger.Balance
-	spent := 0.0
 	if x.Cached || !p.releases() {
-		after, err = c.engine.ledger.Balance(ctx, c.scope.Analyst)
-	} else if after, err = c.engine.ledger.Preview(ctx, c.scope.Analyst, []ledger.Charge{p.charge}); err == nil {
-		spent = after.Falls[0]
+		now, err := c.engine.ledger.Balance(ctx, c.scope.Analyst)
+		x.Budget = &budgetInfo{Left: now.ShareLeft}
+		return err
 	}
+	after, err := c.engine.ledger.Preview(ctx, c.scope.Analyst, []ledger.Charge{p.charge})
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && refused.Code != pgerr.IOError {
-		x.Refused = refused.Message
+		x.Refused, x.Fits = refused.Message, c.whatFits(ctx, p)
 		return nil
 	}
-	x.Spent, x.Left = &spent, &after.EpsilonLeft
-	return err
+	if err != nil {
+		return err
+	}
+	x.Budget = &budgetInfo{Share: after.Shares[0], Left: after.ShareLeft + after.Shares[0], Enough: after.Enough + 1}
+	if p.chargedInParts() {
+		x.Budget.AtMost, x.Budget.Enough = true, 0
+		after, err = c.engine.ledger.Preview(ctx, c.scope.Analyst, []ledger.Charge{p.mostCharge()})
+		if err == nil { // else only the first part is sure to fit
+			x.Budget.Share, x.Budget.Enough = after.Shares[0], after.Enough+1
+		}
+	}
+	return nil
 }
 
-// Explain is `dpproxy explain`: the text that EXPLAIN would give to an analyst, without a ledger.
+// Explain is `dpproxy explain`: the text that EXPLAIN (VERBOSE) would give to an analyst, without a ledger.
 func (e *Engine) Explain(ctx context.Context, scope session.Scope, sql string) ([]string, error) {
 	statement, err := e.parseOne(sql)
 	if err != nil {
@@ -211,7 +228,7 @@ func (e *Engine) Explain(ctx context.Context, scope session.Scope, sql string) (
 		return nil, err
 	}
 	c := &call{engine: e, state: s, scope: scope, analysis: a, sql: sql}
-	bound, err := c.bindExplain(ctx, false)
+	bound, err := c.bindExplain(ctx, rewrite.Explain{Verbose: true})
 	if err != nil {
 		return nil, err
 	}

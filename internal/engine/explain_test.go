@@ -25,24 +25,24 @@ var renyi = []string{
 	"{method: pure}", "{method: rdp, delta: 1e-6}", "epsilon: 50, epsilon_max: 60", "epsilon: 0.5, epsilon_max: 1", "budget: {epsilon: 125}", "budget: {epsilon: 20}",
 }
 
-// explained asks for EXPLAIN in JSON, and for the lines of the text.
-func explainedBoth(t *testing.T, w *world, sql string) (x explanation, lines []string) {
+// explainedBoth asks for EXPLAIN in JSON, and for the lines of the text: all that there are, or what EXPLAIN says without options.
+func explainedBoth(t *testing.T, w *world, sql string) (x explanation, lines, short []string) {
 	t.Helper()
-	for _, form := range []string{"EXPLAIN (FORMAT JSON) ", "EXPLAIN "} {
+	for _, form := range []string{"EXPLAIN (FORMAT JSON) ", "EXPLAIN VERBOSE ", "EXPLAIN "} {
 		b, err := w.bind(form + sql)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines = b.(explained).lines
+		lines, short = short, b.(explained).lines
 		if strings.Contains(form, "JSON") {
 			var list []explanation
-			if err := json.Unmarshal([]byte(lines[0]), &list); err != nil || len(list) != 1 {
-				t.Fatalf("%v: %s", err, lines[0])
+			if err := json.Unmarshal([]byte(short[0]), &list); err != nil || len(list) != 1 {
+				t.Fatalf("%v: %s", err, short[0])
 			}
 			x = list[0]
 		}
 	}
-	return x, lines
+	return x, lines, short
 }
 
 // TestPlacesInExplain: an error stands where the client has written what is wrong, counted in characters, as without EXPLAIN.
@@ -63,15 +63,15 @@ func TestPlacesInExplain(t *testing.T) {
 	}
 }
 
-// TestExplainForetellsTheCharge: EXPLAIN says by how much what is left falls, statement after statement, under both methods; and text and
-// JSON have what the contract says.
+// TestExplainForetellsTheCharge: EXPLAIN says the share that a statement takes, statement after statement, under both methods, and how many
+// fit; and text and JSON have what the contract says.
 func TestExplainForetellsTheCharge(t *testing.T) {
 	for _, rules := range [][]string{renyi, nil} {
 		w := newWorld(t, rules...)
-		var falls []float64
+		var taken []float64
 		for _, age := range []int{20, 30} {
 			sql := fmt.Sprintf("SELECT ward, count(*) FROM patients WHERE age > %d GROUP BY ward", age)
-			x, lines := explainedBoth(t, w, sql)
+			x, lines, short := explainedBoth(t, w, sql)
 			before, err := w.ledger.Balance(context.Background(), "alice")
 			if err != nil {
 				t.Fatal(err)
@@ -83,30 +83,90 @@ func TestExplainForetellsTheCharge(t *testing.T) {
 			if err := w.engine.Charge(w.ctx, w.scope, b); err != nil {
 				t.Fatal(err)
 			}
-			after, err := w.ledger.Balance(context.Background(), "alice")
-			if err != nil {
-				t.Fatal(err)
-			}
 			p := b.(*private)
-			if *x.Left != after.EpsilonLeft || *x.Spent != p.spent || math.Abs(p.spent-(before.EpsilonLeft-after.EpsilonLeft)) > 1e-12 {
-				t.Errorf("foretold: %g spent, %g left; the notice has %g, left was %g, is %g", *x.Spent, *x.Left, p.spent, before.EpsilonLeft, after.EpsilonLeft)
+			if x.Budget.Left != before.ShareLeft || x.Budget.Share != p.spent.share || x.Budget.Enough != p.balance.Enough+1 ||
+				math.Abs(p.spent.share-(before.ShareLeft-p.balance.ShareLeft)) > 1e-12 {
+				t.Errorf("foretold: %+v; charged %+v, %+v was left, now %+v", x.Budget, p.spent, before, p.balance)
 			}
-			if falls = append(falls, p.spent); rules == nil && p.spent != p.epsilon {
-				t.Errorf("a pure statement spends %g of %g", p.spent, p.epsilon)
+			if taken = append(taken, p.spent.share); rules == nil && p.spent.share != p.epsilon/125 {
+				t.Errorf("a pure statement takes %g for %g of 125", p.spent.share, p.epsilon)
 			}
-			for _, prefix := range []string{"epsilon: ", "sensitivity: ", "mechanism: ", "margin: ", "price: ", "  considered: "} {
-				if !strings.Contains("\n"+strings.Join(lines, "\n"), "\n"+prefix) {
-					t.Errorf("no line begins with %q in\n%s", prefix, strings.Join(lines, "\n"))
+			text, all := "\n"+strings.Join(short, "\n"), "\n"+strings.Join(lines, "\n")
+			for _, prefix := range []string{"share: ", "epsilon: ", "sensitivity: ", "mechanism: ", "margin: "} {
+				if !strings.Contains(text, "\n"+prefix) || !strings.Contains(all, "\n"+prefix) {
+					t.Errorf("no line begins with %q in\n%s\nor\n%s", prefix, text, all)
 				}
 			}
+			for _, prefix := range []string{"price: ", "release: ", "  considered: ", "plan:", "work of block"} {
+				if strings.Contains(text, "\n"+prefix) || !strings.Contains(all, "\n"+prefix) {
+					t.Errorf("a line begins with %q in\n%s\nor none in\n%s", prefix, text, all)
+				}
+			}
+			if !strings.HasPrefix(short[1], "share: ") || len(short) > 8 {
+				t.Errorf("%d lines:\n%s", len(short), text)
+			}
 		}
-		if rules != nil && falls[1] >= falls[0] {
-			t.Errorf("the statements spend %v: the first has to pay more", falls)
+		if math.Abs(taken[1]/taken[0]-1) > 1e-9 {
+			t.Errorf("equal statements take %v", taken)
 		}
 		want := map[bool]float64{true: 100, false: 1}[rules == nil]
 		if w.metrics.epsilon != want {
 			t.Errorf("metrics count %g, want the nominal %g", w.metrics.epsilon, want)
 		}
+	}
+}
+
+// TestRefusalsSayWhatFits: what is said to fit when a statement is over budget is admitted, and is the statement's own kind of price.
+func TestRefusalsSayWhatFits(t *testing.T) {
+	fits := regexp.MustCompile(`^(RESET dpproxy\.margin: )?(dpproxy\.\w+) = '?([^' ]+?)'? still fits`)
+	for _, c := range []struct {
+		name, setting, value, sql string
+		rules                     []string
+		want                      string
+	}{
+		{"pure", "", "", "SELECT count(*) FROM patients", nil, "dpproxy.epsilon"},
+		{"rdp", "", "", "SELECT count(*) FROM patients", renyi, "dpproxy.epsilon"},
+		{"groups", "", "", "SELECT ward, count(*), avg(age) FROM patients GROUP BY ward", renyi, "dpproxy.epsilon"},
+		{"a margin", "dpproxy.margin", "4", "SELECT count(*) FROM patients", renyi, "dpproxy.margin"},
+		{"a margin of averages", "dpproxy.margin", "8", "SELECT avg(age), count(age) FROM patients", renyi, "dpproxy.epsilon"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, c.rules...)
+			charge := func(sql string) error {
+				b, err := w.bind(sql)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return w.engine.Charge(w.ctx, w.scope, b)
+			}
+			var refused *pgconn.PgError
+			for i := 0; ; i++ {
+				if err := charge(fmt.Sprintf("SELECT count(*) FROM patients WHERE age > %d", i)); errors.As(err, &refused) {
+					break
+				}
+			}
+			set := func(name, value string) { w.scope.Settings = w.scope.Settings.With(name, value) }
+			if c.setting != "" {
+				set(c.setting, c.value)
+				set("dpproxy.epsilon", "1") // which counts of averages have no less than
+			}
+			refused = nil
+			if err := charge(c.sql); !errors.As(err, &refused) || refused.Code != "53400" {
+				t.Fatalf("%v", err)
+			}
+			m := fits.FindStringSubmatch(refused.Hint)
+			if m == nil || m[2] != c.want || (m[1] != "") != (c.setting != "" && c.want == "dpproxy.epsilon") {
+				t.Fatalf("%s HINT %s", refused.Message, refused.Hint)
+			}
+			t.Log(refused.Message, "HINT", refused.Hint)
+			if m[1] != "" {
+				set("dpproxy.margin", "")
+			}
+			set(m[2], m[3])
+			if err := charge(c.sql); err != nil {
+				t.Errorf("%s = %s does not fit: %v", m[2], m[3], err)
+			}
+		})
 	}
 }
 
@@ -305,7 +365,7 @@ func TestUnits(t *testing.T) {
 // TestExplainInUnits: nothing in an explanation counts in steps of a grid.
 func TestExplainInUnits(t *testing.T) {
 	w := newWorld(t, renyi...)
-	_, lines := explainedBoth(t, w, "SELECT count(*), avg(age), max(age) FROM patients")
+	_, lines, _ := explainedBoth(t, w, "SELECT count(*), avg(age), max(age) FROM patients")
 	text := strings.Join(lines, "\n")
 	for _, want := range []string{"of an average over n rows about ±", "sensitivity: 1 of the ranks in one group"} {
 		if !strings.Contains(text, want) {

@@ -38,6 +38,8 @@ type releaseInfo struct {
 	unit  unit
 	step  float64 // what a step of the candidates' errors is, in the value's own units
 	ofSum float64 // a sum given its count: 95 % margin of it
+
+	divides bool // it is a count that averages are divided by, and not shown
 }
 
 // candidateInfo is a mechanism that was considered, at the price of the statement.
@@ -125,6 +127,7 @@ func describeNoise(c *calibrated, block, release int) releaseInfo {
 	info.unit, info.step = unitOf(&c.plan.Blocks[block], release), stepOf(r)
 	info.Range, info.Unit = rangeText(r, info.unit), info.unit.counts()
 	info.Price = c.price.info(p.Epsilon())
+	info.divides = r.Kind == mechanism.Scalar && divides(&c.plan.Blocks[block], release)
 	if r.Kind == mechanism.Quantile {
 		info.Mechanism, info.Geometry = "exponential mechanism on ranks", "L1"
 		n := mechanism.Together(c.plan.Blocks[block].Releases, release)

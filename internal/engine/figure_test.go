@@ -111,7 +111,7 @@ func TestFigure(t *testing.T) {
 	}
 	documented(t, "counts", table.String())
 	documented(t, "statements", statementsTable(t))
-	documented(t, "falls", fallsTable(t))
+	documented(t, "shares", sharesTable(t))
 	picture := drawFigure(t, rows)
 	if *update {
 		if err := os.WriteFile(figurePlot, picture, 0o644); err != nil {
@@ -128,21 +128,24 @@ func TestFigure(t *testing.T) {
 	}
 }
 
-// fallsTable says by how much what is left falls, from one statement of a count to the next.
-func fallsTable(t *testing.T) string {
+// sharesTable says which share of a budget each statement of a count takes, and which ε those so far guarantee together.
+func sharesTable(t *testing.T) string {
 	t.Helper()
 	var table strings.Builder
-	table.WriteString("| budget | epsilon | 1st | 2nd | 3rd | 5th | 10th | 20th | last |\n|---|---|---|---|---|---|---|---|---|\n")
+	table.WriteString("| budget | epsilon | share of each | statements | ε of 1 | of 2 | of 5 | of 10 | of 20 | of all |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, row := range []struct{ budget, epsilon float64 }{{5, .5}, {10, .5}, {20, .5}, {10, .1}} {
 		p := shared(t, statementOf(1, countUpTo(1000000)), budgetOf(policy.RDP, row.budget, row.epsilon))
-		falls := fallsOf(t, policy.RDP, row.budget, p.charge)
-		fmt.Fprintf(&table, "| %g | %g |", row.budget, row.epsilon)
-		for _, n := range []int{1, 2, 3, 5, 10, 20, len(falls)} {
-			if n > len(falls) {
+		list := balances(t, policy.RDP, row.budget, p.charge)
+		fmt.Fprintf(&table, "| %g | %g | %s | %d |", row.budget, row.epsilon, ledger.Percent(list[0].Shares[0]), len(list))
+		for _, n := range []int{1, 2, 5, 10, 20, len(list)} {
+			if n > len(list) {
 				table.WriteString(" |")
 				continue
 			}
-			fmt.Fprintf(&table, " %.3f |", falls[n-1])
+			if share := list[n-1].Shares[0]; math.Abs(share/list[0].Shares[0]-1) > 1e-9 {
+				t.Errorf("budget %g, epsilon %g: statement %d takes %g, the first took %g", row.budget, row.epsilon, n, share, list[0].Shares[0])
+			}
+			fmt.Fprintf(&table, " %.3f |", list[n-1].EpsilonSpent)
 		}
 		table.WriteString("\n")
 	}

@@ -14,7 +14,7 @@ func (p *private) Released() []session.Released {
 	list := make([]session.Released, len(p.figured))
 	for i, f := range p.figured {
 		info := describeNoise(p.calibrated, f.block, f.column.Releases[0])
-		list[i] = session.Released{Column: f.label, Mechanism: info.Mechanism, Scale: inUnit(f.typ, info.Scale), LeftOut: p.plan.Blocks[f.block].LeftOut, Epsilon: p.spent}
+		list[i] = session.Released{Column: f.label, Mechanism: info.Mechanism, Scale: inUnit(f.typ, info.Scale), LeftOut: p.plan.Blocks[f.block].LeftOut, Epsilon: p.spent.epsilon}
 		if f.column.Cut != nil {
 			list[i].LeftOut = f.column.Cut.Share
 		}

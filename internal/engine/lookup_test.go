@@ -29,13 +29,13 @@ func TestLookupReadsOnce(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> ask ` + reading + `
 			run on shadow
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 0 spent, 75 left`},
+			NOTICE dpproxy: nothing spent, 60% left`},
 		{"one that fails costs nothing", `
 			> fault stage unreadable
 			> ask ` + reading + `
@@ -58,14 +58,14 @@ func TestLookupReadsOnce(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> ask ` + readingClock + `
 			stage on public with []
 			run on shadow
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 0 spent, 75 left`},
+			NOTICE dpproxy: nothing spent, 60% left`},
 	} {
 		t.Run(c.name, func(t *testing.T) { newWorld(t).run(t, c.transcript) })
 	}

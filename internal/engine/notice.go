@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
@@ -18,10 +19,19 @@ import (
 func (p *private) notice() *pgconn.Notice {
 	return &pgconn.Notice{
 		Severity: "NOTICE", SeverityUnlocalized: "NOTICE", Code: "00000",
-		Message: fmt.Sprintf("dpproxy: epsilon %s spent, %s left", number(p.spent), number(p.balance.EpsilonLeft)),
+		Message: "dpproxy: " + p.paidText(),
 		Detail:  strings.Join(margins(p.figured), "\n"),
 		Hint:    strings.Join(p.told(), " "),
 	}
+}
+
+// paidText says which part of the budget the statement took, and for how many such statements the rest is enough.
+func (p *private) paidText() string {
+	left := ledger.PercentLeft(p.balance.ShareLeft) + " left"
+	if p.spent.epsilon == 0 {
+		return "nothing spent, " + left
+	}
+	return fmt.Sprintf("%s of your budget spent, %s, enough for %d like this", ledger.Percent(p.spent.share), left, p.balance.Enough)
 }
 
 // told are the hints of an answer: what the plan says, and what released values do.

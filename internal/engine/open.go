@@ -25,6 +25,7 @@ func (c *call) bindOpen(ctx context.Context) (*open, error) {
 		}
 		o.supplied = append(o.supplied, value)
 	}
+	c.past = nil // it may be long
 	return o, nil
 }
 

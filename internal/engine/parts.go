@@ -143,14 +143,12 @@ func (m *measuring) drawPart(ctx context.Context, part nextPart, from int, shown
 // chargePart charges a part beside what was charged.
 func (m *measuring) chargePart(ctx context.Context, charge ledger.Charge) error {
 	defer m.engine.stage(ctx, "charge", time.Now())
-	charge.Query, charge.Policy, charge.Rules = m.charge.Query, m.charge.Policy, m.balance.Rules
+	charge.Query, charge.Policy, charge.Begun = m.charge.Query, m.charge.Policy, m.balance.Begun
 	balance, err := m.engine.ledger.Spend(ctx, m.scope.Analyst, []ledger.Charge{charge})
 	if err != nil {
 		return keptCharge(err)
 	}
-	m.balance = balance
-	m.spent += balance.Falls[0]
-	m.charged(charge.Epsilon)
+	m.spend(charge, balance)
 	return nil
 }
 

@@ -26,13 +26,13 @@ func TestChargedTwice(t *testing.T) {
 			close
 			row 20 | 41
 			SELECT 1
-			NOTICE dpproxy: epsilon 27.37 spent, 97.63 left
+			NOTICE dpproxy: 21.9% of your budget spent, 78% left, enough for 3 like this
 			> ask SELECT avg(age), count(age) FROM patients
 			run on shadow
 			close
 			row 20 | 41
 			SELECT 1
-			NOTICE dpproxy: epsilon 0 spent, 97.63 left
+			NOTICE dpproxy: nothing spent, 78% left
 			> left
 			left 97.626
 			> metrics
@@ -50,18 +50,17 @@ func TestChargedTwice(t *testing.T) {
 			close
 			row 20 | 41
 			SELECT 1
-			NOTICE dpproxy: epsilon 26.51 spent, 71.11 left`},
+			NOTICE dpproxy: 21.2% of your budget spent, 56% left, enough for 2 like this`},
 		{"EXPLAIN says what may be charged, and charges nothing", `
 			> set dpproxy.margin 2
 			> explain SELECT avg(age), count(age) FROM patients
 			describe
 			check
 			row Private answer  (cost=0.00..0.00 rows=1 width=0)
+			row share: at most 48% of your budget; 100% is left, enough for at least 2 such
+			row margin: count(age): ±0 (95%)
+			row margin: avg(age): ±2 (95%) of the average, where its count is large enough
 			row epsilon: 25
-			row price: at most epsilon 60, budget for at least 2 such statements
-			row epsilon spent by it: 25
-			row epsilon left after it: 100
-			row averages: their sums, and better counts where the margins need them, are charged once the counts are released: at most epsilon 35
 			> left
 			left 125`},
 		{"the second charge does not fit: the first stays", `
@@ -75,7 +74,7 @@ func TestChargedTwice(t *testing.T) {
 			close
 			row 20 | 41
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> ask SELECT count(*) FROM patients WHERE age > 30
 			describe
 			check
@@ -86,19 +85,19 @@ func TestChargedTwice(t *testing.T) {
 			close
 			row 20 | 41
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left
+			NOTICE dpproxy: 40% of your budget spent, 20% left, enough for 0 like this
 			> set dpproxy.margin 2
 			> ask SELECT avg(age), count(age) FROM patients
 			describe
 			check
 			spend 25
 			measure
-			ERROR 53400 this would take the epsilon spent from 125 to 127.374; your budget is 125
+			ERROR 53400 this would take 1.9% of your budget, of which 0% is left
 			> left
 			left 0
 			> ask SELECT avg(age), count(age) FROM patients
 			check
-			ERROR 53400 this would take the epsilon spent from 125 to 150; your budget is 125`},
+			ERROR 53400 this would take 20% of your budget, of which 0% is left`},
 		{"the ledger does not take the second charge: nothing more is drawn", `
 			> set dpproxy.margin 2
 			> fault spend not
@@ -121,7 +120,7 @@ func TestChargedTwice(t *testing.T) {
 			close
 			row 20 | 41
 			SELECT 1
-			NOTICE dpproxy: epsilon 27.37 spent, 72.63 left`},
+			NOTICE dpproxy: 21.9% of your budget spent, 58% left, enough for 2 like this`},
 		{"the failures are used up by then", `
 			> set dpproxy.margin 2
 			> fault spend not
@@ -187,7 +186,7 @@ func TestChargedTwice(t *testing.T) {
 			close
 			row 20 | 41
 			SELECT 1
-			NOTICE dpproxy: epsilon 27.37 spent, 97.63 left
+			NOTICE dpproxy: 21.9% of your budget spent, 78% left, enough for 3 like this
 			> left
 			left 97.626`},
 	} {
@@ -219,7 +218,7 @@ func TestChargedInThreeParts(t *testing.T) {
 	}
 	before, first := w.left(), w.take()
 	w.do(t, "ask "+sql)
-	free := func(line string) bool { return strings.HasPrefix(line, "NOTICE dpproxy: epsilon 0 spent") }
+	free := func(line string) bool { return strings.HasPrefix(line, "NOTICE dpproxy: nothing spent") }
 	if lines := w.take(); w.left() != before || !slices.ContainsFunc(lines, free) {
 		t.Errorf("asked again after %q: %q, %s left", first, lines, w.left())
 	}

@@ -30,8 +30,8 @@ func budgetOf(method policy.Method, budget, epsilon float64) statementBudget {
 	return statementBudget{epsilon: epsilon, most: 1, room: accounting.RoomOf(config, "alice"), selectionDelta: config.SelectionDelta("alice")}
 }
 
-// fallsOf has the ledger's own accounting admit a statement until it refuses, and says by how much each lets fall what is left.
-func fallsOf(t testing.TB, method policy.Method, budget float64, c ledger.Charge) (falls []float64) {
+// balances has the ledger's own accounting admit a statement until it refuses, and returns the balance after each.
+func balances(t testing.TB, method policy.Method, budget float64, c ledger.Charge) (list []ledger.Balance) {
 	t.Helper()
 	rules, err := accounting.NewRules(configOf(method, budget))
 	if err != nil {
@@ -41,9 +41,9 @@ func fallsOf(t testing.TB, method policy.Method, budget float64, c ledger.Charge
 	for {
 		b, err := book.Spend([]ledger.Charge{c})
 		if err != nil {
-			return falls
+			return list
 		}
-		falls = append(falls, b.Falls[0])
+		list = append(list, b)
 		book.Entries = nil
 	}
 }
@@ -51,7 +51,7 @@ func fallsOf(t testing.TB, method policy.Method, budget float64, c ledger.Charge
 // admitted counts how many times in a row the ledger's own accounting admits a statement.
 func admitted(t testing.TB, method policy.Method, budget float64, c ledger.Charge) int {
 	t.Helper()
-	return len(fallsOf(t, method, budget, c))
+	return len(balances(t, method, budget, c))
 }
 
 // countUpTo is count(*) of a table of at most rows rows.
@@ -214,9 +214,9 @@ func TestSmallGainsKeepOrderInfinity(t *testing.T) {
 		if chosen := p.blocks[0].releases[0].Chosen().Noise; chosen != c.want {
 			t.Errorf("budget %g, %d counts: %s noise, want %s", c.budget, c.counts, chosen, c.want)
 		}
-		falls := fallsOf(t, policy.RDP, c.budget, p.charge)
-		if c.want == mechanism.Laplace && math.Abs(falls[0]-.5) > 1e-9 {
-			t.Errorf("budget %g, %d counts: what is left falls by %g", c.budget, c.counts, falls[0])
+		first := balances(t, policy.RDP, c.budget, p.charge)[0]
+		if c.want == mechanism.Laplace && math.Abs(first.EpsilonSpent-.5) > 1e-9 {
+			t.Errorf("budget %g, %d counts: the first guarantees %g", c.budget, c.counts, first.EpsilonSpent)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestSessions(t *testing.T) {
 			[]string{
 				"describe", "DECLARE CURSOR", "run on public", "close", "row ", "FETCH 1", "describe", "check", "DECLARE CURSOR",
 				"ERROR 55000 cursor can only scan forward",
-				"spend 50", "measure", "keep", "run on shadow", "close", "dpproxy: epsilon 50 spent, 75 left", "row {41}", "FETCH 1",
+				"spend 50", "measure", "keep", "run on shadow", "close", "dpproxy: 40% of your budget spent, 60% left, enough for 1 like this", "row {41}", "FETCH 1",
 			},
 			"75",
 		},
@@ -51,9 +51,9 @@ func TestSessions(t *testing.T) {
 			"a text whose last statement does not fit the budget",
 			[]string{"SET dpproxy.epsilon = 60; " + question + "; SET dpproxy.epsilon = 50; " + question + "; " + question + " WHERE age > 30"},
 			[]string{
-				"SET", "describe", "check", "spend 60", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: epsilon 60 spent, 65 left", "SELECT 1",
-				"SET", "check", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: epsilon 50 spent, 15 left", "SELECT 1",
-				"describe", "check", "ERROR 53400 this would take the epsilon spent from 110 to 160; your budget is 125",
+				"SET", "describe", "check", "spend 60", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: 48% of your budget spent, 52% left, enough for 1 like this", "SELECT 1",
+				"SET", "check", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: 40% of your budget spent, 12% left, enough for 0 like this", "SELECT 1",
+				"describe", "check", "ERROR 53400 this would take 40% of your budget, of which 12% is left",
 			},
 			"15",
 		},
@@ -61,22 +61,22 @@ func TestSessions(t *testing.T) {
 			"the same question twice in one text",
 			[]string{question + "; " + question},
 			[]string{
-				"describe", "check", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: epsilon 50 spent, 75 left", "SELECT 1",
-				"describe", "run on shadow", "close", "row {41}", "dpproxy: epsilon 0 spent, 75 left", "SELECT 1",
+				"describe", "check", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: 40% of your budget spent, 60% left, enough for 1 like this", "SELECT 1",
+				"describe", "run on shadow", "close", "row {41}", "dpproxy: nothing spent, 60% left", "SELECT 1",
 			},
 			"75",
 		},
 		{
 			"ROLLBACK refunds nothing",
 			[]string{"BEGIN", question, "ROLLBACK"},
-			[]string{"BEGIN", "describe", "check", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: epsilon 50 spent, 75 left", "SELECT 1", "ROLLBACK"},
+			[]string{"BEGIN", "describe", "check", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: 40% of your budget spent, 60% left, enough for 1 like this", "SELECT 1", "ROLLBACK"},
 			"75",
 		},
 		{
 			"a refused statement comes after the answers to those before it",
 			[]string{question + "; SELECT id FROM patients"},
 			[]string{
-				"describe", "check", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: epsilon 50 spent, 75 left", "SELECT 1",
+				"describe", "check", "spend 50", "measure", "keep", "run on shadow", "close", "row {41}", "dpproxy: 40% of your budget spent, 60% left, enough for 1 like this", "SELECT 1",
 				"describe", "ERROR 42501 rows of a private table are never returned",
 			},
 			"75",

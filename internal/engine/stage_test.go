@@ -31,13 +31,13 @@ func TestStages(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> ask ` + staged + `
 			run on shadow
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 0 spent, 75 left
+			NOTICE dpproxy: nothing spent, 60% left
 			> left
 			left 75`},
 		{"a stage that fails is PostgreSQL's own error over released values: the charge stays, and no failure of main is counted", `
@@ -92,7 +92,7 @@ func TestStages(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left`},
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this`},
 		{"main fails behind a stage: a failure", `
 			> fault later error
 			> ask ` + staged + `
@@ -116,7 +116,7 @@ func TestStages(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> ask ` + clocked + `
 			check
 			spend 50
@@ -126,7 +126,7 @@ func TestStages(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left`},
+			NOTICE dpproxy: 40% of your budget spent, 20% left, enough for 0 like this`},
 		{"a stage of another type than main would read costs nothing", `
 			> shift
 			> ask ` + staged + `

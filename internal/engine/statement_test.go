@@ -17,7 +17,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> left
 			left 75
 			> metrics
@@ -35,14 +35,14 @@ func TestStatements(t *testing.T) {
 			close
 			row {"north"} | {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> set dpproxy.empty_groups keep
 			> ask SELECT ward, count(*) FROM patients GROUP BY ward
 			run on shadow
 			close
 			row {"north","south"} | {41,0}
 			SELECT 1
-			NOTICE dpproxy: epsilon 0 spent, 75 left`},
+			NOTICE dpproxy: nothing spent, 60% left`},
 		{"a statement of public tables costs nothing", `
 			> ask SELECT ward FROM wards
 			describe
@@ -92,7 +92,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> ask SELECT count(*) FROM patients WHERE age > 30
 			describe
 			check
@@ -103,11 +103,11 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left
+			NOTICE dpproxy: 40% of your budget spent, 20% left, enough for 0 like this
 			> ask SELECT count(*) FROM patients WHERE age > 40
 			describe
 			check
-			ERROR 53400 this would take the epsilon spent from 100 to 150; your budget is 125
+			ERROR 53400 this would take 40% of your budget, of which 20% is left
 			> left
 			left 25
 			> set dpproxy.epsilon 25
@@ -120,13 +120,13 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 25 spent, 0 left
+			NOTICE dpproxy: 20% of your budget spent, 0% left, enough for 0 like this
 			> left
 			left 0
 			> set dpproxy.epsilon 0.001
 			> ask SELECT count(*) FROM patients WHERE age > 30
 			check
-			ERROR 53400 this would take the epsilon spent from 125 to 125.001; your budget is 125`},
+			ERROR 53400 this would take 0.0008% of your budget, of which 0% is left`},
 		{"ε beyond the policy is refused before anything is asked of main", `
 			> set dpproxy.epsilon 61
 			> ask SELECT count(*) FROM patients
@@ -139,10 +139,9 @@ func TestStatements(t *testing.T) {
 			describe
 			check
 			row Private answer  (cost=0.00..0.00 rows=1 width=0)
+			row share: 40% of your budget; 100% is left, enough for 2 such
+			row margin: ±0 (95%)
 			row epsilon: 50
-			row price: epsilon 50, budget for 2 such statements
-			row epsilon spent by it: 50
-			row epsilon left after it: 75
 			> explain SELECT ward FROM wards
 			describe
 			row dpproxy: this statement reads nothing private; it costs no budget  (cost=0.00..0.00 rows=1000 width=0)
@@ -161,24 +160,22 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> explain SELECT count(*) FROM patients
 			describe
 			check
 			row Private answer  (cost=0.00..0.00 rows=1 width=0)
-			row epsilon: 50
-			row price: epsilon 50, budget for 2 such statements
-			row epsilon spent by it: 0
-			row epsilon left after it: 75
+			row share: nothing of your budget; 60% is left
 			row cached: the answer is known and would cost nothing
+			row margin: ±0 (95%)
+			row epsilon: 50
 			> explain SELECT count(*) FROM patients WHERE age > 30
 			describe
 			check
 			row Private answer  (cost=0.00..0.00 rows=1 width=0)
+			row share: 40% of your budget; 60% is left, enough for 1 such
+			row margin: ±0 (95%)
 			row epsilon: 50
-			row price: epsilon 50, budget for 2 such statements
-			row epsilon spent by it: 50
-			row epsilon left after it: 25
 			> ask SELECT count(*) FROM patients WHERE age > 30
 			describe
 			check
@@ -189,14 +186,15 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left
+			NOTICE dpproxy: 40% of your budget spent, 20% left, enough for 0 like this
 			> explain SELECT count(*) FROM patients WHERE age > 40
 			describe
 			check
 			row Private answer  (cost=0.00..0.00 rows=1 width=0)
+			row it would be refused: this would take 40% of your budget, of which 20% is left
+			row instead: dpproxy.epsilon = 25 still fits, with a margin of ±0 for count(*).
+			row margin: ±0 (95%)
 			row epsilon: 50
-			row price: epsilon 50, budget for 2 such statements
-			row it would be refused: this would take the epsilon spent from 100 to 150; your budget is 125
 			> left
 			left 25`},
 		{"EXPLAIN meets the ledger", `
@@ -216,13 +214,13 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> ask SELECT count(*) FROM patients
 			run on shadow
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 0 spent, 75 left
+			NOTICE dpproxy: nothing spent, 60% left
 			> left
 			left 75
 			> metrics
@@ -240,7 +238,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> as bob
 			> ask SELECT count(*) FROM patients
 			check
@@ -251,7 +249,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> left
 			left 75`},
 		{"another ε, another TimeZone or another constant is another question", `
@@ -265,7 +263,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> set dpproxy.epsilon 20
 			> ask SELECT count(*) FROM patients
 			check
@@ -276,7 +274,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 20 spent, 55 left
+			NOTICE dpproxy: 16% of your budget spent, 44% left, enough for 2 like this
 			> set timezone Europe/Paris
 			> ask SELECT count(*) FROM patients
 			describe
@@ -288,7 +286,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 20 spent, 35 left
+			NOTICE dpproxy: 16% of your budget spent, 28% left, enough for 1 like this
 			> left
 			left 35`},
 		{"the ledger cannot say whether an answer is kept", `
@@ -310,7 +308,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> ask SELECT count(*) FROM patients
 			check
 			spend 50
@@ -320,7 +318,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left
+			NOTICE dpproxy: 40% of your budget spent, 20% left, enough for 0 like this
 			> left
 			left 25`},
 		{"the ledger does not take the charge", `
@@ -340,7 +338,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> left
 			left 75`},
 		{"main refuses the measure query: nothing is charged", `
@@ -373,7 +371,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> left
 			left 75`},
 		{"main has changed and stays so: nothing is charged", `
@@ -427,7 +425,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left`},
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this`},
 		{"the shadow is lost while it checks the finish query", `
 			> fault finish unreachable
 			> ask SELECT count(*) FROM patients
@@ -458,7 +456,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> left
 			left 75`},
 		{"a standby ends it three times: it is asked again under one charge", `
@@ -478,7 +476,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> left
 			left 75`},
 		{"main is lost twice: the charge stays, and no failure is counted", `
@@ -500,7 +498,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left
+			NOTICE dpproxy: 40% of your budget spent, 20% left, enough for 0 like this
 			> left
 			left 25`},
 		{"main fails: the charge stays, and the statement is refused from now on", `
@@ -527,7 +525,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left
+			NOTICE dpproxy: 40% of your budget spent, 20% left, enough for 0 like this
 			> left
 			left 25`},
 		{"a lost main that then fails is a failure", `
@@ -560,7 +558,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left
+			NOTICE dpproxy: 40% of your budget spent, 20% left, enough for 0 like this
 			> left
 			left 25`},
 		{"a proof fails in the measure: no failure is counted, and the catalogs are read again", `
@@ -581,7 +579,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left
+			NOTICE dpproxy: 40% of your budget spent, 20% left, enough for 0 like this
 			> left
 			left 25`},
 		{"a failure that cannot be recorded shows as the ledger's own", `
@@ -602,7 +600,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left
+			NOTICE dpproxy: 40% of your budget spent, 20% left, enough for 0 like this
 			> left
 			left 25`},
 		{"an answer is held back when the failures are used up", `
@@ -659,7 +657,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left
+			NOTICE dpproxy: 40% of your budget spent, 20% left, enough for 0 like this
 			> left
 			left 25`},
 		{"cancelled while the shadow finishes: the answer is kept", `
@@ -681,7 +679,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 0 spent, 75 left
+			NOTICE dpproxy: nothing spent, 60% left
 			> left
 			left 75`},
 		{"the shadow fails at finish: the answer is kept", `
@@ -699,7 +697,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 0 spent, 75 left
+			NOTICE dpproxy: nothing spent, 60% left
 			> left
 			left 75`},
 		{"the shadow fails among the rows: the answer is kept", `
@@ -718,7 +716,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 0 spent, 75 left
+			NOTICE dpproxy: nothing spent, 60% left
 			> left
 			left 75`},
 		{"a client that goes away while rows stream gives the connection back", `
@@ -785,7 +783,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 0 spent, 75 left
+			NOTICE dpproxy: nothing spent, 60% left
 			> left
 			left 75`},
 		{"a charge that its message did not use is void: nobody waits for its answer", `
@@ -803,7 +801,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left
+			NOTICE dpproxy: 40% of your budget spent, 20% left, enough for 0 like this
 			> left
 			left 25`},
 		{"a voided question does not hold up the same question", `
@@ -824,14 +822,14 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left
+			NOTICE dpproxy: 40% of your budget spent, 20% left, enough for 0 like this
 			> charge a
 			> run a
 			run on shadow
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 0 spent, 25 left
+			NOTICE dpproxy: nothing spent, 20% left
 			> left
 			left 25`},
 		{"a reload between Bind and Charge", `
@@ -862,7 +860,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> drained
 			drained false
 			> run b
@@ -924,7 +922,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> left
 			left 75`},
 		{"a prepared statement whose types have changed is refused", `
@@ -952,7 +950,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> bind p 31
 			check
 			> charge p
@@ -964,7 +962,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 25 left
+			NOTICE dpproxy: 40% of your budget spent, 20% left, enough for 0 like this
 			> bind p 30
 			> charge p
 			> run p
@@ -972,7 +970,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 0 spent, 25 left
+			NOTICE dpproxy: nothing spent, 20% left
 			> left
 			left 25`},
 		{"a value that the shadow cannot read", `
@@ -1014,7 +1012,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> fault balance disk
 			> ask SELECT count(*) FROM patients
 			ERROR 58030 the budget ledger is unavailable`},
@@ -1058,7 +1056,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> left
 			left 75`},
 		{"a finish query of other types than the client knows", `
@@ -1093,7 +1091,7 @@ func TestStatements(t *testing.T) {
 			close
 			row {41} | {0} | {0}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left`},
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this`},
 		{"a median is measured as a histogram", `
 			> bind a SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY age) FROM patients
 			describe
@@ -1127,17 +1125,17 @@ func TestStatements(t *testing.T) {
 			close
 			row {41}
 			SELECT 1
-			NOTICE dpproxy: epsilon 50 spent, 75 left
+			NOTICE dpproxy: 40% of your budget spent, 60% left, enough for 1 like this
 			> ask SELECT epsilon_spent, epsilon_left FROM dpproxy.budget
 			describe
 			run on shadow
-			row {alice} | {125} | {50} | {75} | {0} | {NULL}
+			row {alice} | {125} | {50} | {75} | {0} | {NULL} | {0.4} | {0.6}
 			SELECT 1
 			close
 			> ask SELECT query FROM dpproxy.history
 			describe
 			run on shadow
-			row {"NOW"} | {"SELECT count(*) FROM patients"} | {50}
+			row {"NOW"} | {"SELECT count(*) FROM patients"} | {50} | {0.4}
 			SELECT 1
 			close
 			> fault balance disk

@@ -59,33 +59,39 @@ func (c *call) setting(name string) string {
 
 // budgetColumn gives one column of dpproxy.budget, which has one row: the analyst's.
 func (c *call) budgetColumn(ctx context.Context, name string) ([]byte, error) {
-	b, err := c.engine.ledger.Balance(ctx, c.scope.Analyst)
-	if err != nil {
-		return nil, err
+	if c.budgeted == nil {
+		b, err := c.engine.ledger.Balance(ctx, c.scope.Analyst)
+		if err != nil {
+			return nil, err
+		}
+		c.budgeted = &b
 	}
+	b := c.budgeted
 	switch name {
 	case "analyst":
 		return encodeText(pgtype.TextArrayOID, []string{c.scope.Analyst})
-	case "epsilon_total":
-		return encodeText(pgtype.Float8ArrayOID, []float64{b.EpsilonTotal})
-	case "epsilon_spent":
-		return encodeText(pgtype.Float8ArrayOID, []float64{b.EpsilonSpent})
-	case "epsilon_left":
-		return encodeText(pgtype.Float8ArrayOID, []float64{b.EpsilonLeft})
-	case "delta":
-		return encodeText(pgtype.Float8ArrayOID, []float64{b.Delta})
 	case "period_ends":
 		return encodeText(pgtype.TimestamptzArrayOID, []pgtype.Timestamptz{{Time: b.PeriodEnds, Valid: !b.PeriodEnds.IsZero()}})
 	}
-	return nil, fmt.Errorf("dpproxy.budget has no column %q", name)
+	value, known := map[string]float64{
+		"epsilon_total": b.EpsilonTotal, "epsilon_spent": b.EpsilonSpent, "epsilon_left": b.EpsilonLeft, "delta": b.Delta,
+		"share_spent": b.ShareSpent, "share_left": b.ShareLeft,
+	}[name]
+	if !known {
+		return nil, fmt.Errorf("dpproxy.budget has no column %q", name)
+	}
+	return encodeText(pgtype.Float8ArrayOID, []float64{value})
 }
 
 // historyColumn gives one column of dpproxy.history: the statements of the analyst, latest first.
 func (c *call) historyColumn(ctx context.Context, name string) ([]byte, error) {
-	entries, err := c.engine.ledger.History(ctx, c.scope.Analyst, historyLimit)
-	if err != nil {
-		return nil, err
+	if c.past == nil {
+		var err error
+		if c.past, err = c.engine.ledger.History(ctx, c.scope.Analyst, historyLimit); err != nil {
+			return nil, err
+		}
 	}
+	entries := c.past
 	switch name {
 	case "at":
 		out := make([]time.Time, len(entries))
@@ -103,6 +109,12 @@ func (c *call) historyColumn(ctx context.Context, name string) ([]byte, error) {
 		out := make([]float64, len(entries))
 		for i, e := range entries {
 			out[i] = e.Epsilon
+		}
+		return encodeText(pgtype.Float8ArrayOID, out)
+	case "share":
+		out := make([]float64, len(entries))
+		for i, e := range entries {
+			out[i] = e.Share
 		}
 		return encodeText(pgtype.Float8ArrayOID, out)
 	}

@@ -20,20 +20,25 @@ type Charge struct {
 	Question       string          // key of the answer that is paid for; empty: it is not kept
 
 	Method policy.Method // of accounting, that the plan was made for; empty: any
-	Rules  Rules         // Balance.Rules of what the statement was charged before; nil: those in force
+	Begun  Begun         // Balance.Begun of what the statement was charged before; nil: nothing was
 }
 
-// Rules are what a ledger goes by. A reload replaces them; a statement that is charged more than once goes by those of its first charge.
-type Rules any
+// Begun is what a statement was charged so far, and what the ledger went by. A reload replaces the ledger's rules; a statement that is
+// charged more than once goes by those of its first charge.
+type Begun any
 
 // Balance is an analyst's budget in the current period. EpsilonSpent is the number that the filter compares with the
-// budget (docs/budget.md, «The filter»).
+// budget (docs/budget.md, «The filter»); shares are parts of the budget, and add up (proposition 2).
 type Balance struct {
 	EpsilonTotal, EpsilonSpent, EpsilonLeft float64
 	Delta                                   float64
+	ShareSpent, ShareLeft                   float64   // from 0 to 1
 	PeriodEnds                              time.Time // zero: the budget has no period
-	Falls                                   []float64 // of Spend and Preview: by how much each charge lets EpsilonLeft fall, in their order
-	Rules                                   Rules     `json:"-"` // of Spend and Preview
+
+	// Of Spend and Preview alone.
+	Shares []float64 // that each charge takes, in their order
+	Enough int       // how many more statements fit that cost what this one has cost so far, all its charges together
+	Begun  Begun     `json:"-"`
 }
 
 // HistoryEntry is one line of an analyst's history.
@@ -41,6 +46,7 @@ type HistoryEntry struct {
 	At      time.Time
 	Query   string
 	Epsilon float64 // nominal
+	Share   float64 // of the budget as it is now
 }
 
 // Ledger admits and records charges, durably, and keeps answers. Implementations are safe for concurrent use.
@@ -115,6 +121,8 @@ type AccountSummary struct {
 	EpsilonTotal    float64    `json:"epsilon_total"`
 	EpsilonSpent    *float64   `json:"epsilon_spent"` // null: unbounded
 	EpsilonLeft     float64    `json:"epsilon_left"`
+	ShareSpent      float64    `json:"share_spent"` // from 0 to 1, as share_left
+	ShareLeft       float64    `json:"share_left"`
 	Delta           float64    `json:"delta"`
 	SelectionLeft   float64    `json:"selection_delta_left"`
 	PeriodBegan     *time.Time `json:"period_began,omitempty"` // nil: nothing was charged yet

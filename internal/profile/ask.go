@@ -30,7 +30,7 @@ type till struct {
 
 func (t *till) Spend(_ context.Context, _ string, charges []ledger.Charge) (ledger.Balance, error) {
 	t.charges = append(t.charges, charges...)
-	return ledger.Balance{Falls: make([]float64, len(charges))}, nil
+	return ledger.Balance{Shares: make([]float64, len(charges))}, nil
 }
 
 func (t *till) Preview(context.Context, string, []ledger.Charge) (ledger.Balance, error) {

@@ -13,7 +13,7 @@ import (
 type Price struct {
 	Statements  int
 	Holds       float64 // how many profiles of this price the whole budget pays for
-	Falls, Left float64 // by about how much «epsilon left» will fall, and what will be left then
+	Share, Left float64 // of the budget that it takes, and that is left then
 }
 
 // countPart is the part of the price that units are counted with.
@@ -86,9 +86,9 @@ func (c *course) quote(ctx context.Context, counts planned, all []*question) (Pr
 	if err != nil {
 		return Price{}, err
 	}
-	price := Price{Statements: len(counts.charges) + len(next.charges), Left: balance.EpsilonLeft}
-	for _, f := range balance.Falls {
-		price.Falls += f
+	price := Price{Statements: len(counts.charges) + len(next.charges), Left: balance.ShareLeft}
+	for _, share := range balance.Shares {
+		price.Share += share
 	}
 	if p.Accounting.Method == policy.Pure {
 		price.Holds = p.ProfileBudget().Epsilon / epsilon

@@ -71,7 +71,7 @@ analysts:
 		b.press("#step", kb.ArrowLeft)
 		b.click("button[value=run]")
 		b.until("it is asked again", func() bool {
-			return strings.Contains(b.text("#outcome"), "epsilon 0 spent")
+			return strings.Contains(b.text("#outcome"), "nothing spent")
 		})
 		if again := w.spent("alice"); again != spent {
 			t.Errorf("%g was spent, and %g by asking again", spent, again)
@@ -119,11 +119,11 @@ analysts:
 		b.await("#outcome .single")
 	})
 	b.open("/budget")
-	wants(t, "budget", b.text("main"), "left", "of 20", "The period ends on", "What your questions took")
+	wants(t, "budget", b.text("main"), "% left", "% spent", "guarantee ε 20", "The period ends on", "What your questions took")
 	b.picture("budget")
 	b.accessible("budget")
 	b.open("/history")
-	wants(t, "history", b.text("main"), question, "SELECT count(*), avg(age) FROM patients", "ε 0.5")
+	wants(t, "history", b.text("main"), question, "SELECT count(*), avg(age) FROM patients", "%")
 	b.picture("history")
 	b.accessible("history")
 	b.click("form.who button")

@@ -25,7 +25,7 @@ func marginsOfAverages(t *testing.T, p *proxy, pure bool) {
 	ctx := context.Background()
 	ask := func(sql string) (rows [][]any, paid float64) {
 		t.Helper()
-		before := spent(t, conn)
+		before, share := spent(t, conn), shareSpent(t, conn)
 		found, err := conn.Query(ctx, sql)
 		if err != nil {
 			t.Fatalf("%s: %v", sql, err)
@@ -36,13 +36,13 @@ func marginsOfAverages(t *testing.T, p *proxy, pure bool) {
 		}
 		said := notice.Message
 		var told float64
-		if _, err := fmt.Sscanf(said, "dpproxy: epsilon %g spent", &told); err != nil {
+		if _, err := fmt.Sscanf(said, "dpproxy: %g%% of your budget spent", &told); err != nil && !strings.HasPrefix(said, "dpproxy: nothing spent, ") {
 			t.Errorf("%s: %s: %v", sql, said, err)
 		}
-		if paid = spent(t, conn) - before; math.Abs(told-paid) > 1e-3*paid {
-			t.Errorf("%s: %g is paid: %s", sql, paid, said)
+		if share = shareSpent(t, conn) - share; math.Abs(told/100-share) > 6e-3*share {
+			t.Errorf("%s: %g of the budget is taken: %s", sql, share, said)
 		}
-		return rows, paid
+		return rows, spent(t, conn) - before
 	}
 	for _, c := range []struct {
 		set, sql     string
@@ -93,10 +93,22 @@ func marginsOfAverages(t *testing.T, p *proxy, pure bool) {
 		t.Errorf("a margin for which the table is too small: %v", err)
 	}
 	var parts int
-	var sum float64
-	if err := conn.QueryRow(ctx, "SELECT count(*), sum(epsilon) FROM dpproxy.history").Scan(&parts, &sum); err != nil || pure && math.Abs(sum-spent(t, conn)) > 1e-6 || parts < 15 {
+	var sum, shares float64
+	if err := conn.QueryRow(ctx, "SELECT count(*), sum(epsilon), sum(share) FROM dpproxy.history").Scan(&parts, &sum, &shares); err != nil || pure && math.Abs(sum-spent(t, conn)) > 1e-6 || parts < 15 {
 		t.Errorf("%d charges of %g in all, of %g: %v", parts, sum, spent(t, conn), err)
 	}
+	if share := shareSpent(t, conn); math.Abs(shares-share) > 1e-9 {
+		t.Errorf("the shares of history add up to %g, and %g of the budget is spent", shares, share)
+	}
+}
+
+// shareSpent is the share of an analyst's budget that is spent.
+func shareSpent(t *testing.T, conn *pgx.Conn) (share float64) {
+	t.Helper()
+	if err := conn.QueryRow(context.Background(), "SELECT share_spent FROM dpproxy.budget").Scan(&share); err != nil {
+		t.Fatal(err)
+	}
+	return share
 }
 
 // TestKilledBetweenCharges kills the proxy after each part of a statement that is charged in parts, while it waits for a public moment: what

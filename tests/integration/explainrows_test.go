@@ -48,7 +48,7 @@ func TestExplainOfRows(t *testing.T) {
 			t.Errorf("%s: %q", sql, lines)
 		}
 	}
-	if lines, err := explain("SELECT count(*) FROM patients"); err != nil || !strings.HasPrefix(lines[1], "epsilon: ") {
+	if lines, err := explain("SELECT count(*) FROM patients"); err != nil || !strings.HasPrefix(lines[1], "share: ") {
 		t.Errorf("an answer: %v, %q", err, lines)
 	}
 }

@@ -58,7 +58,7 @@ func TestProfileIsChargedAndWritten(t *testing.T) {
 		t.Fatalf("spent before: %v", all)
 	}
 	out, problems, code := p.profile("--table", "visits", "--epsilon", "50", "--dry-run")
-	if code != 0 || out != "" || !strings.Contains(problems, "of which the whole budget holds 1.2; epsilon left will fall by about 50, to 10") || p.spent()["*"] != 0 {
+	if code != 0 || out != "" || !strings.Contains(problems, "of which the whole budget holds 1.2; it takes about 83.3% of the budget, and leaves 16%") || p.spent()["*"] != 0 {
 		t.Errorf("a dry run: exit %d, printed %q, spent %v\n%s", code, out, p.spent(), problems)
 	}
 	out, problems, code = p.profile("--table", "visits", "--epsilon", "50", "--write")

@@ -100,7 +100,7 @@ func (p *proxy) visit(ctx context.Context, random *rand.Rand, answered, bobs *at
 	config.DefaultQueryExecMode = []pgx.QueryExecMode{pgx.QueryExecModeSimpleProtocol, pgx.QueryExecModeExec, pgx.QueryExecModeCacheStatement}[random.IntN(3)]
 	var spent atomic.Bool
 	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
-		spent.Store(strings.HasPrefix(n.Message, "dpproxy: epsilon 0.1 spent"))
+		spent.Store(strings.Contains(n.Message, "% of your budget spent"))
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {

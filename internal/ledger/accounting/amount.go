@@ -158,6 +158,35 @@ func (a Amount) float(digits int) float64 {
 	return x
 }
 
+// over returns a/b to the precision of a float64, and +Inf where b is 0. It never falls where a grows.
+func (a Amount) over(b Amount) float64 {
+	if b.isZero() {
+		return math.Inf(1)
+	}
+	units := func(c Amount) float64 { return float64(c.hi)*0x1p64 + float64(c.lo) }
+	return units(a) / units(b)
+}
+
+// times returns how many times b is in a: the largest whole n with n·b ≤ a, at most most.
+func (a Amount) times(b Amount, most uint64) uint64 {
+	switch {
+	case b.isZero():
+		return most
+	case a.hi == 0 && b.hi == 0:
+		return min(a.lo/b.lo, most)
+	}
+	n := new(big.Int).Quo(a.big(), b.big())
+	if !n.IsUint64() {
+		return most
+	}
+	return min(n.Uint64(), most)
+}
+
+func (a Amount) big() *big.Int {
+	n := new(big.Int).SetUint64(a.hi)
+	return n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(a.lo))
+}
+
 // String returns the exact decimal number.
 func (a Amount) String() string {
 	if a == unbounded {
@@ -167,9 +196,7 @@ func (a Amount) String() string {
 }
 
 func (a Amount) text(digits int) string {
-	n := new(big.Int).SetUint64(a.hi)
-	n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(a.lo))
-	s := n.String()
+	s := a.big().String()
 	if missing := digits + 1 - len(s); missing > 0 {
 		s = strings.Repeat("0", missing) + s
 	}

@@ -87,9 +87,10 @@ func (a *Account) elapsed(every time.Duration, now time.Time) (time.Time, bool) 
 
 // Spend admits all charges or none. An error leaves the book unchanged.
 func (b *Book) Spend(charges []ledger.Charge) (ledger.Balance, error) {
+	statement := begun{}
 	for _, c := range charges {
-		if first, ok := c.Rules.(*Rules); ok {
-			b.Rules = first
+		if before, ok := c.Begun.(begun); ok {
+			statement, b.Rules = before, before.rules
 		}
 		if c.Method != "" && c.Method != b.Rules.Method {
 			return ledger.Balance{}, ledger.ErrReplanned
@@ -113,30 +114,41 @@ func (b *Book) Spend(charges []ledger.Charge) (ledger.Balance, error) {
 		group := *b.Group
 		try.Group = &group
 	}
-	falls, err := try.charge(charges, own)
+	shares, added, err := try.charge(charges, own)
 	if err != nil {
 		return ledger.Balance{}, err
 	}
 	*b = try
+	statement = begun{b.Rules, statement.sums.add(added)}
 	balance := b.Balance()
-	balance.Falls, balance.Rules = falls, b.Rules
+	balance.Shares, balance.Begun, balance.Enough = shares, statement, own.enough(b.Account.sums, statement.sums)
+	if all, limited := b.Rules.limits[GroupName]; limited && b.Group != nil {
+		balance.Enough = min(balance.Enough, all.enough(b.Group.sums, statement.sums))
+	}
 	return balance, nil
 }
 
-// charge adds all charges to the accounts and asks both budgets. It returns by how much each charge lets fall what is left.
-func (b *Book) charge(charges []ledger.Charge, own limit) (falls []float64, err error) {
+// begun is ledger.Begun: the rules that a statement goes by, and what it has cost so far.
+type begun struct {
+	rules *Rules
+	sums  sums
+}
+
+// charge adds all charges to the accounts and asks both budgets. It returns the share of the own budget that each takes, and what they add
+// to the sums.
+func (b *Book) charge(charges []ledger.Charge, own limit) (shares []float64, sum sums, err error) {
 	if err := b.open(&b.Account); err != nil {
-		return nil, ledger.InvalidCharge{Reason: err}
+		return nil, sum, ledger.InvalidCharge{Reason: err}
 	}
 	var groupPeriod uint64
 	var before sums
 	if b.Group != nil {
 		if err := b.open(b.Group); err != nil {
-			return nil, ledger.InvalidCharge{Reason: err}
+			return nil, sum, ledger.InvalidCharge{Reason: err}
 		}
 		groupPeriod, before = b.Group.period, b.Group.sums
 	}
-	ownBefore, left := b.Account.sums, own.left(b.Account.sums)
+	ownBefore, used := b.Account.sums, own.used(b.Account.sums)
 	for _, c := range charges {
 		r := &Record{
 			Kind: KindCharge, GroupPeriod: groupPeriod, Fingerprint: c.Fingerprint, Query: c.Query, PolicyVersion: c.Policy,
@@ -144,22 +156,22 @@ func (b *Book) charge(charges []ledger.Charge, own limit) (falls []float64, err 
 		}
 		added, err := b.write(&b.Account, r)
 		if err != nil {
-			return nil, ledger.InvalidCharge{Reason: err}
+			return nil, sum, ledger.InvalidCharge{Reason: err}
 		}
-		rest := own.left(b.Account.sums)
-		falls, left = append(falls, left.sub(rest).Float()), rest
+		now := own.used(b.Account.sums)
+		shares, used, sum = append(shares, now-used), now, sum.add(added)
 		if b.Group != nil {
 			b.Group.sums = b.Group.sums.add(added)
 			b.Group.last = b.now
 		}
 	}
 	if !own.admits(b.Account.sums) {
-		return nil, errOverBudget(b.Account.Name, ownBefore, b.Account.sums, own, b.Account)
+		return nil, sum, errOverBudget(b.Account.Name, ownBefore, b.Account.sums, own, b.Account)
 	}
 	if all, limited := b.Rules.limits[GroupName]; limited && b.Group != nil && !all.admits(b.Group.sums) {
-		return nil, errOverBudget(GroupName, before, b.Group.sums, all, *b.Group)
+		return nil, sum, errOverBudget(GroupName, before, b.Group.sums, all, *b.Group)
 	}
-	return falls, nil
+	return shares, sum, nil
 }
 
 // Balance returns the account's balance now. A period that is over counts as renewed, though only a charge records that.

@@ -2,10 +2,12 @@ package accounting
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
@@ -30,31 +32,32 @@ func errNoBudget(analyst string) *pgconn.PgError {
 	return pgerr.New(pgerr.BudgetExceeded, fmt.Sprintf("the policy has no budget for %q", analyst))
 }
 
-// errOverBudget refuses charges that would take an account beyond its budget. Every number in it is the filter's own.
+// errOverBudget refuses charges that would take an account beyond its budget.
 func errOverBudget(name string, before, after sums, l limit, a Account) *pgconn.PgError {
 	whose := "your budget"
 	if name == GroupName {
 		whose = "the budget of all analysts together"
 	}
-	message := fmt.Sprintf("this would take the epsilon spent from %s to %s; %s is %s",
-		short(l.spent(before)), short(l.spent(after)), whose, short(l.total))
+	used := l.used(before)
+	left := max(1-used, 0)
+	message := fmt.Sprintf("this would take %s of %s, of which %s is left", taken(l.used(after)-used), whose, ledger.PercentLeft(left))
 	if l.spent(after).cmp(l.total) <= 0 {
 		message = fmt.Sprintf("this would take the delta of partition selections beyond %s, which is their part of %s",
 			strconv.FormatFloat(l.selection.float(deltaDigits), 'g', 6, 64), whose)
 	}
-	hint := "Ask with a smaller dpproxy.epsilon, or repeat an earlier statement: the same answer again is free."
+	hint := "An earlier statement is answered again for free."
 	if l.every > 0 {
 		hint += " A new period begins " + a.start.Add(l.every).UTC().Format("2006-01-02 15:04 MST") + "."
 	}
 	return pgerr.New(pgerr.BudgetExceeded, message, pgerr.Hint("%s", hint))
 }
 
-// short prints six digits of an amount: enough to act on.
-func short(a Amount) string {
-	if a == unbounded {
-		return a.String()
+// taken prints a share of a budget that may be more than the whole, or unbounded.
+func taken(share float64) string {
+	if share > 1 || math.IsNaN(share) {
+		return "more than the whole"
 	}
-	return strconv.FormatFloat(a.Float(), 'g', 6, 64)
+	return ledger.Percent(share)
 }
 
 // errRefused refuses a statement whose measure query failed before (docs/threat-model.md).

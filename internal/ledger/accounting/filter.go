@@ -131,12 +131,56 @@ func (f *filter) admits(s sums) bool {
 	return f.spent(s).cmp(f.total) <= 0 && s.selection.cmp(f.selection) <= 0
 }
 
+// used returns the part of the budget that s takes: the least, over order ∞ and all finite orders, of its divergence as a part of what the
+// order admits. It is at most 1 if and only if spent is within the budget (docs/budget.md, proposition 2).
+func (f *filter) used(s sums) float64 {
+	least := s.pure.over(f.total)
+	for i, cost := range f.conversionCost {
+		room := f.total.sub(cost)
+		switch {
+		case room.isZero(): // the order admits nothing
+		case s.renyi == nil:
+			return 0
+		default:
+			least = min(least, s.renyi[i].over(room))
+		}
+	}
+	return least
+}
+
+// mostEnough is what is said of costs that fit more often.
+const mostEnough = 1e9
+
+// enough returns how many times more a cost fits beside s.
+func (f *filter) enough(s, cost sums) int {
+	if cost.renyi == nil {
+		return mostEnough // nothing was charged
+	}
+	most := uint64(0)
+	if s.pure.cmp(f.total) <= 0 {
+		most = f.total.sub(s.pure).times(cost.pure, mostEnough)
+	}
+	for i, conversion := range f.conversionCost {
+		room := f.total.sub(conversion)
+		if s.renyi != nil {
+			room = room.sub(s.renyi[i])
+		}
+		if !room.isZero() {
+			most = max(most, room.times(cost.renyi[i], mostEnough))
+		}
+	}
+	return int(min(most, f.selection.sub(s.selection).times(cost.selection, mostEnough)))
+}
+
 // balance returns what an analyst sees of s.
 func (f *filter) balance(s sums) ledger.Balance {
+	share := min(f.used(s), 1)
 	return ledger.Balance{
 		EpsilonTotal: f.total.Float(),
 		EpsilonSpent: f.spent(s).Float(),
 		EpsilonLeft:  f.left(s).Float(),
 		Delta:        f.delta,
+		ShareSpent:   share,
+		ShareLeft:    1 - share,
 	}
 }

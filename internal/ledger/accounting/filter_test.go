@@ -116,3 +116,69 @@ func TestRenyiAccountsFollowTheFilter(t *testing.T) {
 		}
 	})
 }
+
+// TestStatementsShareTheBudget: of n equal statements that fit each takes one nth of the budget, or hardly less; how many more fit is what the
+// filter admits; and whatever came before, a share is never less than that of the statement alone.
+func TestStatementsShareTheBudget(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		budget := policy.Budget{Epsilon: rapid.SampledFrom([]float64{.5, 1, 5, 10, 20}).Draw(t, "epsilon"), Delta: 1e-6}
+		method := rapid.SampledFrom([]policy.Method{policy.Pure, policy.RDP}).Draw(t, "method")
+		f := newFilter(budget, method, .5)
+		draw := func(name string) sums {
+			c := ledger.Charge{Epsilon: rapid.Float64Range(budget.Epsilon/50, budget.Epsilon/3).Draw(t, name)}
+			c.Curve = mechanism.PureCurve(c.Epsilon)
+			if method == policy.RDP && rapid.Bool().Draw(t, name+" is Gaussian") {
+				c.Curve = mechanism.Curve{Pure: math.Inf(1)}
+				for _, alpha := range mechanism.Orders {
+					c.Curve.Renyi = append(c.Curve.Renyi, alpha*c.Epsilon*c.Epsilon/30)
+				}
+			}
+			if method == policy.RDP && rapid.Bool().Draw(t, name+" selects") {
+				c.SelectionDelta = budget.Delta / 2 / 7
+			}
+			s, err := cost(c, method)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		before := sums{}
+		for range rapid.IntRange(0, 5).Draw(t, "others before") {
+			if next := before.add(draw("one before")); f.admits(next) {
+				before = next
+			}
+		}
+		each := draw("the statement")
+		alone, promised, first := f.used(each), f.enough(before, each), f.used(before)
+		last, n := first, 0
+		for s := before.add(each); f.admits(s); s = s.add(each) {
+			share := f.used(s) - last
+			if share < alone*(1-1e-9) {
+				t.Fatalf("statement %d takes %g, alone it takes %g", n+1, share, alone)
+			}
+			if first == 0 && math.Abs(share/alone-1) > 1e-9 {
+				t.Fatalf("statement %d takes %g, the first took %g", n+1, share, alone)
+			}
+			if last, n = f.used(s), n+1; last > 1 {
+				t.Fatalf("%g of the budget is spent, and admitted", last)
+			}
+			if left := f.enough(s, each); left != promised-n {
+				t.Fatalf("after %d of %d statements %d are said to fit", n, promised, left)
+			}
+		}
+		if n != promised {
+			t.Fatalf("%d fit, %d were promised", n, promised)
+		}
+		if s := before.add(each.times(n + 1)); each.selection.isZero() && f.used(s) < 1 {
+			t.Fatalf("%g of the budget would be spent, and it is not admitted", f.used(s))
+		}
+	})
+}
+
+// times adds s up n times.
+func (s sums) times(n int) (out sums) {
+	for range n {
+		out = out.add(s)
+	}
+	return out
+}

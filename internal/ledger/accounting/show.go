@@ -55,7 +55,7 @@ func (r *Rules) describe(a Account, now time.Time) ledger.AccountSummary {
 	}
 	b := r.balance(a, now)
 	out.EpsilonTotal, out.EpsilonLeft, out.Delta = b.EpsilonTotal, b.EpsilonLeft, b.Delta
-	out.EpsilonSpent = finite(b.EpsilonSpent)
+	out.EpsilonSpent, out.ShareSpent, out.ShareLeft = finite(b.EpsilonSpent), b.ShareSpent, b.ShareLeft
 	if _, over := a.elapsed(own.every, now); over {
 		a.sums = sums{}
 	}

@@ -34,14 +34,14 @@ func TestProfilesAreCharged(t *testing.T) {
 			}
 			defer p.Close()
 			two := []ledger.Charge{ledgertest.PureCharge(0.25), ledgertest.PureCharge(0.5)}
-			if b, err := p.Preview(ctx, two); err != nil || b.EpsilonLeft != 0.25 || len(b.Falls) != 2 {
+			if b, err := p.Preview(ctx, two); err != nil || b.EpsilonLeft != 0.25 || len(b.Shares) != 2 {
 				t.Errorf("what two charges would leave: %+v, %v", b, err)
 			}
 			if _, err := p.Preview(ctx, append(two, two...)); err == nil || !strings.Contains(err.Error(), "53400") {
 				t.Errorf("what is more than the budget, before it is charged: %v", err)
 			}
 			b, err := p.Profile(ctx, two)
-			if err != nil || b.EpsilonLeft != 0.25 || len(b.Falls) != 2 {
+			if err != nil || b.EpsilonLeft != 0.25 || len(b.Shares) != 2 {
 				t.Errorf("two charges: %+v, %v", b, err)
 			}
 			if _, err := p.Profile(ctx, []ledger.Charge{ledgertest.PureCharge(0.125), ledgertest.PureCharge(0.25)}); err == nil || !strings.Contains(err.Error(), "53400") {

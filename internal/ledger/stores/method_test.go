@@ -73,7 +73,7 @@ func TestAStatementGoesByTheRulesOfItsFirstCharge(t *testing.T) {
 		if _, err := s.Spend(ctx, "alice", []ledger.Charge{charge}); !errors.Is(err, ledger.ErrReplanned) {
 			t.Errorf("a plan for another method: %v", err)
 		}
-		charge.Rules = first.Rules
+		charge.Begun = first.Begun
 		if b, err := s.Spend(ctx, "alice", []ledger.Charge{charge}); err != nil || b.EpsilonSpent != 7.5 {
 			t.Errorf("the second charge of a statement: %+v, %v", b, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -176,9 +177,9 @@ func run(t *rapid.T, dsn string) {
 			}
 			want := m.spend(name, queries, hundredths)
 			b, err := handle().Spend(ctx, name, charges)
-			for i, fall := range b.Falls {
-				if fall != float64(hundredths[i])/100 {
-					t.Fatalf("%s spends %v: falls by %v", name, hundredths, b.Falls)
+			for i, share := range b.Shares {
+				if math.Abs(share*float64(m.budgets[name])-float64(hundredths[i])) > 1e-9 {
+					t.Fatalf("%s spends %v of %d: shares of %v", name, hundredths, m.budgets[name], b.Shares)
 				}
 			}
 			var e *pgconn.PgError
@@ -186,7 +187,7 @@ func run(t *rapid.T, dsn string) {
 				if code = e.Code; code != want {
 					t.Fatalf("%s spends %v: %v, want %q", name, hundredths, err, want)
 				}
-			} else if err != nil || want != "" || len(b.Falls) != len(charges) {
+			} else if err != nil || want != "" || len(b.Shares) != len(charges) {
 				t.Fatalf("%s spends %v: %v, want %q", name, hundredths, err, want)
 			}
 		},

@@ -26,7 +26,7 @@ func TestTenTenthsAreOne(t *testing.T) {
 			}
 		}
 		b, err := s.Balance(ctx, "alice")
-		if want := (ledger.Balance{EpsilonTotal: 1, EpsilonSpent: 1}); err != nil || !reflect.DeepEqual(b, want) {
+		if want := (ledger.Balance{EpsilonTotal: 1, EpsilonSpent: 1, ShareSpent: 1}); err != nil || !reflect.DeepEqual(b, want) {
 			t.Errorf("balance %+v, %v, want %+v", b, err, want)
 		}
 		_, err = s.Spend(ctx, "alice", []ledger.Charge{ledgertest.PureCharge(1e-18)})
@@ -40,15 +40,15 @@ func TestChargesAreAllOrNothing(t *testing.T) {
 		_, err := s.Spend(ctx, "alice", []ledger.Charge{ledgertest.PureCharge(0.6), ledgertest.PureCharge(0.6)})
 		ledgertest.WantCode(t, err, "53400")
 		b, err := s.Spend(ctx, "alice", []ledger.Charge{ledgertest.PureCharge(0.4), ledgertest.PureCharge(0.6)})
-		if want := (ledger.Balance{EpsilonTotal: 1, EpsilonSpent: 1, Falls: []float64{0.4, 0.6}, Rules: b.Rules}); err != nil || !reflect.DeepEqual(b, want) {
+		if want := (ledger.Balance{EpsilonTotal: 1, EpsilonSpent: 1, ShareSpent: 1, Shares: []float64{0.4, 0.6}, Begun: b.Begun}); err != nil || !reflect.DeepEqual(b, want) {
 			t.Errorf("balance %+v, %v, want %+v", b, err, want)
 		}
 	})
 }
 
-// TestFallsAreWhatIsLess: under rdp a charge costs by how much the balance falls, which is neither its ε nor the same twice. Charges that
-// are admitted together fall as they would one after the other, and a preview says the same.
-func TestFallsAreWhatIsLess(t *testing.T) {
+// TestSharesAreWhatIsLess: a charge takes the share of the budget that is less by it. Charges that are admitted together take what they would
+// one after the other, and a preview says the same.
+func TestSharesAreWhatIsLess(t *testing.T) {
 	eachStore(t, func(t *testing.T, open func(ledger.Config) ledger.Store) {
 		config := ledgertest.PureConfig(0)
 		config.Method, config.Analysts = policy.RDP, map[string]policy.Budget{"alice": {Epsilon: 5, Delta: 1e-6}, "bob": {Epsilon: 5, Delta: 1e-6}}
@@ -67,21 +67,21 @@ func TestFallsAreWhatIsLess(t *testing.T) {
 			t.Fatal(err)
 		}
 		together, err := s.Spend(ctx, "alice", charges)
-		if err != nil || !reflect.DeepEqual(together, preview) || len(together.Falls) != len(charges) {
+		if err != nil || !reflect.DeepEqual(together, preview) || len(together.Shares) != len(charges) {
 			t.Fatalf("spent %+v, %v, the preview was %+v", together, err, preview)
 		}
-		left := 5.0
+		left := 1.0
 		for i, c := range charges {
 			b, err := s.Spend(ctx, "bob", []ledger.Charge{c})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if fall := left - b.EpsilonLeft; len(b.Falls) != 1 || math.Abs(b.Falls[0]-fall) > 1e-12 || b.Falls[0] != together.Falls[i] {
-				t.Errorf("charge %d: fell by %v, %v left of %v; together it fell by %v", i, b.Falls, b.EpsilonLeft, left, together.Falls[i])
+			if less := left - b.ShareLeft; len(b.Shares) != 1 || math.Abs(b.Shares[0]-less) > 1e-12 || b.Shares[0] != together.Shares[i] {
+				t.Errorf("charge %d: took %v, %v left of %v; together it took %v", i, b.Shares, b.ShareLeft, left, together.Shares[i])
 			}
-			left = b.EpsilonLeft
+			left = b.ShareLeft
 		}
-		if b, err := s.Balance(ctx, "alice"); err != nil || b.Falls != nil || b.EpsilonLeft != left {
+		if b, err := s.Balance(ctx, "alice"); err != nil || b.Shares != nil || b.ShareLeft != left {
 			t.Errorf("balance %+v, %v, want %v left", b, err, left)
 		}
 	})

@@ -62,7 +62,7 @@ func TestSuppliesFollow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(r.Supplies) != 6 || r.Supplies[0].Parameter != first || r.Supplies[5].Parameter != first+5 {
+		if len(r.Supplies) != 8 || r.Supplies[0].Parameter != first || r.Supplies[7].Parameter != first+7 {
 			t.Errorf("with %d bound: %+v", bound, r.Supplies)
 		}
 	}

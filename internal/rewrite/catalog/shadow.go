@@ -53,6 +53,8 @@ var ownRelations = []ownRelation{
 		{"epsilon_left", "double precision"},
 		{"delta", "double precision"},
 		{"period_ends", "timestamp with time zone"},
+		{"share_spent", "double precision"},
+		{"share_left", "double precision"},
 	}},
 	{"columns", "What you may ask: one row for each column of the policy.", SupplyColumns, []Column{
 		{"table_name", "text"},
@@ -64,7 +66,7 @@ var ownRelations = []ownRelation{
 		{"uses", "text"},
 	}},
 	{"history", "What you asked and what it cost: your own statements.", SupplyHistory, []Column{
-		{"at", "timestamp with time zone"}, {"query", "text"}, {"epsilon", "double precision"},
+		{"at", "timestamp with time zone"}, {"query", "text"}, {"epsilon", "double precision"}, {"share", "double precision"},
 	}},
 	{"last", "What your last statement over private tables has released: one row for each aggregate.", SupplyLast, []Column{
 		{"column_name", "text"},

@@ -10,6 +10,7 @@ import (
 type Explain struct {
 	Inner   *Statement
 	JSON    bool
+	Verbose bool
 	Analyze bool
 }
 
@@ -23,9 +24,12 @@ func (st *Statement) Explain() *Explain {
 	for _, o := range e.Options {
 		d := o.GetDefElem()
 		value := strings.ToLower(d.GetArg().GetString_().GetSval())
+		on := value != "false" && value != "off" && (d.Arg == nil || d.Arg.GetInteger() == nil || d.Arg.GetInteger().Ival != 0)
 		switch d.Defname {
 		case "analyze":
-			x.Analyze = value != "false" && value != "off" && (d.Arg == nil || d.Arg.GetInteger() == nil || d.Arg.GetInteger().Ival != 0)
+			x.Analyze = on
+		case "verbose":
+			x.Verbose = on
 		case "format":
 			x.JSON = value == "json"
 		}

@@ -69,7 +69,8 @@ func TestExplain(t *testing.T) {
 		"SELECT 1":                             {},
 		"EXPLAIN SELECT 1":                     {Inner: &sqltree.Statement{SQL: "SELECT 1", Offset: 8}},
 		"explain (select 1)":                   {Inner: &sqltree.Statement{SQL: "(select 1)", Offset: 8}},
-		"EXPLAIN /* ü */ VERBOSE SELECT 1":     {Inner: &sqltree.Statement{SQL: "SELECT 1", Offset: 24}},
+		"EXPLAIN /* ü */ VERBOSE SELECT 1":     {Inner: &sqltree.Statement{SQL: "SELECT 1", Offset: 24}, Verbose: true},
+		"EXPLAIN (VERBOSE 0) SELECT 1":         {Inner: &sqltree.Statement{SQL: "SELECT 1", Offset: 20}},
 		"EXPLAIN (FORMAT JSON) SELECT 1":       {Inner: &sqltree.Statement{SQL: "SELECT 1", Offset: 22}, JSON: true},
 		"EXPLAIN (ANALYZE off) SELECT 1":       {Inner: &sqltree.Statement{SQL: "SELECT 1", Offset: 22}},
 		"EXPLAIN ANALYZE SELECT 1":             {Inner: &sqltree.Statement{SQL: "SELECT 1", Offset: 16}, Analyze: true},
@@ -86,7 +87,7 @@ func TestExplain(t *testing.T) {
 			}
 			continue
 		}
-		if got == nil || got.Inner.SQL != want.Inner.SQL || got.Inner.Offset != want.Inner.Offset || got.JSON != want.JSON || got.Analyze != want.Analyze {
+		if got == nil || got.Inner.SQL != want.Inner.SQL || got.Inner.Offset != want.Inner.Offset || got.JSON != want.JSON || got.Verbose != want.Verbose || got.Analyze != want.Analyze {
 			t.Errorf("%q: got %+v of %+v", sql, got, got.Inner)
 		}
 	}

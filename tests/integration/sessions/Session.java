@@ -33,7 +33,7 @@ public class Session {
                 ResultSet r = p.executeQuery();
                 must(r.next() && r.getLong(1) >= 0, "count");
             }
-            must(p.getWarnings() == null || p.getWarnings().getMessage().contains("epsilon"), "warning");
+            must(p.getWarnings() == null || p.getWarnings().getMessage().contains("% left"), "warning");
         }
         try (Statement s = c.createStatement()) {
             ResultSet r = s.executeQuery("SELECT diagnosis, count(*), avg(income), avg(weight) FROM patients GROUP BY 1 ORDER BY 1");

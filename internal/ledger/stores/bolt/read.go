@@ -80,24 +80,42 @@ func (s *Store) History(_ context.Context, analyst string, limit int) ([]ledger.
 		if log == nil {
 			return nil
 		}
-		cursor := log.Cursor()
-		for k, v := cursor.Last(); k != nil && (limit <= 0 || len(out) < limit); k, v = cursor.Prev() {
-			payload, _, err := splitRecord(v)
-			if err != nil {
-				return err
-			}
-			r, err := accounting.DecodeRecord(payload)
-			if err != nil {
-				return err
-			}
-			if r.Kind == accounting.KindCharge {
-				out = append(out, r.HistoryEntry())
+		past, cursor := s.rules.Load().Past(analyst, curvesOf(tx)), log.Cursor()
+		k, v, err := startOfHistory(cursor, limit)
+		for ; k != nil && err == nil; k, v = cursor.Next() {
+			var payload []byte
+			if payload, _, err = splitRecord(v); err == nil {
+				err = past.Add(payload)
 			}
 		}
-		return nil
+		out = past.Latest(limit)
+		return err
 	})
 	if err != nil {
 		return nil, ledger.Unavailable(s.rules.Load().Log, "reading the history", err)
 	}
 	return out, nil
+}
+
+// startOfHistory goes back to a record before the latest charges that tells what was spent before it; to the first, where there is no limit.
+func startOfHistory(cursor *bbolt.Cursor, limit int) (k, v []byte, err error) {
+	charges := 0
+	for k, v = cursor.Last(); k != nil && limit > 0; k, v = cursor.Prev() {
+		payload, _, err := splitRecord(v)
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := accounting.DecodeRecord(payload)
+		if err != nil {
+			return nil, nil, err
+		}
+		if r.Kind == accounting.KindCharge {
+			charges++
+		}
+		if charges >= limit && r.Kind.Start() {
+			return k, v, nil
+		}
+	}
+	k, v = cursor.First()
+	return k, v, nil
 }

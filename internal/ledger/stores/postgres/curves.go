@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"bytes"
-	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -52,26 +52,42 @@ func (c *curves) put(store *pipeline, entries []accounting.Entry) (keep func()) 
 	}
 }
 
-// readCurves reads the curves with some names. Those that are missing are not in the result.
-func readCurves(ctx context.Context, tx pgx.Tx, names map[accounting.CurveID]bool) (map[accounting.CurveID][]byte, error) {
-	var ids [][]byte
-	for id := range names {
+// curvesNamed reads the curves with some names. Those that are missing are not in the result.
+const curvesNamed = `SELECT id, divergences FROM dpproxy_ledger.curve WHERE id = ANY ($1)`
+
+// curveNames are those that records refer to, each once.
+type curveNames map[accounting.CurveID]bool
+
+func (c curveNames) add(payload []byte) {
+	if id, ok := accounting.CurveOf(payload); ok {
+		c[id] = true
+	}
+}
+
+func (c curveNames) list() (ids [][]byte) {
+	for id := range c {
 		ids = append(ids, id[:])
 	}
-	rows, err := tx.Query(ctx, `SELECT id, divergences FROM dpproxy_ledger.curve WHERE id = ANY ($1)`, ids)
-	if err != nil {
-		return nil, err
+	return ids
+}
+
+// curvesRead holds what curvesNamed has read.
+type curvesRead map[accounting.CurveID][]byte
+
+func (c curvesRead) scan(row pgx.Rows) error {
+	var name, b []byte
+	err := row.Scan(&name, &b)
+	var id accounting.CurveID
+	copy(id[:], name)
+	c[id] = b
+	return err
+}
+
+// find is the accounting.Curves of those.
+func (c curvesRead) find(id accounting.CurveID) ([]byte, error) {
+	b, ok := c[id]
+	if !ok {
+		return nil, fmt.Errorf("curve %x is missing", id)
 	}
-	defer rows.Close()
-	out := make(map[accounting.CurveID][]byte, len(ids))
-	for rows.Next() {
-		var name, b []byte
-		if err := rows.Scan(&name, &b); err != nil {
-			return nil, err
-		}
-		var id accounting.CurveID
-		copy(id[:], name)
-		out[id] = b
-	}
-	return out, rows.Err()
+	return b, nil
 }

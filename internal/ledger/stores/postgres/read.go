@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -111,25 +112,37 @@ func (s *Store) Failed(ctx context.Context, analyst, fingerprint string) (bool, 
 
 // History lists an analyst's charges, latest first. A limit ≤ 0 means no limit.
 func (s *Store) History(ctx context.Context, analyst string, limit int) ([]ledger.HistoryEntry, error) {
-	var rows *int
-	if limit > 0 {
-		rows = &limit
+	latest := limit
+	if limit <= 0 {
+		latest = math.MaxInt
 	}
-	var out []ledger.HistoryEntry
-	err := s.read(ctx, `SELECT payload FROM dpproxy_ledger.record WHERE analyst = $1 AND kind = 2 ORDER BY n DESC LIMIT $2`,
-		[]any{analyst, rows}, func(row pgx.Rows) error {
+	var payloads [][]byte
+	names := curveNames{}
+	// From the latest record on that tells what was spent before all of these charges.
+	err := s.read(ctx, `SELECT payload FROM dpproxy_ledger.record WHERE analyst = $1 AND kind IN (1, 2, 5) AND n >= coalesce((
+			SELECT n FROM dpproxy_ledger.record WHERE analyst = $1 AND kind IN (1, 5) AND n <= (
+				SELECT min(n) FROM (SELECT n FROM dpproxy_ledger.record WHERE analyst = $1 AND kind = 2 ORDER BY n DESC LIMIT $2) charged)
+			ORDER BY n DESC LIMIT 1), 1) ORDER BY n`,
+		[]any{analyst, latest}, func(row pgx.Rows) error {
 			var payload []byte
 			if err := row.Scan(&payload); err != nil {
 				return err
 			}
-			r, err := accounting.DecodeRecord(payload)
-			if err == nil {
-				out = append(out, r.HistoryEntry())
-			}
-			return err
+			names.add(payload)
+			payloads = append(payloads, payload)
+			return nil
 		})
 	if err != nil {
 		return nil, s.unavailable(ctx, "reading the history", err)
 	}
-	return out, nil
+	curves := curvesRead{}
+	err = s.read(ctx, curvesNamed, []any{names.list()}, curves.scan)
+	past := s.rules.Load().Past(analyst, curves.find)
+	for i := 0; i < len(payloads) && err == nil; i++ {
+		err = past.Add(payloads[i])
+	}
+	if err != nil {
+		return nil, s.unavailable(ctx, "reading the history", err)
+	}
+	return past.Latest(limit), nil
 }

@@ -51,7 +51,7 @@ const pageLength = 4096
 // pages reads all records, account by account, from what a transaction sees.
 type pages struct {
 	tx     pgx.Tx
-	curves map[accounting.CurveID][]byte // that the records of this page name
+	curves curvesRead // that the records of this page name
 }
 
 // storedRecord is a record as it is stored.
@@ -85,7 +85,7 @@ func (p *pages) next(ctx context.Context, after storedRecord) (page []storedReco
 		return nil, err
 	}
 	defer rows.Close()
-	names := make(map[accounting.CurveID]bool)
+	names := curveNames{}
 	for rows.Next() {
 		var r storedRecord
 		var link []byte
@@ -95,23 +95,25 @@ func (p *pages) next(ctx context.Context, after storedRecord) (page []storedReco
 		if copy(r.chain[:], link); len(link) != len(r.chain) {
 			return nil, accounting.RecordError(r.analyst, uint64(r.n), fmt.Errorf("has a chain of %d bytes, not %d", len(link), len(r.chain)))
 		}
-		if id, ok := accounting.CurveOf(r.payload); ok {
-			names[id] = true
-		}
+		names.add(r.payload)
 		page = append(page, r)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
 	}
-	p.curves, err = readCurves(ctx, p.tx, names)
-	return page, err
+	curves, err := p.tx.Query(ctx, curvesNamed, names.list())
+	if err != nil {
+		return nil, err
+	}
+	defer curves.Close()
+	p.curves = curvesRead{}
+	for curves.Next() {
+		if err := p.curves.scan(curves); err != nil {
+			return nil, err
+		}
+	}
+	return page, curves.Err()
 }
 
 // curve is the accounting.Curves of this page.
-func (p *pages) curve(id accounting.CurveID) ([]byte, error) {
-	b, ok := p.curves[id]
-	if !ok {
-		return nil, fmt.Errorf("curve %x is missing", id)
-	}
-	return b, nil
-}
+func (p *pages) curve(id accounting.CurveID) ([]byte, error) { return p.curves.find(id) }

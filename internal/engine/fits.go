@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+)
+
+// sayWhatFits adds to the refusal of a statement that is over budget which ε, or which margin, what is left still pays for. It follows from
+// the statement, the policy and what was charged, as the refusal does.
+func (c *call) sayWhatFits(ctx context.Context, p *calibrated, err error) error {
+	var refused *pgconn.PgError
+	if !errors.As(err, &refused) || refused.Code != pgerr.BudgetExceeded {
+		return err
+	}
+	told := *refused
+	told.Hint = strings.TrimSpace(c.whatFits(ctx, p) + " " + told.Hint)
+	return &told
+}
+
+// whatFits is empty where nothing is found.
+func (c *call) whatFits(ctx context.Context, p *calibrated) string {
+	cheaper := c.cheaper(ctx, p)
+	if cheaper == nil {
+		return ""
+	}
+	text := fmt.Sprintf("dpproxy.epsilon = %s still fits%s.", number(cheaper.epsilon), cheaper.plannedMargins())
+	if p.budget.margin == nil {
+		return text
+	}
+	if margin := c.widerMargin(ctx, p, cheaper); margin != "" {
+		return fmt.Sprintf("dpproxy.margin = '%s' still fits.", margin)
+	}
+	return "RESET dpproxy.margin: " + text
+}
+
+// cheaper is the statement at an ε that still fits, without dpproxy.margin; nil: none is found. It begins with what the share that is left
+// would pay for, if the statement's curve were that of its price and no other budget had a say.
+func (c *call) cheaper(ctx context.Context, p *calibrated) *calibrated {
+	balance, err := c.engine.ledger.Balance(ctx, c.scope.Analyst)
+	if err != nil {
+		return nil
+	}
+	const tries, step = 4, .7
+	b := p.budget
+	b.margin, b.epsilon = nil, b.affords(balance.ShareLeft, math.Min(p.epsilon, b.most))
+	for range tries {
+		if b.epsilon = roundedDown(b.epsilon); !(b.epsilon > 0) {
+			return nil
+		}
+		if other, err := shareBudget(ctx, p.plan, b); err == nil && c.fits(ctx, other) {
+			return other
+		}
+		b.epsilon *= step
+	}
+	return nil
+}
+
+// widerMargin is a margin for dpproxy.margin that still fits, about what the statement has at the price of cheaper; empty: none is found.
+func (c *call) widerMargin(ctx context.Context, p, cheaper *calibrated) string {
+	if p.chargedInParts() {
+		return "" // what it costs follows from what is released first
+	}
+	wanted := *p.budget.margin
+	text := wanted.print(cheaper.least(ctx, wanted))
+	if text == "" || text == "0" {
+		return ""
+	}
+	wider, err := parseMargin(text)
+	if err != nil {
+		return ""
+	}
+	b := p.budget
+	b.margin = nil
+	if b, err = wider.budgetFor(ctx, p.plan, b); err != nil {
+		return ""
+	}
+	if other, err := shareBudget(ctx, p.plan, b); err != nil || !c.fits(ctx, other) {
+		return ""
+	}
+	return text
+}
+
+// fits says whether the ledger would admit a statement now.
+func (c *call) fits(ctx context.Context, p *calibrated) bool {
+	_, err := c.engine.ledger.Preview(ctx, c.scope.Analyst, []ledger.Charge{p.charge})
+	return err == nil
+}
+
+// affords is the greatest ε, at most most, whose price takes no more than a share of the whole budget.
+func (b statementBudget) affords(share, most float64) float64 {
+	low, high := 0.0, most
+	for high-low > nominalTolerance*most {
+		middle := (low + high) / 2
+		if taken, _ := b.room.Share(mechanism.LaplaceCurve(middle)); taken <= share {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// plannedMargins lists the margins of what is shown that are known before anything is drawn.
+func (p *calibrated) plannedMargins() string {
+	var list []string
+	for i := range p.plan.Blocks {
+		for j := range p.plan.Blocks[i].Releases {
+			if info := describeNoise(p, i, j); info.Margin != nil && shownItself(&p.plan.Blocks[i], j) {
+				list = append(list, fmt.Sprintf("±%s for %s", info.unit.difference(*info.Margin), info.Name))
+			}
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	return ", with a margin of " + strings.Join(list, ", ")
+}
+
+// roundedDown is no more than v, with two digits.
+func roundedDown(v float64) float64 {
+	if !(v > 0) {
+		return 0
+	}
+	const rounding = 1e-6 // what is found by halving is as good as the number beside it
+	digit := math.Pow(10, math.Floor(math.Log10(v*(1+rounding)))-1)
+	down, err := strconv.ParseFloat(strconv.FormatFloat(math.Floor(v*(1+rounding)/digit)*digit, 'g', 2, 64), 64)
+	if err != nil {
+		return 0
+	}
+	return down
+}
