@@ -173,6 +173,7 @@ func (b *Binder) addKeys(c *AggregateSplitter, d *relation.Derived, sc *Scope) (
 			return false, err
 		}
 		out.AddExpressionWork(src.Size(), x)
+		src.Where = append(src.Where, x.Inside()...)
 		col, err := d.AddKey(x, name)
 		if err != nil {
 			return false, b.Located(err, n)

@@ -25,6 +25,7 @@ type Column struct {
 	Bounds     bounds.Interval  // declared or derived; ends may be open
 	Enforced   bool             // values lie in Bounds already (a derived table's column): no clamp where it is read
 	Held       *bounds.Interval // with Enforced: where values lie, once a condition has narrowed Bounds (see Narrow); nil: in Bounds
+	Outside    []Outside        // rows may have values beyond Bounds, or, with Enforced, values computed of a bound in place of such a value
 	Domain     []string         // declared values in text form; nil: none
 	EnumLabels []string         // Type (or Base) is an enum: its labels in order
 	Unit       bool             // identifies the privacy unit
@@ -142,7 +143,7 @@ func columnExpr(c *Column, loc int) *Expr {
 func (e *Expr) AsColumn(ref query.Scalar, name string) *Column {
 	c := &Column{
 		Ref: ref, Name: name, Type: e.typ, Typmod: e.typmod, TypeName: e.typeName, Nullable: e.nullable, NullBefore: e.nullBefore, Bounds: e.bounds, Enforced: true, Scale: e.scale,
-		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.nondeterministic, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(),
+		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.nondeterministic, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(), Outside: e.Outside(),
 	}
 	if e.col != nil {
 		c.Domain, c.choices = e.col.Domain, e.col.choices

@@ -117,6 +117,17 @@ func (k *Block) Tables() []*policy.Table {
 	return append(slices.Clone(k.Source.Tables), k.listing)
 }
 
+// Rows are those of the source that may be in a group: of a value beyond its bounds a key is computed in none (docs/privacy.md P3b).
+func (k *Block) Rows() *relation.Relation {
+	rows := k.Source
+	for _, g := range k.Keys {
+		for _, inside := range g.inside {
+			rows = rows.FilteredBy(inside)
+		}
+	}
+	return rows
+}
+
 // InEveryGroup says that a unit may count in all groups: there are no more.
 func (k *Block) InEveryGroup() bool { return k.groups > 0 && k.MaxPartitionsContributed >= k.groups }
 

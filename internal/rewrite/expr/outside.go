@@ -1,0 +1,109 @@
+package expr
+
+import (
+	"math/big"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
+	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+)
+
+// Outside is a column of the policy with bounds, of which rows may have values beyond them.
+type Outside struct{ Column string }
+
+// Outside lists the columns of which the expression may have the nearest bound in place of a value: those that it reads clamped, those that
+// it reads where they were computed of such, and the column that it is, which whoever computes with it clamps.
+func (e *Expr) Outside() (out []Outside) {
+	e.walk(func(x *Expr) bool {
+		if x.col != nil && (x == e || x.clamp || x.col.Enforced) {
+			out = JoinOutside(out, x.col.Outside)
+		}
+		return true
+	})
+	return out
+}
+
+// JoinOutside lists the columns of several lists, each once.
+func JoinOutside(lists ...[]Outside) (out []Outside) {
+	for _, o := range slices.Concat(lists...) {
+		if !slices.Contains(out, o) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// Inside prints conditions which say that no value that the expression reads clamped lies beyond the bounds of its column (docs/privacy.md
+// P3b). Where none can, there are no conditions.
+func (e *Expr) Inside() (out []query.Scalar) {
+	e.walk(func(x *Expr) bool {
+		if x.clamp {
+			out = append(out, x.col.Inside()...)
+		}
+		return true
+	})
+	return out
+}
+
+// Inside prints that a value does not lie beyond the column's bounds. NULL does not; NaN, which is above every number, and infinity do. The
+// bounds are those of the column wherever it is read, not those that a branch of a CASE leaves.
+func (c *Column) Inside() []query.Scalar {
+	if c.Enforced || len(c.Outside) == 0 || c.Bounds.Open() {
+		return nil
+	}
+	e := columnExpr(c, -1).relabelled()
+	value := (&printer{}).column(e)
+	literal := func(r *big.Rat, up bool) string { return boundLiteral(e, r, up) }
+	if e.typ == pgtype.IntervalOID { // as intervalRead compares it
+		value, literal = epochOf(value), func(r *big.Rat, _ bool) string { return epochLiteral(r) }
+	}
+	var beyond []query.Scalar
+	if lo := e.bounds.Lo; lo != nil {
+		beyond = append(beyond, query.F("{} OPERATOR(pg_catalog.<) {}", value, literal(lo, false)))
+	}
+	if hi := e.bounds.Hi; hi != nil {
+		beyond = append(beyond, query.F("{} OPERATOR(pg_catalog.>) {}", value, literal(hi, true)))
+	}
+	return []query.Scalar{query.F("(({}) IS NOT TRUE)", query.List{Between: " OR ", Of: beyond})}
+}
+
+// stored gives an operand of a comparison as it is of the values that the columns have, where it raises for none of them; else the operand
+// itself. Of such values nothing is known: it has no bounds. Read gives the operand back, for whoever computes with it.
+func (e *Expr) stored() *Expr {
+	if e.col != nil || len(e.Inside()) == 0 || !rawSafe(e) && !e.exactCast() && !e.fieldOfDay() {
+		return e
+	}
+	out := e.unread()
+	out.read = e
+	return out
+}
+
+// fieldOfDay says that the expression is a field of a column, by a function that has a value, or none, for every day and infinity. That of a
+// timestamp with time zone may be out of range in a zone, and date_part makes a timestamp of a date.
+func (e *Expr) fieldOfDay() bool {
+	if len(e.args) != 2 || e.tmpl != functionTemplate("extract", 2) {
+		return false
+	}
+	x := e.args[1]
+	return x.col != nil && (x.typ == pgtype.DateOID || x.typ == pgtype.TimestampOID)
+}
+
+// unread copies an expression, with the columns in it as they are.
+func (e *Expr) unread() *Expr {
+	out := *e
+	if e.col != nil {
+		out.clamp, out.flush = false, false
+		return &out
+	}
+	if e.value == nil {
+		out.bounds, out.quantum, out.nonzero, out.series, out.weight = bounds.Interval{}, -1, false, nil, 0
+		out.nullable = e.nullable || e.fieldOfDay() // infinity has no month
+	}
+	out.args = make([]*Expr, len(e.args))
+	for i, a := range e.args {
+		out.args[i] = a.unread()
+	}
+	return &out
+}
