@@ -4,6 +4,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/finish"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
@@ -41,6 +42,7 @@ type (
 	Statement = sqltree.Statement
 	Explain   = sqltree.Explain
 	Column    = release.Column
+	Beyond    = relation.Beyond
 	Moments   = release.Moments
 	Moment    = release.Moment
 	Finish    = finish.Query
@@ -56,8 +58,13 @@ const (
 	RoutePublic  = schema.RoutePublic
 	RoutePrivate = schema.RoutePrivate
 
-	DerivedLow       = aggregate.DerivedLow
-	DerivedHigh      = aggregate.DerivedHigh
+	DerivedLow  = aggregate.DerivedLow
+	DerivedHigh = aggregate.DerivedHigh
+
+	BeyondNoGroup   = relation.NoGroup
+	BeyondNearest   = relation.Nearest
+	BeyondCondition = relation.Condition
+
 	DerivedStddev    = aggregate.DerivedStddev
 	DerivedThreshold = aggregate.DerivedThreshold
 )
@@ -101,6 +108,7 @@ type Plan struct {
 	Levels      []Level // of Blocks: what adds up, each block in one other at most, and both of one stage
 	Finish      Finish
 	Proofs      []Proof  // what main has to prove, before the charge and again inside the measure transaction
+	Beyond      []Beyond // values beyond the bounds of columns
 	Explain     []string // plan tree, one line each: unit, row bounds, column bounds, sensitivities
 }
 

@@ -2,8 +2,11 @@ package rewrite_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
 // beyond moves rows of the world beyond the bounds of their columns.
@@ -102,6 +105,38 @@ func TestBeyondBounds(t *testing.T) {
 	for _, a := range answers {
 		if d := wide.compare(a); d != "" {
 			t.Errorf("%s\n%s\nmeasure: %s", a.sql, d, a.asked.plan.Blocks[0].Measure.Text)
+		}
+	}
+}
+
+// TestBeyondIsPlanned: a plan says of which columns values beyond bounds are in no group, or read as the nearest bound.
+func TestBeyondIsPlanned(t *testing.T) {
+	for sql, want := range map[string]string{
+		`SELECT count(*), count(age), count(DISTINCT age) FROM patients WHERE age > 60`:                                  ``,
+		`SELECT age, count(*) FROM patients GROUP BY 1`:                                                                  `no group [age]`,
+		`SELECT age > 60, count(*) FROM patients GROUP BY 1`:                                                             ``,
+		`SELECT extract(year FROM admitted), avg(age + score) FROM patients GROUP BY 1`:                                  `no group [admitted], nearest [age score]`,
+		`SELECT extract(year FROM admitted), count(*) FILTER (WHERE age / 2 > 30) FROM patients GROUP BY 1`:              `no group [admitted], condition [age]`,
+		`SELECT count(*) FROM patients WHERE extract(year FROM admitted) = 2020`:                                         ``,
+		`SELECT count(*) FROM patients WHERE admitted + 30 > '2020-06-01'`:                                               `condition [admitted]`,
+		`SELECT avg(s) FROM (SELECT patient_id, sum(cost) AS s FROM visits GROUP BY 1) v`:                                `nearest [cost]`,
+		`SELECT y, count(*) FROM (SELECT extract(year FROM admitted) AS y FROM patients) p GROUP BY 1`:                   `nearest [admitted]`,
+		`SELECT y, count(*) FROM (SELECT id, extract(year FROM admitted) AS y FROM patients GROUP BY 1, 2) p GROUP BY 1`: `no group [admitted]`,
+	} {
+		asked, err := theWorld.ask(sql, nil)
+		if err != nil {
+			t.Errorf("%s\n%v", sql, err)
+			continue
+		}
+		got := ""
+		for _, b := range asked.plan.Beyond {
+			if got != "" {
+				got += ", "
+			}
+			got += [...]string{rewrite.BeyondNoGroup: "no group ", rewrite.BeyondNearest: "nearest ", rewrite.BeyondCondition: "condition "}[b.Use] + fmt.Sprint(b.Columns)
+		}
+		if got != want {
+			t.Errorf("%s\nit is %q, want %q", sql, got, want)
 		}
 	}
 }

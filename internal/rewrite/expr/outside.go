@@ -11,13 +11,26 @@ import (
 )
 
 // Outside is a column of the policy with bounds, of which rows may have values beyond them.
-type Outside struct{ Column string }
+type Outside struct {
+	Column string
+	Share  *float64 // of the rows, at most, as the administrator vouches; nil: nobody knows
+}
 
 // Outside lists the columns of which the expression may have the nearest bound in place of a value: those that it reads clamped, those that
 // it reads where they were computed of such, and the column that it is, which whoever computes with it clamps.
-func (e *Expr) Outside() (out []Outside) {
+func (e *Expr) Outside() []Outside { return JoinOutside(e.Clamped(), e.Computed()) }
+
+// Clamped lists those that the expression clamps, or is.
+func (e *Expr) Clamped() []Outside {
+	return e.outside(func(x *Expr) bool { return !x.col.Enforced && (x == e || x.clamp) })
+}
+
+// Computed lists those that were clamped where a column that it reads was computed.
+func (e *Expr) Computed() []Outside { return e.outside(func(x *Expr) bool { return x.col.Enforced }) }
+
+func (e *Expr) outside(of func(*Expr) bool) (out []Outside) {
 	e.walk(func(x *Expr) bool {
-		if x.col != nil && (x == e || x.clamp || x.col.Enforced) {
+		if x.col != nil && of(x) {
 			out = JoinOutside(out, x.col.Outside)
 		}
 		return true
@@ -33,6 +46,19 @@ func JoinOutside(lists ...[]Outside) (out []Outside) {
 		}
 	}
 	return out
+}
+
+// ShareOf bounds the share of rows with a value beyond the bounds of any of the columns; nil: nobody knows.
+func ShareOf(columns []Outside) *float64 {
+	kept := 1.0
+	for _, c := range columns {
+		if c.Share == nil {
+			return nil
+		}
+		kept *= 1 - *c.Share
+	}
+	share := 1 - kept
+	return &share
 }
 
 // Inside prints conditions which say that no value that the expression reads clamped lies beyond the bounds of its column (docs/privacy.md

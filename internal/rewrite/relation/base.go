@@ -59,6 +59,8 @@ type findings struct {
 
 	*sqltree.Steps // nil: they are not counted
 
+	beyond [Condition + 1][]expr.Outside // by their use
+
 	ConditionSteps int64 // the most work of one level's conditions for a row (NoteConditions)
 }
 

@@ -32,8 +32,8 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !t.Public && !x.Bounds.Open() {
-			x.Outside = []expr.Outside{{Column: x.Name}}
+		if pc != nil && !t.Public && !x.Bounds.Open() {
+			x.Outside = []expr.Outside{{Column: x.Name, Share: pc.Outside}}
 		}
 		c := &Column{Table: t.Name.Relation, Name: mc.Name, Value: x, Origin: policy.ColumnOf{Table: t.Name, Column: mc.Name}, Policy: pc}
 		x.Source = c

@@ -160,6 +160,8 @@ func (b *Planner) newKey(k *Block, sc *bind.Scope, n *pg_query.Node) (*Key, erro
 		return nil, b.Refuse(refusal.UnitKey, n, fmt.Sprintf("%s identifies one %s and cannot be a group key of an answer", e.Text(), k.Source.UnitName), "Group by the unit inside a subquery and aggregate its rows.")
 	}
 	g.inside = e.Inside()
+	b.NoteBeyond(relation.NoGroup, e.Clamped())
+	b.NoteBeyond(relation.Nearest, e.Computed())
 	if c := e.Column(); c != nil {
 		g.ColumnCollation = c.Collation
 	}
