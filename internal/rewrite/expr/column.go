@@ -26,6 +26,7 @@ type Column struct {
 	Enforced   bool             // values lie in Bounds already (a derived table's column): no clamp where it is read
 	Held       *bounds.Interval // with Enforced: where values lie, once a condition has narrowed Bounds (see Narrow); nil: in Bounds
 	Outside    []Outside        // rows may have values beyond Bounds, or, with Enforced, values computed of a bound in place of such a value
+	InBounds   query.Scalar     // with Outside: false where a value that this one was computed of lies beyond its bounds; nil: none says so
 	Domain     []string         // declared values in text form; nil: none
 	EnumLabels []string         // Type (or Base) is an enum: its labels in order
 	Unit       bool             // identifies the privacy unit

@@ -20,13 +20,15 @@ type Outside struct {
 // it reads where they were computed of such, and the column that it is, which whoever computes with it clamps.
 func (e *Expr) Outside() []Outside { return JoinOutside(e.Clamped(), e.Computed()) }
 
-// Clamped lists those that the expression clamps, or is.
+// Clamped lists those of which Inside can tell: that the expression clamps, or is, or that a column was computed of which says so.
 func (e *Expr) Clamped() []Outside {
-	return e.outside(func(x *Expr) bool { return !x.col.Enforced && (x == e || x.clamp) })
+	return e.outside(func(x *Expr) bool { return x.col.InBounds != nil || !x.col.Enforced && (x == e || x.clamp) })
 }
 
-// Computed lists those that were clamped where a column that it reads was computed.
-func (e *Expr) Computed() []Outside { return e.outside(func(x *Expr) bool { return x.col.Enforced }) }
+// Computed lists those that were clamped where a column was computed which does not say where.
+func (e *Expr) Computed() []Outside {
+	return e.outside(func(x *Expr) bool { return x.col.Enforced && x.col.InBounds == nil })
+}
 
 func (e *Expr) outside(of func(*Expr) bool) (out []Outside) {
 	e.walk(func(x *Expr) bool {
@@ -65,7 +67,7 @@ func ShareOf(columns []Outside) *float64 {
 // P3b). Where none can, there are no conditions.
 func (e *Expr) Inside() (out []query.Scalar) {
 	e.walk(func(x *Expr) bool {
-		if x.clamp {
+		if x.clamp || x.col != nil && x.col.InBounds != nil {
 			out = append(out, x.col.Inside()...)
 		}
 		return true
@@ -74,8 +76,12 @@ func (e *Expr) Inside() (out []query.Scalar) {
 }
 
 // Inside prints that a value does not lie beyond the column's bounds. NULL does not; NaN, which is above every number, and infinity do. The
-// bounds are those of the column wherever it is read, not those that a branch of a CASE leaves.
+// bounds are those of the column wherever it is read, not those that a branch of a CASE leaves. Where an outer join has added the row, there
+// is no value.
 func (c *Column) Inside() []query.Scalar {
+	if c.InBounds != nil {
+		return []query.Scalar{query.F("({} IS NOT FALSE)", c.InBounds)}
+	}
 	if c.Enforced || len(c.Outside) == 0 || c.Bounds.Open() {
 		return nil
 	}
@@ -98,7 +104,7 @@ func (c *Column) Inside() []query.Scalar {
 // stored gives an operand of a comparison as it is of the values that the columns have, where it raises for none of them; else the operand
 // itself. Of such values nothing is known: it has no bounds. Read gives the operand back, for whoever computes with it.
 func (e *Expr) stored() *Expr {
-	if e.col != nil || len(e.Inside()) == 0 || !rawSafe(e) && !e.exactCast() && !e.fieldOfDay() {
+	if e.col != nil || len(e.Clamped()) == 0 || !rawSafe(e) && !e.exactCast() && !e.fieldOfDay() {
 		return e
 	}
 	out := e.unread()
