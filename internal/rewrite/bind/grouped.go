@@ -174,6 +174,7 @@ func (b *Binder) addKeys(c *AggregateSplitter, d *relation.Derived, sc *Scope) (
 		}
 		out.AddExpressionWork(src.Size(), x)
 		src.Where = append(src.Where, x.Inside()...)
+		out.AddWork(x.InsideWork(), src.Size())
 		b.NoteBeyond(relation.NoGroup, x.Clamped())
 		col, err := d.AddKey(x, name)
 		if err != nil {

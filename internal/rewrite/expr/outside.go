@@ -75,6 +75,17 @@ func (e *Expr) Inside() (out []query.Scalar) {
 	return out
 }
 
+// InsideWork is the work of these conditions for a row: two comparisons with each column.
+func (e *Expr) InsideWork() (w Work) {
+	e.walk(func(x *Expr) bool {
+		if x.clamp || x.col != nil && x.col.InBounds != nil {
+			w = w.Plus(x.col.read().Plus(Work{Row: x.typeSteps()}).Repeated(2))
+		}
+		return true
+	})
+	return w
+}
+
 // Inside prints that a value does not lie beyond the column's bounds. NULL does not; NaN, which is above every number, and infinity do. The
 // bounds are those of the column wherever it is read, not those that a branch of a CASE leaves. Where an outer join has added the row, there
 // is no value.

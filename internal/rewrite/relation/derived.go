@@ -109,6 +109,7 @@ func (d *Derived) passAs(c *Column, name string, sql query.Scalar) {
 func (d *Derived) Add(e *expr.Expr, name string) *Column {
 	c := d.addAs(e, name, e.SQL())
 	if inside := e.Inside(); len(inside) > 0 {
+		c.Value.Work = c.Value.Work.Plus(e.InsideWork())
 		c.Value.InBounds = d.output(query.All(query.Sorted(inside)...))
 	}
 	return c
