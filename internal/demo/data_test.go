@@ -52,6 +52,11 @@ func TestLoad(t *testing.T) {
 		{"SELECT max(n) FROM (SELECT count(*) n FROM visits JOIN lab_results USING (visit_id) GROUP BY patient_id) c", 50, results},
 		{"SELECT count(*) FILTER (WHERE cost > 20000) FROM visits", 1, 1000},
 		{"SELECT count(*) FROM visits WHERE minutes NOT BETWEEN 0 AND 600", 0, 0},
+		{"SELECT max(1 - kept / whole) FROM (SELECT sum(least(cost, 20000)) kept, sum(cost) whole FROM visits GROUP BY ward) w", 0.001, 0.003}, // outside
+		{"SELECT count(*) FROM visits WHERE visited NOT BETWEEN '2015-01-01' AND '2026-12-31'", 0, 0},
+		{"SELECT count(*) FROM lab_results WHERE value NOT BETWEEN 0 AND 1000", 0, 0},
+		{`SELECT count(*) FROM patients WHERE age NOT BETWEEN 0 AND 120 OR income NOT BETWEEN 0 AND 500000 OR weight NOT BETWEEN 0 AND 250
+			OR admitted NOT BETWEEN '2015-01-01' AND '2026-12-31'`, 0, 0},
 		{"SELECT count(*) FROM visits v JOIN patients p ON p.id = v.patient_id WHERE v.visited < p.admitted", 0, 0},
 		{"SELECT extract(year FROM max(visited)) FROM visits", 2026, 2026},
 	} {

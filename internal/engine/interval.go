@@ -100,7 +100,7 @@ func (p *calibrated) keptInterval(block int, c rewrite.Column, r released, g int
 	b := &p.plan.Blocks[block]
 	first := b.Releases[c.Releases[0]]
 	z := r.Values[c.Releases[0]][g]
-	share := leftOutShare(b, first)
+	share := leftOutShare(b, first, c)
 	switch {
 	case c.Moments != nil:
 		return p.moments(block, c, r, g)
@@ -115,7 +115,8 @@ func (p *calibrated) keptInterval(block int, c rewrite.Column, r released, g int
 		if c.High > 0 {
 			i.above = float64(r.Values[c.High-1][g] - z)
 		}
-		return i, len(c.Releases) == 1
+		beyond := min(first.Fraction, 1-first.Fraction) < c.Outside // it may itself lie beyond the bounds, and with them its range
+		return i, len(c.Releases) == 1 && !beyond
 	case len(c.Releases) == 1:
 		m := p.blocks[block].releases[c.Releases[0]].Margin(z, 0)
 		i := interval{m, m}
@@ -265,13 +266,13 @@ func (i interval) within(below, above float64) interval {
 }
 
 // leftOutShare is the share of rows that the release leaves out; 0 where it leaves out none, or where that is unknown: where a unit's groups
-// are picked, or nobody says how many rows are beyond its bound.
-func leftOutShare(b *rewrite.Block, r mechanism.Release) float64 {
+// are picked, or nobody says how many rows are beyond its bound. What values beyond a column's bounds would add is left out, too.
+func leftOutShare(b *rewrite.Block, r mechanism.Release, c rewrite.Column) float64 {
 	units := b.Rows > 0 && r.Kind == mechanism.Scalar && r.Groups <= 1 && r.Sensitivity < b.Rows // bounded by less than a unit's rows
 	if b.Picked > 0 || units || b.LeftOut == nil {
-		return 0
+		return c.Outside
 	}
-	return *b.LeftOut
+	return *b.LeftOut + c.Outside*(1-*b.LeftOut)
 }
 
 // deviation is the root mean squared error of an aggregate in one group if the true values were the released ones, in grid steps of its

@@ -197,11 +197,13 @@ func TestIntervalsOfRowsLeftOut(t *testing.T) {
 		{"average", rewrite.Block{Rows: 50, LeftOut: share(.1)}, average, 4000 * 12, 4000 * 12},
 		{"count, unknown", rewrite.Block{Rows: 50}, alone, 0, 0},
 		{"average, unknown", rewrite.Block{Rows: 50}, average, 0, 0},
+		{"average, values beyond bounds", rewrite.Block{}, clamped(average, .1), 4000 * 12, 4000 * 12},
+		{"sum, values beyond bounds, too", rewrite.Block{Rows: 50, LeftOut: share(.1)}, clamped(either, 1/9.), 250, 250}, // .9 × 8/9 are left
 		{"groups picked", rewrite.Block{Picked: 2, Rows: 50, LeftOut: share(0)}, alone, 0, 0},
 	} {
 		c.block.Releases = releases
 		i, ok := calibratedFor(t, c.block, g).interval(0, c.column, r, 0)
-		plain, _ := all.interval(0, c.column, r, 0)
+		plain, _ := all.interval(0, clamped(c.column, 0), r, 0)
 		if !ok || math.Abs(i.below-plain.below-c.below) > 1e-6 || math.Abs(i.above-plain.above-c.above) > 1e-6 {
 			t.Errorf("%s: −%g +%g; without rows left out −%g +%g", c.name, i.below, i.above, plain.below, plain.above)
 		}
@@ -220,7 +222,7 @@ func TestIntervalsOfRowsLeftOut(t *testing.T) {
 		{"an average leaves out rows, whatever bounds a unit's sum", perUnit[1], .2},
 		{"a number of units in three groups may leave out rows", several, .2},
 	} {
-		if got := leftOutShare(&rewrite.Block{Rows: 50, LeftOut: share(.2)}, c.r); got != c.want {
+		if got := leftOutShare(&rewrite.Block{Rows: 50, LeftOut: share(.2)}, c.r, rewrite.Column{}); got != c.want {
 			t.Errorf("%s: %g", c.name, got)
 		}
 	}
@@ -249,6 +251,12 @@ func TestIntervalsOfCutNumbers(t *testing.T) {
 			t.Errorf("%s: −%g +%g, want −%g +%g", name, i.below, i.above, plain.below, want)
 		}
 	}
+}
+
+// clamped is an aggregate of which a share of the rows counts with the nearest bound.
+func clamped(c rewrite.Column, share float64) rewrite.Column {
+	c.Outside = share
+	return c
 }
 
 // noMargins are those of no noise.

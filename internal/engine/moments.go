@@ -71,10 +71,10 @@ func (p *calibrated) moments(block int, c rewrite.Column, r released, g int) (in
 func (p *calibrated) moment(block int, c rewrite.Column, r released, g int) (estimate, bool) {
 	b := &p.plan.Blocks[block]
 	n := r.Values[c.Releases[0]][g]
-	if n <= 0 || strings.HasSuffix(c.Moments.Name, "_samp") && n == 1 {
+	if c.Outside > 0 || n <= 0 || strings.HasSuffix(c.Moments.Name, "_samp") && n == 1 {
 		return estimate{}, false
 	}
-	share := leftOutShare(b, b.Releases[c.Moments.Of[0].Sum])
+	share := leftOutShare(b, b.Releases[c.Moments.Of[0].Sum], c)
 	m := &rowMoments{Moments: c.Moments, n: float64(n), share: share, count: p.blocks[block].releases[c.Releases[0]]}
 	m.released = func(i int) (*mechanism.Prepared, float64) {
 		return p.blocks[block].releases[i], float64(r.Values[i][g])

@@ -64,6 +64,9 @@ func leftOut(plan *rewrite.Plan) string {
 		}
 		hints = append(hints, hint)
 	}
+	for _, b := range plan.Beyond {
+		hints = append(hints, beyond(b))
+	}
 	return strings.Join(append(hints, cutNumbers(plan)...), " ")
 }
 
@@ -101,6 +104,28 @@ func cutNumbers(plan *rewrite.Plan) (hints []string) {
 		}
 	}
 	return hints
+}
+
+// beyond says what became of values beyond the bounds of columns.
+func beyond(b rewrite.Beyond) string {
+	columns, bounds := strings.Join(b.Columns, ", "), "its bounds"
+	if len(b.Columns) > 1 {
+		bounds = "their bounds"
+	}
+	var what, known, unknown string
+	switch b.Use {
+	case rewrite.BeyondCondition:
+		return fmt.Sprintf("Conditions that compute with %s read the nearest bound in place of a value beyond %s.", columns, bounds)
+	case rewrite.BeyondNoGroup:
+		what = fmt.Sprintf("Rows with %s beyond %s are in no group.", columns, bounds)
+	case rewrite.BeyondNearest:
+		what = fmt.Sprintf("Values of %s beyond %s count as the nearest bound.", columns, bounds)
+		known, unknown = ", which the margins cover", ": margins and intervals cover the noise alone, and the administrator can give outside"
+	}
+	if b.Share == nil {
+		return fmt.Sprintf("%s How many there are is unknown%s.", what, unknown)
+	}
+	return fmt.Sprintf("%s They are at most %s%% of all rows (outside)%s.", what, number(100**b.Share), known)
 }
 
 // figure is how far an aggregate may be off.

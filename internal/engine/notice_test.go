@@ -73,6 +73,22 @@ func TestNamesTellAggregatesApart(t *testing.T) {
 	}
 }
 
+// TestBeyondIsSaid: the notice says what became of values beyond bounds, and whether the margins cover it.
+func TestBeyondIsSaid(t *testing.T) {
+	share := .012
+	for want, b := range map[string]rewrite.Beyond{
+		"Rows with hired beyond its bounds are in no group. How many there are is unknown.":                                                                                             {Use: rewrite.BeyondNoGroup, Columns: []string{"hired"}},
+		"Rows with hired beyond its bounds are in no group. They are at most 1.2% of all rows (outside).":                                                                               {Use: rewrite.BeyondNoGroup, Columns: []string{"hired"}, Share: &share},
+		"Values of a, b beyond their bounds count as the nearest bound. They are at most 1.2% of all rows (outside), which the margins cover.":                                          {Use: rewrite.BeyondNearest, Columns: []string{"a", "b"}, Share: &share},
+		"Values of a beyond its bounds count as the nearest bound. How many there are is unknown: margins and intervals cover the noise alone, and the administrator can give outside.": {Use: rewrite.BeyondNearest, Columns: []string{"a"}},
+		"Conditions that compute with a read the nearest bound in place of a value beyond its bounds.":                                                                                  {Use: rewrite.BeyondCondition, Columns: []string{"a"}},
+	} {
+		if got := leftOut(&rewrite.Plan{Beyond: []rewrite.Beyond{b}}); got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	}
+}
+
 // TestLeftOutIsSaid: the notice says what the policy leaves out, and whether the margins cover it.
 func TestLeftOutIsSaid(t *testing.T) {
 	share := func(s float64) *float64 { return &s }

@@ -50,7 +50,7 @@ func (s tableSource) add(at value, name string) *Column {
 }
 
 func readColumn(v value, t *Table, c *Column, d overrides) {
-	o := v.object("bounds", "values", "values_from", "valid", "per_unit", "grid", "mechanism", "of_one_unit")
+	o := v.object("bounds", "outside", "values", "values_from", "valid", "per_unit", "grid", "mechanism", "of_one_unit")
 	bounds := o.get("bounds").pair()
 	valid := readValid(o.get("valid"))
 	if len(valid) > 0 {
@@ -73,6 +73,11 @@ func readColumn(v value, t *Table, c *Column, d overrides) {
 		b := bounds.text()
 		c.Bounds = &b
 		bounds.noteFirst(o.get("bounds"))
+	}
+	if share := o.get("outside"); share.given() {
+		if c.Outside = readShare(share, "beyond bounds"); c.Bounds == nil {
+			share.fail("needs bounds: it is the share of the rows that are beyond them")
+		}
 	}
 	readDomain(o, c)
 	readOneUnit(o.get("of_one_unit"), t, c)

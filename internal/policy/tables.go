@@ -67,7 +67,7 @@ func readTable(v value, n Name, d overrides) tableSource {
 		if !rows.given() && v.isMapping() {
 			rows.note("not given: 1, so every unit counts with one row")
 		}
-		t.LeftOut = readLeftOut(o.get("left_out"))
+		t.LeftOut = readShare(o.get("left_out"), "beyond max_rows_per_unit")
 		if t.LeftOut == nil && t.MaxRowsPerUnit > 1 {
 			o.get("left_out").note("not given: how many rows are beyond max_rows_per_unit is unknown, so that intervals cover the noise alone: dpproxy profile finds it")
 		}
@@ -107,14 +107,14 @@ func readRefersToPeople(v value) (names []string, nobody bool) {
 	return names, false
 }
 
-// readLeftOut reads a share, 0 included; nil where there is none.
-func readLeftOut(v value) *float64 {
+// readShare reads a share of the rows, 0 included; nil where there is none.
+func readShare(v value, of string) *float64 {
 	share, ok := v.float()
 	switch {
 	case !ok:
 		return nil
 	case share < 0 || share >= 1:
-		v.fail("must be at least 0 and below 1, not %s: it is the share of the rows that are beyond max_rows_per_unit", v.node.Value)
+		v.fail("must be at least 0 and below 1, not %s: it is the share of the rows that are %s", v.node.Value, of)
 		return nil
 	}
 	return &share

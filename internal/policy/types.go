@@ -198,6 +198,7 @@ type Column struct {
 	Values     []string  // declared domain; nil: none
 	ValuesFrom *ColumnOf // domain = a public table's column
 	Valid      []Bounds  // ranges with gaps, for averages
+	Outside    *float64  // share of the rows, and of sums over them, beyond Bounds, which the administrator vouches for; nil: unknown
 	PerUnit    *Bounds   // clamp of one unit's sum in a whole answer
 	Grid       *Grid
 	Mechanism  *mechanism.Choice // nil: the table's

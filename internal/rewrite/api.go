@@ -4,6 +4,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/finish"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
@@ -41,6 +42,7 @@ type (
 	Statement  = sqltree.Statement
 	Explain    = sqltree.Explain
 	Column     = release.Column
+	Beyond     = relation.Beyond
 	Difference = release.Difference
 	Order      = release.Order
 	Moments    = release.Moments
@@ -58,8 +60,13 @@ const (
 	RoutePublic  = schema.RoutePublic
 	RoutePrivate = schema.RoutePrivate
 
-	DerivedLow       = aggregate.DerivedLow
-	DerivedHigh      = aggregate.DerivedHigh
+	DerivedLow  = aggregate.DerivedLow
+	DerivedHigh = aggregate.DerivedHigh
+
+	BeyondNoGroup   = relation.NoGroup
+	BeyondNearest   = relation.Nearest
+	BeyondCondition = relation.Condition
+
 	DerivedStddev    = aggregate.DerivedStddev
 	DerivedThreshold = aggregate.DerivedThreshold
 )
@@ -105,6 +112,7 @@ type Plan struct {
 	Proofs      []Proof // what main has to prove, before the charge and again inside the measure transaction
 	// CutConditions read numbers of one unit as what they count as where they are added up, since nothing proves them total otherwise.
 	CutConditions []string
+	Beyond        []Beyond // values beyond the bounds of columns
 	Explain       []string // plan tree, one line each: unit, row bounds, column bounds, sensitivities
 }
 

@@ -65,6 +65,7 @@ func (a *Analysis) Plan(ctx context.Context, v Values, lookup Lookup, o Options)
 	}
 	b.numberLayers(p.Blocks, planned, p.stage)
 	b.levels(p, index)
+	p.Beyond = b.Beyond()
 	b.explain(p, index)
 	if err := b.verifyPlan(p, planned); err != nil {
 		return nil, &Fault{What: err.Error()}

@@ -46,6 +46,16 @@ type Call struct {
 	Ends       []Derived // of its interval: those that are asked for
 }
 
+// Outside lists the columns of which the call may count with the nearest bound in place of a value. A count of values counts what is there.
+func (c *Call) Outside() (out []expr.Outside) {
+	for _, x := range c.Args {
+		if c.Name != "count" || c.Distinct && x.Column() == nil {
+			out = expr.JoinOutside(out, x.Outside())
+		}
+	}
+	return out
+}
+
 var synonyms = map[string]string{"every": "bool_and", "variance": "var_samp", "stddev": "stddev_samp"}
 
 // valueAggregates return values of rows.

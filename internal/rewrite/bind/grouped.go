@@ -173,10 +173,14 @@ func (b *Binder) addKeys(c *AggregateSplitter, d *relation.Derived, sc *Scope) (
 			return false, err
 		}
 		out.AddExpressionWork(src.Size(), x)
+		src.Where = append(src.Where, x.Inside()...)
+		out.AddWork(x.InsideWork(), src.Size())
+		b.NoteBeyond(relation.NoGroup, x.Clamped())
 		col, err := d.AddKey(x, name)
 		if err != nil {
 			return false, b.Located(err, n)
 		}
+		col.Value.Outside = x.Computed() // what it clamps is inside
 		perUnit = perUnit && col.PerUnit
 	}
 	return perUnit, nil

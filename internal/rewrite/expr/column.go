@@ -27,6 +27,8 @@ type Column struct {
 	Held       *bounds.Interval // with Enforced: where values lie, once a condition has narrowed Bounds (see Narrow); nil: in Bounds
 	Beyond     *Beyond          // values lie beyond Bounds; nil: no number of one unit is among them
 	Clamped    query.Scalar     // computes the column clamped to Bounds, in less than clamping Ref takes; nil: nothing does
+	Outside    []Outside        // rows may have values beyond Bounds, or, with Enforced, values computed of a bound in place of such a value
+	InBounds   query.Scalar     // with Outside: false where a value that this one was computed of lies beyond its bounds; nil: none says so
 	Domain     []string         // declared values in text form; nil: none
 	EnumLabels []string         // Type (or Base) is an enum: its labels in order
 	Unit       bool             // identifies the privacy unit
@@ -144,7 +146,7 @@ func columnExpr(c *Column, loc int) *Expr {
 func (e *Expr) AsColumn(ref query.Scalar, name string) *Column {
 	c := &Column{
 		Ref: ref, Name: name, Type: e.typ, Typmod: e.typmod, TypeName: e.typeName, Nullable: e.nullable, NullBefore: e.nullBefore, Bounds: e.bounds, Enforced: true, Scale: e.scale,
-		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.nondeterministic, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(),
+		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.nondeterministic, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(), Outside: e.Outside(),
 	}
 	if e.col != nil {
 		c.Domain, c.choices = e.col.Domain, e.col.choices

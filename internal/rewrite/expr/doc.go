@@ -20,7 +20,8 @@
 // a year 365.25). A finite interval excludes NaN and ±infinity. An open upper end includes NaN, which PostgreSQL sorts last.
 //
 // A bounded column is clamped where it is read: by a CASE ladder, so that NULL stays NULL and NaN becomes the upper bound.
-// Comparisons are total for any value, so a bare column is compared unclamped and an index on it stays usable.
+// Comparisons are total for any value, so a bare column is compared unclamped and an index on it stays usable; so are operands that
+// are total for any value, too (docs/privacy.md P3b).
 //
 // # Floats
 //

@@ -46,6 +46,7 @@ type Expr struct {
 	subquery    Work         // of verbatim
 	col         *Column      // column read
 	clamp       bool         // the column is read clamped
+	read        *Expr        // that has clamped columns where this one has them as they are; nil: it is no such one (see stored)
 	flush       bool         // the float column is read with tiny values flushed to zero
 	value       *constant
 	param       int // $n, 0: none

@@ -122,15 +122,14 @@ func (p *printer) column(e *Expr) query.Scalar {
 // intervalRead clamps an interval by its epoch, since PostgreSQL's order counts years of 360 days. Where fields of both signs cancel out,
 // they may be large although the epoch is not, and would overflow a timestamp: such a value is read as its epoch.
 func intervalRead(e *Expr, ref query.Scalar) query.Scalar {
-	epoch := query.F("pg_catalog.date_part('epoch'::pg_catalog.text, {})", ref)
+	epoch := epochOf(ref)
 	cases := []query.Scalar{query.Raw("(CASE")}
 	for _, end := range []struct {
 		r  *big.Rat
 		op string
 	}{{e.bounds.Lo, "<"}, {e.bounds.Hi, ">"}} {
 		if end.r != nil {
-			seconds, _ := roundFloat(quo(end.r, microsPerSec), pgtype.Float8OID)
-			cases = append(cases, query.F(" WHEN {} OPERATOR(pg_catalog.{}) {} THEN {}", epoch, end.op, floatLiteral(pgtype.Float8OID, seconds), valueLiteral(pgtype.IntervalOID, end.r, end.op == ">")))
+			cases = append(cases, query.F(" WHEN {} OPERATOR(pg_catalog.{}) {} THEN {}", epoch, end.op, epochLiteral(end.r), valueLiteral(pgtype.IntervalOID, end.r, end.op == ">")))
 		}
 	}
 	if e.bounds.Finite() {
@@ -141,6 +140,16 @@ func intervalRead(e *Expr, ref query.Scalar) query.Scalar {
 		}
 	}
 	return query.List{Of: append(cases, query.F(" ELSE {} END)", ref))}
+}
+
+// epochOf prints an interval's length in seconds, and epochLiteral one that is given in microseconds.
+func epochOf(x query.Scalar) query.Scalar {
+	return query.F("pg_catalog.date_part('epoch'::pg_catalog.text, {})", x)
+}
+
+func epochLiteral(r *big.Rat) string {
+	seconds, _ := roundFloat(quo(r, microsPerSec), pgtype.Float8OID)
+	return floatLiteral(pgtype.Float8OID, seconds)
 }
 
 // fieldLimit bounds the days, and the years, of an interval column.

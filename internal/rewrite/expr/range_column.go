@@ -46,7 +46,7 @@ func (c *Column) end(which int) *Column {
 	element := elementOf(base)
 	e := &Column{
 		Ref: ref, Name: endNames[which] + "(" + c.Name + ")", Type: element, Typmod: -1, TypeName: pgresolve.Qualified(element, -1), Nullable: true,
-		Bounds: c.Bounds, Scale: -1, DeterministicCollation: true, Work: c.Work.Plus(Work{Row: rangeSteps}), Subquery: c.Subquery, of: c, which: which,
+		Bounds: c.Bounds, Scale: -1, DeterministicCollation: true, Work: c.Work.Plus(Work{Row: rangeSteps}), Subquery: c.Subquery, Outside: c.Outside, of: c, which: which,
 	}
 	if old != nil {
 		e.Bounds, e.Nullable, e.NullBefore = old.Bounds, old.Nullable || c.Nullable, old.NullBefore

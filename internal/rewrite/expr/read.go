@@ -13,6 +13,9 @@ import (
 // with tiny values flushed to zero. Anything but a bare column is returned as it is. Whoever aggregates or
 // derives a column prints Read().SQL() where values outside the bounds must not pass.
 func (e *Expr) Read() *Expr {
+	if e.read != nil {
+		return e.read
+	}
 	if e.col == nil || e.clamp {
 		return e
 	}

@@ -13,7 +13,7 @@ func (t *builder) distinctOf(m release.Measurement) query.Query {
 	if x := m.Integer(); x != nil {
 		values, rest = append(values, query.Output{X: x, Name: "s"}), append(rest, "s")
 	}
-	src := t.k.Source.FilteredBy(m.Where)
+	src := t.k.Rows().FilteredBy(m.Where)
 	if t.k.Single() {
 		rows := src.Select(append(t.keyOutputs(), values...)...)
 		if len(rest) == 1 {

@@ -10,7 +10,7 @@ import (
 // each group that it counts in, its least or greatest.
 func Histogram(b *relation.Base, k *release.Block, h release.Histogram) query.Query {
 	t := &builder{b: b, k: k}
-	src, step := k.Source.FilteredBy(h.Where), query.Output{X: h.SQL, Name: "z"}
+	src, step := k.Rows().FilteredBy(h.Where), query.Output{X: h.SQL, Name: "z"}
 	outputs := relation.UnnamedOutputs(columns(sparseAlias, append(t.groupNames(), "z")))
 	groups := len(outputs)
 	if groups == 1 {
@@ -51,7 +51,7 @@ func (t *builder) together(h release.Histogram) query.Query {
 		parts = append(parts, query.F("WHEN {} THEN {}", other.Where, i))
 	}
 	choose := func(of []query.Scalar) query.Scalar { return query.F("CASE {} END", query.List{Between: " ", Of: of}) }
-	src := t.k.Source.FilteredBy(query.F("({})", query.List{Between: " OR ", Of: wheres}))
+	src := t.k.Rows().FilteredBy(query.F("({})", query.List{Between: " OR ", Of: wheres}))
 	rest := []string{"z", "p"}
 	rows := src.Select(append(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), query.Output{X: choose(steps), Name: "z"}, query.Output{X: choose(parts), Name: "p"})...)
 	order := append([]query.Scalar{t.hashed("hashint8extended", rankedAlias.Column("z"))}, columns(rankedAlias, rest)...)

@@ -58,11 +58,11 @@ func (t *builder) aggregated(keys []query.Output, prefix string, ms []release.Me
 		through = append(through, query.Output{X: m.Aggregate(c.read, where, rows), Name: name})
 	}
 	if !c.shared || t.b.Foreign(t.k.Source) || t.b.Spread(t.k.Source) {
-		out := t.k.Source.Select(append(slices.Clone(keys), direct...)...)
+		out := t.k.Rows().Select(append(slices.Clone(keys), direct...)...)
 		out.Groups = len(keys)
 		return out
 	}
-	inner := t.k.Source.Select(append(slices.Clone(keys), c.outputs...)...)
+	inner := t.k.Rows().Select(append(slices.Clone(keys), c.outputs...)...)
 	inner.Fence = query.FenceParallel
 	out := &query.Select{From: &query.Derived{Query: inner, As: rowsAlias}, Groups: len(keys)}
 	for _, k := range keys {

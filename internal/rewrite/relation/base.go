@@ -59,7 +59,8 @@ type findings struct {
 
 	*sqltree.Steps // nil: they are not counted
 
-	CutConditions []string // that read numbers of one unit clamped (docs/privacy.md P8e)
+	CutConditions []string                      // that read numbers of one unit clamped (docs/privacy.md P8e)
+	beyond        [Condition + 1][]expr.Outside // by their use
 
 	ConditionSteps int64 // the most work of one level's conditions for a row (NoteConditions)
 }

@@ -69,7 +69,12 @@ func NewDerived(b *Base, src *Relation) *Derived {
 }
 
 // Pass lets a column through unchanged.
-func (d *Derived) Pass(c *Column, name string) { d.passAs(c, name, c.Value.Ref) }
+func (d *Derived) Pass(c *Column, name string) {
+	d.passAs(c, name, c.Value.Ref)
+	if inside := c.Value.InBounds; inside != nil {
+		d.Passed[c].Value.InBounds = d.output(inside)
+	}
+}
 
 // PassKey lets a column through whose equal values the subselect merges. What is a function of the unit is one value.
 func (d *Derived) PassKey(c *Column, name string) error {
@@ -87,7 +92,7 @@ func (d *Derived) PassKey(c *Column, name string) error {
 func (d *Derived) passAs(c *Column, name string, sql query.Scalar) {
 	n := *c
 	x := *c.Value
-	x.Ref, x.PartOf = d.output(sql), nil
+	x.Ref, x.PartOf, x.InBounds = d.output(sql), nil, nil
 	n.Name, n.Table, n.Hidden, n.Literal, n.Value = name, "", false, nil, &x
 	x.Source = &n
 	d.Result.Columns = append(d.Result.Columns, &n)
@@ -100,8 +105,15 @@ func (d *Derived) passAs(c *Column, name string, sql query.Scalar) {
 	}
 }
 
-// Add computes a column.
-func (d *Derived) Add(e *expr.Expr, name string) *Column { return d.addAs(e, name, e.SQL()) }
+// Add computes a column, and beside it whether all that it clamps is within bounds: a key above has no group where it is not.
+func (d *Derived) Add(e *expr.Expr, name string) *Column {
+	c := d.addAs(e, name, e.SQL())
+	if inside := e.Inside(); len(inside) > 0 {
+		c.Value.Work = c.Value.Work.Plus(e.InsideWork())
+		c.Value.InBounds = d.output(query.All(query.Sorted(inside)...))
+	}
+	return c
+}
 
 // AddKey computes a column whose equal values the subselect merges.
 func (d *Derived) AddKey(e *expr.Expr, name string) (*Column, error) {

@@ -25,6 +25,9 @@ func (r *Relation) TotalOrder() (order []query.Scalar, proofs []schema.Proof, wo
 			return nil, nil, expr.Work{}, err
 		}
 		order, work = append(order, key), work.Plus(c.Value.Work).Plus(expr.Work{Row: WindowSteps})
+		if c.Value.InBounds != nil { // keys above read it
+			order, work = append(order, c.Value.InBounds), work.Plus(expr.Work{Row: WindowSteps})
+		}
 	}
 	return order, nil, work, nil
 }

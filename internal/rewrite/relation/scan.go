@@ -7,6 +7,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/refusal"
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
@@ -31,6 +32,9 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 		x, err := b.columnOf(alias, mc, pc)
 		if err != nil {
 			return nil, err
+		}
+		if pc != nil && !t.Public && !x.Bounds.Open() {
+			x.Outside = []expr.Outside{{Column: x.Name, Share: pc.Outside}}
 		}
 		c := &Column{Table: t.Name.Relation, Name: mc.Name, Value: x, Origin: policy.ColumnOf{Table: t.Name, Column: mc.Name}, Policy: pc}
 		x.Source = c

@@ -203,11 +203,13 @@ func (b *Base) CheckSteps(steps int64, tables []*policy.Table, n *pg_query.Node,
 // instead. The bound lets through what analysts filter by: texts of unknown length under LIKE, long lists, a logarithm or two.
 const MostConditionSteps = 16 << 10
 
-// NoteConditions keeps the most work that the conditions of one query level take for a row, without that of subqueries.
+// NoteConditions keeps the most work that the conditions of one query level take for a row, without that of subqueries, and which bounded
+// columns they read clamped.
 func (b *Base) NoteConditions(conds []*expr.Expr) {
 	steps := int64(0)
 	for _, c := range conds {
 		steps += c.Own()
+		b.NoteBeyond(Condition, c.Outside())
 	}
 	b.ConditionSteps = max(b.ConditionSteps, steps)
 }

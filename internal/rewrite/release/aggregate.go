@@ -11,6 +11,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
 )
 
 // plan registers what a call needs to be released and appends its output.
@@ -56,6 +57,13 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 		column.Low, column.High = 1+k.quantileEnd(c, uses[0], aggregate.DerivedLow), 1+k.quantileEnd(c, uses[0], aggregate.DerivedHigh)
 	}
 	column.Cut = k.cutOf(c)
+	if c.Filter != nil {
+		b.NoteBeyond(relation.Condition, c.Filter.Outside())
+	}
+	b.NoteBeyond(relation.Nearest, c.Outside())
+	if share := expr.ShareOf(c.Outside()); share != nil {
+		column.Outside = *share
+	}
 	k.Columns = append(k.Columns, column)
 	return nil
 }

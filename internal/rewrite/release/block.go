@@ -119,6 +119,17 @@ func (k *Block) Tables() []*policy.Table {
 	return append(slices.Clone(k.Source.Tables), k.listing)
 }
 
+// Rows are those of the source that may be in a group: of a value beyond its bounds a key is computed in none (docs/privacy.md P3b).
+func (k *Block) Rows() *relation.Relation {
+	rows := k.Source
+	for _, g := range k.Keys {
+		for _, inside := range g.inside {
+			rows = rows.FilteredBy(inside)
+		}
+	}
+	return rows
+}
+
 // InEveryGroup says that a unit may count in all groups: there are no more.
 func (k *Block) InEveryGroup() bool { return k.groups > 0 && k.MaxPartitionsContributed >= k.groups }
 
@@ -252,6 +263,8 @@ type Column struct {
 	Cut *Cut `json:",omitempty"` // nil: no number of one unit is cut
 
 	Moments *Moments `json:",omitempty"` // nil: it is no variance, covariance or correlation
+	// The share of rows that count with the nearest bound in place of a value, at most, as the administrator says; 0 where nobody knows, too.
+	Outside float64 `json:",omitempty"`
 	// 1 + the releases that are the ends of the interval of a quantile; 0: it is that of the range.
 	Low  int `json:",omitempty"`
 	High int `json:",omitempty"`

@@ -28,6 +28,7 @@ type Key struct {
 	ColumnCollation string       // of a bare column
 	Selection       query.Scalar // in canonical text, where main names groups by their keys
 	perUnit         bool
+	inside          []query.Scalar // a row that does not fulfil these is in no group
 }
 
 // Equality prints how the key's values are compared everywhere: " COLLATE …" for text, so that no operand's own collation decides.
@@ -158,6 +159,9 @@ func (b *Planner) newKey(k *Block, sc *bind.Scope, n *pg_query.Node) (*Key, erro
 	if e.OfUnit() {
 		return nil, b.Refuse(refusal.UnitKey, n, fmt.Sprintf("%s identifies one %s and cannot be a group key of an answer", e.Text(), k.Source.UnitName), "Group by the unit inside a subquery and aggregate its rows.")
 	}
+	g.inside = e.Inside()
+	b.NoteBeyond(relation.NoGroup, e.Clamped())
+	b.NoteBeyond(relation.Nearest, e.Computed())
 	if c := e.Column(); c != nil {
 		g.ColumnCollation = c.Collation
 	}
@@ -264,7 +268,7 @@ func (b *Planner) listValues(d *Domain, holds []*expr.Expr) error {
 	if null {
 		values.Add([]*schema.Canonical{nil})
 	}
-	d.Tuples, d.Computed, d.Whole = values, list.Computed, list.Whole
+	d.Tuples, d.Computed, d.Whole = values, list.Computed, list.Whole && len(g.inside) == 0
 	return nil
 }
 
@@ -307,6 +311,9 @@ func (b *Planner) selectKeys(k *Block, cause error) error {
 			return b.Refusal(err)
 		}
 		g.Selection = canonical
+		if c := g.Column(); c != nil { // no list keeps values beyond its bounds out
+			g.inside = c.Inside()
+		}
 	}
 	return nil
 }

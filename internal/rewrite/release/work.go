@@ -28,6 +28,7 @@ func (k *Block) weigh(calls []*aggregate.Call) {
 	r := &relation.Relation{Unit: k.Source.Unit, MaxRowsPerUnit: k.Source.MaxRowsPerUnit, Steps: k.Source.Steps}
 	for _, g := range k.Keys {
 		r.AddWork(g.Work().Repeated(int64(max(1, strings.Count(query.Key(g.Selection), query.Key(g.SQL()))))), r.MaxRowsPerUnit)
+		r.AddWork(g.InsideWork(), r.MaxRowsPerUnit)
 	}
 	r.Steps = expr.MulSteps(r.Steps, k.queries())
 	together := int64(1) // how often the histogram of a quantile prints the conditions and arguments of others, against once
