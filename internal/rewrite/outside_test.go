@@ -38,42 +38,72 @@ func TestBeyondBounds(t *testing.T) {
 	var answers []*answer
 	for _, q := range []struct{ sql, means string }{
 		// keys
-		{`SELECT age, count(*) FROM patients GROUP BY age ORDER BY 1`,
-			`SELECT age, count(*) FROM patients WHERE age BETWEEN 0 AND 120 OR age IS NULL GROUP BY age ORDER BY 1`},
-		{`SELECT age / 10 * 10, count(*) FROM patients GROUP BY 1 ORDER BY 1`,
-			`SELECT age / 10 * 10, count(*) FROM patients WHERE age BETWEEN 0 AND 120 OR age IS NULL GROUP BY 1 ORDER BY 1`},
-		{`SELECT extract(year FROM admitted), count(*) FROM patients GROUP BY 1 ORDER BY 1`,
-			`SELECT extract(year FROM admitted), count(*) FROM patients WHERE admitted BETWEEN '2020-01-01' AND '2021-12-31' GROUP BY 1 ORDER BY 1`},
-		{`SELECT date_trunc('month', starts), count(*), avg(minutes) FROM visits GROUP BY 1 ORDER BY 1`,
-			`SELECT date_trunc('month', starts), count(*), avg(least(minutes, 60)) FROM visits WHERE starts BETWEEN '2020-01-01' AND '2022-01-01' OR starts IS NULL GROUP BY 1 ORDER BY 1`},
-		{`SELECT floor(weight / 50)::int, count(*) FROM patients GROUP BY 1 ORDER BY 1`,
-			`SELECT floor(weight / 50)::int, count(*) FROM patients WHERE weight BETWEEN 0 AND 250 OR weight IS NULL GROUP BY 1 ORDER BY 1`},
-		{`SELECT width_bucket(extract(epoch FROM stay), 0, 2592000, 3), count(*) FROM patients GROUP BY 1 ORDER BY 1`,
-			`SELECT width_bucket(extract(epoch FROM stay), 0, 2592000, 3), count(*) FROM patients WHERE stay <= '30 days' OR stay IS NULL GROUP BY 1 ORDER BY 1`},
-		{`SELECT extract(year FROM visited), minutes / 40, count(*) FROM visits GROUP BY 1, 2 ORDER BY 1, 2`,
-			`SELECT extract(year FROM visited), minutes / 40, count(*) FROM visits WHERE visited BETWEEN '2020-01-01' AND '2021-12-31' AND minutes <= 60 GROUP BY 1, 2 ORDER BY 1, 2`},
-		{`SELECT extract(year FROM visited), count(*) FROM visits WHERE visited >= '2021-06-01' GROUP BY 1`,
-			`SELECT extract(year FROM visited), count(*) FROM visits WHERE visited BETWEEN '2021-06-01' AND '2021-12-31' GROUP BY 1`},
+		{
+			`SELECT age, count(*) FROM patients GROUP BY age ORDER BY 1`,
+			`SELECT age, count(*) FROM patients WHERE age BETWEEN 0 AND 120 OR age IS NULL GROUP BY age ORDER BY 1`,
+		},
+		{
+			`SELECT age / 10 * 10, count(*) FROM patients GROUP BY 1 ORDER BY 1`,
+			`SELECT age / 10 * 10, count(*) FROM patients WHERE age BETWEEN 0 AND 120 OR age IS NULL GROUP BY 1 ORDER BY 1`,
+		},
+		{
+			`SELECT extract(year FROM admitted), count(*) FROM patients GROUP BY 1 ORDER BY 1`,
+			`SELECT extract(year FROM admitted), count(*) FROM patients WHERE admitted BETWEEN '2020-01-01' AND '2021-12-31' GROUP BY 1 ORDER BY 1`,
+		},
+		{
+			`SELECT date_trunc('month', starts), count(*), avg(minutes) FROM visits GROUP BY 1 ORDER BY 1`,
+			`SELECT date_trunc('month', starts), count(*), avg(least(minutes, 60)) FROM visits WHERE starts BETWEEN '2020-01-01' AND '2022-01-01' OR starts IS NULL GROUP BY 1 ORDER BY 1`,
+		},
+		{
+			`SELECT floor(weight / 50)::int, count(*) FROM patients GROUP BY 1 ORDER BY 1`,
+			`SELECT floor(weight / 50)::int, count(*) FROM patients WHERE weight BETWEEN 0 AND 250 OR weight IS NULL GROUP BY 1 ORDER BY 1`,
+		},
+		{
+			`SELECT width_bucket(extract(epoch FROM stay), 0, 2592000, 3), count(*) FROM patients GROUP BY 1 ORDER BY 1`,
+			`SELECT width_bucket(extract(epoch FROM stay), 0, 2592000, 3), count(*) FROM patients WHERE stay <= '30 days' OR stay IS NULL GROUP BY 1 ORDER BY 1`,
+		},
+		{
+			`SELECT extract(year FROM visited), minutes / 40, count(*) FROM visits GROUP BY 1, 2 ORDER BY 1, 2`,
+			`SELECT extract(year FROM visited), minutes / 40, count(*) FROM visits WHERE visited BETWEEN '2020-01-01' AND '2021-12-31' AND minutes <= 60 GROUP BY 1, 2 ORDER BY 1, 2`,
+		},
+		{
+			`SELECT extract(year FROM visited), count(*) FROM visits WHERE visited >= '2021-06-01' GROUP BY 1`,
+			`SELECT extract(year FROM visited), count(*) FROM visits WHERE visited BETWEEN '2021-06-01' AND '2021-12-31' GROUP BY 1`,
+		},
 		{`SELECT age > 60, count(*) FROM patients GROUP BY 1 ORDER BY 1`, ``}, // the stored value decides
-		{`SELECT CASE WHEN age > 60 THEN 60 / (age - 59) ELSE 0 END, count(*) FROM patients GROUP BY 1 ORDER BY 1`,
-			`SELECT CASE WHEN age > 60 THEN 60 / (age - 59) ELSE 0 END, count(*) FROM patients WHERE age BETWEEN 0 AND 120 OR age IS NULL GROUP BY 1 ORDER BY 1`},
-		{`SELECT extract(year FROM admitted), count(*) FROM patients GROUP BY ROLLUP (1) ORDER BY 1`,
+		{
+			`SELECT CASE WHEN age > 60 THEN 60 / (age - 59) ELSE 0 END, count(*) FROM patients GROUP BY 1 ORDER BY 1`,
+			`SELECT CASE WHEN age > 60 THEN 60 / (age - 59) ELSE 0 END, count(*) FROM patients WHERE age BETWEEN 0 AND 120 OR age IS NULL GROUP BY 1 ORDER BY 1`,
+		},
+		{
+			`SELECT extract(year FROM admitted), count(*) FROM patients GROUP BY ROLLUP (1) ORDER BY 1`,
 			`SELECT extract(year FROM admitted), count(*) FROM patients WHERE admitted BETWEEN '2020-01-01' AND '2021-12-31' GROUP BY 1
-			 UNION ALL SELECT NULL, count(*) FROM patients ORDER BY 1`},
-		{`SELECT y, count(*) FROM (SELECT patient_id, extract(year FROM visited) AS y FROM visits GROUP BY 1, 2) v GROUP BY y ORDER BY 1`,
-			`SELECT y, count(*) FROM (SELECT patient_id, extract(year FROM visited) AS y FROM visits WHERE visited BETWEEN '2020-01-01' AND '2021-12-31' GROUP BY 1, 2) v GROUP BY y ORDER BY 1`},
-		{`SELECT y, count(*) FROM (SELECT extract(year FROM visited) AS y, minutes FROM visits) v GROUP BY y ORDER BY 1`,
-			`SELECT extract(year FROM visited) AS y, count(*) FROM visits WHERE visited BETWEEN '2020-01-01' AND '2021-12-31' GROUP BY y ORDER BY 1`},
-		{`WITH v AS (SELECT patient_id, starts::date - '2020-01-01' AS d FROM visits) SELECT d / 100 AS h, count(*) FROM patients p LEFT JOIN v ON v.patient_id = p.id GROUP BY 1 ORDER BY 1`,
+			 UNION ALL SELECT NULL, count(*) FROM patients ORDER BY 1`,
+		},
+		{
+			`SELECT y, count(*) FROM (SELECT patient_id, extract(year FROM visited) AS y FROM visits GROUP BY 1, 2) v GROUP BY y ORDER BY 1`,
+			`SELECT y, count(*) FROM (SELECT patient_id, extract(year FROM visited) AS y FROM visits WHERE visited BETWEEN '2020-01-01' AND '2021-12-31' GROUP BY 1, 2) v GROUP BY y ORDER BY 1`,
+		},
+		{
+			`SELECT y, count(*) FROM (SELECT extract(year FROM visited) AS y, minutes FROM visits) v GROUP BY y ORDER BY 1`,
+			`SELECT extract(year FROM visited) AS y, count(*) FROM visits WHERE visited BETWEEN '2020-01-01' AND '2021-12-31' GROUP BY y ORDER BY 1`,
+		},
+		{
+			`WITH v AS (SELECT patient_id, starts::date - '2020-01-01' AS d FROM visits) SELECT d / 100 AS h, count(*) FROM patients p LEFT JOIN v ON v.patient_id = p.id GROUP BY 1 ORDER BY 1`,
 			`WITH v AS (SELECT patient_id, starts::date - '2020-01-01' AS d, starts FROM visits) SELECT d / 100 AS h, count(*) FROM patients p LEFT JOIN v ON v.patient_id = p.id
-			 WHERE starts BETWEEN '2020-01-01' AND '2022-01-01' OR starts IS NULL GROUP BY 1 ORDER BY 1`},
-		{`SELECT n, y, count(*) FROM (SELECT y, row_number() OVER (PARTITION BY patient_id ORDER BY visit_id) AS n FROM
+			 WHERE starts BETWEEN '2020-01-01' AND '2022-01-01' OR starts IS NULL GROUP BY 1 ORDER BY 1`,
+		},
+		{
+			`SELECT n, y, count(*) FROM (SELECT y, row_number() OVER (PARTITION BY patient_id ORDER BY visit_id) AS n FROM
 			(SELECT patient_id, visit_id, extract(year FROM visited) AS y FROM visits) v) w GROUP BY 1, 2 ORDER BY 1, 2`,
 			`SELECT n, y, count(*) FROM (SELECT extract(year FROM visited) AS y, visited, row_number() OVER (PARTITION BY patient_id ORDER BY visit_id) AS n FROM visits) w
-			 WHERE visited BETWEEN '2020-01-01' AND '2021-12-31' GROUP BY 1, 2 ORDER BY 1, 2`},
-		{`SELECT extract(year FROM visited), percentile_disc(.5) WITHIN GROUP (ORDER BY minutes), count(DISTINCT minutes) FROM visits GROUP BY 1 ORDER BY 1`,
+			 WHERE visited BETWEEN '2020-01-01' AND '2021-12-31' GROUP BY 1, 2 ORDER BY 1, 2`,
+		},
+		{
+			`SELECT extract(year FROM visited), percentile_disc(.5) WITHIN GROUP (ORDER BY minutes), count(DISTINCT minutes) FROM visits GROUP BY 1 ORDER BY 1`,
 			`SELECT extract(year FROM visited), percentile_disc(.5) WITHIN GROUP (ORDER BY least(minutes, 60)), count(DISTINCT minutes)
-			 FROM visits WHERE visited BETWEEN '2020-01-01' AND '2021-12-31' GROUP BY 1 ORDER BY 1`},
+			 FROM visits WHERE visited BETWEEN '2020-01-01' AND '2021-12-31' GROUP BY 1 ORDER BY 1`,
+		},
 		// conditions
 		{`SELECT count(*) FROM patients WHERE age > 125`, ``},
 		{`SELECT count(*) FROM patients WHERE age > 125.5`, ``},

@@ -72,7 +72,10 @@ func (c *correlator) groupsPrivate(s *pg_query.SelectStmt, e *bind.Env) bool {
 // outerJoin says that a FROM item has rows that no private row makes.
 func outerJoin(n *pg_query.Node) bool {
 	j := n.GetJoinExpr()
-	return j != nil && (j.Jointype != pg_query.JoinType_JOIN_INNER || outerJoin(j.Larg) || outerJoin(j.Rarg))
+	if j == nil {
+		return false
+	}
+	return j.Jointype != pg_query.JoinType_JOIN_INNER || outerJoin(j.Larg) || outerJoin(j.Rarg)
 }
 
 // allGroups says that no group of a query is left out by what follows the grouping.
