@@ -268,7 +268,7 @@ func (b *Planner) listValues(d *Domain, holds []*expr.Expr) error {
 	if null {
 		values.Add([]*schema.Canonical{nil})
 	}
-	d.Tuples, d.Computed, d.Whole = values, list.Computed, list.Whole && len(g.inside) == 0
+	d.Tuples, d.Computed, d.Whole = values, list.Computed, list.Whole
 	return nil
 }
 

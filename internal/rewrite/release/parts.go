@@ -54,7 +54,8 @@ func (k *Block) rest(release int, coarser *Block) (more, less bool) {
 	whole := k.Source.Proven
 	for _, d := range k.Domains {
 		known := slices.ContainsFunc(coarser.Keys, func(g *Key) bool { return len(d.Keys) == 1 && g.node == d.Keys[0].node })
-		whole = whole && (d.Whole || known)
+		inside := slices.ContainsFunc(d.Keys, func(g *Key) bool { return len(g.inside) > 0 })
+		whole = whole && (d.Whole && !inside || known)
 	}
 	if whole {
 		return false, false
