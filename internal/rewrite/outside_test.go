@@ -121,6 +121,7 @@ func TestBeyondBounds(t *testing.T) {
 		{`SELECT count(*) FROM visits WHERE cost * 2 > 4000`, ``},
 		{`SELECT count(*) FROM visits WHERE cost * minutes > 3000`, ``},
 		{`SELECT count(*) FROM patients WHERE admitted + 30 > '2022-02-01'`, `SELECT count(*) FROM patients WHERE least(admitted, '2021-12-31') + 30 > '2022-02-01'`}, // + may overflow
+		{`SELECT count(*) FROM patients WHERE (age * 17000000)::int8 > 2039999999`, `SELECT count(*) FROM patients WHERE age >= 120`},
 		{`SELECT count(*) FILTER (WHERE age > 120), count(CASE WHEN age < 0 THEN 1 END) FROM patients`, ``},
 		// sums
 		{`SELECT sum(age), avg(age), min(age), max(age) FROM patients`, `SELECT sum(v), avg(v), min(v), max(v) FROM (SELECT CASE WHEN age IS NOT NULL THEN greatest(least(age, 120), 0) END v FROM patients) p`},

@@ -232,7 +232,7 @@ func (b *Block) Asked(release int) bool {
 // normalised is the block without what differs between equal ones: names, and the work and rows, which follow sizes of public tables that
 // the answer does not.
 func (b Block) normalised() Block {
-	b.Columns, b.Steps, b.MostRows = nil, 0, 0
+	b.Columns, b.Beyond, b.Steps, b.MostRows = nil, nil, 0, 0
 	b.Releases = slices.Clone(b.Releases)
 	for i := range b.Releases {
 		b.Releases[i].Name = ""

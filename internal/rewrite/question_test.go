@@ -74,6 +74,10 @@ func TestSameQuestion(t *testing.T) {
 			{"SELECT $1, count(*) FROM patients WHERE age > (SELECT avg(age) FROM patients) - $2::int", "x|3"},
 		},
 		{{"SELECT count(*) FROM patients WHERE age > (SELECT avg(age) FROM patients) - $1::int", "4"}},
+		{
+			{"SELECT n * 2, count(*) FROM (SELECT patient_id, count(*) AS n FROM visits GROUP BY 1) t GROUP BY 1", ""},
+			{"SELECT k * 2, count(*) FROM (SELECT patient_id, count(*) AS k FROM visits GROUP BY 1) t GROUP BY 1", ""},
+		},
 		{{"SELECT count(*) FROM patients WHERE age > " + stageOf("smokers + visits") + " AND age < " + stageOf("smokers - visits"), ""}},
 		{{"SELECT count(*) FROM patients WHERE age > " + stageOf("smokers + visits") + " AND age < " + stageOf("visits - smokers"), ""}},
 	}

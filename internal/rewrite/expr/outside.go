@@ -115,7 +115,7 @@ func (c *Column) Inside() []query.Scalar {
 // stored gives an operand of a comparison as it is of the values that the columns have, where it raises for none of them; else the operand
 // itself. Of such values nothing is known: it has no bounds. Read gives the operand back, for whoever computes with it.
 func (e *Expr) stored() *Expr {
-	if e.col != nil || len(e.Clamped()) == 0 || !rawSafe(e) && !e.exactCast() && !e.fieldOfDay() {
+	if e.col != nil || len(e.Clamped()) == 0 || !rawSafe(e) && plainColumn(e) == nil && !e.fieldOfDay() {
 		return e
 	}
 	out := e.unread()
