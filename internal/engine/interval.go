@@ -17,11 +17,11 @@ type interval struct{ below, above float64 }
 // mostSteps bounds the ends of an interval: released values lie within ±2^60, and twice as far still fits an int8.
 const mostSteps = 1 << 60
 
-// interval is false where an aggregate has none: booleans, averages and intercepts of regressions, and whatever is NULL, as averages and sums
-// of a group without rows are. Where levels were made to add up it is the interval of what was drawn, and reaches to the value that is shown:
+// interval is false where an aggregate has none: booleans, averages and intercepts of regressions, whatever is NULL, as averages and sums
+// of a group without rows are, and all of a statement with a condition that reads numbers of one unit as what they are cut to. Where levels were made to add up it is the interval of what was drawn, and reaches to the value that is shown:
 // it holds the answer as often (docs/mechanisms.md, section 17).
 func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (interval, bool) {
-	if p.nothing(block, c, r, g) {
+	if p.nothing(block, c, r, g) || len(p.plan.CutConditions) > 0 {
 		return interval{}, false
 	}
 	i, ok := p.drawnInterval(block, c, r.drawn(), g)

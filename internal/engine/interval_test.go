@@ -251,6 +251,10 @@ func TestIntervalsOfCutNumbers(t *testing.T) {
 			t.Errorf("%s: −%g +%g, want −%g +%g", name, i.below, i.above, plain.below, want)
 		}
 	}
+	p.plan.CutConditions = []string{"n * n * n > 64"}
+	if _, ok := p.interval(0, rewrite.Column{Releases: []int{2}}, r, 0); ok {
+		t.Error("there is an interval of an answer whose condition reads other numbers than are there")
+	}
 }
 
 // clamped is an aggregate of which a share of the rows counts with the nearest bound.

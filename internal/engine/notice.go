@@ -78,7 +78,8 @@ func cutNumbers(plan *rewrite.Plan) (hints []string) {
 		}
 	}
 	for _, text := range plan.CutConditions {
-		say("Numbers of one unit beyond the policy's bounds (max_rows_per_unit, per_unit) count as these in the condition %s.", text)
+		say("Numbers of one unit beyond the policy's bounds (max_rows_per_unit, per_unit) count as these in the condition %s: "+
+			"there are no margins and no intervals.", text)
 	}
 	for _, b := range plan.Blocks {
 		for _, c := range b.Columns {
