@@ -28,6 +28,7 @@ type explanation struct {
 	Cached   bool          `json:"cached"`
 	Releases []releaseInfo `json:"releases"`
 	Plan     []string      `json:"plan"`
+	nothing  []string      // lines of the plan that the short explanation says, too
 	LeftOut  string        `json:"left_out,omitempty"`        // which rows the answer leaves out
 	Empty    string        `json:"empty_groups,omitempty"`    // dropped or kept; of declared keys
 	Selected int64         `json:"group_threshold,omitempty"` // groups of about fewer units are not shown; 0: keys are declared
@@ -152,7 +153,7 @@ func (e explained) Execute(context.Context) (session.Rows, error) {
 // explain describes a statement; text has no use for densities.
 func (c *call) explain(ctx context.Context, p *calibrated, densities bool) (explanation, error) {
 	x := explanation{
-		Plan: p.plan.Explain, LeftOut: leftOut(p.plan), Empty: emptyGroups(p.plan), Groups: p.groupHints(), Wide: wideHint(p.plan),
+		Plan: p.plan.Explain, nothing: p.plan.OfNothing, LeftOut: leftOut(p.plan), Empty: emptyGroups(p.plan), Groups: p.groupHints(), Wide: wideHint(p.plan),
 		Finish: p.plan.Finish.SQL, Delta: p.charge.SelectionDelta,
 	}
 	x.Selected, _ = p.threshold()

@@ -18,6 +18,9 @@ func (x explanation) lines(everything bool) []string {
 		out = append(append(out, epsilon), x.planLines()...)
 	} else {
 		out = append(append(append(out, x.marginLines()...), epsilon), x.releaseLines()...)
+		for _, line := range x.nothing {
+			out = append(out, "of nothing: "+line)
+		}
 	}
 	if x.LeftOut != "" {
 		out = append(out, "left out: "+x.LeftOut)

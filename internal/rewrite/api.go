@@ -114,6 +114,7 @@ type Plan struct {
 	CutConditions []string
 	Beyond        []Beyond // values beyond the bounds of columns
 	Explain       []string // plan tree, one line each: unit, row bounds, column bounds, sensitivities
+	OfNothing     []string `json:"-"` // of Explain, which calls have a value over no rows
 }
 
 // Block is one release block: an aggregating SELECT over private rows.

@@ -103,6 +103,7 @@ func (b *planning) explain(p *Plan, index [][]int) {
 		for j, k := range q.Blocks {
 			if !explained[index[i][j]] {
 				p.Explain = append(p.Explain, k.Explain(before, p.Blocks[index[i][j]].Releases)...)
+				p.OfNothing = append(p.OfNothing, k.OfNothing()...)
 				before++
 				if number[index[i][j]] == 0 {
 					number[index[i][j]] = before

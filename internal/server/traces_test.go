@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,9 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/tracing/tracingtest"
 )
+
+// instant is when a span began or ended, as its text has it.
+var instant = regexp.MustCompile(`_time_unix_nano:\d+`)
 
 // TestTraces asks through the wire and holds what a collector gets against what it may: names, parents, a list of attributes, and nothing of a
 // text, a value or a name of the schema. A reload turns traces on.
@@ -71,9 +75,10 @@ func TestTraces(t *testing.T) {
 	}
 	requests, _ := c.Requests()
 	for _, r := range requests {
+		sent := instant.ReplaceAllString(r.String(), "") // an instant has any digits
 		for _, hidden := range []string{"5432", "secretname", "patients", "wards", "age", "select ", "SELECT ", "pg_class", "error"} {
-			if strings.Contains(r.String(), hidden) {
-				t.Errorf("%q is in what the collector gets: %s", hidden, r)
+			if strings.Contains(sent, hidden) {
+				t.Errorf("%q is in what the collector gets: %s", hidden, sent)
 			}
 		}
 	}

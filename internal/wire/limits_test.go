@@ -100,7 +100,8 @@ func TestMetrics(t *testing.T) {
 	if err := wrong.start("alice", "db", "wrong"); err == nil {
 		t.Fatal("logged in with a wrong password")
 	}
-	waitFor(t, "the refusal", func() bool { return count.startup.Load() == 1 })
+	// An error counts once the client has it, which comes after the refusal.
+	waitFor(t, "the refusal and its error", func() bool { return count.startup.Load() == 1 && count.errors.Load() >= 2 })
 	if count.failures.Load() != 1 || count.errors.Load() != 2 || count.total.Load() != 0 {
 		t.Errorf("%d failed logins, %d errors, %d over the limit; want 1, 2, 0", count.failures.Load(), count.errors.Load(), count.total.Load())
 	}

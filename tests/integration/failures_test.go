@@ -261,13 +261,18 @@ func TestLostInTheMiddleOfTheAnswer(t *testing.T) {
 	p.serve()
 	conn := p.connect()
 	// 700 rows of some 25 bytes; the first 256 reach the collectors.
-	const sql = "SELECT sum(n) FROM (SELECT admitted, count(*) AS n FROM patients GROUP BY admitted) x"
+	const sql = "SELECT count(*) FROM patients GROUP BY admitted"
 	relay.cut(12000, func() {
 		pgservertest.Exec(t, p.server.DSN(p.db, pgserver.Superuser), "UPDATE patients SET admitted = '2026-12-31'")
 	})
-	var n int
-	if err := conn.QueryRow(context.Background(), sql).Scan(&n); err != nil {
+	rows, _ := conn.Query(context.Background(), sql)
+	counts, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	if err != nil {
 		t.Fatalf("%v\n%s", err, p.log)
+	}
+	n := 0
+	for _, c := range counts {
+		n += c
 	}
 	if !relay.done() {
 		t.Error("the answer was not cut")

@@ -41,11 +41,19 @@ func (k *Block) Explain(i int, releases []mechanism.Release) []string {
 	if k.Compared {
 		lines = append(lines, "  EXISTS holds where this count can be told from that of no rows (5%)")
 	}
-	for _, call := range k.untold {
-		lines = append(lines, fmt.Sprintf("  %s over no rows is a value between its bounds: beside count(*) it is NULL", call))
+	for _, line := range k.OfNothing() {
+		lines = append(lines, "  "+line)
 	}
 	lines = append(lines, k.explainKeys()...)
 	return append(lines, k.Source.Plan.Lines("  ")...)
+}
+
+// OfNothing says which calls have a value over no rows, as no release tells that there are none.
+func (k *Block) OfNothing() (lines []string) {
+	for _, call := range k.untold {
+		lines = append(lines, call+" over no rows is a value between its bounds: beside count(*) it is NULL")
+	}
+	return lines
 }
 
 // explainKeys says of the keys how many values they have: each, or several in combination.

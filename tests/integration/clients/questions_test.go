@@ -35,10 +35,10 @@ listen: 127.0.0.1:0
 databases: {main: %q, shadow: %q, public: %q, admin: %q}
 ledger: file:test.ledger
 accounting: {method: pure}
-defaults: {epsilon: 1000000, epsilon_max: 1000000}
+defaults: {epsilon: 100000000, epsilon_max: 100000000}
 failures: {per_period: 1000}
 analysts:
-  alice: {password: %q, budget: {epsilon: 1000000000000}}
+  alice: {password: %q, budget: {epsilon: 100000000000000}}
 tables:
   patients:
     privacy_unit: {name: patient, column: id}
