@@ -20,24 +20,24 @@ var figures = append([]figure{
 	}, {
 		name: "of them within 10 %, median over cells", goal: "≥ 23 on Pagila",
 		of:    each(func(t tally) int { return t.near }),
-		today: map[string]float64{"pagila": 19, "chinook": 1, "employee": 15},
+		today: map[string]float64{"pagila": 21, "chinook": 1, "employee": 15.5},
 	}, {
 		name: "cells within 10 %, mean over answers", percent: true,
 		of: func(t tally) (float64, float64) { return t.nearCells / float64(t.answered), 0 },
 	}, {
 		name: "rows shown that are not there", percent: true, goal: "≤ 5 %", most: true,
 		of:    func(t tally) (float64, float64) { return share(t.invented, t.shown) },
-		today: map[string]float64{"pagila": 0.1, "chinook": 0.01, "employee": 0.01},
+		today: map[string]float64{"pagila": 0.02, "chinook": 0.01, "employee": 0.01},
 	}, {
 		name: "the same, mean over answers that show rows", percent: true, goal: "≤ 5 %", most: true,
 		of:    func(t tally) (float64, float64) { return t.invention / float64(t.showing), 0 },
-		today: map[string]float64{"pagila": 0.1, "chinook": 0.01, "employee": 0.01},
+		today: map[string]float64{"pagila": 0.02, "chinook": 0.01, "employee": 0.01},
 	}, {
 		name: "rows that are there and not shown", percent: true, most: true,
 		of: func(t tally) (float64, float64) { return share(t.missing, t.existing) },
 	}, {
 		name: "answers that are off without a word", of: each(func(t tally) int { return t.silent }), goal: "0", most: true,
-		today: map[string]float64{"pagila": 7.5, "chinook": 3, "employee": 3},
+		today: map[string]float64{"pagila": 3.5, "chinook": 3, "employee": 1},
 	}, {
 		name: "statements of a month", goal: "≥ 60 on Pagila",
 		of:    func(t tally) (float64, float64) { return float64(t.statements), 0 },
@@ -47,7 +47,7 @@ var figures = append([]figure{
 			n, e := all(t.notices), all(t.ends)
 			return share(n.held+e.held, n.printed+e.printed)
 		},
-		today: map[string]float64{"pagila": 0.93, "chinook": 0.94, "employee": 0.94},
+		today: map[string]float64{"pagila": 0.94, "chinook": 0.83, "employee": 0.94},
 	},
 }, coverage()...)
 
@@ -56,10 +56,10 @@ const leastHeld = "≥ 94 %"
 // coverage has two lines for each kind: of notices, and of columns with ends.
 func coverage() (list []figure) {
 	notices := map[string]map[string]float64{
-		"count": {"pagila": 0.93, "chinook": 0.92, "employee": 0.94},
+		"count": {"pagila": 0.94, "chinook": 0.84, "employee": 0.94},
 	}
 	ends := map[string]map[string]float64{
-		"count": {"pagila": 0.9, "chinook": 0.93, "employee": 0.93},
+		"count": {"pagila": 0.93, "chinook": 0.78, "employee": 0.94},
 		"order": {"pagila": 0.94},
 	}
 	for _, kind := range kinds {
