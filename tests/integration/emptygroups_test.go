@@ -24,7 +24,6 @@ func TestEmptyGroups(t *testing.T) {
 		{"SELECT diagnosis FROM patients GROUP BY diagnosis", "asthma, cold, flu", "asthma, cold, flu, gout", unread},
 		{"SELECT DISTINCT diagnosis FROM patients ORDER BY 1", "asthma, cold, flu", "asthma, cold, flu, gout", unread},
 		{"SELECT count(*), avg(n) FROM (SELECT diagnosis, count(*) AS n FROM patients WHERE age IS NOT NULL GROUP BY diagnosis) s", "3 326.6666666666666667", "4 245.0000000000000000", ""},
-		{"SELECT diagnosis, sum(cost) AS s FROM visits v JOIN patients p ON p.id = v.patient_id GROUP BY diagnosis ORDER BY s DESC LIMIT 4", "", "", ""},
 		{"SELECT diagnosis, count(DISTINCT id) FROM patients GROUP BY diagnosis ORDER BY 1 DESC", "flu 333, cold 334, asthma 333", "gout 0, flu 333, cold 334, asthma 333", ""},
 		{"SELECT diagnosis, count(*) FILTER (WHERE age > 200) FROM patients GROUP BY diagnosis", "asthma 0, cold 0, flu 0", "asthma 0, cold 0, flu 0, gout 0", ""},
 		{"SELECT ward, count(*) FROM patients WHERE age < 0 GROUP BY ward", "", "A 0, B 0, C 0, NULL 0", ""},
@@ -34,12 +33,6 @@ func TestEmptyGroups(t *testing.T) {
 	} {
 		for set, want := range map[string]string{"drop": c.dropped, "keep": c.kept} {
 			got := rowsText(t, conn, "SET dpproxy.empty_groups = "+set+"; "+c.sql)
-			if strings.Contains(c.sql, "LIMIT 4") {
-				if rows := strings.Count(got, ",") + 1; rows != map[string]int{"drop": 3, "keep": 4}[set] {
-					t.Errorf("%s: %s\n%s", set, c.sql, got)
-				}
-				continue
-			}
 			if got != want {
 				t.Errorf("%s: %s\ngives %s\nwant  %s", set, c.sql, got, want)
 			}
@@ -47,6 +40,20 @@ func TestEmptyGroups(t *testing.T) {
 				t.Errorf("%s: %s\nhint %q", set, c.sql, hint)
 			}
 		}
+	}
+	// A sum has noise also here: of the four groups an empty one is among those that are shown in 5% of the answers at most.
+	const asked = 40
+	wrong := map[string]int{}
+	for i := range asked {
+		sql := fmt.Sprintf("SELECT diagnosis, sum(cost) AS s FROM visits v JOIN patients p ON p.id = v.patient_id WHERE p.income >= %d GROUP BY diagnosis ORDER BY s DESC LIMIT 4", i)
+		for set, rows := range map[string]int{"drop": 3, "keep": 4} {
+			if strings.Count(rowsText(t, conn, "SET dpproxy.empty_groups = "+set+"; "+sql), ",")+1 != rows {
+				wrong[set]++
+			}
+		}
+	}
+	if !stattest.AtMost(wrong["drop"], asked, .05) || wrong["keep"] > 0 {
+		t.Errorf("of %d answers of sums, so many have not the groups that are there: %v", asked, wrong)
 	}
 	for set, want := range map[string]string{"drop": "empty groups: dropped", "keep": "empty groups: kept"} {
 		if got := rowsText(t, conn, "SET dpproxy.empty_groups = "+set+"; EXPLAIN SELECT diagnosis, count(*) FROM patients GROUP BY diagnosis"); !strings.Contains(got, want) {
