@@ -8,7 +8,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// maxHalfOpen bounds how many connections may be on their way to a session at the same time.
+// maxHalfOpen bounds how many connections may be on their way to a session at the same time, where an address may not have more sessions.
 const maxHalfOpen = 256
 
 // slots counts sessions within the limits, and connections that have not authenticated beside them: however many of those there are, no
@@ -32,7 +32,7 @@ func newSlots(limits Limits, refused func(reason string)) *slots {
 func (s *slots) enter(c *conn) (evicted *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.waiting >= maxHalfOpen {
+	if s.waiting >= max(maxHalfOpen, s.limits.PerAddress) {
 		most := ""
 		for host, list := range s.halfOpen {
 			if len(list) > len(s.halfOpen[most]) {
