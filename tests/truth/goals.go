@@ -47,7 +47,7 @@ var figures = append([]figure{
 			n, e := all(t.notices), all(t.ends)
 			return share(n.held+e.held, n.printed+e.printed)
 		},
-		today: map[string]float64{"pagila": 0.94, "chinook": 0.83, "employee": 0.94},
+		today: map[string]float64{"pagila": 0.94, "chinook": 0.94, "employee": 0.94},
 	},
 }, coverage()...)
 
@@ -56,10 +56,10 @@ const leastHeld = "≥ 94 %"
 // coverage has two lines for each kind: of notices, and of columns with ends.
 func coverage() (list []figure) {
 	notices := map[string]map[string]float64{
-		"count": {"pagila": 0.94, "chinook": 0.84, "employee": 0.94},
+		"count": {"pagila": 0.94, "chinook": 0.92, "employee": 0.94},
 	}
 	ends := map[string]map[string]float64{
-		"count": {"pagila": 0.93, "chinook": 0.78, "employee": 0.94},
+		"count": {"pagila": 0.93, "chinook": 0.93, "employee": 0.94},
 		"order": {"pagila": 0.94},
 	}
 	for _, kind := range kinds {
