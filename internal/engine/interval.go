@@ -9,7 +9,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// interval is the 95% interval of an aggregate in one group: the answer lies between value − below and value + above. Both are in grid
+// interval is that of an aggregate in one group: the answer lies between value − below and value + above. Both are in grid
 // steps of the aggregate's first release, an average's in those of its sum, those of moments in the aggregate's own unit. They follow from released values and public quantities alone
 // (docs/mechanisms.md §8). Where it is unknown how many rows are left out, it covers the noise alone, and the answer's HINT says so.
 type interval struct{ below, above float64 }
@@ -107,7 +107,7 @@ func (p *calibrated) keptInterval(block int, c rewrite.Column, r released, g int
 	case len(c.Releases) > 2 || c.Choice || c.Type == pgtype.BoolOID:
 		return interval{}, false
 	case first.Kind == mechanism.Quantile:
-		lo, hi := p.blocks[block].releases[c.Releases[0]].Interval(z, 0)
+		lo, hi := p.blocks[block].releases[c.Releases[0]].Interval(z, 0, r.wrong())
 		i := ofQuantile(first, float64(z-lo), float64(hi-z))
 		if c.Low > 0 {
 			i.below = float64(z - r.Values[c.Low-1][g])
@@ -118,15 +118,15 @@ func (p *calibrated) keptInterval(block int, c rewrite.Column, r released, g int
 		beyond := min(first.Fraction, 1-first.Fraction) < c.Outside // it may itself lie beyond the bounds, and with them its range
 		return i, len(c.Releases) == 1 && !beyond
 	case len(c.Releases) == 1:
-		m := p.blocks[block].releases[c.Releases[0]].Margin(z, 0)
+		m := p.blocks[block].releases[c.Releases[0]].Margin(z, 0, r.wrong())
 		i := interval{m, m}
 		lo, hi := float64(max(first.Range[0].Lo, -mostSteps)), float64(min(first.Range[len(first.Range)-1].Hi, mostSteps))
 		i.addLeftOut(share, float64(z), lo, hi)
 		return i.within(float64(z)-lo, hi-float64(z)), true
 	}
 	n := r.Values[c.Releases[1]][g]
-	margins := func(r float64) (z, n float64) {
-		return mechanism.PairMargins(p.blocks[block].releases[c.Releases[0]], p.blocks[block].releases[c.Releases[1]], r)
+	margins := func(ratio float64) (z, n float64) {
+		return mechanism.PairMargins(p.blocks[block].releases[c.Releases[0]], p.blocks[block].releases[c.Releases[1]], ratio, r.wrong())
 	}
 	if c.Parts {
 		m := wholeSteps(margins(1))

@@ -143,7 +143,6 @@ func (p *Prepared) withJoint(candidate Candidate, c *Cube, at int, chosen bool) 
 	q.cube, q.coordinate = c, at
 	q.curve = sync.OnceValue(candidate.curve)
 	q.quantiles, q.tails = &quantiles[float64]{}, &quantiles[int64]{}
-	q.quantile = sync.OnceValue(func() float64 { return q.spreadAt(confidence) })
 	q.outline, q.threshold = sync.OnceValue(q.newOutline), sync.OnceValue(q.emptyThreshold)
 	return &q
 }

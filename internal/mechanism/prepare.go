@@ -23,8 +23,7 @@ type Prepared struct {
 	cube       *Cube // joint noise that it is a coordinate of; nil: none
 	coordinate int
 
-	quantile  func() float64      // 95% quantile of |released − true|, before the range caps it
-	quantiles *quantiles[float64] // others, by their probability
+	quantiles *quantiles[float64] // of |released − true|, by their probability, before the range caps it; nil: it has no such noise
 	tails     *quantiles[int64]   // EmptyTail
 	denoised  func() *denoised    // of Denoise, for that
 	threshold func() int64        // EmptyThreshold
@@ -84,7 +83,7 @@ func prepare(r Release, g Guarantee) (*Prepared, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	p := &Prepared{release: r, guarantee: g, task: t, quantiles: &quantiles[float64]{}, tails: &quantiles[int64]{}}
+	p := &Prepared{release: r, guarantee: g, task: t, tails: &quantiles[int64]{}}
 	switch r.Kind {
 	case Quantile:
 		return p, p.prepareQuantile()
@@ -98,7 +97,7 @@ func prepare(r Release, g Guarantee) (*Prepared, error) {
 	p.sampler = sync.OnceValue(func() *sampler { return newSampler(c.kernel) })
 	p.curve = sync.OnceValue(c.curve)
 	p.denoised, p.threshold = sync.OnceValue(c.newDenoised), sync.OnceValue(p.emptyThreshold)
-	p.quantile = sync.OnceValue(func() float64 { return p.spreadAt(confidence) })
+	p.quantiles = &quantiles[float64]{}
 	p.outline = sync.OnceValue(p.newOutline)
 	return p, nil
 }
