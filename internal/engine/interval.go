@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -10,7 +11,8 @@ import (
 )
 
 // interval is that of an aggregate in one group: the answer lies between value − below and value + above. Both are in grid
-// steps of the aggregate's first release, an average's in those of its sum, those of moments in the aggregate's own unit. They follow from released values and public quantities alone
+// steps of the aggregate's first release, an average's in those of its sum, those of moments in the aggregate's own unit; infinite: that end is
+// not known. They follow from released values and public quantities alone
 // (docs/mechanisms.md §8). Where it is unknown how many rows are left out, it covers the noise alone, and the answer's HINT says so.
 type interval struct{ below, above float64 }
 
@@ -18,10 +20,10 @@ type interval struct{ below, above float64 }
 const mostSteps = 1 << 60
 
 // interval is false where an aggregate has none: booleans, averages and intercepts of regressions, whatever is NULL, as averages and sums
-// of a group without rows are, and all of a statement with a condition that reads numbers of one unit as what they are cut to. Where levels were made to add up it is the interval of what was drawn, and reaches to the value that is shown:
+// of a group without rows are, and all of a statement with a condition that reads the nearest bound in place of a value. Where levels were made to add up it is the interval of what was drawn, and reaches to the value that is shown:
 // it holds the answer as often (docs/mechanisms.md, section 17).
 func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (interval, bool) {
-	if p.nothing(block, c, r, g) || len(p.plan.CutConditions) > 0 {
+	if p.nothing(block, c, r, g) || clampsConditions(p.plan) {
 		return interval{}, false
 	}
 	i, ok := p.drawnInterval(block, c, r.drawn(), g)
@@ -39,6 +41,12 @@ func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (i
 	i.below = math.Max(0, i.below/drawnBy+is-was) * by
 	i.above = math.Max(0, i.above/drawnBy+was-is) * by
 	return i, true
+}
+
+// clampsConditions says that rows may fulfil a condition of the statement that their values do not: numbers of one unit, or values beyond the
+// bounds of columns.
+func clampsConditions(plan *rewrite.Plan) bool {
+	return len(plan.CutConditions) > 0 || slices.ContainsFunc(plan.Beyond, func(b rewrite.Beyond) bool { return b.Use == rewrite.BeyondCondition })
 }
 
 // nothing says that an aggregate is NULL, as it may be over no rows.
@@ -78,11 +86,9 @@ func (p *calibrated) drawnInterval(block int, c rewrite.Column, r released, g in
 	if !ok || c.Cut == nil {
 		return i, ok
 	}
-	first := p.plan.Blocks[block].Releases[c.Releases[0]]
 	z := float64(r.Values[c.Releases[0]][g])
-	if first.Kind == mechanism.Quantile {
-		lo, hi := float64(first.Range[0].Lo), float64(first.Range[len(first.Range)-1].Hi)
-		return i, !(c.Cut.Low && z-i.below <= lo || c.Cut.High && z+i.above >= hi)
+	if first := p.plan.Blocks[block].Releases[c.Releases[0]]; first.Kind == mechanism.Quantile {
+		return i.open(first, z, c.Cut.Low, c.Cut.High), true
 	}
 	if c.Cut.Share == nil {
 		return interval{}, false
@@ -115,8 +121,8 @@ func (p *calibrated) keptInterval(block int, c rewrite.Column, r released, g int
 		if c.High > 0 {
 			i.above = float64(r.Values[c.High-1][g] - z)
 		}
-		beyond := min(first.Fraction, 1-first.Fraction) < c.Outside // it may itself lie beyond the bounds, and with them its range
-		return i, len(c.Releases) == 1 && !beyond
+		beyond := c.OutsideUnknown || min(first.Fraction, 1-first.Fraction) < c.Outside // it may itself lie there
+		return i.open(first, float64(z), beyond, beyond), len(c.Releases) == 1
 	case len(c.Releases) == 1:
 		m := p.blocks[block].releases[c.Releases[0]].Margin(z, 0, r.wrong())
 		i := interval{m, m}
@@ -161,6 +167,18 @@ func ofQuantile(r mechanism.Release, below, above float64) interval {
 		} else {
 			i.above = 0
 		}
+	}
+	return i
+}
+
+// open has no end where the interval of a quantile reaches an end of its range that values may lie beyond: what is released of these is that
+// end. A quantile within the range is that of what is stored.
+func (i interval) open(r mechanism.Release, z float64, low, high bool) interval {
+	if low && z-i.below <= float64(r.Range[0].Lo) {
+		i.below = math.Inf(1)
+	}
+	if high && z+i.above >= float64(r.Range[len(r.Range)-1].Hi) {
+		i.above = math.Inf(1)
 	}
 	return i
 }
