@@ -10,18 +10,20 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// interval is that of an aggregate in one group: the answer lies between value − below and value + above. Both are in grid
-// steps of the aggregate's first release, an average's in those of its sum, those of moments in the aggregate's own unit; infinite: that end is
-// not known. They follow from released values and public quantities alone
-// (docs/mechanisms.md §8). Where it is unknown how many rows are left out, it covers the noise alone, and the answer's HINT says so.
+// interval is that of an aggregate in one group: the answer lies between value − below and value + above. Both are in
+// grid steps of the aggregate's first release, an average's in those of its sum, those of moments in the aggregate's own
+// unit; infinite: that end is not known. They follow from released values and public quantities alone
+// (docs/mechanisms.md §8). Where it is unknown how many rows are left out, it covers the noise alone, and the answer's
+// HINT says so.
 type interval struct{ below, above float64 }
 
 // mostSteps bounds the ends of an interval: released values lie within ±2^60, and twice as far still fits an int8.
 const mostSteps = 1 << 60
 
-// interval is false where an aggregate has none: booleans, averages and intercepts of regressions, whatever is NULL, as averages and sums
-// of a group without rows are, and all of a statement with a condition that reads the nearest bound in place of a value. Where levels were made to add up it is the interval of what was drawn, and reaches to the value that is shown:
-// it holds the answer as often (docs/mechanisms.md, section 17).
+// interval is false where an aggregate has none: booleans, averages and intercepts of regressions, whatever is NULL, as
+// averages and sums of a group without rows are, and all of a statement with a condition that reads the nearest bound in
+// place of a value. Where levels were made to add up it is the interval of what was drawn, and reaches to the value that
+// is shown: it holds the answer as often (docs/mechanisms.md, section 17).
 func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (interval, bool) {
 	if p.nothing(block, c, r, g) || clampsConditions(p.plan) {
 		return interval{}, false
@@ -43,8 +45,8 @@ func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (i
 	return i, true
 }
 
-// clampsConditions says that rows may fulfil a condition of the statement that their values do not: numbers of one unit, or values beyond the
-// bounds of columns.
+// clampsConditions says that rows may fulfil a condition of the statement that their values do not: numbers of one unit,
+// or values beyond the bounds of columns.
 func clampsConditions(plan *rewrite.Plan) bool {
 	return len(plan.CutConditions) > 0 || slices.ContainsFunc(plan.Beyond, func(b rewrite.Beyond) bool { return b.Use == rewrite.BeyondCondition })
 }
@@ -171,8 +173,8 @@ func ofQuantile(r mechanism.Release, below, above float64) interval {
 	return i
 }
 
-// open has no end where the interval of a quantile reaches an end of its range that values may lie beyond: what is released of these is that
-// end. A quantile within the range is that of what is stored.
+// open has no end where the interval of a quantile reaches an end of its range that values may lie beyond: what is
+// released of these is that end. A quantile within the range is that of what is stored.
 func (i interval) open(r mechanism.Release, z float64, low, high bool) interval {
 	if low && z-i.below <= float64(r.Range[0].Lo) {
 		i.below = math.Inf(1)

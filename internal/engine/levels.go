@@ -75,7 +75,8 @@ func (a *adding) chained(l rewrite.Level, pair rewrite.Pair) bool {
 	return a.plan.Blocks[l.Block].Releases[pair.Release].Kind == mechanism.SumGivenCount
 }
 
-// hide leaves out the groups that are not shown, and those that have come to nothing, and makes up for that in the intervals of the others.
+// hide leaves out the groups that are not shown, and those that have come to nothing, and notes how many are left for the
+// intervals of these.
 func (a *adding) hide() {
 	for i, r := range a.answer {
 		block := &a.plan.Blocks[i]

@@ -9,8 +9,8 @@ import (
 )
 
 // Intervals of variances, covariances and correlations follow from the released number of rows n and sums of w, of w² and of products of two
-// w (docs/mechanisms.md, section 8). Of the probability that they may be wrong the means and n have a share, and the rest is that of the second
-// moments, of which an aggregate has one to three.
+// w (docs/mechanisms.md, section 8). Of the probability that they may be wrong the means and n have this share, and the
+// rest is that of the second moments, of which an aggregate has one to three.
 const ofMeans = .05
 
 // span is what a number lies in.

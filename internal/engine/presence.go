@@ -60,7 +60,8 @@ func (s *presence) of(block int) []bool {
 	return shown
 }
 
-// chosen is the share of the groups of a block that values choose, by presence and by LIMIT behind an order by an aggregate; 0: they choose none.
+// chosen is the share of the groups of a block that values choose, by presence and by LIMIT behind an order by an
+// aggregate; 0: they choose none.
 func (s *presence) chosen(block, shown int) float64 {
 	share := s.share[block]
 	if o := s.plan.Blocks[block].Order; o != nil && 0 < o.Limit && o.Limit < shown {

@@ -9,16 +9,16 @@ import (
 // margin is one of two that are combined as if their noises were continuous.
 const roundingStep = .5
 
-// PairMargins are margins of two releases whose squares add up: |x − r·y| of their noises exceeds √(mx² + r²·my²) with probability at most
-// wrong, at most Wrong. They depend on r slowly, so they serve for others nearby. No range caps them, unlike the margin of a release alone: its ends say nothing
-// of two (docs/mechanisms.md, section 8).
+// PairMargins are margins of two releases whose squares add up: |x − r·y| of their noises exceeds √(mx² + r²·my²) with
+// probability at most wrong, at most Wrong. They depend on r slowly, so they serve for others nearby. No range caps them,
+// unlike the margin of a release alone: its ends say nothing of two (docs/mechanisms.md, section 8).
 func PairMargins(x, y *Prepared, r, wrong float64) (mx, my float64) {
 	switch staircase := x.Chosen().Noise == Staircase || y.Chosen().Noise == Staircase; {
 	case x.cube != nil && x.cube == y.cube:
 		t := x.cube.deviations(x.coordinate, y.coordinate, math.Abs(r), wrong)
 		return t * x.cube.marginal(x.coordinate).rmse(), t * x.cube.marginal(y.coordinate).rmse()
 	case staircase, wrong < Wrong && !independent([]Term{{Of: x}, {Of: y}}):
-		// Their tails may be no shorter beside another noise: each has half of the probability, and a + b ≤ √(2a² + 2b²).
+		// Their tails may be no shorter beside another noise: each has half of the probability, a + b ≤ √(2a² + 2b²).
 		return math.Sqrt2 * x.wideSpread(wrong/2), math.Sqrt2 * (y.wideSpread(wrong/2) + roundingStep)
 	}
 	return x.ErrorQuantile(1 - wrong), y.ErrorQuantile(1-wrong) + roundingStep
@@ -41,9 +41,10 @@ const (
 	boxesApart = 8    // of the tabulated ones: 1/8 of the scale of their law or less
 )
 
-// deviations is what |x − r·y|, r ≥ 0, exceeds with probability at most wrong, over its standard deviation: at 5% 2.0 to 2.1 for a vector of
-// two, between 1.7 and 1.9 for one of forty. Up to the r at which one row moves both as far, which is what averages have, it is that of the
-// next of ratioSteps, or further out, where it rises faster with r, of the next larger one.
+// deviations is what |x − r·y|, r ≥ 0, exceeds with probability at most wrong, over its standard deviation: at 5% 2.0 to
+// 2.1 for a vector of two, between 1.7 and 1.9 for one of forty. Up to the r at which one row moves both as far, which is
+// what averages have, it is that of the next of ratioSteps, or further out, where it rises faster with r, of the next
+// larger one.
 func (c *Cube) deviations(x, y int, r, wrong float64) float64 {
 	mx, my := c.move(x), c.move(y)
 	next := math.Round
