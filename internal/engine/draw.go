@@ -130,7 +130,9 @@ func (r released) copied() released {
 
 // wrong is how often an interval of a group may not hold the truth, so that of the groups that are presented at most 5%
 // do not (Benjamini and Yekutieli 2005; docs/privacy.md P17a).
-func (r released) wrong() float64 { return mechanism.Wrong * cmp.Or(r.share, 1) }
+func (p *calibrated) wrong(r released) float64 {
+	return mechanism.Wrong * cmp.Or(r.share, 1) * cmp.Or(p.part, 1)
+}
 
 // drawn is the answer before levels were made to add up.
 func (r released) drawn() released {

@@ -51,6 +51,9 @@ func (x explanation) costLines() (out []string) {
 	if x.Fits != "" {
 		out = append(out, "instead: "+x.Fits)
 	}
+	if x.Look != "" {
+		out = append(out, "look: "+x.Look)
+	}
 	if x.Cached {
 		out = append(out, "cached: the answer is known and would cost nothing")
 	}

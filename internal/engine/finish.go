@@ -25,7 +25,7 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 		}
 	}
 	drawn, values := values, p.presented(values)
-	p.said = []string{p.notShown(drawn, values), p.order(values)}
+	p.said = []string{p.ofLook(drawn), p.notShown(drawn, values), p.order(values)}
 	r, err := p.finishRequest(p.plan.Finish, values)
 	if err != nil {
 		return nil, err

@@ -115,7 +115,7 @@ func (p *calibrated) keptInterval(block int, c rewrite.Column, r released, g int
 	case len(c.Releases) > 2 || c.Choice || c.Type == pgtype.BoolOID:
 		return interval{}, false
 	case first.Kind == mechanism.Quantile:
-		lo, hi := p.blocks[block].releases[c.Releases[0]].Interval(z, 0, r.wrong())
+		lo, hi := p.blocks[block].releases[c.Releases[0]].Interval(z, 0, p.wrong(r))
 		i := ofQuantile(first, float64(z-lo), float64(hi-z))
 		if c.Low > 0 {
 			i.below = float64(z - r.Values[c.Low-1][g])
@@ -126,7 +126,7 @@ func (p *calibrated) keptInterval(block int, c rewrite.Column, r released, g int
 		beyond := c.OutsideUnknown || min(first.Fraction, 1-first.Fraction) < c.Outside // it may itself lie there
 		return i.open(first, float64(z), beyond, beyond), len(c.Releases) == 1
 	case len(c.Releases) == 1:
-		m := p.blocks[block].releases[c.Releases[0]].Margin(z, 0, r.wrong())
+		m := p.blocks[block].releases[c.Releases[0]].Margin(z, 0, p.wrong(r))
 		i := interval{m, m}
 		lo, hi := float64(max(first.Range[0].Lo, -mostSteps)), float64(min(first.Range[len(first.Range)-1].Hi, mostSteps))
 		i.addLeftOut(share, float64(z), lo, hi)
@@ -134,7 +134,7 @@ func (p *calibrated) keptInterval(block int, c rewrite.Column, r released, g int
 	}
 	n := r.Values[c.Releases[1]][g]
 	margins := func(ratio float64) (z, n float64) {
-		return mechanism.PairMargins(p.blocks[block].releases[c.Releases[0]], p.blocks[block].releases[c.Releases[1]], ratio, r.wrong())
+		return mechanism.PairMargins(p.blocks[block].releases[c.Releases[0]], p.blocks[block].releases[c.Releases[1]], ratio, p.wrong(r))
 	}
 	if c.Parts {
 		m := wholeSteps(margins(1))

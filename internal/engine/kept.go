@@ -209,6 +209,9 @@ func (c *call) answerKey(p *calibrated) string {
 		c.scope.Analyst, p.plan.Fingerprint, exact(p.budget.epsilon), exact(p.budget.selectionDelta),
 		fmt.Sprintf("%q", settings), c.state.policy.Version,
 	}
+	if p.look != nil {
+		parts = append(parts, "look", exact(p.look.margin), exact(p.look.rest.epsilon))
+	}
 	if !p.byEpsilon() {
 		parts = append(parts, exact(p.epsilon), exact(p.price.Epsilon), exact(p.price.Order))
 	}
@@ -266,7 +269,10 @@ func (p *calibrated) paid(ctx context.Context, answer []released) (*calibrated, 
 		return nil, err
 	}
 	out := *p
-	out.price, out.blocks, out.later, out.other = drawn.price, drawn.blocks, drawn.later, nil
+	out.price, out.blocks, out.later, out.other, out.look = drawn.price, drawn.blocks, drawn.later, nil, nil
+	if p.look != nil {
+		out.part = 1 - wrongLooks
+	}
 	return &out, nil
 }
 

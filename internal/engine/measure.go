@@ -124,7 +124,10 @@ func (m *measuring) ask(ctx context.Context) error {
 			return err
 		}
 	}
-	return m.draw(ctx, len(m.plan.Blocks))
+	if err := m.draw(ctx, len(m.plan.Blocks)); err != nil {
+		return err
+	}
+	return m.drawBehindLook(ctx)
 }
 
 // measurement collects the queries and proofs that the plan asks of main.

@@ -72,7 +72,7 @@ func (p *calibrated) moment(block int, c rewrite.Column, r released, g int) (est
 		return estimate{}, false
 	}
 	share := leftOutShare(b, b.Releases[c.Moments.Of[0].Sum], c)
-	m := &rowMoments{Moments: c.Moments, n: float64(n), share: share, wrong: r.wrong(), count: p.blocks[block].releases[c.Releases[0]]}
+	m := &rowMoments{Moments: c.Moments, n: float64(n), share: share, wrong: p.wrong(r), count: p.blocks[block].releases[c.Releases[0]]}
 	m.released = func(i int) (*mechanism.Prepared, float64) {
 		return p.blocks[block].releases[i], float64(r.Values[i][g])
 	}

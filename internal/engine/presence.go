@@ -50,7 +50,7 @@ func (s *presence) of(block int) []bool {
 			family = append(family, chance[g])
 		}
 	}
-	most, found := discovered(family), 0
+	most, found := discovered(family, falseShare*cmp.Or(s.part, 1)), 0
 	for g := range shown {
 		if shown[g] = shown[g] && chance[g] <= most; shown[g] {
 			found++
@@ -83,10 +83,10 @@ func (s *presence) emptyChance(block, g int) float64 {
 
 // discovered is the greatest of these chances that still tells a group from empty ones (Benjamini and Hochberg 1995);
 // −1: none does.
-func discovered(family []float64) float64 {
+func discovered(family []float64, share float64) float64 {
 	slices.Sort(family)
 	for k := len(family); k > 0; k-- {
-		if chance := family[k-1]; chance <= falseShare*float64(k)/float64(len(family)) {
+		if chance := family[k-1]; chance <= share*float64(k)/float64(len(family)) {
 			return chance
 		}
 	}

@@ -29,7 +29,7 @@ func TestDiscovered(t *testing.T) {
 		{[]float64{.05, .05, .05}, .05},
 		{[]float64{0, 1, 1}, 0},
 	} {
-		if got := discovered(slices.Clone(c.family)); got != c.want {
+		if got := discovered(slices.Clone(c.family), falseShare); got != c.want {
 			t.Errorf("%v: %g, want %g", c.family, got, c.want)
 		}
 	}
