@@ -54,6 +54,7 @@ func (k *keptAnswers) chargeUnasked(ctx context.Context, scope session.Scope, p 
 			p.claimed = err == nil && costs && p.key != ""
 			return err
 		}
+		p.idle()
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done(): // the ledger says how it ended
@@ -86,6 +87,7 @@ func (k *keptAnswers) acquire(ctx context.Context, p *private) (err error) {
 
 // Void implements session.Voider: nobody waits for a statement that will not run.
 func (p *private) Void() {
+	p.idle()
 	p.leaveFlight()
 	p.leave()
 }

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
@@ -38,6 +40,7 @@ const (
 type Budget struct {
 	limit int64
 	free  func() // returns what is free to the operating system
+	work  *semaphore.Weighted
 
 	mu        sync.Mutex
 	used      int64
@@ -48,11 +51,14 @@ type Budget struct {
 }
 
 // share is what the connections of one analyst hold.
-type share struct{ used, connections, limit int64 }
+type share struct {
+	used, connections, limit int64
+	work                     *semaphore.Weighted // of which its statements take
+}
 
 // New returns a budget of so many bytes.
 func New(limit int64) *Budget {
-	return &Budget{limit: limit, free: debug.FreeOSMemory, analysts: map[string]*share{}}
+	return &Budget{limit: limit, free: debug.FreeOSMemory, work: semaphore.NewWeighted(limit), analysts: map[string]*share{}}
 }
 
 // Account is what one connection holds. A nil account has no limit.
@@ -70,7 +76,7 @@ func (b *Budget) Open(analyst string) *Account {
 	defer b.mu.Unlock()
 	s := b.analysts[analyst]
 	if s == nil {
-		s = &share{limit: b.limit / analystShare}
+		s = &share{limit: b.limit / analystShare, work: semaphore.NewWeighted(b.limit / analystShare)}
 		if analyst == "" {
 			s.limit = b.limit / strangerShare
 		}
