@@ -85,8 +85,10 @@ func steps(p *policy.Policy, d dsns) []step {
 
 	all = append(all, step{on: onMain, action: keep, name: keptCreate, about: inMain + "how it was created", sql: bind(createSQL, d.shadow.Database)})
 	all = append(all, roleSteps(onShadowCluster, role{name: d.shadow.User, password: d.shadow.Password})...)
-	all = append(all, step{on: onShadowCluster, action: runEach, about: inShadow + "created, if it is not there", aside: true,
-		sql: "SELECT :'" + keptCreate + "' WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = " + shadow + ")"})
+	all = append(all, step{
+		on: onShadowCluster, action: runEach, about: inShadow + "created, if it is not there", aside: true,
+		sql: "SELECT :'" + keptCreate + "' WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = " + shadow + ")",
+	})
 
 	for _, r := range mainRoles(p, d) {
 		all = append(all, roleSteps(onMain, r)...)
