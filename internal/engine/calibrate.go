@@ -204,6 +204,27 @@ func costing(epsilon float64, c ledger.Charge) ledger.Charge {
 	return c
 }
 
+// bytes is about how much memory the statement takes with its plan.
+func (p *calibrated) bytes() int {
+	n := p.plan.Bytes() + p.tables()
+	if p.other != nil {
+		n += p.other.tables()
+	}
+	return n
+}
+
+func (p *calibrated) tables() (n int) {
+	for _, b := range p.blocks {
+		if b.selection != nil {
+			n += b.selection.Bytes()
+		}
+		for _, r := range b.releases {
+			n += releaseBytes + r.Bytes()
+		}
+	}
+	return n
+}
+
 // ownMargins says whether a release has a margin of its own.
 func (p *calibrated) ownMargins() bool {
 	for _, block := range p.plan.Blocks {
