@@ -100,7 +100,7 @@ func (r *reader) read(p *page) string {
 		case kind == "console":
 			part = "console\n" + r.follow(p, transcripts(body))
 		case kind == "diff":
-			r.edit(body)
+			part = "diff\n" + r.edit(body)
 		case transcripts(body) != nil:
 			r.t.Fatalf("%s: not marked as console:\n%s", p.file, body)
 		}
@@ -154,7 +154,7 @@ func (x transcript) private() bool { return strings.Contains(x.output, "NOTICE: 
 
 var (
 	shown   = regexp.MustCompile("(?s)```.*?```|<!-- \\w+: TestPages -->.*?<!-- end -->")
-	notText = regexp.MustCompile("`[^`±]*`|\\]\\([^)]*\\)|(?m)^#.*$")
+	notText = regexp.MustCompile("`[^`]*`|\\]\\([^)]*\\)|(?m)^#.*$")
 	claimed = regexp.MustCompile(`±\s?\d[\d,.]*\d|±\s?\d|\d[\d,.]*\s?(?:%|percent)|\d{1,3}(?:,\d{3})+`)
 	stated  = regexp.MustCompile(`\b9?5 ?%`) // of margins, and of groups that are shown and are not there
 	digits  = regexp.MustCompile(`\d+(?:\.\d+)?`)
@@ -163,7 +163,13 @@ var (
 // untied are the numbers of results, in the text of a page, that none of its outputs has. Rows of a text's tables quote, and give examples.
 func untied(text string) (all []error) {
 	outputs := digits.FindAllString(strings.Join(shown.FindAllString(text, -1), "\n"), -1)
-	for line := range strings.Lines(notText.ReplaceAllString(shown.ReplaceAllString(text, ""), "")) {
+	prose := notText.ReplaceAllStringFunc(shown.ReplaceAllString(text, ""), func(code string) string {
+		if strings.Contains(code, "±") { // it quotes an output
+			return code
+		}
+		return ""
+	})
+	for line := range strings.Lines(prose) {
 		for _, claim := range claimed.FindAllString(stated.ReplaceAllString(line, ""), -1) {
 			example := strings.HasPrefix(line, "|") && !strings.HasPrefix(claim, "±")
 			if !example && !slices.Contains(outputs, digits.FindString(strings.ReplaceAll(claim, ",", ""))) {

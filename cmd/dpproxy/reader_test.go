@@ -159,15 +159,15 @@ func (r *reader) demo(p *page, block []transcript) string {
 	return strings.Join(written, "\n")
 }
 
-// truth is what PostgreSQL says of the rows itself.
+// truth is what PostgreSQL says of the rows itself. It has the functions of dpproxy in pg_temp, and one that does not round.
 func (r *reader) truth(statement string) string {
 	if r.owner == nil {
 		r.owner = r.connect(`psql "` + r.ownerDSN + `"`)
-		for _, end := range []string{"low", "high"} {
-			r.owner.ask("CREATE FUNCTION pg_temp.interval_" + end + "(anyelement) RETURNS anyelement LANGUAGE sql AS 'SELECT $1';")
+		for _, same := range []string{"interval_low(anyelement)", "interval_high(anyelement)", "round(anyelement)", "round(anyelement, integer)"} {
+			r.owner.ask("CREATE FUNCTION pg_temp." + same + " RETURNS anyelement LANGUAGE sql AS 'SELECT $1';")
 		}
 	}
-	return r.owner.ask(strings.ReplaceAll(statement, "dpproxy.", "pg_temp."))
+	return r.owner.ask(statement)
 }
 
 // command is one of the shell.
@@ -221,8 +221,12 @@ func (r *reader) start(line, words string) string {
 	return ""
 }
 
-// edit replaces the lines of the policy that a block marks with -, by their keys, by those that it marks with +.
-func (r *reader) edit(block string) {
+var limits = regexp.MustCompile(`bounds: \[.*?\]`)
+
+// edit changes the lines of the policy whose keys a block marks with + as the block says: their bounds, and leaves what is behind them. It
+// returns the block with the lines that there were, marked with -, and those that there are.
+func (r *reader) edit(block string) string {
+	var written strings.Builder
 	r.rewrite(func(text string) string {
 		for line := range strings.Lines(block) {
 			added, ok := strings.CutPrefix(line, "+")
@@ -230,15 +234,20 @@ func (r *reader) edit(block string) {
 				continue
 			}
 			key, _, _ := strings.Cut(added, ":")
-			old := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(key) + `:.*\n`)
-			if len(old.FindAllString(text, -1)) != 1 || !strings.Contains(block, "-"+key+":") {
-				r.t.Fatalf("no line, or several, to edit: %s in\n%s", key, text)
+			olds := regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(key)+`:.*\n`).FindAllString(text, -1)
+			if len(olds) != 1 || !limits.MatchString(added) {
+				r.t.Fatalf("no line, or several, to edit, or no bounds: %s in\n%s", key, text)
 			}
-			text = old.ReplaceAllLiteralString(text, added)
+			now := strings.Replace(olds[0], limits.FindString(olds[0]), limits.FindString(added), 1)
+			text = strings.Replace(text, olds[0], now, 1)
+			old, _, _ := strings.Cut(olds[0], " #")
+			now, _, _ = strings.Cut(now, " #")
+			fmt.Fprintf(&written, "-%s\n+%s\n", strings.TrimRight(old, " \n"), strings.TrimRight(now, " \n"))
 			r.edits++
 		}
 		return text
 	})
+	return written.String()
 }
 
 func (r *reader) rewrite(change func(string) string) {
