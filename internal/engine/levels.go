@@ -89,6 +89,7 @@ func (a *adding) hide() {
 			}
 		}
 		a.answer[i] = r.of(groups)
+		a.answer[i].whole, a.answer[i].shown = &r, groups
 	}
 }
 

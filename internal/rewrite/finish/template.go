@@ -41,6 +41,7 @@ type Template struct {
 	levels []*level // by placeholder
 	kinds  bind.Kinds
 	keyed  bool // a map (docs/privacy.md P28a): the values of its keys have to be known
+	sums   bool // it adds up the groups that are shown
 	limit  int  // the parameter that has to be 1, for the statement asks whether there is a row; 0: none
 
 	text         []string // of the finish query, around the reads of released values
@@ -49,6 +50,9 @@ type Template struct {
 	clock        bool  // it reads the clock
 	args         []Arg // the client's parameters that it uses, numbered without gaps
 }
+
+// ShownSums says that it adds up the groups that are shown.
+func (t *Template) ShownSums() bool { return t.sums }
 
 // Print prints the client's statement over the values that are released of these blocks. index gives the number under which each block
 // is measured.
@@ -65,7 +69,7 @@ func (t *Template) Print(p *Planned, index []int) Query {
 
 // template deparses the finish tree and checks every name in it.
 func (b *finisher) template(in catalog.Input, tree *pg_query.SelectStmt) (*Template, error) {
-	t := &Template{levels: b.levels, kinds: b.Kinds()}
+	t := &Template{levels: b.levels, kinds: b.Kinds(), sums: b.shownSums}
 	if err := b.renumber(t, tree); err != nil {
 		return nil, err
 	}
