@@ -26,7 +26,7 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 	}
 	drawn, values := values, p.presented(values)
 	p.placed = p.ordered(values)
-	p.said = []string{p.notShown(drawn, values), p.addedUp(values), p.placed.hint()}
+	p.said = []string{p.notShown(drawn, values), p.overShown(values), p.placed.hint()}
 	r, err := p.finishRequest(p.plan.Finish, values)
 	if err != nil {
 		return nil, err

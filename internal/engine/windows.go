@@ -11,9 +11,9 @@ import (
 // Sums over groups in windows (docs/privacy.md P20c): PostgreSQL adds up what was drawn of all groups before it was kept
 // within its range. The noise of each is the same, and independent of that of the others.
 
-// addedUp says that windows add up the groups that are shown alone; empty: none does.
-func (p *calibrated) addedUp(answer []released) string {
-	unknown := p.plan.ShownSums
+// overShown says that aggregates of groups read those that are shown alone; empty: none does.
+func (p *calibrated) overShown(answer []released) string {
+	unknown := p.plan.OverShown
 	for i, b := range p.plan.Blocks {
 		unknown = unknown || slices.ContainsFunc(b.Windows, func(w rewrite.Window) bool {
 			return !w.Adds || !p.adds(i, w.Column, answer[i].all())
@@ -22,7 +22,7 @@ func (p *calibrated) addedUp(answer []released) string {
 	if !unknown {
 		return ""
 	}
-	return "A sum over groups adds up the groups that are shown: it has no margin, and no interval."
+	return "An aggregate of groups reads those that are shown: it has no margin, and no interval."
 }
 
 // all has the groups that are not shown, too.

@@ -75,11 +75,11 @@ func TestSumsOfKeptAnswers(t *testing.T) {
 	}
 	w := rewrite.Window{Output: "running", Column: alone, Adds: true}
 	block.Windows = []rewrite.Window{w}
-	if f := p.ofWindow(0, w, p.presented(again)[0]); !f.known || f.least <= 0 || f.most != 2*f.least || p.addedUp(p.presented(again)) != "" {
-		t.Errorf("a running total of four groups: %+v, %q", f, p.addedUp(p.presented(again)))
+	if f := p.ofWindow(0, w, p.presented(again)[0]); !f.known || f.least <= 0 || f.most != 2*f.least || p.overShown(p.presented(again)) != "" {
+		t.Errorf("a running total of four groups: %+v, %q", f, p.overShown(p.presented(again)))
 	}
 	again[0].plain = nil
-	if f := p.ofWindow(0, w, p.presented(again)[0]); f.known || p.addedUp(p.presented(again)) == "" {
+	if f := p.ofWindow(0, w, p.presented(again)[0]); f.known || p.overShown(p.presented(again)) == "" {
 		t.Errorf("of an old answer: %+v", f)
 	}
 }

@@ -117,7 +117,7 @@ type Plan struct {
 	Proofs      []Proof // what main has to prove, before the charge and again inside the measure transaction
 	// CutConditions read numbers of one unit as what they count as where they are added up, since nothing proves them total otherwise.
 	CutConditions []string
-	ShownSums     bool     `json:"-"` // groups that are shown are added up
+	OverShown     bool     `json:"-"` // groups that are shown are aggregated
 	Beyond        []Beyond // values beyond the bounds of columns
 	Explain       []string // plan tree, one line each: unit, row bounds, column bounds, sensitivities
 	OfNothing     []string `json:"-"` // of Explain, which calls have a value over no rows

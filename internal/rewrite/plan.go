@@ -59,7 +59,7 @@ func (a *Analysis) Plan(ctx context.Context, v Values, lookup Lookup, o Options)
 	for i, q := range b.queries {
 		index = append(index, b.printBlocks(q, p, &planned))
 		p.Finish = b.cut.Queries[i].Print(q, index[i])
-		p.ShownSums = p.ShownSums || b.cut.Queries[i].ShownSums()
+		p.OverShown = p.OverShown || b.cut.Queries[i].OverShown()
 		if i < len(b.queries)-1 {
 			p.Stages = append(p.Stages, b.cut.Stage(i, p.Finish, len(p.Blocks)))
 		}

@@ -66,6 +66,10 @@ func TestWindows(t *testing.T) {
 		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT sum(n) FROM t":                           "",
 		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT sum(n) FROM t WHERE n > 2":               "shown",
 		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT *, sum(n) OVER (ORDER BY ward) r FROM t": "r [] false",
+		"SELECT count(*), avg(n) FROM " + groups:                                                                         "shown",
+		"SELECT ward, max(n) OVER (), rank() OVER (ORDER BY n) FROM " + groups:                                           "shown",
+		"SELECT ward, rank() OVER (ORDER BY n) FROM " + groups:                                                           "",
+		"SELECT avg(n) FROM (SELECT patient_id, count(*) AS n FROM visits GROUP BY 1) t":                                 "",
 		"SELECT sum(n) FROM (SELECT count(*) AS n FROM patients) t":                                                      "",
 	} {
 		q, err := theWorld.then().ask(sql, nil)
@@ -79,7 +83,7 @@ func TestWindows(t *testing.T) {
 				got = fmt.Sprint(w.Output, " ", w.Partition, " ", w.Whole)
 			}
 		}
-		if q.plan.ShownSums {
+		if q.plan.OverShown {
 			got += "shown"
 		}
 		if got != want {

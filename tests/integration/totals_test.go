@@ -70,7 +70,7 @@ func TestRunningTotals(t *testing.T) {
 			t.Errorf("row %d: what adds up by released values has an interval: %v", i, v)
 		}
 	}
-	if said := strings.Contains(hint, "adds up the groups that are shown"); !said {
+	if said := strings.Contains(hint, "reads those that are shown"); !said {
 		t.Errorf("HINT %q", hint)
 	}
 }

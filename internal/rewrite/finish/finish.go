@@ -23,7 +23,7 @@ type finisher struct {
 	root    *pg_query.SelectStmt
 
 	outermost bool // root is a release block
-	shownSums bool // groups that are shown are added up
+	overShown bool // groups that are shown are aggregated
 }
 
 // placeholder names a block in the finish tree; Plan replaces it by the text that reads the released values.
@@ -70,7 +70,7 @@ func (b *finisher) rewrite(s *pg_query.SelectStmt, e *bind.Env) error {
 			return b.rewriteBlock(s, inner)
 		}
 	}
-	b.shownSums = b.shownSums || !b.single[s] && addsGroups(s, inner)
+	b.overShown = b.overShown || !b.single[s] && aggregatesGroups(s, inner)
 	for _, n := range s.FromClause {
 		if err := b.rewriteItem(n, inner); err != nil {
 			return err

@@ -48,7 +48,7 @@ func (b *finisher) addGroups(s *pg_query.SelectStmt, alias string, l *level) {
 			list[i] = w.replaced(list[i])
 		}
 	}
-	b.shownSums = b.shownSums || w.shown
+	b.overShown = b.overShown || w.shown
 	if len(w.inner) == 0 {
 		return
 	}
@@ -78,7 +78,7 @@ func (w *windows) replaced(n *pg_query.Node) *pg_query.Node {
 		case number > 0:
 			return w.value(number, what), false, nil
 		case what == "":
-			w.shown = w.shown || f.GetOver() != nil && sqltree.FunctionName(f) == "sum"
+			w.shown = w.shown || aggregatesOver(f)
 			return n, n.GetSubLink() == nil, nil
 		}
 		return when(nullTest(pg_query.MakeAConstIntNode(0, -1), pg_query.NullTestType_IS_NULL), n), true, nil // NULL of its type
@@ -210,12 +210,25 @@ func (w *windows) value(number int, what aggregate.Derived) *pg_query.Node {
 	return when(nullTest(column("m", of+1), pg_query.NullTestType_IS_NOT_NULL), atLeast0(operator(sign, sum, operator("+", noise, leftOut))))
 }
 
-// addsGroups says that a query over released values adds up groups.
-func addsGroups(s *pg_query.SelectStmt, e *bind.Env) bool {
-	sums, groups := false, false
+// aggregatesOver says that a window function aggregates.
+func aggregatesOver(f *pg_query.FuncCall) bool {
+	if f.GetOver() == nil {
+		return false
+	}
+	switch name := sqltree.FunctionName(f); name {
+	case "rank", "dense_rank", "percent_rank", "cume_dist":
+		return false
+	default:
+		return sqltree.AggregateNames[name]
+	}
+}
+
+// aggregatesGroups says that a query over released values aggregates groups.
+func aggregatesGroups(s *pg_query.SelectStmt, e *bind.Env) bool {
+	aggregates, groups := false, false
 	for _, n := range slices.Concat(s.TargetList, s.SortClause, []*pg_query.Node{s.HavingClause}) {
 		sqltree.Visit(n, func(n *pg_query.Node) bool {
-			sums = sums || n.GetFuncCall() != nil && sqltree.FunctionName(n.GetFuncCall()) == "sum"
+			aggregates = aggregates || sqltree.IsAggregate(n) || aggregatesOver(n.GetFuncCall())
 			return n.GetSubLink() == nil
 		})
 	}
@@ -230,5 +243,5 @@ func addsGroups(s *pg_query.SelectStmt, e *bind.Env) bool {
 	for _, n := range s.FromClause {
 		sqltree.Visit(n, grouped)
 	}
-	return sums && groups
+	return aggregates && groups
 }
