@@ -63,14 +63,15 @@ func TestWindows(t *testing.T) {
 		"SELECT ward, sum(n), max(n) FROM " + groups + " GROUP BY 1":                                                "shown",
 		"SELECT ward, sum(n) FROM " + groups + " GROUP BY 1":                                                        "",
 		"SELECT sum(n) FROM " + groups: "",
-		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT sum(n) FROM t":                           "",
-		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT sum(n) FROM t WHERE n > 2":               "shown",
-		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT *, sum(n) OVER (ORDER BY ward) r FROM t": "r [] false",
-		"SELECT count(*), avg(n) FROM " + groups:                                                                         "shown",
-		"SELECT ward, max(n) OVER (), rank() OVER (ORDER BY n) FROM " + groups:                                           "shown",
-		"SELECT ward, rank() OVER (ORDER BY n) FROM " + groups:                                                           "",
-		"SELECT avg(n) FROM (SELECT patient_id, count(*) AS n FROM visits GROUP BY 1) t":                                 "",
-		"SELECT sum(n) FROM (SELECT count(*) AS n FROM patients) t":                                                      "",
+		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT sum(n) FROM t":                                           "",
+		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT sum(n) FROM t WHERE n > 2":                               "shown",
+		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT *, sum(n) OVER (ORDER BY ward) r FROM t":                 "r [] false",
+		"SELECT sum(n) OVER (ORDER BY r) FROM (SELECT ward, count(*) AS n, rank() OVER (ORDER BY ward) AS r FROM patients GROUP BY 1) t": "shown",
+		"SELECT count(*), avg(n) FROM " + groups:                                         "shown",
+		"SELECT ward, max(n) OVER (), rank() OVER (ORDER BY n) FROM " + groups:           "shown",
+		"SELECT ward, rank() OVER (ORDER BY n) FROM " + groups:                           "",
+		"SELECT avg(n) FROM (SELECT patient_id, count(*) AS n FROM visits GROUP BY 1) t": "",
+		"SELECT sum(n) FROM (SELECT count(*) AS n FROM patients) t":                      "",
 	} {
 		q, err := theWorld.then().ask(sql, nil)
 		if err != nil || q.plan == nil {

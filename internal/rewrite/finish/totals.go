@@ -97,7 +97,8 @@ func (o *grouped) keys(list []*pg_query.Node) bool {
 	for i := range list {
 		sqltree.Visit(list[i], func(n *pg_query.Node) bool {
 			x := o.named(n)
-			keys = keys && n.GetSubLink() == nil && (n.GetColumnRef() == nil || x != nil && !sqltree.Aggregates(&pg_query.SelectStmt{TargetList: []*pg_query.Node{x}}))
+			aggregated := x != nil && (sqltree.HasWindow(x) || sqltree.Aggregates(&pg_query.SelectStmt{TargetList: []*pg_query.Node{x}}))
+			keys = keys && n.GetSubLink() == nil && (n.GetColumnRef() == nil || x != nil && !aggregated)
 			return keys
 		})
 		if !keys {
