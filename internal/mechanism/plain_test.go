@@ -1,8 +1,11 @@
 package mechanism
 
 import (
+	"context"
 	"math"
 	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 )
 
 // TestSumMargins: the noises of n groups are within their margin in 95% of the draws, by enumeration, and hardly more than
@@ -90,5 +93,43 @@ func TestDrawPlain(t *testing.T) {
 	}
 	if p, err := Prepare(Release{Kind: Scalar, Range: Range{{0, 40}}, Choice: Choice{Bounding: Truncate}}, Guarantee{Epsilon: 1}); err != nil || p.Plain() {
 		t.Errorf("truncated noise is plain (%v)", err)
+	}
+}
+
+// TestJointPlain: joint noise of one number of many groups is within its margin too, and what is released follows from it. False alarms: 1e-9.
+func TestJointPlain(t *testing.T) {
+	src := seededSource(8)
+	for _, rows := range []int64{1, 20} {
+		prepared, err := PrepareVector(context.Background(), countAndSum(rows), Guarantee{Epsilon: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := prepared[0]
+		cube, at := p.Joint()
+		if cube == nil || !p.Plain() || prepared[1].Plain() {
+			t.Fatalf("the noise of %d rows is not joint, or not plain", rows)
+		}
+		const rounds = 4000
+		noise, u := make([]int64, cube.Dimension()), p.SumMargin()
+		for _, groups := range []int{1, 2, 50} {
+			wrong := 0
+			for range rounds {
+				sum := int64(0)
+				for range groups {
+					cube.Draw(src, noise)
+					z, plain := p.BoundPlain(0, noise[at], 0)
+					if h := p.rangeAt(0).hull(); z != h.fold(plain) {
+						t.Fatalf("%d of %d", z, plain)
+					}
+					sum += plain
+				}
+				if math.Abs(float64(sum)) > u*math.Sqrt(float64(groups)) {
+					wrong++
+				}
+			}
+			if !stattest.AtMost(wrong, rounds, 1-confidence) {
+				t.Errorf("%d rows, %d groups: %d of %d beyond", rows, groups, wrong, rounds)
+			}
+		}
 	}
 }
