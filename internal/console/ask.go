@@ -120,6 +120,7 @@ func outcomeOf(a *answer, err error, p askPage) *outcome {
 		}
 	}
 	o.Charts = charts(a, margins(o.Details))
+	dim(o.Charts, o.Hint)
 	return o
 }
 

@@ -2,6 +2,7 @@ package console
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,8 @@ type chart struct {
 	Single      *single
 	Bars        []bar
 	Line        *line
-	Left        int // keys that are not drawn
+	Left        int  // keys that are not drawn
+	Unsure      bool // some of Bars are of a place within the noise
 	Lo, Hi      string
 	Zero        float64 // where 0 is, in hundredths of the width
 }
@@ -30,6 +32,7 @@ type bar struct {
 	From, Width  float64
 	Low, High    float64 // ends of the error bar
 	Missing, Has bool
+	Unsure       bool // of its place in the order of the answer
 }
 
 // line is drawn in hundredths of width and height.
@@ -72,6 +75,33 @@ func margins(lines []string) map[string]widest {
 		}
 	}
 	return found
+}
+
+// unsure finds in a HINT which places of the answer are within the noise, counted from 0; to is 0 where all are certain, or nothing is known.
+func unsure(hint string) (from, to int) {
+	found := unsurePlaces.FindStringSubmatch(hint)
+	if found == nil {
+		return 0, 0
+	}
+	from, _ = strconv.Atoi(found[2])
+	if to, _ = strconv.Atoi(found[3]); to == 0 {
+		to = from
+	}
+	return from - 1, to
+}
+
+// A hint of another order than that of the rows begins in another way.
+var unsurePlaces = regexp.MustCompile(`(^|[.] )(?:The first (?:place is|\d+ places are) certain, place|Place)s? (\d+)(?: to (\d+))? (?:is|are) within the noise`)
+
+// dim marks the bars of rows whose place in the answer is within the noise.
+func dim(list []chart, hint string) {
+	from, to := unsure(hint)
+	for i := range list {
+		for at := range list[i].Bars {
+			list[i].Bars[at].Unsure = from <= at && at < to
+			list[i].Unsure = list[i].Unsure || list[i].Bars[at].Unsure
+		}
+	}
 }
 
 // charts draws the columns of numbers that have a margin or an interval, by the first column that has neither.

@@ -57,6 +57,28 @@ func TestBars(t *testing.T) {
 	}
 }
 
+// TestUnsurePlaces: the hint that an answer gives about its order dims the bars of these places, and no other does.
+func TestUnsurePlaces(t *testing.T) {
+	for hint, want := range map[string][2]int{
+		"The first 2 places are certain, places 3 to 4 are within the noise.":                                                 {2, 4},
+		"3 of 9 groups are not shown: … keep shows all. The first place is certain, places 2 to 3 are within the noise. Rows": {1, 3},
+		"The first 3 places are certain, place 4 is within the noise.":                                                        {3, 4},
+		"Places 1 to 12 are within the noise.":                                                                                {0, 12},
+		"By rank: places 1 to 12 are within the noise.":                                                                       {},
+		"By rank: the first place is certain, place 2 is within the noise.":                                                   {},
+		"": {},
+	} {
+		list := charts(table([]column{ward, count}, []string{"a", "9"}, []string{"b", "8"}, []string{"c", "7"}), counts)
+		dim(list, hint)
+		from, to := unsure(hint)
+		for i, b := range list[0].Bars {
+			if from != want[0] || to != want[1] || b.Unsure != (i >= want[0] && i < want[1]) || list[0].Unsure != (to > 0 && from < 3) {
+				t.Errorf("%s: %d to %d, want %v; bar %d: %v", hint, from, to, want, i, b.Unsure)
+			}
+		}
+	}
+}
+
 // TestIntervalsOfTheAnswer: where a column has its interval beside it, the error bars are those.
 func TestIntervalsOfTheAnswer(t *testing.T) {
 	low, high := column{"count_low", pgtype.Int8OID}, column{"count_high", pgtype.Int8OID}

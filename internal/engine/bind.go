@@ -71,7 +71,8 @@ type private struct {
 
 	// What is known once it is answered.
 	figured []figure // how far each aggregate may be off
-	said    []string // how many groups are not shown, and of how many the place is certain; empty where there is nothing to say
+	said    []string // of released values: groups that are not shown, sums of those that are, places that are certain; empty where there is nothing to say
+	placed  ordering
 }
 
 // Bind plans the statement with its values. It costs nothing and reads no private row.

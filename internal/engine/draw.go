@@ -15,7 +15,10 @@ import (
 type released struct {
 	Keys   rewrite.Keys         // of the groups, in the order in which they are shown
 	Values [][]int64            // [release][group], grid steps
+	plain  [][]int64            // what no range has bounded of Values (mechanism.Prepared.Plain); nil of a release: they themselves
 	noisy  [][]int64            // the same as they were drawn, where levels were made to add up; nil: Values are
+	whole  *released            // before groups were left out; nil: none was
+	shown  []int                // of whole
 	chosen map[int]float64      // what releases have that were charged behind the first charge: ε, or divergence
 	price  *mechanism.Guarantee // of a kept answer, at which it was drawn; nil: that of the statement
 	share  float64              // of the groups among which values choose those that are presented; 0: they choose none
@@ -61,9 +64,12 @@ func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Releas
 		m = m.of(selected)
 	}
 	groups := m.keys.Len()
-	out := released{Keys: m.keys, Values: make([][]int64, len(releases)), chosen: map[int]float64{}}
+	out := released{Keys: m.keys, Values: make([][]int64, len(releases)), plain: make([][]int64, len(releases)), chosen: map[int]float64{}}
 	for i := range releases {
 		out.Values[i] = make([]int64, groups)
+		if b.releases[i].Plain() {
+			out.plain[i] = make([]int64, groups)
+		}
 	}
 	noise := b.jointNoise(src, groups)
 	b.drawFamilies(src, releases, m, out)
@@ -73,7 +79,7 @@ func (b calibratedBlock) draw(src *mechanism.Source, releases []mechanism.Releas
 		case releases[i].InFamily(), b.wanted[i] > 0:
 		case cube != nil:
 			for g := range groups {
-				out.Values[i][g] = b.releases[i].Bound(m.exact[i][g], noise[cube][g*cube.Dimension()+coordinate], out.countOf(releases[i], g))
+				out.take(i, g)(b.releases[i].BoundPlain(m.exact[i][g], noise[cube][g*cube.Dimension()+coordinate], out.countOf(releases[i], g)))
 			}
 		default:
 			b.drawRelease(src, releases, i, m, out)
@@ -102,7 +108,17 @@ func (b calibratedBlock) drawRelease(src *mechanism.Source, releases []mechanism
 		case releases[i].Kind == mechanism.Quantile:
 			out.Values[i][g] = prepared.DrawQuantile(src, m.histograms[i][g])
 		default:
-			out.Values[i][g] = prepared.Draw(src, m.exact[i][g], out.countOf(releases[i], g))
+			out.take(i, g)(prepared.DrawPlain(src, m.exact[i][g], out.countOf(releases[i], g)))
+		}
+	}
+}
+
+// take puts what was drawn of one release and group into the answer.
+func (r released) take(release, g int) func(z, plain int64) {
+	return func(z, plain int64) {
+		r.Values[release][g] = z
+		if r.plain[release] != nil {
+			r.plain[release][g] = plain
 		}
 	}
 }
@@ -113,6 +129,9 @@ func (r released) of(groups []int) released {
 	for i, values := range r.Values {
 		out.Values[i] = pick(values, groups)
 	}
+	for _, values := range r.plain {
+		out.plain = append(out.plain, pick(values, groups))
+	}
 	for _, values := range r.noisy {
 		out.noisy = append(out.noisy, pick(values, groups))
 	}
@@ -121,7 +140,7 @@ func (r released) of(groups []int) released {
 
 // copied has values of its own, beside those that were drawn.
 func (r released) copied() released {
-	out := released{Keys: r.Keys, noisy: r.Values, chosen: r.chosen}
+	out := released{Keys: r.Keys, plain: r.plain, noisy: r.Values, chosen: r.chosen}
 	for _, values := range r.Values {
 		out.Values = append(out.Values, slices.Clone(values))
 	}

@@ -25,7 +25,8 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 		}
 	}
 	drawn, values := values, p.presented(values)
-	p.said = []string{p.ofLook(drawn), p.notShown(drawn, values), p.order(values)}
+	p.placed = p.ordered(values)
+	p.said = []string{p.ofLook(drawn), p.notShown(drawn, values), p.overShown(values), p.placed.hint()}
 	r, err := p.finishRequest(p.plan.Finish, values)
 	if err != nil {
 		return nil, err
@@ -65,12 +66,25 @@ func (p *private) finishArg(arg rewrite.FinishArg, answer []released) (value []b
 		return []byte(arg.Given.List(p.stages)), 0, nil
 	}
 	block := answer[arg.Block]
-	if arg.Key >= 0 {
-		return rewrite.KeyArray(block.Keys, arg.Key), 0, nil
+	if arg.Derived == rewrite.DerivedShown {
+		value, err := encodeText(pgtype.BoolArrayOID, block.shownOfAll())
+		return value, 0, err
 	}
-	released := block.Values[arg.Release]
-	if arg.Derived == "" {
-		return integerArray(released), 0, nil
+	if arg.Whole {
+		block = block.all()
+	}
+	switch {
+	case arg.Key >= 0:
+		return rewrite.KeyArray(block.Keys, arg.Key), 0, nil
+	case arg.Derived == "":
+		return integerArray(block.Values[arg.Release]), 0, nil
+	case arg.Column != nil && !p.adds(arg.Block, *arg.Column, block) && arg.Derived == rewrite.DerivedPlain:
+		value, err := encodeText(pgtype.Int8ArrayOID, make([]*int64, block.Keys.Len()))
+		return value, 0, err
+	case arg.Derived == rewrite.DerivedPlain:
+		return integerArray(block.plain[arg.Release]), 0, nil
+	case arg.Derived == rewrite.DerivedNoise || arg.Derived == rewrite.DerivedShare:
+		return p.summedArg(arg, block), 0, nil
 	}
 	return p.derivedArg(arg, block)
 }

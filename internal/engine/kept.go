@@ -99,7 +99,7 @@ func (p *private) Bytes() int {
 	n := p.call.Bytes() + p.calibrated.bytes()
 	for i, r := range p.answer {
 		groups, columns := r.Keys.Len(), len(p.plan.Blocks[i].KeyTypes)
-		n += valueBytes * groups * len(r.Values)
+		n += valueBytes * groups * (len(r.Values) + len(r.plain))
 		if p.plan.Blocks[i].Keys != nil {
 			continue // the plan's
 		}
@@ -244,7 +244,7 @@ func decodeAnswer(plan *rewrite.Plan, text []byte) ([]released, error) {
 	}
 	answer := make([]released, len(blocks))
 	for i, b := range blocks {
-		answer[i] = released{Keys: plan.Blocks[i].Keys, Values: b.Values, chosen: b.Chosen, price: b.Price}
+		answer[i] = released{Keys: plan.Blocks[i].Keys, Values: b.Values, plain: b.Plain, chosen: b.Chosen, price: b.Price}
 		if plan.Blocks[i].Keys == nil {
 			answer[i].Keys = b.Selected
 		}
@@ -279,6 +279,7 @@ func (p *calibrated) paid(ctx context.Context, answer []released) (*calibrated, 
 type keptBlock struct {
 	Selected rewrite.KeyRows `json:",omitempty"`
 	Values   [][]int64
+	Plain    [][]int64            `json:",omitempty"` // of released; old answers have none
 	Chosen   map[int]float64      `json:",omitempty"` // of released
 	Price    *mechanism.Guarantee `json:",omitempty"` // likewise
 }
@@ -287,7 +288,7 @@ type keptBlock struct {
 func (p *calibrated) kept(answer []released) []keptBlock {
 	blocks := make([]keptBlock, len(answer))
 	for i, r := range answer {
-		blocks[i].Values, blocks[i].Chosen = r.Values, r.chosen
+		blocks[i].Values, blocks[i].Plain, blocks[i].Chosen = r.Values, r.plain, r.chosen
 		if p.byEpsilon() {
 			blocks[i].Price = &p.price.Guarantee
 		}

@@ -11,12 +11,15 @@ import (
 
 // Released implements session.Releaser: what dpproxy.last shows follows from released values and from what is public.
 func (p *private) Released() []session.Released {
-	list := make([]session.Released, len(p.figured))
+	list, named := make([]session.Released, len(p.figured)), names(p.plan)
 	for i, f := range p.figured {
 		info := describeNoise(p.calibrated, f.block, f.column.Releases[0])
 		list[i] = session.Released{Column: f.label, Mechanism: info.Mechanism, Scale: inUnit(f.typ, info.Scale), LeftOut: p.plan.Blocks[f.block].LeftOut, Epsilon: p.spent.epsilon}
 		if f.column.Cut != nil {
 			list[i].LeftOut = f.column.Cut.Share
+		}
+		if o := p.placed; o.shown > 0 && o.block == f.block && f.label == named(p.plan.Blocks[o.block].Columns[o.column]) {
+			list[i].Place = o.text()
 		}
 		if f.known {
 			margin := inUnit(f.typ, f.most)
@@ -36,13 +39,14 @@ func inUnit(oid uint32, v float64) float64 {
 
 // lastColumn gives one column of dpproxy.last: the aggregates of the session's last private statement.
 func (c *call) lastColumn(name string) ([]byte, error) {
-	if name == "column_name" || name == "mechanism" {
-		texts := make([]string, len(c.scope.Last))
+	if text := map[string]func(session.Released) string{
+		"column_name": func(r session.Released) string { return r.Column },
+		"mechanism":   func(r session.Released) string { return r.Mechanism },
+		"place":       func(r session.Released) string { return r.Place },
+	}[name]; text != nil {
+		texts := make([]pgtype.Text, len(c.scope.Last))
 		for i, r := range c.scope.Last {
-			texts[i] = r.Column
-			if name == "mechanism" {
-				texts[i] = r.Mechanism
-			}
+			texts[i] = pgtype.Text{String: text(r), Valid: text(r) != ""}
 		}
 		return encodeText(pgtype.TextArrayOID, texts)
 	}

@@ -87,7 +87,9 @@ func (a *adding) hide() {
 					groups = append(groups, g)
 				}
 			}
-			r = r.of(groups)
+			whole := r
+			r = whole.of(groups)
+			r.whole, r.shown = &whole, groups
 		}
 		r.share = a.present.chosen(i, r.Keys.Len())
 		a.answer[i] = r

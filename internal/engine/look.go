@@ -67,8 +67,8 @@ func measurable(plan *rewrite.Plan) bool {
 	found := false
 	for i := range plan.Blocks {
 		block := &plan.Blocks[i]
-		if block.Compared {
-			return false // it would hold by another chance
+		if block.Compared || len(block.Windows) > 0 {
+			return false // they would be wrong by another chance
 		}
 		found = found || slices.ContainsFunc(block.Columns, func(c rewrite.Column) bool { return sized(block, c) })
 	}

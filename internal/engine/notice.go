@@ -150,16 +150,27 @@ func (p *calibrated) figures(answer []released) []figure {
 			}
 			f := figure{label: named(column), typ: column.Type, block: i, column: column}
 			f.least, f.most, f.known = p.margin(i, column, answer[i])
-			at := slices.IndexFunc(list, func(other figure) bool { return other.label == f.label })
-			switch {
-			case at < 0:
-				list = append(list, f)
-			case !list[at].known:
-				list[at] = f
-			case f.known:
-				list[at].least, list[at].most = math.Min(list[at].least, f.least), math.Max(list[at].most, f.most)
+			list = together(list, f)
+		}
+		for _, w := range block.Windows {
+			if w.Output != "" {
+				list = together(list, p.ofWindow(i, w, answer[i]))
 			}
 		}
+	}
+	return list
+}
+
+// together adds a figure to a list, or to the one of that label.
+func together(list []figure, f figure) []figure {
+	at := slices.IndexFunc(list, func(other figure) bool { return other.label == f.label })
+	switch {
+	case at < 0:
+		return append(list, f)
+	case !list[at].known:
+		list[at] = f
+	case f.known:
+		list[at].least, list[at].most = math.Min(list[at].least, f.least), math.Max(list[at].most, f.most)
 	}
 	return list
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -17,9 +19,15 @@ type ranked struct{ value, margin float64 }
 // mostPlaces bounds the places of which is said whether they are certain.
 const mostPlaces = 1000
 
-// order says how many of the first places of an answer are certain, where it is sorted by an aggregate; empty: all that
-// are shown are, or it is not known (docs/mechanisms.md, section 18).
-func (p *calibrated) order(answer []released) string {
+// ordering are the places of an answer that is sorted by an aggregate: the first sure of shown are certain.
+type ordering struct {
+	block, column int
+	ranked        bool // by a window: the answer may be in another order
+	sure, shown   int
+}
+
+// ordered finds the places of an answer; none: it is in no order of an aggregate, or its margins are not known.
+func (p *calibrated) ordered(answer []released) ordering {
 	for i := range p.plan.Blocks {
 		o := p.plan.Blocks[i].Order
 		if o == nil {
@@ -30,17 +38,52 @@ func (p *calibrated) order(answer []released) string {
 		if o.Limit > 0 {
 			shown = min(shown, o.Limit)
 		}
-		switch sure := certain(list); {
-		case sure >= shown, shown == len(list) && sure == shown-1: // the last place follows from the others
-		case sure == 0:
-			return fmt.Sprintf("Places 1 to %d are within the noise.", shown)
-		case shown == sure+1:
-			return fmt.Sprintf("%s, place %d is within the noise.", firstPlaces(sure), shown)
-		default:
-			return fmt.Sprintf("%s, places %d to %d are within the noise.", firstPlaces(sure), sure+1, shown)
+		sure := min(certain(list), shown)
+		if shown == len(list) && sure == shown-1 {
+			sure = shown // the last place follows from the others
 		}
+		return ordering{i, o.Column, o.Ranked, sure, shown}
 	}
-	return ""
+	return ordering{}
+}
+
+// hint says how many of the first places of an answer are certain; empty: all that are shown are, or it is not known (docs/mechanisms.md,
+// section 18).
+func (of ordering) hint() string {
+	if of.sure == of.shown {
+		return ""
+	}
+	text := fmt.Sprintf("Places 1 to %d are within the noise.", of.shown)
+	switch first := firstPlaces(of.sure); {
+	case of.sure == 0:
+	case of.shown == of.sure+1:
+		text = fmt.Sprintf("%s, place %d is within the noise.", first, of.shown)
+	default:
+		text = fmt.Sprintf("%s, places %d to %d are within the noise.", first, of.sure+1, of.shown)
+	}
+	if of.ranked {
+		return "By rank: " + strings.ToLower(text[:1]) + text[1:]
+	}
+	return text
+}
+
+// text lists the places, those that are certain each by itself: «1, 2, 3–10».
+func (of ordering) text() string {
+	var list []string
+	for i := 1; i <= of.sure && of.sure <= 3; i++ {
+		list = append(list, strconv.Itoa(i))
+	}
+	if of.sure > 3 {
+		list = append(list, fmt.Sprintf("1, 2 … %d", of.sure))
+	}
+	switch of.shown - of.sure {
+	case 0:
+	case 1:
+		list = append(list, fmt.Sprintf("≥%d", of.shown))
+	default:
+		list = append(list, fmt.Sprintf("%d–%d", of.sure+1, of.shown))
+	}
+	return strings.Join(list, ", ")
 }
 
 func firstPlaces(n int) string {

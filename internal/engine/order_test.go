@@ -29,7 +29,7 @@ func TestOrder(t *testing.T) {
 		p := countsOf(t, len(c.values), 0, laplace, .33)
 		p.plan.Blocks[0].Columns, p.plan.Blocks[0].Order = []rewrite.Column{alone}, &c.order
 		answer := []released{{Keys: make(rewrite.KeyRows, len(c.values)), Values: [][]int64{c.values}}}
-		if got := p.order(answer); got != c.want {
+		if got := p.ordered(answer).hint(); got != c.want {
 			t.Errorf("%v: %q, want %q", c.values, got, c.want)
 		}
 	}

@@ -156,10 +156,16 @@ func (p *Prepared) Joint() (c *Cube, coordinate int) { return p.cube, p.coordina
 //
 // Values beyond ±3·2^60 are set there first: for exact values within ±2^60 that makes noise set to ±2^62 and noise beyond it the same.
 func (p *Prepared) Bound(exact, noise, count int64) int64 {
+	z, _ := p.BoundPlain(exact, noise, count)
+	return z
+}
+
+// BoundPlain is to Bound what DrawPlain is to Draw.
+func (p *Prepared) BoundPlain(exact, noise, count int64) (z, plain int64) {
 	if p.release.Kind == SumGivenCount && count <= 0 {
-		return 0
+		return 0, 0
 	}
 	h := p.rangeAt(count).hull()
-	y := h.clamp(exact) + max(-noiseLimit, min(noiseLimit, noise))
-	return h.fold(Interval{-3 * limit, 3 * limit}.clamp(y))
+	plain = Interval{-3 * limit, 3 * limit}.clamp(h.clamp(exact) + max(-noiseLimit, min(noiseLimit, noise)))
+	return h.fold(plain), plain
 }

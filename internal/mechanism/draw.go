@@ -7,33 +7,42 @@ var everywhere = []segment{{1, 2 * limit, true}, {0, 2 * limit, false}}
 // trusted. count is the released n̂ of a SumGivenCount release, whose range is [n̂·PerRow.Lo, n̂·PerRow.Hi] and which releases 0
 // for n̂ ≤ 0; it is ignored by Scalar releases. The number of random words does not depend on exact (sampler.go).
 func (p *Prepared) Draw(s *Source, exact, count int64) int64 {
+	z, _ := p.DrawPlain(s, exact, count)
+	return z
+}
+
+// DrawPlain is Draw that gives the noisy value, too, which the range has not bounded: what a release costs is what that
+// costs, and what is released follows from it. Where Plain says that there is none it is what is released.
+func (p *Prepared) DrawPlain(s *Source, exact, count int64) (z, plain int64) {
 	if p.cube != nil {
 		panic("mechanism: " + p.release.Name + " is a coordinate of joint noise, which Cube.Draw draws and Bound bounds")
 	}
 	if p.release.Kind == SumGivenCount && count <= 0 {
-		return 0
+		return 0, 0
 	}
 	v := p.rangeAt(count)
 	h := v.hull()
 	exact = h.clamp(exact)
 	if h.Lo == h.Hi {
-		return h.Lo
+		return h.Lo, h.Lo
 	}
 	c := &p.candidates[p.chosen]
 	smp := p.sampler()
 	if c.bounding == Cells {
-		return c.drawCell(s, smp, exact)
+		z = c.drawCell(s, smp, exact)
+		return z, z
 	}
 	var storage [4]segment
 	if c.bounding != Truncate {
-		y := exact + signed(smp.draw(s, &smp.plain))
+		plain = exact + signed(smp.draw(s, &smp.plain))
+		z = plain
 		switch c.bounding {
 		case Fold:
-			y = h.fold(y)
+			z = h.fold(plain)
 		case Denoise:
-			y = int64(c.post(float64(y)))
+			z = int64(c.post(float64(plain)))
 		}
-		return v.nearest(y)
+		return v.nearest(z), plain
 	}
 	list := v.segments(exact, storage[:0])
 	var by uint64
@@ -42,7 +51,8 @@ func (p *Prepared) Draw(s *Source, exact, count int64) int64 {
 	}
 	smp.propose(&s.scratch, list)
 	d, left := smp.draw(s, &s.scratch)
-	return exact + signed(d+by, left)
+	z = exact + signed(d+by, left)
+	return z, z
 }
 
 func signed(d uint64, left bool) int64 {

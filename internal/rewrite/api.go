@@ -45,6 +45,7 @@ type (
 	Beyond     = relation.Beyond
 	Difference = release.Difference
 	Order      = release.Order
+	Window     = release.Window
 	Moments    = release.Moments
 	Moment     = release.Moment
 	Finish     = finish.Query
@@ -69,6 +70,10 @@ const (
 
 	DerivedStddev    = aggregate.DerivedStddev
 	DerivedThreshold = aggregate.DerivedThreshold
+	DerivedPlain     = aggregate.DerivedPlain
+	DerivedShown     = aggregate.DerivedShown
+	DerivedNoise     = aggregate.DerivedNoise
+	DerivedShare     = aggregate.DerivedShare
 )
 
 // KeyArray prints a column of keys as a PostgreSQL array of text.
@@ -112,6 +117,7 @@ type Plan struct {
 	Proofs      []Proof // what main has to prove, before the charge and again inside the measure transaction
 	// CutConditions read numbers of one unit as what they count as where they are added up, since nothing proves them total otherwise.
 	CutConditions []string
+	OverShown     bool     `json:"-"` // groups that are shown are aggregated
 	Beyond        []Beyond // values beyond the bounds of columns
 	Explain       []string // plan tree, one line each: unit, row bounds, column bounds, sensitivities
 	OfNothing     []string `json:"-"` // of Explain, which calls have a value over no rows
@@ -141,9 +147,10 @@ type Block struct {
 	// DropsEmpty says that only groups are shown which the releases Exists tell from empty ones: all are 0 over no
 	// rows. PostgreSQL has no groups without rows.
 	DropsEmpty bool
-	Exists     []int  // indexes into Releases; none where no row can be: no group is shown
-	Compared   bool   `json:"-"` // the statement asks whether there are rows, and nothing else
-	Order      *Order `json:"-"` // of its groups in the answer; nil: by no aggregate
+	Exists     []int    // indexes into Releases; none where no row can be: no group is shown
+	Compared   bool     `json:"-"` // the statement asks whether there are rows, and nothing else
+	Order      *Order   `json:"-"` // of its groups in the answer; nil: by no aggregate
+	Windows    []Window `json:"-"` // sums over its groups
 
 	Steps int64 // the most that main does for the rows of one unit, in steps of a few nanoseconds
 

@@ -94,6 +94,8 @@ func aggregateIn(at **pg_query.Node) **pg_query.Node {
 		case sqltree.IsWithin(f) && len(f.Args) == 2:
 			*at = f.Args[0]
 			return aggregateIn(at)
+		case f.Over != nil && sqltree.FunctionName(f) == "sum" && len(f.Args) == 1 && sqltree.IsAggregate(f.Args[0]):
+			return at // of aggregates over groups
 		case growing[sqltree.FunctionName(f)] && f.Over == nil && len(f.Args) > 0:
 			return aggregateIn(&f.Args[0])
 		}

@@ -409,6 +409,9 @@ func spelled(oid uint32, value []byte) []byte {
 
 // argument prints an array argument of the finish query.
 func argument(k *rewrite.Block, e *exact, a rewrite.FinishArg) string {
+	if a.Derived == rewrite.DerivedNoise || a.Derived == rewrite.DerivedShare {
+		return "0"
+	}
 	var parts []string
 	for g, name := range e.keys {
 		switch {
@@ -416,7 +419,9 @@ func argument(k *rewrite.Block, e *exact, a rewrite.FinishArg) string {
 			parts = append(parts, "NULL")
 		case a.Key >= 0:
 			parts = append(parts, `"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(*e.texts[g][a.Key])+`"`)
-		case a.Derived != "": // there is no noise
+		case a.Derived == rewrite.DerivedShown:
+			parts = append(parts, "t")
+		case a.Derived != "" && a.Derived != rewrite.DerivedPlain: // there is no noise
 			parts = append(parts, "0")
 		default:
 			parts = append(parts, strconv.FormatInt(noiseless(k, e, name)[a.Release], 10))

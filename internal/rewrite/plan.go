@@ -59,6 +59,7 @@ func (a *Analysis) Plan(ctx context.Context, v Values, lookup Lookup, o Options)
 	for i, q := range b.queries {
 		index = append(index, b.printBlocks(q, p, &planned))
 		p.Finish = b.cut.Queries[i].Print(q, index[i])
+		p.OverShown = p.OverShown || b.cut.Queries[i].OverShown()
 		if i < len(b.queries)-1 {
 			p.Stages = append(p.Stages, b.cut.Stage(i, p.Finish, len(p.Blocks)))
 		}
@@ -164,7 +165,7 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 		for _, g := range k.Keys {
 			block.KeyTypes = append(block.KeyTypes, g.Type())
 		}
-		block.DropsEmpty, block.Compared, block.Order = k.DropsEmpty, k.Compared, k.Order
+		block.DropsEmpty, block.Compared, block.Order, block.Windows = k.DropsEmpty, k.Compared, k.Order, k.Windows
 		if !k.Selected {
 			block.Keys = k.Product()
 		}
@@ -172,6 +173,12 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 		if j, ok := b.seen[key]; ok {
 			index[i] = j
 			p.Blocks[j].addColumns(block.Columns)
+			p.Blocks[j].Windows = append(p.Blocks[j].Windows, block.Windows...)
+			if block.Order != nil && p.Blocks[j].Order == nil {
+				o := *block.Order
+				o.Column = slices.IndexFunc(p.Blocks[j].Columns, func(c Column) bool { return sameColumn(c, block.Columns[block.Order.Column]) })
+				p.Blocks[j].Order = &o
+			}
 			p.Blocks[j].Compared = p.Blocks[j].Compared && block.Compared
 			continue
 		}
@@ -220,14 +227,15 @@ func blockKey(b *Block) string {
 
 // addColumns adds the aggregates of an equal block.
 func (b *Block) addColumns(list []Column) {
-	same := func(a, b Column) bool {
-		return a.Name == b.Name && a.Output == b.Output && a.Type == b.Type && slices.Equal(a.Releases, b.Releases)
-	}
 	for _, c := range list {
-		if !slices.ContainsFunc(b.Columns, func(o Column) bool { return same(c, o) }) {
+		if !slices.ContainsFunc(b.Columns, func(o Column) bool { return sameColumn(c, o) }) {
 			b.Columns = append(b.Columns[:len(b.Columns):len(b.Columns)], c)
 		}
 	}
+}
+
+func sameColumn(a, b Column) bool {
+	return a.Name == b.Name && a.Output == b.Output && a.Type == b.Type && slices.Equal(a.Releases, b.Releases)
 }
 
 // Shows says whether anything that was released of a group says that it has rows.
@@ -243,7 +251,7 @@ func (b *Block) Asked(release int) bool {
 // normalised is the block without what differs between equal ones: names, and the work and rows, which follow sizes of public tables that
 // the answer does not.
 func (b Block) normalised() Block {
-	b.Columns, b.Beyond, b.Steps, b.MostRows = nil, nil, 0, 0
+	b.Columns, b.Windows, b.Beyond, b.Steps, b.MostRows = nil, nil, nil, 0, 0
 	b.Releases = slices.Clone(b.Releases)
 	for i := range b.Releases {
 		b.Releases[i].Name = ""

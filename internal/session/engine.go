@@ -119,6 +119,7 @@ type Released struct {
 	Margin    *float64 // the widest 95% margin among the groups, in the aggregate's unit, of times in seconds; nil: none is known
 	LeftOut   *float64 // the share of rows that are left out; nil: unknown
 	Epsilon   float64  // that the whole statement has spent
+	Place     string   // of the rows of an answer that is sorted by it: «1, 2, 3–10», of which the last is within the noise; empty: it is not
 }
 
 // Releaser is implemented by a Bound over private rows. Released says what it has released, once it is executed.

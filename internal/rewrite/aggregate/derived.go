@@ -13,4 +13,13 @@ const (
 	DerivedStddev Derived = "stddev" // of the aggregate's noise, in grid steps of its first release, float8[]
 	// DerivedThreshold is the count that noise alone exceeds in at most 5% of the draws; int8[], the same for every group.
 	DerivedThreshold Derived = "threshold"
+
+	// What sums over groups are made of (docs/privacy.md P20c). DerivedPlain is the release of an aggregate before it is kept within its
+	// range, int8[]; NULL where that is not known. DerivedShown says which groups are shown, bool[].
+	DerivedPlain Derived = "plain"
+	DerivedShown Derived = "shown"
+	// DerivedNoise is what the margin of a sum of n groups is over √n, and DerivedShare by how much of the sum it is wider for rows that
+	// are left out: float8, in the aggregate's unit. NULL where they are not known.
+	DerivedNoise Derived = "noise"
+	DerivedShare Derived = "share"
 )

@@ -31,6 +31,28 @@ func (e *Env) FindCTE(name string) *CTE {
 	return nil
 }
 
+// Inlined gives the query of a CTE that means the same in its place; nil: there is none.
+func (e *Env) Inlined(name string) *pg_query.SelectStmt {
+	c := e.FindCTE(name)
+	if c == nil || c.early || len(c.columns) > 0 || c.query == nil {
+		return nil
+	}
+	same := true
+	sqltree.Visit(&pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: c.query}}, func(n *pg_query.Node) bool {
+		if v := n.GetRangeVar(); v != nil && v.Schemaname == "" {
+			same = same && e.FindCTE(v.Relname) == c.env.FindCTE(v.Relname)
+		}
+		return same
+	})
+	if !same {
+		return nil
+	}
+	return c.query
+}
+
+// Inside says that a query stands in an expression of another.
+func (e *Env) Inside() bool { return e.enclosing() != nil }
+
 // enclosing gives the scope of the query around a subquery expression.
 func (e *Env) enclosing() *Scope {
 	if e == nil {

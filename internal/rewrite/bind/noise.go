@@ -20,9 +20,9 @@ type Interval struct {
 	Node *pg_query.Node
 }
 
-// intervalFunction recognises dpproxy.interval_low, interval_high and noise_stddev; "" for any other function.
-func intervalFunction(f *pg_query.FuncCall) aggregate.Derived {
-	names := sqltree.StringList(f.Funcname)
+// IntervalFunction recognises dpproxy.interval_low, interval_high and noise_stddev; "" for any other function.
+func IntervalFunction(f *pg_query.FuncCall) aggregate.Derived {
+	names := sqltree.StringList(f.GetFuncname())
 	if len(names) != 2 || names[0] != "dpproxy" {
 		return ""
 	}
@@ -31,6 +31,9 @@ func intervalFunction(f *pg_query.FuncCall) aggregate.Derived {
 
 // interval replaces such a call by a column of the block.
 func (c *AggregateSplitter) interval(n *pg_query.Node, f *pg_query.FuncCall, what aggregate.Derived) (*pg_query.Node, bool, error) {
+	if len(f.Args) == 1 && f.Args[0].GetFuncCall().GetOver() != nil && what != aggregate.DerivedStddev {
+		return n, true, nil // of a sum over groups
+	}
 	if len(f.Args) != 1 || !sqltree.IsAggregate(f.Args[0]) {
 		return nil, false, c.b.Refuse(refusal.NeedsAggregate, n, "the argument must be one aggregate over private rows", "Write dpproxy.interval_low(avg(x)), and compute above it.")
 	}

@@ -141,7 +141,7 @@ func (c *AggregateSplitter) replace(n *pg_query.Node) (*pg_query.Node, bool, err
 		return sqltree.ColumnRef(c.table, fmt.Sprintf("a%d", c.call(n)+1)), false, nil
 	}
 	if f := n.GetFuncCall(); f != nil {
-		if what := intervalFunction(f); what != "" {
+		if what := IntervalFunction(f); what != "" {
 			return c.interval(n, f, what)
 		}
 		if sqltree.IsWithin(f) {

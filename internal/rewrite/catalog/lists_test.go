@@ -214,7 +214,7 @@ func TestShadowSQLTwice(t *testing.T) {
 	want := "budget(analyst text, epsilon_total double precision, epsilon_spent double precision, epsilon_left double precision, delta double precision, period_ends timestamp with time zone, " +
 		"share_spent double precision, share_left double precision); " +
 		"columns(table_name text, column_name text, type text, lower text, upper text, domain text, uses text); help(topic text, text text); history(at timestamp with time zone, query text, epsilon double precision, share double precision); " +
-		"last(column_name text, mechanism text, scale double precision, margin double precision, left_out double precision, epsilon double precision)"
+		"last(column_name text, mechanism text, scale double precision, margin double precision, left_out double precision, epsilon double precision, place text)"
 	if got != want {
 		t.Errorf("schema dpproxy has\n%s\nwant\n%s", got, want)
 	}

@@ -75,6 +75,7 @@ var ownRelations = []ownRelation{
 		{"margin", "double precision"},
 		{"left_out", "double precision"},
 		{"epsilon", "double precision"},
+		{"place", "text"},
 	}},
 	{"help", "Why a question is refused and what to write instead, functions, and settings.", SupplyHelp, []Column{
 		{"topic", "text"}, {"text", "text"},

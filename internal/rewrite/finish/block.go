@@ -37,22 +37,19 @@ func (b *finisher) rewriteBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	sets.addToAll(c.Groups[len(sets.keys):])
 	// Subqueries of the target list may have added blocks of their own: this block's place comes after them.
 	l := &level{rows: rows, env: e, groups: sets, calls: c.Calls, withins: c.Withins, intervals: c.Intervals, grouping: c.Grouping, compared: b.compare[s], every: b.every[s]}
-	if e == nil && !b.stage {
+	if !e.Inside() && !b.stage {
 		l.outputs = outputs(s, alias)
-		if s == b.root {
-			l.order = orderOf(s, alias)
+		if s == b.root || b.around[s] != nil {
+			l.order = b.orderOf(s, alias)
 		}
 	}
-	if err := b.add(l, src, sc); err != nil {
-		return err
-	}
+	s.FromClause, s.WhereClause = []*pg_query.Node{{Node: &pg_query.Node_RangeVar{RangeVar: &pg_query.RangeVar{
+		Relname: placeholder(len(b.reads)), Inh: true, Relpersistence: "p", Alias: &pg_query.Alias{Aliasname: alias},
+	}}}}, s.HavingClause
+	b.addGroups(s, alias, l)
+	s.HavingClause, s.GroupClause, s.GroupDistinct = nil, nil, false
 	b.levels = append(b.levels, l)
-	s.FromClause = []*pg_query.Node{{Node: &pg_query.Node_RangeVar{RangeVar: &pg_query.RangeVar{
-		Relname: placeholder(len(b.reads) - 1), Inh: true, Relpersistence: "p", Alias: &pg_query.Alias{Aliasname: alias},
-	}}}}
-	s.WhereClause, s.HavingClause = s.HavingClause, nil
-	s.GroupClause, s.GroupDistinct = nil, false
-	return nil
+	return b.add(l, src, sc)
 }
 
 // outputs finds the result columns of the statement that are an aggregate and nothing else.

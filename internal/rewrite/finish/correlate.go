@@ -2,6 +2,7 @@ package finish
 
 import (
 	"fmt"
+	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -16,9 +17,11 @@ import (
 type correlator struct {
 	*bind.Binder
 	blocks  int
-	compare map[*pg_query.SelectStmt]bool // of whose count is asked whether there are rows
-	every   map[*pg_query.SelectStmt]bool // which count the rows for each public row
-	refused error                         // of what it understands and cannot be released
+	compare map[*pg_query.SelectStmt]bool                 // of whose count is asked whether there are rows
+	every   map[*pg_query.SelectStmt]bool                 // which count the rows for each public row
+	single  map[*pg_query.SelectStmt]bool                 // of whose groups each is one of those that it reads
+	around  map[*pg_query.SelectStmt]*pg_query.SelectStmt // of the groups that a query selects from, alone: that query
+	refused error                                         // of what it understands and cannot be released
 }
 
 // query rewrites a query in place, its FROM items and CTEs first. What it does not understand it leaves, to be refused later.
@@ -52,6 +55,30 @@ func (c *correlator) query(s *pg_query.SelectStmt, e *bind.Env) {
 	c.maps(s, e)
 	c.antiJoins(s, e)
 	c.expressions(s, e)
+	c.dropUnread(s, e)
+}
+
+// dropUnread leaves out CTEs of released values that nothing reads any more: PostgreSQL would not compute them, and they would be charged.
+func (c *correlator) dropUnread(s *pg_query.SelectStmt, e *bind.Env) {
+	if s.WithClause == nil {
+		return
+	}
+	for i := len(s.WithClause.Ctes) - 1; i >= 0; i-- {
+		cte := s.WithClause.Ctes[i].GetCommonTableExpr()
+		rest := sqltree.Clone(s)
+		rest.WithClause.Ctes = slices.Delete(rest.WithClause.Ctes, i, i+1)
+		read := false
+		sqltree.Visit(selectNode(rest), func(n *pg_query.Node) bool {
+			read = read || n.GetRangeVar() != nil && n.GetRangeVar().Relname == cte.Ctename
+			return !read
+		})
+		if k, err := c.KindOf(cte.Ctequery.GetSelectStmt(), e); !read && err == nil && k == bind.Released {
+			s.WithClause.Ctes = slices.Delete(s.WithClause.Ctes, i, i+1)
+		}
+	}
+	if len(s.WithClause.Ctes) == 0 {
+		s.WithClause = nil
+	}
 }
 
 // overPrivate says that a query has a private item in FROM.
@@ -264,8 +291,7 @@ func (o *outer) subquery(l *pg_query.SubLink) *pg_query.Node {
 				"Add WHERE … IS NOT NULL to the subquery, or write NOT EXISTS.")
 			return nil
 		}
-		known := &pg_query.CaseWhen{Expr: nullTest(l.Testexpr, pg_query.NullTestType_IS_NOT_NULL), Result: d.exists(l, s, conds)}
-		return &pg_query.Node{Node: &pg_query.Node_CaseExpr{CaseExpr: &pg_query.CaseExpr{Args: []*pg_query.Node{{Node: &pg_query.Node_CaseWhen{CaseWhen: known}}}}}}
+		return when(nullTest(l.Testexpr, pg_query.NullTestType_IS_NOT_NULL), d.exists(l, s, conds))
 	}
 	if d.failed {
 		return nil

@@ -15,12 +15,15 @@ type finisher struct {
 	*Planned
 	levels  []*level // by placeholder
 	aliases int
-	compare map[*pg_query.SelectStmt]bool // of whose count is asked whether there are rows
-	every   map[*pg_query.SelectStmt]bool // which count the rows for each public row
-	stage   bool                          // the query is a stage's: the client does not see its columns
+	compare map[*pg_query.SelectStmt]bool                 // of whose count is asked whether there are rows
+	every   map[*pg_query.SelectStmt]bool                 // which count the rows for each public row
+	single  map[*pg_query.SelectStmt]bool                 // of whose groups each is one of those that it reads
+	around  map[*pg_query.SelectStmt]*pg_query.SelectStmt // of the groups that the statement selects from, alone: itself
+	stage   bool                                          // the query is a stage's: the client does not see its columns
 	root    *pg_query.SelectStmt
 
 	outermost bool // root is a release block
+	overShown bool // groups that are shown are aggregated
 }
 
 // placeholder names a block in the finish tree; Plan replaces it by the text that reads the released values.
@@ -67,6 +70,7 @@ func (b *finisher) rewrite(s *pg_query.SelectStmt, e *bind.Env) error {
 			return b.rewriteBlock(s, inner)
 		}
 	}
+	b.overShown = b.overShown || !b.single[s] && aggregatesGroups(s, inner)
 	for _, n := range s.FromClause {
 		if err := b.rewriteItem(n, inner); err != nil {
 			return err

@@ -21,6 +21,7 @@ type level struct {
 	intervals []bind.Interval
 	grouping  [][]int
 	order     *release.Order
+	windows   []window
 	compared  bool           // EXISTS asks of its count whether there are rows
 	every     bool           // it counts rows for every row around, also those that have none
 	outputs   map[int]string // by index of the call: the result column that is this call and nothing else
@@ -39,6 +40,11 @@ type Planned struct {
 func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 	planner := &release.Planner{Base: p.Base, Compared: l.compared, Every: l.every}
 	u := placeholderRead{sets: l.groups.sets, keys: len(l.groups.keys), grouping: l.grouping}
+	for _, w := range l.windows {
+		if !slices.Contains(u.summed, w.call) {
+			u.summed = append(u.summed, w.call)
+		}
+	}
 	for _, set := range l.groups.sets {
 		var nodes []*pg_query.Node
 		for _, i := range set {
@@ -59,6 +65,10 @@ func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 		}
 		if len(l.groups.sets) == 1 {
 			k.Order = l.order
+			for _, w := range l.windows {
+				w.Column, w.Adds = k.Columns[w.call], k.Adds(w.call)
+				k.Windows = append(k.Windows, w.Window)
+			}
 		}
 		u.blocks = append(u.blocks, len(p.Blocks))
 		p.Blocks = append(p.Blocks, k)

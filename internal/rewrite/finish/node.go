@@ -61,10 +61,26 @@ func coalesce(args ...*pg_query.Node) *pg_query.Node {
 	return &pg_query.Node{Node: &pg_query.Node_CoalesceExpr{CoalesceExpr: &pg_query.CoalesceExpr{Args: args}}}
 }
 
+func greatest(args ...*pg_query.Node) *pg_query.Node {
+	return &pg_query.Node{Node: &pg_query.Node_MinMaxExpr{MinMaxExpr: &pg_query.MinMaxExpr{Op: pg_query.MinMaxOp_IS_GREATEST, Args: args}}}
+}
+
+// when is x where a condition holds, and else NULL.
+func when(condition, x *pg_query.Node) *pg_query.Node {
+	w := &pg_query.Node{Node: &pg_query.Node_CaseWhen{CaseWhen: &pg_query.CaseWhen{Expr: condition, Result: x}}}
+	return &pg_query.Node{Node: &pg_query.Node_CaseExpr{CaseExpr: &pg_query.CaseExpr{Args: []*pg_query.Node{w}}}}
+}
+
 func nullTest(x *pg_query.Node, kind pg_query.NullTestType) *pg_query.Node {
 	return &pg_query.Node{Node: &pg_query.Node_NullTest{NullTest: &pg_query.NullTest{Arg: x, Nulltesttype: kind}}}
 }
 
 func countRows() *pg_query.Node {
-	return &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: &pg_query.FuncCall{Funcname: []*pg_query.Node{pg_query.MakeStrNode("count")}, AggStar: true}}}
+	n := call("count")
+	n.GetFuncCall().AggStar = true
+	return n
+}
+
+func call(name string, args ...*pg_query.Node) *pg_query.Node {
+	return pg_query.MakeFuncCallNode([]*pg_query.Node{pg_query.MakeStrNode(name)}, args, -1)
 }

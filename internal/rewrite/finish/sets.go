@@ -28,6 +28,7 @@ type placeholderRead struct {
 	types  []string // of keys, where a set may lack them
 	// grouping lists the GROUPING(…) calls, each a list of indexes into keys
 	grouping [][]int
+	summed   []int // calls that windows add up over all groups, also those that are not shown
 }
 
 // groupingSets resolves GROUP BY with GROUPING SETS, ROLLUP and CUBE.

@@ -63,8 +63,8 @@ func Cut(b *relation.Base, query *pg_query.SelectStmt, in catalog.Input) (*State
 
 func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (*Template, error) {
 	keyed := stage && isMap(query)
-	f := &finisher{Planned: &Planned{Binder: bind.New(b, c)}, compare: map[*pg_query.SelectStmt]bool{}, every: map[*pg_query.SelectStmt]bool{}, stage: stage, root: query}
-	correlated := &correlator{Binder: f.Binder, compare: f.compare, every: f.every}
+	f := &finisher{Planned: &Planned{Binder: bind.New(b, c)}, compare: map[*pg_query.SelectStmt]bool{}, every: map[*pg_query.SelectStmt]bool{}, single: map[*pg_query.SelectStmt]bool{}, around: map[*pg_query.SelectStmt]*pg_query.SelectStmt{}, stage: stage, root: query}
+	correlated := &correlator{Binder: f.Binder, compare: f.compare, every: f.every, single: f.single, around: f.around}
 	limit := 0
 	if !stage {
 		limit = correlated.existence(query)

@@ -38,10 +38,11 @@ func (b *finisher) stubs(tree *pg_query.SelectStmt) {
 
 // Template is a statement that was cut at its release blocks: the same for all values of its parameters.
 type Template struct {
-	levels []*level // by placeholder
-	kinds  bind.Kinds
-	keyed  bool // a map (docs/privacy.md P28a): the values of its keys have to be known
-	limit  int  // the parameter that has to be 1, for the statement asks whether there is a row; 0: none
+	levels    []*level // by placeholder
+	kinds     bind.Kinds
+	keyed     bool // a map (docs/privacy.md P28a): the values of its keys have to be known
+	overShown bool // it aggregates the groups that are shown
+	limit     int  // the parameter that has to be 1, for the statement asks whether there is a row; 0: none
 
 	text         []string // of the finish query, around the reads of released values
 	placeholders []int    // which placeholder each read is of
@@ -49,6 +50,9 @@ type Template struct {
 	clock        bool  // it reads the clock
 	args         []Arg // the client's parameters that it uses, numbered without gaps
 }
+
+// OverShown says that it aggregates the groups that are shown.
+func (t *Template) OverShown() bool { return t.overShown }
 
 // Print prints the client's statement over the values that are released of these blocks. index gives the number under which each block
 // is measured.
@@ -65,7 +69,7 @@ func (t *Template) Print(p *Planned, index []int) Query {
 
 // template deparses the finish tree and checks every name in it.
 func (b *finisher) template(in catalog.Input, tree *pg_query.SelectStmt) (*Template, error) {
-	t := &Template{levels: b.levels, kinds: b.Kinds()}
+	t := &Template{levels: b.levels, kinds: b.Kinds(), overShown: b.overShown}
 	if err := b.renumber(t, tree); err != nil {
 		return nil, err
 	}

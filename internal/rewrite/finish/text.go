@@ -39,10 +39,11 @@ func (f *printer) union(u placeholderRead, index []int) string {
 func (f *printer) block(u placeholderRead, set []int, k *release.Block, number int) string {
 	outputs := append(keyOutputs(u, set, k), aggregateOutputs(k)...)
 	outputs = append(outputs, groupingOutputs(u, set)...)
+	arrays, names := f.arrays(u, k, number)
+	outputs = append(outputs, f.summedOutputs(u, k, number)...)
 	if len(outputs) == 0 {
 		outputs = []string{"1 AS one"}
 	}
-	arrays, names := f.arrays(k, number)
 	var from []string
 	if len(arrays) > 0 {
 		from = append(from, fmt.Sprintf("ROWS FROM (%s) AS x (%s)", strings.Join(arrays, ", "), strings.Join(names, ", ")))
@@ -118,27 +119,82 @@ func groupingOutputs(u placeholderRead, set []int) []string {
 
 // arrays unnests the parameters of a block, one for each key, release and derived quantity, and names their columns. A block without
 // rows has keys alone.
-func (f *printer) arrays(k *release.Block, number int) (arrays, names []string) {
+func (f *printer) arrays(u placeholderRead, k *release.Block, number int) (arrays, names []string) {
+	add := func(name string, a Arg, cast string) {
+		a.Block, a.Whole = number, len(u.summed) > 0
+		arrays, names = append(arrays, f.arg(a, cast)), append(names, name)
+	}
 	for i := range k.Keys {
-		arrays = append(arrays, f.arg(Arg{Type: pgtype.TextArrayOID, Block: number, Key: i, Release: -1}, "text[]"))
-		names = append(names, fmt.Sprintf("k%d", i+1))
+		add(fmt.Sprintf("k%d", i+1), Arg{Type: pgtype.TextArrayOID, Key: i, Release: -1}, "text[]")
 	}
 	if k.Source.Empty {
 		return arrays, names
 	}
 	for i := range k.Releases {
-		arrays = append(arrays, f.arg(Arg{Type: pgtype.Int8ArrayOID, Block: number, Key: -1, Release: i}, "int8[]"))
-		names = append(names, string(release.ReleasedColumn(i)))
+		add(string(release.ReleasedColumn(i)), Arg{Type: pgtype.Int8ArrayOID, Key: -1, Release: i}, "int8[]")
 	}
 	for _, d := range k.Derived {
 		oid, cast := uint32(pgtype.Int8ArrayOID), "int8[]"
 		if d.Quantity == aggregate.DerivedStddev || d.Column != nil && d.Column.Moments != nil {
 			oid, cast = pgtype.Float8ArrayOID, "float8[]"
 		}
-		arrays = append(arrays, f.arg(Arg{Type: oid, Block: number, Key: -1, Release: d.Release, Column: d.Column, Derived: d.Quantity}, cast))
-		names = append(names, d.Name)
+		add(d.Name, Arg{Type: oid, Key: -1, Release: d.Release, Column: d.Column, Derived: d.Quantity}, cast)
+	}
+	for _, call := range u.summed {
+		if k.Adds(call) {
+			add(plainColumn(call), summedArg(k, call, pgtype.Int8ArrayOID, aggregate.DerivedPlain), "int8[]")
+		}
+	}
+	if len(u.summed) > 0 {
+		add("shown", Arg{Type: pgtype.BoolArrayOID, Key: -1, Release: -1, Derived: aggregate.DerivedShown}, "bool[]")
 	}
 	return arrays, names
+}
+
+func plainColumn(call int) string { return fmt.Sprintf("y%d", call+1) }
+
+func summedArg(k *release.Block, call int, oid uint32, what aggregate.Derived) Arg {
+	return Arg{Type: oid, Key: -1, Release: k.Columns[call].Releases[0], Column: &k.Columns[call], Derived: what}
+}
+
+// summedOutputs selects what windows add up over all groups, p1, p2…, with the margin m1, m2… of one group, and the share s1,
+// s2… that is left out.
+func (f *printer) summedOutputs(u placeholderRead, k *release.Block, number int) []string {
+	if len(u.summed) == 0 {
+		return nil
+	}
+	var outputs []string
+	shown := "shown"
+	if k.Source.Empty {
+		shown = "true"
+		outputs = append(outputs, "true AS shown")
+	} else {
+		outputs = append(outputs, shown)
+	}
+	for _, call := range u.summed {
+		value := fmt.Sprintf("WHEN %s THEN %s END", shown, query.Text(k.Outputs[call]))
+		margin, share := "NULL::pg_catalog.numeric", "NULL::pg_catalog.numeric"
+		if k.Adds(call) {
+			y := query.Name(plainColumn(call))
+			value = fmt.Sprintf("WHEN %s IS NOT NULL THEN %s ", y, query.Text(k.OutputOf(call, y))) + value
+			scalar := func(what aggregate.Derived) string {
+				a := summedArg(k, call, pgtype.Float8OID, what)
+				a.Block, a.Whole = number, true
+				f.args = append(f.args, a)
+				return fmt.Sprintf("$%d::pg_catalog.float8", len(f.args))
+			}
+			margin, share = scalar(aggregate.DerivedNoise), scalar(aggregate.DerivedShare)+"::pg_catalog.numeric"
+			switch k.Columns[call].Type {
+			case pgtype.IntervalOID:
+				margin += " * interval '1 microsecond'"
+			case pgtype.Float4OID, pgtype.Float8OID:
+			default:
+				margin += "::pg_catalog.numeric"
+			}
+		}
+		outputs = append(outputs, fmt.Sprintf("CASE %s AS p%d", value, call+1), fmt.Sprintf("%s AS m%d", margin, call+1), fmt.Sprintf("%s AS s%d", share, call+1))
+	}
+	return outputs
 }
 
 // Query is the client's statement with each block replaced by unnest() of released values.
@@ -199,6 +255,7 @@ type Arg struct {
 	Release   int               // index into the block's releases, or -1
 	Column    *release.Column   // the aggregate that Derived is of; nil: Release
 	Derived   aggregate.Derived // of Column or Release; empty: the released integer itself
+	Whole     bool              `json:",omitempty"` // of all groups of the block, also those that are not shown
 }
 
 // emptyValues prints what stands for the releases of a block without rows: a row of zeros; "" where nothing is released.

@@ -15,43 +15,187 @@ import (
 
 // totals gives such sums of a query that form, in place.
 func (c *correlator) totals(s *pg_query.SelectStmt, e *bind.Env) {
-	if len(s.DistinctClause) > 0 || s.HavingClause != nil || len(s.WindowClause) > 0 {
+	if len(s.DistinctClause) > 0 || len(s.WindowClause) > 0 {
 		return
 	}
-	if c.groupsPrivate(s, e) {
-		c.replaceSums(s, func(sum *pg_query.FuncCall) *pg_query.Node {
-			if x := sum.Args[0]; overAll(sum) && additive(x) {
-				return c.total(s, x)
+	if c.groupsPrivate(s, e) && s.HavingClause == nil {
+		c.replaceSums(s, s, func(sum *pg_query.FuncCall) *pg_query.Node {
+			if x := sum.Args[0]; overAll(sum) && additive(x.GetFuncCall()) {
+				return x
 			}
 			return nil
 		})
 		return
 	}
-	if len(s.FromClause) != 1 || s.WhereClause != nil || len(s.GroupClause) > 0 {
+	if len(s.FromClause) != 1 || s.WhereClause != nil {
 		return
 	}
-	item := s.FromClause[0].GetRangeSubselect()
-	groups := item.GetSubquery().GetSelectStmt()
-	renamed := len(item.GetAlias().GetColnames()) > 0
-	if groups == nil || item.Lateral || renamed || !c.groupsPrivate(groups, e) || !allGroups(groups) {
+	groups := c.groupsOf(s.FromClause[0], e)
+	if groups == nil || !allGroups(groups) {
+		return
+	}
+	of := &grouped{sqltree.ItemName(s.FromClause[0]), groups}
+	if len(s.GroupClause) > 0 {
+		c.coarser(s, of)
+		return
+	}
+	if s.HavingClause != nil {
 		return
 	}
 	aggregated := sqltree.Aggregates(s)
-	c.replaceSums(s, func(sum *pg_query.FuncCall) *pg_query.Node {
-		names := sqltree.StringList(sum.Args[0].GetColumnRef().GetFields())
-		if n := len(names); n == 0 || n > 2 || n == 2 && names[0] != item.Alias.GetAliasname() || !overAll(sum) && sum.Over != nil {
-			return nil
-		}
-		for _, t := range groups.TargetList {
-			if r := t.GetResTarget(); sqltree.OutputName(r) == names[len(names)-1] && additive(r.Val) {
-				return c.total(groups, r.Val)
-			}
+	c.replaceSums(s, groups, func(sum *pg_query.FuncCall) *pg_query.Node {
+		if x := of.named(sum.Args[0]); (overAll(sum) || sum.Over == nil) && additive(x.GetFuncCall()) {
+			return x
 		}
 		return nil
 	})
+	c.runningTotals(s, of)
 	if aggregated && !sqltree.Aggregates(s) { // nothing else is read of the groups
 		s.FromClause = nil
+	} else if !aggregated {
+		c.around[c.groupsOf(s.FromClause[0], e)] = s
 	}
+}
+
+// groupsOf is the query of private groups that a FROM item, a subquery or a CTE, is; nil: it is none.
+func (c *correlator) groupsOf(n *pg_query.Node, e *bind.Env) *pg_query.SelectStmt {
+	item, v := n.GetRangeSubselect(), n.GetRangeVar()
+	groups := item.GetSubquery().GetSelectStmt()
+	if v != nil && v.Schemaname == "" {
+		groups = e.Inlined(v.Relname)
+	}
+	renamed := len(item.GetAlias().GetColnames())+len(v.GetAlias().GetColnames()) > 0
+	if groups == nil || item.GetLateral() || renamed || !c.groupsPrivate(groups, e) {
+		return nil
+	}
+	return groups
+}
+
+// grouped are the outputs of a query of groups, as a query around it names them.
+type grouped struct {
+	table  string
+	groups *pg_query.SelectStmt
+}
+
+// named is the expression behind a name; nil: there is none.
+func (o *grouped) named(n *pg_query.Node) *pg_query.Node {
+	names := sqltree.StringList(n.GetColumnRef().GetFields())
+	if len(names) == 0 || len(names) > 2 || len(names) == 2 && names[0] != o.table {
+		return nil
+	}
+	for _, t := range o.groups.TargetList {
+		if r := t.GetResTarget(); sqltree.OutputName(r) == names[len(names)-1] {
+			return r.Val
+		}
+	}
+	return nil
+}
+
+// keys puts the keys of the groups in place of their names in a list of expressions; false: others are read.
+func (o *grouped) keys(list []*pg_query.Node) bool {
+	keys := true
+	for i := range list {
+		sqltree.Visit(list[i], func(n *pg_query.Node) bool {
+			x := o.named(n)
+			aggregated := x != nil && (sqltree.HasWindow(x) || sqltree.Aggregates(&pg_query.SelectStmt{TargetList: []*pg_query.Node{x}}))
+			keys = keys && n.GetSubLink() == nil && (n.GetColumnRef() == nil || x != nil && !aggregated)
+			return keys
+		})
+		if !keys {
+			return false
+		}
+		var err error
+		list[i], err = sqltree.RewriteNode(list[i], func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+			if x := o.named(n); x != nil {
+				return sqltree.Clone(x), false, nil
+			}
+			return n, true, nil
+		})
+		if err != nil {
+			panic(err) // the callback gives none
+		}
+	}
+	return true
+}
+
+// runningTotals moves windows that add up the groups by their keys into the query of the groups, which knows them all.
+func (c *correlator) runningTotals(s *pg_query.SelectStmt, of *grouped) {
+	list, ok := of.expanded(s.TargetList)
+	if !ok {
+		return
+	}
+	inner := sqltree.Clone(of.groups)
+	moved := func(n *pg_query.Node, name string) *pg_query.Node {
+		out, err := sqltree.RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+			x := of.moved(n.GetFuncCall())
+			if x == nil {
+				if n.GetTypeCast() == nil {
+					name = ""
+				}
+				return n, n.GetSubLink() == nil, nil
+			}
+			if name == "" {
+				name = "sum"
+			}
+			if slices.ContainsFunc(inner.TargetList, func(t *pg_query.Node) bool { return sqltree.OutputName(t.GetResTarget()) == name }) {
+				name = c.alias("w")
+			}
+			inner.TargetList = append(inner.TargetList, target(name, x))
+			return sqltree.ColumnRef(of.table, name), false, nil
+		})
+		if err != nil {
+			panic(err) // the callback gives none
+		}
+		return out
+	}
+	for _, t := range list {
+		r := t.GetResTarget()
+		r.Name = sqltree.OutputName(r)
+		r.Val = moved(r.Val, r.Name)
+	}
+	sort := sqltree.Clone(s).SortClause
+	for i := range sort {
+		sort[i] = moved(sort[i], "")
+	}
+	if len(inner.TargetList) > len(of.groups.TargetList) {
+		s.TargetList, s.SortClause, s.FromClause = list, sort, []*pg_query.Node{subselect(inner, of.table)}
+	}
+}
+
+// moved is a window that adds up the groups by their keys, as the query of the groups says it; nil: it is none.
+func (o *grouped) moved(f *pg_query.FuncCall) *pg_query.Node {
+	if f.GetOver() == nil || sqltree.FunctionName(f) != "sum" || len(f.Args) != 1 || f.AggFilter != nil {
+		return nil
+	}
+	x := o.named(f.Args[0])
+	f = sqltree.Clone(f)
+	if !additive(x.GetFuncCall()) || !o.keys(f.Over.PartitionClause) || !o.keys(f.Over.OrderClause) {
+		return nil
+	}
+	f.Args[0] = sqltree.Clone(x)
+	return &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: f}}
+}
+
+// expanded copies a SELECT list with the outputs in place of *; false: it may read whole rows.
+func (o *grouped) expanded(targets []*pg_query.Node) (list []*pg_query.Node, ok bool) {
+	ok = true
+	for _, t := range targets {
+		fields := t.GetResTarget().GetVal().GetColumnRef().GetFields()
+		if len(fields) == 0 || fields[len(fields)-1].GetAStar() == nil {
+			sqltree.Visit(t, func(n *pg_query.Node) bool {
+				names := sqltree.StringList(n.GetColumnRef().GetFields())
+				ok = ok && (len(names) != 1 || names[0] != o.table || o.named(n) != nil)
+				return ok
+			})
+			list = append(list, sqltree.Clone(t))
+			continue
+		}
+		for _, t := range o.groups.TargetList {
+			name := sqltree.OutputName(t.GetResTarget())
+			list = append(list, target(name, sqltree.ColumnRef(o.table, name)))
+		}
+	}
+	return list, ok
 }
 
 // groupsPrivate says that a query aggregates private rows by keys, of which none is the unit's.
@@ -84,8 +228,7 @@ func allGroups(s *pg_query.SelectStmt) bool {
 }
 
 // additive says that an expression over a group is the sum of what it is over its parts.
-func additive(x *pg_query.Node) bool {
-	f := x.GetFuncCall()
+func additive(f *pg_query.FuncCall) bool {
 	if f == nil || f.AggDistinct || f.Over != nil || len(f.AggOrder) > 0 {
 		return false
 	}
@@ -102,20 +245,28 @@ func overAll(f *pg_query.FuncCall) bool {
 	return w != nil && w.Name == "" && w.Refname == "" && len(w.PartitionClause)+len(w.OrderClause) == 0 && w.FrameOptions == plainFrame
 }
 
-// replaceSums replaces sums in what a query selects and sorts by, where the replacement is not nil. Outputs keep their
-// names.
-func (c *correlator) replaceSums(s *pg_query.SelectStmt, of func(sum *pg_query.FuncCall) *pg_query.Node) {
+// replaceSums replaces sums of what adds up over groups, and the ends of their intervals, in what a query selects and sorts by. Outputs keep
+// their names.
+func (c *correlator) replaceSums(s, groups *pg_query.SelectStmt, of func(sum *pg_query.FuncCall) (x *pg_query.Node)) {
 	replaced := func(n *pg_query.Node) *pg_query.Node {
 		if n.GetNode() == nil {
 			return n
 		}
 		out, err := sqltree.RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) {
 			f := n.GetFuncCall()
+			what := bind.IntervalFunction(f)
+			if what != "" && len(f.Args) == 1 {
+				f = f.Args[0].GetFuncCall()
+			}
 			if f == nil || sqltree.FunctionName(f) != "sum" || len(f.Args) != 1 || f.AggDistinct || len(f.AggOrder) > 0 || f.AggFilter != nil {
 				return n, n.GetSubLink() == nil, nil
 			}
-			if r := of(f); r != nil {
-				return r, false, nil
+			x := of(f)
+			if x != nil && what != "" {
+				x = sqltree.OwnCall("interval_"+string(what), sqltree.Clone(x))
+			}
+			if x != nil {
+				return c.total(groups, x), false, nil
 			}
 			return n, true, nil
 		})
@@ -141,9 +292,7 @@ func (c *correlator) total(s *pg_query.SelectStmt, x *pg_query.Node) *pg_query.N
 	rows, out, alias := newSelect(), newSelect(), c.alias("t")
 	rows.TargetList = []*pg_query.Node{target("n", sqltree.Clone(x))}
 	rows.FromClause, rows.WhereClause = sqltree.Clone(s).FromClause, sqltree.Clone(s.WhereClause)
-	sum := &pg_query.FuncCall{Funcname: []*pg_query.Node{pg_query.MakeStrNode("sum")}, Funcformat: pg_query.CoercionForm_COERCE_EXPLICIT_CALL}
-	sum.Args = []*pg_query.Node{sqltree.ColumnRef(alias, "n")}
-	out.TargetList = []*pg_query.Node{target("", &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: sum}})}
+	out.TargetList = []*pg_query.Node{target("", call("sum", sqltree.ColumnRef(alias, "n")))}
 	out.FromClause = []*pg_query.Node{subselect(rows, alias)}
 	return sublink(pg_query.SubLinkType_EXPR_SUBLINK, out, -1)
 }

@@ -37,6 +37,7 @@ type Block struct {
 
 	Proofs   []schema.Proof // of the keys' values
 	Order    *Order         // nil: groups are in no order of an aggregate
+	Windows  []Window       // sums over groups
 	Compared bool           // the statement asks of its count whether there are rows
 
 	listing *policy.Table // of whose keys alone Source has rows (bykey.go); nil: of others, too
@@ -284,7 +285,17 @@ type Difference struct {
 type Order struct {
 	Column     int // of the block's
 	Descending bool
-	Limit      int // so many groups are shown; 0: all, or nobody knows
+	Limit      int  // so many groups are shown; 0: all, or nobody knows
+	Ranked     bool // a window numbers the groups in that order: they may be shown in another
+}
+
+// Window is a result column that adds up an aggregate over groups: SUM(…) OVER (…), as a running total is.
+type Window struct {
+	Output    string
+	Column    Column
+	Adds      bool  // its release is what adds up
+	Partition []int // keys that its partitions are of; nil: all groups are in one, or nobody knows
+	Whole     bool  // it is of all rows of the partition
 }
 
 // ReleasedColumn names a released column in the finish query.

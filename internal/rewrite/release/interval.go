@@ -63,13 +63,24 @@ func (k *Block) intervalEnd(call int, what aggregate.Derived) query.Scalar {
 	if what == aggregate.DerivedHigh {
 		end = query.F("({} + {})", first, by)
 	}
-	formula := query.Map{Scalar: func(x query.Scalar) query.Scalar {
-		if n, ok := x.(query.Name); ok && n == first {
-			return end
+	return query.F("CASE WHEN {} IS NOT NULL THEN {} END", by, k.OutputOf(call, end))
+}
+
+// OutputOf prints the aggregate's formula with something in place of its first release.
+func (k *Block) OutputOf(call int, first query.Scalar) query.Scalar {
+	name := ReleasedColumn(k.Columns[call].Releases[0])
+	return query.Map{Scalar: func(x query.Scalar) query.Scalar {
+		if n, ok := x.(query.Name); ok && n == name {
+			return first
 		}
 		return x
 	}}.OfScalar(k.Outputs[call])
-	return query.F("CASE WHEN {} IS NOT NULL THEN {} END", by, formula)
+}
+
+// Adds says that an aggregate over several groups is the sum of what one release of each is, whichever groups are shown.
+func (k *Block) Adds(call int) bool {
+	c := &k.Columns[call]
+	return len(c.Releases) == 1 && k.Releases[c.Releases[0]].Kind == mechanism.Scalar && k.Source.Preserved == nil && !k.Selected && !k.Source.Empty
 }
 
 // momentEnd prints an aggregate of moments less, or more, what it may be off, in its own unit, and within what it can be.

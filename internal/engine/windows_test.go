@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// TestSumsOverManyGroups: of 300 groups, of which 10 have rows, what a running total adds up is off by its margin in 5% of
+// the answers at most, and has a bias far below it, as drawn and as kept. False alarms: 1e-9 each.
+func TestSumsOverManyGroups(t *testing.T) {
+	const rounds, groups = 2000, 300
+	rows := func(g int) int64 {
+		if g%30 == 0 {
+			return 40
+		}
+		return 0
+	}
+	for _, noise := range []mechanism.Noise{mechanism.Laplace, mechanism.Gaussian, mechanism.Staircase} {
+		for _, bounding := range []mechanism.Bounding{mechanism.Clamp, mechanism.Fold, mechanism.Denoise} {
+			p := countsOf(t, groups, 0, mechanism.Choice{Noise: noise, Bounding: bounding}, .33)
+			block := &p.plan.Blocks[0]
+			m := measured{keys: block.Keys, exact: make([][]int64, 1), histograms: make([][]mechanism.Histogram, 1)}
+			for g := range groups {
+				m.exact[0] = append(m.exact[0], rows(g))
+			}
+			wrong, bias := make([]int, groups), make([]float64, groups)
+			source := mechanism.NewSource()
+			for range rounds {
+				drawn, _ := p.blocks[0].draw(source, block.Releases, m)
+				shown := p.presented([]released{drawn})[0]
+				margin, share, ok := p.summed(0, alone, shown.all())
+				if !ok || share != 0 {
+					t.Fatalf("%s %s: no margin", noise, bounding)
+				}
+				sum, truth := int64(0), int64(0)
+				for g, z := range shown.all().plain[0] {
+					sum, truth = sum+z, truth+rows(g)
+					off := float64(sum - truth)
+					if bias[g] += off / rounds; math.Abs(off) > margin*math.Sqrt(float64(g+1)) {
+						wrong[g]++
+					}
+				}
+			}
+			margin, _, _ := p.summed(0, alone, released{plain: [][]int64{{}}})
+			for _, g := range []int{0, 1, 9, 99, groups - 1} {
+				most := margin * math.Sqrt(float64(g+1))
+				if !stattest.AtMost(wrong[g], rounds, .05) || math.Abs(bias[g]) > most/5 { // a fifth: eight standard deviations of the mean
+					t.Errorf("%s %s, %d groups: %d of %d beyond ±%g, on average off by %g", noise, bounding, g+1, wrong[g], rounds, most, bias[g])
+				}
+			}
+			t.Logf("%s %s: %d of %d beyond, on average off by %.2g of ±%.4g", noise, bounding, wrong[groups-1], rounds, bias[groups-1], margin*math.Sqrt(groups))
+		}
+	}
+}
+
+// TestSumsOfKeptAnswers: an answer that was kept adds up to what it was; one that was kept without what adds up has no margin.
+func TestSumsOfKeptAnswers(t *testing.T) {
+	p := countsOf(t, 4, 0, laplace, .33)
+	block := &p.plan.Blocks[0]
+	m := measured{keys: block.Keys, exact: [][]int64{{0, 0, 0, 90}}, histograms: make([][]mechanism.Histogram, 1)}
+	drawn, _ := p.blocks[0].draw(mechanism.NewSource(), block.Releases, m)
+	text, err := json.Marshal(p.kept([]released{drawn}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := decodeAnswer(p.plan, text)
+	if err != nil || fmt.Sprint(again[0].plain) != fmt.Sprint(drawn.plain) {
+		t.Errorf("%v was kept as %v (%v)", drawn.plain, again, err)
+	}
+	w := rewrite.Window{Output: "running", Column: alone, Adds: true}
+	block.Windows = []rewrite.Window{w}
+	if f := p.ofWindow(0, w, p.presented(again)[0]); !f.known || f.least <= 0 || f.most != 2*f.least || p.overShown(p.presented(again)) != "" {
+		t.Errorf("a running total of four groups: %+v, %q", f, p.overShown(p.presented(again)))
+	}
+	again[0].plain = nil
+	if f := p.ofWindow(0, w, p.presented(again)[0]); f.known || p.overShown(p.presented(again)) == "" {
+		t.Errorf("of an old answer: %+v", f)
+	}
+}
+
+// TestPartitions: how many groups the partitions of a window have.
+func TestPartitions(t *testing.T) {
+	keys := rewrite.KeyRows{key("a", "1"), key("a", "2"), key("b", "1"), key("a", "3")}
+	for _, c := range []struct {
+		columns         []int
+		fewest, largest int
+	}{{nil, 4, 4}, {[]int{0}, 1, 3}, {[]int{1}, 1, 2}, {[]int{0, 1}, 1, 1}} {
+		if fewest, largest := partitions(keys, c.columns); fewest != c.fewest || largest != c.largest {
+			t.Errorf("by %v: %d to %d, want %d to %d", c.columns, fewest, largest, c.fewest, c.largest)
+		}
+	}
+}

@@ -1,0 +1,247 @@
+package finish
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
+	"github.com/dpproxy/dpproxy/internal/rewrite/release"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+)
+
+// A window that adds up groups by their keys, as a running total does, reads all groups, shown or not, as they were drawn
+// before anything was kept within its range: what is added up has no bias then, and a margin (docs/privacy.md P20c).
+
+// window is such a window of a level.
+type window struct {
+	release.Window
+	call int
+}
+
+// windows finds them in what a query of a block selects and sorts by.
+type windows struct {
+	*level
+	alias   string
+	clause  []*pg_query.Node // WINDOW w AS (…)
+	numbers map[string]int   // by tree
+	inner   []*pg_query.Node // what is computed over all groups
+	having  bool             // groups are left out by what was released
+	shown   bool             // others add up the groups that are shown
+}
+
+// addGroups has a query over a block read all of its groups for such windows.
+func (b *finisher) addGroups(s *pg_query.SelectStmt, alias string, l *level) {
+	w := &windows{level: l, alias: alias, clause: s.WindowClause, numbers: map[string]int{}, having: s.HavingClause != nil}
+	for _, t := range s.TargetList {
+		r := t.GetResTarget()
+		of := w.number(uncast(r.Val))
+		if r.Val = w.replaced(r.Val); of > 0 && l.outputs != nil {
+			l.windows[of-1].Output = r.Name
+		}
+	}
+	for _, list := range [][]*pg_query.Node{s.SortClause, s.DistinctClause} {
+		for i := range list {
+			list[i] = w.replaced(list[i])
+		}
+	}
+	b.overShown = b.overShown || w.shown
+	if len(w.inner) == 0 {
+		return
+	}
+	all := newSelect()
+	every := &pg_query.ColumnRef{Fields: []*pg_query.Node{{Node: &pg_query.Node_AStar{AStar: &pg_query.A_Star{}}}}}
+	all.TargetList = append([]*pg_query.Node{target("", &pg_query.Node{Node: &pg_query.Node_ColumnRef{ColumnRef: every}})}, w.inner...)
+	all.FromClause = s.FromClause
+	s.FromClause, s.WhereClause = []*pg_query.Node{subselect(all, alias)}, sqltree.ColumnRef(alias, "shown")
+}
+
+func uncast(n *pg_query.Node) *pg_query.Node {
+	for n.GetTypeCast() != nil {
+		n = n.GetTypeCast().Arg
+	}
+	return n
+}
+
+func (w *windows) replaced(n *pg_query.Node) *pg_query.Node {
+	out, err := sqltree.RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) {
+		f := n.GetFuncCall()
+		what := bind.IntervalFunction(f)
+		if what != "" {
+			n = f.Args[0]
+		}
+		number := w.number(n)
+		switch {
+		case number > 0:
+			return w.value(number, what), false, nil
+		case what == "":
+			w.shown = w.shown || aggregatesOver(f)
+			return n, n.GetSubLink() == nil, nil
+		}
+		return when(nullTest(pg_query.MakeAConstIntNode(0, -1), pg_query.NullTestType_IS_NULL), n), true, nil // NULL of its type
+	})
+	if err != nil {
+		panic(err) // the callback gives none
+	}
+	return out
+}
+
+// number numbers a window from 1 on; 0: the node is none, or its frame depends on which groups are shown.
+func (w *windows) number(n *pg_query.Node) int {
+	f := n.GetFuncCall()
+	at, ok := w.summed(f)
+	if !ok {
+		return 0
+	}
+	over := w.definition(f.Over)
+	if over == nil || !w.ofKeys(over) {
+		return 0
+	}
+	key := sqltree.TreeKey(f)
+	if w.numbers[key] > 0 {
+		return w.numbers[key]
+	}
+	found := window{call: at}
+	found.Whole = len(over.OrderClause) == 0 && over.FrameOptions == plainFrame
+	for _, k := range over.PartitionClause {
+		key, ok := w.column(k, 'k')
+		if !ok {
+			found.Partition, found.Whole = nil, false
+			break
+		}
+		found.Partition = append(found.Partition, key)
+	}
+	w.windows = append(w.windows, found)
+	number := len(w.windows)
+	w.numbers[key] = number
+	sum, groups := call("sum", sqltree.ColumnRef(w.alias, fmt.Sprintf("p%d", at+1))), countRows()
+	sum.GetFuncCall().Over, groups.GetFuncCall().Over = over, sqltree.Clone(over)
+	w.inner = append(w.inner, target(fmt.Sprintf("w%d", number), sum), target(fmt.Sprintf("n%d", number), groups))
+	return number
+}
+
+// summed finds the call of which a window function is the sum.
+func (w *windows) summed(f *pg_query.FuncCall) (of int, ok bool) {
+	if f.GetOver() == nil || sqltree.FunctionName(f) != "sum" || len(f.Args) != 1 || f.AggDistinct || f.AggFilter != nil || len(w.groups.sets) > 1 || w.having {
+		return 0, false
+	}
+	of, ok = w.column(f.Args[0], 'a')
+	return of, ok && additive(w.calls[of])
+}
+
+// column gives the number of a key or a call of the block, by its letter.
+func (w *windows) column(n *pg_query.Node, letter byte) (at int, ok bool) {
+	ref := sqltree.StringList(n.GetColumnRef().GetFields())
+	if len(ref) != 2 || ref[0] != w.alias || ref[1][0] != letter {
+		return 0, false
+	}
+	at, err := strconv.Atoi(ref[1][1:])
+	return at - 1, err == nil
+}
+
+// definition resolves a window that a WINDOW clause defines; nil: by another one.
+func (w *windows) definition(over *pg_query.WindowDef) *pg_query.WindowDef {
+	if over.Name != "" {
+		at := slices.IndexFunc(w.clause, func(n *pg_query.Node) bool { return n.GetWindowDef().Name == over.Name })
+		if at < 0 {
+			return nil
+		}
+		over = sqltree.Clone(w.clause[at].GetWindowDef())
+		over.Name = ""
+	}
+	if over.Refname != "" {
+		return nil
+	}
+	return over
+}
+
+// Of a window's frame options (parsenodes.h): it is of rows, or of groups of equal ones.
+const frameRows, frameGroups = 4, 8
+
+// ofKeys says that which groups are in a frame follows from their keys, and groups without rows may be in it as well.
+func (w *windows) ofKeys(over *pg_query.WindowDef) bool {
+	if over.FrameOptions&(frameRows|frameGroups) != 0 && (over.StartOffset != nil || over.EndOffset != nil) {
+		return false
+	}
+	keys := true
+	for _, n := range slices.Concat(over.PartitionClause, over.OrderClause) {
+		sqltree.Visit(n, func(n *pg_query.Node) bool {
+			if n.GetColumnRef() != nil {
+				_, key := w.column(n, 'k')
+				keys = keys && key
+			}
+			keys = keys && n.GetSubLink() == nil
+			return keys
+		})
+	}
+	return keys
+}
+
+// value is what a window is, or an end of its interval. Of counts neither is below 0.
+func (w *windows) value(number int, what aggregate.Derived) *pg_query.Node {
+	of := w.windows[number-1].call
+	column := func(letter string, i int) *pg_query.Node {
+		return sqltree.ColumnRef(w.alias, fmt.Sprintf("%s%d", letter, i))
+	}
+	sum := column("w", number)
+	counts := sqltree.FunctionName(w.calls[of]) == "count"
+	atLeast0 := func(x *pg_query.Node) *pg_query.Node {
+		if !counts {
+			return x
+		}
+		return greatest(x, pg_query.MakeAConstIntNode(0, -1))
+	}
+	if what == "" {
+		return atLeast0(sum)
+	}
+	root := call("round", call("sqrt", typed(column("n", number), "numeric")), pg_query.MakeAConstIntNode(4, -1))
+	noise := operator("*", column("m", of+1), root)
+	if counts {
+		noise = call("floor", noise)
+	}
+	leftOut := operator("*", greatest(sum, operator("-", nil, sum)), column("s", of+1))
+	sign := "+"
+	if what == aggregate.DerivedLow {
+		sign = "-"
+	}
+	return when(nullTest(column("m", of+1), pg_query.NullTestType_IS_NOT_NULL), atLeast0(operator(sign, sum, operator("+", noise, leftOut))))
+}
+
+// aggregatesOver says that a window function aggregates.
+func aggregatesOver(f *pg_query.FuncCall) bool {
+	if f.GetOver() == nil {
+		return false
+	}
+	switch name := sqltree.FunctionName(f); name {
+	case "rank", "dense_rank", "percent_rank", "cume_dist":
+		return false
+	default:
+		return sqltree.AggregateNames[name]
+	}
+}
+
+// aggregatesGroups says that a query over released values aggregates groups.
+func aggregatesGroups(s *pg_query.SelectStmt, e *bind.Env) bool {
+	aggregates, groups := false, false
+	for _, n := range slices.Concat(s.TargetList, s.SortClause, []*pg_query.Node{s.HavingClause}) {
+		sqltree.Visit(n, func(n *pg_query.Node) bool {
+			aggregates = aggregates || sqltree.IsAggregate(n) || aggregatesOver(n.GetFuncCall())
+			return n.GetSubLink() == nil
+		})
+	}
+	var grouped func(n *pg_query.Node) bool
+	grouped = func(n *pg_query.Node) bool {
+		groups = groups || len(n.GetSelectStmt().GetGroupClause()) > 0
+		if v := n.GetRangeVar(); v != nil && v.Schemaname == "" && !groups && e.Inlined(v.Relname) != nil {
+			sqltree.Visit(&pg_query.Node{Node: &pg_query.Node_SelectStmt{SelectStmt: e.Inlined(v.Relname)}}, grouped)
+		}
+		return !groups
+	}
+	for _, n := range s.FromClause {
+		sqltree.Visit(n, grouped)
+	}
+	return aggregates && groups
+}

@@ -1,0 +1,94 @@
+package rewrite_test
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestOrders: where a statement, or the query that it selects from, sorts or ranks groups by an aggregate, the plan knows by which; where it
+// reads others than all groups, by none.
+func TestOrders(t *testing.T) {
+	const groups = "(SELECT diagnosis, max(age) AS a, count(*) AS n FROM patients GROUP BY diagnosis) t"
+	for sql, want := range map[string]string{
+		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC LIMIT 3":                                                 "count(*) true 3 false",
+		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY count(*)":                                                       "count(*) false 0 false",
+		"SELECT diagnosis, n FROM " + groups + " ORDER BY n DESC LIMIT 5":                                                             "count(*) true 5 false",
+		"SELECT n AS x, diagnosis FROM " + groups + " ORDER BY x DESC":                                                                "count(*) true 0 false",
+		"SELECT * FROM " + groups + " ORDER BY t.n":                                                                                   "count(*) false 0 false",
+		"SELECT diagnosis FROM " + groups + " ORDER BY n LIMIT 1":                                                                     "count(*) false 1 false",
+		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT ward, n FROM t ORDER BY 2 DESC LIMIT 2":               "count(*) true 2 false",
+		"SELECT ward, sum(n) FROM (SELECT ward, diagnosis, count(*) AS n FROM patients GROUP BY 1, 2) t GROUP BY 1 ORDER BY 2 DESC":   "count(*) true 0 false",
+		"SELECT diagnosis, rank() OVER (ORDER BY count(*) DESC) FROM patients GROUP BY 1":                                             "count(*) true 0 true",
+		"SELECT diagnosis, dense_rank() OVER (ORDER BY n DESC) FROM " + groups:                                                        "count(*) true 0 true",
+		"SELECT diagnosis, row_number() OVER (ORDER BY count(*)) AS r FROM patients GROUP BY 1 ORDER BY diagnosis":                    "count(*) false 0 true",
+		"SELECT ward, diagnosis, rank() OVER (PARTITION BY ward ORDER BY count(*)) FROM patients GROUP BY 1, 2":                       "",
+		"SELECT diagnosis, n FROM " + groups + " WHERE n > 3 ORDER BY n":                                                              "",
+		"SELECT diagnosis, n FROM " + groups + " ORDER BY n OFFSET 2":                                                                 "",
+		"SELECT diagnosis, n FROM " + groups + " ORDER BY diagnosis":                                                                  "",
+		"SELECT diagnosis, n FROM (SELECT diagnosis, count(*) AS n FROM patients GROUP BY 1 LIMIT 2) t ORDER BY n":                    "",
+		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 HAVING count(*) > 3 ORDER BY 2":                                          "",
+		"SELECT ward, sum(n) FROM (SELECT ward, diagnosis, count(*) AS n FROM patients GROUP BY 1, 2) t GROUP BY 1 HAVING sum(n) > 3": "",
+	} {
+		q, err := theWorld.then().ask(sql, nil)
+		if err != nil || q.plan == nil {
+			t.Errorf("%s: %v", sql, err)
+			continue
+		}
+		got := ""
+		for _, b := range q.plan.Blocks {
+			if o := b.Order; o != nil {
+				got = fmt.Sprint(b.Columns[o.Column].Name, " ", o.Descending, " ", o.Limit, " ", o.Ranked)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", sql, got, want)
+		}
+	}
+}
+
+// TestWindows: which windows add up all groups, of which partitions, and which statements add up those that are shown.
+func TestWindows(t *testing.T) {
+	const groups = "(SELECT ward, diagnosis, count(*) AS n FROM patients GROUP BY 1, 2) t"
+	for sql, want := range map[string]string{
+		"SELECT diagnosis, sum(count(*)) OVER (ORDER BY diagnosis) AS r FROM patients GROUP BY 1":                   "r [] false",
+		"SELECT ward, sum(n) OVER (PARTITION BY ward) AS r FROM " + groups:                                          "r [0] true",
+		"SELECT ward, 2 * sum(n) OVER (ORDER BY t.ward, diagnosis) AS r FROM " + groups:                             "sum [] false",
+		"SELECT ward, sum(n) OVER w FROM " + groups + " WINDOW w AS (ORDER BY ward)":                                "shown",
+		"SELECT diagnosis, sum(count(*)) OVER w AS r FROM patients GROUP BY 1 WINDOW w AS (PARTITION BY diagnosis)": "r [0] true",
+		"SELECT age / 10, sum(count(*)) OVER (ORDER BY age / 10 RANGE 2 PRECEDING) AS r FROM patients GROUP BY 1":   "r [] false",
+		"SELECT age / 10, sum(count(*)) OVER (ORDER BY age / 10 ROWS 2 PRECEDING) AS r FROM patients GROUP BY 1":    "shown",
+		"SELECT diagnosis, sum(count(*)) OVER (ORDER BY count(*)) AS r FROM patients GROUP BY 1":                    "shown",
+		"SELECT diagnosis, sum(count(*)) OVER (ORDER BY diagnosis) FROM patients GROUP BY 1 HAVING count(*) > 2":    "shown",
+		"SELECT sum(n) FROM " + groups + " WHERE n > 2":                                                             "shown",
+		"SELECT ward, sum(n), max(n) FROM " + groups + " GROUP BY 1":                                                "shown",
+		"SELECT ward, sum(n) FROM " + groups + " GROUP BY 1":                                                        "",
+		"SELECT sum(n) FROM " + groups: "",
+		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT sum(n) FROM t":                                           "",
+		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT sum(n) FROM t WHERE n > 2":                               "shown",
+		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT *, sum(n) OVER (ORDER BY ward) r FROM t":                 "r [] false",
+		"SELECT sum(n) OVER (ORDER BY r) FROM (SELECT ward, count(*) AS n, rank() OVER (ORDER BY ward) AS r FROM patients GROUP BY 1) t": "shown",
+		"SELECT count(*), avg(n) FROM " + groups:                                         "shown",
+		"SELECT ward, max(n) OVER (), rank() OVER (ORDER BY n) FROM " + groups:           "shown",
+		"SELECT ward, rank() OVER (ORDER BY n) FROM " + groups:                           "",
+		"SELECT avg(n) FROM (SELECT patient_id, count(*) AS n FROM visits GROUP BY 1) t": "",
+		"SELECT sum(n) FROM (SELECT count(*) AS n FROM patients) t":                      "",
+	} {
+		q, err := theWorld.then().ask(sql, nil)
+		if err != nil || q.plan == nil {
+			t.Errorf("%s: %v", sql, err)
+			continue
+		}
+		got := ""
+		for _, b := range q.plan.Blocks {
+			for _, w := range b.Windows {
+				got = fmt.Sprint(w.Output, " ", w.Partition, " ", w.Whole)
+			}
+		}
+		if q.plan.OverShown {
+			got += "shown"
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", sql, got, want)
+		}
+	}
+}
