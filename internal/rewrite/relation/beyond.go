@@ -27,6 +27,19 @@ func (b *Base) NoteBeyond(use Use, columns []expr.Outside) {
 	b.beyond[use] = expr.JoinOutside(b.beyond[use], columns)
 }
 
+// Within keeps the rows of a relation in which a key reads no value beyond its bounds: what merges equal rows, or compares them, would take
+// others for equal. The work is done for another relation, which is made of it. It returns of which columns the key may still have values beyond.
+func (b *Base) Within(r, of *Relation, key *expr.Expr) []expr.Outside {
+	inside := key.AllInside()
+	if inside == nil {
+		return key.Outside()
+	}
+	r.Where = append(slices.Clone(r.Where), inside)
+	of.AddWork(key.InsideWork(), r.Size())
+	b.NoteBeyond(NoGroup, key.Clamped())
+	return nil
+}
+
 // Beyond lists the uses, but of columns that have no value beyond their bounds.
 func (b *Base) Beyond() (out []Beyond) {
 	for use, columns := range b.beyond {
