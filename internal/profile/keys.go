@@ -58,7 +58,7 @@ func (r ranged) share() string {
 	}
 	comment := fmt.Sprintf("share of the %s that a %s counts with beyond bounds, at most (95 %%)", of, r.table.Unit.Name)
 	if r.over != r.sum {
-		comment += fmt.Sprintf("; more than %s above them is not in it", r.over)
+		comment += fmt.Sprintf("; what is more than %s above them is not in it", r.over)
 	}
 	return comment
 }
