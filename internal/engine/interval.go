@@ -18,10 +18,10 @@ type interval struct{ below, above float64 }
 const mostSteps = 1 << 60
 
 // interval is false where an aggregate has none: booleans, averages and intercepts of regressions, whatever is NULL, as averages and sums
-// of a group without rows are, and all of a statement with a condition that reads numbers of one unit as what they are cut to. Where levels were made to add up it is the interval of what was drawn, and reaches to the value that is shown:
+// of a group without rows are, and all of a block of which rows are left out, or taken for others, that no declared share counts. Where levels were made to add up it is the interval of what was drawn, and reaches to the value that is shown:
 // it holds the answer as often (docs/mechanisms.md, section 17).
 func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (interval, bool) {
-	if p.nothing(block, c, r, g) || len(p.plan.CutConditions) > 0 {
+	if p.nothing(block, c, r, g) || p.plan.Blocks[block].Uncovered {
 		return interval{}, false
 	}
 	i, ok := p.drawnInterval(block, c, r.drawn(), g)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -184,6 +185,16 @@ func TestBeyondBounds(t *testing.T) {
 			`SELECT l.y, count(*) FROM patients p, LATERAL (SELECT extract(year FROM v.visited) AS y, visited FROM visits v WHERE v.patient_id = p.id ORDER BY visit_id LIMIT 1) l
 			 WHERE visited BETWEEN '2020-01-01' AND '2021-12-31' GROUP BY 1 ORDER BY 1`,
 		},
+		{
+			`SELECT l.y, count(*) FROM patients p, LATERAL (SELECT max(extract(year FROM v.visited)) AS y FROM visits v WHERE v.patient_id = p.id) l GROUP BY 1 ORDER BY 1`,
+			`SELECT l.y, count(*) FROM patients p, LATERAL (SELECT max(extract(year FROM v.visited)) AS y, bool_and(visited BETWEEN '2020-01-01' AND '2021-12-31') AS i
+			 FROM visits v WHERE v.patient_id = p.id) l WHERE i IS NOT FALSE GROUP BY 1 ORDER BY 1`,
+		},
+		{
+			`SELECT p.y, count(*) FROM visits v LEFT JOIN (SELECT id, extract(year FROM admitted) AS y FROM patients WHERE smoker) p ON p.id = v.patient_id GROUP BY 1 ORDER BY 1`,
+			`SELECT p.y, count(*) FROM visits v LEFT JOIN (SELECT id, admitted, extract(year FROM admitted) AS y FROM patients WHERE smoker) p ON p.id = v.patient_id
+			 WHERE admitted BETWEEN '2020-01-01' AND '2021-12-31' OR admitted IS NULL GROUP BY 1 ORDER BY 1`,
+		},
 		{ // the join compares the nearest bounds
 			`SELECT y, count(*) FROM (SELECT patient_id, extract(year FROM visited) AS y FROM visits) v FULL JOIN (SELECT id AS patient_id, extract(year FROM admitted) AS y FROM patients) p USING (patient_id, y) GROUP BY y ORDER BY 1`,
 			`SELECT y, count(*) FROM (SELECT patient_id, extract(year FROM greatest(least(visited, '2021-12-31'), '2020-01-01')) AS y, visited BETWEEN '2020-01-01' AND '2021-12-31' AS i FROM visits) v FULL JOIN
@@ -291,18 +302,18 @@ func TestBeyondIsPlanned(t *testing.T) {
 		`SELECT avg(s) FROM (SELECT patient_id, sum(cost) AS s FROM visits GROUP BY 1) v`:                                                                          `nearest [cost]`,
 		`SELECT y, count(*) FROM (SELECT extract(year FROM admitted) AS y FROM patients) p GROUP BY 1`:                                                             `no group [admitted]`,
 		`SELECT y, count(*) FROM (SELECT id, extract(year FROM admitted) AS y FROM patients GROUP BY 1, 2) p GROUP BY 1`:                                           `no group [admitted]`,
-		`SELECT count(*) FROM (SELECT DISTINCT id, extract(year FROM admitted) FROM patients) p`:                                                                   `no group [admitted]`,
+		`SELECT count(*) FROM (SELECT DISTINCT id, extract(year FROM admitted) FROM patients) p`:                                                                   `no group [admitted], dropped [admitted]`,
 		`SELECT count(*) FROM (SELECT DISTINCT id, admitted FROM patients) p`:                                                                                      ``,
 		`SELECT y, count(*) FROM (SELECT DISTINCT id, extract(year FROM admitted) AS y FROM patients) p GROUP BY 1`:                                                `no group [admitted]`,
-		`SELECT avg(y) FROM (SELECT DISTINCT id, extract(year FROM admitted) AS y FROM patients) p`:                                                                `no group [admitted]`,
+		`SELECT avg(y) FROM (SELECT DISTINCT id, extract(year FROM admitted) AS y FROM patients) p`:                                                                `no group [admitted], dropped [admitted]`,
 		`SELECT count(DISTINCT y) FROM (SELECT extract(year FROM admitted) AS y FROM patients) p`:                                                                  `nearest [admitted]`,
 		`SELECT count(DISTINCT s) FROM (SELECT age AS s FROM patients) p`:                                                                                          ``,
 		`SELECT v, count(*) FROM (SELECT age AS v FROM patients UNION ALL SELECT minutes FROM visits) v GROUP BY 1`:                                                `no group [age minutes]`,
 		`SELECT v, avg(v) FROM (SELECT age / 2 AS v FROM patients UNION ALL SELECT minutes FROM visits) v GROUP BY 1`:                                              `no group [age minutes], nearest [age minutes]`,
-		`SELECT count(*) FROM (SELECT id, age / 2 FROM patients EXCEPT SELECT patient_id, minutes FROM visits) v`:                                                  `no group [age]`,
-		`SELECT s, count(*) FROM (SELECT DISTINCT patient_id, s FROM (SELECT patient_id, floor(sum(cost) / 100)::int AS s FROM visits GROUP BY 1) v) w GROUP BY 1`: `nearest [cost]`,
-		`SELECT s / 100 + m, count(*) FROM (SELECT patient_id, sum(minutes) AS s, max(minutes) AS m FROM visits GROUP BY 1) v GROUP BY 1`:                          `no group [minutes], nearest [minutes]`,
-		`SELECT s + y, count(*) FROM (SELECT sum(cost)::int AS s, max(extract(year FROM visited))::int AS y FROM visits GROUP BY patient_id) v GROUP BY 1`:         `no group [visited], nearest [cost]`,
+		`SELECT count(*) FROM (SELECT id, age / 2 FROM patients EXCEPT SELECT patient_id, minutes FROM visits) v`:                                                  `no group [age], dropped [age]`,
+		`SELECT s, count(*) FROM (SELECT DISTINCT patient_id, s FROM (SELECT patient_id, floor(sum(cost) / 100)::int AS s FROM visits GROUP BY 1) v) w GROUP BY 1`: `key [cost]`,
+		`SELECT s / 100 + m, count(*) FROM (SELECT patient_id, sum(minutes) AS s, max(minutes) AS m FROM visits GROUP BY 1) v GROUP BY 1`:                          `no group [minutes], key [minutes]`,
+		`SELECT s + y, count(*) FROM (SELECT sum(cost)::int AS s, max(extract(year FROM visited))::int AS y FROM visits GROUP BY patient_id) v GROUP BY 1`:         `no group [visited], key [cost]`,
 	} {
 		asked, err := theWorld.ask(sql, nil)
 		if err != nil {
@@ -314,10 +325,13 @@ func TestBeyondIsPlanned(t *testing.T) {
 			if got != "" {
 				got += ", "
 			}
-			got += [...]string{rewrite.BeyondNoGroup: "no group ", rewrite.BeyondNearest: "nearest ", rewrite.BeyondCondition: "condition "}[b.Use] + fmt.Sprint(b.Columns)
+			got += [...]string{rewrite.BeyondNoGroup: "no group ", rewrite.BeyondNearest: "nearest ", rewrite.BeyondCondition: "condition ", rewrite.BeyondKey: "key ", rewrite.BeyondDropped: "dropped "}[b.Use] + fmt.Sprint(b.Columns)
 		}
 		if got != want {
 			t.Errorf("%s\nit is %q, want %q", sql, got, want)
+		}
+		if uncovered := strings.Contains(want, "condition") || strings.Contains(want, "key") || strings.Contains(want, "dropped"); asked.plan.Blocks[0].Uncovered != uncovered {
+			t.Errorf("%s\nare rows left out, or taken for others, that nothing counts? %v", sql, !uncovered)
 		}
 	}
 }

@@ -16,6 +16,9 @@ type Outside struct {
 	Share  *float64 // of the rows, at most, as the administrator vouches; nil: nobody knows
 }
 
+// Possible says that rows may have values beyond the bounds.
+func (o Outside) Possible() bool { return o.Share == nil || *o.Share > 0 }
+
 // Outside lists the columns of which the expression may have the nearest bound in place of a value: those that it reads clamped, those that
 // it reads where they were computed of such, and the column that it is, which whoever computes with it clamps.
 func (e *Expr) Outside() []Outside { return JoinOutside(e.Clamped(), e.Computed()) }
@@ -34,6 +37,14 @@ func (e *Expr) Computed() (out []Outside) {
 		return true
 	})
 	return JoinOutside(out, e.outside(func(x *Expr) bool { return x.col.Enforced && x.col.InBounds == nil }))
+}
+
+// Within lists those of which no row that is left has a value beyond: a subquery has merged or compared rows by what it computes of them.
+func (e *Expr) Within() (out []Outside) {
+	for _, c := range e.Columns() {
+		out = JoinOutside(out, c.Within)
+	}
+	return out
 }
 
 func (e *Expr) outside(of func(*Expr) bool) (out []Outside) {

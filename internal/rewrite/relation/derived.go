@@ -87,7 +87,9 @@ func (d *Derived) PassKey(b *Base, c *Column, name string) error {
 		}
 	}
 	d.passAs(c, name, sql)
-	d.Passed[c].Value.Outside = b.Within(d.Source, d.Result, expr.Read(c.Value, -1))
+	x := d.Passed[c].Value
+	x.Outside = nil
+	b.Within(d.Source, d.Result, expr.Read(c.Value, -1), x)
 	return nil
 }
 
@@ -123,7 +125,8 @@ func (d *Derived) AddKey(b *Base, e *expr.Expr, name string) (*Column, error) {
 		return nil, err
 	}
 	c := d.addAs(e, name, sql)
-	c.Value.Outside = b.Within(d.Source, d.Result, e)
+	c.Value.Outside = nil
+	b.Within(d.Source, d.Result, e, c.Value)
 	return c, nil
 }
 
