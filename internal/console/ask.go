@@ -144,8 +144,13 @@ func (a *answer) shown() (heads []shown, rows [][]shown) {
 			for r := range rows {
 				low, high := a.Rows[r][e.low].shown(numeric), a.Rows[r][e.high].shown(numeric)
 				text := low.Text + " … " + high.Text
-				if a.Rows[r][e.low].Null || a.Rows[r][e.high].Null {
+				switch noLow, noHigh := a.Rows[r][e.low].Null, a.Rows[r][e.high].Null; {
+				case noLow && noHigh:
 					text = "unknown"
+				case noLow:
+					text = "≤ " + high.Text
+				case noHigh:
+					text = "≥ " + low.Text
 				}
 				rows[r] = append(rows[r], shown{text, numeric, true})
 			}

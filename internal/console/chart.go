@@ -159,9 +159,10 @@ func (ch *chart) draw(a *answer, key, value int, margin float64) {
 		if bounded {
 			l, errLow := strconv.ParseFloat(row[ends.low].Text, 64)
 			h, errHigh := strconv.ParseFloat(row[ends.high].Text, 64)
-			if errLow == nil && errHigh == nil {
-				d.low, d.high = l, h
+			if errLow != nil || errHigh != nil { // an end that is not known has no bar
+				l, h = v, v
 			}
+			d.low, d.high = l, h
 		}
 		d.at, d.fixed = place(a.Columns[key].OID, row[key])
 		data = append(data, d)

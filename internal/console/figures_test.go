@@ -66,6 +66,20 @@ func TestIntervalsOfTheAnswer(t *testing.T) {
 	}
 }
 
+// TestOpenIntervals: an end that is not known is said, and has no error bar, whatever the margin of other groups is.
+func TestOpenIntervals(t *testing.T) {
+	low, high := column{"count_low", pgtype.Int8OID}, column{"count_high", pgtype.Int8OID}
+	a := table([]column{ward, count, low, high}, []string{"a", "50", "40", "NULL"}, []string{"b", "60", "NULL", "70"})
+	for i, want := range []string{"≥ 40", "≤ 70"} {
+		if _, rows := a.shown(); rows[i][2].Text != want {
+			t.Errorf("%s, want %s", rows[i][2].Text, want)
+		}
+		if list := charts(a, counts); len(list) != 1 || list[0].Bars[i].Has {
+			t.Errorf("%+v", list)
+		}
+	}
+}
+
 // TestIntervalsOfEqualNames: each column has the interval that stands behind it.
 func TestIntervalsOfEqualNames(t *testing.T) {
 	low, high := column{"avg_low", pgtype.Int8OID}, column{"avg_high", pgtype.Int8OID}

@@ -104,7 +104,7 @@ type wantedAverage struct {
 // keeps says of a mechanism of the sum and one of the count whether the margin is kept in a group of so many rows. If it is, it is in a
 // larger one.
 func (w wantedAverage) keeps(sum, count *mechanism.Prepared) func(n int64) bool {
-	z, rows := mechanism.PairMargins(sum, count, 0)
+	z, rows := mechanism.PairMargins(sum, count, 0, mechanism.Wrong)
 	return func(n int64) bool { return n > 0 && w.widest(n, z, rows) <= w.margin }
 }
 
@@ -115,7 +115,7 @@ func (w wantedAverage) widest(n int64, z, rows float64) float64 {
 
 // ofCount is what the count alone adds to the margin.
 func (w wantedAverage) ofCount(n int64, sum, count *mechanism.Prepared) float64 {
-	_, rows := mechanism.PairMargins(sum, count, 0)
+	_, rows := mechanism.PairMargins(sum, count, 0, mechanism.Wrong)
 	return w.widest(n, 0, rows)
 }
 
@@ -277,6 +277,9 @@ func (p *calibrated) mostOfCount(block, release int) mechanism.Guarantee {
 
 // mostCharge is the most that all parts may cost together: at the order of the price, as nothing is known of it at others.
 func (p *calibrated) mostCharge() ledger.Charge {
+	if p.look != nil {
+		return p.look.whole.charge
+	}
 	c := p.charge
 	c.Epsilon, c.Curve = p.later.most, mechanism.Curve{Pure: p.later.price.Epsilon}
 	if p.price.order != accounting.Infinite {

@@ -30,7 +30,7 @@ func BenchmarkBind(b *testing.B) {
 				i++
 				call.values = [][]byte{[]byte(c.value(i))}
 				if c.name == "other values" {
-					call.state.lookups.plans.Purge()
+					call.state.lookups.plans.cache.Purge()
 				}
 				if _, err := call.calibratedPlan(context.Background()); err != nil {
 					b.Fatal(err)

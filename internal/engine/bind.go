@@ -63,6 +63,8 @@ type private struct {
 	claimed    bool       // in the ledger, and not answered yet
 	flightDone func()     // ends the question's time in flight; nil: it is not in flight
 
+	reserved func() // gives back the memory that it works with; nil: it has none
+
 	// What the charge has left behind, for the NOTICE.
 	spent   spending
 	balance ledger.Balance

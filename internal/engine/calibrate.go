@@ -27,6 +27,8 @@ type calibrated struct {
 	blocks  []calibratedBlock
 	charge  ledger.Charge
 	other   *calibrated // the way to pay that was not taken; nil: there is none
+	look    *look       // it is charged for a first look; nil: for all of its answer
+	part    float64     // of what is wrong in 5% at most, that this answer may have; 0: all
 
 	budget statementBudget // that it was calibrated for
 	later  later
@@ -79,6 +81,7 @@ func (c *call) calibrate(ctx context.Context, plan *rewrite.Plan) (*calibrated, 
 			fmt.Sprintf("this statement would cost epsilon %s; at most %s is allowed", number(p.epsilon), number(plan.EpsilonMax)),
 			pgerr.Hint("SET dpproxy.epsilon to a smaller value, or ask for a wider dpproxy.margin."))
 	}
+	p = c.lookFirst(ctx, p)
 	p.charge.Query, p.charge.Policy = c.sql, c.state.policy.Version
 	return p, nil
 }
@@ -199,6 +202,27 @@ func costing(epsilon float64, c ledger.Charge) ledger.Charge {
 	}
 	c.Epsilon = epsilon
 	return c
+}
+
+// bytes is about how much memory the statement takes with its plan.
+func (p *calibrated) bytes() int {
+	n := p.plan.Bytes() + p.tables()
+	if p.other != nil {
+		n += p.other.tables()
+	}
+	return n
+}
+
+func (p *calibrated) tables() (n int) {
+	for _, b := range p.blocks {
+		if b.selection != nil {
+			n += b.selection.Bytes()
+		}
+		for _, r := range b.releases {
+			n += releaseBytes + r.Bytes()
+		}
+	}
+	return n
 }
 
 // ownMargins says whether a release has a margin of its own.

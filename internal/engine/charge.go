@@ -22,6 +22,7 @@ func (e *Engine) Charge(ctx context.Context, scope session.Scope, bound session.
 	}
 	err := e.releaser.charge(ctx, scope, p)
 	if err != nil {
+		p.idle()
 		p.leave()
 	}
 	return err
@@ -35,6 +36,9 @@ func (p *private) costs() bool { return p.answer == nil && p.releases() }
 
 func (d direct) charge(ctx context.Context, scope session.Scope, p *private) (err error) {
 	p.spent = spending{}
+	if err := p.reserve(ctx); err != nil {
+		return err
+	}
 	if !p.costs() {
 		if scope.Settings.Notices() {
 			p.balance, err = d.ledger.Balance(ctx, scope.Analyst)

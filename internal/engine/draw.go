@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -17,6 +18,7 @@ type released struct {
 	noisy  [][]int64            // the same as they were drawn, where levels were made to add up; nil: Values are
 	chosen map[int]float64      // what releases have that were charged behind the first charge: ε, or divergence
 	price  *mechanism.Guarantee // of a kept answer, at which it was drawn; nil: that of the statement
+	share  float64              // of the groups among which values choose those that are presented; 0: they choose none
 }
 
 // sources hands out generators: each is used by one statement at a time.
@@ -126,12 +128,18 @@ func (r released) copied() released {
 	return out
 }
 
+// wrong is how often an interval of a group may not hold the truth, so that of the groups that are presented at most 5%
+// do not (Benjamini and Yekutieli 2005; docs/privacy.md P17a).
+func (p *calibrated) wrong(r released) float64 {
+	return mechanism.Wrong * cmp.Or(r.share, 1) * cmp.Or(p.part, 1)
+}
+
 // drawn is the answer before levels were made to add up.
 func (r released) drawn() released {
 	if r.noisy == nil {
 		return r
 	}
-	return released{Keys: r.Keys, Values: r.noisy, chosen: r.chosen}
+	return released{Keys: r.Keys, Values: r.noisy, chosen: r.chosen, share: r.share}
 }
 
 // drawFamilies draws the quantiles that are drawn together.

@@ -29,7 +29,8 @@ type Engine struct {
 	state    atomic.Pointer[state]
 	withheld atomic.Bool // public tables are (withheld.go)
 	removed  atomic.Bool // the policy has no such database any more
-	releaser releaser    // charges and measures, except where the answer is known
+	analyses atomic.Int64
+	releaser releaser // charges and measures, except where the answer is known
 }
 
 // releaser charges statements over private rows, and releases their answers. There are two: direct does both for each

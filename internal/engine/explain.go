@@ -23,6 +23,7 @@ type explanation struct {
 	Price    *priceInfo    `json:"price,omitempty"`      // nil: nothing is released
 	Budget   *budgetInfo   `json:"budget,omitempty"`     // nil: Refused
 	Averages string        `json:"averages,omitempty"`   // how sums of averages with a margin are charged
+	Look     string        `json:"look,omitempty"`       // what is charged first, and what decides about the rest
 	Refused  string        `json:"refused,omitempty"`    // by the ledger: over budget, or failed before
 	Fits     string        `json:"still_fits,omitempty"` // Refused, and what would not be
 	Cached   bool          `json:"cached"`
@@ -151,7 +152,8 @@ func (e explained) Execute(context.Context) (session.Rows, error) {
 }
 
 // explain describes a statement; text has no use for densities.
-func (c *call) explain(ctx context.Context, p *calibrated, densities bool) (explanation, error) {
+func (c *call) explain(ctx context.Context, first *calibrated, densities bool) (explanation, error) {
+	p := first.atMost()
 	x := explanation{
 		Plan: p.plan.Explain, nothing: p.plan.OfNothing, LeftOut: leftOut(p.plan), Empty: emptyGroups(p.plan), Groups: p.groupHints(), Wide: wideHint(p.plan),
 		Finish: p.plan.Finish.SQL, Delta: p.charge.SelectionDelta,
@@ -160,9 +162,10 @@ func (c *call) explain(ctx context.Context, p *calibrated, densities bool) (expl
 	if p.releases() {
 		x.Epsilon, x.Price, x.Averages = p.charge.Epsilon, describePrice(p), p.ofAverages()
 	}
-	if err := c.explainBudget(ctx, p, &x); err != nil {
+	if err := c.explainBudget(ctx, first, &x); err != nil {
 		return x, err
 	}
+	x.Look = first.aboutLook()
 	for i, block := range p.plan.Blocks {
 		x.Blocks = append(x.Blocks, describeBlock(&block))
 		if block.Measure.Text != "" {
@@ -207,7 +210,7 @@ func (c *call) explainBudget(ctx context.Context, p *calibrated, x *explanation)
 		return err
 	}
 	x.Budget = &budgetInfo{Share: after.Shares[0], Left: after.ShareLeft + after.Shares[0], Enough: after.Enough + 1}
-	if p.chargedInParts() {
+	if p.look != nil || p.chargedInParts() {
 		x.Budget.AtMost, x.Budget.Enough = true, 0
 		after, err = c.engine.ledger.Preview(ctx, c.scope.Analyst, []ledger.Charge{p.mostCharge()})
 		if err == nil { // else only the first part is sure to fit

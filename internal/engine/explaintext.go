@@ -25,8 +25,11 @@ func (x explanation) lines(everything bool) []string {
 	if x.LeftOut != "" {
 		out = append(out, "left out: "+x.LeftOut)
 	}
-	if x.Empty != "" {
-		out = append(out, "empty groups: "+x.Empty)
+	switch x.Empty {
+	case "dropped":
+		out = append(out, "empty groups: dropped; the fewer of many are shown, the wider their margins")
+	case "kept":
+		out = append(out, "empty groups: kept")
 	}
 	for _, hint := range x.Groups {
 		out = append(out, "groups: "+hint)
@@ -47,6 +50,9 @@ func (x explanation) costLines() (out []string) {
 	}
 	if x.Fits != "" {
 		out = append(out, "instead: "+x.Fits)
+	}
+	if x.Look != "" {
+		out = append(out, "look: "+x.Look)
 	}
 	if x.Cached {
 		out = append(out, "cached: the answer is known and would cost nothing")

@@ -25,7 +25,7 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 		}
 	}
 	drawn, values := values, p.presented(values)
-	p.said = []string{p.notShown(drawn, values), p.order(values)}
+	p.said = []string{p.ofLook(drawn), p.notShown(drawn, values), p.order(values)}
 	r, err := p.finishRequest(p.plan.Finish, values)
 	if err != nil {
 		return nil, err
@@ -93,12 +93,14 @@ func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int
 			if arg.Derived == rewrite.DerivedHigh {
 				by = i.above
 			}
-			if arg.Column.Moments != nil {
+			switch {
+			case math.IsInf(by, 1):
+			case arg.Column.Moments != nil:
 				floats[g] = &by
-				continue
+			default:
+				steps[g] = new(int64)
+				*steps[g] = int64(math.Ceil(by))
 			}
-			steps[g] = new(int64)
-			*steps[g] = int64(math.Ceil(by))
 		case rewrite.DerivedThreshold:
 			steps[g] = &threshold
 		case rewrite.DerivedStddev:

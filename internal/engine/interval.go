@@ -9,17 +9,20 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// interval is the 95% interval of an aggregate in one group: the answer lies between value − below and value + above. Both are in grid
-// steps of the aggregate's first release, an average's in those of its sum, those of moments in the aggregate's own unit. They follow from released values and public quantities alone
-// (docs/mechanisms.md §8). Where it is unknown how many rows are left out, it covers the noise alone, and the answer's HINT says so.
+// interval is that of an aggregate in one group: the answer lies between value − below and value + above. Both are in
+// grid steps of the aggregate's first release, an average's in those of its sum, those of moments in the aggregate's own
+// unit; infinite: that end is not known. They follow from released values and public quantities alone
+// (docs/mechanisms.md §8). Where it is unknown how many rows are left out, it covers the noise alone, and the answer's
+// HINT says so.
 type interval struct{ below, above float64 }
 
 // mostSteps bounds the ends of an interval: released values lie within ±2^60, and twice as far still fits an int8.
 const mostSteps = 1 << 60
 
-// interval is false where an aggregate has none: booleans, averages and intercepts of regressions, whatever is NULL, as averages and sums
-// of a group without rows are, and all of a block of which rows are left out, or taken for others, that no declared share counts. Where levels were made to add up it is the interval of what was drawn, and reaches to the value that is shown:
-// it holds the answer as often (docs/mechanisms.md, section 17).
+// interval is false where an aggregate has none: booleans, averages and intercepts of regressions, whatever is NULL, as
+// averages and sums of a group without rows are, and all of a block of which rows are left out, or taken for others, that no
+// declared share counts. Where levels were made to add up it is the interval of what was drawn, and reaches to the value
+// that is shown: it holds the answer as often (docs/mechanisms.md, section 17).
 func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (interval, bool) {
 	if p.nothing(block, c, r, g) || p.plan.Blocks[block].Uncovered {
 		return interval{}, false
@@ -78,11 +81,9 @@ func (p *calibrated) drawnInterval(block int, c rewrite.Column, r released, g in
 	if !ok || c.Cut == nil {
 		return i, ok
 	}
-	first := p.plan.Blocks[block].Releases[c.Releases[0]]
 	z := float64(r.Values[c.Releases[0]][g])
-	if first.Kind == mechanism.Quantile {
-		lo, hi := float64(first.Range[0].Lo), float64(first.Range[len(first.Range)-1].Hi)
-		return i, !(c.Cut.Low && z-i.below <= lo || c.Cut.High && z+i.above >= hi)
+	if first := p.plan.Blocks[block].Releases[c.Releases[0]]; first.Kind == mechanism.Quantile {
+		return i.open(first, z, c.Cut.Low, c.Cut.High), true
 	}
 	if c.Cut.Share == nil {
 		return interval{}, false
@@ -107,7 +108,7 @@ func (p *calibrated) keptInterval(block int, c rewrite.Column, r released, g int
 	case len(c.Releases) > 2 || c.Choice || c.Type == pgtype.BoolOID:
 		return interval{}, false
 	case first.Kind == mechanism.Quantile:
-		lo, hi := p.blocks[block].releases[c.Releases[0]].Interval(z, 0)
+		lo, hi := p.blocks[block].releases[c.Releases[0]].Interval(z, 0, p.wrong(r))
 		i := ofQuantile(first, float64(z-lo), float64(hi-z))
 		if c.Low > 0 {
 			i.below = float64(z - r.Values[c.Low-1][g])
@@ -115,18 +116,18 @@ func (p *calibrated) keptInterval(block int, c rewrite.Column, r released, g int
 		if c.High > 0 {
 			i.above = float64(r.Values[c.High-1][g] - z)
 		}
-		beyond := min(first.Fraction, 1-first.Fraction) < c.Outside // it may itself lie beyond the bounds, and with them its range
-		return i, len(c.Releases) == 1 && !beyond
+		beyond := c.OutsideUnknown || min(first.Fraction, 1-first.Fraction) < c.Outside // it may itself lie there
+		return i.open(first, float64(z), beyond, beyond), len(c.Releases) == 1
 	case len(c.Releases) == 1:
-		m := p.blocks[block].releases[c.Releases[0]].Margin(z, 0)
+		m := p.blocks[block].releases[c.Releases[0]].Margin(z, 0, p.wrong(r))
 		i := interval{m, m}
 		lo, hi := float64(max(first.Range[0].Lo, -mostSteps)), float64(min(first.Range[len(first.Range)-1].Hi, mostSteps))
 		i.addLeftOut(share, float64(z), lo, hi)
 		return i.within(float64(z)-lo, hi-float64(z)), true
 	}
 	n := r.Values[c.Releases[1]][g]
-	margins := func(r float64) (z, n float64) {
-		return mechanism.PairMargins(p.blocks[block].releases[c.Releases[0]], p.blocks[block].releases[c.Releases[1]], r)
+	margins := func(ratio float64) (z, n float64) {
+		return mechanism.PairMargins(p.blocks[block].releases[c.Releases[0]], p.blocks[block].releases[c.Releases[1]], ratio, p.wrong(r))
 	}
 	if c.Parts {
 		m := wholeSteps(margins(1))
@@ -161,6 +162,18 @@ func ofQuantile(r mechanism.Release, below, above float64) interval {
 		} else {
 			i.above = 0
 		}
+	}
+	return i
+}
+
+// open has no end where the interval of a quantile reaches an end of its range that values may lie beyond: what is
+// released of these is that end. A quantile within the range is that of what is stored.
+func (i interval) open(r mechanism.Release, z float64, low, high bool) interval {
+	if low && z-i.below <= float64(r.Range[0].Lo) {
+		i.below = math.Inf(1)
+	}
+	if high && z+i.above >= float64(r.Range[len(r.Range)-1].Hi) {
+		i.above = math.Inf(1)
 	}
 	return i
 }

@@ -139,10 +139,13 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
-// TestIntervalStaysInRange: an interval reaches no further than the aggregate can lie, and has no end where the aggregate is NULL.
+// TestIntervalStaysInRange: an interval reaches no further than the aggregate can lie, and has no end where the aggregate is NULL, nor at a bound
+// beyond which it may lie.
 func TestIntervalStaysInRange(t *testing.T) {
+	open := math.Inf(1)
 	p := calibratedFor(t, rewrite.Block{Releases: append(chainedReleases(laplace, laplace), scalar(0, 30, 1, laplace),
-		mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Fraction: .5})}, mechanism.Guarantee{Epsilon: .5})
+		mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Fraction: .5},
+		mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Fraction: 1})}, mechanism.Guarantee{Epsilon: .5})
 	for _, c := range []struct {
 		name         string
 		column       rewrite.Column
@@ -160,10 +163,16 @@ func TestIntervalStaysInRange(t *testing.T) {
 		{"sum of few rows, none above 0", minus, []int64{2, 20, 0, 0}, 0, 100, false},
 		{"median", rewrite.Column{Releases: []int{3}}, []int64{0, 0, 0, 50}, 50, 70, false},
 		{"two medians", rewrite.Column{Releases: []int{3, 3}}, []int64{0, 0, 0, 50}, 0, 0, true},
+		{"median, with values beyond the bounds", rewrite.Column{Releases: []int{3}, OutsideUnknown: true}, []int64{0, 0, 0, 50}, open, open, false},
+		{"median, with few values beyond the bounds", rewrite.Column{Releases: []int{3}, Outside: .4}, []int64{0, 0, 0, 50}, 50, 70, false},
+		{"median, of units that are cut", rewrite.Column{Releases: []int{3}, Cut: &release.Cut{High: true}}, []int64{0, 0, 0, 50}, 50, open, false},
+		{"greatest, with values beyond the bounds", rewrite.Column{Releases: []int{4}, OutsideUnknown: true}, []int64{0, 0, 0, 0, 119}, 0, open, false},
+		{"greatest, with a share of them", rewrite.Column{Releases: []int{4}, Outside: .01}, []int64{0, 0, 0, 0, 120}, 0, open, false},
+		{"median within its ends, with values beyond the bounds", rewrite.Column{Releases: []int{3}, Low: 1, High: 2, OutsideUnknown: true}, []int64{40, 120, 0, 50}, 10, open, false},
 		{"variance", rewrite.Column{Releases: []int{0, 1, 1}}, []int64{5, 0, 0, 0}, 0, 0, true},
 		{"boolean", rewrite.Column{Type: pgtype.BoolOID, Releases: []int{0}}, []int64{5, 0, 0, 0}, 0, 0, true},
 	} {
-		i, ok := p.interval(0, c.column, one(c.values...), 0)
+		i, ok := p.interval(0, c.column, one(append(c.values, 0)...), 0)
 		if ok == c.none {
 			t.Errorf("%s: an interval is %v", c.name, ok)
 			continue
@@ -307,7 +316,9 @@ func TestDerivedArguments(t *testing.T) {
 	share := .2
 	releases := chainedReleases(laplace, laplace)
 	releases[0].Sensitivity, releases[1].Sensitivity = 50, 50*width
-	r := released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{4000, 0}, {120000, 0}}}
+	releases = append(releases, mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Fraction: .5})
+	median := rewrite.Column{Releases: []int{2}, Cut: &release.Cut{High: true}}
+	r := released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{4000, 0}, {120000, 0}, {50, 0}}}
 	for _, c := range []struct {
 		name    string
 		leftOut *float64
@@ -319,6 +330,8 @@ func TestDerivedArguments(t *testing.T) {
 		{"high end of a count", &share, alone, rewrite.DerivedHigh, "{1075,75}"},
 		{"of the noise alone where nobody says what is left out", nil, alone, rewrite.DerivedHigh, "{75,75}"},
 		{"no average of no rows", &share, average, rewrite.DerivedLow, "{100991,NULL}"},
+		{"low end of a median", nil, median, rewrite.DerivedLow, "{50,0}"},
+		{"no end that nobody knows", nil, median, rewrite.DerivedHigh, "{NULL,NULL}"},
 		{"a threshold", &share, alone, rewrite.DerivedThreshold, "{58,58}"},
 	} {
 		p := &private{calibrated: calibratedFor(t, rewrite.Block{Releases: releases, Rows: 50, LeftOut: c.leftOut}, mechanism.Guarantee{Epsilon: 2})}

@@ -56,7 +56,7 @@ func TestJointIntervalsCover(t *testing.T) {
 					if !ok {
 						t.Fatal("no interval")
 					}
-					z, answer := float64(r.Values[kind.column.Releases[0]][0]), wanted(kind.column, r, exact)
+					z, answer := float64(r.Values[kind.column.Releases[0]][0]), wanted(kind.column, r, 0, exact, 0)
 					if z-i.below <= answer+1e-6 && answer <= z+i.above+1e-6 {
 						hits[k]++
 					}
@@ -88,13 +88,13 @@ var jointKinds = []struct {
 	{"count of parts", rewrite.Column{Type: pgtype.Int8OID, Releases: []int{0, 2}, Parts: true}, true},
 }
 
-// wanted is what the first release of a column would have to be for the aggregate to be true.
-func wanted(c rewrite.Column, r released, exact [][]int64) float64 {
-	answer := float64(exact[c.Releases[0]][0])
+// wanted is what the first release of a column in group g would have to be for the aggregate to be true, which is exact at the place of.
+func wanted(c rewrite.Column, r released, g int, exact [][]int64, of int) float64 {
+	answer := float64(exact[c.Releases[0]][of])
 	if len(c.Releases) == 1 {
 		return answer
 	}
-	n, rows := float64(r.Values[c.Releases[1]][0]), float64(exact[c.Releases[1]][0])
+	n, rows := float64(r.Values[c.Releases[1]][g]), float64(exact[c.Releases[1]][of])
 	switch {
 	case c.Parts:
 		return answer + rows - n

@@ -54,6 +54,7 @@ func (k *keptAnswers) chargeUnasked(ctx context.Context, scope session.Scope, p 
 			p.claimed = err == nil && costs && p.key != ""
 			return err
 		}
+		p.idle()
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done(): // the ledger says how it ended
@@ -86,6 +87,7 @@ func (k *keptAnswers) acquire(ctx context.Context, p *private) (err error) {
 
 // Void implements session.Voider: nobody waits for a statement that will not run.
 func (p *private) Void() {
+	p.idle()
 	p.leaveFlight()
 	p.leave()
 }
@@ -94,10 +96,7 @@ var _ session.Voider = (*private)(nil)
 
 // Bytes implements session.Sized: from Bind on each release has its mechanism, and an answer that is known is there.
 func (p *private) Bytes() int {
-	n := p.call.Bytes() + p.plan.Bytes()
-	for i := range p.plan.Blocks {
-		n += releaseBytes * len(p.plan.Blocks[i].Releases)
-	}
+	n := p.call.Bytes() + p.calibrated.bytes()
 	for i, r := range p.answer {
 		groups, columns := r.Keys.Len(), len(p.plan.Blocks[i].KeyTypes)
 		n += valueBytes * groups * len(r.Values)
@@ -114,9 +113,9 @@ func (p *private) Bytes() int {
 	return n
 }
 
-// What is kept takes about so many bytes: of a release its plan and calibrated mechanism, of an answer an integer, and a key beside its text.
+// What is kept takes about so many bytes: of a release its calibrated mechanism, of an answer an integer, and a key beside its text.
 const (
-	releaseBytes = 16 << 10
+	releaseBytes = 12 << 10
 	valueBytes   = 8
 	keyBytes     = 32
 )
@@ -209,6 +208,9 @@ func (c *call) answerKey(p *calibrated) string {
 		c.scope.Analyst, p.plan.Fingerprint, exact(p.budget.epsilon), exact(p.budget.selectionDelta),
 		fmt.Sprintf("%q", settings), c.state.policy.Version,
 	}
+	if p.look != nil {
+		parts = append(parts, "look", exact(p.look.margin), exact(p.look.rest.epsilon))
+	}
 	if !p.byEpsilon() {
 		parts = append(parts, exact(p.epsilon), exact(p.price.Epsilon), exact(p.price.Order))
 	}
@@ -266,7 +268,10 @@ func (p *calibrated) paid(ctx context.Context, answer []released) (*calibrated, 
 		return nil, err
 	}
 	out := *p
-	out.price, out.blocks, out.later, out.other = drawn.price, drawn.blocks, drawn.later, nil
+	out.price, out.blocks, out.later, out.other, out.look = drawn.price, drawn.blocks, drawn.later, nil, nil
+	if p.look != nil {
+		out.part = 1 - wrongLooks
+	}
 	return &out, nil
 }
 

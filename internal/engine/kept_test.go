@@ -68,8 +68,12 @@ func TestBytesOfWhatIsBound(t *testing.T) {
 	declared := rewrite.Block{Keys: rewrite.KeyRows{{&key}, {nil}}, KeyTypes: []uint32{25}, Releases: releases}
 	selected := rewrite.Block{KeyTypes: []uint32{25}, Releases: releases}
 	plan := &rewrite.Plan{Blocks: []rewrite.Block{declared, selected}}
-	p := &private{call: c, calibrated: &calibrated{plan: plan}}
-	planned := 100*session.TreeBytes + 4*releaseBytes
+	mechanisms := calibratedBlock{releases: []*mechanism.Prepared{{}, {}}}
+	p := &private{call: c, calibrated: &calibrated{plan: plan, blocks: []calibratedBlock{mechanisms, mechanisms}}}
+	planned := 100*session.TreeBytes + plan.Bytes() + 4*releaseBytes
+	if plan.Bytes() < 4<<10 {
+		t.Errorf("the plan itself takes %d bytes", plan.Bytes())
+	}
 	if n := p.Bytes(); n != planned {
 		t.Errorf("a plan takes %d bytes, want %d", n, planned)
 	}

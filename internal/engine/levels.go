@@ -13,7 +13,7 @@ import (
 // plan (docs/privacy.md P17a, P17b), so what is kept of an answer are the values as they were released. The blocks of a stage do not look
 // at those behind it: what a stage has read stays what it was.
 func (p *calibrated) presented(answer []released) []released {
-	present := presence{calibrated: p, answer: answer, known: map[int][]bool{}}
+	present := presence{calibrated: p, answer: answer, known: map[int][]bool{}, share: map[int]float64{}}
 	a := &adding{calibrated: p, answer: slices.Clone(answer), present: present}
 	for _, l := range p.plan.Levels {
 		if l.Block < len(answer) && l.Of < len(answer) {
@@ -75,20 +75,22 @@ func (a *adding) chained(l rewrite.Level, pair rewrite.Pair) bool {
 	return a.plan.Blocks[l.Block].Releases[pair.Release].Kind == mechanism.SumGivenCount
 }
 
-// hide leaves out the groups that are not shown, and those that have come to nothing.
+// hide leaves out the groups that are not shown, and those that have come to nothing, and notes how many are left for the
+// intervals of these.
 func (a *adding) hide() {
 	for i, r := range a.answer {
 		block := &a.plan.Blocks[i]
-		if !block.DropsEmpty {
-			continue
-		}
-		var groups []int
-		for g, shown := range a.present.of(i) {
-			if shown && block.Shows(func(release int) int64 { return r.Values[release][g] }) {
-				groups = append(groups, g)
+		if block.DropsEmpty {
+			var groups []int
+			for g, shown := range a.present.of(i) {
+				if shown && block.Shows(func(release int) int64 { return r.Values[release][g] }) {
+					groups = append(groups, g)
+				}
 			}
+			r = r.of(groups)
 		}
-		a.answer[i] = r.of(groups)
+		r.share = a.present.chosen(i, r.Keys.Len())
+		a.answer[i] = r
 	}
 }
 

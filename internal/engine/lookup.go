@@ -23,14 +23,17 @@ const lookupCacheSize = 256
 // cachedValues bounds what the lists of one kind hold together: some 100 MB.
 const cachedValues = 1_000_000
 
+// planBytes bounds the plans that are kept, and as much with mechanisms: these keep their plan.
+const planBytes = 32 << 20
+
 // lookups caches the lists that plans read from public tables and from the shadow, and what statements that repeat need (repeat.go).
 type lookups struct {
 	domains   *lists[policy.ColumnOf, []rewrite.Canonical]
 	rows      *lists[rowsKey, *rewrite.Table]
 	listed    *lists[rowsKey, [][]*rewrite.Canonical]
 	constants *expirable.LRU[constantsKey, *backend.Constants]
-	plans     *expirable.LRU[planKey, *rewrite.Plan]
-	choices   *expirable.LRU[choiceKey, *calibrated]
+	plans     *lists[planKey, *rewrite.Plan]
+	choices   *lists[choiceKey, *calibrated]
 }
 
 // rowsKey names a query, where it runs, and the settings under which its constants are read.
@@ -46,8 +49,8 @@ func newLookups() *lookups {
 		rows:      newLists[rowsKey](lookupCacheSize, lookupLife, cachedValues, (*rewrite.Table).Len),
 		listed:    newLists[rowsKey](lookupCacheSize, lookupLife, cachedValues, func(list [][]*rewrite.Canonical) int { return len(list) }),
 		constants: expirable.NewLRU[constantsKey, *backend.Constants](lookupCacheSize, nil, lookupLife),
-		plans:     expirable.NewLRU[planKey, *rewrite.Plan](lookupCacheSize, nil, lookupLife),
-		choices:   expirable.NewLRU[choiceKey, *calibrated](lookupCacheSize, nil, lookupLife),
+		plans:     newLists[planKey](lookupCacheSize, lookupLife, planBytes, (*rewrite.Plan).Bytes),
+		choices:   newLists[choiceKey](lookupCacheSize, lookupLife, planBytes, (*calibrated).bytes),
 	}
 }
 

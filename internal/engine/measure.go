@@ -18,6 +18,7 @@ import (
 // follows it, in this session and in what others see (a kept answer, a recorded failure, load of the shadow), takes a time
 // that depends on released values alone.
 func (p *private) Execute(ctx context.Context) (session.Rows, error) {
+	defer p.idle()
 	rows, err := p.execute(ctx)
 	if err != nil {
 		p.leave()
@@ -124,7 +125,10 @@ func (m *measuring) ask(ctx context.Context) error {
 			return err
 		}
 	}
-	return m.draw(ctx, len(m.plan.Blocks))
+	if err := m.draw(ctx, len(m.plan.Blocks)); err != nil {
+		return err
+	}
+	return m.drawBehindLook(ctx)
 }
 
 // measurement collects the queries and proofs that the plan asks of main.

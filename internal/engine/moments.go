@@ -9,12 +9,9 @@ import (
 )
 
 // Intervals of variances, covariances and correlations follow from the released number of rows n and sums of w, of w² and of products of two
-// w (docs/mechanisms.md, section 8). Of the 5% that they may be wrong the means and n have wrongMeans, and the rest is that of the second
-// moments, of which an aggregate has one to three.
-const (
-	wrongAll   = .05
-	wrongMeans = .0025
-)
+// w (docs/mechanisms.md, section 8). Of the probability that they may be wrong the means and n have this share, and the
+// rest is that of the second moments, of which an aggregate has one to three.
+const ofMeans = .05
 
 // span is what a number lies in.
 type span struct{ lo, hi float64 }
@@ -55,7 +52,7 @@ type rowMoments struct {
 	count    *mechanism.Prepared
 	means    []estimate // of w of each argument
 	share    float64    // of rows that are left out
-	wrong    float64    // of each second moment
+	wrong    float64    // all together, then of each second moment
 }
 
 // moments gives the interval of an aggregate of moments, in its own unit; false where it has none: it is NULL there.
@@ -75,7 +72,7 @@ func (p *calibrated) moment(block int, c rewrite.Column, r released, g int) (est
 		return estimate{}, false
 	}
 	share := leftOutShare(b, b.Releases[c.Moments.Of[0].Sum], c)
-	m := &rowMoments{Moments: c.Moments, n: float64(n), share: share, count: p.blocks[block].releases[c.Releases[0]]}
+	m := &rowMoments{Moments: c.Moments, n: float64(n), share: share, wrong: p.wrong(r), count: p.blocks[block].releases[c.Releases[0]]}
 	m.released = func(i int) (*mechanism.Prepared, float64) {
 		return p.blocks[block].releases[i], float64(r.Values[i][g])
 	}
@@ -85,7 +82,7 @@ func (p *calibrated) moment(block int, c rewrite.Column, r released, g int) (est
 
 // locate finds the means, and how many rows there may be.
 func (m *rowMoments) locate() {
-	each := 1 - wrongMeans/float64(1+len(m.Of))
+	each := 1 - m.wrong*ofMeans/float64(1+len(m.Of))
 	q := m.count.ErrorQuantile(each)
 	m.rows = span{math.Max(1, m.n-q), m.n + q}
 	for _, of := range m.Of {
@@ -107,8 +104,8 @@ func rounded(of rewrite.Moment) float64 {
 
 // aggregate computes the aggregate and the ends of its interval.
 func (m *rowMoments) aggregate() (estimate, bool) {
-	kind, _, _ := strings.Cut(m.Name, "_")
-	switch m.wrong = wrongAll - wrongMeans; kind {
+	m.wrong *= 1 - ofMeans
+	switch kind, _, _ := strings.Cut(m.Name, "_"); kind {
 	case "var", "stddev":
 		v := m.scaled(m.variance(0))
 		if kind == "stddev" {

@@ -204,7 +204,7 @@ func names(plan *rewrite.Plan) func(rewrite.Column) string {
 	}
 }
 
-// margin returns the least and the greatest 95% margin of an aggregate over the groups that were released: how far the further end of its
+// margin returns the least and the greatest margin of an aggregate over the groups that were released: how far the further end of its
 // interval is from the value. Percentiles have one where both ends are asked for: nothing better than their range is public of others.
 func (p *calibrated) margin(block int, column rewrite.Column, r released) (least, most float64, ok bool) {
 	if column.Choice {
@@ -217,10 +217,10 @@ func (p *calibrated) margin(block int, column rewrite.Column, r released) (least
 	least = math.Inf(1)
 	for g := range r.Keys.Len() {
 		i, has := p.interval(block, column, r, g)
-		if !has {
+		m := math.Max(i.below, i.above) * first.Grid.Step
+		if !has || math.IsInf(m, 1) {
 			continue
 		}
-		m := math.Max(i.below, i.above) * first.Grid.Step
 		if column.Average {
 			m /= float64(r.Values[column.Releases[1]][g])
 		}

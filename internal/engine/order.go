@@ -55,6 +55,7 @@ func (p *calibrated) ranking(block int, c rewrite.Column, r released, descending
 	if c.Choice || c.Type == pgtype.BoolOID {
 		return nil
 	}
+	r.share = 0 // places are held to a probability of their own
 	var list []ranked
 	for g := range r.Keys.Len() {
 		i, ok := p.interval(block, c, r, g)

@@ -159,6 +159,6 @@ func keptCharge(err error) error {
 		return err
 	}
 	told := *refused
-	told.Hint = strings.TrimSpace(told.Hint + " The counts of this statement were charged before its sums, and stay charged.")
+	told.Hint = strings.TrimSpace(told.Hint + " What was charged of this statement before stays charged.")
 	return &told
 }

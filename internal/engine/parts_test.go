@@ -232,7 +232,7 @@ func TestChargedInThreeParts(t *testing.T) {
 			_, err = b.Execute(w.ctx)
 		}
 		var told *pgconn.PgError
-		if !errors.As(err, &told) || told.Code != "58030" || strings.HasSuffix(told.Hint, "stay charged.") != (failing > 1) {
+		if !errors.As(err, &told) || told.Code != "58030" || strings.HasSuffix(told.Hint, "stays charged.") != (failing > 1) {
 			t.Errorf("part %d fails: %v", failing, err)
 		}
 		if w.count("spend") != failing-1 || w.count("keep") > 0 || (w.left() == "125") != (failing == 1) {

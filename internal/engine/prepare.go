@@ -29,6 +29,7 @@ type analysisKey struct {
 // analysed is a cached analysis with the types that the shadow found.
 type analysed struct {
 	*rewrite.Analysis
+	number     int64            // names it to what is cached for it, which would keep it otherwise
 	explain    *rewrite.Explain // nil: the statement is no EXPLAIN
 	parameters []uint32
 	columns    []pgconn.FieldDescription // format 0; nil: no result
@@ -140,7 +141,7 @@ func (e *Engine) analyse(ctx context.Context, s *state, scope session.Scope, st 
 		return nil, refusal.New(refusal.OwnTables, "set_config() is answered on its own, not inside another query",
 			pgerr.Hint("Write SET, or SELECT set_config(…) with nothing beside it."))
 	}
-	a := &analysed{Analysis: analysis, explain: explain, parameters: described.ParamOIDs, answer: described.Fields, timeless: timeless(analysis.Constants()), reworded: reworded}
+	a := &analysed{Analysis: analysis, number: e.analyses.Add(1), explain: explain, parameters: described.ParamOIDs, answer: described.Fields, timeless: timeless(analysis.Constants()), reworded: reworded}
 	switch {
 	case explain != nil:
 		a.columns = explainColumns(explain)

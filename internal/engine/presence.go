@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -17,6 +18,7 @@ type presence struct {
 	answer []released
 	levels []addedLevel
 	known  map[int][]bool
+	share  map[int]float64 // of the groups among which values choose, those that are shown
 }
 
 // of says of each group of a block whether it is shown. Those within groups of another block that are not shown are
@@ -48,11 +50,24 @@ func (s *presence) of(block int) []bool {
 			family = append(family, chance[g])
 		}
 	}
-	most := discovered(family)
+	most, found := discovered(family, falseShare*cmp.Or(s.part, 1)), 0
 	for g := range shown {
-		shown[g] = shown[g] && chance[g] <= most
+		if shown[g] = shown[g] && chance[g] <= most; shown[g] {
+			found++
+		}
 	}
+	s.share[block] = float64(found) / float64(max(1, len(family)))
 	return shown
+}
+
+// chosen is the share of the groups of a block that values choose, by presence and by LIMIT behind an order by an
+// aggregate; 0: they choose none.
+func (s *presence) chosen(block, shown int) float64 {
+	share := s.share[block]
+	if o := s.plan.Blocks[block].Order; o != nil && 0 < o.Limit && o.Limit < shown {
+		share = cmp.Or(share, 1) * float64(o.Limit) / float64(shown)
+	}
+	return share
 }
 
 // emptyChance is how likely it is that a group without rows is given values that are as far from 0 as these: where
@@ -68,10 +83,10 @@ func (s *presence) emptyChance(block, g int) float64 {
 
 // discovered is the greatest of these chances that still tells a group from empty ones (Benjamini and Hochberg 1995);
 // −1: none does.
-func discovered(family []float64) float64 {
+func discovered(family []float64, share float64) float64 {
 	slices.Sort(family)
 	for k := len(family); k > 0; k-- {
-		if chance := family[k-1]; chance <= falseShare*float64(k)/float64(len(family)) {
+		if chance := family[k-1]; chance <= share*float64(k)/float64(len(family)) {
 			return chance
 		}
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,12 +32,12 @@ func (c *call) calibratedPlan(ctx context.Context) (*calibrated, error) {
 		return c.calibrate(ctx, plan)
 	}
 	key := choiceKey{plan, c.scope.Analyst, c.state.budgetKey(c.scope.Analyst), c.scope.Settings.Epsilon(), c.scope.Settings.Margin()}
-	if chosen, ok := c.state.lookups.choices.Get(key); ok {
+	if chosen, ok := c.state.lookups.choices.get(key); ok {
 		return chosen, nil
 	}
 	chosen, err := c.calibrate(ctx, plan)
 	if err == nil {
-		c.state.lookups.choices.Add(key, chosen)
+		c.state.lookups.choices.add(key, chosen)
 	}
 	return chosen, err
 }
@@ -52,7 +53,7 @@ type choiceKey struct {
 
 // constantsKey names what the shadow is asked for, and under which settings: those of the analysis.
 type constantsKey struct {
-	statement *analysed
+	statement int64  // analysed.number
 	values    string // of the parameters
 }
 
@@ -99,7 +100,7 @@ func (c *call) constantsKey() (key constantsKey, keep bool) {
 		fmt.Fprintf(&values, "%d:%d:", backend.FormatAt(c.formats, i), len(v))
 		values.Write(v)
 	}
-	return constantsKey{c.analysis, values.String()}, c.analysis.timeless
+	return constantsKey{c.analysis.number, values.String()}, c.analysis.timeless
 }
 
 // timeless says that constants are the same at any time.
@@ -119,14 +120,13 @@ func readsClock(oid uint32, value string) bool {
 
 // planKey names everything that a plan depends on, but the lists.
 type planKey struct {
-	statement *analysed // under the settings of its own key
-	values    string    // lookup.key
+	statement int64             // analysed.number: under the settings of its own key
+	values    [sha256.Size]byte // of lookup.key
 	options   rewrite.Options
 }
 
-// planKeys is how many keys a plan may release that is kept, and planValues how long its values may be: the lists of long ones would fill
-// the memory.
-const planKeys, planValues = 1000, 32 << 10
+// planKeys is how many keys a plan may release that is kept.
+const planKeys = 1000
 
 // keepable says that a plan is small.
 func keepable(p *rewrite.Plan) bool {
@@ -141,15 +141,15 @@ func keepable(p *rewrite.Plan) bool {
 // plan follows from the statement, the policy, the values, and the lists in lookups.
 func (c *call) planned(l lookup) (plan *rewrite.Plan, kept bool, err error) {
 	options := rewrite.Options{HashKey: c.state.secret, KeepsEmpty: c.keepsEmpty()}
-	key := planKey{c.analysis, l.key(), options}
-	if plan, ok := c.state.lookups.plans.Get(key); ok {
+	key := planKey{c.analysis.number, sha256.Sum256([]byte(l.key())), options}
+	if plan, ok := c.state.lookups.plans.get(key); ok {
 		return plan, true, nil
 	}
 	if plan, err = c.analysis.Plan(l.ctx, l.answers.Parameters, l, options); err != nil && c.analysis.reworded {
 		err = rewrite.WithoutPosition(err)
 	}
-	if kept = err == nil && l.foreseen() && len(key.values) <= planValues && keepable(plan); kept {
-		c.state.lookups.plans.Add(key, plan)
+	if kept = err == nil && l.foreseen() && keepable(plan); kept {
+		c.state.lookups.plans.add(key, plan)
 	}
 	return plan, kept, c.engine.reported(err, c.scope.Analyst)
 }

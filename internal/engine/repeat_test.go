@@ -1,6 +1,48 @@
 package engine
 
-import "testing"
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestPlansAreBounded: a stream of statements of many aggregates keeps as much as the bounds of the caches say, and takes no more memory than is
+// counted. What belongs to no statement has a bound of its own: marginals of joint noise (48 MB), and mechanisms.
+func TestPlansAreBounded(t *testing.T) {
+	const bound, others = 4 << 20, 80 << 20
+	w := newWorld(t)
+	s := w.engine.state.Load()
+	s.lookups.plans, s.lookups.choices = newLists[planKey](lookupCacheSize, 0, bound, s.lookups.plans.length), newLists[choiceKey](lookupCacheSize, 0, bound, s.lookups.choices.length)
+	before := heapBytes()
+	for i := range 12 {
+		sums := make([]string, 60)
+		for k := range sums {
+			sums[k] = fmt.Sprintf("sum(age + %d)", 1000*i+k)
+		}
+		if _, err := w.bind("SELECT " + strings.Join(sums, ", ") + " FROM patients"); err != nil {
+			t.Fatal(err)
+		}
+		if plans, choices := s.lookups.plans.held.Load(), s.lookups.choices.held.Load(); plans > bound || choices > bound {
+			t.Fatalf("plans of %d bytes, and %d with mechanisms, are kept", plans, choices)
+		}
+	}
+	if n := s.lookups.choices.cache.Len(); n < 2 || n == 12 {
+		t.Errorf("%d of 12 statements are kept", n)
+	}
+	if more := heapBytes() - before; more > 2*bound+others {
+		t.Errorf("%d MB are taken", more>>20)
+	}
+	runtime.KeepAlive(w)
+}
+
+// heapBytes is what is in use.
+func heapBytes() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
 
 // TestRepeatedStatementsAskOnce: constants are asked for once for each list of values, and each time where they may read the clock.
 func TestRepeatedStatementsAskOnce(t *testing.T) {

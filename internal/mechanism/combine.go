@@ -12,10 +12,10 @@ type Term struct {
 	Factor float64
 }
 
-// CombinedMargin is what the error of a sum of releases, |Σ factor·(released − true)|, exceeds with a probability of at most wrong, at most 5%.
+// CombinedMargin is what the error of a sum of releases, |Σ factor·(released − true)|, exceeds with a probability of at most wrong, at most Wrong.
 // It does not fall where a factor's size grows (docs/mechanisms.md, section 8).
 func CombinedMargin(list []Term, wrong float64) float64 {
-	list = slices.DeleteFunc(slices.Clone(list), func(t Term) bool { return t.Factor == 0 || t.Of.quantile == nil })
+	list = slices.DeleteFunc(slices.Clone(list), func(t Term) bool { return t.Factor == 0 || t.Of.quantiles == nil })
 	switch {
 	case len(list) == 0:
 		return 0

@@ -36,7 +36,6 @@ type Cube struct {
 	skip    uint64 // what is subtracted from the proposal: a trial proposes k = m − skip
 	shell   func() *geometric
 	law     *cubeLaw
-	axisLaw []func() *marginal // by coordinate
 	pairs   *quantiles[pair]
 	combine *quantiles[combination]
 }
@@ -97,9 +96,6 @@ func NewCube(shape CubeShape, epsilon float64) (*Cube, error) {
 	c.law = c.boxes()
 	if p := c.acceptance(); p < cubeAcceptance {
 		return nil, fmt.Errorf("epsilon %g for %d rows per unit is too large for joint noise", epsilon, shape.Rows)
-	}
-	for i := range c.axes {
-		c.axisLaw = append(c.axisLaw, sync.OnceValue(func() *marginal { return c.newMarginal(i) }))
 	}
 	c.shell = sync.OnceValue(func() *geometric {
 		g := &geometric{sampler: newSampler(c.kernel)}

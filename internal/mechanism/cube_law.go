@@ -1,6 +1,9 @@
 package mechanism
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // cubeLaw is the distribution of the box that a Cube's noise is drawn from, in floating point: errors and margins come from it, no
 // released value does.
@@ -69,8 +72,49 @@ type marginal struct {
 	inside []sums    // over 0 ≤ x ≤ half[i]
 }
 
+// marginals memoises newMarginal. It is emptied when it is full. A mechanism has none of its own: half a megabyte for each coordinate would be
+// kept with every statement that is planned.
+var marginals = struct {
+	sync.Mutex
+	m     map[coordinate]*marginal
+	bytes int
+}{m: map[coordinate]*marginal{}}
+
+// coordinate is one of a vector, which its law names.
+type coordinate struct {
+	law *cubeLaw
+	at  int
+}
+
+// marginalsBytes is how much marginals take together: those of a vector of most coordinates, and of some more.
+const marginalsBytes = 48 << 20
+
 // marginal is that of coordinate at.
-func (c *Cube) marginal(at int) *marginal { return c.axisLaw[at]() }
+func (c *Cube) marginal(at int) *marginal {
+	key := coordinate{c.law, at}
+	marginals.Lock()
+	m, known := marginals.m[key]
+	marginals.Unlock()
+	if known {
+		return m
+	}
+	m = c.newMarginal(at)
+	marginals.Lock()
+	defer marginals.Unlock()
+	if n := m.bytes() + c.law.bytes(); marginals.m[key] == nil {
+		if marginals.bytes+n > marginalsBytes {
+			clear(marginals.m)
+			marginals.bytes = 0
+		}
+		marginals.m[key] = m
+		marginals.bytes += n
+	}
+	return m
+}
+
+func (m *marginal) bytes() int { return 6 * 8 * len(m.half) }
+
+func (l *cubeLaw) bytes() int { return 2 * 8 * len(l.shell) }
 
 func (c *Cube) newMarginal(at int) *marginal {
 	m := &marginal{}

@@ -12,7 +12,7 @@ var cubes = struct {
 	m map[string]*Cube
 }{m: map[string]*Cube{}}
 
-const cubesMax = 32 // at most some 200 kB per coordinate each
+const cubesMax = 32 // some 200 kB each
 
 // newVector is NewCube, memoised; nil where there is no joint noise for these quantities. Each call returns a vector of its own: Compose
 // counts each once.
@@ -119,12 +119,13 @@ func (p *Prepared) inCube(r Release, c *Cube, at int) Candidate {
 	} else {
 		out.RMSEAverage, out.RMSEWorst = law.errors(p.task.v.hull())
 	}
+	epsilon := c.epsilon // alone: a candidate that is not chosen keeps no vector
 	out.curve = func() Curve {
-		all := PureCurve(c.epsilon)
+		all := PureCurve(epsilon)
 		for i := range all.Renyi {
 			all.Renyi[i] /= parts
 		}
-		return Curve{Pure: c.epsilon / parts, Renyi: all.Renyi}
+		return Curve{Pure: epsilon / parts, Renyi: all.Renyi}
 	}
 	return out
 }
@@ -143,7 +144,6 @@ func (p *Prepared) withJoint(candidate Candidate, c *Cube, at int, chosen bool) 
 	q.cube, q.coordinate = c, at
 	q.curve = sync.OnceValue(candidate.curve)
 	q.quantiles, q.tails = &quantiles[float64]{}, &quantiles[int64]{}
-	q.quantile = sync.OnceValue(func() float64 { return q.spreadAt(confidence) })
 	q.outline, q.threshold = sync.OnceValue(q.newOutline), sync.OnceValue(q.emptyThreshold)
 	return &q
 }

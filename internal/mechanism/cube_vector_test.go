@@ -189,7 +189,7 @@ func TestJointMargins(t *testing.T) {
 		for range draws {
 			z := draw(src, list, prepared, exact)
 			for i, p := range prepared {
-				lo, hi := p.Interval(z[i], z[0])
+				lo, hi := p.Interval(z[i], z[0], Wrong)
 				if i != 1 && lo <= exact[i] && exact[i] <= hi {
 					inside[i]++
 				}
@@ -214,7 +214,7 @@ func TestJointMargins(t *testing.T) {
 		for range draws {
 			c.Draw(src, noise)
 			z := prepared[1].Bound(s, noise[at], 60)
-			if lo, hi := prepared[1].Interval(z, 60); lo <= s && s <= hi {
+			if lo, hi := prepared[1].Interval(z, 60, Wrong); lo <= s && s <= hi {
 				inside++
 			}
 			square += float64(z-s) * float64(z-s) / draws

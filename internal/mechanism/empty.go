@@ -100,5 +100,5 @@ func (d *denoised) from(far float64) float64 {
 func (p *Prepared) EmptyThreshold() int64 { return p.threshold() }
 
 func (p *Prepared) emptyThreshold() int64 {
-	return int64(leastInteger(limit, func(m float64) bool { return p.EmptyTail(int64(m)+1) <= 1-confidence }))
+	return int64(leastInteger(limit, func(m float64) bool { return p.EmptyTail(int64(m)+1) <= Wrong }))
 }

@@ -42,7 +42,7 @@ func FuzzPrepare(f *testing.F) {
 			if v.nearest(z) != z && !(r.Kind == SumGivenCount && count <= 0 && z == 0) {
 				t.Fatalf("%+v, %v: released %d outside %v", r, p.guarantee, z, v)
 			}
-			if m, s := p.Margin(z, count), p.StdDev(z, count); !(m >= 0 && s >= 0 && m < 1e19 && s < 1e19) {
+			if m, s := p.Margin(z, count, Wrong), p.StdDev(z, count); !(m >= 0 && s >= 0 && m < 1e19 && s < 1e19) {
 				t.Fatalf("%+v, %v: margin %g, standard deviation %g", r, p.guarantee, m, s)
 			}
 		}

@@ -7,8 +7,11 @@ import (
 	"slices"
 )
 
-// confidence is the probability that |released − true| stays within a margin, whatever the true value is.
-const confidence = 0.95
+// confidence is the probability that |released − true| stays within a margin, whatever the true value is; Wrong, that it does not.
+const (
+	confidence = 0.95
+	Wrong      = 1 - confidence
+)
 
 // plainQuantile is the least m with P(|d| ≤ m) ≥ probability for the untruncated noise. It holds for every bounding of an interval:
 // folding and clamping bring a value no further from a true value inside, and truncation removes more of the far part
@@ -111,36 +114,30 @@ func (d design) sampledSpread(s, probability float64, post func(y float64) float
 // ErrorQuantile is the least m that |released − true| exceeds with a probability of at most 1 − probability, whatever the true value is, before the
 // range caps it; 0 for a release without noise of that kind.
 func (p *Prepared) ErrorQuantile(probability float64) float64 {
-	switch {
-	case p.quantile == nil:
+	if p.quantiles == nil {
 		return 0
-	case probability == confidence:
-		return p.quantile()
 	}
-	return p.quantiles.find(probability, func() float64 { return p.spreadAt(probability) })
+	return p.quantiles.find(probability, func() float64 {
+		if p.cube != nil {
+			return p.cube.marginal(p.coordinate).spread(probability)
+		}
+		return p.Chosen().spread(p.task.open, probability)
+	})
 }
 
-// spreadAt is the quantile of a release's noise.
-func (p *Prepared) spreadAt(probability float64) float64 {
-	if p.cube != nil {
-		return p.cube.marginal(p.coordinate).spread(probability)
-	}
-	return p.Chosen().spread(p.task.open, probability)
-}
-
-// Margin is half the width of a 95% interval around a released value, in grid steps: |released − true| exceeds it with
-// probability at most 5%, whatever the true value is. It depends on the released values and public quantities alone
+// Margin is half the width of an interval around a released value, in grid steps: |released − true| exceeds it with
+// probability at most wrong, whatever the true value is. It depends on the released values and public quantities alone
 // (docs/mechanisms.md, section 8). For a Quantile nothing better than the range is public.
-func (p *Prepared) Margin(released, count int64) float64 {
+func (p *Prepared) Margin(released, count int64, wrong float64) float64 {
 	h, ok := p.hullAt(count)
 	if !ok {
 		return 0
 	}
 	most := float64(max(absDiff(released, h.Lo), absDiff(released, h.Hi)))
-	if p.quantile == nil {
+	if p.quantiles == nil {
 		return most
 	}
-	return math.Min(p.quantile(), most)
+	return math.Min(p.ErrorQuantile(1-wrong), most)
 }
 
 // hullAt is the range's hull; false where a release says nothing (selection, a count of no rows, a one-point range).
@@ -162,7 +159,7 @@ func (p *Prepared) StdDev(released, count int64) float64 {
 		return 0
 	}
 	s := float64(h.clamp(released))
-	if p.quantile == nil { // uniform on the range: what is public of a quantile
+	if p.quantiles == nil { // uniform on the range: what is public of a quantile
 		a, b := float64(h.Lo), float64(h.Hi)
 		return math.Sqrt((b-a)*(b-a)/12 + (s-(a+b)/2)*(s-(a+b)/2))
 	}
@@ -180,25 +177,23 @@ func (p *Prepared) StdDev(released, count int64) float64 {
 	return math.Sqrt(math.Max(0, d.squaredError(s)))
 }
 
-// Interval is the 95% interval [released − margin, released + margin] inside the range.
-func (p *Prepared) Interval(released, count int64) (lo, hi int64) {
+// Interval is [released − margin, released + margin] inside the range.
+func (p *Prepared) Interval(released, count int64, wrong float64) (lo, hi int64) {
 	h, ok := p.hullAt(count)
 	if !ok {
 		return released, released
 	}
-	m := int64(math.Min(2*limit, math.Ceil(p.Margin(released, count))))
+	m := int64(math.Min(2*limit, math.Ceil(p.Margin(released, count, wrong))))
 	return h.clamp(released - m), h.clamp(released + m)
 }
 
-// PlannedMargin is the margin before anything is released: at a value far from the bounds, at most the range's length.
+// PlannedMargin is the 95% margin before anything is released: at a value far from the bounds, at most the range's length.
 func (p *Prepared) PlannedMargin() float64 {
-	if p.quantile == nil {
-		return 0
+	q := p.ErrorQuantile(confidence)
+	if p.quantiles == nil || p.release.Kind == SumGivenCount {
+		return q
 	}
-	if p.release.Kind == SumGivenCount {
-		return p.quantile()
-	}
-	return math.Min(p.quantile(), float64(p.task.v.hull().span()))
+	return math.Min(q, float64(p.task.v.hull().span()))
 }
 
 // EpsilonForMargin is the least guarantee, to three digits of its Epsilon, at which the mechanism that Prepare would

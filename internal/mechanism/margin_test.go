@@ -47,8 +47,8 @@ func TestMarginCovers(t *testing.T) {
 			hits := 0
 			for range draws {
 				z := p.Draw(src, s, count)
-				m := p.Margin(z, count)
-				lo, up := p.Interval(z, count)
+				m := p.Margin(z, count, Wrong)
+				lo, up := p.Interval(z, count, Wrong)
 				in := math.Abs(float64(z-s)) <= m
 				if in != (lo <= s && s <= up) && m == math.Trunc(m) {
 					t.Fatalf("%s: released %d, margin %g, but interval [%d, %d] and true value %d", c.name, z, m, lo, up, s)

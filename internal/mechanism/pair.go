@@ -9,40 +9,30 @@ import (
 // margin is one of two that are combined as if their noises were continuous.
 const roundingStep = .5
 
-// PairMargins are margins of two releases whose squares add up: |x − r·y| of their noises exceeds √(mx² + r²·my²) with probability at most
-// 5%. They depend on r slowly, so they serve for others nearby. No range caps them, unlike the margin of a release alone: its ends say nothing
-// of two (docs/mechanisms.md, section 8).
-func PairMargins(x, y *Prepared, r float64) (mx, my float64) {
-	switch {
-	case x.Chosen().Noise == Staircase || y.Chosen().Noise == Staircase:
-		// Its tails are no shorter beside another noise: each has half of the 5%, and a + b ≤ √(2a² + 2b²).
-		return math.Sqrt2 * x.wideSpread(), math.Sqrt2 * (y.wideSpread() + roundingStep)
-	case x.cube == nil || x.cube != y.cube:
-		return x.spread(), y.spread() + roundingStep
+// PairMargins are margins of two releases whose squares add up: |x − r·y| of their noises exceeds √(mx² + r²·my²) with
+// probability at most wrong, at most Wrong. They depend on r slowly, so they serve for others nearby. No range caps them,
+// unlike the margin of a release alone: its ends say nothing of two (docs/mechanisms.md, section 8).
+func PairMargins(x, y *Prepared, r, wrong float64) (mx, my float64) {
+	switch staircase := x.Chosen().Noise == Staircase || y.Chosen().Noise == Staircase; {
+	case x.cube != nil && x.cube == y.cube:
+		t := x.cube.deviations(x.coordinate, y.coordinate, math.Abs(r), wrong)
+		return t * x.cube.marginal(x.coordinate).rmse(), t * x.cube.marginal(y.coordinate).rmse()
+	case staircase, wrong < Wrong && !independent([]Term{{Of: x}, {Of: y}}):
+		// Their tails may be no shorter beside another noise: each has half of the probability, a + b ≤ √(2a² + 2b²).
+		return math.Sqrt2 * x.wideSpread(wrong/2), math.Sqrt2 * (y.wideSpread(wrong/2) + roundingStep)
 	}
-	t := x.cube.deviations(x.coordinate, y.coordinate, math.Abs(r))
-	return t * x.cube.marginal(x.coordinate).rmse(), t * x.cube.marginal(y.coordinate).rmse()
+	return x.ErrorQuantile(1 - wrong), y.ErrorQuantile(1-wrong) + roundingStep
 }
 
-// wideSpread is at least the 97.5% quantile of a release's error.
-func (p *Prepared) wideSpread() float64 {
+// wideSpread is what a release's error exceeds with probability at most wrong, also where its range is no interval.
+func (p *Prepared) wideSpread(wrong float64) float64 {
 	switch c := p.Chosen(); {
-	case p.quantile == nil:
-		return 0
-	case p.cube != nil:
-		return 2 * p.quantile() // its marginal laws have tails shorter than exponential ones
+	case p.quantiles == nil, p.cube != nil, c.bounding == Truncate:
+		return p.ErrorQuantile(1 - wrong)
 	case c.bounding == Clamp, c.bounding == Fold:
-		return c.plainQuantile((1 + confidence) / 2)
+		return c.plainQuantile(1 - wrong)
 	}
 	return float64(p.task.v.hull().span())
-}
-
-// spread is the 95% quantile of a release's noise.
-func (p *Prepared) spread() float64 {
-	if p.quantile == nil {
-		return 0
-	}
-	return p.quantile()
 }
 
 const (
@@ -51,23 +41,29 @@ const (
 	boxesApart = 8    // of the tabulated ones: 1/8 of the scale of their law or less
 )
 
-// deviations is the 95% quantile of |x − r·y|, r ≥ 0, over its standard deviation: 2.0 to 2.1 for a vector of two, between 1.7 and 1.9 for
-// one of forty. Up to the r at which one row moves both as far, which is what averages have, it is that of the next of ratioSteps.
-func (c *Cube) deviations(x, y int, r float64) float64 {
+// deviations is what |x − r·y|, r ≥ 0, exceeds with probability at most wrong, over its standard deviation: at 5% 2.0 to
+// 2.1 for a vector of two, between 1.7 and 1.9 for one of forty. Up to the r at which one row moves both as far, which is
+// what averages have, it is that of the next of ratioSteps, or further out, where it rises faster with r, of the next
+// larger one.
+func (c *Cube) deviations(x, y int, r, wrong float64) float64 {
 	mx, my := c.move(x), c.move(y)
-	if whole := mx / my / ratioSteps; r < mx/my {
-		r = whole * math.Round(r/whole)
+	next := math.Round
+	if wrong < Wrong {
+		next = math.Ceil
 	}
-	return c.pairs.find(pair{mx, my, r}, func() float64 {
+	if whole := mx / my / ratioSteps; r < mx/my {
+		r = whole * next(r/whole)
+	}
+	return c.pairs.find(pair{mx, my, r, wrong}, func() float64 {
 		lx, ly := c.marginal(x), c.marginal(y)
 		var m float64
 		switch ratio := r * my / mx; {
 		case ratio < ratioEnd || ratio > 1/ratioEnd:
-			m = lx.spread(confidence) + r*ly.spread(confidence)
+			m = lx.spread(1-wrong) + r*ly.spread(1-wrong)
 		case r < 1:
-			m = c.pairSpread(my, mx, r, 1)
+			m = c.pairSpread(my, mx, r, 1, wrong)
 		default:
-			m = c.pairSpread(mx, my, 1, r)
+			m = c.pairSpread(mx, my, 1, r, wrong)
 		}
 		return m / math.Hypot(lx.rmse(), r*ly.rmse())
 	})
@@ -83,9 +79,9 @@ func (c *Cube) move(at int) float64 {
 	return 0
 }
 
-// pairSpread is the least m that |fine·x − coarse·y| exceeds with probability at most 5%, fine ≤ coarse, where a row moves x and y by those
+// pairSpread is the least m that |fine·x − coarse·y| exceeds with probability at most wrong, fine ≤ coarse, where a row moves x and y by those
 // moves: with x uniform on the reals of its box instead of the integers, and half a step of it more, which is all that that can hide.
-func (c *Cube) pairSpread(moveFine, moveCoarse, fine, coarse float64) float64 {
+func (c *Cube) pairSpread(moveFine, moveCoarse, fine, coarse, wrong float64) float64 {
 	all := 0.0
 	for i := boxesApart / 2; i < len(c.law.weight); i += boxesApart {
 		all += c.law.weight[i]
@@ -99,11 +95,11 @@ func (c *Cube) pairSpread(moveFine, moveCoarse, fine, coarse float64) float64 {
 		return p / all
 	}
 	lo, hi := 0., 1.
-	for exceeded(hi) > 1-confidence {
+	for exceeded(hi) > wrong {
 		lo, hi = hi, 2*hi
 	}
 	for hi-lo > 1e-4*hi {
-		if mid := (lo + hi) / 2; exceeded(mid) > 1-confidence {
+		if mid := (lo + hi) / 2; exceeded(mid) > wrong {
 			lo = mid
 		} else {
 			hi = mid
@@ -132,8 +128,8 @@ type quantiles[K comparable] struct {
 	m map[K]float64
 }
 
-// pair are the moves of two coordinates, and r.
-type pair struct{ x, y, r float64 }
+// pair are the moves of two coordinates, r, and the probability.
+type pair struct{ x, y, r, wrong float64 }
 
 const quantilesMax = 4096
 

@@ -24,7 +24,7 @@ func exceeds(c *Cube, r, m float64) float64 {
 }
 
 // TestPairMarginsAreQuantiles compares margins of two coordinates with the enumerated law: 95% lie within, and fewer within a step less of
-// the finer one.
+// the finer one; so do 99.9%, also between the ratios that are told apart.
 func TestPairMarginsAreQuantiles(t *testing.T) {
 	for _, axes := range []int{2, 3, 12} {
 		for _, epsilon := range []float64{1, 8} {
@@ -44,7 +44,14 @@ func TestPairMarginsAreQuantiles(t *testing.T) {
 					if steps := ratio * ratioSteps; ratio < 1 && steps != math.Floor(steps) {
 						r = math.Round(steps) / ratioSteps * float64(move) // between these it is that of the nearest
 					}
-					mx, my := PairMargins(x, y, r)
+					for _, at := range []float64{r, 1.3 * r} {
+						const wrong = .001
+						mx, my := PairMargins(x, y, at, wrong)
+						if p := exceeds(c, at, math.Hypot(mx, at*my)*(1+1e-3)); p > wrong*1.002 {
+							t.Errorf("%d coordinates, epsilon %g, move %d, r %g: the margin of 99.9%% is exceeded with probability %g", axes, epsilon, move, at, p)
+						}
+					}
+					mx, my := PairMargins(x, y, r, Wrong)
 					m := math.Hypot(mx, r*my)
 					fine := math.Min(1, math.Abs(r))
 					if p := exceeds(c, r, m*(1+1e-3)); p > .0501 {
@@ -93,7 +100,7 @@ func TestPairDeviations(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, r := range ratios {
-			got := c.deviations(0, 1, r)
+			got := c.deviations(0, 1, r, Wrong)
 			if i < len(want) && math.Abs(got-want[i]) > .006 {
 				t.Errorf("%d coordinates, r %g: %g deviations, want %g", axes, r, got, want[i])
 			}

@@ -23,8 +23,7 @@ type Prepared struct {
 	cube       *Cube // joint noise that it is a coordinate of; nil: none
 	coordinate int
 
-	quantile  func() float64      // 95% quantile of |released − true|, before the range caps it
-	quantiles *quantiles[float64] // others, by their probability
+	quantiles *quantiles[float64] // of |released − true|, by their probability, before the range caps it; nil: it has no such noise
 	tails     *quantiles[int64]   // EmptyTail
 	denoised  func() *denoised    // of Denoise, for that
 	threshold func() int64        // EmptyThreshold
@@ -34,14 +33,27 @@ type Prepared struct {
 	units     selection           // Selection
 }
 
+// Bytes is how much its tables take, beside some kilobytes. That of a vector counts with its first coordinate.
+func (p *Prepared) Bytes() int {
+	if s, ok := p.units.(*selector); ok {
+		return 8 * cap(s.pi)
+	}
+	if p.cube != nil && p.coordinate == 0 {
+		return p.cube.law.bytes()
+	}
+	return 0
+}
+
 // prepared memoises Prepare: it is a pure function of the release's shape and the guarantee. The map is emptied when it
 // is full, which costs a calibration each.
 var prepared = struct {
 	sync.Mutex
-	m map[string]*Prepared
+	m     map[string]*Prepared
+	bytes int
 }{m: map[string]*Prepared{}}
 
-const preparedMax = 512 // at most some 60 kB each, 0.5 MB for a selection
+// preparedBytes bounds all of them together; mechanismBytes is what one takes at most, beside its tables.
+const preparedBytes, mechanismBytes = 32 << 20, 60 << 10
 
 // Prepare chooses and calibrates the mechanism of a release. g is for the release over all groups of a unit; with
 // Delta 0 and no finite Order only mechanisms with a pure ε are admitted. Errors say what is wrong with the release or
@@ -65,11 +77,16 @@ func Prepare(r Release, g Guarantee) (*Prepared, error) {
 		return nil, err
 	}
 	prepared.Lock()
-	if len(prepared.m) >= preparedMax {
-		clear(prepared.m)
+	defer prepared.Unlock()
+	if prepared.m[key] == nil {
+		n := mechanismBytes + p.Bytes()
+		if prepared.bytes+n > preparedBytes {
+			clear(prepared.m)
+			prepared.bytes = 0
+		}
+		prepared.m[key] = p
+		prepared.bytes += n
 	}
-	prepared.m[key] = p
-	prepared.Unlock()
 	return p, nil
 }
 
@@ -84,7 +101,7 @@ func prepare(r Release, g Guarantee) (*Prepared, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	p := &Prepared{release: r, guarantee: g, task: t, quantiles: &quantiles[float64]{}, tails: &quantiles[int64]{}}
+	p := &Prepared{release: r, guarantee: g, task: t, tails: &quantiles[int64]{}}
 	switch r.Kind {
 	case Quantile:
 		return p, p.prepareQuantile()
@@ -98,7 +115,7 @@ func prepare(r Release, g Guarantee) (*Prepared, error) {
 	p.sampler = sync.OnceValue(func() *sampler { return newSampler(c.kernel) })
 	p.curve = sync.OnceValue(c.curve)
 	p.denoised, p.threshold = sync.OnceValue(c.newDenoised), sync.OnceValue(p.emptyThreshold)
-	p.quantile = sync.OnceValue(func() float64 { return p.spreadAt(confidence) })
+	p.quantiles = &quantiles[float64]{}
 	p.outline = sync.OnceValue(p.newOutline)
 	return p, nil
 }

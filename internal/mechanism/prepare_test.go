@@ -63,8 +63,8 @@ func TestDefinedResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if z := point.Draw(src, 1000, 0); z != 7 || point.Margin(7, 0) != 0 || point.StdDev(7, 0) != 0 || point.Curve().Pure != 0 {
-		t.Errorf("a one-point range: released %d, margin %g, curve %v", z, point.Margin(7, 0), point.Curve())
+	if z := point.Draw(src, 1000, 0); z != 7 || point.Margin(7, 0, Wrong) != 0 || point.StdDev(7, 0) != 0 || point.Curve().Pure != 0 {
+		t.Errorf("a one-point range: released %d, margin %g, curve %v", z, point.Margin(7, 0, Wrong), point.Curve())
 	}
 	zero, err := Prepare(Release{Kind: Scalar, Range: Range{{0, 100}}}, Guarantee{Epsilon: 1})
 	if err != nil || zero.Chosen().Scale < .99 {
@@ -135,7 +135,7 @@ func TestChained(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, count := range []int64{-7, 0} {
-		if z := p.Draw(src, 4, count); z != 0 || p.Margin(0, count) != 0 {
+		if z := p.Draw(src, 4, count); z != 0 || p.Margin(0, count, Wrong) != 0 {
 			t.Errorf("count %d: released %d", count, z)
 		}
 	}
@@ -236,7 +236,7 @@ func TestPrepareConcurrently(t *testing.T) {
 			src := NewSource()
 			for range 50 {
 				z := p.Draw(src, int64(i), 0)
-				if z < 0 || z > 77 || p.Margin(z, 0) <= 0 || p.Curve().Pure <= 0 {
+				if z < 0 || z > 77 || p.Margin(z, 0, Wrong) <= 0 || p.Curve().Pure <= 0 {
 					t.Errorf("released %d", z)
 				}
 			}

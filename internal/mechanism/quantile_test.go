@@ -350,10 +350,10 @@ func (h Histogram) at(rank float64) int64 {
 
 func TestQuantileMargins(t *testing.T) {
 	p := prepareQuantile(t, .5, Range{{0, 100}}, 1, Guarantee{Epsilon: 1})
-	if m := p.Margin(30, 0); m != 70 {
+	if m := p.Margin(30, 0, Wrong); m != 70 {
 		t.Errorf("margin %g: nothing but the range is public", m)
 	}
-	if lo, hi := p.Interval(30, 0); lo != 0 || hi != 100 {
+	if lo, hi := p.Interval(30, 0, Wrong); lo != 0 || hi != 100 {
 		t.Errorf("interval [%d, %d]", lo, hi)
 	}
 	if sd := p.StdDev(50, 0); math.Abs(sd-100/math.Sqrt(12)) > 1e-9 {

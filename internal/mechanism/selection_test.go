@@ -82,7 +82,7 @@ func TestSelectDraws(t *testing.T) {
 	if c := p.Curve(); c.Pure != 2 {
 		t.Errorf("curve's pure ε %g, want the ε part, 2", c.Pure)
 	}
-	if p.Margin(5, 0) != 0 {
+	if p.Margin(5, 0, Wrong) != 0 {
 		t.Error("a selection has no margin")
 	}
 }

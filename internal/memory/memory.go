@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
@@ -26,29 +28,37 @@ const (
 	strangerShare = 8
 )
 
-// What is kept no more goes back to the operating system a while after so much of the limit has become free. Go by itself keeps it for minutes.
+// What is kept no more goes back to the operating system a while after so much of the limit has become free, and is still free then. Go by itself
+// keeps it for minutes. To return it costs a whole collection of garbage: who takes and frees much all the time causes one each returnPause.
 const (
 	returnShare = 8
 	returnDelay = 2 * time.Second
+	returnPause = 10 * time.Second
 )
 
 // Budget is what all clients share. It is safe for concurrent use.
 type Budget struct {
 	limit int64
+	free  func() // returns what is free to the operating system
+	work  *semaphore.Weighted
 
 	mu        sync.Mutex
 	used      int64
 	highest   int64 // of used, since memory was last returned
 	returning bool
+	returned  time.Time // the last time
 	analysts  map[string]*share
 }
 
 // share is what the connections of one analyst hold.
-type share struct{ used, connections, limit int64 }
+type share struct {
+	used, connections, limit int64
+	work                     *semaphore.Weighted // of which its statements take
+}
 
 // New returns a budget of so many bytes.
 func New(limit int64) *Budget {
-	return &Budget{limit: limit, analysts: map[string]*share{}}
+	return &Budget{limit: limit, free: debug.FreeOSMemory, work: semaphore.NewWeighted(limit), analysts: map[string]*share{}}
 }
 
 // Account is what one connection holds. A nil account has no limit.
@@ -66,7 +76,7 @@ func (b *Budget) Open(analyst string) *Account {
 	defer b.mu.Unlock()
 	s := b.analysts[analyst]
 	if s == nil {
-		s = &share{limit: b.limit / analystShare}
+		s = &share{limit: b.limit / analystShare, work: semaphore.NewWeighted(b.limit / analystShare)}
 		if analyst == "" {
 			s.limit = b.limit / strangerShare
 		}
@@ -134,18 +144,31 @@ func (b *Budget) give(a *Account, n int64) {
 	a.used -= n
 	a.share.used -= n
 	b.used -= n
-	if b.highest-b.used >= b.limit/returnShare && !b.returning {
+	if b.muchIsFree() && !b.returning {
 		b.returning = true
-		time.AfterFunc(returnDelay, b.giveBack)
+		time.AfterFunc(b.pause(time.Now()), b.giveBack)
 	}
 }
 
-// giveBack returns what is free to the operating system.
+// muchIsFree says that it is worth to return memory. The budget is locked.
+func (b *Budget) muchIsFree() bool { return b.highest-b.used >= b.limit/returnShare }
+
+// pause is how long memory stays here that has become free. The budget is locked.
+func (b *Budget) pause(now time.Time) time.Duration {
+	return max(returnDelay, b.returned.Add(returnPause).Sub(now))
+}
+
+// giveBack returns what is free, if that is still much.
 func (b *Budget) giveBack() {
 	b.mu.Lock()
-	b.highest = b.used
+	much := b.muchIsFree()
+	if much {
+		b.highest, b.returned = b.used, time.Now()
+	}
 	b.mu.Unlock()
-	debug.FreeOSMemory()
+	if much {
+		b.free()
+	}
 	b.mu.Lock()
 	b.returning = false
 	b.mu.Unlock()
@@ -178,6 +201,18 @@ func (h *Hold) Grow(n int) error {
 	return nil
 }
 
+// Give counts n bytes less.
+func (h *Hold) Give(n int) {
+	if h.account == nil || n <= 0 {
+		return
+	}
+	b := h.account.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.give(h.account, int64(n))
+	h.bytes -= int64(n)
+}
+
 // Join counts what another thing of the account has taken with this one.
 func (h *Hold) Join(other *Hold) {
 	if h.account == nil {
@@ -188,16 +223,7 @@ func (h *Hold) Join(other *Hold) {
 }
 
 // Free gives everything back.
-func (h *Hold) Free() {
-	if h.account == nil || h.bytes == 0 {
-		return
-	}
-	b := h.account.budget
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.give(h.account, h.bytes)
-	h.bytes = 0
-}
+func (h *Hold) Free() { h.Give(int(h.bytes)) }
 
 // Soft is the limit for Go's garbage collector beside a budget: garbage is collected earlier where clients and caches hold much, and not so
 // early that collecting takes all time.

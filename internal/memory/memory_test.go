@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -83,6 +84,33 @@ func TestNoAccountHasNoLimit(t *testing.T) {
 	a.Close()
 	if err := new(Hold).Grow(1 << 40); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMemoryIsReturnedNowAndThen: once much has become free and while it is, and not again soon after.
+func TestMemoryIsReturnedNowAndThen(t *testing.T) {
+	b, returned := New(800), 0
+	b.free = func() { returned++ }
+	b.returning = true // no timer is needed: it is called here
+	a := b.Open("alice")
+	first := hold(t, a, 200)
+	first.Free()
+	second := hold(t, a, 150)
+	if b.giveBack(); returned != 0 {
+		t.Error("returned, though what was freed is taken again")
+	}
+	if wait := b.pause(time.Now()); wait != returnDelay {
+		t.Errorf("the first time %v after it was freed, want %v", wait, returnDelay)
+	}
+	second.Free()
+	if b.giveBack(); returned != 1 {
+		t.Errorf("returned %d times", returned)
+	}
+	if b.giveBack(); returned != 1 {
+		t.Error("returned again, though nothing has become free since")
+	}
+	if wait := b.pause(b.returned.Add(3 * time.Second)); wait != returnPause-3*time.Second {
+		t.Errorf("%v after three seconds, want %v", wait, returnPause-3*time.Second)
 	}
 }
 

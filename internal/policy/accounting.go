@@ -1,5 +1,11 @@
 package policy
 
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
 // Defaults of accounting and of statements.
 const (
 	defaultSelectionShare = 0.5
@@ -45,7 +51,7 @@ func (v value) delta() (float64, bool) {
 
 // readDefaults fills p.Defaults; the grid is kept apart because it reaches columns through their tables.
 func readDefaults(v value, p *Policy) overrides {
-	o := v.object("epsilon", "epsilon_max", "mechanism", "max_groups_per_unit", "grid", "empty_groups", "intervals")
+	o := v.object("epsilon", "epsilon_max", "mechanism", "max_groups_per_unit", "grid", "empty_groups", "intervals", "margin")
 	d := overrides{
 		Defaults: Defaults{Epsilon: defaultEpsilon, EpsilonMax: defaultEpsilonMax, EmptyGroups: DropEmptyGroups},
 		method:   p.Accounting.Method,
@@ -58,8 +64,26 @@ func readDefaults(v value, p *Policy) overrides {
 	if word, ok := o.get("intervals").oneOf("off", "on"); ok {
 		d.Intervals = word == "on"
 	}
+	if part, ok := o.get("margin").percent(); ok {
+		d.Margin = part
+	}
 	p.Defaults = d.Defaults
 	return d
+}
+
+// percent reads a part of something: 10%.
+func (v value) percent() (float64, bool) {
+	text, ok := v.text()
+	if !ok {
+		return 0, false
+	}
+	number, percent := strings.CutSuffix(text, "%")
+	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if !percent || err != nil || !(f > 0) || math.IsInf(f, 0) {
+		v.fail("must be a part of the answer, such as 10%%, not %q", v.node.Value)
+		return 0, false
+	}
+	return f / 100, true
 }
 
 // overrides holds the keys that defaults and a table may have; the nearest wins.

@@ -185,6 +185,14 @@ func TestEpsilonAndItsMaximumMoveEachOthersDefault(t *testing.T) {
 	}
 }
 
+func TestMarginOfAnswers(t *testing.T) {
+	for text, want := range map[string]float64{"": 0, "defaults: {margin: 10%}": .1, "defaults: {margin: '2.5 %'}": .025} {
+		if got := mustParse(t, small+text).Defaults.Margin; got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
 func TestDeltaOfAStatementIsTheLeastOfAnyBudget(t *testing.T) {
 	p, err := Load("testdata/good/auth_query.yaml")
 	if err != nil {

@@ -84,6 +84,7 @@ type Accounting struct {
 // Defaults hold for what no table or column overrides.
 type Defaults struct {
 	Epsilon, EpsilonMax float64
+	Margin              float64 // of half of an answer's numbers, as a part of each: no more is spent than it needs; 0: always Epsilon
 	Mechanism           mechanism.Choice
 	MaxGroupsPerUnit    int    // 0: any number
 	EmptyGroups         string // of statements, without SET: DropEmptyGroups or KeepEmptyGroups

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/dpproxy/dpproxy/internal/policy"
 )
 
@@ -19,15 +21,16 @@ func SetupScript(p *policy.Policy) (string, error) {
 		"--     psql -X -f THIS_FILE postgres\n" +
 		"-- It may be run again at any time; it changes no role that it did not make.\n" +
 		"\\set ON_ERROR_STOP on\n")
-	at := target(-1)
+	at, from := target(-1), d.main
 	for _, s := range steps(p, d) {
 		on := s.on
 		if on == onShadowCluster && d.sameCluster() || on == onLedgerCluster && same(d.ledger, d.main) {
 			on = onMain
 		}
 		if on != at {
-			b.WriteString("\n" + connectLine(on, d) + "\n" + stepSettings + ";\n")
-			at = on
+			to, database := d.of(on)
+			b.WriteString("\n" + connectLine(from, to, database) + "\n" + stepSettings + ";\n")
+			at, from = on, to
 		}
 		if s.about != "" {
 			b.WriteString("\n-- " + s.about + "\n")
@@ -45,21 +48,26 @@ func SetupScript(p *policy.Policy) (string, error) {
 	return b.String(), nil
 }
 
-func connectLine(on target, d dsns) string {
-	c, database := d.main, d.main.Database
+// of is where a step runs, and in which database.
+func (d dsns) of(on target) (c *pgconn.Config, database string) {
 	switch on {
 	case onShadowCluster:
-		c, database = d.shadow, maintenance
+		return d.shadow, maintenance
 	case onShadow:
-		c, database = d.shadow, d.shadow.Database
+		return d.shadow, d.shadow.Database
 	case onLedgerCluster:
-		c, database = d.ledger, maintenance
+		return d.ledger, maintenance
 	case onLedger:
-		c, database = d.ledger, d.ledger.Database
+		return d.ledger, d.ledger.Database
 	}
+	return d.main, d.main.Database
+}
+
+// connectLine goes on to another database.
+func connectLine(from, to *pgconn.Config, database string) string {
 	line := "\\connect -reuse-previous=on \"dbname=" + connectValue(database)
-	if !same(c, d.main) {
-		line += " host=" + connectValue(c.Host) + fmt.Sprintf(" port=%d", c.Port)
+	if !same(from, to) {
+		line += " host=" + connectValue(to.Host) + fmt.Sprintf(" port=%d", to.Port)
 	}
 	return line + "\""
 }

@@ -44,6 +44,11 @@ func Setup(ctx context.Context, p *policy.Policy, log io.Writer) error {
 	}
 	current := false
 	for _, s := range steps(p, d) {
+		if s.on != onMain {
+			if err := e.wait(); err != nil {
+				return err
+			}
+		}
 		if s.on == onShadow && !e.looked {
 			if current, err = e.shadowIsCurrent(ctx); err != nil {
 				return err
@@ -71,10 +76,12 @@ type executor struct {
 	dsns   dsns
 	conns  map[target]*pgx.Conn
 	kept   map[string]string
-	looked bool // at the shadow that is there
+	looked bool       // at the shadow that is there
+	aside  chan error // how the step ends that runs beside the others; nil: none does
 }
 
 func (e *executor) close() {
+	_ = e.wait() // another error came first
 	for _, c := range e.conns {
 		_ = c.Close(context.Background()) // done with it either way
 	}
@@ -153,28 +160,52 @@ func (e *executor) conn(ctx context.Context, on target) (*pgx.Conn, error) {
 	return conn, nil
 }
 
+// do runs a step, or has it run beside those that follow until wait.
 func (e *executor) do(ctx context.Context, s step) error {
 	conn, err := e.conn(ctx, s.on)
 	if err != nil {
 		return err
 	}
-	results, err := conn.PgConn().Exec(ctx, e.insert(s.sql)).ReadAll()
+	s.sql = e.insert(s.sql)
+	if s.aside {
+		e.aside = make(chan error, 1)
+		go func() {
+			_, err := s.runOn(ctx, conn)
+			e.aside <- err
+		}()
+		return nil
+	}
+	texts, err := s.runOn(ctx, conn)
+	if err == nil && s.action == keep {
+		e.kept[s.name] = texts[0]
+	}
+	return err
+}
+
+// wait returns once no step runs aside.
+func (e *executor) wait() (err error) {
+	if e.aside != nil {
+		err, e.aside = <-e.aside, nil
+	}
+	return err
+}
+
+// runOn runs a step, and each text that it returns if it is one to do so.
+func (s step) runOn(ctx context.Context, conn *pgx.Conn) ([]string, error) {
+	results, err := conn.PgConn().Exec(ctx, s.sql).ReadAll()
 	if err != nil {
-		return stepError(s, err)
+		return nil, stepError(s, err)
 	}
-	for _, text := range texts(results) {
-		if s.action == keep {
-			e.kept[s.name] = text
-			continue
-		}
-		if s.action != runEach {
-			continue
-		}
+	all := texts(results)
+	if s.action != runEach {
+		return all, nil
+	}
+	for _, text := range all {
 		if _, err := conn.PgConn().Exec(ctx, text).ReadAll(); err != nil {
-			return stepError(s, err)
+			return nil, stepError(s, err)
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // insert puts kept texts where psql would.

@@ -54,6 +54,7 @@ type step struct {
 	name   string // keep
 	about  string // one line for the script's reader and for errors
 	sql    string
+	aside  bool // it takes long: setup goes on with main beside it
 }
 
 const (
@@ -82,6 +83,13 @@ func steps(p *policy.Policy, d dsns) []step {
 		all = append(all, step{on: on, action: a, about: about, sql: sql})
 	}
 
+	all = append(all, step{on: onMain, action: keep, name: keptCreate, about: inMain + "how it was created", sql: bind(createSQL, d.shadow.Database)})
+	all = append(all, roleSteps(onShadowCluster, role{name: d.shadow.User, password: d.shadow.Password})...)
+	all = append(all, step{
+		on: onShadowCluster, action: runEach, about: inShadow + "created, if it is not there", aside: true,
+		sql: "SELECT :'" + keptCreate + "' WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = " + shadow + ")",
+	})
+
 	for _, r := range mainRoles(p, d) {
 		all = append(all, roleSteps(onMain, r)...)
 	}
@@ -91,12 +99,7 @@ func steps(p *policy.Policy, d dsns) []step {
 		add(onMain, run, inMain+"role "+r.name+" may read what this policy lists, no more", r.grants)
 	}
 	add(onMain, run, "", "COMMIT")
-	all = append(all,
-		step{on: onMain, action: keep, name: keptCreate, about: inMain + "how it was created", sql: bind(createSQL, d.shadow.Database)},
-		step{on: onMain, action: keep, name: keptShadow, about: inMain + "the shape of the policy's tables", sql: bind(shadowSQL, relationsJSON(p))})
-
-	all = append(all, roleSteps(onShadowCluster, role{name: d.shadow.User, password: d.shadow.Password})...)
-	add(onShadowCluster, runEach, inShadow+"created, if it is not there", "SELECT :'"+keptCreate+"' WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = "+shadow+")")
+	all = append(all, step{on: onMain, action: keep, name: keptShadow, about: inMain + "the shape of the policy's tables", sql: bind(shadowSQL, relationsJSON(p))})
 
 	add(onShadow, run, inShadow+"its contents, made anew as a whole or not at all", "BEGIN")
 	add(onShadow, run, "", resetSQL)

@@ -76,10 +76,20 @@ func (a *Analysis) Plan(ctx context.Context, v Values, lookup Lookup, o Options)
 	return p, nil
 }
 
-// Bytes is about how much memory a plan takes: that of its keys, here and in its queries.
+// releaseBytes is what a plan takes for each release, beside its texts.
+const releaseBytes = 4 << 10
+
+// Bytes is about how much memory a plan takes: that of its releases and texts, and of its keys, here and in its queries.
 func (p *Plan) Bytes() int {
-	n := 0
+	n := len(p.Finish.SQL)
+	for _, line := range p.Explain {
+		n += len(line)
+	}
 	for i := range p.Blocks {
+		n += releaseBytes*len(p.Blocks[i].Releases) + len(p.Blocks[i].Measure.Text)
+		for _, h := range p.Blocks[i].Histograms {
+			n += len(h.Measure.Text)
+		}
 		for _, parameter := range p.Blocks[i].Measure.Parameters {
 			if parameter.Value != nil {
 				n += 3 * len(*parameter.Value)

@@ -14,8 +14,19 @@ const statementGrace = 30 * time.Second
 
 // Reload reads the policy file and the certificates again. On an error nothing has changed: the old policy stays.
 func (s *Server) Reload(ctx context.Context) error {
-	s.reloading.Lock()
-	defer s.reloading.Unlock()
+	err := s.reloadAlone(ctx)
+	s.metrics.Reloaded(err == nil)
+	return err
+}
+
+// reloadAlone reloads once no other reload, or look, is under way.
+func (s *Server) reloadAlone(ctx context.Context) error {
+	select {
+	case s.reloading <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-s.reloading }()
 	select {
 	case <-s.drained:
 	case <-time.After(statementGrace):
@@ -23,9 +34,7 @@ func (s *Server) Reload(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	err := s.reload(ctx)
-	s.metrics.Reloaded(err == nil)
-	return err
+	return s.reload(ctx)
 }
 
 func (s *Server) reload(ctx context.Context) error {

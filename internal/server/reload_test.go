@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dpproxy/dpproxy/internal/metrics"
 )
 
 // replace gives the policy of the clinic other texts, and reads it again.
@@ -68,6 +72,23 @@ var charged = regexp.MustCompile(`verdict=(\S+) sqlstate=(\S+) epsilon=[0-9.e-]*
 func (h *hospital) connections(admin *pgx.Conn) int {
 	h.t.Helper()
 	return one[int](h.t, admin, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'dpproxy' AND usename LIKE 'clinic\\_%'")
+}
+
+// TestAReloadEndsWithItsTime: also where it waits for another, or for a look at databases that take long. It counts as one that has failed.
+func TestAReloadEndsWithItsTime(t *testing.T) {
+	s := &Server{reloading: make(chan struct{}, 1), metrics: metrics.New()}
+	s.reloading <- struct{}{}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	late := errors.New("late")
+	cancel(late)
+	if err := s.Reload(ctx); !errors.Is(err, late) {
+		t.Error(err)
+	}
+	page := httptest.NewRecorder()
+	s.metrics.Handler(func(context.Context) error { return nil }, slog.Default()).ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))
+	if failed := `dpproxy_reloads_total{result="failed"} 1`; !strings.Contains(page.Body.String(), failed) {
+		t.Errorf("no %s", failed)
+	}
 }
 
 // TestReloadsWhileStatementsRun: whatever a reload changes, a statement that is charged is answered, and one that is not charged is

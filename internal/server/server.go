@@ -35,7 +35,7 @@ type Server struct {
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 
-	reloading sync.Mutex      // one reload at a time
+	reloading chan struct{}   // one reload at a time: who has put something in
 	drained   <-chan struct{} // closed when no statement runs under the policy before the one in force. Who reads it holds reloading
 	state     atomic.Pointer[state]
 	drift     atomic.Pointer[string] // what the last look has found; nil: there was none
@@ -56,7 +56,7 @@ type state struct {
 // Start checks everything, and then listens and serves until Shutdown or Close. ctx bounds the checks only.
 func Start(ctx context.Context, p *policy.Policy, log *slog.Logger) (_ *Server, err error) {
 	serving, stop := context.WithCancel(context.Background())
-	s := &Server{log: log, metrics: metrics.New(), failed: make(chan error, 8), members: policy.NewMembers(), serving: serving, stop: stop}
+	s := &Server{log: log, metrics: metrics.New(), failed: make(chan error, 8), members: policy.NewMembers(), reloading: make(chan struct{}, 1), serving: serving, stop: stop}
 	none := make(chan struct{})
 	close(none)
 	s.drained = none

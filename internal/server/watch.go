@@ -35,8 +35,8 @@ func (s *Server) watch() error {
 // Look compares the databases with the policy, and says what has changed: by the metric, /readyz, and one log line per problem when the problems
 // change. Databases that do not answer are Ready's to report. No private row is read.
 func (s *Server) Look() {
-	s.reloading.Lock() // a reload checks by itself
-	defer s.reloading.Unlock()
+	s.reloading <- struct{}{} // a reload checks by itself
+	defer func() { <-s.reloading }()
 	st := s.state.Load()
 	if st == nil {
 		return

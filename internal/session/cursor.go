@@ -10,7 +10,12 @@ import (
 )
 
 // declare binds the query of DECLARE CURSOR. The first FETCH charges it.
-func (s *Session) declare(ctx context.Context, st *state, x *step, c command.Declare) (*result, error) {
+func (s *Session) declare(ctx context.Context, st *state, x *step, c command.Declare) (_ *result, err error) {
+	defer func() {
+		if err != nil && x.query != nil {
+			x.query.free()
+		}
+	}()
 	if !c.Hold && !st.tx.block && !st.tx.many {
 		return nil, outsideBlock("DECLARE CURSOR")
 	}

@@ -220,6 +220,28 @@ func TestWhatAClientNamesIsCounted(t *testing.T) {
 	}
 }
 
+// TestARefusedCursorHoldsNothing: what was planned for it is given back.
+func TestARefusedCursorHoldsNothing(t *testing.T) {
+	ctx, full := context.Background(), `too many open cursors`
+	s, _ := mustOpen(t, nil)
+	budget := limited(s, 64<<20)
+	if err := s.Query(ctx, "BEGIN", &recorder{}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range maxPortals {
+		if err := s.Query(ctx, "DECLARE c"+itoa(i)+" CURSOR FOR SELECT 1", &recorder{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := budget.Used()
+	if err := s.Query(ctx, "DECLARE more CURSOR FOR SELECT holds(100000)", &recorder{}); err == nil || !strings.Contains(err.Error(), full) {
+		t.Fatalf("%v", err)
+	}
+	if used := budget.Used(); used != before {
+		t.Errorf("%d bytes are held for a cursor that is not there", used-before)
+	}
+}
+
 func TestHeldThingsAreBounded(t *testing.T) {
 	s, _ := mustOpen(t, nil)
 	code := func(err error) string {

@@ -26,29 +26,70 @@ type Stored struct {
 	notices []*pgconn.Notice
 }
 
-// packedRows are rows one behind the other: each value behind its length, of which −1 says NULL. There may be a million.
+// packedRows are rows one behind the other: each value behind its length, of which −1 says NULL. There may be a million, and they may be long: none is
+// moved when others come.
 type packedRows struct {
-	values []byte
-	starts []int // of each row
-	width  int   // columns
+	chunks [][]byte
+	starts []place // of each row
+	width  int     // columns
+	size   int     // bytes of all chunks
 }
 
-func (p *packedRows) add(row [][]byte) {
-	p.starts, p.width = append(p.starts, len(p.values)), len(row)
+// place is where a row begins.
+type place struct{ chunk, offset uint32 }
+
+// mostChunk bounds a chunk of more than one row, bytes.
+const mostChunk = 1 << 20
+
+// add copies a row into room that is counted before it is taken.
+func (p *packedRows) add(row [][]byte, hold *memory.Hold) error {
+	n := 0
+	for _, v := range row {
+		n += columnOverhead + len(v)
+	}
+	if err := p.reserve(n, hold); err != nil {
+		return err
+	}
+	last := len(p.chunks) - 1
+	values := p.chunks[last]
+	p.starts, p.width = append(p.starts, place{uint32(last), uint32(len(values))}), len(row)
 	for _, v := range row {
 		length := int32(len(v))
 		if v == nil {
 			length = -1
 		}
-		p.values = append(binary.BigEndian.AppendUint32(p.values, uint32(length)), v...)
+		values = append(binary.BigEndian.AppendUint32(values, uint32(length)), v...)
 	}
+	p.chunks[last] = values
+	return nil
+}
+
+// reserve makes room for a row of n bytes.
+func (p *packedRows) reserve(n int, hold *memory.Hold) error {
+	if last := len(p.chunks) - 1; last < 0 || cap(p.chunks[last])-len(p.chunks[last]) < n {
+		size := max(n, min(p.size, mostChunk))
+		if err := hold.Grow(size); err != nil {
+			return err
+		}
+		p.chunks, p.size = append(p.chunks, make([]byte, 0, size)), p.size+size
+	}
+	if rows := len(p.starts); rows == cap(p.starts) {
+		room := rows + max(16, rows/4)
+		if err := hold.Grow(rowOverhead * room); err != nil {
+			return err
+		}
+		p.starts = append(make([]place, 0, room), p.starts...)
+		hold.Give(rowOverhead * rows)
+	}
+	return nil
 }
 
 func (p *packedRows) len() int { return len(p.starts) }
 
 // row gives the values of a row, which nobody may change.
 func (p *packedRows) row(i int) [][]byte {
-	row, rest := make([][]byte, p.width), p.values[p.starts[i]:]
+	at := p.starts[i]
+	row, rest := make([][]byte, p.width), p.chunks[at.chunk][at.offset:]
 	for k := range row {
 		length := int32(binary.BigEndian.Uint32(rest))
 		if rest = rest[columnOverhead:]; length >= 0 {
@@ -59,7 +100,7 @@ func (p *packedRows) row(i int) [][]byte {
 }
 
 // bytes is how many bytes all rows take, and room for more.
-func (p *packedRows) bytes() int { return cap(p.values) + rowOverhead*cap(p.starts) }
+func (p *packedRows) bytes() int { return p.size + rowOverhead*cap(p.starts) }
 
 // NewStored returns an empty result of these columns.
 func NewStored(columns []pgconn.FieldDescription, account *memory.Account) *Stored {
@@ -67,11 +108,7 @@ func NewStored(columns []pgconn.FieldDescription, account *memory.Account) *Stor
 }
 
 // Add copies a row.
-func (s *Stored) Add(row [][]byte) error {
-	before := s.rows.bytes()
-	s.rows.add(row)
-	return s.hold.Grow(s.rows.bytes() - before)
-}
+func (s *Stored) Add(row [][]byte) error { return s.rows.add(row, &s.hold) }
 
 // Bytes is how much memory the rows take.
 func (s *Stored) Bytes() int { return s.rows.bytes() }

@@ -57,7 +57,7 @@ func TestRowsAreCopiedOnce(t *testing.T) {
 		if string(got) != c.values || first[1] != nil || first[2] == nil || len(q.notices) != 1 {
 			t.Errorf("%s: %q, %v, %d notices", name, got, first, len(q.notices))
 		}
-		if same := &q.rows.values[0] == &stored.rows.values[0]; same != c.same {
+		if same := &q.rows.chunks[0] == &stored.rows.chunks[0]; same != c.same {
 			t.Errorf("%s: taken over: %v, want %v", name, same, c.same)
 		}
 		if want := 2 * (rowOverhead + 3*columnOverhead + 1); q.rows.bytes() < want {
@@ -88,6 +88,26 @@ func TestStoreIsBounded(t *testing.T) {
 		if err := (&query{}).store(&fakeRows{left: 100, size: 30}, a); (err == nil) != c.fits {
 			t.Errorf("rows of a connection, %d bytes: %v", c.room, err)
 		}
+	}
+}
+
+// TestARowIsCountedBeforeItIsCopied: what does not fit is not there, and what fits is counted to its last byte while more comes.
+func TestARowIsCountedBeforeItIsCopied(t *testing.T) {
+	budget := memory.New(4 * 100_000)
+	kept := NewStored(nil, budget.Open("alice"))
+	rows := 0
+	for kept.Add([][]byte{make([]byte, 700), nil}) == nil {
+		rows++
+		if used := int(budget.Used()); used != kept.Bytes() {
+			t.Fatalf("%d bytes are counted, %d taken", used, kept.Bytes())
+		}
+	}
+	if kept.Len() != rows || kept.Bytes() > 100_000 || rows < 60 {
+		t.Errorf("%d of %d rows, %d bytes", kept.Len(), rows, kept.Bytes())
+	}
+	large := NewStored(nil, account(100_000))
+	if err := large.Add([][]byte{make([]byte, 200_000)}); err == nil || large.Bytes() != 0 {
+		t.Errorf("%v, and %d bytes are taken", err, large.Bytes())
 	}
 }
 

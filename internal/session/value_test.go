@@ -81,7 +81,7 @@ func TestEpsilonAndMargin(t *testing.T) {
 func TestCursorsMoveLikePositions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.IntRange(0, 5).Draw(t, "rows")
-		p := &portal{at: rapid.IntRange(0, rows+1).Draw(t, "at"), query: &query{rows: packedRows{starts: make([]int, rows)}}}
+		p := &portal{at: rapid.IntRange(0, rows+1).Draw(t, "at"), query: &query{rows: packedRows{starts: make([]place, rows)}}}
 		c := command.Fetch{
 			Direction: rapid.SampledFrom([]command.Direction{command.Forward, command.Backward}).Draw(t, "direction"),
 			Count:     int64(rapid.IntRange(-7, 7).Filter(func(n int) bool { return n != 0 }).Draw(t, "count")),

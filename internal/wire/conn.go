@@ -25,8 +25,12 @@ const readBuffer = 8 << 10
 type conn struct {
 	server *Server
 	host   string
-	slot   bool // it counts as a session; slots.mu protects it
 	log    *slog.Logger
+
+	// What slots knows of it.
+	slot    bool // it counts as a session
+	entered int  // how many came before, and it
+	network string
 
 	raw     *timedConn
 	stream  net.Conn  // raw, or TLS over it

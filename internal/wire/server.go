@@ -196,6 +196,18 @@ func hostOf(addr net.Addr) string {
 	return t.IP.Mask(net.CIDRMask(64, 128)).String()
 }
 
+// networkOf is the network that a host of hostOf is in, as one customer has it: 24 bits of an IPv4 address, 48 of an IPv6 one.
+func networkOf(host string) string {
+	ip := net.ParseIP(host)
+	switch {
+	case ip == nil:
+		return host
+	case ip.To4() != nil:
+		return ip.Mask(net.CIDRMask(24, 32)).String()
+	}
+	return ip.Mask(net.CIDRMask(48, 128)).String()
+}
+
 // Inside is the address of a client whose bytes a listener of another protocol brings, in this process. Limits and throttle
 // count it as that client. TLS is that listener's business. No connection of a network has such an address.
 type Inside struct {

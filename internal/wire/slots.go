@@ -12,7 +12,7 @@ import (
 const maxHalfOpen = 256
 
 // slots counts sessions within the limits, and connections that have not authenticated beside them: however many of those there are, no
-// session ends for them. When they are too many, the oldest of the address that has most makes room for the next.
+// session ends for them. When they are too many, one makes room for the next (mostCommon).
 type slots struct {
 	limits  Limits
 	refused func(reason string)
@@ -22,6 +22,7 @@ type slots struct {
 	total    int
 	halfOpen map[string][]*conn // by host, the oldest first
 	waiting  int
+	entered  int // connections so far
 }
 
 func newSlots(limits Limits, refused func(reason string)) *slots {
@@ -33,18 +34,31 @@ func (s *slots) enter(c *conn) (evicted *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.waiting >= max(maxHalfOpen, s.limits.PerAddress) {
-		most := ""
-		for host, list := range s.halfOpen {
-			if len(list) > len(s.halfOpen[most]) {
-				most = host
-			}
-		}
-		evicted = s.halfOpen[most][0]
+		evicted = s.mostCommon()
 		s.forget(evicted)
 	}
+	s.entered++
+	c.entered, c.network = s.entered, networkOf(c.host)
 	s.halfOpen[c.host] = append(s.halfOpen[c.host], c)
 	s.waiting++
 	return evicted
+}
+
+// mostCommon is the oldest connection of the address that has most, among several of the one whose network has most: who can choose addresses
+// within a network takes no room from the others.
+func (s *slots) mostCommon() (oldest *conn) {
+	networks := map[string]int{}
+	for _, list := range s.halfOpen {
+		networks[list[0].network] += len(list)
+	}
+	var most []int
+	for _, list := range s.halfOpen {
+		first := list[0]
+		if rank := []int{len(list), networks[first.network], -first.entered}; slices.Compare(rank, most) > 0 {
+			oldest, most = first, rank
+		}
+	}
+	return oldest
 }
 
 // forget takes a connection from those that are half open, and says whether it was one.

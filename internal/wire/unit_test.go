@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"reflect"
 	"syscall"
@@ -149,6 +150,26 @@ func TestHalfOpenConnectionsMakeRoomForEachOther(t *testing.T) {
 	s.leave(late)
 	if s.total != 0 || len(s.sessions) != 0 || len(s.halfOpen) != 60 {
 		t.Errorf("%d sessions of %d addresses, %d addresses half open", s.total, len(s.sessions), len(s.halfOpen))
+	}
+}
+
+// TestOneNetworkMakesRoomForOthers: a connection stays beside those of a network whose addresses have one each, however many come.
+func TestOneNetworkMakesRoomForOthers(t *testing.T) {
+	s := newSlots(Limits{Connections: 10, PerAddress: 2}, func(string) {})
+	late := &conn{host: "192.0.2.1"}
+	s.enter(late)
+	for i := range 4 * maxHalfOpen {
+		s.enter(&conn{host: fmt.Sprintf("2001:db8:0:%x::", i)})
+	}
+	if err := s.authenticated(late); err != nil {
+		t.Error(err)
+	}
+	s = newSlots(Limits{Connections: 10, PerAddress: 2}, func(string) {})
+	for i := range 3 * maxHalfOpen { // of as many networks: the oldest goes
+		host := fmt.Sprintf("10.%d.%d.1", i/256, i%256)
+		if c := s.enter(&conn{host: host}); c != nil && c.entered != i+1-maxHalfOpen {
+			t.Fatalf("connection %d makes room for connection %d", c.entered, i+1)
+		}
 	}
 }
 

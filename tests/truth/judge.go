@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -15,11 +16,15 @@ type expected struct{ shown, among answer }
 // held counts printed intervals, and those that hold the truth.
 type held struct{ held, printed int }
 
-func (h *held) add(truth, low, high float64) {
+// add says whether it holds.
+func (h *held) add(truth, low, high float64) bool {
 	h.printed++
-	if slack := 1e-9 * math.Abs(truth); low-slack <= truth && truth <= high+slack {
+	slack := 1e-9 * math.Abs(truth)
+	holds := low-slack <= truth && truth <= high+slack
+	if holds {
 		h.held++
 	}
+	return holds
 }
 
 // verdict is what one answer is worth.
@@ -29,7 +34,8 @@ type verdict struct {
 	shown, invented   int     // rows, and those that are not there
 	existing, missing int     // rows that are there, and those that are not shown
 	intervals         map[string]held
-	silent            string // what is off without a word
+	beside            []string // intervals that do not hold the truth
+	silent            string   // what is off without a word
 }
 
 // Shares of the truth, and of a printed margin.
@@ -61,7 +67,7 @@ func (q question) judge(e expected, got answer) verdict {
 			if kind != key {
 				at := got.column(e.among.columns[i])
 				if n < mostJudged {
-					q.cell(&v, e, got, i, at, truth, row)
+					q.cell(&v, e, got, id, i, at)
 				}
 				if truth != nil {
 					errors = append(errors, e.relative(i, truth[i], row[at]))
@@ -98,8 +104,9 @@ func (q question) judge(e expected, got answer) verdict {
 
 // cell counts the interval of one cell, and notes what nothing announces. A row that is not there has counts and sums of
 // 0, and no other values.
-func (q question) cell(v *verdict, e expected, got answer, i, at int, truth, row []float64) {
+func (q question) cell(v *verdict, e expected, got answer, id string, i, at int) {
 	kind, is := q.columns[i], math.NaN()
+	truth, row := e.among.rows[id], got.rows[id]
 	switch {
 	case truth != nil:
 		is = truth[i]
@@ -114,7 +121,9 @@ func (q question) cell(v *verdict, e expected, got answer, i, at int, truth, row
 		return
 	}
 	h := v.intervals[kind]
-	h.add(is, low, high)
+	if !h.add(is, low, high) {
+		v.beside = append(v.beside, fmt.Sprintf("%s %s: %g in [%g, %g], truth %g", id, got.columns[at], row[at], low, high, is))
+	}
 	v.intervals[kind] = h
 	if wide := farOff * math.Max(high-row[at], row[at]-low); math.Abs(is-row[at]) > wide {
 		v.silent = "far beyond the margin"

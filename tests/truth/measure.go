@@ -137,6 +137,9 @@ func (a *asker) round(ctx context.Context, first, ends bool) error {
 		if first || v.silent != "" && !ends {
 			a.show(q, a.expected[i], got, v)
 		}
+		for _, miss := range v.beside {
+			fmt.Fprintf(a.detail, "BESIDE %s %s\n", q.asked, miss)
+		}
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ WITH RECURSIVE wanted AS (
   JOIN pg_catalog.pg_collation c ON c.oid = used.oid AND c.oid >= 16384
   JOIN pg_catalog.pg_namespace n ON n.oid = c.collnamespace
 ), unique_key AS ( -- unique indexes and keys whose columns are all listed
-  SELECT i.indexrelid, i.indrelid, r.called, x.relname AS index, con.conname, con.contype,
+  SELECT i.indexrelid, i.indrelid, r.at, r.called, x.relname AS index, con.conname, con.contype,
          pg_catalog.string_agg(pg_catalog.quote_ident(col.attname), ', ' ORDER BY k.at) AS columns
   FROM rel r
   JOIN pg_catalog.pg_index i ON i.indrelid = r.oid AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
@@ -50,16 +50,17 @@ WITH RECURSIVE wanted AS (
   LEFT JOIN col ON col.relation = r.oid AND col.attnum = k.attnum
   LEFT JOIN pg_catalog.pg_constraint con ON con.conindid = i.indexrelid AND con.conrelid = r.oid AND con.contype IN ('p', 'u')
   WHERE k.at <= i.indnkeyatts
-  GROUP BY i.indexrelid, i.indrelid, r.called, x.relname, con.conname, con.contype
+  GROUP BY i.indexrelid, i.indrelid, r.at, r.called, x.relname, con.conname, con.contype
   HAVING pg_catalog.bool_and(col.attnum IS NOT NULL)
-), foreign_key AS (
+), foreign_key AS ( -- whose columns are all listed, and whose target's key is
   SELECT r.called, con.conname, pg_catalog.pg_get_constraintdef(con.oid) AS definition
   FROM rel r
   JOIN pg_catalog.pg_constraint con ON con.conrelid = r.oid AND con.contype = 'f' AND con.conparentid = 0
-  JOIN rel target ON target.oid = con.confrelid
-  WHERE con.conkey <@ ARRAY(SELECT attnum FROM col WHERE relation = con.conrelid)
-    AND con.confkey <@ ARRAY(SELECT attnum FROM col WHERE relation = con.confrelid)
-    AND EXISTS (SELECT FROM unique_key WHERE unique_key.indexrelid = con.conindid)
+  CROSS JOIN LATERAL pg_catalog.unnest(con.conkey) k(attnum)
+  LEFT JOIN col ON col.relation = r.oid AND col.attnum = k.attnum
+  WHERE con.conindid = ANY (ARRAY(SELECT indexrelid FROM unique_key))
+  GROUP BY r.called, con.oid, con.conname
+  HAVING pg_catalog.bool_and(col.attnum IS NOT NULL)
 ), ddl(phase, at, sql) AS (
   SELECT DISTINCT 10, 0::bigint, pg_catalog.format('CREATE SCHEMA IF NOT EXISTS %I;', s)
   FROM (SELECT schema FROM rel UNION SELECT nspname FROM own UNION SELECT nspname FROM coll UNION SELECT extschema FROM own WHERE extschema IS NOT NULL) used(s)
@@ -87,15 +88,18 @@ WITH RECURSIVE wanted AS (
                          AND d.refclassid IN ('pg_catalog.pg_proc'::pg_catalog.regclass, 'pg_catalog.pg_operator'::pg_catalog.regclass)))) END
   FROM own WHERE typtype IN ('e', 'd') AND extname IS NULL
   UNION ALL
-  SELECT 50, at, pg_catalog.format('CREATE TABLE %s (%s);', called,
-           pg_catalog.string_agg(pg_catalog.format('%I %s%s%s', attname, spelled, collate_clause, CASE WHEN attnotnull THEN ' NOT NULL' ELSE '' END), ', ' ORDER BY attnum))
-  FROM col WHERE relkind <> 'v' GROUP BY at, called
+  SELECT 50, at, pg_catalog.format('CREATE TABLE %s (%s);', called, pg_catalog.string_agg(part, ', ' ORDER BY place, number))
+  FROM (SELECT relation, at, called, 0, attnum::bigint,
+               pg_catalog.format('%I %s%s%s', attname, spelled, collate_clause, CASE WHEN attnotnull THEN ' NOT NULL' ELSE '' END)
+        FROM col WHERE relkind <> 'v'
+        UNION ALL
+        SELECT indrelid, at, called, 1, indexrelid::bigint,
+               pg_catalog.format('CONSTRAINT %I %s (%s)', conname, CASE contype WHEN 'p' THEN 'PRIMARY KEY' ELSE 'UNIQUE' END, columns)
+        FROM unique_key WHERE conname IS NOT NULL) parts(relation, at, called, place, number, part)
+  GROUP BY relation, at, called
   UNION ALL
-  SELECT 60, indexrelid::bigint, CASE
-           WHEN contype = 'p' THEN pg_catalog.format('ALTER TABLE %s ADD CONSTRAINT %I PRIMARY KEY (%s);', called, conname, columns)
-           WHEN contype = 'u' THEN pg_catalog.format('ALTER TABLE %s ADD CONSTRAINT %I UNIQUE (%s);', called, conname, columns)
-           ELSE pg_catalog.format('CREATE UNIQUE INDEX %I ON %s (%s);', index, called, columns) END
-  FROM unique_key
+  SELECT 60, indexrelid::bigint, pg_catalog.format('CREATE UNIQUE INDEX %I ON %s (%s);', index, called, columns)
+  FROM unique_key WHERE conname IS NULL
   UNION ALL
   SELECT 70, 0, pg_catalog.format('ALTER TABLE %s ADD CONSTRAINT %I %s;', called, conname, definition) FROM foreign_key
   UNION ALL

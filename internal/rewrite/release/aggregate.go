@@ -63,6 +63,8 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 	b.NoteBeyond(relation.Nearest, c.Outside())
 	if share := expr.ShareOf(c.Outside()); share != nil {
 		column.Outside = *share
+	} else {
+		column.OutsideUnknown = true
 	}
 	k.Columns = append(k.Columns, column)
 	return nil

@@ -265,7 +265,8 @@ type Column struct {
 
 	Moments *Moments `json:",omitempty"` // nil: it is no variance, covariance or correlation
 	// The share of rows that count with the nearest bound in place of a value, at most, as the administrator says; 0 where nobody knows, too.
-	Outside float64 `json:",omitempty"`
+	Outside        float64 `json:",omitempty"`
+	OutsideUnknown bool    `json:",omitempty"`
 	// 1 + the releases that are the ends of the interval of a quantile; 0: it is that of the range.
 	Low  int `json:",omitempty"`
 	High int `json:",omitempty"`

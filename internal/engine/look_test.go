@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// TestBehindALook has counts of several sizes looked at: what is bought behind the look keeps the margin, or is all there is, and both
+// together cost no more than the statement at once.
+func TestBehindALook(t *testing.T) {
+	const margin = .1
+	plan := &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{
+		Releases: []mechanism.Release{scalar(0, mechanism.NoUpper, 1, mechanism.Choice{})},
+		Columns:  []rewrite.Column{{Releases: []int{0}}},
+	}}}
+	ctx := context.Background()
+	for _, c := range []struct {
+		rows int64
+		buys string
+	}{
+		{1_000_000, "nothing"}, {120, "a part"}, {40, "all"}, {4, "nothing"}, {0, "all"},
+	} {
+		for _, method := range []policy.Method{policy.RDP, policy.Pure} {
+			b := budgetOf(method, 10, .5)
+			whole, err := shareBudget(ctx, plan, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := begunWithLook(ctx, whole, margin)
+			answer := []released{{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{c.rows}}}}
+			next := first.look.next(ctx, first, answer)
+			if hint := first.ofLook(answer); strings.Contains(hint, "SET dpproxy.epsilon = 0.5 brings") != (c.rows == 4) {
+				t.Errorf("%s: %d rows: %s", method, c.rows, hint)
+			}
+			if next == nil {
+				if c.buys != "nothing" {
+					t.Errorf("%s: %d rows buy nothing, not %s", method, c.rows, c.buys)
+				}
+				continue
+			}
+			buys := "a part"
+			if next.budget.epsilon == first.look.rest.epsilon {
+				buys = "all"
+			}
+			if buys != c.buys {
+				t.Errorf("%s: %d rows buy %s, not %s", method, c.rows, buys, c.buys)
+			}
+			if off, ok := first.sizesOf(answer).off(next); buys == "a part" && !(ok && off <= margin) {
+				t.Errorf("%s: %d rows are off by %g", method, c.rows, off)
+			}
+			if paid := spentShare(b.room, first) + spentShare(b.room, next); paid > spentShare(b.room, whole)*(1+1e-6) {
+				t.Errorf("%s: %d rows: %g of the budget, at once %g", method, c.rows, paid, spentShare(b.room, whole))
+			}
+		}
+	}
+}
+
+func spentShare(room accounting.Room, p *calibrated) float64 {
+	share, _ := room.Share(mechanism.LaplaceCurve(p.epsilon))
+	return share
+}
+
+// TestLook asks for a count under a policy that wants a margin of the answer: it is charged once where a look is enough, and else twice. An ε
+// that is asked for is charged at once; what is known is free. Less noise than decides here otherwise has a chance below 1e-6.
+func TestLook(t *testing.T) {
+	const sql = "SELECT count(*) FROM patients"
+	for _, c := range []struct {
+		rows    int64
+		set     string
+		charges int
+	}{
+		{rows: 20000, charges: 1}, {rows: 700, charges: 2}, {rows: 700, set: "set dpproxy.epsilon 0.5", charges: 1},
+	} {
+		w := newWorld(t, "{epsilon: 50, epsilon_max: 60}", "{epsilon: 0.5, epsilon_max: 1, margin: 10%}")
+		w.fake.result = [][]byte{[]byte("7")}
+		w.fake.rows = []backend.MeasureRow{{Integers: []int64{1, c.rows}}}
+		if c.set != "" {
+			w.do(t, c.set)
+		}
+		w.do(t, "ask "+sql)
+		spent := w.count("spend")
+		if lines := w.take(); spent != c.charges {
+			t.Errorf("%d rows %s: %d charges: %q", c.rows, c.set, spent, lines)
+		}
+		left := w.left()
+		if w.do(t, "ask "+sql); w.left() != left {
+			t.Errorf("%d rows %s: asked again, %s is left of %s", c.rows, c.set, w.left(), left)
+		}
+	}
+}
