@@ -210,6 +210,9 @@ func (p *calibrated) bytes() int {
 	if p.other != nil {
 		n += p.other.tables()
 	}
+	if p.look != nil {
+		n += p.look.whole.tables()
+	}
 	return n
 }
 

@@ -6,6 +6,7 @@
 //	truth                         the table: a minute
 //	truth -v                      every answer beside the truth too, and a line for each question
 //	truth -world pagila           one database alone
+//	truth -prices                 what other defaults of a statement's price would bring
 //	truth -write docs/accuracy.md the table between the page's markers too
 package main
 
@@ -36,6 +37,7 @@ func run(ctx context.Context, args []string) error {
 	rounds := flags.Int("n", 3, "how often each question is asked, and as often with ends of intervals")
 	verbose := flags.Bool("v", false, "print every answer beside the truth")
 	page := flags.String("write", "", "page whose table is replaced")
+	compare := flags.Bool("prices", false, "compare the defaults that a statement may cost, in place of the figures")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -58,6 +60,7 @@ func run(ctx context.Context, args []string) error {
 		detail = os.Stdout
 	}
 	var tallies []tally
+	var compared [][]tally
 	for _, w := range worlds {
 		if *only != "" && *only != w.name {
 			continue
@@ -68,24 +71,30 @@ func run(ctx context.Context, args []string) error {
 			return fmt.Errorf("%s: %w", w.name, err)
 		}
 		fmt.Fprintf(detail, "\n--- %s: the policy\n%s", w.name, behind.profiled)
-		t, err := behind.measure(ctx, *rounds, detail)
+		var list []tally
+		var t tally
+		if *compare {
+			list, err = behind.compare(ctx, *rounds)
+		} else {
+			t, err = behind.measure(ctx, *rounds, detail)
+		}
 		behind.stop(ctx)
 		if err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
 		}
 		fmt.Fprintf(os.Stderr, "truth: %s took %s\n", w.name, time.Since(began).Round(time.Second))
-		tallies = append(tallies, t)
+		tallies, compared = append(tallies, t), append(compared, list)
+	}
+	if *compare {
+		return print(*page, pricesFrom, priceTable(compared))
 	}
 	text, missed := table(tallies)
-	fmt.Print("\n" + text)
+	if err := print(*page, figuresFrom, text); err != nil {
+		return err
+	}
 	for _, t := range tallies {
 		for _, why := range t.refused {
 			fmt.Printf("\n%s, not answered: %s\n", t.world, why)
-		}
-	}
-	if *page != "" {
-		if err := write(*page, text); err != nil {
-			return err
 		}
 	}
 	if missed > 0 {

@@ -44,20 +44,25 @@ func table(tallies []tally) (text string, missed int) {
 }
 
 const (
-	tableFrom = "<!-- truth: begin (go run ./tests/truth -write docs/accuracy.md) -->\n"
-	tableTo   = "<!-- truth: end -->"
+	figuresFrom = "<!-- truth: begin (go run ./tests/truth -write docs/accuracy.md) -->\n"
+	pricesFrom  = "<!-- truth: begin (go run ./tests/truth -prices -write docs/accuracy.md) -->\n"
+	tableTo     = "<!-- truth: end -->"
 )
 
-// write puts the table between the markers of a page.
-func write(page, table string) error {
+// print prints a table, and puts it behind a marker of a page, if there is one.
+func print(page, from, table string) error {
+	fmt.Print("\n" + table)
+	if page == "" {
+		return nil
+	}
 	data, err := os.ReadFile(page)
 	if err != nil {
 		return err
 	}
-	before, rest, found := strings.Cut(string(data), tableFrom)
+	before, rest, found := strings.Cut(string(data), from)
 	_, after, ended := strings.Cut(rest, tableTo)
 	if !found || !ended {
-		return fmt.Errorf("%s has no lines %q and %q", page, strings.TrimSpace(tableFrom), tableTo)
+		return fmt.Errorf("%s has no lines %q and %q", page, strings.TrimSpace(from), tableTo)
 	}
-	return os.WriteFile(page, []byte(before+tableFrom+table+tableTo+after), 0o644)
+	return os.WriteFile(page, []byte(before+from+table+tableTo+after), 0o644)
 }
