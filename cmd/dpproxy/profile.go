@@ -26,7 +26,7 @@ type profileCommand struct {
 
 // Help is shown by --help.
 func (profileCommand) Help() string {
-	return "Releases bounds, rows per unit, the share left out and domains of texts, with noise, as keys of the policy. It is " +
+	return "Releases bounds, rows per unit, the shares that are beyond them and domains of texts, with noise, as keys of the policy. It is " +
 		"charged to the budget profile: of the policy, if there is one, and to that of all analysts together, before anything is read. Where one statement fits N times into a budget, so does one profile at its epsilon."
 }
 

@@ -240,7 +240,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("readyz: %s", got)
 	}
 	metrics := s.get("/metrics")
-	if !strings.Contains(metrics, `dpproxy_budget_epsilon_left{analyst="alice"} `) {
+	if !strings.Contains(metrics, `dpproxy_budget_epsilon_left{analyst="alice"} `) || !strings.Contains(metrics, `dpproxy_budget_share_left{analyst="alice"} `) {
 		t.Error("metrics lack budgets")
 	}
 	for _, line := range []string{

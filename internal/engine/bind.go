@@ -45,9 +45,9 @@ func (c *call) counted(verdict string) {
 }
 
 // charged adds to what the statement was charged.
-func (c *call) charged(epsilon float64) {
+func (c *call) charged(epsilon, share float64) {
 	c.account.Epsilon += epsilon
-	c.engine.metrics.Charged(epsilon)
+	c.engine.metrics.Charged(epsilon, share)
 }
 
 // private is a bound statement over private rows.

@@ -73,5 +73,5 @@ func (p *private) spend(c ledger.Charge, after ledger.Balance) {
 	p.balance = after
 	p.spent.epsilon += c.Epsilon
 	p.spent.share += after.Shares[0]
-	p.charged(c.Epsilon)
+	p.charged(c.Epsilon, after.Shares[0])
 }

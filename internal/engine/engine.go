@@ -53,7 +53,7 @@ type Metrics interface {
 	// Stage observes how long one stage took: "analyse", "plan", "charge", "measure", "draw", "finish".
 	Stage(stage string, d time.Duration)
 	// Charged adds to the ε that statements were charged.
-	Charged(epsilon float64)
+	Charged(epsilon, share float64) // nominal, and of the analyst's budget
 }
 
 // state holds everything that a policy reload replaces.

@@ -113,6 +113,9 @@ func TestExplainForetellsTheCharge(t *testing.T) {
 		if w.metrics.epsilon != want {
 			t.Errorf("metrics count %g, want the nominal %g", w.metrics.epsilon, want)
 		}
+		if w.metrics.share != taken[0]+taken[1] {
+			t.Errorf("metrics count %g of a budget, want %v", w.metrics.share, taken)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"math"
-	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -21,11 +20,11 @@ type interval struct{ below, above float64 }
 const mostSteps = 1 << 60
 
 // interval is false where an aggregate has none: booleans, averages and intercepts of regressions, whatever is NULL, as
-// averages and sums of a group without rows are, and all of a statement with a condition that reads the nearest bound in
-// place of a value. Where levels were made to add up it is the interval of what was drawn, and reaches to the value that
-// is shown: it holds the answer as often (docs/mechanisms.md, section 17).
+// averages and sums of a group without rows are, and all of a block of which rows are left out, or taken for others, that no
+// declared share counts. Where levels were made to add up it is the interval of what was drawn, and reaches to the value
+// that is shown: it holds the answer as often (docs/mechanisms.md, section 17).
 func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (interval, bool) {
-	if p.nothing(block, c, r, g) || clampsConditions(p.plan) {
+	if p.nothing(block, c, r, g) || p.plan.Blocks[block].Uncovered {
 		return interval{}, false
 	}
 	i, ok := p.drawnInterval(block, c, r.drawn(), g)
@@ -43,12 +42,6 @@ func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (i
 	i.below = math.Max(0, i.below/drawnBy+is-was) * by
 	i.above = math.Max(0, i.above/drawnBy+was-is) * by
 	return i, true
-}
-
-// clampsConditions says that rows may fulfil a condition of the statement that their values do not: numbers of one unit,
-// or values beyond the bounds of columns.
-func clampsConditions(plan *rewrite.Plan) bool {
-	return len(plan.CutConditions) > 0 || slices.ContainsFunc(plan.Beyond, func(b rewrite.Beyond) bool { return b.Use == rewrite.BeyondCondition })
 }
 
 // nothing says that an aggregate is NULL, as it may be over no rows.

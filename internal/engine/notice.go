@@ -117,6 +117,10 @@ func beyond(b rewrite.Beyond) string {
 	switch b.Use {
 	case rewrite.BeyondCondition:
 		return fmt.Sprintf("Conditions that compute with %s read the nearest bound in place of a value beyond %s: there are no margins and no intervals.", columns, bounds)
+	case rewrite.BeyondKey:
+		return fmt.Sprintf("Keys of sums read the nearest bound in place of a value of %s beyond %s: there are no margins and no intervals.", columns, bounds)
+	case rewrite.BeyondDropped:
+		return fmt.Sprintf("What is answered of other groups than those of %s, or of none, misses these rows: there are no margins and no intervals of it.", columns)
 	case rewrite.BeyondNoGroup:
 		what = fmt.Sprintf("Rows with %s beyond %s are in no group.", columns, bounds)
 	case rewrite.BeyondNearest:

@@ -81,6 +81,8 @@ func TestBeyondIsSaid(t *testing.T) {
 		"Rows with hired beyond its bounds are in no group. They are at most 1.2% of all rows (outside).":                                                                               {Use: rewrite.BeyondNoGroup, Columns: []string{"hired"}, Share: &share},
 		"Values of a, b beyond their bounds count as the nearest bound. They are at most 1.2% of all rows (outside), which the margins cover.":                                          {Use: rewrite.BeyondNearest, Columns: []string{"a", "b"}, Share: &share},
 		"Values of a beyond its bounds count as the nearest bound. How many there are is unknown: margins and intervals cover the noise alone, and the administrator can give outside.": {Use: rewrite.BeyondNearest, Columns: []string{"a"}},
+		"Keys of sums read the nearest bound in place of a value of a beyond its bounds: there are no margins and no intervals.":                                                        {Use: rewrite.BeyondKey, Columns: []string{"a"}, Share: &share},
+		"What is answered of other groups than those of a, or of none, misses these rows: there are no margins and no intervals of it.":                                                 {Use: rewrite.BeyondDropped, Columns: []string{"a"}},
 		"Conditions that compute with a read the nearest bound in place of a value beyond its bounds: there are no margins and no intervals.":                                           {Use: rewrite.BeyondCondition, Columns: []string{"a"}},
 	} {
 		if got := leftOut(&rewrite.Plan{Beyond: []rewrite.Beyond{b}}); got != want {

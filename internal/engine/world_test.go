@@ -463,6 +463,7 @@ type counted struct {
 	mu       sync.Mutex
 	verdicts map[string]int
 	epsilon  float64
+	share    float64
 }
 
 func (m *counted) Statement(verdict string) {
@@ -471,10 +472,10 @@ func (m *counted) Statement(verdict string) {
 	m.verdicts[verdict]++
 }
 func (*counted) Stage(string, time.Duration) {}
-func (m *counted) Charged(epsilon float64) {
+func (m *counted) Charged(epsilon, share float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.epsilon += epsilon
+	m.epsilon, m.share = m.epsilon+epsilon, m.share+share
 }
 
 // world is an engine over fakes.

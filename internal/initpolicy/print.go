@@ -45,6 +45,7 @@ func (d *document) print() string {
 	w := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	w("# A first policy, from the schema alone: no row was read. Look at every line that says REVIEW.")
 	w("# Rows per unit, bounds and values are yours to write, or `dpproxy profile --write` releases them from the rows, once setup has run.")
+	w("# Beside bounds, `outside: 0.01` is the share of the rows beyond them, at most: intervals of sums count with it. profile finds that too.")
 	w("# docs/policy.md explains every key; `dpproxy check --policy FILE` checks this file, --live against the databases.")
 	w("version: 1")
 	w("listen: 127.0.0.1:6432")

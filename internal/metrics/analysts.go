@@ -16,24 +16,39 @@ const (
 
 // Budget is what an analyst has spent and has left in the current period; "*" is all together.
 type Budget struct {
-	Analyst     string
-	Spent, Left float64
+	Analyst               string
+	Spent, Left           float64 // epsilon
+	ShareSpent, ShareLeft float64 // of the budget, from 0 to 1
 }
 
 // analysts holds the series that name analysts. They are served only where the policy asks for them.
 type analysts struct {
-	budgets     atomic.Pointer[[]Budget] // as the ledger said last; a scrape asks no ledger
-	spent, left *prometheus.Desc
-	statements  *prometheus.CounterVec
+	budgets    atomic.Pointer[[]Budget] // as the ledger said last; a scrape asks no ledger
+	gauges     []budgetGauge
+	statements *prometheus.CounterVec
 
 	mu   sync.Mutex
 	seen map[string]bool // names in statements
 }
 
+// budgetGauge is one number of each budget.
+type budgetGauge struct {
+	desc *prometheus.Desc
+	of   func(Budget) float64
+}
+
 func newAnalysts() *analysts {
+	gauge := func(name, help string, of func(Budget) float64) budgetGauge {
+		help += " in the current period, or all together (*)."
+		return budgetGauge{prometheus.NewDesc("dpproxy_budget_"+name, help, []string{"analyst"}, nil), of}
+	}
 	return &analysts{
-		spent: prometheus.NewDesc("dpproxy_budget_epsilon_spent", "Epsilon that an analyst has spent in the current period, or all together (*).", []string{"analyst"}, nil),
-		left:  prometheus.NewDesc("dpproxy_budget_epsilon_left", "Epsilon that an analyst has left in the current period, or all together (*).", []string{"analyst"}, nil),
+		gauges: []budgetGauge{
+			gauge("share_spent", "Share of the budget, from 0 to 1, that an analyst has spent", func(b Budget) float64 { return b.ShareSpent }),
+			gauge("share_left", "Share of the budget, from 0 to 1, that an analyst has left", func(b Budget) float64 { return math.Max(b.ShareLeft, 0) }),
+			gauge("epsilon_spent", "Epsilon that an analyst has spent", func(b Budget) float64 { return b.Spent }),
+			gauge("epsilon_left", "Epsilon that an analyst has left", func(b Budget) float64 { return math.Max(b.Left, 0) }),
+		},
 		statements: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "dpproxy_analyst_statements_total",
 			Help: "Statements of an analyst, by verdict: also those of the session itself, and all that were refused.",
@@ -67,7 +82,11 @@ func (a *analysts) name(analyst string) string {
 }
 
 // Describe implements prometheus.Collector.
-func (a *analysts) Describe(out chan<- *prometheus.Desc) { out <- a.spent; out <- a.left }
+func (a *analysts) Describe(out chan<- *prometheus.Desc) {
+	for _, g := range a.gauges {
+		out <- g.desc
+	}
+}
 
 // Collect implements prometheus.Collector.
 func (a *analysts) Collect(out chan<- prometheus.Metric) {
@@ -76,7 +95,8 @@ func (a *analysts) Collect(out chan<- prometheus.Metric) {
 		return
 	}
 	for _, b := range *budgets {
-		out <- prometheus.MustNewConstMetric(a.spent, prometheus.GaugeValue, b.Spent, b.Analyst)
-		out <- prometheus.MustNewConstMetric(a.left, prometheus.GaugeValue, math.Max(b.Left, 0), b.Analyst)
+		for _, g := range a.gauges {
+			out <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, g.of(b), b.Analyst)
+		}
 	}
 }

@@ -27,6 +27,7 @@ type Metrics struct {
 	statements  *prometheus.CounterVec
 	stages      *prometheus.HistogramVec
 	epsilon     prometheus.Counter
+	share       prometheus.Counter
 	reloads     *prometheus.CounterVec
 	stale       prometheus.Gauge
 	ledger      ledgerMetrics
@@ -64,6 +65,7 @@ func New() *Metrics {
 			Help: "Time spent in one stage of a statement.", Buckets: buckets,
 		}, []string{"stage"}),
 		epsilon: prometheus.NewCounter(prometheus.CounterOpts{Name: "dpproxy_epsilon_charged_total", Help: "Sum of the epsilon of charged statements."}),
+		share:   prometheus.NewCounter(prometheus.CounterOpts{Name: "dpproxy_share_charged_total", Help: "Sum of the shares that charged statements took of their analysts' budgets: 1 is one whole budget."}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "dpproxy_reloads_total",
 			Help: "Policy reloads, by result.",
@@ -72,7 +74,7 @@ func New() *Metrics {
 		ledger: newLedgerMetrics(), analysts: newAnalysts(),
 	}
 	m.registry.MustRegister(build(), m.connections, m.opened, m.refused, m.logins, m.messages, m.errors, m.statements, m.stages,
-		m.epsilon, m.reloads, m.stale, m.ledger.calls, m.ledger.records, m.ledger.errors, m.analysts, m.analysts.statements, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		m.epsilon, m.share, m.reloads, m.stale, m.ledger.calls, m.ledger.records, m.ledger.errors, m.analysts, m.analysts.statements, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -113,11 +115,10 @@ func (m *Metrics) Stage(stage string, d time.Duration) {
 	m.stages.WithLabelValues(stage).Observe(d.Seconds())
 }
 
-// Charged adds to the ε charged.
-func (m *Metrics) Charged(epsilon float64) {
-	if epsilon > 0 { // a counter panics if it is decreased
-		m.epsilon.Add(epsilon)
-	}
+// Charged adds to the ε that was charged, and to the shares of budgets.
+func (m *Metrics) Charged(epsilon, share float64) {
+	m.epsilon.Add(max(epsilon, 0)) // a counter panics if it is decreased
+	m.share.Add(max(share, 0))
 }
 
 // Stale says whether the databases are what the policy says.

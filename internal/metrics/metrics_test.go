@@ -35,16 +35,16 @@ func TestCountsAreServed(t *testing.T) {
 	m.ErrorSent("42501")
 	m.Statement("private")
 	m.Stage("charge", time.Millisecond)
-	m.Charged(0.5)
-	m.Charged(0.25)
-	m.Charged(-1)
+	m.Charged(0.5, 0.02)
+	m.Charged(0.25, 0.01)
+	m.Charged(-1, -1)
 	m.Ledger("spend", 2*time.Millisecond, 3, nil)
 	m.Ledger("spend", time.Millisecond, 0, pgerr.New(pgerr.BudgetExceeded, "over budget"))
 	m.Ledger("answer", time.Millisecond, 0, errors.New("gone"))
 	m.Reloaded(true)
 	m.Reloaded(false)
 	m.AnalystStatement("alice", "private")
-	m.Budgets([]metrics.Budget{{Analyst: "alice", Spent: 0.5, Left: 9.5}, {Analyst: "*", Spent: math.Inf(1), Left: -1e-17}})
+	m.Budgets([]metrics.Budget{{Analyst: "alice", Spent: 0.5, Left: 9.5, ShareSpent: 0.02, ShareLeft: 0.98}, {Analyst: "*", Spent: math.Inf(1), Left: -1e-17, ShareSpent: 1, ShareLeft: -1e-17}})
 	m.Pools(func() map[string]metrics.Pool {
 		return map[string]metrics.Pool{"main": {Total: 3, Idle: 1, Max: 8, Acquired: 42, WaitSeconds: 1.5}}
 	})
@@ -61,6 +61,7 @@ func TestCountsAreServed(t *testing.T) {
 		`dpproxy_statements_total{verdict="private"} 1`,
 		`dpproxy_stage_seconds_count{stage="charge"} 1`,
 		"dpproxy_epsilon_charged_total 0.75",
+		"dpproxy_share_charged_total 0.03",
 		`dpproxy_ledger_seconds_count{operation="spend"} 2`,
 		`dpproxy_ledger_records_total{operation="spend"} 3`,
 		`dpproxy_ledger_errors_total{operation="spend",sqlstate="53400"} 1`,
@@ -69,6 +70,9 @@ func TestCountsAreServed(t *testing.T) {
 		`dpproxy_reloads_total{result="failed"} 1`,
 		`dpproxy_pool_connections{database="main"} 3`,
 		`dpproxy_pool_acquired_total{database="main"} 42`,
+		`dpproxy_budget_share_spent{analyst="alice"} 0.02`,
+		`dpproxy_budget_share_left{analyst="alice"} 0.98`,
+		`dpproxy_budget_share_left{analyst="*"} 0`,
 		`dpproxy_budget_epsilon_spent{analyst="alice"} 0.5`,
 		`dpproxy_budget_epsilon_left{analyst="alice"} 9.5`,
 		`dpproxy_budget_epsilon_spent{analyst="*"} +Inf`,

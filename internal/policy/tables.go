@@ -69,7 +69,7 @@ func readTable(v value, n Name, d overrides) tableSource {
 		}
 		t.LeftOut = readShare(o.get("left_out"), "beyond max_rows_per_unit")
 		if t.LeftOut == nil && t.MaxRowsPerUnit > 1 {
-			o.get("left_out").note("not given: how many rows are beyond max_rows_per_unit is unknown, so that intervals cover the noise alone: dpproxy profile finds it")
+			o.get("left_out").note("not given: how many rows are beyond max_rows_per_unit is unknown, so that intervals cover the noise alone: dpproxy profile finds it, and outside, the same of the bounds of columns")
 		}
 	}
 	d = d.read(o)

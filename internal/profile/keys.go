@@ -20,6 +20,7 @@ type findings struct {
 	units   map[place]float64 // how many have a value in a column, or rows in a table, at least
 	bounded []*bounded
 	domains []domain
+	ranges  []ranged
 }
 
 // place is a column, or, without one, a table.
@@ -33,13 +34,33 @@ type bounded struct {
 	table *policy.Table
 	rows  string            // max_rows_per_unit
 	sums  map[string]string // upper ends of per_unit, of columns whose lower bound is not below 0
-	most  int64             // up to how many times a bound a unit counts where it is asked how much is beyond
+	most  int64
 }
 
 // domain is a column's values that enough units have.
 type domain struct {
 	*question
 	values []string
+}
+
+// ranged is a column of dates or of numbers from 0 on whose bounds are found.
+type ranged struct {
+	*question
+	low, high string
+	sum, over string // of numbers: what a unit counts with at most, and with how much of what is beyond
+}
+
+// share says of what the share beyond its bounds is.
+func (r ranged) share() string {
+	of := "rows"
+	if r.number {
+		of = "rows, and of the sums,"
+	}
+	comment := fmt.Sprintf("share of the %s that a %s counts with beyond bounds, at most (95 %%)", of, r.table.Unit.Name)
+	if r.over != r.sum {
+		comment += fmt.Sprintf("; what is more than %s above them is not in it", r.over)
+	}
+	return comment
 }
 
 func newFindings(r *Result) *findings { return &findings{result: r, units: map[place]float64{}} }
@@ -100,8 +121,7 @@ func (f *findings) take(at *answer) {
 	unit := at.table.Unit.Name
 	if at.kind == rowsKind {
 		rows := at.cells[0].upper(cells[0])
-		most := 1 + max(1, min(3, int64(f.unitsFor(at.question)/(40*at.off))))
-		f.bounded = append(f.bounded, &bounded{at.table, rows, map[string]string{}, most})
+		f.bounded = append(f.bounded, &bounded{at.table, rows, map[string]string{}, f.most(at)})
 		f.key(at.question, "max_rows_per_unit", rows, fmt.Sprintf("%.4g-quantile over each %s, %s", at.fraction, unit, ranks(at)))
 		return
 	}
@@ -112,14 +132,25 @@ func (f *findings) take(at *answer) {
 	}
 	f.key(at.question, "bounds", pair(low, high),
 		fmt.Sprintf("%.4g- and %.4g-quantile of each %s's least and greatest, %s", 1-at.fraction, at.fraction, unit, ranks(at)))
-	f.takeSum(at, cells)
+	r := ranged{question: at.question, low: low, high: high}
+	if len(cells) > 2 {
+		r.sum = f.takeSum(at, cells)
+		r.over = r.sum
+	} else if at.number && sign(low) >= 0 {
+		r.sum, r.over = high, times(high, f.most(at)-1)
+	}
+	if at.cells[0].ends != nil || r.sum != "" {
+		f.ranges = append(f.ranges, r)
+	}
 }
 
-// takeSum reads the bounds of a unit's sum.
-func (f *findings) takeSum(at *answer, cells []int) {
-	if len(cells) < 3 {
-		return
-	}
+// most is up to how many times a bound a unit counts where it is asked how much is beyond.
+func (f *findings) most(at *answer) int64 {
+	return 1 + max(1, min(3, int64(f.unitsFor(at.question)/(40*at.off))))
+}
+
+// takeSum reads the bounds of a unit's sum, and gives the upper one; "" where it is none of values from 0 on.
+func (f *findings) takeSum(at *answer, cells []int) string {
 	last := len(cells) - 1
 	low, high := "0", at.cells[last].upper(cells[last])
 	signed := sign(at.cells[0].lower(cells[0])) < 0 // with the bounds that were found
@@ -133,14 +164,17 @@ func (f *findings) takeSum(at *answer, cells []int) {
 	}
 	if low == high {
 		f.remark(at.question, "no per_unit: most sums are 0")
-		return
+		return ""
 	}
 	f.key(at.question, "per_unit", pair(low, high), fmt.Sprintf("%.4g-quantile of each %s's sum, %s", at.fraction, at.table.Unit.Name, ranks(at)))
 	if signed {
 		f.remark(at.question, "left_out does not count its sums, as they may be below 0")
-	} else if b := f.of(at.table); b != nil {
+		return ""
+	}
+	if b := f.of(at.table); b != nil {
 		b.sums[at.column] = high
 	}
+	return high
 }
 
 // takeValues reads the values that partition selection let through.
@@ -171,6 +205,13 @@ func (f *findings) later(p *policy.Policy) []*question {
 	for _, d := range f.domains {
 		list = append(list, othersOf(p, place{d.table, d.column}, d.values))
 	}
+	for _, r := range f.ranges {
+		if b := f.of(r.table); b != nil {
+			list = append(list, outsideOf(p, r, b.rows)...)
+		} else if r.one {
+			list = append(list, outsideOf(p, r, "1")...)
+		}
+	}
 	return list
 }
 
@@ -182,35 +223,37 @@ func (f *findings) takeLater(answers []*answer) {
 		}
 		switch at.kind {
 		case beyondKind:
-			if all := answers[i+1]; all.err == nil {
-				f.takeBeyond(at, all)
-			}
+			f.takeShare(at, answers[i+1], "left_out", fmt.Sprintf("at most (95 %%), over the whole table; what a %s has below 0 or beyond %d times a bound is not in it",
+				at.table.Unit.Name, f.of(at.table).most))
+		case outsideKind:
+			f.takeShare(at, answers[i+1], "outside", f.ranges[(i-2*len(f.bounded)-len(f.domains))/2].share())
 		case othersKind:
 			f.takeOthers(at, f.domains[i-2*len(f.bounded)])
 		}
 	}
 }
 
-// takeBeyond reads of rows and of each sum the most that may be beyond its bound, and the least that there is in all.
-func (f *findings) takeBeyond(at, total *answer) {
+// takeShare reads the most that may be beyond bounds, and the least that there is in all.
+func (f *findings) takeShare(at, total *answer, name, comment string) {
+	if total.err != nil {
+		return
+	}
 	worst := 0.0
 	for i := range at.rows[0] {
 		over, err := strconv.ParseFloat(at.rows[0][i], 64)
 		all, err2 := strconv.ParseFloat(total.rows[0][i], 64)
 		if err != nil || err2 != nil || all <= 0 {
-			f.remark(at.question, "no left_out: too little is known at this epsilon")
-			return
+			worst = 1
+			break
 		}
 		worst = max(worst, over/all)
 	}
 	value, ok := atMost(worst)
 	if !ok {
-		f.remark(at.question, "no left_out: too little is known at this epsilon")
+		f.remark(at.question, "no %s: too little is known at this epsilon", name)
 		return
 	}
-	f.key(at.question, "left_out", value,
-		fmt.Sprintf("at most (95 %%), over the whole table; what a %s has below 0 or beyond %d times a bound is not in it",
-			at.table.Unit.Name, f.of(at.table).most))
+	f.key(at.question, name, value, comment)
 }
 
 // mostOthers is the greatest share of units that may have other values than those of a domain.

@@ -28,18 +28,21 @@ type question struct {
 	points   int     // of the finest grid among them
 	cells    []grid  // of the columns of the answer
 	signed   bool    // the column may be below 0
+	number   bool    // its values can be added up
+	one      bool    // a unit has one row
 }
 
 type kind int
 
 const (
-	unitsKind  kind = iota // how many units there are, at least
-	rowsKind               // rows of a unit
-	boundsKind             // least and greatest value of a unit, and its sum where a unit may have several rows
-	valuesKind             // values that units have
-	beyondKind             // what is beyond the bounds that were printed, at most
-	totalKind              // what there is in all, at least
-	othersKind             // how many units have other values than those that were found, at most
+	unitsKind   kind = iota // how many units there are, at least
+	rowsKind                // rows of a unit
+	boundsKind              // least and greatest value of a unit, and its sum where a unit may have several rows
+	valuesKind              // values that units have
+	beyondKind              // what is beyond the bounds of units that were printed, at most
+	outsideKind             // what is beyond the bounds of a column that were printed, at most
+	totalKind               // what there is in all, at least
+	othersKind              // how many units have other values than those that were found, at most
 )
 
 // urgency says what is asked first: nothing that comes later may take from it what it needs.
@@ -107,7 +110,7 @@ func questionsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table) []*questi
 				list = append(list, boundsOf(t, c, n, from, one))
 			}
 		} else if g, ok := timesOf(s, column); ok {
-			list = append(list, timeOf(t, c, g, from))
+			list = append(list, timeOf(t, c, g, from, one))
 		} else if isText(s, column) && !domain && c.OfOneUnit == nil && selects(p) && !foreign(relation, c.Name) && !lineage.Telling(c.Name, true) {
 			x := from.column(c.Name)
 			list = append(list, &question{
@@ -120,8 +123,8 @@ func questionsOf(p *policy.Policy, s *rewrite.Schema, t *policy.Table) []*questi
 }
 
 // timeOf asks for the bounds of a time.
-func timeOf(t *policy.Table, c *policy.Column, g grid, from source) *question {
-	q := &question{table: t, column: c.Name, kind: boundsKind}
+func timeOf(t *policy.Table, c *policy.Column, g grid, from source, one bool) *question {
+	q := &question{table: t, column: c.Name, kind: boundsKind, one: one}
 	if g.ends == nil || lineage.Says(c.Name, "update", "updated", "modified", "changed") {
 		q.urgency = numbers
 	}
@@ -161,7 +164,7 @@ func selects(p *policy.Policy) bool {
 
 // boundsOf asks for the bounds of a number, and for those of a unit's sum.
 func boundsOf(t *policy.Table, c *policy.Column, n *number, from source, one bool) *question {
-	q := &question{table: t, column: c.Name, kind: boundsKind, signed: c.Bounds == nil || strings.HasPrefix(c.Bounds.Lo, "-")}
+	q := &question{table: t, column: c.Name, kind: boundsKind, signed: c.Bounds == nil || strings.HasPrefix(c.Bounds.Lo, "-"), number: true, one: one}
 	if !(n.exact && n.scale == 2) && !lineage.Says(c.Name, money...) {
 		q.urgency = numbers
 	}
@@ -216,48 +219,85 @@ func (q *question) quantile(fraction, of string, g grid) {
 func (q *question) from(rows string) { q.sql = "SELECT " + q.sql + " FROM " + rows }
 
 // Weights of what is asked at last. What is beyond a bound is a small number with noise that is wide beside it; totals are large.
-const beyondWeight, smallWeight = 2, 0.25
+const beyondWeight, outsideWeight, smallWeight = 2, 1, 0.25
 
 // later is what follows from the answer to a question at most, as a weight.
 func (q *question) later() float64 {
-	switch {
-	case q.kind == rowsKind, q.kind == boundsKind && len(q.cells) > 2:
-		return beyondWeight + smallWeight
-	case q.kind == valuesKind:
-		return smallWeight
+	weight := 0.0
+	if q.kind == rowsKind || q.kind == boundsKind && len(q.cells) > 2 {
+		weight += beyondWeight + smallWeight
 	}
-	return 0
+	switch {
+	case q.kind == valuesKind:
+		weight += smallWeight
+	case q.kind == boundsKind && q.number:
+		weight += 2 * (outsideWeight + smallWeight)
+	case q.kind == boundsKind && q.cells[0].ends != nil:
+		weight += outsideWeight + smallWeight
+	}
+	return weight
 }
 
-// beyond asks, of a table whose bounds are found, how much of its rows and sums is beyond them at most, and how much there is at least. A
-// unit's number is cut at most times the bound, or at the bound, so that it has a sensitivity.
+// part is a number of a unit that is beyond bounds, and one of which it is a part, with the aggregates over its rows that these are of.
+type part struct{ beyond, of, beyondRows, rows string }
+
+// partsOf asks how much of each there is beyond at most, and in all at least.
+func partsOf(asks question, from source, parts ...part) []*question {
+	all := &question{table: asks.table, column: asks.column, kind: totalKind}
+	var beyond, rows []string
+	for i, p := range parts {
+		beyond, rows = append(beyond, p.beyondRows), append(rows, p.rows)
+		separator := ", "
+		if i == 0 {
+			separator = ""
+		}
+		asks.sql += fmt.Sprintf("%sdpproxy.interval_high(sum(%s)) AS q%d", separator, p.beyond, i+1)
+		all.sql += fmt.Sprintf("%sdpproxy.interval_low(sum(%s)) AS q%d", separator, p.of, i+1)
+	}
+	asks.releases, all.releases = len(parts), len(parts)
+	asks.weight, all.weight = asks.weight*float64(len(parts)), smallWeight*float64(len(parts))
+	asks.from(from.perUnit(beyond...))
+	all.from(from.perUnit(rows...))
+	return []*question{&asks, all}
+}
+
+// beyond asks, of a table whose bounds are found, how much of its rows and sums is beyond them. A unit's number is cut at most times the bound,
+// or at the bound, so that it has a sensitivity.
 func beyond(p *policy.Policy, b bounded) []*question {
 	from := sourceOf(p, b.table)
-	over := &question{table: b.table, kind: beyondKind, weight: beyondWeight}
-	all := &question{table: b.table, kind: totalKind, weight: smallWeight}
-	aggregates := []string{"count(*) AS n"}
-	add := func(of, bound string) {
-		for _, q := range []*question{over, all} {
-			if q.releases++; q.releases > 1 {
-				q.sql += ", "
-			}
-		}
-		over.sql += fmt.Sprintf("dpproxy.interval_high(sum(least(greatest(%s - %s, 0), %s))) AS q%d", of, bound, times(bound, b.most-1), over.releases)
-		all.sql += fmt.Sprintf("dpproxy.interval_low(sum(least(greatest(%s, 0), %s))) AS q%d", of, bound, all.releases)
+	var parts []part
+	add := func(aggregate, bound string) {
+		number := fmt.Sprintf("s%d", len(parts))
+		parts = append(parts, part{
+			fmt.Sprintf("least(greatest(%s - %s, 0), %s)", number, bound, times(bound, b.most-1)), fmt.Sprintf("least(greatest(%s, 0), %s)", number, bound),
+			aggregate + " AS " + number, aggregate + " AS " + number,
+		})
 	}
-	add("n", b.rows)
+	add("count(*)", b.rows)
 	for _, c := range b.table.Columns {
 		if bound, ok := b.sums[c.Name]; ok {
-			name := fmt.Sprintf("s%d", len(aggregates))
-			aggregates = append(aggregates, "sum("+from.column(c.Name)+") AS "+name)
-			add(name, bound)
+			add("sum("+from.column(c.Name)+")", bound)
 		}
 	}
-	for _, q := range []*question{over, all} {
-		q.weight *= float64(q.releases)
-		q.from(from.perUnit(aggregates...))
+	return partsOf(question{table: b.table, kind: beyondKind, weight: beyondWeight}, from, parts...)
+}
+
+// outsideOf asks, of a column whose bounds are found, how many of the rows with a value are beyond them, and of a number how much of its sum
+// (docs/privacy.md P29).
+func outsideOf(p *policy.Policy, r ranged, rows string) []*question {
+	from := sourceOf(p, r.table)
+	x := from.column(r.column)
+	parts := []part{{
+		"least(o, " + rows + ")", "least(n, " + rows + ")",
+		fmt.Sprintf("count(%[1]s) FILTER (WHERE %[1]s < '%[2]s' OR %[1]s > '%[3]s') AS o", x, r.low, r.high), "count(" + x + ") AS n",
+	}}
+	if r.number {
+		parts = append(parts, part{
+			"least(e, " + r.over + ")", "least(s, " + r.sum + ")",
+			fmt.Sprintf("sum(greatest(%[1]s, %[2]s) - %[2]s) AS e", x, r.high), "sum(greatest(" + x + ", 0)) AS s",
+		})
 	}
-	return []*question{over, all}
+	return partsOf(question{table: r.table, column: r.column, kind: outsideKind, weight: outsideWeight}, from, parts...)
 }
 
 // othersOf asks how many units have a value that is not on a list.

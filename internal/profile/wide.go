@@ -45,6 +45,7 @@ func wide(p *policy.Policy, s *rewrite.Schema, epsilon float64) *policy.Policy {
 				if n := numberOf(s, r.Column(column.Name), column); n != nil {
 					wider.Bounds = &policy.Bounds{Lo: "-" + decimal(n.most), Hi: decimal(n.most)}
 					wider.Grid = &policy.Grid{Number: decimal(power(-n.scale))}
+					wider.Outside = new(float64) // what sums count with ends long before, and so do the bounds that are found
 				}
 			}
 			c.Columns = append(c.Columns, wider)

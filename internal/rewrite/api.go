@@ -67,6 +67,8 @@ const (
 	BeyondNoGroup   = relation.NoGroup
 	BeyondNearest   = relation.Nearest
 	BeyondCondition = relation.Condition
+	BeyondKey       = relation.NearestKey
+	BeyondDropped   = relation.Dropped
 
 	DerivedStddev    = aggregate.DerivedStddev
 	DerivedThreshold = aggregate.DerivedThreshold
@@ -161,6 +163,9 @@ type Block struct {
 	Rows     int64
 	MostRows int64         // a public bound on the rows of all groups; 0: nobody knows one
 	Beyond   []release.Cut // keys of which some values are in no group
+	// Uncovered says that rows are left out, or taken for ones that fulfil a condition or are in a group, which no declared share counts: there are
+	// no intervals.
+	Uncovered bool `json:",omitempty"`
 	// LeftOut is the share of rows that the administrator says is beyond Rows; nil: unknown.
 	LeftOut *float64
 }

@@ -153,8 +153,9 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 			if k.PicksGroups {
 				block.Picked = k.MaxPartitionsContributed
 			}
+			k.Cover(b.Base)
 			block.Rows, block.LeftOut = k.LeftOut()
-			block.Beyond = k.BeyondGroups()
+			block.Beyond, block.Uncovered = k.BeyondGroups(), k.Uncovered
 			if totals, releases := measure.Integers(b.Base, k); totals != nil {
 				block.Measure, block.Measured = query.Print(totals), releases
 			}
@@ -251,7 +252,7 @@ func (b *Block) Asked(release int) bool {
 // normalised is the block without what differs between equal ones: names, and the work and rows, which follow sizes of public tables that
 // the answer does not.
 func (b Block) normalised() Block {
-	b.Columns, b.Windows, b.Beyond, b.Steps, b.MostRows = nil, nil, nil, 0, 0
+	b.Columns, b.Windows, b.Beyond, b.Uncovered, b.Steps, b.MostRows = nil, nil, nil, false, 0, 0
 	b.Releases = slices.Clone(b.Releases)
 	for i := range b.Releases {
 		b.Releases[i].Name = ""

@@ -53,7 +53,7 @@ func budgetsOf(accounts []ledger.AccountSummary) []metrics.Budget {
 		if a.EpsilonSpent != nil {
 			spent = *a.EpsilonSpent
 		}
-		out = append(out, metrics.Budget{Analyst: a.Analyst, Spent: spent, Left: a.EpsilonLeft})
+		out = append(out, metrics.Budget{Analyst: a.Analyst, Spent: spent, Left: a.EpsilonLeft, ShareSpent: a.ShareSpent, ShareLeft: a.ShareLeft})
 	}
 	return out
 }

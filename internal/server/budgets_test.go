@@ -30,7 +30,7 @@ func (l *shown) Show(context.Context) ([]ledger.AccountSummary, error) {
 func TestBudgetsInMetrics(t *testing.T) {
 	half := 0.5
 	l := &shown{accounts: []ledger.AccountSummary{
-		{Analyst: "alice", Listed: true, EpsilonSpent: &half, EpsilonLeft: 9.5},
+		{Analyst: "alice", Listed: true, EpsilonSpent: &half, EpsilonLeft: 9.5, ShareSpent: 0.02, ShareLeft: 0.98},
 		{Analyst: "broken", Listed: true}, // unbounded
 		{Analyst: "gone", EpsilonSpent: &half},
 		{Analyst: "*", Listed: true, EpsilonSpent: &half, EpsilonLeft: 39.5},
@@ -48,12 +48,13 @@ func TestBudgetsInMetrics(t *testing.T) {
 		}
 		return w.Body.String()
 	}
-	if strings.Contains(scrape(), "dpproxy_budget_epsilon") || l.calls > 0 {
+	if strings.Contains(scrape(), "dpproxy_budget") || l.calls > 0 {
 		t.Error("budgets that nobody asked for")
 	}
 	p.AnalystMetrics = true
 	body := scrape()
 	for _, line := range []string{
+		`dpproxy_budget_share_spent{analyst="alice"} 0.02`, `dpproxy_budget_share_left{analyst="alice"} 0.98`,
 		`dpproxy_budget_epsilon_spent{analyst="alice"} 0.5`, `dpproxy_budget_epsilon_left{analyst="*"} 39.5`,
 		`dpproxy_budget_epsilon_spent{analyst="broken"} +Inf`,
 	} {
@@ -65,7 +66,7 @@ func TestBudgetsInMetrics(t *testing.T) {
 		t.Error("an analyst without a budget")
 	}
 	l.err, l.accounts = errors.New("no disk"), nil
-	if strings.Contains(scrape(), "dpproxy_budget_epsilon") {
+	if strings.Contains(scrape(), "dpproxy_budget") {
 		t.Error("old budgets are served while the ledger does not answer")
 	}
 }

@@ -49,7 +49,7 @@ type Call struct {
 // Outside lists the columns of which the call may count with the nearest bound in place of a value. A count of values counts what is there.
 func (c *Call) Outside() (out []expr.Outside) {
 	for _, x := range c.Args {
-		if c.Name != "count" || c.Distinct && x.Column() == nil {
+		if column := x.Column(); c.Name != "count" || c.Distinct && (column == nil || column.Enforced) {
 			out = expr.JoinOutside(out, x.Outside())
 		}
 	}

@@ -175,6 +175,9 @@ func unitPick(c *Call, nullable bool, rows rowsOf) (*expr.Column, query.Scalar, 
 		x.Type, x.Typmod, x.TypeName = c.Type, -1, schema.TypeName(c.Type)
 	}
 	x.Nullable = nullable
+	if inside := c.Args[0].AllInside(); inside != nil { // which row's value it is, nothing says
+		x.InBounds, x.Work = rows.call(query.F("bool_and({})", inside)), x.Work.Plus(c.Args[0].InsideWork())
+	}
 	return x, rows.call(c.of(canonical)), nil
 }
 

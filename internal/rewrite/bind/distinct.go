@@ -29,7 +29,7 @@ func (b *Binder) firstRows(s *pg_query.SelectStmt, src *relation.Relation, e *En
 	r := d.Relation()
 	r.AddColumnWork(src.Size(), src.Columns)
 	r.AddExpressionWork(src.Size(), keys.sorted...)
-	r.AddWork(work.Plus(expr.Work{Row: relation.WindowSteps}), src.Size())
+	r.AddWork(work.Plus(keys.beyond).Plus(expr.Work{Row: relation.WindowSteps}), src.Size())
 	first := src.Select(d.Outputs...)
 	first.DistinctOn, first.OrderBy = keys.distinct, append(keys.order, order...)
 	r.From = &query.Derived{Query: first, As: d.Alias}
@@ -45,6 +45,7 @@ func (b *Binder) firstRows(s *pg_query.SelectStmt, src *relation.Relation, e *En
 type distinctKeys struct {
 	distinct, order []query.Scalar // the unit first
 	sorted          []*expr.Expr   // what they compute
+	beyond          expr.Work      // of asking for values beyond bounds, for each row
 	perUnit         bool           // all expressions of DISTINCT ON are functions of the unit
 }
 
@@ -65,9 +66,13 @@ func (b *Binder) firstRowKeys(s *pg_query.SelectStmt, on []*pg_query.Node, src *
 		if _, constant := x.Constant(); constant {
 			continue
 		}
-		c := sc.bare(n)
-		keys.perUnit, keys.sorted = keys.perUnit && c != nil && c.PerUnit, append(keys.sorted, x)
-		keys.distinct, keys.order = append(keys.distinct, query.F("({})", x.SQL())), append(keys.order, query.F("({})", x.SQL()))
+		c, inside := sc.bare(n), x.AllInside()
+		keys.perUnit, keys.sorted = keys.perUnit && c != nil && c.PerUnit && inside == nil, append(keys.sorted, x)
+		by := []query.Scalar{query.F("({})", x.SQL())}
+		if inside != nil { // of rows beyond another one is the first
+			by, keys.beyond = append(by, query.F("({})", inside)), keys.beyond.Plus(x.InsideWork())
+		}
+		keys.distinct, keys.order = append(keys.distinct, by...), append(keys.order, by...)
 	}
 	for _, n := range s.SortClause {
 		key, err := b.GroupNode(n.GetSortBy().Node, s, sc)

@@ -84,8 +84,12 @@ func (w *windowBinder) window(f *pg_query.FuncCall, node *pg_query.Node) (*windo
 			return nil, err
 		}
 		out.partition, out.work = append(out.partition, query.F("({})", x.SQL())), out.work.Plus(x.Work())
+		inside := x.AllInside()
+		if inside != nil { // rows beyond are a partition of their own
+			out.partition, out.work = append(out.partition, query.F("({})", inside)), out.work.Plus(x.InsideWork())
+		}
 		switch {
-		case c == nil:
+		case c == nil || inside != nil:
 			out.columns, out.perUnit = false, false
 		case !c.PerUnit:
 			out.partitionCols, out.perUnit = append(out.partitionCols, c), false

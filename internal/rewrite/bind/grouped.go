@@ -161,7 +161,7 @@ func (b *Binder) addKeys(c *AggregateSplitter, d *relation.Derived, sc *Scope) (
 	for i, n := range c.Groups {
 		name := fmt.Sprintf("k%d", i+1)
 		if col := sc.bare(n); col != nil {
-			if err := d.PassKey(col, name); err != nil {
+			if err := d.PassKey(b.Base, col, name); err != nil {
 				return false, b.Located(err, n)
 			}
 			perUnit = perUnit && col.PerUnit
@@ -173,14 +173,10 @@ func (b *Binder) addKeys(c *AggregateSplitter, d *relation.Derived, sc *Scope) (
 			return false, err
 		}
 		out.AddExpressionWork(src.Size(), x)
-		src.Where = append(src.Where, x.Inside()...)
-		out.AddWork(x.InsideWork(), src.Size())
-		b.NoteBeyond(relation.NoGroup, x.Clamped())
-		col, err := d.AddKey(x, name)
+		col, err := d.AddKey(b.Base, x, name)
 		if err != nil {
 			return false, b.Located(err, n)
 		}
-		col.Value.Outside = x.Computed() // what it clamps is inside
 		perUnit = perUnit && col.PerUnit
 	}
 	return perUnit, nil

@@ -78,6 +78,9 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 		return nil, s.binder.Refuse(refusal.TooComplex, node, "the subquery is too complex", "Join on the unit with a GROUP BY subquery instead.")
 	}
 	value := asColumn(x, sql)
+	if inside := x.AllInside(); inside != nil {
+		value.Column().InBounds = subquery(inside)
+	}
 	value.Column().Clamped = subquery(clamped.SQL())
 	value.Column().Work, value.Column().Subquery = x.Work().Plus(expr.Work{Row: d.Result.MetSteps() + relation.PairSteps}), true
 	return value, nil

@@ -37,6 +37,8 @@ func (b *Binder) setOperation(s *pg_query.SelectStmt, e *Env) (*relation.Relatio
 	}
 	alias := b.NewAlias()
 	out := b.SetOperation(s.Op, l, r)
+	withinL, withinR := *l, *r
+	l, r = &withinL, &withinR
 	left, right, err := b.combineColumns(s, out, alias, l, r)
 	if err != nil {
 		return nil, err
@@ -109,10 +111,19 @@ func (b *Binder) combineColumns(s *pg_query.SelectStmt, out *relation.Relation, 
 		}
 		name := fmt.Sprintf("c%d", i+1)
 		left, right = append(left, query.Output{X: lsql, Name: name}), append(right, query.Output{X: rsql, Name: name})
+		if s.Op != pg_query.SetOperation_SETOP_UNION {
+			c.Outside = nil
+			b.Within(l, out, x, c)
+			b.Within(r, out, y, c)
+		} else if insideX, insideY := expr.InsideOf(x, y); insideX != nil {
+			name := fmt.Sprintf("i%d", i+1)
+			left, right = append(left, query.Output{X: insideX, Name: name}), append(right, query.Output{X: insideY, Name: name})
+			c.InBounds = alias.Column(name)
+		}
 		out.AddExpressionWork(l.Size(), x)
 		out.AddExpressionWork(r.Size(), y)
 		kept := lv[i].KeptBy(x) && rv[i].KeptBy(y)
-		c.Work = x.Work().Plus(y.Work())
+		c.Work = x.Work().Plus(y.Work()).Plus(x.InsideWork()).Plus(y.InsideWork())
 		c.Ref, c.Name, c.Unit = alias.Column(name), lv[i].Name, kept && lv[i].IsUnit && rv[i].IsUnit
 		n := &relation.Column{Name: lv[i].Name, Value: c, IsUnit: c.Unit, HoldsUnit: kept && lv[i].HoldsUnit && rv[i].HoldsUnit, PerUnit: c.Unit}
 		c.Source = n

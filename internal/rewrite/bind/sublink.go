@@ -278,6 +278,9 @@ func (s *Scope) valueOf(node *pg_query.Node, r *relation.Relation) (*expr.Expr, 
 		return nil, s.binder.Refuse(refusal.SubqueryForm, node, "a value of this type cannot be looked up", "Write EXISTS, or join the table on its key.")
 	}
 	c.Value.Ref, c.Value.Nullable, c.Value.Filled = query.Subquery{Query: r.Select(query.Output{X: value})}, true, false
+	if inside := c.Value.InBounds; inside != nil {
+		c.Value.InBounds = query.Subquery{Query: r.Select(query.Output{X: query.F("bool_and({})", inside)})}
+	}
 	c.Value.Work, c.Value.Subquery = c.Value.Work.Plus(relation.SubqueryWork(r, len(s.read) > 0, false, 0)), true
 	c.IsUnit, c.PerUnit = false, false
 	if len(query.Key(c.Value.Ref)) > maxScalarText {

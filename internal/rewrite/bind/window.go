@@ -199,32 +199,33 @@ func (w *windowBinder) rowOf(f *pg_query.FuncCall, win *window, node *pg_query.N
 		return nil, nil, err
 	}
 	x, sql := aggregate.RowValue(e, fmt.Sprintf("%s(%s)", name, e.Text()))
-	switch name {
-	case "lag", "lead":
-		x.Nullable = true
-		offset := int64(1)
-		if len(f.Args) > 1 {
-			offset, err = w.sc.constantInteger(f.Args[1], "the offset of "+name, 0)
-		}
-		if err != nil {
+	shift := name == "lag" || name == "lead"
+	x.Nullable = x.Nullable || shift || name == "nth_value" || !win.frame.current
+	n, what, least := int64(1), "the row of nth_value", int64(1)
+	if shift {
+		what, least = "the offset of "+name, 0
+	}
+	if len(f.Args) > 1 {
+		if n, err = w.sc.constantInteger(f.Args[1], what, least); err != nil {
 			return nil, nil, err
 		}
-		return w.call(x, query.F("pg_catalog.{}({}, {})", name, sql, offset), win, true, false)
-	case "nth_value":
-		x.Nullable = true
-		n, err := w.sc.constantInteger(f.Args[1], "the row of nth_value", 1)
-		sql = query.F("pg_catalog.nth_value({}, {})", sql, n)
-		if err != nil {
-			return nil, nil, err
+	}
+	of := func(value query.Scalar) query.Scalar {
+		if shift || name == "nth_value" {
+			return query.F("pg_catalog.{}({}, {})", name, value, n)
 		}
-	default:
-		x.Nullable = x.Nullable || !win.frame.current
-		sql = query.F("pg_catalog.{}({})", name, sql)
+		return query.F("pg_catalog.{}({})", name, value)
 	}
 	// A longer ORDER BY would move the ends of other frames, which are where rows stop being equal.
-	if !win.frame.rows && !win.frame.whole && !(name == "first_value" && win.frame.initial) {
+	if !shift && !win.frame.rows && !win.frame.whole && !(name == "first_value" && win.frame.initial) {
 		return nil, nil, w.b.Refuse(refusal.RowOrder, node, fmt.Sprintf("which of equal rows %s takes in this frame is not defined", name),
 			"Give the window the frame ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW, or … AND UNBOUNDED FOLLOWING.")
 	}
-	return w.call(x, sql, win, true, true)
+	if inside := e.AllInside(); inside != nil {
+		if _, x.InBounds, err = w.call(x, of(inside), win, true, !shift); err != nil {
+			return nil, nil, err
+		}
+		x.Work = x.Work.Plus(e.InsideWork())
+	}
+	return w.call(x, of(sql), win, true, !shift)
 }

@@ -143,6 +143,7 @@ func (e *Expr) Covers(exact *Expr) bool {
 func (e *Expr) Beside(exact, listed *Expr) *Column {
 	c := exact.AsColumn(exact.SQL(), e.text)
 	c.Bounds, c.choices, c.provisional = e.bounds, []*Expr{listed}, e.provisional || exact.provisional
+	c.InBounds, c.Work = exact.AllInside(), c.Work.Plus(exact.InsideWork())
 	held := exact.bounds
 	if c.Reach(held, listed.bounds); c.Beyond == nil { // no number
 		c.Beyond = &Beyond{}

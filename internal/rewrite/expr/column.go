@@ -29,6 +29,8 @@ type Column struct {
 	Clamped    query.Scalar     // computes the column clamped to Bounds, in less than clamping Ref takes; nil: nothing does
 	Outside    []Outside        // rows may have values beyond Bounds, or, with Enforced, values computed of a bound in place of such a value
 	InBounds   query.Scalar     // with Outside: false where a value that this one was computed of lies beyond its bounds; nil: none says so
+	Nearest    []Outside        // InBounds says nothing of these: numbers of several rows were computed of the nearest bound
+	Within     []Outside        // of these no row that is left has a value beyond bounds
 	Domain     []string         // declared values in text form; nil: none
 	EnumLabels []string         // Type (or Base) is an enum: its labels in order
 	Unit       bool             // identifies the privacy unit
@@ -146,7 +148,7 @@ func columnExpr(c *Column, loc int) *Expr {
 func (e *Expr) AsColumn(ref query.Scalar, name string) *Column {
 	c := &Column{
 		Ref: ref, Name: name, Type: e.typ, Typmod: e.typmod, TypeName: e.typeName, Nullable: e.nullable, NullBefore: e.nullBefore, Bounds: e.bounds, Enforced: true, Scale: e.scale,
-		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.nondeterministic, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(), Outside: e.Outside(),
+		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.nondeterministic, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(), Outside: e.Clamped(), Nearest: e.Computed(), Within: e.Within(),
 	}
 	if e.col != nil {
 		c.Domain, c.choices = e.col.Domain, e.col.choices

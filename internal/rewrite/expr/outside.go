@@ -16,6 +16,9 @@ type Outside struct {
 	Share  *float64 // of the rows, at most, as the administrator vouches; nil: nobody knows
 }
 
+// Possible says that rows may have values beyond the bounds.
+func (o Outside) Possible() bool { return o.Share == nil || *o.Share > 0 }
+
 // Outside lists the columns of which the expression may have the nearest bound in place of a value: those that it reads clamped, those that
 // it reads where they were computed of such, and the column that it is, which whoever computes with it clamps.
 func (e *Expr) Outside() []Outside { return JoinOutside(e.Clamped(), e.Computed()) }
@@ -26,8 +29,22 @@ func (e *Expr) Clamped() []Outside {
 }
 
 // Computed lists those that were clamped where a column was computed which does not say where.
-func (e *Expr) Computed() []Outside {
-	return e.outside(func(x *Expr) bool { return x.col.Enforced && x.col.InBounds == nil })
+func (e *Expr) Computed() (out []Outside) {
+	e.walk(func(x *Expr) bool {
+		if x.col != nil {
+			out = JoinOutside(out, x.col.Nearest)
+		}
+		return true
+	})
+	return JoinOutside(out, e.outside(func(x *Expr) bool { return x.col.Enforced && x.col.InBounds == nil }))
+}
+
+// Within lists those of which no row that is left has a value beyond: a subquery has merged or compared rows by what it computes of them.
+func (e *Expr) Within() (out []Outside) {
+	for _, c := range e.Columns() {
+		out = JoinOutside(out, c.Within)
+	}
+	return out
 }
 
 func (e *Expr) outside(of func(*Expr) bool) (out []Outside) {
@@ -73,6 +90,30 @@ func (e *Expr) Inside() (out []query.Scalar) {
 		return true
 	})
 	return out
+}
+
+// AllInside prints Inside as one condition of a row; nil: there is none.
+func (e *Expr) AllInside() query.Scalar { return query.All(query.Sorted(e.Inside())...) }
+
+// InsideOf prints for the rows of two branches of a column whether that which is read clamped in one of them is within bounds. Nil: nothing is,
+// and whoever reads the column clamped asks it itself.
+func InsideOf(x, y *Expr) (insideX, insideY query.Scalar) {
+	if len(x.Inside())+len(y.Inside()) == 0 {
+		return nil, nil
+	}
+	return x.insideBranch(), y.insideBranch()
+}
+
+// insideBranch is AllInside; of a bare column it asks what is stored.
+func (e *Expr) insideBranch() query.Scalar {
+	inside := e.Inside()
+	if len(inside) == 0 && e.col != nil {
+		inside = e.col.Inside()
+	}
+	if len(inside) == 0 {
+		return query.Raw("true")
+	}
+	return query.All(query.Sorted(inside)...)
 }
 
 // InsideWork is the work of these conditions for a row: two comparisons with each column.

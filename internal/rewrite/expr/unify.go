@@ -32,7 +32,8 @@ func Unify(scope Scope, l, r *Expr) (x, y *Expr, c *Column, err error) {
 	if x.col != nil && y.col != nil && x.col.isRange() && y.col.isRange() {
 		c.Bounds = x.col.Bounds.Hull(y.col.Bounds)
 	}
-	c.choices, c.Outside = both, JoinOutside(x.Outside(), y.Outside())
+	c.choices, c.Within = both, JoinOutside(x.Within(), y.Within())
+	c.Outside, c.Nearest = JoinOutside(x.Clamped(), y.Clamped()), JoinOutside(x.Computed(), y.Computed())
 	if x == l && y == r && l.col != nil && r.col != nil && l.col.Domain != nil && r.col.Domain != nil {
 		c.Domain = union(l.col.Domain, r.col.Domain)
 	}

@@ -59,8 +59,9 @@ type findings struct {
 
 	*sqltree.Steps // nil: they are not counted
 
-	CutConditions []string                      // that read numbers of one unit clamped (docs/privacy.md P8e)
-	beyond        [Condition + 1][]expr.Outside // by their use
+	CutConditions []string                    // that read numbers of one unit clamped (docs/privacy.md P8e)
+	beyond        [Dropped + 1][]expr.Outside // by their use
+	dropped       []expr.Outside              // a subquery that merges or compares rows leaves out those with values beyond
 
 	ConditionSteps int64 // the most work of one level's conditions for a row (NoteConditions)
 }

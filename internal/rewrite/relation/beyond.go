@@ -10,9 +10,11 @@ import (
 type Use int
 
 const (
-	NoGroup   Use = iota // the row is in no group
-	Nearest              // an aggregate, or a key that a subquery computes, has the nearest bound
-	Condition            // a condition reads the nearest bound
+	NoGroup    Use = iota // the row is in no group
+	Nearest               // an aggregate has the nearest bound
+	Condition             // a condition reads the nearest bound
+	NearestKey            // a key of what a subquery adds up has the nearest bound
+	Dropped               // a subquery that merges or compares rows leaves the row out, which groups of the answer would not
 )
 
 // Beyond are the columns of which a statement uses values beyond their bounds so.
@@ -27,12 +29,41 @@ func (b *Base) NoteBeyond(use Use, columns []expr.Outside) {
 	b.beyond[use] = expr.JoinOutside(b.beyond[use], columns)
 }
 
+// Within keeps the rows of a relation in which a key reads no value beyond its bounds: what merges equal rows, or compares them, would take
+// others for equal. The work is done for another relation, which is made of it and has a column c for the key: of which columns that may still have
+// values beyond, and of which no more, is noted.
+func (b *Base) Within(r, of *Relation, key *expr.Expr, c *expr.Column) {
+	inside := key.AllInside()
+	if inside == nil {
+		c.Outside = expr.JoinOutside(c.Outside, key.Outside())
+		return
+	}
+	c.Within = expr.JoinOutside(c.Within, key.Clamped())
+	r.Where = append(slices.Clone(r.Where), inside)
+	of.AddWork(key.InsideWork(), r.Size())
+	b.NoteBeyond(NoGroup, key.Clamped())
+	b.dropped = expr.JoinOutside(b.dropped, key.Clamped())
+}
+
+// NoteDropped notes the rows that subqueries leave out for values beyond bounds, but those that groups by these keys leave out too, and says whether
+// there may be any.
+func (b *Base) NoteDropped(keys []*expr.Expr) bool {
+	dropped := slices.DeleteFunc(slices.Clone(b.dropped), func(o expr.Outside) bool {
+		return !o.Possible() || slices.ContainsFunc(keys, func(key *expr.Expr) bool { return slices.Contains(key.Within(), o) })
+	})
+	b.NoteBeyond(Dropped, dropped)
+	return len(dropped) > 0
+}
+
+// Uses says that the statement may use values beyond their bounds so.
+func (b *Base) Uses(use Use) bool { return slices.ContainsFunc(b.beyond[use], expr.Outside.Possible) }
+
 // Beyond lists the uses, but of columns that have no value beyond their bounds.
 func (b *Base) Beyond() (out []Beyond) {
 	for use, columns := range b.beyond {
 		of := Beyond{Use: Use(use), Share: expr.ShareOf(columns)}
 		for _, c := range columns {
-			if (c.Share == nil || *c.Share > 0) && !slices.Contains(of.Columns, c.Column) {
+			if c.Possible() && !slices.Contains(of.Columns, c.Column) {
 				of.Columns = append(of.Columns, c.Column)
 			}
 		}

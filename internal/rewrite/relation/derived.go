@@ -76,8 +76,9 @@ func (d *Derived) Pass(c *Column, name string) {
 	}
 }
 
-// PassKey lets a column through whose equal values the subselect merges. What is a function of the unit is one value.
-func (d *Derived) PassKey(c *Column, name string) error {
+// PassKey lets a column through whose equal values the subselect merges, in the rows that are within bounds. What is a function of the unit is
+// one value.
+func (d *Derived) PassKey(b *Base, c *Column, name string) error {
 	sql := c.Value.Ref
 	if !c.PerUnit {
 		var err error
@@ -86,6 +87,9 @@ func (d *Derived) PassKey(c *Column, name string) error {
 		}
 	}
 	d.passAs(c, name, sql)
+	x := d.Passed[c].Value
+	x.Outside = nil
+	b.Within(d.Source, d.Result, expr.Read(c.Value, -1), x)
 	return nil
 }
 
@@ -108,20 +112,22 @@ func (d *Derived) passAs(c *Column, name string, sql query.Scalar) {
 // Add computes a column, and beside it whether all that it clamps is within bounds: a key above has no group where it is not.
 func (d *Derived) Add(e *expr.Expr, name string) *Column {
 	c := d.addAs(e, name, e.SQL())
-	if inside := e.Inside(); len(inside) > 0 {
-		c.Value.Work = c.Value.Work.Plus(e.InsideWork())
-		c.Value.InBounds = d.output(query.All(query.Sorted(inside)...))
+	if inside := e.AllInside(); inside != nil {
+		c.Value.InBounds, c.Value.Work = d.output(inside), c.Value.Work.Plus(e.InsideWork())
 	}
 	return c
 }
 
-// AddKey computes a column whose equal values the subselect merges.
-func (d *Derived) AddKey(e *expr.Expr, name string) (*Column, error) {
+// AddKey computes a column whose equal values the subselect merges, in the rows that are within bounds.
+func (d *Derived) AddKey(b *Base, e *expr.Expr, name string) (*Column, error) {
 	sql, err := CanonicalText(e.SQL(), e.AsColumn(nil, e.Text()))
 	if err != nil {
 		return nil, err
 	}
-	return d.addAs(e, name, sql), nil
+	c := d.addAs(e, name, sql)
+	c.Value.Outside = nil
+	b.Within(d.Source, d.Result, e, c.Value)
+	return c, nil
 }
 
 func (d *Derived) addAs(e *expr.Expr, name string, sql query.Scalar) *Column {
@@ -143,6 +149,9 @@ func (d *Derived) addAs(e *expr.Expr, name string, sql query.Scalar) *Column {
 // AddColumn adds a column that sql computes and x describes.
 func (d *Derived) AddColumn(x *expr.Column, sql query.Scalar, name string, perUnit bool) *Column {
 	x.Ref = d.output(sql)
+	if x.InBounds != nil {
+		x.InBounds = d.output(x.InBounds)
+	}
 	n := &Column{Table: d.Table(), Name: name, Value: x, PerUnit: perUnit}
 	if source, ok := x.Source.(*Column); ok { // its value in one of the unit's rows
 		n.Origin, n.HoldsUnit = source.Origin, source.HoldsUnit

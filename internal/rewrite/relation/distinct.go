@@ -9,11 +9,13 @@ import (
 
 // DistinctRows keeps each row once. The unit is among the columns, or one of them determines it.
 func (b *Base) DistinctRows(r *Relation) (*Relation, error) {
+	within := *r
+	r = &within
 	d := NewDerived(b, r)
 	constant := true
 	for _, c := range r.Visible() {
 		constant = constant && c.PerUnit
-		if err := d.PassKey(c, c.Name); err != nil {
+		if err := d.PassKey(b, c, c.Name); err != nil {
 			return nil, err
 		}
 	}

@@ -200,6 +200,9 @@ func (b *Base) mergeColumns(l, r *Relation, using []string) ([]*Column, error) {
 		}
 		unit := a.IsUnit && c.IsUnit && a.KeptBy(x) && c.KeptBy(y)
 		col.Ref, col.Name, col.Unit = query.F("COALESCE({}, {})", x.SQL(), y.SQL()), name, unit
+		if insideX, insideY := expr.InsideOf(x, y); insideX != nil {
+			col.InBounds = query.F("CASE WHEN ({}) IS NOT NULL THEN {} ELSE {} END", x.SQL(), insideX, insideY)
+		}
 		n := &Column{Name: name, Value: col, IsUnit: unit, HoldsUnit: unit, PerUnit: unit}
 		col.Source = n
 		a.Hidden, c.Hidden = true, true

@@ -26,6 +26,7 @@ type Block struct {
 	PicksGroups              bool      // the policy bounds K, and the SQL has to choose groups (docs/privacy.md P11)
 	Spread                   bool      // the rows of one unit may fall into several groups
 	groups                   int64     // G: how many groups there are; 0: nobody knows
+	Uncovered                bool      // rows are left out, or taken for others, that no declared share counts
 	Selected                 bool      // partition selection decides which groups exist
 	ByKey                    bool      // main names a group by its keys, which public rows hold (docs/privacy.md P26a)
 	SelectBy                 int       // 1 + the release that it decides by; 0: by noise of its own

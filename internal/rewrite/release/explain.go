@@ -38,6 +38,9 @@ func (k *Block) Explain(i int, releases []mechanism.Release) []string {
 		}
 		lines = append(lines, line)
 	}
+	if k.Uncovered {
+		lines = append(lines, "  no intervals: rows are left out, or taken for others, which no share of the policy counts")
+	}
 	if k.Compared {
 		lines = append(lines, "  EXISTS holds where this count can be told from that of no rows (5%)")
 	}

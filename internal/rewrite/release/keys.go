@@ -161,7 +161,7 @@ func (b *Planner) newKey(k *Block, sc *bind.Scope, n *pg_query.Node) (*Key, erro
 	}
 	g.inside = e.Inside()
 	b.NoteBeyond(relation.NoGroup, e.Clamped())
-	b.NoteBeyond(relation.Nearest, e.Computed())
+	b.NoteBeyond(relation.NearestKey, e.Computed())
 	if c := e.Column(); c != nil {
 		g.ColumnCollation = c.Collation
 	}

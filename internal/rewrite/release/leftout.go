@@ -1,6 +1,11 @@
 package release
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/expr"
+	"github.com/dpproxy/dpproxy/internal/rewrite/relation"
+)
 
 // LeftOut says what an answer leaves out: a unit counts with at most so many rows, 0 if that is all that it may have, and this share of rows
 // and sums is beyond what the policy lets a unit add (max_rows_per_unit, per_unit), as the administrator vouches; nil if nobody knows.
@@ -38,4 +43,18 @@ func (k *Block) shareBeyond(rows int64) *float64 {
 	}
 	share := 1 - kept
 	return &share
+}
+
+// Cover notes whether rows are left out of the answer, or taken for others, that no declared share counts, for values beyond bounds or numbers of
+// one unit (docs/privacy.md P3b, P8e).
+func (k *Block) Cover(b *relation.Base) {
+	keys := make([]*expr.Expr, len(k.Keys))
+	nearest := false
+	for i, g := range k.Keys {
+		keys[i] = g.Expr
+		nearest = nearest || slices.ContainsFunc(g.Computed(), expr.Outside.Possible)
+	}
+	cut := slices.ContainsFunc(k.BeyondGroups(), func(c Cut) bool { return c.High })
+	dropped := b.NoteDropped(keys)
+	k.Uncovered = nearest || cut || dropped || b.Uses(relation.Condition) || len(b.CutConditions) > 0
 }
