@@ -1,0 +1,106 @@
+package certify
+
+import (
+	"math/big"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
+
+// maxText bounds the work of a check.
+const maxText = 1 << 20
+
+// Check derives what one unit can do to each output of a measure query, and that no row makes it fail. It is an error if
+// anything cannot be derived, or if what was derived is more than what is claimed. Without claims it derives alone.
+func Check(facts Facts, sql string, parameters []Value, claims []Claim) (Certified, error) {
+	none := Certified{}
+	if len(sql) > maxText {
+		return none, missing(-1, "long text", "%d bytes", len(sql))
+	}
+	tree, err := pg.Parse(sql)
+	if err != nil {
+		return none, missing(-1, "syntax", "%v", err)
+	}
+	if len(tree.Stmts) != 1 || tree.Stmts[0].Stmt.GetSelectStmt() == nil {
+		return none, missing(-1, "statement", "not one SELECT")
+	}
+	c := &checker{facts: facts, parameters: parameters}
+	r, err := c.query(tree.Stmts[0].Stmt.GetSelectStmt(), nil)
+	if err != nil {
+		return none, err
+	}
+	outputs, err := answer(r)
+	if err != nil {
+		return none, err
+	}
+	if claims != nil {
+		if err := covers(claims, outputs); err != nil {
+			return none, err
+		}
+	}
+	return Certified{Outputs: outputs, checked: true}, nil
+}
+
+// answer gives the outputs of the outermost query.
+//
+// Rule: it is grouped, or public. Proof: of a split or nested relation the answer would be rows of units. Of a grouped one each
+// column is a key or an integer with an influence; of a public one no unit moves anything.
+func answer(r *relation) ([]Output, error) {
+	if r.kind != grouped && r.kind != public {
+		return nil, missing(-1, "rows of units", "the answer has rows that belong to single units")
+	}
+	var out []Output
+	zero := new(big.Rat)
+	for _, c := range r.columns {
+		switch {
+		case r.kind == public || c.value.public:
+			out = append(out, Output{Kind: Public, Influence: Influence{zero, zero, zero}})
+		case c.value.influence != nil:
+			out = append(out, Output{Kind: Integer, Influence: *c.value.influence})
+		case !c.value.exact:
+			return nil, missing(-1, "key equality", "equal values of key %s may be spelled differently", c.name)
+		default:
+			out = append(out, Output{Kind: Private})
+		}
+	}
+	return out, nil
+}
+
+// covers compares claims with what was derived.
+//
+// Rule: each claim is of the derived kind and its bounds are no less; a private key stands beside an integer that moves by at
+// most 1 in a group, which is what partition selection compares with its threshold. Proof: a larger bound costs more. A
+// group in which x alone has rows has that integer at 0 without x, so at most at 1 with x.
+func covers(claims []Claim, outputs []Output) error {
+	if len(claims) != len(outputs) {
+		return missing(-1, "claims", "%d claims for %d outputs", len(claims), len(outputs))
+	}
+	for i, c := range claims {
+		o := outputs[i]
+		if c.Kind != o.Kind && !(o.Kind == Public && c.Kind == Integer) {
+			return missing(-1, "claimed kind", "output %d is %s, not %s", i+1, o.Kind, c.Kind)
+		}
+		if c.Kind != Integer {
+			continue
+		}
+		if above(o.Delta, c.Delta) || above(o.Total, c.Total) || above(o.Groups, c.Groups) {
+			return missing(-1, "claimed bound", "output %d moves by %s", i+1, o.Influence)
+		}
+	}
+	return nil
+}
+
+// above reports whether a derived bound exceeds a claimed one. Nil derived is infinity, nil claimed claims nothing.
+func above(derived, claimed *big.Rat) bool {
+	return claimed != nil && (derived == nil || derived.Cmp(claimed) > 0)
+}
+
+func (i Influence) String() string {
+	return show(i.Delta) + " in a group, " + show(i.Total) + " in all, in " + show(i.Groups) + " groups"
+}
+
+func show(r *big.Rat) string {
+	if r == nil {
+		return "∞"
+	}
+	return r.RatString()
+}

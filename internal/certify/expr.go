@@ -1,0 +1,330 @@
+package certify
+
+import (
+	"math/big"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
+
+// expr derives what an expression can be in any row, and that none makes it fail: where WHERE stands is of no use, as PostgreSQL
+// computes conditions and outputs in the order that it likes. Only CASE has an order (refine).
+func (s *scope) expr(n *pg.Node) (value, error) {
+	v, err := s.base(n)
+	if err != nil {
+		return value{}, err
+	}
+	if len(s.refined) > 0 || len(s.present) > 0 {
+		t := text(n)
+		if r, ok := s.refined[t]; ok {
+			v.span = r
+		}
+		v.notNull = v.notNull || s.present[t]
+	}
+	return v, nil
+}
+
+func (s *scope) base(n *pg.Node) (value, error) {
+	if s.group != nil {
+		if v, ok, err := s.group.expr(s, n); ok || err != nil {
+			return v, err
+		}
+	}
+	switch e := n.GetNode().(type) {
+	case *pg.Node_ColumnRef:
+		return s.column(e.ColumnRef)
+	case *pg.Node_AConst:
+		return constant(e.AConst)
+	case *pg.Node_ParamRef:
+		return value{}, missing(e.ParamRef.Location, "parameter", "$%d without a cast", e.ParamRef.Number)
+	case *pg.Node_TypeCast:
+		return s.cast(e.TypeCast)
+	case *pg.Node_CollateClause:
+		return s.collated(e.CollateClause)
+	case *pg.Node_AExpr:
+		return s.operator(e.AExpr)
+	case *pg.Node_BoolExpr:
+		return s.strict("bool", span{}, e.BoolExpr.Args)
+	case *pg.Node_NullTest:
+		v, err := s.expr(e.NullTest.Arg)
+		if err == nil && v.influence != nil {
+			err = missing(e.NullTest.Location, "condition on an aggregate", "IS NULL")
+		}
+		return test(v), err
+	case *pg.Node_BooleanTest:
+		v, err := s.expr(e.BooleanTest.Arg)
+		return test(v), err
+	case *pg.Node_CaseExpr:
+		return s.caseOf(n, e.CaseExpr)
+	case *pg.Node_CoalesceExpr:
+		return s.coalesce(e.CoalesceExpr.Args)
+	case *pg.Node_MinMaxExpr:
+		return s.minMax(n, e.MinMaxExpr)
+	case *pg.Node_FuncCall:
+		return s.call(n, e.FuncCall)
+	case *pg.Node_SubLink:
+		return s.sublink(e.SubLink)
+	}
+	return value{}, missing(where(n), "node "+kindName(n), "%s", kindName(n))
+}
+
+// made is what an operator makes of values: what all of them are.
+func made(typ string, r span, args ...value) value {
+	v := value{typ: typ, span: r, notNull: true, exact: exactTypes[typ], public: true, ofUnit: true}
+	exact := true
+	for _, a := range args {
+		v.notNull = v.notNull && a.notNull
+		v.public = v.public && a.public
+		v.ofUnit = v.ofUnit && a.ofUnit
+		exact = exact && a.exact
+	}
+	v.exact = v.exact || typ == "text" && exact
+	return v
+}
+
+func test(v value) value {
+	r := made("bool", span{}, v)
+	r.notNull = true
+	return r
+}
+
+// strict is an operator that cannot fail, on any arguments without influence.
+func (s *scope) strict(typ string, r span, args []*pg.Node) (value, error) {
+	list, err := s.exprs(args)
+	return made(typ, r, list...), err
+}
+
+// exprs derives a list. None may be an integer of a grouped relation: what moves by Δ there moves by who knows what here.
+func (s *scope) exprs(nodes []*pg.Node) ([]value, error) {
+	var list []value
+	for _, n := range nodes {
+		v, err := s.expr(n)
+		if err != nil {
+			return nil, err
+		}
+		if v.influence != nil {
+			return nil, missing(where(n), "expression over an aggregate", "%s", kindName(n))
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+func constant(c *pg.A_Const) (value, error) {
+	v := value{notNull: true, exact: true, public: true, ofUnit: true}
+	switch x := c.Val.(type) {
+	case *pg.A_Const_Ival:
+		v.typ, v.span = "int4", exactly(big.NewRat(int64(x.Ival.GetIval()), 1))
+	case *pg.A_Const_Fval:
+		r, ok := number(x.Fval.GetFval())
+		if !ok {
+			return v, missing(c.Location, "number", "%s", x.Fval.GetFval())
+		}
+		v.typ, v.span = "numeric", exactly(r)
+		if lo, hi := limits("int8"); r.IsInt() && v.within(lo, hi) && number64(x.Fval.GetFval()) {
+			v.typ = "int8"
+		}
+		v.exact = v.typ == "int8"
+	case *pg.A_Const_Boolval:
+		v.typ = "bool"
+	case *pg.A_Const_Sval:
+		v.typ = "unknown"
+	default:
+		if !c.Isnull {
+			return v, missing(c.Location, "constant", "%T", c.Val)
+		}
+		v.typ, v.notNull = "unknown", false
+	}
+	return v, nil
+}
+
+// number64 reports whether a numeric constant has no point and no exponent: such a one is an int8 if it fits.
+func number64(s string) bool {
+	for _, r := range s {
+		if r < '0' || r > '9' {
+			return r == '-'
+		}
+	}
+	return true
+}
+
+// collated is an expression under another collation.
+//
+// Rule: under "default" and "C", text is exact. Proof: a database's own collation is deterministic, as "C" is; of these, text
+// compares equal only if its bytes are.
+func (s *scope) collated(c *pg.CollateClause) (value, error) {
+	v, err := s.expr(c.Arg)
+	if err != nil {
+		return v, err
+	}
+	if n, ok := name(c.Collname); !ok || len(c.Collname) != 2 || n != "default" && n != "C" || v.typ != "text" {
+		return v, missing(c.Location, "collation", "of %s", v.typ)
+	}
+	v.exact = true
+	return v, nil
+}
+
+// caseOf is a CASE without argument.
+//
+// Rule: a share of a unit (forms.go); else the union of the branches, each derived where its condition is true and those before
+// are not. Proof: PostgreSQL computes a branch only then, but for constants; constants raise nothing by the same rules.
+func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
+	if v, ok := s.share(n); ok {
+		return v, nil
+	}
+	if c.Arg != nil {
+		return value{}, missing(c.Location, "CASE with an argument", "CASE x WHEN")
+	}
+	at, r, all := s, value{}, []value{}
+	branch := func(at *scope, n *pg.Node) error {
+		v, err := at.expr(n)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 || r.typ == "unknown" {
+			r = v
+		} else if r, err = union(r, v, n); err != nil {
+			return err
+		}
+		all = append(all, v)
+		return nil
+	}
+	conditions := []value{}
+	for _, w := range c.Args {
+		when := w.GetCaseWhen()
+		v, err := at.exprs([]*pg.Node{when.Expr})
+		if err != nil {
+			return value{}, err
+		}
+		conditions = append(conditions, v...)
+		if err := branch(at.with(at.refine(when.Expr, true)), when.Result); err != nil {
+			return value{}, err
+		}
+		at = at.with(at.refine(when.Expr, false))
+	}
+	if c.Defresult == nil {
+		r.notNull = false
+	} else if err := branch(at, c.Defresult); err != nil {
+		return value{}, err
+	}
+	for _, v := range all {
+		if v.influence != nil {
+			return value{}, missing(c.Location, "expression over an aggregate", "CASE")
+		}
+	}
+	v := made(r.typ, r.span, append(all, conditions...)...)
+	v.notNull, v.exact, v.array = r.notNull, r.exact, r.array
+	return v, nil
+}
+
+// union is a value that is one of two.
+func union(a, b value, n *pg.Node) (value, error) {
+	typ := a.typ
+	switch {
+	case a.array || b.array:
+		return a, missing(where(n), "arrays", "in branches")
+	case a.typ == b.typ:
+	case isNumber(a.typ) && isNumber(b.typ) && a.typ != "float4" && b.typ != "float4":
+		if ranks[b.typ] > ranks[a.typ] {
+			typ = b.typ
+		}
+	case b.typ == "unknown" && !b.notNull:
+	default:
+		return a, missing(where(n), "types", "%s and %s", a.typ, b.typ)
+	}
+	v := made(typ, a.span.join(b.span), a, b)
+	v.exact = a.exact && b.exact && typ != "numeric"
+	return v, nil
+}
+
+// coalesce is COALESCE.
+//
+// Rule: the union of its arguments, not NULL if one is not. COALESCE of an integer of a grouped relation and 0 keeps its
+// influence: a row that is missing counts as zero too.
+func (s *scope) coalesce(args []*pg.Node) (value, error) {
+	first, err := s.expr(args[0])
+	if err != nil {
+		return first, err
+	}
+	if first.influence != nil {
+		if k, ok := integerConstant(args[len(args)-1]); len(args) != 2 || !ok || k.Sign() != 0 {
+			return first, missing(where(args[1]), "expression over an aggregate", "COALESCE")
+		}
+		first.notNull = true
+		return first, nil
+	}
+	notNull, isUnit := first.notNull, first.unit
+	list := []value{first}
+	for _, a := range args[1:] {
+		v, err := s.exprs([]*pg.Node{a})
+		if err != nil {
+			return first, err
+		}
+		list, notNull, isUnit = append(list, v...), notNull || v[0].notNull, isUnit && v[0].unit
+	}
+	r := list[0]
+	for i, v := range list[1:] {
+		if r, err = union(r, v, args[i+1]); err != nil {
+			return r, err
+		}
+	}
+	r.notNull, r.unit = notNull, isUnit
+	if len(list) == 2 && list[1].hasOnlyZero() {
+		r.sum = first.sum // no row adds nothing
+	}
+	return r, nil
+}
+
+// hasOnlyZero reports whether a span is zero alone.
+func (s span) hasOnlyZero() bool {
+	return s.lo != nil && s.hi != nil && s.lo.Sign() == 0 && s.hi.Sign() == 0 && !s.nan
+}
+
+// minMax is LEAST or GREATEST of two.
+//
+// Rule: bounds each by each, and either argument alone where the other may be NULL. LEAST(x, R) of a column x is x where x
+// <= R. Towards zero, magnitudes get no larger. An integer of a grouped relation keeps its influence where the other argument is on the right side of zero. Proof of the
+// last: the function is 1-Lipschitz and maps 0 to 0, so a missing row still counts as zero.
+func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
+	if len(m.Args) != 2 {
+		return value{}, missing(m.Location, "LEAST or GREATEST", "%d arguments", len(m.Args))
+	}
+	low := m.Op == pg.MinMaxOp_IS_LEAST
+	a, err := s.expr(m.Args[0])
+	if err != nil {
+		return a, err
+	}
+	b, err := s.exprs(m.Args[1:])
+	if err != nil {
+		return a, err
+	}
+	o := b[0]
+	if a.influence != nil {
+		if !o.finite() || !o.notNull || low && o.lo.Sign() < 0 || !low && o.hi.Sign() > 0 {
+			return a, missing(where(n), "expression over an aggregate", "a clamp without zero")
+		}
+		a.span = a.clamp(o.span, low)
+		return a, nil
+	}
+	r, err := union(a, o, m.Args[1])
+	if err != nil {
+		return r, err
+	}
+	clamped := a.clamp(o.span, low)
+	if !a.notNull {
+		clamped = clamped.join(o.span)
+	}
+	if !o.notNull {
+		clamped = clamped.join(a.span)
+	}
+	r.span, r.notNull = clamped, a.notNull || o.notNull
+	if towards := o.finite() && (low && o.lo.Sign() >= 0 || !low && o.hi.Sign() <= 0); towards && (a.notNull || o.hasOnlyZero()) {
+		r.total, r.dominated = a.total, a.dominated
+		if a.id != nil && a.lo != nil && a.lo.Sign() >= 0 {
+			r.dominated = append([]dominated{{a.id, one}}, a.dominated...)
+		}
+	}
+	if k, ok := integerConstant(m.Args[1]); ok && low && a.id != nil && a.notNull {
+		r.whole = []whole{{a.id, k, a.id}}
+	}
+	return r, nil
+}

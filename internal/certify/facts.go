@@ -1,0 +1,91 @@
+package certify
+
+import (
+	"fmt"
+	"math/big"
+)
+
+// Facts is what is known of the tables. Each fact is a line of the policy, or proven by main in the snapshot that measures.
+type Facts struct {
+	Tables map[string]Table  // by schema.name
+	Enums  map[string]bool   // enum types, by schema.name
+	Bases  map[string]string // domain types, by schema.name, and what they are made of
+}
+
+// Table is a relation without inheritance children, or one that is scanned with ONLY.
+type Table struct {
+	Public  bool
+	Kind    string // of privacy unit
+	Unit    string // column that holds the unit, or
+	Via     *Via   // the key that leads to it
+	Columns map[string]Column
+	Unique  [][]string // sets of columns whose values are unique, by a valid, full index
+}
+
+// Via says that the unit of a row is that of the one row of Table whose Key equals Column. Types and collations are the same.
+type Via struct{ Column, Table, Key string }
+
+// Column is one column of a table.
+type Column struct {
+	Type          string // as format_type prints it: numeric(10,2), bigint, text, public.mood
+	NotNull       bool
+	Deterministic bool   // equal values have equal bytes: for text, a deterministic collation
+	OneUnit       string // schema.table.column whose equal values belong to one unit, this column's rows included
+}
+
+// Value is a parameter. Elements are those of an array; a scalar has one. A nil element is NULL.
+type Value struct {
+	Array    bool
+	Elements []*string
+}
+
+// Kinds of outputs.
+const (
+	Integer = "integer" // moves by Delta, Total, Groups
+	Public  = "public"  // a key whose values are public, an ordinal of the domain, or a constant
+	Private = "private" // a key that holds values of private rows: partition selection alone may give it out
+)
+
+// Influence bounds what one unit does to an integer of a grouped answer. A nil bound is none.
+type Influence struct {
+	Delta  *big.Rat // in one group
+	Total  *big.Rat // summed over its groups
+	Groups *big.Rat // number of groups in which it moves at all
+}
+
+// Output is one column of the answer.
+type Output struct {
+	Kind string
+	Influence
+}
+
+// Certified is what was derived. Only Check makes one that says so.
+type Certified struct {
+	Outputs []Output
+	checked bool
+}
+
+// OK reports whether Check made it.
+func (c Certified) OK() bool { return c.checked }
+
+// Claim is what a caller wants to be true of the output of the same place. A nil bound claims nothing.
+type Claim = Output
+
+// Error says what could not be derived: where in the text, and which rule is missing.
+type Error struct {
+	At   int    // byte of the text, or -1
+	Rule string // what is missing: few words, to be counted
+	What string // what stands there
+}
+
+func (e *Error) Error() string {
+	if e.At < 0 {
+		return fmt.Sprintf("no rule for %s: %s", e.Rule, e.What)
+	}
+	return fmt.Sprintf("byte %d: no rule for %s: %s", e.At, e.Rule, e.What)
+}
+
+// missing is the error of a rule that is not there.
+func missing(at int32, rule, format string, args ...any) error {
+	return &Error{At: int(at), Rule: rule, What: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,286 @@
+package certify
+
+import (
+	"math/big"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
+
+// factor is a part of FROM that others are joined with: one table or subquery, or an outer join of several.
+type factor struct {
+	items []item
+	*relation
+}
+
+// from reads a FROM list: inner joins are taken apart into factors and conditions, as are conjunctions.
+func (c *checker) from(list []*pg.Node, outer *scope) (factors []factor, on []*pg.Node, err error) {
+	for _, n := range list {
+		f, o, err := c.factors(n, outer, factors)
+		if err != nil {
+			return nil, nil, err
+		}
+		factors, on = append(factors, f...), append(on, o...)
+	}
+	return factors, on, nil
+}
+
+// factors reads a FROM item; beside are those that LATERAL sees.
+func (c *checker) factors(n *pg.Node, outer *scope, beside []factor) ([]factor, []*pg.Node, error) {
+	switch f := n.GetNode().(type) {
+	case *pg.Node_RangeVar:
+		return alone(c.table(f.RangeVar))
+	case *pg.Node_RangeSubselect:
+		s := f.RangeSubselect
+		if s.Lateral {
+			outer = &scope{checker: c, outer: outer}
+			for _, b := range beside {
+				outer.items = append(outer.items, b.items...)
+			}
+		}
+		r, err := c.query(s.Subquery.GetSelectStmt(), outer)
+		if err != nil {
+			return nil, nil, err
+		}
+		return alone(renamed(r, s.Alias))
+	case *pg.Node_RangeFunction:
+		return alone(c.function(f.RangeFunction, outer))
+	case *pg.Node_JoinExpr:
+		return c.join(f.JoinExpr, outer, beside)
+	}
+	return nil, nil, missing(where(n), "FROM item", "%s", kindName(n))
+}
+
+func alone(i item, err error) ([]factor, []*pg.Node, error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	return []factor{{items: []item{i}, relation: i.relation}}, nil, nil
+}
+
+// renamed gives a relation the names of its alias.
+func renamed(r *relation, a *pg.Alias) (item, error) {
+	if a == nil || len(a.Colnames) > len(r.columns) {
+		return item{}, missing(-1, "alias", "none, or too many columns")
+	}
+	o := *r
+	o.columns = append([]column(nil), r.columns...)
+	for i, n := range a.Colnames {
+		o.columns[i].name = n.GetString_().GetSval()
+	}
+	return item{a.Aliasname, &o}, nil
+}
+
+// table is a scan of a table.
+//
+// Rule: a public table is public, with its unique sets as keys. A private one with a unit column is split by it; within one
+// unit, a unique set is unique without the unit column, and one of that column alone leaves one row. One whose unit a key leads
+// to is split once that key is joined. Proof: the meaning of the policy; uniqueness is a fact. ONLY keeps rows of children
+// out, for which no index speaks.
+func (c *checker) table(t *pg.RangeVar) (item, error) {
+	at := t.Schemaname + "." + t.Relname
+	f, ok := c.facts.Tables[at]
+	if !ok || t.Catalogname != "" {
+		return item{}, missing(t.Location, "table", "%s is not known", at)
+	}
+	if t.Inh {
+		return item{}, missing(t.Location, "table", "%s without ONLY", at)
+	}
+	r := &relation{home: f.Kind}
+	if !f.Public {
+		r.kind, r.via, r.unsure = split, f.Via, true
+	}
+	ids := map[string]*id{}
+	for name, col := range f.Columns {
+		v := c.anyOf(col)
+		v.public, v.id = f.Public, &id{}
+		if !f.Public {
+			v.unit = name == f.Unit
+			v.ofUnit, v.ident = v.unit, col.OneUnit
+			if f.Via != nil && name == f.Via.Column {
+				v.ident = f.Via.Table + "." + f.Via.Key
+			}
+			r.unsure = r.unsure && !(v.unit && v.notNull)
+		}
+		ids[name] = v.id
+		r.columns = append(r.columns, column{name, v})
+	}
+	for _, u := range f.Unique {
+		k := key{}
+		for _, name := range u {
+			if f.Public || name != f.Unit {
+				k.columns = append(k.columns, ids[name])
+			}
+		}
+		r.keys = append(r.keys, k)
+		if !f.Public && f.Unit != "" && len(k.columns) == 0 {
+			r.rows = one
+		}
+		for i := range r.columns {
+			if v := &r.columns[i].value; !f.Public && len(u) == 1 && u[0] == r.columns[i].name && v.ident == "" {
+				v.ident = at + "." + u[0] // one row has it, so one unit
+			}
+		}
+	}
+	if r.rows == one {
+		for i := range r.columns {
+			r.columns[i].value.ofUnit = true
+		}
+	}
+	name := t.Relname
+	if t.Alias != nil {
+		name = t.Alias.Aliasname
+	}
+	return item{name, r}, nil
+}
+
+// function is unnest of parameters, with or without ordinality: public rows, numbered from 1.
+func (c *checker) function(f *pg.RangeFunction, outer *scope) (item, error) {
+	r := &relation{}
+	rows := new(big.Rat)
+	for _, n := range f.Functions {
+		call := n.GetList().GetItems()[0].GetFuncCall()
+		if fn, ok := name(call.GetFuncname()); !ok || fn != "unnest" || len(call.Args) != 1 || len(f.Coldeflist) > 0 {
+			return item{}, missing(call.GetLocation(), "function in FROM", "%s", fn)
+		}
+		v, err := (&scope{checker: c, outer: outer}).expr(call.Args[0])
+		if err != nil {
+			return item{}, err
+		}
+		if !v.array || v.elements == nil {
+			return item{}, missing(call.GetLocation(), "function in FROM", "unnest of no parameter")
+		}
+		rows = most(rows, big.NewRat(int64(len(v.elements)), 1))
+		v.array, v.id, v.elements, v.notNull, v.ofUnit = false, &id{}, nil, false, false
+		r.columns = append(r.columns, column{"unnest", v})
+	}
+	if f.Ordinality {
+		v := literal("int8", "")
+		v.span, v.id, v.ofUnit = between(one, most(rows, one)), &id{}, false
+		r.columns = append(r.columns, column{"ordinality", v})
+		r.keys = []key{{columns: []*id{v.id}}}
+	}
+	r.rows = rows
+	return renamed(r, f.Alias)
+}
+
+// conjuncts takes a condition apart.
+func conjuncts(n *pg.Node) []*pg.Node {
+	if n == nil {
+		return nil
+	}
+	if b := n.GetBoolExpr(); b != nil && b.Boolop == pg.BoolExprType_AND_EXPR {
+		var all []*pg.Node
+		for _, a := range b.Args {
+			all = append(all, conjuncts(a)...)
+		}
+		return all
+	}
+	return []*pg.Node{n}
+}
+
+// join reads a join.
+func (c *checker) join(j *pg.JoinExpr, outer *scope, beside []factor) ([]factor, []*pg.Node, error) {
+	if j.IsNatural || len(j.UsingClause) > 0 || j.Alias != nil {
+		return nil, nil, missing(-1, "join", "NATURAL, USING, or an alias")
+	}
+	left, on, err := c.factors(j.Larg, outer, beside)
+	if err != nil {
+		return nil, nil, err
+	}
+	right, more, err := c.factors(j.Rarg, outer, append(beside[:len(beside):len(beside)], left...))
+	if err != nil {
+		return nil, nil, err
+	}
+	switch j.Jointype {
+	case pg.JoinType_JOIN_INNER:
+		return append(left, right...), append(append(on, more...), conjuncts(j.Quals)...), nil
+	case pg.JoinType_JOIN_LEFT, pg.JoinType_JOIN_FULL:
+	default:
+		return nil, nil, missing(-1, "join", "%s", j.Jointype)
+	}
+	l, err := c.combine(left, on, outer)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := c.combine(right, more, outer)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := c.outerJoin(l, r, conjuncts(j.Quals), outer, j.Jointype == pg.JoinType_JOIN_FULL)
+	return []factor{f}, nil, err
+}
+
+// outerJoin is a LEFT or FULL JOIN.
+//
+// Rule: LEFT: the right side is public, or of the left row's unit by a condition of ON; the result has the left side's unit, and
+// max(1, m) rows for each of its rows, where m is the bound of the inner join. FULL: both are private, and ON equates their
+// units; a·b rows at most, or a + b; the unit is the COALESCE of both. What an outer join may make NULL is not NULL no more, and
+// holds no unit. Proof: each row of the result is made of one row of a unit and rows of that unit or public ones; whether
+// it is padded depends on these alone.
+func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool) (factor, error) {
+	if l.kind != split || r.kind != public && r.kind != split || full && r.kind != split {
+		if l.kind != public || r.kind != public || full {
+			return factor{}, missing(-1, "outer join", "of such sides")
+		}
+	}
+	inner, err := c.combine([]factor{l, r}, on, outer)
+	if err != nil {
+		return factor{}, err
+	}
+	out := *inner.relation
+	out.unsure = l.unsure
+	out.rows = nil
+	eq, s := c.equations(inner.items, on, outer)
+	_ = s
+	matched := rowsFrom([]factor{l, r}, 0, eq)
+	switch {
+	case full:
+		if l.linked || r.linked {
+			return factor{}, missing(-1, "outer join", "FULL JOIN beside a row")
+		}
+		out.rows = most(times(l.rows, r.rows), plus(l.rows, r.rows))
+		out.keys, out.unsure = nil, true
+	default:
+		out.rows = most(l.rows, times(l.rows, matched))
+		if matched == nil || matched.Cmp(one) > 0 {
+			out.keys = nil
+		} else {
+			out.keys = l.keys
+		}
+	}
+	out.columns = nil
+	var items []item
+	n := len(l.items)
+	single := matched != nil && matched.Cmp(one) <= 0 && !full
+	for i, it := range append(l.items[:len(l.items):len(l.items)], r.items...) {
+		o := *it.relation
+		o.columns = append([]column(nil), it.columns...)
+		for k := range o.columns {
+			v := &o.columns[k].value
+			if i >= n || full {
+				padded(v, eq, full)
+			}
+			if !single {
+				v.total, v.window = nil, nil
+			}
+			out.columns = append(out.columns, o.columns[k])
+		}
+		items = append(items, item{it.name, &o})
+	}
+	return factor{items, &out}, nil
+}
+
+// padded is a value that an outer join may make NULL.
+func padded(v *value, eq equations, full bool) {
+	old := v.id
+	*v = value{typ: v.typ, array: v.array, span: v.span, exact: v.exact, public: v.public, unit: v.unit && full, id: &id{}, ident: v.ident}
+	for _, e := range eq.pairs {
+		switch {
+		case full:
+		case e.a.id == old && e.same && !e.nulls:
+			v.mirrors = e.b.id
+		case e.b.id == old && e.same && !e.nulls:
+			v.mirrors = e.a.id
+		}
+	}
+}

@@ -1,0 +1,322 @@
+package certify
+
+import (
+	"math/big"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
+
+// cast is a cast of a constant, a parameter, or any value.
+func (s *scope) cast(c *pg.TypeCast) (value, error) {
+	t, ok := s.typeName(c.TypeName)
+	if !ok {
+		return value{}, missing(c.Location, "type", "%s", text(c.TypeName))
+	}
+	array := len(c.TypeName.ArrayBounds) == 1
+	lacks := func(from string) (value, error) {
+		return value{}, missing(c.Location, "cast", "%s to %s", from, t)
+	}
+	if p := c.Arg.GetParamRef(); p != nil {
+		return s.parameter(p, t, array)
+	}
+	if a := c.Arg.GetAArrayExpr(); a != nil && array {
+		for _, e := range a.Elements {
+			if e.GetAConst() == nil || e.GetAConst().GetSval() == nil && !e.GetAConst().Isnull {
+				return lacks("ARRAY of expressions")
+			}
+		}
+		v := literal(t, "")
+		v.array, v.span = true, spanOf(t)
+		return v, nil
+	}
+	if k := c.Arg.GetAConst(); k != nil && (k.GetSval() != nil || k.Isnull) {
+		v := literal(t, k.GetSval().GetSval())
+		if v.array = array; array {
+			v.span = spanOf(t)
+		}
+		v.notNull = !k.Isnull
+		return v, nil
+	}
+	v, err := s.expr(c.Arg)
+	if err != nil {
+		return v, err
+	}
+	if v.influence != nil {
+		if (t == "int8" || t == "numeric") && isInteger(v.typ) {
+			v.typ = t
+			return v, nil
+		}
+		return lacks("an aggregate")
+	}
+	if v.array || array {
+		if v.array && array && v.typ == "text" && v.elements != nil {
+			return s.array(v, t, lacks)
+		}
+		return lacks("arrays")
+	}
+	r, ok := converted(v, t, s.facts)
+	if !ok {
+		return lacks(v.typ)
+	}
+	return r, nil
+}
+
+// typeName is the name of a type, in pg_catalog or of the user's, without modifiers.
+func (s *scope) typeName(t *pg.TypeName) (string, bool) {
+	if t.Setof || t.PctType || len(t.Typmods) > 0 || len(t.ArrayBounds) > 1 {
+		return "", false
+	}
+	if n, ok := name(t.Names); ok && len(t.Names) == 2 {
+		return n, isNumber(n) || comparable[n]
+	}
+	if len(t.Names) == 2 {
+		n := t.Names[0].GetString_().GetSval() + "." + t.Names[1].GetString_().GetSval()
+		return n, s.facts.Enums[n]
+	}
+	n, ok := name(t.Names)
+	return n, ok && (n == "int8" || n == "text" || n == "int4" || n == "numeric" || n == "float8")
+}
+
+// parameter is a parameter under its cast, which gives it its type.
+func (s *scope) parameter(p *pg.ParamRef, t string, array bool) (value, error) {
+	if p.Number < 1 || int(p.Number) > len(s.parameters) {
+		return value{}, missing(p.Location, "parameter", "$%d has no value", p.Number)
+	}
+	given := s.parameters[p.Number-1]
+	if given.Array != array {
+		return value{}, missing(p.Location, "parameter", "$%d is no %s", p.Number, t)
+	}
+	v := literal(t, "")
+	v.array, v.span, v.elements = array, spanOf(t), given.Elements
+	if !array {
+		v.notNull = len(given.Elements) == 1 && given.Elements[0] != nil
+	}
+	return v, nil
+}
+
+// array is an array parameter of texts as one of another type.
+//
+// Rule: each element is of a form that the type surely reads. Proof: then the cast raises no error, neither when it is planned nor
+// when the first row comes by.
+func (s *scope) array(v value, t string, lacks func(string) (value, error)) (value, error) {
+	reads, ok := elements[t]
+	if !ok {
+		return lacks("text[]")
+	}
+	for _, e := range v.elements {
+		if e != nil && !reads(*e) {
+			return lacks("an element of text[]")
+		}
+	}
+	r := literal(t, "")
+	r.array, r.span, r.elements = true, spanOf(t), v.elements
+	return r, nil
+}
+
+// texts are the types whose output functions print any value in a few hundred bytes.
+var texts = map[string]bool{
+	"int2": true, "int4": true, "int8": true, "bool": true, "date": true, "timestamp": true, "timestamptz": true, "uuid": true, "float8": true, "float4": true,
+}
+
+// converted is a cast that cannot fail.
+//
+// Rule: to a wider integer, to numeric from integers; to float8 from bounded numbers; to a narrower integer of a number that
+// rounds into its limits and is not NaN; to text of types that print short; the same type. A cast that keeps integers keeps what is
+// known of them. Proof: the cast functions of int.c, int8.c, numeric.c and float.c check nothing else.
+func converted(v value, t string, f Facts) (value, bool) {
+	if v.typ == t {
+		return v, true
+	}
+	switch {
+	case t == "text" && texts[v.typ]:
+		r := made("text", span{}, v)
+		r.exact = v.exact
+		return r, true
+	case t == "text" && (f.Enums[v.typ] || v.typ == "varchar"):
+		return made("text", span{}, v), true
+	case !isNumber(v.typ) || !isNumber(t) || t == "float4" || t == "int2":
+		return v, false
+	case t == "float8":
+		if v.typ != "float4" && (v.lo == nil || v.hi == nil || between(v.lo, v.hi).largest().Cmp(largest) > 0) {
+			return v, false
+		}
+		r := made(t, v.rounded(), v)
+		if isInteger(v.typ) {
+			r.tiny = one
+		}
+		return r, true
+	case isInteger(v.typ) && ranks[t] > ranks[v.typ]:
+		r := v
+		r.typ, r.exact = t, v.exact && t != "numeric"
+		return r, true
+	case isInteger(t):
+		lo, hi := limits(t)
+		if r := v.toInteger(); r.within(lo, hi) {
+			if isInteger(v.typ) {
+				o := v
+				o.typ = t
+				return o, true
+			}
+			return made(t, r, v), true
+		}
+	}
+	return v, false
+}
+
+// units of time of which a part of a timestamp or a date can be taken: of any, infinite ones too.
+var dateParts = map[string]bool{"year": true, "month": true, "day": true, "quarter": true, "week": true, "dow": true, "isodow": true, "doy": true, "epoch": true, "isoyear": true}
+
+var timeParts = map[string]bool{"hour": true, "minute": true, "second": true}
+
+// call is a function: an aggregate, a window function, or one of pg_catalog that is total on its arguments.
+func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
+	fn, ok := name(f.Funcname)
+	if !ok {
+		return value{}, missing(f.Location, "function of a schema", "%s", text(f.Funcname))
+	}
+	if f.Over != nil {
+		return s.over(fn, f)
+	}
+	if f.AggStar || f.AggDistinct || f.AggFilter != nil || f.AggWithinGroup || len(f.AggOrder) > 0 || f.FuncVariadic {
+		return value{}, missing(f.Location, "aggregate "+fn, "where none may stand")
+	}
+	lacks := func(why string) (value, error) {
+		return value{}, missing(f.Location, "function "+fn, "%s", why)
+	}
+	if fn == "hashtextextended" || fn == "hashint8extended" {
+		return s.hash(fn, f, lacks)
+	}
+	args, err := s.exprs(f.Args)
+	if err != nil {
+		return value{}, err
+	}
+	switch {
+	case fn == "abs" && len(args) == 1 && args[0].typ == "numeric":
+		r := made("numeric", args[0].span, args[0])
+		r.lo, r.hi = zero, nil
+		if m := args[0].largest(); m != nil {
+			r.hi = m
+		}
+		return r, nil
+	case fn == "sign" && len(args) == 1 && args[0].typ == "numeric":
+		return made("numeric", span{lo: new(big.Rat).Neg(one), hi: one, nan: args[0].nan}, args[0]), nil
+	case (fn == "div" || fn == "mod") && len(args) == 2:
+		return divided(fn, args[0], args[1], lacks)
+	case (fn == "date_part" || fn == "extract") && len(args) == 2:
+		return part(fn, f.Args[0], args, lacks)
+	case fn == "date_trunc" && len(args) == 2:
+		return truncatedTime(f.Args[0], args, lacks)
+	case fn == "width_bucket" && len(args) == 2:
+		return bucket(f.Args[1], args, lacks)
+	case (fn == "lower" || fn == "upper") && len(args) == 1 && args[0].typ == "text" && args[0].hi != nil:
+		r := made("text", args[0].span, args[0])
+		return r, nil
+	case fn == "left" && len(args) == 2 && args[0].typ == "text":
+		if k, ok := integerConstant(f.Args[1]); ok && k.Sign() >= 0 && k.Cmp(power(2, 21)) <= 0 {
+			r := made("text", between(zero, k), args...)
+			return r, nil
+		}
+	}
+	return lacks("arguments")
+}
+
+// hash is a keyed hash of a value: total, and any int8.
+func (s *scope) hash(fn string, f *pg.FuncCall, lacks func(string) (value, error)) (value, error) {
+	if len(f.Args) != 2 {
+		return lacks("arguments")
+	}
+	v, err := s.exprs(f.Args[:1])
+	if err != nil {
+		return value{}, err
+	}
+	p := f.Args[1].GetParamRef()
+	if p == nil || int(p.Number) > len(s.parameters) || p.Number < 1 || s.parameters[p.Number-1].Array {
+		return lacks("a seed that is no parameter")
+	}
+	if fn == "hashtextextended" && v[0].typ != "text" || fn == "hashint8extended" && !isInteger(v[0].typ) {
+		return lacks(v[0].typ)
+	}
+	return made("int8", spanOf("int8"), v[0]), nil
+}
+
+// divided is div or mod of numerics: of finite ones, by one that is not zero. The remainder has the sign of the dividend and is
+// smaller than the divisor.
+func divided(fn string, a, b value, lacks func(string) (value, error)) (value, error) {
+	if !isNumber(a.typ) || !isNumber(b.typ) || ranks[a.typ] > 4 || ranks[b.typ] > 4 || isInteger(a.typ) && isInteger(b.typ) {
+		return lacks(a.typ + " and " + b.typ)
+	}
+	if !a.finite() || b.nan || b.hasZero() {
+		return lacks("zero, or no bounds")
+	}
+	if fn == "mod" {
+		r := between(zero, zero)
+		if a.hi.Sign() > 0 {
+			r.hi = least(a.hi, between(b.lo, b.hi).largest())
+		}
+		if a.lo.Sign() < 0 {
+			r.lo = a.lo
+		}
+		return made("numeric", r, a, b), nil
+	}
+	if b.lo == nil || b.lo.Cmp(one) < 0 {
+		return lacks("a divisor below 1")
+	}
+	m := a.largest()
+	r := between(new(big.Rat).Neg(m), m)
+	if a.lo.Sign() >= 0 {
+		r.lo = zero
+	}
+	return made("numeric", r, a, b), nil
+}
+
+// part is extract or date_part of a field that stands in the text.
+//
+// Rule: of timestamps, any; of dates, their own fields, by extract alone, as date_part makes a timestamp of a date, which fails for
+// far ones unless bounded; of an interval, the epoch. Proof: timestamp_part_common, extract_date and interval_part_common
+// raise errors for fields that the type has not.
+func part(fn string, field *pg.Node, args []value, lacks func(string) (value, error)) (value, error) {
+	if c := field.GetTypeCast(); c != nil {
+		field = c.Arg
+	}
+	name, t := field.GetAConst().GetSval().GetSval(), args[1].typ
+	ok := (t == "timestamp" || t == "timestamptz") && (dateParts[name] || timeParts[name]) ||
+		t == "date" && dateParts[name] && (fn == "extract" || args[1].finite()) ||
+		t == "interval" && name == "epoch"
+	if !ok || args[1].array {
+		return lacks(name + " of " + t)
+	}
+	typ := map[string]string{"extract": "numeric", "date_part": "float8"}[fn]
+	r := made(typ, span{}, args[1])
+	r.notNull = false
+	if name == "month" || name == "hour" || name == "dow" || name == "isodow" || name == "quarter" || name == "day" {
+		r.span = between(zero, big.NewRat(31, 1)) // of an infinite time, NULL
+	}
+	return r, nil
+}
+
+// truncatedTime is date_trunc of a field and a bounded timestamp: years 1 to 9999 stay in range.
+func truncatedTime(field *pg.Node, args []value, lacks func(string) (value, error)) (value, error) {
+	if c := field.GetTypeCast(); c != nil {
+		field = c.Arg
+	}
+	name, v := field.GetAConst().GetSval().GetSval(), args[1]
+	known := name == "year" || name == "month" || name == "day" || name == "week" || name == "quarter" || name == "hour"
+	if !known || v.typ != "timestamp" && v.typ != "timestamptz" || !v.finite() {
+		return lacks(name + " of " + v.typ)
+	}
+	return made(v.typ, span{lo: new(big.Rat).Sub(v.lo, power(10, 14)), hi: v.hi}, v), nil
+}
+
+// bucket is width_bucket(x, array of constants): between 0 and their number.
+func bucket(list *pg.Node, args []value, lacks func(string) (value, error)) (value, error) {
+	a := list.GetTypeCast().GetArg().GetAArrayExpr()
+	if a == nil || len(a.Elements) == 0 || args[0].array || args[0].typ != args[1].typ || !isNumber(args[0].typ) {
+		return lacks("no list of constants")
+	}
+	for _, e := range a.Elements {
+		if e.GetAConst().GetIsnull() {
+			return lacks("NULL")
+		}
+	}
+	return made("int4", between(zero, big.NewRat(int64(len(a.Elements)), 1)), args[0]), nil
+}

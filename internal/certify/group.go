@@ -1,0 +1,348 @@
+package certify
+
+import (
+	"math/big"
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
+
+var aggregateNames = []string{"count", "sum", "min", "max", "mode", "bool_or", "bool_and", "avg", "array_agg"}
+
+// aggregates reports whether an expression has an aggregate of its own query.
+func aggregates(n *pg.Node) bool {
+	switch e := n.GetNode().(type) {
+	case *pg.Node_ResTarget:
+		return aggregates(e.ResTarget.Val)
+	case *pg.Node_FuncCall:
+		f, _ := name(e.FuncCall.Funcname)
+		return e.FuncCall.Over == nil && (slices.Contains(aggregateNames, f) || e.FuncCall.AggStar) || slices.ContainsFunc(e.FuncCall.Args, aggregates)
+	case *pg.Node_TypeCast:
+		return aggregates(e.TypeCast.Arg)
+	case *pg.Node_AExpr:
+		return e.AExpr.Lexpr != nil && aggregates(e.AExpr.Lexpr) || e.AExpr.Rexpr != nil && aggregates(e.AExpr.Rexpr)
+	case *pg.Node_CoalesceExpr:
+		return slices.ContainsFunc(e.CoalesceExpr.Args, aggregates)
+	case *pg.Node_MinMaxExpr:
+		return slices.ContainsFunc(e.MinMaxExpr.Args, aggregates)
+	case *pg.Node_NullTest:
+		return aggregates(e.NullTest.Arg)
+	case *pg.Node_BoolExpr:
+		return slices.ContainsFunc(e.BoolExpr.Args, aggregates)
+	case *pg.Node_CaseExpr:
+		for _, w := range e.CaseExpr.Args {
+			if aggregates(w.GetCaseWhen().Expr) || aggregates(w.GetCaseWhen().Result) {
+				return true
+			}
+		}
+		return e.CaseExpr.Defresult != nil && aggregates(e.CaseExpr.Defresult)
+	}
+	return false
+}
+
+// grouping is what a query with GROUP BY or aggregates is made of.
+type grouping struct {
+	body   *relation
+	inner  *scope // where arguments of aggregates stand
+	keys   map[string]value
+	list   []value
+	result *relation
+	group  *id
+}
+
+// grouping finds the keys, and what kind the groups are.
+//
+// Rule: groups of public rows are public. Where a key is the unit, or the query stands beside a row of the unit, groups of a
+// split relation are split, with the other keys as a key, and one row per unit if these are the same in all its rows. Else they
+// are grouped. Proof: a group with the unit among its keys has rows of that unit alone, so it is computed from these.
+func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
+	g := &grouping{body: s.windows, inner: s, keys: map[string]value{}, group: &id{}}
+	for _, n := range q.GroupClause {
+		if k := n.GetAConst().GetIval(); n.GetAConst() != nil {
+			if i := int(k.GetIval()); k != nil && i >= 1 && i <= len(q.TargetList) {
+				n = q.TargetList[i-1].GetResTarget().Val
+			} else {
+				return nil, missing(-1, "GROUP BY", "position")
+			}
+		}
+		v, err := s.exprs([]*pg.Node{n})
+		if err != nil {
+			return nil, err
+		}
+		if v[0].id == nil {
+			v[0].id = &id{}
+		}
+		g.keys[text(n)] = v[0]
+		g.list = append(g.list, v[0])
+	}
+	r := *g.body
+	r.columns, r.keys = nil, nil
+	constant := !slices.ContainsFunc(g.list, func(v value) bool { return !v.ofUnit })
+	switch {
+	case r.kind == public:
+	case r.kind == split && (r.linked || slices.ContainsFunc(g.list, holdsUnit)):
+		if constant {
+			r.rows = one
+		}
+	default:
+		r.kind = grouped
+	}
+	if len(q.GroupClause) == 0 {
+		r.rows = one
+	}
+	g.result = &r
+	return g, nil
+}
+
+// keyed notes the keys of the groups.
+//
+// Rule: no two groups are alike in all keys, NULL equal to NULL; each key is exact. Proof: what GROUP BY does.
+func (g *grouping) keyed(r *relation, _ *pg.SelectStmt) {
+	k := key{nulls: true}
+	for _, v := range g.list {
+		if !v.exact {
+			return
+		}
+		if !(holdsUnit(v) && r.kind == split) {
+			k.columns = append(k.columns, v.id)
+		}
+	}
+	r.keys = []key{k}
+	if r.kind == split && r.rows == one {
+		for i := range r.columns {
+			r.columns[i].value.ofUnit = !r.linked
+		}
+	}
+}
+
+// expr derives a key or an aggregate. ok is false for an expression that is neither, whose parts are.
+func (g *grouping) expr(s *scope, n *pg.Node) (v value, ok bool, err error) {
+	if v, ok = g.keys[text(n)]; ok {
+		return v, true, nil
+	}
+	if c := n.GetColumnRef(); c != nil {
+		own := &scope{checker: s.checker, items: g.inner.items}
+		if _, err := own.column(c); err == nil {
+			return v, false, missing(c.Location, "column outside of GROUP BY", "%s", text(c))
+		}
+		return v, false, nil
+	}
+	f := n.GetFuncCall()
+	if f == nil || f.Over != nil {
+		return v, false, nil
+	}
+	fn, _ := name(f.Funcname)
+	if !slices.Contains(aggregateNames, fn) {
+		return v, false, nil
+	}
+	v, err = g.aggregate(fn, f)
+	return v, true, err
+}
+
+// aggregate is an aggregate function.
+func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
+	args := f.Args
+	if f.AggWithinGroup && len(f.AggOrder) == 1 && fn == "mode" && len(args) == 0 {
+		args = []*pg.Node{f.AggOrder[0].GetSortBy().GetNode()}
+	} else if f.AggWithinGroup || len(f.AggOrder) > 0 {
+		return value{}, missing(f.Location, "aggregate "+fn+" with an order", "")
+	}
+	if f.FuncVariadic || f.AggStar != (len(args) == 0) || len(args) > 1 {
+		return value{}, missing(f.Location, "aggregate "+fn, "arguments")
+	}
+	var filter []*pg.Node
+	if f.AggFilter != nil {
+		filter = conjuncts(f.AggFilter)
+	}
+	if _, err := g.inner.exprs(filter); err != nil {
+		return value{}, err
+	}
+	x := value{typ: "int4", span: exactly(one), notNull: true, exact: true}
+	if len(args) == 1 {
+		v, err := g.inner.expr(args[0])
+		if err != nil {
+			return v, err
+		}
+		x = v
+	}
+	if g.body.kind == grouped {
+		if fn == "sum" && x.influence != nil && f.AggFilter == nil && !f.AggDistinct {
+			return g.resummed(x), nil
+		}
+		return value{}, missing(f.Location, "aggregate "+fn+" of aggregates", "")
+	}
+	if f.AggDistinct && (fn != "count" || !x.exact) {
+		return value{}, missing(f.Location, "aggregate "+fn+" DISTINCT", "of %s", x.typ)
+	}
+	if g.result.kind == grouped {
+		return g.overUnits(fn, f, x, filter)
+	}
+	return g.withinUnit(fn, f, x, filter)
+}
+
+// resummed is the sum of integers of a grouped relation, over coarser groups.
+//
+// Rule: a group moves by what all rows move together at most, or by Delta in each of Groups rows. Proof: a sum is linear; rows that
+// are missing count as zeros.
+func (g *grouping) resummed(x value) value {
+	i := x.influence
+	v := value{typ: "numeric", span: span{}, influence: &Influence{Delta: least(i.Total, times(i.Delta, i.Groups)), Total: i.Total, Groups: i.Groups}}
+	if len(g.list) == 0 {
+		v.influence.Groups = least(i.Groups, one)
+	}
+	return v
+}
+
+// overUnits is an aggregate over rows of many units.
+//
+// Rule: count and sum are sums over the rows of values (1, or the argument) of magnitude m at most. x moves a group by at most the sum
+// of magnitudes of its rows there: m times their number, which is 1 if the keys of the group hold a key of the unit's rows; all
+// groups by the sum over all its rows (value.magnitudes); in no more groups than it has rows, or than that sum if values are integers, or one
+// if the keys are the same in all its rows. count(DISTINCT v) likewise with m = 1: without x, a value is gone only if x has it. Proof:
+// linearity; of rows of a nested relation, those that are missing are at most rows of x.
+func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.Node) (value, error) {
+	if fn != "count" && fn != "sum" {
+		return value{}, missing(f.Location, "aggregate "+fn+" over units", "")
+	}
+	if fn == "sum" && (!isNumber(x.typ) || ranks[x.typ] > 4) {
+		return value{}, missing(f.Location, "aggregate sum of "+x.typ, "")
+	}
+	of := func(c *id) *big.Rat {
+		for _, o := range g.inner.allColumns() {
+			if o.value.id == c {
+				return least(o.value.total, times(g.body.rows, o.value.largest()))
+			}
+		}
+		return nil
+	}
+	rows := g.body.rows
+	for _, n := range filter {
+		rows = least(rows, g.positive(n, of))
+	}
+	each, total := one, rows
+	if fn == "sum" {
+		each, total = x.largest(), x.magnitudes(rows, of)
+	}
+	var have []*id
+	single := true
+	for _, k := range g.list {
+		have = append(have, k.id)
+		single = single && k.ofUnit
+	}
+	within := rows
+	if g.body.unique(have, func(*id) bool { return false }) || g.body.unique(have, g.inner.presentColumn) {
+		within = least(rows, one)
+	}
+	groups := rows
+	if isInteger(x.typ) {
+		groups = least(groups, total)
+	}
+	if single {
+		groups = least(groups, one)
+	}
+	v := value{typ: "int8", notNull: fn == "count", influence: &Influence{Delta: least(total, times(within, each)), Total: total, Groups: groups}}
+	if v.influence.Total == nil {
+		v.influence.Total = times(v.influence.Delta, groups)
+	}
+	if fn == "sum" && (x.typ == "int8" || x.typ == "numeric") {
+		v.typ = "numeric"
+	}
+	return v, nil
+}
+
+// positive bounds how many rows of a unit fulfil «x > 0», of an integer x: the sum of its magnitudes.
+func (g *grouping) positive(n *pg.Node, of func(*id) *big.Rat) *big.Rat {
+	h := above0.of(n)
+	if h == nil {
+		return nil
+	}
+	v, err := g.inner.expr(h["_x"])
+	if k, ok := integerConstant(h["_k"]); err != nil || !ok || k.Sign() < 0 || !isInteger(v.typ) {
+		return nil
+	}
+	return v.magnitudes(g.body.rows, of)
+}
+
+var above0 = newForm(`_x > _k`)
+
+func (s *scope) allColumns() (all []column) {
+	for _, i := range s.items {
+		all = append(all, i.columns...)
+	}
+	return all
+}
+
+func (s *scope) presentColumn(c *id) bool {
+	return slices.ContainsFunc(s.allColumns(), func(o column) bool { return o.value.id == c && o.value.notNull })
+}
+
+// withinUnit is an aggregate over rows of one unit, or public ones.
+//
+// Rule: count is at most the number of rows, and 1 at least without FILTER; sums of integers and numerics are exact, and at most
+// that many times the largest; min, max and mode of exact types are one of the values; bool_or and bool_and of course. All are functions
+// of the bag of rows. Sums of floats are not.
+func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.Node) (value, error) {
+	_, most8 := limits("int8")
+	n := least(most8, g.body.rows)
+	v := value{public: g.body.kind == public}
+	under := filter
+	switch {
+	case fn == "count":
+		v.typ, v.span, v.notNull, v.exact = "int8", between(zero, n), true, true
+		if f.AggStar && filter == nil && len(g.list) > 0 {
+			v.span = between(one, most(n, one))
+		}
+		if !f.AggStar && !x.notNull {
+			under = append(under[:len(under):len(under)], notNullOf(f.Args[0]))
+		}
+		if !f.AggDistinct {
+			v.sum = &summed{g.group, under, true, one}
+		}
+	case fn == "sum" && isNumber(x.typ) && ranks[x.typ] <= 4:
+		v.typ = map[string]string{"int2": "int8", "int4": "int8", "int8": "numeric", "numeric": "numeric"}[x.typ]
+		v.span = spanOf(v.typ)
+		if x.finite() {
+			v.span = sums(x.span, g.body.rows, v.typ)
+			v.sum = &summed{g.group, append(under[:len(under):len(under)], notNullOf(f.Args[0])), false, x.largest()}
+		}
+		v.exact = v.typ == "int8"
+	case (fn == "min" || fn == "max" || fn == "mode") && x.exact && !x.array:
+		v.typ, v.span, v.exact, v.public = x.typ, x.span, true, x.public
+	case (fn == "bool_or" || fn == "bool_and") && x.typ == "bool":
+		v.typ, v.exact = "bool", true
+	default:
+		return v, missing(f.Location, "aggregate "+fn+" of "+x.typ+" within a unit", "")
+	}
+	return v, nil
+}
+
+// notNullOf is the condition that an expression is not NULL.
+func notNullOf(n *pg.Node) *pg.Node {
+	return &pg.Node{Node: &pg.Node_NullTest{NullTest: &pg.NullTest{Arg: n, Nulltesttype: pg.NullTestType_IS_NOT_NULL}}}
+}
+
+// sums is the span of sums of at least one number of a span: n of them at most, or as many as a server reads.
+func sums(x span, n *big.Rat, typ string) span {
+	r := span{lo: zero, hi: zero}
+	if n == nil {
+		n = beyondSum
+	}
+	if x.lo.Sign() < 0 {
+		r.lo = new(big.Rat).Mul(x.lo, n)
+	} else {
+		r.lo = x.lo
+	}
+	if x.hi.Sign() > 0 {
+		r.hi = new(big.Rat).Mul(x.hi, n)
+	} else {
+		r.hi = x.hi
+	}
+	if isInteger(typ) { // wider ones do not come to be: an error, or more than 2^31 rows
+		lo, hi := limits(typ)
+		if r.lo.Cmp(lo) < 0 {
+			r.lo = lo
+		}
+		r.hi = least(r.hi, hi)
+	}
+	return r
+}

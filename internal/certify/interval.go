@@ -1,0 +1,204 @@
+package certify
+
+import (
+	"math"
+	"math/big"
+)
+
+var (
+	one       = big.NewRat(1, 1)
+	zero      = new(big.Rat)
+	beyondSum = power(2, 200)                         // no sum of integers or bounded numerics that a server adds up is larger
+	ulp       = new(big.Rat).SetFrac64(1, 1<<52)      // relative error of a float8 operation is at most half of it
+	largest   = new(big.Rat).Sub(power(10, 308), one) // float8s up to here are finite, and stay so when rounded
+	smallest  = new(big.Rat).Inv(power(10, 300))      // products above it do not underflow
+	bigNumber = power(10, 1000)                       // numeric holds 131072 digits before the point: finite operations stay below
+)
+
+func power(b, e int64) *big.Rat {
+	return new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(b), big.NewInt(e), nil))
+}
+
+// span is a set of numbers: those between lo and hi (nil: no bound, infinity included), without zero if nonzero, and NaN if nan.
+// tiny, if there is one, is below every magnitude but zero. NULL is in no span: operators and functions here are strict or say so.
+type span struct {
+	lo, hi  *big.Rat
+	nan     bool
+	nonzero bool
+	tiny    *big.Rat
+}
+
+func exactly(r *big.Rat) span {
+	s := span{lo: r, hi: r, nonzero: r.Sign() != 0}
+	if r.Sign() != 0 {
+		s.tiny = new(big.Rat).Abs(r)
+	}
+	return s
+}
+
+func between(lo, hi *big.Rat) span { return span{lo: lo, hi: hi} }
+
+// finite reports whether all numbers are between bounds, and none is NaN.
+func (s span) finite() bool { return s.lo != nil && s.hi != nil && !s.nan }
+
+// within reports whether all numbers lie between lo and hi.
+func (s span) within(lo, hi *big.Rat) bool {
+	return s.finite() && s.lo.Cmp(lo) >= 0 && s.hi.Cmp(hi) <= 0
+}
+
+// hasZero reports whether zero may be in it.
+func (s span) hasZero() bool {
+	return !s.nonzero && (s.lo == nil || s.lo.Sign() <= 0) && (s.hi == nil || s.hi.Sign() >= 0)
+}
+
+// largest is the largest magnitude, nil if there is none.
+func (s span) largest() *big.Rat {
+	if !s.finite() {
+		return nil
+	}
+	return most(new(big.Rat).Abs(s.lo), new(big.Rat).Abs(s.hi))
+}
+
+// join is the union.
+func (s span) join(o span) span {
+	r := span{nan: s.nan || o.nan, nonzero: !s.hasZero() && !o.hasZero()}
+	if s.lo != nil && o.lo != nil {
+		r.lo = least(s.lo, o.lo)
+	}
+	r.hi = most(s.hi, o.hi)
+	if s.tiny != nil && o.tiny != nil {
+		r.tiny = least(s.tiny, o.tiny)
+	}
+	return r
+}
+
+// clamp is LEAST(s, o) or GREATEST(s, o) where neither is NULL.
+//
+// Rule: bounds are taken each by each; NaN is larger than every number. Proof: both functions are monotone in each argument, and
+// in numeric and float8 order NaN stands last, so LEAST has it only if both may, GREATEST if one may.
+func (s span) clamp(o span, low bool) span {
+	r := span{}
+	if low {
+		r.lo, r.hi, r.nan = lower(s.lo, o.lo), least(s.hi, o.hi), s.nan && o.nan
+		if s.nan != o.nan { // the other may be met alone
+			if r.hi = s.hi; s.nan {
+				r.hi = o.hi
+			}
+		} else if s.nan {
+			r.hi = most(s.hi, o.hi)
+		}
+	} else {
+		r.hi, r.nan = most(s.hi, o.hi), s.nan || o.nan
+		if r.lo = s.lo; s.lo == nil || o.lo != nil && o.lo.Cmp(s.lo) > 0 {
+			r.lo = o.lo
+		}
+	}
+	r.nonzero = !s.hasZero() && !o.hasZero()
+	if s.tiny != nil && o.tiny != nil {
+		r.tiny = least(s.tiny, o.tiny)
+	}
+	return r
+}
+
+// lower is the smaller of two lower bounds; nil is minus infinity.
+func lower(a, b *big.Rat) *big.Rat {
+	if a == nil || b == nil {
+		return nil
+	}
+	return least(a, b)
+}
+
+// add is the sum of finite spans.
+func (s span) add(o span) span {
+	return span{lo: plus(s.lo, o.lo), hi: plus(s.hi, o.hi), nan: s.nan || o.nan}
+}
+
+func (s span) negate() span {
+	r := s
+	r.lo, r.hi = nil, nil
+	if s.hi != nil {
+		r.lo = new(big.Rat).Neg(s.hi)
+	}
+	if s.lo != nil {
+		r.hi = new(big.Rat).Neg(s.lo)
+	}
+	return r
+}
+
+// multiply is the product of finite spans: bilinear, so its extremes are at corners.
+func (s span) multiply(o span) span {
+	r := corners(s, o, func(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) })
+	r.nonzero = !s.hasZero() && !o.hasZero()
+	if s.tiny != nil && o.tiny != nil {
+		r.tiny = new(big.Rat).Mul(s.tiny, o.tiny)
+	}
+	return r
+}
+
+// divide is the quotient of finite spans, the divisor on one side of zero and at least 1 in magnitude: monotone in each, so its
+// extremes are at corners.
+func (s span) divide(o span) span {
+	return corners(s, o, func(a, b *big.Rat) *big.Rat { return new(big.Rat).Quo(a, b) })
+}
+
+func corners(s, o span, f func(a, b *big.Rat) *big.Rat) span {
+	r := span{}
+	for _, a := range []*big.Rat{s.lo, s.hi} {
+		for _, b := range []*big.Rat{o.lo, o.hi} {
+			x := f(a, b)
+			if r.lo == nil {
+				r.lo, r.hi = x, x
+			}
+			r.lo, r.hi = least(r.lo, x), most(r.hi, x)
+		}
+	}
+	return r
+}
+
+// rounded widens a span by what a float8 operation may round, unless its bounds are float8s.
+//
+// Rule: bounds that float8 holds stay. Proof: rounding is monotone, so a result on this side of a float8 rounds to this side.
+func (s span) rounded() span {
+	r := s
+	r.lo, r.hi = outward(s.lo, -1), outward(s.hi, 1)
+	if s.tiny != nil {
+		r.tiny = new(big.Rat).Mul(s.tiny, big.NewRat(1, 2))
+	}
+	return r
+}
+
+func outward(b *big.Rat, side int) *big.Rat {
+	if b == nil {
+		return nil
+	}
+	if f, exact := b.Float64(); exact && !math.IsInf(f, 0) {
+		return b
+	}
+	d := new(big.Rat).Mul(new(big.Rat).Abs(b), ulp)
+	if d = most(d, smallest); side < 0 {
+		d.Neg(d)
+	}
+	return new(big.Rat).Add(b, d)
+}
+
+// toInteger is what a cast to an integer type makes of a span: the nearest integer, so within the integers around its bounds
+// if these are no integers. Proof: rounding is monotone and leaves integers alone.
+func (s span) toInteger() span {
+	r := span{nan: s.nan}
+	if s.lo != nil {
+		r.lo = new(big.Rat).SetInt(floor(new(big.Rat).Add(s.lo, big.NewRat(1, 2))))
+		if half := new(big.Rat).Sub(r.lo, s.lo); half.Cmp(big.NewRat(1, 2)) == 0 {
+			r.lo.Sub(r.lo, one) // a half goes to the even one, or away from zero
+		}
+	}
+	if s.hi != nil {
+		r.hi = new(big.Rat).SetInt(floor(new(big.Rat).Add(s.hi, big.NewRat(1, 2))))
+	}
+	return r
+}
+
+func floor(r *big.Rat) *big.Int {
+	q, m := new(big.Int).DivMod(r.Num(), r.Denom(), new(big.Int))
+	_ = m
+	return q
+}

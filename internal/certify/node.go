@@ -1,0 +1,189 @@
+package certify
+
+import (
+	"fmt"
+	"math/big"
+	"reflect"
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
+
+// text is a node without the places where it stands: two nodes of one text are one expression.
+func text(n any) string {
+	var b strings.Builder
+	write(&b, reflect.ValueOf(n))
+	return b.String()
+}
+
+func write(b *strings.Builder, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			write(b, v.Elem())
+		}
+	case reflect.Struct:
+		b.WriteString(v.Type().Name())
+		b.WriteByte('{')
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && f.Name != "Location" && !v.Field(i).IsZero() {
+				b.WriteString(f.Name)
+				b.WriteByte(':')
+				write(b, v.Field(i))
+				b.WriteByte(' ')
+			}
+		}
+		b.WriteByte('}')
+	case reflect.Slice:
+		b.WriteByte('[')
+		for i := range v.Len() {
+			write(b, v.Index(i))
+			b.WriteByte(',')
+		}
+		b.WriteByte(']')
+	case reflect.String:
+		fmt.Fprintf(b, "%q", v.String())
+	default:
+		fmt.Fprintf(b, "%v", v.Interface())
+	}
+}
+
+// same reports whether two nodes are one expression.
+func same(a, b *pg.Node) bool { return text(a) == text(b) }
+
+// holes are what the names _x of a form stand for in an expression.
+type holes map[string]*pg.Node
+
+// form is an expression with holes: columns whose name begins with _, which stand for any expression, the same wherever the
+// same name stands.
+type form struct{ node *pg.Node }
+
+// newForm parses a form.
+func newForm(sql string) form {
+	tree, err := pg.Parse("SELECT " + sql)
+	if err != nil {
+		panic("certify: form " + sql + ": " + err.Error())
+	}
+	return form{tree.Stmts[0].Stmt.GetSelectStmt().TargetList[0].GetResTarget().Val}
+}
+
+// of finds what the holes of the form are in an expression, or nil.
+func (f form) of(n *pg.Node) holes {
+	h := holes{}
+	if !h.match(reflect.ValueOf(f.node), reflect.ValueOf(n)) {
+		return nil
+	}
+	return h
+}
+
+func (h holes) match(f, n reflect.Value) bool {
+	if f.Kind() != n.Kind() || f.Type() != n.Type() {
+		return false
+	}
+	switch f.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if f.IsNil() || n.IsNil() {
+			return f.IsNil() == n.IsNil()
+		}
+		if node, ok := f.Interface().(*pg.Node); ok {
+			if name := columnName(node); strings.HasPrefix(name, "_") {
+				found := n.Interface().(*pg.Node)
+				if h[name] == nil {
+					h[name] = found
+				}
+				return same(h[name], found)
+			}
+		}
+		return h.match(f.Elem(), n.Elem())
+	case reflect.Struct:
+		for i := range f.NumField() {
+			if t := f.Type().Field(i); t.IsExported() && t.Name != "Location" && !h.match(f.Field(i), n.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Slice:
+		if f.Len() != n.Len() {
+			return false
+		}
+		for i := range f.Len() {
+			if !h.match(f.Index(i), n.Index(i)) {
+				return false
+			}
+		}
+		return true
+	default:
+		return f.Equal(n)
+	}
+}
+
+// columnName is the name of a column without table, or "".
+func columnName(n *pg.Node) string {
+	if f := n.GetColumnRef().GetFields(); len(f) == 1 {
+		return f[0].GetString_().GetSval()
+	}
+	return ""
+}
+
+// name reads a qualified name whose schema, if any, is pg_catalog.
+func name(list []*pg.Node) (string, bool) {
+	switch len(list) {
+	case 1:
+		return list[0].GetString_().GetSval(), true
+	case 2:
+		return list[1].GetString_().GetSval(), list[0].GetString_().GetSval() == "pg_catalog"
+	}
+	return "", false
+}
+
+// integerConstant reads an integer that stands in the text, with or without a cast to an integer type.
+func integerConstant(n *pg.Node) (*big.Rat, bool) {
+	if c := n.GetTypeCast(); c != nil {
+		if t, ok := name(c.TypeName.GetNames()); !ok || !isInteger(t) || len(c.TypeName.GetArrayBounds()) > 0 {
+			return nil, false
+		}
+		n = c.Arg
+	}
+	s := ""
+	switch c := n.GetAConst().GetVal().(type) {
+	case *pg.A_Const_Ival:
+		return big.NewRat(int64(c.Ival.GetIval()), 1), true
+	case *pg.A_Const_Fval:
+		s = c.Fval.GetFval()
+	case *pg.A_Const_Sval:
+		s = c.Sval.GetSval()
+	}
+	i, ok := new(big.Int).SetString(s, 10)
+	if !ok {
+		return nil, false
+	}
+	return new(big.Rat).SetInt(i), true
+}
+
+// where finds a byte of the text near a node.
+func where(n *pg.Node) int32 {
+	switch v := n.GetNode().(type) {
+	case *pg.Node_ColumnRef:
+		return v.ColumnRef.GetLocation()
+	case *pg.Node_AExpr:
+		return v.AExpr.GetLocation()
+	case *pg.Node_FuncCall:
+		return v.FuncCall.GetLocation()
+	case *pg.Node_TypeCast:
+		return v.TypeCast.GetLocation()
+	case *pg.Node_CaseExpr:
+		return v.CaseExpr.GetLocation()
+	case *pg.Node_SubLink:
+		return v.SubLink.GetLocation()
+	case *pg.Node_AConst:
+		return v.AConst.GetLocation()
+	case *pg.Node_RangeVar:
+		return v.RangeVar.GetLocation()
+	}
+	return -1
+}
+
+// kindName names the kind of a node.
+func kindName(n *pg.Node) string {
+	return strings.TrimPrefix(fmt.Sprintf("%T", n.GetNode()), "*pg_query.Node_")
+}

@@ -1,0 +1,221 @@
+package certify
+
+import (
+	"math/big"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
+
+var comparisons = map[string]bool{"<": true, "<=": true, ">": true, ">=": true, "=": true, "<>": true}
+
+// comparable are the types whose operators compare any two values.
+var comparable = map[string]bool{
+	"int2": true, "int4": true, "int8": true, "numeric": true, "float4": true, "float8": true, "bool": true, "text": true, "date": true,
+	"timestamp": true, "timestamptz": true, "interval": true, "uuid": true,
+}
+
+// operator is an operator of pg_catalog.
+func (s *scope) operator(e *pg.A_Expr) (value, error) {
+	op, ok := name(e.Name)
+	if !ok {
+		return value{}, missing(e.Location, "operator of a schema", "%s", text(e.Name))
+	}
+	switch e.Kind {
+	case pg.A_Expr_Kind_AEXPR_OP:
+	case pg.A_Expr_Kind_AEXPR_NULLIF:
+		return s.nullIf(e)
+	case pg.A_Expr_Kind_AEXPR_OP_ANY, pg.A_Expr_Kind_AEXPR_OP_ALL:
+		args, err := s.exprs([]*pg.Node{e.Lexpr, e.Rexpr})
+		if err != nil {
+			return value{}, err
+		}
+		if !args[1].array || args[0].array || args[1].typ != args[0].typ || !s.compares(op, args[0], args[0]) {
+			return value{}, missing(e.Location, "operator "+op+" ANY", "%s and %s", args[0].typ, args[1].typ)
+		}
+		r := made("bool", span{}, args...)
+		r.notNull = false
+		return r, nil
+	default:
+		return value{}, missing(e.Location, "expression "+e.Kind.String(), "%s", op)
+	}
+	if e.Lexpr == nil {
+		v, err := s.exprs([]*pg.Node{e.Rexpr})
+		if err != nil {
+			return value{}, err
+		}
+		return arithmetic(e, "-", made(v[0].typ, exactly(zero)), v[0], op == "-")
+	}
+	args, err := s.exprs([]*pg.Node{e.Lexpr, e.Rexpr})
+	if err != nil {
+		return value{}, err
+	}
+	a, b := args[0], args[1]
+	if comparisons[op] {
+		if s.compares(op, a, b) {
+			return made("bool", span{}, a, b), nil
+		}
+		return value{}, missing(e.Location, "operator "+op, "%s and %s", a.typ, b.typ)
+	}
+	return arithmetic(e, op, a, b, true)
+}
+
+// compares reports whether two values can be compared, by any of the operators.
+//
+// Rule: two numbers, two of one type of the list, or two of one enum by = and <>; no arrays. Proof: these functions compare
+// alone. (An enum's < may look at the catalog, which is harmless, but has a rule of its own to come.)
+func (s *scope) compares(_ string, a, b value) bool {
+	if a.array || b.array {
+		return false
+	}
+	if isNumber(a.typ) && isNumber(b.typ) {
+		return true
+	}
+	return a.typ == b.typ && (comparable[a.typ] || s.facts.Enums[a.typ])
+}
+
+// nullIf is NULLIF(x, 0): x without zero.
+func (s *scope) nullIf(e *pg.A_Expr) (value, error) {
+	args, err := s.exprs([]*pg.Node{e.Lexpr, e.Rexpr})
+	if err != nil {
+		return value{}, err
+	}
+	if !isNumber(args[0].typ) || !isNumber(args[1].typ) {
+		return value{}, missing(e.Location, "NULLIF", "%s and %s", args[0].typ, args[1].typ)
+	}
+	r := made(args[0].typ, args[0].span, args[0])
+	r.notNull = false
+	r.nonzero = r.nonzero || args[1].hasOnlyZero()
+	return r, nil
+}
+
+// arithmetic is + - * / % & of two numbers, or of dates.
+func arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (value, error) {
+	lacks := func(why string) (value, error) {
+		return value{}, missing(e.Location, "operator "+op+" ("+why+")", "%s %s %s", a.typ, op, b.typ)
+	}
+	if !known || a.array || b.array {
+		return lacks("type")
+	}
+	if a.typ == "date" {
+		return dates(op, a, b, lacks)
+	}
+	if !isNumber(a.typ) || !isNumber(b.typ) || a.typ == "float4" || b.typ == "float4" {
+		return lacks("type")
+	}
+	typ := a.typ
+	if ranks[b.typ] > ranks[typ] {
+		typ = b.typ
+	}
+	if op == "&" && isInteger(typ) {
+		// Rule: x & y of y >= 0 is between 0 and y. Proof: it has no bit that y has not.
+		r := made(typ, spanOf(typ), a, b)
+		for _, v := range []value{a, b} {
+			if v.lo != nil && v.lo.Sign() >= 0 {
+				r.lo, r.hi = zero, least(r.hi, v.hi)
+			}
+		}
+		return r, nil
+	}
+	if !a.finite() || !b.finite() {
+		return lacks("unbounded")
+	}
+	var r span
+	switch op {
+	case "+":
+		r = a.add(b.span)
+	case "-":
+		r = a.add(b.negate())
+	case "*":
+		r = a.multiply(b.span)
+	case "/":
+		return quotient(typ, a, b, lacks)
+	default:
+		return lacks("unknown")
+	}
+	return fits(typ, op, r, a, b, lacks)
+}
+
+// fits is a result of finite numbers.
+//
+// Rule: integers stay within their type; numeric stays below 10^1000; float8 below 10^308, widened by rounding, and a product is
+// not so small that it underflows: one factor is never less than 1 in magnitude but for zero, or both have a least
+// magnitude. Proof: int.c, int8.c, numeric.c and float.c raise errors in no other case. Sums and differences of float8 do not
+// underflow: a difference that is not zero is a multiple of the least float8.
+func fits(typ, op string, r span, a, b value, lacks func(string) (value, error)) (value, error) {
+	switch {
+	case isInteger(typ):
+		if lo, hi := limits(typ); !r.within(lo, hi) {
+			return lacks("overflow")
+		}
+	case typ == "numeric":
+		if r.largest().Cmp(bigNumber) > 0 {
+			return lacks("overflow")
+		}
+	case typ == "float8":
+		if r.largest().Cmp(largest) > 0 {
+			return lacks("overflow")
+		}
+		large := func(v value) bool { return v.tiny != nil && v.tiny.Cmp(one) >= 0 || v.hasOnlyZero() }
+		if op == "*" && !large(a) && !large(b) && (r.tiny == nil || r.tiny.Cmp(smallest) < 0) {
+			return lacks("underflow")
+		}
+		if op == "*" && r.tiny == nil {
+			if large(a) {
+				r.tiny = b.tiny
+			} else if large(b) {
+				r.tiny = a.tiny
+			}
+		}
+		r = r.rounded()
+	}
+	return made(typ, r, a, b), nil
+}
+
+// quotient is a division of finite numbers.
+//
+// Rule: of integers, by one that is not zero: its magnitude is at most that of the dividend, and it stays within the type. Proof:
+// the divisor is 1 at least in magnitude; int.c raises an error by zero, and where the least is divided by -1.
+func quotient(typ string, a, b value, lacks func(string) (value, error)) (value, error) {
+	if b.hasZero() {
+		return lacks("zero")
+	}
+	if !isInteger(typ) {
+		return lacks("type")
+	}
+	r := between(new(big.Rat).Neg(a.largest()), a.largest())
+	if b.lo.Sign() > 0 || b.hi.Sign() < 0 {
+		r = a.divide(b.span)
+		r.lo, r.hi = truncated(r.lo), truncated(r.hi)
+	}
+	return fits(typ, "/", r, a, b, lacks)
+}
+
+// truncated rounds towards zero.
+func truncated(r *big.Rat) *big.Rat {
+	return new(big.Rat).SetInt(new(big.Int).Quo(r.Num(), r.Denom()))
+}
+
+// dates is date - date, and date + or - integer.
+//
+// Rule: of finite dates, which stay within two million days of 1970. Proof: date.c raises an error for infinite dates and for those
+// out of range, -4713 to 5874897.
+func dates(op string, a, b value, lacks func(string) (value, error)) (value, error) {
+	if !a.finite() || !b.finite() {
+		return lacks("unbounded")
+	}
+	limit := big.NewRat(2_000_000, 1)
+	r := a.add(b.span)
+	if op == "-" {
+		r = a.add(b.negate())
+	}
+	switch {
+	case op == "-" && b.typ == "date":
+		return fits("int4", op, r, a, b, lacks)
+	case (op == "+" || op == "-") && (b.typ == "int4" || b.typ == "int2"):
+		if !r.within(new(big.Rat).Neg(limit), limit) {
+			return lacks("overflow")
+		}
+		return made("date", r, a, b), nil
+	}
+	return lacks("type")
+}

@@ -1,0 +1,174 @@
+package certify
+
+import (
+	"math/big"
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
+
+// kind says what a unit can do to a relation: see the comment of the package.
+type kind int
+
+const (
+	public kind = iota
+	split
+	nested
+	grouped
+)
+
+// relation is what is known of the rows of a FROM item or a subquery.
+type relation struct {
+	kind    kind
+	columns []column
+	rows    *big.Rat // of a split one, how many one unit has; of a nested one, how many it is without x; nil: no bound
+	keys    []key    // no two rows of a unit (split), or at all (public), are alike in all columns of one
+	via     *Via     // the rows have a unit only where this key is joined: a table that has not been joined yet
+	unsure  bool     // rows without a unit may be among them
+	bound   bool     // it stands beside a row of a query around, and depends on it
+	linked  bool     // ... and has rows of the unit of that row alone
+	home    string   // kind of the privacy unit
+}
+
+// column is a column of a relation.
+type column struct {
+	name  string
+	value value
+}
+
+// key is a set of columns. An index lets several rows have NULL, what DISTINCT and GROUP BY make does not.
+type key struct {
+	columns []*id
+	nulls   bool // NULL is equal to NULL in it
+}
+
+// id is the identity of a column: a value per row that stays what it is through filters, joins and projections.
+type id struct{ _ byte }
+
+// value is what is known of an expression in any row.
+type value struct {
+	typ     string // as in pg_type, or "row"
+	array   bool
+	span    // numbers, and of dates nothing
+	notNull bool
+	exact   bool   // equal values have equal bytes
+	public  bool   // no unit moves it
+	ofUnit  bool   // the same in all rows of a unit
+	unit    bool   // it is the unit of the row
+	mirrors *id    // it is NULL or the same as that column, which a LEFT JOIN compared with it
+	ident   string // equal values of this name belong to one unit, which is the row's
+
+	id        *id
+	elements  []*string   // of a parameter
+	total     *big.Rat    // sum of magnitudes over the rows of a unit is at most this; nil: no bound but rows times the largest
+	dominated []dominated // by other columns
+	whole     []whole
+	sum       *summed
+	window    *window
+	influence *Influence // of a grouped relation: not a key
+}
+
+// dominated says that |value| <= times·(the column by), which is >= 0, in every row.
+type dominated struct {
+	by    *id
+	times *big.Rat
+}
+
+// whole says that the value is the column of, in rows where the column test is at most limit.
+type whole struct {
+	test  *id
+	limit *big.Rat
+	of    *id
+}
+
+// summed is a count or sum over the rows that one unit has in a group: every row under the filter adds at most most.
+type summed struct {
+	group *id // which GROUP BY
+	under []*pg.Node
+	count bool
+	most  *big.Rat
+}
+
+// at finds a column of a relation.
+func (r *relation) at(name string) (column, bool) {
+	i := slices.IndexFunc(r.columns, func(c column) bool { return c.name == name })
+	if i < 0 {
+		return column{}, false
+	}
+	return r.columns[i], true
+}
+
+// unique reports whether a unit has at most one row per value of the columns, NULL equal to NULL.
+//
+// Rule: some key of the relation lies within them, of the kind that takes NULLs for equal or of columns that have none; or a unit
+// has one row. Proof: rows that are alike in more columns are alike in fewer.
+func (r *relation) unique(have []*id, notNull func(*id) bool) bool {
+	if r.rows != nil && r.rows.Cmp(one) <= 0 && r.kind == split {
+		return true
+	}
+	return slices.ContainsFunc(r.keys, func(k key) bool {
+		for _, c := range k.columns {
+			if !slices.Contains(have, c) || !k.nulls && !notNull(c) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// notNull reports whether a column of the relation has no NULL.
+func (r *relation) notNull(c *id) bool {
+	return slices.ContainsFunc(r.columns, func(o column) bool { return o.value.id == c && o.value.notNull })
+}
+
+// times multiplies bounds; nil is infinity, but zero times infinity is zero.
+func times(a, b *big.Rat) *big.Rat {
+	if a != nil && a.Sign() == 0 || b != nil && b.Sign() == 0 {
+		return new(big.Rat)
+	}
+	if a == nil || b == nil {
+		return nil
+	}
+	return new(big.Rat).Mul(a, b)
+}
+
+// plus adds bounds; nil is infinity.
+func plus(a, b *big.Rat) *big.Rat {
+	if a == nil || b == nil {
+		return nil
+	}
+	return new(big.Rat).Add(a, b)
+}
+
+// least is the smaller of bounds; nil is infinity.
+func least(a *big.Rat, more ...*big.Rat) *big.Rat {
+	for _, b := range more {
+		if a == nil || b != nil && b.Cmp(a) < 0 {
+			a = b
+		}
+	}
+	return a
+}
+
+// most is the larger of bounds; nil is infinity.
+func most(a, b *big.Rat) *big.Rat {
+	if a == nil || b == nil {
+		return nil
+	}
+	if a.Cmp(b) < 0 {
+		return b
+	}
+	return a
+}
+
+// magnitudes bounds the sum of magnitudes of a value over the rows of a unit.
+//
+// Rule: the least of what is known, rows times the largest magnitude, and times the same bound of a column that dominates it.
+// Proof: each is such a bound; for the last, sum the inequality over the rows.
+func (v value) magnitudes(rows *big.Rat, of func(*id) *big.Rat) *big.Rat {
+	b := least(v.total, times(rows, v.largest()))
+	for _, d := range v.dominated {
+		b = least(b, times(d.times, of(d.by)))
+	}
+	return b
+}

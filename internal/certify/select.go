@@ -1,0 +1,312 @@
+package certify
+
+import (
+	"math/big"
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
+
+// query derives a SELECT, VALUES or set operation. around is what its names may mean beside its own tables.
+func (c *checker) query(q *pg.SelectStmt, around *scope) (*relation, error) {
+	if q == nil || q.WithClause != nil || q.IntoClause != nil || len(q.LockingClause) > 0 || len(q.WindowClause) > 0 || q.GroupDistinct {
+		return nil, missing(-1, "clause", "WITH, INTO, FOR UPDATE, WINDOW or GROUP BY DISTINCT")
+	}
+	wall := &scope{checker: c, outer: around, wall: true}
+	r, err := c.unlimited(q, wall)
+	if err != nil {
+		return nil, err
+	}
+	if wall.reached {
+		o := *r
+		o.columns = append([]column(nil), r.columns...)
+		o.bound = true
+		for i := range o.columns {
+			v := &o.columns[i].value
+			v.public, v.ofUnit = v.public && v.ofUnit, v.ofUnit && v.public // constants alone
+		}
+		r = &o
+	}
+	return r, nil
+}
+
+func (c *checker) unlimited(q *pg.SelectStmt, wall *scope) (*relation, error) {
+	if q.Op != pg.SetOperation_SETOP_NONE {
+		return c.setOperation(q, wall)
+	}
+	if len(q.ValuesLists) > 0 {
+		return c.values(q, wall)
+	}
+	factors, on, err := c.from(q.FromClause, wall)
+	if err != nil {
+		return nil, err
+	}
+	on = append(on, conjuncts(q.WhereClause)...)
+	f, err := c.combine(factors, on, wall)
+	if err != nil {
+		return nil, err
+	}
+	s := &scope{checker: c, outer: wall, items: f.items, windows: f.relation, present: map[string]bool{}}
+	if err := whole0(s, f.relation, on); err != nil {
+		return nil, err
+	}
+	r, err := s.project(q)
+	if err != nil {
+		return nil, err
+	}
+	if r, err = s.distinct(q, r); err != nil {
+		return nil, err
+	}
+	return s.limit(q, r)
+}
+
+// whole0 demands that rows of a split relation have a unit.
+//
+// Rule: some condition says «unit IS NOT NULL», or equates two units; a table whose unit a key leads to has been joined with it. Proof:
+// see combine; rows without a unit are in no answer.
+func whole0(s *scope, r *relation, on []*pg.Node) error {
+	for _, n := range on {
+		t := n.GetNullTest()
+		if t == nil || t.Nulltesttype != pg.NullTestType_IS_NOT_NULL {
+			continue
+		}
+		if v, err := s.expr(t.Arg); err == nil && v.unit {
+			r.unsure = false
+		}
+		s.present[text(t.Arg)] = true
+	}
+	if r.kind == split && r.via != nil {
+		return missing(-1, "unit behind a key that is not joined", "%s", r.via.Column)
+	}
+	if r.kind == split && r.unsure {
+		return missing(-1, "unit IS NOT NULL", "no condition says so")
+	}
+	return nil
+}
+
+// holdsUnit reports whether a value is the unit of each row.
+func holdsUnit(v value) bool { return v.unit && v.notNull }
+
+// project derives the outputs: of each row, or of groups.
+func (s *scope) project(q *pg.SelectStmt) (*relation, error) {
+	r := *s.windows
+	r.columns = nil
+	at := s
+	if len(q.GroupClause) > 0 || slices.ContainsFunc(q.TargetList, aggregates) {
+		g, err := s.grouping(q)
+		if err != nil {
+			return nil, err
+		}
+		in := *s
+		in.group, in.windows = g, nil
+		at, r = &in, *g.result
+	}
+	for _, t := range q.TargetList {
+		v, err := at.expr(t.GetResTarget().GetVal())
+		if err != nil {
+			return nil, err
+		}
+		if v.id == nil {
+			v.id = &id{}
+		}
+		r.columns = append(r.columns, column{outputName(t.GetResTarget()), v})
+	}
+	if at.group != nil {
+		at.group.keyed(&r, q)
+	}
+	if q.HavingClause != nil {
+		if r.kind == grouped {
+			return nil, missing(-1, "HAVING over units", "a condition on aggregates")
+		}
+		if _, err := at.exprs([]*pg.Node{q.HavingClause}); err != nil {
+			return nil, err
+		}
+	}
+	return &r, nil
+}
+
+// outputName is the name of an output, where a query around asks for it.
+func outputName(t *pg.ResTarget) string {
+	if t.Name != "" {
+		return t.Name
+	}
+	if f := t.Val.GetColumnRef().GetFields(); len(f) > 0 {
+		return f[len(f)-1].GetString_().GetSval()
+	}
+	return ""
+}
+
+// distinct is DISTINCT, or DISTINCT ON.
+//
+// Rule: with the unit among the outputs, a split relation stays split, and the other outputs are a key. Without, it is nested: one
+// unit's rows are missing at most. All outputs are exact, so of equal rows it makes no difference which stays. Proof: without
+// x a combination stays if another unit has it. What DISTINCT makes of a nested relation is nested for the same reason.
+func (s *scope) distinct(q *pg.SelectStmt, r *relation) (*relation, error) {
+	if len(q.DistinctClause) == 0 {
+		return r, nil
+	}
+	if q.DistinctClause[0].GetNode() != nil {
+		return s.distinctOn(q, r)
+	}
+	if r.kind == grouped {
+		return nil, missing(-1, "DISTINCT", "of aggregates")
+	}
+	k, hasUnit := key{nulls: true}, false
+	for _, c := range r.columns {
+		if !c.value.exact {
+			return nil, missing(-1, "DISTINCT of a type whose equal values differ", "%s %s", c.value.typ, c.name)
+		}
+		if c.value.unit && c.value.notNull {
+			hasUnit = true
+		} else {
+			k.columns = append(k.columns, c.value.id)
+		}
+	}
+	o := *r
+	o.keys = append(r.keys[:len(r.keys):len(r.keys)], k)
+	if r.kind == split && !hasUnit && !r.linked {
+		o.kind, o.keys = nested, nil
+	}
+	return &o, nil
+}
+
+// distinctOn is DISTINCT ON (unit): the first row of each unit, in an order that has no ties (totalOrder). Of public rows, the first of
+// each combination likewise.
+func (s *scope) distinctOn(q *pg.SelectStmt, r *relation) (*relation, error) {
+	if !s.totalOrder(q.SortClause) || r.kind == grouped || r.kind == nested {
+		return nil, missing(-1, "DISTINCT ON without a total order", "")
+	}
+	on, err := s.exprs(q.DistinctClause)
+	if err != nil {
+		return nil, err
+	}
+	hasUnit := slices.ContainsFunc(on, holdsUnit)
+	if r.kind == split && !hasUnit && !r.linked {
+		return nil, missing(-1, "DISTINCT ON", "without the unit")
+	}
+	o, k := *r, key{nulls: true}
+	for _, v := range on {
+		if !v.exact || v.id == nil {
+			return nil, missing(-1, "DISTINCT ON", "of %s", v.typ)
+		}
+		if !holdsUnit(v) {
+			k.columns = append(k.columns, v.id)
+		}
+	}
+	if o.keys = append(r.keys[:len(r.keys):len(r.keys)], k); len(k.columns) == 0 && r.kind == split {
+		o.rows = least(r.rows, one)
+	}
+	return &o, nil
+}
+
+// totalOrder reports whether an order has no ties, or none that make a difference.
+//
+// Rule: its exact expressions hold a key of the rows, or every column of them. Proof: rows that tie are then the same row, or alike.
+func (s *scope) totalOrder(sort []*pg.Node) bool {
+	var have []*id
+	for _, n := range sort {
+		v, err := s.expr(n.GetSortBy().GetNode())
+		if err != nil {
+			return false
+		}
+		if v.id != nil && v.exact {
+			have = append(have, v.id)
+		}
+	}
+	r := s.windows
+	if r == nil {
+		return false
+	}
+	if r.unique(have, r.notNull) {
+		return true
+	}
+	return !slices.ContainsFunc(r.columns, func(c column) bool { return !slices.Contains(have, c.value.id) && !holdsUnit(c.value) })
+}
+
+// limit is ORDER BY, LIMIT and OFFSET.
+//
+// Rule: an order alone has no part in a bag of rows; OFFSET 0 is a fence; a LIMIT of public rows in a total order is public. Proof:
+// with ties the plan would choose, which depends on private rows.
+func (s *scope) limit(q *pg.SelectStmt, r *relation) (*relation, error) {
+	if q.LimitOffset != nil {
+		if k, ok := integerConstant(q.LimitOffset); !ok || k.Sign() != 0 {
+			return nil, missing(-1, "OFFSET", "that is not 0")
+		}
+	}
+	for _, n := range q.SortClause {
+		if n.GetSortBy().GetUseOp() != nil {
+			return nil, missing(-1, "ORDER BY USING", "")
+		}
+		if _, err := s.exprs([]*pg.Node{n.GetSortBy().GetNode()}); err != nil {
+			return nil, err
+		}
+	}
+	if q.LimitCount == nil {
+		return r, nil
+	}
+	k, ok := integerConstant(q.LimitCount)
+	if !ok || k.Sign() < 0 || q.LimitOption != pg.LimitOption_LIMIT_OPTION_COUNT {
+		return nil, missing(-1, "LIMIT", "of no constant")
+	}
+	if r.kind != public || !s.totalOrder(q.SortClause) {
+		return nil, missing(-1, "LIMIT", "of private rows, or with ties")
+	}
+	o := *r
+	o.rows = least(r.rows, k)
+	return &o, nil
+}
+
+// values is VALUES: public rows.
+func (c *checker) values(q *pg.SelectStmt, wall *scope) (*relation, error) {
+	s := &scope{checker: c, outer: wall}
+	r := &relation{rows: big.NewRat(int64(len(q.ValuesLists)), 1)}
+	for i, l := range q.ValuesLists {
+		list, err := s.exprs(l.GetList().GetItems())
+		if err != nil {
+			return nil, err
+		}
+		for k, v := range list {
+			if i == 0 {
+				r.columns = append(r.columns, column{"column", v})
+				continue
+			}
+			u, err := union(r.columns[k].value, v, l.GetList().Items[k])
+			if err != nil {
+				return nil, err
+			}
+			r.columns[k].value = u
+		}
+	}
+	for k := range r.columns {
+		v := &r.columns[k].value
+		v.id = &id{}
+		v.ofUnit = v.ofUnit && len(q.ValuesLists) == 1
+	}
+	r.keys = distinctConstants(q.ValuesLists, r)
+	return r, nil
+}
+
+// distinctConstants finds the columns of VALUES whose constants differ.
+//
+// Rule: they are exact, of one type, and of one spelling each that no two rows share: integers and text. Proof: integers that are
+// written without a sign or zeros in front are equal if they are written alike; text under a deterministic collation too.
+func distinctConstants(lists []*pg.Node, r *relation) (keys []key) {
+	for k, c := range r.columns {
+		seen, ok := map[string]bool{}, c.value.exact && (c.value.typ == "text" || isInteger(c.value.typ))
+		for _, l := range lists {
+			n := l.GetList().Items[k]
+			t := n.GetTypeCast().GetArg().GetAConst().GetSval().GetSval()
+			if i, isInt := integerConstant(n); isInteger(c.value.typ) && isInt {
+				t = i.RatString()
+			} else if n.GetTypeCast().GetArg().GetAConst().GetSval() == nil || isInteger(c.value.typ) {
+				ok = false
+			}
+			ok = ok && !seen[t]
+			seen[t] = true
+		}
+		if ok {
+			keys = append(keys, key{columns: []*id{c.value.id}})
+		}
+	}
+	return keys
+}

@@ -1,0 +1,158 @@
+package certify
+
+import (
+	"math/big"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
+
+// setOperation is UNION, INTERSECT or EXCEPT, with or without ALL.
+//
+// Rule: of two public relations it is public; of two split ones it is split if one output holds the unit on both sides, and a
+// unit has a+b, min(a, b), or a rows. UNION ALL of grouped ones is grouped: bounds are added, but Delta, which is the larger. Proof: equal rows
+// have equal units, so rows of other units decide nothing. All outputs are exact unless ALL keeps all, as else it is left to the plan
+// which of equal rows stays.
+func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error) {
+	if len(q.SortClause) > 0 || q.LimitCount != nil || q.LimitOffset != nil {
+		return nil, missing(-1, "set operation with ORDER BY or LIMIT", "")
+	}
+	l, err := c.query(q.Larg, wall)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.query(q.Rarg, wall)
+	if err != nil {
+		return nil, err
+	}
+	union0 := q.Op == pg.SetOperation_SETOP_UNION
+	if len(l.columns) != len(r.columns) || l.kind != r.kind || l.home != r.home || l.bound || r.bound || l.kind == nested {
+		return nil, missing(-1, "set operation of such sides", "")
+	}
+	if l.kind == grouped && !(union0 && q.All) {
+		return nil, missing(-1, "set operation of aggregates", "%s", q.Op)
+	}
+	o := &relation{kind: l.kind, home: l.home}
+	k, hasUnit := key{nulls: true}, false
+	for i := range l.columns {
+		v, err := merged(l.columns[i].value, r.columns[i].value, q)
+		if err != nil {
+			return nil, err
+		}
+		if !v.exact && !(union0 && q.All) {
+			return nil, missing(-1, "set operation of a type whose equal values differ", "%s", v.typ)
+		}
+		if v.unit {
+			hasUnit = true
+		} else {
+			k.columns = append(k.columns, v.id)
+		}
+		o.columns = append(o.columns, column{l.columns[i].name, v})
+	}
+	if l.kind == split && !hasUnit && !(union0 && q.All) {
+		return nil, missing(-1, "set operation without the unit", "%s", q.Op)
+	}
+	switch q.Op {
+	case pg.SetOperation_SETOP_UNION:
+		o.rows = plus(l.rows, r.rows)
+	case pg.SetOperation_SETOP_INTERSECT:
+		o.rows = least(l.rows, r.rows)
+	case pg.SetOperation_SETOP_EXCEPT:
+		o.rows = l.rows
+	}
+	if !q.All {
+		o.keys = []key{k}
+	}
+	return o, nil
+}
+
+// merged is an output of a set operation.
+func merged(a, b value, q *pg.SelectStmt) (value, error) {
+	if a.array || b.array || a.typ != b.typ && !(isNumber(a.typ) && isNumber(b.typ) && ranks[a.typ] <= 4 && ranks[b.typ] <= 4) {
+		return a, missing(-1, "types", "%s and %s", a.typ, b.typ)
+	}
+	v := made(a.typ, a.span.join(b.span), a, b)
+	if ranks[b.typ] > ranks[a.typ] {
+		v.typ = b.typ
+	}
+	v.exact, v.id, v.ofUnit = a.exact && b.exact && a.typ == b.typ, &id{}, false
+	v.unit = holdsUnit(a) && holdsUnit(b)
+	v.ofUnit = v.unit
+	if a.ident == b.ident {
+		v.ident = a.ident
+	}
+	if a.influence == nil && b.influence == nil {
+		return v, nil
+	}
+	x, y := moved(a), moved(b)
+	if x == nil || y == nil {
+		return v, missing(-1, "UNION ALL of a key and an aggregate", "")
+	}
+	v.influence = &Influence{Delta: most(x.Delta, y.Delta), Total: plus(x.Total, y.Total), Groups: plus(x.Groups, y.Groups)}
+	v.public = false
+	return v, nil
+}
+
+// moved is the influence on a value: none on the constant 0, which a row that is missing counts as.
+func moved(v value) *Influence {
+	if v.influence != nil {
+		return v.influence
+	}
+	if v.hasOnlyZero() && v.notNull {
+		return &Influence{new(big.Rat), new(big.Rat), new(big.Rat)}
+	}
+	return nil
+}
+
+// sublink is EXISTS, x op ANY or ALL, or a scalar subquery.
+//
+// Rule: the subquery is public, or stands beside a row of the unit and has rows of that unit alone (linked). A scalar one has one row
+// at most: aggregates without GROUP BY, or a key. Proof: what it gives is a function of the row, of rows of its unit, and of public ones; with
+// two rows PostgreSQL raises an error.
+func (s *scope) sublink(n *pg.SubLink) (value, error) {
+	r, err := s.query(n.Subselect.GetSelectStmt(), s)
+	if err != nil {
+		return value{}, err
+	}
+	if r.kind != public && !(r.kind == split && r.linked) {
+		return value{}, missing(n.Location, "subquery on rows of other units", "")
+	}
+	v := value{typ: "bool", public: r.kind == public && !r.bound}
+	v.ofUnit = v.public
+	switch n.SubLinkType {
+	case pg.SubLinkType_EXISTS_SUBLINK:
+		v.notNull = true
+		return v, nil
+	case pg.SubLinkType_ANY_SUBLINK, pg.SubLinkType_ALL_SUBLINK:
+		tests := []*pg.Node{n.Testexpr}
+		if row := n.Testexpr.GetRowExpr(); row != nil {
+			tests = row.Args
+		}
+		args, err := s.exprs(tests)
+		if err != nil {
+			return v, err
+		}
+		op := "="
+		if len(n.OperName) > 0 {
+			op, _ = name(n.OperName)
+		}
+		if !comparisons[op] || len(args) != len(r.columns) {
+			return v, missing(n.Location, "operator "+op+" of a subquery", "")
+		}
+		for i, a := range args {
+			if !s.compares(op, a, r.columns[i].value) {
+				return v, missing(n.Location, "operator "+op+" of a subquery", "%s and %s", a.typ, r.columns[i].value.typ)
+			}
+			v.public = v.public && a.public
+			v.ofUnit = v.ofUnit && a.ofUnit
+		}
+		return v, nil
+	case pg.SubLinkType_EXPR_SUBLINK:
+		if len(r.columns) != 1 || r.rows == nil || r.rows.Cmp(one) > 0 || r.columns[0].value.influence != nil {
+			return v, missing(n.Location, "scalar subquery", "that may have more than one row")
+		}
+		c := r.columns[0].value
+		o := value{typ: c.typ, array: c.array, span: c.span, exact: c.exact, public: v.public, ofUnit: v.ofUnit, id: &id{}}
+		return o, nil
+	}
+	return v, missing(n.Location, "subquery "+n.SubLinkType.String(), "")
+}

@@ -1,0 +1,131 @@
+package certify
+
+import (
+	"math"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// integers has the integer types and their ranks among numbers: an operator of two types is that of the higher one.
+var ranks = map[string]int{"int2": 1, "int4": 2, "int8": 3, "numeric": 4, "float4": 5, "float8": 6}
+
+func isInteger(t string) bool { return ranks[t] >= 1 && ranks[t] <= 3 }
+func isNumber(t string) bool  { return ranks[t] > 0 }
+
+// limits are the smallest and the largest number of an integer type.
+func limits(t string) (lo, hi *big.Rat) {
+	bits := map[string]int64{"int2": 15, "int4": 31, "int8": 63}[t]
+	hi = power(2, bits)
+	return new(big.Rat).Neg(hi), new(big.Rat).Sub(hi, one)
+}
+
+// exactTypes are those whose equal values have equal bytes, and are printed alike. Not among them: numeric (1.0 and 1.00), floats
+// (0 and -0), interval, text of a collation that is not deterministic.
+var exactTypes = map[string]bool{
+	"int2": true, "int4": true, "int8": true, "bool": true, "date": true, "timestamp": true, "timestamptz": true, "uuid": true,
+}
+
+// spelled are the names of types as the policy and format_type give them.
+var spelled = map[string]string{
+	"smallint": "int2", "integer": "int4", "int": "int4", "bigint": "int8", "real": "float4", "double precision": "float8", "boolean": "bool",
+	"timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz", "character varying": "varchar",
+}
+
+var numericType = regexp.MustCompile(`^numeric\((\d+),(-?\d+)\)$`)
+
+// anyOf is what is known of a column of a type.
+func (c *checker) anyOf(col Column) value {
+	t := col.Type
+	if b, ok := c.facts.Bases[t]; ok {
+		t = b
+	}
+	v := value{notNull: col.NotNull}
+	if e, ok := strings.CutSuffix(t, "[]"); ok {
+		t, v.array = e, true
+	}
+	if m := numericType.FindStringSubmatch(t); m != nil {
+		// Rule: numeric(p,s) is below 10^(p-s), or NaN. Proof: apply_typmod of numeric.c, which refuses infinities.
+		p, _ := strconv.ParseInt(m[1], 10, 64)
+		s, _ := strconv.ParseInt(m[2], 10, 64)
+		v.typ = "numeric"
+		if s >= 0 && p >= s && p <= 1000 {
+			v.span = span{lo: new(big.Rat).Neg(power(10, p-s)), hi: power(10, p-s), nan: true, tiny: new(big.Rat).Inv(power(10, s))}
+			v.exact = col.Deterministic
+		}
+		return v
+	}
+	if s, ok := spelled[t]; ok {
+		t = s
+	}
+	v.typ, v.span = t, spanOf(t)
+	v.exact = exactTypes[t] || c.facts.Enums[t] || t == "text" && col.Deterministic
+	return v
+}
+
+// spanOf is the span of all values of a type.
+func spanOf(t string) span {
+	if isInteger(t) {
+		lo, hi := limits(t)
+		return span{lo: lo, hi: hi}
+	}
+	return span{nan: isNumber(t)}
+}
+
+// literal is a constant of a type that stands in the text as a string. PostgreSQL reads it when it parses, so one that is no
+// constant of its type fails whatever the rows are (coerce_type in parse_coerce.c).
+func literal(t, s string) value {
+	v := value{typ: t, span: spanOf(t), notNull: true, public: true, ofUnit: true, exact: exactTypes[t] || t == "text"}
+	switch {
+	case isNumber(t):
+		if r, ok := number(s); ok {
+			v.span = exactly(r)
+			if strings.HasPrefix(t, "float") {
+				v.span = v.span.rounded()
+			}
+		}
+	case t == "date":
+		if at, err := time.Parse(time.DateOnly, s); err == nil {
+			v.span = exactly(big.NewRat(at.Unix()/86400, 1))
+		}
+	case t == "timestamp" || t == "timestamptz":
+		if at, ok := instant(s); ok && (t == "timestamp") == !strings.HasSuffix(s, "+00") {
+			v.span = exactly(big.NewRat(at.UnixMicro(), 1))
+		}
+	}
+	return v
+}
+
+// number reads a number of at most some hundred digits.
+func number(s string) (*big.Rat, bool) {
+	if len(s) > 400 {
+		return nil, false
+	}
+	if f, err := strconv.ParseFloat(s, 64); err != nil || math.IsNaN(f) || math.IsInf(f, 0) || strings.ContainsAny(s, "xX_pP") {
+		return nil, false
+	}
+	return new(big.Rat).SetString(s)
+}
+
+func instant(s string) (time.Time, bool) {
+	s, _ = strings.CutSuffix(s, "+00")
+	at, err := time.Parse("2006-01-02 15:04:05.999999", s)
+	return at, err == nil
+}
+
+// elements are the types of whose parameters Check can see that every element is one: main might read them only where rows
+// come by, so one that is none would fail for some rows alone.
+var elements = map[string]func(s string) bool{
+	"text":        func(string) bool { return true },
+	"bool":        func(s string) bool { return s == "t" || s == "f" || s == "true" || s == "false" },
+	"int2":        func(s string) bool { _, err := strconv.ParseInt(s, 10, 16); return err == nil },
+	"int4":        func(s string) bool { _, err := strconv.ParseInt(s, 10, 32); return err == nil },
+	"int8":        func(s string) bool { _, err := strconv.ParseInt(s, 10, 64); return err == nil },
+	"numeric":     func(s string) bool { _, ok := number(s); return ok },
+	"float8":      func(s string) bool { _, ok := number(s); return ok },
+	"date":        func(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil },
+	"timestamp":   func(s string) bool { _, ok := instant(s); return ok && !strings.HasSuffix(s, "+00") },
+	"timestamptz": func(s string) bool { _, ok := instant(s); return ok && strings.HasSuffix(s, "+00") },
+}
