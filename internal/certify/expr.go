@@ -76,6 +76,7 @@ func made(typ string, r span, args ...value) value {
 		v.public = v.public && a.public
 		v.ofUnit = v.ofUnit && a.ofUnit
 		exact = exact && a.exact
+		v.vague = v.vague || a.vague
 	}
 	v.exact = v.exact || typ == "text" && exact
 	return v
@@ -233,6 +234,9 @@ func union(a, b value, n *pg.Node) (value, error) {
 	}
 	v := made(typ, a.span.join(b.span), a, b)
 	v.exact = a.exact && b.exact && typ != "numeric"
+	if typ == "text" {
+		v.lo = nil
+	}
 	return v, nil
 }
 

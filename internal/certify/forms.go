@@ -9,16 +9,16 @@ import (
 // The forms that bound what a unit adds, as they are printed. A hole that is read as an expression is derived as one; what is beyond the
 // holes is total by the proof of the form.
 var (
-	unitRows = newForm(`CASE WHEN _N <= _R THEN _w ELSE (
-		pg_catalog.div((_c)::pg_catalog.numeric * _R + pg_catalog.mod(_h, (_N)::pg_catalog.numeric), (_N)::pg_catalog.numeric)
-		- pg_catalog.div((_c - _w)::pg_catalog.numeric * _R + pg_catalog.mod(_h, (_N)::pg_catalog.numeric), (_N)::pg_catalog.numeric)
+	unitRows = newForm(`CASE WHEN _all <= _r THEN _w ELSE (
+		pg_catalog.div((_c)::pg_catalog.numeric * _r + pg_catalog.mod(_h, (_all)::pg_catalog.numeric), (_all)::pg_catalog.numeric)
+		- pg_catalog.div((_c - _w)::pg_catalog.numeric * _r + pg_catalog.mod(_h, (_all)::pg_catalog.numeric), (_all)::pg_catalog.numeric)
 		)::pg_catalog.int8 END`)
-	unitShare = newForm(`CASE WHEN _t <= _R OR _k >= _n THEN _f ELSE (pg_catalog.sign((_f)::pg_catalog.numeric)
+	unitShare = newForm(`CASE WHEN _t <= _r OR _k >= _n THEN _f ELSE (pg_catalog.sign((_f)::pg_catalog.numeric)
 		* pg_catalog.div(pg_catalog.abs((_f)::pg_catalog.numeric) * _k + pg_catalog.mod(pg_catalog.div(_h, _d), _n), _n))::pg_catalog.int8 END`)
-	layerShare = newForm(`CASE WHEN _t <= _R OR _k >= _n THEN _f ELSE (
+	layerShare = newForm(`CASE WHEN _t <= _r OR _k >= _n THEN _f ELSE (
 		pg_catalog.div((_p + (_f)::pg_catalog.numeric) * _k + pg_catalog.mod(pg_catalog.div(_h, _d), _n), _n)
 		- pg_catalog.div(_p * _k + pg_catalog.mod(pg_catalog.div(_h, _d), _n), _n))::pg_catalog.int8 END`)
-	unitTotal = newForm(`CASE WHEN _T <= _U THEN _f ELSE pg_catalog.div((_f)::pg_catalog.numeric * _U, _T)::pg_catalog.int8 END`)
+	unitTotal = newForm(`CASE WHEN _all <= _u THEN _f ELSE pg_catalog.div((_f)::pg_catalog.numeric * _u, _all)::pg_catalog.int8 END`)
 )
 
 // share derives a CASE that is one of the forms.
@@ -59,8 +59,8 @@ func (s *scope) rowsOfUnit(n *pg.Node) (value, bool) {
 	if h == nil {
 		return value{}, false
 	}
-	r, isConstant := integerConstant(h["_R"])
-	total, ok1 := s.hole(h, "_N")
+	r, isConstant := integerConstant(h["_r"])
+	total, ok1 := s.hole(h, "_all")
 	upto, ok2 := s.hole(h, "_c")
 	w := s.weight(h["_w"])
 	if !isConstant || r.Sign() < 0 || !ok1 || !ok2 || w == nil || !s.hashed(h, "_h", true) {
@@ -95,7 +95,7 @@ func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
 	if h == nil {
 		return value{}, false
 	}
-	r, isConstant := integerConstant(h["_R"])
+	r, isConstant := integerConstant(h["_r"])
 	d, isDivisor := integerConstant(h["_d"])
 	t, ok1 := s.hole(h, "_t")
 	k, ok2 := s.hole(h, "_k")
@@ -186,8 +186,8 @@ func (s *scope) totalOfUnit(n *pg.Node) (value, bool) {
 	if h == nil {
 		return value{}, false
 	}
-	u, isConstant := integerConstant(h["_U"])
-	t, ok1 := s.hole(h, "_T")
+	u, isConstant := integerConstant(h["_u"])
+	t, ok1 := s.hole(h, "_all")
 	f, ok2 := s.hole(h, "_f")
 	if !isConstant || !ok1 || !ok2 || u.Sign() < 0 || u.Cmp(power(2, 62)) > 0 || t.window == nil || t.window.fn != "total" || !isInteger(f.typ) || !f.finite() {
 		return value{}, false

@@ -67,7 +67,7 @@ func (s *scope) typeName(t *pg.TypeName) (string, bool) {
 		return "", false
 	}
 	if n, ok := name(t.Names); ok && len(t.Names) == 2 {
-		return n, isNumber(n) || comparable[n]
+		return n, isNumber(n) || comparable[n] || ranges[n] != ""
 	}
 	if len(t.Names) == 2 {
 		n := t.Names[0].GetString_().GetSval() + "." + t.Names[1].GetString_().GetSval()
@@ -129,11 +129,11 @@ func converted(v value, t string, f Facts) (value, bool) {
 	}
 	switch {
 	case t == "text" && texts[v.typ]:
-		r := made("text", span{}, v)
+		r := made("text", between(zero, big.NewRat(400, 1)), v)
 		r.exact = v.exact
-		return r, true
+		return r, !v.vague
 	case t == "text" && (f.Enums[v.typ] || v.typ == "varchar"):
-		return made("text", span{}, v), true
+		return made("text", between(zero, big.NewRat(400, 1)), v), v.typ != "varchar" && !v.vague
 	case !isNumber(v.typ) || !isNumber(t) || t == "float4" || t == "int2":
 		return v, false
 	case t == "float8":
@@ -206,6 +206,14 @@ func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
 		return part(fn, f.Args[0], args, lacks)
 	case fn == "date_trunc" && len(args) == 2:
 		return truncatedTime(f.Args[0], args, lacks)
+	case (fn == "lower" || fn == "upper") && len(args) == 1 && ranges[args[0].typ] != "" && !args[0].array:
+		// Rule: a bound of a range is a value of its elements' type, or NULL. Proof: range_lower and range_upper raise nothing.
+		t := ranges[args[0].typ]
+		r := made(t, spanOf(t), args[0])
+		r.notNull = false
+		return r, nil
+	case ranges[fn] != "" && len(args) == 3:
+		return rangeOf(fn, f.Args, args, lacks)
 	case fn == "width_bucket" && len(args) == 2:
 		return bucket(f.Args[1], args, lacks)
 	case (fn == "lower" || fn == "upper") && len(args) == 1 && args[0].typ == "text" && args[0].hi != nil:
@@ -218,6 +226,26 @@ func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
 		}
 	}
 	return lacks("arguments")
+}
+
+// rangeOf makes a range of constants.
+//
+// Rule: the lower is no more than the upper, and the third is one of the four kinds of bounds. Proof: range_constructor3 and make_range
+// check nothing else but that a date has a next one, which a constant within the years 1 to 9999 has.
+func rangeOf(fn string, nodes []*pg.Node, args []value, lacks func(string) (value, error)) (value, error) {
+	kind := nodes[2].GetAConst().GetSval().GetSval()
+	if kind != "[)" && kind != "[]" && kind != "()" && kind != "(]" {
+		return lacks("bounds")
+	}
+	for _, v := range args[:2] {
+		if v.typ != ranges[fn] || !v.finite() || v.array || v.lo.Cmp(v.hi) != 0 {
+			return lacks("no constants")
+		}
+	}
+	if args[0].lo.Cmp(args[1].lo) > 0 {
+		return lacks("a lower bound above the upper one")
+	}
+	return made(fn, span{}, args[:2]...), nil
 }
 
 // hash is a keyed hash of a value: total, and any int8.

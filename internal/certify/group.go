@@ -48,6 +48,7 @@ type grouping struct {
 	list   []value
 	result *relation
 	group  *id
+	picked []*id // least or greatest of values that are a key by themselves
 }
 
 // grouping finds the keys, and what kind the groups are.
@@ -72,6 +73,7 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 		if v[0].id == nil {
 			v[0].id = &id{}
 		}
+		v[0].window, v[0].total, v[0].whole, v[0].dominated = nil, nil, nil, nil
 		g.keys[text(n)] = v[0]
 		g.list = append(g.list, v[0])
 	}
@@ -80,7 +82,7 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 	constant := !slices.ContainsFunc(g.list, func(v value) bool { return !v.ofUnit })
 	switch {
 	case r.kind == public:
-	case r.kind == split && (r.linked || slices.ContainsFunc(g.list, holdsUnit)):
+	case r.kind == split && (r.tie != nil || slices.ContainsFunc(g.list, holdsUnit)):
 		if constant {
 			r.rows = one
 		}
@@ -96,7 +98,8 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 
 // keyed notes the keys of the groups.
 //
-// Rule: no two groups are alike in all keys, NULL equal to NULL; each key is exact. Proof: what GROUP BY does.
+// Rule: no two groups are alike in all keys, NULL equal to NULL; each key is exact. Nor in the least value of a column that is a key of
+// the rows. Proof: what GROUP BY does; no row is in two groups.
 func (g *grouping) keyed(r *relation, _ *pg.SelectStmt) {
 	k := key{nulls: true}
 	for _, v := range g.list {
@@ -108,9 +111,12 @@ func (g *grouping) keyed(r *relation, _ *pg.SelectStmt) {
 		}
 	}
 	r.keys = []key{k}
+	for _, p := range g.picked {
+		r.keys = append(r.keys, key{columns: []*id{p}, nulls: true})
+	}
 	if r.kind == split && r.rows == one {
 		for i := range r.columns {
-			r.columns[i].value.ofUnit = !r.linked
+			r.columns[i].value.ofUnit = r.tie == nil
 		}
 	}
 }
@@ -207,14 +213,7 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 	if fn == "sum" && (!isNumber(x.typ) || ranks[x.typ] > 4) {
 		return value{}, missing(f.Location, "aggregate sum of "+x.typ, "")
 	}
-	of := func(c *id) *big.Rat {
-		for _, o := range g.inner.allColumns() {
-			if o.value.id == c {
-				return least(o.value.total, times(g.body.rows, o.value.largest()))
-			}
-		}
-		return nil
-	}
+	of := g.totals
 	rows := g.body.rows
 	for _, n := range filter {
 		rows = least(rows, g.positive(n, of))
@@ -248,6 +247,16 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 		v.typ = "numeric"
 	}
 	return v, nil
+}
+
+// totals bounds the sum of magnitudes of a column over the rows of a unit.
+func (g *grouping) totals(c *id) *big.Rat {
+	for _, o := range g.inner.allColumns() {
+		if o.value.id == c {
+			return least(o.value.total, times(g.body.rows, o.value.largest()))
+		}
+	}
+	return nil
 }
 
 // positive bounds how many rows of a unit fulfil «x > 0», of an integer x: the sum of its magnitudes.
@@ -295,6 +304,7 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 		if !f.AggStar && !x.notNull {
 			under = append(under[:len(under):len(under)], notNullOf(f.Args[0]))
 		}
+		v.total = times(g.body.rows, one)
 		if !f.AggDistinct {
 			v.sum = &summed{g.group, under, true, one}
 		}
@@ -303,11 +313,16 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 		v.span = spanOf(v.typ)
 		if x.finite() {
 			v.span = sums(x.span, g.body.rows, v.typ)
+			v.total = x.magnitudes(g.body.rows, g.totals)
 			v.sum = &summed{g.group, append(under[:len(under):len(under)], notNullOf(f.Args[0])), false, x.largest()}
 		}
 		v.exact = v.typ == "int8"
-	case (fn == "min" || fn == "max" || fn == "mode") && x.exact && !x.array:
-		v.typ, v.span, v.exact, v.public = x.typ, x.span, true, x.public
+	case (fn == "min" || fn == "max" || fn == "mode") && (x.exact || isNumber(x.typ)) && !x.array:
+		v.typ, v.span, v.exact, v.public, v.vague = x.typ, x.span, x.exact, x.public, !x.exact
+		if g.body.kind == public && x.id != nil && x.notNull && fn != "mode" && g.body.unique([]*id{x.id}, g.body.notNull) {
+			v.id = &id{}
+			g.picked = append(g.picked, v.id)
+		}
 	case (fn == "bool_or" || fn == "bool_and") && x.typ == "bool":
 		v.typ, v.exact = "bool", true
 	default:

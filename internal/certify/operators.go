@@ -56,7 +56,34 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 		}
 		return value{}, missing(e.Location, "operator "+op, "%s and %s", a.typ, b.typ)
 	}
+	switch {
+	case op == "||":
+		return concatenated(e, a, b)
+	case (op == "@>" || op == "&&") && ranges[a.typ] != "" && !a.array && !b.array && (b.typ == a.typ || op == "@>" && b.typ == ranges[a.typ]):
+		return made("bool", span{}, a, b), nil
+	case op == "<@" && ranges[b.typ] != "" && !a.array && !b.array && (b.typ == a.typ || a.typ == ranges[b.typ]):
+		return made("bool", span{}, a, b), nil
+	}
 	return arithmetic(e, op, a, b, true)
+}
+
+// ranges are the range types, and of what they are. Whether one holds an element, or meets another, is total (rangetypes.c).
+var ranges = map[string]string{
+	"int4range": "int4", "int8range": "int8", "numrange": "numeric", "daterange": "date", "tsrange": "timestamp", "tstzrange": "timestamptz",
+}
+
+// concatenated is || of texts. Rule: together they are no longer than a text may be. Of text, a span bounds the length.
+func concatenated(e *pg.A_Expr, a, b value) (value, error) {
+	for _, v := range []*value{&a, &b} {
+		if v.typ == "unknown" {
+			v.typ, v.span = "text", between(zero, power(2, 20)) // the whole text of the query is no longer
+		}
+	}
+	n := plus(a.hi, b.hi)
+	if a.typ != "text" || b.typ != "text" || a.array || b.array || n == nil || n.Cmp(power(2, 24)) > 0 {
+		return value{}, missing(e.Location, "operator ||", "%s and %s", a.typ, b.typ)
+	}
+	return made("text", between(zero, n), a, b), nil
 }
 
 // compares reports whether two values can be compared, by any of the operators.
@@ -116,6 +143,8 @@ func arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (value, error) 
 		}
 		return r, nil
 	}
+	nan := a.nan || b.nan // which passes through, and raises no error
+	a.nan, b.nan = false, false
 	if !a.finite() || !b.finite() {
 		return lacks("unbounded")
 	}
@@ -127,12 +156,32 @@ func arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (value, error) 
 		r = a.add(b.negate())
 	case "*":
 		r = a.multiply(b.span)
+		if r.lo.Sign() < 0 && isSquare(e) {
+			r.lo = zero
+		}
 	case "/":
 		return quotient(typ, a, b, lacks)
 	default:
 		return lacks("unknown")
 	}
-	return fits(typ, op, r, a, b, lacks)
+	v, err := fits(typ, op, r, a, b, lacks)
+	v.nan = nan
+	return v, err
+}
+
+var square = newForm(`_k * _a * _a`)
+
+// isSquare reports whether a product is a*a, or k*a*a of a constant k >= 0, which is never below zero.
+func isSquare(e *pg.A_Expr) bool {
+	if e.Lexpr != nil && same(e.Lexpr, e.Rexpr) {
+		return true
+	}
+	h := square.of(&pg.Node{Node: &pg.Node_AExpr{AExpr: e}})
+	if h == nil {
+		return false
+	}
+	k, ok := integerConstant(h["_k"])
+	return ok && k.Sign() >= 0
 }
 
 // fits is a result of finite numbers.

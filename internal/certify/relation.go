@@ -26,7 +26,7 @@ type relation struct {
 	via     *Via     // the rows have a unit only where this key is joined: a table that has not been joined yet
 	unsure  bool     // rows without a unit may be among them
 	bound   bool     // it stands beside a row of a query around, and depends on it
-	linked  bool     // ... and has rows of the unit of that row alone
+	tie     *id      // ... and has rows of the unit of that row alone, since they are equated with this column of it
 	home    string   // kind of the privacy unit
 }
 
@@ -52,6 +52,7 @@ type value struct {
 	span    // numbers, and of dates nothing
 	notNull bool
 	exact   bool   // equal values have equal bytes
+	vague   bool   // which of equal values it is is left to the plan
 	public  bool   // no unit moves it
 	ofUnit  bool   // the same in all rows of a unit
 	unit    bool   // it is the unit of the row

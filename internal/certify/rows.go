@@ -208,10 +208,11 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 			}
 		}
 		for _, j := range private {
-			if i >= 0 && factors[i].linked {
-				grow(around)
-			}
-			if i == around && factors[j].linked {
+			switch tie := factors[j].tie; {
+			case tie == nil:
+			case j == i:
+				grow(owner(tie))
+			case owner(tie) == i:
 				grow(j)
 			}
 		}
@@ -220,12 +221,19 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 	if reached[around] { // what is tied to the row around is tied together
 		for _, p := range eq.pairs {
 			if a, b := owner(p.a.id), owner(p.b.id); p.oneUnit() && (a < 0) != (b < 0) {
+				if out.tie = p.a.id; a >= 0 {
+					out.tie = p.b.id
+				}
 				grow(max(a, b))
 			}
 		}
+		for _, j := range private {
+			if tie := factors[j].tie; tie != nil && owner(tie) == around {
+				out.tie = tie
+			}
+		}
 	}
-	out.linked = reached[around]
-	out.unsure = !out.linked
+	out.unsure = out.tie == nil
 	out.via = factors[private[0]].via
 	for _, i := range private {
 		f := factors[i]
@@ -236,7 +244,7 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 			return missing(-1, "join of two kinds of units", "%s", f.items[0].name)
 		}
 		out.home = f.home
-		if f.via == nil || out.linked {
+		if f.via == nil || out.tie != nil {
 			out.via = nil
 		}
 		out.unsure = out.unsure && f.unsure
@@ -318,13 +326,16 @@ func rowsFrom(factors []factor, start int, eq equations) *big.Rat {
 	return r
 }
 
-// count bounds the rows that one unit has in a join, and finds its keys: those of a factor of which each row meets one of the others.
+// count bounds the rows that one unit has in a join, and finds its keys.
+//
+// Rule: a unit has as many rows as in a factor, times those of the others that meet each. Where that is one, keys of the factor are
+// keys of the unit's rows. Else one key of each factor together. Proof: a row of the join is one of each factor.
 func count(factors []factor, eq equations, out *relation) {
 	if len(factors) == 0 {
 		out.rows = one
 		return
 	}
-	if out.linked {
+	if out.tie != nil {
 		out.rows = rowsFrom(factors, -1, eq)
 	}
 	joint := key{nulls: true}
@@ -339,7 +350,7 @@ func count(factors []factor, eq equations, out *relation) {
 			out.rows = least(out.rows, times(f.rows, each))
 		}
 		if each != nil && each.Cmp(one) <= 0 {
-			if f.kind == out.kind || out.kind == split && f.kind == split {
+			if f.kind == out.kind || out.kind == split && f.kind == public {
 				out.keys = append(out.keys, f.keys...)
 			}
 			continue

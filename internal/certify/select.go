@@ -17,17 +17,15 @@ func (c *checker) query(q *pg.SelectStmt, around *scope) (*relation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if wall.reached {
-		o := *r
+	o := *r
+	if o.bound = wall.reached; o.bound {
 		o.columns = append([]column(nil), r.columns...)
-		o.bound = true
 		for i := range o.columns {
 			v := &o.columns[i].value
 			v.public, v.ofUnit = v.public && v.ofUnit, v.ofUnit && v.public // constants alone
 		}
-		r = &o
 	}
-	return r, nil
+	return &o, nil
 }
 
 func (c *checker) unlimited(q *pg.SelectStmt, wall *scope) (*relation, error) {
@@ -164,7 +162,7 @@ func (s *scope) distinct(q *pg.SelectStmt, r *relation) (*relation, error) {
 	}
 	o := *r
 	o.keys = append(r.keys[:len(r.keys):len(r.keys)], k)
-	if r.kind == split && !hasUnit && !r.linked {
+	if r.kind == split && !hasUnit && r.tie == nil {
 		o.kind, o.keys = nested, nil
 	}
 	return &o, nil
@@ -181,7 +179,7 @@ func (s *scope) distinctOn(q *pg.SelectStmt, r *relation) (*relation, error) {
 		return nil, err
 	}
 	hasUnit := slices.ContainsFunc(on, holdsUnit)
-	if r.kind == split && !hasUnit && !r.linked {
+	if r.kind == split && !hasUnit && r.tie == nil {
 		return nil, missing(-1, "DISTINCT ON", "without the unit")
 	}
 	o, k := *r, key{nulls: true}

@@ -113,7 +113,7 @@ func (s *scope) sublink(n *pg.SubLink) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
-	if r.kind != public && !(r.kind == split && r.linked) {
+	if r.kind != public && !(r.kind == split && r.tie != nil) {
 		return value{}, missing(n.Location, "subquery on rows of other units", "")
 	}
 	v := value{typ: "bool", public: r.kind == public && !r.bound}

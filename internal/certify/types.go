@@ -86,6 +86,8 @@ func literal(t, s string) value {
 				v.span = v.span.rounded()
 			}
 		}
+	case t == "text":
+		v.span = between(zero, big.NewRat(int64(len(s)), 1))
 	case t == "date":
 		if at, err := time.Parse(time.DateOnly, s); err == nil {
 			v.span = exactly(big.NewRat(at.Unix()/86400, 1))

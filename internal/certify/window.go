@@ -52,7 +52,7 @@ func (s *scope) over(fn string, f *pg.FuncCall) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
-	byUnit, only := r.kind == split && r.linked && len(part) == 0, len(part) <= 1
+	byUnit, only := r.kind == split && r.tie != nil && len(part) == 0, len(part) <= 1
 	for _, p := range part {
 		byUnit = byUnit || holdsUnit(p)
 	}
@@ -85,6 +85,8 @@ func (s *scope) over(fn string, f *pg.FuncCall) (value, error) {
 			v.window = &window{fn: fn, over: r}
 		}
 		return v, nil
+	case fn == "count" && f.AggStar && len(f.Args) == 0:
+		return v, nil // the frame has the row itself, if it is the default
 	case (fn == "sum" || fn == "min" || fn == "max" || fn == "count") && len(f.Args) == 1:
 		return s.aggregateOver(fn, f, only, lacks)
 	}
