@@ -229,6 +229,8 @@ func union(a, b value, n *pg.Node) (value, error) {
 			typ = b.typ
 		}
 	case b.typ == "unknown" && !b.notNull:
+	case a.typ == "text" && b.typ == "unknown":
+		b.typ, b.span = "text", between(zero, power(2, 20)) // a string of the query's text
 	default:
 		return a, missing(where(n), "types", "%s and %s", a.typ, b.typ)
 	}
@@ -273,7 +275,7 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 	}
 	r.notNull, r.unit = notNull, isUnit
 	if len(list) == 2 && list[1].hasOnlyZero() {
-		r.sum = first.sum // no row adds nothing
+		r.sum, r.total, r.dominated, r.moves = first.sum, first.total, first.dominated, first.moves // no row adds nothing
 	}
 	return r, nil
 }
@@ -322,7 +324,7 @@ func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 	}
 	r.span, r.notNull = clamped, a.notNull || o.notNull
 	if towards := o.finite() && (low && o.lo.Sign() >= 0 || !low && o.hi.Sign() <= 0); towards && (a.notNull || o.hasOnlyZero()) {
-		r.total, r.dominated = a.total, a.dominated
+		r.total, r.dominated, r.moves = a.total, a.dominated, a.moves
 		if a.id != nil && a.lo != nil && a.lo.Sign() >= 0 {
 			r.dominated = append([]dominated{{a.id, one}}, a.dominated...)
 		}

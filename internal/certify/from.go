@@ -94,6 +94,7 @@ func (c *checker) table(t *pg.RangeVar) (item, error) {
 		v := c.anyOf(col)
 		v.public, v.id = f.Public, &id{}
 		if !f.Public {
+			v.home = f.Kind
 			v.unit = name == f.Unit
 			v.ofUnit, v.ident = v.unit, col.OneUnit
 			if f.Via != nil && name == f.Via.Column {
@@ -152,6 +153,9 @@ func (c *checker) function(f *pg.RangeFunction, outer *scope) (item, error) {
 		rows = most(rows, big.NewRat(int64(len(v.elements)), 1))
 		v.array, v.id, v.elements, v.notNull, v.ofUnit = false, &id{}, nil, false, false
 		r.columns = append(r.columns, column{"unnest", v})
+	}
+	for i := range r.columns {
+		r.columns[i].value.values = rows
 	}
 	if f.Ordinality {
 		v := literal("int8", "")
@@ -232,7 +236,7 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 	out.rows = nil
 	eq, s := c.equations(inner.items, on, outer)
 	_ = s
-	matched := rowsFrom([]factor{l, r}, 0, eq)
+	matched := rowsFrom([]factor{l, r}, eq, 0)
 	switch {
 	case full:
 		if l.tie != nil || r.tie != nil {
@@ -276,7 +280,7 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 // padded is a value that an outer join may make NULL.
 func padded(v *value, eq equations, full bool) {
 	old := v.id
-	*v = value{typ: v.typ, array: v.array, span: v.span, exact: v.exact, public: v.public, unit: v.unit && full, id: &id{}, ident: v.ident}
+	*v = value{typ: v.typ, array: v.array, span: v.span, exact: v.exact, public: v.public, unit: v.unit && full, home: v.home, id: &id{}, ident: v.ident, values: v.values}
 	for _, e := range eq.pairs {
 		switch {
 		case full:

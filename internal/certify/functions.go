@@ -54,6 +54,11 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 		}
 		return lacks("arrays")
 	}
+	if reads := elements[t]; v.typ == "text" && len(v.elements) == 1 && t != "text" && reads != nil && (v.elements[0] == nil || reads(*v.elements[0])) {
+		r := literal(t, "")
+		r.span, r.notNull = spanOf(t), v.notNull
+		return r, nil // as an array of one (array)
+	}
 	r, ok := converted(v, t, s.facts)
 	if !ok {
 		return lacks(v.typ)
@@ -134,8 +139,15 @@ func converted(v value, t string, f Facts) (value, bool) {
 		return r, !v.vague
 	case t == "text" && (f.Enums[v.typ] || v.typ == "varchar"):
 		return made("text", between(zero, big.NewRat(400, 1)), v), v.typ != "varchar" && !v.vague
-	case !isNumber(v.typ) || !isNumber(t) || t == "float4" || t == "int2":
+	case isNumber(v.typ) != isNumber(t) || t == "float4" || t == "int2":
 		return v, false
+	case (t == "timestamp" || t == "timestamptz") && v.typ == "date":
+		// Rule: of dates within some thousand years. Proof: date.c raises an error beyond the year 294276 alone.
+		if !v.within(new(big.Rat).Neg(power(10, 6)), power(10, 6)) {
+			return v, false
+		}
+		day := big.NewRat(86400_000_000, 1)
+		return made(t, between(times(new(big.Rat).Sub(v.lo, one), day), times(new(big.Rat).Add(v.hi, one), day)), v), true
 	case t == "float8":
 		if v.typ != "float4" && (v.lo == nil || v.hi == nil || between(v.lo, v.hi).largest().Cmp(largest) > 0) {
 			return v, false
@@ -191,8 +203,8 @@ func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
 		return value{}, err
 	}
 	switch {
-	case fn == "abs" && len(args) == 1 && args[0].typ == "numeric":
-		r := made("numeric", args[0].span, args[0])
+	case fn == "abs" && len(args) == 1 && (args[0].typ == "numeric" || isInteger(args[0].typ) && args[0].negate().inside(args[0].typ)):
+		r := made(args[0].typ, args[0].span, args[0])
 		r.lo, r.hi = zero, nil
 		if m := args[0].largest(); m != nil {
 			r.hi = m

@@ -73,6 +73,7 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 		if v[0].id == nil {
 			v[0].id = &id{}
 		}
+		v[0].moves = nil
 		v[0].window, v[0].total, v[0].whole, v[0].dominated = nil, nil, nil, nil
 		g.keys[text(n)] = v[0]
 		g.list = append(g.list, v[0])
@@ -205,7 +206,7 @@ func (g *grouping) resummed(x value) value {
 // of magnitudes of its rows there: m times their number, which is 1 if the keys of the group hold a key of the unit's rows; all
 // groups by the sum over all its rows (value.magnitudes); in no more groups than it has rows, or than that sum if values are integers, or one
 // if the keys are the same in all its rows. count(DISTINCT v) likewise with m = 1: without x, a value is gone only if x has it. Proof:
-// linearity; of rows of a nested relation, those that are missing are at most rows of x.
+// linearity; no more groups than keys have values; of rows of a nested relation, those that are missing are at most rows of x.
 func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.Node) (value, error) {
 	if fn != "count" && fn != "sum" {
 		return value{}, missing(f.Location, "aggregate "+fn+" over units", "")
@@ -223,16 +224,20 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 		each, total = x.largest(), x.magnitudes(rows, of)
 	}
 	var have []*id
-	single := true
+	single, places := true, one
 	for _, k := range g.list {
-		have = append(have, k.id)
+		have = append(have, k.told()...)
 		single = single && k.ofUnit
+		places = times(places, k.places())
 	}
 	within := rows
 	if g.body.unique(have, func(*id) bool { return false }) || g.body.unique(have, g.inner.presentColumn) {
 		within = least(rows, one)
 	}
-	groups := rows
+	groups := least(rows, places)
+	if fn == "sum" {
+		groups = least(groups, x.moves)
+	}
 	if isInteger(x.typ) {
 		groups = least(groups, total)
 	}
@@ -240,13 +245,26 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 		groups = least(groups, one)
 	}
 	v := value{typ: "int8", notNull: fn == "count", influence: &Influence{Delta: least(total, times(within, each)), Total: total, Groups: groups}}
-	if v.influence.Total == nil {
-		v.influence.Total = times(v.influence.Delta, groups)
-	}
+	v.influence.Total = least(total, times(v.influence.Delta, groups))
 	if fn == "sum" && (x.typ == "int8" || x.typ == "numeric") {
 		v.typ = "numeric"
 	}
 	return v, nil
+}
+
+// places bounds the number of values of a key, NULL among them.
+func (v value) places() *big.Rat {
+	n := v.values
+	if isInteger(v.typ) {
+		n = least(n, new(big.Rat).Add(new(big.Rat).Sub(v.hi, v.lo), one))
+	}
+	if v.typ == "bool" {
+		n = least(n, big.NewRat(2, 1))
+	}
+	if !v.notNull {
+		n = plus(n, one)
+	}
+	return n
 }
 
 // totals bounds the sum of magnitudes of a column over the rows of a unit.
@@ -310,15 +328,20 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 		}
 	case fn == "sum" && isNumber(x.typ) && ranks[x.typ] <= 4:
 		v.typ = map[string]string{"int2": "int8", "int4": "int8", "int8": "numeric", "numeric": "numeric"}[x.typ]
+		v.notNull = x.notNull && filter == nil && len(g.list) > 0
 		v.span = spanOf(v.typ)
 		if x.finite() {
 			v.span = sums(x.span, g.body.rows, v.typ)
+			if isInteger(x.typ) {
+				v.tiny = one
+			}
 			v.total = x.magnitudes(g.body.rows, g.totals)
 			v.sum = &summed{g.group, append(under[:len(under):len(under)], notNullOf(f.Args[0])), false, x.largest()}
 		}
 		v.exact = v.typ == "int8"
 	case (fn == "min" || fn == "max" || fn == "mode") && (x.exact || isNumber(x.typ)) && !x.array:
-		v.typ, v.span, v.exact, v.public, v.vague = x.typ, x.span, x.exact, x.public, !x.exact
+		v.typ, v.span, v.exact, v.public, v.vague, v.values = x.typ, x.span, x.exact, x.public, !x.exact, x.values
+		v.notNull = x.notNull && filter == nil && len(g.list) > 0
 		if g.body.kind == public && x.id != nil && x.notNull && fn != "mode" && g.body.unique([]*id{x.id}, g.body.notNull) {
 			v.id = &id{}
 			g.picked = append(g.picked, v.id)

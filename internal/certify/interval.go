@@ -46,6 +46,12 @@ func (s span) within(lo, hi *big.Rat) bool {
 	return s.finite() && s.lo.Cmp(lo) >= 0 && s.hi.Cmp(hi) <= 0
 }
 
+// inside reports whether all numbers are of an integer type.
+func (s span) inside(t string) bool {
+	lo, hi := limits(t)
+	return s.within(lo, hi)
+}
+
 // hasZero reports whether zero may be in it.
 func (s span) hasZero() bool {
 	return !s.nonzero && (s.lo == nil || s.lo.Sign() <= 0) && (s.hi == nil || s.hi.Sign() >= 0)
@@ -66,10 +72,21 @@ func (s span) join(o span) span {
 		r.lo = least(s.lo, o.lo)
 	}
 	r.hi = most(s.hi, o.hi)
-	if s.tiny != nil && o.tiny != nil {
-		r.tiny = least(s.tiny, o.tiny)
-	}
+	r.tiny = s.tinier(o)
 	return r
+}
+
+// tinier is what magnitudes of both but zero are above.
+func (s span) tinier(o span) *big.Rat {
+	switch {
+	case s.hasOnlyZero():
+		return o.tiny
+	case o.hasOnlyZero():
+		return s.tiny
+	case s.tiny == nil || o.tiny == nil:
+		return nil
+	}
+	return least(s.tiny, o.tiny)
 }
 
 // clamp is LEAST(s, o) or GREATEST(s, o) where neither is NULL.
@@ -94,9 +111,7 @@ func (s span) clamp(o span, low bool) span {
 		}
 	}
 	r.nonzero = !s.hasZero() && !o.hasZero()
-	if s.tiny != nil && o.tiny != nil {
-		r.tiny = least(s.tiny, o.tiny)
-	}
+	r.tiny = s.tinier(o)
 	return r
 }
 

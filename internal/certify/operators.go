@@ -43,7 +43,7 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 		if err != nil {
 			return value{}, err
 		}
-		return arithmetic(e, "-", made(v[0].typ, exactly(zero)), v[0], op == "-")
+		return s.arithmetic(e, "-", made(v[0].typ, exactly(zero)), v[0], op == "-")
 	}
 	args, err := s.exprs([]*pg.Node{e.Lexpr, e.Rexpr})
 	if err != nil {
@@ -59,12 +59,14 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 	switch {
 	case op == "||":
 		return concatenated(e, a, b)
+	case op == "*" && ranges[a.typ] != "" && a.typ == b.typ && !a.array && !b.array: // what two ranges have in common, perhaps nothing
+		return made(a.typ, span{}, a, b), nil
 	case (op == "@>" || op == "&&") && ranges[a.typ] != "" && !a.array && !b.array && (b.typ == a.typ || op == "@>" && b.typ == ranges[a.typ]):
 		return made("bool", span{}, a, b), nil
 	case op == "<@" && ranges[b.typ] != "" && !a.array && !b.array && (b.typ == a.typ || a.typ == ranges[b.typ]):
 		return made("bool", span{}, a, b), nil
 	}
-	return arithmetic(e, op, a, b, true)
+	return s.arithmetic(e, op, a, b, true)
 }
 
 // ranges are the range types, and of what they are. Whether one holds an element, or meets another, is total (rangetypes.c).
@@ -116,7 +118,7 @@ func (s *scope) nullIf(e *pg.A_Expr) (value, error) {
 }
 
 // arithmetic is + - * / % & of two numbers, or of dates.
-func arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (value, error) {
+func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (value, error) {
 	lacks := func(why string) (value, error) {
 		return value{}, missing(e.Location, "operator "+op+" ("+why+")", "%s %s %s", a.typ, op, b.typ)
 	}
@@ -149,8 +151,10 @@ func arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (value, error) 
 		return lacks("unbounded")
 	}
 	var r span
+	var holds []*id
 	switch op {
 	case "+":
+		holds = radix(e, s, b)
 		r = a.add(b.span)
 	case "-":
 		r = a.add(b.negate())
@@ -165,11 +169,29 @@ func arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (value, error) 
 		return lacks("unknown")
 	}
 	v, err := fits(typ, op, r, a, b, lacks)
-	v.nan = nan
+	v.nan, v.holds = nan, holds
 	return v, err
 }
 
 var square = newForm(`_k * _a * _a`)
+
+var mixedRadix = newForm(`(_a - 1) * _k + _b`)
+
+// radix finds the columns that (a - 1)·k + b tells.
+//
+// Rule: k is a constant, b an integer between 1 and k: those that a and b tell. Proof: b - 1 is the remainder of the whole less 1 by k.
+func radix(e *pg.A_Expr, s *scope, b value) []*id {
+	h := mixedRadix.of(&pg.Node{Node: &pg.Node_AExpr{AExpr: e}})
+	if h == nil {
+		return nil
+	}
+	a, err := s.expr(h["_a"])
+	k, ok := integerConstant(h["_k"])
+	if err != nil || !ok || !isInteger(a.typ) || !isInteger(b.typ) || !b.within(one, k) || !a.notNull || !b.notNull {
+		return nil
+	}
+	return append(a.told(), b.told()...)
+}
 
 // isSquare reports whether a product is a*a, or k*a*a of a constant k >= 0, which is never below zero.
 func isSquare(e *pg.A_Expr) bool {
@@ -222,11 +244,15 @@ func fits(typ, op string, r span, a, b value, lacks func(string) (value, error))
 
 // quotient is a division of finite numbers.
 //
-// Rule: of integers, by one that is not zero: its magnitude is at most that of the dividend, and it stays within the type. Proof:
-// the divisor is 1 at least in magnitude; int.c raises an error by zero, and where the least is divided by -1.
+// Rule: of integers or numerics, by one that is not zero: its magnitude is at most that of the dividend, and it stays within the type. Proof:
+// the divisor is 1 at least in magnitude (of numerics: tiny); int.c raises an error by zero, and where the least is divided by -1.
 func quotient(typ string, a, b value, lacks func(string) (value, error)) (value, error) {
 	if b.hasZero() {
 		return lacks("zero")
+	}
+	if typ == "numeric" && b.tiny != nil {
+		m := new(big.Rat).Quo(a.largest(), b.tiny)
+		return fits(typ, "/", between(new(big.Rat).Neg(m), m), a, b, lacks)
 	}
 	if !isInteger(typ) {
 		return lacks("type")

@@ -56,11 +56,15 @@ type value struct {
 	public  bool   // no unit moves it
 	ofUnit  bool   // the same in all rows of a unit
 	unit    bool   // it is the unit of the row
+	home    string // of a private column: kind of the privacy unit
 	mirrors *id    // it is NULL or the same as that column, which a LEFT JOIN compared with it
 	ident   string // equal values of this name belong to one unit, which is the row's
 
 	id        *id
 	elements  []*string   // of a parameter
+	values    *big.Rat    // it has so many values at most, NULL apart; nil: no bound
+	holds     []*id       // columns that this one tells
+	moves     *big.Rat    // so many rows of a unit have it other than zero and NULL; nil: no bound but their number
 	total     *big.Rat    // sum of magnitudes over the rows of a unit is at most this; nil: no bound but rows times the largest
 	dominated []dominated // by other columns
 	whole     []whole
@@ -90,6 +94,14 @@ type summed struct {
 	most  *big.Rat
 }
 
+// told are the columns that a value tells: those that it is made of one to one.
+func (v value) told() []*id {
+	if v.id == nil {
+		return v.holds[:len(v.holds):len(v.holds)]
+	}
+	return append([]*id{v.id}, v.holds...)
+}
+
 // at finds a column of a relation.
 func (r *relation) at(name string) (column, bool) {
 	i := slices.IndexFunc(r.columns, func(c column) bool { return c.name == name })
@@ -115,6 +127,23 @@ func (r *relation) unique(have []*id, notNull func(*id) bool) bool {
 		}
 		return true
 	})
+}
+
+// room bounds the rows of a unit by the values that the columns of a key can have.
+func (r *relation) room() (rows *big.Rat) {
+	for _, k := range r.keys {
+		n := one
+		for _, c := range k.columns {
+			i := slices.IndexFunc(r.columns, func(o column) bool { return o.value.id == c })
+			if i < 0 || !k.nulls && !r.columns[i].value.notNull {
+				n = nil
+				break
+			}
+			n = times(n, r.columns[i].value.places())
+		}
+		rows = least(rows, n)
+	}
+	return rows
 }
 
 // notNull reports whether a column of the relation has no NULL.

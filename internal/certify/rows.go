@@ -133,7 +133,7 @@ func (eq equations) strictly(c *id) bool {
 //
 // Rule: both are units, or both are of one name whose equal values belong to one unit. Proof: the policy's meaning.
 func (p pair) oneUnit() bool {
-	return !p.nulls && (p.a.unit && p.b.unit || p.a.ident != "" && p.a.ident == p.b.ident)
+	return !p.nulls && (p.a.unit && p.b.unit && p.a.home == p.b.home || p.a.ident != "" && p.a.ident == p.b.ident)
 }
 
 // combine is the inner join of factors under conditions.
@@ -175,6 +175,9 @@ func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor
 	chosen(factors, on, s)
 	count(factors, eq, out)
 	items = settle(factors, eq, out, on)
+	if out.kind == split {
+		out.rows = least(out.rows, out.room())
+	}
 	return factor{items, out}, nil
 }
 
@@ -293,8 +296,11 @@ func chosen(factors []factor, on []*pg.Node, s *scope) {
 // Rule: one, of a factor whose equated columns hold a key of it (within a unit, if it is private: all are of one unit); else as many
 // as a unit has, or all, of a public one. Equated are columns that equal a constant or a column of a factor that was counted before.
 // Proof: a key has at most one row for the values that it has to have.
-func rowsFrom(factors []factor, start int, eq equations) *big.Rat {
-	counted := map[int]bool{start: true}
+func rowsFrom(factors []factor, eq equations, start ...int) *big.Rat {
+	counted := map[int]bool{}
+	for _, i := range start {
+		counted[i] = true
+	}
 	r := one
 	have := func(c *id) bool {
 		for i, f := range factors {
@@ -329,22 +335,25 @@ func rowsFrom(factors []factor, start int, eq equations) *big.Rat {
 // count bounds the rows that one unit has in a join, and finds its keys.
 //
 // Rule: a unit has as many rows as in a factor, times those of the others that meet each. Where that is one, keys of the factor are
-// keys of the unit's rows. Else one key of each factor together. Proof: a row of the join is one of each factor.
+// keys of the unit's rows. So are one key of each factor together, or of each public factor, where one row of the others meets
+// each combination of these. Proof: a row of the join is one of each factor.
 func count(factors []factor, eq equations, out *relation) {
 	if len(factors) == 0 {
 		out.rows = one
 		return
 	}
 	if out.tie != nil {
-		out.rows = rowsFrom(factors, -1, eq)
+		out.rows = rowsFrom(factors, eq)
 	}
-	joint := key{nulls: true}
-	whole := true
+	var open []int
 	for i := range factors {
 		f := &factors[i]
+		if f.kind == public && !f.bound {
+			open = append(open, i)
+		}
 		var each *big.Rat
 		if !f.bound {
-			each = rowsFrom(factors, i, eq)
+			each = rowsFrom(factors, eq, i)
 		}
 		if f.kind == out.kind && !f.bound {
 			out.rows = least(out.rows, times(f.rows, each))
@@ -357,20 +366,38 @@ func count(factors []factor, eq equations, out *relation) {
 		}
 		forget(f)
 	}
-	for _, f := range factors {
-		if len(f.keys) == 0 {
-			if f.rows == nil || f.rows.Cmp(one) > 0 || f.kind != split {
-				whole = false
+	all := make([]int, len(factors))
+	for i := range all {
+		all[i] = i
+	}
+	out.keys = append(out.keys, joint(factors, all)...)
+	if each := rowsFrom(factors, eq, open...); out.kind == split && each != nil && each.Cmp(one) <= 0 {
+		out.keys = append(out.keys, joint(factors, open)...)
+	}
+}
+
+// joint makes keys of one key of each of some factors.
+func joint(factors []factor, some []int) []key {
+	const limit = 64 // of them
+	if len(some) < 2 {
+		return nil
+	}
+	all := []key{{nulls: true}}
+	for _, i := range some {
+		var next []key
+		for _, a := range all {
+			for _, k := range factors[i].keys {
+				if len(next) < limit {
+					next = append(next, key{append(a.columns[:len(a.columns):len(a.columns)], k.columns...), a.nulls && k.nulls})
+				}
 			}
-			continue
+			if f := factors[i]; len(f.keys) == 0 && f.rows != nil && f.rows.Cmp(one) <= 0 {
+				next = append(next, a)
+			}
 		}
-		k := f.keys[0]
-		joint.columns = append(joint.columns, k.columns...)
-		joint.nulls = joint.nulls && k.nulls
+		all = next
 	}
-	if whole && len(factors) > 1 {
-		out.keys = append(out.keys, joint)
-	}
+	return all
 }
 
 // forget drops what is known of sums over the rows of a factor, since its rows are repeated.

@@ -207,8 +207,8 @@ func (s *scope) totalOrder(sort []*pg.Node) bool {
 		if err != nil {
 			return false
 		}
-		if v.id != nil && v.exact {
-			have = append(have, v.id)
+		if v.exact {
+			have = append(have, v.told()...)
 		}
 	}
 	r := s.windows

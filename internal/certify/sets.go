@@ -77,6 +77,7 @@ func merged(a, b value, q *pg.SelectStmt) (value, error) {
 	v.exact, v.id, v.ofUnit = a.exact && b.exact && a.typ == b.typ, &id{}, false
 	v.unit = holdsUnit(a) && holdsUnit(b)
 	v.ofUnit = v.unit
+	v.home = a.home
 	if a.ident == b.ident {
 		v.ident = a.ident
 	}

@@ -69,7 +69,7 @@ func (c *checker) anyOf(col Column) value {
 func spanOf(t string) span {
 	if isInteger(t) {
 		lo, hi := limits(t)
-		return span{lo: lo, hi: hi}
+		return span{lo: lo, hi: hi, tiny: one}
 	}
 	return span{nan: isNumber(t)}
 }

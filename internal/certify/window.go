@@ -30,9 +30,10 @@ const (
 )
 
 var (
-	weighing  = newForm(`LEAST(_s, _k)::pg_catalog.int4`)
-	magnitude = newForm(`pg_catalog.abs((_s)::pg_catalog.numeric)`)
-	addition  = newForm(`_a + _b`)
+	weighing      = newForm(`LEAST(_s, _k)::pg_catalog.int4`)
+	magnitude     = newForm(`pg_catalog.abs((_s)::pg_catalog.numeric)`)
+	bareMagnitude = newForm(`pg_catalog.abs(_s)`)
+	addition      = newForm(`_a + _b`)
 )
 
 // over is a window function.
@@ -146,7 +147,11 @@ func (s *scope) weight(n *pg.Node) *weight {
 
 // parts reads abs(a::numeric) + abs(b::numeric) + …
 func (s *scope) parts(n *pg.Node) []*id {
-	if h := magnitude.of(n); h != nil {
+	h := magnitude.of(n)
+	if h == nil {
+		h = bareMagnitude.of(n)
+	}
+	if h != nil {
 		if v, err := s.expr(h["_s"]); err == nil && v.id != nil && v.notNull {
 			return []*id{v.id}
 		}

@@ -6,8 +6,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dpproxy/dpproxy/internal/certify"
 )
@@ -32,6 +34,8 @@ var (
 	groupsLine  = regexp.MustCompile(`in (\d+) groups at most|in one group|one row per unit`)
 	textArray   = regexp.MustCompile(`\(\$(\d+)::pg_catalog\.text(\[\])?\)::pg_catalog\.(\w+)`)
 	plainArray  = regexp.MustCompile(`\$(\d+)::pg_catalog\.(\w+)(\[\])?`)
+	keyLine     = regexp.MustCompile(`^  key .*: (\d+) values?$`)
+	domain      = regexp.MustCompile(`unnest\(\(?\$(\d+)::`)
 	anyParam    = regexp.MustCompile(`\$(\d+)`)
 )
 
@@ -67,6 +71,7 @@ func readQuery(query string) (texts []measured) {
 	}
 	var blocks []block
 	groups := (*big.Rat)(nil)
+	var domains []int
 	for line := range strings.Lines(query) {
 		line = strings.TrimRight(line, "\n")
 		if strings.HasPrefix(line, "block ") {
@@ -86,16 +91,22 @@ func readQuery(query string) (texts []measured) {
 			}
 			blocks[len(blocks)-1].claims = append(blocks[len(blocks)-1].claims, c)
 		}
+		if m := keyLine.FindStringSubmatch(line); m != nil {
+			domains = append(domains, number(m[1]))
+		}
 		if strings.HasSuffix(line, ": partition selection") && len(blocks) > 0 {
 			blocks[len(blocks)-1].selected = true
 		}
 		for _, prefix := range []string{"measure: ", "histogram: "} {
 			if sql, ok := strings.CutPrefix(line, prefix); ok {
-				m := measured{sql: sql, histogram: prefix == "histogram: ", parameters: parametersOf(sql)}
+				m := measured{sql: sql, histogram: prefix == "histogram: ", parameters: parametersOf(sql, domains)}
 				if len(blocks) == 1 {
 					m.selected = blocks[0].selected
 					for _, c := range blocks[0].claims {
 						if c.quantile == m.histogram {
+							if c.quantile {
+								c.groups = nil // its bins are groups too
+							}
 							m.claims = append(m.claims, c)
 						}
 					}
@@ -115,35 +126,58 @@ func rat(s string) *big.Rat {
 	return r
 }
 
-// examples are elements of array parameters, which the corpus does not print.
-var examples = map[string]string{
-	"text": "a", "int2": "1", "int4": "1", "int8": "1", "numeric": "1", "float8": "1", "bool": "t", "date": "2020-01-01",
-	"timestamp": "2020-01-01 00:00:00", "timestamptz": "2020-01-01 00:00:00+00",
+// example is the n-th element of an array parameter, which the corpus does not print.
+func example(typ string, n int) string {
+	day := time.Date(2020, 1, 1+n, 0, 0, 0, 0, time.UTC)
+	switch typ {
+	case "int2", "int4", "int8", "numeric", "float8":
+		return strconv.Itoa(n + 1)
+	case "bool":
+		return []string{"t", "f"}[n%2]
+	case "date":
+		return day.Format(time.DateOnly)
+	case "timestamp":
+		return day.Format(time.DateTime)
+	case "timestamptz":
+		return day.Format(time.DateTime) + "+00"
+	}
+	return "a" + strconv.Itoa(n)
 }
 
-// parametersOf makes up the parameters of a text.
-func parametersOf(sql string) []certify.Value {
+// parametersOf makes up the parameters of a text. Those that are domains have as many elements as these.
+func parametersOf(sql string, domains []int) []certify.Value {
 	var list []certify.Value
 	for _, m := range anyParam.FindAllStringSubmatch(sql, -1) {
-		n := int(rat(m[1]).Num().Int64())
-		for len(list) < n {
-			one := "1"
+		for one := "1"; len(list) < number(m[1]); {
 			list = append(list, certify.Value{Elements: []*string{&one}})
 		}
 	}
-	set := func(n, typ string, array bool) {
-		if e, ok := examples[typ]; ok {
-			list[rat(n).Num().Int64()-1] = certify.Value{Array: array, Elements: []*string{&e}}
+	sizes := map[int]int{}
+	for _, m := range domain.FindAllStringSubmatch(sql, -1) {
+		if n := number(m[1]); sizes[n] == 0 && len(domains) > 0 {
+			sizes[n], domains = domains[0], domains[1:]
+		}
+	}
+	set := func(n int, typ string, array bool) {
+		v := certify.Value{Array: array}
+		for i := range max(1, sizes[n]) {
+			e := example(typ, i)
+			v.Elements = append(v.Elements, &e)
+		}
+		if list[n-1] = v; !array {
+			list[n-1].Elements = v.Elements[:1]
 		}
 	}
 	for _, m := range plainArray.FindAllStringSubmatch(sql, -1) {
-		set(m[1], m[2], m[3] != "")
+		set(number(m[1]), m[2], m[3] != "")
 	}
 	for _, m := range textArray.FindAllStringSubmatch(sql, -1) {
-		set(m[1], m[3], m[2] != "")
+		set(number(m[1]), m[3], m[2] != "")
 	}
 	return list
 }
+
+func number(s string) int { return int(rat(s).Num().Int64()) }
 
 // check gives what Check says of a text, in one line, with a word to count it by.
 func check(m measured) (word, line string) {
