@@ -53,7 +53,7 @@ func answer(r *relation) ([]Output, error) {
 	for _, c := range r.columns {
 		switch {
 		case r.kind == public || c.value.public:
-			out = append(out, Output{Kind: Public, Influence: Influence{zero, zero, zero}})
+			out = append(out, Output{Kind: Public, Influence: Influence{zero, zero, zero, zero}})
 		case c.value.influence != nil:
 			out = append(out, Output{Kind: Integer, Influence: *c.value.influence})
 		case !c.value.exact:
@@ -67,22 +67,47 @@ func answer(r *relation) ([]Output, error) {
 
 // covers compares claims with what was derived.
 //
-// Rule: each claim is of the derived kind and its bounds are no less; a private key stands beside an integer that moves by at
-// most 1 in a group, which is what partition selection compares with its threshold. Proof: a larger bound costs more. A
-// group in which x alone has rows has that integer at 0 without x, so at most at 1 with x.
+// Rule: each claim is of the derived kind and its bounds are no less. Beside a private key stands an integer for selection, which moves
+// by at most 1 in a group. Beside a bin, Delta is what moves in all bins of a place. Proof: a larger bound costs more. A group in which
+// x alone has rows has its integers at 0 without x, so selection sees at most 1 with x.
 func covers(claims []Claim, outputs []Output) error {
 	if len(claims) != len(outputs) {
 		return missing(-1, "claims", "%d claims for %d outputs", len(claims), len(outputs))
 	}
+	claimed := map[string]bool{}
+	for _, c := range claims {
+		claimed[c.Kind] = true
+	}
+	if claimed[Private] && (!claimed[Selection] || claimed[Bin]) {
+		return missing(-1, "private key without selection", "")
+	}
 	for i, c := range claims {
 		o := outputs[i]
-		if c.Kind != o.Kind && !(o.Kind == Public && c.Kind == Integer) {
+		switch c.Kind {
+		case o.Kind:
+		case Integer:
+			if o.Kind != Public {
+				return missing(-1, "claimed kind", "output %d is %s", i+1, o.Kind)
+			}
+		case Selection:
+			if o.Kind != Integer || above(o.Delta, one) {
+				return missing(-1, "claimed kind", "selection by output %d, which is %s and moves by %s", i+1, o.Kind, o.Influence)
+			}
+		case Bin:
+			if o.Kind != Private && o.Kind != Public {
+				return missing(-1, "claimed kind", "output %d is %s", i+1, o.Kind)
+			}
+		default:
 			return missing(-1, "claimed kind", "output %d is %s, not %s", i+1, o.Kind, c.Kind)
 		}
-		if c.Kind != Integer {
+		if c.Kind != Integer && c.Kind != Selection {
 			continue
 		}
-		if above(o.Delta, c.Delta) || above(o.Total, c.Total) || above(o.Groups, c.Groups) {
+		delta := o.Delta
+		if claimed[Bin] {
+			delta = o.Place
+		}
+		if above(delta, c.Delta) || above(o.Total, c.Total) || above(o.Groups, c.Groups) {
 			return missing(-1, "claimed bound", "output %d moves by %s", i+1, o.Influence)
 		}
 	}
@@ -95,7 +120,7 @@ func above(derived, claimed *big.Rat) bool {
 }
 
 func (i Influence) String() string {
-	return show(i.Delta) + " in a group, " + show(i.Total) + " in all, in " + show(i.Groups) + " groups"
+	return show(i.Delta) + " in a group, " + show(i.Place) + " in a place, " + show(i.Total) + " in all, in " + show(i.Groups) + " groups"
 }
 
 func show(r *big.Rat) string {

@@ -41,14 +41,17 @@ type Value struct {
 
 // Kinds of outputs.
 const (
-	Integer = "integer" // moves by Delta, Total, Groups
-	Public  = "public"  // a key whose values are public, an ordinal of the domain, or a constant
-	Private = "private" // a key that holds values of private rows: partition selection alone may give it out
+	Integer   = "integer"   // moves by Delta, Total, Groups
+	Public    = "public"    // a key whose values are public, an ordinal of the domain, or a constant
+	Private   = "private"   // a key that holds values of private rows: partition selection alone may give it out
+	Selection = "selection" // claimed: the integer that partition selection compares with its threshold
+	Bin       = "bin"       // claimed: a private key that is a bin of a histogram, which no mechanism gives out
 )
 
 // Influence bounds what one unit does to an integer of a grouped answer. A nil bound is none.
 type Influence struct {
 	Delta  *big.Rat // in one group
+	Place  *big.Rat // in all groups together that have the same public keys: what a histogram's place is charged for
 	Total  *big.Rat // summed over its groups
 	Groups *big.Rat // number of groups in which it moves at all
 }

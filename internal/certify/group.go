@@ -193,7 +193,7 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 // are missing count as zeros.
 func (g *grouping) resummed(x value) value {
 	i := x.influence
-	v := value{typ: "numeric", span: span{}, influence: &Influence{Delta: least(i.Total, times(i.Delta, i.Groups)), Total: i.Total, Groups: i.Groups}}
+	v := value{typ: "numeric", span: span{}, influence: &Influence{Delta: least(i.Total, times(i.Delta, i.Groups)), Place: i.Total, Total: i.Total, Groups: i.Groups}}
 	if len(g.list) == 0 {
 		v.influence.Groups = least(i.Groups, one)
 	}
@@ -223,16 +223,20 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 	if fn == "sum" {
 		each, total = x.largest(), x.magnitudes(rows, of)
 	}
-	var have []*id
+	var have, open []*id
 	single, places := true, one
 	for _, k := range g.list {
-		have = append(have, k.told()...)
+		if have = append(have, k.told()...); k.public {
+			open = append(open, k.told()...)
+		}
 		single = single && k.ofUnit
 		places = times(places, k.places())
 	}
-	within := rows
-	if g.body.unique(have, func(*id) bool { return false }) || g.body.unique(have, g.inner.presentColumn) {
-		within = least(rows, one)
+	within := func(have []*id) *big.Rat {
+		if g.body.unique(have, g.inner.presentColumn) {
+			return least(rows, one)
+		}
+		return rows
 	}
 	groups := least(rows, places)
 	if fn == "sum" {
@@ -244,7 +248,7 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 	if single {
 		groups = least(groups, one)
 	}
-	v := value{typ: "int8", notNull: fn == "count", influence: &Influence{Delta: least(total, times(within, each)), Total: total, Groups: groups}}
+	v := value{typ: "int8", notNull: fn == "count", influence: &Influence{Delta: least(total, times(within(have), each)), Place: least(total, times(within(open), each)), Groups: groups}}
 	v.influence.Total = least(total, times(v.influence.Delta, groups))
 	if fn == "sum" && (x.typ == "int8" || x.typ == "numeric") {
 		v.typ = "numeric"

@@ -1,8 +1,6 @@
 package certify
 
 import (
-	"math/big"
-
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
 
@@ -88,7 +86,7 @@ func merged(a, b value, q *pg.SelectStmt) (value, error) {
 	if x == nil || y == nil {
 		return v, missing(-1, "UNION ALL of a key and an aggregate", "")
 	}
-	v.influence = &Influence{Delta: most(x.Delta, y.Delta), Total: plus(x.Total, y.Total), Groups: plus(x.Groups, y.Groups)}
+	v.influence = &Influence{Delta: most(x.Delta, y.Delta), Place: plus(x.Place, y.Place), Total: plus(x.Total, y.Total), Groups: plus(x.Groups, y.Groups)}
 	v.public = false
 	return v, nil
 }
@@ -99,7 +97,7 @@ func moved(v value) *Influence {
 		return v.influence
 	}
 	if v.hasOnlyZero() && v.notNull {
-		return &Influence{new(big.Rat), new(big.Rat), new(big.Rat)}
+		return &Influence{zero, zero, zero, zero}
 	}
 	return nil
 }

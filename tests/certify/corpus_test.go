@@ -31,6 +31,7 @@ type claim struct {
 
 var (
 	releaseLine = regexp.MustCompile(`^  .*: (scalar|chained|quantile)[^,]*, sensitivity ([0-9.e+]+) × [0-9.e+-]+(?:, ([0-9.e+]+) × [0-9.e+-]+ in all groups)?`)
+	together    = regexp.MustCompile(`drawn together (\d+)`)
 	groupsLine  = regexp.MustCompile(`in (\d+) groups at most|in one group|one row per unit`)
 	textArray   = regexp.MustCompile(`\(\$(\d+)::pg_catalog\.text(\[\])?\)::pg_catalog\.(\w+)`)
 	plainArray  = regexp.MustCompile(`\$(\d+)::pg_catalog\.(\w+)(\[\])?`)
@@ -72,6 +73,7 @@ func readQuery(query string) (texts []measured) {
 	var blocks []block
 	groups := (*big.Rat)(nil)
 	var domains []int
+	drawn := map[string]bool{}
 	for line := range strings.Lines(query) {
 		line = strings.TrimRight(line, "\n")
 		if strings.HasPrefix(line, "block ") {
@@ -85,7 +87,16 @@ func readQuery(query string) (texts []measured) {
 			}
 		}
 		if m := releaseLine.FindStringSubmatch(line); m != nil && len(blocks) > 0 {
+			if t := together.FindStringSubmatch(line); t != nil {
+				if drawn[t[1]] {
+					continue // one histogram for all of them
+				}
+				drawn[t[1]] = true
+			}
 			c := claim{quantile: m[1] == "quantile", delta: rat(m[2]), groups: groups}
+			if c.quantile {
+				c.groups = nil // its bins are groups too
+			}
 			if c.total = c.delta; m[3] != "" {
 				c.total = rat(m[3])
 			}
@@ -99,20 +110,39 @@ func readQuery(query string) (texts []measured) {
 		}
 		for _, prefix := range []string{"measure: ", "histogram: "} {
 			if sql, ok := strings.CutPrefix(line, prefix); ok {
-				m := measured{sql: sql, histogram: prefix == "histogram: ", parameters: parametersOf(sql, domains)}
-				if len(blocks) == 1 {
-					m.selected = blocks[0].selected
-					for _, c := range blocks[0].claims {
-						if c.quantile == m.histogram {
-							if c.quantile {
-								c.groups = nil // its bins are groups too
-							}
-							m.claims = append(m.claims, c)
-						}
-					}
-				}
-				texts = append(texts, m)
+				texts = append(texts, measured{sql: sql, histogram: prefix == "histogram: ", parameters: parametersOf(sql, domains)})
 			}
+		}
+	}
+	linear := 0
+	for _, m := range texts {
+		if !m.histogram {
+			linear++
+		}
+	}
+	at := 0
+	for i := range texts {
+		m := &texts[i]
+		var b block
+		switch {
+		case len(blocks) == 1:
+			b = blocks[0]
+		case linear == len(texts) && linear == len(blocks):
+			b = blocks[i]
+		}
+		m.selected = b.selected
+		var quantiles []claim
+		for _, c := range b.claims {
+			switch {
+			case !c.quantile && !m.histogram:
+				m.claims = append(m.claims, c)
+			case c.quantile:
+				quantiles = append(quantiles, c)
+			}
+		}
+		if m.histogram && len(quantiles) > 0 {
+			m.claims = quantiles[min(at, len(quantiles)-1):][:1]
+			at++
 		}
 	}
 	return texts
@@ -203,9 +233,6 @@ func check(m measured) (word, line string) {
 		}
 		integers = integers[1:]
 	}
-	if m.histogram && len(m.claims) > 1 {
-		m.claims = m.claims[:1] // one text each
-	}
 	if len(integers) != len(m.claims) {
 		return "certified, claims unread", "certified"
 	}
@@ -214,6 +241,9 @@ func check(m measured) (word, line string) {
 	for i, o := range integers {
 		lines = append(lines, o.Influence.String())
 		k := m.claims[i]
+		if m.histogram {
+			o.Delta = o.Place
+		}
 		for _, p := range [][2]*big.Rat{{o.Delta, k.delta}, {o.Total, k.total}, {o.Groups, k.groups}} {
 			switch {
 			case p[0] == nil || p[1] != nil && p[0].Cmp(p[1]) > 0:
