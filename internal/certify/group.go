@@ -154,7 +154,7 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 	} else if f.AggWithinGroup || len(f.AggOrder) > 0 {
 		return value{}, missing(f.Location, "aggregate "+fn+" with an order", "")
 	}
-	if f.FuncVariadic || f.AggStar != (len(args) == 0) || len(args) > 1 {
+	if f.FuncVariadic || f.AggStar && fn != "count" || f.AggStar != (len(args) == 0) || len(args) > 1 {
 		return value{}, missing(f.Location, "aggregate "+fn, "arguments")
 	}
 	var filter []*pg.Node
