@@ -43,17 +43,19 @@ func Check(facts Facts, sql string, parameters []Value, claims []Claim) (Certifi
 // answer gives the outputs of the outermost query.
 //
 // Rule: it is grouped, or public. Proof: of a split or nested relation the answer would be rows of units. Of a grouped one each
-// column is a key or an integer with an influence; of a public one no unit moves anything.
+// column is a key or an integer with an influence; of a public one no unit moves anything. An integer is no NULL, as a row that is
+// missing counts as zero, and printed as an integer. A public key is no integer: it comes and goes with its group.
 func answer(r *relation) ([]Output, error) {
 	if r.kind != grouped && r.kind != public {
 		return nil, missing(-1, "rows of units", "the answer has rows that belong to single units")
 	}
 	var out []Output
-	zero := new(big.Rat)
 	for _, c := range r.columns {
 		switch {
 		case r.kind == public || c.value.public:
-			out = append(out, Output{Kind: Public, Influence: Influence{zero, zero, zero, zero}})
+			out = append(out, Output{Kind: Public})
+		case c.value.influence != nil && (!c.value.notNull || !c.value.integral):
+			return nil, missing(-1, "an output that may be NULL, or no integer", "%s", c.name)
 		case c.value.influence != nil:
 			out = append(out, Output{Kind: Integer, Influence: *c.value.influence})
 		case !c.value.exact:
@@ -85,10 +87,6 @@ func covers(claims []Claim, outputs []Output) error {
 		o := outputs[i]
 		switch c.Kind {
 		case o.Kind:
-		case Integer:
-			if o.Kind != Public {
-				return missing(-1, "claimed kind", "output %d is %s", i+1, o.Kind)
-			}
 		case Selection:
 			if o.Kind != Integer || above(o.Delta, one) {
 				return missing(-1, "claimed kind", "selection by output %d, which is %s and moves by %s", i+1, o.Kind, o.Influence)

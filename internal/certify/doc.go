@@ -21,7 +21,7 @@
 // # What is assumed
 //
 // The session has search_path = pg_catalog and the pinned settings of the proxy; rows of private tables whose unit is NULL
-// belong to no unit; no aggregate reads 2^63 rows; facts are true in the snapshot that the query reads.
+// belong to no unit; no aggregate reads 2^40 rows; facts are true in the snapshot that the query reads.
 //
 // # Where to begin
 //

@@ -43,7 +43,8 @@ func (s *scope) base(n *pg.Node) (value, error) {
 	case *pg.Node_AExpr:
 		return s.operator(e.AExpr)
 	case *pg.Node_BoolExpr:
-		return s.strict("bool", span{}, e.BoolExpr.Args)
+		list, err := s.conditions(e.BoolExpr.Args)
+		return made("bool", span{}, list...), err
 	case *pg.Node_NullTest:
 		v, err := s.expr(e.NullTest.Arg)
 		if err == nil && v.influence != nil {
@@ -51,8 +52,11 @@ func (s *scope) base(n *pg.Node) (value, error) {
 		}
 		return test(v), err
 	case *pg.Node_BooleanTest:
-		v, err := s.expr(e.BooleanTest.Arg)
-		return test(v), err
+		v, err := s.conditions([]*pg.Node{e.BooleanTest.Arg})
+		if err != nil {
+			return value{}, err
+		}
+		return test(v[0]), nil
 	case *pg.Node_CaseExpr:
 		return s.caseOf(n, e.CaseExpr)
 	case *pg.Node_CoalesceExpr:
@@ -70,15 +74,20 @@ func (s *scope) base(n *pg.Node) (value, error) {
 // made is what an operator makes of values: what all of them are.
 func made(typ string, r span, args ...value) value {
 	v := value{typ: typ, span: r, notNull: true, exact: exactTypes[typ], public: true, ofUnit: true}
-	exact := true
+	exact, integral := true, typ == "numeric" && len(args) > 0
 	for _, a := range args {
 		v.notNull = v.notNull && a.notNull
 		v.public = v.public && a.public
 		v.ofUnit = v.ofUnit && a.ofUnit
 		exact = exact && a.exact
+		integral = integral && a.integral
 		v.vague = v.vague || a.vague
+		if a.typ == "text" && typ == "text" {
+			v.collation = merge(v.collation, a.collation)
+		}
 	}
 	v.exact = v.exact || typ == "text" && exact
+	v.integral = isInteger(typ) || integral
 	return v
 }
 
@@ -88,10 +97,15 @@ func test(v value) value {
 	return r
 }
 
-// strict is an operator that cannot fail, on any arguments without influence.
-func (s *scope) strict(typ string, r span, args []*pg.Node) (value, error) {
-	list, err := s.exprs(args)
-	return made(typ, r, list...), err
+// conditions derives a list of conditions.
+func (s *scope) conditions(nodes []*pg.Node) ([]value, error) {
+	list, err := s.exprs(nodes)
+	for i, v := range list {
+		if v.typ != "bool" || v.array {
+			return nil, missing(where(nodes[i]), "condition", "that is %s", v.typ)
+		}
+	}
+	return list, err
 }
 
 // exprs derives a list. None may be an integer of a grouped relation: what moves by Δ there moves by who knows what here.
@@ -114,6 +128,7 @@ func constant(c *pg.A_Const) (value, error) {
 	v := value{notNull: true, exact: true, public: true, ofUnit: true}
 	switch x := c.Val.(type) {
 	case *pg.A_Const_Ival:
+		v.integral = true
 		v.typ, v.span = "int4", exactly(big.NewRat(int64(x.Ival.GetIval()), 1))
 	case *pg.A_Const_Fval:
 		r, ok := number(x.Fval.GetFval())
@@ -122,7 +137,7 @@ func constant(c *pg.A_Const) (value, error) {
 		}
 		v.typ, v.span = "numeric", exactly(r)
 		if lo, hi := limits("int8"); r.IsInt() && v.within(lo, hi) && number64(x.Fval.GetFval()) {
-			v.typ = "int8"
+			v.typ, v.integral = "int8", true
 		}
 		v.exact = v.typ == "int8"
 	case *pg.A_Const_Boolval:
@@ -157,10 +172,11 @@ func (s *scope) collated(c *pg.CollateClause) (value, error) {
 	if err != nil {
 		return v, err
 	}
-	if n, ok := name(c.Collname); !ok || len(c.Collname) != 2 || n != "default" && n != "C" || v.typ != "text" {
+	n, ok := name(c.Collname)
+	if !ok || len(c.Collname) != 2 || n != "default" && n != "C" || v.typ != "text" {
 		return v, missing(c.Location, "collation", "of %s", v.typ)
 	}
-	v.exact = true
+	v.exact, v.collation = true, map[string]string{"C": "C"}[n]
 	return v, nil
 }
 
@@ -192,7 +208,7 @@ func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 	conditions := []value{}
 	for _, w := range c.Args {
 		when := w.GetCaseWhen()
-		v, err := at.exprs([]*pg.Node{when.Expr})
+		v, err := at.conditions([]*pg.Node{when.Expr})
 		if err != nil {
 			return value{}, err
 		}
@@ -219,6 +235,10 @@ func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 
 // union is a value that is one of two.
 func union(a, b value, n *pg.Node) (value, error) {
+	a, b, ok := floated(a, b)
+	if !ok {
+		return a, missing(where(n), "types", "%s and %s", a.typ, b.typ)
+	}
 	typ := a.typ
 	switch {
 	case a.array || b.array:
@@ -289,7 +309,7 @@ func (s span) hasOnlyZero() bool {
 //
 // Rule: bounds each by each, and either argument alone where the other may be NULL. LEAST(x, R) of a column x is x where x
 // <= R. Towards zero, magnitudes get no larger. An integer of a grouped relation keeps its influence where the other argument is on the right side of zero. Proof of the
-// last: the function is 1-Lipschitz and maps 0 to 0, so a missing row still counts as zero.
+// last: it is not NULL, and the function is 1-Lipschitz and maps 0 to 0, so a missing row still counts as zero.
 func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 	if len(m.Args) != 2 {
 		return value{}, missing(m.Location, "LEAST or GREATEST", "%d arguments", len(m.Args))
@@ -305,7 +325,7 @@ func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 	}
 	o := b[0]
 	if a.influence != nil {
-		if !o.finite() || !o.notNull || low && o.lo.Sign() < 0 || !low && o.hi.Sign() > 0 {
+		if !a.notNull || !isNumber(o.typ) || !o.integral || !o.finite() || !o.notNull || low && o.lo.Sign() < 0 || !low && o.hi.Sign() > 0 {
 			return a, missing(where(n), "expression over an aggregate", "a clamp without zero")
 		}
 		a.span = a.clamp(o.span, low)

@@ -29,6 +29,7 @@ type Via struct{ Column, Table, Key string }
 type Column struct {
 	Type          string // as format_type prints it: numeric(10,2), bigint, text, public.mood
 	NotNull       bool
+	Collation     string // of text; "" is the default
 	Deterministic bool   // equal values have equal bytes: for text, a deterministic collation
 	OneUnit       string // schema.table.column whose equal values belong to one unit, this column's rows included
 }

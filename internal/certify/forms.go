@@ -76,7 +76,7 @@ func (s *scope) rowsOfUnit(n *pg.Node) (value, bool) {
 		}
 	}
 	return value{
-		typ: "int8", span: between(zero, r), notNull: true, exact: true, total: r, moves: r,
+		typ: "int8", span: between(zero, r), notNull: true, integral: true, exact: true, total: r, moves: r,
 		dominated: []dominated{{w.of, one}}, whole: []whole{{total.id, r, w.of}},
 	}, true
 }
@@ -114,7 +114,7 @@ func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
 	if m == nil || layer && !f.sum.count || !k.wholeUnder(t.id, r, count.id) || !f.finite() {
 		return value{}, false
 	}
-	v := value{typ: f.typ, notNull: f.notNull, exact: isInteger(f.typ), total: times(m, k.total), moves: least(k.moves, k.total)}
+	v := value{typ: f.typ, notNull: f.notNull, integral: f.integral, exact: isInteger(f.typ), total: times(m, k.total), moves: least(k.moves, k.total)}
 	bound := times(m, k.hi)
 	if v.span = between(new(big.Rat).Neg(bound), bound); f.lo.Sign() >= 0 {
 		v.lo = zero
@@ -194,7 +194,7 @@ func (s *scope) totalOfUnit(n *pg.Node) (value, bool) {
 	}
 	for _, p := range t.window.parts {
 		if p == f.id && f.id != nil {
-			v := value{typ: f.typ, span: between(new(big.Rat).Neg(u), u), notNull: f.notNull, exact: true, total: u}
+			v := value{typ: f.typ, span: between(new(big.Rat).Neg(u), u), notNull: f.notNull, integral: true, exact: true, total: u}
 			if f.lo.Sign() >= 0 {
 				v.lo = zero
 			}

@@ -140,7 +140,7 @@ func (c *checker) function(f *pg.RangeFunction, outer *scope) (item, error) {
 	rows := new(big.Rat)
 	for _, n := range f.Functions {
 		call := n.GetList().GetItems()[0].GetFuncCall()
-		if fn, ok := name(call.GetFuncname()); !ok || fn != "unnest" || len(call.Args) != 1 || len(f.Coldeflist) > 0 {
+		if fn, ok := name(call.GetFuncname()); !ok || fn != "unnest" || len(call.Args) != 1 || call.AggDistinct || call.AggStar || call.AggFilter != nil || call.Over != nil || len(f.Coldeflist) > 0 {
 			return item{}, missing(call.GetLocation(), "function in FROM", "%s", fn)
 		}
 		v, err := (&scope{checker: c, outer: outer}).expr(call.Args[0])
@@ -280,7 +280,7 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 // padded is a value that an outer join may make NULL.
 func padded(v *value, eq equations, full bool) {
 	old := v.id
-	*v = value{typ: v.typ, array: v.array, span: v.span, exact: v.exact, public: v.public, unit: v.unit && full, home: v.home, id: &id{}, ident: v.ident, values: v.values}
+	*v = value{typ: v.typ, array: v.array, span: v.span, exact: v.exact, public: v.public, collation: v.collation, integral: v.integral, unit: v.unit && full, home: v.home, id: &id{}, ident: v.ident, values: v.values}
 	for _, e := range eq.pairs {
 		switch {
 		case full:

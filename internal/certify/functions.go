@@ -30,6 +30,9 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 		return v, nil
 	}
 	if k := c.Arg.GetAConst(); k != nil && (k.GetSval() != nil || k.Isnull) {
+		if !array && !k.Isnull && !readable(t, k.GetSval().GetSval()) {
+			return lacks("a string that may be none")
+		}
 		v := literal(t, k.GetSval().GetSval())
 		if v.array = array; array {
 			v.span = spanOf(t)
@@ -151,6 +154,9 @@ func converted(v value, t string, f Facts) (value, bool) {
 	case t == "float8":
 		if v.typ != "float4" && (v.lo == nil || v.hi == nil || between(v.lo, v.hi).largest().Cmp(largest) > 0) {
 			return v, false
+		}
+		if v.typ == "numeric" && !v.hasOnlyZero() && (v.tiny == nil || v.tiny.Cmp(smallest) < 0) {
+			return v, false // float8in raises an error where it underflows
 		}
 		r := made(t, v.rounded(), v)
 		if isInteger(v.typ) {

@@ -161,7 +161,7 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 	if f.AggFilter != nil {
 		filter = conjuncts(f.AggFilter)
 	}
-	if _, err := g.inner.exprs(filter); err != nil {
+	if _, err := g.inner.conditions(filter); err != nil {
 		return value{}, err
 	}
 	x := value{typ: "int4", span: exactly(one), notNull: true, exact: true}
@@ -193,7 +193,7 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 // are missing count as zeros.
 func (g *grouping) resummed(x value) value {
 	i := x.influence
-	v := value{typ: "numeric", span: span{}, influence: &Influence{Delta: least(i.Total, times(i.Delta, i.Groups)), Place: i.Total, Total: i.Total, Groups: i.Groups}}
+	v := value{typ: "numeric", notNull: x.notNull && len(g.list) > 0, integral: x.integral, influence: &Influence{Delta: least(i.Total, times(i.Delta, i.Groups)), Place: i.Total, Total: i.Total, Groups: i.Groups}}
 	if len(g.list) == 0 {
 		v.influence.Groups = least(i.Groups, one)
 	}
@@ -248,7 +248,7 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 	if single {
 		groups = least(groups, one)
 	}
-	v := value{typ: "int8", notNull: fn == "count", influence: &Influence{Delta: least(total, times(within(have), each)), Place: least(total, times(within(open), each)), Groups: groups}}
+	v := value{typ: "int8", notNull: fn == "count" || x.notNull && filter == nil && len(g.list) > 0, integral: fn == "count" || x.integral, influence: &Influence{Delta: least(total, times(within(have), each)), Place: least(total, times(within(open), each)), Groups: groups}}
 	v.influence.Total = least(total, times(v.influence.Delta, groups))
 	if fn == "sum" && (x.typ == "int8" || x.typ == "numeric") {
 		v.typ = "numeric"
@@ -313,9 +313,8 @@ func (s *scope) presentColumn(c *id) bool {
 // that many times the largest; min, max and mode of exact types are one of the values; bool_or and bool_and of course. All are functions
 // of the bag of rows. Sums of floats are not.
 func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.Node) (value, error) {
-	_, most8 := limits("int8")
-	n := least(most8, g.body.rows)
-	v := value{public: g.body.kind == public}
+	n := least(mostRows, g.body.rows)
+	v := value{public: g.body.kind == public, integral: fn == "count" || x.integral && fn != "bool_or" && fn != "bool_and"}
 	under := filter
 	switch {
 	case fn == "count":
@@ -345,6 +344,7 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 		v.exact = v.typ == "int8"
 	case (fn == "min" || fn == "max" || fn == "mode") && (x.exact || isNumber(x.typ)) && !x.array:
 		v.typ, v.span, v.exact, v.public, v.vague, v.values = x.typ, x.span, x.exact, x.public, !x.exact, x.values
+		v.collation = x.collation
 		v.notNull = x.notNull && filter == nil && len(g.list) > 0
 		if g.body.kind == public && x.id != nil && x.notNull && fn != "mode" && g.body.unique([]*id{x.id}, g.body.notNull) {
 			v.id = &id{}
@@ -367,7 +367,7 @@ func notNullOf(n *pg.Node) *pg.Node {
 func sums(x span, n *big.Rat, typ string) span {
 	r := span{lo: zero, hi: zero}
 	if n == nil {
-		n = beyondSum
+		n = mostRows
 	}
 	if x.lo.Sign() < 0 {
 		r.lo = new(big.Rat).Mul(x.lo, n)
@@ -379,7 +379,7 @@ func sums(x span, n *big.Rat, typ string) span {
 	} else {
 		r.hi = x.hi
 	}
-	if isInteger(typ) { // wider ones do not come to be: an error, or more than 2^31 rows
+	if isInteger(typ) { // int4_sum wraps silently beyond these: the sum of a unit is then any int8, which 2^63 <= |x|·n bounds as well
 		lo, hi := limits(typ)
 		if r.lo.Cmp(lo) < 0 {
 			r.lo = lo

@@ -97,9 +97,38 @@ func (s *scope) compares(_ string, a, b value) bool {
 		return false
 	}
 	if isNumber(a.typ) && isNumber(b.typ) {
-		return true
+		_, _, ok := floated(a, b)
+		return ok
 	}
-	return a.typ == b.typ && (comparable[a.typ] || s.facts.Enums[a.typ])
+	return a.typ == b.typ && a.collation != conflict && b.collation != conflict && merge(a.collation, b.collation) != conflict && (comparable[a.typ] || s.facts.Enums[a.typ])
+}
+
+// floated converts the other of two numbers to float8 where one is, as PostgreSQL does. It fails if that may fail.
+func floated(a, b value) (value, value, bool) {
+	ok := true
+	if !a.array && !b.array {
+		switch {
+		case a.typ == "numeric" && (b.typ == "float8" || b.typ == "float4"), isInteger(a.typ) && b.typ == "float8":
+			a, ok = converted(a, "float8", Facts{})
+		case b.typ == "numeric" && (a.typ == "float8" || a.typ == "float4"), isInteger(b.typ) && a.typ == "float8":
+			b, ok = converted(b, "float8", Facts{})
+		}
+	}
+	return a, b, ok
+}
+
+// conflict is the collation of an expression over texts of two that are not the default: comparing it fails, when a row comes by.
+const conflict = "?"
+
+// merge is the collation of an expression over texts of two: one that is not the default wins (parse_collate.c).
+func merge(a, b string) string {
+	switch {
+	case a == b || b == "":
+		return a
+	case a == "":
+		return b
+	}
+	return conflict
 }
 
 // nullIf is NULLIF(x, 0): x without zero.
@@ -108,7 +137,7 @@ func (s *scope) nullIf(e *pg.A_Expr) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
-	if !isNumber(args[0].typ) || !isNumber(args[1].typ) {
+	if !isNumber(args[0].typ) || !isNumber(args[1].typ) || !s.compares("=", args[0], args[1]) {
 		return value{}, missing(e.Location, "NULLIF", "%s and %s", args[0].typ, args[1].typ)
 	}
 	r := made(args[0].typ, args[0].span, args[0])
@@ -130,6 +159,10 @@ func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (val
 	}
 	if !isNumber(a.typ) || !isNumber(b.typ) || a.typ == "float4" || b.typ == "float4" {
 		return lacks("type")
+	}
+	a, b, known = floated(a, b)
+	if !known {
+		return lacks("float8")
 	}
 	typ := a.typ
 	if ranks[b.typ] > ranks[typ] {
@@ -252,7 +285,9 @@ func quotient(typ string, a, b value, lacks func(string) (value, error)) (value,
 	}
 	if typ == "numeric" && b.tiny != nil {
 		m := new(big.Rat).Quo(a.largest(), b.tiny)
-		return fits(typ, "/", between(new(big.Rat).Neg(m), m), a, b, lacks)
+		v, err := fits(typ, "/", between(new(big.Rat).Neg(m), m), a, b, lacks)
+		v.integral = false
+		return v, err
 	}
 	if !isInteger(typ) {
 		return lacks("type")

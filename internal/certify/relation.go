@@ -47,18 +47,20 @@ type id struct{ _ byte }
 
 // value is what is known of an expression in any row.
 type value struct {
-	typ     string // as in pg_type, or "row"
-	array   bool
-	span    // numbers, and of dates nothing
-	notNull bool
-	exact   bool   // equal values have equal bytes
-	vague   bool   // which of equal values it is is left to the plan
-	public  bool   // no unit moves it
-	ofUnit  bool   // the same in all rows of a unit
-	unit    bool   // it is the unit of the row
-	home    string // of a private column: kind of the privacy unit
-	mirrors *id    // it is NULL or the same as that column, which a LEFT JOIN compared with it
-	ident   string // equal values of this name belong to one unit, which is the row's
+	typ       string // as in pg_type, or "row"
+	array     bool
+	span      // numbers, and of dates nothing
+	notNull   bool
+	integral  bool   // a number without a fraction, and printed so
+	exact     bool   // equal values have equal bytes
+	collation string // of text; "" is the default
+	vague     bool   // which of equal values it is is left to the plan
+	public    bool   // no unit moves it
+	ofUnit    bool   // the same in all rows of a unit
+	unit      bool   // it is the unit of the row
+	home      string // of a private column: kind of the privacy unit
+	mirrors   *id    // it is NULL or the same as that column, which a LEFT JOIN compared with it
+	ident     string // equal values of this name belong to one unit, which is the row's
 
 	id        *id
 	elements  []*string   // of a parameter

@@ -148,7 +148,7 @@ func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor
 		items = append(items, f.items...)
 	}
 	eq, s := c.equations(items, on, outer)
-	if _, err := s.exprs(on); err != nil {
+	if _, err := s.conditions(on); err != nil {
 		return factor{}, err
 	}
 	out := &relation{}

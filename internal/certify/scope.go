@@ -116,7 +116,7 @@ func (s *scope) refine(n *pg.Node, holds bool) map[string]span {
 		return nil
 	}
 	r, err := s.expr(e.Rexpr)
-	if err != nil || !r.notNull || r.nan || !(isNumber(l.typ) && isNumber(r.typ)) && !(l.typ == r.typ && timed[l.typ]) {
+	if err != nil || !r.notNull || r.nan || !(isInteger(l.typ) && isInteger(r.typ)) && !(l.typ == r.typ && (isNumber(l.typ) || timed[l.typ])) {
 		return nil
 	}
 	if !holds {

@@ -171,12 +171,17 @@ func (s *scope) distinct(q *pg.SelectStmt, r *relation) (*relation, error) {
 // distinctOn is DISTINCT ON (unit): the first row of each unit, in an order that has no ties (totalOrder). Of public rows, the first of
 // each combination likewise.
 func (s *scope) distinctOn(q *pg.SelectStmt, r *relation) (*relation, error) {
-	if !s.totalOrder(q.SortClause) || r.kind == grouped || r.kind == nested {
+	if len(q.SortClause) < len(q.DistinctClause) || !s.totalOrder(q.SortClause) || r.kind == grouped || r.kind == nested {
 		return nil, missing(-1, "DISTINCT ON without a total order", "")
 	}
 	on, err := s.exprs(q.DistinctClause)
 	if err != nil {
 		return nil, err
+	}
+	for i := range on { // PostgreSQL demands that the order begins with them
+		if !slices.ContainsFunc(q.DistinctClause, func(n *pg.Node) bool { return same(n, q.SortClause[i].GetSortBy().GetNode()) }) {
+			return nil, missing(-1, "DISTINCT ON", "that is no beginning of the order")
+		}
 	}
 	hasUnit := slices.ContainsFunc(on, holdsUnit)
 	if r.kind == split && !hasUnit && r.tie == nil {

@@ -72,6 +72,7 @@ func merged(a, b value, q *pg.SelectStmt) (value, error) {
 	if ranks[b.typ] > ranks[a.typ] {
 		v.typ = b.typ
 	}
+	v.integral = a.integral && b.integral
 	v.exact, v.id, v.ofUnit = a.exact && b.exact && a.typ == b.typ, &id{}, false
 	v.unit = holdsUnit(a) && holdsUnit(b)
 	v.ofUnit = v.unit
@@ -150,7 +151,7 @@ func (s *scope) sublink(n *pg.SubLink) (value, error) {
 			return v, missing(n.Location, "scalar subquery", "that may have more than one row")
 		}
 		c := r.columns[0].value
-		o := value{typ: c.typ, array: c.array, span: c.span, exact: c.exact, public: v.public, ofUnit: v.ofUnit, id: &id{}}
+		o := value{typ: c.typ, array: c.array, span: c.span, exact: c.exact, public: v.public, ofUnit: v.ofUnit, collation: c.collation, integral: c.integral, vague: c.vague, id: &id{}}
 		return o, nil
 	}
 	return v, missing(n.Location, "subquery "+n.SubLinkType.String(), "")

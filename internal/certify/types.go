@@ -42,7 +42,7 @@ func (c *checker) anyOf(col Column) value {
 	if b, ok := c.facts.Bases[t]; ok {
 		t = b
 	}
-	v := value{notNull: col.NotNull}
+	v := value{notNull: col.NotNull, collation: col.Collation}
 	if e, ok := strings.CutSuffix(t, "[]"); ok {
 		t, v.array = e, true
 	}
@@ -61,6 +61,7 @@ func (c *checker) anyOf(col Column) value {
 		t = s
 	}
 	v.typ, v.span = t, spanOf(t)
+	v.integral = isInteger(t)
 	v.exact = exactTypes[t] || c.facts.Enums[t] || t == "text" && col.Deterministic
 	return v
 }
@@ -77,7 +78,7 @@ func spanOf(t string) span {
 // literal is a constant of a type that stands in the text as a string. PostgreSQL reads it when it parses, so one that is no
 // constant of its type fails whatever the rows are (coerce_type in parse_coerce.c).
 func literal(t, s string) value {
-	v := value{typ: t, span: spanOf(t), notNull: true, public: true, ofUnit: true, exact: exactTypes[t] || t == "text"}
+	v := value{integral: isInteger(t) || t == "numeric" && number64(s), typ: t, span: spanOf(t), notNull: true, public: true, ofUnit: true, exact: exactTypes[t] || t == "text"}
 	switch {
 	case isNumber(t):
 		if r, ok := number(s); ok {
@@ -98,6 +99,18 @@ func literal(t, s string) value {
 		}
 	}
 	return v
+}
+
+// readable reports whether a string surely is a constant of a type.
+func readable(t, s string) bool {
+	if isInteger(t) || t == "date" && s != "infinity" && s != "-infinity" || t == "timestamp" || t == "timestamptz" || t == "bool" {
+		return elements[t](s)
+	}
+	if isNumber(t) {
+		_, ok := number(s)
+		return ok
+	}
+	return true
 }
 
 // number reads a number of at most some hundred digits.

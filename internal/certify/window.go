@@ -79,7 +79,7 @@ func (s *scope) over(fn string, f *pg.FuncCall) (value, error) {
 	if (fn == "row_number" || w.FrameOptions&frameRows != 0) && !s.totalOrder(w.OrderClause) {
 		return lacks("an order with ties")
 	}
-	v := value{typ: "int8", notNull: true, exact: true, span: between(one, least(new(big.Rat).Sub(power(2, 63), one), r.rows)), id: &id{}}
+	v := value{typ: "int8", notNull: true, integral: true, exact: true, span: between(one, least(mostRows, r.rows)), id: &id{}}
 	switch {
 	case (fn == "row_number" || fn == "rank" || fn == "dense_rank") && len(f.Args) == 0:
 		if fn == "row_number" && only {
@@ -101,7 +101,7 @@ func (s *scope) aggregateOver(fn string, f *pg.FuncCall, only bool, lacks func(s
 		return x, err
 	}
 	w, r := f.Over, s.windows
-	v := value{typ: x.typ, span: x.span, exact: x.exact, id: &id{}}
+	v := value{typ: x.typ, span: x.span, exact: x.exact, collation: x.collation, integral: x.integral, id: &id{}}
 	switch {
 	case fn == "min" || fn == "max":
 		if !x.exact {
@@ -109,7 +109,7 @@ func (s *scope) aggregateOver(fn string, f *pg.FuncCall, only bool, lacks func(s
 		}
 		return v, nil
 	case fn == "count":
-		return value{typ: "int8", span: spanOf("int8"), exact: true, notNull: true, id: &id{}}, nil
+		return value{typ: "int8", span: spanOf("int8"), exact: true, notNull: true, integral: true, id: &id{}}, nil
 	case !isNumber(x.typ) || ranks[x.typ] > 4 || !x.finite():
 		return lacks("of " + x.typ)
 	}

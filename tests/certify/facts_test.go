@@ -16,7 +16,9 @@ func columns(lines string) map[string]certify.Column {
 		f := strings.Fields(l)
 		c := certify.Column{Type: strings.ReplaceAll(f[1], "_", " "), Deterministic: true}
 		for _, o := range f[2:] {
-			if of, ok := strings.CutPrefix(o, "of="); ok {
+			if k, ok := strings.CutPrefix(o, "collation="); ok {
+				c.Collation = k
+			} else if of, ok := strings.CutPrefix(o, "of="); ok {
 				c.OneUnit = of
 			} else {
 				c.NotNull = true
@@ -35,7 +37,7 @@ var clinic = certify.Facts{
 		"public.patients": {
 			Kind: "patient", Unit: "id", Unique: [][]string{{"id"}},
 			Columns: columns(`id bigint !,,name text !,,age integer,,income numeric(10,2),,weight double_precision,,height real,,score smallint !,,diagnosis text !,,
-				ward text,,admitted date !,,seen timestamptz,,stay interval,,smoker boolean,,mood public.mood,,stars public.rating,,note public.motto`),
+				ward text,,admitted date !,,seen timestamptz,,stay interval,,smoker boolean,,mood public.mood,,stars public.rating,,note public.motto collation=C`),
 		},
 		"public.visits": {
 			Kind: "patient", Unit: "patient_id", Unique: [][]string{{"visit_id"}},
