@@ -243,7 +243,11 @@ func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
 			return r, nil
 		}
 	}
-	return lacks("arguments")
+	types := ""
+	for _, a := range args {
+		types += " " + a.typ + " " + show(a.lo) + ".." + show(a.hi)
+	}
+	return lacks("of" + types)
 }
 
 // rangeOf makes a range of constants.

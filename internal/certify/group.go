@@ -366,9 +366,7 @@ func notNullOf(n *pg.Node) *pg.Node {
 // sums is the span of sums of at least one number of a span: n of them at most, or as many as a server reads.
 func sums(x span, n *big.Rat, typ string) span {
 	r := span{lo: zero, hi: zero}
-	if n == nil {
-		n = mostRows
-	}
+	n = least(n, mostRows)
 	if x.lo.Sign() < 0 {
 		r.lo = new(big.Rat).Mul(x.lo, n)
 	} else {

@@ -191,7 +191,7 @@ func outward(b *big.Rat, side int) *big.Rat {
 	}
 	d := new(big.Rat).Mul(new(big.Rat).Abs(b), ulp)
 	if d = most(d, smallest); side < 0 {
-		d.Neg(d)
+		return new(big.Rat).Sub(b, d)
 	}
 	return new(big.Rat).Add(b, d)
 }
@@ -203,7 +203,7 @@ func (s span) toInteger() span {
 	if s.lo != nil {
 		r.lo = new(big.Rat).SetInt(floor(new(big.Rat).Add(s.lo, big.NewRat(1, 2))))
 		if half := new(big.Rat).Sub(r.lo, s.lo); half.Cmp(big.NewRat(1, 2)) == 0 {
-			r.lo.Sub(r.lo, one) // a half goes to the even one, or away from zero
+			r.lo = new(big.Rat).Sub(r.lo, one) // a half goes to the even one, or away from zero
 		}
 	}
 	if s.hi != nil {
@@ -213,7 +213,5 @@ func (s span) toInteger() span {
 }
 
 func floor(r *big.Rat) *big.Int {
-	q, m := new(big.Int).DivMod(r.Num(), r.Denom(), new(big.Int))
-	_ = m
-	return q
+	return new(big.Int).Div(r.Num(), r.Denom()) // Euclidean: the divisor is positive
 }
