@@ -13,12 +13,15 @@ func (s *scope) expr(n *pg.Node) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
+	if v.collation == conflict {
+		return value{}, missing(where(n), "collations in conflict", "%s", kindName(n))
+	}
 	if len(s.refined) > 0 || len(s.present) > 0 {
 		t := text(n)
 		if r, ok := s.refined[t]; ok {
 			v.span = r
 		}
-		v.notNull = v.notNull || s.present[t]
+		v.present = v.present || s.present[t]
 	}
 	return v, nil
 }
@@ -74,9 +77,11 @@ func (s *scope) base(n *pg.Node) (value, error) {
 // made is what an operator makes of values: what all of them are.
 func made(typ string, r span, args ...value) value {
 	v := value{typ: typ, span: r, notNull: true, exact: exactTypes[typ], public: true, ofUnit: true}
+	present := true
 	exact, integral := true, typ == "numeric" && len(args) > 0
 	for _, a := range args {
 		v.notNull = v.notNull && a.notNull
+		present = present && a.there()
 		v.public = v.public && a.public
 		v.ofUnit = v.ofUnit && a.ofUnit
 		exact = exact && a.exact
@@ -88,6 +93,7 @@ func made(typ string, r span, args ...value) value {
 	}
 	v.exact = v.exact || typ == "text" && exact
 	v.integral = isInteger(typ) || integral
+	v.present = present
 	return v
 }
 
@@ -219,7 +225,7 @@ func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 		at = at.with(at.refine(when.Expr, false))
 	}
 	if c.Defresult == nil {
-		r.notNull = false
+		r.notNull, r.present = false, false
 	} else if err := branch(at, c.Defresult); err != nil {
 		return value{}, err
 	}
@@ -229,7 +235,7 @@ func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 		}
 	}
 	v := made(r.typ, r.span, append(all, conditions...)...)
-	v.notNull, v.exact, v.array = r.notNull, r.exact, r.array
+	v.notNull, v.present, v.exact, v.array = r.notNull, r.there(), r.exact, r.array
 	return v, nil
 }
 
@@ -278,7 +284,7 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 		first.notNull = true
 		return first, nil
 	}
-	notNull, isUnit := first.notNull, first.unit
+	notNull, present, isUnit := first.notNull, first.there(), first.unit
 	list := []value{first}
 	for _, a := range args[1:] {
 		v, err := s.exprs([]*pg.Node{a})
@@ -286,6 +292,7 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 			return first, err
 		}
 		list, notNull, isUnit = append(list, v...), notNull || v[0].notNull, isUnit && v[0].unit
+		present = present || v[0].there()
 	}
 	r := list[0]
 	for i, v := range list[1:] {
@@ -293,7 +300,7 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 			return r, err
 		}
 	}
-	r.notNull, r.unit = notNull, isUnit
+	r.notNull, r.present, r.unit = notNull, present, isUnit
 	if len(list) == 2 && list[1].hasOnlyZero() {
 		r.sum, r.total, r.dominated, r.moves = first.sum, first.total, first.dominated, first.moves // no row adds nothing
 	}
@@ -342,14 +349,14 @@ func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 	if !o.notNull {
 		clamped = clamped.join(a.span)
 	}
-	r.span, r.notNull = clamped, a.notNull || o.notNull
-	if towards := o.finite() && (low && o.lo.Sign() >= 0 || !low && o.hi.Sign() <= 0); towards && (a.notNull || o.hasOnlyZero()) {
+	r.span, r.notNull, r.present = clamped, a.notNull || o.notNull, a.there() || o.there()
+	if towards := o.finite() && (low && o.lo.Sign() >= 0 || !low && o.hi.Sign() <= 0); towards && (a.there() || o.hasOnlyZero()) {
 		r.total, r.dominated, r.moves = a.total, a.dominated, a.moves
 		if a.id != nil && a.lo != nil && a.lo.Sign() >= 0 {
 			r.dominated = append([]dominated{{a.id, one}}, a.dominated...)
 		}
 	}
-	if k, ok := integerConstant(m.Args[1]); ok && low && a.id != nil && a.notNull {
+	if k, ok := integerConstant(m.Args[1]); ok && low && a.id != nil && a.there() {
 		r.whole = []whole{{a.id, k, a.id}}
 	}
 	return r, nil

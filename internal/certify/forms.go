@@ -104,7 +104,7 @@ func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
 	if !isConstant || !isDivisor || d.Sign() <= 0 || !ok1 || !ok2 || !ok3 || !ok4 || !s.hashed(h, "_h", false) {
 		return value{}, false
 	}
-	if layer && !s.hashed(h, "_p", false) || t.id == nil || !t.notNull || !count.notNull || !k.notNull {
+	if layer && !s.hashed(h, "_p", false) || t.id == nil || !t.there() || !count.there() || !k.there() {
 		return value{}, false
 	}
 	if !k.finite() || k.lo.Sign() < 0 || !isInteger(k.typ) || !isInteger(count.typ) || !isNumber(f.typ) || ranks[f.typ] > 4 {
@@ -114,7 +114,7 @@ func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
 	if m == nil || layer && !f.sum.count || !k.wholeUnder(t.id, r, count.id) || !f.finite() {
 		return value{}, false
 	}
-	v := value{typ: f.typ, notNull: f.notNull, integral: f.integral, exact: isInteger(f.typ), total: times(m, k.total), moves: least(k.moves, k.total)}
+	v := value{typ: f.typ, notNull: f.notNull, present: f.present, integral: f.integral, exact: isInteger(f.typ), total: times(m, k.total), moves: least(k.moves, k.total)}
 	bound := times(m, k.hi)
 	if v.span = between(new(big.Rat).Neg(bound), bound); f.lo.Sign() >= 0 {
 		v.lo = zero
@@ -194,7 +194,7 @@ func (s *scope) totalOfUnit(n *pg.Node) (value, bool) {
 	}
 	for _, p := range t.window.parts {
 		if p == f.id && f.id != nil {
-			v := value{typ: f.typ, span: between(new(big.Rat).Neg(u), u), notNull: f.notNull, integral: true, exact: true, total: u}
+			v := value{typ: f.typ, span: between(new(big.Rat).Neg(u), u), notNull: f.notNull, present: f.present, integral: true, exact: true, total: u}
 			if f.lo.Sign() >= 0 {
 				v.lo = zero
 			}

@@ -2,6 +2,7 @@ package certify
 
 import (
 	"math/big"
+	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
@@ -84,6 +85,12 @@ func (c *checker) table(t *pg.RangeVar) (item, error) {
 	}
 	if t.Inh {
 		return item{}, missing(t.Location, "table", "%s without ONLY", at)
+	}
+	if t.Alias != nil && len(t.Alias.Colnames) > 0 {
+		return item{}, missing(t.Location, "table", "%s with other names of its columns", at)
+	}
+	if v := f.Via; v != nil && !slices.ContainsFunc(c.facts.Tables[v.Table].Unique, func(u []string) bool { return len(u) == 1 && u[0] == v.Key }) {
+		return item{}, missing(t.Location, "table", "%s.%s is not unique", v.Table, v.Key)
 	}
 	r := &relation{home: f.Kind}
 	if !f.Public {

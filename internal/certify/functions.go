@@ -228,7 +228,7 @@ func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
 		// Rule: a bound of a range is a value of its elements' type, or NULL. Proof: range_lower and range_upper raise nothing.
 		t := ranges[args[0].typ]
 		r := made(t, spanOf(t), args[0])
-		r.notNull = false
+		r.notNull, r.present = false, false
 		return r, nil
 	case ranges[fn] != "" && len(args) == 3:
 		return rangeOf(fn, f.Args, args, lacks)
@@ -337,7 +337,7 @@ func part(fn string, field *pg.Node, args []value, lacks func(string) (value, er
 	}
 	typ := map[string]string{"extract": "numeric", "date_part": "float8"}[fn]
 	r := made(typ, span{}, args[1])
-	r.notNull = false
+	r.notNull, r.present = false, false
 	if name == "month" || name == "hour" || name == "dow" || name == "isodow" || name == "quarter" || name == "day" {
 		r.span = between(zero, big.NewRat(31, 1)) // of an infinite time, NULL
 	}

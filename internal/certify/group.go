@@ -89,6 +89,10 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 		}
 	default:
 		r.kind = grouped
+		for k, v := range g.keys {
+			v.unit, v.ident = false, ""
+			g.keys[k] = v
+		}
 	}
 	if len(q.GroupClause) == 0 {
 		r.rows = one
@@ -142,7 +146,17 @@ func (g *grouping) expr(s *scope, n *pg.Node) (v value, ok bool, err error) {
 	if !slices.Contains(aggregateNames, fn) {
 		return v, false, nil
 	}
+	wall := g.inner.outer
+	for wall != nil && !wall.wall {
+		wall = wall.outer
+	}
+	before := wall.reached
+	wall.reached = false
 	v, err = g.aggregate(fn, f)
+	if err == nil && wall.reached { // over its columns alone, it would be an aggregate of that query
+		err = missing(f.Location, "aggregate over columns of a query around", "%s", fn)
+	}
+	wall.reached = before
 	return v, true, err
 }
 
@@ -248,7 +262,7 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 	if single {
 		groups = least(groups, one)
 	}
-	v := value{typ: "int8", notNull: fn == "count" || x.notNull && filter == nil && len(g.list) > 0, integral: fn == "count" || x.integral, influence: &Influence{Delta: least(total, times(within(have), each)), Place: least(total, times(within(open), each)), Groups: groups}}
+	v := value{typ: "int8", notNull: fn == "count" || x.there() && filter == nil && len(g.list) > 0, integral: fn == "count" || x.integral, influence: &Influence{Delta: least(total, times(within(have), each)), Place: least(total, times(within(open), each)), Groups: groups}}
 	v.influence.Total = least(total, times(v.influence.Delta, groups))
 	if fn == "sum" && (x.typ == "int8" || x.typ == "numeric") {
 		v.typ = "numeric"
@@ -265,7 +279,7 @@ func (v value) places() *big.Rat {
 	if v.typ == "bool" {
 		n = least(n, big.NewRat(2, 1))
 	}
-	if !v.notNull {
+	if !v.there() {
 		n = plus(n, one)
 	}
 	return n
@@ -304,7 +318,7 @@ func (s *scope) allColumns() (all []column) {
 }
 
 func (s *scope) presentColumn(c *id) bool {
-	return slices.ContainsFunc(s.allColumns(), func(o column) bool { return o.value.id == c && o.value.notNull })
+	return slices.ContainsFunc(s.allColumns(), func(o column) bool { return o.value.id == c && o.value.there() })
 }
 
 // withinUnit is an aggregate over rows of one unit, or public ones.
@@ -322,7 +336,7 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 		if f.AggStar && filter == nil && len(g.list) > 0 {
 			v.span = between(one, most(n, one))
 		}
-		if !f.AggStar && !x.notNull {
+		if !f.AggStar && !x.there() {
 			under = append(under[:len(under):len(under)], notNullOf(f.Args[0]))
 		}
 		v.total = times(g.body.rows, one)
@@ -331,7 +345,7 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 		}
 	case fn == "sum" && isNumber(x.typ) && ranks[x.typ] <= 4:
 		v.typ = map[string]string{"int2": "int8", "int4": "int8", "int8": "numeric", "numeric": "numeric"}[x.typ]
-		v.notNull = x.notNull && filter == nil && len(g.list) > 0
+		v.notNull = x.there() && filter == nil && len(g.list) > 0
 		v.span = spanOf(v.typ)
 		if x.finite() {
 			v.span = sums(x.span, g.body.rows, v.typ)
@@ -345,8 +359,8 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 	case (fn == "min" || fn == "max" || fn == "mode") && (x.exact || isNumber(x.typ)) && !x.array:
 		v.typ, v.span, v.exact, v.public, v.vague, v.values = x.typ, x.span, x.exact, x.public, !x.exact, x.values
 		v.collation = x.collation
-		v.notNull = x.notNull && filter == nil && len(g.list) > 0
-		if g.body.kind == public && x.id != nil && x.notNull && fn != "mode" && g.body.unique([]*id{x.id}, g.body.notNull) {
+		v.notNull = x.there() && filter == nil && len(g.list) > 0
+		if g.body.kind == public && x.id != nil && x.there() && fn != "mode" && g.body.unique([]*id{x.id}, g.body.notNull) {
 			v.id = &id{}
 			g.picked = append(g.picked, v.id)
 		}

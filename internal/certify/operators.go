@@ -33,7 +33,7 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 			return value{}, missing(e.Location, "operator "+op+" ANY", "%s and %s", args[0].typ, args[1].typ)
 		}
 		r := made("bool", span{}, args...)
-		r.notNull = false
+		r.notNull, r.present = false, false
 		return r, nil
 	default:
 		return value{}, missing(e.Location, "expression "+e.Kind.String(), "%s", op)
@@ -141,7 +141,7 @@ func (s *scope) nullIf(e *pg.A_Expr) (value, error) {
 		return value{}, missing(e.Location, "NULLIF", "%s and %s", args[0].typ, args[1].typ)
 	}
 	r := made(args[0].typ, args[0].span, args[0])
-	r.notNull = false
+	r.notNull, r.present = false, false
 	r.nonzero = r.nonzero || args[1].hasOnlyZero()
 	return r, nil
 }
@@ -220,7 +220,7 @@ func radix(e *pg.A_Expr, s *scope, b value) []*id {
 	}
 	a, err := s.expr(h["_a"])
 	k, ok := integerConstant(h["_k"])
-	if err != nil || !ok || !isInteger(a.typ) || !isInteger(b.typ) || !b.within(one, k) || !a.notNull || !b.notNull {
+	if err != nil || !ok || !isInteger(a.typ) || !isInteger(b.typ) || !b.within(one, k) || !a.there() || !b.there() {
 		return nil
 	}
 	return append(a.told(), b.told()...)

@@ -51,6 +51,7 @@ type value struct {
 	array     bool
 	span      // numbers, and of dates nothing
 	notNull   bool
+	present   bool   // not NULL in the rows that are left, though perhaps in others, for which it may be computed all the same
 	integral  bool   // a number without a fraction, and printed so
 	exact     bool   // equal values have equal bytes
 	collation string // of text; "" is the default
@@ -104,6 +105,9 @@ func (v value) told() []*id {
 	return append([]*id{v.id}, v.holds...)
 }
 
+// there reports whether a value is not NULL in the rows that are left.
+func (v value) there() bool { return v.notNull || v.present }
+
 // at finds a column of a relation.
 func (r *relation) at(name string) (column, bool) {
 	i := slices.IndexFunc(r.columns, func(c column) bool { return c.name == name })
@@ -137,7 +141,7 @@ func (r *relation) room() (rows *big.Rat) {
 		n := one
 		for _, c := range k.columns {
 			i := slices.IndexFunc(r.columns, func(o column) bool { return o.value.id == c })
-			if i < 0 || !k.nulls && !r.columns[i].value.notNull {
+			if i < 0 || !k.nulls && !r.columns[i].value.there() {
 				n = nil
 				break
 			}
@@ -150,7 +154,7 @@ func (r *relation) room() (rows *big.Rat) {
 
 // notNull reports whether a column of the relation has no NULL.
 func (r *relation) notNull(c *id) bool {
-	return slices.ContainsFunc(r.columns, func(o column) bool { return o.value.id == c && o.value.notNull })
+	return slices.ContainsFunc(r.columns, func(o column) bool { return o.value.id == c && o.value.there() })
 }
 
 // times multiplies bounds; nil is infinity, but zero times infinity is zero.

@@ -462,7 +462,7 @@ func settle(factors []factor, eq equations, out *relation, on []*pg.Node) []item
 			o.columns = append([]column(nil), o.columns...)
 			for k := range o.columns {
 				v := &o.columns[k].value
-				v.notNull = v.notNull || slices.Contains(eq.present, v.id)
+				v.present = v.present || slices.Contains(eq.present, v.id)
 				v.public = !out.bound && (v.public || pub[v.id])
 				v.ofUnit = constant[v.id]
 				out.columns = append(out.columns, o.columns[k])

@@ -48,7 +48,7 @@ func (s *scope) column(n *pg.ColumnRef) (value, error) {
 	if column == "" {
 		return value{}, missing(n.Location, "name", "a name that is no column")
 	}
-	for at := s; at != nil; at = at.outer {
+	for at := s; at != nil && (table != "" || at == s); at = at.outer { // a bare name is one of the query's own
 		for _, i := range at.items {
 			if table != "" && i.name != table {
 				continue

@@ -83,7 +83,7 @@ func whole0(s *scope, r *relation, on []*pg.Node) error {
 }
 
 // holdsUnit reports whether a value is the unit of each row.
-func holdsUnit(v value) bool { return v.unit && v.notNull }
+func holdsUnit(v value) bool { return v.unit && v.there() }
 
 // project derives the outputs: of each row, or of groups.
 func (s *scope) project(q *pg.SelectStmt) (*relation, error) {
@@ -113,7 +113,7 @@ func (s *scope) project(q *pg.SelectStmt) (*relation, error) {
 		at.group.keyed(&r, q)
 	}
 	if q.HavingClause != nil {
-		if r.kind == grouped {
+		if r.kind == grouped || at.group == nil {
 			return nil, missing(-1, "HAVING over units", "a condition on aggregates")
 		}
 		if _, err := at.exprs([]*pg.Node{q.HavingClause}); err != nil {
@@ -154,7 +154,7 @@ func (s *scope) distinct(q *pg.SelectStmt, r *relation) (*relation, error) {
 		if !c.value.exact {
 			return nil, missing(-1, "DISTINCT of a type whose equal values differ", "%s %s", c.value.typ, c.name)
 		}
-		if c.value.unit && c.value.notNull {
+		if holdsUnit(c.value) {
 			hasUnit = true
 		} else {
 			k.columns = append(k.columns, c.value.id)
@@ -164,6 +164,11 @@ func (s *scope) distinct(q *pg.SelectStmt, r *relation) (*relation, error) {
 	o.keys = append(r.keys[:len(r.keys):len(r.keys)], k)
 	if r.kind == split && !hasUnit && r.tie == nil {
 		o.kind, o.keys = nested, nil
+		o.columns = append([]column(nil), r.columns...)
+		for i := range o.columns {
+			v := &o.columns[i].value
+			v.unit, v.ident, v.ofUnit = false, "", false
+		}
 	}
 	return &o, nil
 }
@@ -173,6 +178,11 @@ func (s *scope) distinct(q *pg.SelectStmt, r *relation) (*relation, error) {
 func (s *scope) distinctOn(q *pg.SelectStmt, r *relation) (*relation, error) {
 	if len(q.SortClause) < len(q.DistinctClause) || !s.totalOrder(q.SortClause) || r.kind == grouped || r.kind == nested {
 		return nil, missing(-1, "DISTINCT ON without a total order", "")
+	}
+	for _, n := range q.DistinctClause {
+		if err := spelledOut(n); err != nil {
+			return nil, err
+		}
 	}
 	on, err := s.exprs(q.DistinctClause)
 	if err != nil {
@@ -226,6 +236,14 @@ func (s *scope) totalOrder(sort []*pg.Node) bool {
 	return !slices.ContainsFunc(r.columns, func(c column) bool { return !slices.Contains(have, c.value.id) && !holdsUnit(c.value) })
 }
 
+// spelledOut refuses what ORDER BY and DISTINCT ON read as an output: a bare name, or a number.
+func spelledOut(n *pg.Node) error {
+	if n.GetAConst() != nil || len(n.GetColumnRef().GetFields()) == 1 {
+		return missing(where(n), "ORDER BY of an output", "by its name or place")
+	}
+	return nil
+}
+
 // limit is ORDER BY, LIMIT and OFFSET.
 //
 // Rule: an order alone has no part in a bag of rows; OFFSET 0 is a fence; a LIMIT of public rows in a total order is public. Proof:
@@ -239,6 +257,9 @@ func (s *scope) limit(q *pg.SelectStmt, r *relation) (*relation, error) {
 	for _, n := range q.SortClause {
 		if n.GetSortBy().GetUseOp() != nil {
 			return nil, missing(-1, "ORDER BY USING", "")
+		}
+		if err := spelledOut(n.GetSortBy().GetNode()); err != nil {
+			return nil, err
 		}
 		if _, err := s.exprs([]*pg.Node{n.GetSortBy().GetNode()}); err != nil {
 			return nil, err

@@ -75,6 +75,7 @@ func merged(a, b value, q *pg.SelectStmt) (value, error) {
 	v.integral = a.integral && b.integral
 	v.exact, v.id, v.ofUnit = a.exact && b.exact && a.typ == b.typ, &id{}, false
 	v.unit = holdsUnit(a) && holdsUnit(b)
+	v.present = a.there() && b.there()
 	v.ofUnit = v.unit
 	v.home = a.home
 	if a.ident == b.ident {

@@ -24,6 +24,7 @@ type weight struct {
 const (
 	frameNonDefault  = 0x00001
 	frameRows        = 0x00004
+	frameBetween     = 0x00010
 	frameStartAll    = 0x00020
 	frameEndHere     = 0x00400
 	frameUnlimitedTo = frameNonDefault | frameRows | frameStartAll | frameEndHere
@@ -43,6 +44,11 @@ var (
 // integers and numerics, which are exact. Proof: rows that tie are numbered as the plan likes; ranks and peers depend on no choice.
 func (s *scope) over(fn string, f *pg.FuncCall) (value, error) {
 	w, r := f.Over, s.windows
+	if len(s.refined) > 0 { // windows are computed for all rows, whatever CASE they stand in
+		all := *s
+		all.refined = nil
+		s = &all
+	}
 	lacks := func(why string) (value, error) {
 		return value{}, missing(f.Location, "window function "+fn, "%s", why)
 	}
@@ -87,7 +93,10 @@ func (s *scope) over(fn string, f *pg.FuncCall) (value, error) {
 		}
 		return v, nil
 	case fn == "count" && f.AggStar && len(f.Args) == 0:
-		return v, nil // the frame has the row itself, if it is the default
+		if w.FrameOptions&frameNonDefault != 0 {
+			v.lo = zero // else the frame has the row itself
+		}
+		return v, nil
 	case (fn == "sum" || fn == "min" || fn == "max" || fn == "count") && len(f.Args) == 1:
 		return s.aggregateOver(fn, f, only, lacks)
 	}
@@ -121,10 +130,10 @@ func (s *scope) aggregateOver(fn string, f *pg.FuncCall, only bool, lacks func(s
 	switch {
 	case len(w.OrderClause) == 0 && w.FrameOptions&frameNonDefault == 0:
 		v.window, v.ofUnit = &window{fn: "total", over: r, weighed: s.weight(f.Args[0]), parts: s.parts(f.Args[0])}, true
-	case w.FrameOptions&0xFFFF == frameUnlimitedTo || w.FrameOptions == frameUnlimitedTo|0x2:
+	case w.FrameOptions&^frameBetween == frameUnlimitedTo:
 		v.window = &window{fn: "running", over: r, weighed: s.weight(f.Args[0])}
 	}
-	v.notNull = v.window != nil && x.notNull // the frame has the row itself
+	v.notNull = v.window != nil && x.there() // the frame has the row itself
 	if v.notNull && x.lo.Sign() >= 0 {
 		v.lo = x.lo
 	}
@@ -139,7 +148,7 @@ func (s *scope) weight(n *pg.Node) *weight {
 	}
 	v, err := s.expr(h["_s"])
 	k, ok := integerConstant(h["_k"])
-	if err != nil || !ok || v.id == nil || !v.notNull || v.lo == nil || v.lo.Sign() < 0 || k.Sign() < 0 {
+	if err != nil || !ok || v.id == nil || !v.there() || v.lo == nil || v.lo.Sign() < 0 || k.Sign() < 0 {
 		return nil
 	}
 	return &weight{v.id, k}
@@ -152,7 +161,7 @@ func (s *scope) parts(n *pg.Node) []*id {
 		h = bareMagnitude.of(n)
 	}
 	if h != nil {
-		if v, err := s.expr(h["_s"]); err == nil && v.id != nil && v.notNull {
+		if v, err := s.expr(h["_s"]); err == nil && v.id != nil && v.there() {
 			return []*id{v.id}
 		}
 		return nil
