@@ -1,0 +1,136 @@
+package certify
+
+import (
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
+
+// pair says that two values are equal in every row that is left.
+type pair struct {
+	a, b  value
+	same  bool // and of one type and exact, so they have one spelling
+	nulls bool // or both are NULL
+}
+
+// equations is what conditions say in conjunction.
+type equations struct {
+	pairs   []pair
+	fixed   []*id // columns that equal a constant
+	present []*id // columns that are not NULL
+}
+
+// nullSafe is what = of two columns that may be NULL is printed as: two conditions.
+var nullSafeA, nullSafeB = newForm(`(_a IS NULL) OPERATOR(pg_catalog.=) (_b IS NULL)`), newForm(`COALESCE(_a, _c) OPERATOR(pg_catalog.=) COALESCE(_b, _c)`)
+
+// equations reads the conditions that equate columns.
+//
+// Rule: a = b of columns, both exact and of one type or both integers, makes them equal and not NULL; (a IS NULL) = (b IS NULL) AND
+// COALESCE(a, c) = COALESCE(b, c) makes them equal or both NULL. Proof: of the second, if one is NULL so is the other; if none
+// is, COALESCE gives them. Types whose equality is coarser than their bytes are left out, as an index may see it another way.
+func (c *checker) equations(items []item, on []*pg.Node, outer *scope) (equations, *scope) {
+	s := &scope{checker: c, outer: outer, items: items}
+	eq := equations{}
+	var halves []holes
+	for _, n := range on {
+		if h := nullSafeA.of(n); h != nil {
+			halves = append(halves, h)
+		}
+		if t := n.GetNullTest(); t != nil && t.Nulltesttype == pg.NullTestType_IS_NOT_NULL {
+			if v, err := s.expr(t.Arg); err == nil && v.id != nil {
+				eq.present = append(eq.present, v.id)
+			}
+		}
+		e := n.GetAExpr()
+		if e == nil || e.Kind != pg.A_Expr_Kind_AEXPR_OP || e.Lexpr == nil {
+			continue
+		}
+		if op, ok := name(e.Name); !ok || op != "=" {
+			continue
+		}
+		a, errA := s.expr(bare(e.Lexpr))
+		b, errB := s.expr(bare(e.Rexpr))
+		if errA != nil || errB != nil {
+			continue
+		}
+		eq.add(a, b, e.Lexpr, e.Rexpr, false)
+	}
+	for _, n := range on {
+		h := nullSafeB.of(uncollated(n))
+		if h == nil || !slices.ContainsFunc(halves, func(o holes) bool { return same(o["_a"], h["_a"]) && same(o["_b"], h["_b"]) }) {
+			continue
+		}
+		a, errA := s.expr(h["_a"])
+		b, errB := s.expr(h["_b"])
+		if errA == nil && errB == nil {
+			eq.add(a, b, n, n, true)
+		}
+	}
+	return eq, s
+}
+
+// add notes that two values are equal, if their equality is that of their bytes.
+func (eq *equations) add(a, b value, left, right *pg.Node, nulls bool) {
+	exact := func(v value, n *pg.Node) bool {
+		return v.exact || n.GetCollateClause() != nil && v.typ == "text" || nulls && v.exact
+	}
+	if !exact(a, left) || !exact(b, right) || a.array || b.array || a.typ != b.typ && !(isInteger(a.typ) && isInteger(b.typ)) {
+		return
+	}
+	switch {
+	case a.id != nil && b.id != nil:
+		eq.pairs = append(eq.pairs, pair{a, b, a.typ == b.typ, nulls})
+		if !nulls {
+			eq.present = append(eq.present, a.id, b.id)
+		}
+	case a.id != nil && b.ofUnit && b.public:
+		eq.fixed = append(eq.fixed, a.id)
+	case b.id != nil && a.ofUnit && a.public:
+		eq.fixed = append(eq.fixed, b.id)
+	}
+}
+
+// bare is a column without COLLATE of a deterministic collation: its equality is that of bytes.
+func bare(n *pg.Node) *pg.Node {
+	if c := n.GetCollateClause(); c != nil {
+		if collation, ok := name(c.Collname); ok && len(c.Collname) == 2 && (collation == "default" || collation == "C") {
+			return c.Arg
+		}
+	}
+	return n
+}
+
+// uncollated is an equation without the collations of its sides.
+func uncollated(n *pg.Node) *pg.Node {
+	e := n.GetAExpr()
+	if e == nil || e.Lexpr == nil || e.Rexpr == nil {
+		return n
+	}
+	return &pg.Node{Node: &pg.Node_AExpr{AExpr: &pg.A_Expr{Kind: e.Kind, Name: e.Name, Lexpr: bare(e.Lexpr), Rexpr: bare(e.Rexpr)}}}
+}
+
+// equated are the columns that equal one of those, or a constant. NULL-safe pairs count too: a key of a domain takes NULLs for equal.
+func (eq equations) equated(have func(*id) bool) (columns []*id, safe bool) {
+	columns = append(columns, eq.fixed...)
+	for _, p := range eq.pairs {
+		if have(p.a.id) {
+			columns = append(columns, p.b.id)
+		}
+		if have(p.b.id) {
+			columns = append(columns, p.a.id)
+		}
+	}
+	return columns, true
+}
+
+// strictly reports whether a column is in an equation that NULL does not fulfil.
+func (eq equations) strictly(c *id) bool {
+	return slices.Contains(eq.present, c) || slices.Contains(eq.fixed, c)
+}
+
+// oneUnit reports whether equality of two values puts their rows into one unit.
+//
+// Rule: both are units, or both are of one name whose equal values belong to one unit. Proof: the policy's meaning.
+func (p pair) oneUnit() bool {
+	return !p.nulls && (p.a.unit && p.b.unit && p.a.home == p.b.home || p.a.ident != "" && p.a.ident == p.b.ident)
+}

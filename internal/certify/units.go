@@ -1,0 +1,212 @@
+package certify
+
+import (
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
+
+// combine is the inner join of factors under conditions.
+//
+// Rule: private factors are of one kind of unit, and each is tied to the others, directly or through more of them, by an
+// equality that puts rows into one unit (oneUnit), or all are tied to the row of a query around. Then the join is split: each of
+// its rows is made of rows of one unit, and of public ones. A table whose unit a key leads to needs such a tie to one that has
+// its unit. A nested or grouped factor stands alone among public ones. Proof: rows that are joined fulfil all conditions.
+func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor, error) {
+	var items []item
+	for _, f := range factors {
+		items = append(items, f.items...)
+	}
+	eq, s := c.equations(items, on, outer)
+	if _, err := s.conditions(on); err != nil {
+		return factor{}, err
+	}
+	out := &relation{}
+	private, others := []int{}, 0
+	for i, f := range factors {
+		out.bound = out.bound || f.bound
+		switch f.kind {
+		case split:
+			private = append(private, i)
+		case nested, grouped:
+			others++
+			out.kind = f.kind
+		}
+	}
+	if others > 1 || others > 0 && len(private) > 0 || others > 0 && out.bound {
+		return factor{}, missing(-1, "join of aggregated rows", "%d with %d split", others, len(private))
+	}
+	if len(private) > 0 {
+		out.kind = split
+		if err := tied(factors, private, eq, out); err != nil {
+			return factor{}, err
+		}
+	}
+	chosen(factors, on, s)
+	count(factors, eq, out)
+	items = settle(factors, eq, out, on)
+	if out.kind == split {
+		out.rows = least(out.rows, out.room())
+	}
+	return factor{items, out}, nil
+}
+
+// tied is the rule of combine on units.
+func tied(factors []factor, private []int, eq equations, out *relation) error {
+	owner := func(c *id) int {
+		return slices.IndexFunc(factors, func(f factor) bool {
+			return slices.ContainsFunc(f.items, func(i item) bool {
+				return slices.ContainsFunc(i.columns, func(o column) bool { return o.value.id == c })
+			})
+		})
+	}
+	const around = -1 // the row of a query around
+	reached := map[int]bool{}
+	var grow func(i int)
+	grow = func(i int) {
+		if reached[i] {
+			return
+		}
+		reached[i] = true
+		for _, p := range eq.pairs {
+			if !p.oneUnit() {
+				continue
+			}
+			a, b := owner(p.a.id), owner(p.b.id)
+			if a == i && i >= 0 {
+				grow(b)
+			}
+			if b == i && i >= 0 {
+				grow(a)
+			}
+		}
+		for _, j := range private {
+			switch tie := factors[j].tie; {
+			case tie == nil:
+			case j == i:
+				grow(owner(tie))
+			case owner(tie) == i:
+				grow(j)
+			}
+		}
+	}
+	grow(private[0])
+	if reached[around] { // what is tied to the row around is tied together
+		for _, p := range eq.pairs {
+			if a, b := owner(p.a.id), owner(p.b.id); p.oneUnit() && (a < 0) != (b < 0) {
+				if out.tie = p.a.id; a >= 0 {
+					out.tie = p.b.id
+				}
+				grow(max(a, b))
+			}
+		}
+		for _, j := range private {
+			if tie := factors[j].tie; tie != nil && owner(tie) == around {
+				out.tie = tie
+			}
+		}
+	}
+	out.unsure = out.tie == nil
+	out.via = factors[private[0]].via
+	for _, i := range private {
+		f := factors[i]
+		if !reached[i] {
+			return missing(-1, "join of private tables without equality of units", "%s", f.items[0].name)
+		}
+		if f.home != factors[private[0]].home {
+			return missing(-1, "join of two kinds of units", "%s", f.items[0].name)
+		}
+		out.home = f.home
+		if f.via == nil || out.tie != nil {
+			out.via = nil
+		}
+		out.unsure = out.unsure && f.unsure
+	}
+	for _, p := range eq.pairs {
+		if p.oneUnit() && p.a.unit && p.b.unit {
+			out.unsure = false
+		}
+	}
+	return nil
+}
+
+// settle notes what conditions say of columns: which are not NULL, which are public since they equal public ones, and which are
+// the same in all rows of a unit.
+//
+// Rule: a private column that equals a public one in every row that is left has its values, and where a LEFT JOIN compared it, so it is
+// where «a IS NULL OR b IS NOT NULL» holds. A factor whose key is equated with columns that are the same in all rows of a unit is
+// so too. Proof: both exact; of the last, the unit meets the same row with each of its rows.
+func settle(factors []factor, eq equations, out *relation, on []*pg.Node) []item {
+	constant := map[*id]bool{}
+	pub := map[*id]bool{}
+	for _, f := range factors {
+		for _, i := range f.items {
+			for _, c := range i.columns {
+				constant[c.value.id] = c.value.ofUnit
+				pub[c.value.id] = c.value.public && f.kind == public && !out.bound
+			}
+		}
+	}
+	for range factors {
+		columns, _ := eq.equated(func(c *id) bool { return constant[c] })
+		for _, f := range factors {
+			if !f.bound && f.unique(columns, func(c *id) bool { return f.notNull(c) || eq.strictly(c) }) {
+				for _, c := range f.columns {
+					constant[c.value.id] = true
+				}
+			}
+		}
+	}
+	for _, p := range eq.pairs {
+		if p.same && (pub[p.a.id] || pub[p.b.id]) {
+			pub[p.a.id], pub[p.b.id] = true, true
+		}
+	}
+	for _, c := range kept(factors, on) {
+		pub[c] = true
+	}
+	var items []item
+	for _, f := range factors {
+		for _, i := range f.items {
+			o := *i.relation
+			o.columns = append([]column(nil), o.columns...)
+			for k := range o.columns {
+				v := &o.columns[k].value
+				v.present = v.present || slices.Contains(eq.present, v.id)
+				v.public = !out.bound && (v.public || pub[v.id])
+				v.ofUnit = constant[v.id]
+				out.columns = append(out.columns, o.columns[k])
+			}
+			items = append(items, item{i.name, &o})
+		}
+	}
+	return items
+}
+
+// kept finds the columns that are NULL or have met a row of the right side of a LEFT JOIN.
+func kept(factors []factor, on []*pg.Node) (columns []*id) {
+	find := func(n *pg.Node) (value, bool) {
+		fields := n.GetColumnRef().GetFields()
+		for _, f := range factors {
+			for _, i := range f.items {
+				if len(fields) == 2 && fields[0].GetString_().GetSval() == i.name {
+					c, ok := i.at(fields[1].GetString_().GetSval())
+					return c.value, ok
+				}
+			}
+		}
+		return value{}, false
+	}
+	for _, n := range on {
+		if h := meets.of(n); h != nil {
+			a, okA := find(h["_a"])
+			b, okB := find(h["_b"])
+			if okA && okB && b.mirrors == a.id && b.public && b.mirrors != nil {
+				columns = append(columns, a.id)
+			}
+		}
+	}
+	return columns
+}
+
+var meets = newForm(`_a IS NULL OR _b IS NOT NULL`)
