@@ -110,7 +110,7 @@ func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
 	if !k.finite() || k.lo.Sign() < 0 || !isInteger(k.typ) || !isInteger(count.typ) || !isNumber(f.typ) || ranks[f.typ] > 4 {
 		return value{}, false
 	}
-	m := f.within0(count)
+	m := f.timesCount(count)
 	if m == nil || layer && !f.sum.count || !k.wholeUnder(t.id, r, count.id) || !f.finite() {
 		return value{}, false
 	}
@@ -134,9 +134,9 @@ func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
 	return v, true
 }
 
-// within0 finds M with |value| <= M·count: both are of one group, and every condition on the rows of count is one of those on its own, or
+// timesCount finds M with |value| <= M·count: both are of one group, and every condition on the rows of count is one of those on its own, or
 // an OR of which it has one side.
-func (v value) within0(count value) *big.Rat {
+func (v value) timesCount(count value) *big.Rat {
 	a, n := v.sum, count.sum
 	if a == nil || n == nil || !n.count || a.group != n.group {
 		return nil

@@ -45,7 +45,7 @@ func (c *checker) unlimited(q *pg.SelectStmt, wall *scope) (*relation, error) {
 		return nil, err
 	}
 	s := &scope{checker: c, outer: wall, items: f.items, windows: f.relation, present: map[string]bool{}}
-	if err := whole0(s, f.relation, on); err != nil {
+	if err := haveUnits(s, f.relation, on); err != nil {
 		return nil, err
 	}
 	r, err := s.project(q)
@@ -58,11 +58,11 @@ func (c *checker) unlimited(q *pg.SelectStmt, wall *scope) (*relation, error) {
 	return s.limit(q, r)
 }
 
-// whole0 demands that rows of a split relation have a unit.
+// haveUnits demands that rows of a split relation have a unit.
 //
 // Rule: some condition says «unit IS NOT NULL», or equates two units; a table whose unit a key leads to has been joined with it. Proof:
 // see combine; rows without a unit are in no answer.
-func whole0(s *scope, r *relation, on []*pg.Node) error {
+func haveUnits(s *scope, r *relation, on []*pg.Node) error {
 	for _, n := range on {
 		t := n.GetNullTest()
 		if t == nil || t.Nulltesttype != pg.NullTestType_IS_NOT_NULL {

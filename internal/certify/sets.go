@@ -22,11 +22,11 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 	if err != nil {
 		return nil, err
 	}
-	union0 := q.Op == pg.SetOperation_SETOP_UNION
+	isUnion := q.Op == pg.SetOperation_SETOP_UNION
 	if len(l.columns) != len(r.columns) || l.kind != r.kind || l.home != r.home || l.bound || r.bound || l.kind == nested {
 		return nil, missing(-1, "set operation of such sides", "")
 	}
-	if l.kind == grouped && !(union0 && q.All) {
+	if l.kind == grouped && !(isUnion && q.All) {
 		return nil, missing(-1, "set operation of aggregates", "%s", q.Op)
 	}
 	o := &relation{kind: l.kind, home: l.home}
@@ -36,7 +36,7 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 		if err != nil {
 			return nil, err
 		}
-		if !v.exact && !(union0 && q.All) {
+		if !v.exact && !(isUnion && q.All) {
 			return nil, missing(-1, "set operation of a type whose equal values differ", "%s", v.typ)
 		}
 		if v.unit {
@@ -46,7 +46,7 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 		}
 		o.columns = append(o.columns, column{l.columns[i].name, v})
 	}
-	if l.kind == split && !hasUnit && !(union0 && q.All) {
+	if l.kind == split && !hasUnit && !(isUnion && q.All) {
 		return nil, missing(-1, "set operation without the unit", "%s", q.Op)
 	}
 	switch q.Op {

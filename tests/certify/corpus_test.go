@@ -297,3 +297,13 @@ func TestCorpus(t *testing.T) {
 		t.Errorf("%s differs: read what go test ./tests/certify -certified changes", golden)
 	}
 }
+
+// BenchmarkCheck is the time of a text of the corpus, on average.
+func BenchmarkCheck(b *testing.B) {
+	all := readCorpus(b)
+	b.ResetTimer()
+	for i := range b.N {
+		m := all[i%len(all)]
+		_, _ = certify.Check(clinic, m.sql, m.parameters, nil)
+	}
+}
