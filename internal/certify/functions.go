@@ -142,7 +142,7 @@ func converted(v value, t string, f Facts) (value, bool) {
 		return r, !v.vague
 	case t == "text" && (f.Enums[v.typ] || v.typ == "varchar"):
 		return made("text", between(zero, big.NewRat(400, 1)), v), v.typ != "varchar" && !v.vague
-	case isNumber(v.typ) != isNumber(t) || t == "float4" || t == "int2":
+	case isNumber(v.typ) != isNumber(t) || t == "float4":
 		return v, false
 	case (t == "timestamp" || t == "timestamptz") && v.typ == "date":
 		// Rule: of dates within some thousand years. Proof: date.c raises an error beyond the year 294276 alone.
@@ -165,7 +165,9 @@ func converted(v value, t string, f Facts) (value, bool) {
 		return r, true
 	case isInteger(v.typ) && ranks[t] > ranks[v.typ]:
 		r := v
-		r.typ, r.exact = t, v.exact && t != "numeric"
+		if r.typ, r.exact = t, v.exact && t != "numeric"; r.tiny == nil {
+			r.tiny = one
+		}
 		return r, true
 	case isInteger(t):
 		lo, hi := limits(t)
@@ -216,6 +218,11 @@ func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
 			r.hi = m
 		}
 		return r, nil
+	case fn == "trim_scale" && len(args) == 1 && args[0].typ == "numeric":
+		// Rule: equal numbers have equal bytes. Proof: numeric_trim_scale leaves as few digits behind the point as the value needs.
+		r := made("numeric", args[0].span, args[0])
+		r.exact, r.vague = true, false
+		return r, nil
 	case fn == "sign" && len(args) == 1 && args[0].typ == "numeric":
 		return made("numeric", span{lo: new(big.Rat).Neg(one), hi: one, nan: args[0].nan}, args[0]), nil
 	case (fn == "div" || fn == "mod") && len(args) == 2:
@@ -232,6 +239,11 @@ func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
 		return r, nil
 	case ranges[fn] != "" && len(args) == 3:
 		return rangeOf(fn, f.Args, args, lacks)
+	case (fn == "floor" || fn == "ceil" || fn == "ceiling" || fn == "trunc") && len(args) == 1 && args[0].typ == "numeric",
+		fn == "round" && (len(args) == 1 || len(args) == 2) && args[0].typ == "numeric":
+		return roundedNumeric(f.Args, args, lacks)
+	case fn == "width_bucket" && len(args) == 4:
+		return bucketOf(f.Args, args, lacks)
 	case fn == "width_bucket" && len(args) == 2:
 		return bucket(f.Args[1], args, lacks)
 	case (fn == "lower" || fn == "upper") && len(args) == 1 && args[0].typ == "text" && args[0].hi != nil:
@@ -355,6 +367,37 @@ func truncatedTime(field *pg.Node, args []value, lacks func(string) (value, erro
 		return lacks(name + " of " + v.typ)
 	}
 	return made(v.typ, span{lo: new(big.Rat).Sub(v.lo, power(10, 14)), hi: v.hi}, v), nil
+}
+
+// roundedNumeric is round, floor, ceil or trunc of a numeric, round perhaps to 10^-k of a constant k.
+//
+// Rule: it is within 1, or 10^-k, of the number. Proof: numeric.c; NaN and infinities stay.
+func roundedNumeric(nodes []*pg.Node, args []value, lacks func(string) (value, error)) (value, error) {
+	step := one
+	if len(args) == 2 {
+		k, ok := integerConstant(nodes[1])
+		if !ok || k.Cmp(big.NewRat(20, 1)) > 0 || k.Cmp(big.NewRat(-20, 1)) < 0 {
+			return lacks("digits")
+		}
+		if d := k.Num().Int64(); d < 0 {
+			step = power(10, -d)
+		}
+	}
+	r := made("numeric", span{nan: args[0].nan}, args[0])
+	r.lo, r.hi, r.integral = plus(args[0].lo, new(big.Rat).Neg(step)), plus(args[0].hi, step), false
+	return r, nil
+}
+
+// bucketOf is width_bucket(x, a, b, n) of bounded numbers, and of constants a, b that differ and n > 0: between 0 and n + 1.
+func bucketOf(nodes []*pg.Node, args []value, lacks func(string) (value, error)) (value, error) {
+	n, ok := integerConstant(nodes[3])
+	for i, v := range args[:3] {
+		ok = ok && v.typ == args[0].typ && (v.typ == "numeric" || v.typ == "float8") && v.finite() && (i == 0 || v.lo.Cmp(v.hi) == 0)
+	}
+	if !ok || n.Sign() <= 0 || n.Cmp(power(2, 30)) > 0 || args[1].lo.Cmp(args[2].lo) == 0 {
+		return lacks("bounds")
+	}
+	return made("int4", between(zero, plus(n, one)), args[0]), nil
 }
 
 // bucket is width_bucket(x, array of constants): between 0 and their number.

@@ -192,7 +192,7 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 		}
 		return value{}, missing(f.Location, "aggregate "+fn+" of aggregates", "")
 	}
-	if f.AggDistinct && (fn != "count" || !x.exact) {
+	if f.AggDistinct && (fn != "count" || x.array || !x.exact && !comparable[x.typ]) { // which of equal values stays is not seen
 		return value{}, missing(f.Location, "aggregate "+fn+" DISTINCT", "of %s", x.typ)
 	}
 	if g.result.kind == grouped {

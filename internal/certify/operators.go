@@ -283,6 +283,9 @@ func quotient(typ string, a, b value, lacks func(string) (value, error)) (value,
 	if b.hasZero() {
 		return lacks("zero")
 	}
+	if isInteger(b.typ) {
+		b.tiny = one
+	}
 	if typ == "numeric" && b.tiny != nil {
 		m := new(big.Rat).Quo(a.largest(), b.tiny)
 		v, err := fits(typ, "/", between(new(big.Rat).Neg(m), m), a, b, lacks)

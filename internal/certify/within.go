@@ -18,8 +18,10 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 	switch {
 	case fn == "count":
 		v.typ, v.span, v.notNull, v.exact = "int8", between(zero, n), true, true
+		v.tiny = one
 		if f.AggStar && filter == nil && len(g.list) > 0 {
 			v.span = between(one, most(n, one))
+			v.tiny = one
 		}
 		if !f.AggStar && !x.there() {
 			under = append(under[:len(under):len(under)], notNullOf(f.Args[0]))
