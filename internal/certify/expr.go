@@ -194,6 +194,9 @@ func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 	if v, ok := s.share(n); ok {
 		return v, nil
 	}
+	if h := flushed.of(n); h != nil {
+		return s.flush(h)
+	}
 	if c.Arg != nil {
 		return value{}, missing(c.Location, "CASE with an argument", "CASE x WHEN")
 	}
@@ -237,6 +240,27 @@ func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 	v := made(r.typ, r.span, append(all, conditions...)...)
 	v.notNull, v.present, v.exact, v.array = r.notNull, r.there(), r.exact, r.array
 	return v, nil
+}
+
+// flushed is a float without magnitudes near zero.
+var flushed = newForm(`CASE WHEN _x OPERATOR(pg_catalog.>) _a AND _x OPERATOR(pg_catalog.<) _b THEN _z ELSE _x END`)
+
+// flush is the form flushed.
+//
+// Rule: of constants a < 0 < b and z = 0, of the type of x: magnitudes are at least the lesser of -a and b, but for zero. Proof: what is
+// between is zero; NaN, which is above b, stays.
+func (s *scope) flush(h holes) (value, error) {
+	list, err := s.exprs([]*pg.Node{h["_x"], h["_a"], h["_b"], h["_z"]})
+	if err != nil {
+		return value{}, err
+	}
+	x, a, b, z := list[0], list[1], list[2], list[3]
+	if a.typ != x.typ || b.typ != x.typ || z.typ != x.typ || !isNumber(x.typ) || !z.hasOnlyZero() || !a.finite() || !b.finite() || a.hi.Sign() >= 0 || b.lo.Sign() <= 0 {
+		return value{}, missing(where(h["_x"]), "CASE between bounds", "of %s", x.typ)
+	}
+	r := made(x.typ, x.span, x)
+	r.tiny = least(new(big.Rat).Neg(a.hi), b.lo)
+	return r, nil
 }
 
 // union is a value that is one of two.

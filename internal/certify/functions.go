@@ -218,6 +218,8 @@ func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
 			r.hi = m
 		}
 		return r, nil
+	case fn == "power" && len(args) == 2:
+		return powerOf(f.Args[1], args, lacks)
 	case fn == "trim_scale" && len(args) == 1 && args[0].typ == "numeric":
 		// Rule: equal numbers have equal bytes. Proof: numeric_trim_scale leaves as few digits behind the point as the value needs.
 		r := made("numeric", args[0].span, args[0])
@@ -367,6 +369,31 @@ func truncatedTime(field *pg.Node, args []value, lacks func(string) (value, erro
 		return lacks(name + " of " + v.typ)
 	}
 	return made(v.typ, span{lo: new(big.Rat).Sub(v.lo, power(10, 14)), hi: v.hi}, v), nil
+}
+
+// powerOf is power(x, k) of a float8 and a whole constant 1 to 8.
+//
+// Rule: it is within ± the power of the largest, and no less than that of the least magnitude but zero, so it neither overflows nor
+// underflows if these do not. Proof: dpow of float.c checks the result of pow alone, for whole k; pow is off by less than two ulps.
+func powerOf(exponent *pg.Node, args []value, lacks func(string) (value, error)) (value, error) {
+	x := args[0]
+	c := exponent.GetTypeCast()
+	k, ok := number(c.GetArg().GetAConst().GetSval().GetSval())
+	if !ok || args[1].typ != "float8" || x.typ != "float8" || !x.finite() || x.tiny == nil || !k.IsInt() || k.Sign() <= 0 || k.Cmp(big.NewRat(8, 1)) > 0 {
+		return lacks("bounds")
+	}
+	most, least := one, one
+	for range k.Num().Int64() {
+		most, least = new(big.Rat).Mul(most, x.largest()), new(big.Rat).Mul(least, x.tiny)
+	}
+	if most.Cmp(largest) > 0 || least.Cmp(smallest) < 0 {
+		return lacks("overflow or underflow")
+	}
+	r := span{lo: new(big.Rat).Neg(most), hi: most, tiny: least}
+	if x.lo.Sign() >= 0 {
+		r.lo = zero
+	}
+	return made("float8", r.rounded().rounded(), args...), nil
 }
 
 // roundedNumeric is round, floor, ceil or trunc of a numeric, round perhaps to 10^-k of a constant k.

@@ -277,8 +277,8 @@ func fits(typ, op string, r span, a, b value, lacks func(string) (value, error))
 
 // quotient is a division of finite numbers.
 //
-// Rule: of integers or numerics, by one that is not zero: its magnitude is at most that of the dividend, and it stays within the type. Proof:
-// the divisor is 1 at least in magnitude (of numerics: tiny); int.c raises an error by zero, and where the least is divided by -1.
+// Rule: of integers, numerics or float8s, by one that is not zero: its magnitude is at most that of the dividend, and it stays within the type. Proof:
+// the divisor is 1 at least in magnitude (else tiny); int.c raises an error by zero, and where the least is divided by -1.
 func quotient(typ string, a, b value, lacks func(string) (value, error)) (value, error) {
 	if b.hasZero() {
 		return lacks("zero")
@@ -291,6 +291,17 @@ func quotient(typ string, a, b value, lacks func(string) (value, error)) (value,
 		v, err := fits(typ, "/", between(new(big.Rat).Neg(m), m), a, b, lacks)
 		v.integral = false
 		return v, err
+	}
+	if typ == "float8" && b.tiny != nil {
+		m := new(big.Rat).Quo(a.largest(), b.tiny)
+		r := between(new(big.Rat).Neg(m), m)
+		if a.tiny != nil {
+			r.tiny = new(big.Rat).Quo(a.tiny, b.largest())
+		}
+		if !a.hasOnlyZero() && (r.tiny == nil || r.tiny.Cmp(smallest) < 0) {
+			return lacks("underflow")
+		}
+		return fits(typ, "/", r, a, b, lacks)
 	}
 	if !isInteger(typ) {
 		return lacks("type")

@@ -83,7 +83,11 @@ func literal(t, s string) value {
 	case isNumber(t):
 		if r, ok := number(s); ok {
 			v.span = exactly(r)
-			if strings.HasPrefix(t, "float") {
+			switch _, single := r.Float32(); {
+			case t == "float4" && !single: // within a part of 2^23
+				part := new(big.Rat).Mul(new(big.Rat).Abs(r), new(big.Rat).Inv(power(2, 23)))
+				v.span = span{lo: new(big.Rat).Sub(r, part), hi: new(big.Rat).Add(r, part)}
+			case t == "float8":
 				v.span = v.span.rounded()
 			}
 		}
