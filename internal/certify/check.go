@@ -6,13 +6,21 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
 
-// maxText bounds the work of a check.
-const maxText = 1 << 20
+// What bounds the work of a check.
+const (
+	maxText  = 1 << 20
+	maxSteps = 1 << 17 // expressions derived: ten times what the longest text of the corpus takes, and more
+)
 
 // Check derives what one unit can do to each output of a measure query, and that no row makes it fail. It is an error if
 // anything cannot be derived, or if what was derived is more than what is claimed. Without claims it derives alone.
-func Check(facts Facts, sql string, parameters []Value, claims []Claim) (Certified, error) {
+func Check(facts Facts, sql string, parameters []Value, claims []Claim) (done Certified, err error) {
 	none := Certified{}
+	defer func() {
+		if p := recover(); p != nil { // a tree that no rule expects
+			done, err = none, missing(-1, "a tree of this form", "%v", p)
+		}
+	}()
 	if len(sql) > maxText {
 		return none, missing(-1, "long text", "%d bytes", len(sql))
 	}

@@ -25,7 +25,8 @@
 //
 // # Where to begin
 //
-// check.go (what is asked and answered), relation.go (kinds and columns), from.go, equations.go, units.go and rows.go (joins, units, row bounds), select.go
+// check.go (what is asked and answered), relation.go (kinds and columns), from.go, equations.go, units.go and rows.go (joins,
+// units, row bounds), select.go
 // and group.go (queries), forms.go (what bounds a unit), expr.go, interval.go, operators.go, functions.go (values that raise no
 // error), sets.go (UNION and friends).
 package certify

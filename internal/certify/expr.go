@@ -9,6 +9,9 @@ import (
 // expr derives what an expression can be in any row, and that none makes it fail: where WHERE stands is of no use, as PostgreSQL
 // computes conditions and outputs in the order that it likes. Only CASE has an order (refine).
 func (s *scope) expr(n *pg.Node) (value, error) {
+	if s.steps++; s.steps > maxSteps {
+		return value{}, missing(where(n), "so much work", "more than %d steps", maxSteps)
+	}
 	v, err := s.base(n)
 	if err != nil {
 		return value{}, err
@@ -325,6 +328,7 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 		}
 	}
 	r.notNull, r.present, r.unit = notNull, present, isUnit
+	r.ofUnit = r.ofUnit || isUnit && r.there()
 	if len(list) == 2 && list[1].hasOnlyZero() {
 		r.sum, r.total, r.dominated, r.moves = first.sum, first.total, first.dominated, first.moves // no row adds nothing
 	}
@@ -339,7 +343,8 @@ func (s span) hasOnlyZero() bool {
 // minMax is LEAST or GREATEST of two.
 //
 // Rule: bounds each by each, and either argument alone where the other may be NULL. LEAST(x, R) of a column x is x where x
-// <= R. Towards zero, magnitudes get no larger. An integer of a grouped relation keeps its influence where the other argument is on the right side of zero. Proof of the
+// <= R. Towards zero, magnitudes get no larger. An integer of a grouped relation keeps its influence where the other argument
+// is on the right side of zero. Proof of the
 // last: it is not NULL, and the function is 1-Lipschitz and maps 0 to 0, so a missing row still counts as zero.
 func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 	if len(m.Args) != 2 {

@@ -134,7 +134,8 @@ func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
 	return v, true
 }
 
-// timesCount finds M with |value| <= M·count: both are of one group, and every condition on the rows of count is one of those on its own, or
+// timesCount finds M with |value| <= M·count: both are of one group, and every condition on the rows of count is one of those
+// on its own, or
 // an OR of which it has one side.
 func (v value) timesCount(count value) *big.Rat {
 	a, n := v.sum, count.sum

@@ -218,7 +218,8 @@ func (g *grouping) resummed(x value) value {
 //
 // Rule: count and sum are sums over the rows of values (1, or the argument) of magnitude m at most. x moves a group by at most the sum
 // of magnitudes of its rows there: m times their number, which is 1 if the keys of the group hold a key of the unit's rows; all
-// groups by the sum over all its rows (value.magnitudes); in no more groups than it has rows, or than that sum if values are integers, or one
+// groups by the sum over all its rows (value.magnitudes); in no more groups than it has rows, or than that sum if values are
+// integers, or one
 // if the keys are the same in all its rows. count(DISTINCT v) likewise with m = 1: without x, a value is gone only if x has it. Proof:
 // linearity; no more groups than keys have values; of rows of a nested relation, those that are missing are at most rows of x.
 func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.Node) (value, error) {

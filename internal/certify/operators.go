@@ -277,7 +277,8 @@ func fits(typ, op string, r span, a, b value, lacks func(string) (value, error))
 
 // quotient is a division of finite numbers.
 //
-// Rule: of integers, numerics or float8s, by one that is not zero: its magnitude is at most that of the dividend, and it stays within the type. Proof:
+// Rule: of integers, numerics or float8s, by one that is not zero: its magnitude is at most that of the dividend, and it stays
+// within the type. Proof:
 // the divisor is 1 at least in magnitude (else tiny); int.c raises an error by zero, and where the least is divided by -1.
 func quotient(typ string, a, b value, lacks func(string) (value, error)) (value, error) {
 	if b.hasZero() {

@@ -11,6 +11,7 @@ import (
 type checker struct {
 	facts      Facts
 	parameters []Value
+	steps      int
 }
 
 // item is a relation under its name in FROM.

@@ -82,8 +82,8 @@ func haveUnits(s *scope, r *relation, on []*pg.Node) error {
 	return nil
 }
 
-// holdsUnit reports whether a value is the unit of each row.
-func holdsUnit(v value) bool { return v.unit && v.there() }
+// holdsUnit reports whether a value is the unit of each row, and units that are equal are one.
+func holdsUnit(v value) bool { return v.unit && v.there() && v.exact }
 
 // project derives the outputs: of each row, or of groups.
 func (s *scope) project(q *pg.SelectStmt) (*relation, error) {

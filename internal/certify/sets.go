@@ -7,7 +7,8 @@ import (
 // setOperation is UNION, INTERSECT or EXCEPT, with or without ALL.
 //
 // Rule: of two public relations it is public; of two split ones it is split if one output holds the unit on both sides, and a
-// unit has a+b, min(a, b), or a rows. UNION ALL of grouped ones is grouped: bounds are added, but Delta, which is the larger. Proof: equal rows
+// unit has a+b, min(a, b), or a rows. UNION ALL of grouped ones is grouped: bounds are added, but Delta, which is the larger.
+// Proof: equal rows
 // have equal units, so rows of other units decide nothing. All outputs are exact unless ALL keeps all, as else it is left to the plan
 // which of equal rows stays.
 func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error) {
@@ -107,7 +108,8 @@ func moved(v value) *Influence {
 // sublink is EXISTS, x op ANY or ALL, or a scalar subquery.
 //
 // Rule: the subquery is public, or stands beside a row of the unit and has rows of that unit alone (linked). A scalar one has one row
-// at most: aggregates without GROUP BY, or a key. Proof: what it gives is a function of the row, of rows of its unit, and of public ones; with
+// at most: aggregates without GROUP BY, or a key. Proof: what it gives is a function of the row, of rows of its unit, and of
+// public ones; with
 // two rows PostgreSQL raises an error.
 func (s *scope) sublink(n *pg.SubLink) (value, error) {
 	r, err := s.query(n.Subselect.GetSelectStmt(), s)
