@@ -345,7 +345,7 @@ func TestDerivedArguments(t *testing.T) {
 // TestNothing: an average has an interval and a deviation where its count exceeds the threshold, and else is NULL.
 func TestNothing(t *testing.T) {
 	p := &private{calibrated: calibratedFor(t, rewrite.Block{Releases: chainedReleases(laplace, laplace)}, mechanism.Guarantee{Epsilon: .1})}
-	column, most := average, p.blocks[0].releases[0].EmptyThreshold()
+	column, most := average, p.blocks[0].releases[0].EmptyThreshold(mechanism.Wrong)
 	column.Rows = 1
 	r := released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{most, most + 1}, {0, 0}}}
 	for g, want := range []bool{false, true} {
@@ -379,5 +379,14 @@ func TestDeviationOfTwoReleases(t *testing.T) {
 	text, _, err := p.derivedArg(rewrite.FinishArg{Release: 1, Column: &average, Derived: rewrite.DerivedStddev}, one(0, 0))
 	if string(text) != "{NULL}" || err != nil {
 		t.Errorf("the finish query is bound to %s, want {NULL} (%v)", text, err)
+	}
+}
+
+// TestRaisedValues: a sum reaches down to what it is if values below a bound above 0 were raised to that.
+func TestRaisedValues(t *testing.T) {
+	p := calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{scalar(0, 1<<30, 200, laplace)}}, mechanism.Guarantee{Epsilon: 1})
+	r := released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{1000 * 100}}} // 50 of them of 0, raised to 100
+	if i, ok := p.interval(0, rewrite.Column{Releases: []int{0}, Outside: .05}, r, 0); !ok || i.below < 50*100 {
+		t.Errorf("down by %g", i.below)
 	}
 }

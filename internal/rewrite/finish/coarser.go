@@ -13,15 +13,15 @@ func (c *correlator) coarser(s *pg_query.SelectStmt, of *grouped) {
 	out := q.short(s)
 	for i, n := range out.GroupClause {
 		key := []*pg_query.Node{sqltree.Clone(of.groupedBy(n, out))}
-		if key[0].GetNode() == nil || key[0].GetGroupingSet() != nil || key[0].GetAConst() != nil || !of.keys(key) {
+		if !ofOneKey(key[0]) || !of.keys(key) { // anything else may be what PostgreSQL alone can compute
 			return
 		}
 		out.GroupClause[i] = sqltree.Clone(of.groupedBy(n, out))
 		q.add(out.GroupClause[i], key[0], c.alias("k"))
 		q.inner.GroupClause = append(q.inner.GroupClause, sqltree.Clone(key[0]))
 	}
-	for _, n := range out.SortClause {
-		if by := n.GetSortBy(); outputNamed(out, by.Node) == nil {
+	for i, n := range out.SortClause {
+		if by := n.GetSortBy(); outputNamed(s, s.SortClause[i].GetSortBy().Node) == nil {
 			by.Node = q.replaced(by.Node)
 		}
 	}

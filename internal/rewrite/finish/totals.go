@@ -222,9 +222,9 @@ func outerJoin(n *pg_query.Node) bool {
 	return j.Jointype != pg_query.JoinType_JOIN_INNER || outerJoin(j.Larg) || outerJoin(j.Rarg)
 }
 
-// allGroups says that no group of a query is left out by what follows the grouping.
+// allGroups says that no group of a query is left out by what follows the grouping, and that none makes several rows.
 func allGroups(s *pg_query.SelectStmt) bool {
-	return s.HavingClause == nil && s.LimitCount == nil && s.LimitOffset == nil && len(s.DistinctClause) == 0
+	return !slices.ContainsFunc(s.TargetList, returnsRows) && s.HavingClause == nil && s.LimitCount == nil && s.LimitOffset == nil && len(s.DistinctClause) == 0
 }
 
 // additive says that an expression over a group is the sum of what it is over its parts.
