@@ -21,7 +21,7 @@ import (
 // numbers are says what the rest of the price would bring: it is charged as far as the margin needs it, and everything is drawn anew
 // (docs/privacy.md P18b).
 
-// lookShares are the parts of a statement's price that a first look takes: five times the noise where that is Gaussian, or ten times where the
+// lookShare and pureLookShare are the parts of a statement's price that a first look takes: five times the noise where that is Gaussian, or ten times where the
 // price is a pure ε.
 const lookShare, pureLookShare = 1. / 25, 1. / 10
 

@@ -119,10 +119,19 @@ func (o *grouped) groupedBy(n *pg_query.Node, s *pg_query.SelectStmt) *pg_query.
 
 // outputNamed is the output of a query that is named by its number or its name; nil: none is.
 func outputNamed(s *pg_query.SelectStmt, n *pg_query.Node) *pg_query.Node {
-	names := sqltree.StringList(n.GetColumnRef().GetFields())
-	for i, t := range s.TargetList {
-		r := t.GetResTarget()
-		if int(n.GetAConst().GetIval().GetIval()) == i+1 || len(names) == 1 && sqltree.OutputName(r) == names[0] {
+	if names := sqltree.StringList(n.GetColumnRef().GetFields()); len(names) == 1 {
+		return named(s, names[0])
+	}
+	if i := int(n.GetAConst().GetIval().GetIval()); 0 < i && i <= len(s.TargetList) {
+		return s.TargetList[i-1].GetResTarget().Val
+	}
+	return nil
+}
+
+// named is the output of a query with a name; nil: there is none.
+func named(s *pg_query.SelectStmt, name string) *pg_query.Node {
+	for _, t := range s.TargetList {
+		if r := t.GetResTarget(); sqltree.OutputName(r) == name {
 			return r.Val
 		}
 	}

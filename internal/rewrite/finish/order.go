@@ -93,23 +93,10 @@ func rankedBy(n *pg_query.Node) *pg_query.SortBy {
 
 // output is the expression of an output that ORDER BY names, by its name or its number, or the expression that it is.
 func output(s *pg_query.SelectStmt, x *pg_query.Node) *pg_query.Node {
-	if names := sqltree.StringList(x.GetColumnRef().GetFields()); len(names) == 1 && named(s, names[0]) != nil {
-		return named(s, names[0])
-	}
-	if i := int(x.GetAConst().GetIval().GetIval()); 0 < i && i <= len(s.TargetList) {
-		return s.TargetList[i-1].GetResTarget().Val
+	if n := outputNamed(s, x); n != nil {
+		return n
 	}
 	return x
-}
-
-// named is the output of a query with a name; nil: there is none.
-func named(s *pg_query.SelectStmt, name string) *pg_query.Node {
-	for _, t := range s.TargetList {
-		if r := t.GetResTarget(); r.Name == name {
-			return r.Val
-		}
-	}
-	return nil
 }
 
 // inOutputs is an order of a query around another by outputs of that one.

@@ -83,12 +83,7 @@ func (o *grouped) named(n *pg_query.Node) *pg_query.Node {
 	if len(names) == 0 || len(names) > 2 || len(names) == 2 && names[0] != o.table {
 		return nil
 	}
-	for _, t := range o.groups.TargetList {
-		if r := t.GetResTarget(); sqltree.OutputName(r) == names[len(names)-1] {
-			return r.Val
-		}
-	}
-	return nil
+	return named(o.groups, names[len(names)-1])
 }
 
 // keys puts the keys of the groups in place of their names in a list of expressions; false: others are read.
