@@ -278,7 +278,9 @@ func (p *calibrated) mostOfCount(block, release int) mechanism.Guarantee {
 // mostCharge is the most that all parts may cost together: at the order of the price, as nothing is known of it at others.
 func (p *calibrated) mostCharge() ledger.Charge {
 	if p.look != nil {
-		return p.look.whole.charge
+		c := p.look.whole.charge
+		c.SelectionDelta += p.charge.SelectionDelta
+		return c
 	}
 	c := p.charge
 	c.Epsilon, c.Curve = p.later.most, mechanism.Curve{Pure: p.later.price.Epsilon}

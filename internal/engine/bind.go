@@ -63,6 +63,7 @@ type private struct {
 	claimed    bool       // in the ledger, and not answered yet
 	flightDone func()     // ends the question's time in flight; nil: it is not in flight
 
+	unkept   bool   // the answer is for this statement alone
 	reserved func() // gives back the memory that it works with; nil: it has none
 
 	// What the charge has left behind, for the NOTICE.

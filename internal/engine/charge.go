@@ -20,11 +20,15 @@ func (e *Engine) Charge(ctx context.Context, scope session.Scope, bound session.
 	if !ok {
 		return nil
 	}
+	charged := false
+	defer func() { // also where it panics
+		if !charged {
+			p.idle()
+			p.leave()
+		}
+	}()
 	err := e.releaser.charge(ctx, scope, p)
-	if err != nil {
-		p.idle()
-		p.leave()
-	}
+	charged = err == nil
 	return err
 }
 

@@ -21,6 +21,7 @@ type released struct {
 	shown  []int                // of whole
 	chosen map[int]float64      // what releases have that were charged behind the first charge: ε, or divergence
 	price  *mechanism.Guarantee // of a kept answer, at which it was drawn; nil: that of the statement
+	looked bool                 // of a kept answer: it is that of a first look
 	share  float64              // of the groups among which values choose those that are presented; 0: they choose none
 }
 
@@ -150,8 +151,11 @@ func (r released) copied() released {
 // wrong is how often an interval of a group may not hold the truth, so that of the groups that are presented at most 5%
 // do not (Benjamini and Yekutieli 2005; docs/privacy.md P17a).
 func (p *calibrated) wrong(r released) float64 {
-	return mechanism.Wrong * cmp.Or(r.share, 1) * cmp.Or(p.part, 1)
+	return cmp.Or(r.share, 1) * p.wrongShare()
 }
+
+// wrongShare is how often what is told of an answer may be wrong.
+func (p *calibrated) wrongShare() float64 { return mechanism.Wrong * cmp.Or(p.part, 1) }
 
 // drawn is the answer before levels were made to add up.
 func (r released) drawn() released {

@@ -94,7 +94,7 @@ func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int
 	steps, floats := make([]*int64, block.Keys.Len()), make([]*float64, block.Keys.Len())
 	var threshold int64
 	if arg.Derived == rewrite.DerivedThreshold {
-		threshold = p.blocks[arg.Block].releases[arg.Release].EmptyThreshold()
+		threshold = p.blocks[arg.Block].releases[arg.Release].EmptyThreshold(p.wrongShare())
 	}
 	for g := range block.Keys.Len() {
 		switch arg.Derived {

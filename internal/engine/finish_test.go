@@ -19,7 +19,7 @@ func TestEmptyThreshold(t *testing.T) {
 			}
 			hits := 0
 			for range draws {
-				if p.Draw(source, 0, 0) > p.EmptyThreshold() {
+				if p.Draw(source, 0, 0) > p.EmptyThreshold(mechanism.Wrong) {
 					hits++
 				}
 			}

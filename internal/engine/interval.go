@@ -46,7 +46,7 @@ func (p *calibrated) interval(block int, c rewrite.Column, r released, g int) (i
 
 // nothing says that an aggregate is NULL, as it may be over no rows.
 func (p *calibrated) nothing(block int, c rewrite.Column, r released, g int) bool {
-	return c.Rows > 0 && r.Values[c.Rows-1][g] <= p.blocks[block].releases[c.Rows-1].EmptyThreshold()
+	return c.Rows > 0 && r.Values[c.Rows-1][g] <= p.blocks[block].releases[c.Rows-1].EmptyThreshold(p.wrongShare())
 }
 
 // steps gives the value of an aggregate in one group, in the steps of its interval, and by what these are divided: 1, or of an average its
@@ -109,7 +109,10 @@ func (p *calibrated) keptInterval(block int, c rewrite.Column, r released, g int
 		return interval{}, false
 	case first.Kind == mechanism.Quantile:
 		lo, hi := p.blocks[block].releases[c.Releases[0]].Interval(z, 0, p.wrong(r))
-		i := ofQuantile(first, float64(z-lo), float64(hi-z))
+		i := interval{float64(z - lo), float64(hi - z)}
+		if p.wrong(r) == mechanism.Wrong { // else values choose, and that of the greatest has a say
+			i = ofQuantile(first, i.below, i.above)
+		}
 		if c.Low > 0 {
 			i.below = float64(z - r.Values[c.Low-1][g])
 		}
@@ -122,7 +125,11 @@ func (p *calibrated) keptInterval(block int, c rewrite.Column, r released, g int
 		m := p.blocks[block].releases[c.Releases[0]].Margin(z, 0, p.wrong(r))
 		i := interval{m, m}
 		lo, hi := float64(max(first.Range[0].Lo, -mostSteps)), float64(min(first.Range[len(first.Range)-1].Hi, mostSteps))
+		if by := p.blocks[block]; by.threshold != nil && c.Releases[0] == by.by && float64(z)-m < float64(by.threshold.Least) {
+			i.below = float64(z) - lo // it is shown since it reached the threshold, from wherever
+		}
 		i.addLeftOut(share, float64(z), lo, hi)
+		i.addRaised(c.Outside, float64(z), lo, hi)
 		return i.within(float64(z)-lo, hi-float64(z)), true
 	}
 	n := r.Values[c.Releases[1]][g]
@@ -148,7 +155,7 @@ func (p *calibrated) keptInterval(block int, c rewrite.Column, r released, g int
 	if c.Average {
 		return sum.average(float64(c.DoubledCenter), share), true
 	}
-	return sum.total(float64(c.DoubledCenter), share), true
+	return sum.total(float64(c.DoubledCenter), share, c.Outside), true
 }
 
 // ofQuantile gives the interval of a quantile between the ends of its range, which always holds. What is released of the greatest value is not
@@ -233,7 +240,7 @@ func (s chained) widestAverage() float64 {
 
 // total gives the interval of z + center·n, in steps of z. A true sum beyond the range that follows from n is released as that range's
 // end, and is further off by the same rows that n lacks: they count at the end instead of the center.
-func (s chained) total(center, share float64) interval {
+func (s chained) total(center, share, outside float64) interval {
 	margin := func(each float64) float64 {
 		z, n := s.margins(each)
 		return wholeSteps(z, each*n)
@@ -257,6 +264,7 @@ func (s chained) total(center, share float64) interval {
 		highest = 0
 	}
 	i.addLeftOut(share, value, lowest, highest)
+	i.addRaised(outside, value, lowest, highest)
 	return i.within(value-lowest, highest-value)
 }
 
@@ -269,6 +277,17 @@ func (i *interval) addLeftOut(share, value, lo, hi float64) {
 	}
 	if hi > 0 {
 		i.above += extra
+	}
+}
+
+// addRaised widens the interval of a sum by values beyond bounds that count as the bound nearer to 0: a share of the rows, and no more than that of
+// what they are counted as.
+func (i *interval) addRaised(outside, value, lo, hi float64) {
+	if lo >= 0 {
+		i.below += outside * math.Abs(value)
+	}
+	if hi <= 0 {
+		i.above += outside * math.Abs(value)
 	}
 }
 

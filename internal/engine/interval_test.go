@@ -345,7 +345,7 @@ func TestDerivedArguments(t *testing.T) {
 // TestNothing: an average has an interval and a deviation where its count exceeds the threshold, and else is NULL.
 func TestNothing(t *testing.T) {
 	p := &private{calibrated: calibratedFor(t, rewrite.Block{Releases: chainedReleases(laplace, laplace)}, mechanism.Guarantee{Epsilon: .1})}
-	column, most := average, p.blocks[0].releases[0].EmptyThreshold()
+	column, most := average, p.blocks[0].releases[0].EmptyThreshold(mechanism.Wrong)
 	column.Rows = 1
 	r := released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{most, most + 1}, {0, 0}}}
 	for g, want := range []bool{false, true} {
@@ -379,5 +379,49 @@ func TestDeviationOfTwoReleases(t *testing.T) {
 	text, _, err := p.derivedArg(rewrite.FinishArg{Release: 1, Column: &average, Derived: rewrite.DerivedStddev}, one(0, 0))
 	if string(text) != "{NULL}" || err != nil {
 		t.Errorf("the finish query is bound to %s, want {NULL} (%v)", text, err)
+	}
+}
+
+// TestRaisedValues: a sum reaches down to what it is if values below a bound above 0 were raised to that.
+func TestRaisedValues(t *testing.T) {
+	p := calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{scalar(0, 1<<30, 200, laplace)}}, mechanism.Guarantee{Epsilon: 1})
+	r := released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{1000 * 100}}} // 50 of them of 0, raised to 100
+	if i, ok := p.interval(0, rewrite.Column{Releases: []int{0}, Outside: .05}, r, 0); !ok || i.below < 50*100 {
+		t.Errorf("down by %g", i.below)
+	}
+}
+
+// TestChosenByThemselves: a count that is shown since it has reached a threshold may be any smaller one, where it is within its margin of that; and
+// a greatest value whose group is chosen may be less than the true one, and more.
+func TestChosenByThemselves(t *testing.T) {
+	p := calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{scalar(0, mechanism.NoUpper, 1, laplace)}}, mechanism.Guarantee{Epsilon: 1})
+	p.blocks[0].threshold = &mechanism.CountThreshold{Least: 20}
+	r := released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{21, 500}}}
+	for g, want := range []bool{true, false} {
+		if i, ok := p.interval(0, alone, r, g); !ok || (i.below == float64(r.Values[0][g])) != want {
+			t.Errorf("%d: down by %g", r.Values[0][g], i.below)
+		}
+	}
+	greatest := mechanism.Release{Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Sensitivity: 1, Groups: 1, Fraction: 1}
+	p = calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{greatest}}, mechanism.Guarantee{Epsilon: 1})
+	for share, want := range map[float64]float64{0: 0, .1: 60} {
+		r := released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{60}}, share: share}
+		if i, ok := p.interval(0, alone, r, 0); !ok || i.below != want {
+			t.Errorf("of a share of %g: down by %g, want %g", share, i.below, want)
+		}
+	}
+}
+
+// TestNothingOfALook: the counts that are told from none are larger where less may be wrong.
+func TestNothingOfALook(t *testing.T) {
+	p := calibratedFor(t, rewrite.Block{Releases: chainedReleases(laplace, laplace)}, mechanism.Guarantee{Epsilon: .1})
+	column, most := average, p.blocks[0].releases[0].EmptyThreshold(mechanism.Wrong)
+	column.Rows = 1
+	r := released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{most + 1}, {0}}}
+	if p.nothing(0, column, r, 0) {
+		t.Error("all of an answer: NULL")
+	}
+	if p.part = wrongLooks; !p.nothing(0, column, r, 0) {
+		t.Error("a look: not NULL")
 	}
 }

@@ -155,7 +155,7 @@ func (k *keptAnswers) measure(ctx context.Context, p *private) ([]released, erro
 // keep stores the answer. Where another proxy has stored one since this statement's claim ended, that is the answer, and what was drawn here
 // is given to nobody (docs/privacy.md P23a). A store that fails costs the analyst a second charge later, and nothing else.
 func (k *keptAnswers) keep(ctx context.Context, p *private, asked *calibrated) error {
-	if p.key == "" {
+	if p.key == "" || p.unkept {
 		return nil
 	}
 	encoded, err := json.Marshal(p.kept(p.answer))
@@ -244,7 +244,7 @@ func decodeAnswer(plan *rewrite.Plan, text []byte) ([]released, error) {
 	}
 	answer := make([]released, len(blocks))
 	for i, b := range blocks {
-		answer[i] = released{Keys: plan.Blocks[i].Keys, Values: b.Values, plain: b.Plain, chosen: b.Chosen, price: b.Price}
+		answer[i] = released{Keys: plan.Blocks[i].Keys, Values: b.Values, plain: b.Plain, chosen: b.Chosen, price: b.Price, looked: b.Look}
 		if plan.Blocks[i].Keys == nil {
 			answer[i].Keys = b.Selected
 		}
@@ -259,7 +259,8 @@ func (p *calibrated) byEpsilon() bool {
 
 // paid is the statement at the price that an answer was drawn at: the budget may have changed since.
 func (p *calibrated) paid(ctx context.Context, answer []released) (*calibrated, error) {
-	if len(answer) == 0 || answer[0].price == nil || *answer[0].price == p.price.Guarantee {
+	behind := p.look != nil && len(answer) > 0 && !answer[0].looked
+	if len(answer) == 0 || answer[0].price == nil || *answer[0].price == p.price.Guarantee && !behind {
 		return p, nil
 	}
 	then := price{*answer[0].price, slices.Index(mechanism.Orders, answer[0].price.Order)} // Infinite where it is none of them
@@ -268,9 +269,9 @@ func (p *calibrated) paid(ctx context.Context, answer []released) (*calibrated, 
 		return nil, err
 	}
 	out := *p
-	out.price, out.blocks, out.later, out.other, out.look = drawn.price, drawn.blocks, drawn.later, nil, nil
-	if p.look != nil {
-		out.part = 1 - wrongLooks
+	out.price, out.blocks, out.later, out.other, out.look = drawn.price, drawn.blocks, drawn.later, nil, p.look
+	if behind {
+		out.look, out.part = nil, 1-wrongLooks
 	}
 	return &out, nil
 }
@@ -282,13 +283,14 @@ type keptBlock struct {
 	Plain    [][]int64            `json:",omitempty"` // of released; old answers have none
 	Chosen   map[int]float64      `json:",omitempty"` // of released
 	Price    *mechanism.Guarantee `json:",omitempty"` // likewise
+	Look     bool                 `json:",omitempty"` // likewise
 }
 
 // kept makes what the ledger keeps of an answer.
 func (p *calibrated) kept(answer []released) []keptBlock {
 	blocks := make([]keptBlock, len(answer))
 	for i, r := range answer {
-		blocks[i].Values, blocks[i].Plain, blocks[i].Chosen = r.Values, r.plain, r.chosen
+		blocks[i].Values, blocks[i].Plain, blocks[i].Chosen, blocks[i].Look = r.Values, r.plain, r.chosen, p.look != nil
 		if p.byEpsilon() {
 			blocks[i].Price = &p.price.Guarantee
 		}

@@ -92,6 +92,9 @@ func (a *adding) hide() {
 			r.whole, r.shown = &whole, groups
 		}
 		r.share = a.present.chosen(i, r.Keys.Len())
+		if r.whole != nil {
+			r.whole.share = r.share // windows beside it read these, and it the same as without them
+		}
 		a.answer[i] = r
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -20,8 +21,9 @@ import (
 // numbers are says what the rest of the price would bring: it is charged as far as the margin needs it, and everything is drawn anew
 // (docs/privacy.md P18b).
 
-// lookShare is the part of a statement's price that a first look takes.
-const lookShare = 1. / 25
+// lookShare and pureLookShare are the parts of a statement's price that a first look takes: five times the noise where that is Gaussian, or ten times where the
+// price is a pure ε.
+const lookShare, pureLookShare = 1. / 25, 1. / 10
 
 // wrongLooks is the part that answers of looks alone have of what may be wrong in 5% of all answers: which of them are shown follows from
 // their own values. Those behind a look have the rest.
@@ -48,17 +50,30 @@ func (c *call) lookFirst(ctx context.Context, whole *calibrated) *calibrated {
 
 // begunWithLook is the statement with a part of its price charged first.
 func begunWithLook(ctx context.Context, whole *calibrated, margin float64) *calibrated {
-	b := whole.budget
+	b, part := whole.budget, lookShare
+	if whole.price.order == accounting.Infinite {
+		part = pureLookShare
+	}
 	share, _ := b.room.Share(mechanism.LaplaceCurve(b.epsilon))
 	rest := b
-	rest.epsilon = b.affords(share*(1-lookShare), b.epsilon)
-	b.epsilon = b.affords(share*lookShare, b.epsilon)
-	first, err := shareBudget(ctx, whole.plan, b)
+	rest.epsilon = b.affords(share*(1-part), b.epsilon)
+	b.epsilon = b.affords(share*part, b.epsilon)
+	first, err := whole.paying(ctx, b)
 	if err != nil {
 		return whole
 	}
 	first.look, first.part = &look{margin, rest, whole}, wrongLooks
+	first.fits = b.fits(whole.share, whole.charge.SelectionDelta+first.charge.SelectionDelta)
 	return first
+}
+
+// paying is the statement at another ε, paid at the same order: parts of a share of the budget add up to it at one order alone.
+func (p *calibrated) paying(ctx context.Context, b statementBudget) (*calibrated, error) {
+	out, err := b.priceAt(b.epsilon, p.price.order).calibrate(ctx, p.plan, b)
+	if err == nil {
+		out.settle(b)
+	}
+	return out, err
 }
 
 // measurable says that everything is released at once, and that some number of it has a margin of which a part of it means something: no time
@@ -151,7 +166,7 @@ func (s sizes) off(q *calibrated) (float64, bool) {
 // next is what is charged and drawn behind the look, given what it released; nil: nothing is, since the look keeps the margin, or since nothing
 // would bring the answer near it.
 func (l *look) next(ctx context.Context, p *calibrated, answer []released) *calibrated {
-	all, err := l.bought(ctx, p.plan, l.rest)
+	all, err := l.bought(ctx, l.rest)
 	if err != nil {
 		return nil
 	}
@@ -169,7 +184,7 @@ func (l *look) next(ctx context.Context, p *calibrated, answer []released) *cali
 	for high-low > lookTolerance*high {
 		b := l.rest
 		b.epsilon = (low + high) / 2
-		q, err := l.bought(ctx, p.plan, b)
+		q, err := l.bought(ctx, b)
 		if err != nil {
 			return all
 		}
@@ -183,8 +198,8 @@ func (l *look) next(ctx context.Context, p *calibrated, answer []released) *cali
 }
 
 // bought is the statement as it is released behind the look.
-func (l *look) bought(ctx context.Context, plan *rewrite.Plan, b statementBudget) (*calibrated, error) {
-	p, err := shareBudget(ctx, plan, b)
+func (l *look) bought(ctx context.Context, b statementBudget) (*calibrated, error) {
+	p, err := l.whole.paying(ctx, b)
 	if err == nil {
 		p.part = 1 - wrongLooks
 	}
@@ -210,6 +225,7 @@ func (m *measuring) drawBehindLook(ctx context.Context) error {
 	var refused *pgconn.PgError
 	switch err := m.chargePart(ctx, next.charge); {
 	case errors.As(err, &refused) && refused.Code == pgerr.BudgetExceeded:
+		m.unkept = true // another month may hold it
 		return nil
 	case err != nil:
 		return &stageError{err}
@@ -233,7 +249,7 @@ func (p *calibrated) ofLook(answer []released) string {
 		return fmt.Sprintf("This is a first look: epsilon %s would not bring half of its numbers near a margin of %s. SET dpproxy.epsilon = %[1]s brings ±%[3]s%%.",
 			number(p.look.whole.epsilon), margin, number(roundedUp(100*off)))
 	}
-	return fmt.Sprintf("This is a first look: the budget does not hold what a margin of %s needs.", margin)
+	return fmt.Sprintf("This is a first look: the budget did not hold what a margin of %s needs.", margin)
 }
 
 // atMost is the statement at the most that it may cost.

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
-	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -55,16 +54,47 @@ func TestBehindALook(t *testing.T) {
 			if off, ok := first.sizesOf(answer).off(next); buys == "a part" && !(ok && off <= margin) {
 				t.Errorf("%s: %d rows are off by %g", method, c.rows, off)
 			}
-			if paid := spentShare(b.room, first) + spentShare(b.room, next); paid > spentShare(b.room, whole)*(1+1e-6) {
-				t.Errorf("%s: %d rows: %g of the budget, at once %g", method, c.rows, paid, spentShare(b.room, whole))
+			once, _ := b.room.Share(whole.charge.Curve)
+			if paid, _ := b.room.Share(added(first.charge.Curve, next.charge.Curve)); paid > once*(1+1e-6) {
+				t.Errorf("%s: %d rows: %g of the budget, at once %g", method, c.rows, paid, once)
 			}
 		}
 	}
 }
 
-func spentShare(room accounting.Room, p *calibrated) float64 {
-	share, _ := room.Share(mechanism.LaplaceCurve(p.epsilon))
-	return share
+// added is what two charges cost together.
+func added(a, b mechanism.Curve) mechanism.Curve {
+	sum := mechanism.Curve{Pure: a.Pure + b.Pure}
+	for i := range mechanism.Orders {
+		sum.Renyi = append(sum.Renyi, a.Renyi[i]+b.Renyi[i])
+	}
+	return sum
+}
+
+// TestKeptLook: an answer of a look is that of one under another budget, too, and one behind it is none.
+func TestKeptLook(t *testing.T) {
+	plan := &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{
+		Releases: []mechanism.Release{scalar(0, mechanism.NoUpper, 1, mechanism.Choice{})},
+		Columns:  []rewrite.Column{{Releases: []int{0}}},
+	}}}
+	ctx := context.Background()
+	for _, budget := range []float64{30, 30.5, 31.5, 40} {
+		whole, err := shareBudget(ctx, plan, budgetOf(policy.RDP, budget, .2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := begunWithLook(ctx, whole, .1)
+		for _, looked := range []bool{false, true} {
+			price := mechanism.Guarantee{Epsilon: first.price.Epsilon * (1 + 1e-15), Order: first.price.Order}
+			p, err := first.drawn(ctx, []released{{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{50}}, price: &price, looked: looked}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := map[bool]float64{true: wrongLooks, false: 1 - wrongLooks}[looked]; p.part != want || (p.look != nil) != looked {
+				t.Errorf("budget %g, looked %v: part %g", budget, looked, p.part)
+			}
+		}
+	}
 }
 
 // TestLook asks for a count under a policy that wants a margin of the answer: it is charged once where a look is enough, and else twice. An ε

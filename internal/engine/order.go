@@ -35,8 +35,8 @@ func (p *calibrated) ordered(answer []released) ordering {
 		}
 		list := p.ranking(i, p.plan.Blocks[i].Columns[o.Column], answer[i], o.Descending)
 		shown := len(list)
-		if o.Limit > 0 {
-			shown = min(shown, o.Limit)
+		if limit := p.plan.Blocks[i].Limit; limit > 0 {
+			shown = min(shown, limit)
 		}
 		sure := min(certain(list), shown)
 		if shown == len(list) && sure == shown-1 {

@@ -14,20 +14,21 @@ func TestOrder(t *testing.T) {
 	for _, c := range []struct {
 		values []int64
 		order  rewrite.Order
+		limit  int
 		want   string
 	}{
-		{[]int64{5000, 9000, 7000}, rewrite.Order{Descending: true}, ""},
-		{[]int64{5000, 9000, 7000, 4998}, rewrite.Order{Descending: true, Limit: 2}, ""},
-		{[]int64{5000, 9000, 7000, 4998}, rewrite.Order{Descending: true, Limit: 3}, "The first 2 places are certain, place 3 is within the noise."},
-		{[]int64{5000, 9000, 7000, 4998}, rewrite.Order{Descending: true}, "The first 2 places are certain, places 3 to 4 are within the noise."},
-		{[]int64{5000, 9000, 8999, 4998}, rewrite.Order{Descending: true}, "Places 1 to 4 are within the noise."},
-		{[]int64{5000, 9000, 8999, 100}, rewrite.Order{}, "The first 2 places are certain, places 3 to 4 are within the noise."},
-		{[]int64{50, 9000, 8999}, rewrite.Order{}, "The first place is certain, places 2 to 3 are within the noise."},
-		{[]int64{9000}, rewrite.Order{}, ""},
-		{nil, rewrite.Order{}, ""},
+		{[]int64{5000, 9000, 7000}, rewrite.Order{Descending: true}, 0, ""},
+		{[]int64{5000, 9000, 7000, 4998}, rewrite.Order{Descending: true}, 2, ""},
+		{[]int64{5000, 9000, 7000, 4998}, rewrite.Order{Descending: true}, 3, "The first 2 places are certain, place 3 is within the noise."},
+		{[]int64{5000, 9000, 7000, 4998}, rewrite.Order{Descending: true}, 0, "The first 2 places are certain, places 3 to 4 are within the noise."},
+		{[]int64{5000, 9000, 8999, 4998}, rewrite.Order{Descending: true}, 0, "Places 1 to 4 are within the noise."},
+		{[]int64{5000, 9000, 8999, 100}, rewrite.Order{}, 0, "The first 2 places are certain, places 3 to 4 are within the noise."},
+		{[]int64{50, 9000, 8999}, rewrite.Order{}, 0, "The first place is certain, places 2 to 3 are within the noise."},
+		{[]int64{9000}, rewrite.Order{}, 0, ""},
+		{nil, rewrite.Order{}, 0, ""},
 	} {
 		p := countsOf(t, len(c.values), 0, laplace, .33)
-		p.plan.Blocks[0].Columns, p.plan.Blocks[0].Order = []rewrite.Column{alone}, &c.order
+		p.plan.Blocks[0].Columns, p.plan.Blocks[0].Order, p.plan.Blocks[0].Limit = []rewrite.Column{alone}, &c.order, c.limit
 		answer := []released{{Keys: make(rewrite.KeyRows, len(c.values)), Values: [][]int64{c.values}}}
 		if got := p.ordered(answer).hint(); got != c.want {
 			t.Errorf("%v: %q, want %q", c.values, got, c.want)

@@ -7,10 +7,6 @@ import (
 	"slices"
 )
 
-// falseShare bounds the expected share of groups without rows among those that are shown, and how often EXISTS holds
-// over no rows.
-const falseShare = .05
-
 // presence finds the groups that released values tell from empty ones, block by block (docs/privacy.md P17a). The
 // values are as they were drawn: the noise of one group is independent of that of others.
 type presence struct {
@@ -50,7 +46,7 @@ func (s *presence) of(block int) []bool {
 			family = append(family, chance[g])
 		}
 	}
-	most, found := discovered(family, falseShare*cmp.Or(s.part, 1)), 0
+	most, found := discovered(family, s.wrongShare()), 0
 	for g := range shown {
 		if shown[g] = shown[g] && chance[g] <= most; shown[g] {
 			found++
@@ -64,8 +60,8 @@ func (s *presence) of(block int) []bool {
 // aggregate; 0: they choose none.
 func (s *presence) chosen(block, shown int) float64 {
 	share := s.share[block]
-	if o := s.plan.Blocks[block].Order; o != nil && 0 < o.Limit && o.Limit < shown {
-		share = cmp.Or(share, 1) * float64(o.Limit) / float64(shown)
+	if limit := s.plan.Blocks[block].Limit; 0 < limit && limit < shown {
+		share = cmp.Or(share, 1) * float64(limit) / float64(shown)
 	}
 	return share
 }

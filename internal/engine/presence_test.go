@@ -29,7 +29,7 @@ func TestDiscovered(t *testing.T) {
 		{[]float64{.05, .05, .05}, .05},
 		{[]float64{0, 1, 1}, 0},
 	} {
-		if got := discovered(slices.Clone(c.family), falseShare); got != c.want {
+		if got := discovered(slices.Clone(c.family), mechanism.Wrong); got != c.want {
 			t.Errorf("%v: %g, want %g", c.family, got, c.want)
 		}
 	}
@@ -111,7 +111,7 @@ func TestInventedGroups(t *testing.T) {
 					name := fmt.Sprintf("%s %s, %d of %d groups, %d sums", noise, bounding, full, groups, sums)
 					share, power := invented(p, rows, rounds)
 					t.Logf("%s: %.3f of those shown are invented, %.3f of the others are shown", name, share, power)
-					if share > falseShare && !stattest.MeanWithin(share-falseShare, .22, 1, rounds) {
+					if share > mechanism.Wrong && !stattest.MeanWithin(share-mechanism.Wrong, .22, 1, rounds) {
 						t.Errorf("%s: %.3f of the groups that are shown are invented", name, share)
 					}
 					if full > 0 && power < .95 {
@@ -185,16 +185,16 @@ func TestIntervalsOfShownGroups(t *testing.T) {
 			{"all small", 0, func(g int) int64 { return int64(g) % 20 }},
 			{"all alike, the first ten", 10, func(int) int64 { return many }},
 		} {
-			block.Order = &rewrite.Order{Descending: true, Limit: c.limit}
+			block.Order, block.Limit = &rewrite.Order{Descending: true}, c.limit
 			p := &calibrated{plan: &rewrite.Plan{Blocks: []rewrite.Block{block}}, blocks: []calibratedBlock{{releases: prepared}}}
 			missed, plain := missedIntervals(p, c.size, c.limit, rounds)
 			t.Logf("%s, %s: of count, average and sum %.3f of those shown miss, %.3f of 95%% each", name, c.name, missed, plain)
 			for i, share := range missed {
-				if share > falseShare && !stattest.MeanWithin(share-falseShare, .22, 1, rounds) {
+				if share > mechanism.Wrong && !stattest.MeanWithin(share-mechanism.Wrong, .22, 1, rounds) {
 					t.Errorf("%s, %s: %.3f of the intervals of aggregate %d miss", name, c.name, share, i)
 				}
 			}
-			if c.limit > 0 && plain[0] < 2*falseShare {
+			if c.limit > 0 && plain[0] < 2*mechanism.Wrong {
 				t.Errorf("%s, %s: of intervals of 95%% each %.3f miss: the case tells nothing", name, c.name, plain[0])
 			}
 		}

@@ -61,7 +61,7 @@ func (p *calibrated) summed(block int, c rewrite.Column, r released) (margin, sh
 	b := &p.plan.Blocks[block]
 	first := b.Releases[c.Releases[0]]
 	share = leftOutShare(b, first, c)
-	margin = p.blocks[block].releases[c.Releases[0]].SumMargin() * first.Grid.Step
+	margin = p.blocks[block].releases[c.Releases[0]].SumMargin(p.wrong(r)) * first.Grid.Step
 	return roundedUp(margin * (1 + rootRounding)), share / (1 - share), true
 }
 

@@ -147,3 +147,26 @@ func TestTooManyGroupsCostNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestPanicWhileCharging: a connection that ends so gives back what its statement was to work with.
+func TestPanicWhileCharging(t *testing.T) {
+	const limit = 1 << 20
+	w := newWorld(t)
+	w.scope.Memory = memory.New(limit).Open("alice")
+	w.on("spend", func() error { panic("a fault") })
+	bound, err := w.bind("SELECT ward, count(*) FROM patients GROUP BY ward")
+	if err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("nothing has panicked")
+			}
+		}()
+		_ = w.engine.Charge(w.ctx, w.scope, bound)
+	}()
+	if _, err := w.scope.Memory.Work(context.Background(), limit/2, 0, time.Nanosecond); err != nil {
+		t.Error(err)
+	}
+}

@@ -143,8 +143,8 @@ func (p *Prepared) withJoint(candidate Candidate, c *Cube, at int, chosen bool) 
 	q.guarantee = Guarantee{Epsilon: c.epsilon / float64(c.Dimension())}
 	q.cube, q.coordinate = c, at
 	q.curve = sync.OnceValue(candidate.curve)
-	q.quantiles, q.tails = &quantiles[float64]{}, &quantiles[int64]{}
-	q.outline, q.threshold = sync.OnceValue(q.newOutline), sync.OnceValue(q.emptyThreshold)
+	q.quantiles, q.tails, q.thresholds = &quantiles[float64]{}, &quantiles[int64]{}, &quantiles[float64]{}
+	q.outline = sync.OnceValue(q.newOutline)
 	return &q
 }
 

@@ -96,9 +96,9 @@ func (d *denoised) from(far float64) float64 {
 }
 
 // EmptyThreshold is the least number that what is released over no rows exceeds in magnitude with a probability of at
-// most 5%.
-func (p *Prepared) EmptyThreshold() int64 { return p.threshold() }
-
-func (p *Prepared) emptyThreshold() int64 {
-	return int64(leastInteger(limit, func(m float64) bool { return p.EmptyTail(int64(m)+1) <= Wrong }))
+// most wrong.
+func (p *Prepared) EmptyThreshold(wrong float64) int64 {
+	return int64(p.thresholds.find(wrong, func() float64 {
+		return leastInteger(limit, func(m float64) bool { return p.EmptyTail(int64(m)+1) <= wrong })
+	}))
 }

@@ -38,7 +38,7 @@ func TestEmptyTailIsTheLaw(t *testing.T) {
 						}
 					}
 				}
-				if m := p.EmptyThreshold(); p.EmptyTail(m+1) > .05 || m > 0 && p.EmptyTail(m) <= .05 {
+				if m := p.EmptyThreshold(Wrong); p.EmptyTail(m+1) > .05 || m > 0 && p.EmptyTail(m) <= .05 {
 					t.Errorf("%s %s in [%d, %d]: %d is exceeded in %g, %g", noise, bounding, c.lo, c.hi, m, p.EmptyTail(m+1), p.EmptyTail(m))
 				}
 			}

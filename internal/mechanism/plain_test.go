@@ -18,16 +18,17 @@ func TestSumMargins(t *testing.T) {
 		newStairs(3.6, 4), newStairs(3, 3), newStairs(2, 5), newStairs(1.5, 7), newStairs(.4, 6), newStairs(.2, 9),
 	} {
 		p := &Prepared{candidates: []Candidate{{design: design{kernel: n}}}}
-		u, one := p.SumMargin(), lawOf(n)
-		sum, groups := one, 1
+		sum, groups := lawOf(n), 1
 		for range 8 {
-			far := int(math.Floor(u * math.Sqrt(float64(groups))))
-			if in := within(sum, far); in < confidence {
-				t.Errorf("%s of κ %g, %d groups: %.4f are within %d", n.noise, n.kappa, groups, in, far)
+			for _, wrong := range []float64{.05, .01, .001} {
+				far := int(math.Floor(p.SumMargin(wrong) * math.Sqrt(float64(groups))))
+				if in := within(sum, far); in < 1-wrong {
+					t.Errorf("%s of κ %g, %d groups: %.4f are within %d", n.noise, n.kappa, groups, in, far)
+				}
 			}
 			sum, groups = convolved(sum, sum), 2*groups
 		}
-		if most := 1.25 * normalQuantile * n.openErrors(); u > most+2*float64(max(1, n.period)) {
+		if u, most := p.SumMargin(.05), 1.25*normalQuantile(.95)*n.openErrors(); u > most+2*float64(max(1, n.period)) {
 			t.Errorf("%s of κ %g: %g, where a normal law needs %g", n.noise, n.kappa, u, most/1.25)
 		}
 	}
@@ -110,7 +111,7 @@ func TestJointPlain(t *testing.T) {
 			t.Fatalf("the noise of %d rows is not joint, or not plain", rows)
 		}
 		const rounds = 4000
-		noise, u := make([]int64, cube.Dimension()), p.SumMargin()
+		noise, u := make([]int64, cube.Dimension()), p.SumMargin(.05)
 		for _, groups := range []int{1, 2, 50} {
 			wrong := 0
 			for range rounds {

@@ -23,14 +23,14 @@ type Prepared struct {
 	cube       *Cube // joint noise that it is a coordinate of; nil: none
 	coordinate int
 
-	quantiles *quantiles[float64] // of |released − true|, by their probability, before the range caps it; nil: it has no such noise
-	tails     *quantiles[int64]   // EmptyTail
-	denoised  func() *denoised    // of Denoise, for that
-	threshold func() int64        // EmptyThreshold
-	outline   func() *Outline     // Scalar
-	rank      *rankSampler        // Quantile
-	joint     *jointQuantiles     // of a family that is drawn jointly; nil: by halving, or alone
-	units     selection           // Selection
+	quantiles  *quantiles[float64] // of |released − true|, by their probability, before the range caps it; nil: it has no such noise
+	tails      *quantiles[int64]   // EmptyTail
+	denoised   func() *denoised    // of Denoise, for that
+	thresholds *quantiles[float64] // EmptyThreshold
+	outline    func() *Outline     // Scalar
+	rank       *rankSampler        // Quantile
+	joint      *jointQuantiles     // of a family that is drawn jointly; nil: by halving, or alone
+	units      selection           // Selection
 }
 
 // Bytes is how much its tables take, beside some kilobytes. That of a vector counts with its first coordinate.
@@ -101,7 +101,7 @@ func prepare(r Release, g Guarantee) (*Prepared, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	p := &Prepared{release: r, guarantee: g, task: t, tails: &quantiles[int64]{}}
+	p := &Prepared{release: r, guarantee: g, task: t, tails: &quantiles[int64]{}, thresholds: &quantiles[float64]{}}
 	switch r.Kind {
 	case Quantile:
 		return p, p.prepareQuantile()
@@ -114,7 +114,7 @@ func prepare(r Release, g Guarantee) (*Prepared, error) {
 	c := p.Chosen()
 	p.sampler = sync.OnceValue(func() *sampler { return newSampler(c.kernel) })
 	p.curve = sync.OnceValue(c.curve)
-	p.denoised, p.threshold = sync.OnceValue(c.newDenoised), sync.OnceValue(p.emptyThreshold)
+	p.denoised = sync.OnceValue(c.newDenoised)
 	p.quantiles = &quantiles[float64]{}
 	p.outline = sync.OnceValue(p.newOutline)
 	return p, nil

@@ -205,12 +205,13 @@ func (f *findings) later(p *policy.Policy) []*question {
 	for _, d := range f.domains {
 		list = append(list, othersOf(p, place{d.table, d.column}, d.values))
 	}
+	f.ranges = slices.DeleteFunc(f.ranges, func(r ranged) bool { return f.of(r.table) == nil && !r.one })
 	for _, r := range f.ranges {
+		rows := "1"
 		if b := f.of(r.table); b != nil {
-			list = append(list, outsideOf(p, r, b.rows)...)
-		} else if r.one {
-			list = append(list, outsideOf(p, r, "1")...)
+			rows = b.rows
 		}
+		list = append(list, outsideOf(p, r, rows)...)
 	}
 	return list
 }

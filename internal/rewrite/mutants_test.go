@@ -87,7 +87,7 @@ func noClamp(x query.Scalar) query.Scalar {
 	inside, isForm := x.(query.Form)
 	switch {
 	case isForm && slices.Equal(inside.Text, []string{"((", ") IS NOT TRUE)"}):
-		return query.Raw("true")
+		return query.Raw("(true IS TRUE)") // ORDER BY takes no constant
 	case !ok:
 		return x
 	case c.Within != nil:

@@ -166,7 +166,7 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 		for _, g := range k.Keys {
 			block.KeyTypes = append(block.KeyTypes, g.Type())
 		}
-		block.DropsEmpty, block.Compared, block.Order, block.Windows = k.DropsEmpty, k.Compared, k.Order, k.Windows
+		block.DropsEmpty, block.Compared, block.Order, block.Limit, block.Windows = k.DropsEmpty, k.Compared, k.Order, k.Limit, k.Windows
 		if !k.Selected {
 			block.Keys = k.Product()
 		}
@@ -179,6 +179,9 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 				o := *block.Order
 				o.Column = slices.IndexFunc(p.Blocks[j].Columns, func(c Column) bool { return sameColumn(c, block.Columns[block.Order.Column]) })
 				p.Blocks[j].Order = &o
+			}
+			if block.Limit > 0 && (p.Blocks[j].Limit == 0 || block.Limit < p.Blocks[j].Limit) {
+				p.Blocks[j].Limit = block.Limit
 			}
 			p.Blocks[j].Compared = p.Blocks[j].Compared && block.Compared
 			continue

@@ -37,11 +37,31 @@ func TestOrders(t *testing.T) {
 		got := ""
 		for _, b := range q.plan.Blocks {
 			if o := b.Order; o != nil {
-				got = fmt.Sprint(b.Columns[o.Column].Name, " ", o.Descending, " ", o.Limit, " ", o.Ranked)
+				got = fmt.Sprint(b.Columns[o.Column].Name, " ", o.Descending, " ", b.Limit, " ", o.Ranked)
 			}
 		}
 		if got != want {
 			t.Errorf("%s: %q, want %q", sql, got, want)
+		}
+	}
+}
+
+// TestLimits: how many groups LIMIT leaves by what is released of them.
+func TestLimits(t *testing.T) {
+	const groups = "(SELECT diagnosis, count(*) AS n FROM patients GROUP BY diagnosis) t"
+	for sql, want := range map[string]int{
+		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY -count(*) LIMIT 2":                        2,
+		"SELECT diagnosis, round(count(*)) AS c FROM patients GROUP BY 1 ORDER BY diagnosis = 'flu', c LIMIT 2": 2,
+		"SELECT diagnosis, n + 1 AS m FROM " + groups + " ORDER BY m DESC LIMIT 3":                              3,
+		"SELECT diagnosis, n FROM " + groups + " ORDER BY rank() OVER (ORDER BY n) LIMIT 3 OFFSET 1":            3,
+		"SELECT diagnosis, n FROM " + groups + " ORDER BY diagnosis LIMIT 3":                                    0,
+		"SELECT diagnosis, n FROM " + groups + " ORDER BY n":                                                    0,
+	} {
+		q, err := theWorld.then().ask(sql, nil)
+		if err != nil || q.plan == nil {
+			t.Errorf("%s: %v", sql, err)
+		} else if got := q.plan.Blocks[0].Limit; got != want {
+			t.Errorf("%s: %d, want %d", sql, got, want)
 		}
 	}
 }
@@ -72,6 +92,10 @@ func TestWindows(t *testing.T) {
 		"SELECT ward, rank() OVER (ORDER BY n) FROM " + groups:                           "",
 		"SELECT avg(n) FROM (SELECT patient_id, count(*) AS n FROM visits GROUP BY 1) t": "",
 		"SELECT sum(n) FROM (SELECT count(*) AS n FROM patients) t":                      "",
+
+		"SELECT sum(n) FROM (SELECT ward, count(*) AS n, generate_series(1, 3) FROM patients GROUP BY 1) t": "shown",
+		"SELECT diagnosis, sum(count(*)) OVER (ORDER BY 1 / length(diagnosis)) FROM patients GROUP BY 1":    "shown",
+		"SELECT format('%s', ward), sum(n) FROM " + groups + " GROUP BY 1":                                  "shown",
 	} {
 		q, err := theWorld.then().ask(sql, nil)
 		if err != nil || q.plan == nil {

@@ -3,7 +3,7 @@
 //
 // A simple-query text is decided as a whole. Every statement is first analysed on a copy of the session's state, with
 // the SETs, BEGINs, PREPAREs and DECLAREs before it in force; one refusal answers the text with one error, and nothing
-// has run and nothing is charged. Otherwise all charges are made together, and then the statements run in order.
+// has run and nothing is charged. Otherwise the statements are charged and run one by one.
 //
 // A rolled-back transaction restores settings and cursors, never budget.
 package session

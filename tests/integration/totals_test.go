@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -92,4 +93,27 @@ func lastMargin(t *testing.T, conn *pgx.Conn) float64 {
 		t.Fatal(err)
 	}
 	return margin
+}
+
+// TestSortedByAKey: where an output has the name of a key, the key with its table's name is the key.
+func TestSortedByAKey(t *testing.T) {
+	conn := start(t, strings.ReplaceAll(clinicPolicy(), "epsilon: 40", "epsilon: 4000"), clinic).connect()
+	const groups = "(SELECT ward, diagnosis, count(*) AS n FROM patients GROUP BY 1, 2) t"
+	var keys []string
+	rows, err := conn.Query(t.Context(), "SELECT ward AS a, sum(n) AS ward FROM "+groups+" GROUP BY t.ward ORDER BY t.ward")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		values, err := rows.Values()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key, ok := values[0].(string); ok { // NULL is the last
+			keys = append(keys, key)
+		}
+	}
+	if err := rows.Err(); err != nil || len(keys) < 2 || !slices.IsSorted(keys) {
+		t.Errorf("%v: %q", err, keys)
+	}
 }

@@ -86,10 +86,10 @@ func run(ctx context.Context, args []string) error {
 		tallies, compared = append(tallies, t), append(compared, list)
 	}
 	if *compare {
-		return print(*page, pricesFrom, priceTable(compared))
+		return publish(*page, pricesFrom, priceTable(compared))
 	}
 	text, missed := table(tallies)
-	if err := print(*page, figuresFrom, text); err != nil {
+	if err := publish(*page, figuresFrom, text); err != nil {
 		return err
 	}
 	for _, t := range tallies {

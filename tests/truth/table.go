@@ -49,8 +49,8 @@ const (
 	tableTo     = "<!-- truth: end -->"
 )
 
-// print prints a table, and puts it behind a marker of a page, if there is one.
-func print(page, from, table string) error {
+// publish prints a table, and puts it behind a marker of a page, if there is one.
+func publish(page, from, table string) error {
 	fmt.Print("\n" + table)
 	if page == "" {
 		return nil

@@ -9,17 +9,15 @@ import (
 
 var numberForm = regexp.MustCompile(`^[-+]?(?:(0|[1-9]\d*)(?:\.(\d*))?|\.(\d+))(?:[eE]([-+]?\d{1,4}))?$`)
 
-// IsNumber accepts decimal numbers of at most 400 characters and exponents within ±400, which any float8 needs less than.
+// IsNumber accepts decimal numbers of at most 400 characters and exponents within ±400, which any float8 needs less than, and what these are
+// written out.
 func IsNumber(s string) bool {
 	m := numberForm.FindStringSubmatch(s)
-	if m == nil || len(s) > 400 {
-		return false
-	}
-	if m[4] == "" {
-		return true
+	if m == nil || m[4] == "" {
+		return m != nil && len(s) <= 1000
 	}
 	e, err := strconv.Atoi(m[4])
-	return err == nil && e >= -400 && e <= 400
+	return len(s) <= 400 && err == nil && e >= -400 && e <= 400
 }
 
 // parseNumber writes exponents out: the text is shown beside columns of integers.

@@ -179,6 +179,9 @@ func FuzzParse(f *testing.F) {
 			f.Add(s)
 		}
 	}
+	f.Add("1e400")
+	f.Add("-" + strings.Repeat("9", 395) + "e400")
+	f.Add("." + strings.Repeat("3", 394) + "e-400")
 	f.Fuzz(func(t *testing.T, s string) {
 		v, err := Parse(s)
 		if err != nil {

@@ -41,6 +41,7 @@ func (b *finisher) rewriteBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 		l.outputs = outputs(s, alias)
 		if s == b.root || b.around[s] != nil {
 			l.order = b.orderOf(s, alias)
+			l.limit = b.limitOf(s, alias)
 		}
 	}
 	s.FromClause, s.WhereClause = []*pg_query.Node{{Node: &pg_query.Node_RangeVar{RangeVar: &pg_query.RangeVar{

@@ -13,15 +13,15 @@ func (c *correlator) coarser(s *pg_query.SelectStmt, of *grouped) {
 	out := q.short(s)
 	for i, n := range out.GroupClause {
 		key := []*pg_query.Node{sqltree.Clone(of.groupedBy(n, out))}
-		if key[0].GetNode() == nil || key[0].GetGroupingSet() != nil || key[0].GetAConst() != nil || !of.keys(key) {
+		if !ofOneKey(key[0]) || !of.keys(key) { // anything else may be what PostgreSQL alone can compute
 			return
 		}
 		out.GroupClause[i] = sqltree.Clone(of.groupedBy(n, out))
 		q.add(out.GroupClause[i], key[0], c.alias("k"))
 		q.inner.GroupClause = append(q.inner.GroupClause, sqltree.Clone(key[0]))
 	}
-	for _, n := range out.SortClause {
-		if by := n.GetSortBy(); outputNamed(out, by.Node) == nil {
+	for i, n := range out.SortClause {
+		if by := n.GetSortBy(); outputNamed(s, s.SortClause[i].GetSortBy().Node) == nil {
 			by.Node = q.replaced(by.Node)
 		}
 	}
@@ -119,10 +119,19 @@ func (o *grouped) groupedBy(n *pg_query.Node, s *pg_query.SelectStmt) *pg_query.
 
 // outputNamed is the output of a query that is named by its number or its name; nil: none is.
 func outputNamed(s *pg_query.SelectStmt, n *pg_query.Node) *pg_query.Node {
-	names := sqltree.StringList(n.GetColumnRef().GetFields())
-	for i, t := range s.TargetList {
-		r := t.GetResTarget()
-		if int(n.GetAConst().GetIval().GetIval()) == i+1 || len(names) == 1 && sqltree.OutputName(r) == names[0] {
+	if names := sqltree.StringList(n.GetColumnRef().GetFields()); len(names) == 1 {
+		return named(s, names[0])
+	}
+	if i := int(n.GetAConst().GetIval().GetIval()); 0 < i && i <= len(s.TargetList) {
+		return s.TargetList[i-1].GetResTarget().Val
+	}
+	return nil
+}
+
+// named is the output of a query with a name; nil: there is none.
+func named(s *pg_query.SelectStmt, name string) *pg_query.Node {
+	for _, t := range s.TargetList {
+		if r := t.GetResTarget(); sqltree.OutputName(r) == name {
 			return r.Val
 		}
 	}

@@ -21,6 +21,7 @@ type level struct {
 	intervals []bind.Interval
 	grouping  [][]int
 	order     *release.Order
+	limit     int // how many groups an order of what is released of them leaves; 0: all
 	windows   []window
 	compared  bool           // EXISTS asks of its count whether there are rows
 	every     bool           // it counts rows for every row around, also those that have none
@@ -64,7 +65,7 @@ func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 			k.Columns[call].Output = name
 		}
 		if len(l.groups.sets) == 1 {
-			k.Order = l.order
+			k.Order, k.Limit = l.order, l.limit
 			for _, w := range l.windows {
 				w.Column, w.Adds = k.Columns[w.call], k.Adds(w.call)
 				k.Windows = append(k.Windows, w.Window)

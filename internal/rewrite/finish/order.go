@@ -1,6 +1,7 @@
 package finish
 
 import (
+	"slices"
 	"strconv"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -27,12 +28,10 @@ func (b *finisher) orderOf(s *pg_query.SelectStmt, alias string) *release.Order 
 	case len(s.DistinctClause) > 0 || s.HavingClause != nil || s.LimitOffset != nil:
 		return nil
 	case s == b.root && len(s.SortClause) > 0 && of(s.SortClause[0].GetSortBy()):
-		o.Limit = int(s.LimitCount.GetAConst().GetIval().GetIval())
 		return &o
 	case around != nil && (around.LimitOffset != nil || around.HavingClause != nil):
 		return nil
 	case around != nil && s.LimitCount == nil && len(around.SortClause) > 0 && of(inOutputs(around, around.SortClause[0].GetSortBy())):
-		o.Limit = int(around.LimitCount.GetAConst().GetIval().GetIval())
 		return &o
 	case s.LimitCount != nil:
 		return nil
@@ -48,6 +47,38 @@ func (b *finisher) orderOf(s *pg_query.SelectStmt, alias string) *release.Order 
 	return nil
 }
 
+// limitOf is the LIMIT of a query of groups, or of the query around it, that leaves groups by what is released of them;
+// 0: none does.
+func (b *finisher) limitOf(s *pg_query.SelectStmt, alias string) int {
+	byValues := func(x *pg_query.Node) (found bool) {
+		sqltree.Visit(x, func(n *pg_query.Node) bool {
+			names := sqltree.StringList(n.GetColumnRef().GetFields())
+			found = found || len(names) == 2 && names[0] == alias && names[1][0] == 'a'
+			return !found
+		})
+		return found
+	}
+	if n := limit(s); n > 0 && slices.ContainsFunc(s.SortClause, func(by *pg_query.Node) bool { return byValues(output(s, by.GetSortBy().GetNode())) }) {
+		return n
+	}
+	around := b.around[s]
+	byOutputs := func(by *pg_query.Node) (found bool) {
+		sqltree.Visit(output(around, by.GetSortBy().GetNode()), func(n *pg_query.Node) bool {
+			names := sqltree.StringList(n.GetColumnRef().GetFields())
+			found = found || len(names) > 0 && byValues(named(s, names[len(names)-1]))
+			return !found
+		})
+		return found
+	}
+	if n := limit(around); n > 0 && slices.ContainsFunc(around.SortClause, byOutputs) {
+		return n
+	}
+	return 0
+}
+
+// limit is a LIMIT that is a constant; 0: there is none.
+func limit(s *pg_query.SelectStmt) int { return int(s.GetLimitCount().GetAConst().GetIval().GetIval()) }
+
 // rankedBy is by what a window numbers all rows first; nil: it does not.
 func rankedBy(n *pg_query.Node) *pg_query.SortBy {
 	f := uncast(n).GetFuncCall()
@@ -62,11 +93,8 @@ func rankedBy(n *pg_query.Node) *pg_query.SortBy {
 
 // output is the expression of an output that ORDER BY names, by its name or its number, or the expression that it is.
 func output(s *pg_query.SelectStmt, x *pg_query.Node) *pg_query.Node {
-	names := sqltree.StringList(x.GetColumnRef().GetFields())
-	for i, t := range s.TargetList {
-		if r := t.GetResTarget(); len(names) == 1 && r.Name == names[0] || int(x.GetAConst().GetIval().GetIval()) == i+1 {
-			return r.Val
-		}
+	if n := outputNamed(s, x); n != nil {
+		return n
 	}
 	return x
 }

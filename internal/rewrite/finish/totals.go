@@ -83,12 +83,7 @@ func (o *grouped) named(n *pg_query.Node) *pg_query.Node {
 	if len(names) == 0 || len(names) > 2 || len(names) == 2 && names[0] != o.table {
 		return nil
 	}
-	for _, t := range o.groups.TargetList {
-		if r := t.GetResTarget(); sqltree.OutputName(r) == names[len(names)-1] {
-			return r.Val
-		}
-	}
-	return nil
+	return named(o.groups, names[len(names)-1])
 }
 
 // keys puts the keys of the groups in place of their names in a list of expressions; false: others are read.
@@ -222,9 +217,9 @@ func outerJoin(n *pg_query.Node) bool {
 	return j.Jointype != pg_query.JoinType_JOIN_INNER || outerJoin(j.Larg) || outerJoin(j.Rarg)
 }
 
-// allGroups says that no group of a query is left out by what follows the grouping.
+// allGroups says that no group of a query is left out by what follows the grouping, and that none makes several rows.
 func allGroups(s *pg_query.SelectStmt) bool {
-	return s.HavingClause == nil && s.LimitCount == nil && s.LimitOffset == nil && len(s.DistinctClause) == 0
+	return !slices.ContainsFunc(s.TargetList, returnsRows) && s.HavingClause == nil && s.LimitCount == nil && s.LimitOffset == nil && len(s.DistinctClause) == 0
 }
 
 // additive says that an expression over a group is the sum of what it is over its parts.

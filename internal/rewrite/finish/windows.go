@@ -166,18 +166,30 @@ func (w *windows) ofKeys(over *pg_query.WindowDef) bool {
 	if over.FrameOptions&(frameRows|frameGroups) != 0 && (over.StartOffset != nil || over.EndOffset != nil) {
 		return false
 	}
-	keys := true
 	for _, n := range slices.Concat(over.PartitionClause, over.OrderClause) {
+		if by := n.GetSortBy(); by != nil {
+			n = by.Node
+		}
+		keys := ofOneKey(n) // anything else may fail for a group that PostgreSQL does not have
 		sqltree.Visit(n, func(n *pg_query.Node) bool {
-			if n.GetColumnRef() != nil {
-				_, key := w.column(n, 'k')
-				keys = keys && key
-			}
-			keys = keys && n.GetSubLink() == nil
+			_, key := w.column(n, 'k')
+			keys = keys && (n.GetColumnRef() == nil || key)
 			return keys
 		})
+		if !keys {
+			return false
+		}
 	}
-	return keys
+	return true
+}
+
+// ofOneKey says that an expression is a column, or the part of one that is a time: it has a value whatever the column is.
+func ofOneKey(n *pg_query.Node) bool {
+	if f := n.GetFuncCall(); f != nil && f.Over == nil {
+		name := sqltree.FunctionName(f)
+		return (name == "date_trunc" || name == "date_part" || name == "extract") && len(f.Args) == 2 && f.Args[0].GetAConst() != nil && f.Args[1].GetColumnRef() != nil
+	}
+	return n.GetColumnRef() != nil
 }
 
 // value is what a window is, or an end of its interval. Of counts neither is below 0.

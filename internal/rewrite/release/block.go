@@ -38,6 +38,7 @@ type Block struct {
 
 	Proofs   []schema.Proof // of the keys' values
 	Order    *Order         // nil: groups are in no order of an aggregate
+	Limit    int            // how many groups LIMIT leaves in an order of what is released of them; 0: it leaves none out
 	Windows  []Window       // sums over groups
 	Compared bool           // the statement asks of its count whether there are rows
 
@@ -286,7 +287,6 @@ type Difference struct {
 type Order struct {
 	Column     int // of the block's
 	Descending bool
-	Limit      int  // so many groups are shown; 0: all, or nobody knows
 	Ranked     bool // a window numbers the groups in that order: they may be shown in another
 }
 
