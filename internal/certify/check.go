@@ -99,7 +99,7 @@ func covers(claims []Claim, outputs []Output) error {
 			if o.Kind != Integer || above(o.Delta, one) {
 				return missing(-1, "claimed kind", "selection by output %d, which is %s and moves by %s", i+1, o.Kind, o.Influence)
 			}
-		case Bin:
+		case Bin, Listed:
 			if o.Kind != Private && o.Kind != Public {
 				return missing(-1, "claimed kind", "output %d is %s", i+1, o.Kind)
 			}

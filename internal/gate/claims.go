@@ -1,0 +1,77 @@
+package gate
+
+import (
+	"math/big"
+
+	"github.com/dpproxy/dpproxy/internal/certify"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+)
+
+// Measure is one query for main, with what its outputs are charged for.
+type Measure struct {
+	SQL    schema.SQL
+	Claims []certify.Claim
+}
+
+// Measures are the queries of a block: that of its integers, if it has one, and its histograms.
+func Measures(k *rewrite.Block) []Measure {
+	var all []Measure
+	if k.Measure.Text != "" {
+		claims := keys(k)
+		if k.Select != nil {
+			for i := range claims {
+				claims[i].Kind = certify.Private
+			}
+			claims = append(claims, certify.Claim{Kind: certify.Selection, Influence: influence(*k.Select)})
+		}
+		for _, i := range k.Measured {
+			claims = append(claims, certify.Claim{Kind: certify.Integer, Influence: influence(k.Releases[i])})
+		}
+		all = append(all, Measure{k.Measure, claims})
+	}
+	for _, h := range k.Histograms {
+		claims := append(keys(k), certify.Claim{Kind: certify.Bin}, certify.Claim{Kind: certify.Integer})
+		count := &claims[len(claims)-1]
+		for _, i := range h.Releases {
+			count.Influence = least(count.Influence, influence(k.Releases[i]))
+		}
+		count.Groups = nil // its bins are groups too
+		all = append(all, Measure{h.Measure, claims})
+	}
+	return all
+}
+
+// keys are the outputs that name a group: its ordinal among declared keys, or the keys themselves.
+func keys(k *rewrite.Block) []certify.Claim {
+	if k.Select == nil && !k.ByKey {
+		return []certify.Claim{{Kind: certify.Public}}
+	}
+	claims := make([]certify.Claim, len(k.KeyTypes))
+	for i := range claims {
+		claims[i].Kind = certify.Listed // or shown by selection, on the integers' query
+	}
+	return claims
+}
+
+// influence is what a release is charged for.
+func influence(r mechanism.Release) certify.Influence {
+	groups := int64(max(r.Groups, 1))
+	total := big.NewRat(r.Total, 1)
+	if r.Total == 0 {
+		total = new(big.Rat).Mul(big.NewRat(r.Sensitivity, 1), big.NewRat(groups, 1))
+	}
+	return certify.Influence{Delta: big.NewRat(r.Sensitivity, 1), Total: total, Groups: big.NewRat(groups, 1)}
+}
+
+// least takes the smaller of each bound.
+func least(a, b certify.Influence) certify.Influence {
+	smaller := func(x, y *big.Rat) *big.Rat {
+		if x == nil || y != nil && y.Cmp(x) < 0 {
+			return y
+		}
+		return x
+	}
+	return certify.Influence{Delta: smaller(a.Delta, b.Delta), Total: smaller(a.Total, b.Total), Groups: smaller(a.Groups, b.Groups)}
+}

@@ -1,0 +1,85 @@
+package gate
+
+import (
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/dpproxy/dpproxy/internal/certify"
+	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+)
+
+// Facts is what certify may take for granted: what the policy says of whose rows are whose, and what main proves in the snapshot that
+// measures. Of a table that is the shape of the columns that the proofs name; of unique sets, those that they name.
+func Facts(s *schema.Schema, proofs []schema.Proof) certify.Facts {
+	f := certify.Facts{Tables: map[string]certify.Table{}, Enums: map[string]bool{}, Bases: map[string]string{}}
+	for _, t := range s.Types {
+		switch t.Kind {
+		case 'e':
+			f.Enums[t.Schema+"."+t.Name] = true
+		case 'd':
+			f.Bases[t.Schema+"."+t.Name] = base(s, t)
+		}
+	}
+	for _, p := range proofs {
+		if p.Shape == "" {
+			continue
+		}
+		if r, t := s.Relations[p.Relation], s.Policy.Table(p.Relation); r != nil && t != nil {
+			f.Tables[key(p.Relation)] = table(t, r, p.Columns)
+		}
+	}
+	for _, p := range proofs {
+		if t, proven := f.Tables[key(p.Relation)]; proven && p.Shape == "" && p.Values.Text == "" {
+			t.Unique = append(t.Unique, p.Columns)
+			f.Tables[key(p.Relation)] = t
+		}
+	}
+	return f
+}
+
+func key(n policy.Name) string { return n.Schema + "." + n.Relation }
+
+// table is what is known of a table and of these columns of it.
+func table(t *policy.Table, r *schema.Relation, columns []string) certify.Table {
+	out := certify.Table{Public: t.Public, Columns: map[string]certify.Column{}}
+	if u := t.Unit; u != nil {
+		out.Kind, out.Unit = u.Name, u.Column
+		if v := u.Via; v != nil {
+			out.Via = &certify.Via{Column: v.Column, Table: key(v.References), Key: v.ReferencesColumn}
+		}
+	}
+	for _, name := range columns {
+		c := r.Column(name)
+		if c == nil {
+			continue
+		}
+		col := certify.Column{Type: c.TypeName, NotNull: c.NotNull, Collation: c.Collation, Deterministic: c.DeterministicCollation}
+		for _, p := range t.Columns {
+			if p.Name == name && p.OfOneUnit != nil {
+				col.OneUnit = key(p.OfOneUnit.Table) + "." + p.OfOneUnit.Column
+			}
+		}
+		out.Columns[name] = col
+	}
+	return out
+}
+
+// base is the type that a domain is made of, as format_type prints it.
+func base(s *schema.Schema, t schema.Type) string {
+	if own, ok := s.Types[t.Base]; ok {
+		return own.Schema + "." + own.Name
+	}
+	built, ok := pgtype.NewMap().TypeForOID(t.Base)
+	if !ok {
+		return "" // of which certify knows nothing
+	}
+	if modifier := t.Typmod - numericHeader; built.Name == "numeric" && modifier >= 0 {
+		return fmt.Sprintf("numeric(%d,%d)", modifier>>16, modifier&0x7ff)
+	}
+	return built.Name
+}
+
+// numericHeader is what PostgreSQL adds to precision and scale in a type modifier (VARHDRSZ).
+const numericHeader = 4
