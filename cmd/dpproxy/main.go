@@ -26,6 +26,7 @@ type cli struct {
 	Check     checkCommand   `cmd:"" help:"Check a policy file: prints ok, or every problem with its position."`
 	Init      initCommand    `cmd:"" help:"Print a first policy from a database's schema, never from its data."`
 	Explain   explainCommand `cmd:"" help:"Say what a statement would cost and how well it would be answered."`
+	Certify   certifyCommand `cmd:"" help:"Say what follows from the queries for main alone: how far one unit moves each of their numbers."`
 	Console   consoleCommand `cmd:"" help:"Print a token that lets an administrator into the console."`
 	Budget    budgetCommand  `cmd:"" help:"Show and administer budgets."`
 	Profile   profileCommand `cmd:"" help:"Release bounds, rows per unit and domains with noise, as keys of the policy."`

@@ -63,7 +63,7 @@ func BenchmarkRows(b *testing.B) {
 
 func BenchmarkMeasure(b *testing.B) {
 	backend, ctx := benchmarked(b), context.Background()
-	m := Measurement{Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: benchmarkSQL}, Keys: []uint32{textOID}}}}
+	m := Measurement{Admit: anything, Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: benchmarkSQL}, Keys: []uint32{textOID}}}}
 	for b.Loop() {
 		if err := backend.Measure(ctx, m, func(MeasureRow) error { return nil }); err != nil {
 			b.Fatal(err)
@@ -88,6 +88,7 @@ func BenchmarkProof(b *testing.B) {
 			name := policy.Name{Schema: "public", Relation: "p"}
 			relied := map[policy.ColumnOf]bool{{Table: name, Column: "id"}: true, {Table: name, Column: "n"}: true}
 			m := Measurement{
+				Admit:   anything,
 				Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: benchmarkSQL}, Keys: []uint32{textOID}}},
 				Proofs:  []rewrite.Proof{schema.Relations[name].ShapeProof(relied)},
 			}

@@ -45,6 +45,10 @@ func measureError(err error) error {
 		}
 		return &MeasureError{lost: true}
 	}
+	var kept *NotAdmitted
+	if errors.As(err, &kept) {
+		return kept
+	}
 	var proof *ProofError
 	if errors.As(err, &proof) {
 		return proof

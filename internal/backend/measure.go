@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,6 +17,9 @@ type Measurement struct {
 	Queries  []MeasureQuery
 	Proofs   []rewrite.Proof // made again in the same snapshot
 	Settings Settings
+
+	// Admit says whether the n-th query may run with these values. It is asked right before main is; without it nothing runs.
+	Admit func(n int, q rewrite.SQL) error
 
 	// Stages says, for each stage of the statement, behind how many of Queries it is answered. Answer gives its rows, which later queries
 	// read; it is called when all rows of the queries before it have been given to each.
@@ -106,7 +110,10 @@ func (b *Backend) measure(ctx context.Context, m Measurement, out chan<- batch) 
 		for _, q := range run.questions {
 			tx.query(q.sql, q.values, q.types, nil)
 		}
-		run.queue()
+		if err := run.queue(); err != nil {
+			_ = tx.end() // nothing was sent
+			return err
+		}
 		if err := tx.sendFirst(len(m.Stages) == 0); err != nil {
 			_ = tx.end() // the first error decides
 			if attempt == 0 && ctx.Err() == nil && connectionLost(err) {
@@ -154,14 +161,37 @@ func (r *measureRun) upto() int {
 }
 
 // queue queues the queries up to the next stage.
-func (r *measureRun) queue() {
+func (r *measureRun) queue() error {
 	for ; r.queued < r.upto(); r.queued++ {
 		q := r.Queries[r.queued]
 		sql := q.SQL.With(r.answers)
+		if err := r.admit(sql); err != nil {
+			return err
+		}
 		values, types := r.parameters(sql)
 		r.tx.query(sql.Text, values, types, q.formats())
 	}
+	return nil
 }
+
+// admit asks whether the next query may run.
+func (r *measureRun) admit(q rewrite.SQL) error {
+	if r.Admit == nil {
+		return &NotAdmitted{errors.New("nobody admits it")}
+	}
+	if err := r.Admit(r.queued, q); err != nil {
+		return &NotAdmitted{err}
+	}
+	return nil
+}
+
+// NotAdmitted says that a query may not run: main has not seen it. Reason follows from its text and values, and from no row.
+type NotAdmitted struct{ Reason error }
+
+func (e *NotAdmitted) Error() string { return "a measure query is not admitted: " + e.Reason.Error() }
+
+// Unwrap gives the reason.
+func (e *NotAdmitted) Unwrap() error { return e.Reason }
 
 // read reads all answers, and asks for the stages' in between.
 func (r *measureRun) read(ctx context.Context) error {
@@ -190,7 +220,9 @@ func (r *measureRun) read(ctx context.Context) error {
 		if err := r.ask(ctx); err != nil {
 			return err
 		}
-		r.queue()
+		if err := r.queue(); err != nil {
+			return err
+		}
 		if err := r.tx.sendMore(len(r.answers) == len(r.Stages)); err != nil {
 			return err
 		}

@@ -291,6 +291,7 @@ func text(s string) *rewrite.Canonical { return (*rewrite.Canonical)(&s) }
 func TestMeasureReadsOneSnapshotOfIntegers(t *testing.T) {
 	b := connected(t, "CREATE TABLE t (id int PRIMARY KEY, ward text, x numeric)", "INSERT INTO t SELECT g, CASE WHEN g % 3 > 0 THEN 'w' || g % 3 END, g FROM generate_series(1, 1000) g")
 	m := Measurement{
+		Admit: anything,
 		Queries: []MeasureQuery{
 			{SQL: rewrite.SQL{Text: "SELECT ward, count(*), sum(x)::numeric(20,2) FROM public.t WHERE id <= $1 GROUP BY 1 ORDER BY 1 NULLS LAST", Parameters: []rewrite.Parameter{{Type: 23, Value: text("9")}}}, Keys: []uint32{textOID}, Integers: 2},
 			{SQL: rewrite.SQL{Text: "SELECT count(*), sum(x) FROM public.t WHERE id < 0"}},
@@ -319,6 +320,7 @@ func TestMeasureReadsOneSnapshotOfIntegers(t *testing.T) {
 func TestMeasureErrorsSayNothing(t *testing.T) {
 	b := connected(t, "CREATE TABLE t (id int, secret text)", "INSERT INTO t VALUES (1, 'Ms Canary')")
 	measure := func(m Measurement) error {
+		m.Admit = anything
 		return b.Measure(context.Background(), m, func(MeasureRow) error { return nil })
 	}
 	for name, m := range map[string]Measurement{
@@ -337,10 +339,10 @@ func TestMeasureErrorsSayNothing(t *testing.T) {
 			t.Errorf("%s: main is said to be away", name)
 		}
 	}
-	if err := measure(Measurement{Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT id FROM public.t"}}}}); err != nil {
+	if err := measure(Measurement{Admit: anything, Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT id FROM public.t"}}}}); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
-	gone := Measurement{Proofs: []rewrite.Proof{{Relation: policy.Name{Schema: "public", Relation: "t"}, Columns: []string{"id"}}}, Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT id FROM public.t"}}}}
+	gone := Measurement{Admit: anything, Proofs: []rewrite.Proof{{Relation: policy.Name{Schema: "public", Relation: "t"}, Columns: []string{"id"}}}, Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT id FROM public.t"}}}}
 	var unproven *ProofError
 	if err := measure(gone); !errors.As(err, &unproven) {
 		t.Errorf("without the index of a proof: %v", err)
@@ -353,13 +355,13 @@ func TestMeasureCancelledReturnsAtOnceAndTheConnectionComesBack(t *testing.T) {
 	for range 4 { // a pool of two
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(50*time.Millisecond, func() { cancel(gone) })
-		err := b.Measure(ctx, Measurement{Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT 1 FROM pg_sleep(3600)"}}}}, func(MeasureRow) error { return nil })
+		err := b.Measure(ctx, Measurement{Admit: anything, Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT 1 FROM pg_sleep(3600)"}}}}, func(MeasureRow) error { return nil })
 		if !errors.Is(err, gone) {
 			t.Fatalf("error = %v", err)
 		}
 	}
 	refused := errors.New("refused")
-	err := b.Measure(context.Background(), Measurement{Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT generate_series(1, 100000000)"}}}}, func(MeasureRow) error { return refused })
+	err := b.Measure(context.Background(), Measurement{Admit: anything, Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT generate_series(1, 100000000)"}}}}, func(MeasureRow) error { return refused })
 	if !errors.Is(err, refused) {
 		t.Errorf("error = %v", err)
 	}
@@ -384,7 +386,7 @@ func TestPoolWaitEndsWith53300(t *testing.T) {
 		defer conn.Release()
 	}
 	b.main.wait = 30 * time.Millisecond
-	if err := b.Measure(context.Background(), Measurement{}, func(MeasureRow) error { return nil }); code(err) != "53300" {
+	if err := b.Measure(context.Background(), Measurement{Admit: anything}, func(MeasureRow) error { return nil }); code(err) != "53300" {
 		t.Errorf("measure: %v", err)
 	}
 	// What is free must not tell that main is busy.
@@ -440,7 +442,7 @@ func TestBackendRestartIsNotNoticedBetweenStatements(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	sleep := Measurement{Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT 1 FROM pg_sleep(60)"}}}}
+	sleep := Measurement{Admit: anything, Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT 1 FROM pg_sleep(60)"}}}}
 	inFlight := make(chan error, 1)
 	go func() { inFlight <- b.Measure(ctx, sleep, func(MeasureRow) error { return nil }) }()
 	for b.Stats()["main"].AcquiredConns() == 0 {
@@ -461,7 +463,7 @@ func TestBackendRestartIsNotNoticedBetweenStatements(t *testing.T) {
 		if got := collect2(t, b, "SELECT 'up'"); got != "up" {
 			t.Errorf("public, %s: %q", again, got)
 		}
-		if err := b.Measure(ctx, Measurement{Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT 1"}}}}, func(MeasureRow) error { return nil }); err != nil {
+		if err := b.Measure(ctx, Measurement{Admit: anything, Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT 1"}}}}, func(MeasureRow) error { return nil }); err != nil {
 			t.Errorf("measure, %s: %v", again, err)
 		}
 		if err := s.Restart(ctx); err != nil {
@@ -501,5 +503,27 @@ func TestARowOverTheLimit(t *testing.T) {
 	defer rows.Close()
 	if row, err := rows.Next(); err != nil || string(row[0]) != "1" {
 		t.Errorf("%q, %v", row, err)
+	}
+}
+
+// anything admits every query.
+func anything(int, rewrite.SQL) error { return nil }
+
+// TestNothingRunsThatIsNotAdmitted: main does not see a query without somebody who admits it, nor one that is not admitted.
+func TestNothingRunsThatIsNotAdmitted(t *testing.T) {
+	b := connected(t, "CREATE TABLE t (id int)")
+	q := []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT count(*) FROM public.t"}, Integers: 1}}
+	var kept *NotAdmitted
+	for name, admit := range map[string]func(int, rewrite.SQL) error{
+		"nobody": nil,
+		"not":    func(int, rewrite.SQL) error { return errors.New("not certified") },
+	} {
+		err := b.Measure(context.Background(), Measurement{Queries: q, Admit: admit}, func(MeasureRow) error { t.Error("a row came"); return nil })
+		if !errors.As(err, &kept) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := b.Measure(context.Background(), Measurement{Queries: q, Admit: anything}, func(MeasureRow) error { return nil }); err != nil {
+		t.Error("the connection is of no use any more:", err)
 	}
 }

@@ -171,6 +171,7 @@ func TestFewTextsStayPrepared(t *testing.T) {
 func TestPreparedMeasuresAreCheckedAnew(t *testing.T) {
 	b, ctx := connected(t, "CREATE TABLE t (id int PRIMARY KEY, x int, y int)", "INSERT INTO t VALUES (1, 2, 3)"), context.Background()
 	m := Measurement{
+		Admit: anything,
 		Queries: []MeasureQuery{
 			{SQL: rewrite.SQL{Text: "SELECT sum(x) FROM public.t WHERE id > $1", Parameters: []rewrite.Parameter{{Type: 23, Value: text("0")}}}, Integers: 1},
 			{SQL: rewrite.SQL{Text: "SELECT sum(y) FROM public.t"}, Integers: 1},

@@ -36,8 +36,8 @@ type Column struct {
 
 // Value is a parameter. Elements are those of an array; a scalar has one. A nil element is NULL.
 type Value struct {
-	Array    bool
-	Elements []*string
+	Array    bool      `json:"array,omitempty"`
+	Elements []*string `json:"elements"`
 }
 
 // Kinds of outputs.
@@ -52,15 +52,15 @@ const (
 
 // Influence bounds what one unit does to an integer of a grouped answer. A nil bound is none.
 type Influence struct {
-	Delta  *big.Rat // in one group
-	Place  *big.Rat // in all groups together that have the same public keys: what a histogram's place is charged for
-	Total  *big.Rat // summed over its groups
-	Groups *big.Rat // number of groups in which it moves at all
+	Delta  *big.Rat `json:"delta,omitempty"`  // in one group
+	Place  *big.Rat `json:"place,omitempty"`  // in all groups together that have the same public keys: what a histogram's place is charged for
+	Total  *big.Rat `json:"total,omitempty"`  // summed over its groups
+	Groups *big.Rat `json:"groups,omitempty"` // number of groups in which it moves at all
 }
 
 // Output is one column of the answer.
 type Output struct {
-	Kind string
+	Kind string `json:"kind"`
 	Influence
 }
 

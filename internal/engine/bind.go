@@ -136,6 +136,9 @@ func (c *call) bindPrivate(ctx context.Context) (session.Bound, error) {
 		return nil, err
 	}
 	if p.answer == nil {
+		if err := c.certified(cal.plan, cal.certificate.Err()); err != nil {
+			return nil, err
+		}
 		if err := c.checkMeasure(ctx, cal); err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -29,6 +30,8 @@ type calibrated struct {
 	other   *calibrated // the way to pay that was not taken; nil: there is none
 	look    *look       // it is charged for a first look; nil: for all of its answer
 	part    float64     // of what is wrong in 5% at most, that this answer may have; 0: all
+
+	certificate *gate.Certificate // of the plan's queries for main
 
 	budget statementBudget // that it was calibrated for
 	later  later
@@ -83,6 +86,7 @@ func (c *call) calibrate(ctx context.Context, plan *rewrite.Plan) (*calibrated, 
 	}
 	p = c.lookFirst(ctx, p)
 	p.charge.Query, p.charge.Policy = c.sql, c.state.policy.Version
+	p.certificate = gate.New(c.state.schema, plan)
 	return p, nil
 }
 

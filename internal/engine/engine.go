@@ -54,6 +54,8 @@ type Metrics interface {
 	Stage(stage string, d time.Duration)
 	// Charged adds to the ε that statements were charged.
 	Charged(epsilon, share float64) // nominal, and of the analyst's budget
+	// Uncertified counts a query for main that is not certified.
+	Uncertified()
 }
 
 // state holds everything that a policy reload replaces.

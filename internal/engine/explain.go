@@ -9,6 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/certify"
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -18,26 +20,27 @@ import (
 // explanation answers EXPLAIN of a statement over private rows. Everything in it follows from the statement, the policy and
 // what the analyst has done before; no private row has a part in it.
 type explanation struct {
-	Epsilon  float64       `json:"epsilon"`
-	Delta    float64       `json:"delta"`                // of the partition selections
-	Price    *priceInfo    `json:"price,omitempty"`      // nil: nothing is released
-	Budget   *budgetInfo   `json:"budget,omitempty"`     // nil: Refused
-	Averages string        `json:"averages,omitempty"`   // how sums of averages with a margin are charged
-	Look     string        `json:"look,omitempty"`       // what is charged first, and what decides about the rest
-	Refused  string        `json:"refused,omitempty"`    // by the ledger: over budget, or failed before
-	Fits     string        `json:"still_fits,omitempty"` // Refused, and what would not be
-	Cached   bool          `json:"cached"`
-	Releases []releaseInfo `json:"releases"`
-	Plan     []string      `json:"plan"`
-	nothing  []string      // lines of the plan that the short explanation says, too
-	LeftOut  string        `json:"left_out,omitempty"`        // which rows the answer leaves out
-	Empty    string        `json:"empty_groups,omitempty"`    // dropped or kept; of declared keys
-	Selected int64         `json:"group_threshold,omitempty"` // groups of about fewer units are not shown; 0: keys are declared
-	Groups   []string      `json:"groups,omitempty"`          // hints
-	Wide     string        `json:"wide,omitempty"`            // what is bounded by more than most values need
-	Measure  []string      `json:"measure"`
-	Blocks   []blockInfo   `json:"blocks"`
-	Finish   string        `json:"finish"`
+	Epsilon   float64       `json:"epsilon"`
+	Delta     float64       `json:"delta"`                // of the partition selections
+	Price     *priceInfo    `json:"price,omitempty"`      // nil: nothing is released
+	Budget    *budgetInfo   `json:"budget,omitempty"`     // nil: Refused
+	Averages  string        `json:"averages,omitempty"`   // how sums of averages with a margin are charged
+	Look      string        `json:"look,omitempty"`       // what is charged first, and what decides about the rest
+	Refused   string        `json:"refused,omitempty"`    // by the ledger: over budget, or failed before
+	Fits      string        `json:"still_fits,omitempty"` // Refused, and what would not be
+	Cached    bool          `json:"cached"`
+	Certified string        `json:"certified"` // yes, or no where the policy warns of it only
+	Releases  []releaseInfo `json:"releases"`
+	Plan      []string      `json:"plan"`
+	nothing   []string      // lines of the plan that the short explanation says, too
+	LeftOut   string        `json:"left_out,omitempty"`        // which rows the answer leaves out
+	Empty     string        `json:"empty_groups,omitempty"`    // dropped or kept; of declared keys
+	Selected  int64         `json:"group_threshold,omitempty"` // groups of about fewer units are not shown; 0: keys are declared
+	Groups    []string      `json:"groups,omitempty"`          // hints
+	Wide      string        `json:"wide,omitempty"`            // what is bounded by more than most values need
+	Measure   []string      `json:"measure"`
+	Blocks    []blockInfo   `json:"blocks"`
+	Finish    string        `json:"finish"`
 }
 
 // budgetInfo says what the statement would take of the analyst's budget as it is now.
@@ -74,6 +77,9 @@ func (c *call) bindExplain(ctx context.Context, as rewrite.Explain) (session.Bou
 		return nil, err
 	}
 	if err := c.checkFinish(ctx, p.plan); err != nil {
+		return nil, err
+	}
+	if err := c.certified(p.plan, p.certificate.Err()); err != nil {
 		return nil, err
 	}
 	if err := c.checkMeasure(ctx, p); err != nil {
@@ -158,6 +164,9 @@ func (c *call) explain(ctx context.Context, first *calibrated, densities bool) (
 		Plan: p.plan.Explain, nothing: p.plan.OfNothing, LeftOut: leftOut(p.plan), Empty: emptyGroups(p.plan), Groups: p.groupHints(), Wide: wideHint(p.plan),
 		Finish: p.plan.Finish.SQL, Delta: p.charge.SelectionDelta,
 	}
+	if x.Certified = "yes"; first.certificate.Err() != nil {
+		x.Certified = "no"
+	}
 	x.Selected, _ = p.threshold()
 	if p.releases() {
 		x.Epsilon, x.Price, x.Averages = p.charge.Epsilon, describePrice(p), p.ofAverages()
@@ -219,6 +228,27 @@ func (c *call) explainBudget(ctx context.Context, p *calibrated, x *explanation)
 	}
 	return nil
 }
+
+// Certify is `dpproxy certify`: what is derived of each query for main, from its text and what it rests on alone. Nothing is charged or run.
+func (e *Engine) Certify(ctx context.Context, scope session.Scope, sql string) ([]gate.Reading, error) {
+	statement, err := e.parseOne(sql)
+	if err != nil {
+		return nil, err
+	}
+	s := e.state.Load()
+	a, err := e.analyse(ctx, s, scope, statement.statement, nil)
+	if err != nil || a.Route != rewrite.RoutePrivate {
+		return nil, err
+	}
+	p, err := (&call{engine: e, state: s, scope: scope, analysis: a, sql: sql}).calibratedPlan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.certificate.Readings(), nil
+}
+
+// Facts are what certify may take for granted of all tables, as main's catalogs are now.
+func (e *Engine) Facts() certify.Facts { return gate.AllFacts(e.state.Load().schema) }
 
 // Explain is `dpproxy explain`: the text that EXPLAIN (VERBOSE) would give to an analyst, without a ledger.
 func (e *Engine) Explain(ctx context.Context, scope session.Scope, sql string) ([]string, error) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
@@ -15,6 +16,7 @@ type blockInfo struct {
 	// Measure returns one row for each group that is not empty: the group, then one integer for each entry of Measured.
 	// With a selection, the group is KeyColumns texts and its number of units; with ByKey, the texts alone; else one ordinal from 1 to Keys.
 	Measure    string          `json:"measure,omitempty"`
+	Main       []gate.Query    `json:"main"`     // every query of the block for main, as dpproxy certify --measure reads it
 	Measured   []int           `json:"measured"` // the release of each integer
 	Histograms []histogramInfo `json:"histograms,omitempty"`
 	Keys       int             `json:"keys"` // 0: the groups are selected by their number of units
@@ -52,7 +54,7 @@ type chargeInfo struct {
 
 func describeBlock(b *rewrite.Block) blockInfo {
 	info := blockInfo{
-		Measure: b.Measure.Text, Measured: append([]int{}, b.Measured...), Keys: groups(b), KeyColumns: len(b.KeyTypes), ByKey: b.ByKey, Releases: []chargeInfo{}, Steps: b.Steps,
+		Measure: b.Measure.Text, Main: gate.Queries(b), Measured: append([]int{}, b.Measured...), Keys: groups(b), KeyColumns: len(b.KeyTypes), ByKey: b.ByKey, Releases: []chargeInfo{}, Steps: b.Steps,
 		Unit: b.Unit, Rows: b.Rows, Picked: b.Picked,
 	}
 	for _, h := range b.Histograms {

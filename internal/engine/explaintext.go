@@ -22,6 +22,7 @@ func (x explanation) lines(everything bool) []string {
 			out = append(out, "of nothing: "+line)
 		}
 	}
+	out = append(out, "certified: "+x.Certified)
 	if x.LeftOut != "" {
 		out = append(out, "left out: "+x.LeftOut)
 	}

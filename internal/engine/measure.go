@@ -120,6 +120,7 @@ func (m *measuring) ask(ctx context.Context) error {
 	}
 	if len(take) > 0 {
 		measurement := m.measurement(m.scope)
+		measurement.Admit = m.admit
 		measurement.Answer = m.stageRows
 		if err := m.state.databases.Measure(ctx, measurement, func(row backend.MeasureRow) error { return take[row.Query](row) }); err != nil {
 			return err
@@ -165,6 +166,10 @@ func (p *private) measureFailed(ctx context.Context, err error) error {
 	var unanswered *stageError
 	if errors.As(err, &unanswered) { // released values say so: it passes where an answer would
 		return cmp.Or(p.engine.ledger.Releasable(ctx, p.scope.Analyst), unanswered.err)
+	}
+	var kept *backend.NotAdmitted
+	if errors.As(err, &kept) { // so do they where a stage is answered
+		return cmp.Or(p.engine.ledger.Releasable(ctx, p.scope.Analyst), kept.Reason)
 	}
 	// Whether a cancel came first is decided where the measure ended, and once: one that comes now must not leave a failure uncounted.
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {

@@ -472,6 +472,8 @@ func (m *counted) Statement(verdict string) {
 	m.verdicts[verdict]++
 }
 func (*counted) Stage(string, time.Duration) {}
+func (m *counted) Uncertified()              {}
+
 func (m *counted) Charged(epsilon, share float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -39,6 +39,22 @@ func Facts(s *schema.Schema, proofs []schema.Proof) certify.Facts {
 	return f
 }
 
+// AllFacts is what catalogs say of all tables: facts for a query that stands alone. A proxy has main prove those that a plan rests on.
+func AllFacts(s *schema.Schema) certify.Facts {
+	var proofs []schema.Proof
+	for _, r := range s.Relations {
+		all := map[policy.ColumnOf]bool{}
+		for _, c := range r.Columns {
+			all[policy.ColumnOf{Table: r.Name, Column: c.Name}] = true
+		}
+		proofs = append(proofs, r.ShapeProof(all))
+		for _, columns := range r.Unique {
+			proofs = append(proofs, schema.Proof{Relation: r.Name, Columns: columns})
+		}
+	}
+	return Facts(s, proofs)
+}
+
 func key(n policy.Name) string { return n.Schema + "." + n.Relation }
 
 // table is what is known of a table and of these columns of it.

@@ -28,6 +28,7 @@ type Metrics struct {
 	stages      *prometheus.HistogramVec
 	epsilon     prometheus.Counter
 	share       prometheus.Counter
+	uncertified prometheus.Counter
 	reloads     *prometheus.CounterVec
 	stale       prometheus.Gauge
 	ledger      ledgerMetrics
@@ -64,8 +65,9 @@ func New() *Metrics {
 			Name: "dpproxy_stage_seconds",
 			Help: "Time spent in one stage of a statement.", Buckets: buckets,
 		}, []string{"stage"}),
-		epsilon: prometheus.NewCounter(prometheus.CounterOpts{Name: "dpproxy_epsilon_charged_total", Help: "Sum of the epsilon of charged statements."}),
-		share:   prometheus.NewCounter(prometheus.CounterOpts{Name: "dpproxy_share_charged_total", Help: "Sum of the shares that charged statements took of their analysts' budgets: 1 is one whole budget."}),
+		epsilon:     prometheus.NewCounter(prometheus.CounterOpts{Name: "dpproxy_epsilon_charged_total", Help: "Sum of the epsilon of charged statements."}),
+		share:       prometheus.NewCounter(prometheus.CounterOpts{Name: "dpproxy_share_charged_total", Help: "Sum of the shares that charged statements took of their analysts' budgets: 1 is one whole budget."}),
+		uncertified: prometheus.NewCounter(prometheus.CounterOpts{Name: "dpproxy_uncertified_total", Help: "Queries for main that certify cannot derive: refused, or run where the policy says certify: warn."}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "dpproxy_reloads_total",
 			Help: "Policy reloads, by result.",
@@ -74,7 +76,7 @@ func New() *Metrics {
 		ledger: newLedgerMetrics(), analysts: newAnalysts(),
 	}
 	m.registry.MustRegister(build(), m.connections, m.opened, m.refused, m.logins, m.messages, m.errors, m.statements, m.stages,
-		m.epsilon, m.share, m.reloads, m.stale, m.ledger.calls, m.ledger.records, m.ledger.errors, m.analysts, m.analysts.statements, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		m.epsilon, m.share, m.uncertified, m.reloads, m.stale, m.ledger.calls, m.ledger.records, m.ledger.errors, m.analysts, m.analysts.statements, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -120,6 +122,9 @@ func (m *Metrics) Charged(epsilon, share float64) {
 	m.epsilon.Add(max(epsilon, 0)) // a counter panics if it is decreased
 	m.share.Add(max(share, 0))
 }
+
+// Uncertified counts a query for main that is not certified.
+func (m *Metrics) Uncertified() { m.uncertified.Inc() }
 
 // Stale says whether the databases are what the policy says.
 func (m *Metrics) Stale(stale bool) {

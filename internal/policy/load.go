@@ -52,7 +52,7 @@ func (w *walker) policy(root value, p *Policy) {
 		return
 	}
 	o := root.object("version", "listen", "insecure", "tls", "databases", "ledger", "accounting", "defaults", "answers",
-		"timing", "failures", "auth", "budget", "profile", "console", "metrics", "log", "tracing", "limits", "pool", "groups", "analysts", "tables", "views")
+		"certify", "timing", "failures", "auth", "budget", "profile", "console", "metrics", "log", "tracing", "limits", "pool", "groups", "analysts", "tables", "views")
 	if v := o.get("version"); !v.given() {
 		v.fail("missing: write version: 1")
 	} else if n, ok := v.integer(0, 1<<31); ok && n != 1 {

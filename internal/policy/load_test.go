@@ -82,6 +82,7 @@ func TestContractExample(t *testing.T) {
 		Accounting:     Accounting{Method: RDP, Delta: 1e-6, SelectionDeltaShare: 0.5},
 		Defaults:       Defaults{Epsilon: 0.5, EpsilonMax: 1, MaxGroupsPerUnit: 1, EmptyGroups: DropEmptyGroups},
 		AnswersTTL:     24 * time.Hour,
+		Certify:        Require,
 		Failures:       5,
 		Timing:         Timing{Steps: 1.25},
 		Auth:           Auth{Method: "scram"},

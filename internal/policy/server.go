@@ -58,6 +58,10 @@ func readServer(o object, p *Policy) {
 	if d, ok := answers.get("ttl").duration(0, maxDuration); ok {
 		p.AnswersTTL = d
 	}
+	p.Certify = Require
+	if word, ok := o.get("certify").oneOf(Require, Warn); ok {
+		p.Certify = word
+	}
 	readTiming(o.get("timing").object("steps", "quantum"), p)
 	p.Failures = o.get("failures").object("per_period").get("per_period").count(defaultFailures, maxFailures)
 	readConsole(o.get("console"), p)

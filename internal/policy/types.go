@@ -21,6 +21,7 @@ type Policy struct {
 	Accounting     Accounting
 	Defaults       Defaults
 	AnswersTTL     time.Duration // 0: no answer cache
+	Certify        string        // Require or Warn: whether a query for main runs that is not certified
 	Timing         Timing
 	Failures       int      // of main that one analyst may cause per budget period
 	Console        *Console // nil: none
@@ -48,6 +49,12 @@ type Policy struct {
 	places  places
 	missing map[string]Problem // key → why its connection string is not known
 }
+
+// Policy.Certify.
+const (
+	Require = "require"
+	Warn    = "warn"
+)
 
 // TLS names PEM files; relative paths are resolved from the policy's folder.
 type TLS struct{ Cert, Key, ClientCA string }

@@ -64,6 +64,7 @@ type unmeasured struct{}
 func (unmeasured) Statement(string)            {}
 func (unmeasured) Stage(string, time.Duration) {}
 func (unmeasured) Charged(float64, float64)    {}
+func (unmeasured) Uncertified()                {}
 
 // asker asks statements under a wide policy.
 type asker struct {

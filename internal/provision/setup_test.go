@@ -176,7 +176,7 @@ func TestMeasureTranslatesTypesOfUsers(t *testing.T) {
 	mood := s.Relations[p.Tables[0].Name].Column("mood").Type
 	q := backend.MeasureQuery{SQL: rewrite.SQL{Text: "SELECT count(*) FROM public.patients WHERE mood OPERATOR(pg_catalog.=) $1", Parameters: []rewrite.Parameter{{Type: mood, Value: text("good")}}}}
 	var n int64
-	if err := b.Measure(context.Background(), backend.Measurement{Queries: []backend.MeasureQuery{q}}, func(r backend.MeasureRow) error { n = r.Integers[0]; return nil }); err != nil || n != 1 {
+	if err := b.Measure(context.Background(), backend.Measurement{Admit: func(int, rewrite.SQL) error { return nil }, Queries: []backend.MeasureQuery{q}}, func(r backend.MeasureRow) error { n = r.Integers[0]; return nil }); err != nil || n != 1 {
 		t.Errorf("n = %d, %v", n, err)
 	}
 }
@@ -205,7 +205,7 @@ func TestSetupAgainFollowsThePolicyAndMain(t *testing.T) {
 		t.Errorf("a table that left the policy: %v", err)
 	}
 	for _, sql := range []string{"SELECT count(x) FROM public.parent", "SELECT count(name) FROM public.patients"} {
-		err := b.Measure(ctx, backend.Measurement{Queries: []backend.MeasureQuery{{SQL: rewrite.SQL{Text: sql}}}}, func(backend.MeasureRow) error { return nil })
+		err := b.Measure(ctx, backend.Measurement{Admit: func(int, rewrite.SQL) error { return nil }, Queries: []backend.MeasureQuery{{SQL: rewrite.SQL{Text: sql}}}}, func(backend.MeasureRow) error { return nil })
 		if e, ok := err.(*backend.MeasureError); !ok || e.Code() != "42501" {
 			t.Errorf("%s: main's role kept its right: %v", sql, err)
 		}

@@ -94,6 +94,7 @@ const (
 	Database
 	EqualValues
 	NoMechanism
+	NotCertified
 
 	count
 )
@@ -175,9 +176,10 @@ var reasons = [count]struct{ anchor, code, instead string }{
 	TooComplex:  {"too-complex", pgerr.StatementTooComplex, ""},
 	TooMuchWork: {"too-much-work", pgerr.StatementTooComplex, ""},
 
-	Database:    {"shape-of-the-database", pgerr.FeatureNotSupported, "Tell the administrator: dpproxy check --live names what differs."},
-	EqualValues: {"values-that-compare-as-equal", pgerr.FeatureNotSupported, ""},
-	NoMechanism: {"no-mechanism", pgerr.FeatureNotSupported, ""},
+	Database:     {"shape-of-the-database", pgerr.FeatureNotSupported, "Tell the administrator: dpproxy check --live names what differs."},
+	EqualValues:  {"values-that-compare-as-equal", pgerr.FeatureNotSupported, ""},
+	NoMechanism:  {"no-mechanism", pgerr.FeatureNotSupported, ""},
+	NotCertified: {"not-certified", pgerr.FeatureNotSupported, "Nothing was charged. Write the query in another form, or tell the administrator: the proxy's log says which rule is missing."},
 }
 
 // All returns every reason, in the order of docs/refusals.md.

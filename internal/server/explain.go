@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/dpproxy/dpproxy/internal/engine"
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/metrics"
@@ -19,21 +20,51 @@ import (
 
 // Explain says what a statement would cost and how well it would be answered: the text of EXPLAIN. It needs the shadow
 // and main's catalogs, and reads no row and no ledger: budgets count as untouched. epsilon 0 is the policy's.
-func Explain(ctx context.Context, p *policy.Policy, log *slog.Logger, analyst string, epsilon float64, sql string) ([]string, error) {
+func Explain(ctx context.Context, p *policy.Policy, log *slog.Logger, analyst string, epsilon float64, sql string) (lines []string, err error) {
+	err = explaining(ctx, p, log, analyst, epsilon, func(e *engine.Engine, scope session.Scope) (err error) {
+		lines, err = e.Explain(ctx, scope, sql)
+		return err
+	})
+	return lines, err
+}
+
+// Certify says what is derived of each query for main that a statement would run, from its text alone. It reads what Explain reads.
+func Certify(ctx context.Context, p *policy.Policy, log *slog.Logger, sql string) (readings []gate.Reading, err error) {
+	err = explaining(ctx, p, log, p.AnyAnalyst(), 0, func(e *engine.Engine, scope session.Scope) (err error) {
+		readings, err = e.Certify(ctx, scope, sql)
+		return err
+	})
+	return readings, err
+}
+
+// CertifyQueries says what is derived of queries for main, whoever has written them.
+func CertifyQueries(ctx context.Context, p *policy.Policy, log *slog.Logger, queries []gate.Query) (readings []gate.Reading, err error) {
+	err = explaining(ctx, p, log, p.AnyAnalyst(), 0, func(e *engine.Engine, _ session.Scope) error {
+		facts := e.Facts()
+		for _, q := range queries {
+			readings = append(readings, gate.Read(facts, q))
+		}
+		return nil
+	})
+	return readings, err
+}
+
+// explaining gives an engine without a ledger, and an analyst's session.
+func explaining(ctx context.Context, p *policy.Policy, log *slog.Logger, analyst string, epsilon float64, use func(*engine.Engine, session.Scope) error) error {
 	st, err := open(ctx, p, log)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer st.close()
 	e, err := explainer(ctx, st.databases[0])
 	if err != nil {
-		return nil, err
+		return err
 	}
 	scope, err := explainScope(ctx, e, analyst, epsilon)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return e.Explain(ctx, scope, sql)
+	return use(e, scope)
 }
 
 // CheckViews plans a count of the rows of every view that the policy lists, as an analyst's, and returns why one cannot be
@@ -43,23 +74,16 @@ func CheckViews(ctx context.Context, p *policy.Policy, log *slog.Logger) (map[po
 	if len(p.Views) == 0 {
 		return found, nil
 	}
-	st, err := open(ctx, p, log)
-	if err != nil {
-		return nil, err
-	}
-	defer st.close()
-	e, err := explainer(ctx, st.databases[0])
-	if err != nil {
-		return nil, err
-	}
-	scope, err := explainScope(ctx, e, p.AnyAnalyst(), 0)
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range p.Views {
-		if _, err := e.Explain(ctx, scope, "SELECT count(*) FROM "+pgx.Identifier{v.Schema, v.Relation}.Sanitize()); err != nil {
-			found[v] = err
+	err := explaining(ctx, p, log, p.AnyAnalyst(), 0, func(e *engine.Engine, scope session.Scope) error {
+		for _, v := range p.Views {
+			if _, err := e.Explain(ctx, scope, "SELECT count(*) FROM "+pgx.Identifier{v.Schema, v.Relation}.Sanitize()); err != nil {
+				found[v] = err
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return found, nil
 }

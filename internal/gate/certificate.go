@@ -1,0 +1,95 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dpproxy/dpproxy/internal/certify"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
+)
+
+// Certificate holds what certify derives of a plan's queries for main, in the order in which main is asked. Nobody changes it.
+type Certificate struct {
+	facts    certify.Facts
+	measures []Measure
+	results  []Result
+}
+
+// Result is what is known of one query.
+type Result struct {
+	Certified certify.Certified
+	Err       error // a *certify.Error: what could not be derived; nil: it is certified
+}
+
+// New reads the queries of a plan. Those behind a stage are read with no rows of it, and again when it is answered.
+func New(s *schema.Schema, plan *rewrite.Plan) *Certificate {
+	c := &Certificate{facts: Facts(s, plan.Proofs)}
+	none := make([][][]*rewrite.Canonical, len(plan.Stages))
+	for i := range plan.Blocks {
+		for _, m := range Measures(&plan.Blocks[i]) {
+			certified, err := c.check(m.SQL.With(none), m.Claims)
+			c.measures, c.results = append(c.measures, m), append(c.results, Result{certified, err})
+		}
+	}
+	return c
+}
+
+func (c *Certificate) check(q schema.SQL, claims []certify.Claim) (certify.Certified, error) {
+	parameters, err := Parameters(q)
+	if err != nil {
+		return certify.Certified{}, err
+	}
+	return certify.Check(c.facts, q.Text, parameters, claims)
+}
+
+// Readings are what certify derives, query by query.
+func (c *Certificate) Readings() []Reading {
+	out := make([]Reading, len(c.measures))
+	for i, m := range c.measures {
+		out[i] = reading(queryOf(m), c.results[i])
+	}
+	return out
+}
+
+// Err says what is not certified; nil: nothing. Where queries read what stages answer, Admit may say more once they are answered.
+func (c *Certificate) Err() error {
+	for _, r := range c.results {
+		if r.Err != nil {
+			return &Refused{r.Err}
+		}
+	}
+	return nil
+}
+
+// Admit says whether the n-th query may run with the values that it has now.
+func (c *Certificate) Admit(n int, q schema.SQL) error {
+	if n >= len(c.measures) || q.Text != c.measures[n].SQL.Text {
+		return &Refused{errors.New("it is none of the plan's queries")}
+	}
+	given := c.measures[n].SQL
+	err := c.results[n].Err
+	if err == nil && !slices.EqualFunc(q.Parameters, given.Parameters, same) {
+		_, err = c.check(q, c.measures[n].Claims)
+	}
+	if err != nil {
+		return &Refused{err}
+	}
+	return nil
+}
+
+// same says that a parameter is the one that was certified.
+func same(a, b schema.Parameter) bool {
+	return a.Given == nil && b.Given == nil && a.Type == b.Type && (a.Value == nil) == (b.Value == nil) && (a.Value == nil || *a.Value == *b.Value)
+}
+
+// Refused is a query that may not run.
+type Refused struct{ Reason error }
+
+func (e *Refused) Error() string {
+	return fmt.Sprintf("a query for main is not certified: %v", e.Reason)
+}
+
+// Unwrap gives what certify says.
+func (e *Refused) Unwrap() error { return e.Reason }
