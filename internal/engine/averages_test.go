@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
@@ -56,7 +57,7 @@ func drawnFor(t testing.TB, p *calibrated, source *mechanism.Source, each int64,
 		last = last.with(part)
 		paid += p.price.paidBy(last.partOf(func(i, j int) bool { return part[[2]int{i, j}] != nil }).Curve)
 		for at, prepared := range part {
-			last.blocks[0].drawRelease(source, p.plan.Blocks[0].Releases, at[1], shown, r)
+			shown.drawLater(source, at[1], last.blocks[0].releases[at[1]], r)
 			r.chosen[at[1]] = prepared.Epsilon()
 		}
 	}
@@ -131,7 +132,7 @@ func TestAveragesKeepTheirMargin(t *testing.T) {
 func TestAveragesWithoutTheirMargin(t *testing.T) {
 	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
 		p := averagesWithin(t, method, .5)
-		few := []released{{Values: [][]int64{{100, 7}, {0, 0}}}}
+		few := []released{{Released: gate.Released{Values: [][]int64{{100, 7}, {0, 0}}}}}
 		counts := p.betterCounts(few, 0)
 		sums := p.with(counts).sums(few, 0, counts)
 		last, part := p.with(counts).with(sums), p.price.Epsilon/2
@@ -140,7 +141,7 @@ func TestAveragesWithoutTheirMargin(t *testing.T) {
 				t.Errorf("%s: release %d has %g, want %g", method, j, got, part)
 			}
 		}
-		none := []released{{Values: [][]int64{{0, 0}, {0, 0}}}}
+		none := []released{{Released: gate.Released{Values: [][]int64{{0, 0}, {0, 0}}}}}
 		if len(p.betterCounts(none, 0)) > 0 || len(p.sums(none, 0, nil)) > 0 {
 			t.Errorf("%s: no rows cost something", method)
 		}

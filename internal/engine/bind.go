@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -65,6 +66,8 @@ type private struct {
 
 	unkept   bool   // the answer is for this statement alone
 	reserved func() // gives back the memory that it works with; nil: it has none
+
+	receipt *gate.Receipt // of what it was charged for, and has not drawn yet
 
 	// What the charge has left behind, for the NOTICE.
 	spent   spending
@@ -136,7 +139,7 @@ func (c *call) bindPrivate(ctx context.Context) (session.Bound, error) {
 		return nil, err
 	}
 	if p.answer == nil {
-		if err := c.certified(cal.plan, cal.certificate.Err()); err != nil {
+		if err := c.certified(cal); err != nil {
 			return nil, err
 		}
 		if err := c.checkMeasure(ctx, cal); err != nil {

@@ -268,25 +268,35 @@ func (p *calibrated) composed(of func(block, release int) bool) ledger.Charge {
 	charge := ledger.Charge{Fingerprint: p.plan.Fingerprint, Method: p.budget.method}
 	var releases []mechanism.Release
 	var prepared []*mechanism.Prepared
-	for i, block := range p.blocks {
-		if of(i, selection) && block.selection != nil {
-			releases, prepared = append(releases, *p.plan.Blocks[i].Select), append(prepared, block.selection)
-		}
-		if of(i, selection) && p.plan.Blocks[i].Select != nil {
+	for _, it := range p.items(of) {
+		block, r := &p.plan.Blocks[it.Block], p.plan.Blocks[it.Block].Select
+		if it.Release == gate.Selection {
 			charge.SelectionDelta += p.budget.selectionDelta
+		} else {
+			r = &block.Releases[it.Release]
 		}
-		for j, r := range p.plan.Blocks[i].Releases {
-			if of(i, j) {
-				releases, prepared = append(releases, r), append(prepared, block.releases[j])
-			}
+		if it.Mechanism != nil {
+			releases, prepared = append(releases, *r), append(prepared, it.Mechanism)
 		}
 	}
 	charge.Curve = mechanism.Compose(releases, prepared)
 	return charge
 }
 
-// selection stands for a block's partition selection among its releases.
-const selection = -1
+// items are the mechanisms of some releases.
+func (p *calibrated) items(of func(block, release int) bool) (list []gate.Item) {
+	for i, block := range p.blocks {
+		if p.plan.Blocks[i].Select != nil && of(i, gate.Selection) {
+			list = append(list, gate.Item{Block: i, Release: gate.Selection, Mechanism: block.selection})
+		}
+		for j, prepared := range block.releases {
+			if of(i, j) {
+				list = append(list, gate.Item{Block: i, Release: j, Mechanism: prepared})
+			}
+		}
+	}
+	return list
+}
 
 // expectedLoss compares ways to pay: the sum of the expected squared errors of all releases, each in units of its sensitivity, times the
 // part of the budget that the statement takes, because an error falls with the root of that. Ranks count as Laplace noise of their pure ε

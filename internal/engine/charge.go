@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
@@ -52,7 +53,8 @@ func (d direct) charge(ctx context.Context, scope session.Scope, p *private) (er
 	since := time.Now()
 	charge := p.calibrated.charge
 	charge.Question = p.key
-	if p.balance, err = d.ledger.Spend(ctx, scope.Analyst, []ledger.Charge{charge}); errors.Is(err, ledger.ErrAsked) {
+	p.receipt, p.balance, err = gate.Spend(ctx, d.ledger, scope.Analyst, p.plan, charge, p.items(p.first))
+	if errors.Is(err, ledger.ErrAsked) {
 		return err // it is asked again
 	}
 	if errors.Is(err, ledger.ErrReplanned) {

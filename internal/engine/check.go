@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -80,7 +81,7 @@ var errChanged = refusal.New(refusal.Database, "a table of the main database has
 // measure queries and proves what they rest on. It does so before every charge, since it may have changed since the last one. The
 // measure proves the same again in its own snapshot.
 func (c *call) checkMeasure(ctx context.Context, p *calibrated) error {
-	m := p.measurement(c.scope)
+	m := gate.Measurement(p.plan, backendSettings(c.scope))
 	if len(m.Queries) == 0 {
 		return nil
 	}

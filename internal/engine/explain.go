@@ -79,7 +79,7 @@ func (c *call) bindExplain(ctx context.Context, as rewrite.Explain) (session.Bou
 	if err := c.checkFinish(ctx, p.plan); err != nil {
 		return nil, err
 	}
-	if err := c.certified(p.plan, p.certificate.Err()); err != nil {
+	if err := c.certified(p); err != nil {
 		return nil, err
 	}
 	if err := c.checkMeasure(ctx, p); err != nil {

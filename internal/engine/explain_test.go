@@ -18,6 +18,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 // renyi makes the tests' policy one with a budget that pays for tens of statements, whose divergences add up.
@@ -327,7 +328,7 @@ func TestCountsDecide(t *testing.T) {
 	for range 2000 {
 		r, _ := p.blocks[0].draw(source, alone.Blocks[0].Releases, m)
 		for g := range r.Keys.Len() {
-			seen[m.exact[0][r.Keys.(part).groups[g]]]++
+			seen[m.exact[0][r.Keys.(schema.KeyPart).Groups[g]]]++
 			if r.Values[0][g] < half {
 				t.Errorf("a group with a count of %d is shown, from %d on it is", r.Values[0][g], half)
 			}

@@ -82,7 +82,7 @@ func (p *private) finishArg(arg rewrite.FinishArg, answer []released) (value []b
 		value, err := encodeText(pgtype.Int8ArrayOID, make([]*int64, block.Keys.Len()))
 		return value, 0, err
 	case arg.Derived == rewrite.DerivedPlain:
-		return integerArray(block.plain[arg.Release]), 0, nil
+		return integerArray(block.Plain[arg.Release]), 0, nil
 	case arg.Derived == rewrite.DerivedNoise || arg.Derived == rewrite.DerivedShare:
 		return p.summedArg(arg, block), 0, nil
 	}

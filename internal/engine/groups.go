@@ -11,18 +11,6 @@ import (
 
 // Which groups an answer has: what PostgreSQL has, as far as released values say it.
 
-// part are some of many groups, in this order. It implements rewrite.Keys.
-type part struct {
-	rewrite.Keys
-	groups []int
-}
-
-func (p part) Len() int { return len(p.groups) }
-
-func (p part) Value(group, column int) (v rewrite.Canonical, notNull bool) {
-	return p.Keys.Value(p.groups[group], column)
-}
-
 // groups is how many groups a block has; 0 under partition selection.
 func groups(b *rewrite.Block) int {
 	if b.Keys == nil {

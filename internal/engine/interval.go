@@ -312,7 +312,7 @@ func leftOutShare(b *rewrite.Block, r mechanism.Release, c rewrite.Column) float
 func (p *calibrated) deviation(block int, c rewrite.Column, r released, g int) (float64, bool) {
 	first := p.plan.Blocks[block].Releases[c.Releases[0]]
 	z := r.Values[c.Releases[0]][g]
-	sd := p.blocks[block].releases[c.Releases[0]].StdDev(z, r.countOf(first, g))
+	sd := p.blocks[block].releases[c.Releases[0]].StdDev(z, r.CountOf(first, g))
 	if p.nothing(block, c, r, g) {
 		return 0, false
 	}

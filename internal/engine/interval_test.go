@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -55,7 +56,7 @@ func calibratedFor(t *testing.T, block rewrite.Block, g mechanism.Guarantee) *ca
 
 // one is a block of one group in which these values were released.
 func one(values ...int64) released {
-	r := released{Keys: make(rewrite.KeyRows, 1)}
+	r := released{Released: gate.Released{Keys: make(rewrite.KeyRows, 1)}}
 	for _, v := range values {
 		r.Values = append(r.Values, []int64{v})
 	}
@@ -318,7 +319,7 @@ func TestDerivedArguments(t *testing.T) {
 	releases[0].Sensitivity, releases[1].Sensitivity = 50, 50*width
 	releases = append(releases, mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Fraction: .5})
 	median := rewrite.Column{Releases: []int{2}, Cut: &release.Cut{High: true}}
-	r := released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{4000, 0}, {120000, 0}, {50, 0}}}
+	r := released{Released: gate.Released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{4000, 0}, {120000, 0}, {50, 0}}}}
 	for _, c := range []struct {
 		name    string
 		leftOut *float64
@@ -347,7 +348,7 @@ func TestNothing(t *testing.T) {
 	p := &private{calibrated: calibratedFor(t, rewrite.Block{Releases: chainedReleases(laplace, laplace)}, mechanism.Guarantee{Epsilon: .1})}
 	column, most := average, p.blocks[0].releases[0].EmptyThreshold(mechanism.Wrong)
 	column.Rows = 1
-	r := released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{most, most + 1}, {0, 0}}}
+	r := released{Released: gate.Released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{most, most + 1}, {0, 0}}}}
 	for g, want := range []bool{false, true} {
 		_, interval := p.interval(0, column, r, g)
 		if _, deviation := p.deviation(0, column, r, g); interval != want || deviation != want {
@@ -385,7 +386,7 @@ func TestDeviationOfTwoReleases(t *testing.T) {
 // TestRaisedValues: a sum reaches down to what it is if values below a bound above 0 were raised to that.
 func TestRaisedValues(t *testing.T) {
 	p := calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{scalar(0, 1<<30, 200, laplace)}}, mechanism.Guarantee{Epsilon: 1})
-	r := released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{1000 * 100}}} // 50 of them of 0, raised to 100
+	r := released{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{1000 * 100}}}} // 50 of them of 0, raised to 100
 	if i, ok := p.interval(0, rewrite.Column{Releases: []int{0}, Outside: .05}, r, 0); !ok || i.below < 50*100 {
 		t.Errorf("down by %g", i.below)
 	}
@@ -396,7 +397,7 @@ func TestRaisedValues(t *testing.T) {
 func TestChosenByThemselves(t *testing.T) {
 	p := calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{scalar(0, mechanism.NoUpper, 1, laplace)}}, mechanism.Guarantee{Epsilon: 1})
 	p.blocks[0].threshold = &mechanism.CountThreshold{Least: 20}
-	r := released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{21, 500}}}
+	r := released{Released: gate.Released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{21, 500}}}}
 	for g, want := range []bool{true, false} {
 		if i, ok := p.interval(0, alone, r, g); !ok || (i.below == float64(r.Values[0][g])) != want {
 			t.Errorf("%d: down by %g", r.Values[0][g], i.below)
@@ -405,7 +406,7 @@ func TestChosenByThemselves(t *testing.T) {
 	greatest := mechanism.Release{Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Sensitivity: 1, Groups: 1, Fraction: 1}
 	p = calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{greatest}}, mechanism.Guarantee{Epsilon: 1})
 	for share, want := range map[float64]float64{0: 0, .1: 60} {
-		r := released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{60}}, share: share}
+		r := released{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{60}}}, share: share}
 		if i, ok := p.interval(0, alone, r, 0); !ok || i.below != want {
 			t.Errorf("of a share of %g: down by %g, want %g", share, i.below, want)
 		}
@@ -417,7 +418,7 @@ func TestNothingOfALook(t *testing.T) {
 	p := calibratedFor(t, rewrite.Block{Releases: chainedReleases(laplace, laplace)}, mechanism.Guarantee{Epsilon: .1})
 	column, most := average, p.blocks[0].releases[0].EmptyThreshold(mechanism.Wrong)
 	column.Rows = 1
-	r := released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{most + 1}, {0}}}
+	r := released{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{most + 1}, {0}}}}
 	if p.nothing(0, column, r, 0) {
 		t.Error("all of an answer: NULL")
 	}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -99,7 +100,7 @@ func (p *private) Bytes() int {
 	n := p.call.Bytes() + p.calibrated.bytes()
 	for i, r := range p.answer {
 		groups, columns := r.Keys.Len(), len(p.plan.Blocks[i].KeyTypes)
-		n += valueBytes * groups * (len(r.Values) + len(r.plain))
+		n += valueBytes * groups * (len(r.Values) + len(r.Plain))
 		if p.plan.Blocks[i].Keys != nil {
 			continue // the plan's
 		}
@@ -244,7 +245,7 @@ func decodeAnswer(plan *rewrite.Plan, text []byte) ([]released, error) {
 	}
 	answer := make([]released, len(blocks))
 	for i, b := range blocks {
-		answer[i] = released{Keys: plan.Blocks[i].Keys, Values: b.Values, plain: b.Plain, chosen: b.Chosen, price: b.Price, looked: b.Look}
+		answer[i] = released{Released: gate.Released{Keys: plan.Blocks[i].Keys, Values: b.Values, Plain: b.Plain}, chosen: b.Chosen, price: b.Price, looked: b.Look}
 		if plan.Blocks[i].Keys == nil {
 			answer[i].Keys = b.Selected
 		}
@@ -290,7 +291,7 @@ type keptBlock struct {
 func (p *calibrated) kept(answer []released) []keptBlock {
 	blocks := make([]keptBlock, len(answer))
 	for i, r := range answer {
-		blocks[i].Values, blocks[i].Plain, blocks[i].Chosen, blocks[i].Look = r.Values, r.plain, r.chosen, p.look != nil
+		blocks[i].Values, blocks[i].Plain, blocks[i].Chosen, blocks[i].Look = r.Values, r.Plain, r.chosen, p.look != nil
 		if p.byEpsilon() {
 			blocks[i].Price = &p.price.Guarantee
 		}

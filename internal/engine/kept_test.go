@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -28,7 +29,7 @@ func TestAnswersOfOneNoise(t *testing.T) {
 	if c.answerKey(ways[0]) != c.answerKey(ways[1]) {
 		t.Error("the key says how an answer was paid for")
 	}
-	text, err := json.Marshal(ways[0].kept([]released{{Keys: rewrite.NewTable(0), Values: [][]int64{{7}}}}))
+	text, err := json.Marshal(ways[0].kept([]released{{Released: gate.Released{Keys: rewrite.NewTable(0), Values: [][]int64{{7}}}}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +79,8 @@ func TestBytesOfWhatIsBound(t *testing.T) {
 		t.Errorf("a plan takes %d bytes, want %d", n, planned)
 	}
 	p.answer = []released{
-		{Keys: declared.Keys, Values: [][]int64{{1, 2}, {3, 4}}},
-		{Keys: rewrite.KeyRows{{&key}}, Values: [][]int64{{1}, {2}}},
+		{Released: gate.Released{Keys: declared.Keys, Values: [][]int64{{1, 2}, {3, 4}}}},
+		{Released: gate.Released{Keys: rewrite.KeyRows{{&key}}, Values: [][]int64{{1}, {2}}}},
 	}
 	if n, want := p.Bytes(), planned+6*valueBytes+keyBytes+3; n != want {
 		t.Errorf("with its answer it takes %d bytes, want %d", n, want)

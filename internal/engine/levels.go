@@ -53,14 +53,14 @@ func levelOf(l rewrite.Level, answer []released) addedLevel {
 	for g := range coarse.Len() {
 		name = name[:0]
 		for i := range l.Keys {
-			name = appendKeyValue(name, coarse, g, i)
+			name = rewrite.AppendKeyValue(name, coarse, g, i)
 		}
 		at[string(name)] = g
 	}
 	for g := range fine.Len() {
 		name = name[:0]
 		for _, column := range l.Keys {
-			name = appendKeyValue(name, fine, g, column)
+			name = rewrite.AppendKeyValue(name, fine, g, column)
 		}
 		of, ok := at[string(name)]
 		if !ok {

@@ -9,9 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 // rollup is calibrated for GROUP BY ROLLUP (a, b) of so many values of each, as SELECT count(*), avg(x), sum(x) asks for it, and a sum of
@@ -150,8 +152,8 @@ func orphan(p *calibrated, answer, all []released) (wrong string, shown [][]int)
 	for _, r := range answer {
 		var groups []int
 		for g := range r.Keys.Len() {
-			if keys, some := r.Keys.(part); some {
-				g = keys.groups[g]
+			if keys, some := r.Keys.(schema.KeyPart); some {
+				g = keys.Groups[g]
 			}
 			groups = append(groups, g)
 		}
@@ -237,7 +239,7 @@ func TestErrorsOfLevelsFall(t *testing.T) {
 			for i, block := range p.plan.Blocks {
 				for g := range block.Keys.Len() {
 					for c, column := range block.Columns {
-						truth, by := p.steps(i, column, released{Values: exact[i].exact}, g)
+						truth, by := p.steps(i, column, released{Released: gate.Released{Values: exact[i].exact}}, g)
 						was, drawnBy := p.steps(i, column, drawn[i], g)
 						is, isBy := p.steps(i, column, answer[i], g)
 						if by <= 0 || drawnBy <= 0 || isBy <= 0 {

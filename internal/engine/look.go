@@ -223,7 +223,7 @@ func (m *measuring) drawBehindLook(ctx context.Context) error {
 		return err
 	}
 	var refused *pgconn.PgError
-	switch err := m.chargePart(ctx, next.charge); {
+	switch err := m.chargePart(ctx, next.charge, next.items(next.first)); {
 	case errors.As(err, &refused) && refused.Code == pgerr.BudgetExceeded:
 		m.unkept = true // another month may hold it
 		return nil
@@ -231,8 +231,8 @@ func (m *measuring) drawBehindLook(ctx context.Context) error {
 		return &stageError{err}
 	}
 	m.calibrated, m.answer = next, nil
-	m.drawCharged(len(m.plan.Blocks))
-	return nil
+	_, err := m.drawCharged(len(m.plan.Blocks))
+	return err
 }
 
 // ofLook says what an answer is that nothing was bought for behind the look; empty where the look was enough.

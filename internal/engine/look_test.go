@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -33,7 +34,7 @@ func TestBehindALook(t *testing.T) {
 				t.Fatal(err)
 			}
 			first := begunWithLook(ctx, whole, margin)
-			answer := []released{{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{c.rows}}}}
+			answer := []released{{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{c.rows}}}}}
 			next := first.look.next(ctx, first, answer)
 			if hint := first.ofLook(answer); strings.Contains(hint, "SET dpproxy.epsilon = 0.5 brings") != (c.rows == 4) {
 				t.Errorf("%s: %d rows: %s", method, c.rows, hint)
@@ -86,7 +87,7 @@ func TestKeptLook(t *testing.T) {
 		first := begunWithLook(ctx, whole, .1)
 		for _, looked := range []bool{false, true} {
 			price := mechanism.Guarantee{Epsilon: first.price.Epsilon * (1 + 1e-15), Order: first.price.Order}
-			p, err := first.drawn(ctx, []released{{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{50}}, price: &price, looked: looked}})
+			p, err := first.drawn(ctx, []released{{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{50}}}, price: &price, looked: looked}})
 			if err != nil {
 				t.Fatal(err)
 			}

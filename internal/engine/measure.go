@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
@@ -72,9 +73,9 @@ type measureFailure interface {
 // measuring is one attempt to measure a statement, and to draw its answer.
 type measuring struct {
 	*private
-	collectors []*collector
-	answer     []released   // of the blocks that are drawn
-	hold       func() error // until a public moment
+	exact  *gate.Measured
+	answer []released   // of the blocks that are drawn
+	hold   func() error // until a public moment
 }
 
 // mostPause is the longest pause before a statement is measured again that a standby has ended.
@@ -106,57 +107,14 @@ func (p *private) askMain(ctx context.Context, hold func() error) ([]released, e
 
 // ask runs every measure query of the plan in one snapshot of main, and draws the blocks of a stage before it is answered.
 func (m *measuring) ask(ctx context.Context) error {
-	var take []func(backend.MeasureRow) error // by query
-	for i := range m.plan.Blocks {
-		block := &m.plan.Blocks[i]
-		c := newCollector(block)
-		m.collectors = append(m.collectors, c)
-		if block.Measure.Text != "" {
-			take = append(take, c.row)
-		}
-		for _, h := range block.Histograms {
-			take = append(take, func(row backend.MeasureRow) error { return c.bin(h, row) })
-		}
-	}
-	if len(take) > 0 {
-		measurement := m.measurement(m.scope)
-		measurement.Admit = m.admit
-		measurement.Answer = m.stageRows
-		if err := m.state.databases.Measure(ctx, measurement, func(row backend.MeasureRow) error { return take[row.Query](row) }); err != nil {
-			return err
-		}
+	m.exact = gate.NewMeasured(m.plan)
+	if err := m.exact.Ask(ctx, m.state.databases, m.certificate, backendSettings(m.scope), m.stageRows); err != nil {
+		return err
 	}
 	if err := m.draw(ctx, len(m.plan.Blocks)); err != nil {
 		return err
 	}
 	return m.drawBehindLook(ctx)
-}
-
-// measurement collects the queries and proofs that the plan asks of main.
-func (p *calibrated) measurement(scope session.Scope) backend.Measurement {
-	m := backend.Measurement{Proofs: p.plan.Proofs, Settings: backendSettings(scope)}
-	for i := range p.plan.Blocks {
-		for len(m.Stages) < len(p.plan.Stages) && p.plan.Stages[len(m.Stages)].Blocks <= i {
-			m.Stages = append(m.Stages, len(m.Queries))
-		}
-		block := &p.plan.Blocks[i]
-		var keys []uint32 // where they name a group; else it is an ordinal
-		group := 1
-		if block.Select != nil || block.ByKey {
-			keys, group = block.KeyTypes, 0
-		}
-		if block.Measure.Text != "" {
-			integers := group + len(block.Measured)
-			if block.Select != nil {
-				integers++ // units
-			}
-			m.Queries = append(m.Queries, backend.MeasureQuery{SQL: block.Measure, Keys: keys, Integers: integers})
-		}
-		for _, h := range block.Histograms {
-			m.Queries = append(m.Queries, backend.MeasureQuery{SQL: h.Measure, Keys: keys, Integers: group + 2})
-		}
-	}
-	return m
 }
 
 // measureFailed turns whatever went wrong on main into one constant error. Unless main was lost, the failure counts
@@ -169,7 +127,7 @@ func (p *private) measureFailed(ctx context.Context, err error) error {
 	}
 	var kept *backend.NotAdmitted
 	if errors.As(err, &kept) { // so do they where a stage is answered
-		return cmp.Or(p.engine.ledger.Releasable(ctx, p.scope.Analyst), kept.Reason)
+		return cmp.Or(p.engine.ledger.Releasable(ctx, p.scope.Analyst), p.notCertified(p.plan, kept.Reason))
 	}
 	// Whether a cancel came first is decided where the measure ended, and once: one that comes now must not leave a failure uncounted.
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {

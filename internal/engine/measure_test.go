@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/gate"
 )
 
 func (w *world) mustBind(t *testing.T, sql string) *private {
@@ -35,7 +36,7 @@ func TestMeasureFailed(t *testing.T) {
 		{"a cancel ended the measure", errCanceled, true, canceled, false},
 		{"main has changed", faults["unproven"], false, failed, false},
 		{"main was busy", faults["busy"], false, "ERROR 53300 no connection became free", false},
-		{"main answered with other columns than planned", errMeasureShape, false, failed, true},
+		{"main answered with other columns than planned", errors.New("a row of another shape"), false, failed, true},
 		{"an error without a name", errors.New("a private value"), false, failed, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -65,7 +66,7 @@ func TestMeasureShape(t *testing.T) {
 		w := newWorld(t)
 		p := w.mustBind(t, question)
 		w.fake.rows = []backend.MeasureRow{row}
-		if _, err := p.askMain(w.ctx, nil); !errors.Is(err, errMeasureShape) {
+		if _, err := p.askMain(w.ctx, nil); !errors.Is(err, gate.ErrShape) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

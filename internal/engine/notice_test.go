@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/rewrite/release"
@@ -29,7 +30,7 @@ func TestMarginsOfGroups(t *testing.T) {
 		{"one is empty", []int64{1000, 0}, []int64{0, 0}, "count: ±6 | avg: ±0.1795 | sum: ±265"},
 		{"all are empty", []int64{0, 0}, []int64{0, 0}, "count: ±6"},
 	} {
-		got := strings.Join(margins(p.figures([]released{{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{c.counts, c.sums, {0, 0}}}})), " | ")
+		got := strings.Join(margins(p.figures([]released{{Released: gate.Released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{c.counts, c.sums, {0, 0}}}}})), " | ")
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}

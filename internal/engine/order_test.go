@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -29,7 +30,7 @@ func TestOrder(t *testing.T) {
 	} {
 		p := countsOf(t, len(c.values), 0, laplace, .33)
 		p.plan.Blocks[0].Columns, p.plan.Blocks[0].Order, p.plan.Blocks[0].Limit = []rewrite.Column{alone}, &c.order, c.limit
-		answer := []released{{Keys: make(rewrite.KeyRows, len(c.values)), Values: [][]int64{c.values}}}
+		answer := []released{{Released: gate.Released{Keys: make(rewrite.KeyRows, len(c.values)), Values: [][]int64{c.values}}}}
 		if got := p.ordered(answer).hint(); got != c.want {
 			t.Errorf("%v: %q, want %q", c.values, got, c.want)
 		}

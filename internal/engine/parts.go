@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 )
@@ -19,8 +20,11 @@ func (p *calibrated) chargedInParts() bool {
 }
 
 // firstCharge is that for all but these sums.
-func (p *calibrated) firstCharge() ledger.Charge {
-	return p.partOf(func(i, j int) bool { return j == selection || p.blocks[i].wanted[j] == 0 })
+func (p *calibrated) firstCharge() ledger.Charge { return p.partOf(p.first) }
+
+// first says whether a release is charged at first.
+func (p *calibrated) first(block, release int) bool {
+	return release == gate.Selection || p.blocks[block].wanted[release] == 0
 }
 
 // partOf is a charge for some releases.
@@ -104,7 +108,7 @@ func (p *calibrated) drawn(ctx context.Context, answer []released) (*calibrated,
 }
 
 // drawParts charges and draws what is left of the blocks behind from, of whose groups shown has the exact integers.
-func (m *measuring) drawParts(ctx context.Context, from int, shown []measured) error {
+func (m *measuring) drawParts(ctx context.Context, from int, shown []gate.Shown) error {
 	counts := m.betterCounts(m.answer, from)
 	if err := m.drawPart(ctx, counts, from, shown); err != nil {
 		return err
@@ -114,7 +118,7 @@ func (m *measuring) drawParts(ctx context.Context, from int, shown []measured) e
 
 // drawPart charges a part, and draws it once that is on disk. Others can see the charge, so it is at a public moment; the ledger refuses it
 // where it would not let an answer pass. What was charged before stays charged.
-func (m *measuring) drawPart(ctx context.Context, part nextPart, from int, shown []measured) error {
+func (m *measuring) drawPart(ctx context.Context, part nextPart, from int, shown []gate.Shown) error {
 	if len(part) == 0 {
 		return nil
 	}
@@ -122,7 +126,8 @@ func (m *measuring) drawPart(ctx context.Context, part nextPart, from int, shown
 		return err
 	}
 	next := m.with(part)
-	if err := m.chargePart(ctx, next.partOf(func(i, j int) bool { return part[[2]int{i, j}] != nil })); err != nil {
+	of := func(i, j int) bool { return part[[2]int{i, j}] != nil }
+	if err := m.chargePart(ctx, next.partOf(of), next.items(of)); err != nil {
 		return &stageError{err}
 	}
 	m.calibrated = next
@@ -132,7 +137,9 @@ func (m *measuring) drawPart(ctx context.Context, part nextPart, from int, shown
 	for i := from; i < len(m.answer); i++ {
 		for j := range m.plan.Blocks[i].Releases {
 			if prepared := part[[2]int{i, j}]; prepared != nil {
-				m.blocks[i].drawRelease(source, m.plan.Blocks[i].Releases, j, shown[i-from], m.answer[i])
+				if err := shown[i-from].Draw(m.receipt, source, j, prepared, m.answer[i].Released); err != nil {
+					return err
+				}
 				m.answer[i].chosen[j] = prepared.Epsilon()
 			}
 		}
@@ -141,13 +148,14 @@ func (m *measuring) drawPart(ctx context.Context, part nextPart, from int, shown
 }
 
 // chargePart charges a part beside what was charged.
-func (m *measuring) chargePart(ctx context.Context, charge ledger.Charge) error {
+func (m *measuring) chargePart(ctx context.Context, charge ledger.Charge, of []gate.Item) error {
 	defer m.engine.stage(ctx, "charge", time.Now())
 	charge.Query, charge.Policy, charge.Begun = m.charge.Query, m.charge.Policy, m.balance.Begun
-	balance, err := m.engine.ledger.Spend(ctx, m.scope.Analyst, []ledger.Charge{charge})
+	receipt, balance, err := gate.Spend(ctx, m.engine.ledger, m.scope.Analyst, m.plan, charge, of)
 	if err != nil {
 		return keptCharge(err)
 	}
+	m.receipt = receipt
 	m.spend(charge, balance)
 	return nil
 }

@@ -9,9 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 // TestDiscovered: the greatest chance that is within its place's part of 5%, also where one before it is not.
@@ -73,7 +75,7 @@ func TestShownGroups(t *testing.T) {
 		{"by a sum, to either side", [][]int64{{1, 2, 0, 90}, {-90 * width, 5, 90 * width, 3}}, [][]int64{{1, 0, 90}, {-90 * width, 90 * width, 3}}, "1 of 4 groups is not shown: it cannot be told from an empty one. "},
 	} {
 		p := countsOf(t, 4, len(c.values)-1, laplace, .33*float64(len(c.values)))
-		drawn := []released{{Keys: p.plan.Blocks[0].Keys, Values: c.values}}
+		drawn := []released{{Released: gate.Released{Keys: p.plan.Blocks[0].Keys, Values: c.values}}}
 		shown := p.presented(drawn)
 		if diff := cmp.Diff(c.want, shown[0].Values); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
@@ -140,7 +142,7 @@ func invented(p *calibrated, rows func(g int) int64, rounds int) (share, power f
 	}
 	for range rounds {
 		r, _ := p.blocks[0].draw(source, block.Releases, m)
-		shown := p.presented([]released{r})[0].Keys.(part).groups
+		shown := p.presented([]released{r})[0].Keys.(schema.KeyPart).Groups
 		wrong := len(shown)
 		for _, g := range shown {
 			if rows(g) > 0 {
@@ -223,7 +225,7 @@ func missedIntervals(p *calibrated, size func(g int) int64, limit, rounds int) (
 			order = order[:min(limit, len(order))]
 		}
 		for _, g := range order {
-			of := r.Keys.(part).groups[g]
+			of := r.Keys.(schema.KeyPart).Groups[g]
 			for i, c := range []rewrite.Column{alone, average, total} {
 				z, answer := float64(r.Values[c.Releases[0]][g]), wanted(c, r, g, m.exact, of)
 				for level, share := range map[*released]*float64{&r: &missed[i], &each: &plain[i]} {

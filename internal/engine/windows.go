@@ -45,7 +45,7 @@ func (r released) shownOfAll() []bool {
 // adds says that it is known what was drawn of an aggregate before it was kept within its range.
 func (p *calibrated) adds(block int, c rewrite.Column, r released) bool {
 	release := c.Releases[0]
-	return p.blocks[block].releases[release].Plain() && release < len(r.plain) && r.plain[release] != nil
+	return p.blocks[block].releases[release].Plain() && release < len(r.Plain) && r.Plain[release] != nil
 }
 
 // rootRounding is how far the root of a number of groups may be rounded: PostgreSQL takes four digits behind the point.
@@ -92,7 +92,7 @@ func (p *calibrated) ofWindow(block int, w rewrite.Window, r released) figure {
 		fewest = min(1, largest)
 	}
 	sum := 0.0
-	for _, z := range r.plain[w.Column.Releases[0]] {
+	for _, z := range r.Plain[w.Column.Releases[0]] {
 		sum += math.Abs(float64(z))
 	}
 	f.least, f.most = margin*math.Sqrt(float64(fewest)), margin*math.Sqrt(float64(largest))+share*sum*p.plan.Blocks[block].Releases[w.Column.Releases[0]].Grid.Step
@@ -106,7 +106,7 @@ func partitions(keys rewrite.Keys, columns []int) (fewest, largest int) {
 	for g := range keys.Len() {
 		name = name[:0]
 		for _, column := range columns {
-			name = appendKeyValue(name, keys, g, column)
+			name = rewrite.AppendKeyValue(name, keys, g, column)
 		}
 		sizes[string(name)]++
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -39,7 +40,7 @@ func TestSumsOverManyGroups(t *testing.T) {
 					t.Fatalf("%s %s: no margin", noise, bounding)
 				}
 				sum, truth := int64(0), int64(0)
-				for g, z := range shown.all().plain[0] {
+				for g, z := range shown.all().Plain[0] {
 					sum, truth = sum+z, truth+rows(g)
 					off := float64(sum - truth)
 					if bias[g] += off / rounds; math.Abs(off) > margin*math.Sqrt(float64(g+1)) {
@@ -47,7 +48,7 @@ func TestSumsOverManyGroups(t *testing.T) {
 					}
 				}
 			}
-			margin, _, _ := p.summed(0, alone, released{plain: [][]int64{{}}})
+			margin, _, _ := p.summed(0, alone, released{Released: gate.Released{Plain: [][]int64{{}}}})
 			for _, g := range []int{0, 1, 9, 99, groups - 1} {
 				most := margin * math.Sqrt(float64(g+1))
 				if !stattest.AtMost(wrong[g], rounds, .05) || math.Abs(bias[g]) > most/5 { // a fifth: eight standard deviations of the mean
@@ -70,15 +71,15 @@ func TestSumsOfKeptAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := decodeAnswer(p.plan, text)
-	if err != nil || fmt.Sprint(again[0].plain) != fmt.Sprint(drawn.plain) {
-		t.Errorf("%v was kept as %v (%v)", drawn.plain, again, err)
+	if err != nil || fmt.Sprint(again[0].Plain) != fmt.Sprint(drawn.Plain) {
+		t.Errorf("%v was kept as %v (%v)", drawn.Plain, again, err)
 	}
 	w := rewrite.Window{Output: "running", Column: alone, Adds: true}
 	block.Windows = []rewrite.Window{w}
 	if f := p.ofWindow(0, w, p.presented(again)[0]); !f.known || f.least <= 0 || f.most != 2*f.least || p.overShown(p.presented(again)) != "" {
 		t.Errorf("a running total of four groups: %+v, %q", f, p.overShown(p.presented(again)))
 	}
-	again[0].plain = nil
+	again[0].Plain = nil
 	if f := p.ofWindow(0, w, p.presented(again)[0]); f.known || p.overShown(p.presented(again)) == "" {
 		t.Errorf("of an old answer: %+v", f)
 	}

@@ -70,7 +70,7 @@ func parsePolicy(t testing.TB, replace ...string) *policy.Policy {
 // clinicSchema is what main's catalogs say of the tables in rules.
 func clinicSchema(p *policy.Policy) *rewrite.Schema {
 	column := func(name string, attnum int16, oid uint32, typeName string) rewrite.RelationColumn {
-		return rewrite.RelationColumn{Name: name, Attnum: attnum, Type: oid, Typmod: -1, TypeName: typeName}
+		return rewrite.RelationColumn{Name: name, Attnum: attnum, Type: oid, Typmod: -1, TypeName: typeName, DeterministicCollation: true}
 	}
 	s := &rewrite.Schema{Policy: p, Relations: map[policy.Name]*rewrite.Relation{}}
 	for i, table := range p.Tables {

@@ -96,6 +96,19 @@ func Compose(list []Release, prepared []*Prepared) Curve {
 	return total
 }
 
+// Covers says that no order costs less than d does, but for a relative error of adding up.
+func (c Curve) Covers(d Curve, rounding float64) bool {
+	if d.Pure > c.Pure*(1+rounding) {
+		return false
+	}
+	for i, r := range d.Renyi {
+		if c.Renyi == nil && r > 0 || c.Renyi != nil && r > c.Renyi[i]*(1+rounding) {
+			return false
+		}
+	}
+	return true
+}
+
 // max is the larger of two curves at every order.
 func (c Curve) max(d Curve) Curve {
 	out := Curve{Pure: math.Max(c.Pure, d.Pure), Renyi: append([]float64(nil), c.Renyi...)}

@@ -234,6 +234,15 @@ func (p *Prepared) Curve() Curve { return p.curve() }
 // Epsilon is the ε, or the divergence at the guarantee's order, that the release was prepared for, over all groups.
 func (p *Prepared) Epsilon() float64 { return p.guarantee.Epsilon }
 
+// Delta is the δ of its guarantee: of a selection alone it is more than 0.
+func (p *Prepared) Delta() float64 { return p.guarantee.Delta }
+
+// Serves says whether it was prepared for a release that moves as much as r does.
+func (p *Prepared) Serves(r Release) bool {
+	of := p.release
+	return of.Kind == r.Kind && of.Sensitivity >= r.Sensitivity && of.Total >= r.Total && of.Groups >= r.Groups && (of.Row == 0 || of.Row >= r.Row)
+}
+
 // rangeAt is the closed valid set: for SumGivenCount the one that follows from the released count.
 func (p *Prepared) rangeAt(count int64) Range {
 	if p.release.Kind != SumGivenCount {

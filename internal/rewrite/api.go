@@ -86,6 +86,11 @@ func KeyArray(keys Keys, column int) []byte {
 // NewTable makes a table of so many columns, which has no rows yet.
 func NewTable(columns int) *Table { return schema.NewTable(columns) }
 
+// AppendKeyValue appends one column of the name of a key in a list: no two keys share a name.
+func AppendKeyValue(to []byte, keys Keys, group, column int) []byte {
+	return schema.AppendKeyValue(to, keys, group, column)
+}
+
 // KeyRow gives the key of one group; nil is NULL.
 func KeyRow(keys Keys, group, columns int) []*Canonical { return schema.KeyRow(keys, group, columns) }
 

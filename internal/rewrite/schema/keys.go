@@ -28,6 +28,20 @@ func (r KeyRows) Value(group, column int) (v Canonical, notNull bool) {
 	return *r[group][column], true
 }
 
+// KeyPart are some of many keys, in this order. It implements Keys.
+type KeyPart struct {
+	Of     Keys
+	Groups []int
+}
+
+// Len implements Keys.
+func (p KeyPart) Len() int { return len(p.Groups) }
+
+// Value implements Keys.
+func (p KeyPart) Value(group, column int) (v Canonical, notNull bool) {
+	return p.Of.Value(p.Groups[group], column)
+}
+
 // KeyColumn gives the values of one column, each until the next; nil is NULL.
 func KeyColumn(keys Keys, column int) iter.Seq[*Canonical] {
 	return func(yield func(*Canonical) bool) {

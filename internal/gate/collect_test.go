@@ -1,7 +1,6 @@
-package engine
+package gate
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -10,9 +9,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-func key(fields ...string) []*rewrite.Canonical {
+func keyOf(fields ...string) []*rewrite.Canonical {
 	out := make([]*rewrite.Canonical, len(fields))
 	for i := range fields {
 		if fields[i] != "NULL" {
@@ -24,7 +24,7 @@ func key(fields ...string) []*rewrite.Canonical {
 
 func TestCollectorFillsDeclaredGroups(t *testing.T) {
 	block := &rewrite.Block{
-		Keys:     rewrite.KeyRows{key("asthma"), key("cold"), key("flu")},
+		Keys:     rewrite.KeyRows{keyOf("asthma"), keyOf("cold"), keyOf("flu")},
 		Releases: make([]mechanism.Release, 2),
 		Measured: []int{1, 0},
 	}
@@ -49,22 +49,22 @@ func TestCollectorFillsDeclaredGroups(t *testing.T) {
 // TestCollectorDropsKeys: main names groups by keys. Those that are not declared are dropped, and no two rows are one group.
 func TestCollectorDropsKeys(t *testing.T) {
 	block := &rewrite.Block{
-		ByKey: true, KeyTypes: []uint32{25, 23}, Keys: rewrite.KeyRows{key("asthma", "1"), key("cold", "NULL"), key("NULL", "1")},
+		ByKey: true, KeyTypes: []uint32{25, 23}, Keys: rewrite.KeyRows{keyOf("asthma", "1"), keyOf("cold", "NULL"), keyOf("NULL", "1")},
 		Releases: make([]mechanism.Release, 2), Measured: []int{0}, Histograms: []rewrite.Histogram{{Releases: []int{1}}},
 	}
 	block.Releases[1].Kind = mechanism.Quantile
 	c := newCollector(block)
 	for _, row := range []backend.MeasureRow{
-		{Keys: key("NULL", "1"), Integers: []int64{3}},
-		{Keys: key("flu", "1"), Integers: []int64{9}},
-		{Keys: key("asthma", "1"), Integers: []int64{1}},
-		{Keys: key("asthma", "NULL"), Integers: []int64{9}},
+		{Keys: keyOf("NULL", "1"), Integers: []int64{3}},
+		{Keys: keyOf("flu", "1"), Integers: []int64{9}},
+		{Keys: keyOf("asthma", "1"), Integers: []int64{1}},
+		{Keys: keyOf("asthma", "NULL"), Integers: []int64{9}},
 	} {
 		if err := c.row(row); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, row := range []backend.MeasureRow{{Keys: key("cold", "NULL"), Integers: []int64{4, 2}}, {Keys: key("cold", "1"), Integers: []int64{4, 2}}} {
+	for _, row := range []backend.MeasureRow{{Keys: keyOf("cold", "NULL"), Integers: []int64{4, 2}}, {Keys: keyOf("cold", "1"), Integers: []int64{4, 2}}} {
 		if err := c.bin(block.Histograms[0], row); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestCollectorDropsKeys(t *testing.T) {
 	if diff := cmp.Diff([]mechanism.Histogram{nil, {{Step: 4, Count: 2}}, nil}, m.histograms[1]); diff != "" {
 		t.Error(diff)
 	}
-	for _, bad := range []backend.MeasureRow{{Keys: key("asthma", "1"), Integers: []int64{1}}, {Keys: key("cold", "NULL"), Integers: []int64{1, 1}}} {
+	for _, bad := range []backend.MeasureRow{{Keys: keyOf("asthma", "1"), Integers: []int64{1}}, {Keys: keyOf("cold", "NULL"), Integers: []int64{1, 1}}} {
 		if c.row(bad) == nil {
 			t.Errorf("row %v was taken", bad.Integers)
 		}
@@ -92,15 +92,15 @@ func TestCollectorOrdersSelectedGroupsByKey(t *testing.T) {
 	block.Releases[1].Kind = mechanism.Quantile
 	c := newCollector(block)
 	for _, row := range []backend.MeasureRow{
-		{Keys: key("b", "NULL"), Integers: []int64{7, 70}},
-		{Keys: key("a", "x"), Integers: []int64{5, 50}},
+		{Keys: keyOf("b", "NULL"), Integers: []int64{7, 70}},
+		{Keys: keyOf("a", "x"), Integers: []int64{5, 50}},
 	} {
 		if err := c.row(row); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, step := range []int64{9, 4} {
-		if err := c.bin(block.Histograms[0], backend.MeasureRow{Keys: key("b", "NULL"), Integers: []int64{step, 1}}); err != nil {
+		if err := c.bin(block.Histograms[0], backend.MeasureRow{Keys: keyOf("b", "NULL"), Integers: []int64{step, 1}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -117,54 +117,15 @@ func TestCollectorOrdersSelectedGroupsByKey(t *testing.T) {
 	}
 }
 
-func TestDrawKeepsChainedSumsInTheirRange(t *testing.T) {
-	releases := []mechanism.Release{
-		{Kind: mechanism.SumGivenCount, Sensitivity: 60, PerRow: mechanism.Interval{Lo: -60, Hi: 60}, CountRef: 1, Groups: 1, Weight: 1},
-		{Kind: mechanism.Scalar, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 1000}}, Groups: 1, Weight: 1},
-	}
-	plan := &rewrite.Plan{Blocks: []rewrite.Block{{Releases: releases, Keys: rewrite.KeyRows{{}}}}}
-	p, err := shareBudget(context.Background(), plan, statementBudget{epsilon: 0.1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.charge.Epsilon != 0.1 || p.charge.Curve.Pure != 0.1 {
-		t.Errorf("charge is %g, curve %g, want exactly 0.1", p.charge.Epsilon, p.charge.Curve.Pure)
-	}
-	source := mechanism.NewSource()
-	for range 2000 {
-		r, _ := p.blocks[0].draw(source, releases, measured{keys: rewrite.KeyRows{{}}, exact: [][]int64{{-90000}, {3}}})
-		n, sum := r.Values[1][0], r.Values[0][0]
-		if n < 0 || n > 1000 || sum < -60*n || sum > 60*n {
-			t.Fatalf("released count %d and sum %d", n, sum)
-		}
-	}
-}
-
-func keyName(key []*rewrite.Canonical) string { return string(appendKeyName(nil, key)) }
+func keyName(key []*rewrite.Canonical) string { return string(schema.AppendKeyName(nil, key)) }
 
 func TestKeyNamesAreDistinct(t *testing.T) {
 	names := map[string][]*rewrite.Canonical{}
-	for _, k := range [][]*rewrite.Canonical{key("a", "b"), key("ab", ""), key("", "ab"), key("NULL", "ab"), key("1:a"), key("a"), {}, key("NULL"), key("-;")} {
+	for _, k := range [][]*rewrite.Canonical{keyOf("a", "b"), keyOf("ab", ""), keyOf("", "ab"), keyOf("NULL", "ab"), keyOf("1:a"), keyOf("a"), {}, keyOf("NULL"), keyOf("-;")} {
 		if other, taken := names[keyName(k)]; taken {
 			t.Errorf("%v and %v have the same name", k, other)
 		}
 		names[keyName(k)] = k
-	}
-}
-
-// TestBlocksThatNoRowCanBeIn: where a condition holds for no row and keys are not declared, nothing is measured and there are no groups.
-func TestBlocksThatNoRowCanBeIn(t *testing.T) {
-	block := rewrite.Block{KeyTypes: []uint32{25}}
-	p := &calibrated{plan: &rewrite.Plan{Blocks: []rewrite.Block{block}}, blocks: []calibratedBlock{{}}}
-	r, _ := p.blocks[0].draw(mechanism.NewSource(), nil, newCollector(&block).sorted())
-	p.plan.Blocks[0].DropsEmpty = true
-	for name, keys := range map[string]rewrite.Keys{"drawn": r.Keys, "shown": p.presented([]released{r})[0].Keys} {
-		if keys.Len() != 0 {
-			t.Errorf("%s: %d groups", name, keys.Len())
-		}
-	}
-	if kept := p.kept([]released{r}); len(kept) != 1 || len(kept[0].Selected) != 0 {
-		t.Errorf("kept: %v", kept)
 	}
 }
 
@@ -174,18 +135,18 @@ func TestCompareKeys(t *testing.T) {
 	var keys [][]*rewrite.Canonical
 	for _, a := range fields {
 		for _, b := range fields {
-			keys = append(keys, key(a, b))
+			keys = append(keys, keyOf(a, b))
 		}
 	}
 	list := rewrite.KeyRows(keys)
 	for i, a := range keys {
 		for j, b := range keys {
-			if got, want := compareKeys(list, i, j, 2), strings.Compare(keyName(a), keyName(b)); got != want {
+			if got, want := schema.CompareKeys(list, i, j, 2), strings.Compare(keyName(a), keyName(b)); got != want {
 				t.Errorf("%q and %q compare as %d, their names as %d", keyName(a), keyName(b), got, want)
 			}
 			var name []byte
 			for column := range a {
-				name = appendKeyValue(name, list, i, column)
+				name = schema.AppendKeyValue(name, list, i, column)
 			}
 			if string(name) != keyName(a) {
 				t.Errorf("in the list %q has the name %q", keyName(a), name)

@@ -1,19 +1,18 @@
-package engine
+package gate
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"slices"
-	"strconv"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// measured holds the exact integers of one block. They never leave the engine.
-type measured struct {
+// Exact holds the exact integers of one block. Nothing of this package gives one out but Draw, with noise.
+type Exact struct {
 	keys       rewrite.Keys            // of the groups below, under partition selection; else the block's declared keys
 	units      []int64                 // [group], under partition selection
 	exact      [][]int64               // [release][group]
@@ -23,7 +22,7 @@ type measured struct {
 // collector sorts the rows of a block's measure queries into groups. Groups without a row are zero.
 type collector struct {
 	block *rewrite.Block
-	m     measured
+	m     Exact
 	found *rewrite.Table // under partition selection: the keys that have come
 
 	places *places // of the keys, where main names groups by them: of those declared, or of those found
@@ -74,7 +73,7 @@ func (c *collector) group(row backend.MeasureRow) (int, []int64, error) {
 	if c.places == nil {
 		ordinal := row.Integers[0]
 		if ordinal < 1 || ordinal > int64(c.block.Keys.Len()) {
-			return 0, nil, errMeasureShape
+			return 0, nil, ErrShape
 		}
 		return int(ordinal - 1), row.Integers[1:], nil
 	}
@@ -96,14 +95,14 @@ func (c *collector) row(row backend.MeasureRow) error {
 		c.m.units[g], integers = integers[0], integers[1:]
 	}
 	if len(integers) != len(c.block.Measured) {
-		return errMeasureShape
+		return ErrShape
 	}
 	if g == dropped {
 		return nil
 	}
 	if c.taken != nil {
 		if c.taken[g] {
-			return errMeasureShape // two rows would be one group: each is bounded by itself
+			return ErrShape // two rows would be one group: each is bounded by itself
 		}
 		c.taken[g] = true
 	}
@@ -120,7 +119,7 @@ func (c *collector) bin(h rewrite.Histogram, row backend.MeasureRow) error {
 		return err
 	}
 	if len(integers) != 2 {
-		return errMeasureShape
+		return ErrShape
 	}
 	if g == dropped {
 		return nil
@@ -131,11 +130,11 @@ func (c *collector) bin(h rewrite.Histogram, row backend.MeasureRow) error {
 	return nil
 }
 
-// errMeasureShape means that main answered with other columns than rewrite asked for. It never reaches a client.
-var errMeasureShape = errors.New("a measure query returned rows of another shape than planned")
+// ErrShape means that main answered with other columns than rewrite asked for. It never reaches a client.
+var ErrShape = errors.New("a measure query returned rows of another shape than planned")
 
 // sorted puts everything into an order that does not depend on how main returned it.
-func (c *collector) sorted() measured {
+func (c *collector) sorted() Exact {
 	for _, perGroup := range c.m.histograms {
 		for _, h := range perGroup {
 			slices.SortFunc(h, func(a, b mechanism.Bin) int { return cmp.Compare(a.Step, b.Step) })
@@ -148,13 +147,13 @@ func (c *collector) sorted() measured {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return compareKeys(c.found, a, b, len(c.block.KeyTypes)) })
+	slices.SortFunc(order, func(a, b int) int { return schema.CompareKeys(c.found, a, b, len(c.block.KeyTypes)) })
 	return c.m.of(order)
 }
 
 // of takes groups in this order.
-func (m measured) of(groups []int) measured {
-	out := measured{keys: part{m.keys, groups}, units: pick(m.units, groups)}
+func (m Exact) of(groups []int) Exact {
+	out := Exact{keys: schema.KeyPart{Of: m.keys, Groups: groups}, units: pick(m.units, groups)}
 	for i := range m.exact {
 		out.exact = append(out.exact, pick(m.exact[i], groups))
 		out.histograms = append(out.histograms, pick(m.histograms[i], groups))
@@ -172,50 +171,4 @@ func pick[T any](in []T, groups []int) []T {
 		out[to] = in[from]
 	}
 	return out
-}
-
-// compareKeys orders two keys of a list, of so many columns, as their names are ordered.
-func compareKeys(keys rewrite.Keys, a, b, columns int) int {
-	for i := range columns {
-		x, isX := keys.Value(a, i)
-		y, isY := keys.Value(b, i)
-		if isX && isY && len(x) == len(y) {
-			if order := cmp.Compare(x, y); order != 0 {
-				return order
-			}
-			continue
-		}
-		if !isX && !isY {
-			continue
-		}
-		var one, other [32]byte // their lengths, or that they are NULL, decide
-		return bytes.Compare(appendKeyLength(one[:0], x, isX), appendKeyLength(other[:0], y, isY))
-	}
-	return 0
-}
-
-// appendKeyName appends a group's identity: length-prefixed fields, so that no two keys share one.
-func appendKeyName(to []byte, key []*rewrite.Canonical) []byte {
-	for _, k := range key {
-		if k == nil {
-			to = appendKeyLength(to, "", false)
-			continue
-		}
-		to = append(appendKeyLength(to, *k, true), *k...)
-	}
-	return to
-}
-
-// appendKeyValue appends one column of the name of a key in a list.
-func appendKeyValue(to []byte, keys rewrite.Keys, group, column int) []byte {
-	v, notNull := keys.Value(group, column)
-	return append(appendKeyLength(to, v, notNull), v...)
-}
-
-func appendKeyLength(to []byte, v rewrite.Canonical, notNull bool) []byte {
-	if !notNull {
-		return append(to, "-;"...)
-	}
-	to = strconv.AppendInt(to, int64(len(v)), 10)
-	return append(to, ':')
 }

@@ -1,10 +1,11 @@
-package engine
+package gate
 
 import (
 	"hash/maphash"
 	"math/bits"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
 // places finds keys in a list of many: a table of hashes that holds a place for each key, and not the key.
@@ -53,7 +54,7 @@ func (p *places) add(g int) {
 func (p *places) listed(g int) []byte {
 	name := p.other[:0]
 	for column := range p.columns {
-		name = appendKeyValue(name, p.keys, g, column)
+		name = schema.AppendKeyValue(name, p.keys, g, column)
 	}
 	return name
 }
@@ -66,7 +67,7 @@ func (p *places) next(at int) int { return (at + 1) & (len(p.slots) - 1) }
 
 // of gives the first place of a key, or dropped.
 func (p *places) of(key []*rewrite.Canonical) int {
-	p.name = appendKeyName(p.name[:0], key)
+	p.name = schema.AppendKeyName(p.name[:0], key)
 	for at := p.slot(p.name); p.slots[at] != 0; at = p.next(at) {
 		g := int(p.slots[at] - 1)
 		if p.other = p.listed(g); string(p.other) == string(p.name) {

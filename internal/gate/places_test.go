@@ -1,4 +1,4 @@
-package engine
+package gate
 
 import (
 	"strconv"
@@ -12,10 +12,10 @@ func TestPlacesGrow(t *testing.T) {
 	var keys rewrite.KeyRows
 	p := newPlaces(&keys, 1)
 	for n := range 3000 {
-		if g := p.of(key(strconv.Itoa(n))); g != dropped {
+		if g := p.of(keyOf(strconv.Itoa(n))); g != dropped {
 			t.Fatalf("the %d-th key is found at %d before it is added", n, g)
 		}
-		keys = append(keys, key(strconv.Itoa(n)))
+		keys = append(keys, keyOf(strconv.Itoa(n)))
 		p.add(n)
 		for _, at := range []int{0, n / 2, n} {
 			if g := p.of(keys[at]); g != at {
@@ -30,7 +30,7 @@ func TestPlaces(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 1000, 4096, 5461} {
 		var keys rewrite.KeyRows
 		for i := range n {
-			keys = append(keys, key(strconv.Itoa(i/2), strconv.Itoa(i%2))) // "1", "12" and "11", "2" are different keys
+			keys = append(keys, keyOf(strconv.Itoa(i/2), strconv.Itoa(i%2))) // "1", "12" and "11", "2" are different keys
 		}
 		keys = append(keys, keys...)
 		p := newPlaces(keys, 2)
@@ -39,7 +39,7 @@ func TestPlaces(t *testing.T) {
 				t.Fatalf("the %d-th of %d keys is found at %d", i, n, g)
 			}
 		}
-		for _, other := range [][]*rewrite.Canonical{key("-1", "0"), key("NULL", "0"), key(strconv.Itoa(n), "NULL"), key("", "")} {
+		for _, other := range [][]*rewrite.Canonical{keyOf("-1", "0"), keyOf("NULL", "0"), keyOf(strconv.Itoa(n), "NULL"), keyOf("", "")} {
 			if g := p.of(other); g != dropped {
 				t.Errorf("%q is found among %d keys, at %d", keyName(other), n, g)
 			}

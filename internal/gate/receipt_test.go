@@ -1,0 +1,121 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+)
+
+// book is a ledger that counts what it makes durable.
+type book struct{ charges int }
+
+func (b *book) Spend(context.Context, string, []ledger.Charge) (ledger.Balance, error) {
+	b.charges++
+	return ledger.Balance{}, nil
+}
+
+// countOf is a count of one group, of which a unit moves so many.
+func countOf(most int64) mechanism.Release {
+	return mechanism.Release{Name: "count(*)", Kind: mechanism.Scalar, Range: mechanism.Range{{Lo: 0, Hi: 1000}}, Sensitivity: most, Total: most, Groups: 1, Weight: 1}
+}
+
+func prepared(t *testing.T, r mechanism.Release, epsilon float64) *mechanism.Prepared {
+	t.Helper()
+	p, err := mechanism.Prepare(r, mechanism.Guarantee{Epsilon: epsilon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestChargesCoverWhatIsDrawn: a charge is refused before the ledger has seen it where the mechanisms cost more, or are for releases that move by less.
+func TestChargesCoverWhatIsDrawn(t *testing.T) {
+	plan := &rewrite.Plan{Fingerprint: "0123456789", Blocks: []rewrite.Block{{Releases: []mechanism.Release{countOf(4), countOf(4)}}}}
+	four, one := prepared(t, countOf(4), .5), prepared(t, countOf(1), .5)
+	costs := func(p ...*mechanism.Prepared) ledger.Charge {
+		releases := make([]mechanism.Release, len(p))
+		for i := range releases {
+			releases[i] = countOf(4)
+		}
+		return ledger.Charge{Curve: mechanism.Compose(releases, p)}
+	}
+	for _, c := range []struct {
+		name   string
+		charge ledger.Charge
+		items  []Item
+		ok     bool
+	}{
+		{"both", costs(four, four), []Item{{0, 0, four}, {0, 1, four}}, true},
+		{"more than is drawn", costs(four, four), []Item{{0, 1, four}}, true},
+		{"one of two", costs(four), []Item{{0, 0, four}, {0, 1, four}}, false},
+		{"nothing", ledger.Charge{}, []Item{{0, 0, four}}, false},
+		{"noise for less", costs(four), []Item{{0, 0, one}}, false},
+		{"a release twice", costs(four, four), []Item{{0, 0, four}, {0, 0, four}}, false},
+		{"a selection that the plan has not", costs(four), []Item{{0, Selection, four}}, false},
+	} {
+		var b book
+		_, _, err := Spend(context.Background(), &b, "alice", plan, c.charge, c.items)
+		if (err == nil) != c.ok || (b.charges == 1) != c.ok {
+			t.Errorf("%s: %v, with %d charges", c.name, err, b.charges)
+		}
+	}
+}
+
+// TestReceiptsAreUsedUp: what is paid for is drawn once, by the mechanism that was paid for, of the plan that it was paid for.
+func TestReceiptsAreUsedUp(t *testing.T) {
+	ctx, src := context.Background(), mechanism.NewSource()
+	plan := &rewrite.Plan{Blocks: []rewrite.Block{{Releases: []mechanism.Release{countOf(4)}, Keys: rewrite.KeyRows{{}}}}}
+	paid, other := prepared(t, countOf(4), .5), prepared(t, countOf(4), .25)
+	receipt := func() *Receipt {
+		r, _, err := Spend(ctx, &book{}, "alice", plan, ledger.Charge{Curve: mechanism.Compose(plan.Blocks[0].Releases, []*mechanism.Prepared{paid})}, []Item{{0, 0, paid}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	draw := func(of *rewrite.Plan, r *Receipt, p *mechanism.Prepared) error {
+		_, _, err := NewMeasured(of).Draw(r, src, 0, Mechanisms{Releases: []*mechanism.Prepared{p}})
+		return err
+	}
+	once := receipt()
+	if err := draw(plan, once, paid); err != nil {
+		t.Error(err)
+	}
+	same := *plan
+	for name, err := range map[string]error{
+		"twice":             draw(plan, once, paid),
+		"without a receipt": draw(plan, nil, paid),
+		"less noise":        draw(plan, receipt(), other),
+		"another plan":      draw(&same, receipt(), paid),
+	} {
+		if !errors.Is(err, errUnpaid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestOnlyCertifiedTextsAreAdmitted.
+func TestOnlyCertifiedTextsAreAdmitted(t *testing.T) {
+	q := rewrite.SQL{Text: "SELECT 1::pg_catalog.int8, 0"}
+	c := &Certificate{measures: []Measure{{SQL: q}}, results: make([]Result, 1)}
+	if err := c.Admit(0, q); err != nil {
+		t.Error(err)
+	}
+	q.Text = "SELECT 1::pg_catalog.int8, 1"
+	for n := range 2 {
+		if c.Admit(n, q) == nil {
+			t.Errorf("another text is admitted as query %d", n)
+		}
+	}
+	c.results[0].Err = errors.New("no rule")
+	if c.Err() == nil || c.Admit(0, rewrite.SQL{Text: "SELECT 1::pg_catalog.int8, 0"}) == nil {
+		t.Error("what is not certified is admitted")
+	}
+}
+
+var _ Main = (*backend.Backend)(nil)
