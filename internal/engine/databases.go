@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
@@ -32,7 +33,7 @@ type databases interface {
 
 	// Main parses measure queries, and runs them.
 	CheckMeasure(ctx context.Context, m backend.Measurement) error
-	Measure(ctx context.Context, m backend.Measurement, each func(backend.MeasureRow) error) error
+	gate.Main
 
 	// StageRows answers a stage of a statement, or reads a query over public tables, of so many columns.
 	StageRows(ctx context.Context, on rewrite.Route, r backend.Request, columns int, list rewrite.Query) ([][]*rewrite.Canonical, error)

@@ -17,7 +17,7 @@ var allowed = map[string]string{
 	"refusal":                "pgerr",
 	"help":                   "",
 	"certify":                "",
-	"gate":                   "certify mechanism policy rewrite rewrite/schema",
+	"gate":                   "backend certify ledger mechanism policy rewrite rewrite/schema",
 	"consistency":            "",
 	"mechanism":              "",
 	"mechanism/optimum":      "",
