@@ -95,6 +95,7 @@ func made(typ string, r span, args ...value) value {
 		}
 	}
 	v.exact = v.exact || typ == "text" && exact
+	v.vague = v.vague && !v.exact // a function of the numbers, however spelled
 	v.integral = isInteger(typ) || integral
 	v.present = present
 	return v

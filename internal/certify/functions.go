@@ -34,6 +34,7 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 			return lacks("a string that may be none")
 		}
 		v := literal(t, k.GetSval().GetSval())
+		v.exact = v.exact || s.facts.Enums[t]
 		if v.array = array; array {
 			v.span = spanOf(t)
 		}

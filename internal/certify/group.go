@@ -73,7 +73,11 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 		if v[0].id == nil {
 			v[0].id = &id{}
 		}
-		v[0].moves = nil
+		if v[0].moves = nil; !v[0].exact { // one of equal values stands for its group
+			if v[0].vague = true; !isNumber(v[0].typ) {
+				return nil, missing(where(n), "GROUP BY of a type whose equal values differ", "%s", v[0].typ)
+			}
+		}
 		v[0].window, v[0].total, v[0].whole, v[0].dominated = nil, nil, nil, nil
 		g.keys[text(n)] = v[0]
 		g.list = append(g.list, v[0])
@@ -103,14 +107,12 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 
 // keyed notes the keys of the groups.
 //
-// Rule: no two groups are alike in all keys, NULL equal to NULL; each key is exact. Nor in the least value of a column that is a key of
-// the rows. Proof: what GROUP BY does; no row is in two groups.
+// Rule: no two groups are alike in all keys, NULL equal to NULL; numbers are alike if they are equal, however spelled, and what is
+// equated elsewhere is exact (equations) or ordered by the same equality (totalOrder). Nor in the least value of a column that is a key
+// of the rows. Proof: what GROUP BY does; no row is in two groups.
 func (g *grouping) keyed(r *relation, _ *pg.SelectStmt) {
 	k := key{nulls: true}
 	for _, v := range g.list {
-		if !v.exact {
-			return
-		}
 		if !(holdsUnit(v) && r.kind == split) {
 			k.columns = append(k.columns, v.id)
 		}

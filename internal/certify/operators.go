@@ -287,7 +287,7 @@ func quotient(typ string, a, b value, lacks func(string) (value, error)) (value,
 	if isInteger(b.typ) {
 		b.tiny = one
 	}
-	if typ == "numeric" && b.tiny != nil {
+	if typ == "numeric" && b.tiny != nil && !a.vague && !b.vague { // digits behind the point decide how many the quotient has
 		m := new(big.Rat).Quo(a.largest(), b.tiny)
 		v, err := fits(typ, "/", between(new(big.Rat).Neg(m), m), a, b, lacks)
 		v.integral = false

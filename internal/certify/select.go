@@ -199,8 +199,11 @@ func (s *scope) distinctOn(q *pg.SelectStmt, r *relation) (*relation, error) {
 	}
 	o, k := *r, key{nulls: true}
 	for _, v := range on {
-		if !v.exact || v.id == nil {
+		if !v.exact && !isNumber(v.typ) {
 			return nil, missing(-1, "DISTINCT ON", "of %s", v.typ)
+		}
+		if v.id == nil {
+			v.id = &id{}
 		}
 		if !holdsUnit(v) {
 			k.columns = append(k.columns, v.id)
@@ -214,23 +217,27 @@ func (s *scope) distinctOn(q *pg.SelectStmt, r *relation) (*relation, error) {
 
 // totalOrder reports whether an order has no ties, or none that make a difference.
 //
-// Rule: its exact expressions hold a key of the rows, or every column of them. Proof: rows that tie are then the same row, or alike.
+// Rule: its exact expressions and numbers hold a key of the rows, or its exact ones every column of them. Proof: rows that tie are then
+// the same row, as numbers have one equality, or alike.
 func (s *scope) totalOrder(sort []*pg.Node) bool {
-	var have []*id
+	var have, number []*id
 	for _, n := range sort {
 		v, err := s.expr(n.GetSortBy().GetNode())
 		if err != nil {
 			return false
 		}
-		if v.exact {
+		switch {
+		case v.exact:
 			have = append(have, v.told()...)
+		case isNumber(v.typ) && v.id != nil:
+			number = append(number, v.id)
 		}
 	}
 	r := s.windows
 	if r == nil {
 		return false
 	}
-	if r.unique(have, r.notNull) {
+	if r.unique(append(number, have...), r.notNull) {
 		return true
 	}
 	return !slices.ContainsFunc(r.columns, func(c column) bool { return !slices.Contains(have, c.value.id) && !holdsUnit(c.value) })

@@ -39,9 +39,10 @@ var numericType = regexp.MustCompile(`^numeric\((\d+),(-?\d+)\)$`)
 // anyOf is what is known of a column of a type.
 func (c *checker) anyOf(col Column) value {
 	t := col.Type
-	if b, ok := c.facts.Bases[t]; ok {
+	for b, ok := c.facts.Bases[t]; ok; b, ok = c.facts.Bases[t] { // a domain may be one of a domain
 		t = b
 	}
+	t = strings.TrimPrefix(t, "pg_catalog.")
 	v := value{notNull: col.NotNull, collation: col.Collation}
 	if e, ok := strings.CutSuffix(t, "[]"); ok {
 		t, v.array = e, true
