@@ -137,9 +137,12 @@ func converted(v value, t string, f Facts) (value, bool) {
 		return v, true
 	}
 	switch {
-	case t == "text" && texts[v.typ]:
+	case t == "text" && (texts[v.typ] || v.typ == "numeric" || v.typ == "interval"):
 		r := made("text", between(zero, big.NewRat(400, 1)), v)
-		r.exact = v.exact
+		if v.typ == "numeric" {
+			r.hi = power(2, 18)
+		}
+		r.exact, r.holds = v.exact, v.told() // what differs prints differently
 		return r, !v.vague
 	case t == "text" && (f.Enums[v.typ] || v.typ == "varchar"):
 		return made("text", between(zero, big.NewRat(400, 1)), v), v.typ != "varchar" && !v.vague
@@ -163,6 +166,20 @@ func converted(v value, t string, f Facts) (value, bool) {
 		if isInteger(v.typ) {
 			r.tiny = one
 		}
+		return r, true
+	case t == "numeric" && (v.typ == "float8" || v.typ == "float4"):
+		// Rule: it has 15 digits of the float, so it differs by less than 10^-14 of it. Proof: float8_numeric and float4_numeric, which raise
+		// no error; -0 becomes 0.
+		r := made(t, v.span, v)
+		for _, b := range []struct {
+			of   **big.Rat
+			side int64
+		}{{&r.lo, -1}, {&r.hi, 1}} {
+			if x := *b.of; x != nil && !(x.IsInt() && exactly(x).within(new(big.Rat).Neg(power(10, 15)), power(10, 15))) {
+				*b.of = plus(x, new(big.Rat).Mul(new(big.Rat).Abs(x), new(big.Rat).Mul(big.NewRat(b.side, 1), new(big.Rat).Inv(power(10, 14)))))
+			}
+		}
+		r.tiny, r.vague = times(v.tiny, big.NewRat(9, 10)), false
 		return r, true
 	case isInteger(v.typ) && ranks[t] > ranks[v.typ]:
 		r := v
@@ -225,6 +242,15 @@ func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
 		// Rule: equal numbers have equal bytes. Proof: numeric_trim_scale leaves as few digits behind the point as the value needs.
 		r := made("numeric", args[0].span, args[0])
 		r.exact, r.vague = true, false
+		return r, nil
+	case fn == "sqrt" && len(args) == 1 && args[0].typ == "numeric" && args[0].finite() && args[0].lo.Sign() >= 0 && args[0].largest().Cmp(bigNumber) <= 0 && !args[0].vague:
+		// Rule: it is between 0 and the number, or 1, and not far below it where that is less than 1. Proof: numeric_sqrt raises an error
+		// below zero alone, and gives 16 digits at least (of equal numbers with more zeros more, so none is vague).
+		r := made("numeric", between(zero, most(args[0].hi, one)), args[0])
+		if args[0].tiny != nil {
+			r.tiny = times(least(args[0].tiny, one), big.NewRat(9, 10))
+		}
+		r.integral = false
 		return r, nil
 	case fn == "sign" && len(args) == 1 && args[0].typ == "numeric":
 		return made("numeric", span{lo: new(big.Rat).Neg(one), hi: one, nan: args[0].nan}, args[0]), nil

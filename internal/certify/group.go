@@ -7,7 +7,8 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
 
-var aggregateNames = []string{"count", "sum", "min", "max", "mode", "bool_or", "bool_and", "avg", "array_agg"}
+var aggregateNames = []string{"count", "sum", "min", "max", "mode", "bool_or", "bool_and", "avg", "array_agg",
+	"var_pop", "var_samp", "variance", "stddev_pop", "stddev_samp", "stddev", "percentile_disc", "percentile_cont"}
 
 // aggregates reports whether an expression has an aggregate of its own query.
 func aggregates(n *pg.Node) bool {
@@ -165,7 +166,7 @@ func (g *grouping) expr(s *scope, n *pg.Node) (v value, ok bool, err error) {
 // aggregate is an aggregate function.
 func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 	args := f.Args
-	if f.AggWithinGroup && len(f.AggOrder) == 1 && fn == "mode" && len(args) == 0 {
+	if f.AggWithinGroup && len(f.AggOrder) == 1 && f.AggOrder[0].GetSortBy().GetUseOp() == nil && (fn == "mode" && len(args) == 0 || percentiles[fn]) {
 		args = []*pg.Node{f.AggOrder[0].GetSortBy().GetNode()}
 	} else if f.AggWithinGroup || len(f.AggOrder) > 0 {
 		return value{}, missing(f.Location, "aggregate "+fn+" with an order", "")
@@ -194,7 +195,7 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 		}
 		return value{}, missing(f.Location, "aggregate "+fn+" of aggregates", "")
 	}
-	if f.AggDistinct && (fn != "count" || x.array || !x.exact && !comparable[x.typ]) { // which of equal values stays is not seen
+	if f.AggDistinct && (x.array || !x.exact && !(fn == "count" && comparable[x.typ])) { // which of equal values stays is not seen
 		return value{}, missing(f.Location, "aggregate "+fn+" DISTINCT", "of %s", x.typ)
 	}
 	if g.result.kind == grouped {
@@ -225,7 +226,7 @@ func (g *grouping) resummed(x value) value {
 // if the keys are the same in all its rows. count(DISTINCT v) likewise with m = 1: without x, a value is gone only if x has it. Proof:
 // linearity; no more groups than keys have values; of rows of a nested relation, those that are missing are at most rows of x.
 func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.Node) (value, error) {
-	if fn != "count" && fn != "sum" {
+	if fn != "count" && (fn != "sum" || f.AggDistinct) {
 		return value{}, missing(f.Location, "aggregate "+fn+" over units", "")
 	}
 	if fn == "sum" && (!isNumber(x.typ) || ranks[x.typ] > 4) {

@@ -272,7 +272,11 @@ func fits(typ, op string, r span, a, b value, lacks func(string) (value, error))
 		}
 		r = r.rounded()
 	}
-	return made(typ, r, a, b), nil
+	v := made(typ, r, a, b)
+	if v.integral && op != "/" {
+		v.tiny = one
+	}
+	return v, nil
 }
 
 // quotient is a division of finite numbers.
@@ -287,9 +291,19 @@ func quotient(typ string, a, b value, lacks func(string) (value, error)) (value,
 	if isInteger(b.typ) {
 		b.tiny = one
 	}
-	if typ == "numeric" && b.tiny != nil && !a.vague && !b.vague { // digits behind the point decide how many the quotient has
-		m := new(big.Rat).Quo(a.largest(), b.tiny)
-		v, err := fits(typ, "/", between(new(big.Rat).Neg(m), m), a, b, lacks)
+	if typ == "numeric" && (b.tiny != nil || b.lo.Sign() > 0) && !a.vague && !b.vague { // digits behind the point decide how many the quotient has
+		r := span{}
+		if b.lo.Sign() > 0 {
+			r = a.divide(b.span)
+		} else {
+			r.hi = new(big.Rat).Quo(a.largest(), b.tiny)
+			r.lo = new(big.Rat).Neg(r.hi)
+		}
+		if a.tiny != nil { // 16 digits at least
+			r.tiny = new(big.Rat).Quo(times(a.tiny, big.NewRat(9, 10)), b.largest())
+		}
+		r.lo, r.hi = new(big.Rat).SetInt(floor(r.lo)), new(big.Rat).Neg(new(big.Rat).SetInt(floor(new(big.Rat).Neg(r.hi)))) // which rounding leaves alone
+		v, err := fits(typ, "/", r, a, b, lacks)
 		v.integral = false
 		return v, err
 	}
