@@ -352,6 +352,9 @@ func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 	if len(m.Args) != 2 {
 		return value{}, missing(m.Location, "LEAST or GREATEST", "%d arguments", len(m.Args))
 	}
+	if v, ok := s.cut(n); ok {
+		return v, nil
+	}
 	low := m.Op == pg.MinMaxOp_IS_LEAST
 	a, err := s.expr(m.Args[0])
 	if err != nil {

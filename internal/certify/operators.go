@@ -178,6 +178,9 @@ func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (val
 		}
 		return r, nil
 	}
+	if op == "+" && typ == "float8" && a.typ == typ && b.hasOnlyZero() {
+		return made(typ, a.span, a, b), nil // infinite ones too: float8_pl raises an error only where an infinity is new
+	}
 	nan := a.nan || b.nan // which passes through, and raises no error
 	a.nan, b.nan = false, false
 	if !a.finite() || !b.finite() {
@@ -202,7 +205,9 @@ func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (val
 		return lacks("unknown")
 	}
 	v, err := fits(typ, op, r, a, b, lacks)
-	v.nan, v.holds = nan, holds
+	if v.nan, v.holds = nan, holds; op == "+" {
+		v.sum = s.centredSum(e)
+	}
 	return v, err
 }
 
@@ -299,8 +304,10 @@ func quotient(typ string, a, b value, lacks func(string) (value, error)) (value,
 			r.hi = new(big.Rat).Quo(a.largest(), b.tiny)
 			r.lo = new(big.Rat).Neg(r.hi)
 		}
-		if a.tiny != nil { // 16 digits at least
-			r.tiny = new(big.Rat).Quo(times(a.tiny, big.NewRat(9, 10)), b.largest())
+		if a.tiny != nil && b.largest().Sign() > 0 {
+			if t := new(big.Rat).Quo(times(a.tiny, big.NewRat(9, 10)), b.largest()); t.Cmp(smallest) > 0 {
+				r.tiny = t // it has 16 digits at least, up to the thousandth behind the point
+			}
 		}
 		r.lo, r.hi = new(big.Rat).SetInt(floor(r.lo)), new(big.Rat).Neg(new(big.Rat).SetInt(floor(new(big.Rat).Neg(r.hi)))) // which rounding leaves alone
 		v, err := fits(typ, "/", r, a, b, lacks)

@@ -223,7 +223,7 @@ func (s *scope) totalOrder(sort []*pg.Node) bool {
 	var have, number []*id
 	for _, n := range sort {
 		v, err := s.expr(n.GetSortBy().GetNode())
-		if err != nil {
+		if err != nil || !s.compares("<", v, v) {
 			return false
 		}
 		switch {

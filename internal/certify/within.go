@@ -88,8 +88,11 @@ func (g *grouping) percentile(fn string, f *pg.FuncCall, x value) (value, bool) 
 // withinUnit is an aggregate over rows of one unit, or public ones (aggregated), and what is known of it beside its span.
 func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.Node) (value, error) {
 	v, ok := aggregated(fn, x, g.body.rows, filter == nil && len(g.list) > 0)
-	if percentiles[fn] {
+	switch {
+	case percentiles[fn]:
 		v, ok = g.percentile(fn, f, x)
+	case fn == "sum" && x.typ == "float8" && g.whole(f.Args[0]):
+		v, ok = value{typ: wholeFloats, span: x.span, notNull: x.there() && filter == nil && len(g.list) > 0}, true
 	}
 	if !ok {
 		return v, missing(f.Location, "aggregate "+fn+" of "+x.typ+" within a unit", "")
@@ -121,6 +124,66 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 		v.sum = nil
 	}
 	return v, nil
+}
+
+// wholeFloats is the type of sums of float8s that are integers and not below zero. No rule but cutSum takes one: beyond 2^53 it hangs
+// on the order of rows.
+const wholeFloats = "sum of float8"
+
+var (
+	cutSum  = newForm(`LEAST(COALESCE(_f, 0), 9007199254740992)`)
+	centred = newForm(`LEAST(COALESCE(_f, 0), 9007199254740992)::pg_catalog.int8 + _k * LEAST(_n, _c)`)
+)
+
+// whole reports whether an argument is an integer that is not below zero, cast to float8.
+func (g *grouping) whole(n *pg.Node) bool {
+	v, err := g.inner.expr(n.GetTypeCast().GetArg())
+	return err == nil && isInteger(v.typ) && !v.array && v.lo.Sign() >= 0
+}
+
+// cut is the form cutSum.
+//
+// Rule: it is a function of the bag of rows, up to 2^53. Proof: sums of integers below 2^53 are exact; once a partial sum is at least
+// that, in whatever order or tree (float8pl is the combine function too), so is what is added up from it, as rounding is monotone.
+func (s *scope) cut(n *pg.Node) (value, bool) {
+	h := cutSum.of(n)
+	if h == nil {
+		return value{}, false
+	}
+	x, err := s.expr(h["_f"])
+	if err != nil || x.typ != wholeFloats {
+		return value{}, false
+	}
+	v := made("float8", span{lo: zero, hi: power(2, 53), tiny: one}, x)
+	v.notNull, v.sum = true, x.sum
+	return v, true
+}
+
+// centredSum is the form centred: S + k·LEAST(n, c) of the cut sum S of n numbers between 0 and M, or of some of n.
+//
+// Rule: its magnitude is at most m·n, m the larger of -k >= 0 and M + k, if 2^53 + k·c <= m·c. Proof: it is no less than k·n. If n <= c
+// it is at most (M + k)·n, else at most 2^53 + k·c <= m·c <= m·n.
+func (s *scope) centredSum(e *pg.A_Expr) *summed {
+	h := centred.of(&pg.Node{Node: &pg.Node_AExpr{AExpr: e}})
+	if h == nil || s.group == nil {
+		return nil
+	}
+	sum, err := s.expr(h["_f"])
+	n, err2 := s.expr(h["_n"])
+	k, ok := integerConstant(h["_k"])
+	c, ok2 := integerConstant(h["_c"])
+	if err != nil || err2 != nil || !ok || !ok2 || sum.typ != wholeFloats || k.Sign() > 0 || c.Sign() < 0 {
+		return nil
+	}
+	of := sum.timesCount(n)
+	if of == nil {
+		return nil
+	}
+	m := most(new(big.Rat).Neg(k), plus(of, k))
+	if plus(power(2, 53), times(k, c)).Cmp(times(m, c)) > 0 {
+		return nil
+	}
+	return &summed{sum.sum.group, sum.sum.under, false, m}
 }
 
 var percentiles = map[string]bool{"percentile_disc": true, "percentile_cont": true}
