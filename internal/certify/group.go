@@ -108,17 +108,24 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 
 // keyed notes the keys of the groups.
 //
-// Rule: no two groups are alike in all keys, NULL equal to NULL; numbers are alike if they are equal, however spelled, and what is
-// equated elsewhere is exact (equations) or ordered by the same equality (totalOrder). Nor in the least value of a column that is a key
-// of the rows. Proof: what GROUP BY does; no row is in two groups.
+// Rule: no two groups are alike in all keys, NULL equal to NULL, by the equality of oneEquality. Nor in the least value of a column that is a key of
+// the rows, nor in a key of the rows that is among the keys. Proof: what GROUP BY does; no row is in two groups.
 func (g *grouping) keyed(r *relation, _ *pg.SelectStmt) {
 	k := key{nulls: true}
 	for _, v := range g.list {
+		if !oneEquality(v) {
+			return
+		}
 		if !(holdsUnit(v) && r.kind == split) {
 			k.columns = append(k.columns, v.id)
 		}
 	}
 	r.keys = []key{k}
+	for _, o := range g.body.keys {
+		if !slices.ContainsFunc(o.columns, func(c *id) bool { return !slices.Contains(k.columns, c) }) {
+			r.keys = append(r.keys, o)
+		}
+	}
 	for _, p := range g.picked {
 		r.keys = append(r.keys, key{columns: []*id{p}, nulls: true})
 	}

@@ -35,11 +35,12 @@ func (c *checker) unlimited(q *pg.SelectStmt, wall *scope) (*relation, error) {
 	if len(q.ValuesLists) > 0 {
 		return c.values(q, wall)
 	}
-	factors, on, err := c.from(q.FromClause, wall)
+	where := conjuncts(q.WhereClause)
+	factors, on, err := c.from(q.FromClause, wall, where)
 	if err != nil {
 		return nil, err
 	}
-	on = append(on, conjuncts(q.WhereClause)...)
+	on = append(on, where...)
 	f, err := c.combine(factors, on, wall)
 	if err != nil {
 		return nil, err
@@ -217,30 +218,29 @@ func (s *scope) distinctOn(q *pg.SelectStmt, r *relation) (*relation, error) {
 
 // totalOrder reports whether an order has no ties, or none that make a difference.
 //
-// Rule: its exact expressions and numbers hold a key of the rows, or its exact ones every column of them. Proof: rows that tie are then
-// the same row, as numbers have one equality, or alike.
+// Rule: its expressions hold a key of the rows, or exact ones every column of them. Proof: rows that tie are then the same row, or alike.
 func (s *scope) totalOrder(sort []*pg.Node) bool {
-	var have, number []*id
+	var have, bytes []*id
 	for _, n := range sort {
 		v, err := s.expr(n.GetSortBy().GetNode())
 		if err != nil || !s.compares("<", v, v) {
 			return false
 		}
-		switch {
-		case v.exact:
+		if oneEquality(v) {
 			have = append(have, v.told()...)
-		case isNumber(v.typ) && v.id != nil:
-			number = append(number, v.id)
+		}
+		if v.exact {
+			bytes = append(bytes, v.told()...)
 		}
 	}
 	r := s.windows
 	if r == nil {
 		return false
 	}
-	if r.unique(append(number, have...), r.notNull) {
+	if r.unique(have, r.notNull) {
 		return true
 	}
-	return !slices.ContainsFunc(r.columns, func(c column) bool { return !slices.Contains(have, c.value.id) && !holdsUnit(c.value) })
+	return !slices.ContainsFunc(r.columns, func(c column) bool { return !slices.Contains(bytes, c.value.id) && !holdsUnit(c.value) })
 }
 
 // spelledOut refuses what ORDER BY and DISTINCT ON read as an output: a bare name, or a number.
