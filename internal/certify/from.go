@@ -40,7 +40,9 @@ func (d demand) about(c *checker, factors []factor, outer *scope) (on []*pg.Node
 }
 
 // and has more conditions.
-func (d demand) and(on []*pg.Node) demand { return demand{append(on[:len(on):len(on)], d.on...), d.names} }
+func (d demand) and(on []*pg.Node) demand {
+	return demand{append(on[:len(on):len(on)], d.on...), d.names}
+}
 
 // names are those of the items of a FROM list.
 func names(list []*pg.Node) (all []string) {
