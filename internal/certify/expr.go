@@ -25,6 +25,7 @@ func (s *scope) expr(n *pg.Node) (value, error) {
 			v.span = r
 		}
 		v.present = v.present || s.present[t]
+		v.ofUnit = v.ofUnit || v.unit && v.there()
 	}
 	return v, nil
 }
@@ -97,6 +98,7 @@ func made(typ string, r span, args ...value) value {
 		}
 	}
 	v.exact = v.exact || typ == "text" && exact
+	v.vague = v.vague && !v.exact // a function of the numbers, however spelled
 	v.integral = isInteger(typ) || integral
 	v.present = present
 	return v
@@ -361,6 +363,9 @@ func (s span) hasOnlyZero() bool {
 func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 	if len(m.Args) != 2 {
 		return value{}, missing(m.Location, "LEAST or GREATEST", "%d arguments", len(m.Args))
+	}
+	if v, ok := s.cut(n); ok {
+		return v, nil
 	}
 	low := m.Op == pg.MinMaxOp_IS_LEAST
 	a, err := s.expr(m.Args[0])

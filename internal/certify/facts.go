@@ -45,7 +45,7 @@ const (
 	Integer   = "integer"   // moves by Delta, Total, Groups
 	Public    = "public"    // a key whose values are public, an ordinal of the domain, or a constant
 	Private   = "private"   // a key that holds values of private rows: partition selection alone may give it out
-	Listed    = "listed"    // claimed: a key by which groups are found that the caller has a list of; no other is given out
+	Listed    = "listed"    // claimed: a key by which groups are found that the caller has a list of, of Groups groups; no other is given out
 	Selection = "selection" // claimed: the integer that partition selection compares with its threshold
 	Bin       = "bin"       // claimed: a private key that is a bin of a histogram, which no mechanism gives out
 )

@@ -46,6 +46,7 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 			return lacks("a string that may be none")
 		}
 		v := literal(t, k.GetSval().Sval)
+		v.exact = v.exact || s.facts.Enums[t]
 		if v.array = array; array {
 			v.span = spanOf(t)
 		} else {
@@ -153,7 +154,7 @@ func converted(v value, t string, f Facts) (value, bool) {
 		return null(t, false), true
 	case t == "text" && (texts[v.typ] || f.Enums[v.typ]):
 		r := made("text", between(zero, power(2, 18)), v) // a numeric has 131072 digits before the point and 16383 behind
-		r.exact = v.exact
+		r.exact, r.holds = v.exact, v.told()              // what differs prints differently
 		return r, !v.vague
 	case v.typ == "bool" && t == "int4":
 		return made(t, between(zero, one), v), true
@@ -172,13 +173,6 @@ func converted(v value, t string, f Facts) (value, bool) {
 		return made(t, r, v), true
 	case isNumber(v.typ) != isNumber(t) || t == "float4":
 		return v, false
-	case t == "numeric" && (v.typ == "float8" || v.typ == "float4"):
-		// Rule: finite or NaN; to 15 digits. Proof: float8_numeric prints it with as many digits, and PostgreSQL 14 reads infinity too.
-		part := func(b *big.Rat) *big.Rat { return times(new(big.Rat).Abs(b), new(big.Rat).Inv(power(10, 14))) }
-		if v.lo == nil || v.hi == nil {
-			return made(t, span{nan: true}, v), true
-		}
-		return made(t, span{lo: plus(v.lo, new(big.Rat).Neg(part(v.lo))), hi: plus(v.hi, part(v.hi)), nan: v.nan}, v), true
 	case t == "float8":
 		if v.typ != "float4" && (v.lo == nil || v.hi == nil || between(v.lo, v.hi).largest().Cmp(largest) > 0) {
 			return v, false
@@ -190,6 +184,18 @@ func converted(v value, t string, f Facts) (value, bool) {
 		if isInteger(v.typ) {
 			r.tiny = one
 		}
+		return r, true
+	case t == "numeric" && (v.typ == "float8" || v.typ == "float4"):
+		// Rule: it has 15 digits of a float8, 6 of a float4. Proof: float8_numeric and float4_numeric, which raise no error; -0 becomes 0.
+		digits := map[string]int64{"float8": 15, "float4": 6}[v.typ]
+		off := func(x *big.Rat, side int64) *big.Rat {
+			if x == nil || x.IsInt() && exactly(x).within(new(big.Rat).Neg(power(10, digits)), power(10, digits)) {
+				return x
+			}
+			return plus(x, new(big.Rat).Quo(new(big.Rat).Abs(x), times(power(10, digits-1), big.NewRat(side, 1))))
+		}
+		r := made(t, span{lo: off(v.lo, -1), hi: off(v.hi, 1), nan: v.nan, tiny: times(v.tiny, big.NewRat(9, 10))}, v)
+		r.vague = false
 		return r, true
 	case isInteger(v.typ) && ranks[t] > ranks[v.typ]:
 		r := v

@@ -380,7 +380,9 @@ func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (val
 		return lacks("unknown")
 	}
 	v, err := fits(typ, op, r, a, b, lacks)
-	v.nan, v.holds = nan, holds
+	if v.nan, v.holds = nan, holds; op == "+" {
+		v.sum = s.centredSum(e)
+	}
 	return v, err
 }
 
@@ -480,7 +482,11 @@ func fits(typ, op string, r span, a, b value, lacks func(string) (value, error))
 			r.lo, r.hi = plus(r.lo, new(big.Rat).Neg(d)), plus(r.hi, d)
 		}
 	}
-	return made(typ, r, a, b), nil
+	v := made(typ, r, a, b)
+	if v.integral && op != "/" {
+		v.tiny = one
+	}
+	return v, nil
 }
 
 // quotient is a division of finite numbers.
@@ -496,13 +502,20 @@ func quotient(typ string, a, b value, lacks func(string) (value, error)) (value,
 		b.tiny = one
 	}
 	if typ == "numeric" {
-		// div_var rounds to 16 digits that count at least, so no magnitude becomes much less, and has room for any quotient (quotients).
+		// Rule: as quotients has it, and of numbers that are not vague, as digits behind the point decide how many the quotient has. Proof:
+		// div_var rounds to 16 digits that count, up to the thousandth behind the point; whole numbers stay.
 		r, ok := quotients([]value{a, b})
-		if !ok {
+		if !ok || a.vague || b.vague {
 			return lacks("overflow")
 		}
-		if m := b.largest(); m != nil && a.tiny != nil {
-			r.tiny = new(big.Rat).Quo(a.tiny, times(m, big.NewRat(2, 1)))
+		if b.lo.Sign() > 0 {
+			r = a.divide(b.span)
+			r.lo, r.hi = new(big.Rat).SetInt(floor(r.lo)), new(big.Rat).Neg(new(big.Rat).SetInt(floor(new(big.Rat).Neg(r.hi))))
+		}
+		if a.tiny != nil {
+			if t := new(big.Rat).Quo(times(a.tiny, big.NewRat(9, 10)), b.largest()); t.Cmp(smallest) > 0 {
+				r.tiny = t
+			}
 		}
 		v := made(typ, r, a, b)
 		v.integral = false

@@ -164,6 +164,17 @@ func init() {
 		}
 		return r, true
 	})
+	row("sqrt(numeric 0..) numeric", func(a []value) (span, bool) { // numeric_sqrt: the same; 16 digits at least, more of more zeros behind the point
+		r := span{lo: zero}
+		if a[0].hi == nil || a[0].nan || a[0].vague || a[0].hi.Cmp(bigNumber) > 0 {
+			return r, false
+		}
+		r.hi = most(a[0].hi, one)
+		if t := tinyOf(a[0]); t != nil {
+			r.tiny = times(least(t, one), big.NewRat(9, 10))
+		}
+		return r, true
+	})
 	row("exp(float8 -690..700) float8", func(a []value) (span, bool) { return exponential(a[0].lo, a[0].hi), true })
 	row("sinh(float8 -690..700) float8", func(a []value) (span, bool) { // dsinh: total; off by less than one part of 2^50, so e < 3 will do
 		m := exponential(zero, a[0].largest()).hi

@@ -39,7 +39,7 @@ var numericType = regexp.MustCompile(`^numeric\((\d+),(-?\d+)\)$`)
 // anyOf is what is known of a column of a type.
 func (c *checker) anyOf(col Column) value {
 	t := col.Type
-	for b, ok := c.facts.Bases[t]; ok; b, ok = c.facts.Bases[t] {
+	for b, ok := c.facts.Bases[t]; ok; b, ok = c.facts.Bases[t] { // a domain may be one of a domain
 		t = b
 	}
 	t = strings.TrimPrefix(t, "pg_catalog.")
