@@ -7,9 +7,9 @@ import (
 
 // Facts is what is known of the tables. Each fact is a line of the policy, or proven by main in the snapshot that measures.
 type Facts struct {
-	Tables map[string]Table  // by schema.name
-	Enums  map[string]bool   // enum types, by schema.name
-	Bases  map[string]string // domain types, by schema.name, and what they are made of
+	Tables map[string]Table    // by schema.name
+	Enums  map[string][]string // labels of enum types, by schema.name
+	Bases  map[string]string   // domain types, by schema.name, and what they are made of
 }
 
 // Table is a relation without inheritance children, or one that is scanned with ONLY.

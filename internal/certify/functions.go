@@ -21,7 +21,7 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 		return s.parameter(p, t, array)
 	}
 	if a := c.Arg.GetAArrayExpr(); a != nil && array {
-		v := literal(t, "")
+		v := s.literal(t, "")
 		v.array, v.span = true, spanOf(t)
 		for _, e := range a.Elements {
 			for e.GetTypeCast() != nil {
@@ -42,11 +42,10 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 		return null(t, array), nil
 	}
 	if k := c.Arg.GetAConst(); k != nil && k.GetSval() != nil {
-		if !array && !readable(t, k.GetSval().Sval) {
+		if !array && !s.reads(t, k.GetSval().Sval) && elements[t] != nil {
 			return lacks("a string that may be none")
 		}
-		v := literal(t, k.GetSval().Sval)
-		v.exact = v.exact || s.facts.Enums[t]
+		v := s.literal(t, k.GetSval().Sval)
 		if v.array = array; array {
 			v.span = spanOf(t)
 		} else {
@@ -71,8 +70,8 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 		}
 		return lacks("arrays")
 	}
-	if reads := elements[t]; v.typ == "text" && len(v.elements) == 1 && t != "text" && reads != nil && (v.elements[0] == nil || reads(*v.elements[0])) {
-		r := literal(t, "")
+	if v.typ == "text" && len(v.elements) == 1 && t != "text" && (v.elements[0] == nil || s.reads(t, *v.elements[0])) {
+		r := s.literal(t, "")
 		r.span, r.notNull, r.elements = spanOf(t), v.notNull, v.elements
 		return r, nil // as an array of one (array)
 	}
@@ -93,7 +92,7 @@ func (s *scope) typeName(t *pg.TypeName) (string, bool) {
 	}
 	if len(t.Names) == 2 {
 		n := t.Names[0].GetString_().GetSval() + "." + t.Names[1].GetString_().GetSval()
-		return n, s.facts.Enums[n]
+		return n, s.facts.Enums[n] != nil
 	}
 	n, ok := name(t.Names)
 	return n, ok && (n == "int8" || n == "text" || n == "int4" || n == "numeric" || n == "float8")
@@ -108,7 +107,7 @@ func (s *scope) parameter(p *pg.ParamRef, t string, array bool) (value, error) {
 	if given.Array != array {
 		return value{}, missing(p.Location, "parameter", "$%d is no %s", p.Number, t)
 	}
-	v := literal(t, "")
+	v := s.literal(t, "")
 	v.array, v.span, v.elements = array, spanOf(t), given.Elements
 	if !array {
 		v.notNull = len(given.Elements) == 1 && given.Elements[0] != nil
@@ -121,16 +120,12 @@ func (s *scope) parameter(p *pg.ParamRef, t string, array bool) (value, error) {
 // Rule: each element is of a form that the type surely reads. Proof: then the cast raises no error, neither when it is planned nor
 // when the first row comes by.
 func (s *scope) array(v value, t string, lacks func(string) (value, error)) (value, error) {
-	reads, ok := elements[t]
-	if !ok {
-		return lacks("text[]")
-	}
 	for _, e := range v.elements {
-		if e != nil && !reads(*e) {
+		if e != nil && !s.reads(t, *e) {
 			return lacks("an element of text[]")
 		}
 	}
-	r := literal(t, "")
+	r := s.literal(t, "")
 	r.array, r.span, r.elements = true, spanOf(t), v.elements
 	return r, nil
 }
@@ -152,7 +147,7 @@ func converted(v value, t string, f Facts) (value, bool) {
 	switch {
 	case v.none:
 		return null(t, false), true
-	case t == "text" && (texts[v.typ] || f.Enums[v.typ]):
+	case t == "text" && (texts[v.typ] || f.Enums[v.typ] != nil):
 		r := made("text", between(zero, power(2, 18)), v) // a numeric has 131072 digits before the point and 16383 behind
 		r.exact, r.holds = v.exact, v.told()              // what differs prints differently
 		return r, !v.vague
@@ -232,8 +227,22 @@ func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
 	lacks := func(why string) (value, error) {
 		return value{}, missing(f.Location, "function "+fn, "%s", why)
 	}
-	if fn == "hashtextextended" || fn == "hashint8extended" {
+	if hashes[fn] != "" {
 		return s.hash(fn, f, lacks)
+	}
+	if n := f.Args; fn == "make_interval" && len(n) == 1 && n[0].GetNamedArgExpr().GetName() == "secs" { // the others are 0
+		v, err := s.exprs([]*pg.Node{n[0].GetNamedArgExpr().Arg})
+		if err != nil {
+			return value{}, err
+		}
+		if v[0], ok = converted(v[0], "float8", s.facts); !ok || v[0].array {
+			return lacks(v[0].typ)
+		}
+		no := literal("int4", "0")
+		if r, ok := apply(fn, []value{no, no, no, no, no, no, v[0]}); ok {
+			return r, nil
+		}
+		return lacks("of such seconds")
 	}
 	args, err := s.exprs(f.Args)
 	if err != nil {
@@ -267,7 +276,9 @@ func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
 	return lacks("of" + types)
 }
 
-// hash is a keyed hash of a value: total, and any int8.
+var hashes = map[string]string{"hashtextextended": "text", "hashint8extended": "int8", "hash_record_extended": "row"}
+
+// hash is a keyed hash of a value: total, and any int8. All types that a ROW may have here can be hashed.
 func (s *scope) hash(fn string, f *pg.FuncCall, lacks func(string) (value, error)) (value, error) {
 	if len(f.Args) != 2 {
 		return lacks("arguments")
@@ -280,7 +291,7 @@ func (s *scope) hash(fn string, f *pg.FuncCall, lacks func(string) (value, error
 	if p == nil || int(p.Number) > len(s.parameters) || p.Number < 1 || s.parameters[p.Number-1].Array {
 		return lacks("a seed that is no parameter")
 	}
-	if fn == "hashtextextended" && v[0].typ != "text" || fn == "hashint8extended" && !isInteger(v[0].typ) {
+	if v[0].typ != hashes[fn] && !(hashes[fn] == "int8" && isInteger(v[0].typ)) || v[0].array {
 		return lacks(v[0].typ)
 	}
 	return made("int8", spanOf("int8"), v[0]), nil

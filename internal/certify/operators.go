@@ -92,7 +92,11 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 		// may make two.
 		switch t := a.typ; {
 		case op == "*" && t == b.typ: // what they have in common, perhaps nothing
-			return made(t, span{}, a, b), nil
+			r := a.span
+			if !a.finite() && !a.none {
+				r = b.span
+			}
+			return made(t, r, a, b), nil
 		case rangeOperators[op] && t == b.typ, op == "@>" && b.typ == ranges[t], op == "<@" && t == ranges[b.typ] && ranges[b.typ] != "":
 			return made("bool", span{}, a, b), nil
 		}
@@ -108,26 +112,20 @@ var ranges = map[string]string{
 
 var rangeOperators = map[string]bool{"@>": true, "<@": true, "&&": true, "<<": true, ">>": true, "&<": true, "&>": true, "-|-": true}
 
-// row is ROW(…): comparing, sorting and printing it is total if that of its columns is (record_cmp, record_out); equal ones have equal
-// bytes if these have. Its span is the length of its text, each character of which may be doubled.
+// row is ROW(…): comparing, sorting and hashing it is total if that of its columns is (record_cmp, hash_record_extended); equal ones have
+// equal bytes if these have.
 func (s *scope) row(r *pg.RowExpr) (value, error) {
 	args, err := s.exprs(r.Args)
 	if err != nil {
 		return value{}, err
 	}
-	n, exact := new(big.Rat), true
+	v := made("row", span{}, args...)
+	v.notNull, v.present, v.exact = true, true, true
 	for i, a := range args {
-		if a.array || !comparable[a.typ] {
+		if v.exact = v.exact && a.exact; a.array || !comparable[a.typ] && s.facts.Enums[a.typ] == nil {
 			return value{}, missing(where(r.Args[i]), "ROW", "of %s", a.typ)
 		}
-		size := power(2, 18)
-		if a.typ == "text" {
-			size = times(a.hi, big.NewRat(2, 1))
-		}
-		n, exact = plus(plus(n, size), big.NewRat(4, 1)), exact && a.exact
 	}
-	v := made("row", span{lo: zero, hi: n}, args...)
-	v.notNull, v.present, v.exact = true, true, exact
 	return v, nil
 }
 
@@ -250,7 +248,7 @@ func (s *scope) compares(a, b value) bool {
 		_, _, ok := floated(a, b)
 		return ok
 	}
-	return a.typ == b.typ && a.collation != conflict && b.collation != conflict && merge(a.collation, b.collation) != conflict && (comparable[a.typ] || s.facts.Enums[a.typ])
+	return a.typ == b.typ && a.collation != conflict && b.collation != conflict && merge(a.collation, b.collation) != conflict && (comparable[a.typ] || s.facts.Enums[a.typ] != nil)
 }
 
 // floated converts two numbers of different types, of which one is a float, to float8, as PostgreSQL does. It fails if that may fail.

@@ -126,6 +126,10 @@ func init() {
 	row("overlay(text, text, int4 1..1073741823, int4 0..1073741823) text", func(a []value) (span, bool) {
 		return lengths(plus(a[0].hi, a[1].hi)) // text_overlay: a start below 1, or end beyond int4
 	})
+	row("similar_to_escape(text) text", func(a []value) (span, bool) { // similar_escape_internal: of escapes
+		s, _ := lengths(big.NewRat(1000, 1))
+		return s, similar.MatchString(word(a[0]))
+	})
 	row("to_char(int4, text) text ..400", digits) // int4_to_char, numeric_to_char: NUM_prepare refuses pictures alone
 	row("to_char(numeric, text) text ..400", digits)
 
@@ -133,7 +137,13 @@ func init() {
 	for _, t := range []string{"int2", "int4", "int8", "numeric", "float8"} {
 		row("abs("+t+") "+t, absolute) // of the least integer
 	}
-	row("sign(numeric) numeric", func(a []value) (span, bool) { return span{lo: big.NewRat(-1, 1), hi: one, nan: a[0].nan}, true })
+	row("sign(numeric) numeric", func(a []value) (span, bool) {
+		r := span{lo: big.NewRat(-1, 1), hi: one, nan: a[0].nan}
+		if a[0].lo != nil && a[0].lo.Sign() >= 0 {
+			r.lo = zero
+		}
+		return r, true
+	})
 	row("trim_scale(numeric) numeric!", first) // as few digits behind the point as the value needs: equal numbers have equal bytes
 	row("div(numeric, numeric) numeric", quotients)
 	row("mod(numeric, numeric) numeric", remainder)
@@ -209,6 +219,7 @@ func init() {
 	})
 	for _, t := range []string{"timestamp", "timestamptz"} {
 		row("date_part(text, "+t+") float8?", part)
+		row("extract(text, "+t+") numeric?!", exactPart)
 		row("extract(text, "+t+") numeric?", part)
 		row("date_trunc(text, "+t+") "+t, truncatedTime)
 		row("date_bin(interval, "+t+", "+t+") "+t, binned)
@@ -219,6 +230,7 @@ func init() {
 		})
 		row("overlaps("+t+", "+t+", "+t+", "+t+") bool", nil) // overlaps_timestamp
 	}
+	row("make_interval(int4, int4, int4, int4, int4, int4, float8) interval", madeInterval)
 	row("timezone(text, timestamptz) timestamp", zoned) // timestamptz_zone: an unknown zone, or out of range
 	row("timezone(text, timestamp) timestamptz", zoned)
 	row("timezone(interval, timestamptz) timestamp", zoned)
@@ -231,8 +243,9 @@ func init() {
 		s, ok := part(a)
 		return s, ok && near(a[1])
 	})
-	row("extract(text, date) numeric?", part)
+	row("extract(text, date) numeric?!", part)
 	row("date_part(text, interval) float8?", part)
+	row("extract(text, interval) numeric?!", exactPart)
 	row("extract(text, interval) numeric?", part)
 	for _, fn := range []string{"justify_hours", "justify_interval"} {
 		row(fn+"(interval) interval", func(a []value) (span, bool) { // overflow of days or months
@@ -240,10 +253,17 @@ func init() {
 		})
 	}
 
-	// Ranges: rangetypes.c. These look at a range alone; its bounds are values of its elements' type, or NULL.
+	// Ranges: rangetypes.c. These look at a range alone; its bounds are values of its elements' type, or NULL. A span of a range is of both
+	// its bounds: it has two, or is empty.
 	for r, e := range ranges {
-		row("lower("+r+") "+e+"?", func([]value) (span, bool) { return spanOf(e), true })
-		row("upper("+r+") "+e+"?", func([]value) (span, bool) { return spanOf(e), true })
+		bound := func(a []value) (span, bool) {
+			if a[0].finite() || a[0].none {
+				return a[0].span, true
+			}
+			return spanOf(e), true
+		}
+		row("lower("+r+") "+e+"?", bound)
+		row("upper("+r+") "+e+"?", bound)
 		for _, fn := range []string{"isempty", "lower_inc", "upper_inc", "lower_inf", "upper_inf"} {
 			row(fn+"("+r+") bool", nil)
 		}
@@ -405,7 +425,15 @@ func rangeOf(a []value) (span, bool) {
 		small := func(v value) bool { return v.none || v.within(new(big.Rat).Neg(limit), limit) }
 		ordered = ordered && small(lo) && small(hi)
 	}
-	return span{}, ordered && (kind == "[)" || kind == "[]" || kind == "()" || kind == "(]")
+	return hull(lo, hi), ordered && (kind == "[)" || kind == "[]" || kind == "()" || kind == "(]")
+}
+
+// hull is the span of a range from lo to hi, if it has two bounds: an upper one that is included becomes the next element.
+func hull(lo, hi value) span {
+	if !lo.notNull || !hi.notNull || !lo.finite() || !hi.finite() {
+		return span{}
+	}
+	return between(lo.lo, plus(hi.hi, one))
 }
 
 // orderedRange is CASE WHEN a > b THEN 'empty' ELSE range(a, b, '[)') END.
@@ -427,5 +455,5 @@ func (s *scope) orderedRange(c *pg.CaseExpr) (value, bool) {
 	if err != nil || v[0].array || v[1].array || v[0].typ != ranges[fn] || v[1].typ != ranges[fn] || v[2].typ != fn || v[2].array || f.Args[2].GetAConst().GetSval().GetSval() != "[)" {
 		return value{}, false
 	}
-	return made(fn, span{}, v...), true
+	return made(fn, hull(v[0], v[1]), v...), true
 }

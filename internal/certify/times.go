@@ -134,6 +134,12 @@ func part(a []value) (span, bool) {
 	return r.rounded(), true
 }
 
+// exactPart: parts other than of far times have as many digits behind the point as the field (int64_div_fast_to_numeric).
+func exactPart(a []value) (span, bool) {
+	s, ok := part(a)
+	return s, ok && (near(a[1]) || a[1].typ != "interval" && word(a[0]) != "epoch")
+}
+
 // truncatedTime is date_trunc of a field and a near time: it goes back by less than three years.
 func truncatedTime(a []value) (span, bool) {
 	units := []string{"year", "month", "day", "week", "quarter", "hour", "minute", "second"}
@@ -202,6 +208,26 @@ func shifted(op string, a, b value, lacks func(string) (value, error)) (value, e
 		return made("interval", wider(a.add(b.negate()), one), a, b), nil
 	}
 	return lacks("type")
+}
+
+// madeInterval is make_interval of years, months, weeks, days, hours, minutes and seconds. Proof: it refuses seconds that are no number,
+// and from PostgreSQL 17 on what is out of range.
+func madeInterval(a []value) (span, bool) {
+	m := new(big.Rat)
+	for i, unit := range []*big.Rat{times(day, big.NewRat(372, 1)), times(day, big.NewRat(31, 1)), times(day, big.NewRat(7, 1)), day,
+		times(million, big.NewRat(3600, 1)), times(million, big.NewRat(60, 1)), million} {
+		m = plus(m, times(a[i].largest(), unit))
+	}
+	if m == nil {
+		return span{}, false
+	}
+	r := between(zero, plus(m, one))
+	for _, v := range a {
+		if v.lo.Sign() < 0 {
+			r.lo = new(big.Rat).Neg(r.hi)
+		}
+	}
+	return r, near(value{span: r})
 }
 
 // clampedInterval is an interval between two constants by its epoch, of few days and years.

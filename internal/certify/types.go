@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,7 +64,7 @@ func (c *checker) anyOf(col Column) value {
 	}
 	v.typ, v.span = t, spanOf(t)
 	v.integral = isInteger(t)
-	v.exact = exactTypes[t] || c.facts.Enums[t] || t == "text" && col.Deterministic
+	v.exact = exactTypes[t] || c.facts.Enums[t] != nil || t == "text" && col.Deterministic
 	return v
 }
 
@@ -98,6 +99,8 @@ func literal(t, s string) value {
 		if p, ok := readInterval(s); ok {
 			v.span = intervalOf(p)
 		}
+	case ranges[t] != "" && s == "empty":
+		v.span = span{none: true}
 	case t == "date":
 		if at, ok := instant(s + " 00:00:00"); ok {
 			v.span = exactly(big.NewRat(at.Unix()/86400, 1))
@@ -110,6 +113,12 @@ func literal(t, s string) value {
 	return v
 }
 
+func (c *checker) literal(t, s string) value {
+	v := literal(t, s)
+	v.exact = v.exact || c.facts.Enums[t] != nil
+	return v
+}
+
 // null is NULL of a type: no number is in its span.
 func null(t string, array bool) value {
 	v := literal(t, "")
@@ -117,10 +126,10 @@ func null(t string, array bool) value {
 	return v
 }
 
-// readable reports whether a string surely is a constant of a type.
-func readable(t, s string) bool {
+// reads reports whether a string surely is a constant of a type.
+func (c *checker) reads(t, s string) bool {
 	reads := elements[t]
-	return reads == nil || reads(s)
+	return reads != nil && reads(s) || slices.Contains(c.facts.Enums[t], s)
 }
 
 // number reads a number of at most some hundred digits, and no less than a float8 can be.

@@ -27,7 +27,7 @@ func aggregated(fn string, x value, n *big.Rat, some bool) (value, bool) {
 		v.typ = map[string]string{"int2": "int8", "int4": "int8", "int8": "numeric", "numeric": "numeric"}[x.typ]
 		v.exact, v.span = v.typ == "int8", spanOf(v.typ)
 		if x.finite() {
-			if v.span = sums(x.span, n, v.typ); isInteger(x.typ) {
+			if v.span = sums(x.span, n, v.typ); x.integral {
 				v.tiny = one
 			}
 		}
