@@ -79,6 +79,7 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 				return nil, missing(where(n), "GROUP BY of a type whose equal values differ", "%s", v[0].typ)
 			}
 		}
+		v[0].notNull = v[0].there() // a group is made of rows that are left: PostgreSQL computes nothing over it before
 		v[0].window, v[0].total, v[0].whole, v[0].dominated = nil, nil, nil, nil
 		g.keys[text(n)] = v[0]
 		g.list = append(g.list, v[0])

@@ -251,6 +251,9 @@ func (s *scope) compares(a, b value) bool {
 	return a.typ == b.typ && a.collation != conflict && b.collation != conflict && merge(a.collation, b.collation) != conflict && (comparable[a.typ] || s.facts.Enums[a.typ] != nil)
 }
 
+// sorts reports whether values can be put in order.
+func (s *scope) sorts(v value) bool { return v.typ == "row" || s.compares(v, v) }
+
 // floated converts two numbers of different types, of which one is a float, to float8, as PostgreSQL does. It fails if that may fail.
 func floated(a, b value) (value, value, bool) {
 	if a.array || b.array || !isNumber(a.typ) || !isNumber(b.typ) || a.typ == b.typ || ranks[a.typ] < 5 && ranks[b.typ] < 5 {
@@ -522,6 +525,9 @@ func quotient(typ string, a, b value, lacks func(string) (value, error)) (value,
 	if ranks[typ] > 4 && b.tiny != nil {
 		m := new(big.Rat).Quo(a.largest(), b.tiny)
 		r := between(new(big.Rat).Neg(m), m)
+		if b.lo.Sign() > 0 {
+			r = a.divide(b.span)
+		}
 		if a.tiny != nil {
 			r.tiny = new(big.Rat).Quo(a.tiny, b.largest())
 		}

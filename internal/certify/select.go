@@ -223,7 +223,7 @@ func (s *scope) totalOrder(sort []*pg.Node) bool {
 	var have, bytes []*id
 	for _, n := range sort {
 		v, err := s.expr(n.GetSortBy().GetNode())
-		if err != nil || !s.compares(v, v) {
+		if err != nil || !s.sorts(v) {
 			return false
 		}
 		if oneEquality(v) {

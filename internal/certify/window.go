@@ -146,7 +146,7 @@ func (s *scope) sortKeys(w *pg.WindowDef) ([]value, error) {
 	}
 	list, err := s.exprs(nodes)
 	for i, v := range list {
-		if !s.compares(v, v) && v.typ != "row" {
+		if !s.sorts(v) {
 			return nil, missing(where(nodes[i]), "order", "of %s", v.typ)
 		}
 	}
