@@ -40,6 +40,7 @@ func Check(facts Facts, sql string, parameters []Value, claims []Claim) (done Ce
 	if err != nil {
 		return none, err
 	}
+	listed(claims, outputs)
 	if claims != nil {
 		if err := covers(claims, outputs); err != nil {
 			return none, err
@@ -73,6 +74,24 @@ func answer(r *relation) ([]Output, error) {
 		}
 	}
 	return out, nil
+}
+
+// listed narrows what was derived to the groups that the caller has a list of.
+//
+// Rule: a claim of keys that are listed says how many groups the list has: x moves integers in no more, in all by Delta in each, or
+// by Place. Proof: other groups are dropped unseen, and each of the list is one group.
+func listed(claims, outputs []Output) {
+	for _, c := range claims {
+		if c.Kind != Listed || c.Groups == nil {
+			continue
+		}
+		for i, o := range outputs {
+			if o.Kind == Integer {
+				o.Groups, o.Total = least(o.Groups, c.Groups), least(o.Total, times(o.Delta, c.Groups), times(o.Place, c.Groups))
+				outputs[i] = o
+			}
+		}
+	}
 }
 
 // covers compares claims with what was derived.

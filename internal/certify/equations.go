@@ -9,7 +9,8 @@ import (
 // pair says that two values are equal in every row that is left.
 type pair struct {
 	a, b  value
-	same  bool // and of one type and exact, so they have one spelling
+	bytes bool // and exact: equal values are one value
+	same  bool // and of one type, so they have one spelling
 	nulls bool // or both are NULL
 }
 
@@ -27,7 +28,8 @@ var nullSafeA, nullSafeB = newForm(`(_a IS NULL) OPERATOR(pg_catalog.=) (_b IS N
 //
 // Rule: a = b of columns, both exact and of one type or both integers, makes them equal and not NULL; (a IS NULL) = (b IS NULL) AND
 // COALESCE(a, c) = COALESCE(b, c) makes them equal or both NULL. Proof: of the second, if one is NULL so is the other; if none
-// is, COALESCE gives them. Types whose equality is coarser than their bytes are left out, as an index may see it another way.
+// is, COALESCE gives them. Text whose equality is coarser than its bytes is left out, as an index may see it another way; of numbers and
+// intervals there is one equality, that of indexes, GROUP BY and = alike (the type's default operator class).
 func (c *checker) equations(items []item, on []*pg.Node, outer *scope) (equations, *scope) {
 	s := &scope{checker: c, outer: outer, items: items}
 	eq := equations{}
@@ -74,12 +76,13 @@ func (eq *equations) add(a, b value, left, right *pg.Node, nulls bool) {
 	exact := func(v value, n *pg.Node) bool {
 		return v.exact || n.GetCollateClause() != nil && v.typ == "text" || nulls && v.exact
 	}
-	if !exact(a, left) || !exact(b, right) || a.array || b.array || a.typ != b.typ && !(isInteger(a.typ) && isInteger(b.typ)) {
+	bytes := exact(a, left) && exact(b, right)
+	if !bytes && !(oneEquality(a) && oneEquality(b)) || a.array || b.array || a.typ != b.typ && !(isInteger(a.typ) && isInteger(b.typ)) {
 		return
 	}
 	switch {
 	case a.id != nil && b.id != nil:
-		eq.pairs = append(eq.pairs, pair{a, b, a.typ == b.typ, nulls})
+		eq.pairs = append(eq.pairs, pair{a, b, bytes, bytes && a.typ == b.typ, nulls})
 		if !nulls {
 			eq.present = append(eq.present, a.id, b.id)
 		}
@@ -89,6 +92,9 @@ func (eq *equations) add(a, b value, left, right *pg.Node, nulls bool) {
 		eq.fixed = append(eq.fixed, b.id)
 	}
 }
+
+// oneEquality reports whether everything in PostgreSQL takes the same values of a type for equal.
+func oneEquality(v value) bool { return v.exact || isNumber(v.typ) || v.typ == "interval" }
 
 // bare is a column without COLLATE of a deterministic collation: its equality is that of bytes.
 func bare(n *pg.Node) *pg.Node {
@@ -132,5 +138,5 @@ func (eq equations) strictly(c *id) bool {
 //
 // Rule: both are units, or both are of one name whose equal values belong to one unit. Proof: the policy's meaning.
 func (p pair) oneUnit() bool {
-	return !p.nulls && (p.a.unit && p.b.unit && p.a.home == p.b.home || p.a.ident != "" && p.a.ident == p.b.ident)
+	return p.bytes && !p.nulls && (p.a.unit && p.b.unit && p.a.home == p.b.home || p.a.ident != "" && p.a.ident == p.b.ident)
 }

@@ -25,6 +25,7 @@ func (s *scope) expr(n *pg.Node) (value, error) {
 			v.span = r
 		}
 		v.present = v.present || s.present[t]
+		v.ofUnit = v.ofUnit || v.unit && v.there()
 	}
 	return v, nil
 }
@@ -71,6 +72,8 @@ func (s *scope) base(n *pg.Node) (value, error) {
 		return s.minMax(n, e.MinMaxExpr)
 	case *pg.Node_FuncCall:
 		return s.call(n, e.FuncCall)
+	case *pg.Node_RowExpr:
+		return s.row(e.RowExpr)
 	case *pg.Node_SubLink:
 		return s.sublink(e.SubLink)
 	}
@@ -95,6 +98,7 @@ func made(typ string, r span, args ...value) value {
 		}
 	}
 	v.exact = v.exact || typ == "text" && exact
+	v.vague = v.vague && !v.exact // a function of the numbers, however spelled
 	v.integral = isInteger(typ) || integral
 	v.present = present
 	return v
@@ -152,12 +156,12 @@ func constant(c *pg.A_Const) (value, error) {
 	case *pg.A_Const_Boolval:
 		v.typ = "bool"
 	case *pg.A_Const_Sval:
-		v.typ = "unknown"
+		v.typ, v.elements = "unknown", []*string{&x.Sval.Sval}
 	default:
 		if !c.Isnull {
 			return v, missing(c.Location, "constant", "%T", c.Val)
 		}
-		v.typ, v.notNull = "unknown", false
+		v.typ, v.notNull, v.none = "unknown", false, true
 	}
 	return v, nil
 }
@@ -200,8 +204,14 @@ func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 	if h := flushed.of(n); h != nil {
 		return s.flush(h)
 	}
+	if h := clampedInterval.of(n); h != nil {
+		return s.interval(h)
+	}
 	if c.Arg != nil {
 		return value{}, missing(c.Location, "CASE with an argument", "CASE x WHEN")
+	}
+	if v, ok := s.orderedRange(c); ok {
+		return v, nil
 	}
 	at, r, all := s, value{}, []value{}
 	branch := func(at *scope, n *pg.Node) error {
@@ -209,8 +219,11 @@ func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 		if err != nil {
 			return err
 		}
-		if len(all) == 0 || r.typ == "unknown" {
+		if len(all) == 0 {
 			r = v
+		} else if r.none && r.typ == "unknown" {
+			r = v
+			r.notNull, r.present = false, false
 		} else if r, err = union(r, v, n); err != nil {
 			return err
 		}
@@ -268,8 +281,9 @@ func (s *scope) flush(h holes) (value, error) {
 
 // union is a value that is one of two.
 func union(a, b value, n *pg.Node) (value, error) {
+	single := a.typ != b.typ && (a.typ == "float4" || b.typ == "float4")
 	a, b, ok := floated(a, b)
-	if !ok {
+	if !ok || single {
 		return a, missing(where(n), "types", "%s and %s", a.typ, b.typ)
 	}
 	typ := a.typ
@@ -277,11 +291,11 @@ func union(a, b value, n *pg.Node) (value, error) {
 	case a.array || b.array:
 		return a, missing(where(n), "arrays", "in branches")
 	case a.typ == b.typ:
-	case isNumber(a.typ) && isNumber(b.typ) && a.typ != "float4" && b.typ != "float4":
+	case isNumber(a.typ) && isNumber(b.typ):
 		if ranks[b.typ] > ranks[a.typ] {
 			typ = b.typ
 		}
-	case b.typ == "unknown" && !b.notNull:
+	case b.typ == "unknown" && b.none:
 	case a.typ == "text" && b.typ == "unknown":
 		b.typ, b.span = "text", between(zero, power(2, 20)) // a string of the query's text
 	default:
@@ -350,6 +364,9 @@ func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 	if len(m.Args) != 2 {
 		return value{}, missing(m.Location, "LEAST or GREATEST", "%d arguments", len(m.Args))
 	}
+	if v, ok := s.cut(n); ok {
+		return v, nil
+	}
 	low := m.Op == pg.MinMaxOp_IS_LEAST
 	a, err := s.expr(m.Args[0])
 	if err != nil {
@@ -372,6 +389,9 @@ func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 		return r, err
 	}
 	clamped := a.clamp(o.span, low)
+	if !isNumber(r.typ) && !timed[r.typ] {
+		clamped = a.join(o.span) // of text and intervals, spans are of other sizes than their order
+	}
 	if !a.notNull {
 		clamped = clamped.join(o.span)
 	}

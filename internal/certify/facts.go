@@ -7,9 +7,9 @@ import (
 
 // Facts is what is known of the tables. Each fact is a line of the policy, or proven by main in the snapshot that measures.
 type Facts struct {
-	Tables map[string]Table  // by schema.name
-	Enums  map[string]bool   // enum types, by schema.name
-	Bases  map[string]string // domain types, by schema.name, and what they are made of
+	Tables map[string]Table    // by schema.name
+	Enums  map[string][]string // labels of enum types, by schema.name
+	Bases  map[string]string   // domain types, by schema.name, and what they are made of
 }
 
 // Table is a relation without inheritance children, or one that is scanned with ONLY.
@@ -45,7 +45,7 @@ const (
 	Integer   = "integer"   // moves by Delta, Total, Groups
 	Public    = "public"    // a key whose values are public, an ordinal of the domain, or a constant
 	Private   = "private"   // a key that holds values of private rows: partition selection alone may give it out
-	Listed    = "listed"    // claimed: a key by which groups are found that the caller has a list of; no other is given out
+	Listed    = "listed"    // claimed: a key by which groups are found that the caller has a list of, of Groups groups; no other is given out
 	Selection = "selection" // claimed: the integer that partition selection compares with its threshold
 	Bin       = "bin"       // claimed: a private key that is a bin of a histogram, which no mechanism gives out
 )

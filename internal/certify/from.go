@@ -13,10 +13,55 @@ type factor struct {
 	*relation
 }
 
-// from reads a FROM list: inner joins are taken apart into factors and conditions, as are conjunctions.
-func (c *checker) from(list []*pg.Node, outer *scope) (factors []factor, on []*pg.Node, err error) {
+// demand is what the rows of a FROM item have to fulfil where they are used, if they are not to be dropped.
+type demand struct {
+	on    []*pg.Node
+	names []string // of all items of this FROM
+}
+
+// about are the conditions that speak of some factors and of no other item.
+//
+// Rule: σ(L ⟕ R) = σ(L) ⟕ R of a condition on L, and L ⟕ R with a condition on R in ON is L ⟕ σ(R). Proof: a row of L stands in each row
+// that it is in, padded or not; a row of R that the condition drops meets none. Whether a condition fails is not asked here.
+func (d demand) about(c *checker, factors []factor, outer *scope) (on []*pg.Node) {
+	s := &scope{checker: c, outer: outer}
+	for _, f := range factors {
+		s.items = append(s.items, f.items...)
+	}
+	for _, n := range d.names { // the others have no columns here, and hide those of a query around
+		s.items = append(s.items, item{n, &relation{}})
+	}
+	for _, n := range d.on {
+		if _, err := s.conditions([]*pg.Node{n}); err == nil {
+			on = append(on, n)
+		}
+	}
+	return on
+}
+
+// and has more conditions.
+func (d demand) and(on []*pg.Node) demand {
+	return demand{append(on[:len(on):len(on)], d.on...), d.names}
+}
+
+// names are those of the items of a FROM list.
+func names(list []*pg.Node) (all []string) {
 	for _, n := range list {
-		f, o, err := c.factors(n, outer, factors)
+		for _, a := range []*pg.Alias{n.GetRangeVar().GetAlias(), n.GetRangeSubselect().GetAlias(), n.GetRangeFunction().GetAlias()} {
+			all = append(all, a.GetAliasname())
+		}
+		all = append(all, n.GetRangeVar().GetRelname())
+		if j := n.GetJoinExpr(); j != nil {
+			all = append(all, names([]*pg.Node{j.Larg, j.Rarg})...)
+		}
+	}
+	return all
+}
+
+// from reads a FROM list: inner joins are taken apart into factors and conditions, as are conjunctions.
+func (c *checker) from(list []*pg.Node, outer *scope, where []*pg.Node) (factors []factor, on []*pg.Node, err error) {
+	for _, n := range list {
+		f, o, err := c.factors(n, outer, factors, demand{where, names(list)})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -26,7 +71,7 @@ func (c *checker) from(list []*pg.Node, outer *scope) (factors []factor, on []*p
 }
 
 // factors reads a FROM item; beside are those that LATERAL sees.
-func (c *checker) factors(n *pg.Node, outer *scope, beside []factor) ([]factor, []*pg.Node, error) {
+func (c *checker) factors(n *pg.Node, outer *scope, beside []factor, above demand) ([]factor, []*pg.Node, error) {
 	switch f := n.GetNode().(type) {
 	case *pg.Node_RangeVar:
 		return alone(c.table(f.RangeVar))
@@ -46,7 +91,7 @@ func (c *checker) factors(n *pg.Node, outer *scope, beside []factor) ([]factor, 
 	case *pg.Node_RangeFunction:
 		return alone(c.function(f.RangeFunction, outer))
 	case *pg.Node_JoinExpr:
-		return c.join(f.JoinExpr, outer, beside)
+		return c.join(f.JoinExpr, outer, beside, above)
 	}
 	return nil, nil, missing(where(n), "FROM item", "%s", kindName(n))
 }
@@ -190,34 +235,42 @@ func conjuncts(n *pg.Node) []*pg.Node {
 }
 
 // join reads a join.
-func (c *checker) join(j *pg.JoinExpr, outer *scope, beside []factor) ([]factor, []*pg.Node, error) {
+func (c *checker) join(j *pg.JoinExpr, outer *scope, beside []factor, above demand) ([]factor, []*pg.Node, error) {
 	if j.IsNatural || len(j.UsingClause) > 0 || j.Alias != nil {
 		return nil, nil, missing(-1, "join", "NATURAL, USING, or an alias")
 	}
-	left, on, err := c.factors(j.Larg, outer, beside)
+	quals := conjuncts(j.Quals)
+	of := [2]demand{{names: above.names}, {names: above.names}} // FULL: of neither side alone
+	switch j.Jointype {
+	case pg.JoinType_JOIN_INNER:
+		of = [2]demand{above.and(quals), above.and(quals)}
+	case pg.JoinType_JOIN_LEFT:
+		of[0], of[1].on = above, quals
+	}
+	left, on, err := c.factors(j.Larg, outer, beside, of[0])
 	if err != nil {
 		return nil, nil, err
 	}
-	right, more, err := c.factors(j.Rarg, outer, append(beside[:len(beside):len(beside)], left...))
+	right, more, err := c.factors(j.Rarg, outer, append(beside[:len(beside):len(beside)], left...), of[1])
 	if err != nil {
 		return nil, nil, err
 	}
 	switch j.Jointype {
 	case pg.JoinType_JOIN_INNER:
-		return append(left, right...), append(append(on, more...), conjuncts(j.Quals)...), nil
+		return append(left, right...), append(append(on, more...), quals...), nil
 	case pg.JoinType_JOIN_LEFT, pg.JoinType_JOIN_FULL:
 	default:
 		return nil, nil, missing(-1, "join", "%s", j.Jointype)
 	}
-	l, err := c.combine(left, on, outer)
+	l, err := c.combine(left, append(on, of[0].about(c, left, outer)...), outer)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := c.combine(right, more, outer)
+	r, err := c.combine(right, append(more, of[1].about(c, right, outer)...), outer)
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := c.outerJoin(l, r, conjuncts(j.Quals), outer, j.Jointype == pg.JoinType_JOIN_FULL)
+	f, err := c.outerJoin(l, r, quals, outer, j.Jointype == pg.JoinType_JOIN_FULL)
 	return []factor{f}, nil, err
 }
 
@@ -225,8 +278,8 @@ func (c *checker) join(j *pg.JoinExpr, outer *scope, beside []factor) ([]factor,
 //
 // Rule: LEFT: the right side is public, or of the left row's unit by a condition of ON; the result has the left side's unit, and
 // max(1, m) rows for each of its rows, where m is the bound of the inner join. FULL: both are private, and ON equates their
-// units; a·b rows at most, or a + b; the unit is the COALESCE of both. What an outer join may make NULL is not NULL no more, and
-// holds no unit. Proof: each row of the result is made of one row of a unit and rows of that unit or public ones; whether
+// units; a·b rows at most, or a + b; the unit is the COALESCE of both. What an outer join may make NULL is not NULL no more: a unit
+// is that of the row, or NULL. Proof: each row of the result is made of one row of a unit and rows of that unit or public ones; whether
 // it is padded depends on these alone.
 func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool) (factor, error) {
 	if l.kind != split || r.kind != public && r.kind != split || full && r.kind != split {
@@ -287,7 +340,7 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 // padded is a value that an outer join may make NULL.
 func padded(v *value, eq equations, full bool) {
 	old := v.id
-	*v = value{typ: v.typ, array: v.array, span: v.span, exact: v.exact, public: v.public, collation: v.collation, integral: v.integral, unit: v.unit && full, home: v.home, id: &id{}, ident: v.ident, values: v.values}
+	*v = value{typ: v.typ, array: v.array, span: v.span, exact: v.exact, public: v.public, collation: v.collation, integral: v.integral, unit: v.unit, home: v.home, id: &id{}, ident: v.ident, values: v.values}
 	for _, e := range eq.pairs {
 		switch {
 		case full:

@@ -2,6 +2,7 @@ package certify
 
 import (
 	"math/big"
+	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
@@ -20,24 +21,36 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 		return s.parameter(p, t, array)
 	}
 	if a := c.Arg.GetAArrayExpr(); a != nil && array {
+		v := s.literal(t, "")
+		v.array, v.span = true, spanOf(t)
 		for _, e := range a.Elements {
-			if e.GetAConst() == nil || e.GetAConst().GetSval() == nil && !e.GetAConst().Isnull {
+			for e.GetTypeCast() != nil {
+				e = e.GetTypeCast().Arg // of NULL: else no string
+			}
+			switch k := e.GetAConst(); {
+			case k != nil && k.Isnull:
+				v.elements = append(v.elements, nil)
+			case k.GetSval() != nil:
+				v.elements = append(v.elements, &k.GetSval().Sval)
+			default:
 				return lacks("ARRAY of expressions")
 			}
 		}
-		v := literal(t, "")
-		v.array, v.span = true, spanOf(t)
 		return v, nil
 	}
-	if k := c.Arg.GetAConst(); k != nil && (k.GetSval() != nil || k.Isnull) {
-		if !array && !k.Isnull && !readable(t, k.GetSval().GetSval()) {
+	if k := c.Arg.GetAConst(); k != nil && k.Isnull {
+		return null(t, array), nil
+	}
+	if k := c.Arg.GetAConst(); k != nil && k.GetSval() != nil {
+		if !array && !s.reads(t, k.GetSval().Sval) && elements[t] != nil {
 			return lacks("a string that may be none")
 		}
-		v := literal(t, k.GetSval().GetSval())
+		v := s.literal(t, k.GetSval().Sval)
 		if v.array = array; array {
 			v.span = spanOf(t)
+		} else {
+			v.elements = []*string{&k.GetSval().Sval}
 		}
-		v.notNull = !k.Isnull
 		return v, nil
 	}
 	v, err := s.expr(c.Arg)
@@ -57,9 +70,9 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 		}
 		return lacks("arrays")
 	}
-	if reads := elements[t]; v.typ == "text" && len(v.elements) == 1 && t != "text" && reads != nil && (v.elements[0] == nil || reads(*v.elements[0])) {
-		r := literal(t, "")
-		r.span, r.notNull = spanOf(t), v.notNull
+	if v.typ == "text" && len(v.elements) == 1 && t != "text" && (v.elements[0] == nil || s.reads(t, *v.elements[0])) {
+		r := s.literal(t, "")
+		r.span, r.notNull, r.elements = spanOf(t), v.notNull, v.elements
 		return r, nil // as an array of one (array)
 	}
 	r, ok := converted(v, t, s.facts)
@@ -79,7 +92,7 @@ func (s *scope) typeName(t *pg.TypeName) (string, bool) {
 	}
 	if len(t.Names) == 2 {
 		n := t.Names[0].GetString_().GetSval() + "." + t.Names[1].GetString_().GetSval()
-		return n, s.facts.Enums[n]
+		return n, s.facts.Enums[n] != nil
 	}
 	n, ok := name(t.Names)
 	return n, ok && (n == "int8" || n == "text" || n == "int4" || n == "numeric" || n == "float8")
@@ -94,7 +107,7 @@ func (s *scope) parameter(p *pg.ParamRef, t string, array bool) (value, error) {
 	if given.Array != array {
 		return value{}, missing(p.Location, "parameter", "$%d is no %s", p.Number, t)
 	}
-	v := literal(t, "")
+	v := s.literal(t, "")
 	v.array, v.span, v.elements = array, spanOf(t), given.Elements
 	if !array {
 		v.notNull = len(given.Elements) == 1 && given.Elements[0] != nil
@@ -107,16 +120,12 @@ func (s *scope) parameter(p *pg.ParamRef, t string, array bool) (value, error) {
 // Rule: each element is of a form that the type surely reads. Proof: then the cast raises no error, neither when it is planned nor
 // when the first row comes by.
 func (s *scope) array(v value, t string, lacks func(string) (value, error)) (value, error) {
-	reads, ok := elements[t]
-	if !ok {
-		return lacks("text[]")
-	}
 	for _, e := range v.elements {
-		if e != nil && !reads(*e) {
+		if e != nil && !s.reads(t, *e) {
 			return lacks("an element of text[]")
 		}
 	}
-	r := literal(t, "")
+	r := s.literal(t, "")
 	r.array, r.span, r.elements = true, spanOf(t), v.elements
 	return r, nil
 }
@@ -136,21 +145,29 @@ func converted(v value, t string, f Facts) (value, bool) {
 		return v, true
 	}
 	switch {
-	case t == "text" && texts[v.typ]:
-		r := made("text", between(zero, big.NewRat(400, 1)), v)
-		r.exact = v.exact
+	case v.none:
+		return null(t, false), true
+	case t == "text" && (texts[v.typ] || f.Enums[v.typ] != nil):
+		r := made("text", between(zero, power(2, 18)), v) // a numeric has 131072 digits before the point and 16383 behind
+		r.exact, r.holds = v.exact, v.told()              // what differs prints differently
 		return r, !v.vague
-	case t == "text" && (f.Enums[v.typ] || v.typ == "varchar"):
-		return made("text", between(zero, big.NewRat(400, 1)), v), v.typ != "varchar" && !v.vague
-	case isNumber(v.typ) != isNumber(t) || t == "float4":
-		return v, false
-	case (t == "timestamp" || t == "timestamptz") && v.typ == "date":
-		// Rule: of dates within some thousand years. Proof: date.c raises an error beyond the year 294276 alone.
-		if !v.within(new(big.Rat).Neg(power(10, 6)), power(10, 6)) {
+	case v.typ == "bool" && t == "int4":
+		return made(t, between(zero, one), v), true
+	case timed[v.typ] && timed[t]:
+		// Rule: near times stay in range, in any zone. Proof: date2timestamp, timestamp_date and their like check the range alone.
+		if !near(v) {
 			return v, false
 		}
-		day := big.NewRat(86400_000_000, 1)
-		return made(t, between(times(new(big.Rat).Sub(v.lo, one), day), times(new(big.Rat).Add(v.hi, one), day)), v), true
+		r := v.span
+		if v.typ == "date" {
+			r = between(times(v.lo, day), times(v.hi, day))
+		}
+		if r = widened(r, 1); t == "date" {
+			r = between(new(big.Rat).SetInt(floor(new(big.Rat).Quo(r.lo, day))), new(big.Rat).SetInt(floor(new(big.Rat).Quo(r.hi, day))))
+		}
+		return made(t, r, v), true
+	case isNumber(v.typ) != isNumber(t) || t == "float4":
+		return v, false
 	case t == "float8":
 		if v.typ != "float4" && (v.lo == nil || v.hi == nil || between(v.lo, v.hi).largest().Cmp(largest) > 0) {
 			return v, false
@@ -162,6 +179,18 @@ func converted(v value, t string, f Facts) (value, bool) {
 		if isInteger(v.typ) {
 			r.tiny = one
 		}
+		return r, true
+	case t == "numeric" && (v.typ == "float8" || v.typ == "float4"):
+		// Rule: it has 15 digits of a float8, 6 of a float4. Proof: float8_numeric and float4_numeric, which raise no error; -0 becomes 0.
+		digits := map[string]int64{"float8": 15, "float4": 6}[v.typ]
+		off := func(x *big.Rat, side int64) *big.Rat {
+			if x == nil || x.IsInt() && exactly(x).within(new(big.Rat).Neg(power(10, digits)), power(10, digits)) {
+				return x
+			}
+			return plus(x, new(big.Rat).Quo(new(big.Rat).Abs(x), times(power(10, digits-1), big.NewRat(side, 1))))
+		}
+		r := made(t, span{lo: off(v.lo, -1), hi: off(v.hi, 1), nan: v.nan, tiny: times(v.tiny, big.NewRat(9, 10))}, v)
+		r.vague = false
 		return r, true
 	case isInteger(v.typ) && ranks[t] > ranks[v.typ]:
 		r := v
@@ -183,11 +212,6 @@ func converted(v value, t string, f Facts) (value, bool) {
 	return v, false
 }
 
-// units of time of which a part of a timestamp or a date can be taken: of any, infinite ones too.
-var dateParts = map[string]bool{"year": true, "month": true, "day": true, "quarter": true, "week": true, "dow": true, "isodow": true, "doy": true, "epoch": true, "isoyear": true}
-
-var timeParts = map[string]bool{"hour": true, "minute": true, "second": true}
-
 // call is a function: an aggregate, a window function, or one of pg_catalog that is total on its arguments.
 func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
 	fn, ok := name(f.Funcname)
@@ -203,59 +227,47 @@ func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
 	lacks := func(why string) (value, error) {
 		return value{}, missing(f.Location, "function "+fn, "%s", why)
 	}
-	if fn == "hashtextextended" || fn == "hashint8extended" {
+	if hashes[fn] != "" {
 		return s.hash(fn, f, lacks)
+	}
+	if n := f.Args; fn == "make_interval" && len(n) == 1 && n[0].GetNamedArgExpr().GetName() == "secs" { // the others are 0
+		v, err := s.exprs([]*pg.Node{n[0].GetNamedArgExpr().Arg})
+		if err != nil {
+			return value{}, err
+		}
+		if v[0], ok = converted(v[0], "float8", s.facts); !ok || v[0].array {
+			return lacks(v[0].typ)
+		}
+		no := literal("int4", "0")
+		if r, ok := apply(fn, []value{no, no, no, no, no, no, v[0]}); ok {
+			return r, nil
+		}
+		return lacks("of such seconds")
 	}
 	args, err := s.exprs(f.Args)
 	if err != nil {
 		return value{}, err
 	}
 	switch {
-	case fn == "abs" && len(args) == 1 && (args[0].typ == "numeric" || isInteger(args[0].typ) && args[0].negate().inside(args[0].typ)):
-		r := made(args[0].typ, args[0].span, args[0])
-		r.lo, r.hi = zero, nil
-		if m := args[0].largest(); m != nil {
-			r.hi = m
-		}
-		return r, nil
-	case fn == "power" && len(args) == 2:
-		return powerOf(f.Args[1], args, lacks)
-	case fn == "trim_scale" && len(args) == 1 && args[0].typ == "numeric":
-		// Rule: equal numbers have equal bytes. Proof: numeric_trim_scale leaves as few digits behind the point as the value needs.
-		r := made("numeric", args[0].span, args[0])
-		r.exact, r.vague = true, false
-		return r, nil
-	case fn == "sign" && len(args) == 1 && args[0].typ == "numeric":
-		return made("numeric", span{lo: new(big.Rat).Neg(one), hi: one, nan: args[0].nan}, args[0]), nil
-	case (fn == "div" || fn == "mod") && len(args) == 2:
-		return divided(fn, args[0], args[1], lacks)
-	case (fn == "date_part" || fn == "extract") && len(args) == 2:
-		return part(fn, f.Args[0], args, lacks)
-	case fn == "date_trunc" && len(args) == 2:
-		return truncatedTime(f.Args[0], args, lacks)
-	case (fn == "lower" || fn == "upper") && len(args) == 1 && ranges[args[0].typ] != "" && !args[0].array:
-		// Rule: a bound of a range is a value of its elements' type, or NULL. Proof: range_lower and range_upper raise nothing.
-		t := ranges[args[0].typ]
-		r := made(t, spanOf(t), args[0])
-		r.notNull, r.present = false, false
-		return r, nil
-	case ranges[fn] != "" && len(args) == 3:
-		return rangeOf(fn, f.Args, args, lacks)
-	case (fn == "floor" || fn == "ceil" || fn == "ceiling" || fn == "trunc") && len(args) == 1 && args[0].typ == "numeric",
-		fn == "round" && (len(args) == 1 || len(args) == 2) && args[0].typ == "numeric":
-		return roundedNumeric(f.Args, args, lacks)
-	case fn == "width_bucket" && len(args) == 4:
-		return bucketOf(f.Args, args, lacks)
 	case fn == "width_bucket" && len(args) == 2:
-		return bucket(f.Args[1], args, lacks)
-	case (fn == "lower" || fn == "upper") && len(args) == 1 && args[0].typ == "text" && args[0].hi != nil:
-		r := made("text", args[0].span, args[0])
+		return bucket(args, lacks)
+	case (fn == "num_nulls" || fn == "num_nonnulls") && len(args) > 0: // pg_num_nulls looks at NULLs alone
+		r := made("int4", between(zero, big.NewRat(int64(len(args)), 1)), args...)
+		r.notNull = true
 		return r, nil
-	case fn == "left" && len(args) == 2 && args[0].typ == "text":
-		if k, ok := integerConstant(f.Args[1]); ok && k.Sign() >= 0 && k.Cmp(power(2, 21)) <= 0 {
-			r := made("text", between(zero, k), args...)
-			return r, nil
+	case fn == "concat_ws" && len(args) > 1: // text_concat_ws: size, and the output functions of other types
+		n := new(big.Rat)
+		for _, a := range args {
+			if n = plus(n, plus(a.hi, args[0].hi)); a.typ != "text" || a.array || n == nil {
+				return lacks("of no short texts")
+			}
 		}
+		if r, ok := lengths(n); ok {
+			return made("text", r, args...), nil
+		}
+	}
+	if r, ok := apply(fn, args); ok {
+		return r, nil
 	}
 	types := ""
 	for _, a := range args {
@@ -264,27 +276,9 @@ func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
 	return lacks("of" + types)
 }
 
-// rangeOf makes a range of constants.
-//
-// Rule: the lower is no more than the upper, and the third is one of the four kinds of bounds. Proof: range_constructor3 and make_range
-// check nothing else but that a date has a next one, which a constant within the years 1 to 9999 has.
-func rangeOf(fn string, nodes []*pg.Node, args []value, lacks func(string) (value, error)) (value, error) {
-	kind := nodes[2].GetAConst().GetSval().GetSval()
-	if kind != "[)" && kind != "[]" && kind != "()" && kind != "(]" {
-		return lacks("bounds")
-	}
-	for _, v := range args[:2] {
-		if v.typ != ranges[fn] || !v.finite() || v.array || v.lo.Cmp(v.hi) != 0 {
-			return lacks("no constants")
-		}
-	}
-	if args[0].lo.Cmp(args[1].lo) > 0 {
-		return lacks("a lower bound above the upper one")
-	}
-	return made(fn, span{}, args[:2]...), nil
-}
+var hashes = map[string]string{"hashtextextended": "text", "hashint8extended": "int8", "hash_record_extended": "row"}
 
-// hash is a keyed hash of a value: total, and any int8.
+// hash is a keyed hash of a value: total, and any int8. All types that a ROW may have here can be hashed.
 func (s *scope) hash(fn string, f *pg.FuncCall, lacks func(string) (value, error)) (value, error) {
 	if len(f.Args) != 2 {
 		return lacks("arguments")
@@ -297,146 +291,18 @@ func (s *scope) hash(fn string, f *pg.FuncCall, lacks func(string) (value, error
 	if p == nil || int(p.Number) > len(s.parameters) || p.Number < 1 || s.parameters[p.Number-1].Array {
 		return lacks("a seed that is no parameter")
 	}
-	if fn == "hashtextextended" && v[0].typ != "text" || fn == "hashint8extended" && !isInteger(v[0].typ) {
+	if v[0].typ != hashes[fn] && !(hashes[fn] == "int8" && isInteger(v[0].typ)) || v[0].array {
 		return lacks(v[0].typ)
 	}
 	return made("int8", spanOf("int8"), v[0]), nil
 }
 
-// divided is div or mod of numerics: of finite ones, by one that is not zero. The remainder has the sign of the dividend and is
-// smaller than the divisor.
-func divided(fn string, a, b value, lacks func(string) (value, error)) (value, error) {
-	if !isNumber(a.typ) || !isNumber(b.typ) || ranks[a.typ] > 4 || ranks[b.typ] > 4 || isInteger(a.typ) && isInteger(b.typ) {
-		return lacks(a.typ + " and " + b.typ)
-	}
-	if !a.finite() || b.nan || b.hasZero() {
-		return lacks("zero, or no bounds")
-	}
-	if fn == "mod" {
-		r := between(zero, zero)
-		if a.hi.Sign() > 0 {
-			r.hi = least(a.hi, between(b.lo, b.hi).largest())
-		}
-		if a.lo.Sign() < 0 {
-			r.lo = a.lo
-		}
-		return made("numeric", r, a, b), nil
-	}
-	if b.lo == nil || b.lo.Cmp(one) < 0 {
-		return lacks("a divisor below 1")
-	}
-	m := a.largest()
-	r := between(new(big.Rat).Neg(m), m)
-	if a.lo.Sign() >= 0 {
-		r.lo = zero
-	}
-	return made("numeric", r, a, b), nil
-}
-
-// part is extract or date_part of a field that stands in the text.
-//
-// Rule: of timestamps, any; of dates, their own fields, by extract alone, as date_part makes a timestamp of a date, which fails for
-// far ones unless bounded; of an interval, the epoch. Proof: timestamp_part_common, extract_date and interval_part_common
-// raise errors for fields that the type has not.
-func part(fn string, field *pg.Node, args []value, lacks func(string) (value, error)) (value, error) {
-	if c := field.GetTypeCast(); c != nil {
-		field = c.Arg
-	}
-	name, t := field.GetAConst().GetSval().GetSval(), args[1].typ
-	ok := (t == "timestamp" || t == "timestamptz") && (dateParts[name] || timeParts[name]) ||
-		t == "date" && dateParts[name] && (fn == "extract" || args[1].finite()) ||
-		t == "interval" && name == "epoch"
-	if !ok || args[1].array {
-		return lacks(name + " of " + t)
-	}
-	typ := map[string]string{"extract": "numeric", "date_part": "float8"}[fn]
-	r := made(typ, span{}, args[1])
-	r.notNull, r.present = false, false
-	if name == "month" || name == "hour" || name == "dow" || name == "isodow" || name == "quarter" || name == "day" {
-		r.span = between(zero, big.NewRat(31, 1)) // of an infinite time, NULL
-	}
-	return r, nil
-}
-
-// truncatedTime is date_trunc of a field and a bounded timestamp: years 1 to 9999 stay in range.
-func truncatedTime(field *pg.Node, args []value, lacks func(string) (value, error)) (value, error) {
-	if c := field.GetTypeCast(); c != nil {
-		field = c.Arg
-	}
-	name, v := field.GetAConst().GetSval().GetSval(), args[1]
-	known := name == "year" || name == "month" || name == "day" || name == "week" || name == "quarter" || name == "hour"
-	if !known || v.typ != "timestamp" && v.typ != "timestamptz" || !v.finite() {
-		return lacks(name + " of " + v.typ)
-	}
-	return made(v.typ, span{lo: new(big.Rat).Sub(v.lo, power(10, 14)), hi: v.hi}, v), nil
-}
-
-// powerOf is power(x, k) of a float8 and a whole constant 1 to 8.
-//
-// Rule: it is within ± the power of the largest, and no less than that of the least magnitude but zero, so it neither overflows nor
-// underflows if these do not. Proof: dpow of float.c checks the result of pow alone, for whole k; pow is off by less than two ulps.
-func powerOf(exponent *pg.Node, args []value, lacks func(string) (value, error)) (value, error) {
-	x := args[0]
-	c := exponent.GetTypeCast()
-	k, ok := number(c.GetArg().GetAConst().GetSval().GetSval())
-	if !ok || args[1].typ != "float8" || x.typ != "float8" || !x.finite() || x.tiny == nil || !k.IsInt() || k.Sign() <= 0 || k.Cmp(big.NewRat(8, 1)) > 0 {
-		return lacks("bounds")
-	}
-	most, least := one, one
-	for range k.Num().Int64() {
-		most, least = new(big.Rat).Mul(most, x.largest()), new(big.Rat).Mul(least, x.tiny)
-	}
-	if most.Cmp(largest) > 0 || least.Cmp(smallest) < 0 {
-		return lacks("overflow or underflow")
-	}
-	r := span{lo: new(big.Rat).Neg(most), hi: most, tiny: least}
-	if x.lo.Sign() >= 0 {
-		r.lo = zero
-	}
-	return made("float8", r.rounded().rounded(), args...), nil
-}
-
-// roundedNumeric is round, floor, ceil or trunc of a numeric, round perhaps to 10^-k of a constant k.
-//
-// Rule: it is within 1, or 10^-k, of the number. Proof: numeric.c; NaN and infinities stay.
-func roundedNumeric(nodes []*pg.Node, args []value, lacks func(string) (value, error)) (value, error) {
-	step := one
-	if len(args) == 2 {
-		k, ok := integerConstant(nodes[1])
-		if !ok || k.Cmp(big.NewRat(20, 1)) > 0 || k.Cmp(big.NewRat(-20, 1)) < 0 {
-			return lacks("digits")
-		}
-		if d := k.Num().Int64(); d < 0 {
-			step = power(10, -d)
-		}
-	}
-	r := made("numeric", span{nan: args[0].nan}, args[0])
-	r.lo, r.hi, r.integral = plus(args[0].lo, new(big.Rat).Neg(step)), plus(args[0].hi, step), false
-	return r, nil
-}
-
-// bucketOf is width_bucket(x, a, b, n) of bounded numbers, and of constants a, b that differ and n > 0: between 0 and n + 1.
-func bucketOf(nodes []*pg.Node, args []value, lacks func(string) (value, error)) (value, error) {
-	n, ok := integerConstant(nodes[3])
-	for i, v := range args[:3] {
-		ok = ok && v.typ == args[0].typ && (v.typ == "numeric" || v.typ == "float8") && v.finite() && (i == 0 || v.lo.Cmp(v.hi) == 0)
-	}
-	if !ok || n.Sign() <= 0 || n.Cmp(power(2, 30)) > 0 || args[1].lo.Cmp(args[2].lo) == 0 {
-		return lacks("bounds")
-	}
-	return made("int4", between(zero, plus(n, one)), args[0]), nil
-}
-
-// bucket is width_bucket(x, array of constants): between 0 and their number.
-func bucket(list *pg.Node, args []value, lacks func(string) (value, error)) (value, error) {
-	a := list.GetTypeCast().GetArg().GetAArrayExpr()
-	if a == nil || len(a.Elements) == 0 || args[0].array || args[0].typ != args[1].typ || !isNumber(args[0].typ) {
+// bucket is width_bucket(x, array of constants, none of them NULL): between 0 and their number. Proof: width_bucket_array raises an
+// error for NULL alone.
+func bucket(args []value, lacks func(string) (value, error)) (value, error) {
+	x, list := args[0], args[1]
+	if !list.array || len(list.elements) == 0 || slices.Contains(list.elements, nil) || x.array || x.typ != list.typ || !isNumber(x.typ) {
 		return lacks("no list of constants")
 	}
-	for _, e := range a.Elements {
-		if e.GetAConst().GetIsnull() {
-			return lacks("NULL")
-		}
-	}
-	return made("int4", between(zero, big.NewRat(int64(len(a.Elements)), 1)), args[0]), nil
+	return made("int4", between(zero, big.NewRat(int64(len(list.elements)), 1)), x), nil
 }

@@ -7,7 +7,8 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
 
-var aggregateNames = []string{"count", "sum", "min", "max", "mode", "bool_or", "bool_and", "avg", "array_agg"}
+var aggregateNames = []string{"count", "sum", "min", "max", "mode", "bool_or", "bool_and", "avg", "array_agg",
+	"var_pop", "var_samp", "variance", "stddev_pop", "stddev_samp", "stddev", "percentile_disc", "percentile_cont"}
 
 // aggregates reports whether an expression has an aggregate of its own query.
 func aggregates(n *pg.Node) bool {
@@ -73,7 +74,12 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 		if v[0].id == nil {
 			v[0].id = &id{}
 		}
-		v[0].moves = nil
+		if v[0].moves = nil; !v[0].exact { // one of equal values stands for its group
+			if v[0].vague = true; !isNumber(v[0].typ) {
+				return nil, missing(where(n), "GROUP BY of a type whose equal values differ", "%s", v[0].typ)
+			}
+		}
+		v[0].notNull = v[0].there() // a group is made of rows that are left: PostgreSQL computes nothing over it before
 		v[0].window, v[0].total, v[0].whole, v[0].dominated = nil, nil, nil, nil
 		g.keys[text(n)] = v[0]
 		g.list = append(g.list, v[0])
@@ -103,12 +109,12 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 
 // keyed notes the keys of the groups.
 //
-// Rule: no two groups are alike in all keys, NULL equal to NULL; each key is exact. Nor in the least value of a column that is a key of
-// the rows. Proof: what GROUP BY does; no row is in two groups.
+// Rule: no two groups are alike in all keys, NULL equal to NULL, by the equality of oneEquality. Nor in the least value of a column that is a key of
+// the rows, nor in a key of the rows that is among the keys. Proof: what GROUP BY does; no row is in two groups.
 func (g *grouping) keyed(r *relation, _ *pg.SelectStmt) {
 	k := key{nulls: true}
 	for _, v := range g.list {
-		if !v.exact {
+		if !oneEquality(v) {
 			return
 		}
 		if !(holdsUnit(v) && r.kind == split) {
@@ -116,6 +122,11 @@ func (g *grouping) keyed(r *relation, _ *pg.SelectStmt) {
 		}
 	}
 	r.keys = []key{k}
+	for _, o := range g.body.keys {
+		if !slices.ContainsFunc(o.columns, func(c *id) bool { return !slices.Contains(k.columns, c) }) {
+			r.keys = append(r.keys, o)
+		}
+	}
 	for _, p := range g.picked {
 		r.keys = append(r.keys, key{columns: []*id{p}, nulls: true})
 	}
@@ -163,7 +174,7 @@ func (g *grouping) expr(s *scope, n *pg.Node) (v value, ok bool, err error) {
 // aggregate is an aggregate function.
 func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 	args := f.Args
-	if f.AggWithinGroup && len(f.AggOrder) == 1 && fn == "mode" && len(args) == 0 {
+	if f.AggWithinGroup && len(f.AggOrder) == 1 && f.AggOrder[0].GetSortBy().GetUseOp() == nil && (fn == "mode" && len(args) == 0 || percentiles[fn]) {
 		args = []*pg.Node{f.AggOrder[0].GetSortBy().GetNode()}
 	} else if f.AggWithinGroup || len(f.AggOrder) > 0 {
 		return value{}, missing(f.Location, "aggregate "+fn+" with an order", "")
@@ -192,7 +203,7 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 		}
 		return value{}, missing(f.Location, "aggregate "+fn+" of aggregates", "")
 	}
-	if f.AggDistinct && (fn != "count" || x.array || !x.exact && !comparable[x.typ]) { // which of equal values stays is not seen
+	if f.AggDistinct && (x.array || !x.exact && !(fn == "count" && comparable[x.typ])) { // which of equal values stays is not seen
 		return value{}, missing(f.Location, "aggregate "+fn+" DISTINCT", "of %s", x.typ)
 	}
 	if g.result.kind == grouped {
@@ -223,7 +234,7 @@ func (g *grouping) resummed(x value) value {
 // if the keys are the same in all its rows. count(DISTINCT v) likewise with m = 1: without x, a value is gone only if x has it. Proof:
 // linearity; no more groups than keys have values; of rows of a nested relation, those that are missing are at most rows of x.
 func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.Node) (value, error) {
-	if fn != "count" && fn != "sum" {
+	if fn != "count" && (fn != "sum" || f.AggDistinct) {
 		return value{}, missing(f.Location, "aggregate "+fn+" over units", "")
 	}
 	if fn == "sum" && (!isNumber(x.typ) || ranks[x.typ] > 4) {

@@ -25,6 +25,7 @@ type span struct {
 	lo, hi  *big.Rat
 	nan     bool
 	nonzero bool
+	none    bool // it is NULL
 	tiny    *big.Rat
 }
 
@@ -67,6 +68,12 @@ func (s span) largest() *big.Rat {
 
 // join is the union.
 func (s span) join(o span) span {
+	switch {
+	case s.none:
+		return o
+	case o.none:
+		return s
+	}
 	r := span{nan: s.nan || o.nan, nonzero: !s.hasZero() && !o.hasZero()}
 	if s.lo != nil && o.lo != nil {
 		r.lo = least(s.lo, o.lo)
@@ -94,6 +101,9 @@ func (s span) tinier(o span) *big.Rat {
 // Rule: bounds are taken each by each; NaN is larger than every number. Proof: both functions are monotone in each argument, and
 // in numeric and float8 order NaN stands last, so LEAST has it only if both may, GREATEST if one may.
 func (s span) clamp(o span, low bool) span {
+	if s.none || o.none {
+		return s.join(o)
+	}
 	r := span{}
 	if low {
 		r.lo, r.hi, r.nan = lower(s.lo, o.lo), least(s.hi, o.hi), s.nan && o.nan

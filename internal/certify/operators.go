@@ -2,6 +2,8 @@ package certify
 
 import (
 	"math/big"
+	"regexp"
+	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
@@ -29,14 +31,38 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 		if err != nil {
 			return value{}, err
 		}
-		if !args[1].array || args[0].array || args[1].typ != args[0].typ || !s.compares(op, args[0], args[0]) {
+		element := args[1]
+		element.array = false
+		if !args[1].array || args[0].array || !comparisons[op] || !s.compares(args[0], element) {
 			return value{}, missing(e.Location, "operator "+op+" ANY", "%s and %s", args[0].typ, args[1].typ)
 		}
 		r := made("bool", span{}, args...)
 		r.notNull, r.present = false, false
 		return r, nil
+	case pg.A_Expr_Kind_AEXPR_DISTINCT, pg.A_Expr_Kind_AEXPR_NOT_DISTINCT: // ExecEvalDistinct: = of two that are not NULL
+		args, err := s.exprs([]*pg.Node{e.Lexpr, e.Rexpr})
+		if err != nil {
+			return value{}, err
+		}
+		if op != "=" || !s.compares(args[0], args[1]) {
+			return value{}, missing(e.Location, "IS DISTINCT FROM", "%s and %s", args[0].typ, args[1].typ)
+		}
+		return test(made("bool", span{}, args...)), nil
 	default:
 		return value{}, missing(e.Location, "expression "+e.Kind.String(), "%s", op)
+	}
+	if l, r := e.Lexpr.GetRowExpr(), e.Rexpr.GetRowExpr(); l != nil && r != nil && comparisons[op] {
+		return s.compareRows(e, l.Args, r.Args)
+	}
+	if e.Lexpr == nil && op == "~" {
+		v, err := s.exprs([]*pg.Node{e.Rexpr})
+		if err == nil && (!isInteger(v[0].typ) || v[0].array) {
+			err = missing(e.Location, "operator ~", "%s", v[0].typ)
+		}
+		if err != nil {
+			return value{}, err
+		}
+		return made(v[0].typ, v[0].add(exactly(one)).negate(), v[0]), nil // int4not: ~x = -1 - x
 	}
 	if e.Lexpr == nil {
 		v, err := s.exprs([]*pg.Node{e.Rexpr})
@@ -51,7 +77,7 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 	}
 	a, b := args[0], args[1]
 	if comparisons[op] {
-		if s.compares(op, a, b) {
+		if s.compares(a, b) {
 			return made("bool", span{}, a, b), nil
 		}
 		return value{}, missing(e.Location, "operator "+op, "%s and %s", a.typ, b.typ)
@@ -59,12 +85,22 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 	switch {
 	case op == "||":
 		return concatenated(e, a, b)
-	case op == "*" && ranges[a.typ] != "" && a.typ == b.typ && !a.array && !b.array: // what two ranges have in common, perhaps nothing
-		return made(a.typ, span{}, a, b), nil
-	case (op == "@>" || op == "&&") && ranges[a.typ] != "" && !a.array && !b.array && (b.typ == a.typ || op == "@>" && b.typ == ranges[a.typ]):
-		return made("bool", span{}, a, b), nil
-	case op == "<@" && ranges[b.typ] != "" && !a.array && !b.array && (b.typ == a.typ || a.typ == ranges[b.typ]):
-		return made("bool", span{}, a, b), nil
+	case like[op] != "":
+		return s.matches(e, like[op], a, b)
+	case (ranges[a.typ] != "" || ranges[b.typ] != "") && !a.array && !b.array:
+		// Two ranges, or one and an element: total (rangetypes.c: range_before, range_adjacent, range_contains_elem …), but - and +, which
+		// may make two.
+		switch t := a.typ; {
+		case op == "*" && t == b.typ: // what they have in common, perhaps nothing
+			r := a.span
+			if !a.finite() && !a.none {
+				r = b.span
+			}
+			return made(t, r, a, b), nil
+		case rangeOperators[op] && t == b.typ, op == "@>" && b.typ == ranges[t], op == "<@" && t == ranges[b.typ] && ranges[b.typ] != "":
+			return made("bool", span{}, a, b), nil
+		}
+		return value{}, missing(e.Location, "operator "+op, "%s and %s", a.typ, b.typ)
 	}
 	return s.arithmetic(e, op, a, b, true)
 }
@@ -72,6 +108,114 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 // ranges are the range types, and of what they are. Whether one holds an element, or meets another, is total (rangetypes.c).
 var ranges = map[string]string{
 	"int4range": "int4", "int8range": "int8", "numrange": "numeric", "daterange": "date", "tsrange": "timestamp", "tstzrange": "timestamptz",
+}
+
+var rangeOperators = map[string]bool{"@>": true, "<@": true, "&&": true, "<<": true, ">>": true, "&<": true, "&>": true, "-|-": true}
+
+// row is ROW(…): comparing, sorting and hashing it is total if that of its columns is (record_cmp, hash_record_extended); equal ones have
+// equal bytes if these have.
+func (s *scope) row(r *pg.RowExpr) (value, error) {
+	args, err := s.exprs(r.Args)
+	if err != nil {
+		return value{}, err
+	}
+	v := made("row", span{}, args...)
+	v.notNull, v.present, v.exact = true, true, true
+	for i, a := range args {
+		if v.exact = v.exact && a.exact; a.array || !comparable[a.typ] && s.facts.Enums[a.typ] == nil {
+			return value{}, missing(where(r.Args[i]), "ROW", "of %s", a.typ)
+		}
+	}
+	return v, nil
+}
+
+// compareRows compares two ROWs column by column (make_row_comparison_op): it is NULL if one is.
+func (s *scope) compareRows(e *pg.A_Expr, left, right []*pg.Node) (value, error) {
+	a, err := s.exprs(left)
+	if err != nil {
+		return value{}, err
+	}
+	b, err := s.exprs(right)
+	if err != nil {
+		return value{}, err
+	}
+	for i := range a {
+		if len(a) != len(b) || !s.compares(a[i], b[i]) {
+			return value{}, missing(e.Location, "comparison of rows", "column %d", i+1)
+		}
+	}
+	return made("bool", span{}, append(a, b...)...), nil
+}
+
+// like are the operators that match patterns: of LIKE, or regular expressions.
+var like = map[string]string{"~~": "LIKE", "!~~": "LIKE", "~~*": "ILIKE", "!~~*": "ILIKE", "~": "~", "!~": "~", "~*": "~", "!~*": "~"}
+
+// matches is LIKE, ILIKE, or a regular expression.
+//
+// Rule: the pattern is a constant, of LIKE with at most 100 characters and no backslash; of a regular expression one of a small language;
+// the collation is deterministic; text that is lowered or expanded is short. Proof: like_match.c raises an error for a backslash at the
+// end, and recurses once for each %; regexec.c, without back references, runs an automaton that a pattern of this size keeps small.
+func (s *scope) matches(e *pg.A_Expr, kind string, a, b value) (value, error) {
+	pattern, ok := word(b), a.typ == "text" && !a.array && a.plain() && !b.array && (b.typ == "text" || b.typ == "unknown")
+	if f := e.Rexpr.GetFuncCall(); f != nil && kind == "~" { // similar_to_escape(pattern)
+		fn, known := name(f.Funcname)
+		args, err := s.exprs(f.Args)
+		if err != nil || !known || fn != "similar_to_escape" || len(args) != 1 || !similar.MatchString(word(args[0])) {
+			return value{}, missing(e.Location, "pattern", "that is no constant")
+		}
+		pattern = strings.ReplaceAll(strings.ReplaceAll(word(args[0]), "%", ".*"), "_", ".")
+	}
+	if kind != "LIKE" {
+		ok = ok && a.hi != nil && a.hi.Cmp(power(2, 21)) <= 0
+	}
+	if !b.none {
+		ok = ok && pattern != "" && len(pattern) <= 100 && (kind != "~" && !strings.Contains(pattern, `\`) || kind == "~" && expression(pattern))
+	}
+	if !ok {
+		return value{}, missing(e.Location, "pattern", "%s of %s", kind, a.typ)
+	}
+	return made("bool", span{}, a, b), nil
+}
+
+var (
+	similar = regexp.MustCompile(`^[A-Za-z0-9 ()|%_]{1,50}$`)
+	atom    = regexp.MustCompile(`^(?:[A-Za-z0-9 _,:;@%/"=<>~&'-]|\\[dws.]|\.|\[\^?(?:[A-Za-z0-9_ ]|a-z|A-Z|0-9|a-d|\[:(?:alpha|digit|alnum|space):\])+\])`)
+	again   = regexp.MustCompile(`^(?:[*+?]|\{[1-9]\}|\{[1-9],[1-9]?\})`)
+)
+
+// expression reports whether a pattern is surely a regular expression: atoms, repeated or not, groups, alternatives, ^ and $.
+func expression(p string) bool {
+	depth, repeatable := 0, false
+	for p != "" {
+		if m := atom.FindString(p); m != "" {
+			p, repeatable = p[len(m):], true
+			continue
+		}
+		if m := again.FindString(p); m != "" && repeatable {
+			if len(m) == 5 && m[1] > m[3] {
+				return false
+			}
+			p, repeatable = p[len(m):], false
+			continue
+		}
+		switch p[0] {
+		case '(':
+			depth++
+			repeatable = false
+		case ')':
+			depth--
+			repeatable = true
+		case '|', '^', '$':
+			repeatable = false
+		default:
+			return false
+		}
+		if depth < 0 {
+			return false
+		}
+		p = p[1:]
+	}
+	return depth == 0
 }
 
 // concatenated is || of texts. Rule: together they are no longer than a text may be. Of text, a span bounds the length.
@@ -90,31 +234,34 @@ func concatenated(e *pg.A_Expr, a, b value) (value, error) {
 
 // compares reports whether two values can be compared, by any of the operators.
 //
-// Rule: two numbers, two of one type of the list, or two of one enum by = and <>; no arrays. Proof: these functions compare
-// alone. (An enum's < may look at the catalog, which is harmless, but has a rule of its own to come.)
-func (s *scope) compares(_ string, a, b value) bool {
+// Rule: two numbers, two dates or times, two of one type of the list, or two of one enum; no arrays. Proof: these functions compare
+// alone; of dates and times, what is out of range is before or after all (date_cmp_timestamptz_internal). An enum's < may look at the
+// catalog.
+func (s *scope) compares(a, b value) bool {
 	if a.array || b.array {
 		return false
+	}
+	if timed[a.typ] && timed[b.typ] {
+		return true
 	}
 	if isNumber(a.typ) && isNumber(b.typ) {
 		_, _, ok := floated(a, b)
 		return ok
 	}
-	return a.typ == b.typ && a.collation != conflict && b.collation != conflict && merge(a.collation, b.collation) != conflict && (comparable[a.typ] || s.facts.Enums[a.typ])
+	return a.typ == b.typ && a.collation != conflict && b.collation != conflict && merge(a.collation, b.collation) != conflict && (comparable[a.typ] || s.facts.Enums[a.typ] != nil)
 }
 
-// floated converts the other of two numbers to float8 where one is, as PostgreSQL does. It fails if that may fail.
+// sorts reports whether values can be put in order.
+func (s *scope) sorts(v value) bool { return v.typ == "row" || s.compares(v, v) }
+
+// floated converts two numbers of different types, of which one is a float, to float8, as PostgreSQL does. It fails if that may fail.
 func floated(a, b value) (value, value, bool) {
-	ok := true
-	if !a.array && !b.array {
-		switch {
-		case a.typ == "numeric" && (b.typ == "float8" || b.typ == "float4"), isInteger(a.typ) && b.typ == "float8":
-			a, ok = converted(a, "float8", Facts{})
-		case b.typ == "numeric" && (a.typ == "float8" || a.typ == "float4"), isInteger(b.typ) && a.typ == "float8":
-			b, ok = converted(b, "float8", Facts{})
-		}
+	if a.array || b.array || !isNumber(a.typ) || !isNumber(b.typ) || a.typ == b.typ || ranks[a.typ] < 5 && ranks[b.typ] < 5 {
+		return a, b, true
 	}
-	return a, b, ok
+	a, ok := converted(a, "float8", Facts{})
+	b, both := converted(b, "float8", Facts{})
+	return a, b, ok && both
 }
 
 // conflict is the collation of an expression over texts of two that are not the default: comparing it fails, when a row comes by.
@@ -137,7 +284,7 @@ func (s *scope) nullIf(e *pg.A_Expr) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
-	if !isNumber(args[0].typ) || !isNumber(args[1].typ) || !s.compares("=", args[0], args[1]) {
+	if !isNumber(args[0].typ) || !isNumber(args[1].typ) || !s.compares(args[0], args[1]) {
 		return value{}, missing(e.Location, "NULLIF", "%s and %s", args[0].typ, args[1].typ)
 	}
 	r := made(args[0].typ, args[0].span, args[0])
@@ -154,10 +301,24 @@ func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (val
 	if !known || a.array || b.array {
 		return lacks("type")
 	}
-	if a.typ == "date" {
+	switch {
+	case a.typ == "date" && (isInteger(b.typ) || b.typ == "date"):
 		return dates(op, a, b, lacks)
-	}
-	if !isNumber(a.typ) || !isNumber(b.typ) || a.typ == "float4" || b.typ == "float4" {
+	case timed[a.typ]:
+		return shifted(op, a, b, lacks)
+	case op == "*" && a.typ == "interval":
+		a, b = b, a
+		fallthrough
+	case op == "*" && b.typ == "interval" && a.typ == "float8":
+		// interval_mul: out of range, or NaN. Fractions of months become days of 30 a month, those of days hours.
+		if m := a.largest(); m != nil && near(b) {
+			r := wider(between(zero, times(m, b.largest())), one)
+			if r.lo = new(big.Rat).Neg(r.hi); near(value{span: r}) && a.typ == "float8" {
+				return made("interval", r, a, b), nil
+			}
+		}
+		return lacks("unbounded")
+	case !isNumber(a.typ) || !isNumber(b.typ):
 		return lacks("type")
 	}
 	a, b, known = floated(a, b)
@@ -176,6 +337,15 @@ func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (val
 				r.lo, r.hi = zero, least(r.hi, v.hi)
 			}
 		}
+		return r, nil
+	}
+	if isInteger(typ) && (op == "#" || op == "<<" || op == ">>") {
+		return bits(op, a, b, lacks)
+	}
+	if typ == "float8" && (op == "+" || op == "-") && b.hasOnlyZero() {
+		// Rule: x + 0 is x, and of one spelling where the zero is 0 and not -0. Proof: no sum that is x is too large; -0 + 0 is 0.
+		r := made(typ, a.span, a, b)
+		r.exact = op == "+" && word(b) == "0"
 		return r, nil
 	}
 	nan := a.nan || b.nan // which passes through, and raises no error
@@ -198,12 +368,46 @@ func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (val
 		}
 	case "/":
 		return quotient(typ, a, b, lacks)
+	case "%":
+		if typ == "float8" || typ == "float4" {
+			return lacks("type")
+		}
+		m, ok := remainder([]value{a, b}) // int4mod, numeric_mod: by zero
+		if !ok {
+			return lacks("zero")
+		}
+		r = m
 	default:
 		return lacks("unknown")
 	}
 	v, err := fits(typ, op, r, a, b, lacks)
-	v.nan, v.holds = nan, holds
+	if v.nan, v.holds = nan, holds; op == "+" {
+		v.sum = s.centredSum(e)
+	}
 	return v, err
+}
+
+// bits are # and shifts of integers: total, and any number of the type. Those of numbers that are not below zero stay so, if what is
+// shifted to the left has room.
+func bits(op string, a, b value, lacks func(string) (value, error)) (value, error) {
+	typ := a.typ
+	if op != "#" && b.typ != "int4" && b.typ != "int2" || op == "#" && a.typ != b.typ {
+		return lacks("type")
+	}
+	r := spanOf(typ)
+	r.tiny = nil
+	positive := a.lo != nil && a.lo.Sign() >= 0 && b.lo != nil && b.lo.Sign() >= 0
+	switch {
+	case op == ">>" && positive && b.within(zero, big.NewRat(15, 1)):
+		r = between(zero, a.hi)
+	case op == "<<" && positive && b.within(zero, big.NewRat(15, 1)):
+		if m := new(big.Rat).Mul(a.hi, power(2, b.hi.Num().Int64())); between(zero, m).inside(typ) {
+			r = between(zero, m)
+		}
+	case op == "#" && positive:
+		r = between(zero, power(2, int64(most(a.hi, b.hi).Num().BitLen())))
+	}
+	return made(typ, r, a, b), nil
 }
 
 var square = newForm(`_k * _a * _a`)
@@ -255,12 +459,16 @@ func fits(typ, op string, r span, a, b value, lacks func(string) (value, error))
 		if r.largest().Cmp(bigNumber) > 0 {
 			return lacks("overflow")
 		}
-	case typ == "float8":
-		if r.largest().Cmp(largest) > 0 {
+	default:
+		most, small := largest, smallest
+		if typ == "float4" {
+			most, small = power(10, 38), new(big.Rat).Inv(power(10, 37))
+		}
+		if r.largest().Cmp(most) > 0 {
 			return lacks("overflow")
 		}
 		large := func(v value) bool { return v.tiny != nil && v.tiny.Cmp(one) >= 0 || v.hasOnlyZero() }
-		if op == "*" && !large(a) && !large(b) && (r.tiny == nil || r.tiny.Cmp(smallest) < 0) {
+		if op == "*" && !large(a) && !large(b) && (r.tiny == nil || r.tiny.Cmp(small) < 0) {
 			return lacks("underflow")
 		}
 		if op == "*" && r.tiny == nil {
@@ -270,9 +478,16 @@ func fits(typ, op string, r span, a, b value, lacks func(string) (value, error))
 				r.tiny = a.tiny
 			}
 		}
-		r = r.rounded()
+		if r = r.rounded(); typ == "float4" { // to 24 bits
+			d := plus(new(big.Rat).Mul(r.largest(), new(big.Rat).Inv(power(2, 23))), small)
+			r.lo, r.hi = plus(r.lo, new(big.Rat).Neg(d)), plus(r.hi, d)
+		}
 	}
-	return made(typ, r, a, b), nil
+	v := made(typ, r, a, b)
+	if v.integral && op != "/" {
+		v.tiny = one
+	}
+	return v, nil
 }
 
 // quotient is a division of finite numbers.
@@ -287,19 +502,40 @@ func quotient(typ string, a, b value, lacks func(string) (value, error)) (value,
 	if isInteger(b.typ) {
 		b.tiny = one
 	}
-	if typ == "numeric" && b.tiny != nil {
-		m := new(big.Rat).Quo(a.largest(), b.tiny)
-		v, err := fits(typ, "/", between(new(big.Rat).Neg(m), m), a, b, lacks)
+	if typ == "numeric" {
+		// Rule: as quotients has it, and of numbers that are not vague, as digits behind the point decide how many the quotient has. Proof:
+		// div_var rounds to 16 digits that count, up to the thousandth behind the point; whole numbers stay.
+		r, ok := quotients([]value{a, b})
+		if !ok || a.vague || b.vague {
+			return lacks("overflow")
+		}
+		if b.lo.Sign() > 0 {
+			r = a.divide(b.span)
+			r.lo, r.hi = new(big.Rat).SetInt(floor(r.lo)), new(big.Rat).Neg(new(big.Rat).SetInt(floor(new(big.Rat).Neg(r.hi))))
+		}
+		if a.tiny != nil {
+			if t := new(big.Rat).Quo(times(a.tiny, big.NewRat(9, 10)), b.largest()); t.Cmp(smallest) > 0 {
+				r.tiny = t
+			}
+		}
+		v := made(typ, r, a, b)
 		v.integral = false
-		return v, err
+		return v, nil
 	}
-	if typ == "float8" && b.tiny != nil {
+	if ranks[typ] > 4 && b.tiny != nil {
 		m := new(big.Rat).Quo(a.largest(), b.tiny)
 		r := between(new(big.Rat).Neg(m), m)
+		if b.lo.Sign() > 0 {
+			r = a.divide(b.span)
+		}
 		if a.tiny != nil {
 			r.tiny = new(big.Rat).Quo(a.tiny, b.largest())
 		}
-		if !a.hasOnlyZero() && (r.tiny == nil || r.tiny.Cmp(smallest) < 0) {
+		small := smallest
+		if typ == "float4" {
+			small = new(big.Rat).Inv(power(10, 37))
+		}
+		if !a.hasOnlyZero() && (r.tiny == nil || r.tiny.Cmp(small) < 0) {
 			return lacks("underflow")
 		}
 		return fits(typ, "/", r, a, b, lacks)

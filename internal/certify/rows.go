@@ -81,7 +81,8 @@ func rowsFrom(factors []factor, eq equations, start ...int) *big.Rat {
 
 // count bounds the rows that one unit has in a join, and finds its keys.
 //
-// Rule: a unit has as many rows as in a factor, times those of the others that meet each. Where that is one, keys of the factor are
+// Rule: a unit, or one row around, has as many rows as factors have together, or as a factor has, times those of the others that meet
+// each. Where that is one, keys of the factor are
 // keys of the unit's rows. So are one key of each factor together, or of each public factor, where one row of the others meets
 // each combination of these. Proof: a row of the join is one of each factor.
 func count(factors []factor, eq equations, out *relation) {
@@ -89,7 +90,7 @@ func count(factors []factor, eq equations, out *relation) {
 		out.rows = one
 		return
 	}
-	if out.tie != nil {
+	if out.kind == public || out.kind == split {
 		out.rows = rowsFrom(factors, eq)
 	}
 	var open []int

@@ -112,16 +112,29 @@ func (s *scope) refine(n *pg.Node, holds bool) map[string]span {
 	if !ok {
 		return nil
 	}
-	l, err := s.expr(e.Lexpr)
-	if err != nil {
-		return nil
-	}
-	r, err := s.expr(e.Rexpr)
-	if err != nil || !r.notNull || r.nan || !(isInteger(l.typ) && isInteger(r.typ)) && !(l.typ == r.typ && (isNumber(l.typ) || timed[l.typ])) {
-		return nil
-	}
 	if !holds {
 		op = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}[op]
+	}
+	l, errL := s.expr(e.Lexpr)
+	r, errR := s.expr(e.Rexpr)
+	if errL != nil || errR != nil {
+		return nil
+	}
+	all := map[string]span{}
+	if v, ok := l.beside(op, r); ok {
+		all[text(e.Lexpr)] = v
+	}
+	if v, ok := r.beside(map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}[op], l); ok {
+		all[text(e.Rexpr)] = v
+	}
+	return all
+}
+
+// beside is the span of a value where a comparison with another is true, or where that is not NULL and its negation is not.
+func (l value) beside(op string, r value) (span, bool) {
+	exact := isNumber(l.typ) && isNumber(r.typ) && ranks[l.typ] <= 4 && ranks[r.typ] <= 4
+	if !r.notNull || r.nan || l.array || r.array || !exact && !(l.typ == r.typ && (isNumber(l.typ) || timed[l.typ])) {
+		return span{}, false
 	}
 	v, whole := l.span, isInteger(l.typ) && isInteger(r.typ)
 	switch op {
@@ -139,10 +152,10 @@ func (s *scope) refine(n *pg.Node, holds bool) map[string]span {
 			v.lo = bound
 		}
 	default:
-		return nil
+		return span{}, false
 	}
 	if op == ">" && r.lo != nil && r.lo.Sign() >= 0 || op == "<" && r.hi != nil && r.hi.Sign() <= 0 {
 		v.nonzero = true
 	}
-	return map[string]span{text(e.Lexpr): v}
+	return v, true
 }

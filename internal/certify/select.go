@@ -35,11 +35,12 @@ func (c *checker) unlimited(q *pg.SelectStmt, wall *scope) (*relation, error) {
 	if len(q.ValuesLists) > 0 {
 		return c.values(q, wall)
 	}
-	factors, on, err := c.from(q.FromClause, wall)
+	where := conjuncts(q.WhereClause)
+	factors, on, err := c.from(q.FromClause, wall, where)
 	if err != nil {
 		return nil, err
 	}
-	on = append(on, conjuncts(q.WhereClause)...)
+	on = append(on, where...)
 	f, err := c.combine(factors, on, wall)
 	if err != nil {
 		return nil, err
@@ -199,8 +200,11 @@ func (s *scope) distinctOn(q *pg.SelectStmt, r *relation) (*relation, error) {
 	}
 	o, k := *r, key{nulls: true}
 	for _, v := range on {
-		if !v.exact || v.id == nil {
+		if !v.exact && !isNumber(v.typ) {
 			return nil, missing(-1, "DISTINCT ON", "of %s", v.typ)
+		}
+		if v.id == nil {
+			v.id = &id{}
 		}
 		if !holdsUnit(v) {
 			k.columns = append(k.columns, v.id)
@@ -214,16 +218,19 @@ func (s *scope) distinctOn(q *pg.SelectStmt, r *relation) (*relation, error) {
 
 // totalOrder reports whether an order has no ties, or none that make a difference.
 //
-// Rule: its exact expressions hold a key of the rows, or every column of them. Proof: rows that tie are then the same row, or alike.
+// Rule: its expressions hold a key of the rows, or exact ones every column of them. Proof: rows that tie are then the same row, or alike.
 func (s *scope) totalOrder(sort []*pg.Node) bool {
-	var have []*id
+	var have, bytes []*id
 	for _, n := range sort {
 		v, err := s.expr(n.GetSortBy().GetNode())
-		if err != nil {
+		if err != nil || !s.sorts(v) {
 			return false
 		}
-		if v.exact {
+		if oneEquality(v) {
 			have = append(have, v.told()...)
+		}
+		if v.exact {
+			bytes = append(bytes, v.told()...)
 		}
 	}
 	r := s.windows
@@ -233,7 +240,7 @@ func (s *scope) totalOrder(sort []*pg.Node) bool {
 	if r.unique(have, r.notNull) {
 		return true
 	}
-	return !slices.ContainsFunc(r.columns, func(c column) bool { return !slices.Contains(have, c.value.id) && !holdsUnit(c.value) })
+	return !slices.ContainsFunc(r.columns, func(c column) bool { return !slices.Contains(bytes, c.value.id) && !holdsUnit(c.value) })
 }
 
 // spelledOut refuses what ORDER BY and DISTINCT ON read as an output: a bare name, or a number.

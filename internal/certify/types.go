@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,9 +40,10 @@ var numericType = regexp.MustCompile(`^numeric\((\d+),(-?\d+)\)$`)
 // anyOf is what is known of a column of a type.
 func (c *checker) anyOf(col Column) value {
 	t := col.Type
-	if b, ok := c.facts.Bases[t]; ok {
+	for b, ok := c.facts.Bases[t]; ok; b, ok = c.facts.Bases[t] { // a domain may be one of a domain
 		t = b
 	}
+	t = strings.TrimPrefix(t, "pg_catalog.")
 	v := value{notNull: col.NotNull, collation: col.Collation}
 	if e, ok := strings.CutSuffix(t, "[]"); ok {
 		t, v.array = e, true
@@ -62,7 +64,7 @@ func (c *checker) anyOf(col Column) value {
 	}
 	v.typ, v.span = t, spanOf(t)
 	v.integral = isInteger(t)
-	v.exact = exactTypes[t] || c.facts.Enums[t] || t == "text" && col.Deterministic
+	v.exact = exactTypes[t] || c.facts.Enums[t] != nil || t == "text" && col.Deterministic
 	return v
 }
 
@@ -93,58 +95,93 @@ func literal(t, s string) value {
 		}
 	case t == "text":
 		v.span = between(zero, big.NewRat(int64(len(s)), 1))
+	case t == "interval":
+		if p, ok := readInterval(s); ok {
+			v.span = intervalOf(p)
+		}
+	case ranges[t] != "" && s == "empty":
+		v.span = span{none: true}
 	case t == "date":
-		if at, err := time.Parse(time.DateOnly, s); err == nil {
+		if at, ok := instant(s + " 00:00:00"); ok {
 			v.span = exactly(big.NewRat(at.Unix()/86400, 1))
 		}
 	case t == "timestamp" || t == "timestamptz":
-		if at, ok := instant(s); ok && (t == "timestamp") == !strings.HasSuffix(s, "+00") {
+		if at, ok := instant(s); ok && (t == "timestamp") != inZone(s) {
 			v.span = exactly(big.NewRat(at.UnixMicro(), 1))
 		}
 	}
 	return v
 }
 
-// readable reports whether a string surely is a constant of a type.
-func readable(t, s string) bool {
-	if isInteger(t) || t == "date" && s != "infinity" && s != "-infinity" || t == "timestamp" || t == "timestamptz" || t == "bool" {
-		return elements[t](s)
-	}
-	if isNumber(t) {
-		_, ok := number(s)
-		return ok
-	}
-	return true
+func (c *checker) literal(t, s string) value {
+	v := literal(t, s)
+	v.exact = v.exact || c.facts.Enums[t] != nil
+	return v
 }
 
-// number reads a number of at most some hundred digits.
+// null is NULL of a type: no number is in its span.
+func null(t string, array bool) value {
+	v := literal(t, "")
+	v.notNull, v.array, v.span = false, array, span{none: true}
+	return v
+}
+
+// reads reports whether a string surely is a constant of a type.
+func (c *checker) reads(t, s string) bool {
+	reads := elements[t]
+	return reads != nil && reads(s) || slices.Contains(c.facts.Enums[t], s)
+}
+
+// number reads a number of at most some hundred digits, and no less than a float8 can be.
 func number(s string) (*big.Rat, bool) {
 	if len(s) > 400 {
 		return nil, false
 	}
-	if f, err := strconv.ParseFloat(s, 64); err != nil || math.IsNaN(f) || math.IsInf(f, 0) || strings.ContainsAny(s, "xX_pP") {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) || strings.ContainsAny(s, "xX_pP") {
 		return nil, false
 	}
-	return new(big.Rat).SetString(s)
+	r, ok := new(big.Rat).SetString(s)
+	return r, ok && (f != 0 || r.Sign() == 0)
 }
 
+// instant reads a time to the microsecond, in the zone UTC if it names one, of the years 1 to 9999.
 func instant(s string) (time.Time, bool) {
-	s, _ = strings.CutSuffix(s, "+00")
+	s = strings.TrimSuffix(strings.TrimSuffix(s, "+00"), "Z")
 	at, err := time.Parse("2006-01-02 15:04:05.999999", s)
-	return at, err == nil
+	return at, err == nil && at.Year() > 0 && len(s) <= len("2006-01-02 15:04:05.999999")
 }
 
-// elements are the types of whose parameters Check can see that every element is one: main might read them only where rows
+func inZone(s string) bool { return strings.HasSuffix(s, "+00") || strings.HasSuffix(s, "Z") }
+
+// endless reports whether a string is one of the constants that are no finite number, or no finite time.
+func endless(s string) bool {
+	s = strings.ToLower(s)
+	return s == "infinity" || s == "-infinity" || s == "nan"
+}
+
+// elements are the types of which Check can see whether a string is one: main might read an element of a parameter only where rows
 // come by, so one that is none would fail for some rows alone.
 var elements = map[string]func(s string) bool{
-	"text":        func(string) bool { return true },
-	"bool":        func(s string) bool { return s == "t" || s == "f" || s == "true" || s == "false" },
-	"int2":        func(s string) bool { _, err := strconv.ParseInt(s, 10, 16); return err == nil },
-	"int4":        func(s string) bool { _, err := strconv.ParseInt(s, 10, 32); return err == nil },
-	"int8":        func(s string) bool { _, err := strconv.ParseInt(s, 10, 64); return err == nil },
-	"numeric":     func(s string) bool { _, ok := number(s); return ok },
-	"float8":      func(s string) bool { _, ok := number(s); return ok },
-	"date":        func(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil },
-	"timestamp":   func(s string) bool { _, ok := instant(s); return ok && !strings.HasSuffix(s, "+00") },
-	"timestamptz": func(s string) bool { _, ok := instant(s); return ok && strings.HasSuffix(s, "+00") },
+	"text":    func(string) bool { return true },
+	"bool":    func(s string) bool { return s == "t" || s == "f" || s == "true" || s == "false" },
+	"int2":    func(s string) bool { _, err := strconv.ParseInt(s, 10, 16); return err == nil },
+	"int4":    func(s string) bool { _, err := strconv.ParseInt(s, 10, 32); return err == nil },
+	"int8":    func(s string) bool { _, err := strconv.ParseInt(s, 10, 64); return err == nil },
+	"numeric": func(s string) bool { _, ok := number(s); return ok || endless(s) },
+	"float8":  func(s string) bool { _, ok := number(s); return ok || endless(s) },
+	"float4": func(s string) bool {
+		r, ok := number(s)
+		m := power(10, 37)
+		return ok && (r.Sign() == 0 || exactly(r).largest().Cmp(m) < 0 && exactly(r).tiny.Cmp(new(big.Rat).Inv(m)) > 0) || endless(s)
+	},
+	"date": func(s string) bool {
+		_, ok := instant(s + " 00:00:00")
+		return ok && len(s) == 10 || endless(s) && len(s) > 3
+	},
+	"timestamp": func(s string) bool {
+		_, ok := instant(s)
+		return ok && !inZone(s) || endless(s) && len(s) > 3
+	},
+	"timestamptz": func(s string) bool { _, ok := instant(s); return ok && inZone(s) || endless(s) && len(s) > 3 },
 }

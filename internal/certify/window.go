@@ -2,6 +2,7 @@ package certify
 
 import (
 	"math/big"
+	"regexp"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
@@ -37,11 +38,33 @@ var (
 	addition      = newForm(`_a + _b`)
 )
 
+// positional are the window functions that are no aggregates.
+var positional = map[string]struct {
+	args   int  // at most
+	total  bool // it depends on which of rows that tie comes first
+	result value
+}{
+	"row_number":   {0, true, value{typ: "int8", exact: true, integral: true, span: between(one, mostRows)}},
+	"rank":         {0, false, value{typ: "int8", exact: true, integral: true, span: between(one, mostRows)}},
+	"dense_rank":   {0, false, value{typ: "int8", exact: true, integral: true, span: between(one, mostRows)}},
+	"percent_rank": {0, false, value{typ: "float8", span: span{lo: zero, hi: one, tiny: new(big.Rat).Inv(power(2, 41))}}},
+	"cume_dist":    {0, false, value{typ: "float8", span: span{lo: zero, hi: one, tiny: new(big.Rat).Inv(power(2, 41))}}},
+	"ntile":        {1, true, value{typ: "int4", exact: true, integral: true}},
+	"lag":          {2, true, value{}},
+	"lead":         {2, true, value{}},
+	"first_value":  {1, true, value{}},
+	"last_value":   {1, true, value{}},
+	"nth_value":    {2, true, value{}},
+}
+
 // over is a window function.
 //
-// Rule: partitioned by the unit (and more, of which nothing follows), in a relation that is split, so it is a function of the rows of
-// one unit. row_number needs an order without ties (totalOrder), as do frames of rows; ranks and frames of peers do not. Sums are of
-// integers and numerics, which are exact. Proof: rows that tie are numbered as the plan likes; ranks and peers depend on no choice.
+// Rule: partitioned by the unit (and more, of which nothing follows), in a relation that is split, it is a function of the rows of one
+// unit, if what it gives hangs on no choice among rows that tie: ranks, and frames of peers, or the order has no ties that make a
+// difference (totalOrder). That the choice is among rows of one unit alone is not enough: main's plan may choose another way for every
+// unit when x is gone. lag and its kin give NULL or the value of a row; ntile and nth_value fail below 1. Sums are of integers and
+// numerics, which are exact; so are moving frames (int8_avg_accum_inv, numeric_accum_inv and do_numeric_discard of numeric.c, which has the
+// aggregate start again where digits behind the point would be lost). Proof: nodeWindowAgg.c, windowfuncs.c.
 func (s *scope) over(fn string, f *pg.FuncCall) (value, error) {
 	w, r := f.Over, s.windows
 	if len(s.refined) > 0 { // windows are computed for all rows, whatever CASE they stand in
@@ -52,79 +75,124 @@ func (s *scope) over(fn string, f *pg.FuncCall) (value, error) {
 	lacks := func(why string) (value, error) {
 		return value{}, missing(f.Location, "window function "+fn, "%s", why)
 	}
-	if r == nil || s.group != nil || w.Name != "" || w.Refname != "" || f.AggFilter != nil || f.AggDistinct || len(f.AggOrder) > 0 {
+	if r == nil || s.group != nil || w.Name != "" || w.Refname != "" || f.AggDistinct || len(f.AggOrder) > 0 || f.FuncVariadic {
 		return lacks("where it stands")
 	}
-	part, err := s.exprs(w.PartitionClause)
+	sort, err := s.sortKeys(w)
 	if err != nil {
 		return value{}, err
 	}
-	byUnit, only := r.kind == split && r.tie != nil && len(part) == 0, len(part) <= 1
-	for _, p := range part {
+	byUnit := r.kind == split && r.tie != nil && len(w.PartitionClause) == 0
+	for _, p := range sort[:len(w.PartitionClause)] {
 		byUnit = byUnit || holdsUnit(p)
 	}
 	if r.kind != split || !byUnit {
 		return lacks("not partitioned by the unit")
 	}
-	if _, err := s.exprs(w.PartitionClause); err != nil {
-		return value{}, err
-	}
-	for _, n := range w.OrderClause {
-		if _, err := s.exprs([]*pg.Node{n.GetSortBy().GetNode()}); err != nil {
-			return value{}, err
-		}
-	}
 	for _, n := range []*pg.Node{w.StartOffset, w.EndOffset} {
-		if n == nil {
-			continue
-		}
-		if k, ok := integerConstant(n); !ok || k.Sign() < 0 {
+		if n != nil && !offset(n, sort[len(w.PartitionClause):]) {
 			return lacks("a frame of no constant")
 		}
 	}
-	if (fn == "row_number" || w.FrameOptions&frameRows != 0) && !s.totalOrder(w.OrderClause) {
+	p, isPositional := positional[fn]
+	if (p.total || w.FrameOptions&frameRows != 0) && !s.totalOrder(w.OrderClause) {
 		return lacks("an order with ties")
 	}
-	v := value{typ: "int8", notNull: true, integral: true, exact: true, span: between(one, least(mostRows, r.rows)), id: &id{}}
-	switch {
-	case (fn == "row_number" || fn == "rank" || fn == "dense_rank") && len(f.Args) == 0:
-		if fn == "row_number" && only {
-			v.window = &window{fn: fn, over: r}
-		}
-		return v, nil
-	case fn == "count" && f.AggStar && len(f.Args) == 0:
-		if w.FrameOptions&frameNonDefault != 0 {
-			v.lo = zero // else the frame has the row itself
-		}
-		return v, nil
-	case (fn == "sum" || fn == "min" || fn == "max" || fn == "count") && len(f.Args) == 1:
-		return s.aggregateOver(fn, f, only, lacks)
+	filter := conjuncts(f.AggFilter)
+	if _, err := s.conditions(filter); err != nil {
+		return value{}, err
 	}
-	return lacks("unknown")
+	args, err := s.exprs(f.Args)
+	if err != nil {
+		return value{}, err
+	}
+	if !isPositional {
+		return s.aggregateOver(fn, f, args, filter, lacks)
+	}
+	v := p.result
+	v.id, v.notNull, v.hi = &id{}, true, least(v.hi, r.rows)
+	if filter != nil || len(args) > p.args || f.AggStar {
+		return lacks("arguments")
+	}
+	k := one
+	if len(args) > 0 && (fn == "ntile" || len(args) > 1) {
+		var ok bool
+		if k, ok = integerConstant(f.Args[len(args)-1]); !ok || !exactly(k).inside("int4") || k.Cmp(one) < 0 {
+			return lacks("a number that is no constant, or below 1")
+		}
+	}
+	switch {
+	case fn == "row_number" && len(w.PartitionClause) <= 1:
+		v.window = &window{fn: fn, over: r}
+	case fn == "ntile":
+		v.span = between(one, k)
+	case p.args == 0:
+	case len(args) == 0 || args[0].typ == "unknown":
+		return lacks("arguments")
+	default:
+		x := args[0]
+		v = value{typ: x.typ, array: x.array, span: x.span, exact: x.exact, collation: x.collation, integral: x.integral, vague: x.vague, values: x.values, id: v.id}
+	}
+	return v, nil
+}
+
+// sortKeys derives what a window is partitioned and ordered by: values that can be compared.
+func (s *scope) sortKeys(w *pg.WindowDef) ([]value, error) {
+	nodes := w.PartitionClause[:len(w.PartitionClause):len(w.PartitionClause)]
+	for _, n := range w.OrderClause {
+		if nodes = append(nodes, n.GetSortBy().GetNode()); n.GetSortBy().GetUseOp() != nil {
+			return nil, missing(-1, "ORDER BY USING", "")
+		}
+	}
+	list, err := s.exprs(nodes)
+	for i, v := range list {
+		if !s.sorts(v) {
+			return nil, missing(where(nodes[i]), "order", "of %s", v.typ)
+		}
+	}
+	return list, err
+}
+
+// intervals are those of less than a thousand years, months and days, none below zero.
+var intervals = regexp.MustCompile(`^(\d{1,3} (year|mon|day)s? ?)*(\d\d:\d\d:\d\d(\.\d{1,6})?)?$`)
+
+// offset reports whether a frame may begin or end so far from a row.
+//
+// Rule: a constant that is not below zero: a number, of rows, of groups, or to be added to one; or an interval, to be added to dates and
+// timestamps of years 1 to 9999. Proof: in_range functions of int.c, float.c, numeric.c raise errors for negative and NaN offsets alone;
+// those of date.c and timestamp.c also where a sum is out of range, 4714 BC to 294276.
+func offset(n *pg.Node, order []value) bool {
+	v, err := (&scope{checker: &checker{}}).expr(n)
+	if err != nil || !v.notNull || v.array {
+		return false
+	}
+	if isNumber(v.typ) {
+		return v.lo != nil && v.lo.Sign() >= 0 && !v.nan
+	}
+	unit := map[string]int64{"date": 1, "timestamp": 86400_000_000, "timestamptz": 86400_000_000}
+	if v.typ != "interval" || len(order) != 1 || unit[order[0].typ] == 0 || !intervals.MatchString(n.GetTypeCast().GetArg().GetAConst().GetSval().GetSval()) {
+		return false
+	}
+	day := big.NewRat(unit[order[0].typ], 1)
+	return order[0].within(times(big.NewRat(-719_162, 1), day), times(big.NewRat(2_932_896, 1), day)) // 0001-01-01 to 9999-12-31
 }
 
 // aggregateOver is an aggregate over a frame of a unit's rows.
-func (s *scope) aggregateOver(fn string, f *pg.FuncCall, only bool, lacks func(string) (value, error)) (value, error) {
-	x, err := s.expr(f.Args[0])
-	if err != nil {
-		return x, err
-	}
+func (s *scope) aggregateOver(fn string, f *pg.FuncCall, args []value, filter []*pg.Node, lacks func(string) (value, error)) (value, error) {
 	w, r := f.Over, s.windows
-	v := value{typ: x.typ, span: x.span, exact: x.exact, collation: x.collation, integral: x.integral, id: &id{}}
-	switch {
-	case fn == "min" || fn == "max":
-		if !x.exact {
-			return lacks("of " + x.typ)
-		}
-		return v, nil
-	case fn == "count":
-		return value{typ: "int8", span: spanOf("int8"), exact: true, notNull: true, integral: true, id: &id{}}, nil
-	case !isNumber(x.typ) || ranks[x.typ] > 4 || !x.finite():
+	x := value{typ: "int4", span: exactly(one), notNull: true, exact: true}
+	if len(args) == 1 && !f.AggStar {
+		x = args[0]
+	} else if len(args) > 0 || fn != "count" || !f.AggStar {
+		return lacks("arguments")
+	}
+	itself := filter == nil && (w.FrameOptions&frameNonDefault == 0 || w.FrameOptions&^frameBetween == frameUnlimitedTo) // the frame has the row
+	v, ok := aggregated(fn, x, r.rows, itself)
+	if !ok || fn == "mode" {
 		return lacks("of " + x.typ)
 	}
-	v.typ = map[string]string{"int2": "int8", "int4": "int8", "int8": "numeric", "numeric": "numeric"}[x.typ]
-	v.span, v.exact = sums(x.span, r.rows, v.typ), v.typ == "int8"
-	if !only || w.StartOffset != nil || w.EndOffset != nil {
+	v.id = &id{}
+	if fn != "sum" || !itself || len(w.PartitionClause) > 1 || !x.finite() {
 		return v, nil
 	}
 	switch {
@@ -132,10 +200,6 @@ func (s *scope) aggregateOver(fn string, f *pg.FuncCall, only bool, lacks func(s
 		v.window, v.ofUnit = &window{fn: "total", over: r, weighed: s.weight(f.Args[0]), parts: s.parts(f.Args[0])}, true
 	case w.FrameOptions&^frameBetween == frameUnlimitedTo:
 		v.window = &window{fn: "running", over: r, weighed: s.weight(f.Args[0])}
-	}
-	v.notNull = v.window != nil && x.there() // the frame has the row itself
-	if v.notNull && x.lo.Sign() >= 0 {
-		v.lo = x.lo
 	}
 	return v, nil
 }

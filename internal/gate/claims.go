@@ -52,6 +52,9 @@ func keys(k *rewrite.Block) []certify.Claim {
 	for i := range claims {
 		claims[i].Kind = certify.Listed // or shown by selection, on the integers' query
 	}
+	if k.Select == nil && len(claims) > 0 {
+		claims[0].Groups = big.NewRat(int64(k.Keys.Len()), 1) // no other group is given out
+	}
 	return claims
 }
 

@@ -13,11 +13,11 @@ import (
 // Facts is what certify may take for granted: what the policy says of whose rows are whose, and what main proves in the snapshot that
 // measures. Of a table that is the shape of the columns that the proofs name; of unique sets, those that they name.
 func Facts(s *schema.Schema, proofs []schema.Proof) certify.Facts {
-	f := certify.Facts{Tables: map[string]certify.Table{}, Enums: map[string]bool{}, Bases: map[string]string{}}
-	for _, t := range s.Types {
+	f := certify.Facts{Tables: map[string]certify.Table{}, Enums: map[string][]string{}, Bases: map[string]string{}}
+	for oid, t := range s.Types {
 		switch t.Kind {
 		case 'e':
-			f.Enums[t.Schema+"."+t.Name] = true
+			f.Enums[t.Schema+"."+t.Name] = s.Enums[oid]
 		case 'd':
 			f.Bases[t.Schema+"."+t.Name] = base(s, t)
 		}

@@ -31,7 +31,7 @@ func columns(lines string) map[string]certify.Column {
 
 // clinic is what internal/rewrite/testdata/schema.sql and policy.yaml say.
 var clinic = certify.Facts{
-	Enums: map[string]bool{"public.mood": true},
+	Enums: map[string][]string{"public.mood": {"bad", "ok", "good"}},
 	Bases: map[string]string{"public.rating": "integer", "public.place": "text", "public.motto": "text", "public.wage": "integer"},
 	Tables: map[string]certify.Table{
 		"public.patients": {

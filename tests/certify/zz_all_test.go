@@ -45,7 +45,7 @@ func TestAll(t *testing.T) {
 		if err != nil {
 			word = "missing: " + err.(*certify.Error).Rule
 			detail = err.Error()
-		} else if _, err := certify.Check(m.Facts, m.Text, m.Values, m.Claims); err != nil {
+		} else if c, err = certify.Check(m.Facts, m.Text, m.Values, m.Claims); err != nil {
 			word = "above: " + err.(*certify.Error).Rule
 			detail = err.Error()
 		} else {

@@ -25,6 +25,9 @@ func (t *builder) distinctOf(m release.Measurement) query.Query {
 	rows := src.Select(append(append([]query.Output{t.unitOutput()}, t.keyOutputs()...), values...)...)
 	rows.Distinct = true
 	hash := t.hashed("hashtextextended", query.F("{}::pg_catalog.text", rankedAlias.Column("v")))
+	if query.IsRow(m.Distinct) { // whose text may be longer than a text can be
+		hash = t.hashed("hash_record_extended", rankedAlias.Column("v"))
+	}
 	order := append([]query.Scalar{hash}, columns(rankedAlias, rest)...) // a total one: a value may come with several integers
 	ranked := t.ranked(t.numbered(rows, append([]string{"u"}, rest...)), rest, order, m.Hi)
 	if len(rest) > 1 {

@@ -1,0 +1,459 @@
+package certify
+
+import (
+	"math/big"
+	"regexp"
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
+
+// function is a function of pg_catalog on arguments of some types: within these bounds it raises no error in PostgreSQL 14 to 18.
+type function struct {
+	takes []value
+	gives value // notNull: only NULL gives NULL
+	rule  func(a []value) (span, bool)
+}
+
+var signature = regexp.MustCompile(`^(\w+)\((.*)\) (\w+)(\??)(!?) ?(\S*)$`)
+
+// functions is the table: name(type bounds, …) result bounds. A result marked ? may be NULL, one marked ! has one spelling. Of texts
+// bounds are of the length. A rule gives the span from the arguments, or says that there the function may fail.
+var functions = map[string][]function{}
+
+func row(text string, rule func(a []value) (span, bool)) {
+	m := signature.FindStringSubmatch(text)
+	f := function{gives: value{typ: m[3], span: bounds(m[3], m[6]), notNull: m[4] == "", exact: m[5] == "!"}, rule: rule}
+	for _, p := range strings.Split(m[2], ", ") {
+		t, b, _ := strings.Cut(p, " ")
+		f.takes = append(f.takes, value{typ: t, span: bounds(t, b)})
+	}
+	functions[m[1]] = append(functions[m[1]], f)
+}
+
+// bounds reads "0..5", "0.." or "".
+func bounds(t, s string) span {
+	lo, hi, ok := strings.Cut(s, "..")
+	if !ok {
+		return spanOf(t)
+	}
+	r := spanOf(t)
+	if n, ok := number(lo); ok {
+		r.lo = n
+	}
+	if n, ok := number(hi); ok {
+		r.hi, r.nan = n, false
+	}
+	return r
+}
+
+// apply finds the row for arguments.
+//
+// Rule: types are those of the row, or integers where it takes numerics and another argument is one; each argument is within the
+// bounds. Proof: PostgreSQL takes the function of these very types, or the one with most of them (func_select_candidate). All are
+// strict but those that call knows.
+func apply(name string, args []value) (value, bool) {
+	for _, f := range functions[name] {
+		if len(f.takes) != len(args) {
+			continue
+		}
+		given, all, same := make([]value, len(args)), true, 0
+		for i, a := range args {
+			switch t := f.takes[i].typ; {
+			case a.typ == t:
+				same++
+			case t == "numeric" && isInteger(a.typ):
+				a, _ = converted(a, t, Facts{})
+			case a.typ == "unknown" && (t == "text" || a.none && ranges[name] != ""):
+				a.typ = t
+				if ranges[name] != "" {
+					same++ // there is one function of this name
+				}
+			}
+			given[i] = a
+			all = all && !a.array && a.typ == f.takes[i].typ && (a.none || a.under(f.takes[i].span))
+		}
+		if !all || same == 0 {
+			continue
+		}
+		r := made(f.gives.typ, f.gives.span, given...)
+		if f.rule != nil {
+			s, ok := f.rule(given)
+			if !ok {
+				continue
+			}
+			r.span = s
+		}
+		r.notNull, r.present = r.notNull && f.gives.notNull, r.present && f.gives.notNull
+		if f.gives.exact {
+			r.exact, r.vague = true, false
+		}
+		return r, true
+	}
+	return value{}, false
+}
+
+// under reports whether all numbers are in another span, or it has no bounds.
+func (s span) under(o span) bool {
+	return (o.lo == nil || s.lo != nil && s.lo.Cmp(o.lo) >= 0) && (o.hi == nil || s.hi != nil && s.hi.Cmp(o.hi) <= 0) && (o.nan || !s.nan)
+}
+
+func first(a []value) (span, bool) { return a[0].span, true }
+
+func last(a []value) (span, bool) { return a[len(a)-1].span, true }
+
+// tinyOf is what magnitudes but zero are above, nil if there is nothing.
+func tinyOf(a value) *big.Rat {
+	if a.hasOnlyZero() {
+		return one
+	}
+	return a.tiny
+}
+
+func init() {
+	// Text: varlena.c, oracle_compat.c, formatting.c. Texts of a bounded length are no longer than memory: what is left is sizes.
+	row("length(text) int4 0..1073741823", nil)                // textlen counts
+	row("bit_length(text ..2097152) int4 0..134217728", nil)   // octet_length * 8, an int4
+	row("position(text, text) int4 0..1073741823", searchable) // textpos: refuses collations that are not deterministic
+	row("lower(text ..2097152) text", cased)                   // str_tolower: memory
+	row("upper(text ..2097152) text", cased)
+	row("btrim(text) text", first) // dotrim leaves a part
+	row("left(text, int4 0..2097152) text", last)
+	row("substring(text, int4, int4 0..2097152) text", last) // text_substring: a negative length; sums are watched for overflow
+	row("repeat(text, int4 0..2097152) text", func(a []value) (span, bool) {
+		return lengths(times(a[0].hi, a[1].hi)) // repeat: size
+	})
+	row("overlay(text, text, int4 1..1073741823, int4 0..1073741823) text", func(a []value) (span, bool) {
+		return lengths(plus(a[0].hi, a[1].hi)) // text_overlay: a start below 1, or end beyond int4
+	})
+	row("similar_to_escape(text) text", func(a []value) (span, bool) { // similar_escape_internal: of escapes
+		s, _ := lengths(big.NewRat(1000, 1))
+		return s, similar.MatchString(word(a[0]))
+	})
+	row("to_char(int4, text) text ..400", digits) // int4_to_char, numeric_to_char: NUM_prepare refuses pictures alone
+	row("to_char(numeric, text) text ..400", digits)
+
+	// Numbers: int.c, int8.c, numeric.c, float.c. NaN passes through unless bounds forbid it.
+	for _, t := range []string{"int2", "int4", "int8", "numeric", "float8"} {
+		row("abs("+t+") "+t, absolute) // of the least integer
+	}
+	row("sign(numeric) numeric", func(a []value) (span, bool) {
+		r := span{lo: big.NewRat(-1, 1), hi: one, nan: a[0].nan}
+		if a[0].lo != nil && a[0].lo.Sign() >= 0 {
+			r.lo = zero
+		}
+		return r, true
+	})
+	row("trim_scale(numeric) numeric!", first) // as few digits behind the point as the value needs: equal numbers have equal bytes
+	row("div(numeric, numeric) numeric", quotients)
+	row("mod(numeric, numeric) numeric", remainder)
+	row("gcd(int4 -2147483647..2147483647, int4 -2147483647..2147483647) int4", func(a []value) (span, bool) {
+		return between(zero, most(a[0].largest(), a[1].largest())), true // int4gcd: of the least int4
+	})
+	row("lcm(int4, int4) int4", func(a []value) (span, bool) {
+		r := between(zero, times(a[0].largest(), a[1].largest())) // int4lcm: overflow
+		return r, r.inside("int4")
+	})
+	for _, fn := range []string{"floor", "ceil", "ceiling", "trunc", "round"} {
+		row(fn+"(numeric) numeric", rounding)
+		row(fn+"(float8) float8", rounding) // dfloor, dceil, dtrunc, dround check nothing
+	}
+	row("round(numeric, int4 -20..20) numeric", rounding)
+	row("width_bucket(numeric, numeric, numeric, int4) int4", buckets)
+	row("width_bucket(float8, float8, float8, int4) int4", buckets)
+	row("ln(numeric 1..) numeric 0..", func(a []value) (span, bool) { // numeric_ln: not above zero. ln x < x
+		return span{lo: zero, hi: a[0].hi, nan: a[0].nan}, a[0].largest() != nil
+	})
+	row("sqrt(float8 0..) float8", func(a []value) (span, bool) { // dsqrt: below zero. A root is between 1 and its square
+		r := span{lo: zero, nan: a[0].nan}
+		if t := tinyOf(a[0]); t != nil {
+			r.tiny = least(t, one)
+		}
+		if a[0].hi != nil {
+			r.hi = most(a[0].hi, one)
+		}
+		return r, true
+	})
+	row("sqrt(numeric 0..) numeric", func(a []value) (span, bool) { // numeric_sqrt: the same; 16 digits at least, more of more zeros behind the point
+		r := span{lo: zero}
+		if a[0].hi == nil || a[0].nan || a[0].vague || a[0].hi.Cmp(bigNumber) > 0 {
+			return r, false
+		}
+		r.hi = most(a[0].hi, one)
+		if t := tinyOf(a[0]); t != nil {
+			r.tiny = times(least(t, one), big.NewRat(9, 10))
+		}
+		return r, true
+	})
+	row("exp(float8 -690..700) float8", func(a []value) (span, bool) { return exponential(a[0].lo, a[0].hi), true })
+	row("sinh(float8 -690..700) float8", func(a []value) (span, bool) { // dsinh: total; off by less than one part of 2^50, so e < 3 will do
+		m := exponential(zero, a[0].largest()).hi
+		return span{lo: new(big.Rat).Neg(m), hi: m}, tinyOf(a[0]) != nil
+	})
+	row("radians(float8) float8", func(a []value) (span, bool) { // float8_mul by pi/180, which is between 1/64 and 1/57
+		t := tinyOf(a[0])
+		if !a[0].finite() || t == nil || t.Cmp(new(big.Rat).Mul(smallest, big.NewRat(64, 1))) < 0 {
+			return span{}, false
+		}
+		m := a[0].largest()
+		return span{lo: new(big.Rat).Neg(m), hi: m, tiny: new(big.Rat).Quo(t, big.NewRat(64, 1))}, true
+	})
+	row("sin(float8 -1e300..1e300) float8", func(a []value) (span, bool) {
+		// dsin: of infinity. |sin x| > |x|/2 below 1; no other float8 is nearer than 10^-19 to a multiple of pi (Muller, Elementary Functions, 11)
+		r := between(big.NewRat(-1, 1), one)
+		if t := tinyOf(a[0]); t != nil {
+			r.tiny = least(new(big.Rat).Mul(t, big.NewRat(1, 4)), new(big.Rat).Inv(power(10, 20)))
+		}
+		return r, true
+	})
+	row("tan(float8 -1e300..1e300) float8", nil) // dtan: of infinity
+	row("tanh(float8) float8 -1..1", nil)        // dtanh
+	row("asin(float8 -1..1) float8 -2..2", nil)  // dasin: beyond 1
+	row("atan2(float8, float8) float8 -4..4", nil)
+	row("power(float8, float8 1..8) float8", powers)
+
+	// Times: timestamp.c, date.c. See near.
+	row("make_date(int4 1..9999, int4 1..12, int4 1..28) date", madeDate)                  // make_date: a day that is none
+	row("to_timestamp(float8 0..100000000000) timestamptz", func(a []value) (span, bool) { // float8_timestamptz: NaN, or out of range
+		return between(zero, plus(new(big.Rat).Mul(a[0].hi, million), one)), true
+	})
+	for _, t := range []string{"timestamp", "timestamptz"} {
+		row("date_part(text, "+t+") float8?", part)
+		row("extract(text, "+t+") numeric?!", exactPart)
+		row("extract(text, "+t+") numeric?", part)
+		row("date_trunc(text, "+t+") "+t, truncatedTime)
+		row("date_bin(interval, "+t+", "+t+") "+t, binned)
+		row("to_char("+t+", text) text ..400", pictured)
+		row("age("+t+", "+t+") interval", func(a []value) (span, bool) { // timestamp_age: out of range. Months of 31 days are longer
+			d := a[0].add(a[1].negate())
+			return wider(d, big.NewRat(2, 1)), near(a[0]) && near(a[1])
+		})
+		row("overlaps("+t+", "+t+", "+t+", "+t+") bool", nil) // overlaps_timestamp
+	}
+	row("make_interval(int4, int4, int4, int4, int4, int4, float8) interval", madeInterval)
+	row("timezone(text, timestamptz) timestamp", zoned) // timestamptz_zone: an unknown zone, or out of range
+	row("timezone(text, timestamp) timestamptz", zoned)
+	row("timezone(interval, timestamptz) timestamp", zoned)
+	row("timezone(interval, timestamp) timestamptz", zoned)
+	row("date_trunc(text, timestamptz, text) timestamptz", func(a []value) (span, bool) {
+		s, ok := truncatedTime(a)
+		return s, ok && zone(a[2])
+	})
+	row("date_part(text, date) float8?", func(a []value) (span, bool) { // by way of a timestamp
+		s, ok := part(a)
+		return s, ok && near(a[1])
+	})
+	row("extract(text, date) numeric?!", part)
+	row("date_part(text, interval) float8?", part)
+	row("extract(text, interval) numeric?!", exactPart)
+	row("extract(text, interval) numeric?", part)
+	for _, fn := range []string{"justify_hours", "justify_interval"} {
+		row(fn+"(interval) interval", func(a []value) (span, bool) { // overflow of days or months
+			return wider(a[0].span, big.NewRat(2, 1)), near(a[0])
+		})
+	}
+
+	// Ranges: rangetypes.c. These look at a range alone; its bounds are values of its elements' type, or NULL. A span of a range is of both
+	// its bounds: it has two, or is empty.
+	for r, e := range ranges {
+		bound := func(a []value) (span, bool) {
+			if a[0].finite() || a[0].none {
+				return a[0].span, true
+			}
+			return spanOf(e), true
+		}
+		row("lower("+r+") "+e+"?", bound)
+		row("upper("+r+") "+e+"?", bound)
+		for _, fn := range []string{"isempty", "lower_inc", "upper_inc", "lower_inf", "upper_inf"} {
+			row(fn+"("+r+") bool", nil)
+		}
+		row(r+"("+e+", "+e+", text) "+r, rangeOf)
+	}
+}
+
+func lengths(n *big.Rat) (span, bool) {
+	return span{lo: zero, hi: n}, n != nil && n.Cmp(power(2, 24)) <= 0
+}
+
+// searchable: of collations that are not the default, only deterministic ones.
+func searchable(a []value) (span, bool) {
+	return between(zero, power(2, 30)), a[0].plain() && a[1].plain()
+}
+
+// plain reports whether a text's collation is deterministic.
+func (v value) plain() bool { return v.exact || v.collation == "" }
+
+// cased: a character becomes at most three (SpecialCasing.txt of Unicode).
+func cased(a []value) (span, bool) { return between(zero, times(a[0].hi, big.NewRat(3, 1))), true }
+
+// picture of a number: digits, commas, one point.
+var digitPicture, timePicture = regexp.MustCompile(`^(FM)?[09,]{1,20}(\.[09]{1,20})?$`),
+	regexp.MustCompile(`^(?:YYYY|MM|DD|HH24|MI|SS|Q|[-/:., ]){1,20}$`)
+
+func digits(a []value) (span, bool) {
+	return between(zero, big.NewRat(400, 1)), digitPicture.MatchString(word(a[1]))
+}
+
+// pictured is to_char of a time: timestamp_to_char raises an error out of range alone, and makes NULL of infinities.
+func pictured(a []value) (span, bool) {
+	return between(zero, big.NewRat(400, 1)), near(a[0]) && timePicture.MatchString(word(a[1]))
+}
+
+// word is a text constant, or "".
+func word(v value) string {
+	if !v.array && len(v.elements) == 1 && v.elements[0] != nil {
+		return *v.elements[0]
+	}
+	return ""
+}
+
+func absolute(a []value) (span, bool) {
+	r := span{lo: zero, hi: a[0].largest(), nan: a[0].nan, tiny: a[0].tiny, nonzero: a[0].nonzero}
+	return r, !isInteger(a[0].typ) || a[0].negate().inside(a[0].typ)
+}
+
+// quotients is div of a finite number by one that is not zero. Proof: numeric_div_trunc raises an error by zero, and where the result
+// has more than 131072 digits: the least numeric has 16383 behind the point.
+func quotients(a []value) (span, bool) {
+	m, t := a[0].largest(), a[1].tiny
+	if m == nil || m.Cmp(bigNumber) > 0 || a[1].nan || a[1].hasZero() {
+		return span{}, false
+	}
+	if a[1].lo != nil && a[1].lo.Cmp(one) >= 0 {
+		t = one
+	}
+	r := span{}
+	if t != nil {
+		r.hi = new(big.Rat).Quo(m, t)
+		r.lo = new(big.Rat).Neg(r.hi)
+	}
+	if a[0].lo.Sign() >= 0 && a[1].lo != nil && a[1].lo.Sign() >= 0 {
+		r.lo = zero
+	}
+	return r, true
+}
+
+// remainder is mod, or %: it has the sign of the dividend, is no larger, and smaller than the divisor, which is not zero.
+func remainder(a []value) (span, bool) {
+	if !a[0].finite() || a[1].nan || a[1].hasZero() {
+		return span{}, false
+	}
+	m := between(a[1].lo, a[1].hi).largest()
+	r := between(zero, zero)
+	if a[0].hi.Sign() > 0 {
+		r.hi = least(a[0].hi, m)
+	}
+	if a[0].lo.Sign() < 0 {
+		r.lo = a[0].lo
+		if m != nil && new(big.Rat).Neg(m).Cmp(r.lo) > 0 {
+			r.lo = new(big.Rat).Neg(m)
+		}
+	}
+	return r, true
+}
+
+// rounding: to whole numbers, or to tens, hundreds … (of more digits, to less than a whole). Rounding is monotone and leaves the
+// multiples of its step alone; NaN and infinities stay.
+func rounding(a []value) (span, bool) {
+	step := one
+	if len(a) == 2 && a[1].lo.Sign() < 0 {
+		step = power(10, -a[1].lo.Num().Int64())
+	}
+	r := span{nan: a[0].nan}
+	if a[0].lo != nil {
+		r.lo = times(step, new(big.Rat).SetInt(floor(new(big.Rat).Quo(a[0].lo, step))))
+	}
+	if a[0].hi != nil {
+		r.hi = times(step, new(big.Rat).Neg(new(big.Rat).SetInt(floor(new(big.Rat).Neg(new(big.Rat).Quo(a[0].hi, step))))))
+	}
+	return r, true
+}
+
+// buckets is width_bucket(x, a, b, n) of bounded numbers, and of constants a, b that differ and n > 0: between 0 and n + 1.
+func buckets(a []value) (span, bool) {
+	ok := a[3].within(one, power(2, 30)) && a[0].finite()
+	for _, v := range a[1:3] {
+		ok = ok && v.finite() && v.lo.Cmp(v.hi) == 0
+	}
+	return between(zero, plus(a[3].hi, one)), ok && a[1].lo.Cmp(a[2].lo) != 0
+}
+
+// exponential bounds e^x: 2 < e < 3, and of x < 0 it is between 3^x and 1.
+func exponential(lo, hi *big.Rat) span {
+	up, down := big.NewRat(2, 1), one
+	if hi.Sign() > 0 {
+		up = new(big.Rat).Mul(up, power(3, floor(hi).Int64()+1))
+	}
+	if lo.Sign() < 0 {
+		down = new(big.Rat).Inv(power(3, 1-floor(lo).Int64()))
+	}
+	return span{lo: zero, hi: up, tiny: new(big.Rat).Quo(down, big.NewRat(2, 1)), nonzero: true}
+}
+
+// powers is power(x, k) of a float8 and a whole k.
+//
+// Rule: it is within ± the power of the largest, and no less than that of the least magnitude but zero, so it neither overflows nor
+// underflows if these do not. Proof: dpow of float.c checks the result of pow alone, for whole k; pow is off by less than two ulps.
+func powers(a []value) (span, bool) {
+	x, k := a[0], a[1]
+	if !x.finite() || x.tiny == nil || !k.finite() || k.lo.Cmp(k.hi) != 0 || !k.lo.IsInt() {
+		return span{}, false
+	}
+	most, least := one, one
+	for range k.lo.Num().Int64() {
+		most, least = new(big.Rat).Mul(most, x.largest()), new(big.Rat).Mul(least, x.tiny)
+	}
+	if most.Cmp(largest) > 0 || least.Cmp(smallest) < 0 {
+		return span{}, false
+	}
+	r := span{lo: new(big.Rat).Neg(most), hi: most, tiny: least}
+	if x.lo.Sign() >= 0 {
+		r.lo = zero
+	}
+	return r.rounded().rounded(), true
+}
+
+// rangeOf makes a range.
+//
+// Rule: a bound is NULL, or the lower is no more than the upper; kinds other than [) need bounded dates and integers. Proof:
+// range_constructor3 and make_range check nothing else but that an element has a next one, which dates and integers alone look for.
+func rangeOf(a []value) (span, bool) {
+	lo, hi, kind := a[0], a[1], word(a[2])
+	ordered := lo.none || hi.none || lo.finite() && hi.finite() && lo.hi.Cmp(hi.lo) <= 0
+	if next := lo.typ == "date" || isInteger(lo.typ); kind != "[)" && next {
+		limit := power(10, 6)
+		small := func(v value) bool { return v.none || v.within(new(big.Rat).Neg(limit), limit) }
+		ordered = ordered && small(lo) && small(hi)
+	}
+	return hull(lo, hi), ordered && (kind == "[)" || kind == "[]" || kind == "()" || kind == "(]")
+}
+
+// hull is the span of a range from lo to hi, if it has two bounds: an upper one that is included becomes the next element.
+func hull(lo, hi value) span {
+	if !lo.notNull || !hi.notNull || !lo.finite() || !hi.finite() {
+		return span{}
+	}
+	return between(lo.lo, plus(hi.hi, one))
+}
+
+// orderedRange is CASE WHEN a > b THEN 'empty' ELSE range(a, b, '[)') END.
+//
+// Rule: it is total. Proof: the ELSE is computed where a > b is false, or NULL, as one of them is, which is no bound then.
+func (s *scope) orderedRange(c *pg.CaseExpr) (value, bool) {
+	f := c.Defresult.GetFuncCall()
+	fn, ok := name(f.GetFuncname())
+	if !ok || ranges[fn] == "" || len(c.Args) != 1 || len(f.Args) != 3 || f.Over != nil || f.FuncVariadic {
+		return value{}, false
+	}
+	when := c.Args[0].GetCaseWhen()
+	e := when.Expr.GetAExpr()
+	op, ok := name(e.GetName())
+	if !ok || op != ">" || e.Kind != pg.A_Expr_Kind_AEXPR_OP || e.Lexpr == nil || !same(e.Lexpr, f.Args[0]) || !same(e.Rexpr, f.Args[1]) {
+		return value{}, false
+	}
+	v, err := s.exprs([]*pg.Node{e.Lexpr, e.Rexpr, when.Result})
+	if err != nil || v[0].array || v[1].array || v[0].typ != ranges[fn] || v[1].typ != ranges[fn] || v[2].typ != fn || v[2].array || f.Args[2].GetAConst().GetSval().GetSval() != "[)" {
+		return value{}, false
+	}
+	return made(fn, hull(v[0], v[1]), v...), true
+}
