@@ -12,7 +12,7 @@ TEST_PARALLEL ?= 3
 
 LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help build packages install-deps lint format vuln test guards test-all whole demo demo-check bench site accuracy questions truth test-versions fuzz verify soak crash redteam compose clean
+.PHONY: help build packages install-deps lint format vuln test guards test-all whole demo demo-check bench site accuracy questions truth trusted test-versions fuzz verify soak crash redteam compose clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -68,6 +68,9 @@ bench: ## proxied against direct PostgreSQL: overhead per statement, measure que
 	$(GO) run ./tests/bench scale
 	$(GO) test -run '^$$' -bench BenchmarkStep -benchtime 3x ./internal/rewrite
 	$(GO) test -run '^$$' -bench 'Bare|File|Tables' ./internal/ledger/stores
+
+trusted: ## the code that has to be right for the promise to hold, and its lines
+	@./tests/trusted.sh
 
 test-versions: install-deps ## corpus, sensitivities, setup and three clients on PostgreSQL 14 to 18 (VERSIONS="14 18", CORPUS='02_*')
 	./tests/versions/run.sh
