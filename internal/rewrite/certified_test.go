@@ -1,0 +1,79 @@
+package rewrite_test
+
+import (
+	"fmt"
+	"math/big"
+	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/certify"
+	"github.com/dpproxy/dpproxy/internal/gate"
+)
+
+// leastEqual is the share of queries of the corpus of which exactly what is charged has to be derived; of the others less is.
+const leastEqual = .98
+
+// TestCertified: every query that a statement of the corpus has for main is certified, whatever its stages answer: what is derived from
+// its text is no more than what is charged, and nearly always the same.
+func TestCertified(t *testing.T) {
+	seen := map[string]bool{}
+	equal := 0
+	for _, q := range corpus(t) {
+		asked, err := theWorld.then().ask(q.sql, parameters(q.params))
+		if err != nil || asked.plan == nil {
+			continue
+		}
+		c := gate.New(theWorld.schema, asked.plan)
+		for _, r := range c.Readings() {
+			key := fmt.Sprint(r.SQL, r.Parameters)
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			switch {
+			case !r.Certified:
+				t.Errorf("%s: %s\n%s\n%s", q.file, q.sql, r.Missing, r.SQL)
+			case exactlyCharged(r):
+				equal++
+			}
+		}
+		n := 0
+		for i := range asked.plan.Blocks {
+			queries := len(gate.Queries(&asked.plan.Blocks[i]))
+			for _, stages := range stageAnswers(asked.plan, i) {
+				for j, m := range gate.Measures(given(&asked.plan.Blocks[i], stages)) {
+					if err := c.Admit(n+j, m.SQL); err != nil {
+						t.Errorf("%s: %s\n%v", q.file, q.sql, err)
+					}
+				}
+			}
+			n += queries
+		}
+	}
+	t.Logf("%d queries, of %d exactly what is charged is derived", len(seen), equal)
+	if float64(equal) < leastEqual*float64(len(seen)) {
+		t.Errorf("of %d of %d queries less is derived than is charged", len(seen)-equal, len(seen))
+	}
+}
+
+// exactlyCharged says whether the bounds that are derived are those that are charged.
+func exactlyCharged(r gate.Reading) bool {
+	bin := false
+	for _, c := range r.Claims {
+		bin = bin || c.Kind == certify.Bin
+	}
+	for i, c := range r.Claims {
+		if c.Kind != certify.Integer {
+			continue
+		}
+		delta := r.Outputs[i].Delta
+		if bin {
+			delta = r.Outputs[i].Place
+		}
+		for _, b := range [][2]*big.Rat{{delta, c.Delta}, {r.Outputs[i].Total, c.Total}, {r.Outputs[i].Groups, c.Groups}} {
+			if b[1] != nil && b[0].Cmp(b[1]) != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
