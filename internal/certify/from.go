@@ -40,7 +40,9 @@ func (d demand) about(c *checker, factors []factor, outer *scope) (on []*pg.Node
 }
 
 // and has more conditions.
-func (d demand) and(on []*pg.Node) demand { return demand{append(on[:len(on):len(on)], d.on...), d.names} }
+func (d demand) and(on []*pg.Node) demand {
+	return demand{append(on[:len(on):len(on)], d.on...), d.names}
+}
 
 // names are those of the items of a FROM list.
 func names(list []*pg.Node) (all []string) {
@@ -293,7 +295,7 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 	out.unsure = l.unsure
 	out.rows = nil
 	eq, s := c.equations(inner.items, on, outer)
-	_ = s
+	eq.lists = [][]meeting{nil, c.meetings(r, s, on)}
 	matched := rowsFrom([]factor{l, r}, eq, 0)
 	switch {
 	case full:

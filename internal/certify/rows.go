@@ -41,8 +41,8 @@ func chosen(factors []factor, on []*pg.Node, s *scope) {
 // rowsFrom bounds how many rows of the others meet one row of a factor (-1: none of these, but the row around).
 //
 // Rule: one, of a factor whose equated columns hold a key of it (within a unit, if it is private: all are of one unit); else as many
-// as a unit has, or all, of a public one. Equated are columns that equal a constant or a column of a factor that was counted before.
-// Proof: a key has at most one row for the values that it has to have.
+// as are alike in such columns, or as VALUES meet, or as a unit has, or all, of a public one. Equated are columns that equal a constant, or
+// what is computed of columns of factors that were counted before. Proof: a key has at most one row for the values that it has to have.
 func rowsFrom(factors []factor, eq equations, start ...int) *big.Rat {
 	counted := map[int]bool{}
 	for _, i := range start {
@@ -58,25 +58,34 @@ func rowsFrom(factors []factor, eq equations, start ...int) *big.Rat {
 		return true // of the row around
 	}
 	for {
-		next := -1
+		next, rows := -1, (*big.Rat)(nil)
 		columns, _ := eq.equated(have)
+		strict := func(f factor, c *id) bool { return f.notNull(c) || eq.strictly(c) }
 		for i, f := range factors {
-			if !counted[i] && f.unique(columns, func(c *id) bool { return f.notNull(c) || eq.strictly(c) }) {
-				next = i
-				break
+			if counted[i] {
+				continue
+			}
+			n := f.rows
+			for _, a := range f.alike {
+				if !slices.ContainsFunc(a.columns, func(c *id) bool { return !slices.Contains(columns, c) || !strict(f, c) }) {
+					n = least(n, a.most)
+				}
+			}
+			if i < len(eq.lists) {
+				n = least(n, meet(eq.lists[i], have))
+			}
+			if f.unique(columns, func(c *id) bool { return strict(f, c) }) {
+				n = least(n, one)
+			}
+			if next < 0 || n != nil && (rows == nil || n.Cmp(rows) < 0) {
+				next, rows = i, n
 			}
 		}
 		if next < 0 {
-			break
+			return r
 		}
-		counted[next] = true
+		counted[next], r = true, times(r, rows)
 	}
-	for i, f := range factors {
-		if !counted[i] {
-			r = times(r, f.rows)
-		}
-	}
-	return r
 }
 
 // count bounds the rows that one unit has in a join, and finds its keys.

@@ -12,6 +12,7 @@ type checker struct {
 	facts      Facts
 	parameters []Value
 	steps      int
+	uses       []*id // columns whose names were read
 }
 
 // item is a relation under its name in FROM.
@@ -58,6 +59,7 @@ func (s *scope) column(n *pg.ColumnRef) (value, error) {
 				for inner := s; inner != at; inner = inner.outer {
 					inner.reached = inner.wall
 				}
+				s.uses = append(s.uses, c.value.id)
 				return c.value, nil
 			}
 			if table != "" {
@@ -66,6 +68,16 @@ func (s *scope) column(n *pg.ColumnRef) (value, error) {
 		}
 	}
 	return value{}, missing(n.Location, "name", "%s.%s", table, column)
+}
+
+// used derives an expression, and of which columns it is computed.
+func (s *scope) used(n *pg.Node) (value, []*id, error) {
+	before := s.uses
+	s.uses = nil
+	v, err := s.expr(n)
+	uses := s.uses
+	s.uses = before
+	return v, uses, err
 }
 
 // with is the scope with other spans of some expressions.

@@ -22,6 +22,12 @@ func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor
 		return factor{}, err
 	}
 	out := &relation{}
+	for _, f := range factors {
+		eq.lists = append(eq.lists, c.meetings(f, s, on))
+	}
+	if len(factors) == 1 {
+		out.list, out.alike = factors[0].list, factors[0].alike
+	}
 	private, others := []int{}, 0
 	for i, f := range factors {
 		out.bound = out.bound || f.bound
