@@ -10,6 +10,7 @@ type Facts struct {
 	Tables map[string]Table  // by schema.name
 	Enums  map[string]bool   // enum types, by schema.name
 	Bases  map[string]string // domain types, by schema.name, and what they are made of
+	Proven []string          // questions without parameters that main has answered with true
 }
 
 // Table is a relation without inheritance children, or one that is scanned with ONLY.

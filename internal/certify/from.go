@@ -120,7 +120,7 @@ func renamed(r *relation, a *pg.Alias) (item, error) {
 //
 // Rule: a public table is public, with its unique sets as keys. A private one with a unit column is split by it; within one
 // unit, a unique set is unique without the unit column, and one of that column alone leaves one row. One whose unit a key leads
-// to is split once that key is joined. Proof: the meaning of the policy; uniqueness is a fact. ONLY keeps rows of children
+// to is split once that key is joined. Of a public one, so many rows are alike as lemmas say. Proof: the meaning of the policy; uniqueness is a fact. ONLY keeps rows of children
 // out, for which no index speaks.
 func (c *checker) table(t *pg.RangeVar) (item, error) {
 	at := t.Schemaname + "." + t.Relname
@@ -156,6 +156,14 @@ func (c *checker) table(t *pg.RangeVar) (item, error) {
 		}
 		ids[name] = v.id
 		r.columns = append(r.columns, column{name, v})
+	}
+	for _, l := range c.lemmas {
+		if a := (alike{most: l.most}); l.table == at && f.Public {
+			for _, name := range l.columns {
+				a.columns = append(a.columns, ids[name])
+			}
+			r.alike = append(r.alike, a)
+		}
 	}
 	for _, u := range f.Unique {
 		k := key{}

@@ -10,6 +10,7 @@ import (
 // checker has what every rule may look at.
 type checker struct {
 	facts      Facts
+	lemmas     []lemma
 	parameters []Value
 	steps      int
 	uses       []*id // columns whose names were read
