@@ -20,10 +20,17 @@ type function struct {
 	uses []*id
 }
 
+// tie says that rows which columns are of are of one unit; whose both sides are units, that they have one.
+type tie struct {
+	a, b  []*id
+	units bool
+}
+
 // equations is what conditions say in conjunction.
 type equations struct {
 	pairs   []pair
 	made    []function
+	ties    []tie
 	lists   [][]meeting // of each factor
 	fixed   []*id       // columns that equal a constant
 	present []*id       // columns that are not NULL
@@ -93,9 +100,13 @@ func (eq *equations) add(a, b value, left, right *pg.Node, nulls bool) bool {
 	if !bytes && !oneEquality(a) || a.array || b.array || a.typ != b.typ && !(isInteger(a.typ) && isInteger(b.typ)) {
 		return false
 	}
+	p := pair{a, b, bytes, bytes && a.typ == b.typ, nulls}
+	if p.oneUnit() {
+		eq.ties = append(eq.ties, tie{a.rowsOf(), b.rowsOf(), a.unit && b.unit})
+	}
 	switch {
 	case a.id != nil && b.id != nil:
-		eq.pairs = append(eq.pairs, pair{a, b, bytes, bytes && a.typ == b.typ, nulls})
+		eq.pairs = append(eq.pairs, p)
 		if !nulls {
 			eq.present = append(eq.present, a.id, b.id)
 		}

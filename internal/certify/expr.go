@@ -327,7 +327,11 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 			return r, err
 		}
 	}
-	r.notNull, r.present, r.unit = notNull, present, isUnit
+	if r.notNull, r.present, r.unit = notNull, present, isUnit; isUnit {
+		for _, v := range list {
+			r.of = append(r.of, v.rowsOf()...)
+		}
+	}
 	r.ofUnit = r.ofUnit || isUnit && r.there()
 	if len(list) == 2 && list[1].hasOnlyZero() {
 		r.sum, r.total, r.dominated, r.moves = first.sum, first.total, first.dominated, first.moves // no row adds nothing

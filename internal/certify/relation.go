@@ -60,7 +60,8 @@ type value struct {
 	vague     bool   // which of equal values it is is left to the plan
 	public    bool   // no unit moves it
 	ofUnit    bool   // the same in all rows of a unit
-	unit      bool   // it is the unit of the row
+	unit      bool   // it is the unit of the row, or NULL
+	of        []*id  // of a unit that is no column: columns of rows of that unit
 	home      string // of a private column: kind of the privacy unit
 	mirrors   *id    // it is NULL or the same as that column, which a LEFT JOIN compared with it
 	ident     string // equal values of this name belong to one unit, which is the row's
@@ -105,6 +106,14 @@ func (v value) told() []*id {
 		return v.holds[:len(v.holds):len(v.holds)]
 	}
 	return append([]*id{v.id}, v.holds...)
+}
+
+// rowsOf are columns of the rows whose unit a value is, or tells.
+func (v value) rowsOf() []*id {
+	if v.id != nil && v.of == nil {
+		return []*id{v.id}
+	}
+	return v.of
 }
 
 // there reports whether a value is not NULL in the rows that are left.

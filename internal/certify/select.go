@@ -108,6 +108,7 @@ func (s *scope) project(q *pg.SelectStmt) (*relation, error) {
 		if v.id == nil {
 			v.id = &id{}
 		}
+		v.of = nil
 		r.columns = append(r.columns, column{outputName(t.GetResTarget()), v})
 	}
 	if at.group != nil {

@@ -155,6 +155,9 @@ func (s *scope) sublink(n *pg.SubLink) (value, error) {
 		}
 		c := r.columns[0].value
 		o := value{typ: c.typ, array: c.array, span: c.span, exact: c.exact, public: v.public, ofUnit: v.ofUnit, collation: c.collation, integral: c.integral, vague: c.vague, id: &id{}}
+		if r.tie != nil {
+			o.unit, o.home, o.ident, o.of = c.unit && c.exact, c.home, c.ident, []*id{r.tie}
+		}
 		return o, nil
 	}
 	return v, missing(n.Location, "subquery "+n.SubLinkType.String(), "")

@@ -46,6 +46,9 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 	case (fn == "min" || fn == "max" || fn == "mode") && (x.exact || isNumber(x.typ)) && !x.array:
 		v.typ, v.span, v.exact, v.public, v.vague, v.values = x.typ, x.span, x.exact, x.public, !x.exact, x.values
 		v.collation = x.collation
+		if g.result.kind == split && x.exact { // one of the values of the unit, or NULL
+			v.unit, v.home, v.ident = x.unit, x.home, x.ident
+		}
 		v.notNull = x.there() && filter == nil && len(g.list) > 0
 		if g.body.kind == public && x.id != nil && x.there() && fn != "mode" && g.body.unique([]*id{x.id}, g.body.notNull) {
 			v.id = &id{}
