@@ -25,6 +25,7 @@ func (s *scope) expr(n *pg.Node) (value, error) {
 			v.span = r
 		}
 		v.present = v.present || s.present[t]
+		v.ofUnit = v.ofUnit || v.unit && v.there()
 	}
 	return v, nil
 }

@@ -38,9 +38,7 @@ func (c *checker) meetings(f factor, s *scope, on []*pg.Node) (all []meeting) {
 		return nil
 	}
 	own := func(ids []*id) bool {
-		return slices.ContainsFunc(ids, func(i *id) bool {
-			return slices.ContainsFunc(f.columns, func(o column) bool { return o.value.id == i })
-		})
+		return slices.ContainsFunc(ids, f.has)
 	}
 	for _, n := range on {
 		e := n.GetAExpr()

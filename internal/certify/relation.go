@@ -28,6 +28,7 @@ type relation struct {
 	via     *Via      // the rows have a unit only where this key is joined: a table that has not been joined yet
 	unsure  bool      // rows without a unit may be among them
 	bound   bool      // it stands beside a row of a query around, and depends on it
+	reads   []*id     // ... on these columns
 	tie     *id       // ... and has rows of the unit of that row alone, since they are equated with this column of it
 	home    string    // kind of the privacy unit
 }
@@ -126,6 +127,11 @@ func (r *relation) at(name string) (column, bool) {
 		return column{}, false
 	}
 	return r.columns[i], true
+}
+
+// has reports whether it has a column.
+func (r *relation) has(c *id) bool {
+	return slices.ContainsFunc(r.columns, func(o column) bool { return o.value.id == c })
 }
 
 // unique reports whether a unit has at most one row per value of the columns, NULL equal to NULL.

@@ -51,7 +51,7 @@ func rowsFrom(factors []factor, eq equations, start ...int) *big.Rat {
 	r := one
 	have := func(c *id) bool {
 		for i, f := range factors {
-			if slices.ContainsFunc(f.columns, func(o column) bool { return o.value.id == c }) {
+			if f.has(c) {
 				return counted[i] && !f.bound // it may differ from one row to the next of those that it stands beside
 			}
 		}

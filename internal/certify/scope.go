@@ -26,8 +26,9 @@ type item struct {
 type scope struct {
 	*checker
 	outer   *scope
-	wall    bool // between a query and those around it
-	reached bool // of a wall: a name beyond it was used
+	wall    bool  // between a query and those around it
+	reached bool  // of a wall: a name beyond it was used
+	reads   []*id // ... of these columns
 	items   []item
 	refined map[string]span // by text: in the branch of a CASE
 	present map[string]bool // by text: WHERE says that it is not NULL
@@ -58,7 +59,9 @@ func (s *scope) column(n *pg.ColumnRef) (value, error) {
 			}
 			if c, ok := i.at(column); ok {
 				for inner := s; inner != at; inner = inner.outer {
-					inner.reached = inner.wall
+					if inner.reached = inner.reached || inner.wall; inner.wall {
+						inner.reads = append(inner.reads, c.value.id)
+					}
 				}
 				s.uses = append(s.uses, c.value.id)
 				return c.value, nil

@@ -18,6 +18,7 @@ func (c *checker) query(q *pg.SelectStmt, around *scope) (*relation, error) {
 		return nil, err
 	}
 	o := *r
+	o.reads = wall.reads
 	if o.bound = wall.reached; o.bound {
 		o.columns = append([]column(nil), r.columns...)
 		for i := range o.columns {

@@ -29,8 +29,14 @@ func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor
 		out.list, out.alike = factors[0].list, factors[0].alike
 	}
 	private, others := []int{}, 0
+	lateral := false
 	for i, f := range factors {
-		out.bound = out.bound || f.bound
+		lateral = lateral || f.bound
+		for _, r := range f.reads {
+			if !slices.ContainsFunc(factors, func(o factor) bool { return o.has(r) }) {
+				out.bound, out.reads = true, append(out.reads, r)
+			}
+		}
 		switch f.kind {
 		case split:
 			private = append(private, i)
@@ -39,7 +45,7 @@ func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor
 			out.kind = f.kind
 		}
 	}
-	if others > 1 || others > 0 && len(private) > 0 || others > 0 && out.bound {
+	if others > 1 || others > 0 && len(private) > 0 || others > 0 && lateral {
 		return factor{}, missing(-1, "join of aggregated rows", "%d with %d split", others, len(private))
 	}
 	if len(private) > 0 {
@@ -64,9 +70,7 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 		all := map[int]bool{}
 		at := several
 		for _, c := range columns {
-			at = slices.IndexFunc(factors, func(f factor) bool {
-				return slices.ContainsFunc(f.columns, func(o column) bool { return o.value.id == c })
-			})
+			at = slices.IndexFunc(factors, func(f factor) bool { return f.has(c) })
 			all[at] = true
 		}
 		if len(all) != 1 {
