@@ -319,7 +319,7 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 		if err != nil {
 			return first, err
 		}
-		list, notNull, isUnit = append(list, v...), notNull || v[0].notNull, isUnit && v[0].unit
+		list, notNull, isUnit = append(list, v...), notNull || v[0].notNull, isUnit && v[0].unit && v[0].home == first.home
 		present = present || v[0].there()
 	}
 	r := list[0]
@@ -329,6 +329,7 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 		}
 	}
 	if r.notNull, r.present, r.unit = notNull, present, isUnit; isUnit {
+		r.home = first.home
 		for _, v := range list {
 			r.of = append(r.of, v.rowsOf()...)
 		}
