@@ -32,7 +32,13 @@ func Check(facts Facts, sql string, parameters []Value, claims []Claim) (done Ce
 		return none, missing(-1, "statement", "not one SELECT")
 	}
 	c := &checker{facts: facts, lemmas: lemmas(facts.Proven), parameters: parameters}
-	r, err := c.query(tree.Stmts[0].Stmt.GetSelectStmt(), nil)
+	c.top = tree.Stmts[0].Stmt.GetSelectStmt()
+	for i, k := range claims {
+		if k.Kind == Bin && i < len(c.top.TargetList) {
+			c.bins = append(c.bins, c.top.TargetList[i].GetResTarget().GetVal())
+		}
+	}
+	r, err := c.query(c.top, nil)
 	if err != nil {
 		return none, err
 	}

@@ -54,7 +54,7 @@ const (
 // Influence bounds what one unit does to an integer of a grouped answer. A nil bound is none.
 type Influence struct {
 	Delta  *big.Rat // in one group
-	Place  *big.Rat // in all groups together that have the same public keys: what a histogram's place is charged for
+	Place  *big.Rat // in all groups together that have the same keys but bins, or the same public keys: what a histogram's place is charged for
 	Total  *big.Rat // summed over its groups
 	Groups *big.Rat // number of groups in which it moves at all
 }

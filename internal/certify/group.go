@@ -73,7 +73,7 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 		if v[0].id == nil {
 			v[0].id = &id{}
 		}
-		v[0].moves = nil
+		v[0].moves, v[0].bin = nil, q == s.top && slices.ContainsFunc(s.bins, func(b *pg.Node) bool { return same(n, b) })
 		v[0].window, v[0].total, v[0].whole, v[0].dominated = nil, nil, nil, nil
 		g.keys[text(n)] = v[0]
 		g.list = append(g.list, v[0])
@@ -117,7 +117,7 @@ func (g *grouping) keyed(r *relation, _ *pg.SelectStmt) {
 	}
 	r.keys = []key{k}
 	for _, o := range g.body.keys {
-		if !slices.ContainsFunc(o.columns, func(c *id) bool { return !slices.Contains(k.columns, c) }) {
+		if within(o.columns, k.columns) {
 			r.keys = append(r.keys, o)
 		}
 	}
@@ -129,6 +129,14 @@ func (g *grouping) keyed(r *relation, _ *pg.SelectStmt) {
 			r.columns[i].value.ofUnit = r.tie == nil
 		}
 	}
+}
+
+// told are the columns that the keys tell.
+func (g *grouping) told() (all []*id) {
+	for _, v := range g.list {
+		all = append(all, v.told()...)
+	}
+	return all
 }
 
 // expr derives a key or an aggregate. ok is false for an expression that is neither, whose parts are.
@@ -208,11 +216,17 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 
 // resummed is the sum of integers of a grouped relation, over coarser groups.
 //
-// Rule: a group moves by what all rows move together at most, or by Delta in each of Groups rows. Proof: a sum is linear; rows that
-// are missing count as zeros.
+// Rule: a group moves by what all rows move together at most, or by Delta in each of Groups rows; where its keys hold those of the relation,
+// or of each part of a UNION ALL, by Place. Proof: a sum is linear; rows that are missing count as zeros; rows alike in all keys share a place.
 func (g *grouping) resummed(x value) value {
 	i := x.influence
-	v := value{typ: "numeric", notNull: x.notNull && len(g.list) > 0, integral: x.integral, influence: &Influence{Delta: least(i.Total, times(i.Delta, i.Groups)), Place: i.Total, Total: i.Total, Groups: i.Groups}}
+	delta := least(i.Total, times(i.Delta, i.Groups))
+	for _, k := range append(keysOf(g.body.alike), g.body.keys...) {
+		if null := func(c *id) bool { return !g.inner.presentColumn(c) }; within(k.columns, g.told()) && (k.nulls || !slices.ContainsFunc(k.columns, null)) {
+			delta = least(delta, i.Place)
+		}
+	}
+	v := value{typ: "numeric", notNull: x.notNull && len(g.list) > 0, integral: x.integral, influence: &Influence{Delta: delta, Place: i.Total, Total: i.Total, Groups: i.Groups}}
 	if len(g.list) == 0 {
 		v.influence.Groups = least(i.Groups, one)
 	}
@@ -244,9 +258,9 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 		each, total = x.largest(), x.magnitudes(rows, of)
 	}
 	var have, open []*id
-	single, places := true, one
+	single, places, bins := true, one, slices.ContainsFunc(g.list, func(k value) bool { return k.bin })
 	for _, k := range g.list {
-		if have = append(have, k.told()...); k.public {
+		if have = append(have, k.told()...); k.public && !k.bin || bins && !k.bin {
 			open = append(open, k.told()...)
 		}
 		single = single && k.ofUnit
@@ -276,7 +290,7 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 	return v, nil
 }
 
-// places bounds the number of values of a key, NULL among them.
+// places bounds the number of values of a key, NULL among them, in the rows of a unit.
 func (v value) places() *big.Rat {
 	n := v.values
 	if isInteger(v.typ) {
@@ -288,7 +302,7 @@ func (v value) places() *big.Rat {
 	if !v.there() {
 		n = plus(n, one)
 	}
-	return n
+	return least(n, v.few)
 }
 
 // totals bounds the sum of magnitudes of a column over the rows of a unit.

@@ -7,10 +7,10 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
 
-// alike says that at most so many rows agree in some columns, none of which is NULL there.
+// alike says that at most so many rows agree in some columns.
 type alike struct {
-	columns []*id
-	most    *big.Rat
+	key
+	most *big.Rat
 }
 
 // bounds are what a row of VALUES lets another value be: any, where an end is nil.

@@ -45,6 +45,31 @@ type key struct {
 	nulls   bool // NULL is equal to NULL in it
 }
 
+// within reports whether all columns are among others.
+func within(columns, all []*id) bool {
+	return !slices.ContainsFunc(columns, func(c *id) bool { return !slices.Contains(all, c) })
+}
+
+func keysOf(all []alike) (keys []key) {
+	for _, a := range all {
+		keys = append(keys, a.key)
+	}
+	return keys
+}
+
+// places are those of the columns of a key among those of a relation, or nil.
+func (r *relation) places(k key) (at []int) {
+	for _, c := range k.columns {
+		i := slices.IndexFunc(r.columns, func(o column) bool { return o.value.id == c })
+		if i < 0 {
+			return nil
+		}
+		at = append(at, i)
+	}
+	slices.Sort(at)
+	return at
+}
+
 // id is the identity of a column: a value per row that stays what it is through filters, joins and projections.
 type id struct{ _ byte }
 
@@ -61,6 +86,7 @@ type value struct {
 	vague     bool   // which of equal values it is is left to the plan
 	public    bool   // no unit moves it
 	ofUnit    bool   // the same in all rows of a unit
+	bin       bool   // of a key: it is claimed to be a bin
 	unit      bool   // it is the unit of the row, or NULL
 	of        []*id  // of a unit that is no column: columns of rows of that unit
 	home      string // of a private column: kind of the privacy unit
@@ -70,6 +96,7 @@ type value struct {
 	id        *id
 	elements  []*string   // of a parameter
 	values    *big.Rat    // it has so many values at most, NULL apart; nil: no bound
+	few       *big.Rat    // in the rows of a unit it has so many values at most, NULL among them; nil: no bound
 	holds     []*id       // columns that this one tells
 	moves     *big.Rat    // so many rows of a unit have it other than zero and NULL; nil: no bound but their number
 	total     *big.Rat    // sum of magnitudes over the rows of a unit is at most this; nil: no bound but rows times the largest

@@ -9,7 +9,8 @@ import (
 
 // chosen bounds the rows of a factor whose rows of a unit are numbered.
 //
-// Rule: row_number() OVER (PARTITION BY unit …) <= C, or = C, leaves C rows, or 1. Proof: numbers differ within a unit.
+// Rule: row_number() OVER (PARTITION BY unit …) <= C, or = C, leaves C rows, or 1; dense_rank() <= C leaves C values of what it is ordered
+// by. Proof: numbers differ within a unit; ranks differ where these values do.
 func chosen(factors []factor, on []*pg.Node, s *scope) {
 	for _, n := range on {
 		e := n.GetAExpr()
@@ -19,7 +20,7 @@ func chosen(factors []factor, on []*pg.Node, s *scope) {
 		op, _ := name(e.Name)
 		v, err := s.expr(e.Lexpr)
 		k, ok := integerConstant(e.Rexpr)
-		if err != nil || !ok || v.window == nil || v.window.fn != "row_number" {
+		if err != nil || !ok || v.window == nil {
 			continue
 		}
 		for i, f := range factors {
@@ -27,14 +28,30 @@ func chosen(factors []factor, on []*pg.Node, s *scope) {
 				continue
 			}
 			r := *f.relation
-			switch op {
-			case "<=":
+			switch fn := v.window.fn; {
+			case fn == "row_number" && op == "<=":
 				r.rows = least(r.rows, most(k, zero))
-			case "=":
+			case fn == "row_number" && op == "=":
 				r.rows = least(r.rows, one)
+			case fn == "dense_rank" && op == "<=":
+				few(factors[i].items, v.window.order, most(k, zero))
 			}
 			factors[i].relation = &r
 		}
+	}
+}
+
+// few notes that columns have so many values at most in the rows of a unit.
+func few(items []item, columns []*id, most *big.Rat) {
+	for k, i := range items {
+		o := *i.relation
+		o.columns = append([]column(nil), o.columns...)
+		for k := range o.columns {
+			if v := &o.columns[k].value; slices.Contains(columns, v.id) {
+				v.few = least(v.few, most)
+			}
+		}
+		items[k].relation = &o
 	}
 }
 
@@ -67,7 +84,7 @@ func rowsFrom(factors []factor, eq equations, start ...int) *big.Rat {
 			}
 			n := f.rows
 			for _, a := range f.alike {
-				if !slices.ContainsFunc(a.columns, func(c *id) bool { return !slices.Contains(columns, c) || !strict(f, c) }) {
+				if !slices.ContainsFunc(a.columns, func(c *id) bool { return !slices.Contains(columns, c) || !a.nulls && !strict(f, c) }) {
 					n = least(n, a.most)
 				}
 			}

@@ -11,6 +11,8 @@ import (
 type checker struct {
 	facts      Facts
 	lemmas     []lemma
+	top        *pg.SelectStmt // the query itself
+	bins       []*pg.Node     // its outputs that are claimed to be bins
 	parameters []Value
 	steps      int
 	uses       []*id // columns whose names were read

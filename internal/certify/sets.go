@@ -1,6 +1,8 @@
 package certify
 
 import (
+	"slices"
+
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
 
@@ -60,6 +62,19 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 	}
 	if !q.All {
 		o.keys = []key{k}
+	}
+	for _, a := range append(keysOf(l.alike), l.keys...) {
+		at := l.places(a)
+		for _, b := range append(keysOf(r.alike), r.keys...) {
+			if l.kind != grouped || at == nil || !a.nulls || !b.nulls || !slices.Equal(at, r.places(b)) {
+				continue
+			}
+			same := alike{key: key{nulls: true}} // of each side's groups
+			for _, i := range at {
+				same.columns = append(same.columns, o.columns[i].value.id)
+			}
+			o.alike = append(o.alike, same)
+		}
 	}
 	return o, nil
 }

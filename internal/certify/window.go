@@ -8,8 +8,9 @@ import (
 
 // window is a window function over the rows that a unit has in a relation.
 type window struct {
-	fn      string // row_number, total (a sum over all rows), running (a sum up to and with this one)
+	fn      string // row_number, dense_rank, total (a sum over all rows), running (a sum up to and with this one)
 	over    *relation
+	order   []*id   // columns by which it is ordered
 	weighed *weight // of running sums and totals of rows
 	parts   []*id   // of totals: columns whose magnitudes it adds up
 }
@@ -69,10 +70,13 @@ func (s *scope) over(fn string, f *pg.FuncCall) (value, error) {
 	if _, err := s.exprs(w.PartitionClause); err != nil {
 		return value{}, err
 	}
+	var order []*id
 	for _, n := range w.OrderClause {
-		if _, err := s.exprs([]*pg.Node{n.GetSortBy().GetNode()}); err != nil {
+		by, err := s.exprs([]*pg.Node{n.GetSortBy().GetNode()})
+		if err != nil {
 			return value{}, err
 		}
+		order = append(order, by[0].told()...)
 	}
 	for _, n := range []*pg.Node{w.StartOffset, w.EndOffset} {
 		if n == nil {
@@ -88,14 +92,15 @@ func (s *scope) over(fn string, f *pg.FuncCall) (value, error) {
 	v := value{typ: "int8", notNull: true, integral: true, exact: true, span: between(one, least(mostRows, r.rows)), id: &id{}}
 	switch {
 	case (fn == "row_number" || fn == "rank" || fn == "dense_rank") && len(f.Args) == 0:
-		if fn == "row_number" && only {
-			v.window = &window{fn: fn, over: r}
+		if fn != "rank" && only {
+			v.window = &window{fn: fn, over: r, order: order}
 		}
 		return v, nil
 	case fn == "count" && f.AggStar && len(f.Args) == 0:
 		if w.FrameOptions&frameNonDefault != 0 {
 			v.lo = zero // else the frame has the row itself
 		}
+		v.ofUnit = only && len(w.OrderClause) == 0 && w.FrameOptions&frameNonDefault == 0
 		return v, nil
 	case (fn == "sum" || fn == "min" || fn == "max" || fn == "count") && len(f.Args) == 1:
 		return s.aggregateOver(fn, f, only, lacks)

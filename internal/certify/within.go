@@ -8,11 +8,14 @@ import (
 
 // withinUnit is an aggregate over rows of one unit, or public ones.
 //
-// Rule: count is at most the number of rows, and 1 at least without FILTER; sums of integers and numerics are exact, and at most
+// Rule: count is at most the number of rows, which is 1 where the keys hold a key of the rows, and 1 at least without FILTER; sums of integers and numerics are exact, and at most
 // that many times the largest; min, max and mode of exact types are one of the values; bool_or and bool_and of course. All are functions
 // of the bag of rows. Sums of floats are not.
 func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.Node) (value, error) {
 	n := least(mostRows, g.body.rows)
+	if g.body.unique(g.told(), g.inner.presentColumn) {
+		n = least(n, one)
+	}
 	v := value{public: g.body.kind == public, integral: fn == "count" || x.integral && fn != "bool_or" && fn != "bool_and"}
 	under := filter
 	switch {
