@@ -187,6 +187,10 @@ func (c *checker) table(t *pg.RangeVar) (item, error) {
 			r.columns[i].value.ofUnit = true
 		}
 	}
+	r.scan = &scan{at, r.rows, map[*id]string{}, []map[string]span{{}}}
+	for name, c := range ids {
+		r.scan.names[c] = name
+	}
 	name := t.Relname
 	if t.Alias != nil {
 		name = t.Alias.Aliasname

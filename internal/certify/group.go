@@ -79,7 +79,7 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 		g.list = append(g.list, v[0])
 	}
 	r := *g.body
-	r.columns, r.keys, r.list, r.alike = nil, nil, nil, nil
+	r.columns, r.keys, r.list, r.alike, r.scan = nil, nil, nil, nil, nil
 	constant := !slices.ContainsFunc(g.list, func(v value) bool { return !v.ofUnit })
 	switch {
 	case r.kind == public:

@@ -50,6 +50,7 @@ func (c *checker) unlimited(q *pg.SelectStmt, wall *scope) (*relation, error) {
 	if err := haveUnits(s, f.relation, on); err != nil {
 		return nil, err
 	}
+	f.relation.scan = f.relation.scan.narrowed(s, on)
 	r, err := s.project(q)
 	if err != nil {
 		return nil, err

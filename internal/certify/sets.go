@@ -9,7 +9,7 @@ import (
 // setOperation is UNION, INTERSECT or EXCEPT, with or without ALL.
 //
 // Rule: of two public relations it is public; of two split ones it is split if one output holds the unit on both sides, and a
-// unit has a+b, min(a, b), or a rows. UNION ALL of grouped ones is grouped: bounds are added, but Delta, which is the larger.
+// unit has a+b, min(a, b), or a rows; of scans that exclude each other no more than the table. UNION ALL of grouped ones is grouped: bounds are added, but Delta, which is the larger.
 // Proof: equal rows
 // have equal units, so rows of other units decide nothing. All outputs are exact unless ALL keeps all, as else it is left to the plan
 // which of equal rows stays.
@@ -54,7 +54,9 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 	}
 	switch q.Op {
 	case pg.SetOperation_SETOP_UNION:
-		o.rows = plus(l.rows, r.rows)
+		if o.rows, o.scan = plus(l.rows, r.rows), l.scan.beside(r.scan); o.scan != nil {
+			o.rows = least(o.rows, o.scan.rows)
+		}
 	case pg.SetOperation_SETOP_INTERSECT:
 		o.rows = least(l.rows, r.rows)
 	case pg.SetOperation_SETOP_EXCEPT:

@@ -26,7 +26,7 @@ func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor
 		eq.lists = append(eq.lists, c.meetings(f, s, on))
 	}
 	if len(factors) == 1 {
-		out.list, out.alike = factors[0].list, factors[0].alike
+		out.list, out.alike, out.scan = factors[0].list, factors[0].alike, factors[0].scan
 	}
 	private, others := []int{}, 0
 	lateral := false
