@@ -117,7 +117,7 @@ func (g *grouping) keyed(r *relation, _ *pg.SelectStmt) {
 	}
 	r.keys = []key{k}
 	for _, o := range g.body.keys {
-		if within(o.columns, k.columns) {
+		if r.kind == g.body.kind && within(o.columns, k.columns) { // else a key within a unit alone
 			r.keys = append(r.keys, o)
 		}
 	}

@@ -72,21 +72,24 @@ func (c *checker) spans(f factor, side *pg.Node, op string, bytes bool) (rows []
 	for _, row := range f.list {
 		o := *f.relation
 		o.columns = append([]column(nil), f.columns...)
-		for k := range row {
-			v := &o.columns[k].value
-			v.span, v.notNull = row[k].span, row[k].notNull
+		for k := range o.columns {
+			if v := &o.columns[k].value; v.id != nil {
+				if e, known := row[v.id]; known {
+					v.span, v.notNull = e.span, e.notNull
+				}
+			}
 		}
 		v, err := (&scope{checker: c, items: []item{{f.items[0].name, &o}}}).expr(side)
 		if err != nil {
 			return nil
 		}
 		b := bounds{lo: v.lo, hi: v.hi}
-		at := slices.IndexFunc(o.columns, func(o column) bool { return o.value.id == v.id && v.id != nil })
+		e := row[v.id] // none of an expression
 		switch {
-		case at >= 0 && row[at].null:
+		case e.null:
 			b = bounds{lo: one, hi: zero} // no comparison with NULL is true
-		case bytes && at >= 0 && row[at].word != nil:
-			b.lo, b.hi = row[at].word, row[at].word
+		case bytes && e.word != nil:
+			b.lo, b.hi = e.word, e.word
 		case bytes || v.nan || v.lo == nil || v.hi == nil:
 			b = bounds{}
 		case op == "<" || op == "<=":
@@ -147,10 +150,10 @@ type entry struct {
 }
 
 // entries are the values of a list, of columns of which all constants have one spelling.
-func entries(lists []*pg.Node, values [][]value) (rows [][]entry) {
+func entries(lists []*pg.Node, values [][]value, columns []column) (rows []map[*id]entry) {
 	words := map[string]*big.Rat{}
 	for i, l := range values {
-		var row []entry
+		row := map[*id]entry{}
 		for k, v := range l {
 			e := entry{span: v.span, notNull: v.notNull}
 			if a := lists[i].GetList().Items[k].GetTypeCast().GetArg().GetAConst(); a != nil {
@@ -162,7 +165,7 @@ func entries(lists []*pg.Node, values [][]value) (rows [][]entry) {
 					e.word = words[w.Sval.GetSval()]
 				}
 			}
-			row = append(row, e)
+			row[columns[k].value.id] = e
 		}
 		rows = append(rows, row)
 	}
@@ -170,10 +173,10 @@ func entries(lists []*pg.Node, values [][]value) (rows [][]entry) {
 }
 
 // distinct reports whether no two values of a column of a list are equal, NULL apart: each is one word, or one number or time.
-func distinct(rows [][]entry, k int, v value) bool {
+func distinct(rows []map[*id]entry, v value) bool {
 	seen := map[string]bool{}
 	for _, r := range rows {
-		e, at := r[k], ""
+		e, at := r[v.id], ""
 		switch {
 		case e.null:
 			continue

@@ -23,15 +23,15 @@ type relation struct {
 	columns []column
 	rows    *big.Rat // of a split one, how many one unit has; of a nested one, how many it is without x; nil: no bound
 	alike   []alike
-	scan    *scan     // of one table: each of its rows is made of another row of it, or it is several such beside each other
-	list    [][]entry // of VALUES: its rows, or more
-	keys    []key     // no two rows of a unit (split), or at all (public), are alike in all columns of one
-	via     *Via      // the rows have a unit only where this key is joined: a table that has not been joined yet
-	unsure  bool      // rows without a unit may be among them
-	bound   bool      // it stands beside a row of a query around, and depends on it
-	reads   []*id     // ... on these columns
-	tie     *id       // ... and has rows of the unit of that row alone, since they are equated with this column of it
-	home    string    // kind of the privacy unit
+	scan    *scan           // of one table: each of its rows is made of another row of it, or it is several such beside each other
+	list    []map[*id]entry // of VALUES: its rows, or more
+	keys    []key           // no two rows of a unit (split), or at all (public), are alike in all columns of one
+	via     *Via            // the rows have a unit only where this key is joined: a table that has not been joined yet
+	unsure  bool            // rows without a unit may be among them
+	bound   bool            // it stands beside a row of a query around, and depends on it
+	reads   []*id           // ... on these columns
+	tie     *id             // ... and has rows of the unit of that row alone, since they are equated with this column of it
+	home    string          // kind of the privacy unit
 }
 
 // column is a column of a relation.

@@ -171,7 +171,7 @@ func (s *scope) sublink(n *pg.SubLink) (value, error) {
 			return v, missing(n.Location, "scalar subquery", "that may have more than one row")
 		}
 		c := r.columns[0].value
-		o := value{typ: c.typ, array: c.array, span: c.span, exact: c.exact, public: v.public, ofUnit: v.ofUnit, collation: c.collation, integral: c.integral, vague: c.vague, id: &id{}}
+		o := value{typ: c.typ, array: c.array, span: c.span, exact: c.exact, public: v.public, ofUnit: v.ofUnit, collation: c.collation, integral: c.integral, vague: c.vague} // no column: it is another one in each row
 		if r.tie != nil {
 			o.unit, o.home, o.ident, o.of = c.unit && c.exact, c.home, c.ident, []*id{r.tie}
 		}
