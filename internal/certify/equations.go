@@ -43,8 +43,9 @@ var nullSafeA, nullSafeB = newForm(`(_a IS NULL) OPERATOR(pg_catalog.=) (_b IS N
 //
 // Rule: a = b of columns, both exact and of one type or both integers, makes them equal and not NULL; (a IS NULL) = (b IS NULL) AND
 // COALESCE(a, c) = COALESCE(b, c) makes them equal or both NULL. Proof: of the second, if one is NULL so is the other; if none
-// is, COALESCE gives them. A column that equals an expression is a function of its columns. Text whose equality is coarser than its bytes is left out, as an index may see it another way; of numbers and
-// intervals there is one equality, that of indexes, GROUP BY and = alike (the type's default operator class).
+// is, COALESCE gives them. A column that equals an expression is a function of the expression's columns. Text whose equality is
+// coarser than its bytes is left out, as an index may see it another way; of numbers and intervals there is one equality, that of
+// indexes, GROUP BY and = alike (the type's default operator class).
 func (c *checker) equations(items []item, on []*pg.Node, outer *scope) (equations, *scope) {
 	s := &scope{checker: c, outer: outer, items: items}
 	eq := equations{}
@@ -93,10 +94,7 @@ func (c *checker) equations(items []item, on []*pg.Node, outer *scope) (equation
 
 // add notes that two values are equal, if their equality is that of their bytes.
 func (eq *equations) add(a, b value, left, right *pg.Node, nulls bool) bool {
-	exact := func(v value, n *pg.Node) bool {
-		return v.exact || n.GetCollateClause() != nil && v.typ == "text" || nulls && v.exact
-	}
-	bytes := exact(a, left) && exact(b, right)
+	bytes := byBytes(a, left) && byBytes(b, right)
 	if !bytes && !oneEquality(a) || a.array || b.array || a.typ != b.typ && !(isInteger(a.typ) && isInteger(b.typ)) {
 		return false
 	}
@@ -116,6 +114,11 @@ func (eq *equations) add(a, b value, left, right *pg.Node, nulls bool) bool {
 		eq.fixed = append(eq.fixed, b.id)
 	}
 	return true
+}
+
+// byBytes reports whether equal values have equal bytes, under the collation that n gives a value, if any.
+func byBytes(v value, n *pg.Node) bool {
+	return v.exact || n.GetCollateClause() != nil && v.typ == "text"
 }
 
 // oneEquality reports whether everything in PostgreSQL takes the same values of a type for equal.
@@ -141,7 +144,7 @@ func uncollated(n *pg.Node) *pg.Node {
 }
 
 // equated are the columns that equal one of those, or a constant. NULL-safe pairs count too: a key of a domain takes NULLs for equal.
-func (eq equations) equated(have func(*id) bool) (columns []*id, safe bool) {
+func (eq equations) equated(have func(*id) bool) (columns []*id) {
 	columns = append(columns, eq.fixed...)
 	for _, f := range eq.made {
 		if !slices.ContainsFunc(f.uses, func(c *id) bool { return !have(c) }) {
@@ -156,7 +159,7 @@ func (eq equations) equated(have func(*id) bool) (columns []*id, safe bool) {
 			columns = append(columns, p.a.id)
 		}
 	}
-	return columns, true
+	return columns
 }
 
 // strictly reports whether a column is in an equation that NULL does not fulfil.

@@ -120,8 +120,8 @@ func renamed(r *relation, a *pg.Alias) (item, error) {
 //
 // Rule: a public table is public, with its unique sets as keys. A private one with a unit column is split by it; within one
 // unit, a unique set is unique without the unit column, and one of that column alone leaves one row. One whose unit a key leads
-// to is split once that key is joined. Of a public one, so many rows are alike as lemmas say. Proof: the meaning of the policy; uniqueness is a fact. ONLY keeps rows of children
-// out, for which no index speaks.
+// to is split once that key is joined. Of a public one, so many rows are alike as lemmas say. Proof: the meaning of the policy; uniqueness is a
+// fact. ONLY keeps rows of children out, for which no index speaks.
 func (c *checker) table(t *pg.RangeVar) (item, error) {
 	at := t.Schemaname + "." + t.Relname
 	f, ok := c.facts.Tables[at]
@@ -352,7 +352,8 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 // padded is a value that an outer join may make NULL.
 func padded(v *value, eq equations, full bool) {
 	old := v.id
-	*v = value{typ: v.typ, array: v.array, span: v.span, exact: v.exact, public: v.public, collation: v.collation, integral: v.integral, unit: v.unit, home: v.home, id: &id{}, ident: v.ident, values: v.values}
+	*v = value{typ: v.typ, array: v.array, span: v.span, exact: v.exact, public: v.public, collation: v.collation, integral: v.integral,
+		unit: v.unit, home: v.home, id: &id{}, ident: v.ident, values: v.values}
 	for _, e := range eq.pairs {
 		switch {
 		case full:

@@ -221,12 +221,13 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 func (g *grouping) resummed(x value) value {
 	i := x.influence
 	delta := least(i.Total, times(i.Delta, i.Groups))
-	for _, k := range append(keysOf(g.body.alike), g.body.keys...) {
-		if null := func(c *id) bool { return !g.inner.presentColumn(c) }; within(k.columns, g.told()) && (k.nulls || !slices.ContainsFunc(k.columns, null)) {
+	for _, k := range g.body.groups() {
+		if k.nulls && within(k.columns, g.told()) {
 			delta = least(delta, i.Place)
 		}
 	}
-	v := value{typ: "numeric", notNull: x.notNull && len(g.list) > 0, integral: x.integral, influence: &Influence{Delta: delta, Place: i.Total, Total: i.Total, Groups: i.Groups}}
+	v := value{typ: "numeric", notNull: x.notNull && len(g.list) > 0, integral: x.integral}
+	v.influence = &Influence{Delta: delta, Place: i.Total, Total: i.Total, Groups: i.Groups}
 	if len(g.list) == 0 {
 		v.influence.Groups = least(i.Groups, one)
 	}

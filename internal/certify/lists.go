@@ -48,16 +48,16 @@ func (c *checker) meetings(f factor, s *scope, on []*pg.Node) (all []meeting) {
 		op, ok := name(e.Name)
 		l, usesL, errL := s.used(bare(e.Lexpr))
 		r, usesR, errR := s.used(bare(e.Rexpr))
-		if !ok || !comparisons[op] || op == "<>" || errL != nil || errR != nil || own(usesL) == own(usesR) {
+		if !ok || mirrored[op] == "" || errL != nil || errR != nil || own(usesL) == own(usesR) {
 			continue
 		}
 		side, other := bare(e.Lexpr), meeting{of: text(bare(e.Rexpr)), uses: usesR}
 		if own(usesR) {
-			side, other = bare(e.Rexpr), meeting{of: text(bare(e.Lexpr)), uses: usesL}
-			op = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}[op]
+			side, other, op = bare(e.Rexpr), meeting{of: text(bare(e.Lexpr)), uses: usesL}, mirrored[op]
 		}
-		bytes := l.typ == "text" && r.typ == "text" && op == "=" && (l.exact || e.Lexpr.GetCollateClause() != nil) && (r.exact || e.Rexpr.GetCollateClause() != nil)
-		if !bytes && !(l.typ == r.typ && timed[l.typ]) && !(ranks[l.typ] >= 1 && ranks[l.typ] <= 4 && ranks[r.typ] >= 1 && ranks[r.typ] <= 4) || l.array || r.array {
+		plain := func(v value) bool { return ranks[v.typ] >= 1 && ranks[v.typ] <= 4 && !v.array }
+		bytes := op == "=" && l.typ == "text" && r.typ == "text" && byBytes(l, e.Lexpr) && byBytes(r, e.Rexpr)
+		if !bytes && !(plain(l) && plain(r)) && !(l.typ == r.typ && timed[l.typ] && !l.array && !r.array) {
 			continue
 		}
 		if other.rows = c.spans(f, side, op, bytes); len(other.rows) == len(f.list) {
@@ -66,6 +66,9 @@ func (c *checker) meetings(f factor, s *scope, on []*pg.Node) (all []meeting) {
 	}
 	return all
 }
+
+// mirrored are comparisons with their sides exchanged.
+var mirrored = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 // spans are what a comparison lets the other side be, row by row.
 func (c *checker) spans(f factor, side *pg.Node, op string, bytes bool) (rows []bounds) {
@@ -112,8 +115,8 @@ func (b bounds) apart(o bounds) bool {
 
 // meet bounds how many rows of VALUES one row of others meets, which has the columns that have says.
 //
-// Rule: rows whose bounds of one value are apart are not met together. It is the most rows that one row is not apart from, of these whose
-// lower bound by some condition is no greater. Proof: of the rows that are met take the one whose lower bound is greatest.
+// Rule: rows whose bounds of one value are apart are not met together. It is the most rows that one row is not apart from, of these
+// whose lower bound by some condition is no greater. Proof: of the rows that are met take the one whose lower bound is greatest.
 func meet(all []meeting, have func(*id) bool) (rows *big.Rat) {
 	all = slices.DeleteFunc(slices.Clone(all), func(m meeting) bool {
 		return slices.ContainsFunc(m.uses, func(c *id) bool { return !have(c) })

@@ -18,7 +18,7 @@ type lemma struct {
 // lemmas reads the questions that main has answered with true.
 //
 // Rule: «SELECT COALESCE(max(g.n), 0) <= N FROM (SELECT a, …, count(*) AS n FROM ONLY t WHERE a IS NOT NULL … GROUP BY a, …) AS g», or
-// without a and GROUP BY, of a table t: N rows at most agree in a, …. Proof: n counts them. What stands there is read loosely, and
+// without a and GROUP BY, of a table t: N rows at most agree in a, …. Proof: n counts them. What stands there is read loosely and
 // printed again: only what is the same text as that is read at all.
 func lemmas(proven []string) (all []lemma) {
 	for _, sql := range proven {
@@ -46,8 +46,8 @@ func lemmas(proven []string) (all []lemma) {
 				where, group = append(where, c+" IS NOT NULL"), append(group, fmt.Sprint(i+1))
 			}
 		}
-		again := fmt.Sprintf("SELECT COALESCE(max(g.n), 0) <= %s FROM (SELECT %scount(*) AS n FROM ONLY %s.%s AS %s", most.RatString(), strings.Join(outputs, ""),
-			quoted(t.GetSchemaname()), quoted(t.GetRelname()), quoted(t.GetAlias().GetAliasname()))
+		again := fmt.Sprintf("SELECT COALESCE(max(g.n), 0) <= %s FROM (SELECT %scount(*) AS n FROM ONLY %s.%s AS %s",
+			most.RatString(), strings.Join(outputs, ""), quoted(t.GetSchemaname()), quoted(t.GetRelname()), quoted(t.GetAlias().GetAliasname()))
 		if len(where) > 0 {
 			again += " WHERE " + strings.Join(where, " AND ") + " GROUP BY " + strings.Join(group, ", ")
 		}

@@ -51,14 +51,16 @@ func within(columns, all []*id) bool {
 	return !slices.ContainsFunc(columns, func(c *id) bool { return !slices.Contains(all, c) })
 }
 
-func keysOf(all []alike) (keys []key) {
-	for _, a := range all {
+// groups are the keys of a grouped relation, or of each part of a UNION ALL.
+func (r *relation) groups() []key {
+	keys := slices.Clone(r.keys)
+	for _, a := range r.alike {
 		keys = append(keys, a.key)
 	}
 	return keys
 }
 
-// places are those of the columns of a key among those of a relation, or nil.
+// places are where the columns of a key are in a relation, or nil.
 func (r *relation) places(k key) (at []int) {
 	for _, c := range k.columns {
 		i := slices.IndexFunc(r.columns, func(o column) bool { return o.value.id == c })

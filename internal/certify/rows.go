@@ -76,7 +76,7 @@ func rowsFrom(factors []factor, eq equations, start ...int) *big.Rat {
 	}
 	for {
 		next, rows := -1, (*big.Rat)(nil)
-		columns, _ := eq.equated(have)
+		columns := eq.equated(have)
 		strict := func(f factor, c *id) bool { return f.notNull(c) || eq.strictly(c) }
 		for i, f := range factors {
 			if counted[i] {

@@ -9,7 +9,8 @@ import (
 // setOperation is UNION, INTERSECT or EXCEPT, with or without ALL.
 //
 // Rule: of two public relations it is public; of two split ones it is split if one output holds the unit on both sides, and a
-// unit has a+b, min(a, b), or a rows; of scans that exclude each other no more than the table. UNION ALL of grouped ones is grouped: bounds are added, but Delta, which is the larger.
+// unit has a+b, min(a, b), or a rows; of scans that exclude each other no more than the table. UNION ALL of
+// grouped ones is grouped: bounds are added, but Delta, which is the larger.
 // Proof: equal rows
 // have equal units, so rows of other units decide nothing. All outputs are exact unless ALL keeps all, as else it is left to the plan
 // which of equal rows stays.
@@ -65,9 +66,9 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 	if !q.All {
 		o.keys = []key{k}
 	}
-	for _, a := range append(keysOf(l.alike), l.keys...) {
+	for _, a := range l.groups() {
 		at := l.places(a)
-		for _, b := range append(keysOf(r.alike), r.keys...) {
+		for _, b := range r.groups() {
 			if l.kind != grouped || at == nil || !a.nulls || !b.nulls || !slices.Equal(at, r.places(b)) {
 				continue
 			}
@@ -171,7 +172,8 @@ func (s *scope) sublink(n *pg.SubLink) (value, error) {
 			return v, missing(n.Location, "scalar subquery", "that may have more than one row")
 		}
 		c := r.columns[0].value
-		o := value{typ: c.typ, array: c.array, span: c.span, exact: c.exact, public: v.public, ofUnit: v.ofUnit, collation: c.collation, integral: c.integral, vague: c.vague} // no column: it is another one in each row
+		o := value{typ: c.typ, array: c.array, span: c.span, exact: c.exact, public: v.public, ofUnit: v.ofUnit, collation: c.collation,
+			integral: c.integral, vague: c.vague} // without an id: it is computed of the columns around that it reads
 		if r.tie != nil {
 			o.unit, o.home, o.ident, o.of = c.unit && c.exact, c.home, c.ident, []*id{r.tie}
 		}

@@ -158,7 +158,7 @@ func settle(factors []factor, eq equations, out *relation, on []*pg.Node) []item
 		}
 	}
 	for range factors {
-		columns, _ := eq.equated(func(c *id) bool { return constant[c] })
+		columns := eq.equated(func(c *id) bool { return constant[c] })
 		for _, f := range factors {
 			if !f.bound && f.unique(columns, func(c *id) bool { return f.notNull(c) || eq.strictly(c) }) {
 				for _, c := range f.columns {

@@ -8,7 +8,8 @@ import (
 
 // withinUnit is an aggregate over rows of one unit, or public ones.
 //
-// Rule: count is at most the number of rows, which is 1 where the keys hold a key of the rows, and 1 at least without FILTER; sums of integers and numerics are exact, and at most
+// Rule: count is at most the number of rows, which is 1 where the keys hold a key of the rows, and 1 at least without FILTER; sums of
+// integers and numerics are exact, and at most
 // that many times the largest; min, max and mode of exact types are one of the values; bool_or and bool_and of course. All are functions
 // of the bag of rows. Sums of floats are not.
 func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.Node) (value, error) {
