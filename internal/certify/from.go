@@ -352,8 +352,10 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 // padded is a value that an outer join may make NULL.
 func padded(v *value, eq equations, full bool) {
 	old := v.id
-	*v = value{typ: v.typ, array: v.array, span: v.span, exact: v.exact, public: v.public, collation: v.collation, integral: v.integral,
-		unit: v.unit, home: v.home, id: &id{}, ident: v.ident, values: v.values}
+	*v = value{
+		typ: v.typ, array: v.array, span: v.span, exact: v.exact, public: v.public, collation: v.collation, integral: v.integral,
+		unit: v.unit, home: v.home, id: &id{}, ident: v.ident, values: v.values,
+	}
 	for _, e := range eq.pairs {
 		switch {
 		case full:

@@ -36,7 +36,7 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 	o := &relation{kind: l.kind, home: l.home}
 	k, hasUnit := key{nulls: true}, false
 	for i := range l.columns {
-		v, err := merged(l.columns[i].value, r.columns[i].value, q)
+		v, err := merged(l.columns[i].value, r.columns[i].value)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 }
 
 // merged is an output of a set operation.
-func merged(a, b value, q *pg.SelectStmt) (value, error) {
+func merged(a, b value) (value, error) {
 	if a.array || b.array || a.typ != b.typ && !(isNumber(a.typ) && isNumber(b.typ) && ranks[a.typ] <= 4 && ranks[b.typ] <= 4) {
 		return a, missing(-1, "types", "%s and %s", a.typ, b.typ)
 	}
@@ -172,8 +172,10 @@ func (s *scope) sublink(n *pg.SubLink) (value, error) {
 			return v, missing(n.Location, "scalar subquery", "that may have more than one row")
 		}
 		c := r.columns[0].value
-		o := value{typ: c.typ, array: c.array, span: c.span, exact: c.exact, public: v.public, ofUnit: v.ofUnit, collation: c.collation,
-			integral: c.integral, vague: c.vague} // without an id: it is computed of the columns around that it reads
+		o := value{ // without an id: it is computed of the columns around that it reads
+			typ: c.typ, array: c.array, span: c.span, exact: c.exact, public: v.public, ofUnit: v.ofUnit, collation: c.collation,
+			integral: c.integral, vague: c.vague,
+		}
 		if r.tie != nil {
 			o.unit, o.home, o.ident, o.of = c.unit && c.exact, c.home, c.ident, []*id{r.tie}
 		}
