@@ -31,8 +31,14 @@ func Check(facts Facts, sql string, parameters []Value, claims []Claim) (done Ce
 	if len(tree.Stmts) != 1 || tree.Stmts[0].Stmt.GetSelectStmt() == nil {
 		return none, missing(-1, "statement", "not one SELECT")
 	}
-	c := &checker{facts: facts, parameters: parameters}
-	r, err := c.query(tree.Stmts[0].Stmt.GetSelectStmt(), nil)
+	c := &checker{facts: facts, lemmas: lemmas(facts.Proven), parameters: parameters}
+	c.top = tree.Stmts[0].Stmt.GetSelectStmt()
+	for i, k := range claims {
+		if k.Kind == Bin && i < len(c.top.TargetList) {
+			c.bins = append(c.bins, c.top.TargetList[i].GetResTarget().GetVal())
+		}
+	}
+	r, err := c.query(c.top, nil)
 	if err != nil {
 		return none, err
 	}
@@ -61,7 +67,7 @@ func answer(r *relation) ([]Output, error) {
 	var out []Output
 	for _, c := range r.columns {
 		switch {
-		case r.kind == public || c.value.public:
+		case r.kind == public || c.value.public && c.value.exact:
 			out = append(out, Output{Kind: Public})
 		case c.value.influence != nil && (!c.value.notNull || !c.value.integral):
 			return nil, missing(-1, "an output that may be NULL, or no integer", "%s", c.name)
@@ -114,6 +120,10 @@ func covers(claims []Claim, outputs []Output) error {
 		o := outputs[i]
 		switch c.Kind {
 		case o.Kind:
+		case Private:
+			if o.Kind != Public {
+				return missing(-1, "claimed kind", "output %d is %s, not %s", i+1, o.Kind, c.Kind)
+			}
 		case Selection:
 			if o.Kind != Integer || above(o.Delta, one) {
 				return missing(-1, "claimed kind", "selection by output %d, which is %s and moves by %s", i+1, o.Kind, o.Influence)

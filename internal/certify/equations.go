@@ -14,11 +14,26 @@ type pair struct {
 	nulls bool // or both are NULL
 }
 
+// determined says that a column equals what is computed of some columns.
+type determined struct {
+	of   *id
+	uses []*id
+}
+
+// tie says that rows which columns are of are of one unit; whose both sides are units, that they have one.
+type tie struct {
+	a, b  []*id
+	units bool
+}
+
 // equations is what conditions say in conjunction.
 type equations struct {
 	pairs   []pair
-	fixed   []*id // columns that equal a constant
-	present []*id // columns that are not NULL
+	made    []determined
+	ties    []tie
+	lists   [][]meeting // of each factor
+	fixed   []*id       // columns that equal a constant
+	present []*id       // columns that are not NULL
 }
 
 // nullSafe is what = of two columns that may be NULL is printed as: two conditions.
@@ -28,8 +43,9 @@ var nullSafeA, nullSafeB = newForm(`(_a IS NULL) OPERATOR(pg_catalog.=) (_b IS N
 //
 // Rule: a = b of columns, both exact and of one type or both integers, makes them equal and not NULL; (a IS NULL) = (b IS NULL) AND
 // COALESCE(a, c) = COALESCE(b, c) makes them equal or both NULL. Proof: of the second, if one is NULL so is the other; if none
-// is, COALESCE gives them. Text whose equality is coarser than its bytes is left out, as an index may see it another way; of numbers and
-// intervals there is one equality, that of indexes, GROUP BY and = alike (the type's default operator class).
+// is, COALESCE gives them. A column that equals an expression is a function of the expression's columns. Text whose equality is
+// coarser than its bytes is left out, as an index may see it another way; of numbers and intervals there is one equality, that of
+// indexes, GROUP BY and = alike (the type's default operator class).
 func (c *checker) equations(items []item, on []*pg.Node, outer *scope) (equations, *scope) {
 	s := &scope{checker: c, outer: outer, items: items}
 	eq := equations{}
@@ -50,12 +66,17 @@ func (c *checker) equations(items []item, on []*pg.Node, outer *scope) (equation
 		if op, ok := name(e.Name); !ok || op != "=" {
 			continue
 		}
-		a, errA := s.expr(bare(e.Lexpr))
-		b, errB := s.expr(bare(e.Rexpr))
-		if errA != nil || errB != nil {
+		a, usesA, errA := s.used(bare(e.Lexpr))
+		b, usesB, errB := s.used(bare(e.Rexpr))
+		if errA != nil || errB != nil || !eq.add(a, b, e.Lexpr, e.Rexpr, false) {
 			continue
 		}
-		eq.add(a, b, e.Lexpr, e.Rexpr, false)
+		if a.id != nil && b.id == nil {
+			eq.made, eq.present = append(eq.made, determined{a.id, usesB}), append(eq.present, a.id)
+		}
+		if b.id != nil && a.id == nil {
+			eq.made, eq.present = append(eq.made, determined{b.id, usesA}), append(eq.present, b.id)
+		}
 	}
 	for _, n := range on {
 		h := nullSafeB.of(uncollated(n))
@@ -72,17 +93,18 @@ func (c *checker) equations(items []item, on []*pg.Node, outer *scope) (equation
 }
 
 // add notes that two values are equal, if their equality is that of their bytes.
-func (eq *equations) add(a, b value, left, right *pg.Node, nulls bool) {
-	exact := func(v value, n *pg.Node) bool {
-		return v.exact || n.GetCollateClause() != nil && v.typ == "text" || nulls && v.exact
-	}
-	bytes := exact(a, left) && exact(b, right)
+func (eq *equations) add(a, b value, left, right *pg.Node, nulls bool) bool {
+	bytes := byBytes(a, left) && byBytes(b, right)
 	if !bytes && !(oneEquality(a) && oneEquality(b)) || a.array || b.array || a.typ != b.typ && !(isInteger(a.typ) && isInteger(b.typ)) {
-		return
+		return false
+	}
+	p := pair{a, b, bytes, bytes && a.typ == b.typ, nulls}
+	if p.oneUnit() {
+		eq.ties = append(eq.ties, tie{a.rowsOf(), b.rowsOf(), a.unit && b.unit})
 	}
 	switch {
 	case a.id != nil && b.id != nil:
-		eq.pairs = append(eq.pairs, pair{a, b, bytes, bytes && a.typ == b.typ, nulls})
+		eq.pairs = append(eq.pairs, p)
 		if !nulls {
 			eq.present = append(eq.present, a.id, b.id)
 		}
@@ -91,6 +113,12 @@ func (eq *equations) add(a, b value, left, right *pg.Node, nulls bool) {
 	case b.id != nil && a.ofUnit && a.public:
 		eq.fixed = append(eq.fixed, b.id)
 	}
+	return true
+}
+
+// byBytes reports whether equal values have equal bytes, under the collation that n gives a value, if any.
+func byBytes(v value, n *pg.Node) bool {
+	return v.exact || n.GetCollateClause() != nil && v.typ == "text"
 }
 
 // oneEquality reports whether everything in PostgreSQL takes the same values of a type for equal.
@@ -116,8 +144,13 @@ func uncollated(n *pg.Node) *pg.Node {
 }
 
 // equated are the columns that equal one of those, or a constant. NULL-safe pairs count too: a key of a domain takes NULLs for equal.
-func (eq equations) equated(have func(*id) bool) (columns []*id, safe bool) {
+func (eq equations) equated(have func(*id) bool) (columns []*id) {
 	columns = append(columns, eq.fixed...)
+	for _, f := range eq.made {
+		if !slices.ContainsFunc(f.uses, func(c *id) bool { return !have(c) }) {
+			columns = append(columns, f.of)
+		}
+	}
 	for _, p := range eq.pairs {
 		if have(p.a.id) {
 			columns = append(columns, p.b.id)
@@ -126,7 +159,7 @@ func (eq equations) equated(have func(*id) bool) (columns []*id, safe bool) {
 			columns = append(columns, p.a.id)
 		}
 	}
-	return columns, true
+	return columns
 }
 
 // strictly reports whether a column is in an equation that NULL does not fulfil.

@@ -332,7 +332,7 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 		if err != nil {
 			return first, err
 		}
-		list, notNull, isUnit = append(list, v...), notNull || v[0].notNull, isUnit && v[0].unit
+		list, notNull, isUnit = append(list, v...), notNull || v[0].notNull, isUnit && v[0].unit && v[0].home == first.home
 		present = present || v[0].there()
 	}
 	r := list[0]
@@ -341,7 +341,12 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 			return r, err
 		}
 	}
-	r.notNull, r.present, r.unit = notNull, present, isUnit
+	if r.notNull, r.present, r.unit = notNull, present, isUnit; isUnit {
+		r.home = first.home
+		for _, v := range list {
+			r.of = append(r.of, v.rowsOf()...)
+		}
+	}
 	r.ofUnit = r.ofUnit || isUnit && r.there()
 	if len(list) == 2 && list[1].hasOnlyZero() {
 		r.sum, r.total, r.dominated, r.moves = first.sum, first.total, first.dominated, first.moves // no row adds nothing

@@ -10,6 +10,7 @@ type Facts struct {
 	Tables map[string]Table    // by schema.name
 	Enums  map[string][]string // labels of enum types, by schema.name
 	Bases  map[string]string   // domain types, by schema.name, and what they are made of
+	Proven []string            // questions without parameters that main has answered with true
 }
 
 // Table is a relation without inheritance children, or one that is scanned with ONLY.
@@ -53,7 +54,7 @@ const (
 // Influence bounds what one unit does to an integer of a grouped answer. A nil bound is none.
 type Influence struct {
 	Delta  *big.Rat `json:"delta,omitempty"`  // in one group
-	Place  *big.Rat `json:"place,omitempty"`  // in all groups together that have the same public keys: what a histogram's place is charged for
+	Place  *big.Rat `json:"place,omitempty"`  // in all groups together that have the same keys but bins, or the same public keys: what a histogram's place is charged for
 	Total  *big.Rat `json:"total,omitempty"`  // summed over its groups
 	Groups *big.Rat `json:"groups,omitempty"` // number of groups in which it moves at all
 }

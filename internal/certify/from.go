@@ -120,8 +120,8 @@ func renamed(r *relation, a *pg.Alias) (item, error) {
 //
 // Rule: a public table is public, with its unique sets as keys. A private one with a unit column is split by it; within one
 // unit, a unique set is unique without the unit column, and one of that column alone leaves one row. One whose unit a key leads
-// to is split once that key is joined. Proof: the meaning of the policy; uniqueness is a fact. ONLY keeps rows of children
-// out, for which no index speaks.
+// to is split once that key is joined. Of a public one, so many rows are alike as lemmas say. Proof: the meaning of the policy; uniqueness is a
+// fact. ONLY keeps rows of children out, for which no index speaks.
 func (c *checker) table(t *pg.RangeVar) (item, error) {
 	at := t.Schemaname + "." + t.Relname
 	f, ok := c.facts.Tables[at]
@@ -157,6 +157,14 @@ func (c *checker) table(t *pg.RangeVar) (item, error) {
 		ids[name] = v.id
 		r.columns = append(r.columns, column{name, v})
 	}
+	for _, l := range c.lemmas {
+		if a := (alike{most: l.most}); l.table == at && f.Public {
+			for _, name := range l.columns {
+				a.columns = append(a.columns, ids[name])
+			}
+			r.alike = append(r.alike, a)
+		}
+	}
 	for _, u := range f.Unique {
 		k := key{}
 		for _, name := range u {
@@ -178,6 +186,10 @@ func (c *checker) table(t *pg.RangeVar) (item, error) {
 		for i := range r.columns {
 			r.columns[i].value.ofUnit = true
 		}
+	}
+	r.scan = &scan{at, r.rows, map[*id]string{}, []map[string]span{{}}}
+	for name, c := range ids {
+		r.scan.names[c] = name
 	}
 	name := t.Relname
 	if t.Alias != nil {
@@ -295,7 +307,7 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 	out.unsure = l.unsure
 	out.rows = nil
 	eq, s := c.equations(inner.items, on, outer)
-	_ = s
+	eq.lists = [][]meeting{nil, c.meetings(r, s, on)}
 	matched := rowsFrom([]factor{l, r}, eq, 0)
 	switch {
 	case full:
@@ -340,7 +352,10 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 // padded is a value that an outer join may make NULL.
 func padded(v *value, eq equations, full bool) {
 	old := v.id
-	*v = value{typ: v.typ, array: v.array, span: v.span, exact: v.exact, public: v.public, collation: v.collation, integral: v.integral, unit: v.unit, home: v.home, id: &id{}, ident: v.ident, values: v.values}
+	*v = value{
+		typ: v.typ, array: v.array, span: v.span, exact: v.exact, public: v.public, collation: v.collation, integral: v.integral,
+		unit: v.unit, home: v.home, id: &id{}, ident: v.ident, values: v.values,
+	}
 	for _, e := range eq.pairs {
 		switch {
 		case full:

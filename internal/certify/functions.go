@@ -42,7 +42,7 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 		return null(t, array), nil
 	}
 	if k := c.Arg.GetAConst(); k != nil && k.GetSval() != nil {
-		if !array && !s.reads(t, k.GetSval().Sval) && elements[t] != nil {
+		if !array && !s.canRead(t, k.GetSval().Sval) && elements[t] != nil {
 			return lacks("a string that may be none")
 		}
 		v := s.literal(t, k.GetSval().Sval)
@@ -70,7 +70,7 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 		}
 		return lacks("arrays")
 	}
-	if v.typ == "text" && len(v.elements) == 1 && t != "text" && (v.elements[0] == nil || s.reads(t, *v.elements[0])) {
+	if v.typ == "text" && len(v.elements) == 1 && t != "text" && (v.elements[0] == nil || s.canRead(t, *v.elements[0])) {
 		r := s.literal(t, "")
 		r.span, r.notNull, r.elements = spanOf(t), v.notNull, v.elements
 		return r, nil // as an array of one (array)
@@ -121,7 +121,7 @@ func (s *scope) parameter(p *pg.ParamRef, t string, array bool) (value, error) {
 // when the first row comes by.
 func (s *scope) array(v value, t string, lacks func(string) (value, error)) (value, error) {
 	for _, e := range v.elements {
-		if e != nil && !s.reads(t, *e) {
+		if e != nil && !s.canRead(t, *e) {
 			return lacks("an element of text[]")
 		}
 	}

@@ -74,7 +74,8 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 		if v[0].id == nil {
 			v[0].id = &id{}
 		}
-		if v[0].moves = nil; !v[0].exact { // one of equal values stands for its group
+		v[0].moves, v[0].bin = nil, q == s.top && slices.ContainsFunc(s.bins, func(b *pg.Node) bool { return same(n, b) })
+		if !v[0].exact { // one of equal values stands for its group
 			if v[0].vague = true; !isNumber(v[0].typ) {
 				return nil, missing(where(n), "GROUP BY of a type whose equal values differ", "%s", v[0].typ)
 			}
@@ -85,7 +86,7 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 		g.list = append(g.list, v[0])
 	}
 	r := *g.body
-	r.columns, r.keys = nil, nil
+	r.columns, r.keys, r.list, r.alike, r.scan = nil, nil, nil, nil, nil
 	constant := !slices.ContainsFunc(g.list, func(v value) bool { return !v.ofUnit })
 	switch {
 	case r.kind == public:
@@ -123,7 +124,7 @@ func (g *grouping) keyed(r *relation, _ *pg.SelectStmt) {
 	}
 	r.keys = []key{k}
 	for _, o := range g.body.keys {
-		if !slices.ContainsFunc(o.columns, func(c *id) bool { return !slices.Contains(k.columns, c) }) {
+		if r.kind == g.body.kind && within(o.columns, k.columns) { // else a key within a unit alone
 			r.keys = append(r.keys, o)
 		}
 	}
@@ -135,6 +136,14 @@ func (g *grouping) keyed(r *relation, _ *pg.SelectStmt) {
 			r.columns[i].value.ofUnit = r.tie == nil
 		}
 	}
+}
+
+// told are the columns that the keys tell.
+func (g *grouping) told() (all []*id) {
+	for _, v := range g.list {
+		all = append(all, v.told()...)
+	}
+	return all
 }
 
 // expr derives a key or an aggregate. ok is false for an expression that is neither, whose parts are.
@@ -214,11 +223,18 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 
 // resummed is the sum of integers of a grouped relation, over coarser groups.
 //
-// Rule: a group moves by what all rows move together at most, or by Delta in each of Groups rows. Proof: a sum is linear; rows that
-// are missing count as zeros.
+// Rule: a group moves by what all rows move together at most, or by Delta in each of Groups rows; where its keys hold those of the relation,
+// or of each part of a UNION ALL, by Place. Proof: a sum is linear; rows that are missing count as zeros; rows alike in all keys share a place.
 func (g *grouping) resummed(x value) value {
 	i := x.influence
-	v := value{typ: "numeric", notNull: x.notNull && len(g.list) > 0, integral: x.integral, influence: &Influence{Delta: least(i.Total, times(i.Delta, i.Groups)), Place: i.Total, Total: i.Total, Groups: i.Groups}}
+	delta := least(i.Total, times(i.Delta, i.Groups))
+	for _, k := range g.body.groups() {
+		if k.nulls && within(k.columns, g.told()) {
+			delta = least(delta, i.Place)
+		}
+	}
+	v := value{typ: "numeric", notNull: x.notNull && len(g.list) > 0, integral: x.integral}
+	v.influence = &Influence{Delta: delta, Place: i.Total, Total: i.Total, Groups: i.Groups}
 	if len(g.list) == 0 {
 		v.influence.Groups = least(i.Groups, one)
 	}
@@ -250,9 +266,9 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 		each, total = x.largest(), x.magnitudes(rows, of)
 	}
 	var have, open []*id
-	single, places := true, one
+	single, places, bins := true, one, slices.ContainsFunc(g.list, func(k value) bool { return k.bin })
 	for _, k := range g.list {
-		if have = append(have, k.told()...); k.public {
+		if have = append(have, k.told()...); k.public && !k.bin || bins && !k.bin {
 			open = append(open, k.told()...)
 		}
 		single = single && k.ofUnit
@@ -282,7 +298,7 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 	return v, nil
 }
 
-// places bounds the number of values of a key, NULL among them.
+// places bounds the number of values of a key, NULL among them, in the rows of a unit.
 func (v value) places() *big.Rat {
 	n := v.values
 	if isInteger(v.typ) {
@@ -294,7 +310,7 @@ func (v value) places() *big.Rat {
 	if !v.there() {
 		n = plus(n, one)
 	}
-	return n
+	return least(n, v.few)
 }
 
 // totals bounds the sum of magnitudes of a column over the rows of a unit.

@@ -22,12 +22,16 @@ type relation struct {
 	kind    kind
 	columns []column
 	rows    *big.Rat // of a split one, how many one unit has; of a nested one, how many it is without x; nil: no bound
-	keys    []key    // no two rows of a unit (split), or at all (public), are alike in all columns of one
-	via     *Via     // the rows have a unit only where this key is joined: a table that has not been joined yet
-	unsure  bool     // rows without a unit may be among them
-	bound   bool     // it stands beside a row of a query around, and depends on it
-	tie     *id      // ... and has rows of the unit of that row alone, since they are equated with this column of it
-	home    string   // kind of the privacy unit
+	alike   []alike
+	scan    *scan           // of one table: each of its rows is made of another row of it, or it is several such beside each other
+	list    []map[*id]entry // of VALUES: its rows, or more
+	keys    []key           // no two rows of a unit (split), or at all (public), are alike in all columns of one
+	via     *Via            // the rows have a unit only where this key is joined: a table that has not been joined yet
+	unsure  bool            // rows without a unit may be among them
+	bound   bool            // it stands beside a row of a query around, and depends on it
+	reads   []*id           // ... on these columns
+	tie     *id             // ... and has rows of the unit of that row alone, since they are equated with this column of it
+	home    string          // kind of the privacy unit
 }
 
 // column is a column of a relation.
@@ -40,6 +44,33 @@ type column struct {
 type key struct {
 	columns []*id
 	nulls   bool // NULL is equal to NULL in it
+}
+
+// within reports whether all columns are among others.
+func within(columns, all []*id) bool {
+	return !slices.ContainsFunc(columns, func(c *id) bool { return !slices.Contains(all, c) })
+}
+
+// groups are the keys of a grouped relation, or of each part of a UNION ALL.
+func (r *relation) groups() []key {
+	keys := slices.Clone(r.keys)
+	for _, a := range r.alike {
+		keys = append(keys, a.key)
+	}
+	return keys
+}
+
+// places are where the columns of a key are in a relation, or nil.
+func (r *relation) places(k key) (at []int) {
+	for _, c := range k.columns {
+		i := slices.IndexFunc(r.columns, func(o column) bool { return o.value.id == c })
+		if i < 0 {
+			return nil
+		}
+		at = append(at, i)
+	}
+	slices.Sort(at)
+	return at
 }
 
 // id is the identity of a column: a value per row that stays what it is through filters, joins and projections.
@@ -58,7 +89,9 @@ type value struct {
 	vague     bool   // which of equal values it is is left to the plan
 	public    bool   // no unit moves it
 	ofUnit    bool   // the same in all rows of a unit
-	unit      bool   // it is the unit of the row
+	bin       bool   // of a key: it is claimed to be a bin
+	unit      bool   // it is the unit of the row, or NULL
+	of        []*id  // of a unit that is no column: columns of rows of that unit
 	home      string // of a private column: kind of the privacy unit
 	mirrors   *id    // it is NULL or the same as that column, which a LEFT JOIN compared with it
 	ident     string // equal values of this name belong to one unit, which is the row's
@@ -66,6 +99,7 @@ type value struct {
 	id        *id
 	elements  []*string   // of a parameter
 	values    *big.Rat    // it has so many values at most, NULL apart; nil: no bound
+	few       *big.Rat    // in the rows of a unit it has so many values at most, NULL among them; nil: no bound
 	holds     []*id       // columns that this one tells
 	moves     *big.Rat    // so many rows of a unit have it other than zero and NULL; nil: no bound but their number
 	total     *big.Rat    // sum of magnitudes over the rows of a unit is at most this; nil: no bound but rows times the largest
@@ -105,6 +139,14 @@ func (v value) told() []*id {
 	return append([]*id{v.id}, v.holds...)
 }
 
+// rowsOf are columns of the rows whose unit a value is, or tells.
+func (v value) rowsOf() []*id {
+	if v.id != nil && v.of == nil {
+		return []*id{v.id}
+	}
+	return v.of
+}
+
 // there reports whether a value is not NULL in the rows that are left.
 func (v value) there() bool { return v.notNull || v.present }
 
@@ -115,6 +157,11 @@ func (r *relation) at(name string) (column, bool) {
 		return column{}, false
 	}
 	return r.columns[i], true
+}
+
+// has reports whether it has a column.
+func (r *relation) has(c *id) bool {
+	return slices.ContainsFunc(r.columns, func(o column) bool { return o.value.id == c })
 }
 
 // unique reports whether a unit has at most one row per value of the columns, NULL equal to NULL.

@@ -9,7 +9,8 @@ import (
 
 // chosen bounds the rows of a factor whose rows of a unit are numbered.
 //
-// Rule: row_number() OVER (PARTITION BY unit …) <= C, or = C, leaves C rows, or 1. Proof: numbers differ within a unit.
+// Rule: row_number() OVER (PARTITION BY unit …) <= C, or = C, leaves C rows, or 1; dense_rank() <= C leaves C values of what it is ordered
+// by. Proof: numbers differ within a unit; ranks differ where these values do.
 func chosen(factors []factor, on []*pg.Node, s *scope) {
 	for _, n := range on {
 		e := n.GetAExpr()
@@ -19,7 +20,7 @@ func chosen(factors []factor, on []*pg.Node, s *scope) {
 		op, _ := name(e.Name)
 		v, err := s.expr(e.Lexpr)
 		k, ok := integerConstant(e.Rexpr)
-		if err != nil || !ok || v.window == nil || v.window.fn != "row_number" {
+		if err != nil || !ok || v.window == nil {
 			continue
 		}
 		for i, f := range factors {
@@ -27,22 +28,38 @@ func chosen(factors []factor, on []*pg.Node, s *scope) {
 				continue
 			}
 			r := *f.relation
-			switch op {
-			case "<=":
+			switch fn := v.window.fn; {
+			case fn == "row_number" && op == "<=":
 				r.rows = least(r.rows, most(k, zero))
-			case "=":
+			case fn == "row_number" && op == "=":
 				r.rows = least(r.rows, one)
+			case fn == "dense_rank" && op == "<=":
+				few(factors[i].items, v.window.order, most(k, zero))
 			}
 			factors[i].relation = &r
 		}
 	}
 }
 
+// few notes that columns have so many values at most in the rows of a unit.
+func few(items []item, columns []*id, most *big.Rat) {
+	for k, i := range items {
+		o := *i.relation
+		o.columns = append([]column(nil), o.columns...)
+		for k := range o.columns {
+			if v := &o.columns[k].value; slices.Contains(columns, v.id) {
+				v.few = least(v.few, most)
+			}
+		}
+		items[k].relation = &o
+	}
+}
+
 // rowsFrom bounds how many rows of the others meet one row of a factor (-1: none of these, but the row around).
 //
 // Rule: one, of a factor whose equated columns hold a key of it (within a unit, if it is private: all are of one unit); else as many
-// as a unit has, or all, of a public one. Equated are columns that equal a constant or a column of a factor that was counted before.
-// Proof: a key has at most one row for the values that it has to have.
+// as are alike in such columns, or as VALUES meet, or as a unit has, or all, of a public one. Equated are columns that equal a constant, or
+// what is computed of columns of factors that were counted before. Proof: a key has at most one row for the values that it has to have.
 func rowsFrom(factors []factor, eq equations, start ...int) *big.Rat {
 	counted := map[int]bool{}
 	for _, i := range start {
@@ -51,32 +68,41 @@ func rowsFrom(factors []factor, eq equations, start ...int) *big.Rat {
 	r := one
 	have := func(c *id) bool {
 		for i, f := range factors {
-			if slices.ContainsFunc(f.columns, func(o column) bool { return o.value.id == c }) {
+			if f.has(c) {
 				return counted[i] && !f.bound // it may differ from one row to the next of those that it stands beside
 			}
 		}
 		return true // of the row around
 	}
 	for {
-		next := -1
-		columns, _ := eq.equated(have)
+		next, rows := -1, (*big.Rat)(nil)
+		columns := eq.equated(have)
+		strict := func(f factor, c *id) bool { return f.notNull(c) || eq.strictly(c) }
 		for i, f := range factors {
-			if !counted[i] && f.unique(columns, func(c *id) bool { return f.notNull(c) || eq.strictly(c) }) {
-				next = i
-				break
+			if counted[i] {
+				continue
+			}
+			n := f.rows
+			for _, a := range f.alike {
+				if !slices.ContainsFunc(a.columns, func(c *id) bool { return !slices.Contains(columns, c) || !a.nulls && !strict(f, c) }) {
+					n = least(n, a.most)
+				}
+			}
+			if i < len(eq.lists) {
+				n = least(n, meet(eq.lists[i], have))
+			}
+			if f.unique(columns, func(c *id) bool { return strict(f, c) }) {
+				n = least(n, one)
+			}
+			if next < 0 || n != nil && (rows == nil || n.Cmp(rows) < 0) {
+				next, rows = i, n
 			}
 		}
 		if next < 0 {
-			break
+			return r
 		}
-		counted[next] = true
+		counted[next], r = true, times(r, rows)
 	}
-	for i, f := range factors {
-		if !counted[i] {
-			r = times(r, f.rows)
-		}
-	}
-	return r
 }
 
 // count bounds the rows that one unit has in a join, and finds its keys.

@@ -10,8 +10,12 @@ import (
 // checker has what every rule may look at.
 type checker struct {
 	facts      Facts
+	lemmas     []lemma
+	top        *pg.SelectStmt // the query itself
+	bins       []*pg.Node     // its outputs that are claimed to be bins
 	parameters []Value
 	steps      int
+	uses       []*id // columns whose names were read
 }
 
 // item is a relation under its name in FROM.
@@ -24,8 +28,9 @@ type item struct {
 type scope struct {
 	*checker
 	outer   *scope
-	wall    bool // between a query and those around it
-	reached bool // of a wall: a name beyond it was used
+	wall    bool  // between a query and those around it
+	reached bool  // of a wall: a name beyond it was used
+	reads   []*id // ... of these columns
 	items   []item
 	refined map[string]span // by text: in the branch of a CASE
 	present map[string]bool // by text: WHERE says that it is not NULL
@@ -56,8 +61,11 @@ func (s *scope) column(n *pg.ColumnRef) (value, error) {
 			}
 			if c, ok := i.at(column); ok {
 				for inner := s; inner != at; inner = inner.outer {
-					inner.reached = inner.wall
+					if inner.reached = inner.reached || inner.wall; inner.wall {
+						inner.reads = append(inner.reads, c.value.id)
+					}
 				}
+				s.uses = append(s.uses, c.value.id)
 				return c.value, nil
 			}
 			if table != "" {
@@ -66,6 +74,16 @@ func (s *scope) column(n *pg.ColumnRef) (value, error) {
 		}
 	}
 	return value{}, missing(n.Location, "name", "%s.%s", table, column)
+}
+
+// used derives an expression, and of which columns it is computed.
+func (s *scope) used(n *pg.Node) (value, []*id, error) {
+	before := s.uses
+	s.uses = nil
+	v, err := s.expr(n)
+	uses := s.uses
+	s.uses = before
+	return v, uses, err
 }
 
 // with is the scope with other spans of some expressions.

@@ -18,6 +18,7 @@ func (c *checker) query(q *pg.SelectStmt, around *scope) (*relation, error) {
 		return nil, err
 	}
 	o := *r
+	o.reads = wall.reads
 	if o.bound = wall.reached; o.bound {
 		o.columns = append([]column(nil), r.columns...)
 		for i := range o.columns {
@@ -49,6 +50,7 @@ func (c *checker) unlimited(q *pg.SelectStmt, wall *scope) (*relation, error) {
 	if err := haveUnits(s, f.relation, on); err != nil {
 		return nil, err
 	}
+	f.relation.scan = f.relation.scan.narrowed(s, on)
 	r, err := s.project(q)
 	if err != nil {
 		return nil, err
@@ -108,6 +110,7 @@ func (s *scope) project(q *pg.SelectStmt) (*relation, error) {
 		if v.id == nil {
 			v.id = &id{}
 		}
+		v.of = nil
 		r.columns = append(r.columns, column{outputName(t.GetResTarget()), v})
 	}
 	if at.group != nil {
@@ -291,11 +294,13 @@ func (s *scope) limit(q *pg.SelectStmt, r *relation) (*relation, error) {
 func (c *checker) values(q *pg.SelectStmt, wall *scope) (*relation, error) {
 	s := &scope{checker: c, outer: wall}
 	r := &relation{rows: big.NewRat(int64(len(q.ValuesLists)), 1)}
+	var all [][]value
 	for i, l := range q.ValuesLists {
 		list, err := s.exprs(l.GetList().GetItems())
 		if err != nil {
 			return nil, err
 		}
+		all = append(all, list)
 		for k, v := range list {
 			if i == 0 {
 				r.columns = append(r.columns, column{"column", v})
@@ -313,31 +318,11 @@ func (c *checker) values(q *pg.SelectStmt, wall *scope) (*relation, error) {
 		v.id = &id{}
 		v.ofUnit = v.ofUnit && len(q.ValuesLists) == 1
 	}
-	r.keys = distinctConstants(q.ValuesLists, r)
-	return r, nil
-}
-
-// distinctConstants finds the columns of VALUES whose constants differ.
-//
-// Rule: they are exact, of one type, and of one spelling each that no two rows share: integers and text. Proof: integers that are
-// written without a sign or zeros in front are equal if they are written alike; text under a deterministic collation too.
-func distinctConstants(lists []*pg.Node, r *relation) (keys []key) {
-	for k, c := range r.columns {
-		seen, ok := map[string]bool{}, c.value.exact && (c.value.typ == "text" || isInteger(c.value.typ))
-		for _, l := range lists {
-			n := l.GetList().Items[k]
-			t := n.GetTypeCast().GetArg().GetAConst().GetSval().GetSval()
-			if i, isInt := integerConstant(n); isInteger(c.value.typ) && isInt {
-				t = i.RatString()
-			} else if n.GetTypeCast().GetArg().GetAConst().GetSval() == nil || isInteger(c.value.typ) {
-				ok = false
-			}
-			ok = ok && !seen[t]
-			seen[t] = true
-		}
-		if ok {
-			keys = append(keys, key{columns: []*id{c.value.id}})
+	r.list = entries(q.ValuesLists, all, r.columns)
+	for _, c := range r.columns {
+		if distinct(r.list, c.value) {
+			r.keys = append(r.keys, key{columns: []*id{c.value.id}})
 		}
 	}
-	return keys
+	return r, nil
 }

@@ -1,13 +1,16 @@
 package certify
 
 import (
+	"slices"
+
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
 
 // setOperation is UNION, INTERSECT or EXCEPT, with or without ALL.
 //
 // Rule: of two public relations it is public; of two split ones it is split if one output holds the unit on both sides, and a
-// unit has a+b, min(a, b), or a rows. UNION ALL of grouped ones is grouped: bounds are added, but Delta, which is the larger.
+// unit has a+b, min(a, b), or a rows; of scans that exclude each other no more than the table. UNION ALL of
+// grouped ones is grouped: bounds are added, but Delta, which is the larger.
 // Proof: equal rows
 // have equal units, so rows of other units decide nothing. All outputs are exact unless ALL keeps all, as else it is left to the plan
 // which of equal rows stays.
@@ -33,7 +36,7 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 	o := &relation{kind: l.kind, home: l.home}
 	k, hasUnit := key{nulls: true}, false
 	for i := range l.columns {
-		v, err := merged(l.columns[i].value, r.columns[i].value, q)
+		v, err := merged(l.columns[i].value, r.columns[i].value)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +55,9 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 	}
 	switch q.Op {
 	case pg.SetOperation_SETOP_UNION:
-		o.rows = plus(l.rows, r.rows)
+		if o.rows, o.scan = plus(l.rows, r.rows), l.scan.beside(r.scan); o.scan != nil {
+			o.rows = least(o.rows, o.scan.rows)
+		}
 	case pg.SetOperation_SETOP_INTERSECT:
 		o.rows = least(l.rows, r.rows)
 	case pg.SetOperation_SETOP_EXCEPT:
@@ -61,11 +66,24 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 	if !q.All {
 		o.keys = []key{k}
 	}
+	for _, a := range l.groups() {
+		at := l.places(a)
+		for _, b := range r.groups() {
+			if l.kind != grouped || at == nil || !a.nulls || !b.nulls || !slices.Equal(at, r.places(b)) {
+				continue
+			}
+			same := alike{key: key{nulls: true}} // of each side's groups
+			for _, i := range at {
+				same.columns = append(same.columns, o.columns[i].value.id)
+			}
+			o.alike = append(o.alike, same)
+		}
+	}
 	return o, nil
 }
 
 // merged is an output of a set operation.
-func merged(a, b value, q *pg.SelectStmt) (value, error) {
+func merged(a, b value) (value, error) {
 	if a.array || b.array || a.typ != b.typ && !(isNumber(a.typ) && isNumber(b.typ) && ranks[a.typ] <= 4 && ranks[b.typ] <= 4) {
 		return a, missing(-1, "types", "%s and %s", a.typ, b.typ)
 	}
@@ -154,7 +172,13 @@ func (s *scope) sublink(n *pg.SubLink) (value, error) {
 			return v, missing(n.Location, "scalar subquery", "that may have more than one row")
 		}
 		c := r.columns[0].value
-		o := value{typ: c.typ, array: c.array, span: c.span, exact: c.exact, public: v.public, ofUnit: v.ofUnit, collation: c.collation, integral: c.integral, vague: c.vague, id: &id{}}
+		o := value{ // without an id: it is computed of the columns around that it reads
+			typ: c.typ, array: c.array, span: c.span, exact: c.exact, public: v.public, ofUnit: v.ofUnit, collation: c.collation,
+			integral: c.integral, vague: c.vague,
+		}
+		if r.tie != nil {
+			o.unit, o.home, o.ident, o.of = c.unit && c.exact, c.home, c.ident, []*id{r.tie}
+		}
 		return o, nil
 	}
 	return v, missing(n.Location, "subquery "+n.SubLinkType.String(), "")

@@ -23,16 +23,16 @@ var functions = map[string][]function{}
 
 func row(text string, rule func(a []value) (span, bool)) {
 	m := signature.FindStringSubmatch(text)
-	f := function{gives: value{typ: m[3], span: bounds(m[3], m[6]), notNull: m[4] == "", exact: m[5] == "!"}, rule: rule}
+	f := function{gives: value{typ: m[3], span: spanText(m[3], m[6]), notNull: m[4] == "", exact: m[5] == "!"}, rule: rule}
 	for _, p := range strings.Split(m[2], ", ") {
 		t, b, _ := strings.Cut(p, " ")
-		f.takes = append(f.takes, value{typ: t, span: bounds(t, b)})
+		f.takes = append(f.takes, value{typ: t, span: spanText(t, b)})
 	}
 	functions[m[1]] = append(functions[m[1]], f)
 }
 
-// bounds reads "0..5", "0.." or "".
-func bounds(t, s string) span {
+// spanText reads "0..5", "0.." or "".
+func spanText(t, s string) span {
 	lo, hi, ok := strings.Cut(s, "..")
 	if !ok {
 		return spanOf(t)

@@ -111,7 +111,7 @@ func part(a []value) (span, bool) {
 		return r, false
 	}
 	if limits += more; limits != "" {
-		b := bounds("int4", limits)
+		b := spanText("int4", limits)
 		b.tiny = r.tiny
 		return b, true
 	}

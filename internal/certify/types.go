@@ -126,8 +126,8 @@ func null(t string, array bool) value {
 	return v
 }
 
-// reads reports whether a string surely is a constant of a type.
-func (c *checker) reads(t, s string) bool {
+// canRead reports whether a string surely is a constant of a type.
+func (c *checker) canRead(t, s string) bool {
 	reads := elements[t]
 	return reads != nil && reads(s) || slices.Contains(c.facts.Enums[t], s)
 }

@@ -22,9 +22,21 @@ func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor
 		return factor{}, err
 	}
 	out := &relation{}
+	for _, f := range factors {
+		eq.lists = append(eq.lists, c.meetings(f, s, on))
+	}
+	if len(factors) == 1 {
+		out.list, out.alike, out.scan = factors[0].list, factors[0].alike, factors[0].scan
+	}
 	private, others := []int{}, 0
+	lateral := false
 	for i, f := range factors {
-		out.bound = out.bound || f.bound
+		lateral = lateral || f.bound
+		for _, r := range f.reads {
+			if !slices.ContainsFunc(factors, func(o factor) bool { return o.has(r) }) {
+				out.bound, out.reads = true, append(out.reads, r)
+			}
+		}
 		switch f.kind {
 		case split:
 			private = append(private, i)
@@ -33,7 +45,7 @@ func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor
 			out.kind = f.kind
 		}
 	}
-	if others > 1 || others > 0 && len(private) > 0 || others > 0 && out.bound {
+	if others > 1 || others > 0 && len(private) > 0 || others > 0 && lateral {
 		return factor{}, missing(-1, "join of aggregated rows", "%d with %d split", others, len(private))
 	}
 	if len(private) > 0 {
@@ -53,14 +65,19 @@ func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor
 
 // tied is the rule of combine on units.
 func tied(factors []factor, private []int, eq equations, out *relation) error {
-	owner := func(c *id) int {
-		return slices.IndexFunc(factors, func(f factor) bool {
-			return slices.ContainsFunc(f.items, func(i item) bool {
-				return slices.ContainsFunc(i.columns, func(o column) bool { return o.value.id == c })
-			})
-		})
+	const around, several = -1, -2 // the row of a query around; not one
+	owner := func(columns ...*id) int {
+		all := map[int]bool{}
+		at := several
+		for _, c := range columns {
+			at = slices.IndexFunc(factors, func(f factor) bool { return f.has(c) })
+			all[at] = true
+		}
+		if len(all) != 1 {
+			return several
+		}
+		return at
 	}
-	const around = -1 // the row of a query around
 	reached := map[int]bool{}
 	var grow func(i int)
 	grow = func(i int) {
@@ -68,15 +85,12 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 			return
 		}
 		reached[i] = true
-		for _, p := range eq.pairs {
-			if !p.oneUnit() {
-				continue
-			}
-			a, b := owner(p.a.id), owner(p.b.id)
-			if a == i && i >= 0 {
+		for _, t := range eq.ties {
+			a, b := owner(t.a...), owner(t.b...)
+			if a == i && i >= 0 && b != several {
 				grow(b)
 			}
-			if b == i && i >= 0 {
+			if b == i && i >= 0 && a != several {
 				grow(a)
 			}
 		}
@@ -92,10 +106,10 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 	}
 	grow(private[0])
 	if reached[around] { // what is tied to the row around is tied together
-		for _, p := range eq.pairs {
-			if a, b := owner(p.a.id), owner(p.b.id); p.oneUnit() && (a < 0) != (b < 0) {
-				if out.tie = p.a.id; a >= 0 {
-					out.tie = p.b.id
+		for _, t := range eq.ties {
+			if a, b := owner(t.a...), owner(t.b...); max(a, b) >= 0 && min(a, b) == around {
+				if out.tie = t.a[0]; a >= 0 {
+					out.tie = t.b[0]
 				}
 				grow(max(a, b))
 			}
@@ -122,11 +136,7 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 		}
 		out.unsure = out.unsure && f.unsure
 	}
-	for _, p := range eq.pairs {
-		if p.oneUnit() && p.a.unit && p.b.unit {
-			out.unsure = false
-		}
-	}
+	out.unsure = out.unsure && !slices.ContainsFunc(eq.ties, func(t tie) bool { return t.units })
 	return nil
 }
 
@@ -148,7 +158,7 @@ func settle(factors []factor, eq equations, out *relation, on []*pg.Node) []item
 		}
 	}
 	for range factors {
-		columns, _ := eq.equated(func(c *id) bool { return constant[c] })
+		columns := eq.equated(func(c *id) bool { return constant[c] })
 		for _, f := range factors {
 			if !f.bound && f.unique(columns, func(c *id) bool { return f.notNull(c) || eq.strictly(c) }) {
 				for _, c := range f.columns {

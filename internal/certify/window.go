@@ -9,8 +9,9 @@ import (
 
 // window is a window function over the rows that a unit has in a relation.
 type window struct {
-	fn      string // row_number, total (a sum over all rows), running (a sum up to and with this one)
+	fn      string // row_number, dense_rank, total (a sum over all rows), running (a sum up to and with this one)
 	over    *relation
+	order   []*id   // columns by which it is ordered
 	weighed *weight // of running sums and totals of rows
 	parts   []*id   // of totals: columns whose magnitudes it adds up
 }
@@ -122,8 +123,11 @@ func (s *scope) over(fn string, f *pg.FuncCall) (value, error) {
 		}
 	}
 	switch {
-	case fn == "row_number" && len(w.PartitionClause) <= 1:
+	case (fn == "row_number" || fn == "dense_rank") && len(w.PartitionClause) <= 1:
 		v.window = &window{fn: fn, over: r}
+		for _, by := range sort[len(w.PartitionClause):] {
+			v.window.order = append(v.window.order, by.told()...)
+		}
 	case fn == "ntile":
 		v.span = between(one, k)
 	case p.args == 0:
@@ -192,6 +196,7 @@ func (s *scope) aggregateOver(fn string, f *pg.FuncCall, args []value, filter []
 		return lacks("of " + x.typ)
 	}
 	v.id = &id{}
+	v.ofUnit = fn == "count" && len(w.PartitionClause) <= 1 && len(w.OrderClause) == 0 && w.FrameOptions&frameNonDefault == 0
 	if fn != "sum" || !itself || len(w.PartitionClause) > 1 || !x.finite() {
 		return v, nil
 	}

@@ -87,7 +87,11 @@ func (g *grouping) percentile(fn string, f *pg.FuncCall, x value) (value, bool) 
 
 // withinUnit is an aggregate over rows of one unit, or public ones (aggregated), and what is known of it beside its span.
 func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.Node) (value, error) {
-	v, ok := aggregated(fn, x, g.body.rows, filter == nil && len(g.list) > 0)
+	n := g.body.rows
+	if g.body.unique(g.told(), g.inner.presentColumn) { // the keys of groups hold a key of the rows
+		n = least(n, one)
+	}
+	v, ok := aggregated(fn, x, n, filter == nil && len(g.list) > 0)
 	switch {
 	case percentiles[fn]:
 		v, ok = g.percentile(fn, f, x)
@@ -113,6 +117,9 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 		}
 	case "min", "max":
 		v.public = x.public
+		if g.result.kind == split && x.exact { // one of the values of the unit, or NULL
+			v.unit, v.home, v.ident = x.unit, x.home, x.ident
+		}
 		if g.body.kind == public && x.id != nil && x.there() && g.body.unique([]*id{x.id}, g.body.notNull) {
 			v.id = &id{}
 			g.picked = append(g.picked, v.id)

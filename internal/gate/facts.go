@@ -23,6 +23,9 @@ func Facts(s *schema.Schema, proofs []schema.Proof) certify.Facts {
 		}
 	}
 	for _, p := range proofs {
+		if p.Of == "" && p.Values.Text != "" && len(p.Values.Parameters) == 0 {
+			f.Proven = append(f.Proven, p.Values.Text)
+		}
 		if p.Shape == "" {
 			continue
 		}
