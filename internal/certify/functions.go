@@ -145,7 +145,7 @@ func converted(v value, t string, f Facts) (value, bool) {
 		return v, true
 	}
 	switch {
-	case v.none:
+	case v.none && ranges[v.typ] == "":
 		return null(t, false), true
 	case t == "text" && (texts[v.typ] || f.Enums[v.typ] != nil):
 		r := made("text", between(zero, power(2, 18)), v) // a numeric has 131072 digits before the point and 16383 behind
