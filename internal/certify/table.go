@@ -181,7 +181,7 @@ func init() {
 	})
 	row("sqrt(numeric 0..) numeric", func(a []value) (span, bool) { // numeric_sqrt: the same; 16 digits at least, more of more zeros behind the point
 		r := span{lo: zero}
-		if a[0].hi == nil || a[0].nan || a[0].vague || a[0].hi.Cmp(bigNumber) > 0 {
+		if a[0].hi == nil || a[0].nan || a[0].hi.Cmp(bigNumber) > 0 {
 			return r, false
 		}
 		r.hi = most(a[0].hi, one)
