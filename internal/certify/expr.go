@@ -25,7 +25,7 @@ func (s *scope) expr(n *pg.Node) (value, error) {
 			v.span = r
 		}
 		v.present = v.present || s.present[t]
-		v.ofUnit = v.ofUnit || v.unit && v.there()
+		v.ofUnit = v.ofUnit || holdsUnit(v)
 	}
 	return v, nil
 }

@@ -148,7 +148,7 @@ func (c *checker) table(t *pg.RangeVar) (item, error) {
 		if !f.Public {
 			v.home = f.Kind
 			v.unit = name == f.Unit
-			v.ofUnit, v.ident = v.unit, col.OneUnit
+			v.ofUnit, v.ident = v.unit && v.exact, col.OneUnit
 			if f.Via != nil && name == f.Via.Column {
 				v.ident = f.Via.Table + "." + f.Via.Key
 			}
@@ -354,7 +354,7 @@ func padded(v *value, eq equations, full bool) {
 	old := v.id
 	*v = value{
 		typ: v.typ, array: v.array, span: v.span, exact: v.exact, public: v.public, collation: v.collation, integral: v.integral,
-		unit: v.unit, home: v.home, id: &id{}, ident: v.ident, values: v.values,
+		unit: v.unit, home: v.home, id: &id{}, ident: v.ident, values: v.values, vague: v.vague,
 	}
 	for _, e := range eq.pairs {
 		switch {

@@ -13,7 +13,7 @@ var comparisons = map[string]bool{"<": true, "<=": true, ">": true, ">=": true, 
 // comparable are the types whose operators compare any two values.
 var comparable = map[string]bool{
 	"int2": true, "int4": true, "int8": true, "numeric": true, "float4": true, "float8": true, "bool": true, "text": true, "date": true,
-	"timestamp": true, "timestamptz": true, "interval": true, "uuid": true,
+	"timestamp": true, "timestamptz": true, "interval": true, "uuid": true, "bytea": true,
 }
 
 // operator is an operator of pg_catalog.
@@ -367,7 +367,9 @@ func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (val
 			r.lo = zero
 		}
 	case "/":
-		return quotient(typ, a, b, lacks)
+		v, err := quotient(typ, a, b, lacks)
+		v.nan = nan
+		return v, err
 	case "%":
 		if typ == "float8" || typ == "float4" {
 			return lacks("type")

@@ -3,6 +3,7 @@ package certify
 import (
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
@@ -83,6 +84,8 @@ func apply(name string, args []value) (value, bool) {
 				continue
 			}
 			r.span = s
+		} else if isNumber(r.typ) && !isInteger(r.typ) {
+			r.nan = slices.ContainsFunc(given, func(a value) bool { return a.nan })
 		}
 		r.notNull, r.present = r.notNull && f.gives.notNull, r.present && f.gives.notNull
 		if f.gives.exact {
@@ -100,7 +103,9 @@ func (s span) under(o span) bool {
 
 func first(a []value) (span, bool) { return a[0].span, true }
 
-func last(a []value) (span, bool) { return a[len(a)-1].span, true }
+func notLonger(a []value) (span, bool) { return span{lo: zero, hi: a[0].hi}, true }
+
+func cut(a []value) (span, bool) { return span{lo: zero, hi: a[len(a)-1].hi}, true }
 
 // tinyOf is what magnitudes but zero are above, nil if there is nothing.
 func tinyOf(a value) *big.Rat {
@@ -117,9 +122,9 @@ func init() {
 	row("position(text, text) int4 0..1073741823", searchable) // textpos: refuses collations that are not deterministic
 	row("lower(text ..2097152) text", cased)                   // str_tolower: memory
 	row("upper(text ..2097152) text", cased)
-	row("btrim(text) text", first) // dotrim leaves a part
-	row("left(text, int4 0..2097152) text", last)
-	row("substring(text, int4, int4 0..2097152) text", last) // text_substring: a negative length; sums are watched for overflow
+	row("btrim(text) text", notLonger) // dotrim leaves a part
+	row("left(text, int4 0..2097152) text", cut)
+	row("substring(text, int4, int4 0..2097152) text", cut) // text_substring: a negative length; sums are watched for overflow
 	row("repeat(text, int4 0..2097152) text", func(a []value) (span, bool) {
 		return lengths(times(a[0].hi, a[1].hi)) // repeat: size
 	})
@@ -176,7 +181,7 @@ func init() {
 	})
 	row("sqrt(numeric 0..) numeric", func(a []value) (span, bool) { // numeric_sqrt: the same; 16 digits at least, more of more zeros behind the point
 		r := span{lo: zero}
-		if a[0].hi == nil || a[0].nan || a[0].vague || a[0].hi.Cmp(bigNumber) > 0 {
+		if a[0].hi == nil || a[0].nan || a[0].hi.Cmp(bigNumber) > 0 {
 			return r, false
 		}
 		r.hi = most(a[0].hi, one)

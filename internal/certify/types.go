@@ -26,7 +26,7 @@ func limits(t string) (lo, hi *big.Rat) {
 // exactTypes are those whose equal values have equal bytes, and are printed alike. Not among them: numeric (1.0 and 1.00), floats
 // (0 and -0), interval, text of a collation that is not deterministic.
 var exactTypes = map[string]bool{
-	"int2": true, "int4": true, "int8": true, "bool": true, "date": true, "timestamp": true, "timestamptz": true, "uuid": true,
+	"int2": true, "int4": true, "int8": true, "bool": true, "date": true, "timestamp": true, "timestamptz": true, "uuid": true, "bytea": true,
 }
 
 // spelled are the names of types as the policy and format_type give them.

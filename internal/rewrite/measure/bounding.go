@@ -6,10 +6,13 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// pickOrder orders a unit's groups by keyed hash of their first million characters, then by the group: a choice that depends on this unit's rows alone.
+// pickOrder orders a unit's groups by keyed hash of their first million characters, then by the group: a choice that depends on this
+// unit's rows alone.
 func (t *builder) pickOrder(of *query.Alias) []query.Scalar {
 	groups := columns(of, t.groupNames())
-	short := func(x query.Scalar) query.Scalar { return query.F(`pg_catalog."left"({}::pg_catalog.text, 1048576)`, x) } // what they are together is no text that is too long
+	short := func(x query.Scalar) query.Scalar { // for what they are together is no text that is too long
+		return query.F(`pg_catalog."left"({}::pg_catalog.text, 1048576)`, x)
+	}
 	text := short(of.Column("u"))
 	for _, c := range groups {
 		text = query.F(`{} || E'\x1f' || COALESCE({}, E'\x1e')`, text, short(c))

@@ -45,6 +45,8 @@ func spelling(c *Column) (query.Scalar, error) {
 		return x.Ref, nil
 	case pgresolve.IsTime(base) && base != pgtype.IntervalOID:
 		return x.Ref, nil
+	case base == pgtype.IntervalOID: // one of 2^31 hours has no text before PostgreSQL 15
+		return query.F(`pg_catalog.interval_send({})`, x.Ref), nil
 	case base == pgtype.BoolOID, base == pgtype.UUIDOID:
 		return x.Ref, nil
 	case base == pgtype.BPCharOID && typmod < 0: // its blanks at the end are no part of its text, and octet_length counts them
