@@ -67,6 +67,8 @@ func answer(r *relation) ([]Output, error) {
 	var out []Output
 	for _, c := range r.columns {
 		switch {
+		case c.value.vague:
+			return nil, missing(-1, "key equality", "which of equal values stands for %s is left to the plan", c.name)
 		case r.kind == public || c.value.public && c.value.exact:
 			out = append(out, Output{Kind: Public})
 		case c.value.influence != nil && (!c.value.notNull || !c.value.integral):

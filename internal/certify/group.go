@@ -7,8 +7,10 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
 
-var aggregateNames = []string{"count", "sum", "min", "max", "mode", "bool_or", "bool_and", "avg", "array_agg",
-	"var_pop", "var_samp", "variance", "stddev_pop", "stddev_samp", "stddev", "percentile_disc", "percentile_cont"}
+var aggregateNames = []string{
+	"count", "sum", "min", "max", "mode", "bool_or", "bool_and", "avg", "array_agg",
+	"var_pop", "var_samp", "variance", "stddev_pop", "stddev_samp", "stddev", "percentile_disc", "percentile_cont",
+}
 
 // aggregates reports whether an expression has an aggregate of its own query.
 func aggregates(n *pg.Node) bool {

@@ -60,12 +60,13 @@ var positional = map[string]struct {
 
 // over is a window function.
 //
-// Rule: partitioned by the unit (and more, of which nothing follows), in a relation that is split, it is a function of the rows of one
-// unit, if what it gives hangs on no choice among rows that tie: ranks, and frames of peers, or the order has no ties that make a
-// difference (totalOrder). That the choice is among rows of one unit alone is not enough: main's plan may choose another way for every
-// unit when x is gone. lag and its kin give NULL or the value of a row; ntile and nth_value fail below 1. Sums are of integers and
-// numerics, which are exact; so are moving frames (int8_avg_accum_inv, numeric_accum_inv and do_numeric_discard of numeric.c, which has the
-// aggregate start again where digits behind the point would be lost). Proof: nodeWindowAgg.c, windowfuncs.c.
+// Rule: partitioned by the unit (and more, of which nothing follows), in a relation that is split, it is a function of
+// the rows of one unit, if what it gives hangs on no choice among rows that tie: ranks, and frames of peers, or the
+// order has no ties that make a difference (totalOrder). That the choice is among rows of one unit alone is not enough:
+// main's plan may choose another way for every unit when x is gone. lag and its kin give NULL or the value of a row;
+// ntile and nth_value fail below 1. Sums are of integers and numerics, which are exact; so are moving frames
+// (int8_avg_accum_inv, numeric_accum_inv and do_numeric_discard of numeric.c, which has the aggregate start again where
+// digits behind the point would be lost). Proof: nodeWindowAgg.c, windowfuncs.c.
 func (s *scope) over(fn string, f *pg.FuncCall) (value, error) {
 	w, r := f.Over, s.windows
 	if len(s.refined) > 0 { // windows are computed for all rows, whatever CASE they stand in
@@ -110,34 +111,44 @@ func (s *scope) over(fn string, f *pg.FuncCall) (value, error) {
 	if !isPositional {
 		return s.aggregateOver(fn, f, args, filter, lacks)
 	}
-	v := p.result
-	v.id, v.notNull, v.hi = &id{}, true, least(v.hi, r.rows)
 	if filter != nil || len(args) > p.args || f.AggStar {
 		return lacks("arguments")
 	}
+	v := p.result
+	v.id, v.notNull, v.hi = &id{}, true, least(v.hi, r.rows)
+	if (fn == "row_number" || fn == "dense_rank") && len(w.PartitionClause) <= 1 {
+		v.window = &window{fn: fn, over: r}
+		for _, by := range sort[len(w.PartitionClause):] {
+			v.window.order = append(v.window.order, by.told()...)
+		}
+	}
+	if p.args == 0 {
+		return v, nil
+	}
+	return ofRow(fn, f, args, v, lacks)
+}
+
+// ofRow is ntile, or what gives the value of another row.
+func ofRow(fn string, f *pg.FuncCall, args []value, v value, lacks func(string) (value, error)) (value, error) {
+	if len(args) == 0 || args[0].typ == "unknown" {
+		return lacks("arguments")
+	}
 	k := one
-	if len(args) > 0 && (fn == "ntile" || len(args) > 1) {
+	if fn == "ntile" || len(args) > 1 {
 		var ok bool
 		if k, ok = integerConstant(f.Args[len(args)-1]); !ok || !exactly(k).inside("int4") || k.Cmp(one) < 0 {
 			return lacks("a number that is no constant, or below 1")
 		}
 	}
-	switch {
-	case (fn == "row_number" || fn == "dense_rank") && len(w.PartitionClause) <= 1:
-		v.window = &window{fn: fn, over: r}
-		for _, by := range sort[len(w.PartitionClause):] {
-			v.window.order = append(v.window.order, by.told()...)
-		}
-	case fn == "ntile":
+	if fn == "ntile" {
 		v.span = between(one, k)
-	case p.args == 0:
-	case len(args) == 0 || args[0].typ == "unknown":
-		return lacks("arguments")
-	default:
-		x := args[0]
-		v = value{typ: x.typ, array: x.array, span: x.span, exact: x.exact, collation: x.collation, integral: x.integral, vague: x.vague, values: x.values, id: v.id}
+		return v, nil
 	}
-	return v, nil
+	x := args[0]
+	return value{
+		typ: x.typ, array: x.array, span: x.span, exact: x.exact, collation: x.collation, integral: x.integral,
+		vague: x.vague, values: x.values, id: v.id,
+	}, nil
 }
 
 // sortKeys derives what a window is partitioned and ordered by: values that can be compared.
@@ -162,9 +173,10 @@ var intervals = regexp.MustCompile(`^(\d{1,3} (year|mon|day)s? ?)*(\d\d:\d\d:\d\
 
 // offset reports whether a frame may begin or end so far from a row.
 //
-// Rule: a constant that is not below zero: a number, of rows, of groups, or to be added to one; or an interval, to be added to dates and
-// timestamps of years 1 to 9999. Proof: in_range functions of int.c, float.c, numeric.c raise errors for negative and NaN offsets alone;
-// those of date.c and timestamp.c also where a sum is out of range, 4714 BC to 294276.
+// Rule: a constant that is not below zero: a number, of rows, of groups, or to be added to one; or an interval, to be
+// added to dates and timestamps of years 1 to 9999. Proof: in_range functions of int.c, float.c, numeric.c raise errors
+// for negative and NaN offsets alone; those of date.c and timestamp.c also where a sum is out of range, 4714 BC to
+// 294276.
 func offset(n *pg.Node, order []value) bool {
 	v, err := (&scope{checker: &checker{}}).expr(n)
 	if err != nil || !v.notNull || v.array {
@@ -174,7 +186,8 @@ func offset(n *pg.Node, order []value) bool {
 		return v.lo != nil && v.lo.Sign() >= 0 && !v.nan
 	}
 	unit := map[string]int64{"date": 1, "timestamp": 86400_000_000, "timestamptz": 86400_000_000}
-	if v.typ != "interval" || len(order) != 1 || unit[order[0].typ] == 0 || !intervals.MatchString(n.GetTypeCast().GetArg().GetAConst().GetSval().GetSval()) {
+	text := n.GetTypeCast().GetArg().GetAConst().GetSval().GetSval()
+	if v.typ != "interval" || len(order) != 1 || unit[order[0].typ] == 0 || !intervals.MatchString(text) {
 		return false
 	}
 	day := big.NewRat(unit[order[0].typ], 1)
@@ -182,7 +195,9 @@ func offset(n *pg.Node, order []value) bool {
 }
 
 // aggregateOver is an aggregate over a frame of a unit's rows.
-func (s *scope) aggregateOver(fn string, f *pg.FuncCall, args []value, filter []*pg.Node, lacks func(string) (value, error)) (value, error) {
+func (s *scope) aggregateOver(
+	fn string, f *pg.FuncCall, args []value, filter []*pg.Node, lacks func(string) (value, error),
+) (value, error) {
 	w, r := f.Over, s.windows
 	x := value{typ: "int4", span: exactly(one), notNull: true, exact: true}
 	if len(args) == 1 && !f.AggStar {
@@ -190,7 +205,8 @@ func (s *scope) aggregateOver(fn string, f *pg.FuncCall, args []value, filter []
 	} else if len(args) > 0 || fn != "count" || !f.AggStar {
 		return lacks("arguments")
 	}
-	itself := filter == nil && (w.FrameOptions&frameNonDefault == 0 || w.FrameOptions&^frameBetween == frameUnlimitedTo) // the frame has the row
+	itself := filter == nil && // the frame has the row
+		(w.FrameOptions&frameNonDefault == 0 || w.FrameOptions&^frameBetween == frameUnlimitedTo)
 	v, ok := aggregated(fn, x, r.rows, itself)
 	if !ok || fn == "mode" {
 		return lacks("of " + x.typ)
