@@ -56,6 +56,7 @@ type Influence struct {
 	Place  *big.Rat // in all groups together that have the same public keys: what a histogram's place is charged for
 	Total  *big.Rat // summed over its groups
 	Groups *big.Rat // number of groups in which it moves at all
+	shares []share
 }
 
 // Output is one column of the answer.
@@ -74,7 +75,17 @@ type Certified struct {
 func (c Certified) OK() bool { return c.checked }
 
 // Claim is what a caller wants to be true of the output of the same place. A nil bound claims nothing.
-type Claim = Output
+//
+// What is charged together is claimed together, in the steps s of a unit: the sum over the groups of |move| / Row rounded up, where
+// Row is 1 if there is none. Integers of one layer, of all texts of a statement that are measured in one snapshot, have Σ s / ⌈Total / Row⌉
+// <= 1. Of integers with a Row and the same ⌈Total / Row⌉, no group moves one by more than Row times a number of rows that is the same
+// for all, and these numbers add up to ⌈Total / Row⌉ at most.
+type Claim struct {
+	Kind string
+	Influence
+	Row    *big.Rat
+	Layers []int // an integer may be read by several releases
+}
 
 // Error says what could not be derived: where in the text, and which rule is missing.
 type Error struct {

@@ -42,7 +42,7 @@ func (c *checker) factors(n *pg.Node, outer *scope, beside []factor) ([]factor, 
 		if err != nil {
 			return nil, nil, err
 		}
-		return alone(renamed(r, s.Alias))
+		return alone(renamed(c.sourced(r, s.Subquery), s.Alias))
 	case *pg.Node_RangeFunction:
 		return alone(c.function(f.RangeFunction, outer))
 	case *pg.Node_JoinExpr:
@@ -132,6 +132,10 @@ func (c *checker) table(t *pg.RangeVar) (item, error) {
 	if r.rows == one {
 		for i := range r.columns {
 			r.columns[i].value.ofUnit = true
+		}
+		r.source = &source{key: at, rows: one, names: map[*id]string{}}
+		for name, i := range ids {
+			r.source.names[i] = name
 		}
 	}
 	name := t.Relname
@@ -240,7 +244,7 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 	}
 	out := *inner.relation
 	out.unsure = l.unsure
-	out.rows = nil
+	out.rows, out.source = nil, nil
 	eq, s := c.equations(inner.items, on, outer)
 	_ = s
 	matched := rowsFrom([]factor{l, r}, eq, 0)
@@ -275,7 +279,7 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 				padded(v, eq, full)
 			}
 			if !single {
-				v.total, v.window = nil, nil
+				v.total, v.window, v.pieces = nil, nil, nil
 			}
 			out.columns = append(out.columns, o.columns[k])
 		}

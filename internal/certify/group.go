@@ -74,12 +74,12 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 			v[0].id = &id{}
 		}
 		v[0].moves = nil
-		v[0].window, v[0].total, v[0].whole, v[0].dominated = nil, nil, nil, nil
+		v[0].window, v[0].total, v[0].whole, v[0].dominated, v[0].pieces, v[0].def = nil, nil, nil, nil, nil, nil
 		g.keys[text(n)] = v[0]
 		g.list = append(g.list, v[0])
 	}
 	r := *g.body
-	r.columns, r.keys = nil, nil
+	r.columns, r.keys, r.source = nil, nil, nil
 	constant := !slices.ContainsFunc(g.list, func(v value) bool { return !v.ofUnit })
 	switch {
 	case r.kind == public:
@@ -207,7 +207,7 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 // are missing count as zeros.
 func (g *grouping) resummed(x value) value {
 	i := x.influence
-	v := value{typ: "numeric", notNull: x.notNull && len(g.list) > 0, integral: x.integral, influence: &Influence{Delta: least(i.Total, times(i.Delta, i.Groups)), Place: i.Total, Total: i.Total, Groups: i.Groups}}
+	v := value{typ: "numeric", notNull: x.notNull && len(g.list) > 0, integral: x.integral, influence: &Influence{Delta: least(i.Total, times(i.Delta, i.Groups)), Place: i.Total, Total: i.Total, Groups: i.Groups, shares: i.shares}}
 	if len(g.list) == 0 {
 		v.influence.Groups = least(i.Groups, one)
 	}
@@ -265,6 +265,7 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 	}
 	v := value{typ: "int8", notNull: fn == "count" || x.there() && filter == nil && len(g.list) > 0, integral: fn == "count" || x.integral, influence: &Influence{Delta: least(total, times(within(have), each)), Place: least(total, times(within(open), each)), Groups: groups}}
 	v.influence.Total = least(total, times(v.influence.Delta, groups))
+	v.influence.shares = g.shares(fn == "sum", x, each, filter)
 	if fn == "sum" && (x.typ == "int8" || x.typ == "numeric") {
 		v.typ = "numeric"
 	}

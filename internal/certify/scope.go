@@ -12,6 +12,13 @@ type checker struct {
 	facts      Facts
 	parameters []Value
 	steps      int
+	places     map[place]*id
+}
+
+// place is where an expression stands.
+type place struct {
+	over *relation
+	text string
 }
 
 // item is a relation under its name in FROM.

@@ -100,7 +100,7 @@ func moved(v value) *Influence {
 		return v.influence
 	}
 	if v.hasOnlyZero() && v.notNull {
-		return &Influence{zero, zero, zero, zero}
+		return &Influence{Delta: zero, Place: zero, Total: zero, Groups: zero}
 	}
 	return nil
 }

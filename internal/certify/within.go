@@ -14,7 +14,7 @@ import (
 func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.Node) (value, error) {
 	n := least(mostRows, g.body.rows)
 	v := value{public: g.body.kind == public, integral: fn == "count" || x.integral && fn != "bool_or" && fn != "bool_and"}
-	under := filter
+	under := g.inner.each(filter)
 	switch {
 	case fn == "count":
 		v.typ, v.span, v.notNull, v.exact = "int8", between(zero, n), true, true
@@ -24,12 +24,13 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 			v.tiny = one
 		}
 		if !f.AggStar && !x.there() {
-			under = append(under[:len(under):len(under)], notNullOf(f.Args[0]))
+			under = append(under, g.inner.each([]*pg.Node{notNullOf(f.Args[0])})...)
 		}
 		v.total = times(g.body.rows, one)
 		if !f.AggDistinct {
 			v.sum = &summed{g.group, under, true, one}
 		}
+		v.pieces = []piece{{of: g.group, most: g.body.rows, row: one, class: class{under: under}}}
 	case fn == "sum" && isNumber(x.typ) && ranks[x.typ] <= 4:
 		v.typ = map[string]string{"int2": "int8", "int4": "int8", "int8": "numeric", "numeric": "numeric"}[x.typ]
 		v.notNull = x.there() && filter == nil && len(g.list) > 0
@@ -40,7 +41,8 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 				v.tiny = one
 			}
 			v.total = x.magnitudes(g.body.rows, g.totals)
-			v.sum = &summed{g.group, append(under[:len(under):len(under)], notNullOf(f.Args[0])), false, x.largest()}
+			v.sum = &summed{g.group, append(under, g.inner.each([]*pg.Node{notNullOf(f.Args[0])})...), false, x.largest()}
+			v.pieces = []piece{{of: g.group, most: g.body.rows, row: x.largest(), class: class{under: v.sum.under}}}
 		}
 		v.exact = v.typ == "int8"
 	case (fn == "min" || fn == "max" || fn == "mode") && (x.exact || isNumber(x.typ)) && !x.array:

@@ -27,7 +27,7 @@ func Measures(k *rewrite.Block) []Measure {
 			claims = append(claims, certify.Claim{Kind: certify.Selection, Influence: influence(*k.Select)})
 		}
 		for _, i := range k.Measured {
-			claims = append(claims, certify.Claim{Kind: certify.Integer, Influence: influence(k.Releases[i])})
+			claims = append(claims, claim(k.Releases[i]))
 		}
 		all = append(all, Measure{k.Measure, claims})
 	}
@@ -35,7 +35,8 @@ func Measures(k *rewrite.Block) []Measure {
 		claims := append(keys(k), certify.Claim{Kind: certify.Bin}, certify.Claim{Kind: certify.Integer})
 		count := &claims[len(claims)-1]
 		for _, i := range h.Releases {
-			count.Influence = least(count.Influence, influence(k.Releases[i]))
+			c := claim(k.Releases[i])
+			count.Influence, count.Layers = least(count.Influence, c.Influence), append(count.Layers, c.Layers...)
 		}
 		count.Groups = nil // its bins are groups too
 		all = append(all, Measure{h.Measure, claims})
@@ -55,7 +56,20 @@ func keys(k *rewrite.Block) []certify.Claim {
 	return claims
 }
 
-// influence is what a release is charged for.
+// claim is what a release is charged for, and with which others: mechanism.Compose charges a layer once, and a vector of joint noise, which may
+// be of all releases of a block with a Row and as many rows of a unit, once too. A family of quantiles is read from one histogram.
+func claim(r mechanism.Release) certify.Claim {
+	c := certify.Claim{Kind: certify.Integer, Influence: influence(r)}
+	if r.Row > 0 {
+		c.Row = big.NewRat(r.Row, 1)
+	}
+	if r.Layered() {
+		c.Layers = []int{r.Layer}
+	}
+	return c
+}
+
+// influence is what a release is charged for by itself.
 func influence(r mechanism.Release) certify.Influence {
 	groups := int64(max(r.Groups, 1))
 	total := big.NewRat(r.Total, 1)

@@ -1,0 +1,339 @@
+package certify
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
+
+// condition is a condition on the rows of a scope.
+type condition struct {
+	s  *scope
+	n  *pg.Node
+	is map[truth]*claimed // made when asked for
+}
+
+// truth is what a condition is: value, or with loose value or NULL.
+type truth struct{ value, loose bool }
+
+var isTrue, notTrue = truth{true, false}, truth{false, true}
+
+func (t truth) opposite() truth { return truth{!t.value, t.loose} }
+
+// claimed is what follows of a row for which a condition is this or that: a set that holds the value of an expression, or all of a list, or
+// one at least if any.
+type claimed struct {
+	any  bool
+	list []*claimed
+	atom *atom
+}
+
+// atom says that an expression has a value of a set: all NULL, if null, those of a list or all but those (not), and between bounds.
+// The sets of one kind are about one order: kind "" alone is about NULL.
+type atom struct {
+	expression
+	kind           string
+	null, not      bool
+	of             []string
+	lo, hi         *big.Rat
+	loOpen, hiOpen bool
+}
+
+// expression is a text, and the columns that it is of, whatever their names are. Two that are alike are one function of the same
+// columns, so they have one value in a row. An open one is of more than that, and of one scope.
+type expression struct {
+	text    string
+	columns []*id
+	open    *scope
+}
+
+func (s *scope) expression(n *pg.Node) expression {
+	e := expression{}
+	e.text = textWith(n, func(x any) string {
+		switch c := x.(type) {
+		case *pg.ColumnRef:
+			if v, err := s.column(c); err == nil && v.id != nil {
+				e.columns = append(e.columns, v.id)
+				return "column"
+			}
+			e.open = s
+		case *pg.SubLink:
+			e.open = s
+		case *pg.ParamRef:
+			return s.spelledOut(c)
+		}
+		return ""
+	})
+	return e
+}
+
+// spelledOut is the value of a parameter, so that texts with parameters of other numbers can be compared.
+func (c *checker) spelledOut(p *pg.ParamRef) string {
+	if i := int(p.Number) - 1; i >= 0 && i < len(c.parameters) {
+		s := fmt.Sprintf("parameter %v", c.parameters[i].Array)
+		for _, e := range c.parameters[i].Elements {
+			if e == nil {
+				s += " NULL"
+			} else {
+				s += fmt.Sprintf(" %q", *e)
+			}
+		}
+		return s
+	}
+	return ""
+}
+
+// excludes reports whether no row fulfils both claims. alike tells when two columns are one.
+//
+// Rule: of an OR every part excludes the other, of an AND one does; sets of one expression have no value in common. Proof: logic; an
+// expression has one value in a row.
+func (c *checker) excludes(a, b *claimed, alike func(a, b *id) bool) bool {
+	if c.steps++; c.steps > maxSteps {
+		return false
+	}
+	switch {
+	case a.atom == nil && a.any:
+		return !slices.ContainsFunc(a.list, func(x *claimed) bool { return !c.excludes(x, b, alike) })
+	case b.atom == nil && b.any:
+		return !slices.ContainsFunc(b.list, func(x *claimed) bool { return !c.excludes(a, x, alike) })
+	case a.atom == nil:
+		return slices.ContainsFunc(a.list, func(x *claimed) bool { return c.excludes(x, b, alike) })
+	case b.atom == nil:
+		return slices.ContainsFunc(b.list, func(x *claimed) bool { return c.excludes(a, x, alike) })
+	}
+	x, y := a.atom, b.atom
+	return x.text == y.text && x.open == y.open && slices.EqualFunc(x.columns, y.columns, alike) && x.apart(y)
+}
+
+// apart reports whether two sets have no value in common.
+func (a *atom) apart(b *atom) bool {
+	none := func(x *atom) bool { return !x.not && len(x.of) == 0 }
+	switch {
+	case a.null && b.null:
+		return false
+	case none(a) || none(b):
+		return true
+	case a.kind != b.kind:
+		return false
+	case a.below(b) || b.below(a):
+		return true
+	case !a.not:
+		return !slices.ContainsFunc(a.of, func(v string) bool { return slices.Contains(b.of, v) != b.not })
+	case !b.not:
+		return !slices.ContainsFunc(b.of, func(v string) bool { return !slices.Contains(a.of, v) })
+	}
+	return false
+}
+
+func (a *atom) below(b *atom) bool {
+	if a.hi == nil || b.lo == nil {
+		return false
+	}
+	c := a.hi.Cmp(b.lo)
+	return c < 0 || c == 0 && (a.hiOpen || b.loOpen)
+}
+
+// claim reads a condition that is what t says.
+//
+// Rule: AND is true if all are, and not true if one is not; it is false if one is, and not false if none is; OR the other way round; NOT
+// exchanges true and false, and IS TRUE and the like know no NULL. A column is what it was made of. A comparison is as compared
+// says; another condition is a value of its own. Proof: the tables of three-valued logic.
+func (s *scope) claim(n *pg.Node, t truth) *claimed {
+	switch e := n.GetNode().(type) {
+	case *pg.Node_BoolExpr:
+		if e.BoolExpr.Boolop == pg.BoolExprType_NOT_EXPR {
+			return s.claim(e.BoolExpr.Args[0], t.opposite())
+		}
+		all := &claimed{any: (e.BoolExpr.Boolop == pg.BoolExprType_AND_EXPR) != t.value}
+		for _, a := range e.BoolExpr.Args {
+			all.list = append(all.list, s.claim(a, t))
+		}
+		return all
+	case *pg.Node_BooleanTest:
+		b := e.BooleanTest
+		switch b.Booltesttype {
+		case pg.BoolTestType_IS_TRUE, pg.BoolTestType_IS_NOT_TRUE:
+			return s.claim(b.Arg, truth{t.value == (b.Booltesttype == pg.BoolTestType_IS_TRUE), t.value != (b.Booltesttype == pg.BoolTestType_IS_TRUE)})
+		case pg.BoolTestType_IS_FALSE, pg.BoolTestType_IS_NOT_FALSE:
+			holds := t.value == (b.Booltesttype == pg.BoolTestType_IS_FALSE)
+			return s.claim(b.Arg, truth{!holds, !holds})
+		}
+	case *pg.Node_NullTest:
+		isNull := t.value == (e.NullTest.Nulltesttype == pg.NullTestType_IS_NULL)
+		if v, err := s.expr(e.NullTest.Arg); err == nil && v.typ != "row" {
+			return &claimed{atom: &atom{expression: s.expression(e.NullTest.Arg), null: isNull, not: !isNull}}
+		}
+	case *pg.Node_ColumnRef:
+		if v, err := s.column(e.ColumnRef); err == nil && v.def != nil {
+			return v.def.claim(t)
+		}
+	case *pg.Node_AExpr:
+		if list := s.compared(e.AExpr, t); list != nil {
+			return &claimed{list: list}
+		}
+	}
+	return &claimed{atom: &atom{expression: s.expression(n), kind: "bool", null: t.loose, of: []string{fmt.Sprint(t.value)}}}
+}
+
+func (c *condition) claim(t truth) *claimed {
+	if c.is[t] == nil {
+		if c.is == nil {
+			c.is = map[truth]*claimed{}
+		}
+		c.is[t] = c.s.claim(c.n, t)
+	}
+	return c.is[t]
+}
+
+// orders are what a comparison leaves of three: less, equal, greater.
+var orders = map[string][]string{"<": {"<"}, "<=": {"<", "="}, "=": {"="}, ">=": {"=", ">"}, ">": {">"}, "<>": {"<", ">"}}
+
+var swapped = map[string]string{"<": ">", "<=": ">=", "=": "=", ">=": "<=", ">": "<", "<>": "<>"}
+
+var negated = map[string]string{"<": ">=", "<=": ">", "=": "<>", ">=": "<", ">": "<=", "<>": "="}
+
+// compared reads l op r, and l = ANY or <> ALL of constants.
+//
+// Rule: true or false, it is about the order of l and r, which are not NULL; with a constant, about l. Not true, l may be NULL too. Proof:
+// the operators are of one B-tree family, in which one of <, = and > holds of each two values (NaN, which is the largest, too). What
+// a constant is, constants tells.
+func (s *scope) compared(e *pg.A_Expr, t truth) (all []*claimed) {
+	op, ok := name(e.Name)
+	if !ok || orders[op] == nil || e.Lexpr == nil {
+		return nil
+	}
+	l, errL := s.expr(e.Lexpr)
+	r, errR := s.expr(e.Rexpr)
+	if errL != nil || errR != nil {
+		return nil
+	}
+	add := func(a atom, of *pg.Node) {
+		a.expression = s.expression(of)
+		all = append(all, &claimed{atom: &a})
+	}
+	if e.Kind == pg.A_Expr_Kind_AEXPR_OP_ANY && op == "=" || e.Kind == pg.A_Expr_Kind_AEXPR_OP_ALL && op == "<>" {
+		list, known := s.constants(l, r, e.Rexpr)
+		if any := op == "="; known && t == isTrue {
+			a := atom{kind: list[0].kind, not: !any}
+			for _, c := range list {
+				a.of = append(a.of, c.of...)
+			}
+			add(a, bare(e.Lexpr))
+		}
+		return all
+	}
+	if e.Kind != pg.A_Expr_Kind_AEXPR_OP || r.array || l.array {
+		return nil
+	}
+	if !t.value {
+		op = negated[op]
+	}
+	pair := expression{}
+	for _, side := range []*pg.Node{e.Lexpr, e.Rexpr} {
+		x := s.expression(side)
+		pair.text += x.text + " ? "
+		pair.columns = append(pair.columns, x.columns...)
+		if x.open != nil {
+			pair.open = x.open
+		}
+	}
+	all = append(all, &claimed{atom: &atom{expression: pair, kind: "order", null: t.loose, of: orders[op]}})
+	for i, side := range []*pg.Node{e.Lexpr, e.Rexpr} {
+		x, o, other := l, r, e.Rexpr
+		if i == 1 {
+			x, o, other, op = r, l, e.Lexpr, swapped[op]
+		}
+		if !t.loose {
+			add(atom{not: true}, bare(side))
+		}
+		list, known := s.constants(x, o, other)
+		if !known || t.loose && !o.notNull {
+			continue
+		}
+		a := list[0]
+		switch {
+		case op == "=":
+		case op == "<>":
+			a.not, a.lo, a.hi = true, nil, nil
+		case a.lo == nil: // it has no place in an order
+			continue
+		case op == "<" || op == "<=":
+			a.not, a.of, a.lo, a.hiOpen = true, nil, nil, op == "<"
+		default:
+			a.not, a.of, a.hi, a.loOpen = true, nil, nil, op == ">"
+		}
+		a.null = t.loose
+		add(a, bare(side))
+	}
+	return all
+}
+
+// constants reads a constant, or an array of some, that x is compared with.
+//
+// Rule: numbers of exact types, and values of one type with a span, are what they are; of text whose equality is that of bytes, and
+// of enums, constants of other letters are other values. Proof: comparisons of integers and numerics are exact; two floats are not
+// of two types, and a float is no point of a span that is not exactly that.
+func (s *scope) constants(x, o value, n *pg.Node) (list []atom, ok bool) {
+	kind := x.typ
+	switch {
+	case ranks[x.typ] > 0 && ranks[x.typ] <= 4 && ranks[o.typ] > 0 && ranks[o.typ] <= 4:
+		kind = "exact"
+	case x.typ != o.typ:
+		return nil, false
+	}
+	point := func(v value) bool {
+		if v.nan || v.lo == nil || v.hi == nil || v.lo.Cmp(v.hi) != 0 {
+			return false
+		}
+		list = append(list, atom{kind: kind, of: []string{v.lo.RatString()}, lo: v.lo, hi: v.hi})
+		return true
+	}
+	letters := func(n *pg.Node) bool {
+		c, isString := n.GetAConst().GetVal().(*pg.A_Const_Sval)
+		switch i, isInt := integerConstant(n); {
+		case !isString && isInt && kind == "exact":
+			return point(value{span: exactly(i)})
+		case !isString:
+		case x.typ == "text" && x.exact || s.facts.Enums[x.typ]:
+			list = append(list, atom{kind: kind, of: []string{c.Sval.GetSval()}})
+			return true
+		case isNumber(x.typ) || timed[x.typ]:
+			return point(literal(x.typ, c.Sval.GetSval()))
+		}
+		return false
+	}
+	if c := n.GetCollateClause(); c != nil {
+		n = bare(n)
+	}
+	cast := n.GetTypeCast()
+	if !o.array {
+		if isNumber(x.typ) || timed[x.typ] {
+			return list, point(o)
+		}
+		return list, cast != nil && letters(cast.Arg)
+	}
+	for _, e := range cast.GetArg().GetAArrayExpr().GetElements() {
+		if !letters(e) {
+			return nil, false
+		}
+	}
+	return list, len(list) > 0
+}
+
+// implied reports whether a condition is true in every row for which some others are.
+func (c *checker) implied(n *condition, under []*condition) bool {
+	return c.excludes(together(under), n.claim(notTrue), sameColumn)
+}
+
+// together is that all conditions are true.
+func together(under []*condition) *claimed {
+	all := &claimed{}
+	for _, c := range under {
+		all.list = append(all.list, c.claim(isTrue))
+	}
+	return all
+}
+
+func sameColumn(a, b *id) bool { return a == b }
