@@ -47,7 +47,7 @@ func Check(facts Facts, sql string, parameters []Value, claims []Claim) (done Ce
 		if err := byRows(members(claims, outputs)); err != nil {
 			return none, err
 		}
-		if err := layered(c, members(claims, outputs)); err != nil {
+		if err := layered(members(claims, outputs)); err != nil {
 			return none, err
 		}
 	}

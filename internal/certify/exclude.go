@@ -86,25 +86,43 @@ func (c *checker) spelledOut(p *pg.ParamRef) string {
 }
 
 // excludes reports whether no row fulfils both claims. alike tells when two columns are one.
+func excludes(a, b *claimed, alike func(a, b *id) bool) bool {
+	steps := 0
+	return never([]*claimed{a, b}, nil, alike, &steps)
+}
+
+// never reports whether no row fulfils all of some claims.
 //
-// Rule: of an OR every part excludes the other, of an AND one does; sets of one expression have no value in common. Proof: logic; an
+// Rule: two of them put one expression into sets that have no value in common; or so it is with each part of an OR in its place. Proof: logic; an
 // expression has one value in a row.
-func (c *checker) excludes(a, b *claimed, alike func(a, b *id) bool) bool {
-	if c.steps++; c.steps > maxSteps {
-		return false
+func never(all []*claimed, atoms []*atom, alike func(a, b *id) bool, steps *int) bool {
+	const most = 1 << 10 // of steps: it gives up
+	var open []*claimed
+	for len(all) > 0 {
+		if *steps++; *steps > most {
+			return false
+		}
+		x := all[0]
+		switch all = all[1:]; {
+		case x.atom != nil:
+			if slices.ContainsFunc(atoms, func(y *atom) bool { return x.atom.sameAs(y, alike) && x.atom.apart(y) }) {
+				return true
+			}
+			atoms = append(atoms[:len(atoms):len(atoms)], x.atom)
+		case x.any:
+			open = append(open, x)
+		default:
+			all = append(x.list[:len(x.list):len(x.list)], all...)
+		}
 	}
-	switch {
-	case a.atom == nil && a.any:
-		return !slices.ContainsFunc(a.list, func(x *claimed) bool { return !c.excludes(x, b, alike) })
-	case b.atom == nil && b.any:
-		return !slices.ContainsFunc(b.list, func(x *claimed) bool { return !c.excludes(a, x, alike) })
-	case a.atom == nil:
-		return slices.ContainsFunc(a.list, func(x *claimed) bool { return c.excludes(x, b, alike) })
-	case b.atom == nil:
-		return slices.ContainsFunc(b.list, func(x *claimed) bool { return c.excludes(a, x, alike) })
-	}
-	x, y := a.atom, b.atom
-	return x.text == y.text && x.open == y.open && slices.EqualFunc(x.columns, y.columns, alike) && x.apart(y)
+	return len(open) > 0 && !slices.ContainsFunc(open[0].list, func(x *claimed) bool {
+		return !never(append([]*claimed{x}, open[1:]...), atoms, alike, steps)
+	})
+}
+
+// sameAs reports whether two expressions are one.
+func (e expression) sameAs(o *atom, alike func(a, b *id) bool) bool {
+	return e.text == o.text && e.open == o.open && slices.EqualFunc(e.columns, o.columns, alike)
 }
 
 // apart reports whether two sets have no value in common.
@@ -170,6 +188,9 @@ func (s *scope) claim(n *pg.Node, t truth) *claimed {
 			return v.def.claim(t)
 		}
 	case *pg.Node_AExpr:
+		if h := isBool.of(n); h != nil && h["_b"].GetAConst().GetBoolval() != nil {
+			return s.claim(h["_x"], truth{t.value == h["_b"].GetAConst().GetBoolval().Boolval, t.loose})
+		}
 		if list := s.compared(e.AExpr, t); list != nil {
 			return &claimed{list: list}
 		}
@@ -186,6 +207,8 @@ func (c *condition) claim(t truth) *claimed {
 	}
 	return c.is[t]
 }
+
+var isBool = newForm(`_x OPERATOR(pg_catalog.=) _b`)
 
 // orders are what a comparison leaves of three: less, equal, greater.
 var orders = map[string][]string{"<": {"<"}, "<=": {"<", "="}, "=": {"="}, ">=": {"=", ">"}, ">": {">"}, "<>": {"<", ">"}}
@@ -323,8 +346,8 @@ func (s *scope) constants(x, o value, n *pg.Node) (list []atom, ok bool) {
 }
 
 // implied reports whether a condition is true in every row for which some others are.
-func (c *checker) implied(n *condition, under []*condition) bool {
-	return c.excludes(together(under), n.claim(notTrue), sameColumn)
+func implied(n *condition, under []*condition) bool {
+	return excludes(together(under), n.claim(notTrue), sameColumn)
 }
 
 // together is that all conditions are true.

@@ -111,7 +111,7 @@ func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
 	if !k.finite() || k.lo.Sign() < 0 || !isInteger(k.typ) || !isInteger(count.typ) || !isNumber(f.typ) || ranks[f.typ] > 4 {
 		return value{}, false
 	}
-	m := f.timesCount(s.checker, count)
+	m := f.timesCount(count)
 	if m == nil || layer && !f.sum.count || !k.wholeUnder(t.id, r, count.id) || !f.finite() {
 		return value{}, false
 	}
@@ -157,10 +157,10 @@ func (s *scope) link(h holes, f, n value) *chain {
 	l := &chain{whole: n.id, hash: hash.id, cut: text(h["_d"]), this: f.id}
 	all = append(all, f)
 	for i, a := range all {
-		if a.id == nil || a.sum == nil || !a.sum.count || a.timesCount(s.checker, n) == nil {
+		if a.id == nil || a.sum == nil || !a.sum.count || a.timesCount(n) == nil {
 			return nil
 		}
-		if slices.ContainsFunc(all[:i], func(b value) bool { return !s.excludes(together(a.sum.under), together(b.sum.under), sameColumn) }) {
+		if slices.ContainsFunc(all[:i], func(b value) bool { return !excludes(together(a.sum.under), together(b.sum.under), sameColumn) }) {
 			return nil
 		}
 		l.before = append(l.before, a.id)
@@ -187,12 +187,12 @@ var toNumeric = newForm(`(_x)::pg_catalog.numeric`)
 
 // timesCount finds M with |value| <= M·count: both are of one group, and every condition on the rows of count is implied by
 // those on its own.
-func (v value) timesCount(with *checker, count value) *big.Rat {
+func (v value) timesCount(count value) *big.Rat {
 	a, n := v.sum, count.sum
 	if a == nil || n == nil || !n.count || a.group != n.group {
 		return nil
 	}
-	if slices.ContainsFunc(n.under, func(c *condition) bool { return !with.implied(c, a.under) }) {
+	if slices.ContainsFunc(n.under, func(c *condition) bool { return !implied(c, a.under) }) {
 		return nil
 	}
 	return a.most

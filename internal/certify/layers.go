@@ -127,15 +127,15 @@ func (g *grouping) shares(sum bool, x value, each *big.Rat, filter []*pg.Node) (
 	return list
 }
 
-// apart reports whether the numbers of two shares of one kind are apart.
+// apartOfKind reports whether the numbers of two shares of one kind are apart.
 //
 // Rule: rows are under conditions that exclude each other. Parts of a chain are if one of them is, or comes before, what is before the
 // other. Proof: of the latter, [before, before + this) are intervals of one number that do not meet.
-func (c *checker) apart(a, b share) bool {
+func apartOfKind(a, b share) bool {
 	x, y := a.class.chain, b.class.chain
 	switch {
 	case x == nil && y == nil:
-		return c.excludes(together(a.class.under), together(b.class.under), sameColumn)
+		return excludes(together(a.class.under), together(b.class.under), sameColumn)
 	case x == nil || y == nil || x.whole != y.whole || x.hash != y.hash || x.cut != y.cut:
 		return false
 	}
@@ -147,15 +147,17 @@ func (c *checker) apart(a, b share) bool {
 }
 
 // apartOfSource reports whether the rows of two shares are other rows of one source.
-func (c *checker) apartOfSource(a, b share) bool {
+func apartOfSource(a, b share) bool {
 	rows := func(s share) *claimed {
 		return &claimed{list: []*claimed{together(s.source.where), together(s.class.under)}}
 	}
-	return c.excludes(rows(a), rows(b), func(x, y *id) bool {
-		n, known := a.source.names[x]
-		m, knownToo := b.source.names[y]
-		return known && knownToo && n == m
-	})
+	called := func(x *id) string {
+		if n, known := a.source.names[x]; known {
+			return n
+		}
+		return b.source.names[x]
+	}
+	return excludes(rows(a), rows(b), func(x, y *id) bool { return x == y || called(x) != "" && called(x) == called(y) })
 }
 
 // member is an integer with what is claimed of it.
@@ -198,7 +200,7 @@ func Together(claims [][]Claim, done []Certified) error {
 		}
 		all = append(all, members(list, done[i].Outputs)...)
 	}
-	return layered(&checker{}, all)
+	return layered(all)
 }
 
 func members(claims []Claim, outputs []Output) (all []member) {
@@ -215,7 +217,7 @@ func members(claims []Claim, outputs []Output) (all []member) {
 // Rule: all members have a share of one kind, or of one source; these are apart in pairs; each fits, or a unit has one row there. Proof: the
 // sum of the members' parts is at most that of the shares' numbers over their most, which is 1; if there is one row, one member
 // moves alone, by its own claim.
-func layered(c *checker, all []member) error {
+func layered(all []member) error {
 	layers := map[int][]member{}
 	for _, m := range all {
 		for _, l := range m.claim.Layers {
@@ -226,7 +228,7 @@ func layered(c *checker, all []member) error {
 		if len(list) < 2 {
 			continue
 		}
-		if !slices.ContainsFunc(list[0].of.shares, func(s share) bool { return c.layer(list, s, false) || s.source != nil && c.layer(list, s, true) }) {
+		if !slices.ContainsFunc(list[0].of.shares, func(s share) bool { return layer(list, s, false) || s.source != nil && layer(list, s, true) }) {
 			return missing(-1, "claimed layer", "layer %d, from output %d", l, list[0].at)
 		}
 	}
@@ -234,10 +236,10 @@ func layered(c *checker, all []member) error {
 }
 
 // layer reports whether integers are a layer of the kind, or the source, of a share of the first of them.
-func (c *checker) layer(list []member, first share, bySource bool) bool {
-	of, apart := func(s share) bool { return s.of == first.of }, c.apart
+func layer(list []member, first share, bySource bool) bool {
+	of, apart := func(s share) bool { return s.of == first.of }, apartOfKind
 	if bySource {
-		of, apart = func(s share) bool { return s.source != nil && s.source.key == first.source.key }, c.apartOfSource
+		of, apart = func(s share) bool { return s.source != nil && s.source.key == first.source.key }, apartOfSource
 	}
 	var chosen []share
 	for _, m := range list {

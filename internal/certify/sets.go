@@ -90,6 +90,12 @@ func merged(a, b value, q *pg.SelectStmt) (value, error) {
 		return v, missing(-1, "UNION ALL of a key and an aggregate", "")
 	}
 	v.influence = &Influence{Delta: most(x.Delta, y.Delta), Place: plus(x.Place, y.Place), Total: plus(x.Total, y.Total), Groups: plus(x.Groups, y.Groups)}
+	switch { // in rows of the other side it is 0
+	case b.influence == nil:
+		v.influence.shares = x.shares
+	case a.influence == nil:
+		v.influence.shares = y.shares
+	}
 	v.public = false
 	return v, nil
 }

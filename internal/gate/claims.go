@@ -33,10 +33,16 @@ func Measures(k *rewrite.Block) []Measure {
 	}
 	for _, h := range k.Histograms {
 		claims := append(keys(k), certify.Claim{Kind: certify.Bin}, certify.Claim{Kind: certify.Integer})
-		count := &claims[len(claims)-1]
+		count, family := &claims[len(claims)-1], 0
 		for _, i := range h.Releases {
-			c := claim(k.Releases[i])
-			count.Influence, count.Layers = least(count.Influence, c.Influence), append(count.Layers, c.Layers...)
+			c, r := claim(k.Releases[i]), k.Releases[i]
+			count.Influence = least(count.Influence, c.Influence)
+			if r.InFamily() && r.Family == family {
+				continue // drawn and charged with the others, once in a layer
+			}
+			if count.Layers = append(count.Layers, c.Layers...); r.InFamily() {
+				family = r.Family
+			}
 		}
 		count.Groups = nil // its bins are groups too
 		all = append(all, Measure{h.Measure, claims})
