@@ -8,11 +8,12 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
 
-// condition is a condition on the rows of a scope.
+// condition is a condition on the rows of a scope; or that the row is of one of two sources.
 type condition struct {
-	s  *scope
-	n  *pg.Node
-	is map[truth]*claimed // made when asked for
+	s      *scope
+	n      *pg.Node
+	is     map[truth]*claimed // made when asked for
+	either []*source
 }
 
 // truth is what a condition is: value, or with loose value or NULL.
@@ -188,8 +189,9 @@ func (s *scope) claim(n *pg.Node, t truth) *claimed {
 			return v.def.claim(t)
 		}
 	case *pg.Node_AExpr:
-		if h := isBool.of(n); h != nil && h["_b"].GetAConst().GetBoolval() != nil {
-			return s.claim(h["_x"], truth{t.value == h["_b"].GetAConst().GetBoolval().Boolval, t.loose})
+		b := e.AExpr.Rexpr.GetAConst().GetBoolval()
+		if op, ok := name(e.AExpr.Name); ok && op == "=" && b != nil && e.AExpr.Kind == pg.A_Expr_Kind_AEXPR_OP {
+			return s.claim(e.AExpr.Lexpr, truth{t.value == b.Boolval, t.loose})
 		}
 		if list := s.compared(e.AExpr, t); list != nil {
 			return &claimed{list: list}
@@ -207,8 +209,6 @@ func (c *condition) claim(t truth) *claimed {
 	}
 	return c.is[t]
 }
-
-var isBool = newForm(`_x OPERATOR(pg_catalog.=) _b`)
 
 // orders are what a comparison leaves of three: less, equal, greater.
 var orders = map[string][]string{"<": {"<"}, "<=": {"<", "="}, "=": {"="}, ">=": {"=", ">"}, ">": {">"}, "<>": {"<", ">"}}
@@ -354,7 +354,11 @@ func implied(n *condition, under []*condition) bool {
 func together(under []*condition) *claimed {
 	all := &claimed{}
 	for _, c := range under {
-		all.list = append(all.list, c.claim(isTrue))
+		if c.either == nil {
+			all.list = append(all.list, c.claim(isTrue))
+			continue
+		}
+		all.list = append(all.list, &claimed{any: true, list: []*claimed{together(c.either[0].where), together(c.either[1].where)}})
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"maps"
 	"math/big"
 	"slices"
 
@@ -146,18 +147,30 @@ func apartOfKind(a, b share) bool {
 	return follows(x, y) || follows(y, x)
 }
 
-// apartOfSource reports whether the rows of two shares are other rows of one source.
 func apartOfSource(a, b share) bool {
-	rows := func(s share) *claimed {
-		return &claimed{list: []*claimed{together(s.source.where), together(s.class.under)}}
+	return a.source.apart(b.source, a.class.under, b.class.under)
+}
+
+// apart reports whether rows of one source under some conditions are others than those under others.
+func (o *source) apart(p *source, under, others []*condition) bool {
+	if o == nil || p == nil || o.key != p.key {
+		return false
 	}
 	called := func(x *id) string {
-		if n, known := a.source.names[x]; known {
+		if n, known := o.names[x]; known {
 			return n
 		}
-		return b.source.names[x]
+		return p.names[x]
 	}
-	return excludes(rows(a), rows(b), func(x, y *id) bool { return x == y || called(x) != "" && called(x) == called(y) })
+	return excludes(together(append(under[:len(under):len(under)], o.where...)), together(append(others[:len(others):len(others)], p.where...)),
+		func(x, y *id) bool { return x == y || called(x) != "" && called(x) == called(y) })
+}
+
+// or is the source of the rows of both, which are apart.
+func (o *source) or(p *source) *source {
+	names := maps.Clone(o.names)
+	maps.Copy(names, p.names)
+	return &source{o.key, o.rows, names, []*condition{{either: []*source{o, p}}}}
 }
 
 // member is an integer with what is claimed of it.

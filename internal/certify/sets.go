@@ -7,7 +7,7 @@ import (
 // setOperation is UNION, INTERSECT or EXCEPT, with or without ALL.
 //
 // Rule: of two public relations it is public; of two split ones it is split if one output holds the unit on both sides, and a
-// unit has a+b, min(a, b), or a rows. UNION ALL of grouped ones is grouped: bounds are added, but Delta, which is the larger.
+// unit has a+b, min(a, b), or a rows, and those of a source that both select from if these are apart. UNION ALL of grouped ones is grouped: bounds are added, but Delta, which is the larger.
 // Proof: equal rows
 // have equal units, so rows of other units decide nothing. All outputs are exact unless ALL keeps all, as else it is left to the plan
 // which of equal rows stays.
@@ -60,6 +60,9 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 	}
 	if !q.All {
 		o.keys = []key{k}
+	} else if isUnion && l.source.apart(r.source, nil, nil) {
+		o.source = l.source.or(r.source)
+		o.rows = least(o.rows, o.source.rows)
 	}
 	return o, nil
 }
