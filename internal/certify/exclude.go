@@ -14,6 +14,7 @@ type condition struct {
 	n      *pg.Node
 	is     map[truth]*claimed // made when asked for
 	either []*source
+	of     *id // the column that it is
 }
 
 // truth is what a condition is: value, or with loose value or NULL.
@@ -62,6 +63,10 @@ func (s *scope) expression(n *pg.Node) expression {
 			e.open = s
 		case *pg.SubLink:
 			e.open = s
+		case *pg.FuncCall:
+			if c.Over != nil { // it depends on the rows around
+				e.open = s
+			}
 		case *pg.ParamRef:
 			return s.spelledOut(c)
 		}
@@ -172,11 +177,10 @@ func (s *scope) claim(n *pg.Node, t truth) *claimed {
 		return all
 	case *pg.Node_BooleanTest:
 		b := e.BooleanTest
-		switch b.Booltesttype {
+		switch holds := t.value == (b.Booltesttype == pg.BoolTestType_IS_TRUE || b.Booltesttype == pg.BoolTestType_IS_FALSE); b.Booltesttype {
 		case pg.BoolTestType_IS_TRUE, pg.BoolTestType_IS_NOT_TRUE:
-			return s.claim(b.Arg, truth{t.value == (b.Booltesttype == pg.BoolTestType_IS_TRUE), t.value != (b.Booltesttype == pg.BoolTestType_IS_TRUE)})
+			return s.claim(b.Arg, truth{holds, !holds})
 		case pg.BoolTestType_IS_FALSE, pg.BoolTestType_IS_NOT_FALSE:
-			holds := t.value == (b.Booltesttype == pg.BoolTestType_IS_FALSE)
 			return s.claim(b.Arg, truth{!holds, !holds})
 		}
 	case *pg.Node_NullTest:
@@ -185,7 +189,7 @@ func (s *scope) claim(n *pg.Node, t truth) *claimed {
 			return &claimed{atom: &atom{expression: s.expression(e.NullTest.Arg), null: isNull, not: !isNull}}
 		}
 	case *pg.Node_ColumnRef:
-		if v, err := s.column(e.ColumnRef); err == nil && v.def != nil {
+		if v, err := s.column(e.ColumnRef); err == nil && v.def != nil && v.def.of == v.id {
 			return v.def.claim(t)
 		}
 	case *pg.Node_AExpr:
@@ -210,12 +214,10 @@ func (c *condition) claim(t truth) *claimed {
 	return c.is[t]
 }
 
-// orders are what a comparison leaves of three: less, equal, greater.
-var orders = map[string][]string{"<": {"<"}, "<=": {"<", "="}, "=": {"="}, ">=": {"=", ">"}, ">": {">"}, "<>": {"<", ">"}}
+// order says which of less, equal and greater a comparison leaves.
+type order [3]bool
 
-var swapped = map[string]string{"<": ">", "<=": ">=", "=": "=", ">=": "<=", ">": "<", "<>": "<>"}
-
-var negated = map[string]string{"<": ">=", "<=": ">", "=": "<>", ">=": "<", ">": "<=", "<>": "="}
+var orders = map[string]order{"<": {true}, "<=": {true, true}, "=": {1: true}, ">=": {1: true, 2: true}, ">": {2: true}, "<>": {0: true, 2: true}}
 
 // compared reads l op r, and l = ANY or <> ALL of constants.
 //
@@ -224,7 +226,8 @@ var negated = map[string]string{"<": ">=", "<=": ">", "=": "<>", ">=": "<", ">":
 // a constant is, constants tells.
 func (s *scope) compared(e *pg.A_Expr, t truth) (all []*claimed) {
 	op, ok := name(e.Name)
-	if !ok || orders[op] == nil || e.Lexpr == nil {
+	o := orders[op]
+	if !ok || o == (order{}) || e.Lexpr == nil {
 		return nil
 	}
 	l, errL := s.expr(e.Lexpr)
@@ -237,9 +240,8 @@ func (s *scope) compared(e *pg.A_Expr, t truth) (all []*claimed) {
 		all = append(all, &claimed{atom: &a})
 	}
 	if e.Kind == pg.A_Expr_Kind_AEXPR_OP_ANY && op == "=" || e.Kind == pg.A_Expr_Kind_AEXPR_OP_ALL && op == "<>" {
-		list, known := s.constants(l, r, e.Rexpr)
-		if any := op == "="; known && t == isTrue {
-			a := atom{kind: list[0].kind, not: !any}
+		if list, known := s.constants(l, r, e.Rexpr); known && t == isTrue {
+			a := atom{kind: list[0].kind, not: op == "<>"}
 			for _, c := range list {
 				a.of = append(a.of, c.of...)
 			}
@@ -251,46 +253,46 @@ func (s *scope) compared(e *pg.A_Expr, t truth) (all []*claimed) {
 		return nil
 	}
 	if !t.value {
-		op = negated[op]
+		o = order{!o[0], !o[1], !o[2]}
 	}
-	pair := expression{}
-	for _, side := range []*pg.Node{e.Lexpr, e.Rexpr} {
-		x := s.expression(side)
-		pair.text += x.text + " ? "
-		pair.columns = append(pair.columns, x.columns...)
-		if x.open != nil {
-			pair.open = x.open
+	a := atom{kind: "order", null: t.loose}
+	for i, holds := range o {
+		if holds {
+			a.of = append(a.of, []string{"<", "=", ">"}[i])
 		}
 	}
-	all = append(all, &claimed{atom: &atom{expression: pair, kind: "order", null: t.loose, of: orders[op]}})
-	for i, side := range []*pg.Node{e.Lexpr, e.Rexpr} {
-		x, o, other := l, r, e.Rexpr
-		if i == 1 {
-			x, o, other, op = r, l, e.Lexpr, swapped[op]
-		}
-		if !t.loose {
-			add(atom{not: true}, bare(side))
-		}
-		list, known := s.constants(x, o, other)
-		if !known || t.loose && !o.notNull {
-			continue
-		}
-		a := list[0]
-		switch {
-		case op == "=":
-		case op == "<>":
-			a.not, a.lo, a.hi = true, nil, nil
-		case a.lo == nil: // it has no place in an order
-			continue
-		case op == "<" || op == "<=":
-			a.not, a.of, a.lo, a.hiOpen = true, nil, nil, op == "<"
-		default:
-			a.not, a.of, a.hi, a.loOpen = true, nil, nil, op == ">"
-		}
-		a.null = t.loose
-		add(a, bare(side))
-	}
+	add(a, &pg.Node{Node: &pg.Node_List{List: &pg.List{Items: []*pg.Node{e.Lexpr, e.Rexpr}}}})
+	s.beside(l, r, e.Lexpr, e.Rexpr, o, t.loose, add)
+	s.beside(r, l, e.Rexpr, e.Lexpr, order{o[2], o[1], o[0]}, t.loose, add)
 	return all
+}
+
+// beside adds what a comparison says of one side.
+func (s *scope) beside(x, y value, side, other *pg.Node, o order, loose bool, add func(atom, *pg.Node)) {
+	if !loose {
+		add(atom{not: true}, bare(side))
+	}
+	list, known := s.constants(x, y, other)
+	if !known || loose && !y.notNull {
+		return
+	}
+	a := list[0]
+	a.null = loose
+	switch {
+	case o[0] && o[2]:
+		a.not, a.lo, a.hi = true, nil, nil
+	case o[0] || o[2]:
+		if a.lo == nil { // it has no place in an order
+			return
+		}
+		a.not, a.of, a.hiOpen, a.loOpen = true, nil, !o[1], !o[1]
+		if o[0] {
+			a.lo = nil
+		} else {
+			a.hi = nil
+		}
+	}
+	add(a, bare(side))
 }
 
 // constants reads a constant, or an array of some, that x is compared with.
@@ -327,10 +329,7 @@ func (s *scope) constants(x, o value, n *pg.Node) (list []atom, ok bool) {
 		}
 		return false
 	}
-	if c := n.GetCollateClause(); c != nil {
-		n = bare(n)
-	}
-	cast := n.GetTypeCast()
+	cast := bare(n).GetTypeCast()
 	if !o.array {
 		if isNumber(x.typ) || timed[x.typ] {
 			return list, point(o)

@@ -108,7 +108,7 @@ func (s *scope) project(q *pg.SelectStmt) (*relation, error) {
 			v.id = &id{}
 		}
 		if v.typ == "bool" && v.def == nil && at.group == nil {
-			v.def = &condition{s: s, n: t.GetResTarget().Val}
+			v.def = &condition{s: s, n: t.GetResTarget().Val, of: v.id}
 		}
 		r.columns = append(r.columns, column{outputName(t.GetResTarget()), v})
 	}

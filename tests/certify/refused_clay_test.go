@@ -193,6 +193,19 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// TestWindows claims that rows of which a window function says one thing are others than those of which it says another, over other rows.
+func TestWindows(t *testing.T) {
+	const first = `row_number() OVER (PARTITION BY %[1]s.u ORDER BY %[1]s.z) <= 1`
+	inner := `SELECT w.u AS u, w.z AS z, ` + fmt.Sprintf(first, "w") + ` AS a FROM (SELECT v.patient_id AS u, v.visit_id AS z` + fromVisits + `) AS w`
+	outer := `SELECT r.u AS u, r.a AS a, ` + fmt.Sprintf(first, "r") + ` AS b, row_number() OVER (PARTITION BY r.u ORDER BY r.z) AS i FROM (` + inner + `) AS r`
+	for filter, passes := range map[string]bool{`NOT s.b`: false, `NOT s.a`: true} {
+		sql := `SELECT count(*) FILTER (WHERE s.a), count(*) FILTER (WHERE ` + filter + `) FROM (` + outer + ` WHERE r.z > 3) AS s WHERE s.i <= 4`
+		if _, err := certify.Check(clinic, sql, nil, []certify.Claim{claimed(4, 0, 1), claimed(4, 0, 1)}); (err == nil) != passes {
+			t.Errorf("%s: %v", filter, err)
+		}
+	}
+}
+
 // TestSources claims layers over two texts, and over the arms of a UNION ALL.
 func TestSources(t *testing.T) {
 	picked := func(seed, limit, p string) string {
