@@ -257,7 +257,7 @@ func layer(list []member, first share, bySource bool) bool {
 	var chosen []share
 	for _, m := range list {
 		i := slices.IndexFunc(m.of.shares, of)
-		if i < 0 {
+		if i < 0 || m.claim.Total == nil {
 			return false
 		}
 		s := m.of.shares[i]

@@ -29,7 +29,7 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 		if err != nil {
 			return value{}, err
 		}
-		if !args[1].array || args[0].array || args[1].typ != args[0].typ || !s.compares(op, args[0], args[0]) {
+		if !comparisons[op] || !args[1].array || args[0].array || args[1].typ != args[0].typ || !s.compares(op, args[0], args[0]) {
 			return value{}, missing(e.Location, "operator "+op+" ANY", "%s and %s", args[0].typ, args[1].typ)
 		}
 		r := made("bool", span{}, args...)

@@ -62,8 +62,10 @@ func keys(k *rewrite.Block) []certify.Claim {
 	return claims
 }
 
-// claim is what a release is charged for, and with which others: mechanism.Compose charges a layer once, and a vector of joint noise, which may
-// be of all releases of a block with a Row and as many rows of a unit, once too. A family of quantiles is read from one histogram.
+// claim is what a release is charged for, and what its charge takes for granted of others (certify.Claim). mechanism.Compose charges a layer as
+// its dearest member: so the members' parts of their totals add up to 1, counted in whole rows, as staircases and randomised response cost a
+// stair for each (docs/mechanisms.md, sections 13 and 15). mechanism.PrepareVector may make one vector of all releases of a block with a Row and
+// equally many rows of a unit (section 14); truncation and staircases spread those rows over groups even for one alone.
 func claim(r mechanism.Release) certify.Claim {
 	c := certify.Claim{Kind: certify.Integer, Influence: influence(r)}
 	if r.Row > 0 {
