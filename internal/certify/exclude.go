@@ -29,13 +29,13 @@ func (t truth) opposite() truth { return truth{!t.value, t.loose} }
 type claimed struct {
 	any  bool
 	list []*claimed
-	atom *atom
+	restraint *restraint
 }
 
-// atom says that an expression has a value of a set: all NULL, if null, those of a list or all but those (not), and between bounds.
+// restraint says that an expression has a value of a set: all NULL, if null, those of a list or all but those (not), and between bounds.
 // The sets of one kind are about one order: kind "" alone is about NULL.
-type atom struct {
-	expression
+type restraint struct {
+	formula
 	kind           string
 	null, not      bool
 	of             []string
@@ -43,16 +43,16 @@ type atom struct {
 	loOpen, hiOpen bool
 }
 
-// expression is a text, and the columns that it is of, whatever their names are. Two that are alike are one function of the same
+// formula is a text, and the columns that it is of, whatever their names are. Two that are alike are one function of the same
 // columns, so they have one value in a row. An open one is of more than that, and of one scope.
-type expression struct {
+type formula struct {
 	text    string
 	columns []*id
 	open    *scope
 }
 
-func (s *scope) expression(n *pg.Node) expression {
-	e := expression{}
+func (s *scope) formula(n *pg.Node) formula {
+	e := formula{}
 	e.text = textWith(n, func(x any) string {
 		switch c := x.(type) {
 		case *pg.ColumnRef:
@@ -101,7 +101,7 @@ func excludes(a, b *claimed, alike func(a, b *id) bool) bool {
 //
 // Rule: two of them put one expression into sets that have no value in common; or so it is with each part of an OR in its place. Proof: logic; an
 // expression has one value in a row.
-func never(all []*claimed, atoms []*atom, alike func(a, b *id) bool, steps *int) bool {
+func never(all []*claimed, restraints []*restraint, alike func(a, b *id) bool, steps *int) bool {
 	const most = 1 << 10 // of steps: it gives up
 	var open []*claimed
 	for len(all) > 0 {
@@ -110,11 +110,11 @@ func never(all []*claimed, atoms []*atom, alike func(a, b *id) bool, steps *int)
 		}
 		x := all[0]
 		switch all = all[1:]; {
-		case x.atom != nil:
-			if slices.ContainsFunc(atoms, func(y *atom) bool { return x.atom.sameAs(y, alike) && x.atom.apart(y) }) {
+		case x.restraint != nil:
+			if slices.ContainsFunc(restraints, func(y *restraint) bool { return x.restraint.sameAs(y, alike) && x.restraint.apart(y) }) {
 				return true
 			}
-			atoms = append(atoms[:len(atoms):len(atoms)], x.atom)
+			restraints = append(restraints[:len(restraints):len(restraints)], x.restraint)
 		case x.any:
 			open = append(open, x)
 		default:
@@ -122,18 +122,18 @@ func never(all []*claimed, atoms []*atom, alike func(a, b *id) bool, steps *int)
 		}
 	}
 	return len(open) > 0 && !slices.ContainsFunc(open[0].list, func(x *claimed) bool {
-		return !never(append([]*claimed{x}, open[1:]...), atoms, alike, steps)
+		return !never(append([]*claimed{x}, open[1:]...), restraints, alike, steps)
 	})
 }
 
 // sameAs reports whether two expressions are one.
-func (e expression) sameAs(o *atom, alike func(a, b *id) bool) bool {
+func (e formula) sameAs(o *restraint, alike func(a, b *id) bool) bool {
 	return e.text == o.text && e.open == o.open && slices.EqualFunc(e.columns, o.columns, alike)
 }
 
 // apart reports whether two sets have no value in common.
-func (a *atom) apart(b *atom) bool {
-	none := func(x *atom) bool { return !x.not && len(x.of) == 0 }
+func (a *restraint) apart(b *restraint) bool {
+	none := func(x *restraint) bool { return !x.not && len(x.of) == 0 }
 	switch {
 	case a.null && b.null:
 		return false
@@ -151,7 +151,7 @@ func (a *atom) apart(b *atom) bool {
 	return false
 }
 
-func (a *atom) below(b *atom) bool {
+func (a *restraint) below(b *restraint) bool {
 	if a.hi == nil || b.lo == nil {
 		return false
 	}
@@ -186,7 +186,7 @@ func (s *scope) claim(n *pg.Node, t truth) *claimed {
 	case *pg.Node_NullTest:
 		isNull := t.value == (e.NullTest.Nulltesttype == pg.NullTestType_IS_NULL)
 		if v, err := s.expr(e.NullTest.Arg); err == nil && v.typ != "row" {
-			return &claimed{atom: &atom{expression: s.expression(e.NullTest.Arg), null: isNull, not: !isNull}}
+			return &claimed{restraint: &restraint{formula: s.formula(e.NullTest.Arg), null: isNull, not: !isNull}}
 		}
 	case *pg.Node_ColumnRef:
 		if v, err := s.column(e.ColumnRef); err == nil && v.def != nil && v.def.of == v.id {
@@ -201,7 +201,7 @@ func (s *scope) claim(n *pg.Node, t truth) *claimed {
 			return &claimed{list: list}
 		}
 	}
-	return &claimed{atom: &atom{expression: s.expression(n), kind: "bool", null: t.loose, of: []string{fmt.Sprint(t.value)}}}
+	return &claimed{restraint: &restraint{formula: s.formula(n), kind: "bool", null: t.loose, of: []string{fmt.Sprint(t.value)}}}
 }
 
 func (c *condition) claim(t truth) *claimed {
@@ -235,13 +235,13 @@ func (s *scope) compared(e *pg.A_Expr, t truth) (all []*claimed) {
 	if errL != nil || errR != nil {
 		return nil
 	}
-	add := func(a atom, of *pg.Node) {
-		a.expression = s.expression(of)
-		all = append(all, &claimed{atom: &a})
+	add := func(a restraint, of *pg.Node) {
+		a.formula = s.formula(of)
+		all = append(all, &claimed{restraint: &a})
 	}
 	if e.Kind == pg.A_Expr_Kind_AEXPR_OP_ANY && op == "=" || e.Kind == pg.A_Expr_Kind_AEXPR_OP_ALL && op == "<>" {
 		if list, known := s.constants(l, r, e.Rexpr); known && t == isTrue {
-			a := atom{kind: list[0].kind, not: op == "<>"}
+			a := restraint{kind: list[0].kind, not: op == "<>"}
 			for _, c := range list {
 				a.of = append(a.of, c.of...)
 			}
@@ -255,7 +255,7 @@ func (s *scope) compared(e *pg.A_Expr, t truth) (all []*claimed) {
 	if !t.value {
 		o = order{!o[0], !o[1], !o[2]}
 	}
-	a := atom{kind: "order", null: t.loose}
+	a := restraint{kind: "order", null: t.loose}
 	for i, holds := range o {
 		if holds {
 			a.of = append(a.of, []string{"<", "=", ">"}[i])
@@ -268,9 +268,9 @@ func (s *scope) compared(e *pg.A_Expr, t truth) (all []*claimed) {
 }
 
 // beside adds what a comparison says of one side.
-func (s *scope) beside(x, y value, side, other *pg.Node, o order, loose bool, add func(atom, *pg.Node)) {
+func (s *scope) beside(x, y value, side, other *pg.Node, o order, loose bool, add func(restraint, *pg.Node)) {
 	if !loose {
-		add(atom{not: true}, bare(side))
+		add(restraint{not: true}, bare(side))
 	}
 	list, known := s.constants(x, y, other)
 	if !known || loose && !y.notNull {
@@ -300,8 +300,9 @@ func (s *scope) beside(x, y value, side, other *pg.Node, o order, loose bool, ad
 // Rule: numbers of exact types, and values of one type with a span, are what they are; of text whose equality is that of bytes, and
 // of enums, constants of other letters are other values. Proof: comparisons of integers and numerics are exact; two floats are not
 // of two types, and a float is no point of a span that is not exactly that.
-func (s *scope) constants(x, o value, n *pg.Node) (list []atom, ok bool) {
+func (s *scope) constants(x, o value, n *pg.Node) (list []restraint, ok bool) {
 	kind := x.typ
+	_, isEnum := s.facts.Enums[x.typ]
 	switch {
 	case ranks[x.typ] > 0 && ranks[x.typ] <= 4 && ranks[o.typ] > 0 && ranks[o.typ] <= 4:
 		kind = "exact"
@@ -312,7 +313,7 @@ func (s *scope) constants(x, o value, n *pg.Node) (list []atom, ok bool) {
 		if v.nan || v.lo == nil || v.hi == nil || v.lo.Cmp(v.hi) != 0 {
 			return false
 		}
-		list = append(list, atom{kind: kind, of: []string{v.lo.RatString()}, lo: v.lo, hi: v.hi})
+		list = append(list, restraint{kind: kind, of: []string{v.lo.RatString()}, lo: v.lo, hi: v.hi})
 		return true
 	}
 	letters := func(n *pg.Node) bool {
@@ -321,8 +322,8 @@ func (s *scope) constants(x, o value, n *pg.Node) (list []atom, ok bool) {
 		case !isString && isInt && kind == "exact":
 			return point(value{span: exactly(i)})
 		case !isString:
-		case x.typ == "text" && x.exact || s.facts.Enums[x.typ]:
-			list = append(list, atom{kind: kind, of: []string{c.Sval.GetSval()}})
+		case x.typ == "text" && x.exact || isEnum:
+			list = append(list, restraint{kind: kind, of: []string{c.Sval.GetSval()}})
 			return true
 		case isNumber(x.typ) || timed[x.typ]:
 			return point(literal(x.typ, c.Sval.GetSval()))
