@@ -27,8 +27,8 @@ func (t truth) opposite() truth { return truth{!t.value, t.loose} }
 // claimed is what follows of a row for which a condition is this or that: a set that holds the value of an expression, or all of a list, or
 // one at least if any.
 type claimed struct {
-	any  bool
-	list []*claimed
+	any       bool
+	list      []*claimed
 	restraint *restraint
 }
 
