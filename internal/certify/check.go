@@ -31,7 +31,7 @@ func Check(facts Facts, sql string, parameters []Value, claims []Claim) (done Ce
 	if len(tree.Stmts) != 1 || tree.Stmts[0].Stmt.GetSelectStmt() == nil {
 		return none, missing(-1, "statement", "not one SELECT")
 	}
-	c := &checker{facts: facts, lemmas: lemmas(facts.Proven), parameters: parameters}
+	c := &checker{facts: facts, lemmas: lemmas(facts.Proven), parameters: parameters, places: map[place]*id{}}
 	c.top = tree.Stmts[0].Stmt.GetSelectStmt()
 	for i, k := range claims {
 		if k.Kind == Bin && i < len(c.top.TargetList) {
@@ -49,6 +49,12 @@ func Check(facts Facts, sql string, parameters []Value, claims []Claim) (done Ce
 	listed(claims, outputs)
 	if claims != nil {
 		if err := covers(claims, outputs); err != nil {
+			return none, err
+		}
+		if err := byRows(members(claims, outputs)); err != nil {
+			return none, err
+		}
+		if err := layered(members(claims, outputs)); err != nil {
 			return none, err
 		}
 	}
@@ -88,7 +94,7 @@ func answer(r *relation) ([]Output, error) {
 //
 // Rule: a claim of keys that are listed says how many groups the list has: x moves integers in no more, in all by Delta in each, or
 // by Place. Proof: other groups are dropped unseen, and each of the list is one group.
-func listed(claims, outputs []Output) {
+func listed(claims []Claim, outputs []Output) {
 	for _, c := range claims {
 		if c.Kind != Listed || c.Groups == nil {
 			continue

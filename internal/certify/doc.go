@@ -27,6 +27,7 @@
 //
 // check.go (what is asked and answered), relation.go (kinds and columns), from.go, equations.go, units.go and rows.go (joins,
 // units, row bounds), select.go
-// and group.go (queries), forms.go (what bounds a unit), expr.go, interval.go, operators.go, functions.go (values that raise no
+// and group.go (queries), forms.go (what bounds a unit), layers.go (what bounds several integers together), exclude.go (rows that
+// are in one condition at most), expr.go, interval.go, operators.go, functions.go (values that raise no
 // error), sets.go (UNION and friends).
 package certify

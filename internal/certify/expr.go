@@ -349,7 +349,7 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 	}
 	r.ofUnit = r.ofUnit || isUnit && r.there()
 	if len(list) == 2 && list[1].hasOnlyZero() {
-		r.sum, r.total, r.dominated, r.moves = first.sum, first.total, first.dominated, first.moves // no row adds nothing
+		r.sum, r.total, r.dominated, r.moves, r.pieces = first.sum, first.total, first.dominated, first.moves, first.pieces // no row adds nothing
 	}
 	return r, nil
 }
@@ -405,7 +405,7 @@ func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 	}
 	r.span, r.notNull, r.present = clamped, a.notNull || o.notNull, a.there() || o.there()
 	if towards := o.finite() && (low && o.lo.Sign() >= 0 || !low && o.hi.Sign() <= 0); towards && (a.there() || o.hasOnlyZero()) {
-		r.total, r.dominated, r.moves = a.total, a.dominated, a.moves
+		r.total, r.dominated, r.moves, r.pieces = a.total, a.dominated, a.moves, a.pieces
 		if a.id != nil && a.lo != nil && a.lo.Sign() >= 0 {
 			r.dominated = append([]dominated{{a.id, one}}, a.dominated...)
 		}

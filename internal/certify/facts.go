@@ -57,6 +57,7 @@ type Influence struct {
 	Place  *big.Rat `json:"place,omitempty"`  // in all groups together that have the same keys but bins, or the same public keys: what a histogram's place is charged for
 	Total  *big.Rat `json:"total,omitempty"`  // summed over its groups
 	Groups *big.Rat `json:"groups,omitempty"` // number of groups in which it moves at all
+	shares []share
 }
 
 // Output is one column of the answer.
@@ -75,7 +76,17 @@ type Certified struct {
 func (c Certified) OK() bool { return c.checked }
 
 // Claim is what a caller wants to be true of the output of the same place. A nil bound claims nothing.
-type Claim = Output
+//
+// What is charged together is claimed together, in the steps s of a unit: the sum over the groups of |move| / Row rounded up, where
+// Row is 1 if there is none. Integers of one layer, of all texts of a statement that are measured in one snapshot, have Σ s / ⌈Total / Row⌉
+// <= 1. Of integers with a Row and the same ⌈Total / Row⌉, no group moves one by more than Row times a number of rows that is the same
+// for all, and these numbers add up to ⌈Total / Row⌉ at most.
+type Claim struct {
+	Kind string `json:"kind"`
+	Influence
+	Row    *big.Rat `json:"row,omitempty"`
+	Layers []int    `json:"layers,omitempty"` // an integer may be read by several releases
+}
 
 // Error says what could not be derived: where in the text, and which rule is missing.
 type Error struct {

@@ -2,6 +2,7 @@ package certify
 
 import (
 	"math/big"
+	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
@@ -125,47 +126,76 @@ func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
 	for _, o := range k.dominated {
 		v.dominated = append(v.dominated, dominated{o.by, times(m, o.times)})
 	}
+	for _, p := range k.pieces {
+		v.pieces = append(v.pieces, piece{p.of, p.most, times(m, p.row), p.class})
+	}
 	if k.id != nil {
 		v.dominated = append(v.dominated, dominated{k.id, m})
+		v.pieces = append(v.pieces, piece{of: k.id, row: m, class: class{chain: s.link(h, f, count)}})
 	}
+	v.reduces = f.id
 	if f.id != nil {
 		v.whole = []whole{{t.id, r, f.id}}
 	}
 	return v, true
 }
 
-// timesCount finds M with |value| <= M·count: both are of one group, and every condition on the rows of count is one of those
-// on its own, or
-// an OR of which it has one side.
+// link is the part of a chain that a share of a count is.
+//
+// Rule: f counts rows under conditions which exclude those of what p adds up, which exclude each other, and all of which imply those of
+// n. Then the share is a part of k, [p, p+f) of the n. Proof: so p + f <= n. With φ(i) = ⌊(i·k + ψ)/n⌋ the share is φ(p+f) − φ(p), so those of
+// intervals that do not meet add up to φ(n) − φ(0) = k at most; in the first branch to n, which is k or less.
+func (s *scope) link(h holes, f, n value) *chain {
+	all, ok := []value{}, true
+	if h["_p"] != nil {
+		all, ok = s.addends(h["_p"])
+	}
+	hash, known := s.hole(h, "_h")
+	if !ok || !known || hash.id == nil || f.id == nil || n.id == nil {
+		return nil
+	}
+	l := &chain{whole: n.id, hash: hash.id, cut: text(h["_d"]), this: f.id}
+	all = append(all, f)
+	for i, a := range all {
+		if a.id == nil || a.sum == nil || !a.sum.count || a.timesCount(n) == nil {
+			return nil
+		}
+		if slices.ContainsFunc(all[:i], func(b value) bool { return !excludes(together(a.sum.under), together(b.sum.under), sameColumn) }) {
+			return nil
+		}
+		l.before = append(l.before, a.id)
+	}
+	l.before = l.before[:len(all)-1]
+	return l
+}
+
+// addends reads (a + b + …)::numeric.
+func (s *scope) addends(n *pg.Node) ([]value, bool) {
+	if h := toNumeric.of(n); h != nil {
+		return s.addends(h["_x"])
+	}
+	if h := addition.of(n); h != nil {
+		a, okA := s.addends(h["_a"])
+		b, okB := s.addends(h["_b"])
+		return append(a, b...), okA && okB
+	}
+	v, err := s.expr(n)
+	return []value{v}, err == nil
+}
+
+var toNumeric = newForm(`(_x)::pg_catalog.numeric`)
+
+// timesCount finds M with |value| <= M·count: both are of one group, and every condition on the rows of count is implied by
+// those on its own.
 func (v value) timesCount(count value) *big.Rat {
 	a, n := v.sum, count.sum
 	if a == nil || n == nil || !n.count || a.group != n.group {
 		return nil
 	}
-	for _, c := range n.under {
-		if !implied(c, a.under) {
-			return nil
-		}
+	if slices.ContainsFunc(n.under, func(c *condition) bool { return !implied(c, a.under) }) {
+		return nil
 	}
 	return a.most
-}
-
-func implied(c *pg.Node, under []*pg.Node) bool {
-	for _, u := range under {
-		if same(c, u) {
-			return true
-		}
-	}
-	b := c.GetBoolExpr()
-	if b == nil || b.Boolop == pg.BoolExprType_NOT_EXPR {
-		return false
-	}
-	for _, a := range b.Args {
-		if implied(a, under) == (b.Boolop == pg.BoolExprType_OR_EXPR) {
-			return b.Boolop == pg.BoolExprType_OR_EXPR
-		}
-	}
-	return b.Boolop == pg.BoolExprType_AND_EXPR
 }
 
 // wholeUnder reports whether the value is a column in rows where the column test is at most limit.
@@ -180,8 +210,9 @@ func (v value) wholeUnder(test *id, limit *big.Rat, of *id) bool {
 
 // totalOfUnit is the form unitTotal: magnitudes of a unit that add up to U at most.
 //
-// Rule: T is the sum, over the unit's rows, of magnitudes of columns, f one of these; 0 <= U < 2^63. Then the values add up to U in
-// magnitude at most. Proof: if T <= U, Σ|f| <= T. Else T > 0, and Σ|f·U/T rounded towards 0| <= U·Σ|f|/T <= U.
+// Rule: T is the sum, over the unit's rows (or in its only one), of magnitudes of columns, f one of these, or no more than one; 0 <= U < 2^63.
+// Then the values add up to U in magnitude at most, and those of all the columns, each over its own U, to 1. Proof: if T <= U, |f| is at
+// most |f|·U/T, which it is rounded towards 0 else, so not more than |f| either way. Sum over rows and columns.
 func (s *scope) totalOfUnit(n *pg.Node) (value, bool) {
 	h := unitTotal.of(n)
 	if h == nil {
@@ -190,17 +221,34 @@ func (s *scope) totalOfUnit(n *pg.Node) (value, bool) {
 	u, isConstant := integerConstant(h["_u"])
 	t, ok1 := s.hole(h, "_all")
 	f, ok2 := s.hole(h, "_f")
-	if !isConstant || !ok1 || !ok2 || u.Sign() < 0 || u.Cmp(power(2, 62)) > 0 || t.window == nil || t.window.fn != "total" || !isInteger(f.typ) || !f.finite() {
+	if !isConstant || !ok1 || !ok2 || u.Sign() < 0 || u.Cmp(power(2, 62)) > 0 || !isInteger(f.typ) || !f.finite() {
 		return value{}, false
 	}
-	for _, p := range t.window.parts {
-		if p == f.id && f.id != nil {
-			v := value{typ: f.typ, span: between(new(big.Rat).Neg(u), u), notNull: f.notNull, present: f.present, integral: true, exact: true, total: u}
-			if f.lo.Sign() >= 0 {
-				v.lo = zero
-			}
-			return v, true
-		}
+	var parts []*id
+	switch r := s.windows; {
+	case t.window != nil && t.window.fn == "total":
+		parts = t.window.parts
+	case r.rows != nil && r.rows.Cmp(one) <= 0:
+		parts, t.id = s.parts(h["_all"]), s.same(h["_all"])
 	}
-	return value{}, false
+	i := slices.IndexFunc(parts, func(p *id) bool { return p != nil && (p == f.id || p == f.reduces) })
+	if i < 0 {
+		return value{}, false
+	}
+	v := value{typ: f.typ, span: between(new(big.Rat).Neg(u), u), notNull: f.notNull, present: f.present, integral: true, exact: true, total: u}
+	if f.lo.Sign() >= 0 {
+		v.lo = zero
+	}
+	v.moves, v.dominated, v.reduces = f.moves, f.dominated, parts[i]
+	v.pieces = append([]piece{{t.id, u, one, class{chain: &chain{whole: t.id, before: parts[:i], this: parts[i]}}}}, f.pieces...)
+	return v, true
+}
+
+// same is one identity for an expression wherever it stands in the rows of a relation.
+func (s *scope) same(n *pg.Node) *id {
+	at := place{s.windows, text(n)}
+	if s.places[at] == nil {
+		s.places[at] = &id{}
+	}
+	return s.places[at]
 }

@@ -87,7 +87,7 @@ func (c *checker) factors(n *pg.Node, outer *scope, beside []factor, above deman
 		if err != nil {
 			return nil, nil, err
 		}
-		return alone(renamed(r, s.Alias))
+		return alone(renamed(c.sourced(r, s.Subquery), s.Alias))
 	case *pg.Node_RangeFunction:
 		return alone(c.function(f.RangeFunction, outer))
 	case *pg.Node_JoinExpr:
@@ -185,6 +185,10 @@ func (c *checker) table(t *pg.RangeVar) (item, error) {
 	if r.rows == one {
 		for i := range r.columns {
 			r.columns[i].value.ofUnit = true
+		}
+		r.source = &source{key: at, rows: one, names: map[*id]string{}}
+		for name, i := range ids {
+			r.source.names[i] = name
 		}
 	}
 	r.scan = &scan{at, r.rows, map[*id]string{}, []map[string]span{{}}}
@@ -305,7 +309,7 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 	}
 	out := *inner.relation
 	out.unsure = l.unsure
-	out.rows = nil
+	out.rows, out.source = nil, nil
 	eq, s := c.equations(inner.items, on, outer)
 	eq.lists = [][]meeting{nil, c.meetings(r, s, on)}
 	matched := rowsFrom([]factor{l, r}, eq, 0)
@@ -340,7 +344,7 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 				padded(v, eq, full)
 			}
 			if !single {
-				v.total, v.window = nil, nil
+				v.total, v.window, v.pieces = nil, nil, nil
 			}
 			out.columns = append(out.columns, o.columns[k])
 		}

@@ -83,12 +83,12 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 			}
 		}
 		v[0].notNull = v[0].there() // a group is made of rows that are left: PostgreSQL computes nothing over it before
-		v[0].window, v[0].total, v[0].whole, v[0].dominated = nil, nil, nil, nil
+		v[0].window, v[0].total, v[0].whole, v[0].dominated, v[0].pieces, v[0].def = nil, nil, nil, nil, nil, nil
 		g.keys[text(n)] = v[0]
 		g.list = append(g.list, v[0])
 	}
 	r := *g.body
-	r.columns, r.keys, r.list, r.alike, r.scan = nil, nil, nil, nil, nil
+	r.columns, r.keys, r.list, r.alike, r.scan, r.source = nil, nil, nil, nil, nil, nil
 	constant := !slices.ContainsFunc(g.list, func(v value) bool { return !v.ofUnit })
 	switch {
 	case r.kind == public:
@@ -236,7 +236,7 @@ func (g *grouping) resummed(x value) value {
 		}
 	}
 	v := value{typ: "numeric", notNull: x.notNull && len(g.list) > 0, integral: x.integral}
-	v.influence = &Influence{Delta: delta, Place: i.Total, Total: i.Total, Groups: i.Groups}
+	v.influence = &Influence{Delta: delta, Place: i.Total, Total: i.Total, Groups: i.Groups, shares: i.shares}
 	if len(g.list) == 0 {
 		v.influence.Groups = least(i.Groups, one)
 	}
@@ -294,6 +294,7 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 	}
 	v := value{typ: "int8", notNull: fn == "count" || x.there() && filter == nil && len(g.list) > 0, integral: fn == "count" || x.integral, influence: &Influence{Delta: least(total, times(within(have), each)), Place: least(total, times(within(open), each)), Groups: groups}}
 	v.influence.Total = least(total, times(v.influence.Delta, groups))
+	v.influence.shares = g.shares(fn == "sum", x, each, filter)
 	if fn == "sum" && (x.typ == "int8" || x.typ == "numeric") {
 		v.typ = "numeric"
 	}

@@ -10,18 +10,28 @@ import (
 )
 
 // text is a node without the places where it stands: two nodes of one text are one expression.
-func text(n any) string {
+func text(n any) string { return textWith(n, nil) }
+
+// textWith is text with some nodes spelled in another way.
+func textWith(n any, spell func(any) string) string {
 	var b strings.Builder
-	write(&b, reflect.ValueOf(n))
+	write(&b, reflect.ValueOf(n), spell)
 	return b.String()
 }
 
-func write(b *strings.Builder, v reflect.Value) {
+func write(b *strings.Builder, v reflect.Value, spell func(any) string) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			write(b, v.Elem())
+		if v.IsNil() {
+			return
 		}
+		if spell != nil && v.Kind() == reflect.Pointer {
+			if s := spell(v.Interface()); s != "" {
+				b.WriteString(s)
+				return
+			}
+		}
+		write(b, v.Elem(), spell)
 	case reflect.Struct:
 		b.WriteString(v.Type().Name())
 		b.WriteByte('{')
@@ -29,7 +39,7 @@ func write(b *strings.Builder, v reflect.Value) {
 			if f := v.Type().Field(i); f.IsExported() && f.Name != "Location" && !v.Field(i).IsZero() {
 				b.WriteString(f.Name)
 				b.WriteByte(':')
-				write(b, v.Field(i))
+				write(b, v.Field(i), spell)
 				b.WriteByte(' ')
 			}
 		}
@@ -37,7 +47,7 @@ func write(b *strings.Builder, v reflect.Value) {
 	case reflect.Slice:
 		b.WriteByte('[')
 		for i := range v.Len() {
-			write(b, v.Index(i))
+			write(b, v.Index(i), spell)
 			b.WriteByte(',')
 		}
 		b.WriteByte(']')

@@ -3,8 +3,6 @@ package certify
 import (
 	"math/big"
 	"slices"
-
-	pg "github.com/pganalyze/pg_query_go/v6"
 )
 
 // kind says what a unit can do to a relation: see the comment of the package.
@@ -32,6 +30,7 @@ type relation struct {
 	reads   []*id           // ... on these columns
 	tie     *id             // ... and has rows of the unit of that row alone, since they are equated with this column of it
 	home    string          // kind of the privacy unit
+	source  *source         // its rows are some of these
 }
 
 // column is a column of a relation.
@@ -107,6 +106,9 @@ type value struct {
 	whole     []whole
 	sum       *summed
 	window    *window
+	pieces    []piece
+	reduces   *id        // its magnitude is at most that of this column, in every row
+	def       *condition // what a column of truth values was made of
 	influence *Influence // of a grouped relation: not a key
 }
 
@@ -126,7 +128,7 @@ type whole struct {
 // summed is a count or sum over the rows that one unit has in a group: every row under the filter adds at most most.
 type summed struct {
 	group *id // which GROUP BY
-	under []*pg.Node
+	under []*condition
 	count bool
 	most  *big.Rat
 }

@@ -16,6 +16,13 @@ type checker struct {
 	parameters []Value
 	steps      int
 	uses       []*id // columns whose names were read
+	places     map[place]*id
+}
+
+// place is where an expression stands.
+type place struct {
+	over *relation
+	text string
 }
 
 // item is a relation under its name in FROM.

@@ -111,6 +111,9 @@ func (s *scope) project(q *pg.SelectStmt) (*relation, error) {
 			v.id = &id{}
 		}
 		v.of = nil
+		if v.typ == "bool" && v.def == nil && at.group == nil {
+			v.def = &condition{s: s, n: t.GetResTarget().Val, of: v.id}
+		}
 		r.columns = append(r.columns, column{outputName(t.GetResTarget()), v})
 	}
 	if at.group != nil {
@@ -167,7 +170,7 @@ func (s *scope) distinct(q *pg.SelectStmt, r *relation) (*relation, error) {
 	o := *r
 	o.keys = append(r.keys[:len(r.keys):len(r.keys)], k)
 	if r.kind == split && !hasUnit && r.tie == nil {
-		o.kind, o.keys = nested, nil
+		o.kind, o.keys, o.source = nested, nil, nil
 		o.columns = append([]column(nil), r.columns...)
 		for i := range o.columns {
 			v := &o.columns[i].value

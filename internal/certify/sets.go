@@ -9,8 +9,9 @@ import (
 // setOperation is UNION, INTERSECT or EXCEPT, with or without ALL.
 //
 // Rule: of two public relations it is public; of two split ones it is split if one output holds the unit on both sides, and a
-// unit has a+b, min(a, b), or a rows; of scans that exclude each other no more than the table. UNION ALL of
-// grouped ones is grouped: bounds are added, but Delta, which is the larger.
+// unit has a+b, min(a, b), or a rows; of scans that exclude each other no more than the table, and of a source that both
+// select from no more than that if these are apart. UNION ALL of grouped ones is grouped: bounds are added, but Delta,
+// which is the larger.
 // Proof: equal rows
 // have equal units, so rows of other units decide nothing. All outputs are exact unless ALL keeps all, as else it is left to the plan
 // which of equal rows stays.
@@ -65,6 +66,9 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 	}
 	if !q.All {
 		o.keys = []key{k}
+	} else if isUnion && l.source.apart(r.source, nil, nil) {
+		o.source = l.source.or(r.source)
+		o.rows = least(o.rows, o.source.rows)
 	}
 	for _, a := range l.groups() {
 		at := l.places(a)
@@ -108,6 +112,12 @@ func merged(a, b value) (value, error) {
 		return v, missing(-1, "UNION ALL of a key and an aggregate", "")
 	}
 	v.influence = &Influence{Delta: most(x.Delta, y.Delta), Place: plus(x.Place, y.Place), Total: plus(x.Total, y.Total), Groups: plus(x.Groups, y.Groups)}
+	switch { // in rows of the other side it is 0
+	case b.influence == nil:
+		v.influence.shares = x.shares
+	case a.influence == nil:
+		v.influence.shares = y.shares
+	}
 	v.public = false
 	return v, nil
 }
@@ -118,7 +128,7 @@ func moved(v value) *Influence {
 		return v.influence
 	}
 	if v.hasOnlyZero() && v.notNull {
-		return &Influence{zero, zero, zero, zero}
+		return &Influence{Delta: zero, Place: zero, Total: zero, Groups: zero}
 	}
 	return nil
 }

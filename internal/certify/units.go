@@ -56,6 +56,9 @@ func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor
 	}
 	chosen(factors, on, s)
 	count(factors, eq, out)
+	if len(private) == 1 && out.tie == nil && !out.bound {
+		out.source = factors[private[0]].source.under(s.each(on), rowsFrom(factors, eq, private[0]))
+	}
 	items = settle(factors, eq, out, on)
 	if out.kind == split {
 		out.rows = least(out.rows, out.room())

@@ -218,7 +218,7 @@ func (s *scope) aggregateOver(
 	}
 	switch {
 	case len(w.OrderClause) == 0 && w.FrameOptions&frameNonDefault == 0:
-		v.window, v.ofUnit = &window{fn: "total", over: r, weighed: s.weight(f.Args[0]), parts: s.parts(f.Args[0])}, true
+		v.window, v.ofUnit, v.id = &window{fn: "total", over: r, weighed: s.weight(f.Args[0]), parts: s.parts(f.Args[0])}, true, s.same(&pg.Node{Node: &pg.Node_FuncCall{FuncCall: f}})
 	case w.FrameOptions&^frameBetween == frameUnlimitedTo:
 		v.window = &window{fn: "running", over: r, weighed: s.weight(f.Args[0])}
 	}

@@ -106,18 +106,20 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 		return v, missing(f.Location, "aggregate "+fn+" of "+x.typ+" within a unit", "")
 	}
 	v.public = g.body.kind == public
-	under := filter
+	under := g.inner.each(filter)
 	if len(f.Args) > 0 && (fn == "sum" || !x.there()) {
-		under = append(under[:len(under):len(under)], notNullOf(f.Args[0]))
+		under = append(under, g.inner.each([]*pg.Node{notNullOf(f.Args[0])})...)
 	}
 	switch fn {
 	case "count":
 		v.total = times(g.body.rows, one)
 		v.sum = &summed{g.group, under, true, one}
+		v.pieces = []piece{{of: g.group, most: g.body.rows, row: one, class: class{under: under}}}
 	case "sum":
 		if x.finite() {
 			v.total = x.magnitudes(g.body.rows, g.totals)
 			v.sum = &summed{g.group, under, false, x.largest()}
+			v.pieces = []piece{{of: g.group, most: g.body.rows, row: x.largest(), class: class{under: under}}}
 		}
 	case "min", "max":
 		v.public = x.public

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +18,7 @@ type Certificate struct {
 	warns    bool // the policy has what is not certified run
 	measures []Measure
 	results  []Result
+	together error // what they are charged for together is not certified, though each is
 }
 
 // Result is what is known of one query.
@@ -35,7 +37,19 @@ func New(s *schema.Schema, plan *rewrite.Plan) *Certificate {
 			c.measures, c.results = append(c.measures, m), append(c.results, Result{certified, err})
 		}
 	}
+	if c.Err() == nil {
+		c.together = c.jointly(c.results)
+	}
 	return c
+}
+
+// jointly holds what queries are charged for together against what was derived of each.
+func (c *Certificate) jointly(results []Result) error {
+	claims, done := make([][]certify.Claim, len(results)), make([]certify.Certified, len(results))
+	for i, r := range results {
+		claims[i], done[i] = c.measures[i].Claims, r.Certified
+	}
+	return certify.Together(claims, done)
 }
 
 func (c *Certificate) check(q schema.SQL, claims []certify.Claim) (certify.Certified, error) {
@@ -62,6 +76,9 @@ func (c *Certificate) Err() error {
 			return &Refused{r.Err}
 		}
 	}
+	if c.together != nil {
+		return &Refused{c.together}
+	}
 	return nil
 }
 
@@ -74,9 +91,12 @@ func (c *Certificate) Admit(n int, q schema.SQL) error {
 		return &Refused{errors.New("it is none of the plan's queries")}
 	}
 	given := c.measures[n].SQL
-	err := c.results[n].Err
+	err := cmp.Or(c.results[n].Err, c.together)
 	if err == nil && !slices.EqualFunc(q.Parameters, given.Parameters, same) {
-		_, err = c.check(q, c.measures[n].Claims)
+		now := slices.Clone(c.results)
+		if now[n].Certified, err = c.check(q, c.measures[n].Claims); err == nil {
+			err = c.jointly(now)
+		}
 	}
 	if err != nil && !c.warns {
 		return &Refused{err}

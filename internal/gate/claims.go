@@ -27,15 +27,22 @@ func Measures(k *rewrite.Block) []Measure {
 			claims = append(claims, certify.Claim{Kind: certify.Selection, Influence: influence(*k.Select)})
 		}
 		for _, i := range k.Measured {
-			claims = append(claims, certify.Claim{Kind: certify.Integer, Influence: influence(k.Releases[i])})
+			claims = append(claims, claim(k.Releases[i]))
 		}
 		all = append(all, Measure{k.Measure, claims})
 	}
 	for _, h := range k.Histograms {
 		claims := append(keys(k), certify.Claim{Kind: certify.Bin}, certify.Claim{Kind: certify.Integer})
-		count := &claims[len(claims)-1]
+		count, family := &claims[len(claims)-1], 0
 		for _, i := range h.Releases {
-			count.Influence = least(count.Influence, influence(k.Releases[i]))
+			c, r := claim(k.Releases[i]), k.Releases[i]
+			count.Influence = least(count.Influence, c.Influence)
+			if r.InFamily() && r.Family == family {
+				continue // drawn and charged with the others, once in a layer
+			}
+			if count.Layers = append(count.Layers, c.Layers...); r.InFamily() {
+				family = r.Family
+			}
 		}
 		count.Groups = nil // its bins are groups too
 		all = append(all, Measure{h.Measure, claims})
@@ -58,7 +65,22 @@ func keys(k *rewrite.Block) []certify.Claim {
 	return claims
 }
 
-// influence is what a release is charged for.
+// claim is what a release is charged for, and what its charge takes for granted of others (certify.Claim). mechanism.Compose charges a layer as
+// its dearest member: so the members' parts of their totals add up to 1, counted in whole rows, as staircases and randomised response cost a
+// stair for each (docs/mechanisms.md, sections 13 and 15). mechanism.PrepareVector may make one vector of all releases of a block with a Row and
+// equally many rows of a unit (section 14); truncation and staircases spread those rows over groups even for one alone.
+func claim(r mechanism.Release) certify.Claim {
+	c := certify.Claim{Kind: certify.Integer, Influence: influence(r)}
+	if r.Row > 0 {
+		c.Row = big.NewRat(r.Row, 1)
+	}
+	if r.Layered() {
+		c.Layers = []int{r.Layer}
+	}
+	return c
+}
+
+// influence is what a release is charged for by itself.
 func influence(r mechanism.Release) certify.Influence {
 	groups := int64(max(r.Groups, 1))
 	total := big.NewRat(r.Total, 1)

@@ -272,7 +272,10 @@ func selects(v reflect.Value, visit func(s *pg.SelectStmt)) {
 
 // asClaims claims what was derived, and no more.
 func asClaims(c certify.Certified, m measured) []certify.Claim {
-	claims := slices.Clone(c.Outputs)
+	claims := make([]certify.Claim, len(c.Outputs))
+	for i, o := range c.Outputs {
+		claims[i] = certify.Claim{Kind: o.Kind, Influence: o.Influence}
+	}
 	selected := false
 	for i := range claims {
 		switch {
