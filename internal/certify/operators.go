@@ -8,8 +8,8 @@ import (
 
 var comparisons = map[string]bool{"<": true, "<=": true, ">": true, ">=": true, "=": true, "<>": true}
 
-// comparable are the types whose operators compare any two values.
-var comparable = map[string]bool{
+// sortable are the types whose operators compare any two values.
+var sortable = map[string]bool{
 	"int2": true, "int4": true, "int8": true, "numeric": true, "float4": true, "float8": true, "bool": true, "text": true, "date": true,
 	"timestamp": true, "timestamptz": true, "interval": true, "uuid": true, "bytea": true,
 }
@@ -133,7 +133,7 @@ func (s *scope) compares(a, b value) bool {
 		_, _, ok := floated(a, b)
 		return ok
 	}
-	return a.typ == b.typ && a.collation != conflict && b.collation != conflict && merge(a.collation, b.collation) != conflict && (comparable[a.typ] || s.facts.Enums[a.typ] != nil)
+	return a.typ == b.typ && a.collation != conflict && b.collation != conflict && merge(a.collation, b.collation) != conflict && (sortable[a.typ] || s.facts.Enums[a.typ] != nil)
 }
 
 // sorts reports whether values can be put in order.
@@ -383,7 +383,7 @@ func fits(typ, op string, r span, a, b value, lacks func(string) (value, error))
 // within the type. Proof:
 // the divisor is 1 at least in magnitude (else tiny); int.c raises an error by zero, and where the least is divided by -1.
 func quotient(typ string, a, b value, lacks func(string) (value, error)) (value, error) {
-	if b.hasZero() {
+	if b.hasZero() || b.hasOnlyZero() {
 		return lacks("zero")
 	}
 	if isInteger(b.typ) {

@@ -17,7 +17,7 @@ func (s *scope) row(r *pg.RowExpr) (value, error) {
 	v := made("row", span{}, args...)
 	v.notNull, v.present, v.exact = true, true, true
 	for i, a := range args {
-		if v.exact = v.exact && a.exact; a.array || !comparable[a.typ] && s.facts.Enums[a.typ] == nil {
+		if v.exact = v.exact && a.exact; a.array || !sortable[a.typ] && s.facts.Enums[a.typ] == nil {
 			return value{}, missing(where(r.Args[i]), "ROW", "of %s", a.typ)
 		}
 	}
