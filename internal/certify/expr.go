@@ -71,7 +71,7 @@ func (s *scope) base(n *pg.Node) (value, error) {
 	case *pg.Node_MinMaxExpr:
 		return s.minMax(n, e.MinMaxExpr)
 	case *pg.Node_FuncCall:
-		return s.call(n, e.FuncCall)
+		return s.call(e.FuncCall)
 	case *pg.Node_RowExpr:
 		return s.row(e.RowExpr)
 	case *pg.Node_SubLink:

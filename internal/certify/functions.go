@@ -88,7 +88,7 @@ func (s *scope) typeName(t *pg.TypeName) (string, bool) {
 		return "", false
 	}
 	if n, ok := name(t.Names); ok && len(t.Names) == 2 {
-		return n, isNumber(n) || comparable[n] || ranges[n] != ""
+		return n, isNumber(n) || sortable[n] || ranges[n] != ""
 	}
 	if len(t.Names) == 2 {
 		n := t.Names[0].GetString_().GetSval() + "." + t.Names[1].GetString_().GetSval()
@@ -221,7 +221,7 @@ var spelledAnyhow = map[string]bool{
 }
 
 // call is a function: an aggregate, a window function, or one of pg_catalog that is total on its arguments.
-func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
+func (s *scope) call(f *pg.FuncCall) (value, error) {
 	fn, ok := name(f.Funcname)
 	if !ok {
 		return value{}, missing(f.Location, "function of a schema", "%s", text(f.Funcname))

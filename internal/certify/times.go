@@ -85,8 +85,10 @@ func intervalOf(parts [3]*big.Rat) span {
 }
 
 // dateParts are fields of dates and times, and what they are between; years and seconds of the epoch depend on the time.
-var dateParts = map[string]string{"year": "", "isoyear": "", "decade": "", "epoch": "", "month": "1..12", "day": "1..31", "quarter": "1..4",
-	"week": "1..53", "dow": "0..6", "isodow": "1..7", "doy": "1..366"}
+var dateParts = map[string]string{
+	"year": "", "isoyear": "", "decade": "", "epoch": "", "month": "1..12", "day": "1..31", "quarter": "1..4",
+	"week": "1..53", "dow": "0..6", "isodow": "1..7", "doy": "1..366",
+}
 
 var timeParts = map[string]string{"hour": "0..23", "minute": "0..59", "second": "0..60"}
 
@@ -214,8 +216,10 @@ func shifted(op string, a, b value, lacks func(string) (value, error)) (value, e
 // and from PostgreSQL 17 on what is out of range.
 func madeInterval(a []value) (span, bool) {
 	m := new(big.Rat)
-	for i, unit := range []*big.Rat{times(day, big.NewRat(372, 1)), times(day, big.NewRat(31, 1)), times(day, big.NewRat(7, 1)), day,
-		times(million, big.NewRat(3600, 1)), times(million, big.NewRat(60, 1)), million} {
+	for i, unit := range []*big.Rat{
+		times(day, big.NewRat(372, 1)), times(day, big.NewRat(31, 1)), times(day, big.NewRat(7, 1)), day,
+		times(million, big.NewRat(3600, 1)), times(million, big.NewRat(60, 1)), million,
+	} {
 		m = plus(m, times(a[i].largest(), unit))
 	}
 	if m == nil {

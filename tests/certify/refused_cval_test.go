@@ -72,6 +72,7 @@ func TestValues(t *testing.T) {
 		"an escape at the end":      `p.name ~~ 'a\'::pg_catalog.text`,
 		"no expression":             `` + name + ` ~ 'a(b'::pg_catalog.text`,
 		"a repeated anchor":         `` + name + ` ~ '^*'::pg_catalog.text`,
+		"counts of counts":          `` + name + ` ~ '((a{9}){9}){9}'::pg_catalog.text`,
 		"a back reference":          `` + name + ` ~ '(a*)\1'::pg_catalog.text`,
 		"an expression over all":    `p.name ~ 'a'::pg_catalog.text`,
 		"a range that is none":      days + ` && pg_catalog.daterange(NULL, NULL, '[)')`,

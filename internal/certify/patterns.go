@@ -1,0 +1,114 @@
+package certify
+
+import (
+	"regexp"
+	"strings"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
+
+// row is ROW(…): comparing, sorting and hashing it is total if that of its columns is (record_cmp, hash_record_extended); equal ones have
+// equal bytes if these have.
+func (s *scope) row(r *pg.RowExpr) (value, error) {
+	args, err := s.exprs(r.Args)
+	if err != nil {
+		return value{}, err
+	}
+	v := made("row", span{}, args...)
+	v.notNull, v.present, v.exact = true, true, true
+	for i, a := range args {
+		if v.exact = v.exact && a.exact; a.array || !sortable[a.typ] && s.facts.Enums[a.typ] == nil {
+			return value{}, missing(where(r.Args[i]), "ROW", "of %s", a.typ)
+		}
+	}
+	return v, nil
+}
+
+// compareRows compares two ROWs column by column (make_row_comparison_op): it is NULL if one is.
+func (s *scope) compareRows(e *pg.A_Expr, left, right []*pg.Node) (value, error) {
+	a, err := s.exprs(left)
+	if err != nil {
+		return value{}, err
+	}
+	b, err := s.exprs(right)
+	if err != nil {
+		return value{}, err
+	}
+	for i := range a {
+		if len(a) != len(b) || !s.compares(a[i], b[i]) {
+			return value{}, missing(e.Location, "comparison of rows", "column %d", i+1)
+		}
+	}
+	return made("bool", span{}, append(a, b...)...), nil
+}
+
+// like are the operators that match patterns: of LIKE, or regular expressions.
+var like = map[string]string{"~~": "LIKE", "!~~": "LIKE", "~~*": "ILIKE", "!~~*": "ILIKE", "~": "~", "!~": "~", "~*": "~", "!~*": "~"}
+
+// matches is LIKE, ILIKE, or a regular expression.
+//
+// Rule: the pattern is a constant, of LIKE with at most 100 characters and no backslash; of a regular expression one of a small language;
+// the collation is deterministic; text that is lowered or expanded is short. Proof: like_match.c raises an error for a backslash at the
+// end, and recurses once for each %; regexec.c, without back references, runs an automaton that a pattern of this size keeps small.
+func (s *scope) matches(e *pg.A_Expr, kind string, a, b value) (value, error) {
+	pattern, ok := word(b), a.typ == "text" && !a.array && a.plain() && !b.array && (b.typ == "text" || b.typ == "unknown")
+	if f := e.Rexpr.GetFuncCall(); f != nil && kind == "~" { // similar_to_escape(pattern)
+		fn, known := name(f.Funcname)
+		args, err := s.exprs(f.Args)
+		if err != nil || !known || fn != "similar_to_escape" || len(args) != 1 || !similar.MatchString(word(args[0])) {
+			return value{}, missing(e.Location, "pattern", "that is no constant")
+		}
+		pattern = strings.ReplaceAll(strings.ReplaceAll(word(args[0]), "%", ".*"), "_", ".")
+	}
+	if kind != "LIKE" {
+		ok = ok && a.hi != nil && a.hi.Cmp(power(2, 21)) <= 0
+	}
+	if !b.none {
+		ok = ok && pattern != "" && len(pattern) <= 100 && (kind != "~" && !strings.Contains(pattern, `\`) || kind == "~" && expression(pattern))
+	}
+	if !ok {
+		return value{}, missing(e.Location, "pattern", "%s of %s", kind, a.typ)
+	}
+	return made("bool", span{}, a, b), nil
+}
+
+var (
+	similar = regexp.MustCompile(`^[A-Za-z0-9 ()|%_]{1,50}$`)
+	atom    = regexp.MustCompile(`^(?:[A-Za-z0-9 _,:;@%/"=<>~&'-]|\\[dws.]|\.|\[\^?(?:[A-Za-z0-9_ ]|a-z|A-Z|0-9|a-d|\[:(?:alpha|digit|alnum|space):\])+\])`)
+	again   = regexp.MustCompile(`^(?:[*+?]|\{[1-9]\}|\{[1-9],[1-9]?\})`)
+)
+
+// expression reports whether a pattern is surely a regular expression: atoms, repeated or not, groups, alternatives, ^ and $.
+func expression(p string) bool {
+	depth, repeatable, group := 0, false, false
+	for p != "" {
+		if m := atom.FindString(p); m != "" {
+			p, repeatable, group = p[len(m):], true, false
+			continue
+		}
+		if m := again.FindString(p); m != "" && repeatable {
+			if len(m) == 5 && m[1] > m[3] || len(m) > 1 && group { // counts of counts are large
+				return false
+			}
+			p, repeatable = p[len(m):], false
+			continue
+		}
+		switch p[0] {
+		case '(':
+			depth++
+			repeatable = false
+		case ')':
+			depth--
+			repeatable, group = true, true
+		case '|', '^', '$':
+			repeatable = false
+		default:
+			return false
+		}
+		if depth < 0 {
+			return false
+		}
+		p = p[1:]
+	}
+	return depth == 0
+}
