@@ -185,6 +185,9 @@ func (s *scope) collated(c *pg.CollateClause) (value, error) {
 	if !ok || len(c.Collname) != 2 || n != "default" && n != "C" || v.typ != "text" {
 		return v, missing(c.Location, "collation", "of %s", v.typ)
 	}
+	if !v.exact { // two spellings are one unit, and two texts here
+		v.unit, v.ident, v.ofUnit = false, "", v.ofUnit && v.public
+	}
 	v.exact, v.collation = true, map[string]string{"C": "C"}[n]
 	return v, nil
 }
@@ -311,14 +314,14 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 		first.notNull = true
 		return first, nil
 	}
-	notNull, present, isUnit := first.notNull, first.there(), first.unit
+	notNull, present, isUnit := first.notNull, first.there(), first.unit && !first.around
 	list := []value{first}
 	for _, a := range args[1:] {
 		v, err := s.exprs([]*pg.Node{a})
 		if err != nil {
 			return first, err
 		}
-		list, notNull, isUnit = append(list, v...), notNull || v[0].notNull, isUnit && v[0].unit
+		list, notNull, isUnit = append(list, v...), notNull || v[0].notNull, isUnit && v[0].unit && !v[0].around
 		present = present || v[0].there()
 	}
 	r := list[0]

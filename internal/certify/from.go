@@ -3,6 +3,7 @@ package certify
 import (
 	"math/big"
 	"slices"
+	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
@@ -83,6 +84,9 @@ func (c *checker) table(t *pg.RangeVar) (item, error) {
 	if !ok || t.Catalogname != "" {
 		return item{}, missing(t.Location, "table", "%s is not known", at)
 	}
+	if strings.Contains(t.Schemaname+t.Relname, ".") { // a fact is of schema.table
+		return item{}, missing(t.Location, "table", "%q with a dot", t.Relname)
+	}
 	if t.Inh {
 		return item{}, missing(t.Location, "table", "%s without ONLY", at)
 	}
@@ -103,7 +107,7 @@ func (c *checker) table(t *pg.RangeVar) (item, error) {
 		if !f.Public {
 			v.home = f.Kind
 			v.unit = name == f.Unit
-			v.ofUnit, v.ident = v.unit, col.OneUnit
+			v.ofUnit, v.ident = v.unit && v.exact, col.OneUnit
 			if f.Via != nil && name == f.Via.Column {
 				v.ident = f.Via.Table + "." + f.Via.Key
 			}
@@ -239,10 +243,9 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 		return factor{}, err
 	}
 	out := *inner.relation
-	out.unsure = l.unsure
+	out.unsure, out.via, out.tie = l.unsure, l.via, l.tie // ON says nothing of the left rows that it does not match
 	out.rows = nil
-	eq, s := c.equations(inner.items, on, outer)
-	_ = s
+	eq, _ := c.equations(inner.items, on, outer)
 	matched := rowsFrom([]factor{l, r}, eq, 0)
 	switch {
 	case full:
@@ -275,7 +278,7 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 				padded(v, eq, full)
 			}
 			if !single {
-				v.total, v.window = nil, nil
+				v.total, v.moves, v.window = nil, nil, nil
 			}
 			out.columns = append(out.columns, o.columns[k])
 		}

@@ -59,6 +59,7 @@ type value struct {
 	public    bool   // no unit moves it
 	ofUnit    bool   // the same in all rows of a unit
 	unit      bool   // it is the unit of the row
+	around    bool   // it is of a row of a query around, and so are its unit and ident
 	home      string // of a private column: kind of the privacy unit
 	mirrors   *id    // it is NULL or the same as that column, which a LEFT JOIN compared with it
 	ident     string // equal values of this name belong to one unit, which is the row's

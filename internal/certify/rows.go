@@ -157,7 +157,7 @@ func forget(f *factor) {
 		o.columns = append([]column(nil), o.columns...)
 		for k := range o.columns {
 			v := &o.columns[k].value
-			v.total, v.window = nil, nil
+			v.total, v.moves, v.window = nil, nil, nil
 			if v.influence != nil {
 				v.influence = &Influence{}
 			}

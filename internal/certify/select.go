@@ -23,6 +23,9 @@ func (c *checker) query(q *pg.SelectStmt, around *scope) (*relation, error) {
 		for i := range o.columns {
 			v := &o.columns[i].value
 			v.public, v.ofUnit = v.public && v.ofUnit, v.ofUnit && v.public // constants alone
+			if v.around {
+				v.around, v.unit, v.ident = false, false, ""
+			}
 		}
 	}
 	return &o, nil
@@ -68,7 +71,7 @@ func haveUnits(s *scope, r *relation, on []*pg.Node) error {
 		if t == nil || t.Nulltesttype != pg.NullTestType_IS_NOT_NULL {
 			continue
 		}
-		if v, err := s.expr(t.Arg); err == nil && v.unit {
+		if v, err := s.expr(t.Arg); err == nil && v.unit && !v.around {
 			r.unsure = false
 		}
 		s.present[text(t.Arg)] = true
@@ -82,8 +85,9 @@ func haveUnits(s *scope, r *relation, on []*pg.Node) error {
 	return nil
 }
 
-// holdsUnit reports whether a value is the unit of each row, and units that are equal are one.
-func holdsUnit(v value) bool { return v.unit && v.there() && v.exact }
+// holdsUnit reports whether a value is the unit of each row, and units that are equal are one. That of a row around says nothing of
+// the rows here.
+func holdsUnit(v value) bool { return v.unit && v.there() && v.exact && !v.around }
 
 // project derives the outputs: of each row, or of groups.
 func (s *scope) project(q *pg.SelectStmt) (*relation, error) {
@@ -282,6 +286,9 @@ func (s *scope) limit(q *pg.SelectStmt, r *relation) (*relation, error) {
 
 // values is VALUES: public rows.
 func (c *checker) values(q *pg.SelectStmt, wall *scope) (*relation, error) {
+	if len(q.SortClause) > 0 || q.LimitCount != nil || q.LimitOffset != nil {
+		return nil, missing(-1, "VALUES with ORDER BY or LIMIT", "")
+	}
 	s := &scope{checker: c, outer: wall}
 	r := &relation{rows: big.NewRat(int64(len(q.ValuesLists)), 1)}
 	for i, l := range q.ValuesLists {

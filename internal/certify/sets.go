@@ -154,8 +154,8 @@ func (s *scope) sublink(n *pg.SubLink) (value, error) {
 			return v, missing(n.Location, "scalar subquery", "that may have more than one row")
 		}
 		c := r.columns[0].value
-		o := value{typ: c.typ, array: c.array, span: c.span, exact: c.exact, public: v.public, ofUnit: v.ofUnit, collation: c.collation, integral: c.integral, vague: c.vague, id: &id{}}
-		return o, nil
+		o := value{typ: c.typ, array: c.array, span: c.span, exact: c.exact, public: v.public, ofUnit: v.ofUnit, collation: c.collation, integral: c.integral, vague: c.vague}
+		return o, nil // without an identity: which row of FROM it depends on is not seen
 	}
 	return v, missing(n.Location, "subquery "+n.SubLinkType.String(), "")
 }

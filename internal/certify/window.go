@@ -70,6 +70,9 @@ func (s *scope) over(fn string, f *pg.FuncCall) (value, error) {
 		return value{}, err
 	}
 	for _, n := range w.OrderClause {
+		if n.GetSortBy().GetUseOp() != nil {
+			return lacks("ORDER BY USING")
+		}
 		if _, err := s.exprs([]*pg.Node{n.GetSortBy().GetNode()}); err != nil {
 			return value{}, err
 		}
@@ -123,7 +126,7 @@ func (s *scope) aggregateOver(fn string, f *pg.FuncCall, only bool, lacks func(s
 		return lacks("of " + x.typ)
 	}
 	v.typ = map[string]string{"int2": "int8", "int4": "int8", "int8": "numeric", "numeric": "numeric"}[x.typ]
-	v.span, v.exact = sums(x.span, r.rows, v.typ), v.typ == "int8"
+	v.span, v.exact = sums(x.span, r.rows), v.typ == "int8"
 	if !only || w.StartOffset != nil || w.EndOffset != nil {
 		return v, nil
 	}
@@ -134,9 +137,6 @@ func (s *scope) aggregateOver(fn string, f *pg.FuncCall, only bool, lacks func(s
 		v.window = &window{fn: "running", over: r, weighed: s.weight(f.Args[0])}
 	}
 	v.notNull = v.window != nil && x.there() // the frame has the row itself
-	if v.notNull && x.lo.Sign() >= 0 {
-		v.lo = x.lo
-	}
 	return v, nil
 }
 

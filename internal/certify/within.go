@@ -35,7 +35,7 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 		v.notNull = x.there() && filter == nil && len(g.list) > 0
 		v.span = spanOf(v.typ)
 		if x.finite() {
-			v.span = sums(x.span, g.body.rows, v.typ)
+			v.span = sums(x.span, g.body.rows)
 			if isInteger(x.typ) {
 				v.tiny = one
 			}
@@ -47,7 +47,7 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 		v.typ, v.span, v.exact, v.public, v.vague, v.values = x.typ, x.span, x.exact, x.public, !x.exact, x.values
 		v.collation = x.collation
 		v.notNull = x.there() && filter == nil && len(g.list) > 0
-		if g.body.kind == public && x.id != nil && x.there() && fn != "mode" && g.body.unique([]*id{x.id}, g.body.notNull) {
+		if g.body.kind == public && x.id != nil && v.notNull && fn != "mode" && g.body.unique([]*id{x.id}, g.body.notNull) {
 			v.id = &id{}
 			g.picked = append(g.picked, v.id)
 		}
@@ -64,8 +64,9 @@ func notNullOf(n *pg.Node) *pg.Node {
 	return &pg.Node{Node: &pg.Node_NullTest{NullTest: &pg.NullTest{Arg: n, Nulltesttype: pg.NullTestType_IS_NOT_NULL}}}
 }
 
-// sums is the span of sums of at least one number of a span: n of them at most, or as many as a server reads.
-func sums(x span, n *big.Rat, typ string) span {
+// sums is the span of sums of at least one number of a span: n of them at most, or as many as a server reads. Those of int4 stay within
+// int8, beyond which int4_sum wraps silently: -2^31 times mostRows is -2^63.
+func sums(x span, n *big.Rat) span {
 	r := span{lo: zero, hi: zero}
 	n = least(n, mostRows)
 	if x.lo.Sign() < 0 {
@@ -77,13 +78,6 @@ func sums(x span, n *big.Rat, typ string) span {
 		r.hi = new(big.Rat).Mul(x.hi, n)
 	} else {
 		r.hi = x.hi
-	}
-	if isInteger(typ) { // int4_sum wraps silently beyond these: the sum of a unit is then any int8, which 2^63 <= |x|·n bounds as well
-		lo, hi := limits(typ)
-		if r.lo.Cmp(lo) < 0 {
-			r.lo = lo
-		}
-		r.hi = least(r.hi, hi)
 	}
 	return r
 }
