@@ -197,7 +197,9 @@ func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (val
 			r.lo = zero
 		}
 	case "/":
-		return quotient(typ, a, b, lacks)
+		v, err := quotient(typ, a, b, lacks)
+		v.nan = nan
+		return v, err
 	default:
 		return lacks("unknown")
 	}
