@@ -264,7 +264,7 @@ func (s *scope) flush(h holes) (value, error) {
 	if a.typ != x.typ || b.typ != x.typ || z.typ != x.typ || !isNumber(x.typ) || !z.hasOnlyZero() || !a.finite() || !b.finite() || a.hi.Sign() >= 0 || b.lo.Sign() <= 0 {
 		return value{}, missing(where(h["_x"]), "CASE between bounds", "of %s", x.typ)
 	}
-	r := made(x.typ, x.span, x)
+	r := made(x.typ, x.span.join(z.span), list...)
 	r.tiny = least(new(big.Rat).Neg(a.hi), b.lo)
 	return r, nil
 }

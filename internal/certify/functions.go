@@ -424,7 +424,7 @@ func bucketOf(nodes []*pg.Node, args []value, lacks func(string) (value, error))
 	if !ok || n.Sign() <= 0 || n.Cmp(power(2, 30)) > 0 || args[1].lo.Cmp(args[2].lo) == 0 {
 		return lacks("bounds")
 	}
-	return made("int4", between(zero, plus(n, one)), args[0]), nil
+	return made("int4", between(zero, plus(n, one)), args[:3]...), nil
 }
 
 // bucket is width_bucket(x, array of constants): between 0 and their number.
