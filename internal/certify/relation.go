@@ -56,7 +56,7 @@ type value struct {
 	exact     bool   // equal values have equal bytes
 	collation string // of text; "" is the default
 	vague     bool   // which of equal values it is is left to the plan
-	public    bool   // no unit moves it
+	public    bool   // each of its values is made of public ones, or NULL: only which rows have it is private
 	ofUnit    bool   // the same in all rows of a unit
 	unit      bool   // it is the unit of the row
 	around    bool   // it is of a row of a query around, and so are its unit and ident

@@ -63,8 +63,8 @@ func (c *checker) unlimited(q *pg.SelectStmt, wall *scope) (*relation, error) {
 
 // haveUnits demands that rows of a split relation have a unit.
 //
-// Rule: some condition says «unit IS NOT NULL», or equates two units; a table whose unit a key leads to has been joined with it. Proof:
-// see combine; rows without a unit are in no answer.
+// Rule: some condition says «unit IS NOT NULL», or equates two units; a table whose unit a key leads to has been joined with it. Of what
+// is tied to a row around, that row has to have a unit. Proof: see combine; rows without a unit are in no answer.
 func haveUnits(s *scope, r *relation, on []*pg.Node) error {
 	for _, n := range on {
 		t := n.GetNullTest()
@@ -75,6 +75,9 @@ func haveUnits(s *scope, r *relation, on []*pg.Node) error {
 			r.unsure = false
 		}
 		s.present[text(t.Arg)] = true
+	}
+	if r.tie != nil {
+		return nil
 	}
 	if r.kind == split && r.via != nil {
 		return missing(-1, "unit behind a key that is not joined", "%s", r.via.Column)

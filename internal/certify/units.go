@@ -11,7 +11,9 @@ import (
 // Rule: private factors are of one kind of unit, and each is tied to the others, directly or through more of them, by an
 // equality that puts rows into one unit (oneUnit), or all are tied to the row of a query around. Then the join is split: each of
 // its rows is made of rows of one unit, and of public ones. A table whose unit a key leads to needs such a tie to one that has
-// its unit. A nested or grouped factor stands alone among public ones. Proof: rows that are joined fulfil all conditions.
+// its unit. A nested or grouped factor stands alone among public ones. Proof: rows that are joined fulfil all conditions. Equal units
+// are not NULL; a value that belongs to one unit is of that unit's rows alone (Facts), so no row without a unit meets one of x by it, and
+// bounds on rows of a unit hold for what meets.
 func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor, error) {
 	var items []item
 	for _, f := range factors {
@@ -106,7 +108,7 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 			}
 		}
 	}
-	out.unsure = out.tie == nil
+	out.unsure = true
 	out.via = factors[private[0]].via
 	for _, i := range private {
 		f := factors[i]
@@ -117,13 +119,13 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 			return missing(-1, "join of two kinds of units", "%s", f.items[0].name)
 		}
 		out.home = f.home
-		if f.via == nil || out.tie != nil {
+		if f.via == nil {
 			out.via = nil
 		}
 		out.unsure = out.unsure && f.unsure
 	}
 	for _, p := range eq.pairs {
-		if p.oneUnit() && p.a.unit && p.b.unit {
+		if p.oneUnit() && p.a.unit && p.b.unit && (owner(p.a.id) >= 0 || owner(p.b.id) >= 0) {
 			out.unsure = false
 		}
 	}
@@ -134,7 +136,7 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 // the same in all rows of a unit.
 //
 // Rule: a private column that equals a public one in every row that is left has its values, and where a LEFT JOIN compared it, so it is
-// where «a IS NULL OR b IS NOT NULL» holds. A factor whose key is equated with columns that are the same in all rows of a unit is
+// where «a IS NULL OR b IS NOT NULL» holds: it is NULL, or it met the row that it mirrors. A factor whose key is equated with columns that are the same in all rows of a unit is
 // so too. Proof: both exact; of the last, the unit meets the same row with each of its rows.
 func settle(factors []factor, eq equations, out *relation, on []*pg.Node) []item {
 	constant := map[*id]bool{}

@@ -30,6 +30,8 @@ func TestRefusedRelations(t *testing.T) {
 		{"the first by the unit of the row around", nil, lateral + `DISTINCT ON (p.id) v.patient_id AS u` + fromVisits + ` ORDER BY p.id, v.visit_id` + tied},
 		{"groups by the unit of the row around", nil, lateral + `min(v.patient_id) AS u, count(*) AS n` + fromVisits + ` GROUP BY p.id` + tied + ` AND l.n > 3`},
 		{"rows without a unit in the name of the row around", nil, lateral + `COALESCE(v.patient_id, p.id) AS u FROM ONLY public.visits AS v WHERE p.id IS NOT NULL` + tied},
+		{"rows without a unit, beside what is tied to them", nil, count + `ONLY public.visits AS v, LATERAL (SELECT l.lab_id AS i FROM ONLY public.lab_results AS l WHERE l.visit_id = v.visit_id) AS l WHERE l.i > 3`},
+		{"a key to the unit that is not joined, beside what is tied to it", nil, count + `ONLY public.lab_results AS b, LATERAL (SELECT l.lab_id AS i FROM ONLY public.lab_results AS l WHERE l.visit_id = b.visit_id) AS l WHERE l.i > 3`},
 		{"LEFT JOIN keeps rows that ON does not tie to the row around", nil, count + `ONLY public.patients AS p WHERE p.id IS NOT NULL AND EXISTS (SELECT 1 FROM ONLY public.visits AS a LEFT JOIN ONLY public.visits AS b ON a.patient_id = b.patient_id AND b.patient_id = p.id WHERE a.patient_id IS NOT NULL)`},
 		{"as FULL JOIN does", nil, count + `ONLY public.patients AS p WHERE p.id IS NOT NULL AND EXISTS (SELECT 1 FROM ONLY public.visits AS a FULL JOIN ONLY public.visits AS b ON a.patient_id = b.patient_id AND b.patient_id = p.id WHERE a.patient_id IS NOT NULL)`},
 		{"LEFT JOIN keeps rows whose unit its key does not lead to", nil, count + `ONLY public.lab_results AS l LEFT JOIN ONLY public.visits AS v ON l.visit_id = v.visit_id AND v.urgent WHERE v.patient_id IS NOT NULL`},
