@@ -33,7 +33,7 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 	o := &relation{kind: l.kind, home: l.home}
 	k, hasUnit := key{nulls: true}, false
 	for i := range l.columns {
-		v, err := merged(l.columns[i].value, r.columns[i].value, q)
+		v, err := merged(l.columns[i].value, r.columns[i].value)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 }
 
 // merged is an output of a set operation.
-func merged(a, b value, q *pg.SelectStmt) (value, error) {
+func merged(a, b value) (value, error) {
 	if a.array || b.array || a.typ != b.typ && !(isNumber(a.typ) && isNumber(b.typ) && ranks[a.typ] <= 4 && ranks[b.typ] <= 4) {
 		return a, missing(-1, "types", "%s and %s", a.typ, b.typ)
 	}

@@ -128,9 +128,11 @@ func mutants(n *pg.Node, columns map[string][]string) (all []mutant) {
 		swap("operator", e.AExpr.Name)
 		replace("operand alone", e.AExpr.Lexpr)
 		replace("operand alone", e.AExpr.Rexpr)
-		all = append(all, mutant{"operands swapped",
+		all = append(all, mutant{
+			"operands swapped",
 			func() { e.AExpr.Lexpr, e.AExpr.Rexpr = e.AExpr.Rexpr, e.AExpr.Lexpr },
-			func() { e.AExpr.Lexpr, e.AExpr.Rexpr = e.AExpr.Rexpr, e.AExpr.Lexpr }})
+			func() { e.AExpr.Lexpr, e.AExpr.Rexpr = e.AExpr.Rexpr, e.AExpr.Lexpr },
+		})
 	case *pg.Node_NullTest:
 		all = append(all, set("null test", &e.NullTest.Nulltesttype, pg.NullTestType_IS_NULL+pg.NullTestType_IS_NOT_NULL-e.NullTest.Nulltesttype))
 	case *pg.Node_MinMaxExpr:
@@ -150,9 +152,11 @@ func mutants(n *pg.Node, columns map[string][]string) (all []mutant) {
 				all = append(all, set("WHEN dropped", &c.Args, without(c.Args, i)))
 			}
 			if c.Defresult != nil {
-				all = append(all, mutant{"branches swapped",
+				all = append(all, mutant{
+					"branches swapped",
 					func() { when.Result, c.Defresult = c.Defresult, when.Result },
-					func() { when.Result, c.Defresult = c.Defresult, when.Result }})
+					func() { when.Result, c.Defresult = c.Defresult, when.Result },
+				})
 			}
 		}
 		if c.Defresult != nil {

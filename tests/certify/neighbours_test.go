@@ -219,7 +219,7 @@ func parameter(v certify.Value) []byte {
 }
 
 // try runs texts on all databases and gives what is wrong with them. It counts those that could be tried, and those that move.
-func (n *cluster) try(t *testing.T, texts []tried) (problems []string, run, moving int) {
+func (n *cluster) try(texts []tried) (problems []string, run, moving int) {
 	bare := asked(n.empty, texts)
 	var able []tried
 	for i, q := range texts {
@@ -490,7 +490,7 @@ func TestNeighbours(t *testing.T) {
 				bounded++
 			}
 		}
-		problems, run, moves := n.try(t, texts)
+		problems, run, moves := n.try(texts)
 		ran, moving = ran+run, moving+moves
 		for _, p := range problems {
 			if failed++; failed <= 20 {
@@ -523,7 +523,7 @@ func TestMutantNeighbours(t *testing.T) {
 	for some := range slices.Chunk(texts, batch) {
 		n.fill(t, r, number)
 		number++
-		problems, run, moves := n.try(t, some)
+		problems, run, moves := n.try(some)
 		ran, moving = ran+run, moving+moves
 		for _, p := range problems {
 			t.Error(p)
