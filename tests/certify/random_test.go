@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-
-	"github.com/dpproxy/dpproxy/internal/certify"
 )
 
 // column is what the generator knows of a column: ties are columns of one name whose equal values belong to one unit.
@@ -185,6 +183,11 @@ func (r *random) from(depth int) (sql string, columns []column, where []string) 
 			}
 		}
 	}
+	return sql, columns, append(where, r.where(columns, depth)...)
+}
+
+// where has conditions on the columns: units are not NULL, mostly, and tied to a row around.
+func (r *random) where(columns []column, depth int) (where []string) {
 	for _, u := range of(columns, "unit", "employee") {
 		if !strings.HasPrefix(u.name, "COALESCE") && r.often(85) {
 			where = append(where, u.name+" IS NOT NULL")
@@ -200,7 +203,7 @@ func (r *random) from(depth int) (sql string, columns []column, where []string) 
 			where = append(where, tie)
 		}
 	}
-	return sql, columns, where
+	return where
 }
 
 func (r *random) constant(typ string) string {
@@ -274,206 +277,4 @@ func conditions(where []string) string {
 		return ""
 	}
 	return " WHERE " + strings.Join(where, " AND ")
-}
-
-// clamped is a bounded integer of the columns.
-func (r *random) clamped(columns []column) string {
-	n := of(columns, integers...)
-	if len(n) == 0 {
-		return r.one("1", "2")
-	}
-	c := n[r.IntN(len(n))].name
-	switch r.IntN(8) {
-	case 0:
-		return "COALESCE(LEAST(GREATEST(" + c + ", (-3)), 5), 0)"
-	case 1:
-		return "CASE WHEN " + r.condition(columns, 0) + " THEN " + r.one("1", "2", "0") + " ELSE LEAST(GREATEST(" + c + ", 0), 2) END"
-	case 2:
-		return "LEAST(" + c + ", 2)"
-	case 3:
-		return "GREATEST(" + c + ", 0)"
-	}
-	return "LEAST(GREATEST(" + c + ", " + r.one("0", "0", "(-2)") + "), " + r.one("1", "2", "4") + ")"
-}
-
-// subquery is a query in FROM: a projection, groups, distinct rows, windows, or a set operation.
-func (r *random) subquery(depth int) (string, []column) {
-	from, columns, where := r.from(depth)
-	units := of(columns, "unit", "employee")
-	unit := column{"1", "int4", ""}
-	if len(units) > 0 {
-		unit = units[r.IntN(len(units))]
-	}
-	if units = of(r.around, "unit"); len(units) > 0 && r.often(15) { // that of a row around
-		unit = units[r.IntN(len(units))]
-	}
-	rest := " FROM " + from + conditions(where)
-	list, out := unit.name+" AS u", []column{{"u", unit.typ, unit.tie}}
-	add := func(expression, typ, tie string) {
-		name := fmt.Sprintf("c%d", len(out))
-		list += ", " + expression + " AS " + name
-		out = append(out, column{name, typ, tie})
-	}
-	some := func(n int) (all []string) {
-		for range n {
-			c := columns[r.IntN(len(columns))]
-			if len(r.around) > 0 && r.often(15) {
-				c = r.around[r.IntN(len(r.around))]
-			}
-			add(c.name, c.typ, c.tie)
-			all = append(all, c.name)
-		}
-		return all
-	}
-	switch n := r.IntN(100); {
-	case n < 30: // groups
-		by := append([]string{unit.name}, some(r.IntN(3))...)
-		if unit.name == "1" {
-			by[0] = "1"
-		}
-		for range 1 + r.IntN(2) {
-			c := columns[r.IntN(len(columns))]
-			filter := ""
-			if r.often(25) {
-				filter = " FILTER (WHERE " + r.condition(columns, 0) + ")"
-			}
-			switch r.IntN(5) {
-			case 0:
-				add("sum("+r.clamped(columns)+")"+filter, "int8", "")
-			case 1:
-				add(r.one("min", "max")+"("+c.name+")"+filter, c.typ, "")
-			case 2:
-				add("count(DISTINCT "+c.name+")"+filter, "int8", "")
-			default:
-				add("count(*)"+filter, "int8", "")
-			}
-		}
-		having := ""
-		if r.often(10) {
-			having = " HAVING count(*) > 1"
-		}
-		if r.often(8) {
-			return "SELECT " + list + rest + having, out // no groups
-		}
-		return "SELECT " + list + rest + " GROUP BY " + strings.Join(by, ", ") + having, out
-	case n < 45:
-		some(r.IntN(3))
-		if r.often(20) && len(out) > 1 { // without the unit
-			return "SELECT DISTINCT " + strings.TrimPrefix(list, unit.name+" AS u, ") + rest, out[1:]
-		}
-		return "SELECT DISTINCT " + list + rest, out
-	case n < 50:
-		some(r.IntN(3))
-		order := []string{unit.name}
-		for _, c := range columns {
-			if r.often(60) {
-				order = append(order, c.name)
-			}
-		}
-		return "SELECT DISTINCT ON (" + unit.name + ") " + list + rest + " ORDER BY " + strings.Join(order, ", "), out
-	case n < 68:
-		some(1 + r.IntN(2))
-		var order []string
-		for _, c := range columns {
-			if r.often(60) {
-				order = append(order, c.name)
-			}
-		}
-		over := "OVER (PARTITION BY " + unit.name + r.one("", "", ", "+columns[r.IntN(len(columns))].name)
-		if len(order) > 0 {
-			over += " ORDER BY " + strings.Join(order, ", ")
-		}
-		frame := r.one("", "", " ROWS UNBOUNDED PRECEDING", " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW", " RANGE UNBOUNDED PRECEDING", " GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING", " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE TIES")
-		switch r.IntN(5) {
-		case 0:
-			add("sum("+r.clamped(columns)+") "+over+frame+")", "int8", "")
-		case 1:
-			add(r.one("rank()", "dense_rank()", "count(*)")+" "+over+")", "int8", "")
-		default:
-			add("row_number() "+over+")", "int8", "")
-		}
-		sql := "SELECT " + list + rest
-		if r.often(70) { // the first rows of each unit
-			a, n := r.alias(), len(out)-1
-			list = a + ".u"
-			for _, c := range out[1:n] {
-				list += ", " + a + "." + c.name
-			}
-			return "SELECT " + list + " FROM (" + sql + ") AS " + a + " WHERE " + a + "." + out[n].name + r.one(" <= ", " <= ", " = ") + r.one("1", "2"), out[:n]
-		}
-		return sql, out
-	case n < 80:
-		some(1 + r.IntN(2))
-		sql := "SELECT " + list + rest
-		from, more, where := r.from(depth)
-		other := ""
-		for i, c := range out {
-			same := slices.DeleteFunc(of(more, c.typ), func(o column) bool { return c.tie == "unit" && o.tie != "unit" && !r.often(5) })
-			if len(same) == 0 {
-				return sql, out
-			}
-			if i > 0 {
-				other += ", "
-			}
-			other += same[r.IntN(len(same))].name
-		}
-		return sql + " " + r.one("UNION", "UNION ALL", "UNION ALL", "INTERSECT", "EXCEPT", "EXCEPT ALL", "INTERSECT ALL") + " SELECT " + other + " FROM " + from + conditions(where), out
-	}
-	some(1 + r.IntN(3))
-	if r.often(40) {
-		add(r.clamped(columns), "int8", "")
-	}
-	return "SELECT " + list + rest + r.one("", "", " OFFSET 0"), out
-}
-
-// query is a text for main: groups of one FROM, perhaps added up again, or only clamped, by a query around.
-func (r *random) query() string {
-	r.names, r.around = 0, nil
-	from, columns, where := r.from(2)
-	key := "1::pg_catalog.int8"
-	switch c := columns[r.IntN(len(columns))]; {
-	case r.often(55):
-		key = c.name
-	case r.often(10):
-		key = "COALESCE(" + c.name + ", " + r.constant(c.typ) + ")"
-	}
-	list := key + " AS k"
-	for i := range 1 + r.IntN(2) {
-		filter := ""
-		if r.often(25) {
-			filter = " FILTER (WHERE " + r.condition(columns, 1) + ")"
-		}
-		c := columns[r.IntN(len(columns))]
-		switch r.IntN(6) {
-		case 0:
-			list += ", count(DISTINCT " + c.name + ")" + filter
-		case 1:
-			list += ", count(" + c.name + ")" + filter
-		case 2, 3:
-			list += ", COALESCE(sum(" + r.clamped(columns) + ")" + filter + ", 0)"
-		default:
-			list += ", count(*)" + filter
-		}
-		list += fmt.Sprintf(" AS m%d", i+1)
-	}
-	sql := "SELECT " + list + " FROM " + from + conditions(where) + " GROUP BY 1"
-	switch n := r.IntN(10); {
-	case n == 0:
-		return "SELECT g.k, LEAST(GREATEST(COALESCE(g.m1, 0), 0), 1000) FROM (" + sql + ") AS g"
-	case n == 1:
-		return "SELECT 1::pg_catalog.int8, COALESCE(sum(g.m1), 0) FROM (" + sql + ") AS g"
-	case n == 2:
-		return "SELECT w.ward, COALESCE(g.m1, 0) FROM (" + sql + ") AS g, ONLY public.wards AS w WHERE g.k = w." + r.one("ward", "floor", "beds", "name")
-	}
-	return sql
-}
-
-// someParameters are the parameters of random texts.
-var someParameters = []certify.Value{{Elements: texts("7")}, {Array: true, Elements: texts("icu", "er", "a0")}}
-
-func texts(list ...string) (all []*string) {
-	for _, s := range list {
-		all = append(all, &s)
-	}
-	return all
 }
