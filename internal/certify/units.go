@@ -62,7 +62,14 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 			})
 		})
 	}
-	const around = -1 // the row of a query around
+	const around = -1 // the row of a query around: one column of it, as another may be of another unit
+	var tie *id
+	here := func(c *id) bool {
+		if owner(c) < 0 && tie == nil {
+			tie = c
+		}
+		return owner(c) >= 0 || tie == c
+	}
 	reached := map[int]bool{}
 	var grow func(i int)
 	grow = func(i int) {
@@ -75,19 +82,19 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 				continue
 			}
 			a, b := owner(p.a.id), owner(p.b.id)
-			if a == i && i >= 0 {
+			if a == i && i >= 0 && here(p.b.id) {
 				grow(b)
 			}
-			if b == i && i >= 0 {
+			if b == i && i >= 0 && here(p.a.id) {
 				grow(a)
 			}
 		}
 		for _, j := range private {
-			switch tie := factors[j].tie; {
-			case tie == nil:
-			case j == i:
-				grow(owner(tie))
-			case owner(tie) == i:
+			switch t := factors[j].tie; {
+			case t == nil:
+			case j == i && here(t):
+				grow(owner(t))
+			case owner(t) == i && here(t):
 				grow(j)
 			}
 		}
@@ -95,18 +102,11 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 	grow(private[0])
 	if reached[around] { // what is tied to the row around is tied together
 		for _, p := range eq.pairs {
-			if a, b := owner(p.a.id), owner(p.b.id); p.oneUnit() && (a < 0) != (b < 0) {
-				if out.tie = p.a.id; a >= 0 {
-					out.tie = p.b.id
-				}
+			if a, b := owner(p.a.id), owner(p.b.id); p.oneUnit() && (a < 0) != (b < 0) && here(p.a.id) && here(p.b.id) {
 				grow(max(a, b))
 			}
 		}
-		for _, j := range private {
-			if tie := factors[j].tie; tie != nil && owner(tie) == around {
-				out.tie = tie
-			}
-		}
+		out.tie = tie
 	}
 	out.unsure = true
 	out.via = factors[private[0]].via
