@@ -28,7 +28,7 @@ type relation struct {
 	unsure  bool            // rows without a unit may be among them
 	bound   bool            // it stands beside a row of a query around, and depends on it
 	reads   []*id           // ... on these columns
-	tie     *id             // ... and has rows of the unit of that row alone, since they are equated with this column of it
+	tie     []*id           // ... and has rows of the unit of that row alone, since they are equated with what these columns of it tell
 	home    string          // kind of the privacy unit
 	source  *source         // its rows are some of these
 }

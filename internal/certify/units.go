@@ -83,16 +83,16 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 		}
 		return at
 	}
-	var to *id // the one column of the row around by which all is tied to it, as another may be of another unit
+	var to []*id // the one value of the row around by which all is tied to it, as another may be of another unit: its columns
 	here := func(columns ...*id) bool {
 		at := owner(columns...)
 		if at != around {
 			return at >= 0
 		}
 		if to == nil {
-			to = columns[0]
+			to = columns
 		}
-		return len(columns) == 1 && to == columns[0]
+		return slices.Equal(to, columns)
 	}
 	reached := map[int]bool{}
 	var grow func(i int)
@@ -113,9 +113,9 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 		for _, j := range private {
 			switch t := factors[j].tie; {
 			case t == nil:
-			case j == i && here(t):
-				grow(owner(t))
-			case owner(t) == i && here(t):
+			case j == i && here(t...):
+				grow(owner(t...))
+			case owner(t...) == i && here(t...):
 				grow(j)
 			}
 		}
