@@ -12,6 +12,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/engine"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
+	"github.com/dpproxy/dpproxy/internal/memory"
 	"github.com/dpproxy/dpproxy/internal/metrics"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/session"
@@ -29,7 +30,7 @@ func Explain(ctx context.Context, p *policy.Policy, log *slog.Logger, analyst st
 	if err != nil {
 		return nil, err
 	}
-	scope, err := explainScope(ctx, e, analyst, epsilon)
+	scope, err := explainScope(ctx, e, p, analyst, epsilon)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func CheckViews(ctx context.Context, p *policy.Policy, log *slog.Logger) (map[po
 	if err != nil {
 		return nil, err
 	}
-	scope, err := explainScope(ctx, e, p.AnyAnalyst(), 0)
+	scope, err := explainScope(ctx, e, p, p.AnyAnalyst(), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func explainer(ctx context.Context, d *database) (*engine.Engine, error) {
 }
 
 // explainScope is an analyst's session in which nothing but epsilon was set; 0 is the policy's.
-func explainScope(ctx context.Context, e *engine.Engine, analyst string, epsilon float64) (session.Scope, error) {
+func explainScope(ctx context.Context, e *engine.Engine, p *policy.Policy, analyst string, epsilon float64) (session.Scope, error) {
 	info, err := e.Info(ctx)
 	if err != nil {
 		return session.Scope{}, err
@@ -80,7 +81,8 @@ func explainScope(ctx context.Context, e *engine.Engine, analyst string, epsilon
 	if epsilon != 0 {
 		settings = settings.With("dpproxy.epsilon", strconv.FormatFloat(epsilon, 'g', -1, 64))
 	}
-	return session.Scope{Analyst: analyst, User: analyst, Database: info.Database, Settings: settings}, nil
+	account := memory.New(p.Limits.Memory).Open(analyst)
+	return session.Scope{Analyst: analyst, User: analyst, Database: info.Database, Settings: settings, Memory: account}, nil
 }
 
 // untouched implements a ledger to explain with: every budget is whole, and nothing can be charged.
