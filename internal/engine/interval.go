@@ -113,10 +113,10 @@ func (p *calibrated) keptInterval(block int, c rewrite.Column, r released, g int
 		if p.wrong(r) == mechanism.Wrong { // else values choose, and that of the greatest has a say
 			i = ofQuantile(first, i.below, i.above)
 		}
-		if c.Low > 0 {
+		if c.Low > 0 && !c.Chooses {
 			i.below = float64(z - r.Values[c.Low-1][g])
 		}
-		if c.High > 0 {
+		if c.High > 0 && !c.Chooses {
 			i.above = float64(r.Values[c.High-1][g] - z)
 		}
 		beyond := c.OutsideUnknown || min(first.Fraction, 1-first.Fraction) < c.Outside // it may itself lie there

@@ -225,7 +225,7 @@ func (p *calibrated) margin(block int, column rewrite.Column, r released) (least
 		return 0, 0, false
 	}
 	first := p.plan.Blocks[block].Releases[column.Releases[0]]
-	if first.Kind == mechanism.Quantile && (column.Low == 0 || column.High == 0) {
+	if first.Kind == mechanism.Quantile && (column.Low == 0 || column.High == 0 || column.Chooses) {
 		return 0, 0, false
 	}
 	least = math.Inf(1)

@@ -61,7 +61,11 @@ func (p *calibrated) summed(block int, c rewrite.Column, r released) (margin, sh
 		return 0, 0, false
 	}
 	share = leftOutShare(b, first, c)
-	margin = p.blocks[block].releases[c.Releases[0]].SumMargin(p.wrong(r)) * first.Grid.Step
+	wrong := p.wrongShare()
+	if 0 < r.share && r.share < 1 { // values of other groups say of a row whether it is shown
+		wrong /= float64(max(1, r.Keys.Len()))
+	}
+	margin = p.blocks[block].releases[c.Releases[0]].SumMargin(wrong) * first.Grid.Step
 	return roundedUp(margin * (1 + rootRounding)), share / (1 - share), true
 }
 
