@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -172,7 +174,7 @@ func describeNoise(c *calibrated, block, release int) releaseInfo {
 // marginless says that no answer has a margin of the aggregates of which a release is the first.
 func marginless(b *rewrite.Block, release int) bool {
 	with := func(c rewrite.Column) bool {
-		return (c.Cut == nil || c.Cut.Share != nil) && (len(c.Releases) > 1 || !anyBeyond(b.Releases[release], c))
+		return c.Type != pgtype.BoolOID && (c.Cut == nil || c.Cut.Share != nil) && (len(c.Releases) > 1 || !anyBeyond(b.Releases[release], c))
 	}
 	of := slices.DeleteFunc(slices.Clone(b.Columns), func(c rewrite.Column) bool { return len(c.Releases) == 0 || c.Releases[0] != release })
 	return b.Uncovered || len(of) > 0 && !slices.ContainsFunc(of, with)

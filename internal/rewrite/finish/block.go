@@ -43,7 +43,7 @@ func (b *finisher) rewriteBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 			l.order = b.orderOf(s, alias)
 		}
 	}
-	if !b.stage {
+	if !b.stage && !b.compare[s] {
 		b.chosen(s, alias, l, !e.Inside() && (s == b.root || b.around[s] != nil))
 	}
 	s.FromClause, s.WhereClause = []*pg_query.Node{{Node: &pg_query.Node_RangeVar{RangeVar: &pg_query.RangeVar{
