@@ -188,7 +188,7 @@ func TestIntervalsOfShownGroups(t *testing.T) {
 			{"all alike, HAVING many", 0, .8, 0, func(int) int64 { return many }},
 			{"all alike, HAVING few or many", 0, .8, -.8, func(int) int64 { return many }},
 		} {
-			having := func(count int64) bool { return true }
+			having := func(int64) bool { return true }
 			if c.above > 0 {
 				margin := prepared[0].Margin(many, 0, mechanism.Wrong)
 				least, most := many+c.above*margin, many+c.below*margin

@@ -57,6 +57,12 @@ func TestWithIntervals(t *testing.T) {
 		if got := w.widened(t, q); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", sql, got, want)
 		}
+		if want == "" {
+			continue
+		}
+		if _, err := w.ask(want, nil); err != nil {
+			t.Errorf("%s\n%v", want, err)
+		}
 	}
 }
 

@@ -53,6 +53,17 @@ func ofValues(n *pg_query.Node, names map[string]bool) (found bool) {
 	return found
 }
 
+// valued says that an expression may read released values. The names are found when the first query that asks is rewritten, and none within it is yet.
+func (b *finisher) valued(n *pg_query.Node) bool {
+	if n == nil {
+		return false
+	}
+	if b.values == nil {
+		b.values = valueNames(b.root)
+	}
+	return ofValues(n, b.values)
+}
+
 // choicesOf are those of one query over released values.
 func (b *finisher) choicesOf(s *pg_query.SelectStmt) (c choices) {
 	conditions := []*pg_query.Node{s.WhereClause, s.HavingClause}
@@ -60,15 +71,18 @@ func (b *finisher) choicesOf(s *pg_query.SelectStmt) (c choices) {
 		sqltree.Visit(n, func(n *pg_query.Node) bool {
 			j := n.GetJoinExpr()
 			conditions = append(conditions, j.GetQuals())
-			c.rows = c.rows || j.GetIsNatural() || slices.ContainsFunc(sqltree.StringList(j.GetUsingClause()), func(name string) bool { return b.values[name] })
+			for _, name := range sqltree.StringList(j.GetUsingClause()) {
+				conditions = append(conditions, sqltree.ColumnRef("", name))
+			}
+			c.rows = c.rows || j.GetIsNatural()
 			return n.GetRangeSubselect() == nil && n.GetSubLink() == nil
 		})
 	}
-	sorted := slices.ContainsFunc(s.SortClause, func(n *pg_query.Node) bool {
-		return s.Op != pg_query.SetOperation_SETOP_NONE || ofValues(output(s, n.GetSortBy().GetNode()), b.values)
+	sorted := (limited(s) || distinctOn(s)) && slices.ContainsFunc(s.SortClause, func(n *pg_query.Node) bool {
+		return s.Op != pg_query.SetOperation_SETOP_NONE || b.valued(output(s, n.GetSortBy().GetNode()))
 	})
 	c.rows = c.rows || sorted && distinctOn(s) || s.Op == pg_query.SetOperation_SETOP_EXCEPT || s.Op == pg_query.SetOperation_SETOP_INTERSECT ||
-		slices.ContainsFunc(conditions, func(n *pg_query.Node) bool { return ofValues(n, b.values) })
+		slices.ContainsFunc(conditions, b.valued)
 	if sorted && limited(s) {
 		c.limits = []*pg_query.SelectStmt{s}
 	}

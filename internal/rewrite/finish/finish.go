@@ -22,7 +22,7 @@ type finisher struct {
 	stage   bool                                          // the query is a stage's: the client does not see its columns
 	root    *pg_query.SelectStmt
 
-	values    map[string]bool // names of outputs that are computed of aggregates
+	values    map[string]bool // names of outputs that are computed of aggregates; nil: nothing has asked
 	choosing  choices         // of the queries around
 	outermost bool            // root is a release block
 	overShown bool            // groups that are shown are aggregated

@@ -74,7 +74,6 @@ func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (
 	if correlated.query(query, nil); correlated.refused != nil {
 		return nil, correlated.refused
 	}
-	f.values = valueNames(query)
 	if err := f.rewrite(query, nil); err != nil {
 		return nil, err
 	}
