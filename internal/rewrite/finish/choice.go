@@ -9,8 +9,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// Which groups an answer shows may follow from what was released of them: by HAVING, by LIMIT behind an order, or by conditions of the queries
-// around (docs/privacy.md P17a). Of these queries names are looked at alone: what may be so counts as being so.
+// Which groups an answer shows may follow from what was released of them: by HAVING, by LIMIT behind an order, or by
+// conditions of the queries around (docs/privacy.md P17a). Of these queries names are looked at alone: what may be so
+// counts as being so.
 
 // choices say what released values may choose in the queries around the one that is being rewritten.
 type choices struct {
@@ -31,7 +32,9 @@ func valueNames(query *pg_query.SelectStmt) map[string]bool {
 				names[sqltree.OutputName(r)] = true
 			}
 		}
-		for _, alias := range slices.Concat(n.GetRangeSubselect().GetAlias().GetColnames(), n.GetRangeVar().GetAlias().GetColnames(), n.GetCommonTableExpr().GetAliascolnames()) {
+		renamed := slices.Concat(n.GetRangeSubselect().GetAlias().GetColnames(), n.GetRangeVar().GetAlias().GetColnames(),
+			n.GetCommonTableExpr().GetAliascolnames())
+		for _, alias := range renamed {
 			names[alias.GetString_().GetSval()] = true
 		}
 		return true
@@ -53,7 +56,8 @@ func ofValues(n *pg_query.Node, names map[string]bool) (found bool) {
 	return found
 }
 
-// valued says that an expression may read released values. The names are found when the first query that asks is rewritten, and none within it is yet.
+// valued says that an expression may read released values. The names are found when the first query that asks is
+// rewritten, and none within it is yet.
 func (b *finisher) valued(n *pg_query.Node) bool {
 	if n == nil {
 		return false
@@ -117,8 +121,8 @@ func limit(s *pg_query.SelectStmt) int {
 	return int(s.GetLimitCount().GetAConst().GetIval().GetIval())
 }
 
-// chosen notes how released values choose among the groups of a block, and which calls are read for that. direct says that the answer has all
-// groups but for that.
+// chosen notes how released values choose among the groups of a block, and which calls are read for that. direct says
+// that the answer has all groups but for that.
 func (b *finisher) chosen(s *pg_query.SelectStmt, alias string, l *level, direct bool) {
 	by, calls := b.limitOf(s, alias)
 	exact := direct && limit(by) > 0 && len(l.groups.sets) == 1
@@ -147,8 +151,8 @@ func sortedBy(s *pg_query.SelectStmt, alias string) (calls []int) {
 	return calls
 }
 
-// limitOf is the query of groups, or the query around it, that leaves groups out by their place in an order of what is released of them, and
-// the calls that it orders by; nil: neither does.
+// limitOf is the query of groups, or the query around it, that leaves groups out by their place in an order of what is
+// released of them, and the calls that it orders by; nil: neither does.
 func (b *finisher) limitOf(s *pg_query.SelectStmt, alias string) (by *pg_query.SelectStmt, calls []int) {
 	if calls = sortedBy(s, alias); limited(s) && len(calls) > 0 {
 		return s, calls
