@@ -3,6 +3,7 @@ package certify
 import (
 	"fmt"
 	"math/big"
+	"slices"
 )
 
 // Facts is what is known of the tables. Each fact is a line of the policy, or proven by main in the snapshot that measures.
@@ -70,6 +71,15 @@ type Output struct {
 type Certified struct {
 	Outputs []Output
 	checked bool
+}
+
+// Settled is what was derived without what Together reads, which holds the whole text.
+func (c Certified) Settled() Certified {
+	c.Outputs = slices.Clone(c.Outputs)
+	for i := range c.Outputs {
+		c.Outputs[i].shares = nil
+	}
+	return c
 }
 
 // OK reports whether Check made it.

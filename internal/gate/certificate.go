@@ -40,6 +40,12 @@ func New(s *schema.Schema, plan *rewrite.Plan) *Certificate {
 	if c.Err() == nil {
 		c.together = c.jointly(c.results)
 	}
+	if len(plan.Stages) == 0 { // nothing is read again
+		c.facts = certify.Facts{}
+		for i, r := range c.results {
+			c.results[i].Certified = r.Certified.Settled()
+		}
+	}
 	return c
 }
 
