@@ -31,7 +31,7 @@ func Check(facts Facts, sql string, parameters []Value, claims []Claim) (done Ce
 	if len(tree.Stmts) != 1 || tree.Stmts[0].Stmt.GetSelectStmt() == nil {
 		return none, missing(-1, "statement", "not one SELECT")
 	}
-	c := &checker{facts: facts, parameters: parameters}
+	c := &checker{facts: facts, parameters: parameters, sql: sql, types: map[int32]string{}}
 	r, err := c.query(tree.Stmts[0].Stmt.GetSelectStmt(), nil)
 	if err != nil {
 		return none, err

@@ -2,6 +2,8 @@ package certify
 
 import (
 	"math/big"
+	"strconv"
+	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
@@ -39,7 +41,7 @@ func (s *scope) base(n *pg.Node) (value, error) {
 	case *pg.Node_ColumnRef:
 		return s.column(e.ColumnRef)
 	case *pg.Node_AConst:
-		return constant(e.AConst)
+		return s.constant(e.AConst)
 	case *pg.Node_ParamRef:
 		return value{}, missing(e.ParamRef.Location, "parameter", "$%d without a cast", e.ParamRef.Number)
 	case *pg.Node_TypeCast:
@@ -133,10 +135,14 @@ func (s *scope) exprs(nodes []*pg.Node) ([]value, error) {
 	return list, nil
 }
 
-func constant(c *pg.A_Const) (value, error) {
+// constant is a constant. Integers are written in decimal: PostgreSQL 14 reads 0x1F as 0 under the name x1f.
+func (s *scope) constant(c *pg.A_Const) (value, error) {
 	v := value{notNull: true, exact: true, public: true, ofUnit: true}
 	switch x := c.Val.(type) {
 	case *pg.A_Const_Ival:
+		if !strings.HasPrefix(s.sql[c.Location:], strconv.Itoa(int(x.Ival.GetIval()))) {
+			return v, missing(c.Location, "number", "that is not decimal")
+		}
 		v.integral = true
 		v.typ, v.span = "int4", exactly(big.NewRat(int64(x.Ival.GetIval()), 1))
 	case *pg.A_Const_Fval:
@@ -145,10 +151,14 @@ func constant(c *pg.A_Const) (value, error) {
 			return v, missing(c.Location, "number", "%s", x.Fval.GetFval())
 		}
 		v.typ, v.span = "numeric", exactly(r)
-		if lo, hi := limits("int8"); r.IsInt() && v.within(lo, hi) && number64(x.Fval.GetFval()) {
-			v.typ, v.integral = "int8", true
+		if number64(x.Fval.GetFval()) { // the smallest type that holds it (make_const in parse_node.c): -2147483648 is an int4
+			for _, t := range []string{"int8", "int4"} {
+				if v.inside(t) {
+					v.typ, v.integral = t, true
+				}
+			}
 		}
-		v.exact = v.typ == "int8"
+		v.exact = v.integral
 	case *pg.A_Const_Boolval:
 		v.typ = "bool"
 	case *pg.A_Const_Sval:
@@ -162,15 +172,8 @@ func constant(c *pg.A_Const) (value, error) {
 	return v, nil
 }
 
-// number64 reports whether a numeric constant has no point and no exponent: such a one is an int8 if it fits.
-func number64(s string) bool {
-	for _, r := range s {
-		if r < '0' || r > '9' {
-			return r == '-'
-		}
-	}
-	return true
-}
+// number64 reports whether a numeric constant has no point and no exponent: such a one is an integer if it fits.
+func number64(s string) bool { return !strings.ContainsAny(s, ".eE") }
 
 // collated is an expression under another collation.
 //
@@ -182,7 +185,7 @@ func (s *scope) collated(c *pg.CollateClause) (value, error) {
 		return v, err
 	}
 	n, ok := name(c.Collname)
-	if !ok || len(c.Collname) != 2 || n != "default" && n != "C" || v.typ != "text" {
+	if !ok || len(c.Collname) != 2 || n != "default" && n != "C" || v.typ != "text" || v.vague {
 		return v, missing(c.Location, "collation", "of %s", v.typ)
 	}
 	v.exact, v.collation = true, map[string]string{"C": "C"}[n]
@@ -209,8 +212,12 @@ func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 		if err != nil {
 			return err
 		}
-		if len(all) == 0 || r.typ == "unknown" {
+		if len(all) == 0 {
 			r = v
+		} else if r.typ == "unknown" { // the type is that of the others, whatever the order
+			if r, err = union(v, r, n); err != nil {
+				return err
+			}
 		} else if r, err = union(r, v, n); err != nil {
 			return err
 		}
@@ -250,18 +257,19 @@ var flushed = newForm(`CASE WHEN _x OPERATOR(pg_catalog.>) _a AND _x OPERATOR(pg
 
 // flush is the form flushed.
 //
-// Rule: of constants a < 0 < b and z = 0, of the type of x: magnitudes are at least the lesser of -a and b, but for zero. Proof: what is
-// between is zero; NaN, which is above b, stays.
+// Rule: of constants a < 0 < b and z = 0, none NULL, of the type of x: magnitudes are at least the lesser of -a and b, but for zero,
+// which it may be even where x may not. Proof: what is between is zero; NaN, which is above b, stays.
 func (s *scope) flush(h holes) (value, error) {
 	list, err := s.exprs([]*pg.Node{h["_x"], h["_a"], h["_b"], h["_z"]})
 	if err != nil {
 		return value{}, err
 	}
 	x, a, b, z := list[0], list[1], list[2], list[3]
-	if a.typ != x.typ || b.typ != x.typ || z.typ != x.typ || !isNumber(x.typ) || !z.hasOnlyZero() || !a.finite() || !b.finite() || a.hi.Sign() >= 0 || b.lo.Sign() <= 0 {
+	if a.typ != x.typ || b.typ != x.typ || z.typ != x.typ || !isNumber(x.typ) || !z.hasOnlyZero() || !a.notNull || !b.notNull || !z.notNull || !a.finite() || !b.finite() || a.hi.Sign() >= 0 || b.lo.Sign() <= 0 {
 		return value{}, missing(where(h["_x"]), "CASE between bounds", "of %s", x.typ)
 	}
-	r := made(x.typ, x.span, x)
+	r := made(x.typ, x.join(z.span), list...)
+	r.notNull, r.present = x.notNull, x.there()
 	r.tiny = least(new(big.Rat).Neg(a.hi), b.lo)
 	return r, nil
 }
@@ -368,10 +376,14 @@ func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 		return a, nil
 	}
 	r, err := union(a, o, m.Args[1])
-	if err != nil {
-		return r, err
+	if err != nil || !s.compares(a, o) {
+		return r, missing(m.Location, "LEAST or GREATEST", "of %s and %s", a.typ, o.typ)
 	}
+	a, o, _ = floated(a, o) // which rounds
 	clamped := a.clamp(o.span, low)
+	if r.typ == "text" { // a span bounds its length
+		clamped = r.span
+	}
 	if !a.notNull {
 		clamped = clamped.join(o.span)
 	}

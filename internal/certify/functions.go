@@ -1,7 +1,9 @@
 package certify
 
 import (
+	"fmt"
 	"math/big"
+	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
@@ -85,15 +87,17 @@ func (s *scope) typeName(t *pg.TypeName) (string, bool) {
 	return n, ok && (n == "int8" || n == "text" || n == "int4" || n == "numeric" || n == "float8")
 }
 
-// parameter is a parameter under its cast, which gives it its type.
+// parameter is a parameter under its cast, which gives it its type. Under two casts, the second would read the value as another type when
+// a row comes by.
 func (s *scope) parameter(p *pg.ParamRef, t string, array bool) (value, error) {
 	if p.Number < 1 || int(p.Number) > len(s.parameters) {
 		return value{}, missing(p.Location, "parameter", "$%d has no value", p.Number)
 	}
-	given := s.parameters[p.Number-1]
-	if given.Array != array {
+	given, typ := s.parameters[p.Number-1], fmt.Sprint(t, array)
+	if before, ok := s.types[p.Number]; ok && before != typ || given.Array != array {
 		return value{}, missing(p.Location, "parameter", "$%d is no %s", p.Number, t)
 	}
+	s.types[p.Number] = typ
 	v := literal(t, "")
 	v.array, v.span, v.elements = array, spanOf(t), given.Elements
 	if !array {
@@ -210,6 +214,9 @@ func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
+	if slices.ContainsFunc(args, func(v value) bool { return v.vague }) && fn != "trim_scale" {
+		return lacks("of one of equal values") // of which the plan chooses
+	}
 	switch {
 	case fn == "abs" && len(args) == 1 && (args[0].typ == "numeric" || isInteger(args[0].typ) && args[0].negate().inside(args[0].typ)):
 		r := made(args[0].typ, args[0].span, args[0])
@@ -249,8 +256,10 @@ func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
 	case fn == "width_bucket" && len(args) == 2:
 		return bucket(f.Args[1], args, lacks)
 	case (fn == "lower" || fn == "upper") && len(args) == 1 && args[0].typ == "text" && args[0].hi != nil:
-		r := made("text", args[0].span, args[0])
-		return r, nil
+		// Rule: the text is at most three times as long. Proof: Unicode's special casing; longer texts than 2^21 are refused.
+		if args[0].hi.Cmp(power(2, 21)) <= 0 {
+			return made("text", between(zero, times(args[0].hi, big.NewRat(3, 1))), args[0]), nil
+		}
 	case fn == "left" && len(args) == 2 && args[0].typ == "text":
 		if k, ok := integerConstant(f.Args[1]); ok && k.Sign() >= 0 && k.Cmp(power(2, 21)) <= 0 {
 			r := made("text", between(zero, k), args...)
@@ -358,7 +367,8 @@ func part(fn string, field *pg.Node, args []value, lacks func(string) (value, er
 	return r, nil
 }
 
-// truncatedTime is date_trunc of a field and a bounded timestamp: years 1 to 9999 stay in range.
+// truncatedTime is date_trunc of a field and a bounded timestamp: years 1 to 9999 stay in range. Of a timestamptz it may be later, where
+// a clock that is put back says midnight twice (DetermineTimeZoneOffset takes the second).
 func truncatedTime(field *pg.Node, args []value, lacks func(string) (value, error)) (value, error) {
 	if c := field.GetTypeCast(); c != nil {
 		field = c.Arg
@@ -368,7 +378,7 @@ func truncatedTime(field *pg.Node, args []value, lacks func(string) (value, erro
 	if !known || v.typ != "timestamp" && v.typ != "timestamptz" || !v.finite() {
 		return lacks(name + " of " + v.typ)
 	}
-	return made(v.typ, span{lo: new(big.Rat).Sub(v.lo, power(10, 14)), hi: v.hi}, v), nil
+	return made(v.typ, span{lo: new(big.Rat).Sub(v.lo, power(10, 14)), hi: plus(v.hi, power(10, 11))}, v), nil
 }
 
 // powerOf is power(x, k) of a float8 and a whole constant 1 to 8.
@@ -410,6 +420,9 @@ func roundedNumeric(nodes []*pg.Node, args []value, lacks func(string) (value, e
 			step = power(10, -d)
 		}
 	}
+	if args[0].lo == nil || args[0].hi == nil {
+		return lacks("unbounded") // numeric holds 131072 digits before the point, and one more is an error
+	}
 	r := made("numeric", span{nan: args[0].nan}, args[0])
 	r.lo, r.hi, r.integral = plus(args[0].lo, new(big.Rat).Neg(step)), plus(args[0].hi, step), false
 	return r, nil
@@ -424,7 +437,7 @@ func bucketOf(nodes []*pg.Node, args []value, lacks func(string) (value, error))
 	if !ok || n.Sign() <= 0 || n.Cmp(power(2, 30)) > 0 || args[1].lo.Cmp(args[2].lo) == 0 {
 		return lacks("bounds")
 	}
-	return made("int4", between(zero, plus(n, one)), args[0]), nil
+	return made("int4", between(zero, plus(n, one)), args[:3]...), nil
 }
 
 // bucket is width_bucket(x, array of constants): between 0 and their number.

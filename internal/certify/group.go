@@ -73,7 +73,7 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 		if v[0].id == nil {
 			v[0].id = &id{}
 		}
-		v[0].moves = nil
+		v[0].moves, v[0].vague = nil, !v[0].exact // which of equal values stands for a group is left to the plan
 		v[0].window, v[0].total, v[0].whole, v[0].dominated = nil, nil, nil, nil
 		g.keys[text(n)] = v[0]
 		g.list = append(g.list, v[0])
@@ -163,7 +163,7 @@ func (g *grouping) expr(s *scope, n *pg.Node) (v value, ok bool, err error) {
 // aggregate is an aggregate function.
 func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 	args := f.Args
-	if f.AggWithinGroup && len(f.AggOrder) == 1 && fn == "mode" && len(args) == 0 {
+	if f.AggWithinGroup && len(f.AggOrder) == 1 && f.AggOrder[0].GetSortBy().GetUseOp() == nil && fn == "mode" && len(args) == 0 {
 		args = []*pg.Node{f.AggOrder[0].GetSortBy().GetNode()}
 	} else if f.AggWithinGroup || len(f.AggOrder) > 0 {
 		return value{}, missing(f.Location, "aggregate "+fn+" with an order", "")
@@ -226,7 +226,7 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 	if fn != "count" && fn != "sum" {
 		return value{}, missing(f.Location, "aggregate "+fn+" over units", "")
 	}
-	if fn == "sum" && (!isNumber(x.typ) || ranks[x.typ] > 4) {
+	if fn == "sum" && !summable(x) {
 		return value{}, missing(f.Location, "aggregate sum of "+x.typ, "")
 	}
 	of := g.totals

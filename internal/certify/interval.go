@@ -13,6 +13,9 @@ var (
 	largest   = new(big.Rat).Sub(power(10, 308), one) // float8s up to here are finite, and stay so when rounded
 	smallest  = new(big.Rat).Inv(power(10, 300))      // products above it do not underflow
 	bigNumber = power(10, 1000)                       // numeric holds 131072 digits before the point: finite operations stay below
+
+	smallNumber = new(big.Rat).Inv(bigNumber)     // and 16383 behind
+	digits      = new(big.Rat).Inv(power(10, 11)) // relative error of a numeric division
 )
 
 func power(b, e int64) *big.Rat {

@@ -29,7 +29,8 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 		if err != nil {
 			return value{}, err
 		}
-		if !args[1].array || args[0].array || args[1].typ != args[0].typ || !s.compares(op, args[0], args[0]) {
+		element := args[1]
+		if element.array = false; !args[1].array || element.typ != args[0].typ || !s.compares(args[0], element) {
 			return value{}, missing(e.Location, "operator "+op+" ANY", "%s and %s", args[0].typ, args[1].typ)
 		}
 		r := made("bool", span{}, args...)
@@ -51,7 +52,7 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 	}
 	a, b := args[0], args[1]
 	if comparisons[op] {
-		if s.compares(op, a, b) {
+		if s.compares(a, b) {
 			return made("bool", span{}, a, b), nil
 		}
 		return value{}, missing(e.Location, "operator "+op, "%s and %s", a.typ, b.typ)
@@ -90,9 +91,9 @@ func concatenated(e *pg.A_Expr, a, b value) (value, error) {
 
 // compares reports whether two values can be compared, by any of the operators.
 //
-// Rule: two numbers, two of one type of the list, or two of one enum by = and <>; no arrays. Proof: these functions compare
-// alone. (An enum's < may look at the catalog, which is harmless, but has a rule of its own to come.)
-func (s *scope) compares(_ string, a, b value) bool {
+// Rule: two numbers, two of one type of the list, or two of one enum; no arrays. Proof: these functions compare alone. (An enum's <
+// may look at the catalog.)
+func (s *scope) compares(a, b value) bool {
 	if a.array || b.array {
 		return false
 	}
@@ -132,12 +133,16 @@ func merge(a, b string) string {
 }
 
 // nullIf is NULLIF(x, 0): x without zero.
+//
+// Rule: the type is that of x. Proof: it is what = makes of x (transformAExprNullIf), which leaves integers beside integers alone, and
+// else the higher type.
 func (s *scope) nullIf(e *pg.A_Expr) (value, error) {
 	args, err := s.exprs([]*pg.Node{e.Lexpr, e.Rexpr})
 	if err != nil {
 		return value{}, err
 	}
-	if !isNumber(args[0].typ) || !isNumber(args[1].typ) || !s.compares("=", args[0], args[1]) {
+	own := isInteger(args[0].typ) && isInteger(args[1].typ) || ranks[args[0].typ] >= ranks[args[1].typ]
+	if !isNumber(args[0].typ) || !isNumber(args[1].typ) || !own || args[0].typ == "float4" || !s.compares(args[0], args[1]) {
 		return value{}, missing(e.Location, "NULLIF", "%s and %s", args[0].typ, args[1].typ)
 	}
 	r := made(args[0].typ, args[0].span, args[0])
@@ -197,7 +202,9 @@ func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (val
 			r.lo = zero
 		}
 	case "/":
-		return quotient(typ, a, b, lacks)
+		v, err := quotient(typ, a, b, lacks)
+		v.nan = nan
+		return v, err
 	default:
 		return lacks("unknown")
 	}
@@ -255,6 +262,12 @@ func fits(typ, op string, r span, a, b value, lacks func(string) (value, error))
 		if r.largest().Cmp(bigNumber) > 0 {
 			return lacks("overflow")
 		}
+		for _, b := range []*big.Rat{r.lo, r.hi, r.tiny} {
+			if b != nil && b.Denom().BitLen() > 40_000 {
+				return lacks("digits") // of more than 16383 behind the point the rest is rounded: bounds stay that have less
+			}
+		}
+		r.nonzero = r.nonzero && r.tiny != nil
 	case typ == "float8":
 		if r.largest().Cmp(largest) > 0 {
 			return lacks("overflow")
@@ -287,8 +300,11 @@ func quotient(typ string, a, b value, lacks func(string) (value, error)) (value,
 	if isInteger(b.typ) {
 		b.tiny = one
 	}
-	if typ == "numeric" && b.tiny != nil {
+	if typ == "numeric" && b.tiny != nil && !a.vague && !b.vague {
 		m := new(big.Rat).Quo(a.largest(), b.tiny)
+		if m.Sign() != 0 { // rounded to 12 digits at least, or to 1000 behind the point (select_div_scale), of which zeros count too
+			m = plus(m, plus(times(m, digits), smallNumber))
+		}
 		v, err := fits(typ, "/", between(new(big.Rat).Neg(m), m), a, b, lacks)
 		v.integral = false
 		return v, err

@@ -12,6 +12,8 @@ type checker struct {
 	facts      Facts
 	parameters []Value
 	steps      int
+	sql        string
+	types      map[int32]string // of parameters, by their first cast
 }
 
 // item is a relation under its name in FROM.

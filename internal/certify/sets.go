@@ -142,7 +142,7 @@ func (s *scope) sublink(n *pg.SubLink) (value, error) {
 			return v, missing(n.Location, "operator "+op+" of a subquery", "")
 		}
 		for i, a := range args {
-			if !s.compares(op, a, r.columns[i].value) {
+			if !s.compares(a, r.columns[i].value) {
 				return v, missing(n.Location, "operator "+op+" of a subquery", "%s and %s", a.typ, r.columns[i].value.typ)
 			}
 			v.public = v.public && a.public

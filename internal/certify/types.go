@@ -50,8 +50,7 @@ func (c *checker) anyOf(col Column) value {
 		// Rule: numeric(p,s) is below 10^(p-s), or NaN. Proof: apply_typmod of numeric.c, which refuses infinities.
 		p, _ := strconv.ParseInt(m[1], 10, 64)
 		s, _ := strconv.ParseInt(m[2], 10, 64)
-		v.typ = "numeric"
-		if s >= 0 && p >= s && p <= 1000 {
+		if v.typ, v.span = "numeric", spanOf("numeric"); s >= 0 && p >= s && p <= 1000 {
 			v.span = span{lo: new(big.Rat).Neg(power(10, p-s)), hi: power(10, p-s), nan: true, tiny: new(big.Rat).Inv(power(10, s))}
 			v.exact = col.Deterministic
 		}
@@ -128,10 +127,17 @@ func number(s string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(s)
 }
 
+// common reports whether a number is zero or of a magnitude that every type of numbers with a fraction holds.
+func common(r *big.Rat) bool {
+	a := new(big.Rat).Abs(r)
+	return r.Sign() == 0 || a.Cmp(smallest) >= 0 && a.Cmp(largest) <= 0
+}
+
+// instant reads a time of the years 1 to 9999. Go would read a comma for a point, and more digits than PostgreSQL keeps.
 func instant(s string) (time.Time, bool) {
 	s, _ = strings.CutSuffix(s, "+00")
 	at, err := time.Parse("2006-01-02 15:04:05.999999", s)
-	return at, err == nil
+	return at, err == nil && at.Year() > 0 && len(s) <= 26 && !strings.Contains(s, ",")
 }
 
 // elements are the types of whose parameters Check can see that every element is one: main might read them only where rows
@@ -142,9 +148,9 @@ var elements = map[string]func(s string) bool{
 	"int2":        func(s string) bool { _, err := strconv.ParseInt(s, 10, 16); return err == nil },
 	"int4":        func(s string) bool { _, err := strconv.ParseInt(s, 10, 32); return err == nil },
 	"int8":        func(s string) bool { _, err := strconv.ParseInt(s, 10, 64); return err == nil },
-	"numeric":     func(s string) bool { _, ok := number(s); return ok },
-	"float8":      func(s string) bool { _, ok := number(s); return ok },
-	"date":        func(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil },
+	"numeric":     func(s string) bool { r, ok := number(s); return ok && common(r) },
+	"float8":      func(s string) bool { r, ok := number(s); return ok && common(r) },
+	"date":        func(s string) bool { at, err := time.Parse(time.DateOnly, s); return err == nil && at.Year() > 0 },
 	"timestamp":   func(s string) bool { _, ok := instant(s); return ok && !strings.HasSuffix(s, "+00") },
 	"timestamptz": func(s string) bool { _, ok := instant(s); return ok && strings.HasSuffix(s, "+00") },
 }

@@ -17,6 +17,9 @@ func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor
 	for _, f := range factors {
 		items = append(items, f.items...)
 	}
+	if err := hides(items, outer); err != nil {
+		return factor{}, err
+	}
 	eq, s := c.equations(items, on, outer)
 	if _, err := s.conditions(on); err != nil {
 		return factor{}, err
@@ -49,6 +52,18 @@ func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor
 		out.rows = least(out.rows, out.room())
 	}
 	return factor{items, out}, nil
+}
+
+// hides refuses an alias that a query around has too: in the ON of a join that it is no part of, PostgreSQL reads it as the outer one.
+func hides(items []item, outer *scope) error {
+	for at := outer; at != nil; at = at.outer {
+		for _, o := range at.items {
+			if slices.ContainsFunc(items, func(i item) bool { return i.name == o.name }) {
+				return missing(-1, "alias", "%s hides one of a query around", o.name)
+			}
+		}
+	}
+	return nil
 }
 
 // tied is the rule of combine on units.

@@ -73,6 +73,9 @@ func (s *scope) over(fn string, f *pg.FuncCall) (value, error) {
 		if _, err := s.exprs([]*pg.Node{n.GetSortBy().GetNode()}); err != nil {
 			return value{}, err
 		}
+		if n.GetSortBy().GetUseOp() != nil {
+			return lacks("an order by an operator of a name")
+		}
 	}
 	for _, n := range []*pg.Node{w.StartOffset, w.EndOffset} {
 		if n == nil {
@@ -110,7 +113,7 @@ func (s *scope) aggregateOver(fn string, f *pg.FuncCall, only bool, lacks func(s
 		return x, err
 	}
 	w, r := f.Over, s.windows
-	v := value{typ: x.typ, span: x.span, exact: x.exact, collation: x.collation, integral: x.integral, id: &id{}}
+	v := value{typ: x.typ, span: x.span, exact: x.exact, vague: x.vague, collation: x.collation, integral: x.integral, id: &id{}}
 	switch {
 	case fn == "min" || fn == "max":
 		if !x.exact {

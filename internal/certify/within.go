@@ -30,7 +30,7 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 		if !f.AggDistinct {
 			v.sum = &summed{g.group, under, true, one}
 		}
-	case fn == "sum" && isNumber(x.typ) && ranks[x.typ] <= 4:
+	case fn == "sum" && summable(x):
 		v.typ = map[string]string{"int2": "int8", "int4": "int8", "int8": "numeric", "numeric": "numeric"}[x.typ]
 		v.notNull = x.there() && filter == nil && len(g.list) > 0
 		v.span = spanOf(v.typ)
@@ -42,7 +42,7 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 			v.total = x.magnitudes(g.body.rows, g.totals)
 			v.sum = &summed{g.group, append(under[:len(under):len(under)], notNullOf(f.Args[0])), false, x.largest()}
 		}
-		v.exact = v.typ == "int8"
+		v.exact, v.vague = v.typ == "int8", x.vague
 	case (fn == "min" || fn == "max" || fn == "mode") && (x.exact || isNumber(x.typ)) && !x.array:
 		v.typ, v.span, v.exact, v.public, v.vague, v.values = x.typ, x.span, x.exact, x.public, !x.exact, x.values
 		v.collation = x.collation
@@ -57,6 +57,12 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 		return v, missing(f.Location, "aggregate "+fn+" of "+x.typ+" within a unit", "")
 	}
 	return v, nil
+}
+
+// summable reports whether sums of a value are exact and raise no error: of integers, and of numerics within bounds, or NaN. Infinity
+// is no bound, as a sum of numerics near 10^131072 overflows.
+func summable(x value) bool {
+	return isNumber(x.typ) && ranks[x.typ] <= 4 && x.lo != nil && x.hi != nil && !x.array
 }
 
 // notNullOf is the condition that an expression is not NULL.
