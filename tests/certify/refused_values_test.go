@@ -7,19 +7,21 @@ import (
 	"github.com/dpproxy/dpproxy/internal/certify"
 )
 
-// valued is a table of one row per unit that has columns of all types, and no row that a type does not let in.
+// valued is a table of one row per unit that has columns of all types, and one of many rows.
 var valued = certify.Facts{
 	Enums: map[string]bool{"public.mood": true},
 	Bases: map[string]string{"public.rating": "integer"},
-	Tables: map[string]certify.Table{"public.vals": {
-		Kind: "unit", Unit: "id", Unique: [][]string{{"id"}},
-		Columns: columns(`id bigint !,,i2 smallint !,,i2n smallint,,i4 integer !,,i4n integer,,i8 bigint !,,i8n bigint,,n numeric !,,nn numeric,,m numeric(10,2) !,,
+	Tables: map[string]certify.Table{
+		"public.vals":  {Kind: "unit", Unit: "id", Unique: [][]string{{"id"}}, Columns: valuedColumns},
+		"public.parts": {Kind: "unit", Unit: "id", Columns: valuedColumns},
+	},
+}
+
+var valuedColumns = columns(`id bigint !,,i2 smallint !,,i2n smallint,,i4 integer !,,i4n integer,,i8 bigint !,,i8n bigint,,n numeric !,,nn numeric,,m numeric(10,2) !,,
 			mn numeric(10,2),,k numeric(5,-2) !,,f8 double_precision !,,f8n double_precision,,f4 real !,,f4n real,,b boolean !,,bn boolean,,t text !,,tn text,,
 			c text ! collation=C,,p text ! collation=POSIX,,vc character_varying ! collation=C,,vp character_varying ! collation=POSIX,,
 			d date !,,dn date,,ts timestamp_without_time_zone !,,tsn timestamp_without_time_zone,,tz timestamp_with_time_zone !,,tzn timestamp_with_time_zone,,
-			iv interval !,,u uuid !,,e public.mood !,,s public.rating,,r4 int4range !,,rd daterange !,,rn numrange !,,a text[] ! collation=POSIX`),
-	}},
-}
+			iv interval !,,u uuid !,,e public.mood !,,s public.rating,,r4 int4range !,,rd daterange !,,rn numrange !,,a text[] ! collation=POSIX`)
 
 const fromVals = ` FROM ONLY public.vals AS v WHERE v.id IS NOT NULL`
 
