@@ -2,6 +2,7 @@ package certify
 
 import (
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,13 +22,12 @@ func (s *scope) expr(n *pg.Node) (value, error) {
 	if v.collation == conflict {
 		return value{}, missing(where(n), "collations in conflict", "%s", kindName(n))
 	}
-	if len(s.refined) > 0 || len(s.present) > 0 {
-		t := text(n)
-		if r, ok := s.refined[t]; ok {
-			v.span = r
+	for _, r := range s.refined {
+		if same(r.of, n) {
+			v.span = r.span
 		}
-		v.present = v.present || s.present[t]
 	}
+	v.present = v.present || slices.ContainsFunc(s.present, func(p *pg.Node) bool { return same(p, n) })
 	return v, nil
 }
 

@@ -12,7 +12,7 @@ import (
 func (s *scope) cast(c *pg.TypeCast) (value, error) {
 	t, ok := s.typeName(c.TypeName)
 	if !ok {
-		return value{}, missing(c.Location, "type", "%s", text(c.TypeName))
+		return value{}, missing(c.Location, "type", "%s", spelledName(c.TypeName.Names))
 	}
 	array := len(c.TypeName.ArrayBounds) == 1
 	lacks := func(from string) (value, error) {
@@ -196,7 +196,7 @@ var timeParts = map[string]bool{"hour": true, "minute": true, "second": true}
 func (s *scope) call(n *pg.Node, f *pg.FuncCall) (value, error) {
 	fn, ok := name(f.Funcname)
 	if !ok {
-		return value{}, missing(f.Location, "function of a schema", "%s", text(f.Funcname))
+		return value{}, missing(f.Location, "function of a schema", "%s", spelledName(f.Funcname))
 	}
 	if f.Over != nil {
 		return s.over(fn, f)

@@ -18,7 +18,7 @@ var comparable = map[string]bool{
 func (s *scope) operator(e *pg.A_Expr) (value, error) {
 	op, ok := name(e.Name)
 	if !ok {
-		return value{}, missing(e.Location, "operator of a schema", "%s", text(e.Name))
+		return value{}, missing(e.Location, "operator of a schema", "%s", spelledName(e.Name))
 	}
 	switch e.Kind {
 	case pg.A_Expr_Kind_AEXPR_OP:

@@ -44,7 +44,7 @@ func (c *checker) unlimited(q *pg.SelectStmt, wall *scope) (*relation, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{checker: c, outer: wall, items: f.items, windows: f.relation, present: map[string]bool{}}
+	s := &scope{checker: c, outer: wall, items: f.items, windows: f.relation}
 	if err := haveUnits(s, f.relation, on); err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func haveUnits(s *scope, r *relation, on []*pg.Node) error {
 		if v, err := s.expr(t.Arg); err == nil && v.unit {
 			r.unsure = false
 		}
-		s.present[text(t.Arg)] = true
+		s.present = append(s.present, t.Arg)
 	}
 	if r.kind == split && r.via != nil {
 		return missing(-1, "unit behind a key that is not joined", "%s", r.via.Column)
