@@ -206,25 +206,12 @@ func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 	if c.Arg != nil {
 		return value{}, missing(c.Location, "CASE with an argument", "CASE x WHEN")
 	}
-	at, r, all := s, value{}, []value{}
+	at, branches, conditions := s, []value{}, []value{}
 	branch := func(at *scope, n *pg.Node) error {
-		v, err := at.expr(n)
-		if err != nil {
-			return err
-		}
-		if len(all) == 0 {
-			r = v
-		} else if r.typ == "unknown" { // the type is that of the others, whatever the order
-			if r, err = union(v, r, n); err != nil {
-				return err
-			}
-		} else if r, err = union(r, v, n); err != nil {
-			return err
-		}
-		all = append(all, v)
-		return nil
+		v, err := at.exprs([]*pg.Node{n})
+		branches = append(branches, v...)
+		return err
 	}
-	conditions := []value{}
 	for _, w := range c.Args {
 		when := w.GetCaseWhen()
 		v, err := at.conditions([]*pg.Node{when.Expr})
@@ -237,18 +224,17 @@ func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 		}
 		at = at.with(at.refine(when.Expr, false))
 	}
-	if c.Defresult == nil {
-		r.notNull, r.present = false, false
-	} else if err := branch(at, c.Defresult); err != nil {
-		return value{}, err
-	}
-	for _, v := range all {
-		if v.influence != nil {
-			return value{}, missing(c.Location, "expression over an aggregate", "CASE")
+	if c.Defresult != nil {
+		if err := branch(at, c.Defresult); err != nil {
+			return value{}, err
 		}
 	}
-	v := made(r.typ, r.span, append(all, conditions...)...)
-	v.notNull, v.present, v.exact, v.array = r.notNull, r.there(), r.exact, r.array
+	r, err := union(branches, n)
+	if err != nil {
+		return r, err
+	}
+	v := made(r.typ, r.span, append(branches, conditions...)...)
+	v.notNull, v.present, v.exact, v.array = r.notNull && c.Defresult != nil, r.there() && c.Defresult != nil, r.exact, r.array
 	return v, nil
 }
 
@@ -274,16 +260,33 @@ func (s *scope) flush(h holes) (value, error) {
 	return r, nil
 }
 
-// union is a value that is one of two.
-func union(a, b value, n *pg.Node) (value, error) {
-	a, b, ok := floated(a, b)
-	if !ok {
-		return a, missing(where(n), "types", "%s and %s", a.typ, b.typ)
+// union is a value that is one of a list: their type is that of the highest number, or of those that are not bare strings or NULL.
+func union(list []value, n *pg.Node) (r value, err error) {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b value) int { // bare ones last
+		if (a.typ == "unknown") == (b.typ == "unknown") {
+			return 0
+		} else if a.typ == "unknown" {
+			return 1
+		}
+		return -1
+	})
+	r = list[0]
+	for _, v := range list[1:] {
+		if r, err = united(r, v, n); err != nil {
+			return r, err
+		}
 	}
+	return r, nil
+}
+
+// united is a value that is one of two.
+func united(a, b value, n *pg.Node) (value, error) {
+	a, b, ok := floated(a, b)
 	typ := a.typ
 	switch {
-	case a.array || b.array:
-		return a, missing(where(n), "arrays", "in branches")
+	case !ok || a.array || b.array:
+		return a, missing(where(n), "types", "%s and %s", a.typ, b.typ)
 	case a.typ == b.typ:
 	case isNumber(a.typ) && isNumber(b.typ) && a.typ != "float4" && b.typ != "float4":
 		if ranks[b.typ] > ranks[a.typ] {
@@ -295,11 +298,8 @@ func union(a, b value, n *pg.Node) (value, error) {
 	default:
 		return a, missing(where(n), "types", "%s and %s", a.typ, b.typ)
 	}
-	v := made(typ, a.span.join(b.span), a, b)
+	v := made(typ, a.join(b.span), a, b)
 	v.exact = a.exact && b.exact && typ != "numeric"
-	if typ == "text" {
-		v.lo = nil
-	}
 	return v, nil
 }
 
@@ -319,33 +319,24 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 		first.notNull = true
 		return first, nil
 	}
-	notNull, present, isUnit := first.notNull, first.there(), first.unit
-	list := []value{first}
-	for _, a := range args[1:] {
-		v, err := s.exprs([]*pg.Node{a})
-		if err != nil {
-			return first, err
-		}
-		list, notNull, isUnit = append(list, v...), notNull || v[0].notNull, isUnit && v[0].unit
-		present = present || v[0].there()
+	rest, err := s.exprs(args[1:])
+	if err != nil {
+		return first, err
 	}
-	r := list[0]
-	for i, v := range list[1:] {
-		if r, err = union(r, v, args[i+1]); err != nil {
-			return r, err
-		}
+	list := append([]value{first}, rest...)
+	r, err := union(list, args[0])
+	if err != nil {
+		return r, err
 	}
-	r.notNull, r.present, r.unit = notNull, present, isUnit
-	r.ofUnit = r.ofUnit || isUnit && r.there()
+	r.unit = true
+	for _, v := range list {
+		r.notNull, r.present, r.unit = r.notNull || v.notNull, r.present || v.there(), r.unit && v.unit
+	}
+	r.ofUnit = r.ofUnit || r.unit && r.there()
 	if len(list) == 2 && list[1].hasOnlyZero() {
 		r.sum, r.total, r.dominated, r.moves = first.sum, first.total, first.dominated, first.moves // no row adds nothing
 	}
 	return r, nil
-}
-
-// hasOnlyZero reports whether a span is zero alone.
-func (s span) hasOnlyZero() bool {
-	return s.lo != nil && s.hi != nil && s.lo.Sign() == 0 && s.hi.Sign() == 0 && !s.nan
 }
 
 // minMax is LEAST or GREATEST of two.
@@ -375,7 +366,7 @@ func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 		a.span = a.clamp(o.span, low)
 		return a, nil
 	}
-	r, err := union(a, o, m.Args[1])
+	r, err := united(a, o, m.Args[1])
 	if err != nil || !s.compares(a, o) {
 		return r, missing(m.Location, "LEAST or GREATEST", "of %s and %s", a.typ, o.typ)
 	}

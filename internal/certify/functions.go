@@ -27,19 +27,16 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 				return lacks("ARRAY of expressions")
 			}
 		}
-		v := literal(t, "")
-		v.array, v.span = true, spanOf(t)
+		v := given(t)
+		v.array = true
 		return v, nil
 	}
 	if k := c.Arg.GetAConst(); k != nil && (k.GetSval() != nil || k.Isnull) {
-		if !array && !k.Isnull && !readable(t, k.GetSval().GetSval()) {
-			return lacks("a string that may be none")
+		v := given(t)
+		if !array && !k.Isnull {
+			v = literal(t, k.GetSval().GetSval())
 		}
-		v := literal(t, k.GetSval().GetSval())
-		if v.array = array; array {
-			v.span = spanOf(t)
-		}
-		v.notNull = !k.Isnull
+		v.array, v.notNull = array, !k.Isnull
 		return v, nil
 	}
 	v, err := s.expr(c.Arg)
@@ -60,8 +57,8 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 		return lacks("arrays")
 	}
 	if reads := elements[t]; v.typ == "text" && len(v.elements) == 1 && t != "text" && reads != nil && (v.elements[0] == nil || reads(*v.elements[0])) {
-		r := literal(t, "")
-		r.span, r.notNull = spanOf(t), v.notNull
+		r := given(t)
+		r.notNull = v.notNull
 		return r, nil // as an array of one (array)
 	}
 	r, ok := converted(v, t, s.facts)
@@ -93,15 +90,15 @@ func (s *scope) parameter(p *pg.ParamRef, t string, array bool) (value, error) {
 	if p.Number < 1 || int(p.Number) > len(s.parameters) {
 		return value{}, missing(p.Location, "parameter", "$%d has no value", p.Number)
 	}
-	given, typ := s.parameters[p.Number-1], fmt.Sprint(t, array)
-	if before, ok := s.types[p.Number]; ok && before != typ || given.Array != array {
+	bound, typ := s.parameters[p.Number-1], fmt.Sprint(t, array)
+	if before, ok := s.types[p.Number]; ok && before != typ || bound.Array != array {
 		return value{}, missing(p.Location, "parameter", "$%d is no %s", p.Number, t)
 	}
 	s.types[p.Number] = typ
-	v := literal(t, "")
-	v.array, v.span, v.elements = array, spanOf(t), given.Elements
+	v := given(t)
+	v.array, v.elements = array, bound.Elements
 	if !array {
-		v.notNull = len(given.Elements) == 1 && given.Elements[0] != nil
+		v.notNull = len(bound.Elements) == 1 && bound.Elements[0] != nil
 	}
 	return v, nil
 }
@@ -120,14 +117,9 @@ func (s *scope) array(v value, t string, lacks func(string) (value, error)) (val
 			return lacks("an element of text[]")
 		}
 	}
-	r := literal(t, "")
-	r.array, r.span, r.elements = true, spanOf(t), v.elements
+	r := given(t)
+	r.array, r.elements = true, v.elements
 	return r, nil
-}
-
-// texts are the types whose output functions print any value in a few hundred bytes.
-var texts = map[string]bool{
-	"int2": true, "int4": true, "int8": true, "bool": true, "date": true, "timestamp": true, "timestamptz": true, "uuid": true, "float8": true, "float4": true,
 }
 
 // converted is a cast that cannot fail.
@@ -140,12 +132,8 @@ func converted(v value, t string, f Facts) (value, bool) {
 		return v, true
 	}
 	switch {
-	case t == "text" && texts[v.typ]:
-		r := made("text", between(zero, big.NewRat(400, 1)), v)
-		r.exact = v.exact
-		return r, !v.vague
-	case t == "text" && (f.Enums[v.typ] || v.typ == "varchar"):
-		return made("text", between(zero, big.NewRat(400, 1)), v), v.typ != "varchar" && !v.vague
+	case t == "text" && (exactTypes[v.typ] || isNumber(v.typ) && v.typ != "numeric" || f.Enums[v.typ]):
+		return made("text", between(zero, big.NewRat(400, 1)), v), !v.vague
 	case isNumber(v.typ) != isNumber(t) || t == "float4":
 		return v, false
 	case (t == "timestamp" || t == "timestamptz") && v.typ == "date":

@@ -325,7 +325,7 @@ func quotient(typ string, a, b value, lacks func(string) (value, error)) (value,
 	}
 	r := between(new(big.Rat).Neg(a.largest()), a.largest())
 	if b.lo.Sign() > 0 || b.hi.Sign() < 0 {
-		r = a.divide(b.span)
+		r = a.corners(b.span, (*big.Rat).Quo)
 		r.lo, r.hi = truncated(r.lo), truncated(r.hi)
 	}
 	return fits(typ, "/", r, a, b, lacks)

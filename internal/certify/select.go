@@ -294,7 +294,7 @@ func (c *checker) values(q *pg.SelectStmt, wall *scope) (*relation, error) {
 				r.columns = append(r.columns, column{"column", v})
 				continue
 			}
-			u, err := union(r.columns[k].value, v, l.GetList().Items[k])
+			u, err := united(r.columns[k].value, v, l.GetList().Items[k])
 			if err != nil {
 				return nil, err
 			}

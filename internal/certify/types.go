@@ -15,12 +15,15 @@ var ranks = map[string]int{"int2": 1, "int4": 2, "int8": 3, "numeric": 4, "float
 func isInteger(t string) bool { return ranks[t] >= 1 && ranks[t] <= 3 }
 func isNumber(t string) bool  { return ranks[t] > 0 }
 
-// limits are the smallest and the largest number of an integer type.
-func limits(t string) (lo, hi *big.Rat) {
-	bits := map[string]int64{"int2": 15, "int4": 31, "int8": 63}[t]
-	hi = power(2, bits)
-	return new(big.Rat).Neg(hi), new(big.Rat).Sub(hi, one)
+// integers are the smallest and the largest number of each integer type.
+var integers = map[string]span{"int2": ofBits(15), "int4": ofBits(31), "int8": ofBits(63)}
+
+func ofBits(n int64) span {
+	return span{lo: new(big.Rat).Neg(power(2, n)), hi: new(big.Rat).Sub(power(2, n), one), tiny: one}
 }
+
+// limits are the smallest and the largest number of an integer type.
+func limits(t string) (lo, hi *big.Rat) { return integers[t].lo, integers[t].hi }
 
 // exactTypes are those whose equal values have equal bytes, and are printed alike. Not among them: numeric (1.0 and 1.00), floats
 // (0 and -0), interval, text of a collation that is not deterministic.
@@ -31,7 +34,7 @@ var exactTypes = map[string]bool{
 // spelled are the names of types as the policy and format_type give them.
 var spelled = map[string]string{
 	"smallint": "int2", "integer": "int4", "int": "int4", "bigint": "int8", "real": "float4", "double precision": "float8", "boolean": "bool",
-	"timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz", "character varying": "varchar",
+	"timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz",
 }
 
 var numericType = regexp.MustCompile(`^numeric\((\d+),(-?\d+)\)$`)
@@ -67,21 +70,25 @@ func (c *checker) anyOf(col Column) value {
 
 // spanOf is the span of all values of a type.
 func spanOf(t string) span {
-	if isInteger(t) {
-		lo, hi := limits(t)
-		return span{lo: lo, hi: hi, tiny: one}
+	if s, ok := integers[t]; ok {
+		return s
 	}
 	return span{nan: isNumber(t)}
+}
+
+// given is any constant of a type.
+func given(t string) value {
+	return value{typ: t, span: spanOf(t), integral: isInteger(t), notNull: true, public: true, ofUnit: true, exact: exactTypes[t] || t == "text"}
 }
 
 // literal is a constant of a type that stands in the text as a string. PostgreSQL reads it when it parses, so one that is no
 // constant of its type fails whatever the rows are (coerce_type in parse_coerce.c).
 func literal(t, s string) value {
-	v := value{integral: isInteger(t) || t == "numeric" && number64(s), typ: t, span: spanOf(t), notNull: true, public: true, ofUnit: true, exact: exactTypes[t] || t == "text"}
+	v := given(t)
 	switch {
 	case isNumber(t):
 		if r, ok := number(s); ok {
-			v.span = exactly(r)
+			v.span, v.integral = exactly(r), r.IsInt() && t != "float4" && t != "float8" && number64(s)
 			switch _, single := r.Float32(); {
 			case t == "float4" && !single: // within a part of 2^23
 				part := new(big.Rat).Mul(new(big.Rat).Abs(r), new(big.Rat).Inv(power(2, 23)))
@@ -102,18 +109,6 @@ func literal(t, s string) value {
 		}
 	}
 	return v
-}
-
-// readable reports whether a string surely is a constant of a type.
-func readable(t, s string) bool {
-	if isInteger(t) || t == "date" && s != "infinity" && s != "-infinity" || t == "timestamp" || t == "timestamptz" || t == "bool" {
-		return elements[t](s)
-	}
-	if isNumber(t) {
-		_, ok := number(s)
-		return ok
-	}
-	return true
 }
 
 // number reads a number of at most some hundred digits.

@@ -64,6 +64,7 @@ func TestRefusedValues(t *testing.T) {
 	// Texts.
 	for name, q := range map[string][2]string{
 		"an alias twice":        {`SELECT 1::pg_catalog.int8, count(*) FROM ONLY public.vals AS v, ONLY public.vals AS w WHERE v.id = w.id AND EXISTS (SELECT 1 FROM ONLY public.vals AS v WHERE v.id = w.id)`, `SELECT 1::pg_catalog.int8, count(*) FROM ONLY public.vals AS v, ONLY public.vals AS w WHERE v.id = w.id AND EXISTS (SELECT 1 FROM ONLY public.vals AS x WHERE x.id = w.id)`},
+		"a fraction for $1":     {`SELECT v.b, sum(LEAST(GREATEST($1::pg_catalog.numeric, 0), 1))` + fromVals + ` GROUP BY 1`, `SELECT v.b, sum(LEAST(GREATEST($1::pg_catalog.int8, 0), 1))` + fromVals + ` GROUP BY 1`},
 		"NULL first":            {`SELECT v.b, sum(CASE WHEN v.b THEN NULL ELSE 1 END)` + fromVals + ` GROUP BY 1`, `SELECT v.b, sum(CASE WHEN v.b THEN 0 ELSE 1 END)` + fromVals + ` GROUP BY 1`},
 		"a negative fraction":   {`SELECT v.b, sum(LEAST(GREATEST(v.i4, 0), 1) / (-2.0))` + fromVals + ` GROUP BY 1`, `SELECT v.b, sum(LEAST(GREATEST(v.i4, 0), 1) / (-2))` + fromVals + ` GROUP BY 1`},
 		"float8 rounds up":      {`SELECT 1::pg_catalog.int8, COALESCE(sum(GREATEST((LEAST(GREATEST(v.f8, '0'::pg_catalog.float8), '9007199254740995'::pg_catalog.int8))::pg_catalog.int8, 9007199254740994) - 9007199254740994), 0)` + fromVals, `SELECT 1::pg_catalog.int8, COALESCE(sum(GREATEST(LEAST(v.i8, '9007199254740995'::pg_catalog.int8), 9007199254740994) - 9007199254740994), 0)` + fromVals},
