@@ -30,7 +30,7 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 			return value{}, err
 		}
 		element := args[1]
-		if element.array = false; !args[1].array || element.typ != args[0].typ || !s.compares(args[0], element) {
+		if element.array = false; !comparisons[op] || !args[1].array || element.typ != args[0].typ || !s.compares(args[0], element) {
 			return value{}, missing(e.Location, "operator "+op+" ANY", "%s and %s", args[0].typ, args[1].typ)
 		}
 		r := made("bool", span{}, args...)

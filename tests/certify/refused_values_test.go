@@ -50,6 +50,7 @@ func TestRefusedValues(t *testing.T) {
 		"length of the lesser":     {`pg_catalog.upper(LEAST(v.t, 'zz'::pg_catalog.text)) = v.t`, `pg_catalog.upper(LEAST(pg_catalog.left(v.t, 5), 'zz'::pg_catalog.text)) = v.t`},
 		"lesser of two collations": {`LEAST(v.vc, v.vp) IS NULL`, `LEAST(v.c, v.t) IS NULL`},
 		"element of another":       {`v.c = ANY(v.a)`, `v.t = ANY(v.a)`},
+		"a pattern among elements": {`v.t ~ ANY(v.a)`, `v.t > ANY(v.a)`},
 		"ceiling":                  {`pg_catalog.ceil(v.n) > 5`, `pg_catalog.ceil(v.m) > 5`},
 		"rounding":                 {`pg_catalog.round(v.nn, 2) > 5`, `pg_catalog.round(v.mn, 2) > 5`},
 		"second type":              {`v.t = $2::pg_catalog.text OR v.i4 > $2::pg_catalog.int4`, `v.t = $2::pg_catalog.text OR v.c > $2::pg_catalog.text`},
