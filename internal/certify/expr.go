@@ -151,7 +151,7 @@ func (s *scope) constant(c *pg.A_Const) (value, error) {
 			return v, missing(c.Location, "number", "%s", x.Fval.GetFval())
 		}
 		v.typ, v.span = "numeric", exactly(r)
-		if number64(x.Fval.GetFval()) { // the smallest type that holds it (make_const in parse_node.c): -2147483648 is an int4
+		if number64(x.Fval.GetFval()) { // the smallest type that holds it (make_const): -2147483648 is an int4
 			for _, t := range []string{"int8", "int4"} {
 				if v.inside(t) {
 					v.typ, v.integral = t, true
@@ -234,7 +234,8 @@ func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 		return r, err
 	}
 	v := made(r.typ, r.span, append(branches, conditions...)...)
-	v.notNull, v.present, v.exact, v.array = r.notNull && c.Defresult != nil, r.there() && c.Defresult != nil, r.exact, r.array
+	v.notNull, v.present = r.notNull && c.Defresult != nil, r.there() && c.Defresult != nil
+	v.exact, v.array = r.exact, r.array
 	return v, nil
 }
 
@@ -243,15 +244,16 @@ var flushed = newForm(`CASE WHEN _x OPERATOR(pg_catalog.>) _a AND _x OPERATOR(pg
 
 // flush is the form flushed.
 //
-// Rule: of constants a < 0 < b and z = 0, none NULL, of the type of x: magnitudes are at least the lesser of -a and b, but for zero,
-// which it may be even where x may not. Proof: what is between is zero; NaN, which is above b, stays.
+// Rule: of constants a < 0 < b and z = 0, none NULL, of the type of x: magnitudes are at least the lesser of -a and b,
+// but for zero, which it may be even where x may not. Proof: what is between is zero; NaN, which is above b, stays.
 func (s *scope) flush(h holes) (value, error) {
 	list, err := s.exprs([]*pg.Node{h["_x"], h["_a"], h["_b"], h["_z"]})
 	if err != nil {
 		return value{}, err
 	}
 	x, a, b, z := list[0], list[1], list[2], list[3]
-	if a.typ != x.typ || b.typ != x.typ || z.typ != x.typ || !isNumber(x.typ) || !z.hasOnlyZero() || !a.notNull || !b.notNull || !z.notNull || !a.finite() || !b.finite() || a.hi.Sign() >= 0 || b.lo.Sign() <= 0 {
+	other := func(v value) bool { return v.typ != x.typ || !v.notNull || !v.finite() }
+	if !isNumber(x.typ) || other(a) || other(b) || other(z) || !z.hasOnlyZero() || a.hi.Sign() >= 0 || b.lo.Sign() <= 0 {
 		return value{}, missing(where(h["_x"]), "CASE between bounds", "of %s", x.typ)
 	}
 	r := made(x.typ, x.join(z.span), list...)
@@ -260,7 +262,7 @@ func (s *scope) flush(h holes) (value, error) {
 	return r, nil
 }
 
-// union is a value that is one of a list: their type is that of the highest number, or of those that are not bare strings or NULL.
+// union is a value that is one of a list: its type is that of the highest number, or of those that are no bare strings.
 func union(list []value, n *pg.Node) (r value, err error) {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b value) int { // bare ones last

@@ -84,8 +84,8 @@ func (s *scope) typeName(t *pg.TypeName) (string, bool) {
 	return n, ok && (n == "int8" || n == "text" || n == "int4" || n == "numeric" || n == "float8")
 }
 
-// parameter is a parameter under its cast, which gives it its type. Under two casts, the second would read the value as another type when
-// a row comes by.
+// parameter is a parameter under its cast, which gives it its type. Under two casts, the second would read the value as
+// another type when a row comes by.
 func (s *scope) parameter(p *pg.ParamRef, t string, array bool) (value, error) {
 	if p.Number < 1 || int(p.Number) > len(s.parameters) {
 		return value{}, missing(p.Location, "parameter", "$%d has no value", p.Number)
@@ -355,8 +355,8 @@ func part(fn string, field *pg.Node, args []value, lacks func(string) (value, er
 	return r, nil
 }
 
-// truncatedTime is date_trunc of a field and a bounded timestamp: years 1 to 9999 stay in range. Of a timestamptz it may be later, where
-// a clock that is put back says midnight twice (DetermineTimeZoneOffset takes the second).
+// truncatedTime is date_trunc of a field and a bounded timestamp: years 1 to 9999 stay in range. Of a timestamptz it may be
+// later, where a clock that is put back says midnight twice (DetermineTimeZoneOffset takes the second).
 func truncatedTime(field *pg.Node, args []value, lacks func(string) (value, error)) (value, error) {
 	if c := field.GetTypeCast(); c != nil {
 		field = c.Arg

@@ -170,7 +170,7 @@ func (g *grouping) expr(s *scope, n *pg.Node) (v value, ok bool, err error) {
 // aggregate is an aggregate function.
 func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 	args := f.Args
-	if f.AggWithinGroup && len(f.AggOrder) == 1 && f.AggOrder[0].GetSortBy().GetUseOp() == nil && fn == "mode" && len(args) == 0 {
+	if mode := f.AggWithinGroup && len(f.AggOrder) == 1 && fn == "mode" && len(args) == 0; mode && f.AggOrder[0].GetSortBy().GetUseOp() == nil {
 		args = []*pg.Node{f.AggOrder[0].GetSortBy().GetNode()}
 	} else if f.AggWithinGroup || len(f.AggOrder) > 0 {
 		return value{}, missing(f.Location, "aggregate "+fn+" with an order", "")

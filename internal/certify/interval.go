@@ -146,7 +146,8 @@ func (s span) multiply(o span) span {
 	return r
 }
 
-// corners is what an operation makes of finite spans that is monotone in each: a product, or a quotient by a divisor on one side of zero.
+// corners is what an operation makes of finite spans that is monotone in each: a product, or a quotient by a divisor on
+// one side of zero.
 func (s span) corners(o span, f func(r, a, b *big.Rat) *big.Rat) span {
 	x := f(new(big.Rat), s.lo, o.lo)
 	r := between(x, x)
@@ -182,8 +183,8 @@ func outward(b *big.Rat, side int) *big.Rat {
 	return new(big.Rat).Add(b, d)
 }
 
-// toInteger is what a cast to an integer type makes of a span: the nearest integers, a half going either way. Proof: rounding is
-// monotone and leaves integers alone.
+// toInteger is what a cast to an integer type makes of a span: the nearest integers, a half going either way. Proof:
+// rounding is monotone and leaves integers alone.
 func (s span) toInteger() span {
 	up := func(b *big.Rat) *big.Rat {
 		if b = plus(b, big.NewRat(1, 2)); b == nil {

@@ -30,7 +30,8 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 			return value{}, err
 		}
 		element := args[1]
-		if element.array = false; !comparisons[op] || !args[1].array || element.typ != args[0].typ || !s.compares(args[0], element) {
+		element.array = !element.array
+		if !comparisons[op] || element.typ != args[0].typ || !s.compares(args[0], element) {
 			return value{}, missing(e.Location, "operator "+op+" ANY", "%s and %s", args[0].typ, args[1].typ)
 		}
 		r := made("bool", span{}, args...)
@@ -91,8 +92,8 @@ func concatenated(e *pg.A_Expr, a, b value) (value, error) {
 
 // compares reports whether two values can be compared, by any of the operators.
 //
-// Rule: two numbers, two of one type of the list, or two of one enum; no arrays. Proof: these functions compare alone. (An enum's <
-// may look at the catalog.)
+// Rule: two numbers, two of one type of the list, or two of one enum; no arrays. Proof: these functions compare alone. (An
+// enum's < may look at the catalog.)
 func (s *scope) compares(a, b value) bool {
 	if a.array || b.array {
 		return false
@@ -134,15 +135,16 @@ func merge(a, b string) string {
 
 // nullIf is NULLIF(x, 0): x without zero.
 //
-// Rule: the type is that of x. Proof: it is what = makes of x (transformAExprNullIf), which leaves integers beside integers alone, and
-// else the higher type.
+// Rule: the type is that of x. Proof: it is what = makes of x (transformAExprNullIf), which leaves integers beside integers
+// alone, and else the higher type.
 func (s *scope) nullIf(e *pg.A_Expr) (value, error) {
 	args, err := s.exprs([]*pg.Node{e.Lexpr, e.Rexpr})
 	if err != nil {
 		return value{}, err
 	}
-	own := isInteger(args[0].typ) && isInteger(args[1].typ) || ranks[args[0].typ] >= ranks[args[1].typ]
-	if !isNumber(args[0].typ) || !isNumber(args[1].typ) || !own || args[0].typ == "float4" || !s.compares(args[0], args[1]) {
+	x, y := args[0].typ, args[1].typ
+	own := isInteger(x) && isInteger(y) || ranks[x] >= ranks[y] && isNumber(y) && x != "float4"
+	if !own || !s.compares(args[0], args[1]) {
 		return value{}, missing(e.Location, "NULLIF", "%s and %s", args[0].typ, args[1].typ)
 	}
 	r := made(args[0].typ, args[0].span, args[0])
@@ -302,7 +304,7 @@ func quotient(typ string, a, b value, lacks func(string) (value, error)) (value,
 	}
 	if typ == "numeric" && b.tiny != nil && !a.vague && !b.vague {
 		m := new(big.Rat).Quo(a.largest(), b.tiny)
-		if m.Sign() != 0 { // rounded to 12 digits at least, or to 1000 behind the point (select_div_scale), of which zeros count too
+		if m.Sign() != 0 { // rounded to 12 digits at least, or to 1000 behind the point (select_div_scale)
 			m = plus(m, plus(times(m, digits), smallNumber))
 		}
 		v, err := fits(typ, "/", between(new(big.Rat).Neg(m), m), a, b, lacks)

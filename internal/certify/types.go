@@ -78,7 +78,9 @@ func spanOf(t string) span {
 
 // given is any constant of a type.
 func given(t string) value {
-	return value{typ: t, span: spanOf(t), integral: isInteger(t), notNull: true, public: true, ofUnit: true, exact: exactTypes[t] || t == "text"}
+	v := made(t, spanOf(t))
+	v.exact, v.present = v.exact || t == "text", false
+	return v
 }
 
 // literal is a constant of a type that stands in the text as a string. PostgreSQL reads it when it parses, so one that is no
@@ -128,7 +130,7 @@ func common(r *big.Rat) bool {
 	return r.Sign() == 0 || a.Cmp(smallest) >= 0 && a.Cmp(largest) <= 0
 }
 
-// instant reads a time of the years 1 to 9999. Go would read a comma for a point, and more digits than PostgreSQL keeps.
+// instant reads a time of the years 1 to 9999. Go reads a comma for a point, and more digits than PostgreSQL keeps.
 func instant(s string) (time.Time, bool) {
 	s, _ = strings.CutSuffix(s, "+00")
 	at, err := time.Parse("2006-01-02 15:04:05.999999", s)

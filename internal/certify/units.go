@@ -54,7 +54,8 @@ func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor
 	return factor{items, out}, nil
 }
 
-// hides refuses an alias that a query around has too: in the ON of a join that it is no part of, PostgreSQL reads it as the outer one.
+// hides refuses an alias that a query around has too: in the ON of a join that it is no part of, PostgreSQL reads it as the
+// outer one.
 func hides(items []item, outer *scope) error {
 	for at := outer; at != nil; at = at.outer {
 		for _, o := range at.items {

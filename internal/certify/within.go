@@ -59,8 +59,8 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 	return v, nil
 }
 
-// summable reports whether sums of a value are exact and raise no error: of integers, and of numerics within bounds, or NaN. Infinity
-// is no bound, as a sum of numerics near 10^131072 overflows.
+// summable reports whether sums of a value are exact and raise no error: of integers, and of numerics within bounds, or NaN.
+// Infinity is no bound, as a sum of numerics near 10^131072 overflows.
 func summable(x value) bool {
 	return isNumber(x.typ) && ranks[x.typ] <= 4 && x.lo != nil && x.hi != nil && !x.array
 }
