@@ -2,6 +2,7 @@ package certify
 
 import (
 	"math/big"
+	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
@@ -49,6 +50,11 @@ func (s *scope) column(n *pg.ColumnRef) (value, error) {
 	}
 	if column == "" {
 		return value{}, missing(n.Location, "name", "a name that is no column")
+	}
+	for at := s.outer; at != nil && table == ""; at = at.outer { // in ON, it would be that one (colNameToVar)
+		if slices.ContainsFunc(at.items, func(i item) bool { _, ok := i.at(column); return ok }) {
+			return value{}, missing(n.Location, "name", "%s, which a query around has too", column)
+		}
 	}
 	for at := s; at != nil && (table != "" || at == s); at = at.outer { // a bare name is one of the query's own
 		for _, i := range at.items {
