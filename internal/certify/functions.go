@@ -33,8 +33,10 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 	}
 	if k := c.Arg.GetAConst(); k != nil && (k.GetSval() != nil || k.Isnull) {
 		v := given(t)
-		if !array && !k.Isnull {
-			v = literal(t, k.GetSval().GetSval())
+		if read := k.GetSval().GetSval(); !array && !k.Isnull {
+			if v = literal(t, read); !readable(t, read) {
+				return lacks("a string that may be none")
+			}
 		}
 		v.array, v.notNull = array, !k.Isnull
 		return v, nil

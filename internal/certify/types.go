@@ -113,6 +113,15 @@ func literal(t, s string) value {
 	return v
 }
 
+// readable reports whether a string is a constant of a type, of those that can be told.
+func readable(t, s string) bool {
+	if t == "float4" {
+		t = "float8"
+	}
+	reads, ok := elements[t]
+	return !ok || reads(s) || t == "date" && strings.TrimPrefix(s, "-") == "infinity"
+}
+
 // number reads a number of at most some hundred digits.
 func number(s string) (*big.Rat, bool) {
 	if len(s) > 400 {

@@ -53,6 +53,7 @@ func TestRefusedValues(t *testing.T) {
 		"a pattern among elements": {`v.t ~ ANY(v.a)`, `v.t > ANY(v.a)`},
 		"a bare name of two":       {`EXISTS (SELECT 1 FROM ONLY public.vals AS x WHERE x.id = v.id AND i4 > 0)`, `EXISTS (SELECT 1 FROM (SELECT x.i4 AS j FROM ONLY public.vals AS x WHERE x.id = v.id) AS q WHERE j > 0)`},
 		"a deep tree":              {`0` + strings.Repeat(`+0`, 30_000) + ` = 0`, `0` + strings.Repeat(`+0`, 300) + ` = 0`},
+		"no number":                {`v.i8 > '0.2'::pg_catalog.int8`, `v.i8 > '2'::pg_catalog.int8`},
 		"ceiling":                  {`pg_catalog.ceil(v.n) > 5`, `pg_catalog.ceil(v.m) > 5`},
 		"rounding":                 {`pg_catalog.round(v.nn, 2) > 5`, `pg_catalog.round(v.mn, 2) > 5`},
 		"second type":              {`v.t = $2::pg_catalog.text OR v.i4 > $2::pg_catalog.int4`, `v.t = $2::pg_catalog.text OR v.c > $2::pg_catalog.text`},
