@@ -149,7 +149,7 @@ func (s *scope) nullIf(e *pg.A_Expr) (value, error) {
 	}
 	r := made(args[0].typ, args[0].span, args[0])
 	r.notNull, r.present = false, false
-	r.nonzero = r.nonzero || args[1].hasOnlyZero()
+	r.nonzero = r.nonzero || args[1].hasOnlyZero() && args[1].notNull // beside NULL, zero stays
 	return r, nil
 }
 
