@@ -2,6 +2,9 @@ package certify
 
 import (
 	"math/big"
+	"slices"
+	"strconv"
+	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
@@ -19,14 +22,13 @@ func (s *scope) expr(n *pg.Node) (value, error) {
 	if v.collation == conflict {
 		return value{}, missing(where(n), "collations in conflict", "%s", kindName(n))
 	}
-	if len(s.refined) > 0 || len(s.present) > 0 {
-		t := text(n)
-		if r, ok := s.refined[t]; ok {
-			v.span = r
+	for _, r := range s.refined {
+		if same(r.of, n) {
+			v.span = r.span
 		}
-		v.present = v.present || s.present[t]
-		v.ofUnit = v.ofUnit || holdsUnit(v)
 	}
+	v.present = v.present || slices.ContainsFunc(s.present, func(p *pg.Node) bool { return same(p, n) })
+	v.ofUnit = v.ofUnit || holdsUnit(v)
 	return v, nil
 }
 
@@ -40,7 +42,7 @@ func (s *scope) base(n *pg.Node) (value, error) {
 	case *pg.Node_ColumnRef:
 		return s.column(e.ColumnRef)
 	case *pg.Node_AConst:
-		return constant(e.AConst)
+		return s.constant(e.AConst)
 	case *pg.Node_ParamRef:
 		return value{}, missing(e.ParamRef.Location, "parameter", "$%d without a cast", e.ParamRef.Number)
 	case *pg.Node_TypeCast:
@@ -137,10 +139,14 @@ func (s *scope) exprs(nodes []*pg.Node) ([]value, error) {
 	return list, nil
 }
 
-func constant(c *pg.A_Const) (value, error) {
+// constant is a constant. Integers are written in decimal: PostgreSQL 14 reads 0x1F as 0 under the name x1f.
+func (s *scope) constant(c *pg.A_Const) (value, error) {
 	v := value{notNull: true, exact: true, public: true, ofUnit: true}
 	switch x := c.Val.(type) {
 	case *pg.A_Const_Ival:
+		if !strings.HasPrefix(s.sql[c.Location:], strconv.Itoa(int(x.Ival.GetIval()))) {
+			return v, missing(c.Location, "number", "that is not decimal")
+		}
 		v.integral = true
 		v.typ, v.span = "int4", exactly(big.NewRat(int64(x.Ival.GetIval()), 1))
 	case *pg.A_Const_Fval:
@@ -149,10 +155,14 @@ func constant(c *pg.A_Const) (value, error) {
 			return v, missing(c.Location, "number", "%s", x.Fval.GetFval())
 		}
 		v.typ, v.span = "numeric", exactly(r)
-		if lo, hi := limits("int8"); r.IsInt() && v.within(lo, hi) && number64(x.Fval.GetFval()) {
-			v.typ, v.integral = "int8", true
+		if number64(x.Fval.GetFval()) { // the smallest type that holds it (make_const): -2147483648 is an int4
+			for _, t := range []string{"int8", "int4"} {
+				if v.inside(t) {
+					v.typ, v.integral = t, true
+				}
+			}
 		}
-		v.exact = v.typ == "int8"
+		v.exact = v.integral
 	case *pg.A_Const_Boolval:
 		v.typ = "bool"
 	case *pg.A_Const_Sval:
@@ -166,15 +176,8 @@ func constant(c *pg.A_Const) (value, error) {
 	return v, nil
 }
 
-// number64 reports whether a numeric constant has no point and no exponent: such a one is an int8 if it fits.
-func number64(s string) bool {
-	for _, r := range s {
-		if r < '0' || r > '9' {
-			return r == '-'
-		}
-	}
-	return true
-}
+// number64 reports whether a numeric constant has no point and no exponent: such a one is an integer if it fits.
+func number64(s string) bool { return !strings.ContainsAny(s, ".eE") }
 
 // collated is an expression under another collation.
 //
@@ -186,7 +189,7 @@ func (s *scope) collated(c *pg.CollateClause) (value, error) {
 		return v, err
 	}
 	n, ok := name(c.Collname)
-	if !ok || len(c.Collname) != 2 || n != "default" && n != "C" || v.typ != "text" {
+	if !ok || len(c.Collname) != 2 || n != "default" && n != "C" || v.typ != "text" || v.vague {
 		return v, missing(c.Location, "collation", "of %s", v.typ)
 	}
 	if !v.exact { // two spellings are one unit, and two texts here
@@ -216,24 +219,12 @@ func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 	if v, ok := s.orderedRange(c); ok {
 		return v, nil
 	}
-	at, r, all := s, value{}, []value{}
+	at, branches, conditions := s, []value{}, []value{}
 	branch := func(at *scope, n *pg.Node) error {
-		v, err := at.expr(n)
-		if err != nil {
-			return err
-		}
-		if len(all) == 0 {
-			r = v
-		} else if r.none && r.typ == "unknown" {
-			r = v
-			r.notNull, r.present = false, false
-		} else if r, err = union(r, v, n); err != nil {
-			return err
-		}
-		all = append(all, v)
-		return nil
+		v, err := at.exprs([]*pg.Node{n})
+		branches = append(branches, v...)
+		return err
 	}
-	conditions := []value{}
 	for _, w := range c.Args {
 		when := w.GetCaseWhen()
 		v, err := at.conditions([]*pg.Node{when.Expr})
@@ -246,18 +237,18 @@ func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 		}
 		at = at.with(at.refine(when.Expr, false))
 	}
-	if c.Defresult == nil {
-		r.notNull, r.present = false, false
-	} else if err := branch(at, c.Defresult); err != nil {
-		return value{}, err
-	}
-	for _, v := range all {
-		if v.influence != nil {
-			return value{}, missing(c.Location, "expression over an aggregate", "CASE")
+	if c.Defresult != nil {
+		if err := branch(at, c.Defresult); err != nil {
+			return value{}, err
 		}
 	}
-	v := made(r.typ, r.span, append(all, conditions...)...)
-	v.notNull, v.present, v.exact, v.array = r.notNull, r.there(), r.exact, r.array
+	r, err := union(branches, n)
+	if err != nil {
+		return r, err
+	}
+	v := made(r.typ, r.span, append(branches, conditions...)...)
+	v.notNull, v.present = r.notNull && c.Defresult != nil, r.there() && c.Defresult != nil
+	v.exact, v.array = r.exact, r.array
 	return v, nil
 }
 
@@ -266,33 +257,52 @@ var flushed = newForm(`CASE WHEN _x OPERATOR(pg_catalog.>) _a AND _x OPERATOR(pg
 
 // flush is the form flushed.
 //
-// Rule: of constants a < 0 < b and z = 0, of the type of x: magnitudes are at least the lesser of -a and b, but for zero. Proof: what is
-// between is zero; NaN, which is above b, stays.
+// Rule: of constants a < 0 < b and z = 0, none NULL, of the type of x: magnitudes are at least the lesser of -a and b,
+// but for zero, which it may be even where x may not. Proof: what is between is zero; NaN, which is above b, stays.
 func (s *scope) flush(h holes) (value, error) {
 	list, err := s.exprs([]*pg.Node{h["_x"], h["_a"], h["_b"], h["_z"]})
 	if err != nil {
 		return value{}, err
 	}
 	x, a, b, z := list[0], list[1], list[2], list[3]
-	if a.typ != x.typ || b.typ != x.typ || z.typ != x.typ || !isNumber(x.typ) || !z.hasOnlyZero() || !a.finite() || !b.finite() || a.hi.Sign() >= 0 || b.lo.Sign() <= 0 {
+	other := func(v value) bool { return v.typ != x.typ || !v.notNull || !v.finite() }
+	if !isNumber(x.typ) || other(a) || other(b) || other(z) || !z.hasOnlyZero() || a.hi.Sign() >= 0 || b.lo.Sign() <= 0 {
 		return value{}, missing(where(h["_x"]), "CASE between bounds", "of %s", x.typ)
 	}
-	r := made(x.typ, x.span.join(z.span), list...)
+	r := made(x.typ, x.join(z.span), list...)
+	r.notNull, r.present = x.notNull, x.there()
 	r.tiny = least(new(big.Rat).Neg(a.hi), b.lo)
 	return r, nil
 }
 
-// union is a value that is one of two.
-func union(a, b value, n *pg.Node) (value, error) {
+// union is a value that is one of a list: its type is that of the highest number, or of those that are no bare strings.
+func union(list []value, n *pg.Node) (r value, err error) {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b value) int { // bare ones last
+		if (a.typ == "unknown") == (b.typ == "unknown") {
+			return 0
+		} else if a.typ == "unknown" {
+			return 1
+		}
+		return -1
+	})
+	r = list[0]
+	for _, v := range list[1:] {
+		if r, err = united(r, v, n); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// united is a value that is one of two.
+func united(a, b value, n *pg.Node) (value, error) {
 	single := a.typ != b.typ && (a.typ == "float4" || b.typ == "float4")
 	a, b, ok := floated(a, b)
-	if !ok || single {
-		return a, missing(where(n), "types", "%s and %s", a.typ, b.typ)
-	}
 	typ := a.typ
 	switch {
-	case a.array || b.array:
-		return a, missing(where(n), "arrays", "in branches")
+	case !ok || single || a.array || b.array:
+		return a, missing(where(n), "types", "%s and %s", a.typ, b.typ)
 	case a.typ == b.typ:
 	case isNumber(a.typ) && isNumber(b.typ):
 		if ranks[b.typ] > ranks[a.typ] {
@@ -304,11 +314,8 @@ func union(a, b value, n *pg.Node) (value, error) {
 	default:
 		return a, missing(where(n), "types", "%s and %s", a.typ, b.typ)
 	}
-	v := made(typ, a.span.join(b.span), a, b)
+	v := made(typ, a.join(b.span), a, b)
 	v.exact = a.exact && b.exact && typ != "numeric"
-	if typ == "text" {
-		v.lo = nil
-	}
 	return v, nil
 }
 
@@ -328,22 +335,19 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 		first.notNull = true
 		return first, nil
 	}
-	notNull, present, isUnit := first.notNull, first.there(), first.unit && !first.around
-	list := []value{first}
-	for _, a := range args[1:] {
-		v, err := s.exprs([]*pg.Node{a})
-		if err != nil {
-			return first, err
-		}
-		list, notNull = append(list, v...), notNull || v[0].notNull
-		isUnit = isUnit && v[0].unit && !v[0].around && v[0].home == first.home
-		present = present || v[0].there()
+	rest, err := s.exprs(args[1:])
+	if err != nil {
+		return first, err
 	}
-	r := list[0]
-	for i, v := range list[1:] {
-		if r, err = union(r, v, args[i+1]); err != nil {
-			return r, err
-		}
+	notNull, present, isUnit := first.notNull, first.there(), first.unit && !first.around
+	for _, v := range rest {
+		notNull, present = notNull || v.notNull, present || v.there()
+		isUnit = isUnit && v.unit && !v.around && v.home == first.home
+	}
+	list := append([]value{first}, rest...)
+	r, err := union(list, args[0])
+	if err != nil {
+		return r, err
 	}
 	if r.notNull, r.present, r.unit = notNull, present, isUnit; isUnit {
 		r.home = first.home
@@ -356,11 +360,6 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 		r.sum, r.total, r.dominated, r.moves, r.pieces = first.sum, first.total, first.dominated, first.moves, first.pieces // no row adds nothing
 	}
 	return r, nil
-}
-
-// hasOnlyZero reports whether a span is zero alone.
-func (s span) hasOnlyZero() bool {
-	return s.lo != nil && s.hi != nil && s.lo.Sign() == 0 && s.hi.Sign() == 0 && !s.nan
 }
 
 // minMax is LEAST or GREATEST of two.
@@ -393,10 +392,11 @@ func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 		a.span = a.clamp(o.span, low)
 		return a, nil
 	}
-	r, err := union(a, o, m.Args[1])
-	if err != nil {
-		return r, err
+	r, err := united(a, o, m.Args[1])
+	if err != nil || !s.compares(a, o) {
+		return r, missing(m.Location, "LEAST or GREATEST", "of %s and %s", a.typ, o.typ)
 	}
+	a, o, _ = floated(a, o) // which rounds
 	clamped := a.clamp(o.span, low)
 	if !isNumber(r.typ) && !timed[r.typ] {
 		clamped = a.join(o.span) // of text and intervals, spans are of other sizes than their order

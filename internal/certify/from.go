@@ -233,7 +233,7 @@ func (c *checker) function(f *pg.RangeFunction, outer *scope) (item, error) {
 		r.columns[i].value.values = rows
 	}
 	if f.Ordinality {
-		v := literal("int8", "")
+		v := given("int8")
 		v.span, v.id, v.ofUnit = between(one, most(rows, one)), &id{}, false
 		r.columns = append(r.columns, column{"ordinality", v})
 		r.keys = []key{{columns: []*id{v.id}}}

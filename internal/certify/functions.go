@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 
@@ -11,7 +12,7 @@ import (
 func (s *scope) cast(c *pg.TypeCast) (value, error) {
 	t, ok := s.typeName(c.TypeName)
 	if !ok {
-		return value{}, missing(c.Location, "type", "%s", text(c.TypeName))
+		return value{}, missing(c.Location, "type", "%s", spelledName(c.TypeName.Names))
 	}
 	array := len(c.TypeName.ArrayBounds) == 1
 	lacks := func(from string) (value, error) {
@@ -21,8 +22,8 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 		return s.parameter(p, t, array)
 	}
 	if a := c.Arg.GetAArrayExpr(); a != nil && array {
-		v := s.literal(t, "")
-		v.array, v.span = true, spanOf(t)
+		v := s.given(t)
+		v.array = true
 		for _, e := range a.Elements {
 			for e.GetTypeCast() != nil {
 				e = e.GetTypeCast().Arg // of NULL: else no string
@@ -45,10 +46,9 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 		if !array && !s.canRead(t, k.GetSval().Sval) && elements[t] != nil {
 			return lacks("a string that may be none")
 		}
-		v := s.literal(t, k.GetSval().Sval)
-		if v.array = array; array {
-			v.span = spanOf(t)
-		} else {
+		v := s.given(t)
+		if v.array = array; !array {
+			v = s.literal(t, k.GetSval().Sval)
 			v.elements = []*string{&k.GetSval().Sval}
 		}
 		return v, nil
@@ -71,8 +71,8 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 		return lacks("arrays")
 	}
 	if v.typ == "text" && len(v.elements) == 1 && t != "text" && (v.elements[0] == nil || s.canRead(t, *v.elements[0])) {
-		r := s.literal(t, "")
-		r.span, r.notNull, r.elements = spanOf(t), v.notNull, v.elements
+		r := s.given(t)
+		r.notNull, r.elements = v.notNull, v.elements
 		return r, nil // as an array of one (array)
 	}
 	r, ok := converted(v, t, s.facts)
@@ -98,19 +98,21 @@ func (s *scope) typeName(t *pg.TypeName) (string, bool) {
 	return n, ok && (n == "int8" || n == "text" || n == "int4" || n == "numeric" || n == "float8")
 }
 
-// parameter is a parameter under its cast, which gives it its type.
+// parameter is a parameter under its cast, which gives it its type. Under two casts, the second would read the value as
+// another type when a row comes by.
 func (s *scope) parameter(p *pg.ParamRef, t string, array bool) (value, error) {
 	if p.Number < 1 || int(p.Number) > len(s.parameters) {
 		return value{}, missing(p.Location, "parameter", "$%d has no value", p.Number)
 	}
-	given := s.parameters[p.Number-1]
-	if given.Array != array {
+	bound, typ := s.parameters[p.Number-1], fmt.Sprint(t, array)
+	if before, ok := s.types[p.Number]; ok && before != typ || bound.Array != array {
 		return value{}, missing(p.Location, "parameter", "$%d is no %s", p.Number, t)
 	}
-	v := s.literal(t, "")
-	v.array, v.span, v.elements = array, spanOf(t), given.Elements
+	s.types[p.Number] = typ
+	v := s.given(t)
+	v.array, v.elements = array, bound.Elements
 	if !array {
-		v.notNull = len(given.Elements) == 1 && given.Elements[0] != nil
+		v.notNull = len(bound.Elements) == 1 && bound.Elements[0] != nil
 	}
 	return v, nil
 }
@@ -125,8 +127,8 @@ func (s *scope) array(v value, t string, lacks func(string) (value, error)) (val
 			return lacks("an element of text[]")
 		}
 	}
-	r := s.literal(t, "")
-	r.array, r.span, r.elements = true, spanOf(t), v.elements
+	r := s.given(t)
+	r.array, r.elements = true, v.elements
 	return r, nil
 }
 
@@ -224,7 +226,7 @@ var spelledAnyhow = map[string]bool{
 func (s *scope) call(f *pg.FuncCall) (value, error) {
 	fn, ok := name(f.Funcname)
 	if !ok {
-		return value{}, missing(f.Location, "function of a schema", "%s", text(f.Funcname))
+		return value{}, missing(f.Location, "function of a schema", "%s", spelledName(f.Funcname))
 	}
 	if f.Over != nil {
 		return s.over(fn, f)

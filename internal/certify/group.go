@@ -47,11 +47,17 @@ func aggregates(n *pg.Node) bool {
 type grouping struct {
 	body   *relation
 	inner  *scope // where arguments of aggregates stand
-	keys   map[string]value
+	keys   []groupKey
 	list   []value
 	result *relation
 	group  *id
 	picked []*id // least or greatest of values that are a key by themselves
+}
+
+// groupKey is an expression of GROUP BY.
+type groupKey struct {
+	of *pg.Node
+	value
 }
 
 // grouping finds the keys, and what kind the groups are.
@@ -60,7 +66,7 @@ type grouping struct {
 // split relation are split, with the other keys as a key, and one row per unit if these are the same in all its rows. Else they
 // are grouped. Proof: a group with the unit among its keys has rows of that unit alone, so it is computed from these.
 func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
-	g := &grouping{body: s.windows, inner: s, keys: map[string]value{}, group: &id{}}
+	g := &grouping{body: s.windows, inner: s, group: &id{}}
 	for _, n := range q.GroupClause {
 		if k := n.GetAConst().GetIval(); n.GetAConst() != nil {
 			if i := int(k.GetIval()); k != nil && i >= 1 && i <= len(q.TargetList) {
@@ -84,7 +90,7 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 		}
 		v[0].notNull = v[0].there() // a group is made of rows that are left: PostgreSQL computes nothing over it before
 		v[0].window, v[0].total, v[0].whole, v[0].dominated, v[0].pieces, v[0].def = nil, nil, nil, nil, nil, nil
-		g.keys[text(n)] = v[0]
+		g.keys = append(g.keys, groupKey{n, v[0]})
 		g.list = append(g.list, v[0])
 	}
 	r := *g.body
@@ -98,9 +104,8 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 		}
 	default:
 		r.kind = grouped
-		for k, v := range g.keys {
-			v.unit, v.ident = false, ""
-			g.keys[k] = v
+		for i := range g.keys {
+			g.keys[i].unit, g.keys[i].ident = false, ""
 		}
 	}
 	if len(q.GroupClause) == 0 {
@@ -150,13 +155,15 @@ func (g *grouping) told() (all []*id) {
 
 // expr derives a key or an aggregate. ok is false for an expression that is neither, whose parts are.
 func (g *grouping) expr(s *scope, n *pg.Node) (v value, ok bool, err error) {
-	if v, ok = g.keys[text(n)]; ok {
-		return v, true, nil
+	for _, k := range g.keys {
+		if same(k.of, n) {
+			return k.value, true, nil
+		}
 	}
 	if c := n.GetColumnRef(); c != nil {
 		own := &scope{checker: s.checker, items: g.inner.items}
 		if _, err := own.column(c); err == nil {
-			return v, false, missing(c.Location, "column outside of GROUP BY", "%s", text(c))
+			return v, false, missing(c.Location, "column outside of GROUP BY", "%s", spelledName(c.Fields))
 		}
 		return v, false, nil
 	}
@@ -255,7 +262,7 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 	if fn != "count" && (fn != "sum" || f.AggDistinct) {
 		return value{}, missing(f.Location, "aggregate "+fn+" over units", "")
 	}
-	if fn == "sum" && (!isNumber(x.typ) || ranks[x.typ] > 4) {
+	if fn == "sum" && !summable(x) {
 		return value{}, missing(f.Location, "aggregate sum of "+x.typ, "")
 	}
 	of := g.totals

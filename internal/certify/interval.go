@@ -96,6 +96,19 @@ func (s span) tinier(o span) *big.Rat {
 	return least(s.tiny, o.tiny)
 }
 
+// hasOnlyZero reports whether a span is zero alone.
+func (s span) hasOnlyZero() bool {
+	return s.lo != nil && s.hi != nil && s.lo.Sign() == 0 && s.hi.Sign() == 0 && !s.nan
+}
+
+// top is the upper bound, of which there is none with NaN.
+func (s span) top() *big.Rat {
+	if s.nan {
+		return nil
+	}
+	return s.hi
+}
+
 // clamp is LEAST(s, o) or GREATEST(s, o) where neither is NULL.
 //
 // Rule: bounds are taken each by each; NaN is larger than every number. Proof: both functions are monotone in each argument, and
@@ -104,33 +117,13 @@ func (s span) clamp(o span, low bool) span {
 	if s.none || o.none {
 		return s.join(o)
 	}
-	r := span{}
+	r := s.join(o)
 	if low {
-		r.lo, r.hi, r.nan = lower(s.lo, o.lo), least(s.hi, o.hi), s.nan && o.nan
-		if s.nan != o.nan { // the other may be met alone
-			if r.hi = s.hi; s.nan {
-				r.hi = o.hi
-			}
-		} else if s.nan {
-			r.hi = most(s.hi, o.hi)
-		}
-	} else {
-		r.hi, r.nan = most(s.hi, o.hi), s.nan || o.nan
-		if r.lo = s.lo; s.lo == nil || o.lo != nil && o.lo.Cmp(s.lo) > 0 {
-			r.lo = o.lo
-		}
+		r.hi, r.nan = least(s.top(), o.top()), s.nan && o.nan
+	} else if r.lo = s.lo; s.lo == nil || o.lo != nil && o.lo.Cmp(s.lo) > 0 {
+		r.lo = o.lo
 	}
-	r.nonzero = !s.hasZero() && !o.hasZero()
-	r.tiny = s.tinier(o)
 	return r
-}
-
-// lower is the smaller of two lower bounds; nil is minus infinity.
-func lower(a, b *big.Rat) *big.Rat {
-	if a == nil || b == nil {
-		return nil
-	}
-	return least(a, b)
 }
 
 // add is the sum of finite spans.
@@ -150,9 +143,9 @@ func (s span) negate() span {
 	return r
 }
 
-// multiply is the product of finite spans: bilinear, so its extremes are at corners.
+// multiply is the product of finite spans.
 func (s span) multiply(o span) span {
-	r := corners(s, o, func(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) })
+	r := s.corners(o, (*big.Rat).Mul)
 	r.nonzero = !s.hasZero() && !o.hasZero()
 	if s.tiny != nil && o.tiny != nil {
 		r.tiny = new(big.Rat).Mul(s.tiny, o.tiny)
@@ -160,22 +153,13 @@ func (s span) multiply(o span) span {
 	return r
 }
 
-// divide is the quotient of finite spans, the divisor on one side of zero and at least 1 in magnitude: monotone in each, so its
-// extremes are at corners.
-func (s span) divide(o span) span {
-	return corners(s, o, func(a, b *big.Rat) *big.Rat { return new(big.Rat).Quo(a, b) })
-}
-
-func corners(s, o span, f func(a, b *big.Rat) *big.Rat) span {
-	r := span{}
-	for _, a := range []*big.Rat{s.lo, s.hi} {
-		for _, b := range []*big.Rat{o.lo, o.hi} {
-			x := f(a, b)
-			if r.lo == nil {
-				r.lo, r.hi = x, x
-			}
-			r.lo, r.hi = least(r.lo, x), most(r.hi, x)
-		}
+// corners is what an operation makes of finite spans that is monotone in each: a product, or a quotient by a divisor on
+// one side of zero.
+func (s span) corners(o span, f func(r, a, b *big.Rat) *big.Rat) span {
+	x := f(new(big.Rat), s.lo, o.lo)
+	r := between(x, x)
+	for _, x := range []*big.Rat{f(new(big.Rat), s.lo, o.hi), f(new(big.Rat), s.hi, o.lo), f(new(big.Rat), s.hi, o.hi)} {
+		r.lo, r.hi = least(r.lo, x), most(r.hi, x)
 	}
 	return r
 }
@@ -206,20 +190,17 @@ func outward(b *big.Rat, side int) *big.Rat {
 	return new(big.Rat).Add(b, d)
 }
 
-// toInteger is what a cast to an integer type makes of a span: the nearest integer, so within the integers around its bounds
-// if these are no integers. Proof: rounding is monotone and leaves integers alone.
+// toInteger is what a cast to an integer type makes of a span: the nearest integers, a half going either way. Proof:
+// rounding is monotone and leaves integers alone.
 func (s span) toInteger() span {
-	r := span{nan: s.nan}
-	if s.lo != nil {
-		r.lo = new(big.Rat).SetInt(floor(new(big.Rat).Add(s.lo, big.NewRat(1, 2))))
-		if half := new(big.Rat).Sub(r.lo, s.lo); half.Cmp(big.NewRat(1, 2)) == 0 {
-			r.lo = new(big.Rat).Sub(r.lo, one) // a half goes to the even one, or away from zero
+	up := func(b *big.Rat) *big.Rat {
+		if b = plus(b, big.NewRat(1, 2)); b == nil {
+			return nil
 		}
+		return new(big.Rat).SetInt(floor(b))
 	}
-	if s.hi != nil {
-		r.hi = new(big.Rat).SetInt(floor(new(big.Rat).Add(s.hi, big.NewRat(1, 2))))
-	}
-	return r
+	o := s.negate()
+	return span{lo: between(nil, up(o.hi)).negate().lo, hi: up(s.hi), nan: s.nan}
 }
 
 func floor(r *big.Rat) *big.Int {

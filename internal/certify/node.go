@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"reflect"
 	"strings"
+	"sync"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
@@ -35,9 +36,9 @@ func write(b *strings.Builder, v reflect.Value, spell func(any) string) {
 	case reflect.Struct:
 		b.WriteString(v.Type().Name())
 		b.WriteByte('{')
-		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() && f.Name != "Location" && !v.Field(i).IsZero() {
-				b.WriteString(f.Name)
+		for _, i := range fieldsOf(v.Type()) {
+			if !v.Field(i).IsZero() {
+				b.WriteString(v.Type().Field(i).Name)
 				b.WriteByte(':')
 				write(b, v.Field(i), spell)
 				b.WriteByte(' ')
@@ -58,8 +59,25 @@ func write(b *strings.Builder, v reflect.Value, spell func(any) string) {
 	}
 }
 
+// compared are the fields of a node that make it what it is: not the place where it stands.
+var compared sync.Map // of reflect.Type to []int
+
+func fieldsOf(t reflect.Type) []int {
+	if f, ok := compared.Load(t); ok {
+		return f.([]int)
+	}
+	var list []int
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() && f.Name != "Location" {
+			list = append(list, i)
+		}
+	}
+	compared.Store(t, list)
+	return list
+}
+
 // same reports whether two nodes are one expression.
-func same(a, b *pg.Node) bool { return text(a) == text(b) }
+func same(a, b *pg.Node) bool { return holes(nil).match(reflect.ValueOf(a), reflect.ValueOf(b)) }
 
 // holes are what the names _x of a form stand for in an expression.
 type holes map[string]*pg.Node
@@ -86,6 +104,7 @@ func (f form) of(n *pg.Node) holes {
 	return h
 }
 
+// match compares two nodes, or parts of them; without holes, none has one.
 func (h holes) match(f, n reflect.Value) bool {
 	if f.Kind() != n.Kind() || f.Type() != n.Type() {
 		return false
@@ -95,7 +114,7 @@ func (h holes) match(f, n reflect.Value) bool {
 		if f.IsNil() || n.IsNil() {
 			return f.IsNil() == n.IsNil()
 		}
-		if node, ok := f.Interface().(*pg.Node); ok {
+		if node, ok := f.Interface().(*pg.Node); ok && h != nil {
 			if name := columnName(node); strings.HasPrefix(name, "_") {
 				found := n.Interface().(*pg.Node)
 				if h[name] == nil {
@@ -106,8 +125,8 @@ func (h holes) match(f, n reflect.Value) bool {
 		}
 		return h.match(f.Elem(), n.Elem())
 	case reflect.Struct:
-		for i := range f.NumField() {
-			if t := f.Type().Field(i); t.IsExported() && t.Name != "Location" && !h.match(f.Field(i), n.Field(i)) {
+		for _, i := range fieldsOf(f.Type()) {
+			if !h.match(f.Field(i), n.Field(i)) {
 				return false
 			}
 		}
@@ -146,6 +165,15 @@ func name(list []*pg.Node) (string, bool) {
 	return "", false
 }
 
+// spelledName is a name as an error shows it.
+func spelledName(list []*pg.Node) string {
+	var parts []string
+	for _, n := range list {
+		parts = append(parts, n.GetString_().GetSval())
+	}
+	return strings.Join(parts, ".")
+}
+
 // integerConstant reads an integer that stands in the text, with or without a cast to an integer type.
 func integerConstant(n *pg.Node) (*big.Rat, bool) {
 	if c := n.GetTypeCast(); c != nil {
@@ -172,23 +200,10 @@ func integerConstant(n *pg.Node) (*big.Rat, bool) {
 
 // where finds a byte of the text near a node.
 func where(n *pg.Node) int32 {
-	switch v := n.GetNode().(type) {
-	case *pg.Node_ColumnRef:
-		return v.ColumnRef.GetLocation()
-	case *pg.Node_AExpr:
-		return v.AExpr.GetLocation()
-	case *pg.Node_FuncCall:
-		return v.FuncCall.GetLocation()
-	case *pg.Node_TypeCast:
-		return v.TypeCast.GetLocation()
-	case *pg.Node_CaseExpr:
-		return v.CaseExpr.GetLocation()
-	case *pg.Node_SubLink:
-		return v.SubLink.GetLocation()
-	case *pg.Node_AConst:
-		return v.AConst.GetLocation()
-	case *pg.Node_RangeVar:
-		return v.RangeVar.GetLocation()
+	if v := reflect.ValueOf(n.GetNode()); v.IsValid() {
+		if at, ok := v.Elem().Field(0).Interface().(interface{ GetLocation() int32 }); ok {
+			return at.GetLocation()
+		}
 	}
 	return -1
 }

@@ -18,7 +18,7 @@ var sortable = map[string]bool{
 func (s *scope) operator(e *pg.A_Expr) (value, error) {
 	op, ok := name(e.Name)
 	if !ok {
-		return value{}, missing(e.Location, "operator of a schema", "%s", text(e.Name))
+		return value{}, missing(e.Location, "operator of a schema", "%s", spelledName(e.Name))
 	}
 	switch e.Kind {
 	case pg.A_Expr_Kind_AEXPR_OP:
@@ -164,17 +164,22 @@ func merge(a, b string) string {
 }
 
 // nullIf is NULLIF(x, 0): x without zero.
+//
+// Rule: the type is that of x. Proof: it is what = makes of x (transformAExprNullIf), which leaves integers beside integers
+// alone, and else the higher type.
 func (s *scope) nullIf(e *pg.A_Expr) (value, error) {
 	args, err := s.exprs([]*pg.Node{e.Lexpr, e.Rexpr})
 	if err != nil {
 		return value{}, err
 	}
-	if !isNumber(args[0].typ) || !isNumber(args[1].typ) || !s.compares(args[0], args[1]) {
+	x, y := args[0].typ, args[1].typ
+	own := isInteger(x) && isInteger(y) || ranks[x] >= ranks[y] && isNumber(y) && (x != "float4" || y == x)
+	if !own || !s.compares(args[0], args[1]) {
 		return value{}, missing(e.Location, "NULLIF", "%s and %s", args[0].typ, args[1].typ)
 	}
 	r := made(args[0].typ, args[0].span, args...)
 	r.notNull, r.present = false, false
-	r.nonzero = r.nonzero || args[1].hasOnlyZero()
+	r.nonzero = r.nonzero || args[1].hasOnlyZero() && args[1].notNull // beside NULL, zero stays
 	return r, nil
 }
 
@@ -346,6 +351,12 @@ func fits(typ, op string, r span, a, b value, lacks func(string) (value, error))
 		if r.largest().Cmp(bigNumber) > 0 {
 			return lacks("overflow")
 		}
+		for _, b := range []*big.Rat{r.lo, r.hi, r.tiny} {
+			if b != nil && b.Denom().BitLen() > 40_000 {
+				return lacks("digits") // of more than 16383 behind the point the rest is rounded: bounds stay that have less
+			}
+		}
+		r.nonzero = r.nonzero && r.tiny != nil
 	default:
 		most, small := largest, smallest
 		if typ == "float4" {
@@ -396,8 +407,14 @@ func quotient(typ string, a, b value, lacks func(string) (value, error)) (value,
 		if !ok || a.vague || b.vague {
 			return lacks("overflow")
 		}
+		if r.hi != nil { // rounded
+			r.hi = plus(times(r.hi, big.NewRat(1_000_001, 1_000_000)), smallest)
+		}
+		if r.lo != nil && r.lo.Sign() < 0 {
+			r.lo = new(big.Rat).Neg(r.hi)
+		}
 		if b.lo.Sign() > 0 {
-			r = a.divide(b.span)
+			r = a.corners(b.span, (*big.Rat).Quo)
 			r.lo, r.hi = new(big.Rat).SetInt(floor(r.lo)), new(big.Rat).Neg(new(big.Rat).SetInt(floor(new(big.Rat).Neg(r.hi))))
 		}
 		if a.tiny != nil {
@@ -413,7 +430,7 @@ func quotient(typ string, a, b value, lacks func(string) (value, error)) (value,
 		m := new(big.Rat).Quo(a.largest(), b.tiny)
 		r := between(new(big.Rat).Neg(m), m)
 		if b.lo.Sign() > 0 {
-			r = a.divide(b.span)
+			r = a.corners(b.span, (*big.Rat).Quo)
 		}
 		if a.tiny != nil {
 			r.tiny = new(big.Rat).Quo(a.tiny, b.largest())
@@ -432,7 +449,7 @@ func quotient(typ string, a, b value, lacks func(string) (value, error)) (value,
 	}
 	r := between(new(big.Rat).Neg(a.largest()), a.largest())
 	if b.lo.Sign() > 0 || b.hi.Sign() < 0 {
-		r = a.divide(b.span)
+		r = a.corners(b.span, (*big.Rat).Quo)
 		r.lo, r.hi = truncated(r.lo), truncated(r.hi)
 	}
 	return fits(typ, "/", r, a, b, lacks)

@@ -28,7 +28,13 @@ func (c *scan) narrowed(s *scope, on []*pg.Node) *scan {
 			continue
 		}
 		v, err := s.expr(e.Lexpr)
-		r, ok := s.refine(n, true)[text(e.Lexpr)]
+		var r span
+		ok := false
+		for _, known := range s.refine(n, true) {
+			if same(known.of, e.Lexpr) {
+				r, ok = known.span, true
+			}
+		}
 		if name := c.names[v.id]; ok && err == nil && name != "" && !r.nan {
 			old := part[name]
 			if r.hi = least(r.hi, old.hi); r.lo == nil || old.lo != nil && old.lo.Cmp(r.lo) > 0 {

@@ -1,7 +1,6 @@
 package certify
 
 import (
-	"maps"
 	"math/big"
 	"slices"
 
@@ -16,7 +15,9 @@ type checker struct {
 	bins       []*pg.Node     // its outputs that are claimed to be bins
 	parameters []Value
 	steps      int
-	uses       []*id // columns whose names were read
+	sql        string
+	types      map[int32]string // of parameters, by their first cast
+	uses       []*id            // columns whose names were read
 	places     map[place]*id
 }
 
@@ -40,10 +41,10 @@ type scope struct {
 	reached bool  // of a wall: a name beyond it was used
 	reads   []*id // ... of these columns
 	items   []item
-	refined map[string]span // by text: in the branch of a CASE
-	present map[string]bool // by text: WHERE says that it is not NULL
-	group   *grouping       // the query has GROUP BY, or aggregates
-	windows *relation       // over whose rows window functions may run
+	refined []refined  // in the branch of a CASE, the last counts
+	present []*pg.Node // WHERE says that they are not NULL
+	group   *grouping  // the query has GROUP BY, or aggregates
+	windows *relation  // over whose rows window functions may run
 }
 
 // timed are the types beside numbers that have spans.
@@ -112,17 +113,16 @@ func (s *scope) has(table string) bool {
 	return false
 }
 
+// refined is what is known of an expression in a branch of a CASE.
+type refined struct {
+	of *pg.Node
+	span
+}
+
 // with is the scope with other spans of some expressions.
-func (s *scope) with(more map[string]span) *scope {
-	if len(more) == 0 {
-		return s
-	}
+func (s *scope) with(more []refined) *scope {
 	r := *s
-	r.refined = maps.Clone(s.refined)
-	if r.refined == nil {
-		r.refined = map[string]span{}
-	}
-	maps.Copy(r.refined, more)
+	r.refined = append(s.refined[:len(s.refined):len(s.refined)], more...)
 	return &r
 }
 
@@ -132,19 +132,13 @@ func (s *scope) with(more map[string]span) *scope {
 // at or above the smallest o. AND that is true and OR that is not are about each part. Proof: an expression has one value
 // per row, as nothing here is volatile; NaN is larger than every number. A branch of CASE is computed only where its condition
 // came out so, or, if constant, at most as a constant, which is never what is refined.
-func (s *scope) refine(n *pg.Node, holds bool) map[string]span {
+func (s *scope) refine(n *pg.Node, holds bool) (all []refined) {
 	if b := n.GetBoolExpr(); b != nil {
-		all := map[string]span{}
-		switch {
-		case b.Boolop == pg.BoolExprType_NOT_EXPR:
+		if b.Boolop == pg.BoolExprType_NOT_EXPR || (b.Boolop == pg.BoolExprType_AND_EXPR) != holds {
 			return nil
-		case (b.Boolop == pg.BoolExprType_AND_EXPR) == holds:
-			at := s
-			for _, a := range b.Args {
-				more := at.refine(a, holds)
-				maps.Copy(all, more)
-				at = at.with(more)
-			}
+		}
+		for _, a := range b.Args {
+			all = append(all, s.with(all).refine(a, holds)...)
 		}
 		return all
 	}
@@ -164,12 +158,11 @@ func (s *scope) refine(n *pg.Node, holds bool) map[string]span {
 	if errL != nil || errR != nil {
 		return nil
 	}
-	all := map[string]span{}
 	if v, ok := l.beside(op, r); ok {
-		all[text(e.Lexpr)] = v
+		all = append(all, refined{e.Lexpr, v})
 	}
 	if v, ok := r.beside(map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}[op], l); ok {
-		all[text(e.Rexpr)] = v
+		all = append(all, refined{e.Rexpr, v})
 	}
 	return all
 }

@@ -50,7 +50,7 @@ func (c *checker) unlimited(q *pg.SelectStmt, wall *scope) (*relation, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{checker: c, outer: wall, items: f.items, windows: f.relation, present: map[string]bool{}}
+	s := &scope{checker: c, outer: wall, items: f.items, windows: f.relation}
 	if err := haveUnits(s, f.relation, on); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func haveUnits(s *scope, r *relation, on []*pg.Node) error {
 		if v, err := s.expr(t.Arg); err == nil && v.unit && !v.around {
 			r.unsure = false
 		}
-		s.present[text(t.Arg)] = true
+		s.present = append(s.present, t.Arg)
 	}
 	if r.tie != nil {
 		return nil
@@ -320,7 +320,7 @@ func (c *checker) values(q *pg.SelectStmt, wall *scope) (*relation, error) {
 				r.columns = append(r.columns, column{"column", v})
 				continue
 			}
-			u, err := union(r.columns[k].value, v, l.GetList().Items[k])
+			u, err := united(r.columns[k].value, v, l.GetList().Items[k])
 			if err != nil {
 				return nil, err
 			}

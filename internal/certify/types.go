@@ -16,12 +16,15 @@ var ranks = map[string]int{"int2": 1, "int4": 2, "int8": 3, "numeric": 4, "float
 func isInteger(t string) bool { return ranks[t] >= 1 && ranks[t] <= 3 }
 func isNumber(t string) bool  { return ranks[t] > 0 }
 
-// limits are the smallest and the largest number of an integer type.
-func limits(t string) (lo, hi *big.Rat) {
-	bits := map[string]int64{"int2": 15, "int4": 31, "int8": 63}[t]
-	hi = power(2, bits)
-	return new(big.Rat).Neg(hi), new(big.Rat).Sub(hi, one)
+// integers are the smallest and the largest number of each integer type.
+var integers = map[string]span{"int2": ofBits(15), "int4": ofBits(31), "int8": ofBits(63)}
+
+func ofBits(n int64) span {
+	return span{lo: new(big.Rat).Neg(power(2, n)), hi: new(big.Rat).Sub(power(2, n), one), tiny: one}
 }
+
+// limits are the smallest and the largest number of an integer type.
+func limits(t string) (lo, hi *big.Rat) { return integers[t].lo, integers[t].hi }
 
 // exactTypes are those whose equal values have equal bytes, and are printed alike. Not among them: numeric (1.0 and 1.00), floats
 // (0 and -0), interval, text of a collation that is not deterministic.
@@ -32,7 +35,7 @@ var exactTypes = map[string]bool{
 // spelled are the names of types as the policy and format_type give them.
 var spelled = map[string]string{
 	"smallint": "int2", "integer": "int4", "int": "int4", "bigint": "int8", "real": "float4", "double precision": "float8", "boolean": "bool",
-	"timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz", "character varying": "varchar",
+	"timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz",
 }
 
 var numericType = regexp.MustCompile(`^numeric\((\d+),(-?\d+)\)$`)
@@ -52,8 +55,7 @@ func (c *checker) anyOf(col Column) value {
 		// Rule: numeric(p,s) is below 10^(p-s), or NaN. Proof: apply_typmod of numeric.c, which refuses infinities.
 		p, _ := strconv.ParseInt(m[1], 10, 64)
 		s, _ := strconv.ParseInt(m[2], 10, 64)
-		v.typ = "numeric"
-		if s >= 0 && p >= s && p <= 1000 {
+		if v.typ, v.span = "numeric", spanOf("numeric"); s >= 0 && p >= s && p <= 1000 {
 			v.span = span{lo: new(big.Rat).Neg(power(10, p-s)), hi: power(10, p-s), nan: true, tiny: new(big.Rat).Inv(power(10, s))}
 			v.exact = col.Deterministic
 		}
@@ -70,21 +72,27 @@ func (c *checker) anyOf(col Column) value {
 
 // spanOf is the span of all values of a type.
 func spanOf(t string) span {
-	if isInteger(t) {
-		lo, hi := limits(t)
-		return span{lo: lo, hi: hi, tiny: one}
+	if s, ok := integers[t]; ok {
+		return s
 	}
 	return span{nan: isNumber(t)}
+}
+
+// given is any constant of a type.
+func given(t string) value {
+	v := made(t, spanOf(t))
+	v.exact, v.present = v.exact || t == "text", false
+	return v
 }
 
 // literal is a constant of a type that stands in the text as a string. PostgreSQL reads it when it parses, so one that is no
 // constant of its type fails whatever the rows are (coerce_type in parse_coerce.c).
 func literal(t, s string) value {
-	v := value{integral: isInteger(t) || t == "numeric" && number64(s), typ: t, span: spanOf(t), notNull: true, public: true, ofUnit: true, exact: exactTypes[t] || t == "text"}
+	v := given(t)
 	switch {
 	case isNumber(t):
 		if r, ok := number(s); ok {
-			v.span = exactly(r)
+			v.span, v.integral = exactly(r), r.IsInt() && t != "float4" && t != "float8" && number64(s)
 			switch _, single := r.Float32(); {
 			case t == "float4" && !single: // within a part of 2^23
 				part := new(big.Rat).Mul(new(big.Rat).Abs(r), new(big.Rat).Inv(power(2, 23)))
@@ -119,6 +127,12 @@ func (c *checker) literal(t, s string) value {
 	return v
 }
 
+func (c *checker) given(t string) value {
+	v := given(t)
+	v.exact = v.exact || c.facts.Enums[t] != nil
+	return v
+}
+
 // null is NULL of a type: no number is in its span.
 func null(t string, array bool) value {
 	v := literal(t, "")
@@ -145,11 +159,17 @@ func number(s string) (*big.Rat, bool) {
 	return r, ok && (f != 0 || r.Sign() == 0)
 }
 
-// instant reads a time to the microsecond, in the zone UTC if it names one, of the years 1 to 9999.
+// common reports whether a number is zero or of a magnitude that every type of numbers with a fraction holds.
+func common(r *big.Rat) bool {
+	a := new(big.Rat).Abs(r)
+	return r.Sign() == 0 || a.Cmp(smallest) >= 0 && a.Cmp(largest) <= 0
+}
+
+// instant reads a time to the microsecond, in the zone UTC if it names one, of the years 1 to 9999. Go reads a comma for a point.
 func instant(s string) (time.Time, bool) {
 	s = strings.TrimSuffix(strings.TrimSuffix(s, "+00"), "Z")
 	at, err := time.Parse("2006-01-02 15:04:05.999999", s)
-	return at, err == nil && at.Year() > 0 && len(s) <= len("2006-01-02 15:04:05.999999")
+	return at, err == nil && at.Year() > 0 && len(s) <= len("2006-01-02 15:04:05.999999") && !strings.Contains(s, ",")
 }
 
 func inZone(s string) bool { return strings.HasSuffix(s, "+00") || strings.HasSuffix(s, "Z") }
@@ -168,8 +188,8 @@ var elements = map[string]func(s string) bool{
 	"int2":    func(s string) bool { _, err := strconv.ParseInt(s, 10, 16); return err == nil },
 	"int4":    func(s string) bool { _, err := strconv.ParseInt(s, 10, 32); return err == nil },
 	"int8":    func(s string) bool { _, err := strconv.ParseInt(s, 10, 64); return err == nil },
-	"numeric": func(s string) bool { _, ok := number(s); return ok || endless(s) },
-	"float8":  func(s string) bool { _, ok := number(s); return ok || endless(s) },
+	"numeric": func(s string) bool { r, ok := number(s); return ok && common(r) || endless(s) },
+	"float8":  func(s string) bool { r, ok := number(s); return ok && common(r) || endless(s) },
 	"float4": func(s string) bool {
 		r, ok := number(s)
 		m := power(10, 37)

@@ -24,7 +24,7 @@ func aggregated(fn string, x value, n *big.Rat, some bool) (value, bool) {
 		if v.tiny = one; x.there() && some {
 			v.lo, v.hi = one, most(n, one)
 		}
-	case fn == "sum" && exact:
+	case fn == "sum" && summable(x):
 		v.typ = map[string]string{"int2": "int8", "int4": "int8", "int8": "numeric", "numeric": "numeric"}[x.typ]
 		v.exact, v.span = v.typ == "int8", spanOf(v.typ)
 		if x.finite() {
@@ -198,6 +198,12 @@ func (s *scope) centredSum(e *pg.A_Expr) *summed {
 		return nil
 	}
 	return &summed{sum.sum.group, sum.sum.under, false, m}
+}
+
+// summable reports whether sums of a value are exact and raise no error: of integers, and of numerics within bounds, or NaN.
+// Infinity is no bound, as a sum of numerics near 10^131072 overflows.
+func summable(x value) bool {
+	return isNumber(x.typ) && ranks[x.typ] <= 4 && x.lo != nil && x.hi != nil && !x.array
 }
 
 var percentiles = map[string]bool{"percentile_disc": true, "percentile_cont": true}
