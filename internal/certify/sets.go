@@ -88,7 +88,7 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 
 // merged is an output of a set operation.
 func merged(a, b value) (value, error) {
-	if a.array || b.array || a.typ != b.typ && !(isNumber(a.typ) && isNumber(b.typ) && ranks[a.typ] <= 4 && ranks[b.typ] <= 4) {
+	if a.array || b.array || a.typ == "row" || a.typ != b.typ && !(isNumber(a.typ) && isNumber(b.typ) && ranks[a.typ] <= 4 && ranks[b.typ] <= 4) {
 		return a, missing(-1, "types", "%s and %s", a.typ, b.typ)
 	}
 	v := made(a.typ, a.span.join(b.span), a, b)

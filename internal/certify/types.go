@@ -32,10 +32,23 @@ var exactTypes = map[string]bool{
 // spelled are the names of types as the policy and format_type give them.
 var spelled = map[string]string{
 	"smallint": "int2", "integer": "int4", "int": "int4", "bigint": "int8", "real": "float4", "double precision": "float8", "boolean": "bool",
-	"timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz", "character varying": "varchar",
+	"timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz", "character varying": "text", "varchar": "text",
 }
 
-var numericType = regexp.MustCompile(`^numeric\((\d+),(-?\d+)\)$`)
+var (
+	numericType = regexp.MustCompile(`^numeric\((\d+),(-?\d+)\)$`)
+	varyingType = regexp.MustCompile(`^character varying\((\d+)\)$`)
+	paddedType  = regexp.MustCompile(`^(?:character|bpchar)\((\d+)\)$`)
+)
+
+// isText reports whether a type is text, bpchar or bpchar(n): those that have collations.
+func isText(t string) bool { return t == "text" || t == "bpchar" || blanked(t) }
+
+// blanked reports whether a type is bpchar(n): texts of n characters, with blanks at the end that comparisons ignore.
+//
+// Rule: under a deterministic collation, equal values of one such type have equal bytes. Proof: bpchareq of varchar.c compares what is before
+// the blanks by its bytes, bpchar_input and bpchar fill up to n characters. Not so of bpchar, or of two types.
+func blanked(t string) bool { return strings.HasPrefix(t, "bpchar(") }
 
 // anyOf is what is known of a column of a type.
 func (c *checker) anyOf(col Column) value {
@@ -62,9 +75,17 @@ func (c *checker) anyOf(col Column) value {
 	if s, ok := spelled[t]; ok {
 		t = s
 	}
+	if m := paddedType.FindStringSubmatch(t); m != nil {
+		t = "bpchar(" + m[1] + ")"
+	}
 	v.typ, v.span = t, spanOf(t)
+	// Rule: varchar(n) is text of n characters at most. Proof: it has no operators of its own, and is cast to text by no function.
+	if m := varyingType.FindStringSubmatch(t); m != nil {
+		n, _ := number(m[1])
+		v.typ, v.span = "text", between(zero, n)
+	}
 	v.integral = isInteger(t)
-	v.exact = exactTypes[t] || c.facts.Enums[t] != nil || t == "text" && col.Deterministic
+	v.exact = exactTypes[t] || c.facts.Enums[t] != nil || (v.typ == "text" || blanked(t)) && col.Deterministic
 	return v
 }
 
@@ -74,13 +95,17 @@ func spanOf(t string) span {
 		lo, hi := limits(t)
 		return span{lo: lo, hi: hi, tiny: one}
 	}
+	if m := paddedType.FindStringSubmatch(t); m != nil {
+		n, _ := number(m[1])
+		return between(zero, n)
+	}
 	return span{nan: isNumber(t)}
 }
 
 // literal is a constant of a type that stands in the text as a string. PostgreSQL reads it when it parses, so one that is no
 // constant of its type fails whatever the rows are (coerce_type in parse_coerce.c).
 func literal(t, s string) value {
-	v := value{integral: isInteger(t) || t == "numeric" && number64(s), typ: t, span: spanOf(t), notNull: true, public: true, ofUnit: true, exact: exactTypes[t] || t == "text"}
+	v := value{integral: isInteger(t) || t == "numeric" && number64(s), typ: t, span: spanOf(t), notNull: true, public: true, ofUnit: true, exact: exactTypes[t] || t == "text" || blanked(t)}
 	switch {
 	case isNumber(t):
 		if r, ok := number(s); ok {
@@ -129,7 +154,7 @@ func null(t string, array bool) value {
 // canRead reports whether a string surely is a constant of a type.
 func (c *checker) canRead(t, s string) bool {
 	reads := elements[t]
-	return reads != nil && reads(s) || slices.Contains(c.facts.Enums[t], s)
+	return reads != nil && reads(s) || blanked(t) || slices.Contains(c.facts.Enums[t], s) // a cast to bpchar(n) cuts
 }
 
 // number reads a number of at most some hundred digits, and no less than a float8 can be.
@@ -164,6 +189,7 @@ func endless(s string) bool {
 // come by, so one that is none would fail for some rows alone.
 var elements = map[string]func(s string) bool{
 	"text":    func(string) bool { return true },
+	"bpchar":  func(string) bool { return true },
 	"bool":    func(s string) bool { return s == "t" || s == "f" || s == "true" || s == "false" },
 	"int2":    func(s string) bool { _, err := strconv.ParseInt(s, 10, 16); return err == nil },
 	"int4":    func(s string) bool { _, err := strconv.ParseInt(s, 10, 32); return err == nil },
