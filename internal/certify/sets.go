@@ -136,7 +136,7 @@ func moved(v value) *Influence {
 // sublink is EXISTS, x op ANY or ALL, or a scalar subquery.
 //
 // Rule: the subquery is public, or stands beside a row of the unit and has rows of that unit alone (linked). A scalar one has one row
-// at most: aggregates without GROUP BY, or a key. Proof: what it gives is a function of the row, of rows of its unit, and of
+// at most: aggregates without GROUP BY, or a key. EXISTS that reads columns that are the same in all rows of a unit is so too. Proof: what it gives is a function of the row, of rows of its unit, and of
 // public ones; with
 // two rows PostgreSQL raises an error.
 func (s *scope) sublink(n *pg.SubLink) (value, error) {
@@ -152,6 +152,9 @@ func (s *scope) sublink(n *pg.SubLink) (value, error) {
 	switch n.SubLinkType {
 	case pg.SubLinkType_EXISTS_SUBLINK:
 		v.notNull = true
+		v.ofUnit = v.ofUnit || !slices.ContainsFunc(r.reads, func(c *id) bool {
+			return !slices.ContainsFunc(s.allColumns(), func(o column) bool { return o.value.id == c && o.value.ofUnit })
+		})
 		return v, nil
 	case pg.SubLinkType_ANY_SUBLINK, pg.SubLinkType_ALL_SUBLINK:
 		tests := []*pg.Node{n.Testexpr}
