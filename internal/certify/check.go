@@ -65,12 +65,22 @@ func Check(facts Facts, sql string, parameters []Value, claims []Claim) (done Ce
 //
 // Rule: it is grouped, or public. Proof: of a split or nested relation the answer would be rows of units. Of a grouped one each
 // column is a key or an integer with an influence; of a public one no unit moves anything. An integer is no NULL, as a row that is
-// missing counts as zero, and printed as an integer. A public key is no integer: it comes and goes with its group.
+// missing counts as zero, and printed as an integer. A public key is no integer: it comes and goes with its group. Rows of a grouped
+// answer differ in their keys, so that each integer is of one group, and these are exact, as else x could choose a group's spelling.
 func answer(r *relation) ([]Output, error) {
 	if r.kind != grouped && r.kind != public {
 		return nil, missing(-1, "rows of units", "the answer has rows that belong to single units")
 	}
 	var out []Output
+	var keys []*id
+	for _, c := range r.columns {
+		if c.value.influence == nil {
+			keys = append(keys, c.value.id)
+		}
+	}
+	if r.kind == grouped && !r.unique(keys, r.notNull) {
+		return nil, missing(-1, "keys of the answer", "two rows may have the same")
+	}
 	for _, c := range r.columns {
 		switch {
 		case c.value.vague:

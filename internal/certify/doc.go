@@ -21,7 +21,8 @@
 // # What is assumed
 //
 // The session has search_path = pg_catalog and the pinned settings of the proxy; rows of private tables whose unit is NULL
-// belong to no unit; no aggregate reads 2^40 rows; facts are true in the snapshot that the query reads.
+// belong to no unit; no aggregate reads more than 2^32 rows, of which sums of int4 stay within int8 (beyond, they wrap silently); facts
+// are true in the snapshot that the query reads.
 //
 // # Where to begin
 //

@@ -169,7 +169,7 @@ func (eq equations) strictly(c *id) bool {
 
 // oneUnit reports whether equality of two values puts their rows into one unit.
 //
-// Rule: both are units, or both are of one name whose equal values belong to one unit. Proof: the policy's meaning.
+// Rule: of one kind of unit, both are units, or both are of one name whose equal values belong to one unit. Proof: the policy's meaning.
 func (p pair) oneUnit() bool {
-	return p.bytes && !p.nulls && (p.a.unit && p.b.unit && p.a.home == p.b.home || p.a.ident != "" && p.a.ident == p.b.ident)
+	return p.bytes && !p.nulls && p.a.home == p.b.home && (p.a.unit && p.b.unit || p.a.ident != "" && p.a.ident == p.b.ident)
 }

@@ -189,6 +189,9 @@ func (s *scope) collated(c *pg.CollateClause) (value, error) {
 	if !ok || len(c.Collname) != 2 || n != "default" && n != "C" || !isText(v.typ) {
 		return v, missing(c.Location, "collation", "of %s", v.typ)
 	}
+	if !v.exact { // two spellings are one unit, and two texts here
+		v.unit, v.ident, v.ofUnit = false, "", v.ofUnit && v.public
+	}
 	v.exact, v.collation = v.typ != "bpchar", map[string]string{"C": "C"}[n]
 	return v, nil
 }
@@ -274,7 +277,7 @@ func (s *scope) flush(h holes) (value, error) {
 	if a.typ != x.typ || b.typ != x.typ || z.typ != x.typ || !isNumber(x.typ) || !z.hasOnlyZero() || !a.finite() || !b.finite() || a.hi.Sign() >= 0 || b.lo.Sign() <= 0 {
 		return value{}, missing(where(h["_x"]), "CASE between bounds", "of %s", x.typ)
 	}
-	r := made(x.typ, x.span, x)
+	r := made(x.typ, x.span.join(z.span), list...)
 	r.tiny = least(new(big.Rat).Neg(a.hi), b.lo)
 	return r, nil
 }
@@ -325,14 +328,15 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 		first.notNull = true
 		return first, nil
 	}
-	notNull, present, isUnit := first.notNull, first.there(), first.unit
+	notNull, present, isUnit := first.notNull, first.there(), first.unit && !first.around
 	list := []value{first}
 	for _, a := range args[1:] {
 		v, err := s.exprs([]*pg.Node{a})
 		if err != nil {
 			return first, err
 		}
-		list, notNull, isUnit = append(list, v...), notNull || v[0].notNull, isUnit && v[0].unit && v[0].home == first.home
+		list, notNull = append(list, v...), notNull || v[0].notNull
+		isUnit = isUnit && v[0].unit && !v[0].around && v[0].home == first.home
 		present = present || v[0].there()
 	}
 	r := list[0]

@@ -20,7 +20,7 @@ type Table struct {
 	Unit        string // column that holds the unit, or
 	Via         *Via   // the key that leads to it
 	Columns     map[string]Column
-	Unique      [][]string // sets of columns whose values are unique, by a valid, full index
+	Unique      [][]string // sets of columns whose values are unique but for NULLs, by a valid, full, immediate index under the columns' collations
 	Partitioned bool
 }
 
@@ -33,7 +33,7 @@ type Column struct {
 	NotNull       bool
 	Collation     string // of text; "" is the default
 	Deterministic bool   // equal values have equal bytes: for text, a deterministic collation
-	OneUnit       string // schema.table.column whose equal values belong to one unit, this column's rows included
+	OneUnit       string // schema.table.column whose equal values belong to one unit, this column's rows included, or to rows without a unit
 }
 
 // Value is a parameter. Elements are those of an array; a scalar has one. A nil element is NULL.

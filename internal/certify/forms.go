@@ -42,10 +42,10 @@ func (s *scope) hole(h holes, name string) (value, bool) {
 	return v, err == nil && v.influence == nil
 }
 
-// hashed reports whether a hole holds a number of the unit: not below zero, bounded, the same in all its rows if so demanded.
-func (s *scope) hashed(h holes, name string, ofUnit bool) bool {
+// hashed reports whether a hole holds a number of the unit: not NULL, not below zero, bounded, the same in all its rows if so demanded.
+func (s *scope) hashed(h holes, name string, ofUnit bool) (notNull, ok bool) {
 	v, ok := s.hole(h, name)
-	return ok && isNumber(v.typ) && v.finite() && v.lo.Sign() >= 0 && (v.ofUnit || !ofUnit)
+	return v.notNull, ok && isNumber(v.typ) && v.there() && v.finite() && v.lo.Sign() >= 0 && (v.ofUnit || !ofUnit)
 }
 
 // rowsOfUnit is the form unitRows: R rows of a unit at most, in all groups together.
@@ -64,7 +64,8 @@ func (s *scope) rowsOfUnit(n *pg.Node) (value, bool) {
 	total, ok1 := s.hole(h, "_all")
 	upto, ok2 := s.hole(h, "_c")
 	w := s.weight(h["_w"])
-	if !isConstant || r.Sign() < 0 || !ok1 || !ok2 || w == nil || !s.hashed(h, "_h", true) {
+	notNull, isHash := s.hashed(h, "_h", true)
+	if !isConstant || r.Sign() < 0 || !ok1 || !ok2 || w == nil || !isHash {
 		return value{}, false
 	}
 	a, b := total.window, upto.window
@@ -77,14 +78,14 @@ func (s *scope) rowsOfUnit(n *pg.Node) (value, bool) {
 		}
 	}
 	return value{
-		typ: "int8", span: between(zero, r), notNull: true, integral: true, exact: true, total: r, moves: r,
+		typ: "int8", span: between(zero, r), notNull: notNull, present: true, integral: true, exact: true, total: r, moves: r,
 		dominated: []dominated{{w.of, one}}, whole: []whole{{total.id, r, w.of}},
 	}, true
 }
 
 // shareOfRows is the form unitShare, or layerShare.
 //
-// Rule: n counts rows of a group that one unit has, f adds up numbers of magnitude M at most over some of these rows; 0 <= k; k is n
+// Rule: n counts rows of a group that one unit has, f adds up numbers of magnitude M at most, an integer, over some of these; 0 <= k; k is n
 // where t <= R; h >= 0. Then the value is M·k in magnitude at most. In layerShare, p >= 0 and f is a count. Proof: where the
 // first branch is taken n <= k or n = k, so |f| <= M·n <= M·k. Else 0 <= k < n, so n > 0, ψ = (h div d) mod n is between 0 and
 // n, and ⌊(|f|·k + ψ)/n⌋ <= ⌊(M·n·k + ψ)/n⌋ = M·k. With p: ⌊((p+f)·k + ψ)/n⌋ − ⌊(p·k + ψ)/n⌋ <= ⌈f·k/n⌉ <= k. It has the sign of f.
@@ -102,20 +103,25 @@ func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
 	k, ok2 := s.hole(h, "_k")
 	count, ok3 := s.hole(h, "_n")
 	f, ok4 := s.hole(h, "_f")
-	if !isConstant || !isDivisor || d.Sign() <= 0 || !ok1 || !ok2 || !ok3 || !ok4 || !s.hashed(h, "_h", false) {
+	notNull, isHash := s.hashed(h, "_h", false)
+	if layer {
+		before, isNumber := s.hashed(h, "_p", false)
+		notNull, isHash = notNull && before, isHash && isNumber
+	}
+	if !isConstant || !isDivisor || d.Sign() <= 0 || !ok1 || !ok2 || !ok3 || !ok4 || !isHash {
 		return value{}, false
 	}
-	if layer && !s.hashed(h, "_p", false) || t.id == nil || !t.there() || !count.there() || !k.there() {
+	if t.id == nil || !t.there() || !count.there() || !k.there() {
 		return value{}, false
 	}
 	if !k.finite() || k.lo.Sign() < 0 || !isInteger(k.typ) || !isInteger(count.typ) || !isNumber(f.typ) || ranks[f.typ] > 4 {
 		return value{}, false
 	}
 	m := f.timesCount(count)
-	if m == nil || layer && !f.sum.count || !k.wholeUnder(t.id, r, count.id) || !f.finite() {
+	if m == nil || !m.IsInt() || layer && !f.sum.count || !k.wholeUnder(t.id, r, count.id) || !f.finite() {
 		return value{}, false
 	}
-	v := value{typ: f.typ, notNull: f.notNull, present: f.present, integral: f.integral, exact: isInteger(f.typ), total: times(m, k.total), moves: least(k.moves, k.total)}
+	v := value{typ: f.typ, notNull: f.notNull && notNull, present: f.there(), integral: f.integral, exact: isInteger(f.typ), total: times(m, k.total), moves: least(k.moves, k.total)}
 	bound := times(m, k.hi)
 	if v.span = between(new(big.Rat).Neg(bound), bound); f.lo.Sign() >= 0 {
 		v.lo = zero

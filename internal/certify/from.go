@@ -3,6 +3,7 @@ package certify
 import (
 	"math/big"
 	"slices"
+	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
@@ -129,6 +130,9 @@ func (c *checker) table(t *pg.RangeVar) (item, error) {
 	if !ok || t.Catalogname != "" {
 		return item{}, missing(t.Location, "table", "%s is not known", at)
 	}
+	if strings.Contains(t.Schemaname+t.Relname, ".") { // a fact is of schema.table
+		return item{}, missing(t.Location, "table", "%q with a dot", t.Relname)
+	}
 	if t.Inh != f.Partitioned {
 		return item{}, missing(t.Location, "table", "ONLY of a table with partitions, or none of %s", at)
 	}
@@ -137,6 +141,9 @@ func (c *checker) table(t *pg.RangeVar) (item, error) {
 	}
 	if t.Alias != nil && len(t.Alias.Colnames) > 0 {
 		return item{}, missing(t.Location, "table", "%s with other names of its columns", at)
+	}
+	if v := f.Via; v != nil && (c.facts.Tables[v.Table].Public || c.facts.Tables[v.Table].Kind != f.Kind) {
+		return item{}, missing(t.Location, "table", "%s is of another kind of unit", v.Table)
 	}
 	if v := f.Via; v != nil && !slices.ContainsFunc(c.facts.Tables[v.Table].Unique, func(u []string) bool { return len(u) == 1 && u[0] == v.Key }) {
 		return item{}, missing(t.Location, "table", "%s.%s is not unique", v.Table, v.Key)
@@ -300,7 +307,8 @@ func (c *checker) join(j *pg.JoinExpr, outer *scope, beside []factor, above dema
 // max(1, m) rows for each of its rows, where m is the bound of the inner join. FULL: both are private, and ON equates their
 // units; a·b rows at most, or a + b; the unit is the COALESCE of both. What an outer join may make NULL is not NULL no more: a unit
 // is that of the row, or NULL. Proof: each row of the result is made of one row of a unit and rows of that unit or public ones; whether
-// it is padded depends on these alone.
+// it is padded depends on these alone. A condition of ON holds in matched rows only, so the left side keeps the unit, the key to it
+// and the tie that it had. Of a·b pairs of a′ rows with b′ ones, a′·b′ + (a − a′) + (b − b′) is bilinear, so largest at a corner.
 func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool) (factor, error) {
 	if l.kind != split || r.kind != public && r.kind != split || full && r.kind != split {
 		if l.kind != public || r.kind != public || full {
@@ -312,7 +320,7 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 		return factor{}, err
 	}
 	out := *inner.relation
-	out.unsure = l.unsure
+	out.unsure, out.via, out.tie = l.unsure, l.via, l.tie // ON says nothing of the left rows that it does not match
 	out.rows, out.source = nil, nil
 	eq, s := c.equations(inner.items, on, outer)
 	eq.lists = [][]meeting{nil, c.meetings(r, s, on)}
@@ -348,7 +356,7 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 				padded(v, eq, full)
 			}
 			if !single {
-				v.total, v.window, v.pieces = nil, nil, nil
+				v.total, v.moves, v.window, v.pieces = nil, nil, nil, nil
 			}
 			out.columns = append(out.columns, o.columns[k])
 		}

@@ -8,7 +8,7 @@ import (
 var (
 	one       = big.NewRat(1, 1)
 	zero      = new(big.Rat)
-	mostRows  = power(2, 40)                          // that an aggregate reads: a day and more
+	mostRows  = power(2, 32)                          // that an aggregate reads at most: see doc.go
 	ulp       = new(big.Rat).SetFrac64(1, 1<<52)      // relative error of a float8 operation is at most half of it
 	largest   = new(big.Rat).Sub(power(10, 308), one) // float8s up to here are finite, and stay so when rounded
 	smallest  = new(big.Rat).Inv(power(10, 300))      // products above it do not underflow

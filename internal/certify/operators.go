@@ -174,7 +174,7 @@ func (s *scope) nullIf(e *pg.A_Expr) (value, error) {
 	if !isNumber(args[0].typ) || !isNumber(args[1].typ) || !s.compares(args[0], args[1]) {
 		return value{}, missing(e.Location, "NULLIF", "%s and %s", args[0].typ, args[1].typ)
 	}
-	r := made(args[0].typ, args[0].span, args[0])
+	r := made(args[0].typ, args[0].span, args...)
 	r.notNull, r.present = false, false
 	r.nonzero = r.nonzero || args[1].hasOnlyZero()
 	return r, nil

@@ -28,7 +28,7 @@ type relation struct {
 	unsure  bool            // rows without a unit may be among them
 	bound   bool            // it stands beside a row of a query around, and depends on it
 	reads   []*id           // ... on these columns
-	tie     *id             // ... and has rows of the unit of that row alone, since they are equated with this column of it
+	tie     []*id           // ... and has rows of the unit of that row alone, since they are equated with what these columns of it tell
 	home    string          // kind of the privacy unit
 	source  *source         // its rows are some of these
 }
@@ -86,11 +86,12 @@ type value struct {
 	exact     bool   // equal values have equal bytes
 	collation string // of text; "" is the default
 	vague     bool   // which of equal values it is is left to the plan
-	public    bool   // no unit moves it
+	public    bool   // each of its values is made of public ones, or NULL: only which rows have it is private
 	ofUnit    bool   // the same in all rows of a unit
 	bin       bool   // of a key: it is claimed to be a bin
 	unit      bool   // it is the unit of the row, or NULL
 	of        []*id  // of a unit that is no column: columns of rows of that unit
+	around    bool   // it is of a row of a query around, and so are its unit and ident
 	home      string // of a private column: kind of the privacy unit
 	mirrors   *id    // it is NULL or the same as that column, which a LEFT JOIN compared with it
 	ident     string // equal values of this name belong to one unit, which is the row's

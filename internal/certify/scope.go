@@ -3,6 +3,7 @@ package certify
 import (
 	"maps"
 	"math/big"
+	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
@@ -49,6 +50,10 @@ type scope struct {
 var timed = map[string]bool{"date": true, "timestamp": true, "timestamptz": true}
 
 // column finds a column, here or in a query around. Names of two tables that have it are refused by PostgreSQL.
+//
+// Rule: a name means one table only, here and in all queries around; a bare name stands where no query is around. Proof: the
+// condition of a JOIN sees its two sides and the queries around, but no other table of its FROM (transformJoinOnClause), while here
+// all conditions of a FROM are read together.
 func (s *scope) column(n *pg.ColumnRef) (value, error) {
 	fields := n.GetFields()
 	table, column := "", ""
@@ -61,16 +66,20 @@ func (s *scope) column(n *pg.ColumnRef) (value, error) {
 	if column == "" {
 		return value{}, missing(n.Location, "name", "a name that is no column")
 	}
-	for at := s; at != nil && (table != "" || at == s); at = at.outer { // a bare name is one of the query's own
+	for at := s; at != nil; at = at.outer {
 		for _, i := range at.items {
 			if table != "" && i.name != table {
 				continue
 			}
 			if c, ok := i.at(column); ok {
+				if at.outer.has(table) {
+					return value{}, missing(n.Location, "name", "%s.%s is of two queries", table, column)
+				}
 				for inner := s; inner != at; inner = inner.outer {
 					if inner.reached = inner.reached || inner.wall; inner.wall {
 						inner.reads = append(inner.reads, c.value.id)
 					}
+					c.value.around = c.value.around || inner.wall
 				}
 				s.uses = append(s.uses, c.value.id)
 				return c.value, nil
@@ -91,6 +100,16 @@ func (s *scope) used(n *pg.Node) (value, []*id, error) {
 	uses := s.uses
 	s.uses = before
 	return v, uses, err
+}
+
+// has reports whether a name may be of a table of these queries: any name, if it is bare.
+func (s *scope) has(table string) bool {
+	for ; s != nil; s = s.outer {
+		if slices.ContainsFunc(s.items, func(i item) bool { return table == "" || i.name == table }) {
+			return true
+		}
+	}
+	return false
 }
 
 // with is the scope with other spans of some expressions.

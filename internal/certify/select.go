@@ -24,6 +24,10 @@ func (c *checker) query(q *pg.SelectStmt, around *scope) (*relation, error) {
 		for i := range o.columns {
 			v := &o.columns[i].value
 			v.public, v.ofUnit = v.public && v.ofUnit, v.ofUnit && v.public // constants alone
+			if v.around {
+				v.around, v.unit, v.ident = false, false, ""
+				v.id, v.window, v.total, v.moves = &id{}, nil, nil, nil // it is repeated: what bounds the row around bounds nothing here
+			}
 		}
 	}
 	return &o, nil
@@ -63,18 +67,21 @@ func (c *checker) unlimited(q *pg.SelectStmt, wall *scope) (*relation, error) {
 
 // haveUnits demands that rows of a split relation have a unit.
 //
-// Rule: some condition says «unit IS NOT NULL», or equates two units; a table whose unit a key leads to has been joined with it. Proof:
-// see combine; rows without a unit are in no answer.
+// Rule: some condition says «unit IS NOT NULL», or equates two units; a table whose unit a key leads to has been joined with it. Of what
+// is tied to a row around, that row has to have a unit. Proof: see combine; rows without a unit are in no answer.
 func haveUnits(s *scope, r *relation, on []*pg.Node) error {
 	for _, n := range on {
 		t := n.GetNullTest()
 		if t == nil || t.Nulltesttype != pg.NullTestType_IS_NOT_NULL {
 			continue
 		}
-		if v, err := s.expr(t.Arg); err == nil && v.unit {
+		if v, err := s.expr(t.Arg); err == nil && v.unit && !v.around {
 			r.unsure = false
 		}
 		s.present[text(t.Arg)] = true
+	}
+	if r.tie != nil {
+		return nil
 	}
 	if r.kind == split && r.via != nil {
 		return missing(-1, "unit behind a key that is not joined", "%s", r.via.Column)
@@ -85,8 +92,9 @@ func haveUnits(s *scope, r *relation, on []*pg.Node) error {
 	return nil
 }
 
-// holdsUnit reports whether a value is the unit of each row, and units that are equal are one.
-func holdsUnit(v value) bool { return v.unit && v.there() && v.exact }
+// holdsUnit reports whether a value is the unit of each row, and units that are equal are one. That of a row around says nothing of
+// the rows here.
+func holdsUnit(v value) bool { return v.unit && v.there() && v.exact && !v.around }
 
 // project derives the outputs: of each row, or of groups.
 func (s *scope) project(q *pg.SelectStmt) (*relation, error) {
@@ -295,6 +303,9 @@ func (s *scope) limit(q *pg.SelectStmt, r *relation) (*relation, error) {
 
 // values is VALUES: public rows.
 func (c *checker) values(q *pg.SelectStmt, wall *scope) (*relation, error) {
+	if len(q.SortClause) > 0 || q.LimitCount != nil || q.LimitOffset != nil {
+		return nil, missing(-1, "VALUES with ORDER BY or LIMIT", "")
+	}
 	s := &scope{checker: c, outer: wall}
 	r := &relation{rows: big.NewRat(int64(len(q.ValuesLists)), 1)}
 	var all [][]value

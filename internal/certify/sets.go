@@ -190,7 +190,7 @@ func (s *scope) sublink(n *pg.SubLink) (value, error) {
 			integral: c.integral, vague: c.vague,
 		}
 		if r.tie != nil {
-			o.unit, o.home, o.ident, o.of = c.unit && c.exact, c.home, c.ident, []*id{r.tie}
+			o.unit, o.home, o.ident, o.of = c.unit && c.exact, c.home, c.ident, r.tie
 		}
 		return o, nil
 	}

@@ -11,7 +11,9 @@ import (
 // Rule: private factors are of one kind of unit, and each is tied to the others, directly or through more of them, by an
 // equality that puts rows into one unit (oneUnit), or all are tied to the row of a query around. Then the join is split: each of
 // its rows is made of rows of one unit, and of public ones. A table whose unit a key leads to needs such a tie to one that has
-// its unit. A nested or grouped factor stands alone among public ones. Proof: rows that are joined fulfil all conditions.
+// its unit. A nested or grouped factor stands alone among public ones. Proof: rows that are joined fulfil all conditions. Equal units
+// are not NULL; a value that belongs to one unit is of that unit's rows alone (Facts), so no row without a unit meets one of x by it, and
+// bounds on rows of a unit hold for what meets.
 func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor, error) {
 	var items []item
 	for _, f := range factors {
@@ -81,6 +83,17 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 		}
 		return at
 	}
+	var to []*id // the one value of the row around by which all is tied to it, as another may be of another unit: its columns
+	here := func(columns ...*id) bool {
+		at := owner(columns...)
+		if at != around {
+			return at >= 0
+		}
+		if to == nil {
+			to = columns
+		}
+		return slices.Equal(to, columns)
+	}
 	reached := map[int]bool{}
 	var grow func(i int)
 	grow = func(i int) {
@@ -90,19 +103,19 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 		reached[i] = true
 		for _, t := range eq.ties {
 			a, b := owner(t.a...), owner(t.b...)
-			if a == i && i >= 0 && b != several {
+			if a == i && i >= 0 && here(t.b...) {
 				grow(b)
 			}
-			if b == i && i >= 0 && a != several {
+			if b == i && i >= 0 && here(t.a...) {
 				grow(a)
 			}
 		}
 		for _, j := range private {
-			switch tie := factors[j].tie; {
-			case tie == nil:
-			case j == i:
-				grow(owner(tie))
-			case owner(tie) == i:
+			switch t := factors[j].tie; {
+			case t == nil:
+			case j == i && here(t...):
+				grow(owner(t...))
+			case owner(t...) == i && here(t...):
 				grow(j)
 			}
 		}
@@ -110,20 +123,13 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 	grow(private[0])
 	if reached[around] { // what is tied to the row around is tied together
 		for _, t := range eq.ties {
-			if a, b := owner(t.a...), owner(t.b...); max(a, b) >= 0 && min(a, b) == around {
-				if out.tie = t.a[0]; a >= 0 {
-					out.tie = t.b[0]
-				}
+			if a, b := owner(t.a...), owner(t.b...); max(a, b) >= 0 && min(a, b) == around && here(t.a...) && here(t.b...) {
 				grow(max(a, b))
 			}
 		}
-		for _, j := range private {
-			if tie := factors[j].tie; tie != nil && owner(tie) == around {
-				out.tie = tie
-			}
-		}
+		out.tie = to
 	}
-	out.unsure = out.tie == nil
+	out.unsure = true
 	out.via = factors[private[0]].via
 	for _, i := range private {
 		f := factors[i]
@@ -134,12 +140,14 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 			return missing(-1, "join of two kinds of units", "%s", f.items[0].name)
 		}
 		out.home = f.home
-		if f.via == nil || out.tie != nil {
+		if f.via == nil {
 			out.via = nil
 		}
 		out.unsure = out.unsure && f.unsure
 	}
-	out.unsure = out.unsure && !slices.ContainsFunc(eq.ties, func(t tie) bool { return t.units })
+	out.unsure = out.unsure && !slices.ContainsFunc(eq.ties, func(t tie) bool {
+		return t.units && (owner(t.a...) >= 0 || owner(t.b...) >= 0)
+	})
 	return nil
 }
 
@@ -147,8 +155,9 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 // the same in all rows of a unit.
 //
 // Rule: a private column that equals a public one in every row that is left has its values, and where a LEFT JOIN compared it, so it is
-// where «a IS NULL OR b IS NOT NULL» holds. A factor whose key is equated with columns that are the same in all rows of a unit is
-// so too, and so is a column that equals one such. Proof: both exact; of the last but one, the unit meets the same row with each of its rows.
+// where «a IS NULL OR b IS NOT NULL» holds: it is NULL, or it met the row that it mirrors. A factor whose key is equated with columns that
+// are the same in all rows of a unit is so too, and so is a column that equals one such. Proof: both exact; of the last but one, the unit
+// meets the same row with each of its rows.
 func settle(factors []factor, eq equations, out *relation, on []*pg.Node) []item {
 	constant := map[*id]bool{}
 	pub := map[*id]bool{}

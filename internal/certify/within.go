@@ -28,7 +28,7 @@ func aggregated(fn string, x value, n *big.Rat, some bool) (value, bool) {
 		v.typ = map[string]string{"int2": "int8", "int4": "int8", "int8": "numeric", "numeric": "numeric"}[x.typ]
 		v.exact, v.span = v.typ == "int8", spanOf(v.typ)
 		if x.finite() {
-			if v.span = sums(x.span, n, v.typ); x.integral {
+			if v.span = sums(x.span, n); x.integral {
 				v.tiny = one
 			}
 		}
@@ -126,7 +126,7 @@ func (g *grouping) withinUnit(fn string, f *pg.FuncCall, x value, filter []*pg.N
 		if g.result.kind == split && x.exact { // one of the values of the unit, or NULL
 			v.unit, v.home, v.ident = x.unit, x.home, x.ident
 		}
-		if g.body.kind == public && x.id != nil && x.there() && g.body.unique([]*id{x.id}, g.body.notNull) {
+		if g.body.kind == public && x.id != nil && v.notNull && g.body.unique([]*id{x.id}, g.body.notNull) {
 			v.id = &id{}
 			g.picked = append(g.picked, v.id)
 		}
@@ -207,8 +207,9 @@ func notNullOf(n *pg.Node) *pg.Node {
 	return &pg.Node{Node: &pg.Node_NullTest{NullTest: &pg.NullTest{Arg: n, Nulltesttype: pg.NullTestType_IS_NOT_NULL}}}
 }
 
-// sums is the span of sums of at least one number of a span: n of them at most, or as many as a server reads.
-func sums(x span, n *big.Rat, typ string) span {
+// sums is the span of sums of at least one number of a span: n of them at most, or as many as a server reads. Those of int4 stay within
+// int8, beyond which int4_sum wraps silently: -2^31 times mostRows is -2^63.
+func sums(x span, n *big.Rat) span {
 	r := span{lo: zero, hi: zero}
 	n = least(n, mostRows)
 	if x.lo.Sign() < 0 {
@@ -220,13 +221,6 @@ func sums(x span, n *big.Rat, typ string) span {
 		r.hi = new(big.Rat).Mul(x.hi, n)
 	} else {
 		r.hi = x.hi
-	}
-	if isInteger(typ) { // int4_sum wraps silently beyond these: the sum of a unit is then any int8, which 2^63 <= |x|·n bounds as well
-		lo, hi := limits(typ)
-		if r.lo.Cmp(lo) < 0 {
-			r.lo = lo
-		}
-		r.hi = least(r.hi, hi)
 	}
 	return r
 }

@@ -26,7 +26,7 @@ type explanation struct {
 	Budget    *budgetInfo   `json:"budget,omitempty"`     // nil: Refused
 	Averages  string        `json:"averages,omitempty"`   // how sums of averages with a margin are charged
 	Look      string        `json:"look,omitempty"`       // what is charged first, and what decides about the rest
-	Refused   string        `json:"refused,omitempty"`    // by the ledger: over budget, or failed before
+	Refused   string        `json:"refused,omitempty"`    // over budget, failed before, or too large for limits.memory
 	Fits      string        `json:"still_fits,omitempty"` // Refused, and what would not be
 	Cached    bool          `json:"cached"`
 	Certified string        `json:"certified"` // yes, or no where the policy warns of it only
@@ -197,11 +197,16 @@ func (c *call) explain(ctx context.Context, first *calibrated, densities bool) (
 	return x, nil
 }
 
-// explainBudget says what the statement would take, and whether the answer is known. If the ledger would refuse the statement, it says why.
+// explainBudget says what the statement would take, and whether the answer is known. If it would be refused, it says why.
 func (c *call) explainBudget(ctx context.Context, p *calibrated, x *explanation) error {
 	answer, err := c.storedAnswer(ctx, p, c.answerKey(p))
 	if err != nil {
 		return err
+	}
+	var refused *pgconn.PgError
+	if exact, _ := works(p.plan, answer); errors.As(c.scope.Memory.CanWork(exact), &refused) {
+		x.Refused, x.Fits = refused.Message, refused.Hint
+		return nil
 	}
 	x.Cached = answer != nil && c.state.policy.AnswersTTL > 0
 	if x.Cached || !p.releases() {
@@ -210,7 +215,6 @@ func (c *call) explainBudget(ctx context.Context, p *calibrated, x *explanation)
 		return err
 	}
 	after, err := c.engine.ledger.Preview(ctx, c.scope.Analyst, []ledger.Charge{p.charge})
-	var refused *pgconn.PgError
 	if errors.As(err, &refused) && refused.Code != pgerr.IOError {
 		x.Refused, x.Fits = refused.Message, c.whatFits(ctx, p)
 		return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -378,5 +379,21 @@ func TestExplainInUnits(t *testing.T) {
 	}
 	if wrong := regexp.MustCompile(`rmse \S+ steps|e\+[0-9]`).FindString(text); wrong != "" {
 		t.Errorf("%s in\n%s", wrong, text)
+	}
+}
+
+// TestExplainOfWhatHasNoMargin: EXPLAIN gives no margin of an aggregate that has none in any answer.
+func TestExplainOfWhatHasNoMargin(t *testing.T) {
+	for sql, want := range map[string]bool{
+		"SELECT count(*) FROM patients":                    true,
+		"SELECT bool_or(age > 60) FROM patients":           false,
+		"SELECT count(*) FROM patients WHERE age / 2 > 30": false, // reads the nearest bound
+		"SELECT sum(age) FROM patients":                    true,
+	} {
+		x, _, short := explainedBoth(t, newWorld(t), sql)
+		margin := slices.ContainsFunc(short, func(line string) bool { return strings.HasPrefix(line, "margin: ") })
+		if margin != want || (x.Releases[0].Margin != nil) != want {
+			t.Errorf("%s: a margin is said: %v", sql, short)
+		}
 	}
 }

@@ -2,9 +2,13 @@ package engine
 
 import (
 	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
 // priceInfo says what a statement's releases share, or what one of them has of it.
@@ -38,6 +42,7 @@ type releaseInfo struct {
 	unit  unit
 	step  float64 // what a step of the candidates' errors is, in the value's own units
 	ofSum float64 // a sum given its count: 95 % margin of it
+	none  bool    // no answer has a margin of it
 
 	divides bool // it is a count that averages are divided by, and not shown
 }
@@ -155,12 +160,24 @@ func describeNoise(c *calibrated, block, release int) releaseInfo {
 	default:
 		info.Geometry = "L1"
 	}
-	if margin := p.PlannedMargin() * stepOf(r); r.Kind == mechanism.Scalar {
+	info.none = marginless(&c.plan.Blocks[block], release)
+	switch margin := p.PlannedMargin() * stepOf(r); {
+	case info.none:
+	case r.Kind == mechanism.Scalar:
 		info.Margin = &margin
-	} else {
+	default:
 		info.ofSum = margin
 	}
 	return info
+}
+
+// marginless says that no answer has a margin of the aggregates of which a release is the first.
+func marginless(b *rewrite.Block, release int) bool {
+	with := func(c rewrite.Column) bool {
+		return c.Type != pgtype.BoolOID && (c.Cut == nil || c.Cut.Share != nil) && (len(c.Releases) > 1 || !anyBeyond(b.Releases[release], c))
+	}
+	of := slices.DeleteFunc(slices.Clone(b.Columns), func(c rewrite.Column) bool { return len(c.Releases) == 0 || c.Releases[0] != release })
+	return b.Uncovered || len(of) > 0 && !slices.ContainsFunc(of, with)
 }
 
 // describeCharged describes what one unit moves.

@@ -153,6 +153,8 @@ func (r releaseInfo) lines() []string {
 // marginText is empty where there is none.
 func (r releaseInfo) marginText() string {
 	switch {
+	case r.none:
+		return ""
 	case r.Wanted > 0:
 		return "±" + r.unit.difference(r.Wanted) + " (95%) of the average, where its count is large enough"
 	case r.Margin != nil:

@@ -113,10 +113,10 @@ func (p *calibrated) keptInterval(block int, c rewrite.Column, r released, g int
 		if p.wrong(r) == mechanism.Wrong { // else values choose, and that of the greatest has a say
 			i = ofQuantile(first, i.below, i.above)
 		}
-		if c.Low > 0 {
+		if c.Low > 0 && !c.Chooses {
 			i.below = float64(z - r.Values[c.Low-1][g])
 		}
-		if c.High > 0 {
+		if c.High > 0 && !c.Chooses {
 			i.above = float64(r.Values[c.High-1][g] - z)
 		}
 		beyond := c.OutsideUnknown || min(first.Fraction, 1-first.Fraction) < c.Outside // it may itself lie there
@@ -127,6 +127,9 @@ func (p *calibrated) keptInterval(block int, c rewrite.Column, r released, g int
 		lo, hi := float64(max(first.Range[0].Lo, -mostSteps)), float64(min(first.Range[len(first.Range)-1].Hi, mostSteps))
 		if by := p.blocks[block]; by.threshold != nil && c.Releases[0] == by.by && float64(z)-m < float64(by.threshold.Least) {
 			i.below = float64(z) - lo // it is shown since it reached the threshold, from wherever
+		}
+		if anyBeyond(first, c) {
+			return interval{}, false
 		}
 		i.addLeftOut(share, float64(z), lo, hi)
 		i.addRaised(c.Outside, float64(z), lo, hi)
@@ -153,7 +156,7 @@ func (p *calibrated) keptInterval(block int, c rewrite.Column, r released, g int
 		}
 	}
 	if c.Average {
-		return sum.average(float64(c.DoubledCenter), share), true
+		return sum.average(float64(c.DoubledCenter), share, c.Outside), true
 	}
 	return sum.total(float64(c.DoubledCenter), share, c.Outside), true
 }
@@ -198,14 +201,16 @@ func wholeSteps(one, other float64) float64 { return math.Floor(math.Hypot(one, 
 
 // average gives the interval of z/n, in steps of z: all r for which z − r·n, whose margin is √(marginZ² + r²·marginN²), may be 0
 // (Fieller 1954). That is z/n ± √(marginZ² + (z/n)²·marginN²)/n where n is many times its margin. It is the range of a row where n may be 0.
-// What is averaged is half of z/n + center.
-func (s chained) average(center, share float64) interval {
+// What is averaged is half of z/n + center. outside is the part of share that is not left out, but lies beyond the range of a row.
+func (s chained) average(center, share, outside float64) interval {
 	i := interval{}
 	i.below, i.above = s.fieller()
 	lo, hi := float64(s.row.Lo), float64(s.row.Hi)
 	i = i.within(s.z-lo*s.n, hi*s.n-s.z)
-	// The rows that are left out may all lie at an end.
-	down, up := share*(hi-lo)*s.n, share*(hi-lo)*s.n
+	// The rows that are left out may all lie at an end. What lies beyond an end, where all may lie, is no more than outside of the sum.
+	beyond := outside / (1 - outside) * math.Max(math.Abs(lo+center), math.Abs(hi+center))
+	down := ((share-outside)/(1-outside)*(hi-lo) + beyond) * s.n
+	up := down
 	// Where all values have one sign, they are no more than share of the sum either: what is left of rows and of sums is 1 − share or more.
 	less, more := share, share/(1-share)
 	low, high := s.z-i.below+center*s.n, s.z+i.above+center*s.n
@@ -216,6 +221,9 @@ func (s chained) average(center, share float64) interval {
 		down, up = math.Min(down, more*-low), math.Min(up, less*-high)
 	}
 	i.below, i.above = i.below+down, i.above+up
+	if outside > 0 {
+		return i
+	}
 	return i.within(s.z-lo*s.n, hi*s.n-s.z)
 }
 
@@ -263,6 +271,12 @@ func (s chained) total(center, share, outside float64) interval {
 	if center+hi <= 0 {
 		highest = 0
 	}
+	if lowest < 0 && highest > 0 { // of each sign there may be as much as rows at that end
+		_, more := s.margins(0)
+		rows := outside / (1 - share) * (s.n + more)
+		share = (share - outside) / (1 - outside)
+		i.below, i.above = i.below-rows*(center+lo), i.above+rows*(center+hi)
+	}
 	i.addLeftOut(share, value, lowest, highest)
 	i.addRaised(outside, value, lowest, highest)
 	return i.within(value-lowest, highest-value)
@@ -289,6 +303,11 @@ func (i *interval) addRaised(outside, value, lo, hi float64) {
 	if hi <= 0 {
 		i.above += outside * math.Abs(value)
 	}
+}
+
+// anyBeyond says that what lies beyond bounds may be any part of a sum: that of values of both signs says of neither how much there is.
+func anyBeyond(r mechanism.Release, c rewrite.Column) bool {
+	return c.Outside > 0 && r.Kind == mechanism.Scalar && r.Range[0].Lo < 0 && r.Range[len(r.Range)-1].Hi > 0
 }
 
 // within keeps the interval inside of the aggregate's own range, which begins below and ends above its value.

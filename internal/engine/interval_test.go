@@ -207,8 +207,9 @@ func TestIntervalsOfRowsLeftOut(t *testing.T) {
 		{"average", rewrite.Block{Rows: 50, LeftOut: share(.1)}, average, 4000 * 12, 4000 * 12},
 		{"count, unknown", rewrite.Block{Rows: 50}, alone, 0, 0},
 		{"average, unknown", rewrite.Block{Rows: 50}, average, 0, 0},
-		{"average, values beyond bounds", rewrite.Block{}, clamped(average, .1), 4000 * 12, 4000 * 12},
-		{"sum, values beyond bounds, too", rewrite.Block{Rows: 50, LeftOut: share(.1)}, clamped(either, 1/9.), 250, 250}, // .9 × 8/9 are left
+		{"average, values beyond bounds", rewrite.Block{}, clamped(average, .1), 4000 * 60 / 9., 4000 * 60 / 9.},
+		{"average, both", rewrite.Block{Rows: 50, LeftOut: share(.1)}, clamped(average, 1/9.), 4000 * (12 + 60/8.), 4000 * (12 + 60/8.)},
+		{"sum of values ≥ 0, both", rewrite.Block{Rows: 50, LeftOut: share(.1)}, clamped(total, 1/9.), (120000 + 4000*width) / 9., (120000 + 4000*width) / 4},
 		{"groups picked", rewrite.Block{Picked: 2, Rows: 50, LeftOut: share(0)}, alone, 0, 0},
 	} {
 		c.block.Releases = releases
@@ -294,7 +295,7 @@ func TestAveragesOfRowsLeftOut(t *testing.T) {
 		{"values of both signs", 0, 0, 12, 12},
 		{"nearly one sign", width - 1, 0, 12, 12},
 	} {
-		i := chained{row: row, z: c.each * n, n: n, margins: noMargins}.average(c.center, share)
+		i := chained{row: row, z: c.each * n, n: n, margins: noMargins}.average(c.center, share, 0)
 		if math.Abs(i.below/n-c.below) > 1e-9 || math.Abs(i.above/n-c.above) > 1e-9 {
 			t.Errorf("%s: −%g +%g, want −%g +%g", c.name, i.below/n, i.above/n, c.below, c.above)
 		}
@@ -304,10 +305,47 @@ func TestAveragesOfRowsLeftOut(t *testing.T) {
 		for _, sum := range []float64{1 - share, 1} {
 			const truth = 40. // the average, of values in [0, 2·width] in halves
 			kept := truth * sum / rows
-			i := chained{row: row, z: (kept - width) * n, n: n, margins: noMargins}.average(width, share)
+			i := chained{row: row, z: (kept - width) * n, n: n, margins: noMargins}.average(width, share, 0)
 			if kept-i.below/n > truth+1e-9 || truth-1e-9 > kept+i.above/n {
 				t.Errorf("%g of the rows and %g of the sum are kept: %g −%g +%g does not hold %g", rows, sum, kept, i.below/n, i.above/n, truth)
 			}
+		}
+	}
+}
+
+// TestValuesBeyondBoundsOfBothSigns: a sum and an average hold the truth whatever lies beyond the bounds, as long as it is no more than a share of the
+// rows and of what is above 0 and below. A sum that is released without its rows has no interval: it may be 0 while much lies beyond.
+func TestValuesBeyondBoundsOfBothSigns(t *testing.T) {
+	const n, share = 1000., .02
+	for _, c := range []struct{ lo, hi float64 }{{-10, 10}, {-1, 100}, {-50, 0}, {-4, -3}, {0, 20}, {90, 100}} {
+		for _, up := range []float64{0, .25, 1} { // of the rows, those at the upper bound
+			kept := n * (up*c.hi + (1-up)*c.lo)
+			most, least := kept, kept // share of the positive sum lies above the upper bound, of the negative below the lower one
+			for _, at := range []struct{ rows, bound float64 }{{up * n, c.hi}, {(1 - up) * n, c.lo}} {
+				if beyond := at.rows * at.bound * share / (1 - share); beyond > 0 {
+					most += beyond
+				} else {
+					least += beyond
+				}
+			}
+			if c.lo > 0 { // values above 0 may be less than they are counted as
+				least -= share * n * c.lo
+			} else if c.hi < 0 {
+				most -= share * n * c.hi
+			}
+			center := c.lo + c.hi
+			s := chained{row: mechanism.Interval{Lo: int64(c.lo - c.hi), Hi: int64(c.hi - c.lo)}, z: 2*kept - n*center, n: n, margins: noMargins}
+			for what, i := range map[string]interval{"sum": s.total(center, share, share), "average": s.average(center, share, share)} {
+				if kept-i.below/2 > least+1e-9 || kept+i.above/2 < most-1e-9 {
+					t.Errorf("%s of rows in %v, %g of them at the upper end: %g −%g +%g does not hold %g to %g", what, c, up, kept, i.below/2, i.above/2, least, most)
+				}
+			}
+		}
+	}
+	p := calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{scalar(-5000, 5000, 50, laplace), scalar(0, 5000, 50, laplace)}}, mechanism.Guarantee{Epsilon: 2})
+	for release, known := range map[int]bool{0: false, 1: true} {
+		if _, ok := p.interval(0, clamped(rewrite.Column{Releases: []int{release}}, share), one(0, 0), 0); ok != known {
+			t.Errorf("release %d: there is an interval: %v", release, ok)
 		}
 	}
 }

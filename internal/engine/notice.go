@@ -83,6 +83,9 @@ func cutNumbers(plan *rewrite.Plan) (hints []string) {
 	}
 	for _, b := range plan.Blocks {
 		for _, c := range b.Columns {
+			if len(c.Releases) == 1 && anyBeyond(b.Releases[c.Releases[0]], c) {
+				say("%s has no margin: it may be small while much of both signs lies beyond bounds. Beside an average of the same it has one.", c.Name)
+			}
 			switch {
 			case c.Cut == nil || c.Cut.Share != nil && *c.Cut.Share == 0:
 			case c.Cut.Share == nil:
@@ -222,7 +225,7 @@ func (p *calibrated) margin(block int, column rewrite.Column, r released) (least
 		return 0, 0, false
 	}
 	first := p.plan.Blocks[block].Releases[column.Releases[0]]
-	if first.Kind == mechanism.Quantile && (column.Low == 0 || column.High == 0) {
+	if first.Kind == mechanism.Quantile && (column.Low == 0 || column.High == 0 || column.Chooses) {
 		return 0, 0, false
 	}
 	least = math.Inf(1)

@@ -57,8 +57,17 @@ func (s *presence) of(block int) []bool {
 }
 
 // chosen is the share of the groups of a block that values choose, by presence and by LIMIT behind an order by an
-// aggregate; 0: they choose none.
+// aggregate; 0: they choose none. Where they choose in another way it is that of one group of all that are chosen so.
 func (s *presence) chosen(block, shown int) float64 {
+	if s.plan.Blocks[block].Chosen {
+		all := 0
+		for i, r := range s.answer {
+			if s.plan.Blocks[i].Chosen {
+				all += r.Keys.Len()
+			}
+		}
+		return 1 / float64(max(1, all))
+	}
 	share := s.share[block]
 	if limit := s.plan.Blocks[block].Limit; 0 < limit && limit < shown {
 		share = cmp.Or(share, 1) * float64(limit) / float64(shown)

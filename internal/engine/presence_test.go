@@ -155,7 +155,7 @@ func invented(p *calibrated, rows func(g int) int64, rounds int) (share, power f
 	return share, power
 }
 
-// TestIntervalsOfShownGroups: of 200 declared keys of which most are empty or small, or of those that LIMIT leaves, no more than 5% of the
+// TestIntervalsOfShownGroups: of 200 declared keys of which most are empty or small, or of those that LIMIT or HAVING leave, no more than 5% of the
 // intervals of the groups that are shown do not hold the truth, in the mean over answers. With intervals of 95% each more than that do not,
 // where the noise says which groups are shown. No average of no rows holds. False alarms: below 1e-9 each.
 func TestIntervalsOfShownGroups(t *testing.T) {
@@ -178,25 +178,34 @@ func TestIntervalsOfShownGroups(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range []struct {
-			name  string
-			limit int
-			size  func(g int) int64
+			name         string
+			limit        int
+			above, below float64 // in margins of a count
+			size         func(g int) int64
 		}{
-			{"all empty", 0, func(int) int64 { return 0 }},
-			{"ten of many rows", 0, func(g int) int64 { return int64(g/190) * many }},
-			{"all small", 0, func(g int) int64 { return int64(g) % 20 }},
-			{"all alike, the first ten", 10, func(int) int64 { return many }},
+			{"all empty", 0, 0, 0, func(int) int64 { return 0 }},
+			{"ten of many rows", 0, 0, 0, func(g int) int64 { return int64(g/190) * many }},
+			{"all small", 0, 0, 0, func(g int) int64 { return int64(g) % 20 }},
+			{"all alike, the first ten", 10, 0, 0, func(int) int64 { return many }},
+			{"all alike, HAVING many", 0, .8, 0, func(int) int64 { return many }},
+			{"all alike, HAVING few or many", 0, .8, -.8, func(int) int64 { return many }},
 		} {
-			block.Order, block.Limit = &rewrite.Order{Descending: true}, c.limit
+			having := func(int64) bool { return true }
+			if c.above > 0 {
+				margin := prepared[0].Margin(many, 0, mechanism.Wrong)
+				least, most := many+c.above*margin, many+c.below*margin
+				having = func(count int64) bool { return float64(count) > least || c.below < 0 && float64(count) < most }
+			}
+			block.Order, block.Limit, block.Chosen = &rewrite.Order{Descending: true}, c.limit, c.above > 0
 			p := &calibrated{plan: &rewrite.Plan{Blocks: []rewrite.Block{block}}, blocks: []calibratedBlock{{releases: prepared}}}
-			missed, plain := missedIntervals(p, c.size, c.limit, rounds)
+			missed, plain := missedIntervals(p, c.size, having, c.limit, rounds)
 			t.Logf("%s, %s: of count, average and sum %.3f of those shown miss, %.3f of 95%% each", name, c.name, missed, plain)
 			for i, share := range missed {
 				if share > mechanism.Wrong && !stattest.MeanWithin(share-mechanism.Wrong, .22, 1, rounds) {
 					t.Errorf("%s, %s: %.3f of the intervals of aggregate %d miss", name, c.name, share, i)
 				}
 			}
-			if c.limit > 0 && plain[0] < 2*mechanism.Wrong {
+			if (c.limit > 0 || c.above > 0) && plain[0] < 2*mechanism.Wrong {
 				t.Errorf("%s, %s: of intervals of 95%% each %.3f miss: the case tells nothing", name, c.name, plain[0])
 			}
 		}
@@ -205,7 +214,7 @@ func TestIntervalsOfShownGroups(t *testing.T) {
 
 // missedIntervals draws and presents, and gives the mean share of intervals that miss among those of the groups that are shown, of count,
 // average and sum; and as they would be with 95% each.
-func missedIntervals(p *calibrated, size func(g int) int64, limit, rounds int) (missed, plain [3]float64) {
+func missedIntervals(p *calibrated, size func(g int) int64, having func(count int64) bool, limit, rounds int) (missed, plain [3]float64) {
 	source, block := mechanism.NewSource(), &p.plan.Blocks[0]
 	m := measured{keys: block.Keys, exact: make([][]int64, 2), histograms: make([][]mechanism.Histogram, 2)}
 	for g := range block.Keys.Len() {
@@ -224,6 +233,7 @@ func missedIntervals(p *calibrated, size func(g int) int64, limit, rounds int) (
 			slices.SortFunc(order, func(a, b int) int { return int(r.Values[0][b] - r.Values[0][a]) })
 			order = order[:min(limit, len(order))]
 		}
+		order = slices.DeleteFunc(order, func(g int) bool { return !having(r.Values[0][g]) })
 		for _, g := range order {
 			of := r.Keys.(schema.KeyPart).Groups[g]
 			for i, c := range []rewrite.Column{alone, average, total} {

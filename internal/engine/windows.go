@@ -55,13 +55,17 @@ const rootRounding = 1e-4
 // what is left out. false: nobody knows.
 func (p *calibrated) summed(block int, c rewrite.Column, r released) (margin, share float64, ok bool) {
 	cut := c.Cut != nil && (c.Cut.Share == nil || *c.Cut.Share > 0)
-	if cut || len(p.plan.CutConditions) > 0 || !p.adds(block, c, r) {
-		return 0, 0, false
-	}
 	b := &p.plan.Blocks[block]
 	first := b.Releases[c.Releases[0]]
+	if cut || b.Uncovered || anyBeyond(first, c) || !p.adds(block, c, r) {
+		return 0, 0, false
+	}
 	share = leftOutShare(b, first, c)
-	margin = p.blocks[block].releases[c.Releases[0]].SumMargin(p.wrong(r)) * first.Grid.Step
+	wrong := p.wrongShare()
+	if 0 < r.share && r.share < 1 { // values of other groups say of a row whether it is shown
+		wrong /= float64(max(1, r.Keys.Len()))
+	}
+	margin = p.blocks[block].releases[c.Releases[0]].SumMargin(wrong) * first.Grid.Step
 	return roundedUp(margin * (1 + rootRounding)), share / (1 - share), true
 }
 

@@ -16,14 +16,14 @@ const (
 )
 
 // works is how much memory the statement works with: exactly so much, and at most so much beside it that depends on private rows, as far as
-// public facts bound it.
-func (p *private) works() (exact, open int64) {
+// public facts bound it. An answer that is known has the groups that it has.
+func works(plan *rewrite.Plan, answer []released) (exact, open int64) {
 	most := 0.0
-	for i := range p.plan.Blocks {
-		b := &p.plan.Blocks[i]
+	for i := range plan.Blocks {
+		b := &plan.Blocks[i]
 		each := groupWork + valueWork*(len(b.Releases)+len(b.KeyTypes))
-		if p.answer != nil {
-			exact += int64(p.answer[i].Keys.Len() * each)
+		if answer != nil {
+			exact += int64(answer[i].Keys.Len() * each)
 			continue
 		}
 		rows := math.Inf(1)
@@ -55,7 +55,7 @@ func steps(b *rewrite.Block, h rewrite.Histogram) (n float64) {
 // reserve takes the memory that the statement works with until idle, or waits for it.
 func (p *private) reserve(ctx context.Context) (err error) {
 	p.idle()
-	exact, open := p.works()
+	exact, open := works(p.plan, p.answer)
 	p.reserved, err = p.scope.Memory.Work(ctx, exact, open, p.state.policy.Pool.Wait)
 	return err
 }

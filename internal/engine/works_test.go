@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ func TestWhatAStatementWorksWith(t *testing.T) {
 			t.Errorf("%s: %v", c.sql, err)
 			continue
 		}
-		if exact, open := bound.(*private).works(); exact != c.exact || open != c.open {
+		if exact, open := works(bound.(*private).plan, nil); exact != c.exact || open != c.open {
 			t.Errorf("%s: %d bytes and at most %d, want %d and %d", c.sql, exact, open, c.exact, c.open)
 		}
 	}
@@ -133,7 +134,14 @@ func TestTooManyGroupsCostNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if exact, open := bound.(*private).works(); (exact == 0) == (open == 0) {
+		foreseen, err := w.bind("EXPLAIN SELECT ward, count(*) FROM patients GROUP BY ward")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := foreseen.(explained).lines; slices.Contains(lines, "it would be refused: out of memory for this statement") != c.refused {
+			t.Errorf("ward: %s: EXPLAIN says %q", c.ward, lines)
+		}
+		if exact, open := works(bound.(*private).plan, nil); (exact == 0) == (open == 0) {
 			t.Fatalf("%d and %d bytes", exact, open)
 		}
 		before := w.left()

@@ -167,12 +167,20 @@ func (p *Prepared) StdDev(released, count int64) float64 {
 		return math.Sqrt(p.cube.marginal(p.coordinate).squaredError(h, s))
 	}
 	d := p.candidates[p.chosen].design
-	if p.task.open && p.release.Kind != SumGivenCount && math.Min(s-float64(h.Lo), float64(h.Hi)-s) > 50*d.scale() {
-		return d.openErrors()
-	}
-	d.v = Range{h}
-	if p.release.Kind != SumGivenCount {
+	far := math.Ceil(50 * d.scale())
+	switch lo, hi := float64(h.Lo), float64(h.Hi); {
+	case p.release.Kind == SumGivenCount:
+		d.v = Range{h}
+	case !p.task.open:
 		d.v = p.task.v
+	case s-lo > far && hi-s > far:
+		return d.openErrors()
+	case hi-s > far: // the end that is far away has no part in it, and sums over all of the range are inexact
+		d.v = Range{{h.Lo, int64(s + far)}}
+	case s-lo > far:
+		d.v = Range{{int64(s - far), h.Hi}}
+	default:
+		d.v = Range{h}
 	}
 	return math.Sqrt(math.Max(0, d.squaredError(s)))
 }

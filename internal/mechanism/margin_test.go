@@ -106,6 +106,27 @@ func TestStdDev(t *testing.T) {
 	}
 }
 
+// TestStdDevOfOpenRanges: that of a small count is the same whatever the upper end of its range is, far away or open.
+func TestStdDevOfOpenRanges(t *testing.T) {
+	for _, noise := range []Noise{Laplace, Gaussian} {
+		for _, bounding := range []Bounding{Clamp, Fold} {
+			deviation := func(hi, z int64) float64 {
+				p, err := Prepare(Release{Kind: Scalar, Sensitivity: 1, Groups: 1, Range: Range{{Lo: 0, Hi: hi}}, Choice: Choice{Noise: noise, Bounding: bounding}},
+					Guarantee{Epsilon: 1, Delta: 1e-6})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return p.StdDev(z, 0)
+			}
+			for _, z := range []int64{0, 1, 10, 60, 100, 1000} {
+				if got, want := deviation(NoUpper, z), deviation(1_000_000, z); math.Abs(got-want) > 1e-6*want {
+					t.Errorf("%v %v: %g at %d, %g below an end", noise, bounding, got, z, want)
+				}
+			}
+		}
+	}
+}
+
 func TestEpsilonForMargin(t *testing.T) {
 	for _, c := range marginReleases {
 		g := Guarantee{Epsilon: 20, Delta: c.g.Delta, Order: c.g.Order}

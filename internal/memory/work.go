@@ -17,10 +17,18 @@ const openShare = 8
 
 var (
 	errStatement = pgerr.New(pgerr.OutOfMemory, "out of memory for this statement",
-		pgerr.Hint("It has too many groups times aggregates. Ask for fewer at a time, or ask the administrator to raise limits.memory."))
+		pgerr.Hint("Ask for fewer groups times aggregates at a time, or ask the administrator to raise limits.memory."))
 	errBusy = pgerr.New(pgerr.OutOfMemory, "out of memory for the statements that run",
 		pgerr.Hint("Try again when others have ended, or ask the administrator to raise limits.memory, or to declare max_rows or values."))
 )
+
+// CanWork refuses a statement that works with more than there is even when no other runs.
+func (a *Account) CanWork(exact int64) error {
+	if a == nil || exact <= a.budget.limit {
+		return nil
+	}
+	return errStatement
+}
 
 // Work takes what a statement works with, before anything is charged: exact bytes, and beside them at most so many that depend on private
 // rows. Both follow from public facts, and so must the moment at which release is called: they decide who waits, and who is refused. wait
@@ -29,10 +37,10 @@ func (a *Account) Work(ctx context.Context, exact, open int64, wait time.Duratio
 	if a == nil || exact+open == 0 {
 		return func() {}, nil
 	}
-	b := a.budget
-	if exact > b.limit {
-		return nil, errStatement
+	if err := a.CanWork(exact); err != nil {
+		return nil, err
 	}
+	b := a.budget
 	n := min(exact+min(open, b.limit/openShare), b.limit/analystShare)
 	waiting := ctx
 	if wait > 0 {

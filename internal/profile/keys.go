@@ -43,11 +43,11 @@ type domain struct {
 	values []string
 }
 
-// ranged is a column of dates or of numbers from 0 on whose bounds are found.
+// ranged is a column of dates or of numbers whose bounds are found.
 type ranged struct {
 	*question
 	low, high string
-	sum, over string // of numbers: what a unit counts with at most, and with how much of what is beyond
+	sum, over string // of numbers: the size that a unit counts with at most, and with how much of what is beyond
 }
 
 // share says of what the share beyond its bounds is.
@@ -58,7 +58,7 @@ func (r ranged) share() string {
 	}
 	comment := fmt.Sprintf("share of the %s that a %s counts with beyond bounds, at most (95 %%)", of, r.table.Unit.Name)
 	if r.over != r.sum {
-		comment += fmt.Sprintf("; what is more than %s above them is not in it", r.over)
+		comment += fmt.Sprintf("; what is more than %s beyond them is not in it", r.over)
 	}
 	return comment
 }
@@ -136,8 +136,9 @@ func (f *findings) take(at *answer) {
 	if len(cells) > 2 {
 		r.sum = f.takeSum(at, cells)
 		r.over = r.sum
-	} else if at.number && sign(low) >= 0 {
-		r.sum, r.over = high, times(high, f.most(at)-1)
+	} else if at.number {
+		r.sum = larger(low, high)
+		r.over = times(r.sum, f.most(at)-1)
 	}
 	if at.cells[0].ends != nil || r.sum != "" {
 		f.ranges = append(f.ranges, r)
@@ -149,7 +150,7 @@ func (f *findings) most(at *answer) int64 {
 	return 1 + max(1, min(3, int64(f.unitsFor(at.question)/(40*at.off))))
 }
 
-// takeSum reads the bounds of a unit's sum, and gives the upper one; "" where it is none of values from 0 on.
+// takeSum reads the bounds of a unit's sum, and gives the larger one; "" where there are none.
 func (f *findings) takeSum(at *answer, cells []int) string {
 	last := len(cells) - 1
 	low, high := "0", at.cells[last].upper(cells[last])
@@ -169,12 +170,10 @@ func (f *findings) takeSum(at *answer, cells []int) string {
 	f.key(at.question, "per_unit", pair(low, high), fmt.Sprintf("%.4g-quantile of each %s's sum, %s", at.fraction, at.table.Unit.Name, ranks(at)))
 	if signed {
 		f.remark(at.question, "left_out does not count its sums, as they may be below 0")
-		return ""
-	}
-	if b := f.of(at.table); b != nil {
+	} else if b := f.of(at.table); b != nil {
 		b.sums[at.column] = high
 	}
-	return high
+	return larger(low, high)
 }
 
 // takeValues reads the values that partition selection let through.
@@ -304,6 +303,16 @@ func sign(text string) int {
 		return 0
 	}
 	return x.Sign()
+}
+
+// larger is the size of the number that is further from 0, of two decimal ones.
+func larger(low, high string) string {
+	below := times(low, -1)
+	x, _ := new(big.Rat).SetString(below)
+	if y, _ := new(big.Rat).SetString(high); x.Cmp(y) > 0 {
+		return below
+	}
+	return high
 }
 
 // ranks says how far a quantile may be off at most.

@@ -221,7 +221,8 @@ func (q *question) from(rows string) { q.sql = "SELECT " + q.sql + " FROM " + ro
 // Weights of what is asked at last. What is beyond a bound is a small number with noise that is wide beside it; totals are large.
 const beyondWeight, outsideWeight, smallWeight = 2, 1, 0.25
 
-// later is what follows from the answer to a question at most, as a weight.
+// later is what follows from the answer to a question at most, as a weight. Of a column that has values of both signs it is half as much again, which
+// is taken from all that is asked at last.
 func (q *question) later() float64 {
 	weight := 0.0
 	if q.kind == rowsKind || q.kind == boundsKind && len(q.cells) > 2 {
@@ -282,8 +283,8 @@ func beyond(p *policy.Policy, b bounded) []*question {
 	return partsOf(question{table: b.table, kind: beyondKind, weight: beyondWeight}, from, parts...)
 }
 
-// outsideOf asks, of a column whose bounds are found, how many of the rows with a value are beyond them, and of a number how much of its sum
-// (docs/privacy.md P29).
+// outsideOf asks, of a column whose bounds are found, how many of the rows with a value are beyond them, and of a number how much of its sum, of
+// what is above 0 and of what is below, where the bounds have any (docs/privacy.md P29).
 func outsideOf(p *policy.Policy, r ranged, rows string) []*question {
 	from := sourceOf(p, r.table)
 	x := from.column(r.column)
@@ -291,10 +292,17 @@ func outsideOf(p *policy.Policy, r ranged, rows string) []*question {
 		"least(o, " + rows + ")", "least(n, " + rows + ")",
 		fmt.Sprintf("count(%[1]s) FILTER (WHERE %[1]s < '%[2]s' OR %[1]s > '%[3]s') AS o", x, r.low, r.high), "count(" + x + ") AS n",
 	}}
-	if r.number {
+	// What is above is computed of sums: with a difference for each row main would do more than it may (docs/privacy.md P22a).
+	if r.sum != "" && sign(r.high) > 0 {
 		parts = append(parts, part{
-			"least(e, " + r.over + ")", "least(s, " + r.sum + ")",
-			fmt.Sprintf("sum(greatest(%[1]s, %[2]s) - %[2]s) AS e", x, r.high), "sum(greatest(" + x + ", 0)) AS s",
+			fmt.Sprintf("least(greatest(e1 - %s * n1::numeric, 0), %s)", r.high, r.over), "least(s1, " + r.sum + ")",
+			fmt.Sprintf("sum(greatest(%s, %s)) AS e1, count(*) AS n1", x, r.high), "sum(greatest(" + x + ", 0)) AS s1",
+		})
+	}
+	if r.sum != "" && sign(r.low) < 0 {
+		parts = append(parts, part{
+			fmt.Sprintf("least(greatest(%s * n2::numeric - e2, 0), %s)", r.low, r.over), "least(s2, " + r.sum + ")",
+			fmt.Sprintf("sum(least(%s, %s)) AS e2, count(*) AS n2", x, r.low), "sum(-least(" + x + ", 0)) AS s2",
 		})
 	}
 	return partsOf(question{table: r.table, column: r.column, kind: outsideKind, weight: outsideWeight}, from, parts...)

@@ -201,6 +201,72 @@ func TestFewHundredPeopleAreEnough(t *testing.T) {
 	}
 }
 
+// bank are people with one account each, and what they paid in and took out.
+const bank = `
+CREATE TABLE account (person_id int PRIMARY KEY, balance numeric(9,2) NOT NULL, debt int NOT NULL);
+CREATE TABLE booking (booking_id int PRIMARY KEY, person_id int NOT NULL REFERENCES account, amount numeric(9,2) NOT NULL);
+SELECT setseed(0.7);
+INSERT INTO account SELECT i, 2000 * (random() + random() - 0.8) * CASE WHEN i % 3000 = 0 THEN 3 ELSE 1 END, -100 - floor(900 * random()) FROM generate_series(1, 6000) i;
+INSERT INTO booking SELECT row_number() OVER (), person_id, 100 * (random() + random() - 0.9) * CASE WHEN random() < 0.001 THEN 3 ELSE 1 END
+  FROM account, generate_series(1, 8 + person_id % 5);
+`
+
+const bankPolicy = head + `
+tables:
+  account:
+    privacy_unit: {name: person, column: person_id}
+    max_rows_per_unit: 1
+    columns: {person_id: {}, balance: {}, debt: {}}
+  booking:
+    privacy_unit: {name: person, column: person_id}
+    max_rows_per_unit: 100
+    columns: {booking_id: {}, person_id: {}, amount: {}}
+`
+
+// TestSharesOfBothSigns: what is beyond the bounds of numbers that reach below 0 is found, of the rows, of what is above 0 and of what is below, for a
+// price that is no higher. A right program fails with a probability below 1e-6 (stattest.AtLeast).
+func TestSharesOfBothSigns(t *testing.T) {
+	p, conn := filled(t, bankPolicy, bank)
+	const runs = 4
+	asked, holds, tight := 0, 0, 0
+	for range runs {
+		l := at(p, 5)
+		r, err := Run(context.Background(), p, l, Options{Epsilon: 5, Quantile: 0.999}, quiet)
+		if err != nil || r.Failed != nil || r.TooFew != nil {
+			t.Fatal(err, r)
+		}
+		if len(l.took) != 3 || l.took[0]+l.took[1]+l.took[2] > 1+1e-9 {
+			t.Errorf("took %v of the price", l.took)
+		}
+		printed := paths(r)
+		for table, columns := range map[string][]string{"account": {"balance", "debt"}, "booking": {"amount"}} {
+			for _, x := range columns {
+				path := "public." + table + ".columns." + x + "."
+				share, err := strconv.ParseFloat(printed[path+"outside"], 64)
+				low, to, _ := strings.Cut(strings.Trim(printed[path+"bounds"], "[]"), ", ")
+				if err != nil || sign(low) >= 0 {
+					t.Fatalf("%s: bounds %s, outside %s; %v", path, printed[path+"bounds"], printed[path+"outside"], r.Remarks)
+				}
+				var truth float64
+				if err := conn.QueryRow(context.Background(), fmt.Sprintf(`SELECT greatest(avg((%[1]s NOT BETWEEN %[2]s AND %[3]s)::int),
+					CASE WHEN %[3]s > 0 THEN sum(greatest(%[1]s - %[3]s, 0)) / sum(greatest(%[1]s, 0)) END, sum(greatest(%[2]s - %[1]s, 0)) / sum(greatest(-%[1]s, 0)))
+					FROM %[4]s`, x, low, to, table)).Scan(&truth); err != nil {
+					t.Fatal(err)
+				}
+				if asked++; truth <= share {
+					holds++
+				}
+				if share <= truth+0.025 {
+					tight++
+				}
+			}
+		}
+	}
+	if !stattest.AtLeast(holds, asked, 0.95) || !stattest.AtLeast(tight, asked, 0.95) {
+		t.Errorf("of %d shares %d hold the truth, and %d are near it", asked, holds, tight)
+	}
+}
+
 // high is the upper end of printed bounds.
 func high(pair string) string {
 	_, high, _ := strings.Cut(strings.Trim(pair, "[]"), ", ")

@@ -157,6 +157,7 @@ type Block struct {
 	Exists     []int    // indexes into Releases; none where no row can be: no group is shown
 	Compared   bool     `json:"-"` // the statement asks whether there are rows, and nothing else
 	Order      *Order   `json:"-"` // of its groups in the answer; nil: by no aggregate
+	Chosen     bool     `json:"-"` // released values choose in another way which groups are shown
 	Limit      int      `json:"-"` // how many groups an order of what is released of them leaves; 0: all
 	Windows    []Window `json:"-"` // sums over its groups
 

@@ -9,10 +9,11 @@ import (
 
 // WithIntervals gives a statement whose outermost SELECT aggregates private rows two more columns behind each aggregate x that it returns,
 // x_low and x_high: dpproxy.interval_low(x) and interval_high(x). A cast, a rounding or COALESCE of x counts as x: all of them grow with it.
-// false: there is nothing to add. To DISTINCT nothing is added, since rows that were one would be several.
+// So does a sum of the groups of a subquery, as a running total, that has an interval. false: there is nothing to add. To DISTINCT nothing is
+// added, since rows that were one would be several.
 func (a *Analysis) WithIntervals(st *Statement, maxBytes int) (_ *Statement, added bool, err error) {
 	defer guarded(&err)
-	if a.cut == nil || !a.cut.Outermost {
+	if a.cut == nil || !a.cut.Outermost && a.cut.Ends == nil {
 		return nil, false, nil
 	}
 	if x := st.Explain(); x != nil {
@@ -34,7 +35,7 @@ func (a *Analysis) WithIntervals(st *Statement, maxBytes int) (_ *Statement, add
 			suffix string
 			what   aggregate.Derived
 		}{{"_low", aggregate.DerivedLow}, {"_high", aggregate.DerivedHigh}} {
-			if value := endOf(r.Val, end.what); value != nil {
+			if value := endOf(r.Val, end.what, a.cut.Ends[i]); value != nil && (a.cut.Outermost || a.cut.Ends[i]) {
 				targets = append(targets, &pg_query.Node{Node: &pg_query.Node_ResTarget{ResTarget: &pg_query.ResTarget{Name: sqltree.OutputName(r) + end.suffix, Val: value}}})
 			}
 		}
@@ -66,9 +67,10 @@ func star(n *pg_query.Node) bool {
 var growing = map[string]bool{"round": true, "trunc": true, "floor": true, "ceil": true, "ceiling": true}
 
 // endOf copies an expression that is an aggregate, or grows with one, with the end of the aggregate's interval in its place; nil: it is none.
-func endOf(n *pg_query.Node, what aggregate.Derived) *pg_query.Node {
+// groups says that it is a sum of groups of a subquery.
+func endOf(n *pg_query.Node, what aggregate.Derived, groups bool) *pg_query.Node {
 	end := sqltree.Clone(n)
-	at := aggregateIn(&end)
+	at := aggregateIn(&end, groups)
 	if at == nil {
 		return nil
 	}
@@ -77,27 +79,27 @@ func endOf(n *pg_query.Node, what aggregate.Derived) *pg_query.Node {
 }
 
 // aggregateIn is the place of the aggregate that an expression is, or grows with; nil: there is none.
-func aggregateIn(at **pg_query.Node) **pg_query.Node {
+func aggregateIn(at **pg_query.Node, groups bool) **pg_query.Node {
 	if n := *at; sqltree.IsAggregate(n) && ordered[sqltree.FunctionName(n.GetFuncCall())] {
 		return at
 	}
 	switch v := (*at).GetNode().(type) {
 	case *pg_query.Node_TypeCast:
-		return aggregateIn(&v.TypeCast.Arg)
+		return aggregateIn(&v.TypeCast.Arg, groups)
 	case *pg_query.Node_CoalesceExpr:
 		if args := v.CoalesceExpr.Args; len(args) == 2 && args[1].GetAConst() != nil {
-			return aggregateIn(&args[0])
+			return aggregateIn(&args[0], groups)
 		}
 	case *pg_query.Node_FuncCall:
 		f := v.FuncCall
 		switch {
 		case sqltree.IsWithin(f) && len(f.Args) == 2:
 			*at = f.Args[0]
-			return aggregateIn(at)
-		case f.Over != nil && sqltree.FunctionName(f) == "sum" && len(f.Args) == 1 && sqltree.IsAggregate(f.Args[0]):
+			return aggregateIn(at, groups)
+		case f.Over != nil && sqltree.FunctionName(f) == "sum" && len(f.Args) == 1 && (groups || sqltree.IsAggregate(f.Args[0])):
 			return at // of aggregates over groups
 		case growing[sqltree.FunctionName(f)] && f.Over == nil && len(f.Args) > 0:
-			return aggregateIn(&f.Args[0])
+			return aggregateIn(&f.Args[0], groups)
 		}
 	}
 	return nil

@@ -166,7 +166,7 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 		for _, g := range k.Keys {
 			block.KeyTypes = append(block.KeyTypes, g.Type())
 		}
-		block.DropsEmpty, block.Compared, block.Order, block.Limit, block.Windows = k.DropsEmpty, k.Compared, k.Order, k.Limit, k.Windows
+		block.DropsEmpty, block.Compared, block.Order, block.Limit, block.Chosen, block.Windows = k.DropsEmpty, k.Compared, k.Order, k.Limit, k.Chosen, k.Windows
 		if !k.Selected {
 			block.Keys = k.Product()
 		}
@@ -183,6 +183,7 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 			if block.Limit > 0 && (p.Blocks[j].Limit == 0 || block.Limit < p.Blocks[j].Limit) {
 				p.Blocks[j].Limit = block.Limit
 			}
+			p.Blocks[j].Chosen = p.Blocks[j].Chosen || block.Chosen
 			p.Blocks[j].Compared = p.Blocks[j].Compared && block.Compared
 			continue
 		}
@@ -232,9 +233,11 @@ func blockKey(b *Block) string {
 // addColumns adds the aggregates of an equal block.
 func (b *Block) addColumns(list []Column) {
 	for _, c := range list {
-		if !slices.ContainsFunc(b.Columns, func(o Column) bool { return sameColumn(c, o) }) {
-			b.Columns = append(b.Columns[:len(b.Columns):len(b.Columns)], c)
+		if i := slices.IndexFunc(b.Columns, func(o Column) bool { return sameColumn(c, o) }); i >= 0 {
+			b.Columns[i].Chooses = b.Columns[i].Chooses || c.Chooses
+			continue
 		}
+		b.Columns = append(b.Columns[:len(b.Columns):len(b.Columns)], c)
 	}
 }
 

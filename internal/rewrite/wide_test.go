@@ -36,12 +36,18 @@ func TestWithIntervals(t *testing.T) {
 		"SELECT round(avg(age)::numeric, 1), COALESCE(sum(age), 0) AS s FROM patients": "SELECT round(avg(age)::numeric, 1), round(dpproxy.interval_low(avg(age))::numeric, 1) AS round_low, " +
 			"round(dpproxy.interval_high(avg(age))::numeric, 1) AS round_high, COALESCE(sum(age), 0) AS s, COALESCE(dpproxy.interval_low(sum(age)), 0) AS s_low, " +
 			"COALESCE(dpproxy.interval_high(sum(age)), 0) AS s_high FROM patients",
-		"SELECT dpproxy.within(count(*), 20) FROM patients":                          "SELECT dpproxy.within(count(*), 20), dpproxy.interval_low(count(*)) AS within_low, dpproxy.interval_high(count(*)) AS within_high FROM patients",
-		"SELECT count(*) - 1, -count(*), bool_or(smoker) FROM patients":              "",
-		"SELECT DISTINCT count(*) FROM patients GROUP BY ward":                       "",
-		"SELECT n FROM (SELECT count(*) AS n FROM patients) x":                       "",
-		"SELECT max(n) FROM (SELECT ward, count(*) AS n FROM patients GROUP BY 1) x": "",
-		"SELECT count(*) FROM patients UNION ALL SELECT count(*) FROM visits":        "",
+		"SELECT dpproxy.within(count(*), 20) FROM patients":             "SELECT dpproxy.within(count(*), 20), dpproxy.interval_low(count(*)) AS within_low, dpproxy.interval_high(count(*)) AS within_high FROM patients",
+		"SELECT count(*) - 1, -count(*), bool_or(smoker) FROM patients": "",
+		"SELECT DISTINCT count(*) FROM patients GROUP BY ward":          "",
+		"SELECT n FROM (SELECT count(*) AS n FROM patients) x":          "",
+		"SELECT ward, n, sum(n) OVER (ORDER BY ward)::int AS r FROM (SELECT ward, count(*) AS n FROM patients GROUP BY 1) x ORDER BY 3": "SELECT ward, n, sum(n) OVER (ORDER BY ward)::int AS r, " +
+			"dpproxy.interval_low(sum(n) OVER (ORDER BY ward))::int AS r_low, dpproxy.interval_high(sum(n) OVER (ORDER BY ward))::int AS r_high " +
+			"FROM (SELECT ward, count(*) AS n FROM patients GROUP BY 1) x ORDER BY 3",
+		"SELECT sum(n), max(n) FROM (SELECT ward, count(*) AS n FROM patients GROUP BY 1) x": "SELECT sum(n), dpproxy.interval_low(sum(n)) AS sum_low, dpproxy.interval_high(sum(n)) AS sum_high, max(n) " +
+			"FROM (SELECT ward, count(*) AS n FROM patients GROUP BY 1) x",
+		"SELECT sum(n) OVER (ORDER BY n) FROM (SELECT ward, count(*) AS n FROM patients GROUP BY 1) x": "",
+		"SELECT max(n) FROM (SELECT ward, count(*) AS n FROM patients GROUP BY 1) x":                   "",
+		"SELECT count(*) FROM patients UNION ALL SELECT count(*) FROM visits":                          "",
 	} {
 		q, err := w.ask(sql, nil)
 		if err != nil {
@@ -50,6 +56,12 @@ func TestWithIntervals(t *testing.T) {
 		}
 		if got := w.widened(t, q); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", sql, got, want)
+		}
+		if want == "" {
+			continue
+		}
+		if _, err := w.ask(want, nil); err != nil {
+			t.Errorf("%s\n%v", want, err)
 		}
 	}
 }

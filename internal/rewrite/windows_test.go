@@ -2,6 +2,7 @@ package rewrite_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -53,7 +54,7 @@ func TestLimits(t *testing.T) {
 		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY -count(*) LIMIT 2":                        2,
 		"SELECT diagnosis, round(count(*)) AS c FROM patients GROUP BY 1 ORDER BY diagnosis = 'flu', c LIMIT 2": 2,
 		"SELECT diagnosis, n + 1 AS m FROM " + groups + " ORDER BY m DESC LIMIT 3":                              3,
-		"SELECT diagnosis, n FROM " + groups + " ORDER BY rank() OVER (ORDER BY n) LIMIT 3 OFFSET 1":            3,
+		"SELECT diagnosis, n FROM " + groups + " ORDER BY rank() OVER (ORDER BY n) LIMIT 3 OFFSET 0":            3,
 		"SELECT diagnosis, n FROM " + groups + " ORDER BY diagnosis LIMIT 3":                                    0,
 		"SELECT diagnosis, n FROM " + groups + " ORDER BY n":                                                    0,
 	} {
@@ -62,6 +63,56 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s: %v", sql, err)
 		} else if got := q.plan.Blocks[0].Limit; got != want {
 			t.Errorf("%s: %d, want %d", sql, got, want)
+		}
+	}
+}
+
+// TestChosen: in which statements released values choose groups in another way than by LIMIT behind an order, and which aggregates choose.
+func TestChosen(t *testing.T) {
+	const groups = "(SELECT diagnosis, percentile_disc(0.5) WITHIN GROUP (ORDER BY age) AS m, count(*) AS n FROM patients WHERE income > 3 GROUP BY diagnosis) t"
+	const both = "percentile_disc(age) count(*)"
+	for sql, want := range map[string]string{
+		"SELECT diagnosis, count(*), avg(age) FROM patients GROUP BY 1":                                                                   "no []",
+		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 HAVING diagnosis <> 'flu'":                                                   "no []",
+		"SELECT diagnosis, avg(age) FROM patients GROUP BY 1 HAVING count(*) > 3":                                                         "yes [count(*)]",
+		"SELECT diagnosis, avg(age), count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC LIMIT 3":                                           "no [avg(age)]",
+		"SELECT diagnosis, avg(age), count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC LIMIT 3 OFFSET 3":                                  "yes [avg(age)]",
+		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC OFFSET 3":                                                    "yes [count(*)]",
+		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY 2 DESC LIMIT 1 + 2":                                                 "yes [count(*)]",
+		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY 1 LIMIT 3":                                                          "no []",
+		"SELECT DISTINCT ON (ward) ward, diagnosis, count(*) FROM patients GROUP BY 1, 2 ORDER BY 1, 3":                                   "yes [count(*)]",
+		"SELECT DISTINCT ON (ward) ward, diagnosis, count(*) FROM patients GROUP BY 1, 2 ORDER BY 1, 2":                                   "no []",
+		"SELECT * FROM " + groups + " WHERE diagnosis <> 'flu'":                                                                           "no []",
+		"SELECT * FROM " + groups + " WHERE t.n > 3":                                                                                      "yes [" + both + "]",
+		"SELECT * FROM " + groups + " ORDER BY n LIMIT 2":                                                                                 "no [count(*)]",
+		"SELECT * FROM (SELECT diagnosis, n AS c FROM " + groups + ") u WHERE c > 3":                                                      "yes [" + both + "]",
+		"SELECT * FROM (SELECT diagnosis, n AS c FROM " + groups + ") u ORDER BY c LIMIT 2":                                               "yes [" + both + "]",
+		"SELECT * FROM " + groups + " JOIN (SELECT 'flu' AS diagnosis) d USING (diagnosis)":                                               "no []",
+		"SELECT * FROM " + groups + " JOIN (SELECT 'flu' AS x) d ON d.x = t.diagnosis AND n > 3":                                          "yes [" + both + "]",
+		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT ward, n FROM t ORDER BY 2 DESC LIMIT 2":                   "no [count(*)]",
+		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1), u AS (SELECT * FROM t WHERE n > 3) SELECT * FROM u":             "yes [count(*)]",
+		"SELECT ward, count(*) FROM patients GROUP BY 1 UNION ALL SELECT diagnosis, count(*) FROM patients GROUP BY 1":                    "no [], no []",
+		"SELECT ward, count(*) FROM patients GROUP BY 1 UNION ALL SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY 2 LIMIT 2": "yes [count(*)], yes [count(*)]",
+		"SELECT ward, smoker, count(*) FROM patients GROUP BY GROUPING SETS ((1), (2)) ORDER BY 3 DESC LIMIT 3":                           "yes [count(*)], yes [count(*)]",
+		"SELECT ward, smoker, count(*) FROM patients GROUP BY GROUPING SETS ((1), (2))":                                                   "no [], no []",
+	} {
+		q, err := theWorld.then().ask(sql, nil)
+		if err != nil || q.plan == nil {
+			t.Errorf("%s: %v", sql, err)
+			continue
+		}
+		var got []string
+		for _, b := range q.plan.Blocks {
+			var choosers []string
+			for _, c := range b.Columns {
+				if c.Chooses {
+					choosers = append(choosers, c.Name)
+				}
+			}
+			got = append(got, fmt.Sprintf("%s %s", map[bool]string{true: "yes", false: "no"}[b.Chosen], choosers))
+		}
+		if got := strings.Join(got, ", "); got != want {
+			t.Errorf("%s: %q, want %q", sql, got, want)
 		}
 	}
 }

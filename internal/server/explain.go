@@ -13,6 +13,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
+	"github.com/dpproxy/dpproxy/internal/memory"
 	"github.com/dpproxy/dpproxy/internal/metrics"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/session"
@@ -60,7 +61,7 @@ func explaining(ctx context.Context, p *policy.Policy, log *slog.Logger, analyst
 	if err != nil {
 		return err
 	}
-	scope, err := explainScope(ctx, e, analyst, epsilon)
+	scope, err := explainScope(ctx, e, p, analyst, epsilon)
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func explainer(ctx context.Context, d *database) (*engine.Engine, error) {
 }
 
 // explainScope is an analyst's session in which nothing but epsilon was set; 0 is the policy's.
-func explainScope(ctx context.Context, e *engine.Engine, analyst string, epsilon float64) (session.Scope, error) {
+func explainScope(ctx context.Context, e *engine.Engine, p *policy.Policy, analyst string, epsilon float64) (session.Scope, error) {
 	info, err := e.Info(ctx)
 	if err != nil {
 		return session.Scope{}, err
@@ -104,7 +105,8 @@ func explainScope(ctx context.Context, e *engine.Engine, analyst string, epsilon
 	if epsilon != 0 {
 		settings = settings.With("dpproxy.epsilon", strconv.FormatFloat(epsilon, 'g', -1, 64))
 	}
-	return session.Scope{Analyst: analyst, User: analyst, Database: info.Database, Settings: settings}, nil
+	account := memory.New(p.Limits.Memory).Open(analyst)
+	return session.Scope{Analyst: analyst, User: analyst, Database: info.Database, Settings: settings, Memory: account}, nil
 }
 
 // untouched implements a ledger to explain with: every budget is whole, and nothing can be charged.

@@ -71,7 +71,7 @@ var allowed = map[string]string{
 	"tracing":                "policy session version",
 	"tracing/tracingtest":    "",
 	"console":                "ledger memory metrics pgerr policy wire",
-	"server":                 "backend console engine gate ledger ledger/accounting ledger/admin ledger/stores metrics pgerr policy provision session tracing verifier wire",
+	"server":                 "backend console engine gate ledger ledger/accounting ledger/admin ledger/stores memory metrics pgerr policy provision session tracing verifier wire",
 	"server/ldaptest":        "",
 	"profile":                "backend engine ledger ledger/accounting lineage mechanism policy provision rewrite session",
 	"demo":                   "pgerr pgserver policy provision server",

@@ -18,8 +18,9 @@ var update = flag.Bool("update", false, "print the rules into docs/certify.md an
 
 // inOrder are the files of the checker, in the order of reading.
 var inOrder = []string{
-	"check", "relation", "from", "equations", "units", "rows", "select", "group", "within", "window", "forms", "sets", "scope", "expr",
-	"interval", "types", "operators", "times", "functions", "table",
+	"check", "relation", "from", "scan", "proven", "equations", "lists", "units", "rows", "select", "group", "within", "window", "forms",
+	"sets", "layers", "exclude", "scope", "expr",
+	"interval", "types", "operators", "patterns", "ranges", "times", "functions", "table",
 }
 
 const rulesBegin, rulesEnd = "<!-- rules -->\n", "<!-- end of rules -->"

@@ -67,7 +67,8 @@ func (c *checker) allowed(schema, name string, f *pg_query.FuncCall) error {
 		return nil
 	case schema == ownSchema:
 		return c.refuse(refusal.NeedsAggregate, at, fmt.Sprintf("%s.%s needs a released aggregate", schema, name),
-			"Its argument is one aggregate of a query over private rows, as in SELECT avg(age), dpproxy.interval_low(avg(age)) FROM patients.")
+			"Its argument is one aggregate of a query over private rows, as in SELECT avg(age), dpproxy.interval_low(avg(age)) FROM patients, "+
+				"or a sum of such groups in the order of keys: sum(n) OVER (ORDER BY month).")
 	}
 	return c.functionDenied(at, name)
 }

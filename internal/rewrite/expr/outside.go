@@ -12,8 +12,9 @@ import (
 
 // Outside is a column of the policy with bounds, of which rows may have values beyond them.
 type Outside struct {
-	Column string
-	Share  *float64 // of the rows, at most, as the administrator vouches; nil: nobody knows
+	Table, Column string
+	Scan          *query.Alias // of the table: a join of it with itself reads values of two rows
+	Share         *float64     // of the rows, at most, as the administrator vouches; nil: nobody knows
 }
 
 // Possible says that rows may have values beyond the bounds.

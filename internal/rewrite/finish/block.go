@@ -41,8 +41,10 @@ func (b *finisher) rewriteBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 		l.outputs = outputs(s, alias)
 		if s == b.root || b.around[s] != nil {
 			l.order = b.orderOf(s, alias)
-			l.limit = b.limitOf(s, alias)
 		}
+	}
+	if !b.stage && !b.compare[s] {
+		b.chosen(s, alias, l, !e.Inside() && (s == b.root || b.around[s] != nil))
 	}
 	s.FromClause, s.WhereClause = []*pg_query.Node{{Node: &pg_query.Node_RangeVar{RangeVar: &pg_query.RangeVar{
 		Relname: placeholder(len(b.reads)), Inh: true, Relpersistence: "p", Alias: &pg_query.Alias{Aliasname: alias},

@@ -22,8 +22,10 @@ type finisher struct {
 	stage   bool                                          // the query is a stage's: the client does not see its columns
 	root    *pg_query.SelectStmt
 
-	outermost bool // root is a release block
-	overShown bool // groups that are shown are aggregated
+	values    map[string]bool // names of outputs that are computed of aggregates; nil: nothing has asked
+	choosing  choices         // of the queries around
+	outermost bool            // root is a release block
+	overShown bool            // groups that are shown are aggregated
 }
 
 // placeholder names a block in the finish tree; Plan replaces it by the text that reads the released values.
@@ -48,11 +50,18 @@ func (b *finisher) rewrite(s *pg_query.SelectStmt, e *bind.Env) error {
 	case len(s.LockingClause) > 0:
 		return refusal.New(refusal.ReadOnly, "row locks are not available")
 	}
+	around := b.choosing
+	defer func() { b.choosing = around }()
+	if s.WithClause != nil {
+		b.choosing = around.and(b.anyChoices(s))
+	}
 	inner, err := b.rewriteCTEs(s, e)
 	if err != nil {
 		return err
 	}
+	b.choosing = around
 	if s.Op != pg_query.SetOperation_SETOP_NONE {
+		b.choosing = around.and(b.choicesOf(s))
 		if err := b.rewrite(s.Larg, inner); err != nil {
 			return err
 		}
@@ -70,6 +79,7 @@ func (b *finisher) rewrite(s *pg_query.SelectStmt, e *bind.Env) error {
 			return b.rewriteBlock(s, inner)
 		}
 	}
+	b.choosing = around.and(b.choicesOf(s))
 	b.overShown = b.overShown || !b.single[s] && aggregatesGroups(s, inner)
 	for _, n := range s.FromClause {
 		if err := b.rewriteItem(n, inner); err != nil {

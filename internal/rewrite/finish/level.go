@@ -21,7 +21,9 @@ type level struct {
 	intervals []bind.Interval
 	grouping  [][]int
 	order     *release.Order
-	limit     int // how many groups an order of what is released of them leaves; 0: all
+	limit     int   // how many groups an order of what is released of them leaves; 0: all
+	chosen    bool  // what is released of its groups, or of others, says otherwise which are shown
+	choosers  []int // the calls that say so
 	windows   []window
 	compared  bool           // EXISTS asks of its count whether there are rows
 	every     bool           // it counts rows for every row around, also those that have none
@@ -63,6 +65,10 @@ func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 		}
 		for call, name := range l.outputs {
 			k.Columns[call].Output = name
+		}
+		k.Chosen = l.chosen
+		for _, call := range l.choosers {
+			k.Columns[call].Chooses = true
 		}
 		if len(l.groups.sets) == 1 {
 			k.Order, k.Limit = l.order, l.limit

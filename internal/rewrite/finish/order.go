@@ -1,7 +1,6 @@
 package finish
 
 import (
-	"slices"
 	"strconv"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -46,38 +45,6 @@ func (b *finisher) orderOf(s *pg_query.SelectStmt, alias string) *release.Order 
 	}
 	return nil
 }
-
-// limitOf is the LIMIT of a query of groups, or of the query around it, that leaves groups by what is released of them;
-// 0: none does.
-func (b *finisher) limitOf(s *pg_query.SelectStmt, alias string) int {
-	byValues := func(x *pg_query.Node) (found bool) {
-		sqltree.Visit(x, func(n *pg_query.Node) bool {
-			names := sqltree.StringList(n.GetColumnRef().GetFields())
-			found = found || len(names) == 2 && names[0] == alias && names[1][0] == 'a'
-			return !found
-		})
-		return found
-	}
-	if n := limit(s); n > 0 && slices.ContainsFunc(s.SortClause, func(by *pg_query.Node) bool { return byValues(output(s, by.GetSortBy().GetNode())) }) {
-		return n
-	}
-	around := b.around[s]
-	byOutputs := func(by *pg_query.Node) (found bool) {
-		sqltree.Visit(output(around, by.GetSortBy().GetNode()), func(n *pg_query.Node) bool {
-			names := sqltree.StringList(n.GetColumnRef().GetFields())
-			found = found || len(names) > 0 && byValues(named(s, names[len(names)-1]))
-			return !found
-		})
-		return found
-	}
-	if n := limit(around); n > 0 && slices.ContainsFunc(around.SortClause, byOutputs) {
-		return n
-	}
-	return 0
-}
-
-// limit is a LIMIT that is a constant; 0: there is none.
-func limit(s *pg_query.SelectStmt) int { return int(s.GetLimitCount().GetAConst().GetIval().GetIval()) }
 
 // rankedBy is by what a window numbers all rows first; nil: it does not.
 func rankedBy(n *pg_query.Node) *pg_query.SortBy {

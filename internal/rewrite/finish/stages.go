@@ -22,6 +22,8 @@ type Statement struct {
 	Queries []*Template
 	// Outermost says that the statement itself aggregates private rows, and not a subquery of it alone.
 	Outermost bool
+	// Ends are the outputs of the statement, by index, that add up the groups of a subquery and have an interval.
+	Ends map[int]bool
 
 	stages map[string]*relation.Stage       // by text
 	reads  map[string]*relation.PublicQuery // by text; nil: it cannot be read
@@ -64,7 +66,7 @@ func Cut(b *relation.Base, query *pg_query.SelectStmt, in catalog.Input) (*State
 func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (*Template, error) {
 	keyed := stage && isMap(query)
 	f := &finisher{Planned: &Planned{Binder: bind.New(b, c)}, compare: map[*pg_query.SelectStmt]bool{}, every: map[*pg_query.SelectStmt]bool{}, single: map[*pg_query.SelectStmt]bool{}, around: map[*pg_query.SelectStmt]*pg_query.SelectStmt{}, stage: stage, root: query}
-	correlated := &correlator{Binder: f.Binder, compare: f.compare, every: f.every, single: f.single, around: f.around}
+	correlated := &correlator{Binder: f.Binder, compare: f.compare, every: f.every, single: f.single, around: f.around, ends: map[*pg_query.SelectStmt]map[int]bool{}}
 	limit := 0
 	if !stage {
 		limit = correlated.existence(query)
@@ -76,7 +78,7 @@ func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (
 		return nil, err
 	}
 	if !stage {
-		c.Outermost = f.outermost
+		c.Outermost, c.Ends = f.outermost, correlated.ends[query]
 	}
 	t, err := f.template(c.in, query)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"github.com/dpproxy/dpproxy/internal/rewrite/aggregate"
 	"github.com/dpproxy/dpproxy/internal/rewrite/bind"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
@@ -122,7 +123,7 @@ func (c *correlator) runningTotals(s *pg_query.SelectStmt, of *grouped) {
 	inner := sqltree.Clone(of.groups)
 	moved := func(n *pg_query.Node, name string) *pg_query.Node {
 		out, err := sqltree.RewriteNode(n, func(n *pg_query.Node) (*pg_query.Node, bool, error) {
-			x := of.moved(n.GetFuncCall())
+			x := of.movedEnd(n.GetFuncCall())
 			if x == nil {
 				if n.GetTypeCast() == nil {
 					name = ""
@@ -143,8 +144,11 @@ func (c *correlator) runningTotals(s *pg_query.SelectStmt, of *grouped) {
 		}
 		return out
 	}
-	for _, t := range list {
+	for i, t := range list {
 		r := t.GetResTarget()
+		if len(list) == len(s.TargetList) && of.moved(uncast(r.Val).GetFuncCall()) != nil {
+			c.ended(s, i)
+		}
 		r.Name = sqltree.OutputName(r)
 		r.Val = moved(r.Val, r.Name)
 	}
@@ -155,6 +159,26 @@ func (c *correlator) runningTotals(s *pg_query.SelectStmt, of *grouped) {
 	if len(inner.TargetList) > len(of.groups.TargetList) {
 		s.TargetList, s.SortClause, s.FromClause = list, sort, []*pg_query.Node{subselect(inner, of.table)}
 	}
+}
+
+// movedEnd is such a window, or an end of its interval.
+func (o *grouped) movedEnd(f *pg_query.FuncCall) *pg_query.Node {
+	what := bind.IntervalFunction(f)
+	if what == "" || len(f.Args) != 1 || f.Args[0].GetFuncCall() == nil || what == aggregate.DerivedStddev {
+		return o.moved(f)
+	}
+	if x := o.moved(f.Args[0].GetFuncCall()); x != nil {
+		return sqltree.OwnCall("interval_"+string(what), x)
+	}
+	return nil
+}
+
+// ended notes that an output of a query has an interval.
+func (c *correlator) ended(s *pg_query.SelectStmt, output int) {
+	if c.ends[s] == nil {
+		c.ends[s] = map[int]bool{}
+	}
+	c.ends[s][output] = true
 }
 
 // moved is a window that adds up the groups by their keys, as the query of the groups says it; nil: it is none.
@@ -253,7 +277,7 @@ func (c *correlator) replaceSums(s, groups *pg_query.SelectStmt, of func(sum *pg
 			if what != "" && len(f.Args) == 1 {
 				f = f.Args[0].GetFuncCall()
 			}
-			if f == nil || sqltree.FunctionName(f) != "sum" || len(f.Args) != 1 || f.AggDistinct || len(f.AggOrder) > 0 || f.AggFilter != nil {
+			if !plainSum(f) {
 				return n, n.GetSubLink() == nil, nil
 			}
 			x := of(f)
@@ -270,9 +294,12 @@ func (c *correlator) replaceSums(s, groups *pg_query.SelectStmt, of func(sum *pg
 		}
 		return out
 	}
-	for _, t := range s.TargetList {
+	for i, t := range s.TargetList {
 		r := t.GetResTarget()
-		name := sqltree.OutputName(r)
+		name, sum := sqltree.OutputName(r), uncast(r.Val).GetFuncCall()
+		if plainSum(sum) && of(sum) != nil {
+			c.ended(s, i)
+		}
 		if x := replaced(r.Val); x != r.Val {
 			r.Val, r.Name = x, name
 		}
@@ -280,6 +307,11 @@ func (c *correlator) replaceSums(s, groups *pg_query.SelectStmt, of func(sum *pg
 	for i := range s.SortClause {
 		s.SortClause[i] = replaced(s.SortClause[i])
 	}
+}
+
+// plainSum says that a call is a sum of one argument, of all rows.
+func plainSum(f *pg_query.FuncCall) bool {
+	return f != nil && sqltree.FunctionName(f) == "sum" && len(f.Args) == 1 && !f.AggDistinct && len(f.AggOrder) == 0 && f.AggFilter == nil
 }
 
 // total is the sum of x over all rows that a query groups, with the type of a sum of such sums.

@@ -26,7 +26,10 @@ type Beyond struct {
 
 // NoteBeyond notes a use of values beyond bounds.
 func (b *Base) NoteBeyond(use Use, columns []expr.Outside) {
-	b.beyond[use] = expr.JoinOutside(b.beyond[use], columns)
+	for _, c := range columns {
+		c.Scan = nil // what is said of a column is said once
+		b.beyond[use] = expr.JoinOutside(b.beyond[use], []expr.Outside{c})
+	}
 }
 
 // Within keeps the rows of a relation in which a key reads no value beyond its bounds: what merges equal rows, or compares them, would take
@@ -63,8 +66,12 @@ func (b *Base) Beyond() (out []Beyond) {
 	for use, columns := range b.beyond {
 		of := Beyond{Use: Use(use), Share: expr.ShareOf(columns)}
 		for _, c := range columns {
-			if c.Possible() && !slices.Contains(of.Columns, c.Column) {
-				of.Columns = append(of.Columns, c.Column)
+			name := c.Column
+			if slices.ContainsFunc(columns, func(o expr.Outside) bool { return o.Column == c.Column && o.Table != c.Table }) {
+				name = c.Table + "." + name
+			}
+			if c.Possible() {
+				of.Columns = append(of.Columns, name)
 			}
 		}
 		if of.Columns != nil {

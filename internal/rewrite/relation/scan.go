@@ -34,7 +34,7 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 			return nil, err
 		}
 		if pc != nil && !t.Public && !x.Bounds.Open() {
-			x.Outside = []expr.Outside{{Column: x.Name, Share: pc.Outside}}
+			x.Outside = []expr.Outside{{Table: t.Name.String(), Column: x.Name, Scan: alias, Share: pc.Outside}}
 		}
 		c := &Column{Table: t.Name.Relation, Name: mc.Name, Value: x, Origin: policy.ColumnOf{Table: t.Name, Column: mc.Name}, Policy: pc}
 		x.Source = c

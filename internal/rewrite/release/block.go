@@ -38,6 +38,7 @@ type Block struct {
 
 	Proofs   []schema.Proof // of the keys' values
 	Order    *Order         // nil: groups are in no order of an aggregate
+	Chosen   bool           // released values choose groups in another way
 	Limit    int            // how many groups LIMIT leaves in an order of what is released of them; 0: it leaves none out
 	Windows  []Window       // sums over groups
 	Compared bool           // the statement asks of its count whether there are rows
@@ -260,6 +261,7 @@ type Column struct {
 	Parts         bool  // z + n, two counts
 	Average       bool  // Step·(z/n + DoubledCenter)
 	Rows          int   `json:",omitempty"` // 1 + the count that makes it NULL where it cannot be told from that of no rows; 0: none does
+	Chooses       bool  `json:"-"`          // which groups are shown follows from it
 	Choice        bool  // the greatest of the counts chooses it
 	DoubledCenter int64 // else Step·(z + DoubledCenter·n)
 
