@@ -17,7 +17,7 @@ func (s *scope) row(r *pg.RowExpr) (value, error) {
 	v := made("row", span{}, args...)
 	v.notNull, v.present, v.exact = true, true, true
 	for i, a := range args {
-		if v.exact = v.exact && a.exact; a.array || !sortable[a.typ] && s.facts.Enums[a.typ] == nil {
+		if v.exact = v.exact && a.exact && !blanked(a.typ); a.array || !sortable[a.typ] && !blanked(a.typ) && s.facts.Enums[a.typ] == nil {
 			return value{}, missing(where(r.Args[i]), "ROW", "of %s", a.typ)
 		}
 	}
@@ -51,7 +51,7 @@ var like = map[string]string{"~~": "LIKE", "!~~": "LIKE", "~~*": "ILIKE", "!~~*"
 // the collation is deterministic; text that is lowered or expanded is short. Proof: like_match.c raises an error for a backslash at the
 // end, and recurses once for each %; regexec.c, without back references, runs an automaton that a pattern of this size keeps small.
 func (s *scope) matches(e *pg.A_Expr, kind string, a, b value) (value, error) {
-	pattern, ok := word(b), a.typ == "text" && !a.array && a.plain() && !b.array && (b.typ == "text" || b.typ == "unknown")
+	pattern, ok := word(b), isText(a.typ) && !a.array && a.plain() && !b.array && (b.typ == "text" || b.typ == "unknown")
 	if f := e.Rexpr.GetFuncCall(); f != nil && kind == "~" { // similar_to_escape(pattern)
 		fn, known := name(f.Funcname)
 		args, err := s.exprs(f.Args)
