@@ -148,16 +148,16 @@ func exactPart(a []value) (span, bool) {
 	return s, ok && (near(a[1]) || a[1].typ != "interval" && word(a[0]) != "epoch")
 }
 
-// truncatedTime is date_trunc of a field and a near time: it goes back by less than three years, or by less than the field has and as much
+// truncatedTime is date_trunc of a field and a near time: it goes back by less than the field has and three years
 // (timestamp_trunc, timestamptz_trunc: decades begin with 0, centuries and millennia with 1).
 func truncatedTime(a []value) (span, bool) {
 	years, known := truncatedYears[word(a[0])]
-	back := times(power(10, 14), big.NewRat(max(years, 1), 1)) // 1157 days
+	back := plus(power(10, 14), times(day, big.NewRat(366*years, 1)))
 	return span{lo: plus(a[1].lo, new(big.Rat).Neg(back)), hi: plus(a[1].hi, day)}, near(a[1]) && known
 }
 
 var truncatedYears = map[string]int64{
-	"second": 0, "minute": 0, "hour": 0, "day": 0, "week": 0, "month": 0, "quarter": 0, "year": 1, "decade": 10, "century": 100, "millennium": 1000,
+	"second": 0, "minute": 0, "hour": 0, "day": 0, "week": 0, "month": 0, "quarter": 0, "year": 0, "decade": 10, "century": 100, "millennium": 1000,
 }
 
 // binned is date_bin of a constant stride of days and hours, above zero: it goes back by less than two strides (timestamp_bin).
