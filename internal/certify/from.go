@@ -88,6 +88,12 @@ func (c *checker) factors(n *pg.Node, outer *scope, beside []factor, above deman
 		if err != nil {
 			return nil, nil, err
 		}
+		for _, l := range c.lemmas {
+			if r.kind == public && l.query != "" && l.query == anyNames(s.Subquery) {
+				o := *r
+				r, o.rows = &o, least(r.rows, l.most)
+			}
+		}
 		return alone(renamed(c.sourced(r, s.Subquery), s.Alias))
 	case *pg.Node_RangeFunction:
 		return alone(c.function(f.RangeFunction, outer))
