@@ -345,11 +345,11 @@ func (s *scope) hash(fn string, f *pg.FuncCall, lacks func(string) (value, error
 	return made("int8", spanOf("int8"), v[0]), nil
 }
 
-// bucket is width_bucket(x, array of constants, none of them NULL): between 0 and their number. Proof: width_bucket_array raises an
+// bucket is width_bucket(x, array of constants, none of them NULL) of numbers, dates or times: between 0 and their number. Proof: width_bucket_array raises an
 // error for NULL alone.
 func bucket(args []value, lacks func(string) (value, error)) (value, error) {
 	x, list := args[0], args[1]
-	if !list.array || len(list.elements) == 0 || slices.Contains(list.elements, nil) || x.array || x.typ != list.typ || !isNumber(x.typ) {
+	if !list.array || len(list.elements) == 0 || slices.Contains(list.elements, nil) || x.array || x.typ != list.typ || !isNumber(x.typ) && !timed[x.typ] {
 		return lacks("no list of constants")
 	}
 	return made("int4", between(zero, big.NewRat(int64(len(list.elements)), 1)), x), nil

@@ -10,7 +10,7 @@ import (
 // TestTypes asks Check about tables in partitions, and about texts with blanks at the end. One unit has one customer, with a country of two
 // characters and a phone of fifteen.
 func TestTypes(t *testing.T) {
-	customers := columns(`id bigint !,,country character(2) !,,home character(2),,phone character(15) !,,code bpchar !,,name character_varying(25) !,,note character_varying,,city text !,,share numeric(4,2) !`)
+	customers := columns(`id bigint !,,country character(2) !,,home character(2),,phone character(15) !,,code bpchar !,,name character_varying(25) !,,note character_varying,,city text !,,share numeric(4,2) !,,born date`)
 	cased := customers["home"]
 	cased.Collation, cased.Deterministic = "cased", false
 	customers["home"] = cased
@@ -48,6 +48,7 @@ func TestTypes(t *testing.T) {
 		"names":                   from + ` AND c.name = c.city AND pg_catalog.lower(c.name) ~~ 'a%'::pg_catalog.text AND c.name ~* '^[ab]+$'::pg_catalog.text AND c.name = ANY (ARRAY['a']::pg_catalog.text[])`,
 		"countries under a match": from + ` AND c.country ~~ 'D%'::pg_catalog.text AND c.phone ~ '^49'::pg_catalog.text`,
 		"countries that differ":   `SELECT 1::pg_catalog.int8, count(DISTINCT c.country) FROM ONLY public.customers AS c WHERE c.id IS NOT NULL`,
+		"months":                  from + ` AND pg_catalog.width_bucket(c.born, ARRAY['2024-01-01', '2024-02-01']::pg_catalog.date[]) > 1`,
 		"another collation":       `SELECT 1::pg_catalog.int8, count(*) FROM (SELECT DISTINCT c.home COLLATE pg_catalog."default" AS k, c.id AS u FROM ONLY public.customers AS c WHERE c.id IS NOT NULL) AS u`,
 	}
 	bad := map[string]string{
@@ -65,6 +66,8 @@ func TestTypes(t *testing.T) {
 		"shares of a scale beyond":  shared + `($2::pg_catalog.text[])::pg_catalog.numeric(2,4)[]` + listed + `q.s = d.k` + bin,
 		"shares as given":           shared + `$3::pg_catalog.numeric(4,2)[]` + listed + `q.s = d.k` + bin,
 		"a share as given":          from + ` AND c.share = $7::pg_catalog.numeric(4,2)`,
+		"months and none":           from + ` AND pg_catalog.width_bucket(c.born, ARRAY['2024-01-01', NULL]::pg_catalog.date[]) > 1`,
+		"months of times":           from + ` AND pg_catalog.width_bucket(c.born, ARRAY['2024-01-01 00:00:00']::pg_catalog.timestamp[]) > 1`,
 		"a number cut":              from + ` AND (c.share)::pg_catalog.numeric(2,1) > 1`,
 		"a key of bpchar":           `SELECT 1::pg_catalog.int8, count(*) FROM (SELECT c.code AS k, c.id AS u, count(*) AS n FROM ONLY public.customers AS c WHERE c.id IS NOT NULL GROUP BY 1, 2) AS u`,
 		"a key of no bytes":         `SELECT 1::pg_catalog.int8, count(*) FROM (SELECT c.home AS k, c.id AS u, count(*) AS n FROM ONLY public.customers AS c WHERE c.id IS NOT NULL GROUP BY 1, 2) AS u`,
