@@ -30,8 +30,8 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 			return value{}, err
 		}
 		element := args[1]
-		element.array = false
-		if !args[1].array || args[0].array || !comparisons[op] || !s.compares(args[0], element) {
+		element.array = !element.array
+		if !comparisons[op] || element.typ != args[0].typ && !(isInteger(element.typ) && isInteger(args[0].typ)) || !s.compares(args[0], element) {
 			return value{}, missing(e.Location, "operator "+op+" ANY", "%s and %s", args[0].typ, args[1].typ)
 		}
 		r := made("bool", span{}, args...)
@@ -404,21 +404,22 @@ func quotient(typ string, a, b value, lacks func(string) (value, error)) (value,
 	}
 	if typ == "numeric" {
 		// Rule: as quotients has it, and of numbers that are not vague, as digits behind the point decide how many the quotient has. Proof:
-		// div_var rounds to 16 digits that count, up to the thousandth behind the point; whole numbers stay.
+		// div_var rounds to 12 digits that count at least, up to the thousandth behind the point (select_div_scale); whole numbers stay.
 		r, ok := quotients([]value{a, b})
 		if !ok || a.vague || b.vague {
 			return lacks("overflow")
 		}
-		if r.hi != nil { // rounded
-			r.hi = plus(times(r.hi, big.NewRat(1_000_001, 1_000_000)), smallest)
-		}
-		if r.lo != nil && r.lo.Sign() < 0 {
-			r.lo = new(big.Rat).Neg(r.hi)
-		}
 		if b.lo.Sign() > 0 {
 			r = a.corners(b.span, (*big.Rat).Quo)
-			r.lo, r.hi = new(big.Rat).SetInt(floor(r.lo)), new(big.Rat).Neg(new(big.Rat).SetInt(floor(new(big.Rat).Neg(r.hi))))
 		}
+		up := func(x *big.Rat) *big.Rat {
+			if x == nil || x.IsInt() {
+				return x
+			}
+			off := times(new(big.Rat).Abs(x), new(big.Rat).Inv(power(10, 11)))
+			return least(plus(x, plus(off, smallest)), new(big.Rat).SetInt(floor(plus(x, one))))
+		}
+		r.hi, r.lo = up(r.hi), between(nil, up(r.negate().hi)).negate().lo
 		if a.tiny != nil {
 			if t := new(big.Rat).Quo(times(a.tiny, big.NewRat(9, 10)), b.largest()); t.Cmp(smallest) > 0 {
 				r.tiny = t

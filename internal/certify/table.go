@@ -361,7 +361,7 @@ func remainder(a []value) (span, bool) {
 }
 
 // rounding: to whole numbers, or to tens, hundreds … (of more digits, to less than a whole). Rounding is monotone and leaves the
-// multiples of its step alone; NaN and infinities stay.
+// multiples of its step alone; NaN and infinities stay. One more than 131072 nines of a numeric is an error.
 func rounding(a []value) (span, bool) {
 	step := one
 	if len(a) == 2 && a[1].lo.Sign() < 0 {
@@ -374,7 +374,7 @@ func rounding(a []value) (span, bool) {
 	if a[0].hi != nil {
 		r.hi = times(step, new(big.Rat).Neg(new(big.Rat).SetInt(floor(new(big.Rat).Neg(new(big.Rat).Quo(a[0].hi, step))))))
 	}
-	return r, true
+	return r, a[0].typ == "float8" || a[0].lo != nil && a[0].hi != nil
 }
 
 // buckets is width_bucket(x, a, b, n) of bounded numbers, and of constants a, b that differ and n > 0: between 0 and n + 1.

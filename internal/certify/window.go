@@ -92,7 +92,7 @@ func (s *scope) over(fn string, f *pg.FuncCall) (value, error) {
 		return lacks("not partitioned by the unit")
 	}
 	for _, n := range []*pg.Node{w.StartOffset, w.EndOffset} {
-		if n != nil && !offset(n, sort[len(w.PartitionClause):]) {
+		if n != nil && !offset(s.sql, n, sort[len(w.PartitionClause):]) {
 			return lacks("a frame of no constant")
 		}
 	}
@@ -177,8 +177,8 @@ var intervals = regexp.MustCompile(`^(\d{1,3} (year|mon|day)s? ?)*(\d\d:\d\d:\d\
 // added to dates and timestamps of years 1 to 9999. Proof: in_range functions of int.c, float.c, numeric.c raise errors
 // for negative and NaN offsets alone; those of date.c and timestamp.c also where a sum is out of range, 4714 BC to
 // 294276.
-func offset(n *pg.Node, order []value) bool {
-	v, err := (&scope{checker: &checker{}}).expr(n)
+func offset(sql string, n *pg.Node, order []value) bool {
+	v, err := (&scope{checker: &checker{sql: sql}}).expr(n)
 	if err != nil || !v.notNull || v.array {
 		return false
 	}

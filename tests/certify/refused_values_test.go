@@ -51,7 +51,7 @@ func TestRefusedValues(t *testing.T) {
 		"lesser of two collations": {`LEAST(v.vc, v.vp) IS NULL`, `LEAST(v.c, v.t) IS NULL`},
 		"element of another":       {`v.c = ANY(v.a)`, `v.t = ANY(v.a)`},
 		"a pattern among elements": {`v.t ~ ANY(v.a)`, `v.t > ANY(v.a)`},
-		"a bare name of two":       {`EXISTS (SELECT 1 FROM ONLY public.vals AS x WHERE x.id = v.id AND i4 > 0)`, `EXISTS (SELECT 1 FROM (SELECT x.i4 AS j FROM ONLY public.vals AS x WHERE x.id = v.id) AS q WHERE j > 0)`},
+		"a bare name of two":       {`EXISTS (SELECT 1 FROM ONLY public.vals AS x WHERE x.id = v.id AND i4 > 0)`, `EXISTS (SELECT 1 FROM (SELECT x.i4 AS j FROM ONLY public.vals AS x WHERE x.id = v.id) AS q WHERE q.j > 0)`},
 		"a deep tree":              {`0` + strings.Repeat(`+0`, 30_000) + ` = 0`, `0` + strings.Repeat(`+0`, 300) + ` = 0`},
 		"NULLIF of NULL":           {`1 / NULLIF(v.i4, CASE WHEN v.b THEN 0 END) > 0`, `1 / NULLIF(v.i4, CASE WHEN v.b THEN 0 ELSE 0 END) > 0`},
 		"no number":                {`v.i8 > '0.2'::pg_catalog.int8`, `v.i8 > '2'::pg_catalog.int8`},
