@@ -32,7 +32,7 @@ const maxPairs = 1 << 14
 // meetings reads the conditions that compare expressions over a list of rows with values of others.
 //
 // Rule: in each row the expression has a span, and so has what it is compared with. Numbers but floats, dates and times alone, and text
-// that is compared by its bytes. Proof: both sides are of types with one total order, in which NaN and infinities stand at the ends.
+// and labels of enums that are compared by their bytes. Proof: both sides are of types with one total order, in which NaN and infinities stand at the ends.
 func (c *checker) meetings(f factor, s *scope, on []*pg.Node) (all []meeting) {
 	if f.list == nil || len(f.items) != 1 || len(f.list)*len(f.list) > maxPairs {
 		return nil

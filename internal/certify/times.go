@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 	_ "time/tzdata" // the same zones on every machine
 
@@ -98,13 +99,23 @@ var intervalParts = map[string]*big.Rat{
 
 var timeParts = map[string]string{"hour": "0..23", "minute": "0..59", "second": "0..60"}
 
+// fieldOf is the name of a field: capitals of ASCII are letters of it (downcase_truncate_identifier; others hang on the encoding).
+func fieldOf(v value) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r - 'A' + 'a'
+		}
+		return r
+	}, word(v))
+}
+
 // part is extract or date_part of a field that stands in the text.
 //
 // Rule: of timestamps, any; of dates, their own, but date_part makes a timestamp of a date, which fails for far ones; of an interval,
 // the epoch, or any, if it is bounded. Of an infinite time a part is NULL or infinite. Proof: timestamp_part_common, extract_date and
 // interval_part_common raise errors for fields that the type has not. Parts but zero are a microsecond at least.
 func part(a []value) (span, bool) {
-	field, v := word(a[0]), a[1]
+	field, v := fieldOf(a[0]), a[1]
 	limits, ofDate := dateParts[field]
 	more, ofTime := timeParts[field]
 	r := span{tiny: new(big.Rat).Inv(power(10, 7))}
@@ -145,13 +156,13 @@ func part(a []value) (span, bool) {
 // exactPart: parts other than of far times have as many digits behind the point as the field (int64_div_fast_to_numeric).
 func exactPart(a []value) (span, bool) {
 	s, ok := part(a)
-	return s, ok && (near(a[1]) || a[1].typ != "interval" && word(a[0]) != "epoch")
+	return s, ok && (near(a[1]) || a[1].typ != "interval" && fieldOf(a[0]) != "epoch")
 }
 
 // truncatedTime is date_trunc of a field and a near time: it goes back by less than the field has and three years
 // (timestamp_trunc, timestamptz_trunc: decades begin with 0, centuries and millennia with 1).
 func truncatedTime(a []value) (span, bool) {
-	years, known := truncatedYears[word(a[0])]
+	years, known := truncatedYears[fieldOf(a[0])]
 	back := plus(power(10, 14), times(day, big.NewRat(366*years, 1)))
 	return span{lo: plus(a[1].lo, new(big.Rat).Neg(back)), hi: plus(a[1].hi, day)}, near(a[1]) && known
 }

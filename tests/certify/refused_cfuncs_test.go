@@ -49,7 +49,7 @@ func TestFunctions(t *testing.T) {
 		`pg_catalog.to_char(p.seen, 'Day'::pg_catalog.text) = 'x'::pg_catalog.text`: false,
 
 		trunc(`decade`, seen): true, trunc(`century`, seen): true, trunc(`millennium`, seen): true,
-		trunc(`decades`, seen): false, trunc(`decade`, `p.seen`): false,
+		trunc(`MONTH`, seen): true, trunc("WEE\u212a", seen): false, trunc(`decades`, seen): false, trunc(`decade`, `p.seen`): false,
 		`pg_catalog.date_trunc('millennium'::pg_catalog.text, pg_catalog.date_trunc('millennium'::pg_catalog.text, ` + seen + `)) < p.seen`: true,
 		`pg_catalog.date_trunc('millennium'::pg_catalog.text, pg_catalog.date_trunc('millennium'::pg_catalog.text, pg_catalog.date_trunc('millennium'::pg_catalog.text,
 			pg_catalog.date_trunc('millennium'::pg_catalog.text, ` + seen + `)))) < p.seen`: false,
