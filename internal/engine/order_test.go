@@ -9,6 +9,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
+// theCount is the first aggregate of the first block, and the average the second.
+var theCount, theAverage = &rewrite.Formula{Op: rewrite.FormulaAggregate}, &rewrite.Formula{Op: rewrite.FormulaAggregate, Column: 1}
+
 // TestOrder: how many of the first places are certain, to the end that is shown.
 func TestOrder(t *testing.T) {
 	for _, c := range []struct {
@@ -28,7 +31,8 @@ func TestOrder(t *testing.T) {
 		{nil, rewrite.Order{}, 0, ""},
 	} {
 		p := countsOf(t, len(c.values), 0, laplace, .33)
-		p.plan.Blocks[0].Columns, p.plan.Blocks[0].Order, p.plan.Blocks[0].Limit = []rewrite.Column{alone}, &c.order, c.limit
+		c.order.By = theCount
+		p.plan.Blocks[0].Columns, p.plan.Order, p.plan.Blocks[0].Limit = []rewrite.Column{alone}, &c.order, c.limit
 		answer := []released{{Keys: make(rewrite.KeyRows, len(c.values)), Values: [][]int64{c.values}}}
 		if got := p.ordered(answer).hint(); got != c.want {
 			t.Errorf("%v: %q, want %q", c.values, got, c.want)
@@ -43,7 +47,7 @@ func TestCertainPlaces(t *testing.T) {
 	const rounds, groups = 3000, 12
 	for _, noise := range []mechanism.Choice{laplace, {Noise: mechanism.Gaussian, Bounding: mechanism.Clamp}} {
 		p := countsOf(t, groups, 0, noise, .33)
-		p.plan.Blocks[0].DropsEmpty, p.plan.Blocks[0].Columns, p.plan.Blocks[0].Order = false, []rewrite.Column{alone}, &rewrite.Order{Descending: true}
+		p.plan.Blocks[0].DropsEmpty, p.plan.Blocks[0].Columns = false, []rewrite.Column{alone}
 		margin := int64(p.blocks[0].releases[0].PlannedMargin())
 		for name, truth := range map[string]func(g int64) int64{
 			"alike":       func(g int64) int64 { return 10000 + g },
@@ -64,7 +68,8 @@ func TestCertainPlaces(t *testing.T) {
 					order[g] = g
 				}
 				slices.SortFunc(order, func(a, b int) int { return int(r.Values[0][b] - r.Values[0][a]) })
-				sure := certain(p.ranking(0, alone, r, true))
+				list, _, _ := p.ranking(rewrite.Order{By: theCount, Descending: true}, []released{r})
+				sure := certain(list)
 				most = max(most, sure)
 				if slices.ContainsFunc(order[:sure], func(g int) bool { return order[groups-1-g] != g }) {
 					wrong++

@@ -185,7 +185,7 @@ func TestIntervalsOfShownGroups(t *testing.T) {
 			{"all small", 0, func(g int) int64 { return int64(g) % 20 }},
 			{"all alike, the first ten", 10, func(int) int64 { return many }},
 		} {
-			block.Order, block.Limit = &rewrite.Order{Descending: true}, c.limit
+			block.Limit = c.limit
 			p := &calibrated{plan: &rewrite.Plan{Blocks: []rewrite.Block{block}}, blocks: []calibratedBlock{{releases: prepared}}}
 			missed, plain := missedIntervals(p, c.size, c.limit, rounds)
 			t.Logf("%s, %s: of count, average and sum %.3f of those shown miss, %.3f of 95%% each", name, c.name, missed, plain)

@@ -21,6 +21,7 @@ type correlator struct {
 	every   map[*pg_query.SelectStmt]bool                 // which count the rows for each public row
 	single  map[*pg_query.SelectStmt]bool                 // of whose groups each is one of those that it reads
 	around  map[*pg_query.SelectStmt]*pg_query.SelectStmt // of the groups that a query selects from, alone: that query
+	written map[string]string                             // by the output of a query: what the analyst wrote where that is its one call
 	refused error                                         // of what it understands and cannot be released
 }
 

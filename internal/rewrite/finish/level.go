@@ -20,12 +20,11 @@ type level struct {
 	withins   []bind.Within
 	intervals []bind.Interval
 	grouping  [][]int
-	order     *release.Order
-	limit     int // how many groups an order of what is released of them leaves; 0: all
+	written   string // as the analyst wrote its one call, where that is another; empty: it is not
+	limit     int    // how many groups an order of what is released of them leaves; 0: all
 	windows   []window
-	compared  bool           // EXISTS asks of its count whether there are rows
-	every     bool           // it counts rows for every row around, also those that have none
-	outputs   map[int]string // by index of the call: the result column that is this call and nothing else
+	compared  bool // EXISTS asks of its count whether there are rows
+	every     bool // it counts rows for every row around, also those that have none
 }
 
 // Planned are the release blocks of a statement: planned for values of its parameters or, by its analysis, to see that they can be.
@@ -61,11 +60,11 @@ func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 		if err := k.PlanIntervals(p.Base, l.intervals); err != nil {
 			return err
 		}
-		for call, name := range l.outputs {
-			k.Columns[call].Output = name
+		if l.written != "" {
+			k.Columns[0].Name = l.written
 		}
 		if len(l.groups.sets) == 1 {
-			k.Order, k.Limit = l.order, l.limit
+			k.Limit = l.limit
 			for _, w := range l.windows {
 				w.Column, w.Adds = k.Columns[w.call], k.Adds(w.call)
 				k.Windows = append(k.Windows, w.Window)

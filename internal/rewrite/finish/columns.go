@@ -1,0 +1,394 @@
+package finish
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
+)
+
+// Each result column of an answer has a margin, or the answer says that none is known: so every column is followed to the released
+// values that it is computed of, through the queries of the finish query.
+
+// column is an output of a query.
+type column struct {
+	name string
+	of   *Formula
+}
+
+// source is a FROM item: its outputs, or the block that it reads. A public table has neither.
+type source struct {
+	alias   string
+	columns []column
+	block   int // 1 + the placeholder
+}
+
+// cte is a query of WITH.
+type cte struct {
+	columns []column
+	query   *pg_query.SelectStmt
+}
+
+// names is what the names in a query mean.
+type names struct {
+	*finisher
+	items []source
+	ctes  map[string]cte
+	outer *names
+	query *pg_query.SelectStmt
+}
+
+// namesOf gives what the names in a query mean.
+func (b *finisher) namesOf(s *pg_query.SelectStmt, outer *names) *names {
+	in := &names{finisher: b, ctes: map[string]cte{}, outer: outer, query: s}
+	for _, n := range s.GetWithClause().GetCtes() {
+		c := n.GetCommonTableExpr()
+		query := c.Ctequery.GetSelectStmt()
+		in.ctes[c.Ctename] = cte{renamed(b.columns(query, in), c.Aliascolnames), query}
+	}
+	for _, n := range s.FromClause {
+		in.add(n)
+	}
+	return in
+}
+
+// placeholderOf is 1 + the number of the block that a FROM item reads; 0: it reads another relation.
+func placeholderOf(n *pg_query.Node) int {
+	if groups := n.GetRangeSubselect().GetSubquery().GetSelectStmt(); len(groups.GetTargetList()) > 0 && star(groups.TargetList[0].GetResTarget().Val) {
+		n = groups.GetFromClause()[0] // with windows over all groups (addGroups)
+	}
+	number, is := strings.CutPrefix(n.GetRangeVar().GetRelname(), blockPrefix)
+	if i, err := strconv.Atoi(number); is && err == nil {
+		return i
+	}
+	return 0
+}
+
+func star(n *pg_query.Node) bool {
+	fields := n.GetColumnRef().GetFields()
+	return len(fields) > 0 && fields[len(fields)-1].GetAStar() != nil
+}
+
+func renamed(list []column, by []*pg_query.Node) []column {
+	for i, name := range sqltree.StringList(by) {
+		if i < len(list) {
+			list[i].name = name
+		}
+	}
+	return list
+}
+
+func (in *names) add(n *pg_query.Node) {
+	of := source{alias: sqltree.ItemName(n), block: placeholderOf(n)}
+	switch v := n.GetNode().(type) {
+	case *pg_query.Node_JoinExpr:
+		in.add(v.JoinExpr.Larg)
+		in.add(v.JoinExpr.Rarg)
+		return
+	case *pg_query.Node_RangeVar:
+		of.columns = renamed(in.again(in.cte(v.RangeVar).columns), v.RangeVar.GetAlias().GetColnames())
+	case *pg_query.Node_RangeSubselect:
+		if of.block == 0 {
+			of.columns = renamed(in.columns(v.RangeSubselect.Subquery.GetSelectStmt(), in), v.RangeSubselect.GetAlias().GetColnames())
+		}
+	}
+	in.items = append(in.items, of)
+}
+
+// cte finds the one that a FROM item names.
+func (in *names) cte(v *pg_query.RangeVar) cte {
+	for ; in != nil && v.GetSchemaname() == ""; in = in.outer {
+		if c, ok := in.ctes[v.GetRelname()]; ok {
+			return c
+		}
+	}
+	return cte{}
+}
+
+// again are the outputs of a query that is read once more: of other groups.
+func (in *names) again(list []column) (out []column) {
+	rows := map[int]int{0: 0}
+	for _, c := range list {
+		out = append(out, column{c.name, c.of.replaced(func(x Formula) *Formula {
+			if _, met := rows[x.row]; !met {
+				in.rows++
+				rows[x.row] = in.rows
+			}
+			x.row = rows[x.row]
+			return &x
+		})})
+	}
+	return out
+}
+
+// released says that the rows of a query are groups whose values are released.
+func (in *names) released() bool {
+	return slices.ContainsFunc(in.items, func(of source) bool {
+		return of.block > 0 || slices.ContainsFunc(of.columns, func(c column) bool { return c.of.Derived() })
+	})
+}
+
+// columns are the outputs of a query.
+func (b *finisher) columns(s *pg_query.SelectStmt, outer *names) (list []column) {
+	in := b.namesOf(s, outer)
+	if s.Op != pg_query.SetOperation_SETOP_NONE {
+		list = b.columns(s.Larg, in)
+		for i, c := range b.columns(s.Rarg, in) {
+			if i < len(list) {
+				list[i].of = either(list[i].of, c.of)
+			}
+		}
+		return list
+	}
+	for _, t := range s.TargetList {
+		r := t.GetResTarget()
+		if !star(r.Val) {
+			list = append(list, column{sqltree.OutputName(r), in.value(r.Val)})
+			continue
+		}
+		fields := sqltree.StringList(r.Val.GetColumnRef().Fields)
+		for _, of := range in.items {
+			if len(fields) == 1 || fields[len(fields)-2] == of.alias {
+				list = append(list, of.columns...)
+			}
+		}
+	}
+	return list
+}
+
+// named is what a column reference means.
+func (in *names) named(fields []string) *Formula {
+	if in == nil || len(fields) == 0 {
+		return public
+	}
+	name := fields[len(fields)-1]
+	for _, of := range in.items {
+		if len(fields) > 1 && fields[len(fields)-2] != of.alias {
+			continue
+		}
+		if of.block > 0 {
+			return in.ofBlock(of.block-1, name)
+		}
+		for _, c := range of.columns {
+			if c.name == name {
+				return c.of
+			}
+		}
+		if len(fields) > 1 {
+			return public
+		}
+		if name == of.alias { // the whole row
+			var all []*Formula
+			for _, c := range of.columns {
+				all = append(all, c.of)
+			}
+			return mixed(all...)
+		}
+	}
+	return in.outer.named(fields)
+}
+
+// ofBlock is what a column of a block's groups means: those but aggregates and windows are keys, or say how far others are off.
+func (in *names) ofBlock(block int, name string) *Formula {
+	op := map[byte]string{'a': FormulaAggregate, 'w': FormulaWindow}[name[0]]
+	number, err := strconv.Atoi(name[1:])
+	if op == "" || err != nil || in.levels[block].compared {
+		return public
+	}
+	f := &Formula{Op: op, Block: block, Column: number - 1}
+	if !in.oneRow(block) {
+		f.row = block + 1
+	}
+	return f
+}
+
+// oneRow says that a block has one group, of all rows.
+func (in *names) oneRow(block int) bool { return len(in.levels[block].groups.keys) == 0 }
+
+// saysItself says that an expression reads the ends of an interval, or a deviation: it is the analyst's own word on how far another is off.
+func (in *names) saysItself(n *pg_query.Node) (found bool) {
+	sqltree.Visit(n, func(n *pg_query.Node) bool {
+		fields := sqltree.StringList(n.GetColumnRef().GetFields())
+		at := slices.IndexFunc(in.items, func(of source) bool { return of.block > 0 && len(fields) == 2 && of.alias == fields[0] })
+		found = found || at >= 0 && (fields[1][0] == 'i' || fields[1][0] == 'm')
+		return !found
+	})
+	return found
+}
+
+// value is what an expression of a query computes.
+func (in *names) value(n *pg_query.Node) *Formula {
+	switch v := n.GetNode().(type) {
+	case nil:
+		return public
+	case *pg_query.Node_ColumnRef:
+		return in.named(sqltree.StringList(v.ColumnRef.Fields))
+	case *pg_query.Node_AConst:
+		return number(v.AConst)
+	case *pg_query.Node_TypeCast:
+		return in.cast(v.TypeCast)
+	case *pg_query.Node_AExpr:
+		return in.operator(v.AExpr)
+	case *pg_query.Node_FuncCall:
+		return in.call(n, v.FuncCall)
+	case *pg_query.Node_CoalesceExpr:
+		args := in.values(v.CoalesceExpr.Args)
+		if !slices.ContainsFunc(args[1:], func(x *Formula) bool { return x.Op != FormulaNumber }) {
+			return args[0]
+		}
+		return mixed(args...)
+	case *pg_query.Node_MinMaxExpr:
+		args := in.values(v.MinMaxExpr.Args)
+		if args[0].Op == FormulaWindow { // of counts (windows.value)
+			return args[0]
+		}
+		return mixed(args...)
+	case *pg_query.Node_SubLink:
+		if v.SubLink.SubLinkType == pg_query.SubLinkType_EXPR_SUBLINK {
+			return in.subquery(v.SubLink.Subselect.GetSelectStmt())
+		}
+	}
+	return in.any(n)
+}
+
+func (in *names) values(list []*pg_query.Node) (out []*Formula) {
+	for _, n := range list {
+		out = append(out, in.value(n))
+	}
+	return out
+}
+
+// any is what something computes of which nothing is known but what it reads.
+func (in *names) any(n *pg_query.Node) *Formula {
+	if in.saysItself(n) {
+		return public
+	}
+	var reads []*Formula
+	sqltree.Visit(n, func(n *pg_query.Node) bool {
+		if ref := n.GetColumnRef(); ref != nil {
+			reads = append(reads, in.named(sqltree.StringList(ref.Fields)))
+		}
+		if l := n.GetSubLink(); l != nil {
+			within := in.namesOf(l.Subselect.GetSelectStmt(), in)
+			reads = append(reads, within.any(&pg_query.Node{Node: &pg_query.Node_List{List: &pg_query.List{Items: within.query.TargetList}}}), within.value(within.query.WhereClause))
+			reads = append(reads, in.value(l.Testexpr))
+		}
+		return n.GetSubLink() == nil
+	})
+	return mixed(reads...)
+}
+
+func number(c *pg_query.A_Const) *Formula {
+	f := &Formula{Op: FormulaNumber, Integer: c.GetFval() == nil, Number: float64(c.GetIval().GetIval())}
+	var err error
+	if !f.Integer {
+		f.Number, err = strconv.ParseFloat(c.GetFval().Fval, 64)
+	}
+	if err != nil || c.GetIval() == nil && f.Integer {
+		return public
+	}
+	return f
+}
+
+func (in *names) cast(c *pg_query.TypeCast) *Formula {
+	of, to := in.value(c.Arg), sqltree.StringList(c.TypeName.Names)
+	if !of.Derived() || len(c.TypeName.ArrayBounds) > 0 {
+		return mixed(of)
+	}
+	switch name := to[len(to)-1]; {
+	case (name == "int2" || name == "int4" || name == "int8") && len(c.TypeName.Typmods) == 0:
+		return apply(FormulaWhole, of)
+	case (name == "numeric" || name == "float4" || name == "float8") && len(c.TypeName.Typmods) == 0:
+		return apply(FormulaNumeric, of)
+	case name == "numeric" && len(c.TypeName.Typmods) == 2:
+		return apply("round", of, in.value(c.TypeName.Typmods[1]))
+	}
+	return mixed(of)
+}
+
+func (in *names) operator(x *pg_query.A_Expr) *Formula {
+	left, right := in.value(x.Lexpr), in.value(x.Rexpr)
+	names := sqltree.StringList(x.Name)
+	switch op := names[len(names)-1]; {
+	case x.Kind == pg_query.A_Expr_Kind_AEXPR_NULLIF && right.Op == FormulaNumber:
+		return left
+	case x.Kind != pg_query.A_Expr_Kind_AEXPR_OP || !strings.Contains("+-*/", op):
+	case x.Lexpr == nil:
+		return apply(op, &Formula{Op: FormulaNumber, Integer: true}, right)
+	default:
+		return apply(op, left, right)
+	}
+	return mixed(left, right)
+}
+
+func (in *names) call(n *pg_query.Node, f *pg_query.FuncCall) *Formula {
+	switch {
+	case f.Over != nil:
+		return in.window(n, f)
+	case sqltree.IsAggregate(n) && in.released():
+		return in.aggregate(f)
+	}
+	args := in.values(f.Args)
+	switch name := sqltree.FunctionName(f); {
+	case (name == "round" || name == "trunc") && (len(args) == 1 || len(args) == 2 && args[1].Op == FormulaNumber), name == "floor", name == "ceil":
+		return apply(name, args...)
+	case name == "ceiling":
+		return apply("ceil", args...)
+	}
+	return mixed(args...)
+}
+
+// aggregate is that of groups. A sum of one group is what is added up.
+func (in *names) aggregate(f *pg_query.FuncCall) *Formula {
+	if sqltree.FunctionName(f) != "sum" || len(f.Args) != 1 {
+		return other
+	}
+	of := in.value(f.Args[0])
+	if of.Op == FormulaAggregate && additive(in.levels[of.Block].calls[of.Column]) && (in.single[in.query] || len(in.items) == 1 && in.oneRow(of.Block)) {
+		return apply(FormulaNumeric, of)
+	}
+	return other
+}
+
+// window is a window function: the number of a group in an order of released values, or something of which nobody knows how far it is off.
+func (in *names) window(n *pg_query.Node, f *pg_query.FuncCall) *Formula {
+	by := rankedBy(n)
+	switch of := in.value(by.GetNode()); {
+	case of.Derived():
+		return &Formula{Op: FormulaRank, Args: []*Formula{of}, Integer: by.SortbyDir == pg_query.SortByDir_SORTBY_DESC}
+	case by != nil:
+		return public
+	case aggregatesOver(f) && in.released():
+		return other
+	}
+	reads := in.values(slices.Concat(f.Args, f.Over.PartitionClause))
+	for _, w := range append(slices.Clone(in.query.WindowClause), &pg_query.Node{Node: &pg_query.Node_WindowDef{WindowDef: f.Over}}) {
+		for _, by := range w.GetWindowDef().OrderClause {
+			reads = append(reads, in.value(by.GetSortBy().Node))
+		}
+	}
+	return mixed(reads...)
+}
+
+// subquery is the one value of a query.
+func (in *names) subquery(s *pg_query.SelectStmt) *Formula {
+	list := in.columns(s, in)
+	if len(list) != 1 {
+		return public
+	}
+	return list[0].of
+}
+
+// outputsOf are the result columns of a statement that released values are in.
+func (b *finisher) outputsOf(s *pg_query.SelectStmt) (out []column) {
+	b.rows = len(b.levels)
+	for _, c := range b.columns(s, nil) {
+		if c.of.Derived() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
