@@ -171,7 +171,9 @@ func (m margin) equal(o margin) bool {
 
 // together adds the figure of an aggregate to a list, or to that of the same aggregate in another grouping set, or to one that says the same.
 func (p *calibrated) together(list []figure, f figure) []figure {
-	at := slices.IndexFunc(list, func(o figure) bool { return o.label == f.label && (o.equal(f.margin) || p.oneColumn(o.of.Block, f.of.Block)) })
+	at := slices.IndexFunc(list, func(o figure) bool {
+		return o.label == f.label && (o.equal(f.margin) || p.oneColumn(o.of.Block, f.of.Block))
+	})
 	if at < 0 {
 		return append(list, f)
 	}

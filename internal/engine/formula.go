@@ -24,9 +24,15 @@ type computing struct {
 	null   bool    // an aggregate is NULL
 }
 
-// leaves are the aggregates that a formula is of, each once; ok: nothing else that was released is in it.
-func leaves(f *rewrite.Formula) (list []*rewrite.Formula, ok bool) {
+// mostComputed bounds how often parts of a formula are computed.
+const mostComputed = 1 << 20
+
+// leaves are the aggregates that a formula is of, each once, and the block whose groups are its rows. ok: there is one, and nothing else that
+// was released is in the formula.
+func (p *calibrated) leaves(f *rewrite.Formula, answer []released) (list []*rewrite.Formula, block int, ok bool) {
+	parts := 0
 	other := f.Has(func(x *rewrite.Formula) bool {
+		parts++
 		switch x.Op {
 		case rewrite.FormulaAggregate:
 			if !slices.ContainsFunc(list, func(y *rewrite.Formula) bool { return reflect.DeepEqual(x, y) }) {
@@ -38,7 +44,11 @@ func leaves(f *rewrite.Formula) (list []*rewrite.Formula, ok bool) {
 		}
 		return false
 	})
-	return list, !other && len(list) > 0
+	if other || len(list) == 0 {
+		return nil, 0, false
+	}
+	block, ok = p.rowsOf(list)
+	return list, block, ok && parts*answer[block].Keys.Len() <= mostComputed
 }
 
 // rowsOf is the block whose groups are the rows of what is computed of some aggregates, any where they are of one group each; ok: there is one.
@@ -142,11 +152,7 @@ func (c *computing) aggregate(f *rewrite.Formula) (e estimate, whole, ok bool) {
 
 // ofFormula says how far what is computed of aggregates may be off.
 func (p *calibrated) ofFormula(f *rewrite.Formula, answer []released) (out margin) {
-	list, ok := leaves(f)
-	if !ok {
-		return p.unknown(answer)
-	}
-	block, ok := p.rowsOf(list)
+	list, block, ok := p.leaves(f, answer)
 	for _, x := range list {
 		c := p.plan.Blocks[x.Block].Columns[x.Column]
 		ok = ok && isNumber(c.Type) && len(c.Releases) > 0 && p.plan.Blocks[x.Block].Releases[c.Releases[0]].Kind != mechanism.Quantile

@@ -99,11 +99,8 @@ func firstPlaces(n int) string {
 
 // ranking lists the groups of a block in an order. Not ok: they are not in one, or one has no value or no margin.
 func (p *calibrated) ranking(o rewrite.Order, answer []released) (list []ranked, block int, ok bool) {
-	of, ok := leaves(o.By)
+	of, block, ok := p.leaves(o.By, answer)
 	if !ok {
-		return nil, 0, false
-	}
-	if block, ok = p.rowsOf(of); !ok {
 		return nil, 0, false
 	}
 	c := &computing{calibrated: p, answer: slices.Clone(answer), part: 1}

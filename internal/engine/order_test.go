@@ -9,9 +9,6 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// theCount is the first aggregate of the first block, and the average the second.
-var theCount, theAverage = &rewrite.Formula{Op: rewrite.FormulaAggregate}, &rewrite.Formula{Op: rewrite.FormulaAggregate, Column: 1}
-
 // TestOrder: how many of the first places are certain, to the end that is shown.
 func TestOrder(t *testing.T) {
 	for _, c := range []struct {
@@ -29,9 +26,15 @@ func TestOrder(t *testing.T) {
 		{[]int64{50, 9000, 8999}, rewrite.Order{}, 0, "The first place is certain, places 2 to 3 are within the noise."},
 		{[]int64{9000}, rewrite.Order{}, 0, ""},
 		{nil, rewrite.Order{}, 0, ""},
+		{[]int64{9000}, rewrite.Order{By: unknown}, 0, ""},
+		{[]int64{9000, 50}, rewrite.Order{By: unknown}, 0, "Any place may be within the noise."},
+		{[]int64{9000, 50}, rewrite.Order{By: unknown, Ranked: true}, 0, "By rank: any place may be within the noise."},
+		{[]int64{9000, 8999, 50}, rewrite.Order{By: computed("/", first, constant(2.5)), Ranked: true}, 0, "By rank: the first place is certain, places 2 to 3 are within the noise."},
 	} {
 		p := countsOf(t, len(c.values), 0, laplace, .33)
-		c.order.By = theCount
+		if c.order.By == nil {
+			c.order.By = first
+		}
 		p.plan.Blocks[0].Columns, p.plan.Order, p.plan.Blocks[0].Limit = []rewrite.Column{alone}, &c.order, c.limit
 		answer := []released{{Keys: make(rewrite.KeyRows, len(c.values)), Values: [][]int64{c.values}}}
 		if got := p.ordered(answer).hint(); got != c.want {
@@ -68,7 +71,7 @@ func TestCertainPlaces(t *testing.T) {
 					order[g] = g
 				}
 				slices.SortFunc(order, func(a, b int) int { return int(r.Values[0][b] - r.Values[0][a]) })
-				list, _, _ := p.ranking(rewrite.Order{By: theCount, Descending: true}, []released{r})
+				list, _, _ := p.ranking(rewrite.Order{By: first, Descending: true}, []released{r})
 				sure := certain(list)
 				most = max(most, sure)
 				if slices.ContainsFunc(order[:sure], func(g int) bool { return order[groups-1-g] != g }) {

@@ -24,8 +24,12 @@ type Formula struct {
 	Integer       bool
 	Block, Column int // of FormulaAggregate and FormulaWindow: which of the block's it is
 
-	row int // whose value it is: of the same group, where it is the same; 0: of the one group of all rows
+	row  int // whose value it is: of the same group, where it is the same; 0: of the one group of all rows
+	size int // how many it is of, beside itself
 }
+
+// mostParts bounds the parts of a formula, each of which is computed for each group; mostQueries, of how many queries one may have rows.
+const mostParts, mostQueries = 64, 1024
 
 // What a formula may be beside + - * / of two others, round and trunc to so many digits, floor and ceil.
 const (
@@ -91,9 +95,18 @@ func (f *Formula) Leaf() (leaf *Formula) {
 	return leaf
 }
 
-// apply is an operator of others, of which released values are in one.
-func apply(op string, args ...*Formula) *Formula {
+// of makes a formula of others.
+func of(op string, args ...*Formula) *Formula {
 	f := &Formula{Op: op, Args: args}
+	for _, x := range args {
+		f.size += 1 + x.size
+	}
+	return f
+}
+
+// apply is an operator of others.
+func apply(op string, args ...*Formula) *Formula {
+	f := of(op, args...)
 	if !f.Derived() && slices.ContainsFunc(args, func(x *Formula) bool { return x.Op == FormulaPublic }) {
 		return public
 	}
@@ -104,7 +117,7 @@ func apply(op string, args ...*Formula) *Formula {
 		}
 		return false
 	}
-	if slices.ContainsFunc(args, unknown) || f.severalRows() {
+	if slices.ContainsFunc(args, unknown) || f.size > mostParts || f.severalRows() {
 		return other
 	}
 	return f
@@ -130,10 +143,10 @@ func mixed(args ...*Formula) *Formula {
 
 // either is one formula or the other, in different rows.
 func either(a, b *Formula) *Formula {
-	if !a.Derived() && !b.Derived() {
-		return public
+	if f := of(formulaEither, a, b); f.size <= 2*mostQueries && f.Derived() {
+		return f
 	}
-	return &Formula{Op: formulaEither, Args: []*Formula{a, b}}
+	return mixed(a, b)
 }
 
 // alternatives takes such a formula apart.
