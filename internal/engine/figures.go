@@ -58,9 +58,21 @@ type figure struct {
 	output         bool // it is a result column
 }
 
-// figures has one for each result column that released values are in, and for each other aggregate.
+// leaf is an aggregate of a block, or a window over its groups.
+type leaf struct {
+	op            string
+	block, column int
+}
+
+func leafOf(f *rewrite.Formula) leaf { return leaf{f.Op, f.Block, f.Column} }
+
+func (l leaf) formula() *rewrite.Formula {
+	return &rewrite.Formula{Op: l.op, Block: l.block, Column: l.column}
+}
+
+// figures has one for each result column that released values are in, and for each other aggregate, and each other window that is a column.
 func (p *calibrated) figures(answer []released) (list []figure) {
-	shown := map[[2]int]bool{} // aggregates that are a result column
+	shown := map[leaf]bool{} // what is a result column
 	for _, o := range p.plan.Outputs {
 		if f := p.ofOutput(o, answer, shown); f.of != nil {
 			list = append(list, f)
@@ -68,11 +80,21 @@ func (p *calibrated) figures(answer []released) (list []figure) {
 	}
 	tellApart(list)
 	var others []figure
+	add := func(f figure, output string) {
+		if output != "" && !slices.ContainsFunc(list, func(o figure) bool { return o.label == output }) {
+			f.label = output
+		}
+		others = p.together(others, f)
+	}
 	for i, block := range p.plan.Blocks {
 		for j, column := range block.Columns {
-			if len(column.Releases) > 0 && !shown[[2]int{i, j}] { // else it is a constant
-				f := p.ofColumn(&rewrite.Formula{Op: rewrite.FormulaAggregate, Block: i, Column: j}, answer)
-				others = p.together(others, f)
+			if of := (leaf{rewrite.FormulaAggregate, i, j}); len(column.Releases) > 0 && !shown[of] { // else it is a constant
+				add(p.ofColumn(of.formula(), answer), column.Output)
+			}
+		}
+		for j, w := range block.Windows {
+			if of := (leaf{rewrite.FormulaWindow, i, j}); w.Output != "" && !shown[of] {
+				add(p.ofWindow(of.formula(), answer), w.Output)
 			}
 		}
 	}
@@ -83,7 +105,7 @@ func (p *calibrated) figures(answer []released) (list []figure) {
 
 // ofOutput is the figure of a result column; of is nil where there is nothing to say of it, or what there is is said of the aggregate that it
 // rounds.
-func (p *calibrated) ofOutput(o rewrite.Output, answer []released, shown map[[2]int]bool) figure {
+func (p *calibrated) ofOutput(o rewrite.Output, answer []released, shown map[leaf]bool) figure {
 	out := figure{label: o.Name, output: true}
 	said := true
 	for _, x := range o.Of {
@@ -94,12 +116,12 @@ func (p *calibrated) ofOutput(o rewrite.Output, answer []released, shown map[[2]
 		case !x.Derived():
 			continue
 		case x.Op == rewrite.FormulaWindow:
-			f = p.ofWindow(x, answer)
+			f, shown[leafOf(x)] = p.ofWindow(x, answer), true
 		case rounds != nil && len(p.column(rounds).Releases) == 0:
 			continue // a constant
 		case rounds != nil:
 			f = p.ofColumn(rounds, answer)
-			shown[[2]int{x.Block, x.Column}] = shown[[2]int{x.Block, x.Column}] || x == rounds
+			shown[leafOf(x)] = shown[leafOf(x)] || x == rounds
 		default:
 			f.margin = p.ofFormula(x, answer)
 		}

@@ -247,7 +247,7 @@ func (b *planning) inPlan(p *Plan, at int, k *release.Block, column int, window 
 }
 
 func sameColumn(a, b Column) bool {
-	return a.Name == b.Name && a.Type == b.Type && slices.Equal(a.Releases, b.Releases)
+	return a.Name == b.Name && a.Output == b.Output && a.Type == b.Type && slices.Equal(a.Releases, b.Releases)
 }
 
 // Shows says whether anything that was released of a group says that it has rows.

@@ -68,12 +68,12 @@ func TestLimits(t *testing.T) {
 func TestWindows(t *testing.T) {
 	const groups = "(SELECT ward, diagnosis, count(*) AS n FROM patients GROUP BY 1, 2) t"
 	for sql, want := range map[string]string{
-		"SELECT diagnosis, sum(count(*)) OVER (ORDER BY diagnosis) AS r FROM patients GROUP BY 1":                   "count(*) [] false",
-		"SELECT ward, sum(n) OVER (PARTITION BY ward) AS r FROM " + groups:                                          "count(*) [0] true",
-		"SELECT ward, 2 * sum(n) OVER (ORDER BY t.ward, diagnosis) AS r FROM " + groups:                             "count(*) [] false",
+		"SELECT diagnosis, sum(count(*)) OVER (ORDER BY diagnosis) AS r FROM patients GROUP BY 1":                   "r [] false",
+		"SELECT ward, sum(n) OVER (PARTITION BY ward) AS r FROM " + groups:                                          "r [0] true",
+		"SELECT ward, 2 * sum(n) OVER (ORDER BY t.ward, diagnosis) AS r FROM " + groups:                             "sum [] false",
 		"SELECT ward, sum(n) OVER w FROM " + groups + " WINDOW w AS (ORDER BY ward)":                                "shown",
-		"SELECT diagnosis, sum(count(*)) OVER w AS r FROM patients GROUP BY 1 WINDOW w AS (PARTITION BY diagnosis)": "count(*) [0] true",
-		"SELECT age / 10, sum(count(*)) OVER (ORDER BY age / 10 RANGE 2 PRECEDING) AS r FROM patients GROUP BY 1":   "count(*) [] false",
+		"SELECT diagnosis, sum(count(*)) OVER w AS r FROM patients GROUP BY 1 WINDOW w AS (PARTITION BY diagnosis)": "r [0] true",
+		"SELECT age / 10, sum(count(*)) OVER (ORDER BY age / 10 RANGE 2 PRECEDING) AS r FROM patients GROUP BY 1":   "r [] false",
 		"SELECT age / 10, sum(count(*)) OVER (ORDER BY age / 10 ROWS 2 PRECEDING) AS r FROM patients GROUP BY 1":    "shown",
 		"SELECT diagnosis, sum(count(*)) OVER (ORDER BY count(*)) AS r FROM patients GROUP BY 1":                    "shown",
 		"SELECT diagnosis, sum(count(*)) OVER (ORDER BY diagnosis) FROM patients GROUP BY 1 HAVING count(*) > 2":    "shown",
@@ -83,7 +83,7 @@ func TestWindows(t *testing.T) {
 		"SELECT sum(n) FROM " + groups: "",
 		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT sum(n) FROM t":                                           "",
 		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT sum(n) FROM t WHERE n > 2":                               "shown",
-		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT *, sum(n) OVER (ORDER BY ward) r FROM t":                 "count(*) [] false",
+		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT *, sum(n) OVER (ORDER BY ward) r FROM t":                 "r [] false",
 		"SELECT sum(n) OVER (ORDER BY r) FROM (SELECT ward, count(*) AS n, rank() OVER (ORDER BY ward) AS r FROM patients GROUP BY 1) t": "shown",
 		"SELECT count(*), avg(n) FROM " + groups:                                         "shown",
 		"SELECT ward, max(n) OVER (), rank() OVER (ORDER BY n) FROM " + groups:           "shown",
@@ -103,7 +103,7 @@ func TestWindows(t *testing.T) {
 		got := ""
 		for _, b := range q.plan.Blocks {
 			for _, w := range b.Windows {
-				got = fmt.Sprint(w.Column.Name, " ", w.Partition, " ", w.Whole)
+				got = fmt.Sprint(w.Output, " ", w.Partition, " ", w.Whole)
 			}
 		}
 		if q.plan.OverShown {

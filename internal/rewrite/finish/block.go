@@ -2,6 +2,7 @@ package finish
 
 import (
 	"fmt"
+	"strconv"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -39,8 +40,11 @@ func (b *finisher) rewriteBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	if len(s.TargetList) > 0 {
 		l.written = b.written[s.TargetList[0].GetResTarget().Name]
 	}
-	if !e.Inside() && !b.stage && (s == b.root || b.around[s] != nil) {
-		l.limit = b.limitOf(s, alias)
+	if !e.Inside() && !b.stage && l.written == "" {
+		l.outputs = outputs(s, alias)
+		if s == b.root || b.around[s] != nil {
+			l.limit = b.limitOf(s, alias)
+		}
 	}
 	s.FromClause, s.WhereClause = []*pg_query.Node{{Node: &pg_query.Node_RangeVar{RangeVar: &pg_query.RangeVar{
 		Relname: placeholder(len(b.reads)), Inh: true, Relpersistence: "p", Alias: &pg_query.Alias{Aliasname: alias},
@@ -49,6 +53,22 @@ func (b *finisher) rewriteBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	s.HavingClause, s.GroupClause, s.GroupDistinct = nil, nil, false
 	b.levels = append(b.levels, l)
 	return b.add(l, src, sc)
+}
+
+// outputs finds the columns of a query that are an aggregate and nothing else.
+func outputs(s *pg_query.SelectStmt, alias string) map[int]string {
+	found := map[int]string{}
+	for _, t := range s.TargetList {
+		r := t.GetResTarget()
+		ref := sqltree.StringList(r.Val.GetColumnRef().GetFields())
+		if len(ref) != 2 || ref[0] != alias || ref[1][0] != 'a' {
+			continue
+		}
+		if call, err := strconv.Atoi(ref[1][1:]); err == nil {
+			found[call-1] = r.Name
+		}
+	}
+	return found
 }
 
 // expandStars names the columns of * and gives every output its name, which replacing the expression would change.

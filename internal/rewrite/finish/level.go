@@ -23,8 +23,9 @@ type level struct {
 	written   string // as the analyst wrote its one call, where that is another; empty: it is not
 	limit     int    // how many groups an order of what is released of them leaves; 0: all
 	windows   []window
-	compared  bool // EXISTS asks of its count whether there are rows
-	every     bool // it counts rows for every row around, also those that have none
+	compared  bool           // EXISTS asks of its count whether there are rows
+	every     bool           // it counts rows for every row around, also those that have none
+	outputs   map[int]string // by index of the call: the column of the query that is this call and nothing else
 }
 
 // Planned are the release blocks of a statement: planned for values of its parameters or, by its analysis, to see that they can be.
@@ -59,6 +60,9 @@ func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 		}
 		if err := k.PlanIntervals(p.Base, l.intervals); err != nil {
 			return err
+		}
+		for call, name := range l.outputs {
+			k.Columns[call].Output = name
 		}
 		if l.written != "" {
 			k.Columns[0].Name = l.written

@@ -38,7 +38,10 @@ func (b *finisher) addGroups(s *pg_query.SelectStmt, alias string, l *level) {
 	w := &windows{level: l, alias: alias, clause: s.WindowClause, numbers: map[string]int{}, having: s.HavingClause != nil}
 	for _, t := range s.TargetList {
 		r := t.GetResTarget()
-		r.Val = w.replaced(r.Val)
+		of := w.number(uncast(r.Val))
+		if r.Val = w.replaced(r.Val); of > 0 && l.outputs != nil {
+			l.windows[of-1].Output = r.Name
+		}
 	}
 	for _, list := range [][]*pg_query.Node{s.SortClause, s.DistinctClause} {
 		for i := range list {

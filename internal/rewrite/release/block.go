@@ -252,6 +252,7 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 // Column says which released integers make one aggregate of the block, for NOTICE, EXPLAIN and dpproxy.interval_*.
 type Column struct {
 	Name     string // as the analyst wrote it: "avg(cost)"
+	Output   string // name of the column of its query that is this aggregate and nothing else; empty: part of an expression
 	Type     uint32
 	Releases []int // indexes into Block.Releases; for an avg: sum, count
 	// How two releases, a sum z given its count n, or two counts, make the value, with Step that of z's grid:
@@ -283,6 +284,7 @@ type Difference struct {
 
 // Window adds up an aggregate over groups: SUM(…) OVER (…), as a running total does.
 type Window struct {
+	Output    string // as Column.Output
 	Column    Column
 	Adds      bool  // its release is what adds up
 	Partition []int // keys that its partitions are of; nil: all groups are in one, or nobody knows
