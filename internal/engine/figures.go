@@ -154,14 +154,15 @@ func (p *calibrated) column(of *rewrite.Formula) *rewrite.Column {
 	}
 }
 
-// tellApart gives result columns of one name that of what they are («avg» is what PostgreSQL calls every average).
+// tellApart gives result columns of one name, each of which is another aggregate, that of what they are («avg» is what PostgreSQL calls every
+// average).
 func tellApart(list []figure) {
-	shared := func(f figure) bool {
-		return slices.ContainsFunc(list, func(o figure) bool { return o.label == f.label && o.written != f.written })
-	}
 	var apart []int
 	for i, f := range list {
-		if f.written != "" && shared(f) {
+		same := func(o figure) bool { return o.label == f.label }
+		computed := func(o figure) bool { return same(o) && o.written == "" }
+		another := func(o figure) bool { return same(o) && o.written != f.written }
+		if slices.ContainsFunc(list, another) && !slices.ContainsFunc(list, computed) {
 			apart = append(apart, i)
 		}
 	}
