@@ -92,7 +92,7 @@ func (c *computing) value(f *rewrite.Formula) (e estimate, whole, ok bool) {
 	}
 	e = estimate{by(args[0].at, args[1].at), args[0].combine(args[1].span, by)}
 	if f.Op == "/" && all {
-		e = estimate{math.Trunc(e.at), span{math.Trunc(e.lo), math.Trunc(e.hi)}}
+		e = roundedBy("trunc", []estimate{e})
 	}
 	return e, all, true
 }
@@ -105,19 +105,23 @@ var binary = map[string]func(a, b float64) float64{
 	"/": func(a, b float64) float64 { return a / b },
 }
 
-// roundedBy applies a function that does not fall.
+// roundedBy applies a function that does not fall: between the ends is what it makes of the truth, and the truth before that.
 func roundedBy(op string, args []estimate) estimate {
-	by := map[string]func(float64) float64{"trunc": math.Trunc, "floor": math.Floor, "ceil": math.Ceil, "round": math.Round, rewrite.FormulaWhole: math.Round}[op]
-	if by == nil {
-		return args[0]
-	}
 	scale := 1.0
 	if len(args) > 1 {
 		scale = math.Pow10(int(args[1].at))
 	}
-	of := func(x float64) float64 { return by(x*scale) / scale }
-	return estimate{of(args[0].at), span{of(args[0].lo), of(args[0].hi)}}
+	of := func(x float64) float64 {
+		if by := rounding[op]; by != nil {
+			return by(x*scale) / scale
+		}
+		return x
+	}
+	e := args[0]
+	return estimate{of(e.at), span{math.Min(e.lo, of(e.lo)), math.Max(e.hi, of(e.hi))}}
 }
+
+var rounding = map[string]func(float64) float64{"trunc": math.Trunc, "floor": math.Floor, "ceil": math.Ceil, "round": math.Round, rewrite.FormulaWhole: math.Round}
 
 // aggregate is one aggregate in its unit.
 func (c *computing) aggregate(f *rewrite.Formula) (e estimate, whole, ok bool) {
