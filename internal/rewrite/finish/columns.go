@@ -21,44 +21,48 @@ type column struct {
 
 // source is a FROM item: its outputs, or the block that it reads. A public table has neither.
 type source struct {
-	alias   string
-	columns []column
-	block   int // 1 + the placeholder
-}
-
-// cte is a query of WITH.
-type cte struct {
-	columns []column
-	query   *pg_query.SelectStmt
+	alias    string
+	columns  []column
+	block    int                  // 1 + the placeholder
+	released bool                 // which rows there are was released
+	query    *pg_query.SelectStmt // of a CTE
 }
 
 // names is what the names in a query mean.
 type names struct {
 	*finisher
 	items []source
-	ctes  map[string]cte
+	ctes  map[string]source
 	outer *names
 	query *pg_query.SelectStmt
+
+	released bool // which rows the query has was released
 }
 
 // namesOf gives what the names in a query mean.
 func (b *finisher) namesOf(s *pg_query.SelectStmt, outer *names) *names {
-	in := &names{finisher: b, ctes: map[string]cte{}, outer: outer, query: s}
+	in := &names{finisher: b, ctes: map[string]source{}, outer: outer, query: s}
 	for _, n := range s.GetWithClause().GetCtes() {
 		c := n.GetCommonTableExpr()
 		query := c.Ctequery.GetSelectStmt()
-		in.ctes[c.Ctename] = cte{renamed(b.columns(query, in), c.Aliascolnames), query}
+		list, released := b.columns(query, in)
+		in.ctes[c.Ctename] = source{columns: renamed(list, c.Aliascolnames), released: released, query: query}
 	}
 	for _, n := range s.FromClause {
 		in.add(n)
 	}
+	in.released = slices.ContainsFunc(in.items, func(of source) bool { return of.released })
+	sqltree.Visit(s.WhereClause, func(n *pg_query.Node) bool {
+		in.released = in.released || placeholderOf(n) > 0
+		return !in.released
+	})
 	return in
 }
 
 // placeholderOf is 1 + the number of the block that a FROM item reads; 0: it reads another relation.
 func placeholderOf(n *pg_query.Node) int {
-	if groups := n.GetRangeSubselect().GetSubquery().GetSelectStmt(); len(groups.GetTargetList()) > 0 && star(groups.TargetList[0].GetResTarget().Val) {
-		n = groups.GetFromClause()[0] // with windows over all groups (addGroups)
+	if groups := n.GetRangeSubselect().GetSubquery().GetSelectStmt(); len(groups.GetFromClause()) > 0 && len(groups.TargetList) > 0 && star(groups.TargetList[0].GetResTarget().Val) {
+		n = groups.FromClause[0] // with windows over all groups (addGroups)
 	}
 	number, is := strings.CutPrefix(n.GetRangeVar().GetRelname(), blockPrefix)
 	if i, err := strconv.Atoi(number); is && err == nil {
@@ -89,23 +93,26 @@ func (in *names) add(n *pg_query.Node) {
 		in.add(v.JoinExpr.Rarg)
 		return
 	case *pg_query.Node_RangeVar:
-		of.columns = renamed(in.again(in.cte(v.RangeVar).columns), v.RangeVar.GetAlias().GetColnames())
+		cte := in.cte(v.RangeVar)
+		of.columns, of.released = renamed(in.again(cte.columns), v.RangeVar.GetAlias().GetColnames()), cte.released
 	case *pg_query.Node_RangeSubselect:
 		if of.block == 0 {
-			of.columns = renamed(in.columns(v.RangeSubselect.Subquery.GetSelectStmt(), in), v.RangeSubselect.GetAlias().GetColnames())
+			of.columns, of.released = in.columns(v.RangeSubselect.Subquery.GetSelectStmt(), in)
+			of.columns = renamed(of.columns, v.RangeSubselect.GetAlias().GetColnames())
 		}
 	}
+	of.released = of.released || of.block > 0
 	in.items = append(in.items, of)
 }
 
 // cte finds the one that a FROM item names.
-func (in *names) cte(v *pg_query.RangeVar) cte {
+func (in *names) cte(v *pg_query.RangeVar) source {
 	for ; in != nil && v.GetSchemaname() == ""; in = in.outer {
 		if c, ok := in.ctes[v.GetRelname()]; ok {
 			return c
 		}
 	}
-	return cte{}
+	return source{}
 }
 
 // again are the outputs of a query that is read once more: of other groups.
@@ -124,24 +131,18 @@ func (in *names) again(list []column) (out []column) {
 	return out
 }
 
-// released says that the rows of a query are groups whose values are released.
-func (in *names) released() bool {
-	return slices.ContainsFunc(in.items, func(of source) bool {
-		return of.block > 0 || slices.ContainsFunc(of.columns, func(c column) bool { return c.of.Derived() })
-	})
-}
-
-// columns are the outputs of a query.
-func (b *finisher) columns(s *pg_query.SelectStmt, outer *names) (list []column) {
+// columns are the outputs of a query; released: which rows it has was.
+func (b *finisher) columns(s *pg_query.SelectStmt, outer *names) (list []column, released bool) {
 	in := b.namesOf(s, outer)
 	if s.Op != pg_query.SetOperation_SETOP_NONE {
-		list = b.columns(s.Larg, in)
-		for i, c := range b.columns(s.Rarg, in) {
+		list, released = b.columns(s.Larg, in)
+		right, also := b.columns(s.Rarg, in)
+		for i, c := range right {
 			if i < len(list) {
 				list[i].of = either(list[i].of, c.of)
 			}
 		}
-		return list
+		return list, released || also
 	}
 	for _, t := range s.TargetList {
 		r := t.GetResTarget()
@@ -156,7 +157,7 @@ func (b *finisher) columns(s *pg_query.SelectStmt, outer *names) (list []column)
 			}
 		}
 	}
-	return list
+	return list, in.released
 }
 
 // named is what a column reference means.
@@ -211,7 +212,8 @@ func (in *names) oneRow(block int) bool { return len(in.levels[block].groups.key
 // outputsOf are the result columns of a statement that released values are in.
 func (b *finisher) outputsOf(s *pg_query.SelectStmt) (out []column) {
 	b.rows = len(b.levels)
-	for _, c := range b.columns(s, nil) {
+	list, _ := b.columns(s, nil)
+	for _, c := range list {
 		if c.of.Derived() {
 			out = append(out, c)
 		}

@@ -32,7 +32,7 @@ func (b *finisher) orderOf(s *pg_query.SelectStmt, outputs []column) *Order {
 
 // sorted is what ORDER BY reads: an output, by its name or number, or an expression.
 func (in *names) sorted(x *pg_query.Node) *Formula {
-	list := in.columns(in.query, in.outer)
+	list, _ := in.columns(in.query, in.outer)
 	if c := x.GetColumnRef(); len(c.GetFields()) == 1 {
 		name := sqltree.StringList(c.Fields)[0]
 		if at := slices.IndexFunc(list, func(c column) bool { return c.name == name }); at >= 0 {

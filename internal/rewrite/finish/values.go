@@ -131,7 +131,7 @@ func (in *names) call(n *pg_query.Node, f *pg_query.FuncCall) *Formula {
 	switch {
 	case f.Over != nil:
 		return in.window(n, f)
-	case sqltree.IsAggregate(n) && in.released():
+	case sqltree.IsAggregate(n) && in.released:
 		return in.aggregate(f)
 	}
 	args := in.values(f.Args)
@@ -166,7 +166,7 @@ func (in *names) window(n *pg_query.Node, f *pg_query.FuncCall) *Formula {
 		return f
 	case order != nil:
 		return public
-	case aggregatesOver(f) && in.released():
+	case aggregatesOver(f) && in.released:
 		return other
 	}
 	reads := in.values(slices.Concat(f.Args, f.Over.PartitionClause))
@@ -180,7 +180,7 @@ func (in *names) window(n *pg_query.Node, f *pg_query.FuncCall) *Formula {
 
 // subquery is the one value of a query.
 func (in *names) subquery(s *pg_query.SelectStmt) *Formula {
-	list := in.columns(s, in)
+	list, _ := in.columns(s, in)
 	if len(list) != 1 {
 		return public
 	}
