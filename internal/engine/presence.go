@@ -106,3 +106,11 @@ func (p *calibrated) notShown(drawn, shown []released) string {
 	}
 	return fmt.Sprintf("%d of %d groups are not shown: they cannot be told from empty ones. "+keep, left, all)
 }
+
+// chosen says that a condition chooses groups by what was released of them; empty: none does.
+func (p *calibrated) chosen() string {
+	if !p.plan.Chosen {
+		return ""
+	}
+	return "A condition chooses groups by released values: those near to it may be shown, or not, by the noise alone."
+}

@@ -130,6 +130,7 @@ type Plan struct {
 	// CutConditions read numbers of one unit as what they count as where they are added up, since nothing proves them total otherwise.
 	CutConditions []string
 	OverShown     bool     `json:"-"` // groups that are shown are aggregated
+	Chosen        bool     `json:"-"` // a condition chooses rows by released values
 	Outputs       []Output `json:"-"` // the result columns that released values are in
 	Order         *Order   `json:"-"` // nil: no released value is in what the rows are sorted by
 	Beyond        []Beyond // values beyond the bounds of columns

@@ -81,3 +81,25 @@ func TestOutputs(t *testing.T) {
 		}
 	}
 }
+
+// TestChosen: whether a condition chooses rows by released values.
+func TestChosen(t *testing.T) {
+	const groups = "(SELECT diagnosis, count(*) AS n FROM patients GROUP BY diagnosis) t"
+	for sql, want := range map[string]bool{
+		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 HAVING count(*) > 2":                                                                true,
+		"SELECT diagnosis, sum(count(*)) OVER (ORDER BY diagnosis) FROM patients GROUP BY 1":                                                     false,
+		"SELECT diagnosis FROM " + groups + " WHERE n > 2":                                                                                       true,
+		"SELECT diagnosis FROM " + groups + " WHERE diagnosis = 'flu'":                                                                           false,
+		"SELECT count(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING count(*) > 2) t":                                                  false,
+		"SELECT ward FROM wards w WHERE (SELECT count(*) FROM patients p WHERE p.ward = w.ward) > 2":                                             true,
+		"SELECT ward FROM wards w WHERE EXISTS (SELECT 1 FROM patients p WHERE p.ward = w.ward)":                                                 false,
+		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT ward FROM t WHERE n > (SELECT avg(n) FROM t) ORDER BY n LIMIT 2": true,
+	} {
+		q, err := theWorld.then().ask(sql, nil)
+		if err != nil || q.plan == nil {
+			t.Errorf("%s: %v", sql, err)
+		} else if q.plan.Chosen != want {
+			t.Errorf("%s: %t", sql, q.plan.Chosen)
+		}
+	}
+}

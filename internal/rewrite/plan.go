@@ -69,6 +69,7 @@ func (a *Analysis) Plan(ctx context.Context, v Values, lookup Lookup, o Options)
 	p.Outputs, p.Order = b.cut.Queries[last].Answer(b.queries[last], func(block, column int, window bool) (int, int) {
 		return b.inPlan(p, index[last][block], b.queries[last].Blocks[block], column, window)
 	})
+	p.Chosen = b.cut.Queries[last].Chosen()
 	b.numberLayers(p.Blocks, planned, p.stage)
 	b.levels(p, index)
 	p.Beyond = b.Beyond()

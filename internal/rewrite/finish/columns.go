@@ -144,6 +144,7 @@ func (b *finisher) columns(s *pg_query.SelectStmt, outer *names) (list []column,
 		}
 		return list, released || also
 	}
+	b.chosen = b.chosen || in.value(s.WhereClause).Derived() || in.value(s.HavingClause).Derived()
 	for _, t := range s.TargetList {
 		r := t.GetResTarget()
 		if !star(r.Val) {

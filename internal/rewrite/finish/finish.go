@@ -26,6 +26,7 @@ type finisher struct {
 
 	outermost bool // root is a release block
 	overShown bool // groups that are shown are aggregated
+	chosen    bool // a condition chooses rows by released values
 }
 
 // placeholder names a block in the finish tree; Plan replaces it by the text that reads the released values.

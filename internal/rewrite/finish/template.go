@@ -42,6 +42,7 @@ type Template struct {
 	kinds     bind.Kinds
 	keyed     bool // a map (docs/privacy.md P28a): the values of its keys have to be known
 	overShown bool // it aggregates the groups that are shown
+	chosen    bool // a condition chooses its rows by released values
 	outputs   []column
 	order     *Order
 	limit     int // the parameter that has to be 1, for the statement asks whether there is a row; 0: none
@@ -55,6 +56,9 @@ type Template struct {
 
 // OverShown says that it aggregates the groups that are shown.
 func (t *Template) OverShown() bool { return t.overShown }
+
+// Chosen says that a condition chooses its rows by released values.
+func (t *Template) Chosen() bool { return t.chosen }
 
 // Answer says what the result columns, and the order, are computed of. place gives the place in the plan of an aggregate of a block, or
 // of a window over its groups.
@@ -120,7 +124,7 @@ func (t *Template) Print(p *Planned, index []int) Query {
 
 // template deparses the finish tree and checks every name in it.
 func (b *finisher) template(in catalog.Input, tree *pg_query.SelectStmt) (*Template, error) {
-	t := &Template{levels: b.levels, kinds: b.Kinds(), overShown: b.overShown}
+	t := &Template{levels: b.levels, kinds: b.Kinds(), overShown: b.overShown, chosen: b.chosen}
 	if err := b.renumber(t, tree); err != nil {
 		return nil, err
 	}
