@@ -120,11 +120,11 @@ func (in *names) again(list []column) (out []column) {
 	rows := map[int]int{0: 0}
 	for _, c := range list {
 		out = append(out, column{c.name, c.of.replaced(func(x Formula) *Formula {
-			if _, met := rows[x.row]; !met {
+			if _, met := rows[x.Row]; !met {
 				in.rows++
-				rows[x.row] = in.rows
+				rows[x.Row] = in.rows
 			}
-			x.row = rows[x.row]
+			x.Row = rows[x.Row]
 			return &x
 		})})
 	}
@@ -202,7 +202,7 @@ func (in *names) ofBlock(block int, name string) *Formula {
 	}
 	f := &Formula{Op: op, Block: block, Column: number - 1}
 	if !in.oneRow(block) {
-		f.row = block + 1
+		f.Row = block + 1
 	}
 	return f
 }

@@ -15,7 +15,7 @@ type finisher struct {
 	*Planned
 	levels  []*level // by placeholder
 	aliases int
-	rows    int                                           // of different groups that a column may be of (Formula.row)
+	rows    int                                           // of different groups that a column may be of (Formula.Row)
 	compare map[*pg_query.SelectStmt]bool                 // of whose count is asked whether there are rows
 	every   map[*pg_query.SelectStmt]bool                 // which count the rows for each public row
 	single  map[*pg_query.SelectStmt]bool                 // of whose groups each is one of those that it reads

@@ -24,8 +24,8 @@ type Formula struct {
 	Integer       bool
 	Block, Column int // of FormulaAggregate and FormulaWindow: which of the block's it is
 
-	row  int // whose value it is: of the same group, where it is the same; 0: of the one group of all rows
-	size int // how many it is of, beside itself
+	Row  int // whose value it is: of the same group, where it is the same; 0: of the one group of all rows
+	Size int // how many it is of, beside itself
 }
 
 // mostParts bounds the parts of a formula, each of which is computed for each group; mostQueries, of how many queries one may have rows.
@@ -99,7 +99,7 @@ func (f *Formula) Leaf() (leaf *Formula) {
 func of(op string, args ...*Formula) *Formula {
 	f := &Formula{Op: op, Args: args}
 	for _, x := range args {
-		f.size += 1 + x.size
+		f.Size += 1 + x.Size
 	}
 	return f
 }
@@ -117,7 +117,7 @@ func apply(op string, args ...*Formula) *Formula {
 		}
 		return false
 	}
-	if slices.ContainsFunc(args, unknown) || f.size > mostParts || f.severalRows() {
+	if slices.ContainsFunc(args, unknown) || f.Size > mostParts || f.severalRows() {
 		return other
 	}
 	return f
@@ -127,8 +127,8 @@ func apply(op string, args ...*Formula) *Formula {
 func (f *Formula) severalRows() bool {
 	row := 0
 	return f.Has(func(x *Formula) bool {
-		several := x.row != 0 && row != 0 && x.row != row
-		row = max(row, x.row)
+		several := x.Row != 0 && row != 0 && x.Row != row
+		row = max(row, x.Row)
 		return several
 	})
 }
@@ -143,7 +143,7 @@ func mixed(args ...*Formula) *Formula {
 
 // either is one formula or the other, in different rows.
 func either(a, b *Formula) *Formula {
-	if f := of(formulaEither, a, b); f.size <= 2*mostQueries && f.Derived() {
+	if f := of(formulaEither, a, b); f.Size <= 2*mostQueries && f.Derived() {
 		return f
 	}
 	return mixed(a, b)

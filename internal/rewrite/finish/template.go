@@ -66,7 +66,7 @@ func (t *Template) Answer(p *Planned, place func(block, column int, window bool)
 	placed := func(f *Formula) (out []*Formula) {
 		for set := range p.sets(f) {
 			out = append(out, f.replaced(func(x Formula) *Formula {
-				if x.row = 0; x.Op != FormulaAggregate && x.Op != FormulaWindow {
+				if x.Row = 0; x.Op != FormulaAggregate && x.Op != FormulaWindow {
 					return &x
 				}
 				blocks := p.reads[x.Block].blocks

@@ -289,7 +289,7 @@ func (c *correlator) total(s *pg_query.SelectStmt, x *pg_query.Node, written *pg
 	alone := newSelect()
 	alone.TargetList = []*pg_query.Node{target("", &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: sqltree.Clone(written)}})}
 	if text, err := sqltree.Deparse(alone); err == nil {
-		c.written[name] = strings.TrimPrefix(text, "SELECT ")
+		_, c.written[name], _ = strings.Cut(text, " ") // behind the keyword
 	}
 	rows.TargetList = []*pg_query.Node{target(name, sqltree.Clone(x))}
 	rows.FromClause, rows.WhereClause = sqltree.Clone(s).FromClause, sqltree.Clone(s.WhereClause)
