@@ -58,6 +58,7 @@ func TestOutputs(t *testing.T) {
 		"WITH t AS (SELECT diagnosis, count(*) AS n FROM patients GROUP BY 1) SELECT a.n - a.n AS same, a.n - b.n AS other, b.n FROM t a, t b": "same: -(count(*), count(*)); other: ?; n: count(*)",
 		"SELECT diagnosis, count(*) - (SELECT count(*) FROM patients q WHERE q.ward = 'a' GROUP BY ward) AS d FROM patients GROUP BY 1":        "d: ?",
 		"SELECT ward FROM wards w WHERE EXISTS (SELECT 1 FROM patients p WHERE p.ward = w.ward)":                                               "",
+		"SELECT diagnosis AS dpn2, sum(count(*)) OVER () AS s FROM patients GROUP BY 1":                                                        "s: sum(count(*)) OVER ()",
 		"SELECT count(*) AS groups FROM (SELECT diagnosis FROM patients GROUP BY 1) t":                                                         "groups: ?",
 		"WITH t AS (SELECT diagnosis AS d FROM patients GROUP BY 1) SELECT count(*) OVER () AS groups, d FROM t":                               "groups: ?",
 		"SELECT count(*) AS wards FROM wards WHERE ward IN (SELECT ward FROM patients)":                                                        "wards: ?",

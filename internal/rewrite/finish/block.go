@@ -37,7 +37,7 @@ func (b *finisher) rewriteBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	sets.addToAll(c.Groups[len(sets.keys):])
 	// Subqueries of the target list may have added blocks of their own: this block's place comes after them.
 	l := &level{rows: rows, env: e, groups: sets, calls: c.Calls, withins: c.Withins, intervals: c.Intervals, grouping: c.Grouping, compared: b.compare[s], every: b.every[s]}
-	if len(s.TargetList) > 0 {
+	if len(s.TargetList) == 1 && len(c.Calls) == 1 {
 		l.written = b.written[s.TargetList[0].GetResTarget().Name]
 	}
 	if !e.Inside() && !b.stage && l.written == "" {

@@ -195,12 +195,17 @@ func (in *names) named(fields []string) *Formula {
 
 // ofBlock is what a column of a block's groups means: those but aggregates and windows are keys, or say how far others are off.
 func (in *names) ofBlock(block int, name string) *Formula {
-	op := map[byte]string{'a': FormulaAggregate, 'w': FormulaWindow}[name[0]]
-	number, err := strconv.Atoi(name[1:])
-	if op == "" || err != nil || in.levels[block].compared {
+	f := &Formula{Op: FormulaAggregate, Block: block}
+	number, is := strings.CutPrefix(name, "a")
+	if !is {
+		f.Op = FormulaWindow
+		number, is = strings.CutPrefix(name, "w")
+	}
+	at, err := strconv.Atoi(number)
+	if !is || err != nil || in.levels[block].compared {
 		return public
 	}
-	f := &Formula{Op: op, Block: block, Column: number - 1}
+	f.Column = at - 1
 	if !in.oneRow(block) {
 		f.Row = block + 1
 	}

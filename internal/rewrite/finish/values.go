@@ -15,7 +15,7 @@ func (in *names) saysItself(n *pg_query.Node) (found bool) {
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
 		fields := sqltree.StringList(n.GetColumnRef().GetFields())
 		at := slices.IndexFunc(in.items, func(of source) bool { return of.block > 0 && len(fields) == 2 && of.alias == fields[0] })
-		found = found || at >= 0 && (fields[1][0] == 'i' || fields[1][0] == 'm')
+		found = found || at >= 0 && (strings.HasPrefix(fields[1], "i") || strings.HasPrefix(fields[1], "m"))
 		return !found
 	})
 	return found
