@@ -74,6 +74,11 @@ func (l leaf) formula() *rewrite.Formula {
 func (p *calibrated) figures(answer []released) (list []figure) {
 	shown := map[leaf]bool{} // what is a result column
 	for _, o := range p.plan.Outputs {
+		for _, x := range o.Of {
+			shown[leafOf(x.Same())] = true
+		}
+	}
+	for _, o := range p.plan.Outputs {
 		if f := p.ofOutput(o, answer, shown); f.of != nil {
 			list = append(list, f)
 		}
@@ -116,16 +121,15 @@ func (p *calibrated) ofOutput(o rewrite.Output, answer []released, shown map[lea
 		case !x.Derived():
 			continue
 		case x.Op == rewrite.FormulaWindow:
-			f, shown[leafOf(x)] = p.ofWindow(x, answer), true
+			f = p.ofWindow(x, answer)
 		case rounds != nil && len(p.column(rounds).Releases) == 0:
 			continue // a constant
 		case rounds != nil:
 			f = p.ofColumn(rounds, answer)
-			shown[leafOf(x)] = shown[leafOf(x)] || x == rounds
 		default:
 			f.margin = p.ofFormula(x, answer)
 		}
-		said = said && rounds != nil && x != rounds && f.known > 0 && f.without == 0
+		said = said && rounds != nil && !shown[leafOf(rounds)] && f.known > 0 && f.without == 0
 		if out.join(f.margin); out.of == nil {
 			out.of, out.typ, out.written = f.of, f.typ, f.written
 		}

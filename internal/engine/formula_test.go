@@ -178,6 +178,7 @@ func TestFigures(t *testing.T) {
 		"two shares of one name":      {[]rewrite.Output{output("p", computed("*", constant(2), first)), output("p", computed("*", constant(3), first))}, nil, "p (1): ±12 | p (2): ±18 | count: ±6 | other: ±6 | median", ""},
 		"of two grouping sets":        {[]rewrite.Output{output("n", first, ofWhole)}, nil, "n: ±6 | other: ±6 | median", ""},
 		"rounded":                     {[]rewrite.Output{output("r", computed("round", first))}, nil, "count: ±6 | other: ±6 | median", ""},
+		"rounded, and not":            {[]rewrite.Output{output("r", computed("round", first)), output("n", first)}, nil, "r: ±6 | n: ±6 | other: ±6 | median | count: ±6", ""},
 		"a share":                     {[]rewrite.Output{output("p", share)}, nil, "p: ±0.1129 to ±0.307 | count: ±6 | other: ±6 | median", ""},
 		"a share, in one group none":  {[]rewrite.Output{output("p", several)}, nil, "p: ±0.2421 | count: ±6 | other: ±6 | median", "No margin is known of p in 1 of 2 groups."},
 		"a percentile":                {[]rewrite.Output{output("m", quantile), output("x", unknown)}, nil, "m | x | count: ±6 | other: ±6", "No margin is known of m, x." + ends},
