@@ -70,7 +70,8 @@ func (l leaf) formula() *rewrite.Formula {
 	return &rewrite.Formula{Op: l.op, Block: l.block, Column: l.column}
 }
 
-// figures has one for each result column that released values are in, and for each other aggregate, and each other window that is a column.
+// figures has one for each result column that released values are in, and for each other aggregate, and each other
+// window that is a column.
 func (p *calibrated) figures(answer []released) (list []figure) {
 	shown := map[leaf]bool{} // what is a result column
 	for _, o := range p.plan.Outputs {
@@ -108,8 +109,8 @@ func (p *calibrated) figures(answer []released) (list []figure) {
 	return list
 }
 
-// ofOutput is the figure of a result column; of is nil where there is nothing to say of it, or what there is is said of the aggregate that it
-// rounds.
+// ofOutput is the figure of a result column; of is nil where there is nothing to say of it, or what there is is said of
+// the aggregate that it rounds.
 func (p *calibrated) ofOutput(o rewrite.Output, answer []released, shown map[leaf]bool) figure {
 	out := figure{label: o.Name, output: true}
 	said := true
@@ -158,8 +159,8 @@ func (p *calibrated) column(of *rewrite.Formula) *rewrite.Column {
 	}
 }
 
-// tellApart gives result columns of one name, each of which is another aggregate, that of what they are («avg» is what PostgreSQL calls every
-// average).
+// tellApart gives result columns of one name, each of which is another aggregate, that of what they are («avg» is what
+// PostgreSQL calls every average).
 func tellApart(list []figure) {
 	var apart []int
 	for i, f := range list {
@@ -196,7 +197,8 @@ func (m margin) equal(o margin) bool {
 	return m.known > 0 == (o.known > 0) && m.least == o.least && m.most == o.most
 }
 
-// together adds the figure of an aggregate to a list, or to that of the same aggregate in another grouping set, or to one that says the same.
+// together adds the figure of an aggregate to a list, or to that of the same aggregate in another grouping set, or to
+// one that says the same.
 func (p *calibrated) together(list []figure, f figure) []figure {
 	at := slices.IndexFunc(list, func(o figure) bool {
 		return o.label == f.label && (o.equal(f.margin) || p.oneColumn(o.of.Block, f.of.Block))
@@ -220,13 +222,14 @@ func (p *calibrated) oneColumn(a, b int) bool {
 	})
 }
 
-// withoutMargin names the result columns that have no margin, and says what gives one; empty: all have one. Numbers of places have none
-// where the answer says how many are certain.
+// withoutMargin names the result columns that have no margin, and says what gives one; empty: all have one. Numbers of
+// places have none where the answer says how many are certain.
 func (p *calibrated) withoutMargin(list []figure, placed ordering) string {
 	var names []string
 	quantile := false
 	for _, f := range list {
-		said := f.of.Op == rewrite.FormulaRank && placed.shown > 0 && placed.ranked && reflect.DeepEqual(f.of.Args[0], placed.by)
+		ranks := f.of.Op == rewrite.FormulaRank && placed.shown > 0 && placed.ranked
+		said := ranks && reflect.DeepEqual(f.of.Args[0], placed.by)
 		switch {
 		case !f.output || f.groups == 0 || said:
 			continue

@@ -27,7 +27,10 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 	drawn, values := values, p.presented(values)
 	p.placed = p.ordered(values)
 	p.figured = p.figures(values)
-	p.said = []string{p.ofLook(drawn), p.notShown(drawn, values), p.chosen(), p.overShown(values), p.placed.hint(), p.withoutMargin(p.figured, p.placed)}
+	p.said = []string{
+		p.ofLook(drawn), p.notShown(drawn, values), p.chosen(), p.overShown(values), p.placed.hint(),
+		p.withoutMargin(p.figured, p.placed),
+	}
 	r, err := p.finishRequest(p.plan.Finish, values)
 	if err != nil {
 		return nil, err

@@ -12,8 +12,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// What a statement computes of aggregates lies between what it computes of the ends of their intervals, where these hold all together: each of
-// k is wrong in a k-th of what may be wrong (docs/mechanisms.md, section 8).
+// What a statement computes of aggregates lies between what it computes of the ends of their intervals, where these
+// hold all together: each of k is wrong in a k-th of what may be wrong (docs/mechanisms.md, section 8).
 
 // computing computes formulas in one group, with what they may be.
 type computing struct {
@@ -27,8 +27,8 @@ type computing struct {
 // mostComputed bounds how often parts of a formula are computed.
 const mostComputed = 1 << 20
 
-// leaves are the aggregates that a formula is of, each once, and the block whose groups are its rows. ok: there is one, and nothing else that
-// was released is in the formula.
+// leaves are the aggregates that a formula is of, each once, and the block whose groups are its rows. ok: there is one,
+// and nothing else that was released is in the formula.
 func (p *calibrated) leaves(f *rewrite.Formula, answer []released) (list []*rewrite.Formula, block int, ok bool) {
 	parts := 0
 	other := f.Has(func(x *rewrite.Formula) bool {
@@ -51,7 +51,8 @@ func (p *calibrated) leaves(f *rewrite.Formula, answer []released) (list []*rewr
 	return list, block, ok && parts*answer[block].Keys.Len() <= mostComputed
 }
 
-// rowsOf is the block whose groups are the rows of what is computed of some aggregates, any where they are of one group each; ok: there is one.
+// rowsOf is the block whose groups are the rows of what is computed of some aggregates, any where they are of one group
+// each; ok: there is one.
 func (p *calibrated) rowsOf(list []*rewrite.Formula) (block int, ok bool) {
 	block = list[0].Block
 	for _, x := range list {
@@ -66,7 +67,8 @@ func (p *calibrated) rowsOf(list []*rewrite.Formula) (block int, ok bool) {
 	return block, true
 }
 
-// value is a formula with its interval; whole: PostgreSQL computes it as an integer. Not ok: it is NULL, or nobody knows how far it may be off.
+// value is a formula with its interval; whole: PostgreSQL computes it as an integer. Not ok: it is NULL, or nobody
+// knows how far it may be off.
 func (c *computing) value(f *rewrite.Formula) (e estimate, whole, ok bool) {
 	switch f.Op {
 	case rewrite.FormulaNumber:
@@ -105,7 +107,8 @@ var binary = map[string]func(a, b float64) float64{
 	"/": func(a, b float64) float64 { return a / b },
 }
 
-// roundedBy applies a function that does not fall: between the ends is what it makes of the truth, and the truth before that.
+// roundedBy applies a function that does not fall: between the ends is what it makes of the truth, and the truth before
+// that.
 func roundedBy(op string, args []estimate) estimate {
 	scale := 1.0
 	if len(args) > 1 {
@@ -121,7 +124,9 @@ func roundedBy(op string, args []estimate) estimate {
 	return estimate{of(e.at), span{math.Min(e.lo, of(e.lo)), math.Max(e.hi, of(e.hi))}}
 }
 
-var rounding = map[string]func(float64) float64{"trunc": math.Trunc, "floor": math.Floor, "ceil": math.Ceil, "round": math.Round, rewrite.FormulaWhole: math.Round}
+var rounding = map[string]func(float64) float64{
+	"trunc": math.Trunc, "floor": math.Floor, "ceil": math.Ceil, "round": math.Round, rewrite.FormulaWhole: math.Round,
+}
 
 // aggregate is one aggregate in its unit.
 func (c *computing) aggregate(f *rewrite.Formula) (e estimate, whole, ok bool) {
@@ -159,7 +164,8 @@ func (p *calibrated) ofFormula(f *rewrite.Formula, answer []released) (out margi
 	list, block, ok := p.leaves(f, answer)
 	for _, x := range list {
 		c := p.plan.Blocks[x.Block].Columns[x.Column]
-		ok = ok && isNumber(c.Type) && len(c.Releases) > 0 && p.plan.Blocks[x.Block].Releases[c.Releases[0]].Kind != mechanism.Quantile
+		ok = ok && isNumber(c.Type) && len(c.Releases) > 0 &&
+			p.plan.Blocks[x.Block].Releases[c.Releases[0]].Kind != mechanism.Quantile
 	}
 	if !ok {
 		return p.unknown(answer)

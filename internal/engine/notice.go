@@ -148,8 +148,8 @@ func margins(list []figure) (out []string) {
 	return out
 }
 
-// margin is that of an aggregate over the groups that were released: how far the further end of its interval is from the value.
-// Percentiles have one where both ends are asked for: nothing better than their range is public of others.
+// margin is that of an aggregate over the groups that were released: how far the further end of its interval is from
+// the value. Percentiles have one where both ends are asked for: nothing better than their range is public of others.
 func (p *calibrated) margin(block int, column rewrite.Column, r released) (out margin) {
 	out.groups = r.Keys.Len()
 	first := p.plan.Blocks[block].Releases[column.Releases[0]]

@@ -50,7 +50,8 @@ func (p *calibrated) ordered(answer []released) ordering {
 	return ordering{by: o.By, ranked: o.Ranked, sure: sure, shown: shown}
 }
 
-// hint says how many of the first places of an answer are certain; empty: all that are shown are (docs/mechanisms.md, section 18).
+// hint says how many of the first places of an answer are certain; empty: all that are shown are (docs/mechanisms.md,
+// section 18).
 func (of ordering) hint() string {
 	if of.sure == of.shown && !of.unknown {
 		return ""

@@ -95,7 +95,8 @@ func (p *calibrated) ofWindow(of *rewrite.Formula, answer []released) figure {
 		sum += math.Abs(float64(z))
 	}
 	f.known = f.groups
-	f.least, f.most = one*math.Sqrt(float64(fewest)), one*math.Sqrt(float64(largest))+share*sum*p.plan.Blocks[of.Block].Releases[release].Grid.Step
+	leftOut := share * sum * p.plan.Blocks[of.Block].Releases[release].Grid.Step
+	f.least, f.most = one*math.Sqrt(float64(fewest)), one*math.Sqrt(float64(largest))+leftOut
 	return f
 }
 

@@ -239,7 +239,8 @@ func (b *Block) addColumns(list []Column) {
 	}
 }
 
-// inPlan finds an aggregate of a block, or a window over its groups, among those of the block of the plan; -1: no row can be.
+// inPlan finds an aggregate of a block, or a window over its groups, among those of the block of the plan; -1: no row
+// can be.
 func (b *planning) inPlan(p *Plan, at int, k *release.Block, column int, window bool) (block, place int) {
 	if window {
 		return at, slices.IndexFunc(p.Blocks[at].Windows, func(w Window) bool { return reflect.DeepEqual(w, k.Windows[column]) })

@@ -10,8 +10,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// Each result column of an answer has a margin, or the answer says that none is known: so every column is followed to the released
-// values that it is computed of, through the queries of the finish query.
+// Each result column of an answer has a margin, or the answer says that none is known: so every column is followed to
+// the released values that it is computed of, through the queries of the finish query.
 
 // column is an output of a query.
 type column struct {
@@ -61,7 +61,8 @@ func (b *finisher) namesOf(s *pg_query.SelectStmt, outer *names) *names {
 
 // placeholderOf is 1 + the number of the block that a FROM item reads; 0: it reads another relation.
 func placeholderOf(n *pg_query.Node) int {
-	if groups := n.GetRangeSubselect().GetSubquery().GetSelectStmt(); len(groups.GetFromClause()) > 0 && len(groups.TargetList) > 0 && star(groups.TargetList[0].GetResTarget().Val) {
+	groups := n.GetRangeSubselect().GetSubquery().GetSelectStmt()
+	if len(groups.GetFromClause()) > 0 && len(groups.TargetList) > 0 && star(groups.TargetList[0].GetResTarget().Val) {
 		n = groups.FromClause[0] // with windows over all groups (addGroups)
 	}
 	number, is := strings.CutPrefix(n.GetRangeVar().GetRelname(), blockPrefix)
@@ -193,7 +194,8 @@ func (in *names) named(fields []string) *Formula {
 	return in.outer.named(fields)
 }
 
-// ofBlock is what a column of a block's groups means: those but aggregates and windows are keys, or say how far others are off.
+// ofBlock is what a column of a block's groups means: those but aggregates and windows are keys, or say how far others
+// are off.
 func (in *names) ofBlock(block int, name string) *Formula {
 	f := &Formula{Op: FormulaAggregate, Block: block}
 	number, is := strings.CutPrefix(name, "a")

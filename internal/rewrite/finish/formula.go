@@ -16,7 +16,8 @@ type Order struct {
 	Ranked     bool // a window numbers the groups in that order: they may be shown in another
 }
 
-// Formula is what is computed of the released values of a group: a function of others by that name, or one of the following.
+// Formula is what is computed of the released values of a group: a function of others by that name, or one of the
+// following.
 type Formula struct {
 	Op            string
 	Args          []*Formula
@@ -28,7 +29,8 @@ type Formula struct {
 	Size int // how many it is of, beside itself
 }
 
-// mostParts bounds the parts of a formula, each of which is computed for each group; mostQueries, of how many queries one may have rows.
+// mostParts bounds the parts of a formula, each of which is computed for each group; mostQueries, of how many queries
+// one may have rows.
 const mostParts, mostQueries = 64, 1024
 
 // What a formula may be beside + - * / of two others, round and trunc to so many digits, floor and ceil.

@@ -50,8 +50,9 @@ func (in *names) rowsAreGroups(outermost bool) bool {
 	s := in.query
 	several := func(t *pg_query.Node) bool { return !star(t.GetResTarget().Val) && returnsRows(t) }
 	switch {
-	case s.Op != pg_query.SetOperation_SETOP_NONE || len(s.DistinctClause) > 0 || s.HavingClause != nil || s.LimitOffset != nil || len(s.FromClause) != 1,
-		s.LimitCount != nil && !outermost, len(s.GroupClause) > 0 && !in.single[s], slices.ContainsFunc(s.TargetList, several):
+	case s.Op != pg_query.SetOperation_SETOP_NONE, len(s.DistinctClause) > 0, s.HavingClause != nil, s.LimitOffset != nil,
+		len(s.FromClause) != 1, s.LimitCount != nil && !outermost, len(s.GroupClause) > 0 && !in.single[s],
+		slices.ContainsFunc(s.TargetList, several):
 		return false
 	}
 	from := s.FromClause[0]

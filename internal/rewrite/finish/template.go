@@ -60,8 +60,8 @@ func (t *Template) OverShown() bool { return t.overShown }
 // Chosen says that a condition chooses its rows by released values.
 func (t *Template) Chosen() bool { return t.chosen }
 
-// Answer says what the result columns, and the order, are computed of. place gives the place in the plan of an aggregate of a block, or
-// of a window over its groups.
+// Answer says what the result columns, and the order, are computed of. place gives the place in the plan of an
+// aggregate of a block, or of a window over its groups.
 func (t *Template) Answer(p *Planned, place func(block, column int, window bool) (int, int)) (list []Output, order *Order) {
 	placed := func(f *Formula) (out []*Formula) {
 		for set := range p.sets(f) {

@@ -283,11 +283,13 @@ func (c *correlator) replaceSums(s, groups *pg_query.SelectStmt, of func(sum *pg
 	}
 }
 
-// total is the sum of x over all rows that a query groups, with the type of a sum of such sums, in place of what is written.
+// total is the sum of x over all rows that a query groups, with the type of a sum of such sums, in place of what is
+// written.
 func (c *correlator) total(s *pg_query.SelectStmt, x *pg_query.Node, written *pg_query.FuncCall) *pg_query.Node {
 	rows, out, alias, name := newSelect(), newSelect(), c.alias("t"), c.alias("n")
 	alone := newSelect()
-	alone.TargetList = []*pg_query.Node{target("", &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: sqltree.Clone(written)}})}
+	sum := &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: sqltree.Clone(written)}}
+	alone.TargetList = []*pg_query.Node{target("", sum)}
 	if text, err := sqltree.Deparse(alone); err == nil {
 		_, c.written[name], _ = strings.Cut(text, " ") // behind the keyword
 	}

@@ -10,11 +10,14 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// saysItself says that an expression reads the ends of an interval, or a deviation: it is the analyst's own word on how far another is off.
+// saysItself says that an expression reads the ends of an interval, or a deviation: it is the analyst's own word on how
+// far another is off.
 func (in *names) saysItself(n *pg_query.Node) (found bool) {
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
 		fields := sqltree.StringList(n.GetColumnRef().GetFields())
-		at := slices.IndexFunc(in.items, func(of source) bool { return of.block > 0 && len(fields) == 2 && of.alias == fields[0] })
+		at := slices.IndexFunc(in.items, func(of source) bool {
+			return of.block > 0 && len(fields) == 2 && of.alias == fields[0]
+		})
 		found = found || at >= 0 && (strings.HasPrefix(fields[1], "i") || strings.HasPrefix(fields[1], "m"))
 		return !found
 	})
@@ -76,8 +79,10 @@ func (in *names) any(n *pg_query.Node) *Formula {
 		}
 		if l := n.GetSubLink(); l != nil {
 			within := in.namesOf(l.Subselect.GetSelectStmt(), in)
-			reads = append(reads, within.any(&pg_query.Node{Node: &pg_query.Node_List{List: &pg_query.List{Items: within.query.TargetList}}}), within.value(within.query.WhereClause))
-			reads = append(reads, in.value(l.Testexpr))
+			for _, t := range within.query.TargetList {
+				reads = append(reads, within.value(t.GetResTarget().GetVal()))
+			}
+			reads = append(reads, within.value(within.query.WhereClause), in.value(l.Testexpr))
 		}
 		return n.GetSubLink() == nil
 	})
@@ -136,7 +141,8 @@ func (in *names) call(n *pg_query.Node, f *pg_query.FuncCall) *Formula {
 	}
 	args := in.values(f.Args)
 	switch name := sqltree.FunctionName(f); {
-	case (name == "round" || name == "trunc") && (len(args) == 1 || len(args) == 2 && args[1].Op == FormulaNumber), name == "floor", name == "ceil":
+	case (name == "round" || name == "trunc") && (len(args) == 1 || len(args) == 2 && args[1].Op == FormulaNumber),
+		name == "floor", name == "ceil":
 		return apply(name, args...)
 	case name == "ceiling":
 		return apply("ceil", args...)
@@ -150,13 +156,15 @@ func (in *names) aggregate(f *pg_query.FuncCall) *Formula {
 		return other
 	}
 	of := in.value(f.Args[0])
-	if of.Op == FormulaAggregate && additive(in.levels[of.Block].calls[of.Column]) && (in.single[in.query] || len(in.items) == 1 && in.oneRow(of.Block)) {
+	single := in.single[in.query] || len(in.items) == 1 && in.oneRow(of.Block)
+	if single && of.Op == FormulaAggregate && additive(in.levels[of.Block].calls[of.Column]) {
 		return apply(FormulaNumeric, of)
 	}
 	return other
 }
 
-// window is a window function: the number of a group in an order of released values, or something of which nobody knows how far it is off.
+// window is a window function: the number of a group in an order of released values, or something of which nobody knows
+// how far it is off.
 func (in *names) window(n *pg_query.Node, f *pg_query.FuncCall) *Formula {
 	order := rankedBy(n)
 	switch by := in.value(order.GetNode()); {
@@ -170,7 +178,8 @@ func (in *names) window(n *pg_query.Node, f *pg_query.FuncCall) *Formula {
 		return other
 	}
 	reads := in.values(slices.Concat(f.Args, f.Over.PartitionClause))
-	for _, w := range append(slices.Clone(in.query.WindowClause), &pg_query.Node{Node: &pg_query.Node_WindowDef{WindowDef: f.Over}}) {
+	over := &pg_query.Node{Node: &pg_query.Node_WindowDef{WindowDef: f.Over}}
+	for _, w := range append(slices.Clone(in.query.WindowClause), over) {
 		for _, by := range w.GetWindowDef().OrderClause {
 			reads = append(reads, in.value(by.GetSortBy().Node))
 		}
