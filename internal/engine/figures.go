@@ -240,7 +240,7 @@ func (p *calibrated) withoutMargin(list []figure, placed ordering) string {
 		}
 		if x := f.of.Rounded(); x != nil && f.known == 0 {
 			c := p.column(x)
-			single := len(c.Releases) == 1 && c.Low+c.High == 0
+			single := len(c.Releases) == 1 && c.Low+c.High == 0 && !c.Chooses // else its ends are those of its range
 			quantile = quantile || single && p.plan.Blocks[x.Block].Releases[c.Releases[0]].Kind == mechanism.Quantile
 		}
 	}

@@ -203,6 +203,10 @@ func (in *names) ofBlock(block int, name string) *Formula {
 		number, is = strings.CutPrefix(name, "w")
 	}
 	at, err := strconv.Atoi(number)
+	if !is && ofEnd(name) {
+		f.Op = formulaEnd
+		return f
+	}
 	if !is || err != nil || in.levels[block].compared {
 		return public
 	}
@@ -212,6 +216,9 @@ func (in *names) ofBlock(block int, name string) *Formula {
 	}
 	return f
 }
+
+// ofEnd says that a column of a block's groups says how far another is off.
+func ofEnd(name string) bool { return strings.HasPrefix(name, "i") || strings.HasPrefix(name, "m") }
 
 // oneRow says that a block has one group, of all rows.
 func (in *names) oneRow(block int) bool { return len(in.levels[block].groups.keys) == 0 }

@@ -42,6 +42,7 @@ const (
 	FormulaWhole     = "whole"   // the nearest integer, as an integer
 	FormulaRank      = "rank"    // the number of a group in an order
 	FormulaPublic    = "public"  // nothing that was released is in it
+	formulaEnd       = "end"     // the analyst's own word on how far another is off
 	FormulaOther     = "other"   // nobody knows how far it is off
 	formulaEither    = "either"  // one or the other, in different rows
 )
@@ -109,12 +110,12 @@ func of(op string, args ...*Formula) *Formula {
 // apply is an operator of others.
 func apply(op string, args ...*Formula) *Formula {
 	f := of(op, args...)
-	if !f.Derived() && slices.ContainsFunc(args, func(x *Formula) bool { return x.Op == FormulaPublic }) {
+	if !f.Derived() && slices.ContainsFunc(args, func(x *Formula) bool { return x.Op == FormulaPublic || x.Op == formulaEnd }) {
 		return public
 	}
 	unknown := func(x *Formula) bool {
 		switch x.Op {
-		case FormulaPublic, FormulaOther, FormulaRank, FormulaWindow, formulaEither:
+		case FormulaPublic, formulaEnd, FormulaOther, FormulaRank, FormulaWindow, formulaEither:
 			return true
 		}
 		return false

@@ -18,7 +18,7 @@ func (in *names) saysItself(n *pg_query.Node) (found bool) {
 		at := slices.IndexFunc(in.items, func(of source) bool {
 			return of.block > 0 && len(fields) == 2 && of.alias == fields[0]
 		})
-		found = found || at >= 0 && (strings.HasPrefix(fields[1], "i") || strings.HasPrefix(fields[1], "m"))
+		found = found || at >= 0 && ofEnd(fields[1])
 		return !found
 	})
 	return found
@@ -156,8 +156,10 @@ func (in *names) aggregate(f *pg_query.FuncCall) *Formula {
 		return other
 	}
 	of := in.value(f.Args[0])
-	single := in.single[in.query] || len(in.items) == 1 && in.oneRow(of.Block)
-	if single && of.Op == FormulaAggregate && additive(in.levels[of.Block].calls[of.Column]) {
+	switch single := in.single[in.query] || len(in.items) == 1 && in.oneRow(of.Block); {
+	case single && of.Op == formulaEnd:
+		return of
+	case single && of.Op == FormulaAggregate && additive(in.levels[of.Block].calls[of.Column]):
 		return apply(FormulaNumeric, of)
 	}
 	return other
