@@ -26,7 +26,11 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 	}
 	drawn, values := values, p.presented(values)
 	p.placed = p.ordered(values)
-	p.said = []string{p.ofLook(drawn), p.notShown(drawn, values), p.overShown(values), p.placed.hint()}
+	p.figured = p.figures(values)
+	p.said = []string{
+		p.ofLook(drawn), p.notShown(drawn, values), p.overShown(values), p.placed.hint(),
+		p.withoutMargin(p.figured, p.placed),
+	}
 	r, err := p.finishRequest(p.plan.Finish, values)
 	if err != nil {
 		return nil, err
@@ -36,7 +40,6 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 	if err != nil {
 		return nil, err
 	}
-	p.figured = p.figures(values)
 	var notices []*pgconn.Notice
 	if p.scope.Settings.Notices() {
 		notices = append(notices, p.notice())

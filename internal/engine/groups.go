@@ -52,8 +52,12 @@ func (p *calibrated) groupHints() []string {
 	if slices.ContainsFunc(p.plan.Blocks, func(b rewrite.Block) bool { return b.Compared }) {
 		hints = append(hints, "EXISTS and IN hold where released numbers of rows can be told from that of none, which is wrong in 5% at most.")
 	}
-	if slices.ContainsFunc(p.plan.Blocks, func(b rewrite.Block) bool { return b.Chosen && len(b.KeyTypes) > 0 }) {
-		hints = append(hints, "Released values choose which groups are shown: margins are wider, such that those of all groups hold together in 95%.")
+	if slices.ContainsFunc(p.plan.Blocks, func(b rewrite.Block) bool { return b.Chosen }) {
+		hint := "Released values choose which groups are shown: those near a limit may be shown, or not, by the noise alone."
+		if slices.ContainsFunc(p.plan.Blocks, func(b rewrite.Block) bool { return b.Chosen && len(b.KeyTypes) > 0 }) {
+			hint += " Margins are wider, such that those of all groups hold together in 95%."
+		}
+		hints = append(hints, hint)
 	}
 	unread := func(b rewrite.Block) bool {
 		return b.Keys != nil && len(b.KeyTypes) > 0 && !b.DropsEmpty && len(b.Releases) == 0

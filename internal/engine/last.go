@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -11,17 +12,23 @@ import (
 
 // Released implements session.Releaser: what dpproxy.last shows follows from released values and from what is public.
 func (p *private) Released() []session.Released {
-	list, named := make([]session.Released, len(p.figured)), names(p.plan)
+	list := make([]session.Released, len(p.figured))
 	for i, f := range p.figured {
-		info := describeNoise(p.calibrated, f.block, f.column.Releases[0])
-		list[i] = session.Released{Column: f.label, Mechanism: info.Mechanism, Scale: inUnit(f.typ, info.Scale), LeftOut: p.plan.Blocks[f.block].LeftOut, Epsilon: p.spent.epsilon}
-		if f.column.Cut != nil {
-			list[i].LeftOut = f.column.Cut.Share
+		list[i] = session.Released{Column: f.label, Epsilon: p.spent.epsilon}
+		if c := p.column(f.of); c != nil {
+			list[i].LeftOut = p.plan.Blocks[f.of.Leaf().Block].LeftOut
+			if c.Cut != nil {
+				list[i].LeftOut = c.Cut.Share
+			}
 		}
-		if o := p.placed; o.shown > 0 && o.block == f.block && f.label == named(p.plan.Blocks[o.block].Columns[o.column]) {
+		if f.of.Leaf() == f.of {
+			info := describeNoise(p.calibrated, f.of.Block, p.column(f.of).Releases[0])
+			list[i].Mechanism, list[i].Scale = info.Mechanism, inUnit(f.typ, info.Scale)
+		}
+		if o := p.placed; o.shown > 0 && reflect.DeepEqual(f.of, o.by.Same()) {
 			list[i].Place = o.text()
 		}
-		if f.known {
+		if f.known > 0 {
 			margin := inUnit(f.typ, f.most)
 			list[i].Margin = &margin
 		}

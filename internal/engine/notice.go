@@ -136,56 +136,10 @@ func beyond(b rewrite.Beyond) string {
 	return fmt.Sprintf("%s They are at most %s%% of all rows (outside)%s.", what, number(100**b.Share), known)
 }
 
-// figure is how far an aggregate may be off.
-type figure struct {
-	label       string
-	typ         uint32
-	block       int
-	column      rewrite.Column // the first of that label
-	known       bool           // it has margins: from the least to the widest of its groups
-	least, most float64
-}
-
-// figures has one for each aggregate: those that the client cannot tell apart have one together.
-func (p *calibrated) figures(answer []released) []figure {
-	var list []figure
-	named := names(p.plan)
-	for i, block := range p.plan.Blocks {
-		for _, column := range block.Columns {
-			if len(column.Releases) == 0 {
-				continue // a constant
-			}
-			f := figure{label: named(column), typ: column.Type, block: i, column: column}
-			f.least, f.most, f.known = p.margin(i, column, answer[i])
-			list = together(list, f)
-		}
-		for _, w := range block.Windows {
-			if w.Output != "" {
-				list = together(list, p.ofWindow(i, w, answer[i]))
-			}
-		}
-	}
-	return list
-}
-
-// together adds a figure to a list, or to the one of that label.
-func together(list []figure, f figure) []figure {
-	at := slices.IndexFunc(list, func(other figure) bool { return other.label == f.label })
-	switch {
-	case at < 0:
-		return append(list, f)
-	case !list[at].known:
-		list[at] = f
-	case f.known:
-		list[at].least, list[at].most = math.Min(list[at].least, f.least), math.Max(list[at].most, f.most)
-	}
-	return list
-}
-
-// margins has a line for each aggregate that has a margin: «name: ±6», or «name: ±6 to ±40» where groups differ.
+// margins has a line for each figure that has a margin: «name: ±6», or «name: ±6 to ±40» where groups differ.
 func margins(list []figure) (out []string) {
 	for _, f := range list {
-		if !f.known {
+		if f.known == 0 {
 			continue
 		}
 		text := f.label + ": ±" + amount(f.typ, f.least)
@@ -197,50 +151,21 @@ func margins(list []figure) (out []string) {
 	return out
 }
 
-// names tells aggregates apart as the client sees them: by the result column, or as it was written where that is none, or
-// the name of several («avg» is what PostgreSQL calls every average).
-func names(plan *rewrite.Plan) func(rewrite.Column) string {
-	written := map[string]string{}
-	shared := map[string]bool{}
-	for _, block := range plan.Blocks {
-		for _, c := range block.Columns {
-			if w, ok := written[c.Output]; ok && w != c.Name {
-				shared[c.Output] = true
-			}
-			written[c.Output] = c.Name
-		}
-	}
-	return func(c rewrite.Column) string {
-		if c.Output == "" || shared[c.Output] {
-			return c.Name
-		}
-		return c.Output
-	}
-}
-
-// margin returns the least and the greatest margin of an aggregate over the groups that were released: how far the further end of its
-// interval is from the value. Percentiles have one where both ends are asked for: nothing better than their range is public of others.
-func (p *calibrated) margin(block int, column rewrite.Column, r released) (least, most float64, ok bool) {
-	if column.Choice {
-		return 0, 0, false
-	}
+// margin is that of an aggregate over the groups that were released: how far the further end of its interval is from
+// the value. Percentiles have one where both ends are asked for: nothing better than their range is public of others.
+func (p *calibrated) margin(block int, column rewrite.Column, r released) (out margin) {
+	out.groups = r.Keys.Len()
 	first := p.plan.Blocks[block].Releases[column.Releases[0]]
-	if first.Kind == mechanism.Quantile && (column.Low == 0 || column.High == 0 || column.Chooses) {
-		return 0, 0, false
+	if column.Choice || first.Kind == mechanism.Quantile && (column.Low == 0 || column.High == 0 || column.Chooses) {
+		out.without = out.groups
+		return out
 	}
-	least = math.Inf(1)
-	for g := range r.Keys.Len() {
-		i, has := p.interval(block, column, r, g)
-		m := math.Max(i.below, i.above) * first.Grid.Step
-		if !has || math.IsInf(m, 1) {
-			continue
-		}
-		if column.Average {
-			m /= float64(r.Values[column.Releases[1]][g])
-		}
-		least, most, ok = math.Min(least, m), math.Max(most, m), true
+	for g := range out.groups {
+		i, ok := p.interval(block, column, r, g)
+		_, by := p.steps(block, column, r, g)
+		out.add(math.Max(i.below, i.above)*first.Grid.Step/by, ok, by <= 0 || p.nothing(block, column, r, g))
 	}
-	return least, most, ok
+	return out
 }
 
 // amount prints a margin of a value of a type: of times, whose steps are microseconds, as an interval.

@@ -62,18 +62,6 @@ func TestMarginsOfTimesAreIntervals(t *testing.T) {
 	}
 }
 
-// TestNamesTellAggregatesApart: the result column's name, unless other aggregates have it too.
-func TestNamesTellAggregatesApart(t *testing.T) {
-	age, weight := rewrite.Column{Name: "avg(age)", Output: "avg"}, rewrite.Column{Name: "avg(weight)", Output: "avg"}
-	count, inside := rewrite.Column{Name: "count(*)", Output: "n"}, rewrite.Column{Name: "sum(age)"}
-	named := names(&rewrite.Plan{Blocks: []rewrite.Block{{Columns: []rewrite.Column{age, count, inside}}, {Columns: []rewrite.Column{weight, count}}}})
-	for want, c := range map[string]rewrite.Column{"avg(age)": age, "avg(weight)": weight, "n": count, "sum(age)": inside} {
-		if got := named(c); got != want {
-			t.Errorf("%s is named %s", want, got)
-		}
-	}
-}
-
 // TestBeyondIsSaid: the notice says what became of values beyond bounds, and whether the margins cover it.
 func TestBeyondIsSaid(t *testing.T) {
 	share := .012

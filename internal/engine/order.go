@@ -8,53 +8,58 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgtype"
-
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// ranked is a group in the order of an aggregate: its value, and how far it may be off.
-type ranked struct{ value, margin float64 }
+// ranked is a group in an order: its value, and how far it may be off.
+type ranked struct {
+	value, margin float64
+	joint         bool // what others are computed of may be in it, too
+}
 
 // mostPlaces bounds the places of which is said whether they are certain.
 const mostPlaces = 1000
 
-// ordering are the places of an answer that is sorted by an aggregate: the first sure of shown are certain.
+// ordering are the places of an answer that is sorted by released values: the first sure of shown are certain.
 type ordering struct {
-	block, column int
-	ranked        bool // by a window: the answer may be in another order
-	sure, shown   int
+	by          *rewrite.Formula
+	ranked      bool // by a window: the answer may be in another order
+	sure, shown int
+	unknown     bool // nobody knows whether any is
 }
 
-// ordered finds the places of an answer; none: it is in no order of an aggregate, or its margins are not known.
+// ordered finds the places of an answer; none: it is in no order of released values, or has one row.
 func (p *calibrated) ordered(answer []released) ordering {
-	for i := range p.plan.Blocks {
-		o := p.plan.Blocks[i].Order
-		if o == nil {
-			continue
-		}
-		list := p.ranking(i, p.plan.Blocks[i].Columns[o.Column], answer[i], o.Descending)
-		shown := len(list)
-		if limit := p.plan.Blocks[i].Limit; limit > 0 {
-			shown = min(shown, limit)
-		}
-		sure := min(certain(list), shown)
-		if shown == len(list) && sure == shown-1 {
-			sure = shown // the last place follows from the others
-		}
-		return ordering{i, o.Column, o.Ranked, sure, shown}
+	o := p.plan.Order
+	if o == nil {
+		return ordering{}
 	}
-	return ordering{}
+	list, block, ok := p.ranking(*o, answer)
+	if !ok {
+		several := slices.ContainsFunc(answer, func(r released) bool { return r.Keys.Len() > 1 })
+		return ordering{by: o.By, ranked: o.Ranked, unknown: several}
+	}
+	shown := len(list)
+	if limit := p.plan.Blocks[block].Limit; limit > 0 {
+		shown = min(shown, limit)
+	}
+	sure := min(certain(list), shown)
+	if shown == len(list) && sure == shown-1 {
+		sure = shown // the last place follows from the others
+	}
+	return ordering{by: o.By, ranked: o.Ranked, sure: sure, shown: shown}
 }
 
-// hint says how many of the first places of an answer are certain; empty: all that are shown are, or it is not known (docs/mechanisms.md,
+// hint says how many of the first places of an answer are certain; empty: all that are shown are (docs/mechanisms.md,
 // section 18).
 func (of ordering) hint() string {
-	if of.sure == of.shown {
+	if of.sure == of.shown && !of.unknown {
 		return ""
 	}
 	text := fmt.Sprintf("Places 1 to %d are within the noise.", of.shown)
 	switch first := firstPlaces(of.sure); {
+	case of.unknown:
+		text = "Any place may be within the noise."
 	case of.sure == 0:
 	case of.shown == of.sure+1:
 		text = fmt.Sprintf("%s, place %d is within the noise.", first, of.shown)
@@ -93,35 +98,49 @@ func firstPlaces(n int) string {
 	return fmt.Sprintf("The first %d places are certain", n)
 }
 
-// ranking lists the groups in the order of an aggregate; empty where one has no value or no margin.
-func (p *calibrated) ranking(block int, c rewrite.Column, r released, descending bool) []ranked {
-	if c.Choice || c.Type == pgtype.BoolOID {
-		return nil
+// ranking lists the groups of a block in an order. Not ok: they are not in one, or one has no value or no margin.
+func (p *calibrated) ranking(o rewrite.Order, answer []released) (list []ranked, block int, ok bool) {
+	of, block, ok := p.leaves(o.By, answer)
+	if !ok {
+		return nil, 0, false
 	}
-	r.share = 0 // places are held to a probability of their own
-	var list []ranked
-	for g := range r.Keys.Len() {
-		i, ok := p.interval(block, c, r, g)
-		value, by := p.steps(block, c, r, g)
-		if !ok || by <= 0 {
-			return nil
+	c := &computing{calibrated: p, answer: slices.Clone(answer), part: 1}
+	if len(of) > 1 {
+		c.part = 1 / float64(2*len(of)) // two groups are compared
+	}
+	for i := range c.answer {
+		c.answer[i].share = 0 // places are held to a probability of their own
+	}
+	for c.group = range answer[block].Keys.Len() {
+		e, _, ok := c.value(o.By)
+		if !ok {
+			return nil, 0, false
 		}
-		if descending {
+		value, margin := e.at, math.Max(e.at-e.lo, e.hi-e.at)
+		if o.Descending {
 			value = -value
 		}
-		list = append(list, ranked{value, math.Max(i.below, i.above) / by})
+		list = append(list, ranked{value, margin, len(of) > 1})
 	}
 	slices.SortFunc(list, func(a, b ranked) int { return cmp.Compare(a.value, b.value) })
-	return list
+	return list, block, true
 }
 
 // certain is how many of the first places are further from all that follow than by the margin of the difference. It
 // ends at the first that is not: so it says more than is true as seldom as one comparison errs.
 func certain(list []ranked) int {
 	for i, a := range list[:min(len(list), mostPlaces)] {
-		if slices.ContainsFunc(list[i+1:], func(b ranked) bool { return b.value-a.value <= math.Hypot(a.margin, b.margin) }) {
+		if slices.ContainsFunc(list[i+1:], func(b ranked) bool { return b.value-a.value <= a.from(b) }) {
 			return i
 		}
 	}
 	return min(len(list), mostPlaces)
+}
+
+// from is the margin of the difference of two groups.
+func (a ranked) from(b ranked) float64 {
+	if a.joint {
+		return a.margin + b.margin
+	}
+	return math.Hypot(a.margin, b.margin)
 }

@@ -27,9 +27,16 @@ func TestOrder(t *testing.T) {
 		{[]int64{50, 9000, 8999}, rewrite.Order{}, 0, "The first place is certain, places 2 to 3 are within the noise."},
 		{[]int64{9000}, rewrite.Order{}, 0, ""},
 		{nil, rewrite.Order{}, 0, ""},
+		{[]int64{9000}, rewrite.Order{By: unknown}, 0, ""},
+		{[]int64{9000, 50}, rewrite.Order{By: unknown}, 0, "Any place may be within the noise."},
+		{[]int64{9000, 50}, rewrite.Order{By: unknown, Ranked: true}, 0, "By rank: any place may be within the noise."},
+		{[]int64{9000, 8999, 50}, rewrite.Order{By: computed("/", first, constant(2.5)), Ranked: true}, 0, "By rank: the first place is certain, places 2 to 3 are within the noise."},
 	} {
 		p := countsOf(t, len(c.values), 0, laplace, .33)
-		p.plan.Blocks[0].Columns, p.plan.Blocks[0].Order, p.plan.Blocks[0].Limit = []rewrite.Column{alone}, &c.order, c.limit
+		if c.order.By == nil {
+			c.order.By = first
+		}
+		p.plan.Blocks[0].Columns, p.plan.Order, p.plan.Blocks[0].Limit = []rewrite.Column{alone}, &c.order, c.limit
 		answer := []released{{Released: gate.Released{Keys: make(rewrite.KeyRows, len(c.values)), Values: [][]int64{c.values}}}}
 		if got := p.ordered(answer).hint(); got != c.want {
 			t.Errorf("%v: %q, want %q", c.values, got, c.want)
@@ -44,7 +51,7 @@ func TestCertainPlaces(t *testing.T) {
 	const rounds, groups = 3000, 12
 	for _, noise := range []mechanism.Choice{laplace, {Noise: mechanism.Gaussian, Bounding: mechanism.Clamp}} {
 		p := countsOf(t, groups, 0, noise, .33)
-		p.plan.Blocks[0].DropsEmpty, p.plan.Blocks[0].Columns, p.plan.Blocks[0].Order = false, []rewrite.Column{alone}, &rewrite.Order{Descending: true}
+		p.plan.Blocks[0].DropsEmpty, p.plan.Blocks[0].Columns = false, []rewrite.Column{alone}
 		margin := int64(p.blocks[0].releases[0].PlannedMargin())
 		for name, truth := range map[string]func(g int64) int64{
 			"alike":       func(g int64) int64 { return 10000 + g },
@@ -65,7 +72,8 @@ func TestCertainPlaces(t *testing.T) {
 					order[g] = g
 				}
 				slices.SortFunc(order, func(a, b int) int { return int(r.Values[0][b] - r.Values[0][a]) })
-				sure := certain(p.ranking(0, alone, r, true))
+				list, _, _ := p.ranking(rewrite.Order{By: first, Descending: true}, []released{r})
+				sure := certain(list)
 				most = max(most, sure)
 				if slices.ContainsFunc(order[:sure], func(g int) bool { return order[groups-1-g] != g }) {
 					wrong++

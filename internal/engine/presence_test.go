@@ -196,7 +196,7 @@ func TestIntervalsOfShownGroups(t *testing.T) {
 				least, most := many+c.above*margin, many+c.below*margin
 				having = func(count int64) bool { return float64(count) > least || c.below < 0 && float64(count) < most }
 			}
-			block.Order, block.Limit, block.Chosen = &rewrite.Order{Descending: true}, c.limit, c.above > 0
+			block.Limit, block.Chosen = c.limit, c.above > 0
 			p := &calibrated{plan: &rewrite.Plan{Blocks: []rewrite.Block{block}}, blocks: []calibratedBlock{{releases: prepared}}}
 			missed, plain := missedIntervals(p, c.size, having, c.limit, rounds)
 			t.Logf("%s, %s: of count, average and sum %.3f of those shown miss, %.3f of 95%% each", name, c.name, missed, plain)

@@ -82,24 +82,25 @@ func (p *calibrated) summedArg(arg rewrite.FinishArg, block released) []byte {
 }
 
 // ofWindow is the figure of a window over the groups of a block: from the least to the widest that it can have.
-func (p *calibrated) ofWindow(block int, w rewrite.Window, r released) figure {
-	f := figure{label: w.Output, typ: w.Column.Type, block: block, column: w.Column}
-	if r = r.all(); !w.Adds {
-		return f
-	}
-	var margin, share float64
-	if margin, share, f.known = p.summed(block, w.Column, r); !f.known {
+func (p *calibrated) ofWindow(of *rewrite.Formula, answer []released) figure {
+	w, r := p.plan.Blocks[of.Block].Windows[of.Column], answer[of.Block].all()
+	f := figure{typ: w.Column.Type, of: of, margin: margin{groups: answer[of.Block].Keys.Len()}}
+	one, share, ok := p.summed(of.Block, w.Column, r)
+	if !ok || !w.Adds {
+		f.without = f.groups
 		return f
 	}
 	fewest, largest := partitions(r.Keys, w.Partition)
 	if !w.Whole {
 		fewest = min(1, largest)
 	}
-	sum := 0.0
-	for _, z := range r.Plain[w.Column.Releases[0]] {
+	sum, release := 0.0, w.Column.Releases[0]
+	for _, z := range r.Plain[release] {
 		sum += math.Abs(float64(z))
 	}
-	f.least, f.most = margin*math.Sqrt(float64(fewest)), margin*math.Sqrt(float64(largest))+share*sum*p.plan.Blocks[block].Releases[w.Column.Releases[0]].Grid.Step
+	f.known = f.groups
+	leftOut := share * sum * p.plan.Blocks[of.Block].Releases[release].Grid.Step
+	f.least, f.most = one*math.Sqrt(float64(fewest)), one*math.Sqrt(float64(largest))+leftOut
 	return f
 }
 

@@ -74,13 +74,13 @@ func TestSumsOfKeptAnswers(t *testing.T) {
 	if err != nil || fmt.Sprint(again[0].Plain) != fmt.Sprint(drawn.Plain) {
 		t.Errorf("%v was kept as %v (%v)", drawn.Plain, again, err)
 	}
-	w := rewrite.Window{Output: "running", Column: alone, Adds: true}
-	block.Windows = []rewrite.Window{w}
-	if f := p.ofWindow(0, w, p.presented(again)[0]); !f.known || f.least <= 0 || f.most != 2*f.least || p.overShown(p.presented(again)) != "" {
+	block.Windows = []rewrite.Window{{Column: alone, Adds: true}}
+	running := &rewrite.Formula{Op: rewrite.FormulaWindow}
+	if f := p.ofWindow(running, p.presented(again)); f.known == 0 || f.least <= 0 || f.most != 2*f.least || p.overShown(p.presented(again)) != "" {
 		t.Errorf("a running total of four groups: %+v, %q", f, p.overShown(p.presented(again)))
 	}
 	again[0].Plain = nil
-	if f := p.ofWindow(0, w, p.presented(again)[0]); f.known || p.overShown(p.presented(again)) == "" {
+	if f := p.ofWindow(running, p.presented(again)); f.known > 0 || p.overShown(p.presented(again)) == "" {
 		t.Errorf("of an old answer: %+v", f)
 	}
 }

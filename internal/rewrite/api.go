@@ -44,7 +44,9 @@ type (
 	Column     = release.Column
 	Beyond     = relation.Beyond
 	Difference = release.Difference
-	Order      = release.Order
+	Order      = finish.Order
+	Output     = finish.Output
+	Formula    = finish.Formula
 	Window     = release.Window
 	Moments    = release.Moments
 	Moment     = release.Moment
@@ -57,6 +59,14 @@ type (
 )
 
 const (
+	FormulaAggregate = finish.FormulaAggregate
+	FormulaWindow    = finish.FormulaWindow
+	FormulaNumber    = finish.FormulaNumber
+	FormulaNumeric   = finish.FormulaNumeric
+	FormulaWhole     = finish.FormulaWhole
+	FormulaRank      = finish.FormulaRank
+	FormulaOther     = finish.FormulaOther
+
 	RouteShadow  = schema.RouteShadow
 	RoutePublic  = schema.RoutePublic
 	RoutePrivate = schema.RoutePrivate
@@ -125,6 +135,8 @@ type Plan struct {
 	// CutConditions read numbers of one unit as what they count as where they are added up, since nothing proves them total otherwise.
 	CutConditions []string
 	OverShown     bool     `json:"-"` // groups that are shown are aggregated
+	Outputs       []Output `json:"-"` // the result columns that released values are in
+	Order         *Order   `json:"-"` // nil: no released value is in what the rows are sorted by
 	Beyond        []Beyond // values beyond the bounds of columns
 	Explain       []string // plan tree, one line each: unit, row bounds, column bounds, sensitivities
 	OfNothing     []string `json:"-"` // of Explain, which calls have a value over no rows
@@ -156,7 +168,6 @@ type Block struct {
 	DropsEmpty bool
 	Exists     []int    // indexes into Releases; none where no row can be: no group is shown
 	Compared   bool     `json:"-"` // the statement asks whether there are rows, and nothing else
-	Order      *Order   `json:"-"` // of its groups in the answer; nil: by no aggregate
 	Chosen     bool     `json:"-"` // released values choose in another way which groups are shown
 	Limit      int      `json:"-"` // how many groups an order of what is released of them leaves; 0: all
 	Windows    []Window `json:"-"` // sums over its groups

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
@@ -64,6 +65,10 @@ func (a *Analysis) Plan(ctx context.Context, v Values, lookup Lookup, o Options)
 			p.Stages = append(p.Stages, b.cut.Stage(i, p.Finish, len(p.Blocks)))
 		}
 	}
+	last := len(b.queries) - 1
+	p.Outputs, p.Order = b.cut.Queries[last].Answer(b.queries[last], func(block, column int, window bool) (int, int) {
+		return b.inPlan(p, index[last][block], b.queries[last].Blocks[block], column, window)
+	})
 	b.numberLayers(p.Blocks, planned, p.stage)
 	b.levels(p, index)
 	p.Beyond = b.Beyond()
@@ -166,7 +171,7 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 		for _, g := range k.Keys {
 			block.KeyTypes = append(block.KeyTypes, g.Type())
 		}
-		block.DropsEmpty, block.Compared, block.Order, block.Limit, block.Chosen, block.Windows = k.DropsEmpty, k.Compared, k.Order, k.Limit, k.Chosen, k.Windows
+		block.DropsEmpty, block.Compared, block.Limit, block.Chosen, block.Windows = k.DropsEmpty, k.Compared, k.Limit, k.Chosen, k.Windows
 		if !k.Selected {
 			block.Keys = k.Product()
 		}
@@ -175,11 +180,6 @@ func (b *planning) printBlocks(q *finish.Planned, p *Plan, planned *[]*release.B
 			index[i] = j
 			p.Blocks[j].addColumns(block.Columns)
 			p.Blocks[j].Windows = append(p.Blocks[j].Windows, block.Windows...)
-			if block.Order != nil && p.Blocks[j].Order == nil {
-				o := *block.Order
-				o.Column = slices.IndexFunc(p.Blocks[j].Columns, func(c Column) bool { return sameColumn(c, block.Columns[block.Order.Column]) })
-				p.Blocks[j].Order = &o
-			}
 			if block.Limit > 0 && (p.Blocks[j].Limit == 0 || block.Limit < p.Blocks[j].Limit) {
 				p.Blocks[j].Limit = block.Limit
 			}
@@ -239,6 +239,15 @@ func (b *Block) addColumns(list []Column) {
 		}
 		b.Columns = append(b.Columns[:len(b.Columns):len(b.Columns)], c)
 	}
+}
+
+// inPlan finds an aggregate of a block, or a window over its groups, among those of the block of the plan; -1: no row
+// can be.
+func (b *planning) inPlan(p *Plan, at int, k *release.Block, column int, window bool) (block, place int) {
+	if window {
+		return at, slices.IndexFunc(p.Blocks[at].Windows, func(w Window) bool { return reflect.DeepEqual(w, k.Windows[column]) })
+	}
+	return at, slices.IndexFunc(p.Blocks[at].Columns, func(c Column) bool { return sameColumn(c, k.Columns[column]) })
 }
 
 func sameColumn(a, b Column) bool {

@@ -23,11 +23,11 @@ func TestOrders(t *testing.T) {
 		"SELECT diagnosis, dense_rank() OVER (ORDER BY n DESC) FROM " + groups:                                                        "count(*) true 0 true",
 		"SELECT diagnosis, row_number() OVER (ORDER BY count(*)) AS r FROM patients GROUP BY 1 ORDER BY diagnosis":                    "count(*) false 0 true",
 		"SELECT ward, diagnosis, rank() OVER (PARTITION BY ward ORDER BY count(*)) FROM patients GROUP BY 1, 2":                       "",
-		"SELECT diagnosis, n FROM " + groups + " WHERE n > 3 ORDER BY n":                                                              "",
-		"SELECT diagnosis, n FROM " + groups + " ORDER BY n OFFSET 2":                                                                 "",
+		"SELECT diagnosis, n FROM " + groups + " WHERE n > 3 ORDER BY n":                                                              "? false 0 false",
+		"SELECT diagnosis, n FROM " + groups + " ORDER BY n OFFSET 2":                                                                 "? false 0 false",
 		"SELECT diagnosis, n FROM " + groups + " ORDER BY diagnosis":                                                                  "",
-		"SELECT diagnosis, n FROM (SELECT diagnosis, count(*) AS n FROM patients GROUP BY 1 LIMIT 2) t ORDER BY n":                    "",
-		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 HAVING count(*) > 3 ORDER BY 2":                                          "",
+		"SELECT diagnosis, n FROM (SELECT diagnosis, count(*) AS n FROM patients GROUP BY 1 LIMIT 2) t ORDER BY n":                    "? false 0 false",
+		"SELECT diagnosis, count(*) FROM patients GROUP BY 1 HAVING count(*) > 3 ORDER BY 2":                                          "? false 0 false",
 		"SELECT ward, sum(n) FROM (SELECT ward, diagnosis, count(*) AS n FROM patients GROUP BY 1, 2) t GROUP BY 1 HAVING sum(n) > 3": "",
 	} {
 		q, err := theWorld.then().ask(sql, nil)
@@ -36,10 +36,8 @@ func TestOrders(t *testing.T) {
 			continue
 		}
 		got := ""
-		for _, b := range q.plan.Blocks {
-			if o := b.Order; o != nil {
-				got = fmt.Sprint(b.Columns[o.Column].Name, " ", o.Descending, " ", b.Limit, " ", o.Ranked)
-			}
+		if o := q.plan.Order; o != nil {
+			got = fmt.Sprint(formulaText(q.plan, o.By), " ", o.Descending, " ", q.plan.Blocks[0].Limit, " ", o.Ranked)
 		}
 		if got != want {
 			t.Errorf("%s: %q, want %q", sql, got, want)
@@ -95,6 +93,10 @@ func TestChosen(t *testing.T) {
 		"SELECT ward, count(*) FROM patients GROUP BY 1 UNION ALL SELECT diagnosis, count(*) FROM patients GROUP BY 1 ORDER BY 2 LIMIT 2": "yes [count(*)], yes [count(*)]",
 		"SELECT ward, smoker, count(*) FROM patients GROUP BY GROUPING SETS ((1), (2)) ORDER BY 3 DESC LIMIT 3":                           "yes [count(*)], yes [count(*)]",
 		"SELECT ward, smoker, count(*) FROM patients GROUP BY GROUPING SETS ((1), (2))":                                                   "no [], no []",
+		"SELECT count(*) FROM (SELECT patient_id FROM visits GROUP BY 1 HAVING count(*) > 2) t":                                           "no []",
+		"SELECT ward FROM wards w WHERE (SELECT count(*) FROM patients p WHERE p.ward = w.ward) > 2":                                      "yes [count(*)]",
+		"SELECT ward FROM wards w WHERE EXISTS (SELECT 1 FROM patients p WHERE p.ward = w.ward)":                                          "no []",
+		"WITH t AS (SELECT ward, count(*) AS n FROM patients GROUP BY 1) SELECT ward FROM t WHERE n > (SELECT avg(n) FROM t)":             "yes [count(*)]",
 	} {
 		q, err := theWorld.then().ask(sql, nil)
 		if err != nil || q.plan == nil {

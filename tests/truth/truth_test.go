@@ -61,6 +61,10 @@ func TestJudge(t *testing.T) {
 		a.margins, a.hint = map[string]float64{"n": margin}, hint
 		return a
 	}
+	said := func(a answer, hint string) answer {
+		a.hint = hint
+		return a
+	}
 	for name, c := range map[string]struct {
 		got                              answer
 		invented, missing, held, printed int
@@ -72,6 +76,10 @@ func TestJudge(t *testing.T) {
 		"missing, said":  {noticed(table("k n", map[string][]float64{"a": {nan, 103}}), 4, "1 of 2 groups is not shown"), 0, 1, 1, 1, false},
 		"far off":        {noticed(table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}), 4, ""), 0, 0, 1, 2, true},
 		"no margin":      {table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}), 0, 0, 0, 0, true},
+		"none, said":     {said(table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}), "Rows. No margin is known of m, n."), 0, 0, 0, 0, false},
+		"of another":     {said(table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}), "No margin is known of m. n."), 0, 0, 0, 0, true},
+		"of some groups": {said(table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}), "No margin is known of n in 1 of 2 groups."), 0, 0, 0, 0, true},
+		"none, far off":  {noticed(table("k n", map[string][]float64{"a": {nan, 140}, "b": {nan, 49}}), 4, "No margin is known of n."), 0, 0, 1, 2, true},
 		"ends":           {table("k n n_low n_high", map[string][]float64{"a": {nan, 103, 90, 110}, "b": {nan, 53, 51, 60}}), 0, 0, 1, 2, false},
 		"an open end":    {table("k n n_low n_high", map[string][]float64{"a": {nan, 103, 90, nan}, "b": {nan, 53, nan, nan}}), 0, 0, 1, 1, false},
 		"certain, wrong": {noticed(backwards, 4, "the first 2 places are certain"), 0, 0, 2, 2, true},

@@ -37,11 +37,11 @@ func (b *finisher) rewriteBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	sets.addToAll(c.Groups[len(sets.keys):])
 	// Subqueries of the target list may have added blocks of their own: this block's place comes after them.
 	l := &level{rows: rows, env: e, groups: sets, calls: c.Calls, withins: c.Withins, intervals: c.Intervals, grouping: c.Grouping, compared: b.compare[s], every: b.every[s]}
-	if !e.Inside() && !b.stage {
+	if len(s.TargetList) == 1 && len(c.Calls) == 1 {
+		l.written = b.written[s.TargetList[0].GetResTarget().Name]
+	}
+	if !e.Inside() && !b.stage && l.written == "" {
 		l.outputs = outputs(s, alias)
-		if s == b.root || b.around[s] != nil {
-			l.order = b.orderOf(s, alias)
-		}
 	}
 	if !b.stage && !b.compare[s] {
 		b.chosen(s, alias, l, !e.Inside() && (s == b.root || b.around[s] != nil))
@@ -55,7 +55,7 @@ func (b *finisher) rewriteBlock(s *pg_query.SelectStmt, e *bind.Env) error {
 	return b.add(l, src, sc)
 }
 
-// outputs finds the result columns of the statement that are an aggregate and nothing else.
+// outputs finds the columns of a query that are an aggregate and nothing else.
 func outputs(s *pg_query.SelectStmt, alias string) map[int]string {
 	found := map[int]string{}
 	for _, t := range s.TargetList {

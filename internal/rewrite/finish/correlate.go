@@ -22,6 +22,7 @@ type correlator struct {
 	single  map[*pg_query.SelectStmt]bool                 // of whose groups each is one of those that it reads
 	around  map[*pg_query.SelectStmt]*pg_query.SelectStmt // of the groups that a query selects from, alone: that query
 	ends    map[*pg_query.SelectStmt]map[int]bool         // outputs that are sums of groups and have an interval
+	written map[string]string                             // by the output of a query: what the analyst wrote where that is its one call
 	refused error                                         // of what it understands and cannot be released
 }
 

@@ -15,10 +15,12 @@ type finisher struct {
 	*Planned
 	levels  []*level // by placeholder
 	aliases int
+	rows    int                                           // of different groups that a column may be of (Formula.Row)
 	compare map[*pg_query.SelectStmt]bool                 // of whose count is asked whether there are rows
 	every   map[*pg_query.SelectStmt]bool                 // which count the rows for each public row
 	single  map[*pg_query.SelectStmt]bool                 // of whose groups each is one of those that it reads
 	around  map[*pg_query.SelectStmt]*pg_query.SelectStmt // of the groups that the statement selects from, alone: itself
+	written map[string]string                             // by the output of a query: what the analyst wrote where that is its one call
 	stage   bool                                          // the query is a stage's: the client does not see its columns
 	root    *pg_query.SelectStmt
 
@@ -29,7 +31,9 @@ type finisher struct {
 }
 
 // placeholder names a block in the finish tree; Plan replaces it by the text that reads the released values.
-func placeholder(block int) string { return fmt.Sprintf("dpproxy_block_%d", block+1) }
+func placeholder(block int) string { return fmt.Sprintf(blockPrefix+"%d", block+1) }
+
+const blockPrefix = "dpproxy_block_"
 
 // rewrite turns a query (a copy of the client's tree) into its finish form, in place: every release block becomes a
 // read of its placeholder.

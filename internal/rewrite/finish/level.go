@@ -20,14 +20,14 @@ type level struct {
 	withins   []bind.Within
 	intervals []bind.Interval
 	grouping  [][]int
-	order     *release.Order
-	limit     int   // how many groups an order of what is released of them leaves; 0: all
-	chosen    bool  // what is released of its groups, or of others, says otherwise which are shown
-	choosers  []int // the calls that say so
+	written   string // as the analyst wrote its one call, where that is another; empty: it is not
+	limit     int    // how many groups an order of what is released of them leaves; 0: all
+	chosen    bool   // what is released of its groups, or of others, says otherwise which are shown
+	choosers  []int  // the calls that say so
 	windows   []window
 	compared  bool           // EXISTS asks of its count whether there are rows
 	every     bool           // it counts rows for every row around, also those that have none
-	outputs   map[int]string // by index of the call: the result column that is this call and nothing else
+	outputs   map[int]string // by index of the call: the column of the query that is this call and nothing else
 }
 
 // Planned are the release blocks of a statement: planned for values of its parameters or, by its analysis, to see that they can be.
@@ -70,8 +70,11 @@ func (p *Planned) add(l *level, src *relation.Relation, sc *bind.Scope) error {
 		for _, call := range l.choosers {
 			k.Columns[call].Chooses = true
 		}
+		if l.written != "" {
+			k.Columns[0].Name = l.written
+		}
 		if len(l.groups.sets) == 1 {
-			k.Order, k.Limit = l.order, l.limit
+			k.Limit = l.limit
 			for _, w := range l.windows {
 				w.Column, w.Adds = k.Columns[w.call], k.Adds(w.call)
 				k.Windows = append(k.Windows, w.Window)

@@ -1,49 +1,69 @@
 package finish
 
 import (
-	"strconv"
+	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
-	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// orderOf says by which aggregate a query of groups sorts them first, or the query around it does, or ranks them; nil: by none, or its rows are
-// not its groups.
-func (b *finisher) orderOf(s *pg_query.SelectStmt, alias string) *release.Order {
-	o := release.Order{}
-	of := func(by *pg_query.SortBy) bool {
-		names := sqltree.StringList(output(s, by.GetNode()).GetColumnRef().GetFields())
-		if len(names) != 2 || names[0] != alias || names[1][0] != 'a' || len(by.UseOp) > 0 {
-			return false
-		}
-		call, err := strconv.Atoi(names[1][1:])
-		o.Column, o.Descending = call-1, by.SortbyDir == pg_query.SortByDir_SORTBY_DESC
-		return err == nil
-	}
-	around := b.around[s]
-	switch {
-	case len(s.DistinctClause) > 0 || s.HavingClause != nil || s.LimitOffset != nil:
-		return nil
-	case s == b.root && len(s.SortClause) > 0 && of(s.SortClause[0].GetSortBy()):
-		return &o
-	case around != nil && (around.LimitOffset != nil || around.HavingClause != nil):
-		return nil
-	case around != nil && s.LimitCount == nil && len(around.SortClause) > 0 && of(inOutputs(around, around.SortClause[0].GetSortBy())):
-		return &o
-	case s.LimitCount != nil:
-		return nil
-	}
-	for _, q := range []*pg_query.SelectStmt{s, around} {
-		for _, t := range q.GetTargetList() {
-			if by := rankedBy(t.GetResTarget().GetVal()); by != nil && (q == s && of(by) || q == around && of(inOutputs(around, by))) {
-				o.Ranked = true
-				return &o
+// orderOf says by which released values a statement sorts its rows first, or numbers them; nil: by none.
+func (b *finisher) orderOf(s *pg_query.SelectStmt, outputs []column) *Order {
+	in := b.namesOf(s, nil)
+	groups := in.rowsAreGroups(true)
+	if len(s.SortClause) > 0 {
+		by := s.SortClause[0].GetSortBy()
+		o := &Order{By: in.sorted(by.Node), Descending: by.SortbyDir == pg_query.SortByDir_SORTBY_DESC}
+		if o.By.Derived() {
+			if !groups || len(by.UseOp) > 0 || o.By.Same().Op == FormulaRank {
+				o.By = other
 			}
+			return o
+		}
+	}
+	for _, c := range outputs {
+		if c.of.Op == FormulaRank && groups && s.LimitCount == nil {
+			return &Order{By: c.of.Args[0], Descending: c.of.Integer, Ranked: true}
 		}
 	}
 	return nil
+}
+
+// sorted is what ORDER BY reads: an output, by its name or number, or an expression.
+func (in *names) sorted(x *pg_query.Node) *Formula {
+	list, _ := in.columns(in.query, in.outer)
+	if c := x.GetColumnRef(); len(c.GetFields()) == 1 {
+		name := sqltree.StringList(c.Fields)[0]
+		if at := slices.IndexFunc(list, func(c column) bool { return c.name == name }); at >= 0 {
+			return list[at].of
+		}
+	}
+	if i := int(x.GetAConst().GetIval().GetIval()); 0 < i && i <= len(list) {
+		return list[i-1].of
+	}
+	return in.value(x)
+}
+
+// rowsAreGroups says that a query has a row for each group of one block, but for those that its own LIMIT leaves out.
+func (in *names) rowsAreGroups(outermost bool) bool {
+	s := in.query
+	several := func(t *pg_query.Node) bool { return !star(t.GetResTarget().Val) && returnsRows(t) }
+	switch {
+	case s.Op != pg_query.SetOperation_SETOP_NONE, len(s.DistinctClause) > 0, s.HavingClause != nil, s.LimitOffset != nil,
+		len(s.FromClause) != 1, s.LimitCount != nil && !outermost, len(s.GroupClause) > 0 && !in.single[s],
+		slices.ContainsFunc(s.TargetList, several):
+		return false
+	}
+	from := s.FromClause[0]
+	if placeholderOf(from) > 0 {
+		return s.WhereClause == nil || from.GetRangeSubselect() != nil
+	}
+	groups := from.GetRangeSubselect().GetSubquery().GetSelectStmt()
+	if groups == nil {
+		groups = in.cte(from.GetRangeVar()).query
+	}
+	return groups != nil && s.WhereClause == nil && in.namesOf(groups, in).rowsAreGroups(false)
 }
 
 // rankedBy is by what a window numbers all rows first; nil: it does not.
@@ -64,17 +84,4 @@ func output(s *pg_query.SelectStmt, x *pg_query.Node) *pg_query.Node {
 		return n
 	}
 	return x
-}
-
-// inOutputs is an order of a query around another by outputs of that one.
-func inOutputs(s *pg_query.SelectStmt, by *pg_query.SortBy) *pg_query.SortBy {
-	by = sqltree.Clone(by)
-	by.Node = sqltree.Clone(output(s, by.Node))
-	if sqltree.IsAggregate(by.Node) { // the sum of one
-		by.Node = by.Node.GetFuncCall().Args[0]
-	}
-	if len(by.Node.GetColumnRef().GetFields()) == 2 {
-		by.Node.GetColumnRef().Fields = by.Node.GetColumnRef().Fields[1:]
-	}
-	return by
 }

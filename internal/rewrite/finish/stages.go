@@ -65,8 +65,8 @@ func Cut(b *relation.Base, query *pg_query.SelectStmt, in catalog.Input) (*State
 
 func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (*Template, error) {
 	keyed := stage && isMap(query)
-	f := &finisher{Planned: &Planned{Binder: bind.New(b, c)}, compare: map[*pg_query.SelectStmt]bool{}, every: map[*pg_query.SelectStmt]bool{}, single: map[*pg_query.SelectStmt]bool{}, around: map[*pg_query.SelectStmt]*pg_query.SelectStmt{}, stage: stage, root: query}
-	correlated := &correlator{Binder: f.Binder, compare: f.compare, every: f.every, single: f.single, around: f.around, ends: map[*pg_query.SelectStmt]map[int]bool{}}
+	f := &finisher{Planned: &Planned{Binder: bind.New(b, c)}, compare: map[*pg_query.SelectStmt]bool{}, every: map[*pg_query.SelectStmt]bool{}, single: map[*pg_query.SelectStmt]bool{}, around: map[*pg_query.SelectStmt]*pg_query.SelectStmt{}, written: map[string]string{}, stage: stage, root: query}
+	correlated := &correlator{Binder: f.Binder, compare: f.compare, every: f.every, single: f.single, around: f.around, ends: map[*pg_query.SelectStmt]map[int]bool{}, written: f.written}
 	limit := 0
 	if !stage {
 		limit = correlated.existence(query)
@@ -77,14 +77,18 @@ func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (
 	if err := f.rewrite(query, nil); err != nil {
 		return nil, err
 	}
+	var outputs []column
+	var order *Order
 	if !stage {
 		c.Outermost, c.Ends = f.outermost, correlated.ends[query]
+		outputs = f.outputsOf(query)
+		order = f.orderOf(query, outputs)
 	}
 	t, err := f.template(c.in, query)
 	if err != nil {
 		return nil, err
 	}
-	t.keyed, t.limit = keyed, limit
+	t.keyed, t.limit, t.outputs, t.order = keyed, limit, outputs, order
 	if !keyed {
 		return t, nil
 	}

@@ -19,7 +19,7 @@ import (
 func (b *finisher) stubs(tree *pg_query.SelectStmt) {
 	stub := func(n *pg_query.Node) (*pg_query.Node, bool, error) {
 		v := n.GetRangeVar()
-		if v == nil || !strings.HasPrefix(v.Relname, "dpproxy_block_") {
+		if v == nil || !strings.HasPrefix(v.Relname, blockPrefix) {
 			return n, true, nil
 		}
 		target := &pg_query.ResTarget{Name: v.Relname, Val: pg_query.MakeAConstIntNode(1, -1)}
@@ -42,7 +42,9 @@ type Template struct {
 	kinds     bind.Kinds
 	keyed     bool // a map (docs/privacy.md P28a): the values of its keys have to be known
 	overShown bool // it aggregates the groups that are shown
-	limit     int  // the parameter that has to be 1, for the statement asks whether there is a row; 0: none
+	outputs   []column
+	order     *Order
+	limit     int // the parameter that has to be 1, for the statement asks whether there is a row; 0: none
 
 	text         []string // of the finish query, around the reads of released values
 	placeholders []int    // which placeholder each read is of
@@ -53,6 +55,55 @@ type Template struct {
 
 // OverShown says that it aggregates the groups that are shown.
 func (t *Template) OverShown() bool { return t.overShown }
+
+// Answer says what the result columns, and the order, are computed of. place gives the place in the plan of an
+// aggregate of a block, or of a window over its groups.
+func (t *Template) Answer(p *Planned, place func(block, column int, window bool) (int, int)) (list []Output, order *Order) {
+	placed := func(f *Formula) (out []*Formula) {
+		for set := range p.sets(f) {
+			out = append(out, f.replaced(func(x Formula) *Formula {
+				if x.Row = 0; x.Op != FormulaAggregate && x.Op != FormulaWindow {
+					return &x
+				}
+				blocks := p.reads[x.Block].blocks
+				if x.Block, x.Column = place(blocks[min(set, len(blocks)-1)], x.Column, x.Op == FormulaWindow); x.Column < 0 {
+					return public
+				}
+				return &x
+			}))
+		}
+		return out
+	}
+	for _, c := range t.outputs {
+		o := Output{Name: c.name}
+		for _, f := range c.of.alternatives() {
+			o.Of = append(o.Of, placed(f)...)
+		}
+		list = append(list, o)
+	}
+	if t.order != nil {
+		o := *t.order
+		if of := placed(o.By); len(of) == 1 && o.By.Op != formulaEither {
+			o.By = of[0]
+		} else {
+			o.By = other
+		}
+		order = &o
+	}
+	return list, order
+}
+
+// sets is how many grouping sets what a formula reads has.
+func (p *Planned) sets(f *Formula) int {
+	most := 1
+	f.Has(func(x *Formula) bool {
+		if x.Op == FormulaAggregate {
+			most = max(most, len(p.reads[x.Block].blocks))
+		}
+		return false
+	})
+	return most
+}
 
 // Print prints the client's statement over the values that are released of these blocks. index gives the number under which each block
 // is measured.

@@ -2,6 +2,7 @@ package finish
 
 import (
 	"slices"
+	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -285,7 +286,7 @@ func (c *correlator) replaceSums(s, groups *pg_query.SelectStmt, of func(sum *pg
 				x = sqltree.OwnCall("interval_"+string(what), sqltree.Clone(x))
 			}
 			if x != nil {
-				return c.total(groups, x), false, nil
+				return c.total(groups, x, f), false, nil
 			}
 			return n, true, nil
 		})
@@ -314,12 +315,19 @@ func plainSum(f *pg_query.FuncCall) bool {
 	return f != nil && sqltree.FunctionName(f) == "sum" && len(f.Args) == 1 && !f.AggDistinct && len(f.AggOrder) == 0 && f.AggFilter == nil
 }
 
-// total is the sum of x over all rows that a query groups, with the type of a sum of such sums.
-func (c *correlator) total(s *pg_query.SelectStmt, x *pg_query.Node) *pg_query.Node {
-	rows, out, alias := newSelect(), newSelect(), c.alias("t")
-	rows.TargetList = []*pg_query.Node{target("n", sqltree.Clone(x))}
+// total is the sum of x over all rows that a query groups, with the type of a sum of such sums, in place of what is
+// written.
+func (c *correlator) total(s *pg_query.SelectStmt, x *pg_query.Node, written *pg_query.FuncCall) *pg_query.Node {
+	rows, out, alias, name := newSelect(), newSelect(), c.alias("t"), c.alias("n")
+	alone := newSelect()
+	sum := &pg_query.Node{Node: &pg_query.Node_FuncCall{FuncCall: sqltree.Clone(written)}}
+	alone.TargetList = []*pg_query.Node{target("", sum)}
+	if text, err := sqltree.Deparse(alone); err == nil {
+		_, c.written[name], _ = strings.Cut(text, " ") // behind the keyword
+	}
+	rows.TargetList = []*pg_query.Node{target(name, sqltree.Clone(x))}
 	rows.FromClause, rows.WhereClause = sqltree.Clone(s).FromClause, sqltree.Clone(s.WhereClause)
-	out.TargetList = []*pg_query.Node{target("", call("sum", sqltree.ColumnRef(alias, "n")))}
+	out.TargetList = []*pg_query.Node{target("", call("sum", sqltree.ColumnRef(alias, name)))}
 	out.FromClause = []*pg_query.Node{subselect(rows, alias)}
 	return sublink(pg_query.SubLinkType_EXPR_SUBLINK, out, -1)
 }

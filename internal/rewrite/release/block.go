@@ -37,7 +37,6 @@ type Block struct {
 	clamped                  bool      // the policy bounds one unit's sum (per_unit): the SQL has to clamp it, even over one row
 
 	Proofs   []schema.Proof // of the keys' values
-	Order    *Order         // nil: groups are in no order of an aggregate
 	Chosen   bool           // released values choose groups in another way
 	Limit    int            // how many groups LIMIT leaves in an order of what is released of them; 0: it leaves none out
 	Windows  []Window       // sums over groups
@@ -254,7 +253,7 @@ func (b *Planner) NewBlock(src *relation.Relation, sc *bind.Scope, groups []*pg_
 // Column says which released integers make one aggregate of the block, for NOTICE, EXPLAIN and dpproxy.interval_*.
 type Column struct {
 	Name     string // as the analyst wrote it: "avg(cost)"
-	Output   string // name of the result column that is this aggregate and nothing else; empty: part of an expression
+	Output   string // name of the column of its query that is this aggregate and nothing else; empty: part of an expression
 	Type     uint32
 	Releases []int // indexes into Block.Releases; for an avg: sum, count
 	// How two releases, a sum z given its count n, or two counts, make the value, with Step that of z's grid:
@@ -285,16 +284,9 @@ type Difference struct {
 	Lo, Hi float64
 }
 
-// Order says that the statement sorts the groups by an aggregate first.
-type Order struct {
-	Column     int // of the block's
-	Descending bool
-	Ranked     bool // a window numbers the groups in that order: they may be shown in another
-}
-
-// Window is a result column that adds up an aggregate over groups: SUM(…) OVER (…), as a running total is.
+// Window adds up an aggregate over groups: SUM(…) OVER (…), as a running total does.
 type Window struct {
-	Output    string
+	Output    string // as Column.Output
 	Column    Column
 	Adds      bool  // its release is what adds up
 	Partition []int // keys that its partitions are of; nil: all groups are in one, or nobody knows
