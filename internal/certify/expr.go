@@ -342,10 +342,10 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 	if err != nil {
 		return first, err
 	}
-	notNull, present, isUnit := first.notNull, first.there(), first.unit && !first.around
+	notNull, present, isUnit := first.notNull, first.there(), first.unit
 	for _, v := range rest {
 		notNull, present = notNull || v.notNull, present || v.there()
-		isUnit = isUnit && v.unit && !v.around && v.home == first.home
+		isUnit = isUnit && v.unit && v.around == first.around && v.home == first.home
 	}
 	list := append([]value{first}, rest...)
 	r, err := union(list, args[0])
@@ -353,12 +353,12 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 		return r, err
 	}
 	if r.notNull, r.present, r.unit = notNull, present, isUnit; isUnit {
-		r.home = first.home
+		r.home, r.around = first.home, first.around
 		for _, v := range list {
 			r.of = append(r.of, v.rowsOf()...)
 		}
 	}
-	r.ofUnit = r.ofUnit || isUnit && r.there()
+	r.ofUnit = r.ofUnit || isUnit && r.there() && !r.around
 	if len(list) == 2 && list[1].hasOnlyZero() {
 		r.sum, r.total, r.dominated, r.moves, r.pieces = first.sum, first.total, first.dominated, first.moves, first.pieces // no row adds nothing
 	}
