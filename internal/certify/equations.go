@@ -118,7 +118,7 @@ func (eq *equations) add(a, b value, left, right *pg.Node, nulls bool) bool {
 
 // byBytes reports whether equal values have equal bytes, under the collation that n gives a value, if any.
 func byBytes(v value, n *pg.Node) bool {
-	return v.exact || n.GetCollateClause() != nil && v.typ == "text"
+	return v.exact || n.GetCollateClause() != nil && (v.typ == "text" || blanked(v.typ))
 }
 
 // oneEquality reports whether everything in PostgreSQL takes the same values of a type for equal.

@@ -95,7 +95,7 @@ func made(typ string, r span, args ...value) value {
 		exact = exact && a.exact
 		integral = integral && a.integral
 		v.vague = v.vague || a.vague
-		if a.typ == "text" && typ == "text" {
+		if isText(a.typ) && isText(typ) {
 			v.collation = merge(v.collation, a.collation)
 		}
 	}
@@ -181,7 +181,7 @@ func number64(s string) bool { return !strings.ContainsAny(s, ".eE") }
 
 // collated is an expression under another collation.
 //
-// Rule: under "default" and "C", text is exact. Proof: a database's own collation is deterministic, as "C" is; of these, text
+// Rule: under "default" and "C", text and bpchar(n) are exact. Proof: a database's own collation is deterministic, as "C" is; of these, text
 // compares equal only if its bytes are.
 func (s *scope) collated(c *pg.CollateClause) (value, error) {
 	v, err := s.expr(c.Arg)
@@ -189,13 +189,13 @@ func (s *scope) collated(c *pg.CollateClause) (value, error) {
 		return v, err
 	}
 	n, ok := name(c.Collname)
-	if !ok || len(c.Collname) != 2 || n != "default" && n != "C" || v.typ != "text" || v.vague {
+	if !ok || len(c.Collname) != 2 || n != "default" && n != "C" || !isText(v.typ) || v.vague {
 		return v, missing(c.Location, "collation", "of %s", v.typ)
 	}
 	if !v.exact { // two spellings are one unit, and two texts here
 		v.unit, v.ident, v.ofUnit = false, "", v.ofUnit && v.public
 	}
-	v.exact, v.collation = true, map[string]string{"C": "C"}[n]
+	v.exact, v.collation = v.typ != "bpchar", map[string]string{"C": "C"}[n]
 	return v, nil
 }
 
@@ -303,7 +303,7 @@ func united(a, b value, n *pg.Node) (value, error) {
 	switch {
 	case !ok || single || a.array || b.array:
 		return a, missing(where(n), "types", "%s and %s", a.typ, b.typ)
-	case a.typ == b.typ:
+	case a.typ == b.typ && a.typ != "row": // record_cmp fails where rows are of other types
 	case isNumber(a.typ) && isNumber(b.typ):
 		if ranks[b.typ] > ranks[a.typ] {
 			typ = b.typ
@@ -316,6 +316,9 @@ func united(a, b value, n *pg.Node) (value, error) {
 	}
 	v := made(typ, a.join(b.span), a, b)
 	v.exact = a.exact && b.exact && typ != "numeric"
+	if isText(typ) {
+		v.lo = nil
+	}
 	return v, nil
 }
 

@@ -3,6 +3,7 @@ package certify
 import (
 	"fmt"
 	"math/big"
+	"slices"
 )
 
 // Facts is what is known of the tables. Each fact is a line of the policy, or proven by main in the snapshot that measures.
@@ -13,14 +14,15 @@ type Facts struct {
 	Proven []string            // questions without parameters that main has answered with true
 }
 
-// Table is a relation without inheritance children, or one that is scanned with ONLY.
+// Table is an ordinary table without inheritance children, or a partitioned one. Of no other does PostgreSQL enforce what is said of columns.
 type Table struct {
-	Public  bool
-	Kind    string // of privacy unit
-	Unit    string // column that holds the unit, or
-	Via     *Via   // the key that leads to it
-	Columns map[string]Column
-	Unique  [][]string // sets of columns whose values are unique but for NULLs, by a valid, full, immediate index under the columns' collations
+	Public      bool
+	Kind        string // of privacy unit
+	Unit        string // column that holds the unit, or
+	Via         *Via   // the key that leads to it
+	Columns     map[string]Column
+	Unique      [][]string // sets of columns whose values are unique but for NULLs, by a valid, full, immediate index under the columns' collations
+	Partitioned bool
 }
 
 // Via says that the unit of a row is that of the one row of Table whose Key equals Column. Types and collations are the same.
@@ -70,6 +72,15 @@ type Output struct {
 type Certified struct {
 	Outputs []Output
 	checked bool
+}
+
+// Settled is what was derived without what Together reads, which holds the whole text.
+func (c Certified) Settled() Certified {
+	c.Outputs = slices.Clone(c.Outputs)
+	for i := range c.Outputs {
+		c.Outputs[i].shares = nil
+	}
+	return c
 }
 
 // OK reports whether Check made it.

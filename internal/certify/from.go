@@ -88,6 +88,12 @@ func (c *checker) factors(n *pg.Node, outer *scope, beside []factor, above deman
 		if err != nil {
 			return nil, nil, err
 		}
+		for _, l := range c.lemmas {
+			if r.kind == public && l.query != "" && l.query == anyNames(s.Subquery) {
+				o := *r
+				r, o.rows = &o, least(r.rows, l.most)
+			}
+		}
 		return alone(renamed(c.sourced(r, s.Subquery), s.Alias))
 	case *pg.Node_RangeFunction:
 		return alone(c.function(f.RangeFunction, outer))
@@ -122,7 +128,8 @@ func renamed(r *relation, a *pg.Alias) (item, error) {
 // Rule: a public table is public, with its unique sets as keys. A private one with a unit column is split by it; within one
 // unit, a unique set is unique without the unit column, and one of that column alone leaves one row. One whose unit a key leads
 // to is split once that key is joined. Of a public one, so many rows are alike as lemmas say. Proof: the meaning of the policy; uniqueness is a
-// fact. ONLY keeps rows of children out, for which no index speaks.
+// fact. ONLY keeps rows of children out, for which no index speaks; that of a partitioned table has no rows. One with a unique index has
+// no foreign partitions, whose rows nobody checks (DefineIndex of indexcmds.c, AttachPartitionEnsureIndexes of tablecmds.c).
 func (c *checker) table(t *pg.RangeVar) (item, error) {
 	at := t.Schemaname + "." + t.Relname
 	f, ok := c.facts.Tables[at]
@@ -132,8 +139,11 @@ func (c *checker) table(t *pg.RangeVar) (item, error) {
 	if strings.Contains(t.Schemaname+t.Relname, ".") { // a fact is of schema.table
 		return item{}, missing(t.Location, "table", "%q with a dot", t.Relname)
 	}
-	if t.Inh {
-		return item{}, missing(t.Location, "table", "%s without ONLY", at)
+	if t.Inh != f.Partitioned {
+		return item{}, missing(t.Location, "table", "ONLY of a table with partitions, or none of %s", at)
+	}
+	if f.Partitioned && len(f.Unique) == 0 {
+		return item{}, missing(t.Location, "table", "%s may have foreign partitions", at)
 	}
 	if t.Alias != nil && len(t.Alias.Colnames) > 0 {
 		return item{}, missing(t.Location, "table", "%s with other names of its columns", at)

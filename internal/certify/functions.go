@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
+	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
@@ -17,6 +19,9 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 	array := len(c.TypeName.ArrayBounds) == 1
 	lacks := func(from string) (value, error) {
 		return value{}, missing(c.Location, "cast", "%s to %s", from, t)
+	}
+	if numericType.MatchString(t) && c.Arg.GetTypeCast() == nil {
+		return lacks("no array of texts")
 	}
 	if p := c.Arg.GetParamRef(); p != nil {
 		return s.parameter(p, t, array)
@@ -82,10 +87,19 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 	return r, nil
 }
 
-// typeName is the name of a type, in pg_catalog or of the user's, without modifiers.
+// typeName is the name of a type, in pg_catalog or of the user's; those with modifiers are bpchar(n), and numeric(p,s) of an array.
 func (s *scope) typeName(t *pg.TypeName) (string, bool) {
-	if t.Setof || t.PctType || len(t.Typmods) > 0 || len(t.ArrayBounds) > 1 {
+	if t.Setof || t.PctType || len(t.ArrayBounds) > 1 {
 		return "", false
+	}
+	if len(t.Typmods) > 0 {
+		n, ok := name(t.Names)
+		var modifiers []string
+		for _, m := range t.Typmods {
+			modifiers = append(modifiers, strconv.Itoa(int(m.GetAConst().GetIval().GetIval())))
+		}
+		n += "(" + strings.Join(modifiers, ",") + ")"
+		return n, ok && (blanked(n) && len(modifiers) == 1 || numericType.MatchString(n) && len(t.ArrayBounds) == 1)
 	}
 	if n, ok := name(t.Names); ok && len(t.Names) == 2 {
 		return n, isNumber(n) || sortable[n] || ranges[n] != ""
@@ -119,15 +133,26 @@ func (s *scope) parameter(p *pg.ParamRef, t string, array bool) (value, error) {
 
 // array is an array parameter of texts as one of another type.
 //
-// Rule: each element is of a form that the type surely reads. Proof: then the cast raises no error, neither when it is planned nor
-// when the first row comes by.
+// Rule: each element is of a form that the type surely reads; of numeric(p,s), it is 10^(p-s) - 10^-s at most. Proof: then the cast raises
+// no error, neither when it is planned nor when the first row comes by: rounding to s digits leaves that bound alone (apply_typmod).
 func (s *scope) array(v value, t string, lacks func(string) (value, error)) (value, error) {
+	r := s.given(t)
+	if numericType.MatchString(t) {
+		if r = s.anyOf(Column{Type: t, NotNull: true, Deterministic: true}); !r.nan || r.hi == nil {
+			return lacks("text[]")
+		}
+		r.public, r.ofUnit = true, true
+	}
 	for _, e := range v.elements {
-		if e != nil && !s.canRead(t, *e) {
+		if e != nil && !s.canRead(r.typ, *e) {
 			return lacks("an element of text[]")
 		}
+		if r.typ != t && e != nil && !strings.EqualFold(*e, "nan") {
+			if x, ok := number(*e); !ok || new(big.Rat).Abs(x).Cmp(new(big.Rat).Sub(r.hi, r.tiny)) > 0 {
+				return lacks("an element of text[]")
+			}
+		}
 	}
-	r := s.given(t)
 	r.array, r.elements = true, v.elements
 	return r, nil
 }
@@ -154,6 +179,10 @@ func converted(v value, t string, f Facts) (value, bool) {
 		r := made("text", between(zero, power(2, 18)), v) // a numeric has 131072 digits before the point and 16383 behind
 		r.exact, r.holds = v.exact, v.told()              // what differs prints differently
 		return r, !v.vague
+	case t == "text" && isText(v.typ): // rtrim1: without blanks at the end
+		r := made("text", between(zero, v.hi), v)
+		r.holds = v.told()
+		return r, true
 	case v.typ == "bool" && t == "int4":
 		return made(t, between(zero, one), v), true
 	case timed[v.typ] && timed[t]:
@@ -316,11 +345,11 @@ func (s *scope) hash(fn string, f *pg.FuncCall, lacks func(string) (value, error
 	return made("int8", spanOf("int8"), v[0]), nil
 }
 
-// bucket is width_bucket(x, array of constants, none of them NULL): between 0 and their number. Proof: width_bucket_array raises an
+// bucket is width_bucket(x, array of constants, none of them NULL) of numbers, dates or times: between 0 and their number. Proof: width_bucket_array raises an
 // error for NULL alone.
 func bucket(args []value, lacks func(string) (value, error)) (value, error) {
 	x, list := args[0], args[1]
-	if !list.array || len(list.elements) == 0 || slices.Contains(list.elements, nil) || x.array || x.typ != list.typ || !isNumber(x.typ) {
+	if !list.array || len(list.elements) == 0 || slices.Contains(list.elements, nil) || x.array || x.typ != list.typ || !isNumber(x.typ) && !timed[x.typ] {
 		return lacks("no list of constants")
 	}
 	return made("int4", between(zero, big.NewRat(int64(len(list.elements)), 1)), x), nil

@@ -221,7 +221,7 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 		}
 		return value{}, missing(f.Location, "aggregate "+fn+" of aggregates", "")
 	}
-	if f.AggDistinct && (x.array || !x.exact && !(fn == "count" && sortable[x.typ])) { // which of equal values stays is not seen
+	if f.AggDistinct && (x.array || !x.exact && !(fn == "count" && (sortable[x.typ] || blanked(x.typ)))) { // which of equal values stays is not seen
 		return value{}, missing(f.Location, "aggregate "+fn+" DISTINCT", "of %s", x.typ)
 	}
 	if g.result.kind == grouped {

@@ -32,7 +32,7 @@ const maxPairs = 1 << 14
 // meetings reads the conditions that compare expressions over a list of rows with values of others.
 //
 // Rule: in each row the expression has a span, and so has what it is compared with. Numbers but floats, dates and times alone, and text
-// that is compared by its bytes. Proof: both sides are of types with one total order, in which NaN and infinities stand at the ends.
+// and labels of enums that are compared by their bytes. Proof: both sides are of types with one total order, in which NaN and infinities stand at the ends.
 func (c *checker) meetings(f factor, s *scope, on []*pg.Node) (all []meeting) {
 	if f.list == nil || len(f.items) != 1 || len(f.list)*len(f.list) > maxPairs {
 		return nil
@@ -56,7 +56,7 @@ func (c *checker) meetings(f factor, s *scope, on []*pg.Node) (all []meeting) {
 			side, other, op = bare(e.Rexpr), meeting{of: text(bare(e.Lexpr)), uses: usesL}, mirrored[op]
 		}
 		plain := func(v value) bool { return ranks[v.typ] >= 1 && ranks[v.typ] <= 4 && !v.array }
-		bytes := op == "=" && l.typ == "text" && r.typ == "text" && byBytes(l, e.Lexpr) && byBytes(r, e.Rexpr)
+		bytes := op == "=" && l.typ == r.typ && (l.typ == "text" || c.facts.Enums[l.typ] != nil) && byBytes(l, e.Lexpr) && byBytes(r, e.Rexpr)
 		if !bytes && !(plain(l) && plain(r)) && !(l.typ == r.typ && timed[l.typ] && !l.array && !r.array) {
 			continue
 		}
@@ -149,11 +149,11 @@ func meet(all []meeting, have func(*id) bool) (rows *big.Rat) {
 type entry struct {
 	span
 	notNull, null bool
-	word          *big.Rat // of text: a number of its own
+	word          *big.Rat // of text, and of labels of an enum: a number of its own
 }
 
 // entries are the values of a list, of columns of which all constants have one spelling.
-func entries(lists []*pg.Node, values [][]value, columns []column) (rows []map[*id]entry) {
+func (c *checker) entries(lists []*pg.Node, values [][]value, columns []column) (rows []map[*id]entry) {
 	words := map[string]*big.Rat{}
 	for i, l := range values {
 		row := map[*id]entry{}
@@ -161,7 +161,7 @@ func entries(lists []*pg.Node, values [][]value, columns []column) (rows []map[*
 			e := entry{span: v.span, notNull: v.notNull}
 			if a := lists[i].GetList().Items[k].GetTypeCast().GetArg().GetAConst(); a != nil {
 				e.null = a.Isnull
-				if w, isString := a.Val.(*pg.A_Const_Sval); isString && v.typ == "text" && v.exact {
+				if w, isString := a.Val.(*pg.A_Const_Sval); isString && v.exact && (v.typ == "text" || c.facts.Enums[v.typ] != nil) {
 					if words[w.Sval.GetSval()] == nil {
 						words[w.Sval.GetSval()] = big.NewRat(int64(len(words)), 1)
 					}
@@ -183,7 +183,7 @@ func distinct(rows []map[*id]entry, v value) bool {
 		switch {
 		case e.null:
 			continue
-		case v.typ == "text" && v.exact && e.word != nil:
+		case v.exact && e.word != nil:
 			at = e.word.RatString()
 		case (isInteger(v.typ) || v.typ == "numeric" || timed[v.typ]) && e.lo != nil && e.hi != nil && e.lo.Cmp(e.hi) == 0 && !e.nan:
 			at = e.lo.RatString()

@@ -11,7 +11,7 @@ var comparisons = map[string]bool{"<": true, "<=": true, ">": true, ">=": true, 
 // sortable are the types whose operators compare any two values.
 var sortable = map[string]bool{
 	"int2": true, "int4": true, "int8": true, "numeric": true, "float4": true, "float8": true, "bool": true, "text": true, "date": true,
-	"timestamp": true, "timestamptz": true, "interval": true, "uuid": true, "bytea": true,
+	"timestamp": true, "timestamptz": true, "interval": true, "uuid": true, "bytea": true, "bpchar": true,
 }
 
 // operator is an operator of pg_catalog.
@@ -119,7 +119,7 @@ func concatenated(e *pg.A_Expr, a, b value) (value, error) {
 
 // compares reports whether two values can be compared, by any of the operators.
 //
-// Rule: two numbers, two dates or times, two of one type of the list, or two of one enum; no arrays. Proof: these functions compare
+// Rule: two numbers, two dates or times, two bpchars, two of one type of the list, or two of one enum; no arrays. Proof: these functions compare
 // alone; of dates and times, what is out of range is before or after all (date_cmp_timestamptz_internal). An enum's < may look at the
 // catalog.
 func (s *scope) compares(a, b value) bool {
@@ -133,7 +133,9 @@ func (s *scope) compares(a, b value) bool {
 		_, _, ok := floated(a, b)
 		return ok
 	}
-	return a.typ == b.typ && a.collation != conflict && b.collation != conflict && merge(a.collation, b.collation) != conflict && (sortable[a.typ] || s.facts.Enums[a.typ] != nil)
+	blanks := isText(a.typ) && isText(b.typ) && a.typ != "text" && b.typ != "text" // bpchareq, bpcharlt …
+	return (blanks || a.typ == b.typ && (sortable[a.typ] || s.facts.Enums[a.typ] != nil)) && merge(a.collation, b.collation) != conflict &&
+		a.collation != conflict && b.collation != conflict
 }
 
 // sorts reports whether values can be put in order.

@@ -2,6 +2,7 @@ package certify
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
@@ -17,7 +18,7 @@ func (s *scope) row(r *pg.RowExpr) (value, error) {
 	v := made("row", span{}, args...)
 	v.notNull, v.present, v.exact = true, true, true
 	for i, a := range args {
-		if v.exact = v.exact && a.exact; a.array || !sortable[a.typ] && s.facts.Enums[a.typ] == nil {
+		if v.exact = v.exact && a.exact && !blanked(a.typ); a.array || !sortable[a.typ] && !blanked(a.typ) && s.facts.Enums[a.typ] == nil {
 			return value{}, missing(where(r.Args[i]), "ROW", "of %s", a.typ)
 		}
 	}
@@ -51,11 +52,11 @@ var like = map[string]string{"~~": "LIKE", "!~~": "LIKE", "~~*": "ILIKE", "!~~*"
 // the collation is deterministic; text that is lowered or expanded is short. Proof: like_match.c raises an error for a backslash at the
 // end, and recurses once for each %; regexec.c, without back references, runs an automaton that a pattern of this size keeps small.
 func (s *scope) matches(e *pg.A_Expr, kind string, a, b value) (value, error) {
-	pattern, ok := word(b), a.typ == "text" && !a.array && a.plain() && !b.array && (b.typ == "text" || b.typ == "unknown")
+	pattern, ok := word(b), isText(a.typ) && !a.array && a.plain() && !b.array && (b.typ == "text" || b.typ == "unknown")
 	if f := e.Rexpr.GetFuncCall(); f != nil && kind == "~" { // similar_to_escape(pattern)
 		fn, known := name(f.Funcname)
 		args, err := s.exprs(f.Args)
-		if err != nil || !known || fn != "similar_to_escape" || len(args) != 1 || !similar.MatchString(word(args[0])) {
+		if err != nil || !known || fn != "similar_to_escape" || len(args) != 1 || !similarTo(word(args[0])) {
 			return value{}, missing(e.Location, "pattern", "that is no constant")
 		}
 		pattern = strings.ReplaceAll(strings.ReplaceAll(word(args[0]), "%", ".*"), "_", ".")
@@ -73,16 +74,24 @@ func (s *scope) matches(e *pg.A_Expr, kind string, a, b value) (value, error) {
 }
 
 var (
-	similar = regexp.MustCompile(`^[A-Za-z0-9 ()|%_]{1,50}$`)
-	atom    = regexp.MustCompile(`^(?:[A-Za-z0-9 _,:;@%/"=<>~&'-]|\\[dws.]|\.|\[\^?(?:[A-Za-z0-9_ ]|a-z|A-Z|0-9|a-d|\[:(?:alpha|digit|alnum|space):\])+\])`)
+	similar = regexp.MustCompile(`^(?:[A-Za-z0-9 ()|%_]|\[\^?(?:[A-Za-z0-9](?:-[A-Za-z0-9])?)+\])+$`)
+	atom    = regexp.MustCompile(`^(?:[A-Za-z0-9 _,:;@%/"=<>~&'-]|\\[dws.]|\.|\[\^?(?:[A-Za-z0-9_ ](?:-[A-Za-z0-9])?|\[:(?:alpha|digit|alnum|space):\])+\])`)
+	ends    = regexp.MustCompile(`(.)-(.)`)
 	again   = regexp.MustCompile(`^(?:[*+?]|\{[1-9]\}|\{[1-9],[1-9]?\})`)
 )
 
-// expression reports whether a pattern is surely a regular expression: atoms, repeated or not, groups, alternatives, ^ and $.
+// similarTo reports whether similar_to_escape surely reads a pattern: it copies sets of characters, and lets % and _ stand for any outside.
+func similarTo(p string) bool { return len(p) <= 50 && similar.MatchString(p) }
+
+// expression reports whether a pattern is surely a regular expression: atoms, repeated or not, groups, alternatives, ^ and $. Ranges in
+// sets go up (range in regc_locale.c: by code points, in any collation).
 func expression(p string) bool {
 	depth, repeatable, group := 0, false, false
 	for p != "" {
 		if m := atom.FindString(p); m != "" {
+			if m[0] == '[' && slices.ContainsFunc(ends.FindAllStringSubmatch(m, -1), func(r []string) bool { return r[1] > r[2] }) {
+				return false
+			}
 			p, repeatable, group = p[len(m):], true, false
 			continue
 		}

@@ -332,7 +332,7 @@ func (c *checker) values(q *pg.SelectStmt, wall *scope) (*relation, error) {
 		v.id = &id{}
 		v.ofUnit = v.ofUnit && len(q.ValuesLists) == 1
 	}
-	r.list = entries(q.ValuesLists, all, r.columns)
+	r.list = c.entries(q.ValuesLists, all, r.columns)
 	for _, c := range r.columns {
 		if distinct(r.list, c.value) {
 			r.keys = append(r.keys, key{columns: []*id{c.value.id}})

@@ -88,7 +88,7 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 
 // merged is an output of a set operation.
 func merged(a, b value) (value, error) {
-	if a.array || b.array || a.typ != b.typ && !(isNumber(a.typ) && isNumber(b.typ) && ranks[a.typ] <= 4 && ranks[b.typ] <= 4) {
+	if a.array || b.array || a.typ == "row" || a.typ != b.typ && !(isNumber(a.typ) && isNumber(b.typ) && ranks[a.typ] <= 4 && ranks[b.typ] <= 4) {
 		return a, missing(-1, "types", "%s and %s", a.typ, b.typ)
 	}
 	v := made(a.typ, a.span.join(b.span), a, b)
@@ -136,7 +136,7 @@ func moved(v value) *Influence {
 // sublink is EXISTS, x op ANY or ALL, or a scalar subquery.
 //
 // Rule: the subquery is public, or stands beside a row of the unit and has rows of that unit alone (linked). A scalar one has one row
-// at most: aggregates without GROUP BY, or a key. Proof: what it gives is a function of the row, of rows of its unit, and of
+// at most: aggregates without GROUP BY, or a key. EXISTS that reads columns that are the same in all rows of a unit is so too. Proof: what it gives is a function of the row, of rows of its unit, and of
 // public ones; with
 // two rows PostgreSQL raises an error.
 func (s *scope) sublink(n *pg.SubLink) (value, error) {
@@ -152,6 +152,9 @@ func (s *scope) sublink(n *pg.SubLink) (value, error) {
 	switch n.SubLinkType {
 	case pg.SubLinkType_EXISTS_SUBLINK:
 		v.notNull = true
+		v.ofUnit = v.ofUnit || !slices.ContainsFunc(r.reads, func(c *id) bool {
+			return !slices.ContainsFunc(s.allColumns(), func(o column) bool { return o.value.id == c && o.value.ofUnit })
+		})
 		return v, nil
 	case pg.SubLinkType_ANY_SUBLINK, pg.SubLinkType_ALL_SUBLINK:
 		tests := []*pg.Node{n.Testexpr}

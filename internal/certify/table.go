@@ -120,7 +120,11 @@ func init() {
 	row("position(text, text) int4 0..1073741823", searchable) // textpos: refuses collations that are not deterministic
 	row("lower(text ..2097152) text", cased)                   // str_tolower: memory
 	row("upper(text ..2097152) text", cased)
-	row("btrim(text) text", notLonger) // dotrim leaves a part
+	row("btrim(text) text", notLonger)                                                    // dotrim leaves a part
+	row("split_part(text ..2097152, text, int4 1..) text", func(a []value) (span, bool) { // split_part: of field 0; a part, or nothing
+		_, ok := searchable(a)
+		return span{lo: zero, hi: a[0].hi}, ok
+	})
 	row("left(text, int4 0..2097152) text", cut)
 	row("substring(text, int4, int4 0..2097152) text", cut) // text_substring: a negative length; sums are watched for overflow
 	row("repeat(text, int4 0..2097152) text", func(a []value) (span, bool) {
@@ -131,7 +135,7 @@ func init() {
 	})
 	row("similar_to_escape(text) text", func(a []value) (span, bool) { // similar_escape_internal: of escapes
 		s, _ := lengths(big.NewRat(1000, 1))
-		return s, similar.MatchString(word(a[0]))
+		return s, similarTo(word(a[0]))
 	})
 	row("to_char(int4, text) text ..400", digits) // int4_to_char, numeric_to_char: NUM_prepare refuses pictures alone
 	row("to_char(numeric, text) text ..400", digits)
@@ -289,9 +293,10 @@ func (v value) plain() bool { return v.exact || v.collation == "" }
 // cased: a character becomes at most three (SpecialCasing.txt of Unicode).
 func cased(a []value) (span, bool) { return between(zero, times(a[0].hi, big.NewRat(3, 1))), true }
 
-// picture of a number: digits, commas, one point.
+// picture of a number: digits, commas, one point. Of a time: what DCH_to_char prints without TM, so in English, and TH, which is of numbers.
 var digitPicture, timePicture = regexp.MustCompile(`^(FM)?[09,]{1,20}(\.[09]{1,20})?$`),
-	regexp.MustCompile(`^(?:YYYY|MM|DD|HH24|MI|SS|Q|[-/:., ]){1,20}$`)
+	regexp.MustCompile(`^(?:FM|I?Y{2,4}|Q|MM|Month|MONTH|month|Mon|MON|mon|I?DDD|DD|I?D|Day|DAY|day|Dy|DY|dy|I?WW?|HH24|HH12|HH|MI|SS|MS|` +
+		`AM|PM|am|pm|"[A-Za-z0-9 ]{1,10}"|[-/:., ]){1,20}$`)
 
 func digits(a []value) (span, bool) {
 	return between(zero, big.NewRat(400, 1)), digitPicture.MatchString(word(a[1]))

@@ -3,8 +3,8 @@ package certify
 import (
 	"math/big"
 	"regexp"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
 	_ "time/tzdata" // the same zones on every machine
 
@@ -90,7 +90,24 @@ var dateParts = map[string]string{
 	"week": "1..53", "dow": "0..6", "isodow": "1..7", "doy": "1..366",
 }
 
+// intervalParts are what parts of an interval are counted in: a year has 12 months of 31 days of its span; the epoch has months of 30 days
+// and years of 365.25, and is in seconds.
+var intervalParts = map[string]*big.Rat{
+	"epoch": million, "year": times(day, big.NewRat(372, 1)), "month": times(day, big.NewRat(31, 1)), "day": day,
+	"hour": times(million, big.NewRat(3600, 1)), "minute": times(million, big.NewRat(60, 1)), "second": million,
+}
+
 var timeParts = map[string]string{"hour": "0..23", "minute": "0..59", "second": "0..60"}
+
+// fieldOf is the name of a field: capitals of ASCII are letters of it (downcase_truncate_identifier; others hang on the encoding).
+func fieldOf(v value) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r - 'A' + 'a'
+		}
+		return r
+	}, word(v))
+}
 
 // part is extract or date_part of a field that stands in the text.
 //
@@ -98,15 +115,15 @@ var timeParts = map[string]string{"hour": "0..23", "minute": "0..59", "second": 
 // the epoch, or any, if it is bounded. Of an infinite time a part is NULL or infinite. Proof: timestamp_part_common, extract_date and
 // interval_part_common raise errors for fields that the type has not. Parts but zero are a microsecond at least.
 func part(a []value) (span, bool) {
-	field, v := word(a[0]), a[1]
+	field, v := fieldOf(a[0]), a[1]
 	limits, ofDate := dateParts[field]
 	more, ofTime := timeParts[field]
 	r := span{tiny: new(big.Rat).Inv(power(10, 7))}
 	switch {
 	case v.typ == "interval":
 		// PostgreSQL 14 fails for hours beyond int4 unless the epoch is asked for (interval2tm).
-		if near(v) && field == "epoch" { // of months of 30 days, years of 365.25
-			r = between(new(big.Rat).Quo(v.lo, million), new(big.Rat).Quo(v.hi, million)).rounded()
+		if unit, ok := intervalParts[field]; ok && near(v) {
+			r = between(new(big.Rat).Quo(v.lo, unit), new(big.Rat).Quo(v.hi, unit)).rounded()
 		}
 		return r, field == "epoch" || near(v) && (field == "year" || field == "month" || field == "day" || ofTime)
 	case !ofDate && !ofTime || ofTime && v.typ == "date":
@@ -139,13 +156,19 @@ func part(a []value) (span, bool) {
 // exactPart: parts other than of far times have as many digits behind the point as the field (int64_div_fast_to_numeric).
 func exactPart(a []value) (span, bool) {
 	s, ok := part(a)
-	return s, ok && (near(a[1]) || a[1].typ != "interval" && word(a[0]) != "epoch")
+	return s, ok && (near(a[1]) || a[1].typ != "interval" && fieldOf(a[0]) != "epoch")
 }
 
-// truncatedTime is date_trunc of a field and a near time: it goes back by less than three years.
+// truncatedTime is date_trunc of a field and a near time: it goes back by less than the field has and three years
+// (timestamp_trunc, timestamptz_trunc: decades begin with 0, centuries and millennia with 1).
 func truncatedTime(a []value) (span, bool) {
-	units := []string{"year", "month", "day", "week", "quarter", "hour", "minute", "second"}
-	return span{lo: plus(a[1].lo, new(big.Rat).Neg(power(10, 14))), hi: plus(a[1].hi, day)}, near(a[1]) && slices.Contains(units, word(a[0]))
+	years, known := truncatedYears[fieldOf(a[0])]
+	back := plus(power(10, 14), times(day, big.NewRat(366*years, 1)))
+	return span{lo: plus(a[1].lo, new(big.Rat).Neg(back)), hi: plus(a[1].hi, day)}, near(a[1]) && known
+}
+
+var truncatedYears = map[string]int64{
+	"second": 0, "minute": 0, "hour": 0, "day": 0, "week": 0, "month": 0, "quarter": 0, "year": 0, "decade": 10, "century": 100, "millennium": 1000,
 }
 
 // binned is date_bin of a constant stride of days and hours, above zero: it goes back by less than two strides (timestamp_bin).

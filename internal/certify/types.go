@@ -35,10 +35,23 @@ var exactTypes = map[string]bool{
 // spelled are the names of types as the policy and format_type give them.
 var spelled = map[string]string{
 	"smallint": "int2", "integer": "int4", "int": "int4", "bigint": "int8", "real": "float4", "double precision": "float8", "boolean": "bool",
-	"timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz",
+	"timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz", "character varying": "text", "varchar": "text",
 }
 
-var numericType = regexp.MustCompile(`^numeric\((\d+),(-?\d+)\)$`)
+var (
+	numericType = regexp.MustCompile(`^numeric\((\d+),(-?\d+)\)$`)
+	varyingType = regexp.MustCompile(`^character varying\((\d+)\)$`)
+	paddedType  = regexp.MustCompile(`^(?:character|bpchar)\((\d+)\)$`)
+)
+
+// isText reports whether a type is text, bpchar or bpchar(n): those that have collations.
+func isText(t string) bool { return t == "text" || t == "bpchar" || blanked(t) }
+
+// blanked reports whether a type is bpchar(n): texts of n characters, with blanks at the end that comparisons ignore.
+//
+// Rule: under a deterministic collation, equal values of one such type have equal bytes. Proof: bpchareq of varchar.c compares what is before
+// the blanks by its bytes, bpchar_input and bpchar fill up to n characters. Not so of bpchar, or of two types.
+func blanked(t string) bool { return strings.HasPrefix(t, "bpchar(") }
 
 // anyOf is what is known of a column of a type.
 func (c *checker) anyOf(col Column) value {
@@ -64,9 +77,17 @@ func (c *checker) anyOf(col Column) value {
 	if s, ok := spelled[t]; ok {
 		t = s
 	}
+	if m := paddedType.FindStringSubmatch(t); m != nil {
+		t = "bpchar(" + m[1] + ")"
+	}
 	v.typ, v.span = t, spanOf(t)
+	// Rule: varchar(n) is text of n characters at most. Proof: it has no operators of its own, and is cast to text by no function.
+	if m := varyingType.FindStringSubmatch(t); m != nil {
+		n, _ := number(m[1])
+		v.typ, v.span = "text", between(zero, n)
+	}
 	v.integral = isInteger(t)
-	v.exact = exactTypes[t] || c.facts.Enums[t] != nil || t == "text" && col.Deterministic
+	v.exact = exactTypes[t] || c.facts.Enums[t] != nil || (v.typ == "text" || blanked(t)) && col.Deterministic
 	return v
 }
 
@@ -75,13 +96,17 @@ func spanOf(t string) span {
 	if s, ok := integers[t]; ok {
 		return s
 	}
+	if m := paddedType.FindStringSubmatch(t); m != nil {
+		n, _ := number(m[1])
+		return between(zero, n)
+	}
 	return span{nan: isNumber(t)}
 }
 
 // given is any constant of a type.
 func given(t string) value {
 	v := made(t, spanOf(t))
-	v.exact, v.present = v.exact || t == "text", false
+	v.exact, v.present = v.exact || t == "text" || blanked(t), false
 	return v
 }
 
@@ -143,7 +168,7 @@ func null(t string, array bool) value {
 // canRead reports whether a string surely is a constant of a type.
 func (c *checker) canRead(t, s string) bool {
 	reads := elements[t]
-	return reads != nil && reads(s) || slices.Contains(c.facts.Enums[t], s)
+	return reads != nil && reads(s) || blanked(t) || slices.Contains(c.facts.Enums[t], s) // a cast to bpchar(n) cuts
 }
 
 // number reads a number of at most some hundred digits, and no less than a float8 can be.
@@ -184,6 +209,7 @@ func endless(s string) bool {
 // come by, so one that is none would fail for some rows alone.
 var elements = map[string]func(s string) bool{
 	"text":    func(string) bool { return true },
+	"bpchar":  func(string) bool { return true },
 	"bool":    func(s string) bool { return s == "t" || s == "f" || s == "true" || s == "false" },
 	"int2":    func(s string) bool { _, err := strconv.ParseInt(s, 10, 16); return err == nil },
 	"int4":    func(s string) bool { _, err := strconv.ParseInt(s, 10, 32); return err == nil },

@@ -155,8 +155,9 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 // the same in all rows of a unit.
 //
 // Rule: a private column that equals a public one in every row that is left has its values, and where a LEFT JOIN compared it, so it is
-// where «a IS NULL OR b IS NOT NULL» holds: it is NULL, or it met the row that it mirrors. A factor whose key is equated with columns that are the same in all rows of a unit is
-// so too. Proof: both exact; of the last, the unit meets the same row with each of its rows.
+// where «a IS NULL OR b IS NOT NULL» holds: it is NULL, or it met the row that it mirrors. A factor whose key is equated with columns that
+// are the same in all rows of a unit is so too, and so is a column that equals one such. Proof: both exact; of the last but one, the unit
+// meets the same row with each of its rows.
 func settle(factors []factor, eq equations, out *relation, on []*pg.Node) []item {
 	constant := map[*id]bool{}
 	pub := map[*id]bool{}
@@ -169,6 +170,11 @@ func settle(factors []factor, eq equations, out *relation, on []*pg.Node) []item
 		}
 	}
 	for range factors {
+		for _, p := range eq.pairs {
+			if p.bytes && (constant[p.a.id] || constant[p.b.id]) {
+				constant[p.a.id], constant[p.b.id] = true, true
+			}
+		}
 		columns := eq.equated(func(c *id) bool { return constant[c] })
 		for _, f := range factors {
 			if !f.bound && f.unique(columns, func(c *id) bool { return f.notNull(c) || eq.strictly(c) }) {

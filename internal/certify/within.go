@@ -27,10 +27,11 @@ func aggregated(fn string, x value, n *big.Rat, some bool) (value, bool) {
 	case fn == "sum" && summable(x):
 		v.typ = map[string]string{"int2": "int8", "int4": "int8", "int8": "numeric", "numeric": "numeric"}[x.typ]
 		v.exact, v.span = v.typ == "int8", spanOf(v.typ)
-		if x.finite() {
+		if x.lo != nil && x.hi != nil { // of NaN, it is NaN
 			if v.span = sums(x.span, n); x.integral {
 				v.tiny = one
 			}
+			v.nan = x.nan
 		}
 	case (fn == "min" || fn == "max" || fn == "mode") && (x.exact || isNumber(x.typ)) && !x.array:
 		v.typ, v.span, v.exact, v.collation, v.values, v.vague = x.typ, x.span, x.exact, x.collation, x.values, !x.exact

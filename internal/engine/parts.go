@@ -155,7 +155,7 @@ func (m *measuring) chargePart(ctx context.Context, charge ledger.Charge, of []g
 	if err != nil {
 		return keptCharge(err)
 	}
-	m.receipt = receipt
+	m.receipt = m.receipt.With(receipt)
 	m.spend(charge, balance)
 	return nil
 }

@@ -472,7 +472,9 @@ func (m *counted) Statement(verdict string) {
 	m.verdicts[verdict]++
 }
 func (*counted) Stage(string, time.Duration) {}
-func (m *counted) Uncertified()              {}
+
+// Uncertified counts as a verdict.
+func (m *counted) Uncertified() { m.Statement("uncertified") }
 
 func (m *counted) Charged(epsilon, share float64) {
 	m.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/certify"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
@@ -38,9 +39,37 @@ func New(s *schema.Schema, plan *rewrite.Plan) *Certificate {
 		}
 	}
 	if c.Err() == nil {
-		c.together = c.jointly(c.results)
+		c.together = cmp.Or(families(plan), c.jointly(c.results))
+	}
+	if len(plan.Stages) == 0 { // nothing is read again
+		c.facts = certify.Facts{}
+		for i, r := range c.results {
+			c.results[i].Certified = r.Certified.Settled()
+		}
 	}
 	return c
+}
+
+// families says whether quantiles that are drawn together are of one query and one layer: they are drawn from the histogram of the first of
+// them, and mechanism.Compose charges a family once.
+func families(plan *rewrite.Plan) error {
+	seen := map[int]bool{}
+	for i := range plan.Blocks {
+		k := &plan.Blocks[i]
+		for _, members := range mechanism.Families(k.Releases) {
+			first := k.Releases[members[0]]
+			if seen[first.Family] || !slices.ContainsFunc(k.Histograms, func(h rewrite.Histogram) bool {
+				return !slices.ContainsFunc(members, func(m int) bool {
+					r := k.Releases[m]
+					return !slices.Contains(h.Releases, m) || r.Layer != first.Layer || r.Layered() != first.Layered()
+				})
+			}) {
+				return fmt.Errorf("quantiles of family %d are of several queries or layers", first.Family)
+			}
+			seen[first.Family] = true
+		}
+	}
+	return nil
 }
 
 // jointly holds what queries are charged for together against what was derived of each.

@@ -29,7 +29,8 @@ func Facts(s *schema.Schema, proofs []schema.Proof) certify.Facts {
 		if p.Shape == "" {
 			continue
 		}
-		if r, t := s.Relations[p.Relation], s.Policy.Table(p.Relation); r != nil && t != nil {
+		r, t := s.Relations[p.Relation], s.Policy.Table(p.Relation)
+		if r != nil && t != nil && (r.Kind == 'r' && !r.Inherits || r.Kind == 'p') {
 			f.Tables[key(p.Relation)] = table(t, r, p.Columns)
 		}
 	}
@@ -62,7 +63,7 @@ func key(n policy.Name) string { return n.Schema + "." + n.Relation }
 
 // table is what is known of a table and of these columns of it.
 func table(t *policy.Table, r *schema.Relation, columns []string) certify.Table {
-	out := certify.Table{Public: t.Public, Columns: map[string]certify.Column{}}
+	out := certify.Table{Public: t.Public, Partitioned: r.Kind == 'p', Columns: map[string]certify.Column{}}
 	if u := t.Unit; u != nil {
 		out.Kind, out.Unit = u.Name, u.Column
 		if v := u.Via; v != nil {

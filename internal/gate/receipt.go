@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -42,6 +43,16 @@ func Spend(ctx context.Context, l Ledger, analyst string, plan *rewrite.Plan, ch
 		return nil, after, err
 	}
 	return r, after, nil
+}
+
+// With adds what another receipt of the plan's is for.
+func (r *Receipt) With(other *Receipt) *Receipt {
+	if r == nil || r.plan != other.plan {
+		return other
+	}
+	sum := &Receipt{plan: r.plan, left: maps.Clone(r.left)}
+	maps.Copy(sum.left, other.left)
+	return sum
 }
 
 // rounding bounds the relative error of adding up what mechanisms cost; each errs on the private side by more.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/certify"
 	"github.com/dpproxy/dpproxy/internal/gate"
+	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
 // leastEqual is the share of queries of the corpus of which exactly what is charged has to be derived; of the others less is.
@@ -76,4 +78,36 @@ func exactlyCharged(r gate.Reading) bool {
 		}
 	}
 	return true
+}
+
+// TestFamilies: quantiles that are drawn together are charged once, so they are of one query and of one layer.
+func TestFamilies(t *testing.T) {
+	plan := func() *rewrite.Plan {
+		asked, err := theWorld.then().ask("SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY age), percentile_cont(0.75) WITHIN GROUP (ORDER BY age) FROM patients", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return asked.plan
+	}
+	for of, change := range map[string]func(p *rewrite.Plan, k *rewrite.Block, h *rewrite.Histogram){
+		"": func(*rewrite.Plan, *rewrite.Block, *rewrite.Histogram) {},
+		"two queries": func(_ *rewrite.Plan, k *rewrite.Block, h *rewrite.Histogram) {
+			other := rewrite.Histogram{Measure: h.Measure, Releases: h.Releases[1:]}
+			h.Releases = h.Releases[:1]
+			k.Histograms = append(k.Histograms, other)
+		},
+		"no query":   func(_ *rewrite.Plan, _ *rewrite.Block, h *rewrite.Histogram) { h.Releases = h.Releases[:1] },
+		"two blocks": func(p *rewrite.Plan, k *rewrite.Block, _ *rewrite.Histogram) { p.Blocks = append(p.Blocks, *k) },
+		"two layers": func(_ *rewrite.Plan, k *rewrite.Block, h *rewrite.Histogram) { k.Releases[h.Releases[1]].Layer = 7 },
+	} {
+		p := plan()
+		k := &p.Blocks[0]
+		if of == "" && len(mechanism.Families(k.Releases)) != 1 {
+			t.Fatal("no family")
+		}
+		change(p, k, &k.Histograms[0])
+		if err := gate.New(theWorld.schema, p).Err(); (err == nil) != (of == "") {
+			t.Errorf("%s: %v", of, err)
+		}
+	}
 }

@@ -295,12 +295,19 @@ func (b *planning) proofs(p *Plan) {
 	for _, k := range b.blocks() {
 		all = append(all, slices.Concat(k.Source.Proofs, k.Proofs)...)
 	}
-	for _, f := range all {
-		if f.Shape != "" {
-			f = b.Schema.Relations[f.Relation].ShapeProof(b.Relied)
-		}
+	add := func(f Proof) {
 		if !slices.ContainsFunc(p.Proofs, f.Equal) {
 			p.Proofs = append(p.Proofs, f)
+		}
+	}
+	for _, f := range all {
+		if f.Shape == "" {
+			add(f)
+			continue
+		}
+		r := b.Schema.Relations[f.Relation]
+		if add(r.ShapeProof(b.Relied)); r.Kind == 'p' && len(r.Unique) > 0 { // then no partition is a foreign table (certify)
+			add(Proof{Relation: r.Name, Columns: r.Unique[0]})
 		}
 	}
 }
