@@ -31,10 +31,7 @@ func (s *scope) operator(e *pg.A_Expr) (value, error) {
 		}
 		element := args[1]
 		element.array = !element.array
-		padded := func(t string) bool { return t == "bpchar" || blanked(t) }
-		one, other := args[0].typ, element.typ
-		alike := one == other || isInteger(one) && isInteger(other) || padded(one) && padded(other)
-		if !comparisons[op] || !alike || !s.compares(args[0], element) {
+		if !comparisons[op] || element.typ != args[0].typ && !isInteger(element.typ) && !isText(element.typ) || !s.compares(args[0], element) {
 			return value{}, missing(e.Location, "operator "+op+" ANY", "%s and %s", args[0].typ, args[1].typ)
 		}
 		r := made("bool", span{}, args...)

@@ -36,7 +36,7 @@ var grammar = map[string]string{
 		COALESCE({T}, {T}) ~ LEAST({T}, {T}) ~ GREATEST({T}, {T}) ~
 		CASE WHEN {bool} THEN NULL WHEN {bool} THEN {T} END ~ (SELECT {T}) ~
 		(SELECT q.x FROM (SELECT {T} AS x) AS q) ~ LEAST({T}, {T#})`,
-	"int2 int4 int8": `pg_catalog.abs({T}) ~ ({T} & {T}) ~ ({int2})::pg_catalog.T ~ ({int4})::pg_catalog.T ~
+	"int2 int4 int8": `pg_catalog.abs({T}) ~ ({T} % {T#}) ~ ({T} << 3) ~ ({T} >> 1) ~ ({T} # {T}) ~ ({bool})::pg_catalog.int4 ~ ({T} & {T}) ~ ({int2})::pg_catalog.T ~ ({int4})::pg_catalog.T ~
 		({int8})::pg_catalog.T ~ ({numeric})::pg_catalog.T ~ ({float8})::pg_catalog.T ~ ({float4})::pg_catalog.T ~
 		({T} + {int2}) ~ ({int2} / {T})`,
 	"int4": `({date} - {date}) ~ pg_catalog.width_bucket({numeric}, {numeric#}, {numeric#}, 5) ~
@@ -52,17 +52,27 @@ var grammar = map[string]string{
 	"int8": `({int4} * {int8}) ~ ({int8} - {int4}) ~ LEAST({int4}, {int8}) ~ COALESCE({int2}, {int8}) ~
 		pg_catalog.hashint8extended({int8}, $1) ~ (SELECT count(*) FROM ONLY public.parts AS w WHERE w.id = v.id) ~
 		(SELECT count(DISTINCT {text@}) FILTER (WHERE {bool@}) FROM ONLY public.parts AS w WHERE w.id = v.id)`,
-	"numeric": `pg_catalog.ceil({T}) ~ pg_catalog.floor({T}) ~ pg_catalog.trunc({T}) ~ pg_catalog.round({T}) ~
+	"numeric": `pg_catalog.sqrt(GREATEST({T}, 0.0)) ~ ({T} % {T#}) ~ pg_catalog.extract({field}, {time}) ~ ({float8})::pg_catalog.T ~
+		pg_catalog.extract({field}, {interval}) ~ (SELECT pg_catalog.stddev_pop({T@}) FROM ONLY public.parts AS w WHERE w.id = v.id) ~
+		pg_catalog.ceil({T}) ~ pg_catalog.floor({T}) ~ pg_catalog.trunc({T}) ~ pg_catalog.round({T}) ~
 		pg_catalog.round({T}, 2) ~ pg_catalog.round({T}, -3) ~ pg_catalog.trim_scale({T}) ~ pg_catalog.sign({T}) ~
 		pg_catalog.abs({T}) ~ pg_catalog.div({T}, {T}) ~ pg_catalog.mod({T}, {T}) ~ pg_catalog.mod({T}, {int8#}) ~
 		({int8})::pg_catalog.numeric ~ ({T} / {int4}) ~ ({T} * {int8}) ~ LEAST({T}, {int4}) ~
 		pg_catalog.extract({field}, {timestamp}) ~ pg_catalog.extract({field}, {timestamptz}) ~
 		pg_catalog.extract({field}, {date}) ~ pg_catalog.extract('epoch', {interval})`,
 	"float8": `({int8})::pg_catalog.float8 ~ ({numeric})::pg_catalog.float8 ~ ({float4})::pg_catalog.float8 ~
+		pg_catalog.sqrt(GREATEST({T}, '0'::pg_catalog.T)) ~ pg_catalog.exp(LEAST(GREATEST({T}, '-1'::pg_catalog.T), '3'::pg_catalog.T)) ~
+		pg_catalog.sin(LEAST({T}, '3'::pg_catalog.T)) ~ pg_catalog.date_part({field}, {time}) ~
 		pg_catalog.power({float8}, '3'::pg_catalog.float8) ~ ({float8} * {int4}) ~ LEAST({float8}, {int8}) ~
 		COALESCE({numeric}, {float8}) ~ ({float8} / {int4#}) ~ pg_catalog.date_part({field}, {timestamp}) ~
 		pg_catalog.date_part({field}, {timestamptz}) ~ pg_catalog.date_part('epoch', {interval}) ~
 		pg_catalog.date_part({field}, {date})`,
+	"interval": `({time} - {time}) ~ pg_catalog.age({time}, {time}) ~ ({seconds} * '1 second'::pg_catalog.interval) ~
+		pg_catalog.make_interval(secs => {seconds}) ~ pg_catalog.justify_hours({interval}) ~ ({T} * {float8}) ~ LEAST({T}, {T})`,
+	"seconds": `LEAST(GREATEST({float8}, '-1'::pg_catalog.float8), '3'::pg_catalog.float8) ~ pg_catalog.date_part('epoch', {interval})`,
+	"time": `LEAST(GREATEST({timestamp}, {timestamp#}), {timestamp#}) ~ ({time} + {interval}) ~ ({time} - {interval}) ~
+		pg_catalog.timezone('America/Havana', {timestamptz}) ~ pg_catalog.date_trunc({field}, {time}) ~
+		pg_catalog.date_bin('2 days'::pg_catalog.interval, {time}, {time}) ~ (LEAST(GREATEST({date}, {date#}), {date#}) + {interval})`,
 	"bool": `({x:bool} AND NOT {bool} OR {x}) ~ ({bool} IS TRUE) ~ ({numeric} {op} {int8}) ~
 		({float8} {op} {numeric}) ~ ({float4} {op} {float8}) ~ ({int4} {op} {int8}) ~ ({text} {op} {text}) ~
 		({date} {op} {date}) ~ ({timestamp} {op} {timestamp}) ~ ({timestamptz} {op} {timestamptz}) ~
@@ -71,7 +81,9 @@ var grammar = map[string]string{
 		(v.r4 @> {int4}) ~ ({date} <@ v.rd) ~ (v.rn * v.rn && v.rn) ~ (pg_catalog.lower(v.rd) < {date}) ~
 		(pg_catalog.upper(v.rn) {op} {numeric}) ~ (v.rd && pg_catalog.daterange({date#}, {date#}, '[]')) ~
 		({int8} IN (SELECT w.i8 FROM ONLY public.vals AS w WHERE w.id = v.id))`,
-	"text": `pg_catalog.left({text}, 5) ~ pg_catalog.lower({text}) ~ pg_catalog.upper({text}) ~ ({text} || {text}) ~
+	"text": `pg_catalog.left({text}, 5) ~ pg_catalog.substring({text}, {int4}, 3) ~ pg_catalog.repeat({text}, 3) ~
+		pg_catalog.overlay({text}, {text}, 1, 2) ~ pg_catalog.btrim({text}) ~ pg_catalog.to_char({numeric}, 'FM990.00') ~
+		pg_catalog.to_char({time}, 'YYYY-MM-DD HH24:MI:SS Q') ~ ({numeric})::pg_catalog.text ~ pg_catalog.lower({text}) ~ pg_catalog.upper({text}) ~ ({text} || {text}) ~
 		({text} || 'x') ~ ({int8})::pg_catalog.text ~ ({float8})::pg_catalog.text ~ ({date})::pg_catalog.text ~
 		({timestamptz})::pg_catalog.text ~ ({bool})::pg_catalog.text ~ (v.u)::pg_catalog.text ~
 		(v.e)::pg_catalog.text ~ ({text} COLLATE pg_catalog."C") ~ ({float4})::pg_catalog.text`,
@@ -95,6 +107,8 @@ var leaves = map[string]string{
 	"timestamp":   `v.ts v.tsn ~ '2020-11-01·00:30:00'::pg_catalog.timestamp '9999-12-31·23:59:59'::pg_catalog.timestamp '0001-01-01·00:00:00'::pg_catalog.timestamp`,
 	"timestamptz": `v.tz v.tzn ~ '2020-11-01·04:30:00+00'::pg_catalog.timestamptz '9999-12-31·23:59:59+00'::pg_catalog.timestamptz '0001-01-01·00:00:00+00'::pg_catalog.timestamptz`,
 	"interval":    `v.iv ~ '1·day'::pg_catalog.interval`,
+	"time":        `~ '2020-11-01·00:30:00'::pg_catalog.timestamp`,
+	"seconds":     `~ '3'::pg_catalog.float8`,
 	"field":       `~ 'year' 'month' 'day' 'hour' 'epoch' 'week' 'quarter' 'dow' 'doy' 'isoyear' 'second' 'minute'`,
 	"op":          `~ < <= > >= = <>`,
 }
