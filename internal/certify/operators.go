@@ -123,7 +123,7 @@ func concatenated(e *pg.A_Expr, a, b value) (value, error) {
 // alone; of dates and times, what is out of range is before or after all (date_cmp_timestamptz_internal). An enum's < may look at the
 // catalog.
 func (s *scope) compares(a, b value) bool {
-	if a.array || b.array {
+	if a.array || b.array || a.typ == "text" && (a.vague || b.vague) {
 		return false
 	}
 	if timed[a.typ] && timed[b.typ] {

@@ -65,6 +65,9 @@ func (c *checker) anyOf(col Column) value {
 	v.typ, v.span = t, spanOf(t)
 	v.integral = isInteger(t)
 	v.exact = exactTypes[t] || c.facts.Enums[t] != nil || t == "text" && col.Deterministic
+	if t == "text" && !v.array && !v.exact {
+		v.equality = col.Collation
+	}
 	return v
 }
 
