@@ -218,18 +218,18 @@ func (s *scope) collated(c *pg.CollateClause) (value, error) {
 // them: a collation is one thing in all of them (pg_collation).
 func (s *scope) collation(list []*pg.Node) (n string, deterministic, ok bool) {
 	if n, ok := name(list); ok && len(list) == 2 && (n == "default" || n == "C") {
-		return map[string]string{"C": "C"}[n], true, true
+		return map[string]string{"C": `pg_catalog."C"`}[n], true, true
 	}
 	if len(list) != 2 {
 		return "", false, false
 	}
-	if n = list[0].GetString_().GetSval() + "." + list[1].GetString_().GetSval(); strings.Count(n, ".") != 1 {
+	if n = list[0].GetString_().GetSval() + "." + list[1].GetString_().GetSval(); strings.Count(n, ".") != 1 || strings.Contains(n, `"`) {
 		return "", false, false // it is of two collations
 	}
 	for _, t := range s.facts.Tables {
 		for _, c := range t.Columns {
-			if c.Collation == n {
-				return n, c.Deterministic, true
+			if strings.ReplaceAll(c.Collation, `"`, "") == n && !strings.Contains(c.Collation, `""`) {
+				return c.Collation, c.Deterministic, true
 			}
 		}
 	}

@@ -30,7 +30,7 @@ type Via struct{ Column, Table, Key string }
 type Column struct {
 	Type          string // as format_type prints it: numeric(10,2), bigint, text, public.mood
 	NotNull       bool
-	Collation     string // of text; "" is the default
+	Collation     string // of text, as quote_ident spells it: public."Ci"; "" is the default
 	Deterministic bool   // equal values have equal bytes: for text, a deterministic collation
 	OneUnit       string // schema.table.column whose equal values belong to one unit, this column's rows included, or to rows without a unit
 }

@@ -12,13 +12,13 @@ import (
 // equal texts the plan keeps.
 func TestCollations(t *testing.T) {
 	text := func(collation string) certify.Column {
-		return certify.Column{Type: "text", NotNull: true, Collation: collation, Deterministic: collation == "" || collation == "public.de"}
+		return certify.Column{Type: "text", NotNull: true, Collation: collation, Deterministic: collation == "" || collation == "public.de" || collation == `pg_catalog."C"`}
 	}
 	facts := certify.Facts{Tables: map[string]certify.Table{
 		"public.people": {
 			Kind: "person", Unit: "id", Unique: [][]string{{"id"}},
 			Columns: map[string]certify.Column{
-				"id": {Type: "bigint", NotNull: true, Deterministic: true}, "ci": text("public.ci"), "cj": text("public.cj"), "de": text("public.de"), "free": text(""),
+				"id": {Type: "bigint", NotNull: true, Deterministic: true}, "ci": text("public.ci"), "cj": text("public.cj"), "up": text(`public."Up"`), "odd": text(`public."c""k"`), "c": text(`pg_catalog."C"`), "de": text("public.de"), "free": text(""),
 			},
 		},
 		"public.ways": {Public: true, Unique: [][]string{{"ci"}}, Columns: map[string]certify.Column{"ci": text("public.ci"), "cj": text("public.cj"), "free": text("")}},
@@ -46,10 +46,13 @@ func TestCollations(t *testing.T) {
 		"given":                as(`free COLLATE public.ci`, `ci`, `ci`),
 		"a deterministic one":  counted + ` WHERE p.id IS NOT NULL AND (p.free COLLATE public.de) = 'a'::pg_catalog.text`,
 		"a key of the columns": counted + `, ONLY public.ways AS w WHERE p.id IS NOT NULL AND p.ci = w.ci`,
+		"a name in quotes":     strings.ReplaceAll(as(`up`, `Up`, `Up`), `public.Up`, `public."Up"`),
+		"its own collation":    counted + ` WHERE p.id IS NOT NULL AND p.c = p.free COLLATE pg_catalog."C"`,
 		"a finer equality":     counted + `, ONLY public.ways AS w WHERE p.id IS NOT NULL AND p.ci COLLATE pg_catalog."C" = w.ci COLLATE pg_catalog."C"`,
 		"whether it is NULL":   keyed(`p.ci`, ` AND s.k IS NOT NULL`),
 	}
 	bad := map[string]string{
+		"another in capitals":        as(`up`, `Up`, `Up`),
 		"a list of another":          as(`ci`, `cj`, `ci`),
 		"groups of another":          as(`cj`, `ci`, `ci`),
 		"equal by another":           as(`ci`, `ci`, `cj`),
