@@ -71,6 +71,17 @@ func TestCollations(t *testing.T) {
 		"a spelling behind a join":   `SELECT q.k, q.m FROM ` + strings.Replace(groups, "{of}", "ci", 1),
 		"a spelling of a public one": `SELECT d.k, count(*) FROM ONLY public.people AS p, ` + strings.Replace(keys, "{list}", "ci", 1) + ` WHERE p.id IS NOT NULL GROUP BY 1`,
 		"a spelling in a subquery":   counted + ` WHERE p.id IS NOT NULL AND p.free IN (SELECT d.k FROM ` + strings.Replace(keys, "{list}", "ci", 1) + `)`,
+		"a pattern under it":         counted + ` WHERE p.id IS NOT NULL AND p.free ~~ ('a%'::pg_catalog.text COLLATE public.ci)`,
+		"a text under it, matched":   counted + ` WHERE p.id IS NOT NULL AND (p.free COLLATE public.ci) ~~ 'a%'::pg_catalog.text`,
+		"matched without case":       counted + ` WHERE p.id IS NOT NULL AND pg_catalog."left"(p.free, 9) ~~* ('a%'::pg_catalog.text COLLATE public.ci)`,
+		"an expression under it":     counted + ` WHERE p.id IS NOT NULL AND pg_catalog."left"(p.free, 9) ~ ('a'::pg_catalog.text COLLATE public.ci)`,
+		"a text under it, searched":  counted + ` WHERE p.id IS NOT NULL AND (pg_catalog."left"(p.free, 9) COLLATE public.ci) ~ 'a'::pg_catalog.text`,
+		"a place under it":           counted + ` WHERE p.id IS NOT NULL AND pg_catalog."position"(p.free, 'a'::pg_catalog.text COLLATE public.ci) > 0`,
+		"replaced under it":          counted + ` WHERE p.id IS NOT NULL AND pg_catalog.replace(pg_catalog."left"(p.free, 9), 'a'::pg_catalog.text COLLATE public.ci, 'b'::pg_catalog.text) = 'b'::pg_catalog.text`,
+		"split under it":             counted + ` WHERE p.id IS NOT NULL AND pg_catalog.split_part(pg_catalog."left"(p.free, 9), 'a'::pg_catalog.text COLLATE public.ci, 1) = 'b'::pg_catalog.text`,
+		"starts under it":            counted + ` WHERE p.id IS NOT NULL AND pg_catalog.starts_with(p.free, 'a'::pg_catalog.text COLLATE public.ci)`,
+		"in conflict":                counted + ` WHERE p.id IS NOT NULL AND p.ci = p.cj`,
+		"in conflict in a branch":    counted + ` WHERE p.id IS NOT NULL AND (CASE WHEN p.id > 3 THEN p.ci ELSE p.cj END) = 'a'::pg_catalog.text`,
 		"the spelling kept":          `SELECT 1::pg_catalog.int8, count(*) FROM (SELECT DISTINCT p.ci AS k` + ofPeople + `) AS s WHERE s.k COLLATE pg_catalog."C" = 'A'::pg_catalog.text`,
 	}
 	for name, q := range good {
