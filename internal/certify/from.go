@@ -3,7 +3,6 @@ package certify
 import (
 	"math/big"
 	"slices"
-	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
@@ -124,13 +123,10 @@ func renamed(r *relation, a *pg.Alias) (item, error) {
 // to is split once that key is joined. Of a public one, so many rows are alike as lemmas say. Proof: the meaning of the policy; uniqueness is a
 // fact. ONLY keeps rows of children out, for which no index speaks.
 func (c *checker) table(t *pg.RangeVar) (item, error) {
-	at := t.Schemaname + "." + t.Relname
+	at := TableName(t.Schemaname, t.Relname)
 	f, ok := c.facts.Tables[at]
 	if !ok || t.Catalogname != "" {
 		return item{}, missing(t.Location, "table", "%s is not known", at)
-	}
-	if strings.Contains(t.Schemaname+t.Relname, ".") { // a fact is of schema.table
-		return item{}, missing(t.Location, "table", "%q with a dot", t.Relname)
 	}
 	if t.Inh {
 		return item{}, missing(t.Location, "table", "%s without ONLY", at)

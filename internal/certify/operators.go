@@ -11,7 +11,7 @@ var comparisons = map[string]bool{"<": true, "<=": true, ">": true, ">=": true, 
 // sortable are the types whose operators compare any two values.
 var sortable = map[string]bool{
 	"int2": true, "int4": true, "int8": true, "numeric": true, "float4": true, "float8": true, "bool": true, "text": true, "date": true,
-	"timestamp": true, "timestamptz": true, "interval": true, "uuid": true, "bytea": true,
+	"timestamp": true, "timestamptz": true, "interval": true, "uuid": true, "bytea": true, "time": true, "inet": true, "money": true,
 }
 
 // operator is an operator of pg_catalog.

@@ -32,7 +32,7 @@ var exactTypes = map[string]bool{
 // spelled are the names of types as the policy and format_type give them.
 var spelled = map[string]string{
 	"smallint": "int2", "integer": "int4", "int": "int4", "bigint": "int8", "real": "float4", "double precision": "float8", "boolean": "bool",
-	"timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz", "character varying": "varchar",
+	"time without time zone": "time", "timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz", "character varying": "varchar",
 }
 
 var numericType = regexp.MustCompile(`^numeric\((\d+),(-?\d+)\)$`)

@@ -98,3 +98,18 @@ func TestCollations(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesWithDots: a fact is of one table, however names are spelled.
+func TestNamesWithDots(t *testing.T) {
+	column := map[string]certify.Column{"x": {Type: "integer", NotNull: true}}
+	facts := certify.Facts{Tables: map[string]certify.Table{
+		certify.TableName("a.b", "c"): {Public: true, Columns: column}, certify.TableName("a", `b\.d`): {Public: true, Columns: column},
+	}}
+	for table, known := range map[string]bool{
+		`"a.b".c`: true, `a."b.c"`: false, `"a\.b".c`: false, `a."b\.c"`: false, `a."b\.d"`: true, `"a.b".d`: false, `a."b.d"`: false, `"a\"."b.d"`: false,
+	} {
+		if _, err := certify.Check(facts, `SELECT t.x FROM ONLY `+table+` AS t`, nil, nil); (err == nil) != known {
+			t.Errorf("%s: %v", table, err)
+		}
+	}
+}
