@@ -79,6 +79,12 @@ func (c *checker) equations(items []item, on []*pg.Node, outer *scope) (equation
 		}
 	}
 	for _, n := range on {
+		if a, b, ok := s.alike(n); ok {
+			if slices.ContainsFunc(halves, func(o holes) bool { return s.is(o["_a"], a.id) && s.is(o["_b"], b.id) }) {
+				eq.add(a, b, n, n, true)
+			}
+			continue
+		}
 		h := nullSafeB.of(uncollated(n))
 		if h == nil || !slices.ContainsFunc(halves, func(o holes) bool { return same(o["_a"], h["_a"]) && same(o["_b"], h["_b"]) }) {
 			continue
@@ -95,7 +101,8 @@ func (c *checker) equations(items []item, on []*pg.Node, outer *scope) (equation
 // add notes that two values are equal, if their equality is that of their bytes.
 func (eq *equations) add(a, b value, left, right *pg.Node, nulls bool) bool {
 	bytes := byBytes(a, left) && byBytes(b, right)
-	if !bytes && !(oneEquality(a) && oneEquality(b)) || a.array || b.array || a.typ != b.typ && !(isInteger(a.typ) && isInteger(b.typ)) {
+	one := oneEquality(a) && oneEquality(b) && a.equality == b.equality && (a.equality == "" || a.id != nil && b.id != nil)
+	if !bytes && !one || a.array || b.array || a.typ != b.typ && !(isInteger(a.typ) && isInteger(b.typ)) {
 		return false
 	}
 	p := pair{a, b, bytes, bytes && a.typ == b.typ, nulls}
@@ -118,11 +125,41 @@ func (eq *equations) add(a, b value, left, right *pg.Node, nulls bool) bool {
 
 // byBytes reports whether equal values have equal bytes, under the collation that n gives a value, if any.
 func byBytes(v value, n *pg.Node) bool {
-	return v.exact || n.GetCollateClause() != nil && (v.typ == "text" || blanked(v.typ))
+	return v.exact || bare(n) != n && (v.typ == "text" || blanked(v.typ))
 }
 
 // oneEquality reports whether everything in PostgreSQL takes the same values of a type for equal.
-func oneEquality(v value) bool { return v.exact || isNumber(v.typ) || v.typ == "interval" }
+func oneEquality(v value) bool {
+	return v.exact || isNumber(v.typ) || v.typ == "interval" || v.equality != ""
+}
+
+// alike reads the second condition of a null-safe equation of two columns of text under one collation that is not deterministic.
+//
+// Rule: COALESCE(a, c) COLLATE n = COALESCE(b, c) COLLATE n, of columns whose equality is that of n, says the same whichever of
+// equal texts a and b are. Proof: n is explicit on both sides, so it is what = goes by (parse_collate.c); nothing else is computed of them.
+func (s *scope) alike(n *pg.Node) (a, b value, ok bool) {
+	e := n.GetAExpr()
+	l, r := e.GetLexpr().GetCollateClause(), e.GetRexpr().GetCollateClause()
+	if l == nil || r == nil {
+		return a, b, false
+	}
+	h := nullSafeB.of(&pg.Node{Node: &pg.Node_AExpr{AExpr: &pg.A_Expr{Kind: e.Kind, Name: e.Name, Lexpr: l.Arg, Rexpr: r.Arg}}})
+	under, deterministic, known := s.collation(l.Collname)
+	if other, _, both := s.collation(r.Collname); h == nil || !known || !both || deterministic || other != under {
+		return a, b, false
+	}
+	a, errA := s.output(h["_a"])
+	b, errB := s.output(h["_b"])
+	c, errC := s.expr(h["_c"])
+	ok = errA == nil && errB == nil && errC == nil && a.id != nil && b.id != nil && a.equality == under && b.equality == under
+	return a, b, ok && c.typ == "text" && !c.array && c.public && c.exact && c.notNull
+}
+
+// is reports whether an expression is a column.
+func (s *scope) is(n *pg.Node, c *id) bool {
+	v, err := s.output(n)
+	return err == nil && v.id == c
+}
 
 // bare is a column without COLLATE of a deterministic collation: its equality is that of bytes.
 func bare(n *pg.Node) *pg.Node {

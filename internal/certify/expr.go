@@ -15,6 +15,15 @@ func (s *scope) expr(n *pg.Node) (value, error) {
 	if s.steps++; s.steps > maxSteps {
 		return value{}, missing(where(n), "so much work", "more than %d steps", maxSteps)
 	}
+	v, err := s.output(n)
+	if err == nil && v.vague && v.typ == "text" {
+		err = missing(where(n), "text of which the plan chooses the spelling", "%s", kindName(n))
+	}
+	return v, err
+}
+
+// output derives an expression that stands where nothing is computed of it: as an output, or beside IS NULL.
+func (s *scope) output(n *pg.Node) (value, error) {
 	v, err := s.base(n)
 	if err != nil {
 		return value{}, err
@@ -50,12 +59,15 @@ func (s *scope) base(n *pg.Node) (value, error) {
 	case *pg.Node_CollateClause:
 		return s.collated(e.CollateClause)
 	case *pg.Node_AExpr:
+		if a, b, ok := s.alike(n); ok {
+			return made("bool", span{}, a, b), nil
+		}
 		return s.operator(e.AExpr)
 	case *pg.Node_BoolExpr:
 		list, err := s.conditions(e.BoolExpr.Args)
 		return made("bool", span{}, list...), err
 	case *pg.Node_NullTest:
-		v, err := s.expr(e.NullTest.Arg)
+		v, err := s.output(e.NullTest.Arg)
 		if err == nil && v.influence != nil {
 			err = missing(e.NullTest.Location, "condition on an aggregate", "IS NULL")
 		}
@@ -181,22 +193,49 @@ func number64(s string) bool { return !strings.ContainsAny(s, ".eE") }
 
 // collated is an expression under another collation.
 //
-// Rule: under "default" and "C", text and bpchar(n) are exact. Proof: a database's own collation is deterministic, as "C" is; of these, text
-// compares equal only if its bytes are.
+// Rule: under "default", "C" and each collation of which a fact says that it is deterministic, text and bpchar(n) are exact. Under one that is not,
+// what was exact is another value: it tells nothing, is no unit, and equals others by that collation alone. Proof: a database's own
+// collation is deterministic, as "C" is; of these, text compares equal only if its bytes are (varstr_cmp in varlena.c).
 func (s *scope) collated(c *pg.CollateClause) (value, error) {
 	v, err := s.expr(c.Arg)
 	if err != nil {
 		return v, err
 	}
-	n, ok := name(c.Collname)
-	if !ok || len(c.Collname) != 2 || n != "default" && n != "C" || !isText(v.typ) || v.vague {
+	n, deterministic, ok := s.collation(c.Collname)
+	switch {
+	case !ok || !isText(v.typ) || v.typ != "text" && !deterministic || v.array || v.vague:
 		return v, missing(c.Location, "collation", "of %s", v.typ)
-	}
-	if !v.exact { // two spellings are one unit, and two texts here
+	case !deterministic && v.equality == n:
+		return v, nil
+	case !v.exact || !deterministic: // two spellings are one unit, and two texts here; or the other way around
 		v.unit, v.ident, v.ofUnit = false, "", v.ofUnit && v.public
 	}
-	v.exact, v.collation = v.typ != "bpchar", map[string]string{"C": "C"}[n]
+	if v.exact, v.collation, v.equality = deterministic && v.typ != "bpchar", n, ""; !deterministic {
+		v = value{typ: v.typ, span: v.span, notNull: v.notNull, present: v.present, public: v.public, ofUnit: v.ofUnit, collation: n, equality: n}
+	}
 	return v, nil
+}
+
+// collation is a name as facts have it, and whether it is deterministic. Those that are not built in are known by the columns that have
+// them: a collation is one thing in all of them (pg_collation).
+func (s *scope) collation(list []*pg.Node) (n string, deterministic, ok bool) {
+	if n, ok := name(list); ok && len(list) == 2 && (n == "default" || n == "C") {
+		return map[string]string{"C": `pg_catalog."C"`}[n], true, true
+	}
+	if len(list) != 2 {
+		return "", false, false
+	}
+	if n = list[0].GetString_().GetSval() + "." + list[1].GetString_().GetSval(); strings.Count(n, ".") != 1 || strings.Contains(n, `"`) {
+		return "", false, false // it is of two collations
+	}
+	for _, t := range s.facts.Tables {
+		for _, c := range t.Columns {
+			if strings.ReplaceAll(c.Collation, `"`, "") == n && !strings.Contains(c.Collation, `""`) {
+				return c.Collation, c.Deterministic, true
+			}
+		}
+	}
+	return "", false, false
 }
 
 // caseOf is a CASE without argument.

@@ -4,14 +4,21 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 )
 
 // Facts is what is known of the tables. Each fact is a line of the policy, or proven by main in the snapshot that measures.
 type Facts struct {
-	Tables map[string]Table    // by schema.name
+	Tables map[string]Table    // by TableName
 	Enums  map[string][]string // labels of enum types, by schema.name
 	Bases  map[string]string   // domain types, by schema.name, and what they are made of
 	Proven []string            // questions without parameters that main has answered with true
+}
+
+// TableName is how facts name a table: schema.name, where a dot in one of the two is written \., so that no other table has that name.
+func TableName(schema, name string) string {
+	dots := strings.NewReplacer(`\`, `\\`, `.`, `\.`)
+	return dots.Replace(schema) + "." + dots.Replace(name)
 }
 
 // Table is an ordinary table without inheritance children, or a partitioned one. Of no other does PostgreSQL enforce what is said of columns.
@@ -32,9 +39,9 @@ type Via struct{ Column, Table, Key string }
 type Column struct {
 	Type          string // as format_type prints it: numeric(10,2), bigint, text, public.mood
 	NotNull       bool
-	Collation     string // of text; "" is the default
+	Collation     string // of text, as quote_ident spells it: public."Ci"; "" is the default
 	Deterministic bool   // equal values have equal bytes: for text, a deterministic collation
-	OneUnit       string // schema.table.column whose equal values belong to one unit, this column's rows included, or to rows without a unit
+	OneUnit       string // TableName, a dot, and the column whose equal values belong to one unit, this column's rows included, or to rows without a unit
 }
 
 // Value is a parameter. Elements are those of an array; a scalar has one. A nil element is NULL.

@@ -3,7 +3,6 @@ package certify
 import (
 	"math/big"
 	"slices"
-	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
@@ -131,13 +130,10 @@ func renamed(r *relation, a *pg.Alias) (item, error) {
 // fact. ONLY keeps rows of children out, for which no index speaks; that of a partitioned table has no rows. One with a unique index has
 // no foreign partitions, whose rows nobody checks (DefineIndex of indexcmds.c, AttachPartitionEnsureIndexes of tablecmds.c).
 func (c *checker) table(t *pg.RangeVar) (item, error) {
-	at := t.Schemaname + "." + t.Relname
+	at := TableName(t.Schemaname, t.Relname)
 	f, ok := c.facts.Tables[at]
 	if !ok || t.Catalogname != "" {
 		return item{}, missing(t.Location, "table", "%s is not known", at)
-	}
-	if strings.Contains(t.Schemaname+t.Relname, ".") { // a fact is of schema.table
-		return item{}, missing(t.Location, "table", "%q with a dot", t.Relname)
 	}
 	if t.Inh != f.Partitioned {
 		return item{}, missing(t.Location, "table", "ONLY of a table with partitions, or none of %s", at)
@@ -337,7 +333,7 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 			return factor{}, missing(-1, "outer join", "FULL JOIN beside a row")
 		}
 		out.rows = most(times(l.rows, r.rows), plus(l.rows, r.rows))
-		if len(on) == 1 && len(eq.pairs) == 1 && eq.pairs[0].a.unit && eq.pairs[0].b.unit && !eq.pairs[0].nulls {
+		if len(on) == 1 && len(eq.pairs) == 1 && eq.pairs[0].a.unit && eq.pairs[0].b.unit && eq.pairs[0].oneUnit() {
 			out.rows = most(times(l.rows, r.rows), most(l.rows, r.rows)) // all rows of a unit meet, so none is padded if both sides have some
 		}
 		out.keys, out.unsure = nil, true

@@ -84,7 +84,7 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 		}
 		v[0].moves, v[0].bin = nil, q == s.top && slices.ContainsFunc(s.bins, func(b *pg.Node) bool { return same(n, b) })
 		if !v[0].exact { // one of equal values stands for its group
-			if v[0].vague = true; !isNumber(v[0].typ) {
+			if v[0].vague = true; !isNumber(v[0].typ) && v[0].equality == "" {
 				return nil, missing(where(n), "GROUP BY of a type whose equal values differ", "%s", v[0].typ)
 			}
 		}

@@ -11,7 +11,7 @@ var comparisons = map[string]bool{"<": true, "<=": true, ">": true, ">=": true, 
 // sortable are the types whose operators compare any two values.
 var sortable = map[string]bool{
 	"int2": true, "int4": true, "int8": true, "numeric": true, "float4": true, "float8": true, "bool": true, "text": true, "date": true,
-	"timestamp": true, "timestamptz": true, "interval": true, "uuid": true, "bytea": true, "bpchar": true,
+	"timestamp": true, "timestamptz": true, "interval": true, "uuid": true, "bytea": true, "bpchar": true, "time": true, "inet": true, "money": true,
 }
 
 // operator is an operator of pg_catalog.
@@ -123,7 +123,7 @@ func concatenated(e *pg.A_Expr, a, b value) (value, error) {
 // alone; of dates and times, what is out of range is before or after all (date_cmp_timestamptz_internal). An enum's < may look at the
 // catalog.
 func (s *scope) compares(a, b value) bool {
-	if a.array || b.array {
+	if a.array || b.array || a.typ == "text" && (a.vague || b.vague) {
 		return false
 	}
 	if timed[a.typ] && timed[b.typ] {

@@ -40,7 +40,7 @@ func lemmas(proven []string) (all []lemma) {
 		if query != nil { // in its place, for now
 			t = &pg.RangeVar{Schemaname: "t", Relname: "t", Alias: query.Alias}
 		}
-		l := lemma{table: t.GetSchemaname() + "." + t.GetRelname(), most: most}
+		l := lemma{table: TableName(t.GetSchemaname(), t.GetRelname()), most: most}
 		var outputs, where, group []string
 		for i, o := range of.TargetList[:len(of.TargetList)-1] {
 			if f := o.GetResTarget().GetVal().GetColumnRef().GetFields(); len(f) == 2 {

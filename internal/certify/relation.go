@@ -86,6 +86,7 @@ type value struct {
 	exact     bool   // equal values have equal bytes
 	collation string // of text; "" is the default
 	vague     bool   // which of equal values it is is left to the plan
+	equality  string // of text that is not exact: the collation by which alone it is equal to others; "" if that is not seen
 	public    bool   // each of its values is made of public ones, or NULL: only which rows have it is private
 	ofUnit    bool   // the same in all rows of a unit
 	bin       bool   // of a key: it is claimed to be a bin

@@ -111,7 +111,7 @@ func (s *scope) project(q *pg.SelectStmt) (*relation, error) {
 		at, r = &in, *g.result
 	}
 	for _, t := range q.TargetList {
-		v, err := at.expr(t.GetResTarget().GetVal())
+		v, err := at.output(t.GetResTarget().GetVal())
 		if err != nil {
 			return nil, err
 		}

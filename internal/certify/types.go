@@ -35,7 +35,7 @@ var exactTypes = map[string]bool{
 // spelled are the names of types as the policy and format_type give them.
 var spelled = map[string]string{
 	"smallint": "int2", "integer": "int4", "int": "int4", "bigint": "int8", "real": "float4", "double precision": "float8", "boolean": "bool",
-	"timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz", "character varying": "text", "varchar": "text",
+	"time without time zone": "time", "timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz", "character varying": "text", "varchar": "text",
 }
 
 var (
@@ -88,6 +88,9 @@ func (c *checker) anyOf(col Column) value {
 	}
 	v.integral = isInteger(t)
 	v.exact = exactTypes[t] || c.facts.Enums[t] != nil || (v.typ == "text" || blanked(t)) && col.Deterministic
+	if v.typ == "text" && !v.array && !v.exact {
+		v.equality = col.Collation
+	}
 	return v
 }
 

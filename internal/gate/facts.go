@@ -59,7 +59,7 @@ func AllFacts(s *schema.Schema) certify.Facts {
 	return Facts(s, proofs)
 }
 
-func key(n policy.Name) string { return n.Schema + "." + n.Relation }
+func key(n policy.Name) string { return certify.TableName(n.Schema, n.Relation) }
 
 // table is what is known of a table and of these columns of it.
 func table(t *policy.Table, r *schema.Relation, columns []string) certify.Table {
