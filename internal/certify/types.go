@@ -30,12 +30,14 @@ func limits(t string) (lo, hi *big.Rat) { return integers[t].lo, integers[t].hi 
 // (0 and -0), interval, text of a collation that is not deterministic.
 var exactTypes = map[string]bool{
 	"int2": true, "int4": true, "int8": true, "bool": true, "date": true, "timestamp": true, "timestamptz": true, "uuid": true, "bytea": true,
+	"time": true,
 }
 
 // spelled are the names of types as the policy and format_type give them.
 var spelled = map[string]string{
 	"smallint": "int2", "integer": "int4", "int": "int4", "bigint": "int8", "real": "float4", "double precision": "float8", "boolean": "bool",
 	"timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz",
+	"time without time zone": "time",
 }
 
 var numericType = regexp.MustCompile(`^numeric\((\d+),(-?\d+)\)$`)
@@ -204,4 +206,8 @@ var elements = map[string]func(s string) bool{
 		return ok && !inZone(s) || endless(s) && len(s) > 3
 	},
 	"timestamptz": func(s string) bool { _, ok := instant(s); return ok && inZone(s) || endless(s) && len(s) > 3 },
+	"time": func(s string) bool {
+		_, ok := instant("2000-01-01 " + s)
+		return ok && !inZone(s) || s == "24:00:00"
+	},
 }
