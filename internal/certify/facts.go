@@ -21,7 +21,7 @@ func TableName(schema, name string) string {
 	return dots.Replace(schema) + "." + dots.Replace(name)
 }
 
-// Table is an ordinary table without inheritance children, or a partitioned one. Of no other does PostgreSQL enforce what is said of columns.
+// Table is an ordinary table without inheritance children, or one that is Spread: partitioned, foreign, or with such children.
 type Table struct {
 	Public      bool
 	Kind        string // of privacy unit
@@ -29,7 +29,7 @@ type Table struct {
 	Via         *Via   // the key that leads to it
 	Columns     map[string]Column
 	Unique      [][]string // sets of columns whose values are unique but for NULLs, by a valid, full, immediate index under the columns' collations
-	Partitioned bool
+	Spread      bool // its rows are elsewhere, too: it is read without ONLY. A foreign table, and one with children, has no unique sets
 }
 
 // Via says that the unit of a row is that of the one row of Table whose Key equals Column. Types and collations are the same.

@@ -128,18 +128,16 @@ func renamed(r *relation, a *pg.Alias) (item, error) {
 // unit, a unique set is unique without the unit column, and one of that column alone leaves one row. One whose unit a key leads
 // to is split once that key is joined. Of a public one, so many rows are alike as lemmas say. Proof: the meaning of the policy; uniqueness is a
 // fact. ONLY keeps rows of children out, for which no index speaks; that of a partitioned table has no rows. One with a unique index has
-// no foreign partitions, whose rows nobody checks (DefineIndex of indexcmds.c, AttachPartitionEnsureIndexes of tablecmds.c).
+// no foreign partitions (DefineIndex of indexcmds.c, AttachPartitionEnsureIndexes of tablecmds.c); else nobody checks whether rows that are
+// elsewhere are NULL, but they are read as of the columns' types.
 func (c *checker) table(t *pg.RangeVar) (item, error) {
 	at := TableName(t.Schemaname, t.Relname)
 	f, ok := c.facts.Tables[at]
 	if !ok || t.Catalogname != "" {
 		return item{}, missing(t.Location, "table", "%s is not known", at)
 	}
-	if t.Inh != f.Partitioned {
+	if t.Inh != f.Spread {
 		return item{}, missing(t.Location, "table", "ONLY of a table with partitions, or none of %s", at)
-	}
-	if f.Partitioned && len(f.Unique) == 0 {
-		return item{}, missing(t.Location, "table", "%s may have foreign partitions", at)
 	}
 	if t.Alias != nil && len(t.Alias.Colnames) > 0 {
 		return item{}, missing(t.Location, "table", "%s with other names of its columns", at)
@@ -156,6 +154,7 @@ func (c *checker) table(t *pg.RangeVar) (item, error) {
 	}
 	ids := map[string]*id{}
 	for name, col := range f.Columns {
+		col.NotNull = col.NotNull && !(f.Spread && len(f.Unique) == 0)
 		v := c.anyOf(col)
 		v.public, v.id = f.Public, &id{}
 		if !f.Public {

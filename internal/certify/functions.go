@@ -159,7 +159,7 @@ func (s *scope) array(v value, t string, lacks func(string) (value, error)) (val
 
 // texts are the types whose output functions print any value in a few hundred bytes.
 var texts = map[string]bool{
-	"int2": true, "int4": true, "int8": true, "bool": true, "date": true, "timestamp": true, "timestamptz": true, "uuid": true, "float8": true, "float4": true,
+	"int2": true, "int4": true, "int8": true, "bool": true, "date": true, "timestamp": true, "timestamptz": true, "uuid": true, "float8": true, "float4": true, "time": true,
 	"numeric": true, // not interval: one of 2^31 hours fails before PostgreSQL 15 (interval2tm)
 }
 
@@ -197,6 +197,17 @@ func converted(v value, t string, f Facts) (value, bool) {
 		if r = widened(r, 1); t == "date" {
 			r = between(new(big.Rat).SetInt(floor(new(big.Rat).Quo(r.lo, day))), new(big.Rat).SetInt(floor(new(big.Rat).Quo(r.hi, day))))
 		}
+		return made(t, r, v), true
+	case t == "float4" && ranks[v.typ] > 0 && ranks[v.typ] <= 4:
+		// Rule: of integers, and of numerics between 10^-37 and 10^37 or zero, it is off by less than a part of 2^23. Proof: i4tof and its kin
+		// are total; numeric_float4 reads the digits, and raises an error where that overflows or underflows (float4in_internal).
+		least := new(big.Rat).Inv(power(10, 37))
+		if !(span{lo: v.lo, hi: v.hi}).within(new(big.Rat).Neg(power(10, 37)), power(10, 37)) ||
+			v.typ == "numeric" && !v.hasOnlyZero() && (v.tiny == nil || v.tiny.Cmp(least) < 0) {
+			return v, false
+		}
+		off := new(big.Rat).Mul(between(v.lo, v.hi).largest(), new(big.Rat).Inv(power(2, 23)))
+		r := span{lo: new(big.Rat).Sub(v.lo, off), hi: new(big.Rat).Add(v.hi, off), nan: v.nan, tiny: times(v.tiny, big.NewRat(9, 10))}
 		return made(t, r, v), true
 	case isNumber(v.typ) != isNumber(t) || t == "float4":
 		return v, false
@@ -349,7 +360,7 @@ func (s *scope) hash(fn string, f *pg.FuncCall, lacks func(string) (value, error
 // error for NULL alone.
 func bucket(args []value, lacks func(string) (value, error)) (value, error) {
 	x, list := args[0], args[1]
-	if !list.array || len(list.elements) == 0 || slices.Contains(list.elements, nil) || x.array || x.typ != list.typ || !isNumber(x.typ) && !timed[x.typ] {
+	if !list.array || len(list.elements) == 0 || slices.Contains(list.elements, nil) || x.array || x.typ != list.typ || !isNumber(x.typ) && !timed[x.typ] && x.typ != "time" {
 		return lacks("no list of constants")
 	}
 	return made("int4", between(zero, big.NewRat(int64(len(list.elements)), 1)), x), nil

@@ -234,7 +234,7 @@ func (s *scope) arithmetic(e *pg.A_Expr, op string, a, b value, known bool) (val
 	if isInteger(typ) && (op == "#" || op == "<<" || op == ">>") {
 		return bits(op, a, b, lacks)
 	}
-	if typ == "float8" && (op == "+" || op == "-") && b.hasOnlyZero() {
+	if ranks[typ] > 4 && (op == "+" || op == "-") && b.hasOnlyZero() {
 		// Rule: x + 0 is x, and of one spelling where the zero is 0 and not -0. Proof: no sum that is x is too large; -0 + 0 is 0.
 		r := made(typ, a.span, a, b)
 		r.exact = op == "+" && word(b) == "0"

@@ -124,6 +124,9 @@ func part(a []value) (span, bool) {
 		// PostgreSQL 14 fails for hours beyond int4 unless the epoch is asked for (interval2tm).
 		if unit, ok := intervalParts[field]; ok && near(v) {
 			r = between(new(big.Rat).Quo(v.lo, unit), new(big.Rat).Quo(v.hi, unit)).rounded()
+			if field == "epoch" {
+				r.tiny = new(big.Rat).Inv(power(10, 7))
+			}
 		}
 		return r, field == "epoch" || near(v) && (field == "year" || field == "month" || field == "day" || ofTime)
 	case !ofDate && !ofTime || ofTime && v.typ == "date":
@@ -134,7 +137,7 @@ func part(a []value) (span, bool) {
 		b.tiny = r.tiny
 		return b, true
 	}
-	if !near(v) {
+	if !near(v) && (field != "epoch" || !v.finite()) { // seconds of the epoch raise no error, and rise with the time
 		return r, true
 	}
 	unit := million
@@ -275,12 +278,12 @@ func (s *scope) interval(h holes) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
-	x, a, b, d, limit := list[0], list[1], list[2], list[3], power(10, 8)
+	x, a, b, d, limit := list[0], list[1], list[2], list[3], power(10, 10)
 	ok := x.typ == "interval" && !x.array && near(list[4]) && near(list[5])
 	for _, v := range list[1:4] {
 		ok = ok && v.typ == "float8" && v.within(new(big.Rat).Neg(limit), limit)
 	}
-	if !ok || d.hi.Cmp(power(10, 4)) > 0 {
+	if !ok || d.hi.Cmp(power(10, 5)) > 0 { // so that all is near
 		return value{}, missing(where(h["_x"]), "CASE of an interval", "of %s", x.typ)
 	}
 	seconds := most(a.largest(), b.largest())

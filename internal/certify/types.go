@@ -30,6 +30,7 @@ func limits(t string) (lo, hi *big.Rat) { return integers[t].lo, integers[t].hi 
 // (0 and -0), interval, text of a collation that is not deterministic.
 var exactTypes = map[string]bool{
 	"int2": true, "int4": true, "int8": true, "bool": true, "date": true, "timestamp": true, "timestamptz": true, "uuid": true, "bytea": true,
+	"time": true,
 }
 
 // spelled are the names of types as the policy and format_type give them.
@@ -233,4 +234,8 @@ var elements = map[string]func(s string) bool{
 		return ok && !inZone(s) || endless(s) && len(s) > 3
 	},
 	"timestamptz": func(s string) bool { _, ok := instant(s); return ok && inZone(s) || endless(s) && len(s) > 3 },
+	"time": func(s string) bool {
+		_, ok := instant("2000-01-01 " + s)
+		return ok && !inZone(s) || s == "24:00:00"
+	},
 }

@@ -30,12 +30,13 @@ func Facts(s *schema.Schema, proofs []schema.Proof) certify.Facts {
 			continue
 		}
 		r, t := s.Relations[p.Relation], s.Policy.Table(p.Relation)
-		if r != nil && t != nil && (r.Kind == 'r' && !r.Inherits || r.Kind == 'p') {
+		if r != nil && t != nil {
 			f.Tables[key(p.Relation)] = table(t, r, p.Columns)
 		}
 	}
 	for _, p := range proofs {
-		if t, proven := f.Tables[key(p.Relation)]; proven && p.Shape == "" && p.Values.Text == "" {
+		r := s.Relations[p.Relation]
+		if t, proven := f.Tables[key(p.Relation)]; proven && p.Shape == "" && p.Values.Text == "" && (r.Kind == 'p' || !t.Spread) {
 			t.Unique = append(t.Unique, p.Columns)
 			f.Tables[key(p.Relation)] = t
 		}
@@ -63,7 +64,7 @@ func key(n policy.Name) string { return certify.TableName(n.Schema, n.Relation) 
 
 // table is what is known of a table and of these columns of it.
 func table(t *policy.Table, r *schema.Relation, columns []string) certify.Table {
-	out := certify.Table{Public: t.Public, Partitioned: r.Kind == 'p', Columns: map[string]certify.Column{}}
+	out := certify.Table{Public: t.Public, Spread: r.Kind != 'r' || r.Inherits, Columns: map[string]certify.Column{}}
 	if u := t.Unit; u != nil {
 		out.Kind, out.Unit = u.Name, u.Column
 		if v := u.Via; v != nil {

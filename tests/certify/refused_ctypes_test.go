@@ -17,9 +17,9 @@ func TestTypes(t *testing.T) {
 	orders := columns(`id bigint !,,customer bigint !,,day date !,,total numeric(15,2) !`)
 	facts := certify.Facts{Bases: map[string]string{"public.mark": "bpchar", "public.word": "varchar"}, Tables: map[string]certify.Table{
 		"public.customers": {Kind: "customer", Unit: "id", Unique: [][]string{{"id"}}, Columns: customers},
-		"public.orders":    {Kind: "customer", Unit: "customer", Unique: [][]string{{"id", "day"}}, Columns: orders, Partitioned: true},
-		"public.far":       {Kind: "customer", Unit: "customer", Columns: orders, Partitioned: true},
-		"public.days":      {Public: true, Unique: [][]string{{"day"}}, Columns: columns(`day date !,,country character(2) !`), Partitioned: true},
+		"public.orders":    {Kind: "customer", Unit: "customer", Unique: [][]string{{"id", "day"}}, Columns: orders, Spread: true},
+		"public.far":       {Kind: "customer", Unit: "customer", Columns: orders, Spread: true},
+		"public.days":      {Public: true, Unique: [][]string{{"day"}}, Columns: columns(`day date !,,country character(2) !`), Spread: true},
 	}}
 	s := func(s string) *string { return &s }
 	list := func(elements ...string) (v certify.Value) {
@@ -38,6 +38,8 @@ func TestTypes(t *testing.T) {
 		shared = `SELECT d.o, count(*) FROM (SELECT c.share AS s FROM ONLY public.customers AS c WHERE c.id IS NOT NULL) AS q INNER JOIN (SELECT v.k, min(v.o) AS o FROM pg_catalog.unnest(`
 	)
 	good := map[string]string{
+		"foreign partitions":      `SELECT 1::pg_catalog.int8, count(*) FROM (SELECT o.customer AS u, count(*) AS n FROM public.far AS o WHERE o.customer IS NOT NULL GROUP BY 1) AS u`,
+		"NOT NULL of own rows":    `SELECT 1::pg_catalog.int8, COALESCE(sum(u.n), 0) FROM (SELECT o.customer AS u, LEAST(1, count(*)) * (max(o.id) & 1) AS n FROM public.orders AS o WHERE o.customer IS NOT NULL GROUP BY 1) AS u`,
 		"partitions":              `SELECT 1::pg_catalog.int8, count(*) FROM (SELECT o.customer AS u, count(*) AS n FROM public.orders AS o WHERE o.customer IS NOT NULL GROUP BY 1) AS u`,
 		"public partitions":       `SELECT d.country, count(*) FROM (SELECT o.customer AS u, min(o.day) AS day FROM public.orders AS o WHERE o.customer IS NOT NULL GROUP BY 1) AS u, public.days AS d WHERE u.day = d.day GROUP BY 1`,
 		"a list of countries":     keyed + `($1::pg_catalog.text[])::pg_catalog.bpchar(2)[]` + listed + `q.k COLLATE pg_catalog."default" = d.k COLLATE pg_catalog."default"` + bin,
@@ -55,7 +57,7 @@ func TestTypes(t *testing.T) {
 		"one partition":             `SELECT 1::pg_catalog.int8, count(*) FROM ONLY public.days AS d, ONLY public.customers AS c WHERE c.id IS NOT NULL AND c.country = d.country AND d.day = '2024-01-01'::pg_catalog.date`,
 		"ONLY of partitions":        `SELECT 1::pg_catalog.int8, count(*) FROM (SELECT o.customer AS u, count(*) AS n FROM ONLY public.orders AS o WHERE o.customer IS NOT NULL GROUP BY 1) AS u`,
 		"without ONLY":              `SELECT 1::pg_catalog.int8, count(*) FROM public.customers AS c WHERE c.id IS NOT NULL`,
-		"foreign partitions":        `SELECT 1::pg_catalog.int8, count(*) FROM (SELECT o.customer AS u, count(*) AS n FROM public.far AS o WHERE o.customer IS NOT NULL GROUP BY 1) AS u`,
+		"NOT NULL of foreign rows":  `SELECT 1::pg_catalog.int8, sum(u.n) FROM (SELECT o.customer AS u, LEAST(1, count(*)) * (max(o.id) & 1) AS n FROM public.far AS o WHERE o.customer IS NOT NULL GROUP BY 1) AS u`,
 		"many orders":               `SELECT 1::pg_catalog.int8, count(*) FROM public.orders AS o WHERE o.customer IS NOT NULL`,
 		"part of a key":             `SELECT 1::pg_catalog.int8, count(*) FROM (SELECT o.customer AS u, o.id, count(*) AS n FROM public.orders AS o WHERE o.customer IS NOT NULL GROUP BY 1, 2) AS u`,
 		"texts of no length":        keyed + `($1::pg_catalog.text[])::pg_catalog.bpchar[]` + listed + `q.k = d.k` + bin,
