@@ -9,7 +9,7 @@ import (
 // What bounds the work of a check.
 const (
 	maxText  = 1 << 20
-	maxDepth = 1 << 15 // words, two of which make a tree one level deeper, at least: the parser's C code dies at 20,000
+	maxDepth = 1 << 14 // words, one of which may make a tree one level deeper: the parser's C code dies at 20,000
 	maxSteps = 1 << 17 // expressions derived: ten times what the longest text of the corpus takes, and more
 )
 

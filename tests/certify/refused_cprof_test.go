@@ -44,6 +44,7 @@ func TestLongTexts(t *testing.T) {
 	for sql, want := range map[string]bool{
 		`pg_catalog.width_bucket(v.tz::pg_catalog.timestamp, ARRAY[` + dates + `]::pg_catalog.timestamp[]) > 0`: false, // of any time
 		`'` + strings.Repeat("a b ", 20_000) + `'::pg_catalog.text > 'a'::pg_catalog.text`:                      true,
+		`true ` + strings.Repeat("ISNULL ", 32_000):                                                             false,
 		strings.Repeat("NOT ", 33_000) + `true`:                                                                 false,
 		`v.i ` + strings.Repeat("+ 1 ", 17_000) + `> 1`:                                                         false,
 	} {
