@@ -102,6 +102,9 @@ func (s *scope) typeName(t *pg.TypeName) (string, bool) {
 		return n, ok && (blanked(n) && len(modifiers) == 1 || numericType.MatchString(n) && len(t.ArrayBounds) == 1)
 	}
 	if n, ok := name(t.Names); ok && len(t.Names) == 2 {
+		if n == "varchar" { // of any length, as text is
+			n = "text"
+		}
 		return n, isNumber(n) || sortable[n] || ranges[n] != ""
 	}
 	if len(t.Names) == 2 {
