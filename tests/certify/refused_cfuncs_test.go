@@ -73,6 +73,24 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
+// TestDistinct counts distinct rows of units with many visits.
+func TestDistinct(t *testing.T) {
+	one := big.NewRat(1, 1)
+	claims := []certify.Claim{{Kind: certify.Public}, {Kind: certify.Integer, Influence: certify.Influence{Delta: one, Total: one, Groups: one}}}
+	for outputs, passes := range map[string]bool{
+		`p.id AS u, p.id AS c1, p.age AS c2, p.name AS c3`: true,
+		`v.patient_id AS u, p.age AS c2`:                   true,
+		`p.id AS u, p.age AS c1, v.visit_id AS c2`:         false,
+		`p.id AS u, v.visit_id > 7 AS c1`:                  false,
+	} {
+		sql := countOf + `(SELECT DISTINCT ` + outputs + ` FROM ONLY public.patients AS p, ONLY public.visits AS v
+			WHERE p.id IS NOT NULL AND v.patient_id IS NOT NULL AND p.id = v.patient_id) AS q`
+		if _, err := certify.Check(clinic, sql, nil, claims); (err == nil) != passes {
+			t.Errorf("%s: %v", outputs, err)
+		}
+	}
+}
+
 // TestLabels joins units with labels of an enum: one row of VALUES meets a unit, if no two are of one label.
 func TestLabels(t *testing.T) {
 	one := big.NewRat(1, 1)
