@@ -105,3 +105,24 @@ func TestLabels(t *testing.T) {
 		}
 	}
 }
+
+// TestProvenRows joins units with a subquery of which main has said that it has two rows.
+func TestProvenRows(t *testing.T) {
+	facts := clinic
+	facts.Proven = []string{`SELECT COALESCE(max(g.n), 0) <= 2 FROM (SELECT count(*) AS n FROM (SELECT DISTINCT t1.floor AS c1 FROM ONLY public.wards AS t1 WHERE t1.floor > 3) AS t2) AS g`}
+	two := big.NewRat(2, 1)
+	claims := []certify.Claim{{Kind: certify.Public}, {Kind: certify.Integer, Influence: certify.Influence{Delta: two, Total: two, Groups: two}}}
+	for of, passes := range map[string]bool{
+		`(SELECT DISTINCT t1.floor AS c1 FROM ONLY public.wards AS t1 WHERE t1.floor > 3) AS q`: true,
+		`(SELECT DISTINCT t7.floor AS c1 FROM ONLY public.wards AS t7 WHERE t7.floor > 3) AS q`: true,
+		`(SELECT DISTINCT t7.floor AS c1 FROM ONLY public.wards AS t7 WHERE t7.floor > 2) AS q`: false,
+		`(SELECT DISTINCT t7.ward AS c1 FROM ONLY public.wards AS t7 WHERE t7.floor > 3) AS q`:  false,
+		`(SELECT DISTINCT floor AS c1 FROM ONLY public.wards AS t7 WHERE t7.floor > 3) AS q`:    false,
+		`(SELECT t7.floor AS c1 FROM ONLY public.wards AS t7 WHERE t7.floor > 3) AS q`:          false,
+	} {
+		sql := countOf + `ONLY public.patients AS p, ` + of + ` WHERE p.id IS NOT NULL`
+		if _, err := certify.Check(facts, sql, nil, claims); (err == nil) != passes {
+			t.Errorf("%s: %v", of, err)
+		}
+	}
+}
