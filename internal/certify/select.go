@@ -151,7 +151,7 @@ func outputName(t *pg.ResTarget) string {
 
 // distinct is DISTINCT, or DISTINCT ON.
 //
-// Rule: with the unit among the outputs, a split relation stays split, and the other outputs are a key. Without, it is nested: one
+// Rule: with the unit among the outputs, a split relation stays split, and the other outputs are a key; if each is the same in all rows of a unit, it has one row. Without, it is nested: one
 // unit's rows are missing at most. All outputs are exact, so of equal rows it makes no difference which stays. Proof: without
 // x a combination stays if another unit has it. What DISTINCT makes of a nested relation is nested for the same reason.
 func (s *scope) distinct(q *pg.SelectStmt, r *relation) (*relation, error) {
@@ -164,11 +164,12 @@ func (s *scope) distinct(q *pg.SelectStmt, r *relation) (*relation, error) {
 	if r.kind == grouped {
 		return nil, missing(-1, "DISTINCT", "of aggregates")
 	}
-	k, hasUnit := key{nulls: true}, false
+	k, hasUnit, single := key{nulls: true}, false, r.kind == split && r.tie == nil
 	for _, c := range r.columns {
 		if !c.value.exact {
 			return nil, missing(-1, "DISTINCT of a type whose equal values differ", "%s %s", c.value.typ, c.name)
 		}
+		single = single && (c.value.ofUnit || holdsUnit(c.value))
 		if holdsUnit(c.value) {
 			hasUnit = true
 		} else {
@@ -176,7 +177,9 @@ func (s *scope) distinct(q *pg.SelectStmt, r *relation) (*relation, error) {
 		}
 	}
 	o := *r
-	o.keys = append(r.keys[:len(r.keys):len(r.keys)], k)
+	if o.keys = append(r.keys[:len(r.keys):len(r.keys)], k); single && hasUnit {
+		o.rows = one
+	}
 	if r.kind == split && !hasUnit && r.tie == nil {
 		o.kind, o.keys, o.source = nested, nil, nil
 		o.columns = append([]column(nil), r.columns...)

@@ -73,6 +73,24 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
+// TestDistinct counts distinct rows of units with many visits.
+func TestDistinct(t *testing.T) {
+	one := big.NewRat(1, 1)
+	claims := []certify.Claim{{Kind: certify.Public}, {Kind: certify.Integer, Influence: certify.Influence{Delta: one, Total: one, Groups: one}}}
+	for outputs, passes := range map[string]bool{
+		`p.id AS u, p.id AS c1, p.age AS c2, p.name AS c3`: true,
+		`v.patient_id AS u, p.age AS c2`:                   true,
+		`p.id AS u, p.age AS c1, v.visit_id AS c2`:         false,
+		`p.id AS u, v.visit_id > 7 AS c1`:                  false,
+	} {
+		sql := countOf + `(SELECT DISTINCT ` + outputs + ` FROM ONLY public.patients AS p, ONLY public.visits AS v
+			WHERE p.id IS NOT NULL AND v.patient_id IS NOT NULL AND p.id = v.patient_id) AS q`
+		if _, err := certify.Check(clinic, sql, nil, claims); (err == nil) != passes {
+			t.Errorf("%s: %v", outputs, err)
+		}
+	}
+}
+
 // TestLabels joins units with labels of an enum: one row of VALUES meets a unit, if no two are of one label.
 func TestLabels(t *testing.T) {
 	one := big.NewRat(1, 1)
@@ -84,6 +102,27 @@ func TestLabels(t *testing.T) {
 		sql := `SELECT 1::pg_catalog.int8, count(*) FROM ONLY public.patients AS p, (VALUES ` + labels + `) AS v (c1, c2) WHERE p.id IS NOT NULL AND p.mood = v.c1`
 		if _, err := certify.Check(clinic, sql, nil, claims); (err == nil) != passes {
 			t.Errorf("%s: %v", labels, err)
+		}
+	}
+}
+
+// TestProvenRows joins units with a subquery of which main has said that it has two rows.
+func TestProvenRows(t *testing.T) {
+	facts := clinic
+	facts.Proven = []string{`SELECT COALESCE(max(g.n), 0) <= 2 FROM (SELECT count(*) AS n FROM (SELECT DISTINCT t1.floor AS c1 FROM ONLY public.wards AS t1 WHERE t1.floor > 3) AS t2) AS g`}
+	two := big.NewRat(2, 1)
+	claims := []certify.Claim{{Kind: certify.Public}, {Kind: certify.Integer, Influence: certify.Influence{Delta: two, Total: two, Groups: two}}}
+	for of, passes := range map[string]bool{
+		`(SELECT DISTINCT t1.floor AS c1 FROM ONLY public.wards AS t1 WHERE t1.floor > 3) AS q`: true,
+		`(SELECT DISTINCT t7.floor AS c1 FROM ONLY public.wards AS t7 WHERE t7.floor > 3) AS q`: true,
+		`(SELECT DISTINCT t7.floor AS c1 FROM ONLY public.wards AS t7 WHERE t7.floor > 2) AS q`: false,
+		`(SELECT DISTINCT t7.ward AS c1 FROM ONLY public.wards AS t7 WHERE t7.floor > 3) AS q`:  false,
+		`(SELECT DISTINCT floor AS c1 FROM ONLY public.wards AS t7 WHERE t7.floor > 3) AS q`:    false,
+		`(SELECT t7.floor AS c1 FROM ONLY public.wards AS t7 WHERE t7.floor > 3) AS q`:          false,
+	} {
+		sql := countOf + `ONLY public.patients AS p, ` + of + ` WHERE p.id IS NOT NULL`
+		if _, err := certify.Check(facts, sql, nil, claims); (err == nil) != passes {
+			t.Errorf("%s: %v", of, err)
 		}
 	}
 }
