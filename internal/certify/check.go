@@ -89,6 +89,7 @@ func deep(sql string) bool {
 		case t.Token == pg.Token_ASCII_40: // (
 			own[i]++
 			own, inner = append(own, 0), append(inner, 0)
+		case t.Token == pg.Token_ASCII_44: // a comma: what it parts stands side by side
 		case t.Token != pg.Token_ASCII_41:
 			own[i]++
 		case i == 0:

@@ -23,13 +23,13 @@ func TableName(schema, name string) string {
 
 // Table is an ordinary table without inheritance children, or one that is Spread: partitioned, foreign, or with such children.
 type Table struct {
-	Public      bool
-	Kind        string // of privacy unit
-	Unit        string // column that holds the unit, or
-	Via         *Via   // the key that leads to it
-	Columns     map[string]Column
-	Unique      [][]string // sets of columns whose values are unique but for NULLs, by a valid, full, immediate index under the columns' collations
-	Spread      bool // its rows are elsewhere, too: it is read without ONLY. A foreign table, and one with children, has no unique sets
+	Public  bool
+	Kind    string // of privacy unit
+	Unit    string // column that holds the unit, or
+	Via     *Via   // the key that leads to it
+	Columns map[string]Column
+	Unique  [][]string // sets of columns whose values are unique but for NULLs, by a valid, full, immediate index under the columns' collations
+	Spread  bool       // its rows are elsewhere, too: it is read without ONLY. A foreign table, and one with children, has no unique sets
 }
 
 // Via says that the unit of a row is that of the one row of Table whose Key equals Column. Types and collations are the same.
