@@ -15,6 +15,7 @@ import (
 
 // Certificate holds what certify derives of a plan's queries for main, in the order in which main is asked. Nobody changes it.
 type Certificate struct {
+	plan     *rewrite.Plan
 	facts    certify.Facts
 	warns    bool // the policy has what is not certified run
 	measures []Measure
@@ -30,7 +31,7 @@ type Result struct {
 
 // New reads the queries of a plan. Those behind a stage are read with no rows of it, and again when it is answered.
 func New(s *schema.Schema, plan *rewrite.Plan) *Certificate {
-	c := &Certificate{facts: Facts(s, plan.Proofs), warns: s.Policy.Certify == policy.Warn}
+	c := &Certificate{plan: plan, facts: Facts(s, plan.Proofs), warns: s.Policy.Certify == policy.Warn}
 	none := make([][][]*rewrite.Canonical, len(plan.Stages))
 	for i := range plan.Blocks {
 		for _, m := range Measures(&plan.Blocks[i]) {
@@ -56,6 +57,9 @@ func families(plan *rewrite.Plan) error {
 	seen := map[int]bool{}
 	for i := range plan.Blocks {
 		k := &plan.Blocks[i]
+		if !measuredOnce(k) {
+			return fmt.Errorf("releases of block %d are not measured once each", i+1)
+		}
 		for _, members := range mechanism.Families(k.Releases) {
 			first := k.Releases[members[0]]
 			if seen[first.Family] || !slices.ContainsFunc(k.Histograms, func(h rewrite.Histogram) bool {
@@ -70,6 +74,25 @@ func families(plan *rewrite.Plan) error {
 		}
 	}
 	return nil
+}
+
+// measuredOnce says that each release is read once: a quantile from one histogram, any other from the integers; and that groups are either
+// listed or selected.
+func measuredOnce(k *rewrite.Block) bool {
+	times, wrong := make([]int, len(k.Releases)), false
+	count := func(release int, quantile bool) {
+		times[release]++
+		wrong = wrong || (k.Releases[release].Kind == mechanism.Quantile) != quantile
+	}
+	for _, i := range k.Measured {
+		count(i, false)
+	}
+	for _, h := range k.Histograms {
+		for _, i := range h.Releases {
+			count(i, true)
+		}
+	}
+	return !wrong && !slices.ContainsFunc(times, func(n int) bool { return n != 1 }) && (k.Select == nil || k.Keys == nil && !k.ByKey)
 }
 
 // jointly holds what queries are charged for together against what was derived of each.

@@ -30,7 +30,7 @@ func Facts(s *schema.Schema, proofs []schema.Proof) certify.Facts {
 			continue
 		}
 		r, t := s.Relations[p.Relation], s.Policy.Table(p.Relation)
-		if r != nil && t != nil {
+		if r != nil && t != nil && sameShape(r, p) {
 			f.Tables[key(p.Relation)] = table(t, r, p.Columns)
 		}
 	}
@@ -42,6 +42,15 @@ func Facts(s *schema.Schema, proofs []schema.Proof) certify.Facts {
 		}
 	}
 	return f
+}
+
+// sameShape says that what main proves of a table is what the schema says of it.
+func sameShape(r *schema.Relation, p schema.Proof) bool {
+	columns := map[policy.ColumnOf]bool{}
+	for _, c := range p.Columns {
+		columns[policy.ColumnOf{Table: r.Name, Column: c}] = true
+	}
+	return r.ShapeProof(columns).Equal(p)
 }
 
 // AllFacts is what catalogs say of all tables: facts for a query that stands alone. A proxy has main prove those that a plan rests on.

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -42,6 +43,9 @@ func (m *Measured) Ask(ctx context.Context, main Main, c *Certificate, s backend
 	}
 	if len(take) == 0 {
 		return nil
+	}
+	if c == nil || c.plan != m.plan {
+		return &Refused{errors.New("it is certified for another plan")}
 	}
 	measurement := Measurement(m.plan, s)
 	measurement.Admit, measurement.Answer = c.Admit, answer
@@ -86,13 +90,20 @@ func (m *Measured) Draw(paid *Receipt, src *mechanism.Source, block int, with Me
 
 // pay uses up what the receipt has for a block.
 func (m *Measured) pay(paid *Receipt, block int, with Mechanisms) error {
-	if m.plan.Blocks[block].Select != nil {
+	k := &m.plan.Blocks[block]
+	if k.Select != nil {
 		if err := paid.take(m.plan, block, Selection, with.Selection); err != nil {
 			return err
 		}
+		if by := k.SelectBy > 0; by != (with.Threshold != nil) || by && (*with.Threshold != paid.least[block] || with.By != k.SelectBy-1) {
+			return errUnpaid
+		}
+	}
+	if len(with.Releases) != len(k.Releases) {
+		return errUnpaid
 	}
 	for i, p := range with.Releases {
-		if with.Later[i] {
+		if with.Later[i] && k.Releases[i].Kind == mechanism.SumGivenCount {
 			continue
 		}
 		if err := paid.take(m.plan, block, i, p); err != nil {

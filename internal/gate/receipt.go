@@ -29,12 +29,14 @@ type Ledger interface {
 type Receipt struct {
 	plan *rewrite.Plan
 	left map[[2]int]*mechanism.Prepared // by block and release
+	// Of blocks whose groups a released count selects: the threshold that it has to reach.
+	least map[int]mechanism.CountThreshold
 }
 
 // Spend charges for one draw with each of the mechanisms, and returns once that is on disk. Whoever has made the charge, it is refused if the
 // mechanisms cost more, or are not for what the plan's releases are certified to move by.
 func Spend(ctx context.Context, l Ledger, analyst string, plan *rewrite.Plan, charge ledger.Charge, items []Item) (*Receipt, ledger.Balance, error) {
-	r := &Receipt{plan: plan, left: map[[2]int]*mechanism.Prepared{}}
+	r := &Receipt{plan: plan, left: map[[2]int]*mechanism.Prepared{}, least: map[int]mechanism.CountThreshold{}}
 	if err := r.add(charge, items); err != nil {
 		return nil, ledger.Balance{}, fmt.Errorf("a charge of plan %.8s: %w", plan.Fingerprint, err)
 	}
@@ -50,8 +52,9 @@ func (r *Receipt) With(other *Receipt) *Receipt {
 	if r == nil || r.plan != other.plan {
 		return other
 	}
-	sum := &Receipt{plan: r.plan, left: maps.Clone(r.left)}
+	sum := &Receipt{plan: r.plan, left: maps.Clone(r.left), least: maps.Clone(r.least)}
 	maps.Copy(sum.left, other.left)
+	maps.Copy(sum.least, other.least)
 	return sum
 }
 
@@ -62,31 +65,86 @@ const rounding = 1e-12
 func (r *Receipt) add(charge ledger.Charge, items []Item) error {
 	var releases []mechanism.Release
 	var prepared []*mechanism.Prepared
-	delta := 0.0
+	var counted []int // blocks whose groups a released count selects
+	delta, selections := 0.0, 0
 	for _, it := range items {
-		of := r.plan.Blocks[it.Block].Select
+		k := &r.plan.Blocks[it.Block]
+		of := k.Select
 		if it.Release != Selection {
-			of = &r.plan.Blocks[it.Block].Releases[it.Release]
+			of = &k.Releases[it.Release]
+		} else {
+			selections++
 		}
 		at := [2]int{it.Block, it.Release}
 		if _, twice := r.left[at]; twice || of == nil {
 			return errors.New("it is for one release twice")
 		}
 		r.left[at] = it.Mechanism
-		if it.Mechanism == nil { // a count that is released has paid for it, but for its part of δ
-			continue
-		}
-		if !it.Mechanism.Serves(*of) {
+		switch {
+		case it.Mechanism != nil && it.Mechanism.Serves(*of):
+			delta += it.Mechanism.Delta()
+			releases, prepared = append(releases, *of), append(prepared, it.Mechanism)
+		case it.Mechanism == nil && it.Release == Selection && k.SelectBy > 0: // the count has paid for it, but for its part of δ
+			counted = append(counted, it.Block)
+		default:
 			return fmt.Errorf("the mechanism of %s is one for another release", of.Name)
 		}
-		delta += it.Mechanism.Delta()
-		releases, prepared = append(releases, *of), append(prepared, it.Mechanism)
 	}
 	if cost := mechanism.Compose(releases, prepared); !charge.Curve.Covers(cost, rounding) {
 		return errors.New("its mechanisms cost more")
 	}
-	if charge.SelectionDelta < delta*(1-rounding) {
+	if !(charge.SelectionDelta >= delta*(1-rounding)) {
 		return errors.New("its selections cost more")
+	}
+	if err := r.sharesNoVector(items); err != nil {
+		return err
+	}
+	return r.thresholds(counted, charge.SelectionDelta/float64(max(selections, 1)))
+}
+
+// sharesNoVector says whether two releases would have the same coordinate of joint noise, or two blocks one vector, or quantiles of a family
+// several draws: mechanism.Compose charges each once.
+func (r *Receipt) sharesNoVector(items []Item) error {
+	type place struct {
+		of *mechanism.Cube
+		at int
+	}
+	taken, block, draws := map[place]bool{}, map[*mechanism.Cube]int{}, map[int]*mechanism.Prepared{}
+	for _, it := range items {
+		if it.Mechanism == nil {
+			continue
+		}
+		if cube, at := it.Mechanism.Joint(); cube != nil {
+			if other, known := block[cube]; taken[place{cube, at}] || known && other != it.Block {
+				return errors.New("two releases share noise")
+			}
+			taken[place{cube, at}], block[cube] = true, it.Block
+		}
+		if it.Release == Selection || !r.plan.Blocks[it.Block].Releases[it.Release].InFamily() {
+			continue
+		}
+		family := r.plan.Blocks[it.Block].Releases[it.Release].Family
+		if first := draws[family]; first != nil && !first.DrawnWith(it.Mechanism) {
+			return errors.New("quantiles of a family are of several draws")
+		}
+		draws[family] = it.Mechanism
+	}
+	return nil
+}
+
+// thresholds are those of counts that select groups, each for a part of δ: of a group of one unit, which moves the count by 1.
+func (r *Receipt) thresholds(blocks []int, delta float64) error {
+	for _, b := range blocks {
+		by := r.plan.Blocks[b].SelectBy - 1
+		count := r.left[[2]int{b, by}]
+		if count == nil || r.plan.Blocks[b].Releases[by].Sensitivity != 1 || !(delta > 0) {
+			return errors.New("no count of units selects the groups")
+		}
+		t, err := count.CountThreshold(delta)
+		if err != nil {
+			return err
+		}
+		r.least[b] = t
 	}
 	return nil
 }

@@ -57,6 +57,7 @@ func TestChargesCoverWhatIsDrawn(t *testing.T) {
 		{"noise for less", costs(four), []Item{{0, 0, one}}, false},
 		{"a release twice", costs(four, four), []Item{{0, 0, four}, {0, 0, four}}, false},
 		{"a selection that the plan has not", costs(four), []Item{{0, Selection, four}}, false},
+		{"no mechanism", ledger.Charge{}, []Item{{0, 0, nil}}, false},
 	} {
 		var b book
 		_, _, err := Spend(context.Background(), &b, "alice", plan, c.charge, c.items)
@@ -95,6 +96,67 @@ func TestReceiptsAreUsedUp(t *testing.T) {
 	} {
 		if !errors.Is(err, errUnpaid) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestSelectionsByACount need a count of units that is paid for by the same receipt, and the threshold of their part of δ.
+func TestSelectionsByACount(t *testing.T) {
+	ctx, src := context.Background(), mechanism.NewSource()
+	plan := &rewrite.Plan{Blocks: []rewrite.Block{{Releases: []mechanism.Release{countOf(1)}, Select: &mechanism.Release{Kind: mechanism.Selection}, SelectBy: 1, KeyTypes: []uint32{25}}}}
+	count := prepared(t, countOf(1), .5)
+	charge := ledger.Charge{Curve: mechanism.Compose(plan.Blocks[0].Releases, []*mechanism.Prepared{count}), SelectionDelta: 1e-6}
+	right, err := count.CountThreshold(1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	low := right
+	low.Least = 0
+	for name, c := range map[string]struct {
+		charge ledger.Charge
+		items  []Item
+		least  *mechanism.CountThreshold
+		paid   bool
+		drawn  bool
+	}{
+		"as it is":          {charge, []Item{{0, Selection, nil}, {0, 0, count}}, &right, true, true},
+		"without its count": {ledger.Charge{SelectionDelta: 1e-6}, []Item{{0, Selection, nil}}, &right, false, false},
+		"without δ":         {ledger.Charge{Curve: charge.Curve}, []Item{{0, Selection, nil}, {0, 0, count}}, &right, false, false},
+		"a lower threshold": {charge, []Item{{0, Selection, nil}, {0, 0, count}}, &low, true, false},
+		"no threshold":      {charge, []Item{{0, Selection, nil}, {0, 0, count}}, nil, true, false},
+	} {
+		r, _, err := Spend(ctx, &book{}, "alice", plan, c.charge, c.items)
+		if (err == nil) != c.paid {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil {
+			continue
+		}
+		_, _, err = NewMeasured(plan).Draw(r, src, 0, Mechanisms{Threshold: c.least, Releases: []*mechanism.Prepared{count}})
+		if (err == nil) != c.drawn {
+			t.Errorf("%s: drawn: %v", name, err)
+		}
+	}
+}
+
+// TestReleasesAreMeasuredOnce: bins of two histograms would be added up.
+func TestReleasesAreMeasuredOnce(t *testing.T) {
+	quantile, count := mechanism.Release{Kind: mechanism.Quantile}, countOf(1)
+	h := rewrite.Histogram{Releases: []int{1}}
+	for name, c := range map[string]struct {
+		of rewrite.Block
+		ok bool
+	}{
+		"once":             {rewrite.Block{Measured: []int{0}, Histograms: []rewrite.Histogram{h}}, true},
+		"two histograms":   {rewrite.Block{Measured: []int{0}, Histograms: []rewrite.Histogram{h, h}}, false},
+		"two columns":      {rewrite.Block{Measured: []int{0, 0}, Histograms: []rewrite.Histogram{h}}, false},
+		"not at all":       {rewrite.Block{Measured: []int{0}}, false},
+		"as an integer":    {rewrite.Block{Measured: []int{0, 1}}, false},
+		"listed, selected": {rewrite.Block{Measured: []int{0}, Histograms: []rewrite.Histogram{h}, Select: &count, Keys: rewrite.KeyRows{}}, false},
+	} {
+		c.of.Releases = []mechanism.Release{count, quantile}
+		if got := measuredOnce(&c.of); got != c.ok {
+			t.Errorf("%s: %t", name, got)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 // is like, or need a statement too long for a page.
 var withoutStatements = map[refusal.Reason]bool{
 	refusal.TooComplex: true, refusal.Database: true, refusal.EqualValues: true, refusal.NoMechanism: true, refusal.SmallGroups: true,
+	refusal.NotCertified: true,
 }
 
 // section is one of docs/refusals.md: a statement that is refused, and one that is answered instead.
