@@ -2,6 +2,7 @@ package certify
 
 import (
 	"math/big"
+	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
@@ -22,7 +23,7 @@ func Check(facts Facts, sql string, parameters []Value, claims []Claim) (done Ce
 			done, err = none, missing(-1, "a tree of this form", "%v", p)
 		}
 	}()
-	if len(sql) > maxText || words(sql) > maxDepth && deep(sql) {
+	if strings.ContainsRune(sql, 0) || len(sql) > maxText || words(sql) > maxDepth && deep(sql) {
 		return none, missing(-1, "long text", "%d bytes", len(sql))
 	}
 	tree, err := pg.Parse(sql)

@@ -121,7 +121,7 @@ func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
 	if m == nil || !m.IsInt() || layer && !f.sum.count || !k.wholeUnder(t.id, r, count.id) || !f.finite() {
 		return value{}, false
 	}
-	v := value{typ: f.typ, notNull: f.notNull && notNull, present: f.there(), integral: f.integral, exact: isInteger(f.typ), total: times(m, k.total), moves: least(k.moves, k.total)}
+	v := value{typ: f.typ, vague: f.vague, notNull: f.notNull && notNull, present: f.there(), integral: f.integral, exact: isInteger(f.typ), total: times(m, k.total), moves: least(k.moves, k.total)}
 	bound := times(m, k.hi)
 	if v.span = between(new(big.Rat).Neg(bound), bound); f.lo.Sign() >= 0 {
 		v.lo = zero

@@ -96,6 +96,9 @@ func (s *scope) typeName(t *pg.TypeName) (string, bool) {
 		n, ok := name(t.Names)
 		var modifiers []string
 		for _, m := range t.Typmods {
+			if m.GetAConst().GetIval() == nil {
+				return "", false
+			}
 			modifiers = append(modifiers, strconv.Itoa(int(m.GetAConst().GetIval().GetIval())))
 		}
 		n += "(" + strings.Join(modifiers, ",") + ")"

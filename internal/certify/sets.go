@@ -95,6 +95,7 @@ func merged(a, b value) (value, error) {
 	if ranks[b.typ] > ranks[a.typ] {
 		v.typ = b.typ
 	}
+	v.vague = a.vague || b.vague
 	v.integral = a.integral && b.integral
 	v.exact, v.id, v.ofUnit = a.exact && b.exact && a.typ == b.typ, &id{}, false
 	v.unit = holdsUnit(a) && holdsUnit(b)
@@ -191,6 +192,8 @@ func (s *scope) sublink(n *pg.SubLink) (value, error) {
 		}
 		if r.tie != nil {
 			o.unit, o.home, o.ident, o.of = c.unit && c.exact, c.home, c.ident, r.tie
+			own := s.allColumns()
+			o.around = slices.ContainsFunc(r.tie, func(t *id) bool { return !slices.ContainsFunc(own, func(k column) bool { return k.value.id == t }) })
 		}
 		return o, nil
 	}
