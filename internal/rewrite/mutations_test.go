@@ -41,7 +41,7 @@ func TestMutations(t *testing.T) {
 			probe := newProbe(t, theWorld, all, m.made)
 			made := len(probe.blocks())
 			random := rand.New(rand.NewPCG(5, 6))
-			databases := 5 * mutationDatabases
+			databases := 20 * mutationDatabases
 			if made < fewPlans {
 				databases *= 4
 			}
