@@ -26,9 +26,9 @@
 //
 // # Where to begin
 //
-// check.go (what is asked and answered), relation.go (kinds and columns), from.go, equations.go, units.go and rows.go (joins,
-// units, row bounds), select.go
-// and group.go (queries), forms.go (what bounds a unit), layers.go (what bounds several integers together), exclude.go (rows that
-// are in one condition at most), expr.go, interval.go, operators.go, functions.go (values that raise no
-// error), sets.go (UNION and friends).
+// check.go (what is asked and answered), relation.go (kinds and columns); from.go, scan.go, lists.go, proven.go, equations.go, units.go and
+// rows.go (tables, joins, units, row bounds); select.go, group.go, within.go, window.go and sets.go (queries, groups, aggregates and windows
+// within a unit, UNION and friends); forms.go, layers.go and exclude.go (what bounds a unit, several integers together, rows that are in one
+// condition at most); scope.go, expr.go, types.go and interval.go (names, values, what is known of them); branches.go, collate.go, operators.go, arithmetic.go, functions.go, table.go, spans.go,
+// times.go, ranges.go and patterns.go (what raises no error).
 package certify

@@ -75,11 +75,8 @@ type Output struct {
 	Influence
 }
 
-// Certified is what was derived. Only Check makes one that says so.
-type Certified struct {
-	Outputs []Output
-	checked bool
-}
+// Certified is what was derived.
+type Certified struct{ Outputs []Output }
 
 // Settled is what was derived without what Together reads, which holds the whole text.
 func (c Certified) Settled() Certified {
@@ -89,9 +86,6 @@ func (c Certified) Settled() Certified {
 	}
 	return c
 }
-
-// OK reports whether Check made it.
-func (c Certified) OK() bool { return c.checked }
 
 // Claim is what a caller wants to be true of the output of the same place. A nil bound claims nothing.
 //

@@ -19,8 +19,8 @@ var update = flag.Bool("update", false, "print the rules into docs/certify.md an
 // inOrder are the files of the checker, in the order of reading.
 var inOrder = []string{
 	"check", "relation", "from", "scan", "proven", "equations", "lists", "units", "rows", "select", "group", "within", "window", "forms",
-	"sets", "layers", "exclude", "scope", "expr",
-	"interval", "types", "operators", "patterns", "ranges", "times", "functions", "table",
+	"sets", "layers", "exclude", "scope", "expr", "branches", "collate",
+	"interval", "types", "operators", "arithmetic", "patterns", "ranges", "times", "functions", "table", "spans",
 }
 
 const rulesBegin, rulesEnd = "<!-- rules -->\n", "<!-- end of rules -->"
