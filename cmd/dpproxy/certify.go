@@ -99,7 +99,7 @@ func writeReadings(s *streams, readings []gate.Reading) {
 		if !r.Certified {
 			fmt.Fprintf(s.out, "  certified: no: %s", r.Missing)
 			if r.At > 0 {
-				fmt.Fprintf(s.out, ", at character %d", r.At)
+				fmt.Fprintf(s.out, ", at byte %d", r.At)
 			}
 			fmt.Fprintln(s.out)
 			continue

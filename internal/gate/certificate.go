@@ -40,7 +40,7 @@ func New(s *schema.Schema, plan *rewrite.Plan) *Certificate {
 		}
 	}
 	if c.Err() == nil {
-		c.together = cmp.Or(families(plan), c.jointly(c.results))
+		c.together = cmp.Or(families(plan), jointly(c.measures, c.results))
 	}
 	if len(plan.Stages) == 0 { // nothing is read again
 		c.facts = certify.Facts{}
@@ -96,10 +96,10 @@ func measuredOnce(k *rewrite.Block) bool {
 }
 
 // jointly holds what queries are charged for together against what was derived of each.
-func (c *Certificate) jointly(results []Result) error {
+func jointly(measures []Measure, results []Result) error {
 	claims, done := make([][]certify.Claim, len(results)), make([]certify.Certified, len(results))
 	for i, r := range results {
-		claims[i], done[i] = c.measures[i].Claims, r.Certified
+		claims[i], done[i] = measures[i].Claims, r.Certified
 	}
 	return certify.Together(claims, done)
 }
@@ -116,7 +116,7 @@ func (c *Certificate) check(q schema.SQL, claims []certify.Claim) (certify.Certi
 func (c *Certificate) Readings() []Reading {
 	out := make([]Reading, len(c.measures))
 	for i, m := range c.measures {
-		out[i] = reading(queryOf(m), c.results[i])
+		out[i] = reading(queryOf(m), c.results[i], c.together)
 	}
 	return out
 }
@@ -147,7 +147,7 @@ func (c *Certificate) Admit(n int, q schema.SQL) error {
 	if err == nil && !slices.EqualFunc(q.Parameters, given.Parameters, same) {
 		now := slices.Clone(c.results)
 		if now[n].Certified, err = c.check(q, c.measures[n].Claims); err == nil {
-			err = c.jointly(now)
+			err = jointly(c.measures, now)
 		}
 	}
 	if err != nil && !c.warns {

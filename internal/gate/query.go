@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -22,7 +23,7 @@ type Reading struct {
 	Certified bool             `json:"certified"`
 	Outputs   []certify.Output `json:"outputs,omitempty"`
 	Missing   string           `json:"missing,omitempty"` // what could not be derived
-	At        int              `json:"at,omitempty"`      // where that stands in the SQL, from 1; 0: nowhere
+	At        int              `json:"at,omitempty"`      // the byte of the SQL where that stands, from 1; 0: nowhere
 }
 
 // Queries are those of a block.
@@ -51,20 +52,35 @@ func queryOf(m Measure) Query {
 	return q
 }
 
-// Read is what certify derives of a query, whoever has written it.
-func Read(facts certify.Facts, q Query) Reading {
-	certified, err := certify.Check(facts, q.SQL, q.Parameters, q.Claims)
-	return reading(q, Result{certified, err})
+// Read is what certify derives of queries that are measured in one snapshot, whoever has written them.
+func Read(facts certify.Facts, queries []Query) []Reading {
+	measures, results := make([]Measure, len(queries)), make([]Result, len(queries))
+	failed := false
+	for i, q := range queries {
+		certified, err := certify.Check(facts, q.SQL, q.Parameters, q.Claims)
+		measures[i], results[i], failed = Measure{Claims: q.Claims}, Result{certified, err}, failed || err != nil
+	}
+	var together error
+	if !failed {
+		together = jointly(measures, results)
+	}
+	out := make([]Reading, len(queries))
+	for i, q := range queries {
+		out[i] = reading(q, results[i], together)
+	}
+	return out
 }
 
-func reading(q Query, of Result) Reading {
-	r := Reading{Query: q, Certified: of.Err == nil, Outputs: of.Certified.Outputs}
+// reading is what is known of a query: it is not certified either where what all of them are charged for together is not.
+func reading(q Query, of Result, together error) Reading {
+	err := cmp.Or(of.Err, together)
+	r := Reading{Query: q, Certified: err == nil, Outputs: of.Certified.Outputs}
 	var missing *certify.Error
 	switch {
-	case errors.As(of.Err, &missing):
+	case errors.As(err, &missing):
 		r.Missing, r.At = "no rule for "+missing.Rule+": "+missing.What, missing.At+1
-	case of.Err != nil:
-		r.Missing = of.Err.Error()
+	case err != nil:
+		r.Missing = err.Error()
 	}
 	return r
 }

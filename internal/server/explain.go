@@ -41,10 +41,7 @@ func Certify(ctx context.Context, p *policy.Policy, log *slog.Logger, sql string
 // CertifyQueries says what is derived of queries for main, whoever has written them.
 func CertifyQueries(ctx context.Context, p *policy.Policy, log *slog.Logger, queries []gate.Query) (readings []gate.Reading, err error) {
 	err = explaining(ctx, p, log, p.AnyAnalyst(), 0, func(e *engine.Engine, _ session.Scope) error {
-		facts := e.Facts()
-		for _, q := range queries {
-			readings = append(readings, gate.Read(facts, q))
-		}
+		readings = gate.Read(e.Facts(), queries)
 		return nil
 	})
 	return readings, err
