@@ -34,8 +34,15 @@ func (b *Binder) firstRows(s *pg_query.SelectStmt, src *relation.Relation, e *En
 	first.DistinctOn, first.OrderBy = keys.distinct, append(keys.order, order...)
 	r.From = &query.Derived{Query: first, As: d.Alias}
 	r.Proofs = append(slices.Clone(r.Proofs), proofs...)
-	if keys.perUnit {
+	switch unit := d.UnitColumn(); {
+	case keys.perUnit:
 		r.SetOneRowPerUnit()
+	case keys.bare && unit != nil:
+		set := relation.UniqueSet{Columns: []*relation.Column{unit}}
+		for _, c := range keys.columns {
+			set.Columns = append(set.Columns, d.Passed[c])
+		}
+		r.Unique = append(r.Unique, set)
 	}
 	r.Plan = relation.NewPlanNode("distinct on, "+r.RowBound(), src.Plan)
 	return r, nil
@@ -46,14 +53,16 @@ type distinctKeys struct {
 	distinct, order []query.Scalar // the unit first
 	sorted          []*expr.Expr   // what they compute
 	beyond          expr.Work      // of asking for values beyond bounds, for each row
-	perUnit         bool           // all expressions of DISTINCT ON are functions of the unit
+	columns         []*relation.Column
+	bare            bool // all expressions of DISTINCT ON are columns
+	perUnit         bool // and functions of the unit
 }
 
 // firstRowKeys binds the expressions of DISTINCT ON, then those of ORDER BY. A constant orders nothing, and PostgreSQL would read it as
 // the place of a column: it is left out.
 func (b *Binder) firstRowKeys(s *pg_query.SelectStmt, on []*pg_query.Node, src *relation.Relation, e *Env) (*distinctKeys, error) {
 	sc := NewScope(b, src, e)
-	keys := &distinctKeys{distinct: []query.Scalar{src.Unit}, order: []query.Scalar{src.Unit}, perUnit: true}
+	keys := &distinctKeys{distinct: []query.Scalar{src.Unit}, order: []query.Scalar{src.Unit}, bare: true, perUnit: true}
 	for _, n := range on {
 		n, err := b.GroupNode(n, s, sc)
 		if err != nil {
@@ -67,7 +76,9 @@ func (b *Binder) firstRowKeys(s *pg_query.SelectStmt, on []*pg_query.Node, src *
 			continue
 		}
 		c, inside := sc.bare(n), x.AllInside()
-		keys.perUnit, keys.sorted = keys.perUnit && c != nil && c.PerUnit && inside == nil, append(keys.sorted, x)
+		keys.bare = keys.bare && c != nil && inside == nil
+		keys.perUnit = keys.perUnit && keys.bare && c.PerUnit
+		keys.columns, keys.sorted = append(keys.columns, c), append(keys.sorted, x)
 		by := []query.Scalar{query.F("({})", x.SQL())}
 		if inside != nil { // of rows beyond another one is the first
 			by, keys.beyond = append(by, query.F("({})", inside)), keys.beyond.Plus(x.InsideWork())

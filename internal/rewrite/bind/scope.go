@@ -156,11 +156,7 @@ func (s *Scope) Expression(n *pg_query.Node) (*expr.Expr, error) {
 			listed = x
 		}
 	}
-	c := &relation.Column{Value: x.Beside(exact, listed), PerUnit: true}
-	for _, read := range exact.Columns() {
-		source, ok := read.Source.(*relation.Column)
-		c.PerUnit = c.PerUnit && ok && source.PerUnit
-	}
+	c := &relation.Column{Value: x.Beside(exact, listed), PerUnit: relation.PerUnit(exact)}
 	c.Value.Source = c
 	return expr.Read(c.Value, x.Location()), nil
 }
@@ -315,17 +311,38 @@ func (s *Scope) noteEquality(n *pg_query.Node, q *relation.Equalities) {
 
 // noteComputed notes a condition column = expression. What cannot be built is refused where the condition is.
 func (s *Scope) noteComputed(c *relation.Column, n *pg_query.Node, q *relation.Equalities) {
+	if x := s.computed(n); x != nil {
+		q.AddComputed(c, x)
+	}
+}
+
+// noteOrder notes a condition that compares by order.
+func (s *Scope) noteOrder(n *pg_query.Node, q *relation.Equalities) {
+	a := n.GetAExpr()
+	between := a.GetKind() == pg_query.A_Expr_Kind_AEXPR_BETWEEN
+	if a == nil || equates(n) || !between && a.Kind != pg_query.A_Expr_Kind_AEXPR_OP {
+		return
+	}
+	if x := s.computed(n); x != nil {
+		q.Ordered = append(q.Ordered, x)
+	}
+}
+
+// computed builds an expression without subqueries; nil: it cannot be built.
+func (s *Scope) computed(n *pg_query.Node) *expr.Expr {
 	subquery := false
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
 		subquery = subquery || n.GetSubLink() != nil
 		return !subquery
 	})
 	if subquery {
-		return
+		return nil
 	}
-	if x, err := s.Expression(n); err == nil {
-		q.AddComputed(c, x)
+	x, err := s.Expression(n)
+	if err != nil {
+		return nil
 	}
+	return x
 }
 
 // fixes says that = with this constant lets one value of the column through. Where the operator converts the column

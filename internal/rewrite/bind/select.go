@@ -118,6 +118,9 @@ func (b *Binder) Source(s *pg_query.SelectStmt, e *Env) (*relation.Relation, err
 	conds := sqltree.Conjuncts(s.WhereClause)
 	for _, q := range conds {
 		sc.noteEquality(q, &where)
+		if len(all.Items) > 1 {
+			sc.noteOrder(q, &where)
+		}
 	}
 	r, err := b.SolveJoins(all, &where)
 	if err != nil {

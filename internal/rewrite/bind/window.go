@@ -124,9 +124,11 @@ func (w *windowBinder) column(f *pg_query.FuncCall) (*pg_query.Node, error) {
 	}
 	name := fmt.Sprintf("w%d", len(w.names)+1)
 	w.names[key] = name
-	c := w.d.AddColumn(x, sql, name, win.perUnit && win.frame.whole && !ranking[sqltree.FunctionName(f)])
+	function := sqltree.FunctionName(f)
+	same := win.frame.whole && !ranking[function] || win.frame.initial && function == "first_value"
+	c := w.d.AddColumn(x, sql, name, win.perUnit && same)
 	c.Hidden = true
-	if sqltree.FunctionName(f) == "row_number" && len(w.d.Result.UnitColumns) > 0 && win.columns {
+	if function == "row_number" && len(w.d.Result.UnitColumns) > 0 && win.columns {
 		set := []*relation.Column{w.d.Result.UnitColumns[0], c}
 		for _, p := range win.partitionCols {
 			set = append(set, w.d.Passed[p])

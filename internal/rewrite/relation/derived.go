@@ -132,15 +132,12 @@ func (d *Derived) AddKey(b *Base, e *expr.Expr, name string) (*Column, error) {
 
 func (d *Derived) addAs(e *expr.Expr, name string, sql query.Scalar) *Column {
 	x := e.AsColumn(d.output(sql), name)
-	perUnit := true
 	for _, c := range e.Columns() {
-		source, ok := c.Source.(*Column)
-		perUnit = perUnit && ok && source.PerUnit
 		if !c.DeterministicCollation {
 			x.DeterministicCollation = false
 		}
 	}
-	n := &Column{Name: name, Value: x, PerUnit: perUnit}
+	n := &Column{Name: name, Value: x, PerUnit: PerUnit(e)}
 	x.Source = n
 	d.Result.Columns = append(d.Result.Columns, n)
 	return n
@@ -187,7 +184,11 @@ func (d *Derived) Relation() *Relation {
 	for _, set := range d.Source.Unique {
 		var cols []*Column
 		for _, c := range set.Columns {
-			if m := d.Passed[c]; m != nil {
+			m := d.Passed[c]
+			if m == nil && slices.Contains(d.Source.UnitColumns, c) {
+				m = d.UnitColumn()
+			}
+			if m != nil {
 				cols = append(cols, m)
 			}
 		}

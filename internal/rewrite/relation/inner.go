@@ -40,7 +40,8 @@ func (j *JoinGraph) AsRelation() *Relation {
 type Equalities struct {
 	pairs    [][2]*Column
 	computed []computed
-	Fixed    []*Column // equal to a constant
+	Fixed    []*Column    // equal to a constant
+	Ordered  []*expr.Expr // conditions of WHERE that compare by order
 }
 
 // computed says that a column equals at most one of several values that differ among themselves, once the columns of are known: what is
@@ -90,6 +91,7 @@ func (q *Equalities) Merge(o Equalities) {
 	q.pairs = append(q.pairs, o.pairs...)
 	q.computed = append(q.computed, o.computed...)
 	q.Fixed = append(q.Fixed, o.Fixed...)
+	q.Ordered = append(q.Ordered, o.Ordered...)
 }
 
 // tie says that an equality demands a column of each of two sides: neither may be NULL.
@@ -161,7 +163,7 @@ func (q *Equalities) classes() map[*Column]int {
 	return class
 }
 
-// SolveJoins makes one relation of the items of inner joins. where adds equalities of the WHERE clause, which join as ON does.
+// SolveJoins makes one relation of the items of inner joins. where adds what the WHERE clause equates and compares, which joins as ON does.
 //
 // Every private item has to have the same unit as the others in every joined row (docs/privacy.md P4). Rows per unit multiply,
 // except for items of which a unique index lets through at most one row per row of the others.
@@ -249,7 +251,7 @@ func (b *Base) combineFrom(j *JoinGraph, start int, class map[*Column]int, equal
 		next, set, ofUnit := pickItem(left, equated, out)
 		r := left[next]
 		if set == nil && out.Private() && r.meetsMany() {
-			if r, err = b.meeting(r, equated(r), j.Conditions, there...); err != nil {
+			if r, err = b.meeting(r, equated(r), slices.Concat(j.Conditions, equal.Ordered), there...); err != nil {
 				return nil, nil, err
 			}
 			items[slices.Index(items, left[next])] = r
@@ -272,8 +274,20 @@ func (b *Base) combineFrom(j *JoinGraph, start int, class map[*Column]int, equal
 		there = append(there, r)
 		left = slices.Delete(left, next, next+1)
 	}
+	same := knownClasses(class, functionsOfUnit(there, perUnit))
+	for c, n := range class {
+		if same[n] && within([]*Column{c}, there...) && c.spelledAlike() {
+			perUnit[c] = true
+		}
+	}
 	out.takeParts(items, root)
 	return out, perUnit, nil
+}
+
+// spelledAlike says that equal values of a column have one text.
+func (c *Column) spelledAlike() bool {
+	text, err := CanonicalText(c.Value.Ref, c.Value)
+	return err == nil && query.Equal(text, c.Value.Ref)
 }
 
 // functionsOfUnit has the columns of joined items that are functions of the unit.
@@ -353,13 +367,13 @@ func (r *Relation) multiply(o *Relation, set *UniqueSet) {
 		}
 		return
 	}
-	single := r.MaxRowsPerUnit == 1 && r.Proven && o.Private()
+	single := r.MaxRowsPerUnit == 1 && r.Proven
 	r.MaxRows = mostJoined(r, o)
 	r.MaxRowsPerUnit, r.publicRows = saturatingMul(r.MaxRowsPerUnit, o.MaxRowsPerUnit), saturatingMul(r.publicRows, o.publicRows)
 	r.Proven = r.Proven && o.Proven
 	r.Unique = nil
-	if single { // each row of the other meets at most one
-		r.Unique = o.Unique
+	if single {
+		r.Unique = r.besideUnit(o)
 	}
 	if r.Order == nil || o.Order == nil {
 		r.Order = nil
@@ -367,6 +381,21 @@ func (r *Relation) multiply(o *Relation, set *UniqueSet) {
 		r.Order = append(slices.Clone(r.Order), o.Order...)
 		r.OrderProofs = append(slices.Clone(r.OrderProofs), o.OrderProofs...)
 	}
+}
+
+// besideUnit gives unique sets of the join with o of a relation of which each unit has one row at most.
+func (r *Relation) besideUnit(o *Relation) []UniqueSet {
+	if o.Private() || !r.Private() {
+		return o.Unique
+	}
+	if len(r.UnitColumns) == 0 {
+		return nil
+	}
+	var sets []UniqueSet
+	for _, set := range o.Unique {
+		sets = append(sets, UniqueSet{append(slices.Clone(set.Columns), r.UnitColumns[0]), set.Proof})
+	}
+	return sets
 }
 
 // mostJoined bounds the rows of an inner join: each row of one side meets as many of the other as a unit has there. 0: no bound is known.

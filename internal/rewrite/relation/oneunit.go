@@ -71,10 +71,13 @@ func (b *Base) TieTo(outer, r *Relation, inner, out *Column) bool {
 	return on != nil
 }
 
-// unitColumn adds the unit to the columns of a subselect, without a name; nil where no column holds it.
-func (d *Derived) unitColumn() *Column {
-	if len(d.Source.UnitColumns) == 0 {
+// UnitColumn adds the unit to the columns of a subselect, without a name, unless one of them is it; nil where no column holds it.
+func (d *Derived) UnitColumn() *Column {
+	switch {
+	case len(d.Source.UnitColumns) == 0:
 		return nil
+	case len(d.Result.UnitColumns) > 0:
+		return d.Result.UnitColumns[0]
 	}
 	c := d.Source.UnitColumns[0].copied()
 	c.Name, c.Table, c.Hidden, c.Value.Ref, c.Value.PartOf = "", "", true, d.Result.Unit, nil

@@ -47,6 +47,14 @@ func SourceOf(x *expr.Expr) *Column {
 	return c
 }
 
+// PerUnit says that an expression is a function of the unit.
+func PerUnit(x *expr.Expr) bool {
+	return !slices.ContainsFunc(x.Columns(), func(c *expr.Column) bool {
+		source, ok := c.Source.(*Column)
+		return !ok || !source.PerUnit
+	})
+}
+
 // Select makes the query of the relation's rows with the given outputs.
 func (r *Relation) Select(outputs ...query.Output) *query.Select {
 	where := sorted(r.Where)

@@ -196,7 +196,7 @@ func (d *Derived) UniqueGroups(b *Base, columns []*Column) *UniqueSet {
 			return set
 		}
 	}
-	unit := d.unitColumn()
+	unit := d.UnitColumn()
 	if unit == nil {
 		return nil
 	}

@@ -25,6 +25,7 @@ type Block struct {
 	MaxPartitionsContributed int64     // K: the most groups that one unit counts in
 	PicksGroups              bool      // the policy bounds K, and the SQL has to choose groups (docs/privacy.md P11)
 	Spread                   bool      // the rows of one unit may fall into several groups
+	rowsInGroup              int64     // the most rows that a unit has in one group
 	groups                   int64     // G: how many groups there are; 0: nobody knows
 	Uncovered                bool      // rows are left out, or taken for others, that no declared share counts
 	Selected                 bool      // partition selection decides which groups exist
@@ -139,10 +140,10 @@ func (k *Block) InEveryGroup() bool { return k.groups > 0 && k.MaxPartitionsCont
 // count releases the number of rows where condition holds.
 func (k *Block) count(name string, condition query.Scalar) int {
 	i, isNew := k.release("count "+query.Key(condition), func() mechanism.Release {
-		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Between(0, k.mostRows()), Sensitivity: k.Source.MaxRowsPerUnit, Row: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
+		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: mechanism.Between(0, k.mostRows()), Sensitivity: k.rowsInGroup, Total: k.Source.MaxRowsPerUnit, Row: 1, Choice: k.choice(nil), Grid: mechanism.Grid{Step: 1}}
 	})
 	if isNew {
-		k.Measurements = append(k.Measurements, Measurement{Release: i, Where: condition, lo: 0, Hi: k.Source.MaxRowsPerUnit, ByRows: true})
+		k.Measurements = append(k.Measurements, Measurement{Release: i, Where: condition, lo: 0, Hi: k.rowsInGroup, ByRows: true})
 	}
 	return i
 }

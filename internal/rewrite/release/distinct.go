@@ -54,10 +54,13 @@ func (k *Block) distinct(x *expr.Expr, condition query.Scalar) (read, error) {
 	return r, err
 }
 
-// mostValues is how many values a unit counts with. In one group a column has no more of them than its table has rows of the unit, however
-// many rows a join makes of these.
+// mostValues is how many values a unit counts with: one in each group, of what is a function of the unit. In one group a column has no more of
+// them than its table has rows of the unit, however many rows a join makes of these.
 func (k *Block) mostValues(x *expr.Expr) int64 {
 	most := k.Source.MaxRowsPerUnit
+	if c := relation.SourceOf(x); c != nil && c.HoldsUnit || relation.PerUnit(x) {
+		return min(most, k.MaxPartitionsContributed)
+	}
 	if x.Column() == nil || k.Spread {
 		return most
 	}

@@ -98,6 +98,7 @@ func (b *Planner) groupKeys(k *Block, sc *bind.Scope, groups []*pg_query.Node) e
 	if listed || len(groups) == 0 {
 		k.groups = max(1, size)
 	}
+	k.boundRows()
 	k.boundGroups(b.maxGroupsPerUnit(k.Source), perUnit || k.Single())
 	return nil
 }
@@ -151,11 +152,7 @@ func (b *Planner) newKey(k *Block, sc *bind.Scope, n *pg_query.Node) (*Key, erro
 	if err != nil {
 		return nil, err
 	}
-	g := &Key{Expr: e, node: n, perUnit: true}
-	for _, c := range e.Columns() {
-		source, ok := c.Source.(*relation.Column)
-		g.perUnit = g.perUnit && ok && source.PerUnit
-	}
+	g := &Key{Expr: e, node: n, perUnit: relation.PerUnit(e)}
 	if e.OfUnit() {
 		return nil, b.Refuse(refusal.UnitKey, n, fmt.Sprintf("%s identifies one %s and cannot be a group key of an answer", e.Text(), k.Source.UnitName), "Group by the unit inside a subquery and aggregate its rows.")
 	}
@@ -205,6 +202,37 @@ func (b *Planner) declarePublic(g *Key, sc *bind.Scope) error {
 		g.Expr = e
 	}
 	return err
+}
+
+// boundRows finds the most rows of a unit in one group. If they differ in what is one value there, it is one, and a unit counts with no more rows
+// than there are groups.
+func (k *Block) boundRows() {
+	k.rowsInGroup = k.Source.MaxRowsPerUnit
+	same := map[*relation.Column]bool{}
+	for _, c := range k.Source.Columns {
+		same[c] = c.PerUnit
+	}
+	for _, g := range k.Keys {
+		if c := relation.SourceOf(g.Expr); c != nil && query.Equal(g.SQL(), c.Value.Ref) {
+			same[c] = true
+		}
+	}
+	set := k.Source.UniqueOver(same)
+	if set == nil || k.oneRow() {
+		return
+	}
+	src := *k.Source
+	if set.Proof != nil {
+		src.Proofs = append(slices.Clone(src.Proofs), *set.Proof)
+	}
+	switch {
+	case src.Proven:
+		k.rowsInGroup = 1
+	case k.groups > 0:
+		k.rowsInGroup = min(k.rowsInGroup, k.groups) // the SQL keeps no more in all of them
+		src.MaxRowsPerUnit = k.rowsInGroup
+	}
+	k.Source = &src
 }
 
 // boundGroups finds the most groups that one unit counts in: as many as it has rows, as there are, or as the policy says (0: it does not).

@@ -15,9 +15,13 @@ func (k *Block) sumGivenCount(name string, a *aggregate.Argument, of read, count
 	if center.most > aggregate.MaxSensitivity {
 		return 0, 0, aggregate.TooFine(name)
 	}
+	byRows := !center.byPolicy && of.distinct == nil
+	if byRows {
+		center.lo, center.hi = aggregate.UnitBounds(center.row.Lo, center.row.Hi, k.rowsInGroup, nil)
+	}
 	release, isNew := k.release(givenKey(a, of), func() mechanism.Release {
-		r := mechanism.Release{Name: name, Kind: mechanism.SumGivenCount, Sensitivity: center.most, PerRow: center.row, CountRef: count, Choice: k.choice(a.Policy)}
-		if !center.byPolicy && of.distinct == nil {
+		r := mechanism.Release{Name: name, Kind: mechanism.SumGivenCount, Sensitivity: max(bounds.Abs(center.lo), bounds.Abs(center.hi)), Total: center.most, PerRow: center.row, CountRef: count, Choice: k.choice(a.Policy)}
+		if byRows {
 			r.Row = center.most / k.Source.MaxRowsPerUnit
 		}
 		step, _ := a.Step.Float64()
@@ -78,10 +82,13 @@ func (k *Block) plainSum(name string, a *aggregate.Argument, condition query.Sca
 		return 0, aggregate.TooFine(name)
 	}
 	byRows := d == bounds.WideMul(max(bounds.Abs(a.Lo), bounds.Abs(a.Hi)), k.Source.MaxRowsPerUnit)
+	if byRows {
+		ulo, uhi = aggregate.UnitBounds(a.Lo, a.Hi, k.rowsInGroup, nil)
+	}
 	step, _ := a.Step.Float64()
 	follows := k.Selected && k.Spread && !k.PicksGroups && !k.Source.Proven // nothing else bounds the groups that a unit's magnitudes are in
 	i, isNew := k.release("sum "+query.Key(a.SQL)+" "+query.Key(condition), func() mechanism.Release {
-		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: k.sumRange(max(a.Lo, ulo), min(a.Hi, uhi)), Sensitivity: d, Groups: k.touched(), Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}}
+		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: k.sumRange(max(a.Lo, ulo), min(a.Hi, uhi)), Sensitivity: max(bounds.Abs(ulo), bounds.Abs(uhi)), Total: d, Groups: k.touched(), Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}}
 	})
 	if isNew {
 		k.Measurements = append(k.Measurements, Measurement{Release: i, row: ofArgument(a.Measure, 1, 0), argument: a.SQL, Where: condition, lo: ulo, Hi: uhi, ByRows: follows, Total: !follows || !byRows, byRows: byRows})
