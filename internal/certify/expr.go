@@ -137,7 +137,7 @@ func (s *scope) conditions(nodes []*pg.Node) ([]value, error) {
 
 // exprs derives a list. None may be an integer of a grouped relation: what moves by Δ there moves by who knows what here.
 func (s *scope) exprs(nodes []*pg.Node) ([]value, error) {
-	var list []value
+	list := make([]value, 0, len(nodes))
 	for _, n := range nodes {
 		v, err := s.expr(n)
 		if err != nil {

@@ -15,9 +15,10 @@ type Facts struct {
 	Proven []string            // questions without parameters that main has answered with true
 }
 
+var dots = strings.NewReplacer(`\`, `\\`, `.`, `\.`)
+
 // TableName is how facts name a table: schema.name, where a dot in one of the two is written \., so that no other table has that name.
 func TableName(schema, name string) string {
-	dots := strings.NewReplacer(`\`, `\\`, `.`, `\.`)
 	return dots.Replace(schema) + "." + dots.Replace(name)
 }
 

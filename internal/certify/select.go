@@ -99,7 +99,6 @@ func holdsUnit(v value) bool { return v.unit && v.there() && v.exact && !v.aroun
 // project derives the outputs: of each row, or of groups.
 func (s *scope) project(q *pg.SelectStmt) (*relation, error) {
 	r := *s.windows
-	r.columns = nil
 	at := s
 	if len(q.GroupClause) > 0 || slices.ContainsFunc(q.TargetList, aggregates) {
 		g, err := s.grouping(q)
@@ -110,6 +109,7 @@ func (s *scope) project(q *pg.SelectStmt) (*relation, error) {
 		in.group, in.windows = g, nil
 		at, r = &in, *g.result
 	}
+	r.columns = make([]column, 0, len(q.TargetList))
 	for _, t := range q.TargetList {
 		v, err := at.output(t.GetResTarget().GetVal())
 		if err != nil {

@@ -193,6 +193,7 @@ func settle(factors []factor, eq equations, out *relation, on []*pg.Node) []item
 		pub[c] = true
 	}
 	var items []item
+	out.columns = make([]column, 0, len(constant))
 	for _, f := range factors {
 		for _, i := range f.items {
 			o := *i.relation
