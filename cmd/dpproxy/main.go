@@ -14,8 +14,8 @@ import (
 	mangokong "github.com/alecthomas/mango-kong"
 	kongcompletion "github.com/jotaen/kong-completion"
 
-	"github.com/dpproxy/dpproxy/internal/mechanism/papers"
-	"github.com/dpproxy/dpproxy/internal/mechanism/study"
+	"github.com/dpproxy/dpproxy/internal/research/papers"
+	"github.com/dpproxy/dpproxy/internal/research/study"
 	"github.com/dpproxy/dpproxy/internal/version"
 )
 

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -12,16 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
-	"gonum.org/v1/plot/vg"
-	vgdraw "gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
-
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/research/plot"
 )
 
 var update = flag.Bool("update", false, "write the table and the figure of docs/budget.md, and testdata, anew")
@@ -112,9 +105,8 @@ func TestFigure(t *testing.T) {
 	documented(t, "counts", table.String())
 	documented(t, "statements", statementsTable(t))
 	documented(t, "shares", sharesTable(t))
-	picture := drawFigure(t, rows)
 	if *update {
-		if err := os.WriteFile(figurePlot, picture, 0o644); err != nil {
+		if err := os.WriteFile(figurePlot, []byte(drawFigure(rows)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -203,40 +195,19 @@ func least(number string) float64 {
 }
 
 // drawFigure plots counts, logarithmic, over the length of the range.
-func drawFigure(t *testing.T, rows []bought) []byte {
-	t.Helper()
-	p := plot.New()
-	p.Title.Text = "Counts with ±20 (95%) from a budget of ε = 10, δ = 1e-6"
-	p.X.Label.Text, p.Y.Label.Text = "upper end of the valid range", "counts"
-	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	p.Legend.Top = true
-	for i, line := range []struct {
-		name string
-		of   func(bought) int
-	}{
-		{"exact curves", func(b bought) int { return b.exact }},
-		{"plain α/2σ²", func(b bought) int { return b.plain }},
-		{"pure: sum of ε", func(b bought) int { return b.pure }},
-	} {
-		var points plotter.XYs
-		for _, b := range rows {
-			if b.upper <= 100 {
-				points = append(points, plotter.XY{X: float64(b.upper), Y: float64(line.of(b))})
-			}
-		}
-		l, err := plotter.NewLine(points)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.Color, l.Dashes, l.Width = plotutil.Color(i), plotutil.Dashes(i), vg.Points(1.5)
-		p.Add(l)
-		p.Legend.Add(line.name, l)
+func drawFigure(rows []bought) string {
+	f := plot.Figure{
+		Title: "Counts with ±20 (95%) from a budget of ε = 10, δ = 1e-6", X: "upper end of the valid range", Y: "counts", LogY: true,
+		Lines: []plot.Line{{Name: "exact curves"}, {Name: "plain α/2σ²", Dashed: true}, {Name: "pure: sum of ε", Dashed: true}},
 	}
-	canvas := vgsvg.New(16*vg.Centimeter, 10*vg.Centimeter)
-	p.Draw(vgdraw.New(canvas))
-	var out bytes.Buffer
-	if _, err := canvas.WriteTo(&out); err != nil {
-		t.Fatal(err)
+	for _, b := range rows {
+		if b.upper > 100 {
+			continue
+		}
+		for i, count := range []int{b.exact, b.plain, b.pure} {
+			l := &f.Lines[i]
+			l.X, l.Y = append(l.X, float64(b.upper)), append(l.Y, float64(count))
+		}
 	}
-	return out.Bytes()
+	return f.SVG()
 }

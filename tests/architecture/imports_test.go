@@ -20,9 +20,6 @@ var allowed = map[string]string{
 	"gate":                   "backend certify ledger mechanism policy rewrite rewrite/schema",
 	"consistency":            "",
 	"mechanism":              "",
-	"mechanism/optimum":      "",
-	"mechanism/study":        "mechanism mechanism/optimum",
-	"mechanism/papers":       "mechanism mechanism/study",
 	"mechanism/stattest":     "",
 	"policy/bound":           "",
 	"verifier":               "",
@@ -74,6 +71,10 @@ var allowed = map[string]string{
 	"server":                 "backend console engine gate ledger ledger/accounting ledger/admin ledger/stores memory metrics pgerr policy provision session tracing verifier wire",
 	"server/ldaptest":        "",
 	"profile":                "backend engine ledger ledger/accounting lineage mechanism policy provision rewrite session",
+	"research/plot":          "",
+	"research/optimum":       "",
+	"research/study":         "mechanism research/plot research/optimum",
+	"research/papers":        "mechanism research/plot research/study",
 	"demo":                   "pgerr pgserver policy provision server",
 }
 

@@ -46,7 +46,7 @@ func TestNarrowTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	case !strings.HasPrefix(table, want):
-		t.Errorf("docs/mechanisms.md has\n%s\nwant\n%s\nwrite it with: go test ./internal/mechanism/study -run NarrowTable -update", table, want)
+		t.Errorf("docs/mechanisms.md has\n%s\nwant\n%s\nwrite it with: go test ./internal/research/study -run NarrowTable -update", table, want)
 	}
 }
 

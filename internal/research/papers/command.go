@@ -18,7 +18,7 @@ type Command struct {
 
 // output is where a page goes.
 type output struct {
-	Out string `help:"Folder for the page and its figures, as text, SVG and PNG; made if it does not exist." placeholder:"DIR" type:"path"`
+	Out string `help:"Folder for the page and its figures, as text and SVG; made if it does not exist." placeholder:"DIR" type:"path"`
 }
 
 type chenHaleCmd struct{ output }
@@ -68,13 +68,11 @@ func (o output) put(out io.Writer, build func() (page, error)) error {
 	}
 	fmt.Fprintln(out, name)
 	for _, f := range p.figures() {
-		names, err := f.Save(o.Out)
+		name, err := f.Save(o.Out)
 		if err != nil {
 			return err
 		}
-		for _, name := range names {
-			fmt.Fprintln(out, name)
-		}
+		fmt.Fprintln(out, name)
 	}
 	return nil
 }

@@ -5,10 +5,9 @@ import (
 	"math"
 	"strings"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/dpproxy/dpproxy/internal/mechanism"
-	"github.com/dpproxy/dpproxy/internal/mechanism/study"
+	"github.com/dpproxy/dpproxy/internal/research/plot"
+	"github.com/dpproxy/dpproxy/internal/research/study"
 )
 
 func croft() (page, error) {
@@ -92,11 +91,11 @@ func dependentTable() table {
 	return t
 }
 
-func dependentFigure() study.Figure {
-	f := study.Figure{
+func dependentFigure() plot.Figure {
+	f := plot.Figure{
 		Name: "croft-scale", Title: "The scale of theorem 1 against the distance from the bound (Croft et al., (32) and (33))",
 		X: "distance from the bound, iε", Y: "σ·ε/Δ",
-		Lines: []study.Line{{Name: "σ₂, (33)"}, {Name: "σ₁, (32)", Dashed: true}, {Name: "untruncated: Δ/ε", Dashed: true}},
+		Lines: []plot.Line{{Name: "σ₂, (33)"}, {Name: "σ₁, (32)", Dashed: true}, {Name: "untruncated: Δ/ε", Dashed: true}},
 	}
 	for j := range 201 {
 		i := float64(j) / 20
@@ -125,11 +124,11 @@ func ratioTable() table {
 	return t
 }
 
-func ratioFigure() study.Figure {
-	f := study.Figure{
+func ratioFigure() plot.Figure {
+	f := plot.Figure{
 		Name: "croft-ratio", Title: "Theorem 1 fails: log-ratio of two neighbours on the open side (Croft et al., section 4.1)",
-		X: "distance of the released value from the bound, in Δ", Y: "log-ratio / ε", LegendLeft: true,
-		Lines: []study.Line{{Name: "ε = 1, 3Δ and 4Δ from the bound"}, {Name: "ε = 0.1, at the bound and Δ from it"}, {Name: "what is allowed", Dashed: true}},
+		X: "distance of the released value from the bound, in Δ", Y: "log-ratio / ε",
+		Lines: []plot.Line{{Name: "ε = 1, 3Δ and 4Δ from the bound"}, {Name: "ε = 0.1, at the bound and Δ from it"}, {Name: "what is allowed", Dashed: true}},
 	}
 	for d := 0.0; d <= 200; d++ {
 		for k, y := range []float64{study.CroftLogRatio(3, 4, -d, 1), study.CroftLogRatio(0, 1, -d, .1) / .1, 1} {
@@ -274,10 +273,10 @@ func (u union) ours(eps, theirs float64) (scale, exact float64, err error) {
 // openLoss is Δ/λ + sup |ln Z(s+Δ) − ln Z(s)| on a range without ends, by search: no policy can name such a range.
 func (u union) openLoss(lambda float64) float64 {
 	lnZ := func(s float64) float64 {
-		d := distuv.Laplace{Mu: s, Scale: lambda}
+		d := laplace{s, lambda}
 		mass := 1.0
 		for i := 1; i < len(u.spans); i++ {
-			mass -= d.CDF(u.spans[i][0]) - d.CDF(u.spans[i-1][1])
+			mass -= d.below(u.spans[i][0]) - d.below(u.spans[i-1][1])
 		}
 		return math.Log(mass)
 	}
@@ -289,10 +288,10 @@ func (u union) openLoss(lambda float64) float64 {
 }
 
 // constraintFigure is figure 1: the classes of ranges.
-func constraintFigure() study.Figure {
-	f := study.Figure{
+func constraintFigure() plot.Figure {
+	f := plot.Figure{
 		Name: "croft-figure1", Title: "Constraints: a) one infinite, b) finite, c) any (Croft et al., figure 1)",
-		X: "query's range", Y: "class", YNames: []string{"c)", "b)", "a)"}, LegendRoom: true,
+		X: "query's range", Y: "class", YNames: []string{"c)", "b)", "a)"},
 	}
 	for k, class := range []struct{ valid, gaps [][2]float64 }{
 		{[][2]float64{{-6, 3}}, [][2]float64{{3, 6}}},
@@ -301,7 +300,7 @@ func constraintFigure() study.Figure {
 	} {
 		y := float64(3 - k)
 		line := func(name string, color int, list [][2]float64) {
-			l := study.Line{Color: color}
+			l := plot.Line{Color: color}
 			if k == 0 {
 				l.Name = name
 			}
@@ -320,26 +319,26 @@ func constraintFigure() study.Figure {
 }
 
 // truncationFigure is figure 2: a Laplace density before and after.
-func truncationFigure() study.Figure {
-	constraints := []study.Band{{Name: "constraint", Lo: -5, Hi: -3.5}, {Lo: -2, Hi: -1}, {Lo: .5, Hi: 1}, {Lo: 3, Hi: 5}}
-	d := distuv.Laplace{Mu: 0, Scale: 1}
-	mass := d.CDF(3) - d.CDF(-3.5)
+func truncationFigure() plot.Figure {
+	constraints := []plot.Band{{Name: "constraint", Lo: -5, Hi: -3.5}, {Lo: -2, Hi: -1}, {Lo: .5, Hi: 1}, {Lo: 3, Hi: 5}}
+	d := laplace{0, 1}
+	mass := d.below(3) - d.below(-3.5)
 	for _, c := range constraints[1:3] {
-		mass -= d.CDF(c.Hi) - d.CDF(c.Lo)
+		mass -= d.below(c.Hi) - d.below(c.Lo)
 	}
-	f := study.Figure{
+	f := plot.Figure{
 		Name: "croft-figure2", Title: "A Laplace density (0, 1), truncated and normalised (Croft et al., figure 2)", X: "released value", Y: "density",
-		Bands: constraints, LegendRoom: true, FromZero: true, Lines: []study.Line{{Name: "before"}, {Name: "after", Color: 3}},
+		Bands: constraints, FromZero: true, Lines: []plot.Line{{Name: "before"}, {Name: "after", Color: 3}},
 	}
 	for j := -200; j <= 200; j++ {
 		x := float64(j) / 40
-		after := d.Prob(x) / mass
+		after := d.density(x) / mass
 		for _, c := range constraints {
 			if x > c.Lo && x < c.Hi {
 				after = math.NaN()
 			}
 		}
-		for k, y := range []float64{d.Prob(x), after} {
+		for k, y := range []float64{d.density(x), after} {
 			f.Lines[k].X, f.Lines[k].Y = append(f.Lines[k].X, x), append(f.Lines[k].Y, y)
 		}
 	}

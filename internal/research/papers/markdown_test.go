@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dpproxy/dpproxy/internal/mechanism/study"
+	"github.com/dpproxy/dpproxy/internal/research/plot"
 )
 
 // Pages as docs/papers.md has them, which TestPages writes.
@@ -26,7 +26,7 @@ func (p page) markdown(folder string) string {
 			b.WriteString(wrap("**Wrong:** "+linked(x), markdownWidth))
 		case table:
 			b.WriteString(x.markdown())
-		case study.Figure:
+		case plot.Figure:
 			fmt.Fprintf(&b, "![%s](%s/%s.svg)\n", x.Title, folder, x.Name)
 		}
 	}

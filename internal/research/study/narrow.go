@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
-	"github.com/dpproxy/dpproxy/internal/mechanism/optimum"
+	"github.com/dpproxy/dpproxy/internal/research/optimum"
 )
 
 // NarrowCmd compares what auto takes on short ranges with the least error that ε-DP permits.

@@ -5,6 +5,6 @@
 //	command.go   the three commands, as kong structs
 //	table.go     table     calibrations and errors; range.go: its valid set
 //	verify.go    verify    enumeration over a sweep; findings.go: what the papers' claims come to
-//	plot.go      plot      figures; figures.go: their data; terminal.go: the same as text
+//	plot.go      plot      figures; figures.go: their data
 //	lambert.go   the Lambert W function
 package study

@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/dpproxy/dpproxy/internal/mechanism"
-	"github.com/dpproxy/dpproxy/internal/mechanism/study"
+	"github.com/dpproxy/dpproxy/internal/research/plot"
+	"github.com/dpproxy/dpproxy/internal/research/study"
 )
 
 // grid is how many steps stand for 1: what is computed on integers has the digits of the continuum.
@@ -123,10 +122,10 @@ func table1Page() table {
 }
 
 // reductionFigure are the triangles of figure 1, which have an axis of their own there.
-func reductionFigure() study.Figure {
-	f := study.Figure{
-		Name: "chen-hale-reduction", Title: "Reduction of the variance against the generalised Gaussian (Chen and Hale, figure 1)", X: "ε", Y: "reduction, %", FromZero: true, LegendBottom: true,
-		Lines: []study.Line{{Name: "bounded Gaussian, paper", Color: 2}, {Name: "bounded Gaussian, tight", Color: 3}},
+func reductionFigure() plot.Figure {
+	f := plot.Figure{
+		Name: "chen-hale-reduction", Title: "Reduction of the variance against the generalised Gaussian (Chen and Hale, figure 1)", X: "ε", Y: "reduction, %", FromZero: true,
+		Lines: []plot.Line{{Name: "bounded Gaussian, paper", Color: 2}, {Name: "bounded Gaussian, tight", Color: 3}},
 	}
 	for eps := .1; eps < 3.05; eps += .1 {
 		v := graphVariances(eps)
@@ -144,8 +143,8 @@ var densityAt = []float64{3, 4}
 func boxDensity(sigma float64, x []float64) float64 {
 	p := 1.0
 	for i, s := range densityAt {
-		n := distuv.Normal{Mu: s, Sigma: sigma}
-		p *= n.Prob(x[i]) / (n.CDF(graphTo[i]) - n.CDF(graphFrom[i]))
+		n := gaussian{s, sigma}
+		p *= n.density(x[i]) / (n.below(graphTo[i]) - n.below(graphFrom[i]))
 	}
 	return p
 }
@@ -167,11 +166,11 @@ func densityTable() table {
 }
 
 // densityFigure shows where the densities have some levels: arcs of circles around the true value.
-func densityFigure() study.Figure {
+func densityFigure() plot.Figure {
 	v := graphVariances(1)
-	f := study.Figure{
+	f := plot.Figure{
 		Name: "chen-hale-density", Title: "Level lines of the density of a released pair (true value (3, 4), ε = 1; definition 3.1)",
-		X: "algebraic connectivity", Y: "degree", LegendRoom: true,
+		X: "algebraic connectivity", Y: "degree",
 	}
 	for k, level := range []float64{.015, .0125, .01, .0075} {
 		for _, c := range []struct {
@@ -183,18 +182,18 @@ func densityFigure() study.Figure {
 			if !(radius > 0) {
 				continue // never so dense
 			}
-			l := study.Line{Name: fmt.Sprintf("%g, %s", level, c.name), Dashed: c.name == "paper", Color: k + 1}
+			l := plot.Line{Name: fmt.Sprintf("%g, %s", level, c.name), Dashed: c.name == "paper", Color: k + 1}
 			if arc(&l, radius) {
 				f.Lines = append(f.Lines, l)
 			}
 		}
 	}
-	f.Lines = append(f.Lines, study.Line{Name: "the box", Color: 7, X: []float64{0, 10, 10, 0, 0}, Y: []float64{1, 1, 9, 9, 1}})
+	f.Lines = append(f.Lines, plot.Line{Name: "the box", Color: 7, X: []float64{0, 10, 10, 0, 0}, Y: []float64{1, 1, 9, 9, 1}})
 	return f
 }
 
 // arc is the part of a circle around the true value that lies in the box; false if there is none.
-func arc(l *study.Line, radius float64) (some bool) {
+func arc(l *plot.Line, radius float64) (some bool) {
 	const points = 720
 	// It starts where it is farthest from the box's middle, so that the line is broken there.
 	for i := range points + 1 {

@@ -6,14 +6,35 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/dpproxy/dpproxy/internal/mechanism"
-	"github.com/dpproxy/dpproxy/internal/mechanism/study"
+	"github.com/dpproxy/dpproxy/internal/research/study"
 )
 
 func near(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tolerance) {
 		t.Errorf("%s: %.6g, want %.6g within %g", what, got, want, tolerance)
+	}
+}
+
+// TestLaws: densities and probabilities are gonum's.
+func TestLaws(t *testing.T) {
+	for _, c := range []struct {
+		own   law
+		known interface {
+			Prob(float64) float64
+			CDF(float64) float64
+		}
+	}{
+		{gaussian{1, .7}, distuv.Normal{Mu: 1, Sigma: .7}},
+		{laplace{-2, 3}, distuv.Laplace{Mu: -2, Scale: 3}},
+	} {
+		for x := -9.0; x <= 9; x += .25 {
+			near(t, fmt.Sprintf("density of %v at %g", c.own, x), c.own.density(x), c.known.Prob(x), 1e-15)
+			near(t, fmt.Sprintf("probability of %v below %g", c.own, x), c.own.below(x), c.known.CDF(x), 1e-15)
+		}
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dpproxy/dpproxy/internal/mechanism/study"
+	"github.com/dpproxy/dpproxy/internal/research/plot"
 )
 
 // page is what is said about one paper.
@@ -15,7 +15,7 @@ type page struct {
 	blocks              []block
 }
 
-// block is one of: heading, prose, finding, table, study.Figure.
+// block is one of: heading, prose, finding, table, plot.Figure.
 type block any
 
 type (
@@ -55,9 +55,9 @@ func number(v float64) string {
 }
 
 // figures are those of the page, in order.
-func (p page) figures() (list []study.Figure) {
+func (p page) figures() (list []plot.Figure) {
 	for _, b := range p.blocks {
-		if f, ok := b.(study.Figure); ok {
+		if f, ok := b.(plot.Figure); ok {
 			list = append(list, f)
 		}
 	}
@@ -81,7 +81,7 @@ func (p page) text() string {
 			b.WriteString(wrap("WRONG: "+string(x), textWidth))
 		case table:
 			b.WriteString(x.text())
-		case study.Figure:
+		case plot.Figure:
 			b.WriteString(x.Text(72, 18))
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/integrate/quad"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
-	"github.com/dpproxy/dpproxy/internal/mechanism/study"
+	"github.com/dpproxy/dpproxy/internal/research/plot"
+	"github.com/dpproxy/dpproxy/internal/research/study"
 )
 
 // Scales beyond these leave nothing to see: no noise, or uniform values.
@@ -35,12 +35,12 @@ func fu(sigma, lambda float64) (page, error) {
 	blocks := []block{
 		prose("Both algorithms clip the true value to [0, μ], add noise, and repeat until the result lies in [a, b]. μ = 1 here. Divergences of the pair (0, μ), which is the worst of all pairs in [0, μ] (docs/mechanisms.md, proposition 1), in both directions; «by integration» is numerical. «Any values»: the bound that a ledger would charge where true values lie anywhere in [a, b], neighbours at distance μ or less."),
 		heading(fmt.Sprintf("Algorithm 1: Gaussian noise, σ = %g", sigma)),
-		fuDensities("fu-figure1", "Gaussian noise before and after truncation to [−1, 2] (Fu et al., figure 1; μ = σ = 1)", func(mu float64) law { return distuv.Normal{Mu: mu, Sigma: 1} }),
+		fuDensities("fu-figure1", "Gaussian noise before and after truncation to [−1, 2] (Fu et al., figure 1; μ = σ = 1)", func(mu float64) law { return gaussian{mu, 1} }),
 		gaussianTable(sigma),
 		gaussianFigure(sigma),
 		prose("Theorem 3.1, α/2σ² whatever the interval, holds, for the pair (0, μ) and for every other one (docs/mechanisms.md, section 6). It is far from what happens on narrow intervals."),
 		heading(fmt.Sprintf("Algorithm 2: Laplace noise, λ = %g", lambda)),
-		fuDensities("fu-figure2", "Laplace noise before and after truncation to [−1, 2] (Fu et al., figure 2; μ = λ = 1)", func(mu float64) law { return distuv.Laplace{Mu: mu, Scale: 1} }),
+		fuDensities("fu-figure2", "Laplace noise before and after truncation to [−1, 2] (Fu et al., figure 2; μ = λ = 1)", func(mu float64) law { return laplace{mu, 1} }),
 		laplaceTable(lambda),
 		laplaceFigure(lambda),
 		finding(fmt.Sprintf("(22) and (23) print 1/(1−2α) where 1/(2α−1) must stand: as printed the logarithm is that of a negative number. With μ = λ = 1, [0.2, 0.8], α = 2 it is ln(−%.4f); mended it is %.5f, as by integration.", math.Exp(study.FuRegime3(2, .6, 1)), study.FuRegime3(2, .6, 1))),
@@ -60,8 +60,8 @@ func fu(sigma, lambda float64) (page, error) {
 // formula7 is (7) where from = 0 and to = 1, and (8) where it is the other way round, for μ = 1: the divergence of algorithm 1.
 func formula7(i interval, order, sigma, from, to float64) float64 {
 	mass := func(centre float64) float64 {
-		n := distuv.Normal{Mu: centre, Sigma: sigma}
-		return n.CDF(i.b) - n.CDF(i.a)
+		n := gaussian{centre, sigma}
+		return n.below(i.b) - n.below(i.a)
 	}
 	mix := mass(order*from + (1-order)*to)
 	return order/(2*sigma*sigma) + math.Log(math.Pow(mass(to), order-1)*mix/math.Pow(mass(from), order))/(order-1)
@@ -126,9 +126,9 @@ func laplaceTable(lambda float64) table {
 
 // errorFromZero is the root mean square of Laplace noise of scale 1 truncated to an interval, at the true value 0.
 func errorFromZero(i interval) float64 {
-	d := distuv.Laplace{Mu: 0, Scale: 1}
-	square := quad.Fixed(func(x float64) float64 { return x * x * d.Prob(x) }, i.a, i.b, 40, quad.Legendre{}, 0)
-	return math.Sqrt(square / (d.CDF(i.b) - d.CDF(i.a)))
+	d := laplace{0, 1}
+	square := quad.Fixed(func(x float64) float64 { return x * x * d.density(x) }, i.a, i.b, 40, quad.Legendre{}, 0)
+	return math.Sqrt(square / (d.below(i.b) - d.below(i.a)))
 }
 
 // orders of the figures.
@@ -139,17 +139,17 @@ func orders() (list []float64) {
 	return list
 }
 
-func gaussianFigure(sigma float64) study.Figure {
-	f := study.Figure{
+func gaussianFigure(sigma float64) plot.Figure {
+	f := plot.Figure{
 		Name: "fu-gaussian", Title: fmt.Sprintf("Algorithm 1, larger of both directions (Fu et al.; μ = 1, σ = %g)", sigma),
-		X: "order α", Y: "Rényi divergence", LogX: true, LogY: true, LegendLeft: true,
+		X: "order α", Y: "Rényi divergence", LogX: true, LogY: true,
 	}
-	plain := study.Line{Name: "untruncated: α/2σ², theorem 3.1", Dashed: true}
+	plain := plot.Line{Name: "untruncated: α/2σ², theorem 3.1", Dashed: true}
 	for _, order := range orders() {
 		plain.X, plain.Y = append(plain.X, order), append(plain.Y, order/(2*sigma*sigma))
 	}
 	for _, i := range []interval{{-50, 50}, {0, 20}, {0, 5}, {0, 1}} {
-		l := study.Line{Name: i.String()}
+		l := plot.Line{Name: i.String()}
 		for _, order := range orders() {
 			d := math.Max(study.PairDivergence(mechanism.Gaussian, sigma, order, i.a, i.b, 0, 1), study.PairDivergence(mechanism.Gaussian, sigma, order, i.a, i.b, 1, 0))
 			l.X, l.Y = append(l.X, order), append(l.Y, d)
@@ -160,17 +160,17 @@ func gaussianFigure(sigma float64) study.Figure {
 	return f
 }
 
-func laplaceFigure(lambda float64) study.Figure {
-	f := study.Figure{
+func laplaceFigure(lambda float64) plot.Figure {
+	f := plot.Figure{
 		Name: "fu-laplace", Title: fmt.Sprintf("Algorithm 2, larger of both directions (Fu et al.; μ = 1, λ = %g)", lambda),
-		X: "order α", Y: "Rényi divergence", LogX: true, LegendLeft: true,
+		X: "order α", Y: "Rényi divergence", LogX: true,
 	}
-	plain := study.Line{Name: "untruncated: (6), theorem 4.1", Dashed: true}
+	plain := plot.Line{Name: "untruncated: (6), theorem 4.1", Dashed: true}
 	for _, order := range orders() {
 		plain.X, plain.Y = append(plain.X, order), append(plain.Y, mechanism.FuLaplaceRenyi(order, 1, lambda))
 	}
 	for _, i := range []interval{{0, 5}, {-3, 3}, {0, 1}, {.2, .8}} {
-		l := study.Line{Name: fmt.Sprintf("%v%s", i, map[string]string{"III": ", regime III"}[i.regime()])}
+		l := plot.Line{Name: fmt.Sprintf("%v%s", i, map[string]string{"III": ", regime III"}[i.regime()])}
 		for _, order := range orders() {
 			l.X, l.Y = append(l.X, order), append(l.Y, laplaceAt(i, order, lambda))
 		}
@@ -180,26 +180,20 @@ func laplaceFigure(lambda float64) study.Figure {
 	return f
 }
 
-// law is a distribution of gonum.
-type law interface {
-	Prob(x float64) (p float64)
-	CDF(x float64) float64
-}
-
 // fuDensities is figure 1 or 2: the two distributions, truncated to [−1, 2] and not.
-func fuDensities(name, title string, at func(mu float64) law) study.Figure {
+func fuDensities(name, title string, at func(mu float64) law) plot.Figure {
 	const a, b = -1, 2
-	f := study.Figure{Name: name, Title: title, X: "released value", Y: "density", LegendRoom: true, FromZero: true}
+	f := plot.Figure{Name: name, Title: title, X: "released value", Y: "density", FromZero: true}
 	for k, mu := range []float64{0, 1} {
-		before := study.Line{Name: fmt.Sprintf("around %g, before", mu), Color: k + 1, Dashed: true}
-		after := study.Line{Name: fmt.Sprintf("around %g, after", mu), Color: k + 1}
+		before := plot.Line{Name: fmt.Sprintf("around %g, before", mu), Color: k + 1, Dashed: true}
+		after := plot.Line{Name: fmt.Sprintf("around %g, after", mu), Color: k + 1}
 		d := at(mu)
-		mass := d.CDF(b) - d.CDF(a)
+		mass := d.below(b) - d.below(a)
 		for j := -120; j <= 160; j++ {
 			x := float64(j) / 40
-			before.X, before.Y = append(before.X, x), append(before.Y, d.Prob(x))
+			before.X, before.Y = append(before.X, x), append(before.Y, d.density(x))
 			if x >= a && x <= b {
-				after.X, after.Y = append(after.X, x), append(after.Y, d.Prob(x)/mass)
+				after.X, after.Y = append(after.X, x), append(after.Y, d.density(x)/mass)
 			}
 		}
 		f.Lines = append(f.Lines, before, after)

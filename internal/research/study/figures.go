@@ -5,38 +5,11 @@ import (
 	"math"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
+	"github.com/dpproxy/dpproxy/internal/research/plot"
 )
 
-// Figure is a set of lines over common axes.
-type Figure struct {
-	Name, Title, X, Y string
-	LogX, LogY        bool
-	LegendLeft        bool // the lines leave space there
-	LegendBottom      bool
-	LegendRoom        bool     // there is none between the lines: it stands on their right
-	MaxY              float64  // 0: as the data
-	FromZero          bool     // the y axis begins at 0
-	YNames            []string // heights 1, 2, … are these, and nothing else
-	Bands             []Band
-	Lines             []Line
-}
-
-// Line is one curve. It is broken where Y is NaN.
-type Line struct {
-	Name   string // "": none in the legend
-	X, Y   []float64
-	Dashed bool
-	Color  int // lines of one number > 0 have one colour; 0: its place among the lines
-}
-
-// Band is a shaded part of the x axis.
-type Band struct {
-	Name   string
-	Lo, Hi float64
-}
-
 // Figures computes all figures.
-func Figures() ([]Figure, error) {
+func Figures() ([]plot.Figure, error) {
 	density, err := densities()
 	if err != nil {
 		return nil, err
@@ -49,23 +22,22 @@ func Figures() ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	byRange.LegendLeft = true
-	return []Figure{density, byEpsilon, byRange, Figure1()}, nil
+	return []plot.Figure{density, byEpsilon, byRange, Figure1()}, nil
 }
 
 // densities are those of Laplace noise near a bound: true value 1 in [0, 10], Δ = ε = 1.
-func densities() (Figure, error) {
+func densities() (plot.Figure, error) {
 	const perUnit, length, bin = 80, 10, 8 // denoised values leave gaps on a grid: bins of 0.1 smooth them
 	rows, err := mechanism.Table(mechanism.Range{{Lo: 0, Hi: length * perUnit}}, perUnit, mechanism.Guarantee{Epsilon: 1})
 	if err != nil {
-		return Figure{}, err
+		return plot.Figure{}, err
 	}
-	f := Figure{Name: "densities", Title: "Released values near a bound (true value 1 in [0, 10], Δ = ε = 1)", X: "released value", Y: "density", MaxY: 1}
+	f := plot.Figure{Name: "densities", Title: "Released values near a bound (true value 1 in [0, 10], Δ = ε = 1)", X: "released value", Y: "density", MaxY: 1}
 	for _, c := range rows {
 		if c.Calibration != mechanism.Tight || c.Noise == mechanism.Gaussian && c.Bounding != mechanism.Truncate {
 			continue
 		}
-		line := Line{Name: fmt.Sprintf("%s %s", c.Noise, c.Bounding)}
+		line := plot.Line{Name: fmt.Sprintf("%s %s", c.Noise, c.Bounding)}
 		row := c.Tabulate().Log[perUnit]
 		for z := 0; z+bin <= len(row); z += bin {
 			sum := 0.0
@@ -81,8 +53,8 @@ func densities() (Figure, error) {
 }
 
 // errorsBy sweeps one parameter: average error in units of Δ of every mechanism with a pure ε.
-func errorsBy(name, title, x string, from, to float64, at func(x float64) (l, eps float64)) (Figure, error) {
-	f := Figure{Name: name, Title: title, X: x, Y: "RMSE / Δ", LogX: true, LogY: true}
+func errorsBy(name, title, x string, from, to float64, at func(x float64) (l, eps float64)) (plot.Figure, error) {
+	f := plot.Figure{Name: name, Title: title, X: x, Y: "RMSE / Δ", LogX: true, LogY: true}
 	index := map[string]int{}
 	const points = 40
 	for i := range points {
@@ -99,7 +71,7 @@ func errorsBy(name, title, x string, from, to float64, at func(x float64) (l, ep
 			if !ok {
 				k = len(f.Lines)
 				index[key] = k
-				f.Lines = append(f.Lines, Line{Name: key})
+				f.Lines = append(f.Lines, plot.Line{Name: key})
 			}
 			f.Lines[k].X = append(f.Lines[k].X, v)
 			f.Lines[k].Y = append(f.Lines[k].Y, r.RMSEAverage/delta)
@@ -109,10 +81,10 @@ func errorsBy(name, title, x string, from, to float64, at func(x float64) (l, ep
 }
 
 // Figure1 is figure 1 of Chen and Hale, with the tight calibration added: variances on the box [0, 10]×[1, 9], Δ = 2√5.
-func Figure1() Figure {
+func Figure1() plot.Figure {
 	const grid = 1 << 24
 	lengths, delta := []float64{10 * grid, 8 * grid}, 2*math.Sqrt(5)*grid
-	f := Figure{Name: "figure1", Title: "Variance on [0, 10]×[1, 9], Δ = 2√5 (Chen and Hale, figure 1)", X: "ε", Y: "σ²", LogY: true, Lines: []Line{
+	f := plot.Figure{Name: "figure1", Title: "Variance on [0, 10]×[1, 9], Δ = 2√5 (Chen and Hale, figure 1)", X: "ε", Y: "σ²", LogY: true, Lines: []plot.Line{
 		{Name: "generalised Gaussian"}, {Name: "bounded Gaussian, paper"}, {Name: "bounded Gaussian, tight"},
 	}}
 	for eps := .1; eps < 3.05; eps += .1 {

@@ -4,6 +4,7 @@
 //	command.go                    the commands, as kong structs
 //	page.go                       a page as text and as Markdown
 //	chenhale.go, fu.go, croft.go  one paper each
+//	law.go                        densities
 //
-// The formulas are in packages mechanism and study; densities are gonum's.
+// The formulas are in packages mechanism and study.
 package papers
