@@ -3,7 +3,7 @@
 //
 //   - accounting: amounts, the filter that admits charges, accounts and records. Pure.
 //   - stores: opens a ledger. stores/bolt keeps it in one file that one process holds, stores/postgres in tables that
-//     several proxies share.
+//     several proxies share. stores/accounts is what both do alike.
 //   - pagecheck: proves that a damaged file does not reach bbolt.
 //   - admin: `dpproxy budget` on the ledger of a running proxy.
 //

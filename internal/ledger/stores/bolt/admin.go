@@ -23,7 +23,22 @@ func (s *Store) Show(context.Context) ([]ledger.AccountSummary, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.rules.Load().Show(accounts, now), nil
+	return s.Rules.Load().Show(accounts, now), nil
+}
+
+// Usable returns why the ledger serves nobody, or nil if it serves.
+func (s *Store) Usable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usable()
+}
+
+// Has says whether the ledger has an account of that name.
+func (s *Store) Has(_ context.Context, name string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.accounts[name]
+	return ok, nil
 }
 
 // usable returns why the ledger serves nobody, or nil if it serves. The caller holds mu.
@@ -35,54 +50,6 @@ func (s *Store) usable() error {
 		return fmt.Errorf("ledger %s failed and serves nobody until dpproxy is restarted: %w", s.path, s.broken)
 	}
 	return nil
-}
-
-// administer runs a request of the administrator. Unlike a client's, its error says why the ledger serves nobody.
-func (s *Store) administer(ctx context.Context, name string, decide func(*accounting.Book) error) error {
-	s.mu.Lock()
-	err := s.usable()
-	s.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	return s.do(ctx, "administering", name, decide)
-}
-
-// Reset opens a new period.
-func (s *Store) Reset(ctx context.Context, analyst string) (ledger.AccountSummary, error) {
-	name, err := s.rules.Load().Addressed(analyst, s.has)
-	if err != nil {
-		return ledger.AccountSummary{}, err
-	}
-	var out ledger.AccountSummary
-	err = s.administer(ctx, name, func(b *accounting.Book) error {
-		err := b.Reset()
-		out = b.Summary()
-		return err
-	})
-	return out, err
-}
-
-// Clear forgets an analyst's refused fingerprints.
-func (s *Store) Clear(ctx context.Context, analyst string) (int, error) {
-	name, err := s.rules.Load().Addressed(analyst, s.has)
-	if err != nil {
-		return 0, err
-	}
-	var count int
-	err = s.administer(ctx, name, func(b *accounting.Book) (err error) {
-		count, err = b.Clear()
-		return err
-	})
-	return count, err
-}
-
-// has says whether the ledger has an account of that name.
-func (s *Store) has(name string) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, ok := s.accounts[name]
-	return ok, nil
 }
 
 // Verify reads the file again and derives all its totals.

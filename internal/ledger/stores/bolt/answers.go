@@ -89,7 +89,7 @@ func (s *Store) Answer(_ context.Context, key string) ([]byte, bool, error) {
 	err := s.usable()
 	s.mu.Unlock()
 	if err != nil {
-		return nil, false, ledger.Unavailable(s.rules.Load().Log, "reading an answer", err)
+		return nil, false, ledger.Unavailable(s.Rules.Load().Log, "reading an answer", err)
 	}
 	if !waiting {
 		err := s.db.View(func(tx *bbolt.Tx) error {
@@ -99,12 +99,12 @@ func (s *Store) Answer(_ context.Context, key string) ([]byte, bool, error) {
 			return nil
 		})
 		if err != nil {
-			return nil, false, ledger.Unavailable(s.rules.Load().Log, "reading an answer", err)
+			return nil, false, ledger.Unavailable(s.Rules.Load().Log, "reading an answer", err)
 		}
 	}
 	if e.sealed == nil || !s.now().Before(e.expires) {
 		return nil, false, nil
 	}
-	answer, ok := s.sealer.Open(s.rules.Load().Log, hash, e.expires, e.sealed)
+	answer, ok := s.sealer.Open(s.Rules.Load().Log, hash, e.expires, e.sealed)
 	return answer, ok, nil
 }

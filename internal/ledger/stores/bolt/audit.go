@@ -17,7 +17,7 @@ func (s *Store) audit() {
 	if err == nil || errors.Is(err, ledger.ErrClosed) {
 		return
 	}
-	s.rules.Load().Log.Error("the ledger does not agree with its records and serves nobody from now on", "error", err)
+	s.Rules.Load().Log.Error("the ledger does not agree with its records and serves nobody from now on", "error", err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken == nil {

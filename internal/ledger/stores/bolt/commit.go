@@ -91,7 +91,7 @@ type batch struct {
 
 // begin starts a batch with the answers that wait.
 func (s *Store) begin() *batch {
-	b := &batch{store: s, rules: s.rules.Load(), accounts: make(map[string]accounting.Account)}
+	b := &batch{store: s, rules: s.Rules.Load(), accounts: make(map[string]accounting.Account)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b.group = s.accounts[accounting.GroupName]
@@ -100,7 +100,7 @@ func (s *Store) begin() *batch {
 	return b
 }
 
-func (s *Store) now() time.Time { return s.rules.Load().Time(time.Now()) }
+func (s *Store) now() time.Time { return s.Rules.Load().Time(time.Now()) }
 
 // account returns the account as the batch has changed it so far.
 func (b *batch) account(name string) accounting.Account {
@@ -122,20 +122,20 @@ func (s *Store) account(name string) accounting.Account {
 
 // decide runs a request on copies of its accounts and takes their changes into the batch, unless it fails.
 func (b *batch) decide(r *request) error {
-	if r.analyst == accounting.GroupName {
+	if r.Analyst == accounting.GroupName {
 		k := accounting.NewBook(b.rules, b.now, b.group, nil)
-		if err := r.decide(k); err != nil {
+		if err := r.Decide(k); err != nil {
 			return err
 		}
 		b.entries, b.group = append(b.entries, k.Entries...), k.Account
 		return nil
 	}
 	group := b.group
-	k := accounting.NewBook(b.rules, b.now, b.account(r.analyst), &group)
-	if err := r.decide(k); err != nil {
+	k := accounting.NewBook(b.rules, b.now, b.account(r.Analyst), &group)
+	if err := r.Decide(k); err != nil {
 		return err
 	}
 	b.entries, b.group = append(b.entries, k.Entries...), *k.Group
-	b.accounts[r.analyst] = k.Account
+	b.accounts[r.Analyst] = k.Account
 	return nil
 }

@@ -9,27 +9,18 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 )
 
-// Releasable returns an error if the analyst's failures are used up.
-func (s *Store) Releasable(_ context.Context, analyst string) error {
-	b, err := s.peek("counting failures", analyst)
-	if err != nil {
-		return err
-	}
-	return b.CheckFailures()
-}
-
 // lookUp returns an account as it is on disk, or the client's error if the ledger serves nobody.
 func (s *Store) lookUp(doing, name string) (accounting.Account, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.usable(); err != nil {
-		return accounting.Account{}, ledger.Unavailable(s.rules.Load().Log, doing, err)
+		return accounting.Account{}, ledger.Unavailable(s.Rules.Load().Log, doing, err)
 	}
 	return s.account(name), nil
 }
 
-// peek returns a book on the accounts as they are on disk. Nobody writes its entries.
-func (s *Store) peek(doing, analyst string) (*accounting.Book, error) {
+// Peek returns a book on the accounts as they are on disk. Nobody writes its entries.
+func (s *Store) Peek(_ context.Context, doing, analyst string) (*accounting.Book, error) {
 	own, err := s.lookUp(doing, analyst)
 	if err != nil {
 		return nil, err
@@ -38,35 +29,7 @@ func (s *Store) peek(doing, analyst string) (*accounting.Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	return accounting.NewBook(s.rules.Load(), s.now(), own, &group), nil
-}
-
-// Balance returns what an analyst has spent and has left.
-func (s *Store) Balance(_ context.Context, analyst string) (ledger.Balance, error) {
-	b, err := s.peek("reading a balance", analyst)
-	if err != nil {
-		return ledger.Balance{}, err
-	}
-	return b.Balance(), nil
-}
-
-// Preview is Spend without charging.
-func (s *Store) Preview(_ context.Context, analyst string, charges []ledger.Charge) (ledger.Balance, error) {
-	b, err := s.peek("previewing a charge", analyst)
-	if err != nil {
-		return ledger.Balance{}, err
-	}
-	balance, err := b.Spend(charges)
-	return balance, ledger.ClientError(b.Rules.Log, err)
-}
-
-// Failed says whether a fingerprint is refused to an analyst.
-func (s *Store) Failed(_ context.Context, analyst, fingerprint string) (bool, error) {
-	a, err := s.lookUp("reading failures", analyst)
-	if err != nil {
-		return false, err
-	}
-	return a.Refuses(fingerprint), nil
+	return accounting.NewBook(s.Rules.Load(), s.now(), own, &group), nil
 }
 
 // History lists an analyst's charges, latest first. A limit ≤ 0 means no limit.
@@ -80,7 +43,7 @@ func (s *Store) History(_ context.Context, analyst string, limit int) ([]ledger.
 		if log == nil {
 			return nil
 		}
-		past, cursor := s.rules.Load().Past(analyst, curvesOf(tx)), log.Cursor()
+		past, cursor := s.Rules.Load().Past(analyst, curvesOf(tx)), log.Cursor()
 		k, v, err := startOfHistory(cursor, limit)
 		for ; k != nil && err == nil; k, v = cursor.Next() {
 			var payload []byte
@@ -92,7 +55,7 @@ func (s *Store) History(_ context.Context, analyst string, limit int) ([]ledger.
 		return err
 	})
 	if err != nil {
-		return nil, ledger.Unavailable(s.rules.Load().Log, "reading the history", err)
+		return nil, ledger.Unavailable(s.Rules.Load().Log, "reading the history", err)
 	}
 	return out, nil
 }

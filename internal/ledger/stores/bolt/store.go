@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
+	"github.com/dpproxy/dpproxy/internal/ledger/stores/accounts"
 	"github.com/dpproxy/dpproxy/internal/ledger/stores/answers"
 )
 
@@ -28,10 +28,11 @@ const lockWait = 2 * time.Second
 // Store is the ledger in one bbolt file. One goroutine, run, writes. All others read accounts under mu, or the file
 // in read transactions.
 type Store struct {
+	accounts.Accounts
+
 	path    string
 	db      *bbolt.DB
 	sealer  answers.Sealer
-	rules   atomic.Pointer[accounting.Rules]
 	work    chan struct{} // holds a token when there is something to commit
 	stopped chan struct{} // closed when run has returned
 	putting sync.Mutex    // held by PutAnswer: the first answer is kept
@@ -65,7 +66,8 @@ func Open(path string, c ledger.Config) (*Store, error) {
 		work: make(chan struct{}, 1), stopped: make(chan struct{}), audited: make(chan struct{}),
 		answers: make(map[string]pendingAnswer),
 	}
-	s.rules.Store(r)
+	s.Keeper = s
+	s.Rules.Store(r)
 	if err := s.load(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -116,10 +118,10 @@ func (s *Store) Close() error {
 
 // Reconfigure takes over the budgets of a reloaded policy. What the ledger holds stays.
 func (s *Store) Reconfigure(_ context.Context, c ledger.Config) error {
-	r, err := s.rules.Load().Reload(c)
+	r, err := s.Rules.Load().Reload(c)
 	if err != nil {
 		return err
 	}
-	s.rules.Store(r)
+	s.Rules.Store(r)
 	return nil
 }

@@ -77,7 +77,7 @@ func storedAccounts(ctx context.Context, tx pgx.Tx) (map[string]accounting.Accou
 
 // Show lists all accounts.
 func (s *Store) Show(ctx context.Context) ([]ledger.AccountSummary, error) {
-	r := s.rules.Load()
+	r := s.Rules.Load()
 	var out []ledger.AccountSummary
 	err := s.snapshot(ctx, func(tx pgx.Tx) error {
 		var now time.Time
@@ -94,40 +94,9 @@ func (s *Store) Show(ctx context.Context) ([]ledger.AccountSummary, error) {
 	return out, err
 }
 
-// has returns a function that says whether the ledger has an account of that name.
-func (s *Store) has(ctx context.Context) func(string) (bool, error) {
-	return func(name string) (there bool, err error) {
-		err = s.read(ctx, `SELECT EXISTS (SELECT FROM dpproxy_ledger.account WHERE name = $1)`, []any{name},
-			func(row pgx.Rows) error { return row.Scan(&there) })
-		return there, err
-	}
-}
-
-// Reset opens a new period.
-func (s *Store) Reset(ctx context.Context, analyst string) (ledger.AccountSummary, error) {
-	name, err := s.rules.Load().Addressed(analyst, s.has(ctx))
-	if err != nil {
-		return ledger.AccountSummary{}, err
-	}
-	var out ledger.AccountSummary
-	err = s.do(ctx, &request{analyst: name, decide: func(b *accounting.Book) error {
-		err := b.Reset()
-		out = b.Summary()
-		return err
-	}})
-	return out, err
-}
-
-// Clear forgets an analyst's refused fingerprints.
-func (s *Store) Clear(ctx context.Context, analyst string) (int, error) {
-	name, err := s.rules.Load().Addressed(analyst, s.has(ctx))
-	if err != nil {
-		return 0, err
-	}
-	var count int
-	err = s.do(ctx, &request{analyst: name, decide: func(b *accounting.Book) (err error) {
-		count, err = b.Clear()
-		return err
-	}})
-	return count, err
+// Has says whether the ledger has an account of that name.
+func (s *Store) Has(ctx context.Context, name string) (there bool, err error) {
+	err = s.read(ctx, `SELECT EXISTS (SELECT FROM dpproxy_ledger.account WHERE name = $1)`, []any{name},
+		func(row pgx.Rows) error { return row.Scan(&there) })
+	return there, err
 }

@@ -45,7 +45,7 @@ func (s *Store) PutAnswer(ctx context.Context, key string, answer []byte, ttl ti
 	if err := put.run(ctx, conn); err != nil {
 		return nil, s.unavailable(ctx, "keeping an answer", err)
 	}
-	if kept, ok := s.sealer.Open(s.rules.Load().Log, hash, expires, sealed); ok {
+	if kept, ok := s.sealer.Open(s.Rules.Load().Log, hash, expires, sealed); ok {
 		return kept, nil
 	}
 	return answer, nil
@@ -64,6 +64,6 @@ func (s *Store) Answer(ctx context.Context, key string) ([]byte, bool, error) {
 	if len(sealed) <= markBytes || !s.now().Before(expires) {
 		return nil, false, nil
 	}
-	answer, ok := s.sealer.Open(s.rules.Load().Log, hash, expires, sealed)
+	answer, ok := s.sealer.Open(s.Rules.Load().Log, hash, expires, sealed)
 	return answer, ok, nil
 }

@@ -60,7 +60,7 @@ func (s *Store) GiveUp(key string) {
 		defer cancel()
 		if _, err := s.pool.Exec(ctx, `DELETE FROM dpproxy_ledger.answer WHERE hash = $1 AND sealed = $2`,
 			[]byte(answers.Hash(key)), s.mark); err != nil {
-			s.rules.Load().Log.Warn("a question that has no answer stays claimed", "for", ledger.Lease, "error", err)
+			s.Rules.Load().Log.Warn("a question that has no answer stays claimed", "for", ledger.Lease, "error", err)
 		}
 	})
 }

@@ -16,7 +16,7 @@ import (
 // commit decides requests in one transaction and answers them when it is on disk. Either there is one account, whose lock it waits for;
 // or it returns the requests of those accounts that are locked, or have no row yet, unanswered.
 func (s *Store) commit(work map[string][]*request, wait bool) (locked map[string][]*request) {
-	r := s.rules.Load()
+	r := s.Rules.Load()
 	replies := make(map[*request]error)
 	locked, err := s.attempt(r, work, wait, replies)
 	r.Reached("committed")
@@ -83,7 +83,7 @@ func (t *transaction) decide(analyst string, requests []*request, replies map[*r
 			replies[request] = ledger.ErrAsked
 			continue
 		}
-		if err := request.decide(book); err != nil {
+		if err := request.Decide(book); err != nil {
 			replies[request] = ledger.ClientError(t.rules.Log, err)
 			continue
 		}

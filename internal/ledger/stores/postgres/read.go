@@ -11,15 +11,6 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 )
 
-// Releasable returns an error if the analyst's failures are used up.
-func (s *Store) Releasable(ctx context.Context, analyst string) error {
-	b, err := s.peek(ctx, "counting failures", analyst)
-	if err != nil {
-		return err
-	}
-	return b.CheckFailures()
-}
-
 // read runs a query that changes nothing. It tries again if the connection turns out to be dead before the first row.
 func (s *Store) read(ctx context.Context, sql string, args []any, each func(pgx.Rows) error) error {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
@@ -52,12 +43,12 @@ func (s *Store) unavailable(ctx context.Context, doing string, err error) error 
 	if ctx.Err() != nil {
 		return ledger.Canceled(ctx)
 	}
-	return ledger.Unavailable(s.rules.Load().Log, doing, err)
+	return ledger.Unavailable(s.Rules.Load().Log, doing, err)
 }
 
-// peek returns a book on the accounts as they are now, without a lock. Nobody writes its entries.
-func (s *Store) peek(ctx context.Context, doing, analyst string) (*accounting.Book, error) {
-	rules, own := s.rules.Load(), accounting.NewAccount(analyst)
+// Peek returns a book on the accounts as they are now, without a lock. Nobody writes its entries.
+func (s *Store) Peek(ctx context.Context, doing, analyst string) (*accounting.Book, error) {
+	rules, own := s.Rules.Load(), accounting.NewAccount(analyst)
 	var group *accounting.Account
 	var now time.Time
 	err := s.read(ctx, `SELECT now, coalesce(name, ''), state FROM clock_timestamp() now
@@ -80,34 +71,6 @@ func (s *Store) peek(ctx context.Context, doing, analyst string) (*accounting.Bo
 		return nil, s.unavailable(ctx, doing, err)
 	}
 	return accounting.NewBook(rules, rules.Time(now), own, group), nil
-}
-
-// Balance returns what an analyst has spent and has left.
-func (s *Store) Balance(ctx context.Context, analyst string) (ledger.Balance, error) {
-	b, err := s.peek(ctx, "reading a balance", analyst)
-	if err != nil {
-		return ledger.Balance{}, err
-	}
-	return b.Balance(), nil
-}
-
-// Preview is Spend without charging.
-func (s *Store) Preview(ctx context.Context, analyst string, charges []ledger.Charge) (ledger.Balance, error) {
-	b, err := s.peek(ctx, "previewing a charge", analyst)
-	if err != nil {
-		return ledger.Balance{}, err
-	}
-	balance, err := b.Spend(charges)
-	return balance, ledger.ClientError(b.Rules.Log, err)
-}
-
-// Failed says whether a fingerprint is refused to an analyst.
-func (s *Store) Failed(ctx context.Context, analyst, fingerprint string) (bool, error) {
-	b, err := s.peek(ctx, "reading failures", analyst)
-	if err != nil {
-		return false, err
-	}
-	return b.Account.Refuses(fingerprint), nil
 }
 
 // History lists an analyst's charges, latest first. A limit ≤ 0 means no limit.
@@ -137,7 +100,7 @@ func (s *Store) History(ctx context.Context, analyst string, limit int) ([]ledge
 	}
 	curves := curvesRead{}
 	err = s.read(ctx, curvesNamed, []any{names.list()}, curves.scan)
-	past := s.rules.Load().Past(analyst, curves.find)
+	past := s.Rules.Load().Past(analyst, curves.find)
 	for i := 0; i < len(payloads) && err == nil; i++ {
 		err = past.Add(payloads[i])
 	}

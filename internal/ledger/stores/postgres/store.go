@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
+	"github.com/dpproxy/dpproxy/internal/ledger/stores/accounts"
 	"github.com/dpproxy/dpproxy/internal/ledger/stores/answers"
 )
 
@@ -26,11 +26,12 @@ import (
 // account, then the group's if there is one: the process that holds the rows decides. Requests that wait in this process
 // are decided together in one transaction.
 type Store struct {
+	accounts.Accounts
+
 	pool   *pgxpool.Pool
 	sealer answers.Sealer
 	curves curves
 	mark   []byte // of this process's claims
-	rules  atomic.Pointer[accounting.Rules]
 
 	work    chan struct{} // holds a token when a request has come
 	waiters chan struct{} // holds a token for each transaction that may wait for an account's lock
@@ -71,7 +72,8 @@ func Open(ctx context.Context, dsn string, c ledger.Config) (*Store, error) {
 		pool: pool, mark: newMark(), work: make(chan struct{}, 1), waiters: make(chan struct{}, max(1, pool.Config().MaxConns/2)),
 		queues: make(map[string][]*request), apart: make(map[string]bool),
 	}
-	s.rules.Store(r)
+	s.Keeper = s
+	s.Rules.Store(r)
 	if err := s.prepare(ctx); err != nil {
 		pool.Close()
 		return nil, err
@@ -113,19 +115,19 @@ func (s *Store) prepare(ctx context.Context) error {
 	if s.sealer, err = answers.NewSealer(key); err != nil {
 		return fmt.Errorf("ledger: the key of the answers: %w", err)
 	}
-	return s.ensureGroup(ctx, s.rules.Load())
+	return s.ensureGroup(ctx, s.Rules.Load())
 }
 
 // Reconfigure takes over the budgets of a reloaded policy.
 func (s *Store) Reconfigure(ctx context.Context, c ledger.Config) error {
-	r, err := s.rules.Load().Reload(c)
+	r, err := s.Rules.Load().Reload(c)
 	if err != nil {
 		return err
 	}
 	if err := s.ensureGroup(ctx, r); err != nil {
 		return err
 	}
-	s.rules.Store(r)
+	s.Rules.Store(r)
 	return nil
 }
 
@@ -140,4 +142,4 @@ func (s *Store) Close() error {
 }
 
 // now returns the time for answers, which need no clock that all proxies share.
-func (s *Store) now() time.Time { return s.rules.Load().Time(time.Now()) }
+func (s *Store) now() time.Time { return s.Rules.Load().Time(time.Now()) }
