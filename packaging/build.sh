@@ -9,6 +9,11 @@ rm -f dist/*.deb dist/*.rpm
 
 # pg_query is C and needs glibc, which is linked in; names are looked up by Go, and not by glibc, which would load libraries for it.
 go build -trimpath -tags netgo,osusergo -ldflags '-s -w -buildid= -linkmode external -extldflags "-static"' -o dist/dpproxy ./cmd/dpproxy
+longest=40000000 # bytes: docs/decisions/0014-dependencies.md
+if (($(stat -c %s dist/dpproxy) > longest)); then
+	echo "dist/dpproxy has more than $longest bytes: see what a new library brings along (go tool nm -size)" >&2
+	exit 1
+fi
 
 read -r _ version _ < <(dist/dpproxy --version)
 [[ $version == v* ]] || version=v0.0.0-devel
