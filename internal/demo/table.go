@@ -10,48 +10,38 @@ import (
 func (a answer) String() string {
 	var b strings.Builder
 	if a.failed != nil {
-		fmt.Fprintf(&b, "ERROR:  %s\n", a.failed.Message)
-		if a.failed.Detail != "" {
-			fmt.Fprintf(&b, "DETAIL:  %s\n", a.failed.Detail)
-		}
-		if a.failed.Hint != "" {
-			fmt.Fprintf(&b, "HINT:  %s\n", a.failed.Hint)
-		}
+		say(&b, "ERROR", a.failed.Message, a.failed.Detail, a.failed.Hint)
 		return b.String()
 	}
 	for _, n := range a.notices {
-		fmt.Fprintf(&b, "%s:  %s\n", n.Severity, n.Message)
-		if n.Detail != "" {
-			fmt.Fprintf(&b, "DETAIL:  %s\n", n.Detail)
-		}
-		if n.Hint != "" {
-			fmt.Fprintf(&b, "HINT:  %s\n", n.Hint)
-		}
+		say(&b, n.Severity, n.Message, n.Detail, n.Hint)
 	}
+	head, rule := make([]string, len(a.columns)), make([]string, len(a.columns))
 	widths := make([]int, len(a.columns))
 	for i, c := range a.columns {
 		widths[i] = utf8.RuneCountInString(c.Name)
 		for _, row := range a.rows {
 			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
-	}
-	for i, c := range a.columns {
 		space := widths[i] - utf8.RuneCountInString(c.Name)
-		b.WriteString(bar(i) + strings.Repeat(" ", space/2) + c.Name + strings.Repeat(" ", space-space/2))
+		head[i] = strings.Repeat(" ", space/2) + c.Name + strings.Repeat(" ", space-space/2)
+		rule[i] = strings.Repeat("-", widths[i]+2)
 	}
-	b.WriteString(" \n")
-	for i, w := range widths {
-		if i > 0 {
-			b.WriteByte('+')
-		}
-		b.WriteString(strings.Repeat("-", w+2))
-	}
-	b.WriteString("\n")
+	fmt.Fprintf(&b, " %s \n%s\n", strings.Join(head, " | "), strings.Join(rule, "+"))
 	for _, row := range a.rows {
+		cells := make([]string, len(row))
 		for i, v := range row {
-			b.WriteString(bar(i) + pad(v, widths[i], numeric(a.columns[i].DataTypeOID), i == len(row)-1))
+			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(v))
+			switch {
+			case numeric(a.columns[i].DataTypeOID):
+				cells[i] = space + v
+			case i == len(row)-1: // psql leaves the end of a row as it is
+				cells[i] = v
+			default:
+				cells[i] = v + space
+			}
 		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, " %s\n", strings.Join(cells, " | "))
 	}
 	plural := "s"
 	if len(a.rows) == 1 {
@@ -61,23 +51,13 @@ func (a answer) String() string {
 	return b.String()
 }
 
-func bar(i int) string {
-	if i == 0 {
-		return " "
+// say prints a message with what it has of a detail and a hint.
+func say(b *strings.Builder, severity, message, detail, hint string) {
+	for _, line := range [][2]string{{severity, message}, {"DETAIL", detail}, {"HINT", hint}} {
+		if line[1] != "" {
+			fmt.Fprintf(b, "%s:  %s\n", line[0], line[1])
+		}
 	}
-	return " | "
-}
-
-// pad fills a cell; psql leaves the end of a row as it is.
-func pad(s string, width int, right, last bool) string {
-	space := strings.Repeat(" ", width-utf8.RuneCountInString(s))
-	switch {
-	case right:
-		return space + s
-	case last:
-		return s
-	}
-	return s + space
 }
 
 // numeric types stand on the right: int8, int2, int4, float4, float8, numeric.
