@@ -61,9 +61,6 @@ func rounded(x *big.Float) floating {
 	return floating{m, int64(exp) - 64}
 }
 
-// float is the nearest float64, of numbers that have one.
-func (a floating) float() float64 { return math.Ldexp(float64(a.m), int(max(a.e, -4096))) }
-
 // powerTable holds those of one number b in (0, 1): b^n is off by less than one part in 2^61, and from 2^20 on in 2^56.
 type powerTable struct {
 	few  [1 << fewBits]floating // b^i

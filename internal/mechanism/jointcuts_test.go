@@ -10,6 +10,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 )
 
+// float is the nearest float64, of numbers that have one.
+func (a floating) float() float64 { return math.Ldexp(float64(a.m), int(max(a.e, -4096))) }
+
 // jointOf prepares quantiles that are drawn jointly.
 func jointOf(t testing.TB, v Range, rows int64, epsilon float64, fractions ...float64) *Prepared {
 	t.Helper()

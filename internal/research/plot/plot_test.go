@@ -20,7 +20,9 @@ func TestTicks(t *testing.T) {
 		{axis{log: true, lo: 1, hi: 100}, []float64{1, 2, 5, 10, 20, 50, 100}},
 		{axis{log: true, lo: .5, hi: 30000}, []float64{1, 10, 100, 1000, 10000}},
 	} {
-		same := func(a, b float64) bool { return math.Abs(a-b) < 1e-12*math.Abs(b)+1e-15 && math.Signbit(a) == math.Signbit(b) }
+		same := func(a, b float64) bool {
+			return math.Abs(a-b) < 1e-12*math.Abs(b)+1e-15 && math.Signbit(a) == math.Signbit(b)
+		}
 		if got := c.axis.ticks(); !slices.EqualFunc(got, c.want, same) {
 			t.Errorf("%+v: %v, want %v", c.axis, got, c.want)
 		}
