@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -110,7 +111,7 @@ func (w wantedAverage) keeps(sum, count *mechanism.Prepared) func(n int64) bool 
 
 // widest bounds the margin that follows from those of the sum and of the count.
 func (w wantedAverage) widest(n int64, z, rows float64) float64 {
-	return chained{row: w.sum.PerRow, n: float64(n), margins: func(float64) (float64, float64) { return z, rows }}.widestAverage()
+	return estimate.WidestAverage(w.sum.PerRow, n, z, rows)
 }
 
 // ofCount is what the count alone adds to the margin.
@@ -118,6 +119,9 @@ func (w wantedAverage) ofCount(n int64, sum, count *mechanism.Prepared) float64 
 	_, rows := mechanism.PairMargins(sum, count, 0, mechanism.Wrong)
 	return w.widest(n, 0, rows)
 }
+
+// mostRows bounds the rows of a group.
+const mostRows = 1 << 60
 
 // leastRows is the least number of rows for which count and sum keep the margin if each costs half of the most; 0: there is none.
 func (w wantedAverage) leastRows(count mechanism.Release, most mechanism.Guarantee) int64 {
@@ -130,7 +134,7 @@ func (w wantedAverage) leastRows(count mechanism.Release, most mechanism.Guarant
 		return 0
 	}
 	kept := w.keeps(sum, rows)
-	low, high := int64(0), min(count.Range[len(count.Range)-1].Hi, mostSteps)
+	low, high := int64(0), min(count.Range[len(count.Range)-1].Hi, mostRows)
 	if !kept(high) {
 		return 0
 	}
@@ -160,7 +164,7 @@ func (l later) prepareFirst(block *rewrite.Block, wanted map[int]float64, releas
 		if sum := block.Releases[j]; sum.CountRef == release {
 			rows := wantedAverage{sum, margin}.leastRows(r, l.mostOf(sum, 0))
 			if rows == 0 {
-				return nil, tooNarrow(fmt.Sprintf("%s for %s", number(margin*stepOf(sum)), sum.Name), l.most, "")
+				return nil, tooNarrow(fmt.Sprintf("%s for %s", estimate.Number(margin*estimate.Step(sum)), sum.Name), l.most, "")
 			}
 			least = min(least, rows)
 		}
@@ -193,8 +197,7 @@ const countIsEnough = .9
 // betterCount is the least noise of a count with which averages keep their margins in all groups in which they can, or the part that it has
 // without a margin where they can in none; nil: it is good enough.
 func (p *calibrated) betterCount(block, release int, counts []int64) *mechanism.Prepared {
-	b, r := p.blocks[block], unjoined(p.plan.Blocks[block].Releases[release])
-	first := b.releases[release]
+	r, first := unjoined(p.Plan.Blocks[block].Releases[release]), p.Mechanisms[block].Releases[release]
 	most := p.mostOfCount(block, release)
 	finest, err := mechanism.Prepare(r, most)
 	if err != nil {
@@ -202,8 +205,8 @@ func (p *calibrated) betterCount(block, release int, counts []int64) *mechanism.
 	}
 	var needs []func(count *mechanism.Prepared) bool
 	can := false
-	for j, margin := range b.wanted {
-		w := wantedAverage{p.plan.Blocks[block].Releases[j], margin}
+	for j, margin := range p.wanted[block] {
+		w := wantedAverage{p.Plan.Blocks[block].Releases[j], margin}
 		sum, err := mechanism.Prepare(unjoined(w.sum), halved(p.mostOfSum(block, j)))
 		if err != nil || w.sum.CountRef != release {
 			continue
@@ -243,8 +246,8 @@ func prepareAtMost(r mechanism.Release, g, most mechanism.Guarantee) *mechanism.
 // sumWithin spends the least on a sum with which its averages keep their margin in all groups in which they can for the most that it may
 // cost. Where they can in none it has its part, as without a margin.
 func (p *calibrated) sumWithin(block, release int, counts []int64, most mechanism.Guarantee) *mechanism.Prepared {
-	b, r := p.blocks[block], unjoined(p.plan.Blocks[block].Releases[release])
-	w, count := wantedAverage{r, b.wanted[release]}, b.releases[r.CountRef]
+	b, r := p.Mechanisms[block], unjoined(p.Plan.Blocks[block].Releases[release])
+	w, count := wantedAverage{r, p.wanted[block][release]}, b.Releases[r.CountRef]
 	if finest, err := mechanism.Prepare(r, most); err == nil {
 		if n := smallest(counts, w.keeps(finest, count)); n > 0 {
 			g, ok, err := mechanism.LeastGuarantee(r, most, func(sum *mechanism.Prepared) bool { return w.keeps(sum, count)(n) })
@@ -256,19 +259,19 @@ func (p *calibrated) sumWithin(block, release int, counts []int64, most mechanis
 	if sum := prepareAtMost(r, p.later.part(r), most); sum != nil {
 		return sum
 	}
-	return b.releases[release]
+	return b.Releases[release]
 }
 
 // mostOfSum is the most that a sum and a better count for it may cost: its part of what the first charge leaves.
 func (p *calibrated) mostOfSum(block, release int) mechanism.Guarantee {
-	return p.later.mostOf(p.plan.Blocks[block].Releases[release], p.budget.priceAt(p.charge.Epsilon, p.price.order).Epsilon)
+	return p.later.mostOf(p.Plan.Blocks[block].Releases[release], p.budget.priceAt(p.charge.Epsilon, p.price.order).Epsilon)
 }
 
 // mostOfCount is the most that a better count may cost: half of what its sums may.
 func (p *calibrated) mostOfCount(block, release int) mechanism.Guarantee {
 	most := mechanism.Guarantee{Order: p.price.Order}
-	for j := range p.blocks[block].wanted {
-		if p.plan.Blocks[block].Releases[j].CountRef == release {
+	for j := range p.wanted[block] {
+		if p.Plan.Blocks[block].Releases[j].CountRef == release {
 			most.Epsilon += p.mostOfSum(block, j).Epsilon / 2
 		}
 	}

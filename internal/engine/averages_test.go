@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -43,30 +45,30 @@ func averagesWithin(t testing.TB, method policy.Method, margin float64) *calibra
 // mechanisms, and what all parts cost at the order of the price.
 func drawnFor(t testing.TB, p *calibrated, source *mechanism.Source, each int64, rows ...int64) (answer []released, last *calibrated, paid float64) {
 	t.Helper()
-	m := measured{keys: make(rewrite.KeyRows, len(rows)), exact: [][]int64{rows, nil}}
+	m := measured{Keys: make(rewrite.KeyRows, len(rows)), Values: [][]int64{rows, nil}}
 	for _, n := range rows {
-		m.exact[1] = append(m.exact[1], each*n)
+		m.Values[1] = append(m.Values[1], each*n)
 	}
-	r, shown := p.blocks[0].draw(source, p.plan.Blocks[0].Releases, m)
+	r, shown := draw(source, p.Mechanisms[0], p.Plan.Blocks[0].Releases, m)
 	answer, last = []released{r}, p
 	if slices.Max(r.Values[1]) != 0 || slices.Min(r.Values[1]) != 0 {
 		t.Fatal("the sum is drawn before it is charged")
 	}
 	paid = p.price.paidBy(p.charge.Curve)
-	draw := func(part nextPart) {
+	buy := func(part nextPart) {
 		last = last.with(part)
 		paid += p.price.paidBy(last.partOf(func(i, j int) bool { return part[[2]int{i, j}] != nil }).Curve)
 		for at, prepared := range part {
-			shown.drawLater(source, at[1], last.blocks[0].releases[at[1]], r)
+			shown.DrawLater(source, at[1], last.Mechanisms[0].Releases[at[1]], r.Released)
 			r.chosen[at[1]] = prepared.Epsilon()
 		}
 	}
 	counts := last.betterCounts(answer, 0)
 	if len(counts) > 0 {
-		draw(counts)
+		buy(counts)
 	}
 	if sums := last.sums(answer, 0, counts); len(sums) > 0 {
-		draw(sums)
+		buy(sums)
 	}
 	return answer, last, paid
 }
@@ -74,8 +76,9 @@ func drawnFor(t testing.TB, p *calibrated, source *mechanism.Source, each int64,
 // widestOf is the widest margin of a group of so many released rows, whatever its sum is released as.
 func (p *calibrated) widestOf(n int64) (widest float64) {
 	for _, each := range []float64{-width, -width / 3, 0, 1, width} {
-		if m := p.margin(0, average, one(n, int64(each*float64(n)))); m.known > 0 {
-			widest = math.Max(widest, m.most)
+		r := gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{n}, {int64(each * float64(n))}}}
+		if a := p.Aggregate(0, average, estimate.Drawn([]gate.Released{r})[0], 0); a.Known {
+			widest = math.Max(widest, a.Margin())
 		}
 	}
 	return widest
@@ -118,8 +121,8 @@ func TestAveragesKeepTheirMargin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for j := range again.blocks[0].releases {
-				if a, b := again.blocks[0].releases[j], last.blocks[0].releases[j]; a.Epsilon() != b.Epsilon() || a.Chosen().Scale != b.Chosen().Scale {
+			for j := range again.Mechanisms[0].Releases {
+				if a, b := again.Mechanisms[0].Releases[j], last.Mechanisms[0].Releases[j]; a.Epsilon() != b.Epsilon() || a.Chosen().Scale != b.Chosen().Scale {
 					t.Errorf("%s %v: the noise of release %d of a kept answer is not known again", method, c, j)
 				}
 			}
@@ -136,7 +139,7 @@ func TestAveragesWithoutTheirMargin(t *testing.T) {
 		counts := p.betterCounts(few, 0)
 		sums := p.with(counts).sums(few, 0, counts)
 		last, part := p.with(counts).with(sums), p.price.Epsilon/2
-		for j, prepared := range last.blocks[0].releases {
+		for j, prepared := range last.Mechanisms[0].Releases {
 			if got := prepared.Epsilon(); math.Abs(got/part-1) > 1e-9 {
 				t.Errorf("%s: release %d has %g, want %g", method, j, got, part)
 			}
@@ -163,8 +166,8 @@ func TestAveragesFitTheBudget(t *testing.T) {
 		if n := admitted(t, method, 10, p.mostCharge()); n != p.fits {
 			t.Errorf("%s: EXPLAIN promises %d, the ledger admits %d at the most that they may cost", method, p.fits, n)
 		}
-		list := p.plan.Blocks[0].Releases
-		least := wantedAverage{list[1], p.blocks[0].wanted[1]}.leastRows(list[0], p.later.mostOf(list[1], 0))
+		list := p.Plan.Blocks[0].Releases
+		least := wantedAverage{list[1], p.wanted[0][1]}.leastRows(list[0], p.later.mostOf(list[1], 0))
 		for _, c := range []struct{ rows, most int64 }{{least, 2}, {100 * least, math.MaxInt64}} {
 			_, _, paid := drawnFor(t, p, source, 7, c.rows)
 			answered := accounting.Fits(paid / p.budget.room.At(p.price.order))
@@ -189,9 +192,9 @@ func TestAveragesWithinCover(t *testing.T) {
 				for range draws {
 					answer, last, _ := drawnFor(t, p, source, each, rows)
 					r := answer[0]
-					m := last.margin(0, average, r)
-					margin := m.most
-					if m.known == 0 || margin > .5 {
+					a := last.Aggregate(0, average, estimate.Drawn(values(answer))[0], 0)
+					margin := a.Margin()
+					if !a.Known || margin > .5 {
 						t.Fatalf("%s: margin %g of %d rows", method, margin, r.Values[0][0])
 					}
 					if off := float64(r.Values[1][0])/float64(r.Values[0][0]) - float64(each); math.Abs(off)*.5 <= margin+1e-9 {
@@ -210,7 +213,7 @@ func TestAveragesWithinCover(t *testing.T) {
 // shown keep theirs from the first charge on.
 func TestMarginsOfOtherAggregates(t *testing.T) {
 	plan := averageOf()
-	plan.Blocks[0].Columns = append(plan.Blocks[0].Columns, total)
+	plan.Blocks[0].Columns = append(plan.Blocks[0].Columns, rewrite.Column{Type: pgtype.Int8OID, Releases: []int{1, 0}, DoubledCenter: width})
 	var refused *pgconn.PgError
 	if _, err := (wantedMargin{text: "8", value: 8}).budgetFor(context.Background(), plan, budgetOf(policy.Pure, 10, .5)); !errors.As(err, &refused) || refused.Code != "0A000" {
 		t.Errorf("a sum that is averaged too: %v", err)
@@ -225,7 +228,7 @@ func TestMarginsOfOtherAggregates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := p.blocks[0].releases[0].PlannedMargin(); m > 8 || b.epsilon <= .5 {
+	if m := p.Mechanisms[0].Releases[0].PlannedMargin(); m > 8 || b.epsilon <= .5 {
 		t.Errorf("the count's margin is %g at epsilon %g", m, b.epsilon)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
@@ -74,9 +75,9 @@ type private struct {
 	balance ledger.Balance
 
 	// What is known once it is answered.
-	figured []figure // how far each aggregate may be off
-	said    []string // of released values: groups that are not shown, sums of those that are, places that are certain; empty where there is nothing to say
-	placed  ordering
+	figured []estimate.Figure // how far each aggregate may be off
+	said    []string          // of released values: groups that are not shown, sums of those that are, places that are certain; empty where there is nothing to say
+	placed  estimate.Places
 }
 
 // Bind plans the statement with its values. It costs nothing and reads no private row.
@@ -130,10 +131,10 @@ func (c *call) bindPrivate(ctx context.Context) (session.Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkFinish(ctx, cal.plan); err != nil {
+	if err := c.checkFinish(ctx, cal.Plan); err != nil {
 		return nil, err
 	}
-	c.account.Fingerprint = cal.plan.Fingerprint
+	c.account.Fingerprint = cal.Plan.Fingerprint
 	p := &private{call: c, calibrated: cal}
 	if err := p.findAnswer(ctx); err != nil {
 		return nil, err

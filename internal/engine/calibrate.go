@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
@@ -19,17 +20,16 @@ import (
 
 // calibrated is a plan with a mechanism for each release: what EXPLAIN prints and what the ledger charges.
 type calibrated struct {
-	plan    *rewrite.Plan
-	epsilon float64 // nominal
-	price   price   // what the releases share; those with a margin of their own cost what that needs
-	share   float64 // of the analyst's whole budget that the price of the nominal ε takes
-	fits    int     // how many such statements the whole budget holds: of one that is charged in parts, at least
-	loss    float64 // what to compare ways to pay by
-	blocks  []calibratedBlock
+	estimate.Statement
+	epsilon float64           // nominal
+	price   price             // what the releases share; those with a margin of their own cost what that needs
+	share   float64           // of the analyst's whole budget that the price of the nominal ε takes
+	fits    int               // how many such statements the whole budget holds: of one that is charged in parts, at least
+	loss    float64           // what to compare ways to pay by
+	wanted  []map[int]float64 // of each block: margins that averages have to keep, in steps per row, by the sum that is charged once the counts are released
 	charge  ledger.Charge
 	other   *calibrated // the way to pay that was not taken; nil: there is none
 	look    *look       // it is charged for a first look; nil: for all of its answer
-	part    float64     // of what is wrong in 5% at most, that this answer may have; 0: all
 
 	certificate *gate.Certificate // of the plan's queries for main
 
@@ -37,24 +37,15 @@ type calibrated struct {
 	later  later
 }
 
-// calibratedBlock holds the mechanisms of one release block, in the order of its releases.
-type calibratedBlock struct {
-	selection *mechanism.Prepared       // nil with declared keys, and where a released count decides
-	threshold *mechanism.CountThreshold // of that count, which is release by
-	by        int
-	releases  []*mechanism.Prepared
-	wanted    map[int]float64 // margins that averages have to keep, in steps per row, by the sum that is charged once the counts are released
-}
-
 // selects gives the number of units from which on a group is shown with probability ½ or more, and from which on but for a chance below
 // 1e-9. false: the groups are declared.
-func (b calibratedBlock) selects() (half, always int64, ok bool) {
+func selects(b gate.Mechanisms) (half, always int64, ok bool) {
 	switch {
-	case b.selection != nil:
-		half, always = b.selection.SelectThreshold()
+	case b.Selection != nil:
+		half, always = b.Selection.SelectThreshold()
 		return half, always, true
-	case b.threshold != nil:
-		return b.threshold.Least, b.threshold.Always, true
+	case b.Threshold != nil:
+		return b.Threshold.Least, b.Threshold.Always, true
 	}
 	return 0, 0, false
 }
@@ -81,7 +72,7 @@ func (c *call) calibrate(ctx context.Context, plan *rewrite.Plan) (*calibrated, 
 	}
 	if p.epsilon > plan.EpsilonMax {
 		return nil, pgerr.New(pgerr.InvalidParameterValue,
-			fmt.Sprintf("this statement would cost epsilon %s; at most %s is allowed", number(p.epsilon), number(plan.EpsilonMax)),
+			fmt.Sprintf("this statement would cost epsilon %s; at most %s is allowed", estimate.Number(p.epsilon), estimate.Number(plan.EpsilonMax)),
 			pgerr.Hint("SET dpproxy.epsilon to a smaller value, or ask for a wider dpproxy.margin."))
 	}
 	p = c.lookFirst(ctx, p)
@@ -166,13 +157,14 @@ const (
 
 // calibrate calibrates the releases of a plan for one way to pay. It is an error if they do not keep dpproxy.margin.
 func (p price) calibrate(ctx context.Context, plan *rewrite.Plan, b statementBudget) (*calibrated, error) {
-	out := &calibrated{plan: plan, epsilon: b.epsilon, price: p, budget: b, later: p.laterOf(plan, b)}
+	out := &calibrated{Statement: estimate.Statement{Plan: plan}, epsilon: b.epsilon, price: p, budget: b, later: p.laterOf(plan, b)}
 	for i := range plan.Blocks {
-		block, err := p.calibrateBlock(ctx, &plan.Blocks[i], out.later, b)
+		wanted := b.wantedAverages(&plan.Blocks[i])
+		block, err := p.calibrateBlock(ctx, &plan.Blocks[i], wanted, out.later, b)
 		if err != nil {
 			return nil, err
 		}
-		out.blocks = append(out.blocks, block)
+		out.Mechanisms, out.wanted = append(out.Mechanisms, block), append(out.wanted, wanted)
 	}
 	if b.margin != nil {
 		if least := out.least(ctx, *b.margin); least > b.margin.value {
@@ -210,7 +202,7 @@ func costing(epsilon float64, c ledger.Charge) ledger.Charge {
 
 // bytes is about how much memory the statement takes with its plan.
 func (p *calibrated) bytes() int {
-	n := p.plan.Bytes() + p.tables()
+	n := p.Plan.Bytes() + p.tables()
 	if p.other != nil {
 		n += p.other.tables()
 	}
@@ -221,11 +213,11 @@ func (p *calibrated) bytes() int {
 }
 
 func (p *calibrated) tables() (n int) {
-	for _, b := range p.blocks {
-		if b.selection != nil {
-			n += b.selection.Bytes()
+	for _, b := range p.Mechanisms {
+		if b.Selection != nil {
+			n += b.Selection.Bytes()
 		}
-		for _, r := range b.releases {
+		for _, r := range b.Releases {
 			n += releaseBytes + r.Bytes()
 		}
 	}
@@ -234,7 +226,7 @@ func (p *calibrated) tables() (n int) {
 
 // ownMargins says whether a release has a margin of its own.
 func (p *calibrated) ownMargins() bool {
-	for _, block := range p.plan.Blocks {
+	for _, block := range p.Plan.Blocks {
 		for _, r := range block.Releases {
 			if r.Margin > 0 {
 				return true
@@ -245,31 +237,34 @@ func (p *calibrated) ownMargins() bool {
 }
 
 // calibrateBlock calibrates the releases of one block, each for its weight's part of the price.
-func (p price) calibrateBlock(ctx context.Context, block *rewrite.Block, l later, b statementBudget) (out calibratedBlock, err error) {
+func (p price) calibrateBlock(ctx context.Context, block *rewrite.Block, wanted map[int]float64, l later, b statementBudget) (out gate.Mechanisms, err error) {
 	if block.Select != nil && block.SelectBy == 0 {
 		g := p.divide(max(block.Select.Weight, 1), l.whole.total)
 		g.Delta = b.selectionDelta
-		if out.selection, err = mechanism.Prepare(*block.Select, g); err != nil {
+		if out.Selection, err = mechanism.Prepare(*block.Select, g); err != nil {
 			return out, fmt.Errorf("partition selection: %w", err)
 		}
 	}
-	out.wanted = b.wantedAverages(block)
-	if out.releases, err = p.calibrateReleases(ctx, block, out.wanted, l, b); err != nil || block.SelectBy == 0 {
+	out.Later = map[int]bool{}
+	for sum := range wanted {
+		out.Later[sum] = true
+	}
+	if out.Releases, err = p.calibrateReleases(ctx, block, wanted, l, b); err != nil || block.SelectBy == 0 {
 		return out, err
 	}
-	out.by = block.SelectBy - 1
-	threshold, err := out.releases[out.by].CountThreshold(b.selectionDelta)
-	out.threshold = &threshold
+	out.By = block.SelectBy - 1
+	threshold, err := out.Releases[out.By].CountThreshold(b.selectionDelta)
+	out.Threshold = &threshold
 	return out, err
 }
 
 // composed returns the charge for selections and some releases together; a selection, which is release −1 of its block, has a δ of its own.
 func (p *calibrated) composed(of func(block, release int) bool) ledger.Charge {
-	charge := ledger.Charge{Fingerprint: p.plan.Fingerprint, Method: p.budget.method}
+	charge := ledger.Charge{Fingerprint: p.Plan.Fingerprint, Method: p.budget.method}
 	var releases []mechanism.Release
 	var prepared []*mechanism.Prepared
 	for _, it := range p.items(of) {
-		block, r := &p.plan.Blocks[it.Block], p.plan.Blocks[it.Block].Select
+		block, r := &p.Plan.Blocks[it.Block], p.Plan.Blocks[it.Block].Select
 		if it.Release == gate.Selection {
 			charge.SelectionDelta += p.budget.selectionDelta
 		} else {
@@ -285,11 +280,11 @@ func (p *calibrated) composed(of func(block, release int) bool) ledger.Charge {
 
 // items are the mechanisms of some releases.
 func (p *calibrated) items(of func(block, release int) bool) (list []gate.Item) {
-	for i, block := range p.blocks {
-		if p.plan.Blocks[i].Select != nil && of(i, gate.Selection) {
-			list = append(list, gate.Item{Block: i, Release: gate.Selection, Mechanism: block.selection})
+	for i, block := range p.Mechanisms {
+		if p.Plan.Blocks[i].Select != nil && of(i, gate.Selection) {
+			list = append(list, gate.Item{Block: i, Release: gate.Selection, Mechanism: block.Selection})
 		}
-		for j, prepared := range block.releases {
+		for j, prepared := range block.Releases {
 			if of(i, j) {
 				list = append(list, gate.Item{Block: i, Release: j, Mechanism: prepared})
 			}
@@ -303,13 +298,13 @@ func (p *calibrated) items(of func(block, release int) bool) (list []gate.Item) 
 // would, and a selection as the Laplace noise that has its threshold.
 func (p *calibrated) expectedLoss(b statementBudget) float64 {
 	sum := 0.0
-	for i, block := range p.plan.Blocks {
-		if half, _, ok := p.blocks[i].selects(); ok {
+	for i, block := range p.Plan.Blocks {
+		if half, _, ok := selects(p.Mechanisms[i]); ok {
 			e := math.Sqrt2 * float64(half) / math.Log(1/b.selectionDelta)
 			sum += e * e
 		}
 		for j, r := range block.Releases {
-			prepared := p.blocks[i].releases[j]
+			prepared := p.Mechanisms[i].Releases[j]
 			e := prepared.Chosen().RMSEAverage
 			if r.Kind == mechanism.Quantile {
 				e = math.Sqrt2 * totalOf(r) / prepared.Curve().Pure
@@ -331,7 +326,7 @@ func totalOf(r mechanism.Release) float64 {
 
 // releases says whether the plan releases anything: a filter that nothing satisfies leaves nothing to release.
 func (p *calibrated) releases() bool {
-	for _, b := range p.plan.Blocks {
+	for _, b := range p.Plan.Blocks {
 		if len(b.Releases) > 0 || b.Select != nil {
 			return true
 		}

@@ -13,10 +13,10 @@ func (c *call) certified(p *calibrated) error {
 		return nil
 	}
 	if p.certificate.Refuses() {
-		return c.notCertified(p.plan, reason)
+		return c.notCertified(p.Plan, reason)
 	}
 	c.engine.metrics.Uncertified()
-	c.engine.log.Warn("a query for main is not certified, and runs", "analyst", c.scope.Analyst, "fingerprint", p.plan.Fingerprint, "reason", reason.Error())
+	c.engine.log.Warn("a query for main is not certified, and runs", "analyst", c.scope.Analyst, "fingerprint", p.Plan.Fingerprint, "reason", reason.Error())
 	return nil
 }
 

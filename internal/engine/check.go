@@ -81,7 +81,7 @@ var errChanged = refusal.New(refusal.Database, "a table of the main database has
 // measure queries and proves what they rest on. It does so before every charge, since it may have changed since the last one. The
 // measure proves the same again in its own snapshot.
 func (c *call) checkMeasure(ctx context.Context, p *calibrated) error {
-	m := gate.Measurement(p.plan, backendSettings(c.scope))
+	m := gate.Measurement(p.Plan, backendSettings(c.scope))
 	if len(m.Queries) == 0 {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (c *call) checkMeasure(ctx context.Context, p *calibrated) error {
 		c.engine.reread(ctx, c.state)
 		return errChanged
 	case errors.As(err, &refused):
-		c.engine.log.Error("a measure query is not taken", "analyst", c.scope.Analyst, "fingerprint", p.plan.Fingerprint, "error", err.Error())
+		c.engine.log.Error("a measure query is not taken", "analyst", c.scope.Analyst, "fingerprint", p.Plan.Fingerprint, "error", err.Error())
 		return refusal.New(refusal.AnotherForm, "the main database does not take this form of the query",
 			pgerr.Hint("Nothing was charged. Write the query in another form, or tell the administrator: the proxy's log has the reason."))
 	}

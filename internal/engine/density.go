@@ -3,6 +3,7 @@ package engine
 import (
 	"strconv"
 
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 )
 
@@ -34,12 +35,12 @@ func (s short) MarshalJSON() ([]byte, error) {
 
 // describeDensity is nil where a release's distribution depends on the rows or on a released count, and where the range has gaps.
 func describeDensity(c *calibrated, block, release int) *densityInfo {
-	r := c.plan.Blocks[block].Releases[release]
-	o := c.blocks[block].releases[release].Outline()
+	r := c.Plan.Blocks[block].Releases[release]
+	o := c.Mechanisms[block].Releases[release].Outline()
 	if o == nil {
 		return nil
 	}
-	value := func(z int64) float64 { return r.Grid.Origin + stepOf(r)*float64(z) }
+	value := func(z int64) float64 { return r.Grid.Origin + estimate.Step(r)*float64(z) }
 	weights := func(w mechanism.Weights) weightsInfo {
 		info := weightsInfo{True: value(w.True), Weights: make([]short, len(w.Parts))}
 		for i, p := range w.Parts {

@@ -76,7 +76,7 @@ func (c *call) bindExplain(ctx context.Context, as rewrite.Explain) (session.Bou
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkFinish(ctx, p.plan); err != nil {
+	if err := c.checkFinish(ctx, p.Plan); err != nil {
 		return nil, err
 	}
 	if err := c.certified(p); err != nil {
@@ -90,7 +90,7 @@ func (c *call) bindExplain(ctx context.Context, as rewrite.Explain) (session.Bou
 		return nil, err
 	}
 	if !as.JSON {
-		return explained{c, append([]string{"Private answer" + c.estimate(mostGroups(p.plan))}, x.lines(as.Verbose)...)}, nil
+		return explained{c, append([]string{"Private answer" + c.estimate(mostGroups(p.Plan))}, x.lines(as.Verbose)...)}, nil
 	}
 	text, err := json.MarshalIndent([]explanation{x}, "", "  ")
 	if err != nil {
@@ -161,8 +161,8 @@ func (e explained) Execute(context.Context) (session.Rows, error) {
 func (c *call) explain(ctx context.Context, first *calibrated, densities bool) (explanation, error) {
 	p := first.atMost()
 	x := explanation{
-		Plan: p.plan.Explain, nothing: p.plan.OfNothing, LeftOut: leftOut(p.plan), Empty: emptyGroups(p.plan), Groups: p.groupHints(), Wide: wideHint(p.plan),
-		Finish: p.plan.Finish.SQL, Delta: p.charge.SelectionDelta,
+		Plan: p.Plan.Explain, nothing: p.Plan.OfNothing, LeftOut: leftOut(p.Plan), Empty: emptyGroups(p.Plan), Groups: p.groupHints(), Wide: wideHint(p.Plan),
+		Finish: p.Plan.Finish.SQL, Delta: p.charge.SelectionDelta,
 	}
 	if x.Certified = "yes"; first.certificate.Err() != nil {
 		x.Certified = "no"
@@ -175,7 +175,7 @@ func (c *call) explain(ctx context.Context, first *calibrated, densities bool) (
 		return x, err
 	}
 	x.Look = first.aboutLook()
-	for i, block := range p.plan.Blocks {
+	for i, block := range p.Plan.Blocks {
 		x.Blocks = append(x.Blocks, describeBlock(&block))
 		if block.Measure.Text != "" {
 			x.Measure = append(x.Measure, block.Measure.Text)
@@ -204,7 +204,7 @@ func (c *call) explainBudget(ctx context.Context, p *calibrated, x *explanation)
 		return err
 	}
 	var refused *pgconn.PgError
-	if exact, _ := works(p.plan, answer); errors.As(c.scope.Memory.CanWork(exact), &refused) {
+	if exact, _ := works(p.Plan, answer); errors.As(c.scope.Memory.CanWork(exact), &refused) {
 		x.Refused, x.Fits = refused.Message, refused.Hint
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -193,8 +194,8 @@ func TestExplainOfCharges(t *testing.T) {
 	lines := strings.Join(info.lines(), "\n")
 	for _, want := range []string{
 		"sensitivity: 10000 in one group, 30000 over all groups of one unit, which are at most 12", "for the L2 sensitivity",
-		fmt.Sprintf("its part: divergence %s of order %s", number(p.price.Epsilon/3), number(p.price.Order)),
-		"considered: laplace clamp, rmse", "considered: gaussian clamp at order " + number(p.price.Order), fmt.Sprintf("budget for %d such statements", p.fits),
+		fmt.Sprintf("its part: divergence %s of order %s", estimate.Number(p.price.Epsilon/3), estimate.Number(p.price.Order)),
+		"considered: laplace clamp, rmse", "considered: gaussian clamp at order " + estimate.Number(p.price.Order), fmt.Sprintf("budget for %d such statements", p.fits),
 	} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("no %q in\n%s", want, lines)
@@ -255,7 +256,7 @@ func TestDrawOfJointNoise(t *testing.T) {
 	}
 	plan := &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{Releases: []mechanism.Release{count, sum}, Keys: rewrite.KeyRows{{}, {}}}}}
 	p := shared(t, plan, budgetOf(policy.Pure, 10, .5))
-	for i, r := range p.blocks[0].releases {
+	for i, r := range p.Mechanisms[0].Releases {
 		if cube, at := r.Joint(); cube == nil || at != i {
 			t.Fatalf("release %d is drawn on its own", i)
 		}
@@ -271,14 +272,14 @@ func TestDrawOfJointNoise(t *testing.T) {
 	const draws = 4000
 	beyond := 0
 	for range draws {
-		r, _ := p.blocks[0].draw(source, plan.Blocks[0].Releases, measured{keys: plan.Blocks[0].Keys, exact: exact})
+		r, _ := draw(source, p.Mechanisms[0], plan.Blocks[0].Releases, measured{Keys: plan.Blocks[0].Keys, Values: exact})
 		for g := range exact[0] {
 			n, sum := r.Values[0][g], r.Values[1][g]
 			if n < 0 || n > 1000000 || sum < -60*n || sum > 60*n {
 				t.Fatalf("released count %d and sum %d", n, sum)
 			}
 		}
-		if math.Abs(float64(r.Values[1][0]-exact[1][0])) > p.blocks[0].releases[1].PlannedMargin() {
+		if math.Abs(float64(r.Values[1][0]-exact[1][0])) > p.Mechanisms[0].Releases[1].PlannedMargin() {
 			beyond++
 		}
 	}
@@ -316,20 +317,20 @@ func TestCountsDecide(t *testing.T) {
 	alone.Blocks[0].Select, alone.Blocks[0].SelectBy = beside.Blocks[0].Select, 1
 	budget := budgetOf(policy.RDP, 5, 1)
 	before, p := shared(t, beside, budget), shared(t, alone, budget)
-	was, _, _ := before.blocks[0].selects()
-	half, always, ok := p.blocks[0].selects()
-	if noise := p.blocks[0].releases[0].Chosen().RMSEAverage; !ok || half > 24 || half > was*2/3 || noise > 1.5 {
+	was, _, _ := selects(before.Mechanisms[0])
+	half, always, ok := selects(p.Mechanisms[0])
+	if noise := p.Mechanisms[0].Releases[0].Chosen().RMSEAverage; !ok || half > 24 || half > was*2/3 || noise > 1.5 {
 		t.Errorf("shown from %d on, noise %g; with a selection of its own from %d on", half, noise, was)
 	}
 	if p.charge.SelectionDelta != budget.selectionDelta || p.epsilon != 1 {
 		t.Errorf("charged for ε %g and δ %g", p.epsilon, p.charge.SelectionDelta)
 	}
-	m := measured{keys: rewrite.KeyRows{{}, {}, {}, {}}, exact: [][]int64{{0, 1, half, always}}, histograms: [][]mechanism.Histogram{nil}}
+	m := measured{Keys: rewrite.KeyRows{{}, {}, {}, {}}, Values: [][]int64{{0, 1, half, always}}, Histograms: [][]mechanism.Histogram{nil}}
 	source, seen := mechanism.NewSource(), map[int64]int{}
 	for range 2000 {
-		r, _ := p.blocks[0].draw(source, alone.Blocks[0].Releases, m)
+		r, _ := draw(source, p.Mechanisms[0], alone.Blocks[0].Releases, m)
 		for g := range r.Keys.Len() {
-			seen[m.exact[0][r.Keys.(schema.KeyPart).Groups[g]]]++
+			seen[m.Values[0][r.Keys.(schema.KeyPart).Groups[g]]]++
 			if r.Values[0][g] < half {
 				t.Errorf("a group with a count of %d is shown, from %d on it is", r.Values[0][g], half)
 			}
@@ -337,33 +338,6 @@ func TestCountsDecide(t *testing.T) {
 	}
 	if seen[0] > 0 || seen[1] > 0 || seen[half] < 700 || seen[always] != 2000 {
 		t.Errorf("shown of 2000 times: %v", seen)
-	}
-}
-
-// TestUnits: values and their differences are printed as the analyst's types are.
-func TestUnits(t *testing.T) {
-	for _, c := range []struct {
-		oid                  uint32
-		of                   float64
-		wantValue, wantApart string
-	}{
-		{pgtype.Int8OID, 1500000, "1500000", "1500000"},
-		{pgtype.NumericOID, 0.25, "0.25", "0.25"},
-		{pgtype.DateOID, 16436, "2015-01-01", "16436 days"},
-		{pgtype.TimestamptzOID, 1420070400e6, "2015-01-01", "16436 days 00:00:00"},
-		{pgtype.TimestampOID, 1420074061e6, "2015-01-01 01:01:01", "16436 days 01:01:01"},
-		{pgtype.TimeOID, 3661e6, "01:01:01", "01:01:01"},
-		{pgtype.IntervalOID, -90061e6, "-1 days 01:01:01", "-1 days 01:01:01"},
-	} {
-		u := unit{oid: c.oid}
-		if value, apart := u.value(c.of), u.difference(c.of); value != c.wantValue || apart != c.wantApart {
-			t.Errorf("%d: %s and %s, want %s and %s", c.oid, value, apart, c.wantValue, c.wantApart)
-		}
-	}
-	for v, want := range map[float64]string{6.001: "6.01", 40: "40", 123456: "124000", 0.00123001: "0.00124", 5: "5"} {
-		if got := plain(roundedUp(v)); got != want {
-			t.Errorf("%g rounded up: %s, want %s", v, got, want)
-		}
 	}
 }
 

@@ -2,13 +2,10 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 
-	"github.com/jackc/pgx/v5/pgtype"
-
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
-	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
 // priceInfo says what a statement's releases share, or what one of them has of it.
@@ -39,12 +36,11 @@ type releaseInfo struct {
 	Candidates  []candidateInfo `json:"candidates,omitempty"`
 	Density     *densityInfo    `json:"density,omitempty"` // nil: it depends on rows or a released count, or the range has gaps
 
-	unit  unit
-	step  float64 // what a step of the candidates' errors is, in the value's own units
-	ofSum float64 // a sum given its count: 95 % margin of it
-	none  bool    // no answer has a margin of it
-
-	divides bool // it is a count that averages are divided by, and not shown
+	unit    estimate.Unit
+	step    float64 // what a step of the candidates' errors is, in the value's own units
+	ofSum   float64 // a sum given its count: 95 % margin of it
+	none    bool    // no answer has a margin of it
+	divides bool    // it is a count that averages are divided by, and not shown
 }
 
 // candidateInfo is a mechanism that was considered, at the price of the statement.
@@ -80,9 +76,9 @@ func (p price) info(amount float64) priceInfo {
 }
 
 func (p priceInfo) String() string {
-	text := "epsilon " + number(p.Epsilon)
+	text := "epsilon " + estimate.Number(p.Epsilon)
 	if p.Order != 0 {
-		text = fmt.Sprintf("divergence %s of order %s", number(p.Divergence), number(p.Order))
+		text = fmt.Sprintf("divergence %s of order %s", estimate.Number(p.Divergence), estimate.Number(p.Order))
 	}
 	if p.AtMost {
 		return "at most " + text
@@ -92,15 +88,15 @@ func (p priceInfo) String() string {
 
 // describeSelection describes the partition selection of a block.
 func describeSelection(c *calibrated, block int) releaseInfo {
-	b := c.blocks[block]
-	info := describeCharged(*c.plan.Blocks[block].Select)
-	half, always, _ := b.selects()
+	b := c.Mechanisms[block]
+	info := describeCharged(*c.Plan.Blocks[block].Select)
+	half, always, _ := selects(b)
 	decides := ""
-	if b.selection != nil {
-		info.Price = c.price.info(b.selection.Epsilon())
+	if b.Selection != nil {
+		info.Price = c.price.info(b.Selection.Epsilon())
 	} else {
 		info.Price = c.price.info(0)
-		decides = fmt.Sprintf("by the released value of %s, with no noise of its own; ", c.plan.Blocks[block].Releases[b.by].Name)
+		decides = fmt.Sprintf("by the released value of %s, with no noise of its own; ", c.Plan.Blocks[block].Releases[b.By].Name)
 	}
 	info.Mechanism = fmt.Sprintf("partition selection: %sa group appears with probability 1/2 or more from %d units on, and but for a chance below 1e-9 from %d on", decides, half, always)
 	return info
@@ -116,9 +112,9 @@ func describeRelease(c *calibrated, block, release int) releaseInfo {
 		if way == nil {
 			continue
 		}
-		for _, candidate := range way.blocks[block].releases[release].Candidates() {
+		for _, candidate := range way.Mechanisms[block].Releases[release].Candidates() {
 			candidate.Chosen = candidate.Chosen && way == c
-			price := way.statement(way.blocks[block].releases[release].Epsilon())
+			price := way.statement(way.Mechanisms[block].Releases[release].Epsilon())
 			info.Candidates = append(info.Candidates, candidateInfo{candidate, price})
 		}
 	}
@@ -127,73 +123,42 @@ func describeRelease(c *calibrated, block, release int) releaseInfo {
 
 // describeNoise describes one release of a block with its mechanism.
 func describeNoise(c *calibrated, block, release int) releaseInfo {
-	r, p := c.plan.Blocks[block].Releases[release], c.blocks[block].releases[release]
+	r, p := c.Plan.Blocks[block].Releases[release], c.Mechanisms[block].Releases[release]
 	info := describeCharged(r)
-	info.unit, info.step = unitOf(&c.plan.Blocks[block], release), stepOf(r)
-	info.Range, info.Unit = rangeText(r, info.unit), info.unit.counts()
-	info.Price = c.price.info(p.Epsilon())
-	info.divides = r.Kind == mechanism.Scalar && divides(&c.plan.Blocks[block], release)
-	if r.Kind == mechanism.Quantile {
-		info.Mechanism, info.Geometry = "exponential mechanism on ranks", "L1"
-		n := mechanism.Together(c.plan.Blocks[block].Releases, release)
-		if epsilon, joint := p.Jointly(); joint {
-			info.Price = c.price.info(epsilon)
-			info.Mechanism += fmt.Sprintf(", jointly for %d quantiles", n)
-		} else if n > 1 {
-			info.Mechanism += fmt.Sprintf(", by halving for %d quantiles on %d levels", n, mechanism.Levels(n))
-		}
-		return info
+	info.unit, info.step = estimate.UnitOf(&c.Plan.Blocks[block], release), estimate.Step(r)
+	info.Range, info.Unit = rangeText(r, info.unit), info.unit.Counts()
+	paid, joint := p.Jointly()
+	if !joint {
+		paid = p.Epsilon()
 	}
-	if margin := c.blocks[block].wanted[release]; margin > 0 {
+	info.Price = c.price.info(paid)
+	info.divides = r.Kind == mechanism.Scalar && divides(&c.Plan.Blocks[block], release)
+	if margin := c.wanted[block][release]; margin > 0 {
 		info.Price = c.price.info(c.mostOfSum(block, release).Epsilon)
 		info.Price.AtMost = true
-		info.Mechanism, info.Wanted = "the least noise that keeps the margin of the average, chosen once its count is released", margin*stepOf(r)
+		info.Mechanism, info.Wanted = "the least noise that keeps the margin of the average, chosen once its count is released", margin*info.step
 		return info
 	}
-	chosen := p.Chosen()
-	info.Mechanism, info.Scale = string(chosen.Noise)+" "+string(chosen.Bounding), chosen.Scale*stepOf(r)
-	switch cube, _ := p.Joint(); {
-	case cube != nil:
-		info.Mechanism, info.Geometry = fmt.Sprintf("%s, joint for %d releases", info.Mechanism, cube.Dimension()), "L∞"
-	case chosen.Noise == mechanism.Gaussian:
-		info.Geometry = "L2"
-	default:
-		info.Geometry = "L1"
-	}
-	info.none = marginless(&c.plan.Blocks[block], release)
-	switch margin := p.PlannedMargin() * stepOf(r); {
-	case info.none:
-	case r.Kind == mechanism.Scalar:
-		info.Margin = &margin
-	default:
-		info.ofSum = margin
-	}
+	noise := c.Noise(block, release)
+	info.Mechanism, info.Geometry, info.Scale, info.Margin = noise.Mechanism, noise.Geometry, noise.Scale, noise.Margin
+	info.ofSum, info.none = noise.OfSum, noise.None
 	return info
-}
-
-// marginless says that no answer has a margin of the aggregates of which a release is the first.
-func marginless(b *rewrite.Block, release int) bool {
-	with := func(c rewrite.Column) bool {
-		return c.Type != pgtype.BoolOID && (c.Cut == nil || c.Cut.Share != nil) && (len(c.Releases) > 1 || !anyBeyond(b.Releases[release], c))
-	}
-	of := slices.DeleteFunc(slices.Clone(b.Columns), func(c rewrite.Column) bool { return len(c.Releases) == 0 || c.Releases[0] != release })
-	return b.Uncovered || len(of) > 0 && !slices.ContainsFunc(of, with)
 }
 
 // describeCharged describes what one unit moves.
 func describeCharged(r mechanism.Release) releaseInfo {
-	step := stepOf(r)
+	step := estimate.Step(r)
 	if r.Kind == mechanism.Quantile { // what moves is a rank
 		step = 1
 	}
 	return releaseInfo{
-		Name: r.Name, Kind: r.Kind, Sensitivity: float64(r.Sensitivity) * step, Total: totalOf(r) * step, Groups: max(r.Groups, 1), Range: rangeText(r, unit{}), Grid: gridOf(r),
+		Name: r.Name, Kind: r.Kind, Sensitivity: float64(r.Sensitivity) * step, Total: totalOf(r) * step, Groups: max(r.Groups, 1), Range: rangeText(r, estimate.Unit{}), Grid: gridOf(r),
 	}
 }
 
 // gridOf is what the numbers of a release are multiples of; 0 for whole numbers.
 func gridOf(r mechanism.Release) float64 {
-	grid := stepOf(r)
+	grid := estimate.Step(r)
 	if grid == 1 { // whole numbers, or a moment's, which have units of their own
 		return 0
 	}
@@ -206,17 +171,9 @@ func gridOf(r mechanism.Release) float64 {
 	return grid
 }
 
-// stepOf is how large one grid step is, in the value's own units.
-func stepOf(r mechanism.Release) float64 {
-	if r.Grid.Step == 0 {
-		return 1
-	}
-	return r.Grid.Step
-}
-
 // rangeText prints the valid range in the value's own units.
-func rangeText(r mechanism.Release, u unit) string {
-	step := stepOf(r)
+func rangeText(r mechanism.Release, u estimate.Unit) string {
+	step := estimate.Step(r)
 	if r.Kind == mechanism.Selection {
 		return "groups with enough units"
 	}
@@ -227,10 +184,10 @@ func rangeText(r mechanism.Release, u unit) string {
 		case mechanism.NoUpper:
 			return "∞"
 		}
-		return u.value(r.Grid.Origin + step*float64(z))
+		return u.Value(r.Grid.Origin + step*float64(z))
 	}
 	if r.Kind == mechanism.SumGivenCount {
-		return fmt.Sprintf("[n·%s, n·%s], n the released count", u.difference(step*float64(r.PerRow.Lo)), u.difference(step*float64(r.PerRow.Hi)))
+		return fmt.Sprintf("[n·%s, n·%s], n the released count", u.Difference(step*float64(r.PerRow.Lo)), u.Difference(step*float64(r.PerRow.Hi)))
 	}
 	text := ""
 	for i, v := range r.Range {

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 )
@@ -10,9 +11,9 @@ import (
 // lines prints the explanation: what the statement costs and how far its answers may be off, or everything.
 func (x explanation) lines(everything bool) []string {
 	out := x.costLines()
-	epsilon := "epsilon: " + number(x.Epsilon)
+	epsilon := "epsilon: " + estimate.Number(x.Epsilon)
 	if x.Delta > 0 {
-		epsilon += ", delta: " + number(x.Delta)
+		epsilon += ", delta: " + estimate.Number(x.Delta)
 	}
 	if everything {
 		out = append(append(out, epsilon), x.planLines()...)
@@ -83,7 +84,7 @@ func (x explanation) releaseLines() (out []string) {
 	for _, r := range x.Releases {
 		out = append(out, x.named("sensitivity", r)+r.sensitivityText(), x.named("mechanism", r)+r.Mechanism)
 		if r.Scale != 0 {
-			out[len(out)-1] += ", scale " + r.unit.difference(r.Scale)
+			out[len(out)-1] += ", scale " + r.unit.Difference(r.Scale)
 		}
 	}
 	return out
@@ -135,7 +136,7 @@ func (r releaseInfo) lines() []string {
 		"mechanism: " + r.mechanismLine(),
 	}
 	if r.Grid != 0 {
-		out = append(out, fmt.Sprintf("grid: rounded to multiples of %s; LEAST(GREATEST(x, low), high) narrows bounds, and with them grid and noise", r.unit.difference(r.Grid)))
+		out = append(out, fmt.Sprintf("grid: rounded to multiples of %s; LEAST(GREATEST(x, low), high) narrows bounds, and with them grid and noise", r.unit.Difference(r.Grid)))
 	}
 	if margin := r.marginText(); margin != "" {
 		out = append(out, "margin: "+margin)
@@ -143,9 +144,9 @@ func (r releaseInfo) lines() []string {
 	for _, c := range r.Candidates {
 		line := fmt.Sprintf("  considered: %s %s", c.Noise, c.Bounding)
 		if c.Price.Order > 0 {
-			line += " at order " + number(c.Price.Order)
+			line += " at order " + estimate.Number(c.Price.Order)
 		}
-		out = append(out, fmt.Sprintf("%s, rmse %s, %s", line, r.unit.difference(c.RMSEAverage*r.step), c.Price.budget()))
+		out = append(out, fmt.Sprintf("%s, rmse %s, %s", line, r.unit.Difference(c.RMSEAverage*r.step), c.Price.budget()))
 	}
 	return out
 }
@@ -156,11 +157,11 @@ func (r releaseInfo) marginText() string {
 	case r.none:
 		return ""
 	case r.Wanted > 0:
-		return "±" + r.unit.difference(r.Wanted) + " (95%) of the average, where its count is large enough"
+		return "±" + r.unit.Difference(r.Wanted) + " (95%) of the average, where its count is large enough"
 	case r.Margin != nil:
-		return "±" + r.unit.difference(*r.Margin) + " (95%)"
-	case r.unit.average:
-		return fmt.Sprintf("follows from the released values; of an average over n rows about ±%s / n (95%%)", r.unit.difference(r.ofSum))
+		return "±" + r.unit.Difference(*r.Margin) + " (95%)"
+	case r.unit.Average:
+		return fmt.Sprintf("follows from the released values; of an average over n rows about ±%s / n (95%%)", r.unit.Difference(r.ofSum))
 	case r.Kind == mechanism.SumGivenCount:
 		return "follows from the released values"
 	}
@@ -184,9 +185,9 @@ func (p priceInfo) budget() string {
 }
 
 func (r releaseInfo) sensitivityText() string {
-	moves := r.unit.difference
+	moves := r.unit.Difference
 	if r.Kind == mechanism.Quantile {
-		moves = func(ranks float64) string { return number(ranks) + " of the ranks" }
+		moves = func(ranks float64) string { return estimate.Number(ranks) + " of the ranks" }
 	}
 	text := fmt.Sprintf("%s in one group", moves(r.Sensitivity))
 	if r.Groups > 1 {
@@ -199,5 +200,5 @@ func (r releaseInfo) mechanismLine() string {
 	if r.Scale == 0 {
 		return r.Mechanism
 	}
-	return fmt.Sprintf("%s, scale %s, for the %s sensitivity", r.Mechanism, r.unit.difference(r.Scale), r.Geometry)
+	return fmt.Sprintf("%s, scale %s, for the %s sensitivity", r.Mechanism, r.unit.Difference(r.Scale), r.Geometry)
 }

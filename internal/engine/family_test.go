@@ -33,7 +33,7 @@ func quantilesRise(t *testing.T, method policy.Method, explained string) {
 	}
 	src, random := mechanism.NewSource(), rand.New(rand.NewPCG(1, 2))
 	for range 300 {
-		m := measured{keys: plan.Blocks[0].Keys, exact: make([][]int64, len(releases))}
+		m := measured{Keys: plan.Blocks[0].Keys, Values: make([][]int64, len(releases))}
 		groups := make([]mechanism.Histogram, 2)
 		for g := range groups {
 			for z := int64(0); z < 200; z += 1 + random.Int64N(60) {
@@ -41,9 +41,9 @@ func quantilesRise(t *testing.T, method policy.Method, explained string) {
 			}
 		}
 		for range releases {
-			m.histograms = append(m.histograms, groups)
+			m.Histograms = append(m.Histograms, groups)
 		}
-		out, _ := p.blocks[0].draw(src, releases, m)
+		out, _ := draw(src, p.Mechanisms[0], releases, m)
 		for g := range groups {
 			rising := []int64{out.Values[1][g], out.Values[2][g], out.Values[4][g], out.Values[3][g], out.Values[0][g], out.Values[5][g]}
 			if !slices.IsSorted(rising) {

@@ -60,7 +60,7 @@ func buy(t *testing.T, upper int64) bought {
 			}
 			out.exact = max(out.exact, admitted(t, policy.RDP, epsilon, p.charge))
 			if choice.Noise == mechanism.Gaussian {
-				sigma, plain := p.blocks[0].releases[0].Chosen().Scale, mechanism.Curve{Pure: math.Inf(1)}
+				sigma, plain := p.Mechanisms[0].Releases[0].Chosen().Scale, mechanism.Curve{Pure: math.Inf(1)}
 				for _, alpha := range mechanism.Orders {
 					plain.Renyi = append(plain.Renyi, alpha/(2*sigma*sigma))
 				}
@@ -83,7 +83,7 @@ func statementsTable(t *testing.T) string {
 			for _, count := range []int{1, 12} {
 				for _, method := range []policy.Method{policy.Pure, policy.RDP} {
 					p := shared(t, statementOf(count, countUpTo(1000000)), budgetOf(method, budget, epsilon))
-					chosen := p.blocks[0].releases[0].Chosen()
+					chosen := p.Mechanisms[0].Releases[0].Chosen()
 					fmt.Fprintf(&table, " %d × ±%.3g |", admitted(t, method, budget, p.charge), chosen.RMSEAverage)
 				}
 			}

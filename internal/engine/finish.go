@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
@@ -19,24 +20,22 @@ import (
 // finish has PostgreSQL compute the client's rows from released values.
 func (p *private) finish(ctx context.Context, values []released) (session.Rows, error) {
 	defer p.engine.stage(ctx, "finish", time.Now())
-	if slices.ContainsFunc(p.plan.Finish.Args, func(a rewrite.FinishArg) bool { return a.Given != nil }) {
+	if slices.ContainsFunc(p.Plan.Finish.Args, func(a rewrite.FinishArg) bool { return a.Given != nil }) {
 		if err := p.answerStages(ctx, values); err != nil {
 			return nil, err
 		}
 	}
-	drawn, values := values, p.presented(values)
-	p.placed = p.ordered(values)
-	p.figured = p.figures(values)
+	shown := p.presented(values)
+	p.placed, p.figured = shown.Places(), shown.Figures()
 	p.said = []string{
-		p.ofLook(drawn), p.notShown(drawn, values), p.overShown(values), p.placed.hint(),
-		p.withoutMargin(p.figured, p.placed),
+		p.ofLook(values), shown.NotShown(), shown.OverShown(), p.placed.Hint(), shown.WithoutMargin(p.figured, p.placed),
 	}
-	r, err := p.finishRequest(p.plan.Finish, values)
+	r, err := p.finishRequest(p.Plan.Finish, shown.Blocks)
 	if err != nil {
 		return nil, err
 	}
 	r.ResultFormats = p.resultFormats
-	rows, err := p.start(ctx, p.plan.Finish.On, r)
+	rows, err := p.start(ctx, p.Plan.Finish.On, r)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +47,7 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 }
 
 // finishRequest binds the parameters of a query over released values.
-func (p *private) finishRequest(f rewrite.Finish, values []released) (backend.Request, error) {
+func (p *private) finishRequest(f rewrite.Finish, values []estimate.Block) (backend.Request, error) {
 	r := backend.Request{SQL: f.SQL, Settings: backendSettings(p.scope), Repeats: !f.Clock}
 	for _, arg := range f.Args {
 		value, format, err := p.finishArg(arg, values)
@@ -61,7 +60,7 @@ func (p *private) finishRequest(f rewrite.Finish, values []released) (backend.Re
 }
 
 // finishArg encodes one parameter of the finish query.
-func (p *private) finishArg(arg rewrite.FinishArg, answer []released) (value []byte, format int16, err error) {
+func (p *private) finishArg(arg rewrite.FinishArg, answer []estimate.Block) (value []byte, format int16, err error) {
 	if arg.Parameter > 0 {
 		return p.values[arg.Parameter-1], backend.FormatAt(p.formats, arg.Parameter-1), nil
 	}
@@ -70,48 +69,52 @@ func (p *private) finishArg(arg rewrite.FinishArg, answer []released) (value []b
 	}
 	block := answer[arg.Block]
 	if arg.Derived == rewrite.DerivedShown {
-		value, err := encodeText(pgtype.BoolArrayOID, block.shownOfAll())
+		value, err := encodeText(pgtype.BoolArrayOID, block.Shown())
 		return value, 0, err
 	}
 	if arg.Whole {
-		block = block.all()
+		block = block.Whole()
 	}
 	switch {
 	case arg.Key >= 0:
 		return rewrite.KeyArray(block.Keys, arg.Key), 0, nil
 	case arg.Derived == "":
 		return integerArray(block.Values[arg.Release]), 0, nil
-	case arg.Column != nil && !p.adds(arg.Block, *arg.Column, block) && arg.Derived == rewrite.DerivedPlain:
+	case arg.Column != nil && !p.Adds(arg.Block, *arg.Column, block) && arg.Derived == rewrite.DerivedPlain:
 		value, err := encodeText(pgtype.Int8ArrayOID, make([]*int64, block.Keys.Len()))
 		return value, 0, err
 	case arg.Derived == rewrite.DerivedPlain:
 		return integerArray(block.Plain[arg.Release]), 0, nil
 	case arg.Derived == rewrite.DerivedNoise || arg.Derived == rewrite.DerivedShare:
-		return p.summedArg(arg, block), 0, nil
+		margin, share, ok := p.Summed(arg.Block, *arg.Column, block)
+		if !ok {
+			return nil, 0, nil
+		}
+		if arg.Derived == rewrite.DerivedShare {
+			margin = share
+		}
+		return strconv.AppendFloat(nil, margin, 'g', -1, 64), 0, nil
 	}
 	return p.derivedArg(arg, block)
 }
 
 // derivedArg encodes a function of released values and public quantities: one element for each group, NULL where it has none.
-func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int16, error) {
+func (p *private) derivedArg(arg rewrite.FinishArg, block estimate.Block) ([]byte, int16, error) {
 	steps, floats := make([]*int64, block.Keys.Len()), make([]*float64, block.Keys.Len())
 	var threshold int64
 	if arg.Derived == rewrite.DerivedThreshold {
-		threshold = p.blocks[arg.Block].releases[arg.Release].EmptyThreshold(p.wrongShare())
+		threshold = p.Threshold(arg.Block, arg.Release)
 	}
 	for g := range block.Keys.Len() {
 		switch arg.Derived {
 		case rewrite.DerivedLow, rewrite.DerivedHigh:
-			i, ok := p.interval(arg.Block, *arg.Column, block, g)
-			if !ok {
-				continue
-			}
-			by := i.below
+			a := p.Aggregate(arg.Block, *arg.Column, block, g)
+			by := a.Below
 			if arg.Derived == rewrite.DerivedHigh {
-				by = i.above
+				by = a.Above
 			}
 			switch {
-			case math.IsInf(by, 1):
+			case !a.Known, math.IsInf(by, 1):
 			case arg.Column.Moments != nil:
 				floats[g] = &by
 			default:
@@ -121,7 +124,7 @@ func (p *private) derivedArg(arg rewrite.FinishArg, block released) ([]byte, int
 		case rewrite.DerivedThreshold:
 			steps[g] = &threshold
 		case rewrite.DerivedStddev:
-			if sd, ok := p.deviation(arg.Block, *arg.Column, block, g); ok {
+			if sd, ok := p.Deviation(arg.Block, *arg.Column, block, g); ok {
 				floats[g] = &sd
 			}
 		default:

@@ -3,8 +3,12 @@ package engine
 import (
 	"testing"
 
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
+	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/rewrite/release"
 )
 
 // TestEmptyThreshold: an empty count exceeds it in 5% of the draws at most, whatever one unit adds.
@@ -26,6 +30,38 @@ func TestEmptyThreshold(t *testing.T) {
 			if !stattest.AtMost(hits, draws, .05) {
 				t.Errorf("%+v, %d rows: %d of %d empty counts exceed the threshold", g, rows, hits, draws)
 			}
+		}
+	}
+}
+
+// TestDerivedArguments: what the finish query is bound to.
+func TestDerivedArguments(t *testing.T) {
+	share := .2
+	releases := chainedReleases(laplace, laplace)
+	releases[0].Sensitivity, releases[1].Sensitivity = 50, 50*width
+	releases = append(releases, mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Fraction: .5})
+	median := rewrite.Column{Releases: []int{2}, Cut: &release.Cut{High: true}}
+	r := estimate.Drawn([]gate.Released{{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{4000, 0}, {120000, 0}, {50, 0}}}})[0]
+	for _, c := range []struct {
+		name    string
+		leftOut *float64
+		column  rewrite.Column
+		what    rewrite.Derived
+		want    string
+	}{
+		{"low end of a count", &share, alone, rewrite.DerivedLow, "{75,0}"},
+		{"high end of a count", &share, alone, rewrite.DerivedHigh, "{1075,75}"},
+		{"of the noise alone where nobody says what is left out", nil, alone, rewrite.DerivedHigh, "{75,75}"},
+		{"no average of no rows", &share, average, rewrite.DerivedLow, "{100991,NULL}"},
+		{"low end of a median", nil, median, rewrite.DerivedLow, "{50,0}"},
+		{"no end that nobody knows", nil, median, rewrite.DerivedHigh, "{NULL,NULL}"},
+		{"no deviation of no rows", nil, average, rewrite.DerivedStddev, "{0.5929191479758821,NULL}"},
+		{"a threshold", &share, alone, rewrite.DerivedThreshold, "{58,58}"},
+	} {
+		p := &private{calibrated: calibratedFor(t, rewrite.Block{Releases: releases, Rows: 50, LeftOut: c.leftOut}, mechanism.Guarantee{Epsilon: 2})}
+		got, _, err := p.derivedArg(rewrite.FinishArg{Release: c.column.Releases[0], Column: &c.column, Derived: c.what}, r)
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: %s, want %s (%v)", c.name, got, c.want, err)
 		}
 	}
 }

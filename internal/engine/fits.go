@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
@@ -33,7 +34,7 @@ func (c *call) whatFits(ctx context.Context, p *calibrated) string {
 	if cheaper == nil {
 		return ""
 	}
-	text := fmt.Sprintf("dpproxy.epsilon = %s still fits%s.", number(cheaper.epsilon), cheaper.plannedMargins())
+	text := fmt.Sprintf("dpproxy.epsilon = %s still fits%s.", estimate.Number(cheaper.epsilon), cheaper.plannedMargins())
 	if p.budget.margin == nil {
 		return text
 	}
@@ -57,7 +58,7 @@ func (c *call) cheaper(ctx context.Context, p *calibrated) *calibrated {
 		if b.epsilon = roundedDown(b.epsilon); !(b.epsilon > 0) {
 			return nil
 		}
-		if other, err := shareBudget(ctx, p.plan, b); err == nil && c.fits(ctx, other) {
+		if other, err := shareBudget(ctx, p.Plan, b); err == nil && c.fits(ctx, other) {
 			return other
 		}
 		b.epsilon *= step
@@ -81,10 +82,10 @@ func (c *call) widerMargin(ctx context.Context, p, cheaper *calibrated) string {
 	}
 	b := p.budget
 	b.margin = nil
-	if b, err = wider.budgetFor(ctx, p.plan, b); err != nil {
+	if b, err = wider.budgetFor(ctx, p.Plan, b); err != nil {
 		return ""
 	}
-	if other, err := shareBudget(ctx, p.plan, b); err != nil || !c.fits(ctx, other) {
+	if other, err := shareBudget(ctx, p.Plan, b); err != nil || !c.fits(ctx, other) {
 		return ""
 	}
 	return text
@@ -113,10 +114,10 @@ func (b statementBudget) affords(share, most float64) float64 {
 // plannedMargins lists the margins of what is shown that are known before anything is drawn.
 func (p *calibrated) plannedMargins() string {
 	var list []string
-	for i := range p.plan.Blocks {
-		for j := range p.plan.Blocks[i].Releases {
-			if info := describeNoise(p, i, j); info.Margin != nil && shownItself(&p.plan.Blocks[i], j) {
-				list = append(list, fmt.Sprintf("±%s for %s", info.unit.difference(*info.Margin), info.Name))
+	for i := range p.Plan.Blocks {
+		for j := range p.Plan.Blocks[i].Releases {
+			if info := describeNoise(p, i, j); info.Margin != nil && shownItself(&p.Plan.Blocks[i], j) {
+				list = append(list, fmt.Sprintf("±%s for %s", info.unit.Difference(*info.Margin), info.Name))
 			}
 		}
 	}

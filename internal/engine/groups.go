@@ -34,9 +34,9 @@ func emptyGroups(plan *rewrite.Plan) string {
 // threshold is the greatest number of units below which a group of a partition selection is not shown more often than it is, and the kind
 // of unit; 0 where there is no selection.
 func (p *calibrated) threshold() (units int64, unit string) {
-	for i, block := range p.blocks {
-		if half, _, ok := block.selects(); ok && half > units {
-			units, unit = half, p.plan.Blocks[i].Unit
+	for i, block := range p.Mechanisms {
+		if half, _, ok := selects(block); ok && half > units {
+			units, unit = half, p.Plan.Blocks[i].Unit
 		}
 	}
 	return units, unit
@@ -49,12 +49,12 @@ func (p *calibrated) groupHints() []string {
 		hints = append(hints, fmt.Sprintf("Groups of fewer than about %d units (%s) are not shown: the keys have no declared values, so partition selection decides. "+
 			"Group by columns with declared values, or ask the administrator to declare them (values).", units, unit))
 	}
-	if slices.ContainsFunc(p.plan.Blocks, func(b rewrite.Block) bool { return b.Compared }) {
+	if slices.ContainsFunc(p.Plan.Blocks, func(b rewrite.Block) bool { return b.Compared }) {
 		hints = append(hints, "EXISTS and IN hold where released numbers of rows can be told from that of none, which is wrong in 5% at most.")
 	}
-	if slices.ContainsFunc(p.plan.Blocks, func(b rewrite.Block) bool { return b.Chosen }) {
+	if slices.ContainsFunc(p.Plan.Blocks, func(b rewrite.Block) bool { return b.Chosen }) {
 		hint := "Released values choose which groups are shown: those near a limit may be shown, or not, by the noise alone."
-		if slices.ContainsFunc(p.plan.Blocks, func(b rewrite.Block) bool { return b.Chosen && len(b.KeyTypes) > 0 }) {
+		if slices.ContainsFunc(p.Plan.Blocks, func(b rewrite.Block) bool { return b.Chosen && len(b.KeyTypes) > 0 }) {
 			hint += " Margins are wider, such that those of all groups hold together in 95%."
 		}
 		hints = append(hints, hint)
@@ -62,7 +62,7 @@ func (p *calibrated) groupHints() []string {
 	unread := func(b rewrite.Block) bool {
 		return b.Keys != nil && len(b.KeyTypes) > 0 && !b.DropsEmpty && len(b.Releases) == 0
 	}
-	if slices.ContainsFunc(p.plan.Blocks, unread) {
+	if slices.ContainsFunc(p.Plan.Blocks, unread) {
 		hints = append(hints, "No private row was read: the groups are the declared values of the keys, whether or not a row has them.")
 	}
 	return hints
@@ -70,11 +70,11 @@ func (p *calibrated) groupHints() []string {
 
 // checkThreshold refuses a partition selection that shows no group, even if all rows were in one: nobody wants to pay for that.
 func (p *calibrated) checkThreshold() error {
-	for i, block := range p.blocks {
-		most := p.plan.Blocks[i].MostRows
-		if half, _, ok := block.selects(); ok && most > 0 && half > most {
+	for i, block := range p.Mechanisms {
+		most := p.Plan.Blocks[i].MostRows
+		if half, _, ok := selects(block); ok && most > 0 && half > most {
 			return refusal.New(refusal.SmallGroups,
-				fmt.Sprintf("the answer would be empty: groups of fewer than about %d units (%s) are not shown, and there are at most %d rows", half, p.plan.Blocks[i].Unit, most),
+				fmt.Sprintf("the answer would be empty: groups of fewer than about %d units (%s) are not shown, and there are at most %d rows", half, p.Plan.Blocks[i].Unit, most),
 				pgerr.Hint("Group by columns with declared values, raise dpproxy.epsilon, or ask the administrator to declare the values of the keys (values). Nothing was charged."))
 		}
 	}

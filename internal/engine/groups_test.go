@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
@@ -19,14 +20,15 @@ func TestGroupHints(t *testing.T) {
 		t.Fatal(err)
 	}
 	half, _ := selection.SelectThreshold()
-	p := &calibrated{plan: &rewrite.Plan{Blocks: []rewrite.Block{selected}}, blocks: []calibratedBlock{{selection: selection}}}
+	p := calibratedOf(selected)
+	p.Mechanisms[0].Selection = selection
 	const want = "Groups of fewer than about 40 units (patient) are not shown: the keys have no declared values, so partition selection decides. " +
 		"Group by columns with declared values, or ask the administrator to declare them (values)."
-	if diff := cmp.Diff([]string{want}, p.groupHints()); diff != "" || emptyGroups(p.plan) != "" {
-		t.Error(diff, emptyGroups(p.plan))
+	if diff := cmp.Diff([]string{want}, p.groupHints()); diff != "" || emptyGroups(p.Plan) != "" {
+		t.Error(diff, emptyGroups(p.Plan))
 	}
 	for most, refused := range map[int64]bool{0: false, half - 1: true, half: false} {
-		p.plan.Blocks[0].MostRows = most
+		p.Plan.Blocks[0].MostRows = most
 		if err := p.checkThreshold(); (err != nil) != refused {
 			t.Errorf("at most %d rows, a threshold of %d: %v", most, half, err)
 		}
@@ -44,9 +46,9 @@ func TestGroupHints(t *testing.T) {
 		{[]rewrite.Block{declared, dropped}, "dropped", 0},
 		{[]rewrite.Block{unread}, "kept", 1},
 	} {
-		p := &calibrated{plan: &rewrite.Plan{Blocks: c.blocks}}
-		if got := p.groupHints(); emptyGroups(p.plan) != c.empty || len(got) != c.hints {
-			t.Errorf("empty groups are %q, hints %q; want %q and %d", emptyGroups(p.plan), got, c.empty, c.hints)
+		p := &calibrated{Statement: estimate.Statement{Plan: &rewrite.Plan{Blocks: c.blocks}}}
+		if got := p.groupHints(); emptyGroups(p.Plan) != c.empty || len(got) != c.hints {
+			t.Errorf("empty groups are %q, hints %q; want %q and %d", emptyGroups(p.Plan), got, c.empty, c.hints)
 		}
 	}
 }

@@ -99,9 +99,9 @@ var _ session.Voider = (*private)(nil)
 func (p *private) Bytes() int {
 	n := p.call.Bytes() + p.calibrated.bytes()
 	for i, r := range p.answer {
-		groups, columns := r.Keys.Len(), len(p.plan.Blocks[i].KeyTypes)
+		groups, columns := r.Keys.Len(), len(p.Plan.Blocks[i].KeyTypes)
 		n += valueBytes * groups * (len(r.Values) + len(r.Plain))
-		if p.plan.Blocks[i].Keys != nil {
+		if p.Plan.Blocks[i].Keys != nil {
 			continue // the plan's
 		}
 		for g := range groups {
@@ -171,7 +171,7 @@ func (k *keptAnswers) keep(ctx context.Context, p *private, asked *calibrated) e
 	if bytes.Equal(first, encoded) {
 		return nil
 	}
-	answer, err := decodeAnswer(asked.plan, first)
+	answer, err := decodeAnswer(asked.Plan, first)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (k *keptAnswers) keep(ctx context.Context, p *private, asked *calibrated) e
 
 // findAnswer looks for an answer that the analyst has already paid for. One whose stages have read the clock answers no later question.
 func (p *private) findAnswer(ctx context.Context) (err error) {
-	if p.state.policy.AnswersTTL > 0 && !slices.ContainsFunc(p.plan.Stages, func(s rewrite.Stage) bool { return s.Query.Clock }) {
+	if p.state.policy.AnswersTTL > 0 && !slices.ContainsFunc(p.Plan.Stages, func(s rewrite.Stage) bool { return s.Query.Clock }) {
 		p.key = p.answerKey(p.calibrated)
 		p.answer, err = p.storedAnswer(ctx, p.calibrated, p.key)
 	}
@@ -201,12 +201,12 @@ func (p *private) findAnswer(ctx context.Context) (err error) {
 func (c *call) answerKey(p *calibrated) string {
 	h := sha256.New()
 	settings := backendSettings(c.scope)
-	if len(p.plan.Stages) == 0 { // which may print numbers
+	if len(p.Plan.Stages) == 0 { // which may print numbers
 		settings.ExtraFloatDigits, settings.ByteaOutput = "", ""
 	}
 	exact := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	parts := []string{
-		c.scope.Analyst, p.plan.Fingerprint, exact(p.budget.epsilon), exact(p.budget.selectionDelta),
+		c.scope.Analyst, p.Plan.Fingerprint, exact(p.budget.epsilon), exact(p.budget.selectionDelta),
 		fmt.Sprintf("%q", settings), c.state.policy.Version,
 	}
 	if p.look != nil {
@@ -215,9 +215,9 @@ func (c *call) answerKey(p *calibrated) string {
 	if !p.byEpsilon() {
 		parts = append(parts, exact(p.epsilon), exact(p.price.Epsilon), exact(p.price.Order))
 	}
-	for i := range p.blocks {
-		for j := range p.plan.Blocks[i].Releases {
-			if margin := p.blocks[i].wanted[j]; margin > 0 {
+	for i := range p.Mechanisms {
+		for j := range p.Plan.Blocks[i].Releases {
+			if margin := p.wanted[i][j]; margin > 0 {
 				parts = append(parts, "margin", strconv.Itoa(i), strconv.Itoa(j), exact(margin))
 			}
 		}
@@ -234,7 +234,7 @@ func (c *call) storedAnswer(ctx context.Context, p *calibrated, key string) ([]r
 	if err != nil || !found {
 		return nil, err
 	}
-	return decodeAnswer(p.plan, text)
+	return decodeAnswer(p.Plan, text)
 }
 
 // decodeAnswer is the inverse of kept.
@@ -265,14 +265,14 @@ func (p *calibrated) paid(ctx context.Context, answer []released) (*calibrated, 
 		return p, nil
 	}
 	then := price{*answer[0].price, slices.Index(mechanism.Orders, answer[0].price.Order)} // Infinite where it is none of them
-	drawn, err := then.calibrate(ctx, p.plan, p.budget)
+	drawn, err := then.calibrate(ctx, p.Plan, p.budget)
 	if err != nil {
 		return nil, err
 	}
 	out := *p
-	out.price, out.blocks, out.later, out.other, out.look = drawn.price, drawn.blocks, drawn.later, nil, p.look
+	out.price, out.Mechanisms, out.wanted, out.later, out.other, out.look = drawn.price, drawn.Mechanisms, drawn.wanted, drawn.later, nil, p.look
 	if behind {
-		out.look, out.part = nil, 1-wrongLooks
+		out.look, out.Part = nil, 1-wrongLooks
 	}
 	return &out, nil
 }
@@ -295,11 +295,11 @@ func (p *calibrated) kept(answer []released) []keptBlock {
 		if p.byEpsilon() {
 			blocks[i].Price = &p.price.Guarantee
 		}
-		if p.plan.Blocks[i].Keys != nil {
+		if p.Plan.Blocks[i].Keys != nil {
 			continue
 		}
 		for g := range r.Keys.Len() {
-			blocks[i].Selected = append(blocks[i].Selected, rewrite.KeyRow(r.Keys, g, len(p.plan.Blocks[i].KeyTypes)))
+			blocks[i].Selected = append(blocks[i].Selected, rewrite.KeyRow(r.Keys, g, len(p.Plan.Blocks[i].KeyTypes)))
 		}
 	}
 	return blocks

@@ -3,9 +3,11 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -33,7 +35,7 @@ func TestAnswersOfOneNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := decodeAnswer(ways[1].plan, text)
+	answer, err := decodeAnswer(ways[1].Plan, text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,14 +43,14 @@ func TestAnswersOfOneNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want, got := ways[0].blocks[0].releases[0].Chosen().Noise, drawn.blocks[0].releases[0].Chosen().Noise; got != want || got == ways[1].blocks[0].releases[0].Chosen().Noise {
+	if want, got := ways[0].Mechanisms[0].Releases[0].Chosen().Noise, drawn.Mechanisms[0].Releases[0].Chosen().Noise; got != want || got == ways[1].Mechanisms[0].Releases[0].Chosen().Noise {
 		t.Errorf("an answer that was drawn with %s noise is said to have %s noise", want, got)
 	}
 	for _, p := range ways {
 		p.budget.margin = &wantedMargin{}
 	}
 	if ways[0].epsilon != ways[1].epsilon || c.answerKey(ways[0]) == c.answerKey(ways[1]) {
-		t.Errorf("%s and %s noise share a kept answer at epsilon %g", ways[0].blocks[0].releases[0].Chosen().Noise, ways[1].blocks[0].releases[0].Chosen().Noise, ways[0].epsilon)
+		t.Errorf("%s and %s noise share a kept answer at epsilon %g", ways[0].Mechanisms[0].Releases[0].Chosen().Noise, ways[1].Mechanisms[0].Releases[0].Chosen().Noise, ways[0].epsilon)
 	}
 	again, err := prepareWays(context.Background(), statementOf(1, countUpTo(1000000)), b)
 	if err != nil {
@@ -69,8 +71,8 @@ func TestBytesOfWhatIsBound(t *testing.T) {
 	declared := rewrite.Block{Keys: rewrite.KeyRows{{&key}, {nil}}, KeyTypes: []uint32{25}, Releases: releases}
 	selected := rewrite.Block{KeyTypes: []uint32{25}, Releases: releases}
 	plan := &rewrite.Plan{Blocks: []rewrite.Block{declared, selected}}
-	mechanisms := calibratedBlock{releases: []*mechanism.Prepared{{}, {}}}
-	p := &private{call: c, calibrated: &calibrated{plan: plan, blocks: []calibratedBlock{mechanisms, mechanisms}}}
+	mechanisms := gate.Mechanisms{Releases: []*mechanism.Prepared{{}, {}}}
+	p := &private{call: c, calibrated: &calibrated{Statement: estimate.Statement{Plan: plan, Mechanisms: []gate.Mechanisms{mechanisms, mechanisms}}}}
 	planned := 100*session.TreeBytes + plan.Bytes() + 4*releaseBytes
 	if plan.Bytes() < 4<<10 {
 		t.Errorf("the plan itself takes %d bytes", plan.Bytes())
@@ -87,5 +89,29 @@ func TestBytesOfWhatIsBound(t *testing.T) {
 	}
 	if n, want := (explained{c, []string{"abc", "de"}}).Bytes(), 100*session.TreeBytes+5; n != want {
 		t.Errorf("an explanation takes %d bytes, want %d", n, want)
+	}
+}
+
+// TestSumsOfKeptAnswers: an answer that was kept adds up to what it was; one that was kept without what adds up has no margin.
+func TestSumsOfKeptAnswers(t *testing.T) {
+	keys := rewrite.KeyRows{key("a"), key("b")}
+	count := scalar(0, 1<<20, 1, laplace)
+	count.Decides = true
+	p := calibratedFor(t, rewrite.Block{KeyTypes: make([]uint32, 1), Keys: keys, Releases: []mechanism.Release{count}}, mechanism.Guarantee{Epsilon: .33})
+	drawn, _ := draw(mechanism.NewSource(), p.Mechanisms[0], p.Plan.Blocks[0].Releases, measured{Keys: keys, Values: [][]int64{{0, 90}}})
+	text, err := json.Marshal(p.kept([]released{drawn}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := decodeAnswer(p.Plan, text)
+	if err != nil || fmt.Sprint(again[0].Plain) != fmt.Sprint(drawn.Plain) {
+		t.Errorf("%v was kept as %v (%v)", drawn.Plain, again, err)
+	}
+	p.Plan.Blocks[0].Windows = []rewrite.Window{{Column: alone, Adds: true}}
+	if hint := p.presented(again).OverShown(); hint != "" {
+		t.Error(hint)
+	}
+	if again[0].Plain = nil; p.presented(again).OverShown() == "" {
+		t.Error("of an old answer nothing is said")
 	}
 }

@@ -2,11 +2,11 @@ package engine
 
 import (
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
@@ -14,22 +14,19 @@ import (
 func (p *private) Released() []session.Released {
 	list := make([]session.Released, len(p.figured))
 	for i, f := range p.figured {
-		list[i] = session.Released{Column: f.label, Epsilon: p.spent.epsilon}
-		if c := p.column(f.of); c != nil {
-			list[i].LeftOut = p.plan.Blocks[f.of.Leaf().Block].LeftOut
+		list[i] = session.Released{Column: f.Label, Epsilon: p.spent.epsilon, Place: p.placed.Of(f.Of)}
+		if c := p.Column(f.Of); c != nil {
+			list[i].LeftOut = p.Plan.Blocks[f.Of.Leaf().Block].LeftOut
 			if c.Cut != nil {
 				list[i].LeftOut = c.Cut.Share
 			}
 		}
-		if f.of.Leaf() == f.of {
-			info := describeNoise(p.calibrated, f.of.Block, p.column(f.of).Releases[0])
-			list[i].Mechanism, list[i].Scale = info.Mechanism, inUnit(f.typ, info.Scale)
+		if f.Of.Leaf() == f.Of {
+			noise := p.Noise(f.Of.Block, p.Column(f.Of).Releases[0])
+			list[i].Mechanism, list[i].Scale = noise.Mechanism, inUnit(f.Type, noise.Scale)
 		}
-		if o := p.placed; o.shown > 0 && reflect.DeepEqual(f.of, o.by.Same()) {
-			list[i].Place = o.text()
-		}
-		if f.known > 0 {
-			margin := inUnit(f.typ, f.most)
+		if f.Known > 0 {
+			margin := inUnit(f.Type, f.Most)
 			list[i].Margin = &margin
 		}
 	}
@@ -38,7 +35,7 @@ func (p *private) Released() []session.Released {
 
 // inUnit gives an amount in an aggregate's unit. Steps of times are microseconds, and their unit is the second.
 func inUnit(oid uint32, v float64) float64 {
-	if isTime(oid) {
+	if estimate.IsTime(oid) {
 		return v * time.Microsecond.Seconds()
 	}
 	return v

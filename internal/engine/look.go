@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -42,7 +42,7 @@ type look struct {
 // lookFirst has a statement begin with a look, where the policy wants that and its numbers are such that a part of them means something.
 func (c *call) lookFirst(ctx context.Context, whole *calibrated) *calibrated {
 	margin := c.state.policy.Defaults.Margin
-	if margin == 0 || c.scope.Settings.Epsilon() > 0 || !whole.byEpsilon() || !measurable(whole.plan) {
+	if margin == 0 || c.scope.Settings.Epsilon() > 0 || !whole.byEpsilon() || !measurable(whole.Plan) {
 		return whole
 	}
 	return begunWithLook(ctx, whole, margin)
@@ -62,14 +62,14 @@ func begunWithLook(ctx context.Context, whole *calibrated, margin float64) *cali
 	if err != nil {
 		return whole
 	}
-	first.look, first.part = &look{margin, rest, whole}, wrongLooks
+	first.look, first.Part = &look{margin, rest, whole}, wrongLooks
 	first.fits = b.fits(whole.share, whole.charge.SelectionDelta+first.charge.SelectionDelta)
 	return first
 }
 
 // paying is the statement at another ε, paid at the same order: parts of a share of the budget add up to it at one order alone.
 func (p *calibrated) paying(ctx context.Context, b statementBudget) (*calibrated, error) {
-	out, err := b.priceAt(b.epsilon, p.price.order).calibrate(ctx, p.plan, b)
+	out, err := b.priceAt(b.epsilon, p.price.order).calibrate(ctx, p.Plan, b)
 	if err == nil {
 		out.settle(b)
 	}
@@ -92,12 +92,12 @@ func measurable(plan *rewrite.Plan) bool {
 
 // sized says whether a number is judged by its size.
 func sized(block *rewrite.Block, c rewrite.Column) bool {
-	return len(c.Releases) > 0 && !c.Choice && !isTime(c.Type) && block.Releases[c.Releases[0]].Kind != mechanism.Quantile
+	return len(c.Releases) > 0 && !c.Choice && !estimate.IsTime(c.Type) && block.Releases[c.Releases[0]].Kind != mechanism.Quantile
 }
 
 // sizes are numbers of an answer, by which is judged how far off it is.
 type sizes struct {
-	answer []released
+	blocks []estimate.Block
 	cells  []cell
 }
 
@@ -112,9 +112,9 @@ const mostCells = 100
 
 // sizesOf takes the numbers that are shown; where none is, all that the answer has.
 func (p *calibrated) sizesOf(answer []released) sizes {
-	s := p.numbersOf(p.presented(answer))
+	s := p.numbersOf(p.presented(answer).Blocks)
 	if len(s.cells) == 0 {
-		s = p.numbersOf(answer)
+		s = p.numbersOf(estimate.Drawn(values(answer)))
 	}
 	slices.SortFunc(s.cells, func(a, b cell) int { return cmp.Compare(a.size, b.size) })
 	if n := len(s.cells); n > mostCells {
@@ -126,20 +126,16 @@ func (p *calibrated) sizesOf(answer []released) sizes {
 	return s
 }
 
-func (p *calibrated) numbersOf(answer []released) sizes {
-	s := sizes{answer: answer}
-	for i, r := range answer {
-		for _, c := range p.plan.Blocks[i].Columns {
-			if !sized(&p.plan.Blocks[i], c) {
+func (p *calibrated) numbersOf(blocks []estimate.Block) sizes {
+	s := sizes{blocks: blocks}
+	for i, r := range blocks {
+		for _, c := range p.Plan.Blocks[i].Columns {
+			if !sized(&p.Plan.Blocks[i], c) {
 				continue
 			}
 			for g := range r.Keys.Len() {
-				value, by := p.steps(i, c, r, g)
-				if c.Average {
-					value += float64(c.DoubledCenter)
-				}
-				if by > 0 && value != 0 {
-					s.cells = append(s.cells, cell{i, g, c, math.Abs(value)})
+				if a := p.Aggregate(i, c, r, g); !a.Null && a.Size() != 0 {
+					s.cells = append(s.cells, cell{i, g, c, a.Size()})
 				}
 			}
 		}
@@ -151,9 +147,8 @@ func (p *calibrated) numbersOf(answer []released) sizes {
 func (s sizes) off(q *calibrated) (float64, bool) {
 	var parts []float64
 	for _, c := range s.cells {
-		i, ok := q.interval(c.block, c.column, s.answer[c.block], c.group)
-		if _, by := q.steps(c.block, c.column, s.answer[c.block], c.group); ok && by > 0 {
-			parts = append(parts, math.Max(i.below, i.above)/by/c.size)
+		if a := q.Aggregate(c.block, c.column, s.blocks[c.block], c.group); a.Known {
+			parts = append(parts, a.Off(c.size))
 		}
 	}
 	if parts == nil {
@@ -201,7 +196,7 @@ func (l *look) next(ctx context.Context, p *calibrated, answer []released) *cali
 func (l *look) bought(ctx context.Context, b statementBudget) (*calibrated, error) {
 	p, err := l.whole.paying(ctx, b)
 	if err == nil {
-		p.part = 1 - wrongLooks
+		p.Part = 1 - wrongLooks
 	}
 	return p, err
 }
@@ -231,7 +226,7 @@ func (m *measuring) drawBehindLook(ctx context.Context) error {
 		return &stageError{err}
 	}
 	m.calibrated, m.answer = next, nil
-	_, err := m.drawCharged(len(m.plan.Blocks))
+	_, err := m.drawCharged(len(m.Plan.Blocks))
 	return err
 }
 
@@ -244,10 +239,10 @@ func (p *calibrated) ofLook(answer []released) string {
 	if first, ok := s.off(p); ok && first <= p.look.margin {
 		return ""
 	}
-	margin := number(100*p.look.margin) + "%"
+	margin := estimate.Number(100*p.look.margin) + "%"
 	if off, ok := s.off(p.look.whole); ok && off > worthAll*p.look.margin {
 		return fmt.Sprintf("This is a first look: epsilon %s would not bring half of its numbers near a margin of %s. SET dpproxy.epsilon = %[1]s brings ±%[3]s%%.",
-			number(p.look.whole.epsilon), margin, number(roundedUp(100*off)))
+			estimate.Number(p.look.whole.epsilon), margin, estimate.Number(estimate.RoundedUp(100*off)))
 	}
 	return fmt.Sprintf("This is a first look: the budget did not hold what a margin of %s needs.", margin)
 }
@@ -266,5 +261,5 @@ func (p *calibrated) aboutLook() string {
 		return ""
 	}
 	return fmt.Sprintf("a first release takes %s of the budget; the rest is charged as far as half of the numbers need it for a margin of %s%%",
-		ledger.Percent(p.share), number(100*p.look.margin))
+		ledger.Percent(p.share), estimate.Number(100*p.look.margin))
 }

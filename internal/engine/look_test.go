@@ -91,8 +91,8 @@ func TestKeptLook(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := map[bool]float64{true: wrongLooks, false: 1 - wrongLooks}[looked]; p.part != want || (p.look != nil) != looked {
-				t.Errorf("budget %g, looked %v: part %g", budget, looked, p.part)
+			if want := map[bool]float64{true: wrongLooks, false: 1 - wrongLooks}[looked]; p.Part != want || (p.look != nil) != looked {
+				t.Errorf("budget %g, looked %v: part %g", budget, looked, p.Part)
 			}
 		}
 	}

@@ -87,7 +87,7 @@ func TestPlansAreOfTheirSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return bound.(*private).plan
+		return bound.(*private).Plan
 	}
 	first := plan()
 	for name, value := range others {

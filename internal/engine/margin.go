@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
@@ -107,10 +108,10 @@ func leastEpsilon(least, most float64, try func(epsilon float64) error) (float64
 // lies. Infinite: a share of a range without an end, or ctx has ended.
 func (p *calibrated) least(ctx context.Context, w wantedMargin) float64 {
 	least := 0.0
-	for i, block := range p.blocks {
-		for j, prepared := range block.releases {
-			r := p.plan.Blocks[i].Releases[j]
-			if r.Margin > 0 || block.wanted[j] > 0 || !shownItself(&p.plan.Blocks[i], j) {
+	for i, block := range p.Mechanisms {
+		for j, prepared := range block.Releases {
+			r := p.Plan.Blocks[i].Releases[j]
+			if r.Margin > 0 || p.wanted[i][j] > 0 || !shownItself(&p.Plan.Blocks[i], j) {
 				continue // has its own, or keeps it later, or is not shown
 			}
 			if ctx.Err() != nil {
@@ -136,9 +137,9 @@ func (w wantedMargin) print(margin float64) string {
 	case math.IsInf(margin, 1):
 		return ""
 	case w.share:
-		return plain(roundedUp(100*margin)) + "%"
+		return plain(estimate.RoundedUp(100*margin)) + "%"
 	}
-	return plain(roundedUp(margin))
+	return plain(estimate.RoundedUp(margin))
 }
 
 // plain writes a number without an exponent.
@@ -164,5 +165,5 @@ func (w wantedMargin) perRow(sum mechanism.Release) float64 {
 	if w.share {
 		return w.value * float64(sum.PerRow.Hi-sum.PerRow.Lo)
 	}
-	return w.value / stepOf(sum)
+	return w.value / estimate.Step(sum)
 }

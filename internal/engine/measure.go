@@ -98,7 +98,7 @@ func (p *private) askMain(ctx context.Context, hold func() error) ([]released, e
 			return nil, context.Cause(ctx)
 		}
 		p.engine.log.Warn("main was lost while measuring; the statement is measured again",
-			"analyst", p.scope.Analyst, "fingerprint", p.plan.Fingerprint, "sqlstate", failure.Code())
+			"analyst", p.scope.Analyst, "fingerprint", p.Plan.Fingerprint, "sqlstate", failure.Code())
 		m = &measuring{private: p, hold: hold}
 		err = m.ask(ctx)
 	}
@@ -107,11 +107,11 @@ func (p *private) askMain(ctx context.Context, hold func() error) ([]released, e
 
 // ask runs every measure query of the plan in one snapshot of main, and draws the blocks of a stage before it is answered.
 func (m *measuring) ask(ctx context.Context) error {
-	m.exact = gate.NewMeasured(m.plan)
+	m.exact = gate.NewMeasured(m.Plan)
 	if err := m.exact.Ask(ctx, m.state.databases, m.certificate, backendSettings(m.scope), m.stageRows); err != nil {
 		return err
 	}
-	if err := m.draw(ctx, len(m.plan.Blocks)); err != nil {
+	if err := m.draw(ctx, len(m.Plan.Blocks)); err != nil {
 		return err
 	}
 	return m.drawBehindLook(ctx)
@@ -127,7 +127,7 @@ func (p *private) measureFailed(ctx context.Context, err error) error {
 	}
 	var kept *backend.NotAdmitted
 	if errors.As(err, &kept) { // so do they where a stage is answered
-		return cmp.Or(p.engine.ledger.Releasable(ctx, p.scope.Analyst), p.notCertified(p.plan, kept.Reason))
+		return cmp.Or(p.engine.ledger.Releasable(ctx, p.scope.Analyst), p.notCertified(p.Plan, kept.Reason))
 	}
 	// Whether a cancel came first is decided where the measure ended, and once: one that comes now must not leave a failure uncounted.
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
@@ -144,7 +144,7 @@ func (p *private) measureFailed(ctx context.Context, err error) error {
 	if failure != nil {
 		code = failure.Code()
 	}
-	p.engine.log.Error("main failed while measuring", "analyst", p.scope.Analyst, "fingerprint", p.plan.Fingerprint, "sqlstate", code, "lost", lost)
+	p.engine.log.Error("main failed while measuring", "analyst", p.scope.Analyst, "fingerprint", p.Plan.Fingerprint, "sqlstate", code, "lost", lost)
 	// The client may be gone by now; that must not keep the failure from being recorded.
 	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -152,7 +152,7 @@ func (p *private) measureFailed(ctx context.Context, err error) error {
 		p.engine.reread(recording, p.state)
 	}
 	if !lost {
-		if err := p.engine.ledger.Fail(recording, p.scope.Analyst, p.plan.Fingerprint); err != nil {
+		if err := p.engine.ledger.Fail(recording, p.scope.Analyst, p.Plan.Fingerprint); err != nil {
 			p.engine.log.Error("failed statement not recorded", "analyst", p.scope.Analyst, "error", err.Error())
 			return err
 		}

@@ -2,16 +2,13 @@ package engine
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
-	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
@@ -20,7 +17,7 @@ func (p *private) notice() *pgconn.Notice {
 	return &pgconn.Notice{
 		Severity: "NOTICE", SeverityUnlocalized: "NOTICE", Code: "00000",
 		Message: "dpproxy: " + p.paidText(),
-		Detail:  strings.Join(margins(p.figured), "\n"),
+		Detail:  strings.Join(estimate.Lines(p.figured), "\n"),
 		Hint:    strings.Join(p.told(), " "),
 	}
 }
@@ -41,8 +38,8 @@ func (p *private) told() []string {
 
 // hints says which rows the answer leaves out, which groups, and what would make it sharper.
 func (p *calibrated) hints() []string {
-	hints := append([]string{leftOut(p.plan)}, p.groupHints()...)
-	hints = append(hints, wideHint(p.plan))
+	hints := append([]string{leftOut(p.Plan)}, p.groupHints()...)
+	hints = append(hints, wideHint(p.Plan))
 	return slices.DeleteFunc(hints, func(hint string) bool { return hint == "" })
 }
 
@@ -60,7 +57,7 @@ func leftOut(plan *rewrite.Plan) string {
 		if b.LeftOut == nil {
 			hint += "How many there are is unknown: margins and intervals cover the noise alone, and the administrator can give left_out."
 		} else {
-			hint += fmt.Sprintf("They are at most %s%% of all rows (left_out), which the margins cover.", number(100**b.LeftOut))
+			hint += fmt.Sprintf("They are at most %s%% of all rows (left_out), which the margins cover.", estimate.Number(100**b.LeftOut))
 		}
 		hints = append(hints, hint)
 	}
@@ -83,7 +80,7 @@ func cutNumbers(plan *rewrite.Plan) (hints []string) {
 	}
 	for _, b := range plan.Blocks {
 		for _, c := range b.Columns {
-			if len(c.Releases) == 1 && anyBeyond(b.Releases[c.Releases[0]], c) {
+			if estimate.Endless(b, c) {
 				say("%s has no margin: it may be small while much of both signs lies beyond bounds. Beside an average of the same it has one.", c.Name)
 			}
 			switch {
@@ -93,7 +90,7 @@ func cutNumbers(plan *rewrite.Plan) (hints []string) {
 					"there are no margins and no intervals of it, and the administrator can give left_out.", c.Cut.Of, b.Unit, c.Cut.To, c.Name)
 			default:
 				say("%s of one %s beyond %s counts as that in %s (max_rows_per_unit, per_unit). At most %s%% is beyond (left_out), which the margins cover.",
-					c.Cut.Of, b.Unit, c.Cut.To, c.Name, number(100**c.Cut.Share))
+					c.Cut.Of, b.Unit, c.Cut.To, c.Name, estimate.Number(100**c.Cut.Share))
 			}
 		}
 		for _, key := range b.Beyond {
@@ -133,69 +130,19 @@ func beyond(b rewrite.Beyond) string {
 	if b.Share == nil {
 		return fmt.Sprintf("%s How many there are is unknown%s.", what, unknown)
 	}
-	return fmt.Sprintf("%s They are at most %s%% of all rows (outside)%s.", what, number(100**b.Share), known)
+	return fmt.Sprintf("%s They are at most %s%% of all rows (outside)%s.", what, estimate.Number(100**b.Share), known)
 }
 
-// margins has a line for each figure that has a margin: «name: ±6», or «name: ±6 to ±40» where groups differ.
-func margins(list []figure) (out []string) {
-	for _, f := range list {
-		if f.known == 0 {
-			continue
+// wideHint names the first difference of columns that a sum or an average is of, whose bounds are as far apart as the columns' allow:
+// a stay of days between two dates of ten years. It follows from the plan alone; empty where there is none.
+func wideHint(plan *rewrite.Plan) string {
+	for i := range plan.Blocks {
+		for _, c := range plan.Blocks[i].Columns {
+			if d := c.Difference; d != nil {
+				return fmt.Sprintf("The bounds of %[1]s are %[2]s to %[3]s, as far apart as those of its columns allow. If values lie nearer to 0, "+
+					"LEAST(GREATEST(%[1]s, low), high) takes noise off in proportion: bounds a tenth as wide leave a tenth.", d.Text, estimate.Amount(d.Type, d.Lo), estimate.Amount(d.Type, d.Hi))
+			}
 		}
-		text := f.label + ": ±" + amount(f.typ, f.least)
-		if most := amount(f.typ, f.most); most != amount(f.typ, f.least) {
-			text += " to ±" + most
-		}
-		out = append(out, text)
 	}
-	return out
-}
-
-// margin is that of an aggregate over the groups that were released: how far the further end of its interval is from
-// the value. Percentiles have one where both ends are asked for: nothing better than their range is public of others.
-func (p *calibrated) margin(block int, column rewrite.Column, r released) (out margin) {
-	out.groups = r.Keys.Len()
-	first := p.plan.Blocks[block].Releases[column.Releases[0]]
-	if column.Choice || first.Kind == mechanism.Quantile && (column.Low == 0 || column.High == 0 || column.Chooses) {
-		out.without = out.groups
-		return out
-	}
-	for g := range out.groups {
-		i, ok := p.interval(block, column, r, g)
-		_, by := p.steps(block, column, r, g)
-		out.add(math.Max(i.below, i.above)*first.Grid.Step/by, ok, by <= 0 || p.nothing(block, column, r, g))
-	}
-	return out
-}
-
-// amount prints a margin of a value of a type: of times, whose steps are microseconds, as an interval.
-func amount(oid uint32, v float64) string {
-	if !isTime(oid) {
-		return number(v)
-	}
-	seconds := v / 1e6
-	days := math.Floor(seconds / 86400)
-	text := ""
-	if days > 0 {
-		text = number(days) + " days "
-	}
-	rest := int64(math.Ceil(seconds - days*86400))
-	return fmt.Sprintf("%s%02d:%02d:%02d", text, rest/3600, rest/60%60, rest%60)
-}
-
-// isTime says that an aggregate's steps are microseconds.
-func isTime(oid uint32) bool {
-	switch oid {
-	case pgtype.TimestampOID, pgtype.TimestamptzOID, pgtype.IntervalOID, pgtype.TimeOID:
-		return true
-	}
-	return false
-}
-
-// number prints a figure for people: four significant digits, no exponent where it reads well.
-func number(v float64) string {
-	if a := math.Abs(v); a >= 1000 && a < 1e15 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
+	return ""
 }

@@ -16,7 +16,7 @@ import (
 
 // chargedInParts says whether sums are charged once the counts are released.
 func (p *calibrated) chargedInParts() bool {
-	return slices.ContainsFunc(p.blocks, func(b calibratedBlock) bool { return len(b.wanted) > 0 })
+	return slices.ContainsFunc(p.wanted, func(sums map[int]float64) bool { return len(sums) > 0 })
 }
 
 // firstCharge is that for all but these sums.
@@ -24,7 +24,7 @@ func (p *calibrated) firstCharge() ledger.Charge { return p.partOf(p.first) }
 
 // first says whether a release is charged at first.
 func (p *calibrated) first(block, release int) bool {
-	return release == gate.Selection || p.blocks[block].wanted[release] == 0
+	return release == gate.Selection || p.wanted[block][release] == 0
 }
 
 // partOf is a charge for some releases.
@@ -40,8 +40,8 @@ type nextPart map[[2]int]*mechanism.Prepared
 func (p *calibrated) betterCounts(answer []released, from int) nextPart {
 	part := nextPart{}
 	for i := from; i < len(answer); i++ {
-		for j := range p.blocks[i].wanted {
-			k := p.plan.Blocks[i].Releases[j].CountRef
+		for j := range p.wanted[i] {
+			k := p.Plan.Blocks[i].Releases[j].CountRef
 			if _, known := part[[2]int{i, k}]; known || !anyRow(answer[i].Values[k]) {
 				continue
 			}
@@ -57,8 +57,8 @@ func (p *calibrated) betterCounts(answer []released, from int) nextPart {
 func (p *calibrated) sums(answer []released, from int, counts nextPart) nextPart {
 	part := nextPart{}
 	for i := from; i < len(answer); i++ {
-		for j := range p.blocks[i].wanted {
-			k := p.plan.Blocks[i].Releases[j].CountRef
+		for j := range p.wanted[i] {
+			k := p.Plan.Blocks[i].Releases[j].CountRef
 			if !anyRow(answer[i].Values[k]) {
 				continue
 			}
@@ -79,11 +79,11 @@ func anyRow(counts []int64) bool {
 // with is the statement with the mechanisms of a part.
 func (p *calibrated) with(part nextPart) *calibrated {
 	out := *p
-	out.blocks = slices.Clone(p.blocks)
+	out.Mechanisms = slices.Clone(p.Mechanisms)
 	for at, prepared := range part {
-		b := &out.blocks[at[0]]
-		b.releases = slices.Clone(b.releases)
-		b.releases[at[1]] = prepared
+		b := &out.Mechanisms[at[0]]
+		b.Releases = slices.Clone(b.Releases)
+		b.Releases[at[1]] = prepared
 	}
 	return &out
 }
@@ -97,7 +97,7 @@ func (p *calibrated) drawn(ctx context.Context, answer []released) (*calibrated,
 	part := nextPart{}
 	for i, r := range answer {
 		for j, epsilon := range r.chosen {
-			prepared, err := mechanism.Prepare(unjoined(p.plan.Blocks[i].Releases[j]), mechanism.Guarantee{Epsilon: epsilon, Order: p.price.Order})
+			prepared, err := mechanism.Prepare(unjoined(p.Plan.Blocks[i].Releases[j]), mechanism.Guarantee{Epsilon: epsilon, Order: p.price.Order})
 			if err != nil {
 				return nil, err
 			}
@@ -135,7 +135,7 @@ func (m *measuring) drawPart(ctx context.Context, part nextPart, from int, shown
 	source := sources.Get().(*mechanism.Source)
 	defer sources.Put(source)
 	for i := from; i < len(m.answer); i++ {
-		for j := range m.plan.Blocks[i].Releases {
+		for j := range m.Plan.Blocks[i].Releases {
 			if prepared := part[[2]int{i, j}]; prepared != nil {
 				if err := shown[i-from].Draw(m.receipt, source, j, prepared, m.answer[i].Released); err != nil {
 					return err
@@ -151,7 +151,7 @@ func (m *measuring) drawPart(ctx context.Context, part nextPart, from int, shown
 func (m *measuring) chargePart(ctx context.Context, charge ledger.Charge, of []gate.Item) error {
 	defer m.engine.stage(ctx, "charge", time.Now())
 	charge.Query, charge.Policy, charge.Begun = m.charge.Query, m.charge.Policy, m.balance.Begun
-	receipt, balance, err := gate.Spend(ctx, m.engine.ledger, m.scope.Analyst, m.plan, charge, of)
+	receipt, balance, err := gate.Spend(ctx, m.engine.ledger, m.scope.Analyst, m.Plan, charge, of)
 	if err != nil {
 		return keptCharge(err)
 	}

@@ -94,7 +94,7 @@ func coversWhatIsDrawn(t rapid.TB, p *calibrated) {
 			return c.Renyi[i-1]
 		}
 		sum, layers, joint := 0.0, map[int]float64{}, map[*mechanism.Cube]bool{}
-		for k, block := range p.plan.Blocks {
+		for k, block := range p.Plan.Blocks {
 			for _, members := range mechanism.Families(block.Releases) {
 				var way func(from, to int) float64
 				way = func(from, to int) float64 {
@@ -102,12 +102,12 @@ func coversWhatIsDrawn(t rapid.TB, p *calibrated) {
 						return 0
 					}
 					middle := (from + to) / 2
-					return at(p.blocks[k].releases[members[middle]].Curve()) + max(way(from, middle), way(middle+1, to))
+					return at(p.Mechanisms[k].Releases[members[middle]].Curve()) + max(way(from, middle), way(middle+1, to))
 				}
 				cost := way(0, len(members))
-				if _, jointly := p.blocks[k].releases[members[0]].Jointly(); jointly {
+				if _, jointly := p.Mechanisms[k].Releases[members[0]].Jointly(); jointly {
 					halving := cost
-					if cost = at(mechanism.FamilyCurve(members, p.blocks[k].releases)); cost < halving {
+					if cost = at(mechanism.FamilyCurve(members, p.Mechanisms[k].Releases)); cost < halving {
 						t.Fatalf("quantiles that are drawn jointly cost %g, and by halving of many rows %g", cost, halving)
 					}
 				}
@@ -118,11 +118,11 @@ func coversWhatIsDrawn(t rapid.TB, p *calibrated) {
 				}
 			}
 			if block.Select != nil && block.SelectBy == 0 {
-				sum += at(p.blocks[k].selection.Curve())
+				sum += at(p.Mechanisms[k].Selection.Curve())
 			}
 			for j, r := range block.Releases {
-				curve := p.blocks[k].releases[j].Curve()
-				cube, _ := p.blocks[k].releases[j].Joint()
+				curve := p.Mechanisms[k].Releases[j].Curve()
+				cube, _ := p.Mechanisms[k].Releases[j].Joint()
 				switch {
 				case r.InFamily():
 				case cube != nil && !joint[cube]:
@@ -160,17 +160,17 @@ func TestStatementsCostTheSame(t *testing.T) {
 	if first > 56 {
 		t.Errorf("one release: %d statements; one Laplace release at ε = 0.5 takes a 51st of the budget", first)
 	}
-	rmse := one.blocks[0].releases[0].Chosen().RMSEAverage
+	rmse := one.Mechanisms[0].Releases[0].Chosen().RMSEAverage
 	if rmse > 2.4 {
 		t.Errorf("a count is off by %g, want 2.4 or less", rmse)
 	}
-	if each := twelve.blocks[0].releases[0].Chosen().RMSEAverage; each > 3.6*rmse {
+	if each := twelve.Mechanisms[0].Releases[0].Chosen().RMSEAverage; each > 3.6*rmse {
 		t.Errorf("each of twelve counts is off by %g, one by %g", each, rmse)
 	}
 	if one.fits != first || twelve.fits != second {
 		t.Errorf("EXPLAIN promises %d and %d statements, the ledger admits %d and %d", one.fits, twelve.fits, first, second)
 	}
-	t.Logf("one: %d statements, rmse %.3f; twelve: %d, rmse %.3f", first, rmse, second, twelve.blocks[0].releases[0].Chosen().RMSEAverage)
+	t.Logf("one: %d statements, rmse %.3f; twelve: %d, rmse %.3f", first, rmse, second, twelve.Mechanisms[0].Releases[0].Chosen().RMSEAverage)
 }
 
 // TestCountsOfAMargin: a budget of (10, 1e-6) buys 310 counts of ±20, because Gaussian noise is chosen for many small statements.
@@ -184,7 +184,7 @@ func TestCountsOfAMargin(t *testing.T) {
 	if n := admitted(t, policy.RDP, 10, p.charge); n < 310 {
 		t.Errorf("%d counts, want 310", n)
 	}
-	if chosen := p.blocks[0].releases[0].Chosen().Noise; chosen != mechanism.Gaussian {
+	if chosen := p.Mechanisms[0].Releases[0].Chosen().Noise; chosen != mechanism.Gaussian {
 		t.Errorf("noise is %s", chosen)
 	}
 }
@@ -193,7 +193,7 @@ func TestCountsOfAMargin(t *testing.T) {
 func TestSmallBudgetsTakeLaplace(t *testing.T) {
 	for _, budget := range []float64{0, .5, 1, 5} {
 		p := shared(t, statementOf(1, countUpTo(1000000)), budgetOf(policy.RDP, budget, .5))
-		if chosen := p.blocks[0].releases[0].Chosen(); chosen.Noise != mechanism.Laplace || chosen.RMSEAverage > 2.83 {
+		if chosen := p.Mechanisms[0].Releases[0].Chosen(); chosen.Noise != mechanism.Laplace || chosen.RMSEAverage > 2.83 {
 			t.Errorf("budget %g: %s noise of rmse %g", budget, chosen.Noise, chosen.RMSEAverage)
 		}
 		if n, want := admitted(t, policy.RDP, max(budget, .1), p.charge), int(budget/.5); n < want {
@@ -211,7 +211,7 @@ func TestSmallGainsKeepOrderInfinity(t *testing.T) {
 		want   mechanism.Noise
 	}{{10, 1, mechanism.Laplace}, {20, 1, mechanism.Gaussian}, {10, 12, mechanism.Gaussian}} {
 		p := shared(t, statementOf(c.counts, countUpTo(1000000)), budgetOf(policy.RDP, c.budget, .5))
-		if chosen := p.blocks[0].releases[0].Chosen().Noise; chosen != c.want {
+		if chosen := p.Mechanisms[0].Releases[0].Chosen().Noise; chosen != c.want {
 			t.Errorf("budget %g, %d counts: %s noise, want %s", c.budget, c.counts, chosen, c.want)
 		}
 		first := balances(t, policy.RDP, c.budget, p.charge)[0]
@@ -234,7 +234,7 @@ func TestMarginsKeepOrderInfinity(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := shared(t, plan, b)
-		if chosen := p.blocks[0].releases[0]; chosen.Chosen().Noise != c.want || chosen.PlannedMargin() > c.margin {
+		if chosen := p.Mechanisms[0].Releases[0]; chosen.Chosen().Noise != c.want || chosen.PlannedMargin() > c.margin {
 			t.Errorf("budget %g, ±%g: %s noise, ±%g at epsilon %g", c.budget, c.margin, chosen.Chosen().Noise, chosen.PlannedMargin(), b.epsilon)
 		}
 	}

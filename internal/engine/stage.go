@@ -20,7 +20,7 @@ func (e *stageError) Unwrap() error { return e.err }
 // stageRows releases the blocks that a stage reads, and answers it (docs/privacy.md P28). Others can see that the shadow works on it, so
 // it begins at a public moment.
 func (m *measuring) stageRows(ctx context.Context, number int) ([][]*rewrite.Canonical, error) {
-	if err := m.draw(ctx, m.plan.Stages[number].Blocks); err != nil {
+	if err := m.draw(ctx, m.Plan.Stages[number].Blocks); err != nil {
 		return nil, err
 	}
 	if err := m.hold(); err != nil {
@@ -34,7 +34,7 @@ func (m *measuring) stageRows(ctx context.Context, number int) ([][]*rewrite.Can
 
 // answerStages answers what has not been answered of the stages: an answer that was kept has none of them. They follow from it.
 func (p *private) answerStages(ctx context.Context, values []released) error {
-	for len(p.stages) < len(p.plan.Stages) {
+	for len(p.stages) < len(p.Plan.Stages) {
 		if err := p.answerStage(ctx, values); err != nil {
 			return err
 		}
@@ -44,8 +44,8 @@ func (p *private) answerStages(ctx context.Context, values []released) error {
 
 // answerStage answers the next stage.
 func (p *private) answerStage(ctx context.Context, values []released) error {
-	s := p.plan.Stages[len(p.stages)]
-	r, err := p.finishRequest(s.Query, p.presented(values[:s.Blocks]))
+	s := p.Plan.Stages[len(p.stages)]
+	r, err := p.finishRequest(s.Query, p.presented(values[:s.Blocks]).Blocks)
 	if err != nil {
 		return err
 	}

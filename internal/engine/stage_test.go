@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/gate"
+	"github.com/dpproxy/dpproxy/internal/gate/gatetest"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
@@ -146,7 +147,7 @@ func TestStageHolds(t *testing.T) {
 	w := newWorld(t)
 	held := errors.New("the statement was cancelled while it held")
 	m := &measuring{private: w.mustBind(t, staged), hold: func() error { return held }}
-	m.exact, m.receipt = gate.NewMeasured(m.plan), receiptFor(m.plan, m.items(m.first))
+	m.exact, m.receipt = gate.NewMeasured(m.Plan), gatetest.Receipt(m.Plan, m.items(m.first))
 	if _, err := m.stageRows(w.ctx, 0); !errors.Is(err, held) || w.count("stage") != 0 || len(m.answer) != 1 {
 		t.Errorf("%v; the shadow was asked %d times, and %d blocks are drawn", err, w.count("stage"), len(m.answer))
 	}

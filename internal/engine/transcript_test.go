@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
@@ -169,7 +170,7 @@ func (w *world) do(t *testing.T, line string) {
 		for _, v := range slices.Sorted(maps.Keys(w.metrics.verdicts)) {
 			w.add("%s %d", v, w.metrics.verdicts[v])
 		}
-		w.add("charged %s", number(w.metrics.epsilon))
+		w.add("charged %s", estimate.Number(w.metrics.epsilon))
 	default:
 		t.Fatalf("transcript line %q", line)
 	}

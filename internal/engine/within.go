@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -35,7 +36,7 @@ func (p price) calibrateReleases(ctx context.Context, block *rewrite.Block, want
 			continue
 		}
 		if out[i], err = prepareWithin(r, most); errors.Is(err, errTooNarrow) {
-			return nil, tooNarrow(fmt.Sprintf("%s for %s", number(float64(r.Margin)*r.Grid.Step), r.Name), b.most, leastWithin(r, most))
+			return nil, tooNarrow(fmt.Sprintf("%s for %s", estimate.Number(float64(r.Margin)*r.Grid.Step), r.Name), b.most, leastWithin(r, most))
 		} else if err != nil {
 			return nil, err
 		}
@@ -75,7 +76,7 @@ func leastWithin(r mechanism.Release, g mechanism.Guarantee) string {
 	if err != nil {
 		return ""
 	}
-	return number(math.Ceil(p.PlannedMargin()) * stepOf(r))
+	return estimate.Number(math.Ceil(p.PlannedMargin()) * estimate.Step(r))
 }
 
 // tooNarrow refuses a margin that would cost more than the statement may, and says the least that can be had; empty: it is not known.
@@ -85,6 +86,6 @@ func tooNarrow(margin string, most float64, least string) error {
 		hint = fmt.Sprintf("The least margin that can be had is ±%s. Ask for that or a wider one, or for fewer aggregates at once.", least)
 	}
 	return pgerr.New(pgerr.InvalidParameterValue,
-		fmt.Sprintf("a margin of ±%s would cost more than epsilon %s, the most that this statement may cost", margin, number(most)),
+		fmt.Sprintf("a margin of ±%s would cost more than epsilon %s, the most that this statement may cost", margin, estimate.Number(most)),
 		pgerr.Hint("%s", hint))
 }

@@ -31,12 +31,12 @@ func TestWithin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first := p.blocks[0].releases
+		first := p.Mechanisms[0].Releases
 		if m := first[0].PlannedMargin(); m > 40 || m < 36 {
 			t.Errorf("%s: margin %g, want 40 or little less", method, m)
 		}
 		quarter := p.price.Epsilon / 4
-		if math.Abs(first[1].Epsilon()/quarter-1) > 1e-9 || math.Abs(first[2].Epsilon()/quarter-1) > 1e-9 || math.Abs(p.blocks[1].releases[0].Epsilon()/quarter-1) > 1e-9 {
+		if math.Abs(first[1].Epsilon()/quarter-1) > 1e-9 || math.Abs(first[2].Epsilon()/quarter-1) > 1e-9 || math.Abs(p.Mechanisms[1].Releases[0].Epsilon()/quarter-1) > 1e-9 {
 			t.Errorf("%s: the others have %g, %g of %g", method, first[1].Epsilon(), first[2].Epsilon(), quarter)
 		}
 		coversWhatIsDrawn(t, p)

@@ -55,7 +55,7 @@ func steps(b *rewrite.Block, h rewrite.Histogram) (n float64) {
 // reserve takes the memory that the statement works with until idle, or waits for it.
 func (p *private) reserve(ctx context.Context) (err error) {
 	p.idle()
-	exact, open := works(p.plan, p.answer)
+	exact, open := works(p.Plan, p.answer)
 	p.reserved, err = p.scope.Memory.Work(ctx, exact, open, p.state.policy.Pool.Wait)
 	return err
 }

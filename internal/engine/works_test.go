@@ -40,7 +40,7 @@ func TestWhatAStatementWorksWith(t *testing.T) {
 			t.Errorf("%s: %v", c.sql, err)
 			continue
 		}
-		if exact, open := works(bound.(*private).plan, nil); exact != c.exact || open != c.open {
+		if exact, open := works(bound.(*private).Plan, nil); exact != c.exact || open != c.open {
 			t.Errorf("%s: %d bytes and at most %d, want %d and %d", c.sql, exact, open, c.exact, c.open)
 		}
 	}
@@ -141,7 +141,7 @@ func TestTooManyGroupsCostNothing(t *testing.T) {
 		if lines := foreseen.(explained).lines; slices.Contains(lines, "it would be refused: out of memory for this statement") != c.refused {
 			t.Errorf("ward: %s: EXPLAIN says %q", c.ward, lines)
 		}
-		if exact, open := works(bound.(*private).plan, nil); (exact == 0) == (open == 0) {
+		if exact, open := works(bound.(*private).Plan, nil); (exact == 0) == (open == 0) {
 			t.Fatalf("%d and %d bytes", exact, open)
 		}
 		before := w.left()

@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
+	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/ledger/stores"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
@@ -407,7 +408,7 @@ type watchedLedger struct {
 func (l watchedLedger) Spend(ctx context.Context, analyst string, charges []ledger.Charge) (ledger.Balance, error) {
 	total := []string{}
 	for _, c := range charges {
-		total = append(total, number(c.Epsilon))
+		total = append(total, estimate.Number(c.Epsilon))
 	}
 	if err := l.fault("spend"); err != nil {
 		return ledger.Balance{}, err

@@ -1,4 +1,4 @@
-package engine
+package estimate
 
 import (
 	"slices"
@@ -36,9 +36,9 @@ func TestOrder(t *testing.T) {
 		if c.order.By == nil {
 			c.order.By = first
 		}
-		p.plan.Blocks[0].Columns, p.plan.Order, p.plan.Blocks[0].Limit = []rewrite.Column{alone}, &c.order, c.limit
-		answer := []released{{Released: gate.Released{Keys: make(rewrite.KeyRows, len(c.values)), Values: [][]int64{c.values}}}}
-		if got := p.ordered(answer).hint(); got != c.want {
+		p.Plan.Blocks[0].Columns, p.Plan.Order, p.Plan.Blocks[0].Limit = []rewrite.Column{alone}, &c.order, c.limit
+		answer := []Block{{Released: gate.Released{Keys: make(rewrite.KeyRows, len(c.values)), Values: [][]int64{c.values}}}}
+		if got := (&Answer{p, answer}).Places().Hint(); got != c.want {
 			t.Errorf("%v: %q, want %q", c.values, got, c.want)
 		}
 	}
@@ -51,8 +51,8 @@ func TestCertainPlaces(t *testing.T) {
 	const rounds, groups = 3000, 12
 	for _, noise := range []mechanism.Choice{laplace, {Noise: mechanism.Gaussian, Bounding: mechanism.Clamp}} {
 		p := countsOf(t, groups, 0, noise, .33)
-		p.plan.Blocks[0].DropsEmpty, p.plan.Blocks[0].Columns = false, []rewrite.Column{alone}
-		margin := int64(p.blocks[0].releases[0].PlannedMargin())
+		p.Plan.Blocks[0].DropsEmpty, p.Plan.Blocks[0].Columns = false, []rewrite.Column{alone}
+		margin := int64(p.Mechanisms[0].Releases[0].PlannedMargin())
 		for name, truth := range map[string]func(g int64) int64{
 			"alike":       func(g int64) int64 { return 10000 + g },
 			"two alike":   func(g int64) int64 { return 10000 + 100*margin*(g-g/11) + g/11 },
@@ -61,18 +61,18 @@ func TestCertainPlaces(t *testing.T) {
 		} {
 			wrong, most := 0, 0
 			source := mechanism.NewSource()
-			m := measured{keys: p.plan.Blocks[0].Keys, exact: make([][]int64, 1), histograms: make([][]mechanism.Histogram, 1)}
+			m := measured{Keys: p.Plan.Blocks[0].Keys, Values: make([][]int64, 1), Histograms: make([][]mechanism.Histogram, 1)}
 			for g := range groups {
-				m.exact[0] = append(m.exact[0], truth(int64(g)))
+				m.Values[0] = append(m.Values[0], truth(int64(g)))
 			}
 			for range rounds {
-				r, _ := p.blocks[0].draw(source, p.plan.Blocks[0].Releases, m)
+				r := draw(source, p.Mechanisms[0], p.Plan.Blocks[0].Releases, m)
 				order := make([]int, groups)
 				for g := range order {
 					order[g] = g
 				}
 				slices.SortFunc(order, func(a, b int) int { return int(r.Values[0][b] - r.Values[0][a]) })
-				list, _, _ := p.ranking(rewrite.Order{By: first, Descending: true}, []released{r})
+				list, _, _ := (&Answer{p, []Block{r}}).ranking(rewrite.Order{By: first, Descending: true})
 				sure := certain(list)
 				most = max(most, sure)
 				if slices.ContainsFunc(order[:sure], func(g int) bool { return order[groups-1-g] != g }) {

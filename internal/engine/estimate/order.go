@@ -1,9 +1,10 @@
-package engine
+package estimate
 
 import (
 	"cmp"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,73 +21,77 @@ type ranked struct {
 // mostPlaces bounds the places of which is said whether they are certain.
 const mostPlaces = 1000
 
-// ordering are the places of an answer that is sorted by released values: the first sure of shown are certain.
-type ordering struct {
+// Places are the places of an answer that is sorted by released values: the first sure of shown are certain.
+type Places struct {
 	by          *rewrite.Formula
 	ranked      bool // by a window: the answer may be in another order
 	sure, shown int
 	unknown     bool // nobody knows whether any is
 }
 
-// ordered finds the places of an answer; none: it is in no order of released values, or has one row.
-func (p *calibrated) ordered(answer []released) ordering {
-	o := p.plan.Order
+// Places finds those of an answer; none: it is in no order of released values, or has one row.
+func (a *Answer) Places() Places {
+	o := a.Plan.Order
 	if o == nil {
-		return ordering{}
+		return Places{}
 	}
-	list, block, ok := p.ranking(*o, answer)
+	list, block, ok := a.ranking(*o)
 	if !ok {
-		several := slices.ContainsFunc(answer, func(r released) bool { return r.Keys.Len() > 1 })
-		return ordering{by: o.By, ranked: o.Ranked, unknown: several}
+		several := slices.ContainsFunc(a.Blocks, func(r Block) bool { return r.Keys.Len() > 1 })
+		return Places{by: o.By, ranked: o.Ranked, unknown: several}
 	}
 	shown := len(list)
-	if limit := p.plan.Blocks[block].Limit; limit > 0 {
+	if limit := a.Plan.Blocks[block].Limit; limit > 0 {
 		shown = min(shown, limit)
 	}
 	sure := min(certain(list), shown)
 	if shown == len(list) && sure == shown-1 {
 		sure = shown // the last place follows from the others
 	}
-	return ordering{by: o.By, ranked: o.Ranked, sure: sure, shown: shown}
+	return Places{by: o.By, ranked: o.Ranked, sure: sure, shown: shown}
 }
 
-// hint says how many of the first places of an answer are certain; empty: all that are shown are (docs/mechanisms.md,
+// Hint says how many of the first places of an answer are certain; empty: all that are shown are (docs/mechanisms.md,
 // section 18).
-func (of ordering) hint() string {
-	if of.sure == of.shown && !of.unknown {
+func (p Places) Hint() string {
+	if p.sure == p.shown && !p.unknown {
 		return ""
 	}
-	text := fmt.Sprintf("Places 1 to %d are within the noise.", of.shown)
-	switch first := firstPlaces(of.sure); {
-	case of.unknown:
+	text := fmt.Sprintf("Places 1 to %d are within the noise.", p.shown)
+	switch first := firstPlaces(p.sure); {
+	case p.unknown:
 		text = "Any place may be within the noise."
-	case of.sure == 0:
-	case of.shown == of.sure+1:
-		text = fmt.Sprintf("%s, place %d is within the noise.", first, of.shown)
+	case p.sure == 0:
+	case p.shown == p.sure+1:
+		text = fmt.Sprintf("%s, place %d is within the noise.", first, p.shown)
 	default:
-		text = fmt.Sprintf("%s, places %d to %d are within the noise.", first, of.sure+1, of.shown)
+		text = fmt.Sprintf("%s, places %d to %d are within the noise.", first, p.sure+1, p.shown)
 	}
-	if of.ranked {
+	if p.ranked {
 		return "By rank: " + strings.ToLower(text[:1]) + text[1:]
 	}
 	return text
 }
 
-// text lists the places, those that are certain each by itself: «1, 2, 3–10».
-func (of ordering) text() string {
+// Of lists the places of rows that are sorted by a formula, those that are certain each by itself: «1, 2, 3–10»; empty: they
+// are in another order.
+func (p Places) Of(f *rewrite.Formula) string {
+	if p.shown == 0 || !reflect.DeepEqual(f, p.by.Same()) {
+		return ""
+	}
 	var list []string
-	for i := 1; i <= of.sure && of.sure <= 3; i++ {
+	for i := 1; i <= p.sure && p.sure <= 3; i++ {
 		list = append(list, strconv.Itoa(i))
 	}
-	if of.sure > 3 {
-		list = append(list, fmt.Sprintf("1, 2 … %d", of.sure))
+	if p.sure > 3 {
+		list = append(list, fmt.Sprintf("1, 2 … %d", p.sure))
 	}
-	switch of.shown - of.sure {
+	switch p.shown - p.sure {
 	case 0:
 	case 1:
-		list = append(list, fmt.Sprintf("≥%d", of.shown))
+		list = append(list, fmt.Sprintf("≥%d", p.shown))
 	default:
-		list = append(list, fmt.Sprintf("%d–%d", of.sure+1, of.shown))
+		list = append(list, fmt.Sprintf("%d–%d", p.sure+1, p.shown))
 	}
 	return strings.Join(list, ", ")
 }
@@ -99,28 +104,28 @@ func firstPlaces(n int) string {
 }
 
 // ranking lists the groups of a block in an order. Not ok: they are not in one, or one has no value or no margin.
-func (p *calibrated) ranking(o rewrite.Order, answer []released) (list []ranked, block int, ok bool) {
-	of, block, ok := p.leaves(o.By, answer)
+func (a *Answer) ranking(o rewrite.Order) (list []ranked, block int, ok bool) {
+	of, block, ok := a.leaves(o.By)
 	if !ok {
 		return nil, 0, false
 	}
-	c := &computing{calibrated: p, answer: slices.Clone(answer), part: 1}
+	c := &computing{Answer: Answer{a.Statement, slices.Clone(a.Blocks)}, part: 1}
 	if len(of) > 1 {
 		c.part = 1 / float64(2*len(of)) // two groups are compared
 	}
-	for i := range c.answer {
-		c.answer[i].share = 0 // places are held to a probability of their own
+	for i := range c.Blocks {
+		c.Blocks[i].chosen = 0 // places are held to a probability of their own
 	}
-	for c.group = range answer[block].Keys.Len() {
+	for c.group = range a.Blocks[block].Keys.Len() {
 		e, _, ok := c.value(o.By)
 		if !ok {
 			return nil, 0, false
 		}
-		value, margin := e.at, math.Max(e.at-e.lo, e.hi-e.at)
+		one := ranked{e.at, e.margin(), len(of) > 1}
 		if o.Descending {
-			value = -value
+			one.value = -one.value
 		}
-		list = append(list, ranked{value, margin, len(of) > 1})
+		list = append(list, one)
 	}
 	slices.SortFunc(list, func(a, b ranked) int { return cmp.Compare(a.value, b.value) })
 	return list, block, true

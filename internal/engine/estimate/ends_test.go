@@ -1,4 +1,4 @@
-package engine
+package estimate
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -28,8 +29,8 @@ func TestQuantileIntervalsCover(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := calibratedBlock{releases: prepared}
-			p := &calibrated{plan: &rewrite.Plan{Blocks: []rewrite.Block{{Releases: list}}}, blocks: []calibratedBlock{b}}
+			b := gate.Mechanisms{Releases: prepared}
+			p := &Statement{Plan: &rewrite.Plan{Blocks: []rewrite.Block{{Releases: list}}}, Mechanisms: []gate.Mechanisms{b}}
 			for _, rows := range []int{100, 20000} {
 				for _, kind := range rowKinds {
 					values := make([]float64, rows)
@@ -50,16 +51,16 @@ func TestQuantileIntervalsCover(t *testing.T) {
 					truth := values[int(low)-1]*(1-part) + values[int(math.Ceil(rank))-1]*part
 					hits, width := 0, 0.0
 					for range draws {
-						r, _ := b.draw(source, list, measured{keys: make(rewrite.KeyRows, 1), histograms: [][]mechanism.Histogram{{h}, {h}, {h}}})
+						r := draw(source, b, list, measured{Keys: make(rewrite.KeyRows, 1), Histograms: [][]mechanism.Histogram{{h}, {h}, {h}}})
 						i, ok := p.interval(0, column, r, 0)
 						if !ok {
 							t.Fatal("no interval")
 						}
 						z := float64(r.Values[0][0])
-						if z-i.below <= truth && truth <= z+i.above {
+						if z-i.Below <= truth && truth <= z+i.Above {
 							hits++
 						}
-						width += (i.below + i.above) / draws
+						width += (i.Below + i.Above) / draws
 					}
 					if !stattest.AtLeast(hits, draws, .95) {
 						t.Errorf("epsilon %g, quantile %g of %d %s: the interval holds %g in %d of %d draws", g.Epsilon, q, rows, kind.name, truth, hits, draws)

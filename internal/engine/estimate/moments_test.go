@@ -1,4 +1,4 @@
-package engine
+package estimate
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -64,7 +65,7 @@ func rowsOf(y, x []float64) (exact [][]int64, truth map[string]float64) {
 }
 
 // valueOf is what PostgreSQL computes of the released integers.
-func valueOf(c rewrite.Column, r released) float64 {
+func valueOf(c rewrite.Column, r Block) float64 {
 	at := func(i int) float64 { return float64(r.Values[i][0]) }
 	n := at(0)
 	second := func(factor, square, a, b float64) float64 { return (factor+square)/n - a/n*b/n }
@@ -125,8 +126,8 @@ func TestMomentIntervalsCover(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := calibratedBlock{releases: prepared}
-			p := &calibrated{plan: &rewrite.Plan{Blocks: []rewrite.Block{{Releases: list}}}, blocks: []calibratedBlock{b}}
+			b := gate.Mechanisms{Releases: prepared}
+			p := &Statement{Plan: &rewrite.Plan{Blocks: []rewrite.Block{{Releases: list}}}, Mechanisms: []gate.Mechanisms{b}}
 			for _, rows := range []int{100, 2000, 20000} {
 				for _, kind := range rowKinds {
 					y, x := make([]float64, rows), make([]float64, rows)
@@ -136,7 +137,7 @@ func TestMomentIntervalsCover(t *testing.T) {
 					exact, truth := rowsOf(y, x)
 					hits, all := map[string]int{}, map[string]int{}
 					for range draws {
-						r, _ := b.draw(source, list, measured{keys: make(rewrite.KeyRows, 1), exact: exact})
+						r := draw(source, b, list, measured{Keys: make(rewrite.KeyRows, 1), Values: exact})
 						for _, name := range names {
 							c := momentColumn(name)
 							i, ok := p.interval(0, c, r, 0)
@@ -144,7 +145,7 @@ func TestMomentIntervalsCover(t *testing.T) {
 								continue
 							}
 							all[name]++
-							if v := valueOf(c, r); v-i.below <= truth[name]+1e-9 && truth[name]-1e-9 <= v+i.above {
+							if v := valueOf(c, r); v-i.Below <= truth[name]+1e-9 && truth[name]-1e-9 <= v+i.Above {
 								hits[name]++
 							}
 						}

@@ -1,4 +1,4 @@
-package engine
+package estimate
 
 import (
 	"math"
@@ -13,36 +13,6 @@ import (
 // rest is that of the second moments, of which an aggregate has one to three.
 const ofMeans = .05
 
-// span is what a number lies in.
-type span struct{ lo, hi float64 }
-
-func (s span) clamp(x float64) float64 { return math.Max(s.lo, math.Min(s.hi, x)) }
-
-func (s span) within(o span) span { return span{o.clamp(s.lo), o.clamp(s.hi)} }
-
-// most is how far it reaches from 0.
-func (s span) most() float64 { return math.Max(math.Abs(s.lo), math.Abs(s.hi)) }
-
-// combine spans what by makes of two numbers, which rises or falls with each of them.
-func (s span) combine(o span, by func(a, b float64) float64) span {
-	out := span{math.Inf(1), math.Inf(-1)}
-	for _, a := range []float64{s.lo, s.hi} {
-		for _, b := range []float64{o.lo, o.hi} {
-			x := by(a, b)
-			out = span{math.Min(out.lo, x), math.Max(out.hi, x)}
-		}
-	}
-	return out
-}
-
-func times(a, b float64) float64 { return a * b }
-
-// estimate is a number with its interval.
-type estimate struct {
-	at float64
-	span
-}
-
 // rowMoments is what is known of the rows of one group.
 type rowMoments struct {
 	*rewrite.Moments
@@ -55,27 +25,15 @@ type rowMoments struct {
 	wrong    float64    // all together, then of each second moment
 }
 
-// moments gives the interval of an aggregate of moments, in its own unit; false where it has none: it is NULL there.
-func (p *calibrated) moments(block int, c rewrite.Column, r released, g int) (interval, bool) {
-	e, ok := p.moment(block, c, r, g)
-	if !ok {
-		return interval{}, false
-	}
-	return interval{math.Max(0, e.at-e.lo), math.Max(0, e.hi-e.at)}, true
-}
-
-// moment gives an aggregate of moments with its interval.
-func (p *calibrated) moment(block int, c rewrite.Column, r released, g int) (estimate, bool) {
-	b := &p.plan.Blocks[block]
-	n := r.Values[c.Releases[0]][g]
+// moment gives an aggregate of moments with its interval, in its own unit; false where it has none: it is NULL there.
+func (c cell) moment() (estimate, bool) {
+	n := c.value(0)
 	if c.Outside > 0 || n <= 0 || strings.HasSuffix(c.Moments.Name, "_samp") && n == 1 {
 		return estimate{}, false
 	}
-	share := leftOutShare(b, b.Releases[c.Moments.Of[0].Sum], c)
-	m := &rowMoments{Moments: c.Moments, n: float64(n), share: share, wrong: p.wrong(r), count: p.blocks[block].releases[c.Releases[0]]}
-	m.released = func(i int) (*mechanism.Prepared, float64) {
-		return p.blocks[block].releases[i], float64(r.Values[i][g])
-	}
+	share := leftOutShare(c.plan(), c.plan().Releases[c.Moments.Of[0].Sum], c.Column)
+	m := &rowMoments{Moments: c.Moments, n: n, share: share, wrong: c.wrong, count: c.mechanism(c.Releases[0])}
+	m.released = func(i int) (*mechanism.Prepared, float64) { return c.mechanism(i), float64(c.values[i][c.group]) }
 	m.locate()
 	return m.aggregate()
 }

@@ -1,8 +1,6 @@
-package engine
+package estimate
 
 import (
-	"encoding/json"
-	"fmt"
 	"math"
 	"testing"
 
@@ -25,22 +23,22 @@ func TestSumsOverManyGroups(t *testing.T) {
 	for _, noise := range []mechanism.Noise{mechanism.Laplace, mechanism.Gaussian, mechanism.Staircase} {
 		for _, bounding := range []mechanism.Bounding{mechanism.Clamp, mechanism.Fold, mechanism.Denoise} {
 			p := countsOf(t, groups, 0, mechanism.Choice{Noise: noise, Bounding: bounding}, .33)
-			block := &p.plan.Blocks[0]
-			m := measured{keys: block.Keys, exact: make([][]int64, 1), histograms: make([][]mechanism.Histogram, 1)}
+			block := &p.Plan.Blocks[0]
+			m := measured{Keys: block.Keys, Values: make([][]int64, 1), Histograms: make([][]mechanism.Histogram, 1)}
 			for g := range groups {
-				m.exact[0] = append(m.exact[0], rows(g))
+				m.Values[0] = append(m.Values[0], rows(g))
 			}
 			wrong, bias := make([]int, groups), make([]float64, groups)
 			source := mechanism.NewSource()
 			for range rounds {
-				drawn, _ := p.blocks[0].draw(source, block.Releases, m)
-				shown := p.presented([]released{drawn})[0]
-				margin, share, ok := p.summed(0, alone, shown.all())
+				drawn := draw(source, p.Mechanisms[0], block.Releases, m)
+				shown := p.presented([]Block{drawn})[0]
+				margin, share, ok := p.Summed(0, alone, shown.Whole())
 				if !ok || share != 0 {
 					t.Fatalf("%s %s: no margin", noise, bounding)
 				}
 				sum, truth := int64(0), int64(0)
-				for g, z := range shown.all().Plain[0] {
+				for g, z := range shown.Whole().Plain[0] {
 					sum, truth = sum+z, truth+rows(g)
 					off := float64(sum - truth)
 					if bias[g] += off / rounds; math.Abs(off) > margin*math.Sqrt(float64(g+1)) {
@@ -48,7 +46,7 @@ func TestSumsOverManyGroups(t *testing.T) {
 					}
 				}
 			}
-			margin, _, _ := p.summed(0, alone, released{Released: gate.Released{Plain: [][]int64{{}}}})
+			margin, _, _ := p.Summed(0, alone, Block{Released: gate.Released{Plain: [][]int64{{}}}})
 			for _, g := range []int{0, 1, 9, 99, groups - 1} {
 				most := margin * math.Sqrt(float64(g+1))
 				if !stattest.AtMost(wrong[g], rounds, .05) || math.Abs(bias[g]) > most/5 { // a fifth: eight standard deviations of the mean
@@ -60,27 +58,21 @@ func TestSumsOverManyGroups(t *testing.T) {
 	}
 }
 
-// TestSumsOfKeptAnswers: an answer that was kept adds up to what it was; one that was kept without what adds up has no margin.
-func TestSumsOfKeptAnswers(t *testing.T) {
+// TestSumsOfOldAnswers: an answer that was kept without what adds up has no margin.
+func TestSumsOfOldAnswers(t *testing.T) {
 	p := countsOf(t, 4, 0, laplace, .33)
-	block := &p.plan.Blocks[0]
-	m := measured{keys: block.Keys, exact: [][]int64{{0, 0, 0, 90}}, histograms: make([][]mechanism.Histogram, 1)}
-	drawn, _ := p.blocks[0].draw(mechanism.NewSource(), block.Releases, m)
-	text, err := json.Marshal(p.kept([]released{drawn}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := decodeAnswer(p.plan, text)
-	if err != nil || fmt.Sprint(again[0].Plain) != fmt.Sprint(drawn.Plain) {
-		t.Errorf("%v was kept as %v (%v)", drawn.Plain, again, err)
-	}
+	block := &p.Plan.Blocks[0]
+	m := measured{Keys: block.Keys, Values: [][]int64{{0, 0, 0, 90}}, Histograms: make([][]mechanism.Histogram, 1)}
+	drawn := draw(mechanism.NewSource(), p.Mechanisms[0], block.Releases, m)
 	block.Windows = []rewrite.Window{{Column: alone, Adds: true}}
 	running := &rewrite.Formula{Op: rewrite.FormulaWindow}
-	if f := p.ofWindow(running, p.presented(again)); f.known == 0 || f.least <= 0 || f.most != 2*f.least || p.overShown(p.presented(again)) != "" {
-		t.Errorf("a running total of four groups: %+v, %q", f, p.overShown(p.presented(again)))
+	answer := p.Present([]gate.Released{drawn.Released})
+	if f := answer.window(running); f.Known == 0 || f.Least <= 0 || f.Most != 2*f.Least || answer.OverShown() != "" {
+		t.Errorf("a running total of four groups: %+v, %q", f, answer.OverShown())
 	}
-	again[0].Plain = nil
-	if f := p.ofWindow(running, p.presented(again)); f.known > 0 || p.overShown(p.presented(again)) == "" {
+	drawn.Plain = nil
+	answer = p.Present([]gate.Released{drawn.Released})
+	if f := answer.window(running); f.Known > 0 || answer.OverShown() == "" {
 		t.Errorf("of an old answer: %+v", f)
 	}
 }
@@ -96,4 +88,13 @@ func TestPartitions(t *testing.T) {
 			t.Errorf("by %v: %d to %d, want %d to %d", c.columns, fewest, largest, c.fewest, c.largest)
 		}
 	}
+}
+
+// key is a key of these texts.
+func key(fields ...string) []*rewrite.Canonical {
+	out := make([]*rewrite.Canonical, len(fields))
+	for i := range fields {
+		out[i] = (*rewrite.Canonical)(&fields[i])
+	}
+	return out
 }

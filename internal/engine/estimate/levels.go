@@ -1,41 +1,58 @@
-package engine
+package estimate
 
 import (
 	"math"
 	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/consistency"
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// presented is what is shown of an answer: its groups that have rows, with numbers that add up. It follows from released values and the
-// plan (docs/privacy.md P17a, P17b), so what is kept of an answer are the values as they were released. The blocks of a stage do not look
-// at those behind it: what a stage has read stays what it was.
-func (p *calibrated) presented(answer []released) []released {
-	present := presence{calibrated: p, answer: answer, known: map[int][]bool{}, share: map[int]float64{}}
-	a := &adding{calibrated: p, answer: slices.Clone(answer), present: present}
-	for _, l := range p.plan.Levels {
-		if l.Block < len(answer) && l.Of < len(answer) {
-			a.present.levels = append(a.present.levels, levelOf(l, answer))
+// Present gives what is shown of an answer: its groups that have rows, with numbers that add up. It follows from released
+// values and the plan (docs/privacy.md P17a, P17b), so what is kept of an answer are the values as they were released. The
+// blocks of a stage do not look at those behind it: what a stage has read stays what it was.
+func (s *Statement) Present(released []gate.Released) *Answer {
+	a := &adding{Answer: Answer{s, Drawn(released)}}
+	a.present = presence{Answer: Answer{s, slices.Clone(a.Blocks)}, known: map[int][]bool{}, share: map[int]float64{}}
+	for _, l := range s.Plan.Levels {
+		if l.Block < len(released) && l.Of < len(released) {
+			a.present.levels = append(a.present.levels, a.level(l))
 		}
 	}
 	if a.present.levels != nil {
-		for i, r := range answer {
-			a.answer[i] = r.copied()
+		for i := range a.Blocks {
+			a.Blocks[i].copyValues()
 		}
-		a.settle(func(l rewrite.Level, pair rewrite.Pair) bool { return !a.chained(l, pair) })
-		a.settle(a.chained)
+		a.settle(func(l rewrite.Level, pair rewrite.Pair) bool { return !a.isChained(l, pair) })
+		a.settle(a.isChained)
 		a.keepRanges()
 	}
 	a.hide()
-	return a.answer
+	return &a.Answer
+}
+
+// Drawn is an answer as it was released, of which nothing is chosen or made to add up.
+func Drawn(released []gate.Released) []Block {
+	out := make([]Block, len(released))
+	for i, r := range released {
+		out[i].Released = r
+	}
+	return out
+}
+
+// copyValues gives a block values of its own, beside those that were drawn.
+func (b *Block) copyValues() {
+	b.drawn, b.Values = b.Values, nil
+	for _, values := range b.drawn {
+		b.Values = append(b.Values, slices.Clone(values))
+	}
 }
 
 // adding is an answer whose levels are made to add up.
 type adding struct {
-	*calibrated
-	answer  []released
+	Answer
 	present presence
 }
 
@@ -45,24 +62,19 @@ type addedLevel struct {
 	group []int // -1: in none
 }
 
-func levelOf(l rewrite.Level, answer []released) addedLevel {
+func (a *Answer) level(l rewrite.Level) addedLevel {
 	out := addedLevel{Level: l}
-	fine, coarse := answer[l.Block].Keys, answer[l.Of].Keys
+	fine, coarse := a.Blocks[l.Block].Keys, a.Blocks[l.Of].Keys
 	at := map[string]int{}
-	var name []byte
+	all := make([]int, len(l.Keys)) // the columns of the coarser block
+	for i := range all {
+		all[i] = i
+	}
 	for g := range coarse.Len() {
-		name = name[:0]
-		for i := range l.Keys {
-			name = rewrite.AppendKeyValue(name, coarse, g, i)
-		}
-		at[string(name)] = g
+		at[keyName(coarse, g, all)] = g
 	}
 	for g := range fine.Len() {
-		name = name[:0]
-		for _, column := range l.Keys {
-			name = rewrite.AppendKeyValue(name, fine, g, column)
-		}
-		of, ok := at[string(name)]
+		of, ok := at[keyName(fine, g, l.Keys)]
 		if !ok {
 			of = -1
 		}
@@ -71,15 +83,15 @@ func levelOf(l rewrite.Level, answer []released) addedLevel {
 	return out
 }
 
-func (a *adding) chained(l rewrite.Level, pair rewrite.Pair) bool {
-	return a.plan.Blocks[l.Block].Releases[pair.Release].Kind == mechanism.SumGivenCount
+func (a *adding) isChained(l rewrite.Level, pair rewrite.Pair) bool {
+	return a.Plan.Blocks[l.Block].Releases[pair.Release].Kind == mechanism.SumGivenCount
 }
 
 // hide leaves out the groups that are not shown, and those that have come to nothing, and notes how many are left for the
 // intervals of these.
 func (a *adding) hide() {
-	for i, r := range a.answer {
-		block := &a.plan.Blocks[i]
+	for i, r := range a.Blocks {
+		block := &a.Plan.Blocks[i]
 		if block.DropsEmpty {
 			var groups []int
 			for g, shown := range a.present.of(i) {
@@ -87,15 +99,13 @@ func (a *adding) hide() {
 					groups = append(groups, g)
 				}
 			}
-			whole := r
-			r = whole.of(groups)
-			r.whole, r.shown = &whole, groups
+			r = r.of(groups)
 		}
-		r.share = a.present.chosen(i, r.Keys.Len())
+		r.chosen = a.present.chosen(i, r.Keys.Len())
 		if r.whole != nil {
-			r.whole.share = r.share // windows beside it read these, and it the same as without them
+			r.whole.chosen = r.chosen // windows beside it read these, and it the same as without them
 		}
-		a.answer[i] = r
+		a.Blocks[i] = r
 	}
 }
 
@@ -193,12 +203,12 @@ func (f *forest) add(l link) {
 // countsApart says of a sum given its count in which groups that count does not add up, and with it not the range of the sum; of others it
 // is nowhere so.
 func (f *forest) countsApart(l link) []bool {
-	block, of := f.answer[l.Block], f.answer[l.Of]
+	block, of := f.Blocks[l.Block], f.Blocks[l.Of]
 	apart := make([]bool, of.Keys.Len())
-	if !f.chained(l.Level, l.pair) {
+	if !f.isChained(l.Level, l.pair) {
 		return apart
 	}
-	fine, coarse := f.plan.Blocks[l.Block].Releases[l.pair.Release].CountRef, f.plan.Blocks[l.Of].Releases[l.pair.Of].CountRef
+	fine, coarse := f.Plan.Blocks[l.Block].Releases[l.pair.Release].CountRef, f.Plan.Blocks[l.Of].Releases[l.pair.Of].CountRef
 	sums := make([]int64, len(apart))
 	for g, to := range l.group {
 		if to >= 0 {
@@ -217,9 +227,9 @@ func (f *forest) of(at place, pair rewrite.Pair) []consistency.Number {
 	if known {
 		return list
 	}
-	r := f.plan.Blocks[at.block].Releases[at.release]
-	deviation := f.blocks[at.block].releases[at.release].Chosen().RMSEAverage
-	values, shown := f.answer[at.block].Values, f.present.of(at.block)
+	r := f.Plan.Blocks[at.block].Releases[at.release]
+	deviation := f.Mechanisms[at.block].Releases[at.release].Chosen().RMSEAverage
+	values, shown := f.Blocks[at.block].Values, f.present.of(at.block)
 	list = make([]consistency.Number, len(values[at.release]))
 	for g, z := range values[at.release] {
 		n := &list[g]
@@ -258,7 +268,7 @@ func multiplied(a, b int64) int64 {
 
 // take puts the numbers of a release into the answer.
 func (a *adding) take(at place, pair rewrite.Pair, numbers []consistency.Number) {
-	r, values := a.plan.Blocks[at.block].Releases[at.release], a.answer[at.block].Values
+	r, values := a.Plan.Blocks[at.block].Releases[at.release], a.Blocks[at.block].Values
 	for g := range numbers {
 		n := &numbers[g]
 		if !n.Joined {
@@ -274,12 +284,12 @@ func (a *adding) take(at place, pair rewrite.Pair, numbers []consistency.Number)
 
 // keepRanges puts every sum into the range that follows from its count, where that has changed.
 func (a *adding) keepRanges() {
-	for i, block := range a.plan.Blocks[:len(a.answer)] {
+	for i, block := range a.Plan.Blocks[:len(a.Blocks)] {
 		for j, r := range block.Releases {
 			if r.Kind != mechanism.SumGivenCount {
 				continue
 			}
-			values, drawn := a.answer[i].Values, a.answer[i].noisy[r.CountRef]
+			values, drawn := a.Blocks[i].Values, a.Blocks[i].drawn[r.CountRef]
 			for g, n := range values[r.CountRef] {
 				if n == drawn[g] {
 					continue

@@ -1,4 +1,4 @@
-package engine
+package estimate
 
 import (
 	"fmt"
@@ -41,22 +41,22 @@ func chainedReleases(count, sum mechanism.Choice) []mechanism.Release {
 }
 
 // calibratedFor has a mechanism for each release of one block.
-func calibratedFor(t *testing.T, block rewrite.Block, g mechanism.Guarantee) *calibrated {
+func calibratedFor(t *testing.T, block rewrite.Block, g mechanism.Guarantee) *Statement {
 	t.Helper()
-	p := &calibrated{plan: &rewrite.Plan{Blocks: []rewrite.Block{block}}, blocks: []calibratedBlock{{}}}
+	p := &Statement{Plan: &rewrite.Plan{Blocks: []rewrite.Block{block}}, Mechanisms: []gate.Mechanisms{{}}}
 	for _, r := range block.Releases {
 		prepared, err := mechanism.Prepare(r, g)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.blocks[0].releases = append(p.blocks[0].releases, prepared)
+		p.Mechanisms[0].Releases = append(p.Mechanisms[0].Releases, prepared)
 	}
 	return p
 }
 
 // one is a block of one group in which these values were released.
-func one(values ...int64) released {
-	r := released{Released: gate.Released{Keys: make(rewrite.KeyRows, 1)}}
+func one(values ...int64) Block {
+	r := Block{Released: gate.Released{Keys: make(rewrite.KeyRows, 1)}}
 	for _, v := range values {
 		r.Values = append(r.Values, []int64{v})
 	}
@@ -64,12 +64,12 @@ func one(values ...int64) released {
 }
 
 // covered draws an aggregate and counts in how many of the draws that have an interval it holds the answer.
-func covered(p *calibrated, c rewrite.Column, exact []int64, draws int) (hits, all int) {
+func covered(p *Statement, c rewrite.Column, exact []int64, draws int) (hits, all int) {
 	source := mechanism.NewSource()
 	for range draws {
 		values := make([]int64, len(exact))
-		for i, r := range p.plan.Blocks[0].Releases {
-			values[i] = p.blocks[0].releases[i].Draw(source, exact[i], values[r.CountRef])
+		for i, r := range p.Plan.Blocks[0].Releases {
+			values[i] = p.Mechanisms[0].Releases[i].Draw(source, exact[i], values[r.CountRef])
 		}
 		i, ok := p.interval(0, c, one(values...), 0)
 		if !ok {
@@ -85,7 +85,7 @@ func covered(p *calibrated, c rewrite.Column, exact []int64, draws int) (hits, a
 				answer += float64(c.DoubledCenter) * (rows - n)
 			}
 		}
-		if z-i.below <= answer+1e-6 && answer <= z+i.above+1e-6 {
+		if z-i.Below <= answer+1e-6 && answer <= z+i.Above+1e-6 {
 			hits++
 		}
 	}
@@ -101,7 +101,7 @@ func TestIntervalsCover(t *testing.T) {
 		count, sum mechanism.Choice
 		delta      float64
 	}
-	check := func(name string, p *calibrated, c rewrite.Column, exact []int64, most float64) {
+	check := func(name string, p *Statement, c rewrite.Column, exact []int64, most float64) {
 		hits, all := covered(p, c, exact, 10000)
 		if !stattest.AtLeast(hits, all, .94) {
 			t.Errorf("%s: the interval holds the answer in %d of %d draws", name, hits, all)
@@ -178,8 +178,8 @@ func TestIntervalStaysInRange(t *testing.T) {
 			t.Errorf("%s: an interval is %v", c.name, ok)
 			continue
 		}
-		if c.below > 0 && i.below != c.below || c.above > 0 && i.above != c.above || i.below < 0 || i.above < 0 {
-			t.Errorf("%s: −%g +%g, want −%g +%g", c.name, i.below, i.above, c.below, c.above)
+		if c.below > 0 && i.Below != c.below || c.above > 0 && i.Above != c.above || i.Below < 0 || i.Above < 0 {
+			t.Errorf("%s: −%g +%g, want −%g +%g", c.name, i.Below, i.Above, c.below, c.above)
 		}
 	}
 }
@@ -215,8 +215,8 @@ func TestIntervalsOfRowsLeftOut(t *testing.T) {
 		c.block.Releases = releases
 		i, ok := calibratedFor(t, c.block, g).interval(0, c.column, r, 0)
 		plain, _ := all.interval(0, clamped(c.column, 0), r, 0)
-		if !ok || math.Abs(i.below-plain.below-c.below) > 1e-6 || math.Abs(i.above-plain.above-c.above) > 1e-6 {
-			t.Errorf("%s: −%g +%g; without rows left out −%g +%g", c.name, i.below, i.above, plain.below, plain.above)
+		if !ok || math.Abs(i.Below-plain.Below-c.below) > 1e-6 || math.Abs(i.Above-plain.Above-c.above) > 1e-6 {
+			t.Errorf("%s: −%g +%g; without rows left out −%g +%g", c.name, i.Below, i.Above, plain.Below, plain.Above)
 		}
 	}
 	// A unit counts once, whatever rows it has; in one of several groups it may count nowhere.
@@ -258,11 +258,11 @@ func TestIntervalsOfCutNumbers(t *testing.T) {
 		}
 		c.column.Cut = &release.Cut{High: true, Share: share(.2)}
 		i, ok := p.interval(0, c.column, r, 0)
-		if want := plain.above + (c.value+plain.above)/4; !ok || i.below != plain.below || math.Abs(i.above-want) > 1e-6 {
-			t.Errorf("%s: −%g +%g, want −%g +%g", name, i.below, i.above, plain.below, want)
+		if want := plain.Above + (c.value+plain.Above)/4; !ok || i.Below != plain.Below || math.Abs(i.Above-want) > 1e-6 {
+			t.Errorf("%s: −%g +%g, want −%g +%g", name, i.Below, i.Above, plain.Below, want)
 		}
 	}
-	p.plan.Blocks[0].Uncovered = true
+	p.Plan.Blocks[0].Uncovered = true
 	if _, ok := p.interval(0, rewrite.Column{Releases: []int{2}}, r, 0); ok {
 		t.Error("there is an interval of an answer of which rows are left out, or taken for others, that nothing counts")
 	}
@@ -296,8 +296,8 @@ func TestAveragesOfRowsLeftOut(t *testing.T) {
 		{"nearly one sign", width - 1, 0, 12, 12},
 	} {
 		i := chained{row: row, z: c.each * n, n: n, margins: noMargins}.average(c.center, share, 0)
-		if math.Abs(i.below/n-c.below) > 1e-9 || math.Abs(i.above/n-c.above) > 1e-9 {
-			t.Errorf("%s: −%g +%g, want −%g +%g", c.name, i.below/n, i.above/n, c.below, c.above)
+		if math.Abs(i.Below/n-c.below) > 1e-9 || math.Abs(i.Above/n-c.above) > 1e-9 {
+			t.Errorf("%s: −%g +%g, want −%g +%g", c.name, i.Below/n, i.Above/n, c.below, c.above)
 		}
 	}
 	// Whatever is left out, within the share of rows and of the sum: kept rows and their sum may both be less, or one alone.
@@ -306,8 +306,8 @@ func TestAveragesOfRowsLeftOut(t *testing.T) {
 			const truth = 40. // the average, of values in [0, 2·width] in halves
 			kept := truth * sum / rows
 			i := chained{row: row, z: (kept - width) * n, n: n, margins: noMargins}.average(width, share, 0)
-			if kept-i.below/n > truth+1e-9 || truth-1e-9 > kept+i.above/n {
-				t.Errorf("%g of the rows and %g of the sum are kept: %g −%g +%g does not hold %g", rows, sum, kept, i.below/n, i.above/n, truth)
+			if kept-i.Below/n > truth+1e-9 || truth-1e-9 > kept+i.Above/n {
+				t.Errorf("%g of the rows and %g of the sum are kept: %g −%g +%g does not hold %g", rows, sum, kept, i.Below/n, i.Above/n, truth)
 			}
 		}
 	}
@@ -336,8 +336,8 @@ func TestValuesBeyondBoundsOfBothSigns(t *testing.T) {
 			center := c.lo + c.hi
 			s := chained{row: mechanism.Interval{Lo: int64(c.lo - c.hi), Hi: int64(c.hi - c.lo)}, z: 2*kept - n*center, n: n, margins: noMargins}
 			for what, i := range map[string]interval{"sum": s.total(center, share, share), "average": s.average(center, share, share)} {
-				if kept-i.below/2 > least+1e-9 || kept+i.above/2 < most-1e-9 {
-					t.Errorf("%s of rows in %v, %g of them at the upper end: %g −%g +%g does not hold %g to %g", what, c, up, kept, i.below/2, i.above/2, least, most)
+				if kept-i.Below/2 > least+1e-9 || kept+i.Above/2 < most-1e-9 {
+					t.Errorf("%s of rows in %v, %g of them at the upper end: %g −%g +%g does not hold %g to %g", what, c, up, kept, i.Below/2, i.Above/2, least, most)
 				}
 			}
 		}
@@ -350,46 +350,15 @@ func TestValuesBeyondBoundsOfBothSigns(t *testing.T) {
 	}
 }
 
-// TestDerivedArguments: what the finish query is bound to.
-func TestDerivedArguments(t *testing.T) {
-	share := .2
-	releases := chainedReleases(laplace, laplace)
-	releases[0].Sensitivity, releases[1].Sensitivity = 50, 50*width
-	releases = append(releases, mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Fraction: .5})
-	median := rewrite.Column{Releases: []int{2}, Cut: &release.Cut{High: true}}
-	r := released{Released: gate.Released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{4000, 0}, {120000, 0}, {50, 0}}}}
-	for _, c := range []struct {
-		name    string
-		leftOut *float64
-		column  rewrite.Column
-		what    rewrite.Derived
-		want    string
-	}{
-		{"low end of a count", &share, alone, rewrite.DerivedLow, "{75,0}"},
-		{"high end of a count", &share, alone, rewrite.DerivedHigh, "{1075,75}"},
-		{"of the noise alone where nobody says what is left out", nil, alone, rewrite.DerivedHigh, "{75,75}"},
-		{"no average of no rows", &share, average, rewrite.DerivedLow, "{100991,NULL}"},
-		{"low end of a median", nil, median, rewrite.DerivedLow, "{50,0}"},
-		{"no end that nobody knows", nil, median, rewrite.DerivedHigh, "{NULL,NULL}"},
-		{"a threshold", &share, alone, rewrite.DerivedThreshold, "{58,58}"},
-	} {
-		p := &private{calibrated: calibratedFor(t, rewrite.Block{Releases: releases, Rows: 50, LeftOut: c.leftOut}, mechanism.Guarantee{Epsilon: 2})}
-		got, _, err := p.derivedArg(rewrite.FinishArg{Release: c.column.Releases[0], Column: &c.column, Derived: c.what}, r)
-		if err != nil || string(got) != c.want {
-			t.Errorf("%s: %s, want %s (%v)", c.name, got, c.want, err)
-		}
-	}
-}
-
 // TestNothing: an average has an interval and a deviation where its count exceeds the threshold, and else is NULL.
 func TestNothing(t *testing.T) {
-	p := &private{calibrated: calibratedFor(t, rewrite.Block{Releases: chainedReleases(laplace, laplace)}, mechanism.Guarantee{Epsilon: .1})}
-	column, most := average, p.blocks[0].releases[0].EmptyThreshold(mechanism.Wrong)
+	p := calibratedFor(t, rewrite.Block{Releases: chainedReleases(laplace, laplace)}, mechanism.Guarantee{Epsilon: .1})
+	column, most := average, p.Mechanisms[0].Releases[0].EmptyThreshold(mechanism.Wrong)
 	column.Rows = 1
-	r := released{Released: gate.Released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{most, most + 1}, {0, 0}}}}
+	r := Block{Released: gate.Released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{most, most + 1}, {0, 0}}}}
 	for g, want := range []bool{false, true} {
 		_, interval := p.interval(0, column, r, g)
-		if _, deviation := p.deviation(0, column, r, g); interval != want || deviation != want {
+		if _, deviation := p.Deviation(0, column, r, g); interval != want || deviation != want {
 			t.Errorf("of %d rows: an interval %v, a deviation %v", r.Values[0][g], interval, deviation)
 		}
 	}
@@ -397,7 +366,7 @@ func TestNothing(t *testing.T) {
 
 // TestDeviationOfTwoReleases: their variances add up, and what has no value has no deviation.
 func TestDeviationOfTwoReleases(t *testing.T) {
-	p := &private{calibrated: calibratedFor(t, rewrite.Block{Releases: chainedReleases(laplace, laplace)}, mechanism.Guarantee{Epsilon: .1})}
+	p := calibratedFor(t, rewrite.Block{Releases: chainedReleases(laplace, laplace)}, mechanism.Guarantee{Epsilon: .1})
 	const count, sum = 14.142, 14.142 * width // √2·Δ/ε
 	for _, c := range []struct {
 		name   string
@@ -410,23 +379,19 @@ func TestDeviationOfTwoReleases(t *testing.T) {
 		{"average", average, 4000, math.Hypot(sum, 30*count) / 4000},
 		{"average of no rows", average, 0, 0},
 	} {
-		sd, ok := p.deviation(0, c.column, one(c.rows, 30*c.rows), 0)
+		sd, ok := p.Deviation(0, c.column, one(c.rows, 30*c.rows), 0)
 		if ok != (c.want > 0) || math.Abs(sd-c.want) > 1e-3*c.want {
 			t.Errorf("%s: %g, %v, want %g", c.name, sd, ok, c.want)
 		}
-	}
-	text, _, err := p.derivedArg(rewrite.FinishArg{Release: 1, Column: &average, Derived: rewrite.DerivedStddev}, one(0, 0))
-	if string(text) != "{NULL}" || err != nil {
-		t.Errorf("the finish query is bound to %s, want {NULL} (%v)", text, err)
 	}
 }
 
 // TestRaisedValues: a sum reaches down to what it is if values below a bound above 0 were raised to that.
 func TestRaisedValues(t *testing.T) {
 	p := calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{scalar(0, 1<<30, 200, laplace)}}, mechanism.Guarantee{Epsilon: 1})
-	r := released{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{1000 * 100}}}} // 50 of them of 0, raised to 100
-	if i, ok := p.interval(0, rewrite.Column{Releases: []int{0}, Outside: .05}, r, 0); !ok || i.below < 50*100 {
-		t.Errorf("down by %g", i.below)
+	r := Block{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{1000 * 100}}}} // 50 of them of 0, raised to 100
+	if i, ok := p.interval(0, rewrite.Column{Releases: []int{0}, Outside: .05}, r, 0); !ok || i.Below < 50*100 {
+		t.Errorf("down by %g", i.Below)
 	}
 }
 
@@ -434,19 +399,19 @@ func TestRaisedValues(t *testing.T) {
 // a greatest value whose group is chosen may be less than the true one, and more.
 func TestChosenByThemselves(t *testing.T) {
 	p := calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{scalar(0, mechanism.NoUpper, 1, laplace)}}, mechanism.Guarantee{Epsilon: 1})
-	p.blocks[0].threshold = &mechanism.CountThreshold{Least: 20}
-	r := released{Released: gate.Released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{21, 500}}}}
+	p.Mechanisms[0].Threshold = &mechanism.CountThreshold{Least: 20}
+	r := Block{Released: gate.Released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{21, 500}}}}
 	for g, want := range []bool{true, false} {
-		if i, ok := p.interval(0, alone, r, g); !ok || (i.below == float64(r.Values[0][g])) != want {
-			t.Errorf("%d: down by %g", r.Values[0][g], i.below)
+		if i, ok := p.interval(0, alone, r, g); !ok || (i.Below == float64(r.Values[0][g])) != want {
+			t.Errorf("%d: down by %g", r.Values[0][g], i.Below)
 		}
 	}
 	greatest := mechanism.Release{Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Sensitivity: 1, Groups: 1, Fraction: 1}
 	p = calibratedFor(t, rewrite.Block{Releases: []mechanism.Release{greatest}}, mechanism.Guarantee{Epsilon: 1})
 	for share, want := range map[float64]float64{0: 0, .1: 60} {
-		r := released{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{60}}}, share: share}
-		if i, ok := p.interval(0, alone, r, 0); !ok || i.below != want {
-			t.Errorf("of a share of %g: down by %g, want %g", share, i.below, want)
+		r := Block{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{60}}}, chosen: share}
+		if i, ok := p.interval(0, alone, r, 0); !ok || i.Below != want {
+			t.Errorf("of a share of %g: down by %g, want %g", share, i.Below, want)
 		}
 	}
 }
@@ -454,13 +419,13 @@ func TestChosenByThemselves(t *testing.T) {
 // TestNothingOfALook: the counts that are told from none are larger where less may be wrong.
 func TestNothingOfALook(t *testing.T) {
 	p := calibratedFor(t, rewrite.Block{Releases: chainedReleases(laplace, laplace)}, mechanism.Guarantee{Epsilon: .1})
-	column, most := average, p.blocks[0].releases[0].EmptyThreshold(mechanism.Wrong)
+	column, most := average, p.Mechanisms[0].Releases[0].EmptyThreshold(mechanism.Wrong)
 	column.Rows = 1
-	r := released{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{most + 1}, {0}}}}
-	if p.nothing(0, column, r, 0) {
+	r := Block{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{most + 1}, {0}}}}
+	if p.cell(0, column, r, 0).nothing() {
 		t.Error("all of an answer: NULL")
 	}
-	if p.part = wrongLooks; !p.nothing(0, column, r, 0) {
+	if p.Part = .2; !p.cell(0, column, r, 0).nothing() {
 		t.Error("a look: not NULL")
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package estimate
 
 import (
 	"cmp"
@@ -15,13 +15,43 @@ import (
 // What a statement computes of aggregates lies between what it computes of the ends of their intervals, where these
 // hold all together: each of k is wrong in a k-th of what may be wrong (docs/mechanisms.md, section 8).
 
+// span is what a number lies in.
+type span struct{ lo, hi float64 }
+
+func (s span) clamp(x float64) float64 { return math.Max(s.lo, math.Min(s.hi, x)) }
+
+func (s span) within(o span) span { return span{o.clamp(s.lo), o.clamp(s.hi)} }
+
+// most is how far it reaches from 0.
+func (s span) most() float64 { return math.Max(math.Abs(s.lo), math.Abs(s.hi)) }
+
+// combine spans what by makes of two numbers, which rises or falls with each of them.
+func (s span) combine(o span, by func(a, b float64) float64) span {
+	out := span{math.Inf(1), math.Inf(-1)}
+	for _, a := range []float64{s.lo, s.hi} {
+		for _, b := range []float64{o.lo, o.hi} {
+			x := by(a, b)
+			out = span{math.Min(out.lo, x), math.Max(out.hi, x)}
+		}
+	}
+	return out
+}
+
+// estimate is a number with its interval.
+type estimate struct {
+	at float64
+	span
+}
+
+// margin is how far the further end is off.
+func (e estimate) margin() float64 { return math.Max(e.at-e.lo, e.hi-e.at) }
+
 // computing computes formulas in one group, with what they may be.
 type computing struct {
-	*calibrated
-	answer []released
-	group  int     // of the one block that has several
-	part   float64 // that an aggregate has of what may be wrong
-	null   bool    // an aggregate is NULL
+	Answer
+	group int     // of the one block that has several
+	part  float64 // that an aggregate has of what may be wrong
+	null  bool    // an aggregate is NULL
 }
 
 // mostComputed bounds how often parts of a formula are computed.
@@ -29,7 +59,7 @@ const mostComputed = 1 << 20
 
 // leaves are the aggregates that a formula is of, each once, and the block whose groups are its rows. ok: there is one,
 // and nothing else that was released is in the formula.
-func (p *calibrated) leaves(f *rewrite.Formula, answer []released) (list []*rewrite.Formula, block int, ok bool) {
+func (a *Answer) leaves(f *rewrite.Formula) (list []*rewrite.Formula, block int, ok bool) {
 	parts := 0
 	other := f.Has(func(x *rewrite.Formula) bool {
 		parts++
@@ -47,18 +77,18 @@ func (p *calibrated) leaves(f *rewrite.Formula, answer []released) (list []*rewr
 	if other || len(list) == 0 {
 		return nil, 0, false
 	}
-	block, ok = p.rowsOf(list)
-	return list, block, ok && parts*answer[block].Keys.Len() <= mostComputed
+	block, ok = a.rowsOf(list)
+	return list, block, ok && parts*a.Blocks[block].Keys.Len() <= mostComputed
 }
 
 // rowsOf is the block whose groups are the rows of what is computed of some aggregates, any where they are of one group
 // each; ok: there is one.
-func (p *calibrated) rowsOf(list []*rewrite.Formula) (block int, ok bool) {
+func (a *Answer) rowsOf(list []*rewrite.Formula) (block int, ok bool) {
 	block = list[0].Block
 	for _, x := range list {
-		switch grouped := len(p.plan.Blocks[x.Block].KeyTypes) > 0; {
+		switch grouped := len(a.Plan.Blocks[x.Block].KeyTypes) > 0; {
 		case !grouped || x.Block == block:
-		case len(p.plan.Blocks[block].KeyTypes) > 0:
+		case len(a.Plan.Blocks[block].KeyTypes) > 0:
 			return 0, false
 		default:
 			block = x.Block
@@ -107,6 +137,8 @@ var binary = map[string]func(a, b float64) float64{
 	"/": func(a, b float64) float64 { return a / b },
 }
 
+func times(a, b float64) float64 { return a * b }
+
 // roundedBy applies a function that does not fall: between the ends is what it makes of the truth, and the truth before
 // that.
 func roundedBy(op string, args []estimate) estimate {
@@ -130,51 +162,38 @@ var rounding = map[string]func(float64) float64{
 
 // aggregate is one aggregate in its unit.
 func (c *computing) aggregate(f *rewrite.Formula) (e estimate, whole, ok bool) {
-	column, r, g := c.plan.Blocks[f.Block].Columns[f.Column], c.answer[f.Block], c.group
-	if len(c.plan.Blocks[f.Block].KeyTypes) == 0 {
+	column, r, g := c.Plan.Blocks[f.Block].Columns[f.Column], c.Blocks[f.Block], c.group
+	if len(c.Plan.Blocks[f.Block].KeyTypes) == 0 {
 		g = 0
 	}
-	if len(column.Releases) == 0 || column.Choice || column.Type == pgtype.BoolOID || g >= r.Keys.Len() {
+	if len(column.Releases) == 0 || column.Choice || g >= r.Keys.Len() || c.part < 1 && c.isQuantile(f.Block, column) { // its ends are drawn
 		return e, false, false
 	}
-	first := c.plan.Blocks[f.Block].Releases[column.Releases[0]]
-	if c.part < 1 && first.Kind == mechanism.Quantile {
-		return e, false, false // its ends are drawn
-	}
-	r.share = cmp.Or(r.share, 1) * c.part
-	at, by := c.steps(f.Block, column, r, g)
-	if by <= 0 || c.nothing(f.Block, column, r, g) {
-		c.null = true
-		return e, false, false
-	}
-	i, ok := c.interval(f.Block, column, r, g)
-	if column.Average {
-		at += float64(column.DoubledCenter)
-	}
-	step := first.Grid.Step
-	switch column.Type {
-	case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID:
-		whole = true
-	}
-	return estimate{at * step, span{(at - i.below/by) * step, (at + i.above/by) * step}}, whole, ok
+	r.chosen = cmp.Or(r.chosen, 1) * c.part
+	a := c.Aggregate(f.Block, column, r, g)
+	c.null = c.null || a.Null
+	return a.estimate(), slices.Contains([]uint32{pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID}, column.Type), a.Known
 }
 
-// ofFormula says how far what is computed of aggregates may be off.
-func (p *calibrated) ofFormula(f *rewrite.Formula, answer []released) (out margin) {
-	list, block, ok := p.leaves(f, answer)
+func (s *Statement) isQuantile(block int, c rewrite.Column) bool {
+	return s.Plan.Blocks[block].Releases[c.Releases[0]].Kind == mechanism.Quantile
+}
+
+// computed says how far what is computed of aggregates may be off.
+func (a *Answer) computed(f *rewrite.Formula) (out Margin) {
+	list, block, ok := a.leaves(f)
 	for _, x := range list {
-		c := p.plan.Blocks[x.Block].Columns[x.Column]
-		ok = ok && isNumber(c.Type) && len(c.Releases) > 0 &&
-			p.plan.Blocks[x.Block].Releases[c.Releases[0]].Kind != mechanism.Quantile
+		c := a.Plan.Blocks[x.Block].Columns[x.Column]
+		ok = ok && isNumber(c.Type) && len(c.Releases) > 0 && !a.isQuantile(x.Block, c)
 	}
 	if !ok {
-		return p.unknown(answer)
+		return a.unknown()
 	}
-	out.groups = answer[block].Keys.Len()
-	for g := range out.groups {
-		c := &computing{calibrated: p, answer: answer, group: g, part: 1 / float64(len(list))}
+	out.Groups = a.Blocks[block].Keys.Len()
+	for g := range out.Groups {
+		c := &computing{Answer: *a, group: g, part: 1 / float64(len(list))}
 		e, _, ok := c.value(f)
-		out.add(math.Max(e.at-e.lo, e.hi-e.at), ok, c.null)
+		out.add(e.margin(), ok, c.null)
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package engine
+package estimate
 
 import (
 	"cmp"
@@ -10,8 +10,7 @@ import (
 // presence finds the groups that released values tell from empty ones, block by block (docs/privacy.md P17a). The
 // values are as they were drawn: the noise of one group is independent of that of others.
 type presence struct {
-	*calibrated
-	answer []released
+	Answer // as it was drawn
 	levels []addedLevel
 	known  map[int][]bool
 	share  map[int]float64 // of the groups among which values choose, those that are shown
@@ -23,7 +22,7 @@ func (s *presence) of(block int) []bool {
 	if shown, ok := s.known[block]; ok {
 		return shown
 	}
-	b, groups := &s.plan.Blocks[block], s.answer[block].Keys.Len()
+	b, groups := &s.Plan.Blocks[block], s.Blocks[block].Keys.Len()
 	shown := slices.Repeat([]bool{true}, groups)
 	s.known[block] = shown
 	if !b.DropsEmpty {
@@ -46,7 +45,7 @@ func (s *presence) of(block int) []bool {
 			family = append(family, chance[g])
 		}
 	}
-	most, found := discovered(family, s.wrongShare()), 0
+	most, found := discovered(family, s.Wrong()), 0
 	for g := range shown {
 		if shown[g] = shown[g] && chance[g] <= most; shown[g] {
 			found++
@@ -59,17 +58,17 @@ func (s *presence) of(block int) []bool {
 // chosen is the share of the groups of a block that values choose, by presence and by LIMIT behind an order by an
 // aggregate; 0: they choose none. Where they choose in another way it is that of one group of all that are chosen so.
 func (s *presence) chosen(block, shown int) float64 {
-	if s.plan.Blocks[block].Chosen {
+	if s.Plan.Blocks[block].Chosen {
 		all := 0
-		for i, r := range s.answer {
-			if s.plan.Blocks[i].Chosen {
+		for i, r := range s.Blocks {
+			if s.Plan.Blocks[i].Chosen {
 				all += r.Keys.Len()
 			}
 		}
 		return 1 / float64(max(1, all))
 	}
 	share := s.share[block]
-	if limit := s.plan.Blocks[block].Limit; 0 < limit && limit < shown {
+	if limit := s.Plan.Blocks[block].Limit; 0 < limit && limit < shown {
 		share = cmp.Or(share, 1) * float64(limit) / float64(shown)
 	}
 	return share
@@ -79,9 +78,9 @@ func (s *presence) chosen(block, shown int) float64 {
 // several say that there are rows, so many times the least chance of one, which holds however their noises depend on
 // each other.
 func (s *presence) emptyChance(block, g int) float64 {
-	least, exists := 1.0, s.plan.Blocks[block].Exists
+	least, exists := 1.0, s.Plan.Blocks[block].Exists
 	for _, i := range exists {
-		least = math.Min(least, s.blocks[block].releases[i].EmptyTail(s.answer[block].Values[i][g])*float64(len(exists)))
+		least = math.Min(least, s.Mechanisms[block].Releases[i].EmptyTail(s.Blocks[block].Values[i][g])*float64(len(exists)))
 	}
 	return least
 }
@@ -98,12 +97,13 @@ func discovered(family []float64, share float64) float64 {
 	return -1
 }
 
-// notShown says how many groups of an answer are not shown; empty: all are.
-func (p *calibrated) notShown(drawn, shown []released) string {
+// NotShown says how many groups of an answer are not shown; empty: all are.
+func (a *Answer) NotShown() string {
 	all, left := 0, 0
-	for i, b := range p.plan.Blocks {
+	for i, b := range a.Plan.Blocks {
 		if b.DropsEmpty && len(b.KeyTypes) > 0 && !b.Compared {
-			all, left = all+drawn[i].Keys.Len(), left+drawn[i].Keys.Len()-shown[i].Keys.Len()
+			n := a.Blocks[i].Whole().Keys.Len()
+			all, left = all+n, left+n-a.Blocks[i].Keys.Len()
 		}
 	}
 	const keep = "SET dpproxy.empty_groups = keep shows all."

@@ -1,4 +1,4 @@
-package engine
+package estimate
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func TestDiscovered(t *testing.T) {
 }
 
 // countsOf is calibrated for counts, and sums besides, in so many groups.
-func countsOf(t *testing.T, groups, sums int, choice mechanism.Choice, epsilon float64) *calibrated {
+func countsOf(t *testing.T, groups, sums int, choice mechanism.Choice, epsilon float64) *Statement {
 	t.Helper()
 	block := declaredKeys(groups)
 	block.Releases = append(block.Releases, scalar(0, 1<<20, 1, choice))
@@ -47,7 +47,7 @@ func countsOf(t *testing.T, groups, sums int, choice mechanism.Choice, epsilon f
 		block.Releases, block.Exists = append(block.Releases, scalar(-1<<30, 1<<30, width, choice)), append(block.Exists, i+1)
 	}
 	p := calibratedFor(t, block, mechanism.Guarantee{Epsilon: epsilon, Delta: 1e-6})
-	p.blocks[0].threshold = nil
+	p.Mechanisms[0].Threshold = nil
 	return p
 }
 
@@ -75,16 +75,16 @@ func TestShownGroups(t *testing.T) {
 		{"by a sum, to either side", [][]int64{{1, 2, 0, 90}, {-90 * width, 5, 90 * width, 3}}, [][]int64{{1, 0, 90}, {-90 * width, 90 * width, 3}}, "1 of 4 groups is not shown: it cannot be told from an empty one. "},
 	} {
 		p := countsOf(t, 4, len(c.values)-1, laplace, .33*float64(len(c.values)))
-		drawn := []released{{Released: gate.Released{Keys: p.plan.Blocks[0].Keys, Values: c.values}}}
+		drawn := []Block{{Released: gate.Released{Keys: p.Plan.Blocks[0].Keys, Values: c.values}}}
 		shown := p.presented(drawn)
 		if diff := cmp.Diff(c.want, shown[0].Values); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
-		if hint := p.notShown(drawn, shown); !strings.HasPrefix(hint, c.hint) || (hint == "") != (c.hint == "") {
+		if hint := (&Answer{p, shown}).NotShown(); !strings.HasPrefix(hint, c.hint) || (hint == "") != (c.hint == "") {
 			t.Errorf("%s: %q", c.name, hint)
 		}
-		p.plan.Blocks[0].DropsEmpty = false
-		if got := p.presented(drawn)[0].Values; !cmp.Equal(got, c.values) || p.notShown(drawn, drawn) != "" {
+		p.Plan.Blocks[0].DropsEmpty = false
+		if got := p.presented(drawn)[0].Values; !cmp.Equal(got, c.values) || (&Answer{p, drawn}).NotShown() != "" {
 			t.Errorf("%s: groups without rows are kept, and it is %v", c.name, got)
 		}
 	}
@@ -103,7 +103,7 @@ func TestInventedGroups(t *testing.T) {
 			for _, full := range []int{0, 2, 30} {
 				for _, sums := range []int{0, 1} {
 					p := countsOf(t, groups, sums, mechanism.Choice{Noise: noise, Bounding: bounding}, epsilon*float64(1+sums))
-					many := 4 * int64(p.blocks[0].releases[0].PlannedMargin())
+					many := 4 * int64(p.Mechanisms[0].Releases[0].PlannedMargin())
 					rows := func(g int) int64 {
 						if g < full {
 							return many
@@ -127,22 +127,22 @@ func TestInventedGroups(t *testing.T) {
 
 // invented draws and presents, and gives the mean share of groups without rows among those that are shown, and of
 // groups with rows that are.
-func invented(p *calibrated, rows func(g int) int64, rounds int) (share, power float64) {
+func invented(p *Statement, rows func(g int) int64, rounds int) (share, power float64) {
 	source := mechanism.NewSource()
-	block := &p.plan.Blocks[0]
-	m := measured{keys: block.Keys, exact: make([][]int64, len(block.Releases)), histograms: make([][]mechanism.Histogram, len(block.Releases))}
+	block := &p.Plan.Blocks[0]
+	m := measured{Keys: block.Keys, Values: make([][]int64, len(block.Releases)), Histograms: make([][]mechanism.Histogram, len(block.Releases))}
 	full := 0
 	for g := range block.Keys.Len() {
-		for i := range m.exact {
-			m.exact[i] = append(m.exact[i], rows(g))
+		for i := range m.Values {
+			m.Values[i] = append(m.Values[i], rows(g))
 		}
 		if rows(g) > 0 {
 			full++
 		}
 	}
 	for range rounds {
-		r, _ := p.blocks[0].draw(source, block.Releases, m)
-		shown := p.presented([]released{r})[0].Keys.(schema.KeyPart).Groups
+		r := draw(source, p.Mechanisms[0], block.Releases, m)
+		shown := p.presented([]Block{r})[0].Keys.(schema.KeyPart).Groups
 		wrong := len(shown)
 		for _, g := range shown {
 			if rows(g) > 0 {
@@ -197,7 +197,7 @@ func TestIntervalsOfShownGroups(t *testing.T) {
 				having = func(count int64) bool { return float64(count) > least || c.below < 0 && float64(count) < most }
 			}
 			block.Limit, block.Chosen = c.limit, c.above > 0
-			p := &calibrated{plan: &rewrite.Plan{Blocks: []rewrite.Block{block}}, blocks: []calibratedBlock{{releases: prepared}}}
+			p := &Statement{Plan: &rewrite.Plan{Blocks: []rewrite.Block{block}}, Mechanisms: []gate.Mechanisms{{Releases: prepared}}}
 			missed, plain := missedIntervals(p, c.size, having, c.limit, rounds)
 			t.Logf("%s, %s: of count, average and sum %.3f of those shown miss, %.3f of 95%% each", name, c.name, missed, plain)
 			for i, share := range missed {
@@ -214,17 +214,17 @@ func TestIntervalsOfShownGroups(t *testing.T) {
 
 // missedIntervals draws and presents, and gives the mean share of intervals that miss among those of the groups that are shown, of count,
 // average and sum; and as they would be with 95% each.
-func missedIntervals(p *calibrated, size func(g int) int64, having func(count int64) bool, limit, rounds int) (missed, plain [3]float64) {
-	source, block := mechanism.NewSource(), &p.plan.Blocks[0]
-	m := measured{keys: block.Keys, exact: make([][]int64, 2), histograms: make([][]mechanism.Histogram, 2)}
+func missedIntervals(p *Statement, size func(g int) int64, having func(count int64) bool, limit, rounds int) (missed, plain [3]float64) {
+	source, block := mechanism.NewSource(), &p.Plan.Blocks[0]
+	m := measured{Keys: block.Keys, Values: make([][]int64, 2), Histograms: make([][]mechanism.Histogram, 2)}
 	for g := range block.Keys.Len() {
-		m.exact[0], m.exact[1] = append(m.exact[0], size(g)), append(m.exact[1], size(g)*width/3)
+		m.Values[0], m.Values[1] = append(m.Values[0], size(g)), append(m.Values[1], size(g)*width/3)
 	}
 	for range rounds {
-		drawn, _ := p.blocks[0].draw(source, block.Releases, m)
-		r := p.presented([]released{drawn})[0]
+		drawn := draw(source, p.Mechanisms[0], block.Releases, m)
+		r := p.presented([]Block{drawn})[0]
 		each := r
-		each.share = 0
+		each.chosen = 0
 		order := make([]int, r.Keys.Len())
 		for g := range order {
 			order[g] = g
@@ -237,9 +237,9 @@ func missedIntervals(p *calibrated, size func(g int) int64, having func(count in
 		for _, g := range order {
 			of := r.Keys.(schema.KeyPart).Groups[g]
 			for i, c := range []rewrite.Column{alone, average, total} {
-				z, answer := float64(r.Values[c.Releases[0]][g]), wanted(c, r, g, m.exact, of)
-				for level, share := range map[*released]*float64{&r: &missed[i], &each: &plain[i]} {
-					if in, ok := p.interval(0, c, *level, g); ok && !(z-in.below <= answer+1e-6 && answer <= z+in.above+1e-6) {
+				z, answer := float64(r.Values[c.Releases[0]][g]), wanted(c, r, g, m.Values, of)
+				for level, share := range map[*Block]*float64{&r: &missed[i], &each: &plain[i]} {
+					if in, ok := p.interval(0, c, *level, g); ok && !(z-in.Below <= answer+1e-6 && answer <= z+in.Above+1e-6) {
 						*share += 1 / float64(len(order)*rounds)
 					}
 				}

@@ -1,4 +1,4 @@
-package engine
+package estimate
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ func constant(x float64) *rewrite.Formula {
 }
 
 // shares has two counts in each of some groups, ±6 alone and ±7 where two have to hold, and a count of all.
-func shares(t *testing.T, groups int) *calibrated {
+func shares(t *testing.T, groups int) *Statement {
 	t.Helper()
 	other := alone
 	other.Releases, other.Name = []int{1}, "other"
@@ -40,7 +40,7 @@ func shares(t *testing.T, groups int) *calibrated {
 	block.Columns = []rewrite.Column{alone, other}
 	p := calibratedFor(t, block, mechanism.Guarantee{Epsilon: .5})
 	whole := calibratedFor(t, rewrite.Block{Keys: make(rewrite.KeyRows, 1), Releases: block.Releases[:1], Columns: []rewrite.Column{alone}}, mechanism.Guarantee{Epsilon: .5})
-	p.plan.Blocks, p.blocks = append(p.plan.Blocks, whole.plan.Blocks...), append(p.blocks, whole.blocks...)
+	p.Plan.Blocks, p.Mechanisms = append(p.Plan.Blocks, whole.Plan.Blocks...), append(p.Mechanisms, whole.Mechanisms...)
 	return p
 }
 
@@ -65,12 +65,12 @@ func TestFormulas(t *testing.T) {
 		"of what nobody knows":   {computed("+", first, unknown), 100, 50, "nobody knows"},
 	} {
 		p := shares(t, 1)
-		answer := []released{{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{c.a}, {c.b}}}}, {Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{1000}}}}}
+		answer := []Block{{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{c.a}, {c.b}}}}, {Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{1000}}}}}
 		got := "nobody knows"
-		if list, _, ok := p.leaves(c.of, answer); ok {
-			of := computing{calibrated: p, answer: answer, part: 1 / float64(len(list))}
+		if list, _, ok := (&Answer{p, answer}).leaves(c.of); ok {
+			of := computing{Answer: Answer{p, answer}, part: 1 / float64(len(list))}
 			if e, _, ok := of.value(c.of); ok {
-				got = fmt.Sprintf("%s in [%s, %s]", number(e.at), number(e.lo), number(e.hi))
+				got = fmt.Sprintf("%s in [%s, %s]", Number(e.at), Number(e.lo), Number(e.hi))
 			}
 		}
 		if got != c.want {
@@ -98,16 +98,16 @@ func TestFormulasCover(t *testing.T) {
 		for _, exact := range [][2]int64{{30, 60}, {300, 40}, {0, 5000}} {
 			hits, none := 0, 0
 			for range draws {
-				drawn := make([]released, 2)
-				drawn[0], _ = p.blocks[0].draw(source, p.plan.Blocks[0].Releases, measured{keys: make(rewrite.KeyRows, 1), exact: [][]int64{{exact[0]}, {exact[1]}}, histograms: make([][]mechanism.Histogram, 2)})
-				drawn[1], _ = p.blocks[1].draw(source, p.plan.Blocks[1].Releases, measured{keys: make(rewrite.KeyRows, 1), exact: [][]int64{{500}}, histograms: make([][]mechanism.Histogram, 1)})
-				m := p.ofFormula(c.of, drawn)
-				of := computing{calibrated: p, answer: drawn, part: 1}
+				drawn := make([]Block, 2)
+				drawn[0] = draw(source, p.Mechanisms[0], p.Plan.Blocks[0].Releases, measured{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{exact[0]}, {exact[1]}}, Histograms: make([][]mechanism.Histogram, 2)})
+				drawn[1] = draw(source, p.Mechanisms[1], p.Plan.Blocks[1].Releases, measured{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{500}}, Histograms: make([][]mechanism.Histogram, 1)})
+				m := (&Answer{p, drawn}).computed(c.of)
+				of := computing{Answer: Answer{p, drawn}, part: 1}
 				e, _, _ := of.value(c.of)
 				switch truth := c.truth(float64(exact[0]), float64(exact[1]), 500); {
-				case m.known == 0:
+				case m.Known == 0:
 					none++
-				case math.Abs(truth-e.at) <= m.most+1e-9:
+				case math.Abs(truth-e.at) <= m.Most+1e-9:
 					hits++
 				}
 			}
@@ -131,10 +131,10 @@ func TestPlacesOfShares(t *testing.T) {
 			all += exact[g]
 		}
 		for range rounds {
-			drawn := make([]released, 2)
-			drawn[0], _ = p.blocks[0].draw(source, p.plan.Blocks[0].Releases, measured{keys: p.plan.Blocks[0].Keys, exact: [][]int64{exact, exact}, histograms: make([][]mechanism.Histogram, 2)})
-			drawn[1], _ = p.blocks[1].draw(source, p.plan.Blocks[1].Releases, measured{keys: make(rewrite.KeyRows, 1), exact: [][]int64{{all}}, histograms: make([][]mechanism.Histogram, 1)})
-			list, _, ok := p.ranking(o, drawn)
+			drawn := make([]Block, 2)
+			drawn[0] = draw(source, p.Mechanisms[0], p.Plan.Blocks[0].Releases, measured{Keys: p.Plan.Blocks[0].Keys, Values: [][]int64{exact, exact}, Histograms: make([][]mechanism.Histogram, 2)})
+			drawn[1] = draw(source, p.Mechanisms[1], p.Plan.Blocks[1].Releases, measured{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{all}}, Histograms: make([][]mechanism.Histogram, 1)})
+			list, _, ok := (&Answer{p, drawn}).ranking(o)
 			if !ok {
 				t.Fatal("the order is not known")
 			}
@@ -192,37 +192,38 @@ func TestFigures(t *testing.T) {
 		"a sum of one, as PostgreSQL": {[]rewrite.Output{output("n", computed(rewrite.FormulaNumeric, ofWhole))}, nil, "n: ±6 | count: ±6 | other: ±6 | median", ""},
 	} {
 		p := shares(t, 2)
-		b := &p.plan.Blocks[0]
+		b := &p.Plan.Blocks[0]
 		median := mechanism.Release{Kind: mechanism.Quantile, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 120}}, Fraction: .5, Grid: mechanism.Grid{Step: 1}}
 		prepared, err := mechanism.Prepare(median, mechanism.Guarantee{Epsilon: .5})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.Releases, p.blocks[0].releases = append(slices.Clone(b.Releases), median), append(p.blocks[0].releases, prepared)
-		b.Columns[0].Name, p.plan.Blocks[1].Columns[0].Name = "count", "count"
+		b.Releases, p.Mechanisms[0].Releases = append(slices.Clone(b.Releases), median), append(p.Mechanisms[0].Releases, prepared)
+		b.Columns[0].Name, p.Plan.Blocks[1].Columns[0].Name = "count", "count"
 		b.Columns = append(b.Columns, rewrite.Column{Name: "median", Type: pgtype.Int8OID, Releases: []int{2}})
 		b.Windows = []rewrite.Window{{Column: b.Columns[0]}}
-		p.plan.Outputs, p.plan.Order = c.outputs, c.order
-		answer := []released{{Released: gate.Released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{50, 30}, {100, 45}, {7, 7}}}}, {Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{1000}}}}}
-		list := p.figures(answer)
+		p.Plan.Outputs, p.Plan.Order = c.outputs, c.order
+		answer := []Block{{Released: gate.Released{Keys: make(rewrite.KeyRows, 2), Values: [][]int64{{50, 30}, {100, 45}, {7, 7}}}}, {Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{1000}}}}}
+		shown := &Answer{p, answer}
+		list := shown.Figures()
 		var detail []string
 		for i := range list {
-			if lines := margins(list[i : i+1]); len(lines) > 0 {
+			if lines := Lines(list[i : i+1]); len(lines) > 0 {
 				detail = append(detail, lines...)
 			} else {
-				detail = append(detail, list[i].label)
+				detail = append(detail, list[i].Label)
 			}
 		}
 		if got := strings.Join(detail, " | "); got != c.detail {
 			t.Errorf("%s: %s, want %s", name, got, c.detail)
 		}
-		if got := p.withoutMargin(list, p.ordered(answer)); got != c.hint {
+		if got := shown.WithoutMargin(list, shown.Places()); got != c.hint {
 			t.Errorf("%s: %q, want %q", name, got, c.hint)
 		}
 		for i := range answer { // no rows have no margins
 			answer[i] = answer[i].of(nil)
 		}
-		if got := p.withoutMargin(p.figures(answer), p.ordered(answer)); got != "" {
+		if got := shown.WithoutMargin(shown.Figures(), shown.Places()); got != "" {
 			t.Errorf("%s, of no group: %q", name, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package estimate
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ import (
 
 // rollup is calibrated for GROUP BY ROLLUP (a, b) of so many values of each, as SELECT count(*), avg(x), sum(x) asks for it, and a sum of
 // its own. Σ(2x − 2c) of a row lies in [−width, width], where x is in [0, width].
-func rollup(t *testing.T, a, b int, noise mechanism.Choice, epsilon float64, drops bool) *calibrated {
+func rollup(t *testing.T, a, b int, noise mechanism.Choice, epsilon float64, drops bool) *Statement {
 	t.Helper()
 	text := func(i int) *rewrite.Canonical { c := rewrite.Canonical(fmt.Sprint(i)); return &c }
 	var keys [3]rewrite.KeyRows
@@ -40,46 +40,46 @@ func rollup(t *testing.T, a, b int, noise mechanism.Choice, epsilon float64, dro
 	}
 	pairs := []rewrite.Pair{{More: true}, {Release: 1, Of: 1, Doubled: true, DoubledCenter: width, More: true}, {Release: 2, Of: 2, More: true}}
 	plan.Levels = []rewrite.Level{{Block: 0, Of: 1, Keys: []int{1}, Pairs: pairs}, {Block: 1, Of: 2, Pairs: pairs}}
-	p := &calibrated{plan: plan}
+	p := &Statement{Plan: plan}
 	for i, block := range plan.Blocks {
 		q := calibratedFor(t, block, mechanism.Guarantee{Epsilon: epsilon})
-		p.blocks = append(p.blocks, q.blocks[0])
-		p.blocks[i].threshold = nil
+		p.Mechanisms = append(p.Mechanisms, q.Mechanisms[0])
+		p.Mechanisms[i].Threshold = nil
 	}
 	return p
 }
 
 // exactly gives what is measured of each block where groups of the finest have so many rows, each of which adds x.
-func exactly(p *calibrated, rows func(g int) int64, x int64) []measured {
+func exactly(p *Statement, rows func(g int) int64, x int64) []measured {
 	out := make([]measured, 3)
-	for i, block := range p.plan.Blocks {
-		out[i].keys, out[i].exact, out[i].histograms = block.Keys, make([][]int64, 3), make([][]mechanism.Histogram, 3)
-		for r := range out[i].exact {
-			out[i].exact[r] = make([]int64, block.Keys.Len())
+	for i, block := range p.Plan.Blocks {
+		out[i].Keys, out[i].Values, out[i].Histograms = block.Keys, make([][]int64, 3), make([][]mechanism.Histogram, 3)
+		for r := range out[i].Values {
+			out[i].Values[r] = make([]int64, block.Keys.Len())
 		}
 	}
-	perA := out[0].keys.Len() / out[1].keys.Len()
-	for g := range out[0].keys.Len() {
+	perA := out[0].Keys.Len() / out[1].Keys.Len()
+	for g := range out[0].Keys.Len() {
 		for i, at := range []int{g, g / perA, 0} {
 			for r, each := range []int64{1, 2*x - width, x} {
-				out[i].exact[r][at] += each * rows(g)
+				out[i].Values[r][at] += each * rows(g)
 			}
 		}
 	}
 	return out
 }
 
-func drawAll(p *calibrated, exact []measured) (answer []released) {
+func drawAll(p *Statement, exact []measured) (answer []Block) {
 	source := mechanism.NewSource()
-	for i, b := range p.blocks {
-		r, _ := b.draw(source, p.plan.Blocks[i].Releases, exact[i])
+	for i, b := range p.Mechanisms {
+		r := draw(source, b, p.Plan.Blocks[i].Releases, exact[i])
 		answer = append(answer, r)
 	}
 	return answer
 }
 
 // sums are the count, the sum given it and the sum of its own of a group, as they are shown.
-func sums(r released, g int) [3]int64 {
+func sums(r Block, g int) [3]int64 {
 	n, z := r.Values[0][g], r.Values[1][g]
 	given := int64(0)
 	if n > 0 {
@@ -89,10 +89,10 @@ func sums(r released, g int) [3]int64 {
 }
 
 // unequal says in which group levels do not add up.
-func unequal(p *calibrated, answer []released) string {
-	for _, l := range p.plan.Levels {
+func unequal(p *Statement, answer []Block) string {
+	for _, l := range p.Plan.Levels {
 		fine, coarse := answer[l.Block], answer[l.Of]
-		level := levelOf(l, answer)
+		level := (&Answer{p, answer}).level(l)
 		added := make([][3]int64, coarse.Keys.Len())
 		for g := range fine.Keys.Len() {
 			for i, x := range sums(fine, g) {
@@ -148,7 +148,7 @@ func TestLevelsAddUp(t *testing.T) {
 
 // orphan says which group is shown and part of one that is not; empty: none. shown has the groups of each block that
 // are.
-func orphan(p *calibrated, answer, all []released) (wrong string, shown [][]int) {
+func orphan(p *Statement, answer, all []Block) (wrong string, shown [][]int) {
 	for _, r := range answer {
 		var groups []int
 		for g := range r.Keys.Len() {
@@ -159,8 +159,8 @@ func orphan(p *calibrated, answer, all []released) (wrong string, shown [][]int)
 		}
 		shown = append(shown, groups)
 	}
-	for _, l := range p.plan.Levels {
-		of := levelOf(l, all).group
+	for _, l := range p.Plan.Levels {
+		of := (&Answer{p, all}).level(l).group
 		for _, g := range shown[l.Block] {
 			if !slices.Contains(shown[l.Of], of[g]) {
 				wrong = fmt.Sprintf("group %d of block %d is shown, and the one of block %d that it is part of is not", g, l.Block, l.Of)
@@ -174,12 +174,12 @@ func orphan(p *calibrated, answer, all []released) (wrong string, shown [][]int)
 func TestPresentedAgain(t *testing.T) {
 	p := rollup(t, 3, 4, laplace, 1, true)
 	drawn := drawAll(p, exactly(p, func(g int) int64 { return int64(g % 4) }, 20))
-	kept, err := json.Marshal(p.kept(drawn))
+	kept, err := json.Marshal(drawn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	answer := p.presented(drawn)
-	if again, _ := json.Marshal(p.kept(drawn)); string(again) != string(kept) {
+	if again, _ := json.Marshal(drawn); string(again) != string(kept) {
 		t.Errorf("%s was drawn and became %s", kept, again)
 	}
 	for i, again := range p.presented(drawn) {
@@ -193,8 +193,8 @@ func TestPresentedAgain(t *testing.T) {
 func TestRowsInNoGroup(t *testing.T) {
 	p := rollup(t, 3, 4, laplace, 1, true)
 	exact := exactly(p, func(int) int64 { return 300 }, 20)
-	for r := range exact[2].exact {
-		exact[2].exact[r][0] *= 2
+	for r := range exact[2].Values {
+		exact[2].Values[r][0] *= 2
 	}
 	drawn := drawAll(p, exact)
 	answer := p.presented(drawn)
@@ -212,14 +212,14 @@ func TestRowsInNoGroup(t *testing.T) {
 func TestLevelsOfAStage(t *testing.T) {
 	p := rollup(t, 3, 4, laplace, 1, false)
 	drawn := drawAll(p, exactly(p, func(int) int64 { return 300 }, 20))
-	p.plan.Levels = p.plan.Levels[:1] // the last is of another stage
+	p.Plan.Levels = p.Plan.Levels[:1] // the last is of another stage
 	early, late := p.presented(drawn[:2]), p.presented(drawn)
 	for i := range early {
 		if diff := cmp.Diff(early[i].Values, late[i].Values); diff != "" {
 			t.Error(diff)
 		}
 	}
-	p.plan.Levels = []rewrite.Level{{Block: 1, Of: 2, Pairs: []rewrite.Pair{{}}}}
+	p.Plan.Levels = []rewrite.Level{{Block: 1, Of: 2, Pairs: []rewrite.Pair{{}}}}
 	if got := p.presented(drawn[:2]); !cmp.Equal(got[1].Values, drawn[1].Values) {
 		t.Errorf("a block that was not there had a part: %v", got[1].Values)
 	}
@@ -236,10 +236,10 @@ func TestErrorsOfLevelsFall(t *testing.T) {
 		for range rounds {
 			drawn := drawAll(p, exact)
 			answer := p.presented(drawn)
-			for i, block := range p.plan.Blocks {
+			for i, block := range p.Plan.Blocks {
 				for g := range block.Keys.Len() {
 					for c, column := range block.Columns {
-						truth, by := p.steps(i, column, released{Released: gate.Released{Values: exact[i].exact}}, g)
+						truth, by := p.steps(i, column, Block{Released: gate.Released{Values: exact[i].Values}}, g)
 						was, drawnBy := p.steps(i, column, drawn[i], g)
 						is, isBy := p.steps(i, column, answer[i], g)
 						if by <= 0 || drawnBy <= 0 || isBy <= 0 {
@@ -249,7 +249,7 @@ func TestErrorsOfLevelsFall(t *testing.T) {
 						after[i][c] += (is - truth) * (is - truth)
 						if m, ok := p.interval(i, column, answer[i], g); ok {
 							all[i][c]++
-							if is-m.below/isBy <= truth+1e-6 && truth <= is+m.above/isBy+1e-6 {
+							if is-m.Below/isBy <= truth+1e-6 && truth <= is+m.Above/isBy+1e-6 {
 								hits[i][c]++
 							}
 						}
@@ -257,8 +257,8 @@ func TestErrorsOfLevelsFall(t *testing.T) {
 				}
 			}
 		}
-		for i := range p.plan.Blocks {
-			for c, column := range p.plan.Blocks[i].Columns {
+		for i := range p.Plan.Blocks {
+			for c, column := range p.Plan.Blocks[i].Columns {
 				ratio := math.Sqrt(after[i][c] / before[i][c])
 				t.Logf("%s, block %d, %v: RMSE × %.3f, coverage %.4f", name, i+1, column.Releases, ratio, float64(hits[i][c])/float64(all[i][c]))
 				if ratio > 1.02 || !column.Average && ratio > .97 {

@@ -1,4 +1,4 @@
-package engine
+package estimate
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
@@ -40,8 +41,8 @@ func TestJointIntervalsCover(t *testing.T) {
 		if cube, _ := prepared[0].Joint(); cube == nil {
 			t.Fatalf("%d releases have no joint noise", len(list))
 		}
-		b := calibratedBlock{releases: prepared}
-		p := &calibrated{plan: &rewrite.Plan{Blocks: []rewrite.Block{{Releases: list}}}, blocks: []calibratedBlock{b}}
+		b := gate.Mechanisms{Releases: prepared}
+		p := &Statement{Plan: &rewrite.Plan{Blocks: []rewrite.Block{{Releases: list}}}, Mechanisms: []gate.Mechanisms{b}}
 		for _, each := range []int64{0, width / 2} { // of values in the middle of their bounds, and off it
 			exact := make([][]int64, len(list))
 			for i := range exact {
@@ -50,14 +51,14 @@ func TestJointIntervalsCover(t *testing.T) {
 			exact[1][0] = rows * each
 			hits := make([]int, len(jointKinds))
 			for range draws {
-				r, _ := b.draw(source, list, measured{keys: make(rewrite.KeyRows, 1), exact: exact})
+				r := draw(source, b, list, measured{Keys: make(rewrite.KeyRows, 1), Values: exact})
 				for k, kind := range jointKinds {
 					i, ok := p.interval(0, kind.column, r, 0)
 					if !ok {
 						t.Fatal("no interval")
 					}
 					z, answer := float64(r.Values[kind.column.Releases[0]][0]), wanted(kind.column, r, 0, exact, 0)
-					if z-i.below <= answer+1e-6 && answer <= z+i.above+1e-6 {
+					if z-i.Below <= answer+1e-6 && answer <= z+i.Above+1e-6 {
 						hits[k]++
 					}
 				}
@@ -89,7 +90,7 @@ var jointKinds = []struct {
 }
 
 // wanted is what the first release of a column in group g would have to be for the aggregate to be true, which is exact at the place of.
-func wanted(c rewrite.Column, r released, g int, exact [][]int64, of int) float64 {
+func wanted(c rewrite.Column, r Block, g int, exact [][]int64, of int) float64 {
 	answer := float64(exact[c.Releases[0]][of])
 	if len(c.Releases) == 1 {
 		return answer
