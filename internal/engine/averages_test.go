@@ -60,7 +60,7 @@ func drawnFor(t testing.TB, p *calibrated, source *mechanism.Source, each int64,
 		paid += p.price.paidBy(last.partOf(func(i, j int) bool { return part[[2]int{i, j}] != nil }).Curve)
 		for at, prepared := range part {
 			shown.DrawLater(source, at[1], last.Mechanisms[0].Releases[at[1]], r.Released)
-			r.chosen[at[1]] = prepared.Epsilon()
+			r.Chosen[at[1]] = prepared.Epsilon()
 		}
 	}
 	counts := last.betterCounts(answer, 0)
@@ -113,7 +113,7 @@ func TestAveragesKeepTheirMargin(t *testing.T) {
 				if g < c.kept && m > c.margin {
 					t.Errorf("%s %v: the margin of %d rows is %g", method, c, n, m)
 				}
-				if g == c.kept-1 && len(answer[0].chosen) == 2 && m < .8*c.margin {
+				if g == c.kept-1 && len(answer[0].Chosen) == 2 && m < .8*c.margin {
 					t.Errorf("%s %v: the margin of the smallest group is %g: it was paid too much for", method, c, m)
 				}
 			}

@@ -14,9 +14,14 @@ import (
 // released is one block after its noise: the analyst may see everything in it. Kept answers are lists of these.
 type released struct {
 	gate.Released
-	chosen map[int]float64      // what releases have that were charged behind the first charge: ε, or divergence
-	price  *mechanism.Guarantee // of a kept answer, at which it was drawn; nil: that of the statement
-	looked bool                 // of a kept answer: it is that of a first look
+	drawnWith
+}
+
+// drawnWith says of a block with what mechanisms it was drawn, beside those that the statement has.
+type drawnWith struct {
+	Chosen map[int]float64      `json:",omitempty"` // what releases have that were charged behind the first charge: ε, or divergence
+	Price  *mechanism.Guarantee `json:",omitempty"` // of a kept answer, at which it was drawn; nil: that of the statement
+	Look   bool                 `json:",omitempty"` // of a kept answer: it is that of a first look
 }
 
 // values are the integers of an answer.
@@ -55,7 +60,7 @@ func (m *measuring) drawCharged(upto int) (shown []gate.Shown, err error) {
 		if err != nil {
 			return nil, err
 		}
-		m.answer, shown = append(m.answer, released{Released: r, chosen: map[int]float64{}}), append(shown, of)
+		m.answer, shown = append(m.answer, released{r, drawnWith{Chosen: map[int]float64{}}}), append(shown, of)
 	}
 	return shown, nil
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
 )
@@ -217,4 +219,46 @@ func (e *Engine) knows(s *state, analyst string) error {
 		return pgerr.New(pgerr.InvalidAuthorization, "analyst is no longer in the policy", pgerr.Fatal())
 	}
 	return nil
+}
+
+const (
+	secretKey  = "group selection" // no answer's key: those are hex
+	secretLife = 100 * 365 * 24 * time.Hour
+)
+
+// groupSecret returns the key of the hash that chooses a unit's groups (docs/privacy.md P11). The ledger keeps it, so that a
+// restarted proxy, or another one on the same ledger, chooses the same. No privacy rests on it.
+func groupSecret(ctx context.Context, l ledger.Ledger) (string, error) {
+	stored, found, err := l.Answer(ctx, secretKey)
+	if err != nil || found {
+		return string(stored), err
+	}
+	fresh := rand.Text()
+	stored, err = l.PutAnswer(ctx, secretKey, []byte(fresh), secretLife) // of another proxy, if that was first
+	return string(stored), err
+}
+
+// Withhold has nothing be read as public, or what was withheld be read again: it is not certain any more that the rows are nobody's, as
+// where a public table leads to people now (docs/privacy.md P30). What was read before is forgotten.
+func (e *Engine) Withhold(public bool) {
+	if e.withheld.Swap(public) == public || !public {
+		return
+	}
+	for {
+		old := e.state.Load()
+		fresh := *old
+		fresh.lookups = newLookups()
+		if e.state.CompareAndSwap(old, &fresh) {
+			return
+		}
+	}
+}
+
+// mayRead refuses to read public rows while they are withheld.
+func (e *Engine) mayRead(on rewrite.Route) error {
+	if on != rewrite.RoutePublic || !e.withheld.Load() {
+		return nil
+	}
+	return refusal.New(refusal.Database, "public tables are withheld: the main database has changed",
+		pgerr.Hint("Nothing was charged. Ask again later, or tell the administrator: the proxy's log says what has changed."))
 }

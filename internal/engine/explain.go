@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -233,18 +234,24 @@ func (c *call) explainBudget(ctx context.Context, p *calibrated, x *explanation)
 	return nil
 }
 
-// Certify is `dpproxy certify`: what is derived of each query for main, from its text and what it rests on alone. Nothing is charged or run.
-func (e *Engine) Certify(ctx context.Context, scope session.Scope, sql string) ([]gate.Reading, error) {
+// dryCall is a statement that is not run.
+func (e *Engine) dryCall(ctx context.Context, scope session.Scope, sql string) (*call, error) {
 	statement, err := e.parseOne(sql)
 	if err != nil {
 		return nil, err
 	}
 	s := e.state.Load()
-	a, err := e.analyse(ctx, s, scope, statement.statement, nil)
-	if err != nil || a.Route != rewrite.RoutePrivate {
+	a, err := e.analyse(ctx, s, scope, statement, nil)
+	return &call{engine: e, state: s, scope: scope, analysis: a, sql: sql}, err
+}
+
+// Certify is `dpproxy certify`: what is derived of each query for main, from its text and what it rests on alone. Nothing is charged or run.
+func (e *Engine) Certify(ctx context.Context, scope session.Scope, sql string) ([]gate.Reading, error) {
+	c, err := e.dryCall(ctx, scope, sql)
+	if err != nil || c.analysis.Route != rewrite.RoutePrivate {
 		return nil, err
 	}
-	p, err := (&call{engine: e, state: s, scope: scope, analysis: a, sql: sql}).calibratedPlan(ctx)
+	p, err := c.calibratedPlan(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -256,19 +263,40 @@ func (e *Engine) Facts() certify.Facts { return gate.AllFacts(e.state.Load().sch
 
 // Explain is `dpproxy explain`: the text that EXPLAIN (VERBOSE) would give to an analyst, without a ledger.
 func (e *Engine) Explain(ctx context.Context, scope session.Scope, sql string) ([]string, error) {
-	statement, err := e.parseOne(sql)
+	c, err := e.dryCall(ctx, scope, sql)
 	if err != nil {
 		return nil, err
 	}
-	s := e.state.Load()
-	a, err := e.analyse(ctx, s, scope, statement.statement, nil)
-	if err != nil {
-		return nil, err
-	}
-	c := &call{engine: e, state: s, scope: scope, analysis: a, sql: sql}
 	bound, err := c.bindExplain(ctx, rewrite.Explain{Verbose: true})
 	if err != nil {
 		return nil, err
 	}
 	return bound.(explained).lines, nil
+}
+
+// planned is an EXPLAIN of a statement that would be refused, since it returns rows of private tables. Tools ask for the plan before they
+// decide what to send, or read its costs: they get the shadow's, which has no rows, so that it follows from the schema alone.
+type planned struct{ *open }
+
+func (p planned) Execute(ctx context.Context) (session.Rows, error) {
+	rows, err := p.open.Execute(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &plannedRows{Rows: rows, refused: "it would be refused: " + p.analysis.Refused}, nil
+}
+
+// plannedRows are the lines of a plan, and why the statement would be refused.
+type plannedRows struct {
+	session.Rows
+	refused string // empty: it has been said
+}
+
+// Next implements session.Rows.
+func (r *plannedRows) Next() ([][]byte, error) {
+	row, err := r.Rows.Next()
+	if errors.Is(err, io.EOF) && r.refused != "" {
+		row, err, r.refused = [][]byte{[]byte(r.refused)}, nil, ""
+	}
+	return row, err
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/ledger/accounting"
@@ -19,27 +20,22 @@ type priceInfo struct {
 }
 
 type releaseInfo struct {
-	Name        string          `json:"name"`
-	Kind        mechanism.Kind  `json:"kind"`
-	Price       priceInfo       `json:"price"`
-	Sensitivity float64         `json:"sensitivity"`     // of one group, in the value's own units
-	Total       float64         `json:"total"`           // of all groups together
-	Groups      int             `json:"groups_per_unit"` // the most that one unit moves
-	Range       string          `json:"valid_range"`
-	Grid        float64         `json:"grid,omitempty"` // the numbers that are added up are multiples of it; 0: whole numbers
-	Mechanism   string          `json:"mechanism"`
-	Geometry    string          `json:"geometry,omitempty"` // the norm in which the mechanism measures what one unit moves
-	Scale       float64         `json:"scale"`
-	Margin      *float64        `json:"margin,omitempty"`        // nil: depends on a released count, or there is none
-	Wanted      float64         `json:"wanted_margin,omitempty"` // of the average, where its count is large enough; Price is the most that it costs then
-	Unit        string          `json:"unit,omitempty"`          // microseconds or days: of times and dates, whose numbers here count those; empty: the value's own
-	Candidates  []candidateInfo `json:"candidates,omitempty"`
-	Density     *densityInfo    `json:"density,omitempty"` // nil: it depends on rows or a released count, or the range has gaps
+	Name        string         `json:"name"`
+	Kind        mechanism.Kind `json:"kind"`
+	Price       priceInfo      `json:"price"`
+	Sensitivity float64        `json:"sensitivity"`     // of one group, in the value's own units
+	Total       float64        `json:"total"`           // of all groups together
+	Groups      int            `json:"groups_per_unit"` // the most that one unit moves
+	Range       string         `json:"valid_range"`
+	Grid        float64        `json:"grid,omitempty"` // the numbers that are added up are multiples of it; 0: whole numbers
+	estimate.Noise
+	Wanted     float64         `json:"wanted_margin,omitempty"` // of the average, where its count is large enough; Price is the most that it costs then
+	Unit       string          `json:"unit,omitempty"`          // microseconds or days: of times and dates, whose numbers here count those; empty: the value's own
+	Candidates []candidateInfo `json:"candidates,omitempty"`
+	Density    *densityInfo    `json:"density,omitempty"` // nil: it depends on rows or a released count, or the range has gaps
 
 	unit    estimate.Unit
 	step    float64 // what a step of the candidates' errors is, in the value's own units
-	ofSum   float64 // a sum given its count: 95 % margin of it
-	none    bool    // no answer has a margin of it
 	divides bool    // it is a count that averages are divided by, and not shown
 }
 
@@ -104,34 +100,10 @@ func describeSelection(c *calibrated, block int) releaseInfo {
 
 // describeRelease describes one release of a block with its mechanism, and those that were considered.
 func describeRelease(c *calibrated, block, release int) releaseInfo {
-	info := describeNoise(c, block, release)
-	if info.Scale == 0 {
-		return info
-	}
-	for _, way := range []*calibrated{c, c.other} {
-		if way == nil {
-			continue
-		}
-		for _, candidate := range way.Mechanisms[block].Releases[release].Candidates() {
-			candidate.Chosen = candidate.Chosen && way == c
-			price := way.statement(way.Mechanisms[block].Releases[release].Epsilon())
-			info.Candidates = append(info.Candidates, candidateInfo{candidate, price})
-		}
-	}
-	return info
-}
-
-// describeNoise describes one release of a block with its mechanism.
-func describeNoise(c *calibrated, block, release int) releaseInfo {
 	r, p := c.Plan.Blocks[block].Releases[release], c.Mechanisms[block].Releases[release]
 	info := describeCharged(r)
 	info.unit, info.step = estimate.UnitOf(&c.Plan.Blocks[block], release), estimate.Step(r)
 	info.Range, info.Unit = rangeText(r, info.unit), info.unit.Counts()
-	paid, joint := p.Jointly()
-	if !joint {
-		paid = p.Epsilon()
-	}
-	info.Price = c.price.info(paid)
 	info.divides = r.Kind == mechanism.Scalar && divides(&c.Plan.Blocks[block], release)
 	if margin := c.wanted[block][release]; margin > 0 {
 		info.Price = c.price.info(c.mostOfSum(block, release).Epsilon)
@@ -139,9 +111,21 @@ func describeNoise(c *calibrated, block, release int) releaseInfo {
 		info.Mechanism, info.Wanted = "the least noise that keeps the margin of the average, chosen once its count is released", margin*info.step
 		return info
 	}
-	noise := c.Noise(block, release)
-	info.Mechanism, info.Geometry, info.Scale, info.Margin = noise.Mechanism, noise.Geometry, noise.Scale, noise.Margin
-	info.ofSum, info.none = noise.OfSum, noise.None
+	paid, joint := p.Jointly()
+	if !joint {
+		paid = p.Epsilon()
+	}
+	info.Price, info.Noise = c.price.info(paid), c.Noise(block, release)
+	for _, way := range []*calibrated{c, c.other} {
+		if way == nil || info.Scale == 0 {
+			continue
+		}
+		p := way.Mechanisms[block].Releases[release]
+		for _, candidate := range p.Candidates() {
+			candidate.Chosen = candidate.Chosen && way == c
+			info.Candidates = append(info.Candidates, candidateInfo{candidate, way.statement(p.Epsilon())})
+		}
+	}
 	return info
 }
 
@@ -159,13 +143,10 @@ func describeCharged(r mechanism.Release) releaseInfo {
 // gridOf is what the numbers of a release are multiples of; 0 for whole numbers.
 func gridOf(r mechanism.Release) float64 {
 	grid := estimate.Step(r)
-	if grid == 1 { // whole numbers, or a moment's, which have units of their own
-		return 0
-	}
-	if r.Kind == mechanism.SumGivenCount { // of 2x − 2c (docs/privacy.md P13)
+	if grid != 1 && r.Kind == mechanism.SumGivenCount { // of 2x − 2c (docs/privacy.md P13)
 		grid *= 2
 	}
-	if grid == 1 {
+	if grid == 1 { // whole numbers, or a moment's, which have units of their own
 		return 0
 	}
 	return grid
@@ -197,4 +178,53 @@ func rangeText(r mechanism.Release, u estimate.Unit) string {
 		text += "[" + end(v.Lo) + ", " + end(v.Hi) + "]"
 	}
 	return text
+}
+
+// densityInfo is the distribution of a released value over a window of its valid range: a mechanism.Outline in the value's own units.
+type densityInfo struct {
+	Lo     float64      `json:"lo"` // the window's first and last grid point
+	Hi     float64      `json:"hi"`
+	Points int64        `json:"points"`      // grid points of each weight but the last
+	Last   int64        `json:"last_points"` // of the last
+	Inside weightsInfo  `json:"inside"`
+	End    *weightsInfo `json:"end,omitempty"` // nil: the range has no lower end
+}
+
+// weightsInfo are probabilities of parts of the window.
+type weightsInfo struct {
+	True    float64 `json:"true"`
+	Weights []short `json:"weights"`
+}
+
+// short is a probability that is printed with three digits, for a figure.
+type short float64
+
+func (s short) MarshalJSON() ([]byte, error) {
+	if s < 1e-6 { // nothing to be seen
+		s = 0
+	}
+	return strconv.AppendFloat(nil, float64(s), 'g', 3, 64), nil
+}
+
+// describeDensity is nil where a release's distribution depends on the rows or on a released count, and where the range has gaps.
+func describeDensity(c *calibrated, block, release int) *densityInfo {
+	r := c.Plan.Blocks[block].Releases[release]
+	o := c.Mechanisms[block].Releases[release].Outline()
+	if o == nil {
+		return nil
+	}
+	value := func(z int64) float64 { return r.Grid.Origin + estimate.Step(r)*float64(z) }
+	weights := func(w mechanism.Weights) weightsInfo {
+		info := weightsInfo{True: value(w.True), Weights: make([]short, len(w.Parts))}
+		for i, p := range w.Parts {
+			info.Weights[i] = short(p)
+		}
+		return info
+	}
+	info := &densityInfo{Lo: value(o.Window.Lo), Hi: value(o.Window.Hi), Points: o.Points, Last: o.Last, Inside: weights(o.Inside)}
+	if o.End != nil {
+		end := weights(*o.End)
+		info.End = &end
+	}
+	return info
 }

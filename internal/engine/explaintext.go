@@ -154,14 +154,14 @@ func (r releaseInfo) lines() []string {
 // marginText is empty where there is none.
 func (r releaseInfo) marginText() string {
 	switch {
-	case r.none:
+	case r.None:
 		return ""
 	case r.Wanted > 0:
 		return "±" + r.unit.Difference(r.Wanted) + " (95%) of the average, where its count is large enough"
 	case r.Margin != nil:
 		return "±" + r.unit.Difference(*r.Margin) + " (95%)"
 	case r.unit.Average:
-		return fmt.Sprintf("follows from the released values; of an average over n rows about ±%s / n (95%%)", r.unit.Difference(r.ofSum))
+		return fmt.Sprintf("follows from the released values; of an average over n rows about ±%s / n (95%%)", r.unit.Difference(r.OfSum))
 	case r.Kind == mechanism.SumGivenCount:
 		return "follows from the released values"
 	}

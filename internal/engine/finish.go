@@ -81,8 +81,7 @@ func (p *private) finishArg(arg rewrite.FinishArg, answer []estimate.Block) (val
 	case arg.Derived == "":
 		return integerArray(block.Values[arg.Release]), 0, nil
 	case arg.Column != nil && !p.Adds(arg.Block, *arg.Column, block) && arg.Derived == rewrite.DerivedPlain:
-		value, err := encodeText(pgtype.Int8ArrayOID, make([]*int64, block.Keys.Len()))
-		return value, 0, err
+		return numberArray(block.Keys.Len(), func(int) (float64, bool) { return 0, false }), 0, nil
 	case arg.Derived == rewrite.DerivedPlain:
 		return integerArray(block.Plain[arg.Release]), 0, nil
 	case arg.Derived == rewrite.DerivedNoise || arg.Derived == rewrite.DerivedShare:
@@ -95,48 +94,48 @@ func (p *private) finishArg(arg rewrite.FinishArg, answer []estimate.Block) (val
 		}
 		return strconv.AppendFloat(nil, margin, 'g', -1, 64), 0, nil
 	}
-	return p.derivedArg(arg, block)
+	value, err = p.derivedArg(arg, block)
+	return value, 0, err
 }
 
-// derivedArg encodes a function of released values and public quantities: one element for each group, NULL where it has none.
-func (p *private) derivedArg(arg rewrite.FinishArg, block estimate.Block) ([]byte, int16, error) {
-	steps, floats := make([]*int64, block.Keys.Len()), make([]*float64, block.Keys.Len())
-	var threshold int64
-	if arg.Derived == rewrite.DerivedThreshold {
-		threshold = p.Threshold(arg.Block, arg.Release)
-	}
-	for g := range block.Keys.Len() {
-		switch arg.Derived {
-		case rewrite.DerivedLow, rewrite.DerivedHigh:
+// derivedArg prints a function of released values and public quantities: one element for each group, NULL where it has none.
+func (p *private) derivedArg(arg rewrite.FinishArg, block estimate.Block) ([]byte, error) {
+	groups := block.Keys.Len()
+	switch arg.Derived {
+	case rewrite.DerivedLow, rewrite.DerivedHigh:
+		return numberArray(groups, func(g int) (float64, bool) {
 			a := p.Aggregate(arg.Block, *arg.Column, block, g)
 			by := a.Below
 			if arg.Derived == rewrite.DerivedHigh {
 				by = a.Above
 			}
-			switch {
-			case !a.Known, math.IsInf(by, 1):
-			case arg.Column.Moments != nil:
-				floats[g] = &by
-			default:
-				steps[g] = new(int64)
-				*steps[g] = int64(math.Ceil(by))
+			if arg.Column.Moments == nil { // in steps
+				by = math.Ceil(by)
 			}
-		case rewrite.DerivedThreshold:
-			steps[g] = &threshold
-		case rewrite.DerivedStddev:
-			if sd, ok := p.Deviation(arg.Block, *arg.Column, block, g); ok {
-				floats[g] = &sd
-			}
-		default:
-			return nil, 0, fmt.Errorf("finish argument %q is unknown", arg.Derived)
+			return by, a.Known && by < math.Inf(1)
+		}), nil
+	case rewrite.DerivedThreshold:
+		return integerArray(slices.Repeat([]int64{p.Threshold(arg.Block, arg.Release)}, groups)), nil
+	case rewrite.DerivedStddev:
+		return numberArray(groups, func(g int) (float64, bool) { return p.Deviation(arg.Block, *arg.Column, block, g) }), nil
+	}
+	return nil, fmt.Errorf("finish argument %q is unknown", arg.Derived)
+}
+
+// numberArray prints numbers as a PostgreSQL array in text form, NULL where there is none.
+func numberArray(n int, of func(i int) (float64, bool)) []byte {
+	out := []byte{'{'}
+	for i := range n {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if v, ok := of(i); ok {
+			out = strconv.AppendFloat(out, v, 'f', -1, 64)
+		} else {
+			out = append(out, "NULL"...)
 		}
 	}
-	if arg.Derived == rewrite.DerivedStddev || arg.Column != nil && arg.Column.Moments != nil {
-		value, err := encodeText(pgtype.Float8ArrayOID, floats)
-		return value, 0, err
-	}
-	value, err := encodeText(pgtype.Int8ArrayOID, steps)
-	return value, 0, err
+	return append(out, '}')
 }
 
 // integerArray prints whole numbers, of which there may be many, as a PostgreSQL array in text form.

@@ -59,7 +59,7 @@ func TestDerivedArguments(t *testing.T) {
 		{"a threshold", &share, alone, rewrite.DerivedThreshold, "{58,58}"},
 	} {
 		p := &private{calibrated: calibratedFor(t, rewrite.Block{Releases: releases, Rows: 50, LeftOut: c.leftOut}, mechanism.Guarantee{Epsilon: 2})}
-		got, _, err := p.derivedArg(rewrite.FinishArg{Release: c.column.Releases[0], Column: &c.column, Derived: c.what}, r)
+		got, err := p.derivedArg(rewrite.FinishArg{Release: c.column.Releases[0], Column: &c.column, Derived: c.what}, r)
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %s, want %s (%v)", c.name, got, c.want, err)
 		}

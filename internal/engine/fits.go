@@ -115,9 +115,10 @@ func (b statementBudget) affords(share, most float64) float64 {
 func (p *calibrated) plannedMargins() string {
 	var list []string
 	for i := range p.Plan.Blocks {
-		for j := range p.Plan.Blocks[i].Releases {
-			if info := describeNoise(p, i, j); info.Margin != nil && shownItself(&p.Plan.Blocks[i], j) {
-				list = append(list, fmt.Sprintf("±%s for %s", info.unit.Difference(*info.Margin), info.Name))
+		block := &p.Plan.Blocks[i]
+		for j, r := range block.Releases {
+			if margin := p.Noise(i, j).Margin; margin != nil && shownItself(block, j) {
+				list = append(list, fmt.Sprintf("±%s for %s", estimate.UnitOf(block, j).Difference(*margin), r.Name))
 			}
 		}
 	}

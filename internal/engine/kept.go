@@ -245,7 +245,7 @@ func decodeAnswer(plan *rewrite.Plan, text []byte) ([]released, error) {
 	}
 	answer := make([]released, len(blocks))
 	for i, b := range blocks {
-		answer[i] = released{Released: gate.Released{Keys: plan.Blocks[i].Keys, Values: b.Values, Plain: b.Plain}, chosen: b.Chosen, price: b.Price, looked: b.Look}
+		answer[i] = released{gate.Released{Keys: plan.Blocks[i].Keys, Values: b.Values, Plain: b.Plain}, b.drawnWith}
 		if plan.Blocks[i].Keys == nil {
 			answer[i].Keys = b.Selected
 		}
@@ -260,11 +260,11 @@ func (p *calibrated) byEpsilon() bool {
 
 // paid is the statement at the price that an answer was drawn at: the budget may have changed since.
 func (p *calibrated) paid(ctx context.Context, answer []released) (*calibrated, error) {
-	behind := p.look != nil && len(answer) > 0 && !answer[0].looked
-	if len(answer) == 0 || answer[0].price == nil || *answer[0].price == p.price.Guarantee && !behind {
+	behind := p.look != nil && len(answer) > 0 && !answer[0].Look
+	if len(answer) == 0 || answer[0].Price == nil || *answer[0].Price == p.price.Guarantee && !behind {
 		return p, nil
 	}
-	then := price{*answer[0].price, slices.Index(mechanism.Orders, answer[0].price.Order)} // Infinite where it is none of them
+	then := price{*answer[0].Price, slices.Index(mechanism.Orders, answer[0].Price.Order)} // Infinite where it is none of them
 	drawn, err := then.calibrate(ctx, p.Plan, p.budget)
 	if err != nil {
 		return nil, err
@@ -281,17 +281,15 @@ func (p *calibrated) paid(ctx context.Context, answer []released) (*calibrated, 
 type keptBlock struct {
 	Selected rewrite.KeyRows `json:",omitempty"`
 	Values   [][]int64
-	Plain    [][]int64            `json:",omitempty"` // of released; old answers have none
-	Chosen   map[int]float64      `json:",omitempty"` // of released
-	Price    *mechanism.Guarantee `json:",omitempty"` // likewise
-	Look     bool                 `json:",omitempty"` // likewise
+	Plain    [][]int64 `json:",omitempty"` // old answers have none
+	drawnWith
 }
 
 // kept makes what the ledger keeps of an answer.
 func (p *calibrated) kept(answer []released) []keptBlock {
 	blocks := make([]keptBlock, len(answer))
 	for i, r := range answer {
-		blocks[i].Values, blocks[i].Plain, blocks[i].Chosen, blocks[i].Look = r.Values, r.Plain, r.chosen, p.look != nil
+		blocks[i].Values, blocks[i].Plain, blocks[i].drawnWith = r.Values, r.Plain, drawnWith{Chosen: r.Chosen, Look: p.look != nil}
 		if p.byEpsilon() {
 			blocks[i].Price = &p.price.Guarantee
 		}

@@ -87,7 +87,7 @@ func TestKeptLook(t *testing.T) {
 		first := begunWithLook(ctx, whole, .1)
 		for _, looked := range []bool{false, true} {
 			price := mechanism.Guarantee{Epsilon: first.price.Epsilon * (1 + 1e-15), Order: first.price.Order}
-			p, err := first.drawn(ctx, []released{{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{50}}}, price: &price, looked: looked}})
+			p, err := first.drawn(ctx, []released{{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{50}}}, drawnWith: drawnWith{Price: &price, Look: looked}}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,12 +4,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dpproxy/dpproxy/internal/engine/estimate"
 	"github.com/dpproxy/dpproxy/internal/ledger"
+	"github.com/dpproxy/dpproxy/internal/pgerr"
+	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
+	"github.com/dpproxy/dpproxy/internal/session"
 )
 
 // notice says what the statement cost, what is left, how far each aggregate may be off, and what the policy left out.
@@ -31,16 +35,11 @@ func (p *private) paidText() string {
 	return fmt.Sprintf("%s of your budget spent, %s, enough for %d like this", ledger.Percent(p.spent.share), left, p.balance.Enough)
 }
 
-// told are the hints of an answer: what the plan says, and what released values do.
+// told are the hints of an answer: what the plan says, which rows it leaves out, which groups, and what would make it sharper; and what
+// released values do.
 func (p *private) told() []string {
-	return append(p.hints(), slices.DeleteFunc(slices.Clone(p.said), func(hint string) bool { return hint == "" })...)
-}
-
-// hints says which rows the answer leaves out, which groups, and what would make it sharper.
-func (p *calibrated) hints() []string {
-	hints := append([]string{leftOut(p.Plan)}, p.groupHints()...)
-	hints = append(hints, wideHint(p.Plan))
-	return slices.DeleteFunc(hints, func(hint string) bool { return hint == "" })
+	hints := append(append([]string{leftOut(p.Plan)}, p.groupHints()...), wideHint(p.Plan))
+	return slices.DeleteFunc(append(hints, p.said...), func(hint string) bool { return hint == "" })
 }
 
 // leftOut says what the policy leaves out of the answer, and whether margins and intervals cover it; empty where nothing is left out.
@@ -145,4 +144,107 @@ func wideHint(plan *rewrite.Plan) string {
 		}
 	}
 	return ""
+}
+
+// Released implements session.Releaser: what dpproxy.last shows follows from released values and from what is public.
+func (p *private) Released() []session.Released {
+	list := make([]session.Released, len(p.figured))
+	for i, f := range p.figured {
+		list[i] = session.Released{Column: f.Label, Epsilon: p.spent.epsilon, Place: p.placed.Of(f.Of)}
+		if c := p.Column(f.Of); c != nil {
+			list[i].LeftOut = p.Plan.Blocks[f.Of.Leaf().Block].LeftOut
+			if c.Cut != nil {
+				list[i].LeftOut = c.Cut.Share
+			}
+		}
+		if f.Of.Leaf() == f.Of {
+			noise := p.Noise(f.Of.Block, p.Column(f.Of).Releases[0])
+			list[i].Mechanism, list[i].Scale = noise.Mechanism, inUnit(f.Type, noise.Scale)
+		}
+		if f.Known > 0 {
+			margin := inUnit(f.Type, f.Most)
+			list[i].Margin = &margin
+		}
+	}
+	return list
+}
+
+// inUnit gives an amount in an aggregate's unit. Steps of times are microseconds, and their unit is the second.
+func inUnit(oid uint32, v float64) float64 {
+	if estimate.IsTime(oid) {
+		return v * time.Microsecond.Seconds()
+	}
+	return v
+}
+
+// Which groups an answer has: what PostgreSQL has, as far as released values say it.
+
+// groups is how many groups a block has; 0 under partition selection.
+func groups(b *rewrite.Block) int {
+	if b.Keys == nil {
+		return 0
+	}
+	return b.Keys.Len()
+}
+
+// emptyGroups says what happens to groups of declared keys that have no rows; empty where there are none.
+func emptyGroups(plan *rewrite.Plan) string {
+	declared := func(b rewrite.Block) bool { return b.Keys != nil && len(b.KeyTypes) > 0 }
+	switch {
+	case slices.ContainsFunc(plan.Blocks, func(b rewrite.Block) bool { return declared(b) && b.DropsEmpty }):
+		return "dropped"
+	case slices.ContainsFunc(plan.Blocks, declared):
+		return "kept"
+	}
+	return ""
+}
+
+// threshold is the greatest number of units below which a group of a partition selection is not shown more often than it is, and the kind
+// of unit; 0 where there is no selection.
+func (p *calibrated) threshold() (units int64, unit string) {
+	for i, block := range p.Mechanisms {
+		if half, _, ok := selects(block); ok && half > units {
+			units, unit = half, p.Plan.Blocks[i].Unit
+		}
+	}
+	return units, unit
+}
+
+// groupHints says which groups an answer has that PostgreSQL does not have, or lacks. It follows from the plan alone.
+func (p *calibrated) groupHints() []string {
+	var hints []string
+	if units, unit := p.threshold(); units > 0 {
+		hints = append(hints, fmt.Sprintf("Groups of fewer than about %d units (%s) are not shown: the keys have no declared values, so partition selection decides. "+
+			"Group by columns with declared values, or ask the administrator to declare them (values).", units, unit))
+	}
+	if slices.ContainsFunc(p.Plan.Blocks, func(b rewrite.Block) bool { return b.Compared }) {
+		hints = append(hints, "EXISTS and IN hold where released numbers of rows can be told from that of none, which is wrong in 5% at most.")
+	}
+	if slices.ContainsFunc(p.Plan.Blocks, func(b rewrite.Block) bool { return b.Chosen }) {
+		hint := "Released values choose which groups are shown: those near a limit may be shown, or not, by the noise alone."
+		if slices.ContainsFunc(p.Plan.Blocks, func(b rewrite.Block) bool { return b.Chosen && len(b.KeyTypes) > 0 }) {
+			hint += " Margins are wider, such that those of all groups hold together in 95%."
+		}
+		hints = append(hints, hint)
+	}
+	unread := func(b rewrite.Block) bool {
+		return b.Keys != nil && len(b.KeyTypes) > 0 && !b.DropsEmpty && len(b.Releases) == 0
+	}
+	if slices.ContainsFunc(p.Plan.Blocks, unread) {
+		hints = append(hints, "No private row was read: the groups are the declared values of the keys, whether or not a row has them.")
+	}
+	return hints
+}
+
+// checkThreshold refuses a partition selection that shows no group, even if all rows were in one: nobody wants to pay for that.
+func (p *calibrated) checkThreshold() error {
+	for i, block := range p.Mechanisms {
+		most := p.Plan.Blocks[i].MostRows
+		if half, _, ok := selects(block); ok && most > 0 && half > most {
+			return refusal.New(refusal.SmallGroups,
+				fmt.Sprintf("the answer would be empty: groups of fewer than about %d units (%s) are not shown, and there are at most %d rows", half, p.Plan.Blocks[i].Unit, most),
+				pgerr.Hint("Group by columns with declared values, raise dpproxy.epsilon, or ask the administrator to declare the values of the keys (values). Nothing was charged."))
+		}
+	}
+	return nil
 }

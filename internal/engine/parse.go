@@ -49,15 +49,15 @@ func (e *Engine) Parse(sql string) ([]session.Statement, error) {
 }
 
 // parseOne is for `dpproxy explain`, which has no session to answer commands.
-func (e *Engine) parseOne(sql string) (parsed, error) {
+func (e *Engine) parseOne(sql string) (*rewrite.Statement, error) {
 	list, err := rewrite.Parse(sql, e.state.Load().policy.Limits.SQLBytes)
 	if err != nil {
-		return parsed{}, err
+		return nil, err
 	}
 	if len(list) != 1 {
-		return parsed{}, pgerr.New(pgerr.SyntaxError, "explain takes exactly one statement")
+		return nil, pgerr.New(pgerr.SyntaxError, "explain takes exactly one statement")
 	}
-	return parsed{e, list[0]}, nil
+	return list[0], nil
 }
 
 // localized takes the database's name, which the shadow does not have, out of names that are written with it.

@@ -96,7 +96,7 @@ func (p *calibrated) drawn(ctx context.Context, answer []released) (*calibrated,
 	}
 	part := nextPart{}
 	for i, r := range answer {
-		for j, epsilon := range r.chosen {
+		for j, epsilon := range r.Chosen {
 			prepared, err := mechanism.Prepare(unjoined(p.Plan.Blocks[i].Releases[j]), mechanism.Guarantee{Epsilon: epsilon, Order: p.price.Order})
 			if err != nil {
 				return nil, err
@@ -140,7 +140,7 @@ func (m *measuring) drawPart(ctx context.Context, part nextPart, from int, shown
 				if err := shown[i-from].Draw(m.receipt, source, j, prepared, m.answer[i].Released); err != nil {
 					return err
 				}
-				m.answer[i].chosen[j] = prepared.Epsilon()
+				m.answer[i].Chosen[j] = prepared.Epsilon()
 			}
 		}
 	}

@@ -60,5 +60,5 @@ type measured = gatetest.Exact
 // draw releases integers as if main had answered them.
 func draw(src *mechanism.Source, with gate.Mechanisms, releases []mechanism.Release, m measured) (released, gatetest.Shown) {
 	r, shown := gatetest.Draw(src, with, releases, m)
-	return released{Released: r, chosen: map[int]float64{}}, shown
+	return released{Released: r, drawnWith: drawnWith{Chosen: map[int]float64{}}}, shown
 }

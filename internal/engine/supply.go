@@ -4,14 +4,17 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/help"
+	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/rewrite/catalog"
+	"github.com/dpproxy/dpproxy/internal/session"
 )
 
 // historyLimit bounds dpproxy.history to an analyst's latest statements.
@@ -83,6 +86,15 @@ func (c *call) budgetColumn(ctx context.Context, name string) ([]byte, error) {
 	return encodeText(pgtype.Float8ArrayOID, []float64{value})
 }
 
+// column prints one value of each row as an array.
+func column[T, V any](oid uint32, rows []T, of func(T) V) ([]byte, error) {
+	out := make([]V, len(rows))
+	for i, row := range rows {
+		out[i] = of(row)
+	}
+	return encodeText(oid, out)
+}
+
 // historyColumn gives one column of dpproxy.history: the statements of the analyst, latest first.
 func (c *call) historyColumn(ctx context.Context, name string) ([]byte, error) {
 	if c.past == nil {
@@ -91,32 +103,15 @@ func (c *call) historyColumn(ctx context.Context, name string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	entries := c.past
 	switch name {
 	case "at":
-		out := make([]time.Time, len(entries))
-		for i, e := range entries {
-			out[i] = e.At
-		}
-		return encodeText(pgtype.TimestamptzArrayOID, out)
+		return column(pgtype.TimestamptzArrayOID, c.past, func(e ledger.HistoryEntry) time.Time { return e.At })
 	case "query":
-		out := make([]string, len(entries))
-		for i, e := range entries {
-			out[i] = e.Query
-		}
-		return encodeText(pgtype.TextArrayOID, out)
+		return column(pgtype.TextArrayOID, c.past, func(e ledger.HistoryEntry) string { return e.Query })
 	case "epsilon":
-		out := make([]float64, len(entries))
-		for i, e := range entries {
-			out[i] = e.Epsilon
-		}
-		return encodeText(pgtype.Float8ArrayOID, out)
+		return column(pgtype.Float8ArrayOID, c.past, func(e ledger.HistoryEntry) float64 { return e.Epsilon })
 	case "share":
-		out := make([]float64, len(entries))
-		for i, e := range entries {
-			out[i] = e.Share
-		}
-		return encodeText(pgtype.Float8ArrayOID, out)
+		return column(pgtype.Float8ArrayOID, c.past, func(e ledger.HistoryEntry) float64 { return e.Share })
 	}
 	return nil, fmt.Errorf("dpproxy.history has no column %q", name)
 }
@@ -124,97 +119,114 @@ func (c *call) historyColumn(ctx context.Context, name string) ([]byte, error) {
 // helpColumn gives one column of dpproxy.help, which is the same for everyone.
 func helpColumn(name string) ([]byte, error) {
 	topics, err := help.Topics()
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case name == "topic":
+		return column(pgtype.TextArrayOID, topics, func(t help.Topic) string { return t.Name })
+	case name == "text":
+		return column(pgtype.TextArrayOID, topics, func(t help.Topic) string { return t.Text })
 	}
-	out := make([]string, len(topics))
-	for i, t := range topics {
-		switch name {
-		case "topic":
-			out[i] = t.Name
-		case "text":
-			out[i] = t.Text
-		default:
-			return nil, fmt.Errorf("dpproxy.help has no column %q", name)
-		}
+	return nil, fmt.Errorf("dpproxy.help has no column %q", name)
+}
+
+// lastColumn gives one column of dpproxy.last: the aggregates of the session's last private statement.
+func (c *call) lastColumn(name string) ([]byte, error) {
+	text := func(of func(session.Released) string) ([]byte, error) {
+		return column(pgtype.TextArrayOID, c.scope.Last, func(r session.Released) pgtype.Text {
+			return pgtype.Text{String: of(r), Valid: of(r) != ""}
+		})
 	}
-	return encodeText(pgtype.TextArrayOID, out)
+	number := func(of func(session.Released) *float64) ([]byte, error) {
+		return column(pgtype.Float8ArrayOID, c.scope.Last, of)
+	}
+	switch name {
+	case "column_name":
+		return text(func(r session.Released) string { return r.Column })
+	case "mechanism":
+		return text(func(r session.Released) string { return r.Mechanism })
+	case "place":
+		return text(func(r session.Released) string { return r.Place })
+	case "scale":
+		return number(func(r session.Released) *float64 {
+			if r.Scale == 0 {
+				return nil
+			}
+			return &r.Scale
+		})
+	case "margin":
+		return number(func(r session.Released) *float64 { return r.Margin })
+	case "left_out":
+		return number(func(r session.Released) *float64 { return r.LeftOut })
+	case "epsilon":
+		return number(func(r session.Released) *float64 { return &r.Epsilon })
+	}
+	return nil, fmt.Errorf("dpproxy.last has no column %q", name)
 }
 
 // columnsColumn gives one column of dpproxy.columns: what the policy lets analysts use, in the policy's order, tables first.
 func (c *call) columnsColumn(name string) ([]byte, error) {
+	relations := make([]policy.Name, 0, len(c.state.policy.Tables)+len(c.state.policy.Views))
+	for _, t := range c.state.policy.Tables {
+		relations = append(relations, t.Name)
+	}
 	var out []*string
-	add := func(relation policy.Name) error {
+	for _, relation := range append(relations, c.state.policy.Views...) {
 		for _, use := range rewrite.Uses(c.state.schema, relation) {
 			value, err := columnFact(relation, use, name)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			out = append(out, value)
-		}
-		return nil
-	}
-	for _, t := range c.state.policy.Tables {
-		if err := add(t.Name); err != nil {
-			return nil, err
-		}
-	}
-	for _, view := range c.state.policy.Views {
-		if err := add(view); err != nil {
-			return nil, err
 		}
 	}
 	return encodeText(pgtype.TextArrayOID, out)
 }
 
+// columnFact is what dpproxy.columns says of a column; nil: NULL.
 func columnFact(relation policy.Name, use rewrite.ColumnUse, name string) (*string, error) {
-	text := func(s string) (*string, error) { return &s, nil }
-	bounded := use.Policy != nil && use.Policy.Bounds != nil
+	var bounds policy.Bounds
+	if use.Policy != nil && use.Policy.Bounds != nil {
+		bounds = *use.Policy.Bounds
+	}
+	fact := ""
 	switch name {
 	case "table_name":
-		if relation.Schema == "public" {
-			return text(relation.Relation)
+		if fact = relation.String(); relation.Schema == "public" {
+			fact = relation.Relation
 		}
-		return text(relation.String())
 	case "column_name":
-		return text(use.Column.Name)
+		fact = use.Column.Name
 	case "type":
-		return text(use.Column.TypeName)
+		fact = use.Column.TypeName
 	case "lower":
-		if bounded {
-			return text(use.Policy.Bounds.Lo)
-		}
-		return nil, nil
+		fact = bounds.Lo
 	case "upper":
-		if bounded {
-			return text(use.Policy.Bounds.Hi)
-		}
-		return nil, nil
+		fact = bounds.Hi
 	case "domain":
-		return columnDomain(use.Policy), nil
+		fact = columnDomain(use.Policy)
 	case "uses":
-		return text(use.Uses)
+		return &use.Uses, nil
+	default:
+		return nil, fmt.Errorf("dpproxy.columns has no column %q", name)
 	}
-	return nil, fmt.Errorf("dpproxy.columns has no column %q", name)
+	if fact == "" {
+		return nil, nil
+	}
+	return &fact, nil
 }
 
-// columnDomain prints a declared domain as the policy states it.
-func columnDomain(c *policy.Column) *string {
+// columnDomain prints a declared domain as the policy states it; empty: none is declared.
+func columnDomain(c *policy.Column) string {
 	switch {
-	case c == nil:
-		return nil
-	case c.Values != nil:
-		list := ""
-		for i, v := range c.Values {
-			if i > 0 {
-				list += ", "
-			}
-			list += strconv.Quote(v)
-		}
-		return &list
-	case c.ValuesFrom != nil:
-		from := "values of " + c.ValuesFrom.Table.String() + "." + c.ValuesFrom.Column
-		return &from
+	case c == nil || c.Values == nil && c.ValuesFrom == nil:
+		return ""
+	case c.Values == nil:
+		return "values of " + c.ValuesFrom.Table.String() + "." + c.ValuesFrom.Column
 	}
-	return nil
+	list := make([]string, len(c.Values))
+	for i, v := range c.Values {
+		list[i] = strconv.Quote(v)
+	}
+	return strings.Join(list, ", ")
 }

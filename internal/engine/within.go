@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -35,9 +34,7 @@ func (p price) calibrateReleases(ctx context.Context, block *rewrite.Block, want
 			shared, at = append(shared, r), append(at, i)
 			continue
 		}
-		if out[i], err = prepareWithin(r, most); errors.Is(err, errTooNarrow) {
-			return nil, tooNarrow(fmt.Sprintf("%s for %s", estimate.Number(float64(r.Margin)*r.Grid.Step), r.Name), b.most, leastWithin(r, most))
-		} else if err != nil {
+		if out[i], err = prepareWithin(r, most, b.most); err != nil {
 			return nil, err
 		}
 	}
@@ -54,29 +51,19 @@ func (p price) calibrateReleases(ctx context.Context, block *rewrite.Block, want
 	return out, nil
 }
 
-// errTooNarrow means that a release cannot keep its margin for the most that it may cost.
-var errTooNarrow = errors.New("the margin is too narrow")
-
-// prepareWithin spends the least ε or divergence with which a release keeps its margin, at most that of g. It is a function of public
-// quantities (docs/privacy.md P18).
-func prepareWithin(r mechanism.Release, g mechanism.Guarantee) (*mechanism.Prepared, error) {
-	if _, err := mechanism.Prepare(r, g); err != nil {
+// prepareWithin spends the least ε or divergence with which a release keeps its margin, at most that of g, which a nominal ε of most pays. It
+// is a function of public quantities (docs/privacy.md P18).
+func prepareWithin(r mechanism.Release, g mechanism.Guarantee, most float64) (*mechanism.Prepared, error) {
+	finest, err := mechanism.Prepare(r, g)
+	if err != nil {
 		return nil, err
 	}
 	wanted, err := mechanism.EpsilonForMargin(r, float64(r.Margin), g)
 	if err != nil {
-		return nil, errTooNarrow
+		least := estimate.Number(math.Ceil(finest.PlannedMargin()) * estimate.Step(r))
+		return nil, tooNarrow(fmt.Sprintf("%s for %s", estimate.Number(float64(r.Margin)*r.Grid.Step), r.Name), most, least)
 	}
 	return mechanism.Prepare(r, wanted)
-}
-
-// leastWithin is the least margin that a release keeps for g, as a text; empty: it has none in advance.
-func leastWithin(r mechanism.Release, g mechanism.Guarantee) string {
-	p, err := mechanism.Prepare(r, g)
-	if err != nil {
-		return ""
-	}
-	return estimate.Number(math.Ceil(p.PlannedMargin()) * estimate.Step(r))
 }
 
 // tooNarrow refuses a margin that would cost more than the statement may, and says the least that can be had; empty: it is not known.

@@ -11,12 +11,12 @@ import (
 
 // Noise is what is known of a release before it is drawn.
 type Noise struct {
-	Mechanism string
-	Geometry  string   // the norm in which the mechanism measures what one unit moves
-	Scale     float64  // in the value's own units; 0: it has none that is one number
-	Margin    *float64 // 95%, likewise; nil: it depends on a released count, or there is none
-	OfSum     float64  // of a sum given its count: its 95% margin
-	None      bool     // no answer has a margin of it
+	Mechanism string   `json:"mechanism"`
+	Geometry  string   `json:"geometry,omitempty"` // the norm in which the mechanism measures what one unit moves
+	Scale     float64  `json:"scale"`              // in the value's own units; 0: it has none that is one number
+	Margin    *float64 `json:"margin,omitempty"`   // 95%, likewise; nil: it depends on a released count, or there is none
+	OfSum     float64  `json:"-"`                  // of a sum given its count: its 95% margin
+	None      bool     `json:"-"`                  // no answer has a margin of it
 }
 
 // Noise describes that of a release.
