@@ -25,8 +25,8 @@ func (s *Statement) Present(released []gate.Released) *Answer {
 		for i := range a.Blocks {
 			a.Blocks[i].copyValues()
 		}
-		a.settle(func(l rewrite.Level, pair rewrite.Pair) bool { return !a.isChained(l, pair) })
-		a.settle(a.isChained)
+		a.settle(false)
+		a.settle(true)
 		a.keepRanges()
 	}
 	a.hide()
@@ -83,10 +83,6 @@ func (a *Answer) level(l rewrite.Level) addedLevel {
 	return out
 }
 
-func (a *adding) isChained(l rewrite.Level, pair rewrite.Pair) bool {
-	return a.Plan.Blocks[l.Block].Releases[pair.Release].Kind == mechanism.SumGivenCount
-}
-
 // hide leaves out the groups that are not shown, and those that have come to nothing, and notes how many are left for the
 // intervals of these.
 func (a *adding) hide() {
@@ -109,25 +105,25 @@ func (a *adding) hide() {
 	}
 }
 
-// settle makes the releases of the pairs that are asked for add up, those that have to do with each other at a time: there may be a million
-// groups.
-func (a *adding) settle(asked func(rewrite.Level, rewrite.Pair) bool) {
-	for _, chain := range a.chains(asked) {
-		f := forest{adding: a, numbers: map[place][]consistency.Number{}, part: map[place][]bool{}, pairs: map[place]rewrite.Pair{}}
+// settle makes releases add up, sums given their counts or all others, those that have to do with each other at a time: there may be a
+// million groups.
+func (a *adding) settle(chained bool) {
+	for _, chain := range a.chains(chained) {
+		f := forest{a, map[place]*numbers{}}
 		for _, l := range chain {
 			f.add(l)
 		}
 		var roots []*consistency.Number
-		for at, numbers := range f.numbers {
-			for g := range numbers {
-				if !f.part[at][g] {
-					roots = append(roots, &numbers[g])
+		for _, n := range f.numbers {
+			for g := range n.list {
+				if !n.part[g] {
+					roots = append(roots, &n.list[g])
 				}
 			}
 		}
 		consistency.Settle(roots)
-		for at, numbers := range f.numbers {
-			a.take(at, f.pairs[at], numbers)
+		for _, n := range f.numbers {
+			n.take()
 		}
 	}
 }
@@ -138,28 +134,23 @@ type place struct{ block, release int }
 // link says that one release of a level is parts of another.
 type link struct {
 	addedLevel
-	pair rewrite.Pair
+	pair         rewrite.Pair
+	fine, coarse place
 }
 
-func (l link) fine() place   { return place{l.Block, l.pair.Release} }
-func (l link) coarse() place { return place{l.Of, l.pair.Of} }
-
-// touches says that two links have a release in common.
-func (l link) touches(o link) bool {
-	return l.fine() == o.fine() || l.fine() == o.coarse() || l.coarse() == o.fine() || l.coarse() == o.coarse()
-}
-
-// chains lists the links that are asked for, those that have to do with each other together.
-func (a *adding) chains(asked func(rewrite.Level, rewrite.Pair) bool) (chains [][]link) {
+// chains lists the links of sums given their counts, or of all other releases, those that have to do with each other together.
+func (a *adding) chains(chained bool) (chains [][]link) {
 	for _, level := range a.present.levels {
 		for _, pair := range level.Pairs {
-			if !asked(level.Level, pair) {
+			l := link{level, pair, place{level.Block, pair.Release}, place{level.Of, pair.Of}}
+			if a.isChained(l.fine) != chained {
 				continue
 			}
-			l := link{level, pair}
 			chain := []link{l}
 			chains = slices.DeleteFunc(chains, func(other []link) bool {
-				together := slices.ContainsFunc(other, l.touches)
+				together := slices.ContainsFunc(other, func(o link) bool {
+					return l.fine == o.fine || l.fine == o.coarse || l.coarse == o.fine || l.coarse == o.coarse
+				})
 				if together {
 					chain = append(chain, other...)
 				}
@@ -171,31 +162,34 @@ func (a *adding) chains(asked func(rewrite.Level, rewrite.Pair) bool) (chains []
 	return chains
 }
 
+func (a *adding) release(at place) mechanism.Release {
+	return a.Plan.Blocks[at.block].Releases[at.release]
+}
+func (a *adding) isChained(at place) bool { return a.release(at).Kind == mechanism.SumGivenCount }
+
 // forest holds what is settled together.
 type forest struct {
 	*adding
-	numbers map[place][]consistency.Number // by group; nil: they are too large to be added up
-	part    map[place][]bool               // whether they are parts of others
-	pairs   map[place]rewrite.Pair         // one that it is in
+	numbers map[place]*numbers
 }
 
 // add adds a link.
 func (f *forest) add(l link) {
-	fine, coarse := f.of(l.fine(), l.pair), f.of(l.coarse(), l.pair)
-	if fine == nil || coarse == nil {
+	fine, coarse := f.of(l.fine, l.pair), f.of(l.coarse, l.pair)
+	if fine.list == nil || coarse.list == nil {
 		return
 	}
-	parts := make([][]*consistency.Number, len(coarse)) // of groups that are not shown nothing is added
+	parts := make([][]*consistency.Number, len(coarse.list)) // of groups that are not shown nothing is added
 	apart := f.countsApart(l)
 	for g, to := range l.group {
 		if to >= 0 && !apart[to] {
-			parts[to] = append(parts[to], &fine[g])
-			f.part[l.fine()][g] = true
+			parts[to] = append(parts[to], &fine.list[g])
+			fine.part[g] = true
 		}
 	}
-	for g := range coarse {
+	for g := range coarse.list {
 		if !apart[g] {
-			coarse[g].Sums = append(coarse[g].Sums, consistency.Sum{Parts: parts[g], More: l.pair.More, Less: l.pair.Less})
+			coarse.list[g].Sums = append(coarse.list[g].Sums, consistency.Sum{Parts: parts[g], More: l.pair.More, Less: l.pair.Less})
 		}
 	}
 }
@@ -203,62 +197,66 @@ func (f *forest) add(l link) {
 // countsApart says of a sum given its count in which groups that count does not add up, and with it not the range of the sum; of others it
 // is nowhere so.
 func (f *forest) countsApart(l link) []bool {
-	block, of := f.Blocks[l.Block], f.Blocks[l.Of]
-	apart := make([]bool, of.Keys.Len())
-	if !f.isChained(l.Level, l.pair) {
+	apart := make([]bool, f.Blocks[l.Of].Keys.Len())
+	if !f.isChained(l.fine) {
 		return apart
 	}
-	fine, coarse := f.Plan.Blocks[l.Block].Releases[l.pair.Release].CountRef, f.Plan.Blocks[l.Of].Releases[l.pair.Of].CountRef
+	fine, coarse := f.Blocks[l.Block].Values[f.release(l.fine).CountRef], f.Blocks[l.Of].Values[f.release(l.coarse).CountRef]
 	sums := make([]int64, len(apart))
 	for g, to := range l.group {
 		if to >= 0 {
-			sums[to] += block.Values[fine][g]
+			sums[to] += fine[g]
 		}
 	}
 	for g, sum := range sums {
-		apart[g] = sum != of.Values[coarse][g]
+		apart[g] = sum != coarse[g]
 	}
 	return apart
 }
 
-// of makes the numbers of a release, once.
-func (f *forest) of(at place, pair rewrite.Pair) []consistency.Number {
-	list, known := f.numbers[at]
-	if known {
-		return list
-	}
-	r := f.Plan.Blocks[at.block].Releases[at.release]
-	deviation := f.Mechanisms[at.block].Releases[at.release].Chosen().RMSEAverage
-	values, shown := f.Blocks[at.block].Values, f.present.of(at.block)
-	list = make([]consistency.Number, len(values[at.release]))
-	for g, z := range values[at.release] {
-		n := &list[g]
-		n.Value, n.Deviation, n.Unseen = float64(z), deviation, !shown[g]
-		if r.Kind == mechanism.SumGivenCount {
-			rows := max(0, values[r.CountRef][g])
-			if pair.Doubled {
-				n.Value, n.Deviation = (n.Value+float64(pair.DoubledCenter)*float64(rows))/2, deviation/2
-			}
-			lo, hi := perRow(r, pair)
-			n.Lo, n.Hi = multiplied(lo, rows), multiplied(hi, rows)
-		} else {
-			n.Lo, n.Hi = max(r.Range[0].Lo, -mostSteps), min(r.Range[0].Hi, mostSteps)
-		}
-		if math.Abs(n.Value) > consistency.Most {
-			list = nil
-			break
-		}
-	}
-	f.numbers[at], f.part[at], f.pairs[at] = list, make([]bool, len(list)), pair
-	return list
+// numbers are what adds up of one release.
+type numbers struct {
+	values []int64              // that were released
+	rows   []int64              // of a sum given its count: that; nil: it is none
+	list   []consistency.Number // by group; nil: they are too large to be added up
+	part   []bool               // whether they are parts of others
+	center int64                // of Σ(2x − center), of which Σx adds up, and whether it is that
+	double bool
 }
 
-// perRow bounds what a row adds to what adds up.
-func perRow(r mechanism.Release, pair rewrite.Pair) (lo, hi int64) {
-	if pair.Doubled {
-		return (r.PerRow.Lo + pair.DoubledCenter) / 2, (r.PerRow.Hi + pair.DoubledCenter) / 2
+// of makes the numbers of a release, once, by a pair that it is in.
+func (f *forest) of(at place, pair rewrite.Pair) *numbers {
+	if n, known := f.numbers[at]; known {
+		return n
 	}
-	return r.PerRow.Lo, r.PerRow.Hi
+	r, values := f.release(at), f.Blocks[at.block].Values
+	n := &numbers{values: values[at.release], part: make([]bool, len(values[at.release]))}
+	f.numbers[at] = n
+	row, deviation := r.PerRow, f.Mechanisms[at.block].Releases[at.release].Chosen().RMSEAverage
+	if f.isChained(at) {
+		if n.rows, n.center, n.double = values[r.CountRef], pair.DoubledCenter, pair.Doubled; n.double {
+			row, deviation = mechanism.Interval{Lo: (row.Lo + n.center) / 2, Hi: (row.Hi + n.center) / 2}, deviation/2
+		}
+	}
+	shown, list := f.present.of(at.block), make([]consistency.Number, len(n.values))
+	for g, z := range n.values {
+		x := consistency.Number{Value: float64(z), Deviation: deviation, Unseen: !shown[g]}
+		if n.rows == nil {
+			x.Lo, x.Hi = max(r.Range[0].Lo, -mostSteps), min(r.Range[0].Hi, mostSteps)
+		} else {
+			rows := max(0, n.rows[g])
+			x.Lo, x.Hi = multiplied(row.Lo, rows), multiplied(row.Hi, rows)
+			if n.double {
+				x.Value = (x.Value + float64(n.center)*float64(rows)) / 2
+			}
+		}
+		if math.Abs(x.Value) > consistency.Most {
+			return n
+		}
+		list[g] = x
+	}
+	n.list = list
+	return n
 }
 
 // multiplied is a·b, as far as that goes.
@@ -267,34 +265,29 @@ func multiplied(a, b int64) int64 {
 }
 
 // take puts the numbers of a release into the answer.
-func (a *adding) take(at place, pair rewrite.Pair, numbers []consistency.Number) {
-	r, values := a.Plan.Blocks[at.block].Releases[at.release], a.Blocks[at.block].Values
-	for g := range numbers {
-		n := &numbers[g]
-		if !n.Joined {
-			continue
+func (n *numbers) take() {
+	for g, x := range n.list {
+		if x.Joined {
+			n.values[g] = x.Settled
+			if n.double {
+				n.values[g] = 2*x.Settled - n.center*max(0, n.rows[g])
+			}
 		}
-		z := n.Settled
-		if r.Kind == mechanism.SumGivenCount && pair.Doubled {
-			z = 2*z - pair.DoubledCenter*max(0, values[r.CountRef][g])
-		}
-		values[at.release][g] = z
 	}
 }
 
 // keepRanges puts every sum into the range that follows from its count, where that has changed.
 func (a *adding) keepRanges() {
-	for i, block := range a.Plan.Blocks[:len(a.Blocks)] {
-		for j, r := range block.Releases {
+	for i, b := range a.Blocks {
+		for j, r := range a.Plan.Blocks[i].Releases {
 			if r.Kind != mechanism.SumGivenCount {
 				continue
 			}
-			values, drawn := a.Blocks[i].Values, a.Blocks[i].drawn[r.CountRef]
-			for g, n := range values[r.CountRef] {
-				if n == drawn[g] {
-					continue
+			for g, n := range b.Values[r.CountRef] {
+				if n != b.drawn[r.CountRef][g] {
+					lo, hi := multiplied(r.PerRow.Lo, max(0, n)), multiplied(r.PerRow.Hi, max(0, n))
+					b.Values[j][g] = max(lo, min(hi, b.Values[j][g]))
 				}
-				values[j][g] = max(multiplied(r.PerRow.Lo, max(0, n)), min(multiplied(r.PerRow.Hi, max(0, n)), values[j][g]))
 			}
 		}
 	}
