@@ -106,18 +106,13 @@ type wantedAverage struct {
 // larger one.
 func (w wantedAverage) keeps(sum, count *mechanism.Prepared) func(n int64) bool {
 	z, rows := mechanism.PairMargins(sum, count, 0, mechanism.Wrong)
-	return func(n int64) bool { return n > 0 && w.widest(n, z, rows) <= w.margin }
-}
-
-// widest bounds the margin that follows from those of the sum and of the count.
-func (w wantedAverage) widest(n int64, z, rows float64) float64 {
-	return estimate.WidestAverage(w.sum.PerRow, n, z, rows)
+	return func(n int64) bool { return n > 0 && estimate.WidestAverage(w.sum.PerRow, n, z, rows) <= w.margin }
 }
 
 // ofCount is what the count alone adds to the margin.
 func (w wantedAverage) ofCount(n int64, sum, count *mechanism.Prepared) float64 {
 	_, rows := mechanism.PairMargins(sum, count, 0, mechanism.Wrong)
-	return w.widest(n, 0, rows)
+	return estimate.WidestAverage(w.sum.PerRow, n, 0, rows)
 }
 
 // mostRows bounds the rows of a group.

@@ -21,15 +21,16 @@ import (
 // calibrated is a plan with a mechanism for each release: what EXPLAIN prints and what the ledger charges.
 type calibrated struct {
 	estimate.Statement
-	epsilon float64           // nominal
-	price   price             // what the releases share; those with a margin of their own cost what that needs
-	share   float64           // of the analyst's whole budget that the price of the nominal ε takes
-	fits    int               // how many such statements the whole budget holds: of one that is charged in parts, at least
-	loss    float64           // what to compare ways to pay by
-	wanted  []map[int]float64 // of each block: margins that averages have to keep, in steps per row, by the sum that is charged once the counts are released
-	charge  ledger.Charge
-	other   *calibrated // the way to pay that was not taken; nil: there is none
-	look    *look       // it is charged for a first look; nil: for all of its answer
+	epsilon float64 // nominal
+	price   price   // what the releases share; those with a margin of their own cost what that needs
+	share   float64 // of the analyst's whole budget that the price of the nominal ε takes
+	fits    int     // how many such statements the whole budget holds: of one that is charged in parts, at least
+	loss    float64 // what to compare ways to pay by
+	// wanted are the margins that averages of each block have to keep, in steps per row, by the sum that is charged once the counts are released.
+	wanted []map[int]float64
+	charge ledger.Charge
+	other  *calibrated // the way to pay that was not taken; nil: there is none
+	look   *look       // it is charged for a first look; nil: for all of its answer
 
 	certificate *gate.Certificate // of the plan's queries for main
 
@@ -187,7 +188,7 @@ func (p *calibrated) settle(b statementBudget) {
 	p.fits, p.loss = b.holds(p.charge), p.expectedLoss(b)
 	if p.chargedInParts() {
 		p.fits = b.fits(p.later.price.Epsilon/b.room.At(p.price.order), p.charge.SelectionDelta)
-		p.charge = p.firstCharge()
+		p.charge = p.partOf(p.first)
 	}
 }
 

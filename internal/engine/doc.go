@@ -12,8 +12,9 @@
 // Statements that touch no private relation end after bind: they run on the shadow or as public (open.go). So does EXPLAIN
 // (explain.go), which charges nothing.
 //
-// Each step has its helpers: calibrate.go, margin.go, within.go, averages.go, lookup.go and check.go belong to bind; timing.go,
-// quota.go, collect.go, draw.go and parts.go to measure; notice.go to finish. supply.go has the values of dpproxy.budget, columns, history and help.
+// Each step has its helpers: calibrate.go, margin.go, within.go, averages.go, lookup.go and check.go belong to bind;
+// timing.go, quota.go, draw.go and parts.go to measure; notice.go to finish. supply.go has the values of dpproxy.budget,
+// columns, history, help and last. How far an answer may be off, and what is shown of it, package estimate says.
 //
 // The package does not decide what is private: rewrite does. It knows no names of statements or portals and no
 // transactions: session does.

@@ -160,7 +160,10 @@ func (e explained) Execute(context.Context) (session.Rows, error) {
 
 // explain describes a statement; text has no use for densities.
 func (c *call) explain(ctx context.Context, first *calibrated, densities bool) (explanation, error) {
-	p := first.atMost()
+	p := first
+	if p.look != nil { // at the most that it may cost
+		p = p.look.whole
+	}
 	x := explanation{
 		Plan: p.Plan.Explain, nothing: p.Plan.OfNothing, LeftOut: leftOut(p.Plan), Empty: emptyGroups(p.Plan), Groups: p.groupHints(), Wide: wideHint(p.Plan),
 		Finish: p.Plan.Finish.SQL, Delta: p.charge.SelectionDelta,

@@ -98,7 +98,8 @@ func (p *private) finishArg(arg rewrite.FinishArg, answer []estimate.Block) (val
 	return value, 0, err
 }
 
-// derivedArg prints a function of released values and public quantities: one element for each group, NULL where it has none.
+// derivedArg prints a function of released values and public quantities, one element for each group: NULL where it has
+// none.
 func (p *private) derivedArg(arg rewrite.FinishArg, block estimate.Block) ([]byte, error) {
 	groups := block.Keys.Len()
 	switch arg.Derived {
@@ -117,7 +118,9 @@ func (p *private) derivedArg(arg rewrite.FinishArg, block estimate.Block) ([]byt
 	case rewrite.DerivedThreshold:
 		return integerArray(slices.Repeat([]int64{p.Threshold(arg.Block, arg.Release)}, groups)), nil
 	case rewrite.DerivedStddev:
-		return numberArray(groups, func(g int) (float64, bool) { return p.Deviation(arg.Block, *arg.Column, block, g) }), nil
+		return numberArray(groups, func(g int) (float64, bool) {
+			return p.Deviation(arg.Block, *arg.Column, block, g)
+		}), nil
 	}
 	return nil, fmt.Errorf("finish argument %q is unknown", arg.Derived)
 }

@@ -270,7 +270,8 @@ func (p *calibrated) paid(ctx context.Context, answer []released) (*calibrated, 
 		return nil, err
 	}
 	out := *p
-	out.price, out.Mechanisms, out.wanted, out.later, out.other, out.look = drawn.price, drawn.Mechanisms, drawn.wanted, drawn.later, nil, p.look
+	out.price, out.Mechanisms, out.wanted, out.later = drawn.price, drawn.Mechanisms, drawn.wanted, drawn.later
+	out.other, out.look = nil, p.look
 	if behind {
 		out.look, out.Part = nil, 1-wrongLooks
 	}
@@ -289,7 +290,8 @@ type keptBlock struct {
 func (p *calibrated) kept(answer []released) []keptBlock {
 	blocks := make([]keptBlock, len(answer))
 	for i, r := range answer {
-		blocks[i].Values, blocks[i].Plain, blocks[i].drawnWith = r.Values, r.Plain, drawnWith{Chosen: r.Chosen, Look: p.look != nil}
+		blocks[i].Values, blocks[i].Plain = r.Values, r.Plain
+		blocks[i].drawnWith = drawnWith{Chosen: r.Chosen, Look: p.look != nil}
 		if p.byEpsilon() {
 			blocks[i].Price = &p.price.Guarantee
 		}

@@ -247,14 +247,6 @@ func (p *calibrated) ofLook(answer []released) string {
 	return fmt.Sprintf("This is a first look: the budget did not hold what a margin of %s needs.", margin)
 }
 
-// atMost is the statement at the most that it may cost.
-func (p *calibrated) atMost() *calibrated {
-	if p.look == nil {
-		return p
-	}
-	return p.look.whole
-}
-
 // aboutLook is the line of EXPLAIN; empty: all is charged at once.
 func (p *calibrated) aboutLook() string {
 	if p.look == nil {

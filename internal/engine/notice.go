@@ -35,8 +35,8 @@ func (p *private) paidText() string {
 	return fmt.Sprintf("%s of your budget spent, %s, enough for %d like this", ledger.Percent(p.spent.share), left, p.balance.Enough)
 }
 
-// told are the hints of an answer: what the plan says, which rows it leaves out, which groups, and what would make it sharper; and what
-// released values do.
+// told are the hints of an answer: what the plan says of rows that are left out, of groups and of what would make it
+// sharper, and what released values do.
 func (p *private) told() []string {
 	hints := append(append([]string{leftOut(p.Plan)}, p.groupHints()...), wideHint(p.Plan))
 	return slices.DeleteFunc(append(hints, p.said...), func(hint string) bool { return hint == "" })

@@ -19,10 +19,7 @@ func (p *calibrated) chargedInParts() bool {
 	return slices.ContainsFunc(p.wanted, func(sums map[int]float64) bool { return len(sums) > 0 })
 }
 
-// firstCharge is that for all but these sums.
-func (p *calibrated) firstCharge() ledger.Charge { return p.partOf(p.first) }
-
-// first says whether a release is charged at first.
+// first says whether a release is charged at first, as all are but these sums.
 func (p *calibrated) first(block, release int) bool {
 	return release == gate.Selection || p.wanted[block][release] == 0
 }

@@ -51,8 +51,8 @@ func (p price) calibrateReleases(ctx context.Context, block *rewrite.Block, want
 	return out, nil
 }
 
-// prepareWithin spends the least ε or divergence with which a release keeps its margin, at most that of g, which a nominal ε of most pays. It
-// is a function of public quantities (docs/privacy.md P18).
+// prepareWithin spends the least ε or divergence with which a release keeps its margin, at most that of g, which a
+// nominal ε of most pays. It is a function of public quantities (docs/privacy.md P18).
 func prepareWithin(r mechanism.Release, g mechanism.Guarantee, most float64) (*mechanism.Prepared, error) {
 	finest, err := mechanism.Prepare(r, g)
 	if err != nil {

@@ -14,14 +14,16 @@ import (
 // values and the plan (docs/privacy.md P17a, P17b), so what is kept of an answer are the values as they were released. The
 // blocks of a stage do not look at those behind it: what a stage has read stays what it was.
 func (s *Statement) Present(released []gate.Released) *Answer {
-	a := &adding{Answer: Answer{s, Drawn(released)}}
-	a.present = presence{Answer: Answer{s, slices.Clone(a.Blocks)}, known: map[int][]bool{}, share: map[int]float64{}}
+	a := &adding{Answer{s, Drawn(released)}, nil, make([][]bool, len(released)), make([]float64, len(released))}
 	for _, l := range s.Plan.Levels {
 		if l.Block < len(released) && l.Of < len(released) {
-			a.present.levels = append(a.present.levels, a.level(l))
+			a.levels = append(a.levels, a.level(l))
 		}
 	}
-	if a.present.levels != nil {
+	for i := range a.Blocks {
+		a.find(i)
+	}
+	if a.levels != nil {
 		for i := range a.Blocks {
 			a.Blocks[i].copyValues()
 		}
@@ -53,7 +55,9 @@ func (b *Block) copyValues() {
 // adding is an answer whose levels are made to add up.
 type adding struct {
 	Answer
-	present presence
+	levels []addedLevel
+	shown  [][]bool  // of each block, which groups are told from empty ones
+	share  []float64 // of those among which values choose them
 }
 
 // addedLevel knows of each group of a block in which group of the coarser block it is.
@@ -90,14 +94,14 @@ func (a *adding) hide() {
 		block := &a.Plan.Blocks[i]
 		if block.DropsEmpty {
 			var groups []int
-			for g, shown := range a.present.of(i) {
+			for g, shown := range a.shown[i] {
 				if shown && block.Shows(func(release int) int64 { return r.Values[release][g] }) {
 					groups = append(groups, g)
 				}
 			}
 			r = r.of(groups)
 		}
-		r.chosen = a.present.chosen(i, r.Keys.Len())
+		r.chosen = a.chosen(i, r.Keys.Len())
 		if r.whole != nil {
 			r.whole.chosen = r.chosen // windows beside it read these, and it the same as without them
 		}
@@ -140,7 +144,7 @@ type link struct {
 
 // chains lists the links of sums given their counts, or of all other releases, those that have to do with each other together.
 func (a *adding) chains(chained bool) (chains [][]link) {
-	for _, level := range a.present.levels {
+	for _, level := range a.levels {
 		for _, pair := range level.Pairs {
 			l := link{level, pair, place{level.Block, pair.Release}, place{level.Of, pair.Of}}
 			if a.isChained(l.fine) != chained {
@@ -238,9 +242,9 @@ func (f *forest) of(at place, pair rewrite.Pair) *numbers {
 			row, deviation = mechanism.Interval{Lo: (row.Lo + n.center) / 2, Hi: (row.Hi + n.center) / 2}, deviation/2
 		}
 	}
-	shown, list := f.present.of(at.block), make([]consistency.Number, len(n.values))
+	list := make([]consistency.Number, len(n.values))
 	for g, z := range n.values {
-		x := consistency.Number{Value: float64(z), Deviation: deviation, Unseen: !shown[g]}
+		x := consistency.Number{Value: float64(z), Deviation: deviation, Unseen: !f.shown[at.block][g]}
 		if n.rows == nil {
 			x.Lo, x.Hi = max(r.Range[0].Lo, -mostSteps), min(r.Range[0].Hi, mostSteps)
 		} else {

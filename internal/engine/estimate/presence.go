@@ -7,32 +7,24 @@ import (
 	"slices"
 )
 
-// presence finds the groups that released values tell from empty ones, block by block (docs/privacy.md P17a). The
-// values are as they were drawn: the noise of one group is independent of that of others.
-type presence struct {
-	Answer // as it was drawn
-	levels []addedLevel
-	known  map[int][]bool
-	share  map[int]float64 // of the groups among which values choose, those that are shown
-}
-
-// of says of each group of a block whether it is shown. Those within groups of another block that are not shown are
-// not, nor do the others have to stand out among them.
-func (s *presence) of(block int) []bool {
-	if shown, ok := s.known[block]; ok {
-		return shown
+// find says of each group of a block whether it is shown: where released values tell it from an empty one (docs/privacy.md
+// P17a). They are as they were drawn: the noise of one group is independent of that of others. Those within groups of
+// another block that are not shown are not, nor do the others have to stand out among them.
+func (a *adding) find(block int) []bool {
+	if a.shown[block] != nil {
+		return a.shown[block]
 	}
-	b, groups := &s.Plan.Blocks[block], s.Blocks[block].Keys.Len()
+	b, groups := &a.Plan.Blocks[block], a.Blocks[block].Keys.Len()
 	shown := slices.Repeat([]bool{true}, groups)
-	s.known[block] = shown
+	a.shown[block] = shown
 	if !b.DropsEmpty {
 		return shown
 	}
-	for _, l := range s.levels {
+	for _, l := range a.levels {
 		if l.Block != block {
 			continue
 		}
-		within := s.of(l.Of)
+		within := a.find(l.Of)
 		for g, of := range l.group {
 			shown[g] = of < 0 || within[of]
 		}
@@ -41,34 +33,34 @@ func (s *presence) of(block int) []bool {
 	var family []float64
 	for g := range shown {
 		if shown[g] {
-			chance[g] = s.emptyChance(block, g)
+			chance[g] = a.emptyChance(block, g)
 			family = append(family, chance[g])
 		}
 	}
-	most, found := discovered(family, s.Wrong()), 0
+	most, found := discovered(family, a.Wrong()), 0
 	for g := range shown {
 		if shown[g] = shown[g] && chance[g] <= most; shown[g] {
 			found++
 		}
 	}
-	s.share[block] = float64(found) / float64(max(1, len(family)))
+	a.share[block] = float64(found) / float64(max(1, len(family)))
 	return shown
 }
 
 // chosen is the share of the groups of a block that values choose, by presence and by LIMIT behind an order by an
 // aggregate; 0: they choose none. Where they choose in another way it is that of one group of all that are chosen so.
-func (s *presence) chosen(block, shown int) float64 {
-	if s.Plan.Blocks[block].Chosen {
+func (a *adding) chosen(block, shown int) float64 {
+	if a.Plan.Blocks[block].Chosen {
 		all := 0
-		for i, r := range s.Blocks {
-			if s.Plan.Blocks[i].Chosen {
-				all += r.Keys.Len()
+		for i, r := range a.Blocks {
+			if a.Plan.Blocks[i].Chosen {
+				all += r.Whole().Keys.Len()
 			}
 		}
 		return 1 / float64(max(1, all))
 	}
-	share := s.share[block]
-	if limit := s.Plan.Blocks[block].Limit; 0 < limit && limit < shown {
+	share := a.share[block]
+	if limit := a.Plan.Blocks[block].Limit; 0 < limit && limit < shown {
 		share = cmp.Or(share, 1) * float64(limit) / float64(shown)
 	}
 	return share
@@ -77,10 +69,10 @@ func (s *presence) chosen(block, shown int) float64 {
 // emptyChance is how likely it is that a group without rows is given values that are as far from 0 as these: where
 // several say that there are rows, so many times the least chance of one, which holds however their noises depend on
 // each other.
-func (s *presence) emptyChance(block, g int) float64 {
-	least, exists := 1.0, s.Plan.Blocks[block].Exists
+func (a *adding) emptyChance(block, g int) float64 {
+	least, exists := 1.0, a.Plan.Blocks[block].Exists
 	for _, i := range exists {
-		least = math.Min(least, s.Mechanisms[block].Releases[i].EmptyTail(s.Blocks[block].Values[i][g])*float64(len(exists)))
+		least = math.Min(least, a.Mechanisms[block].Releases[i].EmptyTail(a.Blocks[block].Values[i][g])*float64(len(exists)))
 	}
 	return least
 }

@@ -4,6 +4,7 @@ package gatetest
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/backend"
 	"github.com/dpproxy/dpproxy/internal/gate"
@@ -59,7 +60,8 @@ func Draw(src *mechanism.Source, with gate.Mechanisms, releases []mechanism.Rele
 		block.Histograms = append(block.Histograms, rewrite.Histogram{Releases: []int{i}})
 		for g := 0; i < len(m.Histograms) && g < len(m.Histograms[i]); g++ {
 			for _, bin := range m.Histograms[i][g] {
-				rows = append(rows, backend.MeasureRow{Query: query, Integers: []int64{int64(g) + 1, bin.Step, bin.Count}})
+				integers := []int64{int64(g) + 1, bin.Step, bin.Count}
+				rows = append(rows, backend.MeasureRow{Query: query, Integers: integers})
 			}
 		}
 		query++
@@ -78,17 +80,16 @@ func Draw(src *mechanism.Source, with gate.Mechanisms, releases []mechanism.Rele
 
 // DrawLater draws a release that was left out.
 func (s Shown) DrawLater(src *mechanism.Source, release int, with *mechanism.Prepared, into gate.Released) {
-	if err := s.Draw(Receipt(s.plan, []gate.Item{{Release: release, Mechanism: with}}), src, release, with, into); err != nil {
+	paid := Receipt(s.plan, []gate.Item{{Release: release, Mechanism: with}})
+	if err := s.Draw(paid, src, release, with, into); err != nil {
 		panic(err)
 	}
 }
 
 // Receipt is one of a charge without bounds.
 func Receipt(plan *rewrite.Plan, items []gate.Item) *gate.Receipt {
-	c := ledger.Charge{Curve: mechanism.Curve{Pure: math.Inf(1), Renyi: make([]float64, len(mechanism.Orders))}, SelectionDelta: 1}
-	for i := range c.Curve.Renyi {
-		c.Curve.Renyi[i] = math.Inf(1)
-	}
+	unbounded := mechanism.Curve{Pure: math.Inf(1), Renyi: slices.Repeat([]float64{math.Inf(1)}, len(mechanism.Orders))}
+	c := ledger.Charge{Curve: unbounded, SelectionDelta: 1}
 	r, _, err := gate.Spend(context.Background(), openHanded{}, "", plan, c, items)
 	if err != nil {
 		panic(err)
