@@ -90,6 +90,23 @@ func TestShownGroups(t *testing.T) {
 	}
 }
 
+// TestChosenAmongAllGroups: where values choose the groups of several blocks, all groups count that they choose among, also
+// those that are not shown.
+func TestChosenAmongAllGroups(t *testing.T) {
+	p, q := countsOf(t, 4, 0, laplace, .33), countsOf(t, 4, 0, laplace, .33)
+	p.Plan.Blocks, p.Mechanisms = append(p.Plan.Blocks, q.Plan.Blocks...), append(p.Mechanisms, q.Mechanisms...)
+	var drawn []gate.Released
+	for i := range p.Plan.Blocks {
+		p.Plan.Blocks[i].Chosen = true
+		drawn = append(drawn, gate.Released{Keys: p.Plan.Blocks[i].Keys, Values: [][]int64{{3, 0, 90, 9}}})
+	}
+	for i, b := range p.Present(drawn).Blocks {
+		if b.Keys.Len() != 1 || b.chosen != 1./8 {
+			t.Errorf("block %d: %d groups are shown, each of %g of all", i+1, b.Keys.Len(), b.chosen)
+		}
+	}
+}
+
 // TestInventedGroups: of every noise and bounding, by counts, by sums beside them, and where nearly all groups are
 // empty or few are, at most 5% of the groups that are shown have no rows; and of the groups of four margins of rows 19
 // of 20 are shown. False alarms: below 1e-9 each.
