@@ -110,10 +110,11 @@ func (p *private) derivedArg(arg rewrite.FinishArg, block estimate.Block) ([]byt
 			if arg.Derived == rewrite.DerivedHigh {
 				by = a.Above
 			}
-			if arg.Column.Moments == nil { // in steps
-				by = math.Ceil(by)
+			most := math.Inf(1)
+			if arg.Column.Moments == nil { // steps, which are added to an int8
+				by, most = math.Ceil(by), 1<<62
 			}
-			return by, a.Known && by < math.Inf(1)
+			return by, a.Known && by < most
 		}), nil
 	case rewrite.DerivedThreshold:
 		return integerArray(slices.Repeat([]int64{p.Threshold(arg.Block, arg.Release)}, groups)), nil
