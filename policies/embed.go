@@ -7,3 +7,8 @@ import _ "embed"
 //
 //go:embed clinic.yaml
 var Clinic string
+
+// Schema is policy.schema.json.
+//
+//go:embed policy.schema.json
+var Schema []byte

@@ -18,11 +18,8 @@ const maxComment = 64 << 10
 // of other tables are not for a comment to give.
 func ColumnComment(comment string) (text string, c *Column, err error) {
 	c = &Column{}
-	text, err = readComment(comment, func(v value) {
-		if v.object("bounds", "values", "valid", "per_unit", "grid"); len(v.w.problems) > 0 {
-			return
-		}
-		readColumn(v, &Table{}, c, overrides{})
+	text, err = readComment(comment, "column_comment", func(d *document, n *yaml.Node) {
+		d.column(n, "", &Table{}, c, gridLiteral{}, RDP)
 	})
 	return text, c, err
 }
@@ -30,46 +27,40 @@ func ColumnComment(comment string) (text string, c *Column, err error) {
 // TableComment reads the keys of a table in main's comment on it. A comment cannot make a table public: whoever owns a table may write one.
 func TableComment(comment string) (text string, t *Table, err error) {
 	t = &Table{}
-	text, err = readComment(comment, func(v value) {
-		o := v.object("privacy_unit", "max_rows_per_unit", "max_rows")
-		if o.has("privacy_unit") {
-			readUnit(o, t)
+	text, err = readComment(comment, "table_comment", func(d *document, n *yaml.Node) {
+		if err := n.Decode(t); err != nil {
+			d.fail("", "%s", err)
 		}
-		t.MaxRowsPerUnit = o.get("max_rows_per_unit").count(0, maxRowsPerUnit)
-		t.MaxRows, _ = o.get("max_rows").integer(1, maxTableRows)
 	})
 	return text, t, err
 }
 
-// readComment has the keys of a comment read, and returns them on one line.
-func readComment(comment string, read func(value)) (string, error) {
+// readComment has the keys of a comment read, which fit one of the schema's definitions, and returns them on one line.
+func readComment(comment, definitionName string, read func(*document, *yaml.Node)) (string, error) {
 	found := commented.FindStringSubmatch(comment)
 	if found == nil {
 		return "", nil
 	}
-	w := &walker{file: "comment", places: map[string]place{}}
+	d := &document{file: "comment", places: map[string]place{}}
 	if len(found[1]) > maxComment {
-		return "", Errors{{File: w.file, Message: "is too long"}}
+		return "", Errors{{File: d.file, Message: "is too long"}}
 	}
-	root, ok := w.document([]byte(found[1]))
-	if ok {
-		read(root)
+	root := d.read([]byte(found[1]), definition(definitionName))
+	if root != nil {
+		read(d, root)
 	}
-	if len(w.problems) > 0 {
-		return "", w.problems
+	if len(d.problems) > 0 {
+		return "", d.problems
 	}
 	var out bytes.Buffer
-	if err := yaml.NewEncoder(&out).Encode(onOneLine(root.node)); err != nil {
+	if err := yaml.NewEncoder(&out).Encode(onOneLine(root)); err != nil {
 		return "", err
 	}
 	return strings.TrimSpace(out.String()), nil
 }
 
-// onOneLine copies a tree without what needs lines of its own: comments, anchors and blocks.
+// onOneLine copies a tree without blocks, which need lines of their own.
 func onOneLine(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
 	c := &yaml.Node{Kind: n.Kind, Tag: n.Tag, Value: n.Value}
 	switch {
 	case n.Kind != yaml.ScalarNode:

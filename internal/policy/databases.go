@@ -6,85 +6,68 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
-// readConnections reads the connection strings of one database.
-func readConnections(d object, p *Policy) {
-	if !d.given() {
-		d.fail("missing: the connections main and shadow")
-	} else {
-		for _, key := range []string{"main", "shadow"} {
-			if !d.has(key) {
-				d.get(key).fail("missing: a connection string such as postgres://dpproxy_%s@db/clinic", key)
+// connections is what a database says of itself.
+type connections struct {
+	Main, Shadow, Public string
+	Admin                yaml.Node
+	Analysts, Groups     []string
+	Tables, Views        yaml.Node
+}
+
+// connect reads the connection strings of one database, which stands at path.
+func (d *document) connect(c connections, path string, p *Policy) {
+	public := func(t *Table) bool { return t.Public }
+	if i := slices.IndexFunc(p.Tables, public); i >= 0 && !d.has(path+".public") {
+		d.fail(path+".public", "missing: table %s is public and is read over this connection", p.Tables[i].Name)
+	}
+	p.Databases.Main = d.dsn(p, path+".main", "main", c.Main)
+	p.Databases.Shadow = d.dsn(p, path+".shadow", "shadow", c.Shadow)
+	p.Databases.Public = d.dsn(p, path+".public", "public", c.Public)
+	d.checkLogins(p.Databases, path)
+	for name, into := range map[string]*string{
+		"main": &p.Databases.AdminMain, "shadow": &p.Databases.AdminShadow, "ledger": &p.Databases.AdminLedger,
+	} {
+		at, key, text := path+".admin", "admin", c.Admin.Value
+		for of, node := range entries(&c.Admin) {
+			if of == name {
+				text = node.Value
 			}
 		}
-		public := func(t *Table) bool { return t.Public }
-		if i := slices.IndexFunc(p.Tables, public); i >= 0 && !d.has("public") {
-			d.get("public").fail("missing: table %s is public and is read over this connection", p.Tables[i].Name)
+		if c.Admin.Kind == yaml.MappingNode {
+			at, key = child(at, name), "admin."+name
 		}
-	}
-	p.Databases.Main = p.dsn(d.get("main"), "main")
-	p.Databases.Shadow = p.dsn(d.get("shadow"), "shadow")
-	p.Databases.Public = p.dsn(d.get("public"), "public")
-	checkLogins(p.Databases, d.get("shadow"), d.get("public"))
-	p.readAdmin(d.get("admin"))
-}
-
-func (p *Policy) readAdmin(v value) {
-	into := map[string]*string{
-		"main": &p.Databases.AdminMain, "shadow": &p.Databases.AdminShadow, "ledger": &p.Databases.AdminLedger,
-	}
-	if v.isMapping() {
-		o := v.object("main", "shadow", "ledger")
-		for name, dsn := range into {
-			*dsn = p.dsn(o.get(name), "admin."+name)
-		}
-		return
-	}
-	dsn := p.dsn(v, "admin")
-	for _, into := range into {
-		*into = dsn
+		*into = d.dsn(p, at, key, text)
 	}
 }
 
-func (p *Policy) readLedger(v value) {
-	s := defaultLedger
-	if v.given() {
-		var ok bool
-		if s, ok = v.text(); !ok {
-			return
-		}
-		if s, ok = p.expand(v, "ledger", s); !ok {
-			return
-		}
-	}
-	if path, isFile := strings.CutPrefix(s, "file:"); isFile {
-		path = strings.TrimPrefix(path, "//")
-		if path == "" || strings.HasSuffix(path, "/") {
-			v.fail("must name a file, such as %s", defaultLedger)
-			return
-		}
-		p.Ledger = "file:" + filepath.ToSlash(v.w.resolve(path))
-		return
-	}
-	if !isDSN(s) || !strings.Contains(s, "://") {
-		v.fail("must be file:PATH or postgres://…")
-		return
-	}
+func (d *document) ledger(p *Policy) {
+	s, ok := d.connection(p, "ledger", "ledger", p.Ledger)
 	p.Ledger = s
+	path, isFile := strings.CutPrefix(s, "file:")
+	path = strings.TrimPrefix(path, "//")
+	switch {
+	case !ok:
+	case isFile && (path == "" || strings.HasSuffix(path, "/")):
+		d.fail("ledger", "must name a file, such as %s", defaultLedger)
+	case isFile:
+		p.Ledger = "file:" + filepath.ToSlash(d.resolve(path))
+	case !isDSN(s) || !strings.Contains(s, "://"):
+		d.fail("ledger", "must be file:PATH or postgres://…")
+	}
 }
 
-// dsn reads a connection string. Its text is never quoted in a message: it may hold a password.
-func (p *Policy) dsn(v value, key string) string {
-	s, ok := v.text()
-	if !ok {
+// dsn reads a connection string, or none. Its text is never quoted in a message: it may hold a password.
+func (d *document) dsn(p *Policy, path, key, s string) string {
+	if !d.has(path) {
 		return ""
 	}
-	if s, ok = p.expand(v, key, s); !ok {
-		return ""
-	}
-	if !isDSN(s) {
-		v.fail("is not a connection string such as postgres://user@host/database")
+	s, ok := d.connection(p, path, key, s)
+	if ok && !isDSN(s) {
+		d.fail(path, "is not a connection string such as postgres://user@host/database")
 		return ""
 	}
 	return s

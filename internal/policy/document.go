@@ -3,7 +3,9 @@ package policy
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"iter"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,9 +16,10 @@ import (
 const (
 	// maxFileBytes bounds a policy file: a thousand tables with a hundred columns each fit.
 	maxFileBytes = 4 << 20
-	// maxValues bounds the values that the walker looks at. A file has fewer nodes than bytes; only aliases of aliases
-	// (an alias bomb) get there.
+	// maxValues bounds the values of a file. It has fewer nodes than bytes; only aliases of aliases (an alias bomb) get there.
 	maxValues = 1 << 20
+	// maxDepth bounds mappings and lists in each other: a policy has nine. An alias may stand within its own anchor.
+	maxDepth = 16
 	// maxProblems keeps a file that is no policy at all from filling a terminal.
 	maxProblems = 1000
 )
@@ -24,58 +27,126 @@ const (
 // yamlLine finds the line in the text of an error of the YAML library.
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// walker collects what is wrong while the parts of the policy are read.
-type walker struct {
+// document is a file while it is read: where its values are, and what is wrong with them.
+type document struct {
 	file     string
 	folder   string
 	getenv   func(string) (string, bool)
 	problems Errors
 	notes    Errors
 	places   map[string]place
-	visited  int
-	flooded  bool
+	values   int
+	depth    int
+	reported map[string]bool // paths of values whose shape is wrong
+	named    map[Name]*Table // of the database that is being read
 }
 
-func (w *walker) fail(line, column int, path, message string) {
-	if len(w.problems) < maxProblems {
-		w.problems = append(w.problems, Problem{w.file, line, column, path, message})
+// fail reports what is wrong with a value, at its key, or where the key would be. What follows from a problem of shape is none of its own.
+func (d *document) fail(path, format string, args ...any) {
+	for p := path; p != ""; p = parent(p) {
+		if d.reported[p] {
+			return
+		}
+	}
+	d.add(d.problem(path, format, args...))
+}
+
+func (d *document) add(p Problem) {
+	if len(d.problems) < maxProblems {
+		d.problems = append(d.problems, p)
 	}
 }
 
-// document returns the root of the file's only document; ok is false when there is nothing to walk.
-func (w *walker) document(data []byte) (root value, ok bool) {
+// note records something that is allowed but that the writer may not want.
+func (d *document) note(path, format string, args ...any) {
+	d.notes = append(d.notes, d.problem(path, format, args...))
+}
+
+func (d *document) problem(path, format string, args ...any) Problem {
+	at := place{1, 1}
+	for p := path; ; p = parent(p) {
+		if found, ok := d.places[p]; ok || p == "" {
+			if ok {
+				at = found
+			}
+			return Problem{d.file, at.line, at.column, path, fmt.Sprintf(format, args...)}
+		}
+	}
+}
+
+// has reports whether a key is in the file.
+func (d *document) has(path string) bool {
+	_, ok := d.places[path]
+	return ok
+}
+
+// child is the path of a mapping's key, element that of a list's item, and parent the opposite of both.
+func child(path, name string) string {
+	if path == "" {
+		return shortened(name)
+	}
+	return path + "." + shortened(name)
+}
+
+func element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+func parent(path string) string { return path[:max(0, strings.LastIndexAny(path, ".["))] }
+
+// read returns the tree of the file's only document, of the shape that s says; nil when there is none. What is wrong is reported, and empty in
+// the tree.
+func (d *document) read(data []byte, s *schema) *yaml.Node {
+	parsed := d.parse(data)
+	if parsed == nil {
+		return nil
+	}
+	root := d.tree(parsed, parsed, "")
+	if d.values > maxValues {
+		return nil
+	}
+	var broken []*yaml.Node
+	s.check(root, "", func(n *yaml.Node, path, format string, args ...any) {
+		d.fail(path, format, args...)
+		broken = append(broken, n)
+	})
+	d.reported = map[string]bool{}
+	for _, p := range d.problems {
+		d.reported[p.Path] = true
+	}
+	for _, n := range broken {
+		*n = yaml.Node{}
+	}
+	return root
+}
+
+// parse reads one document of YAML.
+func (d *document) parse(data []byte) *yaml.Node {
 	if len(data) > maxFileBytes {
-		w.fail(1, 1, "", "the file is larger than "+strconv.Itoa(maxFileBytes)+" bytes")
-		return value{}, false
+		d.fail("", "the file is larger than %d bytes", maxFileBytes)
+		return nil
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	var doc yaml.Node
-	if err := decoder.Decode(&doc); err != nil {
-		if errors.Is(err, io.EOF) {
-			w.fail(1, 1, "", "the file is empty")
-		} else {
-			w.syntax(err)
-		}
-		return value{}, false
-	}
-	var second yaml.Node
-	switch err := decoder.Decode(&second); {
+	var doc, second yaml.Node
+	err := decoder.Decode(&doc)
+	switch {
+	case errors.Is(err, io.EOF), err == nil && len(doc.Content) != 1:
+		d.fail("", "the file is empty")
+		return nil
 	case err == nil:
-		w.fail(max(second.Line, 1), max(second.Column, 1), "", "a second document starts here; a policy is one document")
-		return value{}, false
+		err = decoder.Decode(&second)
+	}
+	switch {
+	case err == nil:
+		d.places[""] = place{max(second.Line, 1), max(second.Column, 1)}
+		d.fail("", "a second document starts here; a policy is one document")
 	case !errors.Is(err, io.EOF):
-		w.syntax(err)
-		return value{}, false
+		d.syntax(err)
+	default:
+		return doc.Content[0]
 	}
-	if len(doc.Content) != 1 {
-		w.fail(1, 1, "", "the file is empty")
-		return value{}, false
-	}
-	node := doc.Content[0]
-	return w.value(node, node, ""), true
+	return nil
 }
 
-func (w *walker) syntax(err error) {
+func (d *document) syntax(err error) {
 	text, line := err.Error(), 1
 	if m := yamlLine.FindStringSubmatch(text); m != nil {
 		if m[1] != "" {
@@ -83,5 +154,84 @@ func (w *walker) syntax(err error) {
 		}
 		text = text[len(m[0]):]
 	}
-	w.fail(max(line, 1), 1, "yaml", strings.ReplaceAll(text, "\n", " "))
+	d.places["yaml"] = place{max(line, 1), 1}
+	d.fail("yaml", "%s", strings.ReplaceAll(text, "\n", " "))
+}
+
+// tree copies a value without aliases, and with each of its keys once. What cannot be read is empty. at is the value's key.
+func (d *document) tree(n, at *yaml.Node, path string) *yaml.Node {
+	d.places[path] = place{at.Line, at.Column}
+	if n.Kind == yaml.AliasNode { // points at a node of the document, never at another alias
+		n = n.Alias
+	}
+	d.depth++
+	defer func() { d.depth-- }()
+	switch d.values++; {
+	case d.depth > maxDepth:
+		d.fail(path, "has too many mappings and lists around it")
+		return &yaml.Node{}
+	case d.values == maxValues+1:
+		d.fail(path, "too many values: aliases of aliases multiply them")
+		return &yaml.Node{}
+	case d.values > maxValues:
+		return &yaml.Node{}
+	case n.Style&yaml.TaggedStyle != 0:
+		d.fail(path, "the tag %s is not understood: write the plain value", n.Tag)
+		return &yaml.Node{}
+	case strings.ContainsRune(n.Value, 0):
+		d.fail(path, "must be a text without NUL")
+		return &yaml.Node{}
+	}
+	copied := &yaml.Node{Kind: n.Kind, Style: n.Style, Tag: n.Tag, Value: n.Value}
+	switch n.Kind {
+	case yaml.MappingNode:
+		d.pairs(n, copied, path)
+	case yaml.SequenceNode:
+		for i, item := range n.Content {
+			if d.values > maxValues {
+				break
+			}
+			copied.Content = append(copied.Content, d.tree(item, item, element(path, i)))
+		}
+	}
+	return copied
+}
+
+// pairs copies the keys and values of a mapping.
+func (d *document) pairs(n, into *yaml.Node, path string) {
+	first := map[string]int{}
+	for i := 0; i+1 < len(n.Content) && d.values <= maxValues; i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		at := child(path, key.Value)
+		line, twice := first[key.Value]
+		problem := ""
+		switch {
+		case key.Kind != yaml.ScalarNode || key.ShortTag() == "!!null":
+			at, problem = path, "a key must be a name"
+		case key.ShortTag() == "!!merge":
+			problem = "merge keys are not supported: repeat the keys"
+		case twice:
+			problem = fmt.Sprintf("duplicate key, first defined on line %d", line)
+		}
+		if problem != "" {
+			d.add(Problem{d.file, key.Line, key.Column, at, problem})
+			continue
+		}
+		first[key.Value] = key.Line
+		if before, _, colon := strings.Cut(key.Value, ":"); colon {
+			d.places[child(path, before+":…")] = place{key.Line, key.Column} // as it is reported
+		}
+		into.Content = append(into.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key.Value}, d.tree(value, key, at))
+	}
+}
+
+// entries goes through the keys and values of a mapping.
+func entries(n *yaml.Node) iter.Seq2[string, *yaml.Node] {
+	return func(yield func(string, *yaml.Node) bool) {
+		for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
+			if !yield(n.Content[i].Value, n.Content[i+1]) {
+				return
+			}
+		}
+	}
 }

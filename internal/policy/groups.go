@@ -7,6 +7,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Members holds the users whom auth.query has found and the policy does not list, with the group that the query names; an empty one is the
@@ -97,33 +99,23 @@ func validName(s string) bool {
 	return s != "" && len(s) <= maxName && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// readGroups reads the groups of analysts.
-func readGroups(v value, p *Policy) {
-	all := v.object()
+// groups reads the groups of analysts.
+func (d *document) groups(n *yaml.Node, p *Policy) {
 	p.Groups = map[string]Budget{}
-	for _, name := range all.names {
-		at := all.get(name)
-		if !validName(name) {
-			at.fail("a group's name is 1 to %d bytes without control characters", maxName)
+	for name, node := range entries(n) {
+		var group struct{ Budget Budget }
+		path := child("groups", name)
+		if err := node.Decode(&group); err != nil {
+			d.fail(path, "%s", err)
 		}
-		budget := at.object("budget").get("budget")
-		if !budget.given() || budget.null() {
-			at.fail("has no budget; write budget: {epsilon: 10}")
-			continue
-		}
-		p.Groups[name] = *readBudget(budget, p)
+		d.budget(path+".budget", &group.Budget, p)
+		p.Groups[name] = group.Budget
 	}
 }
 
-// group reads the name of a group of the policy.
-func (v value) group(p *Policy) string {
-	name, ok := v.text()
-	if !ok {
-		return ""
-	}
+// group checks the name of a group of the policy.
+func (d *document) group(path, name string, p *Policy) {
 	if _, listed := p.Groups[name]; !listed {
-		v.fail("%s is not listed under groups", quoted(name))
-		return ""
+		d.fail(path, "%s is not listed under groups", quoted(name))
 	}
-	return name
 }

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Load reads and validates a policy file. The error is always of type Errors and lists every problem of the file.
@@ -30,44 +32,15 @@ func parse(file string, data []byte, getenv func(string) (string, bool)) (*Polic
 	if err != nil {
 		return nil, Errors{{File: file, Message: "its folder cannot be resolved: " + err.Error()}}
 	}
-	w := &walker{file: file, folder: folder, getenv: getenv, places: map[string]place{}}
+	d := &document{file: file, folder: folder, getenv: getenv, places: map[string]place{}}
 	p := &Policy{File: file, missing: map[string]Problem{}, Databases: Databases{Unset: map[string]string{}}}
-	if root, ok := w.document(data); ok {
-		w.policy(root, p)
+	if root := d.read(data, shape()); root != nil && root.Kind == yaml.MappingNode {
+		d.policy(root, p)
 	}
-	if len(w.problems) > 0 {
-		w.problems.sort()
-		return nil, w.problems
+	if len(d.problems) > 0 {
+		return nil, d.problems.sorted()
 	}
-	w.notes.sort()
-	p.Notes = w.notes
+	p.Notes = d.notes.sorted()
 	p.Version = p.version()
 	return p, nil
-}
-
-// policy reads the whole file. Parts that others refer to come first.
-func (w *walker) policy(root value, p *Policy) {
-	if !root.isMapping() {
-		root.fail("a policy is a mapping that starts with version: 1, not %s", root.kind())
-		return
-	}
-	o := root.object("version", "listen", "insecure", "tls", "databases", "ledger", "accounting", "defaults", "answers",
-		"certify", "timing", "failures", "auth", "budget", "profile", "console", "metrics", "log", "tracing", "limits", "pool", "groups", "analysts", "tables", "views")
-	if v := o.get("version"); !v.given() {
-		v.fail("missing: write version: 1")
-	} else if n, ok := v.integer(0, 1<<31); ok && n != 1 {
-		v.fail("%d is not known here; this program reads version 1", n)
-	}
-	readServer(o, p)
-	readAccounting(o, p)
-	d := readDefaults(o.get("defaults"), p)
-	readGroups(o.get("groups"), p)
-	readAuth(o.get("auth"), p)
-	readAnalysts(o, p)
-	p.readLedger(o.get("ledger"))
-	if databases := o.get("databases"); databases.namesDatabases() {
-		readSeveral(o, databases, p, d)
-	} else {
-		readDatabase(databases.object("main", "shadow", "public", "admin"), o, p, d)
-	}
 }

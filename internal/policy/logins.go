@@ -29,45 +29,49 @@ func loginOf(dsn string) login {
 }
 
 // checkLogins reports connections that can never be right together. The backend looks again, at what the environment adds.
-func checkLogins(d Databases, shadow, public value) {
-	main, of := loginOf(d.Main), loginOf(d.Shadow)
-	if d.Main != "" && d.Shadow != "" && main.host == of.host && main.port == of.port {
+func (d *document) checkLogins(dsns Databases, path string) {
+	main, of := loginOf(dsns.Main), loginOf(dsns.Shadow)
+	if dsns.Main != "" && dsns.Shadow != "" && main.host == of.host && main.port == of.port {
 		if main.database == of.database && main.database != "" {
-			shadow.fail("names main's database %s: the shadow needs one of its own", main.database)
+			d.fail(path+".shadow", "names main's database %s: the shadow needs one of its own", main.database)
 		}
 		if main.user == of.user && main.user != "" {
-			shadow.fail("names main's role %s, which reads private rows: the shadow needs one of its own", main.user)
+			d.fail(path+".shadow", "names main's role %s, which reads private rows: the shadow needs one of its own", main.user)
 		}
 	}
-	if user := loginOf(d.Public).user; d.Main != "" && user == main.user && user != "" {
-		public.fail("names main's role %s, which reads private rows: public needs one of its own", user)
+	if user := loginOf(dsns.Public).user; dsns.Main != "" && user == main.user && user != "" {
+		d.fail(path+".public", "names main's role %s, which reads private rows: public needs one of its own", user)
 	}
 }
 
-// checkApart reports connections of two databases that can never be right together; at is where those of one are.
-func checkApart(one *Policy, at object, other *Policy) {
+// checkApart reports connections of two databases that can never be right together; path is where those of one are.
+func (d *document) checkApart(one *Policy, path string, other *Policy) {
 	type side struct{ main, shadow, public login }
 	sides := func(p *Policy) side {
 		return side{loginOf(p.Databases.Main), loginOf(p.Databases.Shadow), loginOf(p.Databases.Public)}
 	}
 	mine, theirs := sides(one), sides(other)
-	shadow, public := at.get("shadow"), at.get("public")
 	switch {
 	case mine.main.sameDatabase(theirs.main):
-		at.get("main").fail("is the main database of %s, too: list its tables under one name", other.Name)
+		d.fail(path+".main", "is the main database of %s, too: list its tables under one name", other.Name)
 	case mine.shadow.sameDatabase(theirs.shadow):
-		shadow.fail("is the shadow of %s, too: each needs one of its own", other.Name)
+		d.fail(path+".shadow", "is the shadow of %s, too: each needs one of its own", other.Name)
 	case mine.shadow.sameDatabase(theirs.main):
-		shadow.fail("names the main database of %s", other.Name)
+		d.fail(path+".shadow", "names the main database of %s", other.Name)
 	case mine.main.sameDatabase(theirs.shadow):
-		at.get("main").fail("names the shadow of %s", other.Name)
+		d.fail(path+".main", "names the shadow of %s", other.Name)
 	}
 	for _, reader := range []struct {
-		at         value
+		at         string
 		login, key login
-	}{{shadow, mine.shadow, theirs.main}, {public, mine.public, theirs.main}, {at.get("main"), mine.main, theirs.shadow}, {at.get("main"), mine.main, theirs.public}} {
+	}{
+		{"shadow", mine.shadow, theirs.main},
+		{"public", mine.public, theirs.main},
+		{"main", mine.main, theirs.shadow},
+		{"main", mine.main, theirs.public},
+	} {
 		if reader.login.sameRole(reader.key) {
-			reader.at.fail("names the role %s, which %s uses for something else: one that reads private rows is that of main alone", reader.login.user, other.Name)
+			d.fail(child(path, reader.at), "names the role %s, which %s uses for something else: one that reads private rows is that of main alone", reader.login.user, other.Name)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"strings"
 )
 
@@ -54,33 +55,33 @@ func splitName(s string) (parts []string, ok bool) {
 }
 
 // relation reads name or schema.name; the default schema is public.
-func relation(s string) (n Name, message string) {
+func relation(s string) (n Name, err error) {
 	parts, ok := splitName(s)
 	switch {
 	case !ok || len(parts) > 2:
-		return Name{}, "must be name or schema.name, each part at most 63 bytes"
+		return Name{}, errors.New("must be name or schema.name, each part at most 63 bytes")
 	case len(parts) == 1:
 		n = Name{"public", parts[0]}
 	default:
 		n = Name{parts[0], parts[1]}
 	}
 	if strings.HasPrefix(n.Schema, "pg_") || n.Schema == "information_schema" {
-		return Name{}, "is in a system schema"
+		return Name{}, errors.New("is in a system schema")
 	}
 	if n.Schema == "dpproxy" {
-		return Name{}, "is in the schema dpproxy, which the proxy itself fills"
+		return Name{}, errors.New("is in the schema dpproxy, which the proxy itself fills")
 	}
-	return n, ""
+	return n, nil
 }
 
 // columnOf reads table.column or schema.table.column.
-func columnOf(s string) (c ColumnOf, message string) {
+func columnOf(s string) (c ColumnOf, err error) {
 	parts, ok := splitName(s)
 	if !ok || len(parts) < 2 || len(parts) > 3 {
-		return ColumnOf{}, "must be table.column or schema.table.column"
+		return ColumnOf{}, errors.New("must be table.column or schema.table.column")
 	}
 	if len(parts) == 2 {
 		parts = append([]string{"public"}, parts...)
 	}
-	return ColumnOf{Name{parts[0], parts[1]}, parts[2]}, ""
+	return ColumnOf{Name{parts[0], parts[1]}, parts[2]}, nil
 }

@@ -7,8 +7,8 @@ func TestNames(t *testing.T) {
 		"patients": {"public", "patients"}, "clinic.patients": {"clinic", "patients"}, "Clinic.Patients": {"Clinic", "Patients"},
 		`"a.b"`: {"public", "a.b"}, `"a.b"."c""d"`: {"a.b", `c"d`}, `x."y z"`: {"x", "y z"}, "schöne.tabelle": {"schöne", "tabelle"},
 	} {
-		if n, message := relation(s); n != want || message != "" {
-			t.Errorf("%s: %v, %s", s, n, message)
+		if n, err := relation(s); n != want || err != nil {
+			t.Errorf("%s: %v, %v", s, n, err)
 		}
 	}
 	long := "a234567890123456789012345678901234567890123456789012345678901234"
@@ -16,7 +16,7 @@ func TestNames(t *testing.T) {
 		"", ".", "a.", ".a", "a..b", "a.b.c", `"`, `"a`, `"a"b`, `a"b`, "a b", long, "pg_catalog.pg_class", "pg_toast.x",
 		"information_schema.tables", "dpproxy.budget",
 	} {
-		if n, message := relation(s); message == "" {
+		if n, err := relation(s); err == nil {
 			t.Errorf("%q is read as %v", s, n)
 		}
 	}

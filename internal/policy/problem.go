@@ -74,8 +74,10 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-func (e Errors) sort() {
+// sorted returns the problems in the order of the file, each once.
+func (e Errors) sorted() Errors {
 	slices.SortStableFunc(e, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
+	return slices.Compact(e)
 }

@@ -1,157 +1,114 @@
 package policy
 
-// checkReferences checks what one part of the policy says of another: units, chains, domains.
-func checkReferences(p *Policy, sources []tableSource) {
-	r := references{p: p, sources: make(map[Name]tableSource, len(sources))}
-	for _, s := range sources {
-		r.sources[s.Name] = s
-	}
-	for _, s := range sources {
-		if s.Unit != nil {
-			r.unit(s)
+// references checks what one part of the policy says of another: units, chains, domains.
+func (d *document) references(p *Policy) {
+	for _, t := range p.Tables {
+		path := p.path(t.Name)
+		switch u := t.Unit; {
+		case u == nil:
+		case u.Via != nil:
+			d.via(p, t, path+".privacy_unit")
+		default:
+			d.listed(path+".privacy_unit.column", p, t, u.Column)
 		}
-		for _, c := range s.Columns {
+		for _, c := range t.Columns {
+			at := child(path+".columns", c.Name)
 			if c.ValuesFrom != nil {
-				r.domain(s, c)
+				d.domain(p, c, at+".values_from")
 			}
-			if c.OfOneUnit != nil && s.Unit != nil {
-				r.oneUnit(s, c)
+			if c.OfOneUnit != nil && t.Unit != nil {
+				d.oneUnit(p, t, c, at+".of_one_unit")
 			}
 		}
 	}
 }
 
-type references struct {
-	p       *Policy
-	sources map[Name]tableSource
-}
-
-func (r references) unit(s tableSource) {
-	if via := s.Unit.Via; via != nil {
-		r.via(s, via)
-		return
-	}
-	if s.Unit.Column != "" && s.Column(s.Unit.Column) == nil {
-		s.listed(s.unit.get("column"), s.Unit.Column)
-	}
-}
+// path is where the file has a table.
+func (p *Policy) path(n Name) string { return p.places.roots["tables."+n.String()] }
 
 // listed reports a column that the policy does not list.
-func (s tableSource) listed(at value, column string) {
-	if near := nearest(column, s.names()); near != "" {
-		at.fail("column %s is not listed under %s; did you mean %q?", column, s.at.child("columns"), near)
+func (d *document) listed(at string, p *Policy, t *Table, column string) {
+	if t.Column(column) != nil {
 		return
 	}
-	at.fail("column %s is not listed under %s", column, s.at.child("columns"))
-}
-
-func (s tableSource) names() []string {
 	var names []string
-	for _, c := range s.Columns {
+	for _, c := range t.Columns {
 		names = append(names, c.Name)
 	}
-	return names
+	d.fail(at, "column %s is not listed under %s.columns%s", column, p.path(t.Name), Suggestion(column, names))
 }
 
-func (r references) via(s tableSource, via *Via) {
-	v := s.unit.get("via")
-	o := object{value: v, fields: v.fieldsOf("column", "references")}
-	if via.Column != "" && s.Column(via.Column) == nil {
-		s.listed(o.get("column"), via.Column)
-	}
-	if via.ReferencesColumn == "" {
-		return
-	}
-	at := o.get("references")
-	target, ok := r.sources[via.References]
+// private finds a table that has a unit; nil where there is none.
+func (d *document) private(at string, n Name) *Table {
+	t := d.named[n]
 	switch {
-	case !ok:
-		at.fail("table %s is not listed", via.References)
+	case t == nil:
+		d.fail(at, "table %s is not listed", n)
+	case t.Public:
+		d.fail(at, "table %s is public: it has no privacy unit", n)
+	default:
+		return t
+	}
+	return nil
+}
+
+func (d *document) via(p *Policy, t *Table, unit string) {
+	via, at := t.Unit.Via, unit+".via.references"
+	d.listed(unit+".via.column", p, t, via.Column)
+	target := d.private(at, via.References)
+	if target == nil {
 		return
-	case target.Public:
-		at.fail("table %s is public: it has no privacy unit", via.References)
-		return
 	}
-	if target.Column(via.ReferencesColumn) == nil {
-		target.listed(at, via.ReferencesColumn)
+	d.listed(at, p, target, via.ReferencesColumn)
+	if target.Unit != nil && target.Unit.Name != t.Unit.Name {
+		d.fail(unit+".name", "%s, but %s, where the chain leads, has the unit %s", t.Unit.Name, target.Name, target.Unit.Name)
 	}
-	if target.Unit != nil && target.Unit.Name != "" && s.Unit.Name != "" && target.Unit.Name != s.Unit.Name {
-		s.unit.get("name").fail("%s, but %s, where the chain leads, has the unit %s", s.Unit.Name, target.Name, target.Unit.Name)
-	}
-	if r.cycle(s.Name) {
-		at.fail("the chain of foreign keys comes back to %s; it must end in a table with a unit column", s.Name)
+	if d.cycle(t) {
+		d.fail(at, "the chain of foreign keys comes back to %s; it must end in a table with a unit column", t.Name)
 	}
 }
 
 // cycle reports whether a table's chain comes back to it.
-func (r references) cycle(start Name) bool {
-	n := start
-	for range len(r.sources) {
-		s, ok := r.sources[n]
-		if !ok || s.Unit == nil || s.Unit.Via == nil {
+func (d *document) cycle(start *Table) bool {
+	t := start
+	for range d.named {
+		if t == nil || t.Unit == nil || t.Unit.Via == nil {
 			return false
 		}
-		if n = s.Unit.Via.References; n == start {
+		if t = d.named[t.Unit.Via.References]; t == start {
 			return true
 		}
 	}
 	return false
 }
 
-func (r references) domain(s tableSource, c *Column) {
-	v := s.columns[c.Name]
-	at := object{value: v, fields: v.fieldsOf("values_from")}.get("values_from")
-	target, ok := r.sources[c.ValuesFrom.Table]
-	switch {
-	case !ok:
-		at.fail("table %s is not listed", c.ValuesFrom.Table)
+func (d *document) domain(p *Policy, c *Column, at string) {
+	switch target := d.named[c.ValuesFrom.Table]; {
+	case target == nil:
+		d.fail(at, "table %s is not listed", c.ValuesFrom.Table)
 	case !target.Public:
-		at.fail("table %s is not public, so its values are not a public domain", c.ValuesFrom.Table)
-	case target.Columns != nil && target.Column(c.ValuesFrom.Column) == nil:
-		target.listed(at, c.ValuesFrom.Column)
+		d.fail(at, "table %s is not public, so its values are not a public domain", c.ValuesFrom.Table)
+	case target.Columns != nil:
+		d.listed(at, p, target, c.ValuesFrom.Column)
 	}
 }
 
 // oneUnit checks the column that says whose the values of another are: it says so of its own.
-func (r references) oneUnit(s tableSource, c *Column) {
-	v := s.columns[c.Name]
-	at := object{value: v, fields: v.fieldsOf("of_one_unit")}.get("of_one_unit")
-	if s.Unit.Column == c.Name {
-		at.fail("%s is the unit itself", c.Name)
+func (d *document) oneUnit(p *Policy, t *Table, c *Column, at string) {
+	if t.Unit.Column == c.Name {
+		d.fail(at, "%s is the unit itself", c.Name)
 		return
 	}
-	target, ok := r.sources[c.OfOneUnit.Table]
-	switch {
-	case !ok:
-		at.fail("table %s is not listed", c.OfOneUnit.Table)
-		return
-	case target.Public:
-		at.fail("table %s is public: it has no privacy unit", c.OfOneUnit.Table)
+	target := d.private(at, c.OfOneUnit.Table)
+	if target == nil {
 		return
 	}
-	says := target.Column(c.OfOneUnit.Column)
-	switch {
+	switch says := target.Column(c.OfOneUnit.Column); {
 	case says == nil:
-		target.listed(at, c.OfOneUnit.Column)
+		d.listed(at, p, target, c.OfOneUnit.Column)
 	case says.OfOneUnit == nil || *says.OfOneUnit != *c.OfOneUnit:
-		at.fail("write of_one_unit: true at %s.columns.%s too", target.at.path, says.Name)
-	case target.Unit != nil && target.Unit.Name != "" && s.Unit.Name != "" && target.Unit.Name != s.Unit.Name:
-		at.fail("the unit of %s is %s, and that of %s is %s", target.Name, target.Unit.Name, s.Name, s.Unit.Name)
+		d.fail(at, "write of_one_unit: true at %s.columns.%s too", p.path(target.Name), says.Name)
+	case target.Unit != nil && target.Unit.Name != t.Unit.Name:
+		d.fail(at, "the unit of %s is %s, and that of %s is %s", target.Name, target.Unit.Name, t.Name, t.Unit.Name)
 	}
-}
-
-// fieldsOf finds keys of a mapping that has been checked already.
-func (v value) fieldsOf(keys ...string) map[string]value {
-	fields := map[string]value{}
-	if !v.isMapping() {
-		return fields
-	}
-	for i := 0; i+1 < len(v.node.Content); i += 2 {
-		for _, key := range keys {
-			if v.node.Content[i].Value == key {
-				fields[key] = value{w: v.w, node: v.node.Content[i+1], at: v.node.Content[i], path: v.child(key)}
-			}
-		}
-	}
-	return fields
 }

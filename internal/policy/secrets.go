@@ -16,21 +16,19 @@ var secret = regexp.MustCompile(`\$\{(?:([A-Za-z_][A-Za-z0-9_]*)|file:([^}]+))\}
 // maxSecret bounds a file of ${file:PATH}, in bytes: such a path may name a device.
 const maxSecret = 64 << 10
 
-// expand replaces secrets in a connection string. One that is not there is noted: only a command that uses the key fails.
-func (p *Policy) expand(v value, key, s string) (string, bool) {
-	s, err := v.w.expand(s)
+// connection replaces secrets in a connection string. One that is not there is noted: only a command that uses the key fails.
+func (d *document) connection(p *Policy, path, key, s string) (string, bool) {
+	s, err := d.expand(s)
 	if err != nil {
 		p.Databases.Unset[key] = err.Error()
-		problem := v.problem()
-		problem.Message = err.Error()
-		p.missing[key] = problem
+		p.missing[key] = d.problem(path, "%s", err)
 		return "", false
 	}
 	return s, true
 }
 
 // expand replaces secrets. The error is that of the first that is not there, and never quotes another.
-func (w *walker) expand(s string) (string, error) {
+func (d *document) expand(s string) (string, error) {
 	var missing error
 	s = secret.ReplaceAllStringFunc(s, func(m string) string {
 		parts := secret.FindStringSubmatch(m)
@@ -38,11 +36,11 @@ func (w *walker) expand(s string) (string, error) {
 		var err error
 		if name := parts[1]; name != "" {
 			var ok bool
-			if text, ok = w.getenv(name); !ok || text == "" {
+			if text, ok = d.getenv(name); !ok || text == "" {
 				err = fmt.Errorf("the environment variable %s is not set", name)
 			}
 		} else {
-			text, err = readSecret(w.resolve(parts[2]))
+			text, err = readSecret(d.resolve(parts[2]))
 		}
 		if missing == nil {
 			missing = err

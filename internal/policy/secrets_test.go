@@ -14,7 +14,7 @@ func TestSecretsFromFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := &walker{folder: dir, getenv: func(name string) (string, bool) { return "u", name == "DP_USER" }}
+	w := &document{folder: dir, getenv: func(name string) (string, bool) { return "u", name == "DP_USER" }}
 	for text, want := range map[string]string{
 		"postgres://${DP_USER}:${file:password}@db/x":          "postgres://u:s3cret@db/x",
 		"${file:" + dir + "/dsn}":                              "host=db user=m password=a}b",

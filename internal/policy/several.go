@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // Access lists who may connect to a database. A group stands for the analysts that have its budget.
@@ -69,87 +67,65 @@ func (p *Policy) SetMembers(m *Members) {
 	}
 }
 
-// namesDatabases tells a mapping of databases, each a mapping itself, from the connections of one.
-func (v value) namesDatabases() bool {
-	if !v.isMapping() {
-		return false
-	}
-	for i := 0; i+1 < len(v.node.Content); i += 2 {
-		node := v.node.Content[i+1]
-		if node.Kind == yaml.AliasNode {
-			node = node.Alias
+// databases reads one database, or several by name, which have in common what is in p by now.
+func (d *document) databases(f file, p *Policy) {
+	if definition("one_database").fits(&f.Databases) {
+		var c connections
+		if err := f.Databases.Decode(&c); err != nil {
+			d.fail("databases", "%s", err)
 		}
-		if v.node.Content[i].Value != "admin" {
-			return node.Kind == yaml.MappingNode
-		}
+		c.Tables, c.Views = f.Tables, f.Views
+		d.database(c, "databases", "", p, f.Defaults.settings)
+		return
 	}
-	return false
-}
-
-// readDatabase reads one database into p: its connections, and the tables and views that stand in at.
-func readDatabase(connections, at object, p *Policy, d overrides) {
-	p.places = places{at.w.places, map[string]string{"databases": connections.path, "views": at.child("views")}}
-	tables := readTables(at.get("tables"), p, d)
-	for _, t := range tables {
-		p.places.roots["tables."+t.Name.String()] = t.at.path
-	}
-	readViews(at.get("views"), p)
-	checkReferences(p, tables)
-	readConnections(connections, p)
-}
-
-// readSeveral reads databases by name. What they have in common is in p by now.
-func readSeveral(o object, v value, p *Policy, d overrides) {
-	for _, key := range []string{"tables", "views"} {
-		if o.has(key) {
-			o.get(key).fail("belongs to one of databases, because there are several")
-		}
-	}
-	p.places = places{at: v.w.places}
-	all := v.object()
-	for _, name := range all.names {
-		at := all.get(name)
-		if !validName(name) {
-			at.fail("a database's name is 1 to %d bytes without control characters", maxName)
-			continue
+	p.places = places{at: d.places}
+	for name, node := range entries(&f.Databases) {
+		path := child("databases", name)
+		var c connections
+		if err := node.Decode(&c); err != nil {
+			d.fail(path, "%s", err)
 		}
 		one := *p
 		one.Name, one.Several = name, nil
 		one.missing, one.Databases = maps.Clone(p.missing), Databases{Unset: map[string]string{}}
-		fields := at.object("main", "shadow", "public", "admin", "analysts", "groups", "tables", "views")
-		if !fields.isMapping() {
-			continue
-		}
-		one.Access = readAccess(fields, p)
-		readDatabase(fields, fields, &one, d)
+		one.Access = d.access(c, path, p)
+		d.database(c, path, path, &one, f.Defaults.settings)
 		for _, other := range p.Several {
-			checkApart(&one, fields, other)
+			d.checkApart(&one, path, other)
 		}
 		p.Several = append(p.Several, &one)
 	}
 	for _, one := range p.Several {
 		one.Version = one.version()
-		one.Beside = slices.DeleteFunc(slices.Clone(all.names), func(name string) bool { return name == one.Name })
+		for _, other := range p.Several {
+			if other != one {
+				one.Beside = append(one.Beside, other.Name)
+			}
+		}
 	}
 }
 
-// readAccess reads who may connect.
-func readAccess(o object, p *Policy) *Access {
-	if !o.has("analysts") && !o.has("groups") {
+// database reads one database into p: its connections, which stand at path, and its tables and views, which stand in the mapping at in.
+func (d *document) database(c connections, path, in string, p *Policy, s settings) {
+	p.places = places{d.places, map[string]string{"databases": path, "views": child(in, "views")}}
+	d.tables(&c.Tables, child(in, "tables"), p, s)
+	d.views(&c.Views, child(in, "views"), p)
+	d.references(p)
+	d.connect(c, path, p)
+}
+
+// access reads who may connect; nil: every analyst.
+func (d *document) access(c connections, path string, p *Policy) *Access {
+	if !d.has(path+".analysts") && !d.has(path+".groups") {
 		return nil
 	}
-	a := &Access{}
-	for _, item := range o.get("analysts").items() {
-		if name, ok := item.text(); ok && p.Analysts[name] == nil && p.Auth.DefaultGroup == "" {
-			item.fail("%s is not listed under analysts", quoted(name))
-		} else if ok {
-			a.Analysts = append(a.Analysts, name)
+	for i, name := range c.Analysts {
+		if p.Analysts[name] == nil && p.Auth.DefaultGroup == "" {
+			d.fail(element(path+".analysts", i), "%s is not listed under analysts", quoted(name))
 		}
 	}
-	for _, item := range o.get("groups").items() {
-		if name := item.group(p); name != "" {
-			a.Groups = append(a.Groups, name)
-		}
+	for i, name := range c.Groups {
+		d.group(element(path+".groups", i), name, p)
 	}
-	return a
+	return &Access{c.Analysts, c.Groups}
 }

@@ -9,42 +9,42 @@ import (
 
 // Policy is a policy file after validation: every default is filled in, every reference resolved.
 type Policy struct {
-	File    string // as named on the command line
-	Name    string // what clients call the database, where the file has several; empty: as main's connection does
-	Version string // hex SHA-256 of what the file means for answers; part of cache and ledger records
+	File    string `yaml:"-"` // as named on the command line
+	Name    string `yaml:"-"` // what clients call the database, where the file has several; empty: as main's connection does
+	Version string `yaml:"-"` // hex SHA-256 of what the file means for answers; part of cache and ledger records
 
 	Listen         string
 	Insecure       bool
-	TLS            *TLS // nil: none
-	Databases      Databases
-	Ledger         string // absolute "file:/…" or "postgres://…"
+	TLS            *TLS      // nil: none
+	Databases      Databases `yaml:"-"`
+	Ledger         string    // absolute "file:/…" or "postgres://…"
 	Accounting     Accounting
-	Defaults       Defaults
-	AnswersTTL     time.Duration // 0: no answer cache
+	Defaults       Defaults      `yaml:"-"`
+	AnswersTTL     time.Duration `yaml:"-"` // 0: no answer cache
 	Certify        string        // Require or Warn: whether a query for main runs that is not certified
-	Timing         Timing
-	Failures       int      // of main that one analyst may cause per budget period
-	Console        *Console // nil: none
+	Timing         Timing        `yaml:"-"`
+	Failures       int           `yaml:"-"` // of main that one analyst may cause per budget period
+	Console        *Console      // nil: none
 	Auth           Auth
 	Budget         *Budget // all analysts together; nil: none
 	Profile        *Budget // of `dpproxy profile`; nil: none of its own
-	Metrics        string  // listen address; empty: none
-	AnalystMetrics bool    // also with the names of analysts
+	Metrics        string  `yaml:"-"` // listen address; empty: none
+	AnalystMetrics bool    `yaml:"-"` // also with the names of analysts
 	Log            Log
-	Tracing        *Tracing // nil: none
-	Limits         Limits
-	Pool           Pool
-	Groups         map[string]Budget // of their analysts, each of whom has it for themselves
-	Members        *Members          // users that the policy does not list; nil: none has logged in
-	Analysts       map[string]*Analyst
-	Tables         []*Table
-	Views          []Name
-	Beside         []string  // names of the other databases of the file
-	Access         *Access   // nil: every analyst may connect
-	Several        []*Policy // each database of the file as a policy of its own, that has all but connections, tables and views in common; nil: there is one
+	Tracing        *Tracing            // nil: none
+	Limits         Limits              `yaml:"-"`
+	Pool           Pool                `yaml:"-"`
+	Groups         map[string]Budget   `yaml:"-"` // of their analysts, each of whom has it for themselves
+	Members        *Members            `yaml:"-"` // users that the policy does not list; nil: none has logged in
+	Analysts       map[string]*Analyst `yaml:"-"`
+	Tables         []*Table            `yaml:"-"`
+	Views          []Name              `yaml:"-"`
+	Beside         []string            `yaml:"-"` // names of the other databases of the file
+	Access         *Access             `yaml:"-"` // nil: every analyst may connect
+	Several        []*Policy           `yaml:"-"` // each database of the file as a policy of its own, that has all but connections, tables and views in common; nil: there is one
 
 	// Notes are no problems; check prints them.
-	Notes Errors
+	Notes Errors `yaml:"-"`
 
 	places  places
 	missing map[string]Problem // key → why its connection string is not known
@@ -57,7 +57,10 @@ const (
 )
 
 // TLS names PEM files; relative paths are resolved from the policy's folder.
-type TLS struct{ Cert, Key, ClientCA string }
+type TLS struct {
+	Cert, Key string
+	ClientCA  string `yaml:"client_ca"`
+}
 
 // Databases holds the DSNs, with their secrets. One that is not there leaves the DSN empty, and the reason in Unset.
 type Databases struct {
@@ -85,7 +88,7 @@ const (
 type Accounting struct {
 	Method              Method
 	Delta               float64 // 0 under pure
-	SelectionDeltaShare float64 // share of an analyst's δ that partition selection may use
+	SelectionDeltaShare float64 `yaml:"selection_delta_share"` // share of an analyst's δ that partition selection may use
 }
 
 // Defaults hold for what no table or column overrides.
@@ -109,8 +112,8 @@ type Auth struct {
 	Method       string // "scram", "certificate", "query" or "ldap"
 	DSN          string // query: where verifiers are
 	Query        string // query: $1 = user; columns name, verifier, and group if there are three
-	LDAP         LDAP   // ldap: the directory
-	DefaultGroup string // query: of users that the policy does not list and the query names no group of; empty: they are not admitted
+	LDAP         LDAP   `yaml:",inline"`       // ldap: the directory
+	DefaultGroup string `yaml:"default_group"` // query: of users that the policy does not list and the query names no group of; empty: they are not admitted
 }
 
 // LDAP says where a password is proved by a bind.
@@ -129,6 +132,14 @@ type Budget struct {
 // ProfileAccount is the name under which the ledger keeps what `dpproxy profile` spends. No analyst has it.
 const ProfileAccount = "*profile"
 
+// Tracing says where traces of statements go.
+type Tracing struct {
+	Endpoint string            // URL of a collector that takes OTLP over HTTP, without /v1/traces
+	Share    float64           // of the statements, above 0
+	Headers  map[string]string // of each request, with their secrets
+	CA       string            // PEM file of who signs the collector's certificate; empty: those that the system trusts
+}
+
 // Log says what goes to the log beside events of the proxy itself.
 type Log struct {
 	Statements bool // a line for each statement
@@ -142,20 +153,22 @@ type Console struct {
 
 // Limits protect the proxy.
 type Limits struct {
-	Connections, PerAddress, SQLBytes int
-	Memory                            int64 // that clients may make the proxy keep, bytes
+	Connections int
+	PerAddress  int   `yaml:"per_address"`
+	SQLBytes    int   `yaml:"sql_bytes"`
+	Memory      int64 `yaml:"-"` // that clients may make the proxy keep, bytes
 }
 
 // Pool sizes the backend pools.
 type Pool struct {
 	Main, Shadow, Public int
-	Wait                 time.Duration
+	Wait                 time.Duration `yaml:"-"`
 }
 
 // Analyst describes one login and its budget.
 type Analyst struct {
-	Name        string
-	Verifier    string // SCRAM-SHA-256$…; empty with certificates and auth by query
+	Name        string `yaml:"-"`
+	Verifier    string `yaml:"password"` // SCRAM-SHA-256$…; empty with certificates and auth by query
 	Certificate string // CN or SAN
 	Group       string // whose budget it is, for each of its analysts; empty: their own
 	Budget      Budget
@@ -168,20 +181,20 @@ func (n Name) String() string { return n.Schema + "." + n.Relation }
 
 // Table is what the policy says of one relation.
 type Table struct {
-	Name             Name
+	Name             Name `yaml:"-"`
 	Public           bool
-	RefersToPeople   []string `json:",omitempty"` // columns of a public table that lead to people, whose facts its rows are not
-	RefersToNobody   bool     `json:",omitempty"` // of a public table: no column leads to people, whatever it is called
-	Unit             *Unit    // nil for public tables
-	MaxRowsPerUnit   int      // in a whole answer; rewrite enforces it or proves 1 from an index
-	MaxRows          int64    // 0: unknown
-	Epsilon          float64
-	EpsilonMax       float64
-	Mechanism        mechanism.Choice
-	MaxGroupsPerUnit int       // 0: any number
-	LeftOut          *float64  // share of the rows, and of sums with PerUnit, beyond what a unit counts with, which the administrator vouches for; nil: unknown
-	Grid             *Grid     // nil: by type
-	Columns          []*Column // nil for a public table whose columns are all visible
+	RefersToPeople   []string         `json:",omitempty" yaml:"-"` // columns of a public table that lead to people, whose facts its rows are not
+	RefersToNobody   bool             `json:",omitempty" yaml:"-"` // of a public table: no column leads to people, whatever it is called
+	Unit             *Unit            `yaml:"privacy_unit"`        // nil for public tables
+	MaxRowsPerUnit   int              `yaml:"max_rows_per_unit"`   // in a whole answer; rewrite enforces it or proves 1 from an index
+	MaxRows          int64            `yaml:"max_rows"`            // 0: unknown
+	Epsilon          float64          `yaml:"-"`
+	EpsilonMax       float64          `yaml:"-"`
+	Mechanism        mechanism.Choice `yaml:"-"`
+	MaxGroupsPerUnit int              `yaml:"-"`        // 0: any number
+	LeftOut          *float64         `yaml:"left_out"` // share of the rows, and of sums with PerUnit, beyond what a unit counts with, which the administrator vouches for; nil: unknown
+	Grid             *Grid            `yaml:"-"`        // nil: by type
+	Columns          []*Column        `yaml:"-"`        // nil for a public table whose columns are all visible
 }
 
 // Unit is a table's privacy unit: a column of the table, or one reached through a foreign key.
@@ -201,16 +214,16 @@ type Via struct {
 // Column is what the policy says of one column of a private table. Bounds and values are texts; `check --live` and `serve`
 // compare them with the column's type.
 type Column struct {
-	Name       string
-	Bounds     *Bounds   // nil: none (with Valid: its hull)
-	Values     []string  // declared domain; nil: none
-	ValuesFrom *ColumnOf // domain = a public table's column
-	Valid      []Bounds  // ranges with gaps, for averages
-	Outside    *float64  // share of the rows, and of sums over them, beyond Bounds, which the administrator vouches for; nil: unknown
-	PerUnit    *Bounds   // clamp of one unit's sum in a whole answer
-	Grid       *Grid
-	Mechanism  *mechanism.Choice // nil: the table's
-	OfOneUnit  *ColumnOf         `json:",omitempty"` // each value is in rows of one unit alone, in this column's table and in that column's: the column itself, or the one whose values these are; nil: not declared
+	Name       string            `yaml:"-"`
+	Bounds     *Bounds           `yaml:"-"` // nil: none (with Valid: its hull)
+	Values     []string          // declared domain; nil: none
+	ValuesFrom *ColumnOf         `yaml:"values_from"` // domain = a public table's column
+	Valid      []Bounds          `yaml:"-"`           // ranges with gaps, for averages
+	Outside    *float64          // share of the rows, and of sums over them, beyond Bounds, which the administrator vouches for; nil: unknown
+	PerUnit    *Bounds           `yaml:"-"` // clamp of one unit's sum in a whole answer
+	Grid       *Grid             `yaml:"-"`
+	Mechanism  *mechanism.Choice `yaml:"-"`                   // nil: the table's
+	OfOneUnit  *ColumnOf         `json:",omitempty" yaml:"-"` // each value is in rows of one unit alone, in this column's table and in that column's: the column itself, or the one whose values these are; nil: not declared
 }
 
 // Bounds are inclusive texts that package bound reads, Lo ≤ Hi.
