@@ -12,7 +12,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy/bound"
 )
 
-// maxSteps bounds a column's range in grid steps: 2^53, exact in float8 and far from overflow in int64 sums of products.
+// maxSteps bounds a column's range in grid steps: 2^53, exact in float8 and far from overflow in int64 sums of
+// products.
 var maxSteps = new(big.Rat).SetInt64(1 << 53)
 
 // columns reads a mapping; of a public table also a plain list of names.
@@ -128,10 +129,11 @@ func (d *document) grid(path string, f *columnFile, inherited gridLiteral) {
 	}
 }
 
-// noteFirst notes that the upper bound is the first instant of a month. It is a value of the column, so that answers by month or year have a
-// group for it.
+// noteFirst notes that the upper bound is the first instant of a month. It is a value of the column, so that answers by
+// month or year have a group for it.
 func (b *boundsLiteral) noteFirst(d *document, path string) {
-	if k := b.kind(); k != bound.Date && k != bound.Timestamp && k != bound.TimestampTZ || b.lo.At.Cmp(b.hi.At) == 0 || !b.hi.At.IsInt() {
+	instants := []bound.Kind{bound.Date, bound.Timestamp, bound.TimestampTZ}
+	if !slices.Contains(instants, b.kind()) || b.lo.At.Cmp(b.hi.At) == 0 || !b.hi.At.IsInt() {
 		return
 	}
 	hi := time.UnixMicro(b.hi.At.Num().Int64()).UTC()

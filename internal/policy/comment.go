@@ -14,8 +14,8 @@ var commented = regexp.MustCompile(`(?m)(?:^|[\s;,.(])dpproxy:[ \t]*(\{.*)$`)
 // maxComment bounds what is read of a comment, bytes.
 const maxComment = 64 << 10
 
-// ColumnComment reads the keys of a column in main's comment on it. text is what a policy would say; empty: the comment has no keys. The names
-// of other tables are not for a comment to give.
+// ColumnComment reads the keys of a column in main's comment on it. text is what a policy would say; empty: the comment
+// has no keys. The names of other tables are not for a comment to give.
 func ColumnComment(comment string) (text string, c *Column, err error) {
 	c = &Column{}
 	text, err = readComment(comment, "column_comment", func(d *document, n *yaml.Node) {
@@ -24,7 +24,8 @@ func ColumnComment(comment string) (text string, c *Column, err error) {
 	return text, c, err
 }
 
-// TableComment reads the keys of a table in main's comment on it. A comment cannot make a table public: whoever owns a table may write one.
+// TableComment reads the keys of a table in main's comment on it. A comment cannot make a table public: whoever owns a
+// table may write one.
 func TableComment(comment string) (text string, t *Table, err error) {
 	t = &Table{}
 	text, err = readComment(comment, "table_comment", func(d *document, n *yaml.Node) {

@@ -16,8 +16,8 @@ import (
 const (
 	// maxFileBytes bounds a policy file: a thousand tables with a hundred columns each fit.
 	maxFileBytes = 4 << 20
-	// maxValues bounds the values of a file. It has fewer nodes than bytes; only aliases of aliases (an alias bomb) get there.
-	maxValues = 1 << 20
+	// maxValues bounds what aliases stand for: aliases of aliases (an alias bomb) multiply it.
+	maxValues = 1 << 18
 	// maxDepth bounds mappings and lists in each other: a policy has nine. An alias may stand within its own anchor.
 	maxDepth = 16
 	// maxProblems keeps a file that is no policy at all from filling a terminal.
@@ -35,13 +35,15 @@ type document struct {
 	problems Errors
 	notes    Errors
 	places   map[string]place
-	values   int
-	depth    int
+	values   int             // that aliases stand for
+	depth    int             // of the value that is copied
+	aliased  bool            // it stands for an alias
 	reported map[string]bool // paths of values whose shape is wrong
 	named    map[Name]*Table // of the database that is being read
 }
 
-// fail reports what is wrong with a value, at its key, or where the key would be. What follows from a problem of shape is none of its own.
+// fail reports what is wrong with a value, at its key, or where the key would be. What follows from a problem of shape
+// is none of its own.
 func (d *document) fail(path, format string, args ...any) {
 	for p := path; p != ""; p = parent(p) {
 		if d.reported[p] {
@@ -92,8 +94,8 @@ func element(path string, i int) string { return path + "[" + strconv.Itoa(i) + 
 
 func parent(path string) string { return path[:max(0, strings.LastIndexAny(path, ".["))] }
 
-// read returns the tree of the file's only document, of the shape that s says; nil when there is none. What is wrong is reported, and empty in
-// the tree.
+// read returns the tree of the file's only document, of the shape that s says; nil when there is none. What is wrong is
+// reported, and empty in the tree.
 func (d *document) read(data []byte, s *schema) *yaml.Node {
 	parsed := d.parse(data)
 	if parsed == nil {
@@ -158,15 +160,20 @@ func (d *document) syntax(err error) {
 	d.fail("yaml", "%s", strings.ReplaceAll(text, "\n", " "))
 }
 
-// tree copies a value without aliases, and with each of its keys once. What cannot be read is empty. at is the value's key.
+// tree copies a value without aliases, and with each of its keys once. What cannot be read is empty. at is the value's
+// key.
 func (d *document) tree(n, at *yaml.Node, path string) *yaml.Node {
 	d.places[path] = place{at.Line, at.Column}
-	if n.Kind == yaml.AliasNode { // points at a node of the document, never at another alias
-		n = n.Alias
-	}
+	depth, aliased := d.depth, d.aliased
+	defer func() { d.depth, d.aliased = depth, aliased }()
 	d.depth++
-	defer func() { d.depth-- }()
-	switch d.values++; {
+	if n.Kind == yaml.AliasNode { // points at a node of the document, never at another alias
+		n, d.aliased = n.Alias, true
+	}
+	if d.aliased {
+		d.values++
+	}
+	switch {
 	case d.depth > maxDepth:
 		d.fail(path, "has too many mappings and lists around it")
 		return &yaml.Node{}
@@ -221,7 +228,8 @@ func (d *document) pairs(n, into *yaml.Node, path string) {
 		if before, _, colon := strings.Cut(key.Value, ":"); colon {
 			d.places[child(path, before+":…")] = place{key.Line, key.Column} // as it is reported
 		}
-		into.Content = append(into.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key.Value}, d.tree(value, key, at))
+		name := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key.Value}
+		into.Content = append(into.Content, name, d.tree(value, key, at))
 	}
 }
 

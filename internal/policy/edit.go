@@ -111,8 +111,8 @@ func plainOrQuoted(s string) string {
 	return quotedScalar(s)
 }
 
-// Edit writes keys into the text of a policy file and keeps all else as it is, comments among it; database is empty where the
-// file has one. The result is a valid policy, or there is an error and nothing to write.
+// Edit writes keys into the text of a policy file and keeps all else as it is, comments among it; database is empty
+// where the file has one. The result is a valid policy, or there is an error and nothing to write.
 func Edit(file string, data []byte, database string, keys []Key) ([]byte, error) {
 	for _, k := range keys {
 		changed, err := edit(data, database, k)
@@ -213,65 +213,33 @@ func (t editedText) replace(from, to int, by string) []byte {
 	return slices.Concat(t.data[:from], []byte(by), t.data[to:])
 }
 
-// end is the offset behind a node that is a plain text on one line or a flow collection.
+// closing are the bytes with which values end that begin with one of their own.
+var closing = map[byte]byte{'[': ']', '{': '}', '"': '"', '\'': '\''}
+
+// end is the offset behind a value that is a plain text on one line, or begins with a bracket or a quote: where the
+// YAML that begins there is read as the value.
 func (t editedText) end(n *yaml.Node) (int, error) {
 	at := t.offset(n)
-	switch {
-	case n.Kind == yaml.ScalarNode && n.Style == 0 && n.Value != "" && strings.HasPrefix(string(t.data[at:]), n.Value):
+	if n.Anchor != "" || at == len(t.data) {
+		return 0, errForm
+	}
+	if n.Kind == yaml.ScalarNode && n.Style == 0 && n.Value != "" && strings.HasPrefix(string(t.data[at:]), n.Value) {
 		return at + len(n.Value), nil
-	case n.Kind != yaml.ScalarNode && n.Style&yaml.FlowStyle != 0:
-		return t.closing(at)
 	}
-	return 0, errForm
-}
-
-// closing is the offset behind the bracket that closes the one at an offset.
-func (t editedText) closing(at int) (int, error) {
-	depth := 0
-	for i := at; i < len(t.data); i++ {
-		switch c := t.data[i]; c {
-		case '[', '{':
-			depth++
-		case ']', '}':
-			if depth--; depth == 0 {
-				return i + 1, nil
-			}
-		case '#':
-			if t.data[i-1] == ' ' || t.data[i-1] == '\n' || t.data[i-1] == '\t' {
-				for i < len(t.data) && t.data[i] != '\n' {
-					i++
-				}
-			}
-		case '"', '\'':
-			if strings.ContainsRune(" [{,:", rune(t.data[i-1])) { // else it is in a plain text
-				if i = quoteEnd(t.data, i); i < 0 {
-					return 0, errForm
-				}
-			}
-		}
-		if depth == 0 {
-			return 0, errForm // no bracket
+	last, ok := closing[t.data[at]]
+	for end := at + 1; ok && end < len(t.data); end++ {
+		var read yaml.Node
+		if t.data[end] == last && yaml.Unmarshal(t.data[at:end+1], &read) == nil &&
+			read.Content[0].Value == n.Value && len(read.Content[0].Content) == len(n.Content) {
+			return end + 1, nil
 		}
 	}
 	return 0, errForm
-}
-
-// quoteEnd is where a quoted text ends; -1 where it does not.
-func quoteEnd(data []byte, from int) int {
-	for i := from + 1; i < len(data); i++ {
-		switch {
-		case data[i] == '\\' && data[from] == '"':
-			i++
-		case data[i] == data[from]:
-			return i
-		}
-	}
-	return -1
 }
 
 // insertFlow adds a key to {…}.
 func (t editedText) insertFlow(node *yaml.Node, k Key) ([]byte, error) {
-	end, err := t.closing(t.offset(node))
+	end, err := t.end(node)
 	if err != nil {
 		return nil, err
 	}
@@ -318,9 +286,6 @@ func (t editedText) insertLine(node *yaml.Node, k Key) ([]byte, error) {
 func (t editedText) lastLine(n *yaml.Node) (int, error) {
 	if n.Kind != yaml.ScalarNode && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0 {
 		return t.lastLine(n.Content[len(n.Content)-1])
-	}
-	if n.Kind == yaml.ScalarNode && n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && !strings.Contains(n.Value, "\n") {
-		return n.Line, nil
 	}
 	if n.Kind == yaml.AliasNode {
 		return n.Line, nil

@@ -148,3 +148,16 @@ func TestProfileBudget(t *testing.T) {
 		t.Error("an analyst has the name of the account of profiles")
 	}
 }
+
+// TestEditFindsWhereAValueEnds: brackets in texts and comments end nothing.
+func TestEditFindsWhereAValueEnds(t *testing.T) {
+	text := strings.Replace(strings.Replace(edited, `"10"`, "10", 1), `"odd.name"`, "odd", 1)
+	visits := Name{"public", "visits"}
+	for _, value := range []string{`['it''s]', "a\"]"]`, "[a, # ]\n        b]", `["]}", '{', x]`} {
+		before := strings.Replace(text, "note: {}", "note: {values: "+value+"}", 1)
+		got, err := Edit("p.yaml", []byte(before), "", []Key{{Table: visits, Column: "note", Name: "values", Value: "[c]"}})
+		if want := strings.Replace(text, "note: {}", "note: {values: [c]}", 1); err != nil || string(got) != want {
+			t.Errorf("%s: %v\n%s", value, err, got)
+		}
+	}
+}

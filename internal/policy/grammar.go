@@ -72,7 +72,8 @@ func loopback(address string) bool {
 // directory is where LDAP proves passwords.
 func directory(n *yaml.Node) error {
 	u, err := url.Parse(n.Value)
-	if err != nil || u.Scheme != "ldaps" || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+	if err != nil || u.Scheme != "ldaps" || u.Hostname() == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
 		return errors.New("must be ldaps://HOST or ldaps://HOST:PORT")
 	}
 	return nil
@@ -81,7 +82,8 @@ func directory(n *yaml.Node) error {
 // collector is where traces go. It is not quoted: it may hold a password.
 func collector(n *yaml.Node) error {
 	u, err := url.Parse(n.Value)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+		u.RawQuery != "" || u.Fragment != "" {
 		return errors.New("must be http://HOST:PORT or https://HOST:PORT; what proves who sends goes into headers")
 	}
 	return nil

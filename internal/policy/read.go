@@ -18,8 +18,8 @@ const (
 	defaultConsole = "127.0.0.1:6480"
 	defaultSteps   = 1.25
 
-	// maxSQLBytes is what policy.schema.json allows, and the default. Longer texts of left recursion (a+a+a…) end the process inside PostgreSQL's
-	// parser, which no recover() sees; 32 KiB is below the shortest one found.
+	// maxSQLBytes is what policy.schema.json allows, and the default. Longer texts of left recursion (a+a+a…) end the
+	// process inside PostgreSQL's parser, which no recover() sees; 32 KiB is below the shortest one found.
 	maxSQLBytes = 32 << 10
 )
 
@@ -145,7 +145,8 @@ func (d *document) tracing(p *Policy) {
 		return
 	}
 	t.Endpoint, t.Share, t.CA = strings.TrimSuffix(t.Endpoint, "/"), cmp.Or(t.Share, 1), d.resolve(t.CA)
-	if u, err := url.Parse(t.Endpoint); err == nil && u.Scheme == "http" && !loopback(net.JoinHostPort(u.Hostname(), "0")) {
+	u, err := url.Parse(t.Endpoint)
+	if err == nil && u.Scheme == "http" && !loopback(net.JoinHostPort(u.Hostname(), "0")) {
 		d.note("tracing.endpoint", "http: names of analysts cross the network in the clear, and so do headers")
 	}
 	if t.Headers == nil {

@@ -16,8 +16,9 @@ import (
 	"github.com/dpproxy/dpproxy/policies"
 )
 
-// schema is the part of JSON Schema (draft 2020-12) that policy.schema.json uses. ErrorMessage is that of editors: it is said in place of what
-// a keyword would say. Format names one of grammars. A keyword that is not listed here is an error of policy.schema.json.
+// schema is the part of JSON Schema (draft 2020-12) that policy.schema.json uses. ErrorMessage is that of editors: it
+// is said in place of what a keyword would say. Format names one of grammars. A keyword that is not listed here is an
+// error of policy.schema.json.
 type schema struct {
 	ID                 string `json:"$id"`
 	Dialect            string `json:"$schema"`
@@ -142,7 +143,8 @@ func (s *schema) check(n *yaml.Node, path string, wrong report) {
 			part.check(n, path, wrong)
 		}
 	}
-	if s.never || s.Not != nil && s.Not.fits(n) || s.AnyOf != nil && !slices.ContainsFunc(s.AnyOf, func(any *schema) bool { return any.fits(n) }) {
+	fits := func(s *schema) bool { return s.fits(n) }
+	if s.never || s.Not != nil && fits(s.Not) || s.AnyOf != nil && !slices.ContainsFunc(s.AnyOf, fits) {
 		wrong(n, path, "is not as described: %s", s.clause())
 	}
 }
@@ -273,7 +275,8 @@ func (s *schema) unknown(name string) (called, message string) {
 	return name, "unknown key; known here: " + list(known)
 }
 
-// limits says which of a number's limits is broken. What counts is the number that is read: a float64, or a whole number.
+// limits says which of a number's limits is broken. What counts is the number that is read: a float64, or a whole
+// number.
 func (s *schema) limits(text string, whole bool) string {
 	v, _ := new(big.Rat).SetString(text)
 	f, err := strconv.ParseFloat(text, 64)
@@ -299,8 +302,8 @@ func (s *schema) limits(text string, whole bool) string {
 
 var wholeNumber = regexp.MustCompile(`^[-+]?\d+$`)
 
-// kindOf is the type that JSON Schema gives a value. NaN, infinities, octal, hexadecimal and quoted numbers are texts: what YAML's readers make
-// of them differs, and a budget must not depend on that.
+// kindOf is the type that JSON Schema gives a value. NaN, infinities, octal, hexadecimal and quoted numbers are texts:
+// what YAML's readers make of them differs, and a budget must not depend on that.
 func kindOf(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -322,8 +325,8 @@ func kindOf(n *yaml.Node) string {
 }
 
 var nouns = map[string]string{
-	"object": "a mapping", "array": "a list", "boolean": "true or false", "integer": "a whole number", "number": "a decimal number",
-	"string": "a text", "null": "empty",
+	"object": "a mapping", "array": "a list", "boolean": "true or false", "integer": "a whole number",
+	"number": "a decimal number", "string": "a text", "null": "empty",
 }
 
 func (o oneOrMore) nouns() string {

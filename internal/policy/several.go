@@ -105,7 +105,8 @@ func (d *document) databases(f file, p *Policy) {
 	}
 }
 
-// database reads one database into p: its connections, which stand at path, and its tables and views, which stand in the mapping at in.
+// database reads one database into p: its connections, which stand at path, and its tables and views, which stand in
+// the mapping at in.
 func (d *document) database(c connections, path, in string, p *Policy, s settings) {
 	p.places = places{d.places, map[string]string{"databases": path, "views": child(in, "views")}}
 	d.tables(&c.Tables, child(in, "tables"), p, s)

@@ -19,7 +19,8 @@ type settings struct {
 
 func (s *settings) choice() mechanism.Choice { return mechanism.Choice(s.Mechanism) }
 
-// settings checks what stands at path. With moves, of epsilon and epsilon_max the one that is given moves the other, which is only a default, along.
+// settings checks what stands at path. With moves, of epsilon and epsilon_max the one that is given moves the other,
+// which is only a default, along.
 func (d *document) settings(path string, s *settings, method Method, moves bool) {
 	epsilon, most := d.has(child(path, "epsilon")), d.has(child(path, "epsilon_max"))
 	switch {
