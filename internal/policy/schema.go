@@ -158,9 +158,9 @@ func (s *schema) fits(n *yaml.Node) bool {
 
 // checkText checks the text of a scalar; that of a mapping or a list is empty.
 func (s *schema) checkText(n *yaml.Node, path, kind string, wrong report) {
-	switch text := strings.Trim(string(s.Const), `"`); {
-	case s.Const != nil && (text != n.Value || (text != string(s.Const)) != (kind == "string")):
-		wrong(n, path, "must be %s, not %s", s.Const, shown(n))
+	switch {
+	case s.Const != nil && !s.constant(n.Value, kind):
+		wrong(n, path, "must be %s, not %s: %s", s.Const, shown(n), s.clause())
 	case s.Enum != nil && !slices.Contains(s.Enum, n.Value):
 		wrong(n, path, "%s is not one of %s%s", shown(n), list(s.Enum), Suggestion(n.Value, s.Enum))
 	case len(n.Value) < s.MinLength:
@@ -172,6 +172,14 @@ func (s *schema) checkText(n *yaml.Node, path, kind string, wrong report) {
 			wrong(n, path, "%s", message)
 		}
 	}
+}
+
+// constant says whether a text is that of const. YAML spells true in three ways.
+func (s *schema) constant(text, kind string) bool {
+	if s.Const[0] == '"' {
+		return kind == "string" && text == strings.Trim(string(s.Const), `"`)
+	}
+	return kind != "string" && strings.EqualFold(text, string(s.Const))
 }
 
 func (s *schema) checkObject(n *yaml.Node, path string, wrong report) {
