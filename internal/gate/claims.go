@@ -36,6 +36,7 @@ func Measures(k *rewrite.Block) []Measure {
 		count, family := &claims[len(claims)-1], 0
 		for _, i := range h.Releases {
 			c, r := claim(k.Releases[i]), k.Releases[i]
+			c.Influence = spread(c.Influence)
 			count.Influence = least(count.Influence, c.Influence)
 			if r.InFamily() && r.Family == family {
 				continue // drawn and charged with the others, once in a layer
@@ -44,7 +45,6 @@ func Measures(k *rewrite.Block) []Measure {
 				family = r.Family
 			}
 		}
-		count.Groups = nil // its bins are groups too
 		all = append(all, Measure{h.Measure, claims})
 	}
 	return all
@@ -78,6 +78,13 @@ func claim(r mechanism.Release) certify.Claim {
 		c.Layers = []int{r.Layer}
 	}
 	return c
+}
+
+// spread says in its total in how many groups a quantile is charged for: of a histogram the bins are groups too. A quantile costs by the total
+// alone, which is that of so many groups at most (docs/mechanisms.md, section 13).
+func spread(i certify.Influence) certify.Influence {
+	all := new(big.Rat).Mul(i.Delta, i.Groups)
+	return least(certify.Influence{Delta: i.Delta, Total: i.Total}, certify.Influence{Total: all})
 }
 
 // influence is what a release is charged for by itself.
