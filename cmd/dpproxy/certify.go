@@ -102,11 +102,15 @@ func writeReadings(s *streams, readings []gate.Reading) {
 				fmt.Fprintf(s.out, ", at byte %d", r.At)
 			}
 			fmt.Fprintln(s.out)
-			continue
+		} else {
+			fmt.Fprintln(s.out, "  certified: yes")
+			for j, o := range r.Outputs {
+				fmt.Fprintf(s.out, "  output %d: %s\n", j+1, outputText(o))
+			}
 		}
-		fmt.Fprintln(s.out, "  certified: yes")
-		for j, o := range r.Outputs {
-			fmt.Fprintf(s.out, "  output %d: %s\n", j+1, outputText(o))
+		fmt.Fprintln(s.out, "  rules of docs/certify.md, behind what they rest on: byte, rule, what it is applied to → what it gives")
+		for _, d := range r.Derivation {
+			fmt.Fprintf(s.out, "  %s\n", d)
 		}
 	}
 }

@@ -25,6 +25,7 @@ func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 		return value{}, missing(c.Location, "CASE with an argument", "CASE x WHEN")
 	}
 	if v, ok := s.orderedRange(c); ok {
+		s.applied = "orderedRange"
 		return v, nil
 	}
 	at, branches, conditions := s, []value{}, []value{}
@@ -79,7 +80,7 @@ func (s *scope) flush(h holes) (value, error) {
 	}
 	r := made(x.typ, x.join(z.span), list...)
 	r.notNull, r.present = x.notNull, x.there()
-	r.tiny = least(new(big.Rat).Neg(a.hi), b.lo)
+	r.tiny, s.applied = least(new(big.Rat).Neg(a.hi), b.lo), "flush"
 	return r, nil
 }
 
@@ -184,6 +185,7 @@ func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 		return value{}, missing(m.Location, "LEAST or GREATEST", "%d arguments", len(m.Args))
 	}
 	if v, ok := s.cut(n); ok {
+		s.applied = "cut"
 		return v, nil
 	}
 	low := m.Op == pg.MinMaxOp_IS_LEAST

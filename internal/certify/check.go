@@ -16,7 +16,11 @@ const (
 
 // Check derives what one unit can do to each output of a measure query, and that no row makes it fail. It is an error if
 // anything cannot be derived, or if what was derived is more than what is claimed. Without claims it derives alone.
-func Check(facts Facts, sql string, parameters []Value, claims []Claim) (done Certified, err error) {
+func Check(facts Facts, sql string, parameters []Value, claims []Claim) (Certified, error) {
+	return check(facts, sql, parameters, claims, nil)
+}
+
+func check(facts Facts, sql string, parameters []Value, claims []Claim, d *derivation) (done Certified, err error) {
 	none := Certified{}
 	defer func() {
 		if p := recover(); p != nil { // a tree that no rule expects
@@ -36,7 +40,7 @@ func Check(facts Facts, sql string, parameters []Value, claims []Claim) (done Ce
 	if len(tree.Stmts) != 1 || tree.Stmts[0].Stmt.GetSelectStmt() == nil {
 		return none, missing(-1, "statement", "not one SELECT")
 	}
-	c := &checker{facts: facts, lemmas: lemmas(facts.Proven), parameters: parameters, places: map[place]*id{}, sql: sql, types: map[int32]string{}}
+	c := &checker{facts: facts, lemmas: lemmas(facts.Proven), parameters: parameters, places: map[place]*id{}, sql: sql, types: map[int32]string{}, derivation: d}
 	c.top = tree.Stmts[0].Stmt.GetSelectStmt()
 	for i, k := range claims {
 		if k.Kind == Bin && i < len(c.top.TargetList) {
@@ -51,6 +55,7 @@ func Check(facts Facts, sql string, parameters []Value, claims []Claim) (done Ce
 	if err != nil {
 		return none, err
 	}
+	d.note("answer", r)
 	listed(claims, outputs)
 	if claims != nil {
 		if err := covers(claims, outputs); err != nil {
@@ -62,6 +67,7 @@ func Check(facts Facts, sql string, parameters []Value, claims []Claim) (done Ce
 		if err := layered(members(claims, outputs)); err != nil {
 			return none, err
 		}
+		d.note("covers", said("no output moves by more than is claimed"))
 	}
 	return Certified{Outputs: outputs}, nil
 }

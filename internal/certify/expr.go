@@ -25,7 +25,8 @@ func (s *scope) expr(n *pg.Node) (value, error) {
 // output derives an expression that stands where nothing is computed of it: as an output, or beside IS NULL.
 func (s *scope) output(n *pg.Node) (value, error) {
 	v, err := s.base(n)
-	if err != nil {
+	applied := s.applied
+	if s.applied = ""; err != nil {
 		return value{}, err
 	}
 	if v.collation == conflict {
@@ -38,6 +39,7 @@ func (s *scope) output(n *pg.Node) (value, error) {
 	}
 	v.present = v.present || slices.ContainsFunc(s.present, func(p *pg.Node) bool { return same(p, n) })
 	v.ofUnit = v.ofUnit || holdsUnit(v)
+	s.noteValue(applied, v, n)
 	return v, nil
 }
 

@@ -27,9 +27,9 @@ func (s *scope) share(n *pg.Node) (value, bool) {
 	if s.group != nil || s.windows == nil || s.windows.kind != split {
 		return value{}, false
 	}
-	for _, f := range []func(*pg.Node) (value, bool){s.rowsOfUnit, s.shareOfRows, s.totalOfUnit} {
+	for i, f := range []func(*pg.Node) (value, bool){s.rowsOfUnit, s.shareOfRows, s.totalOfUnit} {
 		if v, ok := f(n); ok {
-			v.id = &id{}
+			v.id, s.applied = &id{}, [...]string{"rowsOfUnit", "shareOfRows", "totalOfUnit"}[i]
 			return v, true
 		}
 	}

@@ -74,7 +74,11 @@ func (c *checker) from(list []*pg.Node, outer *scope, where []*pg.Node) (factors
 func (c *checker) factors(n *pg.Node, outer *scope, beside []factor, above demand) ([]factor, []*pg.Node, error) {
 	switch f := n.GetNode().(type) {
 	case *pg.Node_RangeVar:
-		return alone(c.table(f.RangeVar))
+		i, err := c.table(f.RangeVar)
+		if err == nil {
+			c.note("table", i.relation, n)
+		}
+		return alone(i, err)
 	case *pg.Node_RangeSubselect:
 		s := f.RangeSubselect
 		if s.Lateral {
@@ -363,6 +367,7 @@ func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool)
 		}
 		items = append(items, item{it.name, &o})
 	}
+	c.note("outerJoin", &out, on...)
 	return factor{items, &out}, nil
 }
 

@@ -275,7 +275,9 @@ func (s *scope) call(f *pg.FuncCall) (value, error) {
 		return value{}, missing(f.Location, "function of a schema", "%s", spelledName(f.Funcname))
 	}
 	if f.Over != nil {
-		return s.over(fn, f)
+		v, err := s.over(fn, f)
+		s.applied = "over"
+		return v, err
 	}
 	if f.AggStar || f.AggDistinct || f.AggFilter != nil || f.AggWithinGroup || len(f.AggOrder) > 0 || f.FuncVariadic {
 		return value{}, missing(f.Location, "aggregate "+fn, "where none may stand")

@@ -217,6 +217,7 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 	}
 	if g.body.kind == grouped {
 		if fn == "sum" && x.influence != nil && f.AggFilter == nil && !f.AggDistinct {
+			g.inner.applied = "resummed"
 			return g.resummed(x), nil
 		}
 		return value{}, missing(f.Location, "aggregate "+fn+" of aggregates", "")
@@ -224,10 +225,13 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 	if f.AggDistinct && (x.array || !x.exact && !(fn == "count" && (sortable[x.typ] || blanked(x.typ)))) { // which of equal values stays is not seen
 		return value{}, missing(f.Location, "aggregate "+fn+" DISTINCT", "of %s", x.typ)
 	}
+	rule, derive := "aggregated", g.withinUnit
 	if g.result.kind == grouped {
-		return g.overUnits(fn, f, x, filter)
+		rule, derive = "overUnits", g.overUnits
 	}
-	return g.withinUnit(fn, f, x, filter)
+	v, err := derive(fn, f, x, filter)
+	g.inner.applied = rule
+	return v, err
 }
 
 // resummed is the sum of integers of a grouped relation, over coarser groups.

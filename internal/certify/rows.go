@@ -37,6 +37,7 @@ func chosen(factors []factor, on []*pg.Node, s *scope) {
 				few(factors[i].items, v.window.order, most(k, zero))
 			}
 			factors[i].relation = &r
+			s.note("chosen", &r, n)
 		}
 	}
 }

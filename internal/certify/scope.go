@@ -19,6 +19,8 @@ type checker struct {
 	types      map[int32]string // of parameters, by their first cast
 	uses       []*id            // columns whose names were read
 	places     map[place]*id
+	applied    string // the rule behind the value that was derived last, where its node has several
+	*derivation
 }
 
 // place is where an expression stands.

@@ -13,7 +13,9 @@ func (c *checker) query(q *pg.SelectStmt, around *scope) (*relation, error) {
 		return nil, missing(-1, "clause", "WITH, INTO, FOR UPDATE, WINDOW or GROUP BY DISTINCT")
 	}
 	wall := &scope{checker: c, outer: around, wall: true}
+	c.deeper(1)
 	r, err := c.unlimited(q, wall)
+	c.deeper(-1)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +79,7 @@ func haveUnits(s *scope, r *relation, on []*pg.Node) error {
 		}
 		if v, err := s.expr(t.Arg); err == nil && v.unit && !v.around {
 			r.unsure = false
+			s.note("haveUnits", said("no row without a unit"), n)
 		}
 		s.present = append(s.present, t.Arg)
 	}
@@ -126,6 +129,7 @@ func (s *scope) project(q *pg.SelectStmt) (*relation, error) {
 	}
 	if at.group != nil {
 		at.group.keyed(&r, q)
+		s.note("grouping", &r, q.GroupClause...)
 	}
 	if q.HavingClause != nil {
 		if r.kind == grouped || at.group == nil {
@@ -188,6 +192,7 @@ func (s *scope) distinct(q *pg.SelectStmt, r *relation) (*relation, error) {
 			v.unit, v.ident, v.ofUnit = false, "", false
 		}
 	}
+	s.note("distinct", &o, q.TargetList...)
 	return &o, nil
 }
 
@@ -230,6 +235,7 @@ func (s *scope) distinctOn(q *pg.SelectStmt, r *relation) (*relation, error) {
 	if o.keys = append(r.keys[:len(r.keys):len(r.keys)], k); len(k.columns) == 0 && r.kind == split {
 		o.rows = least(r.rows, one)
 	}
+	s.note("totalOrder", &o, q.DistinctClause...)
 	return &o, nil
 }
 
@@ -301,6 +307,7 @@ func (s *scope) limit(q *pg.SelectStmt, r *relation) (*relation, error) {
 	}
 	o := *r
 	o.rows = least(r.rows, k)
+	s.note("limit", &o, q.LimitCount)
 	return &o, nil
 }
 

@@ -83,6 +83,7 @@ func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error)
 			o.alike = append(o.alike, same)
 		}
 	}
+	c.note("setOperation", o)
 	return o, nil
 }
 

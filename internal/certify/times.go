@@ -289,6 +289,6 @@ func (s *scope) interval(h holes) (value, error) {
 	seconds := most(a.largest(), b.largest())
 	m := plus(times(seconds, million), times(day, plus(times(d.largest(), big.NewRat(6, 1)), big.NewRat(1000, 1))))
 	r := made("interval", between(new(big.Rat).Neg(m), m).join(list[4].span).join(list[5].span), list...)
-	r.notNull = false
+	r.notNull, s.applied = false, "interval"
 	return r, nil
 }

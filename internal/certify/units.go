@@ -55,6 +55,9 @@ func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor
 		if err := tied(factors, private, eq, out); err != nil {
 			return factor{}, err
 		}
+		if len(factors) > 1 {
+			c.note("combine", said("each row is of one unit"), on...)
+		}
 	}
 	chosen(factors, on, s)
 	count(factors, eq, out)
@@ -64,6 +67,9 @@ func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor
 	items = settle(factors, eq, out, on)
 	if out.kind == split {
 		out.rows = least(out.rows, out.room())
+	}
+	if len(factors) > 1 {
+		c.note("count", out, on...)
 	}
 	return factor{items, out}, nil
 }

@@ -32,10 +32,9 @@ type Result struct {
 // New reads the queries of a plan. Those behind a stage are read with no rows of it, and again when it is answered.
 func New(s *schema.Schema, plan *rewrite.Plan) *Certificate {
 	c := &Certificate{plan: plan, facts: Facts(s, plan.Proofs), warns: s.Policy.Certify == policy.Warn}
-	none := make([][][]*rewrite.Canonical, len(plan.Stages))
 	for i := range plan.Blocks {
 		for _, m := range Measures(&plan.Blocks[i]) {
-			certified, err := c.check(m.SQL.With(none), m.Claims)
+			certified, err := c.check(m.SQL.With(c.unanswered()), m.Claims)
 			c.measures, c.results = append(c.measures, m), append(c.results, Result{certified, err})
 		}
 	}
@@ -49,6 +48,11 @@ func New(s *schema.Schema, plan *rewrite.Plan) *Certificate {
 		}
 	}
 	return c
+}
+
+// unanswered is what stages give before they run: no rows.
+func (c *Certificate) unanswered() [][][]*rewrite.Canonical {
+	return make([][][]*rewrite.Canonical, len(c.plan.Stages))
 }
 
 // families says whether quantiles that are drawn together are of one query and one layer: they are drawn from the histogram of the first of
@@ -116,7 +120,7 @@ func (c *Certificate) check(q schema.SQL, claims []certify.Claim) (certify.Certi
 func (c *Certificate) Readings() []Reading {
 	out := make([]Reading, len(c.measures))
 	for i, m := range c.measures {
-		out[i] = reading(queryOf(m), c.results[i], c.together)
+		out[i] = reading(queryOf(Measure{m.SQL.With(c.unanswered()), m.Claims}), c.results[i], c.together)
 	}
 	return out
 }

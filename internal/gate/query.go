@@ -24,6 +24,8 @@ type Reading struct {
 	Outputs   []certify.Output `json:"outputs,omitempty"`
 	Missing   string           `json:"missing,omitempty"` // what could not be derived
 	At        int              `json:"at,omitempty"`      // the byte of the SQL where that stands, from 1; 0: nowhere
+
+	Derivation []certify.Step `json:"derivation,omitempty"` // where Derived has been asked
 }
 
 // Queries are those of a block.
@@ -69,6 +71,14 @@ func Read(facts certify.Facts, queries []Query) []Reading {
 		out[i] = reading(q, results[i], together)
 	}
 	return out
+}
+
+// Derived adds to readings how they were derived, rule by rule.
+func Derived(facts certify.Facts, readings []Reading) []Reading {
+	for i, r := range readings {
+		readings[i].Derivation = certify.Derive(facts, r.SQL, r.Parameters, r.Claims)
+	}
+	return readings
 }
 
 // reading is what is known of a query: it is not certified either where what all of them are charged for together is not.

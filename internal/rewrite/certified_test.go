@@ -50,6 +50,13 @@ func TestCertified(t *testing.T) {
 			default:
 				t.Logf("%s: %s: less is derived than is charged", q.file, q.sql)
 			}
+			if len(asked.plan.Stages) == 0 {
+				continue
+			}
+			steps := gate.Derived(gate.Facts(theWorld.schema, asked.plan.Proofs), []gate.Reading{r})[0].Derivation
+			if last := steps[len(steps)-1]; last.Rule != "covers" {
+				t.Errorf("%s: %s\nderived as far as %s", q.file, q.sql, last)
+			}
 		}
 	}
 	t.Logf("%d queries, of %d exactly what is charged is derived", len(seen), equal)

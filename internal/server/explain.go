@@ -41,7 +41,8 @@ func Certify(ctx context.Context, p *policy.Policy, log *slog.Logger, sql string
 // CertifyQueries says what is derived of queries for main, whoever has written them.
 func CertifyQueries(ctx context.Context, p *policy.Policy, log *slog.Logger, queries []gate.Query) (readings []gate.Reading, err error) {
 	err = explaining(ctx, p, log, p.AnyAnalyst(), 0, func(e *engine.Engine, _ session.Scope) error {
-		readings = gate.Read(e.Facts(), queries)
+		facts := e.Facts()
+		readings = gate.Derived(facts, gate.Read(facts, queries))
 		return nil
 	})
 	return readings, err

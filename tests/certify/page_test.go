@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/certify"
 )
 
 var update = flag.Bool("update", false, "print the rules into docs/certify.md anew")
@@ -23,11 +25,12 @@ var inOrder = []string{
 	"interval", "types", "operators", "arithmetic", "patterns", "ranges", "times", "functions", "table", "spans",
 }
 
+const page = "../../docs/certify.md"
+
 const rulesBegin, rulesEnd = "<!-- rules -->\n", "<!-- end of rules -->"
 
 // TestPage: docs/certify.md has every rule of the checker as its code states it, and every function that it knows.
 func TestPage(t *testing.T) {
-	const page = "../../docs/certify.md"
 	content, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -49,6 +52,42 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// TestDerivation: the page's example is derived as the page says, by rules that the page has.
+func TestDerivation(t *testing.T) {
+	content, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(content), "<!-- derivation -->\n\n")
+	shown, after, end := strings.Cut(rest, "\n<!-- end of derivation -->\n")
+	sql, _, _ := strings.Cut(shown, "\n\n")
+	if !end {
+		t.Fatal("the page has no place for a derivation")
+	}
+	want := sql + "\n\n"
+	for _, s := range certify.Derive(clinic, strings.ReplaceAll(sql[4:], "\n    ", "\n"), nil, nil) {
+		want += "    " + s.String() + "\n"
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(before+"<!-- derivation -->\n\n"+want+"\n<!-- end of derivation -->\n"+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if shown != want {
+		t.Errorf("the derivation on the page is not what certify derives: go test ./tests/certify -run 'TestPage|TestDerivation' -update\n%s", want)
+	}
+	for _, m := range readCorpus(t) {
+		steps := certify.Derive(clinic, m.sql, m.parameters, nil)
+		if _, err := certify.Check(clinic, m.sql, m.parameters, nil); (err == nil) != (steps[len(steps)-1].Rule == "answer") {
+			t.Errorf("%s: %v, derived by %v", m.sql, err, steps)
+		}
+		for _, s := range steps {
+			if !strings.Contains(string(content), "`, `"+s.Rule+"`: Rule") || s.Of == "" {
+				t.Errorf("no rule on the page: %s", s)
+			}
+		}
+	}
+}
+
 // rules prints the comments that state a rule, file by file, and the table of functions.
 func rules(t *testing.T) string {
 	var page strings.Builder
@@ -57,7 +96,7 @@ func rules(t *testing.T) string {
 		t.Fatalf("%d files, of which %d are named", len(files), known)
 	}
 	set := token.NewFileSet()
-	named := map[string]bool{"doc": true, "facts": true, "node": true}
+	named := map[string]bool{"doc": true, "facts": true, "node": true, "derivation": true}
 	for _, name := range inOrder {
 		named[name] = true
 		f, err := parser.ParseFile(set, "../../internal/certify/"+name+".go", nil, parser.ParseComments)
