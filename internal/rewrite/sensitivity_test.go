@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/dpproxy/dpproxy/internal/certify"
+	"github.com/dpproxy/dpproxy/internal/gate"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -56,6 +58,8 @@ type probe struct {
 	runs  int
 
 	databases int // that it has built
+
+	certified bool // only what certify promises: that policies are true, and that no unit moves more than is charged
 }
 
 // probed is one block of one corpus query, with one answer of the stages before it.
@@ -63,6 +67,7 @@ type probed struct {
 	query corpusQuery
 	of    *rewrite.Block // as planned: one for all answers of its stages
 	block *rewrite.Block
+	facts certify.Facts
 	names []string // prepared statements: Measure, then Histograms
 	trees []query.Query
 	sql   []rewrite.SQL
@@ -78,7 +83,7 @@ func (b *probed) print(q query.Query) rewrite.SQL { return query.Print(q).With(b
 func (b *probed) copied() *probed {
 	block := *b.block
 	block.Releases = slices.Clone(block.Releases)
-	return &probed{query: b.query, of: b.of, block: &block, trees: b.trees, sql: slices.Clone(b.sql), stages: b.stages}
+	return &probed{query: b.query, of: b.of, block: &block, facts: b.facts, trees: b.trees, sql: slices.Clone(b.sql), stages: b.stages}
 }
 
 // probes are the blocks of the corpus that measure something, each once. The clock is stopped: a statement is planned twice.
@@ -115,10 +120,11 @@ func probes(t *testing.T, w *world) []*probed {
 		if err != nil {
 			t.Fatalf("%s: %v", q.file, err)
 		}
+		facts := gate.Facts(w.schema, asked.plan.Proofs)
 		for i := range asked.plan.Blocks {
 			for _, stages := range stageAnswers(asked.plan, i) {
 				of := &asked.plan.Blocks[i]
-				add(&probed{query: q, of: of, block: given(of, stages), trees: trees[i], stages: stages})
+				add(&probed{query: q, of: of, block: given(of, stages), facts: facts, trees: trees[i], stages: stages})
 			}
 		}
 	}
@@ -267,13 +273,18 @@ func (p *probe) database(t *testing.T, random *rand.Rand) []string {
 	}
 	p.w.pin(plain)
 	exec(rewritetest.Hostile(random, p.databases))
+	if p.certified {
+		exec(rewritetest.OneUnit)
+	}
 	p.databases++
 	p.w.measuring()
 	problems := p.drop(func(_ int, b *probed) string { return p.fails(b) })
 	for i, e := range p.measure(t) {
 		p.plans[i].whole = e
 	}
-	problems = append(problems, p.drop(func(_ int, b *probed) string { return outside(b.block, b.whole) })...)
+	if !p.certified {
+		problems = append(problems, p.drop(func(_ int, b *probed) string { return outside(b.block, b.whole) })...)
+	}
 	exec("BEGIN")
 	exec(rewritetest.Unitless)
 	none := p.measure(t)

@@ -78,6 +78,14 @@ const Unitless = `DELETE FROM visits WHERE patient_id IS NULL;
 	DELETE FROM lab_results l WHERE NOT EXISTS (SELECT FROM visits v WHERE v.visit_id = l.visit_id);
 	`
 
+// OneUnit is the SQL that makes true what the policy says of sessions.
+const OneUnit = `DELETE FROM calls c USING calls o WHERE o.session_id = c.session_id AND COALESCE(o.patient_id, 0) < COALESCE(c.patient_id, 0);
+	UPDATE calls c SET follows = NULL
+		WHERE NOT EXISTS (SELECT FROM calls o WHERE o.session_id = c.follows AND o.patient_id IS NOT DISTINCT FROM c.patient_id);
+	DELETE FROM ratings r WHERE NOT EXISTS (SELECT FROM calls o WHERE o.session_id = r.session_id
+		AND o.patient_id IS NOT DISTINCT FROM (SELECT p.id FROM patients p WHERE p.id = r.of_patient));
+	`
+
 // Reordered is the SQL that puts the rows of tables into another order on disk. A column is "table.column", and order is an
 // expression of the column %s.
 func Reordered(order string, columns ...string) string {
