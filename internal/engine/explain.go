@@ -258,7 +258,7 @@ func (e *Engine) Certify(ctx context.Context, scope session.Scope, sql string) (
 	if err != nil {
 		return nil, err
 	}
-	return gate.Derived(gate.Facts(s.schema, p.plan.Proofs), p.certificate.Readings()), nil
+	return gate.Derived(gate.Facts(c.state.schema, p.Plan.Proofs), p.certificate.Readings()), nil
 }
 
 // Facts are what certify may take for granted of all tables, as main's catalogs are now.
