@@ -17,6 +17,7 @@ var allowed = map[string]string{
 	"refusal":                "pgerr",
 	"help":                   "",
 	"certify":                "",
+	"loss":                   "",
 	"gate":                   "backend certify ledger mechanism policy rewrite rewrite/schema",
 	"consistency":            "",
 	"mechanism":              "",
