@@ -33,8 +33,8 @@ type Receipt struct {
 	least map[int]mechanism.CountThreshold
 }
 
-// Spend charges for one draw with each of the mechanisms, and returns once that is on disk. Whoever has made the charge, it is refused if the
-// mechanisms cost more, or are not for what the plan's releases are certified to move by.
+// Spend charges for one draw with each of the mechanisms, and returns once that is on disk. Whoever has made the charge, and whatever scale the
+// mechanisms have, it is refused if drawing costs more for what the plan's releases are certified to move by (internal/loss).
 func Spend(ctx context.Context, l Ledger, analyst string, plan *rewrite.Plan, charge ledger.Charge, items []Item) (*Receipt, ledger.Balance, error) {
 	r := &Receipt{plan: plan, left: map[[2]int]*mechanism.Prepared{}, least: map[int]mechanism.CountThreshold{}}
 	if err := r.add(charge, items); err != nil {
@@ -81,13 +81,16 @@ func (r *Receipt) add(charge ledger.Charge, items []Item) error {
 		}
 		r.left[at] = it.Mechanism
 		switch {
-		case it.Mechanism != nil && it.Mechanism.Serves(*of):
+		case it.Mechanism != nil:
+			if err := it.Mechanism.Verify(*of); err != nil {
+				return fmt.Errorf("the mechanism of %s: %w", of.Name, err)
+			}
 			delta += it.Mechanism.Delta()
 			releases, prepared = append(releases, *of), append(prepared, it.Mechanism)
-		case it.Mechanism == nil && it.Release == Selection && k.SelectBy > 0: // the count has paid for it, but for its part of δ
+		case it.Release == Selection && k.SelectBy > 0: // the count has paid for it, but for its part of δ
 			counted = append(counted, it.Block)
 		default:
-			return fmt.Errorf("the mechanism of %s is one for another release", of.Name)
+			return fmt.Errorf("%s has no mechanism", of.Name)
 		}
 	}
 	if cost := mechanism.Compose(releases, prepared); !charge.Curve.Covers(cost, rounding) {

@@ -130,3 +130,6 @@ func BoxErrors(noise Noise, b Bounding, scale float64, lengths []float64) (avera
 	}
 	return math.Sqrt(average), math.Sqrt(worst)
 }
+
+// lnRatio is ln Z(s) − ln Z(t), where Z is the weight inside v as seen from a true value.
+func (n kernel) lnRatio(v Range, s, t float64) float64 { return n.at(v, s).log() - n.at(v, t).log() }

@@ -9,6 +9,10 @@ const (
 	epsFloor  = 1e-13
 	minEps    = 1e-6            // smaller ε are refused: the floor would no longer be small against them
 	minRenyi  = minEps * minEps // the least divergence
+
+	renyiSlack = 1e-9 // the relative margin of divergences
+
+	mostHalvings = 64 // of a first κ
 )
 
 func target(eps float64) float64 { return eps*(1-epsMargin) - epsFloor }
@@ -120,15 +124,15 @@ func (t task) kernel(noise Noise, b Bounding, kappa float64) kernel {
 func (t task) orderKappa(noise Noise, b Bounding) float64 {
 	a, want := t.g.Order, t.g.Epsilon*(1-epsMargin)
 	f := func(kappa float64) float64 { return t.renyi(t.kernel(noise, b, kappa), b, a) }
-	// Plain Gaussian noise costs ακΣd². The divergence of a loss P is at most P and αP²/2, and P ≤ 2κΣd.
-	lo := want / (a * t.worst(func(d float64) float64 { return d * d }) * (1 + 2*renyiSlack))
+	// Plain Gaussian noise costs at most ακΣd². The divergence of a loss P is at most P and αP²/2, and P ≤ 2κΣd.
+	lo := want / (a * t.parts() * t.step() * t.step() * (1 + 2*renyiSlack))
 	switch {
 	case noise == Staircase || b == Cells:
 		lo = math.Max(want, math.Sqrt(2*want/a)) / (2 * t.stairs(b))
 	case noise == Laplace:
 		lo = math.Max(want, math.Sqrt(2*want/a)) / (2 * t.parts() * t.step())
 	}
-	for f(lo) > want {
+	for i := 0; i < mostHalvings && f(lo) > want; i++ { // in vain where noise that wide ends too soon: task.at refuses it
 		lo /= 2
 	}
 	return rising(f, lo, 2*lo, want)

@@ -45,7 +45,7 @@ func TestPureLossIsExact(t *testing.T) {
 			all = append(all, c)
 		}
 		want := table.LogRatio(all).Value
-		if got := n.pureLoss(v, float64(delta)); math.Abs(got-want) > 1e-10*math.Max(1, want) {
+		if got := oneGroup(v, float64(delta), Guarantee{}).pureLoss(n, Truncate); math.Abs(got-want) > 1e-10*math.Max(1, want) {
 			t.Fatalf("%s %g on %v, sensitivity %d: loss %.15g, by enumeration %.15g", noise, n.scale(), v, delta, got, want)
 		}
 	}
@@ -121,7 +121,7 @@ func TestRenyiWithGaps(t *testing.T) {
 	check := func(v Range, noise Noise, scale, a float64, delta int) {
 		n := newKernel(noise, kappaOf(noise, scale))
 		found := design{kernel: n, bounding: Truncate, v: v}.tabulate().Renyi(a, Distances(delta, int(v.hull().span())+1)).Value
-		charged := n.truncatedRenyi(v, a, float64(delta), n.pureLoss(v, float64(delta)))
+		charged := oneGroup(v, float64(delta), Guarantee{}).renyi(n, Truncate, a)
 		if found > charged*(1+1e-9)+1e-12 || charged > found*1.01+1e-9 {
 			t.Errorf("%s noise of scale %g on %v, Δ %d, order %g: charged %g, enumerated %g", noise, scale, v, delta, a, charged, found)
 		}
@@ -157,7 +157,7 @@ func TestTruncatedGaussianIsBelowPlain(t *testing.T) {
 			t.Fatalf("σ %g, L %d, Δ %d, ε %g: δ %g, claimed %g", n.scale(), length, delta, eps, found, exact)
 		}
 		a := math.Pow(10, .1+2*r.Float64())
-		if d := table.Renyi(a, []int{delta}).Value; d > n.plainRenyi(a, float64(delta))*(1+1e-9)+1e-13 {
+		if d := table.Renyi(a, []int{delta}).Value; d > n.law().Plain(a, float64(delta))*(1+1e-9)+1e-13 {
 			t.Fatalf("σ %g, L %d, Δ %d, order %g: %g", n.scale(), length, delta, a, d)
 		}
 	}

@@ -1,6 +1,10 @@
 package mechanism
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpproxy/dpproxy/internal/loss"
+)
 
 // orderCount is the number of finite Rényi orders that a Curve holds.
 const orderCount = 64
@@ -80,30 +84,16 @@ func EpsilonAt(order, renyi, delta float64) float64 {
 	return math.Max(0, renyi+math.Log1p(-1/order)-(math.Log(delta)+math.Log(order))/(order-1))
 }
 
-// PureCurve bounds every ε-DP mechanism at once. The worst pair under ε-DP is randomised response, whose divergence is
-// ln[(sinh αε − sinh (α−1)ε)/sinh ε]/(α−1) (Bun and Steinke 2016, lemma 14); it never exceeds ε.
+// PureCurve bounds every ε-DP mechanism at once. The worst pair under ε-DP is randomised response.
 func PureCurve(eps float64) Curve {
 	if !(eps > 0) {
 		return Curve{}
 	}
 	c := Curve{Pure: eps, Renyi: make([]float64, len(Orders))}
 	for i, a := range Orders {
-		c.Renyi[i] = pureRenyi(a, eps)
+		c.Renyi[i] = loss.Response(a, eps)
 	}
 	return c
-}
-
-// pureRenyi is the divergence of order a of randomised response with parameter eps: p = e^ε/(1+e^ε) gives
-// ln[(e^{αε} + e^{(1−α)ε})/(1+e^ε)]/(α−1). Where the quotient is near 1 it is written as 1 + a product, so that no digits
-// cancel; elsewhere without large exponentials.
-func pureRenyi(a, eps float64) float64 {
-	ln := 0.0
-	if a*eps < 1 {
-		ln = math.Log1p(math.Expm1(a*eps) * -math.Expm1((1-a)*eps) / (1 + math.Exp(eps)))
-	} else {
-		ln = math.Log1p(math.Exp(-(2*a-1)*eps)) + a*eps - eps - math.Log1p(math.Exp(-eps))
-	}
-	return math.Min(eps, math.Max(0, ln/(a-1))*(1+1e-12))
 }
 
 // LaplaceCurve is what one release with Laplace noise of pure ε eps costs on the continuum, where the noise is Δ/eps wide:

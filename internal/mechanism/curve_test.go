@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"testing"
+
+	"github.com/dpproxy/dpproxy/internal/loss"
 )
 
 func TestOrders(t *testing.T) {
@@ -87,7 +89,7 @@ func TestDivergencesInManyDigits(t *testing.T) {
 			// Randomised response: (e^{αε} + e^{(1−α)ε})/(1+e^ε) − 1.
 			e := exactExp(eps)
 			sum := new(big.Float).Add(exactExp(a*eps), exactExp((1-a)*eps))
-			between(t, "randomised response", pureRenyi(a, eps), lnOf(sum.Quo(sum, e.Add(e, one))), a, 1e-11)
+			between(t, "randomised response", loss.Response(a, eps), lnOf(sum.Quo(sum, e.Add(e, one))), a, 1e-11)
 			for _, c := range []float64{1, 8, 1024} {
 				// Laplace noise: A·e^{(α−1)κc} + (1−A)·e^{−ακc} (docs/mechanisms.md, section 13).
 				k := eps / c
@@ -98,7 +100,7 @@ func TestDivergencesInManyDigits(t *testing.T) {
 				factor.Mul(factor, minus(q)).Quo(factor, new(big.Float).Add(one, q))
 				sum := new(big.Float).Mul(factor, exactExp((a-1)*eps))
 				sum.Add(sum, new(big.Float).Mul(minus(factor), exactExp(-a*eps)))
-				between(t, "Laplace", newKernel(Laplace, k).plainRenyi(a, c), lnOf(sum), a, 1e-7)
+				between(t, "Laplace", newKernel(Laplace, k).law().Plain(a, c), lnOf(sum), a, 1e-7)
 			}
 		}
 	}
@@ -136,7 +138,7 @@ func TestLargeOrdersMatter(t *testing.T) {
 	n := newKernel(Gaussian, kappaOf(Gaussian, 400))
 	c := Curve{Pure: math.Inf(1), Renyi: make([]float64, len(Orders))}
 	for i, a := range Orders {
-		c.Renyi[i] = n.plainRenyi(a, 1)
+		c.Renyi[i] = n.law().Plain(a, 1)
 	}
 	if eps := c.Epsilon(1e-6); eps > .014 {
 		t.Errorf("σ = 400: ε %g", eps)

@@ -17,9 +17,9 @@
 //	draw.go, source.go
 //	ranges.go                  valid sets: checks, folding, segments
 //	mass.go, error.go          sums of weights over the grid; expected errors
-//	loss.go, profile.go,       worst log-ratio (pure ε), hockey stick (ε, δ) and Rényi divergence
-//	renyi.go
+//	profile.go                 hockey stick (ε, δ)
 //	task.go, layers.go         several groups of one unit, several releases of disjoint rows
+//	sampled.go                 what is drawn, as internal/loss knows it, and what that costs against what is charged
 //	calibrate.go               κ from a guarantee
 //	candidate.go, choice.go,   the mechanisms of one release, the choice, the public interface
 //	prepare.go
@@ -37,8 +37,9 @@
 //	paper.go, croft.go         the papers' own calibrations
 //	verify.go, table.go        proof by enumeration; all mechanisms side by side
 //
-// Floating point decides how much noise is drawn (calibration, with a margin on the private side of 1e-9), never which
-// number is released: from random words to the released integer there are only integers.
+// What noise costs is said by internal/loss. Calibration searches for a scale with it, with a margin on the private side of 1e-9, and need not be believed: what is drawn
+// is verified when it is charged (Prepared.Verify). Floating point decides how much noise is drawn, never which number is released: from random words to the released
+// integer there are only integers.
 //
 // The proofs are in docs/mechanisms.md. The package knows no SQL and no network; its only input from outside is
 // crypto/rand.

@@ -1,5 +1,7 @@
 package mechanism
 
+import "math"
+
 // everywhere is the support of noise that is bounded afterwards. It is two-sided, and farExponent keeps its ends out of reach.
 var everywhere = []segment{{1, 2 * limit, true}, {0, 2 * limit, false}}
 
@@ -46,7 +48,7 @@ func (p *Prepared) DrawPlain(s *Source, exact, count int64) (z, plain int64) {
 	}
 	list := v.segments(exact, storage[:0])
 	var by uint64
-	if c.noise == Laplace {
+	if smp.noise == Laplace {
 		by = shift(list)
 	}
 	smp.propose(&s.scratch, list)
@@ -60,4 +62,20 @@ func signed(d uint64, left bool) int64 {
 		return -int64(d)
 	}
 	return int64(d)
+}
+
+// rangeAt is the closed valid set: for SumGivenCount the one that follows from the released count.
+func (p *Prepared) rangeAt(count int64) Range {
+	if p.release.Kind != SumGivenCount {
+		return p.task.v
+	}
+	return Range{{scaled(p.release.PerRow.Lo, count), scaled(p.release.PerRow.Hi, count)}}
+}
+
+// scaled is x·n, n ≥ 0, saturated at ±limit.
+func scaled(x, n int64) int64 {
+	if f := float64(x) * float64(n); f >= limit || f <= -limit {
+		return int64(math.Copysign(limit, f))
+	}
+	return x * n
 }

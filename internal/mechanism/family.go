@@ -89,7 +89,7 @@ func prepareFamily(list []Release, sorted []int, lo, hi uint64, g Guarantee, out
 // FamilyCurve is what the quantiles of a family cost, sorted by their fractions, as they are drawn.
 func FamilyCurve(sorted []int, prepared []*Prepared) Curve {
 	if joint := prepared[sorted[0]].joint; joint != nil {
-		return joint.curve
+		return joint.count.Curve().Add(joint.cuts.max(halvingCurve(sorted, prepared)))
 	}
 	return halvingCurve(sorted, prepared)
 }

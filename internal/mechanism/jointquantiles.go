@@ -16,8 +16,7 @@ type jointQuantiles struct {
 	powers    func() *powerTable
 	most      int64 // rows, as they are released, up to which the cuts are drawn jointly; of more by halving
 	epsilon   float64
-	cuts      Curve // of what is drawn after the number of rows
-	curve     Curve
+	cuts      Curve // of what is drawn jointly after the number of rows
 }
 
 const (
@@ -79,12 +78,10 @@ func prepareJointly(list []Release, sorted []int, g Guarantee, out []*Prepared) 
 	for _, i := range sorted {
 		j.fractions = append(j.fractions, list[i].rank())
 	}
-	together := Curve{Pure: rest.Epsilon, Renyi: make([]float64, len(Orders))}
+	j.cuts = Curve{Pure: rest.Epsilon, Renyi: make([]float64, len(Orders))}
 	for i, a := range Orders {
-		together.Renyi[i] = parts * quantileRenyi(a, rest.Epsilon/parts) * (1 + renyiSlack)
+		j.cuts.Renyi[i] = parts * quantileRenyi(a, rest.Epsilon/parts) * (1 + renyiSlack)
 	}
-	j.cuts = together.max(halvingCurve(sorted, out))
-	j.curve = rows.Curve().Add(j.cuts)
 	for _, i := range sorted {
 		p := *out[i]
 		p.joint = j

@@ -57,14 +57,6 @@ func ladderLog(kappa float64, own, i, cells int) float64 {
 	return l
 }
 
-// cellRenyi is the divergence of order a of one group that a unit moves to another cell.
-func (n kernel) cellRenyi(a float64) float64 {
-	if n.noise == Laplace {
-		return n.plainRenyi(a, 1)
-	}
-	return pureRenyi(a, n.kappa*(1+renyiSlack))
-}
-
 // cellProfile is δ(ε) of it.
 func (n kernel) cellProfile(eps float64) float64 {
 	if n.noise == Laplace {

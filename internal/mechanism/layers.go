@@ -39,27 +39,6 @@ func layers(list []Release) [][]int {
 	return out
 }
 
-// share gives every release its part of g: layers share it by weight, the largest of their members', and every member
-// has the whole part of its layer.
-func share(list []Release, g Guarantee) []Guarantee {
-	groups := layers(list)
-	weights, total := make([]int, len(groups)), 0
-	for k, members := range groups {
-		for _, i := range members {
-			weights[k] = max(weights[k], list[i].Weight, 1)
-		}
-		total += weights[k]
-	}
-	parts := make([]Guarantee, len(list))
-	for k, members := range groups {
-		f := float64(weights[k]) / float64(total)
-		for _, i := range members {
-			parts[i] = Guarantee{Epsilon: g.Epsilon * f, Delta: g.Delta * f, Order: g.Order}
-		}
-	}
-	return parts
-}
-
 // Compose is what a list of releases costs together: a layer costs, at every order, what the dearest of its members
 // does, joint noise what one vector costs, and a family of quantiles what FamilyCurve says; everything else adds up. prepared[i] is
 // the mechanism of list[i].

@@ -27,11 +27,11 @@ func TestUnivariateGaussian(t *testing.T) {
 		v := Range{{0, fine}}
 		tight := newKernel(Gaussian, pureKappa(Gaussian, v, c.delta*grid, c.eps))
 		near(t, "tight σ", tight.scale()/grid, c.tight, 3e-4)
-		near(t, "tight loss", tight.pureLoss(v, c.delta*grid), c.eps, 1e-8)
+		near(t, "tight loss", oneGroup(v, c.delta*grid, Guarantee{}).pureLoss(tight, Truncate), c.eps, 1e-8)
 		paper := math.Sqrt(ChenHaleVariance(c.l, c.delta, c.eps))
 		near(t, "paper σ", paper, c.paper, 2e-4)
 		if !math.IsNaN(c.paperLoss) {
-			near(t, "paper loss", newKernel(Gaussian, kappaOf(Gaussian, paper*grid)).pureLoss(v, c.delta*grid), c.paperLoss, 2e-2)
+			near(t, "paper loss", oneGroup(v, c.delta*grid, Guarantee{}).pureLoss(newKernel(Gaussian, kappaOf(Gaussian, paper*grid)), Truncate), c.paperLoss, 2e-2)
 		}
 	}
 }
@@ -42,21 +42,15 @@ func TestRenyiRows(t *testing.T) {
 		grid := math.Round(fine / c.l)
 		n := newKernel(Gaussian, kappaOf(Gaussian, 3*grid))
 		v := Range{{0, int64(c.l * grid)}}
-		near(t, "D_2", n.truncatedRenyi(v, 2, grid, n.pureLoss(v, grid)), c.want, 5e-3)
+		near(t, "D_2", oneGroup(v, grid, Guarantee{}).renyi(n, Truncate, 2), c.want, 5e-3)
 	}
 	for _, c := range []struct{ a, b, s, u, alpha, want float64 }{
 		{.2, .8, 0, 1, 2, .11658}, {0, 1, 0, 1, 8, .67866}, {0, 5, 0, 1, 8, 1.0995}, {-3, 3, -1, 0, 8, .9311},
 	} {
-		grid := float64(1 << 24)
-		n := newKernel(Laplace, 1/grid)
-		v := Range{{int64(math.Round(c.a * grid)), int64(math.Round(c.b * grid))}}
 		got := laplacePairByIntegral(c.a, c.b, c.s, c.u, c.alpha)
 		near(t, "Laplace pair", got, c.want, 1e-3)
-		if c.a <= c.s && c.b >= c.u {
-			near(t, "closed form", n.renyiPair(v, c.alpha, c.s*grid, c.u*grid), c.want, 1e-3)
-		}
 	}
-	near(t, "untruncated", newKernel(Laplace, 1./(1<<24)).plainRenyi(8, 1<<24), .9102, 1e-3)
+	near(t, "untruncated", newKernel(Laplace, 1./(1<<24)).law().Plain(8, 1<<24), .9102, 1e-3)
 	near(t, "Fu (6)", FuLaplaceRenyi(8, 1, 1), .9102, 1e-3)
 }
 

@@ -1,6 +1,10 @@
 package mechanism
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpproxy/dpproxy/internal/loss"
+)
 
 // paperKappa is the κ of the paper that describes truncation with this noise, on the continuum that the grid stands for.
 // Prepare never uses less noise than the tight calibration of the grid (docs/mechanisms.md says where that matters).
@@ -11,7 +15,7 @@ func (t task) paperKappa(noise Noise) float64 {
 		return g.Epsilon / (g.Order * t.delta * t.delta * parts) // Fu et al., theorem 3.1: αΔ²/2σ²
 	}
 	if g.atOrder() { // Croft et al. know ε alone: the largest at which every mechanism keeps the divergence
-		g.Epsilon = epsilonAt(func(eps float64) float64 { return pureRenyi(g.Order, eps) }, 1, g.Epsilon/parts)
+		g.Epsilon = epsilonAt(func(eps float64) float64 { return loss.Response(g.Order, eps) }, 1, g.Epsilon/parts)
 	} else {
 		g.Epsilon, g.Delta = g.Epsilon/parts, g.Delta/parts
 	}

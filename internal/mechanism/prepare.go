@@ -237,40 +237,5 @@ func (p *Prepared) Epsilon() float64 { return p.guarantee.Epsilon }
 // Delta is the δ of its guarantee: of a selection alone it is more than 0.
 func (p *Prepared) Delta() float64 { return p.guarantee.Delta }
 
-// Serves says whether it was prepared for a release that moves as much as r does, in as many steps of a row.
-func (p *Prepared) Serves(r Release) bool {
-	of := p.release.counted()
-	r = r.counted()
-	steps := func(r Release) int64 { return (r.Total-1)/r.Row + 1 }
-	return of.Kind == r.Kind && of.Sensitivity >= r.Sensitivity && of.Total >= r.Total && of.Groups >= r.Groups && (of.Row == 1 || of.Row >= r.Row && steps(of) >= steps(r))
-}
-
-// counted has numbers in place of zeros.
-func (r Release) counted() Release {
-	r.Groups, r.Sensitivity, r.Row = max(r.Groups, 1), max(r.Sensitivity, 1), max(r.Row, 1)
-	if r.Total == 0 && r.Sensitivity > math.MaxInt64/int64(r.Groups) {
-		r.Total = math.MaxInt64
-	} else if r.Total == 0 {
-		r.Total = r.Sensitivity * int64(r.Groups)
-	}
-	return r
-}
-
 // DrawnWith says whether two quantiles are drawn in one way: both by one joint draw, or both not.
 func (p *Prepared) DrawnWith(other *Prepared) bool { return p.joint == other.joint }
-
-// rangeAt is the closed valid set: for SumGivenCount the one that follows from the released count.
-func (p *Prepared) rangeAt(count int64) Range {
-	if p.release.Kind != SumGivenCount {
-		return p.task.v
-	}
-	return Range{{scaled(p.release.PerRow.Lo, count), scaled(p.release.PerRow.Hi, count)}}
-}
-
-// scaled is x·n, n ≥ 0, saturated at ±limit.
-func scaled(x, n int64) int64 {
-	if f := float64(x) * float64(n); f >= limit || f <= -limit {
-		return int64(math.Copysign(limit, f))
-	}
-	return x * n
-}

@@ -1,6 +1,10 @@
 package mechanism
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpproxy/dpproxy/internal/loss"
+)
 
 // The privacy profile of a mechanism is δ(ε) = sup Σ_z (p_s(z) − e^ε·p_t(z))₊ over neighbouring true values s, t: the
 // mechanism is (ε, δ)-DP exactly for those pairs. Likelihood ratios of truncated log-concave noise are monotone in z, so
@@ -43,18 +47,26 @@ func (n kernel) truncatedProfile(v Range, delta, eps float64) float64 {
 			return known // attained in the middle
 		}
 	}
-	f := search{
-		at:    func(s float64) float64 { return n.hockeyStick(v, s, s+c, eps, a) },
-		bound: func(x cell) float64 { return n.hockeyStick(v, x.p, x.q+c, eps, a) },
-		steps: profileSteps, tolerance: profileTolerance, enough: known,
+	f := loss.Search{
+		At:    func(s float64) float64 { return n.hockeyStick(v, s, s+c, eps, a) },
+		Bound: func(x loss.Cell) float64 { return n.hockeyStick(v, x.P, x.Q+c, eps, a) },
+		Steps: profileSteps, Tolerance: profileTolerance, Enough: known,
 	}
-	worst := f.upper(a, b-c)
+	worst := f.Upper(a, b-c)
 	if len(v) > 1 {
 		v = mirrored(v)
 		a, b = -b, -a
-		worst = math.Max(worst, f.upper(a, b-c))
+		worst = math.Max(worst, f.Upper(a, b-c))
 	}
 	return worst
+}
+
+func mirrored(v Range) Range {
+	m := make(Range, len(v))
+	for i, x := range v {
+		m[len(v)-1-i] = Interval{-x.Hi, -x.Lo}
+	}
+	return m
 }
 
 // hockeyStick is Σ_z (p_s(z) − e^ε p_t(z))₊ on v; from is a point below which nothing matters (the lower end of v, or a

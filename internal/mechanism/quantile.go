@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+
+	"github.com/dpproxy/dpproxy/internal/loss"
 )
 
 // Bin is one distinct value of a column and how many rows have it, after bounding. Histogram is sorted by Step.
@@ -85,7 +87,7 @@ func (p *Prepared) prepareQuantile() error {
 }
 
 // quantileRenyi is min(αε²/8, the curve of every ε-DP mechanism), for one group.
-func quantileRenyi(a, eps float64) float64 { return math.Min(pureRenyi(a, eps), a*eps*eps/8) }
+func quantileRenyi(a, eps float64) float64 { return math.Min(loss.Response(a, eps), a*eps*eps/8) }
 
 // overshoot is how much more it counts that the least or the greatest value would lie beyond its target, towards the empty end of the grid,
 // than inside of it. From 2 to 4 errors differ by some percent.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/dpproxy/dpproxy/internal/loss"
 )
 
 // selection decides which groups are released. A group of no units never is.
@@ -24,7 +26,7 @@ func (p *Prepared) prepareSelection() error {
 	}
 	eps, want := g.Epsilon/groups, g.Epsilon*(1-epsMargin)
 	if g.atOrder() {
-		eps = epsilonAt(func(eps float64) float64 { return groups * pureRenyi(g.Order, eps) }, groups, want)
+		eps = epsilonAt(func(eps float64) float64 { return groups * loss.Response(g.Order, eps) }, groups, want)
 	}
 	optimal, err := newSelector(eps, g.Delta/groups)
 	if err == nil {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
+
+	"github.com/dpproxy/dpproxy/internal/loss"
 )
 
 func TestSelectionIsPrivate(t *testing.T) {
@@ -229,7 +231,7 @@ func TestThresholdTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		k := float64(c.groups)
-		s, err := newSelector(epsilonAt(func(eps float64) float64 { return k * pureRenyi(10, eps) }, k, c.rho), 1e-6/k)
+		s, err := newSelector(epsilonAt(func(eps float64) float64 { return k * loss.Response(10, eps) }, k, c.rho), 1e-6/k)
 		if err != nil {
 			t.Fatal(err)
 		}

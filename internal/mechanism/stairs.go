@@ -100,21 +100,6 @@ func (n kernel) changed(d float64) float64 {
 	return math.Min(1, inside/n.total()/-math.Expm1(-n.kappa))
 }
 
-// stairRenyi bounds the divergence of order a of staircase noise for values at most so many stairs apart: for one it is exact.
-func (n kernel) stairRenyi(a, d float64) float64 {
-	stairs := math.Ceil(d / float64(n.period))
-	known := pureRenyi(a, stairs*n.kappa*(1+renyiSlack))
-	if stairs > 1 {
-		return known
-	}
-	k := n.kappa
-	f := n.changed(d) * (1 + renyiSlack) * (math.Expm1((a-1)*k) + math.Exp(-k)*math.Expm1(-(a-1)*k))
-	if math.IsInf(f, 1) {
-		return known
-	}
-	return math.Min(known, (math.Log1p(f)+lnRounding)/(a-1)*(1+renyiSlack))
-}
-
 // stairProfile bounds δ(ε) of staircase noise at distance d.
 func (n kernel) stairProfile(d, eps float64) float64 {
 	stairs := math.Ceil(d / float64(n.period))
@@ -152,17 +137,6 @@ func (t task) stairPeriod() (period, stairs float64) {
 		return c, touched
 	}
 	return math.Min(t.row, t.step()), rows
-}
-
-// stairWorst is the largest Σ h over the groups of one unit, where h, a bound on the cost of one group by how far it moves, is
-// star-shaped in the number of stairs.
-func (t task) stairWorst(h func(d float64) float64) float64 {
-	period, stairs := t.stairPeriod()
-	most := math.Ceil(t.step() / period)
-	if spread := t.spread(h); most > 1 && !math.IsInf(spread, 1) {
-		return spread
-	}
-	return stairs / most * h(most*period)
 }
 
 // stairsAdmissible says why there is no staircase for this task.

@@ -44,7 +44,7 @@ func TestStairDivergences(t *testing.T) {
 				delta += math.Max(0, math.Exp(p)-math.Exp(eps+q)) / total
 			}
 			stairs := math.Ceil(d / float64(n.period))
-			renyi, bound := math.Log(mix)/(a-1), n.plainRenyi(a, d)
+			renyi, bound := math.Log(mix)/(a-1), n.law().Plain(a, d)
 			if ratio > stairs*n.kappa*(1+1e-12) || renyi > bound*(1+1e-9) || delta > n.plainProfile(d, eps)*(1+1e-9)+1e-15 {
 				t.Errorf("κ %g, P %d, r %d, distance %g: ratio %g, divergence %g of %g, δ %g of %g",
 					n.kappa, n.period, n.inner, d, ratio, renyi, bound, delta, n.plainProfile(d, eps))

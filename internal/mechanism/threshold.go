@@ -20,10 +20,7 @@ func newThreshold(n kernel, delta float64) *threshold {
 }
 
 // tail bounds P(noise ≥ m), m ≥ 0, from above.
-func (n kernel) tail(m float64) float64 {
-	far := math.Ceil(n.reach())
-	return math.Exp(n.sums(m, far+1).log()-math.Log(2*n.sums(0, far+1).m0-1)) * (1 + 1e-9)
-}
+func (n kernel) tail(m float64) float64 { return n.law().Tail(m) }
 
 // keep consumes as many words for every number of units.
 func (t *threshold) keep(src *Source, units int64) bool {
@@ -57,11 +54,8 @@ func (p *Prepared) CountThreshold(delta float64) (CountThreshold, error) {
 	case Fold: // what is below 0 returns
 		reached = func(m float64) float64 { return tail(m-1) + tail(m+2) }
 	case Truncate:
-		v := p.task.v
-		all := c.design.at(v, 1).log()
-		reached = func(m float64) float64 {
-			return math.Exp(c.design.below(v, 1, m, float64(v.hull().Hi)).log()-all) * (1 + 1e-9)
-		}
+		v, n := p.task.v.intervals(), c.law()
+		reached = func(m float64) float64 { return n.Reaches(v, 1, m) }
 	default:
 		return CountThreshold{}, fmt.Errorf("a count with %s cannot decide which groups are shown: use fold, truncate or clamp", c.Bounding)
 	}
@@ -88,7 +82,7 @@ func (p *Prepared) tail() (tail func(m float64) float64, reach float64) {
 func (t *threshold) curve(groups float64) Curve {
 	c := Curve{Pure: math.Inf(1), Renyi: make([]float64, len(Orders))}
 	for i, a := range Orders {
-		c.Renyi[i] = groups * t.plainRenyi(a, 1)
+		c.Renyi[i] = groups * t.law().Plain(a, 1)
 	}
 	return c
 }

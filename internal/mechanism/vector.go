@@ -40,6 +40,27 @@ func PrepareVector(ctx context.Context, list []Release, g Guarantee) ([]*Prepare
 	return out, nil
 }
 
+// share gives every release its part of g: layers share it by weight, the largest of their members', and every member
+// has the whole part of its layer.
+func share(list []Release, g Guarantee) []Guarantee {
+	groups := layers(list)
+	weights, total := make([]int, len(groups)), 0
+	for k, members := range groups {
+		for _, i := range members {
+			weights[k] = max(weights[k], list[i].Weight, 1)
+		}
+		total += weights[k]
+	}
+	parts := make([]Guarantee, len(list))
+	for k, members := range groups {
+		f := float64(weights[k]) / float64(total)
+		for _, i := range members {
+			parts[i] = Guarantee{Epsilon: g.Epsilon * f, Delta: g.Delta * f, Order: g.Order}
+		}
+	}
+	return parts
+}
+
 // String names a candidate: "laplace truncate (tight, pure)".
 func (c Candidate) String() string {
 	joint := ""

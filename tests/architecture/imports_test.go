@@ -20,7 +20,7 @@ var allowed = map[string]string{
 	"loss":                   "",
 	"gate":                   "backend certify ledger mechanism policy rewrite rewrite/schema",
 	"consistency":            "",
-	"mechanism":              "",
+	"mechanism":              "loss",
 	"mechanism/stattest":     "",
 	"policy/bound":           "",
 	"verifier":               "",
