@@ -65,42 +65,6 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestExplainCommand is `dpproxy explain`.
-func TestExplainCommand(t *testing.T) {
-	for _, c := range []struct{ sql, first, err string }{
-		{question, "Private answer  (cost=0.00..0.00 rows=1 width=0)", ""},
-		{"SELECT ward FROM wards", "dpproxy: this statement reads nothing private; it costs no budget  (cost=0.00..0.00 rows=1000 width=0)", ""},
-		{"SELECT ward, count(*) FROM patients GROUP BY ward", "Private answer  (cost=0.00..0.00 rows=2 width=0)", ""},
-		{"SELECT 1; SELECT 2", "", "ERROR 42601 explain takes exactly one statement"},
-		{"", "", "ERROR 42601 explain takes exactly one statement"},
-		{"SELEC", "", `ERROR 42601 syntax error at or near "SELEC"`},
-		{"SELECT id FROM patients", "", "ERROR 42501 rows of a private table are never returned"},
-	} {
-		w := newWorld(t)
-		lines, err := w.engine.Explain(w.ctx, w.scope, c.sql)
-		if c.err != "" {
-			if err == nil || errorText(err) != c.err {
-				t.Errorf("%q: %v, want %s", c.sql, err, c.err)
-			}
-			continue
-		}
-		if err != nil || lines[0] != c.first {
-			t.Errorf("%q: %q, %v", c.sql, lines, err)
-		}
-		if w.count("spend")+w.count("measure") != 0 || w.left() != "125" {
-			t.Errorf("%q was charged or measured: %v", c.sql, w.take())
-		}
-	}
-}
-
-// TestNamesWithTheDatabase: clients write clinic.public.patients; the shadow has another name.
-func TestNamesWithTheDatabase(t *testing.T) {
-	newWorld(t).run(t, `
-		> bind a SELECT count(*) FROM clinic.public.patients
-		describe
-		check`)
-}
-
 // TestQuotasComeBack: whatever becomes of a statement, it gives up its share of each pool, once.
 func TestQuotasComeBack(t *testing.T) {
 	for _, c := range []struct{ name, sql, fault, as string }{

@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/session"
 	"github.com/dpproxy/dpproxy/internal/wire"
@@ -44,11 +42,7 @@ func (w *world) told(t *testing.T) (s wire.Session, traces *[]string) {
 		*traces = append(*traces, b.String())
 	})
 	h.Trace(func() bool { return true })
-	s, err := h.Open(context.Background(), wire.Startup{Analyst: "alice", User: "alice", Database: "clinic", Notice: func(*pgconn.Notice) {}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, traces
+	return w.open(t, h), traces
 }
 
 // measures has main work for a time, or until a moment after its statement has ended.
@@ -137,11 +131,7 @@ func TestWhoLeavesFreesTheQuestionLater(t *testing.T) {
 // askBeside asks over another connection of the analyst's.
 func (w *world) askBeside(t *testing.T, sql string) {
 	t.Helper()
-	s, err := session.NewHandler(w.engine).Open(context.Background(), wire.Startup{Analyst: "alice", User: "alice", Database: "clinic", Notice: func(*pgconn.Notice) {}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Query(context.Background(), sql, client{&journal{}}); err != nil {
+	if err := w.open(t, session.NewHandler(w.engine)).Query(context.Background(), sql, client{&journal{}}); err != nil {
 		t.Error(err)
 	}
 }

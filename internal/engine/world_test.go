@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 	"github.com/dpproxy/dpproxy/internal/session"
+	"github.com/dpproxy/dpproxy/internal/wire"
 )
 
 // rules are the policy of the tests. With ε 50 a count's noise is 0 in all but one of 10²¹ draws, so answers are exact. The
@@ -38,6 +40,7 @@ databases:
   main: "host=localhost dbname=clinic user=dp_main"
   shadow: "host=localhost dbname=shadow user=dp_shadow"
   public: "host=localhost dbname=clinic user=dp_public"
+certify: require
 ledger: file:test.ledger
 accounting: {method: pure}
 timing: {steps: 1.25}
@@ -483,6 +486,22 @@ func (m *counted) Charged(epsilon, share float64) {
 	m.epsilon, m.share = m.epsilon+epsilon, m.share+share
 }
 
+// client writes what a session sends into the journal.
+type client struct{ *journal }
+
+func (c client) RowDescription([]pgconn.FieldDescription) error { return nil }
+func (c client) DataRow(values [][]byte) error                  { c.add("row %s", bytes.Join(values, nil)); return nil }
+func (c client) CommandComplete(tag string) error               { c.add("%s", tag); return nil }
+func (c client) EmptyQuery() error                              { return nil }
+func (c client) PortalSuspended() error                         { return nil }
+func (c client) Notice(n *pgconn.Notice) error                  { c.add("%s %s", n.Severity, n.Message); return nil }
+func (c client) CopyOut(byte, int) error                        { return nil }
+func (c client) CopyData([]byte) error                          { return nil }
+func (c client) CopyDone() error                                { return nil }
+
+// question is what most tests ask.
+const question = "SELECT count(*) FROM patients"
+
 // world is an engine over fakes.
 type world struct {
 	*journal
@@ -495,6 +514,8 @@ type world struct {
 	scope   session.Scope
 	bound   map[string]session.Bound
 	known   map[string]session.Prepared
+	session wire.Session // of send
+	beside  *another     // a connection that waits
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 }
@@ -550,6 +571,16 @@ func (w *world) reload(replace ...string) {
 	if err := w.engine.load(context.Background(), p, w.fake); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// open opens a session of alice's.
+func (w *world) open(t *testing.T, h *session.Handler) wire.Session {
+	t.Helper()
+	s, err := h.Open(context.Background(), wire.Startup{Analyst: "alice", User: "alice", Database: "clinic", Notice: func(*pgconn.Notice) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func (w *world) prepare(sql string) (session.Prepared, error) {
