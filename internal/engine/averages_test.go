@@ -2,12 +2,10 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/engine/estimate"
@@ -29,16 +27,7 @@ func averageOf() *rewrite.Plan {
 // averagesWithin calibrates it at ε = 0.5 for a margin.
 func averagesWithin(t testing.TB, method policy.Method, margin float64) *calibrated {
 	t.Helper()
-	plan := averageOf()
-	b, err := wantedMargin{text: "m", value: margin}.budgetFor(context.Background(), plan, budgetOf(method, 10, .5))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := shareBudget(context.Background(), plan, b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return sharedWithin(t, averageOf(), budgetOf(method, 10, .5), margin)
 }
 
 // drawnFor draws the count of a group of so many rows whose values are each so much, and what is charged behind it. It gives the answer, the
@@ -150,8 +139,7 @@ func TestAveragesWithoutTheirMargin(t *testing.T) {
 		}
 		plan := averageOf()
 		plan.Blocks[0].Releases[0].Range[0].Hi = 100
-		var refused *pgconn.PgError
-		if _, err := (wantedMargin{text: "0.5", value: .5}).budgetFor(context.Background(), plan, budgetOf(method, 10, .5)); !errors.As(err, &refused) || refused.Code != "22023" {
+		if _, err := (wantedMargin{text: "0.5", value: .5}).budgetFor(context.Background(), plan, budgetOf(method, 10, .5)); codeOf(err) != "22023" {
 			t.Errorf("%s: a margin that would take more rows than there may be: %v", method, err)
 		}
 	}
@@ -214,21 +202,13 @@ func TestAveragesWithinCover(t *testing.T) {
 func TestMarginsOfOtherAggregates(t *testing.T) {
 	plan := averageOf()
 	plan.Blocks[0].Columns = append(plan.Blocks[0].Columns, rewrite.Column{Type: pgtype.Int8OID, Releases: []int{1, 0}, DoubledCenter: width})
-	var refused *pgconn.PgError
-	if _, err := (wantedMargin{text: "8", value: 8}).budgetFor(context.Background(), plan, budgetOf(policy.Pure, 10, .5)); !errors.As(err, &refused) || refused.Code != "0A000" {
+	if _, err := (wantedMargin{text: "8", value: 8}).budgetFor(context.Background(), plan, budgetOf(policy.Pure, 10, .5)); codeOf(err) != "0A000" {
 		t.Errorf("a sum that is averaged too: %v", err)
 	}
 	plan = averageOf()
 	plan.Blocks[0].Columns = append(plan.Blocks[0].Columns, alone)
-	b, err := wantedMargin{text: "8", value: 8}.budgetFor(context.Background(), plan, budgetOf(policy.Pure, 10, .5))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := shareBudget(context.Background(), plan, b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if m := p.Mechanisms[0].Releases[0].PlannedMargin(); m > 8 || b.epsilon <= .5 {
-		t.Errorf("the count's margin is %g at epsilon %g", m, b.epsilon)
+	p := sharedWithin(t, plan, budgetOf(policy.Pure, 10, .5), 8)
+	if m := p.Mechanisms[0].Releases[0].PlannedMargin(); m > 8 || p.budget.epsilon <= .5 {
+		t.Errorf("the count's margin is %g at epsilon %g", m, p.budget.epsilon)
 	}
 }

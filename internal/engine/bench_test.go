@@ -19,11 +19,7 @@ func BenchmarkBind(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			w := newWorld(b)
-			bound, err := w.bind(sql, c.value(0))
-			if err != nil {
-				b.Fatal(err)
-			}
-			call := bound.(*private).call
+			call := w.mustBind(b, sql, c.value(0)).call
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"testing"
 
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -14,10 +13,7 @@ func TestDrawKeepsChainedSumsInTheirRange(t *testing.T) {
 		{Kind: mechanism.Scalar, Sensitivity: 1, Range: mechanism.Range{{Lo: 0, Hi: 1000}}, Groups: 1, Weight: 1},
 	}
 	plan := &rewrite.Plan{Blocks: []rewrite.Block{{Releases: releases, Keys: rewrite.KeyRows{{}}}}}
-	p, err := shareBudget(context.Background(), plan, statementBudget{epsilon: 0.1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := shared(t, plan, statementBudget{epsilon: 0.1})
 	if p.charge.Epsilon != 0.1 || p.charge.Curve.Pure != 0.1 {
 		t.Errorf("charge is %g, curve %g, want exactly 0.1", p.charge.Epsilon, p.charge.Curve.Pure)
 	}

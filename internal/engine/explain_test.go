@@ -79,14 +79,7 @@ func TestExplainForetellsTheCharge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := w.bind(sql)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := w.engine.Charge(w.ctx, w.scope, b); err != nil {
-				t.Fatal(err)
-			}
-			p := b.(*private)
+			p := w.mustCharge(t, sql)
 			if x.Budget.Left != before.ShareLeft || x.Budget.Share != p.spent.share || x.Budget.Enough != p.balance.Enough+1 ||
 				math.Abs(p.spent.share-(before.ShareLeft-p.balance.ShareLeft)) > 1e-12 {
 				t.Errorf("foretold: %+v; charged %+v, %+v was left, now %+v", x.Budget, p.spent, before, p.balance)
@@ -139,11 +132,7 @@ func TestRefusalsSayWhatFits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, c.rules...)
 			charge := func(sql string) error {
-				b, err := w.bind(sql)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return w.engine.Charge(w.ctx, w.scope, b)
+				return w.engine.Charge(w.ctx, w.scope, w.mustBind(t, sql))
 			}
 			var refused *pgconn.PgError
 			for i := 0; ; i++ {

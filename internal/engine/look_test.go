@@ -12,14 +12,16 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
+// lookedAt is a statement of one count.
+var lookedAt = &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{
+	Releases: []mechanism.Release{scalar(0, mechanism.NoUpper, 1, mechanism.Choice{})},
+	Columns:  []rewrite.Column{{Releases: []int{0}}},
+}}}
+
 // TestBehindALook has counts of several sizes looked at: what is bought behind the look keeps the margin, or is all there is, and both
 // together cost no more than the statement at once.
 func TestBehindALook(t *testing.T) {
 	const margin = .1
-	plan := &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{
-		Releases: []mechanism.Release{scalar(0, mechanism.NoUpper, 1, mechanism.Choice{})},
-		Columns:  []rewrite.Column{{Releases: []int{0}}},
-	}}}
 	ctx := context.Background()
 	for _, c := range []struct {
 		rows int64
@@ -29,10 +31,7 @@ func TestBehindALook(t *testing.T) {
 	} {
 		for _, method := range []policy.Method{policy.RDP, policy.Pure} {
 			b := budgetOf(method, 10, .5)
-			whole, err := shareBudget(ctx, plan, b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			whole := shared(t, lookedAt, b)
 			first := begunWithLook(ctx, whole, margin)
 			answer := []released{{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{c.rows}}}}}
 			next := first.look.next(ctx, first, answer)
@@ -74,17 +73,9 @@ func added(a, b mechanism.Curve) mechanism.Curve {
 
 // TestKeptLook: an answer of a look is that of one under another budget, too, and one behind it is none.
 func TestKeptLook(t *testing.T) {
-	plan := &rewrite.Plan{EpsilonMax: 1, Blocks: []rewrite.Block{{
-		Releases: []mechanism.Release{scalar(0, mechanism.NoUpper, 1, mechanism.Choice{})},
-		Columns:  []rewrite.Column{{Releases: []int{0}}},
-	}}}
 	ctx := context.Background()
 	for _, budget := range []float64{30, 30.5, 31.5, 40} {
-		whole, err := shareBudget(ctx, plan, budgetOf(policy.RDP, budget, .2))
-		if err != nil {
-			t.Fatal(err)
-		}
-		first := begunWithLook(ctx, whole, .1)
+		first := begunWithLook(ctx, shared(t, lookedAt, budgetOf(policy.RDP, budget, .2)), .1)
 		for _, looked := range []bool{false, true} {
 			price := mechanism.Guarantee{Epsilon: first.price.Epsilon * (1 + 1e-15), Order: first.price.Order}
 			p, err := first.drawn(ctx, []released{{Released: gate.Released{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{50}}}, drawnWith: drawnWith{Price: &price, Look: looked}}})

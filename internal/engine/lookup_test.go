@@ -21,11 +21,7 @@ func TestPlansAreOfTheirSettings(t *testing.T) {
 	plain := w.scope
 	plan := func() any {
 		t.Helper()
-		bound, err := w.bind(reading)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return bound.(*private).Plan
+		return w.mustBind(t, reading).Plan
 	}
 	first := plan()
 	for name, value := range others {

@@ -9,15 +9,6 @@ import (
 	"github.com/dpproxy/dpproxy/internal/gate"
 )
 
-func (w *world) mustBind(t *testing.T, sql string) *private {
-	t.Helper()
-	b, err := w.bind(sql)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b.(*private)
-}
-
 // TestMeasureFailed: (what went wrong, whether the client has cancelled since) → (what the client sees, whether it counts). A
 // cancel counts only where it ended the measure: one that comes later must not leave a failure uncounted.
 func TestMeasureFailed(t *testing.T) {
@@ -84,10 +75,7 @@ func TestLongAnswersStream(t *testing.T) {
 		for _, read := range []int{0, 1, c.rows + 1} {
 			w := newWorld(t)
 			w.fake.result, w.fake.results = [][]byte{make([]byte, c.bytes)}, &c.rows
-			p := w.mustBind(t, question)
-			if err := w.engine.Charge(w.ctx, w.scope, p); err != nil {
-				t.Fatal(err)
-			}
+			p := w.mustCharge(t, question)
 			w.take()
 			rows, err := p.Execute(w.ctx)
 			if err != nil {

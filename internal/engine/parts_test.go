@@ -35,11 +35,9 @@ func TestChargedInThreeParts(t *testing.T) {
 	}
 	for failing := 1; failing <= 3; failing++ {
 		w := asking(failing)
-		b, err := w.bind(sql)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err = w.engine.Charge(w.ctx, w.scope, b); err == nil {
+		b := w.mustBind(t, sql)
+		err := w.engine.Charge(w.ctx, w.scope, b)
+		if err == nil {
 			_, err = b.Execute(w.ctx)
 		}
 		var told *pgconn.PgError

@@ -77,6 +77,16 @@ func shared(t testing.TB, plan *rewrite.Plan, b statementBudget) *calibrated {
 	return p
 }
 
+// sharedWithin calibrates a statement for a margin.
+func sharedWithin(t testing.TB, plan *rewrite.Plan, b statementBudget, margin float64) *calibrated {
+	t.Helper()
+	within, err := wantedMargin{text: "wanted", value: margin}.budgetFor(context.Background(), plan, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shared(t, plan, within)
+}
+
 // coversWhatIsDrawn holds the charge against the curves of the mechanisms, composed here: releases add up, but for those of one layer,
 // joint noise costs what one vector does, and quantiles of one family what the dearest way down through them does.
 func coversWhatIsDrawn(t rapid.TB, p *calibrated) {
@@ -176,11 +186,7 @@ func TestStatementsCostTheSame(t *testing.T) {
 // TestCountsOfAMargin: a budget of (10, 1e-6) buys 310 counts of ±20, because Gaussian noise is chosen for many small statements.
 func TestCountsOfAMargin(t *testing.T) {
 	plan := statementOf(1, countUpTo(1000000))
-	b, err := wantedMargin{text: "20", value: 20}.budgetFor(context.Background(), plan, budgetOf(policy.RDP, 10, .5))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := shared(t, plan, b)
+	p := sharedWithin(t, plan, budgetOf(policy.RDP, 10, .5), 20)
 	if n := admitted(t, policy.RDP, 10, p.charge); n < 310 {
 		t.Errorf("%d counts, want 310", n)
 	}
@@ -228,14 +234,9 @@ func TestMarginsKeepOrderInfinity(t *testing.T) {
 		budget, margin float64
 		want           mechanism.Noise
 	}{{10, 4, mechanism.Laplace}, {10, 20, mechanism.Gaussian}, {20, 6, mechanism.Gaussian}} {
-		wanted := wantedMargin{text: "wanted", value: c.margin}
-		b, err := wanted.budgetFor(context.Background(), plan, budgetOf(policy.RDP, c.budget, .5))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := shared(t, plan, b)
+		p := sharedWithin(t, plan, budgetOf(policy.RDP, c.budget, .5), c.margin)
 		if chosen := p.Mechanisms[0].Releases[0]; chosen.Chosen().Noise != c.want || chosen.PlannedMargin() > c.margin {
-			t.Errorf("budget %g, ±%g: %s noise, ±%g at epsilon %g", c.budget, c.margin, chosen.Chosen().Noise, chosen.PlannedMargin(), b.epsilon)
+			t.Errorf("budget %g, ±%g: %s noise, ±%g at epsilon %g", c.budget, c.margin, chosen.Chosen().Noise, chosen.PlannedMargin(), p.epsilon)
 		}
 	}
 }

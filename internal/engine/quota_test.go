@@ -5,8 +5,6 @@ import (
 	"errors"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // TestQuotaLeavesRoom: the statements of one analyst take their quota and no more, and leave that of another alone.
@@ -21,8 +19,7 @@ func TestQuotaLeavesRoom(t *testing.T) {
 			}
 			last = release
 		}
-		var refused *pgconn.PgError
-		if _, err := s.Acquire(context.Background(), "alice"); !errors.As(err, &refused) || refused.Code != "53300" {
+		if _, err := s.Acquire(context.Background(), "alice"); codeOf(err) != "53300" {
 			t.Errorf("a pool of %d: statement %d: %v, want 53300", c.pool, c.want+1, err)
 		}
 		if _, err := s.Acquire(context.Background(), "bob"); err != nil {

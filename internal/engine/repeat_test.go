@@ -20,9 +20,7 @@ func TestPlansAreBounded(t *testing.T) {
 		for k := range sums {
 			sums[k] = fmt.Sprintf("sum(age + %d)", 1000*i+k)
 		}
-		if _, err := w.bind("SELECT " + strings.Join(sums, ", ") + " FROM patients"); err != nil {
-			t.Fatal(err)
-		}
+		w.mustBind(t, "SELECT "+strings.Join(sums, ", ")+" FROM patients")
 		if plans, choices := s.lookups.plans.held.Load(), s.lookups.choices.held.Load(); plans > bound || choices > bound {
 			t.Fatalf("plans of %d bytes, and %d with mechanisms, are kept", plans, choices)
 		}
@@ -49,27 +47,19 @@ func TestRepeatedStatementsAskOnce(t *testing.T) {
 	const plain, clock = "SELECT count(*) FROM patients WHERE age > $1", "SELECT count(*) FROM patients WHERE age > $1 AND now() > '2020-01-01 00:00:00+00'"
 	for _, c := range []struct {
 		name, sql string
-		values    []string
+		values    [][]string
 		want      int32
 	}{
-		{"the same value", plain, []string{"7", "7", "7"}, 1},
-		{"another value", plain, []string{"7", "8", "7"}, 2},
-		{"the clock", clock, []string{"7", "7"}, 2},
-		{"no value", "SELECT count(*) FROM patients WHERE age > 7", []string{"", ""}, 1},
+		{"the same value", plain, [][]string{{"7"}, {"7"}, {"7"}}, 1},
+		{"another value", plain, [][]string{{"7"}, {"8"}, {"7"}}, 2},
+		{"the clock", clock, [][]string{{"7"}, {"7"}}, 2},
+		{"no value", "SELECT count(*) FROM patients WHERE age > 7", [][]string{nil, nil}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
 			plans := map[any]bool{}
-			for _, v := range c.values {
-				var values []string
-				if v != "" {
-					values = []string{v}
-				}
-				bound, err := w.bind(c.sql, values...)
-				if err != nil {
-					t.Fatal(err)
-				}
-				plans[bound.(*private).calibrated] = true
+			for _, values := range c.values {
+				plans[w.mustBind(t, c.sql, values...).calibrated] = true
 			}
 			if got := w.fake.asked.Load(); got != c.want {
 				t.Errorf("asked %d times, want %d", got, c.want)
@@ -95,14 +85,7 @@ func TestAnswersOfTheirDay(t *testing.T) {
 			w := newWorld(t, "age: {bounds: [0, 120]}", "age: {bounds: [0, 120]}\n      admitted: {bounds: [2020-01-01, 2030-12-31]}")
 			for _, at := range []struct{ day, left string }{{"2026-01-01", "75"}, {"2026-01-01", "75"}, {"2026-01-02", "25"}, {"2026-01-01", "25"}} {
 				w.fake.clock = map[string]string{"now": at.day + " 00:00:00+00", "today": at.day}
-				bound, err := w.bind(c.sql)
-				if err == nil {
-					err = w.engine.Charge(w.ctx, w.scope, bound)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				rows, err := bound.Execute(w.ctx)
+				rows, err := w.mustCharge(t, c.sql).Execute(w.ctx)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -141,27 +124,16 @@ func TestValuesThatReadTheClock(t *testing.T) {
 // TestSettingsChooseOtherMechanisms: a statement that repeats under another ε, margin or analyst is calibrated for it.
 func TestSettingsChooseOtherMechanisms(t *testing.T) {
 	w := newWorld(t)
-	costs := func() float64 {
-		t.Helper()
-		bound, err := w.bind("SELECT count(*) FROM patients")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return bound.(*private).charge.Epsilon
-	}
 	settings := w.scope.Settings
 	for range 2 {
-		w.scope.Settings = settings
-		if got := costs(); got != 50 {
-			t.Errorf("ε = %g, want 50", got)
-		}
-		w.scope.Settings = settings.With("dpproxy.epsilon", "2")
-		if got := costs(); got != 2 {
-			t.Errorf("ε = %g, want 2", got)
-		}
-		w.scope.Settings = settings.With("dpproxy.margin", "30")
-		if got := costs(); got >= 2 {
-			t.Errorf("with a wide margin ε = %g", got)
+		for _, c := range []struct {
+			setting, value string
+			from, to       float64
+		}{{"timezone", "UTC", 50, 50}, {"dpproxy.epsilon", "2", 2, 2}, {"dpproxy.margin", "30", 0, 1.999}} {
+			w.scope.Settings = settings.With(c.setting, c.value)
+			if got := w.mustBind(t, question).charge.Epsilon; got < c.from || got > c.to {
+				t.Errorf("%s = %q: ε = %g, want %g to %g", c.setting, c.value, got, c.from, c.to)
+			}
 		}
 	}
 }

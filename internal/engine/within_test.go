@@ -27,10 +27,7 @@ func TestWithin(t *testing.T) {
 	}}
 	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
 		b := budgetOf(method, 10, .5)
-		p, err := shareBudget(context.Background(), plan, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := shared(t, plan, b)
 		first := p.Mechanisms[0].Releases
 		if m := first[0].PlannedMargin(); m > 40 || m < 36 {
 			t.Errorf("%s: margin %g, want 40 or little less", method, m)
@@ -45,9 +42,8 @@ func TestWithin(t *testing.T) {
 		}
 	}
 	plan.Blocks[0].Releases[0].Margin = 1
-	var refused *pgconn.PgError
 	for _, method := range []policy.Method{policy.Pure, policy.RDP} {
-		if _, err := shareBudget(context.Background(), plan, budgetOf(method, 10, .5)); !errors.As(err, &refused) || refused.Code != "22023" {
+		if _, err := shareBudget(context.Background(), plan, budgetOf(method, 10, .5)); codeOf(err) != "22023" {
 			t.Errorf("%s: a margin of 1: %v", method, err)
 		}
 	}

@@ -35,12 +35,8 @@ func TestWhatAStatementWorksWith(t *testing.T) {
 		if c.most != "" {
 			replace = append(replace, "    max_rows: 100000\n", "")
 		}
-		bound, err := newWorld(t, append(replace, "accounting: {method: pure}", "accounting: {method: rdp, delta: 1e-6}")...).bind(c.sql)
-		if err != nil {
-			t.Errorf("%s: %v", c.sql, err)
-			continue
-		}
-		if exact, open := works(bound.(*private).Plan, nil); exact != c.exact || open != c.open {
+		bound := newWorld(t, append(replace, "accounting: {method: pure}", "accounting: {method: rdp, delta: 1e-6}")...).mustBind(t, c.sql)
+		if exact, open := works(bound.Plan, nil); exact != c.exact || open != c.open {
 			t.Errorf("%s: %d bytes and at most %d, want %d and %d", c.sql, exact, open, c.exact, c.open)
 		}
 	}
@@ -130,10 +126,7 @@ func TestTooManyGroupsCostNothing(t *testing.T) {
 		}
 		w := newWorld(t, replace...)
 		w.scope.Memory = memory.New(2 * groupWork).Open("alice")
-		bound, err := w.bind("SELECT ward, count(*) FROM patients GROUP BY ward")
-		if err != nil {
-			t.Fatal(err)
-		}
+		bound := w.mustBind(t, "SELECT ward, count(*) FROM patients GROUP BY ward")
 		foreseen, err := w.bind("EXPLAIN SELECT ward, count(*) FROM patients GROUP BY ward")
 		if err != nil {
 			t.Fatal(err)
@@ -141,7 +134,7 @@ func TestTooManyGroupsCostNothing(t *testing.T) {
 		if lines := foreseen.(explained).lines; slices.Contains(lines, "it would be refused: out of memory for this statement") != c.refused {
 			t.Errorf("ward: %s: EXPLAIN says %q", c.ward, lines)
 		}
-		if exact, open := works(bound.(*private).Plan, nil); (exact == 0) == (open == 0) {
+		if exact, open := works(bound.Plan, nil); (exact == 0) == (open == 0) {
 			t.Fatalf("%d and %d bytes", exact, open)
 		}
 		before := w.left()
@@ -162,10 +155,7 @@ func TestPanicWhileCharging(t *testing.T) {
 	w := newWorld(t)
 	w.scope.Memory = memory.New(limit).Open("alice")
 	w.on("spend", func() error { panic("a fault") })
-	bound, err := w.bind("SELECT ward, count(*) FROM patients GROUP BY ward")
-	if err != nil {
-		t.Fatal(err)
-	}
+	bound := w.mustBind(t, "SELECT ward, count(*) FROM patients GROUP BY ward")
 	func() {
 		defer func() {
 			if recover() == nil {

@@ -603,6 +603,26 @@ func (w *world) bind(sql string, values ...string) (session.Bound, error) {
 	return p.Bind(w.ctx, w.scope, nil, raw, nil)
 }
 
+// mustBind binds a private statement.
+func (w *world) mustBind(t testing.TB, sql string, values ...string) *private {
+	t.Helper()
+	b, err := w.bind(sql, values...)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return b.(*private)
+}
+
+// mustCharge binds and charges a private statement.
+func (w *world) mustCharge(t testing.TB, sql string) *private {
+	t.Helper()
+	p := w.mustBind(t, sql)
+	if err := w.engine.Charge(w.ctx, w.scope, p); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return p
+}
+
 // left is what the ledger says that alice has left.
 func (w *world) left() string {
 	b, err := w.ledger.Balance(context.Background(), w.scope.Analyst)
@@ -610,6 +630,15 @@ func (w *world) left() string {
 		w.t.Fatal(err)
 	}
 	return strconv.FormatFloat(b.EpsilonLeft, 'g', 6, 64)
+}
+
+// codeOf is the SQLSTATE of a refusal; empty: it is none.
+func codeOf(err error) string {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		return refused.Code
+	}
+	return ""
 }
 
 // errorText is an error as the client would see it.

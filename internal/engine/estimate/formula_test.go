@@ -99,8 +99,8 @@ func TestFormulasCover(t *testing.T) {
 			hits, none := 0, 0
 			for range draws {
 				drawn := make([]Block, 2)
-				drawn[0] = draw(source, p.Mechanisms[0], p.Plan.Blocks[0].Releases, measured{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{exact[0]}, {exact[1]}}, Histograms: make([][]mechanism.Histogram, 2)})
-				drawn[1] = draw(source, p.Mechanisms[1], p.Plan.Blocks[1].Releases, measured{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{500}}, Histograms: make([][]mechanism.Histogram, 1)})
+				drawn[0] = draw(source, p.Mechanisms[0], p.Plan.Blocks[0].Releases, measured{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{exact[0]}, {exact[1]}}})
+				drawn[1] = draw(source, p.Mechanisms[1], p.Plan.Blocks[1].Releases, measured{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{500}}})
 				m := (&Answer{p, drawn}).computed(c.of)
 				of := computing{Answer: Answer{p, drawn}, part: 1}
 				e, _, _ := of.value(c.of)
@@ -132,8 +132,8 @@ func TestPlacesOfShares(t *testing.T) {
 		}
 		for range rounds {
 			drawn := make([]Block, 2)
-			drawn[0] = draw(source, p.Mechanisms[0], p.Plan.Blocks[0].Releases, measured{Keys: p.Plan.Blocks[0].Keys, Values: [][]int64{exact, exact}, Histograms: make([][]mechanism.Histogram, 2)})
-			drawn[1] = draw(source, p.Mechanisms[1], p.Plan.Blocks[1].Releases, measured{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{all}}, Histograms: make([][]mechanism.Histogram, 1)})
+			drawn[0] = draw(source, p.Mechanisms[0], p.Plan.Blocks[0].Releases, measured{Keys: p.Plan.Blocks[0].Keys, Values: [][]int64{exact, exact}})
+			drawn[1] = draw(source, p.Mechanisms[1], p.Plan.Blocks[1].Releases, measured{Keys: make(rewrite.KeyRows, 1), Values: [][]int64{{all}}})
 			list, _, ok := (&Answer{p, drawn}).ranking(o)
 			if !ok {
 				t.Fatal("the order is not known")

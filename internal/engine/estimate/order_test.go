@@ -61,7 +61,7 @@ func TestCertainPlaces(t *testing.T) {
 		} {
 			wrong, most := 0, 0
 			source := mechanism.NewSource()
-			m := measured{Keys: p.Plan.Blocks[0].Keys, Values: make([][]int64, 1), Histograms: make([][]mechanism.Histogram, 1)}
+			m := measured{Keys: p.Plan.Blocks[0].Keys, Values: make([][]int64, 1)}
 			for g := range groups {
 				m.Values[0] = append(m.Values[0], truth(int64(g)))
 			}

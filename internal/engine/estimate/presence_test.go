@@ -147,7 +147,7 @@ func TestInventedGroups(t *testing.T) {
 func invented(p *Statement, rows func(g int) int64, rounds int) (share, power float64) {
 	source := mechanism.NewSource()
 	block := &p.Plan.Blocks[0]
-	m := measured{Keys: block.Keys, Values: make([][]int64, len(block.Releases)), Histograms: make([][]mechanism.Histogram, len(block.Releases))}
+	m := measured{Keys: block.Keys, Values: make([][]int64, len(block.Releases))}
 	full := 0
 	for g := range block.Keys.Len() {
 		for i := range m.Values {
@@ -233,7 +233,7 @@ func TestIntervalsOfShownGroups(t *testing.T) {
 // average and sum; and as they would be with 95% each.
 func missedIntervals(p *Statement, size func(g int) int64, having func(count int64) bool, limit, rounds int) (missed, plain [3]float64) {
 	source, block := mechanism.NewSource(), &p.Plan.Blocks[0]
-	m := measured{Keys: block.Keys, Values: make([][]int64, 2), Histograms: make([][]mechanism.Histogram, 2)}
+	m := measured{Keys: block.Keys, Values: make([][]int64, 2)}
 	for g := range block.Keys.Len() {
 		m.Values[0], m.Values[1] = append(m.Values[0], size(g)), append(m.Values[1], size(g)*width/3)
 	}

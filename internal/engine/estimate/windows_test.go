@@ -24,7 +24,7 @@ func TestSumsOverManyGroups(t *testing.T) {
 		for _, bounding := range []mechanism.Bounding{mechanism.Clamp, mechanism.Fold, mechanism.Denoise} {
 			p := countsOf(t, groups, 0, mechanism.Choice{Noise: noise, Bounding: bounding}, .33)
 			block := &p.Plan.Blocks[0]
-			m := measured{Keys: block.Keys, Values: make([][]int64, 1), Histograms: make([][]mechanism.Histogram, 1)}
+			m := measured{Keys: block.Keys, Values: make([][]int64, 1)}
 			for g := range groups {
 				m.Values[0] = append(m.Values[0], rows(g))
 			}
@@ -62,7 +62,7 @@ func TestSumsOverManyGroups(t *testing.T) {
 func TestSumsOfOldAnswers(t *testing.T) {
 	p := countsOf(t, 4, 0, laplace, .33)
 	block := &p.Plan.Blocks[0]
-	m := measured{Keys: block.Keys, Values: [][]int64{{0, 0, 0, 90}}, Histograms: make([][]mechanism.Histogram, 1)}
+	m := measured{Keys: block.Keys, Values: [][]int64{{0, 0, 0, 90}}}
 	drawn := draw(mechanism.NewSource(), p.Mechanisms[0], block.Releases, m)
 	block.Windows = []rewrite.Window{{Column: alone, Adds: true}}
 	running := &rewrite.Formula{Op: rewrite.FormulaWindow}
