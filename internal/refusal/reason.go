@@ -155,7 +155,7 @@ var reasons = [count]struct{ anchor, code, instead string }{
 	DateStyle:      {"dates-as-text", pgerr.FeatureNotSupported, ""},
 	TimeZone:       {"time-zones", pgerr.FeatureNotSupported, ""},
 	Format:         {"formats", pgerr.FeatureNotSupported, "Write a format such as 'YYYY-MM' or 'FM999,990.00'."},
-	Function:       {"functions", pgerr.FeatureNotSupported, "Use one of the functions that are listed."},
+	Function:       {"functions", pgerr.FeatureNotSupported, "Use one of the functions that are listed, or compute it above the aggregates, of released numbers."},
 	Operator:       {"operators", pgerr.FeatureNotSupported, "Cast one side, so that both have one type."},
 	Types:          {"types", pgerr.FeatureNotSupported, "Cast it to a number, a date, a time, a text or a boolean; anything can be counted."},
 	Array:          {"arrays", pgerr.FeatureNotSupported, "Compare with = ANY (ARRAY[1, 2]), or with an array parameter."},

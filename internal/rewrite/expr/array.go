@@ -23,7 +23,7 @@ func (b *builder) in(a *pg_query.A_Expr) (*Expr, error) {
 		return nil, err
 	}
 	if a.Lexpr.GetRowExpr() != nil {
-		return b.rowIn(a, name, loc)
+		return b.rows(a, name)
 	}
 	left, err := b.expr(a.Lexpr)
 	if err != nil {

@@ -102,9 +102,6 @@ func not(x *Expr) *Expr {
 
 // nullTest builds IS [NOT] NULL, which is total for every type, also for one without any other operation.
 func (b *builder) nullTest(n *pg_query.NullTest) (*Expr, error) {
-	if row := n.Arg.GetRowExpr(); row != nil {
-		return b.rowNullTest(n, row)
-	}
 	x, err := b.expr(n.Arg)
 	if err != nil {
 		return nil, err

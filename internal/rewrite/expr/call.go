@@ -28,7 +28,11 @@ func (b *builder) resolved(cand *pgresolve.Candidate, args []*Expr, tmpl, text s
 	}
 	r, ok := b.rules.bySignature[cand.Signature()]
 	if !ok {
-		return nil, Refuse(refusal.Function, loc, fmt.Sprintf("%s of %s is not supported on private rows", text, typeList(args)), b.rules.similar(cand))
+		hint := b.rules.similar(cand)
+		if isRange(cand.Result) {
+			hint = "compare its ends, as in x >= a AND x < b"
+		}
+		return nil, Refuse(refusal.Function, loc, fmt.Sprintf("%s of %s is not supported on private rows", text, typeList(args)), hint)
 	}
 	c := &call{cand: cand, loc: loc, text: text, tmpl: tmpl, b: b, cost: r.cost}
 	for i, a := range args {
@@ -41,14 +45,40 @@ func (b *builder) resolved(cand *pgresolve.Candidate, args []*Expr, tmpl, text s
 		} else {
 			x = x.Read()
 		}
+		if r.short && i == 0 {
+			x = limited(x)
+		}
 		c.args = append(c.args, x)
 	}
-	e, err := r.apply(c)
-	if err != nil {
+	return c.applied(r)
+}
+
+// applied holds the arguments against the rule, and has it bound the result.
+func (c *call) applied(r rule) (*Expr, error) {
+	e := c.result(c.cand.Result)
+	if err := c.collations(e); err != nil {
 		return nil, err
 	}
-	e.text = text
-	return e, nil
+	if r.deterministic && e.nondeterministic {
+		return nil, c.refuse(refusal.Collation, "its collation is not deterministic", `write COLLATE "C"`)
+	}
+	if !pgresolve.IsString(e.typ) { // which has no collation
+		e.collation, e.nondeterministic = "", false
+	}
+	for i, what := range r.constants {
+		if known, err := c.constant(r, i, what); !known || err != nil {
+			return e, err
+		}
+	}
+	if r.bounded {
+		if known, err := c.finite(); !known || err != nil {
+			return e, err
+		}
+	}
+	if r.apply == nil {
+		return e, nil
+	}
+	return e, r.apply(c, e)
 }
 
 func typeList(args []*Expr) string {

@@ -87,7 +87,7 @@ func (b *builder) typeNamed(n *pg_query.TypeName, loc int) (castTarget, error) {
 	if len(n.ArrayBounds) > 0 {
 		t.array = true
 	}
-	if t.oid == pgtype.NameOID || !supported(t.oid) && !(b.typesOnly && constantType(t.oid)) {
+	if t.oid == pgtype.NameOID || !supported(t.oid) && !isRange(t.oid) && !(b.typesOnly && constantType(t.oid)) {
 		return t, bad
 	}
 	if !t.modify(n.Typmods) {

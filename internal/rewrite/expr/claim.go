@@ -227,18 +227,15 @@ func (c *claims) operandsNotNull(e *Expr) *claim {
 	return conjunction(parts...)
 }
 
-// lax are the functions that may give a value where an operand is NULL.
-var lax = []string{"concat", "concat_ws", "num_nulls", "num_nonnulls", "overlaps", "int4range", "int8range", "numrange", "daterange", "tsrange", "tstzrange"}
-
-// strict says that the operation is NULL wherever an operand is. Of pg_catalog's operators and functions all are that have a rule, but
-// lax ones.
+// strict says that the operation is NULL wherever an operand is, as all of pg_catalog's operators and functions are that have a rule.
 func (e *Expr) strict() bool {
 	if e.elementwise != "" || e.col != nil || e.verbatim != nil {
 		return false
 	}
-	if name, ok := strings.CutPrefix(e.tmpl, "pg_catalog."); ok {
-		name, _, _ = strings.Cut(name, "(")
-		return !slices.Contains(lax, name)
+	for _, prefix := range []string{"pg_catalog.", castTemplate, collateTemplate, "({0} OPERATOR(pg_catalog.", "(OPERATOR(pg_catalog."} {
+		if strings.HasPrefix(e.tmpl, prefix) {
+			return true
+		}
 	}
-	return e.tmpl == castTemplate || strings.HasPrefix(e.tmpl, collateTemplate) || strings.HasPrefix(e.tmpl, "({0} OPERATOR(pg_catalog.") || strings.HasPrefix(e.tmpl, "(OPERATOR(pg_catalog.")
+	return false
 }

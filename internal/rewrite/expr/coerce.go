@@ -93,11 +93,11 @@ func (b *builder) readUnknown(e *Expr, to uint32, labels []string, typeName stri
 		out.text, out.labels = e.text, labels
 		return out, nil
 	}
-	if labels == nil && !supported(to) {
+	if labels == nil && !supported(to) && !isRange(to) {
 		return nil, Refuse(refusal.Types, e.location, "constants of type "+pgresolve.Display(to)+" are not supported on private rows", "")
 	}
 	c, err := readLiteral(to, labels, *e.value.text)
-	if err != nil && pgresolve.IsTime(to) {
+	if isRange(to) || err != nil && pgresolve.IsTime(to) {
 		return b.readByServer(to, *e.value.text, e)
 	}
 	if err != nil {
@@ -112,7 +112,7 @@ func (b *builder) readUnknown(e *Expr, to uint32, labels []string, typeName stri
 	return out, nil
 }
 
-// readByServer has PostgreSQL read a date or time. Until that is possible its value is as little known as a parameter's.
+// readByServer has PostgreSQL read a date, a time or a range. Until that is possible its value is as little known as a parameter's.
 func (b *builder) readByServer(oid uint32, text string, at *Expr) (*Expr, error) {
 	value, known, err := b.scope.Literal(oid, text)
 	if err != nil {

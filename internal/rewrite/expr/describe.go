@@ -197,7 +197,7 @@ func binding(a *pg_query.A_Expr) int {
 // functionWord gives a function's name without pg_catalog.
 func functionWord(f *pg_query.FuncCall) string {
 	var parts []string
-	for _, p := range f.Funcname {
+	for _, p := range f.GetFuncname() {
 		if s := p.GetString_().GetSval(); s != "pg_catalog" {
 			parts = append(parts, s)
 		}

@@ -2,7 +2,6 @@ package expr
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -76,7 +75,6 @@ func TestDisjoint(t *testing.T) {
 		{"t LIKE 'a%'", "t LIKE 'b%'", false},
 		{"t LIKE 'a%'", "t IS NULL", true},
 		{"lower(t) = 'a'", "t IS NULL", true},
-		{"concat(t, 'x') = 'x'", "t IS NULL", false},
 		{"coalesce(t, 'x') = 'x'", "t IS NULL", false},
 		{"coalesce(t, 'x') = 'x'", "coalesce(t, 'x') = 'y'", true},
 		{"m = 'sad'", "m = 'ok'", true},
@@ -189,7 +187,6 @@ func TestDisjoint(t *testing.T) {
 		{"i4 IS NOT DISTINCT FROM NULL", "i4 IS NOT DISTINCT FROM 5", true},
 		{"i4 IS DISTINCT FROM 5", "i4 = 5", true},
 		{"i4 IS DISTINCT FROM age", "i4 = age", true},
-		{"num_nulls(i4) = 1", "i4 IS NULL", false},
 
 		{"i4 = 1 AND b", "i4 = 2 AND nb", true},
 		{"i4 = 1 OR b", "i4 = 2", false},
@@ -199,7 +196,6 @@ func TestDisjoint(t *testing.T) {
 		{"i4 = 1 AND i4 = 2", "b", true},
 		{"i4 > 1 OR i4 < -1", "i4 = 0", true},
 		{"(i4, age) = (1, 2)", "(i4, age) = (1, 3)", true},
-		{"(i4, age) < (1, 2)", "NOT ((i4, age) < (1, 2))", true},
 		{"(i4, age) IN ((1, 2), (3, 4))", "(i4, age) IN ((1, 4), (3, 2))", true},
 		{"CASE WHEN i4 < 5 THEN 'low' ELSE 'high' END = 'low'", "CASE WHEN i4 < 5 THEN 'low' ELSE 'high' END = 'high'", true},
 		{"dom = 1", "dom = 2", true},
@@ -281,7 +277,7 @@ func TestDisjointIsBounded(t *testing.T) {
 	}
 }
 
-// TestStrict: of the operators and functions that have a rule, PostgreSQL gives NULL wherever an operand is, but for lax ones.
+// TestStrict: of the operators and functions that have a rule, PostgreSQL gives NULL wherever an operand is.
 func TestStrict(t *testing.T) {
 	s := startServer(t)
 	names := map[string]bool{}
@@ -297,9 +293,8 @@ func TestStrict(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		isLax := slices.Contains(lax, name)
-		if *rows[0][0] != "0" && !isLax || *rows[1][0] != "0" {
-			t.Errorf("%s may give a value where an operand is NULL: add it to lax", name)
+		if *rows[0][0] != "0" || *rows[1][0] != "0" {
+			t.Errorf("%s may give a value where an operand is NULL: strict has to know it", name)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (b *builder) computed(n *pg_query.Node) (*Expr, error) {
 	types := newBuilder(b.scope)
 	types.depth, types.built, types.typesOnly = b.depth, b.built, true
 	e, err := types.node(n)
-	if err != nil || !supported(e.typ) && pgresolve.ElementType(e.typ) == nil {
+	if err != nil || !supported(e.typ) && !isRange(e.typ) && pgresolve.ElementType(e.typ) == nil {
 		return nil, nil // what is wrong with it, building it anew says
 	}
 	if e.typ == pgtype.BoolOID {

@@ -24,12 +24,11 @@ type Expr struct {
 	provisional      bool
 	collation        string           // quoted and qualified; empty: default
 	nondeterministic bool             // the collation is not deterministic: equality is not byte equality
-	within           bounds.Interval  // of a range that is computed: its ends lie in it
 	monthless        bool             // an interval whose months are 0
 	spread           *big.Rat         // intervals: at most this many microseconds in its fields, whatever their signs, a month counting 31 days
 	yearOf           *Expr            // of extract(year FROM …): the date or timestamp
 	distance         *bounds.Interval // of age(): microseconds between its operands
-	regex            bool             // a pattern that SIMILAR TO made, validated
+	pattern          *string          // what PostgreSQL makes of the pattern of a SIMILAR TO
 	labels           []string
 	untyped          bool // a literal without a type, taken for text
 	location         int
@@ -76,7 +75,7 @@ func (e *Expr) Nullable() bool { return e.nullable }
 // mayBeNull says whether the SQL gives NULL anywhere, for rows that a condition drops too. No proof that nothing raises rests on less.
 func (e *Expr) mayBeNull() bool { return e.nullable || e.nullBefore }
 
-// Bounds holds every value but NULL, in canonical units (see the package comment). Open ends: no bound is known.
+// Bounds holds every value but NULL, in canonical units (see the package comment); of a range, its ends. Open ends: no bound is known.
 func (e *Expr) Bounds() bounds.Interval { return e.bounds }
 
 // Collatable says that the expression's equality is that of a collation.

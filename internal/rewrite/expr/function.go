@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -26,15 +27,9 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 	case f.FuncVariadic:
 		return nil, Refuse(refusal.Function, loc, "VARIADIC is not supported on private rows", "")
 	}
-	if e, err := b.rangeFunction(f, name); e != nil || err != nil {
-		return e, err
-	}
 	nodes := f.Args
 	if name == "make_interval" {
-		var err error
-		if nodes, err = intervalArguments(nodes, loc); err != nil {
-			return nil, err
-		}
+		nodes = intervalArguments(nodes)
 	}
 	for _, a := range nodes {
 		if a.GetNamedArgExpr() != nil {
@@ -44,6 +39,9 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 	args, err := b.list(nodes)
 	if err != nil {
 		return nil, err
+	}
+	if e := b.endFunction(name, args, text, loc); e != nil {
+		return e, nil
 	}
 	if r, ok := b.rules.builders[name]; ok {
 		if e, err := r.build(&call{b: b, args: args, text: text, loc: loc}, name); e != nil || err != nil {
@@ -58,6 +56,29 @@ func (b *builder) funcCall(f *pg_query.FuncCall) (*Expr, error) {
 		return nil, Refuse(refusal.Function, loc, fmt.Sprintf("function %s is not supported for %s", name, typeList(args)), "")
 	}
 	return b.resolved(cand, args, functionTemplate(cand.Name, len(cand.Args)), text, loc)
+}
+
+// intervalParts names the arguments of make_interval.
+var intervalParts = []string{"years", "months", "weeks", "days", "hours", "mins", "secs"}
+
+// intervalArguments puts named arguments of make_interval into their places, and 0 where there is none. What has no place stays as it is.
+func intervalArguments(nodes []*pg_query.Node) []*pg_query.Node {
+	out := make([]*pg_query.Node, len(intervalParts))
+	for i, n := range nodes {
+		if named := n.GetNamedArgExpr(); named != nil {
+			i, n = slices.Index(intervalParts, named.Name), named.Arg
+		}
+		if i < 0 || i >= len(out) || out[i] != nil {
+			return nodes
+		}
+		out[i] = n
+	}
+	for i, n := range out {
+		if n == nil {
+			out[i] = pg_query.MakeAConstIntNode(0, -1)
+		}
+	}
+	return out
 }
 
 // functionTemplate prints a call with n arguments.

@@ -68,6 +68,8 @@ func readLiteral(oid uint32, labels []string, text string) (*constant, error) {
 		return c, nil
 	case pgresolve.IsTime(oid):
 		return c, c.readTime(oid, trimmed)
+	case isRange(oid):
+		return c, c.readRange(oid, trimmed)
 	}
 	return nil, errForm
 }

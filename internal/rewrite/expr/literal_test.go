@@ -107,7 +107,7 @@ func FuzzLiteral(f *testing.F) {
 		}
 		splitArray(text)
 		readFormat(text)
-		similarForm(text)
+		plainEscapes(text)
 		quoted := `{"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"}`
 		if items, ok := splitArray(quoted); !ok || len(items) != 1 || *items[0] != text {
 			t.Errorf("%q comes apart as %v", quoted, items)

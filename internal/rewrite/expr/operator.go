@@ -26,17 +26,14 @@ func (b *builder) aExpr(a *pg_query.A_Expr) (*Expr, error) {
 		return nil, err
 	}
 	if a.Lexpr.GetRowExpr() != nil || a.Rexpr.GetRowExpr() != nil {
-		return b.rowOperator(a, name, loc)
-	}
-	if e, err := b.rangeOperator(a, name); e != nil || err != nil {
-		return e, err
+		return b.rows(a, name)
 	}
 	var args []*Expr
 	for _, n := range []*pg_query.Node{a.Lexpr, a.Rexpr} {
 		if n == nil {
 			continue
 		}
-		e, err := b.compared(a.Kind == pg_query.A_Expr_Kind_AEXPR_OP && comparisons[name].not != "", func() (*Expr, error) { return b.similarPattern(a, n) })
+		e, err := b.compared(a.Kind == pg_query.A_Expr_Kind_AEXPR_OP && comparisons[name].not != "", func() (*Expr, error) { return b.pattern(n) })
 		if err != nil {
 			return nil, err
 		}
@@ -48,6 +45,9 @@ func (b *builder) aExpr(a *pg_query.A_Expr) (*Expr, error) {
 	text := describeOperator(a)
 	switch a.Kind {
 	case pg_query.A_Expr_Kind_AEXPR_OP:
+		if e, err := b.rangeOperator(a, name, args); e != nil || err != nil {
+			return e, err
+		}
 		return b.operator(name, args, text, loc)
 	case pg_query.A_Expr_Kind_AEXPR_DISTINCT, pg_query.A_Expr_Kind_AEXPR_NOT_DISTINCT:
 		return b.distinct(args, a.Kind == pg_query.A_Expr_Kind_AEXPR_DISTINCT, text, loc)
@@ -119,7 +119,8 @@ func (b *builder) enumComparison(name string, args []*Expr, text string, loc int
 		}
 		c.args = append(c.args, x.relabelled())
 	}
-	return compare(c)
+	e := c.result(pgtype.BoolOID)
+	return e, compare(c, e)
 }
 
 // between expands as transformAExprBetween does.

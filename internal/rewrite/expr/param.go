@@ -26,7 +26,7 @@ func (b *builder) paramRef(p *pg_query.ParamRef) (*Expr, error) {
 		}
 		return enumParam(n, oid, value, known, loc), nil
 	}
-	if !supported(oid) {
+	if !supported(oid) && !isRange(oid) {
 		return nil, Refuse(refusal.Parameter, loc, fmt.Sprintf("parameter $%d is of a type that is not supported on private rows", n), "cast the parameter to text, a number, a date or a boolean")
 	}
 	e := newExpr(oid, loc)

@@ -1,96 +1,141 @@
 package expr
 
 import (
+	"fmt"
+	"math/big"
+	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/dpproxy/dpproxy/internal/refusal"
+	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 )
 
-// A range of columns is no value here: what is asked of one is said of its bounds. PostgreSQL raises an error where a range's lower bound is above its
-// upper one, and no row may; such a range is empty.
+// Columns of range types, and what is asked of them beside constants, parameters and values, are printed as they are: these operators and
+// functions are total for every range (docs/privacy.md P3a). A constant is a range as PostgreSQL reads or computes it; its bounds hold its
+// ends.
 
-// rangeElements are the types that ranges are of.
-var rangeElements = map[string]string{
-	"int4range": "int4", "int8range": "int8", "numrange": "numeric", "daterange": "date", "tsrange": "timestamp", "tstzrange": "timestamptz",
+// rangeTypes are the types of ranges, with those of their ends.
+var rangeTypes = map[uint32]uint32{
+	pgtype.Int4rangeOID: pgtype.Int4OID, pgtype.Int8rangeOID: pgtype.Int8OID, pgtype.NumrangeOID: pgtype.NumericOID,
+	pgtype.DaterangeOID: pgtype.DateOID, pgtype.TsrangeOID: pgtype.TimestampOID, pgtype.TstzrangeOID: pgtype.TimestamptzOID,
 }
 
-// discreteRanges have [a,b) in the place of every other form.
-var discreteRanges = map[string]bool{"int4range": true, "int8range": true, "daterange": true}
+func isRange(oid uint32) bool { return rangeTypes[oid] != 0 }
 
-// rangeOf is a range as it is written: by its constructor, or as a constant.
-type rangeOf struct {
-	name             string
-	lower, upper     *pg_query.Node // nil: none
-	lowerIn, upperIn bool
+// rangeOperators say whether a value may stand on the right, or on the left.
+var rangeOperators = map[string]struct{ valueRight, valueLeft bool }{
+	"@>": {valueRight: true}, "<@": {valueLeft: true}, "&&": {}, "<<": {}, ">>": {}, "&<": {}, "&>": {}, "-|-": {},
 }
 
-// constantRange reads the text of a range, without quotes: its brackets and its bounds.
-func constantRange(text string) (flags, lower, upper string, ok bool) {
-	text = strings.TrimSpace(text)
-	if len(text) < 3 || strings.Count(text, ",") != 1 {
-		return "", "", "", false
-	}
-	lower, upper, _ = strings.Cut(text[1:len(text)-1], ",")
-	for _, end := range []*string{&lower, &upper} {
-		if *end = strings.TrimSpace(*end); len(*end) > 2 && strings.HasPrefix(*end, `"`) && strings.HasSuffix(*end, `"`) {
-			*end = (*end)[1 : len(*end)-1]
-		}
-		if strings.ContainsAny(*end, `"\`) {
-			return "", "", "", false
-		}
-	}
-	return text[:1] + text[len(text)-1:], lower, upper, true
-}
+// rangeTests are the functions of a range that tell something of it.
+var rangeTests = map[string]bool{"isempty": true, "lower_inc": true, "upper_inc": true, "lower_inf": true, "upper_inf": true}
 
-// asRange reads an operand that is a range; nil where it is none.
-func asRange(n *pg_query.Node) *rangeOf {
-	if f := n.GetFuncCall(); f != nil && rangeElements[functionWord(f)] != "" && (len(f.Args) == 2 || len(f.Args) == 3) {
-		flags := "[)"
-		if len(f.Args) == 3 {
-			flags = f.Args[2].GetAConst().GetSval().GetSval()
-		}
-		return newRange(functionWord(f), f.Args[0], f.Args[1], flags)
-	}
-	c := n.GetTypeCast()
-	names := c.GetTypeName().GetNames()
-	if len(names) == 2 && names[0].GetString_().GetSval() == "pg_catalog" {
-		names = names[1:]
-	}
-	if len(names) != 1 || len(c.TypeName.ArrayBounds) > 0 {
+// readRange reads a range as PostgreSQL writes it.
+func (c *constant) readRange(oid uint32, s string) error {
+	lower, upper, ok := strings.Cut(s, ",")
+	if s == "empty" {
 		return nil
 	}
-	return rangeText(names[0].GetString_().GetSval(), c.Arg.GetAConst().GetSval().GetSval(), int(c.Location))
+	if !ok {
+		return errForm
+	}
+	read := func(end string) (*big.Rat, error) {
+		if end = strings.Trim(end, `"`); end == "" {
+			return nil, nil
+		}
+		x, err := readLiteral(rangeTypes[oid], nil, end)
+		if err != nil {
+			return nil, err
+		}
+		return x.bounds.Lo, nil
+	}
+	var err error
+	if c.bounds.Lo, err = read(lower[1:]); err != nil {
+		return err
+	}
+	c.bounds.Hi, err = read(upper[:len(upper)-1])
+	return err
 }
 
-// rangeText reads the text of a range of a type; nil where it is none that is understood.
-func rangeText(name, text string, loc int) *rangeOf {
-	flags, lower, upper, ok := constantRange(text)
-	if rangeElements[name] == "" || !ok {
-		return nil
+// rangeOperator builds an operator between ranges, or a range and a value; nil where no operand is a range.
+func (b *builder) rangeOperator(a *pg_query.A_Expr, name string, args []*Expr) (*Expr, error) {
+	form, known := rangeOperators[name]
+	if !known || len(args) != 2 || !isRange(args[0].baseType()) && !isRange(args[1].baseType()) {
+		return nil, nil
 	}
-	end := func(text string) *pg_query.Node {
-		if text == "" {
+	c := &call{b: b, args: make([]*Expr, 2), loc: int(a.Location), text: describeOperator(a), tmpl: "({0} OPERATOR(pg_catalog." + name + ") {1})", cost: cost{steps: rangeSteps}}
+	for i, x := range args {
+		c.args[i] = x.relabelled()
+		if x.typ == pgtype.UnknownOID { // PostgreSQL takes a literal without a type for a range
+			var err error
+			if c.args[i], err = b.readUnknown(x, args[1-i].baseType(), nil, ""); err != nil {
+				return nil, err
+			}
+		}
+	}
+	l, r := c.args[0].typ, c.args[1].typ
+	if l != r && !(form.valueRight && rangeTypes[l] == r) && !(form.valueLeft && rangeTypes[r] == l) {
+		return nil, Refuse(refusal.Types, c.loc, fmt.Sprintf("%s is not supported of %s", c.text, typeList(args)), "cast one side")
+	}
+	e := c.result(pgtype.BoolOID)
+	e.test = rangeTest(name, c.args[0], c.args[1])
+	return e, nil
+}
+
+// rangeTest is what such a condition says where it is true. A range column begins no later than the other side ends, and ends no earlier
+// than that begins; an end that there is none of is NULL. A column of values lies between the ends of a constant range.
+func rangeTest(name string, left, right *Expr) *test {
+	if name == "<@" {
+		left, right, name = right, left, "@>"
+	}
+	if name == "&&" && left.col == nil {
+		left, right = right, left
+	}
+	there, col := right.unclamped(), left.col
+	limit := func(c *Column, name string, at *big.Rat) *test {
+		if at == nil {
 			return nil
 		}
-		return pg_query.MakeAConstStrNode(text, int32(loc))
+		return &test{kind: testComparison, col: c, name: name, bounds: bounds.Point(at), integral: stepwise(c.Type), constant: true}
 	}
-	return newRange(name, end(lower), end(upper), flags)
+	switch {
+	case name != "@>" && name != "&&" || left.provisional || right.provisional:
+	case col != nil && isRange(right.typ) == (name == "&&") && (right.value != nil || !isRange(right.typ)): // every range contains an empty one
+		return &test{kind: testEnds, args: []*test{limit(col.end(lowerEnd), "<=", there.Hi), limit(col.end(upperEnd), ">=", there.Lo)}}
+	case left.value != nil && left.value.text != nil && right.col != nil && name == "@>":
+		from, to := ">=", "<="
+		if strings.HasPrefix(*left.value.text, "(") {
+			from = ">"
+		}
+		if strings.HasSuffix(*left.value.text, ")") {
+			to = "<"
+		}
+		return &test{kind: testAnd, args: []*test{limit(right.col, from, left.bounds.Lo), limit(right.col, to, left.bounds.Hi), nil}}
+	}
+	return nil
 }
 
-func newRange(name string, lower, upper *pg_query.Node, flags string) *rangeOf {
-	if len(flags) != 2 || !strings.ContainsAny(flags[:1], "[(") || !strings.ContainsAny(flags[1:], "])") {
+// endFunction builds lower(), upper() and what is asked of a range column, or of a constant that is computed, in a word; nil for anything else.
+func (b *builder) endFunction(name string, args []*Expr, text string, loc int) *Expr {
+	which := slices.Index(endNames[:], name)
+	if len(args) != 1 || !isRange(args[0].baseType()) || args[0].col == nil && !b.typesOnly || which < 0 && !rangeTests[name] {
 		return nil
 	}
-	r := &rangeOf{name: name, lowerIn: flags[0] == '[', upperIn: flags[1] == ']'}
-	end := func(n *pg_query.Node) *pg_query.Node {
-		if n == nil || n.GetAConst().GetIsnull() {
-			return nil
-		}
-		if n.GetAConst() != nil || n.GetParamRef() != nil {
-			return r.element(n) // which an unknown literal has here
-		}
-		return n
+	x := args[0].relabelled()
+	if x.col != nil && which >= 0 {
+		e := b.underConditions(x.col.end(which), loc)
+		e.text = text
+		return e
 	}
-	r.lower, r.upper = end(lower), end(upper)
-	return r
+	oid := uint32(pgtype.BoolOID)
+	if which >= 0 {
+		oid = rangeTypes[x.typ]
+	}
+	c := &call{b: b, args: []*Expr{x}, loc: loc, text: text, tmpl: functionTemplate(name, 1), cost: cost{steps: rangeSteps}}
+	e := c.result(oid)
+	e.provisional = e.provisional || b.typesOnly
+	return e
 }

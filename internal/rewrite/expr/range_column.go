@@ -1,8 +1,6 @@
 package expr
 
 import (
-	"github.com/jackc/pgx/v5/pgtype"
-
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
@@ -11,17 +9,8 @@ import (
 // A column of a range type is used as it is by operators and tests that are total for every range, and by its ends, lower() and upper():
 // each is a column of its own, which the policy's bounds of the range hold (docs/privacy.md P3a).
 
-// rangeNames are the types of ranges.
-var rangeNames = map[uint32]string{
-	pgtype.Int4rangeOID: "int4range", pgtype.Int8rangeOID: "int8range", pgtype.NumrangeOID: "numrange",
-	pgtype.DaterangeOID: "daterange", pgtype.TsrangeOID: "tsrange", pgtype.TstzrangeOID: "tstzrange",
-}
-
-// elementOf is the type of the ends of a range.
-func elementOf(oid uint32) uint32 { return pgresolve.TypeNamed(rangeElements[rangeNames[oid]]) }
-
 // isRange says that the column's type is one of ranges, or a domain over one.
-func (c *Column) isRange() bool { return rangeNames[c.Equality().Type] != "" }
+func (c *Column) isRange() bool { return isRange(c.Equality().Type) }
 
 // The places of a range's ends.
 const (
@@ -43,7 +32,7 @@ func (c *Column) end(which int) *Column {
 	if old != nil && old.of == c && query.Equal(old.Ref, ref) && (old.Nullable || !c.Nullable) {
 		return old
 	}
-	element := elementOf(base)
+	element := rangeTypes[base]
 	e := &Column{
 		Ref: ref, Name: endNames[which] + "(" + c.Name + ")", Type: element, Typmod: -1, TypeName: pgresolve.Qualified(element, -1), Nullable: true,
 		Bounds: c.Bounds, Scale: -1, DeterministicCollation: true, Work: c.Work.Plus(Work{Row: rangeSteps}), Subquery: c.Subquery, Outside: c.Outside, of: c, which: which,
@@ -109,25 +98,12 @@ func (c *Column) NarrowEnds(known map[*Column]Narrowing) *Column {
 	return &out
 }
 
-// endOf finds the range of which an expression is an end.
-func (e *Expr) endOf(which int) (of query.Scalar, ok bool) {
-	switch {
-	case e.col != nil && e.col.of != nil && e.col.which == which:
-		return e.col.of.Ref, true
-	case len(e.args) == 1 && rangeNames[e.args[0].baseType()] != "" && e.tmpl == functionTemplate(endNames[which], 1):
-		return e.args[0].SQL(), true
-	}
-	return nil, false
-}
-
 // spanned leaves what is negative out of the bounds of upper(r) - lower(r): no range ends before it begins, and clamps keep that order if
 // those of the end are no lower than those of the beginning (docs/privacy.md P3a).
 func (c *call) spanned(i bounds.Interval) bounds.Interval {
 	x, y := c.args[0], c.args[1]
-	of, ok := x.endOf(upperEnd)
-	same, too := y.endOf(lowerEnd)
-	if c.cand.Name != "-" || !ok || !too || !query.Equal(of, same) || !x.bounds.Finite() || !y.bounds.Finite() || !i.Finite() ||
-		y.bounds.Lo.Cmp(x.bounds.Lo) > 0 || y.bounds.Hi.Cmp(x.bounds.Hi) > 0 {
+	if c.cand.Name != "-" || x.col == nil || y.col == nil || x.col.of == nil || y.col.of == nil || !query.Equal(x.col.of.Ref, y.col.of.Ref) || x.col.which != upperEnd || y.col.which != lowerEnd ||
+		!i.Finite() || y.bounds.Lo.Cmp(x.bounds.Lo) > 0 || y.bounds.Hi.Cmp(x.bounds.Hi) > 0 {
 		return i
 	}
 	return bounds.New(bounds.Max(i.Lo, bounds.Zero), i.Hi)

@@ -15,17 +15,19 @@ import (
 var arithmeticRules = []rule{
 	{names: "+ - * /", args: "int2|int4|int8,int2|int4|int8", total: "bounds prove that the result fits; divisor 0: NULL", apply: intArith},
 	{names: "% mod", args: "int2,int2 int4,int4 int8,int8", total: "divisor 0: NULL", apply: remainder},
-	{names: "+ - *", args: "numeric,numeric", total: "bounded operands", apply: numericArith},
-	{names: "+ - *", args: "float4|float8,float4|float8", total: "bounded operands; bounds prove that nothing overflows or underflows", apply: floatArith},
-	{names: "/ div", args: "numeric,numeric", total: "bounded operands; 0 outside the divisor's bounds, or a divisor with a fixed number of digits (0: NULL)", apply: numericQuo},
-	{names: "% mod", args: "numeric,numeric", total: "bounded operands; 0 outside the divisor's bounds, or a divisor with a fixed number of digits (0: NULL)", apply: remainder},
-	{names: "/", args: "float4|float8,float4|float8", total: "bounded operands; 0 outside the divisor's bounds, or an operand of a comparison (0: NULL)", apply: floatQuo},
-	{names: "-", args: "int2|int4|int8", total: "bounds prove that the result fits", apply: negate},
-	{names: "-", args: "numeric|float4|float8", total: "always", apply: negate},
-	{names: "+", args: "int2|int4|int8|numeric|float4|float8", total: "always", apply: identity},
-	{names: "abs @", args: "int2|int4|int8|numeric|float4|float8", total: "bounds prove that the result fits", apply: absolute},
+	{names: "+ - *", args: "numeric,numeric", total: "bounded operands", bounded: true, apply: numericArith},
+	{names: "+ - *", args: "float4|float8,float4|float8", total: "bounded operands; bounds prove that nothing overflows or underflows", bounded: true, apply: floatArith},
+	{names: "/ div", args: "numeric,numeric", total: numericDivisor, bounded: true, apply: numericQuo},
+	{names: "% mod", args: "numeric,numeric", total: numericDivisor, bounded: true, apply: remainder},
+	{names: "/", args: "float4|float8,float4|float8", total: "bounded operands; 0 outside the divisor's bounds, or an operand of a comparison (0: NULL)", bounded: true, apply: floatQuo},
+	{names: "-", args: "int2|int4|int8", total: "bounds prove that the result fits", apply: image(bounds.Interval.Neg)},
+	{names: "-", args: "numeric|float4|float8", total: "always", apply: image(bounds.Interval.Neg)},
+	{names: "+", args: "int2|int4|int8|numeric|float4|float8", total: "always", apply: image(func(i bounds.Interval) bounds.Interval { return i })},
+	{names: "abs @", args: "int2|int4|int8|numeric|float4|float8", total: "bounds prove that the result fits", apply: image(bounds.Interval.Abs)},
 	{names: "sign", args: "numeric|float8", total: "always", apply: sign},
 }
+
+const numericDivisor = "bounded operands; 0 outside the divisor's bounds, or a divisor with a fixed number of digits (0: NULL)"
 
 // quanta gives the largest quantum of float arguments, which is known once they are read (see Expr.Read).
 func quanta(args []*Expr) (int, bool) {
@@ -51,14 +53,13 @@ func operate(op string, a, b bounds.Interval) bounds.Interval {
 }
 
 // intArith: the result type is the wider operand's; overflow raises.
-func intArith(c *call) (*Expr, error) {
-	e := c.result(c.cand.Result)
+func intArith(c *call, e *Expr) error {
 	x, y := c.args[0], c.args[1]
 	var limits, safe bounds.Interval
 	if c.cand.Name == "/" {
 		divisor, err := c.divisor(e)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if !y.nonzero && y.safe().Contains(bounds.Zero) {
 			e.nullable = true
@@ -71,18 +72,15 @@ func intArith(c *call) (*Expr, error) {
 		limits, safe = operate(c.cand.Name, x.bounds, y.bounds), operate(c.cand.Name, x.safe(), y.safe())
 		limits = c.spanned(limits)
 	}
-	if e.provisional {
-		return e, nil
-	}
-	if isNull(x) || isNull(y) {
-		return e, nil
+	if e.provisional || isNull(x) || isNull(y) {
+		return nil
 	}
 	if !safe.Within(intRange(e.typ)) {
-		return nil, c.refuse(refusal.Overflow, fmt.Sprintf("it may overflow %s, as it may be anything in %s", pgresolve.Display(e.typ), safe), "only columns with declared bounds can be computed with; or cast an operand to bigint or numeric")
+		return c.refuse(refusal.Overflow, fmt.Sprintf("it may overflow %s, as it may be anything in %s", pgresolve.Display(e.typ), safe), "only columns with declared bounds can be computed with; or cast an operand to bigint or numeric")
 	}
 	e.bounds = limits
 	e.nonzero = c.cand.Name == "*" && x.nonzero && y.nonzero
-	return e, nil
+	return nil
 }
 
 func isNull(e *Expr) bool { return e.value != nil && e.value.items == nil && e.value.text == nil }
@@ -109,23 +107,19 @@ func (c *call) divisor(e *Expr) (bounds.Interval, error) {
 }
 
 // remainder: the sign of the dividend, smaller than the divisor.
-func remainder(c *call) (*Expr, error) {
-	e := c.result(c.cand.Result)
+func remainder(c *call, e *Expr) error {
 	x, y := c.args[0], c.args[1]
 	if e.typ == pgtype.NumericOID {
-		if known, err := c.finite(); !known || err != nil {
-			return e, err
-		}
 		e.scale = merge(x.scale, y.scale)
 	}
 	if _, err := c.divisor(e); err != nil {
-		return nil, err
+		return err
 	}
 	if !y.nonzero && y.safe().Contains(bounds.Zero) {
 		e.nullable = true
 	}
 	if e.provisional || isNull(x) || isNull(y) {
-		return e, nil
+		return nil
 	}
 	most := y.safe().Abs().Hi
 	if pgresolve.IsInt(e.typ) {
@@ -138,12 +132,11 @@ func remainder(c *call) (*Expr, error) {
 	if i := x.bounds; i.Hi != nil {
 		e.bounds.Hi = bounds.Min(e.bounds.Hi, bounds.Max(i.Hi, bounds.Zero))
 	}
-	return e, nil
+	return nil
 }
 
 // numericArith is exact while digits are few; beyond 16383 digits after the point PostgreSQL rounds.
-func numericArith(c *call) (*Expr, error) {
-	e := c.result(pgtype.NumericOID)
+func numericArith(c *call, e *Expr) error {
 	x, y := c.args[0], c.args[1]
 	switch {
 	case x.scale < 0 || y.scale < 0:
@@ -152,13 +145,9 @@ func numericArith(c *call) (*Expr, error) {
 	default:
 		e.scale = max(x.scale, y.scale)
 	}
-	known, err := c.finite()
-	if !known || err != nil {
-		return e, err
-	}
 	e.bounds = c.spanned(operate(c.cand.Name, x.bounds, y.bounds)).Short()
 	e.nonzero = c.cand.Name == "*" && x.nonzero && y.nonzero && e.scale >= 0 && e.scale < 16000
-	return e, c.sized(e)
+	return c.sized(e)
 }
 
 // mostDigits bounds the size of numerics, far below PostgreSQL's 131072 digits, so that no operation is slow.
@@ -172,16 +161,11 @@ func (c *call) sized(e *Expr) error {
 }
 
 // numericQuo: quotients have at least 16 significant digits (numeric.c, select_div_scale), and are rounded to them.
-func numericQuo(c *call) (*Expr, error) {
-	e := c.result(pgtype.NumericOID)
+func numericQuo(c *call, e *Expr) error {
 	x, y := c.args[0], c.args[1]
-	known, err := c.finite()
-	if !known || err != nil {
-		return e, err
-	}
 	b, err := c.divisor(e)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	least := bounds.One
 	if b.Contains(bounds.Zero) {
@@ -198,16 +182,11 @@ func numericQuo(c *call) (*Expr, error) {
 		whole := bounds.New(bounds.Floor(e.bounds.Lo), bounds.Ceil(e.bounds.Hi)) // rounding takes nothing past a whole number
 		e.bounds = e.bounds.WidenRelative(bounds.Pow10(-12)).Widen(bounds.Pow10(-16)).Short().Intersect(whole)
 	}
-	return e, c.sized(e)
+	return c.sized(e)
 }
 
 // floatArith rounds as the type does. A sum of multiples of 2^-q is one too; a product is a multiple of 2^-(q+r).
-func floatArith(c *call) (*Expr, error) {
-	e := c.result(c.cand.Result)
-	known, err := c.finite()
-	if !known || err != nil {
-		return e, err
-	}
+func floatArith(c *call, e *Expr) error {
 	x, y := c.args[0], c.args[1]
 	q, ok := quanta(c.args)
 	if ok {
@@ -215,16 +194,16 @@ func floatArith(c *call) (*Expr, error) {
 	}
 	if c.cand.Name == "*" {
 		if !ok || x.quantum+y.quantum > leastQuantum(e.typ) {
-			return nil, c.refuse(refusal.Overflow, "it may underflow "+pgresolve.Display(e.typ), "cast the operands to numeric")
+			return c.refuse(refusal.Overflow, "it may underflow "+pgresolve.Display(e.typ), "cast the operands to numeric")
 		}
 		e.quantum = x.quantum + y.quantum
 		e.nonzero = x.nonzero && y.nonzero
 	}
 	e.bounds, ok = roundFloats(operate(c.cand.Name, x.bounds, y.bounds), e.typ)
 	if !ok {
-		return nil, c.refuse(refusal.Overflow, "it may overflow "+pgresolve.Display(e.typ), "")
+		return c.refuse(refusal.Overflow, "it may overflow "+pgresolve.Display(e.typ), "")
 	}
-	return e, nil
+	return nil
 }
 
 // atLeast writes a quotient of a divisor that is kept from 0.
@@ -238,12 +217,7 @@ func atLeast(x, y string) string {
 	return fmt.Sprintf("write CASE WHEN %s > 0.01 THEN %s / %s END with the least divisor that matters, or divide by GREATEST(%s, 0.01)", y, x, y, y)
 }
 
-func floatQuo(c *call) (*Expr, error) {
-	e := c.result(c.cand.Result)
-	known, err := c.finite()
-	if !known || err != nil {
-		return e, err
-	}
+func floatQuo(c *call, e *Expr) error {
 	x, y := c.args[0], c.args[1]
 	least, zero := bounds.One, y.bounds.Contains(bounds.Zero)
 	if zero && c.b.apart && y.quantum >= 0 && (y.bounds.Lo.Sign() != 0 || y.bounds.Hi.Sign() != 0) {
@@ -252,53 +226,37 @@ func floatQuo(c *call) (*Expr, error) {
 			e.tmpl, e.nullable = strings.ReplaceAll(e.tmpl, "{1}", "NULLIF({1}, "+floatLiteral(y.typ, bounds.Zero)+")"), true
 		}
 	} else if zero {
-		return nil, c.refuse(refusal.Division, "0 lies within the bounds "+y.bounds.String()+" of "+y.Text(), atLeast(c.args[0].Text(), y.Text()))
+		return c.refuse(refusal.Division, "0 lies within the bounds "+y.bounds.String()+" of "+y.Text(), atLeast(c.args[0].Text(), y.Text()))
 	}
 	if x.quantum < 0 {
-		return nil, c.refuse(refusal.Overflow, "it may underflow "+pgresolve.Display(e.typ), "cast the operands to numeric")
+		return c.refuse(refusal.Overflow, "it may underflow "+pgresolve.Display(e.typ), "cast the operands to numeric")
 	}
 	e.quantum = floatQuantum(quo(bounds.Pow2(-x.quantum), bounds.Max(y.bounds.Abs().Hi, bounds.One)), e.typ)
 	var ok bool
 	if e.bounds, ok = roundFloats(x.bounds.QuoApart(y.bounds, least), e.typ); !ok || e.quantum > leastQuantum(e.typ) {
-		return nil, c.refuse(refusal.Overflow, "it may overflow or underflow "+pgresolve.Display(e.typ), "")
+		return c.refuse(refusal.Overflow, "it may overflow or underflow "+pgresolve.Display(e.typ), "")
 	}
 	e.nonzero = x.nonzero
-	return e, nil
+	return nil
 }
 
-func negate(c *call) (*Expr, error) {
-	e := c.result(c.cand.Result)
-	x := c.args[0]
-	e.scale, e.quantum, e.nonzero, e.bounds = x.scale, x.quantum, x.nonzero, x.bounds.Neg()
-	if pgresolve.IsInt(e.typ) && !e.provisional && !x.safe().Neg().Within(intRange(e.typ)) {
-		return nil, c.refuse(refusal.Overflow, "it may overflow "+pgresolve.Display(e.typ), "only columns with declared bounds can be computed with; or cast to numeric")
+// image makes the rule of an operation that keeps digits, and takes bounds as f does. NaN it leaves as it is, whatever its sign.
+func image(f func(bounds.Interval) bounds.Interval) func(*call, *Expr) error {
+	return func(c *call, e *Expr) error {
+		x := c.args[0]
+		e.scale, e.quantum, e.nonzero = x.scale, x.quantum, x.nonzero
+		if !pgresolve.IsFloat(e.typ) || x.bounds.Finite() {
+			e.bounds = f(x.bounds)
+		}
+		if pgresolve.IsInt(e.typ) && !e.provisional && !f(x.safe()).Within(intRange(e.typ)) {
+			return c.refuse(refusal.Overflow, "it may overflow "+pgresolve.Display(e.typ), "only columns with declared bounds can be computed with; or cast to numeric")
+		}
+		return nil
 	}
-	return e, nil
-}
-
-func identity(c *call) (*Expr, error) {
-	e := c.result(c.cand.Result)
-	x := c.args[0]
-	e.scale, e.quantum, e.nonzero, e.bounds = x.scale, x.quantum, x.nonzero, x.bounds
-	return e, nil
-}
-
-func absolute(c *call) (*Expr, error) {
-	e := c.result(c.cand.Result)
-	x := c.args[0]
-	e.scale, e.quantum, e.nonzero, e.bounds = x.scale, x.quantum, x.nonzero, x.bounds.Abs()
-	if pgresolve.IsFloat(e.typ) && x.bounds.Open() {
-		e.bounds = bounds.Interval{} // NaN
-	}
-	if pgresolve.IsInt(e.typ) && !e.provisional && !x.safe().Abs().Within(intRange(e.typ)) {
-		return nil, c.refuse(refusal.Overflow, "it may overflow "+pgresolve.Display(e.typ), "only columns with declared bounds can be computed with; or cast to numeric")
-	}
-	return e, nil
 }
 
 // sign of NaN is NaN.
-func sign(c *call) (*Expr, error) {
-	e := c.result(c.cand.Result)
+func sign(c *call, e *Expr) error {
 	x := c.args[0]
 	e.scale, e.quantum = 0, 0
 	if pgresolve.IsFloat(e.typ) {
@@ -308,5 +266,5 @@ func sign(c *call) (*Expr, error) {
 		e.bounds = x.bounds.Map(func(r *big.Rat) *big.Rat { return rat(int64(r.Sign())) })
 		e.nonzero = x.nonzero
 	}
-	return e, nil
+	return nil
 }

@@ -11,33 +11,26 @@ import (
 )
 
 var bucketRules = []rule{
-	{names: "width_bucket", args: "float8,float8,float8,int4 numeric,numeric,numeric,int4", total: "bounded operand, constant limits that differ, a constant count > 0", cost: cost{steps: 30}, apply: widthBucket},
+	{names: "width_bucket", args: "float8,float8,float8,int4 numeric,numeric,numeric,int4", total: "bounded operand, constant limits that differ, a constant count > 0", bounded: true, cost: cost{steps: 30}, apply: widthBucket},
 	{names: "width_bucket", total: "constant ascending thresholds", build: thresholds},
 }
 
 // widthBucket raises on NaN, on equal limits and on a count below 1.
-func widthBucket(c *call) (*Expr, error) {
-	e := c.result(pgtype.Int4OID)
-	known, err := c.finite()
-	if !known || err != nil {
-		return e, err
-	}
-	lo, hi, n := c.args[1], c.args[2], c.args[3]
+func widthBucket(c *call, e *Expr) error {
 	for _, a := range c.args[1:] {
-		if b := a.bounds; !b.Finite() || b.Lo.Cmp(b.Hi) != 0 {
-			return nil, c.refuse(refusal.ConstantNeeded, a.Text()+" is not a constant", "write constant limits and a constant count")
+		if b := a.bounds; b.Lo.Cmp(b.Hi) != 0 {
+			return c.refuse(refusal.ConstantNeeded, a.Text()+" is not a constant", "write constant limits and a constant count")
 		}
 	}
-	if lo.bounds.Lo.Cmp(hi.bounds.Lo) == 0 || n.bounds.Lo.Sign() <= 0 || n.bounds.Lo.Cmp(rat(1<<30)) > 0 {
-		return nil, c.refuse(refusal.ArgumentRange, "the limits must differ and the count be above 0", "")
+	lo, hi, n := c.args[1].bounds, c.args[2].bounds, c.args[3].bounds
+	if lo.Lo.Cmp(hi.Lo) == 0 || n.Lo.Sign() <= 0 || n.Lo.Cmp(rat(1<<30)) > 0 {
+		return c.refuse(refusal.ArgumentRange, "the limits must differ and the count be above 0", "")
 	}
-	if pgresolve.IsFloat(lo.typ) { // hi − lo must not overflow
-		if limit := bounds.Pow10(300); lo.bounds.Abs().Hi.Cmp(limit) > 0 || hi.bounds.Abs().Hi.Cmp(limit) > 0 {
-			return nil, c.refuse(refusal.ArgumentRange, "the limits are too large", "")
-		}
+	if limit := bounds.Pow10(300); pgresolve.IsFloat(c.args[1].typ) && lo.Hull(hi).Abs().Hi.Cmp(limit) > 0 { // hi − lo must not overflow
+		return c.refuse(refusal.ArgumentRange, "the limits are too large", "")
 	}
-	e.bounds = bounds.New(bounds.Zero, add(n.bounds.Lo, bounds.One))
-	return e, nil
+	e.bounds = bounds.New(bounds.Zero, add(n.Lo, bounds.One))
+	return nil
 }
 
 var thresholdsTemplate = functionTemplate("width_bucket", 2)

@@ -19,22 +19,16 @@ var comparisonRules = []rule{{
 	total: "always", unclamped: true, apply: compare,
 }}
 
-// compare is total for any values: NaN, infinities and dates beyond a timestamp's range have an order too. So what is stored is compared, also
-// in operands that are total for any value. Both collations must
-// agree, or PostgreSQL raises when the first row arrives.
-func compare(c *call) (*Expr, error) {
+// compare is total for any values: NaN, infinities and dates beyond a timestamp's range have an order too. So what is stored is
+// compared, also in operands that are total for any value. Both collations must agree, or PostgreSQL raises when the first row arrives.
+func compare(c *call, e *Expr) error {
 	for i, a := range c.args {
 		c.args[i] = a.stored()
 	}
-	e := c.result(pgtype.BoolOID)
-	if err := c.collations(e); err != nil {
-		return nil, err
-	}
-	e.nondeterministic = false
-	e.collation = ""
+	*e = *c.result(pgtype.BoolOID) // what is stored may be NULL where what is read is not
 	e.op = c.cand.Name
 	e.test = c.b.comparisonTest(c.cand.Name, c.args[0], c.args[1])
-	return e, nil
+	return nil
 }
 
 // collations merges the arguments' collations into e.

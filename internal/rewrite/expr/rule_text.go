@@ -12,24 +12,24 @@ import (
 )
 
 var textRules = []rule{
-	{names: "lower upper initcap reverse btrim ltrim rtrim", args: "text", total: "operands up to 2^20 characters (the rest is cut off)", unclamped: true, apply: sameText},
-	{names: "length char_length character_length octet_length", args: "text|bpchar", total: "always", unclamped: true, apply: textLength},
-	{names: "ascii", args: "text", total: "always", unclamped: true, apply: textLength},
-	{names: "btrim ltrim rtrim", args: "text,text", total: "constant characters of at most 100", unclamped: true, cost: cost{perPiece: 2}, apply: trimSet},
+	{names: "lower upper initcap reverse btrim ltrim rtrim", args: "text", total: "operands up to 2^20 characters (the rest is cut off)", unclamped: true, short: true, apply: lengthOf(3)}, // ß, İ
+	{names: "length char_length character_length", args: "text|bpchar", total: "always", unclamped: true, apply: textLength(1)},
+	{names: "octet_length", args: "text|bpchar", total: "always", unclamped: true, apply: textLength(4)},
+	{names: "btrim ltrim rtrim", args: "text,text", total: "constant characters of at most 100", unclamped: true, short: true, constants: []string{"", "the set of characters"}, cost: cost{perPiece: 2}, apply: lengthOf(1)},
 	{names: "left", args: "text,int4", total: "always", unclamped: true, cost: cost{brief: true}, apply: leftRight},
 	{names: "right", args: "text,int4", total: "always", unclamped: true, apply: leftRight},
-	{names: "strpos position", args: "text,text", total: "deterministic collation; a constant to look for", unclamped: true, cost: cost{perPiece: 4}, apply: position},
-	{names: "starts_with ^@", args: "text,text", total: "always", unclamped: true, apply: startsWith},
+	{names: "strpos position", args: "text,text", total: "deterministic collation; a constant to look for", unclamped: true, short: true, deterministic: true, constants: []string{"", "what to look for"}, cost: cost{perPiece: 4}, apply: textLength(1)},
+	{names: "starts_with ^@", args: "text,text", total: "always", unclamped: true, deterministic: true},
 	{names: "substring substr", args: "text,int4 text,int4,int4", total: "constant length ≥ 0, start and end that do not overflow", unclamped: true, cost: cost{brief: true}, apply: substring},
-	{names: "replace", args: "text,text,text", total: "constant strings, the first not empty; operands up to 2^20 characters", unclamped: true, cost: cost{perPiece: 4}, apply: replace},
-	{names: "split_part", args: "text,text,int4", total: "operands up to 2^20 characters; a constant separator and field ≥ 1", unclamped: true, cost: cost{perPiece: 4}, apply: splitPart},
-	{names: "lpad rpad", args: "text,int4 text,int4,text", total: "a constant length of at most 1000 and constant characters of at most 100", unclamped: true, apply: pad},
-	{names: "translate", args: "text,text,text", total: "constant characters of at most 100", unclamped: true, cost: cost{perPiece: 2}, apply: translate},
-	{names: "md5", args: "text", total: "operands up to 2^20 characters", unclamped: true, cost: cost{steps: 130}, apply: digest},
-	{names: "bit_length", args: "text", total: "operands up to 2^20 characters (the rest is cut off)", unclamped: true, apply: bitLength},
-	{names: "repeat", args: "text,int4", total: "a constant number of at most 1000; operands up to 2^20 characters", unclamped: true, apply: repeat},
-	{names: "overlay", args: "text,text,int4 text,text,int4,int4", total: "operands up to 2^20 characters; a constant replacement, start ≥ 1 and length ≥ 0", unclamped: true, apply: overlay},
+	{names: "replace", args: "text,text,text", total: "constant strings; operands up to 2^20 characters", unclamped: true, short: true, deterministic: true, constants: []string{"", "what to replace", "the replacement"}, cost: cost{perPiece: 4}, apply: replace},
+	{names: "split_part", args: "text,text,int4", total: "operands up to 2^20 characters; a constant separator and field ≥ 1", unclamped: true, short: true, deterministic: true, constants: []string{"", "the separator", "the field number"}, cost: cost{perPiece: 4}, apply: splitPart},
+	{names: "lpad rpad", args: "text,int4 text,int4,text", total: "a constant length of at most 1000 and constant characters of at most 100", unclamped: true, constants: []string{"", "the length", "the filling"}, apply: pad},
+	{names: "md5", args: "text", total: "operands up to 2^20 characters", unclamped: true, short: true, cost: cost{steps: 130}, apply: func(_ *call, e *Expr) error { e.maxLen = 32; return nil }},
+	{names: "||", args: "text,text text,anynonarray anynonarray,text", total: "operands up to 2^20 characters (the rest is cut off)", unclamped: true, apply: concatenate},
 }
+
+// mostChars limits the bytes of a constant that a text is searched for, or filled with.
+const mostChars = 100
 
 // limited cuts a text of unknown length, so that what is made of it stays small.
 func limited(e *Expr) *Expr {
@@ -42,51 +42,39 @@ func limited(e *Expr) *Expr {
 	return out
 }
 
-func (c *call) textResult(maxLen int) (*Expr, error) {
-	e := c.result(pgtype.TextOID)
-	e.maxLen = maxLen
-	return e, c.collations(e)
-}
-
-func sameText(c *call) (*Expr, error) {
-	x := limited(c.args[0])
-	c.args = []*Expr{x}
-	return c.textResult(3 * x.maxLen) // lower and upper may lengthen a character: ß, İ
-}
-
-func textLength(c *call) (*Expr, error) {
-	e := c.result(pgtype.Int4OID)
-	if n := c.args[0].maxLen; n >= 0 {
-		e.bounds = bounds.Between(0, int64(n))
-		if c.cand.Name == "octet_length" {
-			e.bounds = bounds.Between(0, 4*int64(n))
-		}
+// constant says whether the value of an argument is known and is not NULL, where it is what a rule wants constant. It refuses one that is no
+// constant, and one that is too long.
+func (c *call) constant(r rule, i int, what string) (known bool, err error) {
+	if what == "" || i >= len(c.args) {
+		return true, nil
 	}
-	if c.cand.Name == "ascii" {
-		e.bounds = bounds.Between(0, 0x10ffff)
-	}
-	return e, nil
-}
-
-// constantText gives a constant argument's text; known is false for provisional ones and NULL.
-func (c *call) constantText(i int, what string) (s string, known bool, err error) {
 	a := c.args[i]
-	if a.provisional {
-		return "", false, nil
-	}
 	text, ok := a.constantText()
-	if !ok {
-		return "", false, c.refuse(refusal.ConstantNeeded, what+" is not a constant", "write a constant or a parameter")
+	switch {
+	case a.provisional:
+		return false, nil
+	case !ok:
+		return false, c.refuse(refusal.ConstantNeeded, what+" is not a constant", "write a constant or a parameter")
+	case text != nil && pgresolve.IsString(a.typ) && len(*text) > max(r.longest, mostChars):
+		return false, c.refuse(refusal.TextLength, fmt.Sprintf("%s is longer than %d bytes", what, max(r.longest, mostChars)), "")
 	}
-	if text == nil {
-		return "", false, nil
-	}
-	return *text, true, nil
+	return text != nil, nil
 }
+
+// textOf and intOf give the values of arguments that a rule wants constant.
+func (c *call) textOf(i int) string {
+	text, _ := c.args[i].constantText()
+	return *text
+}
+
+func (c *call) intOf(i int) int64 { return c.args[i].bounds.Lo.Num().Int64() }
 
 // constantText gives the text of a constant behind casts between texts, as PostgreSQL makes it: a length cuts it, and from bpchar the
 // blanks at its end go. nil is NULL; ok is false for anything else.
 func (e *Expr) constantText() (text *string, ok bool) {
+	if e.pattern != nil {
+		return e.pattern, true
+	}
 	if e.value != nil || e.tmpl != castTemplate || !pgresolve.IsString(e.args[0].typ) {
 		return e.Constant()
 	}
@@ -105,219 +93,100 @@ func (e *Expr) constantText() (text *string, ok bool) {
 	return &s, true
 }
 
-// constantInt gives a constant integer argument.
-func (c *call) constantInt(i int, what string) (n int64, known bool, err error) {
-	a := c.args[i]
-	if a.provisional || isNull(a) {
-		return 0, false, nil
+// lengthOf makes the rule of a text that is no longer than so many times its first operand.
+func lengthOf(times int) func(*call, *Expr) error {
+	return func(c *call, e *Expr) error {
+		e.maxLen = times * c.args[0].maxLen
+		return nil
 	}
-	if a.value == nil || !a.bounds.Finite() {
-		return 0, false, c.refuse(refusal.ConstantNeeded, what+" is not a constant", "write a constant or a parameter")
-	}
-	return a.bounds.Lo.Num().Int64(), true, nil
 }
 
-func trimSet(c *call) (*Expr, error) {
-	set, known, err := c.constantText(1, "the set of characters")
-	if err != nil {
-		return nil, err
+// textLength makes the rule of a number that is no greater than so many times the length of the first operand.
+func textLength(times int64) func(*call, *Expr) error {
+	return func(c *call, e *Expr) error {
+		if n := c.args[0].maxLen; n >= 0 {
+			e.bounds = bounds.Between(0, times*int64(n))
+		}
+		return nil
 	}
-	if known && len(set) > 100 {
-		return nil, c.refuse(refusal.TextLength, "the set of characters is longer than 100 bytes", "")
-	}
-	x := limited(c.args[0])
-	c.args = []*Expr{x, c.args[1]}
-	return c.textResult(x.maxLen)
 }
 
-func leftRight(c *call) (*Expr, error) {
-	n := c.args[0].maxLen
-	if k, known, err := c.constantInt(1, ""); known && err == nil && k >= 0 && (n < 0 || int64(n) > k) {
-		n = int(min(k, 1<<30))
+// cutTo gives the most characters of the first operand, of which the i-th argument is how many are left.
+func (c *call) cutTo(i int) int {
+	n, k := c.args[0].maxLen, c.args[i]
+	if k.value == nil || !k.bounds.Finite() || k.bounds.Lo.Sign() < 0 || n >= 0 && int64(n) <= c.intOf(i) {
+		return n
 	}
+	return int(min(c.intOf(i), 1<<30))
+}
+
+func leftRight(c *call, e *Expr) error {
+	e.maxLen = c.cutTo(1)
 	if k := c.args[1]; k.provisional || isNull(k) || !k.safe().Contains(rat(-1<<31)) {
-		return c.textResult(n)
+		return nil
 	}
-	return nil, c.refuse(refusal.TextLength, "its length may be anything", "write a constant length, or LEAST(GREATEST(n, 0), 100)")
+	return c.refuse(refusal.TextLength, "its length may be anything", "write a constant length, or LEAST(GREATEST(n, 0), 100)")
 }
 
-// position raises under a collation that is not deterministic.
-func position(c *call) (*Expr, error) {
-	e := c.result(pgtype.Int4OID)
-	s, known, err := c.constantText(1, "what to look for")
-	if err != nil {
-		return nil, err
+// substring raises where the length is negative.
+func substring(c *call, e *Expr) error {
+	if e.maxLen = c.args[0].maxLen; len(c.args) < 3 {
+		return nil
 	}
-	if known && len(s) > 1000 {
-		return nil, c.refuse(refusal.TextLength, "what to look for is longer than 1000 bytes", "")
+	n := c.args[2]
+	if i := n.safe(); !n.provisional && !isNull(n) && i.Lo.Sign() < 0 {
+		return c.refuse(refusal.ArgumentRange, "its length may be negative", "write a constant length, or GREATEST(n, 0)")
 	}
-	x := limited(c.args[0])
-	e.args = []*Expr{x, c.args[1]}
-	e.bounds = bounds.Between(0, int64(x.maxLen))
-	return e, c.deterministic()
+	e.maxLen = c.cutTo(2)
+	return nil
 }
 
-// deterministic refuses collations under which substrings have no meaning (PostgreSQL: "nondeterministic collations are not supported for …").
-func (c *call) deterministic() error {
-	var e Expr
-	if err := c.collations(&e); err != nil {
-		return err
+func replace(c *call, e *Expr) error {
+	from, to := c.textOf(1), c.textOf(2)
+	if e.maxLen = c.args[0].maxLen; len(to) > len(from) {
+		e.maxLen *= len(to)
 	}
-	if e.nondeterministic {
-		return c.refuse(refusal.Collation, "its collation is not deterministic", `write COLLATE "C"`)
+	if len(to) > 100 || e.maxLen > 100*maxChars {
+		return c.refuse(refusal.TextLength, "the result may be too long", "shorten the operand with left(x, n)")
 	}
 	return nil
 }
 
-func startsWith(c *call) (*Expr, error) {
-	e := c.result(pgtype.BoolOID)
-	return e, c.deterministic()
+func splitPart(c *call, e *Expr) error {
+	if n := c.intOf(2); n < 1 || n > 1000 {
+		return c.refuse(refusal.ArgumentRange, "the field number is not from 1 to 1000", "")
+	}
+	e.maxLen = c.args[0].maxLen
+	return nil
 }
 
-// substring raises where the length is negative.
-func substring(c *call) (*Expr, error) {
-	maxLen := c.args[0].maxLen
-	if len(c.args) == 3 {
-		n := c.args[2]
-		if i := n.safe(); !n.provisional && !isNull(n) && (i.Lo == nil || i.Lo.Sign() < 0) {
-			return nil, c.refuse(refusal.ArgumentRange, "its length may be negative", "write a constant length, or GREATEST(n, 0)")
-		}
-		if k, known, err := c.constantInt(2, ""); known && err == nil && (maxLen < 0 || k < int64(maxLen)) {
-			maxLen = int(k)
-		}
+func pad(c *call, e *Expr) error {
+	n := c.intOf(1)
+	if n > 1000 {
+		return c.refuse(refusal.TextLength, "the length is above 1000", "")
 	}
-	return c.textResult(maxLen)
+	e.maxLen = int(max(n, 0))
+	return nil
 }
 
-func replace(c *call) (*Expr, error) {
-	from, known, err := c.constantText(1, "what to replace")
-	if err != nil {
-		return nil, err
-	}
-	to, known2, err := c.constantText(2, "the replacement")
-	if err != nil {
-		return nil, err
-	}
-	x := limited(c.args[0])
-	length := x.maxLen
-	if known && known2 && len(to) > len(from) {
-		length *= max(1, len(to))
-	}
-	if len(to) > 100 || length > 100*maxChars {
-		return nil, c.refuse(refusal.TextLength, "the result may be too long", "shorten the operand with left(x, n)")
-	}
-	c.args = []*Expr{x, c.args[1], c.args[2]}
-	e, err := c.textResult(length)
-	if err != nil {
-		return nil, err
-	}
-	return e, c.deterministic()
-}
-
-func splitPart(c *call) (*Expr, error) {
-	if _, _, err := c.constantText(1, "the separator"); err != nil {
-		return nil, err
-	}
-	n, known, err := c.constantInt(2, "the field number")
-	if err != nil {
-		return nil, err
-	}
-	if known && (n < 1 || n > 1000) {
-		return nil, c.refuse(refusal.ArgumentRange, "the field number is not from 1 to 1000", "")
-	}
-	x := limited(c.args[0])
-	c.args = []*Expr{x, c.args[1], c.args[2]}
-	e, err := c.textResult(x.maxLen)
-	if err != nil {
-		return nil, err
-	}
-	return e, c.deterministic()
-}
-
-func pad(c *call) (*Expr, error) {
-	n, known, err := c.constantInt(1, "the length")
-	if err != nil {
-		return nil, err
-	}
-	if len(c.args) == 3 {
-		fill, _, err := c.constantText(2, "the filling")
-		if err != nil {
-			return nil, err
+// concatenate bounds text || anything. PostgreSQL prints the other operand by its output function.
+func concatenate(c *call, e *Expr) error {
+	length := 0
+	for i, a := range c.args {
+		if !pgresolve.IsString(a.typ) {
+			if !supported(a.typ) && !a.isEnum() {
+				return c.refuse(refusal.Types, a.Text()+" is of a type that is not supported", "")
+			}
+			if err := c.printed(a); err != nil {
+				return err
+			}
+			x := &call{args: []*Expr{a}, loc: c.loc, text: a.Text(), tmpl: castTemplate}
+			a = x.result(pgtype.TextOID)
+			a.maxLen = printedLen(x.args[0])
 		}
-		if len(fill) > 100 {
-			return nil, c.refuse(refusal.TextLength, "the filling is longer than 100 bytes", "")
-		}
+		c.args[i] = limited(a)
+		length += c.args[i].maxLen
 	}
-	if known && n > 1000 {
-		return nil, c.refuse(refusal.TextLength, "the length is above 1000", "")
-	}
-	return c.textResult(int(max(n, 0)))
-}
-
-func translate(c *call) (*Expr, error) {
-	for i, what := range []string{"", "the characters to replace", "the replacement"} {
-		if i == 0 {
-			continue
-		}
-		set, _, err := c.constantText(i, what)
-		if err != nil {
-			return nil, err
-		}
-		if len(set) > 100 {
-			return nil, c.refuse(refusal.TextLength, what+" are longer than 100 bytes", "")
-		}
-	}
-	x := limited(c.args[0])
-	c.args = []*Expr{x, c.args[1], c.args[2]}
-	return c.textResult(x.maxLen)
-}
-
-// bitLength cuts its operand: octet_length × 8 overflows int4 on a long one.
-func bitLength(c *call) (*Expr, error) {
-	x := limited(c.args[0])
-	c.args = []*Expr{x}
-	e := c.result(pgtype.Int4OID)
-	e.bounds = bounds.Between(0, 32*int64(x.maxLen))
-	return e, nil
-}
-
-func repeat(c *call) (*Expr, error) {
-	n, known, err := c.constantInt(1, "the number")
-	if err != nil {
-		return nil, err
-	}
-	x := limited(c.args[0])
-	if known && (n > 1000 || max(n, 0)*int64(x.maxLen) > 16*maxChars) {
-		return nil, c.refuse(refusal.TextLength, "the result may be too long", "shorten the operand with left(x, n)")
-	}
-	c.args = []*Expr{x, c.args[1]}
-	return c.textResult(int(max(n, 0)) * x.maxLen)
-}
-
-// overlay raises where the start is below 1 or the length negative.
-func overlay(c *call) (*Expr, error) {
-	with, _, err := c.constantText(1, "the replacement")
-	if err != nil {
-		return nil, err
-	}
-	for i, what := range []string{"", "", "the start", "the length"} {
-		if i < 2 || i >= len(c.args) {
-			continue
-		}
-		n, known, err := c.constantInt(i, what)
-		if err != nil {
-			return nil, err
-		}
-		if known && (n < int64(3-i) || n > maxChars) {
-			return nil, c.refuse(refusal.ArgumentRange, what+" is out of range", "write a start from 1, and a length from 0")
-		}
-	}
-	x := limited(c.args[0])
-	c.args[0] = x
-	return c.textResult(x.maxLen + len(with))
-}
-
-func digest(c *call) (*Expr, error) {
-	c.args = []*Expr{limited(c.args[0])}
-	return c.textResult(32)
+	e.maxLen, e.tmpl = length, "({0} OPERATOR(pg_catalog.||) {1})"
+	return nil
 }

@@ -10,12 +10,21 @@ import (
 // rule says when operations are total and what is known of their results. The families list theirs in files rule_*.go; what no rule
 // names is refused.
 type rule struct {
-	names     string // operators and functions, separated by blanks
-	args      string // lists of argument types, separated by blanks: "int2|int4,text" stands for int2,text and int4,text
-	total     string // the condition under which no row can raise an error
-	unclamped bool   // total on values outside the declared bounds too: columns are read as they are
-	cost      cost
-	apply     func(c *call) (*Expr, error)
+	names string // operators and functions, separated by blanks
+	args  string // lists of argument types, separated by blanks: "int2|int4,text" stands for int2,text and int4,text
+	total string // the condition under which no row can raise an error
+
+	unclamped     bool     // total on values outside the declared bounds too: columns are read as they are
+	bounded       bool     // total on numbers and times that have bounds, and on no other
+	short         bool     // of a text, the first argument, 2^20 characters are read: the rest is cut off
+	deterministic bool     // raises under a collation that is not
+	constants     []string // what arguments are that have to be constants; empty: they need not be
+	longest       int      // bytes of a constant text; 0: mostChars
+	cost          cost
+
+	// apply refuses what may raise, and bounds the result, which is whatever its type holds. It is called when what the rule says of
+	// the arguments holds, and not before their values are known where it says anything.
+	apply func(c *call, e *Expr) error
 
 	// build replaces args and apply for functions that PostgreSQL's catalog does not describe: they take any types, or need
 	// their arguments' text. One that gives neither an expression nor an error leaves the call to the rules by argument types.
@@ -65,10 +74,7 @@ type ruleTable struct {
 	builders    map[string]rule // by name: those with build
 }
 
-var allRules = collect(
-	comparisonRules, arithmeticRules, bitRules, mathRules, bucketRules, datetimeRules, calendarRules, clockRules, extractRules, formatRules,
-	textRules, concatRules, patternRules, nullRules,
-)
+var allRules = collect(comparisonRules, arithmeticRules, mathRules, bucketRules, datetimeRules, extractRules, formatRules, textRules, patternRules)
 
 // collect makes the table. Two rules for one operation are a mistake in the lists.
 func collect(families ...[]rule) *ruleTable {
@@ -106,5 +112,5 @@ func (t *ruleTable) similar(cand *pgresolve.Candidate) string {
 		return ""
 	}
 	slices.Sort(forms)
-	return cand.Name + " is supported for " + strings.Join(forms, ", ")
+	return cand.Name + " is supported for " + strings.Join(forms, ", ") + "; above the aggregates it is for all types"
 }

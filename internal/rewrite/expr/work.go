@@ -146,7 +146,7 @@ func (e *Expr) ownSteps() int64 {
 		}
 	}
 	if chars := e.chars(); chars > 0 {
-		steps += 15 + chars + MulSteps(chars, e.pattern())
+		steps += 15 + chars + MulSteps(chars, e.sought())
 	}
 	return min(steps, MostWork)
 }
@@ -240,8 +240,8 @@ func (e *Expr) length() int64 {
 	return UnknownChars
 }
 
-// pattern counts the further steps for each character of a text because of the constant that it is matched with.
-func (e *Expr) pattern() int64 {
+// sought counts the further steps for each character of a text because of the constant that it is matched with.
+func (e *Expr) sought() int64 {
 	if e.cost.perPiece == 0 || len(e.args) < 2 {
 		return e.cost.perChar
 	}
