@@ -21,7 +21,6 @@ var editPlaces = map[string]string{
 	"internal/rewrite/expr/literal.go":         "what the analyst wrote as a constant",
 	"internal/rewrite/expr/literal_time.go":    "what the analyst wrote as a time",
 	"internal/rewrite/expr/rule_format.go":     "a format of to_char",
-	"internal/rewrite/expr/regexp.go":          "a regular expression, for what it may hold",
 	"internal/rewrite/expr/rule_pattern.go":    "a pattern of LIKE",
 	"internal/rewrite/expr/rule_arithmetic.go": "a template that is not filled in yet",
 }
@@ -41,7 +40,7 @@ var textPlaces = map[string]string{
 	"internal/rewrite/expr/series.go":           "domains, for the shadow",
 	"internal/rewrite/expr/local.go":            "domains, for the shadow",
 	"internal/rewrite/expr/truncated.go":        "limits of a column, for the shadow",
-	"internal/rewrite/expr/rule_calendar.go":    "domains, for the shadow",
+	"internal/rewrite/expr/rule_datetime.go":    "domains, for the shadow",
 }
 
 // statementPlaces are the files that hold SELECTs as text. None is for main. Package catalog, which asks the shadow alone, has many.
@@ -55,7 +54,7 @@ var statementPlaces = map[string]string{
 	"internal/rewrite/expr/series.go":        "domains, for the shadow",
 	"internal/rewrite/expr/local.go":         "domains, for the shadow",
 	"internal/rewrite/expr/truncated.go":     "limits of a column, for the shadow",
-	"internal/rewrite/expr/rule_calendar.go": "domains, for the shadow",
+	"internal/rewrite/expr/rule_datetime.go": "domains, for the shadow",
 	"internal/rewrite/expr/rule_math.go":     "domains, for the shadow",
 }
 

@@ -69,6 +69,9 @@ func (c *call) applied(r rule) (*Expr, error) {
 		if known, err := c.constant(r, i, what); !known || err != nil {
 			return e, err
 		}
+		if r.short && what != "" && i < len(c.args) && pgresolve.IsString(c.args[i].typ) { // of a text, each character is compared with these
+			e.cost.perChar += int64(len(c.textOf(i))) / 2
+		}
 	}
 	if r.bounded {
 		if known, err := c.finite(); !known || err != nil {

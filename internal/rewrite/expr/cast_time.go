@@ -46,14 +46,6 @@ func (c *call) timeCast(out, x *Expr, to uint32) error {
 		out.nullable = out.nullable || !b.Finite() // of infinity
 	case from == pgtype.TimeOID && to == pgtype.IntervalOID:
 		out.bounds, out.monthless = dayOf(x), true
-	case from == pgtype.IntervalOID && to == pgtype.TimeOID: // of -2562047788 hours PostgreSQL makes a time of 28 hours
-		out.bounds = dayRange
-		if known, err := c.finite(); !known || err != nil {
-			return err
-		}
-		if spreadOf(x).Cmp(rat(1e18)) > 0 {
-			return c.refuse(refusal.Overflow, "the interval may be too long", "declare narrower bounds")
-		}
 	default:
 		return c.refuse(refusal.Cast, fmt.Sprintf("a cast from %s to %s is not supported", pgresolve.Display(from), pgresolve.Display(to)), "")
 	}

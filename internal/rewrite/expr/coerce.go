@@ -2,13 +2,11 @@ package expr
 
 import (
 	"fmt"
-	"math/big"
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/dpproxy/dpproxy/internal/refusal"
-	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
 	"github.com/dpproxy/dpproxy/internal/rewrite/pgresolve"
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
@@ -172,9 +170,6 @@ func merged(c *call, choices []*Expr) (*Expr, error) {
 	for _, x := range choices {
 		e.nullable, e.nullBefore = e.nullable || x.nullable, e.nullBefore || x.nullBefore
 		if x.typ == pgtype.IntervalOID && !isNull(x) {
-			if x.bounds.Finite() { // else the choice has no bounds either, and nothing is computed with it
-				e.spread = bounds.Max(spreadOf(x), orZero(e.spread))
-			}
 			e.monthless = e.monthless && noMonths(x)
 		}
 		if x.typmod != e.typmod {
@@ -195,13 +190,6 @@ func merged(c *call, choices []*Expr) (*Expr, error) {
 	}
 	d := &call{args: choices, loc: c.loc, text: c.text}
 	return e, d.collations(e)
-}
-
-func orZero(r *big.Rat) *big.Rat {
-	if r == nil {
-		return bounds.Zero
-	}
-	return r
 }
 
 // qualifiedLike prints the type without its modifier.

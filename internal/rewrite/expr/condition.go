@@ -2,7 +2,6 @@ package expr
 
 import (
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -134,6 +133,9 @@ func (b *builder) minMax(n *pg_query.MinMaxExpr) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e.typ == pgtype.IntervalOID && !e.monthless { // PostgreSQL orders a year as 360 days, and its epoch has 365.25
+		return nil, c.refuse(refusal.Types, "an interval may have months, by which its order is not that of its length", "write "+name+" of extract(epoch FROM x)")
+	}
 	e.nullUnlessOneIsNot(all)
 	if e.bounds = hullOfExtremes(name, all); e.bounds.Empty() {
 		return nil, c.refuse(refusal.Overflow, "its bounds contradict each other", "")
@@ -169,38 +171,16 @@ func hullOfExtremes(name string, all []*Expr) bounds.Interval {
 		}
 		out = out.Hull(i)
 	}
-	slack, ordered := disorder(all)
 	for _, x := range all {
 		i := flip(x.bounds)
-		if !ordered || x.mayBeNull() || i.Lo == nil {
+		if x.mayBeNull() || i.Lo == nil {
 			continue
 		}
-		if lo := sub(i.Lo, slack); out.Lo == nil || lo.Cmp(out.Lo) > 0 {
-			out.Lo = lo
+		if out.Lo == nil || i.Lo.Cmp(out.Lo) > 0 {
+			out.Lo = i.Lo
 		}
 	}
 	return flip(out)
-}
-
-// disorder gives by how much the value of an operand may exceed that of another that PostgreSQL does not order below it. The value of an
-// interval is its epoch, which counts a year as 365.25 days; PostgreSQL orders a year as 360. ordered is false where the fields of an
-// interval may be anything.
-func disorder(all []*Expr) (slack *big.Rat, ordered bool) {
-	slack = bounds.Zero
-	for _, x := range all {
-		if x.typ != pgtype.IntervalOID || isNull(x) || noMonths(x) {
-			continue
-		}
-		if !x.bounds.Finite() {
-			return nil, false
-		}
-		years := bounds.Floor(quo(spreadOf(x), mul(rat(12*31), microsPerDay)))
-		if x.clamp { // by intervalRead
-			years = bounds.Floor(quo(add(fieldLimit(x.bounds), microsPerDay), mul(rat(366), microsPerDay)))
-		}
-		slack = add(slack, mul(years, mul(frac(21, 4), microsPerDay)))
-	}
-	return slack, true
 }
 
 // variadic builds the operands of COALESCE, GREATEST and LEAST.

@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"math/big"
 	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/rewrite/bounds"
@@ -24,8 +23,7 @@ type Expr struct {
 	provisional      bool
 	collation        string           // quoted and qualified; empty: default
 	nondeterministic bool             // the collation is not deterministic: equality is not byte equality
-	monthless        bool             // an interval whose months are 0
-	spread           *big.Rat         // intervals: at most this many microseconds in its fields, whatever their signs, a month counting 31 days
+	monthless        bool             // an interval of days and time of one sign
 	yearOf           *Expr            // of extract(year FROM …): the date or timestamp
 	distance         *bounds.Interval // of age(): microseconds between its operands
 	pattern          *string          // what PostgreSQL makes of the pattern of a SIMILAR TO

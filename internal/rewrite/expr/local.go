@@ -69,15 +69,3 @@ func (r *localRange) fields(function, field string, width, values bounds.Interva
 		loose: true,
 	}
 }
-
-// zonedTruncs lists date_trunc(field, instant, zone), which is the truncated local time, as an instant again, in whole days.
-func (c *call) zonedTruncs(e *Expr, field string) {
-	unit, zone := truncUnits[field], query.Text((&printer{}).print(c.args[2]))
-	if unit.days < 1 {
-		return
-	}
-	local := *c.args[1]
-	local.typ, local.local = pgtype.TimestampOID, localTimes(local.bounds, "pg_catalog.timezone("+zone+", %s)")
-	e.series = truncSeries(&local, field, unit.step, unit.days, local.bounds)
-	e.series.query = fmt.Sprintf("SELECT DISTINCT pg_catalog.timezone(%s, z.v) AS v FROM (%s) AS z(v)", zone, e.series.query)
-}

@@ -200,10 +200,7 @@ func (b *builder) nullIf(args []*Expr, text string, loc int) (*Expr, error) {
 	left, right := eq.args[0].Read(), eq.args[1]
 	e := newExpr(left.typ, loc)
 	e.text, e.typmod, e.typeName, e.labels, e.collation, e.nondeterministic = text, left.typmod, left.typeName, left.labels, left.collation, left.nondeterministic
-	e.monthless, e.spread, e.distance = noMonths(left), left.spread, left.distance
-	if left.typ == pgtype.IntervalOID && left.bounds.Finite() {
-		e.spread = spreadOf(left)
-	}
+	e.monthless, e.distance = noMonths(left), left.distance
 	e.bounds, e.scale, e.quantum, e.maxLen = left.bounds, left.scale, left.quantum, left.maxLen
 	e.nullable, e.provisional = true, left.provisional || right.provisional
 	other := right.unclamped() // NULLIF(x, NULL) is x

@@ -24,11 +24,6 @@ func (e *Expr) Read() *Expr {
 		return &out
 	}
 	out.clamp = true
-	if out.typ == pgtype.IntervalOID && out.bounds.Finite() { // years, months (less than one year more), days; the time is what is left of the epoch
-		limit := fieldLimit(out.bounds)
-		fields := add(mul(limit, frac(21, 10)), mul(rat(400), microsPerDay))
-		out.spread = add(mul(fields, rat(2)), out.bounds.Abs().Hi)
-	}
 	if pgresolve.IsFloat(out.typ) && out.bounds.Finite() && !out.bounds.Contains(bounds.Zero) {
 		least := out.bounds.Abs().Lo
 		out.quantum, out.nonzero = floatQuantum(least, out.typ), true

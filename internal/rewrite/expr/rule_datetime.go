@@ -2,7 +2,6 @@ package expr
 
 import (
 	"fmt"
-	"math/big"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -49,47 +48,12 @@ func dateShift(c *call, e *Expr) error {
 	return c.inside(e, dateSafe)
 }
 
-// shiftOf bounds by how much adding an interval expression may move a timestamp.
-func shiftOf(e *Expr) bounds.Interval {
-	if e.value != nil && e.value.span != nil {
-		return e.value.span.shift()
-	}
-	if e.monthless {
-		return e.bounds
-	}
-	// months may be 28 to 31 days where the epoch counts 30 or 365.25/12
-	return e.bounds.Widen(add(mul(spreadOf(e), frac(1, 10)), mul(rat(4), microsPerDay)))
-}
-
-// spreadOf bounds the sizes of an interval's fields together. Fields may cancel out in the epoch: 1000 months and −30437 days.
-func spreadOf(e *Expr) *big.Rat {
-	switch {
-	case e.value != nil && e.value.span != nil:
-		s := e.value.span
-		days := mul(rat(31*max(s.months, -s.months)+max(s.days, -s.days)), microsPerDay)
-		return add(days, new(big.Rat).Abs(s.micros))
-	case e.spread != nil:
-		return e.spread
-	case e.monthless:
-		return mul(e.bounds.Abs().Hi, rat(2)) // days and time of both signs
-	}
-	return add(mul(e.bounds.Abs().Hi, rat(3)), mul(rat(428), microsPerDay))
-}
-
 // wayOf bounds by how much adding the months, then the days and then the time of an interval may move a timestamp meanwhile: -1000000
 // days and 24000000 hours lead to the same place by way of a year that PostgreSQL does not have.
-func wayOf(e *Expr) bounds.Interval {
-	if e.value == nil || e.value.span == nil {
-		return bounds.New(neg(spreadOf(e)), spreadOf(e))
-	}
-	out := bounds.Point(bounds.Zero)
-	for _, s := range []span{{months: e.value.span.months}, {months: e.value.span.months, days: e.value.span.days}, *e.value.span} {
-		if s.micros == nil {
-			s.micros = bounds.Zero
-		}
-		out = out.Hull(s.shift())
-	}
-	return out
+func (s *span) wayOf() bounds.Interval {
+	months := span{months: s.months, micros: bounds.Zero}
+	days := span{months: s.months, days: s.days, micros: bounds.Zero}
+	return bounds.Point(bounds.Zero).Hull(months.shift()).Hull(days.shift()).Hull(s.shift())
 }
 
 func micros(e *Expr) bounds.Interval {
@@ -99,17 +63,21 @@ func micros(e *Expr) bounds.Interval {
 	return e.bounds
 }
 
+// stampShift adds a constant interval: the fields of another may cancel out in its epoch, and each of them be as large as it likes.
 func stampShift(c *call, e *Expr) error {
 	at, by := c.args[0], c.args[1]
 	if at.typ == pgtype.IntervalOID {
 		at, by = by, at
 	}
-	shift := shiftOf(by)
-	if at.typ == pgtype.TimestamptzOID && by.value == nil || by.value != nil && by.value.span != nil && at.typ == pgtype.TimestamptzOID && (by.value.span.days != 0 || by.value.span.months != 0) {
+	if by.value == nil {
+		return c.refuse(refusal.ConstantNeeded, by.Text()+" is not a constant", "add a number of days to a date, or compare x - y with the interval")
+	}
+	shift := by.value.span.shift()
+	if at.typ == pgtype.TimestamptzOID && (by.value.span.days != 0 || by.value.span.months != 0) {
 		shift = shift.Widen(zoneJump)
 	}
 	e.bounds = operate(c.cand.Name, micros(at), shift)
-	if !operate(c.cand.Name, micros(at), wayOf(by)).Within(timestampRange) {
+	if !operate(c.cand.Name, micros(at), by.value.span.wayOf()).Within(timestampRange) {
 		return c.refuse(refusal.Overflow, "it may lie out of range before all fields of the interval are added", "declare narrower bounds")
 	}
 	return c.inside(e, timestampSafe)
@@ -127,10 +95,12 @@ var spanSafe = bounds.New(mul(rat(-100000000), microsPerDay), mul(rat(100000000)
 // dayOf gives a time of day's bounds.
 func dayOf(e *Expr) bounds.Interval { return e.bounds.Fill(dayRange) }
 
-// noMonths: constants without months, differences of timestamps and times.
+// noMonths says that an interval has days and time alone, of one sign, so that neither is more than the whole: differences of timestamps, and
+// constants.
 func noMonths(e *Expr) bool {
 	if e.value != nil && e.value.span != nil {
-		return e.value.span.months == 0
+		s := e.value.span
+		return s.months == 0 && s.days*int64(s.micros.Sign()) >= 0
 	}
 	return e.monthless
 }

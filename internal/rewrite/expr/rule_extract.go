@@ -16,7 +16,6 @@ import (
 var extractRules = []rule{
 	{names: "extract date_part", args: "text,date|time|timestamp|timestamptz|interval", total: "a constant field of the type; for fields that grow without end (year, epoch, …) a bounded operand", constants: []string{"the field"}, cost: cost{steps: 60}, apply: extract},
 	{names: "date_trunc", args: "text,timestamp|timestamptz", total: "a constant field; bounded operand", constants: []string{"the field"}, bounded: true, cost: cost{steps: 60}, apply: dateTrunc},
-	{names: "date_trunc", args: "text,timestamptz,text", total: "a constant field and zone; bounded operand", constants: []string{"the field", "", "the time zone"}, bounded: true, cost: cost{steps: 60}, apply: dateTruncIn},
 }
 
 // fieldNames maps other names of fields to the first (datetime.c, datetktbl and deltatktbl).
@@ -60,7 +59,7 @@ func (c *call) timeField() string {
 
 // noField refuses a field that values of the type have not.
 func (c *call) noField(field, hint string) error {
-	return c.refuse(refusal.DateField, fmt.Sprintf("the field %q of a %s is not supported", field, pgresolve.Display(c.args[1].typ)), hint)
+	return c.refuse(refusal.DateField, fmt.Sprintf("the field %q of type %s is not supported", field, pgresolve.Display(c.args[1].typ)), hint)
 }
 
 // extract bounds EXTRACT, a numeric, and date_part, a float8.
@@ -159,8 +158,7 @@ func (c *call) extractSpan(e *Expr, field string) error {
 	case field == "epoch":
 		e.bounds = seconds(x.bounds)
 	case field == "day" && noMonths(x):
-		days := quo(spreadOf(x), microsPerDay) // more than the whole, when its time is of the other sign
-		e.bounds = bounds.New(neg(days), days).Trunc()
+		e.bounds = x.bounds.Scale(quo(bounds.One, microsPerDay)).Trunc()
 	default:
 		return c.noField(field, "write extract(epoch FROM x) / 86400 for days, or / 3600 for hours")
 	}
@@ -236,15 +234,4 @@ func dateTrunc(c *call, e *Expr) error {
 	e.series = truncSeries(x, field, unit.step, unit.days, x.bounds)
 	e.series.loose = x.col == nil
 	return nil
-}
-
-// dateTruncIn bounds date_trunc of the local time in a zone, as an instant again.
-func dateTruncIn(c *call, e *Expr) error {
-	if err := c.zoneExists(c.textOf(2)); err != nil {
-		return err
-	}
-	err := dateTrunc(c, e)
-	e.series = nil
-	c.zonedTruncs(e, c.timeField())
-	return err
 }

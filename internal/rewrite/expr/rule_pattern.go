@@ -24,7 +24,7 @@ const (
 )
 
 var patternRules = []rule{
-	{names: "~~ !~~ ~~* !~~*", args: "text|bpchar|name,text", total: "a constant pattern of at most 8 %; deterministic collation", unclamped: true, deterministic: true, constants: []string{"", "the pattern"}, longest: maxPattern, cost: cost{perPiece: 4}, apply: like},
+	{names: "~~ !~~ ~~* !~~*", args: "text|bpchar|name,text", total: "a constant pattern of at most 8 %; deterministic collation", unclamped: true, deterministic: true, constants: []string{"", "the pattern"}, longest: maxPattern, apply: like},
 	{names: "~ !~ ~* !~*", args: "text|bpchar|name,text", total: "a constant regular expression, or pattern of SIMILAR TO, of at most 200 bytes without references back, looking around, options and letters after a backslash other than d, w and s", unclamped: true, short: true, deterministic: true, constants: []string{"", "the pattern"}, longest: maxRegexp, cost: cost{perChar: 25}, apply: regexpMatch},
 }
 
@@ -60,6 +60,9 @@ func (b *builder) pattern(n *pg_query.Node) (*Expr, error) {
 // like raises on a pattern that ends with the escape character, and under a collation that is not deterministic.
 func like(c *call, e *Expr) error {
 	pattern := c.textOf(1)
+	for piece := range strings.SplitSeq(pattern, "%") { // each character is compared with one of four of the longest piece
+		e.cost.perChar = max(e.cost.perChar, int64(len(piece))/4)
+	}
 	wildcards, after := 0, false
 	previous := rune(0)
 	for _, r := range pattern {

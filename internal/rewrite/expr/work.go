@@ -44,63 +44,40 @@ const (
 
 // cost says what an operation takes besides what every operation on its types does. Numbers are as measured on PostgreSQL 15.
 type cost struct {
-	steps    int64 // at least; 0: no more than others of its types
-	series   bool  // computes a numeric by a series, of as many terms as it has digits
-	brief    bool  // reads no more characters than it gives
-	perChar  int64 // steps for each character that is read
-	perPiece int64 // compares each character with one in perPiece characters of the longest piece of the constant that it looks for
+	steps   int64 // at least; 0: no more than others of its types
+	series  bool  // computes a numeric by a series, of as many terms as it has digits
+	perChar int64 // steps for each character that is read
 }
 
 // Work bounds what main does for the expression. What prints several times is computed several times.
-func (e *Expr) Work() Work { return e.work(map[*Expr]Work{}) }
+func (e *Expr) Work() Work { return e.work(map[*Expr]Work{}, true) }
 
-func (e *Expr) work(known map[*Expr]Work) Work {
+// Own gives the work of evaluating the expression for one row, without that of the subqueries in it.
+func (e *Expr) Own() int64 { return e.work(map[*Expr]Work{}, false).Row }
+
+func (e *Expr) work(known map[*Expr]Work, subqueries bool) Work {
 	if w, ok := known[e]; ok {
 		return w
 	}
-	var w Work
+	w := Work{Row: 1}
 	switch {
-	case e.verbatim != nil:
+	case e.verbatim != nil && subqueries:
 		w = e.subquery
-	case e.col != nil:
+	case e.col != nil && (subqueries || !e.col.Subquery):
 		w = e.col.read()
 		if e.clamp { // compared with both bounds, as often as its reference prints
 			times := int64(max(1, strings.Count(query.Key((&printer{}).column(e)), query.Key(e.col.Ref))))
 			w = w.Plus(Work{Row: e.typeSteps()}).Repeated(times)
 		}
-	case e.value != nil && e.value.items == nil:
+	case e.verbatim != nil, e.col != nil, e.value != nil && e.value.items == nil:
 	default:
 		w.Row = e.ownSteps()
 		for i, a := range e.args {
-			w = w.Plus(a.work(known).Repeated(max(1, e.prints(i))))
+			w = w.Plus(a.work(known, subqueries).Repeated(max(1, e.prints(i))))
 		}
 	}
 	known[e] = w
 	return w
-}
-
-// Own gives the work of evaluating the expression for one row, without that of the subqueries in it.
-func (e *Expr) Own() int64 { return e.own(map[*Expr]int64{}) }
-
-func (e *Expr) own(known map[*Expr]int64) int64 {
-	if n, ok := known[e]; ok {
-		return n
-	}
-	n := int64(1)
-	switch {
-	case e.verbatim != nil, e.value != nil && e.value.items == nil:
-	case e.col != nil:
-		if !e.col.Subquery {
-			n = e.col.read().Row
-		}
-	default:
-		n = e.ownSteps()
-		for i, a := range e.args {
-			n = addSteps(n, MulSteps(a.own(known), max(1, e.prints(i))))
-		}
-	}
-	known[e] = n
-	return n
 }
 
 // read gives the work of reading a column. Main may compute the column of a subselect wherever it is read.
@@ -146,7 +123,7 @@ func (e *Expr) ownSteps() int64 {
 		}
 	}
 	if chars := e.chars(); chars > 0 {
-		steps += 15 + chars + MulSteps(chars, e.sought())
+		steps += 15 + chars + MulSteps(chars, e.cost.perChar)
 	}
 	return min(steps, MostWork)
 }
@@ -191,8 +168,8 @@ func (e *Expr) chars() int64 {
 	if pgresolve.IsString(e.baseType()) && !e.chooses() {
 		n = e.length()
 	}
-	if e.cost.brief || e.chooses() {
-		return n // reads no more than it gives, or gives one of its operands
+	if e.chooses() {
+		return n // gives one of its operands
 	}
 	for _, a := range e.args {
 		if pgresolve.IsString(a.baseType()) && a.value == nil {
@@ -238,20 +215,4 @@ func (e *Expr) length() int64 {
 		}
 	}
 	return UnknownChars
-}
-
-// sought counts the further steps for each character of a text because of the constant that it is matched with.
-func (e *Expr) sought() int64 {
-	if e.cost.perPiece == 0 || len(e.args) < 2 {
-		return e.cost.perChar
-	}
-	text, _ := e.args[1].constantText()
-	if text == nil {
-		return e.cost.perChar
-	}
-	longest := 0
-	for piece := range strings.SplitSeq(*text, "%") {
-		longest = max(longest, len(piece))
-	}
-	return e.cost.perChar + int64(longest)/e.cost.perPiece
 }
