@@ -105,7 +105,7 @@ func rangeTest(name string, left, right *Expr) *test {
 	case name != "@>" && name != "&&" || left.provisional || right.provisional:
 	case col != nil && isRange(right.typ) == (name == "&&") && (right.value != nil || !isRange(right.typ)): // every range contains an empty one
 		return &test{kind: testEnds, args: []*test{limit(col.end(lowerEnd), "<=", there.Hi), limit(col.end(upperEnd), ">=", there.Lo)}}
-	case left.value != nil && left.value.text != nil && right.col != nil && name == "@>":
+	case left.value != nil && left.value.text != nil && right.col != nil && name == "@>" && !isRange(right.typ):
 		from, to := ">=", "<="
 		if strings.HasPrefix(*left.value.text, "(") {
 			from = ">"

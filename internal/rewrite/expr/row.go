@@ -31,8 +31,9 @@ func (b *builder) rows(a *pg_query.A_Expr, name string) (*Expr, error) {
 	default:
 		words[0] = ""
 	}
-	for _, n := range append(others, a.Lexpr) {
-		if n.GetRowExpr() == nil || words[0] == "" || len(n.GetRowExpr().Args) != len(a.Lexpr.GetRowExpr().GetArgs()) {
+	columns := len(a.Lexpr.GetRowExpr().GetArgs())
+	for _, n := range others {
+		if n.GetRowExpr() == nil || columns == 0 || words[0] == "" || len(n.GetRowExpr().Args) != columns {
 			return nil, Refuse(refusal.RowValue, loc, text+" is not supported: rows are compared with =, <> and IN, and with rows of as many columns", "compare the columns one by one, with AND")
 		}
 	}

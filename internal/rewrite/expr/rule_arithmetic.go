@@ -245,7 +245,7 @@ func image(f func(bounds.Interval) bounds.Interval) func(*call, *Expr) error {
 	return func(c *call, e *Expr) error {
 		x := c.args[0]
 		e.scale, e.quantum, e.nonzero = x.scale, x.quantum, x.nonzero
-		if !pgresolve.IsFloat(e.typ) || x.bounds.Finite() {
+		if pgresolve.IsInt(e.typ) || x.bounds.Finite() {
 			e.bounds = f(x.bounds)
 		}
 		if pgresolve.IsInt(e.typ) && !e.provisional && !f(x.safe()).Within(intRange(e.typ)) {

@@ -184,7 +184,7 @@ func (c *call) between(e *Expr, lo, hi float64) error {
 	}
 	switch q := c.args[0].quantum; {
 	case lo > 0:
-		e.quantum, e.nonzero = floatQuantum(new(big.Rat).SetFloat64(lo/2), e.typ), true
+		e.quantum, e.nonzero = floatQuantum(mul(new(big.Rat).SetFloat64(lo), frac(1, 2)), e.typ), true
 	case q >= 0:
 		e.quantum = max(q, 70) + 60
 	}
