@@ -88,7 +88,7 @@ func (g generator) time(depth int) string {
 	case 4:
 		return g.pick("to_timestamp("+g.number(depth-1)+")", "date_bin('"+g.pick("1 day", "7 hours", "90 s")+"', "+g.time(depth-1)+", timestamp '2020-01-01')")
 	}
-	return "(" + g.time(depth-1) + " + (" + g.number(depth-1) + ")::int)"
+	return "(" + g.time(depth-1) + g.pick(" + (", " - (") + g.number(depth-1) + ")" + g.pick("::int", " * interval '1 day'", " * interval '7 hours'", " * (ts - timestamp '2020-01-01')") + ")"
 }
 
 func (g generator) text(depth int) string {

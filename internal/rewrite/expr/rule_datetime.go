@@ -17,6 +17,7 @@ var datetimeRules = []rule{
 	{names: "+", args: "date|timestamp|timestamptz,interval interval,date|timestamp|timestamptz", total: inYears, bounded: true, apply: stampShift},
 	{names: "-", args: "date|timestamp|timestamptz,interval", total: inYears, bounded: true, apply: stampShift},
 	{names: "-", args: "timestamp,timestamp timestamptz,timestamptz", total: "bounded operands", bounded: true, apply: stampDifference},
+	{names: "*", args: "interval,float8 float8,interval", total: "an interval without months; bounded operands, a result of at most 10^17 microseconds", bounded: true, apply: spanScale},
 	{names: "age", args: "timestamp,timestamp timestamptz,timestamptz", total: "bounded operands", bounded: true, cost: cost{steps: 30}, apply: age},
 	{names: "age", args: "timestamp|timestamptz", total: "bounded operand", cost: cost{steps: 30}, apply: ageNow},
 	{names: "isfinite", args: "date|timestamp|timestamptz|interval", total: "always", unclamped: true},
@@ -63,24 +64,45 @@ func micros(e *Expr) bounds.Interval {
 	return e.bounds
 }
 
-// stampShift adds a constant interval: the fields of another may cancel out in its epoch, and each of them be as large as it likes.
+// stampShift adds an interval that is a constant or has no months: the fields of another may cancel out in its epoch, and each of them be as
+// large as it likes. One without months gets there without a detour.
 func stampShift(c *call, e *Expr) error {
 	at, by := c.args[0], c.args[1]
 	if at.typ == pgtype.IntervalOID {
 		at, by = by, at
 	}
-	if by.value == nil {
-		return c.refuse(refusal.ConstantNeeded, by.Text()+" is not a constant", "add a number of days to a date, or compare x - y with the interval")
+	shift, way, inZone := by.bounds, by.bounds.Hull(bounds.Point(bounds.Zero)), true
+	switch {
+	case by.value != nil:
+		s := by.value.span
+		shift, way, inZone = s.shift(), s.wayOf(), s.days != 0 || s.months != 0
+	case !by.monthless:
+		return c.refuse(refusal.ConstantNeeded, by.Text()+" is not a constant", "add a multiple of a constant of days or hours, or compare x - y with the interval")
 	}
-	shift := by.value.span.shift()
-	if at.typ == pgtype.TimestamptzOID && (by.value.span.days != 0 || by.value.span.months != 0) {
+	if at.typ == pgtype.TimestamptzOID && inZone {
 		shift = shift.Widen(zoneJump)
 	}
 	e.bounds = operate(c.cand.Name, micros(at), shift)
-	if !operate(c.cand.Name, micros(at), by.value.span.wayOf()).Within(timestampRange) {
+	if !operate(c.cand.Name, micros(at), way).Within(timestampRange) {
 		return c.refuse(refusal.Overflow, "it may lie out of range before all fields of the interval are added", "declare narrower bounds")
 	}
 	return c.inside(e, timestampSafe)
+}
+
+// spanScale multiplies days and time one by one and hands fractions of days down as time, which keeps their sign.
+func spanScale(c *call, e *Expr) error {
+	x, f := c.args[0], c.args[1]
+	if x.typ != pgtype.IntervalOID {
+		x, f = f, x
+	}
+	if !noMonths(x) {
+		return c.refuse(refusal.Types, x.Text()+" may have months, or fields of both signs", "multiply an interval of days or hours, as n * interval '1 day'")
+	}
+	e.bounds, e.monthless = x.bounds.Mul(f.bounds).Widen(mul(rat(2), microsPerSec)), true
+	if most := rat(1e17); e.bounds.Abs().Hi.Cmp(most) > 0 || x.bounds.Abs().Hi.Cmp(most) > 0 || f.bounds.Abs().Hi.Cmp(bounds.Pow10(9)) > 0 {
+		return c.refuse(refusal.Overflow, "it may overflow interval", "declare narrower bounds")
+	}
+	return nil
 }
 
 // stampDifference: days and time, no months.
