@@ -87,6 +87,8 @@ type catalogType struct {
 	base, elem   uint32
 	typmod       int32  // of a domain's base type
 	over         string // a domain's base type, spelled
+	constrained  bool   // a domain that is NOT NULL or has a CHECK
+	collated     bool   // a domain with a collation of its own
 	labels       []string
 }
 
@@ -315,7 +317,7 @@ func (r *catalogReader) readTypes(ctx context.Context) error {
 		var t catalogType
 		var kind string
 		var over *string
-		if err := rows.Scan(&t.oid, &t.schema, &t.name, &kind, &t.base, &t.typmod, &over, &t.elem, &t.labels); err != nil {
+		if err := rows.Scan(&t.oid, &t.schema, &t.name, &kind, &t.base, &t.typmod, &over, &t.constrained, &t.collated, &t.elem, &t.labels); err != nil {
 			return err
 		}
 		if t.kind = kind[0]; over != nil {

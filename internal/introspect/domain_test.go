@@ -24,14 +24,14 @@ func TestDomains(t *testing.T) {
 	p := &policy.Policy{Tables: []*policy.Table{{Name: name, Public: true}}}
 	shapes := map[string]string{}
 	for _, c := range []struct {
-		change string
-		filled bool
+		change              string
+		constrained, filled bool
 	}{
-		{"SELECT", false},
-		{"ALTER DOMAIN price ADD CONSTRAINT positive CHECK (VALUE > 0)", false},
-		{"ALTER DOMAIN price DROP CONSTRAINT positive; ALTER DOMAIN price ADD CONSTRAINT positive CHECK (VALUE >= 0)", false},
-		{"ALTER DOMAIN fee SET NOT NULL", true},
-		{"ALTER DOMAIN price DROP CONSTRAINT positive", true},
+		{"SELECT", false, false},
+		{"ALTER DOMAIN price ADD CONSTRAINT positive CHECK (VALUE > 0)", true, false},
+		{"ALTER DOMAIN price DROP CONSTRAINT positive; ALTER DOMAIN price ADD CONSTRAINT positive CHECK (VALUE >= 0)", true, false},
+		{"ALTER DOMAIN fee SET NOT NULL", true, true},
+		{"ALTER DOMAIN price DROP CONSTRAINT positive", true, true},
 	} {
 		if _, err := conn.Exec(ctx, c.change); err != nil {
 			t.Fatal(err)
@@ -46,7 +46,7 @@ func TestDomains(t *testing.T) {
 		}
 		column := s.Relations[name].Column("fee")
 		d := s.Below(s.Types[column.Type])
-		if d.Base != 1700 || d.Typmod != 10<<16+2+4 || column.NotNull || column.Filled != c.filled {
+		if d.Base != 1700 || d.Typmod != 10<<16+2+4 || d.Constrained != c.constrained || d.Collated || column.NotNull || column.Filled != c.filled {
 			t.Errorf("after %s: %+v, %+v", c.change, d, column)
 		}
 		if other, known := shapes[column.Shape]; known {

@@ -161,7 +161,8 @@ func addTypes(s *rewrite.Schema, main, shadow *Catalogs) TypeNumbers {
 	}
 	numbers := TypeNumbers{}
 	for oid, t := range shadow.types {
-		s.Types[oid] = rewrite.Type{Schema: t.schema, Name: t.name, Kind: t.kind, Base: t.base, Typmod: t.typmod, Elem: t.elem}
+		constrained := t.constrained || main.types[byName[[2]string{t.schema, t.name}]].constrained // the shadow may lack a CHECK
+		s.Types[oid] = rewrite.Type{Schema: t.schema, Name: t.name, Kind: t.kind, Base: t.base, Typmod: t.typmod, Constrained: constrained, Collated: t.collated, Elem: t.elem}
 		if t.kind == 'e' {
 			s.Enums[oid] = t.labels
 		}

@@ -57,6 +57,7 @@ const (
 	Division
 	ArgumentRange
 	Cast
+	DomainCast
 	ConstantNeeded
 	Pattern
 	TextLength
@@ -145,6 +146,7 @@ var reasons = [count]struct{ anchor, code, instead string }{
 	Division:       {"division-by-zero", pgerr.FeatureNotSupported, "Write CASE WHEN y <> 0 THEN x / y END."},
 	ArgumentRange:  {"range-of-an-argument", pgerr.FeatureNotSupported, "Keep the argument in its range with LEAST(GREATEST(x, low), high)."},
 	Cast:           {"casts", pgerr.FeatureNotSupported, "Cast constants and parameters only, or compare the column as it is."},
+	DomainCast:     {"casts-to-domains", pgerr.FeatureNotSupported, "Cast to the type that the domain is over, or cast constants alone."},
 	ConstantNeeded: {"constants", pgerr.FeatureNotSupported, "Write a constant or a parameter."},
 	Pattern:        {"patterns", pgerr.FeatureNotSupported, "Write a shorter pattern with fewer %, or compare with left(x, n)."},
 	TextLength:     {"length-of-text", pgerr.FeatureNotSupported, "Shorten the operands with left(x, 100)."},

@@ -113,6 +113,10 @@ func (s *Scope) Compute(n *pg_query.Node, oid uint32, sql query.Scalar) (*string
 	return s.binder.Compute(n, oid, sql)
 }
 
+func (s *Scope) DomainNamed(schema, name string) *expr.Domain {
+	return s.binder.DomainNamed(schema, name)
+}
+
 func (s *Scope) Prints(oid uint32) bool { return s.binder.Prints(oid) }
 
 // Condition builds a boolean expression over the scope. It reads numbers of one unit as they are, where that is total.

@@ -30,6 +30,8 @@ type Scope interface {
 	// Compute has PostgreSQL compute sql, of a type, which is what n means and reads no row, and gives its value in canonical text
 	// form; nil is NULL. It is not known before parameter values are.
 	Compute(n *pg_query.Node, oid uint32, sql query.Scalar) (value *string, known bool, err error)
+	// DomainNamed finds a domain by its name, in a schema if one is written; nil: there is none.
+	DomainNamed(schema, name string) *Domain
 	// Prints says whether the session prints values of a type as main does, whose settings never change: dates as ISO, intervals
 	// in PostgreSQL's own style.
 	Prints(oid uint32) bool

@@ -40,6 +40,9 @@ func (b *builder) typeCast(t *pg_query.TypeCast) (*Expr, error) {
 		}
 	}
 	text := describe(&pg_query.Node{Node: &pg_query.Node_TypeCast{TypeCast: t}})
+	if target.domain != nil && target.domain.Constrained {
+		return b.constrainedCast(e, target.domain, text, loc)
+	}
 	out, err := b.cast(e, target.oid, target.typmod, text, loc)
 	if err != nil {
 		return nil, err
@@ -55,6 +58,7 @@ type castTarget struct {
 	unit   string // interval '1' DAY
 	name   string
 	labels []string
+	domain *Domain // oid is that of the type that it is over
 }
 
 var intervalUnits = map[int32]string{1 << 2: "year", 1 << 1: "month", 1 << 3: "day", 1 << 10: "hour", 1 << 11: "minute", 1 << 12: "second"}
@@ -70,10 +74,10 @@ func (b *builder) typeNamed(n *pg_query.TypeName, loc int) (castTarget, error) {
 		parts = parts[1:]
 	}
 	bad := Refuse(refusal.Cast, loc, fmt.Sprintf("a cast to %s is not supported on private rows", strings.Join(parts, ".")), "")
-	if len(parts) != 1 || pgresolve.TypeNamed(parts[0]) == 0 {
-		return t, Refuse(refusal.Cast, loc, fmt.Sprintf("a cast to %s is not supported on private rows", strings.Join(parts, ".")), "cast to a built-in type, as the one that a domain is over")
+	if len(parts) > 0 && !n.Setof && !n.PctType && (len(parts) > 1 || pgresolve.TypeNamed(parts[0]) == 0) && b.domainNamed(parts, n, &t) {
+		return t, nil
 	}
-	if n.Setof || n.PctType {
+	if len(parts) != 1 || n.Setof || n.PctType {
 		return t, bad
 	}
 	t.oid = pgresolve.TypeNamed(parts[0])

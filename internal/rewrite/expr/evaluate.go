@@ -51,6 +51,9 @@ func (b *builder) computable(n *pg_query.Node) bool {
 	case *pg_query.Node_FuncCall:
 		return len(v.FuncCall.Args) > 0 // the clock is read once for a statement
 	case *pg_query.Node_TypeCast:
+		if target, err := b.typeNamed(v.TypeCast.TypeName, 0); err == nil && target.domain != nil && target.domain.Constrained {
+			return true
+		}
 		if p := v.TypeCast.Arg.GetParamRef(); p != nil {
 			target, err := b.typeNamed(v.TypeCast.TypeName, 0)
 			oid, _, _ := b.scope.Parameter(int(p.Number))

@@ -145,6 +145,8 @@ func (s *testScope) Parameter(n int) (uint32, *string, bool) {
 	return s.types[n-1], s.values[n-1], true
 }
 
+func (s *testScope) DomainNamed(string, string) *Domain { return nil }
+
 func (s *testScope) Prints(uint32) bool { return true }
 
 func (s *testScope) SubLink(link *pg_query.SubLink, _ []*Expr) (*Expr, error) {

@@ -25,10 +25,11 @@ func (s *Schema) BaseType(oid uint32) uint32 {
 	return oid
 }
 
-// Below gives a domain as one that is over no other domain.
+// Below gives a domain as one that is over no other domain, and has what holds of any between.
 func (s *Schema) Below(t Type) Type {
 	for below := s.Types[t.Base]; below.Kind == 'd'; below = s.Types[t.Base] {
 		t.Base, t.Typmod = below.Base, below.Typmod
+		t.Constrained, t.Collated = t.Constrained || below.Constrained, t.Collated || below.Collated
 	}
 	return t
 }

@@ -24,6 +24,8 @@ type Type struct {
 	Kind         byte   // pg_type.typtype: 'b' base, 'e' enum, 'd' domain
 	Base         uint32 // domain: base type
 	Typmod       int32  // domain: of the base type; −1: none
+	Constrained  bool   // domain: it is NOT NULL or has a CHECK, on main or in the shadow
+	Collated     bool   // domain: its collation is not that of its base type
 	Elem         uint32 // array: element type
 }
 
