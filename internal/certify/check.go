@@ -40,7 +40,7 @@ func check(facts Facts, sql string, parameters []Value, claims []Claim, d *deriv
 	if len(tree.Stmts) != 1 || tree.Stmts[0].Stmt.GetSelectStmt() == nil {
 		return none, missing(-1, "statement", "not one SELECT")
 	}
-	c := &checker{facts: facts, lemmas: lemmas(facts.Proven), parameters: parameters, places: map[place]*id{}, sql: sql, types: map[int32]string{}, derivation: d}
+	c := &checker{facts: facts, lemmas: lemmas(facts.Proven), parameters: parameters, places: map[place]*id{}, sql: sql, derivation: d}
 	c.top = tree.Stmts[0].Stmt.GetSelectStmt()
 	for i, k := range claims {
 		if k.Kind == Bin && i < len(c.top.TargetList) {
@@ -116,7 +116,7 @@ func deep(sql string) bool {
 //
 // Rule: it is grouped, or public. Proof: of a split or nested relation the answer would be rows of units. Of a grouped one each
 // column is a key or an integer with an influence; of a public one no unit moves anything. An integer is no NULL, as a row that is
-// missing counts as zero, and printed as an integer. A public key is no integer: it comes and goes with its group. Rows of a grouped
+// missing counts as zero, printed as an integer, and an int8, as else reading it would fail. A public key is no integer: it comes and goes with its group. Rows of a grouped
 // answer differ in their keys, so that each integer is of one group, and these are exact, as else x could choose a group's spelling.
 func answer(r *relation) ([]Output, error) {
 	if r.kind != grouped && r.kind != public {
@@ -140,6 +140,8 @@ func answer(r *relation) ([]Output, error) {
 			out = append(out, Output{Kind: Public})
 		case c.value.influence != nil && (!c.value.notNull || !c.value.integral):
 			return nil, missing(-1, "an output that may be NULL, or no integer", "%s", c.name)
+		case c.value.influence != nil && !isInteger(c.value.typ) && !c.value.inside("int8"):
+			return nil, missing(-1, "an output that may be no int8", "%s", c.name)
 		case c.value.influence != nil:
 			out = append(out, Output{Kind: Integer, Influence: *c.value.influence})
 		case !c.value.exact:

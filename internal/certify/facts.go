@@ -47,6 +47,7 @@ type Column struct {
 
 // Value is a parameter. Elements are those of an array; a scalar has one. A nil element is NULL.
 type Value struct {
+	Type     string    `json:"type"` // that main reads it as, by its name in pg_type: int8, text; of an array that of its elements
 	Array    bool      `json:"array,omitempty"`
 	Elements []*string `json:"elements"`
 }

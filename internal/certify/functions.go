@@ -1,7 +1,7 @@
 package certify
 
 import (
-	"fmt"
+	"cmp"
 	"math/big"
 	"slices"
 	"strconv"
@@ -118,17 +118,15 @@ func (s *scope) typeName(t *pg.TypeName) (string, bool) {
 	return n, ok && (n == "int8" || n == "text" || n == "int4" || n == "numeric" || n == "float8")
 }
 
-// parameter is a parameter under its cast, which gives it its type. Under two casts, the second would read the value as
-// another type when a row comes by.
+// parameter is a parameter under the cast to its type. A cast to another would read the value when a row comes by.
 func (s *scope) parameter(p *pg.ParamRef, t string, array bool) (value, error) {
 	if p.Number < 1 || int(p.Number) > len(s.parameters) {
 		return value{}, missing(p.Location, "parameter", "$%d has no value", p.Number)
 	}
-	bound, typ := s.parameters[p.Number-1], fmt.Sprint(t, array)
-	if before, ok := s.types[p.Number]; ok && before != typ || bound.Array != array {
+	bound := s.parameters[p.Number-1]
+	if cmp.Or(spelled[bound.Type], bound.Type) != t || bound.Array != array {
 		return value{}, missing(p.Location, "parameter", "$%d is no %s", p.Number, t)
 	}
-	s.types[p.Number] = typ
 	v := s.given(t)
 	v.array, v.elements = array, bound.Elements
 	if !array {
@@ -355,8 +353,8 @@ func (s *scope) hash(fn string, f *pg.FuncCall, lacks func(string) (value, error
 		return value{}, err
 	}
 	p := f.Args[1].GetParamRef()
-	if p == nil || int(p.Number) > len(s.parameters) || p.Number < 1 || s.parameters[p.Number-1].Array {
-		return lacks("a seed that is no parameter")
+	if p == nil || int(p.Number) > len(s.parameters) || p.Number < 1 || s.parameters[p.Number-1].Type != "int8" || s.parameters[p.Number-1].Array {
+		return lacks("a seed that is no parameter of int8")
 	}
 	if v[0].typ != hashes[fn] && !(hashes[fn] == "int8" && isInteger(v[0].typ)) || v[0].array {
 		return lacks(v[0].typ)

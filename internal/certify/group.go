@@ -307,7 +307,9 @@ func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.No
 	v.influence.Total = least(total, times(v.influence.Delta, groups))
 	v.influence.shares = g.shares(fn == "sum", x, each, filter)
 	if fn == "sum" && (x.typ == "int8" || x.typ == "numeric") {
-		v.typ = "numeric"
+		if v.typ = "numeric"; x.finite() {
+			v.span = sums(x.span, nil)
+		}
 	}
 	return v, nil
 }

@@ -16,8 +16,7 @@ type checker struct {
 	parameters []Value
 	steps      int
 	sql        string
-	types      map[int32]string // of parameters, by their first cast
-	uses       []*id            // columns whose names were read
+	uses       []*id // columns whose names were read
 	places     map[place]*id
 	applied    string // the rule behind the value that was derived last, where its node has several
 	*derivation

@@ -14,27 +14,19 @@ func Parameters(q schema.SQL) ([]certify.Value, error) {
 	types := pgtype.NewMap()
 	out := make([]certify.Value, len(q.Parameters))
 	for i, p := range q.Parameters {
-		if p.Value == nil {
-			out[i].Elements = []*string{nil}
-			continue
-		}
 		t, known := types.TypeForOID(p.Type)
-		if _, array := codec(t).(*pgtype.ArrayCodec); !known || !array {
-			text := string(*p.Value)
-			out[i].Elements = []*string{&text}
-			continue
+		if !known {
+			return nil, fmt.Errorf("parameter %d is of an unknown type", i+1)
 		}
-		out[i].Array = true
-		if err := types.Scan(pgtype.TextArrayOID, pgtype.TextFormatCode, []byte(*p.Value), &out[i].Elements); err != nil {
+		array, isArray := t.Codec.(*pgtype.ArrayCodec)
+		if out[i].Type, out[i].Array = t.Name, isArray && p.Value != nil; isArray {
+			out[i].Type = array.ElementType.Name
+		}
+		if !out[i].Array { // NULL in place of an array is none that certify knows
+			out[i].Elements = []*string{(*string)(p.Value)}
+		} else if err := types.Scan(pgtype.TextArrayOID, pgtype.TextFormatCode, []byte(*p.Value), &out[i].Elements); err != nil {
 			return nil, fmt.Errorf("parameter %d: %w", i+1, err)
 		}
 	}
 	return out, nil
-}
-
-func codec(t *pgtype.Type) pgtype.Codec {
-	if t == nil {
-		return nil
-	}
-	return t.Codec
 }

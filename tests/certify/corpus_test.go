@@ -179,7 +179,7 @@ func parametersOf(sql string, domains []int) []certify.Value {
 	var list []certify.Value
 	for _, m := range anyParam.FindAllStringSubmatch(sql, -1) {
 		for one := "1"; len(list) < number(m[1]); {
-			list = append(list, certify.Value{Elements: []*string{&one}})
+			list = append(list, certify.Value{Type: "int8", Elements: []*string{&one}})
 		}
 	}
 	sizes := map[int]int{}
@@ -188,10 +188,10 @@ func parametersOf(sql string, domains []int) []certify.Value {
 			sizes[n], domains = domains[0], domains[1:]
 		}
 	}
-	set := func(n int, typ string, array bool) {
-		v := certify.Value{Array: array}
+	set := func(n int, typ, of string, array bool) {
+		v := certify.Value{Type: typ, Array: array}
 		for i := range max(1, sizes[n]) {
-			e := example(typ, i)
+			e := example(of, i)
 			v.Elements = append(v.Elements, &e)
 		}
 		if list[n-1] = v; !array {
@@ -199,10 +199,10 @@ func parametersOf(sql string, domains []int) []certify.Value {
 		}
 	}
 	for _, m := range plainArray.FindAllStringSubmatch(sql, -1) {
-		set(number(m[1]), m[2], m[3] != "")
+		set(number(m[1]), m[2], m[2], m[3] != "")
 	}
 	for _, m := range textArray.FindAllStringSubmatch(sql, -1) {
-		set(number(m[1]), m[3], m[2] != "")
+		set(number(m[1]), "text", m[3], m[2] != "")
 	}
 	return list
 }

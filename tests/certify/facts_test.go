@@ -1,11 +1,28 @@
 package certify_test
 
 import (
+	"cmp"
 	"flag"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/certify"
 )
+
+// parameterTypes are what the casts of parameters make of them; a seed has none.
+var parameterTypes = regexp.MustCompile(`\$(\d+)(?:::(?:pg_catalog\.)?(\w+))?`)
+
+// checked asks Check about parameters that are of the types that the text makes of them.
+func checked(facts certify.Facts, sql string, parameters []certify.Value, claims []certify.Claim) (certify.Certified, error) {
+	parameters = slices.Clone(parameters)
+	for _, m := range parameterTypes.FindAllStringSubmatch(sql, -1) {
+		if n := number(m[1]); n <= len(parameters) && parameters[n-1].Type == "" {
+			parameters[n-1].Type = cmp.Or(m[2], "int8")
+		}
+	}
+	return certify.Check(facts, sql, parameters, claims)
+}
 
 var write = flag.Bool("certified", false, "write the golden files anew")
 

@@ -220,7 +220,7 @@ func (r *random) query() string {
 }
 
 // someParameters are the parameters of random texts.
-var someParameters = []certify.Value{{Elements: texts("7")}, {Array: true, Elements: texts("icu", "er", "a0")}}
+var someParameters = []certify.Value{{Type: "int8", Elements: texts("7")}, {Type: "text", Array: true, Elements: texts("icu", "er", "a0")}}
 
 func texts(list ...string) (all []*string) {
 	for _, s := range list {

@@ -33,7 +33,7 @@ func TestCollations(t *testing.T) {
 		keys     = `(SELECT v.k COLLATE public.{list} AS k, min(v.o) AS o FROM pg_catalog.unnest(($1::pg_catalog.text[])::pg_catalog.text[]) WITH ORDINALITY AS v (k, o) GROUP BY 1) AS d`
 		halves   = `(q.k IS NULL) OPERATOR(pg_catalog.=) (d.k IS NULL) AND `
 		equal    = halves + `COALESCE(q.k, 'z'::pg_catalog.text) COLLATE public.{on} OPERATOR(pg_catalog.=) COALESCE(d.k, 'z'::pg_catalog.text) COLLATE public.{on}`
-		joined   = `SELECT x.o, sum(x.m) FROM (SELECT d.o AS o, q.m AS m FROM (` + groups + ` INNER JOIN ` + keys + ` ON (` + equal + `))) AS x GROUP BY 1`
+		joined   = `SELECT x.o, LEAST(GREATEST(sum(x.m), (-9)), 9) FROM (SELECT d.o AS o, q.m AS m FROM (` + groups + ` INNER JOIN ` + keys + ` ON (` + equal + `))) AS x GROUP BY 1`
 		counted  = `SELECT 1::pg_catalog.int8, count(*) FROM ONLY public.people AS p`
 		within   = `SELECT 1::pg_catalog.int8, count(*) FROM (SELECT p.id AS u, {key} AS k FROM ONLY public.people AS p WHERE p.id IS NOT NULL GROUP BY 1, 2) AS s WHERE s.u IS NOT NULL`
 	)
@@ -85,12 +85,12 @@ func TestCollations(t *testing.T) {
 		"the spelling kept":          `SELECT 1::pg_catalog.int8, count(*) FROM (SELECT DISTINCT p.ci AS k` + ofPeople + `) AS s WHERE s.k COLLATE pg_catalog."C" = 'A'::pg_catalog.text`,
 	}
 	for name, q := range good {
-		if _, err := certify.Check(facts, q, parameters, claims); err != nil {
+		if _, err := checked(facts, q, parameters, claims); err != nil {
 			t.Errorf("%s: %s\n%v", name, q, err)
 		}
 	}
 	for name, q := range bad {
-		o, err := certify.Check(facts, q, parameters, claims)
+		o, err := checked(facts, q, parameters, claims)
 		if err == nil {
 			t.Errorf("%s passes: %s\n%v", name, q, o.Outputs)
 		} else {

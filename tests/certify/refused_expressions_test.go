@@ -93,7 +93,7 @@ func TestValues(t *testing.T) {
 	one := big.NewRat(1, 1)
 	claims := []certify.Claim{{Kind: certify.Public}, {Kind: certify.Integer, Influence: certify.Influence{Delta: one, Total: one, Groups: one}}}
 	ask := func(condition string) error {
-		_, err := certify.Check(clinic, `SELECT 1::pg_catalog.int8, count(*)`+fromPatients+` AND (`+condition+`)`, parameters, claims)
+		_, err := checked(clinic, `SELECT 1::pg_catalog.int8, count(*)`+fromPatients+` AND (`+condition+`)`, parameters, claims)
 		return err
 	}
 	for of, condition := range good {

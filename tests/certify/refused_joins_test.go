@@ -77,7 +77,7 @@ func TestRelations(t *testing.T) {
 		{"a ward beside each row", list(`LATERAL (SELECT w.floor FROM ONLY public.wards AS w WHERE w.ward = p.ward) AS l WHERE p.id IS NOT NULL`), "1"},
 		{"a ward beside each of many rows", countOf + `ONLY public.visits AS v, LATERAL (SELECT w.floor FROM ONLY public.wards AS w WHERE w.ward = v.ward) AS l WHERE v.patient_id IS NOT NULL`, "∞"},
 		{"a row of a row beside", countOf + `((ONLY public.patients AS p CROSS JOIN LATERAL (SELECT w.floor FROM ONLY public.wards AS w WHERE w.ward = p.ward) AS l) LEFT JOIN ONLY public.floors AS f ON l.floor = f.floor) WHERE p.id IS NOT NULL`, "1"},
-		{"groups that are alike in a key within units", `SELECT g.k, sum(g.n) FROM (SELECT p.name AS k, p.age AS a, count(*) AS n` + fromPatients + ` GROUP BY 1, 2) AS g GROUP BY 1`, "1"},
+		{"groups that are alike in a key within units", `SELECT g.k, LEAST(GREATEST(sum(g.n), (-9)), 9) FROM (SELECT p.name AS k, p.age AS a, count(*) AS n` + fromPatients + ` GROUP BY 1, 2) AS g GROUP BY 1`, "1"},
 		{"wards in three groups of a unit", `SELECT d.o, count(*) FROM (SELECT v.k1, min(v.o) AS o FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY AS v (k1, o) GROUP BY 1) AS d, (SELECT DISTINCT v.patient_id AS u, v.ward AS k` + fromVisits + `) AS v WHERE v.k = d.k1 GROUP BY 1`, "1"},
 	}
 	facts := clinic
@@ -98,7 +98,7 @@ func TestRelations(t *testing.T) {
 	many := big.NewRat(1<<20, 1) // as a key has values
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			c, err := certify.Check(facts, test.sql, wards, nil)
+			c, err := checked(facts, test.sql, wards, nil)
 			got := ""
 			if err == nil {
 				got = "∞"

@@ -164,7 +164,7 @@ func TestTogether(t *testing.T) {
 		"a layer under less than a unit": {other, []string{total("s", "240"), total("q", "240")}, []certify.Claim{in(240, 7), in(240, 7)}, false},
 	} {
 		sql := `SELECT ` + strings.Join(c.list, ", ") + ` ` + fmt.Sprintf(bounded, c.b) // a unit is in one group: any numbers fit
-		if _, err := certify.Check(clinic, sql, []certify.Value{{Elements: []*string{&seed}}}, c.claims); (err == nil) != c.passes {
+		if _, err := checked(clinic, sql, []certify.Value{{Elements: []*string{&seed}}}, c.claims); (err == nil) != c.passes {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -238,7 +238,7 @@ func TestSources(t *testing.T) {
 		var done []certify.Certified
 		failed := false
 		for i, text := range c.texts {
-			x, err := certify.Check(clinic, text, []certify.Value{{Elements: []*string{s(c.parameters[i])}}}, []certify.Claim{c.claim})
+			x, err := checked(clinic, text, []certify.Value{{Elements: []*string{s(c.parameters[i])}}}, []certify.Claim{c.claim})
 			failed = failed || err != nil
 			claims, done = append(claims, []certify.Claim{c.claim}), append(done, x)
 		}

@@ -33,7 +33,7 @@ func TestRefused(t *testing.T) {
 		countOf + `(SELECT v.patient_id AS u, row_number() OVER (PARTITION BY v.patient_id ORDER BY v.visit_id) AS i` + fromVisits + `) AS u WHERE u.i <= 1`,
 	}
 	for _, q := range good {
-		if _, err := certify.Check(clinic, q, parameters, claims); err != nil {
+		if _, err := checked(clinic, q, parameters, claims); err != nil {
 			t.Errorf("%s\n%v", q, err)
 		}
 	}
@@ -131,11 +131,11 @@ func TestRefused(t *testing.T) {
 		"system column":               `SELECT 1::pg_catalog.int8, count(DISTINCT p.ctid)` + fromPatients,
 	}
 	for name, q := range bad {
-		if c, err := certify.Check(clinic, q, parameters, claims); err == nil {
+		if c, err := checked(clinic, q, parameters, claims); err == nil {
 			t.Errorf("%s passes: %s\n%v", name, q, c.Outputs)
 		}
 	}
-	if _, err := certify.Check(clinic, good[0], parameters, nil); err != nil {
+	if _, err := checked(clinic, good[0], parameters, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -86,12 +86,12 @@ func TestTypes(t *testing.T) {
 	one := big.NewRat(1, 1)
 	claims := []certify.Claim{{Kind: certify.Public}, {Kind: certify.Integer, Influence: certify.Influence{Delta: one, Total: one, Groups: one}}}
 	for of, q := range good {
-		if _, err := certify.Check(facts, q, parameters, claims); err != nil {
+		if _, err := checked(facts, q, parameters, claims); err != nil {
 			t.Errorf("%s: %v", of, err)
 		}
 	}
 	for of, q := range bad {
-		_, err := certify.Check(facts, q, parameters, claims)
+		_, err := checked(facts, q, parameters, claims)
 		if err == nil {
 			t.Errorf("%s passes: %s", of, q)
 		} else if testing.Verbose() {

@@ -73,6 +73,7 @@ func TestRefusedValues(t *testing.T) {
 		"NULL first":            {`SELECT v.b, sum(CASE WHEN v.b THEN NULL ELSE 1 END)` + fromVals + ` GROUP BY 1`, `SELECT v.b, sum(CASE WHEN v.b THEN 0 ELSE 1 END)` + fromVals + ` GROUP BY 1`},
 		"a negative fraction":   {`SELECT v.b, sum(LEAST(GREATEST(v.i4, 0), 1) / (-2.0))` + fromVals + ` GROUP BY 1`, `SELECT v.b, sum(LEAST(GREATEST(v.i4, 0), 1) / (-2))` + fromVals + ` GROUP BY 1`},
 		"float8 rounds up":      {`SELECT 1::pg_catalog.int8, COALESCE(sum(GREATEST((LEAST(GREATEST(v.f8, '0'::pg_catalog.float8), '9007199254740995'::pg_catalog.int8))::pg_catalog.int8, 9007199254740994) - 9007199254740994), 0)` + fromVals, `SELECT 1::pg_catalog.int8, COALESCE(sum(GREATEST(LEAST(v.i8, '9007199254740995'::pg_catalog.int8), 9007199254740994) - 9007199254740994), 0)` + fromVals},
+		"a sum beyond int8":     {`SELECT v.b, sum(v.n) FROM (SELECT v.b, v.bn, count(*) AS n` + fromVals + ` GROUP BY 1, 2) AS v GROUP BY 1`, `SELECT v.b, LEAST(GREATEST(sum(v.n), 0), 9) FROM (SELECT v.b, v.bn, count(*) AS n` + fromVals + ` GROUP BY 1, 2) AS v GROUP BY 1`},
 		"a private bound":       {`SELECT pg_catalog.width_bucket(5.0, 1.0, CASE WHEN v.b THEN 9.0 END, 4), count(*)` + fromVals + ` GROUP BY 1`, `SELECT pg_catalog.width_bucket(5.0, 1.0, 9.0, 4), count(*)` + fromVals + ` GROUP BY 1`},
 		"a sum of all numbers":  {countOf + `(SELECT v.id AS u, sum(v.n) AS x` + fromVals + ` GROUP BY 1) AS q`, countOf + `(SELECT v.id AS u, sum(v.m) AS x` + fromVals + ` GROUP BY 1) AS q`},
 		"a sum of all units":    {`SELECT q.k, q.c FROM (SELECT 1 AS k, count(*) AS c, sum(v.n) AS x` + fromVals + ` GROUP BY 1) AS q`, `SELECT q.k, q.c FROM (SELECT 1 AS k, count(*) AS c, sum(v.m) AS x` + fromVals + ` GROUP BY 1) AS q`},
@@ -82,6 +83,26 @@ func TestRefusedValues(t *testing.T) {
 		"a quotient rounded up": {`SELECT v.b, sum((GREATEST(LEAST(GREATEST(v.m, 0.00), 2.00) / 3.0 * 3 - 2, 0.0) * 100000000000000000000000)::pg_catalog.int8)` + fromVals + ` GROUP BY 1`, `SELECT v.b, sum((GREATEST(LEAST(GREATEST(v.m, 0.00), 2.00) / 3.0 * 3 - 2, 0.0) * 10000)::pg_catalog.int8)` + fromVals + ` GROUP BY 1`},
 	} {
 		refusedBut(t, name, parameters, q[0], q[1])
+	}
+}
+
+// TestParameterTypes: main would read a value of another type than its cast makes when a row comes by.
+func TestParameterTypes(t *testing.T) {
+	for condition, types := range map[string]map[string]bool{
+		`v.i8 = $1::pg_catalog.int8`:               {"int8": true, "text": false, "int4": false, "": false},
+		`v.t = $1::pg_catalog.text`:                {"text": true, "varchar": true, "int8": false, "bpchar": false},
+		`v.i8 = ANY ($1::pg_catalog.int8[])`:       {"int8": true, "text": false},
+		`v.t = ANY ($1::pg_catalog.text[])`:        {"text": true, "varchar": true, "int8": false},
+		`pg_catalog.hashtextextended(v.t, $1) > 7`: {"int8": true, "text": false, "numeric": false},
+	} {
+		for typ, passes := range types {
+			seven := "7"
+			value := certify.Value{Type: typ, Array: strings.Contains(condition, "["), Elements: []*string{&seven}}
+			_, err := certify.Check(valued, `SELECT 1::pg_catalog.int8, count(*)`+fromVals+` AND `+condition, []certify.Value{value}, nil)
+			if (err == nil) != passes {
+				t.Errorf("%s of %q: %v", condition, typ, err)
+			}
+		}
 	}
 }
 
@@ -99,10 +120,10 @@ func refusedBut(t *testing.T, name string, parameters []certify.Value, bad, good
 	if strings.HasPrefix(good, "SELECT v.b") {
 		claims = []certify.Claim{{Kind: certify.Bin}, {Kind: certify.Integer, Influence: bound}}
 	}
-	if c, err := certify.Check(valued, bad, parameters, claims); err == nil {
+	if c, err := checked(valued, bad, parameters, claims); err == nil {
 		t.Errorf("%s passes: %s\n%v", name, bad, c.Outputs)
 	}
-	if _, err := certify.Check(valued, good, parameters, claims); err != nil {
+	if _, err := checked(valued, good, parameters, claims); err != nil {
 		t.Errorf("%s, done right, is refused: %s\n%v", name, good, err)
 	}
 }

@@ -237,7 +237,7 @@ var numbers = []string{"int2", "int4", "int8", "numeric", "float8"}
 // certified gives an expression of a type, and others made of it that show its span, as far as Check certifies them.
 func certified(e, typ string) (all []measuredValue) {
 	check := func(sql string) (certify.Certified, error) {
-		return certify.Check(valued, sql, []certify.Value{{Elements: []*string{new(string)}}}, nil)
+		return checked(valued, sql, []certify.Value{{Elements: []*string{new(string)}}}, nil)
 	}
 	add := func(e, typ string) {
 		if _, err := check(`SELECT 1, count(*)` + fromVals + ` AND (` + e + `) IS NOT NULL`); err == nil {

@@ -26,7 +26,7 @@ func Histogram(b *relation.Base, k *release.Block, h release.Histogram) query.Qu
 			Outputs: append(named(rankedAlias, keys...), query.Output{X: number, Name: "n"}),
 			From:    &query.Derived{Query: src.Select(append(t.keyOutputs(), step)...), As: rankedAlias}, Groups: len(keys),
 		}
-		rows, number = t.numbered(rows, []string{"z", "n"}), query.F("sum({})", sparseAlias.Column("n"))
+		rows, number = t.numbered(rows, []string{"z", "n"}), fitting(query.F("sum({})", sparseAlias.Column("n")))
 	case h.Extreme != "":
 		rows = t.extremes(src, h)
 	case h.Together != nil:

@@ -180,20 +180,24 @@ func (t *builder) add(parts []query.Query, width int) query.Query {
 	return &query.Select{Outputs: outputs, From: all, Groups: len(groups)}
 }
 
-// totals makes what main returns: the group, and its integers, kept within 2^62 so that they fit whatever main holds.
+// totals makes what main returns: the group, and its integers.
 func (t *builder) totals(of query.Query, width int) query.Query {
 	outputs := relation.UnnamedOutputs(columns(groupsAlias, t.groupNames()))
 	switch {
 	case t.k.Selected:
-		outputs = append(outputs, query.Output{X: groupsAlias.Column("n")})
+		outputs = append(outputs, query.Output{X: fitting(groupsAlias.Column("n"))})
 	case len(outputs) == 0:
 		outputs = []query.Output{{X: theGroup}}
 	}
 	for _, m := range numbered("m", width) {
-		total := query.F("COALESCE({}, 0)", groupsAlias.Column(m))
-		outputs = append(outputs, query.Output{X: query.Clamp{X: total, Lo: query.F("({})", -bounds.MaxTotal), Hi: query.Integer(bounds.MaxTotal)}})
+		outputs = append(outputs, query.Output{X: fitting(query.F("COALESCE({}, 0)", groupsAlias.Column(m)))})
 	}
 	return &query.Select{Outputs: outputs, From: &query.Derived{Query: of, As: groupsAlias}}
+}
+
+// fitting keeps an integer within 2^62, so that it fits whatever main holds.
+func fitting(x query.Scalar) query.Scalar {
+	return query.Clamp{X: x, Lo: query.F("({})", -bounds.MaxTotal), Hi: query.Integer(bounds.MaxTotal)}
 }
 
 // theGroup prints the ordinal of the one group of a block without keys.

@@ -64,7 +64,7 @@ func (b *Base) StageRows(s *Stage) *Relation {
 	var names []string
 	for i, c := range s.Columns {
 		name := fmt.Sprintf("c%d", i+1)
-		array := &query.Parameter{Parameter: schema.Parameter{Type: pgtype.TextArrayOID, Given: &schema.StageColumn{Stage: s.Number, Column: i}}}
+		array := &query.Parameter{Parameter: schema.Parameter{Type: schema.ArrayOf(c.Type), Given: &schema.StageColumn{Stage: s.Number, Column: i}}}
 		arrays = append(arrays, query.F("pg_catalog.unnest({}::{}[])", array, schema.TypeName(c.Type)))
 		names, outputs = append(names, name), append(outputs, listed.Column(name))
 		n := &Column{Name: c.Name, Value: &expr.Column{

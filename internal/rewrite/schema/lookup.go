@@ -122,7 +122,7 @@ type Parameter struct {
 }
 
 // StageColumn is a column of the rows that a stage of a statement answers, numbered from 0 (docs/privacy.md P28). A parameter of it is an
-// array of text, in the order of the rows.
+// array of its type, in the order of the rows.
 type StageColumn struct{ Stage, Column int }
 
 // List is an array of the column's values: stages are [stage][row][column].

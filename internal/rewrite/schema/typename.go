@@ -1,6 +1,10 @@
 package schema
 
-import "github.com/jackc/pgx/v5/pgtype"
+import (
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+)
 
 // TypeName prints a result type of an aggregate.
 func TypeName(oid uint32) string {
@@ -10,4 +14,10 @@ func TypeName(oid uint32) string {
 		pgtype.VarcharOID: "varchar", pgtype.BPCharOID: "bpchar", pgtype.NameOID: "name", pgtype.UUIDOID: "uuid",
 	}
 	return "pg_catalog." + names[oid]
+}
+
+// ArrayOf is the type of arrays of a type that TypeName prints.
+func ArrayOf(oid uint32) uint32 {
+	t, _ := pgtype.NewMap().TypeForName(strings.Replace(TypeName(oid), "pg_catalog.", "_", 1))
+	return t.OID
 }
