@@ -11,17 +11,9 @@ import (
 )
 
 // Facts is what certify may take for granted: what the policy says of whose rows are whose, and what main proves in the snapshot that
-// measures. Of a table that is the shape of the columns that the proofs name; of unique sets, those that they name.
+// measures. Of a table that is the shape of the columns that the proofs name, and of their types; of unique sets, those that they name.
 func Facts(s *schema.Schema, proofs []schema.Proof) certify.Facts {
 	f := certify.Facts{Tables: map[string]certify.Table{}, Enums: map[string][]string{}, Bases: map[string]string{}}
-	for oid, t := range s.Types {
-		switch t.Kind {
-		case 'e':
-			f.Enums[t.Schema+"."+t.Name] = s.Enums[oid]
-		case 'd':
-			f.Bases[t.Schema+"."+t.Name] = base(s, t)
-		}
-	}
 	for _, p := range proofs {
 		if p.Of == "" && p.Values.Text != "" && len(p.Values.Parameters) == 0 {
 			f.Proven = append(f.Proven, p.Values.Text)
@@ -32,6 +24,9 @@ func Facts(s *schema.Schema, proofs []schema.Proof) certify.Facts {
 		r, t := s.Relations[p.Relation], s.Policy.Table(p.Relation)
 		if r != nil && t != nil && sameShape(r, p) {
 			f.Tables[key(p.Relation)] = table(t, r, p.Columns)
+			for _, c := range p.Columns {
+				types(f, s, r.Column(c))
+			}
 		}
 	}
 	for _, p := range proofs {
@@ -94,6 +89,21 @@ func table(t *policy.Table, r *schema.Relation, columns []string) certify.Table 
 		out.Columns[name] = col
 	}
 	return out
+}
+
+// types notes the domain or the enum that a column is of, or an array of: its shape has what these are.
+func types(f certify.Facts, s *schema.Schema, c *schema.Column) {
+	for oid := c.Type; oid != 0; {
+		t := s.Types[oid]
+		name := t.Schema + "." + t.Name
+		switch t.Kind {
+		case 'e':
+			f.Enums[name] = s.Enums[oid]
+		case 'd':
+			f.Bases[name] = base(s, t)
+		}
+		oid = max(t.Base, t.Elem) // it has one of them
+	}
 }
 
 // base is the type that a domain is made of, as format_type prints it.

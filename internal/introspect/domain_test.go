@@ -70,6 +70,57 @@ func TestDomains(t *testing.T) {
 	}
 }
 
+// TestEnums: what changes an enum changes the shapes of columns that are of it, of an array of it, and of a domain over it.
+func TestEnums(t *testing.T) {
+	server, db := pgservertest.Database(t, `CREATE TYPE mood AS ENUM ('bad', 'good'); CREATE DOMAIN state AS mood;
+		CREATE TABLE days (id int, mood mood, moods mood[], state state)`)
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, server.DSN(db, pgserver.Superuser))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(ctx) })
+	name := policy.Name{Schema: "public", Relation: "days"}
+	shadow, err := Read(ctx, conn, []policy.Name{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]string{}
+	for _, c := range shadow.relations[name].columns {
+		seen[c.shape] = "nothing"
+	}
+	for _, change := range []struct {
+		sql   string
+		known bool // the shapes are those that columns had before
+	}{
+		{"ALTER TYPE mood ADD VALUE 'ok' BEFORE 'good'", false},
+		{"ALTER TYPE mood RENAME VALUE 'ok' TO 'fine'", false},
+		{"ALTER TYPE mood RENAME TO feeling", false},
+		{"CREATE SCHEMA other; ALTER TYPE feeling SET SCHEMA other", false},
+		{"ALTER TYPE other.feeling RENAME TO mood; ALTER TYPE other.mood SET SCHEMA public; SET quote_all_identifiers = on", true},
+	} {
+		if _, err := conn.Exec(ctx, change.sql); err != nil {
+			t.Fatal(err)
+		}
+		found, err := Read(ctx, conn, []policy.Name{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range found.relations[name].columns {
+			if other, known := seen[c.shape]; known != (change.known || c.name == "id") {
+				t.Errorf("after %s the shape of %s is as after %q", change.sql, c.name, other)
+			}
+			seen[c.shape] = change.sql
+		}
+		for _, column := range []string{"mood", "moods", "state"} {
+			c, s := found.relations[name].column(column), shadow.relations[name].column(column)
+			if sameDomain(found, shadow, c.oid, s.oid) {
+				t.Errorf("after %s, %s has the labels that it had", change.sql, column)
+			}
+		}
+	}
+}
+
 // TestShapesDoNotDependOnSettings: main proves shapes in the zone of a session, so no constant of a constraint may be printed in one.
 func TestShapesDoNotDependOnSettings(t *testing.T) {
 	server, db := pgservertest.Database(t, `CREATE DOMAIN recent AS timestamptz CHECK (VALUE > '2020-01-01 00:00+00' AND VALUE - interval '1 day 02:00' > '2019-01-01 00:00+00');

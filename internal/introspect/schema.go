@@ -132,17 +132,20 @@ func join(p *policy.Policy, main, shadow *Catalogs, name policy.Name) (*rewrite.
 	return r, nil
 }
 
-// sameDomain says that two domains of one name are over the same type, through all domains between.
+// sameDomain says that two types of one name are over the same type, through all domains and arrays between, with the same labels.
 func sameDomain(main, shadow *Catalogs, m, s uint32) bool {
 	for {
 		a, b := main.types[m], shadow.types[s]
-		if a.kind != 'd' && b.kind != 'd' {
+		switch {
+		case a.kind != b.kind || a.over != b.over || !slices.Equal(a.labels, b.labels):
+			return false
+		case a.kind == 'd':
+			m, s = a.base, b.base
+		case a.elem != 0 && b.elem != 0:
+			m, s = a.elem, b.elem
+		default:
 			return true
 		}
-		if a.kind != b.kind || a.over != b.over {
-			return false
-		}
-		m, s = a.base, b.base
 	}
 }
 
