@@ -1,10 +1,12 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/dpproxy/dpproxy/internal/ledger"
 	"github.com/dpproxy/dpproxy/internal/mechanism"
@@ -61,8 +63,11 @@ func (r *Receipt) With(other *Receipt) *Receipt {
 // rounding bounds the relative error of adding up what mechanisms cost; each errs on the private side by more.
 const rounding = 1e-12
 
-// add holds the charge against what the mechanisms cost together.
+// add holds the charge against what the mechanisms cost together, in the order of the releases: of quantiles with one fraction, it says which
+// is drawn from which rows.
 func (r *Receipt) add(charge ledger.Charge, items []Item) error {
+	items = slices.Clone(items)
+	slices.SortFunc(items, func(a, b Item) int { return cmp.Or(a.Block-b.Block, a.Release-b.Release) })
 	var releases []mechanism.Release
 	var prepared []*mechanism.Prepared
 	var counted []int // blocks whose groups a released count selects
@@ -106,13 +111,13 @@ func (r *Receipt) add(charge ledger.Charge, items []Item) error {
 }
 
 // sharesNoVector says whether two releases would have the same coordinate of joint noise, or two blocks one vector, or quantiles of a family
-// several draws: mechanism.Compose charges each once.
+// several draws: mechanism.Compose charges each once, a family as it is drawn of those that it is given.
 func (r *Receipt) sharesNoVector(items []Item) error {
 	type place struct {
 		of *mechanism.Cube
 		at int
 	}
-	taken, block, draws := map[place]bool{}, map[*mechanism.Cube]int{}, map[int]*mechanism.Prepared{}
+	taken, block, draws, left := map[place]bool{}, map[*mechanism.Cube]int{}, map[int]*mechanism.Prepared{}, map[int]int{}
 	for _, it := range items {
 		if it.Mechanism == nil {
 			continue
@@ -123,14 +128,23 @@ func (r *Receipt) sharesNoVector(items []Item) error {
 			}
 			taken[place{cube, at}], block[cube] = true, it.Block
 		}
-		if it.Release == Selection || !r.plan.Blocks[it.Block].Releases[it.Release].InFamily() {
+		releases := r.plan.Blocks[it.Block].Releases
+		if it.Release == Selection || !releases[it.Release].InFamily() {
 			continue
 		}
-		family := r.plan.Blocks[it.Block].Releases[it.Release].Family
-		if first := draws[family]; first != nil && !first.DrawnWith(it.Mechanism) {
+		family := releases[it.Release].Family
+		if draws[family] == nil {
+			draws[family], left[family] = it.Mechanism, mechanism.Together(releases, it.Release)
+		}
+		if !draws[family].DrawnWith(it.Mechanism, mechanism.Together(releases, it.Release)) {
 			return errors.New("quantiles of a family are of several draws")
 		}
-		draws[family] = it.Mechanism
+		left[family]--
+	}
+	for _, n := range left {
+		if n != 0 {
+			return errors.New("a family is not drawn as a whole")
+		}
 	}
 	return nil
 }

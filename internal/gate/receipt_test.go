@@ -67,6 +67,47 @@ func TestChargesCoverWhatIsDrawn(t *testing.T) {
 	}
 }
 
+// TestFamiliesCostWhatIsDrawn: which rows a quantile is drawn from follows from all of its family, in the order of the releases.
+func TestFamiliesCostWhatIsDrawn(t *testing.T) {
+	median := mechanism.Release{
+		Name: "median", Kind: mechanism.Quantile, Range: mechanism.Range{{Lo: 0, Hi: 100}}, Sensitivity: 1, Total: 1, Groups: 1, Weight: 1, Fraction: .5, Family: 1,
+	}
+	five := []mechanism.Release{median, median, median, median, median}
+	dear, cheap := prepared(t, median, 1), prepared(t, median, .01)
+	joint, err := mechanism.PrepareVector(context.Background(), five[:4], mechanism.Guarantee{Epsilon: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, jointly := joint[0].Jointly(); !jointly {
+		t.Fatal("four quantiles are drawn by halving")
+	}
+	price := func(with ...*mechanism.Prepared) mechanism.Curve { return mechanism.Compose(five[:len(with)], with) }
+	halves := []*mechanism.Prepared{dear, dear, cheap, cheap, cheap} // the first two are on one way down
+	for _, c := range []struct {
+		name  string
+		with  []*mechanism.Prepared
+		order []int // of the items
+		price mechanism.Curve
+		ok    bool
+	}{
+		{"as it is drawn", halves, []int{0, 1, 2, 3, 4}, price(halves...), true},
+		{"the dear ones apart", halves, []int{0, 2, 3, 4, 1}, price(dear, cheap, cheap, cheap, dear), false},
+		{"without one", halves, []int{0, 1, 2, 3}, price(halves[:4]...), false},
+		{"jointly", joint, []int{0, 1, 2, 3}, price(joint...), true},
+		{"a joint draw of four", append(joint[:4:4], joint[0]), []int{0, 1, 2, 3, 4}, price(append(joint[:4:4], joint[0])...), false},
+		{"the last, which has a half by itself, four times", []*mechanism.Prepared{joint[3], joint[3], joint[3], joint[3]}, []int{0, 1, 2, 3}, price(joint...), false},
+	} {
+		plan := &rewrite.Plan{Fingerprint: "0123456789", Blocks: []rewrite.Block{{Releases: five[:len(c.with)]}}}
+		var items []Item
+		for _, i := range c.order {
+			items = append(items, Item{0, i, c.with[i]})
+		}
+		if _, _, err := Spend(context.Background(), &book{}, "alice", plan, ledger.Charge{Curve: c.price}, items); (err == nil) != c.ok {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
 // TestReceiptsAreUsedUp: what is paid for is drawn once, by the mechanism that was paid for, of the plan that it was paid for.
 func TestReceiptsAreUsedUp(t *testing.T) {
 	ctx, src := context.Background(), mechanism.NewSource()

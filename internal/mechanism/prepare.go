@@ -237,5 +237,7 @@ func (p *Prepared) Epsilon() float64 { return p.guarantee.Epsilon }
 // Delta is the δ of its guarantee: of a selection alone it is more than 0.
 func (p *Prepared) Delta() float64 { return p.guarantee.Delta }
 
-// DrawnWith says whether two quantiles are drawn in one way: both by one joint draw, or both not.
-func (p *Prepared) DrawnWith(other *Prepared) bool { return p.joint == other.joint }
+// DrawnWith says whether two of so many quantiles are drawn in one way: both by one joint draw of as many, or both not.
+func (p *Prepared) DrawnWith(other *Prepared, quantiles int) bool {
+	return p.joint == other.joint && (p.joint == nil || len(p.joint.fractions) == quantiles)
+}
