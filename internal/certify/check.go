@@ -229,9 +229,13 @@ func (i Influence) String() string {
 	return show(i.Delta) + " in a group, " + show(i.Place) + " in a place, " + show(i.Total) + " in all, in " + show(i.Groups) + " groups"
 }
 
+// show prints a bound, of more than 20 signs to six digits.
 func show(r *big.Rat) string {
 	if r == nil {
 		return "∞"
 	}
-	return r.RatString()
+	if s := r.RatString(); len(s) <= 20 {
+		return s
+	}
+	return new(big.Float).SetRat(r).Text('g', 6)
 }

@@ -284,7 +284,7 @@ func byRows(all []member) error {
 			if m.claim.Row.Sign() <= 0 || m.claim.Total == nil {
 				return missing(-1, "claimed rows", "a claim without a total")
 			}
-			k := show(steps(m.claim.Total, m.claim.Row))
+			k := steps(m.claim.Total, m.claim.Row).RatString()
 			kinds[k] = append(kinds[k], m)
 		}
 	}

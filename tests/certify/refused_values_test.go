@@ -106,6 +106,14 @@ func TestParameterTypes(t *testing.T) {
 	}
 }
 
+// TestShortReasons: a span is printed in a few signs, and a claim is compared as it is.
+func TestShortReasons(t *testing.T) {
+	_, err := certify.Check(valued, `SELECT 1::pg_catalog.int8, count(*)`+fromVals+` AND pg_catalog.ln(GREATEST(LEAST(v.m, '12345678901234567890123'::pg_catalog.numeric), '1e-300'::pg_catalog.numeric)) > 0`, nil, nil)
+	if err == nil || !strings.HasSuffix(err.Error(), "of numeric 1e-300..1.23457e+22") {
+		t.Error(err)
+	}
+}
+
 // flushed is a condition on half of a number that is not near zero, if the bound is as it should be.
 func flushed(bound string) string {
 	const x, half = `LEAST(GREATEST(v.f8, '0'::pg_catalog.float8), '1'::pg_catalog.float8)`, `'0.5'::pg_catalog.float8`
