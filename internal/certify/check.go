@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"cmp"
 	"math/big"
 	"strings"
 
@@ -137,7 +138,7 @@ func answer(r *relation) ([]Output, error) {
 		case c.value.vague:
 			return nil, missing(-1, "key equality", "which of equal values stands for %s is left to the plan", c.name)
 		case r.kind == public || c.value.public && c.value.exact:
-			out = append(out, Output{Kind: Public})
+			out = append(out, c.value.key(Public))
 		case c.value.influence != nil && (!c.value.notNull || !c.value.integral):
 			return nil, missing(-1, "an output that may be NULL, or no integer", "%s", c.name)
 		case c.value.influence != nil && !isInteger(c.value.typ) && !c.value.inside("int8"):
@@ -147,10 +148,20 @@ func answer(r *relation) ([]Output, error) {
 		case !c.value.exact:
 			return nil, missing(-1, "key equality", "equal values of key %s may be spelled differently", c.name)
 		default:
-			out = append(out, Output{Kind: Private})
+			out = append(out, c.value.key(Private))
 		}
 	}
 	return out, nil
+}
+
+func (v value) key(kind string) Output {
+	if blanked(v.typ) {
+		v.typ = "bpchar"
+	}
+	if v.array {
+		v.typ = "_" + v.typ
+	}
+	return Output{Kind: kind, Type: v.typ, span: v.span}
 }
 
 // listed narrows what was derived to the groups that the caller has a list of.
@@ -174,8 +185,9 @@ func listed(claims []Claim, outputs []Output) {
 // covers compares claims with what was derived.
 //
 // Rule: each claim is of the derived kind and its bounds are no less. Beside a private key stands an integer for selection, which moves
-// by at most 1 in a group. Beside a bin, Delta is what moves in all bins of a place. Proof: a larger bound costs more. A group in which
-// x alone has rows has its integers at 0 without x, so selection sees at most 1 with x.
+// by at most 1 in a group. Beside a bin, Delta is what moves in all bins of a place. Keys are of the types as which they are read, ordinals and
+// bins are integers, ordinals in their range. Proof: a larger bound costs more. A group in which
+// x alone has rows has its integers at 0 without x, so selection sees at most 1 with x. What cannot be read would be an error where a row comes.
 func covers(claims []Claim, outputs []Output) error {
 	if len(claims) != len(outputs) {
 		return missing(-1, "claims", "%d claims for %d outputs", len(claims), len(outputs))
@@ -207,6 +219,10 @@ func covers(claims []Claim, outputs []Output) error {
 			return missing(-1, "claimed kind", "output %d is %s, not %s", i+1, o.Kind, c.Kind)
 		}
 		if c.Kind != Integer && c.Kind != Selection {
+			ordinal := c.Kind == Public && c.Groups != nil
+			if c.Type != "" && cmp.Or(spelled[c.Type], c.Type) != o.Type || (ordinal || c.Kind == Bin) && !isInteger(o.Type) || ordinal && !o.span.within(one, c.Groups) {
+				return missing(-1, "claimed type", "output %d is %s %s..%s", i+1, o.Type, show(o.span.lo), show(o.span.hi))
+			}
 			continue
 		}
 		delta := o.Delta

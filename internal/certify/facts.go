@@ -74,6 +74,8 @@ type Influence struct {
 // Output is one column of the answer.
 type Output struct {
 	Kind string `json:"kind"`
+	Type string `json:"type,omitempty"` // of a key
+	span span
 	Influence
 }
 
@@ -89,7 +91,8 @@ func (c Certified) Settled() Certified {
 	return c
 }
 
-// Claim is what a caller wants to be true of the output of the same place. A nil bound claims nothing.
+// Claim is what a caller wants to be true of the output of the same place. A nil bound claims nothing. A public key of Groups is an ordinal from
+// 1 to Groups.
 //
 // What is charged together is claimed together, in the steps s of a unit: the sum over the groups of |move| / Row rounded up, where
 // Row is 1 if there is none. Integers of one layer, of all texts of a statement that are measured in one snapshot, have Σ s / ⌈Total / Row⌉
@@ -97,6 +100,7 @@ func (c Certified) Settled() Certified {
 // for all, and these numbers add up to ⌈Total / Row⌉ at most.
 type Claim struct {
 	Kind string `json:"kind"`
+	Type string `json:"type,omitempty"` // as which a key is read, by its name in pg_type; "": as text
 	Influence
 	Row    *big.Rat `json:"row,omitempty"`
 	Layers []int    `json:"layers,omitempty"` // an integer may be read by several releases

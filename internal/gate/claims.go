@@ -53,11 +53,14 @@ func Measures(k *rewrite.Block) []Measure {
 // keys are the outputs that name a group: its ordinal among declared keys, or the keys themselves.
 func keys(k *rewrite.Block) []certify.Claim {
 	if k.Select == nil && !k.ByKey {
-		return []certify.Claim{{Kind: certify.Public}}
+		return []certify.Claim{{Kind: certify.Public, Influence: certify.Influence{Groups: big.NewRat(int64(k.Keys.Len()), 1)}}}
 	}
 	claims := make([]certify.Claim, len(k.KeyTypes))
-	for i := range claims {
+	for i, oid := range k.KeyTypes {
 		claims[i].Kind = certify.Listed // or shown by selection, on the integers' query
+		if t, known := builtIn.TypeForOID(oid); known {
+			claims[i].Type = t.Name
+		}
 	}
 	if k.Select == nil && len(claims) > 0 {
 		claims[0].Groups = big.NewRat(int64(k.Keys.Len()), 1) // no other group is given out

@@ -3,8 +3,6 @@ package gate
 import (
 	"fmt"
 
-	"github.com/jackc/pgx/v5/pgtype"
-
 	"github.com/dpproxy/dpproxy/internal/certify"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
@@ -111,7 +109,7 @@ func base(s *schema.Schema, t schema.Type) string {
 	if own, ok := s.Types[t.Base]; ok {
 		return own.Schema + "." + own.Name
 	}
-	built, ok := pgtype.NewMap().TypeForOID(t.Base)
+	built, ok := builtIn.TypeForOID(t.Base)
 	if !ok {
 		return "" // of which certify knows nothing
 	}

@@ -9,12 +9,14 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
+// builtIn has the types of PostgreSQL. Looking up and scanning only read it.
+var builtIn = pgtype.NewMap()
+
 // Parameters are the values of a query whose stages are answered.
 func Parameters(q schema.SQL) ([]certify.Value, error) {
-	types := pgtype.NewMap()
 	out := make([]certify.Value, len(q.Parameters))
 	for i, p := range q.Parameters {
-		t, known := types.TypeForOID(p.Type)
+		t, known := builtIn.TypeForOID(p.Type)
 		if !known {
 			return nil, fmt.Errorf("parameter %d is of an unknown type", i+1)
 		}
@@ -24,7 +26,7 @@ func Parameters(q schema.SQL) ([]certify.Value, error) {
 		}
 		if !out[i].Array { // NULL in place of an array is none that certify knows
 			out[i].Elements = []*string{(*string)(p.Value)}
-		} else if err := types.Scan(pgtype.TextArrayOID, pgtype.TextFormatCode, []byte(*p.Value), &out[i].Elements); err != nil {
+		} else if err := builtIn.Scan(pgtype.TextArrayOID, pgtype.TextFormatCode, []byte(*p.Value), &out[i].Elements); err != nil {
 			return nil, fmt.Errorf("parameter %d: %w", i+1, err)
 		}
 	}

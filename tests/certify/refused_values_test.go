@@ -1,6 +1,7 @@
 package certify_test
 
 import (
+	"math/big"
 	"strings"
 	"testing"
 
@@ -106,6 +107,44 @@ func TestParameterTypes(t *testing.T) {
 	}
 }
 
+// TestClaimedTypes: a key that cannot be read as what it is claimed to be would fail where a row comes.
+func TestClaimedTypes(t *testing.T) {
+	of := func(kind, typ string, groups int64) certify.Claim {
+		c := certify.Claim{Kind: kind, Type: typ}
+		if groups > 0 {
+			c.Groups = big.NewRat(groups, 1)
+		}
+		return c
+	}
+	for _, c := range []struct {
+		key    string
+		claim  certify.Claim
+		passes bool
+	}{
+		{`v.t`, of(certify.Listed, "text", 9), true},
+		{`v.t`, of(certify.Listed, "varchar", 9), true},
+		{`v.t`, of(certify.Listed, "", 9), true},
+		{`v.t`, of(certify.Listed, "timestamptz", 9), false},
+		{`v.tz`, of(certify.Listed, "timestamptz", 9), true},
+		{`v.tz`, of(certify.Listed, "text", 9), false},
+		{`v.tz`, of(certify.Listed, "_timestamptz", 9), false},
+		{`v.i4`, of(certify.Bin, "", 0), true},
+		{`v.t`, of(certify.Bin, "", 0), false},
+		{`v.d`, of(certify.Bin, "", 0), false},
+		{`2::pg_catalog.int8`, of(certify.Public, "", 2), true},
+		{`2::pg_catalog.int8`, of(certify.Public, "", 1), false},
+		{`0::pg_catalog.int8`, of(certify.Public, "", 1), false},
+		{`'2'::pg_catalog.text`, of(certify.Public, "", 2), false},
+		{`2.0`, of(certify.Public, "", 2), false},
+	} {
+		one := rat("1")
+		claims := []certify.Claim{c.claim, {Kind: certify.Integer, Influence: certify.Influence{Delta: one, Total: one}}}
+		if _, err := certify.Check(valued, `SELECT `+c.key+`, count(*)`+fromVals+` GROUP BY 1`, nil, claims); (err == nil) != c.passes {
+			t.Errorf("%s as %+v: %v", c.key, c.claim, err)
+		}
+	}
+}
+
 // TestShortReasons: a span is printed in a few signs, and a claim is compared as it is.
 func TestShortReasons(t *testing.T) {
 	_, err := certify.Check(valued, `SELECT 1::pg_catalog.int8, count(*)`+fromVals+` AND pg_catalog.ln(GREATEST(LEAST(v.m, '12345678901234567890123'::pg_catalog.numeric), '1e-300'::pg_catalog.numeric)) > 0`, nil, nil)
@@ -126,7 +165,7 @@ func refusedBut(t *testing.T, name string, parameters []certify.Value, bad, good
 	bound := certify.Influence{Delta: rat("1"), Total: rat("1"), Groups: rat("1")}
 	claims := []certify.Claim{{Kind: certify.Public}, {Kind: certify.Integer, Influence: bound}}
 	if strings.HasPrefix(good, "SELECT v.b") {
-		claims = []certify.Claim{{Kind: certify.Bin}, {Kind: certify.Integer, Influence: bound}}
+		claims = []certify.Claim{{Kind: certify.Listed}, {Kind: certify.Integer, Influence: bound}}
 	}
 	if c, err := checked(valued, bad, parameters, claims); err == nil {
 		t.Errorf("%s passes: %s\n%v", name, bad, c.Outputs)
