@@ -110,25 +110,30 @@ func (r *Receipt) add(charge ledger.Charge, items []Item) error {
 	return r.thresholds(counted, charge.SelectionDelta/float64(max(selections, 1)))
 }
 
-// sharesNoVector says whether two releases would have the same coordinate of joint noise, or two blocks one vector, or quantiles of a family
-// several draws: mechanism.Compose charges each once, a family as it is drawn of those that it is given.
+// sharesNoVector says whether two releases would have the same coordinate of joint noise, or one vector but not the same rows of a unit (certify
+// has derived that they have of one block's with as many), or quantiles of a family several draws: mechanism.Compose charges each once, a
+// family as it is drawn of those that it is given.
 func (r *Receipt) sharesNoVector(items []Item) error {
 	type place struct {
 		of *mechanism.Cube
 		at int
 	}
-	taken, block, draws, left := map[place]bool{}, map[*mechanism.Cube]int{}, map[int]*mechanism.Prepared{}, map[int]int{}
+	taken, vector, draws, left := map[place]bool{}, map[*mechanism.Cube]Item{}, map[int]*mechanism.Prepared{}, map[int]int{}
 	for _, it := range items {
 		if it.Mechanism == nil {
 			continue
 		}
+		releases := r.plan.Blocks[it.Block].Releases
 		if cube, at := it.Mechanism.Joint(); cube != nil {
-			if other, known := block[cube]; taken[place{cube, at}] || known && other != it.Block {
+			if vector[cube].Mechanism == nil {
+				vector[cube] = it
+			}
+			first, rows := vector[cube], releases[it.Release].Rows()
+			if taken[place{cube, at}] || first.Block != it.Block || rows == 0 || rows != releases[first.Release].Rows() {
 				return errors.New("two releases share noise")
 			}
-			taken[place{cube, at}], block[cube] = true, it.Block
+			taken[place{cube, at}] = true
 		}
-		releases := r.plan.Blocks[it.Block].Releases
 		if it.Release == Selection || !releases[it.Release].InFamily() {
 			continue
 		}

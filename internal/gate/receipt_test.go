@@ -74,6 +74,9 @@ func TestFamiliesCostWhatIsDrawn(t *testing.T) {
 	}
 	five := []mechanism.Release{median, median, median, median, median}
 	dear, cheap := prepared(t, median, 1), prepared(t, median, .01)
+	ofEnd, ofExtreme := median, median
+	ofEnd.End, ofExtreme.Fraction = 1, 0
+	end, extreme := prepared(t, ofEnd, 1), prepared(t, ofExtreme, 1)
 	joint, err := mechanism.PrepareVector(context.Background(), five[:4], mechanism.Guarantee{Epsilon: 8})
 	if err != nil {
 		t.Fatal(err)
@@ -95,6 +98,8 @@ func TestFamiliesCostWhatIsDrawn(t *testing.T) {
 		{"without one", halves, []int{0, 1, 2, 3}, price(halves[:4]...), false},
 		{"jointly", joint, []int{0, 1, 2, 3}, price(joint...), true},
 		{"a joint draw of four", append(joint[:4:4], joint[0]), []int{0, 1, 2, 3, 4}, price(append(joint[:4:4], joint[0])...), false},
+		{"an end of an interval", []*mechanism.Prepared{end}, []int{0}, price(end), false},
+		{"a least value", []*mechanism.Prepared{extreme}, []int{0}, price(extreme), false},
 		{"the last, which has a half by itself, four times", []*mechanism.Prepared{joint[3], joint[3], joint[3], joint[3]}, []int{0, 1, 2, 3}, price(joint...), false},
 	} {
 		plan := &rewrite.Plan{Fingerprint: "0123456789", Blocks: []rewrite.Block{{Releases: five[:len(c.with)]}}}
@@ -103,6 +108,38 @@ func TestFamiliesCostWhatIsDrawn(t *testing.T) {
 			items = append(items, Item{0, i, c.with[i]})
 		}
 		if _, _, err := Spend(context.Background(), &book{}, "alice", plan, ledger.Charge{Curve: c.price}, items); (err == nil) != c.ok {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// TestJointNoiseIsOfTheSameRows: one vector pays for releases that the same rows of a unit move, and of these for as many.
+func TestJointNoiseIsOfTheSameRows(t *testing.T) {
+	byRows := func(row, total int64) mechanism.Release {
+		r := countOf(total)
+		r.Row = row
+		return r
+	}
+	both, err := mechanism.PrepareVector(context.Background(), []mechanism.Release{byRows(1, 4), byRows(1, 4), byRows(1, 4)}, mechanism.Guarantee{Epsilon: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cube, _ := both[0].Joint(); cube == nil {
+		t.Fatal("each has noise of its own")
+	}
+	for _, c := range []struct {
+		name     string
+		releases []mechanism.Release
+		ok       bool
+	}{
+		{"the same rows", []mechanism.Release{byRows(1, 4), byRows(1, 4), byRows(1, 4)}, true},
+		{"fewer rows of one", []mechanism.Release{byRows(1, 4), byRows(1, 3), byRows(1, 4)}, false},
+		{"no rows", []mechanism.Release{byRows(0, 4), byRows(0, 4), byRows(0, 4)}, false},
+		{"no rows of one", []mechanism.Release{byRows(1, 4), byRows(1, 4), byRows(0, 4)}, false},
+	} {
+		plan := &rewrite.Plan{Fingerprint: "0123456789", Blocks: []rewrite.Block{{Releases: c.releases}}}
+		charge := ledger.Charge{Curve: mechanism.Compose(c.releases, both)}
+		if _, _, err := Spend(context.Background(), &book{}, "alice", plan, charge, []Item{{0, 0, both[0]}, {0, 1, both[1]}, {0, 2, both[2]}}); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

@@ -36,6 +36,15 @@ func (r Release) unit() loss.Unit {
 	return u
 }
 
+// Rows is in how many steps of a row one unit moves a release, in the whole answer; 0 where it counts no rows.
+func (r Release) Rows() float64 {
+	if r.Row <= 0 {
+		return 0
+	}
+	u := r.unit()
+	return math.Ceil(u.Total / u.Row)
+}
+
 // unit is that of a task.
 func (t task) unit() loss.Unit {
 	return loss.Unit{Delta: t.delta, Total: t.total, Row: t.row, Groups: t.groups, Shared: t.layered}
@@ -103,6 +112,8 @@ func (p *Prepared) Verify(r Release) error {
 	switch {
 	case p.release.Kind != r.Kind:
 		return fmt.Errorf("it is made for a %s, not a %s", p.release.Kind, r.Kind)
+	case p.release.End != r.End || p.release.Extreme() != r.Extreme(): // which aim beside the rows
+		return errors.New("it is made for another end of the rows")
 	case p.cube != nil:
 		return p.cube.verify(u, p.coordinate)
 	case r.Kind == Quantile:
