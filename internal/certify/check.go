@@ -116,9 +116,10 @@ func deep(sql string) bool {
 // answer gives the outputs of the outermost query.
 //
 // Rule: it is grouped, or public. Proof: of a split or nested relation the answer would be rows of units. Of a grouped one each
-// column is a key or an integer with an influence; of a public one no unit moves anything. An integer is no NULL, as a row that is
-// missing counts as zero, printed as an integer, and an int8, as else reading it would fail. A public key is no integer: it comes and goes with its group. Rows of a grouped
-// answer differ in their keys, so that each integer is of one group, and these are exact, as else x could choose a group's spelling.
+// column is a key or an integer with an influence; of a public one no unit moves anything. An integer is no NULL, as a row that
+// is missing counts as zero, printed as an integer, and an int8, as else reading it would fail. A public key is no integer: it
+// comes and goes with its group. Rows of a grouped answer differ in their keys, so that each integer is of one group, and these
+// are exact, as else x could choose a group's spelling.
 func answer(r *relation) ([]Output, error) {
 	if r.kind != grouped && r.kind != public {
 		return nil, missing(-1, "rows of units", "the answer has rows that belong to single units")
@@ -154,6 +155,7 @@ func answer(r *relation) ([]Output, error) {
 	return out, nil
 }
 
+// key is an output that is no integer.
 func (v value) key(kind string) Output {
 	if blanked(v.typ) {
 		v.typ = "bpchar"
@@ -184,10 +186,11 @@ func listed(claims []Claim, outputs []Output) {
 
 // covers compares claims with what was derived.
 //
-// Rule: each claim is of the derived kind and its bounds are no less. Beside a private key stands an integer for selection, which moves
-// by at most 1 in a group. Beside a bin, Delta is what moves in all bins of a place. Keys are of the types as which they are read, ordinals and
-// bins are integers, ordinals in their range. Proof: a larger bound costs more. A group in which
-// x alone has rows has its integers at 0 without x, so selection sees at most 1 with x. What cannot be read would be an error where a row comes.
+// Rule: each claim is of the derived kind and its bounds are no less. Beside a private key stands an integer for selection,
+// which moves by at most 1 in a group. Beside a bin, Delta is what moves in all bins of a place. Keys are of the types as which
+// they are read, ordinals and bins are integers, ordinals in their range. Proof: a larger bound costs more. A group in which x
+// alone has rows has its integers at 0 without x, so selection sees at most 1 with x. What cannot be read would be an error
+// where a row comes.
 func covers(claims []Claim, outputs []Output) error {
 	if len(claims) != len(outputs) {
 		return missing(-1, "claims", "%d claims for %d outputs", len(claims), len(outputs))
