@@ -42,6 +42,7 @@ func (rowScope) Literal(uint32, string) (string, bool, error) { return "", false
 func (rowScope) Compute(*pg_query.Node, uint32, query.Scalar) (*string, bool, error) {
 	return nil, false, nil
 }
+func (rowScope) DomainNamed(string, string) *expr.Domain           { return nil }
 func (rowScope) Prints(uint32) bool                                { return true }
 func (s rowScope) Expression(n *pg_query.Node) (*expr.Expr, error) { return expr.Build(n, s) }
 func (s rowScope) Bounded(n *pg_query.Node) (*expr.Expr, error)    { return expr.Build(n, s) }
