@@ -37,7 +37,7 @@ func (b *probed) equals(right *probed) bool {
 }
 
 // sampled is of how many plans one is asked in `make test`.
-const sampled = 3
+const sampled = 2
 
 // TestFaultsAreRefused: certify refuses a fault of a plan by the text alone, for what the plan is charged, or the fault makes no difference.
 // Whole, those that pass run on databases as TestSensitivity has them.
