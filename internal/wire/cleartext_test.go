@@ -48,8 +48,7 @@ func TestPasswordsInCleartext(t *testing.T) {
 	} {
 		asked = nil
 		_, err := connectPgx(t, server.addr, c.user, c.tls, func(config *pgconn.Config) { config.Password = c.password })
-		var e *pgconn.PgError
-		if c.code == "" && err != nil || c.code != "" && (!errors.As(err, &e) || e.Code != c.code) {
+		if code(err) != c.code {
 			t.Errorf("%s: %v, want SQLSTATE %q", c.name, err, c.code)
 		}
 		if len(asked) != c.asked {
@@ -86,7 +85,7 @@ func TestPasswordsFromWithin(t *testing.T) {
 	ca := newAuthority(t)
 	var asked []string
 	server := startTLSServer(t, ca, func(c *wire.Config) { c.Authenticator = directory{newAuth(), &asked} })
-	for private, code := range map[bool]string{true: "", false: "28000"} {
+	for private, want := range map[bool]string{true: "", false: "28000"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -94,9 +93,8 @@ func TestPasswordsFromWithin(t *testing.T) {
 		go func() { _ = server.Serve(within{l, private}) }()
 		asked = nil
 		_, err = connectPgx(t, l.Addr().String(), "alice", nil, nil)
-		var e *pgconn.PgError
-		if code == "" && err != nil || code != "" && (!errors.As(err, &e) || e.Code != code) {
-			t.Errorf("private %v: %v, want SQLSTATE %q", private, err, code)
+		if code(err) != want {
+			t.Errorf("private %v: %v, want SQLSTATE %q", private, err, want)
 		}
 		if private != (len(asked) == 1) {
 			t.Errorf("private %v: the directory was asked %q", private, asked)

@@ -3,12 +3,13 @@ package wire_test
 import (
 	"fmt"
 	"net"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/xdg-go/scram"
+
+	"github.com/dpproxy/dpproxy/internal/wire/wiretest"
 )
 
 // client speaks the protocol message by message, through pgx's codec, which is independent of the server's.
@@ -25,11 +26,21 @@ type client struct {
 // login opens a session and reads up to the first ReadyForQuery.
 func login(t testing.TB, addr, user, database, password string, parameters ...string) *client {
 	t.Helper()
-	c := &client{conn: dial(t, addr), params: map[string]string{}}
+	c := newClient(dial(t, addr))
 	if err := c.start(user, database, password, parameters...); err != nil {
 		t.Fatalf("log in as %s: %v", user, err)
 	}
 	return c
+}
+
+func newClient(conn net.Conn) *client { return &client{conn: conn, params: map[string]string{}} }
+
+// works asks for 1.
+func (c *client) works(t testing.TB, when string) {
+	t.Helper()
+	if got := c.ask(t, "SELECT 1 AS one"); got[1] != `DataRow "1"` {
+		t.Errorf("%s: %q", when, got)
+	}
 }
 
 // peek waits for the next byte without taking it from the codec.
@@ -142,7 +153,7 @@ func (c *client) until(t testing.TB, kind string, count int) []string {
 		if err != nil {
 			t.Fatalf("after %q: %v", lines, err)
 		}
-		line := render(message)
+		line := wiretest.Render(message)
 		lines = append(lines, line)
 		if name, _, _ := strings.Cut(line, " "); name == kind {
 			count--
@@ -156,51 +167,4 @@ func (c *client) ask(t testing.TB, sql string) []string {
 	t.Helper()
 	c.send(t, &pgproto3.Query{String: sql})
 	return c.until(t, "ReadyForQuery", 1)
-}
-
-// render prints what scripts compare.
-func render(message pgproto3.BackendMessage) string {
-	switch m := message.(type) {
-	case *pgproto3.RowDescription:
-		out := "RowDescription"
-		for _, f := range m.Fields {
-			out += fmt.Sprintf(" %s:%d:%d:%d:%s", f.Name, f.DataTypeOID, f.DataTypeSize, f.TypeModifier, []string{"text", "binary"}[f.Format])
-		}
-		return out
-	case *pgproto3.DataRow:
-		out := "DataRow"
-		for _, v := range m.Values {
-			if v == nil {
-				out += " NULL"
-			} else {
-				out += " " + strconv.Quote(string(v))
-			}
-		}
-		return out
-	case *pgproto3.CopyOutResponse:
-		return fmt.Sprintf("CopyOutResponse %d %d", m.OverallFormat, m.ColumnFormatCodes)
-	case *pgproto3.CopyData:
-		return "CopyData " + strconv.QuoteToASCII(string(m.Data))
-	case *pgproto3.CommandComplete:
-		return "CommandComplete " + string(m.CommandTag)
-	case *pgproto3.ReadyForQuery:
-		return "ReadyForQuery " + string(m.TxStatus)
-	case *pgproto3.ErrorResponse:
-		return "ErrorResponse " + rendered(*m)
-	case *pgproto3.NoticeResponse:
-		return "NoticeResponse " + rendered(pgproto3.ErrorResponse(*m))
-	case *pgproto3.ParameterStatus:
-		return "ParameterStatus " + m.Name + "=" + m.Value
-	case *pgproto3.ParameterDescription:
-		return fmt.Sprintf("ParameterDescription %d", m.ParameterOIDs)
-	}
-	return strings.TrimPrefix(fmt.Sprintf("%T", message), "*pgproto3.")
-}
-
-func rendered(m pgproto3.ErrorResponse) string {
-	out := m.Severity + " " + m.Code + " " + m.Message
-	if m.Position != 0 {
-		out += fmt.Sprintf(" P=%d", m.Position)
-	}
-	return out
 }

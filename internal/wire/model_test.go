@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 	"pgregory.net/rapid"
+
+	"github.com/dpproxy/dpproxy/internal/wire/wiretest"
 )
 
 // model predicts what a server answers to messages of the extended protocol. It is written from the protocol's
@@ -338,7 +340,7 @@ func converse(t *rapid.T, c *client) *model {
 			if err != nil {
 				t.Fatalf("after %q: %v, want %s", want[:i], err, expected)
 			}
-			got = short(render(message))
+			got = short(wiretest.Render(message))
 		}
 		if got != expected {
 			t.Fatalf("after %q: got %s, want %s", want[:i], got, expected)

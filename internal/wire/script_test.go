@@ -1,8 +1,6 @@
 package wire_test
 
 import (
-	"encoding/hex"
-	"fmt"
 	"net"
 	"os"
 	"slices"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/pgserver"
 	"github.com/dpproxy/dpproxy/internal/pgserver/pgservertest"
+	"github.com/dpproxy/dpproxy/internal/wire/wiretest"
 )
 
 // TestScripts runs testdata/script against this package, the session and the fake engine. -rewrite updates them: look at
@@ -57,7 +56,7 @@ func postgres(t *testing.T) func() *client {
 		}
 		t.Cleanup(func() { conn.Close() })
 		conn.SetDeadline(time.Now().Add(30 * time.Second))
-		c := &client{conn: conn, params: map[string]string{}}
+		c := newClient(conn)
 		if err := c.start(config.User, config.Database, config.Password, "TimeZone", "UTC"); err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +79,8 @@ type script struct {
 //	cancel     sends CancelRequests until the connection answers, then reads up to ReadyForQuery, without row descriptions
 //	charges    prints what the engine has charged since the last time
 //
-// and their arguments: conn=NAME, until=MESSAGE, n=COUNT, only=dpproxy or only=postgres.
+// and their arguments: conn=NAME, until=MESSAGE, n=COUNT, only=dpproxy or only=postgres. wiretest.Messages says how
+// messages are written.
 func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	if only, ok := arg(d, "only"); ok && only != s.target {
 		if os.Getenv("WIRE_SCRIPT_DEBUG") != "" {
@@ -95,18 +95,24 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 		return s.charges()
 	}
 	c := s.client(d)
-	messages, ready := parseMessages(t, d)
+	messages := wiretest.Messages(t, d.Input)
 	if len(messages) > 0 {
 		c.send(t, messages...)
 	}
 	if d.Cmd == "send" {
 		return ""
 	}
+	until, ready := "ReadyForQuery", 0
+	for _, m := range messages {
+		switch m.(type) {
+		case *pgproto3.Query, *pgproto3.Sync:
+			ready++
+		}
+	}
 	if d.Cmd == "cancel" {
 		c.cancelUntilAnswered(t)
 		ready = 1
 	}
-	until := "ReadyForQuery"
 	if u, ok := arg(d, "until"); ok {
 		until, ready = u, 1
 	}
@@ -182,102 +188,4 @@ func (c *client) cancel(t testing.TB) {
 	if n, _ := conn.Read(make([]byte, 1)); n != 0 {
 		t.Error("a CancelRequest was answered")
 	}
-}
-
-// parseMessages reads the shorthand of scripts, one message a line, its fields separated by " | ":
-//
-//	Q sql        P name | sql [| oid,oid]     B portal | statement [| value, value [| result formats [| parameter formats]]]
-//	D S name     E portal [| max rows]        C P name     S     H     F     X     raw TYPE HEX
-func parseMessages(t *testing.T, d *datadriven.TestData) (messages []pgproto3.FrontendMessage, ready int) {
-	for _, line := range strings.Split(d.Input, "\n") {
-		kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		fields := strings.Split(rest, "|")
-		for i := range fields {
-			fields[i] = strings.TrimSpace(fields[i])
-		}
-		for len(fields) < 5 {
-			fields = append(fields, "")
-		}
-		object, name, _ := strings.Cut(rest, " ")
-		switch kind {
-		case "":
-		case "Q":
-			messages, ready = append(messages, &pgproto3.Query{String: rest}), ready+1
-		case "P":
-			messages = append(messages, &pgproto3.Parse{Name: fields[0], Query: fields[1], ParameterOIDs: numbers[uint32](t, fields[2])})
-		case "B":
-			messages = append(messages, &pgproto3.Bind{
-				DestinationPortal: fields[0], PreparedStatement: fields[1], Parameters: values(fields[2]),
-				ResultFormatCodes: numbers[int16](t, fields[3]), ParameterFormatCodes: numbers[int16](t, fields[4]),
-			})
-		case "D":
-			messages = append(messages, &pgproto3.Describe{ObjectType: object[0], Name: name})
-		case "E":
-			limit, _ := strconv.Atoi(fields[1])
-			messages = append(messages, &pgproto3.Execute{Portal: fields[0], MaxRows: uint32(limit)})
-		case "C":
-			messages = append(messages, &pgproto3.Close{ObjectType: object[0], Name: name})
-		case "S":
-			messages, ready = append(messages, &pgproto3.Sync{}), ready+1
-		case "H":
-			messages = append(messages, &pgproto3.Flush{})
-		case "X":
-			messages = append(messages, &pgproto3.Terminate{})
-		case "raw":
-			body, err := hex.DecodeString(name)
-			if err != nil {
-				d.Fatalf(t, "raw: %v", err)
-			}
-			messages = append(messages, raw{object[0], body})
-		default:
-			d.Fatalf(t, "unknown message %q", line)
-		}
-	}
-	return messages, ready
-}
-
-func numbers[T ~int16 | ~uint32](t *testing.T, list string) []T {
-	var out []T
-	for _, f := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
-		n, err := strconv.Atoi(f)
-		if err != nil {
-			t.Fatalf("number %q: %v", f, err)
-		}
-		out = append(out, T(n))
-	}
-	return out
-}
-
-func values(list string) [][]byte {
-	var out [][]byte
-	for _, f := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' }) {
-		f = strings.TrimSpace(f)
-		switch {
-		case f == "NULL":
-			out = append(out, nil)
-		case strings.HasPrefix(f, "0x"):
-			b, err := hex.DecodeString(f[2:])
-			if err != nil {
-				panic(fmt.Sprintf("value %q: %v", f, err))
-			}
-			out = append(out, b)
-		default:
-			out = append(out, []byte(f))
-		}
-	}
-	return out
-}
-
-// raw is a message of any type and body, well-formed or not.
-type raw struct {
-	kind byte
-	body []byte
-}
-
-func (raw) Frontend()           {}
-func (raw) Decode([]byte) error { return nil }
-func (r raw) Encode(dst []byte) ([]byte, error) {
-	n := len(r.body) + 4
-	dst = append(dst, r.kind, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
-	return append(dst, r.body...), nil
 }

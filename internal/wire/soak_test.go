@@ -31,10 +31,7 @@ func TestSoak(t *testing.T) {
 	}
 	all.Wait()
 	waitFor(t, "the end of all statements", func() bool { return server.engine.sleeping.Load() == 0 })
-	c := login(t, server.addr, "alice", "db", "secret")
-	if got := c.ask(t, "SELECT 1 AS one"); got[1] != `DataRow "1"` {
-		t.Errorf("afterwards: %q", got)
-	}
+	login(t, server.addr, "alice", "db", "secret").works(t, "afterwards")
 }
 
 // soakLife is one connection, from its first byte to an end of its choice.
@@ -47,10 +44,10 @@ func soakLife(t *testing.T, addr string, r *rand.Rand) {
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(30 * time.Second))
 	if r.IntN(8) == 0 { // gone in the middle of the startup phase
-		conn.Write(packetOf(version30, "user\x00alice\x00\x00")[:r.IntN(20)])
+		conn.Write(alice[:r.IntN(20)])
 		return
 	}
-	c := &client{conn: conn, params: map[string]string{}}
+	c := newClient(conn)
 	if err := c.start("alice", "db", "secret"); err != nil {
 		t.Error(err)
 		return

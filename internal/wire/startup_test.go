@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/dpproxy/dpproxy/internal/wire"
+	"github.com/dpproxy/dpproxy/internal/wire/wiretest"
 )
 
 // packetOf builds a packet without a type byte.
@@ -26,18 +27,35 @@ const (
 	version30  = 196608
 )
 
-// reply sends bytes and returns the first message, rendered, or "closed".
-func reply(t *testing.T, addr string, sent []byte) string {
+// alice is her startup message.
+var alice = packetOf(version30, "user\x00alice\x00\x00")
+
+// answer sends bytes and reads a message, again and again on one connection, and returns the last, or nil if the server has closed it.
+func answer(t *testing.T, addr string, sent ...[]byte) (message pgproto3.BackendMessage) {
 	t.Helper()
 	conn := dial(t, addr)
-	if _, err := conn.Write(sent); err != nil {
-		t.Fatal(err)
+	frontend := pgproto3.NewFrontend(conn, conn)
+	for i, bytes := range sent {
+		_, err := conn.Write(bytes)
+		if err == nil {
+			message, err = frontend.Receive()
+		}
+		if i == len(sent)-1 && err != nil {
+			return nil
+		} else if err != nil {
+			t.Fatal(err)
+		}
 	}
-	message, err := pgproto3.NewFrontend(conn, conn).Receive()
-	if err != nil {
-		return "closed"
+	return message
+}
+
+// reply is an answer as scripts have it.
+func reply(t *testing.T, addr string, sent ...[]byte) string {
+	t.Helper()
+	if message := answer(t, addr, sent...); message != nil {
+		return wiretest.Render(message)
 	}
-	return render(message)
+	return "closed"
 }
 
 func TestStartupRefusals(t *testing.T) {
@@ -63,7 +81,7 @@ func TestStartupRefusals(t *testing.T) {
 		"second SSLRequest":   {append([]byte{}, packetOf(sslRequest, "x")...), "ErrorResponse FATAL 0A000 unsupported frontend protocol 1234.5679: server supports 3.0 to 3.0"},
 		"direct TLS, no TLS":  {[]byte{0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5}, "closed"},
 		"replication off":     {packetOf(version30, "user\x00a\x00replication\x00off\x00\x00"), "AuthenticationSASL"},
-		"mechanisms":          {packetOf(version30, "user\x00alice\x00\x00"), "AuthenticationSASL"},
+		"mechanisms":          {alice, "AuthenticationSASL"},
 		"user without policy": {packetOf(version30, "user\x00nobody\x00\x00"), "AuthenticationSASL"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,8 +113,7 @@ func TestNegotiationRequests(t *testing.T) {
 				t.Fatalf("request %d: %q, %v", code, answer, err)
 			}
 		}
-		c := &client{conn: conn, params: map[string]string{}}
-		if err := c.start("alice", "db", "secret"); err != nil {
+		if err := newClient(conn).start("alice", "db", "secret"); err != nil {
 			t.Errorf("after %v: %v", order, err)
 		}
 	}
@@ -114,19 +131,14 @@ func TestVersionNegotiation(t *testing.T) {
 		{version30 + 9999, "_pq_.test_protocol_negotiation\x00\x00", []string{"_pq_.test_protocol_negotiation"}},
 		{version30, "_pq_.a\x001\x00_pq_.b\x002\x00", []string{"_pq_.a", "_pq_.b"}},
 	} {
-		conn := dial(t, server.addr)
-		conn.Write(packetOf(c.version, "user\x00alice\x00"+c.parameters+"\x00"))
-		frontend := pgproto3.NewFrontend(conn, conn)
-		message, err := frontend.Receive()
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent := packetOf(c.version, "user\x00alice\x00"+c.parameters+"\x00")
+		message := answer(t, server.addr, sent)
 		v, ok := message.(*pgproto3.NegotiateProtocolVersion)
 		if !ok || v.NewestMinorProtocol != version30 || strings.Join(v.UnrecognizedOptions, " ") != strings.Join(c.unknown, " ") {
 			t.Errorf("version %x: got %#v", c.version, message)
 		}
-		if message, err = frontend.Receive(); err != nil || render(message) != "AuthenticationSASL" {
-			t.Errorf("version %x: then %v, %v", c.version, message, err)
+		if then := reply(t, server.addr, sent, nil); then != "AuthenticationSASL" {
+			t.Errorf("version %x: then %s", c.version, then)
 		}
 	}
 }
@@ -161,8 +173,7 @@ func TestStartupParameters(t *testing.T) {
 	if got := c.ask(t, "RESET ALL"); got[1] != "ParameterStatus TimeZone=Europe/Paris" {
 		t.Errorf("RESET ALL: %q", got)
 	}
-	refused := &client{conn: dial(t, server.addr), params: map[string]string{}}
-	if err := refused.start("alice", "db", "secret", "client_encoding", "BIG5"); err == nil || !strings.HasPrefix(err.Error(), "FATAL 22023") {
+	if err := newClient(dial(t, server.addr)).start("alice", "db", "secret", "client_encoding", "BIG5"); err == nil || !strings.HasPrefix(err.Error(), "FATAL 22023") {
 		t.Errorf("client_encoding=LATIN1: %v", err)
 	}
 }
@@ -171,7 +182,7 @@ func TestStartupParameters(t *testing.T) {
 func TestSilentPeers(t *testing.T) {
 	server := startServer(t, func(c *wire.Config) { c.Timeouts.Startup = 200 * time.Millisecond })
 	for name, sent := range map[string][]byte{
-		"nothing": nil, "half a packet": {0, 0, 0}, "no password": packetOf(version30, "user\x00alice\x00\x00"), "after SSLRequest": packetOf(sslRequest, ""),
+		"nothing": nil, "half a packet": {0, 0, 0}, "no password": alice, "after SSLRequest": packetOf(sslRequest, ""),
 	} {
 		conn := dial(t, server.addr)
 		conn.Write(sent)
@@ -202,18 +213,7 @@ func TestPasswordMessages(t *testing.T) {
 		"another identity": {sasl("SCRAM-SHA-256", "n,a=bob,n=,r=x"), "ErrorResponse FATAL 08P01 malformed SCRAM message"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn := dial(t, server.addr)
-			conn.Write(packetOf(version30, "user\x00alice\x00\x00"))
-			frontend := pgproto3.NewFrontend(conn, conn)
-			if _, err := frontend.Receive(); err != nil {
-				t.Fatal(err)
-			}
-			conn.Write(c.sent)
-			message, err := frontend.Receive()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := render(message); got != c.want {
+			if got := reply(t, server.addr, alice, c.sent); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
@@ -230,17 +230,7 @@ func sasl(mechanism, data string) []byte {
 func TestUnknownUsers(t *testing.T) {
 	server := startServer(t, func(c *wire.Config) { c.MockSecret = bytes.Repeat([]byte{7}, 32) })
 	challenge := func(user string) string {
-		conn := dial(t, server.addr)
-		conn.Write(packetOf(version30, "user\x00"+user+"\x00\x00"))
-		frontend := pgproto3.NewFrontend(conn, conn)
-		if _, err := frontend.Receive(); err != nil {
-			t.Fatal(err)
-		}
-		conn.Write(sasl("SCRAM-SHA-256", "n,,n=*,r=nonce"))
-		message, err := frontend.Receive()
-		if err != nil {
-			t.Fatal(err)
-		}
+		message := answer(t, server.addr, packetOf(version30, "user\x00"+user+"\x00\x00"), sasl("SCRAM-SHA-256", "n,,n=*,r=nonce"))
 		_, after, _ := strings.Cut(string(message.(*pgproto3.AuthenticationSASLContinue).Data), ",")
 		return after
 	}
@@ -254,14 +244,12 @@ func TestUnknownUsers(t *testing.T) {
 		t.Errorf("an unknown user's challenge %q does not look like alice's %q", a, b)
 	}
 	for _, user := range []string{"alice", "nobody", "broken"} {
-		c := &client{conn: dial(t, server.addr), params: map[string]string{}}
-		err := c.start(user, "db", "wrong")
+		err := newClient(dial(t, server.addr)).start(user, "db", "wrong")
 		if want := `FATAL 28P01: password authentication failed for user "` + user + `"`; err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", user, err, want)
 		}
 	}
-	c := &client{conn: dial(t, server.addr), params: map[string]string{}}
-	if err := c.start("unreachable", "db", "x"); err == nil || err.Error() != "FATAL XX000: internal error in dpproxy" {
+	if err := newClient(dial(t, server.addr)).start("unreachable", "db", "x"); err == nil || err.Error() != "FATAL XX000: internal error in dpproxy" {
 		t.Errorf("verifier lookup failed: %v", err)
 	}
 }

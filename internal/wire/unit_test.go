@@ -286,30 +286,27 @@ func TestErrorFields(t *testing.T) {
 	}
 }
 
-func TestTLSIsRequiredFromAfar(t *testing.T) {
-	for address, near := range map[net.Addr]bool{
-		&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}: true, &net.TCPAddr{IP: net.IPv6loopback}: true, &net.UnixAddr{Name: "/tmp/s"}: true,
-		&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}: false, &net.TCPAddr{IP: net.ParseIP("2001:db8::1")}: false,
+// TestPeers: who may do without TLS, and which connections count as one peer's.
+func TestPeers(t *testing.T) {
+	for address, want := range map[net.Addr]struct {
+		host string
+		near bool
+	}{
+		&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}:                       {"127.0.0.1", true},
+		&net.TCPAddr{IP: net.IPv6loopback}:                             {"::1", true},
+		&net.UnixAddr{Name: "/tmp/s", Net: "unix"}:                     {"unix", true},
+		&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 1}:               {"10.0.0.1", false},
+		&net.TCPAddr{IP: net.ParseIP("::ffff:10.0.0.1")}:               {"10.0.0.1", false},
+		&net.TCPAddr{IP: net.ParseIP("2001:db8::1")}:                   {"2001:db8::", false},
+		&net.TCPAddr{IP: net.ParseIP("2001:db8:1:2:3:4:5:6")}:          {"2001:db8:1:2::", false},
+		&net.TCPAddr{IP: net.ParseIP("2001:db8:1:2:ffff::1"), Port: 2}: {"2001:db8:1:2::", false},
 	} {
-		if local(address) != near {
-			t.Errorf("%v counts as near: %v", address, !near)
+		if host, near := hostOf(address), local(address); host != want.host || near != want.near {
+			t.Errorf("%v counts as %s, near %v; want %v", address, host, near, want)
 		}
 	}
-}
-
-func TestHosts(t *testing.T) {
-	for address, want := range map[net.Addr]string{
-		&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 1}:               "10.0.0.1",
-		&net.TCPAddr{IP: net.ParseIP("::ffff:10.0.0.1")}:               "10.0.0.1",
-		&net.TCPAddr{IP: net.ParseIP("2001:db8:1:2:3:4:5:6")}:          "2001:db8:1:2::",
-		&net.TCPAddr{IP: net.ParseIP("2001:db8:1:2:ffff::1"), Port: 2}: "2001:db8:1:2::",
-		&net.TCPAddr{IP: net.IPv6loopback}:                             "::1",
-		&net.UnixAddr{Name: "/tmp/s", Net: "unix"}:                     "unix",
-		Inside{Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 9}}: "10.0.0.1",
-	} {
-		if got := hostOf(address); got != want {
-			t.Errorf("%v counts as %s, want %s", address, got, want)
-		}
+	if host := hostOf(Inside{Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 9}}); host != "10.0.0.1" {
+		t.Errorf("a connection of this process counts as %s", host)
 	}
 }
 

@@ -27,6 +27,7 @@ var allowed = map[string]string{
 	"clientencoding":         "pgerr",
 	"memory":                 "pgerr",
 	"wire":                   "clientencoding memory pgerr verifier",
+	"wire/wiretest":          "",
 	"policy":                 "mechanism policy/bound verifier",
 	"metrics":                "version",
 	"version":                "",
