@@ -14,17 +14,16 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/command"
 	"github.com/dpproxy/dpproxy/internal/pgerr"
-	"github.com/dpproxy/dpproxy/internal/wire"
 )
 
 // fakeEngine knows some functions: SELECT rows(n, m) gives n rows of m bytes, SELECT counts(n) the numbers from 1 to n, SELECT
 // breaks(n) n rows and an error; SELECT fails() fails before its rows; SELECT refused() is refused in analysis; SELECT $1 gives
 // its parameter. Each costs 1.
 type fakeEngine struct {
-	log    []string // what was asked of the engine, in order
-	budget int      // charges that are left
-	scopes []Scope  // of every Bind
-	reload int      // so many charges come behind a reload
+	log     []string // what was asked of the engine, in order, between what the client of a conversation got
+	budget  int      // charges that are left
+	scopes  []Scope  // of every Bind
+	reloads int      // so many charges come behind a reload
 }
 
 func (e *fakeEngine) Parse(sql string) ([]Statement, error) {
@@ -62,8 +61,8 @@ func (p fakeParsed) Prepare(ctx context.Context, _ Scope, _ []uint32) (Prepared,
 
 func (e *fakeEngine) Charge(ctx context.Context, _ Scope, bound Bound) error {
 	TraceOf(ctx).Stage("charge", time.Now())
-	if e.reload > 0 {
-		e.reload--
+	if e.reloads > 0 {
+		e.reloads--
 		return ErrReloaded
 	}
 	if e.budget == 0 {
@@ -167,7 +166,7 @@ func (r *fakeRows) Columns() []pgconn.FieldDescription { return nil }
 func (r *fakeRows) Tag() string                        { return "SELECT " + strconv.Itoa(r.total) }
 func (r *fakeRows) Close()                             {}
 func (r *fakeRows) Notices() []*pgconn.Notice {
-	return []*pgconn.Notice{{Severity: "NOTICE", Message: "epsilon spent"}}
+	return []*pgconn.Notice{{Severity: "NOTICE", Code: "00000", Message: "epsilon spent"}}
 }
 
 func (r *fakeRows) Next() ([][]byte, error) {
@@ -185,54 +184,4 @@ func (r *fakeRows) Next() ([][]byte, error) {
 		return [][]byte{[]byte(strconv.Itoa(r.total - r.left))}, nil
 	}
 	return [][]byte{[]byte(strings.Repeat("x", r.size))}, nil
-}
-
-// recorder is a client that writes down what it gets.
-type recorder struct{ lines []string }
-
-func (r *recorder) add(format string, args ...any) error {
-	r.lines = append(r.lines, fmt.Sprintf(format, args...))
-	return nil
-}
-
-func (r *recorder) RowDescription(c []pgconn.FieldDescription) error {
-	return r.add("columns %d", len(c))
-}
-func (r *recorder) DataRow(v [][]byte) error         { return r.add("row %.20s", v[0]) }
-func (r *recorder) CommandComplete(tag string) error { return r.add("%s", tag) }
-func (r *recorder) EmptyQuery() error                { return r.add("empty") }
-func (r *recorder) PortalSuspended() error           { return r.add("suspended") }
-func (r *recorder) Notice(n *pgconn.Notice) error    { return r.add("%s %s", n.Severity, n.Message) }
-
-func (r *recorder) CopyOut(format byte, columns int) error {
-	return r.add("copy %d %d", format, columns)
-}
-func (r *recorder) CopyData(data []byte) error { return r.add("data %.20q", data) }
-func (r *recorder) CopyDone() error            { return r.add("done") }
-
-// open starts a session with a budget of ten statements.
-func open(parameters map[string]string) (*Session, *fakeEngine, error) {
-	e := &fakeEngine{budget: 10}
-	s, err := NewHandler(e).Open(context.Background(), wire.Startup{
-		Analyst: "alice", User: "al", Database: "clinic", Parameters: parameters, ProcessID: 7, Notice: func(*pgconn.Notice) {},
-	})
-	if err != nil {
-		return nil, e, err
-	}
-	s.Parameters()
-	return s.(*Session), e, nil
-}
-
-// ask runs a simple query as the wire does, and returns what the client gets.
-func ask(s *Session, sql string) []string {
-	r := &recorder{}
-	err := s.Query(context.Background(), sql, r)
-	if err != nil {
-		r.add("error %v", err)
-	}
-	for _, p := range s.Sync(err != nil) {
-		r.add("%s=%s", p.Name, p.Value)
-	}
-	r.add("%c", s.TransactionStatus())
-	return r.lines
 }

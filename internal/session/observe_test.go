@@ -7,22 +7,20 @@ import (
 	"time"
 
 	"github.com/dpproxy/dpproxy/internal/pgerr"
-	"github.com/dpproxy/dpproxy/internal/wire"
 )
 
 // observed opens a session whose events are collected as «verdict SQLSTATE ε fingerprint».
-func observed(t *testing.T, budget int) (s *Session, events *[]string) {
+func observed(t *testing.T, budget int) (c *conversation, events *[]string) {
 	t.Helper()
-	s, e := mustOpen(t, nil)
-	e.budget = budget
-	events = &[]string{}
-	s.handler.Observe(func(e Event) {
+	c, events = open(t, nil), &[]string{}
+	c.engine.budget = budget
+	c.handler.Observe(func(e Event) {
 		if e.Analyst != "alice" || e.Took < 0 || e.Took > time.Minute {
 			t.Errorf("%+v", e)
 		}
 		*events = append(*events, fmt.Sprintf("%s %s %g %s", e.Verdict, e.SQLSTATE, e.Epsilon, e.Fingerprint))
 	})
-	return s, events
+	return c, events
 }
 
 // TestEveryStatementIsObserved once: those that ran, those of the session, those that were refused, and those inside other statements.
@@ -48,7 +46,7 @@ func TestEveryStatementIsObserved(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, events := observed(t, c.budget)
-			ask(s, c.sql)
+			s.ask(t, c.sql)
 			expect(t, "events", *events, c.want...)
 		})
 	}
@@ -57,24 +55,19 @@ func TestEveryStatementIsObserved(t *testing.T) {
 // TestAPreparedStatementIsObservedOnce: when it runs, or when it is refused.
 func TestAPreparedStatementIsObservedOnce(t *testing.T) {
 	s, events := observed(t, 9)
-	ctx := context.Background()
-	steps := []func() error{
-		func() error { return s.Parse(ctx, "", "SELECT rows(3, 1)", nil) },
-		func() error { return s.Bind(ctx, wire.Bind{}) },
-		func() error { return s.Execute(ctx, "", 1, &recorder{}) },
-		func() error { return s.Execute(ctx, "", 1, &recorder{}) },
-		func() error { return s.Execute(ctx, "", 0, &recorder{}) },
-		func() error { return s.Parse(ctx, "", "SELECT refused()", nil) },
-		func() error { return s.Bind(ctx, wire.Bind{Statement: "none"}) },
-		func() error { return s.Parse(ctx, "", "SHOW TimeZone", nil) },
-		func() error { return s.Bind(ctx, wire.Bind{}) },
-		func() error { return s.Execute(ctx, "", 1, &recorder{}) },
-		func() error { return s.Execute(ctx, "", 1, &recorder{}) },
-	}
-	for i, step := range steps {
-		if err := step(); (err != nil) != (i == 5 || i == 6) {
-			t.Errorf("step %d: %v", i, err)
+	for _, c := range []struct {
+		messages string
+		fails    bool
+	}{
+		{"P | SELECT rows(3, 1)\nB |\nE | 1\nE | 1\nE", false},
+		{"P | SELECT refused()", true},
+		{"B | none", true},
+		{"P | SHOW TimeZone\nB |\nE | 1\nE | 1", false},
+	} {
+		if got := s.say(t, c.messages); s.skip != c.fails {
+			t.Errorf("%q: %q", c.messages, got)
 		}
+		s.say(t, "S")
 	}
 	expect(t, "events", *events, "private 00000 1 SELECT rows(3, 1)", "refused 42501 0 ", "refused 26000 0 ", "session 00000 0 ")
 }
@@ -82,12 +75,13 @@ func TestAPreparedStatementIsObservedOnce(t *testing.T) {
 // TestAClientThatGoesAwayIsObserved: what was charged for it is in the event, and no error that main may have caused.
 func TestAClientThatGoesAwayIsObserved(t *testing.T) {
 	s, events := observed(t, 9)
-	_ = s.Query(context.Background(), "SELECT rows(1, 1)", goneClient{&recorder{}})
-	ctx, leave := context.WithCancelCause(context.Background())
-	leave(context.Canceled)
-	_ = s.Query(ctx, "SELECT sleeps()", &recorder{})
-	ctx, stop := context.WithCancelCause(context.Background())
-	stop(pgerr.New("57P01", "terminating connection", pgerr.Fatal()))
-	_ = s.Query(ctx, "SELECT sleeps()", &recorder{})
+	s.gone = true
+	_ = s.Query(context.Background(), "SELECT rows(1, 1)", s)
+	for _, cause := range []error{context.Canceled, pgerr.New("57P01", "terminating connection", pgerr.Fatal())} {
+		ctx, leave := context.WithCancelCause(context.Background())
+		leave(cause)
+		s.gone = false
+		_ = s.Query(ctx, "SELECT sleeps()", s)
+	}
 	expect(t, "events", *events, "private XX000 1 SELECT rows(1, 1)", "private 08006 1 SELECT sleeps()", "private 57P01 1 SELECT sleeps()")
 }

@@ -122,8 +122,8 @@ func TestStoreStopsReading(t *testing.T) {
 
 // TestACursorOverARefusedResultStaysRefused.
 func TestACursorOverARefusedResultStaysRefused(t *testing.T) {
-	s, e := mustOpen(t, nil)
-	e.budget = 0
+	s := open(t, nil)
+	s.engine.budget = 0
 	limited(s, 10000)
 	q := &query{bound: resultOf{&fakeRows{left: 20, size: 1000}}, charged: true}
 	for range 2 {

@@ -5,16 +5,13 @@ import (
 	"fmt"
 	"testing"
 	"time"
-
-	"github.com/dpproxy/dpproxy/internal/wire"
 )
 
 // traced opens a session whose traces are collected as «operation verdict stages», while on says so.
-func traced(t *testing.T, on *bool) (s *Session, traces *[]string) {
+func traced(t *testing.T, on *bool) (c *conversation, traces *[]string) {
 	t.Helper()
-	s, _ = mustOpen(t, nil)
-	traces = &[]string{}
-	s.handler.Observe(func(e Event) {
+	c, traces = open(t, nil), &[]string{}
+	c.handler.Observe(func(e Event) {
 		if e.Trace == nil {
 			*traces = append(*traces, "none")
 			return
@@ -30,8 +27,8 @@ func traced(t *testing.T, on *bool) (s *Session, traces *[]string) {
 		}
 		*traces = append(*traces, line)
 	})
-	s.handler.Trace(func() bool { return *on })
-	return s, traces
+	c.handler.Trace(func() bool { return *on })
+	return c, traces
 }
 
 // TestTraces: which stages a statement's trace has, in a simple query.
@@ -56,7 +53,7 @@ func TestTraces(t *testing.T) {
 		t.Run(c.sql, func(t *testing.T) {
 			on := true
 			s, traces := traced(t, &on)
-			ask(s, c.sql)
+			s.ask(t, c.sql)
 			expect(t, "traces", *traces, c.want...)
 		})
 	}
@@ -66,26 +63,14 @@ func TestTraces(t *testing.T) {
 func TestATraceOfSeveralMessages(t *testing.T) {
 	on := true
 	s, traces := traced(t, &on)
-	ctx := context.Background()
-	run := func(message string, err error) {
-		t.Helper()
-		if err != nil {
-			t.Errorf("%s: %v", message, err)
-		}
-	}
-	run("parse", s.Parse(ctx, "a", "SELECT rows(3, 1)", nil))
-	run("parse", s.Parse(ctx, "b", "SHOW TimeZone", nil))
-	run("bind", s.Bind(ctx, wire.Bind{Statement: "a", Portal: "p"}))
-	run("bind", s.Bind(ctx, wire.Bind{Statement: "b", Portal: "q"}))
-	run("execute", s.Execute(ctx, "q", 0, &recorder{}))
-	run("execute", s.Execute(ctx, "p", 1, &recorder{}))
-	run("execute", s.Execute(ctx, "p", 0, &recorder{}))
-	run("bind", s.Bind(ctx, wire.Bind{Statement: "a"}))
+	s.say(t, "P a | SELECT rows(3, 1)\nP b | SHOW TimeZone\nB p | a\nB q | b\nE q\nE p | 1\nE p\nB | a")
 	on = false
-	run("execute", s.Execute(ctx, "", 0, &recorder{}))
-	run("bind", s.Bind(ctx, wire.Bind{Statement: "a"}))
+	s.say(t, "E\nB | a")
 	on = true
-	run("execute", s.Execute(ctx, "", 0, &recorder{}))
+	s.say(t, "E")
+	if s.skip {
+		t.Errorf("%q", s.engine.log)
+	}
 	expect(t, "traces", *traces, "SHOW session parse", "SELECT private parse analyse plan charge finish", "none", "SELECT private charge finish")
 }
 
