@@ -3,7 +3,6 @@ package backend
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -16,20 +15,6 @@ import (
 )
 
 // What the pinned, read-only transaction around every statement costs, against the bare statement.
-
-func benchmarked(b *testing.B) *Backend {
-	b.Helper()
-	s := pgservertest.Start(b)
-	dsn := s.DSN("postgres", pgserver.Superuser)
-	p := &policy.Policy{Pool: policy.Pool{Main: 1, Shadow: 1, Public: 1}, Tables: []*policy.Table{{Public: true}}}
-	p.Databases.Main, p.Databases.Shadow, p.Databases.Public = dsn, dsn, dsn
-	backend, err := Open(context.Background(), p, slog.New(slog.DiscardHandler))
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(backend.Close)
-	return backend
-}
 
 const benchmarkSQL = "SELECT relname FROM pg_class WHERE oid = 1259"
 
@@ -49,7 +34,7 @@ func BenchmarkBare(b *testing.B) {
 }
 
 func BenchmarkRows(b *testing.B) {
-	backend, ctx := benchmarked(b), context.Background()
+	backend, ctx := connected(b), context.Background()
 	for b.Loop() {
 		rows, err := backend.Shadow(ctx, Request{SQL: benchmarkSQL})
 		if err != nil {
@@ -62,7 +47,7 @@ func BenchmarkRows(b *testing.B) {
 }
 
 func BenchmarkMeasure(b *testing.B) {
-	backend, ctx := benchmarked(b), context.Background()
+	backend, ctx := connected(b), context.Background()
 	m := Measurement{Admit: anything, Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: benchmarkSQL}, Keys: []uint32{textOID}}}}
 	for b.Loop() {
 		if err := backend.Measure(ctx, m, func(MeasureRow) error { return nil }); err != nil {
@@ -102,7 +87,7 @@ func BenchmarkProof(b *testing.B) {
 }
 
 func BenchmarkDescribe(b *testing.B) {
-	backend, ctx := benchmarked(b), context.Background()
+	backend, ctx := connected(b), context.Background()
 	for b.Loop() {
 		if _, err := backend.Describe(ctx, benchmarkSQL, nil, Settings{}); err != nil {
 			b.Fatal(err)

@@ -21,7 +21,7 @@ import (
 
 // connected is a Backend whose three connections go to one fresh database as superuser: for what is about running
 // statements, not about roles.
-func connected(t *testing.T, sql ...string) *Backend {
+func connected(t testing.TB, sql ...string) *Backend {
 	t.Helper()
 	s, db := pgservertest.Database(t, sql...)
 	return connectedTo(t, s.DSN(db, pgserver.Superuser))
@@ -63,6 +63,21 @@ func collect(t *testing.T, rows *Rows, err error) [][]string {
 	return all
 }
 
+// ask runs a statement and returns its values, a blank between them and " | " between rows. It says the SQLSTATE of a statement
+// that is refused before its first row, or fails behind the rows.
+func ask(run func(context.Context, Request) (*Rows, error), r Request) string {
+	rows, err := run(context.Background(), r)
+	if err != nil {
+		return "refused " + code(err)
+	}
+	var lines []string
+	if err := rows.Each(func(values [][]byte) { lines = append(lines, string(bytes.Join(values, []byte(" ")))) }); err != nil {
+		lines = append(lines, "failed "+code(err))
+	}
+	return strings.Join(lines, " | ")
+}
+
+// code is the SQLSTATE of an error, and "" of one that is none of PostgreSQL's.
 func code(err error) string {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
@@ -71,35 +86,44 @@ func code(err error) string {
 	return ""
 }
 
+// measurement measures with queries that everybody admits.
+func measurement(queries ...string) Measurement {
+	m := Measurement{Admit: anything}
+	for _, sql := range queries {
+		m.Queries = append(m.Queries, MeasureQuery{SQL: rewrite.SQL{Text: sql}})
+	}
+	return m
+}
+
+// measured measures, and drops what comes.
+func measured(b *Backend, m Measurement) error {
+	return b.Measure(context.Background(), m, func(MeasureRow) error { return nil })
+}
+
 func TestRowsRunPinnedAndReadOnly(t *testing.T) {
 	b := connected(t, "CREATE TABLE t (a int)")
-	ctx := context.Background()
-	ask := func(sql string, s Settings) string {
-		rows, err := b.Shadow(ctx, Request{SQL: sql, Settings: s})
-		return collect(t, rows, err)[0][0]
-	}
-	for name, want := range map[string]string{
-		"transaction_read_only": "on", "TimeZone": "UTC", "DateStyle": "ISO, MDY", "IntervalStyle": "postgres",
-		"search_path": `"public", pg_temp`, "standard_conforming_strings": "on", "client_encoding": "UTF8", "statement_timeout": "1min",
+	for _, c := range []struct {
+		sql, want string
+		settings  Settings
+	}{
+		{"SHOW transaction_read_only", "on", Settings{}},
+		{"SHOW TimeZone", "UTC", Settings{}},
+		{"SHOW DateStyle", "ISO, MDY", Settings{}},
+		{"SHOW IntervalStyle", "postgres", Settings{}},
+		{"SHOW search_path", `"public", pg_temp`, Settings{}},
+		{"SHOW standard_conforming_strings", "on", Settings{}},
+		{"SHOW client_encoding", "UTF8", Settings{}},
+		{"SHOW statement_timeout", "1min", Settings{}},
+		{"SELECT timestamptz '2026-01-01 00:00+00'", "01.01.2026 09:00:00 JST", Settings{TimeZone: "Asia/Tokyo", DateStyle: "German"}},
+		{"SHOW TimeZone", "UTC", Settings{}}, // the next transaction on the same connection starts afresh
+		{"INSERT INTO t VALUES (1)", "refused 25006", Settings{}},
+		{"SELECT 1", "refused 22023", Settings{TimeZone: "Mars"}},
 	} {
-		if got := ask("SHOW "+name, Settings{}); got != want {
-			t.Errorf("%s = %q, want %q", name, got, want)
+		if got := ask(b.Shadow, Request{SQL: c.sql, Settings: c.settings}); got != c.want {
+			t.Errorf("%s under %+v: %q, want %q", c.sql, c.settings, got, c.want)
 		}
 	}
-	if got := ask("SELECT timestamptz '2026-01-01 00:00+00'", Settings{TimeZone: "Asia/Tokyo", DateStyle: "German"}); got != "01.01.2026 09:00:00 JST" {
-		t.Errorf("under Tokyo and German: %q", got)
-	}
-	// The next transaction on the same connection starts afresh.
-	if got := ask("SHOW TimeZone", Settings{}); got != "UTC" {
-		t.Errorf("a setting stayed on the connection: %q", got)
-	}
-	if _, err := b.Shadow(ctx, Request{SQL: "INSERT INTO t VALUES (1)"}); code(err) != "25006" {
-		t.Errorf("write: %v", err)
-	}
-	if _, err := b.Shadow(ctx, Request{SQL: "SELECT 1", Settings: Settings{TimeZone: "Mars"}}); code(err) != "22023" {
-		t.Errorf("unknown time zone: %v", err)
-	}
-	if got, err := b.CheckSetting(ctx, "DateStyle", "german"); err != nil || got != "German, DMY" {
+	if got, err := b.CheckSetting(context.Background(), "DateStyle", "german"); err != nil || got != "German, DMY" {
 		t.Errorf("CheckSetting = %q, %v", got, err)
 	}
 }
@@ -112,45 +136,36 @@ func TestNothingIsLeftOnAConnection(t *testing.T) {
 		PERFORM set_config('standard_conforming_strings', 'off', false); PERFORM set_config('default_transaction_read_only', 'off', false);
 		PERFORM set_config('session_replication_role', 'replica', false); RETURN current_setting('TimeZone'); END $$`,
 		"CREATE VIEW leaves AS SELECT leave() AS zone", "CREATE FUNCTION fail() RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM leave(); RETURN 1 / 0; END $$")
-	ctx := context.Background()
 	const settings = `SELECT current_setting('TimeZone'), current_setting('work_mem'), current_setting('search_path'), current_setting('standard_conforming_strings'),
 		current_setting('session_replication_role'), current_setting('transaction_read_only')`
-	state := func(s Settings) string {
-		rows, err := b.Public(ctx, Request{SQL: settings, Settings: s}) // its pool has one connection
-		return strings.Join(collect(t, rows, err)[0], " | ")
+	state := func(s Settings) string { return ask(b.Public, Request{SQL: settings, Settings: s}) } // its pool has one connection
+	runs := func(sql, want string) func(Settings) {
+		return func(s Settings) {
+			if got := ask(b.Public, Request{SQL: sql, Settings: s}); got != want {
+				t.Errorf("%s: %q, want %q", sql, got, want)
+			}
+		}
 	}
 	before, berlin := state(Settings{}), state(Settings{TimeZone: "Europe/Berlin"})
+	if !strings.HasPrefix(before, "UTC ") || !strings.HasPrefix(berlin, "Europe/Berlin ") {
+		t.Fatalf("%q, %q", before, berlin)
+	}
 	for name, leave := range map[string]func(Settings){
-		"a view": func(s Settings) {
-			rows, err := b.Public(ctx, Request{SQL: "SELECT zone FROM leaves", Settings: s})
-			if got := collect(t, rows, err)[0][0]; got != "Asia/Tokyo" {
-				t.Errorf("the view sees %q", got)
-			}
-		},
-		"an error": func(s Settings) {
-			rows, err := b.Public(ctx, Request{SQL: "SELECT fail()", Settings: s})
-			if err == nil {
-				err = rows.Each(func([][]byte) {})
-			}
-			if code(err) != "22012" {
-				t.Errorf("fail(): %v", err)
-			}
-		},
+		"a view":   runs("SELECT zone FROM leaves", "Asia/Tokyo"),
+		"an error": runs("SELECT fail()", "failed 22012"),
 		"a zone that there is not": func(s Settings) {
 			s.TimeZone = "Mars"
-			if _, err := b.Public(ctx, Request{SQL: "SELECT leave()", Settings: s}); code(err) != "22023" {
-				t.Errorf("Mars: %v", err)
-			}
+			runs("SELECT leave()", "refused 22023")(s)
 		},
 		"rows that nobody reads": func(s Settings) {
-			rows, err := b.Public(ctx, Request{SQL: "SELECT leave() FROM generate_series(1, 10)", Settings: s})
+			rows, err := b.Public(context.Background(), Request{SQL: "SELECT leave() FROM generate_series(1, 10)", Settings: s})
 			if err != nil {
 				t.Fatal(err)
 			}
 			rows.Close()
 		},
 		"a description": func(s Settings) {
-			if _, err := b.DescribeOn(ctx, rewrite.RoutePublic, "SELECT leave()", nil, s); err != nil {
+			if _, err := b.DescribeOn(context.Background(), rewrite.RoutePublic, "SELECT leave()", nil, s); err != nil {
 				t.Error(err)
 			}
 		},
@@ -179,18 +194,16 @@ func TestPreparedCommandsAreWhatTheyWere(t *testing.T) {
 			fmt.Sprintf(function, "replace_"+c.name, take+" EXECUTE 'PREPARE "+c.name+" AS SELECT 1';"))
 	}
 	b := connected(t, functions...)
-	ctx := context.Background()
 	state := func() string {
-		rows, err := b.Public(ctx, Request{SQL: "SELECT current_setting('work_mem'), current_setting('TimeZone'), current_setting('transaction_read_only')"})
-		return strings.Join(collect(t, rows, err)[0], " | ")
+		return ask(b.Public, Request{SQL: "SELECT current_setting('work_mem'), current_setting('TimeZone'), current_setting('transaction_read_only')"})
 	}
 	before := state()
+	if !strings.HasSuffix(before, " UTC on") {
+		t.Fatal(before)
+	}
 	for _, c := range guardCommands {
 		for _, f := range []string{"take_", "replace_"} {
-			rows, err := b.Public(ctx, Request{SQL: "SELECT " + f + c.name + "()"}) // its pool has one connection
-			if err == nil {
-				_ = rows.Each(func([][]byte) {}) // the statement may fail at its end
-			}
+			ask(b.Public, Request{SQL: "SELECT " + f + c.name + "()"}) // its pool has one connection; the statement may fail at its end
 			if got := state(); got != before {
 				t.Errorf("after %s%s: %s, want %s", f, c.name, got, before)
 			}
@@ -202,8 +215,9 @@ func TestPreparedCommandsAreWhatTheyWere(t *testing.T) {
 func TestCatalogsAreReadUnpinned(t *testing.T) {
 	b := connected(t)
 	ctx := context.Background()
-	rows, err := b.Public(ctx, Request{SQL: "SELECT 1", Settings: Settings{TimeZone: "Asia/Tokyo"}})
-	collect(t, rows, err)
+	if got := ask(b.Public, Request{SQL: "SELECT 1", Settings: Settings{TimeZone: "Asia/Tokyo"}}); got != "1" {
+		t.Error(got)
+	}
 	conn, err := b.public.acquire(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -250,20 +264,11 @@ func TestRowsKeepFormatsAndStopAnywhere(t *testing.T) {
 		}
 		rows.Close()
 	}
-	if rows, err := b.Public(ctx, Request{SQL: "SELECT 1/(3-g) FROM generate_series(1, 5) g"}); err != nil {
-		t.Fatal(err)
-	} else if err := rows.Each(func([][]byte) {}); code(err) != "22012" {
-		t.Errorf("failure after two rows: %v", err)
+	for _, c := range [][2]string{{"SELECT 1/(3-g) FROM generate_series(1, 5) g", "0 | 1 | failed 22012"}, {"SELECT 'still'", "still"}} {
+		if got := ask(b.Public, Request{SQL: c[0]}); got != c[1] {
+			t.Errorf("%s: %q, want %q", c[0], got, c[1])
+		}
 	}
-	if got := collect2(t, b, "SELECT 'still'"); got != "still" {
-		t.Errorf("afterwards: %q", got)
-	}
-}
-
-func collect2(t *testing.T, b *Backend, sql string) string {
-	t.Helper()
-	rows, err := b.Public(context.Background(), Request{SQL: sql})
-	return collect(t, rows, err)[0][0]
 }
 
 func TestDescribeGivesTypesOrTheNativeError(t *testing.T) {
@@ -319,17 +324,13 @@ func TestMeasureReadsOneSnapshotOfIntegers(t *testing.T) {
 
 func TestMeasureErrorsSayNothing(t *testing.T) {
 	b := connected(t, "CREATE TABLE t (id int, secret text)", "INSERT INTO t VALUES (1, 'Ms Canary')")
-	measure := func(m Measurement) error {
-		m.Admit = anything
-		return b.Measure(context.Background(), m, func(MeasureRow) error { return nil })
-	}
-	for name, m := range map[string]Measurement{
-		"cast":   {Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT secret::int FROM public.t"}}}},
-		"no int": {Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT secret FROM public.t"}}}},
-		"name":   {Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT id FROM t"}}}}, // search_path holds no schema of users
-		"write":  {Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "DELETE FROM public.t RETURNING id"}}}},
+	for name, sql := range map[string]string{
+		"cast":   "SELECT secret::int FROM public.t",
+		"no int": "SELECT secret FROM public.t",
+		"name":   "SELECT id FROM t", // search_path holds no schema of users
+		"write":  "DELETE FROM public.t RETURNING id",
 	} {
-		err := measure(m)
+		err := measured(b, measurement(sql))
 		var e *MeasureError
 		if !errors.As(err, &e) || err.Error() != "the main database failed while measuring" || errors.Unwrap(err) != nil || code(err) != "" {
 			t.Errorf("%s: %v", name, err)
@@ -339,12 +340,13 @@ func TestMeasureErrorsSayNothing(t *testing.T) {
 			t.Errorf("%s: main is said to be away", name)
 		}
 	}
-	if err := measure(Measurement{Admit: anything, Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT id FROM public.t"}}}}); err != nil {
+	again := measurement("SELECT id FROM public.t")
+	if err := measured(b, again); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
-	gone := Measurement{Admit: anything, Proofs: []rewrite.Proof{{Relation: policy.Name{Schema: "public", Relation: "t"}, Columns: []string{"id"}}}, Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT id FROM public.t"}}}}
+	again.Proofs = []rewrite.Proof{{Relation: policy.Name{Schema: "public", Relation: "t"}, Columns: []string{"id"}}}
 	var unproven *ProofError
-	if err := measure(gone); !errors.As(err, &unproven) {
+	if err := measured(b, again); !errors.As(err, &unproven) {
 		t.Errorf("without the index of a proof: %v", err)
 	}
 }
@@ -355,13 +357,13 @@ func TestMeasureCancelledReturnsAtOnceAndTheConnectionComesBack(t *testing.T) {
 	for range 4 { // a pool of two
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(50*time.Millisecond, func() { cancel(gone) })
-		err := b.Measure(ctx, Measurement{Admit: anything, Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT 1 FROM pg_sleep(3600)"}}}}, func(MeasureRow) error { return nil })
+		err := b.Measure(ctx, measurement("SELECT 1 FROM pg_sleep(3600)"), func(MeasureRow) error { return nil })
 		if !errors.Is(err, gone) {
 			t.Fatalf("error = %v", err)
 		}
 	}
 	refused := errors.New("refused")
-	err := b.Measure(context.Background(), Measurement{Admit: anything, Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT generate_series(1, 100000000)"}}}}, func(MeasureRow) error { return refused })
+	err := b.Measure(context.Background(), measurement("SELECT generate_series(1, 100000000)"), func(MeasureRow) error { return refused })
 	if !errors.Is(err, refused) {
 		t.Errorf("error = %v", err)
 	}
@@ -386,7 +388,7 @@ func TestPoolWaitEndsWith53300(t *testing.T) {
 		defer conn.Release()
 	}
 	b.main.wait = 30 * time.Millisecond
-	if err := b.Measure(context.Background(), Measurement{Admit: anything}, func(MeasureRow) error { return nil }); code(err) != "53300" {
+	if err := measured(b, measurement()); code(err) != "53300" {
 		t.Errorf("measure: %v", err)
 	}
 	// What is free must not tell that main is busy.
@@ -396,7 +398,7 @@ func TestPoolWaitEndsWith53300(t *testing.T) {
 	if _, err := b.check.catalogs(context.Background(), nil); err != nil {
 		t.Errorf("catalogs: %v", err)
 	}
-	if got := collect2(t, b, "SELECT 'free'"); got != "free" {
+	if got := ask(b.Public, Request{SQL: "SELECT 'free'"}); got != "free" {
 		t.Errorf("afterwards: %q", got)
 	}
 }
@@ -442,9 +444,9 @@ func TestBackendRestartIsNotNoticedBetweenStatements(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	sleep := Measurement{Admit: anything, Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT 1 FROM pg_sleep(60)"}}}}
+	sleep := measurement("SELECT 1 FROM pg_sleep(60)")
 	inFlight := make(chan error, 1)
-	go func() { inFlight <- b.Measure(ctx, sleep, func(MeasureRow) error { return nil }) }()
+	go func() { inFlight <- measured(b, sleep) }()
 	for b.Stats()["main"].AcquiredConns() == 0 {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -460,10 +462,10 @@ func TestBackendRestartIsNotNoticedBetweenStatements(t *testing.T) {
 		if _, err := b.Describe(ctx, "SELECT 1", nil, Settings{}); err != nil {
 			t.Errorf("describe, %s: %v", again, err)
 		}
-		if got := collect2(t, b, "SELECT 'up'"); got != "up" {
+		if got := ask(b.Public, Request{SQL: "SELECT 'up'"}); got != "up" {
 			t.Errorf("public, %s: %q", again, got)
 		}
-		if err := b.Measure(ctx, Measurement{Admit: anything, Queries: []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT 1"}}}}, func(MeasureRow) error { return nil }); err != nil {
+		if err := measured(b, measurement("SELECT 1")); err != nil {
 			t.Errorf("measure, %s: %v", again, err)
 		}
 		if err := s.Restart(ctx); err != nil {
@@ -477,7 +479,7 @@ func TestBackendRestartIsNotNoticedBetweenStatements(t *testing.T) {
 	if !strings.Contains(log.String(), `"msg":"database unreachable","database":"shadow"`) {
 		t.Errorf("the log: %s", &log)
 	}
-	if err := b.Measure(ctx, sleep, func(MeasureRow) error { return nil }); !errors.As(err, &failure) || !failure.Lost() {
+	if err := measured(b, sleep); !errors.As(err, &failure) || !failure.Lost() {
 		t.Errorf("measure while down: %v", err)
 	}
 }
@@ -496,13 +498,8 @@ func TestARowOverTheLimit(t *testing.T) {
 			t.Errorf("%s: %v, want 54000", sql, err)
 		}
 	}
-	rows, err := b.Shadow(ctx, Request{SQL: "SELECT 1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	if row, err := rows.Next(); err != nil || string(row[0]) != "1" {
-		t.Errorf("%q, %v", row, err)
+	if got := ask(b.Shadow, Request{SQL: "SELECT 1"}); got != "1" {
+		t.Error(got)
 	}
 }
 
@@ -512,18 +509,21 @@ func anything(int, rewrite.SQL) error { return nil }
 // TestNothingRunsThatIsNotAdmitted: main does not see a query without somebody who admits it, nor one that is not admitted.
 func TestNothingRunsThatIsNotAdmitted(t *testing.T) {
 	b := connected(t, "CREATE TABLE t (id int)")
-	q := []MeasureQuery{{SQL: rewrite.SQL{Text: "SELECT count(*) FROM public.t"}, Integers: 1}}
+	m := measurement("SELECT count(*) FROM public.t")
+	m.Queries[0].Integers = 1
 	var kept *NotAdmitted
 	for name, admit := range map[string]func(int, rewrite.SQL) error{
 		"nobody": nil,
 		"not":    func(int, rewrite.SQL) error { return errors.New("not certified") },
 	} {
-		err := b.Measure(context.Background(), Measurement{Queries: q, Admit: admit}, func(MeasureRow) error { t.Error("a row came"); return nil })
+		m.Admit = admit
+		err := b.Measure(context.Background(), m, func(MeasureRow) error { t.Error("a row came"); return nil })
 		if !errors.As(err, &kept) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := b.Measure(context.Background(), Measurement{Queries: q, Admit: anything}, func(MeasureRow) error { return nil }); err != nil {
+	m.Admit = anything
+	if err := measured(b, m); err != nil {
 		t.Error("the connection is of no use any more:", err)
 	}
 }
