@@ -22,7 +22,8 @@ func TestStatementsOnWorkers(t *testing.T) {
 		pgservertest.Exec(t, dsn, sql)
 	}
 	b := connectedTo(t, dsn)
-	const hours = "SELECT max(extract(hour FROM at))::text || ' ' || max(at::text) || ' ' || max(stay::text), count(*) FROM p GROUP BY extract(hour FROM at) * 0"
+	const hours = `SELECT max(extract(hour FROM at))::text || ' ' || max(at::text) || ' ' || max(stay::text), count(*)
+		FROM p GROUP BY extract(hour FROM at) * 0`
 	tokyo := Settings{TimeZone: "Asia/Tokyo", DateStyle: "German", IntervalStyle: "iso_8601"}
 	for range 3 { // on the connections to the workers that the statements before used
 		for _, c := range []struct {

@@ -63,7 +63,7 @@ func collect(t *testing.T, rows *Rows, err error) [][]string {
 	return all
 }
 
-// ask runs a statement and returns its values, a blank between them and " | " between rows. It says the SQLSTATE of a statement
+// ask runs a statement and returns its values, a blank between them and " | " between rows. It says the SQLSTATE of one
 // that is refused before its first row, or fails behind the rows.
 func ask(run func(context.Context, Request) (*Rows, error), r Request) string {
 	rows, err := run(context.Background(), r)
@@ -71,7 +71,8 @@ func ask(run func(context.Context, Request) (*Rows, error), r Request) string {
 		return "refused " + code(err)
 	}
 	var lines []string
-	if err := rows.Each(func(values [][]byte) { lines = append(lines, string(bytes.Join(values, []byte(" ")))) }); err != nil {
+	err = rows.Each(func(values [][]byte) { lines = append(lines, string(bytes.Join(values, []byte(" ")))) })
+	if err != nil {
 		lines = append(lines, "failed "+code(err))
 	}
 	return strings.Join(lines, " | ")
@@ -114,7 +115,7 @@ func TestRowsRunPinnedAndReadOnly(t *testing.T) {
 		{"SHOW standard_conforming_strings", "on", Settings{}},
 		{"SHOW client_encoding", "UTF8", Settings{}},
 		{"SHOW statement_timeout", "1min", Settings{}},
-		{"SELECT timestamptz '2026-01-01 00:00+00'", "01.01.2026 09:00:00 JST", Settings{TimeZone: "Asia/Tokyo", DateStyle: "German"}},
+		{"SELECT timestamptz '2026-01-01 00:00Z'", "01.01.2026 09:00:00 JST", Settings{TimeZone: "Asia/Tokyo", DateStyle: "German"}},
 		{"SHOW TimeZone", "UTC", Settings{}}, // the next transaction on the same connection starts afresh
 		{"INSERT INTO t VALUES (1)", "refused 25006", Settings{}},
 		{"SELECT 1", "refused 22023", Settings{TimeZone: "Mars"}},
@@ -138,7 +139,7 @@ func TestNothingIsLeftOnAConnection(t *testing.T) {
 		"CREATE VIEW leaves AS SELECT leave() AS zone", "CREATE FUNCTION fail() RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM leave(); RETURN 1 / 0; END $$")
 	const settings = `SELECT current_setting('TimeZone'), current_setting('work_mem'), current_setting('search_path'), current_setting('standard_conforming_strings'),
 		current_setting('session_replication_role'), current_setting('transaction_read_only')`
-	state := func(s Settings) string { return ask(b.Public, Request{SQL: settings, Settings: s}) } // its pool has one connection
+	state := func(s Settings) string { return ask(b.Public, Request{SQL: settings, Settings: s}) } // a pool of one
 	runs := func(sql, want string) func(Settings) {
 		return func(s Settings) {
 			if got := ask(b.Public, Request{SQL: sql, Settings: s}); got != want {
@@ -194,16 +195,15 @@ func TestPreparedCommandsAreWhatTheyWere(t *testing.T) {
 			fmt.Sprintf(function, "replace_"+c.name, take+" EXECUTE 'PREPARE "+c.name+" AS SELECT 1';"))
 	}
 	b := connected(t, functions...)
-	state := func() string {
-		return ask(b.Public, Request{SQL: "SELECT current_setting('work_mem'), current_setting('TimeZone'), current_setting('transaction_read_only')"})
-	}
+	const settings = `SELECT current_setting('work_mem'), current_setting('TimeZone'), current_setting('transaction_read_only')`
+	state := func() string { return ask(b.Public, Request{SQL: settings}) } // a pool of one
 	before := state()
 	if !strings.HasSuffix(before, " UTC on") {
 		t.Fatal(before)
 	}
 	for _, c := range guardCommands {
 		for _, f := range []string{"take_", "replace_"} {
-			ask(b.Public, Request{SQL: "SELECT " + f + c.name + "()"}) // its pool has one connection; the statement may fail at its end
+			ask(b.Public, Request{SQL: "SELECT " + f + c.name + "()"}) // it may fail at its end
 			if got := state(); got != before {
 				t.Errorf("after %s%s: %s, want %s", f, c.name, got, before)
 			}
@@ -264,7 +264,10 @@ func TestRowsKeepFormatsAndStopAnywhere(t *testing.T) {
 		}
 		rows.Close()
 	}
-	for _, c := range [][2]string{{"SELECT 1/(3-g) FROM generate_series(1, 5) g", "0 | 1 | failed 22012"}, {"SELECT 'still'", "still"}} {
+	for _, c := range [][2]string{
+		{"SELECT 1/(3-g) FROM generate_series(1, 5) g", "0 | 1 | failed 22012"},
+		{"SELECT 'still'", "still"},
+	} {
 		if got := ask(b.Public, Request{SQL: c[0]}); got != c[1] {
 			t.Errorf("%s: %q, want %q", c[0], got, c[1])
 		}

@@ -63,7 +63,8 @@ func open(t testing.TB, parameters map[string]string) *conversation {
 	t.Helper()
 	e := &fakeEngine{budget: 10}
 	s, err := NewHandler(e).Open(context.Background(), wire.Startup{
-		Analyst: "alice", User: "al", Database: "clinic", Parameters: parameters, ProcessID: 7, Notice: func(*pgconn.Notice) {},
+		Analyst: "alice", User: "al", Database: "clinic", ProcessID: 7,
+		Parameters: parameters, Notice: func(*pgconn.Notice) {},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +168,8 @@ func (c *conversation) RowDescription(columns []pgconn.FieldDescription) error {
 	m := &pgproto3.RowDescription{}
 	for _, f := range columns {
 		m.Fields = append(m.Fields, pgproto3.FieldDescription{
-			Name: []byte(f.Name), DataTypeOID: f.DataTypeOID, DataTypeSize: f.DataTypeSize, TypeModifier: f.TypeModifier, Format: f.Format,
+			Name: []byte(f.Name), DataTypeOID: f.DataTypeOID, DataTypeSize: f.DataTypeSize,
+			TypeModifier: f.TypeModifier, Format: f.Format,
 		})
 	}
 	return c.reply(nil, m)

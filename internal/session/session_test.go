@@ -57,7 +57,8 @@ func TestStoredRowsAreBounded(t *testing.T) {
 	declare("a")
 	declare("b")
 	moves("a")
-	if got := s.ask(t, "MOVE ALL FROM b"); !strings.Contains(got[len(got)-2], "53200") || got[len(got)-1] != "ReadyForQuery E" {
+	got := s.ask(t, "MOVE ALL FROM b")
+	if !strings.Contains(got[len(got)-2], "53200") || got[len(got)-1] != "ReadyForQuery E" {
 		t.Fatalf("second cursor: %q", got)
 	}
 	s.ask(t, "ROLLBACK")

@@ -30,7 +30,8 @@ const (
 // alice is her startup message.
 var alice = packetOf(version30, "user\x00alice\x00\x00")
 
-// answer sends bytes and reads a message, again and again on one connection, and returns the last, or nil if the server has closed it.
+// answer sends bytes and reads a message, again and again on one connection, and returns the last message, or nil if the
+// server has closed the connection instead.
 func answer(t *testing.T, addr string, sent ...[]byte) (message pgproto3.BackendMessage) {
 	t.Helper()
 	conn := dial(t, addr)
@@ -230,7 +231,8 @@ func sasl(mechanism, data string) []byte {
 func TestUnknownUsers(t *testing.T) {
 	server := startServer(t, func(c *wire.Config) { c.MockSecret = bytes.Repeat([]byte{7}, 32) })
 	challenge := func(user string) string {
-		message := answer(t, server.addr, packetOf(version30, "user\x00"+user+"\x00\x00"), sasl("SCRAM-SHA-256", "n,,n=*,r=nonce"))
+		startup := packetOf(version30, "user\x00"+user+"\x00\x00")
+		message := answer(t, server.addr, startup, sasl("SCRAM-SHA-256", "n,,n=*,r=nonce"))
 		_, after, _ := strings.Cut(string(message.(*pgproto3.AuthenticationSASLContinue).Data), ",")
 		return after
 	}

@@ -13,8 +13,9 @@ import (
 
 // Messages reads the shorthand of scripts, one message a line, its fields separated by " | ":
 //
-//	Q sql        P name | sql [| oid,oid]     B portal | statement [| value, value [| result formats [| parameter formats]]]
-//	D S name     E portal [| max rows]        C P name     S     H     F     X     raw TYPE HEX
+//	Q sql                P name | sql [| oid,oid]
+//	B portal | statement [| value, value [| result formats [| parameter formats]]]
+//	D S name     E portal [| max rows]     C P name     S     H     X     raw TYPE HEX
 //
 // A value is NULL, 0x and bytes in hexadecimal, or itself.
 func Messages(t testing.TB, script string) (messages []pgproto3.FrontendMessage) {
@@ -121,7 +122,8 @@ func Render(message pgproto3.BackendMessage) string {
 	case *pgproto3.RowDescription:
 		out := "RowDescription"
 		for _, f := range m.Fields {
-			out += fmt.Sprintf(" %s:%d:%d:%d:%s", f.Name, f.DataTypeOID, f.DataTypeSize, f.TypeModifier, []string{"text", "binary"}[f.Format])
+			format := []string{"text", "binary"}[f.Format]
+			out += fmt.Sprintf(" %s:%d:%d:%d:%s", f.Name, f.DataTypeOID, f.DataTypeSize, f.TypeModifier, format)
 		}
 		return out
 	case *pgproto3.DataRow:
