@@ -222,8 +222,9 @@ func covers(claims []Claim, outputs []Output) error {
 			return missing(-1, "claimed kind", "output %d is %s, not %s", i+1, o.Kind, c.Kind)
 		}
 		if c.Kind != Integer && c.Kind != Selection {
-			ordinal := c.Kind == Public && c.Groups != nil
-			if c.Type != "" && cmp.Or(spelled[c.Type], c.Type) != o.Type || (ordinal || c.Kind == Bin) && !isInteger(o.Type) || ordinal && !o.span.within(one, c.Groups) {
+			ordinal, as := c.Kind == Public && c.Groups != nil, cmp.Or(spelled[c.Type], c.Type)
+			other := as != "" && as != o.Type && !(isText(as) && isText(o.Type)) // texts are read alike
+			if other || (ordinal || c.Kind == Bin) && !isInteger(o.Type) || ordinal && !o.span.within(one, c.Groups) {
 				return missing(-1, "claimed type", "output %d is %s %s..%s", i+1, o.Type, show(o.span.lo), show(o.span.hi))
 			}
 			continue

@@ -3,6 +3,7 @@ package certify
 import (
 	"cmp"
 	"math/big"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,9 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 	}
 	if numericType.MatchString(t) && c.Arg.GetTypeCast() == nil {
 		return lacks("no array of texts")
+	}
+	if varying := cutType.MatchString(t) && !blanked(t); varying && (array || c.Arg.GetAConst() != nil || c.Arg.GetParamRef() != nil) {
+		return lacks("no text of rows")
 	}
 	if p := c.Arg.GetParamRef(); p != nil {
 		return s.parameter(p, t, array)
@@ -75,6 +79,9 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 		}
 		return lacks("arrays")
 	}
+	if m := cutType.FindStringSubmatch(t); m != nil && isText(v.typ) && v.typ != t && v.elements == nil {
+		return cutCast(v, t, m[1]), nil
+	}
 	if v.typ == "text" && len(v.elements) == 1 && t != "text" && (v.elements[0] == nil || s.canRead(t, *v.elements[0])) {
 		r := s.given(t)
 		r.notNull, r.elements = v.notNull, v.elements
@@ -87,7 +94,8 @@ func (s *scope) cast(c *pg.TypeCast) (value, error) {
 	return r, nil
 }
 
-// typeName is the name of a type, in pg_catalog or of the user's; those with modifiers are bpchar(n), and numeric(p,s) of an array.
+// typeName is the name of a type, in pg_catalog or of the user's; those with modifiers are bpchar(n), varchar(n), and
+// numeric(p,s) of an array.
 func (s *scope) typeName(t *pg.TypeName) (string, bool) {
 	if t.Setof || t.PctType || len(t.ArrayBounds) > 1 {
 		return "", false
@@ -102,7 +110,7 @@ func (s *scope) typeName(t *pg.TypeName) (string, bool) {
 			modifiers = append(modifiers, strconv.Itoa(int(m.GetAConst().GetIval().GetIval())))
 		}
 		n += "(" + strings.Join(modifiers, ",") + ")"
-		return n, ok && (blanked(n) && len(modifiers) == 1 || numericType.MatchString(n) && len(t.ArrayBounds) == 1)
+		return n, ok && (cutType.MatchString(n) || numericType.MatchString(n) && len(t.ArrayBounds) == 1)
 	}
 	if n, ok := name(t.Names); ok && len(t.Names) == 2 {
 		if n == "varchar" { // of any length, as text is
@@ -159,6 +167,23 @@ func (s *scope) array(v value, t string, lacks func(string) (value, error)) (val
 	}
 	r.array, r.elements = true, v.elements
 	return r, nil
+}
+
+// cutType is a type of texts of n characters at most.
+var cutType = regexp.MustCompile(`^(?:bpchar|varchar)\((\d+)\)$`)
+
+// cutCast is a text as bpchar(n) or varchar(n).
+//
+// Rule: it is a text of n characters at most, with the collation of the operand, and equal for equal ones. Proof: bpchar and varchar of
+// varchar.c cut what is longer and raise no error, where the cast is written (isExplicit).
+func cutCast(v value, t, n string) value {
+	if !blanked(t) {
+		t = "text"
+	}
+	most, _ := number(n)
+	r := made(t, between(zero, most), v)
+	r.exact = v.exact
+	return r
 }
 
 // texts are the types whose output functions print any value in a few hundred bytes.
