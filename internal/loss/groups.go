@@ -71,8 +71,12 @@ func (m Scalar) even(l func(d float64) float64) float64 {
 		return most * l(c) * up
 	}
 	d := math.Floor(m.Total / most)
-	more := m.Total - most*d
-	return ((most-more)*l(d) + more*l(d+1)) * up
+	sum := 0.0
+	if more := m.Total - most*d; more > 0 { // else what is further away may cost without end
+		sum = more * l(d+1)
+		most -= more
+	}
+	return (sum + most*l(d)) * up
 }
 
 // stairs is that of staircase noise, where every group that is touched costs a stair at least.

@@ -75,17 +75,15 @@ func Compose(list []Release, prepared []*Prepared) Curve {
 	return total
 }
 
-// Covers says that no order costs less than d does, but for a relative error of adding up.
+// Covers says that no order costs less than d does, but for a relative error of adding up. What is no number covers nothing, and nothing
+// covers it.
 func (c Curve) Covers(d Curve, rounding float64) bool {
-	if d.Pure > c.Pure*(1+rounding) {
-		return false
-	}
 	for i, r := range d.Renyi {
-		if c.Renyi == nil && r > 0 || c.Renyi != nil && r > c.Renyi[i]*(1+rounding) {
+		if c.Renyi == nil && r != 0 || c.Renyi != nil && !(r <= c.Renyi[i]*(1+rounding)) {
 			return false
 		}
 	}
-	return true
+	return d.Pure <= c.Pure*(1+rounding)
 }
 
 // max is the larger of two curves at every order.

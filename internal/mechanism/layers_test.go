@@ -3,6 +3,7 @@ package mechanism
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -55,4 +56,37 @@ func TestComposeAddsWhatWasPreparedAlone(t *testing.T) {
 	}
 	list := []Release{r, r, r}
 	near(t, "pure ε", Compose(list, []*Prepared{member, alone, member}).Pure, .8, 1e-12)
+}
+
+// TestNoNumberIsNotCovered: a cost that is no number is beyond every charge, and such a charge covers nothing.
+func TestNoNumberIsNotCovered(t *testing.T) {
+	one := Curve{Pure: 1, Renyi: slices.Repeat([]float64{1}, len(Orders))}
+	none := Curve{Pure: math.NaN(), Renyi: slices.Repeat([]float64{math.NaN()}, len(Orders))}
+	half := Curve{Pure: 0.5, Renyi: append(slices.Repeat([]float64{0.5}, len(Orders)-1), math.NaN())}
+	for _, pair := range [][2]Curve{{one, none}, {none, one}, {one, half}, {Curve{Pure: 1}, half}, {none, none}} {
+		if pair[0].Covers(pair[1], 0) {
+			t.Errorf("%v covers %v", pair[0].Pure, pair[1].Pure)
+		}
+	}
+	if !one.Covers(one, 0) {
+		t.Error("a curve does not cover itself")
+	}
+}
+
+// TestWholeRowsInEachGroup: a unit's rows that are as many in each group cost what is between those of one row more and one less.
+func TestWholeRowsInEachGroup(t *testing.T) {
+	for _, noise := range []Noise{Gaussian, Laplace} {
+		var costs []float64
+		for _, total := range []int64{19, 20, 21} {
+			r := Release{Kind: Scalar, Name: "n", Sensitivity: total, Total: total, Groups: 4, Range: []Interval{{0, NoUpper}}, Choice: Choice{Noise: noise, Bounding: Truncate}}
+			p, err := Prepare(r, Guarantee{Epsilon: 0.5, Order: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			costs = append(costs, Compose([]Release{r}, []*Prepared{p}).Renyi[10]/float64(total))
+		}
+		if !(costs[1] > 0.9*costs[0] && costs[1] < 1.1*costs[2]) {
+			t.Errorf("%v: costs of a row %v", noise, costs)
+		}
+	}
 }

@@ -186,7 +186,7 @@ func variance(c *aggregate.Call, m moment, n, q query.Scalar) query.Scalar {
 	unit2 := new(big.Rat).Mul(m.unit, m.unit)
 	top := new(big.Rat).Mul(unit2, big.NewRat(m.Width, 1))
 	top.Mul(top, big.NewRat(m.Width, 1))
-	value := query.F("LEAST(GREATEST(({} - {}::numeric * {} / {}) * {} / {}, 0), {} * {} / {})", q, m.sum, m.sum, n, aggregate.Decimal(unit2), divisor, aggregate.Decimal(top), n, divisor)
+	value := query.F("LEAST(GREATEST(({} - {}::numeric * {} / {}) * {} / {}, 0), {}::numeric * {} / {})", q, m.sum, m.sum, n, aggregate.Decimal(unit2), divisor, aggregate.Decimal(top), n, divisor)
 	if strings.HasPrefix(c.Name, "stddev") {
 		value = query.F("sqrt({})", value)
 	}
