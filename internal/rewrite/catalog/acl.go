@@ -80,27 +80,16 @@ func referredAs(r *pg_query.RangeVar) string {
 }
 
 // accessList edits a reference to one of those columns.
-func (c *checker) accessList(n *pg_query.Node, x *pg_query.ColumnRef, names []string) error {
+func (c *checker) accessList(n *pg_query.Node, names []string) error {
 	last := names[len(names)-1]
 	if !c.readsCatalogs || !aclNames[last] {
 		return nil
-	}
-	start, end, ok := c.editor.names(int(x.Location), names)
-	if !ok {
-		return errNotEditable()
 	}
 	quoted := make([]string, len(names))
 	for i, name := range names {
 		quoted[i] = sqltext.Ident(name)
 	}
-	text := "(" + strings.Replace(masked(strings.Join(quoted, ".")), " FROM ", " AS "+sqltext.Ident(last)+" FROM ", 1) + ")"
-	node, err := parseExpr(text)
-	if err != nil {
-		return err
-	}
-	c.editor.replace(start, end, text)
-	n.Node = node.Node
-	return nil
+	return become(n, "("+strings.Replace(masked(strings.Join(quoted, ".")), " FROM ", " AS "+sqltext.Ident(last)+" FROM ", 1)+")")
 }
 
 var aclNames = func() map[string]bool {

@@ -53,7 +53,7 @@ func (c *checker) fits(at int, name string, n int64) error {
 		return nil
 	}
 	return refusal.New(refusal.TooLong, fmt.Sprintf("%s() may make at most %d", name, maxExpansion),
-		pgerr.At(c.position(at)), pgerr.Hint("Ask for less at once."))
+		pgerr.At(c.text.Position(at)), pgerr.Hint("Ask for less at once."))
 }
 
 // constantInt reads an integer literal, signed, with or without a cast.

@@ -19,8 +19,9 @@ func (c *checker) typeCast(t *pg_query.TypeCast, s *scope) error {
 	if len(names) == 0 || names[len(names)-1] != "regclass" || len(t.TypeName.ArrayBounds) > 0 {
 		return nil
 	}
-	if k := t.Arg.GetAConst(); k != nil && k.GetSval() != nil {
-		return c.localName(t, k)
+	if k := t.Arg.GetAConst().GetSval(); k != nil {
+		k.Sval = regexp.MustCompile(`^(?:`+quotedPattern(c.in.Database)+`)\.((?:"[^"]*"|[^."]+)\..*)$`).ReplaceAllString(k.Sval, "$1")
+		return nil
 	}
 	e := t.Arg.GetAExpr()
 	if e == nil || e.Kind != pg_query.A_Expr_Kind_AEXPR_OP {
@@ -29,40 +30,12 @@ func (c *checker) typeCast(t *pg_query.TypeCast, s *scope) error {
 	if names := stringsOf(e.Name); len(names) == 0 || names[len(names)-1] != "||" {
 		return nil
 	}
-	start, end, ok := c.editor.parenthesesBefore(int(t.Location))
-	if !ok {
-		return nil
-	}
-	const before = "pg_catalog.regexp_replace("
-	after := ", " + sqltext.EscapedLiteral(c.databasePrefix()) + ", '')"
-	node, err := parseExpr(before + "NULL" + after)
+	node, err := parseExpr("pg_catalog.regexp_replace(NULL, " + sqltext.EscapedLiteral(c.databasePrefix()) + ", '')")
 	if err != nil {
 		return err
 	}
 	node.GetFuncCall().Args[0] = t.Arg
 	t.Arg = node
-	c.editor.replace(start, start, before)
-	c.editor.replace(end, end, after)
-	return nil
-}
-
-// localName edits a literal.
-func (c *checker) localName(t *pg_query.TypeCast, k *pg_query.A_Const) error {
-	name := k.GetSval().Sval
-	m := regexp.MustCompile(`^(?:` + quotedPattern(c.in.Database) + `)\.((?:"[^"]*"|[^."]+)\..*)$`).FindStringSubmatch(name)
-	if m == nil {
-		return nil
-	}
-	start, end, ok := c.editor.word(int(k.Location))
-	if !ok {
-		return nil
-	}
-	node, err := parseExpr(sqltext.EscapedLiteral(m[1]))
-	if err != nil {
-		return err
-	}
-	c.editor.replace(start, end, sqltext.EscapedLiteral(m[1]))
-	t.Arg.Node = node.Node
 	return nil
 }
 

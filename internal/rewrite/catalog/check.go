@@ -2,14 +2,12 @@ package catalog
 
 import (
 	"fmt"
-	"unicode/utf8"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
-	"google.golang.org/protobuf/proto"
 
-	"github.com/dpproxy/dpproxy/internal/pgerr"
 	"github.com/dpproxy/dpproxy/internal/policy"
 	"github.com/dpproxy/dpproxy/internal/refusal"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
 // Route says where a statement runs.
@@ -66,11 +64,8 @@ type Assignment struct {
 // Errors are made by pgerr: 42501 for what is off the allow-lists or would write, 0A000 for what is not supported, with a
 // position in characters of text and a hint.
 func Check(stmt *pg_query.Node, text string, in Input) (Result, error) {
-	tree := proto.Clone(stmt).(*pg_query.Node)
-	c, err := newChecker(tree, text, in)
-	if err != nil {
-		return Result{}, err
-	}
+	tree := sqltree.Clone(stmt)
+	c := newChecker(tree, text, in)
 	if tree.GetSelectStmt() == nil {
 		return Result{}, c.refused(tree.ProtoReflect())
 	}
@@ -83,7 +78,7 @@ func Check(stmt *pg_query.Node, text string, in Input) (Result, error) {
 	if err := c.mix(); err != nil {
 		return Result{}, err
 	}
-	sql, err := c.editor.finish(tree)
+	sql, err := printed(stmt, tree, text)
 	if err != nil {
 		return Result{}, err
 	}
@@ -96,9 +91,9 @@ func Check(stmt *pg_query.Node, text string, in Input) (Result, error) {
 
 // checker walks one statement.
 type checker struct {
-	in     Input
-	editor *editor
-	empty  bool // the statement returns no row whatever the tables hold
+	in    Input
+	text  sqltree.Text
+	empty bool // the statement returns no row whatever the tables hold
 
 	functionAliases map[string]map[string]bool // functions in FROM: name → column names given there
 	readsCatalogs   bool                       // a relation of pg_catalog, by its name
@@ -118,18 +113,14 @@ type checker struct {
 	catalog   string // what stands at catalogAt
 }
 
-func newChecker(tree *pg_query.Node, text string, in Input) (*checker, error) {
-	ed, err := newEditor(text)
-	if err != nil {
-		return nil, err
-	}
+func newChecker(tree *pg_query.Node, text string, in Input) *checker {
 	c := &checker{
-		in: in, editor: ed, empty: in.Planned || Empty(tree), publicAt: -1, catalogAt: -1, systemAt: -1, ageAt: -1,
+		in: in, text: sqltree.Text(text), empty: in.Planned || Empty(tree), publicAt: -1, catalogAt: -1, systemAt: -1, ageAt: -1,
 		functionAliases: map[string]map[string]bool{}, wholeRows: map[string]bool{}, parameterUses: map[int]int{},
 	}
 	c.survey(tree.ProtoReflect())
 	c.next = max(in.Parameters, c.parameters)
-	return c, nil
+	return c
 }
 
 // mix refuses a statement that needs both the catalogs of the shadow and rows that only public can read.
@@ -172,13 +163,5 @@ func (c *checker) supply(s Supply) string {
 }
 
 func (c *checker) refuse(reason refusal.Reason, at int, message, hint string) error {
-	return refusal.New(reason, message, pgerr.At(c.position(at)), pgerr.Hint("%s", hint))
-}
-
-// position turns a byte offset into PostgreSQL's: characters from 1; 0 is unknown.
-func (c *checker) position(at int) int {
-	if at < 0 || at > len(c.editor.text) {
-		return 0
-	}
-	return utf8.RuneCountInString(c.editor.text[:at]) + 1
+	return c.text.RefuseAt(reason, at, message, hint)
 }

@@ -37,15 +37,16 @@ func (c *checker) columnRef(n *pg_query.Node, x *pg_query.ColumnRef) error {
 		}
 	}
 	if len(names) == 1 {
-		return c.accessList(n, x, names)
+		return c.accessList(n, names)
 	}
 	if columns, ok := c.functionAliases[names[len(names)-2]]; ok && last != "*" && !columns[last] && !c.harmlessField(last) {
 		return c.refuse(refusal.CatalogObject, at, "permission denied for "+strings.Join(names, "."), "Name the function's columns: FROM f(…) AS t(a, b).")
 	}
 	if len(names) == 2 {
-		return c.accessList(n, x, names)
+		return c.accessList(n, names)
 	}
-	return c.shorten(x, names)
+	c.shorten(x, names)
+	return nil
 }
 
 // harmlessField says whether (x).name may be read as a field or as a call of name(x).
@@ -68,25 +69,14 @@ func (c *checker) indirection(x *pg_query.A_Indirection) error {
 
 // shorten takes the schema from schema.relation.column where the relation is a subquery now, and the database from
 // longer names.
-func (c *checker) shorten(x *pg_query.ColumnRef, names []string) error {
-	drop := 0
-	rest := names
-	if len(rest) == 4 && rest[0] == c.in.Database {
-		drop, rest = 1, rest[1:]
+func (c *checker) shorten(x *pg_query.ColumnRef, names []string) {
+	if len(names) == 4 && names[0] == c.in.Database {
+		names = names[1:]
 	}
-	if len(rest) == 3 && c.replaced(rest[0], rest[1]) {
-		drop++
+	if len(names) == 3 && c.replaced(names[0], names[1]) {
+		names = names[1:]
 	}
-	if drop == 0 {
-		return nil
-	}
-	start, _, ok := c.editor.names(int(x.Location), names[:drop])
-	if !ok || c.editor.dots(start) < drop {
-		return errNotEditable()
-	}
-	c.editor.replace(start, c.editor.startOf(start, drop), "")
-	x.Fields = x.Fields[drop:]
-	return nil
+	x.Fields = x.Fields[len(x.Fields)-len(names):]
 }
 
 // replaced says whether Check puts a subquery in the place of a relation.

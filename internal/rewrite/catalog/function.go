@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpproxy/dpproxy/internal/refusal"
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltext"
+	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
 // funcCall checks a function and edits it: qualified, or replaced by a constant.
@@ -29,15 +30,15 @@ func (c *checker) funcCall(n *pg_query.Node, f *pg_query.FuncCall, s *scope) err
 		if expr, ok, err := c.substituteFor(name, f); err != nil {
 			return err
 		} else if ok {
-			return c.substituteCall(n, f, names, expr)
+			return c.substituteCall(n, f, expr)
 		}
 		switch name {
 		case "current_setting":
 			c.usesCatalog(int(f.Location), "function current_setting()")
-			return c.settingByName(n, f, names)
+			return c.settingByName(n, f)
 		case "pg_get_userbyid":
 			c.usesCatalog(int(f.Location), "function pg_get_userbyid()")
-			return c.userByID(n, f, names)
+			return c.userByID(n, f)
 		}
 	}
 	if err := c.allowed(schema, name, f); err != nil {
@@ -46,12 +47,7 @@ func (c *checker) funcCall(n *pg_query.Node, f *pg_query.FuncCall, s *scope) err
 	if len(names) > 1 || name == "unnest" && len(f.Args) > 1 {
 		return nil // unnest(a, b) in FROM is syntax, which means pg_catalog.unnest(a), pg_catalog.unnest(b)
 	}
-	at := int(f.Location)
-	if _, _, ok := c.editor.names(at, names); !ok {
-		return errNotEditable()
-	}
-	c.editor.replace(at, at, "pg_catalog.")
-	f.Funcname = append([]*pg_query.Node{stringNode("pg_catalog")}, f.Funcname...)
+	f.Funcname = append([]*pg_query.Node{pg_query.MakeStrNode("pg_catalog")}, f.Funcname...)
 	return nil
 }
 
@@ -90,7 +86,7 @@ func (c *checker) arguments(schema, name string, f *pg_query.FuncCall, s *scope)
 	for i, arg := range f.Args {
 		if i == 0 && len(f.Args) == 3-privilegeArity(name) {
 			if c.namesUser(arg) {
-				if err := c.actAsRole(arg); err != nil {
+				if err := become(arg, "current_user"); err != nil {
 					return err
 				}
 				continue
@@ -120,49 +116,27 @@ func (c *checker) namesUser(n *pg_query.Node) bool {
 	return ok && name == c.in.User && n.GetAConst() != nil
 }
 
-// actAsRole writes current_user where the client named itself.
-func (c *checker) actAsRole(n *pg_query.Node) error {
-	at := int(n.GetSqlvalueFunction().GetLocation())
-	if k := n.GetAConst(); k != nil {
-		at = int(k.Location)
-	}
-	start, end, ok := c.editor.word(at)
-	if !ok {
+// substituteCall puts an expression where a call stands.
+func (c *checker) substituteCall(n *pg_query.Node, f *pg_query.FuncCall, expr string) error {
+	if !plainCall(f) {
 		return errNotEditable()
 	}
-	c.editor.replace(start, end, "current_user")
-	node, err := parseExpr("current_user")
-	if err != nil {
-		return err
-	}
-	n.Node = node.Node
-	return nil
+	return c.substituteExpr(n, expr)
 }
 
-// substituteCall puts an expression where a call stands.
-func (c *checker) substituteCall(n *pg_query.Node, f *pg_query.FuncCall, names []string, expr string) error {
-	start, end, ok := c.editor.call(int(f.Location), names)
-	if !ok || f.Over != nil || f.AggFilter != nil || f.AggWithinGroup || f.AggDistinct || f.AggStar || len(f.AggOrder) > 0 {
-		return errNotEditable()
-	}
-	return c.substituteExpr(n, start, end, expr, names[len(names)-1])
+// plainCall says that a call is a name and arguments, and nothing that an expression in its place would drop.
+func plainCall(f *pg_query.FuncCall) bool {
+	return f.Over == nil && f.AggFilter == nil && len(f.AggOrder) == 0 && !f.AggWithinGroup && !f.AggDistinct && !f.AggStar && !f.FuncVariadic
 }
 
 // substituteExpr writes a scalar subquery: its column gives the result the name that PostgreSQL would have given it.
 // Parameters that occur nowhere else stay in it: PostgreSQL has to find each number that the client binds.
-func (c *checker) substituteExpr(n *pg_query.Node, start, end int, expr, name string) error {
-	text := "(SELECT " + expr + " AS " + sqltext.Ident(name)
+func (c *checker) substituteExpr(n *pg_query.Node, expr string) error {
+	text := "(SELECT " + expr + " AS " + sqltext.Ident(sqltree.OutputName(&pg_query.ResTarget{Val: n}))
 	if only := c.onlyHere(n); len(only) > 0 {
 		text += " FROM (SELECT " + strings.Join(only, ", ") + ") AS unused"
 	}
-	text += ")"
-	node, err := parseExpr(text)
-	if err != nil {
-		return err
-	}
-	c.editor.replace(start, end, text)
-	n.Node = node.Node
-	return nil
+	return become(n, text+")")
 }
 
 // onlyHere lists the parameters that occur in n and nowhere else in the statement.
@@ -181,27 +155,21 @@ func (c *checker) onlyHere(n *pg_query.Node) []string {
 
 // wrap puts a scalar subquery around the first argument of a call, in the call's place: before + argument + after. The
 // argument stands in a CAST, alone in the SELECT list of the only subquery in FROM.
-func (c *checker) wrap(n *pg_query.Node, f *pg_query.FuncCall, names []string, before, after string) error {
-	start, end, ok := c.editor.call(int(f.Location), names)
-	from, to, okArgument := c.editor.argument(int(f.Location), names)
-	if !ok || !okArgument || len(f.Args) == 0 {
+func wrap(n *pg_query.Node, f *pg_query.FuncCall, before, after string) error {
+	if !plainCall(f) || len(f.Args) == 0 {
 		return errNotEditable()
 	}
-	node, err := parseExpr(before + "NULL" + after)
-	if err != nil {
+	if err := become(n, before+"NULL"+after); err != nil {
 		return err
 	}
-	inner := node.GetSubLink().GetSubselect().GetSelectStmt().FromClause[0].GetRangeSubselect().Subquery.GetSelectStmt()
+	inner := n.GetSubLink().GetSubselect().GetSelectStmt().FromClause[0].GetRangeSubselect().Subquery.GetSelectStmt()
 	inner.TargetList[0].GetResTarget().Val.GetTypeCast().Arg = f.Args[0]
-	c.editor.replace(start, from, before)
-	c.editor.replace(to, end, after)
-	n.Node = node.Node
 	return nil
 }
 
 // userByID names the roles that pg_roles shows, and says of others what PostgreSQL says of roles that do not exist.
-func (c *checker) userByID(n *pg_query.Node, f *pg_query.FuncCall, names []string) error {
-	return c.wrap(n, f, names, "(SELECT CASE WHEN pg_catalog.pg_get_userbyid(n.n) = current_user THEN "+nameLiteral(c.in.User)+
+func (c *checker) userByID(n *pg_query.Node, f *pg_query.FuncCall) error {
+	return wrap(n, f, "(SELECT CASE WHEN pg_catalog.pg_get_userbyid(n.n) = current_user THEN "+nameLiteral(c.in.User)+
 		" WHEN EXISTS (SELECT 1 FROM pg_catalog.pg_class AS o WHERE o.relowner = n.n) OR EXISTS (SELECT 1 FROM pg_catalog.pg_namespace AS o WHERE o.nspowner = n.n)"+
 		" OR EXISTS (SELECT 1 FROM pg_catalog.pg_database AS o WHERE o.datdba = n.n AND o.datname = pg_catalog.current_database())"+
 		" THEN pg_catalog.pg_get_userbyid(n.n) ELSE ('unknown (OID=' || n.n || ')')::pg_catalog.name END AS pg_get_userbyid FROM (SELECT CAST(", " AS pg_catalog.oid)) AS n(n))")
@@ -213,7 +181,6 @@ func (c *checker) rangeFunction(n *pg_query.Node, r *pg_query.RangeFunction, s *
 		return c.children(r.ProtoReflect(), s)
 	}
 	call := r.Functions[0].GetList().Items[0]
-	before := len(c.editor.edits)
 	if err := c.walk(call.ProtoReflect(), s); err != nil {
 		return err
 	}
@@ -223,21 +190,17 @@ func (c *checker) rangeFunction(n *pg_query.Node, r *pg_query.RangeFunction, s *
 		}
 	}
 	sub := call.GetSubLink()
-	if sub == nil || len(c.editor.edits) == before {
+	if sub == nil {
 		return nil
 	}
 	if r.Ordinality || len(r.Coldeflist) > 0 {
 		return errNotEditable()
 	}
-	last := &c.editor.edits[len(c.editor.edits)-1]
 	target := sub.Subselect.GetSelectStmt().TargetList[0].GetResTarget()
-	inner := sqltext.Ident(target.Name)
 	from := &pg_query.RangeSubselect{Lateral: r.Lateral, Subquery: sub.Subselect, Alias: r.Alias}
 	if r.Alias == nil {
-		last.text += " AS " + inner
 		from.Alias = &pg_query.Alias{Aliasname: target.Name}
 	} else if len(r.Alias.Colnames) == 0 {
-		last.text = strings.TrimSuffix(last.text, inner+")") + sqltext.Ident(r.Alias.Aliasname) + ")"
 		target.Name = r.Alias.Aliasname
 	}
 	n.Node = &pg_query.Node_RangeSubselect{RangeSubselect: from}

@@ -14,9 +14,10 @@ func TestLocalize(t *testing.T) {
 		"SELECT * FROM clinic.public.wards":         "SELECT * FROM public.wards",
 		`SELECT * FROM "clinic" . "public"."wards"`: `SELECT * FROM "public"."wards"`,
 		"SELECT clinic.public.wards.ward, clinic.public.wards.* FROM clinic . public /* x */ . wards": "SELECT public.wards.ward, public.wards.* FROM public /* x */ . wards",
-		"SELECT * FROM other.public.wards":                                                  "SELECT * FROM other.public.wards",
-		"SELECT clinic.ward FROM wards AS clinic WHERE 'clinic.public.wards' = clinic.ward": "SELECT clinic.ward FROM wards AS clinic WHERE 'clinic.public.wards' = clinic.ward",
-		"EXPLAIN SELECT count(*) FROM clinic.public.patients":                               "EXPLAIN SELECT count(*) FROM public.patients",
+		"SELECT * FROM clinic /* x */ . -- y\n public.wards":                                          "SELECT * FROM public.wards",
+		"SELECT * FROM other.public.wards":                                                            "SELECT * FROM other.public.wards",
+		"SELECT clinic.ward FROM wards AS clinic WHERE 'clinic.public.wards' = clinic.ward":           "SELECT clinic.ward FROM wards AS clinic WHERE 'clinic.public.wards' = clinic.ward",
+		"EXPLAIN SELECT count(*) FROM clinic.public.patients":                                         "EXPLAIN SELECT count(*) FROM public.patients",
 	} {
 		tree, err := pg_query.Parse(in)
 		if err != nil {

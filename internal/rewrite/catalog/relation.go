@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -17,7 +18,7 @@ func (c *checker) rangeVar(n *pg_query.Node, r *pg_query.RangeVar, s *scope) err
 	at := int(r.Location)
 	if r.Catalogname != "" && r.Catalogname != c.in.Database {
 		return pgerr.New(pgerr.FeatureNotSupported, fmt.Sprintf("cross-database references are not implemented: %q",
-			r.Catalogname+"."+r.Schemaname+"."+r.Relname), pgerr.At(c.position(at)))
+			r.Catalogname+"."+r.Schemaname+"."+r.Relname), pgerr.At(c.text.Position(at)))
 	}
 	if r.Schemaname == "" && s.has(r.Relname) {
 		return nil
@@ -32,7 +33,7 @@ func (c *checker) rangeVar(n *pg_query.Node, r *pg_query.RangeVar, s *scope) err
 			return c.relationDenied(at, r)
 		}
 		c.usesCatalog(at, "an empty answer")
-		return c.qualify(r, schema)
+		return qualify(r, schema)
 	}
 	if columns, public := c.in.Public[name]; public {
 		return c.public(n, r, name, columns)
@@ -48,28 +49,28 @@ func (c *checker) rangeVar(n *pg_query.Node, r *pg_query.RangeVar, s *scope) err
 		subquery = maskedRelation(r.Relname)
 	}
 	if subquery == "" {
-		return c.qualify(r, schema)
+		return qualify(r, schema)
 	}
-	return c.substitute(n, r, subquery)
+	return substitute(n, r, subquery)
 }
 
 // public lets a relation of the policy through, cut to its listed columns.
 func (c *checker) public(n *pg_query.Node, r *pg_query.RangeVar, name policy.Name, columns []string) error {
 	if c.empty {
 		// Every relation of the policy exists in the shadow, and the statement returns no row.
-		return c.qualify(r, name.Schema)
+		return qualify(r, name.Schema)
 	}
 	if c.publicAt < 0 {
 		c.publicAt = int(r.Location)
 	}
 	if columns == nil {
-		return c.qualify(r, name.Schema)
+		return qualify(r, name.Schema)
 	}
 	quoted := make([]string, len(columns))
 	for i, col := range columns {
 		quoted[i] = sqltext.Ident(col)
 	}
-	return c.substitute(n, r, "SELECT "+strings.Join(quoted, ", ")+" FROM "+sqltext.Ident(name.Schema)+"."+sqltext.Ident(name.Relation))
+	return substitute(n, r, "SELECT "+strings.Join(quoted, ", ")+" FROM "+sqltext.Ident(name.Schema)+"."+sqltext.Ident(name.Relation))
 }
 
 // resolve finds the schema that a name means: PostgreSQL's search over pg_catalog and the policy's schemas. Names that
@@ -79,7 +80,7 @@ func (c *checker) resolve(schema, relation string) (string, bool) {
 		return schema, c.known(policy.Name{Schema: schema, Relation: relation})
 	}
 	path := c.in.Schemas
-	if !contains(path, "pg_catalog") {
+	if !slices.Contains(path, "pg_catalog") {
 		path = append([]string{"pg_catalog"}, path...)
 	}
 	for _, sc := range path {
@@ -112,43 +113,23 @@ func (c *checker) privateByPath(relation string) bool {
 }
 
 // qualify writes the schema in front of a relation name, and takes a database name away.
-func (c *checker) qualify(r *pg_query.RangeVar, schema string) error {
-	if r.Schemaname != "" && r.Catalogname == "" {
-		return nil
-	}
-	start, end, ok := c.editor.names(int(r.Location), relationParts(r))
-	if !ok {
-		return errNotEditable()
-	}
-	if r.Catalogname != "" {
-		c.editor.replace(start, end, sqltext.Ident(schema)+"."+sqltext.Ident(r.Relname))
-	} else {
-		c.editor.replace(start, start, sqltext.Ident(schema)+".")
-	}
+func qualify(r *pg_query.RangeVar, schema string) error {
 	r.Catalogname, r.Schemaname = "", schema
 	return nil
 }
 
 // substitute puts a subquery where a relation stands, under the name by which the statement refers to it.
-func (c *checker) substitute(n *pg_query.Node, r *pg_query.RangeVar, subquery string) error {
-	start, end, ok := c.editor.names(int(r.Location), relationParts(r))
-	if !ok || !r.Inh {
+func substitute(n *pg_query.Node, r *pg_query.RangeVar, subquery string) error {
+	if !r.Inh {
 		return errNotEditable()
 	}
-	text := "(" + subquery + ")"
-	node, err := parseFrom(text + " AS " + sqltext.Ident(r.Relname))
+	node, err := parseFrom("(" + subquery + ") AS " + sqltext.Ident(r.Relname))
 	if err != nil {
 		return err
 	}
-	if r.Alias == nil {
-		text += " AS " + sqltext.Ident(r.Relname)
-	} else {
+	if r.Alias != nil {
 		node.GetRangeSubselect().Alias = r.Alias
 	}
-	if t := c.editor.before(start); t != nil && t.Token == pg_query.Token_TABLE {
-		c.editor.replace(int(t.Start), int(t.End), "SELECT * FROM")
-	}
-	c.editor.replace(start, end, text)
 	n.Node = node.Node
 	return nil
 }
@@ -171,19 +152,8 @@ func (c *checker) relationDenied(at int, r *pg_query.RangeVar) error {
 	case c.in.Private[name]:
 	case r.Schemaname == "" && c.privateByPath(r.Relname):
 	default:
-		return pgerr.New(pgerr.UndefinedTable, fmt.Sprintf("relation %q does not exist", strings.Join(relationParts(r), ".")), pgerr.At(c.position(at)))
+		return pgerr.New(pgerr.UndefinedTable, fmt.Sprintf("relation %q does not exist", strings.Join(relationParts(r), ".")), pgerr.At(c.text.Position(at)))
 	}
 	return c.refuse(refusal.CatalogObject, at, "permission denied for relation "+strings.Join(relationParts(r), "."),
 		"Ask for tables of the policy, or for catalog relations that the topic introspection of dpproxy.help lists.")
-}
-
-func (c *checker) policySchema(name string) bool { return contains(c.in.Schemas, name) }
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

@@ -75,12 +75,12 @@ func (c *checker) currentSetting(f *pg_query.FuncCall) (string, bool, error) {
 }
 
 // settingByName answers current_setting(expression): NULL for what is not listed.
-func (c *checker) settingByName(n *pg_query.Node, f *pg_query.FuncCall, names []string) error {
+func (c *checker) settingByName(n *pg_query.Node, f *pg_query.FuncCall) error {
 	own := ""
 	for _, s := range ownSettings {
 		own += " WHEN " + sqltext.Literal(s.name) + " THEN " + c.supply(Supply{Kind: SupplySetting, Name: s.name, Type: "text"}) + "::pg_catalog.text"
 	}
-	return c.wrap(n, f, names, "(SELECT CASE pg_catalog.lower(n.n)"+own+" ELSE pg_catalog.current_setting(n.n, true) END AS current_setting FROM (SELECT CAST(",
+	return wrap(n, f, "(SELECT CASE pg_catalog.lower(n.n)"+own+" ELSE pg_catalog.current_setting(n.n, true) END AS current_setting FROM (SELECT CAST(",
 		" AS pg_catalog.text)) AS n(n) WHERE pg_catalog.lower(n.n) IN ("+settingNames+"))")
 }
 

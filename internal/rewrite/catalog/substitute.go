@@ -68,24 +68,15 @@ func (c *checker) substituteFor(name string, f *pg_query.FuncCall) (expr string,
 
 // valueFunction answers current_user and the like; dates and times pass.
 func (c *checker) valueFunction(n *pg_query.Node, v *pg_query.SQLValueFunction) error {
-	var expr, name string
 	switch {
 	case userFunction(v.Op):
-		expr = nameLiteral(c.in.User)
+		return c.substituteExpr(n, nameLiteral(c.in.User))
 	case v.Op == pg_query.SQLValueFunctionOp_SVFOP_CURRENT_CATALOG:
-		expr = nameLiteral(c.in.Database)
+		return c.substituteExpr(n, nameLiteral(c.in.Database))
 	case v.Op == pg_query.SQLValueFunctionOp_SVFOP_CURRENT_SCHEMA:
 		c.usesCatalog(int(v.Location), "current_schema")
-		return nil
-	default:
-		return nil
 	}
-	start, end, ok := c.editor.word(int(v.Location))
-	if !ok {
-		return errNotEditable()
-	}
-	name = strings.ToLower(c.editor.text[start:end])
-	return c.substituteExpr(n, start, end, expr, name)
+	return nil
 }
 
 func userFunction(op pg_query.SQLValueFunctionOp) bool {
@@ -171,5 +162,5 @@ func nameLiteral(s string) string { return sqltext.EscapedLiteral(s) + "::pg_cat
 
 // unrecognized gives PostgreSQL's error for a setting that does not exist; those off the list do not.
 func (c *checker) unrecognized(at int, name string) error {
-	return pgerr.New(pgerr.UndefinedObject, `unrecognized configuration parameter "`+name+`"`, pgerr.At(c.position(at)))
+	return pgerr.New(pgerr.UndefinedObject, `unrecognized configuration parameter "`+name+`"`, pgerr.At(c.text.Position(at)))
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -64,7 +65,7 @@ func (c *checker) walk(m protoreflect.Message, s *scope) error {
 			return err
 		}
 	case *pg_query.CollateClause:
-		if names := stringsOf(x.Collname); len(names) > 2 || len(names) == 2 && names[0] != "pg_catalog" && !c.policySchema(names[0]) {
+		if names := stringsOf(x.Collname); len(names) > 2 || len(names) == 2 && names[0] != "pg_catalog" && !slices.Contains(c.in.Schemas, names[0]) {
 			return c.refuse(refusal.CatalogObject, int(x.Location), "permission denied for collation "+strings.Join(names, "."), "Use a collation of pg_catalog.")
 		}
 	}
@@ -77,16 +78,10 @@ func (c *checker) walk(m protoreflect.Message, s *scope) error {
 // children visits the message fields of m in their order.
 func (c *checker) children(m protoreflect.Message, s *scope, except ...protoreflect.Name) error {
 	fields := m.Descriptor().Fields()
-next:
-	for i := 0; i < fields.Len(); i++ {
+	for i := range fields.Len() {
 		f := fields.Get(i)
-		if f.Kind() != protoreflect.MessageKind || !m.Has(f) {
+		if f.Kind() != protoreflect.MessageKind || !m.Has(f) || slices.Contains(except, f.Name()) {
 			continue
-		}
-		for _, e := range except {
-			if f.Name() == e {
-				continue next
-			}
 		}
 		if f.IsList() {
 			l := m.Get(f).List()
@@ -164,8 +159,7 @@ func (c *checker) survey(m protoreflect.Message) {
 		c.readsCatalogs = c.readsCatalogs || x.Schemaname == "pg_catalog" || strings.HasPrefix(x.Relname, "pg_")
 	case *pg_query.SelectStmt:
 		c.takesRows(x)
-	}
-	if x, ok := m.Interface().(*pg_query.RangeFunction); ok {
+	case *pg_query.RangeFunction:
 		columns := map[string]bool{}
 		for _, n := range x.GetAlias().GetColnames() {
 			columns[n.GetString_().GetSval()] = true

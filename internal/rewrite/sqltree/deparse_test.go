@@ -8,14 +8,23 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// TestDeparseKeepsTheMeaning: a print is the same statement again, or another one of the same meaning where the printer of the parser's
-// library loses parentheses.
+// TestDeparseKeepsTheMeaning: a print is the same statement again, also where the printer of the parser's library loses
+// parentheses.
 func TestDeparseKeepsTheMeaning(t *testing.T) {
 	for sql, want := range map[string]string{
 		"select a+1 as b from t where not (x or y)": "SELECT a + 1 AS b FROM t WHERE NOT (x OR y)",
-		"SELECT (a OR b) IS NULL FROM t":            "SELECT (SELECT a OR b) IS NULL FROM t",
+		"SELECT (a OR b) IS NULL FROM t":            "SELECT (a OR b) IS NULL FROM t",
 		"SELECT (NOT a) IS TRUE FROM t":             "SELECT (NOT a) IS TRUE FROM t",
 		"SELECT 'it''s', E'\\n', -(-a)":             "SELECT 'it''s', '\n', - (- a)",
+		`SELECT E'\\', '\'`:                         `SELECT E'\\', E'\\'`,
+
+		"SELECT (CASE WHEN a THEN b END)[1], (coalesce(a, b)).x, (x.f).*, x.*": "SELECT ((CASE WHEN a THEN b END))[1], ((COALESCE(a, b))).x, (x.f).*, x.*",
+		"SELECT (ARRAY(SELECT 1))[1], ((a[1]).b)[2], (current_user).c":         "SELECT ((ARRAY(SELECT 1)))[1], ((((a[1])).b))[2], ((current_user)).c",
+		`SELECT (a || b) COLLATE "C", (a COLLATE "C" || b)::int`:               `SELECT (a || b) COLLATE "C", (a COLLATE "C" || b)::int`,
+		"SELECT (a OR b) LIKE c, (a AND b) IN (c, NOT d), (a = b) = ANY (c)":   "SELECT (a OR b) LIKE c, (a AND b) IN (c, (NOT d)), (a = b) = ANY(c)",
+		"SELECT (a OR b) = ANY (SELECT c), (a, b) IN (SELECT c, d)":            "SELECT (a OR b) = ANY (SELECT c), ((a, b)) IN (SELECT c, d)",
+		"SELECT (a OR b) AT TIME ZONE c, a SIMILAR TO (b OR c)":                "SELECT (a OR b) AT TIME ZONE c, a SIMILAR TO (b OR c)",
+		"SELECT (count(*) > 1 OR rank() OVER () > 1) IS NULL FROM t":           "SELECT (count(*) > 1 OR rank() OVER () > 1) IS NULL FROM t",
 	} {
 		tree, err := pg_query.Parse(sql)
 		if err != nil {
@@ -23,7 +32,7 @@ func TestDeparseKeepsTheMeaning(t *testing.T) {
 		}
 		got, err := sqltree.Deparse(tree.Stmts[0].Stmt.GetSelectStmt())
 		if err != nil || got != want {
-			t.Errorf("%s is printed as %q, %v, want %q", sql, got, err, want)
+			t.Errorf("%s is printed as %s, %v, want %s", sql, got, err, want)
 		}
 	}
 }
