@@ -83,28 +83,22 @@ func (c *checker) arguments(schema, name string, f *pg_query.FuncCall, s *scope)
 	if f.Over != nil || f.AggFilter != nil || len(f.AggOrder) > 0 {
 		return c.functionDenied(int(f.Location), name)
 	}
+	withUser := 3 // has_table_privilege(user, table, privilege), pg_has_role(user, role, privilege)
+	if name == "has_column_privilege" {
+		withUser = 4
+	}
 	for i, arg := range f.Args {
-		if i == 0 && len(f.Args) == 3-privilegeArity(name) {
-			if c.namesUser(arg) {
-				if err := become(arg, "current_user"); err != nil {
-					return err
-				}
-				continue
-			}
+		var err error
+		if i == 0 && len(f.Args) == withUser && c.namesUser(arg) {
+			err = become(arg, "current_user")
+		} else {
+			err = c.walk(arg.ProtoReflect(), s)
 		}
-		if err := c.walk(arg.ProtoReflect(), s); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// privilegeArity is what pg_has_role(user, role, privilege) and its kin have fewer of than has_column_privilege.
-func privilegeArity(name string) int {
-	if name == "has_column_privilege" {
-		return -1
-	}
-	return 0
 }
 
 // namesUser says whether an argument is the client's user, by function or by name.

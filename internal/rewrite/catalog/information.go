@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"fmt"
-	"sort"
 	"strings"
 
 	"github.com/dpproxy/dpproxy/internal/policy"
@@ -45,14 +44,10 @@ func (c *checker) information(relation string) (string, error) {
 
 // anyInformation does the same for whatever columns a relation has.
 func (c *checker) anyInformation(relation string) string {
-	var users []string
-	for u := range userColumns {
-		users = append(users, sqltext.Literal(u))
-	}
-	sort.Strings(users)
+	users := literals(userColumns)
 	return populate("information_schema."+relation+" AS t", "t", fmt.Sprintf(`(SELECT pg_catalog.jsonb_object_agg(e.key, CASE WHEN e.key IN (%s) THEN %s ELSE %s END)`+
 		` FROM pg_catalog.jsonb_each_text(pg_catalog.to_jsonb(t)) AS e WHERE e.key IN (%s) AND e.value = current_user OR e.value IS NOT NULL AND (e.key = 'catalog_name' OR e.key LIKE '%%\_catalog'))`,
-		strings.Join(users, ", "), sqltext.EscapedLiteral(c.in.User), sqltext.EscapedLiteral(c.in.Database), strings.Join(users, ", ")), "true")
+		users, sqltext.EscapedLiteral(c.in.User), sqltext.EscapedLiteral(c.in.Database), users), "true")
 }
 
 // userColumns name roles.

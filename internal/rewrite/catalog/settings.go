@@ -1,7 +1,8 @@
 package catalog
 
 import (
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -145,14 +146,18 @@ func isTrue(n *pg_query.Node) bool {
 
 // quotedSettings prints the names of all settings that pg_settings shows.
 func quotedSettings() string {
-	var names []string
-	for _, m := range []map[string]bool{sessionSettings, serverSettings} {
-		for n := range m {
-			if n != "role" && n != "session_authorization" { // the pooled connection's
-				names = append(names, sqltext.Literal(n))
-			}
-		}
+	shown := maps.Clone(sessionSettings)
+	maps.Copy(shown, serverSettings)
+	delete(shown, "role") // the pooled connection's
+	delete(shown, "session_authorization")
+	return literals(shown)
+}
+
+// literals prints a set of words as a list of literals, sorted.
+func literals(set map[string]bool) string {
+	var list []string
+	for _, word := range slices.Sorted(maps.Keys(set)) {
+		list = append(list, sqltext.Literal(word))
 	}
-	sort.Strings(names)
-	return strings.Join(names, ", ")
+	return strings.Join(list, ", ")
 }
