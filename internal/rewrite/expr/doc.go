@@ -37,5 +37,6 @@
 // PostgreSQL (Scope.Literal) when the values are known, and are constants from then on.
 // So are operations on constants and parameters (computed): no rule bounds them.
 //
+// A rule is half of what a function needs: package certify refuses a query for main unless it has one of its own.
 // CONTRIBUTING.md says how a function is added.
 package expr
