@@ -165,7 +165,7 @@ func (c *call) explain(ctx context.Context, first *calibrated, densities bool) (
 		p = p.look.whole
 	}
 	x := explanation{
-		Plan: p.Plan.Explain, nothing: p.Plan.OfNothing, LeftOut: leftOut(p.Plan), Empty: emptyGroups(p.Plan), Groups: p.groupHints(), Wide: wideHint(p.Plan),
+		Plan: p.Plan.Explain, nothing: p.Plan.OverNoRows, LeftOut: leftOut(p.Plan), Empty: emptyGroups(p.Plan), Groups: p.groupHints(), Wide: wideHint(p.Plan),
 		Finish: p.Plan.Finish.SQL, Delta: p.charge.SelectionDelta,
 	}
 	if x.Certified = "yes"; first.certificate.Err() != nil {

@@ -82,7 +82,7 @@ func join(p *policy.Policy, main, shadow *Catalogs, name policy.Name) (*rewrite.
 	if (m.kind == 'v') != (s.kind == 'v') {
 		return nil, fmt.Errorf("%s is a view in one of main and shadow only", name)
 	}
-	r := &rewrite.Relation{Name: name, Kind: m.kind, Inherits: m.inherits, Spread: m.spread, OID: s.oid, Definition: m.definition, Shape: m.shape}
+	r := &rewrite.Relation{Name: name, Kind: m.kind, Inherits: m.inherits, Distributed: m.spread, OID: s.oid, Definition: m.definition, Shape: m.shape}
 	public := p.Table(name) != nil && p.Table(name).Public
 	if public {
 		r.Rows = m.rows

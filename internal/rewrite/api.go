@@ -139,7 +139,7 @@ type Plan struct {
 	Order         *Order   `json:"-"` // nil: no released value is in what the rows are sorted by
 	Beyond        []Beyond // values beyond the bounds of columns
 	Explain       []string // plan tree, one line each: unit, row bounds, column bounds, sensitivities
-	OfNothing     []string `json:"-"` // of Explain, which calls have a value over no rows
+	OverNoRows    []string `json:"-"` // of Explain, which calls have a value over no rows
 }
 
 // Block is one release block: an aggregating SELECT over private rows.

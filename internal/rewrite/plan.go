@@ -36,15 +36,15 @@ func (a *Analysis) planning(ctx context.Context, v Values, lookup Lookup, o Opti
 	}
 	b := &planning{base, a.cut, queries, map[string]int{}}
 	for _, k := range b.blocks() {
-		if base.Spread(k.Source) && k.ReadsDomains() {
-			return nil, errSpread
+		if base.Distributed(k.Source) && k.ReadsDomains() {
+			return nil, errDistributed
 		}
 	}
 	return b, nil
 }
 
-// errSpread is for what workers cannot send.
-var errSpread = refusal.New(refusal.AnotherForm, "the main database is distributed, and cannot group by columns of a domain type or count distinct rows",
+// errDistributed is for what workers cannot send.
+var errDistributed = refusal.New(refusal.AnotherForm, "the main database is distributed, and cannot group by columns of a domain type or count distinct rows",
 	pgerr.Hint("Nothing was charged. Group by other columns, or count the distinct values of one column."))
 
 // Plan computes what is charged and run for a private statement, with the values of its parameters. It stops where ctx ends.
@@ -119,7 +119,7 @@ func (b *planning) explain(p *Plan, index [][]int) {
 		for j, k := range q.Blocks {
 			if !explained[index[i][j]] {
 				p.Explain = append(p.Explain, k.Explain(before, p.Blocks[index[i][j]].Releases)...)
-				p.OfNothing = append(p.OfNothing, k.OfNothing()...)
+				p.OverNoRows = append(p.OverNoRows, k.OverNoRows()...)
 				before++
 				if number[index[i][j]] == 0 {
 					number[index[i][j]] = before

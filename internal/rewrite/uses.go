@@ -67,7 +67,7 @@ func uses(b *bind.Binder, r *relation.Relation, c *relation.Column) string {
 		return "anything"
 	case c.IsUnit || c.Value.Unit:
 		return ofUnits
-	case r.Chain != nil && r.Chain.Via == c:
+	case r.ToUnit != nil && r.ToUnit.Via == c:
 		return "join"
 	}
 	if _, declared := b.OneUnitKey(c); declared {

@@ -32,7 +32,7 @@ var textPlaces = map[string]string{
 	"internal/rewrite/release/domain.go":        "a proof, which main is asked",
 	"internal/rewrite/relation/values.go":       "a list for the shadow, and the proof of its values",
 	"internal/rewrite/relation/publicbounds.go": "a question to the public tables, and its proof",
-	"internal/rewrite/relation/meeting.go":      "a number of public rows, and its proof",
+	"internal/rewrite/relation/multiplicity.go": "a number of public rows, and its proof",
 	"internal/rewrite/relation/preserved.go":    "a condition for the shadow",
 	"internal/rewrite/relation/base.go":         "a condition for the shadow",
 	"internal/rewrite/finish/text.go":           "the finish query, for the shadow",

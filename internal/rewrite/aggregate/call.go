@@ -46,11 +46,11 @@ type Call struct {
 	Ends       []Derived // of its interval: those that are asked for
 }
 
-// Outside lists the columns of which the call may count with the nearest bound in place of a value. A count of values counts what is there.
-func (c *Call) Outside() (out []expr.Outside) {
+// OutOfBounds lists the columns of which the call may count with the nearest bound in place of a value. A count of values counts what is there.
+func (c *Call) OutOfBounds() (out []expr.OutOfBounds) {
 	for _, x := range c.Args {
 		if column := x.Column(); c.Name != "count" || c.Distinct && (column == nil || column.Enforced) {
-			out = expr.JoinOutside(out, x.Outside())
+			out = expr.MergeOutOfBounds(out, x.OutOfBounds())
 		}
 	}
 	return out

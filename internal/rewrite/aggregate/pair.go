@@ -26,7 +26,7 @@ type pairs struct {
 // unitPair prints an aggregate of pairs over rows of one unit: those in which neither argument is NULL.
 func unitPair(b *relation.Base, src *relation.Relation, c *Call, over *query.Over) (*expr.Column, query.Scalar, error) {
 	out := &expr.Column{
-		Name: c.Text, Type: c.Type, Typmod: -1, TypeName: schema.TypeName(c.Type), Nullable: true, Enforced: true, Outside: c.Outside(), Scale: -1,
+		Name: c.Text, Type: c.Type, Typmod: -1, TypeName: schema.TypeName(c.Type), Nullable: true, Enforced: true, OutOfBounds: c.OutOfBounds(), Scale: -1,
 		DeterministicCollation: true, OfUnit: c.Args[0].OfUnit() || c.Args[1].OfUnit(),
 	}
 	rows := rowsOf{c.Rows(), over}

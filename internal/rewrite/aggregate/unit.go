@@ -34,7 +34,7 @@ func UnitValue(b *relation.Base, src *relation.Relation, c *Call, over *query.Ov
 	if c.Array {
 		return nil, nil, refusal.New(refusal.AggregatePerUnit, fmt.Sprintf("%s of several fractions is not supported inside a per-%s subquery", c.Name, src.UnitName), pgerr.Hint("Write one call for each fraction."))
 	}
-	x := &expr.Column{Name: c.Text, Type: c.Type, Typmod: -1, Enforced: true, Scale: -1, DeterministicCollation: true, Outside: c.Outside()}
+	x := &expr.Column{Name: c.Text, Type: c.Type, Typmod: -1, Enforced: true, Scale: -1, DeterministicCollation: true, OutOfBounds: c.OutOfBounds()}
 	if c.Name == "count" {
 		return x, unitCount(b, src, c, x, over, some), nil
 	}

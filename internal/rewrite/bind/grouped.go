@@ -144,7 +144,7 @@ func (b *Binder) groupedSubselect(c *AggregateSplitter, d *relation.Derived, sc 
 		out.SetOneRowPerUnit()
 	}
 	d.Inherit()
-	d.KeepKeyed()
+	d.KeepIndexedRows()
 	out.AddWork(expr.Work{Row: relation.GroupSteps}, src.Size())
 	rows := src.Select(d.Outputs...)
 	if rows.Groups = groups; groups == 0 {

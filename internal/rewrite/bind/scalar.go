@@ -60,7 +60,7 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 		}
 		d.Result.AddWork(call.Work(), r.Size())
 	}
-	d.KeepKeyed()
+	d.KeepIndexedRows()
 	x, err := (&Scope{binder: s.binder, rel: d.Result, env: e}).Expression(output)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (s *Scope) unitScalar(node *pg_query.Node, sub *pg_query.SelectStmt) (*expr
 		value.Column().InBounds = subquery(inside)
 	}
 	value.Column().Clamped = subquery(clamped.SQL())
-	value.Column().Work, value.Column().Subquery = x.Work().Plus(expr.Work{Row: d.Result.MetSteps() + relation.PairSteps}), true
+	value.Column().Work, value.Column().Subquery = x.Work().Plus(expr.Work{Row: d.Result.CorrelatedSteps() + relation.PairSteps}), true
 	return value, nil
 }
 

@@ -156,7 +156,7 @@ func (s *Scope) Expression(n *pg_query.Node) (*expr.Expr, error) {
 			listed = x
 		}
 	}
-	c := &relation.Column{Value: x.Beside(exact, listed), PerUnit: relation.PerUnit(exact)}
+	c := &relation.Column{Value: x.ExactColumn(exact, listed), PerUnit: relation.PerUnit(exact)}
 	c.Value.Source = c
 	return expr.Read(c.Value, x.Location()), nil
 }

@@ -101,7 +101,7 @@ func (b *Binder) Source(s *pg_query.SelectStmt, e *Env) (*relation.Relation, err
 	if err := b.countLevel(); err != nil {
 		return nil, err
 	}
-	s = pushed(s)
+	s = pushedDown(s)
 	all := &relation.JoinGraph{}
 	if len(s.FromClause) == 0 {
 		all.Items = []*relation.Relation{b.OneRow()}
@@ -219,7 +219,7 @@ func (b *Binder) project(s *pg_query.SelectStmt, src *relation.Relation, e *Env)
 		}
 	}
 	r := d.Relation()
-	d.KeepKeyed()
+	d.KeepIndexedRows()
 	if src.Foldable(computed) {
 		return b.FoldConstants(r.From, r.Columns)
 	}

@@ -112,7 +112,7 @@ func (b *Binder) combineColumns(s *pg_query.SelectStmt, out *relation.Relation, 
 		name := fmt.Sprintf("c%d", i+1)
 		left, right = append(left, query.Output{X: lsql, Name: name}), append(right, query.Output{X: rsql, Name: name})
 		if s.Op != pg_query.SetOperation_SETOP_UNION {
-			c.Outside = nil
+			c.OutOfBounds = nil
 			b.Within(l, out, x, c)
 			b.Within(r, out, y, c)
 		} else if insideX, insideY := expr.InsideOf(x, y); insideX != nil {

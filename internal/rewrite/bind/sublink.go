@@ -69,7 +69,7 @@ func (s *Scope) semiJoined(r *relation.Relation) bool {
 		}
 	}
 	for i, q := range r.Correlated {
-		if q.Scope == s && s.binder.TieTo(s.rel, r, q.Inner, q.Outer) {
+		if q.Scope == s && s.binder.RestrictToUnitOf(s.rel, r, q.Inner, q.Outer) {
 			r.Correlated = slices.Clone(r.Correlated)
 			r.Correlated[i].Tied = true
 			return true
@@ -187,7 +187,7 @@ func (s *Scope) joinUnits(r *relation.Relation, test []*expr.Expr) *relation.Col
 			continue
 		}
 		proof, ok := s.binder.UnitEqual(c, outer)
-		if ok || s.binder.TieTo(s.rel, r, c, outer) {
+		if ok || s.binder.RestrictToUnitOf(s.rel, r, c, outer) {
 			r.Proofs = append(slices.Clone(r.Proofs), proof...)
 			r.Where = append(slices.Clone(r.Where), relation.Equals(c.Value.Ref, outer.Value.Ref))
 			r.Correlated = append(slices.Clone(r.Correlated), relation.Correlation{Inner: c, Outer: outer, Scope: s})

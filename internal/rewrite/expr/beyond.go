@@ -54,7 +54,7 @@ func (b *builder) read(e *Expr) *Expr {
 	out := *e
 	switch b.reading.As {
 	case AsExact:
-		held, _ := e.held()
+		held, _ := e.heldBounds()
 		out.bounds = representable(e.baseType(), held)
 	case AsListed:
 		out.bounds = representable(e.baseType(), e.col.Beyond.Listed)
@@ -64,7 +64,7 @@ func (b *builder) read(e *Expr) *Expr {
 
 // Reach notes that values lie in held, and which of them are groups.
 func (c *Column) Reach(held, listed bounds.Interval) {
-	if c.hold(held, true); c.Held == nil {
+	if c.setHeldBounds(held, true); c.Held == nil {
 		return
 	}
 	c.Beyond = &Beyond{Listed: listed}
@@ -139,8 +139,8 @@ func (e *Expr) Covers(exact *Expr) bool {
 	return (pgresolve.IsNumber(base) || pgresolve.IsTime(base)) && e.bounds.Finite() && exact.bounds.Within(e.bounds)
 }
 
-// Beside makes a column of an expression: exact is what it holds, e has the bounds that it counts with, and listed those of a key.
-func (e *Expr) Beside(exact, listed *Expr) *Column {
+// ExactColumn makes a column of an expression: exact is what it holds, e has the bounds that it counts with, and listed those of a key.
+func (e *Expr) ExactColumn(exact, listed *Expr) *Column {
 	c := exact.AsColumn(exact.SQL(), e.text)
 	c.Bounds, c.choices, c.provisional = e.bounds, []*Expr{listed}, e.provisional || exact.provisional
 	c.InBounds, c.Work = exact.AllInside(), c.Work.Plus(exact.InsideWork())

@@ -12,31 +12,31 @@ import (
 
 // Column describes a column that an expression may read. The caller owns it; Build keeps the pointer as the column's identity.
 type Column struct {
-	Ref        query.Scalar     // the column as a query for main reads it
-	Name       string           // as messages name it
-	Type       uint32           // type OID, possibly a domain's or an enum's
-	Typmod     int32            // −1: none
-	TypeName   string           // format_type(Type, Typmod), as SQL prints it
-	Base       uint32           // a domain's base type; 0: Type is no domain
-	BaseTypmod int32            // a domain's typmod (with Base)
-	Nullable   bool             // by schema, or made so by a join
-	NullBefore bool             // not Nullable, since a condition keeps NULL out: PostgreSQL may compute with the column before
-	Filled     bool             // Nullable, but no row has NULL as long as main enforces its foreign keys and domains: no list of values has it
-	Bounds     bounds.Interval  // declared or derived; ends may be open
-	Enforced   bool             // values lie in Bounds already (a derived table's column): no clamp where it is read
-	Held       *bounds.Interval // with Enforced: where values lie, once a condition has narrowed Bounds (see Narrow); nil: in Bounds
-	Beyond     *Beyond          // values lie beyond Bounds; nil: no number of one unit is among them
-	Clamped    query.Scalar     // computes the column clamped to Bounds, in less than clamping Ref takes; nil: nothing does
-	Outside    []Outside        // rows may have values beyond Bounds, or, with Enforced, values computed of a bound in place of such a value
-	InBounds   query.Scalar     // with Outside: false where a value that this one was computed of lies beyond its bounds; nil: none says so
-	Nearest    []Outside        // InBounds says nothing of these: numbers of several rows were computed of the nearest bound
-	Within     []Outside        // of these no row that is left has a value beyond bounds
-	Domain     []string         // declared values in text form; nil: none
-	EnumLabels []string         // Type (or Base) is an enum: its labels in order
-	Unit       bool             // identifies the privacy unit
-	OfUnit     bool             // computed from such a column
-	Scale      int              // with Enforced: digits after the point of a numeric (see Expr.Scale); −1: unknown
-	Collation  string           // quoted and qualified; empty: the type's default
+	Ref         query.Scalar     // the column as a query for main reads it
+	Name        string           // as messages name it
+	Type        uint32           // type OID, possibly a domain's or an enum's
+	Typmod      int32            // −1: none
+	TypeName    string           // format_type(Type, Typmod), as SQL prints it
+	Base        uint32           // a domain's base type; 0: Type is no domain
+	BaseTypmod  int32            // a domain's typmod (with Base)
+	Nullable    bool             // by schema, or made so by a join
+	NullBefore  bool             // not Nullable, since a condition keeps NULL out: PostgreSQL may compute with the column before
+	Filled      bool             // Nullable, but no row has NULL as long as main enforces its foreign keys and domains: no list of values has it
+	Bounds      bounds.Interval  // declared or derived; ends may be open
+	Enforced    bool             // values lie in Bounds already (a derived table's column): no clamp where it is read
+	Held        *bounds.Interval // with Enforced: where values lie, once a condition has narrowed Bounds (see Narrow); nil: in Bounds
+	Beyond      *Beyond          // values lie beyond Bounds; nil: no number of one unit is among them
+	Clamped     query.Scalar     // computes the column clamped to Bounds, in less than clamping Ref takes; nil: nothing does
+	OutOfBounds []OutOfBounds    // rows may have values beyond Bounds, or, with Enforced, values computed of a bound in place of such a value
+	InBounds    query.Scalar     // with OutOfBounds: false where a value that this one was computed of lies beyond its bounds; nil: none says so
+	Nearest     []OutOfBounds    // InBounds says nothing of these: numbers of several rows were computed of the nearest bound
+	Within      []OutOfBounds    // of these no row that is left has a value beyond bounds
+	Domain      []string         // declared values in text form; nil: none
+	EnumLabels  []string         // Type (or Base) is an enum: its labels in order
+	Unit        bool             // identifies the privacy unit
+	OfUnit      bool             // computed from such a column
+	Scale       int              // with Enforced: digits after the point of a numeric (see Expr.Scale); −1: unknown
+	Collation   string           // quoted and qualified; empty: the type's default
 	// DeterministicCollation: equality is byte equality. True for types without collation.
 	DeterministicCollation bool
 	Source                 any   // the caller's: what the column came from
@@ -148,14 +148,14 @@ func columnExpr(c *Column, loc int) *Expr {
 func (e *Expr) AsColumn(ref query.Scalar, name string) *Column {
 	c := &Column{
 		Ref: ref, Name: name, Type: e.typ, Typmod: e.typmod, TypeName: e.typeName, Nullable: e.nullable, NullBefore: e.nullBefore, Bounds: e.bounds, Enforced: true, Scale: e.scale,
-		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.nondeterministic, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(), Outside: e.Clamped(), Nearest: e.Computed(), Within: e.Within(),
+		EnumLabels: e.labels, Collation: e.collation, DeterministicCollation: !e.nondeterministic, choices: []*Expr{e}, provisional: e.provisional, OfUnit: e.OfUnit(), Work: e.Work(), OutOfBounds: e.Clamped(), Nearest: e.Computed(), Within: e.Within(),
 	}
 	if e.col != nil {
 		c.Domain, c.choices = e.col.Domain, e.col.choices
 		if e.kept() {
 			c.Unit, c.Source = e.col.Unit, e.col.Source
 		}
-		c.hold(e.held())
+		c.setHeldBounds(e.heldBounds())
 		if !e.clamp {
 			c.Beyond = e.col.Beyond
 		}
@@ -182,9 +182,9 @@ func (e *Expr) kept() bool {
 	return query.Equal(sql, e.col.Ref) || query.Equal(sql, query.F("({})::{}", e.col.Ref, e.typeName))
 }
 
-// held gives the interval in which every value lies that the SQL gives, wherever it is computed. ok is false where the bounds are only
+// heldBounds is the interval in which every value lies that the SQL gives, wherever it is computed. ok is false where the bounds are only
 // declared. A WHERE that narrowed a column holds nothing: PostgreSQL may compute with the column before.
-func (e *Expr) held() (i bounds.Interval, ok bool) {
+func (e *Expr) heldBounds() (i bounds.Interval, ok bool) {
 	switch {
 	case e.col == nil || e.clamp:
 		return e.bounds, true
@@ -196,8 +196,8 @@ func (e *Expr) held() (i bounds.Interval, ok bool) {
 	return e.col.Bounds, true
 }
 
-// hold notes where the column's values lie.
-func (c *Column) hold(held bounds.Interval, ok bool) {
+// setHeldBounds notes where the column's values lie.
+func (c *Column) setHeldBounds(held bounds.Interval, ok bool) {
 	c.Enforced, c.Held = ok, nil
 	if ok && !held.Within(c.Bounds) {
 		c.Held = &held
@@ -206,9 +206,9 @@ func (c *Column) hold(held bounds.Interval, ok bool) {
 
 // Narrow takes the bounds that a condition of a WHERE leaves. What it holds no longer is clamped where the column is read.
 func (c *Column) Narrow(limits bounds.Interval) {
-	held, ok := (&Expr{col: c}).held()
+	held, ok := (&Expr{col: c}).heldBounds()
 	c.Bounds = limits
-	c.hold(held, ok)
+	c.setHeldBounds(held, ok)
 }
 
 // AwaitBounds notes that the bounds of the column are not known before the values of parameters are.

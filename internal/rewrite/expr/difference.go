@@ -12,7 +12,7 @@ import (
 // Difference finds a difference of columns, or an age, that nothing keeps near 0: its operands have much the same bounds, and its own are
 // at least as far apart as theirs. Those of the whole expression follow from them in proportion. nil: there is none.
 func (e *Expr) Difference() *Expr {
-	if len(e.args) == 2 && (e.tmpl == minusTemplate || e.distance != nil) && e.apart() {
+	if len(e.args) == 2 && (e.tmpl == minusTemplate || e.distance != nil) && e.overlap() {
 		return e
 	}
 	if !e.inProportion() {
@@ -26,8 +26,8 @@ func (e *Expr) Difference() *Expr {
 	return nil
 }
 
-// apart says that both operands are read from columns, that their bounds have half of the wider ones in common, and the result's all.
-func (e *Expr) apart() bool {
+// overlap says that both operands are read from columns, that their bounds have half of the wider ones in common, and the result's all.
+func (e *Expr) overlap() bool {
 	x, y := e.args[0], e.args[1]
 	if !e.bounds.Finite() || !x.bounds.Finite() || !y.bounds.Finite() || len(x.direct()) == 0 || len(y.direct()) == 0 {
 		return false

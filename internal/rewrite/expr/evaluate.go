@@ -165,7 +165,7 @@ func (b *builder) typedCall(c *call, args []*Expr) (*Expr, error) {
 			return nil, err
 		}
 		if t := pgresolve.LookupType(c.cand.Args[i]); t != nil && t.Category == 'P' {
-			if err := c.printsAlike(b, x); err != nil { // || and its kin print their operands
+			if err := c.checkPrintStyle(b, x); err != nil { // || and its kin print their operands
 				return nil, err
 			}
 		}
@@ -186,7 +186,7 @@ func (b *builder) typedCast(e *Expr, to uint32, typmod int32, text string, loc i
 	}
 	c := &call{b: b, args: []*Expr{e}, loc: loc, text: text, tmpl: castTemplate}
 	if pgresolve.IsString(to) {
-		if err := c.printsAlike(b, e); err != nil {
+		if err := c.checkPrintStyle(b, e); err != nil {
 			return nil, err
 		}
 	}
@@ -195,8 +195,8 @@ func (b *builder) typedCast(e *Expr, to uint32, typmod int32, text string, loc i
 	return out, nil
 }
 
-// printsAlike refuses what the session would print in another style than the shadow does when it computes.
-func (c *call) printsAlike(b *builder, x *Expr) error {
+// checkPrintStyle refuses what the session would print in another style than the shadow does when it computes.
+func (c *call) checkPrintStyle(b *builder, x *Expr) error {
 	oid := x.typ
 	if t := pgresolve.ElementType(oid); t != nil {
 		oid = t.OID

@@ -144,7 +144,7 @@ func TestNarrowedColumnsAreClamped(t *testing.T) {
 		}
 		as := e.AsColumn(query.Named("u").Column("c"), "c") // of a subquery that lets it through
 		for _, x := range []*Column{c, as} {
-			h, ok := (&Expr{col: x}).held()
+			h, ok := (&Expr{col: x}).heldBounds()
 			if x.Bounds.String() != step.bounds || h.String() != step.held || !ok || x.Scale != 2 {
 				t.Errorf("%s: bounds %s, held %s, scale %d", x.Ref, x.Bounds, h, x.Scale)
 			}

@@ -98,7 +98,7 @@ func (p *printer) column(e *Expr) query.Scalar {
 		return intervalRead(e, ref)
 	}
 	clamp := query.Clamp{X: ref, Ladder: true}
-	held, _ := (&Expr{col: e.col}).held()
+	held, _ := (&Expr{col: e.col}).heldBounds()
 	if lo := e.bounds.Lo; lo != nil && (held.Lo == nil || held.Lo.Cmp(lo) < 0) {
 		clamp.Lo = query.Raw(boundLiteral(e, lo, false))
 	}

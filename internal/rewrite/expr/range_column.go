@@ -35,7 +35,7 @@ func (c *Column) end(which int) *Column {
 	element := rangeTypes[base]
 	e := &Column{
 		Ref: ref, Name: endNames[which] + "(" + c.Name + ")", Type: element, Typmod: -1, TypeName: pgresolve.Qualified(element, -1), Nullable: true,
-		Bounds: c.Bounds, Scale: -1, DeterministicCollation: true, Work: c.Work.Plus(Work{Row: rangeSteps}), Subquery: c.Subquery, Outside: c.Outside, of: c, which: which,
+		Bounds: c.Bounds, Scale: -1, DeterministicCollation: true, Work: c.Work.Plus(Work{Row: rangeSteps}), Subquery: c.Subquery, OutOfBounds: c.OutOfBounds, of: c, which: which,
 	}
 	if old != nil {
 		e.Bounds, e.Nullable, e.NullBefore = old.Bounds, old.Nullable || c.Nullable, old.NullBefore

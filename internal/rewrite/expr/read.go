@@ -57,7 +57,7 @@ func (e *Expr) safe() bounds.Interval { return filled(e.baseType(), e.bounds) }
 
 // unclamped holds every value of what is compared as it is: bounds that are only declared hold none.
 func (e *Expr) unclamped() bounds.Interval {
-	i, _ := e.held()
+	i, _ := e.heldBounds()
 	return filled(e.baseType(), i)
 }
 

@@ -65,7 +65,7 @@ func intArith(c *call, e *Expr) error {
 			e.nullable = true
 		}
 		limits, safe = x.bounds.QuoApart(divisor, bounds.One).Trunc(), x.safe().QuoApart(divisor, bounds.One).Trunc()
-		if share, ok := x.shares(y); ok && !limits.Intersect(share.Trunc()).Empty() {
+		if share, ok := x.ratioBounds(y); ok && !limits.Intersect(share.Trunc()).Empty() {
 			limits = limits.Intersect(share.Trunc())
 		}
 	} else {
@@ -173,7 +173,7 @@ func numericQuo(c *call, e *Expr) error {
 		e.nullable = e.nullable || !y.nonzero
 	}
 	e.bounds = x.bounds.QuoApart(b, least)
-	if share, ok := x.shares(y); ok && !e.bounds.Intersect(share).Empty() {
+	if share, ok := x.ratioBounds(y); ok && !e.bounds.Intersect(share).Empty() {
 		e.bounds = e.bounds.Intersect(share)
 	}
 	if c.cand.Name == "div" {

@@ -20,9 +20,9 @@ func Unify(scope Scope, l, r *Expr) (x, y *Expr, c *Column, err error) {
 		return nil, nil, nil, err
 	}
 	c = e.AsColumn(nil, l.Text())
-	heldX, okX := x.held()
-	heldY, okY := y.held()
-	c.hold(heldX.Hull(heldY), okX && okY)
+	heldX, okX := x.heldBounds()
+	heldY, okY := y.heldBounds()
+	c.setHeldBounds(heldX.Hull(heldY), okX && okY)
 	if x.ReadsBeyond() || y.ReadsBeyond() {
 		c.Reach(heldX.Hull(heldY), x.Listed().Hull(y.Listed()))
 	}
@@ -32,8 +32,8 @@ func Unify(scope Scope, l, r *Expr) (x, y *Expr, c *Column, err error) {
 	if x.col != nil && y.col != nil && x.col.isRange() && y.col.isRange() {
 		c.Bounds = x.col.Bounds.Hull(y.col.Bounds)
 	}
-	c.choices, c.Within = both, JoinOutside(x.Within(), y.Within())
-	c.Outside, c.Nearest = JoinOutside(x.Clamped(), y.Clamped()), JoinOutside(x.Computed(), y.Computed())
+	c.choices, c.Within = both, MergeOutOfBounds(x.Within(), y.Within())
+	c.OutOfBounds, c.Nearest = MergeOutOfBounds(x.Clamped(), y.Clamped()), MergeOutOfBounds(x.Computed(), y.Computed())
 	if x == l && y == r && l.col != nil && r.col != nil && l.col.Domain != nil && r.col.Domain != nil {
 		c.Domain = union(l.col.Domain, r.col.Domain)
 	}

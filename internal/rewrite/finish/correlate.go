@@ -54,7 +54,7 @@ func (c *correlator) query(s *pg_query.SelectStmt, e *bind.Env) {
 	}
 	c.totals(s, e)
 	seriesOfOutputs(s)
-	c.maps(s, e)
+	c.lookUpAggregates(s, e)
 	c.antiJoins(s, e)
 	c.expressions(s, e)
 	c.dropUnread(s, e)

@@ -64,7 +64,7 @@ func Cut(b *relation.Base, query *pg_query.SelectStmt, in catalog.Input) (*State
 }
 
 func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (*Template, error) {
-	keyed := stage && isMap(query)
+	keyed := stage && isLookup(query)
 	f := &finisher{Planned: &Planned{Binder: bind.New(b, c)}, compare: map[*pg_query.SelectStmt]bool{}, every: map[*pg_query.SelectStmt]bool{}, single: map[*pg_query.SelectStmt]bool{}, around: map[*pg_query.SelectStmt]*pg_query.SelectStmt{}, written: map[string]string{}, stage: stage, root: query}
 	correlated := &correlator{Binder: f.Binder, compare: f.compare, every: f.every, single: f.single, around: f.around, ends: map[*pg_query.SelectStmt]map[int]bool{}, written: f.written}
 	limit := 0
@@ -95,7 +95,7 @@ func (c *cutter) cut(b *relation.Base, query *pg_query.SelectStmt, stage bool) (
 	return t, f.checkKeys()
 }
 
-// checkKeys refuses a map whose keys are not known beforehand, or too many: a key that noise hides would change what it means, and rows that
+// checkKeys refuses a lookup query whose keys are not known beforehand, or too many: a key that noise hides would change what it means, and rows that
 // main does not get would be paid for.
 func (p *Planned) checkKeys() error {
 	k := p.Blocks[len(p.Blocks)-1]

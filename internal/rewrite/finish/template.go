@@ -40,7 +40,7 @@ func (b *finisher) stubs(tree *pg_query.SelectStmt) {
 type Template struct {
 	levels    []*level // by placeholder
 	kinds     bind.Kinds
-	keyed     bool // a map (docs/privacy.md P28a): the values of its keys have to be known
+	keyed     bool // a lookup query (docs/privacy.md P28a): the values of its keys have to be known
 	overShown bool // it aggregates the groups that are shown
 	outputs   []column
 	order     *Order

@@ -10,9 +10,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// saysItself says that an expression reads the ends of an interval, or a deviation: it is the analyst's own word on how
+// readsDeviation says that an expression reads the ends of an interval, or a deviation: it is the analyst's own word on how
 // far another is off.
-func (in *names) saysItself(n *pg_query.Node) (found bool) {
+func (in *names) readsDeviation(n *pg_query.Node) (found bool) {
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
 		fields := sqltree.StringList(n.GetColumnRef().GetFields())
 		at := slices.IndexFunc(in.items, func(of source) bool {
@@ -69,7 +69,7 @@ func (in *names) values(list []*pg_query.Node) (out []*Formula) {
 
 // any is what something computes of which nothing is known but what it reads.
 func (in *names) any(n *pg_query.Node) *Formula {
-	if in.saysItself(n) {
+	if in.readsDeviation(n) {
 		return public
 	}
 	var reads []*Formula

@@ -64,7 +64,7 @@ func (t *builder) extremes(src *relation.Relation, h release.Histogram) query.Qu
 	own.Groups = len(own.Outputs)
 	own.Outputs = append(own.Outputs, query.Output{X: query.F("pg_catalog.{}({})", query.Raw(h.Extreme), h.SQL), Name: "z"})
 	rows := t.numbered(own, []string{"u", "z"})
-	if !t.k.Spread || t.k.InEveryGroup() {
+	if !t.k.ManyGroupsPerUnit || t.k.InEveryGroup() {
 		return rows // each group has one row of the unit
 	}
 	z := rankedAlias.Column("z")

@@ -57,7 +57,7 @@ func (t *builder) aggregated(keys []query.Output, prefix string, ms []release.Me
 		}
 		through = append(through, query.Output{X: m.Aggregate(c.read, where, rows), Name: name})
 	}
-	if !c.shared || t.b.Foreign(t.k.Source) || t.b.Spread(t.k.Source) {
+	if !c.shared || t.b.Foreign(t.k.Source) || t.b.Distributed(t.k.Source) {
 		out := t.k.Rows().Select(append(slices.Clone(keys), direct...)...)
 		out.Groups = len(keys)
 		return out

@@ -38,7 +38,7 @@ func (t *builder) groupsOfUnits(ms []release.Measurement) query.Query {
 	if u.weighed {
 		// The planner merges this level into the next, so that only those units are hashed that have too many rows.
 		kept := append(named(unitsAlias, columns...), query.Output{X: u.kept(), Name: "n_kept"}, query.Output{X: u.hash(), Name: "h"})
-		if t.k.Spread {
+		if t.k.ManyGroupsPerUnit {
 			kept = append(kept, named(unitsAlias, "n_all")...)
 			for _, i := range u.totals {
 				kept = append(kept, named(unitsAlias, total(i))...)
@@ -70,11 +70,11 @@ func (u *units) plan() {
 			conditions = append(conditions, m.Where)
 		}
 		shared := len(release.Together(u.ms, i)) > 1
-		if m.Total && (k.Spread || shared) && !(k.Source.Proven && m.Proven()) {
+		if m.Total && (k.ManyGroupsPerUnit || shared) && !(k.Source.Proven && m.Proven()) {
 			u.totals = append(u.totals, i)
 		}
 	}
-	u.weighed = u.weighed || k.Selected && k.Spread && !k.Source.Proven
+	u.weighed = u.weighed || k.Selected && k.ManyGroupsPerUnit && !k.Source.Proven
 	if !every && len(conditions) > 0 {
 		u.counted = query.Sorted(conditions)[0]
 		if list := query.Sorted(conditions); len(list) > 1 {
@@ -102,7 +102,7 @@ const oneByOne = query.Raw("ROWS UNBOUNDED PRECEDING")
 
 // windows adds up over the groups of a unit: its rows n_all, those up to a group n_upto, and totals t1….
 func (u *units) windows() []query.Output {
-	if !u.k.Spread {
+	if !u.k.ManyGroupsPerUnit {
 		return nil
 	}
 	unit := []query.Scalar{unitsAlias.Column("u")}
@@ -158,7 +158,7 @@ var keptRows = unitsAlias.Column("n_kept")
 // kept counts the rows of a unit in a group as many as it counts with.
 func (u *units) kept() query.UnitRows {
 	of := query.UnitRows{Rows: u.rows(), Most: u.k.Source.MaxRowsPerUnit, Hash: u.hash()}
-	if u.k.Spread {
+	if u.k.ManyGroupsPerUnit {
 		of.Rows, of.All, of.Upto = u.weight(), unitsAlias.Column("n_all"), unitsAlias.Column("n_upto")
 	}
 	return of
@@ -167,7 +167,7 @@ func (u *units) kept() query.UnitRows {
 // whole says that a unit has no more rows than it counts with.
 func (u *units) whole() query.Scalar {
 	all := u.rows()
-	if u.k.Spread {
+	if u.k.ManyGroupsPerUnit {
 		all = unitsAlias.Column("n_all")
 	}
 	return query.F("{} <= {}", all, u.k.Source.MaxRowsPerUnit)
@@ -181,7 +181,7 @@ func (u *units) hash() query.Scalar {
 
 // number counts the units of a group: those that count there.
 func (u *units) number() query.Scalar {
-	if !u.weighed || !u.k.Spread {
+	if !u.weighed || !u.k.ManyGroupsPerUnit {
 		return query.Raw("count(*)")
 	}
 	return query.Aggregate{Call: query.Raw("count(*)"), Where: query.F("{} > 0", keptRows)}
@@ -216,7 +216,7 @@ func (u *units) integer(i int) query.Scalar {
 	switch {
 	case slices.Contains(u.totals, i):
 		total := query.Scalar(unitsAlias.Column(total(i)))
-		if !u.k.Spread {
+		if !u.k.ManyGroupsPerUnit {
 			total = u.magnitudes(i)
 		}
 		return query.UnitTotal{X: x, Total: total, Most: m.Most()}

@@ -59,9 +59,9 @@ type findings struct {
 
 	*sqltree.Steps // nil: they are not counted
 
-	CutConditions []string                    // that read numbers of one unit clamped (docs/privacy.md P8e)
-	beyond        [Dropped + 1][]expr.Outside // by their use
-	dropped       []expr.Outside              // a subquery that merges or compares rows leaves out those with values beyond
+	CutConditions []string                        // that read numbers of one unit clamped (docs/privacy.md P8e)
+	beyond        [Dropped + 1][]expr.OutOfBounds // by their use
+	dropped       []expr.OutOfBounds              // a subquery that merges or compares rows leaves out those with values beyond
 
 	ConditionSteps int64 // the most work of one level's conditions for a row (NoteConditions)
 }
@@ -263,12 +263,12 @@ func (b *Base) MayBeForeign(r *Relation) bool {
 	})
 }
 
-// Spread says that servers read the rows of a relation each as of a moment of its own: what is true of all rows at one moment need not be so
+// Distributed says that servers read the rows of a relation each as of a moment of its own: what is true of all rows at one moment need not be so
 // of those that a query reads.
-func (b *Base) Spread(r *Relation) bool {
+func (b *Base) Distributed(r *Relation) bool {
 	return slices.ContainsFunc(r.Tables, func(t *policy.Table) bool {
 		m := b.Schema.Relations[t.Name]
-		return m != nil && m.Spread
+		return m != nil && m.Distributed
 	})
 }
 

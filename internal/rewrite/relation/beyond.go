@@ -25,10 +25,10 @@ type Beyond struct {
 }
 
 // NoteBeyond notes a use of values beyond bounds.
-func (b *Base) NoteBeyond(use Use, columns []expr.Outside) {
+func (b *Base) NoteBeyond(use Use, columns []expr.OutOfBounds) {
 	for _, c := range columns {
 		c.Scan = nil // what is said of a column is said once
-		b.beyond[use] = expr.JoinOutside(b.beyond[use], []expr.Outside{c})
+		b.beyond[use] = expr.MergeOutOfBounds(b.beyond[use], []expr.OutOfBounds{c})
 	}
 }
 
@@ -38,20 +38,20 @@ func (b *Base) NoteBeyond(use Use, columns []expr.Outside) {
 func (b *Base) Within(r, of *Relation, key *expr.Expr, c *expr.Column) {
 	inside := key.AllInside()
 	if inside == nil {
-		c.Outside = expr.JoinOutside(c.Outside, key.Outside())
+		c.OutOfBounds = expr.MergeOutOfBounds(c.OutOfBounds, key.OutOfBounds())
 		return
 	}
-	c.Within = expr.JoinOutside(c.Within, key.Clamped())
+	c.Within = expr.MergeOutOfBounds(c.Within, key.Clamped())
 	r.Where = append(slices.Clone(r.Where), inside)
 	of.AddWork(key.InsideWork(), r.Size())
 	b.NoteBeyond(NoGroup, key.Clamped())
-	b.dropped = expr.JoinOutside(b.dropped, key.Clamped())
+	b.dropped = expr.MergeOutOfBounds(b.dropped, key.Clamped())
 }
 
 // NoteDropped notes the rows that subqueries leave out for values beyond bounds, but those that groups by these keys leave out too, and says whether
 // there may be any.
 func (b *Base) NoteDropped(keys []*expr.Expr) bool {
-	dropped := slices.DeleteFunc(slices.Clone(b.dropped), func(o expr.Outside) bool {
+	dropped := slices.DeleteFunc(slices.Clone(b.dropped), func(o expr.OutOfBounds) bool {
 		return !o.Possible() || slices.ContainsFunc(keys, func(key *expr.Expr) bool { return slices.Contains(key.Within(), o) })
 	})
 	b.NoteBeyond(Dropped, dropped)
@@ -59,15 +59,17 @@ func (b *Base) NoteDropped(keys []*expr.Expr) bool {
 }
 
 // Uses says that the statement may use values beyond their bounds so.
-func (b *Base) Uses(use Use) bool { return slices.ContainsFunc(b.beyond[use], expr.Outside.Possible) }
+func (b *Base) Uses(use Use) bool {
+	return slices.ContainsFunc(b.beyond[use], expr.OutOfBounds.Possible)
+}
 
 // Beyond lists the uses, but of columns that have no value beyond their bounds.
 func (b *Base) Beyond() (out []Beyond) {
 	for use, columns := range b.beyond {
-		of := Beyond{Use: Use(use), Share: expr.ShareOf(columns)}
+		of := Beyond{Use: Use(use), Share: expr.OutOfBoundsShare(columns)}
 		for _, c := range columns {
 			name := c.Column
-			if slices.ContainsFunc(columns, func(o expr.Outside) bool { return o.Column == c.Column && o.Table != c.Table }) {
+			if slices.ContainsFunc(columns, func(o expr.OutOfBounds) bool { return o.Column == c.Column && o.Table != c.Table }) {
 				name = c.Table + "." + name
 			}
 			if c.Possible() {

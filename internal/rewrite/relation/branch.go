@@ -61,11 +61,11 @@ func (b *branch) reads(c *expr.Expr) bool {
 
 // excludes says that no row of a table is in both branches.
 func (b *branch) excludes(o *branch) bool {
-	return b.as != nil && o.as != nil && b.table == o.table && b.says().Excludes(o.says())
+	return b.as != nil && o.as != nil && b.table == o.table && b.scanned().Excludes(o.scanned())
 }
 
-// says reads the branch's conditions, once.
-func (b *branch) says() expr.Scanned {
+// scanned reads the branch's conditions, once.
+func (b *branch) scanned() expr.Scanned {
 	if b.claims == nil {
 		read := expr.ScanOf(b.conditions)
 		b.claims = &read

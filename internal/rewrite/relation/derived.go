@@ -27,7 +27,7 @@ func (r *Relation) Project(cols []*Column, names []string) *Relation {
 			out.Columns = append(out.Columns, h)
 		}
 	}
-	out.UnitColumns, out.Unique, out.keyed = nil, nil, r.keyed.through(used)
+	out.UnitColumns, out.Unique, out.indexedRows = nil, nil, r.indexedRows.through(used)
 	for _, c := range r.UnitColumns {
 		if used[c] != nil {
 			out.UnitColumns = append(out.UnitColumns, used[c])
@@ -88,7 +88,7 @@ func (d *Derived) PassKey(b *Base, c *Column, name string) error {
 	}
 	d.passAs(c, name, sql)
 	x := d.Passed[c].Value
-	x.Outside = nil
+	x.OutOfBounds = nil
 	b.Within(d.Source, d.Result, expr.Read(c.Value, -1), x)
 	return nil
 }
@@ -125,7 +125,7 @@ func (d *Derived) AddKey(b *Base, e *expr.Expr, name string) (*Column, error) {
 		return nil, err
 	}
 	c := d.addAs(e, name, sql)
-	c.Value.Outside = nil
+	c.Value.OutOfBounds = nil
 	b.Within(d.Source, d.Result, e, c.Value)
 	return c, nil
 }

@@ -28,7 +28,7 @@ func (j *JoinGraph) AsRelation() *Relation {
 	for _, item := range j.Items {
 		r.public.add(item.publicPart())
 		if item.Private() && !r.Private() {
-			r.Unit, r.Chain, r.UnitName = item.Unit, item.Chain, item.UnitName
+			r.Unit, r.ToUnit, r.UnitName = item.Unit, item.ToUnit, item.UnitName
 		} else if item.Private() {
 			r.open = true
 		}
@@ -250,8 +250,8 @@ func (b *Base) combineFrom(j *JoinGraph, start int, class map[*Column]int, equal
 		}
 		next, set, ofUnit := pickItem(left, equated, out)
 		r := left[next]
-		if set == nil && out.Private() && r.meetsMany() {
-			if r, err = b.meeting(r, equated(r), slices.Concat(j.Conditions, equal.Ordered), there...); err != nil {
+		if set == nil && out.Private() && r.mayMultiply() {
+			if r, err = b.boundMultiplicity(r, equated(r), slices.Concat(j.Conditions, equal.Ordered), there...); err != nil {
 				return nil, nil, err
 			}
 			items[slices.Index(items, left[next])] = r
@@ -276,7 +276,7 @@ func (b *Base) combineFrom(j *JoinGraph, start int, class map[*Column]int, equal
 	}
 	same := knownClasses(class, functionsOfUnit(there, perUnit))
 	for c, n := range class {
-		if same[n] && within([]*Column{c}, there...) && c.spelledAlike() {
+		if same[n] && within([]*Column{c}, there...) && c.hasOneText() {
 			perUnit[c] = true
 		}
 	}
@@ -284,8 +284,8 @@ func (b *Base) combineFrom(j *JoinGraph, start int, class map[*Column]int, equal
 	return out, perUnit, nil
 }
 
-// spelledAlike says that equal values of a column have one text.
-func (c *Column) spelledAlike() bool {
+// hasOneText says that equal values of a column have one text.
+func (c *Column) hasOneText() bool {
 	text, err := CanonicalText(c.Value.Ref, c.Value)
 	return err == nil && query.Equal(text, c.Value.Ref)
 }
@@ -373,7 +373,7 @@ func (r *Relation) multiply(o *Relation, set *UniqueSet) {
 	r.Proven = r.Proven && o.Proven
 	r.Unique = nil
 	if single {
-		r.Unique = r.besideUnit(o)
+		r.Unique = r.uniquePerUnit(o)
 	}
 	if r.Order == nil || o.Order == nil {
 		r.Order = nil
@@ -383,8 +383,8 @@ func (r *Relation) multiply(o *Relation, set *UniqueSet) {
 	}
 }
 
-// besideUnit gives unique sets of the join with o of a relation of which each unit has one row at most.
-func (r *Relation) besideUnit(o *Relation) []UniqueSet {
+// uniquePerUnit has unique sets of the join with o of a relation of which each unit has one row at most.
+func (r *Relation) uniquePerUnit(o *Relation) []UniqueSet {
 	if o.Private() || !r.Private() {
 		return o.Unique
 	}

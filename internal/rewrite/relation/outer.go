@@ -32,8 +32,8 @@ func (b *Base) OuterJoin(n *pg_query.Node, kind pg_query.JoinType, l, r *Relatio
 	if err != nil {
 		return nil, err
 	}
-	if set == nil && l.Private() && r.meetsMany() {
-		if r, err = b.meeting(r, equal.equated(r, equal.classes(), l), conds, l); err != nil {
+	if set == nil && l.Private() && r.mayMultiply() {
+		if r, err = b.boundMultiplicity(r, equal.equated(r, equal.classes(), l), conds, l); err != nil {
 			return nil, b.Located(err, n)
 		}
 	}
@@ -66,7 +66,7 @@ func (b *Base) matchedOnce(kind pg_query.JoinType, l, r *Relation, equal Equalit
 // leftJoin keeps the rows of l. set is the unique set by which each meets at most one of r; nil: it may meet several.
 func (b *Base) leftJoin(l, r *Relation, conds []*expr.Expr, equal Equalities, set *UniqueSet, shown []*Column, using []string) *Relation {
 	out := &Relation{
-		Unit: l.Unit, Chain: l.Chain, UnitColumns: l.UnitColumns, UnitName: l.UnitName, MaxRowsPerUnit: l.MaxRowsPerUnit, Proven: l.Proven, MaxRows: l.MaxRows,
+		Unit: l.Unit, ToUnit: l.ToUnit, UnitColumns: l.UnitColumns, UnitName: l.UnitName, MaxRowsPerUnit: l.MaxRowsPerUnit, Proven: l.Proven, MaxRows: l.MaxRows,
 		Unique: slices.Clone(l.Unique), Order: l.Order, OrderProofs: l.OrderProofs, publicRows: l.publicRows, Steps: l.Steps, Empty: l.Empty,
 		Where: l.Where, Conditions: l.Conditions, Columns: shown, Tables: append(slices.Clone(l.Tables), r.Tables...), Proofs: append(slices.Clone(l.Proofs), r.Proofs...),
 	}
@@ -104,9 +104,9 @@ func (b *Base) sameUnitOuter(kind pg_query.JoinType, l, r *Relation, class map[*
 	if kind == pg_query.JoinType_JOIN_FULL {
 		kept = append(kept, r)
 	}
-	chains := make([]*Chain, len(kept))
+	chains := make([]*ForeignKeyStep, len(kept))
 	for i, side := range kept {
-		chains[i] = side.Chain
+		chains[i] = side.ToUnit
 	}
 	before := []query.Source{l.From, r.From}
 	if ties, err = b.sameUnit([]*Relation{l, r}, class); err != nil {
@@ -116,7 +116,7 @@ func (b *Base) sameUnitOuter(kind pg_query.JoinType, l, r *Relation, class map[*
 		if chains[i] == nil || side.From != before[i] {
 			continue
 		}
-		side.Unit, side.Chain = nil, chains[i]
+		side.Unit, side.ToUnit = nil, chains[i]
 		if err := b.ReachUnit(side); err != nil {
 			return nil, err
 		}

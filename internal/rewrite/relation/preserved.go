@@ -38,7 +38,7 @@ func (b *Base) publicLeftJoin(n *pg_query.Node, j keptJoin, shown []*Column) (*R
 	met := l
 	if set == nil {
 		var err error
-		if met, err = b.meeting(l, equated, conds, r); err != nil {
+		if met, err = b.boundMultiplicity(l, equated, conds, r); err != nil {
 			return nil, b.Located(err, n)
 		}
 	}
@@ -57,7 +57,7 @@ func (b *Base) publicLeftJoin(n *pg_query.Node, j keptJoin, shown []*Column) (*R
 	out.Proofs = append(slices.Clone(r.Proofs), met.Proofs...)
 	out.addJoinWork(l, set)
 	out.multiply(met, set)
-	out.branches, out.keyed = nil, nil
+	out.branches, out.indexedRows = nil, nil
 	if key := l.key(); key != nil && len(l.Tables) <= 1 && len(l.Where) == 0 && !l.Empty {
 		out.Preserved.Key = key.Columns[0]
 		if key.Proof != nil {

@@ -19,7 +19,7 @@ type PublicColumn struct {
 // PublicColumn reads a public column on main; nil where that is no plain table of main's own.
 func (b *Base) PublicColumn(c policy.ColumnOf) *PublicColumn {
 	t, m := b.Schema.Policy.Table(c.Table), b.Schema.Relations[c.Table]
-	if t == nil || !t.Public || m == nil || m.Kind != 'r' || m.Spread {
+	if t == nil || !t.Public || m == nil || m.Kind != 'r' || m.Distributed {
 		return nil
 	}
 	alias := b.NewAlias()

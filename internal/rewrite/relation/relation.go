@@ -198,10 +198,10 @@ type Relation struct {
 	Conditions []*expr.Expr   // the analyst's among them, for what they say of columns
 	Columns    []*Column
 
-	Unit        query.Scalar // the unit, never NULL in a row; nil: public
-	UnitColumns []*Column    // columns that equal the unit in every row
-	UnitName    string       // the unit's name: "patient"
-	Chain       *Chain       // unit not joined yet
+	Unit        query.Scalar    // the unit, never NULL in a row; nil: public
+	UnitColumns []*Column       // columns that equal the unit in every row
+	UnitName    string          // the unit's name: "patient"
+	ToUnit      *ForeignKeyStep // unit not joined yet
 
 	// MaxRowsPerUnit bounds the rows of one unit: declared by the policy, multiplied through joins. It is a fact about main only
 	// if proven; else whoever aggregates the relation has to enforce it (docs/privacy.md, Terms).
@@ -213,7 +213,7 @@ type Relation struct {
 	publicRows     int64       // of public rows: how many there are, for their work alone
 	Steps          int64       // the most that main does for the rows of one unit; of public rows, for all (work.go)
 	once           int64       // how much of it does not grow with the rows
-	keyed          keyed
+	indexedRows    indexedRows
 
 	public    publicParts // of a private relation: the public rows that its rows hold
 	Preserved *Preserved  // public rows that a LEFT JOIN keeps; the relation itself is the inner join
@@ -232,8 +232,8 @@ type Relation struct {
 	Plan        PlanNode // for EXPLAIN
 }
 
-// Chain is a foreign-key step that a join still has to take to reach the unit.
-type Chain struct {
+// ForeignKeyStep is a foreign key that a join still has to take to reach the unit.
+type ForeignKeyStep struct {
 	Via    *Column
 	target policy.Name
 	column string
@@ -270,7 +270,7 @@ func (c *Column) copied() *Column {
 	return &n
 }
 
-func (r *Relation) Private() bool { return r.Unit != nil || r.Chain != nil }
+func (r *Relation) Private() bool { return r.Unit != nil || r.ToUnit != nil }
 
 // SetAlias renames the relation for the analyst: every column gets the table name; names replaces column names from the left.
 // Names of tables behind the alias are gone.

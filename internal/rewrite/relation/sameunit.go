@@ -41,7 +41,7 @@ func (b *Base) SameUnitType(tables []*policy.Table) bool {
 type Correlation struct {
 	Inner, Outer *Column
 	Scope        any  // the query level that the outer column is of
-	Tied         bool // the subquery's rows are of the outer row's unit (TieTo)
+	Tied         bool // the subquery's rows are of the outer row's unit (RestrictToUnitOf)
 }
 
 // lateralSameUnit says that a LATERAL item has the unit of the item that it reads.
@@ -83,7 +83,7 @@ func (b *Base) sameUnit(items []*Relation, class map[*Column]int) (ties []query.
 			}
 		}
 	}
-	if err := b.followChains(private, class, join); err != nil {
+	if err := b.followForeignKeys(private, class, join); err != nil {
 		return nil, err
 	}
 	for i, a := range private {
@@ -91,7 +91,7 @@ func (b *Base) sameUnit(items []*Relation, class map[*Column]int) (ties []query.
 			if group[a] == group[c] {
 				continue
 			}
-			if on := b.tied(a, c, class); on != nil {
+			if on := b.unitsEqualIfEquated(a, c, class); on != nil {
 				ties = append(ties, on)
 				join(a, c)
 			}
@@ -204,23 +204,23 @@ func (d *Derived) UniqueGroups(b *Base, columns []*Column) *UniqueSet {
 	return set
 }
 
-// followChains gives every via item its unit: that of a joined item that holds the referenced row, else by a join of our own.
-func (b *Base) followChains(private []*Relation, class map[*Column]int, join func(a, c *Relation)) error {
+// followForeignKeys gives every via item its unit: that of a joined item that holds the referenced row, else by a join of our own.
+func (b *Base) followForeignKeys(private []*Relation, class map[*Column]int, join func(a, c *Relation)) error {
 	for again := true; again; {
 		again = false
 		for _, a := range private {
-			if a.Chain == nil {
+			if a.ToUnit == nil {
 				continue
 			}
-			target := b.chainTarget(a, private, class)
-			if target == nil || target.Chain != nil {
+			target := b.foreignKeyTarget(a, private, class)
+			if target == nil || target.ToUnit != nil {
 				continue
 			}
-			proof := schema.Proof{Relation: a.Chain.target, Columns: []string{a.Chain.column}}
-			if !uniqueColumn(b.Schema.Relations[proof.Relation], a.Chain.column) {
+			proof := schema.Proof{Relation: a.ToUnit.target, Columns: []string{a.ToUnit.column}}
+			if !uniqueColumn(b.Schema.Relations[proof.Relation], a.ToUnit.column) {
 				continue
 			}
-			a.Unit, a.Chain = target.Unit, nil
+			a.Unit, a.ToUnit = target.Unit, nil
 			a.Proofs = append(a.Proofs, proof)
 			join(a, target)
 			again = true
@@ -234,11 +234,11 @@ func (b *Base) followChains(private []*Relation, class map[*Column]int, join fun
 	return nil
 }
 
-// chainTarget finds an item with a column that is the chain's referenced column and equals the chain's own.
-func (b *Base) chainTarget(a *Relation, private []*Relation, class map[*Column]int) *Relation {
+// foreignKeyTarget finds an item with a column that is the referenced one and equals the referencing one.
+func (b *Base) foreignKeyTarget(a *Relation, private []*Relation, class map[*Column]int) *Relation {
 	for _, t := range private {
 		for _, c := range t.Columns {
-			if t != a && c.Origin.Table == a.Chain.target && c.Origin.Column == a.Chain.column && class[c] != 0 && class[c] == class[a.Chain.Via] {
+			if t != a && c.Origin.Table == a.ToUnit.target && c.Origin.Column == a.ToUnit.column && class[c] != 0 && class[c] == class[a.ToUnit.Via] {
 				return t
 			}
 		}

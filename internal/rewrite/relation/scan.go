@@ -34,7 +34,7 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 			return nil, err
 		}
 		if pc != nil && !t.Public && !x.Bounds.Open() {
-			x.Outside = []expr.Outside{{Table: t.Name.String(), Column: x.Name, Scan: alias, Share: pc.Outside}}
+			x.OutOfBounds = []expr.OutOfBounds{{Table: t.Name.String(), Column: x.Name, Scan: alias, Share: pc.Outside}}
 		}
 		c := &Column{Table: t.Name.Relation, Name: mc.Name, Value: x, Origin: policy.ColumnOf{Table: t.Name, Column: mc.Name}, Policy: pc}
 		x.Source = c
@@ -46,7 +46,7 @@ func (b *Base) Scan(t *policy.Table) (*Relation, error) {
 	} else if err := b.scanUnit(r, t); err != nil {
 		return nil, err
 	}
-	r.scanned(t, alias, meta.Kind != 'r' || meta.Spread)
+	r.scanned(t, alias, meta.Kind != 'r' || meta.Distributed)
 	r.addScanWork(t, meta)
 	return r, nil
 }
@@ -99,7 +99,7 @@ func (b *Base) scanUnique(r *Relation, m *schema.Relation) {
 		for _, c := range set {
 			b.Rely(c.Origin)
 		}
-		r.noteKeyed(set)
+		r.noteIndexedRows(set)
 		if r.Order == nil {
 			for _, c := range set {
 				r.Order = append(r.Order, c.Value.Ref)
@@ -118,7 +118,7 @@ func (b *Base) scanUnit(r *Relation, t *policy.Table) error {
 			return missingUnit(t, t.Unit.Via.Column)
 		}
 		var err error
-		if r.Chain, err = b.chainStep(t, via); err != nil {
+		if r.ToUnit, err = b.foreignKeyStep(t, via); err != nil {
 			return err
 		}
 		r.Plan = NewPlanNode(fmt.Sprintf("scan %s, unit %s via %s, at most %d rows per unit (clamped)", t.Name, r.UnitName, t.Unit.Via.Column, r.MaxRowsPerUnit))
@@ -152,7 +152,7 @@ func (b *Base) scanUnit(r *Relation, t *policy.Table) error {
 
 // setUnit makes c the unit column.
 func (r *Relation) setUnit(c *Column) {
-	r.Unit, r.Chain = c.Value.Ref, nil
+	r.Unit, r.ToUnit = c.Value.Ref, nil
 	r.UnitColumns = append(r.UnitColumns, c)
 	c.IsUnit, c.HoldsUnit, c.PerUnit, c.Value.Unit = true, true, true, true
 }

@@ -133,7 +133,7 @@ func (r *Relation) FoundByIndex() bool {
 	if one == nil || one.Proof == nil {
 		return false
 	}
-	r.Steps, r.once, r.keyed = lookupSteps+r.Steps/r.Size(), 0, nil
+	r.Steps, r.once, r.indexedRows = lookupSteps+r.Steps/r.Size(), 0, nil
 	return true
 }
 
@@ -142,7 +142,7 @@ func (r *Relation) FoundByIndex() bool {
 func SubqueryWork(r *Relation, correlated, hashed bool, compared int64) expr.Work {
 	rows, steps := r.Size(), r.Steps
 	if correlated {
-		rows, steps = r.met()
+		rows, steps = r.correlatedWork()
 	}
 	each := int64(0)
 	if compared > 0 {
@@ -209,7 +209,7 @@ func (b *Base) NoteConditions(conds []*expr.Expr) {
 	steps := int64(0)
 	for _, c := range conds {
 		steps += c.Own()
-		b.NoteBeyond(Condition, c.Outside())
+		b.NoteBeyond(Condition, c.OutOfBounds())
 	}
 	b.ConditionSteps = max(b.ConditionSteps, steps)
 }

@@ -28,7 +28,7 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 	case "sum":
 		output, uses, err = b.planSum(k, c)
 	case "avg":
-		if output, uses, err = b.planAvg(k, c); err == nil && !k.saysGroup(uses[1]) {
+		if output, uses, err = b.planAvg(k, c); err == nil && !k.isGroupCount(uses[1]) {
 			rows = uses[1]
 		}
 	case "bool_and", "bool_or":
@@ -58,10 +58,10 @@ func (b *Planner) plan(k *Block, c *aggregate.Call) error {
 	}
 	column.Cut = k.cutOf(c)
 	if c.Filter != nil {
-		b.NoteBeyond(relation.Condition, c.Filter.Outside())
+		b.NoteBeyond(relation.Condition, c.Filter.OutOfBounds())
 	}
-	b.NoteBeyond(relation.Nearest, c.Outside())
-	if share := expr.ShareOf(c.Outside()); share != nil {
+	b.NoteBeyond(relation.Nearest, c.OutOfBounds())
+	if share := expr.OutOfBoundsShare(c.OutOfBounds()); share != nil {
 		column.Outside = *share
 	} else {
 		column.OutsideUnknown = true

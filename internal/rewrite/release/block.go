@@ -24,7 +24,7 @@ type Block struct {
 	Domains                  []*Domain // of all keys; nil under selection
 	MaxPartitionsContributed int64     // K: the most groups that one unit counts in
 	PicksGroups              bool      // the policy bounds K, and the SQL has to choose groups (docs/privacy.md P11)
-	Spread                   bool      // the rows of one unit may fall into several groups
+	ManyGroupsPerUnit        bool      // the rows of one unit may fall into several groups
 	rowsInGroup              int64     // the most rows that a unit has in one group
 	groups                   int64     // G: how many groups there are; 0: nobody knows
 	Uncovered                bool      // rows are left out, or taken for others, that no declared share counts

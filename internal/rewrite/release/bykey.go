@@ -12,8 +12,8 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/schema"
 )
 
-// writtenAlike are the types whose equal values, and no others, have one text: whoever prints them, and under whatever settings.
-var writtenAlike = []uint32{pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.BoolOID, pgtype.DateOID, pgtype.UUIDOID, pgtype.TextOID, pgtype.VarcharOID}
+// oneTextTypes are the types whose equal values, and no others, have one text: whoever prints them, and under whatever settings.
+var oneTextTypes = []uint32{pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.BoolOID, pgtype.DateOID, pgtype.UUIDOID, pgtype.TextOID, pgtype.VarcharOID}
 
 // nameByKeys has main name a group by its keys where it needs no list of them: they are values of public rows, and the list holds every
 // combination that a row may have; or main itself drops the rows whose key is none. The proxy finds a key's place in the list
@@ -24,7 +24,7 @@ func (b *Planner) nameByKeys(k *Block) {
 	}
 	selections := make([]query.Scalar, len(k.Keys))
 	for i, g := range k.Keys {
-		if !slices.Contains(writtenAlike, g.Type()) || g.Collatable() && g.Collation() != "" {
+		if !slices.Contains(oneTextTypes, g.Type()) || g.Collatable() && g.Collation() != "" {
 			return
 		}
 		var err error
@@ -53,7 +53,7 @@ var MostSent = 1000
 // listing gives the public column whose values a private one has that is the key, if main is to join them: as values of one type under one
 // equality, and where no other server groups the rows.
 func (b *Planner) listing(k *Block) *relation.PublicColumn {
-	if len(k.Keys) != 1 || k.Domains[0].Tuples.Len() <= MostSent || k.Source.Preserved != nil || b.Spread(k.Source) || b.MayBeForeign(k.Source) {
+	if len(k.Keys) != 1 || k.Domains[0].Tuples.Len() <= MostSent || k.Source.Preserved != nil || b.Distributed(k.Source) || b.MayBeForeign(k.Source) {
 		return nil
 	}
 	of, listed := b.valuesFrom(k.Keys[0])
@@ -83,7 +83,7 @@ func (b *Planner) valuesFrom(g *Key) (policy.ColumnOf, *schema.Column) {
 // none in another way. They are in the order in which a query would list them (expr.Keys). nil: they have to be listed.
 func (b *Planner) asRead(g *Key, holds []*expr.Expr) *schema.Table {
 	of, m := b.valuesFrom(g)
-	if m == nil || m.TypeName != g.Column().TypeName || !slices.Contains(writtenAlike, g.Type()) {
+	if m == nil || m.TypeName != g.Column().TypeName || !slices.Contains(oneTextTypes, g.Type()) {
 		return nil
 	}
 	if slices.ContainsFunc(holds, func(h *expr.Expr) bool {

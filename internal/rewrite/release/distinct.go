@@ -61,7 +61,7 @@ func (k *Block) mostValues(x *expr.Expr) int64 {
 	if c := relation.SourceOf(x); c != nil && c.HoldsUnit || relation.PerUnit(x) {
 		return min(most, k.MaxPartitionsContributed)
 	}
-	if x.Column() == nil || k.Spread {
+	if x.Column() == nil || k.ManyGroupsPerUnit {
 		return most
 	}
 	c, ok := x.Column().Source.(*relation.Column)

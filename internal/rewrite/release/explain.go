@@ -44,15 +44,15 @@ func (k *Block) Explain(i int, releases []mechanism.Release) []string {
 	if k.Compared {
 		lines = append(lines, "  EXISTS holds where this count can be told from that of no rows (5%)")
 	}
-	for _, line := range k.OfNothing() {
+	for _, line := range k.OverNoRows() {
 		lines = append(lines, "  "+line)
 	}
 	lines = append(lines, k.explainKeys()...)
 	return append(lines, k.Source.Plan.Lines("  ")...)
 }
 
-// OfNothing says which calls have a value over no rows, as no release tells that there are none.
-func (k *Block) OfNothing() (lines []string) {
+// OverNoRows lists the calls that have a value over no rows, as no release tells that there are none.
+func (k *Block) OverNoRows() (lines []string) {
 	for _, call := range k.untold {
 		lines = append(lines, call+" over no rows is a value between its bounds: beside count(*) it is NULL")
 	}
@@ -93,7 +93,7 @@ func (k *Block) bound() string {
 	switch {
 	case k.PicksGroups:
 		return fmt.Sprintf("%s, in %d groups at most, chosen by keyed hash", text, k.MaxPartitionsContributed)
-	case k.Spread:
+	case k.ManyGroupsPerUnit:
 		return fmt.Sprintf("%s, in %d groups at most", text, k.MaxPartitionsContributed)
 	}
 	return text + ", in one group"

@@ -241,13 +241,13 @@ func (k *Block) boundGroups(declared int64, one bool) {
 		k.MaxPartitionsContributed = 1 // the keys are functions of the unit, or there is one group
 		return
 	}
-	k.Spread = true
+	k.ManyGroupsPerUnit = true
 	k.MaxPartitionsContributed = k.Source.MaxRowsPerUnit
 	if k.groups > 0 {
 		k.MaxPartitionsContributed = min(k.MaxPartitionsContributed, k.groups)
 	}
 	if declared > 0 && declared < k.MaxPartitionsContributed {
-		k.MaxPartitionsContributed, k.PicksGroups, k.Spread = declared, true, declared > 1
+		k.MaxPartitionsContributed, k.PicksGroups, k.ManyGroupsPerUnit = declared, true, declared > 1
 	}
 }
 

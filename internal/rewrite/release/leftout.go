@@ -52,7 +52,7 @@ func (k *Block) Cover(b *relation.Base) {
 	nearest := false
 	for i, g := range k.Keys {
 		keys[i] = g.Expr
-		nearest = nearest || slices.ContainsFunc(g.Computed(), expr.Outside.Possible)
+		nearest = nearest || slices.ContainsFunc(g.Computed(), expr.OutOfBounds.Possible)
 	}
 	cut := slices.ContainsFunc(k.BeyondGroups(), func(c Cut) bool { return c.High })
 	dropped := b.NoteDropped(keys)

@@ -79,5 +79,5 @@ func (k *Block) addsUp(release int) bool {
 		return false
 	}
 	mixed := m.Total && m.lo < 0 && m.Hi > 0 && !(k.Source.Proven && m.byRows) // what is bounded are magnitudes, group by group
-	return m.Distinct == nil && !(m.Once && k.Spread) && !mixed
+	return m.Distinct == nil && !(m.Once && k.ManyGroupsPerUnit) && !mixed
 }

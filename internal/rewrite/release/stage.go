@@ -36,7 +36,7 @@ func (b *Planner) keptByStages(k *Block) ([]query.Scalar, error) {
 		}
 		read.known[query.Key(c)] = true
 	}
-	if preserved != nil && !k.saysWhichRows(read) {
+	if preserved != nil && !k.publicRowsFollow(read) {
 		return nil, b.RefuseAt(refusal.PublicRowsKept, k.Keys[0].Location(), "which rows of the public table are kept follows from released values, and not by the columns that are grouped by",
 			"Group by the columns that are compared with released values, or write that comparison into ON.")
 	}
@@ -60,9 +60,9 @@ func (r *readStages) add(stage query.Source, x query.Scalar) {
 	r.conditions[stage] = append(r.conditions[stage], x)
 }
 
-// saysWhichRows says that the public rows that an outer join keeps follow from public tables and what was read of the stages: no other
+// publicRowsFollow says that the public rows that an outer join keeps follow from public tables and what was read of the stages: no other
 // place of them reads a released value.
-func (k *Block) saysWhichRows(read *readStages) bool {
+func (k *Block) publicRowsFollow(read *readStages) bool {
 	for _, c := range expr.Conjuncts(k.Source.Preserved.Conditions...) {
 		names := query.NamesOf(c)
 		if !read.known[query.Key(c)] && (names.Given || k.readsStage(names)) {

@@ -86,7 +86,7 @@ func (k *Block) plainSum(name string, a *aggregate.Argument, condition query.Sca
 		ulo, uhi = aggregate.UnitBounds(a.Lo, a.Hi, k.rowsInGroup, nil)
 	}
 	step, _ := a.Step.Float64()
-	follows := k.Selected && k.Spread && !k.PicksGroups && !k.Source.Proven // nothing else bounds the groups that a unit's magnitudes are in
+	follows := k.Selected && k.ManyGroupsPerUnit && !k.PicksGroups && !k.Source.Proven // nothing else bounds the groups that a unit's magnitudes are in
 	i, isNew := k.release("sum "+query.Key(a.SQL)+" "+query.Key(condition), func() mechanism.Release {
 		return mechanism.Release{Name: name, Kind: mechanism.Scalar, Range: k.sumRange(max(a.Lo, ulo), min(a.Hi, uhi)), Sensitivity: max(bounds.Abs(ulo), bounds.Abs(uhi)), Total: d, Groups: k.touched(), Choice: k.choice(a.Policy), Grid: mechanism.Grid{Step: step}}
 	})
@@ -100,7 +100,7 @@ func (k *Block) plainSum(name string, a *aggregate.Argument, condition query.Sca
 // selection.
 func (k *Block) touched() int {
 	switch {
-	case !k.Spread:
+	case !k.ManyGroupsPerUnit:
 		return 1
 	case k.PicksGroups, k.Selected:
 		return int(k.MaxPartitionsContributed)

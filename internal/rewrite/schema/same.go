@@ -14,7 +14,7 @@ func (s *Schema) Same(other *Schema) bool {
 }
 
 func (r *Relation) same(other *Relation) bool {
-	return r.OID == other.OID && r.Shape == other.Shape && r.Definition == other.Definition && r.Spread == other.Spread &&
+	return r.OID == other.OID && r.Shape == other.Shape && r.Definition == other.Definition && r.Distributed == other.Distributed &&
 		reflect.DeepEqual(r.Unique, other.Unique) && slices.Equal(r.PrimaryKey, other.PrimaryKey) && reflect.DeepEqual(r.Foreign, other.Foreign) &&
 		slices.EqualFunc(r.Columns, other.Columns, func(a, b Column) bool {
 			return a.Name == b.Name && a.Attnum == b.Attnum && a.Type == b.Type && a.NotNull == b.NotNull && a.Filled == b.Filled && a.Shape == b.Shape

@@ -31,18 +31,18 @@ type Type struct {
 
 // Relation is one table or view of the policy.
 type Relation struct {
-	Name       policy.Name
-	Kind       byte   // pg_class.relkind: 'r', 'p', 'f', 'v'
-	Inherits   bool   // has inheritance children that are not partitions
-	Spread     bool   // other servers read it, each as of a moment of its own: its rows, or copies of them, are on the workers of a Citus cluster
-	OID        uint32 // in the shadow
-	Columns    []Column
-	Unique     [][]string // valid, immediate, non-partial, non-expression unique indexes, by column names; primary key first
-	PrimaryKey []string
-	Foreign    []ForeignKey
-	Definition string // views: pg_get_viewdef
-	Shape      string // names what a plan takes for granted of the table, whatever columns it reads; main proves it (P1)
-	Rows       int64  // public tables: about how many rows main's catalogs say they have
+	Name        policy.Name
+	Kind        byte   // pg_class.relkind: 'r', 'p', 'f', 'v'
+	Inherits    bool   // has inheritance children that are not partitions
+	Distributed bool   // other servers read it, each as of a moment of its own: its rows, or copies of them, are on the workers of a Citus cluster
+	OID         uint32 // in the shadow
+	Columns     []Column
+	Unique      [][]string // valid, immediate, non-partial, non-expression unique indexes, by column names; primary key first
+	PrimaryKey  []string
+	Foreign     []ForeignKey
+	Definition  string // views: pg_get_viewdef
+	Shape       string // names what a plan takes for granted of the table, whatever columns it reads; main proves it (P1)
+	Rows        int64  // public tables: about how many rows main's catalogs say they have
 }
 
 // ForeignKey says that a column of a table, where it is not NULL, has a value of a column of another one: main enforces it for every row.

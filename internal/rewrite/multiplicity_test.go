@@ -11,9 +11,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite"
 )
 
-// TestMeetingRows: what a plan says of the public rows that one row meets is never less than the most that any value meets, for ranges of
+// TestJoinMultiplicity: what a plan says of the public rows that one row meets is never less than the most that any value meets, for ranges of
 // all kinds: inside each other, equal, empty, the wrong way round, and without an end. Of half-open ranges it is just that.
-func TestMeetingRows(t *testing.T) {
+func TestJoinMultiplicity(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	operators := [][2]string{{">=", "<"}, {">", "<="}, {">", "<"}, {">=", "<="}}
 	for range 60 {
@@ -63,7 +63,7 @@ func TestMeetingRows(t *testing.T) {
 		if met < most || met > max(1, most) {
 			t.Errorf("%s: %d rows meet, the plan says %d", sql, most, met)
 		}
-		for _, p := range meetingProofs(q) {
+		for _, p := range multiplicityProofs(q) {
 			if !theWorld.proven(t, p) {
 				t.Errorf("%s: the proof fails: %s", sql, p.Values.Text)
 			}
@@ -71,13 +71,13 @@ func TestMeetingRows(t *testing.T) {
 	}
 }
 
-// meetingProofs are those of how many public rows a row meets.
-func meetingProofs(q *question) []rewrite.Proof {
+// multiplicityProofs are those of how many public rows a row matches.
+func multiplicityProofs(q *question) []rewrite.Proof {
 	return slices.DeleteFunc(slices.Clone(q.plan.Proofs), func(p rewrite.Proof) bool { return p.Values.Text == "" || p.Of != "" })
 }
 
-// TestMeetingIsProven: once a public table has more equal rows than when the statement was planned, main does not bear the plan out.
-func TestMeetingIsProven(t *testing.T) {
+// TestJoinMultiplicityIsProven: once a public table has more equal rows than when the statement was planned, main does not bear the plan out.
+func TestJoinMultiplicityIsProven(t *testing.T) {
 	ctx := context.Background()
 	asked := map[string]*question{}
 	for _, sql := range []string{
@@ -103,7 +103,7 @@ func TestMeetingIsProven(t *testing.T) {
 		}
 	}()
 	for sql, q := range asked {
-		proofs := meetingProofs(q)
+		proofs := multiplicityProofs(q)
 		if len(proofs) == 0 {
 			t.Errorf("%s: the plan rests on no proof", sql)
 		}

@@ -28,13 +28,13 @@ func TestMetRows(t *testing.T) {
 		{"a column without bounds behind it", []*Column{order, free}, []*Column{order}, 400, 100 + 400*49},
 		{"more values than rows", []*Column{order, column("wide", bounds.Between(0, 1000))}, []*Column{order}, 400, 100 + 400*49},
 	} {
-		r := &Relation{Chain: &Chain{}, MaxRowsPerUnit: 400}
+		r := &Relation{ToUnit: &ForeignKeyStep{}, MaxRowsPerUnit: 400}
 		r.AddWork(expr.Work{Row: 49, Once: 100}, r.Size())
-		r.noteKeyed(c.index)
+		r.noteIndexedRows(c.index)
 		for _, e := range c.equated {
 			r.Correlated = append(r.Correlated, Correlation{Inner: e})
 		}
-		if rows, steps := r.met(); rows != c.rows || steps != c.steps {
+		if rows, steps := r.correlatedWork(); rows != c.rows || steps != c.steps {
 			t.Errorf("%s: %d rows and %d steps, want %d and %d", c.name, rows, steps, c.rows, c.steps)
 		}
 	}

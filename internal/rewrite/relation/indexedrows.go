@@ -9,12 +9,12 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// keyed says of the rows of one scan, filtered, projected or grouped by such columns, how many have one value of a column by which an index
+// indexedRows says of the rows of one scan, filtered, projected or grouped by such columns, how many have one value of a column by which an index
 // finds them, if the columns behind it in the index keep their bounds: for the work of a subquery that equates it (docs/privacy.md P22a).
-type keyed map[*Column]int64
+type indexedRows map[*Column]int64
 
-// noteKeyed notes what a unique index with these columns says of its first.
-func (r *Relation) noteKeyed(set []*Column) {
+// noteIndexedRows notes what a unique index with these columns says of its first.
+func (r *Relation) noteIndexedRows(set []*Column) {
 	rows := int64(1)
 	for _, c := range set[1:] {
 		if !pgresolve.IsInt(c.Value.Type) || !c.Value.Bounds.Finite() {
@@ -22,16 +22,16 @@ func (r *Relation) noteKeyed(set []*Column) {
 		}
 		rows = saturatingMul(rows, max(1, bounds.FloorInt(c.Value.Bounds.Hi)-bounds.CeilInt(c.Value.Bounds.Lo)+1))
 	}
-	if r.keyed == nil {
-		r.keyed = keyed{}
+	if r.indexedRows == nil {
+		r.indexedRows = indexedRows{}
 	}
-	if n, ok := r.keyed[set[0]]; !ok || rows < n {
-		r.keyed[set[0]] = rows
+	if n, ok := r.indexedRows[set[0]]; !ok || rows < n {
+		r.indexedRows[set[0]] = rows
 	}
 }
 
 // through adds the columns under which others see the same ones.
-func (k keyed) through(passed map[*Column]*Column) keyed {
+func (k indexedRows) through(passed map[*Column]*Column) indexedRows {
 	out := maps.Clone(k)
 	for c, rows := range k {
 		if p := passed[c]; p != nil {
@@ -41,9 +41,9 @@ func (k keyed) through(passed map[*Column]*Column) keyed {
 	return out
 }
 
-// KeepKeyed says that a condition on a column that passes through unchanged is one on the source: PostgreSQL evaluates it there. It does for
+// KeepIndexedRows says that a condition on a column that passes through unchanged is one on the source: PostgreSQL evaluates it there. It does for
 // what is computed of single rows, and for group keys.
-func (d *Derived) KeepKeyed() {
+func (d *Derived) KeepIndexedRows() {
 	same := map[*Column]*Column{}
 	for c, p := range d.Passed {
 		for _, o := range d.Outputs {
@@ -52,14 +52,14 @@ func (d *Derived) KeepKeyed() {
 			}
 		}
 	}
-	d.Result.keyed = d.Source.keyed.through(same)
+	d.Result.indexedRows = d.Source.indexedRows.through(same)
 }
 
-// met bounds the rows that a correlated subquery has for one row around it, and what they take.
-func (r *Relation) met() (rows, steps int64) {
+// correlatedWork bounds the rows that a correlated subquery has for one row around it, and what they take.
+func (r *Relation) correlatedWork() (rows, steps int64) {
 	rows = r.Size()
 	for _, q := range r.Correlated {
-		if n, ok := r.keyed[q.Inner]; ok {
+		if n, ok := r.indexedRows[q.Inner]; ok {
 			rows = min(rows, n)
 		}
 	}
@@ -70,8 +70,8 @@ func (r *Relation) met() (rows, steps int64) {
 	return rows, min(lookupSteps+r.once+expr.MulSteps(each, rows), r.Steps)
 }
 
-// MetSteps bounds what a correlated subquery takes for one row around it.
-func (r *Relation) MetSteps() int64 {
-	_, steps := r.met()
+// CorrelatedSteps bounds what a correlated subquery takes for one row around it.
+func (r *Relation) CorrelatedSteps() int64 {
+	_, steps := r.correlatedWork()
 	return steps
 }

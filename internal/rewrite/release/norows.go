@@ -23,12 +23,12 @@ func (k *Block) counted(condition query.Scalar) int {
 // haveRows says that groups without rows are not shown.
 func (k *Block) haveRows() bool { return k.DropsEmpty || k.Selected }
 
-// saysGroup says that a group is shown because there are rows, and that this is the count of them.
-func (k *Block) saysGroup(count int) bool { return k.haveRows() && count == k.counted(nil) }
+// isGroupCount says that a group is shown because there are rows, and that this is the count of them.
+func (k *Block) isGroupCount(count int) bool { return k.haveRows() && count == k.counted(nil) }
 
 // someRows says that there are rows, by a count of them. That of all rows of a group is not 0 where the group is shown.
 func (k *Block) someRows(count int) query.Scalar {
-	if k.saysGroup(count) {
+	if k.isGroupCount(count) {
 		return query.F("{} > 0", ReleasedColumn(count))
 	}
 	return query.F("{} > {}", ReleasedColumn(count), k.derive(count, aggregate.DerivedThreshold))
@@ -42,7 +42,7 @@ func (k *Block) nullOverNothing(c *aggregate.Call, condition, value query.Scalar
 		count = k.counted(nil)
 	}
 	switch {
-	case k.Source.Empty, count >= 0 && k.saysGroup(count), count < 0 && k.haveRows() && c.Filter == nil:
+	case k.Source.Empty, count >= 0 && k.isGroupCount(count), count < 0 && k.haveRows() && c.Filter == nil:
 		return value, -1
 	case count < 0:
 		if !slices.Contains(k.untold, c.Text) {

@@ -10,56 +10,56 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// Outside is a column of the policy with bounds, of which rows may have values beyond them.
-type Outside struct {
+// OutOfBounds is a column of the policy with bounds, of which rows may have values beyond them.
+type OutOfBounds struct {
 	Table, Column string
 	Scan          *query.Alias // of the table: a join of it with itself reads values of two rows
 	Share         *float64     // of the rows, at most, as the administrator vouches; nil: nobody knows
 }
 
 // Possible says that rows may have values beyond the bounds.
-func (o Outside) Possible() bool { return o.Share == nil || *o.Share > 0 }
+func (o OutOfBounds) Possible() bool { return o.Share == nil || *o.Share > 0 }
 
-// Outside lists the columns of which the expression may have the nearest bound in place of a value: those that it reads clamped, those that
+// OutOfBounds lists the columns of which the expression may have the nearest bound in place of a value: those that it reads clamped, those that
 // it reads where they were computed of such, and the column that it is, which whoever computes with it clamps.
-func (e *Expr) Outside() []Outside { return JoinOutside(e.Clamped(), e.Computed()) }
+func (e *Expr) OutOfBounds() []OutOfBounds { return MergeOutOfBounds(e.Clamped(), e.Computed()) }
 
 // Clamped lists those of which Inside can tell: that the expression clamps, or is, or that a column was computed of which says so.
-func (e *Expr) Clamped() []Outside {
-	return e.outside(func(x *Expr) bool { return x.col.InBounds != nil || !x.col.Enforced && (x == e || x.clamp) })
+func (e *Expr) Clamped() []OutOfBounds {
+	return e.outOfBounds(func(x *Expr) bool { return x.col.InBounds != nil || !x.col.Enforced && (x == e || x.clamp) })
 }
 
 // Computed lists those that were clamped where a column was computed which does not say where.
-func (e *Expr) Computed() (out []Outside) {
+func (e *Expr) Computed() (out []OutOfBounds) {
 	e.walk(func(x *Expr) bool {
 		if x.col != nil {
-			out = JoinOutside(out, x.col.Nearest)
+			out = MergeOutOfBounds(out, x.col.Nearest)
 		}
 		return true
 	})
-	return JoinOutside(out, e.outside(func(x *Expr) bool { return x.col.Enforced && x.col.InBounds == nil }))
+	return MergeOutOfBounds(out, e.outOfBounds(func(x *Expr) bool { return x.col.Enforced && x.col.InBounds == nil }))
 }
 
 // Within lists those of which no row that is left has a value beyond: a subquery has merged or compared rows by what it computes of them.
-func (e *Expr) Within() (out []Outside) {
+func (e *Expr) Within() (out []OutOfBounds) {
 	for _, c := range e.Columns() {
-		out = JoinOutside(out, c.Within)
+		out = MergeOutOfBounds(out, c.Within)
 	}
 	return out
 }
 
-func (e *Expr) outside(of func(*Expr) bool) (out []Outside) {
+func (e *Expr) outOfBounds(of func(*Expr) bool) (out []OutOfBounds) {
 	e.walk(func(x *Expr) bool {
 		if x.col != nil && of(x) {
-			out = JoinOutside(out, x.col.Outside)
+			out = MergeOutOfBounds(out, x.col.OutOfBounds)
 		}
 		return true
 	})
 	return out
 }
 
-// JoinOutside lists the columns of several lists, each once.
-func JoinOutside(lists ...[]Outside) (out []Outside) {
+// MergeOutOfBounds lists the columns of several lists, each once.
+func MergeOutOfBounds(lists ...[]OutOfBounds) (out []OutOfBounds) {
 	for _, o := range slices.Concat(lists...) {
 		if !slices.Contains(out, o) {
 			out = append(out, o)
@@ -68,8 +68,8 @@ func JoinOutside(lists ...[]Outside) (out []Outside) {
 	return out
 }
 
-// ShareOf bounds the share of rows with a value beyond the bounds of any of the columns; nil: nobody knows.
-func ShareOf(columns []Outside) *float64 {
+// OutOfBoundsShare bounds the share of rows with a value beyond the bounds of any of the columns; nil: nobody knows.
+func OutOfBoundsShare(columns []OutOfBounds) *float64 {
 	kept := 1.0
 	for _, c := range columns {
 		if c.Share == nil {
@@ -135,7 +135,7 @@ func (c *Column) Inside() []query.Scalar {
 	if c.InBounds != nil {
 		return []query.Scalar{query.F("({} IS NOT FALSE)", c.InBounds)}
 	}
-	if c.Enforced || len(c.Outside) == 0 || c.Bounds.Open() {
+	if c.Enforced || len(c.OutOfBounds) == 0 || c.Bounds.Open() {
 		return nil
 	}
 	e := columnExpr(c, -1).relabelled()

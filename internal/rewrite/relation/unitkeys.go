@@ -33,38 +33,38 @@ func (b *Base) unitKeys(c *Column) []policy.ColumnOf {
 	return keys
 }
 
-// sayUnit says that rows with equal values of two columns are of one unit, if the policy is right.
-func (b *Base) sayUnit(a, c *Column) bool {
+// determineSameUnit says that rows with equal values of two columns are of one unit, if the policy is right.
+func (b *Base) determineSameUnit(a, c *Column) bool {
 	keys := b.unitKeys(c)
 	return expr.SameEquality(a.Value, c.Value) && slices.ContainsFunc(b.unitKeys(a), func(k policy.ColumnOf) bool { return slices.Contains(keys, k) })
 }
 
-// tie gives the condition that rows of two relations are of one unit; nil where their units cannot be compared.
-func (b *Base) tie(a, c *Relation) query.Scalar {
+// unitsEqual is the condition that rows of two relations are of one unit; nil where their units cannot be compared.
+func (b *Base) unitsEqual(a, c *Relation) query.Scalar {
 	if a.Unit == nil || c.Unit == nil || a.UnitName != c.UnitName || !b.SameUnitType(slices.Concat(a.Tables, c.Tables)) {
 		return nil
 	}
 	return Equals(a.Unit, c.Unit)
 }
 
-// tied gives the condition under which an equality that the join demands leaves rows of one unit; nil where none says so.
-func (b *Base) tied(a, c *Relation, class map[*Column]int) query.Scalar {
+// unitsEqualIfEquated is the condition under which an equality that the join demands leaves rows of one unit; nil where none says so.
+func (b *Base) unitsEqualIfEquated(a, c *Relation, class map[*Column]int) query.Scalar {
 	for _, x := range a.Columns {
 		for _, y := range c.Columns {
-			if class[x] != 0 && class[x] == class[y] && b.sayUnit(x, y) {
-				return b.tie(a, c)
+			if class[x] != 0 && class[x] == class[y] && b.determineSameUnit(x, y) {
+				return b.unitsEqual(a, c)
 			}
 		}
 	}
 	return nil
 }
 
-// TieTo restricts a subquery's rows to the unit of the row outside, where what it equates says that they are of it, if the policy is right.
-func (b *Base) TieTo(outer, r *Relation, inner, out *Column) bool {
-	if outer.open || !b.sayUnit(inner, out) {
+// RestrictToUnitOf restricts a subquery's rows to the unit of the row outside, where what it equates says that they are of it, if the policy is right.
+func (b *Base) RestrictToUnitOf(outer, r *Relation, inner, out *Column) bool {
+	if outer.open || !b.determineSameUnit(inner, out) {
 		return false
 	}
-	on := b.tie(r, outer)
+	on := b.unitsEqual(r, outer)
 	if on != nil {
 		r.Where = append(slices.Clone(r.Where), on)
 	}

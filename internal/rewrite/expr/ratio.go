@@ -11,29 +11,29 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/query"
 )
 
-// shares bounds the quotient of two expressions by what is known of parts and wholes (docs/privacy.md P8d): e / divisor lies in it wherever
+// ratioBounds bounds the quotient of two expressions by what is known of parts and wholes (docs/privacy.md P8d): e / divisor lies in it wherever
 // both have values and the divisor is not 0.
-func (e *Expr) shares(divisor *Expr) (bounds.Interval, bool) {
+func (e *Expr) ratioBounds(divisor *Expr) (bounds.Interval, bool) {
 	for divisor.exactCast() || strings.HasPrefix(divisor.tmpl, "NULLIF(") {
 		divisor = divisor.args[0]
 	}
-	if divisor.col == nil || !divisor.col.wholly() {
+	if divisor.col == nil || !divisor.col.isWhole() {
 		return bounds.Interval{}, false
 	}
-	held, _ := (&Expr{col: divisor.col}).held()
+	held, _ := (&Expr{col: divisor.col}).heldBounds()
 	if divisor.clamp && (divisor.bounds.Hi == nil || divisor.bounds.Hi.Cmp(held.Hi) < 0) {
 		return bounds.Interval{}, false // what is read may be less than the whole
 	}
-	return e.shareOf(divisor)
+	return e.ratioTo(divisor)
 }
 
-// shareOf gives an interval S with e in S × whole. The whole is read at least as large as it is, and is not negative.
-func (e *Expr) shareOf(whole *Expr) (bounds.Interval, bool) {
+// ratioTo is an interval S with e in S × whole. The whole is read at least as large as it is, and is not negative.
+func (e *Expr) ratioTo(whole *Expr) (bounds.Interval, bool) {
 	none := bounds.Interval{}
-	of := func(i int) (bounds.Interval, bool) { return e.args[i].shareOf(whole) }
+	of := func(i int) (bounds.Interval, bool) { return e.args[i].ratioTo(whole) }
 	switch {
 	case e.col != nil:
-		held, enforced := (&Expr{col: e.col}).held()
+		held, enforced := (&Expr{col: e.col}).heldBounds()
 		same := query.Equal(e.col.Ref, whole.col.Ref)
 		part := enforced && held.Finite() && slices.ContainsFunc(e.col.PartOf, func(w query.Scalar) bool { return query.Equal(w, whole.col.Ref) })
 		if !same && !part || e.clamp && (e.bounds.Lo == nil || e.bounds.Lo.Cmp(held.Lo) > 0) {
@@ -63,8 +63,8 @@ func (e *Expr) shareOf(whole *Expr) (bounds.Interval, bool) {
 	return none, false
 }
 
-// wholly says that a column's values are known to lie between 0 and some number.
-func (c *Column) wholly() bool {
-	held, enforced := (&Expr{col: c}).held()
+// isWhole says that a column's values are known to lie between 0 and some number.
+func (c *Column) isWhole() bool {
+	held, enforced := (&Expr{col: c}).heldBounds()
 	return enforced && held.Finite() && held.Lo.Sign() >= 0
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// pushed moves conditions into the subqueries of FROM that they read, as PostgreSQL does: what is computed there of the columns that they
+// pushedDown moves conditions into the subqueries of FROM that they read, as PostgreSQL does: what is computed there of the columns that they
 // compare has the narrower bounds that it would have if the client had written them there. That is worth it only where something is computed.
 // A condition moves if it reads nothing but columns that one plain subquery passes on; beside other items an equality stays, as it may make a
 // row of the join one. The query stays as it was; a changed copy is returned.
-func pushed(s *pg_query.SelectStmt) *pg_query.SelectStmt {
+func pushedDown(s *pg_query.SelectStmt) *pg_query.SelectStmt {
 	if s.WhereClause == nil {
 		return s
 	}

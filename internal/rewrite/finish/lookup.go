@@ -8,9 +8,9 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// mapper gives aggregates over private rows that read the private row which they are compared with a form that can be released: a query
-// gives the aggregate for every key, and a LEFT JOIN finds that of the row (docs/privacy.md P28a).
-type mapper struct {
+// aggregateLookup gives aggregates over private rows that read the private row which they are compared with a form that can be released: a
+// lookup query has the aggregate for every key, and a LEFT JOIN finds that of the row (docs/privacy.md P28a).
+type aggregateLookup struct {
 	*outer
 	s       *pg_query.SelectStmt
 	columns *relation.Relation        // that names at this level may mean
@@ -19,8 +19,8 @@ type mapper struct {
 	joins   []func(*pg_query.Node) *pg_query.Node
 }
 
-// maps rewrites the subqueries of a query of private rows in place. What it does not understand it leaves.
-func (c *correlator) maps(s *pg_query.SelectStmt, e *bind.Env) {
+// lookUpAggregates rewrites the subqueries of a query of private rows in place. What it does not understand it leaves.
+func (c *correlator) lookUpAggregates(s *pg_query.SelectStmt, e *bind.Env) {
 	if !hasScalarSubquery(s) {
 		return
 	}
@@ -31,7 +31,7 @@ func (c *correlator) maps(s *pg_query.SelectStmt, e *bind.Env) {
 	if err != nil {
 		return
 	}
-	m := &mapper{outer: &outer{correlator: c, env: e, items: itemsOf(s.FromClause)}, s: s, columns: columns, values: map[string]*pg_query.Node{}, grouped: map[string]bool{}}
+	m := &aggregateLookup{outer: &outer{correlator: c, env: e, items: itemsOf(s.FromClause)}, s: s, columns: columns, values: map[string]*pg_query.Node{}, grouped: map[string]bool{}}
 	conds := sqltree.Conjuncts(s.WhereClause)
 	for i := range conds {
 		conds[i] = m.rewritten(conds[i])
@@ -56,7 +56,7 @@ func hasScalarSubquery(s *pg_query.SelectStmt) bool {
 }
 
 // outputs rewrites what is computed of rows: all outputs or, where the query aggregates, its group keys and the arguments of aggregates.
-func (m *mapper) outputs() {
+func (m *aggregateLookup) outputs() {
 	rewrite := m.rewritten
 	if sqltree.Aggregates(m.s) {
 		rewrite = m.below
@@ -78,7 +78,7 @@ func (m *mapper) outputs() {
 }
 
 // groupKeys notes which expressions are group keys.
-func (m *mapper) groupKeys() {
+func (m *aggregateLookup) groupKeys() {
 	for _, n := range m.s.GroupClause {
 		if at := n.GetAConst().GetIval(); at != nil && at.Ival >= 1 && int(at.Ival) <= len(m.s.TargetList) {
 			n = m.s.TargetList[at.Ival-1].GetResTarget().Val
@@ -99,7 +99,7 @@ func (m *mapper) groupKeys() {
 }
 
 // below rewrites what an expression above the groups reads of their rows.
-func (m *mapper) below(n *pg_query.Node) *pg_query.Node {
+func (m *aggregateLookup) below(n *pg_query.Node) *pg_query.Node {
 	return rewriteTree(n, func(n *pg_query.Node) (*pg_query.Node, bool) {
 		if n.GetNode() == nil || n.GetSubLink() != nil || n.GetRangeSubselect() != nil {
 			return n, false
@@ -120,7 +120,7 @@ func (m *mapper) below(n *pg_query.Node) *pg_query.Node {
 }
 
 // rewritten rewrites the subqueries of an expression over rows. What an expression computes of one and of constants alone is computed with it.
-func (m *mapper) rewritten(n *pg_query.Node) *pg_query.Node {
+func (m *aggregateLookup) rewritten(n *pg_query.Node) *pg_query.Node {
 	return rewriteTree(n, func(n *pg_query.Node) (*pg_query.Node, bool) {
 		if n.GetNode() == nil || n.GetRangeSubselect() != nil {
 			return n, false
@@ -176,17 +176,17 @@ func onlySubquery(n *pg_query.Node) *pg_query.SelectStmt {
 }
 
 // value gives what takes the place of an expression whose one subquery is sub.
-func (m *mapper) value(n *pg_query.Node, sub *pg_query.SelectStmt) *pg_query.Node {
+func (m *aggregateLookup) value(n *pg_query.Node, sub *pg_query.SelectStmt) *pg_query.Node {
 	key := sqltree.TreeKey(n)
 	x, known := m.values[key]
 	if !known {
-		x = m.mapped(n, sub)
+		x = m.joinedAggregate(n, sub)
 		m.values[key] = x
 	}
 	return x
 }
 
-func (m *mapper) mapped(n *pg_query.Node, sub *pg_query.SelectStmt) *pg_query.Node {
+func (m *aggregateLookup) joinedAggregate(n *pg_query.Node, sub *pg_query.SelectStmt) *pg_query.Node {
 	keys, conds := m.keys(sub)
 	if len(keys) == 0 {
 		return nil
@@ -208,7 +208,7 @@ func (m *mapper) mapped(n *pg_query.Node, sub *pg_query.SelectStmt) *pg_query.No
 	alias := m.alias("m")
 	var on []*pg_query.Node
 	for i, k := range keys {
-		on = append(on, operator("=", sqltree.ColumnRef(alias, mapKey(i)), k.outer))
+		on = append(on, operator("=", sqltree.ColumnRef(alias, lookupKey(i)), k.outer))
 	}
 	m.joins = append(m.joins, func(from *pg_query.Node) *pg_query.Node {
 		return join(pg_query.JoinType_JOIN_LEFT, from, subselect(stage, alias), and(on))
@@ -218,13 +218,13 @@ func (m *mapper) mapped(n *pg_query.Node, sub *pg_query.SelectStmt) *pg_query.No
 	if otherwise == nil {
 		return x
 	}
-	missing := &pg_query.CaseWhen{Expr: nullTest(sqltree.ColumnRef(alias, mapKey(0)), pg_query.NullTestType_IS_NULL), Result: otherwise}
+	missing := &pg_query.CaseWhen{Expr: nullTest(sqltree.ColumnRef(alias, lookupKey(0)), pg_query.NullTestType_IS_NULL), Result: otherwise}
 	return &pg_query.Node{Node: &pg_query.Node_CaseExpr{CaseExpr: &pg_query.CaseExpr{Args: []*pg_query.Node{{Node: &pg_query.Node_CaseWhen{CaseWhen: missing}}}, Defresult: x}}}
 }
 
-// join adds the maps to FROM. Several items become one, joined by the conditions on them: what tells a row's partners has to be known
+// join adds the lookup queries to FROM. Several items become one, joined by the conditions on them: what tells a row's partners has to be known
 // before the outer join.
-func (m *mapper) join(conds []*pg_query.Node) {
+func (m *aggregateLookup) join(conds []*pg_query.Node) {
 	s := m.s
 	var kept, on []*pg_query.Node
 	for _, c := range conds {
@@ -247,7 +247,7 @@ func (m *mapper) join(conds []*pg_query.Node) {
 			targets = append(targets, n)
 			continue
 		}
-		for _, c := range m.columns.Visible() { // * has not the columns of the maps
+		for _, c := range m.columns.Visible() { // * has not the columns of the lookup queries
 			targets = append(targets, target(c.Name, sqltree.ColumnRef(c.Table, c.Name)))
 		}
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/dpproxy/dpproxy/internal/rewrite/sqltree"
 )
 
-// mapKey names the output of a map that is its i-th key. An output of that name is what isMap knows a map by.
-func mapKey(i int) string { return fmt.Sprintf("dpkey%d", i+1) }
+// lookupKey names the output of a lookup query that is its i-th key. isLookup recognises one by it.
+func lookupKey(i int) string { return fmt.Sprintf("dpkey%d", i+1) }
 
-func isMap(s *pg_query.SelectStmt) bool {
-	return len(s.GroupClause) > 0 && len(s.TargetList) > 1 && s.TargetList[0].GetResTarget().GetName() == mapKey(0)
+func isLookup(s *pg_query.SelectStmt) bool {
+	return len(s.GroupClause) > 0 && len(s.TargetList) > 1 && s.TargetList[0].GetResTarget().GetName() == lookupKey(0)
 }
 
 // keyPair is a condition inner = outer of a subquery: an expression over its own columns, and one over those around it.
@@ -22,7 +22,7 @@ type keyPair struct{ inner, outer *pg_query.Node }
 
 // keys takes the conditions of a subquery apart: those that equate its rows with the row around it, and those on its rows alone. No pairs:
 // it reads the row in another way, or is no plain aggregate over private rows.
-func (m *mapper) keys(sub *pg_query.SelectStmt) (keys []keyPair, conds []*pg_query.Node) {
+func (m *aggregateLookup) keys(sub *pg_query.SelectStmt) (keys []keyPair, conds []*pg_query.Node) {
 	if sub == nil || !plain(sub, false) || !sqltree.Aggregates(sub) || len(sub.TargetList) != 1 {
 		return nil, nil
 	}
@@ -63,7 +63,7 @@ func (m *mapper) keys(sub *pg_query.SelectStmt) (keys []keyPair, conds []*pg_que
 type reading struct{ inner, outer bool }
 
 // reads says it; false: a name is of neither level, or may be of a subquery's own.
-func (m *mapper) reads(n *pg_query.Node, own *relation.Relation) (r reading, ok bool) {
+func (m *aggregateLookup) reads(n *pg_query.Node, own *relation.Relation) (r reading, ok bool) {
 	ok = true
 	sqltree.Visit(n, func(n *pg_query.Node) bool {
 		ok = ok && n.GetSubLink() == nil
@@ -100,7 +100,7 @@ func find(r *relation.Relation, ref *pg_query.ColumnRef) (*relation.Column, erro
 }
 
 // keyPair reads a condition inner = outer, where a row outside equals at most one of several keys that differ (docs/privacy.md P4).
-func (m *mapper) keyPair(n *pg_query.Node, own *relation.Relation) (k keyPair, ok bool) {
+func (m *aggregateLookup) keyPair(n *pg_query.Node, own *relation.Relation) (k keyPair, ok bool) {
 	a := n.GetAExpr()
 	if a == nil || a.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(a.Name) != 1 || a.Name[0].GetString_().GetSval() != "=" {
 		return k, false
@@ -117,7 +117,7 @@ func (m *mapper) keyPair(n *pg_query.Node, own *relation.Relation) (k keyPair, o
 }
 
 // stage makes the query that gives the value for every key. Where the keys around are of a public item, its rows are the keys.
-func (m *mapper) stage(sub *pg_query.SelectStmt, keys []keyPair, conds []*pg_query.Node, value *pg_query.Node) *pg_query.SelectStmt {
+func (m *aggregateLookup) stage(sub *pg_query.SelectStmt, keys []keyPair, conds []*pg_query.Node, value *pg_query.Node) *pg_query.SelectStmt {
 	s := newSelect()
 	s.FromClause = sqltree.Clone(sub).FromClause
 	public := m.publicKeys(keys)
@@ -129,10 +129,10 @@ func (m *mapper) stage(sub *pg_query.SelectStmt, keys []keyPair, conds []*pg_que
 	for i, k := range keys {
 		key := k.inner
 		if public != nil {
-			key = sqltree.ColumnRef(alias, mapKey(i))
+			key = sqltree.ColumnRef(alias, lookupKey(i))
 			conds = append(conds, operator("=", k.inner, sqltree.Clone(key)))
 		}
-		s.TargetList = append(s.TargetList, target(mapKey(i), key))
+		s.TargetList = append(s.TargetList, target(lookupKey(i), key))
 		s.GroupClause = append(s.GroupClause, sqltree.Clone(key))
 	}
 	name := "released " + sqltree.OutputName(sub.TargetList[0].GetResTarget()) // refusals show it, and no column has it
@@ -142,7 +142,7 @@ func (m *mapper) stage(sub *pg_query.SelectStmt, keys []keyPair, conds []*pg_que
 }
 
 // publicKeys lists the keys of the rows of one public item that conditions on that item alone leave; nil: the keys are not of one.
-func (m *mapper) publicKeys(keys []keyPair) *pg_query.SelectStmt {
+func (m *aggregateLookup) publicKeys(keys []keyPair) *pg_query.SelectStmt {
 	var of *pg_query.Node
 	s := newSelect()
 	s.DistinctClause = []*pg_query.Node{{}}
@@ -152,7 +152,7 @@ func (m *mapper) publicKeys(keys []keyPair) *pg_query.SelectStmt {
 			return nil
 		}
 		of = item
-		s.TargetList = append(s.TargetList, target(mapKey(i), sqltree.Clone(k.outer)))
+		s.TargetList = append(s.TargetList, target(lookupKey(i), sqltree.Clone(k.outer)))
 	}
 	var where []*pg_query.Node
 	for _, c := range sqltree.Conjuncts(m.s.WhereClause) {
@@ -165,7 +165,7 @@ func (m *mapper) publicKeys(keys []keyPair) *pg_query.SelectStmt {
 }
 
 // publicItem finds the one public item that an expression reads, and nothing else.
-func (m *mapper) publicItem(n *pg_query.Node) *pg_query.Node {
+func (m *aggregateLookup) publicItem(n *pg_query.Node) *pg_query.Node {
 	var of *pg_query.Node
 	ok := true
 	sqltree.Visit(n, func(n *pg_query.Node) bool {

@@ -13,18 +13,18 @@ import (
 // mostRanges bounds the rows whose ranges are compared with each other, every one with every other.
 const mostRanges = 2000
 
-// alike asks for the most rows of a public relation that can meet one row of a join together: they agree in the values that the join
+// matchCount asks for the most rows of a public relation that one row of a join can match together: they agree in the values that the join
 // equates, and the ranges that it demands overlap at the beginning of one of them (docs/privacy.md P4e).
-type alike struct {
+type matchCount struct {
 	r      *Relation
 	values []query.Scalar
-	lo, hi query.Scalar // a row meets those of which it computes a value in [lo, hi); nil: any
+	lo, hi query.Scalar // a row matches those of which it computes a value in [lo, hi); nil: any
 	closed bool         // in [lo, hi]
 }
 
-// newAlike reads what the join demands of r and the others. Equalities in WHERE are among equated only.
-func newAlike(r *Relation, equated map[*Column]bool, conds []*expr.Expr, others []*Relation) alike {
-	a := alike{r: r}
+// newMatchCount reads what the join demands of r and the others. Equalities in WHERE are among equated only.
+func newMatchCount(r *Relation, equated map[*Column]bool, conds []*expr.Expr, others []*Relation) matchCount {
+	a := matchCount{r: r}
 	for _, c := range r.Columns {
 		if equated[c] {
 			a.values = append(a.values, c.Value.Ref)
@@ -65,7 +65,7 @@ func ordered(oid uint32) bool {
 }
 
 // takeRange takes two limits of one value, from below and from above.
-func (a *alike) takeRange(limits []limit) {
+func (a *matchCount) takeRange(limits []limit) {
 	for _, lo := range limits {
 		for _, hi := range limits {
 			if lo.name[0] != '<' || hi.name[0] != '>' || lo.of != hi.of || lo.value.Type() != hi.value.Type() {
@@ -78,11 +78,11 @@ func (a *alike) takeRange(limits []limit) {
 	}
 }
 
-// knowsNothing says that all rows may meet one.
-func (a alike) knowsNothing() bool { return len(a.values) == 0 && a.lo == nil }
+// unconstrained says that all rows may match one.
+func (a matchCount) unconstrained() bool { return len(a.values) == 0 && a.lo == nil }
 
-// rows selects the values of the rows that may meet any: v1, v2…, and the ends of their ranges.
-func (a alike) rows() *query.Select {
+// rows selects the values of the rows that may match any: v1, v2…, and the ends of their ranges.
+func (a matchCount) rows() *query.Select {
 	s := a.r.Select()
 	add := func(x query.Scalar, name string) {
 		s.Outputs = append(s.Outputs, query.Output{X: x, Name: name})
@@ -98,8 +98,8 @@ func (a alike) rows() *query.Select {
 	return s
 }
 
-// counts selects, for all values and beginnings of ranges, the number of rows that meet there.
-func (a alike) counts() *query.Select {
+// counts selects, for all values and beginnings of ranges, the number of rows that match there.
+func (a matchCount) counts() *query.Select {
 	if a.lo == nil {
 		s := a.rows()
 		s.Groups = len(a.values)
@@ -130,12 +130,14 @@ func (a alike) counts() *query.Select {
 }
 
 // most selects the largest of these numbers; 0 where there are no rows.
-func (a alike) most() query.Query { return a.of("COALESCE(max({}), 0)") }
+func (a matchCount) most() query.Query { return a.of("COALESCE(max({}), 0)") }
 
 // atMost asks whether it is at most n.
-func (a alike) atMost(n int64) query.Query { return a.of(fmt.Sprintf("COALESCE(max({}), 0) <= %d", n)) }
+func (a matchCount) atMost(n int64) query.Query {
+	return a.of(fmt.Sprintf("COALESCE(max({}), 0) <= %d", n))
+}
 
-func (a alike) of(form string) query.Query {
+func (a matchCount) of(form string) query.Query {
 	g := query.Named("g")
 	return &query.Select{Outputs: []query.Output{{X: query.F(form, g.Column("n"))}}, From: &query.Derived{Query: a.counts(), As: g}}
 }
