@@ -59,7 +59,7 @@ type private struct {
 
 	stages [][][]*rewrite.Canonical // what the stages have answered so far: [stage][row][column]
 
-	// What keptAnswers knows of the statement (kept.go).
+	// What answerCache knows of the statement (answercache.go).
 	key        string     // of the answer; empty: answers are not kept
 	answer     []released // kept, or measured just now; nil: to be measured
 	claimed    bool       // in the ledger, and not answered yet

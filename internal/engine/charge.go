@@ -41,7 +41,7 @@ func (p *private) costs() bool { return p.answer == nil && p.releases() }
 
 func (d direct) charge(ctx context.Context, scope session.Scope, p *private) (err error) {
 	p.spent = spending{}
-	if err := p.reserve(ctx); err != nil {
+	if err := p.reserveMemory(ctx); err != nil {
 		return err
 	}
 	if !p.costs() {
@@ -62,7 +62,7 @@ func (d direct) charge(ctx context.Context, scope session.Scope, p *private) (er
 	}
 	d.stage(ctx, "charge", since)
 	if err != nil {
-		return p.sayWhatFits(ctx, p.calibrated, err)
+		return p.hintAffordable(ctx, p.calibrated, err)
 	}
 	p.spend(p.charge, p.balance)
 	return nil

@@ -7,7 +7,8 @@
 //	measure.go  main measures, mechanism draws
 //	finish.go   the shadow computes the client's rows from released values
 //
-// kept.go is a decorator around charge and measure: a question whose answer is kept, or in flight, passes neither.
+// answercache.go is a decorator around charge and measure: a question whose answer is kept, or in flight, passes
+// neither.
 //
 // Statements that touch no private relation end after bind: they run on the shadow or as public (open.go). So does EXPLAIN
 // (explain.go), which charges nothing.

@@ -29,14 +29,14 @@ type Engine struct {
 	metrics  Metrics
 	log      *slog.Logger
 	state    atomic.Pointer[state]
-	withheld atomic.Bool // public tables are (withheld.go)
+	withheld atomic.Bool // public tables are (Withhold)
 	removed  atomic.Bool // the policy has no such database any more
 	analyses atomic.Int64
 	releaser releaser // charges and measures, except where the answer is known
 }
 
 // releaser charges statements over private rows, and releases their answers. There are two: direct does both for each
-// statement that it is given (charge.go, measure.go), and keptAnswers around it spares those whose answer is known (kept.go).
+// statement that it is given (charge.go, measure.go), and answerCache around it spares those whose answer is known (answercache.go).
 type releaser interface {
 	charge(ctx context.Context, scope session.Scope, p *private) error
 	measure(ctx context.Context, p *private) ([]released, error)
@@ -82,7 +82,7 @@ func New(ctx context.Context, p *policy.Policy, b *backend.Backend, l Ledger, m 
 
 func newEngine(l Ledger, m Metrics, log *slog.Logger) *Engine {
 	e := &Engine{ledger: l, metrics: m, log: log}
-	e.releaser = &keptAnswers{releaser: direct{e}, ledger: l, log: log}
+	e.releaser = &answerCache{releaser: direct{e}, ledger: l, log: log}
 	return e
 }
 

@@ -208,7 +208,7 @@ func (c *call) explainBudget(ctx context.Context, p *calibrated, x *explanation)
 		return err
 	}
 	var refused *pgconn.PgError
-	if exact, _ := works(p.Plan, answer); errors.As(c.scope.Memory.CanWork(exact), &refused) {
+	if exact, _ := workingMemory(p.Plan, answer); errors.As(c.scope.Memory.CanWork(exact), &refused) {
 		x.Refused, x.Fits = refused.Message, refused.Hint
 		return nil
 	}
@@ -220,7 +220,7 @@ func (c *call) explainBudget(ctx context.Context, p *calibrated, x *explanation)
 	}
 	after, err := c.engine.ledger.Preview(ctx, c.scope.Analyst, []ledger.Charge{p.charge})
 	if errors.As(err, &refused) && refused.Code != pgerr.IOError {
-		x.Refused, x.Fits = refused.Message, c.whatFits(ctx, p)
+		x.Refused, x.Fits = refused.Message, c.affordable(ctx, p)
 		return nil
 	}
 	if err != nil {

@@ -43,7 +43,7 @@ func (p *private) finish(ctx context.Context, values []released) (session.Rows, 
 	if p.scope.Settings.Notices() {
 		notices = append(notices, p.notice())
 	}
-	return held(rows, p.scope.Memory, notices)
+	return buffer(rows, p.scope.Memory, notices)
 }
 
 // finishRequest binds the parameters of a query over released values.

@@ -71,7 +71,7 @@ func TestLongAnswersStream(t *testing.T) {
 		rows   int
 		bytes  int
 		closed int // connections that are given back before a row is read
-	}{{"short", 3, 10, 1}, {"nothing", 0, 0, 1}, {"long", 5, heldBytes / 2, 0}, {"long at its end", 1, heldBytes, 0}} {
+	}{{"short", 3, 10, 1}, {"nothing", 0, 0, 1}, {"long", 5, bufferBytes / 2, 0}, {"long at its end", 1, bufferBytes, 0}} {
 		for _, read := range []int{0, 1, c.rows + 1} {
 			w := newWorld(t)
 			w.fake.result, w.fake.results = [][]byte{make([]byte, c.bytes)}, &c.rows

@@ -115,7 +115,7 @@ func (t task) kernel(noise Noise, b Bounding, kappa float64) kernel {
 		return response(kappa)
 	case noise == Staircase:
 		period, _ := t.stairPeriod()
-		return newStairs(kappa, uint64(math.Max(1, period)))
+		return newStaircaseKernel(kappa, uint64(math.Max(1, period)))
 	}
 	return newKernel(noise, kappa)
 }

@@ -96,7 +96,7 @@ func (t task) at(n kernel, b Bounding, c Calibration) (Candidate, error) {
 	}
 	out.Scale = d.scale()
 	if b == Cells {
-		d.cells = t.cut(n)
+		d.cells = t.cellPartition(n)
 		out.Scale = float64(t.v.hull().span()+1) / float64(len(d.cells.point))
 	}
 	out.design = d

@@ -12,20 +12,20 @@ import (
 // one unit can move a value from one end of its range to the other, enumeration finds nothing that errs less. The staircase is truncated
 // to the numbers: one stair at every distance, and the same sum of weights wherever the true value is.
 //
-// With Laplace noise (ladder.go) one unit moves a value to the next cell at most.
+// With Laplace noise (laplacecells.go) one unit moves a value to the next cell at most.
 
-// cut is a short range cut into cells, in order.
-type cut struct {
+// cellPartition is a short range cut into cells, in order.
+type cellPartition struct {
 	last  []int64 // the last value of each
 	point []int64 // what is released of each
 }
 
-// cut is that for a noise.
-func (t task) cut(n kernel) *cut {
+// cellPartition is that for a noise.
+func (t task) cellPartition(n kernel) *cellPartition {
 	if n.noise == Laplace {
-		return newLadder(t.v.hull(), n.kappa, int(t.step()))
+		return newLaplaceCells(t.v.hull(), n.kappa, int(t.step()))
 	}
-	return newCut(t.v.hull(), n.kappa)
+	return newResponseCells(t.v.hull(), n.kappa)
 }
 
 // longestCells is the longest range that is cut: its points are few enough to try all cuts.
@@ -38,9 +38,9 @@ func response(kappa float64) kernel {
 	return n
 }
 
-// newCut has the cells, at least two where there are two values, of the least mean squared error over a uniform true value of h. With m cells, that is a sum over them,
+// newResponseCells has the cells, at least two where there are two values, of the least mean squared error over a uniform true value of h. With m cells, that is a sum over them,
 // over e^κ + m − 1; so the last cell is added to the best cut of what is below it.
-func newCut(h Interval, kappa float64) *cut {
+func newResponseCells(h Interval, kappa float64) *cellPartition {
 	n := int(h.span()) + 1
 	gain := math.Expm1(kappa)
 	whole := powerSums(0, n)
@@ -74,7 +74,7 @@ func newCut(h Interval, kappa float64) *cut {
 			best, least = m, c
 		}
 	}
-	out := &cut{last: make([]int64, best), point: make([]int64, best)}
+	out := &cellPartition{last: make([]int64, best), point: make([]int64, best)}
 	for m, b := best, n; m > 0; m-- {
 		c := cuts[m][b]
 		out.last[m-1], out.point[m-1] = h.Lo+int64(b)-1, h.Lo+int64(c.point)
@@ -97,7 +97,7 @@ func powerSums(a, b int) powers {
 func (p powers) around(z float64) float64 { return p.s2 - 2*z*p.s1 + z*z*p.s0 }
 
 // of is the number of the cell of a value.
-func (c *cut) of(x int64) int {
+func (c *cellPartition) of(x int64) int {
 	i := 0
 	for x > c.last[i] {
 		i++
@@ -108,7 +108,7 @@ func (c *cut) of(x int64) int {
 // cellLog is the logarithm of the probability of cell i where the true value is in cell own.
 func (d design) cellLog(own, i int) float64 {
 	if d.noise == Laplace {
-		return ladderLog(d.kappa, own, i, len(d.cells.point))
+		return laplaceCellLog(d.kappa, own, i, len(d.cells.point))
 	}
 	return d.log(float64(i-own)) - math.Log1p(float64(len(d.cells.point)-1)*math.Exp(d.log(1)))
 }
@@ -127,8 +127,8 @@ func (d design) cellError(s float64) (sum float64) {
 	return sum
 }
 
-// cellSpread is the quantile of |z−s| at a probability.
-func (d design) cellSpread(s, probability float64) float64 {
+// cellErrorQuantile is the quantile of |z−s| at a probability.
+func (d design) cellErrorQuantile(s, probability float64) float64 {
 	return leastInteger(float64(d.v.hull().span()), func(m float64) bool {
 		inside := 0.0
 		d.each(s, func(z, p float64) {
@@ -177,7 +177,7 @@ func (t task) cellsAdmissible(noise Noise) error {
 	return nil
 }
 
-// cellsGain says whether auto compares cells: staircases where one unit moves the value over half the range or more, a ladder where it
+// cellsGain says whether auto compares cells: staircases where one unit moves the value over half the range or more, Laplace cells where it
 // moves it by some steps. A point may be 0 or not, whatever the true value, and no groups are shown by that.
 func (p *Prepared) cellsGain(n Noise) bool {
 	if p.release.Decides || p.task.cellsAdmissible(n) != nil {

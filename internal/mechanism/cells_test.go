@@ -36,7 +36,7 @@ func TestCutIsTheBest(t *testing.T) {
 				least = math.Min(least, sum/(math.Exp(kappa)+float64(m)-1)/float64(length+1))
 			}
 			h := Interval{-3, int64(length) - 3}
-			d := design{kernel: response(kappa), bounding: Cells, v: Range{h}, cells: newCut(h, kappa)}
+			d := design{kernel: response(kappa), bounding: Cells, v: Range{h}, cells: newResponseCells(h, kappa)}
 			average, _ := d.errors()
 			near(t, "error", average*average, least, 1e-9)
 			near(t, "enumerated", d.tabulate().RMSE(), average, 1e-9)

@@ -62,7 +62,7 @@ const (
 	mostCombined = 4
 	// combinedSteps are the ratios of two factors that are told apart: of sums of more than three, fewer are.
 	combinedSteps, fewerSteps = 16, 8
-	// combinedApart are boxes of the tabulated ones: 1/8 of the scale of their law or less.
+	// combinedApart are boxes of the tabulated ones: 1/8 of the scale of their distribution or less.
 	combinedApart = 16
 )
 
@@ -92,12 +92,12 @@ func (c *Cube) combined(list []Term, wrong float64) float64 {
 	for i, p := range parts {
 		key.moves[i], key.ratios[i] = p.move, math.Ceil(told*p.size/most)/told
 	}
-	return most*c.combine.find(key, func() float64 { return c.combinedSpread(key) }) + steps*roundingStep
+	return most*c.combine.find(key, func() float64 { return c.combinedErrorQuantile(key) }) + steps*roundingStep
 }
 
-// combinedSpread is the least m that the sum exceeds, in what the largest of its terms is moved by by one row: with coordinates that are
+// combinedErrorQuantile is the least m that the sum exceeds, in what the largest of its terms is moved by by one row: with coordinates that are
 // uniform on the reals of their boxes, which the rounding steps of combined make up for.
-func (c *Cube) combinedSpread(key combination) float64 {
+func (c *Cube) combinedErrorQuantile(key combination) float64 {
 	all := 0.0
 	for i := combinedApart / 2; i < len(c.law.weight); i += combinedApart {
 		all += c.law.weight[i]

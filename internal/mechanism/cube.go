@@ -35,7 +35,7 @@ type Cube struct {
 	kernel  kernel // q = exp(−kernel.kappa)
 	skip    uint64 // what is subtracted from the proposal: a trial proposes k = m − skip
 	shell   func() *geometric
-	law     *cubeLaw
+	law     *boxDistribution
 	pairs   *quantiles[pair]
 	combine *quantiles[combination]
 }

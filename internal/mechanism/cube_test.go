@@ -107,7 +107,7 @@ func TestCubeErrors(t *testing.T) {
 		spread := make([]float64, len(c.moves))
 		for a, m := range c.moves {
 			law := cube.marginal(a)
-			spread[a] = law.spread(confidence)
+			spread[a] = law.errorQuantile(confidence)
 			near(t, fmt.Sprintf("%v: rmse of coordinate %d", c, a), law.rmse(), math.Sqrt((d+1)*(d+2)/3)*float64(c.rows)*float64(m)/c.epsilon, .02)
 			if out := 1 - (2*law.upTo(spread[a]-1).m0 - law.point[0]); out < .05*(1-1e-4) {
 				t.Errorf("%v: the margin %g of coordinate %d is too wide: one less leaves %g outside", c, spread[a], a, out)
@@ -140,7 +140,7 @@ func TestCubeOfOneIsLaplace(t *testing.T) {
 	}
 	law, plain := cube.marginal(0), newKernel(Laplace, cube.kernel.kappa)
 	near(t, "rmse", law.rmse(), plain.openErrors(), 1e-6)
-	if a, b := law.spread(confidence), plain.plainQuantile(confidence); a != b {
+	if a, b := law.errorQuantile(confidence), plain.plainQuantile(confidence); a != b {
 		t.Errorf("margin %g, want %g", a, b)
 	}
 }

@@ -12,7 +12,7 @@
 //	release.go, curve.go       what is released, what it costs
 //	kernel.go, fixedexp.go,    κ and its exact exponents; exp(−y) in 64 bits and in any precision
 //	bigexp.go
-//	stairs.go                  staircase noise: sums, divergences, its period
+//	staircase.go               staircase noise: sums, divergences, its period
 //	sampler.go, uniform.go,    integer sampling with a constant number of draws
 //	draw.go, source.go
 //	ranges.go                  valid sets: checks, folding, segments
@@ -27,7 +27,8 @@
 //	outline.go                 what the released value's distribution looks like, for a figure
 //	box.go                     joint Gaussian noise on a box
 //	vector.go                  the releases of a block
-//	cube.go, cube_law.go,      joint noise for several of them: sampler, errors, choice, enumeration
+//	cube.go,                   joint noise for several of them: sampler, errors, choice, enumeration
+//	cube_distribution.go,
 //	cube_vector.go,
 //	cube_verify.go
 //	quantile.go                exponential mechanism on ranks

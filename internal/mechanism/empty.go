@@ -8,9 +8,9 @@ import (
 )
 
 // EmptyTail is the probability that a release over no rows, whose exact value is 0, gives something at least as far
-// from 0 as this: how well a released count or sum says that there are rows. It is that of the law that is drawn from,
-// or a little more (docs/mechanisms.md, section 18). Of what is no scalar, and where 0 is all that can be released, it
-// is 1.
+// from 0 as this: how well a released count or sum says that there are rows. It is that of the distribution that is
+// drawn from, or a little more (docs/mechanisms.md, section 18). Of what is no scalar, and where 0 is all that can be
+// released, it is 1.
 func (p *Prepared) EmptyTail(released int64) float64 {
 	v := p.task.v
 	if p.release.Kind != Scalar || len(v) != 1 || v[0].Lo == v[0].Hi || released == 0 {
@@ -56,7 +56,7 @@ func (p *Prepared) emptyRuns(h Interval, far int64, reach float64) (sum float64)
 	return sum
 }
 
-// emptyRunsMost bounds the runs of noisy values that a law of Denoise is tabulated over.
+// emptyRunsMost bounds the runs of noisy values that a distribution of Denoise is tabulated over.
 const emptyRunsMost = 1 << 12
 
 // denoised is what is released over no rows by Denoise: magnitudes, falling, and the probability of each or more. What

@@ -6,8 +6,8 @@ import "math"
 type design struct {
 	kernel
 	bounding Bounding
-	v        Range // closed
-	cells    *cut  // of Cells
+	v        Range          // closed
+	cells    *cellPartition // of Cells
 }
 
 // squaredError is E(z−s)² at the true value s.

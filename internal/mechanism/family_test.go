@@ -44,7 +44,7 @@ func TestFamilyMatchesLaw(t *testing.T) {
 				counts[fmt.Sprint(z[1], " ", z[0], " ", z[2], " ")]++
 			}
 			law := map[string]float64{}
-			for text, p := range NewFamilyLaws(list, members, prepared).Of(h) {
+			for text, p := range NewFamilyDistributions(list, members, prepared).Of(h) {
 				law[text] += p
 			}
 			if got, limit := stattest.ChiSquare(counts, law); got > limit {

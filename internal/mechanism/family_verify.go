@@ -5,26 +5,26 @@ import (
 	"math"
 )
 
-// FamilyLaws enumerates what DrawFamily releases of small histograms. It goes through the cells of every point one by one, without the runs
+// FamilyDistributions enumerates what DrawFamily releases of small histograms. It goes through the cells of every point one by one, without the runs
 // that are drawn from.
-type FamilyLaws struct {
+type FamilyDistributions struct {
 	sorted   []int
 	prepared []*Prepared
 	known    map[string]map[string]float64 // by part
 }
 
-// NewFamilyLaws is for the quantiles of a list that members names.
-func NewFamilyLaws(list []Release, members []int, prepared []*Prepared) *FamilyLaws {
-	return &FamilyLaws{byFraction(list, members), prepared, map[string]map[string]float64{}}
+// NewFamilyDistributions is for the quantiles of a list that members names.
+func NewFamilyDistributions(list []Release, members []int, prepared []*Prepared) *FamilyDistributions {
+	return &FamilyDistributions{byFraction(list, members), prepared, map[string]map[string]float64{}}
 }
 
 // Of is the probability of each list of values, as text, in the order of the fractions.
-func (l *FamilyLaws) Of(h Histogram) map[string]float64 {
+func (l *FamilyDistributions) Of(h Histogram) map[string]float64 {
 	v := l.prepared[l.sorted[len(l.sorted)/2]].rank.v
-	return l.law(l.sorted, part{h.within(v.hull()), v})
+	return l.distribution(l.sorted, part{h.within(v.hull()), v})
 }
 
-func (l *FamilyLaws) law(sorted []int, in part) map[string]float64 {
+func (l *FamilyDistributions) distribution(sorted []int, in part) map[string]float64 {
 	if len(sorted) == 0 {
 		return map[string]float64{"": 1}
 	}
@@ -33,10 +33,10 @@ func (l *FamilyLaws) law(sorted []int, in part) map[string]float64 {
 		return law
 	}
 	middle, law := len(sorted)/2, map[string]float64{}
-	for c, p := range l.prepared[sorted[middle]].rank.cutLaw(in, len(sorted) > 1) {
+	for c, p := range l.prepared[sorted[middle]].rank.cutDistribution(in, len(sorted) > 1) {
 		lower, upper := in.cut(c.at, c.below)
-		above := l.law(sorted[middle+1:], upper)
-		for a, pa := range l.law(sorted[:middle], lower) {
+		above := l.distribution(sorted[middle+1:], upper)
+		for a, pa := range l.distribution(sorted[:middle], lower) {
 			for b, pb := range above {
 				law[fmt.Sprintf("%s%d %s", a, c.at, b)] += p * pa * pb
 			}
@@ -49,8 +49,8 @@ func (l *FamilyLaws) law(sorted []int, in part) map[string]float64 {
 // cutAt is a point, and how many of its rows belong to the lower part.
 type cutAt struct{ at, below int64 }
 
-// cutLaw enumerates the points of a part, and their cells where it is cut.
-func (s *rankSampler) cutLaw(in part, cut bool) map[cutAt]float64 {
+// cutDistribution enumerates the points of a part, and their cells where it is cut.
+func (s *rankSampler) cutDistribution(in part, cut bool) map[cutAt]float64 {
 	cells, count := map[cutAt]map[uint64]uint64{}, map[int64]uint64{} // how many of which distance
 	for _, b := range in.h {
 		count[b.Step] += uint64(b.Count)

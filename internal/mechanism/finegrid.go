@@ -60,15 +60,15 @@ func (f fineGrid) gaps(h Histogram) []gap {
 			rows(cell, uint64(b.Count))
 			continue
 		}
-		f.spread(uint64(b.Count), func(c, n uint64) { rows(cell+c+1, n) })
+		f.distribute(uint64(b.Count), func(c, n uint64) { rows(cell+c+1, n) })
 	}
 	rows(f.end, 0)
 	return list
 }
 
-// spread tells how many of the rows of a point are in each of its cells that has any, in order. The i-th row is in the cell whose number is
+// distribute tells how many of the rows of a point are in each of its cells that has any, in order. The i-th row is in the cell whose number is
 // that of i with its digits in the reverse order, and the first one changed: the middle, the beginning, the quarters, and so on.
-func (f fineGrid) spread(rows uint64, put func(cell, n uint64)) {
+func (f fineGrid) distribute(rows uint64, put func(cell, n uint64)) {
 	digits := min(f.bits, max(1, uint(bits.Len64(rows-1)))) // the cells that are in use are multiples of this many digits less
 	half := uint64(1) << f.bits >> 1
 	for a := range uint64(1) << digits {

@@ -5,28 +5,28 @@ import (
 	"math"
 )
 
-// JointLaws enumerates what the cuts of quantiles that are drawn jointly may be, of small histograms and with few cells: it goes through all
+// JointDistributions enumerates what the cuts of quantiles that are drawn jointly may be, of small histograms and with few cells: it goes through all
 // cuts and counts the rows between them one by one, without the sums that are drawn from.
-type JointLaws struct {
+type JointDistributions struct {
 	q     jointQuantiles
 	known map[string]map[string]float64 // by histogram and released number of rows
 }
 
-// NewJointLaws is for a family that is drawn jointly, but with 2^digits cells per point; false where it is drawn by halving.
-func NewJointLaws(p *Prepared, digits uint) (*JointLaws, bool) {
+// NewJointDistributions is for a family that is drawn jointly, but with 2^digits cells per point; false where it is drawn by halving.
+func NewJointDistributions(p *Prepared, digits uint) (*JointDistributions, bool) {
 	if p.joint == nil {
 		return nil, false
 	}
 	q := *p.joint
 	q.grid = newFineGrid(q.grid.v, digits)
-	return &JointLaws{q, map[string]map[string]float64{}}, true
+	return &JointDistributions{q, map[string]map[string]float64{}}, true
 }
 
 // Curve is what is charged for the cuts, or for what halving draws instead.
-func (l *JointLaws) Curve() Curve { return l.q.cuts }
+func (l *JointDistributions) Curve() Curve { return l.q.cuts }
 
 // Of is the probability of each list of values, as text, given the released number of rows.
-func (l *JointLaws) Of(h Histogram, count int64) map[string]float64 {
+func (l *JointDistributions) Of(h Histogram, count int64) map[string]float64 {
 	key := fmt.Sprint(h, count)
 	if law := l.known[key]; law != nil {
 		return law
@@ -43,7 +43,7 @@ func (l *JointLaws) Of(h Histogram, count int64) map[string]float64 {
 	return law
 }
 
-func (l *JointLaws) weights(h Histogram, count int64) map[string]float64 {
+func (l *JointDistributions) weights(h Histogram, count int64) map[string]float64 {
 	below := l.below(h)
 	rows := below[len(below)-1]
 	out := map[string]float64{}
@@ -70,7 +70,7 @@ func (l *JointLaws) weights(h Histogram, count int64) map[string]float64 {
 }
 
 // below counts the rows in lower cells than each, and at last all of them.
-func (l *JointLaws) below(h Histogram) []float64 {
+func (l *JointDistributions) below(h Histogram) []float64 {
 	out := make([]float64, l.q.grid.end+1)
 	for _, b := range h.within(l.q.grid.v.hull()) {
 		for i := range b.Count {

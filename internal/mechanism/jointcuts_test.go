@@ -38,7 +38,7 @@ func TestJointMatchesLaw(t *testing.T) {
 		for _, fractions := range [][]float64{{.1, .3, .6, .8}, {.5, .5, .5, .5}, {.01, .02, .03, .99, .995}} {
 			p := jointOf(t, v, 2, 3, fractions...)
 			for digits := range uint(3) {
-				laws, _ := NewJointLaws(p, digits)
+				laws, _ := NewJointDistributions(p, digits)
 				q := p.joint.withDigits(digits)
 				for i, h := range []Histogram{nil, {{3, 1}}, {{-4, 2}, {1, 3}, {2, 1}, {3, 1}, {5, 7}}, {{0, 13}, {2, 40}, {5, 3}}} {
 					for _, count := range []int64{0, 4, int64(h.rows()) + 1} {
@@ -66,7 +66,7 @@ func TestJointSumsAreExact(t *testing.T) {
 	p := jointOf(t, Range{{0, 1}, {3, 4}}, 3, 1.7, .1, .2, .5, .9)
 	for range 300 {
 		digits := uint(random.IntN(3))
-		laws, _ := NewJointLaws(p, digits)
+		laws, _ := NewJointDistributions(p, digits)
 		var h Histogram
 		for z := range int64(5) {
 			if n := random.Int64N(12); n > 3 {
@@ -135,7 +135,7 @@ func TestRowsOfAPointAreNested(t *testing.T) {
 			in[cellOf(rows-1, digits)]++
 			got := make([]uint64, len(in))
 			last := -1
-			f.spread(uint64(rows), func(cell, n uint64) {
+			f.distribute(uint64(rows), func(cell, n uint64) {
 				if int(cell) <= last || n == 0 {
 					t.Fatalf("cell %d with %d rows behind cell %d", cell, n, last)
 				}

@@ -23,7 +23,7 @@ type kernel struct {
 	k     uint64
 	m     int
 
-	period, inner uint64 // Staircase: P and r (stairs.go)
+	period, inner uint64 // Staircase: P and r (staircase.go)
 }
 
 // newKernel takes κ as it is: a float64 is a dyadic rational. κ is capped at maxKappa.

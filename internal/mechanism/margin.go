@@ -49,25 +49,25 @@ func leastInteger(hi float64, ok func(float64) bool) float64 {
 	return hi
 }
 
-// spread is the quantile of |released − true| at a probability and at the worst true value: a function of public quantities.
-func (d design) spread(open bool, probability float64) float64 {
+// errorQuantile is the quantile of |released − true| at a probability and at the worst true value: a function of public quantities.
+func (d design) errorQuantile(open bool, probability float64) float64 {
 	h := d.v.hull()
 	interval := len(d.v) == 1
 	wide := float64(h.span()) > 8*d.scale()
 	switch {
 	case d.bounding == Cells:
-		return d.worstOver(func(s float64) float64 { return d.cellSpread(s, probability) })
+		return d.worstOver(func(s float64) float64 { return d.cellErrorQuantile(s, probability) })
 	case interval && (open || wide || d.bounding == Fold || d.bounding == Clamp):
 		return d.plainQuantile(probability)
 	case d.bounding == Truncate:
-		m := d.worstOver(func(s float64) float64 { return d.truncatedSpread(s, probability) })
+		m := d.worstOver(func(s float64) float64 { return d.truncatedErrorQuantile(s, probability) })
 		if interval {
 			m = math.Min(m, d.plainQuantile(probability))
 		}
 		return m
 	}
 	post := d.samplePosts()
-	return d.worstOver(func(s float64) float64 { return d.sampledSpread(s, probability, post) })
+	return d.worstOver(func(s float64) float64 { return d.sampledErrorQuantile(s, probability, post) })
 }
 
 // worstOver takes the maximum over positions: all of them, or 33 with a percent for those between.
@@ -85,7 +85,7 @@ func (d design) worstOver(f func(s float64) float64) float64 {
 	return math.Ceil(worst * (1 + slack))
 }
 
-func (d design) truncatedSpread(s, probability float64) float64 {
+func (d design) truncatedErrorQuantile(s, probability float64) float64 {
 	all := d.at(d.v, s)
 	return leastInteger(float64(d.v.hull().span()), func(m float64) bool {
 		in := d.below(d.v, s, s-m, s+m)
@@ -93,7 +93,7 @@ func (d design) truncatedSpread(s, probability float64) float64 {
 	})
 }
 
-func (d design) sampledSpread(s, probability float64, post func(y float64) float64) float64 {
+func (d design) sampledErrorQuantile(s, probability float64, post func(y float64) float64) float64 {
 	type point struct{ e, w float64 }
 	var list []point
 	total := 0.0
@@ -119,9 +119,9 @@ func (p *Prepared) ErrorQuantile(probability float64) float64 {
 	}
 	return p.quantiles.find(probability, func() float64 {
 		if p.cube != nil {
-			return p.cube.marginal(p.coordinate).spread(probability)
+			return p.cube.marginal(p.coordinate).errorQuantile(probability)
 		}
-		return p.Chosen().spread(p.task.open, probability)
+		return p.Chosen().errorQuantile(p.task.open, probability)
 	})
 }
 

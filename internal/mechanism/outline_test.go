@@ -39,7 +39,7 @@ func TestOutlineIsTheLaw(t *testing.T) {
 	}
 }
 
-// wants compares weights with a law: each of them where they are exact, else how much lies below each of them.
+// wants compares weights with a distribution: each of them where they are exact, else how much lies below each of them.
 func wants(t *testing.T, name string, o *Outline, w Weights, law Distribution, exact bool) {
 	t.Helper()
 	row := law.Log[w.True-law.Lo]

@@ -19,13 +19,14 @@ func PairMargins(x, y *Prepared, r, wrong float64) (mx, my float64) {
 		return t * x.cube.marginal(x.coordinate).rmse(), t * x.cube.marginal(y.coordinate).rmse()
 	case staircase, wrong < Wrong && !independent([]Term{{Of: x}, {Of: y}}):
 		// Their tails may be no shorter beside another noise: each has half of the probability, a + b ≤ √(2a² + 2b²).
-		return math.Sqrt2 * x.wideSpread(wrong/2), math.Sqrt2 * (y.wideSpread(wrong/2) + roundingStep)
+		return math.Sqrt2 * x.gappedErrorQuantile(wrong/2), math.Sqrt2 * (y.gappedErrorQuantile(wrong/2) + roundingStep)
 	}
 	return x.ErrorQuantile(1 - wrong), y.ErrorQuantile(1-wrong) + roundingStep
 }
 
-// wideSpread is what a release's error exceeds with probability at most wrong, also where its range is no interval.
-func (p *Prepared) wideSpread(wrong float64) float64 {
+// gappedErrorQuantile is what a release's error exceeds with probability at most wrong, also where its range is no
+// interval.
+func (p *Prepared) gappedErrorQuantile(wrong float64) float64 {
 	switch c := p.Chosen(); {
 	case p.quantiles == nil, p.cube != nil, c.bounding == Truncate:
 		return p.ErrorQuantile(1 - wrong)
@@ -59,11 +60,11 @@ func (c *Cube) deviations(x, y int, r, wrong float64) float64 {
 		var m float64
 		switch ratio := r * my / mx; {
 		case ratio < ratioEnd || ratio > 1/ratioEnd:
-			m = lx.spread(1-wrong) + r*ly.spread(1-wrong)
+			m = lx.errorQuantile(1-wrong) + r*ly.errorQuantile(1-wrong)
 		case r < 1:
-			m = c.pairSpread(my, mx, r, 1, wrong)
+			m = c.pairErrorQuantile(my, mx, r, 1, wrong)
 		default:
-			m = c.pairSpread(mx, my, 1, r, wrong)
+			m = c.pairErrorQuantile(mx, my, 1, r, wrong)
 		}
 		return m / math.Hypot(lx.rmse(), r*ly.rmse())
 	})
@@ -79,9 +80,9 @@ func (c *Cube) move(at int) float64 {
 	return 0
 }
 
-// pairSpread is the least m that |fine·x − coarse·y| exceeds with probability at most wrong, fine ≤ coarse, where a row moves x and y by those
+// pairErrorQuantile is the least m that |fine·x − coarse·y| exceeds with probability at most wrong, fine ≤ coarse, where a row moves x and y by those
 // moves: with x uniform on the reals of its box instead of the integers, and half a step of it more, which is all that that can hide.
-func (c *Cube) pairSpread(moveFine, moveCoarse, fine, coarse, wrong float64) float64 {
+func (c *Cube) pairErrorQuantile(moveFine, moveCoarse, fine, coarse, wrong float64) float64 {
 	all := 0.0
 	for i := boxesApart / 2; i < len(c.law.weight); i += boxesApart {
 		all += c.law.weight[i]

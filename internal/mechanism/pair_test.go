@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// exceeds is P(|x − r·y| > m) of two coordinates, from the law of the boxes and every point of theirs.
+// exceeds is P(|x − r·y| > m) of two coordinates, from the distribution of the boxes and every point of theirs.
 func exceeds(c *Cube, r, m float64) float64 {
 	p := 0.0
 	for i, k := range c.law.shell {

@@ -79,7 +79,7 @@ func prepareEnd(t *testing.T, q float64, end int, v Range, rows int64, g Guarant
 	return p
 }
 
-// endPMF is the law of an end beside a released quantile.
+// endPMF is the distribution of an end beside a released quantile.
 func (p *Prepared) endPMF(h Histogram, quantile int64) map[int64]float64 {
 	out := map[int64]float64{}
 	for band, w := range p.quantilePMF(p.rank.inBands(h, quantile)) {

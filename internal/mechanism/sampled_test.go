@@ -136,7 +136,7 @@ func TestFaultsAreRefused(t *testing.T) {
 			"another kind":      func(_ *Prepared, r *Release) { r.Kind = SumGivenCount },
 			"truncated instead": func(p *Prepared, _ *Release) { p.candidates[p.chosen].bounding = Truncate },
 			"cells instead": func(p *Prepared, _ *Release) {
-				p.candidates[p.chosen].cells = &cut{last: []int64{1, 2, 1000}}
+				p.candidates[p.chosen].cells = &cellPartition{last: []int64{1, 2, 1000}}
 				p.candidates[p.chosen].bounding = Cells
 			},
 			"the curve of less":   func(p *Prepared, _ *Release) { p.curve = func() Curve { return PureCurve(.99) } },

@@ -105,7 +105,7 @@ func TestDrawMatchesPMF(t *testing.T) {
 	} {
 		d := design{kernel: newKernel(c.noise, kappaOf(c.noise, c.scale)), bounding: c.b, v: c.v}
 		if c.noise == Staircase {
-			d.kernel = newStairs(1/c.scale, 10)
+			d.kernel = newStaircaseKernel(1/c.scale, 10)
 		}
 		p := fixed(d)
 		counts := map[int64]int{}

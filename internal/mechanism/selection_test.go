@@ -241,7 +241,7 @@ func TestThresholdTable(t *testing.T) {
 	}
 }
 
-// TestCountThresholds: a group of one unit is shown with a probability of at most δ/K by the law of the count that decides, added up point by
+// TestCountThresholds: a group of one unit is shown with a probability of at most δ/K by the distribution of the count that decides, added up point by
 // point, and with more by the next lower threshold.
 func TestCountThresholds(t *testing.T) {
 	settings := 0
@@ -374,7 +374,8 @@ func TestCountsThatSelect(t *testing.T) {
 	}
 }
 
-// TestJointCountOfManyGroups: where δ/K is below what the law of joint noise is known to, no threshold is made up.
+// TestJointCountOfManyGroups: where δ/K is below what the distribution of joint noise is known to, no threshold is made
+// up.
 func TestJointCountOfManyGroups(t *testing.T) {
 	const groups = 1 << 17
 	list := []Release{

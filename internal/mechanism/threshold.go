@@ -40,7 +40,7 @@ type CountThreshold struct {
 	Always int64 // so many units are shown but for a chance below 1e-9
 }
 
-// jointTail is how much the tabulated law of joint noise may be below the true one, relatively, at any point of its tail: its boxes are
+// jointTail is how much the tabulated distribution of joint noise may be below the true one, relatively, at any point of its tail: its boxes are
 // 1/128 of their scale apart. jointCut is how much of the tail it may leave out.
 const jointTail, jointCut = .03, 1e-15
 

@@ -85,7 +85,7 @@ func (a *Answer) Figures() (list []Figure) {
 			list = append(list, f)
 		}
 	}
-	tellApart(list)
+	nameUniquely(list)
 	var others []Figure
 	add := func(of *rewrite.Formula, output string) {
 		if shown[leafOf(of)] {
@@ -179,9 +179,9 @@ func (s *Statement) Column(of *rewrite.Formula) *rewrite.Column {
 	}
 }
 
-// tellApart gives result columns of one name, each of which is another aggregate, that of what they are («avg» is what
-// PostgreSQL calls every average).
-func tellApart(list []Figure) {
+// nameUniquely gives result columns of one name, each of which is another aggregate, that of what they are («avg» is
+// what PostgreSQL calls every average).
+func nameUniquely(list []Figure) {
 	var apart []int
 	for i, f := range list {
 		same := func(o Figure) bool { return o.Label == f.Label }

@@ -71,8 +71,8 @@ func (c familyCase) enumerate(rows int64) (Summary, error) {
 		return s, fmt.Errorf("%v: %w", c, err)
 	}
 	s.Mechanisms++
-	laws, curve := mechanism.NewFamilyLaws(list, members, prepared), mechanism.Compose(list, prepared)
-	joint, drawnJointly := mechanism.NewJointLaws(prepared[0], jointDigits)
+	laws, curve := mechanism.NewFamilyDistributions(list, members, prepared), mechanism.Compose(list, prepared)
+	joint, drawnJointly := mechanism.NewJointDistributions(prepared[0], jointDigits)
 	if drawnJointly {
 		curve = joint.Curve()
 	}

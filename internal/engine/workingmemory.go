@@ -15,9 +15,9 @@ const (
 	binWork   = 32
 )
 
-// works is how much memory the statement works with: exactly so much, and at most so much beside it that depends on private rows, as far as
+// workingMemory is how much memory the statement works with: exactly so much, and at most so much beside it that depends on private rows, as far as
 // public facts bound it. An answer that is known has the groups that it has.
-func works(plan *rewrite.Plan, answer []released) (exact, open int64) {
+func workingMemory(plan *rewrite.Plan, answer []released) (exact, open int64) {
 	most := 0.0
 	for i := range plan.Blocks {
 		b := &plan.Blocks[i]
@@ -38,24 +38,24 @@ func works(plan *rewrite.Plan, answer []released) (exact, open int64) {
 			most += found * float64(each)
 		}
 		for _, h := range b.Histograms {
-			most += binWork * float64(len(h.Releases)) * min(rows, found*steps(b, h))
+			most += binWork * float64(len(h.Releases)) * min(rows, found*histogramSteps(b, h))
 		}
 	}
 	return exact, int64(min(most, 1<<60))
 }
 
-// steps is how many steps a histogram has in one group.
-func steps(b *rewrite.Block, h rewrite.Histogram) (n float64) {
+// histogramSteps is how many steps a histogram has in one group.
+func histogramSteps(b *rewrite.Block, h rewrite.Histogram) (n float64) {
 	for _, v := range b.Releases[h.Releases[0]].Range {
 		n += float64(v.Hi) - float64(v.Lo) + 1
 	}
 	return n
 }
 
-// reserve takes the memory that the statement works with until idle, or waits for it.
-func (p *private) reserve(ctx context.Context) (err error) {
+// reserveMemory takes the memory that the statement works with until idle, or waits for it.
+func (p *private) reserveMemory(ctx context.Context) (err error) {
 	p.idle()
-	exact, open := works(p.Plan, p.answer)
+	exact, open := workingMemory(p.Plan, p.answer)
 	p.reserved, err = p.scope.Memory.Work(ctx, exact, open, p.state.policy.Pool.Wait)
 	return err
 }

@@ -36,7 +36,7 @@ func TestWhatAStatementWorksWith(t *testing.T) {
 			replace = append(replace, "    max_rows: 100000\n", "")
 		}
 		bound := newWorld(t, append(replace, "accounting: {method: pure}", "accounting: {method: rdp, delta: 1e-6}")...).mustBind(t, c.sql)
-		if exact, open := works(bound.Plan, nil); exact != c.exact || open != c.open {
+		if exact, open := workingMemory(bound.Plan, nil); exact != c.exact || open != c.open {
 			t.Errorf("%s: %d bytes and at most %d, want %d and %d", c.sql, exact, open, c.exact, c.open)
 		}
 	}
@@ -134,7 +134,7 @@ func TestTooManyGroupsCostNothing(t *testing.T) {
 		if lines := foreseen.(explained).lines; slices.Contains(lines, "it would be refused: out of memory for this statement") != c.refused {
 			t.Errorf("ward: %s: EXPLAIN says %q", c.ward, lines)
 		}
-		if exact, open := works(bound.Plan, nil); (exact == 0) == (open == 0) {
+		if exact, open := workingMemory(bound.Plan, nil); (exact == 0) == (open == 0) {
 			t.Fatalf("%d and %d bytes", exact, open)
 		}
 		before := w.left()

@@ -15,11 +15,11 @@ func (p *Prepared) Plain() bool {
 // sumStep is that part: of two noises which are 0 but for 5% each, one or the other is not in 10%, and they need a step.
 const sumStep = math.Sqrt2 / 2
 
-// normalQuantile is the quantile of a normal law's magnitude, in standard deviations.
+// normalQuantile is the quantile of a normal distribution's magnitude, in standard deviations.
 func normalQuantile(probability float64) float64 { return math.Sqrt2 * math.Erfinv(probability) }
 
 // SumMargin is u: the noises of n groups together are beyond u·√n with a probability of at most wrong. It is the margin of one, and
-// a part of a step of its values more, or that of a normal law as wide, which it comes near to with n: laws with longer tails
+// a part of a step of its values more, or that of a normal distribution as wide, which it comes near to with n: distributions with longer tails
 // than that come from above, and others from below (docs/mechanisms.md, section 18).
 func (p *Prepared) SumMargin(wrong float64) float64 {
 	in, part := 1-wrong, sumStep
@@ -28,7 +28,7 @@ func (p *Prepared) SumMargin(wrong float64) float64 {
 	}
 	if p.cube != nil {
 		law := p.cube.marginal(p.coordinate)
-		return math.Max(law.spread(in)+part, normalQuantile(in)*law.rmse())
+		return math.Max(law.errorQuantile(in)+part, normalQuantile(in)*law.rmse())
 	}
 	n, step := p.Chosen().kernel, 1.0
 	if n.noise == Staircase {

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// cubeLaw is the distribution of the box that a Cube's noise is drawn from, in floating point: errors and margins come from it, no
+// boxDistribution is the distribution of the box that a Cube's noise is drawn from, in floating point: errors and margins come from it, no
 // released value does.
-type cubeLaw struct {
+type boxDistribution struct {
 	shell  []float64 // k, rising
 	weight []float64 // its probability; they add up to 1
 	log    float64   // ln Σ q^k·V(k)
@@ -16,12 +16,12 @@ type cubeLaw struct {
 // cubeReach is how far below the most likely box boxes are left out, as a logarithm.
 const cubeReach = 36
 
-// boxes tabulates the law. Boxes come in steps of at most 1/128 of 1/kappa: the midpoint rule is then off by 3e-6 of a moment. Steps above 1
+// boxes tabulates the distribution. Boxes come in steps of at most 1/128 of 1/kappa: the midpoint rule is then off by 3e-6 of a moment. Steps above 1
 // occur where κ was set to 1, and box k reaches k rows to either side.
-func (c *Cube) boxes() *cubeLaw {
+func (c *Cube) boxes() *boxDistribution {
 	kappa := c.kernel.kappa
 	step := math.Max(1, math.Floor(1/(128*kappa)))
-	law := &cubeLaw{}
+	law := &boxDistribution{}
 	peak, top, sum := float64(len(c.axes))/kappa, math.Inf(-1), 0.0
 	for k := (step - 1) / 2; ; k += step {
 		l := -kappa * k
@@ -80,9 +80,9 @@ var marginals = struct {
 	bytes int
 }{m: map[coordinate]*marginal{}}
 
-// coordinate is one of a vector, which its law names.
+// coordinate is one of a vector, which its distribution names.
 type coordinate struct {
-	law *cubeLaw
+	law *boxDistribution
 	at  int
 }
 
@@ -114,7 +114,7 @@ func (c *Cube) marginal(at int) *marginal {
 
 func (m *marginal) bytes() int { return 6 * 8 * len(m.half) }
 
-func (l *cubeLaw) bytes() int { return 2 * 8 * len(l.shell) }
+func (l *boxDistribution) bytes() int { return 2 * 8 * len(l.shell) }
 
 func (c *Cube) newMarginal(at int) *marginal {
 	m := &marginal{}
@@ -195,9 +195,9 @@ func (m *marginal) reach() float64 { return m.half[len(m.half)-1] }
 // rmse is the root mean squared noise.
 func (m *marginal) rmse() float64 { return math.Sqrt(2 * m.upTo(m.reach()).m2) }
 
-// spread is the least margin that |noise| exceeds with probability at most 1 − probability; it holds for folded noise too
+// errorQuantile is the least margin that |noise| exceeds with probability at most 1 − probability; it holds for folded noise too
 // (docs/mechanisms.md, proposition 8).
-func (m *marginal) spread(probability float64) float64 {
+func (m *marginal) errorQuantile(probability float64) float64 {
 	const rounding = 1e-5 // of the midpoint rule
 	return leastInteger(m.reach(), func(h float64) bool {
 		return 2*m.upTo(h).m0-m.point[0] >= probability+rounding*(1-probability)

@@ -16,21 +16,21 @@ import (
 	"github.com/dpproxy/dpproxy/internal/pgerr"
 )
 
-// sayWhatFits adds to the refusal of a statement that is over budget which ε, or which margin, what is left still pays for. It follows from
+// hintAffordable adds to the refusal of a statement that is over budget which ε, or which margin, what is left still pays for. It follows from
 // the statement, the policy and what was charged, as the refusal does.
-func (c *call) sayWhatFits(ctx context.Context, p *calibrated, err error) error {
+func (c *call) hintAffordable(ctx context.Context, p *calibrated, err error) error {
 	var refused *pgconn.PgError
 	if !errors.As(err, &refused) || refused.Code != pgerr.BudgetExceeded {
 		return err
 	}
 	told := *refused
-	told.Hint = strings.TrimSpace(c.whatFits(ctx, p) + " " + told.Hint)
+	told.Hint = strings.TrimSpace(c.affordable(ctx, p) + " " + told.Hint)
 	return &told
 }
 
-// whatFits is empty where nothing is found.
-func (c *call) whatFits(ctx context.Context, p *calibrated) string {
-	cheaper := c.cheaper(ctx, p)
+// affordable words an ε or a margin that still fits; empty where none is found.
+func (c *call) affordable(ctx context.Context, p *calibrated) string {
+	cheaper := c.atAffordableEpsilon(ctx, p)
 	if cheaper == nil {
 		return ""
 	}
@@ -44,9 +44,9 @@ func (c *call) whatFits(ctx context.Context, p *calibrated) string {
 	return "RESET dpproxy.margin: " + text
 }
 
-// cheaper is the statement at an ε that still fits, without dpproxy.margin; nil: none is found. It begins with what the share that is left
+// atAffordableEpsilon is the statement at an ε that still fits, without dpproxy.margin; nil: none is found. It begins with what the share that is left
 // would pay for, if the statement's curve were that of its price and no other budget had a say.
-func (c *call) cheaper(ctx context.Context, p *calibrated) *calibrated {
+func (c *call) atAffordableEpsilon(ctx context.Context, p *calibrated) *calibrated {
 	balance, err := c.engine.ledger.Balance(ctx, c.scope.Analyst)
 	if err != nil {
 		return nil
@@ -66,7 +66,7 @@ func (c *call) cheaper(ctx context.Context, p *calibrated) *calibrated {
 	return nil
 }
 
-// widerMargin is a margin for dpproxy.margin that still fits, about what the statement has at the price of cheaper; empty: none is found.
+// widerMargin is a margin for dpproxy.margin that still fits, about what the statement has at the price of atAffordableEpsilon; empty: none is found.
 func (c *call) widerMargin(ctx context.Context, p, cheaper *calibrated) string {
 	if p.chargedInParts() {
 		return "" // what it costs follows from what is released first

@@ -2,15 +2,15 @@ package mechanism
 
 import "math"
 
-// A ladder is cells with Laplace noise on their numbers, clamped to these. All cells but the first and the last are as long as one unit can move the
+// Laplace cells have Laplace noise on their numbers, clamped to these. All cells but the first and the last are as long as one unit can move the
 // value, Δ, so a unit moves it to the next cell at most, and that costs κ however far it is moved within. Noise on the values
 // themselves tells more of where in its cell a value is than the rounding to the few points of a short range leaves.
 
-// newLadder has the cells of the least mean squared error over a uniform true value of h, the first of which is at most step long, and the last
+// newLaplaceCells has the cells of the least mean squared error over a uniform true value of h, the first of which is at most step long, and the last
 // shorter than two steps.
-func newLadder(h Interval, kappa float64, step int) *cut {
+func newLaplaceCells(h Interval, kappa float64, step int) *cellPartition {
 	n := int(h.span()) + 1
-	best, least := &cut{last: []int64{h.Hi}, point: []int64{h.Lo + int64(n-1)/2}}, math.Inf(1)
+	best, least := &cellPartition{last: []int64{h.Hi}, point: []int64{h.Lo + int64(n-1)/2}}, math.Inf(1)
 	for first := 1; first <= min(step, n-1); first++ {
 		starts := []int{0, first} // of the cells, and the end of the last
 		for at := first + step; at < n; at += step {
@@ -19,8 +19,8 @@ func newLadder(h Interval, kappa float64, step int) *cut {
 		// Without the last cut the last cell is the longer one.
 		for m := len(starts); m >= max(2, len(starts)-1); m-- {
 			ends := append(starts[1:m:m], n)
-			if cost, points := ladderCost(ends, kappa); cost < least {
-				least, best = cost, &cut{}
+			if cost, points := laplaceCellsCost(ends, kappa); cost < least {
+				least, best = cost, &cellPartition{}
 				for i, end := range ends {
 					best.last, best.point = append(best.last, h.Lo+int64(end)-1), append(best.point, h.Lo+points[i])
 				}
@@ -30,12 +30,12 @@ func newLadder(h Interval, kappa float64, step int) *cut {
 	return best
 }
 
-// ladderCost is the sum of the squared errors over [0, last end), cut at ends, with the best points.
-func ladderCost(ends []int, kappa float64) (sum float64, points []int64) {
+// laplaceCellsCost is the sum of the squared errors over [0, last end), cut at ends, with the best points.
+func laplaceCellsCost(ends []int, kappa float64) (sum float64, points []int64) {
 	for i := range ends {
 		all, from := powers{}, 0
 		for own, end := range ends {
-			w, p := math.Exp(ladderLog(kappa, own, i, len(ends))), powerSums(from, end)
+			w, p := math.Exp(laplaceCellLog(kappa, own, i, len(ends))), powerSums(from, end)
 			all = powers{all.s0 + w*p.s0, all.s1 + w*p.s1, all.s2 + w*p.s2}
 			from = end
 		}
@@ -45,8 +45,8 @@ func ladderCost(ends []int, kappa float64) (sum float64, points []int64) {
 	return sum, points
 }
 
-// ladderLog is the logarithm of the probability of cell i of so many where the true value is in cell own. The first and the last have all that lies beyond.
-func ladderLog(kappa float64, own, i, cells int) float64 {
+// laplaceCellLog is the logarithm of the probability of cell i of so many where the true value is in cell own. The first and the last have all that lies beyond.
+func laplaceCellLog(kappa float64, own, i, cells int) float64 {
 	l := -kappa*math.Abs(float64(i-own)) - math.Log1p(math.Exp(-kappa))
 	switch {
 	case cells == 1:

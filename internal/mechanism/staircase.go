@@ -16,8 +16,8 @@ const minStair, maxStair = .5, 6.
 // longestStair is the longest period: up to there, distances are exact in float64. A stair that is a step too short would double the loss.
 const longestStair = 1 << 52
 
-// newStairs is staircase noise of that period with the r of the least variance.
-func newStairs(kappa float64, period uint64) kernel {
+// newStaircaseKernel is staircase noise of that period with the r of the least variance.
+func newStaircaseKernel(kappa float64, period uint64) kernel {
 	if period > 1 { // of 1: laplace noise
 		kappa = math.Min(kappa, maxStair)
 	}

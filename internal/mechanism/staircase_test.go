@@ -7,7 +7,7 @@ import (
 	"github.com/dpproxy/dpproxy/internal/mechanism/stattest"
 )
 
-var someStairs = []kernel{newStairs(.5, 2), newStairs(.8, 7), newStairs(2, 10), newStairs(5, 3), newStairs(5, 100), newStairs(6, 1), newStairs(.03, 5)}
+var someStairs = []kernel{newStaircaseKernel(.5, 2), newStaircaseKernel(.8, 7), newStaircaseKernel(2, 10), newStaircaseKernel(5, 3), newStaircaseKernel(5, 100), newStaircaseKernel(6, 1), newStaircaseKernel(.03, 5)}
 
 // TestStairSums compares the closed sums with the weights added one by one.
 func TestStairSums(t *testing.T) {
@@ -66,7 +66,7 @@ func TestStairDivergences(t *testing.T) {
 // TestStairSampler draws noise of long stairs, whose blocks do not fit them, and counts the stairs.
 func TestStairSampler(t *testing.T) {
 	src := seededSource(11)
-	for _, n := range []kernel{newStairs(1, 1000), newStairs(5, 12345), newStairs(6, 1<<40), newStairs(2, 1<<52)} {
+	for _, n := range []kernel{newStaircaseKernel(1, 1000), newStaircaseKernel(5, 12345), newStaircaseKernel(6, 1<<40), newStaircaseKernel(2, 1<<52)} {
 		s := newSampler(n)
 		if len(s.env) > 1<<14 {
 			t.Errorf("κ %g, P %d: %d blocks", n.kappa, n.period, len(s.env))

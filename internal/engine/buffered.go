@@ -10,19 +10,19 @@ import (
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// heldBytes is how much of an answer is held in memory until the client takes it.
-const heldBytes = 8 << 20
+// bufferBytes is how much of an answer is held in memory until the client takes it.
+const bufferBytes = 8 << 20
 
-// heldRows are an answer over released values: the first rows in memory, and what is longer as it comes.
-type heldRows struct {
+// bufferedRows are an answer over released values: the first rows in memory, and what is longer as it comes.
+type bufferedRows struct {
 	*openRows
 	first   *session.Stored
 	notices []*pgconn.Notice
 }
 
-// held reads the first rows of an answer. A client that pages slowly holds no connection of an answer that is not longer, and an error of
+// buffer reads the first rows of an answer. A client that pages slowly holds no connection of an answer that is not longer, and an error of
 // computing one reaches it instead of the first row.
-func held(rows *openRows, account *memory.Account, notices []*pgconn.Notice) (session.Rows, error) {
+func buffer(rows *openRows, account *memory.Account, notices []*pgconn.Notice) (session.Rows, error) {
 	first := session.NewStored(rows.columns, account)
 	for {
 		row, err := rows.Next()
@@ -39,14 +39,14 @@ func held(rows *openRows, account *memory.Account, notices []*pgconn.Notice) (se
 			first.Close()
 			return nil, err
 		}
-		if first.Bytes() >= heldBytes {
-			return &heldRows{rows, first, notices}, nil
+		if first.Bytes() >= bufferBytes {
+			return &bufferedRows{rows, first, notices}, nil
 		}
 	}
 }
 
 // Next implements session.Rows.
-func (r *heldRows) Next() ([][]byte, error) {
+func (r *bufferedRows) Next() ([][]byte, error) {
 	row, err := r.first.Next()
 	if errors.Is(err, io.EOF) {
 		return r.openRows.Next()
@@ -55,10 +55,10 @@ func (r *heldRows) Next() ([][]byte, error) {
 }
 
 // Close implements session.Rows.
-func (r *heldRows) Close() {
+func (r *bufferedRows) Close() {
 	r.openRows.Close()
 	r.first.Close()
 }
 
 // Notices implements session.Rows.
-func (r *heldRows) Notices() []*pgconn.Notice { return r.notices }
+func (r *bufferedRows) Notices() []*pgconn.Notice { return r.notices }

@@ -20,10 +20,10 @@ import (
 	"github.com/dpproxy/dpproxy/internal/session"
 )
 
-// keptAnswers spares charge and measure where the analyst has asked the same question before. Its answer is in the ledger
+// answerCache spares charge and measure where the analyst has asked the same question before. Its answer is in the ledger
 // (answers.ttl), or is being measured for another session of theirs: of this proxy (inFlight) or of another one, whose claim is in the
 // ledger.
-type keptAnswers struct {
+type answerCache struct {
 	releaser
 	ledger   Ledger
 	log      *slog.Logger
@@ -31,7 +31,7 @@ type keptAnswers struct {
 }
 
 // charge finds out whether the answer is known, and has the statement charged if not.
-func (k *keptAnswers) charge(ctx context.Context, scope session.Scope, p *private) error {
+func (k *answerCache) charge(ctx context.Context, scope session.Scope, p *private) error {
 	p.leaveFlight() // of a charge that was not used
 	if err := k.acquire(ctx, p); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (k *keptAnswers) charge(ctx context.Context, scope session.Scope, p *privat
 const firstLook, laterLook = 10 * time.Millisecond, 160 * time.Millisecond
 
 // chargeUnasked charges, unless another proxy has claimed the question. It waits for that one's answer, or the end of the claim.
-func (k *keptAnswers) chargeUnasked(ctx context.Context, scope session.Scope, p *private) error {
+func (k *answerCache) chargeUnasked(ctx context.Context, scope session.Scope, p *private) error {
 	for pause := firstLook; ; pause = min(2*pause, laterLook) {
 		costs := p.costs()
 		err := k.releaser.charge(ctx, scope, p)
@@ -71,7 +71,7 @@ func (k *keptAnswers) chargeUnasked(ctx context.Context, scope session.Scope, p 
 
 // acquire puts a question in flight. While the analyst is asking the same question from another connection, it waits for
 // the answer to that one, and takes it.
-func (k *keptAnswers) acquire(ctx context.Context, p *private) (err error) {
+func (k *answerCache) acquire(ctx context.Context, p *private) (err error) {
 	for p.key != "" && p.costs() && ctx.Err() == nil {
 		p.flightDone = k.inFlight.acquire(ctx, p.key)
 		err = p.findAnswer(ctx)
@@ -135,7 +135,7 @@ func (p *private) leaveFlight() {
 }
 
 // measure gives the answer that is known, or has it measured and keeps it.
-func (k *keptAnswers) measure(ctx context.Context, p *private) ([]released, error) {
+func (k *answerCache) measure(ctx context.Context, p *private) ([]released, error) {
 	defer p.leaveFlight()
 	if p.answer != nil {
 		p.counted("cached")
@@ -155,7 +155,7 @@ func (k *keptAnswers) measure(ctx context.Context, p *private) ([]released, erro
 
 // keep stores the answer. Where another proxy has stored one since this statement's claim ended, that is the answer, and what was drawn here
 // is given to nobody (docs/privacy.md P23a). A store that fails costs the analyst a second charge later, and nothing else.
-func (k *keptAnswers) keep(ctx context.Context, p *private, asked *calibrated) error {
+func (k *answerCache) keep(ctx context.Context, p *private, asked *calibrated) error {
 	if p.key == "" || p.unkept {
 		return nil
 	}

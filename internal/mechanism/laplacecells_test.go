@@ -13,12 +13,12 @@ func TestLadderIsTheBest(t *testing.T) {
 				least := math.Inf(1)
 				for ends := 1; ends < 1<<length; ends++ {
 					if list := endsOf(ends, length); inner(list, step) {
-						cost, _ := ladderCost(list, kappa)
+						cost, _ := laplaceCellsCost(list, kappa)
 						least = math.Min(least, math.Sqrt(cost/float64(length+1)))
 					}
 				}
 				h := Interval{-3, int64(length) - 3}
-				d := design{kernel: newKernel(Laplace, kappa), bounding: Cells, v: Range{h}, cells: newLadder(h, kappa, step)}
+				d := design{kernel: newKernel(Laplace, kappa), bounding: Cells, v: Range{h}, cells: newLaplaceCells(h, kappa, step)}
 				average, _ := d.errors()
 				if average < least-1e-9 || average > 1.002*least {
 					t.Errorf("length %d, step %d, κ %g: %g, the least is %g", length, step, kappa, average, least)
@@ -53,7 +53,7 @@ func inner(ends []int, step int) bool {
 func TestLadderMovesOneCell(t *testing.T) {
 	for length := int64(1); length <= longestCells; length += 3 {
 		for step := int64(1); step <= length; step++ {
-			c := newLadder(Interval{0, length}, 1.3, int(step))
+			c := newLaplaceCells(Interval{0, length}, 1.3, int(step))
 			for x := range length + 1 {
 				if y := min(length, x+step); c.of(y)-c.of(x) > 1 {
 					t.Fatalf("[0, %d], step %d: %d and %d are %d cells apart", length, step, x, y, c.of(y)-c.of(x))

@@ -9,13 +9,13 @@ import (
 )
 
 // TestSumMargins: the noises of n groups are within their margin in 95% of the draws, by enumeration, and hardly more than
-// a normal law needs where noise is wide against its steps.
+// a normal distribution needs where noise is wide against its steps.
 func TestSumMargins(t *testing.T) {
 	for _, n := range []kernel{
 		newKernel(Laplace, 5), newKernel(Laplace, 2), newKernel(Laplace, .5), newKernel(Laplace, .1),
 		newKernel(Laplace, 3.6), newKernel(Laplace, 3), newKernel(Laplace, 1),
 		newKernel(Gaussian, 4), newKernel(Gaussian, 3.7), newKernel(Gaussian, 3), newKernel(Gaussian, 2), newKernel(Gaussian, .5), newKernel(Gaussian, .01),
-		newStairs(3.6, 4), newStairs(3, 3), newStairs(2, 5), newStairs(1.5, 7), newStairs(.4, 6), newStairs(.2, 9),
+		newStaircaseKernel(3.6, 4), newStaircaseKernel(3, 3), newStaircaseKernel(2, 5), newStaircaseKernel(1.5, 7), newStaircaseKernel(.4, 6), newStaircaseKernel(.2, 9),
 	} {
 		p := &Prepared{candidates: []Candidate{{design: design{kernel: n}}}}
 		sum, groups := lawOf(n), 1
