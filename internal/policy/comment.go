@@ -66,7 +66,7 @@ func onOneLine(n *yaml.Node) *yaml.Node {
 	switch {
 	case n.Kind != yaml.ScalarNode:
 		c.Style = yaml.FlowStyle
-	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
+	case n.Style&quotedStyles != 0:
 		c.Style = yaml.DoubleQuotedStyle
 	}
 	for _, child := range n.Content {

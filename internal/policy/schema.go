@@ -159,7 +159,9 @@ func (s *schema) fits(n *yaml.Node) bool {
 // checkText checks the text of a scalar; that of a mapping or a list is empty.
 func (s *schema) checkText(n *yaml.Node, path, kind string, wrong report) {
 	switch {
-	case s.Const != nil && !s.constant(n.Value, kind):
+	case s.Enum != nil && n.Style&blockStyles != 0:
+		wrong(n, path, "must be one of %s on the key's line, not a block", list(s.Enum))
+	case s.Const != nil && !s.constant(n, kind):
 		wrong(n, path, "must be %s, not %s: %s", s.Const, shown(n), s.clause())
 	case s.Enum != nil && !slices.Contains(s.Enum, n.Value):
 		wrong(n, path, "%s is not one of %s%s", shown(n), list(s.Enum), Suggestion(n.Value, s.Enum))
@@ -174,12 +176,12 @@ func (s *schema) checkText(n *yaml.Node, path, kind string, wrong report) {
 	}
 }
 
-// constant says whether a text is that of const. YAML spells true in three ways.
-func (s *schema) constant(text, kind string) bool {
+// constant says whether a value is const. YAML spells true in three ways.
+func (s *schema) constant(n *yaml.Node, kind string) bool {
 	if s.Const[0] == '"' {
-		return kind == "string" && text == strings.Trim(string(s.Const), `"`)
+		return kind == "string" && n.Style&blockStyles == 0 && n.Value == strings.Trim(string(s.Const), `"`)
 	}
-	return kind != "string" && strings.EqualFold(text, string(s.Const))
+	return kind != "string" && strings.EqualFold(n.Value, string(s.Const))
 }
 
 func (s *schema) checkObject(n *yaml.Node, path string, wrong report) {
@@ -310,15 +312,21 @@ func (s *schema) limits(text string, whole bool) string {
 
 var wholeNumber = regexp.MustCompile(`^[-+]?\d+$`)
 
-// kindOf is the type that JSON Schema gives a value. NaN, infinities, octal, hexadecimal and quoted numbers are texts:
-// what YAML's readers make of them differs, and a budget must not depend on that.
+// blockStyles are those of texts on lines of their own, quotedStyles those of texts in quotes.
+const (
+	blockStyles  = yaml.LiteralStyle | yaml.FoldedStyle
+	quotedStyles = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle
+)
+
+// kindOf is the type that JSON Schema gives a value. NaN, infinities, octal, hexadecimal, quoted numbers and blocks are
+// texts: what YAML's readers make of them differs, and a budget must not depend on that.
 func kindOf(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:
 		return "object"
 	case n.Kind == yaml.SequenceNode:
 		return "array"
-	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
+	case n.Style&(blockStyles|quotedStyles) != 0:
 		return "string"
 	case wholeNumber.MatchString(n.Value) && bound.IsNumber(n.Value):
 		return "integer"
