@@ -221,6 +221,18 @@ func (c *choice) UnmarshalYAML(n *yaml.Node) error {
 	return err
 }
 
+// literal reads a number, a date, a time or an interval. Only a number is written without quotes.
+func literal(n *yaml.Node) (bound.Value, error) {
+	v, err := bound.Parse(n.Value)
+	switch {
+	case err != nil:
+		return v, fmt.Errorf("%s %w", quoted(n.Value), err)
+	case v.Kind == bound.Number && kindOf(n) == "string":
+		return v, fmt.Errorf("%s is a text: write the number without quotes", quoted(n.Value))
+	}
+	return v, nil
+}
+
 // boundsLiteral holds a pair of bounds of one kind.
 type boundsLiteral struct{ lo, hi bound.Value }
 
@@ -229,8 +241,8 @@ func (b *boundsLiteral) UnmarshalYAML(n *yaml.Node) (err error) {
 		return errors.New("must be [lower, upper]")
 	}
 	for i, end := range []*bound.Value{&b.lo, &b.hi} {
-		if *end, err = bound.Parse(n.Content[i].Value); err != nil {
-			return fmt.Errorf("%s %w", quoted(n.Content[i].Value), err)
+		if *end, err = literal(n.Content[i]); err != nil {
+			return err
 		}
 	}
 	if _, ok := bound.Comparable(b.lo.Kind, b.hi.Kind); !ok {
@@ -261,10 +273,10 @@ type gridLiteral struct {
 }
 
 func (g *gridLiteral) UnmarshalYAML(n *yaml.Node) error {
-	step, err := bound.Parse(n.Value)
+	step, err := literal(n)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s %w", quoted(n.Value), err)
+		return err
 	case step.At.Sign() <= 0:
 		return fmt.Errorf("must be above 0, not %s", step.Text)
 	case step.Kind == bound.Number:
