@@ -9,7 +9,7 @@ import (
 )
 
 // commented finds the policy's keys in a comment of main: dpproxy: {bounds: [0, 120]}, up to the end of the line.
-var commented = regexp.MustCompile(`(?m)(?:^|[\s;,.(])dpproxy:[ \t]*(\{.*)$`)
+var commented = regexp.MustCompile(`(?m)(?:^|[\s;,.(])dpproxy:[ \t]*(\{.*?)\r?$`)
 
 // maxComment bounds what is read of a comment, bytes.
 const maxComment = 64 << 10

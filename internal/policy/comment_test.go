@@ -20,6 +20,7 @@ func TestCommentsOfColumns(t *testing.T) {
 		{"Age in years. dpproxy: {bounds: [0, 120]}", "{bounds: [0, 120]}", Column{Bounds: &Bounds{"0", "120"}}, ""},
 		{"Age.\ndpproxy: {bounds: [0, 120], per_unit: [0, 240]}\nOf people.", "{bounds: [0, 120], per_unit: [0, 240]}", Column{Bounds: &Bounds{"0", "120"}, PerUnit: &Bounds{"0", "240"}}, ""},
 		{`dpproxy: {values: ["in", 'out: #1']}`, `{values: ["in", "out: #1"]}`, Column{Values: []string{"in", "out: #1"}}, ""},
+		{"dpproxy: {bounds: [0, 120]}\r\nOf people.", "{bounds: [0, 120]}", Column{Bounds: &Bounds{"0", "120"}}, ""},
 		{`dpproxy: {values: [x]} # more`, `{values: [x]}`, Column{Values: []string{"x"}}, ""},
 		{`dpproxy: {values: ["a\n  evil: {public: true}"]}`, `{values: ["a\n  evil: {public: true}"]}`, Column{Values: []string{"a\n  evil: {public: true}"}}, ""},
 		{"dpproxy: {bounds: [120, 0]}", "", Column{}, "bounds"},
@@ -27,6 +28,8 @@ func TestCommentsOfColumns(t *testing.T) {
 		{"dpproxy: {values_from: wards.ward}", "", Column{}, "values_from"},
 		{"dpproxy: {bounds: [0, 120]", "", Column{}, "yaml"},
 		{"dpproxy: {bounds: [0, 120]}\r  evil: {public: true}", "", Column{}, "yaml"},
+		{"dpproxy: {bounds: [0, 120]} # \u2028 more", "", Column{}, "U+2028"},
+		{`dpproxy: {bounds: ["0", "120"]}`, "", Column{}, "without quotes"},
 		{long, "", Column{}, "yaml"},
 	} {
 		text, got, err := ColumnComment(c.comment)

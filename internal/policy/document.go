@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -26,6 +27,10 @@ const (
 
 // yamlLine finds the line in the text of an error of the YAML library.
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+// hidden finds what lets a file be read otherwise than it is seen: line ends of YAML that editors show within a line,
+// and controls that turn the order of a text.
+var hidden = regexp.MustCompile(`\r(?:[^\n]|$)|[\x{85}\x{2028}\x{2029}\x{202A}-\x{202E}\x{2066}-\x{2069}]`)
 
 // document is a file while it is read: where its values are, and what is wrong with them.
 type document struct {
@@ -124,6 +129,18 @@ func (d *document) read(data []byte, s *schema) *yaml.Node {
 func (d *document) parse(data []byte) *yaml.Node {
 	if len(data) > maxFileBytes {
 		d.fail("", "the file is larger than %d bytes", maxFileBytes)
+		return nil
+	}
+	if !utf8.Valid(data) { // YAML is UTF-16 too, in which nothing hidden would be found
+		d.fail("", "the file is not UTF-8: save it as UTF-8")
+		return nil
+	}
+	if at := hidden.FindIndex(data); at != nil {
+		line := data[bytes.LastIndexByte(data[:at[0]], '\n')+1 : at[0]]
+		d.places["yaml"] = place{bytes.Count(data[:at[0]], []byte("\n")) + 1, utf8.RuneCount(line) + 1}
+		r, _ := utf8.DecodeRune(data[at[0]:])
+		d.fail("yaml", "%U here would be read otherwise than it is shown: remove it; lines end with LF or CRLF, "+
+			`and in a text "\u%04X" stands for it`, r, r)
 		return nil
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
