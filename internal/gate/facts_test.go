@@ -21,8 +21,10 @@ func TestTypesAreProven(t *testing.T) {
 		},
 		Enums: map[uint32][]string{mood: {"bad", "good"}},
 		Relations: map[policy.Name]*schema.Relation{name: {Name: name, Kind: 'r', Shape: "days", Columns: []schema.Column{
-			{Name: "id", Type: pgtype.Int4OID, Shape: "id"}, {Name: "mood", Type: mood, Shape: "mood"},
-			{Name: "state", Type: state, Shape: "state"}, {Name: "moods", Type: moods, Shape: "moods"},
+			{Name: "id", Type: pgtype.Int4OID, Shape: "id"},
+			{Name: "mood", Type: mood, Shape: "mood"},
+			{Name: "state", Type: state, Shape: "state"},
+			{Name: "moods", Type: moods, Shape: "moods"},
 		}}},
 	}
 	for column, want := range map[string][2]int{"id": {0, 0}, "mood": {1, 0}, "state": {1, 1}, "moods": {1, 0}} {
