@@ -160,10 +160,10 @@ func isSquare(e *pg.A_Expr) bool {
 
 // fits is a result of finite numbers.
 //
-// Rule: integers stay within their type; numeric stays below 10^1000; float8 below 10^308, widened by rounding, and a product is
-// not so small that it underflows: one factor is never less than 1 in magnitude but for zero, or both have a least
-// magnitude. Proof: int.c, int8.c, numeric.c and float.c raise errors in no other case. Sums and differences of float8 do not
-// underflow: a difference that is not zero is a multiple of the least float8.
+// Rule: integers stay within their type; numeric below 10^1000; float8 below 10^308, widened by rounding, and a product
+// does not underflow: one factor is zero or at least 1 in magnitude, or both have a least magnitude. Proof: int.c,
+// int8.c, numeric.c and float.c fail in no other case. Sums and differences of float8 do not underflow: they are
+// multiples of the least float8.
 func fits(typ, op string, r span, a, b value, lacks func(string) (value, error)) (value, error) {
 	switch {
 	case isInteger(typ):
@@ -213,9 +213,9 @@ func fits(typ, op string, r span, a, b value, lacks func(string) (value, error))
 
 // quotient is a division of finite numbers.
 //
-// Rule: of integers, numerics or float8s, by one that is not zero: its magnitude is at most that of the dividend, and it stays
-// within the type. Proof:
-// the divisor is 1 at least in magnitude (else tiny); int.c raises an error by zero, and where the least is divided by -1.
+// Rule: of integers, numerics or float8s, by one that is not zero: its magnitude is at most the dividend's, and it
+// stays within the type. Proof: the divisor is at least 1 in magnitude (else tiny); int.c fails by zero, and where the
+// least is divided by -1.
 func quotient(typ string, a, b value, lacks func(string) (value, error)) (value, error) {
 	if b.hasZero() || b.hasOnlyZero() {
 		return lacks("zero")
@@ -286,7 +286,7 @@ func truncated(r *big.Rat) *big.Rat {
 
 // dates is date - date, and date + or - integer.
 //
-// Rule: of finite dates, which stay within two million days of 1970. Proof: date.c raises an error for infinite dates and for those
+// Rule: of finite dates, which stay within two million days of 1970. Proof: date.c fails for infinite dates and those
 // out of range, -4713 to 5874897.
 func dates(op string, a, b value, lacks func(string) (value, error)) (value, error) {
 	if !a.finite() || !b.finite() {

@@ -9,8 +9,9 @@ import (
 
 // caseOf is a CASE without argument.
 //
-// Rule: a share of a unit (forms.go); else the union of the branches, each derived where its condition is true and those before
-// are not. Proof: PostgreSQL computes a branch only then, but for constants; constants raise nothing by the same rules.
+// Rule: a share of a unit (forms.go); else the union of the branches, each derived where its condition is true and
+// those before are not. Proof: PostgreSQL computes a branch only then, but for constants, which raise nothing by the
+// same rules.
 func (s *scope) caseOf(n *pg.Node, c *pg.CaseExpr) (value, error) {
 	if v, ok := s.share(n); ok {
 		return v, nil
@@ -66,8 +67,8 @@ var flushed = newForm(`CASE WHEN _x OPERATOR(pg_catalog.>) _a AND _x OPERATOR(pg
 
 // flush is the form flushed.
 //
-// Rule: of constants a < 0 < b and z = 0, none NULL, of the type of x: magnitudes are at least the lesser of -a and b,
-// but for zero, which it may be even where x may not. Proof: what is between is zero; NaN, which is above b, stays.
+// Rule: of constants a < 0 < b and z = 0, none NULL, of the type of x: magnitudes are zero, maybe even where x is not,
+// or at least the lesser of -a and b. Proof: what is between is zero; NaN, above b, stays.
 func (s *scope) flush(h holes) (value, error) {
 	list, err := s.exprs([]*pg.Node{h["_x"], h["_a"], h["_b"], h["_z"]})
 	if err != nil {
@@ -133,8 +134,8 @@ func united(a, b value, n *pg.Node) (value, error) {
 
 // coalesce is COALESCE.
 //
-// Rule: the union of its arguments, not NULL if one is not. COALESCE of an integer of a grouped relation and 0 keeps its
-// influence: a row that is missing counts as zero too.
+// Rule: the union of its arguments, not NULL if one is not. COALESCE of an integer of a grouped relation and 0 keeps
+// its influence: a missing row counts as zero too.
 func (s *scope) coalesce(args []*pg.Node) (value, error) {
 	first, err := s.expr(args[0])
 	if err != nil {
@@ -176,10 +177,10 @@ func (s *scope) coalesce(args []*pg.Node) (value, error) {
 
 // minMax is LEAST or GREATEST of two.
 //
-// Rule: bounds each by each, and either argument alone where the other may be NULL. LEAST(x, R) of a column x is x where x
-// <= R. Towards zero, magnitudes get no larger. An integer of a grouped relation keeps its influence where the other argument
-// is on the right side of zero. Proof of the
-// last: it is not NULL, and the function is 1-Lipschitz and maps 0 to 0, so a missing row still counts as zero.
+// Rule: bounds each by each, and either argument alone where the other may be NULL. LEAST(x, R) of a column x is x
+// where x <= R. Towards zero, magnitudes get no larger. An integer of a grouped relation keeps its influence where the
+// other argument is on the right side of zero. Proof of the last: it is not NULL; the function is 1-Lipschitz and maps
+// 0 to 0, as which a missing row counts.
 func (s *scope) minMax(n *pg.Node, m *pg.MinMaxExpr) (value, error) {
 	if len(m.Args) != 2 {
 		return value{}, missing(m.Location, "LEAST or GREATEST", "%d arguments", len(m.Args))

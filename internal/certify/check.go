@@ -115,11 +115,10 @@ func deep(sql string) bool {
 
 // answer gives the outputs of the outermost query.
 //
-// Rule: it is grouped, or public. Proof: of a split or nested relation the answer would be rows of units. Of a grouped one each
-// column is a key or an integer with an influence; of a public one no unit moves anything. An integer is no NULL, as a row that
-// is missing counts as zero, printed as an integer, and an int8, as else reading it would fail. A public key is no integer: it
-// comes and goes with its group. Rows of a grouped answer differ in their keys, so that each integer is of one group, and these
-// are exact, as else x could choose a group's spelling.
+// Rule: it is grouped, or public. Proof: a split or nested one would give rows of units; a public one no unit moves. A
+// grouped one has keys and integers with an influence. An integer is not NULL (a missing row counts as zero), printed
+// as an integer, and an int8, else reading it would fail. A public key is no integer: it comes and goes with its group.
+// Rows differ in their keys, so each integer is of one group; keys are exact, else x could choose a spelling.
 func answer(r *relation) ([]Output, error) {
 	if r.kind != grouped && r.kind != public {
 		return nil, missing(-1, "rows of units", "the answer has rows that belong to single units")
@@ -168,8 +167,8 @@ func (v value) key(kind string) Output {
 
 // listed narrows what was derived to the groups that the caller has a list of.
 //
-// Rule: a claim of keys that are listed says how many groups the list has: x moves integers in no more, in all by Delta in each, or
-// by Place. Proof: other groups are dropped unseen, and each of the list is one group.
+// Rule: where keys are listed, x moves integers in no more groups than the list has, in all by Delta in each, or by
+// Place. Proof: other groups are dropped unseen.
 func listed(claims []Claim, outputs []Output) {
 	for _, c := range claims {
 		if c.Kind != Listed || c.Groups == nil {
@@ -186,11 +185,10 @@ func listed(claims []Claim, outputs []Output) {
 
 // covers compares claims with what was derived.
 //
-// Rule: each claim is of the derived kind and its bounds are no less. Beside a private key stands an integer for selection,
-// which moves by at most 1 in a group. Beside a bin, Delta is what moves in all bins of a place. Keys are of the types as which
-// they are read, ordinals and bins are integers, ordinals in their range. Proof: a larger bound costs more. A group in which x
-// alone has rows has its integers at 0 without x, so selection sees at most 1 with x. What cannot be read would be an error
-// where a row comes.
+// Rule: each claim is of the derived kind, its bounds no less. A private key has an integer for selection beside it,
+// which moves by at most 1 in a group. Beside a bin, Delta is what moves in all bins of a place. Keys have the types as
+// which they are read; ordinals and bins are integers, ordinals in range. Proof: a larger bound costs more. A group of
+// x alone has zeros without x, so selection sees at most 1 with x. What cannot be read would be an error.
 func covers(claims []Claim, outputs []Output) error {
 	if len(claims) != len(outputs) {
 		return missing(-1, "claims", "%d claims for %d outputs", len(claims), len(outputs))

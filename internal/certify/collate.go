@@ -8,9 +8,9 @@ import (
 
 // collated is an expression under another collation.
 //
-// Rule: under "default", "C" and each collation of which a fact says that it is deterministic, text and bpchar(n) are exact. Under one that is not,
-// what was exact is another value: it tells nothing, is no unit, and equals others by that collation alone. Proof: a database's own
-// collation is deterministic, as "C" is; of these, text compares equal only if its bytes are (varstr_cmp in varlena.c).
+// Rule: under "default", "C" and each collation that a fact calls deterministic, text and bpchar(n) are exact. Under
+// others, what was exact is another value: it tells nothing, is no unit, and equals others by that collation alone.
+// Proof: a database's own collation is deterministic; there text compares equal only if its bytes are (varstr_cmp).
 func (s *scope) collated(c *pg.CollateClause) (value, error) {
 	v, err := s.expr(c.Arg)
 	if err != nil {

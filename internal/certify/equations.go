@@ -41,11 +41,11 @@ var nullSafeA, nullSafeB = newForm(`(_a IS NULL) OPERATOR(pg_catalog.=) (_b IS N
 
 // equations reads the conditions that equate columns.
 //
-// Rule: a = b of columns, both exact and of one type or both integers, makes them equal and not NULL; (a IS NULL) = (b IS NULL) AND
-// COALESCE(a, c) = COALESCE(b, c) makes them equal or both NULL. Proof: of the second, if one is NULL so is the other; if none
-// is, COALESCE gives them. A column that equals an expression is a function of the expression's columns. Text whose equality is
-// coarser than its bytes is left out, as an index may see it another way; of numbers and intervals there is one equality, that of
-// indexes, GROUP BY and = alike (the type's default operator class).
+// Rule: a = b of columns, both exact and of one type or both integers, makes them equal and not NULL; (a IS NULL) = (b
+// IS NULL) AND COALESCE(a, c) = COALESCE(b, c), equal or both NULL. A column that equals an expression is a function of
+// its columns. Proof: of the second, COALESCE gives both if neither is NULL. Text whose equality is coarser than its
+// bytes is left out, as an index may see it another way; numbers and intervals have one equality for indexes, GROUP BY
+// and = (the default operator class).
 func (c *checker) equations(items []item, on []*pg.Node, outer *scope) (equations, *scope) {
 	s := &scope{checker: c, outer: outer, items: items}
 	eq := equations{}
@@ -135,8 +135,9 @@ func oneEquality(v value) bool {
 
 // alike reads the second condition of a null-safe equation of two columns of text under one collation that is not deterministic.
 //
-// Rule: COALESCE(a, c) COLLATE n = COALESCE(b, c) COLLATE n, of columns whose equality is that of n, says the same whichever of
-// equal texts a and b are. Proof: n is explicit on both sides, so it is what = goes by (parse_collate.c); nothing else is computed of them.
+// Rule: COALESCE(a, c) COLLATE n = COALESCE(b, c) COLLATE n, of columns whose equality is that of n, says the same of
+// all texts equal to a and b. Proof: n is explicit on both sides, so = goes by it (parse_collate.c); nothing else is
+// computed of them.
 func (s *scope) alike(n *pg.Node) (a, b value, ok bool) {
 	e := n.GetAExpr()
 	l, r := e.GetLexpr().GetCollateClause(), e.GetRexpr().GetCollateClause()
@@ -206,7 +207,8 @@ func (eq equations) strictly(c *id) bool {
 
 // oneUnit reports whether equality of two values puts their rows into one unit.
 //
-// Rule: of one kind of unit, both are units, or both are of one name whose equal values belong to one unit. Proof: the policy's meaning.
+// Rule: of one kind of unit, both are units, or both are of one name whose equal values belong to one unit. Proof: the
+// policy.
 func (p pair) oneUnit() bool {
 	return p.bytes && !p.nulls && p.a.home == p.b.home && (p.a.unit && p.b.unit || p.a.ident != "" && p.a.ident == p.b.ident)
 }

@@ -99,7 +99,7 @@ func excludes(a, b *claimed, alike func(a, b *id) bool) bool {
 
 // never reports whether no row fulfils all of some claims.
 //
-// Rule: two of them put one expression into sets that have no value in common; or so it is with each part of an OR in its place. Proof: logic; an
+// Rule: two of them put one expression into disjoint sets; or so it is with each part of an OR in its place. Proof: an
 // expression has one value in a row.
 func never(all []*claimed, restraints []*restraint, alike func(a, b *id) bool, steps *int) bool {
 	const most = 1 << 10 // of steps: it gives up
@@ -161,9 +161,9 @@ func (a *restraint) below(b *restraint) bool {
 
 // claim reads a condition that is what t says.
 //
-// Rule: AND is true if all are, and not true if one is not; it is false if one is, and not false if none is; OR the other way round; NOT
-// exchanges true and false, and IS TRUE and the like know no NULL. A column is what it was made of. A comparison is as compared
-// says; another condition is a value of its own. Proof: the tables of three-valued logic.
+// Rule: AND is true if all are, not true if one is not, false if one is, not false if none is; OR the other way round;
+// NOT exchanges true and false; IS TRUE and the like know no NULL. A column is what it was made of. A comparison is as
+// compared says; another condition is a value of its own. Proof: three-valued logic.
 func (s *scope) claim(n *pg.Node, t truth) *claimed {
 	switch e := n.GetNode().(type) {
 	case *pg.Node_BoolExpr:
@@ -221,9 +221,9 @@ var orders = map[string]order{"<": {true}, "<=": {true, true}, "=": {1: true}, "
 
 // compared reads l op r, and l = ANY or <> ALL of constants.
 //
-// Rule: true or false, it is about the order of l and r, which are not NULL; with a constant, about l. Not true, l may be NULL too. Proof:
-// the operators are of one B-tree family, in which one of <, = and > holds of each two values (NaN, which is the largest, too). What
-// a constant is, constants tells.
+// Rule: true or false, it is about the order of l and r, which are not NULL; with a constant (constants), about l. Not
+// true, l may be NULL too. Proof: the operators are of one B-tree family: one of <, = and > holds of each two values
+// (NaN, the largest, too).
 func (s *scope) compared(e *pg.A_Expr, t truth) (all []*claimed) {
 	op, ok := name(e.Name)
 	o := orders[op]
@@ -297,9 +297,9 @@ func (s *scope) beside(x, y value, side, other *pg.Node, o order, loose bool, ad
 
 // constants reads a constant, or an array of some, that x is compared with.
 //
-// Rule: numbers of exact types, and values of one type with a span, are what they are; of text whose equality is that of bytes, and
-// of enums, constants of other letters are other values. Proof: comparisons of integers and numerics are exact; two floats are not
-// of two types, and a float is no point of a span that is not exactly that.
+// Rule: numbers of exact types, and values of one type with a span, are what they are; constants of other letters are
+// other values of text whose equality is that of bytes, and of enums. Proof: comparisons of integers and numerics are
+// exact; two floats are of one type, and a float is no point of a span that is not exactly that.
 func (s *scope) constants(x, o value, n *pg.Node) (list []restraint, ok bool) {
 	kind := x.typ
 	_, isEnum := s.facts.Enums[x.typ]

@@ -50,11 +50,11 @@ func (s *scope) hashed(h holes, name string, ofUnit bool) (notNull, ok bool) {
 
 // rowsOfUnit is the form unitRows: R rows of a unit at most, in all groups together.
 //
-// Rule: w = LEAST(s, K)::int4 of a column s >= 0, N is its sum over the unit's rows, c its sum up to and with this one, K > R >= 0, and h
-// a number of the unit. Then the value n' is between 0 and R, n' <= s, it adds up to R at most over the unit's rows, and is s where
-// N <= R. Proof: if N <= R < K, each w is s, as w <= N, and they add up to N. If N > R, the differences telescope, in the order of c, to
-// ⌊(N·R + φ)/N⌋ − ⌊φ/N⌋ = R with φ = h mod N, 0 <= φ < N; each is >= 0, and at most ⌈w·R/N⌉ <= w. Dropping rows takes
-// terms >= 0 away. Divisors are N > R >= 0. Nothing is over 2^63·R + N.
+// Rule: w = LEAST(s, K)::int4 of a column s >= 0, N is its sum over the unit's rows, c its sum up to and with this one,
+// K > R >= 0, h a number of the unit. Then n' is between 0 and R, n' <= s, adds up to at most R over the unit's rows,
+// and is s where N <= R. Proof: if N <= R < K, each w is s, as w <= N: they add up to N. If N > R, the differences
+// telescope in the order of c to ⌊(N·R + φ)/N⌋ − ⌊φ/N⌋ = R with φ = h mod N, in [0, N); each is between 0 and ⌈w·R/N⌉
+// <= w. Dropping rows takes terms >= 0 away. Divisors are N > R >= 0; nothing is over 2^63·R + N.
 func (s *scope) rowsOfUnit(n *pg.Node) (value, bool) {
 	h := unitRows.of(n)
 	if h == nil {
@@ -85,10 +85,11 @@ func (s *scope) rowsOfUnit(n *pg.Node) (value, bool) {
 
 // shareOfRows is the form unitShare, or layerShare.
 //
-// Rule: n counts rows of a group that one unit has, f adds up numbers of magnitude M at most, an integer, over some of these; 0 <= k; k is n
-// where t <= R; h >= 0. Then the value is M·k in magnitude at most. In layerShare, p >= 0 and f is a count. Proof: where the
-// first branch is taken n <= k or n = k, so |f| <= M·n <= M·k. Else 0 <= k < n, so n > 0, ψ = (h div d) mod n is between 0 and
-// n, and ⌊(|f|·k + ψ)/n⌋ <= ⌊(M·n·k + ψ)/n⌋ = M·k. With p: ⌊((p+f)·k + ψ)/n⌋ − ⌊(p·k + ψ)/n⌋ <= ⌈f·k/n⌉ <= k. It has the sign of f.
+// Rule: n counts rows of a group that one unit has, f adds up numbers of magnitude at most M, an integer, over some of
+// these; 0 <= k; k is n where t <= R; h >= 0. Then the value is at most M·k in magnitude. In layerShare, p >= 0 and f
+// is a count. Proof: in the first branch n <= k or n = k, so |f| <= M·n <= M·k. Else 0 <= k < n, ψ = (h div d) mod n is
+// in [0, n), and ⌊(|f|·k + ψ)/n⌋ <= ⌊(M·n·k + ψ)/n⌋ = M·k. With p: ⌊((p+f)·k + ψ)/n⌋ − ⌊(p·k + ψ)/n⌋ <= ⌈f·k/n⌉ <= k.
+// It has the sign of f.
 func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
 	h, layer := unitShare.of(n), false
 	if h == nil {
@@ -148,9 +149,10 @@ func (s *scope) shareOfRows(n *pg.Node) (value, bool) {
 
 // link is the part of a chain that a share of a count is.
 //
-// Rule: f counts rows under conditions which exclude those of what p adds up, which exclude each other, and all of which imply those of
-// n. Then the share is a part of k, [p, p+f) of the n. Proof: so p + f <= n. With φ(i) = ⌊(i·k + ψ)/n⌋ the share is φ(p+f) − φ(p), so those of
-// intervals that do not meet add up to φ(n) − φ(0) = k at most; in the first branch to n, which is k or less.
+// Rule: f counts rows under conditions that exclude those of what p adds up, which exclude each other, and all imply
+// those of n. Then the share is a part of k, [p, p+f) of the n. Proof: so p + f <= n. With φ(i) = ⌊(i·k + ψ)/n⌋ the
+// share is φ(p+f) − φ(p), so those of disjoint intervals add up to at most φ(n) − φ(0) = k; in the first branch to n <=
+// k.
 func (s *scope) link(h holes, f, n value) *chain {
 	all, ok := []value{}, true
 	if h["_p"] != nil {
@@ -216,9 +218,10 @@ func (v value) wholeUnder(test *id, limit *big.Rat, of *id) bool {
 
 // totalOfUnit is the form unitTotal: magnitudes of a unit that add up to U at most.
 //
-// Rule: T is the sum, over the unit's rows (or in its only one), of magnitudes of columns, f one of these, or no more than one; 0 <= U < 2^63.
-// Then the values add up to U in magnitude at most, and those of all the columns, each over its own U, to 1. Proof: if T <= U, |f| is at
-// most |f|·U/T, which it is rounded towards 0 else, so not more than |f| either way. Sum over rows and columns.
+// Rule: T is the sum, over the unit's rows (or in its only one), of magnitudes of columns, f one of these, or no more
+// than one; 0 <= U < 2^63. Then the values add up to at most U in magnitude, and those of all columns, each over its
+// own U, to 1. Proof: if T <= U, |f| is at most |f|·U/T, to which it is rounded towards 0 else. Sum over rows and
+// columns.
 func (s *scope) totalOfUnit(n *pg.Node) (value, bool) {
 	h := unitTotal.of(n)
 	if h == nil {

@@ -21,8 +21,8 @@ type demand struct {
 
 // about are the conditions that speak of some factors and of no other item.
 //
-// Rule: σ(L ⟕ R) = σ(L) ⟕ R of a condition on L, and L ⟕ R with a condition on R in ON is L ⟕ σ(R). Proof: a row of L stands in each row
-// that it is in, padded or not; a row of R that the condition drops meets none. Whether a condition fails is not asked here.
+// Rule: σ(L ⟕ R) = σ(L) ⟕ R of a condition on L, and L ⟕ R with a condition on R in ON is L ⟕ σ(R). Proof: a row of L
+// stands in each row made of it, padded or not; a row of R that is dropped meets none.
 func (d demand) about(c *checker, factors []factor, outer *scope) (on []*pg.Node) {
 	s := &scope{checker: c, outer: outer}
 	for _, f := range factors {
@@ -128,12 +128,12 @@ func renamed(r *relation, a *pg.Alias) (item, error) {
 
 // table is a scan of a table.
 //
-// Rule: a public table is public, with its unique sets as keys. A private one with a unit column is split by it; within one
-// unit, a unique set is unique without the unit column, and one of that column alone leaves one row. One whose unit a key leads
-// to is split once that key is joined. Of a public one, so many rows are alike as lemmas say. Proof: the meaning of the policy; uniqueness is a
-// fact. ONLY keeps rows of children out, for which no index speaks; that of a partitioned table has no rows. One with a unique index has
-// no foreign partitions (DefineIndex of indexcmds.c, AttachPartitionEnsureIndexes of tablecmds.c); else nobody checks whether rows that are
-// elsewhere are NULL, but they are read as of the columns' types.
+// Rule: a public table is public, unique sets are its keys, and so many rows are alike as lemmas say. A private one is
+// split by its unit column; within a unit, a unique set is unique without that column, which alone leaves one row. One
+// whose unit a key leads to is split once that key is joined. Proof: the policy; uniqueness is a fact. ONLY keeps out
+// rows of children, for which no index speaks; a partitioned table has none itself. One with a unique index has no
+// foreign partitions (DefineIndex, AttachPartitionEnsureIndexes); else nobody checks whether rows elsewhere are NULL,
+// but they are read as of the columns' types.
 func (c *checker) table(t *pg.RangeVar) (item, error) {
 	at := TableName(t.Schemaname, t.Relname)
 	f, ok := c.facts.Tables[at]
@@ -308,12 +308,12 @@ func (c *checker) join(j *pg.JoinExpr, outer *scope, beside []factor, above dema
 
 // outerJoin is a LEFT or FULL JOIN.
 //
-// Rule: LEFT: the right side is public, or of the left row's unit by a condition of ON; the result has the left side's unit, and
-// max(1, m) rows for each of its rows, where m is the bound of the inner join. FULL: both are private, and ON equates their
-// units; a·b rows at most, or a + b; the unit is the COALESCE of both. What an outer join may make NULL is not NULL no more: a unit
-// is that of the row, or NULL. Proof: each row of the result is made of one row of a unit and rows of that unit or public ones; whether
-// it is padded depends on these alone. A condition of ON holds in matched rows only, so the left side keeps the unit, the key to it
-// and the tie that it had. Of a·b pairs of a′ rows with b′ ones, a′·b′ + (a − a′) + (b − b′) is bilinear, so largest at a corner.
+// Rule: LEFT: the right side is public, or by ON of the left row's unit; the result has the left side's unit, and
+// max(1, m) rows for each of its rows, m being the inner join's. FULL: both are private, ON equates their units; at
+// most a·b or a + b rows; the unit is the COALESCE of both. What may be padded may be NULL: a unit is that of the row,
+// or NULL. Proof: each row is made of one row of a unit and rows of that unit or public ones, which decide whether it
+// is padded. ON holds in matched rows only, so the left side keeps its unit, the key to it and its tie. Where a′ rows
+// meet b′, a′·b′ + (a − a′) + (b − b′) is bilinear, so largest at a corner.
 func (c *checker) outerJoin(l, r factor, on []*pg.Node, outer *scope, full bool) (factor, error) {
 	if l.kind != split || r.kind != public && r.kind != split || full && r.kind != split {
 		if l.kind != public || r.kind != public || full {

@@ -145,8 +145,9 @@ func (s *scope) parameter(p *pg.ParamRef, t string, array bool) (value, error) {
 
 // array is an array parameter of texts as one of another type.
 //
-// Rule: each element is of a form that the type surely reads; of numeric(p,s), it is 10^(p-s) - 10^-s at most. Proof: then the cast raises
-// no error, neither when it is planned nor when the first row comes by: rounding to s digits leaves that bound alone (apply_typmod).
+// Rule: each element is of a form that the type surely reads; of numeric(p,s), it is 10^(p-s) - 10^-s at most. Proof:
+// then the cast never fails, when planned or when the first row comes: rounding to s digits leaves that bound alone
+// (apply_typmod).
 func (s *scope) array(v value, t string, lacks func(string) (value, error)) (value, error) {
 	r := s.given(t)
 	if numericType.MatchString(t) {
@@ -194,9 +195,9 @@ var texts = map[string]bool{
 
 // converted is a cast that cannot fail.
 //
-// Rule: to a wider integer, to numeric from integers; to float8 from bounded numbers; to a narrower integer of a number that
-// rounds into its limits and is not NaN; to text of types that print short; the same type. A cast that keeps integers keeps what is
-// known of them. Proof: the cast functions of int.c, int8.c, numeric.c and float.c check nothing else.
+// Rule: to a wider integer, to numeric from integers; to float8 from bounded numbers; to a narrower integer of what
+// rounds into its limits and is not NaN; to text of types that print short; the same type. What keeps integers keeps
+// what is known of them. Proof: the casts of int.c, int8.c, numeric.c and float.c check nothing else.
 func converted(v value, t string, f Facts) (value, bool) {
 	if v.typ == t {
 		return v, true
@@ -228,8 +229,9 @@ func converted(v value, t string, f Facts) (value, bool) {
 		}
 		return made(t, r, v), true
 	case t == "float4" && ranks[v.typ] > 0 && ranks[v.typ] <= 4:
-		// Rule: of integers, and of numerics between 10^-37 and 10^37 or zero, it is off by less than a part of 2^23. Proof: i4tof and its kin
-		// are total; numeric_float4 reads the digits, and raises an error where that overflows or underflows (float4in_internal).
+		// Rule: of integers, and of numerics between 10^-37 and 10^37 or zero, it is off by less than a part of 2^23.
+		// Proof: i4tof and its kin are total; numeric_float4 reads the digits, and fails where that overflows or
+		// underflows (float4in_internal).
 		least := new(big.Rat).Inv(power(10, 37))
 		if !(span{lo: v.lo, hi: v.hi}).within(new(big.Rat).Neg(power(10, 37)), power(10, 37)) ||
 			v.typ == "numeric" && !v.hasOnlyZero() && (v.tiny == nil || v.tiny.Cmp(least) < 0) {

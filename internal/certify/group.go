@@ -62,9 +62,9 @@ type groupKey struct {
 
 // grouping finds the keys, and what kind the groups are.
 //
-// Rule: groups of public rows are public. Where a key is the unit, or the query stands beside a row of the unit, groups of a
-// split relation are split, with the other keys as a key, and one row per unit if these are the same in all its rows. Else they
-// are grouped. Proof: a group with the unit among its keys has rows of that unit alone, so it is computed from these.
+// Rule: groups of public rows are public. Where a key is the unit, or the query stands beside a row of the unit, groups
+// of a split relation are split, with the other keys as a key, and one row per unit if these are ofUnit. Else they are
+// grouped. Proof: such a group is computed of rows of one unit alone.
 func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 	g := &grouping{body: s.windows, inner: s, group: &id{}}
 	for _, n := range q.GroupClause {
@@ -117,8 +117,9 @@ func (s *scope) grouping(q *pg.SelectStmt) (*grouping, error) {
 
 // keyed notes the keys of the groups.
 //
-// Rule: no two groups are alike in all keys, NULL equal to NULL, by the equality of oneEquality. Nor in the least value of a column that is a key of
-// the rows, nor in a key of the rows that is among the keys. Proof: what GROUP BY does; no row is in two groups.
+// Rule: no two groups are alike in all keys, NULL equal to NULL, by the equality of oneEquality; nor in the least value
+// of a key of the rows of one column, nor in a key of the rows among the keys. Proof: GROUP BY; no row is in two
+// groups.
 func (g *grouping) keyed(r *relation, _ *pg.SelectStmt) {
 	k := key{nulls: true}
 	for _, v := range g.list {
@@ -236,8 +237,9 @@ func (g *grouping) aggregate(fn string, f *pg.FuncCall) (value, error) {
 
 // resummed is the sum of integers of a grouped relation, over coarser groups.
 //
-// Rule: a group moves by what all rows move together at most, or by Delta in each of Groups rows; where its keys hold those of the relation,
-// or of each part of a UNION ALL, by Place. Proof: a sum is linear; rows that are missing count as zeros; rows alike in all keys share a place.
+// Rule: a group moves by what all rows move together, or by Delta in each of Groups rows; where its keys hold those of
+// the relation, or of each part of a UNION ALL, by Place. Proof: a sum is linear; missing rows count as zeros; rows
+// alike in all keys share a place.
 func (g *grouping) resummed(x value) value {
 	i := x.influence
 	delta := least(i.Total, times(i.Delta, i.Groups))
@@ -256,12 +258,11 @@ func (g *grouping) resummed(x value) value {
 
 // overUnits is an aggregate over rows of many units.
 //
-// Rule: count and sum are sums over the rows of values (1, or the argument) of magnitude m at most. x moves a group by at most the sum
-// of magnitudes of its rows there: m times their number, which is 1 if the keys of the group hold a key of the unit's rows; all
-// groups by the sum over all its rows (value.magnitudes); in no more groups than it has rows, or than that sum if values are
-// integers, or one
-// if the keys are the same in all its rows. count(DISTINCT v) likewise with m = 1: without x, a value is gone only if x has it. Proof:
-// linearity; no more groups than keys have values; of rows of a nested relation, those that are missing are at most rows of x.
+// Rule: count and sum add up values (1, or the argument) of magnitude m at most. x moves a group by at most the sum of
+// magnitudes of its rows there: m times their number, which is 1 if the group's keys hold a key of the unit's rows; all
+// groups by the sum over all its rows (value.magnitudes); in no more groups than it has rows, or than that sum of
+// integers, or one if the keys are ofUnit. count(DISTINCT v) likewise with m = 1: without x, a value is gone only if x
+// has it. Proof: linearity; no more groups than keys have values; of a nested relation at most rows of x are missing.
 func (g *grouping) overUnits(fn string, f *pg.FuncCall, x value, filter []*pg.Node) (value, error) {
 	if fn != "count" && (fn != "sum" || f.AggDistinct) {
 		return value{}, missing(f.Location, "aggregate "+fn+" over units", "")

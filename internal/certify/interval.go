@@ -111,8 +111,8 @@ func (s span) top() *big.Rat {
 
 // clamp is LEAST(s, o) or GREATEST(s, o) where neither is NULL.
 //
-// Rule: bounds are taken each by each; NaN is larger than every number. Proof: both functions are monotone in each argument, and
-// in numeric and float8 order NaN stands last, so LEAST has it only if both may, GREATEST if one may.
+// Rule: bounds are taken each by each. Proof: both functions are monotone in each argument; NaN is the largest, so
+// LEAST has it only if both may, GREATEST if one may.
 func (s span) clamp(o span, low bool) span {
 	if s.none || o.none {
 		return s.join(o)
@@ -166,7 +166,8 @@ func (s span) corners(o span, f func(r, a, b *big.Rat) *big.Rat) span {
 
 // rounded widens a span by what a float8 operation may round, unless its bounds are float8s.
 //
-// Rule: bounds that float8 holds stay. Proof: rounding is monotone, so a result on this side of a float8 rounds to this side.
+// Rule: bounds that float8 holds stay. Proof: rounding is monotone, so a result on this side of a float8 rounds to this
+// side.
 func (s span) rounded() span {
 	r := s
 	r.lo, r.hi = outward(s.lo, -1), outward(s.hi, 1)

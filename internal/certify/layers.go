@@ -39,9 +39,9 @@ type share struct {
 
 // source is a relation all of whose rows are known by its text: those of a table, or of a subquery, of which one unit has so many.
 //
-// Rule: what is selected from it, joined with at most one row for each, or made distinct, has rows of it alone, which fulfil the conditions of
-// WHERE. Two texts that are measured in one snapshot mean the same rows by it. Proof: a query is a function of its text, of the
-// parameters, which are written out in the key, and of the tables; no rule lets the plan choose.
+// Rule: what is selected from it, joined with at most one row for each, or made distinct, has rows of it alone, which
+// fulfil WHERE. Two texts measured in one snapshot mean the same rows by it. Proof: a query is a function of its text,
+// parameters (written out in the key) and tables; no rule lets the plan choose.
 type source struct {
 	key   string
 	rows  *big.Rat
@@ -86,9 +86,9 @@ func (s *scope) each(nodes []*pg.Node) (list []*condition) {
 
 // shares are those of a count or sum over units, of x, or of 1, each at most each.
 //
-// Rule: it moves in a group by each times the rows of the unit there; of a sum, by what the pieces of x say, and if x >= 0 is a column of
-// integers, by x; of rows under «x > k», k >= 0, a count moves by 1 where x is 1 at least, so by what the pieces say of x, or by x. Proof:
-// sum over the rows of the group; whole numbers add up to whole numbers.
+// Rule: it moves in a group by each times the rows of the unit there; a sum by what the pieces of x say, and if x >= 0
+// is a column of integers, by x; a count under «x > k», k >= 0, by 1 where x is at least 1, so no further than a sum of
+// x. Proof: sum over the group's rows, whole numbers to whole numbers.
 func (g *grouping) shares(sum bool, x value, each *big.Rat, filter []*pg.Node) (list []share) {
 	if g.body.kind != split {
 		return nil
@@ -130,8 +130,8 @@ func (g *grouping) shares(sum bool, x value, each *big.Rat, filter []*pg.Node) (
 
 // apartOfKind reports whether the numbers of two shares of one kind are apart.
 //
-// Rule: rows are under conditions that exclude each other. Parts of a chain are if one of them is, or comes before, what is before the
-// other. Proof: of the latter, [before, before + this) are intervals of one number that do not meet.
+// Rule: rows are under conditions that exclude each other; or, of a chain, one part is, or comes before, what is before
+// the other. Proof: of the latter, [before, before + this) are disjoint intervals of one number.
 func apartOfKind(a, b share) bool {
 	x, y := a.class.chain, b.class.chain
 	switch {
@@ -198,8 +198,8 @@ func (m member) row() *big.Rat {
 
 // fits reports whether the rows of a share move an integer no further than its claim has.
 //
-// Rule: where m rows of a unit move an integer by r each at most, it is ⌈r / Row⌉·m <= ⌈Total / Row⌉ and r·m <= Total. Proof: the steps of
-// n rows of the m are at most n/m of those of the claim; so is the magnitude.
+// Rule: where m rows of a unit move an integer by at most r each, ⌈r / Row⌉·m <= ⌈Total / Row⌉ and r·m <= Total. Proof:
+// the steps of n rows of the m are at most n/m of the claim's; so is the magnitude.
 func (m member) fits(s share) bool {
 	return s.most != nil && !above(times(steps(s.row, m.row()), s.most), steps(m.claim.Total, m.row())) && !above(times(s.row, s.most), m.claim.Total)
 }
@@ -227,9 +227,9 @@ func members(claims []Claim, outputs []Output) (all []member) {
 
 // layered checks the layers.
 //
-// Rule: all members have a share of one kind, or of one source; these are apart in pairs; each fits, or a unit has one row there. Proof: the
-// sum of the members' parts is at most that of the shares' numbers over their most, which is 1; if there is one row, one member
-// moves alone, by its own claim.
+// Rule: all members have a share of one kind, or of one source; these are apart in pairs; each fits, or a unit has one
+// row there. Proof: the members' parts add up to at most the shares' numbers over their most, which is 1; of one row,
+// one member moves alone, by its own claim.
 func layered(all []member) error {
 	layers := map[int][]member{}
 	for _, m := range all {
@@ -275,8 +275,8 @@ func layer(list []member, first share, bySource bool) bool {
 
 // byRows checks integers that are charged by rows.
 //
-// Rule: all that allow a unit so many rows have a share of one kind, and fit it. Proof: |move| <= row·n(g) <= Row·⌈row / Row⌉·n(g); the largest
-// of these multiples of n(g) is one number for all, and adds up to what is claimed at most.
+// Rule: all that allow a unit so many rows have a share of one kind, and fit it. Proof: |move| <= row·n(g) <= Row·⌈row
+// / Row⌉·n(g); the largest of these multiples of n(g) is one number for all, and adds up to at most what is claimed.
 func byRows(all []member) error {
 	kinds := map[string][]member{}
 	for _, m := range all {

@@ -31,8 +31,9 @@ const maxPairs = 1 << 14
 
 // meetings reads the conditions that compare expressions over a list of rows with values of others.
 //
-// Rule: in each row the expression has a span, and so has what it is compared with. Numbers but floats, dates and times alone, and text
-// and labels of enums that are compared by their bytes. Proof: both sides are of types with one total order, in which NaN and infinities stand at the ends.
+// Rule: the expression always has a span, and so has what it is compared with: numbers but floats, dates and times
+// alone, and text and labels of enums that are compared by bytes. Proof: both types have one total order, in which NaN
+// and infinities stand at the ends.
 func (c *checker) meetings(f factor, s *scope, on []*pg.Node) (all []meeting) {
 	if f.list == nil || len(f.items) != 1 || len(f.list)*len(f.list) > maxPairs {
 		return nil
@@ -115,8 +116,9 @@ func (b bounds) apart(o bounds) bool {
 
 // meet bounds how many rows of VALUES one row of others meets, which has the columns that have says.
 //
-// Rule: rows whose bounds of one value are apart are not met together. It is the most rows that one row is not apart from, of these
-// whose lower bound by some condition is no greater. Proof: of the rows that are met take the one whose lower bound is greatest.
+// Rule: rows whose bounds of one value are apart are not met together. It is the most rows that one row is not apart
+// from, of those whose lower bound by some condition is no greater. Proof: take the row met whose lower bound is
+// greatest.
 func meet(all []meeting, have func(*id) bool) (rows *big.Rat) {
 	all = slices.DeleteFunc(slices.Clone(all), func(m meeting) bool {
 		return slices.ContainsFunc(m.uses, func(c *id) bool { return !have(c) })

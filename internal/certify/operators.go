@@ -117,9 +117,9 @@ func concatenated(e *pg.A_Expr, a, b value) (value, error) {
 
 // compares reports whether two values can be compared, by any of the operators.
 //
-// Rule: two numbers, two dates or times, two bpchars, two of one type of the list, or two of one enum; no arrays. Proof: these functions compare
-// alone; of dates and times, what is out of range is before or after all (date_cmp_timestamptz_internal). An enum's < may look at the
-// catalog.
+// Rule: two numbers, two dates or times, two bpchars, two of one type of the list, or of one enum; no arrays. Proof:
+// these functions only compare; dates and times out of range are before or after all (date_cmp_timestamptz_internal).
+// An enum's < may look at the catalog.
 func (s *scope) compares(a, b value) bool {
 	if a.array || b.array || a.typ == "text" && (a.vague || b.vague) {
 		return false
@@ -151,8 +151,8 @@ func floated(a, b value) (value, value, bool) {
 
 // nullIf is NULLIF(x, 0): x without zero.
 //
-// Rule: the type is that of x. Proof: it is what = makes of x (transformAExprNullIf), which leaves integers beside integers
-// alone, and else the higher type.
+// Rule: the type is that of x. Proof: it is what = makes of x (transformAExprNullIf): integers beside integers stay,
+// else the higher type.
 func (s *scope) nullIf(e *pg.A_Expr) (value, error) {
 	args, err := s.exprs([]*pg.Node{e.Lexpr, e.Rexpr})
 	if err != nil {

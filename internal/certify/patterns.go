@@ -48,9 +48,10 @@ var like = map[string]string{"~~": "LIKE", "!~~": "LIKE", "~~*": "ILIKE", "!~~*"
 
 // matches is LIKE, ILIKE, or a regular expression.
 //
-// Rule: the pattern is a constant, of LIKE with at most 100 characters and no backslash; of a regular expression one of a small language;
-// the collation is deterministic; text that is lowered or expanded is short. Proof: like_match.c raises an error for a backslash at the
-// end, and recurses once for each %; regexec.c, without back references, runs an automaton that a pattern of this size keeps small.
+// Rule: the pattern is a constant, of LIKE with at most 100 characters and no backslash; of a regular expression one of
+// a small language; the collation is deterministic; lowered or expanded text is short. Proof: like_match.c fails for a
+// backslash at the end, and recurses once for each %; regexec.c, without back references, runs an automaton that such a
+// pattern keeps small.
 func (s *scope) matches(e *pg.A_Expr, kind string, a, b value) (value, error) {
 	pattern, ok := word(b), isText(a.typ) && !a.array && a.plain() && !b.array && (b.typ == "text" || b.typ == "unknown")
 	if f := e.Rexpr.GetFuncCall(); f != nil && kind == "~" { // similar_to_escape(pattern)

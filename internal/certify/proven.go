@@ -18,9 +18,9 @@ type lemma struct {
 
 // lemmas reads the questions that main has answered with true.
 //
-// Rule: «SELECT COALESCE(max(g.n), 0) <= N FROM (SELECT a, …, count(*) AS n FROM ONLY t WHERE a IS NOT NULL … GROUP BY a, …) AS g», or
-// without a and GROUP BY, of a table t: N rows at most agree in a, …; without them, of a subquery t too. Proof: n counts them. What stands there is read loosely and
-// printed again: only what is the same text as that is read at all.
+// Rule: «SELECT COALESCE(max(g.n), 0) <= N FROM (SELECT a, …, count(*) AS n FROM ONLY t WHERE a IS NOT NULL … GROUP BY
+// a, …) AS g» of a table t: at most N rows agree in a, …; without a and GROUP BY, t, maybe a subquery, has at most N.
+// Proof: n counts them. What is read is printed again, and has to be the same.
 func lemmas(proven []string) (all []lemma) {
 	for _, sql := range proven {
 		tree, err := pg.Parse(sql)
@@ -69,8 +69,8 @@ func lemmas(proven []string) (all []lemma) {
 
 // anyNames is the text of a query with its tables named by the order in which they are met, or "".
 //
-// Rule: queries of one such text have the same rows. Proof: the names are changed one to one, where they are given, each in an AS, and where
-// columns are of them, each as table.column; no parameter and no other name that might be a table's is in it.
+// Rule: queries of one such text have the same rows. Proof: names are changed one to one, where given, each in an AS,
+// and where columns are of them, each as table.column; no parameter and no other name that might be a table's is in it.
 func anyNames(n *pg.Node) string {
 	called, ok := map[string]string{}, true
 	call := func(name string) string {

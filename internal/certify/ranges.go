@@ -15,8 +15,9 @@ var rangeOperators = map[string]bool{"@>": true, "<@": true, "&&": true, "<<": t
 
 // rangeOf makes a range.
 //
-// Rule: a bound is NULL, or the lower is no more than the upper; kinds other than [) need bounded dates and integers. Proof:
-// range_constructor3 and make_range check nothing else but that an element has a next one, which dates and integers alone look for.
+// Rule: a bound is NULL, or the lower is no more than the upper; kinds other than [) need bounded dates and integers.
+// Proof: range_constructor3 and make_range check only that an element has a next one, and that of dates and integers
+// alone.
 func rangeOf(a []value) (span, bool) {
 	lo, hi, kind := a[0], a[1], word(a[2])
 	ordered := lo.none || hi.none || lo.finite() && hi.finite() && lo.hi.Cmp(hi.lo) <= 0

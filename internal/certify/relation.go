@@ -170,8 +170,8 @@ func (r *relation) has(c *id) bool {
 
 // unique reports whether a unit has at most one row per value of the columns, NULL equal to NULL.
 //
-// Rule: some key of the relation lies within them, of the kind that takes NULLs for equal or of columns that have none; or a unit
-// has one row. Proof: rows that are alike in more columns are alike in fewer.
+// Rule: a key lies within them that takes NULLs for equal or has none; or a unit has one row. Proof: rows alike in more
+// columns are alike in fewer.
 func (r *relation) unique(have []*id, notNull func(*id) bool) bool {
 	if r.rows != nil && r.rows.Cmp(one) <= 0 && r.kind == split {
 		return true
@@ -250,8 +250,8 @@ func most(a, b *big.Rat) *big.Rat {
 
 // magnitudes bounds the sum of magnitudes of a value over the rows of a unit.
 //
-// Rule: the least of what is known, rows times the largest magnitude, and times the same bound of a column that dominates it.
-// Proof: each is such a bound; for the last, sum the inequality over the rows.
+// Rule: the least of what is known, rows times the largest magnitude, and times this bound of a column that dominates
+// it. Proof: each is a bound; for the last, sum the inequality over the rows.
 func (v value) magnitudes(rows *big.Rat, of func(*id) *big.Rat) *big.Rat {
 	b := least(v.total, times(rows, v.largest()))
 	for _, d := range v.dominated {

@@ -9,8 +9,8 @@ import (
 
 // chosen bounds the rows of a factor whose rows of a unit are numbered.
 //
-// Rule: row_number() OVER (PARTITION BY unit …) <= C, or = C, leaves C rows, or 1; dense_rank() <= C leaves C values of what it is ordered
-// by. Proof: numbers differ within a unit; ranks differ where these values do.
+// Rule: row_number() OVER (PARTITION BY unit …) <= C, or = C, leaves C rows, or 1; dense_rank() <= C leaves C values of
+// its order. Proof: numbers differ within a unit; ranks differ where these values do.
 func chosen(factors []factor, on []*pg.Node, s *scope) {
 	for _, n := range on {
 		e := n.GetAExpr()
@@ -58,9 +58,9 @@ func few(items []item, columns []*id, most *big.Rat) {
 
 // rowsFrom bounds how many rows of the others meet one row of a factor (-1: none of these, but the row around).
 //
-// Rule: one, of a factor whose equated columns hold a key of it (within a unit, if it is private: all are of one unit); else as many
-// as are alike in such columns, or as VALUES meet, or as a unit has, or all, of a public one. Equated are columns that equal a constant, or
-// what is computed of columns of factors that were counted before. Proof: a key has at most one row for the values that it has to have.
+// Rule: one, of a factor whose equated columns hold a key of it (within a unit, if private: all are of one unit); else
+// as many as are alike in such columns, as VALUES meet, as a unit has, or all, of a public one. Equated are columns
+// that equal a constant, or what factors counted before give. Proof: a key's values have at most one row.
 func rowsFrom(factors []factor, eq equations, start ...int) *big.Rat {
 	counted := map[int]bool{}
 	for _, i := range start {
@@ -108,10 +108,10 @@ func rowsFrom(factors []factor, eq equations, start ...int) *big.Rat {
 
 // count bounds the rows that one unit has in a join, and finds its keys.
 //
-// Rule: a unit, or one row around, has as many rows as factors have together, or as a factor has, times those of the others that meet
-// each. Where that is one, keys of the factor are
-// keys of the unit's rows. So are one key of each factor together, or of each public factor, where one row of the others meets
-// each combination of these. Proof: a row of the join is one of each factor.
+// Rule: a unit, or one row around, has as many rows as factors have together, or as a factor has times those of the
+// others that meet each. Where that is one, the factor's keys are keys of the unit's rows. So are one key of each
+// factor together, or of each public factor where one row of the others meets each combination. Proof: a row of the
+// join is one of each factor.
 func count(factors []factor, eq equations, out *relation) {
 	if len(factors) == 0 {
 		out.rows = one

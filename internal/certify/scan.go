@@ -48,7 +48,8 @@ func (c *scan) narrowed(s *scope, on []*pg.Node) *scan {
 
 // beside is a scan and another one, if no row is in both.
 //
-// Rule: of one table, and of each part of the one and of the other some column's spans are apart. Proof: a row has one value there.
+// Rule: of one table, and of each part of the one and of the other some column's spans are apart. Proof: a row has one
+// value there.
 func (c *scan) beside(o *scan) *scan {
 	if c == nil || o == nil || c.table != o.table {
 		return nil

@@ -53,9 +53,9 @@ var timed = map[string]bool{"date": true, "timestamp": true, "timestamptz": true
 
 // column finds a column, here or in a query around. Names of two tables that have it are refused by PostgreSQL.
 //
-// Rule: a name means one table only, here and in all queries around; a bare name stands where no query is around. Proof: the
-// condition of a JOIN sees its two sides and the queries around, but no other table of its FROM (transformJoinOnClause), while here
-// all conditions of a FROM are read together.
+// Rule: a name means one table only, here and in all queries around; a bare name stands where no query is around.
+// Proof: a JOIN's condition sees its two sides and the queries around, but no other table of its FROM
+// (transformJoinOnClause); here all conditions of a FROM are read together.
 func (s *scope) column(n *pg.ColumnRef) (value, error) {
 	fields := n.GetFields()
 	table, column := "", ""
@@ -129,10 +129,10 @@ func (s *scope) with(more []refined) *scope {
 
 // refine is what is known of expressions where a condition is true (holds), or where it is not: false, or NULL.
 //
-// Rule: e < o, true, puts e below the largest o, and so on; not true, with an o that is not NULL, puts e, unless it is NULL,
-// at or above the smallest o. AND that is true and OR that is not are about each part. Proof: an expression has one value
-// per row, as nothing here is volatile; NaN is larger than every number. A branch of CASE is computed only where its condition
-// came out so, or, if constant, at most as a constant, which is never what is refined.
+// Rule: e < o, true, puts e below the largest o, and so on; not true, with an o that is not NULL, puts e, unless NULL,
+// at or above the smallest o. AND that is true and OR that is not are about each part. Proof: an expression has one
+// value per row, as nothing is volatile; NaN is the largest. A branch of CASE is computed only where its condition came
+// out so, or, if constant, at most as a constant, which is never refined.
 func (s *scope) refine(n *pg.Node, holds bool) (all []refined) {
 	if b := n.GetBoolExpr(); b != nil {
 		if b.Boolop == pg.BoolExprType_NOT_EXPR || (b.Boolop == pg.BoolExprType_AND_EXPR) != holds {

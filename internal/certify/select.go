@@ -69,8 +69,8 @@ func (c *checker) unlimited(q *pg.SelectStmt, wall *scope) (*relation, error) {
 
 // haveUnits demands that rows of a split relation have a unit.
 //
-// Rule: some condition says «unit IS NOT NULL», or equates two units; a table whose unit a key leads to has been joined with it. Of what
-// is tied to a row around, that row has to have a unit. Proof: see combine; rows without a unit are in no answer.
+// Rule: some condition says «unit IS NOT NULL», or equates two units; a table whose unit a key leads to is joined with
+// it. A row around to which it is tied has a unit. Proof: see combine; rows without a unit are in no answer.
 func haveUnits(s *scope, r *relation, on []*pg.Node) error {
 	for _, n := range on {
 		t := n.GetNullTest()
@@ -155,9 +155,9 @@ func outputName(t *pg.ResTarget) string {
 
 // distinct is DISTINCT, or DISTINCT ON.
 //
-// Rule: with the unit among the outputs, a split relation stays split, and the other outputs are a key; if each is the same in all rows of a unit, it has one row. Without, it is nested: one
-// unit's rows are missing at most. All outputs are exact, so of equal rows it makes no difference which stays. Proof: without
-// x a combination stays if another unit has it. What DISTINCT makes of a nested relation is nested for the same reason.
+// Rule: with the unit among the outputs, a split relation stays split, the others are a key, and it has one row if each
+// is ofUnit. Without, it is nested, as is what was nested. All outputs are exact: it makes no difference which of equal
+// rows stays. Proof: without x a combination stays if another unit has it: one unit's rows are missing at most.
 func (s *scope) distinct(q *pg.SelectStmt, r *relation) (*relation, error) {
 	if len(q.DistinctClause) == 0 {
 		return r, nil
@@ -241,7 +241,8 @@ func (s *scope) distinctOn(q *pg.SelectStmt, r *relation) (*relation, error) {
 
 // totalOrder reports whether an order has no ties, or none that make a difference.
 //
-// Rule: its expressions hold a key of the rows, or exact ones every column of them. Proof: rows that tie are then the same row, or alike.
+// Rule: its expressions hold a key of the rows, or exact ones every column of them. Proof: rows that tie are the same
+// row, or alike.
 func (s *scope) totalOrder(sort []*pg.Node) bool {
 	var have, bytes []*id
 	for _, n := range sort {
@@ -276,8 +277,8 @@ func spelledOut(n *pg.Node) error {
 
 // limit is ORDER BY, LIMIT and OFFSET.
 //
-// Rule: an order alone has no part in a bag of rows; OFFSET 0 is a fence; a LIMIT of public rows in a total order is public. Proof:
-// with ties the plan would choose, which depends on private rows.
+// Rule: order alone has no part in a bag of rows; OFFSET 0 is a fence; LIMIT of public rows in a total order is public.
+// Proof: with ties the plan would choose, which depends on private rows.
 func (s *scope) limit(q *pg.SelectStmt, r *relation) (*relation, error) {
 	if q.LimitOffset != nil {
 		if k, ok := integerConstant(q.LimitOffset); !ok || k.Sign() != 0 {

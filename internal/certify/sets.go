@@ -8,13 +8,11 @@ import (
 
 // setOperation is UNION, INTERSECT or EXCEPT, with or without ALL.
 //
-// Rule: of two public relations it is public; of two split ones it is split if one output holds the unit on both sides, and a
-// unit has a+b, min(a, b), or a rows; of scans that exclude each other no more than the table, and of a source that both
-// select from no more than that if these are apart. UNION ALL of grouped ones is grouped: bounds are added, but Delta,
-// which is the larger.
-// Proof: equal rows
-// have equal units, so rows of other units decide nothing. All outputs are exact unless ALL keeps all, as else it is left to the plan
-// which of equal rows stays.
+// Rule: of two public relations it is public; of two split ones split if one output holds the unit on both sides, and a
+// unit has a+b, min(a, b), or a rows; of scans that exclude each other no more than the table, nor than a source of
+// which both select what is apart. UNION ALL of grouped ones is grouped: bounds are added, but of Delta the larger.
+// Proof: equal rows have equal units, so other units decide nothing. All outputs are exact unless ALL keeps all: else
+// the plan chooses which of equal rows stays.
 func (c *checker) setOperation(q *pg.SelectStmt, wall *scope) (*relation, error) {
 	if len(q.SortClause) > 0 || q.LimitCount != nil || q.LimitOffset != nil {
 		return nil, missing(-1, "set operation with ORDER BY or LIMIT", "")
@@ -137,10 +135,9 @@ func moved(v value) *Influence {
 
 // sublink is EXISTS, x op ANY or ALL, or a scalar subquery.
 //
-// Rule: the subquery is public, or stands beside a row of the unit and has rows of that unit alone (linked). A scalar one has one row
-// at most: aggregates without GROUP BY, or a key. EXISTS that reads columns that are the same in all rows of a unit is so too. Proof: what it gives is a function of the row, of rows of its unit, and of
-// public ones; with
-// two rows PostgreSQL raises an error.
+// Rule: the subquery is public, or stands beside a row of the unit and has rows of that unit alone (linked). A scalar
+// one has one row at most: aggregates without GROUP BY, or a key. EXISTS of ofUnit columns is so too. Proof: it is a
+// function of the row, its unit's rows, and public ones; two rows are an error.
 func (s *scope) sublink(n *pg.SubLink) (value, error) {
 	r, err := s.query(n.Subselect.GetSelectStmt(), s)
 	if err != nil {

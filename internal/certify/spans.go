@@ -128,8 +128,9 @@ func exponential(lo, hi *big.Rat) span {
 
 // powers is power(x, k) of a float8 and a whole k.
 //
-// Rule: it is within ± the power of the largest, and no less than that of the least magnitude but zero, so it neither overflows nor
-// underflows if these do not. Proof: dpow of float.c checks the result of pow alone, for whole k; pow is off by less than two ulps.
+// Rule: it is within ± the power of the largest, and no less than that of the least magnitude but zero: it neither
+// overflows nor underflows if these do not. Proof: dpow checks only the result of pow, for whole k; pow is off by less
+// than two ulps.
 func powers(a []value) (span, bool) {
 	x, k := a[0], a[1]
 	if !x.finite() || x.tiny == nil || !k.finite() || k.lo.Cmp(k.hi) != 0 || !k.lo.IsInt() {

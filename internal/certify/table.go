@@ -48,9 +48,9 @@ func spanText(t, s string) span {
 
 // apply finds the row for arguments.
 //
-// Rule: types are those of the row, or integers where it takes numerics and another argument is one; each argument is within the
-// bounds. Proof: PostgreSQL takes the function of these very types, or the one with most of them (func_select_candidate). All are
-// strict but those that call knows.
+// Rule: types are those of the row, or integers where it takes numerics and another argument is one; each argument is
+// within the bounds. Proof: PostgreSQL takes the function of these very types, or of most of them
+// (func_select_candidate). All are strict but those that call knows.
 func apply(name string, args []value) (value, bool) {
 	for _, f := range functions[name] {
 		if len(f.takes) != len(args) {

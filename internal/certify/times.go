@@ -21,8 +21,8 @@ var (
 
 // near reports whether a time is within a million days of 1970.
 //
-// Rule: of such times, sums, zones, parts and conversions stay in range. Proof: timestamp.c and date.c raise errors beyond the years
-// -4713 and 294276 alone, a million days are 2738 years, and what is added is near itself.
+// Rule: of such times, sums, zones, parts and conversions stay in range. Proof: timestamp.c and date.c fail only beyond
+// the years -4713 and 294276, a million days are 2738 years, and what is added is near itself.
 func near(v value) bool {
 	limit := far
 	if v.typ == "date" {
@@ -111,9 +111,10 @@ func fieldOf(v value) string {
 
 // part is extract or date_part of a field that stands in the text.
 //
-// Rule: of timestamps, any; of dates, their own, but date_part makes a timestamp of a date, which fails for far ones; of an interval,
-// the epoch, or any, if it is bounded. Of an infinite time a part is NULL or infinite. Proof: timestamp_part_common, extract_date and
-// interval_part_common raise errors for fields that the type has not. Parts but zero are a microsecond at least.
+// Rule: of timestamps, any; of dates, their own, but date_part makes a timestamp of one, which fails for far ones; of
+// an interval, the epoch, or any, if it is bounded. Of an infinite time a part is NULL or infinite. Proof:
+// timestamp_part_common, extract_date and interval_part_common fail for fields that the type has not. Parts but zero
+// are at least a microsecond.
 func part(a []value) (span, bool) {
 	field, v := fieldOf(a[0]), a[1]
 	limits, ofDate := dateParts[field]
@@ -214,9 +215,9 @@ func madeDate(a []value) (span, bool) {
 
 // shifted is a date or a time and an interval: + or -, or the interval between two times.
 //
-// Rule: near ones; the result is so many microseconds away as the interval has, days of 25 hours and months of 31 days, and three days
-// at most. Proof: timestamp_pl_interval and timestamptz_pl_interval add months, to the month's last day at most, then days of the
-// session's zone, then microseconds; timestamp_mi subtracts, into days and hours of one sign.
+// Rule: near ones; the result is so many microseconds away as the interval has, days of 25 hours and months of 31 days,
+// and three days at most. Proof: timestamp_pl_interval and timestamptz_pl_interval add months, to the month's last day
+// at most, then days of the session's zone, then microseconds; timestamp_mi subtracts, into days and hours of one sign.
 func shifted(op string, a, b value, lacks func(string) (value, error)) (value, error) {
 	switch {
 	case !near(a) || !near(b):
@@ -270,9 +271,10 @@ var clampedInterval = newForm(`CASE WHEN pg_catalog.date_part('epoch'::pg_catalo
 
 // interval is the form clampedInterval.
 //
-// Rule: with constants a, b of seconds, d of days and near intervals, it is near. Proof: seconds times '1 second' are that interval,
-// within a and b; of an interval that is left, days are d at most, years d/366, so months less than d/30.5 + 12, and the rest, which is
-// the epoch less these, at most all of them together. Of PostgreSQL 14, interval2tm fails where hours are beyond int4: reported.
+// Rule: with constants a, b of seconds, d of days and near intervals, it is near. Proof: seconds times '1 second' are
+// that interval, within a and b; of an interval that is left, days are at most d, years d/366, so months less than
+// d/30.5 + 12, and the rest, the epoch less these, at most all together. In PostgreSQL 14, interval2tm fails where
+// hours are beyond int4.
 func (s *scope) interval(h holes) (value, error) {
 	list, err := s.exprs([]*pg.Node{h["_x"], h["_a"], h["_b"], h["_d"], h["_l"], h["_h"]})
 	if err != nil {

@@ -50,8 +50,8 @@ func isText(t string) bool { return t == "text" || t == "bpchar" || blanked(t) }
 
 // blanked reports whether a type is bpchar(n): texts of n characters, with blanks at the end that comparisons ignore.
 //
-// Rule: under a deterministic collation, equal values of one such type have equal bytes. Proof: bpchareq of varchar.c compares what is before
-// the blanks by its bytes, bpchar_input and bpchar fill up to n characters. Not so of bpchar, or of two types.
+// Rule: under a deterministic collation, equal values of one such type have equal bytes. Proof: bpchareq compares what
+// is before the blanks by bytes, bpchar_input and bpchar fill up to n. Not so of bpchar, or of two types.
 func blanked(t string) bool { return strings.HasPrefix(t, "bpchar(") }
 
 // anyOf is what is known of a column of a type.
@@ -82,7 +82,7 @@ func (c *checker) anyOf(col Column) value {
 		t = "bpchar(" + m[1] + ")"
 	}
 	v.typ, v.span = t, spanOf(t)
-	// Rule: varchar(n) is text of n characters at most. Proof: it has no operators of its own, and is cast to text by no function.
+	// Rule: varchar(n) is text of at most n characters. Proof: it has no operators, and no function casts it to text.
 	if m := varyingType.FindStringSubmatch(t); m != nil {
 		n, _ := number(m[1])
 		v.typ, v.span = "text", between(zero, n)

@@ -8,12 +8,12 @@ import (
 
 // combine is the inner join of factors under conditions.
 //
-// Rule: private factors are of one kind of unit, and each is tied to the others, directly or through more of them, by an
-// equality that puts rows into one unit (oneUnit), or all are tied to the row of a query around. Then the join is split: each of
-// its rows is made of rows of one unit, and of public ones. A table whose unit a key leads to needs such a tie to one that has
-// its unit. A nested or grouped factor stands alone among public ones. Proof: rows that are joined fulfil all conditions. Equal units
-// are not NULL; a value that belongs to one unit is of that unit's rows alone (Facts), so no row without a unit meets one of x by it, and
-// bounds on rows of a unit hold for what meets.
+// Rule: private factors are of one kind of unit, and each is tied to the others, if only through others, by an equality
+// that puts rows into one unit (oneUnit), or all to the row of a query around. Then the join is split. A table whose
+// unit a key leads to needs a tie to one that has its unit. A nested or grouped factor stands alone among public ones.
+// Proof: joined rows fulfil all conditions, so each is made of rows of one unit and public ones. Equal units are not
+// NULL; a value that belongs to one unit is of its rows alone (Facts), so no row without a unit meets one of x by it,
+// and bounds on rows of a unit hold for what meets.
 func (c *checker) combine(factors []factor, on []*pg.Node, outer *scope) (factor, error) {
 	var items []item
 	for _, f := range factors {
@@ -160,10 +160,10 @@ func tied(factors []factor, private []int, eq equations, out *relation) error {
 // settle notes what conditions say of columns: which are not NULL, which are public since they equal public ones, and which are
 // the same in all rows of a unit.
 //
-// Rule: a private column that equals a public one in every row that is left has its values, and where a LEFT JOIN compared it, so it is
-// where «a IS NULL OR b IS NOT NULL» holds: it is NULL, or it met the row that it mirrors. A factor whose key is equated with columns that
-// are the same in all rows of a unit is so too, and so is a column that equals one such. Proof: both exact; of the last but one, the unit
-// meets the same row with each of its rows.
+// Rule: a private column that equals a public one in every row left has its values; so has one that a LEFT JOIN
+// compared, where «a IS NULL OR b IS NOT NULL» holds: it is NULL, or met the row that it mirrors. A factor whose key is
+// equated with ofUnit columns is so too, and a column that equals such a one. Proof: both are exact; a unit meets one
+// row of that factor.
 func settle(factors []factor, eq equations, out *relation, on []*pg.Node) []item {
 	constant := map[*id]bool{}
 	pub := map[*id]bool{}

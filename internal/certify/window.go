@@ -60,13 +60,12 @@ var positional = map[string]struct {
 
 // over is a window function.
 //
-// Rule: partitioned by the unit (and more, of which nothing follows), in a relation that is split, it is a function of
-// the rows of one unit, if what it gives hangs on no choice among rows that tie: ranks, and frames of peers, or the
-// order has no ties that make a difference (totalOrder). That the choice is among rows of one unit alone is not enough:
-// main's plan may choose another way for every unit when x is gone. lag and its kin give NULL or the value of a row;
-// ntile and nth_value fail below 1. Sums are of integers and numerics, which are exact; so are moving frames
-// (int8_avg_accum_inv, numeric_accum_inv and do_numeric_discard of numeric.c, which has the aggregate start again where
-// digits behind the point would be lost). Proof: nodeWindowAgg.c, windowfuncs.c.
+// Rule: partitioned by the unit (and more), in a split relation, it is a function of one unit's rows, if it hangs on no
+// choice among rows that tie: ranks, frames of peers, or an order whose ties make no difference (totalOrder). No choice
+// among rows of one unit either: without x, main's plan may choose another way for every unit. lag and its kin give
+// NULL or a row's value; ntile and nth_value fail below 1. Sums of integers and numerics are exact, and so are moving
+// frames (int8_avg_accum_inv, numeric_accum_inv and do_numeric_discard, which restarts the aggregate where digits
+// behind the point would be lost). Proof: nodeWindowAgg.c, windowfuncs.c.
 func (s *scope) over(fn string, f *pg.FuncCall) (value, error) {
 	w, r := f.Over, s.windows
 	if len(s.refined) > 0 { // windows are computed for all rows, whatever CASE they stand in
@@ -173,10 +172,9 @@ var intervals = regexp.MustCompile(`^(\d{1,3} (year|mon|day)s? ?)*(\d\d:\d\d:\d\
 
 // offset reports whether a frame may begin or end so far from a row.
 //
-// Rule: a constant that is not below zero: a number, of rows, of groups, or to be added to one; or an interval, to be
-// added to dates and timestamps of years 1 to 9999. Proof: in_range functions of int.c, float.c, numeric.c raise errors
-// for negative and NaN offsets alone; those of date.c and timestamp.c also where a sum is out of range, 4714 BC to
-// 294276.
+// Rule: a constant not below zero: a number, of rows, of groups, or added to one; or an interval, added to dates and
+// timestamps of years 1 to 9999. Proof: in_range of int.c, float.c, numeric.c fails for negative and NaN offsets alone;
+// of date.c and timestamp.c also where a sum leaves 4714 BC to 294276.
 func offset(sql string, n *pg.Node, order []value) bool {
 	v, err := (&scope{checker: &checker{sql: sql}}).expr(n)
 	if err != nil || !v.notNull || v.array {

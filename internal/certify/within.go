@@ -8,12 +8,12 @@ import (
 
 // aggregated is what an aggregate makes of values x, of n rows at most, and of one at least where some.
 //
-// Rule: count is at most the number of rows; sums of integers and numerics are exact, and at most that many times the
+// Rule: count is at most the number of rows; sums of integers and numerics are exact, at most that many times the
 // largest; min, max and mode are one of the values; bool_or and bool_and of course. The variance of numbers between lo
-// and hi is at most (hi - lo)²/4 times n/(n-1), which is 2 at most, and that of integers is no less than 1/n²; the
-// deviation is its root. All are functions of the bag of rows: sums and sums of squares are exact, and how a variance
-// is rounded hangs on these (numeric_stddev_internal). Of equal numbers it is left to the order of rows which one is
-// given (vague). Sums of floats are no such functions.
+// and hi is at most (hi - lo)²/4 times n/(n-1) <= 2, that of integers no less than 1/n²; the deviation is its root. All
+// are functions of the bag of rows: sums of squares are exact too, and a variance is rounded by both
+// (numeric_stddev_internal). Which of equal numbers is given hangs on the order of rows (vague). Sums of floats are
+// none.
 func aggregated(fn string, x value, n *big.Rat, some bool) (value, bool) {
 	n = least(mostRows, n)
 	v := value{integral: x.integral, notNull: x.there() && some, vague: x.vague}
@@ -60,10 +60,10 @@ var variances = map[string]*big.Rat{
 
 // percentile is percentile_disc or percentile_cont.
 //
-// Rule: of a constant between 0 and 1, it is one of the values, or of float8s one between two neighbours, a + (b -
-// a)·p, which rounding leaves above zero, or below, if a and b are. Of equal numbers it is left to the order of rows
-// which one is given. Proof: orderedsetaggs.c; of floats of 0 or 1 at least in magnitude, b - a is a multiple of 2^-52,
-// p one of 2^-113 if the constant is 0 or 2^-60 at least.
+// Rule: of a constant between 0 and 1, it is one of the values, or of float8s a + (b - a)·p of neighbours a and b,
+// which rounding leaves above zero, or below, if both are. It is vague (aggregated). Proof: orderedsetaggs.c; of floats
+// of 0 or at least 1 in magnitude, b - a is a multiple of 2^-52, p one of 2^-113 if the constant is 0 or at least
+// 2^-60.
 func (g *grouping) percentile(fn string, f *pg.FuncCall, x value) (value, bool) {
 	p, err := (&scope{checker: g.inner.checker}).exprs(f.Args)
 	if err != nil || len(p) != 1 || !isNumber(p[0].typ) || !p[0].notNull || !p[0].within(zero, one) {
@@ -158,8 +158,8 @@ func (g *grouping) whole(n *pg.Node) bool {
 // cut is the form cutSum.
 //
 // Rule: it is a function of the bag of rows, up to 2^53. Proof: sums of integers below 2^53 are exact; once a partial
-// sum is at least that, in whatever order or tree (float8pl is the combine function too), so is what is added up from
-// it, as rounding is monotone.
+// sum is at least that, in whatever order or tree (float8pl combines, too), so is what is added up from it, as rounding
+// is monotone.
 func (s *scope) cut(n *pg.Node) (value, bool) {
 	h := cutSum.of(n)
 	if h == nil {
@@ -176,8 +176,8 @@ func (s *scope) cut(n *pg.Node) (value, bool) {
 
 // centredSum is the form centred: S + k·LEAST(n, c) of the cut sum S of n numbers between 0 and M, or of some of n.
 //
-// Rule: its magnitude is at most m·n, m the larger of -k >= 0 and M + k, if 2^53 + k·c <= m·c. Proof: it is no less
-// than k·n. If n <= c it is at most (M + k)·n, else at most 2^53 + k·c <= m·c <= m·n.
+// Rule: its magnitude is at most m·n, m the larger of -k >= 0 and M + k, if 2^53 + k·c <= m·c. Proof: it is at least
+// k·n. If n <= c it is at most (M + k)·n, else at most 2^53 + k·c <= m·c <= m·n.
 func (s *scope) centredSum(e *pg.A_Expr) *summed {
 	h := centred.of(&pg.Node{Node: &pg.Node_AExpr{AExpr: e}})
 	if h == nil || s.group == nil {
